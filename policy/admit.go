@@ -8,34 +8,34 @@ import (
 	"github.com/redrive/redrive/failure"
 )
 
-// AttrsMax is the largest size of attributes, in bytes, that rules evaluate.
+// AttrsMax is the largest size, in bytes, of attributes that rules read.
 const AttrsMax = 64 << 10
 
-// RuleInput is what the conditions of rules can read.
+// RuleInput contains what the conditions of rules can read.
 type RuleInput struct {
 	Kind, Queue, Owner string
 	Priority           int
 	Attrs              []byte // a JSON object or nil
 }
 
-// Admission is the result of the rules of a policy for one job, by its attributes.
+// Admission is the result of applying the rules of a policy to one job.
 type Admission struct {
-	Queue     string            // the queue that the job belongs to; "" keeps its queue
-	Priority  int               // the new priority; 0 keeps the present one
-	Overrides map[string]string // settings for the handler; nil means none
-	Hold      *Hold             // set when a person has to decide before the job runs
-	Rules     []string          // names of the rules that match, in the policy's order
-	// Failed holds the rules whose condition could not be evaluated, with the reason.
-	// They do not match.
+	Queue     string            // the queue for the job; "" means that the job stays in its queue
+	Priority  int               // the new priority; 0 means that the priority does not change
+	Overrides map[string]string // settings for the handler; nil if there are none
+	Hold      *Hold             // set if a person has to decide before the job runs
+	Rules     []string          // names of the matching rules, in the order of the policy
+	// Failed contains the rules whose condition could not be evaluated, with the reason.
+	// These rules do not match.
 	Failed []Problem
-	// Would is what the rules would do if the policy did not only observe the kind;
-	// then all other fields are empty. It is nil when the rules are in force.
+	// Would is set if the policy only observes the kind. It contains what the rules would
+	// do, and all other fields are empty. It is nil if the rules are in force.
 	Would *Admission
 
 	matched []*rule
 }
 
-// changes reports whether the rules have settings that Decide uses.
+// changes reports whether the rules set anything that Decide uses.
 func (a *Admission) changes() bool {
 	return a != nil && slices.ContainsFunc(a.matched, func(r *rule) bool { return r.settles })
 }
@@ -44,7 +44,7 @@ func (a *Admission) changes() bool {
 type rule struct {
 	spec    *RuleSpec
 	index   int
-	settles bool // whether it has retry settings
+	settles bool // whether the rule has retry settings
 }
 
 func (r *rule) serves(kind string) bool {
@@ -65,15 +65,17 @@ func (p *Policy) compileRules() {
 // HasRules reports whether the policy has rules for jobs of the kind.
 func (p *Policy) HasRules(kind string) bool { return p.table(kind).rules }
 
-// Admit evaluates the rules for a job: when it is enqueued, before each of its runs,
-// and with each of its failures. All matching rules apply. If several set the same
-// field, the first rule wins; each key of the overrides counts as a field. Admit never
-// fails: a condition that cannot be evaluated, for example because an attribute has
-// another type, does not match. Attributes that are not a JSON object, or are longer
-// than AttrsMax, count as missing. But a rule that would hold the job holds it in these
-// cases too: a person can still release a job that was held wrongly, but nobody can
-// undo a run. Where the policy only observes the kind, the rules have no effect. Admit
-// returns nil when no rule matches and none failed.
+// Admit applies the rules to a job. It is called when the job is enqueued, before each run,
+// and after each failure. All matching rules apply. If several rules set the same field,
+// the first rule wins; each key of the overrides counts as a separate field.
+//
+// Admit never fails. A condition that cannot be evaluated, for example because an attribute
+// has a wrong type, does not match. Attributes that are not a JSON object or are longer
+// than AttrsMax count as missing. But in both cases, a rule that would hold the job holds
+// it: people can release a job that was held wrongly, but they cannot undo a run.
+//
+// Where the policy only observes the kind, the rules have no effect. Admit returns nil if
+// no rule matches and no condition failed.
 func (p *Policy) Admit(j *RuleInput) *Admission {
 	if !p.HasRules(j.Kind) {
 		return nil
@@ -114,7 +116,7 @@ func (p *Policy) Admit(j *RuleInput) *Admission {
 	return &a
 }
 
-// readAttrs decodes the attributes of a job; empty attributes give an empty map.
+// readAttrs decodes the attributes of a job. Empty attributes give an empty map.
 func readAttrs(b []byte, into *map[string]any) error {
 	switch {
 	case len(b) == 0:
@@ -129,7 +131,7 @@ func readAttrs(b []byte, into *map[string]any) error {
 	return nil
 }
 
-// match evaluates the condition. A panic becomes an error.
+// match evaluates the condition of the rule. It converts a panic to an error.
 func (r *rule) match(attrs *ConditionInput) (ok bool, err error) {
 	if r.spec.When == nil {
 		return true, nil
@@ -142,7 +144,7 @@ func (r *rule) match(attrs *ConditionInput) (ok bool, err error) {
 	return r.spec.When.Match(attrs)
 }
 
-// take adds the fields of a matching rule that no earlier rule has set.
+// take copies the fields of a matching rule, except those that an earlier rule has set.
 func (a *Admission) take(r *rule) {
 	s := r.spec
 	a.Rules = append(a.Rules, s.Name)

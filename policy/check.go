@@ -13,7 +13,7 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// checker collects the mistakes of a Spec.
+// checker collects the mistakes in a Spec.
 type checker struct {
 	policy *Policy
 	found  []Problem
@@ -49,7 +49,7 @@ func (c *checker) check() {
 	c.words(&s.Words)
 }
 
-// hashMax is the length of a hash that a store keeps, in bytes.
+// hashMax is the largest length, in bytes, of a hash that a store can keep.
 const hashMax = 64
 
 func (c *checker) atMost(path string, n, most int) {
@@ -70,7 +70,7 @@ func (c *checker) limits(l Limits) {
 	}
 }
 
-// within checks an optional duration.
+// within checks a duration that may be left out.
 func (c *checker) within(path string, d, most time.Duration) {
 	if d < 0 || d > most || d%time.Microsecond != 0 {
 		c.add(path, "%s: must be at most %s, not negative, and whole microseconds", backoff.Short(d), backoff.Short(most))
@@ -116,14 +116,14 @@ func (c *checker) settings(path string, s *Settings) {
 	}
 }
 
-// HandOversMax bounds Settings.HandOvers.
+// HandOversMax is the largest allowed value of Settings.HandOvers.
 const HandOversMax = 1000
 
-// givable are the verdicts that a policy may give to a class. Only the end of a run
-// gives the others.
+// givable contains the verdicts that a policy may give to a class. The other verdicts
+// follow only from how a run ended.
 var givable = []failure.Verdict{failure.VerdictRetry, failure.VerdictThrottle, failure.VerdictQuota, failure.VerdictDependencyDown, failure.VerdictPermanent, failure.VerdictUnknown}
 
-// list writes words as a choice: "a, b or c".
+// list joins words to a text such as "a, b or c".
 func list[T ~string](words []T) string {
 	var b strings.Builder
 	for i, w := range words {
@@ -191,7 +191,7 @@ func (c *checker) priority(path string, n int) {
 	}
 }
 
-// name checks the optional name of a queue or kind.
+// name checks the name of a queue or kind, which may be empty.
 func (c *checker) name(path, s string) {
 	if len(s) > failure.CodeMax || !utf8.ValidString(s) {
 		c.add(path, "a name of %d bytes: must be at most %d, in UTF-8", len(s), failure.CodeMax)
@@ -204,7 +204,7 @@ func (c *checker) text(path, s string) {
 	}
 }
 
-// known checks that a class is built in or declared.
+// known checks that the policy knows a class: it must be built in or defined by the policy.
 func (c *checker) known(path string, class failure.Class) {
 	if _, ok := c.policy.chains[class]; !ok {
 		c.add(path, "unknown class %q: correct the name, or declare the class under classes", class)

@@ -179,9 +179,9 @@ func (c *checker) word(path, s string) {
 	c.name(path, s)
 }
 
-// checkPlans finds mistakes that show only when all levels of settings are combined:
-// schedules that the limits would cut. Each is reported once, at the place of its
-// waits. Schedules of the built-in default are cut silently.
+// checkPlans finds mistakes that only show when all levels of settings are combined: waits
+// that the limits would cut. It reports each such mistake once, at the setting of the
+// waits. The limits may cut waits of the built-in default without a report.
 func (c *checker) checkPlans() {
 	reported := map[string]bool{}
 	for _, kind := range append(c.policy.kindNames(), "") {
@@ -200,7 +200,7 @@ func (c *checker) checkPlans() {
 	}
 }
 
-// plan checks the waits of all retries that a plan allows.
+// plan checks the waits before all retries that a plan allows.
 func (c *checker) plan(p *plan, reported map[string]bool) {
 	path := p.backoffFrom.path + ".backoff"
 	key := fmt.Sprint(path, p.retries)

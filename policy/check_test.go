@@ -13,8 +13,8 @@ import (
 	"github.com/redrive/redrive/policy"
 )
 
-// New reports all mistakes of a policy at once. Each names its place, the value, what
-// is allowed and how to correct it.
+// New reports all mistakes of a policy at once. Each problem names the setting, its value,
+// what is allowed and how to correct it.
 func TestNew_ReportsAllMistakes(t *testing.T) {
 	t.Parallel()
 	type class = policy.ClassSpec
@@ -188,8 +188,7 @@ func TestNew_TooMuch(t *testing.T) {
 	}
 }
 
-// These policies look contradictory, but users have reasons for them, so they are
-// accepted.
+// These policies look contradictory, but they have sensible uses, so New accepts them.
 func TestNew_SeemingContradictionsAreAccepted(t *testing.T) {
 	t.Parallel()
 	for name, s := range map[string]policy.Spec{
@@ -207,7 +206,8 @@ func TestNew_SeemingContradictionsAreAccepted(t *testing.T) {
 	}
 }
 
-// Policies with the same contents have the same hash, and a changed one has another.
+// Policies with the same contents have the same hash, and a policy with changed contents
+// has another hash.
 func TestNew_TheSameContentsHaveTheSameHash(t *testing.T) {
 	t.Parallel()
 	one, two := videos(), videos()
@@ -284,7 +284,8 @@ func FuzzParseOverride(f *testing.F) {
 	})
 }
 
-// All workers use a policy at the same time, while WithSchedule makes new ones from it.
+// Several workers use a policy at the same time, and WithSchedule makes new policies from
+// it meanwhile.
 func TestPolicy_IsSafeForConcurrentUse(t *testing.T) {
 	t.Parallel()
 	p := compile(t, videos())
@@ -316,7 +317,8 @@ func TestPolicy_IsSafeForConcurrentUse(t *testing.T) {
 	}
 }
 
-// A matcher written in Go enters the hash by its name and version.
+// The hash of a policy depends on the names and versions of its matchers that are written
+// in Go.
 func TestNew_MatchersInGoArePartOfTheHash(t *testing.T) {
 	t.Parallel()
 	spec := func(version string) policy.Spec {

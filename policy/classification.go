@@ -6,18 +6,18 @@ import (
 	"github.com/redrive/redrive/failure"
 )
 
-// Classify puts the failure of a job of the kind into a class: first by the matchers of
-// the policy, then by the built-in ones. It never fails.
+// Classify returns the class of a failure of a job of the given kind. The policy's own
+// matchers come before the built-in ones. Classify never fails.
 func (p *Policy) Classify(e *failure.Evidence, kind string) failure.Classification {
 	return p.matchers().Classify(e, kind)
 }
 
-// Phrases returns the number of phrases and patterns that Classify looks for.
+// Phrases returns the number of phrases and patterns that Classify searches for.
 func (p *Policy) Phrases() (phrases, patterns int) { return p.matchers().Phrases() }
 
-// matchers returns the classifier of the policy. The built-in one takes about 50 ms to
-// make, so it is made at the first use: a program that only enqueues jobs never needs
-// it.
+// matchers returns the classifier of the policy. Building the built-in classifier takes
+// about 50 ms. It is built at the first use, because a program that only enqueues jobs does
+// not need it.
 func (p *Policy) matchers() *failure.Classifier {
 	if p.classifier == nil {
 		return failure.Builtin()
@@ -25,8 +25,8 @@ func (p *Policy) matchers() *failure.Classifier {
 	return p.classifier
 }
 
-// compileClassifier makes the classifier with the policy's own matchers. A policy
-// without matchers shares the built-in one.
+// compileClassifier builds a classifier with the policy's own matchers. Policies without
+// matchers share the built-in classifier.
 func (p *Policy) compileClassifier() []Problem {
 	if noMatchers(&p.spec.Classify) {
 		if p.spec.Classify.NoBuiltin {
@@ -43,7 +43,8 @@ func (p *Policy) compileClassifier() []Problem {
 	return found
 }
 
-// eachClass calls see for each matcher with its class and its place in the rules.
+// eachClass calls see for each matcher, with the class of the matcher and its place in the
+// rules.
 func eachClass(r *failure.Rules, see func(list string, i int, class failure.Class)) {
 	for i := range r.Codes {
 		see("codes", i, r.Codes[i].Class)
@@ -65,14 +66,15 @@ func eachClass(r *failure.Rules, see func(list string, i int, class failure.Clas
 	}
 }
 
-// noMatchers reports whether rules contain no matcher and change nothing.
+// noMatchers reports whether rules contain no matcher and do not switch off the built-in
+// ones.
 func noMatchers(r *failure.Rules) bool {
 	return len(r.Codes) == 0 && len(r.Types) == 0 && len(r.Statuses) == 0 && len(r.Exits) == 0 &&
 		len(r.Phrases) == 0 && len(r.Patterns) == 0 && len(r.Matchers) == 0
 }
 
-// matcherNames returns the names and versions of the matchers written in Go, for the
-// hash and the text of a policy.
+// matcherNames returns the names and versions of the matchers written in Go. They are part
+// of the hash and the text of a policy.
 func matcherNames(r *failure.Rules) []string {
 	var names []string
 	for _, m := range r.Matchers {

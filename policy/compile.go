@@ -8,44 +8,45 @@ import (
 	"github.com/redrive/redrive/failure"
 )
 
-// Level is a place in a policy where settings can stand. The words are stored and
-// append-only.
+// Level is one of the levels of a policy at which settings can be made. The words are
+// stored, so existing words must not change.
 type Level string
 
-// The levels, from the least to the most specific. For each field the most specific
-// level that sets it wins.
+// The levels, from the least to the most specific. If several levels set the same field,
+// the most specific level wins.
 const (
 	LevelBuiltin  Level = "builtin" // the built-in default policy
 	LevelDefault  Level = "default"
 	LevelClass    Level = "class"
-	LevelSchedule Level = "schedule" // the schedule of the program, see WithSchedule
+	LevelSchedule Level = "schedule" // the schedule that the program sets with WithSchedule
 	LevelKind     Level = "kind"
 	LevelKindOf   Level = "kind_class" // a class within a kind
 	LevelRule     Level = "rule"
 	LevelMessage  Level = "message"
 	LevelJob      Level = "job"
-	LevelBaseline Level = "baseline" // the baseline, where the policy only observes
-	LevelLimits   Level = "limits"   // a limit that cut the setting
+	LevelBaseline Level = "baseline" // the baseline, used where the policy only observes
+	LevelLimits   Level = "limits"   // a limit that has cut the setting
 )
 
-// origin is the place that a field of a plan comes from.
+// origin says where the value of a plan's field was set.
 type origin struct {
 	level Level
-	path  string // the path in the policy file; for LevelRule the name of the rule
+	path  string // the path in the policy file, or for LevelRule the name of the rule
 }
 
-// plan is the complete settings of one class within one kind: every field has a value.
+// plan contains the complete settings of one class within one kind: every field has a
+// value.
 type plan struct {
 	retry        bool
 	retries      int
 	retriesFrom  origin
-	total        int // retries over all classes; noTotal means no limit
+	total        int // largest number of retries over all classes; noTotal means no limit
 	backoff      *curve
 	backoffFrom  origin
 	count        Count
 	handOvers    int
-	hint         Hint  // with its defaults filled in
-	maxCost      int64 // noCost means no limit
+	hint         Hint  // the hint with its default values filled in
+	maxCost      int64 // largest cost; noCost means no limit
 	verdict      failure.Verdict
 	classVerdict failure.Verdict // the verdict of the class itself
 	escalate     *Escalation
@@ -57,11 +58,11 @@ const (
 	noCost  = -1
 )
 
-// curve is a back-off together with the limit on waits.
+// curve is a back-off and the limit on its waits.
 type curve struct {
 	backoff.Backoff
-	written time.Duration // the cap that the back-off itself sets; 0 means none
-	stored  string        // the back-off in the form that records store
+	written time.Duration // the cap of the back-off itself; 0 means that it has none
+	stored  string        // the back-off in the form that is written to records
 }
 
 func newCurve(b *backoff.Backoff, longest time.Duration) *curve {
@@ -77,17 +78,17 @@ func newCurve(b *backoff.Backoff, longest time.Duration) *curve {
 	return c
 }
 
-// curves holds each back-off of a Spec, compiled once.
+// curves contains a compiled curve for each back-off of a Spec.
 type curves map[*backoff.Backoff]*curve
 
-// kindTable holds the plans of one kind.
+// kindTable contains the plans for one kind.
 type kindTable struct {
 	classes  map[failure.Class]*plan
-	other    *plan // for classes that the policy does not know
+	other    *plan // the plan for classes that the policy does not know
 	baseline *plan
 	schedule *Schedule
-	rules    bool // whether some rule may match
-	observed bool // whether the policy only observes the rules
+	rules    bool // whether a rule can match jobs of the kind
+	observed bool // whether the policy only observes the rules for the kind
 }
 
 func (t *kindTable) plan(c failure.Class) *plan {
@@ -104,8 +105,9 @@ func (p *Policy) table(kind string) *kindTable {
 	return p.other
 }
 
-// chains returns, for each known class, the classes whose settings it uses: the class
-// at the end of its aliases first, the class itself last.
+// chains returns, for each known class, the classes whose settings apply to it. An alias of
+// a built-in class also uses the settings of that class. The class at the end of the
+// aliases comes first, and the class itself comes last.
 func chains(s *Spec) map[failure.Class][]failure.Class {
 	all := map[failure.Class][]failure.Class{}
 	for _, info := range failure.Classes() {
@@ -164,13 +166,14 @@ func (p *Policy) compileKind(kind string) *kindTable {
 	return t
 }
 
-// newPlan returns an empty plan to lay settings over.
+// newPlan returns an empty plan, to which settings are added.
 func (p *Policy) newPlan() overlay {
 	return overlay{curves: p.curves, keep: true, longest: p.limits.MaxWait,
 		plan: &plan{retry: true, handOvers: HandOversDefault, total: noTotal, maxCost: noCost, hint: Hint{}.withDefaults()}}
 }
 
-// compilePlan applies the levels of settings, the least specific first.
+// compilePlan adds the settings of all levels to a plan, beginning with the least specific
+// level.
 func (p *Policy) compilePlan(kind string, class failure.Class) *plan {
 	chain := p.chains[class]
 	o := p.newPlan()
@@ -210,7 +213,7 @@ func (p *Policy) compilePlan(kind string, class failure.Class) *plan {
 	return o.plan
 }
 
-// stage returns the present stage of the roll-out.
+// stage returns the active stage of the roll-out.
 func (p *Policy) stage() Stage {
 	r := &p.spec.Rollout
 	if s, ok := r.Stages[r.Stage]; ok && r.Stage != "" {
@@ -219,15 +222,16 @@ func (p *Policy) stage() Stage {
 	return Stage{Mode: r.Mode, Enforce: r.Enforce, Kinds: r.Kinds}
 }
 
-// observes reports whether decisions about a class of a kind are only recorded.
+// observes reports whether the policy only observes a class of a kind: its decisions are
+// recorded but not carried out.
 func (p *Policy) observes(kind string, chain []failure.Class) bool {
 	s := p.stage()
 	return s.Mode == Observe && !slices.Contains(s.Kinds, kind) &&
 		!slices.ContainsFunc(chain, func(c failure.Class) bool { return slices.Contains(s.Enforce, c) })
 }
 
-// compileBaseline makes the plan that is in force where the policy only observes: the
-// schedule from before the policy, with the baseline of the roll-out on top.
+// compileBaseline makes the plan that applies where the policy only observes: the kind's
+// schedule without the policy, changed by the baseline of the roll-out.
 func (p *Policy) compileBaseline(s *Schedule) *plan {
 	o := p.newPlan()
 	o.put(s.settings(), LevelSchedule, "")
@@ -235,7 +239,8 @@ func (p *Policy) compileBaseline(s *Schedule) *plan {
 	return o.plan
 }
 
-// scheduleOf returns the schedule of a kind; nil means the default schedule.
+// scheduleOf returns the schedule that the program has set for a kind; nil means the
+// default schedule.
 func (p *Policy) scheduleOf(kind string) *Schedule {
 	if s := p.schedules[kind]; s != nil {
 		return s
@@ -243,11 +248,11 @@ func (p *Policy) scheduleOf(kind string) *Schedule {
 	return p.schedules[""]
 }
 
-// overlay applies settings to a plan.
+// overlay adds settings to a plan.
 type overlay struct {
 	plan    *plan
 	curves  curves
-	keep    bool // whether new curves are kept; must be false while decisions read them
+	keep    bool // whether to keep new curves; must be false while other goroutines make decisions
 	longest time.Duration
 }
 
@@ -285,8 +290,8 @@ func (o overlay) put(s *Settings, level Level, path string) {
 	}
 }
 
-// curve returns the compiled back-off. One that came with a job is compiled for this
-// decision only.
+// curve returns the compiled form of a back-off. A back-off that comes with a job is
+// compiled for the decision and not kept.
 func (o overlay) curve(b *backoff.Backoff) *curve {
 	if known := o.curves[b]; known != nil {
 		return known

@@ -14,53 +14,57 @@ import (
 // Stop says why a run was stopped before it ended by itself.
 type Stop uint8
 
-// The reasons to stop a run.
+// The values of Stop.
 const (
 	NotStopped  Stop = iota
-	TimeLimit        // the time limit of the kind was reached
+	TimeLimit        // the run has reached the time limit of its kind
 	Shutdown         // the worker is shutting down
 	CancelAsked      // a person cancelled the job
 )
 
-// Input is everything that a decision depends on.
+// Input contains all values that a decision depends on.
 type Input struct {
 	Kind     string
-	Evidence *failure.Evidence // nil means no evidence
-	// Class is the result of Classify for the evidence. When it is zero, the class is
-	// the one that the evidence is marked with, or UnknownError.
+	Evidence *failure.Evidence // evidence of the failure; nil means that there is none
+	// Class is the result of Classify for the evidence. If it is zero, the class is the
+	// mark of the evidence or, without a mark, UnknownError.
 	Class    failure.Classification
 	How      job.How
 	Stop     Stop
-	Attempts int           // attempts of this life before this run
-	Age      time.Duration // the age of this life at the end of the run
-	Deadline time.Duration // time left until the job's deadline; 0 means no deadline, negative means it has passed
-	Now      time.Time     // current time of the clock that Evidence.NotBefore refers to
-	Memo     Memo          // the memo of the last decision of this life
+	Attempts int           // number of attempts of the job's current life before this run; a manual retry begins a new life
+	Age      time.Duration // age of the job's current life when the run ended
+	Deadline time.Duration // time until the job's deadline; 0 means no deadline, negative means that the deadline has passed
+	Now      time.Time     // the current time, by the same clock as Evidence.NotBefore
+	Memo     Memo          // the memo of the previous decision of this life
 	U        float64       // a random number, uniform in [0, 1)
 	Cost     int64         // cost of this run in millionths of a US dollar
-	// Job, Message and Admission take precedence over the settings of the policy, in
-	// this order. Nil sets nothing.
+	// The settings of the job, its message and its admission. They take precedence over the
+	// settings of the policy, in this order. Nil sets nothing.
 	Job, Message *Override
 	Admission    *Admission
 }
 
-// noEvidence is used for runs without evidence.
+// noEvidence is the evidence of runs that have none.
 var noEvidence failure.Evidence
 
-// Decide decides what follows from the end of a run. The first of these that applies
-// decides: success, even if the run was asked to stop; the marks failure.Cancel and
-// failure.Permanent; the cancel of a person; the mark failure.Snooze; the stop of the
-// worker; and else the policy. After a panic the marks Cancel and Snooze and the stop
-// of the worker are ignored.
+// Decide decides what follows from the end of a run. It uses the first of the following
+// that applies: a success, even if the run was being stopped; the marks failure.Cancel and
+// failure.Permanent; the cancel by a person; the mark failure.Snooze; the shutdown of the
+// worker; and finally the policy. After a panic, the marks Cancel and Snooze and the
+// shutdown of the worker are ignored.
 //
-// The policy checks in this order: whether the class and the kind are retried at all;
-// whether a call hands the job over, and may still do so within its limits; whether a
-// retry of the class and of all classes is left; whether the cost is within its limit;
-// how long the wait is, and whether it may be that long; and whether the next attempt
-// would begin within the limits on age and attempts and before the job's deadline.
+// The policy checks, in this order:
 //
-// Decide returns a decision for any input. The wait is never shorter than a hint asks
-// for, unless the policy says so.
+//  1. whether the class and the kind are retried at all
+//  2. whether a call hands the job over to the queue, within the limits for hand-overs
+//  3. whether a retry is left, for the class and for all classes
+//  4. whether the cost is within its limit
+//  5. whether the wait is within its limit
+//  6. whether the next attempt would begin within the limits on age and attempts, and
+//     before the job's deadline
+//
+// Decide returns a decision for any input. The wait is never shorter than the hint of the
+// other side, unless the policy allows it.
 func (p *Policy) Decide(in *Input) (d Decision) {
 	if in.How == "" {
 		d.end(Complete, RuleSuccess)
@@ -100,15 +104,15 @@ func (p *Policy) Decide(in *Input) (d Decision) {
 	observed := d
 	p.decideBy(&observed, in, chosen, !d.Verdict.Retriable())
 	d.Observed, d.Would = true, observed.summary()
-	before := *t.baseline // the job's own settings take precedence over the baseline, too
+	before := *t.baseline // the job's own settings also take precedence over the baseline
 	p.own(&before, in)
 	p.decideBy(&d, in, &before, before.verdict != "" && !before.verdict.Retriable())
 	return d
 }
 
-// classify returns the class and how it was found. If the handler named no class, the
-// way in which the run ended decides: what a stopped run reports is a consequence of
-// the stop.
+// classify returns the class and the rule that found it. If the handler did not name a
+// class, the way in which the run ended decides, because the error of a stopped run is only
+// a consequence of the stop.
 func classify(in *Input, e *failure.Evidence) failure.Classification {
 	c := in.Class
 	if c.Class == "" {
@@ -134,8 +138,8 @@ func classify(in *Input, e *failure.Evidence) failure.Classification {
 	return c
 }
 
-// namedByHandler reports whether the handler itself named the class: by a mark, or by a
-// code of its own for which the policy has a class.
+// namedByHandler reports whether the handler named the class: with a mark, or with a code
+// for which the policy has a class.
 func namedByHandler(c *failure.Classification, e *failure.Evidence) bool {
 	if c.Rank >= failure.RankMark {
 		return true
@@ -144,8 +148,8 @@ func namedByHandler(c *failure.Classification, e *failure.Evidence) bool {
 	return ok && strings.EqualFold(code, e.Code)
 }
 
-// outranked replaces the class that was found by another one, and keeps the first as
-// outranked evidence.
+// outranked replaces the class that was found with another class, and keeps the first class
+// as outranked evidence.
 func outranked(c failure.Classification, by failure.Class, rule string) failure.Classification {
 	if c.Class == by {
 		return c
@@ -157,8 +161,8 @@ func outranked(c failure.Classification, by failure.Class, rule string) failure.
 	return failure.Classification{Class: by, Rank: failure.RankCause, Rule: rule, Code: c.Code, Hint: c.Hint, Beat: beat}
 }
 
-// verdictOf returns the verdict of the evidence: from the marks, the policy, the
-// classification or the class, in this order.
+// verdictOf returns the verdict of the evidence. The marks come first, then the policy, the
+// classification and the class.
 func (p *plan) verdictOf(c *failure.Classification, e *failure.Evidence, in *Input) failure.Verdict {
 	switch {
 	case e.Permanent:
@@ -175,7 +179,7 @@ func (p *plan) verdictOf(c *failure.Classification, e *failure.Evidence, in *Inp
 		v = p.classVerdict
 	}
 	switch {
-	case v == failure.VerdictCancelled: // no known person cancelled it, so it is a failure like others
+	case v == failure.VerdictCancelled: // no person cancelled the job, so this counts as an ordinary failure
 		return failure.VerdictUnknown
 	case v == failure.VerdictUnknown && e.RetryAfter > 0:
 		return failure.VerdictThrottle
@@ -183,8 +187,8 @@ func (p *plan) verdictOf(c *failure.Classification, e *failure.Evidence, in *Inp
 	return v
 }
 
-// marked decides by the marks and the stop of the worker, and reports whether one of
-// them applied.
+// marked decides by the marks of the handler and by the shutdown of the worker. It reports
+// whether one of them applied.
 func (d *Decision) marked(in *Input, e *failure.Evidence, s *Schedule) bool {
 	switch {
 	case e.Cancel && in.How != job.ByPanic:
@@ -207,7 +211,7 @@ func (d *Decision) marked(in *Input, e *failure.Evidence, s *Schedule) bool {
 	return true
 }
 
-// count records the counters of the job in the decision.
+// count copies the counters of the job into the decision.
 func (p *Policy) count(d *Decision, in *Input, base *plan) {
 	p.retries(d, base)
 	d.ClassFailures = in.Memo.Count(d.Class) + 1
@@ -219,7 +223,7 @@ func (p *Policy) count(d *Decision, in *Input, base *plan) {
 	d.HandOvers = int(in.Memo.HandOvers)
 }
 
-// retries records how many retries a plan allows.
+// retries records in the decision how many retries a plan allows.
 func (p *Policy) retries(d *Decision, plan *plan) {
 	d.Of, d.RetriesFrom, d.Count = plan.retries, plan.retriesFrom.level, plan.count
 	if d.Of >= p.limits.MaxAttempts {
@@ -230,7 +234,7 @@ func (p *Policy) retries(d *Decision, plan *plan) {
 	}
 }
 
-// with applies the settings of the job, its message and its admission to a plan.
+// with adds the settings of the job, its message and its admission to a plan.
 func (p *Policy) with(base plan, in *Input) plan {
 	if in.Admission != nil {
 		o := p.over(&base)
@@ -242,7 +246,7 @@ func (p *Policy) with(base plan, in *Input) plan {
 	return base
 }
 
-// own applies the settings of the job and its message to a plan.
+// own adds the settings of the job and its message to a plan.
 func (p *Policy) own(plan *plan, in *Input) {
 	if in.Message != nil {
 		p.over(plan).put(in.Message.settings(), LevelMessage, "")
@@ -252,12 +256,12 @@ func (p *Policy) own(plan *plan, in *Input) {
 	}
 }
 
-// over returns an overlay for the plan of one decision.
+// over returns an overlay for a plan that is used for one decision only.
 func (p *Policy) over(plan *plan) overlay {
 	return overlay{plan: plan, curves: p.curves, longest: p.limits.MaxWait}
 }
 
-// decideBy decides by a plan.
+// decideBy decides with a plan.
 func (p *Policy) decideBy(d *Decision, in *Input, plan *plan, final bool) {
 	n := d.ClassFailures
 	if plan.count == Total {
@@ -314,13 +318,13 @@ func (p *Policy) decideBy(d *Decision, in *Input, plan *plan, final bool) {
 	}
 }
 
-// spent reports whether the job has used up a limit that counts over all its failures.
+// spent reports whether the job has used up a limit that counts all its failures.
 func (d *Decision) spent(plan *plan, n int) bool {
 	return plan.count == Total && n > d.Of || d.TotalBound && d.Failures > d.TotalMax
 }
 
-// handOver makes the job wait in the queue for as long as the call asks for. It reports
-// whether that wait is allowed.
+// handOver makes the job wait in the queue for the time that the call asks for. It reports
+// whether this wait is allowed.
 func (p *Policy) handOver(d *Decision, in *Input, plan *plan) bool {
 	wait := wholeMicros(in.Evidence.HandOver)
 	switch {
@@ -346,7 +350,7 @@ func (p *Policy) handOver(d *Decision, in *Input, plan *plan) bool {
 	return true
 }
 
-// again sets the next attempt of the job.
+// again fills in the next attempt of the job.
 func (d *Decision) again(plan *plan, n int, wait, age time.Duration) {
 	d.N, d.Wait = n, wait
 	d.Memo.add(d.Class, d.Drawn, age)
@@ -356,7 +360,7 @@ func (d *Decision) again(plan *plan, n int, wait, age time.Duration) {
 	d.end(Retry, RuleSchedule)
 }
 
-// summary returns the part of a decision that Would keeps.
+// summary returns the part of a decision that is kept in Would.
 func (d *Decision) summary() Would {
 	return Would{Action: d.Action, Rule: d.Rule, Reason: d.Reason, N: d.N, Of: d.Of, Wait: d.Wait, Queue: d.Queue, Priority: d.Priority}
 }

@@ -19,7 +19,7 @@ var exitCodes = &policy.Schedule{
 	PermanentExitCodes: []int{64, 65},
 }
 
-// The order of the rules that decide, shown with the default schedule.
+// These decisions show the order of the checks, with the default schedule.
 func TestDecide(t *testing.T) {
 	t.Parallel()
 	broken := failure.Evidence{Message: "broken"}
@@ -129,8 +129,8 @@ func dead(class failure.Class, v failure.Verdict, rule string, reason job.Reason
 	return brief{Action: policy.Die, Rule: rule, Class: class, Verdict: v, Reason: reason, Of: of}
 }
 
-// For any configuration and any failures, a job ends, it never waits less than the
-// other side asked for, and the same input gives the same decision.
+// For any configuration and any failures, a job ends at some time, it never waits less than
+// the hint, and the same input gives the same decision.
 func TestDecide_EveryScheduleEnds(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -8,23 +8,23 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// Action is what follows from the end of a run.
+// Action says what happens to the job after the end of a run.
 type Action uint8
 
 // The actions.
 const (
-	Complete Action = iota // the job is done
-	Retry                  // run again after Wait; the run used up an attempt
-	Die                    // failed for good; Reason says why
-	Snooze                 // run again after Wait, as the handler asked
-	HandBack               // run again at once, because the worker stopped
-	Cancel                 // ended without success or failure
-	Defer                  // run again after Wait, because a call handed the job over
+	Complete Action = iota // the job has succeeded
+	Retry                  // the job runs again after Wait; the run used up an attempt
+	Die                    // the job has failed for good; Reason says why
+	Snooze                 // the job runs again after Wait, as the handler asked
+	HandBack               // the job runs again at once, because the worker is shutting down
+	Cancel                 // the job ends without success or failure
+	Defer                  // the job runs again after Wait, because a call handed the job over to the queue
 )
 
 var actionNames = [...]string{"complete", "retry", "dead", "snooze", "hand_back", "cancel", "defer"}
 
-// String returns the action's word.
+// String returns the word for the action.
 func (a Action) String() string {
 	if int(a) < len(actionNames) {
 		return actionNames[a]
@@ -32,7 +32,8 @@ func (a Action) String() string {
 	return fmt.Sprintf("action(%d)", uint8(a))
 }
 
-// The rules that can decide. The words are stored and append-only.
+// The rules by which Decide decides. The words are stored, so existing words must not
+// change.
 const (
 	RuleSuccess        = "success"
 	RuleSnooze         = "mark.snooze"
@@ -42,10 +43,10 @@ const (
 	RuleShutdown       = "stopped.shutdown"
 	RuleExitCode       = "schedule.permanent_exit_codes"
 	RuleHandOver       = "mark.hand_over"
-	RuleSchedule       = "schedule"           // a retry is left
-	RuleExhausted      = "schedule.exhausted" // max_retries is reached
+	RuleSchedule       = "schedule"           // the job has a retry left
+	RuleExhausted      = "schedule.exhausted" // the number of retries has reached max_retries
 	RuleEnded          = "schedule.ended"     // the list of waits has ended
-	RuleNoRetry        = "policy.no_retry"    // retry: false is set
+	RuleNoRetry        = "policy.no_retry"    // the setting retry: false applies
 	RuleVerdict        = "policy.verdict"     // the verdict of the class is permanent
 	RuleTotal          = "policy.max_total_retries"
 	RuleCost           = "policy.max_cost"
@@ -55,41 +56,41 @@ const (
 	RuleTooOld         = "ceiling.age"
 )
 
-// The rules that find a class from the end of the run. The words are stored and
-// append-only.
+// The rules that find a class from how the run ended. The words are stored, so existing
+// words must not change.
 const (
-	ClassByMark      = "mark.class"      // the handler named the class, and no matcher found one
-	ClassByPanic     = "run.panic"       // Input.How is job.ByPanic
+	ClassByMark      = "mark.class"      // the handler named the class, and no matcher found another
+	ClassByPanic     = "run.panic"       // the handler panicked
 	ClassByTimeLimit = "stopped.timeout" // the time limit of the kind was reached
 	ClassByPerson    = "stopped.cancel"  // a person cancelled the job
 	ClassByHandler   = "mark.cancel"     // the handler cancelled the job
-	ClassByNothing   = "unknown"         // neither a mark nor a matcher names a class
+	ClassByNothing   = "unknown"         // neither a mark of the handler nor a matcher gives a class
 )
 
-// Decision is what to do and how that was decided, as plain values. It is made without
-// allocation on the common path. Append writes its stored form, which Record reads and
-// renders as text.
+// Decision says what happens to a job and how this was decided. It contains plain values,
+// so that common decisions need no allocation. Append writes its stored form; Record reads
+// the stored form and formats it as text.
 type Decision struct {
 	Action   Action
-	Rule     string // the rule that decided
+	Rule     string // the rule that has decided
 	Class    failure.Class
 	Verdict  failure.Verdict
-	Reason   job.Reason    // set when Action is Die
-	N        int           // for Retry: number of the next retry, from 1, counted as Count says
-	Of       int           // number of retries allowed
-	Wait     time.Duration // for Retry, Snooze and Defer
-	Queue    string        // for Retry: queue of the next attempt; "" keeps the queue
-	Priority int           // for Retry: priority of the next attempt; 0 keeps it
+	Reason   job.Reason    // the reason of death; set if Action is Die
+	N        int           // for Retry: number of the next retry, starting at 1; the setting Count says what is counted
+	Of       int           // number of retries that are allowed
+	Wait     time.Duration // the wait before the next run, for Retry, Snooze and Defer
+	Queue    string        // for Retry: queue of the next attempt; "" means that the queue does not change
+	Priority int           // for Retry: priority of the next attempt; 0 means that the priority does not change
 
-	// Memo is the input of the next decision of this life.
+	// Memo is part of the input of the next decision in this life of the job.
 	Memo Memo
 
-	// By is how the class was found.
+	// By says how the class was found.
 	By failure.Classification
 
-	// Drawn is the wait that the back-off gave; Wait is longer when a hint is longer. U
-	// is the random number, and Ceiling is the end of the interval that it was drawn
-	// from.
+	// Drawn is the wait that the back-off gave. Wait is longer if a hint is longer. U is
+	// the random number that was used, and Ceiling is the longest wait that a random number
+	// could have given.
 	Drawn, Nominal, Ceiling time.Duration
 	U                       float64
 	RetriesFrom             Level
@@ -97,32 +98,32 @@ type Decision struct {
 	Count                   Count
 	curve                   *curve
 
-	Hint     time.Duration // the longest wait that the other side asked for
+	Hint     time.Duration // the longest of the waits that the other side asked for
 	HintMode HintMode
 
-	ClassFailures int           // failures of the class in this life, including this one
-	Failures      int           // failures of all classes: the attempts of this life, including this one
-	HandOvers     int           // hand-overs of this life, including this one
-	HandOversMax  int           // the most hand-overs allowed
-	TotalMax      int           // the most retries over all classes; 0 unless TotalBound
+	ClassFailures int           // number of failures of the class in this life, including this one
+	Failures      int           // number of failures of all classes: the attempts of this life, including this one
+	HandOvers     int           // number of hand-overs in this life, including this one
+	HandOversMax  int           // largest number of hand-overs
+	TotalMax      int           // largest number of retries over all classes; 0 unless TotalBound is true
 	TotalBound    bool          // whether TotalMax applies
-	MaxAttempts   int           // the limit on attempts of one life
-	Age, MaxAge   time.Duration // age of this life and its limit
-	Deadline      time.Duration // time that was left until the deadline; 0 means no deadline
+	MaxAttempts   int           // largest number of attempts in one life
+	Age, MaxAge   time.Duration // age of this life, and the limit on the age
+	Deadline      time.Duration // time until the deadline; 0 means no deadline
 	Cost          int64         // cost of this life in millionths of a US dollar
-	CostMax       int64         // the highest cost allowed; 0 unless CostBound
+	CostMax       int64         // largest cost; 0 unless CostBound is true
 	CostBound     bool
 
 	Policy, Hash string   // name and hash of the policy
-	Rules        []string // names of the rules that match; must not be changed
+	Rules        []string // names of the matching rules; must not be changed
 
-	// Observed says that the policy only observes failures of this class: the baseline
-	// decided, and Would is what the policy would have done.
+	// Observed is true if the policy only observes failures of this class. Then the
+	// baseline has decided, and Would contains what the policy would have done.
 	Observed bool
 	Would    Would
 }
 
-// Would is what a policy in observe mode would have done.
+// Would contains what a policy in observe mode would have done.
 type Would struct {
 	Action   Action
 	Rule     string

@@ -7,8 +7,8 @@ import (
 	"github.com/redrive/redrive/failure"
 )
 
-// DefaultSpec returns the built-in default policy as data: the same as a policy file
-// with its settings. It also decides whatever another policy leaves open.
+// DefaultSpec returns the built-in default policy. It also decides everything that another
+// policy does not set.
 func DefaultSpec() Spec {
 	return Spec{
 		Name:   "default",
@@ -32,7 +32,7 @@ func growing(first time.Duration, factor float64) backoff.Backoff {
 	return backoff.Backoff{Formula: backoff.Exponential, First: first, Factor: factor}
 }
 
-// retries returns settings with the spread of ±20 % that all built-in ones have.
+// retries returns settings with the jitter of ±20 % that all built-in settings have.
 func retries(n int, b backoff.Backoff) Settings {
 	b.Jitter, b.Percent = backoff.Percent, 0.2
 	return Settings{MaxRetries: &n, Backoff: &b}

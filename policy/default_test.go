@@ -11,9 +11,8 @@ import (
 	"github.com/redrive/redrive/policy"
 )
 
-// The built-in default policy, with each attempt and each wait, at both ends of its
-// spread of ±20 %.
-//
+// The waits of the built-in default policy, with the smallest and the largest random
+// number. The jitter is ±20 %.
 // proves: F3, F4, F5, F13
 func TestF3_F4_F5_F13_TheDefaultPolicy(t *testing.T) {
 	t.Parallel()
@@ -52,9 +51,8 @@ func TestF3_F4_F5_F13_TheDefaultPolicy(t *testing.T) {
 	}
 }
 
-// A run that its time limit ended has the class AttemptTimeout, whatever it reports,
-// unless the handler names a class itself.
-//
+// If its time limit ended a run, the failure has the class AttemptTimeout, even if the
+// handler reports another error. A class that the handler names takes precedence.
 // proves: F13
 func TestF13_TheTimeLimitIsAClassOfItsOwn(t *testing.T) {
 	t.Parallel()
@@ -78,7 +76,7 @@ func TestF13_TheTimeLimitIsAClassOfItsOwn(t *testing.T) {
 			t.Errorf("%s: got class %s, want the class that the handler named", c.Rule, d.Class)
 		}
 	}
-	in.Evidence.Code = "" // now the code comes from another service
+	in.Evidence.Code = "" // now the code comes from another service, not from the handler
 	if d := p.Decide(in); d.Class != failure.AttemptTimeout {
 		t.Errorf("got class %s from a code that is not the handler's", d.Class)
 	}
@@ -88,9 +86,8 @@ func TestF13_TheTimeLimitIsAClassOfItsOwn(t *testing.T) {
 	}
 }
 
-// The two classes have separate retries: network timeouts do not use up the retries of
-// AttemptTimeout.
-//
+// Both classes have their own number of retries: network timeouts do not use up the retries
+// of AttemptTimeout.
 // proves: F13
 func TestF13_ItsOwnBudget(t *testing.T) {
 	t.Parallel()

@@ -8,7 +8,7 @@ import (
 	"github.com/redrive/redrive/backoff"
 )
 
-// Reason returns one line that says what was decided and why.
+// Reason returns one line of text that says what was decided and why.
 func (r *Record) Reason() string {
 	s := r.reason()
 	if w := r.Would; w != nil {
@@ -110,14 +110,14 @@ func (w *WouldRecord) would() string {
 	return "retry in " + rounded(w.Wait)
 }
 
-// Fact is one line of an explanation, with its name.
+// Fact is one line of an explanation: a name and a text.
 type Fact struct {
 	Name string `json:"name"`
 	Text string `json:"text"`
 }
 
 // Facts returns the explanation of the decision line by line: what was decided, the
-// evidence, the evidence that it outranked, the formula with its numbers, the hint, the
+// evidence, the evidence that was outranked, the computation of the wait, the hint, the
 // counters, the limits and the policy. Lines that do not apply are left out.
 func (r *Record) Facts() []Fact {
 	all := []Fact{
@@ -134,7 +134,7 @@ func (r *Record) Facts() []Fact {
 	return kept
 }
 
-// Explain returns Facts as text, one line each.
+// Explain returns the Facts as text, one per line.
 func (r *Record) Explain() string {
 	var b strings.Builder
 	for _, f := range r.Facts() {
@@ -143,8 +143,8 @@ func (r *Record) Explain() string {
 	return b.String()
 }
 
-// Explain returns a text that says what was decided and why, the same as for the stored
-// record.
+// Explain returns a text that says what was decided and why. The stored record of the
+// decision gives the same text.
 func (d *Decision) Explain() string {
 	r, err := ParseRecord(d.Record())
 	if err != nil {
@@ -164,7 +164,7 @@ func (r *Record) class() string {
 	return s + saw(r.Saw) + code(r.Code)
 }
 
-// ranked returns words for the kind of evidence that a rule read.
+// ranked returns a text for the kind of evidence that a rule reads.
 func ranked(rank string) string {
 	if rank == "" {
 		return ""
@@ -199,7 +199,7 @@ func (r *Record) beat() string {
 func (r *Record) formula() string {
 	n := r.number()
 	if r.Growth == "" {
-		return "" // it was decided before a wait was drawn
+		return "" // the decision was made before a wait was computed
 	}
 	var s string
 	if growth, exponential := strings.CutSuffix(r.Growth, "(n−1)"); exponential {
@@ -217,7 +217,7 @@ func (r *Record) formula() string {
 	return fmt.Sprintf("%s, %s, drew %.3g → %s%s", s, r.Spreading, r.U, rounded(r.Drawn), from(r.BackoffFrom))
 }
 
-// number returns n of the formula.
+// number returns the value of n in the formula.
 func (r *Record) number() int {
 	if r.Count == "total" {
 		return r.Failures + r.HandOvers
@@ -327,7 +327,7 @@ func (r *Record) observed() string {
 	return s
 }
 
-// ShortHash returns the first characters of a hash, enough for people to compare.
+// ShortHash returns the first characters of a hash. They are enough to compare policies.
 func ShortHash(hash string) string { return hash[:min(len(hash), 12)] }
 
 func rounded(us int64) string { return backoff.Rounded(micros(us)) }

@@ -11,7 +11,7 @@ import (
 	"github.com/redrive/redrive/policy"
 )
 
-// handedOver is the end of a run in which a call handed the job over.
+// handedOver returns the input for a run in which a call handed the job over to the queue.
 func handedOver(memo policy.Memo, after time.Duration) *policy.Input {
 	return &policy.Input{
 		Kind: "document", How: job.ByError, U: 0.5, Memo: memo, Age: time.Minute, Now: time.Unix(1e9, 0),
@@ -32,9 +32,8 @@ func withHandOvers(t *testing.T, n int, change func(*policy.Spec)) *policy.Polic
 	return p
 }
 
-// Hand-overs within the limit of the policy use up no attempt; the next one is a
-// failure.
-//
+// Hand-overs within the limit of the policy use up no attempt. The next hand-over counts as
+// a failure.
 // part of: L3
 func TestL3_HandOversWithinTheJobsLimit(t *testing.T) {
 	t.Parallel()
@@ -63,8 +62,7 @@ func TestL3_HandOversWithinTheJobsLimit(t *testing.T) {
 	}
 }
 
-// Other ends of a run take precedence over a hand-over, and so do the limits of the
-// job.
+// Other ends of a run, and the limits of the job, take precedence over a hand-over.
 func TestHandOver_WhatGoesBeforeIt(t *testing.T) {
 	t.Parallel()
 	p := policy.Default()
@@ -101,8 +99,7 @@ func TestHandOver_WhatGoesBeforeIt(t *testing.T) {
 	}
 }
 
-// With count: total, the retries of a job include its hand-overs.
-//
+// With the setting count: total, the number of retries includes hand-overs.
 // part of: P3
 func TestP3_TotalCountsHandOvers(t *testing.T) {
 	t.Parallel()
@@ -131,7 +128,8 @@ func TestHandOver_ALimitOutOfBoundsIsRefused(t *testing.T) {
 	}
 }
 
-// When the retries over all classes are used up, a hand-over does not get around that.
+// A hand-over does not give the job another run when the retries over all classes are used
+// up.
 func TestHandOver_WithinTheTotal(t *testing.T) {
 	t.Parallel()
 	two, total := 2, policy.Total

@@ -9,15 +9,15 @@ import (
 	"github.com/redrive/redrive/failure"
 )
 
-// contentHash returns a hash of the contents of a valid Spec. JSON sorts the keys of
-// maps, so equal contents have equal hashes.
+// contentHash returns a hash of the contents of a valid Spec. Equal contents have equal
+// hashes, because JSON sorts the keys of maps.
 func contentHash(s *Spec) string {
 	sum := sha256.Sum256(encode(s))
 	return hex.EncodeToString(sum[:])
 }
 
-// Source returns the text of the policy that is kept beside the decisions that name its
-// hash: the Spec's Source, or else the Spec as JSON.
+// Source returns the text of the policy. The text is stored with the decisions that contain
+// the policy's hash. It is Spec.Source or, if that is nil, the Spec as JSON.
 func (p *Policy) Source() []byte {
 	if p.spec.Source != nil {
 		return p.spec.Source
@@ -29,11 +29,11 @@ func (p *Policy) Source() []byte {
 func encode(s *Spec) []byte {
 	type ruleText struct {
 		RuleSpec
-		When string // hides the compiled condition, which is not data
+		When string // leaves out the compiled condition, which is not data
 	}
 	type matchersText struct {
 		failure.Rules
-		Matchers []string // hides matchers written in Go, of which only name and version are data
+		Matchers []string // leaves out matchers written in Go, of which only the name and the version are data
 	}
 	hashed := struct {
 		Spec

@@ -10,7 +10,7 @@ import (
 	"github.com/redrive/redrive/policy"
 )
 
-// compile makes a policy from a valid Spec.
+// compile makes a policy from a Spec, which must be valid.
 func compile(t testing.TB, s policy.Spec) *policy.Policy {
 	t.Helper()
 	p, problems := policy.New(s)
@@ -36,13 +36,13 @@ func scheduled(t testing.TB, s *policy.Schedule) *policy.Policy {
 	return p
 }
 
-// failed returns the input of a run that failed with a class.
+// failed returns the input for a run that failed with the given class.
 func failed(class failure.Class) *policy.Input {
 	return &policy.Input{Kind: "render", How: job.ByError, Evidence: &failure.Evidence{Message: "broken", Class: class}, U: 0.5}
 }
 
-// life decides about failures of the given classes one after the other, as the engine
-// would. It returns the decisions until the job died.
+// life makes the decisions about failures of the given classes in turn, as the engine
+// would. It returns the decisions up to the one that ends the job.
 func life(p *policy.Policy, in policy.Input, classes ...failure.Class) (all []policy.Decision) {
 	for _, class := range classes {
 		e := failure.Evidence{}
@@ -65,7 +65,7 @@ func life(p *policy.Policy, in policy.Input, classes ...failure.Class) (all []po
 	return all
 }
 
-// repeat returns n failures of one class.
+// repeat returns n times the same class.
 func repeat(class failure.Class, n int) []failure.Class {
 	all := make([]failure.Class, n)
 	for i := range all {
@@ -74,7 +74,7 @@ func repeat(class failure.Class, n int) []failure.Class {
 	return all
 }
 
-// waits returns the waits of the decisions.
+// waits returns the waits of the decisions that retry the job.
 func waits(all []policy.Decision) (w []time.Duration) {
 	for _, d := range all {
 		if d.Action == policy.Retry {
@@ -91,7 +91,7 @@ func seconds(s ...float64) (all []time.Duration) {
 	return all
 }
 
-// brief holds the parts of a decision that tables of tests compare.
+// brief contains those fields of a decision that tests compare.
 type brief struct {
 	Action  policy.Action
 	Rule    string

@@ -8,8 +8,8 @@ import (
 )
 
 // hintOf returns the longest of the waits that the other side asked for, rounded up to
-// whole microseconds so that it is never shortened; 0 means no hint. A date in the past
-// gives 0.
+// whole microseconds so that it is never shortened. It returns 0 if there is no hint, or if
+// the hint is a time in the past.
 func hintOf(in *Input, e *failure.Evidence) time.Duration {
 	hint := max(e.RetryAfter, in.Class.Hint, 0)
 	if !e.NotBefore.IsZero() && !in.Now.IsZero() {
@@ -18,7 +18,7 @@ func hintOf(in *Input, e *failure.Evidence) time.Duration {
 	return wholeMicros(hint)
 }
 
-// wholeMicros rounds up to microseconds, the unit of stored times.
+// wholeMicros rounds a duration up to whole microseconds, the unit of stored times.
 func wholeMicros(d time.Duration) time.Duration {
 	if cut := d.Truncate(time.Microsecond); cut < d && d < 1<<62 {
 		return cut + time.Microsecond
@@ -26,10 +26,10 @@ func wholeMicros(d time.Duration) time.Duration {
 	return d
 }
 
-// wait combines the wait of the back-off with a hint. It returns false when the hint is
-// above its maximum. Only the mode HintCap can make the result shorter than the hint or
-// the back-off. Jitter only adds to a hint, so that callers with the same hint do not
-// all return at the same time.
+// wait combines the wait of the back-off with a hint. It returns false if the hint is
+// longer than its maximum. Only with HintCap can the result be shorter than the hint. The
+// jitter is only added to a hint, so that callers with the same hint do not all return at
+// the same time.
 func (h *Hint) wait(drawn, hint, limit time.Duration, u float64) (time.Duration, bool) {
 	switch {
 	case hint <= 0 || h.Mode == HintOff:

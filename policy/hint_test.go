@@ -69,9 +69,8 @@ func hintedDead(rule string, reason job.Reason, hint time.Duration) brief {
 	return brief{Action: policy.Die, Rule: rule, Class: hinted, Verdict: failure.VerdictThrottle, Reason: reason, Of: 3, Hint: hint}
 }
 
-// A date gives a wait from the present time, a wait in the text counts, and of several
-// hints the longest one is used.
-//
+// A time is converted to a wait from now, a wait in the error text counts as a hint, and
+// the longest of several hints is used.
 // proves: R3
 func TestR3_WhereAHintComesFrom(t *testing.T) {
 	t.Parallel()
@@ -100,8 +99,7 @@ func TestR3_WhereAHintComesFrom(t *testing.T) {
 	}
 }
 
-// In mode floor, no policy makes a retry come earlier than the hint.
-//
+// With the mode floor, no policy makes a retry earlier than the hint.
 // proves: R3
 func TestR3_NeverBeforeTheHint(t *testing.T) {
 	t.Parallel()

@@ -8,33 +8,33 @@ import (
 	"github.com/redrive/redrive/failure"
 )
 
-// The first byte of an encoded memo is its format: memoHanded includes hand-overs,
-// memoVersion does not.
+// The values of the first byte of an encoded memo, which is the format. A memo in the
+// format memoHanded includes hand-overs; a memo in the format memoVersion does not.
 const (
 	memoVersion = 2
 	memoHanded  = 3
 )
 
-// memoClasses is the highest number of classes that a memo counts by name; failures
-// of further classes are counted together.
+// memoClasses is the largest number of classes with a separate count in a memo. All other
+// classes share one count.
 const memoClasses = 16
 
-// Memo is what one decision leaves for the next decision of the same life, so that
-// no decision has to read the history. It is a value: a copy is independent. The zero
-// value belongs to a life without a failure.
+// Memo contains what a decision passes on to the next decision of the same life of the job,
+// so that a decision does not have to read the job's history. It is a value: a copy is
+// independent. The zero value is the memo of a life without a failure.
 type Memo struct {
 	classes  [memoClasses]classCount
-	known    int    // of classes
-	other    uint32 // retries so far of the classes that are counted together
-	failures uint32 // retries so far of all classes
-	// Previous is the wait that the back-off drew before the last retry, without any
-	// hint.
+	known    int    // the number of classes that have a separate count
+	other    uint32 // number of retries of the classes that share one count
+	failures uint32 // number of retries of all classes
+	// Previous is the wait that the back-off gave before the last retry, without any hint.
 	Previous time.Duration
-	// Cost is what the runs of this life have cost, in millionths of a US dollar.
+	// Cost is the cost of all runs of this life, in millionths of a US dollar.
 	Cost int64
-	// FirstAge is the age of the life at its first failure.
+	// FirstAge is the age of the life when it had its first failure.
 	FirstAge time.Duration
-	// HandOvers is how often calls in this life have handed the job over.
+	// HandOvers is the number of times that calls in this life have handed the job over to
+	// the queue.
 	HandOvers uint32
 }
 
@@ -43,8 +43,8 @@ type classCount struct {
 	n     uint32
 }
 
-// Count returns how many failures of the class were retried in this life. Classes
-// that are counted together all return their common count.
+// Count returns how many failures of the class were retried in this life. For classes that
+// share one count, it returns this count.
 func (m *Memo) Count(class failure.Class) int {
 	for i := range m.classes[:m.known] {
 		if m.classes[i].class == class {
@@ -83,8 +83,8 @@ func (m *Memo) add(class failure.Class, wait, age time.Duration) {
 
 func plusOne(n uint32) uint32 { return min(n, math.MaxInt32-1) + 1 }
 
-// Append appends the memo to dst in the format that ParseMemo reads, about 25 bytes.
-// It appends nothing for the zero value.
+// Append appends the encoded memo to dst, about 25 bytes. ParseMemo reads this format. It
+// appends nothing for the zero value.
 func (m *Memo) Append(dst []byte) []byte {
 	if m.failures == 0 && m.Cost == 0 && m.known == 0 && m.other == 0 && m.Previous == 0 && m.FirstAge == 0 && m.HandOvers == 0 {
 		return dst
@@ -105,9 +105,9 @@ func (m *Memo) Append(dst []byte) []byte {
 	return dst
 }
 
-// ParseMemo reads a memo. It returns the zero value for a memo that is damaged or of
-// an unknown format: a decision without history is better than no decision, and the
-// store counts the attempts, so their ceiling still holds.
+// ParseMemo decodes a memo. It returns the zero value if the memo is damaged or has an
+// unknown format, because a decision without history is better than no decision. The limit
+// on attempts still holds then, because the store counts the attempts.
 func ParseMemo(b []byte) Memo {
 	if len(b) == 0 || b[0] != memoVersion && b[0] != memoHanded {
 		return Memo{}
@@ -134,7 +134,7 @@ func ParseMemo(b []byte) Memo {
 	return m
 }
 
-// memoReader reads what Append wrote.
+// memoReader decodes what Append has written.
 type memoReader struct {
 	b   []byte
 	bad bool
@@ -175,7 +175,7 @@ func (r *memoReader) class() failure.Class {
 	return intern(name)
 }
 
-// intern returns a common class without allocating.
+// intern returns the class with a given name. Common classes need no allocation.
 func intern(name []byte) failure.Class {
 	for _, c := range [...]failure.Class{
 		failure.NetworkTimeout, failure.RateLimitExceeded, failure.TemporaryServiceError, failure.ResourceConstraint,

@@ -31,19 +31,19 @@ func TestMemo_CountsFailuresByClass(t *testing.T) {
 	if len(all) != 40 || m.Count("Even") != 20 || m.Failures() != 40 || m.Previous != time.Minute || m.FirstAge != time.Hour {
 		t.Errorf("got %d decisions, %d failures of one class, %d failures in all, previous wait %v, first failure at %v", len(all), m.Count("Even"), m.Failures(), m.Previous, m.FirstAge)
 	}
-	// The memo counts 15 other classes by name; the last five classes share one count.
+	// 15 other classes have a separate count in the memo. The last five classes share one
+	// count.
 	if m.Count("Class1") != 1 || m.Count("Class39") != 5 || m.Count("Never") != 5 {
 		t.Errorf("got counts %d, %d and %d, want 1, 5 and 5", m.Count("Class1"), m.Count("Class39"), m.Count("Never"))
 	}
-	// The shared count is five, so the next failure of one of these classes waits as
-	// the sixth.
+	// The shared count is five with the failure of this class, so this is retry 5.
 	if d := all[39]; d.N != 5 {
 		t.Errorf("got retry %d, want 5", d.N)
 	}
 }
 
-// Decorrelated jitter continues from the wait that the back-off drew, not from a longer
-// wait that a hint asked for.
+// Decorrelated jitter continues from the wait that the back-off gave, not from the longer
+// wait of a hint.
 func TestMemo_PreviousWaitIsThatOfTheBackoff(t *testing.T) {
 	t.Parallel()
 	p := compile(t, policy.Spec{Name: "test", Default: policy.Settings{Backoff: fixed(7)}})
@@ -54,13 +54,13 @@ func TestMemo_PreviousWaitIsThatOfTheBackoff(t *testing.T) {
 	}
 }
 
-// Decorrelated jitter continues from the previous wait through the whole life.
+// With decorrelated jitter, each wait of a life depends on the previous wait.
 func TestMemo_DecorrelatedJitterGoesOn(t *testing.T) {
 	t.Parallel()
 	p := compile(t, policy.Spec{Name: "test", Default: policy.Settings{MaxRetries: new(4), Backoff: &backoff.Backoff{
 		Formula: backoff.Exponential, First: time.Second, Cap: time.Hour, Jitter: backoff.Decorrelated}}})
 	in := *failed("")
-	in.U = 0.5 // half-way between 1 s and three times the previous wait
+	in.U = 0.5 // the middle between 1 s and three times the previous wait
 	all := life(p, in, repeat("Own", 5)...)
 	if diff := cmp.Diff(seconds(2, 3.5, 5.75, 9.125), waits(all)); diff != "" {
 		t.Errorf("waits (-want +got):\n%s", diff)

@@ -10,24 +10,24 @@ import (
 	"github.com/redrive/redrive/backoff"
 )
 
-// OverrideMax is the largest size of an encoded Override, in bytes.
+// OverrideMax is the largest size, in bytes, of an encoded Override.
 const OverrideMax = 1 << 10
 
-// Override is what one job, or the message that brought it, sets for its own retries.
-// It takes precedence over the settings of the policy, within the policy's limits. The
-// zero value sets nothing.
+// Override contains the settings that a job, or the message that created it, brings for its
+// own retries. They take precedence over the settings of the policy, within the limits of
+// the policy. The zero value sets nothing.
 type Override struct {
 	Retry           *bool `json:"retry,omitempty"`
-	MaxRetries      *int  `json:"max_retries,omitempty"`       // retries after the first attempt
-	MaxTotalRetries *int  `json:"max_total_retries,omitempty"` // retries over all classes
-	// MaxAttempts limits the attempts of one life, as Limits.MaxAttempts does; the
-	// lower limit applies.
+	MaxRetries      *int  `json:"max_retries,omitempty"`       // largest number of retries after the first attempt
+	MaxTotalRetries *int  `json:"max_total_retries,omitempty"` // largest number of retries over all classes
+	// MaxAttempts is the largest number of attempts in one life. Limits.MaxAttempts also
+	// applies: the lower of the two limits wins.
 	MaxAttempts *int   `json:"max_attempts,omitempty"`
-	MaxCost     *int64 `json:"max_cost,omitempty"` // in millionths of a US dollar
-	Waits       Waits  `json:"waits,omitempty"`    // waits between attempts; the last one repeats
+	MaxCost     *int64 `json:"max_cost,omitempty"` // largest cost in millionths of a US dollar
+	Waits       Waits  `json:"waits,omitempty"`    // waits between attempts; the last wait repeats
 }
 
-// Waits are durations; in JSON each is a text such as "1m30s".
+// Waits are durations. In JSON, each is a string such as "1m30s".
 type Waits []time.Duration
 
 // MarshalJSON implements json.Marshaler.
@@ -57,8 +57,8 @@ func (w *Waits) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// ParseOverride decodes an Override. It refuses unknown fields and values out of
-// bounds. Empty input gives nil.
+// ParseOverride decodes an Override. Unknown fields and values out of range give an error.
+// Empty input gives nil.
 func ParseOverride(b []byte) (*Override, error) {
 	if len(b) == 0 {
 		return nil, nil
@@ -81,8 +81,8 @@ func ParseOverride(b []byte) (*Override, error) {
 	return &o, nil
 }
 
-// Encode returns the Override in the form that ParseOverride reads; nil when it sets
-// nothing.
+// Encode returns the Override in the format that ParseOverride reads. It returns nil if the
+// Override sets nothing.
 func (o *Override) Encode() []byte {
 	b, err := json.Marshal(o)
 	if err != nil {
@@ -94,7 +94,7 @@ func (o *Override) Encode() []byte {
 	return b
 }
 
-// Validate returns all mistakes, joined.
+// Validate returns all mistakes as one error.
 func (o *Override) Validate() error {
 	var errs []error
 	check := func(ok bool, format string, args ...any) {
@@ -119,7 +119,7 @@ func (o *Override) Validate() error {
 	return errors.Join(errs...)
 }
 
-// lowered returns the policy with the job's own limit on attempts.
+// lowered returns the policy with the job's own limit on attempts, if that is lower.
 func (p *Policy) lowered(o *Override) *Policy {
 	if o == nil || o.MaxAttempts == nil || *o.MaxAttempts < 1 || *o.MaxAttempts >= p.limits.MaxAttempts {
 		return p
@@ -129,7 +129,7 @@ func (p *Policy) lowered(o *Override) *Policy {
 	return &q
 }
 
-// settings returns the override as settings of a policy.
+// settings converts the override to settings of a policy.
 func (o *Override) settings() *Settings {
 	s := &Settings{Retry: o.Retry, MaxRetries: o.MaxRetries, MaxTotalRetries: o.MaxTotalRetries, MaxCost: o.MaxCost}
 	if len(o.Waits) > 0 {

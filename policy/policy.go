@@ -1,7 +1,7 @@
-// Package policy decides what follows from the end of a run: from a policy, which is
-// data, from the class of the failure, and from the history of the job. It is pure: a
+// Package policy decides what happens to a job after a run has ended. It decides from a
+// policy, the class of the failure and the history of the job. Policies are plain data. A
 // decision depends only on its Input, so the same input always gives the same decision,
-// also when it is replayed later.
+// even when it is replayed later.
 package policy
 
 import (
@@ -12,30 +12,31 @@ import (
 	"github.com/redrive/redrive/failure"
 )
 
-// Policy is a checked and compiled Spec. It never changes and is safe for concurrent
+// Policy is a Spec that was checked and compiled. It is immutable and safe for concurrent
 // use.
 type Policy struct {
 	spec    Spec
-	builtin Spec // decides what spec leaves open
+	builtin Spec // the Spec that decides what spec does not set
 	hash    string
-	limits  Limits // with their defaults filled in
-	// ceilingFrom is the level that lowered limits.MaxAttempts; it is empty when the
-	// policy itself set it.
+	limits  Limits // limits with default values filled in
+	// ceilingFrom is the level that has lowered limits.MaxAttempts. It is empty if the
+	// policy itself set this limit.
 	ceilingFrom Level
 	chains      map[failure.Class][]failure.Class
 	rules       []rule
 	schedules   map[string]*Schedule
 	kinds       map[string]*kindTable
-	other       *kindTable // for kinds that the policy does not name
+	other       *kindTable // the plans for kinds that the policy does not mention
 	curves      curves
 
 	classifier *failure.Classifier
 }
 
-// Problem is one mistake of a Spec.
+// Problem is one mistake in a Spec.
 type Problem struct {
-	// Path is the place in the policy file, with steps separated by dots and list items
-	// numbered from 0: "classes.NetworkTimeout.max_retries", "rules[2].when".
+	// Path is the place of the mistake in the policy file. Steps are separated by dots, and
+	// list items are numbered from 0: "classes.NetworkTimeout.max_retries",
+	// "rules[2].when".
 	Path string
 	// Message says what the value is, what is allowed, and how to correct it.
 	Message string
@@ -44,9 +45,9 @@ type Problem struct {
 // String returns the path and the message.
 func (p Problem) String() string { return p.Path + ": " + p.Message }
 
-// New checks a policy and compiles it. It returns either a policy or all mistakes of
-// the Spec. An empty Spec means DefaultSpec. The Spec and everything that it points to
-// must not be changed afterwards.
+// New checks and compiles a Spec. It returns either a policy or all mistakes of the Spec.
+// An empty Spec means DefaultSpec. Do not change the Spec, or anything that it points to,
+// afterwards.
 func New(s Spec) (*Policy, []Problem) {
 	if s.isEmpty() {
 		s = DefaultSpec()
@@ -71,7 +72,7 @@ func New(s Spec) (*Policy, []Problem) {
 	return p, nil
 }
 
-// Default returns the built-in default policy: New of DefaultSpec.
+// Default returns the built-in default policy, compiled from DefaultSpec.
 func Default() *Policy {
 	p, problems := New(DefaultSpec())
 	if len(problems) > 0 {
@@ -83,19 +84,19 @@ func Default() *Policy {
 // Name returns the name of the policy.
 func (p *Policy) Name() string { return p.spec.Name }
 
-// Hash identifies the contents of the policy: the Spec's Hash, or else 64 hexadecimal
-// digits computed from the contents. Policies with different contents have different
-// hashes.
+// Hash returns a text that identifies the contents of the policy. It is Spec.Hash or, if
+// that is empty, 64 hexadecimal digits computed from the contents. Policies with different
+// contents have different hashes.
 func (p *Policy) Hash() string { return p.hash }
 
-// Spec returns the Spec that the policy was made from. It must not be changed.
+// Spec returns the Spec from which the policy was made. Do not change it.
 func (p *Policy) Spec() *Spec { return &p.spec }
 
-// Limits returns the limits, with defaults where the Spec sets none.
+// Limits returns the limits, with default values for limits that the Spec does not set.
 func (p *Policy) Limits() Limits { return p.limits }
 
-// Info returns the texts of a class: those of the policy, else those of the class that
-// it is an alias of, else those of the built-in class. A class without any has the
+// Info returns the texts of a class. They come from the policy, or else from the class of
+// which it is an alias, or else from the built-in class. A class without texts has the
 // texts of UnknownError.
 func (p *Policy) Info(class failure.Class) failure.ClassInfo {
 	info, known := failure.InfoOf(class)
@@ -118,8 +119,8 @@ func (p *Policy) Info(class failure.Class) failure.ClassInfo {
 	return info
 }
 
-// Classes returns the classes that the policy knows, built-in and its own, sorted by
-// name.
+// Classes returns the classes that the policy knows, sorted by name: the built-in classes
+// and those that the policy defines.
 func (p *Policy) Classes() []failure.Class {
 	return slices.Sorted(maps.Keys(p.chains))
 }
@@ -127,7 +128,7 @@ func (p *Policy) Classes() []failure.Class {
 // Knows reports whether a class is one of Classes.
 func (p *Policy) Knows(class failure.Class) bool { return p.chains[class] != nil }
 
-// kindNames returns the kinds that the policy has settings for, sorted by name.
+// kindNames returns the kinds for which the policy has settings, sorted by name.
 func (p *Policy) kindNames() []string { return slices.Sorted(maps.Keys(p.spec.Kinds)) }
 
 func either[T ~string](a, b T) T {
@@ -161,9 +162,9 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// WithLimits returns the policy with lower limits on attempts and age, for a program
-// that has limits of its own. Zero, and values above the policy's limits, change
-// nothing. Retries above the limit are cut, and decisions say so.
+// WithLimits returns the policy with lower limits on attempts and age, for a program that
+// has its own limits. Zero, and values above the policy's limits, change nothing. If a
+// limit cuts retries, the decisions say so.
 func (p *Policy) WithLimits(l Limits) *Policy {
 	q := *p
 	if l.MaxAttempts > 0 {
@@ -175,11 +176,11 @@ func (p *Policy) WithLimits(l Limits) *Policy {
 	return &q
 }
 
-// The limits of a policy that sets none, and the highest limits that a policy may set.
+// The default limits of a policy. They are also the highest limits that a policy may set.
 const (
-	MaxAttemptsDefault = 100                 // attempts of one life
+	MaxAttemptsDefault = 100                 // attempts in one life
 	MaxAgeDefault      = 90 * 24 * time.Hour // age of one life
-	MaxWaitDefault     = 24 * time.Hour      // wait of a schedule
+	MaxWaitDefault     = 24 * time.Hour      // wait before a retry
 
 	MaxAttemptsLimit = 1_000_000
 	MaxAgeLimit      = 10 * 365 * 24 * time.Hour
@@ -187,7 +188,7 @@ const (
 
 // Limits on the size of a policy.
 const (
-	ClassesMax = 256 // classes that the policy itself declares
+	ClassesMax = 256 // classes that the policy defines
 	KindsMax   = 1000
 	RulesMax   = 100
 	TextMax    = 2 << 10 // bytes of a user message
