@@ -122,7 +122,7 @@ func readAttrs(b []byte, into *map[string]any) error {
 	case len(b) == 0:
 		return nil
 	case len(b) > AttrsMax:
-		return fmt.Errorf("attributes of %d bytes: rules look at %d at most", len(b), AttrsMax)
+		return fmt.Errorf("the attributes have %d bytes, and rules read at most %d", len(b), AttrsMax)
 	}
 	if err := json.Unmarshal(b, into); err != nil {
 		*into = nil

@@ -162,7 +162,7 @@ func TestNew_ReportsAllMistakes(t *testing.T) {
 			got = append(got, problem.String())
 		}
 		if diff := cmp.Diff(tt.want, got); diff != "" || p != nil {
-			t.Errorf("%s: a policy was returned: %v; mistakes (-want +got):\n%s", name, p != nil, diff)
+			t.Errorf("%s: New returned a policy (%v) or wrong mistakes (-want +got):\n%s", name, p != nil, diff)
 		}
 	}
 }
@@ -183,7 +183,7 @@ func TestNew_TooMuch(t *testing.T) {
 		"classes": "1001 entries: must be at most 256", "kinds": "1001 entries: must be at most 1000", "rules": "101 entries: must be at most 100",
 	} {
 		if found[path] != want {
-			t.Errorf("%s: got mistake %q, want %q", path, found[path], want)
+			t.Errorf("the mistake at %s is %q, want %q", path, found[path], want)
 		}
 	}
 }
@@ -201,7 +201,7 @@ func TestNew_SeemingContradictionsAreAccepted(t *testing.T) {
 			Backoff: &backoff.Backoff{Formula: backoff.Exponential, First: 30 * time.Second, Cap: time.Hour}}},
 	} {
 		if _, problems := policy.New(s); problems != nil {
-			t.Errorf("%s: refused: %v", name, problems)
+			t.Errorf("%s: New refused the policy: %v", name, problems)
 		}
 	}
 }
@@ -212,16 +212,16 @@ func TestNew_TheSameContentsHaveTheSameHash(t *testing.T) {
 	t.Parallel()
 	one, two := videos(), videos()
 	if compile(t, one).Hash() != compile(t, two).Hash() {
-		t.Error("the same contents have different hashes")
+		t.Error("two policies with the same contents have different hashes")
 	}
 	two.Rules[0].When = always{}
 	if compile(t, one).Hash() == compile(t, two).Hash() {
-		t.Error("a changed condition has the same hash")
+		t.Error("a policy with a changed condition has the same hash")
 	}
 	two = videos()
 	two.Rules[1].Hold.Message += "."
 	if compile(t, one).Hash() == compile(t, two).Hash() {
-		t.Error("a changed message has the same hash")
+		t.Error("a policy with a changed message has the same hash")
 	}
 }
 
@@ -230,19 +230,19 @@ func TestOverride_IsReadAndWritten(t *testing.T) {
 	o := &policy.Override{Retry: new(true), MaxRetries: new(0), MaxTotalRetries: new(3), MaxCost: new(int64(5)), Waits: seconds(90, 0.5)}
 	const want = `{"retry":true,"max_retries":0,"max_total_retries":3,"max_cost":5,"waits":["1m30s","500ms"]}`
 	if got := string(o.Encode()); got != want {
-		t.Errorf("encoded as %s", got)
+		t.Errorf("Encode returned %s, want the documented JSON", got)
 	}
 	back, err := policy.ParseOverride([]byte(want))
 	if diff := cmp.Diff(o, back); diff != "" || err != nil {
-		t.Errorf("decoded with error %v (-want +got):\n%s", err, diff)
+		t.Errorf("ParseOverride returned the error %v and a wrong override (-want +got):\n%s", err, diff)
 	}
 	for _, nothing := range []*policy.Override{nil, {}} {
 		if b := nothing.Encode(); b != nil {
-			t.Errorf("an empty override is encoded as %s, want nil", b)
+			t.Errorf("Encode of an empty override returned %s, want nil", b)
 		}
 	}
 	if o, err := policy.ParseOverride(nil); o != nil || err != nil {
-		t.Errorf("empty input is decoded as %v, %v, want nil", o, err)
+		t.Errorf("ParseOverride of empty input returned %v and the error %v, want nil and no error", o, err)
 	}
 	for text, want := range map[string]string{
 		`{"max_retry":1}`:         "settings of the job: json: unknown field \"max_retry\"",
@@ -256,7 +256,7 @@ func TestOverride_IsReadAndWritten(t *testing.T) {
 		`{"max_total_retries":-1,"max_retries":-2}`: "settings of the job: max_retries must not be negative\nsettings of the job: max_total_retries must not be negative",
 	} {
 		if _, err := policy.ParseOverride([]byte(text)); err == nil || err.Error() != want {
-			t.Errorf("%.40s\ngot  %v\nwant %s", text, err, want)
+			t.Errorf("ParseOverride(%.40s)\ngot the error  %v\nwant the error %s", text, err, want)
 		}
 	}
 }
@@ -271,15 +271,15 @@ func FuzzParseOverride(f *testing.F) {
 		}
 		again, err := policy.ParseOverride(o.Encode())
 		if err != nil && len(o.Encode()) <= policy.OverrideMax {
-			t.Fatalf("%s is encoded as %s and read back with error %v", b, o.Encode(), err)
+			t.Fatalf("%s is encoded as %s, and reading this failed with the error %v", b, o.Encode(), err)
 		}
 		if again != nil && string(again.Encode()) != string(o.Encode()) {
-			t.Fatalf("%s is encoded as %s, and after reading back as %s", b, o.Encode(), again.Encode())
+			t.Fatalf("%s is encoded as %s, but after reading it as %s", b, o.Encode(), again.Encode())
 		}
 		in := failed(failure.NetworkTimeout)
 		in.Message, in.Attempts = o, attempts
 		if d := p.Decide(in); d.Wait < 0 || d.Wait > policy.MaxWaitDefault || d.Of >= policy.MaxAttemptsDefault {
-			t.Fatalf("an override of %s led to the decision %s", b, d.Record())
+			t.Fatalf("the override %s led to the decision %s, which exceeds the limits", b, d.Record())
 		}
 	})
 }
@@ -328,9 +328,9 @@ func TestNew_MatchersInGoArePartOfTheHash(t *testing.T) {
 	}
 	one := compile(t, spec("1"))
 	if one.Hash() != compile(t, spec("1")).Hash() || one.Hash() == compile(t, spec("2")).Hash() {
-		t.Error("the hash does not depend on the version of a Go matcher")
+		t.Error("policies with different versions of a Go matcher have the same hash, or the same version has different hashes")
 	}
 	if c := one.Classify(&failure.Evidence{Message: "ours"}, "render"); c.Class != failure.NotFound || !strings.Contains(string(one.Source()), "ours@1") {
-		t.Errorf("classified as %+v; the policy's source is %s", c, one.Source())
+		t.Errorf("got the classification %+v and the policy source %s, want the class NotFound and the matcher ours@1", c, one.Source())
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/redrive/redrive/policy"
 )
 
-// decideOn classifies an error and decides, as the engine does.
+// decideOn classifies an error and decides on it, as the engine does.
 func decideOn(p *policy.Policy, kind string, err error, change func(*policy.Input)) policy.Decision {
 	e := failure.Of(err)
 	in := policy.Input{Kind: kind, Evidence: &e, Class: p.Classify(&e, kind), How: job.ByError, U: 0.5}
@@ -21,8 +21,7 @@ func decideOn(p *policy.Policy, kind string, err error, change func(*policy.Inpu
 	return p.Decide(&in)
 }
 
-// The built-in policy classifies these errors and decides on them.
-//
+// The classes and the decisions of the built-in policy for these errors.
 // proves: F13
 func TestF13_FromAnErrorToADecision(t *testing.T) {
 	t.Parallel()
@@ -53,7 +52,7 @@ func TestF13_FromAnErrorToADecision(t *testing.T) {
 	} {
 		d := decideOn(p, "render", tt.err, tt.change)
 		if d.Class != tt.class || d.Action != tt.action || d.Wait != tt.wait {
-			t.Errorf("%s: got class %s, action %s, wait %v\n%s", name, d.Class, d.Action, d.Wait, d.Explain())
+			t.Errorf("%s: got the class %s, the action %s and the wait %v, want %s, %s and %v\n%s", name, d.Class, d.Action, d.Wait, tt.class, tt.action, tt.wait, d.Explain())
 		}
 	}
 }

@@ -116,7 +116,7 @@ func TestDecide(t *testing.T) {
 		tt.in.Kind, tt.in.Evidence = "render", &tt.evidence
 		d := scheduled(t, tt.schedule).Decide(&tt.in)
 		if diff := cmp.Diff(tt.want, briefly(&d)); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
+			t.Errorf("%s: wrong decision (-want +got):\n%s", tt.name, diff)
 		}
 	}
 }
@@ -160,12 +160,12 @@ func TestDecide_EveryScheduleEnds(t *testing.T) {
 				break
 			}
 			if d.Wait < in.Evidence.RetryAfter || d.Wait < s.Wait(d.N) {
-				t.Fatalf("the wait is %v, below the hint or the schedule", d.Wait)
+				t.Fatalf("the wait is %v, want at least the hint and the wait of the schedule", d.Wait)
 			}
 			in.Memo = d.Memo
 		}
 		if in.Attempts >= policy.MaxAttemptsDefault {
-			t.Fatalf("the job had %d attempts, more than the limit of %d", in.Attempts+1, policy.MaxAttemptsDefault)
+			t.Fatalf("the job had %d attempts, want at most %d", in.Attempts+1, policy.MaxAttemptsDefault)
 		}
 	})
 }
@@ -173,7 +173,7 @@ func TestDecide_EveryScheduleEnds(t *testing.T) {
 func TestLimits_AreThoseOfJobs(t *testing.T) {
 	t.Parallel()
 	if policy.OverrideMax != job.PolicyMax || policy.AttrsMax < job.AttrsMax {
-		t.Error("the limits of package policy differ from those of package job")
+		t.Error("the limits of the packages policy and job do not fit together")
 	}
 }
 
@@ -186,17 +186,17 @@ func TestSchedule_Validate(t *testing.T) {
 		"permanent exit code 0: must be 1 to 255\n" +
 		"permanent exit code 256: must be 1 to 255"
 	if err := bad.Validate(); err == nil || err.Error() != want {
-		t.Errorf("got %v\nwant %s", err, want)
+		t.Errorf("Validate returned %v\nwant %s", err, want)
 	}
 	for _, good := range []*policy.Schedule{nil, {}, exitCodes, {MaxRetries: policy.NoRetry}} {
 		if err := good.Validate(); err != nil {
-			t.Errorf("Validate(%+v) returned %v, want nil", good, err)
+			t.Errorf("Validate of the valid schedule %+v returned %v, want nil", good, err)
 		}
 	}
 	_, err := policy.Default().WithSchedule("render", &policy.Schedule{Waits: []time.Duration{25 * time.Hour}})
 	const above = `wait 1 of the schedule is 25h: policy "default" allows at most 24h: shorten it, or raise limits.max_wait`
 	if err == nil || err.Error() != above {
-		t.Errorf("got %v\nwant %s", err, above)
+		t.Errorf("WithSchedule returned %v\nwant %s", err, above)
 	}
 }
 
@@ -206,19 +206,19 @@ func TestR2_ExitCodesAloneLeaveTheRestToThePolicy(t *testing.T) {
 	p := scheduled(t, &policy.Schedule{PermanentExitCodes: []int{65}})
 	in := failed(failure.RateLimitExceeded)
 	if d := p.Decide(in); d.Of != 5 || d.Nominal != time.Minute || d.RetriesFrom != policy.LevelClass {
-		t.Errorf("got %d retries, the first after %s, from %s; want those of the class", d.Of, d.Nominal, d.RetriesFrom)
+		t.Errorf("got %d retries, the first after %s, set by %s; want the retries and waits of the class", d.Of, d.Nominal, d.RetriesFrom)
 	}
 	code := 65
 	in.Evidence.Exit = &code
 	if d := p.Decide(in); d.Action != policy.Die || d.Rule != policy.RuleExitCode {
-		t.Errorf("exit code 65: %v by %s, want dead by its exit code", d.Action, d.Rule)
+		t.Errorf("exit code 65: got the action %v by the rule %s, want the job dead by its exit code", d.Action, d.Rule)
 	}
 }
 
 func TestAction_StringOfAnUnknownNumber(t *testing.T) {
 	t.Parallel()
 	if got := policy.Action(9).String(); got != "action(9)" || policy.Cancel.String() != "cancel" {
-		t.Errorf("got names %s and %s", got, policy.Cancel)
+		t.Errorf("got the names %s and %s, want action(9) and cancel", got, policy.Cancel)
 	}
 }
 

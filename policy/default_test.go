@@ -42,10 +42,10 @@ func TestF3_F4_F5_F13_TheDefaultPolicy(t *testing.T) {
 			}
 			near := cmp.Comparer(func(a, b time.Duration) bool { return (a - b).Abs() <= time.Microsecond })
 			if diff := cmp.Diff(want, waits(all), near); diff != "" || len(all) != len(nominal)+1 {
-				t.Errorf("%s with the draw %v: %d attempts, waits (-want +got):\n%s", class, u, len(all), diff)
+				t.Errorf("%s with the random number %v: got %d attempts and wrong waits (-want +got):\n%s", class, u, len(all), diff)
 			}
 			if last := all[len(all)-1]; last.Action != policy.Die || (nominal == nil) != (last.Reason == job.NonRetriable) {
-				t.Errorf("%s: the last decision is %s with reason %s", class, last.Action, last.Reason)
+				t.Errorf("%s: the last decision has the action %s and the reason %s, want the job dead with the reason of its retries", class, last.Action, last.Reason)
 			}
 		}
 	}
@@ -62,10 +62,10 @@ func TestF13_TheTimeLimitIsAClassOfItsOwn(t *testing.T) {
 	in.Class, in.How, in.Stop = found, job.ByTimeout, policy.TimeLimit
 	d := p.Decide(in)
 	if d.Class != failure.AttemptTimeout || d.By.Rule != policy.ClassByTimeLimit || d.By.Code != "FFMPEG_TIMEOUT" || d.Of != 1 {
-		t.Errorf("got class %s by %s with %d retries", d.Class, d.By.Rule, d.Of)
+		t.Errorf("got the class %s by the rule %s with %d retries, want AttemptTimeout by the time limit with 1 retry", d.Class, d.By.Rule, d.Of)
 	}
 	if b := d.By.Beat[0]; b.Rule != "phrase.timeout" || b.Class != failure.NetworkTimeout || b.Saw != "timed out" {
-		t.Errorf("got outranked evidence %+v", b)
+		t.Errorf("got the outranked evidence %+v, want the phrase \"timed out\"", b)
 	}
 	mark := failure.Classification{Class: "FfmpegTimeout", Rule: "mark.class", Rank: failure.RankMark}
 	code := failure.Classification{Class: "FfmpegTimeout", Rule: "policy.codes.Ffmpeg_Timeout", Rank: failure.RankCode}
@@ -73,16 +73,16 @@ func TestF13_TheTimeLimitIsAClassOfItsOwn(t *testing.T) {
 	for _, c := range []failure.Classification{mark, code} {
 		in.Class = c
 		if d := p.Decide(in); d.Class != "FfmpegTimeout" {
-			t.Errorf("%s: got class %s, want the class that the handler named", c.Rule, d.Class)
+			t.Errorf("%s: got the class %s, want the class that the handler named", c.Rule, d.Class)
 		}
 	}
 	in.Evidence.Code = "" // now the code comes from another service, not from the handler
 	if d := p.Decide(in); d.Class != failure.AttemptTimeout {
-		t.Errorf("got class %s from a code that is not the handler's", d.Class)
+		t.Errorf("the code of another service gave the class %s, want AttemptTimeout", d.Class)
 	}
 	in.Class, in.How, in.Stop = found, job.ByError, policy.NotStopped
 	if d := p.Decide(in); d.Class != failure.NetworkTimeout || d.Of != 3 {
-		t.Errorf("without a time limit: got class %s with %d retries", d.Class, d.Of)
+		t.Errorf("without a time limit: got the class %s with %d retries, want NetworkTimeout with 3", d.Class, d.Of)
 	}
 }
 
@@ -94,7 +94,7 @@ func TestF13_ItsOwnBudget(t *testing.T) {
 	const net, limit = failure.NetworkTimeout, failure.AttemptTimeout
 	all := life(policy.Default(), *failed(""), net, net, limit, net, limit)
 	if last := all[len(all)-1]; len(all) != 5 || last.Class != limit || last.Rule != policy.RuleExhausted {
-		t.Errorf("got %d decisions, the last for class %s by %s", len(all), last.Class, last.Rule)
+		t.Errorf("got %d decisions, the last for the class %s by the rule %s; want 5, AttemptTimeout and its retries used up", len(all), last.Class, last.Rule)
 	}
 }
 
@@ -102,18 +102,18 @@ func TestDefault_EmptySpecIsTheDefault(t *testing.T) {
 	t.Parallel()
 	empty, spelt := compile(t, policy.Spec{}), compile(t, policy.DefaultSpec())
 	if empty.Hash() != spelt.Hash() || empty.Name() != "default" || empty.Hash() != policy.Default().Hash() {
-		t.Errorf("names and hashes differ: %s %s and %s %s", empty.Name(), empty.Hash(), spelt.Name(), spelt.Hash())
+		t.Errorf("the names and hashes of the empty and the default Spec differ: %s %s and %s %s", empty.Name(), empty.Hash(), spelt.Name(), spelt.Hash())
 	}
 	changed := policy.DefaultSpec()
 	changed.Limits.MaxAttempts = 99
 	if compile(t, changed).Hash() == empty.Hash() {
-		t.Error("a changed limit has the same hash")
+		t.Error("a Spec with a changed limit has the same hash")
 	}
 	named := policy.Spec{Hash: "cafe"}
 	if compile(t, named).Hash() != "cafe" {
-		t.Error("Spec.Hash is not used as the policy's hash")
+		t.Error("the policy does not use Spec.Hash as its hash")
 	}
 	if l := empty.Limits(); l.MaxAttempts != 100 || l.MaxAge != 90*24*time.Hour || l.MaxWait != 24*time.Hour {
-		t.Errorf("got limits %+v", l)
+		t.Errorf("got the limits %+v, want 100 attempts, 90 days and waits of 24 h", l)
 	}
 }

@@ -45,19 +45,19 @@ func TestL3_HandOversWithinTheJobsLimit(t *testing.T) {
 		for n := 1; n <= c.most; n++ {
 			d := c.p.Decide(handedOver(memo, 300*time.Second))
 			if d.Action != policy.Defer || d.Rule != policy.RuleHandOver || d.Wait != 300*time.Second || d.HandOvers != n {
-				t.Fatalf("%s, hand-over %d: got decision %+v", name, n, d)
+				t.Fatalf("%s, hand-over %d: got the decision %+v, want a wait of 5m in the queue", name, n, d)
 			}
 			if text := d.Explain(); !strings.Contains(text, "no attempt burned") || !strings.Contains(text, "5m") {
-				t.Errorf("%s: the explanation is\n%s", name, text)
+				t.Errorf("%s: the explanation does not say that no attempt was used up, or has no wait of 5m:\n%s", name, text)
 			}
 			memo = policy.ParseMemo(d.Memo.Append(nil))
 			if memo.HandOvers != uint32(n) || memo.Failures() != 0 {
-				t.Fatalf("%s: the memo counts %d hand-overs and %d failures", name, memo.HandOvers, memo.Failures())
+				t.Fatalf("%s: the memo counts %d hand-overs and %d failures, want only the hand-overs", name, memo.HandOvers, memo.Failures())
 			}
 		}
 		d := c.p.Decide(handedOver(memo, 300*time.Second))
 		if d.Action != policy.Retry || d.N != 1 || d.ClassFailures != 1 {
-			t.Errorf("%s: one more hand-over: got %v, retry %d; want an ordinary failed attempt", name, d.Action, d.N)
+			t.Errorf("%s: one hand-over above the limit: got the action %v and retry %d, want an ordinary failed attempt", name, d.Action, d.N)
 		}
 	}
 }
@@ -91,10 +91,10 @@ func TestHandOver_WhatGoesBeforeIt(t *testing.T) {
 		in.Class = p.Classify(in.Evidence, in.Kind)
 		d := p.Decide(in)
 		if d.Action != c.action || d.Rule != c.rule {
-			t.Errorf("%s: got %v by %s, want %v by %s", name, d.Action, d.Rule, c.action, c.rule)
+			t.Errorf("%s: got the action %v by the rule %s, want %v by %s", name, d.Action, d.Rule, c.action, c.rule)
 		}
 		if d.Action == policy.Defer && d.Wait < max(300*time.Second, in.Evidence.RetryAfter) {
-			t.Errorf("%s: got wait %v", name, d.Wait)
+			t.Errorf("%s: got the wait %v, want at least 5m and the hint", name, d.Wait)
 		}
 	}
 }
@@ -114,7 +114,7 @@ func TestP3_TotalCountsHandOvers(t *testing.T) {
 		memo = d.Memo
 	}
 	if d := p.Decide(handedOver(memo, time.Minute)); d.Action != policy.Die || d.Rule != policy.RuleExhausted {
-		t.Errorf("after three hand-overs: got %v by %s, want dead", d.Action, d.Rule)
+		t.Errorf("after three hand-overs: got the action %v by the rule %s, want the job dead because its retries are used up", d.Action, d.Rule)
 	}
 }
 
@@ -123,7 +123,7 @@ func TestHandOver_ALimitOutOfBoundsIsRefused(t *testing.T) {
 	for _, n := range []int{-1, policy.HandOversMax + 1} {
 		_, err := policy.New(policy.Spec{Name: "t", Default: policy.Settings{HandOvers: &n}})
 		if !strings.Contains(fmt.Sprint(err), "default.handovers") {
-			t.Errorf("%d hand-overs: got mistakes %v", n, err)
+			t.Errorf("the setting of %d hand-overs: New returned %v, want a mistake of default.handovers", n, err)
 		}
 	}
 }
@@ -138,11 +138,11 @@ func TestHandOver_WithinTheTotal(t *testing.T) {
 		in := handedOver(policy.Memo{}, time.Minute)
 		in.Attempts = attempts
 		if d := p.Decide(in); d.Action != want || want == policy.Die && d.Rule != policy.RuleTotal {
-			t.Errorf("after %d attempts: got %v by %s, want %v", attempts, d.Action, d.Rule, want)
+			t.Errorf("after %d attempts: got the action %v by the rule %s, want %v", attempts, d.Action, d.Rule, want)
 		}
 	}
 	p = withHandOvers(t, 10, func(s *policy.Spec) { s.Default.MaxRetries, s.Default.Count = &two, &total })
 	if d := p.Decide(handedOver(policy.Memo{HandOvers: 2}, time.Minute)); d.Action != policy.Die || d.Rule != policy.RuleExhausted {
-		t.Errorf("with count: total: got %v by %s, want dead", d.Action, d.Rule)
+		t.Errorf("with count: total: got the action %v by the rule %s, want the job dead because its retries are used up", d.Action, d.Rule)
 	}
 }

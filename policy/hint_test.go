@@ -56,7 +56,7 @@ func TestR3_AHintIsAFloor(t *testing.T) {
 		in.Evidence.RetryAfter, in.U = tt.ask, tt.u
 		d := p.Decide(in)
 		if diff := cmp.Diff(tt.want, briefly(&d)); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
+			t.Errorf("%s: wrong decision (-want +got):\n%s", tt.name, diff)
 		}
 	}
 }
@@ -94,7 +94,7 @@ func TestR3_WhereAHintComesFrom(t *testing.T) {
 		tt.e.Class = hinted
 		in.Evidence, in.Class, in.Now = &tt.e, failure.Classification{Class: hinted, Hint: tt.text}, tt.clock
 		if d := p.Decide(in); d.Hint != tt.want {
-			t.Errorf("%s: got hint %v, want %v", tt.name, d.Hint, tt.want)
+			t.Errorf("%s: got the hint %v, want %v", tt.name, d.Hint, tt.want)
 		}
 	}
 }
@@ -112,10 +112,10 @@ func TestR3_NeverBeforeTheHint(t *testing.T) {
 		in := anyInput(t)
 		d := p.Decide(in)
 		if d.Action == policy.Retry && d.HintMode == policy.HintFloor && d.Wait < d.Hint {
-			t.Fatalf("the wait is %v, shorter than the hint of %v", d.Wait, d.Hint)
+			t.Fatalf("the wait is %v, want at least the hint of %v", d.Wait, d.Hint)
 		}
 		if d.Hint < in.Evidence.RetryAfter {
-			t.Fatalf("the hint of %v was read as %v", in.Evidence.RetryAfter, d.Hint)
+			t.Fatalf("the hint of %v became %v in the decision, want it unchanged or longer", in.Evidence.RetryAfter, d.Hint)
 		}
 	})
 }

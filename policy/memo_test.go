@@ -29,12 +29,12 @@ func TestMemo_CountsFailuresByClass(t *testing.T) {
 	all := life(p, in, classes...)
 	m := all[len(all)-1].Memo
 	if len(all) != 40 || m.Count("Even") != 20 || m.Failures() != 40 || m.Previous != time.Minute || m.FirstAge != time.Hour {
-		t.Errorf("got %d decisions, %d failures of one class, %d failures in all, previous wait %v, first failure at %v", len(all), m.Count("Even"), m.Failures(), m.Previous, m.FirstAge)
+		t.Errorf("got %d decisions, %d failures of the class Even, %d failures in all, the previous wait %v and the first failure at the age %v; want 40, 20, 40, 1m and 1h", len(all), m.Count("Even"), m.Failures(), m.Previous, m.FirstAge)
 	}
 	// 15 other classes have a separate count in the memo. The last five classes share one
 	// count.
 	if m.Count("Class1") != 1 || m.Count("Class39") != 5 || m.Count("Never") != 5 {
-		t.Errorf("got counts %d, %d and %d, want 1, 5 and 5", m.Count("Class1"), m.Count("Class39"), m.Count("Never"))
+		t.Errorf("the counts of the classes Class1, Class39 and Never are %d, %d and %d, want 1, 5 and 5", m.Count("Class1"), m.Count("Class39"), m.Count("Never"))
 	}
 	// The shared count is five with the failure of this class, so this is retry 5.
 	if d := all[39]; d.N != 5 {
@@ -50,7 +50,7 @@ func TestMemo_PreviousWaitIsThatOfTheBackoff(t *testing.T) {
 	in := failed("Own")
 	in.Evidence.RetryAfter = time.Hour
 	if d := p.Decide(in); d.Memo.Previous != 7*time.Second || d.Wait < time.Hour {
-		t.Errorf("the memo has the previous wait %v after a wait of %v", d.Memo.Previous, d.Wait)
+		t.Errorf("the memo has the previous wait %v and the job waits %v, want 7s and at least 1h", d.Memo.Previous, d.Wait)
 	}
 }
 
@@ -63,7 +63,7 @@ func TestMemo_DecorrelatedJitterGoesOn(t *testing.T) {
 	in.U = 0.5 // the middle between 1 s and three times the previous wait
 	all := life(p, in, repeat("Own", 5)...)
 	if diff := cmp.Diff(seconds(2, 3.5, 5.75, 9.125), waits(all)); diff != "" {
-		t.Errorf("waits (-want +got):\n%s", diff)
+		t.Errorf("wrong waits (-want +got):\n%s", diff)
 	}
 }
 
@@ -71,10 +71,10 @@ func TestMemo_IsSmall(t *testing.T) {
 	t.Parallel()
 	all := life(policy.Default(), *failed(""), failure.NetworkTimeout, failure.RateLimitExceeded)
 	if b := all[1].Memo.Append(nil); len(b) > 60 {
-		t.Errorf("the memo has %d bytes: %q", len(b), b)
+		t.Errorf("the memo has %d bytes, want at most 60: %q", len(b), b)
 	}
 	if b := (&policy.Memo{}).Append(nil); b != nil {
-		t.Errorf("a life without failures has the memo %q, want none", b)
+		t.Errorf("the memo of a life without failures is encoded as %q, want nothing", b)
 	}
 }
 
@@ -82,7 +82,7 @@ func TestMemo_DamagedOrOfAnotherFormatIsEmpty(t *testing.T) {
 	t.Parallel()
 	for _, bad := range []string{`{"v":3}`, `{"v":1`, `{}`, "\x01\x02", "\x03abc", "\x02", "\x02\x02", "x"} {
 		if m := policy.ParseMemo([]byte(bad)); m != (policy.Memo{}) {
-			t.Errorf("the damaged memo %q is read as %+v, want the zero value", bad, m)
+			t.Errorf("ParseMemo decoded the damaged memo %q as %+v, want the zero value", bad, m)
 		}
 	}
 }
@@ -97,16 +97,16 @@ func FuzzParseMemo(f *testing.F) {
 		once := m.Append(nil)
 		again := policy.ParseMemo(once)
 		if again != m || !bytes.Equal(again.Append(nil), once) {
-			t.Errorf("%q is read as %+v, and as %+v after writing it", b, m, again)
+			t.Errorf("ParseMemo decoded %q as %+v, and as %+v after encoding it again", b, m, again)
 		}
 		in := failed(failure.NetworkTimeout)
 		in.Memo = m
 		d := p.Decide(in)
 		if d.Action != policy.Retry && d.Rule != policy.RuleExhausted || d.Wait < 0 {
-			t.Errorf("a memo of %q led to the decision %s", b, d.Record())
+			t.Errorf("the memo %q led to the decision %s, want a retry or the end of the retries", b, d.Record())
 		}
 		if next := policy.ParseMemo(d.Memo.Append(nil)); next != d.Memo {
-			t.Errorf("the memo %+v is read back as %+v", d.Memo, next)
+			t.Errorf("the memo %+v became %+v after encoding and decoding", d.Memo, next)
 		}
 	})
 }

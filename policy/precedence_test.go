@@ -17,10 +17,10 @@ type always struct{}
 func (always) Match(*policy.ConditionInput) (bool, error) { return true, nil }
 func (always) String() string                             { return "true" }
 
-// put sets settings at one level: in the Spec, or in the input of one job.
+// put sets settings at one level, either in the Spec or in the input of one job.
 type put func(s *policy.Spec, in *policy.Input, settings policy.Settings)
 
-// levels are all places where settings can stand, the least specific first.
+// levels are all levels at which settings can be made, the least specific first.
 var levels = []struct {
 	name policy.Level
 	put  put
@@ -55,7 +55,8 @@ func overrideOf(x policy.Settings) *policy.Override {
 	return o
 }
 
-// decideWith compiles a policy, evaluates its rules and decides, as the engine does.
+// decideWith compiles a policy, applies its rules to the job and decides, as the engine
+// does.
 func decideWith(t *testing.T, s policy.Spec, in *policy.Input) policy.Decision {
 	t.Helper()
 	p := compile(t, s)
@@ -63,8 +64,7 @@ func decideWith(t *testing.T, s policy.Spec, in *policy.Input) policy.Decision {
 	return p.Decide(in)
 }
 
-// For each pair of levels, the more specific one wins, field by field.
-//
+// For each pair of levels, the settings of the more specific level win, field by field.
 // proves: R2
 func TestR2_TheMoreSpecificLevelHasTheWord(t *testing.T) {
 	t.Parallel()
@@ -77,10 +77,10 @@ func TestR2_TheMoreSpecificLevelHasTheWord(t *testing.T) {
 			levels[high].put(&s, in, policy.Settings{MaxRetries: new(9), Backoff: fixed(9)})
 			d := decideWith(t, s, in)
 			if d.Of != 9 || d.Wait != 9*time.Second || d.RetriesFrom != levels[high].name || d.BackoffFrom != levels[high].name {
-				t.Errorf("%s: got %d retries from %s and wait %v from %s", name, d.Of, d.RetriesFrom, d.Wait, d.BackoffFrom)
+				t.Errorf("%s: got %d retries set by %s and the wait %v set by %s, want 9 retries and 9s, both set by the more specific level", name, d.Of, d.RetriesFrom, d.Wait, d.BackoffFrom)
 			}
 			if !d.CostBound || d.CostMax != 7 {
-				t.Errorf("%s: got cost limit %d (%v), which only the less specific level sets", name, d.CostMax, d.CostBound)
+				t.Errorf("%s: got the cost limit %d (set: %v), want the limit 7 of the less specific level", name, d.CostMax, d.CostBound)
 			}
 
 			in, s = failed(failure.NetworkTimeout), policy.Spec{Name: "test"}
@@ -89,13 +89,13 @@ func TestR2_TheMoreSpecificLevelHasTheWord(t *testing.T) {
 			d = decideWith(t, s, in)
 			wantWait, wantFrom := 7*time.Second, levels[low].name
 			if levels[high].name == policy.LevelRule {
-				wantWait, wantFrom = 90*time.Second, policy.LevelRule // the second rule sets it too
+				wantWait, wantFrom = 90*time.Second, policy.LevelRule // the second rule also sets this field
 			}
 			if levels[low].name == policy.LevelRule {
 				wantFrom = policy.LevelRule
 			}
 			if d.Of != 9 || d.Wait != wantWait || d.RetriesFrom != levels[high].name || d.BackoffFrom != wantFrom {
-				t.Errorf("%s, with one field at each level: got %d retries from %s and wait %v from %s", name, d.Of, d.RetriesFrom, d.Wait, d.BackoffFrom)
+				t.Errorf("%s, with one field at each level: got %d retries set by %s and the wait %v set by %s, want 9 retries of the more specific level and the wait of the level that sets it", name, d.Of, d.RetriesFrom, d.Wait, d.BackoffFrom)
 			}
 		}
 	}
@@ -109,7 +109,7 @@ func TestR2_TheBuiltInDefaultIsBelowEverything(t *testing.T) {
 	p := compile(t, policy.Spec{Name: "only a limit", Limits: policy.Limits{MaxAttempts: 4}})
 	d := p.Decide(failed(failure.RateLimitExceeded))
 	if d.Wait != time.Minute || d.BackoffFrom != policy.LevelBuiltin || d.Of != 3 || d.RetriesFrom != policy.LevelLimits {
-		t.Errorf("got wait %v from %s and %d retries from %s", d.Wait, d.BackoffFrom, d.Of, d.RetriesFrom)
+		t.Errorf("got the wait %v set by %s and %d retries set by %s, want 1m of the built-in default and 3 retries of the limits", d.Wait, d.BackoffFrom, d.Of, d.RetriesFrom)
 	}
 }
 
@@ -124,16 +124,15 @@ func TestR2_RulesInOrderTheFirstOfAFieldCounts(t *testing.T) {
 	in := failed(failure.NetworkTimeout)
 	d := decideWith(t, s, in)
 	if d.Of != 2 || d.Wait != 4*time.Second {
-		t.Errorf("got %d retries and wait %v", d.Of, d.Wait)
+		t.Errorf("got %d retries and the wait %v, want 2 retries and 4s", d.Of, d.Wait)
 	}
 	if diff := cmp.Diff([]string{"first", "second"}, d.Rules); diff != "" {
-		t.Errorf("rules (-want +got):\n%s", diff)
+		t.Errorf("wrong matching rules (-want +got):\n%s", diff)
 	}
 }
 
-// A job or a message may ask for more retries than the policy has, but not for more
-// than the hard limit.
-//
+// A job or a message may ask for more retries than the policy has, but not for more than
+// the hard limit.
 // proves: R2
 func TestR2_NothingExceedsTheCeiling(t *testing.T) {
 	t.Parallel()
@@ -147,12 +146,12 @@ func TestR2_NothingExceedsTheCeiling(t *testing.T) {
 		all := life(p, in, repeat(failure.NetworkTimeout, 1000)...)
 		last := all[len(all)-1]
 		if len(all) != 10 || last.Of != 9 || last.RetriesFrom != policy.LevelLimits || last.Reason != job.MaxRetries {
-			t.Errorf("%s: got %d attempts and %d retries from %s", name, len(all), last.Of, last.RetriesFrom)
+			t.Errorf("%s: got %d attempts and %d retries set by %s, want 10 attempts and 9 retries set by the limits", name, len(all), last.Of, last.RetriesFrom)
 		}
 		put(&in, &policy.Override{MaxRetries: new(1000), Waits: policy.Waits{25 * time.Minute}})
 		all = life(p, in, repeat(failure.NetworkTimeout, 1000)...)
 		if last := all[len(all)-1]; len(all) != 3 || last.Rule != policy.RuleTooOld {
-			t.Errorf("%s: with a maximum age of 1 h and waits of 25 m: got %d attempts, ended by %s", name, len(all), last.Rule)
+			t.Errorf("%s: with a maximum age of 1 h and waits of 25 m: got %d attempts, ended by the rule %s; want 3 attempts, ended by the age", name, len(all), last.Rule)
 		}
 	}
 }
@@ -166,7 +165,7 @@ func TestR2_CountersArePerClassAndOneTotal(t *testing.T) {
 		name    string
 		change  func(*policy.Spec)
 		classes []failure.Class
-		want    []time.Duration // the waits of the retries; the failure after them is final
+		want    []time.Duration // the waits before the retries; the failure after the last retry is final
 		rule    string
 	}{
 		{"each class has two retries of its own", func(*policy.Spec) {},
@@ -190,12 +189,12 @@ func TestR2_CountersArePerClassAndOneTotal(t *testing.T) {
 		tt.change(&s)
 		all := life(compile(t, s), *failed(""), tt.classes...)
 		if diff := cmp.Diff(tt.want, waits(all)); diff != "" || len(all) != len(tt.classes) || all[len(all)-1].Rule != tt.rule {
-			t.Errorf("%s: got %d decisions, the last by %s, waits (-want +got):\n%s", tt.name, len(all), all[len(all)-1].Rule, diff)
+			t.Errorf("%s: got %d decisions, the last by the rule %s; wrong number, rule or waits (-want +got):\n%s", tt.name, len(all), all[len(all)-1].Rule, diff)
 		}
 	}
 }
 
-// A schedule of the program has the precedence of the settings of a kind.
+// A schedule that the program sets has the same precedence as the settings of a kind.
 func TestSchedule_StandsWhereTheKindStands(t *testing.T) {
 	t.Parallel()
 	s := policy.Spec{Name: "test",
@@ -214,7 +213,7 @@ func TestSchedule_StandsWhereTheKindStands(t *testing.T) {
 		t.Fatal(err)
 	}
 	if same, err := both.WithSchedule("render", nil); err != nil || same != both {
-		t.Errorf("a nil schedule changed the policy, or failed with %v", err)
+		t.Errorf("a nil schedule changed the policy or failed with the error %v, want the same policy", err)
 	}
 	for _, tt := range []struct {
 		p     *policy.Policy
@@ -234,12 +233,12 @@ func TestSchedule_StandsWhereTheKindStands(t *testing.T) {
 		in := failed(tt.class)
 		in.Kind = tt.kind
 		if d := tt.p.Decide(in); d.Of != tt.of || d.RetriesFrom != tt.from {
-			t.Errorf("class %s of kind %s: got %d retries from %s, want %d from %s", tt.class, tt.kind, d.Of, d.RetriesFrom, tt.of, tt.from)
+			t.Errorf("class %s of kind %s: got %d retries set by %s, want %d set by %s", tt.class, tt.kind, d.Of, d.RetriesFrom, tt.of, tt.from)
 		}
 	}
 }
 
-// An alias has the settings of its class, and its own settings on top.
+// An alias uses the settings of its class. Its own settings take precedence.
 func TestClass_AnotherName(t *testing.T) {
 	t.Parallel()
 	p := compile(t, policy.Spec{Name: "test", Classes: map[failure.Class]policy.ClassSpec{
@@ -249,21 +248,21 @@ func TestClass_AnotherName(t *testing.T) {
 		failure.InputExceedsLimits: {Operator: "Support"},
 	}})
 	if d := p.Decide(failed("VideoTooLong")); d.Rule != policy.RuleVerdict || d.Verdict != failure.VerdictPermanent {
-		t.Errorf("got verdict %s by %s", d.Verdict, d.Rule)
+		t.Errorf("got the verdict %s by the rule %s, want permanent by the verdict", d.Verdict, d.Rule)
 	}
 	if d := p.Decide(failed("Upstream")); d.Of != 7 || d.Wait != 5*time.Second || d.Verdict != failure.VerdictRetry {
-		t.Errorf("got %d retries, wait %v, verdict %s", d.Of, d.Wait, d.Verdict)
+		t.Errorf("got %d retries, the wait %v and the verdict %s; want 7, 5s and retry", d.Of, d.Wait, d.Verdict)
 	}
 	base, _ := failure.InfoOf(failure.InputExceedsLimits)
 	info := p.Info("VideoTooLong")
 	if info.Dead != "Videos over 6+ hours cannot be worked on." || info.Operator != "Support" || info.Retrying != base.Retrying || info.Class != "VideoTooLong" {
-		t.Errorf("%+v", info)
+		t.Errorf("wrong texts of the class: %+v", info)
 	}
 	unknown, _ := failure.InfoOf(failure.UnknownError)
 	if info := p.Info("Nobody's"); info.Dead != unknown.Dead || info.Verdict != failure.VerdictUnknown {
-		t.Errorf("%+v", info)
+		t.Errorf("wrong texts of the class: %+v", info)
 	}
 	if info := p.Info(failure.NetworkTimeout); info.Operator == "Backend team" {
-		t.Error("a class has the operator text of its alias")
+		t.Error("the class has the operator text of its alias, want its own text")
 	}
 }

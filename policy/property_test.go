@@ -17,7 +17,7 @@ import (
 var someClasses = []failure.Class{failure.NetworkTimeout, failure.RateLimitExceeded, failure.UnknownError, failure.InvalidInput,
 	failure.AttemptTimeout, failure.Panic, failure.Cancelled, "Own", "Undeclared", ""}
 
-// maybe draws a pointer or nil.
+// maybe generates a pointer to a value, or nil.
 func maybe[T any](t *rapid.T, g *rapid.Generator[T], label string) *T {
 	if !rapid.Bool().Draw(t, label+"?") {
 		return nil
@@ -26,8 +26,8 @@ func maybe[T any](t *rapid.T, g *rapid.Generator[T], label string) *T {
 	return &v
 }
 
-// anySettings draws valid settings. Their waits add up to less than the ages of
-// anySpec.
+// anySettings generates valid settings. The sum of their waits is below the ages that
+// anySpec generates.
 func anySettings(t *rapid.T) policy.Settings {
 	s := policy.Settings{
 		Retry:           maybe(t, rapid.Just(true), "retry"),
@@ -74,7 +74,7 @@ func anyBackoff(t *rapid.T) backoff.Backoff {
 	return b
 }
 
-// anySpec draws a valid policy.
+// anySpec generates a valid policy.
 func anySpec(t *rapid.T) policy.Spec {
 	s := policy.Spec{
 		Name:    "any",
@@ -105,7 +105,7 @@ func anySpec(t *rapid.T) policy.Spec {
 	return s
 }
 
-// condition is a Condition written in Go.
+// condition is a Condition that is written in Go.
 type condition func(*policy.ConditionInput) (bool, error)
 
 func (c condition) Match(a *policy.ConditionInput) (bool, error) { return c(a) }
@@ -134,10 +134,9 @@ func anyInput(t *rapid.T) *policy.Input {
 	return in
 }
 
-// For any configuration and any failures, a job ends; no wait leaves its bounds; the
-// same input gives the same decision; and each decision can be stored, read and
-// explained.
-//
+// For any configuration and any failures: a job ends at some time, no wait is outside of
+// its limits, the same input gives the same decision, and each decision can be stored, read
+// and explained.
 // proves: R2
 func TestR2_NoConfigurationLoopsForEver(t *testing.T) {
 	t.Parallel()
@@ -152,7 +151,7 @@ func TestR2_NoConfigurationLoopsForEver(t *testing.T) {
 		in.Admission = p.Admit(&policy.RuleInput{Kind: in.Kind, Attrs: []byte(`{"seconds": 11}`)})
 		for runs := 1; ; runs++ {
 			if runs > limits.MaxAttempts {
-				t.Fatalf("the job had %d runs, more than the limit of %d", runs, limits.MaxAttempts)
+				t.Fatalf("the job had %d runs, want at most %d", runs, limits.MaxAttempts)
 			}
 			in.Evidence.Class = rapid.SampledFrom(someClasses).Draw(t, "class of the run")
 			d := p.Decide(in)
@@ -173,12 +172,12 @@ func TestR2_NoConfigurationLoopsForEver(t *testing.T) {
 			}
 		}
 		if in.Age > limits.MaxAge {
-			t.Fatalf("the job reached the age %v, more than the limit of %v", in.Age, limits.MaxAge)
+			t.Fatalf("the job reached the age %v, want at most %v", in.Age, limits.MaxAge)
 		}
 	})
 }
 
-// checkDecision checks what must be true of every decision.
+// checkDecision checks the properties that every decision must have.
 func checkDecision(t *rapid.T, d *policy.Decision, limits policy.Limits) {
 	switch d.Action {
 	case policy.Retry:
@@ -186,7 +185,7 @@ func checkDecision(t *rapid.T, d *policy.Decision, limits policy.Limits) {
 			t.Fatalf("%s", d.Record())
 		}
 		if d.Hint == 0 && d.Wait > limits.MaxWait || d.Drawn > limits.MaxWait || d.Drawn > d.Ceiling {
-			t.Fatalf("wait %v is out of bounds, drawn %v of at most %v: %s", d.Wait, d.Drawn, d.Ceiling, d.Record())
+			t.Fatalf("the wait %v is too long, or the back-off gave %v and not at most %v: %s", d.Wait, d.Drawn, d.Ceiling, d.Record())
 		}
 	case policy.Die:
 		if d.Wait != 0 || d.N != 0 || d.Reason == "" || d.Queue != "" {
@@ -197,10 +196,10 @@ func checkDecision(t *rapid.T, d *policy.Decision, limits policy.Limits) {
 	}
 	r, err := policy.ParseRecord(d.Record())
 	if err != nil {
-		t.Fatalf("the record cannot be read: %v: %s", err, d.Record())
+		t.Fatalf("ParseRecord failed: %v for the record %s", err, d.Record())
 	}
 	if r.Reason() == "" || len(r.Facts()) < 2 || r.Wait != d.Wait.Microseconds() || r.Of != d.Of || r.Rule != d.Rule {
-		t.Fatalf("the record is read as %+v, from %s", r, d.Record())
+		t.Fatalf("ParseRecord returned %+v, want the values of the decision %s", r, d.Record())
 	}
 }
 
@@ -217,7 +216,7 @@ func TestDecide_AnyInput(t *testing.T) {
 		{How: job.ByError, Attempts: math.MaxInt, Age: math.MaxInt64, Cost: math.MaxInt64, Deadline: math.MinInt64},
 	} {
 		if d := p.Decide(&in); d.Explain() == "" {
-			t.Errorf("the decision %+v has no explanation", d)
+			t.Errorf("Explain returned no text for the decision %+v", d)
 		}
 	}
 }

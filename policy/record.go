@@ -10,14 +10,14 @@ import (
 	"github.com/redrive/redrive/failure"
 )
 
-// recordVersion is the format of a stored decision.
+// recordVersion is the format number of a stored decision.
 const recordVersion = 2
 
-// sawMax is how many bytes a record keeps of the text that decided.
+// sawMax is how many bytes a record keeps of the error text that decided the class.
 const sawMax = 160
 
-// Record is a decision in the form that is stored with the failure that it is about.
-// Times are in microseconds, costs in millionths of a US dollar.
+// Record is a decision in the form in which it is stored with its failure. Times are in
+// microseconds and costs in millionths of a US dollar.
 type Record struct {
 	V        int             `json:"v"`
 	Action   string          `json:"action"`
@@ -25,8 +25,8 @@ type Record struct {
 	Class    failure.Class   `json:"class,omitempty"`
 	Verdict  failure.Verdict `json:"verdict,omitempty"`
 	Dead     string          `json:"dead,omitempty"` // the reason of death
-	N        int             `json:"n,omitempty"`    // number of the next retry, from 1
-	Of       int             `json:"of,omitempty"`   // number of retries allowed
+	N        int             `json:"n,omitempty"`    // number of the next retry, starting at 1
+	Of       int             `json:"of,omitempty"`   // number of retries that are allowed
 	Wait     int64           `json:"wait_us,omitempty"`
 	Queue    string          `json:"queue,omitempty"`
 	Priority int             `json:"priority,omitempty"`
@@ -41,36 +41,36 @@ type Record struct {
 	Nominal     int64   `json:"nominal_us,omitempty"`
 	Ceiling     int64   `json:"ceiling_us,omitempty"`
 	U           float64 `json:"u,omitempty"`
-	Growth      string  `json:"growth,omitempty"`    // such as "30s × 2^(n−1)"
-	Spreading   string  `json:"spreading,omitempty"` // such as "±20 %"
-	Borders     string  `json:"borders,omitempty"`   // such as "cap 1h"
+	Growth      string  `json:"growth,omitempty"`    // the nominal wait as a formula, such as "30s × 2^(n−1)"
+	Spreading   string  `json:"spreading,omitempty"` // the jitter, such as "±20 %"
+	Borders     string  `json:"borders,omitempty"`   // the limits of the wait, such as "cap 1h"
 	BackoffFrom Level   `json:"backoff_from,omitempty"`
 
 	Hint     int64  `json:"hint_us,omitempty"`
-	HintMode string `json:"hint_mode,omitempty"` // "cap" or "off"; empty means floor
+	HintMode string `json:"hint_mode,omitempty"` // the mode of the hint: "cap" or "off"; empty means floor
 
-	Count         string `json:"count,omitempty"` // "total"; empty means the failures of the class
+	Count         string `json:"count,omitempty"` // what n counts: "total" for all failures; empty for the failures of the class
 	RetriesFrom   Level  `json:"retries_from,omitempty"`
 	ClassFailures int    `json:"class_failures,omitempty"`
 	Failures      int    `json:"failures,omitempty"`
-	HandOvers     int    `json:"handovers,omitempty"` // hand-overs of this life
+	HandOvers     int    `json:"handovers,omitempty"` // number of hand-overs in this life
 	HandOversMax  *int   `json:"max_handovers,omitempty"`
 	TotalMax      *int   `json:"max_total_retries,omitempty"`
 	MaxAttempts   int    `json:"max_attempts,omitempty"`
 	Age           int64  `json:"age_us,omitempty"`
 	MaxAge        int64  `json:"max_age_us,omitempty"`
-	Deadline      int64  `json:"deadline_us,omitempty"` // time that was left until the deadline
+	Deadline      int64  `json:"deadline_us,omitempty"` // time until the deadline
 	Cost          int64  `json:"cost,omitempty"`
 	CostMax       *int64 `json:"max_cost,omitempty"`
 
 	Policy string   `json:"policy,omitempty"`
 	Hash   string   `json:"hash,omitempty"`
-	Rules  []string `json:"rules,omitempty"` // names of the rules that match the job's attributes
+	Rules  []string `json:"rules,omitempty"` // names of the rules that match the attributes of the job
 
-	Would *WouldRecord `json:"would,omitempty"` // set when the policy only observes
+	Would *WouldRecord `json:"would,omitempty"` // what the policy would have done; set if the policy only observes
 }
 
-// BeatenRecord is evidence that was outranked.
+// BeatenRecord is evidence that stronger evidence has outranked.
 type BeatenRecord struct {
 	Rule  string        `json:"rule"`
 	Class failure.Class `json:"class,omitempty"`
@@ -78,7 +78,7 @@ type BeatenRecord struct {
 	Saw   string        `json:"saw,omitempty"`
 }
 
-// WouldRecord is what a policy in observe mode would have done.
+// WouldRecord says what a policy in observe mode would have done.
 type WouldRecord struct {
 	Action   string `json:"action"`
 	Rule     string `json:"rule"`
@@ -90,8 +90,8 @@ type WouldRecord struct {
 	Priority int    `json:"priority,omitempty"`
 }
 
-// ParseRecord decodes a stored decision. It returns an error for a decision that is
-// damaged or has another format.
+// ParseRecord decodes a stored decision. It returns an error if the decision is damaged or
+// has another format.
 func ParseRecord(b []byte) (Record, error) {
 	var r Record
 	if err := json.Unmarshal(b, &r); err != nil {
@@ -103,11 +103,11 @@ func ParseRecord(b []byte) (Record, error) {
 	return r, nil
 }
 
-// Record returns the decision as JSON, in its stored form.
+// Record returns the stored form of the decision, as JSON.
 func (d *Decision) Record() []byte { return d.Append(make([]byte, 0, 1024)) }
 
-// Append appends the stored form of the decision to dst: one JSON object, which
-// ParseRecord reads.
+// Append appends the stored form of the decision to dst: one JSON object, which ParseRecord
+// reads.
 func (d *Decision) Append(dst []byte) []byte {
 	w := recordWriter{dst}
 	w.word(`{"v":2,"action":"`, d.Action.String())
@@ -138,12 +138,12 @@ func (d *Decision) Append(dst []byte) []byte {
 
 var hintModeWords = [...]string{"", "cap", "off"}
 
-// recordWriter writes the members of a JSON object, each with a comma before it.
-// Members with zero values are left out.
+// recordWriter writes the members of a JSON object. It writes a comma before each member
+// and leaves out members with zero values.
 type recordWriter struct{ b []byte }
 
-// word writes a text of this package that needs no JSON escapes. The key ends with the
-// opening quote of the value.
+// word writes a word of this package, which needs no JSON escapes. The argument key must
+// end with the opening quote of the value.
 func (w *recordWriter) word(key, s string) {
 	if s != "" {
 		w.b = append(append(append(w.b, key...), s...), '"')
@@ -253,7 +253,7 @@ func (w *recordWriter) would(o *Would) {
 	w.b = append(w.b, '}')
 }
 
-// cut shortens a text to sawMax bytes, at the end of a character.
+// cut shortens a text to at most sawMax bytes without cutting a character.
 func cut(s string) string {
 	if len(s) <= sawMax {
 		return s
@@ -265,8 +265,7 @@ func cut(s string) string {
 	return s[:end] + "…"
 }
 
-// appendString appends a JSON string. Almost all texts need no escapes, and are copied
-// at once.
+// appendString appends a JSON string. Most texts need no escapes and are copied as a whole.
 func appendString(b []byte, s string) []byte {
 	for i := range len(s) {
 		if c := s[i]; c < ' ' || c == '"' || c == '\\' || c >= utf8.RuneSelf {
@@ -281,7 +280,7 @@ func appendString(b []byte, s string) []byte {
 func appendEscaped(b []byte, s string) []byte {
 	const hex = "0123456789abcdef"
 	b = append(b, '"')
-	for _, r := range s { // invalid UTF-8 becomes the replacement character
+	for _, r := range s { // invalid UTF-8 becomes the Unicode replacement character
 		switch {
 		case r == '"' || r == '\\':
 			b = append(b, '\\', byte(r))

@@ -13,8 +13,7 @@ import (
 	"github.com/redrive/redrive/policy"
 )
 
-// Each rule that can decide has a line that explains it.
-//
+// For each rule, the explanation has a line that says why the rule decided.
 // proves: R9
 func TestR9_OneLineSaysWhatWasDecided(t *testing.T) {
 	t.Parallel()
@@ -82,12 +81,12 @@ func TestR9_OneLineSaysWhatWasDecided(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := r.Reason(); got != tt.want {
-			t.Errorf("got  %s\nwant %s", got, tt.want)
+			t.Errorf("got the reason  %s\nwant the reason %s", got, tt.want)
 		}
 	}
 }
 
-// classified returns an input that gives the longest explanation.
+// classified returns an input for which the explanation has the most lines.
 func classified() *policy.Input {
 	in := failed("")
 	in.Class = failure.Classification{
@@ -98,9 +97,8 @@ func classified() *policy.Input {
 	return in
 }
 
-// The stored record contains evidence, rule, outranked evidence, class, formula with
-// the draw, hint, counters, limits and policy.
-//
+// The stored record contains the evidence, the rule, the outranked evidence, the class, the
+// formula with the random number, the hint, the counters, the limits and the policy.
 // proves: R9
 func TestR9_TheLongForm(t *testing.T) {
 	t.Parallel()
@@ -124,12 +122,12 @@ policy    videos 0123456789ab
 `
 	want = strings.ReplaceAll(want, "60s", "1m")
 	if diff := cmp.Diff(want, d.Explain()); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
+		t.Errorf("wrong explanation (-want +got):\n%s", diff)
 	}
 	in.Evidence.RetryAfter = 120 * time.Second
 	d = p.Decide(in)
 	if want := "hint      the other side asked for 2m: waits 2m3.7s, 3.7s more so that not all come back together\n"; !strings.Contains(d.Explain(), want) {
-		t.Errorf("the explanation has no %q:\n%s", want, d.Explain())
+		t.Errorf("the explanation does not contain %q:\n%s", want, d.Explain())
 	}
 	in.Admission = nil
 	d = compile(t, observing(func(*policy.Rollout) {})).Decide(in)
@@ -139,12 +137,12 @@ policy    videos 0123456789ab
 		"observed  the policy only observes RateLimitExceeded; it would retry in 2m3.7s, by schedule, retry 1 of 9\n",
 	} {
 		if !strings.Contains(d.Explain(), want) {
-			t.Errorf("the explanation has no %q:\n%s", want, d.Explain())
+			t.Errorf("the explanation does not contain %q:\n%s", want, d.Explain())
 		}
 	}
 }
 
-// The format of a stored record must not change, because others read it.
+// The format of a stored record must not change, because other programs read it.
 func TestRecord_FormatIsStored(t *testing.T) {
 	t.Parallel()
 	s := observing(func(*policy.Rollout) {})
@@ -160,7 +158,7 @@ func TestRecord_FormatIsStored(t *testing.T) {
 		`"max_age_us":7776000000000,"deadline_us":86400000000,"cost":13000,"policy":"test","hash":"cafe",` +
 		`"would":{"action":"retry","rule":"schedule","n":1,"of":9,"wait_us":9000000}}`
 	if diff := cmp.Diff(want, string(d.Record())); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
+		t.Errorf("wrong record (-want +got):\n%s", diff)
 	}
 	r, err := policy.ParseRecord(d.Record())
 	if err != nil {
@@ -178,7 +176,7 @@ func TestRecord_FormatIsStored(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(one, two); diff != "" {
-		t.Errorf("the record after reading and writing it (-want +got):\n%s", diff)
+		t.Errorf("the record changed when it was read and written again (-want +got):\n%s", diff)
 	}
 }
 
@@ -191,7 +189,7 @@ func TestRecord_DamagedOrOfAnotherFormatIsRefused(t *testing.T) {
 	}
 }
 
-// For any text that decided, the record is valid JSON of bounded length.
+// For any error text, the record is valid JSON of limited length.
 func FuzzRecord_AnyText(f *testing.F) {
 	f.Add("plain", "own", "queue")
 	f.Add("two\nlines", "a\tb", "\x01")
@@ -204,19 +202,19 @@ func FuzzRecord_AnyText(f *testing.F) {
 		d := p.Decide(in)
 		b := d.Record()
 		if !json.Valid(b) {
-			t.Fatalf("%q is not JSON", b)
+			t.Fatalf("the record is not valid JSON: %q", b)
 		}
 		r, err := policy.ParseRecord(b)
 		if err != nil || len(r.Saw) > 200 || r.Explain() == "" {
-			t.Fatalf("the record is read with error %v and a text of %d bytes", err, len(r.Saw))
+			t.Fatalf("reading the record returned the error %v and a text of %d bytes, want no error and at most 200 bytes", err, len(r.Saw))
 		}
 		if d.Class != "" && len(saw) < 100 && r.Saw != strings.ToValidUTF8(saw, "\ufffd") && strings.ToValidUTF8(saw, "") == saw {
-			t.Fatalf("the text %q is read back as %q", saw, r.Saw)
+			t.Fatalf("the text %q became %q in the record, want no change", saw, r.Saw)
 		}
 	})
 }
 
-// A long text is cut between characters, and the cut is marked.
+// A long text is cut between two characters, and an ellipsis marks the cut.
 func TestRecord_ALongTextIsCut(t *testing.T) {
 	t.Parallel()
 	in := failed("")
@@ -224,11 +222,12 @@ func TestRecord_ALongTextIsCut(t *testing.T) {
 	d := policy.Default().Decide(in)
 	r, err := policy.ParseRecord(d.Record())
 	if want := "x" + strings.Repeat("é", 79) + "…"; err != nil || r.Saw != want {
-		t.Errorf("got %q, want %q", r.Saw, want)
+		t.Errorf("the record contains the text %q, want %q", r.Saw, want)
 	}
 }
 
-// Any stored text is either read or refused, and what was read can be explained.
+// Every stored text is either refused or read, and a decision that was read can be
+// explained.
 func FuzzParseRecord(f *testing.F) {
 	d := policy.Default().Decide(classified())
 	f.Add(d.Record())

@@ -22,9 +22,8 @@ func observing(change func(*policy.Rollout)) policy.Spec {
 	return s
 }
 
-// Where the policy observes, the baseline is in force, and the record contains what the
+// Where the policy only observes, the baseline decides, and the record contains what the
 // policy would have done.
-//
 // proves: R8
 func TestR8_ObserveRecordsAndLeavesTheBaselineToAct(t *testing.T) {
 	t.Parallel()
@@ -50,15 +49,15 @@ func TestR8_ObserveRecordsAndLeavesTheBaselineToAct(t *testing.T) {
 		{policy.Die, true, 0, "", would},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
+		t.Errorf("wrong decisions (-want +got):\n%s", diff)
 	}
-	// The policy does not retry the class, but the baseline does, as before.
+	// the policy does not retry the class, but the baseline still does
 	d := p.Decide(failed(failure.NotFound))
 	if d.Action != policy.Retry || d.Wait != 5*time.Second || d.Verdict != failure.VerdictPermanent ||
 		d.Would != (policy.Would{Action: policy.Die, Rule: policy.RuleVerdict, Reason: job.NonRetriable, Of: 9}) {
 		t.Errorf("%s", d.Record())
 	}
-	// Marks of the handler are in force even where the policy observes.
+	// The marks of the handler also decide where the policy only observes.
 	in := failed(failure.NotFound)
 	in.Evidence.Permanent = true
 	if d := p.Decide(in); d.Observed || d.Rule != policy.RulePermanent {
@@ -75,14 +74,13 @@ func TestR8_TheBaselineEnds(t *testing.T) {
 	s.Limits.MaxAttempts = 20
 	all := life(compile(t, s), *failed(""), repeat(failure.InvalidInput, 100)...)
 	if len(all) != 20 {
-		t.Errorf("got %d attempts", len(all))
+		t.Errorf("got %d attempts, want 20", len(all))
 	}
 }
 
-// The own settings of a job, or of the message that brought it, are in force where the
-// policy observes, and are part of what the policy would do. The rules of the policy
-// are not in force.
-//
+// The settings of a job, or of the message that created it, apply even where the policy
+// only observes. They also apply to what the policy would have done. The rules of the
+// policy do not apply.
 // proves: R8, R2
 func TestR8_R2_AJobsOwnSettingsActWhereThePolicyObserves(t *testing.T) {
 	t.Parallel()
@@ -108,19 +106,19 @@ func TestR8_R2_AJobsOwnSettingsActWhereThePolicyObserves(t *testing.T) {
 		tt.change(in)
 		d := p.Decide(in)
 		if !d.Observed || d.Of != tt.of || d.RetriesFrom != tt.from || d.Wait != tt.wait || d.Would.Of != tt.would {
-			t.Errorf("%s: got decision %s", name, d.Record())
+			t.Errorf("%s: got the decision %s, want an observed decision with %d retries set by %s and the wait %v", name, d.Record(), tt.of, tt.from, tt.wait)
 		}
 	}
 	in := failed(failure.NetworkTimeout)
 	in.Job = &policy.Override{Retry: new(false)}
 	if d := p.Decide(in); !d.Observed || d.Action != policy.Die || d.Rule != policy.RuleNoRetry {
-		t.Errorf("a job with retry: false: got decision %s", d.Record())
+		t.Errorf("a job with retry: false: got the decision %s, want the job dead by this setting", d.Record())
 	}
 }
 
-// Where a kind is observed, rules neither move nor hold its jobs, and give the handler
-// no settings: before a run, its class is not known yet.
-//
+// Where the policy only observes a kind, its rules do not move or hold jobs and give the
+// handler no settings. Before a run, the class is not known yet, so only the kind can be
+// enforced.
 // proves: R8
 func TestR8_RulesDoNotActWhereThePolicyObserves(t *testing.T) {
 	t.Parallel()
@@ -131,16 +129,15 @@ func TestR8_RulesDoNotActWhereThePolicyObserves(t *testing.T) {
 		return a.Queue == "q" && a.Priority == 4 && a.Overrides["a"] == "b" && a.Hold != nil
 	}
 	if a := p.Admit(&policy.RuleInput{Kind: "upload"}); !acts(a) || a.Would != nil {
-		t.Errorf("in enforce mode: got admission %+v", a)
+		t.Errorf("enforce mode: got the admission %+v, want all fields set", a)
 	}
 	a := p.Admit(&policy.RuleInput{Kind: "render"})
 	if a.Queue != "" || a.Priority != 0 || a.Overrides != nil || a.Hold != nil || a.Would == nil || !acts(a.Would) || len(a.Rules) != 1 {
-		t.Errorf("in observe mode: got admission %+v", a)
+		t.Errorf("observe mode: got the admission %+v, want only the names of the rules and Would", a)
 	}
 }
 
-// Without a baseline, the schedule from before the policy is in force.
-//
+// If there is no baseline, the schedule that the program set for the kind decides.
 // proves: R8
 func TestR8_TheBaselineIsTheScheduleThatWasThere(t *testing.T) {
 	t.Parallel()
@@ -187,14 +184,13 @@ func TestR8_EnforcedClassByClassAndByStage(t *testing.T) {
 		for class, want := range tt.observed {
 			d := p.Decide(failed(class))
 			if d.Observed != want || (d.Wait == 9*time.Second) == want {
-				t.Errorf("%s, class %s: got observed %v and wait %v", name, class, d.Observed, d.Wait)
+				t.Errorf("%s, class %s: got observed %v and the wait %v, want observed %v", name, class, d.Observed, d.Wait, want)
 			}
 		}
 	}
 }
 
-// A roll-out can enforce the policy kind by kind.
-//
+// A roll-out can enforce the policy for one kind after the other.
 // proves: R8
 func TestR8_EnforcedKindByKind(t *testing.T) {
 	t.Parallel()
@@ -215,7 +211,7 @@ func TestR8_EnforcedKindByKind(t *testing.T) {
 		in := failed(tt.class)
 		in.Kind = tt.kind
 		if d := p.Decide(in); d.Observed != tt.observed {
-			t.Errorf("class %s of kind %s: got observed %v", tt.class, tt.kind, d.Observed)
+			t.Errorf("class %s of kind %s: got observed %v, want %v", tt.class, tt.kind, d.Observed, tt.observed)
 		}
 	}
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/redrive/redrive/policy"
 )
 
-// between is a condition that is true if low ≤ attribute < high.
+// between returns a condition that is true if the attribute is at least low and below high.
 func between(attr string, low, high float64) policy.Condition {
 	return condition(func(a *policy.ConditionInput) (bool, error) {
 		v, ok := a.Values[attr].(float64)
@@ -26,7 +26,7 @@ func between(attr string, low, high float64) policy.Condition {
 	})
 }
 
-// videos is the policy of the example system transcribe.
+// videos returns the policy of the example system transcribe.
 func videos() policy.Spec {
 	const hour = 3600
 	return policy.Spec{Name: "videos", Rules: []policy.RuleSpec{
@@ -53,17 +53,15 @@ func TestR5_BoundsToTheSecond(t *testing.T) {
 		attrs := fmt.Appendf(nil, `{"duration_seconds": %d, "title": "x"}`, seconds)
 		got := p.Admit(&policy.RuleInput{Kind: "transcribe", Attrs: attrs})
 		if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(policy.Admission{})); diff != "" {
-			t.Errorf("a video of %d s (-want +got):\n%s", seconds, diff)
+			t.Errorf("a video of %d s: wrong admission (-want +got):\n%s", seconds, diff)
 		}
 	}
 	if a := p.Admit(&policy.RuleInput{Kind: "other", Attrs: []byte(`{"duration_seconds": 99999999}`)}); a != nil || p.HasRules("other") {
-		t.Errorf("a kind without rules: got admission %+v, want nil", a)
+		t.Errorf("a kind without rules: got the admission %+v, want nil", a)
 	}
 }
 
-// A long video has one retry over all classes; another video has the retries of each
-// class.
-//
+// A long video has one retry over all classes. Other videos have the retries of each class.
 // proves: R5
 func TestR5_OneRetryOverAllClasses(t *testing.T) {
 	t.Parallel()
@@ -75,15 +73,15 @@ func TestR5_OneRetryOverAllClasses(t *testing.T) {
 		in.Admission = p.Admit(&policy.RuleInput{Kind: "transcribe", Attrs: []byte(attrs)})
 		all := life(p, in, classes...)
 		if len(all) != want {
-			t.Errorf("%s: got %d attempts, want %d", attrs, len(all), want)
+			t.Errorf("attributes %s: got %d attempts, want %d", attrs, len(all), want)
 		}
 		if last := all[len(all)-1]; want == 2 && (last.Rule != policy.RuleTotal || last.Rules[0] != "long-video" || last.TotalMax != 1) {
-			t.Errorf("%s: the last decision is %s", attrs, last.Record())
+			t.Errorf("attributes %s: the last decision is %s, want the limit of the rule long-video", attrs, last.Record())
 		}
 	}
-	// A limit of the other system gives a class that is not retried.
+	// The failure of a limit of the other service has a class that is not retried.
 	if d := p.Decide(failed(failure.InputExceedsLimits)); d.Rule != policy.RuleVerdict {
-		t.Errorf("got class %s by %s", d.Class, d.Rule)
+		t.Errorf("got the class %s by the rule %s, want the job dead by its verdict", d.Class, d.Rule)
 	}
 }
 
@@ -100,7 +98,7 @@ func TestR5_OfSeveralRulesTheFirstCountsFieldByField(t *testing.T) {
 		Overrides: map[string]string{"model": "small", "a": "1", "b": "2"}}
 	got := p.Admit(&policy.RuleInput{Kind: "render"})
 	if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(policy.Admission{})); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
+		t.Errorf("wrong admission (-want +got):\n%s", diff)
 	}
 }
 
@@ -117,12 +115,12 @@ func TestR5_BadAttributesBreakNothing(t *testing.T) {
 	for _, attrs := range []string{``, `null`, `[]`, `"x"`, `{`, `{"duration_seconds": "long"}`, `{"duration_seconds": {}}`, "\xff", `{"duration_seconds": 22000, "title": "` + strings.Repeat("x", policy.AttrsMax) + `"}`} {
 		a := p.Admit(&policy.RuleInput{Kind: "transcribe", Owner: "vip", Attrs: []byte(attrs)})
 		if a == nil || a.Queue != "c" || a.Priority != 1 || len(a.Failed) != 4 || a.Hold == nil {
-			t.Fatalf("attributes %.40q: got admission %+v", attrs, a)
+			t.Fatalf("attributes %.40q: got the admission %+v, want four failed rules and a hold in the queue \"c\" with priority 1", attrs, a)
 		}
 		if diff := cmp.Diff([]string{"too-long-video", "by owner", "by kind"}, a.Rules); diff != "" {
-			t.Errorf("attributes %.40q: rules (-want +got):\n%s", attrs, diff)
+			t.Errorf("attributes %.40q: wrong matching rules (-want +got):\n%s", attrs, diff)
 		}
-		a.Failed[1].Message = `rule "too-long-video": duration_seconds is not a number` // the message says why the attributes cannot be read
+		a.Failed[1].Message = `rule "too-long-video": duration_seconds is not a number` // the text of the decoder is not compared
 		want := []policy.Problem{
 			{Path: "rules[0].when", Message: `rule "long-video": duration_seconds is not a number`},
 			{Path: "rules[1].when", Message: `rule "too-long-video": duration_seconds is not a number`},
@@ -130,7 +128,7 @@ func TestR5_BadAttributesBreakNothing(t *testing.T) {
 			{Path: "rules[3].when", Message: `rule "fails": no`},
 		}
 		if diff := cmp.Diff(want, a.Failed); diff != "" {
-			t.Fatalf("attributes %.40q (-want +got):\n%s", attrs, diff)
+			t.Fatalf("attributes %.40q: wrong failed rules (-want +got):\n%s", attrs, diff)
 		}
 	}
 }
@@ -142,7 +140,7 @@ func TestR6_AClassEscalates(t *testing.T) {
 	tests := []struct {
 		name string
 		e    policy.Escalation
-		want []string // the queue and priority of each retry
+		want []string // the expected queue and priority of each retry
 	}{
 		{"another queue at once", policy.Escalation{Queue: "high-memory"}, []string{"high-memory 0", "high-memory 0", "high-memory 0"}},
 		{"a higher priority", policy.Escalation{Priority: 1}, []string{" 1", " 1", " 1"}},
@@ -151,21 +149,20 @@ func TestR6_AClassEscalates(t *testing.T) {
 	for _, tt := range tests {
 		p := compile(t, policy.Spec{Name: "test", Classes: map[failure.Class]policy.ClassSpec{
 			class: {Settings: policy.Settings{MaxRetries: new(3), Escalate: &tt.e}}}})
-		// A failure of another class is not moved and not counted.
+		// A failure of another class does not change the queue and is not counted.
 		all := life(p, *failed(""), failure.NetworkTimeout, class, class, class, class)
 		var got []string
 		for _, d := range all[1 : len(all)-1] {
 			got = append(got, fmt.Sprintf("%s %d", d.Queue, d.Priority))
 		}
 		if diff := cmp.Diff(tt.want, got); diff != "" || all[0].Queue != "" || all[len(all)-1].Queue != "" {
-			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
+			t.Errorf("%s: wrong queues and priorities (-want +got):\n%s", tt.name, diff)
 		}
 	}
 }
 
-// The first failure of a kind with retry: false is final, for any class and any other
+// For a kind with retry: false, the first failure is final, for any class and any other
 // settings.
-//
 // proves: R7
 func TestR7_AKindWithoutRetry(t *testing.T) {
 	t.Parallel()
@@ -176,21 +173,21 @@ func TestR7_AKindWithoutRetry(t *testing.T) {
 		in := failed(info.Class)
 		in.Kind = "detect"
 		if d := p.Decide(in); d.Action != policy.Die || d.Rule != policy.RuleNoRetry || d.Of != 0 || d.Reason != job.MaxRetries {
-			t.Errorf("class %s: got decision %s", info.Class, d.Record())
+			t.Errorf("class %s: got the decision %s, want the job dead without a retry", info.Class, d.Record())
 		}
 	}
 	in := failed(failure.NetworkTimeout)
 	if d := p.Decide(in); d.Action != policy.Retry {
-		t.Errorf("another kind: got decision %s", d.Record())
+		t.Errorf("another kind: got the decision %s, want a retry", d.Record())
 	}
 	in.Kind = "detect"
 	in.Evidence.RetryAfter = time.Minute
 	if d := p.Decide(in); d.Action != policy.Die {
-		t.Errorf("with a hint: got decision %s", d.Record())
+		t.Errorf("with a hint: got the decision %s, want the job dead", d.Record())
 	}
 	in.Job = &policy.Override{Retry: new(true), MaxRetries: new(1)}
 	if d := p.Decide(in); d.Action != policy.Retry {
-		t.Errorf("a job that asks for retries: got decision %s", d.Record())
+		t.Errorf("a job whose settings ask for retries: got the decision %s, want a retry", d.Record())
 	}
 }
 
@@ -203,14 +200,14 @@ func TestR11_ACapOnTheCost(t *testing.T) {
 	all := life(p, in, repeat(failure.NetworkTimeout, 50)...)
 	last := all[len(all)-1]
 	if len(all) != 4 || last.Reason != job.MaxCost || last.Cost != 133_332 {
-		t.Errorf("got %d attempts and a cost of %d, ended with reason %s", len(all), last.Cost, last.Reason)
+		t.Errorf("got %d attempts and a cost of %d, ended with the reason %s; want 4 attempts, 133332 and max_cost", len(all), last.Cost, last.Reason)
 	}
-	// Runs that use up no attempt add to the cost, too.
+	// The cost of runs that use up no attempt counts too.
 	in.Evidence = &failure.Evidence{Snooze: time.Hour}
 	d := p.Decide(&in)
 	in.Memo, in.Evidence, in.Cost = policy.ParseMemo(d.Memo.Append(nil)), &failure.Evidence{Class: failure.NetworkTimeout}, 66_668
 	if d := p.Decide(&in); d.Reason != job.MaxCost || d.Cost != 100_001 {
-		t.Errorf("got a cost of %d, action %s, reason %s", d.Cost, d.Action, d.Reason)
+		t.Errorf("got a cost of %d, the action %s and the reason %s; want 100001, dead and max_cost", d.Cost, d.Action, d.Reason)
 	}
 	in.Cost = 66_667
 	if d := p.Decide(&in); d.Action != policy.Retry {

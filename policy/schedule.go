@@ -10,28 +10,28 @@ import (
 	"github.com/redrive/redrive/backoff"
 )
 
-// NoRetry as MaxRetries makes the first failure final.
+// NoRetry is a value for MaxRetries. It makes the first failure final.
 const NoRetry = -1
 
-// The default schedule of a kind: three retries, 30 s apart.
+// The default schedule of a kind has three retries, 30 s apart.
 const (
 	defaultRetries = 3
 	defaultWait    = 30 * time.Second
 )
 
-// Schedule is the simplest way to say how a kind is retried: fixed waits between the
-// attempts, and one count for all failures. The zero value, and nil, mean three
-// retries, 30 seconds apart. A Schedule with only PermanentExitCodes leaves retries and
-// waits to the policy. WithSchedule describes how a schedule and a policy combine. A
-// Schedule must not be changed once it is in use.
+// Schedule is the simplest way to configure the retries of a kind: a list of waits between
+// the attempts, and one count for all failures. The zero value, and nil, mean three
+// retries, 30 seconds apart. A Schedule that only sets PermanentExitCodes leaves retries
+// and waits to the policy. WithSchedule describes how a schedule and a policy are combined.
+// Do not change a Schedule that is in use.
 type Schedule struct {
-	// Waits are the waits before the first, second … retry; the last one repeats.
+	// Waits are the waits before the first, second, … retry. The last wait repeats.
 	Waits []time.Duration
-	// MaxRetries is the number of retries after the first attempt. 0 means one for each
-	// wait; NoRetry means none.
+	// MaxRetries is the number of retries after the first attempt. 0 means as many as there
+	// are Waits; NoRetry means none.
 	MaxRetries int
-	// PermanentExitCodes are the exit codes of subprocesses that a retry cannot help
-	// against.
+	// PermanentExitCodes are exit codes of subprocesses for which a retry cannot help. A
+	// failure with such an exit code is final.
 	PermanentExitCodes []int
 }
 
@@ -55,7 +55,7 @@ func (s *Schedule) Retries() int {
 	return defaultRetries
 }
 
-// Wait returns the wait before retry n, from 1.
+// Wait returns the wait before retry n, which starts at 1.
 func (s *Schedule) Wait(n int) time.Duration {
 	if s == nil || len(s.Waits) == 0 {
 		return defaultWait
@@ -63,7 +63,7 @@ func (s *Schedule) Wait(n int) time.Duration {
 	return s.Waits[min(max(n, 1), len(s.Waits))-1]
 }
 
-// Validate returns all mistakes of the schedule, joined.
+// Validate returns all mistakes of the schedule as one error.
 func (s *Schedule) Validate() error {
 	if s == nil {
 		return nil
@@ -88,7 +88,7 @@ func (s *Schedule) Validate() error {
 	return errors.Join(errs...)
 }
 
-// settings returns the schedule as settings of a policy.
+// settings converts the schedule to settings of a policy.
 func (s *Schedule) settings() *Settings {
 	n, count := s.Retries(), Total
 	waits := []time.Duration{defaultWait}
@@ -98,17 +98,19 @@ func (s *Schedule) settings() *Settings {
 	return &Settings{MaxRetries: &n, Count: &count, Backoff: &backoff.Backoff{Waits: waits}}
 }
 
-// WithSchedule returns the policy with a schedule for a kind. The kind "" means all
-// kinds without a schedule of their own. A nil schedule changes nothing.
+// WithSchedule returns the policy with a schedule for a kind. The kind "" means all kinds
+// that have no schedule. A nil schedule changes nothing.
 //
-// A schedule sets retries, waits and how they are counted. It has the precedence of the
-// settings of a kind: it replaces what the policy sets for classes and by default. The
-// schedule of a single kind also replaces what the policy sets for that kind; the
-// schedule for all kinds does not. Settings of a class within the kind, of rules,
-// messages and jobs take precedence over it. So do verdicts: a failure that is marked
-// as permanent, has one of PermanentExitCodes, or has a class that is not retried ends
-// the job at once. If the schedule has more retries than the limits of the policy
-// allow, the limits end the job.
+// A schedule sets the number of retries, the waits, and what is counted. It has the same
+// precedence as the settings of a kind, so it replaces the policy's settings for classes
+// and its default settings. The schedule of a single kind also replaces the policy's
+// settings for this kind; the schedule for all kinds does not.
+//
+// These settings take precedence over a schedule: those of a class within the kind, of
+// rules, of messages and of jobs. Verdicts also take precedence: a failure ends the job at
+// once if it is marked as permanent, has one of the PermanentExitCodes, or has a class that
+// is not retried. If the schedule has more retries than the limits of the policy allow, the
+// limits end the job.
 func (p *Policy) WithSchedule(kind string, s *Schedule) (*Policy, error) {
 	if s == nil {
 		return p, nil

@@ -7,103 +7,105 @@ import (
 	"github.com/redrive/redrive/failure"
 )
 
-// Spec is the source form of a policy: plain data, the same as a policy file holds. New
-// checks and compiles it. Where a field is nil or zero, the next less specific level
-// decides; what no level sets comes from the built-in default.
+// Spec is a policy as plain data, with the same contents as a policy file. New checks and
+// compiles it. If a field is nil or zero, the next less specific level decides. The
+// built-in default decides what no level sets.
 type Spec struct {
 	Name string
-	// Hash identifies the contents, as the reader of a policy file sets it, at most 64
-	// bytes; "" computes it from the fields.
+	// Hash identifies the contents, in at most 64 bytes. The reader of a policy file sets
+	// it. "" means that it is computed from the fields.
 	Hash string
-	// Source is the text of the policy for people, which is kept beside decisions; nil
-	// means the Spec as JSON. It is not part of the contents that are hashed.
+	// Source is the text of the policy for people. It is stored with decisions. Nil means
+	// the Spec as JSON. Source is not part of the hash.
 	Source []byte `json:"-"`
-	// Limits are the hard limits: no setting can exceed them.
+	// Limits are the hard limits. No setting can exceed them.
 	Limits Limits
-	// Rollout says which decisions are carried out and which only recorded.
+	// Rollout says which decisions are carried out and which are only recorded.
 	Rollout Rollout
-	// Default applies to classes and kinds without settings of their own.
+	// Default contains the settings for classes and kinds that have no settings.
 	Default Settings
 	Classes map[failure.Class]ClassSpec
 	Kinds   map[string]KindSpec
-	// Rules apply to jobs by their attributes. All matching rules apply, in order; if
-	// several set the same field, the first one wins.
+	// Rules change jobs by their attributes. All matching rules apply, in this order. If
+	// several rules set the same field, the first rule wins.
 	Rules []RuleSpec
-	// Classify holds matchers that come before the built-in ones of the same rank.
-	// Without any matcher, the built-in ones are used.
+	// Classify contains matchers that give failures a class. They come before the built-in
+	// matchers of the same rank. If there are no matchers here, only the built-in ones are
+	// used.
 	Classify failure.Rules
 	// Words are the names that an external system uses for states and errors.
 	Words Words
 }
 
-// Limits are the limits over all settings and all callers.
+// Limits are limits on all settings and all jobs.
 type Limits struct {
-	MaxAttempts int           // attempts of one life; default MaxAttemptsDefault
-	MaxAge      time.Duration // age of one life, from its start; default MaxAgeDefault
-	MaxWait     time.Duration // the longest wait a schedule may ask for; default MaxWaitDefault
+	MaxAttempts int           // attempts in one life of a job; default MaxAttemptsDefault
+	MaxAge      time.Duration // age of one life of a job, from its start; default MaxAgeDefault
+	MaxWait     time.Duration // longest wait of a schedule; default MaxWaitDefault
 }
 
-// Settings say how failures are retried. They can stand at several levels, from the
-// most to the least specific: the job, the message that brought it, a matching rule, a
-// class within a kind, the kind, the class, and Default. For each field the most
-// specific level that sets it wins.
+// Settings say how failures are retried. They can be set at several levels, from the most
+// to the least specific: the job, the message that created it, a matching rule, a class
+// within a kind, the kind, the class, and Default. For each field, the most specific level
+// that sets it wins.
 type Settings struct {
-	// Retry false makes the first failure final, whatever its class.
+	// If Retry is false, the first failure is final for all classes.
 	Retry *bool
-	// MaxRetries is the number of retries after the first execution, counted as
-	// Count says.
+	// MaxRetries is the number of retries after the first attempt. The field Count says
+	// which failures count.
 	MaxRetries *int
-	// MaxTotalRetries limits the retries of one life over all classes.
+	// MaxTotalRetries is the largest number of retries over all classes in one life of the
+	// job.
 	MaxTotalRetries *int
 	Backoff         *backoff.Backoff
-	// HandOvers is how often in one life a call may hand its job over to the queue
-	// without using up an attempt, see failure.HandOver; default HandOversDefault. Each
-	// further hand-over is a failure like any other.
+	// HandOvers is how often in one life calls may hand their job over to the queue without
+	// using up an attempt; see failure.HandOver. Further hand-overs count as failures. The
+	// default is HandOversDefault.
 	HandOvers *int `json:",omitempty"`
-	// Count selects the number that is compared with MaxRetries and is n in the
-	// formula: the failures of the class in this life, or all failures and hand-overs.
+	// Count says which number is compared with MaxRetries and is n in the formula of the
+	// back-off: the failures of the class in this life, or all failures and hand-overs.
 	Count *Count
-	// Hint says how a wait that the other side asks for is used.
+	// Hint says how to use a wait that the other side asks for.
 	Hint *Hint
-	// MaxCost ends the life when its runs have cost more than this, in millionths of a
-	// US dollar.
+	// MaxCost is the largest cost of the runs of one life, in millionths of a US dollar. If
+	// the cost is above it, the job is dead.
 	MaxCost *int64
-	// Verdict replaces the verdict of the class: with Permanent, the first failure of
-	// the class ends the job.
+	// Verdict replaces the verdict of the class. For example, Permanent makes the first
+	// failure of the class final.
 	Verdict failure.Verdict
-	// Escalate moves the next attempts to another queue or priority.
+	// Escalate changes the queue or priority of the next attempts.
 	Escalate *Escalation
 }
 
-// HandOversDefault is how many hand-overs a life has where the policy sets no number.
+// HandOversDefault is the number of hand-overs in one life if the policy sets no number.
 const HandOversDefault = 3
 
-// Count selects what is counted against MaxRetries.
+// Count says what is compared with MaxRetries.
 type Count uint8
 
-// What can be counted.
+// The values of Count.
 const (
 	PerClass Count = iota
 	Total
 )
 
-// Hint says how a Retry-After or a similar hint is used.
+// Hint says how to use a Retry-After header or a similar hint of the other side.
 type Hint struct {
-	// Mode is how a hint and the back-off combine; default HintFloor.
+	// Mode says how the hint and the back-off are combined; default HintFloor.
 	Mode HintMode
-	// Jitter is added to a hint: U(0, max(JitterMin, Jitter × hint)).
-	Jitter    float64       // default 0.1; NoJitter means none
-	JitterMin time.Duration // default 1 s
-	// Max is the longest hint that is accepted; default 24 h. OverMax says what happens
-	// to a longer one; a hint is never cut to Max.
+	// A random time is added to a hint: U(0, max(JitterMin, Jitter × hint)).
+	Jitter    float64       // share of the hint; default 0.1; NoJitter means none
+	JitterMin time.Duration // shortest upper end of the random time; default 1 s
+	// Max is the longest hint that is accepted; default 24 h. OverMax says what happens to
+	// longer hints. A hint is never cut to Max.
 	Max     time.Duration
 	OverMax OverMaxMode
 }
 
-// NoJitter as Hint.Jitter adds no jitter to a hint.
+// NoJitter is a value for Hint.Jitter. It means that no random time is added to a hint.
 const NoJitter = -1
 
-// withDefaults fills in the fields that are zero.
+// withDefaults returns the hint with default values for the fields that are zero.
 func (h Hint) withDefaults() Hint {
 	switch {
 	case h.Jitter < 0:
@@ -129,92 +131,93 @@ const (
 	HintMaxDefault       = 24 * time.Hour
 )
 
-// HintMode is how a hint and the back-off are combined.
+// HintMode says how a hint and the back-off are combined.
 type HintMode uint8
 
-// The modes of a hint.
+// The values of HintMode.
 const (
-	HintFloor HintMode = iota // the longer of back-off and hint, plus a little jitter
-	HintCap                   // the hint cut to the cap of the back-off; may retry too early
-	HintOff                   // the hint is recorded and not used
+	HintFloor HintMode = iota // use the longer of back-off and hint, plus a random time
+	HintCap                   // cut the hint to the cap of the back-off; may retry too early
+	HintOff                   // record the hint, but do not use it
 )
 
-// OverMaxMode says what happens to a hint above Hint.Max.
+// OverMaxMode says what happens to a hint that is longer than Hint.Max.
 type OverMaxMode uint8
 
-// What happens to a hint above Hint.Max.
+// The values of OverMaxMode.
 const (
-	OverMaxDead OverMaxMode = iota // the job is dead; its record has the reason
-	OverMaxWait                    // the job waits as long as the hint says
+	OverMaxDead OverMaxMode = iota // the job is dead, and its record has the reason
+	OverMaxWait                    // the job waits as long as the hint asks for
 )
 
-// Escalation moves the next attempts to another queue or priority.
+// Escalation changes the queue or priority of the next attempts.
 type Escalation struct {
-	Queue    string // "" keeps the queue
-	Priority int    // 0 keeps the priority
-	After    int    // number of failures of the class after which it begins; default 1
+	Queue    string // the new queue; "" means that the queue does not change
+	Priority int    // the new priority; 0 means that the priority does not change
+	After    int    // number of failures of the class after which the escalation begins; default 1
 }
 
-// ClassSpec is what a policy sets for one class, built-in or its own.
+// ClassSpec contains what a policy sets for one class. The class is built in or defined by
+// the policy.
 type ClassSpec struct {
 	Settings
-	// Is makes the class an alias of a built-in class, whose verdict and messages it
-	// uses.
+	// Is names a built-in class of which this class is an alias. The alias uses its verdict
+	// and messages.
 	Is failure.Class
-	// Retrying and Dead are the messages that users see; "" means the built-in message.
+	// Retrying and Dead are the messages that users see. "" means the built-in message.
 	Retrying, Dead string
-	// Operator says who has to act and how.
+	// Operator says who has to act, and how.
 	Operator string
 }
 
-// KindSpec is what a policy sets for one kind.
+// KindSpec contains what a policy sets for one kind.
 type KindSpec struct {
 	Settings
 	Classes map[failure.Class]Settings
 }
 
-// RuleSpec changes the settings of jobs whose attributes match.
+// RuleSpec changes jobs whose attributes match its condition.
 type RuleSpec struct {
 	Name  string
-	Kinds []string // empty means all kinds
+	Kinds []string // kinds for which the rule applies; empty means all kinds
 	When  Condition
 	Settings
-	Queue     string            // the queue of the job from its enqueue on; "" keeps the queue
-	Priority  int               // the priority from the enqueue on; 0 keeps it
-	Overrides map[string]string // settings that the handler gets
-	Hold      *Hold             // set to hold the job before it runs
+	Queue     string            // the queue for the job when it is enqueued; "" means that the queue does not change
+	Priority  int               // the priority when the job is enqueued; 0 means that the priority does not change
+	Overrides map[string]string // settings that the handler can read
+	Hold      *Hold             // set if the job must be held before it runs
 }
 
-// Hold keeps a job from running until a person has decided.
+// Hold stops a job from running until a person has decided.
 type Hold struct {
-	Message string // shown to the user of the job
+	Message string // the message for the user of the job
 	Notify  string // who should be notified, such as "administrator"
 }
 
-// Condition is a compiled expression over a job. Its cost is bounded. It fails when an
-// attribute has the wrong type, and then the rule does not match.
+// Condition is a compiled expression about a job. Its cost is limited. If an attribute has
+// a wrong type, the evaluation fails, and the rule does not match.
 type Condition interface {
 	Match(*ConditionInput) (bool, error)
-	String() string // the source text
+	String() string // the text of the expression
 }
 
-// ConditionInput is what a condition can read.
+// ConditionInput contains what a condition can read.
 type ConditionInput struct {
 	Kind, Queue, Owner string
 	Priority           int
-	Values             map[string]any // the job's attributes, as encoding/json decodes them
+	Values             map[string]any // the attributes of the job, as encoding/json decodes them
 }
 
-// Rollout says which decisions are in force. Without one all are.
+// Rollout says which decisions are carried out. Without a Rollout, all decisions are.
 type Rollout struct {
-	// Stage names the present one of Stages; "" uses Mode, Enforce and Kinds as they
-	// are.
+	// Stage is the name of the active stage in Stages. "" means that Mode, Enforce and
+	// Kinds apply.
 	Stage   string
 	Stages  map[string]Stage
 	Mode    Mode
-	Enforce []failure.Class // classes that are enforced although Mode is Observe
-	Kinds   []string        // kinds that are enforced, with all their classes, although Mode is Observe
-	// Baseline is in force where the policy only observes.
+	Enforce []failure.Class // classes whose decisions are carried out even if Mode is Observe
+	Kinds   []string        // kinds whose decisions are carried out, for all classes, even if Mode is Observe
+	// Baseline contains the settings that apply where the policy only observes.
 	Baseline Settings
 }
 
@@ -225,23 +228,23 @@ type Stage struct {
 	Kinds   []string
 }
 
-// Mode is whether decisions are carried out.
+// Mode says whether decisions are carried out.
 type Mode uint8
 
-// The modes.
+// The values of Mode.
 const (
 	Enforce Mode = iota
-	Observe      // decide and record; the baseline is in force
+	Observe      // decisions are only recorded, and the baseline applies
 )
 
-// Words maps stored names to the names of an external system.
+// Words give stored names the names that an external system uses.
 type Words struct {
-	// States maps the states ("waiting", "retrying", "running", "completed", "dead",
-	// "cancelled"), or "dead:<reason>" for one reason of death.
+	// States contains names for states ("waiting", "retrying", "running", "completed",
+	// "dead", "cancelled"), or for one reason of death ("dead:<reason>").
 	States map[string]string
-	// Classes maps the names of classes.
+	// Classes contains names for classes.
 	Classes map[failure.Class]string
-	// Error maps the fields of the error object: "class", "code", "message",
+	// Error contains names for the fields of the error object: "class", "code", "message",
 	// "user_message", "permanent", "at", "details", "stack", "attempt", "retries",
 	// "max_retries", "next_retry_at" and "context".
 	Error map[string]string

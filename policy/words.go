@@ -9,7 +9,7 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// States returns the states that Words.States may rename. Each can also be followed by
+// States returns the states for which Words.States may have names. Each can be followed by
 // a colon and a reason of death: "dead:stalled".
 func States() []string {
 	words := make([]string, len(job.States))
@@ -19,18 +19,18 @@ func States() []string {
 	return words
 }
 
-// errorFields are the fields of an error object, in its order.
+// errorFields are the names of the fields of an error object, in their order.
 var errorFields = [...]string{
 	"class", "code", "message", "user_message", "permanent", "at", "details", "stack",
 	"attempt", "retries", "max_retries", "next_retry_at", "context",
 }
 
-// ErrorFields returns the fields that Words.Error may rename, in the order of an error
-// object.
+// ErrorFields returns the fields for which Words.Error may have names, in the order of an
+// error object.
 func ErrorFields() []string { return append([]string(nil), errorFields[:]...) }
 
-// State returns the external name of a state. reason is the reason of a dead job, or
-// empty. A state without an external name keeps its own.
+// State returns the external name of a state. The reason is that of a dead job; it is empty
+// for other jobs. If a state has no external name, State returns the stored name.
 func (w *Words) State(state job.State, reason job.Reason) string {
 	own := state.String()
 	if reason != "" {
@@ -44,7 +44,7 @@ func (w *Words) State(state job.State, reason job.Reason) string {
 	return own
 }
 
-// Class returns the external name of a class.
+// Class returns the external name of a class, or the class if it has none.
 func (w *Words) Class(class failure.Class) string {
 	if word, ok := w.Classes[class]; ok {
 		return word
@@ -52,27 +52,27 @@ func (w *Words) Class(class failure.Class) string {
 	return string(class)
 }
 
-// ErrorValues is what an error object can contain about a failure.
+// ErrorValues contains the values for an error object about a failure.
 type ErrorValues struct {
 	Class       failure.Class
-	Code        string // "" gives null
-	Message     string // sanitised
+	Code        string // "" is written as null
+	Message     string // the message, without secrets
 	UserMessage string
 	Permanent   bool
-	At          time.Time // in UTC; zero gives null
-	Details     []byte    // a JSON object; nil leaves the field out
-	Stack       string    // "" leaves the field out
-	Attempt     int       // number of the failed attempt, from 1
+	At          time.Time // time of the failure in UTC; zero is written as null
+	Details     []byte    // a JSON object; nil means that the field is left out
+	Stack       string    // "" means that the field is left out
+	Attempt     int       // number of the failed attempt, starting at 1
 	Retries     int       // number of retries so far
 	MaxRetries  int
-	NextRetryAt time.Time // zero gives null: the job is due now, or never
-	Context     []byte    // a JSON object; nil gives an empty one
+	NextRetryAt time.Time // zero is written as null: the job is due now, or there is no retry
+	Context     []byte    // a JSON object; nil is written as an empty object
 }
 
-// ErrorObject returns a failure as a JSON object with the fields that Words.Error
-// names, under their external names, in the order of ErrorFields. Without Words.Error
-// all fields are present under their own names. Details and context that are not JSON
-// are left out.
+// ErrorObject returns a failure as a JSON object. It contains the fields that Words.Error
+// names, under their external names, in the order of ErrorFields. If Words.Error is empty,
+// all fields are present under their stored names. Details and context that are not valid
+// JSON are left out.
 func (w *Words) ErrorObject(t *ErrorValues) []byte {
 	b := []byte{'{'}
 	for _, field := range errorFields {
@@ -93,7 +93,7 @@ func (w *Words) ErrorObject(t *ErrorValues) []byte {
 	return append(b, '}')
 }
 
-// field returns the value of a field as JSON; nil leaves the field out.
+// field returns the value of a field as JSON; nil means that the field is left out.
 func (w *Words) field(field string, t *ErrorValues) []byte {
 	switch field {
 	case "class":
