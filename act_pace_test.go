@@ -14,8 +14,8 @@ import (
 	"github.com/redrive/redrive/store/memory"
 )
 
-// A bulk action must notice that others use the store. No job is running when a step of the action
-// looks, so it can only see what others have changed.
+// A bulk action must notice that others use the store. In this test no job is running when a step
+// looks at the counters, so a step can only see the changes of others.
 //
 // part of: D3
 func TestD3_ABulkActMakesRoomWhileOthersWork(t *testing.T) {
@@ -29,8 +29,8 @@ func TestD3_ABulkActMakesRoomWhileOthersWork(t *testing.T) {
 	tests := []struct {
 		name  string
 		other func(t *testing.T, c *redrive.Client, step int)
-		most  int                 // most entries in a small step
-		small func(step int) bool // whether a step must be small; steps count from 0
+		most  int                 // the most entries that a small step may change
+		small func(step int) bool // whether step n must be small; the first step has n = 0
 	}{
 		{"nobody", func(*testing.T, *redrive.Client, int) {}, gentle, func(step int) bool { return step < 1 }},
 		{"enqueues", func(t *testing.T, c *redrive.Client, _ int) { enqueues(t, c) }, gentle, func(int) bool { return true }},
@@ -87,7 +87,7 @@ func TestD3_ABulkActMakesRoomWhileOthersWork(t *testing.T) {
 					step, last, at = step+1, n, time.Now()
 				})
 				if err != nil || acted.Done != dead {
-					t.Errorf("got %+v, error %v; want all %d dead letters retried", acted, err, dead)
+					t.Errorf("Act: got %+v, error %v; want all %d dead letters retried", acted, err, dead)
 				}
 			})
 		})

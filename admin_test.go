@@ -54,7 +54,7 @@ func TestAdmin_QueuesAreSetAndListed(t *testing.T) {
 		c := adminClient(t, st)
 		by, workers, mode := redrive.By{Actor: "ann", Reason: "backup"}, 3, redrive.QueuePaused
 		want := redrive.QueueSettings{Name: "mail", Mode: redrive.QueuePaused, Workers: 3}
-		for _, name := range []string{"mail", "mail"} { // first a name that is new, then one that is known
+		for _, name := range []string{"mail", "mail"} { // first a queue that no client has used, then a queue of the configuration
 			got, err := c.SetQueue(t.Context(), by, redrive.QueueChange{Name: name, Mode: &mode, Workers: &workers})
 			if err != nil || got != want {
 				t.Errorf("SetQueue: got %+v, error %v; want the new settings", got, err)
@@ -104,10 +104,10 @@ func TestAdmin_BacklogDividesTheJobs(t *testing.T) {
 			},
 		}
 		if diff := cmp.Diff(want, b); diff != "" {
-			t.Errorf("backlog (-want +got):\n%s", diff)
+			t.Errorf("backlog of the client (-want +got):\n%s", diff)
 		}
 		if b.Live() != 3 || b.Runnable() != 1 {
-			t.Errorf("got %d live and %d runnable jobs, want 3 and 1", b.Live(), b.Runnable())
+			t.Errorf("got %d live and %d runnable jobs in the backlog, want 3 live and 1 runnable", b.Live(), b.Runnable())
 		}
 	})
 }
@@ -180,12 +180,12 @@ func TestQ9_TheEndOfALongAuditLogIsFound(t *testing.T) {
 		}
 		for i := 1; i < len(found.Entries); i++ {
 			if found.Entries[i].Seq != found.Entries[i-1].Seq+2 {
-				t.Errorf("log of %d entries: got %v, want every second entry", n, found.Entries)
+				t.Errorf("Audit of a log of %d entries: got the entries %v, want every second entry", n, found.Entries)
 			}
 		}
 	}
 	if found, err := c.Audit(t.Context(), redrive.AuditFilter{Actor: "tess", Pages: 2}); err != nil || found.SearchedTo == 0 {
-		t.Errorf("a search that ended before the first entry: got %+v, error %v; want SearchedTo above 0", found, err)
+		t.Errorf("Audit of two pages, which ends before the first entry: got %+v, error %v; want SearchedTo above 0", found, err)
 	}
 }
 
@@ -224,7 +224,8 @@ func TestQ9_AuditIsFollowed(t *testing.T) {
 	})
 }
 
-// awayAudit is a store whose audit log cannot be read at first, and then is damaged.
+// awayAudit is a store whose audit log cannot be read at first, and which later returns a damaged
+// row.
 type awayAudit struct {
 	store.Store
 	errs []error
@@ -246,11 +247,11 @@ func TestQ9_FollowAuditAsksAgainWhileTheStoreIsAway(t *testing.T) {
 		n := 0
 		for _, err := range adminClient(t, st).FollowAudit(t.Context(), 0, redrive.AuditFilter{}) {
 			if n++; !errors.Is(err, damaged) {
-				t.Errorf("got %v, want the error of the damaged row", err)
+				t.Errorf("FollowAudit: got error %v, want the error of the damaged row", err)
 			}
 		}
 		if took := time.Since(start); n != 1 || took != 2*time.Second {
-			t.Errorf("%d answers after %s, want one after two times Config.Poll", n, took)
+			t.Errorf("FollowAudit returned %d results in %s, want one result after two times Config.Poll", n, took)
 		}
 	})
 }
@@ -265,10 +266,10 @@ func TestAdmin_StoredPoliciesAreListed(t *testing.T) {
 		}
 		list, err := c.StoredPolicies(t.Context())
 		if err != nil || len(list) != 1 || list[0].Hash != c.Policy().Hash() {
-			t.Fatalf("StoredPolicies: got %+v, error %v; want the client's policy", list, err)
+			t.Fatalf("StoredPolicies: got %+v, error %v; want only the client's policy", list, err)
 		}
 		if p, err := c.StoredPolicy(t.Context(), list[0].Hash); err != nil || len(p.Body) == 0 {
-			t.Errorf("StoredPolicy: got %+v, error %v; want a body", p, err)
+			t.Errorf("StoredPolicy: got %+v, error %v; want a policy with its body", p, err)
 		}
 		if _, err := c.StoredPolicy(t.Context(), "none"); !errors.Is(err, redrive.ErrNotFound) {
 			t.Errorf("StoredPolicy of an unknown hash: got error %v, want ErrNotFound", err)

@@ -40,15 +40,15 @@ func TestAPI_NamesNoInternalType(t *testing.T) {
 			continue
 		}
 		for _, found := range internalNames(p) {
-			t.Errorf("public package %s names an internal type: %s", path, found)
+			t.Errorf("public package %s names an internal type: %s; want no internal types in the public API", path, found)
 		}
 	}
 	if public < 15 {
-		t.Errorf("found only %d public packages, want more", public)
+		t.Errorf("found only %d public packages, want at least 15", public)
 	}
 }
 
-// The search finds every way in which a package can name an internal type.
+// The search for internal types finds every way in which a package can name such a type.
 func TestAPI_InternalTypesAreFound(t *testing.T) {
 	t.Parallel()
 	hidden := types.NewPackage(module+"/internal/hidden", "hidden")
@@ -90,13 +90,13 @@ func TestAPI_InternalTypesAreFound(t *testing.T) {
 		p := types.NewPackage(module+"/open", "open")
 		p.Scope().Insert(obj(p))
 		if len(internalNames(p)) == 0 {
-			t.Errorf("%s: the search did not find the internal type", name)
+			t.Errorf("%s: the search did not find the internal type, want it found", name)
 		}
 	}
 	p := types.NewPackage(module+"/open", "open")
 	p.Scope().Insert(named(p, "A", field("secret", secret, false)))
 	if found := internalNames(p); len(found) != 0 {
-		t.Errorf("the search reported an unexported field: %v", found)
+		t.Errorf("the search reported the internal type of an unexported field: %v; want no report", found)
 	}
 }
 
@@ -129,7 +129,8 @@ func exportData(t *testing.T) map[string]string {
 	}
 }
 
-// isPublic reports whether other modules can import the package and are meant to.
+// isPublic reports whether a package is meant for use by other modules, which must also be able to
+// import it.
 func isPublic(path string) bool {
 	if !within(path, module) {
 		return false
@@ -166,7 +167,7 @@ func internalNames(p *types.Package) (found []string) {
 		if _, isInterface := typeName.Type().Underlying().(*types.Interface); isInterface {
 			continue
 		}
-		methods := types.NewMethodSet(types.NewPointer(typeName.Type())) // with promoted methods
+		methods := types.NewMethodSet(types.NewPointer(typeName.Type())) // with the promoted methods of embedded fields
 		for m := range methods.Methods() {
 			if m.Obj().Exported() {
 				nameWalk{where: name + "." + m.Obj().Name(), found: &found}.visit(m.Type())

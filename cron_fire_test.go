@@ -14,8 +14,8 @@ import (
 	"github.com/redrive/redrive/store/memory"
 )
 
-// Whatever a middleware, or Make, does to the jobs of one cron entry, the other entries fire
-// on time, and the log names the entry. The slot is fired as soon as the code lets it.
+// If Make or a middleware fails or blocks for one cron entry, the other entries still fire on time,
+// and the log names the bad entry. When the code works again, the slot of the bad entry is fired.
 //
 // part of: Q13
 func TestCron_BadCodeOfAnEntryHoldsUpNoOther(t *testing.T) {
@@ -24,8 +24,8 @@ func TestCron_BadCodeOfAnEntryHoldsUpNoOther(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		bad   func(ctx context.Context, healed <-chan struct{}) error
-		log   string        // that names the mistake
-		delay time.Duration // of the other entry, at most
+		log   string        // text in the log that names the mistake
+		delay time.Duration // the longest delay of the other entry
 	}{
 		{"panics", func(context.Context, <-chan struct{}) error { panic("oops") }, "panic: oops", 0},
 		{"ends its goroutine", func(context.Context, <-chan struct{}) error { runtime.Goexit(); return nil }, "runtime.Goexit", 0},
@@ -69,20 +69,20 @@ func TestCron_BadCodeOfAnEntryHoldsUpNoOther(t *testing.T) {
 				slot := func() time.Time { return started.Truncate(time.Hour).Add(time.Hour) }()
 				elapse(slot.Sub(started) + tt.delay + time.Second)
 				if n := countKind(t, c, "good"); n != 1 {
-					t.Errorf("%d jobs of the good entry after its slot, want 1", n)
+					t.Errorf("got %d jobs of the good entry after its first slot, want 1", n)
 				}
 				elapse(30 * time.Minute)
 				if n := countKind(t, c, "bad"); n != 0 {
-					t.Errorf("%d jobs of the bad entry, want none", n)
+					t.Errorf("got %d jobs of the bad entry while its code fails, want none", n)
 				}
-				elapse(30 * time.Minute) // the good entry has its second slot on time
+				elapse(30 * time.Minute) // by now the second slot of the good entry has passed
 				if n := countKind(t, c, "good"); n != 2 {
-					t.Errorf("%d jobs of the good entry after two slots, want 2", n)
+					t.Errorf("got %d jobs of the good entry after two slots, want 2", n)
 				}
 				close(healed)
 				elapse(2 * time.Minute)
 				if n := countKind(t, c, "bad"); n != 1 {
-					t.Errorf("%d jobs of the bad entry after its code was mended, want the latest slot", n)
+					t.Errorf("got %d jobs of the bad entry after its code works again, want one job for the latest slot", n)
 				}
 				cancel()
 				if err := <-ended; err != nil {
@@ -92,7 +92,7 @@ func TestCron_BadCodeOfAnEntryHoldsUpNoOther(t *testing.T) {
 					return strings.Contains(line, `schedule=bad`) && strings.Contains(line, tt.log)
 				})
 				if !named {
-					t.Errorf("no line of the log has the entry and %q:\n%s", tt.log, log.String())
+					t.Errorf("want a log line that names the bad entry and has the text %q; the log is:\n%s", tt.log, log.String())
 				}
 			})
 		})

@@ -42,14 +42,14 @@ func elapse(d time.Duration) { <-time.NewTimer(d).C }
 // scenes makes the job of a slot, with the slot's time as its argument.
 func scenes(slot time.Time) redrive.Spec { return render.New(renderArgs{Scene: slot.Unix()}, nil) }
 
-// ahead is a clock that is ahead of the real time by a fixed duration.
+// ahead is a clock that shows a fixed time more than the real time.
 type ahead time.Duration
 
 func (a ahead) Now() time.Time { return time.Now().Add(time.Duration(a)) }
 
 func (a ahead) AfterFunc(d time.Duration, f func()) redrive.Timer { return time.AfterFunc(d, f) }
 
-// slots records the arguments of a handler's calls, by the correlation of the schedule.
+// slots records the arguments that a handler was called with, by the correlation of the cron entry.
 type slots struct {
 	mu  sync.Mutex
 	had map[string][]string
@@ -91,16 +91,16 @@ func TestQ13_EachSlotIsFiredOnce(t *testing.T) {
 		want map[string][]string
 	}{
 		{"spring", time.Date(2000, 3, 25, 12, 0, 0, 0, time.UTC), map[string][]string{
-			"cron:nightly":   {"26 01:00", "27 00:30"}, // the first slot is 03:00 instead of 02:30
+			"cron:nightly":   {"26 01:00", "27 00:30"}, // the first slot is 03:00, because 02:30 does not exist in this night
 			"cron:hours":     {"25 17:00", "25 23:00", "26 04:00", "26 10:00", "26 16:00", "26 22:00", "27 04:00", "27 10:00"},
 			"cron:new-york":  {"26 06:30", "26 07:30", "27 06:30", "27 07:30"},
-			"cron:lord-howe": {"25 14:15", "25 14:45", "26 14:45", "26 15:15"}, // the second night is half an hour longer
+			"cron:lord-howe": {"25 14:15", "25 14:45", "26 14:45", "26 15:15"}, // the second day is half an hour longer
 			"cron:often":     {"25 15:00", "25 22:00", "26 05:00", "26 12:00", "26 19:00", "27 02:00", "27 09:00"},
 		}},
 		{"autumn", time.Date(2000, 10, 28, 12, 0, 0, 0, time.UTC), map[string][]string{
-			"cron:nightly":   {"29 00:30", "30 01:30"}, // the first of two occurrences
+			"cron:nightly":   {"29 00:30", "30 01:30"}, // the first of the two times 01:30
 			"cron:hours":     {"28 16:00", "28 22:00", "29 05:00", "29 11:00", "29 17:00", "29 23:00", "30 05:00", "30 11:00"},
-			"cron:new-york":  {"29 05:30", "29 07:30", "30 06:30", "30 07:30"}, // 01:30 occurs twice, 02:30 does not occur
+			"cron:new-york":  {"29 05:30", "29 07:30", "30 06:30", "30 07:30"}, // in this zone 01:30 occurs twice, and 02:30 does not occur
 			"cron:lord-howe": {"28 14:15", "28 14:45", "29 14:15", "29 14:45"},
 			"cron:often":     {"28 15:00", "28 22:00", "29 05:00", "29 12:00", "29 19:00", "30 02:00", "30 09:00"},
 		}},
@@ -136,19 +136,19 @@ func TestQ13_EachSlotIsFiredOnce(t *testing.T) {
 				running.Wait()
 				quarters := had.had["cron:quarters"]
 				if n := len(slices.Compact(slices.Sorted(slices.Values(quarters)))); n != 48*4-1 || len(quarters) != n {
-					t.Errorf("the schedule of quarter hours fired %d times for %d different slots, want %d of both", len(quarters), n, 48*4-1)
+					t.Errorf("the entry for every quarter of an hour fired %d times for %d different slots, want %d for both numbers", len(quarters), n, 48*4-1)
 				}
 				delete(had.had, "cron:quarters")
 				if diff := cmp.Diff(tt.want, had.had); diff != "" {
-					t.Errorf("slots (-want +got):\n%s", diff)
+					t.Errorf("fired slots by correlation (-want +got):\n%s", diff)
 				}
 			})
 		})
 	}
 }
 
-// adjusted is a clock that a test sets and that then runs with the system's clock. It
-// must not stand still, because an engine waits by it between its calls.
+// adjusted is a clock that a test sets and that then runs as fast as the system's clock. It must
+// not stand still, because an engine waits by this clock between its calls.
 type adjusted struct{ ahead atomic.Int64 }
 
 func (a *adjusted) set(to time.Time) { a.ahead.Store(int64(time.Until(to))) }
@@ -199,11 +199,11 @@ func TestQ13_OneFileSeveralClients(t *testing.T) {
 			})
 		}
 		race.Wait()
-		if err := clients[0].RunUntilIdle(t.Context()); err != nil { // each client runs the jobs that the other has left
+		if err := clients[0].RunUntilIdle(t.Context()); err != nil { // each client runs the jobs that the other client has left
 			t.Fatal(err)
 		}
 		if got := ran.Load(); got != n+1 {
-			t.Fatalf("got %d finished jobs for %d slots, want one for each", got, n+1)
+			t.Fatalf("got %d completed jobs for %d slots, want one job for each slot", got, n+1)
 		}
 	}
 }
@@ -224,12 +224,12 @@ func TestQ13_AMissedSlotIsFiredOnceAndLate(t *testing.T) {
 		wait time.Duration
 		want []string
 	}{
-		{0, []string{"cron:caught 00:00"}}, // the missed slot may be caught up; the other schedule begins with its next slot
+		{0, []string{"cron:caught 00:00"}}, // the missed slot of one entry may be fired late; the other entry begins with its next slot
 		{29 * time.Minute, nil},
 		{time.Minute, []string{"cron:half-hours 00:30"}},
 		{0, nil},
-		{5*time.Hour + 39*time.Minute, []string{"cron:caught 06:00", "cron:half-hours 06:00"}}, // at 06:09
-		{5*time.Hour + 22*time.Minute, []string{"cron:half-hours 11:30"}},                      // at 11:31
+		{5*time.Hour + 39*time.Minute, []string{"cron:caught 06:00", "cron:half-hours 06:00"}}, // fired at 06:09
+		{5*time.Hour + 22*time.Minute, []string{"cron:half-hours 11:30"}},                      // fired at 11:31
 		{24 * time.Hour, []string{"cron:half-hours 11:30"}},
 	} {
 		had = nil
@@ -242,7 +242,7 @@ func TestQ13_AMissedSlotIsFiredOnceAndLate(t *testing.T) {
 	}
 }
 
-// full is a store that refuses new jobs while it is full.
+// full is a store that refuses all new jobs while its field full is true.
 type full struct {
 	store.Store
 	mu    sync.Mutex
@@ -259,7 +259,7 @@ func (f *full) Fire(ctx context.Context, name string, slot job.Micros, jobs []jo
 	}
 	fired, err := f.Store.Fire(ctx, name, slot, jobs)
 	if err == nil && f.tries%2 == 1 {
-		return store.Fired{}, errors.Join(store.ErrUnknown, errors.New("the answer is lost"))
+		return store.Fired{}, errors.Join(store.ErrUnknown, errors.New("the answer was lost"))
 	}
 	return fired, err
 }
@@ -284,7 +284,7 @@ func TestQ13_AStoreInTroubleIsAskedAgain(t *testing.T) {
 		st.mu.Lock()
 		st.full = false
 		if st.tries < 5 || st.tries > 10 {
-			t.Errorf("the store was called %d times in 90 s, want a backoff that grows from one second to one minute", st.tries)
+			t.Errorf("the store was called %d times in 90 s, want 5 to 10 calls, because the wait grows from one second to one minute", st.tries)
 		}
 		st.tries = 0 // the answer of the next call is lost
 		st.mu.Unlock()
@@ -294,7 +294,7 @@ func TestQ13_AStoreInTroubleIsAskedAgain(t *testing.T) {
 			t.Error(err)
 		}
 		if n := len(had.had["cron:c"]); n != 2 {
-			t.Errorf("after error %v: got %d slots, want 2", had.had, n)
+			t.Errorf("the last error is %v: got %d fired slots, want 2", had.had, n)
 		}
 	})
 }
@@ -317,7 +317,7 @@ func TestQ13_AScheduleSendsItsJobLikeAnyEnqueue(t *testing.T) {
 	e.Advance(time.Hour)
 	e.Work()
 	if len(infos) != 1 || infos[0].Priority != 4 || infos[0].Owner != "ops" || infos[0].Correlation != "mine" || string(infos[0].Attrs) != `{"n":1}` {
-		t.Fatalf("got the runs %+v, want one", infos)
+		t.Fatalf("got the runs %+v, want one run with the options of the entry", infos)
 	}
 	got, err := e.Crons(t.Context())
 	if err != nil {
@@ -331,7 +331,7 @@ func TestQ13_AScheduleSendsItsJobLikeAnyEnqueue(t *testing.T) {
 		{Name: "plain", Expression: "@daily", Zone: "UTC", Kind: "render", Next: began.Add(24 * time.Hour)},
 	}
 	if diff := cmp.Diff(want, got, cmpopts.EquateApproxTime(0)); diff != "" {
-		t.Errorf("schedules (-want +got):\n%s", diff)
+		t.Errorf("cron entries (-want +got):\n%s", diff)
 	}
 	e.Advance(23 * time.Hour)
 	e.Work()
@@ -340,7 +340,7 @@ func TestQ13_AScheduleSendsItsJobLikeAnyEnqueue(t *testing.T) {
 		byName[i.Correlation] = true
 	}
 	if names := slices.Sorted(maps.Keys(byName)); !slices.Equal(names, []string{"cron:plain", "mine"}) {
-		t.Errorf("got the correlations %v", names)
+		t.Errorf("got jobs with the correlations %v, want cron:plain and mine", names)
 	}
 }
 
@@ -361,7 +361,7 @@ func TestQ13_MistakesOfASchedule(t *testing.T) {
 		{Name: "kind", Expression: "@daily", Spec: redrive.NewRaw("k k", nil, nil)},
 	}})
 	if err == nil {
-		t.Fatal("New accepted a configuration with mistakes")
+		t.Fatal("New accepted a configuration with mistakes in its cron entries, want an error")
 	}
 	lines := strings.Split(err.Error(), "\n")
 	for i, want := range []string{
@@ -376,14 +376,14 @@ func TestQ13_MistakesOfASchedule(t *testing.T) {
 		`entry "kind": kind "k k": only letters`,
 	} {
 		if i >= len(lines) || !strings.Contains(lines[i], want) {
-			t.Errorf("error line %d differs from %q:\n%s", i+1, want, err)
+			t.Errorf("line %d of the error does not contain %q; the whole error is:\n%s", i+1, want, err)
 			break
 		}
 	}
 }
 
-// A store keeps a limited number of schedule names. An entry beyond the limit is refused, and the
-// log says how to make room.
+// A store keeps a limited number of names of cron entries. A new name beyond the limit is refused,
+// and the log says how to use an old name.
 //
 // part of: Q13
 func TestQ13_ANameTooManyIsRefusedWithTheCure(t *testing.T) {
@@ -408,15 +408,15 @@ func TestQ13_ANameTooManyIsRefusedWithTheCure(t *testing.T) {
 		}
 		redrive.Handle(c, render, succeed, nil)
 		if err := c.RunUntilIdle(t.Context()); err != nil {
-			t.Errorf("client with the entry %s: %v", name, err)
+			t.Errorf("RunUntilIdle of the client with the cron entry %s: got error %v, want none", name, err)
 		}
 	}
 	if n := strings.Count(said.String(), "give this entry a name that no client uses any more"); n != 1 {
-		t.Errorf("the log has the advice %d times, want once:\n%s", n, said.String())
+		t.Errorf("the log has the advice %d times, want it once:\n%s", n, said.String())
 	}
 	list, err := c.CronSlots(t.Context())
 	if i := slices.IndexFunc(list, func(s redrive.CronSlot) bool { return s.Name == "old-7" }); err != nil || i < 0 || list[i].Slot == 1 {
-		t.Errorf("the schedule whose name was taken over has not fired: %v", err)
+		t.Errorf("want the reused cron name old-7 in the store with a slot that was fired now; error %v", err)
 	}
 }
 
@@ -445,35 +445,36 @@ func TestQ13_EntriesChangeWhileAClientRuns(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		elapse(10 * time.Minute) // to 00:10
+		elapse(10 * time.Minute) // wait until 00:10
 		set(c, "a", "0 * * * *")
-		elapse(2 * time.Hour) // the slots of 01:00 and 02:00
+		elapse(2 * time.Hour) // wait for the slots of 01:00 and 02:00
 		set(other, "a", "0 * * * *")
-		elapse(time.Hour) // the slot of 03:00, fired once
+		elapse(time.Hour) // wait for the slot of 03:00, which is fired once
 		set(c, "a", "*/20 * * * *")
 		set(c, "b", "@daily") // no slot becomes due in this test
 		elapse(25 * time.Minute)
 		if !c.RemoveCron("a") || c.RemoveCron("a") || !other.RemoveCron("a") {
-			t.Error("RemoveCron did not report correctly whether the entry existed")
+			t.Error("RemoveCron: want true for an entry of the client, and false for an entry that was removed already")
 		}
 		elapse(2 * time.Hour)
 		if err := c.SetCron(redrive.Cron{Name: "b", Expression: "61 * * * *", Make: scenes}); err == nil {
-			t.Error("SetCron accepted a wrong entry, want an error")
+			t.Error("SetCron accepted an entry with a mistake, want an error")
 		}
 		crons, err := c.Crons(t.Context())
 		if err != nil || len(crons) != 2 || crons[0].Expression != "" || crons[1].Expression != "@daily" {
-			t.Errorf("got the entries %+v, error %v", crons, err)
+			t.Errorf("Crons: got %+v, error %v; want one entry of the store only, and the entry with @daily", crons, err)
 		}
 		cancel()
 		running.Wait()
 		want := map[string][]string{"cron:a": {"01 01:00", "01 02:00", "01 03:00", "01 03:20"}}
 		if diff := cmp.Diff(want, had.had); diff != "" {
-			t.Errorf("slots (-want +got):\n%s", diff)
+			t.Errorf("fired slots (-want +got):\n%s", diff)
 		}
 	})
 }
 
-// An entry that was set counts for a pass that begins later, also for a client that is not running.
+// SetCron can be called inside a handler, and before the client runs. In both cases the next search
+// for due slots fires the entry.
 //
 // part of: Q13
 func TestQ13_EntriesThatAreSetCountAtOnce(t *testing.T) {
@@ -493,7 +494,7 @@ func TestQ13_EntriesThatAreSetCountAtOnce(t *testing.T) {
 	e.Advance(time.Hour)
 	e.Work()
 	if now := e.Now().Unix(); !slices.Equal(had, []int64{now, now}) {
-		t.Errorf("got the slots %v, want two slots at %d", had, now)
+		t.Errorf("got the slots %v, want two slots, both at %d", had, now)
 	}
 	for i := range store.CronsMax - 2 {
 		if err := e.SetCron(redrive.Cron{Name: strconv.Itoa(i), Expression: "@yearly", Make: scenes}); err != nil {
@@ -501,6 +502,6 @@ func TestQ13_EntriesThatAreSetCountAtOnce(t *testing.T) {
 		}
 	}
 	if err := e.SetCron(redrive.Cron{Name: "too-many", Expression: "@yearly", Make: scenes}); !errors.Is(err, store.ErrTooLarge) {
-		t.Errorf("SetCron beyond the limit of the store: got error %v, want a refusal", err)
+		t.Errorf("SetCron beyond the limit of the store: got error %v, want ErrTooLarge", err)
 	}
 }

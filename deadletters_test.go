@@ -22,8 +22,8 @@ import (
 
 var ops = redrive.By{Actor: "ops", Reason: "the upstream is back"}
 
-// broken returns an engine whose jobs die of one of three causes, chosen by their scene. The test
-// removes a cause by setting its entry in the returned list to nil.
+// broken returns an engine whose jobs die. There are three causes of death, and the scene of a job
+// selects one. The test removes a cause by setting its entry in the returned list to nil.
 func broken(t *testing.T, jobs int) (e *redrivetest.Engine, causes *[]error) {
 	t.Helper()
 	causes = &[]error{errors.New("disk is on fire"), errors.New("certificate has expired"), errors.New("no such user")}
@@ -69,7 +69,7 @@ func TestD5_ARetryMayChangeTheJob(t *testing.T) {
 	}})
 	redrive.Handle(e.Client, render, func(_ context.Context, j *redrive.Job[renderArgs]) error {
 		had, args = append(had, j.Info), append(args, j.Args.Scene)
-		return failure.Permanent(errors.New("scene is broken"))
+		return failure.Permanent(errors.New("the scene is broken"))
 	}, nil)
 	id := enqueue(t, e, render.New(renderArgs{Scene: 1}, nil))
 	e.Work()
@@ -82,7 +82,7 @@ func TestD5_ARetryMayChangeTheJob(t *testing.T) {
 		}
 	}
 	if err := e.Retry(t.Context(), ops, id, &redrive.Change{Priority: 9}); !errors.Is(err, store.ErrInvalid) {
-		t.Errorf("retry with priority 9: got error %v, want a refusal", err)
+		t.Errorf("retry with priority 9: got error %v, want ErrInvalid", err)
 	}
 	twice := 2
 	change := redrive.Change{
@@ -92,27 +92,27 @@ func TestD5_ARetryMayChangeTheJob(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := e.Retry(t.Context(), ops, id, &change); !errors.Is(err, store.ErrConflict) {
-		t.Errorf("the second retry of the same job: got error %v, want a conflict", err)
+		t.Errorf("a second retry of the same job: got error %v, want ErrConflict", err)
 	}
 	if e.Work(); len(had) != 1 {
-		t.Errorf("the retried job ran before its delay was over")
+		t.Errorf("the retried job ran before its delay was over, want no run")
 	}
 	e.Advance(time.Minute)
 	e.Work()
 	if len(had) != 2 || had[1].Queue != "big" || had[1].Priority != 3 || had[1].Life != 2 || args[1] != 2 {
-		t.Fatalf("the handler got the arguments %v and the job %+v", args, had)
+		t.Fatalf("the handler got the arguments %v and the jobs %+v; want a second run in life 2 with the changed scene, queue and priority", args, had)
 	}
 	j := get(t, e, id)
 	if o, err := policy.ParseOverride(j.Override); err != nil || o == nil || o.MaxRetries == nil || *o.MaxRetries != 2 {
-		t.Errorf("got the job's own settings %q, error %v", j.Override, err)
+		t.Errorf("got the job's own retry settings %q, error %v; want at most 2 retries", j.Override, err)
 	}
 	original, err := e.Original(t.Context(), id)
 	if err != nil || original.Queue != redrive.DefaultQueue || string(original.Payload) != `{"scene":1}` || original.By != "ops" {
-		t.Errorf("got the original %+v, error %v", original, err)
+		t.Errorf("Original: got %+v, error %v; want the job with its first queue and payload, and By ops", original, err)
 	}
 	d, err := e.DeadLetter(t.Context(), id)
 	if err != nil || d.Status != job.Pending || d.Life != 2 {
-		t.Errorf("after the second death: got dead letter %+v, error %v", d, err)
+		t.Errorf("after the second death: got dead letter %+v, error %v; want it pending in life 2", d, err)
 	}
 }
 
@@ -122,7 +122,7 @@ func TestD6_EveryActWorksOnAGroup(t *testing.T) {
 	e, causes := broken(t, 300)
 	page, err := e.Groups(t.Context(), store.GroupFilter{Largest: true})
 	if err != nil || len(page.Groups) != 3 || page.Groups[0].Pending != 100 {
-		t.Fatalf("got the groups %+v, error %v; want three of 100 jobs", page, err)
+		t.Fatalf("Groups: got %+v, error %v; want three groups of 100 jobs", page, err)
 	}
 	groups := map[string]*store.DeadFilter{}
 	for _, g := range page.Groups {
@@ -133,24 +133,24 @@ func TestD6_EveryActWorksOnAGroup(t *testing.T) {
 		var last int64
 		acted, err := e.Act(t.Context(), ops, store.Action{Do: do, Filter: f, Limit: 30}, func(n int64) {
 			if n < last || n > last+30 {
-				t.Errorf("%s went from %d to %d entries in one step, want at most 30 more", do, last, n)
+				t.Errorf("the number of %s dead letters went from %d to %d in one step, want a change of at most 30", do, last, n)
 			}
 			last = n
 		})
 		if err != nil || acted.Done != done || last != done && done > 0 {
-			t.Errorf("%s: got %+v, progress %d after the last step, error %v; want %d entries changed", do, acted, last, err, done)
+			t.Errorf("%s: got %+v, last progress %d, error %v; want %d dead letters changed", do, acted, last, err, done)
 		}
 		return acted
 	}
 	fire := groups["disk is on fire"]
 	seen, err := e.Preview(t.Context(), store.Action{Do: store.ActRetry, Filter: fire})
 	if err != nil || seen.Done != 100 || seen.Through < 298 {
-		t.Errorf("preview: got %+v, error %v; want 100 entries", seen, err)
+		t.Errorf("Preview: got %+v, error %v; want 100 dead letters", seen, err)
 	}
 	(*causes)[0] = nil
 	act(store.ActRetry, fire, 100)
 	if j := get(t, e, 1); j.Priority != store.RedrivePriority || j.State != job.Waiting {
-		t.Errorf("got the retried job %+v", j)
+		t.Errorf("got the retried job %+v, want it waiting with the priority of redrives", j)
 	}
 	act(store.ActRetry, fire, 0)
 	e.Work()
@@ -159,15 +159,15 @@ func TestD6_EveryActWorksOnAGroup(t *testing.T) {
 	act(store.ActResolve, groups["certificate has expired"], 100)
 	act(store.ActPurge, groups["certificate has expired"], 100)
 	if n := statuses(t, e); n[job.Resolved] != 100 || n[job.Pending] != 100 || len(n) != 2 {
-		t.Errorf("got the statuses %v", n)
+		t.Errorf("got the dead letters by status %v, want 100 resolved and 100 pending", n)
 	}
 	if _, err := e.Get(t.Context(), 2); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("Get of a purged job: got error %v, want ErrNotFound", err)
 	}
 }
 
-// lossy is a store that loses the answers to two actions: one that was carried out and one that was
-// not.
+// lossy is a store that loses the answers to two actions. It has carried out one of these actions,
+// and not the other.
 type lossy struct {
 	store.Store
 	calls, starts int
@@ -223,12 +223,12 @@ func TestD3_AnActWhoseAnswerIsLostIsAskedAgain(t *testing.T) {
 			}
 		}
 		if list, err := c.Redrives(t.Context()); err != nil || len(list) != 2 {
-			t.Errorf("got %d redrives after 2 calls, error %v; want 2", len(list), err)
+			t.Errorf("got %d redrives after 2 calls of Redrive, error %v; want 2 redrives", len(list), err)
 		}
 	})
 }
 
-// lookedAt is a store that records the arguments of previews.
+// lookedAt is a store that records the arguments of calls of Preview.
 type lookedAt struct {
 	store.Store
 	previews []store.Action
@@ -239,8 +239,8 @@ func (l *lookedAt) Preview(ctx context.Context, a store.Action) (store.Acted, er
 	return l.Store.Preview(ctx, a)
 }
 
-// A preview of the client has no limit of its own, because a store can then count by its counters.
-// An Act with a limit asks for the same preview.
+// Client.Preview asks the store for a preview without a limit, because the store can then use its
+// counters. An Act with a limit asks for a preview in the same way.
 //
 // part of: D3
 func TestD3_PreviewLeavesTheLimitToTheStore(t *testing.T) {
@@ -255,12 +255,12 @@ func TestD3_PreviewLeavesTheLimitToTheStore(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(st.previews) != 2 || st.previews[0].Limit != 0 || st.previews[1].Limit != 0 {
-		t.Errorf("got the previews %+v, want two without a limit", st.previews)
+		t.Errorf("got the previews %+v, want two previews without a limit", st.previews)
 	}
 }
 
-// A group can be muted, and unmuted, when it has no entries to change. The action then only affects
-// later deaths.
+// A group can be ignored and reopened when none of its dead letters can be changed. The action then
+// affects only later deaths.
 //
 // proves: D6
 func TestD6_AGroupWithoutPendingOnesIsIgnored(t *testing.T) {
@@ -285,14 +285,14 @@ func TestD6_AGroupWithoutPendingOnesIsIgnored(t *testing.T) {
 					t.Fatal(err)
 				}
 				if d, err := c.DeadLetter(t.Context(), r.ID); err != nil || d.Status != want {
-					t.Errorf("dead letter of job %d has status %s, error %v; want %s", r.ID, d.Status, err, want)
+					t.Errorf("dead letter of job %d: got status %s, error %v; want status %s", r.ID, d.Status, err, want)
 				}
 				return r.ID
 			}
 			act := func(a store.Action) {
 				t.Helper()
 				if acted, err := c.Act(t.Context(), ops, a, nil); err != nil || acted.Done != 0 {
-					t.Errorf("%s: got %+v, error %v; want no entry changed", a.Do, acted, err)
+					t.Errorf("%s of a group without entries to change: got %+v, error %v; want no change", a.Do, acted, err)
 				}
 			}
 			first := dies(job.Pending)
@@ -300,7 +300,7 @@ func TestD6_AGroupWithoutPendingOnesIsIgnored(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, do := range []store.Act{store.ActResolve, store.ActPurge} { // afterwards the store has no dead letters
+			for _, do := range []store.Act{store.ActResolve, store.ActPurge} { // after this purge the store has no dead letters
 				if _, err := c.Act(t.Context(), ops, store.Action{Do: do, IDs: []redrive.JobID{first}, Note: "x"}, nil); err != nil {
 					t.Fatal(err)
 				}

@@ -72,7 +72,7 @@ func TestDeps_WhatImportingRedriveMustNotPullIn(t *testing.T) {
 	for _, p := range listDeps(t, module) {
 		for tree, reason := range forbidden {
 			if within(p.ImportPath, tree) {
-				t.Errorf("redrive must not depend on %s: %s", p.ImportPath, reason)
+				t.Errorf("package redrive depends on %s, which it must not: %s", p.ImportPath, reason)
 			}
 		}
 	}
@@ -104,11 +104,11 @@ func TestDeps_TheCoreIsPure(t *testing.T) {
 			continue
 		}
 		if !slices.Contains(paths, p.ImportPath) {
-			t.Errorf("the core depends on %s, which is not a package of the core", p.ImportPath)
+			t.Errorf("the core depends on %s; want no import of that package, or the package in the list of the core", p.ImportPath)
 		}
 		for _, imported := range p.Imports {
 			if reason, bad := forbidden[imported]; bad {
-				t.Errorf("%s must not import %s: %s", p.ImportPath, imported, reason)
+				t.Errorf("package %s imports %s, which it must not: %s", p.ImportPath, imported, reason)
 			}
 		}
 	}
@@ -140,7 +140,7 @@ func TestDeps_PointAlongTheFlow(t *testing.T) {
 		for _, p := range listDeps(t, module+"/"+name) {
 			own, ok := strings.CutPrefix(p.ImportPath, module+"/")
 			if ok && own != name && !slices.Contains(allowed, own) {
-				t.Errorf("%s depends on %s, want only %v", name, own, allowed)
+				t.Errorf("package %s depends on %s, want only dependencies in %v", name, own, allowed)
 			}
 		}
 	}

@@ -23,7 +23,8 @@ type (
 	receipts = []redrive.Receipt
 )
 
-// passing returns a middleware that calls do with the jobs of each call and then calls next.
+// passing returns a middleware that first calls do with the jobs of the enqueue and then calls
+// next.
 func passing(do func(specs)) redrive.EnqueueMiddleware {
 	return func(next redrive.EnqueueFunc) redrive.EnqueueFunc {
 		return func(ctx context.Context, s specs) (receipts, error) {
@@ -33,7 +34,7 @@ func passing(do func(specs)) redrive.EnqueueMiddleware {
 	}
 }
 
-// instead makes the function do a middleware.
+// instead returns a middleware that calls the given function. Only that function can call next.
 func instead(do func(ctx context.Context, s specs, next redrive.EnqueueFunc) (receipts, error)) redrive.EnqueueMiddleware {
 	return func(next redrive.EnqueueFunc) redrive.EnqueueFunc {
 		return func(ctx context.Context, s specs) (receipts, error) { return do(ctx, s, next) }
@@ -69,7 +70,7 @@ func TestEnqueueMiddleware_ChangesEveryEnqueue(t *testing.T) {
 		}
 		got := []any{j.Queue, int(j.Priority), j.Owner, j.Correlation, string(j.Attrs), string(j.Payload)}
 		if diff := cmp.Diff([]any{"tenant", 1, "ann", "trace-7", `{"tenant":"ann"}`, `{"Scene":9}`}, got); diff != "" {
-			t.Errorf("job enqueued by %s (-want +got):\n%s", name, diff)
+			t.Errorf("the job that %s enqueued (-want +got):\n%s", name, diff)
 		}
 	}
 	onEachStore(t, func(t *testing.T, d database) {
@@ -122,10 +123,10 @@ func TestEnqueueMiddleware_ChangesTheJobsOfCron(t *testing.T) {
 	e.Work()
 	page, err := e.List(t.Context(), store.Filter{})
 	if err != nil || len(page.Jobs) != 1 {
-		t.Fatalf("List: got %+v, error %v; want the job of the schedule", page, err)
+		t.Fatalf("List: got %+v, error %v; want one job, made by the cron entry", page, err)
 	}
 	if j := page.Jobs[0]; j.Owner != "ann" || j.Queue != "tenant" {
-		t.Errorf("job of the schedule: got owner %q and queue %q, want ann and tenant", j.Owner, j.Queue)
+		t.Errorf("the job of the cron entry: got owner %q and queue %q, want owner ann and queue tenant", j.Owner, j.Queue)
 	}
 }
 
@@ -169,7 +170,7 @@ func TestEnqueueMiddleware_Order(t *testing.T) {
 		t.Errorf("calls of the middlewares (-want +got):\n%s", diff)
 	}
 	if none, err := c.EnqueueMany(t.Context(), nil); none != nil || err != nil || len(calls) != len(want) {
-		t.Errorf("EnqueueMany of no jobs: got %v, error %v, %d middleware calls; want no call", none, err, len(calls))
+		t.Errorf("EnqueueMany of no jobs: got %v, error %v, %d calls of middlewares; want no error and no call", none, err, len(calls))
 	}
 }
 
@@ -218,19 +219,19 @@ func TestEnqueueMiddleware_MistakesAreErrorsAndNothingIsEnqueued(t *testing.T) {
 			t.Errorf("%s: got error %v\nwant %s", tt.name, err, tt.want)
 		}
 		if len(f.calls)+f.reserved != 0 {
-			t.Errorf("%s: got %d enqueue calls of the store and %d reservations of ids, want none", tt.name, len(f.calls), f.reserved)
+			t.Errorf("%s: got %d enqueue calls of the store and %d reservations of ids, want none of both", tt.name, len(f.calls), f.reserved)
 		}
 	}
 	c := clientWith(t, memory.New(memory.Options{}), redrive.Config{KindEnqueueMiddleware: map[string][]redrive.EnqueueMiddleware{"render": {tests[1].bad}}})
 	if _, err := c.Enqueue(t.Context(), render.New(renderArgs{}, nil)); err == nil || !strings.Contains(err.Error(), `Config.KindEnqueueMiddleware["render"][0]: returned`) {
-		t.Errorf("middleware of the kind: got error %v, want its mistake named", err)
+		t.Errorf("a mistake of the middleware of the kind: got error %v, want one that names the middleware", err)
 	}
 	if _, err := c.Enqueue(t.Context(), convert.New(1, nil)); err != nil {
-		t.Errorf("enqueue of another kind: got error %v, want none", err)
+		t.Errorf("enqueue of a kind without that middleware: got error %v, want none", err)
 	}
 	_, err := redrive.New(memory.New(memory.Options{}), &redrive.Config{EnqueueMiddleware: []redrive.EnqueueMiddleware{nil}})
 	if err == nil || !strings.Contains(err.Error(), "Config.EnqueueMiddleware[0] is nil") {
-		t.Errorf("a nil middleware: got error %v, want a refusal by New", err)
+		t.Errorf("New with a nil middleware: got error %v, want one that names Config.EnqueueMiddleware[0]", err)
 	}
 }
 
@@ -286,26 +287,27 @@ func TestEnqueueMiddleware_WhatFollowsASuccess(t *testing.T) {
 		}),
 	}})
 	if r, err := c.Enqueue(t.Context(), render.New(renderArgs{}, nil)); err != nil || r.ID != 1 {
-		t.Errorf("got %+v, %v, want the receipt of the store", r, err)
+		t.Errorf("got receipts %+v, error %v; want the receipt of the store", r, err)
 	}
 	answer = after
 	if _, err := c.Enqueue(t.Context(), render.New(renderArgs{}, nil)); !errors.Is(err, after) {
-		t.Errorf("got %v, want the error of the middleware", err)
+		t.Errorf("got error %v, want the error that the middleware returned", err)
 	}
 	if n := countJobs(t, c); n != 2 {
 		t.Errorf("got %d jobs in the store, want 2", n)
 	}
 	if _, err := late(lateCtx, lateSpecs); err == nil || !strings.Contains(err.Error(), "after it had returned") {
-		t.Errorf("a call of next after the middleware had returned: got error %v, want a refusal", err)
+		t.Errorf("a call of next after the middleware had returned: got error %v, want an error", err)
 	}
 }
 
-// A panic reaches the caller. What was not passed on before it is not enqueued; what was
-// is, unless the caller's transaction is rolled back. Nothing stays locked.
+// A panic of a middleware reaches the caller. Jobs are enqueued only if the middleware called next
+// before the panic, and only if the caller's transaction, if there is one, is not rolled back. No
+// lock stays locked.
 func TestEnqueueMiddleware_APanicReachesTheCaller(t *testing.T) {
 	t.Parallel()
 	onEachStore(t, func(t *testing.T, d database) {
-		var before, after bool // whether it panics before, and after, it calls next
+		var before, after bool // whether the middleware panics before it calls next, and after
 		st := d.open()
 		c := clientWith(t, st, redrive.Config{EnqueueMiddleware: []redrive.EnqueueMiddleware{
 			instead(func(ctx context.Context, s specs, next redrive.EnqueueFunc) (receipts, error) {
@@ -324,15 +326,15 @@ func TestEnqueueMiddleware_APanicReachesTheCaller(t *testing.T) {
 			t.Helper()
 			defer func() {
 				if p := recover(); p != "oops" {
-					t.Errorf("recovered %v, want the panic of the middleware", p)
+					t.Errorf("the test recovered %v, want the panic of the middleware", p)
 				}
 			}()
-			t.Errorf("the enqueue returned %v, want a panic", enqueue())
+			t.Errorf("the enqueue returned error %v, want a panic", enqueue())
 		}
 		jobs := func(what string, want int) {
 			t.Helper()
 			if n := countJobs(t, c); n != want {
-				t.Errorf("%s: %d jobs, want %d", what, n, want)
+				t.Errorf("%s: got %d jobs in the store, want %d", what, n, want)
 			}
 		}
 		enqueue := func() error { _, err := c.Enqueue(t.Context(), spec); return err }
@@ -361,7 +363,7 @@ func TestEnqueueMiddleware_APanicReachesTheCaller(t *testing.T) {
 		}
 		before, after = false, false
 		if err := enqueue(); err != nil {
-			t.Errorf("the enqueue after the panics: %v", err)
+			t.Errorf("an enqueue after the panics: got error %v, want none", err)
 		}
 	})
 }

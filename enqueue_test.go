@@ -22,18 +22,19 @@ import (
 	"github.com/redrive/redrive/store/memory"
 )
 
-// faulty is a store whose enqueues fail as the test says.
+// faulty is a store whose enqueues fail with the errors that the test sets.
 type faulty struct {
 	*memory.Store
 	mu       sync.Mutex
-	faults   []fault // errors of the coming calls, in order
+	faults   []fault // the errors of the next calls, in order
 	calls    [][]job.New
-	called   func()    // called by each enqueue, unless it is nil
+	called   func()    // is called by each enqueue, if it is not nil
 	first    []job.New // the jobs of the first call, as the store received them
 	reserved int
 }
 
-// fault is the error of one call. With effect, the call is carried out nevertheless.
+// fault is the error of one call. If effect is true, the call is carried out although it returns
+// the error.
 type fault struct {
 	err    error
 	effect bool
@@ -99,7 +100,7 @@ func TestEnqueue_AnUnknownCommitBecomesALookUp(t *testing.T) {
 				render.New(renderArgs{Scene: 1}, nil), render.New(renderArgs{Scene: 2}, &redrive.Options{Key: "k"}),
 			})
 			if err != nil {
-				t.Fatalf("%s: enqueue: %v", name, err)
+				t.Fatalf("%s: EnqueueMany: got error %v, want none", name, err)
 			}
 			page, err := f.List(t.Context(), store.Filter{})
 			if err != nil || len(page.Jobs) != 2 {
@@ -107,16 +108,16 @@ func TestEnqueue_AnUnknownCommitBecomesALookUp(t *testing.T) {
 			}
 			for i, r := range receipts {
 				if want := page.Jobs[1-i].ID; r.ID != want || r.State != job.Waiting {
-					t.Errorf("%s: got receipt %+v, want one for job %d", name, r, want)
+					t.Errorf("%s: got receipt %+v, want the receipt of job %d", name, r, want)
 				}
 			}
 			for i, jobs := range f.calls {
 				if jobs[0].ID != f.calls[0][0].ID || jobs[0].Repeat != (i > 0) || jobs[1].Repeat != (i > 0) {
-					t.Errorf("%s: call %d had id %d and Repeat %v, want the same id and Repeat from the second call on", name, i+1, jobs[0].ID, jobs[0].Repeat)
+					t.Errorf("%s: call %d had the id %d and Repeat %v; want the same id in all calls, and Repeat from the second call on", name, i+1, jobs[0].ID, jobs[0].Repeat)
 				}
 			}
-			if f.first[0].Repeat { // the store may still be reading the jobs of a call that timed out
-				t.Errorf("%s: the client changed the jobs of the first call after that call", name)
+			if f.first[0].Repeat { // the store may still be reading the jobs of the first call, which timed out
+				t.Errorf("%s: the client changed the jobs of the first call after that call, want them unchanged", name)
 			}
 		})
 	}
@@ -131,13 +132,13 @@ func TestEnqueue_GivesUpWithTheIDs(t *testing.T) {
 		_, err := c.Enqueue(t.Context(), render.New(renderArgs{}, nil))
 		unknown, ok := errors.AsType[*redrive.UnknownError](err)
 		if !ok || !errors.Is(err, store.ErrUnknown) {
-			t.Fatalf("got %v, want an UnknownError", err)
+			t.Fatalf("got error %v, want an UnknownError", err)
 		}
 		if diff := cmp.Diff([]redrive.JobID{f.calls[0][0].ID}, unknown.IDs); diff != "" {
 			t.Errorf("ids of the UnknownError (-want +got):\n%s", diff)
 		}
 		if took := time.Since(began); len(f.calls) != 13 || took > 20*time.Second {
-			t.Errorf("got %d calls of the store in %v, want 13 in about 15 s", len(f.calls), took)
+			t.Errorf("the client called the store %d times in %v, want 13 calls in about 15 s", len(f.calls), took)
 		}
 	})
 	synctest.Test(t, func(t *testing.T) {
@@ -146,7 +147,7 @@ func TestEnqueue_GivesUpWithTheIDs(t *testing.T) {
 		defer cancel()
 		_, err := c.Enqueue(ctx, render.New(renderArgs{}, nil))
 		if !errors.Is(err, store.ErrUnknown) || !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("got %v, want an UnknownError by the deadline", err)
+			t.Errorf("got error %v, want an UnknownError because of the deadline", err)
 		}
 	})
 }
@@ -156,12 +157,12 @@ func TestEnqueue_OtherErrorsComeBackAtOnce(t *testing.T) {
 	for _, err := range []error{store.ErrUnavailable, store.ErrFull, store.ErrReadOnly, store.ErrDraining} {
 		f, c := newFaulty(t, fault{err, false})
 		if _, got := c.Enqueue(t.Context(), render.New(renderArgs{}, nil)); !errors.Is(got, err) || len(f.calls) != 1 {
-			t.Errorf("got error %v after %d calls, want %v after 1 call", got, len(f.calls), err)
+			t.Errorf("got error %v after %d calls of the store, want error %v after 1 call", got, len(f.calls), err)
 		}
 	}
 	f, c := newFaulty(t, fault{store.ErrUnknown, false}, fault{store.ErrDraining, false})
 	if _, err := c.Enqueue(t.Context(), render.New(renderArgs{}, nil)); errors.Is(err, store.ErrUnknown) || len(f.calls) != 2 {
-		t.Errorf("a refusal after the look-up: got error %v after %d calls", err, len(f.calls))
+		t.Errorf("a repeated enqueue that the store refuses: got error %v after %d calls; want 2 calls and no ErrUnknown", err, len(f.calls))
 	}
 }
 
@@ -181,7 +182,7 @@ func TestI1_AKeyGivesTheJobThatHoldsIt(t *testing.T) {
 		t.Helper()
 		r, err := e.Enqueue(t.Context(), s)
 		if want := (redrive.Receipt{ID: id, Existing: true, State: state}); err != nil || r != want {
-			t.Errorf("got %+v, error %v; want %+v", r, err, want)
+			t.Errorf("repeated enqueue with the same key: got receipt %+v, error %v; want receipt %+v", r, err, want)
 		}
 	}
 	good, bad := enqueue(t, e, with(7, "ann", "k1")), enqueue(t, e, with(13, "ann", "k2"))
@@ -190,18 +191,18 @@ func TestI1_AKeyGivesTheJobThatHoldsIt(t *testing.T) {
 	again(with(7, "ann", "k1"), good, job.Completed)
 	again(with(13, "ann", "k2"), bad, job.Dead)
 	if out := e.Work(); len(out) != 0 {
-		t.Errorf("an enqueue with a known key ran a job: %+v", out)
+		t.Errorf("after enqueues with keys that exist already, jobs ran: %+v; want none", out)
 	}
 	_, err := e.Enqueue(t.Context(), with(8, "ann", "k1"))
 	conflict, ok := errors.AsType[*store.KeyConflict](err)
 	if !ok || conflict.ID != good {
-		t.Errorf("another payload with the same key: got error %v, want a conflict", err)
+		t.Errorf("an enqueue with the same key and another payload: got error %v, want ErrConflict", err)
 	}
 	if id := enqueue(t, e, with(8, "bob", "k1")); id == good {
-		t.Error("one owner got the job of another")
+		t.Error("an enqueue of owner bob returned the job of owner ann with the same key, want a new job")
 	}
 	if err := e.Retry(t.Context(), redrive.By{Actor: "ann"}, bad, nil); err != nil {
-		t.Errorf("the key blocks the manual retry: %v", err)
+		t.Errorf("manual retry of a job that has a key: got error %v, want none", err)
 	}
 }
 
@@ -226,17 +227,17 @@ func TestI3_AStepKeyIsTheSameOverAttemptsAndLives(t *testing.T) {
 	}
 	run()
 	if j := get(t, e, id); j.Life != 2 || len(keys) != 1 {
-		t.Fatalf("got %d step keys in %d lives, want 1 in 2: %v", len(keys), j.Life, keys)
+		t.Fatalf("got %d different step keys in %d lives, error %v; want 1 key in 2 lives", len(keys), j.Life, keys)
 	}
 	for key, runs := range keys {
 		if runs != 8 || !strings.HasPrefix(key, id.String()+"-") || !strings.HasSuffix(key, "-charge") {
-			t.Errorf("step key %q was seen in %d runs, want all runs", key, runs)
+			t.Errorf("step key %q was seen in %d runs, want the same key in all runs", key, runs)
 		}
 	}
 	enqueue(t, e, render.New(renderArgs{}, nil))
 	run()
 	if len(keys) != 2 {
-		t.Errorf("got %d step keys for two jobs, want 2", len(keys))
+		t.Errorf("got %d different step keys for two jobs, want 2", len(keys))
 	}
 }
 
@@ -250,7 +251,7 @@ func TestX3_BoundsOfAnEnqueue(t *testing.T) {
 	tests := []struct {
 		name  string
 		specs []redrive.Spec
-		want  string // of the error; "" means that the job is accepted
+		want  string // a part of the error text; "" means that the job is accepted
 	}{
 		{"payload below", payload(999), ""},
 		{"payload on", payload(1000), ""},
@@ -276,13 +277,13 @@ func TestX3_BoundsOfAnEnqueue(t *testing.T) {
 		stored += len(receipts)
 		switch {
 		case tt.want == "" && (err != nil || len(receipts) != len(tt.specs)):
-			t.Errorf("%s: got %d receipts, error %v; want the jobs accepted", tt.name, len(receipts), err)
+			t.Errorf("%s: got %d receipts, error %v; want all jobs accepted", tt.name, len(receipts), err)
 		case tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)):
 			t.Errorf("%s: got error %v\nwant %s", tt.name, err, tt.want)
 		}
 	}
 	if n := countJobs(t, e.Client); n != stored {
-		t.Errorf("got %d stored jobs, want the %d that were acknowledged", n, stored)
+		t.Errorf("got %d jobs in the store, want the %d jobs that have receipts", n, stored)
 	}
 }
 
@@ -319,11 +320,11 @@ func TestX3_BoundOfIDsInABulkCall(t *testing.T) {
 		for _, n := range []int{job.IDsMax - 1, job.IDsMax} {
 			answers, err := call(t.Context(), by, ids[:n])
 			if err != nil || len(answers) != n || !errors.Is(answers[n-1], store.ErrNotFound) {
-				t.Errorf("%s of %d ids: got %d answers, error %v", name, n, len(answers), err)
+				t.Errorf("%s of %d ids: got %d answers, error %v; want an answer for each id, the last with ErrNotFound", name, n, len(answers), err)
 			}
 		}
 		if _, err := call(t.Context(), by, ids); !errors.Is(err, store.ErrTooLarge) {
-			t.Errorf("%s of %d ids: got error %v, want a refusal", name, len(ids), err)
+			t.Errorf("%s of %d ids: got error %v, want ErrTooLarge", name, len(ids), err)
 		}
 	}
 }
@@ -333,6 +334,6 @@ func TestEnqueue_InsideATransactionSaysWhatToUse(t *testing.T) {
 	f, c := newFaulty(t)
 	_, err := c.Enqueue(store.MarkTx(t.Context(), f), render.New(renderArgs{}, nil))
 	if err == nil || !strings.Contains(err.Error(), "use EnqueueTx") || f.reserved+len(f.calls) > 0 {
-		t.Errorf("got error %v after %d calls of the store, want the advice to use EnqueueTx and no call", err, f.reserved+len(f.calls))
+		t.Errorf("got error %v after %d calls of the store; want no call and an error that advises to use EnqueueTx", err, f.reserved+len(f.calls))
 	}
 }

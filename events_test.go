@@ -19,8 +19,9 @@ import (
 	"github.com/redrive/redrive/store/memory"
 )
 
-// Two clients write events. A reader reads on from the cursor that it has kept, and must see
-// exactly what a reader of the whole log sees, without loss or repeat.
+// Two clients write events. A reader that is interrupted again and again continues from the last
+// cursor that it has kept. It must see the same events as a reader of the whole log, none missing
+// and none twice.
 func TestEvents_AReaderGoesOnFromItsCursor(t *testing.T) {
 	t.Parallel()
 	onEachStore(t, readersGoOnFromTheirCursors)
@@ -35,7 +36,7 @@ func readersGoOnFromTheirCursors(t *testing.T, d database) {
 			return nil
 		})
 	}
-	const jobs = 60 // enqueued by each writer
+	const jobs = 60 // the number of jobs that each writer enqueues
 	var writers sync.WaitGroup
 	for range 2 {
 		c := open()
@@ -59,7 +60,7 @@ func readersGoOnFromTheirCursors(t *testing.T, d database) {
 	var read []event.Event
 	var after event.Cursor
 	completed, turns := 0, 0
-	for completed < 2*jobs { // a new reader each time, as after a restart
+	for completed < 2*jobs { // starts a new reader after each interruption, as after a restart
 		turns++
 		n := 0
 		for e, err := range open().Events(t.Context(), after, nil) {
@@ -77,7 +78,7 @@ func readersGoOnFromTheirCursors(t *testing.T, d database) {
 	}
 	writers.Wait()
 	if turns < 3 {
-		t.Errorf("the reader was interrupted only %d times, want more", turns)
+		t.Errorf("the reader was interrupted only %d times, want more interruptions for a useful test", turns)
 	}
 	i := 0
 	for e, err := range open().Events(t.Context(), event.Cursor{}, &redrive.EventsOptions{StopAtEnd: true}) {
@@ -90,7 +91,7 @@ func readersGoOnFromTheirCursors(t *testing.T, d database) {
 		i++
 	}
 	if i < len(read) {
-		t.Errorf("the reader saw %d events, and there are %d", len(read), i)
+		t.Errorf("the reader saw %d events, want the %d events of the log", len(read), i)
 	}
 }
 
@@ -128,15 +129,15 @@ func TestEvents_AsksAgainWhileTheStoreIsAway(t *testing.T) {
 		for e, err := range c.Events(t.Context(), event.Cursor{Seq: 0, Index: 0}, nil) {
 			if err != nil {
 				got = append(got, err.Error())
-				continue // no event follows an error
+				continue // the loop must end after an error
 			}
 			got = append(got, e.Type.String())
 		}
 		if text := strings.Join(got, "; "); text != "read events after 0.0: row damaged" {
-			t.Errorf("got %s, want the error of the damaged row", text)
+			t.Errorf("got error %s, want the error of the damaged row", text)
 		}
 		if took := time.Since(start); took != 3*time.Second {
-			t.Errorf("the reader needed %s, want three times Config.Poll", took)
+			t.Errorf("the reader got the events after %s, want three times Config.Poll", took)
 		}
 	})
 }
@@ -147,16 +148,16 @@ func TestEvents_ToTheEndReturnsThatTheStoreIsAway(t *testing.T) {
 	n := 0
 	for _, err := range newClient(t, s, succeed).Events(t.Context(), event.Cursor{}, &redrive.EventsOptions{StopAtEnd: true}) {
 		if n++; !errors.Is(err, redrive.ErrUnavailable) {
-			t.Errorf("got %v, want ErrUnavailable", err)
+			t.Errorf("got error %v, want ErrUnavailable", err)
 		}
 	}
 	if n != 1 || s.asked != 1 {
-		t.Errorf("%d answers after %d reads, want one of each", n, s.asked)
+		t.Errorf("the reader got %d answers in %d reads of the store, want one answer in one read", n, s.asked)
 	}
 }
 
-// A waiting reader sees an enqueue at once, and the end of a run after Config.Poll at most. It ends
-// with its context.
+// A waiting reader gets the event of an enqueue at once, and the event of the end of a run after at
+// most Config.Poll. The reader ends when its context ends.
 func TestEvents_WaitsForMore(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -181,7 +182,7 @@ func TestEvents_WaitsForMore(t *testing.T) {
 			start := time.Now()
 			e := <-seen
 			if took := time.Since(start); e.Type != want || took > within {
-				t.Errorf("got event %s after %s, want %s within %s", e.Type, took, want, within)
+				t.Errorf("got the event %s after %s, want the event %s within %s", e.Type, took, want, within)
 			}
 		}
 		synctest.Wait()
@@ -205,7 +206,7 @@ func TestEvents_WaitsForMore(t *testing.T) {
 	})
 }
 
-// Crashes and expired jobs, which no process reports to OnOutcome, are events.
+// Crashes and expired jobs are events, although no process reports them to OnOutcome.
 func TestEvents_HaveCrashesAndExpiries(t *testing.T) {
 	t.Parallel()
 	onEachStore(t, func(t *testing.T, d database) {
@@ -213,7 +214,7 @@ func TestEvents_HaveCrashesAndExpiries(t *testing.T) {
 		st := d.openAt(func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) })
 		config := redrive.Config{OnOutcome: func(_ context.Context, o redrive.Outcome) {
 			if o.Run != 2 {
-				t.Errorf("OnOutcome was called for %s of job %s", o.Cause, o.ID)
+				t.Errorf("OnOutcome was called with cause %s for job %s, want no call for a crash or an expiry", o.Cause, o.ID)
 			}
 		}}
 		c := outcomeClient(t, st, config, succeed)
@@ -225,12 +226,12 @@ func TestEvents_HaveCrashesAndExpiries(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// A worker claims the first job and is never heard of again.
+		// A worker claims the first job and then crashes.
 		claimed, err := st.Exchange(t.Context(), store.Exchange{Holder: "lost", Lease: time.Minute, Want: []store.Want{{
 			Queue: redrive.DefaultQueue, Max: 1, Kinds: []store.KindWant{{Kind: "render", Max: 1, MaxCrashes: 3}},
 		}}})
 		if err != nil || len(claimed.Claims) != 1 {
-			t.Fatalf("got the claims %+v, error %v; want one", claimed.Claims, err)
+			t.Fatalf("Exchange: got the claims %+v, error %v; want one claim", claimed.Claims, err)
 		}
 		ahead.Store(int64(2 * time.Hour))
 		if _, err := st.Rescue(t.Context(), 10); err != nil {
@@ -244,7 +245,7 @@ func TestEvents_HaveCrashesAndExpiries(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if e.Job != 0 { // not of the policy
+			if e.Job != 0 { // the terms of this job do not come from the policy
 				got[e.Job] = append(got[e.Job], e.Type)
 			}
 		}
@@ -253,7 +254,7 @@ func TestEvents_HaveCrashesAndExpiries(t *testing.T) {
 			r[1].ID: {event.JobEnqueued, event.JobExpired},
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("events by job (-want +got):\n%s", diff)
+			t.Errorf("types of the events by job (-want +got):\n%s", diff)
 		}
 	})
 }

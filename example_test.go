@@ -104,7 +104,7 @@ func ExampleHandle() {
 	// 4 waiting
 }
 
-// An enqueue with an idempotency key that a job has already returns that job and its state.
+// If a job with the same idempotency key exists, an enqueue returns that job and its state.
 func ExampleOptions_key() {
 	client := newExampleClient()
 	ctx := context.Background()
@@ -120,15 +120,15 @@ func ExampleOptions_key() {
 	// true enqueue: job 1 of 1: key "welcome-ann" of kind "send": held by job 1 with another payload; use another key or the same payload
 }
 
-// A step that writes to another system passes its key on, so that a repeated run does not have the
-// effect twice.
+// A step that writes to another system sends its step key to that system. So a repeated run does
+// not have the effect twice.
 func ExampleInfo_StepKey() {
 	client := newExampleClient()
 	charged := map[string]bool{} // the records of a payment service
 	redrive.Handle(client, Send, func(ctx context.Context, j *redrive.Job[SendArgs]) error {
 		charged[j.StepKey("charge")] = true
 		if j.Run == 1 {
-			return failure.Snooze(time.Millisecond) // stands for a crash after the charge
+			return failure.Snooze(time.Millisecond) // simulates a crash after the charge
 		}
 		return nil
 	}, nil)

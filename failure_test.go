@@ -39,7 +39,8 @@ func failures(t *testing.T, e *redrivetest.Engine, id redrive.JobID) []job.Failu
 	return records
 }
 
-// nearly treats times as equal that differ by less than a run may wait for its slot.
+// nearly compares times. It treats two times as equal if their difference is shorter than the wait
+// of a run for its slot.
 var nearly = cmp.Comparer(func(a, b job.Micros) bool { return max(a, b)-min(a, b) < 500_000 })
 
 // proves: F1
@@ -108,7 +109,7 @@ func TestF1_ASubprocessLeavesItsExitCodeAndStderr(t *testing.T) {
 		t.Errorf("got exit %v, stderr %q, code %q; want exit 65, the last line of stderr and FFMPEG_ERROR", f.Exit, f.Stderr, f.Code)
 	}
 	if out.State != job.Dead || !f.Permanent || out.Decision.Rule != policy.RuleExitCode {
-		t.Errorf("got state %v by rule %q, want dead by its exit code", out.State, out.Decision.Rule)
+		t.Errorf("got state %v, rule %q; want dead by the rule for its exit code", out.State, out.Decision.Rule)
 	}
 }
 
@@ -123,21 +124,21 @@ func TestR4_BetweenAttemptsAJobIsRetrying(t *testing.T) {
 	e.Work()
 	j := get(t, e, id)
 	if j.State != job.Retrying || j.Counters.Attempts != 2 {
-		t.Errorf("got state %v after %d attempts, want retrying after 2", j.State, j.Counters.Attempts)
+		t.Errorf("got state %v after %d attempts, want state retrying after 2 attempts", j.State, j.Counters.Attempts)
 	}
 	if want := e.Now().Add(30 * time.Second); !j.RunAt.Time().Equal(want) {
-		t.Errorf("got the next attempt at %v, want %v", j.RunAt.Time(), want)
+		t.Errorf("the next attempt is due at %v, want %v", j.RunAt.Time(), want)
 	}
 	if f := failures(t, e, id); f[len(f)-1].Message != "oops" {
-		t.Errorf("got the last error %q", f[len(f)-1].Message)
+		t.Errorf("got the message %q in the last failure, want oops", f[len(f)-1].Message)
 	}
 	e.Advance(30*time.Second - time.Microsecond)
 	if out := e.Work(); len(out) != 0 {
-		t.Errorf("a job ran before it was due: %+v", out)
+		t.Errorf("a job ran before it was due: got %+v, want no run", out)
 	}
 	e.Advance(time.Microsecond)
 	if out := e.Work(); len(out) != 1 || out[0].Attempt != 3 {
-		t.Errorf("when the job was due: got %+v, want attempt 3", out)
+		t.Errorf("runs after the job was due: got %+v, want attempt 3", out)
 	}
 }
 
@@ -161,14 +162,14 @@ func TestQ12_APanicIsAFailedAttemptWithItsStack(t *testing.T) {
 		second := enqueue(t, e, render.New(renderArgs{Scene: 2}, nil))
 		e.Work()
 		if j := get(t, e, first); j.State != job.Retrying || j.Counters.Attempts != 1 {
-			t.Errorf("%s: got state %v after %d attempts, want retrying after 1", message, j.State, j.Counters.Attempts)
+			t.Errorf("%s: got state %v after %d attempts, want state retrying after 1 attempt", message, j.State, j.Counters.Attempts)
 		}
 		f := failures(t, e, first)[0]
 		if f.How != job.ByPanic || f.Class != "Panic" || f.Message != message {
-			t.Errorf("got how %q, class %q, message %q; want panic, Panic, %q", f.How, f.Class, f.Message, message)
+			t.Errorf("got how %q, class %q, message %q; want how panic, class Panic, message %q", f.How, f.Class, f.Message, message)
 		}
 		if !strings.Contains(f.Stack, "failure_test.go") {
-			t.Errorf("%s: the stack does not contain the handler:\n%s", message, f.Stack)
+			t.Errorf("%s: want the file of the handler in the stack; got the stack:\n%s", message, f.Stack)
 		}
 		if j := get(t, e, second); j.State != job.Completed {
 			t.Errorf("%s: the next job has state %v, want completed", message, j.State)
@@ -210,7 +211,7 @@ func TestF1_AStackOnlyInDevelopment(t *testing.T) {
 			want = "broken\nmain.go:7"
 		}
 		if out[0].Failure.Stack != want || out[1].Failure.Stack != "" {
-			t.Errorf("development %v: got the stacks %q and %q", development, out[0].Failure.Stack, out[1].Failure.Stack)
+			t.Errorf("Development %v: got the stacks %q and %q; want a stack in the first failure if Development is true, and none in the second", development, out[0].Failure.Stack, out[1].Failure.Stack)
 		}
 	}
 }
@@ -222,7 +223,7 @@ func TestMarks_DecideWhatFollows(t *testing.T) {
 		err   error
 		cause job.Cause
 		state job.State
-		wait  time.Duration // the shortest wait; up to a tenth more is allowed
+		wait  time.Duration // the shortest wait; the real wait may be up to a tenth longer
 		count job.Counters
 	}{
 		{"permanent", failure.Permanent(errors.New("gone")), job.Failed, job.Dead, 0, job.Counters{Attempts: 1}},
@@ -238,10 +239,10 @@ func TestMarks_DecideWhatFollows(t *testing.T) {
 		id := enqueue(t, e, render.New(renderArgs{}, nil))
 		out := e.Work()[0]
 		if out.Cause != tt.cause || out.State != tt.state || out.Wait < tt.wait || out.Wait > tt.wait+tt.wait/10 {
-			t.Errorf("%s: got cause %v, state %v, wait %v; want %v, %v, %v", tt.name, out.Cause, out.State, out.Wait, tt.cause, tt.state, tt.wait)
+			t.Errorf("%s: got cause %v, state %v, wait %v; want cause %v, state %v, wait %v", tt.name, out.Cause, out.State, out.Wait, tt.cause, tt.state, tt.wait)
 		}
 		if j := get(t, e, id); j.Counters != tt.count {
-			t.Errorf("%s: got counters %+v, want %+v", tt.name, j.Counters, tt.count)
+			t.Errorf("%s: got the counters %+v, want %+v", tt.name, j.Counters, tt.count)
 		}
 	}
 }
@@ -261,7 +262,7 @@ func TestTimeout_IsItsOwnClass(t *testing.T) {
 	var e *redrivetest.Engine
 	e = handle(t, func(ctx context.Context, _ *redrive.Job[renderArgs]) error {
 		if _, ok := ctx.Deadline(); !ok {
-			t.Error("the context has no deadline")
+			t.Error("the handler's context has no deadline, want the time limit of the kind")
 		}
 		e.Advance(5 * time.Minute)
 		<-ctx.Done()
@@ -270,7 +271,7 @@ func TestTimeout_IsItsOwnClass(t *testing.T) {
 	enqueue(t, e, render.New(renderArgs{}, nil))
 	f := e.Work()[0].Failure
 	if f.Class != "AttemptTimeout" || f.How != job.ByTimeout || f.Message != "encode: context deadline exceeded" {
-		t.Errorf("got class %q, how %q, message %q; want AttemptTimeout", f.Class, f.How, f.Message)
+		t.Errorf("got class %q, how %q, message %q; want the class AttemptTimeout", f.Class, f.How, f.Message)
 	}
 }
 
@@ -286,10 +287,10 @@ func TestCancel_APersonEndsARunningJob(t *testing.T) {
 	}, nil)
 	id := enqueue(t, e, render.New(renderArgs{}, nil))
 	if out := e.Work()[0]; out.State != job.Cancelled || out.Failure != nil {
-		t.Errorf("got %+v, want cancelled without a failure", out)
+		t.Errorf("got the outcomes %+v, want one: cancelled without a failure", out)
 	}
 	if j := get(t, e, id); j.State != job.Cancelled || j.Counters.Attempts != 0 {
-		t.Errorf("got state %v after %d attempts", j.State, j.Counters.Attempts)
+		t.Errorf("got state %v after %d attempts, want state cancelled after 0 attempts", j.State, j.Counters.Attempts)
 	}
 }
 
@@ -303,7 +304,7 @@ func TestCeiling_EndsAnyJob(t *testing.T) {
 		e.Advance(time.Minute)
 	}
 	if j := get(t, e, id); j.State != job.Dead || j.Counters.Attempts != 4 || j.Reason != job.MaxRetries {
-		t.Errorf("got state %v, reason %q after %d attempts, want dead after 4", j.State, j.Reason, j.Counters.Attempts)
+		t.Errorf("got state %v, reason %q after %d attempts; want state dead after 4 attempts", j.State, j.Reason, j.Counters.Attempts)
 	}
 }
 
@@ -325,7 +326,7 @@ func TestF2_AFailureIsClassifiedWhereItIsReceived(t *testing.T) {
 		out := e.Work()[0]
 		f := failures(t, e, id)[0]
 		if f.Class != string(tt.class) || f.Code != tt.code || out.State != tt.state {
-			t.Errorf("error %q: got class %q, code %q, state %v; want %q, %q, %v", tt.err, f.Class, f.Code, out.State, tt.class, tt.code, tt.state)
+			t.Errorf("error %q: got class %q, code %q, state %v; want class %q, code %q, state %v", tt.err, f.Class, f.Code, out.State, tt.class, tt.code, tt.state)
 		}
 		info, _ := failure.InfoOf(failure.Class(f.Class))
 		want := info.Retrying
@@ -357,7 +358,7 @@ func TestF11_ASecretInTheCodeIsNotStored(t *testing.T) {
 		f := failures(t, e, id)[0]
 		r, err := policy.ParseRecord(f.Decision)
 		if err != nil || f.Code != want || r.Code != want {
-			t.Errorf("code %q is stored as %q in the failure and %q in the decision, want %q; error %v", code, f.Code, r.Code, want, err)
+			t.Errorf("the code %q is stored as %q in the failure and as %q in the decision; want %q in both, error %v", code, f.Code, r.Code, want, err)
 		}
 	}
 }
@@ -378,7 +379,7 @@ func TestF11_NothingSecretIsStored(t *testing.T) {
 		f := failures(t, e, id)[0]
 		all := f.Message + string(f.Details) + f.Stack + string(f.Decision) + f.UserMessage
 		if strings.Contains(all, secret) != raw {
-			t.Errorf("KeepRaw %v: a secret is stored or lost: %s", raw, all)
+			t.Errorf("KeepRaw %v: want the secret stored only with KeepRaw; the stored texts are: %s", raw, all)
 		}
 		want := "job 1: open [PATH] from [IP] with api_key=[REDACTED]"
 		if !raw && (f.Message != want || !strings.Contains(string(f.Details), `"clip":3`)) {

@@ -11,12 +11,12 @@ import (
 	"testing"
 )
 
-// Failure records are made in package job and in internal/decide only, so that a policy
-// decides about each. Other files may only read stored records.
+// Failure records are made in package job and in internal/decide only, so that a policy decides
+// about each failure. Other files may only read stored records.
 func TestFailuresAreMadeByJobAndDecide(t *testing.T) {
 	t.Parallel()
-	makers := []string{"job", "internal/decide", "store/storetest"} // storetest is for tests
-	decoders := []string{"internal/sqlstore/read.go"}               // reads rows of the database
+	makers := []string{"job", "internal/decide", "store/storetest"} // storetest is used by tests only
+	decoders := []string{"internal/sqlstore/read.go"}               // this file decodes rows of the database
 	used := map[string]bool{}
 	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -42,7 +42,7 @@ func TestFailuresAreMadeByJobAndDecide(t *testing.T) {
 				used[name] = true
 				continue
 			}
-			t.Errorf("%s: a job.Failure is made here; make it in package job or internal/decide", set.Position(at))
+			t.Errorf("%s: this code makes a job.Failure; only package job and internal/decide may make one", set.Position(at))
 		}
 		return nil
 	})
@@ -51,7 +51,7 @@ func TestFailuresAreMadeByJobAndDecide(t *testing.T) {
 	}
 	for _, name := range decoders {
 		if !used[name] {
-			t.Errorf("%s makes no job.Failure: remove it from the list of decoders", name)
+			t.Errorf("%s makes no job.Failure any more; remove it from the list decoders", name)
 		}
 	}
 }
@@ -73,7 +73,7 @@ func TestFailuresMadeAreFound(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := len(failuresMade(file)); got != want {
-			t.Errorf("%s: found %d failures that are made, want %d", source, got, want)
+			t.Errorf("%s: found %d places that make a failure, want %d", source, got, want)
 		}
 	}
 }
@@ -102,7 +102,8 @@ func failuresMade(file *ast.File) (found []token.Pos) {
 		x, ok := s.X.(*ast.Ident)
 		return ok && x.Name == name
 	}
-	// elements finds the elements of a slice or map of failures whose type is left out.
+	// elements returns the elements of a slice or map of failures that are written without their
+	// type.
 	elements := func(l *ast.CompositeLit) {
 		for _, e := range l.Elts {
 			if pair, ok := e.(*ast.KeyValueExpr); ok {

@@ -72,12 +72,12 @@ func TestQ1_AHandlerSeesWhatWasEnqueued(t *testing.T) {
 		Owner: "ann", Correlation: "req-9", Attrs: map[string]any{"length": 90}, Batch: 4,
 	}))
 	if out := e.Work(); len(out) != 0 {
-		t.Fatalf("a job ran before it was due: %+v", out)
+		t.Fatalf("a job ran before it was due: got %+v, want no run", out)
 	}
 	e.Advance(time.Hour)
 	e.Work()
 	if len(got) != 1 {
-		t.Fatalf("got %d runs, want 1", len(got))
+		t.Fatalf("the handler was called %d times, want 1", len(got))
 	}
 	want := &redrive.Job[renderArgs]{
 		Args: renderArgs{Scene: 7, Title: "<&é>"},
@@ -88,7 +88,7 @@ func TestQ1_AHandlerSeesWhatWasEnqueued(t *testing.T) {
 		},
 	}
 	if diff := cmp.Diff(want, got[0], cmpopts.IgnoreUnexported(redrive.Info{})); diff != "" {
-		t.Errorf("job as the handler saw it (-want +got):\n%s", diff)
+		t.Errorf("the job as the handler got it (-want +got):\n%s", diff)
 	}
 }
 
@@ -111,14 +111,14 @@ func TestQ1_BulkOfSeveralKinds(t *testing.T) {
 		render.New(renderArgs{Scene: 2}, &redrive.Options{Priority: 1}),
 	})
 	if err != nil || len(receipts) != 3 {
-		t.Fatalf("got %d receipts, error %v", len(receipts), err)
+		t.Fatalf("EnqueueMany: got %d receipts, error %v; want 3 receipts", len(receipts), err)
 	}
 	e.Work()
 	if diff := cmp.Diff([]string{"render 2", "render 1", "probe a,b"}, order); diff != "" {
-		t.Errorf("order of runs (-want +got):\n%s", diff)
+		t.Errorf("order of the runs (-want +got):\n%s", diff)
 	}
 	if none, err := e.EnqueueMany(t.Context(), nil); none != nil || err != nil {
-		t.Errorf("EnqueueMany of no jobs: got %v, error %v", none, err)
+		t.Errorf("EnqueueMany of no jobs: got %v, error %v; want nil and no error", none, err)
 	}
 }
 
@@ -140,18 +140,18 @@ func TestArgs_WholeNumbersAbove2To53Survive(t *testing.T) {
 func TestArgs_APayloadThatDoesNotFitIsAPermanentFailure(t *testing.T) {
 	t.Parallel()
 	e := handle(t, func(context.Context, *redrive.Job[renderArgs]) error {
-		t.Error("the handler ran with a payload that does not fit")
+		t.Error("the handler ran with a payload that does not fit its arguments, want no run")
 		return nil
 	}, nil)
 	for _, payload := range []string{`{"scene":"seven"}`, `{"scene":`, ``, `{} {}`} {
 		enqueue(t, e, redrive.NewRaw("render", []byte(payload), nil))
 		out := e.Work()
 		if len(out) != 1 || out[0].State != job.Dead || out[0].Reason != job.NonRetriable {
-			t.Fatalf("payload %q: got %+v, want dead after one run", payload, out)
+			t.Fatalf("payload %q: got %+v, want a dead job after one run", payload, out)
 		}
 		f := out[0].Failure
 		if f.Code != redrive.CodeBadPayload || !f.Permanent {
-			t.Errorf("payload %q: got code %q, permanent %v", payload, f.Code, f.Permanent)
+			t.Errorf("payload %q: got code %q, permanent %v; want a permanent failure with CodeBadPayload", payload, f.Code, f.Permanent)
 		}
 		if want := `payload of kind "render" does not fit redrive_test.renderArgs: `; !strings.HasPrefix(f.Message, want) {
 			t.Errorf("got message %q, want it to begin with %q", f.Message, want)
@@ -213,36 +213,36 @@ func TestQ11_ProgressResultAndCost(t *testing.T) {
 			j.AddCost(0.0000014)
 			j.AddCost(-1)
 			j.Progress(3, 10, "clip 3")
-			e.Advance(time.Second) // progress is written at most once in this time
+			e.Advance(time.Second) // the time after which the next progress report may be written
 			for seen.Done == 0 && ctx.Err() == nil {
 				seen = get(t, e, j.ID).Progress
 			}
 			return errors.New("oops")
 		}
 		if p := get(t, e, j.ID).Progress; p.Done != 0 {
-			t.Errorf("the second run began with the progress %+v, want none", p)
+			t.Errorf("the second run began with the progress %+v, want no progress", p)
 		}
 		j.AddCost(1.25)
 		if err := j.SetResult(map[string]int{"frames": 240}); err != nil {
 			return err
 		}
 		if err := j.SetResult(strings.Repeat("x", job.ResultMax)); err == nil {
-			t.Error("SetResult accepted a result above the limit")
+			t.Error("SetResult accepted a result above the limit, want an error")
 		}
 		return nil
 	}, nil)
 	id := enqueue(t, e, render.New(renderArgs{}, nil))
 	if out := e.Work(); out[0].Cost != 1 {
-		t.Errorf("got cost %d of the failed run, want 1", out[0].Cost)
+		t.Errorf("got the cost %d of the failed run, want 1", out[0].Cost)
 	}
 	if seen.Done != 3 || seen.Total != 10 || seen.Note != "clip 3" {
-		t.Errorf("got the progress %+v", seen)
+		t.Errorf("got the progress %+v, want 3 of 10 with the note clip 3", seen)
 	}
 	e.Advance(30 * time.Second)
 	e.Work()
 	j := get(t, e, id)
 	if string(j.Result) != `{"frames":240}` || j.Cost != 1_250_001 {
-		t.Errorf("got result %s, cost %d", j.Result, j.Cost)
+		t.Errorf("got the result %s and the cost %d, want 240 frames and the sum of the costs of both runs", j.Result, j.Cost)
 	}
 }
 
@@ -272,12 +272,12 @@ func TestTryHandle_ReturnsWhatHandlePanicsWith(t *testing.T) {
 	const late = redrive.Kind[int]("late")
 	if err := redrive.TryHandle(e.Client, late, func(context.Context, *redrive.Job[int]) error { return nil }, nil); err == nil ||
 		err.Error() != `redrive: kind "late": Handle must come before Run` {
-		t.Errorf("TryHandle after Run: got error %v, want a refusal", err)
+		t.Errorf("TryHandle after Run: got error %v, want an error", err)
 	}
 }
 
-// A job is not enqueued when its kind has a handler here with another type of arguments, because
-// the handler could not decode the payload.
+// An enqueue is refused when this client has a handler of the kind for another type of arguments,
+// because that handler could not decode the payload.
 func TestEnqueue_RefusesArgumentsOfAnotherType(t *testing.T) {
 	t.Parallel()
 	type otherArgs struct{ Scene string }
@@ -289,7 +289,7 @@ func TestEnqueue_RefusesArgumentsOfAnotherType(t *testing.T) {
 	if err == nil || err.Error() != want || !errors.Is(err, store.ErrInvalid) {
 		t.Errorf("got error %v\nwant %s", err, want)
 	}
-	for _, s := range []redrive.Spec{ // specs without a type, or without a handler in this client, are accepted
+	for _, s := range []redrive.Spec{ // these specs are accepted: their payload has no type, or this client has no handler of their kind
 		redrive.NewRaw("render", []byte(`{}`), nil), redrive.Kind[otherArgs]("elsewhere").New(otherArgs{}, nil),
 	} {
 		if _, err := e.Enqueue(t.Context(), s); err != nil {

@@ -36,7 +36,7 @@ func TestIDs_ConcurrentEnqueuesShareOneBlock(t *testing.T) {
 					mu.Lock()
 					for _, r := range receipts {
 						if seen[r.ID] {
-							t.Errorf("id %d was given out twice", r.ID)
+							t.Errorf("job id %d was given out twice, want each id once", r.ID)
 						}
 						seen[r.ID] = true
 					}
@@ -44,25 +44,25 @@ func TestIDs_ConcurrentEnqueuesShareOneBlock(t *testing.T) {
 				}
 			})
 		}
-		synctest.Wait() // one goroutine is reserving ids, the others wait for it
+		synctest.Wait() // one goroutine is reserving ids, and the others wait for it
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		if _, err := c.Enqueue(ctx, render.New(renderArgs{}, nil)); !errors.Is(err, context.Canceled) {
-			t.Errorf("a caller whose context ended is still waiting for ids: %v", err)
+			t.Errorf("an enqueue whose context has ended while it waits for ids: got error %v, want context.Canceled", err)
 		}
 		close(s.gate)
 		all.Wait()
 		// The blocks have 7, 8, 64, 512 and 4,096 ids. No caller reserves a block for itself.
 		if len(seen) != 8*50*7 || s.reserved != 5 {
-			t.Errorf("got %d ids from %d blocks, want %d from 5", len(seen), s.reserved, 8*50*7)
+			t.Errorf("got %d different ids from %d blocks, want %d ids from 5 blocks", len(seen), s.reserved, 8*50*7)
 		}
 	})
 }
 
-// sink is a store that accepts all jobs and stores nothing.
+// sink is a store that accepts all jobs but does not store them.
 type sink struct {
 	*memory.Store
-	gate     chan struct{} // reserving waits until gate is closed; nil does not wait
+	gate     chan struct{} // if it is not nil, a reservation waits until this channel is closed
 	mu       sync.Mutex
 	reserved int
 	last     redrive.JobID
@@ -114,17 +114,17 @@ func TestIDs_TheNextBlockIsReservedWhenOneIsUsedUp(t *testing.T) {
 	}{{1, 1, 1}, {8, 2, 9}, {1, 3, 10}, {10_000, 4, 10_073}, {1, 5, 10_074}, {4095, 5, 14_169}, {1, 6, 14_170}} {
 		enqueue(step.n)
 		if s.reserved != step.blocks || s.last != step.last {
-			t.Errorf("after %d more jobs: got %d blocks and the last id %d, want %d and %d", step.n, s.reserved, s.last, step.blocks, step.last)
+			t.Errorf("after %d more jobs: got %d blocks and the last id %d, want %d blocks and the last id %d", step.n, s.reserved, s.last, step.blocks, step.last)
 		}
 	}
 }
 
-// forgetful is a store that has lost all reservations of ids once, in a fail-over, and gives the
-// same ids out again.
+// forgetful is a store that has once lost all reservations of ids in a fail-over. After that it
+// gives out the same ids again.
 type forgetful struct {
 	*memory.Store
-	next    job.ID // the first id that it gives out
-	unknown bool   // whether the first enqueue fails with ErrUnknown, without an effect
+	next    job.ID // the first id that the store gives out again
+	unknown bool   // whether the first enqueue fails with ErrUnknown and stores nothing
 }
 
 func (s *forgetful) ReserveIDs(_ context.Context, n int) (first job.ID, err error) {
@@ -148,7 +148,7 @@ func TestI1_NoJobIsLostToAnotherWithItsID(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			shared := memory.New(memory.Options{})
 			s := &forgetful{Store: shared, next: 1, unknown: unknown}
-			for n := range 100 { // jobs of another process
+			for n := range 100 { // these ids belong to jobs of another process
 				_, err := shared.Enqueue(t.Context(), []job.New{{ID: job.ID(n + 1), Kind: "render", Queue: "default", Priority: 2, Payload: []byte("another")}})
 				if err != nil {
 					t.Fatal(err)
@@ -164,7 +164,7 @@ func TestI1_NoJobIsLostToAnotherWithItsID(t *testing.T) {
 			}
 			j, err := c.Get(t.Context(), receipt.ID)
 			if err != nil || receipt.ID <= 100 || string(j.Payload) == "another" {
-				t.Errorf("got receipt %+v for the payload %s, error %v", receipt, j.Payload, err)
+				t.Errorf("got receipt %+v, payload %s, error %v; want an id above 100 and the payload of the own job", receipt, j.Payload, err)
 			}
 		})
 	}

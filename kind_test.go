@@ -26,24 +26,24 @@ func TestSpec_ErrIsThereAtOnce(t *testing.T) {
 		"not JSON":   render.New(renderArgs{}, nil).WithPayload([]byte("{")),
 	} {
 		if s.Err() == nil || s.Kind() == "" {
-			t.Errorf("%s: got error %v of kind %q", name, s.Err(), s.Kind())
+			t.Errorf("%s: got error %v and kind %q, want an error and the name of the kind", name, s.Err(), s.Kind())
 		}
 	}
 	if err := render.New(renderArgs{}, nil).Err(); err != nil {
 		t.Error(err)
 	}
 	if s := redrive.Kind[chan int]("c").New(nil, nil); s.WithOptions(redrive.Options{}).Err() == nil {
-		t.Error("WithOptions removed the error of the arguments")
+		t.Error("WithOptions removed the error of the arguments, want it kept")
 	}
 	if s := redrive.NewRaw("raw", nil, nil).WithPayload([]byte("{")); s.Err() != nil {
-		t.Errorf("a raw job whose payload is no JSON: got error %v, want none", s.Err())
+		t.Errorf("a raw job whose payload is not JSON: got error %v, want none", s.Err())
 	}
 }
 
 func TestSpec_ValidateChecksWhatEveryStoreChecks(t *testing.T) {
 	t.Parallel()
 	if err := render.New(renderArgs{}, nil).Validate(); err != nil {
-		t.Errorf("a good job: %v", err)
+		t.Errorf("Validate of a job without mistakes: got error %v, want none", err)
 	}
 	long := strings.Repeat("x", job.TextMax+1)
 	for name, tt := range map[string]struct {
@@ -57,7 +57,7 @@ func TestSpec_ValidateChecksWhatEveryStoreChecks(t *testing.T) {
 		"not JSON": {render.New(renderArgs{}, nil).WithPayload([]byte("{")), redrive.ErrInvalid},
 	} {
 		if err := tt.spec.Validate(); !errors.Is(err, tt.want) {
-			t.Errorf("%s: %v, want %v", name, err, tt.want)
+			t.Errorf("Validate of a job with a wrong %s: got error %v, want %v", name, err, tt.want)
 		}
 	}
 }
@@ -74,7 +74,7 @@ func TestSpec_OptionsComeBackAsTheyWere(t *testing.T) {
 		t.Errorf("options of the spec (-given +got):\n%s", diff)
 	}
 	if again := s.WithOptions(s.Options()); !cmp.Equal(s.Options(), again.Options()) || string(again.Payload()) != string(s.Payload()) {
-		t.Errorf("WithOptions with the same options: got %+v", again.Options())
+		t.Errorf("WithOptions with the same options changed the job; got the options %+v", again.Options())
 	}
 	want := redrive.Options{Queue: redrive.DefaultQueue, Priority: job.PriorityDefault, Attrs: map[string]any{}}
 	if diff := cmp.Diff(want, render.New(renderArgs{}, nil).Options()); diff != "" {
@@ -103,7 +103,7 @@ func TestMaxAttempts_EndsTheJob(t *testing.T) {
 			e.Advance(24 * time.Hour)
 		}
 		if j := get(t, e, id); j.State != job.Dead || int(j.Counters.Attempts) != tt.want {
-			t.Errorf("%s: got state %s after %d attempts, want dead after %d", tt.name, j.State, j.Counters.Attempts, tt.want)
+			t.Errorf("%s: got state %s after %d attempts, want state dead after %d attempts", tt.name, j.State, j.Counters.Attempts, tt.want)
 		}
 	}
 }

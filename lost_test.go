@@ -13,8 +13,9 @@ import (
 	"github.com/redrive/redrive/store/memory"
 )
 
-// A retry whose answer is lost is repeated without a conflict with itself. A retry by somebody else
-// is still a conflict.
+// A manual retry whose answer is lost is repeated; the repeated call does not fail because the
+// first call had succeeded. If another person has retried the job, the retry still returns
+// ErrConflict.
 //
 // proves: D5
 func TestD5_ARetryWhoseAnswerIsLostIsNoConflict(t *testing.T) {
@@ -38,10 +39,10 @@ func TestD5_ARetryWhoseAnswerIsLostIsNoConflict(t *testing.T) {
 		}
 		acted, err := c.Act(t.Context(), ops, store.Action{Do: store.ActRetry, IDs: ids, Change: store.Change{Queue: "slow"}}, nil)
 		if err != nil || acted.Done != 1 || acted.Errors[0] != nil || !errors.Is(acted.Errors[1], store.ErrConflict) {
-			t.Errorf("Act: got %+v, error %v; want one retry and one conflict", acted, err)
+			t.Errorf("Act: got %+v, error %v; want one job retried and one ErrConflict", acted, err)
 		}
 		if j, err := c.Get(t.Context(), ids[0]); err != nil || j.State != job.Waiting || j.Life != 2 || j.Queue != "slow" {
-			t.Errorf("Get: got %+v, error %v; want a waiting job in its second life", j, err)
+			t.Errorf("Get: got job %+v, error %v; want a waiting job in its second life", j, err)
 		}
 	})
 }

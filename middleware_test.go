@@ -23,8 +23,8 @@ import (
 
 type middlewareKey struct{}
 
-// Middleware of the configuration wraps that of the kind, and the first of each list is the
-// outermost. All of them are called before the payload is decoded.
+// The middleware of the configuration wraps the middleware of the kind, and the first of each list
+// is the outermost. All of them are called before the payload is decoded.
 func TestMiddleware_WrapsEveryHandler(t *testing.T) {
 	t.Parallel()
 	var got []string
@@ -117,13 +117,13 @@ func TestMiddleware_MistakesAreFailures(t *testing.T) {
 	onEachStore(t, func(t *testing.T, d database) {
 		st := d.open()
 		for i, tt := range tests {
-			// Each case has its kind, so that no client runs a job of another case.
+			// Each case has a kind with another name, so that no client runs a job of another case.
 			kind := redrive.Kind[renderArgs](fmt.Sprintf("case-%d", i))
 			var runs atomic.Int64
 			c := newClient(t, st, succeed)
 			redrive.Handle(c, kind, func(_ context.Context, j *redrive.Job[renderArgs]) error {
 				if j.Args.Scene != tt.scene {
-					t.Errorf("%s: the handler got the scene %d, want %d", tt.name, j.Args.Scene, tt.scene)
+					t.Errorf("%s: the handler got scene %d, want scene %d", tt.name, j.Args.Scene, tt.scene)
 				}
 				runs.Add(1)
 				if tt.fails {
@@ -131,7 +131,7 @@ func TestMiddleware_MistakesAreFailures(t *testing.T) {
 				}
 				return nil
 			}, &redrive.HandlerOptions{Middleware: []redrive.Middleware{tt.middleware}})
-			// The second job has the same fate, and is not held up by the first.
+			// The second job ends in the same way as the first, and does not have to wait for it.
 			r, err := c.EnqueueMany(t.Context(), slices.Repeat(specs{kind.New(renderArgs{Scene: 7}, nil)}, 2))
 			if err != nil {
 				t.Fatal(err)
@@ -140,7 +140,7 @@ func TestMiddleware_MistakesAreFailures(t *testing.T) {
 				t.Fatal(err)
 			}
 			if n := runs.Load(); n != 2*tt.runs {
-				t.Errorf("%s: %d runs of the handler for two jobs, want %d", tt.name, n, 2*tt.runs)
+				t.Errorf("%s: the handler ran %d times for two jobs, want %d times", tt.name, n, 2*tt.runs)
 			}
 			for _, receipt := range r {
 				tt.check(t, c, receipt.ID)
@@ -149,39 +149,39 @@ func TestMiddleware_MistakesAreFailures(t *testing.T) {
 	})
 }
 
-// mistake is a middleware and what becomes of a job in it.
+// mistake is a middleware and the expected end of a job that runs in it.
 type mistake struct {
 	name       string
 	middleware redrive.Middleware
-	fails      bool // the handler
+	fails      bool // whether the handler fails
 	state      job.State
-	runs       int64  // of the handler
-	scene      int64  // that the handler gets
-	code, text string // of the failure; none if the job is completed
+	runs       int64  // the number of calls of the handler
+	scene      int64  // the scene that the handler gets
+	code, text string // the code and a part of the text of the failure; empty if the job is completed
 }
 
 func (m *mistake) check(t *testing.T, c *redrive.Client, id redrive.JobID) {
 	t.Helper()
 	j, err := c.Get(t.Context(), id)
 	if err != nil || j.State != m.state {
-		t.Errorf("%s: the job is %s (%v), want %s", m.name, j.State, err, m.state)
+		t.Errorf("%s: got a job with state %s, error %v; want state %s", m.name, j.State, err, m.state)
 	}
 	if string(j.Payload) != `{"scene":7}` && m.state != job.Completed {
-		t.Errorf("%s: the stored payload is now %.50s", m.name, j.Payload)
+		t.Errorf("%s: the stored payload has changed to %.50s, want it unchanged", m.name, j.Payload)
 	}
 	failures, err := c.Failures(t.Context(), id)
 	switch {
 	case err != nil:
 		t.Fatal(err)
 	case m.state == job.Completed && len(failures) != 0:
-		t.Errorf("%s: got the failures %+v of a completed job", m.name, failures)
+		t.Errorf("%s: got the failures %+v of a completed job, want none", m.name, failures)
 	case m.state != job.Completed && (len(failures) != 1 || failures[0].Code != m.code || !strings.Contains(failures[0].Message, m.text)):
-		t.Errorf("%s: got failures %+v\nwant one with the code %q and the text %q", m.name, failures, m.code, m.text)
+		t.Errorf("%s: got the failures %+v\nwant one failure with the code %q and the text %q", m.name, failures, m.code, m.text)
 	}
 }
 
-// A middleware that returns before the handler does is not taken for a success. When it calls the
-// handler later, the handler does not run.
+// A run whose middleware returns before the handler has returned is not a success. If the
+// middleware calls the handler later, the handler does not run.
 func TestMiddleware_MustWaitForTheHandler(t *testing.T) {
 	t.Parallel()
 	for _, late := range []bool{false, true} {
@@ -219,14 +219,14 @@ func TestMiddleware_MustWaitForTheHandler(t *testing.T) {
 			}
 			f, err := c.Failures(t.Context(), r.ID)
 			if err != nil || len(f) != 1 || f[0].Code != redrive.CodeBadMiddleware {
-				t.Errorf("late call %v: got failures %+v, error %v", late, f, err)
+				t.Errorf("late call %v: got the failures %+v, error %v; want one with CodeBadMiddleware", late, f, err)
 			}
 			close(release)
 			if err := <-answered; late != (err != nil) {
-				t.Errorf("late call %v: got error %v", late, err)
+				t.Errorf("late call %v: the call of next returned error %v, want an error for a late call only", late, err)
 			}
 			if want := map[bool]int{false: 1, true: 0}[late]; called != want {
-				t.Errorf("late call %v: the handler ran %d times, want %d", late, called, want)
+				t.Errorf("late call %v: the handler ran %d times, want %d times", late, called, want)
 			}
 		})
 	}
@@ -261,11 +261,11 @@ func TestMiddleware_BlocksForTheTimeLimit(t *testing.T) {
 			t.Fatal(err)
 		}
 		if len(ran) != 2 || ran[0] > time.Second || ran[1] < time.Minute {
-			t.Errorf("got handler runs after %v", ran)
+			t.Errorf("the handlers ran after %v, want the second job at once and the blocked job after a minute", ran)
 		}
 		f, err := c.Failures(t.Context(), 1)
 		if err != nil || len(f) != 1 || f[0].How != job.ByTimeout {
-			t.Errorf("got failures %+v, error %v; want a timeout", f, err)
+			t.Errorf("got the failures %+v, error %v; want one timeout", f, err)
 		}
 	})
 }
@@ -275,18 +275,18 @@ func TestMiddleware_NilIsRefused(t *testing.T) {
 	st := memory.New(memory.Options{})
 	_, err := redrive.New(st, &redrive.Config{Middleware: []redrive.Middleware{nil}})
 	if err == nil || err.Error() != "redrive: Config.Middleware[0] is nil" {
-		t.Errorf("nil in Config.Middleware: got error %v", err)
+		t.Errorf("nil in Config.Middleware: got error %v, want one that names Config.Middleware[0]", err)
 	}
 	c := newClient(t, st, succeed)
 	err = redrive.TryHandleRaw(c, "raw", func(context.Context, *redrive.Job[[]byte]) error { return nil },
 		&redrive.HandlerOptions{Middleware: []redrive.Middleware{nil}})
 	if err == nil || err.Error() != `redrive: kind "raw": HandlerOptions.Middleware[0] is nil` {
-		t.Errorf("nil in HandlerOptions.Middleware: got error %v", err)
+		t.Errorf("nil in HandlerOptions.Middleware: got error %v, want one that names HandlerOptions.Middleware[0]", err)
 	}
 	redrive.HandleRaw(c, "raw", func(context.Context, *redrive.Job[[]byte]) error { return nil },
 		&redrive.HandlerOptions{Middleware: []redrive.Middleware{func(redrive.HandlerFunc) redrive.HandlerFunc { return nil }}})
 	err = c.RunUntilIdle(t.Context())
 	if err == nil || err.Error() != `redrive: kind "raw": middleware 1 of 1 returned nil instead of a HandlerFunc` {
-		t.Errorf("a middleware that returns nil: got error %v", err)
+		t.Errorf("a middleware that returns nil: got error %v, want one that names the middleware", err)
 	}
 }

@@ -40,7 +40,7 @@ func outcomeClient(t *testing.T, s store.Store, config redrive.Config, h func(co
 	return c
 }
 
-// Each ended run is reported once with its decision, also when the job goes on.
+// OnOutcome is called once for each ended run and gets its decision, also when the job is retried.
 func TestOnOutcome_ReportsEachRun(t *testing.T) {
 	t.Parallel()
 	onEachStore(t, func(t *testing.T, d database) {
@@ -51,7 +51,7 @@ func TestOnOutcome_ReportsEachRun(t *testing.T) {
 			mu.Lock()
 			defer mu.Unlock()
 			if j, err := st.Get(t.Context(), o.ID); err != nil || o.Final() && j.State != o.State {
-				t.Errorf("job %d is %s in the store (%v), and is reported as %s", o.ID, j.State, err, o.State)
+				t.Errorf("job %d has state %s in the store (error %v), but OnOutcome got state %s; want the same state", o.ID, j.State, err, o.State)
 			}
 			text := fmt.Sprintf("run %d, attempt %d: %s, %s, final %v", o.Run, o.Attempt, o.Cause, o.State, o.Final())
 			if f := o.Failure; f != nil {
@@ -62,7 +62,7 @@ func TestOnOutcome_ReportsEachRun(t *testing.T) {
 				text += fmt.Sprintf(", %s %s %q: %s %s", f.Class, f.Code, f.Message, d.Action, o.Reason)
 			}
 			if o.Kind != "render" || o.Queue != "default" || o.Owner != "ann" || o.Correlation != "req-9" || o.Batch != 4 || o.Life != 1 {
-				t.Errorf("got the outcome %+v", o)
+				t.Errorf("got the outcome %+v, want the kind, queue, owner, correlation, batch and life of the job", o)
 			}
 			got[int64(o.ID)] = append(got[int64(o.ID)], text)
 		}}
@@ -104,7 +104,7 @@ func TestOnOutcome_ReportsEachRun(t *testing.T) {
 			{`run 1, attempt 1: cancelled, cancelled, final true, Cancelled  "not wanted": cancel `},
 		}
 		for i, r := range receipts {
-			slices.Sort(got[int64(r.ID)]) // calls of the hook are concurrent
+			slices.Sort(got[int64(r.ID)]) // the calls of OnOutcome are concurrent, so their order can differ
 			if diff := cmp.Diff(want[i], got[int64(r.ID)]); diff != "" {
 				t.Errorf("outcomes of job %d (-want +got):\n%s", i+1, diff)
 			}
@@ -112,7 +112,8 @@ func TestOnOutcome_ReportsEachRun(t *testing.T) {
 	})
 }
 
-// A hook that panics or ends its goroutine is still called for the next outcome.
+// After an OnOutcome that panics or ends its goroutine, OnOutcome is still called for the next
+// outcome.
 func TestOnOutcome_APanicIsContained(t *testing.T) {
 	t.Parallel()
 	onEachStore(t, func(t *testing.T, d database) {
@@ -133,18 +134,18 @@ func TestOnOutcome_APanicIsContained(t *testing.T) {
 			t.Fatal(err)
 		}
 		if calls.Load() != jobs {
-			t.Errorf("got %d calls of the hook, want %d", calls.Load(), jobs)
+			t.Errorf("got %d calls of OnOutcome, want %d", calls.Load(), jobs)
 		}
 		if n := strings.Count(log.String(), `msg="Config.OnOutcome panicked"`); n != jobs/2 {
 			t.Errorf("got %d logged panics, want %d:\n%s", n, jobs/2, log.String())
 		}
 		if n := countIn(t, c, job.Completed); n != jobs {
-			t.Errorf("%d jobs are completed, want %d", n, jobs)
+			t.Errorf("got %d completed jobs, want %d", n, jobs)
 		}
 	})
 }
 
-// All jobs run while the first calls of the hook do not return.
+// All jobs run although the first calls of OnOutcome do not return.
 func TestOnOutcome_AHookThatBlocksHoldsUpNoJob(t *testing.T) {
 	t.Parallel()
 	onEachStore(t, func(t *testing.T, d database) {
@@ -169,10 +170,10 @@ func TestOnOutcome_AHookThatBlocksHoldsUpNoJob(t *testing.T) {
 			t.Fatal(err)
 		}
 		if n := countIn(t, c, job.Completed); n != jobs {
-			t.Errorf("%d jobs are completed while the hook blocks, want %d", n, jobs)
+			t.Errorf("got %d completed jobs while OnOutcome blocks, want %d", n, jobs)
 		}
 		if n := calls.Load(); n > redrive.OutcomeCalls {
-			t.Errorf("%d calls are under way, want at most %d", n, redrive.OutcomeCalls)
+			t.Errorf("got %d running calls of OnOutcome, want at most %d", n, redrive.OutcomeCalls)
 		}
 		close(release)
 		stop()
@@ -180,7 +181,7 @@ func TestOnOutcome_AHookThatBlocksHoldsUpNoJob(t *testing.T) {
 			t.Fatal(err)
 		}
 		if n := calls.Load(); n != jobs {
-			t.Errorf("%d calls of the hook, want one for each of %d jobs", n, jobs)
+			t.Errorf("got %d calls of OnOutcome, want one for each of the %d jobs", n, jobs)
 		}
 	})
 }
@@ -200,8 +201,8 @@ func countIn(t *testing.T, c *redrive.Client, state redrive.State) (n int64) {
 	return n
 }
 
-// A hook that takes a minute delays and loses no job. Outcomes that it has no time for are skipped,
-// and the log gives their number.
+// If each call of OnOutcome takes a minute, no job is delayed or lost. Outcomes that do not fit
+// into its queue are skipped, and the log gives their number.
 func TestOnOutcome_ASlowHookHoldsUpNoJob(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -215,7 +216,7 @@ func TestOnOutcome_ASlowHookHoldsUpNoJob(t *testing.T) {
 				elapse(time.Minute)
 			},
 		}
-		var last atomic.Int64 // when the last run ended, since the start
+		var last atomic.Int64 // the time from the start to the end of the last run
 		start := time.Now()
 		c := outcomeClient(t, memory.New(memory.Options{}), config, func(context.Context, *redrive.Job[renderArgs]) error {
 			ran.Add(1)
@@ -238,7 +239,7 @@ func TestOnOutcome_ASlowHookHoldsUpNoJob(t *testing.T) {
 			t.Fatal(err)
 		}
 		if late := time.Duration(last.Load()); ran.Load() != jobs || late > time.Second {
-			t.Errorf("%d of %d jobs ran, the last after %s; want all without delay", ran.Load(), jobs, late)
+			t.Errorf("%d of %d jobs ran, the last one after %s; want all jobs without a delay", ran.Load(), jobs, late)
 		}
 		cancel()
 		if err := <-ended; err != nil {
@@ -248,20 +249,20 @@ func TestOnOutcome_ASlowHookHoldsUpNoJob(t *testing.T) {
 			t.Errorf("Run returned %s after the stop, want the grace time of an hour", took)
 		}
 		if n := calls.Load(); n < 59*redrive.OutcomeCalls || n > 61*redrive.OutcomeCalls {
-			t.Errorf("got %d calls of the hook in an hour", n)
+			t.Errorf("got %d calls of OnOutcome in an hour, want about one per minute for each of its goroutines", n)
 		}
 		if n := skippedIn(t, log.String(), "skipped="); n < beyond || n > beyond+redrive.OutcomeCalls {
-			t.Errorf("the log has %d skipped outcomes, want %d or a few more:\n%s", n, beyond, log.String())
+			t.Errorf("the log counts %d skipped outcomes, want %d or a few more:\n%s", n, beyond, log.String())
 		}
 		if want := int(jobs-calls.Load()) - skippedIn(t, log.String(), "skipped=") - skippedIn(t, log.String(), "under_way="); skippedIn(t, log.String(), "not_reported=") < want {
-			t.Errorf("the log should have at least %d outcomes that were not reported:\n%s", want, log.String())
+			t.Errorf("want at least %d outcomes that the log counts as not reported:\n%s", want, log.String())
 		}
-		elapse(time.Hour) // until the last calls of the hook have ended
+		elapse(time.Hour) // until the last calls of OnOutcome have ended
 	})
 }
 
-// A stop waits for a hanging hook only during the grace time, and not at all after Halt. It then
-// ends the context of the hook's calls.
+// If OnOutcome does not return, a stop waits for it only during the grace time, and does not wait
+// after Halt. Then the context of the calls is ended.
 func TestOnOutcome_AStopWaitsForTheGraceTime(t *testing.T) {
 	t.Parallel()
 	for _, halt := range []bool{false, true} {
@@ -293,17 +294,17 @@ func TestOnOutcome_AStopWaitsForTheGraceTime(t *testing.T) {
 				t.Errorf("Run: %v", err)
 			}
 			if took := time.Since(start); took != want {
-				t.Errorf("halt %v: Run returned %s after the stop, want %s", halt, took, want)
+				t.Errorf("Halt %v: Run returned %s after the stop, want %s", halt, took, want)
 			}
 			synctest.Wait()
 			if ended.Load() != 1 {
-				t.Error("the context of the hook's call has not ended")
+				t.Error("the context of the call of OnOutcome has not ended, want it ended")
 			}
 		})
 	}
 }
 
-// skippedIn adds up the values of one attribute in all lines of a log.
+// skippedIn returns the sum of the values of one attribute in all lines of a log.
 func skippedIn(t *testing.T, log, attr string) (sum int) {
 	t.Helper()
 	for line := range strings.Lines(log) {
@@ -318,7 +319,7 @@ func skippedIn(t *testing.T, log, attr string) (sum int) {
 	return sum
 }
 
-// lockedBuffer collects a log that several goroutines write.
+// lockedBuffer is a buffer for a log that several goroutines write.
 type lockedBuffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer

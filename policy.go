@@ -184,7 +184,7 @@ func (c *Client) route(n *job.New) error {
 func (c *Client) logFailedRules(id string, p *policy.Policy, a *policy.Admission) {
 	for _, problem := range a.Failed {
 		if suppressed, ok := c.failedRules.allow(c.config.now(), p.Hash(), problem.String()); ok {
-			c.config.Logger.Warn("a rule of the policy could not be evaluated and is treated as not matching",
+			c.config.Logger.Warn("a rule of the policy could not be evaluated and does not match",
 				"job", id, "problem", problem.String(), "suppressed", suppressed)
 		}
 	}

@@ -31,14 +31,14 @@ type longer struct{ From, To float64 }
 func (l longer) Match(a *policy.ConditionInput) (bool, error) {
 	seconds, ok := a.Values["seconds"].(float64)
 	if !ok && a.Values["seconds"] != nil {
-		return false, errors.New("attrs.seconds is no number")
+		return false, errors.New("attrs.seconds is not a number")
 	}
 	return ok && seconds >= l.From && (l.To == 0 || seconds < l.To), nil
 }
 
 func (l longer) String() string { return "attrs.seconds >= …" }
 
-// steady retries after whole minutes, without jitter.
+// steady is a policy that retries after whole minutes, without jitter.
 func steady(retries int) policy.Settings {
 	return policy.Settings{MaxRetries: &retries, Backoff: &backoff.Backoff{Waits: []time.Duration{time.Minute}}}
 }
@@ -107,7 +107,7 @@ func TestR5_ALongVideoGetsItsQueueOneRetryAndOverrides(t *testing.T) {
 			e.Advance(time.Minute)
 		}
 		if j := get(t, e, id); j.State != job.Dead || j.Reason != job.MaxRetries || attempts != tt.attempts {
-			t.Errorf("video of %v s: got state %v, reason %q after %d attempts; want dead after %d", tt.seconds, j.State, j.Reason, attempts, tt.attempts)
+			t.Errorf("video of %v s: got state %v, reason %q after %d attempts; want state dead after %d attempts", tt.seconds, j.State, j.Reason, attempts, tt.attempts)
 		}
 	}
 }
@@ -120,20 +120,20 @@ func TestR5_AHeldJobNeverRunsUntilAPersonReleasesIt(t *testing.T) {
 	id := enqueue(t, e, render.New(renderArgs{}, &redrive.Options{Attrs: map[string]any{"seconds": 8 * 3600}}))
 	out := e.Work()
 	if len(out) != 1 || out[0].Cause != job.Held || runs != 0 {
-		t.Fatalf("got %+v after %d runs, want the job held before its first run", out, runs)
+		t.Fatalf("got %+v after %d runs; want the job held before its first run", out, runs)
 	}
 	j := get(t, e, id)
 	if j.State != job.Dead || j.Reason != job.ManualReview || j.Counters.Attempts != 0 {
-		t.Errorf("got state %v, reason %q after %d attempts; want dead by manual_review without an attempt", j.State, j.Reason, j.Counters.Attempts)
+		t.Errorf("got state %v, reason %q after %d attempts; want state dead, reason manual_review, no attempt", j.State, j.Reason, j.Counters.Attempts)
 	}
 	if f := failures(t, e, id)[0]; f.UserMessage != "Please contact support" || f.How != job.ByHold {
-		t.Errorf("got user message %q, how %q", f.UserMessage, f.How)
+		t.Errorf("got user message %q, how %q; want the user message of the rule and how hold", f.UserMessage, f.How)
 	}
 	if err := e.Retry(t.Context(), redrive.By{Actor: "ann"}, id, nil); err != nil {
 		t.Fatal(err)
 	}
 	if out := e.Work(); len(out) != 1 || out[0].State != job.Completed || runs != 1 {
-		t.Errorf("after the release: got %+v after %d runs, want completed after one", out, runs)
+		t.Errorf("after the release: got %+v after %d runs; want the job completed after one run", out, runs)
 	}
 }
 
@@ -145,7 +145,7 @@ func TestR5_ARuleThatFailsMatchesNothing(t *testing.T) {
 	id := enqueue(t, e, render.New(renderArgs{}, &redrive.Options{Attrs: map[string]any{"seconds": "long"}}))
 	e.Work()
 	if j := get(t, e, id); j.State != job.Completed || j.Queue != redrive.DefaultQueue {
-		t.Errorf("got state %v in queue %q", j.State, j.Queue)
+		t.Errorf("got state %v in queue %q, want state completed in the default queue", j.State, j.Queue)
 	}
 }
 
@@ -169,7 +169,7 @@ func TestR6_AClassCanMoveTheNextAttempt(t *testing.T) {
 		t.Errorf("queues of the attempts (-want +got):\n%s", diff)
 	}
 	if j := get(t, e, id); j.Priority != 1 {
-		t.Errorf("got priority %d, want 1", j.Priority)
+		t.Errorf("got priority %d, want priority 1", j.Priority)
 	}
 }
 
@@ -198,12 +198,12 @@ func TestR2_AJobsOwnRetriesWinInEveryLife(t *testing.T) {
 	}
 	run()
 	if attempts != 4 {
-		t.Errorf("got %d attempts in two lives, want 4", attempts)
+		t.Errorf("got %d attempts in two lives, want 4 attempts", attempts)
 	}
 	negative := -1
 	_, err := e.Enqueue(t.Context(), render.New(renderArgs{}, &redrive.Options{Override: &policy.Override{MaxRetries: &negative}}))
 	if err == nil {
-		t.Error("an enqueue with a negative number of retries was accepted")
+		t.Error("an enqueue with a negative number of retries was accepted, want an error")
 	}
 }
 
@@ -227,7 +227,7 @@ func TestR11_AJobThatCostsTooMuchDies(t *testing.T) {
 		e.Advance(time.Minute)
 	}
 	if j := get(t, e, id); j.State != job.Dead || j.Reason != job.MaxCost || j.Counters.Attempts != 2 || j.Cost != 200_000 {
-		t.Errorf("got state %v, reason %q after %d attempts and a cost of %d", j.State, j.Reason, j.Counters.Attempts, j.Cost)
+		t.Errorf("got state %v, reason %q after %d attempts and a cost of %d; want state dead, reason max_cost after 2 attempts and a cost of 200000", j.State, j.Reason, j.Counters.Attempts, j.Cost)
 	}
 }
 
@@ -250,14 +250,14 @@ func TestR9_APolicyIsKeptAndNamedByItsDecisions(t *testing.T) {
 			t.Fatal(err)
 		}
 		if r.Hash != p.Hash() || r.Policy != p.Name() {
-			t.Errorf("the decision names the policy %q %s, want %q %s", r.Policy, r.Hash, p.Name(), p.Hash())
+			t.Errorf("the decision names the policy %q with the hash %s, want policy %q with the hash %s", r.Policy, r.Hash, p.Name(), p.Hash())
 		}
 		kept, err := e.StoredPolicy(ctx, r.Hash)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if kept.Name != p.Name() || !json.Valid(kept.Body) {
-			t.Errorf("the policy is stored as %q with the body %s", kept.Name, kept.Body)
+			t.Errorf("the policy is stored as %q with the body %s; want its name and a JSON body", kept.Name, kept.Body)
 		}
 	}
 	if _, err := e.StoredPolicy(ctx, "none"); !errors.Is(err, store.ErrNotFound) {
@@ -277,7 +277,7 @@ func (s *published) PublishPolicy(ctx context.Context, by store.By, p store.Stor
 	err := s.Store.PublishPolicy(ctx, by, p)
 	s.last = p.Name
 	s.mu.Unlock()
-	runtime.Gosched() // lets another SetPolicy call store its policy before this one is in force
+	runtime.Gosched() // gives another SetPolicy call the chance to store its policy before this call has finished
 	return err
 }
 
@@ -301,7 +301,7 @@ func TestR9_ThePolicyThatIsKeptLastIsInForce(t *testing.T) {
 		}
 		wg.Wait()
 		if got := c.Policy().Name(); got != st.last {
-			t.Fatalf("the policy %q is in force, want %q, which was stored last", got, st.last)
+			t.Fatalf("the client uses the policy %q, want %q, which was stored last", got, st.last)
 		}
 	}
 }
@@ -317,7 +317,7 @@ func TestR5_ARuleThatHoldsAndCannotBeEvaluatedHolds(t *testing.T) {
 	id := enqueue(t, e, render.New(renderArgs{}, &redrive.Options{Attrs: map[string]any{"seconds": "30000"}}))
 	e.Work()
 	if j := get(t, e, id); j.Reason != job.ManualReview || runs != 0 {
-		t.Errorf("got state %v, reason %q after %d runs; want held", j.State, j.Reason, runs)
+		t.Errorf("got state %v, reason %q after %d runs; want the job held", j.State, j.Reason, runs)
 	}
 }
 
@@ -342,14 +342,14 @@ func TestR5_OnlyAHeldJobIsReleasedByItsRetry(t *testing.T) {
 	if err := e.SetPolicy(t.Context(), redrive.By{Actor: "ann"}, videos(t)); err != nil {
 		t.Fatal(err)
 	}
-	retry(id) // this retry does not release the job, because it died before the rule existed
+	retry(id) // this manual retry does not release the job, because the rule did not exist when the job died
 	if j := get(t, e, id); j.Reason != job.ManualReview || runs != 1 {
-		t.Errorf("got state %v, reason %q after %d runs; want held after one", j.State, j.Reason, runs)
+		t.Errorf("got state %v, reason %q after %d runs; want the job held after one run", j.State, j.Reason, runs)
 	}
-	retry(id) // this retry releases the job permanently
+	retry(id) // this manual retry releases the job permanently
 	retry(id)
 	if j := get(t, e, id); j.Reason != job.NonRetriable || runs != 3 {
-		t.Errorf("got state %v, reason %q after %d runs; want dead after three", j.State, j.Reason, runs)
+		t.Errorf("got state %v, reason %q after %d runs; want the job dead after three runs", j.State, j.Reason, runs)
 	}
 }
 
@@ -381,20 +381,20 @@ func TestF11_AMadeUpClassIsBoundedAndHasNoSecrets(t *testing.T) {
 			id := enqueue(t, e, render.New(renderArgs{}, nil))
 			e.Work()
 			if j := get(t, e, id); j.State != job.Retrying {
-				t.Errorf("%s, KeepRaw %v: got state %v", name, raw, j.State)
+				t.Errorf("%s, KeepRaw %v: got state %v, want retrying", name, raw, j.State)
 			}
 			f := failures(t, e, id)[0]
 			if f.How != job.ByError || f.Class == "" || len(f.Class) > job.TextMax || !raw && tt.want != "" && f.Class != tt.want {
-				t.Errorf("%s, KeepRaw %v: got class %q of %d bytes by %s, want %q", name, raw, f.Class, len(f.Class), f.How, tt.want)
+				t.Errorf("%s, KeepRaw %v: got class %q of %d bytes, how %s; want class %q", name, raw, f.Class, len(f.Class), f.How, tt.want)
 			}
 			if all := f.Class + f.Fingerprint + string(f.Decision); !raw && strings.Contains(all, secret) {
-				t.Errorf("%s: the secret is stored: %s", name, all)
+				t.Errorf("%s: the secret is stored, want it removed; the stored texts are: %s", name, all)
 			}
 		}
 	}
 }
 
-// A rule that fails does so for every job. Each error of each rule and policy is logged once, and
+// A rule that cannot be evaluated fails for every job. Each error of each rule is logged once, and
 // then once a minute with the number of suppressed lines.
 func TestARuleThatFailsDoesNotFloodTheLog(t *testing.T) {
 	t.Parallel()
@@ -410,16 +410,16 @@ func TestARuleThatFailsDoesNotFloodTheLog(t *testing.T) {
 		}
 		var got []string
 		for line := range strings.Lines(log.String()) {
-			if _, count, ok := strings.Cut(line, "no number\" suppressed="); ok && strings.Contains(line, "level=WARN") {
+			if _, count, ok := strings.Cut(line, "not a number\" suppressed="); ok && strings.Contains(line, "level=WARN") {
 				got = append(got, strings.TrimSpace(count))
 			}
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("suppressed counts of the logged warnings (-want +got):\n%s%s", diff, &log)
+			t.Errorf("number of suppressed lines in each logged warning (-want +got):\n%s%s", diff, &log)
 		}
 	}
 	warnings(50, "0")
-	e.Advance(20 * time.Second) // the clock also advances while the engine works
+	e.Advance(20 * time.Second) // the clock also runs while the engine works
 	warnings(50)
 	e.Advance(time.Minute)
 	warnings(50, "99")
@@ -432,7 +432,8 @@ func TestARuleThatFailsDoesNotFloodTheLog(t *testing.T) {
 	warnings(3, "0", "0")
 }
 
-// Warnings with many different texts are limited too, and so is the memory that they take.
+// The number of warnings is limited even if all have different texts. So the memory for their texts
+// is limited, too.
 func TestARuleThatFailsInManyWaysDoesNotFloodTheLog(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
@@ -447,7 +448,7 @@ func TestARuleThatFailsInManyWaysDoesNotFloodTheLog(t *testing.T) {
 	}
 }
 
-// odd fails with a different error for each job.
+// odd is a condition that fails with a different error for each job.
 type odd struct{}
 
 func (odd) Match(a *policy.ConditionInput) (bool, error) {
@@ -468,14 +469,14 @@ func TestR8_AnObservedPolicyLetsJobsRun(t *testing.T) {
 		p := policyOf(t, policy.Spec{Name: "watching", Rules: rules, Rollout: policy.Rollout{Mode: mode}})
 		e := engineWith(t, p, func(_ context.Context, j *redrive.Job[renderArgs]) error {
 			if j.Overrides != nil || j.Queue != redrive.DefaultQueue {
-				t.Errorf("the job ran in queue %q with the overrides %v, want no change", j.Queue, j.Overrides)
+				t.Errorf("the job ran in queue %q with the overrides %v, want both as in the enqueue", j.Queue, j.Overrides)
 			}
 			return nil
 		})
 		id := enqueue(t, e, render.New(renderArgs{}, &redrive.Options{Attrs: map[string]any{"seconds": 3}}))
 		e.Work()
 		if j := get(t, e, id); j.State != want || (j.Queue == redrive.DefaultQueue) != (mode == policy.Observe) {
-			t.Errorf("mode %v: got state %v in queue %q", mode, j.State, j.Queue)
+			t.Errorf("mode %v: got state %v in queue %q; want the job held and moved only if the policy is not in observe mode", mode, j.State, j.Queue)
 		}
 	}
 }

@@ -30,11 +30,11 @@ func TestD7_ARedriveStopsByItselfAndGoesOn(t *testing.T) {
 	spec := store.RedriveSpec{Filter: store.DeadFilter{Group: group.Groups[i].Fingerprint}, Canary: 5}
 	r, err := e.Redrive(t.Context(), ops, spec)
 	if err != nil || r.Total != 300 || r.Change.Priority != store.RedrivePriority {
-		t.Fatalf("Redrive: got %+v, error %v; want 300 jobs", r, err)
+		t.Fatalf("Redrive: got %+v, error %v; want a redrive of 300 jobs", r, err)
 	}
 	e.Work()
 	if r, err = e.WaitRedrive(t.Context(), r.ID); err != nil || r.State != store.RedriveStopped || r.Released != 5 || r.Again != 5 || r.Why == "" {
-		t.Errorf("while the cause persists: got redrive %+v, error %v; want it stopped after 5 canaries", r, err)
+		t.Errorf("redrive while the cause of the failures persists: got %+v, error %v; want it stopped after 5 canaries", r, err)
 	}
 	(*causes)[0] = nil
 	if _, err := e.ControlRedrive(t.Context(), ops, r.ID, store.RedriveResume); err != nil {
@@ -42,10 +42,10 @@ func TestD7_ARedriveStopsByItselfAndGoesOn(t *testing.T) {
 	}
 	e.Work()
 	if r, err = e.WaitRedrive(t.Context(), r.ID); err != nil || r.State != store.RedriveCompleted || r.Released != 300 || r.Completed != 295 {
-		t.Errorf("after the cause is fixed: got redrive %+v, error %v; want it completed", r, err)
+		t.Errorf("redrive after the cause is fixed: got %+v, error %v; want it completed", r, err)
 	}
-	if n := statuses(t, e); n[job.Resolved] != 295 || n[job.Pending] != 605 { // the canaries died again, which is another death
-		t.Errorf("got the statuses %v", n)
+	if n := statuses(t, e); n[job.Resolved] != 295 || n[job.Pending] != 605 { // the canaries died again and count as new deaths
+		t.Errorf("got the dead letters by status %v, want 295 resolved and 605 pending", n)
 	}
 	if _, err := e.Redrive(t.Context(), ops, store.RedriveSpec{Filter: store.DeadFilter{Kind: "none"}}); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("a redrive that selects no dead letter: got error %v, want ErrNotFound", err)
@@ -65,7 +65,7 @@ func TestD7_ARedriveIsPacedPausedAndCancelled(t *testing.T) {
 		t.Helper()
 		e.Work()
 		if r, err = e.GetRedrive(t.Context(), r.ID); err != nil || r.Released != want || r.Completed != want {
-			t.Errorf("got redrive %+v, error %v; want %d jobs released and completed", r, err, want)
+			t.Errorf("got redrive %+v, error %v; want %d jobs retried, and the redrive completed", r, err, want)
 		}
 	}
 	released(0)
@@ -87,7 +87,7 @@ func TestD7_ARedriveIsPacedPausedAndCancelled(t *testing.T) {
 	control(store.RedriveCancel)
 	released(50)
 	if r.State != store.RedriveCancelled {
-		t.Errorf("got the redrive in state %s, want cancelled", r.State)
+		t.Errorf("got a redrive in state %s, want cancelled", r.State)
 	}
 }
 
@@ -130,7 +130,7 @@ func TestD7_RunUntilIdleTakesARedriveToItsEnd(t *testing.T) {
 	}
 }
 
-// RunUntilEmpty waits for a redrive even when no job of it is live.
+// RunUntilEmpty waits for a redrive even when none of its jobs is live.
 //
 // proves: D7
 func TestD7_RunUntilEmptyWaitsForRedrives(t *testing.T) {
@@ -209,7 +209,7 @@ func TestD7_RunUntilEmptyLeavesRedrivesOfOthers(t *testing.T) {
 			t.Errorf("RunUntilEmpty took %s, error %v; want less than a minute", time.Since(began), err)
 		}
 		if r, err = c.GetRedrive(t.Context(), r.ID); err != nil || r.Released != 3 || !r.State.Active() {
-			t.Errorf("got redrive %+v, error %v; want it active with its 3 canaries released", r, err)
+			t.Errorf("got redrive %+v, error %v; want it active after it has retried 3 canaries", r, err)
 		}
 		if err := c.RunUntilEmpty(t.Context()); err != nil {
 			t.Fatal(err)
@@ -238,7 +238,7 @@ func TestD7_ALostStartIsNotMadeTwice(t *testing.T) {
 		}
 		one, err := c.Redrive(t.Context(), ops, store.RedriveSpec{Canary: -1})
 		if list, lerr := c.Redrives(t.Context()); err != nil || lerr != nil || len(list) != 1 {
-			t.Fatalf("got %d redrives after one call, errors %v and %v; want 1", len(list), err, lerr)
+			t.Fatalf("got %d redrives after one call of Redrive, errors %v and %v; want 1 redrive", len(list), err, lerr)
 		}
 		two, err := c.Redrive(t.Context(), ops, store.RedriveSpec{Canary: -1})
 		if err != nil || two.ID == one.ID {
@@ -247,8 +247,8 @@ func TestD7_ALostStartIsNotMadeTwice(t *testing.T) {
 	})
 }
 
-// A program that was killed during a call of Redrive makes the call again. By then the redrive has
-// brought back all jobs.
+// A program was killed during a call of Redrive and makes the call again. At that time the redrive
+// has already retried all jobs.
 //
 // proves: D7
 func TestD7_AKeyMakesARedriveRepeatable(t *testing.T) {
@@ -277,7 +277,7 @@ func TestD7_AKeyMakesARedriveRepeatable(t *testing.T) {
 			ids[i] = r.ID
 		}
 		if ids[0] != ids[1] {
-			t.Errorf("got the redrives %v for one key, want one", ids)
+			t.Errorf("got the redrives %v for one key, want one redrive", ids)
 		}
 	})
 }
@@ -301,8 +301,8 @@ func (b *belated) StartRedrive(ctx context.Context, by store.By, r store.Redrive
 	return b.Store.StartRedrive(ctx, by, r)
 }
 
-// Another redrive of the same set, which somebody else has started and which changes the jobs
-// differently, is not taken for the one whose answer is lost.
+// The answer to a start of a redrive is lost, and another person has started a redrive of the same
+// set with other changes. The client does not mistake that redrive for its own.
 //
 // proves: D7
 func TestD7_ALostStartIsNotMistakenForAnother(t *testing.T) {
@@ -318,13 +318,13 @@ func TestD7_ALostStartIsNotMistakenForAnother(t *testing.T) {
 		}
 		r, err := c.Redrive(t.Context(), ops, store.RedriveSpec{Change: store.Change{Queue: "slow"}})
 		if err != nil || r.Change.Queue != "slow" {
-			t.Errorf("Redrive: got %+v, error %v; want a new redrive", r, err)
+			t.Errorf("Redrive: got %+v, error %v; want a new redrive of this client", r, err)
 		}
 	})
 }
 
-// overtaken is a store that loses the first start of a redrive while somebody else starts another
-// one.
+// overtaken is a store that loses the first start of a redrive while another person starts another
+// redrive.
 type overtaken struct {
 	store.Store
 	starts int

@@ -38,7 +38,7 @@ func TestQ6_WhatIsDoneWithGoesAndPendingStays(t *testing.T) {
 			if _, err := e.Act(t.Context(), ops, store.Action{Do: store.ActResolve, IDs: []redrive.JobID{resolved}}, nil); err != nil {
 				t.Fatal(err)
 			}
-			last := enqueue(t, e, render.New(renderArgs{}, nil)) // the job that ended last is not removed
+			last := enqueue(t, e, render.New(renderArgs{}, nil)) // the completed job that ended last is not removed
 			e.Work()
 			there := func(after string, ids ...redrive.JobID) {
 				t.Helper()
@@ -50,7 +50,7 @@ func TestQ6_WhatIsDoneWithGoesAndPendingStays(t *testing.T) {
 					}
 				}
 				if !slices.Equal(got, ids) {
-					t.Errorf("after %s: got the jobs %v, want %v", after, got, ids)
+					t.Errorf("after %s: got the jobs %v in the store, want %v", after, got, ids)
 				}
 			}
 			e.Advance(24*time.Hour - time.Second)
@@ -65,7 +65,7 @@ func TestQ6_WhatIsDoneWithGoesAndPendingStays(t *testing.T) {
 			} else {
 				there("30 days", pending, last)
 				if f, err := e.Failures(t.Context(), pending); err != nil || len(f) != 1 {
-					t.Errorf("got %d failures of a pending dead letter, error %v", len(f), err)
+					t.Errorf("got %d failure records of a pending dead letter, error %v; want 1", len(f), err)
 				}
 			}
 		})
@@ -102,7 +102,7 @@ func TestT1_LeftoversAreSweptOnASchedule(t *testing.T) {
 		ended := make(chan error, 1)
 		go func() { ended <- c.Run(ctx) }()
 		elapse(30 * time.Second)
-		left := filepath.Join(base, "job-99") // left by a worker that was killed later
+		left := filepath.Join(base, "job-99") // a directory of a worker that was killed later
 		for _, err := range []error{
 			os.Mkdir(left, 0o700),
 			os.Symlink(outside, filepath.Join(left, "link")),
@@ -115,7 +115,7 @@ func TestT1_LeftoversAreSweptOnASchedule(t *testing.T) {
 		elapse(time.Minute)
 		synctest.Wait()
 		if _, err := os.Lstat(left); !errors.Is(err, os.ErrNotExist) {
-			t.Errorf("the directory of a dead worker was not removed: %v", err)
+			t.Errorf("the temporary directory of a dead worker: got error %v from Lstat, want it removed", err)
 		}
 		for _, path := range []string{own, treasure} {
 			if _, err := os.Stat(path); err != nil || path == "" {

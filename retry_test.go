@@ -14,7 +14,7 @@ import (
 	"github.com/redrive/redrive/retry"
 )
 
-// upstream is a service whose first calls fail with a status.
+// upstream is a service whose first calls fail with an HTTP status.
 type upstream struct {
 	fails, status, calls int
 	after                time.Duration
@@ -36,7 +36,7 @@ func (s *said) Error() string             { return "the service said no" }
 func (s *said) StatusCode() int           { return s.status }
 func (s *said) RetryAfter() time.Duration { return s.after }
 
-// reading returns an engine whose handler makes one call of the service.
+// reading returns an engine whose handler makes one call of the upstream service.
 func reading(t *testing.T, u *upstream, s policy.Settings, o retry.Options) (*redrivetest.Engine, redrive.JobID) {
 	t.Helper()
 	e := redrivetest.New(t, &redrive.Config{Policy: policyOf(t, policy.Spec{Name: "t", Default: s})})
@@ -59,14 +59,14 @@ func reading(t *testing.T, u *upstream, s policy.Settings, o retry.Options) (*re
 	return e, receipt.ID
 }
 
-// still is a clock for the calls of a handler, on which waiting takes no time.
+// still is a clock for the calls in a handler. A wait on this clock takes no time.
 type still struct{ e *redrivetest.Engine }
 
 func (s still) Now() time.Time                                 { return s.e.Now() }
 func (still) Sleep(ctx context.Context, _ time.Duration) error { return ctx.Err() }
 
-// A call that runs out of retries defers its job and burns no attempt: the job waits for a little
-// over 300 s with the reason, and completes later.
+// If a call in a handler has used all its retries, the job is deferred and uses no attempt: the job
+// waits for a little over 300 s with the reason, and completes later.
 //
 // proves: L3
 func TestL3_ExhaustedInAJobIsRescheduled(t *testing.T) {
@@ -75,13 +75,13 @@ func TestL3_ExhaustedInAJobIsRescheduled(t *testing.T) {
 	e, id := reading(t, u, policy.Settings{}, retry.Options{})
 	o := e.Work()
 	if len(o) != 1 || o[0].Cause != job.Deferred || o[0].State != job.Waiting || o[0].Wait != 315*time.Second || u.calls != 4 {
-		t.Fatalf("got outcomes %+v after %d calls, want the job deferred after 4", o, u.calls)
+		t.Fatalf("got outcomes %+v after %d calls of the service, want the job deferred after 4 calls", o, u.calls)
 	}
 	if f := o[0].Failure; f == nil || f.Message != "ocr retries exhausted: the service said no" || f.HTTPStatus != 503 || f.Sends != 4 {
-		t.Errorf("got failure %+v, want the last error of the call", f)
+		t.Errorf("got failure %+v, want a failure with the last error of the call", f)
 	}
 	if !strings.Contains(o[0].Decision.Reason(), "handed the job over") || o[0].Decision.Rule != policy.RuleHandOver {
-		t.Errorf("got decision %+v, want a hand-over", o[0].Decision)
+		t.Errorf("got decision %+v, want the deferral of the job", o[0].Decision)
 	}
 	d, err := e.Get(t.Context(), id)
 	if err != nil || d.Counters.Attempts != 0 || d.Counters.Deferrals != 1 {
@@ -89,7 +89,7 @@ func TestL3_ExhaustedInAJobIsRescheduled(t *testing.T) {
 	}
 	e.Advance(314 * time.Second)
 	if o := e.Work(); len(o) != 0 {
-		t.Errorf("the job ran before it was due: %+v", o)
+		t.Errorf("the job ran before it was due: got %+v, want no run", o)
 	}
 	e.Advance(time.Second)
 	if o := e.Work(); len(o) != 1 || o[0].State != job.Completed || o[0].Attempt != 1 || string(o[0].Result) != `"text"` {
@@ -106,12 +106,12 @@ func TestL3_WithinTheJobsOwnLimit_P3(t *testing.T) {
 	e, id := reading(t, u, steady(1), retry.Options{})
 	for n := range 3 {
 		if o := e.Work(); len(o) != 1 || o[0].Cause != job.Deferred {
-			t.Fatalf("hand-over %d: got %+v, want the job deferred", n+1, o)
+			t.Fatalf("deferral %d: got %+v, want the job deferred", n+1, o)
 		}
 		e.Advance(315 * time.Second)
 	}
 	if o := e.Work(); len(o) != 1 || o[0].Cause != job.Failed || o[0].State != job.Retrying || o[0].Wait != time.Minute {
-		t.Fatalf("one hand-over more than the limit: got %+v, want a failed attempt", o)
+		t.Fatalf("one deferral more than the limit: got %+v, want a failed attempt", o)
 	}
 	e.Advance(time.Minute)
 	if o := e.Work(); len(o) != 1 || o[0].State != job.Dead || o[0].Reason != job.MaxRetries {
@@ -119,11 +119,12 @@ func TestL3_WithinTheJobsOwnLimit_P3(t *testing.T) {
 	}
 	d, err := e.Get(t.Context(), id)
 	if err != nil || d.Counters.Attempts != 2 || d.Counters.Deferrals != 3 || u.calls != 20 {
-		t.Errorf("got job %+v, error %v after %d calls; want 2 attempts, 3 deferrals and 20 calls", d, err, u.calls)
+		t.Errorf("got job %+v, error %v after %d calls of the service; want 2 attempts, 3 deferrals and 20 calls", d, err, u.calls)
 	}
 }
 
-// A wait that the service asked for is never shortened, whether the call or the job waits.
+// A wait that the service has asked for is never shortened, neither a wait of the call nor a wait
+// of the job.
 //
 // proves: R3
 func TestR3_AHintGoesOverToTheJob(t *testing.T) {
@@ -141,13 +142,13 @@ func TestR3_AHintGoesOverToTheJob(t *testing.T) {
 		e, _ := reading(t, u, policy.Settings{}, retry.Options{})
 		o := e.Work()
 		if len(o) != 1 || o[0].State != want.state || o[0].Reason != want.reason || o[0].Wait != want.wait || u.calls != 1 {
-			t.Errorf("hint %v: got outcomes %+v after %d calls", hint, o, u.calls)
+			t.Errorf("hint %v: got outcomes %+v after %d calls; want one call, and the state, reason and wait for this hint", hint, o, u.calls)
 		}
 	}
 }
 
-// The number of sends is stored with the run however it ends. A call that fails permanently fails
-// the job at once.
+// The number of sent requests is stored with every run, also with a failed one. A call that fails
+// permanently fails the job at once.
 //
 // proves: L4
 func TestL4_SendsAreKeptWithTheRun(t *testing.T) {
@@ -155,11 +156,11 @@ func TestL4_SendsAreKeptWithTheRun(t *testing.T) {
 	u := &upstream{fails: 3, status: 401}
 	e, _ := reading(t, u, policy.Settings{}, retry.Options{})
 	if o := e.Work(); len(o) != 1 || o[0].State != job.Dead || o[0].Failure.Sends != 1 || u.calls != 1 {
-		t.Errorf("got outcomes %+v after %d calls", o, u.calls)
+		t.Errorf("got outcomes %+v after %d calls; want a dead job after one call", o, u.calls)
 	}
 }
 
-// A handler that has a fallback for a failed call does not hand over its job.
+// If a handler has a fallback for a failed call, its job is not deferred.
 //
 // part of: L3
 func TestL3_AFallbackThatSwallowsTheHandOverCompletes(t *testing.T) {
@@ -175,7 +176,7 @@ func TestL3_AFallbackThatSwallowsTheHandOverCompletes(t *testing.T) {
 			if !errors.Is(err, retry.ErrExhausted) {
 				t.Error(err)
 			}
-			return "", nil // continue with a warning
+			return "", nil // logs the error as a warning and continues
 		})
 		return err
 	}, nil)
@@ -206,6 +207,6 @@ func TestL4_ResendsOfAProgram(t *testing.T) {
 		t.Fatal(err)
 	}
 	if o := e.Work(); len(o) != 1 || u.calls != 3 {
-		t.Errorf("got outcomes %+v after %d calls, want 3 calls", o, u.calls)
+		t.Errorf("got outcomes %+v after %d calls of the service, want 3 calls", o, u.calls)
 	}
 }

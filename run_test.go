@@ -62,7 +62,7 @@ func TestRun_RefusesWhatCannotWork(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := c.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "call redrive.Handle before Run") {
-		t.Errorf("Run without a handler: got error %v", err)
+		t.Errorf("Run without a handler: got error %v, want the advice to call redrive.Handle", err)
 	}
 	redrive.Handle(c, render, succeed, &redrive.HandlerOptions{
 		Timeout: -1, KillGrace: -1, Schedule: &policy.Schedule{MaxRetries: -2}, Workers: -1, Limit: -1,
@@ -84,7 +84,7 @@ func TestRun_RefusesWhatCannotWork(t *testing.T) {
 	if err := c.WaitIdle(t.Context()); !errors.Is(err, redrive.ErrNotRunning) {
 		t.Errorf("WaitIdle when nothing runs: got error %v, want ErrNotRunning", err)
 	}
-	c.Halt() // does nothing, because nothing runs
+	c.Halt() // has no effect, because Run is not running
 }
 
 func TestRun_OnceAtATime(t *testing.T) {
@@ -104,7 +104,7 @@ func TestRun_OnceAtATime(t *testing.T) {
 		}
 	}
 	if second == nil || !strings.Contains(second.Error(), "already running") {
-		t.Errorf("Run while Run is active: got error %v, want a refusal", second)
+		t.Errorf("Run while Run is active: got error %v, want an error", second)
 	}
 }
 
@@ -133,10 +133,10 @@ func TestQ8_AStopHandsBackWithoutBurningAnAttempt(t *testing.T) {
 	}
 	j, err := c.Get(t.Context(), r.ID)
 	if err != nil || j.State != job.Waiting || j.Counters != (job.Counters{Interrupts: 1}) {
-		t.Errorf("got state %v with %+v, error %v; want waiting, interrupted once", j.State, j.Counters, err)
+		t.Errorf("got job state %v, counters %+v, error %v; want state waiting, interrupted once", j.State, j.Counters, err)
 	}
 	if f, err := c.Failures(t.Context(), r.ID); err != nil || len(f) != 0 {
-		t.Errorf("got failures %+v, error %v; want none", f, err)
+		t.Errorf("got the failures %+v, error %v; want none", f, err)
 	}
 }
 
@@ -170,7 +170,7 @@ func TestRunUntilEmpty_EndsWhenEverythingHasEnded(t *testing.T) {
 		}
 		for i, want := range []job.State{job.Completed, job.Completed, job.Waiting, job.Waiting} {
 			if j, err := c.Get(t.Context(), receipts[i].ID); err != nil || j.State != want {
-				t.Errorf("job %d: got state %v, error %v; want %v", i, j.State, err, want)
+				t.Errorf("job %d: got state %v, error %v; want state %v", i, j.State, err, want)
 			}
 		}
 	})
@@ -223,12 +223,12 @@ func TestRunUntilEmpty_StopsWithItsContext(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := c.RunUntilEmpty(ctx); err != nil {
-		t.Errorf("a stop by the context: got error %v, want none", err)
+		t.Errorf("RunUntilEmpty after the end of its context: got error %v, want none", err)
 	}
 }
 
-// Many jobs end in every possible way. Each ends once, none is lost, and the stored counters agree
-// with what the handlers saw.
+// Many jobs end in every possible way. Each job ends once, no job is lost, and the stored counters
+// agree with the counts of the handlers.
 func TestRun_ManyJobsThatEndInEveryWay(t *testing.T) {
 	t.Parallel()
 	const jobs = 2000
@@ -239,7 +239,7 @@ func TestRun_ManyJobsThatEndInEveryWay(t *testing.T) {
 		TempDir: t.TempDir(), Logger: quiet,
 		Queues:   map[string]redrive.Queue{redrive.DefaultQueue: {Workers: 16}},
 		Schedule: &policy.Schedule{Waits: []time.Duration{0, time.Millisecond}, MaxRetries: 4},
-		Lease:    time.Hour, // with a shorter lease a busy machine would lose runs that no handler saw
+		Lease:    time.Hour, // with a shorter lease, leases could expire on a busy machine without a crash
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -294,7 +294,7 @@ func TestRun_ManyJobsThatEndInEveryWay(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !j.State.Terminal() || int(j.Token) != seen[j.ID] {
-			t.Errorf("job %d has state %v after %d runs, its handler saw %d", j.ID, j.State, j.Token, seen[j.ID])
+			t.Errorf("job %d has state %v and %d stored runs; want a final state and the %d runs that its handler counted", j.ID, j.State, j.Token, seen[j.ID])
 		}
 		tokens += int64(j.Token)
 		states[j.State]++
@@ -305,9 +305,9 @@ func TestRun_ManyJobsThatEndInEveryWay(t *testing.T) {
 		}
 	}
 	if tokens != runs.Load() || failures != broken.Load() {
-		t.Errorf("got %d stored runs and %d stored failures, the handlers saw %d and %d", tokens, failures, runs.Load(), broken.Load())
+		t.Errorf("got %d stored runs and %d stored failures; want %d runs and %d failures, as counted by the handlers", tokens, failures, runs.Load(), broken.Load())
 	}
 	if len(states) != 3 || states[job.Dead] == 0 || states[job.Cancelled] == 0 {
-		t.Errorf("got the states %v, want all three final states", states)
+		t.Errorf("got jobs with the final states %v, want all three final states", states)
 	}
 }

@@ -18,13 +18,13 @@ import (
 
 // database is an empty database for one test.
 type database struct {
-	// open opens a store on the database until the end of the test. Each call opens
-	// another one, as another process does; in memory they are one and the same.
+	// open opens a store on the database until the end of the test. Each call opens another one, as
+	// another process does; for the memory store, each call returns the same store.
 	open func() store.Store
 	// openAt opens a store that reads the time from a clock.
 	openAt func(clock func() time.Time) store.Store
-	// tx runs a function in a transaction of the caller's own, which is committed if
-	// the function returns nil. Nil in memory, which has none.
+	// tx runs a function in a transaction of the caller. The transaction is committed if the
+	// function returns nil. The field is nil for the memory store, which has no transactions.
 	tx func(ctx context.Context, s store.Store, do func(context.Context, store.Tx) error) error
 }
 
@@ -90,7 +90,7 @@ func untilTheEnd(t *testing.T, s store.Store, err error) store.Store {
 	}
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
-			t.Errorf("close the store: %v", err)
+			t.Errorf("Close of the store: got error %v, want none", err)
 		}
 	})
 	return s

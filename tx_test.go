@@ -84,15 +84,15 @@ func TestQ1_EnqueueTxHappensIfTheTransactionDoes(t *testing.T) {
 			return err
 		})
 		if commit != (err == nil) || len(receipts) != 2 {
-			t.Fatalf("commit %v: got error %v", commit, err)
+			t.Fatalf("commit %v: EnqueueManyTx: got error %v; want 2 receipts, and an error only without a commit", commit, err)
 		}
 		for _, r := range receipts {
 			if _, err := c.Get(t.Context(), r.ID); errors.Is(err, store.ErrNotFound) == commit {
-				t.Errorf("commit %v: Get of job %d: got error %v", commit, r.ID, err)
+				t.Errorf("commit %v: Get of job %d: got error %v, want ErrNotFound only after a rollback", commit, r.ID, err)
 			}
 		}
 		if n := invoices(t, st); (n == 1) != commit {
-			t.Errorf("commit %v: got %d invoices", commit, n)
+			t.Errorf("commit %v: got %d invoices, want 1 after a commit and 0 after a rollback", commit, n)
 		}
 	}
 }
@@ -117,7 +117,7 @@ func TestCompleteTx_CompletesIfTheTransactionDoes(t *testing.T) {
 			return nil
 		})
 		if errors.Is(err, errChangedMind) {
-			return nil // reports success although nothing was committed
+			return nil // returns success although the transaction was not committed
 		}
 		return err
 	})
@@ -136,22 +136,23 @@ func TestCompleteTx_CompletesIfTheTransactionDoes(t *testing.T) {
 	for i, id := range ids {
 		j, err := c.Get(t.Context(), id)
 		if err != nil || j.State != want[i] {
-			t.Errorf("job %d: got state %v, error %v; want %v", i, j.State, err, want[i])
+			t.Errorf("job %d: got state %v, error %v; want state %v", i, j.State, err, want[i])
 		}
 	}
 	if j, _ := c.Get(t.Context(), ids[1]); string(j.Result) != "1" {
-		t.Errorf("got result %q, want 1", j.Result)
+		t.Errorf("got the result %q, want 1", j.Result)
 	}
 	failures, err := c.Failures(t.Context(), ids[2])
 	if err != nil || len(failures) != 1 || !strings.Contains(failures[0].Message, "did not commit") {
-		t.Errorf("got failures %+v, error %v; want one that says that nothing was committed", failures, err)
+		t.Errorf("got failures %+v, error %v; want one failure that says that the handler did not commit", failures, err)
 	}
 	if n := invoices(t, st); n != 2 {
 		t.Errorf("got %d invoices, want 2", n)
 	}
 }
 
-// joiner is a store that can join a transaction, but cannot reserve ids while one is open.
+// joiner is a store that can write inside the caller's transaction, but cannot reserve ids while a
+// transaction is open.
 type joiner struct {
 	*memory.Store
 	inside bool
@@ -165,7 +166,7 @@ func (ownTx) StoreTx() string { return "joiner" }
 
 func (j *joiner) ReserveIDs(ctx context.Context, n int) (job.ID, error) {
 	if j.inside {
-		return 0, errors.New("would wait for ever")
+		return 0, errors.New("the reservation would wait for ever")
 	}
 	return j.Store.ReserveIDs(ctx, n)
 }
@@ -194,7 +195,7 @@ func TestEnqueueTx_ReservesIDsInsideTheTransaction(t *testing.T) {
 		t.Fatal(err)
 	}
 	if s.tx != (ownTx{}) || s.jobs[0].ID != 998 || s.jobs[1].ID != 999 {
-		t.Errorf("got ids %d and %d from transaction %v, want 998 and 999", s.jobs[0].ID, s.jobs[1].ID, s.tx)
+		t.Errorf("got the ids %d and %d from transaction %v, want the ids 998 and 999", s.jobs[0].ID, s.jobs[1].ID, s.tx)
 	}
 	s.inside = false
 	for range 2 { // the second transaction reserves more ids than it needs
@@ -207,7 +208,7 @@ func TestEnqueueTx_ReservesIDsInsideTheTransaction(t *testing.T) {
 		t.Fatal(err)
 	}
 	if s.jobs[0].ID != 3 {
-		t.Errorf("got id %d, want 3 from the block that was reserved before", s.jobs[0].ID)
+		t.Errorf("got id %d, want id 3 from the block that was reserved before", s.jobs[0].ID)
 	}
 }
 
@@ -220,12 +221,12 @@ func TestTx_AStoreThatCannotJoinSaysSo(t *testing.T) {
 	})
 	spec := render.New(renderArgs{}, nil)
 	if _, err := c.EnqueueTx(t.Context(), ownTx{}, spec); !errors.Is(err, store.ErrInvalid) {
-		t.Errorf("EnqueueTx: got error %v", err)
+		t.Errorf("EnqueueTx with a transaction of another type: got error %v, want ErrInvalid", err)
 	}
 	if _, err := c.Enqueue(t.Context(), spec); err != nil {
 		t.Fatal(err)
 	}
 	if err := c.RunUntilIdle(t.Context()); err != nil || !errors.Is(inHandler, store.ErrInvalid) {
-		t.Errorf("CompleteTx: got %v, error %v", inHandler, err)
+		t.Errorf("RunUntilIdle: got CompleteTx error %v, error %v; want ErrInvalid from CompleteTx only", inHandler, err)
 	}
 }

@@ -11,10 +11,12 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// Type is the type of an event. The numbers are stored: new ones are only appended.
+// Type is the type of an event. The numbers are stored, so a number never changes its
+// meaning.
 type Type uint8
 
-// The types. Those of jobs are the causes of their transitions.
+// The types of events. The type of a change of a job's state has the same name as the
+// cause of the change.
 const (
 	JobEnqueued    Type = 1
 	JobClaimed     Type = 2
@@ -29,15 +31,15 @@ const (
 	JobRetried     Type = 11
 	JobHeld        Type = 12
 
-	JobCancelAsked Type = 20 // a running job was asked to stop
-	JobProgressed  Type = 21 // its handler reported progress
-	QueueChanged   Type = 30 // a person changed a queue's settings
-	PolicyChanged  Type = 31 // another policy than before was published; Reason is its hash
+	JobCancelAsked Type = 20 // a person asked to stop a running job
+	JobProgressed  Type = 21 // the handler of a running job reported progress
+	QueueChanged   Type = 30 // a person changed the mode or the settings of a queue
+	PolicyChanged  Type = 31 // the policy of the store has changed; Reason is the hash of the new policy
 
-	DeadLetterChanged Type = 40 // a person, or the end of a time, changed its status; Reason is the job.DeadAction
-	DeadLetterPurged  Type = 41 // it was removed with its job; Reason is "purge" or "retention"
-	RedriveChanged    Type = 42 // Note is its number, Reason its state
-	ScheduleFired     Type = 43 // Note is the schedule's name, DueAt its slot, Job what it enqueued
+	DeadLetterChanged Type = 40 // a person or a time limit changed the status of a dead letter; Reason is the job.DeadAction
+	DeadLetterPurged  Type = 41 // a dead letter was removed together with its job; Reason is "purge" or "retention"
+	RedriveChanged    Type = 42 // the state of a redrive changed; Note is the redrive's number, Reason is its state
+	ScheduleFired     Type = 43 // a cron entry fired; Note is the entry's name, DueAt the slot, Job the job that it enqueued
 )
 
 var typeNames = map[Type]string{
@@ -50,7 +52,7 @@ var typeNames = map[Type]string{
 	ScheduleFired: "schedule.fired",
 }
 
-// Of returns the type of the event of a transition with the cause.
+// Of returns the type of the event for a job's transition with the given cause.
 func Of(cause job.Cause) Type { return Type(cause) }
 
 // String returns the event's name, such as "job.failed".
@@ -64,15 +66,15 @@ func (t Type) String() string {
 // MarshalText implements encoding.TextMarshaler.
 func (t Type) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
 
-// Cursor identifies an event by the number of its commit and its place in that commit.
-// Events are ordered by it. Numbers can be missing. The zero cursor is before the first
-// event.
+// Cursor identifies an event by the number of its commit and the event's index within
+// that commit. Cursors define the order of events. Not every number exists. The zero
+// cursor is before the first event.
 type Cursor struct {
 	Seq   int64
 	Index int
 }
 
-// String returns the cursor as "seq.index", which ParseCursor reads.
+// String returns the cursor in the form "seq.index". ParseCursor reads this form.
 func (c Cursor) String() string {
 	return strconv.FormatInt(c.Seq, 10) + "." + strconv.Itoa(c.Index)
 }
@@ -80,7 +82,7 @@ func (c Cursor) String() string {
 // MarshalText implements encoding.TextMarshaler.
 func (c Cursor) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
 
-// ParseCursor reads a cursor in the form of String; "" means the zero cursor.
+// ParseCursor reads a cursor in the form that String returns; "" means the zero cursor.
 func ParseCursor(s string) (Cursor, error) {
 	if s == "" {
 		return Cursor{}, nil
@@ -89,7 +91,7 @@ func ParseCursor(s string) (Cursor, error) {
 	n, err1 := strconv.ParseInt(seq, 10, 64)
 	i, err2 := strconv.Atoi(index)
 	if !ok || err1 != nil || err2 != nil || n < 0 || i < 0 {
-		return Cursor{}, fmt.Errorf("event cursor %.40q: must be two whole numbers such as 120.3", s)
+		return Cursor{}, fmt.Errorf("event cursor %.40q: must be two whole numbers with a dot between them, such as 120.3", s)
 	}
 	return Cursor{Seq: n, Index: i}, nil
 }
@@ -102,7 +104,7 @@ func (c Cursor) Before(other Cursor) bool {
 // Event is one event. Fields that its type does not use are zero.
 type Event struct {
 	Cursor Cursor     `json:"id"`
-	At     job.Micros `json:"at"` // the store's time of the commit
+	At     job.Micros `json:"at"` // the time of the commit, by the store's clock
 	Type   Type       `json:"type"`
 
 	Job     job.ID     `json:"job,omitempty"`
@@ -114,11 +116,11 @@ type Event struct {
 	To      job.State  `json:"to,omitzero"`
 	Life    int32      `json:"life,omitempty"`
 	Token   job.Token  `json:"run,omitempty"`
-	Attempt int32      `json:"attempt,omitempty"` // attempts counted so far in this life
-	DueAt   job.Micros `json:"due_at,omitempty"`  // of a job that waits
-	Class   string     `json:"class,omitempty"`   // of a failure
-	Reason  string     `json:"reason,omitempty"`  // dead: why; queue: what changed
-	Done    int64      `json:"done,omitempty"`    // progress
-	Total   int64      `json:"total,omitempty"`   // progress
-	Note    string     `json:"note,omitempty"`    // progress
+	Attempt int32      `json:"attempt,omitempty"` // the number of attempts so far in this life
+	DueAt   job.Micros `json:"due_at,omitempty"`  // when a waiting job is due
+	Class   string     `json:"class,omitempty"`   // the class of a failure
+	Reason  string     `json:"reason,omitempty"`  // for a dead job: why it is dead; for a queue: what changed; otherwise see Type
+	Done    int64      `json:"done,omitempty"`    // progress: the amount of work done
+	Total   int64      `json:"total,omitempty"`   // progress: the total amount of work
+	Note    string     `json:"note,omitempty"`    // progress: the handler's note; otherwise see Type
 }

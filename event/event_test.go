@@ -28,7 +28,7 @@ func drawEvent(t *rapid.T) event.Event {
 // part of: N6
 func TestN6_PackedEventsComeBack(t *testing.T) {
 	t.Parallel()
-	var p event.Packer // reused, as stores do
+	var p event.Packer // the memory is reused, as stores do
 	rapid.Check(t, func(rt *rapid.T) {
 		p.Reset()
 		n := rapid.IntRange(0, 60).Draw(rt, "n")
@@ -44,7 +44,7 @@ func TestN6_PackedEventsComeBack(t *testing.T) {
 			rt.Fatal(err)
 		}
 		if p.Len() != n {
-			rt.Fatalf("Len %d, want %d", p.Len(), n)
+			rt.Fatalf("Len: got %d events, want %d", p.Len(), n)
 		}
 		if diff := cmp.Diff(want, append([]event.Event{}, got...)); diff != "" {
 			rt.Fatal(diff)
@@ -59,25 +59,26 @@ func TestCursorsAreOrderedAndReadBack(t *testing.T) {
 	for i, c := range in {
 		back, err := event.ParseCursor(c.String())
 		if err != nil || back != c {
-			t.Errorf("ParseCursor(%q) = %v, %v", c, back, err)
+			t.Errorf("ParseCursor(%q): got %v, error %v; want the same cursor", c, back, err)
 		}
 		for k, other := range in {
 			if c.Before(other) != (i < k) {
-				t.Errorf("%v before %v: %v", c, other, c.Before(other))
+				t.Errorf("%v.Before(%v): got %v, want the opposite", c, other, c.Before(other))
 			}
 		}
 	}
 	if c, err := event.ParseCursor(""); err != nil || c != (event.Cursor{}) {
-		t.Errorf("empty cursor: %v, %v", c, err)
+		t.Errorf("ParseCursor of the empty text: got %v, error %v; want the zero cursor", c, err)
 	}
 	for _, bad := range []string{"1", ".", "1.", ".1", "-1.2", "1.-2", "a.b", "1.2.3", strings.Repeat("9", 40) + ".1"} {
 		if _, err := event.ParseCursor(bad); err == nil {
-			t.Errorf("ParseCursor(%q) has no error", bad)
+			t.Errorf("ParseCursor(%q): got no error, want one", bad)
 		}
 	}
 }
 
-// A damaged row gives an error; it does not panic, and no event is silently missing.
+// Unpack returns an error for a damaged row. It does not panic, and it never leaves out an event
+// without an error.
 func FuzzUnpack(f *testing.F) {
 	var p event.Packer
 	p.Add(&event.Event{Type: event.JobFailed, Job: 5, Kind: "render", Queue: "render", To: job.Dead, Reason: "stalled"})
@@ -96,7 +97,7 @@ func FuzzUnpack(f *testing.F) {
 		}
 		back, err := event.Unpack(1, 1, 1, again.Bytes())
 		if err != nil {
-			t.Fatalf("packed again: %v", err)
+			t.Fatalf("unpacking events that were packed again: got error %v, want none", err)
 		}
 		if diff := cmp.Diff(events, back); diff != "" {
 			t.Fatal(diff)

@@ -9,12 +9,13 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// The packed form is a version byte and the events. An event is its type, a bit set of
-// the fields that follow, and those fields in a fixed order. Numbers are varints. A job
-// id is stored as the difference to that of the event before, because one commit mostly
-// changes jobs with neighbouring ids. A text is a reference to an earlier text of the
-// same row (2·index+1), or its length (2·length) and its bytes. A new field gets a new
-// bit at the end, so old rows stay readable.
+// The packed form consists of a version byte and the events. An event consists of its
+// type, a bit set that says which fields follow, and these fields in a fixed order.
+// Numbers are varints. A job id is stored as the difference from the job id of the
+// event before it, because most commits change jobs with neighbouring ids. A text is
+// stored as a reference to an earlier text of the same row (2·index+1), or as its
+// length (2·length) and its bytes. A new field gets a new bit after the existing bits,
+// so old rows stay readable.
 const packVersion = 1
 
 const (
@@ -34,12 +35,13 @@ const (
 	knownFields = 1<<iota - 1
 )
 
-// textsMax is the greatest number of texts that a packed row can refer back to. Packing
-// searches them one by one, so without a limit its time would be quadratic.
+// textsMax is the maximum number of texts in a row that later texts can refer to.
+// Packing compares a text with each of them, so without this limit the time of packing
+// would grow with the square of the number of texts.
 const textsMax = 16
 
-// Packer packs the events of one commit. The zero value is ready for use. Reset makes it
-// ready for another commit and keeps its memory.
+// Packer packs the events of one commit. The zero value is ready for use. Reset prepares
+// the Packer for another commit and keeps its memory.
 type Packer struct {
 	buf   []byte
 	n     int
@@ -57,10 +59,12 @@ func (p *Packer) Reset() {
 // Len returns the number of events added since the last Reset.
 func (p *Packer) Len() int { return p.n }
 
-// Bytes returns the packed events, valid until the next call of Add or Reset.
+// Bytes returns the packed events. The slice is valid until the next call of Add or
+// Reset.
 func (p *Packer) Bytes() []byte { return p.buf }
 
-// Add appends one event. Cursor and At are not packed: the row has them.
+// Add appends one event. The fields Cursor and At are not packed, because the row
+// stores them.
 func (p *Packer) Add(e *Event) {
 	if len(p.buf) == 0 {
 		p.buf = append(p.buf, packVersion)
@@ -149,17 +153,18 @@ func (p *Packer) text(b []byte, s string) []byte {
 	return append(b, s...)
 }
 
-var errCut = errors.New("event row: cut short")
+var errCut = errors.New("event row: the row is cut short")
 
-// Unpack reads the events of one row that was committed as seq at the time at.
-// The first event gets the index first, which is 1 unless a commit has several rows.
-// It returns an error for a row that is damaged or of a newer version.
+// Unpack returns the events of one row. The number of the row's commit is seq, and the
+// time of the commit is at. The first event of the row gets the index first; this is 1
+// unless the commit has several rows. It returns an error for a row that is damaged or
+// of a newer version.
 func Unpack(seq int64, first int, at job.Micros, body []byte) ([]Event, error) {
 	if len(body) == 0 {
 		return nil, nil
 	}
 	if body[0] != packVersion {
-		return nil, fmt.Errorf("event row %d: format %d, this program reads %d", seq, body[0], packVersion)
+		return nil, fmt.Errorf("event row %d has format %d: this program reads only format %d", seq, body[0], packVersion)
 	}
 	u := unpacker{rest: body[1:]}
 	var events []Event
@@ -186,7 +191,7 @@ func (u *unpacker) event() (e Event) {
 	e.Type = Type(u.byte())
 	fields := uint(u.uvarint())
 	if fields&^knownFields != 0 {
-		u.fail(fmt.Errorf("unknown fields %#x", fields&^knownFields))
+		u.fail(fmt.Errorf("the event has unknown fields (bits %#x)", fields&^knownFields))
 		return e
 	}
 	u.last += job.ID(u.varint())
@@ -276,7 +281,7 @@ func (u *unpacker) text() string {
 		if i := head >> 1; i < uint64(len(u.texts)) {
 			return u.texts[i]
 		}
-		u.fail(errors.New("reference to a text that is not there"))
+		u.fail(errors.New("a text refers to an earlier text that does not exist"))
 		return ""
 	}
 	size := head >> 1

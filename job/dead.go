@@ -2,20 +2,20 @@ package job
 
 import "fmt"
 
-// Status is the handling state of a dead letter.
+// Status says how far people have dealt with a dead letter.
 type Status uint8
 
 // The statuses of a dead letter. The numbers are stored and append-only.
 const (
-	Pending  Status = 0 // no person has acted yet
-	Redriven Status = 1 // retried; the new life of the job has not ended
+	Pending  Status = 0 // no person has acted on the dead letter yet
+	Redriven Status = 1 // the job was retried and its new life has not ended
 	Resolved Status = 2
 	Ignored  Status = 3
 )
 
 var statusNames = [...]string{"pending", "retried", "resolved", "ignored"}
 
-// Statuses are all statuses.
+// Statuses lists all statuses.
 var Statuses = [...]Status{Pending, Redriven, Resolved, Ignored}
 
 // String returns the status's word.
@@ -29,11 +29,11 @@ func (s Status) String() string {
 // MarshalText implements encoding.TextMarshaler.
 func (s Status) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// DeadLetter is the entry of a job that failed for good: one per job, reopened
-// when the job dies again.
+// DeadLetter is the entry of a job that failed for good. A job has at most one dead
+// letter; it becomes pending again when the job dies again.
 type DeadLetter struct {
-	// Death numbers the deaths of a store in the order of time. When the job dies
-	// again its entry gets the number of that death.
+	// Death is the number of the job's last death. A store numbers the deaths of all
+	// its jobs in the order of time.
 	Death       int64  `json:"death"`
 	Job         ID     `json:"job"`
 	Life        int32  `json:"life"`
@@ -47,27 +47,28 @@ type DeadLetter struct {
 	Queue       string `json:"queue"`
 	Owner       string `json:"owner,omitempty"`
 	DiedAt      Micros `json:"died_at"`
-	Revived     bool   `json:"revived"` // whether a retry has made the job live again
+	Revived     bool   `json:"revived"` // whether the job was retried and is live again
 
-	// Action is what was done last. When the job dies again, these fields are cleared.
+	// Action is the last action on the dead letter; the following fields belong to it.
+	// When the job dies again, these fields are cleared.
 	Action   DeadAction `json:"action,omitempty"`
-	Note     string     `json:"note,omitempty"`      // the reason that the person gave
+	Note     string     `json:"note,omitempty"`      // the reason that the person gave for the action
 	ActedAt  Micros     `json:"acted_at,omitempty"`  // the time of the action
-	ActedBy  string     `json:"acted_by,omitempty"`  // the person who acted; for an automatic action, the person who had retried
+	ActedBy  string     `json:"acted_by,omitempty"`  // the person who acted; for an automatic action, the person who retried the job before it
 	ReopenAt Micros     `json:"reopen_at,omitempty"` // when an ignored dead letter becomes pending again; 0 means never
-	Redrive  int64      `json:"redrive,omitempty"`   // the number of the redrive that has retried the job
+	Redrive  int64      `json:"redrive,omitempty"`   // the number of the redrive that retried the job
 }
 
 // DeadAction is an action on a dead letter. The words are stored and append-only.
 type DeadAction string
 
-// The actions on a dead letter; those of people come first.
+// The actions on a dead letter: first those of people, then the automatic ones.
 const (
 	ActionRetried   DeadAction = "retried"
 	ActionResolved  DeadAction = "resolved"
 	ActionIgnored   DeadAction = "ignored"
-	ActionReopened  DeadAction = "reopened"  // pending again, by a person or because ReopenAt has passed
-	ActionMuted     DeadAction = "muted"     // ignored at once, because the whole group is ignored
+	ActionReopened  DeadAction = "reopened"  // the dead letter is pending again, because of a person or because ReopenAt has passed
+	ActionMuted     DeadAction = "muted"     // the dead letter was ignored when it was made, because its whole group is ignored
 	ActionCompleted DeadAction = "completed" // the retried job has completed
 	ActionCancelled DeadAction = "cancelled" // the retried job was cancelled
 )

@@ -16,7 +16,7 @@ const (
 	ByPanic   How = "panic"
 	ByTimeout How = "timeout"
 	ByCrash   How = "crash"
-	ByHold    How = "hold" // a rule held the job before it ran, for a person to decide
+	ByHold    How = "hold" // a rule held the job before it ran, so that a person can decide
 )
 
 // Failure is the stored record of one failed run. There is one per (job, token), and it
@@ -25,32 +25,32 @@ type Failure struct {
 	Job         ID     `json:"job"`
 	Token       Token  `json:"run"`
 	Life        int32  `json:"life"`
-	Attempt     int32  `json:"attempt"` // the number of the attempt; for a crash, of the attempt that was running
+	Attempt     int32  `json:"attempt"` // the number of the attempt; for a crash, the number of the attempt that was running
 	StartedAt   Micros `json:"started_at"`
-	EndedAt     Micros `json:"ended_at"` // set by the store
+	EndedAt     Micros `json:"ended_at"` // the store sets this time
 	How         How    `json:"how"`
 	Class       string `json:"class"`
 	Code        string `json:"code,omitempty"`
 	Permanent   bool   `json:"permanent"`
 	Message     string `json:"message"`
 	UserMessage string `json:"user_message,omitempty"`
-	HTTPStatus  int    `json:"http_status,omitempty"` // 0 means unknown
-	Exit        *int   `json:"exit_code,omitempty"`   // nil means unknown
+	HTTPStatus  int    `json:"http_status,omitempty"` // HTTP status; 0 means unknown
+	Exit        *int   `json:"exit_code,omitempty"`   // exit code; nil means unknown
 	Signal      string `json:"signal,omitempty"`
 	Holder      string `json:"worker"`
 	Correlation string `json:"correlation,omitempty"`
 	Fingerprint string `json:"group,omitempty"`
-	Details     []byte `json:"-"` // a JSON object or nil
-	Stderr      []byte `json:"-"` // the end of standard error
+	Details     []byte `json:"-"` // details of the error as a JSON object; nil without details
+	Stderr      []byte `json:"-"` // the last part of the standard error of the run's commands
 	Stack       string `json:"-"`
-	Decision    []byte `json:"-"` // what was decided and why; versioned JSON
+	Decision    []byte `json:"-"` // the record of the decision (package policy): what was decided and why; as JSON with a version
 	Cost        int64  `json:"cost_microusd,omitempty"`
 	Sends       int32  `json:"sends,omitempty"` // how many requests the run sent; see Outcome.Sends
 }
 
 func (f *Failure) validate(id ID) error {
 	if f.How == ByCrash {
-		return fmt.Errorf("job %d: an outcome cannot report a crash: a run that reports its failure has not crashed", id)
+		return fmt.Errorf("job %d: the outcome of a run reports a crash, but only the store reports crashes", id)
 	}
 	for _, part := range [...]struct {
 		name      string
@@ -63,21 +63,22 @@ func (f *Failure) validate(id ID) error {
 		{"decision", len(f.Decision), EvidenceMax},
 	} {
 		if part.size > part.max {
-			return fmt.Errorf("job %d: %s of %d bytes: at most %d", id, part.name, part.size, part.max)
+			return fmt.Errorf("job %d: %s of %d bytes: at most %d bytes", id, part.name, part.size, part.max)
 		}
 	}
 	return nil
 }
 
-// Fingerprint returns the group of a failure without a message, such as a crash: the
-// key of failure.Fingerprint for an empty text. It is stored with failure records, and
-// dead letters are grouped by it.
+// Fingerprint returns the fingerprint of a failure without a message, such as a crash.
+// It is the key that failure.Fingerprint returns for an empty text. It is stored in the
+// failure record, and dead letters with the same fingerprint form a group.
 func Fingerprint(kind, class, code string) string {
 	return failure.Fingerprint(kind, failure.Class(class), code, "").Key
 }
 
-// NewFailure returns the record of a failed run with the facts of the run. The caller
-// adds what is known about the failure: class, message, evidence and decision.
+// NewFailure returns the record of a failed run with the facts of the run, such as its
+// times and its cost. The caller adds what is known about the failure: class, message,
+// evidence and decision.
 func NewFailure(c *Claim, e *Ending) *Failure {
 	return &Failure{
 		Job: c.ID, Token: c.Token, Life: c.Life, Attempt: c.Attempt(), StartedAt: c.ClaimedAt.Add(e.Waited),
@@ -85,15 +86,16 @@ func NewFailure(c *Claim, e *Ending) *Failure {
 	}
 }
 
-// The class and the code of a failure that replaces an outcome that cannot be written.
+// The class and the code of the failure that is stored when the outcome of a run cannot
+// be written.
 const (
 	ClassInternal      = "Internal"
 	CodeInvalidOutcome = "engine.invalid_outcome"
 )
 
-// Unwritable returns the outcome that replaces one that cannot be written, with the
-// reason. It is a permanent failure, which people can see and retry. It keeps no output
-// of the run, because the output may contain secrets.
+// Unwritable returns an outcome that replaces an outcome that cannot be written. The
+// new outcome is a permanent failure with the reason, which people can see and retry.
+// It contains no output of the run, because the output may contain secrets.
 func Unwritable(c *Claim, e *Ending, reason error) Outcome {
 	const messageMax = 1 << 10
 	message := "the outcome of the run could not be written: " + reason.Error()
@@ -106,11 +108,12 @@ func Unwritable(c *Claim, e *Ending, reason error) Outcome {
 	return o
 }
 
-// ClassManualReview is the class of jobs that wait for the decision of a person.
+// ClassManualReview is the class of jobs that are held until a person has decided.
 const ClassManualReview = "ManualReview"
 
 // Hold returns the outcome of a run that did not begin, because a person has to decide
-// first. Message says why; userMessage is shown to the user of the job.
+// first. The message is the reason for people who operate the system; userMessage is
+// shown to the user of the job.
 func Hold(c *Claim, holder, message, userMessage string) Outcome {
 	e := Ending{How: ByHold, Holder: holder}
 	o := e.Outcome(c, Held, Dead)

@@ -7,8 +7,8 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// The form of a fingerprint is stored: a change would split existing groups. A failure
-// that a store writes by itself gets the same fingerprint as one from a handler.
+// Fingerprints are stored, so a change of their form would split existing groups. A failure that a
+// store writes gets the same fingerprint as a failure of a handler.
 //
 // part of: D6
 func TestD6_FormOfAFingerprint(t *testing.T) {
@@ -22,7 +22,7 @@ func TestD6_FormOfAFingerprint(t *testing.T) {
 			t.Errorf("fingerprint of (%q, %q, %q) is %q, want %q", tt.kind, tt.class, tt.code, got, tt.want)
 		}
 		if p := failure.Fingerprint(tt.kind, failure.Class(tt.class), tt.code, ""); p.Key != got {
-			t.Errorf("fingerprint of (%q, %q, %q) is %q, as a failure %q", tt.kind, tt.class, tt.code, got, p.Key)
+			t.Errorf("job.Fingerprint(%q, %q, %q) is %q, but failure.Fingerprint gives %q; want the same fingerprint", tt.kind, tt.class, tt.code, got, p.Key)
 		}
 	}
 }

@@ -7,8 +7,8 @@ import (
 )
 
 // ID identifies a job for ever. Ids come from blocks that a process reserves in the
-// store, so a job's id is known before the commit that creates it. In JSON an id is a
-// string, because JavaScript rounds integers above 2^53.
+// store, so a job's id is known before the job is committed. In JSON an id is a string,
+// because JavaScript rounds integers above 2^53.
 type ID int64
 
 // String returns the id in decimal.
@@ -26,8 +26,8 @@ func (id *ID) UnmarshalText(text []byte) error {
 	return err
 }
 
-// ParseID reads an id as String writes it. It returns an error for anything
-// but a positive decimal number.
+// ParseID reads an id as String writes it. It returns an error if the text is not a
+// positive decimal number.
 func ParseID(s string) (ID, error) {
 	n, err := strconv.ParseInt(s, 10, 64)
 	if err != nil || n < 1 {
@@ -36,17 +36,17 @@ func ParseID(s string) (ID, error) {
 	return ID(n), nil
 }
 
-// Token is the number of a run. Each claim of a job adds one, over all its lives, and
-// nothing ever lowers it. Every write of a run carries its token, so that the store can
-// refuse an outdated run.
+// Token is the number of a run of a job. Each claim of the job adds one to it, in all
+// its lives; the number never decreases. Every write of a run carries its token, so
+// that the store can refuse an outdated run.
 type Token int64
 
 // Micros is a point in time as microseconds since 1970-01-01 UTC, the only
 // unit in which times are stored and compared. Zero means "not set".
 type Micros int64
 
-// At converts t, truncating to the microsecond. The zero time gives 0, so the first
-// microsecond of 1970 gives 1.
+// At converts t, truncating to the microsecond. The zero time becomes 0. To keep it
+// distinct, the time 1970-01-01 00:00:00 UTC becomes 1.
 func At(t time.Time) Micros {
 	if t.IsZero() {
 		return 0
@@ -70,8 +70,9 @@ func (m Micros) MarshalText() ([]byte, error) {
 	return m.Time().AppendFormat(nil, "2006-01-02T15:04:05.000000Z07:00"), nil
 }
 
-// Add returns m moved by d, truncated to the microsecond. It saturates instead of
-// overflowing, so that a time far in the future stays in the future.
+// Add returns m moved by d, truncated to the microsecond. If the sum would overflow,
+// Add returns the limit of the type, so that a time far in the future stays in the
+// future.
 func (m Micros) Add(d time.Duration) Micros {
 	us := Micros(d.Microseconds())
 	sum := m + us
@@ -81,7 +82,7 @@ func (m Micros) Add(d time.Duration) Micros {
 	return sum
 }
 
-// Sub returns the duration from other to m, saturating at the limits of time.Duration.
+// Sub returns the duration from other to m, limited to the range of time.Duration.
 func (m Micros) Sub(other Micros) time.Duration {
 	us := int64(m - other)
 	const limit = int64(1<<63-1) / 1000

@@ -23,7 +23,7 @@ func TestQ9_TransitionsAreOneMachine(t *testing.T) {
 		}
 		seen[tr] = true
 		if !job.Legal(tr.From, tr.To, tr.Cause) {
-			t.Errorf("transition %v is in the table, but Legal returns false", tr)
+			t.Errorf("transition %v is in the table: Legal returned false, want true", tr)
 		}
 	}
 	for _, s := range job.States {
@@ -35,7 +35,7 @@ func TestQ9_TransitionsAreOneMachine(t *testing.T) {
 		// A dead job can only be retried by a person. Completed and cancelled jobs
 		// never change.
 		if wantsOut := s != job.Completed && s != job.Cancelled; out != wantsOut {
-			t.Errorf("state %s can be left: %v, want %v", s, out, wantsOut)
+			t.Errorf("state %s has transitions to other states: %v, want %v", s, out, wantsOut)
 		}
 	}
 	for _, wrong := range []job.Transition{
@@ -46,7 +46,7 @@ func TestQ9_TransitionsAreOneMachine(t *testing.T) {
 		{From: job.Cancelled, To: job.Waiting, Cause: job.Retried},
 	} {
 		if job.Legal(wrong.From, wrong.To, wrong.Cause) {
-			t.Errorf("Legal(%v) is true, want false", wrong)
+			t.Errorf("Legal(%v) of a transition that is not in the table: got true, want false", wrong)
 		}
 	}
 }
@@ -72,10 +72,10 @@ func TestQ3_CountersAreNeverMixed(t *testing.T) {
 		var c job.Counters
 		c.Count(cause)
 		if c != want {
-			t.Errorf("cause %s: counters are %+v, want %+v", cause, c, want)
+			t.Errorf("counters after a run with the cause %s: got %+v, want %+v", cause, c, want)
 		}
 		if c.Sum() != want.Sum() || want.Sum() > 1 {
-			t.Errorf("cause %s: the sum of the counters is %d, want 1", cause, c.Sum())
+			t.Errorf("sum of the counters after one run with the cause %s: got %d, want 1", cause, c.Sum())
 		}
 	}
 }
@@ -85,10 +85,10 @@ func TestStatesReadBack(t *testing.T) {
 	for _, s := range job.States {
 		got, err := job.ParseState(s.String())
 		if err != nil || got != s {
-			t.Errorf("ParseState(%q) = %v, %v", s, got, err)
+			t.Errorf("ParseState(%q): got %v, error %v; want the same state", s, got, err)
 		}
 		if s.Ready() == s.Terminal() && s != job.Running {
-			t.Errorf("state %s: Ready is %v and Terminal is %v", s, s.Ready(), s.Terminal())
+			t.Errorf("state %s: Ready is %v and Terminal is %v, want exactly one of them true", s, s.Ready(), s.Terminal())
 		}
 	}
 	if _, err := job.ParseState("stuck"); err == nil || !strings.Contains(err.Error(), "one of waiting") {
@@ -98,18 +98,18 @@ func TestStatesReadBack(t *testing.T) {
 
 func TestIDIsAStringInJSON(t *testing.T) {
 	t.Parallel()
-	const big = job.ID(1<<53 + 1) // JavaScript would round it
+	const big = job.ID(1<<53 + 1) // JavaScript would round this number
 	b, err := json.Marshal(map[string]job.ID{"id": big})
 	if err != nil || string(b) != `{"id":"9007199254740993"}` {
-		t.Fatalf("marshalled id: got %s, %v", b, err)
+		t.Fatalf("id as JSON: got %s, error %v; want the digits as a string", b, err)
 	}
 	var back map[string]job.ID
 	if err := json.Unmarshal(b, &back); err != nil || back["id"] != big {
-		t.Errorf("unmarshalled id: got %v, %v", back, err)
+		t.Errorf("id read from JSON: got %v, error %v; want the id that was written", back, err)
 	}
 	for _, bad := range []string{"", "0", "-1", "1.5", "0x10", "9223372036854775808", " 1", "1 "} {
 		if _, err := job.ParseID(bad); err == nil {
-			t.Errorf("ParseID(%q) returned no error", bad)
+			t.Errorf("ParseID(%q) returned no error, want one", bad)
 		}
 	}
 }
@@ -120,13 +120,13 @@ func TestQ2_MicrosAreOneUnit(t *testing.T) {
 	at := time.Date(2026, 11, 20, 18, 1, 42, 123456789, time.FixedZone("CET", 3600))
 	m := job.At(at)
 	if got := m.Time(); !got.Equal(at.Truncate(time.Microsecond)) || got.Location() != time.UTC {
-		t.Errorf("%s converted to Micros and back is %s", at, got)
+		t.Errorf("%s converted to Micros and back: got %s, want the same time in UTC, truncated to a microsecond", at, got)
 	}
 	if b, _ := m.MarshalText(); string(b) != "2026-11-20T17:01:42.123456Z" {
-		t.Errorf("the time as text is %s", b)
+		t.Errorf("MarshalText: got %s, want RFC 3339 in UTC with microseconds", b)
 	}
 	if job.At(time.Time{}) != 0 || !job.Micros(0).Time().IsZero() {
-		t.Error("the zero time is not 0 as Micros")
+		t.Error("the zero time and Micros 0 are not converted into each other, want them equal")
 	}
 }
 
@@ -136,11 +136,11 @@ func TestMicrosSaturate(t *testing.T) {
 		m := job.Micros(rapid.Int64Range(0, math.MaxInt64).Draw(rt, "m"))
 		d := time.Duration(rapid.Int64Range(0, math.MaxInt64).Draw(rt, "d"))
 		if sum := m.Add(d); sum < m {
-			rt.Fatalf("%d + %s = %d: the sum moved in the wrong direction", m, d, sum)
+			rt.Fatalf("Add: %d + %s = %d, want a sum that is not below the first number", m, d, sum)
 		}
 		other := job.Micros(rapid.Int64().Draw(rt, "other"))
 		if diff := m.Sub(other); m > other && diff < 0 {
-			rt.Fatalf("%d - %d = %s: wrong sign", m, other, diff)
+			rt.Fatalf("Sub: %d - %d = %s, want a difference of at least 0", m, other, diff)
 		}
 	})
 }
@@ -156,7 +156,7 @@ func TestX3_OutcomesAreHeldToTheirLimits(t *testing.T) {
 	}
 	sound := good()
 	if err := sound.Validate(); err != nil {
-		t.Fatalf("an outcome at its limits is refused: %v", err)
+		t.Fatalf("Validate of an outcome at its limits: got error %v, want none", err)
 	}
 	for name, breaks := range map[string]func(*job.Outcome){
 		"an illegal transition":       func(o *job.Outcome) { o.To, o.Reason = job.Completed, "" },
@@ -176,7 +176,7 @@ func TestX3_OutcomesAreHeldToTheirLimits(t *testing.T) {
 		o := good()
 		breaks(&o)
 		if err := o.Validate(); err == nil {
-			t.Errorf("Validate accepts an outcome with %s", name)
+			t.Errorf("Validate of an outcome with %s: got no error, want one", name)
 		}
 	}
 }

@@ -5,19 +5,19 @@ import "fmt"
 // State is the state of a job. The numbers are stored and append-only.
 type State uint8
 
-// The states. None is the state of a job that does not exist. The order matters: only
-// the states between None and Running can be claimed.
+// The states. None stands for a job that does not exist. Only jobs in the states
+// between None and Running can be claimed, so the order of the numbers matters.
 const (
 	None      State = 0
-	Waiting   State = 1 // due now or later; not after a failure
-	Retrying  State = 2 // due now or later; after a failure
-	Running   State = 3 // leased to a worker
+	Waiting   State = 1 // waits until it is due; its last run, if any, was not a failure
+	Retrying  State = 2 // waits until it is due, after a failure
+	Running   State = 3 // a worker has a lease for the job
 	Completed State = 4
-	Dead      State = 5 // failed for good; its dead letter says why
+	Dead      State = 5 // failed for good; the dead letter says why
 	Cancelled State = 6
 )
 
-// States lists every state a job can have, in order.
+// States lists all states of a job, in order.
 var States = [...]State{Waiting, Retrying, Running, Completed, Dead, Cancelled}
 
 var stateNames = [...]string{"none", "waiting", "retrying", "running", "completed", "dead", "cancelled"}
@@ -55,8 +55,8 @@ func ParseState(word string) (State, error) {
 // Ready reports whether a job in this state can be claimed once it is due.
 func (s State) Ready() bool { return s == Waiting || s == Retrying }
 
-// Terminal reports whether only a person can change a job in this state, if it can be
-// changed at all.
+// Terminal reports whether the state is final: completed, cancelled or dead. Only a
+// person can change a dead job; the other final states never change.
 func (s State) Terminal() bool { return s >= Completed && s <= Cancelled }
 
 // Cause is why a job changes its state. The numbers are stored and append-only.
@@ -67,14 +67,14 @@ const (
 	Enqueued    Cause = 1
 	Claimed     Cause = 2
 	Succeeded   Cause = 3  // the handler returned no error
-	Failed      Cause = 4  // the handler failed: an error, a panic, its time limit
-	Snoozed     Cause = 5  // the handler asked to run later; uses up no attempt
-	Deferred    Cause = 6  // a wait that the job did not cause; uses up no attempt
-	Interrupted Cause = 7  // the worker stopped gracefully; uses up no attempt
+	Failed      Cause = 4  // the handler failed: it returned an error, panicked or exceeded its time limit
+	Snoozed     Cause = 5  // the handler asked to run again later; uses up no attempt
+	Deferred    Cause = 6  // the job waits for a reason outside the job; uses up no attempt
+	Interrupted Cause = 7  // the worker stopped gracefully and handed the job back; uses up no attempt
 	Crashed     Cause = 8  // the lease expired because the worker stopped responding
-	Cancel      Cause = 9  // a person or the handler cancelled it
-	Expired     Cause = 10 // its deadline passed before it could run
-	Retried     Cause = 11 // a person retried a dead job: the next life
+	Cancel      Cause = 9  // a person or the handler cancelled the job
+	Expired     Cause = 10 // the job's deadline passed before the job could run
+	Retried     Cause = 11 // a person retried a dead job, which begins the next life
 	Held        Cause = 12 // a rule of the policy held the job before it ran; a person has to decide
 )
 
@@ -131,18 +131,19 @@ func Legal(from, to State, cause Cause) bool {
 	return false
 }
 
-// Counters are a job's counts within its present life. Each run that ended added one to
-// exactly one of them, selected by its cause.
+// Counters are a job's counters within its present life. Each ended run added one to
+// exactly one of them; the cause of its end selects the counter.
 type Counters struct {
 	Attempts   int32 `json:"attempts"`   // runs that succeeded or failed
-	Crashes    int32 `json:"crashes"`    // runs whose worker stopped responding
-	Deferrals  int32 `json:"deferrals"`  // waits that the job did not cause
+	Crashes    int32 `json:"crashes"`    // runs that crashed: the worker stopped responding
+	Deferrals  int32 `json:"deferrals"`  // waits for a reason outside the job
 	Snoozes    int32 `json:"snoozes"`    // waits that the handler asked for
 	Interrupts int32 `json:"interrupts"` // runs handed back by a stopping worker
 }
 
-// Count adds one to the counter of the cause with which a run ended. Causes that do not
-// end a run count nothing, and neither does Cancel, which the state records.
+// Count adds one to the counter for the cause with which a run ended. It does nothing
+// for a cause that does not end a run. It also does nothing for Cancel, because the
+// job's state shows that.
 func (c *Counters) Count(cause Cause) {
 	switch cause {
 	case Succeeded, Failed:

@@ -10,18 +10,18 @@ import (
 	"unicode/utf8"
 )
 
-// Terms say what a policy decides about a crash of a job and about the end of its
-// deadline. These ends are written by the store, in a process that may know neither the
+// Terms are what a policy says about a crash of a job and about a job whose deadline
+// passes. The store writes these failures, in a process that may know neither the
 // policy nor the kind. So the terms are computed beforehand and stored with the job: at
-// its enqueue, and again at each claim. The zero Terms are the defaults, which apply
-// where a policy says nothing.
+// its enqueue, and again at each claim. The zero Terms are the defaults for a policy
+// that says nothing about this.
 type Terms struct {
 	Class    string // class of a crash; "" means ClassCrash
-	Retrying string // text for the user after a crash that is retried; may be empty
-	Dead     string // text for the user after the last crash; may be empty
-	// Spread is the time over which jobs are spread after their second crash. It doubles
-	// with each further crash, up to SpreadMax. 0 means 5 s and 1 min. In whole
-	// microseconds.
+	Retrying string // text for the user after a crash that is followed by a retry; may be empty
+	Dead     string // text for the user after the crash that makes the job dead; may be empty
+	// Spread is the time over which jobs are spread after their second crash. It
+	// doubles with each further crash, up to SpreadMax. 0 means 5 s for Spread and
+	// 1 min for SpreadMax. Both are whole microseconds.
 	Spread, SpreadMax time.Duration
 
 	ExpiredClass string // class of a job whose deadline passed; "" means no class
@@ -31,34 +31,34 @@ type Terms struct {
 const TermsMax = 8 << 10
 
 // ClassCrash is the class of a run whose worker stopped responding, unless the terms
-// say another one.
+// name another class.
 const ClassCrash = "Crash"
 
-// The codes of the ends that a store writes. They are part of the group of a failure,
-// and a policy can give a class to each.
+// The codes of failures that a store writes. They are a part of the fingerprint, and a
+// policy can assign a class to each of them.
 const (
-	CodeLeaseLost = "lease_lost" // a crash
-	CodeExpired   = "expired"    // a deadline that passed
+	CodeLeaseLost = "lease_lost" // the code of a crash
+	CodeExpired   = "expired"    // the code of a job whose deadline passed
 )
 
-// LostRun is a run whose lease is over.
+// LostRun is a run whose lease has expired.
 type LostRun struct {
 	ID           ID
 	Kind, Holder string
-	Crashes      int32 // crashes in this life, including this one
-	MaxCrashes   int32 // crashes in one life after which the job is dead
+	Crashes      int32 // the number of crashes in this life, including this one
+	MaxCrashes   int32 // the number of crashes in one life after which the job is dead
 }
 
-// Crash is the end of a run whose lease is over: the new state, Waiting or Dead, the
-// time until a waiting job is due, and the failure record. The store adds the facts of
-// the run to the record.
+// Crash is the end of a run whose lease has expired. It has the new state of the job
+// (Waiting or Dead), the time until a waiting job is due, and the failure record. The
+// store adds the facts of the run to the record.
 type Crash struct {
 	To      State
 	Delay   time.Duration
 	Failure Failure
 }
 
-// Crash returns the end of a run whose lease is over.
+// Crash returns the end of a run whose lease has expired.
 func (t *Terms) Crash(r *LostRun) Crash {
 	c := Crash{To: Waiting, Delay: t.CrashDelay(r.ID, r.Crashes)}
 	if r.Crashes >= r.MaxCrashes {
@@ -85,24 +85,25 @@ const (
 	crashSpreadMax = time.Minute
 )
 
-// CrashDelay returns how long after its rescue a job is due, given its crashes in this
-// life. After the first crash that is at once. From the second crash on, jobs are
-// spread over a growing time, each at a time that follows from its id: jobs that
-// crashed together, because one of them killed the process, then do not run together
-// again and again. The result is in whole microseconds, below Spread (doubled for each
-// crash after the second) and below SpreadMax.
+// CrashDelay returns the time until a crashed job is due again. It depends on the
+// number of crashes in this life. After the first crash the delay is 0. After later
+// crashes the delay is computed from the job's id, so jobs that crashed together get
+// different delays. This matters if one of them kills the process: the jobs then do not
+// run together again and again. The delay is in whole microseconds. It is less than
+// Spread, which doubles with each crash after the second, and less than SpreadMax.
 func (t *Terms) CrashDelay(id ID, crashes int32) time.Duration {
 	if crashes < 2 {
 		return 0
 	}
 	spread := min(cmp.Or(t.Spread, crashSpread)<<min(crashes-2, 8), cmp.Or(t.SpreadMax, crashSpreadMax))
 	h := fnv.New64a()
-	_, _ = fmt.Fprintf(h, "%d/%d", id, crashes) // cannot fail: writing to a hash never does
+	_, _ = fmt.Fprintf(h, "%d/%d", id, crashes) // the error is ignored, because a write to a hash never fails
 	return time.Duration(h.Sum64()%uint64(spread.Microseconds())) * time.Microsecond
 }
 
-// Expiry returns the class and the group of the dead letter of a job whose deadline
-// passed before it could run. Such a job has no failure record, because no run failed.
+// Expiry returns the class and the fingerprint for the dead letter of a job whose
+// deadline passed before it could run. Such a job has no failure record, because no run
+// failed.
 func (t *Terms) Expiry(kind string) Failure {
 	return Failure{Class: t.ExpiredClass, Fingerprint: Fingerprint(kind, t.ExpiredClass, CodeExpired)}
 }
@@ -110,12 +111,12 @@ func (t *Terms) Expiry(kind string) Failure {
 // termsVersion is the first byte of encoded terms.
 const termsVersion = 1
 
-// spreadLimit is the longest spread. Doubled as often as CrashDelay does, it fits in a
-// time.Duration.
+// spreadLimit is the longest Spread. It is small enough that CrashDelay can double it
+// without an overflow of time.Duration.
 const spreadLimit = 24 * time.Hour
 
-// Encode returns the terms in the form in which they are stored. Equal terms have equal
-// forms; the form of the zero Terms is empty.
+// Encode returns the terms in the form in which they are stored. Equal terms have the
+// same encoding. The encoding of the zero Terms is empty.
 func (t *Terms) Encode() string {
 	if *t == (Terms{}) {
 		return ""
@@ -123,7 +124,7 @@ func (t *Terms) Encode() string {
 	return string(t.Append(nil))
 }
 
-// Append appends the form of Encode to b.
+// Append appends the encoding of the terms to b; see Encode.
 func (t *Terms) Append(b []byte) []byte {
 	if *t == (Terms{}) {
 		return b
@@ -139,17 +140,18 @@ func (t *Terms) Append(b []byte) []byte {
 
 var errTerms = errors.New("malformed terms")
 
-// ParseTerms reads what Encode returned. It returns an error for anything else.
+// ParseTerms reads terms that Encode has encoded. It returns an error for any other
+// text.
 func ParseTerms(s string) (Terms, error) {
 	var t Terms
 	if s == "" {
 		return t, nil
 	}
 	if len(s) > TermsMax {
-		return t, fmt.Errorf("terms of %d bytes: at most %d", len(s), TermsMax)
+		return t, fmt.Errorf("terms of %d bytes: at most %d bytes", len(s), TermsMax)
 	}
 	if s[0] != termsVersion {
-		return t, fmt.Errorf("terms of version %d: this program knows version %d", s[0], termsVersion)
+		return t, fmt.Errorf("terms of version %d: this program supports only version %d", s[0], termsVersion)
 	}
 	rest := s[1:]
 	var ok bool
@@ -166,7 +168,7 @@ func ParseTerms(s string) (Terms, error) {
 		}
 		*to = time.Duration(us) * time.Microsecond
 	}
-	if rest != "" || t == (Terms{}) { // the zero Terms have the empty form
+	if rest != "" || t == (Terms{}) { // the zero Terms must be encoded as the empty text
 		return Terms{}, errTerms
 	}
 	return t, t.Validate()
@@ -182,12 +184,12 @@ func (t *Terms) Validate() error {
 		{"text while the job is retried", t.Retrying, MessageMax}, {"text of a dead job", t.Dead, MessageMax},
 	} {
 		if len(part.text) > part.max || !utf8.ValidString(part.text) {
-			return fmt.Errorf("%s: must be valid UTF-8 of at most %d bytes", part.name, part.max)
+			return fmt.Errorf("%s of the terms: must be valid UTF-8 of at most %d bytes", part.name, part.max)
 		}
 	}
 	for _, d := range [...]time.Duration{t.Spread, t.SpreadMax} {
 		if d < 0 || d > spreadLimit || d%time.Microsecond != 0 {
-			return fmt.Errorf("spread %s: must be 0 to %s, in whole microseconds", d, spreadLimit)
+			return fmt.Errorf("spread of %s: must be 0 to %s, in whole microseconds", d, spreadLimit)
 		}
 	}
 	if *t == (Terms{}) {
@@ -195,13 +197,13 @@ func (t *Terms) Validate() error {
 	}
 	size := 1 + len(t.Class) + len(t.Retrying) + len(t.Dead) + len(t.ExpiredClass) + 6*binary.MaxVarintLen64
 	if size > TermsMax {
-		return fmt.Errorf("terms of %d bytes: at most %d", size, TermsMax)
+		return fmt.Errorf("terms of %d bytes: at most %d bytes", size, TermsMax)
 	}
 	return nil
 }
 
-// cutUvarint reads a number from the beginning of s. It refuses a form longer than
-// necessary, so that each number has one form.
+// cutUvarint reads a number from the beginning of s. It refuses an encoding that is
+// longer than necessary, so that each number has only one encoding.
 func cutUvarint(s string) (n uint64, rest string, ok bool) {
 	for i := 0; i < len(s) && i < binary.MaxVarintLen64; i++ {
 		c := s[i]

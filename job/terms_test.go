@@ -10,8 +10,8 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// The jobs of a killed process are due at once after its first crash, and at
-// different times after further ones.
+// The jobs of a killed process are due at once after their first crash, and at different times
+// after later crashes.
 //
 // proves: Q3
 func TestQ3_CrashDelaySpreadsAGroup(t *testing.T) {
@@ -28,14 +28,14 @@ func TestQ3_CrashDelaySpreadsAGroup(t *testing.T) {
 			switch {
 			case spread == 0 && d == 0:
 			case d < 0 || d >= spread || d%time.Microsecond != 0 || d != terms.CrashDelay(id, crashes):
-				t.Fatalf("job %d after %d crashes: delay %s, want less than %s", id, crashes, d, spread)
+				t.Fatalf("job %d after %d crashes: got a delay of %s, want less than %s", id, crashes, d, spread)
 			default:
 				tenths[d*10/spread]++
 			}
 		}
 		for i, n := range tenths {
 			if spread > 0 && (n < jobs/20 || n > jobs/5) {
-				t.Errorf("after %d crashes, %d of %d jobs are in tenth %d of the spread, want about a tenth", crashes, n, jobs, i)
+				t.Errorf("after %d crashes, %d of %d jobs are in tenth %d of the spread, want about a tenth of the jobs", crashes, n, jobs, i)
 			}
 		}
 	}
@@ -53,7 +53,7 @@ func TestQ3_TermsDecideACrash(t *testing.T) {
 	lost := job.LostRun{ID: 7, Kind: "render", Holder: "w1", Crashes: 2, MaxCrashes: 3}
 	c := terms.Crash(&lost)
 	if c.To != job.Waiting || c.Delay != terms.CrashDelay(7, 2) || c.Delay <= time.Minute || c.Delay >= time.Hour {
-		t.Errorf("second of three crashes: to %s after %s, want waiting after 1 min to 1 h", c.To, c.Delay)
+		t.Errorf("second of three crashes: got state %s after a delay of %s, want state waiting after 1 min to 1 h", c.To, c.Delay)
 	}
 	want := job.Failure{
 		How: job.ByCrash, Class: "WorkerLost", Code: "lease_lost", UserMessage: "again soon",
@@ -61,24 +61,24 @@ func TestQ3_TermsDecideACrash(t *testing.T) {
 		Fingerprint: job.Fingerprint("render", "WorkerLost", "lease_lost"),
 	}
 	if diff := cmp.Diff(want, c.Failure); diff != "" {
-		t.Errorf("failure of the second crash (-want +got):\n%s", diff)
+		t.Errorf("failure record of the second crash (-want +got):\n%s", diff)
 	}
 	lost.Crashes = 3
 	want.UserMessage = "given up"
 	if c = terms.Crash(&lost); c.To != job.Dead || c.Delay != 0 || !cmp.Equal(want, c.Failure) {
-		t.Errorf("third of three crashes: to %s after %s, failure %+v", c.To, c.Delay, c.Failure)
+		t.Errorf("third of three crashes: got state %s, delay %s, failure %+v; want a dead job with the text given up", c.To, c.Delay, c.Failure)
 	}
 	if f := terms.Expiry("render"); f.Class != "TooLate" || f.Fingerprint != job.Fingerprint("render", "TooLate", "expired") {
-		t.Errorf("expired job: class %q, group %q", f.Class, f.Fingerprint)
+		t.Errorf("expired job: got class %q, group %q; want the class TooLate and the group for the code expired", f.Class, f.Fingerprint)
 	}
 	for crashes := int32(2); crashes < 100; crashes++ {
 		if d := terms.CrashDelay(1, crashes); d < 0 || d >= terms.SpreadMax {
-			t.Errorf("delay after %d crashes is %s, want 0 to %s", crashes, d, terms.SpreadMax)
+			t.Errorf("delay after %d crashes: got %s, want 0 to %s", crashes, d, terms.SpreadMax)
 		}
 	}
 }
 
-// termsToRead are terms in their encoded form, at their limits too.
+// termsToRead returns encoded terms, some of them with values at the limits.
 func termsToRead() []job.Terms {
 	return []job.Terms{
 		{},
@@ -97,14 +97,14 @@ func TestTermsReadBack(t *testing.T) {
 	t.Parallel()
 	for _, terms := range termsToRead() {
 		if err := terms.Validate(); err != nil {
-			t.Errorf("terms %+v are refused: %v", terms, err)
+			t.Errorf("Validate of the terms %+v: got error %v, want none", terms, err)
 		}
 		s := terms.Encode()
 		if back, err := job.ParseTerms(s); err != nil || back != terms {
-			t.Errorf("terms %+v are read back as %+v, %v", terms, back, err)
+			t.Errorf("ParseTerms of the encoded terms %+v: got %+v, error %v; want the same terms", terms, back, err)
 		}
 		if (s == "") != (terms == job.Terms{}) || len(s) > job.TermsMax {
-			t.Errorf("terms %+v are encoded in %d bytes", terms, len(s))
+			t.Errorf("terms %+v have an encoding of %d bytes; want 0 bytes for zero terms only, and never more than TermsMax", terms, len(s))
 		}
 	}
 }
@@ -124,7 +124,7 @@ func TestTermsThatAreRefused(t *testing.T) {
 		"more than TermsMax":       (&job.Terms{Retrying: strings.Repeat("x", job.TermsMax)}).Encode(),
 	} {
 		if terms, err := job.ParseTerms(s); err == nil {
-			t.Errorf("%s: read as %+v, want an error", name, terms)
+			t.Errorf("ParseTerms of %s: got %+v, want an error", name, terms)
 		}
 	}
 	for name, terms := range map[string]job.Terms{
@@ -136,12 +136,12 @@ func TestTermsThatAreRefused(t *testing.T) {
 		"a text that is not UTF-8": {Dead: "\xff"},
 	} {
 		if terms.Validate() == nil {
-			t.Errorf("Validate accepts terms with %s", name)
+			t.Errorf("Validate of terms with %s: got no error, want one", name)
 		}
 	}
 }
 
-// Reading encoded terms never fails badly, and what is read has exactly one form.
+// ParseTerms never panics for any text, and terms that it accepts have only one encoding.
 func FuzzParseTerms(f *testing.F) {
 	for _, terms := range termsToRead() {
 		f.Add(terms.Encode())
@@ -155,11 +155,11 @@ func FuzzParseTerms(f *testing.F) {
 			return
 		}
 		if again := terms.Encode(); again != s {
-			t.Errorf("%q is read as %+v, whose form is %q", s, terms, again)
+			t.Errorf("ParseTerms(%q): got %+v, which are encoded as %q; want the same text", s, terms, again)
 		}
 		lost := job.LostRun{ID: 1, Kind: "k", Holder: "h", Crashes: 4, MaxCrashes: 5}
 		if c := terms.Crash(&lost); c.Delay < 0 || c.Delay > 24*time.Hour || c.Failure.Class == "" {
-			t.Errorf("%q: a crash gives %+v", s, c)
+			t.Errorf("terms %q: got the crash %+v; want a delay of 0 to 24 h and a class", s, c)
 		}
 	})
 }

@@ -66,8 +66,8 @@ func TestAnOutcomeThatCannotBeWrittenIsAFailure(t *testing.T) {
 		why    string
 	}{
 		{"panic", func(*job.Claim, *job.Ending) job.Outcome { panic("policy") }, "the decision panicked: policy"},
-		{"illegal", func(c *job.Claim, e *job.Ending) job.Outcome { return e.Outcome(c, job.Crashed, job.Waiting) }, "cannot end as"},
-		{"no failure", func(c *job.Claim, e *job.Ending) job.Outcome { return e.Outcome(c, job.Failed, job.Retrying) }, "needs its failure record"},
+		{"illegal", func(c *job.Claim, e *job.Ending) job.Outcome { return e.Outcome(c, job.Crashed, job.Waiting) }, "cannot end in state"},
+		{"no failure", func(c *job.Claim, e *job.Ending) job.Outcome { return e.Outcome(c, job.Failed, job.Retrying) }, "has no failure record"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
