@@ -1,4 +1,4 @@
-// Package human writes and reads durations in the form that people use.
+// Package human writes and reads durations in a form for people.
 package human
 
 import (
@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// Duration writes a duration without zero units at its end, such as 5m instead of 5m0s.
+// Duration returns the text of a duration without zero units at the end, such as 5m instead
+// of 5m0s.
 func Duration(d time.Duration) string {
 	s := d.String()
 	if strings.HasSuffix(s, "m0s") {

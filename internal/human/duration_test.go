@@ -45,8 +45,8 @@ func TestParseDuration(t *testing.T) {
 		}
 	}
 	for _, in := range []string{
-		"", "d", "3", "-2h", "2h3d", "1d-1h", "x", "1dx", // These texts are not valid durations.
-		"99999w", "20000w", "15251w", "15250w99999d", "15250w2563h", // These durations are longer than a time.Duration can hold.
+		"", "d", "3", "-2h", "2h3d", "1d-1h", "x", "1dx", // these texts are not valid durations
+		"99999w", "20000w", "15251w", "15250w99999d", "15250w2563h", // these durations are longer than time.Duration can hold
 	} {
 		if got, err := human.ParseDuration(in); err == nil {
 			t.Errorf("human.ParseDuration(%q) = %s, want an error", in, got)
@@ -54,8 +54,8 @@ func TestParseDuration(t *testing.T) {
 	}
 }
 
-// FuzzParseDuration checks that an accepted duration has exactly the length that its text
-// states.
+// FuzzParseDuration checks that each accepted duration has exactly the length that its text
+// says.
 func FuzzParseDuration(f *testing.F) {
 	for _, in := range []string{"", "2h", "1w2d3h", "20000w", "15250w1d23h", "99999d", "1.5h", "-1h", "1d1ns"} {
 		f.Add(in)

@@ -1,4 +1,4 @@
-// Package suggest finds the known name that a misspelled name most likely stands for.
+// Package suggest finds the known name that is most similar to a misspelled name.
 package suggest
 
 import (
@@ -7,14 +7,15 @@ import (
 	"unicode"
 )
 
-// These limits bound the work of a suggestion and the length of a list in a message.
+// These limits bound the time for finding a suggestion and the length of a list in a
+// message.
 const (
 	candidatesMax = 100
 	listedMax     = 20
 )
 
-// DidYouMean returns `, did you mean "x"?` for the candidate that is most similar to word.
-// It returns "" when no candidate is similar.
+// DidYouMean returns `, did you mean "x"?` with the candidate that is most similar to word.
+// It returns "" if no candidate is similar.
 func DidYouMean(word string, candidates []string) string {
 	best, distance := "", 0
 	word = plain(word)
@@ -33,7 +34,7 @@ func DidYouMean(word string, candidates []string) string {
 // Is returns the text `, did you mean "name"?`.
 func Is(name string) string { return fmt.Sprintf(", did you mean %q?", name) }
 
-// plain removes the differences that are common when people write a name: upper case and
+// plain removes differences that are frequent when people write a name: upper case and
 // separators.
 func plain(s string) string {
 	return strings.Map(func(c rune) rune {
@@ -44,7 +45,7 @@ func plain(s string) string {
 	}, s)
 }
 
-// slips returns how many letters may differ between two words that count as similar.
+// slips returns in how many letters two similar words may differ.
 func slips(a, b string) int {
 	switch shorter := min(len(a), len(b)); {
 	case shorter < 2:
@@ -55,8 +56,9 @@ func slips(a, b string) int {
 	return 2
 }
 
-// typos counts the letters that were left out, added, changed or swapped with the next one
-// between a and b. It returns false when there are more of them than slips allows.
+// typos returns the number of letters that were left out, added, changed or swapped with
+// the next letter between a and b. It returns false if there are more of them than slips
+// allows.
 func typos(a, b string) (int, bool) {
 	allowed := slips(a, b)
 	if max(len(a), len(b))-min(len(a), len(b)) > allowed {
@@ -84,8 +86,8 @@ func typos(a, b string) (int, bool) {
 	return above[len(b)], above[len(b)] <= allowed
 }
 
-// List joins names for a message. Of a long list it shows the first names and the number of
-// the others.
+// List joins names for a message. If the list is long, it shows only the first names and
+// the number of the others.
 func List(names []string) string {
 	if len(names) <= listedMax {
 		return strings.Join(names, ", ")
@@ -94,7 +96,7 @@ func List(names []string) string {
 }
 
 // Unknown returns the text of an error about an unknown name. The text suggests the most
-// similar known name, or lists all known names when none is similar.
+// similar known name. If no name is similar, the text lists all known names.
 func Unknown(what, name string, known []string) string {
 	text := fmt.Sprintf("unknown %s %.64q", what, name)
 	if hint := DidYouMean(name, known); hint != "" {

@@ -30,7 +30,7 @@ func TestDidYouMean(t *testing.T) {
 			want = fmt.Sprintf(", did you mean %q?", tt.want)
 		}
 		if got := suggest.DidYouMean(tt.word, names); got != want {
-			t.Errorf("the suggestion for %q: got %q, want %q", tt.word, got, want)
+			t.Errorf("the suggestion for %q is %q, want %q", tt.word, got, want)
 		}
 	}
 }
@@ -38,21 +38,21 @@ func TestDidYouMean(t *testing.T) {
 func TestDidYouMean_TakesTheNearest(t *testing.T) {
 	t.Parallel()
 	if got, want := suggest.DidYouMean("workerz", []string{"worker", "workers"}), `, did you mean "worker"?`; got != want {
-		t.Errorf("two candidates are equally similar: got %q, want the first, %q", got, want)
+		t.Errorf("with two equally similar candidates the suggestion is %q, want the first candidate: %q", got, want)
 	}
 	if got, want := suggest.DidYouMean("wrkers", []string{"worker", "workers"}), `, did you mean "workers"?`; got != want {
-		t.Errorf("got %q, want %q", got, want)
+		t.Errorf("the suggestion for a left-out letter is %q, want %q", got, want)
 	}
 }
 
 func TestList_IsBounded(t *testing.T) {
 	t.Parallel()
 	if got := suggest.List([]string{"a", "b"}); got != "a, b" {
-		t.Errorf("got the list %q, want both names and a comma", got)
+		t.Errorf("the list of two names is %q, want both names with a comma", got)
 	}
 	names := strings.Split(strings.Repeat("x", 23), "")
 	if got, want := suggest.List(names), strings.Repeat("x, ", 19)+"x and 3 more"; got != want {
-		t.Errorf("got %q, want %q", got, want)
+		t.Errorf("the list of 23 names is %q, want %q", got, want)
 	}
 }
 
@@ -62,7 +62,7 @@ func FuzzDidYouMean(f *testing.F) {
 	f.Fuzz(func(t *testing.T, word, name string) {
 		if got, back := suggest.DidYouMean(word, []string{name}), suggest.DidYouMean(name, []string{word}); (got == "") != (back == "") &&
 			word != "" && name != "" {
-			t.Errorf("%q and %q are similar in one direction but not in the other", word, name)
+			t.Errorf("%q and %q are similar in one direction, but not in the other", word, name)
 		}
 	})
 }
@@ -79,10 +79,10 @@ func TestUnknown(t *testing.T) {
 		{"\x1b[2J", `unknown kind "\x1b[2J"; known are thumbnail, mail, ocr`},
 	} {
 		if got := suggest.Unknown("kind", tt.name, known); got != tt.want {
-			t.Errorf("got  %s\nwant %s", got, tt.want)
+			t.Errorf("wrong text for an unknown name:\ngot  %s\nwant %s", got, tt.want)
 		}
 	}
 	if got := suggest.Unknown("kind", "x", nil); got != `unknown kind "x"` {
-		t.Errorf("without any known name: got the text %s, want no suggestion and no list", got)
+		t.Errorf("without known names the text is %s, want no suggestion and no list", got)
 	}
 }

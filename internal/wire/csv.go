@@ -9,15 +9,15 @@ import (
 )
 
 // appendCSV writes a record in the format of RFC 4180. It changes cells that a spreadsheet
-// would run as a formula.
+// would evaluate as a formula.
 func appendCSV(out *bytes.Buffer, cells []string) {
 	for i, cell := range cells {
 		if i > 0 {
 			out.WriteByte(',')
 		}
 		cell = harmless(cell)
-		// Some spreadsheets separate cells at semicolons or tabs, so a cell with one of
-		// them is quoted too.
+		// Some spreadsheets also split lines at semicolons or tabs, so a cell that contains
+		// them is quoted.
 		if !strings.ContainsAny(cell, "\",;\t\r\n") && strings.TrimSpace(cell) == cell {
 			out.WriteString(cell)
 			continue
@@ -29,16 +29,17 @@ func appendCSV(out *bytes.Buffer, cells []string) {
 	out.WriteString("\r\n")
 }
 
-// plainNumber matches a text that every spreadsheet reads as a number.
+// plainNumber matches a text that all spreadsheets read as a number.
 var plainNumber = regexp.MustCompile(`^-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)
 
-// formula matches the first character of a possible formula after a character that some
-// spreadsheets take for the end of a cell or of a record.
+// formula matches the first character of a possible formula if it follows a character at
+// which some spreadsheets split cells or records.
 var formula = regexp.MustCompile("([;\t\r\n][;\t\r\n \u00a0\"']*)([=+\\-@＝＋－＠])")
 
-// harmless puts an apostrophe before a cell that a spreadsheet would run as a formula. It
-// does the same after semicolons, tabs and line ends inside the cell, because some
-// spreadsheets split a line there even inside quotes. Numbers stay numbers.
+// harmless puts an apostrophe before a cell that a spreadsheet would evaluate as a formula.
+// Inside the cell, it also puts an apostrophe before a formula that follows a semicolon, a
+// tab or a line end, because some spreadsheets split a line there even inside quotes.
+// Numbers are not changed.
 func harmless(cell string) string {
 	if cell == "" || plainNumber.MatchString(cell) {
 		return cell
@@ -59,8 +60,8 @@ func firstRune(s string) rune {
 	return 0
 }
 
-// exportTime writes a time for other programs, in UTC and RFC 3339. No time becomes an
-// empty text.
+// exportTime returns a time in UTC in the format of RFC 3339, for other programs. It
+// returns "" for the time 0.
 func exportTime(m *job.Micros) string {
 	if m == nil || *m == 0 {
 		return ""

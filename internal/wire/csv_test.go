@@ -41,26 +41,26 @@ func FuzzCSV(f *testing.F) {
 		r := csv.NewReader(&out)
 		got, err := r.Read()
 		if err != nil {
-			t.Fatalf("reading the record of cells %q: got the error %v, want none", cells, err)
+			t.Fatalf("reading the record of the cells %q returned the error %v, want no error", cells, err)
 		}
 		for i, cell := range cells {
 			// The CSV reader of the standard library turns \r\n into \n.
 			want := strings.ReplaceAll(harmless(cell), "\r\n", "\n")
 			if got[i] != want {
-				t.Fatalf("%q came back as %q, want %q", cell, got[i], want)
+				t.Fatalf("the cell %q was read as %q, want %q", cell, got[i], want)
 			}
 			if got[i] != "" && strings.ContainsRune("=+-@\t\r\n", rune(got[i][0])) && !json.Valid([]byte(got[i])) && !plainNumber.MatchString(got[i]) {
-				t.Fatalf("the cell %q begins like a formula, want an apostrophe before it", got[i])
+				t.Fatalf("the cell %q begins as a formula, want an apostrophe at its beginning", got[i])
 			}
 		}
 		if rest, err := r.Read(); err == nil {
-			t.Fatalf("got a second record %q, want one record", rest)
+			t.Fatalf("the reader found a second record %q, want only one record", rest)
 		}
 	})
 }
 
-// Some spreadsheets split a line at semicolons, even inside a quoted cell. No part may then
-// begin a formula.
+// Some spreadsheets split a line at semicolons, even inside a quoted cell. No part of a
+// cell may then begin a formula.
 //
 // part of: D3
 func TestD3_NoPartOfACellIsAFormula(t *testing.T) {
@@ -75,13 +75,13 @@ func TestD3_NoPartOfACellIsAFormula(t *testing.T) {
 		for _, cell := range strings.FieldsFunc(out.String(), func(r rune) bool { return r == comma || r == '\n' || r == '\r' }) {
 			cell = strings.Trim(cell, "\" ")
 			if cell != "" && strings.ContainsRune("=+-@", rune(cell[0])) && !plainNumber.MatchString(cell) {
-				t.Errorf("a line split at %q has the cell %q, which begins like a formula", comma, cell)
+				t.Errorf("a line that is split at %q has the cell %q, which begins as a formula", comma, cell)
 			}
 		}
 	}
 }
 
-// deadEntry returns a dead letter that has a secret in every field that can hold one.
+// deadEntry returns a dead letter that contains a secret in every field that can have one.
 func deadEntry(payload string) *store.DeadEntry {
 	return &store.DeadEntry{
 		DeadLetter: job.DeadLetter{
@@ -110,7 +110,7 @@ func TestF11_AnExportHasNoSecrets(t *testing.T) {
 					t.Errorf("the %s export contains the secret %s: %s", format, secret, clean.String())
 				}
 				if !strings.Contains(raw.String(), secret) {
-					t.Errorf("the %s export without cleaning lacks the text %s: %s", format, secret, raw.String())
+					t.Errorf("the %s export without removal of secrets does not contain the text %s: %s", format, secret, raw.String())
 				}
 			}
 		}
@@ -155,7 +155,7 @@ func TestD3_BothFormatsHaveAllFields(t *testing.T) {
 		}
 		payloads = append(payloads, string(fields["payload"]))
 		if cell := rows[i+1][2]; cell != payloads[i] && (cell != "" || payloads[i] != "null") {
-			t.Errorf("payload: got %s in JSON and %s in CSV, want the same", payloads[i], cell)
+			t.Errorf("the payload is %s in JSON and %s in CSV, want the same text", payloads[i], cell)
 		}
 		if rows[i+1][0] != "17" || rows[i+1][9] != "'=tess" {
 			t.Errorf("got the cells %q, want job_id 17 and resolved_by '=tess", rows[i+1])

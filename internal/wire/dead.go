@@ -12,9 +12,9 @@ import (
 // DeadPage is a page of dead letters.
 type DeadPage struct {
 	Entries []store.DeadEntry `json:"dead_letters"`
-	Next    string            `json:"next,omitempty"` // Next is the token of the next page, empty on the last page.
-	// Searched is a time. This page and the earlier pages hold every match that died after
-	// it.
+	Next    string            `json:"next,omitempty"` // token for the next page; empty on the last page
+	// Searched is a time. All matching dead letters that died after this time are on this
+	// page or on earlier pages.
 	Searched job.Micros `json:"searched_until,omitempty"`
 }
 
@@ -27,13 +27,13 @@ func DeadPageOf(page *store.DeadPage) DeadPage {
 	return out
 }
 
-// Step is what a person can do next.
+// Step is an action that a person can do next.
 type Step struct {
 	Command string `json:"command"`
 	Does    string `json:"does"`
 }
 
-// StepsOf returns the JSON shape of steps. The function way writes the command of each
+// StepsOf returns the JSON shape of steps. The function way returns the command for each
 // step.
 func StepsOf(steps []words.Step, way words.Way) []Step {
 	out := make([]Step, len(steps))
@@ -43,28 +43,28 @@ func StepsOf(steps []words.Step, way words.Way) []Step {
 	return out
 }
 
-// DeadDetails is all that is stored about a dead letter.
+// DeadDetails holds everything that is stored about a dead letter.
 type DeadDetails struct {
 	Letter   *job.DeadLetter `json:"dead_letter"`
 	Cause    string          `json:"cause"`
-	Operator string          `json:"operator,omitempty"` // Operator says who has to act, and how.
+	Operator string          `json:"operator,omitempty"` // text that says who must act, and how
 	Group    *store.Group    `json:"group,omitempty"`
 	Job      Job             `json:"job"`
-	Failures []Failure       `json:"failures"` // Failures are ordered from the oldest to the newest.
+	Failures []Failure       `json:"failures"` // from the oldest to the newest
 	Original *Original       `json:"original,omitempty"`
 	Acts     []store.Audit   `json:"audit"`
-	// Searched is a time. Audit rows older than it were not searched.
+	// Searched is the time of the oldest audit row that was searched.
 	Searched job.Micros `json:"audit_searched_until,omitempty"`
 	Next     []Step     `json:"next"`
 }
 
-// Original is what a job was before a retry changed it.
+// Original holds the values of a job before a retry changed them.
 type Original struct {
 	*store.Original
 	Payload
 }
 
-// DeadDetailsOf returns the JSON shape of what is stored about a dead letter.
+// DeadDetailsOf returns the JSON shape of everything that is stored about a dead letter.
 func DeadDetailsOf(d *words.DeadDetails, way words.Way) DeadDetails {
 	out := DeadDetails{
 		Letter: d.Letter, Cause: d.Cause(), Operator: d.Operator, Group: d.Group, Job: JobOf(&d.Job), Failures: failuresOf(d.Failures),
@@ -87,29 +87,30 @@ func GroupsOf(page *store.GroupPage) GroupList {
 	return GroupList{Groups: append([]store.Group{}, page.Groups...), Total: page.Total}
 }
 
-// DeadAnswer is the result for one dead letter when an action is applied to several.
+// DeadAnswer is the result of an action for one dead letter, if the action was applied to
+// several.
 type DeadAnswer struct {
 	ID     job.ID `json:"id"`
 	Status string `json:"status,omitempty"`
-	Code   string `json:"error_code,omitempty"` // Code is the kind of the error.
+	Code   string `json:"error_code,omitempty"` // name of the kind of the error
 	Error  string `json:"error,omitempty"`
 }
 
-// Counted says how many dead letters match the filter of an action, and how many the action
-// has changed.
+// Counted holds the number of dead letters that the filter of an action selects, and the
+// number that the action has changed.
 type Counted struct {
 	Do string `json:"act"`
 	N  int64  `json:"count"`
-	// Done is the number of changed dead letters, or nil when they were only counted.
+	// number of changed dead letters; nil if they were only counted
 	Done    *int64 `json:"done,omitempty"`
 	Through int64  `json:"through,omitempty"`
 }
 
-// Redrive is a bulk retry.
+// Redrive is a bulk retry of dead letters.
 type Redrive struct {
 	*store.Redrive
-	Priority int8   `json:"priority"`        // Priority is the priority of the retried jobs.
-	Queue    string `json:"queue,omitempty"` // Queue is the queue that the retried jobs move to.
+	Priority int8   `json:"priority"`        // priority of the retried jobs
+	Queue    string `json:"queue,omitempty"` // queue of the retried jobs
 }
 
 // RedriveOf returns the JSON shape of a redrive.
@@ -129,7 +130,7 @@ func RedrivesOf(list []store.Redrive) RedriveList {
 	return out
 }
 
-// DeadStats holds counts of dead letters, and figures about the success of retries.
+// DeadStats holds the numbers of dead letters, and figures about the success of retries.
 type DeadStats struct {
 	store.DeadStats
 	Total   int64            `json:"total"`
@@ -141,8 +142,8 @@ type DeadStats struct {
 	Success []Figure         `json:"success"`
 }
 
-// Added holds how many jobs died per minute: in the current minute so far, in the last
-// whole minute, and on average in the last 10 and the last 60 minutes.
+// Added holds the numbers of jobs that became dead per minute: in the current minute so
+// far, in the last whole minute, and on average in the last 10 and the last 60 minutes.
 type Added struct {
 	Present int64   `json:"present"`
 	Last    int64   `json:"last"`
@@ -157,13 +158,13 @@ type Figure struct {
 	Window  string  `json:"window"`
 	Part    float64 `json:"numerator"`
 	Of      float64 `json:"denominator"`
-	Value   float64 `json:"value"` // Value is 0 when the denominator is 0.
+	Value   float64 `json:"value"` // 0 if the denominator is 0
 	Target  string  `json:"target"`
-	Met     *bool   `json:"met"` // Met is null when the denominator is 0.
+	Met     *bool   `json:"met"` // null if the denominator is 0
 }
 
-// StatsOf adds up the counts of dead letters and computes the figures about retries in a
-// window of time.
+// StatsOf adds up the numbers of dead letters, and computes the figures about retries in a
+// time window.
 func StatsOf(s *store.DeadStats, window time.Duration) *DeadStats {
 	v := &DeadStats{
 		DeadStats: *s, Status: map[string]int64{}, Reason: map[string]int64{}, Class: map[string]int64{}, Kind: map[string]int64{},

@@ -11,10 +11,10 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// Kind is the kind of an error, as other programs see it.
+// Kind is the kind of an error, for other programs.
 type Kind uint8
 
-// The kinds of errors. None means that there is no error.
+// The kinds of errors. None means that no error occurred.
 const (
 	None Kind = iota
 	Internal
@@ -39,8 +39,8 @@ type kindRow struct {
 	status int
 }
 
-// row returns the row of a kind of error in the table of names, exit codes and HTTP
-// statuses. There is no other such table.
+// row returns the name, the exit code and the HTTP status for a kind of error. This is the
+// only table of these values.
 func (k Kind) row() kindRow {
 	return [...]kindRow{
 		None:             {"none", 0, http.StatusOK},
@@ -60,25 +60,25 @@ func (k Kind) row() kindRow {
 	}[k]
 }
 
-// String returns the name of the kind in JSON, such as "not-found".
+// String returns the name of the kind as it is written in JSON, such as "not-found".
 func (k Kind) String() string { return k.row().name }
 
-// ExitCode returns the exit code of a command that ends with an error of this kind. 0 means
-// success, 1 any other error, 2 a wrong call, 3 a stop before all work was done, 4 that
-// something does not exist, 5 that the present state does not allow the call.
+// ExitCode returns the exit code of a command that ends with an error of this kind: 0 for
+// success, 1 for any other error, 2 for a wrong call, 3 for a stop before all work was
+// done, 4 if something does not exist, and 5 if the current state does not allow the call.
 func (k Kind) ExitCode() int { return k.row().exit }
 
 // Status returns the HTTP status of a response that reports an error of this kind.
 func (k Kind) Status() int { return k.row().status }
 
-// Kinded is an error that states its own kind.
+// Kinded is an error with a method that returns its kind.
 type Kinded interface {
 	error
 	Kind() Kind
 }
 
-// KindOf returns the kind of an error. A kind that the error states itself takes precedence
-// over the kind of a store error that it wraps. Any other error is Internal.
+// KindOf returns the kind of an error. If the error is Kinded, this kind has precedence
+// over the kind of a wrapped store error. All other errors have the kind Internal.
 func KindOf(err error) Kind {
 	if err == nil {
 		return None
@@ -105,8 +105,8 @@ func KindOf(err error) Kind {
 	return Internal
 }
 
-// KindOfAll returns the kind of the first error. It returns Internal when the errors have
-// different exit codes.
+// KindOfAll returns the kind of the first error, or Internal if the errors have different
+// exit codes.
 func KindOfAll(errs []error) Kind {
 	kind := None
 	for i, err := range errs {
@@ -120,9 +120,9 @@ func KindOfAll(errs []error) Kind {
 	return kind
 }
 
-// Error is an error in JSON.
+// Error is the JSON shape of an error.
 type Error struct {
-	Code    string `json:"code"` // Code is the name of the kind of the error.
+	Code    string `json:"code"` // name of the kind of the error
 	Exit    int    `json:"exit"`
 	Message string `json:"message"`
 }

@@ -30,7 +30,7 @@ func TestKindOf(t *testing.T) {
 		{store.ErrReadOnly, "store-read-only", 1, 503},
 		{store.ErrFull, "store-full", 1, 507},
 		{store.ErrUnknown, "outcome-unknown", 1, 504},
-		{ownKind{store.ErrNotFound}, "stopping", 3, 503}, // The kind that an error states itself takes precedence over the kind of the wrapped error.
+		{ownKind{store.ErrNotFound}, "stopping", 3, 503}, // the kind of a Kinded error has precedence over the kind of the error that it wraps
 	} {
 		k := wire.KindOf(tt.err)
 		if k.String() != tt.name || k.ExitCode() != tt.exit || k.Status() != tt.status {

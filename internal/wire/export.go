@@ -20,12 +20,12 @@ import (
 type ExportRow struct {
 	Job        job.ID            `json:"job_id"`
 	Kind       string            `json:"task_type"`
-	Payload    json.RawMessage   `json:"payload"` // Payload is null when the job is no longer dead.
+	Payload    json.RawMessage   `json:"payload"` // null if the job is no longer dead
 	Metadata   ExportMetadata    `json:"metadata"`
 	Reason     job.Reason        `json:"dlq_reason"`
 	DiedAt     job.Micros        `json:"dlq_timestamp"`
 	Status     job.Status        `json:"status"`
-	Resolution *ExportResolution `json:"resolution"` // Resolution is null while the dead letter is pending.
+	Resolution *ExportResolution `json:"resolution"` // null while the dead letter is pending
 	ActedAt    *job.Micros       `json:"resolved_at"`
 	ActedBy    *string           `json:"resolved_by"`
 }
@@ -36,8 +36,8 @@ type ExportResolution struct {
 	Notes  string         `json:"notes"`
 }
 
-// ExportMetadata holds the fields of a dead letter and its job that have no column of their
-// own.
+// ExportMetadata holds the fields of a dead letter and its job that have no separate
+// column.
 type ExportMetadata struct {
 	Queue       string          `json:"queue"`
 	Priority    int8            `json:"priority,omitempty"`
@@ -50,19 +50,19 @@ type ExportMetadata struct {
 	Group       string          `json:"group,omitempty"`
 	Message     string          `json:"message,omitempty"`
 	Life        int32           `json:"life"`
-	Attempts    int32           `json:"attempts,omitempty"` // Attempts counts the attempts of the life in which the job died.
+	Attempts    int32           `json:"attempts,omitempty"` // number of attempts in the life in which the job became dead
 	Runs        job.Token       `json:"runs,omitempty"`
 	CreatedAt   job.Micros      `json:"created_at,omitempty"`
 	Redrive     int64           `json:"redrive,omitempty"`
 	ReopenAt    job.Micros      `json:"reopen_at,omitempty"`
 }
 
-// Exporter writes dead letters as rows, one after another.
+// Exporter writes dead letters as rows, one after the other.
 type Exporter struct {
 	out io.Writer
 	csv bool
-	// clean says what to remove from payloads, attributes and notes. nil leaves them as
-	// they are.
+	// clean says which secrets are removed from payloads, attributes and notes. If it is
+	// nil, nothing is removed.
 	clean *failure.SanitizeOptions
 	rows  int64
 
@@ -70,8 +70,8 @@ type Exporter struct {
 	enc  *json.Encoder
 }
 
-// NewExporter returns an exporter that writes to out, either as CSV or as one JSON object
-// per line. If clean is not nil, secrets are removed from payloads, attributes and notes.
+// NewExporter returns an exporter that writes to out, as CSV or as one JSON object in each
+// line. If clean is not nil, secrets are removed from payloads, attributes and notes.
 func NewExporter(out io.Writer, asCSV bool, clean *failure.SanitizeOptions) *Exporter {
 	e := &Exporter{out: out, csv: asCSV, clean: clean}
 	e.enc = json.NewEncoder(&e.line)
@@ -81,7 +81,7 @@ func NewExporter(out io.Writer, asCSV bool, clean *failure.SanitizeOptions) *Exp
 
 var exportColumns = [...]string{
 	"job_id", "task_type", "payload", "metadata", "dlq_reason", "dlq_timestamp", "status", "resolution", "resolved_at", "resolved_by",
-	"class", "message", "owner", // These fields of the metadata are columns too, so that a spreadsheet can filter by them.
+	"class", "message", "owner", // These fields of the metadata are also columns, so that a spreadsheet can filter by them.
 }
 
 // Begin writes the column names of a CSV file. It writes nothing for JSON.
@@ -117,7 +117,7 @@ func (e *Exporter) Add(d *store.DeadEntry) error {
 	return err
 }
 
-// Rows returns how many rows have been written.
+// Rows returns the number of rows that were written.
 func (e *Exporter) Rows() int64 { return e.rows }
 
 func (e *Exporter) row(d *store.DeadEntry) *ExportRow {
@@ -145,7 +145,7 @@ func (e *Exporter) row(d *store.DeadEntry) *ExportRow {
 	return row
 }
 
-// payload returns a payload as JSON. Valid JSON stays as it is, other text becomes a JSON
+// payload returns a payload as JSON. Valid JSON is not changed, other text becomes a JSON
 // string, and other bytes become {"base64": …}.
 func (e *Exporter) payload(b []byte) json.RawMessage {
 	switch {
@@ -170,8 +170,7 @@ func (e *Exporter) json(b []byte) json.RawMessage {
 	return failure.SanitizeJSON(b, e.clean)
 }
 
-// cells returns the fields as cells of a CSV record. A field that is null becomes an empty
-// cell.
+// cells returns the fields as cells of a CSV record. The cell of a null field is empty.
 func (r *ExportRow) cells() ([]string, error) {
 	cells := []string{
 		r.Job.String(), r.Kind, "", "", string(r.Reason), "", r.Status.String(), "", "", "",
@@ -183,7 +182,7 @@ func (r *ExportRow) cells() ([]string, error) {
 			return nil, fmt.Errorf("job %d: %w", r.Job, err)
 		}
 		if string(text) != "null" {
-			// JSON has semicolons only inside strings. They are escaped, because
+			// In JSON, semicolons can be only inside strings. They are escaped, because
 			// spreadsheets may split a cell at a semicolon.
 			cells[i] = strings.ReplaceAll(string(Plain(text)), ";", `\u003b`)
 		}

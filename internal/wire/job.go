@@ -8,11 +8,11 @@ import (
 	"github.com/redrive/redrive/policy"
 )
 
-// Receipt is the answer for a job that was enqueued.
+// Receipt is the answer to the enqueue of one job.
 type Receipt struct {
-	Line int    `json:"line,omitempty"` // Line is the line of the file that the job was read from.
+	Line int    `json:"line,omitempty"` // number of the line in the file, if the job was read from a file
 	ID   job.ID `json:"id"`
-	// Existing is true when a job with the same key existed, so no job was created.
+	// true if a job with the same key already existed, so that no job was created
 	Existing bool      `json:"existing"`
 	State    job.State `json:"state"`
 }
@@ -33,16 +33,15 @@ func JobOf(j *job.Job) Job {
 // JobRow is a job in a list, without its payload and its result.
 type JobRow struct {
 	job.Job
-	// MaxAttempts is how many attempts the present life may have, as far as it is known
-	// now.
+	// largest number of attempts in the current life, as known now
 	MaxAttempts int          `json:"max_attempts,omitempty"`
-	LastFailure *job.Failure `json:"last_failure,omitempty"` // LastFailure is set for retrying and dead jobs.
+	LastFailure *job.Failure `json:"last_failure,omitempty"` // set for jobs that are retrying or dead
 }
 
 // JobList is a page of jobs.
 type JobList struct {
 	Jobs []JobRow `json:"jobs"`
-	Next job.ID   `json:"next,omitempty"` // Next is the token of the next page, left out on the last page.
+	Next job.ID   `json:"next,omitempty"` // token for the next page; left out on the last page
 }
 
 // Failure is the record of a failed run.
@@ -67,23 +66,23 @@ func failuresOf(list []job.Failure) []Failure {
 	return out
 }
 
-// JobDetails is all that is stored about a job.
+// JobDetails holds everything that is stored about a job.
 type JobDetails struct {
 	Job      Job             `json:"job"`
-	Failures []Failure       `json:"failures"` // Failures are ordered from the oldest to the newest.
+	Failures []Failure       `json:"failures"` // from the oldest to the newest
 	Letter   *job.DeadLetter `json:"dead_letter,omitempty"`
 }
 
-// DetailsOf returns the JSON shape of what is stored about a job.
+// DetailsOf returns the JSON shape of everything that is stored about a job.
 func DetailsOf(d *words.Details) JobDetails {
 	return JobDetails{Job: JobOf(&d.Job), Failures: failuresOf(d.Failures), Letter: d.Letter}
 }
 
-// Run is a failed run with the facts of the decision that was made about it.
+// Run is a failed run with the facts about the decision that followed.
 type Run struct {
 	Failure
 	Facts    []policy.Fact `json:"facts,omitempty"`
-	Operator string        `json:"operator,omitempty"` // Operator says who has to act, and how.
+	Operator string        `json:"operator,omitempty"` // text that says who must act, and how
 }
 
 // RunOf returns the JSON shape of a failed run.
@@ -95,7 +94,7 @@ func RunOf(f *job.Failure, operator string) Run {
 	return v
 }
 
-// Explanation says why a job is in the state that it is in.
+// Explanation says why a job is in its current state.
 type Explanation struct {
 	Job      job.ID    `json:"job"`
 	Kind     string    `json:"kind"`
@@ -103,14 +102,14 @@ type Explanation struct {
 	State    job.State `json:"state"`
 	Standing string    `json:"standing"`
 	Next     string    `json:"next,omitempty"`
-	Runs     []Run     `json:"runs"` // Runs are the failed runs, oldest first.
+	Runs     []Run     `json:"runs"` // the failed runs, the oldest first
 }
 
-// JobAnswer is the result for one job when an action is applied to several.
+// JobAnswer is the result of an action for one job, if the action was applied to several.
 type JobAnswer struct {
 	ID    job.ID    `json:"id"`
 	State job.State `json:"state,omitzero"`
-	Asked bool      `json:"cancel_requested,omitempty"` // Asked is true when the running job was asked to stop.
-	Code  string    `json:"error_code,omitempty"`       // Code is the kind of the error.
+	Asked bool      `json:"cancel_requested,omitempty"` // true if the running job was asked to stop
+	Code  string    `json:"error_code,omitempty"`       // name of the kind of the error
 	Error string    `json:"error,omitempty"`
 }

@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// Encode writes a value as JSON and a line end. With an indent of "" the value is written
-// on one line. Characters that control a terminal are escaped.
+// Encode writes a value as JSON, followed by a line end. If indent is "", the value is
+// written in one line. Control characters that a terminal would obey are escaped.
 func Encode(w io.Writer, v any, indent string) error {
 	var text bytes.Buffer
 	enc := json.NewEncoder(&text)
@@ -23,8 +23,8 @@ func Encode(w io.Writer, v any, indent string) error {
 	return err
 }
 
-// Plain escapes the characters that JSON allows inside strings and that control a terminal,
-// such as the C1 control characters.
+// Plain escapes control characters that JSON allows inside strings and that a terminal
+// would obey, such as the C1 control characters.
 func Plain(text []byte) []byte {
 	var out bytes.Buffer
 	for i := 0; i < len(text); {
@@ -42,15 +42,15 @@ func Plain(text []byte) []byte {
 	return out.Bytes()
 }
 
-// Payload is a payload in JSON. Only one of its three forms is set.
+// Payload is a payload in JSON. Only one of its three fields is set.
 type Payload struct {
 	Payload       json.RawMessage `json:"payload,omitempty"`
 	PayloadText   string          `json:"payload_text,omitempty"`
 	PayloadBase64 []byte          `json:"payload_base64,omitempty"`
 }
 
-// PayloadOf returns the JSON shape of a payload. Valid JSON stays as it is, other text
-// becomes a string, and other bytes are written in base64.
+// PayloadOf returns the JSON shape of a payload. Valid JSON is not changed, other text
+// becomes a JSON string, and other bytes are encoded in base64.
 func PayloadOf(b []byte) Payload {
 	switch {
 	case isJSON(b):
@@ -63,7 +63,7 @@ func PayloadOf(b []byte) Payload {
 
 func isJSON(b []byte) bool { return utf8.Valid(b) && json.Valid(b) }
 
-// raw returns valid JSON as it is, and any other text as a JSON string.
+// raw returns valid JSON unchanged, and any other text as a JSON string.
 func raw(b []byte) json.RawMessage {
 	if len(b) == 0 || isJSON(b) {
 		return b

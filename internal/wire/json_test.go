@@ -13,7 +13,7 @@ func FuzzPlain(f *testing.F) {
 	f.Add("a\x1b\u009b\u202e\U000e0041\"\\")
 	f.Fuzz(func(t *testing.T, s string) {
 		if !utf8.ValidString(s) {
-			t.Skip("JSON strings are UTF-8, the input is not")
+			t.Skip("this input is not valid UTF-8, so JSON cannot keep it")
 		}
 		text, err := json.Marshal(s)
 		if err != nil {
@@ -22,7 +22,7 @@ func FuzzPlain(f *testing.F) {
 		plain := wire.Plain(text)
 		for _, r := range string(plain) {
 			if !strconv.IsPrint(r) {
-				t.Fatalf("%q contains the unescaped character %U", plain, r)
+				t.Fatalf("the JSON %q contains the unescaped character %U", plain, r)
 			}
 		}
 		var back string

@@ -17,8 +17,7 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// Request is a request to enqueue a job. It comes from a line of a file or from the command
-// line.
+// Request is a request to enqueue a job, from a line of a file or from the command line.
 type Request struct {
 	Kind, Queue, Owner, Key, Correlation string
 	Payload                              []byte
@@ -28,22 +27,22 @@ type Request struct {
 	Attrs                                map[string]any
 }
 
-// Requests reads jobs from lines with one JSON object each. It is strict: an error names a
-// key that is unknown, that appears twice or that has a value of the wrong type.
+// Requests reads jobs from lines with one JSON object each. It is strict: a key that is
+// unknown, that appears twice or whose value has the wrong type is an error.
 type Requests struct {
 	lineReader
 	lineParser
 }
 
-// ReadRequests returns a reader of the jobs in a file. The name of the file is used in
-// messages. payloadMax is the size limit of a payload in bytes. It also bounds the length
-// of a line.
+// ReadRequests returns a reader for the jobs in a file. Messages contain the name of the
+// file. payloadMax is the largest size of a payload in bytes; it also limits the length of
+// a line.
 func ReadRequests(name string, in io.Reader, payloadMax int) *Requests {
 	return &Requests{newLineReader(name, in, payloadMax), newLineParser()}
 }
 
-// Next returns the next job, or io.EOF at the end of the file. A *LineError reports a
-// mistake in one line. A later call continues with the next line.
+// Next returns the next job, or io.EOF at the end of the file. A *LineError means that one
+// line is wrong; the next call continues with the following line.
 func (r *Requests) Next() (*Request, error) {
 	line, err := r.next()
 	if err != nil {
@@ -59,19 +58,19 @@ func (r *Requests) Next() (*Request, error) {
 // Name returns the name of the file.
 func (r *Requests) Name() string { return r.name }
 
-// Line returns the number of the line that was read last, from 1.
+// Line returns the number of the last line that was read, from 1.
 func (r *Requests) Line() int { return r.n }
 
-// Bytes returns how many bytes have been read.
+// Bytes returns the number of bytes that were read.
 func (r *Requests) Bytes() int64 { return r.bytes }
 
-// At adds the name of the file and the number of the line that was read last to an error.
+// At adds to an error the name of the file and the number of the last line that was read.
 func (r *Requests) At(err error) error { return r.at(err) }
 
 // LineError is a mistake in one line.
 type LineError struct {
-	Name string // Name is the name of the file.
-	Line int    // Line counts from 1.
+	Name string // name of the file
+	Line int    // number of the line, from 1
 	Err  error
 }
 
@@ -80,17 +79,17 @@ func (e *LineError) Error() string { return fmt.Sprintf("%s:%d: %v", e.Name, e.L
 // Unwrap returns the mistake without the file name and the line number.
 func (e *LineError) Unwrap() error { return e.Err }
 
-// lineReader reads lines whose length is bounded.
+// lineReader reads lines and limits their length.
 type lineReader struct {
 	name  string
 	in    *bufio.Reader
 	max   int
-	n     int   // n is the number of the line that was read last, from 1.
-	bytes int64 // bytes counts the bytes that have been read so far.
+	n     int   // number of the last line that was read, from 1
+	bytes int64 // number of bytes that were read
 }
 
-// newLineReader sets the longest line: each byte of the largest payload may be written as
-// an escape of six bytes, and there is space for the other fields.
+// newLineReader sets the largest length of a line. Each byte of the largest payload can
+// become an escape of six bytes, and the other fields need space too.
 func newLineReader(name string, in io.Reader, payloadMax int) lineReader {
 	return lineReader{name: name, in: bufio.NewReaderSize(in, 64<<10), max: 6*payloadMax + 8*job.AttrsMax}
 }
@@ -127,10 +126,11 @@ func (l *lineReader) line() (line []byte, err error) {
 	}
 }
 
-// at adds the name of the file and the number of the line that was read last to an error.
+// at adds to an error the name of the file and the number of the last line that was read.
 func (l *lineReader) at(err error) error { return &LineError{Name: l.name, Line: l.n, Err: err} }
 
-// field is a key of a line, with a description of its value and the function that reads it.
+// field is a key that a line can have, with a description of its values and the function
+// that reads a value.
 type field struct {
 	key, want string
 	read      func(*Request, json.RawMessage) error
@@ -146,7 +146,7 @@ func moment(key string, into func(*Request) *time.Time) field {
 	}}
 }
 
-// fields returns the keys that a line may have.
+// fields returns the keys that a line can have.
 func fields() []field {
 	return []field{
 		text("kind", func(r *Request) *string { return &r.Kind }),
@@ -175,14 +175,14 @@ func readIn(r *Request, v json.RawMessage) error {
 	return err
 }
 
-// readAttrs reads the attributes. Numbers keep their written form.
+// readAttrs reads the attributes. Numbers are kept as they are written.
 func readAttrs(r *Request, v json.RawMessage) error {
 	dec := json.NewDecoder(bytes.NewReader(v))
 	dec.UseNumber()
 	return dec.Decode(&r.Attrs)
 }
 
-// lineParser parses lines into requests. It refuses unknown and repeated keys.
+// lineParser parses lines into requests. Unknown and repeated keys are errors.
 type lineParser struct {
 	fields map[string]field
 	keys   []string
@@ -232,13 +232,13 @@ func (p *lineParser) parse(line []byte) (*Request, error) {
 	return r, nil
 }
 
-// entry reads a key and its value.
+// entry reads one key and its value.
 func (p *lineParser) entry(dec *json.Decoder, r *Request, seen map[string]bool) error {
 	token, err := dec.Token()
 	if err != nil {
 		return notJSON(dec, err)
 	}
-	key := token.(string) // Inside an object, the decoder returns only strings as keys.
+	key := token.(string) // Inside an object, the decoder returns every key as a string.
 	f, known := p.fields[key]
 	switch {
 	case !known:

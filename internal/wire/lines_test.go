@@ -17,7 +17,7 @@ import (
 
 func TestLineReader_CountsLinesAndBytes(t *testing.T) {
 	t.Parallel()
-	long := strings.Repeat("x", 100_000) // The line is longer than the buffer of the reader.
+	long := strings.Repeat("x", 100_000) // this line is longer than the buffer of the reader
 	l := newLineReader("f", strings.NewReader("\n a \r\n\n"+long+"\nlast"), 256<<10)
 	type line struct {
 		text string
@@ -39,7 +39,7 @@ func TestLineReader_CountsLinesAndBytes(t *testing.T) {
 		t.Error(diff)
 	}
 	if want := int64(len("\n a \r\n\n") + len(long) + len("\nlast")); l.bytes != want {
-		t.Errorf("got %d bytes read, want %d", l.bytes, want)
+		t.Errorf("the reader has read %d bytes, want %d", l.bytes, want)
 	}
 }
 
@@ -50,7 +50,7 @@ func TestX3_LinesAreBounded(t *testing.T) {
 	bound := 6*payloadMax + 8*job.AttrsMax
 	l := newLineReader("f", strings.NewReader(strings.Repeat("x", bound)), payloadMax)
 	if _, err := l.next(); err != nil {
-		t.Errorf("reading a line of the largest allowed length: got the error %v, want none", err)
+		t.Errorf("reading a line of the largest allowed length returned the error %v, want no error", err)
 	}
 	l = newLineReader("f", io.MultiReader(strings.NewReader("ok\n"), endless{}), payloadMax)
 	if _, err := l.next(); err != nil {
@@ -58,11 +58,11 @@ func TestX3_LinesAreBounded(t *testing.T) {
 	}
 	l = newLineReader("f", endless{}, payloadMax)
 	if _, err := l.next(); err == nil || !strings.HasPrefix(err.Error(), "f:1: the line is longer than") {
-		t.Errorf("reading an endless line: got the error %v, want the error that the line is longer than the limit", err)
+		t.Errorf("reading an endless line returned the error %v, want an error that the line is longer than the limit", err)
 	}
 }
 
-// endless is a reader of one line that never ends.
+// endless is an input with one line that never ends.
 type endless struct{}
 
 func (endless) Read(p []byte) (int, error) {
@@ -91,12 +91,12 @@ func TestLineReader_ReturnsAReadErrorInsteadOfEOF(t *testing.T) {
 		t.Fatal(err)
 	}
 	if text, err := l.next(); !errors.Is(err, errDisk) {
-		t.Errorf("got line %q and error %v, want the error of the reader", text, err)
+		t.Errorf("got line %q and error %v, want the error of the underlying reader", text, err)
 	}
 }
 
-// FuzzLine checks that no line makes the parser panic, that every accepted line is valid
-// JSON with a kind, and that its errors are printable.
+// FuzzLine checks three things: no line makes the parser panic, every accepted line is
+// valid JSON with a kind, and all error messages are printable.
 func FuzzLine(f *testing.F) {
 	f.Add([]byte(`{"kind":"a","payload":{"x":1},"queue":"q","priority":1,"in":"1s","attrs":{"n":1e999}}`))
 	f.Add([]byte(`{"kind":"a","payload":null,"run_at":"2026-01-31T18:00:00Z","owner":"o","key":"k","correlation":"c"}`))
@@ -107,11 +107,11 @@ func FuzzLine(f *testing.F) {
 		q, err := p.parse(bytes.TrimSpace(line))
 		if err == nil {
 			if !json.Valid(line) || q.Kind == "" {
-				t.Errorf("the parser accepted %s, want an error", line)
+				t.Errorf("the parser accepted the line %s, want an error", line)
 			}
 		}
 		if err != nil && words.Clean(err.Error()) != err.Error() {
-			t.Errorf("the error contains control characters for a terminal: %q", err)
+			t.Errorf("the error message contains control characters: %q", err)
 		}
 	})
 }
@@ -130,7 +130,7 @@ func TestRequests_ErrorsDescribeTheMistake(t *testing.T) {
 	} {
 		_, err := ReadRequests("f", strings.NewReader(line), 100).Next()
 		if _, ok := errors.AsType[*LineError](err); !ok || !strings.HasPrefix(err.Error(), "f:1: ") || !strings.Contains(err.Error(), want) {
-			t.Errorf("line %s: got the error %v, want one with %q", line, err, want)
+			t.Errorf("line %s: got the error %v, want an error that contains %q", line, err, want)
 		}
 	}
 	q, err := ReadRequests("f", strings.NewReader(`{"kind":"a","in":"3d","attrs":{"n":9007199254740993}}`), 100).Next()

@@ -12,36 +12,37 @@ import (
 	"github.com/redrive/redrive/policy"
 )
 
-// Question describes a failure for which a policy shall decide. No stored job is needed.
+// Question describes a failure, so that a policy can decide about it. It needs no stored
+// job.
 type Question struct {
 	Kind, Queue, Owner string
 	Priority           int
-	// Attempt is the number of the failed attempt, from 1. All earlier attempts are taken
+	// Attempt is the number of the failed attempt, from 1. All earlier attempts are assumed
 	// to have failed in the same way.
 	Attempt  int
 	Evidence failure.Evidence
 	How      job.How
 	Stop     policy.Stop
-	Attrs    []byte // Attrs is a JSON object or nil.
-	// Draw is the random number for the jitter, at least 0 and below 1. nil means 0.5, and
-	// the answer also shows the range of the wait.
+	Attrs    []byte // a JSON object or nil
+	// Draw is the random number for the jitter, at least 0 and less than 1. If it is nil,
+	// 0.5 is used, and the answer also contains the range of the wait.
 	Draw *float64
 }
 
-// Ruling is the answer of a policy to a question.
+// Ruling is the answer to a Question: the decision of a policy.
 type Ruling struct {
 	Kind    string `json:"kind,omitempty"`
-	Attempt int    `json:"attempt"` // Attempt is the number of the attempt that the decision is about.
-	// Asked is the attempt of the question. It is set when the job would end before that
+	Attempt int    `json:"attempt"` // number of the attempt that the decision is about
+	// Asked is the attempt in the question. It is set if the job would end before that
 	// attempt.
 	Asked     int               `json:"asked_attempt,omitempty"`
-	Held      string            `json:"held,omitempty"` // Held says why the job does not run at all.
+	Held      string            `json:"held,omitempty"` // the reason why the job would not run at all
 	Rules     []string          `json:"rules,omitempty"`
-	Queue     string            `json:"queue,omitempty"` // Queue is the queue to which rules send the job.
+	Queue     string            `json:"queue,omitempty"` // queue to which the rules send the job
 	Priority  int               `json:"priority,omitempty"`
 	Overrides map[string]string `json:"overrides,omitempty"`
 	Failed    []string          `json:"failed_rules,omitempty"`
-	// Would says what the rules would do. It is set when the policy only observes.
+	// Would describes what the rules would do. It is set if the policy only observes.
 	Would    string          `json:"rules_would,omitempty"`
 	Decision json.RawMessage `json:"decision,omitempty"`
 	Facts    []policy.Fact   `json:"facts,omitempty"`
@@ -50,21 +51,21 @@ type Ruling struct {
 	Users    string          `json:"user_message,omitempty"`
 	Operator string          `json:"operator,omitempty"`
 
-	Reason string `json:"-"` // Reason is the decision in one line.
+	Reason string `json:"-"` // the decision in one line of text
 }
 
 // DrawRange is the range of a wait with jitter.
 type DrawRange struct {
-	U    float64 `json:"u"` // U is the random number that was used for the decision.
+	U    float64 `json:"u"` // random number that was used for the decision
 	Low  int64   `json:"low_ms"`
 	High int64   `json:"high_ms"`
 }
 
-// middle is the random number that is used when the question has none. almostOne is the
-// largest random number.
+// middle is the random number that is used if the question has none. almostOne is the
+// largest possible random number.
 const middle, almostOne = 0.5, 1 - 1.0/(1<<53)
 
-// wouldDo says what the rules would do if the policy did not only observe.
+// wouldDo describes what the rules would do if the policy did not only observe.
 func wouldDo(a *policy.Admission) string {
 	if a == nil {
 		return ""
@@ -88,7 +89,7 @@ func wouldDo(a *policy.Admission) string {
 	return strings.Join(does, ", ") + "; the policy only observes"
 }
 
-// Ask returns what the policy decides about the question.
+// Ask returns the decision of the policy about the question.
 func (q *Question) Ask(p *policy.Policy) Ruling {
 	a := Ruling{Kind: q.Kind}
 	admission := p.Admit(&policy.RuleInput{
@@ -131,8 +132,8 @@ func (q *Question) Ask(p *policy.Policy) Ruling {
 	return a
 }
 
-// drawn returns the range of the wait that the random number can produce, or nil if the
-// number makes no difference.
+// drawn returns the range of the waits that the random number can produce. It returns nil
+// if the random number makes no difference.
 func (q *Question) drawn(p *policy.Policy, a *policy.Admission, d *policy.Decision) *DrawRange {
 	low, _ := q.decide(p, a, 0)
 	high, _ := q.decide(p, a, almostOne)
@@ -142,9 +143,9 @@ func (q *Question) drawn(p *policy.Policy, a *policy.Admission, d *policy.Decisi
 	return &DrawRange{U: middle, Low: low.Wait.Milliseconds(), High: high.Wait.Milliseconds()}
 }
 
-// decide returns the decision about the last attempt for the random number u. The second
-// result is the number of that attempt, which is earlier than the asked one if the job ends
-// before it.
+// decide returns the decision about the last attempt for the random number u, and the
+// number of that attempt. This number is smaller than the asked one if the job ends before
+// the asked attempt.
 func (q *Question) decide(p *policy.Policy, a *policy.Admission, u float64) (d policy.Decision, attempt int) {
 	in := policy.Input{Kind: q.Kind, Evidence: &q.Evidence, How: q.How, Stop: q.Stop, Admission: a, U: middle}
 	in.Class = sanitised(p.Classify(&q.Evidence, q.Kind))
@@ -161,7 +162,7 @@ func (q *Question) decide(p *policy.Policy, a *policy.Admission, u float64) (d p
 	}
 }
 
-// sanitised removes secrets from the texts that a classification quotes.
+// sanitised removes secrets from the texts that a classification contains.
 func sanitised(c failure.Classification) failure.Classification {
 	c.Saw = failure.Sanitize(c.Saw, nil)
 	for i := range c.Beat {

@@ -6,17 +6,18 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// Counted is an action on dead letters, with the number of dead letters that it selects.
+// Counted is an action on dead letters together with the number of dead letters that it
+// selects.
 type Counted struct {
 	store.Action
-	N int64 // N is the number of selected dead letters.
-	// Group is set when the action selects no dead letter but changes what happens to the
-	// jobs that die in this group later.
+	N int64 // N is the number of dead letters that the action selects.
+	// Group is set if the action changes only a group: whether future dead letters of this
+	// group are ignored.
 	Group *store.Group
 }
 
-// Question returns what a person is asked to confirm, without the question mark, such as
-// "retry 1,234 dead letters (status pending, class X)".
+// Question returns the text that a person is asked to confirm, without a question mark,
+// such as "retry 1,234 dead letters (status pending, class X)".
 func (c *Counted) Question() string {
 	if c.Group != nil {
 		return c.group("has no pending dead letters; ignore what dies in it from now on",
@@ -33,12 +34,12 @@ func (c *Counted) Question() string {
 	return text + " (" + Filter(&f) + ")"
 }
 
-// Plan says what the action would do: "3 dead letters would be retried".
+// Plan describes what the action would do, such as "3 dead letters would be retried".
 func (c *Counted) Plan() string {
 	return fmt.Sprintf("%s would be %s", Count(c.N, "dead letter"), Done(c.Do))
 }
 
-// Result says how many dead letters the action has changed.
+// Result returns a sentence with the number of dead letters that the action has changed.
 func (c *Counted) Result(done int64) string {
 	switch {
 	case c.Group != nil && done == 0:
@@ -49,12 +50,13 @@ func (c *Counted) Result(done int64) string {
 	return fmt.Sprintf("%s %s", Count(done, "dead letter"), Done(c.Do))
 }
 
-// Progress says how many dead letters were changed by an action that was stopped early.
+// Progress returns a sentence about an action that was stopped early, with the number of
+// dead letters that it has changed.
 func (c *Counted) Progress(done int64) string {
 	return fmt.Sprintf("%s of %s were %s, the rest is unchanged", Number(done), Count(c.N, "dead letter"), Done(c.Do))
 }
 
-// group says that the group is ignored or that it is no longer ignored.
+// group returns a sentence that the group is now ignored, or that it is no longer ignored.
 func (c *Counted) group(ignored, reopened string) string {
 	text := "group " + ShortGroup(c.Group.Fingerprint) + " "
 	if c.Do == store.ActIgnore {

@@ -29,7 +29,7 @@ func TestCounted_InWords(t *testing.T) {
 		{reopened.Result(0), "group a5b5d385 is no longer ignored"},
 	} {
 		if tt.got != tt.want {
-			t.Errorf("got %q, want %q", tt.got, tt.want)
+			t.Errorf("the text about the action is %q, want %q", tt.got, tt.want)
 		}
 	}
 }
@@ -43,14 +43,14 @@ func TestQueueSettings_InWords(t *testing.T) {
 		},
 	} {
 		if got := words.QueueSettings(q); got != want {
-			t.Errorf("got %q, want %q", got, want)
+			t.Errorf("the text about the queue is %q, want %q", got, want)
 		}
 	}
 	for want, r := range map[string]store.Rate{
 		"": {}, "10/s": {N: 10, Per: time.Second}, "1/h": {N: 1, Per: time.Hour}, "5 per 2m": {N: 5, Per: 2 * time.Minute},
 	} {
 		if got := words.Rate(r); got != want {
-			t.Errorf("rate %+v: got %q, want %q", r, got, want)
+			t.Errorf("rate %+v: got the text %q, want %q", r, got, want)
 		}
 	}
 }
@@ -70,7 +70,7 @@ func TestStopped_InWords(t *testing.T) {
 		{2, 3, "stopped; " + handed + "; " + unsaved},
 	} {
 		if got := words.Stopped(tt.jobs, tt.unsaved); got != tt.want {
-			t.Errorf("got %q, want %q", got, tt.want)
+			t.Errorf("the text about the stopped worker is %q, want %q", got, tt.want)
 		}
 	}
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/redrive/redrive/internal/cron"
 )
 
-// Cron describes the slots of a cron expression, such as "at 03:00 on Monday to Friday".
-// Fields without a short description are listed one by one.
+// Cron describes the times of a cron expression, such as "at 03:00 on Monday to Friday". A
+// field that cannot be described in a few words is listed with its values.
 func Cron(schedule string) string {
 	if span, ok := strings.CutPrefix(schedule, "@every "); ok {
 		return "every " + strings.TrimSpace(span)
@@ -32,7 +32,7 @@ func Cron(schedule string) string {
 
 func anything(field string) bool { return field == "*" || field == "?" }
 
-// cronTimes describes the times of day at which an expression has slots.
+// cronTimes describes the times of day of a cron expression.
 func cronTimes(minutes, hours string) string {
 	step, stepped := strings.CutPrefix(minutes, "*/")
 	ms, hs := cronNumbers(minutes), cronNumbers(hours)
@@ -64,8 +64,8 @@ func cronTimes(minutes, hours string) string {
 	return fmt.Sprintf("at the minutes %s of the hours %s", minutes, hours)
 }
 
-// cronNumbers reads a list of plain numbers. It returns nil for a field that is written in
-// another way.
+// cronNumbers returns the numbers in a field that is a plain list of numbers. For any other
+// field it returns nil.
 func cronNumbers(field string) (list []int) {
 	for part := range strings.SplitSeq(field, ",") {
 		n, err := strconv.Atoi(part)
@@ -77,8 +77,8 @@ func cronNumbers(field string) (list []int) {
 	return list
 }
 
-// cronDays describes the days on which an expression has slots. It returns "" when it has
-// slots on every day.
+// cronDays describes the days of a cron expression. It returns "" if the expression selects
+// every day.
 func cronDays(days, months, weekdays string) string {
 	var parts []string
 	if !anything(days) {
@@ -88,7 +88,7 @@ func cronDays(days, months, weekdays string) string {
 		parts = append(parts, "on "+cronNames(weekdays, func(n int) string { return time.Weekday(n % 7).String() },
 			[]string{"SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"}, 0, 7))
 	}
-	text := strings.Join(parts, " or ") // A day matches when either its number or its weekday matches, as in cron.
+	text := strings.Join(parts, " or ") // As in cron, a day is selected if its number or its weekday is selected.
 	if !anything(months) {
 		text += " in " + cronNames(months, func(n int) string { return time.Month(n).String() },
 			[]string{"", "JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC"}, 1, 12)
@@ -96,7 +96,8 @@ func cronDays(days, months, weekdays string) string {
 	return strings.TrimSpace(text)
 }
 
-// cronNames replaces the numbers and the short names of a field by full names.
+// cronNames replaces the numbers and the short names in a field by full names, such as
+// Monday.
 func cronNames(field string, name func(int) string, short []string, least, most int) string {
 	one := func(text string) string {
 		for i, s := range short {

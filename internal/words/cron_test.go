@@ -26,7 +26,7 @@ func TestCron(t *testing.T) {
 		"nonsense":       "nonsense",
 	} {
 		if got := words.Cron(in); got != want {
-			t.Errorf("expression %s: got the text %q, want %q", in, got, want)
+			t.Errorf("cron expression %s: got the text %q, want %q", in, got, want)
 		}
 	}
 }

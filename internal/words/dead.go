@@ -13,29 +13,30 @@ import (
 // DeadDetails holds the stored data about a dead letter.
 type DeadDetails struct {
 	*Details
-	Group    *store.Group    // Group is nil when the dead letter has no group.
-	Original *store.Original // Original is nil when no retry has changed the job.
-	Acts     []store.Audit   // Acts are the actions of people and redrives on this job, oldest first.
-	// Searched is a time. Actions before it were not searched. 0 means that all were
-	// searched.
+	Group    *store.Group    // nil if the dead letter belongs to no group
+	Original *store.Original // nil if no retry has changed the job
+	Acts     []store.Audit   // actions of people and redrives on this job, the oldest first
+	// Searched is the time of the oldest action that was searched. It is 0 if all actions
+	// were searched.
 	Searched job.Micros
-	Operator string // Operator says who has to act, and how.
+	Operator string // text that says who must act, and how
 }
 
-// Fatal returns the failure that made the job dead, or nil when the job died without a run.
+// Fatal returns the failure that made the job dead. It returns nil if the job became dead
+// without a run.
 func (d *DeadDetails) Fatal() *job.Failure {
 	for i := range slices.Backward(d.Failures) {
 		if f := &d.Failures[i]; f.Life <= d.Letter.Life {
 			if f.Life == d.Letter.Life {
 				return f
 			}
-			return nil // The job expired in a life in which it never ran.
+			return nil // the job expired in a life without a run
 		}
 	}
 	return nil
 }
 
-// Cause describes why the job died.
+// Cause describes why the job became dead.
 func (d *DeadDetails) Cause() string {
 	text := Reason(d.Letter.Reason)
 	if info, ok := failure.InfoOf(failure.Class(d.Letter.Class)); ok && info.Summary != "" {
@@ -66,7 +67,7 @@ func (d *DeadDetails) Standing(now job.Micros) string {
 	return text
 }
 
-// action describes the last action on the dead letter, and the person who took it.
+// action describes the last action on the dead letter, and the person who did it.
 func action(l *job.DeadLetter) string {
 	switch l.Action {
 	case job.ActionCompleted:
@@ -97,8 +98,8 @@ func Done(do store.Act) string {
 	return do.String()
 }
 
-// Filter describes which dead letters a filter selects. It returns "" for a filter that
-// selects all.
+// Filter describes which dead letters a filter selects. It returns "" if the filter selects
+// all of them.
 func Filter(f *store.DeadFilter) string {
 	var parts []string
 	add := func(label, text string) {

@@ -9,12 +9,12 @@ import (
 	"unicode/utf8"
 )
 
-// diffLinesMax is how many lines each of two compared texts may have. The work grows with
-// the product of the two numbers of lines.
+// diffLinesMax is the largest number of lines of each compared text. The work increases
+// with the product of the two numbers of lines.
 const diffLinesMax = 1_000
 
-// Diff compares two payloads line by line. Removed lines begin with "-" and added lines
-// with "+". JSON is indented first, so that each field is on its own line.
+// Diff compares two payloads line by line. Removed lines begin with "-", added lines with
+// "+". JSON is indented first, so that each field has a separate line.
 func Diff(was, is []byte) string {
 	if !utf8.Valid(was) || !utf8.Valid(is) {
 		return fmt.Sprintf("no text: %s before, %s now", Size(int64(len(was))), Size(int64(len(is))))
@@ -35,9 +35,9 @@ func diffLines(b []byte) []string {
 }
 
 // diff returns the lines of both texts in order, based on their longest common subsequence.
-// Lines that both texts have begin with a space.
+// Common lines begin with a space.
 func diff(a, b []string) []string {
-	// common[i][j] is the length of the longest common subsequence of a[i:], b[j:].
+	// common[i][j] is the length of the longest common subsequence of a[i:] and b[j:].
 	common := make([][]int, len(a)+1)
 	for i := range common {
 		common[i] = make([]int, len(b)+1)

@@ -40,7 +40,7 @@ func FuzzDiff(f *testing.F) {
 			}
 		}
 		if strings.Join(old, "\n") != was || strings.Join(now, "\n") != is {
-			t.Fatalf("the diff of %q and %q contains the old text %q and the new text %q, want the two inputs", was, is, old, now)
+			t.Fatalf("the diff of %q and %q was made from the texts %q and %q, want the two inputs", was, is, old, now)
 		}
 	})
 }

@@ -10,10 +10,10 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// Facts are texts with labels. A fact whose text is empty is left out.
+// Facts is a list of labels with texts. A fact without a text is left out.
 type Facts []policy.Fact
 
-// Add adds a fact, unless its text is empty.
+// Add adds a fact, unless the text of the fact is empty.
 func (f *Facts) Add(name, text string) {
 	if text != "" {
 		*f = append(*f, policy.Fact{Name: name, Text: text})
@@ -26,7 +26,7 @@ func (f *Facts) addNumber(name string, n int64) {
 	}
 }
 
-// Facts returns the facts about the job that its standing does not mention.
+// Facts returns the facts about the job that the text of Standing does not contain.
 func (d *Details) Facts() Facts {
 	j := &d.Job
 	f := Facts{}
@@ -61,7 +61,8 @@ func place(queue string, priority int8) string {
 
 func runs(j *job.Job) string { return fmt.Sprintf("%d in %s", j.Token, Count(int64(j.Life), "life")) }
 
-// dollars writes a cost that is given in millionths of a US dollar. It returns "" for 0.
+// dollars returns the text of a cost. The cost is in millionths of a US dollar. It returns
+// "" for 0.
 func dollars(microusd int64) string {
 	if microusd <= 0 {
 		return ""
@@ -76,8 +77,8 @@ func progress(p job.Progress) string {
 	return fmt.Sprintf("%s of %s (%d%%)", Number(p.Done), Number(p.Total), 100*p.Done/p.Total)
 }
 
-// FailureFacts returns the facts about a failed run, without its message and other long
-// texts.
+// FailureFacts returns the facts about a failed run, without long texts such as the
+// message.
 func FailureFacts(f *job.Failure) Facts {
 	out := Facts{}
 	out.Add("when", fmt.Sprintf("%s, after %s, on %s", Time(f.EndedAt), Took(f), f.Holder))
@@ -97,11 +98,11 @@ func FailureFacts(f *job.Failure) Facts {
 	return out
 }
 
-// Took returns how long a failed run took, in words.
+// Took describes how long a failed run took.
 func Took(f *job.Failure) string { return Span(max(0, f.EndedAt.Sub(f.StartedAt))) }
 
-// Decision describes what was decided about a failed run. It returns the reason, or how
-// the run ended when no decision is stored.
+// Decision describes the decision about a failed run. It returns the reason, or, if no
+// decision is stored, how the run ended.
 func Decision(f *job.Failure) string {
 	if r, err := policy.ParseRecord(f.Decision); err == nil {
 		return r.Reason()
@@ -126,7 +127,7 @@ func RunFacts(f *job.Failure) Facts {
 	return out
 }
 
-// Evidence lists the evidence of a failure apart from its message.
+// Evidence lists the evidence of a failure, except its message.
 func Evidence(f *job.Failure) string {
 	parts := []string{"how " + string(f.How)}
 	if f.HTTPStatus > 0 {
@@ -144,7 +145,7 @@ func Evidence(f *job.Failure) string {
 	return strings.Join(parts, ", ")
 }
 
-// Facts returns the facts about the dead letter that its standing does not mention.
+// Facts returns the facts about the dead letter that the text of Standing does not contain.
 func (d *DeadDetails) Facts() Facts {
 	l, j := d.Letter, &d.Job
 	f := Facts{}
@@ -167,7 +168,7 @@ func (d *DeadDetails) Facts() Facts {
 	return f
 }
 
-// changed returns the present value of a fact, and the value before a retry changed the
+// changed returns the current value of a fact, and its value before a retry changed the
 // job.
 func (d *DeadDetails) changed(now string, before func(*store.Original) string) string {
 	if d.Original == nil || before(d.Original) == now {

@@ -7,23 +7,23 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// The targets that the figures are compared with.
+// The targets of the figures.
 const (
 	recoveredLeast = 0.60
 	deadMost       = 0.02
-	costMost       = 0.10 // costMost is in US dollars.
+	costMost       = 0.10 // US dollars
 )
 
 // Figure is a number that is compared with a target.
 type Figure struct {
 	Name, Formula, Window, Target string
-	Part, Of                      float64 // Part is the numerator, Of is the denominator.
-	Value                         float64 // Value is 0 when Of is 0.
-	Met                           *bool   // Met is nil when there is nothing to compare.
-	Text                          string  // Text is the value in its unit, or "-" when Of is 0.
+	Part, Of                      float64 // numerator and denominator
+	Value                         float64 // 0 if Of is 0
+	Met                           *bool   // nil if there is no target or no data
+	Text                          string  // the value with its unit, or "-" if Of is 0
 }
 
-// Verdict says whether the target is met.
+// Verdict says whether the figure meets its target.
 func (f *Figure) Verdict() string {
 	switch {
 	case f.Met == nil:
@@ -34,8 +34,8 @@ func (f *Figure) Verdict() string {
 	return "missed"
 }
 
-// Figures computes how well retries did in a window of whole hours. The window ends at the
-// time of the statistics.
+// Figures computes how successful retries were in a window of whole hours. The window ends
+// at the time of the statistics.
 func Figures(s *store.DeadStats, window time.Duration) []Figure {
 	var sum store.Hour
 	from := s.At.Add(-window)
@@ -76,15 +76,17 @@ func compare(f Figure, write func(float64) string, good func(float64) bool) Figu
 	return f
 }
 
-// Added holds how many jobs died per minute: in the current minute so far, in the last
-// whole minute, and on average in the last 10 minutes and in all whole minutes.
+// Added holds the numbers of jobs that became dead per minute: in the current minute so
+// far, in the last whole minute, on average in the last 10 minutes, and on average in all
+// whole minutes.
 type Added struct {
 	Present, Last  int64
 	Mean10, Mean60 float64
 }
 
-// AddedOf summarises the numbers of deaths per minute, which are given oldest first. The
-// averages leave out the current minute, because it is not over.
+// AddedOf computes the four numbers from the numbers of dead jobs per minute, which begin
+// with the oldest. The averages do not include the current minute, because it has not
+// ended.
 func AddedOf(minutes []int64) Added {
 	whole := minutes[:max(len(minutes)-1, 0)]
 	mean := func(n int) float64 {
@@ -105,7 +107,7 @@ func AddedOf(minutes []int64) Added {
 	return v
 }
 
-// String returns the four numbers in one line.
+// String returns the four numbers as one line of text.
 func (v Added) String() string {
 	return fmt.Sprintf("%s in this one so far, %s in the last, mean of 10 %.1f, of %d %.1f",
 		Number(v.Present), Number(v.Last), v.Mean10, store.AddedMinutes-1, v.Mean60)

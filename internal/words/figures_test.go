@@ -39,7 +39,7 @@ func TestM4_FiguresOfAWindow(t *testing.T) {
 	var texts []string
 	for _, f := range got {
 		if f.Met == nil || f.Formula == "" || f.Window != "the last 24h" || f.Target == "" {
-			t.Errorf("figure %+v: got an empty field, or a window other than 24h", f)
+			t.Errorf("figure %+v has an empty field or a window other than 24h", f)
 			continue
 		}
 		texts = append(texts, f.Text+map[bool]string{true: " met", false: " missed"}[*f.Met])
@@ -49,12 +49,12 @@ func TestM4_FiguresOfAWindow(t *testing.T) {
 	}
 	for _, f := range words.Figures(stats, 48*time.Hour) {
 		if *f.Met {
-			t.Errorf("the target of %q is met over two days with %s, want missed", f.Name, f.Text)
+			t.Errorf("the figure %q has the value %s over two days and meets its target, want a missed target", f.Name, f.Text)
 		}
 	}
 	for _, f := range words.Figures(&store.DeadStats{At: now}, time.Hour) {
 		if f.Met != nil || f.Text != "-" {
-			t.Errorf("without any data: got the figure %+v, want - as its text and no verdict", f)
+			t.Errorf("without data the figure is %+v, want the text - and no verdict", f)
 		}
 	}
 }

@@ -9,9 +9,9 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// shortGroupLen is the length of a group's short name. A fingerprint such as
-// "1:0123456789abcdef" has a version before the colon; the short name is the beginning of
-// the part after it.
+// shortGroupLen is the length of the short name of a group. A fingerprint such as
+// "1:0123456789abcdef" has a version before the colon. The short name is the beginning of
+// the part after the colon.
 const shortGroupLen = 8
 
 // ShortGroup returns the short name of the group that has this fingerprint.
@@ -23,7 +23,7 @@ func ShortGroup(fingerprint string) string {
 	return key[:min(len(key), shortGroupLen)]
 }
 
-// GroupCause describes in one line what the dead letters of a group have in common.
+// GroupCause returns one line about the common cause of the dead letters in a group.
 func GroupCause(g *store.Group) string {
 	switch message := FirstLine(g.Message); {
 	case message != "":
@@ -36,7 +36,8 @@ func GroupCause(g *store.Group) string {
 	return ""
 }
 
-// GroupStanding says how many jobs died in a group, and whether the group is ignored.
+// GroupStanding says how many jobs became dead in a group, and whether the group is
+// ignored.
 func GroupStanding(g *store.Group, now job.Micros) string {
 	text := ShortGroup(g.Fingerprint) + ": no other job has died of this"
 	if g.N > 1 {
@@ -49,7 +50,7 @@ func GroupStanding(g *store.Group, now job.Micros) string {
 	return text
 }
 
-// Muted says until when a group is ignored. It returns "" for a group that is not ignored.
+// Muted says until when a group is ignored. It returns "" if the group is not ignored.
 func Muted(g *store.Group, now job.Micros) string {
 	if !g.Muted {
 		return ""
@@ -64,12 +65,12 @@ func Muted(g *store.Group, now job.Micros) string {
 	return strings.Join(parts, ", ")
 }
 
-// sparks are the characters of a sparkline, from the lowest to the highest. The first one
-// stands for zero.
+// sparks are the characters of a sparkline, from the lowest to the highest bar. The first
+// character stands for zero.
 const sparks = "▁▂▃▄▅▆▇█"
 
-// Sparkline draws each number as a bar whose height is relative to the largest number. A
-// number above zero always gets a visible bar.
+// Sparkline draws each number as a bar. The height is relative to the largest number, and
+// every number above zero has a visible bar.
 func Sparkline(numbers []int64) string {
 	if len(numbers) == 0 {
 		return ""

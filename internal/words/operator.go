@@ -12,20 +12,20 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// Operators finds the texts for operators in the policies that made the decisions. It reads
-// each policy once. It is not safe for concurrent use.
+// Operators finds texts for operators in the policies that made the decisions. It reads
+// each policy only once. It is not safe for concurrent use.
 type Operators struct {
-	// Policy reads a stored policy by its hash. It returns store.ErrNotFound when there is
-	// no such policy.
+	// Policy reads a stored policy by its hash. It returns store.ErrNotFound if there is no
+	// such policy.
 	Policy func(ctx context.Context, hash string) (store.StoredPolicy, error)
 
-	// known maps the hash of a policy to the policy, or to nil for one that is not stored
-	// as a policy file.
+	// known holds policies by hash. The value is nil if a policy is not stored as a policy
+	// file.
 	known map[string]*policy.Policy
 }
 
-// Text says who has to act on a failure, and how. The text comes from the policy that made
-// the decision, or else from the built-in class. It is "" for a class without such a text.
+// Text says who must act on a failure, and how. The text comes from the policy that made
+// the decision, otherwise from the built-in class. It is "" if the class has no such text.
 func (o *Operators) Text(ctx context.Context, f *job.Failure) string {
 	class := failure.Class(f.Class)
 	if r, err := policy.ParseRecord(f.Decision); err == nil {
@@ -39,7 +39,8 @@ func (o *Operators) Text(ctx context.Context, f *job.Failure) string {
 	return ""
 }
 
-// policy returns a policy that is stored as a policy file, or nil for any other policy.
+// policy returns a policy that is stored as a policy file. It returns nil for any other
+// policy.
 func (o *Operators) policy(ctx context.Context, hash string) *policy.Policy {
 	if p, known := o.known[hash]; known || hash == "" {
 		return p
@@ -53,7 +54,7 @@ func (o *Operators) policy(ctx context.Context, hash string) *policy.Policy {
 			o.known[hash] = f.Policy
 		}
 	} else if !errors.Is(err, store.ErrNotFound) {
-		delete(o.known, hash) // The policy is forgotten, so that the next failure reads it again.
+		delete(o.known, hash) // After an error the policy is not remembered, so that the next failure tries to read it again.
 	}
 	return o.known[hash]
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// Rate returns a rate in short form, such as "10/s". It returns "" when there is no limit.
+// Rate returns a short text for a rate, such as "10/s". It returns "" if there is no limit.
 func Rate(r store.Rate) string {
 	switch {
 	case r.Unlimited():
@@ -23,7 +23,8 @@ func Rate(r store.Rate) string {
 	return fmt.Sprintf("%d per %s", r.N, Span(r.Per))
 }
 
-// QueueSettings describes the mode of a queue and the settings that people made for it.
+// QueueSettings describes the mode of a queue and the settings that people made for the
+// queue.
 func QueueSettings(q store.Queue) string {
 	parts := []string{q.Mode.String()}
 	if q.Workers > 0 {
@@ -38,8 +39,8 @@ func QueueSettings(q store.Queue) string {
 	return strings.Join(parts, ", ")
 }
 
-// Stopped describes the jobs that a stopped worker left behind: the running jobs that it
-// handed back, and the ended jobs whose outcomes were not stored.
+// Stopped describes the unfinished jobs of a stopped worker: running jobs that it handed
+// back, and ended jobs whose outcomes could not be stored.
 func Stopped(jobs, unsaved int) string {
 	parts := []string{"stopped"}
 	switch {

@@ -29,7 +29,7 @@ func RedriveStanding(r *store.Redrive) string {
 	return string(r.State)
 }
 
-// RedrivePlan describes what a redrive is going to do.
+// RedrivePlan describes what a redrive will do.
 func RedrivePlan(r *store.Redrive) string {
 	parts := []string{Count(r.Total, "job")}
 	if r.Canary > 0 {
@@ -65,7 +65,7 @@ func RedriveFacts(r *store.Redrive, now job.Micros) Facts {
 	return f
 }
 
-// RedriveCounts lists the numbers of a redrive in one line.
+// RedriveCounts returns the numbers of a redrive in one line.
 func RedriveCounts(r *store.Redrive) string {
 	parts := []string{
 		fmt.Sprintf("%s of %s back", Number(r.Released), Number(r.Total)),

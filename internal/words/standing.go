@@ -15,15 +15,15 @@ import (
 // Details holds the stored data about a job.
 type Details struct {
 	Job      job.Job
-	Failures []job.Failure   // Failures are ordered from the oldest to the newest.
-	Letter   *job.DeadLetter // Letter is nil when the job never died.
+	Failures []job.Failure   // from the oldest to the newest
+	Letter   *job.DeadLetter // nil if the job never became dead
 	Queue    store.Queue
-	// Scheduled is the number of attempts in a life by the retry schedule of the job's
-	// kind. 0 means that it is not known.
+	// Scheduled is the number of attempts per life in the retry schedule of the kind. It is
+	// 0 if this number is not known.
 	Scheduled int
 }
 
-// Last returns the last failure, or nil for a job without failures.
+// Last returns the last failure, or nil if there are no failures.
 func (d *Details) Last() *job.Failure {
 	if len(d.Failures) == 0 {
 		return nil
@@ -31,8 +31,8 @@ func (d *Details) Last() *job.Failure {
 	return &d.Failures[len(d.Failures)-1]
 }
 
-// lastOfLife returns the last failure of the present life, or nil for a life without
-// failures.
+// lastOfLife returns the last failure of the current life, or nil if that life has no
+// failures. A life is the time from the enqueue or a manual retry to the next manual retry.
 func (d *Details) lastOfLife() *job.Failure {
 	if last := d.Last(); last != nil && last.Life == d.Job.Life {
 		return last
@@ -40,11 +40,11 @@ func (d *Details) lastOfLife() *job.Failure {
 	return nil
 }
 
-// MaxAttempts returns how many attempts the present life may have, or 0 when it is not
-// known.
+// MaxAttempts returns the largest number of attempts in the current life. It is 0 if this
+// number is not known.
 func (d *Details) MaxAttempts() int { return MaxAttempts(&d.Job, d.Failures, d.Scheduled) }
 
-// Standing returns a sentence with the state of the job and its next or last attempt.
+// Standing returns a sentence about the state of the job and its next or last attempt.
 func (d *Details) Standing(now job.Micros) string {
 	j := &d.Job
 	next := fmt.Sprintf("attempt %d", j.Counters.Attempts+1)
@@ -90,7 +90,7 @@ func runNote(j *job.Job, now job.Micros) string {
 	return ""
 }
 
-// Reason describes why a job is dead, followed by the stored word in parentheses.
+// Reason describes why a job is dead. The stored name of the reason follows in parentheses.
 func Reason(r job.Reason) string {
 	text := ""
 	switch r {
@@ -114,8 +114,8 @@ func Reason(r job.Reason) string {
 	return text + " (" + string(r) + ")"
 }
 
-// Because describes the cause of the job's state, as a continuation of the sentence that
-// Standing returns. It returns "" when there is nothing to say.
+// Because describes the cause of the state of the job. The text continues the sentence of
+// Standing. It is "" if there is nothing to add.
 func (d *Details) Because() string {
 	j, last := &d.Job, d.lastOfLife()
 	switch j.State {
@@ -140,8 +140,8 @@ func (d *Details) Because() string {
 	return ""
 }
 
-// waitsFor describes why a waiting job waits. The store does not say which of several
-// reasons was the last, so all of them are named.
+// waitsFor describes why a waiting job waits. The store does not record which of several
+// reasons was the last, so the text names all of them.
 func (d *Details) waitsFor(last *job.Failure) string {
 	j := &d.Job
 	switch c := &j.Counters; {
@@ -162,7 +162,7 @@ func (d *Details) waitsFor(last *job.Failure) string {
 	}
 }
 
-// deferredBy describes why a failure deferred its job.
+// deferredBy describes why the job was deferred after a failure.
 func deferredBy(f *job.Failure) string {
 	r, err := policy.ParseRecord(f.Decision)
 	if err != nil {
@@ -178,7 +178,7 @@ func times(n int32) string {
 	return fmt.Sprintf(" (%d times in this life)", n)
 }
 
-// cause describes the failure that led to the present state.
+// cause describes the failure that led to the current state.
 func cause(f *job.Failure) string {
 	switch f.How {
 	case job.ByHold:
@@ -194,8 +194,8 @@ func cause(f *job.Failure) string {
 	return text
 }
 
-// Next describes what happens to the job next, and who has to do it. It returns "" for a
-// job that is completed or cancelled.
+// Next describes what will happen to the job next, and who must do it. It returns "" if the
+// job is completed or cancelled.
 func (d *Details) Next(way Way) string {
 	j := &d.Job
 	switch j.State {
@@ -221,8 +221,8 @@ func (d *Details) Next(way Way) string {
 	return ""
 }
 
-// When describes the most relevant time of a job: when it is due, how long it has run, or
-// when it ended.
+// When describes the most important time of a job: when it is due, how long it has been
+// running, or when it ended.
 func When(j *job.Job, now job.Micros) string {
 	switch {
 	case j.State == job.Running:
@@ -235,8 +235,8 @@ func When(j *job.Job, now job.Micros) string {
 	return "due"
 }
 
-// Attempts returns the number of attempts in the present life, and the highest possible
-// number if it is known, such as "2/5".
+// Attempts returns the number of attempts in the current life and, if it is known, the
+// largest possible number, such as "2/5".
 func Attempts(j *job.Job, most int) string {
 	made := strconv.Itoa(int(j.Counters.Attempts))
 	if most == 0 {
@@ -245,10 +245,10 @@ func Attempts(j *job.Job, most int) string {
 	return made + "/" + strconv.Itoa(most)
 }
 
-// MaxAttempts returns how many attempts the present life may have. The number comes from
-// the last decision, or else from scheduled, which is the retry schedule of the job's kind.
-// 0 means that it is not known: before the first failure, a policy with a budget for each
-// class has no such number.
+// MaxAttempts returns the largest number of attempts in the current life. The number comes
+// from the last decision, otherwise from scheduled, the number in the retry schedule of the
+// kind. It is 0 if it is not known: a policy with a separate budget for each class has no
+// such number before the first failure.
 func MaxAttempts(j *job.Job, failures []job.Failure, scheduled int) int {
 	made := int(j.Counters.Attempts)
 	for _, f := range slices.Backward(failures) {
@@ -265,8 +265,8 @@ func MaxAttempts(j *job.Job, failures []job.Failure, scheduled int) int {
 	return 0
 }
 
-// attemptsAfter returns how many attempts a life can have after a decision if all further
-// attempts fail in the same way.
+// attemptsAfter returns the largest number of attempts in a life after a decision, if all
+// further attempts fail in the same way.
 func attemptsAfter(d *policy.Record) int {
 	counted := d.ClassFailures
 	if d.Count == "total" {
@@ -283,7 +283,7 @@ func attemptsAfter(d *policy.Record) int {
 }
 
 // Counters lists the runs that used up no attempt, such as ", 1 crash, 2 snoozes". It
-// returns "" when there were none.
+// returns "" if there were no such runs.
 func Counters(c *job.Counters) string {
 	var text strings.Builder
 	for _, n := range []struct {

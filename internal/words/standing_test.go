@@ -16,12 +16,13 @@ import (
 
 const now = job.Micros(1_800_000_000_000_000)
 
-// zone matches the times in a text. They depend on the time zone of the machine.
+// zone matches the times in a text. The tests replace them, because they depend on the time
+// zone of the machine.
 var zone = regexp.MustCompile(`20\d\d-\d\d-\d\d \d\d:\d\d:\d\d [+-]\d\d:\d\d`)
 
 func hideTimes(text string) string { return zone.ReplaceAllString(text, "T") }
 
-// way writes a step in a form that differs from the command line.
+// way is a function of type Way that does not use the form of the command line.
 func way(s words.Step) string { return fmt.Sprintf("<%d %d%s>", s.Verb, s.Job, s.Queue) }
 
 func TestDetails_InWords(t *testing.T) {
@@ -76,7 +77,7 @@ func TestDetails_InWords(t *testing.T) {
 	} {
 		got := []string{hideTimes(tt.d.Standing(now)), tt.d.Because(), hideTimes(tt.d.Next(way))}
 		if diff := cmp.Diff([]string{tt.standing, tt.because, tt.nxt}, got); diff != "" {
-			t.Errorf("job %s: the texts differ (-want +got): %s", name, diff)
+			t.Errorf("job %s: the texts about the job differ (-want +got): %s", name, diff)
 		}
 	}
 }
@@ -87,7 +88,7 @@ func TestReason_HasATextForEach(t *testing.T) {
 		job.NonRetriable, job.MaxRetries, job.Stalled, job.DeadlineOver, job.MaxCost, job.HintTooLong, job.ManualReview,
 	} {
 		if text := words.Reason(r); !strings.HasSuffix(text, " ("+string(r)+")") {
-			t.Errorf("reason %s: got the text %q, want one that ends with the stored word", r, text)
+			t.Errorf("reason %s: got the text %q, want a text that ends with the stored word", r, text)
 		}
 	}
 	if text := words.Reason("of_a_newer_program"); text != "of_a_newer_program" {
@@ -122,17 +123,17 @@ func TestDeadDetails_InWords(t *testing.T) {
 			[]words.Verb{words.ReopenDead, words.RetryJob, words.ExplainJob}},
 	} {
 		if got := hideTimes(tt.d.Standing(now)); got != tt.want {
-			t.Errorf("got  %s\nwant %s", got, tt.want)
+			t.Errorf("wrong text about the dead letter:\ngot  %s\nwant %s", got, tt.want)
 		}
 		var verbs []words.Verb
 		for _, s := range words.JobSteps(tt.d.Letter, nil) {
 			verbs = append(verbs, s.Verb)
 			if s.Does == "" || s.Verb != words.ShowRedrive && s.Job != 17 || s.Verb == words.ShowRedrive && s.Redrive != 3 {
-				t.Errorf("step %+v lacks its text, its job or its redrive", s)
+				t.Errorf("step %+v has no text, or the wrong job or redrive", s)
 			}
 		}
 		if diff := cmp.Diff(tt.steps, verbs); diff != "" {
-			t.Errorf("the steps of %q differ (-want +got): %s", tt.want, diff)
+			t.Errorf("the steps of the dead letter %q differ (-want +got): %s", tt.want, diff)
 		}
 		if got := tt.d.Cause(); got != "all attempts are used up (max_retries_exceeded); class Mine" {
 			t.Error(got)
@@ -154,19 +155,19 @@ func TestGroup_InWords(t *testing.T) {
 	} {
 		tt.change()
 		if got := words.GroupStanding(&g, now); got != tt.want {
-			t.Errorf("got  %s\nwant %s", got, tt.want)
+			t.Errorf("wrong text about the group:\ngot  %s\nwant %s", got, tt.want)
 		}
 	}
 	for want, g := range map[string]store.Group{
 		"first": {Message: "\nfirst\nsecond", Code: "c"}, "c": {Code: "c"}, "died before it could run": {}, "": {Class: "X"},
 	} {
 		if got := words.GroupCause(&g); got != want {
-			t.Errorf("cause of group %+v: got %q, want %q", g, got, want)
+			t.Errorf("group %+v: got the cause %q, want %q", g, got, want)
 		}
 	}
 }
 
-// Each state of a redrive has a sentence, and steps that suit it.
+// Each state of a redrive has a sentence, and steps that are possible in this state.
 func TestRedrive_InWords(t *testing.T) {
 	t.Parallel()
 	r := store.Redrive{ID: 3, Released: 1200, Answered: 10, Completed: 1000, Dead: 190, Why: "9 of 10 failed"}
@@ -182,11 +183,11 @@ func TestRedrive_InWords(t *testing.T) {
 	} {
 		r.State = state
 		if got := words.RedriveStanding(&r); got != want {
-			t.Errorf("redrive in state %s: got %q, want %q", state, got, want)
+			t.Errorf("redrive in state %s: got the text %q, want %q", state, got, want)
 		}
 		for _, s := range words.RedriveSteps(&r) {
 			if s.Redrive != 3 || s.Does == "" {
-				t.Errorf("redrive in state %s: step %+v lacks its text or its redrive", state, s)
+				t.Errorf("redrive in state %s: step %+v has no text or the wrong redrive", state, s)
 			}
 		}
 	}
@@ -202,7 +203,7 @@ func TestFilter_InWords(t *testing.T) {
 	t.Parallel()
 	f := store.DeadFilter{Statuses: []job.Status{job.Pending, job.Ignored}, Class: "X", Group: "1:0123456789abcdef", Since: now, Text: "a b", Redrive: 2}
 	if got, want := hideTimes(words.Filter(&f)), `status pending or ignored, class X, group 01234567, died since T, with "a b", redrive 2`; got != want {
-		t.Errorf("got  %s\nwant %s", got, want)
+		t.Errorf("wrong text about the filter:\ngot  %s\nwant %s", got, want)
 	}
 	if got := words.Filter(&store.DeadFilter{}); got != "" {
 		t.Error(got)

@@ -5,11 +5,11 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// Verb is the action of a step.
+// Verb names the action of a step.
 type Verb uint8
 
-// The verbs of steps. The job, the group, the redrive or the queue that a verb acts on is a
-// field of the step.
+// The verbs of all steps. The step also contains the object of the verb: the job, the
+// group, the redrive or the queue.
 const (
 	RetryJob       Verb = iota // RetryJob starts a new life of the job.
 	ShowJob                    // ShowJob shows the state of the job.
@@ -24,28 +24,28 @@ const (
 	PauseRedrive               // PauseRedrive pauses the redrive.
 	ResumeRedrive              // ResumeRedrive resumes the redrive.
 	CancelRedrive              // CancelRedrive cancels the redrive.
-	ListRedriven               // ListRedriven lists the dead letters of the redrive that are pending again.
+	ListRedriven               // ListRedriven lists the dead letters of the redrive that have become pending again.
 	ResumeQueue                // ResumeQueue resumes the queue.
 )
 
-// Step is an action that a person can take next. The command prints it as a command line, a
-// page as a link, and an API as a route.
+// Step is an action that a person can do next. The command shows it as a command line, the
+// web page as a link, and the API as a route.
 type Step struct {
 	Verb    Verb
 	Job     job.ID
-	Group   string // Group is the fingerprint of the group.
+	Group   string // fingerprint of the group
 	Redrive int64
 	Queue   string
-	// Does describes the effect of the step in a few words. It is "" for a step that is
-	// part of a sentence.
+	// Does describes the effect of the step in a few words. It is "" if the step is part of
+	// a sentence.
 	Does string
 }
 
-// Way returns the text of a step, such as "`redrive jobs retry 17`".
+// Way is a function that returns the text of a step, such as "`redrive jobs retry 17`".
 type Way func(Step) string
 
-// JobSteps returns the steps that are possible in the present status of a dead letter. The
-// group is nil when the dead letter has no group.
+// JobSteps returns the steps that are possible with a dead letter in its current status.
+// The group is nil if the dead letter belongs to no group.
 func JobSteps(l *job.DeadLetter, g *store.Group) []Step {
 	explain := Step{Verb: ExplainJob, Job: l.Job, Does: "the numbers behind each decision"}
 	retry := Step{Verb: RetryJob, Job: l.Job, Does: "give this job a new life"}
@@ -72,7 +72,7 @@ func JobSteps(l *job.DeadLetter, g *store.Group) []Step {
 	return []Step{explain}
 }
 
-// RedriveSteps returns the steps that are possible in the present state of a redrive.
+// RedriveSteps returns the steps that are possible with a redrive in its current state.
 func RedriveSteps(r *store.Redrive) []Step {
 	step := func(v Verb, does string) Step { return Step{Verb: v, Redrive: r.ID, Does: does} }
 	left := step(ListRedriven, "the jobs that died again")

@@ -13,13 +13,12 @@ import (
 	"unicode/utf8"
 )
 
-// Clean makes a stored text safe for one line of a terminal. Characters that are not
-// printable are escaped, so that the text cannot move the cursor, change colours or hide
-// other text.
+// Clean makes a stored text safe for one line on a terminal. It escapes characters that are
+// not printable, so that the text cannot move the cursor, change colours or hide other
+// text.
 func Clean(s string) string { return escape(s, "") }
 
-// CleanBlock does the same as Clean for a text of several lines: line ends and tabs are
-// kept.
+// CleanBlock does the same as Clean, but keeps line ends and tabs.
 func CleanBlock(s string) string {
 	return escape(strings.ReplaceAll(s, "\r\n", "\n"), "\n\t")
 }
@@ -46,10 +45,11 @@ func hex(c byte) string {
 	return string([]byte{digits[c>>4], digits[c&15]})
 }
 
-// Width returns how many columns of a terminal a clean text takes.
+// Width returns the width of a clean text on a terminal, in columns.
 func Width(s string) int { return utf8.RuneCountInString(s) }
 
-// Shorten cuts a text to a number of columns. A text that was cut ends with "…".
+// Shorten cuts a text to a number of columns. If the text was too long, the result ends
+// with "…".
 func Shorten(s string, columns int) string {
 	if Width(s) <= columns {
 		return s
@@ -94,7 +94,7 @@ func Count(n int64, noun string) string {
 	return Number(n) + " " + noun
 }
 
-// Number writes a number with a comma between the thousands.
+// Number returns the text of a number with a comma between the thousands.
 func Number(n int64) string {
 	s := strconv.FormatInt(n, 10)
 	sign := ""
@@ -107,7 +107,7 @@ func Number(n int64) string {
 	return sign + s
 }
 
-// Size writes a number of bytes in a suitable unit, such as "1.5 KiB".
+// Size returns the text of a number of bytes in a suitable unit, such as "1.5 KiB".
 func Size(n int64) string {
 	switch {
 	case n < 1<<10:

@@ -7,7 +7,7 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// Time writes a time for people: in local time, to the second, with the offset from UTC.
+// Time returns the text of a time: local time with seconds and the offset from UTC.
 func Time(m job.Micros) string {
 	if m == 0 {
 		return "-"
@@ -15,7 +15,8 @@ func Time(m job.Micros) string {
 	return m.Time().Local().Format("2006-01-02 15:04:05 -07:00")
 }
 
-// Away writes the distance between a time and now, such as "in 24s", "3m ago" or "now".
+// Away returns the text of the distance between a time and now, such as "in 24s", "3m ago"
+// or "now".
 func Away(m, now job.Micros) string {
 	d := m.Sub(now)
 	switch {
@@ -27,8 +28,7 @@ func Away(m, now job.Micros) string {
 	return "now"
 }
 
-// Span writes a duration with the precision that people need: the longer it is, the
-// coarser.
+// Span returns the text of a duration. The longer the duration, the less exact is the text.
 func Span(d time.Duration) string {
 	const day = 24 * time.Hour
 	switch {
