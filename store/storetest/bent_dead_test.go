@@ -7,8 +7,8 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// bentDead is a good store that changes the arguments of calls about dead letters, redrives,
-// retention and schedules before it passes them on. A nil field changes nothing.
+// bentDead is a correct store. Before it passes on a call about dead letters, redrives,
+// retention or schedules, it changes the arguments of the call. A nil field changes nothing.
 type bentDead struct {
 	store.Store
 	clock    *Clock

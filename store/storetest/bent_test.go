@@ -12,9 +12,10 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// The broken stores: good stores, each with one method changed.
+// The broken stores: each is a correct store with one changed method.
 
-// exchanges makes a store whose exchanges are changed before they are carried out.
+// exchanges makes a store that changes each exchange before it carries the exchange
+// out.
 func exchanges(bend func(store.Store, *store.Exchange)) func(store.Store, *Clock) store.Store {
 	return func(s store.Store, _ *Clock) store.Store { return &exchanging{s, bend} }
 }
@@ -30,7 +31,7 @@ func (s *exchanging) Exchange(ctx context.Context, x store.Exchange) (store.Exch
 	return s.Store.Exchange(ctx, x)
 }
 
-// enqueues makes a store that changes each new job before it takes it.
+// enqueues makes a store that changes each new job before it stores the job.
 func enqueues(bend func(*job.New)) func(store.Store, *Clock) store.Store {
 	return func(s store.Store, _ *Clock) store.Store { return &enqueuing{s, bend} }
 }
@@ -125,7 +126,7 @@ func (s *partial) Enqueue(ctx context.Context, jobs []job.New) ([]job.Receipt, e
 	return receipts, nil
 }
 
-// endingKeys ends a key together with the job that holds it.
+// endingKeys is a store that removes a key together with the job that holds it.
 type endingKeys struct{ store.Store }
 
 func (s *endingKeys) Enqueue(ctx context.Context, jobs []job.New) ([]job.Receipt, error) {
@@ -147,10 +148,10 @@ func (s *endingKeys) Enqueue(ctx context.Context, jobs []job.New) ([]job.Receipt
 	return s.Store.Enqueue(ctx, jobs)
 }
 
-// racing does not find a key while another call is under way.
+// racing is a store that does not find a key while another call is in progress.
 type racing struct {
 	store.Store
-	calls atomic.Int32 // under way
+	calls atomic.Int32 // number of calls in progress
 }
 
 func (s *racing) Enqueue(ctx context.Context, jobs []job.New) ([]job.Receipt, error) {
@@ -162,7 +163,7 @@ func (s *racing) Enqueue(ctx context.Context, jobs []job.New) ([]job.Receipt, er
 		}
 	}
 	for range 100 {
-		runtime.Gosched() // so that the calls overlap
+		runtime.Gosched() // so that concurrent calls overlap
 	}
 	return s.Store.Enqueue(ctx, jobs)
 }
@@ -209,7 +210,8 @@ func (s *answering) Exchange(ctx context.Context, x store.Exchange) (store.Excha
 	return answer, err
 }
 
-// dumps makes a store that changes all that is read from it: dumps, lists and single jobs.
+// dumps makes a store that changes everything that callers read from it: dumps, lists and
+// single jobs.
 func dumps(bend func(*store.Dump)) func(store.Store, *Clock) store.Store {
 	return func(s store.Store, _ *Clock) store.Store { return &dumping{s, bend} }
 }

@@ -10,7 +10,8 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// Each limit is tested with a value just below it, the limit itself, and a value just above it.
+// Each limit is tested with the value just below it, the limit itself, and the value just above
+// it.
 
 func boundPromises() []promise {
 	return []promise{
@@ -32,7 +33,7 @@ func boundPromises() []promise {
 	}
 }
 
-// takes enqueues a changed job and demands that the store takes it and returns it unchanged.
+// takes enqueues a changed job. The store must accept the job and return it unchanged.
 func (r *rig) takes(change func(*job.New)) {
 	n := r.newJob(change)
 	r.enqueue(n)
@@ -225,12 +226,12 @@ func lanesOfAStore(r *rig) {
 	r.refuse(store.ErrTooLarge, r.newJob(lane(last)), r.newJob(lane(last+1)))
 	r.takes(lane(last))
 	r.refuse(store.ErrTooLarge, r.newJob(lane(last+1)))
-	r.takes(lane(0)) // the existing lanes still work
+	r.takes(lane(0)) // the lanes that exist still work
 	claims := r.claim(want(job.LanesMax + 9))
 	same(r, "claims", len(claims), job.LanesMax+1)
 
-	// An outcome that would need one lane too many is refused; the others of the exchange are
-	// written.
+	// An outcome that would need one lane too many is refused. The other outcomes of the
+	// exchange are written.
 	move := waits(claims[0], job.Snoozed, 0)
 	move.Queue = "elsewhere"
 	x := r.exchange(store.Exchange{Settle: []job.Outcome{move, succeeded(claims[1])}})
@@ -299,8 +300,8 @@ func whoActsAndWhy(r *rig) {
 	})
 }
 
-// The payloads that one exchange returns are bounded in bytes. Jobs beyond the bound come with the
-// next exchange.
+// One exchange returns a limited number of bytes of payloads. The next exchange returns the jobs
+// beyond that limit.
 //
 // proves: X3
 func payloadsPerExchange(r *rig) {

@@ -17,12 +17,12 @@ import (
 )
 
 // A test suite that cannot fail proves nothing. Each of these stores breaks one promise of the
-// contract, and the suite must find it.
+// contract, and the suite must find the broken promise.
 
-// mutant is a good store with one method changed so that it breaks a promise.
+// mutant is a correct store with one changed method that breaks a promise.
 type mutant struct {
 	name string
-	by   string // the promise whose check must fail
+	by   string // the promise whose check must fail with this store
 	bend func(store.Store, *Clock) store.Store
 }
 
@@ -40,15 +40,15 @@ func TestQ10_SuiteCatchesBrokenStores(t *testing.T) {
 			s := m.bend(memory.New(memory.Options{Clock: clock.Now}), clock)
 			err := promiseNamed(t, m.by).on(s, clock)
 			if err == nil {
-				t.Fatalf("%s passed with a broken store, want it to fail", m.by)
+				t.Fatalf("the check %s passed with a broken store, want it to fail", m.by)
 			}
-			t.Logf("caught by %s: %s", m.by, err)
+			t.Logf("the check %s found the broken store: %s", m.by, err)
 		})
 	}
 }
 
-// A message of a failed check begins with the line in the check, also when a helper method of the
-// rig fails.
+// The message of a failed check begins with the file and line in the check. This also holds when
+// a helper method of the rig fails.
 func TestAMessageNamesTheLineOfTheCheck(t *testing.T) {
 	t.Parallel()
 	for name, check := range map[string]func(*rig){
@@ -60,7 +60,7 @@ func TestAMessageNamesTheLineOfTheCheck(t *testing.T) {
 		clock := NewClock()
 		err := promise{name, check}.on(memory.New(memory.Options{Clock: clock.Now}), clock)
 		if err == nil || !strings.HasPrefix(err.Error(), "broken_test.go:") {
-			t.Errorf("%s: got message %v, want it to begin with broken_test.go:", name, err)
+			t.Errorf("failure in %s: got the message %v, want it to begin with broken_test.go:", name, err)
 		}
 	}
 }
@@ -69,7 +69,7 @@ func promiseNamed(t *testing.T, name string) promise {
 	all := suite()
 	i := slices.IndexFunc(all, func(p promise) bool { return p.name == name })
 	if i < 0 {
-		t.Fatalf("the suite has no promise named %s", name)
+		t.Fatalf("the suite has no promise named %s, want one, because a mutant breaks it", name)
 	}
 	return all[i]
 }
@@ -77,28 +77,29 @@ func promiseNamed(t *testing.T, name string) promise {
 // proves: Q10
 func TestQ10_DifferentialCatchesABrokenStore(t *testing.T) {
 	if testing.Short() {
-		t.Skip("-short: rapid runs too few checks to find every difference")
+		t.Skip("skipped with -short, where rapid runs too few checks to find every difference")
 	}
 	setFlag(t, "rapid.nofailfile", "true")
 	setFlag(t, "rapid.shrinktime", "0s")
-	setFlag(t, "rapid.checks", "3000") // a run ends with the first difference, on average after 60 checks for the mutant that is hardest to find
+	setFlag(t, "rapid.checks", "3000") // A run ends at the first difference. For the mutant that is hardest to find, that takes 60 checks on average.
 	setFlag(t, "rapid.steps", "60")
 	for _, m := range mutants() {
 		t.Run(m.name, func(t *testing.T) {
-			for _, own := range []bool{false, true} { // whether the store numbers its commits differently
+			for _, own := range []bool{false, true} { // whether the store may number its commits differently
 				if !differs(m, own) {
-					t.Errorf("the differential run found no difference (the store numbers commits differently: %v)", own)
+					t.Errorf("the differential run found no difference, want one (the store may number commits differently: %v)", own)
 				}
 			}
 		})
 	}
 }
 
-// differs reports whether a differential run finds the mutant to differ from a good store.
+// differs reports whether a differential run finds a difference between the mutant and a
+// correct store.
 func differs(m mutant, own bool) bool {
 	verdict := &silentTB{}
 	done := make(chan struct{})
-	go func() { // in a goroutine, because FailNow ends the goroutine that calls it
+	go func() { // in a separate goroutine, because FailNow ends the goroutine that calls it
 		defer close(done)
 		rapid.Check(verdict, func(rt *rapid.T) {
 			d := newDuel(rt, newCoverage(), func(clock *Clock) []contender {
@@ -116,22 +117,23 @@ func differs(m mutant, own bool) bool {
 	return verdict.failed
 }
 
-// A run that has done nothing must be reported as having covered nothing.
+// A run without any operation must report that it has covered nothing.
 func TestCoverageNamesWhatIsMissing(t *testing.T) {
 	t.Parallel()
 	seen := newCoverage()
 	if got, want := len(seen.missing()), len(operationNames())+len(job.Transitions); got != want {
-		t.Errorf("got %d missing operations and transitions for an empty run, want %d", got, want)
+		t.Errorf("a run without operations reports %d missing operations and transitions, want %d", got, want)
 	}
 	seen.ops["Retry"]++
 	seen.edges[job.Transitions[0]]++
 	missing := seen.missing()
 	if slices.Contains(missing, "the operation Retry succeed") || slices.Contains(missing, "a job go from none to waiting by enqueued") {
-		t.Errorf("the list of missing operations has some that were seen: %q", missing)
+		t.Errorf("got the missing operations and transitions %q, want none that were seen", missing)
 	}
 }
 
-// silentTB records the failure of a run that is expected to fail, and prints nothing.
+// silentTB stands for the test of a run that is expected to fail. It records the
+// failure and prints nothing.
 type silentTB struct {
 	rapid.TB
 	failed bool
@@ -221,7 +223,8 @@ func writeMutants() []mutant {
 	}
 }
 
-// raceMutants break only when they are called concurrently, which the differential test never does.
+// raceMutants are broken only when callers call them concurrently, which the differential test
+// never does.
 func raceMutants() []mutant {
 	return []mutant{
 		{"looks for a key outside its transaction", "I1_ConcurrentCallersMakeOneJob", func(s store.Store, _ *Clock) store.Store { return &racing{Store: s} }},

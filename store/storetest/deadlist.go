@@ -26,7 +26,7 @@ func deadListIsOrdered(r *rig) {
 	a, b, c := r.die("A"), r.die("B"), r.die("C")
 	same(r, "listed", r.listed(store.DeadFilter{}, 50), []job.ID{c, b, a})
 	same(r, "listed in pages of one", r.listed(store.DeadFilter{}, 1), []job.ID{c, b, a})
-	r.ok(r.retry(a)) // the entry keeps its place in the list until the job dies again
+	r.ok(r.retry(a)) // the entry keeps its position in the list until the job dies again
 	same(r, "listed after a retry", r.listed(store.DeadFilter{}, 2), []job.ID{c, b, a})
 	before := r.letter(c).Death
 	r.end(died(r.takeID(a), "A", job.MaxRetries))
@@ -106,8 +106,8 @@ func deadPagesStay(r *rig) {
 	if len(first.Entries) != 2 || first.Next == 0 || first.Searched == 0 {
 		r.fail("first page: %d entries, next %d, searched %d", len(first.Entries), first.Next, first.Searched)
 	}
-	// Meanwhile an entry of the first page dies again and moves to the top, one of the next page is
-	// acted on, and more jobs die.
+	// Between the pages, an entry of the first page dies again and moves to the top. A person acts
+	// on an entry of the next page, and more jobs die.
 	r.ok(r.retry(all[5]))
 	r.end(died(r.takeID(all[5]), "A", job.NonRetriable))
 	r.ok(r.actOn(store.ActResolve, all[3]))
@@ -194,7 +194,8 @@ func deadStatistics(r *rig) {
 	}
 	same(r, "statistics", stats, want)
 
-	// Another dead letter is now the oldest pending one, and the first minute is over.
+	// A different dead letter is now the oldest pending one, and the first minute is
+	// over.
 	r.ok(r.actOn(store.ActResolve, first))
 	r.clock.Advance(time.Minute)
 	stats, err = r.DeadStats(ctx())
@@ -209,19 +210,19 @@ func hoursTellRetries(r *rig) {
 		o.Cost = cost
 		r.end(o)
 	}
-	r.add() // completes at the first attempt
+	r.add() // this job completes at the first attempt
 	end(succeeded(r.take()), 1)
-	r.add() // completes at the second attempt
+	r.add() // this job completes at the second attempt
 	end(failed(r.take(), "A", 0), 2)
 	end(succeeded(r.take()), 4)
-	r.add() // dies at the first attempt, is retried and completes
+	r.add() // this job dies at the first attempt, is retried by a person and completes
 	c := r.take()
 	end(died(c, "A", job.NonRetriable), 8)
 	r.ok(r.retry(c.ID))
 	r.clock.Advance(time.Hour)
-	end(waits(r.take(), job.Snoozed, 0), 16) // burns no attempt
+	end(waits(r.take(), job.Snoozed, 0), 16) // this run uses up no attempt
 	end(succeeded(r.take()), 32)
-	r.add() // dies because its attempts are exhausted
+	r.add() // this job dies because it has used up its attempts
 	end(failed(r.take(), "A", 0), 64)
 	end(died(r.take(), "A", job.MaxRetries), 128)
 	stats, err := r.DeadStats(ctx())

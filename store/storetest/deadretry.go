@@ -53,7 +53,7 @@ func originalIsOfTheFirst(r *rig) {
 	r.is(err, store.ErrNotFound)
 }
 
-// The original keeps the payload only when a retry has replaced it.
+// The store keeps the original payload only when a retry has replaced the payload.
 //
 // proves: D5
 func originalPayload(r *rig) {
@@ -92,7 +92,7 @@ func changedJobDies(r *rig) {
 	j, l := r.get(id), r.letter(id)
 	same(r, "dead job", []any{j.Queue, j.Priority, string(j.Override), string(j.Payload)}, []any{"night", int8(1), `{"max_retries":3}`, "do it"})
 	same(r, "queue of the entry", l.Queue, "night")
-	r.ok(r.retry(id)) // this retry makes no change, so the job keeps the earlier ones
+	r.ok(r.retry(id)) // this retry makes no change, so the job keeps the changes of the earlier retry
 	j = r.get(id)
 	same(r, "third life", []any{j.Queue, j.Priority, string(j.Override), j.Life}, []any{"night", int8(1), `{"max_retries":3}`, int32(3)})
 	r.end(died(r.takeID(id), "B", job.MaxRetries))

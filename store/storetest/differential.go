@@ -17,33 +17,35 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// ChecksVar is the environment variable with the number of checks of a Differential whose Match has
-// none.
+// ChecksVar is the name of an environment variable. It holds the number of checks of a Differential
+// whose Match gives no number.
 const ChecksVar = "REDRIVE_DIFFERENTIAL_CHECKS"
 
 const checksDefault = 200
 
-// Match says which stores a Differential compares.
+// Match says which stores a Differential compares, and how.
 type Match struct {
-	// Exact has the stores whose dumps must be equal in everything, commit numbers included.
+	// Exact holds the stores whose dumps must be equal in everything, including the numbers
+	// of commits.
 	Exact map[string]Open
-	// Own has the stores that may number commits differently, with gaps, and may commit the two
-	// halves of an exchange separately, in any order. Everything else must be equal.
+	// Own holds the stores that may number commits differently and with gaps. They may also
+	// commit the outcomes and the claims of an exchange separately, in any order. Everything
+	// else must be equal.
 	Own map[string]Open
-	// Checks is the number of random sequences. 0 means the number in ChecksVar, or Default without
-	// it.
+	// Checks is the number of random sequences. If it is 0, the number in ChecksVar is used, or
+	// else Default.
 	Checks, Default int
 }
 
-// more limits the extra checks: up to this many times the wanted number are run to cover what was
-// not seen.
+// more limits the extra checks. To cover what was not seen yet, a run makes at most this many
+// times the wanted number of checks.
 const more = 4
 
 // Differential runs the same random operations on all the stores. After each operation the answers
-// must be equal (errors by their sentinel), and so must the dumps, event numbers included, except
-// as Match allows. A check is one random sequence on new, empty stores. The run fails if it has not
-// seen every operation succeed and every legal transition, except with -short, where rapid runs
-// fewer checks.
+// must be equal; errors are compared by their sentinel. The dumps and the numbers of events must
+// also be equal, except as Match allows. A check is one random sequence on new, empty stores. The
+// run fails unless every operation has succeeded at least once and every legal transition has
+// happened. With -short, rapid runs fewer checks, and the run does not fail for this reason.
 //
 // It sets the flags of package rapid, so it must not run in parallel with another test that uses
 // them.
@@ -55,7 +57,7 @@ func Differential(t *testing.T, m Match) {
 	setFlag(t, "rapid.steps", "40")
 	seen, rounds := newCoverage(), more
 	if seed := flag.Lookup("rapid.seed"); seed.Value.String() != seed.DefValue {
-		rounds = 1 // a second round would draw the same sequences
+		rounds = 1 // a second run would draw the same sequences
 	}
 	for round := 0; round == 0 || round < rounds && len(seen.missing()) > 0 && !testing.Short() && !t.Failed(); round++ {
 		rapid.Check(t, func(rt *rapid.T) {
@@ -67,14 +69,14 @@ func Differential(t *testing.T, m Match) {
 	}
 	t.Log(seen)
 	if testing.Short() {
-		return // -short: rapid has run fewer checks than were asked for
+		return // with -short, rapid runs fewer checks than wanted, so the coverage is not checked
 	}
 	for _, missing := range seen.missing() {
-		t.Errorf("the differential run covered too little: it never saw %s", missing)
+		t.Errorf("the differential run covered too little: it never had %s", missing)
 	}
 }
 
-// open opens every store, the exact ones first.
+// open opens every store. The exact stores come first.
 func (m *Match) open(t *testing.T, clock *Clock) (stores []contender) {
 	for _, name := range slices.Sorted(maps.Keys(m.Exact)) {
 		stores = append(stores, contender{name: name, Store: m.Exact[name](t, clock.Now)})
@@ -91,12 +93,13 @@ func checksOf(t *testing.T, text string, otherwise int) int {
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 1 {
-		t.Fatalf("%s=%q, want a whole number above zero", ChecksVar, text)
+		t.Fatalf("environment variable %s is %q, want a whole number above zero", ChecksVar, text)
 	}
 	return n
 }
 
-// setFlag sets a flag until the end of the test, unless the command line has set it.
+// setFlag sets a flag until the end of the test. It does nothing if the command line
+// has set the flag.
 func setFlag(t *testing.T, name, value string) {
 	f := flag.Lookup(name)
 	before := f.Value.String()
@@ -115,7 +118,7 @@ func setFlag(t *testing.T, name, value string) {
 
 // coverage counts the operations and transitions of a run, over all its checks.
 type coverage struct {
-	ops   map[string]int // how often each operation succeeded
+	ops   map[string]int // number of times that each operation succeeded
 	edges map[job.Transition]int
 }
 
@@ -123,7 +126,8 @@ func newCoverage() *coverage {
 	return &coverage{ops: map[string]int{}, edges: map[job.Transition]int{}}
 }
 
-// missing returns the operations and transitions that a run should have seen and has not.
+// missing returns the operations and transitions that a run should have had but did not
+// have.
 func (c *coverage) missing() []string {
 	var missing []string
 	for _, op := range operationNames() {
@@ -139,7 +143,7 @@ func (c *coverage) missing() []string {
 	return missing
 }
 
-// String has one line per operation and transition, with its count.
+// String returns one line for each operation and transition, with its count.
 func (c *coverage) String() string {
 	var b strings.Builder
 	b.WriteString("operations that succeeded, and transitions:")
@@ -152,9 +156,9 @@ func (c *coverage) String() string {
 	return b.String()
 }
 
-// contender is one of the stores that are compared.
+// contender is one of the compared stores.
 type contender struct {
 	name string
 	store.Store
-	numbers *numbers // of a store that numbers commits differently
+	numbers *numbers // set for a store that may number commits differently
 }

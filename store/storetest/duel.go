@@ -16,22 +16,22 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// duel runs the same operations on several stores, all with one clock.
+// duel runs the same operations on several stores that share one clock.
 type duel struct {
 	t      *rapid.T
 	clock  *Clock
 	stores []contender
 	seen   *coverage
 
-	// What the stores, which agree, have answered so far.
+	// These fields hold earlier answers. The stores have given equal answers.
 	ids     []job.ID
-	news    []job.New // jobs that were enqueued; they are enqueued again to test repeats
+	news    []job.New // jobs that were enqueued; some are enqueued again to test repeats
 	runs    []store.Run
-	settled []job.Outcome // outcomes that were written; they are written again to test repeats
+	settled []job.Outcome // outcomes that were written; some are written again to test repeats
 	last    *store.Dump
 	removed bool         // whether a purge or sweep has removed something
-	cursor  event.Cursor // up to where the transitions have been counted
-	apart   bool         // whether a store may commit the halves of an exchange separately
+	cursor  event.Cursor // position up to which the transitions were counted
+	apart   bool         // whether any store may commit the two halves of an exchange separately
 	asked   []string     // operations since the content was last compared
 }
 
@@ -50,8 +50,8 @@ func (d *duel) close() {
 	}
 }
 
-// finish compares the stores a last time and checks the invariants on what the sequence has left in
-// them.
+// finish compares the stores once more, and checks the invariants of the content that the sequence
+// has left in them.
 func (d *duel) finish() {
 	d.compare(false)
 	if err := soundDump(d.last, d.removed); err != nil {
@@ -59,7 +59,7 @@ func (d *duel) finish() {
 	}
 }
 
-// answer is the answer of a store, in a form that can be compared.
+// answer is the answer of a store in a form that can be compared.
 type answer struct {
 	Value    any
 	Err      string
@@ -74,7 +74,7 @@ func answerOf(value any, err error) answer {
 	return answer{value, sentinel(err), conflict}
 }
 
-// sentinel returns the text of the sentinel error that callers test for.
+// sentinel returns the text of the sentinel error for which callers test.
 func sentinel(err error) string {
 	if err == nil {
 		return ""
@@ -98,8 +98,8 @@ func sentinels(errs []error) []string {
 	return texts
 }
 
-// each does one operation on every store, demands equal answers and equal content, and returns the
-// answer.
+// each carries out one operation on every store. The answers and the contents must be equal. It
+// returns the answer.
 func (d *duel) each(op string, do func(store.Store) (any, error)) answer {
 	return d.eachOf(op, func(c *contender) (any, error) { return do(c.Store) })
 }
@@ -110,8 +110,8 @@ func (d *duel) eachOf(op string, do func(*contender) (any, error)) answer {
 	return first
 }
 
-// ask is like each, for operations that change nothing in the dump. The next each, or the end of
-// the sequence, checks that nothing has changed.
+// ask is like each, but for operations that change nothing in the dump. The next call of each,
+// or the end of the sequence, checks that nothing has changed.
 func (d *duel) ask(op string, do func(store.Store) (any, error)) answer {
 	return d.askOf(op, func(c *contender) (any, error) { return do(c.Store) })
 }
@@ -122,7 +122,7 @@ func (d *duel) askOf(op string, do func(*contender) (any, error)) answer {
 	first := answers[0]
 	for i := range answers[1:] {
 		if other := answers[1+i]; !reflect.DeepEqual(first, other) && !cmp.Equal(first, other, equal) {
-			d.t.Fatalf("%s: the stores answer differently (-%s +%s):\n%s", op, d.stores[0].name, d.stores[1+i].name,
+			d.t.Fatalf("%s: the stores gave different answers (-%s +%s):\n%s", op, d.stores[0].name, d.stores[1+i].name,
 				cmp.Diff(first, other, equal))
 		}
 	}
@@ -133,8 +133,8 @@ func (d *duel) askOf(op string, do func(*contender) (any, error)) answer {
 	return first
 }
 
-// atOnce does the same operation with all stores concurrently. They share nothing, and a store that
-// waits for its server leaves the processor to the others.
+// atOnce carries out the same operation on all stores concurrently. This saves time: the stores
+// share nothing, and a store that waits for its server does not need the processor.
 func (d *duel) atOnce(do func(i int)) {
 	var wg sync.WaitGroup
 	panics := make([]any, len(d.stores))
@@ -152,7 +152,7 @@ func (d *duel) atOnce(do func(i int)) {
 	}
 }
 
-// compare demands that the content of all the stores is equal. The two halves of an exchange may
+// compare checks that the contents of all stores are equal. The two halves of an exchange may
 // have been committed in any order.
 func (d *duel) compare(exchange bool) {
 	after := strings.Join(d.asked, ", ")
@@ -163,15 +163,15 @@ func (d *duel) compare(exchange bool) {
 	for i := range d.stores {
 		s := &d.stores[i]
 		if errs[i] != nil {
-			d.t.Fatalf("after %s, dump of store %s: %v", after, s.name, errs[i])
+			d.t.Fatalf("after %s: reading the dump of store %s failed: %v", after, s.name, errs[i])
 		}
 		if s.numbers != nil {
 			if err := s.numbers.follow(d.last.Events, dumps[i], exchange); err != nil {
-				d.t.Fatalf("after %s, events of store %s: %v", after, s.name, err)
+				d.t.Fatalf("after %s: reading the events of store %s failed: %v", after, s.name, err)
 			}
 		}
 		if !equalDumps(d.last, dumps[i]) {
-			d.t.Fatalf("after %s the stores differ (-%s +%s):\n%s", after, d.stores[0].name, s.name, cmp.Diff(d.last, dumps[i], equal))
+			d.t.Fatalf("after %s: the contents of the stores differ (-%s +%s):\n%s", after, d.stores[0].name, s.name, cmp.Diff(d.last, dumps[i], equal))
 		}
 	}
 	for _, e := range d.last.Events {
@@ -182,8 +182,8 @@ func (d *duel) compare(exchange bool) {
 	}
 }
 
-// equalDumps does the same as cmp.Equal, but much faster when the dumps are equal. It is called
-// thousands of times a second.
+// equalDumps returns the same result as cmp.Equal, but much faster when the dumps are equal.
+// The differential test calls it thousands of times a second.
 func equalDumps(a, b *store.Dump) bool {
 	return a.Now == b.Now && slices.Equal(a.Events, b.Events) && slices.Equal(a.Dead, b.Dead) && slices.Equal(a.Keys, b.Keys) &&
 		slices.Equal(a.Counts, b.Counts) && equalRows(a.Groups, b.Groups) && slices.Equal(a.Queues, b.Queues) &&
@@ -196,18 +196,19 @@ func equalRows[T any](a, b []T) bool { return reflect.DeepEqual(a, b) || cmp.Equ
 
 func (d *duel) now() job.Micros { return job.At(d.clock.Now()) }
 
-// pick draws one of the values. Rapid shrinks towards the first one.
+// pick draws one of the values. When rapid shrinks a failure, it prefers the first
+// values.
 func pick[T any](t *rapid.T, label string, values ...T) T {
 	t.Helper()
 	return rapid.SampledFrom(values).Draw(t, label)
 }
 
-// chance is true once in n draws on average.
+// chance returns true in one of n draws on average.
 func chance(t *rapid.T, label string, n int) bool {
 	return rapid.IntRange(0, n-1).Draw(t, label) == n-1
 }
 
-// some draws a list of at most so many values.
+// some draws a list with at most the given number of values.
 func some[T any](t *rapid.T, label string, most int, draw func(i int) T) []T {
 	t.Helper()
 	n := rapid.IntRange(0, most).Draw(t, "number of "+label)
@@ -218,7 +219,8 @@ func some[T any](t *rapid.T, label string, most int, draw func(i int) T) []T {
 	return values
 }
 
-// tick draws a duration just before, at or just after a time at which something may happen.
+// tick draws a duration that ends just before, at, or just after a time at which something
+// may happen.
 func (d *duel) tick(label string) time.Duration {
 	return pick(d.t, label, 0, time.Microsecond, time.Second, 10*time.Second, lease-time.Microsecond, lease, time.Minute, time.Hour)
 }

@@ -57,7 +57,7 @@ func keepsEveryField(r *rig) {
 // proves: Q1
 func payloadComesBackAsGiven(r *rig) {
 	payloads := [][]byte{nil, {}, {0}, []byte("\xff\xfe'\"\x00\r\n"), []byte("käse 🧀")}
-	for _, size := range []int{1023, 1024, 1025, 256 << 10} { // stores may keep large payloads in a table apart
+	for _, size := range []int{1023, 1024, 1025, 256 << 10} { // stores may keep large payloads in a separate table
 		payloads = append(payloads, bytes.Repeat([]byte{0, 1, 254, 255}, size/4+1)[:size])
 	}
 	for _, p := range payloads {

@@ -19,7 +19,7 @@ func eventPromises() []promise {
 	}
 }
 
-// renumbered numbers the commits from 1, because a store may leave numbers out.
+// renumbered numbers the commits from 1 on, because a store may skip numbers.
 func renumbered(events []event.Event) []event.Event {
 	events = slices.Clone(events)
 	commits, last := int64(0), int64(0)

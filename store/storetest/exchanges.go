@@ -11,7 +11,7 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// The exchanges of a differential run: each has any mix of outcomes and wants.
+// The exchanges of a differential run. Each has any combination of outcomes and wants.
 
 func (d *duel) exchange() {
 	x := store.Exchange{Holder: d.holder(), Lease: lease}
@@ -23,7 +23,7 @@ func (d *duel) exchange() {
 	d.bring(x)
 }
 
-// claimAll claims everything that is due, so that every sequence has running jobs.
+// claimAll claims all due jobs, so that every sequence has running jobs.
 func (d *duel) claimAll() {
 	x := store.Exchange{Holder: d.holder(), Lease: lease}
 	for _, queue := range []string{"z", "y", "x", "large"} {
@@ -56,7 +56,7 @@ func (d *duel) endDead() {
 }
 
 func (d *duel) bring(x store.Exchange) {
-	type exchanged struct { // an Exchanged whose errors are replaced by texts that can be compared
+	type exchanged struct { // an Exchanged in which texts that can be compared replace the errors
 		store.Exchanged
 		Settled []string
 	}
@@ -80,8 +80,9 @@ func (d *duel) bring(x store.Exchange) {
 	}
 }
 
-// halves makes an exchange in one call or in two. If another store may commit the two halves
-// separately, each half is a call, because deaths in both halves could be numbered in any order.
+// halves makes an exchange in one call or in two. If any store may commit the two halves
+// separately, each half is a call: when both halves have deaths, the order of these deaths would
+// otherwise be undefined.
 func (d *duel) halves(c *contender, x store.Exchange) (store.Exchanged, error) {
 	dies := slices.ContainsFunc(x.Settle, func(o job.Outcome) bool { return o.To == job.Dead })
 	if !d.apart || len(x.Settle) == 0 || len(x.Want) == 0 || x.Validate() != nil || c.numbers != nil && !dies {
@@ -153,8 +154,8 @@ func (d *duel) outcome() job.Outcome {
 	return o
 }
 
-// askedToStop reports whether somebody has requested to cancel the running job. Few jobs have such
-// a request, and what becomes of them depends on the outcome.
+// askedToStop reports whether a person has asked to cancel the running job. Few jobs have such a
+// request, and the request changes how the job can end.
 func (d *duel) askedToStop(run store.Run) bool {
 	return slices.ContainsFunc(d.last.Jobs, func(j job.Job) bool {
 		return j.ID == run.ID && j.Token == run.Token && j.State == job.Running && j.CancelAt != 0

@@ -13,9 +13,9 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// Filters checks that lists, previews and actions by filter select exactly the rows that a
-// predicate over all rows selects. Each check is a random sequence of deaths and actions on a new,
-// empty store.
+// Filters checks that lists, previews and actions by filter select the right rows: exactly those
+// for which a separately written predicate is true. Each check is a random sequence of deaths and
+// actions on a new, empty store.
 func Filters(t *testing.T, open Open) {
 	rapid.Check(t, func(rt *rapid.T) {
 		clock := NewClock()
@@ -41,11 +41,11 @@ func Filters(t *testing.T, open Open) {
 func filterEquals(r *rig) {
 	var wrong any
 	step := rapid.Custom(func(t *rapid.T) bool {
-		end := rapid.Bool().Draw(t, "end") // a rapid generator has to draw something
+		end := rapid.Bool().Draw(t, "end") // each rapid action has to draw something
 		defer func() {
 			switch why := recover().(type) {
 			case nil:
-			case broken: // do not panic again: rapid's Example would retry
+			case broken: // do not panic again, because rapid's Example would try again
 				wrong = why
 			default:
 				panic(why)
@@ -62,7 +62,7 @@ func filterEquals(r *rig) {
 	}
 }
 
-// filtering draws deaths, actions on dead letters, and filters.
+// filtering draws deaths, actions on dead letters, and filters, and checks the filters.
 type filtering struct {
 	*rig
 	t *rapid.T
@@ -86,7 +86,7 @@ var (
 	someTexts    = []string{"full", "DISK", "%", "_", "über", "o", "nowhere"}
 )
 
-// deaths makes jobs of several kinds, queues and classes die.
+// deaths enqueues jobs of several kinds, queues and classes and lets them die.
 func (f *filtering) deaths() {
 	f.clock.Advance(pick(f.t, "passes", 0, time.Second, time.Minute))
 	for range rapid.IntRange(1, 6).Draw(f.t, "deaths") {
@@ -105,7 +105,7 @@ func (f *filtering) kill(c job.Claim) {
 	f.end(o)
 }
 
-// lives ends some of the retried jobs in different ways.
+// lives ends some of the retried jobs in various ways.
 func (f *filtering) lives() {
 	for _, j := range f.dump().Jobs {
 		if !j.State.Ready() || rapid.Bool().Draw(f.t, "leave") {
@@ -122,7 +122,7 @@ func (f *filtering) lives() {
 	}
 }
 
-// only1 claims one job and gives back the jobs that were claimed before it.
+// only1 claims one job. It first gives back jobs that were claimed earlier.
 func (f *filtering) only1(id job.ID) job.Claim {
 	j := f.get(id)
 	claims := f.claim(store.Want{Queue: j.Queue, Max: 10_000, Kinds: []store.KindWant{{Kind: j.Kind, Max: 10_000, MaxCrashes: 5}}})
@@ -137,7 +137,7 @@ func (f *filtering) only1(id job.ID) job.Claim {
 	return mine
 }
 
-// redrives brings some jobs back through a redrive, so that filters can select by it.
+// redrives retries some jobs by a redrive, so that filters can select jobs by redrive.
 func (f *filtering) redrives() {
 	filter := store.DeadFilter{Class: pick(f.t, "class", "A", "B", "C")}
 	if f.preview(store.Action{Do: store.ActRetry, Filter: &filter}).Done > 0 {
@@ -174,7 +174,8 @@ func (f *filtering) filter() (d store.DeadFilter) {
 	return d
 }
 
-// selects is the predicate. It is written separately and shares no code with the store's filter.
+// selects is the predicate for a filter. It is written separately and shares no code with the
+// filters of the stores.
 func selects(f *store.DeadFilter, l *job.DeadLetter, message string) bool {
 	for _, field := range [...][2]string{
 		{string(f.Reason), string(l.Reason)}, {f.Class, l.Class}, {f.Kind, l.Kind}, {f.Queue, l.Queue}, {f.Owner, l.Owner},
@@ -199,8 +200,8 @@ func selects(f *store.DeadFilter, l *job.DeadLetter, message string) bool {
 	return status
 }
 
-// takes has, for each action by filter, the states of the job and of the entry that it applies to,
-// and the statuses that a filter without statuses stands for.
+// takes holds, for each action by filter, the states of jobs and entries to which the action
+// applies. It also holds the statuses that the action uses for a filter without statuses.
 var takes = map[store.Act]struct {
 	dead     bool // whether the job must be dead
 	statuses []job.Status
@@ -214,12 +215,13 @@ var takes = map[store.Act]struct {
 	store.ActPurge:   {false, []job.Status{job.Resolved, job.Ignored}, []job.Status{job.Resolved, job.Ignored}, 0},
 }
 
-// acts draws a filter and compares the list, the preview and the action with the predicate.
+// acts draws a filter. It compares the list, the preview and the action for the filter with
+// the predicate.
 func (f *filtering) acts() {
 	filter := f.filter()
 	do := pick(f.t, "act", store.ActRetry, store.ActRetry, store.ActResolve, store.ActIgnore, store.ActReopen, store.ActPurge)
 	before := f.dump()
-	messages := map[job.ID]string{} // by job: the message of the failure of its entry
+	messages := map[job.ID]string{} // by job: the message of the failure that made its entry
 	for i := range before.Failures {
 		if m := &before.Failures[i]; m.Life <= f.lifeOf(before, m.Job) {
 			messages[m.Job] = m.Message
@@ -264,7 +266,7 @@ func (f *filtering) acts() {
 	}
 }
 
-// lifeOf returns the life to which the entry of a job belongs.
+// lifeOf returns the life of the job in which the entry was made.
 func (f *filtering) lifeOf(d *store.Dump, id job.ID) int32 {
 	for i := range d.Dead {
 		if d.Dead[i].Job == id {
@@ -274,7 +276,7 @@ func (f *filtering) lifeOf(d *store.Dump, id job.ID) int32 {
 	return 0
 }
 
-// previewed adds up the steps of a preview, each of a few entries.
+// previewed makes a preview in steps of a few entries and adds up their results.
 func (f *filtering) previewed(do store.Act, filter store.DeadFilter) (n int64) {
 	a := store.Action{Do: do, Filter: &filter, Limit: pick(f.t, "preview limit", 0, 2)}
 	for {

@@ -35,7 +35,7 @@ func heartbeatExtendsTheLease(r *rig) {
 func livingRunIsNeverStalled(r *rig) {
 	id := r.add()
 	c := r.take()
-	for range 4 * 60 { // 40 minutes of heartbeats
+	for range 4 * 60 { // heartbeats for 40 minutes
 		r.clock.Advance(10 * time.Second)
 		same(r, "status", r.beat(runOf(c)), []store.RunStatus{{Held: true}})
 		if stalled := r.rescue(10).Jobs; len(stalled) > 0 {

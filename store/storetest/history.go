@@ -10,24 +10,24 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// A history is the life of one job as a table: what happens at which time, and what can be seen of
-// the job afterwards.
+// A history is a table with the life of one job. It says what happens at which time, and which
+// values of the job a reader must see afterwards.
 type history struct {
-	name  string // begins with the id of the requirement that it proves
+	name  string // name of the history; it begins with the id of the requirement that it proves
 	steps []step
 }
 
 type step struct {
-	at   string // time since the start, such as "1m5s"
+	at   string // time since the start of the history, such as "1m5s"
 	do   action
-	want string // the expected answer of the action, if it has one, and the expected job
+	want string // the expected answer of the action, if it has one, and the expected values of the job
 }
 
 // An action does one thing and returns the store's answer as one word. The answer is "" when the
 // store returned no error.
 type action func(*tale) string
 
-// tale is the replay of a history.
+// tale is one replay of a history.
 type tale struct {
 	*rig
 	id    job.ID
@@ -60,7 +60,8 @@ func (h history) prove(r *rig) {
 	}
 }
 
-// describe gives the job in one line: its state, then all that differs from the default.
+// describe describes the job in one line: its state, and then all values that differ
+// from the default.
 func (t *tale) describe() string {
 	j := t.get(t.id)
 	words := []string{j.State.String()}
@@ -166,7 +167,7 @@ func from(queue string) func(*store.Exchange) {
 	return func(x *store.Exchange) { x.Want[0].Queue = queue }
 }
 
-// beat extends the lease by the lease time of the claim.
+// beat sends a heartbeat that extends the lease by its original length.
 func beat(t *tale) string {
 	status, err := t.Heartbeat(ctx(), store.Beat{Lease: t.lease, Runs: []store.Run{runOf(t.said)}})
 	t.ok(err)
@@ -186,7 +187,7 @@ func rescue(t *tale) string {
 	return ""
 }
 
-// late acts for the first run after that run has ended.
+// late repeats an action for the first run after that run has ended.
 func late(do action) action {
 	return func(t *tale) string {
 		now := t.said
@@ -224,8 +225,8 @@ func wait(cause job.Cause, again string) action {
 	return ends(func(c job.Claim) job.Outcome { return waits(c, cause, duration(again)) })
 }
 
-// duration parses a duration of a table and panics on a wrong one, which is a mistake in this
-// package.
+// duration parses a duration in a table. It panics on a wrong duration, because that is a
+// mistake in this package.
 func duration(s string) time.Duration {
 	d, err := time.ParseDuration(s)
 	if err != nil {

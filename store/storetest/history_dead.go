@@ -6,8 +6,8 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// The histories of jobs that die. They are derived from the catalogue of requirements and from the
-// contract of package store, not from the code.
+// The histories of jobs that die. They were written from the catalogue of requirements and the
+// contract of package store, and not from the code.
 
 // proves: D1, D5, Q3, F1, I1
 // part of: P2, P4, R7, Y1, Y2
@@ -15,7 +15,7 @@ func deadHistories() []history {
 	deadline := func(d time.Duration) func(*job.New) {
 		return func(n *job.New) { n.Deadline = job.At(NewClock().Now().Add(d)) }
 	}
-	after := func(seconds int, crashes int32) string { // the backoff after so many crashes, for the only job of the store
+	after := func(seconds int, crashes int32) string { // the wait after that number of crashes, for the only job of the store
 		return (time.Duration(seconds)*time.Second + defaults.CrashDelay(1, crashes)).String()
 	}
 	return []history{
@@ -129,7 +129,7 @@ func deadHistories() []history {
 			{"0s", enqueue(deadline(10 * time.Second)), "waiting due=0s"},
 			{"10s", look, "waiting due=0s"},
 			{"10s", claim(), "nothing: dead reason=expired entry=pending"},
-			{"11s", retry, "waiting life=2 due=11s entry=retried"}, // the expired deadline does not end the job again
+			{"11s", retry, "waiting life=2 due=11s entry=retried"}, // The deadline that has passed does not end the job a second time.
 			{"12s", claim(), "running life=2 run=1 entry=retried"},
 			{"13s", succeed(), "completed life=2 run=1 attempts=1 entry=resolved"},
 		}},

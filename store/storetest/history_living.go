@@ -8,14 +8,14 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// The histories of jobs that do not die. They are derived from the catalogue of requirements and
-// from the contract of package store, not from the code.
+// The histories of jobs that do not die. They were written from the catalogue of requirements
+// and the contract of package store, and not from the code.
 
 func livingHistories() []history {
 	return slices.Concat(retryHistories(), waitHistories(), leaseHistories(), cancelHistories(), pauseHistories(), onceHistories())
 }
 
-// Jobs that are retried.
+// Histories of jobs that are retried.
 //
 // proves: R3, R4, R15, Q2, F1
 // part of: R6, Y1
@@ -45,7 +45,7 @@ func retryHistories() []history {
 			{"363s", claim(), "running run=3 attempts=2 failures=Transient,Transient"},
 			{"364s", succeed(), "completed run=3 attempts=3 failures=Transient,Transient"},
 		}},
-		{"R15_RateLimitWaitsLongerThanItsTimeLimit", []step{ // the job waits for 7,260 s though an attempt may only take 7,200 s
+		{"R15_RateLimitWaitsLongerThanItsTimeLimit", []step{ // the job waits for 7,260 s although an attempt may take at most 7,200 s
 			{"0s", enqueue(), "waiting due=0s"},
 			{"0s", claim(), "running run=1"},
 			{"0s", fail("R", "60s"), "retrying run=1 attempts=1 due=1m0s failures=R"},
@@ -78,7 +78,7 @@ func retryHistories() []history {
 	}
 }
 
-// Jobs that wait without having failed.
+// Histories of jobs that wait although they have not failed.
 //
 // proves: R15, Q8
 // part of: L3, Y3
@@ -111,7 +111,7 @@ func waitHistories() []history {
 	}
 }
 
-// Jobs whose leases are extended or expire.
+// Histories of jobs whose leases are extended or expire.
 //
 // proves: Q3, Q4
 // part of: Y4
@@ -161,7 +161,7 @@ func leaseHistories() []history {
 		{"Q4_SleeperWakesUpBeforeItsRescue", []step{
 			{"0s", enqueue(), "waiting due=0s"},
 			{"0s", claim(), "running run=1"},
-			{"5m", claim(), "nothing: running run=1"}, // only a rescue takes the expired job from its worker
+			{"5m", claim(), "nothing: running run=1"}, // the worker of an expired run keeps the job until a rescue
 			{"5m", beat, "held: running run=1"},
 			{"5m", rescue, "nothing: running run=1"},
 			{"6m", succeed(), "completed run=1 attempts=1"},
@@ -170,7 +170,7 @@ func leaseHistories() []history {
 	}
 }
 
-// Jobs that a person cancels.
+// Histories of jobs that a person cancels.
 //
 // proves: Q9
 func cancelHistories() []history {
@@ -208,7 +208,7 @@ func cancelHistories() []history {
 	}
 }
 
-// Jobs of a queue that is paused or drained.
+// Histories of jobs in a queue that is paused or drained.
 //
 // proves: Q7
 func pauseHistories() []history {
@@ -236,7 +236,7 @@ func pauseHistories() []history {
 	}
 }
 
-// Calls that are made twice and have one effect.
+// Histories of calls that are made twice but have only one effect.
 //
 // proves: I1
 func onceHistories() []history {

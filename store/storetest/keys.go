@@ -81,14 +81,14 @@ func keysAreScoped(r *rig) {
 		r.newJob(keyed("k", "2", func(n *job.New) { n.Owner = "alice" })),
 		r.newJob(keyed("k", "3", func(n *job.New) { n.Kind = "other" })),
 		r.newJob(keyed("K", "4")),
-		r.newJob(), // two jobs without a key do not share one
+		r.newJob(), // two jobs without a key do not share a key
 		r.newJob(),
 	}
 	for i, receipt := range r.enqueue(jobs...) {
 		same(r, "receipt", receipt, job.Receipt{ID: jobs[i].ID, State: job.Waiting})
 	}
 	same(r, "number of keys", len(r.dump().Keys), 4)
-	// The queue does not belong to the scope of a key.
+	// A key is not limited to a queue: two jobs in different queues can share it.
 	got := r.enqueue(r.newJob(keyed("k", "1", func(n *job.New) { n.Queue = "elsewhere" })))[0]
 	same(r, "receipt", got, job.Receipt{ID: jobs[0].ID, Existing: true, State: job.Waiting})
 }

@@ -11,21 +11,22 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// numbers maps the commit numbers of a store to those of the reference store, which numbers commits
-// differently. It makes the events of both comparable, in their order.
+// numbers maps the commit numbers of a store to those of the reference store, because the store
+// numbers its commits differently. After this mapping, the events of both stores can be compared in
+// their order.
 type numbers struct {
-	toTheirs map[int64]int64 // from the store's number to the reference's
+	toTheirs map[int64]int64 // maps a number of the store to the number of the reference
 	toOwn    map[int64]int64
-	own      []event.Event // of the last dump, with the store's own numbers
+	own      []event.Event // the events of the last dump, with the numbers of the store
 }
 
 func newNumbers() *numbers {
 	return &numbers{toTheirs: make(map[int64]int64), toOwn: make(map[int64]int64)}
 }
 
-// follow maps the commits since the last call and gives the events of a dump the reference's
-// numbers. It fails when the commits do not match. After an exchange, its two halves may be in
-// either order.
+// follow maps the commits since the last call, and gives the events of a dump the numbers of
+// the reference. It fails when the commits do not match. After an exchange, the commits of its
+// two halves may be in either order.
 func (n *numbers) follow(reference []event.Event, d *store.Dump, exchange bool) error {
 	for i := range d.Events {
 		if i > 0 && !d.Events[i-1].Cursor.Before(d.Events[i].Cursor) {
@@ -35,7 +36,7 @@ func (n *numbers) follow(reference []event.Event, d *store.Dump, exchange bool) 
 	n.own = d.Events
 	own, theirs := commitsOf(d.Events, n.toTheirs), commitsOf(reference, n.toOwn)
 	if len(own) != len(theirs) {
-		return fmt.Errorf("got %d new commits, want %d", len(own), len(theirs))
+		return fmt.Errorf("the store has made %d new commits, want %d as in the reference store", len(own), len(theirs))
 	}
 	if exchange && len(own) == 2 && !sameCommit(own[0], theirs[0]) && sameCommit(own[0], theirs[1]) {
 		slices.Reverse(own)
@@ -60,7 +61,7 @@ func (n *numbers) follow(reference []event.Event, d *store.Dump, exchange bool) 
 	return nil
 }
 
-// commitsOf splits the events of the commits that are not known yet into one list per commit.
+// commitsOf splits the events of new commits into one list for each commit.
 func commitsOf(events []event.Event, known map[int64]int64) (commits [][]event.Event) {
 	for from := 0; from < len(events); {
 		seq, to := events[from].Cursor.Seq, from
@@ -75,7 +76,7 @@ func commitsOf(events []event.Event, known map[int64]int64) (commits [][]event.E
 	return commits
 }
 
-// sameCommit compares events without the numbers of their commits.
+// sameCommit compares the events of two commits. It ignores the numbers of the commits.
 func sameCommit(a, b []event.Event) bool {
 	return slices.EqualFunc(a, b, func(x, y event.Event) bool {
 		x.Cursor.Seq = y.Cursor.Seq
@@ -83,8 +84,8 @@ func sameCommit(a, b []event.Event) bool {
 	})
 }
 
-// events reads the store's events after an event of the reference, demands that they equal those of
-// its dump, and returns them with the reference's numbers.
+// events reads the store's events after an event of the reference. They must be equal to the events
+// of the store's dump. events returns them with the numbers of the reference.
 func (n *numbers) events(s store.Store, reference []event.Event, after event.Cursor, limit int) ([]event.Event, error) {
 	cut := func(events []event.Event, after event.Cursor) []event.Event {
 		from := slices.IndexFunc(events, func(e event.Event) bool { return after.Before(e.Cursor) })
@@ -99,7 +100,7 @@ func (n *numbers) events(s store.Store, reference []event.Event, after event.Cur
 		return nil, err
 	}
 	if want := cut(n.own, own); !slices.Equal(got, want) {
-		return nil, fmt.Errorf("the events after %s differ from the dump (-dump +events):\n%s", own, cmp.Diff(want, got, equal))
+		return nil, fmt.Errorf("the events read after cursor %s differ from those in the dump (-dump +events):\n%s", own, cmp.Diff(want, got, equal))
 	}
 	return cut(reference, after), nil
 }

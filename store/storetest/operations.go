@@ -13,11 +13,11 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// The operations of a differential run. Names and numbers are drawn from small sets, so that
-// operations often meet the same job, queue or key.
+// The operations of a differential run. They draw names and numbers from small sets, so that
+// operations often use the same job, queue or key.
 
-// operations returns the operations that a step may do. The first ones are drawn more often,
-// because the others need jobs, runs and dead letters to work on.
+// operations returns the operations that a step may carry out. It draws the first operations
+// more often, because the others need jobs, runs and dead letters.
 func (d *duel) operations() map[string]func(*rapid.T) {
 	ops := []struct {
 		name string
@@ -33,7 +33,7 @@ func (d *duel) operations() map[string]func(*rapid.T) {
 	}
 	steps := map[string]func(*rapid.T){}
 	for i, op := range ops {
-		steps[fmt.Sprintf("%02d %s", i, op.name)] = func(t *rapid.T) { // rapid sorts the operations by name
+		steps[fmt.Sprintf("%02d %s", i, op.name)] = func(t *rapid.T) { // rapid sorts the operations by their names
 			d.t = t
 			op.do()
 		}
@@ -90,8 +90,8 @@ func (d *duel) newJob(id job.ID) job.New {
 	t := d.t
 	if len(d.news) > 0 && chance(t, "repeat", 8) {
 		n := pick(t, "job", d.news...)
-		// A removed job is not enqueued again with Repeat: nobody asks again that late, and the
-		// store would take it as a new job.
+		// A job that was removed is not enqueued again with Repeat. Callers do not repeat a
+		// call that late, and the store would accept the job as a new one.
 		if n.Repeat = true; slices.ContainsFunc(d.last.Jobs, func(j job.Job) bool { return j.ID == n.ID }) {
 			return n
 		}
@@ -145,7 +145,8 @@ func (d *duel) drawKey(n *job.New) {
 func (d *duel) kind() string  { return pick(d.t, "kind", "a", "b", "c") }
 func (d *duel) queue() string { return pick(d.t, "queue", "x", "x", "y", "z") }
 
-// run draws a run: mostly a running one, else a past or impossible one.
+// run draws a run. It is mostly a current run, otherwise an earlier run or one that
+// does not exist.
 func (d *duel) run() store.Run {
 	var running []store.Run
 	for i := range d.last.Jobs {
@@ -162,7 +163,7 @@ func (d *duel) run() store.Run {
 	return store.Run{ID: d.id(), Token: job.Token(rapid.IntRange(1, 9).Draw(d.t, "token"))}
 }
 
-// id draws a job: mostly an existing one.
+// id draws the id of a job. Most of the ids exist.
 func (d *duel) id() job.ID {
 	if len(d.ids) == 0 || chance(d.t, "other job", 12) {
 		return job.ID(rapid.IntRange(1, 1<<30).Draw(d.t, "id"))
@@ -204,7 +205,7 @@ func (d *duel) by() store.By {
 
 func (d *duel) cancel() {
 	by, ids := d.by(), some(d.t, "ids", 2, func(int) job.ID { return d.id() })
-	for i := range d.last.Jobs { // jobs that wait for a retry are rare
+	for i := range d.last.Jobs { // few jobs wait for a retry
 		if j := &d.last.Jobs[i]; j.State == job.Retrying && chance(d.t, "retrying job", 2) {
 			ids = append(ids, j.ID)
 		}
@@ -218,7 +219,7 @@ func (d *duel) cancel() {
 
 func (d *duel) retry() {
 	by, ids := d.by(), some(d.t, "ids", 1, func(int) job.ID { return d.id() })
-	for i := range d.last.Jobs { // dead jobs are rare
+	for i := range d.last.Jobs { // few jobs are dead
 		if j := &d.last.Jobs[i]; j.State == job.Dead && chance(d.t, "dead job", 2) {
 			ids = append(ids, j.ID)
 		}
@@ -242,7 +243,7 @@ func accepted(a answer) (n int) {
 
 func (d *duel) setQueue() {
 	c := store.QueueChange{Name: pick(d.t, "queue", "x", "y", "z", "unheard")}
-	if chance(d.t, "mode", 2) { // mostly open, because otherwise nothing would be claimed
+	if chance(d.t, "mode", 2) { // queues are mostly open, because otherwise hardly any job would be claimed
 		c.Mode = new(pick(d.t, "new mode", store.Open, store.Open, store.Open, store.Paused, store.Draining))
 	}
 	if chance(d.t, "workers", 3) {
@@ -313,7 +314,7 @@ func (d *duel) list() {
 	d.ask("List", func(s store.Store) (any, error) { return listAll(s, f) })
 }
 
-// listAll reads all pages. Stores may end a page at different rows.
+// listAll reads all pages of a list. Stores may end a page at different rows.
 func listAll(s store.Store, f store.Filter) ([]job.Job, error) {
 	var jobs []job.Job
 	for {

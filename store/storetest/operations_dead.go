@@ -16,7 +16,8 @@ func (d *duel) status() job.Status {
 	return pick(d.t, "status", job.Pending, job.Redriven, job.Resolved, job.Ignored)
 }
 
-// deadFilter draws a filter, mostly with one field, so that it selects something.
+// deadFilter draws a filter. Most filters have one field, so that they select
+// something.
 func (d *duel) deadFilter() (f store.DeadFilter) {
 	t := d.t
 	for range rapid.IntRange(0, 2).Draw(t, "number of fields") {
@@ -51,7 +52,7 @@ func (d *duel) deadFilter() (f store.DeadFilter) {
 	return f
 }
 
-// fingerprint draws a group: mostly an existing one.
+// fingerprint draws the fingerprint of a group. Most of these groups exist.
 func (d *duel) fingerprint() string {
 	if len(d.last.Groups) == 0 || chance(d.t, "other group", 8) {
 		return "unheard"
@@ -86,7 +87,7 @@ func (d *duel) actIDs() {
 			a.IDs = append(a.IDs, d.last.Dead[i].Job)
 		}
 	}
-	if a.Do == store.ActRetry && len(a.IDs) > 0 && chance(d.t, "one", 2) { // only then may the payload change, too
+	if a.Do == store.ActRetry && len(a.IDs) > 0 && chance(d.t, "one", 2) { // only an action on a single id may change the payload, too
 		a.IDs = a.IDs[len(a.IDs)-1:]
 	}
 	if len(a.IDs) == 1 && a.Do == store.ActRetry {
@@ -98,7 +99,7 @@ func (d *duel) actIDs() {
 	d.acted(a.Do, "act by id that is taken", got)
 }
 
-// acted counts what an action has changed.
+// acted adds up the changes of an action.
 func (d *duel) acted(do store.Act, what string, a answer) {
 	if done, ok := a.Value.(actAnswer); ok {
 		d.did(what, int(done.Done))
@@ -106,8 +107,8 @@ func (d *duel) acted(do store.Act, what string, a answer) {
 	}
 }
 
-// actAnswer is the part of an answer that must be equal in all stores. They may end a step at
-// different entries.
+// actAnswer is the part of an answer that must be equal for all stores. Stores may end a step
+// at different entries.
 type actAnswer struct {
 	Errors  []string
 	Done    int64
@@ -169,7 +170,7 @@ func (d *duel) readDead() {
 	d.ask("Groups", func(s store.Store) (any, error) { return s.Groups(ctx(), g) })
 	d.ask("DeadStats", func(s store.Store) (any, error) { return s.DeadStats(ctx()) })
 	d.original(d.id())
-	for _, o := range d.last.Originals { // few originals have a payload
+	for _, o := range d.last.Originals { // few original values include a payload
 		d.original(o.Job)
 	}
 	n := rapid.Int64Range(1, 3).Draw(d.t, "redrive")
@@ -208,8 +209,8 @@ func (d *duel) controlRedrive() {
 	d.each("ControlRedrive", func(s store.Store) (any, error) { return s.ControlRedrive(ctx(), by, id, do) })
 }
 
-// sweep sweeps in steps that remove everything at once, because stores may end smaller steps at
-// different rows.
+// sweep makes sweeps whose steps are large enough to remove everything at once, because stores
+// may end smaller steps at different rows.
 func (d *duel) sweep() {
 	if chance(d.t, "of what was ignored for a time", 2) {
 		d.ignore()
@@ -237,7 +238,8 @@ func (d *duel) sweep() {
 	}
 }
 
-// ignore ignores all dead letters for a time, so that a later sweep sees the end of that time.
+// ignore ignores all dead letters for a limited time, so that a later sweep makes them pending
+// again.
 func (d *duel) ignore() {
 	a := store.Action{Do: store.ActIgnore, Until: d.now().Add(time.Minute)}
 	for i := range d.last.Dead {
@@ -249,7 +251,8 @@ func (d *duel) ignore() {
 }
 
 // mark ends a job in a separate commit. A sweep keeps the job that ended last and the events of the
-// last commit, and of the jobs that end in one exchange any may be the last in a store.
+// last commit. If several jobs end in one exchange, the last of them may differ from store to
+// store.
 func (d *duel) mark() {
 	first := d.ask("ReserveIDs", func(s store.Store) (any, error) { return s.ReserveIDs(ctx(), 1) }).Value.(job.ID)
 	n := job.New{ID: first, Kind: "mark", Queue: "mark", Priority: job.PriorityDefault}

@@ -21,7 +21,7 @@ func readPromises() []promise {
 	}
 }
 
-// population makes one job in each state and returns their ids by state.
+// population makes one job in each state. It returns the ids by state.
 func (r *rig) population() map[job.State]job.ID {
 	p := map[job.State]job.ID{}
 	p[job.Completed] = r.add(everyField)
@@ -96,7 +96,7 @@ func matches(f store.Filter, j *job.Job) bool {
 // part of: D3
 func listIsPaged(r *rig) {
 	var want []job.ID
-	for i := range 60 { // live, dead and finished jobs alternate, so that the list has to merge their tables
+	for i := range 60 { // live, dead and finished jobs take turns, so that the list has to merge their tables
 		id := r.add()
 		switch i % 3 {
 		case 1:

@@ -41,7 +41,7 @@ func redriveControls(r *rig) {
 	control(store.RedriveProceed, store.RedriveRamping)
 	same(r, "limit of a step", r.step(7).Released, int64(7))
 	control(store.RedrivePause, store.RedrivePaused)
-	r.answer(9, "") // the released jobs run on
+	r.answer(9, "") // the released jobs continue to run
 	same(r, "paused", r.step(100).Released, int64(0))
 	control(store.RedriveResume, store.RedriveRamping)
 	same(r, "resumed", r.step(11).Released, int64(11))
@@ -62,17 +62,17 @@ func redriveControls(r *rig) {
 func redrivePerson(r *rig) {
 	all := r.dieAll(3, "A")
 	id := r.startRedrive(canaryOf(1)).ID
-	r.ok(r.retry(all[1])) // a person retries the job first
+	r.ok(r.retry(all[1])) // a person has already retried the job
 	r.ok(r.actOn(store.ActResolve, all[2]))
 	r.step(100)
 	r.end(succeeded(r.takeID(all[1])))
 	r.end(died(r.takeID(all[0]), "A", job.NonRetriable))
-	r.ok(r.retry(all[0])) // this life was not opened by the redrive
+	r.ok(r.retry(all[0])) // the redrive did not open this life
 	r.end(succeeded(r.takeID(all[0])))
 	same(r, "redrive of the entry", r.letter(all[1]).Redrive, int64(0))
 	d := r.redrive(id)
 	same(r, "numbers", []int64{d.Released, d.Answered, d.Again, d.Dead, d.Completed}, []int64{1, 1, 1, 1, 0})
-	r.step(100) // nothing is left after the only canary
+	r.step(100) // nothing is left after the only canary has been released
 	r.state(all[2], job.Dead)
 	same(r, "state", r.redrive(id).State, store.RedriveCompleted)
 }
@@ -135,7 +135,7 @@ func redrivesAreListed(r *rig) {
 		[]any{store.CanaryDefault, store.StopDefault, int8(store.RedrivePriority), person.Actor, person.Reason, r.now()})
 	_, err = r.Redrive(ctx(), 99)
 	r.is(err, store.ErrNotFound)
-	// Both redrives want the same jobs, and each job is brought back once.
+	// Two redrives select the same jobs. Each job is retried only once.
 	same(r, "released", r.step(100).Released, int64(2))
 	same(r, "lives", []int32{r.get(1).Life, r.get(2).Life}, []int32{2, 2})
 	r.answer(2, "")

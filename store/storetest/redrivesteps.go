@@ -25,7 +25,7 @@ func canaryKeepsTheRate(r *rig) {
 	r.dieAll(30, "A")
 	r.startRedrive(canaryOf(20), func(s *store.RedriveSpec) { s.Rate = 2 })
 	released := int64(0)
-	for half := range int64(8) { // the loop counts half seconds
+	for half := range int64(8) { // the loop counts in half seconds
 		s := r.step(100)
 		if released += s.Released; released > half+1 {
 			r.fail("%d canaries were released after %d half seconds, want at most %d", released, half, half+1)
@@ -60,12 +60,12 @@ func redrivesShare(r *rig) {
 	same(r, "step", r.step(30), store.RedriveStep{Active: 3, Released: 30})
 	same(r, "shares", released(), []int64{10, 10, 10})
 	for range 3 {
-		r.step(1) // a step of fewer jobs than redrives: the redrives take turns
+		r.step(1) // a step that may release fewer jobs than there are redrives: the redrives take turns
 	}
 	same(r, "shares of small steps", released(), []int64{11, 11, 11})
 	_, err := r.ControlRedrive(ctx(), person, ids[0], store.RedrivePause)
 	r.ok(err)
-	same(r, "step", r.step(40).Released, int64(40)) // a redrive that needs no share leaves it to the others
+	same(r, "step", r.step(40).Released, int64(40)) // a redrive that does not use its share leaves it to the other redrives
 	same(r, "shares without the first", released(), []int64{11, 31, 31})
 }
 
@@ -95,13 +95,14 @@ func releasesAreAudited(r *rig) {
 		rows = append(rows, a.Action+" "+a.After)
 	}
 	same(r, "audit", rows[1:], []string{
-		`redrive.release {"done":3}`, // the canaries, and the job that was released when they had ended
+		`redrive.release {"done":3}`, // the canaries, and the job that was released after they had ended
 		`redrive.release {"done":4}`, "redrive.pause paused", "redrive.resume ramping",
 		`redrive.release {"done":3}`, "redrive.cancel cancelled",
 	})
 }
 
-// fillLanes fills the store with lanes and leaves room for the given number.
+// fillLanes fills the store with lanes. It leaves room for the given number of further
+// lanes.
 func (r *rig) fillLanes(room int) {
 	jobs := r.batch(job.LanesMax - len(r.lanes()) - room)
 	for i := range jobs {
@@ -110,7 +111,8 @@ func (r *rig) fillLanes(room int) {
 	r.enqueue(jobs...)
 }
 
-// lanes returns the queues and kinds of all jobs. All jobs have the same dependencies.
+// lanes returns the combinations of queue and kind of all jobs. All jobs have the same
+// dependencies.
 func (r *rig) lanes() map[string]bool {
 	lanes := make(map[string]bool)
 	for _, j := range r.dump().Jobs {
@@ -133,18 +135,19 @@ func redriveNeedsRoom(r *rig) {
 		_, err := r.StartRedrive(ctx(), person, spec)
 		r.is(err, store.ErrTooLarge)
 	})
-	part := spec // has jobs of two kinds
+	part := spec // this queue has jobs of two kinds
 	part.Through, part.Total = 2, 2
 	_, err := r.StartRedrive(ctx(), person, part)
 	r.ok(err)
 	same(r, "released", r.step(10).Released, int64(2))
-	spec.Change.Queue = queue // the queue that the jobs are in now
+	spec.Change.Queue = queue // the queue in which the jobs are now
 	_, err = r.StartRedrive(ctx(), person, spec)
 	r.ok(err)
 	same(r, "released", r.step(10).Released, int64(1))
 }
 
-// There was room when the redrive began, and another job has taken the last lane since.
+// The store had room when the redrive began, but since then another job has taken the
+// last lane.
 func redriveStopsWhereLanesEnd(r *rig, canary int) {
 	all := []job.ID{r.die("A"), r.die("A")}
 	r.fillLanes(1)
@@ -163,7 +166,7 @@ func redriveStopsWhereLanesEnd(r *rig, canary int) {
 	_, err := r.ControlRedrive(ctx(), person, id, store.RedriveResume)
 	r.ok(err)
 	same(r, "resumed", r.redrive(id).State, began)
-	step() // there is no room left
+	step() // the store has no room for another lane
 	for _, id := range all {
 		r.state(id, job.Dead)
 	}

@@ -25,24 +25,25 @@ const (
 	lease  = 30 * time.Second
 )
 
-// rig is a store under test with short methods for using it. The methods end the check when the
-// store returns an unexpected error.
+// rig is a store under test, with short methods for its calls. The methods end the check when
+// the store returns an unexpected error.
 type rig struct {
 	store.Store
 	clock *Clock
 	start job.Micros
 
-	removed bool // whether a purge or sweep has removed something, so that the history is incomplete
+	removed bool // whether a purge or sweep has removed data, so that the history is incomplete
 }
 
 func newRig(s store.Store, clock *Clock) *rig {
 	return &rig{Store: s, clock: clock, start: job.At(clock.Now())}
 }
 
-// ctx is the context of every call: the suite cancels no call.
+// ctx is the context of every call. The suite cancels no call.
 func ctx() context.Context { return context.Background() }
 
-// fail ends the check. The message begins with the line of the check.
+// fail ends the check with a message. The message begins with the file and line in the
+// check.
 func (r *rig) fail(format string, args ...any) {
 	panic(broken(checkLine() + fmt.Sprintf(format, args...)))
 }
@@ -66,7 +67,8 @@ func (r *rig) ok(err error) {
 	}
 }
 
-// is demands that err is one of the targets. nil among the targets allows success.
+// is checks that err is one of the targets. nil among the targets means that success is
+// allowed.
 func (r *rig) is(err error, targets ...error) {
 	for _, target := range targets {
 		if errors.Is(err, target) {
@@ -76,21 +78,21 @@ func (r *rig) is(err error, targets ...error) {
 	r.fail("got error %v, want %v", err, targets)
 }
 
-// equal treats empty and nil slices as equal. It compares bytes as a whole, because cmp takes
-// minutes for a large payload byte by byte.
+// equal compares two values. It treats empty and nil slices as equal. It compares bytes as a
+// whole, because cmp takes minutes to compare a large payload byte by byte.
 var equal = cmp.Options{
 	cmpopts.EquateEmpty(),
 	cmp.FilterValues(func(a, b []byte) bool { return len(a)+len(b) > 0 }, cmp.Comparer(bytes.Equal)),
 }
 
-// same demands that got equals want.
+// same checks that got equals want.
 func same[T any](r *rig, what string, got, want T) {
 	if diff := cmp.Diff(want, got, equal); diff != "" {
 		r.fail("%s (-want +got):\n%s", what, diff)
 	}
 }
 
-// unchanged runs f and demands that it changed nothing in the store.
+// unchanged runs f and checks that f has changed nothing in the store.
 func (r *rig) unchanged(f func()) {
 	before := r.dump()
 	f()
@@ -100,7 +102,7 @@ func (r *rig) unchanged(f func()) {
 func (r *rig) now() job.Micros               { return job.At(r.clock.Now()) }
 func (r *rig) in(d time.Duration) job.Micros { return r.now().Add(d) }
 
-// newJob returns a job with a fresh id, changed by the options.
+// newJob returns a job with a new id. The options change the job.
 func (r *rig) newJob(options ...func(*job.New)) job.New {
 	id, err := r.ReserveIDs(ctx(), 1)
 	r.ok(err)
@@ -125,7 +127,7 @@ func (r *rig) add(options ...func(*job.New)) job.ID {
 	return r.enqueue(r.newJob(options...))[0].ID
 }
 
-// refuse enqueues jobs and demands that the store refuses all of them.
+// refuse enqueues jobs and checks that the store refuses all of them.
 func (r *rig) refuse(target error, jobs ...job.New) {
 	r.unchanged(func() {
 		_, err := r.Enqueue(ctx(), jobs)
@@ -161,7 +163,7 @@ func (r *rig) claim(wants ...store.Want) []job.Claim {
 	return r.exchange(store.Exchange{Want: wants}).Claims
 }
 
-// take claims one job and fails when nothing can be claimed.
+// take claims one job. It fails when there is no job to claim.
 func (r *rig) take(options ...func(*store.Want)) job.Claim {
 	claims := r.claim(want(1, options...))
 	if len(claims) != 1 {
@@ -170,7 +172,7 @@ func (r *rig) take(options ...func(*store.Want)) job.Claim {
 	return claims[0]
 }
 
-// none demands that there is nothing to claim.
+// none checks that there is no job to claim.
 func (r *rig) none() {
 	if claims := r.claim(want(1)); len(claims) != 0 {
 		r.fail("job %d was given out, want none", claims[0].ID)
@@ -182,7 +184,7 @@ func (r *rig) settle(o job.Outcome) error {
 	return r.exchange(store.Exchange{Settle: []job.Outcome{o}}).Settled[0]
 }
 
-// end writes outcomes and demands that all are accepted.
+// end writes outcomes and checks that the store accepts all of them.
 func (r *rig) end(outcomes ...job.Outcome) {
 	for _, err := range r.exchange(store.Exchange{Settle: outcomes}).Settled {
 		r.ok(err)
@@ -212,7 +214,7 @@ func (r *rig) cancel(id job.ID) error {
 	return r.only(errs, err)
 }
 
-// retry retries one job with the person's reason as the note, and returns its error.
+// retry retries one job and returns its error. The person's reason becomes the note.
 func (r *rig) retry(id job.ID) error {
 	return r.actOn(store.ActRetry, id, func(a *store.Action) { a.Note = person.Reason })
 }
@@ -265,7 +267,7 @@ func (r *rig) events(after event.Cursor) []event.Event {
 	return events
 }
 
-// cursor returns the position after the last event.
+// cursor returns the cursor of the last event.
 func (r *rig) cursor() event.Cursor {
 	if events := r.dump().Events; len(events) > 0 {
 		return events[len(events)-1].Cursor
@@ -285,7 +287,8 @@ func (r *rig) dump() *store.Dump {
 	return d
 }
 
-// takeID claims jobs one by one, of the job's kind and queue, until it has claimed the job.
+// takeID claims jobs of the job's kind and queue one by one until it has claimed the job
+// itself.
 func (r *rig) takeID(id job.ID) job.Claim {
 	j := r.get(id)
 	w := store.Want{Queue: j.Queue, Max: 1, Kinds: []store.KindWant{{Kind: j.Kind, Max: 1, MaxCrashes: job.MaxCrashes}}}

@@ -14,14 +14,14 @@ func (r *rig) dead(options ...func(*job.New)) job.ID {
 	return id
 }
 
-// die makes a job that dies with the class, and returns its id.
+// die makes a job that dies with the class. It returns the job's id.
 func (r *rig) die(class string, options ...func(*job.New)) job.ID {
 	id := r.add(options...)
 	r.end(died(r.takeID(id), class, job.NonRetriable))
 	return id
 }
 
-// dieAll makes n jobs that die with the class in one exchange, and returns their ids.
+// dieAll makes n jobs that die with the class in one exchange. It returns their ids.
 func (r *rig) dieAll(n int, class string) []job.ID {
 	jobs := make([]job.New, n)
 	for i := range jobs {
@@ -47,11 +47,12 @@ func (r *rig) preview(a store.Action) store.Acted {
 	return answer
 }
 
-// act does an action in as many steps as it needs, and returns how many entries it changed.
+// act carries out an action in as many steps as necessary. It returns the number of changed
+// entries.
 func (r *rig) act(a store.Action) (done int64) {
 	if a.Filter != nil && a.Through == 0 {
 		if a.Through = r.preview(a).Through; a.Through == 0 {
-			return 0 // no job has ever died
+			return 0 // no job has died in this store
 		}
 	}
 	for {
@@ -67,7 +68,7 @@ func (r *rig) act(a store.Action) (done int64) {
 	}
 }
 
-// actOn does an action to one job and returns its error.
+// actOn applies an action to one job and returns its error.
 func (r *rig) actOn(do store.Act, id job.ID, options ...func(*store.Action)) error {
 	a := store.Action{Do: do, IDs: []job.ID{id}}
 	for _, o := range options {
@@ -123,7 +124,7 @@ func (r *rig) step(limit int) store.RedriveStep {
 	return answer
 }
 
-// sweep sweeps until nothing is left to remove, and adds up what was removed.
+// sweep sweeps until there is nothing left to remove. It adds up the removed rows.
 func (r *rig) sweep(keep store.Retention, limit int) (sum store.Swept) {
 	r.removed = true
 	for range 10_000 {

@@ -94,7 +94,7 @@ func failureIsAWholeRecord(r *rig) {
 	r.clock.Advance(5 * time.Minute)
 	o := failed(c, "", 0)
 	o.Failure, o.Cost, o.Sends = richFailure(), 77, 9
-	o.Failure.Job, o.Failure.Token, o.Failure.Attempt, o.Failure.Holder = 99, 98, 97, "liar" // the store must overwrite these values
+	o.Failure.Job, o.Failure.Token, o.Failure.Attempt, o.Failure.Holder = 99, 98, 97, "liar" // values that the store must replace
 	o.Failure.StartedAt, o.Failure.EndedAt, o.Failure.Life = 1, 2, 96
 	r.end(o)
 	want := *richFailure()
@@ -110,7 +110,7 @@ func failuresAreKept(r *rig) {
 	id := r.add()
 	for i := range 4 {
 		r.end(failed(r.take(), fmt.Sprint("Class", i), 0))
-		if i == 1 { // a run between that burns no attempt and has no failure
+		if i == 1 { // a run in between that uses up no attempt and has no failure
 			r.end(waits(r.take(), job.Snoozed, 0))
 		}
 	}
@@ -191,7 +191,7 @@ func endMayMoveTheJob(r *rig) {
 	r.none()
 	c := r.take(func(w *store.Want) { w.Queue = "high-memory" })
 	same(r, "claim", c.ID, id)
-	r.end(waits(c, job.Snoozed, 0)) // an outcome without queue and priority keeps them
+	r.end(waits(c, job.Snoozed, 0)) // an outcome without a queue and a priority does not change them
 	j = r.get(id)
 	same(r, "queue and priority", []any{j.Queue, j.Priority}, []any{"high-memory", int8(1)})
 }
@@ -230,8 +230,8 @@ func costAddsUp(r *rig) {
 	same(r, "cost", r.get(id).Cost, int64(735))
 	same(r, "sends", r.get(id).Sends, int64(7))
 
-	// The cost of a run counts once, also when the outcome has it in the failure and in the end of
-	// the job.
+	// The cost of a run counts once, even if the outcome has it both in the failure and for the
+	// end of the job.
 	id = r.add()
 	o = outcome(r.take(), job.Cancel, job.Cancelled)
 	o.Failure, o.Cost = failure("stop"), 9
@@ -272,7 +272,7 @@ func settlesBeforeItClaims(r *rig) {
 	same(r, "claims", ids(x.Claims), []job.ID{id})
 	same(r, "run", x.Claims[0].Token, job.Token(2))
 
-	// A run that ends in the exchange makes room under a global limit.
+	// A run that ends in the exchange frees its place under a global limit.
 	next := r.add()
 	w := want(1, func(w *store.Want) { w.Limit = 1 })
 	x = r.exchange(store.Exchange{Want: []store.Want{w}})

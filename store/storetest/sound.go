@@ -20,7 +20,7 @@ func soundDead(d *store.Dump) error {
 	for i := range d.Dead {
 		l := &d.Dead[i]
 		if entries[l.Job] || deaths[l.Death] || l.Death < 1 {
-			return fmt.Errorf("job %d has two dead letters, or another one also has the death number %d", l.Job, l.Death)
+			return fmt.Errorf("job %d has a second dead letter, or its death number %d is used twice; want both unique", l.Job, l.Death)
 		}
 		entries[l.Job], deaths[l.Death] = true, true
 		if err := soundEntry(l, states[l.Job]); err != nil {
@@ -29,49 +29,50 @@ func soundDead(d *store.Dump) error {
 	}
 	for id, state := range states {
 		if state == job.Dead && !entries[id] {
-			return fmt.Errorf("job %d is dead and has no dead letter", id)
+			return fmt.Errorf("job %d is dead but has no dead letter", id)
 		}
 	}
 	for i := range d.Originals {
 		if !entries[d.Originals[i].Job] {
-			return fmt.Errorf("job %d has an original but no dead letter", d.Originals[i].Job)
+			return fmt.Errorf("job %d has stored original values but no dead letter", d.Originals[i].Job)
 		}
 	}
 	for i := range d.Redrives {
 		r := &d.Redrives[i]
 		if r.Completed+r.Dead+r.Cancelled > r.Answered || r.Answered > r.Released || r.Again > r.Answered {
-			return fmt.Errorf("redrive %d has inconsistent counters: %d released, %d answered, %d again, %d completed, %d dead, %d cancelled",
+			return fmt.Errorf("the counters of redrive %d contradict each other: %d released, %d answered, %d failed again, %d completed, %d dead, %d cancelled",
 				r.ID, r.Released, r.Answered, r.Again, r.Completed, r.Dead, r.Cancelled)
 		}
 	}
 	return soundCounts(d)
 }
 
-// soundEntry compares a dead letter with the state of its job. A removed job has
-// the state None.
+// soundEntry compares a dead letter with the state of its job. For a removed job, the
+// state is None.
 func soundEntry(l *job.DeadLetter, state job.State) error {
 	live := state != job.None && !state.Terminal()
 	switch {
 	case l.Revived == (state == job.Dead):
 		return fmt.Errorf("dead letter of job %d in state %s: revived is %v, want the opposite", l.Job, state, l.Revived)
 	case live != (l.Status == job.Redriven):
-		return fmt.Errorf("dead letter of job %d in state %s has the wrong status %s", l.Job, state, l.Status)
+		return fmt.Errorf("dead letter of job %d in state %s: the status %s is not allowed with this state", l.Job, state, l.Status)
 	case l.ReopenAt != 0 && l.Status != job.Ignored:
-		return fmt.Errorf("dead letter of job %d has a time to reopen, but its status is %s", l.Job, l.Status)
+		return fmt.Errorf("dead letter of job %d has a ReopenAt time but status %s, want status ignored", l.Job, l.Status)
 	case (l.Action == "") != (l.ActedAt == 0) || (l.ActedBy == "") != (l.Action == ""):
-		return fmt.Errorf("dead letter of job %d has an incomplete action: %q at %d by %q", l.Job, l.Action, l.ActedAt, l.ActedBy)
+		return fmt.Errorf("dead letter of job %d: got action %q at time %d by actor %q, want all three set or none", l.Job, l.Action, l.ActedAt, l.ActedBy)
 	}
 	fits := map[job.DeadAction]job.Status{
 		"": job.Pending, job.ActionRetried: job.Redriven, job.ActionResolved: job.Resolved, job.ActionIgnored: job.Ignored,
 		job.ActionReopened: job.Pending, job.ActionMuted: job.Ignored, job.ActionCompleted: job.Resolved, job.ActionCancelled: job.Resolved,
 	}
 	if status, known := fits[l.Action]; !known || status != l.Status {
-		return fmt.Errorf("dead letter of job %d has status %s after the action %q", l.Job, l.Status, l.Action)
+		return fmt.Errorf("dead letter of job %d: the status %s does not follow from the last action %q", l.Job, l.Status, l.Action)
 	}
 	return nil
 }
 
-// soundCounts counts the rows of a dump and compares the result with the store's counters.
+// soundCounts counts the rows of a dump and compares the numbers with the store's
+// counters.
 func soundCounts(d *store.Dump) error {
 	jobs := map[store.Count]int64{}
 	for i := range d.Jobs {
@@ -81,7 +82,7 @@ func soundCounts(d *store.Dump) error {
 		of := c
 		of.N = 0
 		if jobs[of] != c.N {
-			return fmt.Errorf("the counter has %d jobs of %+v, want %d", c.N, of, jobs[of])
+			return fmt.Errorf("the counter says %d jobs of %+v, want %d as in the rows", c.N, of, jobs[of])
 		}
 		delete(jobs, of)
 	}
@@ -110,16 +111,16 @@ func soundCounts(d *store.Dump) error {
 	for i := range d.Groups {
 		g := &d.Groups[i]
 		if g.Entries != inGroup[g.Fingerprint] || g.Pending != pending[g.Fingerprint] || g.N < g.Entries {
-			return fmt.Errorf("group %q counts %d deaths, %d dead letters and %d pending; the rows give %d dead letters and %d pending",
+			return fmt.Errorf("group %q counts %d deaths, %d dead letters and %d pending; want %d dead letters and %d pending as in the rows",
 				g.Fingerprint, g.N, g.Entries, g.Pending, inGroup[g.Fingerprint], pending[g.Fingerprint])
 		}
 		delete(inGroup, g.Fingerprint)
 		if g.Muted == (g.MutedUntil == 0 && g.MutedFor == 0) {
-			return fmt.Errorf("group %q is muted inconsistently: muted %v, until %d, for %d deaths", g.Fingerprint, g.Muted, g.MutedUntil, g.MutedFor)
+			return fmt.Errorf("group %q: got muted %v, until time %d, for %d deaths; want a limit exactly when it is muted", g.Fingerprint, g.Muted, g.MutedUntil, g.MutedFor)
 		}
 	}
 	if len(jobs)+len(inGroup) > 0 {
-		return fmt.Errorf("jobs or groups without a counter: jobs %v, groups %v", jobs, inGroup)
+		return fmt.Errorf("got rows without a counter for jobs %v and groups %v, want a counter for each", jobs, inGroup)
 	}
 	return nil
 }

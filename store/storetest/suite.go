@@ -1,7 +1,7 @@
-// Package storetest checks that a store keeps the contract of package store. Run checks its
-// promises one by one and replays hand-written histories of jobs. Differential runs random
-// operations on several stores and compares them. The suite itself is tested against stores that
-// are broken on purpose.
+// Package storetest checks that a store keeps the contract of package store. Run checks the
+// promises of the contract one by one and replays hand-written histories of jobs. Differential
+// runs random operations on several stores and compares them. The tests of the suite run it
+// against stores that are broken on purpose.
 package storetest
 
 import (
@@ -15,11 +15,11 @@ import (
 )
 
 // Open opens an empty store that reads the time from clock. The suite closes the store. The caller
-// removes everything else, for example files.
+// removes everything else, such as files.
 type Open = func(t *testing.T, clock func() time.Time) store.Store
 
-// Run is the conformance suite. Each promise of the contract is a subtest on a new store, with a
-// clock that only the test moves.
+// Run is the conformance suite. Each promise of the contract is a subtest. It runs on a new
+// store with a clock that only the test moves.
 func Run(t *testing.T, open Open) {
 	for _, p := range suite() {
 		t.Run(p.name, func(t *testing.T) {
@@ -38,10 +38,10 @@ func Run(t *testing.T, open Open) {
 	}
 }
 
-// A promise is one part of the contract with its check. The check is a function of a store and not
-// of a test, so that the suite can also run against stores that must fail it.
+// A promise is one part of the contract, with the function that checks it. The function takes a
+// store and not a test, so that the suite can also be run against stores that must fail.
 type promise struct {
-	name  string // begins with the id of the requirement that it proves
+	name  string // name of the promise; it begins with the id of the requirement that it proves
 	proof func(*rig)
 }
 
@@ -53,8 +53,8 @@ func suite() []promise {
 	)
 }
 
-// on runs the check of the promise and returns what is wrong with the store, or nil. It also checks
-// the invariants on what the check has left in the store.
+// on checks the promise with a store. It returns an error that says what is wrong with the store,
+// or nil. It also checks the invariants on the content that the check has left in the store.
 func (p promise) on(s store.Store, clock *Clock) (err error) {
 	r := newRig(s, clock)
 	defer func() {
@@ -70,7 +70,7 @@ func (p promise) on(s store.Store, clock *Clock) (err error) {
 	return r.sound()
 }
 
-// sound checks the invariants on the content of the store. It does nothing when the check has
+// sound checks the invariants of the store's content. It does nothing when the check has
 // closed the store.
 func (r *rig) sound() error {
 	d, err := r.Dump(ctx())
@@ -80,28 +80,29 @@ func (r *rig) sound() error {
 	return soundDump(d, r.removed)
 }
 
-// soundDump checks a dump for all invariants that need only the dump. Which jobs were submitted,
-// and how long a key was valid, is not known here. If something was removed, it checks only what is
-// left.
+// soundDump checks a dump for all invariants for which the dump is enough. It does not know which
+// jobs were submitted, and how long a key was valid. If data was removed, it checks only the
+// remaining data.
 func soundDump(d *store.Dump, removed bool) error {
 	if err := soundDead(d); err != nil || removed {
 		return err
 	}
 	bulk := slices.ContainsFunc(d.Audit, func(a store.Audit) bool {
-		return a.Action == "dead_letter.retry" || a.Action == "redrive.release" // one row stands for many retries
+		return a.Action == "dead_letter.retry" || a.Action == "redrive.release" // one row may stand for many retries
 	})
 	for _, v := range check.Check(&check.History{Dump: d}) {
 		switch {
 		case v.Invariant == check.NoPhantom, v.Invariant == check.IdempotentEnqueue:
 		case v.Invariant == check.AuditComplete && bulk:
 		default:
-			return fmt.Errorf("the content of the store breaks %s", v)
+			return fmt.Errorf("the content of the store breaks the invariant %s", v)
 		}
 	}
 	return nil
 }
 
-// broken is the panic value of a check that found the promise broken.
+// broken is the value with which a check panics when it has found that the promise is
+// broken.
 type broken string
 
 func (b broken) Error() string { return string(b) }
