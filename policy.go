@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync/atomic"
 
 	"github.com/redrive/redrive/internal/decide"
 	"github.com/redrive/redrive/job"
@@ -16,7 +17,35 @@ import (
 // is the policy that was set, with the schedules and limits of the program added.
 type policies struct {
 	set, effective *policy.Policy
+
+	terms atomic.Pointer[map[string]string] // encoded terms by kind; a cache, replaced as a whole
 }
+
+// termsOf returns what the effective policy says of crashes and deadlines of jobs of a
+// kind, encoded.
+func (p *policies) termsOf(kind string) string {
+	known := p.terms.Load()
+	if known != nil {
+		if terms, ok := (*known)[kind]; ok {
+			return terms
+		}
+	}
+	of := decide.Terms(p.effective, kind)
+	terms := of.Encode()
+	next := make(map[string]string)
+	if known != nil {
+		if len(*known) >= policy.KindsMax {
+			return terms
+		}
+		maps.Copy(next, *known)
+	}
+	next[kind] = terms
+	p.terms.CompareAndSwap(known, &next) // when another goroutine was faster, this kind is added by a later call
+	return terms
+}
+
+// termsOf returns the terms of a kind by the policy in force.
+func (c *Client) termsOf(kind string) string { return c.policies.Load().termsOf(kind) }
 
 // Policy returns the effective policy: the policy that was set, with the schedules and
 // limits of the program (Config and HandlerOptions) added.
@@ -105,30 +134,10 @@ func (c *Client) admit(claim *job.Claim) (any, *job.Outcome) {
 		c.config.Logger.Info("rules of the policy would hold the job, but the policy is in observe mode, so the job runs", "job", claim.ID.String(), "rules", a.says.Rules)
 	}
 	o, held := decide.Held(a.says, claim, c.config.Name)
-	if !held {
-		return a, nil
-	}
-	switch released, err := c.released(claim); {
-	case err != nil:
-		c.config.Logger.Warn("a rule holds the job, but the store could not say whether a person has released it; the job is handed back", "job", claim.ID.String(), "error", err)
-		o = (&job.Ending{}).Outcome(claim, job.Interrupted, job.Waiting)
-	case released:
+	if !held || claim.Released {
 		return a, nil
 	}
 	return a, &o
-}
-
-// released reports whether the job was held in an earlier life and then retried by a
-// person.
-func (c *Client) released(claim *job.Claim) (bool, error) {
-	if claim.Life == 1 {
-		return false, nil
-	}
-	failures, err := c.store.Failures(context.Background(), claim.ID)
-	if err != nil {
-		return false, fmt.Errorf("check whether a person has released the job: %w", err)
-	}
-	return slices.ContainsFunc(failures, func(f job.Failure) bool { return f.How == job.ByHold && f.Life < claim.Life }), nil
 }
 
 // evaluate evaluates the rules of a policy for a claimed job. It returns nil when no
@@ -155,9 +164,12 @@ func (c *Client) admissionOf(p *policy.Policy, claim *job.Claim, e *job.Ending) 
 	return c.evaluate(p, claim)
 }
 
-// route sets the queue and priority that the rules give to a job at its enqueue.
+// route sets the terms of a job at its enqueue, and the queue and priority that the
+// rules give to it.
 func (c *Client) route(n *job.New) error {
-	p := c.Policy()
+	in := c.policies.Load()
+	p := in.effective
+	n.Terms = in.termsOf(n.Kind)
 	if !p.HasRules(n.Kind) {
 		return nil
 	}

@@ -80,9 +80,12 @@ func (t *Terms) Crash(r *LostRun) Crash {
 	return c
 }
 
+// The values of Terms.Spread and Terms.SpreadMax.
 const (
-	crashSpread    = 5 * time.Second
-	crashSpreadMax = time.Minute
+	SpreadDefault    = 5 * time.Second
+	SpreadMaxDefault = time.Minute
+	SpreadUnit       = time.Microsecond
+	SpreadLimit      = 24 * time.Hour // the longest spread; doubled as often as CrashDelay does, it fits in a time.Duration
 )
 
 // CrashDelay returns the time until a crashed job is due again. It depends on the
@@ -95,7 +98,7 @@ func (t *Terms) CrashDelay(id ID, crashes int32) time.Duration {
 	if crashes < 2 {
 		return 0
 	}
-	spread := min(cmp.Or(t.Spread, crashSpread)<<min(crashes-2, 8), cmp.Or(t.SpreadMax, crashSpreadMax))
+	spread := min(cmp.Or(t.Spread, SpreadDefault)<<min(crashes-2, 8), cmp.Or(t.SpreadMax, SpreadMaxDefault))
 	h := fnv.New64a()
 	_, _ = fmt.Fprintf(h, "%d/%d", id, crashes) // the error is ignored, because a write to a hash never fails
 	return time.Duration(h.Sum64()%uint64(spread.Microseconds())) * time.Microsecond
@@ -110,10 +113,6 @@ func (t *Terms) Expiry(kind string) Failure {
 
 // termsVersion is the first byte of encoded terms.
 const termsVersion = 1
-
-// spreadLimit is the longest Spread. It is small enough that CrashDelay can double it
-// without an overflow of time.Duration.
-const spreadLimit = 24 * time.Hour
 
 // Encode returns the terms in the form in which they are stored. Equal terms have the
 // same encoding. The encoding of the zero Terms is empty.
@@ -163,7 +162,7 @@ func ParseTerms(s string) (Terms, error) {
 	}
 	for _, to := range [...]*time.Duration{&t.Spread, &t.SpreadMax} {
 		var us uint64
-		if us, rest, ok = cutUvarint(rest); !ok || us > uint64(spreadLimit.Microseconds()) {
+		if us, rest, ok = cutUvarint(rest); !ok || us > uint64(SpreadLimit.Microseconds()) {
 			return Terms{}, errTerms
 		}
 		*to = time.Duration(us) * time.Microsecond
@@ -188,8 +187,8 @@ func (t *Terms) Validate() error {
 		}
 	}
 	for _, d := range [...]time.Duration{t.Spread, t.SpreadMax} {
-		if d < 0 || d > spreadLimit || d%time.Microsecond != 0 {
-			return fmt.Errorf("spread of %s: must be 0 to %s, in whole microseconds", d, spreadLimit)
+		if d < 0 || d > SpreadLimit || d%SpreadUnit != 0 {
+			return fmt.Errorf("spread of %s: must be 0 to %s, in whole microseconds", d, SpreadLimit)
 		}
 	}
 	if *t == (Terms{}) {

@@ -222,6 +222,12 @@ func (p *Policy) stage() Stage {
 	return Stage{Mode: r.Mode, Enforce: r.Enforce, Kinds: r.Kinds}
 }
 
+// Enforces reports whether decisions about a class of a kind are in force, and not only
+// recorded.
+func (p *Policy) Enforces(kind string, class failure.Class) bool {
+	return !p.observes(kind, p.chains[class])
+}
+
 // observes reports whether the policy only observes a class of a kind: its decisions are
 // recorded but not carried out.
 func (p *Policy) observes(kind string, chain []failure.Class) bool {

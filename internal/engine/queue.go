@@ -130,9 +130,11 @@ func (c *Core) kindWants(q *queue, room, queues int) []store.KindWant {
 			continue
 		}
 		q.asked[i] = share
-		q.wants = append(q.wants, store.KindWant{
-			Kind: k.Name, Max: share, MaxCrashes: k.MaxCrashes, Limit: k.Limit, Rate: k.Rate,
-		})
+		want := store.KindWant{Kind: k.Name, Max: share, MaxCrashes: k.MaxCrashes, Limit: k.Limit, Rate: k.Rate}
+		if c.cfg.Terms != nil {
+			want.Terms = c.cfg.Terms(k.Name)
+		}
+		q.wants = append(q.wants, want)
 	}
 	return q.wants
 }

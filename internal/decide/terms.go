@@ -1,0 +1,92 @@
+package decide
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/redrive/redrive/backoff"
+	"github.com/redrive/redrive/failure"
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/policy"
+)
+
+// Terms returns what a policy says of crashes and deadlines of jobs of a kind. The store
+// ends such jobs, in a process that may not know the policy, so the terms travel with
+// the job. Only words of the policy itself count, and only where it is enforced; without
+// any, the result is the zero Terms:
+//
+//   - the class that classify.codes gives to the codes lease_lost and expired;
+//   - the messages of the class of a crash;
+//   - the backoff of that class: its first wait and its cap are the spread.
+func Terms(p *policy.Policy, kind string) job.Terms {
+	var t job.Terms
+	lost := failure.Crash
+	if class, ok := classOf(p, kind, job.CodeLeaseLost); ok {
+		lost, t.Class = class, string(class)
+	}
+	if class, ok := classOf(p, kind, job.CodeExpired); ok {
+		t.ExpiredClass = string(class)
+	}
+	if !p.Enforces(kind, lost) {
+		t.Class = ""
+		return stored(t)
+	}
+	info := p.Info(lost)
+	if builtin, known := failure.InfoOf(lost); !known || t.Class != "" {
+		t.Retrying, t.Dead = info.Retrying, info.Dead
+	} else {
+		t.Retrying, t.Dead = unless(info.Retrying, builtin.Retrying), unless(info.Dead, builtin.Dead)
+	}
+	spec := p.Spec()
+	b := spec.Classes[lost].Backoff
+	if own := spec.Kinds[kind].Classes[lost].Backoff; own != nil {
+		b = own
+	}
+	if b != nil {
+		spread(&t, b)
+	}
+	return stored(t)
+}
+
+// classOf returns the class that the policy's own rules give to a code, where the policy
+// is enforced.
+func classOf(p *policy.Policy, kind, code string) (failure.Class, bool) {
+	codes := p.Spec().Classify.Codes
+	i := slices.IndexFunc(codes, func(r failure.CodeRule) bool {
+		return strings.EqualFold(r.Code, code) && (len(r.Kinds) == 0 || slices.Contains(r.Kinds, kind))
+	})
+	if i < 0 || !p.Enforces(kind, codes[i].Class) {
+		return "", false
+	}
+	return codes[i].Class, true
+}
+
+// spread sets the time over which jobs are spread after a crash.
+func spread(t *job.Terms, b *backoff.Backoff) {
+	t.Spread, t.SpreadMax = b.First, b.Cap
+	if b.Formula == backoff.Fixed && len(b.Waits) > 0 {
+		t.Spread, t.SpreadMax = b.Waits[0], slices.Max(b.Waits)
+	}
+	t.Spread = min(t.Spread, job.SpreadLimit).Truncate(job.SpreadUnit)
+	t.SpreadMax = min(t.SpreadMax, job.SpreadLimit).Truncate(job.SpreadUnit)
+	if t.SpreadMax == 0 { // no cap
+		t.SpreadMax = max(t.Spread, job.SpreadMaxDefault)
+	}
+}
+
+// stored returns terms in a form that may be stored. Terms that are too long lose their
+// texts.
+func stored(t job.Terms) job.Terms {
+	if t.Validate() != nil {
+		t = job.Terms{Spread: t.Spread, SpreadMax: t.SpreadMax}
+	}
+	return t
+}
+
+// unless returns a text, or "" when it is the built-in one.
+func unless(text, builtin string) string {
+	if text == builtin {
+		return ""
+	}
+	return text
+}

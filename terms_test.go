@@ -1,0 +1,123 @@
+package redrive_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/redrive/redrive"
+	"github.com/redrive/redrive/failure"
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/policy"
+	"github.com/redrive/redrive/store"
+	"github.com/redrive/redrive/store/memory"
+)
+
+// wantsSeen is a store that notes the terms which a client sends.
+type wantsSeen struct {
+	store.Store
+
+	enqueued []string // terms of the new jobs
+	wanted   map[string]bool
+}
+
+func (s *wantsSeen) Enqueue(ctx context.Context, jobs []job.New) ([]job.Receipt, error) {
+	for i := range jobs {
+		s.enqueued = append(s.enqueued, jobs[i].Terms)
+	}
+	return s.Store.Enqueue(ctx, jobs)
+}
+
+func (s *wantsSeen) Exchange(ctx context.Context, x store.Exchange) (store.Exchanged, error) {
+	for _, w := range x.Want {
+		for _, k := range w.Kinds {
+			s.wanted[k.Terms] = true
+		}
+	}
+	return s.Store.Exchange(ctx, x)
+}
+
+func crashPolicy(t *testing.T, retrying string) *policy.Policy {
+	t.Helper()
+	p, problems := policy.New(policy.Spec{Name: "crash", Classes: map[failure.Class]policy.ClassSpec{failure.Crash: {Retrying: retrying}}})
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	return p
+}
+
+// What the policy says of crashes goes into the store with each enqueue and each claim,
+// so that any process can end the job. A new policy counts from the next call on.
+//
+// part of: F10, Q3
+func TestTheTermsOfThePolicyTravelWithTheJob(t *testing.T) {
+	t.Parallel()
+	s := &wantsSeen{Store: memory.New(memory.Options{}), wanted: map[string]bool{}}
+	c, err := redrive.New(s, &redrive.Config{Name: "terms", TempDir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	kind := redrive.Kind[int]("render")
+	redrive.Handle(c, kind, func(context.Context, *redrive.Job[int]) error { return nil }, nil)
+	enqueue := func() {
+		t.Helper()
+		if _, err := c.Enqueue(t.Context(), kind.New(1, nil)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	enqueue()
+	for _, text := range []string{"one moment", "it goes on"} {
+		if err := c.SetPolicy(t.Context(), redrive.By{Actor: "ann"}, crashPolicy(t, text)); err != nil {
+			t.Fatal(err)
+		}
+		enqueue()
+	}
+	if err := c.RunUntilIdle(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	first, second := job.Terms{Retrying: "one moment"}, job.Terms{Retrying: "it goes on"}
+	if got := s.enqueued; len(got) != 3 || got[0] != "" || got[1] != first.Encode() || got[2] != second.Encode() {
+		t.Errorf("terms of the three enqueues are %q", got)
+	}
+	if len(s.wanted) != 1 || !s.wanted[second.Encode()] {
+		t.Errorf("terms of the claims are %v, want those of the last policy", s.wanted)
+	}
+}
+
+// A crash of a process is ended by one that has another policy and does not know the
+// kind. The first policy decides.
+//
+// part of: F10, Q3
+func TestACrashIsDecidedByThePolicyOfTheClaim(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	s := memory.New(memory.Options{Clock: func() time.Time { return now }})
+	c, err := redrive.New(s, &redrive.Config{Name: "first", TempDir: t.TempDir(), Policy: crashPolicy(t, "it goes on")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	receipt, err := c.Enqueue(t.Context(), redrive.Kind[int]("render").New(1, nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	terms := (&job.Terms{Retrying: "it goes on"}).Encode()
+	x, err := s.Exchange(t.Context(), store.Exchange{Holder: "first", Lease: time.Second, Want: []store.Want{{
+		Queue: redrive.DefaultQueue, Max: 1, Kinds: []store.KindWant{{Kind: "render", Max: 1, MaxCrashes: 3, Terms: terms}},
+	}}})
+	if err != nil || len(x.Claims) != 1 {
+		t.Fatalf("got %d claims, error %v; want 1", len(x.Claims), err)
+	}
+	now = now.Add(time.Minute)
+	second, err := redrive.New(s, &redrive.Config{Name: "second", TempDir: t.TempDir(), Policy: crashPolicy(t, "another text")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	redrive.Handle(second, redrive.Kind[int]("other"), func(context.Context, *redrive.Job[int]) error { return nil }, nil)
+	if err := second.RunUntilIdle(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	failures, err := second.Failures(t.Context(), receipt.ID)
+	if err != nil || len(failures) != 1 || failures[0].How != job.ByCrash || failures[0].UserMessage != "it goes on" {
+		t.Errorf("failures are %+v, error %v; want one crash with the text of the first policy", failures, err)
+	}
+}
