@@ -16,7 +16,7 @@ func TestQ10_Conformance(t *testing.T) {
 	storetest.Run(t, open)
 }
 
-// open opens a store on a new file.
+// open opens a store on a new database file.
 func open(t *testing.T, clock func() time.Time) store.Store {
 	s, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "jobs.db"), &sqlite.Options{Clock: clock, ReadLimit: time.Minute})
 	if err != nil {

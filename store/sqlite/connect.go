@@ -10,7 +10,7 @@ import (
 	"zombiezen.com/go/sqlite"
 )
 
-// role is what a connection is for.
+// role is the use of a connection.
 type role uint8
 
 const (
@@ -18,14 +18,14 @@ const (
 	roleReader
 )
 
-// busyTimeout is how long SQLite itself waits for a lock. Writers of this package wait at
-// the turnstile first; the timeout is for programs that do not use the turnstile.
+// busyTimeout is how long SQLite waits for a lock. Writers of this package wait at the
+// turnstile first. The timeout is for other programs, which do not use the turnstile.
 const busyTimeout = 10 * time.Second
 
-// The settings of every connection. They are read back after they are set. With synchronous=FULL a
-// commit survives a power loss; NORMAL could lose acknowledged jobs. A page cache takes twice its
-// size in memory, because a page with its header is rounded up to 8 KiB. Larger caches were not
-// faster for waiting jobs.
+// The settings of every connection. After they are set, they are read again to check them. With
+// synchronous=FULL a commit survives a power loss; NORMAL could lose acknowledged jobs. A page
+// cache takes twice its size in memory, because a page with its header is rounded up to 8 KiB. In
+// measurements with many waiting jobs, larger caches were not faster.
 const (
 	writerPragmas = `PRAGMA synchronous=FULL; PRAGMA foreign_keys=OFF; PRAGMA temp_store=MEMORY;
 		PRAGMA cache_size=-32768; PRAGMA journal_size_limit=67108864; PRAGMA wal_autocheckpoint=4000;`
@@ -51,7 +51,8 @@ func connect(path string, r role) (*sqlite.Conn, error) {
 	return conn, nil
 }
 
-// connectReadOnly opens a database for reading only; not even its journal mode is changed.
+// connectReadOnly opens a database only for reading. It does not change anything, not even
+// the journal mode.
 func connectReadOnly(path string) (*sqlite.Conn, error) {
 	conn, err := sqlite.OpenConn(path, sqlite.OpenReadOnly)
 	if err != nil {
@@ -85,13 +86,13 @@ func configure(conn *sqlite.Conn, pragmas string) error {
 		return err
 	}
 	if mode != "wal" || sync != fmt.Sprint(synchronousFull) {
-		return fmt.Errorf("journal_mode is %s and synchronous %s: not losing jobs needs wal and %d",
+		return fmt.Errorf("journal_mode is %s and synchronous is %s: to lose no jobs, the store needs the values wal and %d",
 			mode, sync, synchronousFull)
 	}
 	return nil
 }
 
-// one runs a statement and returns the first column of its last row.
+// one runs a statement. It returns the first column of the last row.
 func one(conn *sqlite.Conn, text string) (value string, err error) {
 	stmt, _, err := conn.PrepareTransient(text)
 	if err != nil {
@@ -112,7 +113,8 @@ func one(conn *sqlite.Conn, text string) (value string, err error) {
 }
 
 // openDB opens database/sql over the same file, for migrations and for callers'
-// transactions. These begin IMMEDIATE and flush like the store's own.
+// transactions. These transactions begin with IMMEDIATE, and their commits are as
+// durable as those of the store.
 func openDB(path string) (*sql.DB, error) {
 	return openSQL(path, url.Values{"mode": {"rw"}, "_txlock": {"immediate"}, "_pragma": {
 		busyPragma, "journal_mode(wal)", "synchronous(full)", "wal_autocheckpoint(0)", "journal_size_limit(67108864)",

@@ -9,7 +9,7 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// dieAs makes jobs that die. The function as returns the failure of the i-th job.
+// dieAs makes jobs that die. as returns the failure of job number i.
 func (s *seeder) dieAs(n int, as func(i int, n *job.New) job.Failure) {
 	s.t.Helper()
 	failures := make(map[job.ID]job.Failure)
@@ -25,7 +25,7 @@ func (s *seeder) dieAs(n int, as func(i int, n *job.New) job.Failure) {
 	}
 }
 
-// spreadDead makes dead letters that differ in everything a filter can select by.
+// spreadDead makes dead letters that differ in all fields that a filter can select by.
 func (s *seeder) spreadDead(n int) {
 	s.dieAs(n, func(i int, n *job.New) job.Failure {
 		n.Kind, n.Owner = seedKind(i%5), fmt.Sprintf("tenant-%d", i%7)
@@ -35,7 +35,8 @@ func (s *seeder) spreadDead(n int) {
 	})
 }
 
-// Jobs that are retried by ranges of deaths end up the same as jobs retried one by one.
+// A retry of a range of deaths has the same result as a retry of the same jobs one by
+// one.
 //
 // part of: D7
 func TestD7_RangesBringBackAsOne(t *testing.T) {
@@ -65,7 +66,7 @@ func TestD7_RangesBringBackAsOne(t *testing.T) {
 			}
 			live++
 			if j.Life != 2 || j.RunAt != d.Now.Add(time.Minute) || j.LifeAt != d.Now || j.Payload == nil || j.Token != 1 || j.Counters.Attempts != 0 {
-				t.Errorf("limit %d: got the retried job %+v", limit, j)
+				t.Errorf("limit %d: got the retried job %+v, want it in its second life and due in a minute, with a payload and no attempts", limit, j)
 			}
 		}
 		taken := int64(0)
@@ -75,16 +76,16 @@ func TestD7_RangesBringBackAsOne(t *testing.T) {
 				taken++
 			}
 			if l.Revived != revived || revived != (l.Status == job.Redriven) || revived && l.ActedBy != "ann" {
-				t.Errorf("limit %d: got dead letter %+v", limit, l)
+				t.Errorf("limit %d: got dead letter %+v, want a retried one exactly when its job was revived", limit, l)
 			}
 		}
 		if live != done || taken != done {
-			t.Errorf("limit %d: got %d done and %d live jobs, want %d of both", limit, done, live, taken)
+			t.Errorf("limit %d: the actions changed %d entries, and %d jobs are live; want %d of both", limit, done, live, taken)
 		}
 		report, err := Diagnose(t.Context(), s.s.Path(), seedNow)
 		s.must(err)
 		if len(report.Problems) > 0 {
-			t.Errorf("limit %d: redrive doctor found %q", limit, report.Problems)
+			t.Errorf("limit %d: redrive doctor found the problems %q, want none", limit, report.Problems)
 		}
 	}
 }

@@ -19,9 +19,10 @@ import (
 )
 
 const (
-	// walLarge is far above the size that check-points allow the write-ahead log.
+	// walLarge is the size in bytes from which the write-ahead log is reported. It is
+	// far above the size to which check-points limit the log.
 	walLarge = 1 << 30
-	// damagesMax is the maximum number of findings of the integrity check that are kept.
+	// damagesMax is the maximum number of damages of the integrity check that are kept.
 	damagesMax = 20
 )
 
@@ -29,17 +30,17 @@ const (
 type Diagnosis struct {
 	Path    string `json:"path"`
 	Place   string `json:"file_system,omitempty"` // type of the file system; "" when it is not known
-	Size    int64  `json:"size"`                  // bytes
-	WALSize int64  `json:"wal_size"`              // bytes of the write-ahead log
+	Size    int64  `json:"size"`                  // size of the database file in bytes
+	WALSize int64  `json:"wal_size"`              // size of the write-ahead log in bytes
 
 	Schema   store.Schema      `json:"schema"`
-	SQLite   string            `json:"sqlite"`   // the version that is linked in
-	Modules  map[string]string `json:"modules"`  // versions of the modules that link it in
-	Settings map[string]string `json:"settings"` // as read back from a connection
+	SQLite   string            `json:"sqlite"`   // version of the SQLite library in this program
+	Modules  map[string]string `json:"modules"`  // versions of the modules that contain the SQLite library
+	Settings map[string]string `json:"settings"` // settings, as read from a connection
 	Pages    int64             `json:"pages"`
 	Free     int64             `json:"free_pages"`
 
-	store.Findings // findings in redrive's own tables, and all problems
+	store.Findings // results for redrive's own tables, and all problems
 }
 
 func (r *Diagnosis) problem(format string, args ...any) {
@@ -48,8 +49,8 @@ func (r *Diagnosis) problem(format string, args ...any) {
 
 // Diagnose examines a database: where and how it is stored, whether its pages are sound,
 // and whether its counters agree with its rows. It reads every page and changes nothing.
-// Problems are in the report; an error means that the database could not be examined. now
-// is the time by which jobs count as late.
+// Problems are in the report; an error means that the database could not be examined. A
+// job or a lease is late by comparison with now.
 func Diagnose(ctx context.Context, path string, now time.Time) (*Diagnosis, error) {
 	r := &Diagnosis{SQLite: sqlite3.SQLITE_VERSION, Modules: modules(), Settings: map[string]string{}, Findings: sqlstore.NewFindings()}
 	path, err := resolve(path)
@@ -82,7 +83,7 @@ func Diagnose(ctx context.Context, path string, now time.Time) (*Diagnosis, erro
 func (r *Diagnosis) files() error {
 	info, err := os.Stat(r.Path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("there is no such file: %w", store.ErrNotFound)
+		return fmt.Errorf("the file does not exist: %w", store.ErrNotFound)
 	}
 	if err != nil {
 		return err
@@ -104,8 +105,8 @@ func (r *Diagnosis) files() error {
 	return nil
 }
 
-// fileSystem finds the type of the file system that holds path in Linux's list of
-// mounts, which has one line each:
+// fileSystem finds the type of the file system that contains path. It reads Linux's list
+// of mounts, which has one line for each mount:
 //
 //	36 35 98:0 / /mnt/data rw,noatime shared:1 - ext4 /dev/sda1 rw
 func fileSystem(mounts, path string) (kind string) {
@@ -117,7 +118,8 @@ func fileSystem(mounts, path string) (kind string) {
 			continue
 		}
 		point := strings.TrimSuffix(strings.ReplaceAll(fields[4], `\040`, " "), "/") + "/"
-		// Of two mounts on one point, the later one covers the earlier.
+		// If two file systems are mounted at one path, the later one hides the earlier
+		// one.
 		if strings.HasPrefix(path, point) && len(point) >= longest {
 			longest, kind = len(point), types[0]
 		}
@@ -125,8 +127,8 @@ func fileSystem(mounts, path string) (kind string) {
 	return kind
 }
 
-// modules returns the versions of the modules that link SQLite in. modernc.org/sqlite
-// works only with the libc that it was built for.
+// modules returns the versions of the modules that contain the SQLite library.
+// modernc.org/sqlite works only with the libc module for which it was built.
 func modules() map[string]string {
 	versions := map[string]string{}
 	info, ok := debug.ReadBuildInfo()
@@ -206,8 +208,8 @@ var (
 	recount       = &sqlstore.Query{Text: sqlstore.Recount("redrive_counters")}
 	recountGroups = &sqlstore.Query{Text: sqlstore.RecountGroups}
 	recountDead   = &sqlstore.Query{Text: sqlstore.RecountDead}
-	// selOldest seeks the first job of each lane and priority in the ready index. It
-	// ignores gates and paused queues.
+	// selOldest finds the first job of each lane and priority in the ready index. It
+	// also finds jobs in closed lanes and paused queues.
 	selOldest = &sqlstore.Query{Text: `SELECT j.id, l.queue, l.kind, j.run_at FROM redrive_lanes l,
 		(SELECT 1 AS p UNION ALL SELECT 2 UNION ALL SELECT 3 UNION ALL SELECT 4)
 		JOIN redrive_jobs j ON j.id = (SELECT id FROM redrive_jobs INDEXED BY redrive_ready

@@ -10,8 +10,8 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// resultCode returns SQLite's extended result code of an error, from either of the two
-// drivers with which this package uses SQLite.
+// resultCode returns SQLite's extended result code of an error. The error may come from
+// either of the two drivers with which this package uses SQLite.
 func resultCode(err error) (sqlite.ResultCode, bool) {
 	if driver, ok := errors.AsType[*sqlitedriver.Error](err); ok {
 		return sqlite.ResultCode(driver.Code()), true
@@ -20,8 +20,8 @@ func resultCode(err error) (sqlite.ResultCode, bool) {
 	return code, err != nil && code != sqlite.ResultOK && code != sqlite.ResultError
 }
 
-// asStoreError wraps an error of SQLite in the matching error of package store. It is for
-// errors after which nothing was written.
+// asStoreError wraps an error of SQLite in the matching error of package store. Use it
+// only for errors after which nothing was written.
 func asStoreError(err error) error {
 	code, ok := resultCode(err)
 	if !ok {
@@ -43,8 +43,8 @@ func asStoreError(err error) error {
 	return err
 }
 
-// commitError is asStoreError for a commit. After an I/O error in a commit it is unknown
-// what reached the disk.
+// commitError is asStoreError for a commit. After an I/O error in a commit, it is unknown
+// which changes reached the disk.
 func commitError(err error) error {
 	if code, ok := resultCode(err); ok && code.ToPrimary() == sqlite.ResultIOErr {
 		return fmt.Errorf("commit: %w: %w", store.ErrUnknown, err)
@@ -52,8 +52,9 @@ func commitError(err error) error {
 	return asStoreError(err)
 }
 
-// ofStatement reports whether an error of SQLite concerns one statement and its values
-// instead of the file. Other requests in the same transaction are not affected then.
+// ofStatement reports whether an error of SQLite concerns only one statement and its
+// values, and not the file. Then other requests in the same transaction are not
+// affected.
 func ofStatement(err error) bool {
 	code, ok := resultCode(err)
 	if !ok {
@@ -67,7 +68,7 @@ func ofStatement(err error) bool {
 }
 
 // fatalError returns the store's error for an error of SQLite that ends the whole
-// transaction, and nil for an error of one request.
+// transaction. It returns nil for an error that concerns only one request.
 func fatalError(err error) error {
 	if _, ok := resultCode(err); !ok || ofStatement(err) {
 		return nil

@@ -10,7 +10,7 @@ import (
 	"github.com/redrive/redrive/store/sqlite"
 )
 
-// The file is made if it does not exist.
+// Open creates the file if it does not exist.
 func ExampleOpen() {
 	ctx := context.Background()
 	dir, err := os.MkdirTemp("", "redrive-example")

@@ -15,7 +15,8 @@ import (
 )
 
 // On a full disk, calls that need space fail and change nothing, and the store works again
-// without a restart. SQLite reports a page limit like a full disk.
+// without a restart. The test limits the number of pages, because SQLite reports this
+// limit like a full disk.
 //
 // part of: Q10
 func TestFullDiskHeals(t *testing.T) {
@@ -57,9 +58,9 @@ func TestFullDiskHeals(t *testing.T) {
 	}}
 	claimed, err := s.Exchange(ctx, exchange)
 	if err != nil || len(claimed.Claims) != 5 {
-		t.Fatalf("got %d claims, error %v", len(claimed.Claims), err)
+		t.Fatalf("got %d claims, error %v; want 5 claims", len(claimed.Claims), err)
 	}
-	limit(1) // SQLite rounds the limit up to the current size
+	limit(1) // SQLite raises this limit to the current size
 	before, err := s.Dump(ctx)
 	if err != nil {
 		t.Fatal(err)
@@ -76,17 +77,17 @@ func TestFullDiskHeals(t *testing.T) {
 	}
 	limit(1 << 20)
 	if err := enqueue(200); err != nil {
-		t.Errorf("enqueue with free space again: got error %v", err)
+		t.Errorf("enqueue when there is space again: got error %v, want none", err)
 	}
 	exchange.Settle = []job.Outcome{{ID: claimed.Claims[0].ID, Token: 1, Cause: job.Succeeded, To: job.Completed}}
 	x, err := s.Exchange(ctx, exchange)
 	if err != nil || x.Settled[0] != nil || len(x.Claims) != 5 {
-		t.Errorf("exchange with free space again: got settled %v, %d claims, error %v", x.Settled, len(x.Claims), err)
+		t.Errorf("exchange when there is space again: got settled %v, %d claims, error %v; want 5 claims and no error", x.Settled, len(x.Claims), err)
 	}
 }
 
-// The store's time never runs backwards, whatever the machine's clock does, also after a
-// restart.
+// The store's time never runs backwards. This also holds after a restart, and when the
+// machine's clock is set back.
 //
 // proves: Q2
 func TestQ2_ClockSetBack(t *testing.T) {
@@ -161,11 +162,11 @@ DELETE FROM redrive_meta WHERE key = 'compatible_from';
 	files := fstest.MapFS{"00001_init.sql": {Data: first}, "00002_later.sql": next}
 	for _, to := range []int64{2, 1} {
 		if _, err := migrateWith(ctx, path, files, to); err != nil {
-			t.Fatalf("migrate to schema %d: %v", to, err)
+			t.Fatalf("migrate to schema %d: got error %v", to, err)
 		}
 		s, err := Open(ctx, path, nil)
 		if err != nil {
-			t.Fatalf("dump at schema %d: %v", to, err)
+			t.Fatalf("open at schema %d: got error %v", to, err)
 		}
 		after, err := s.Dump(ctx)
 		if err != nil {
@@ -181,7 +182,7 @@ DELETE FROM redrive_meta WHERE key = 'compatible_from';
 	}
 	files["00002_twin.sql"] = next
 	if _, err := migrateWith(ctx, path, files, 2); err == nil {
-		t.Error("two migrations with the same number were accepted")
+		t.Error("two migrations with the same number were accepted, want an error")
 	}
 }
 
@@ -189,7 +190,7 @@ func TestOldSQLiteIsRefused(t *testing.T) {
 	t.Parallel()
 	for version, ok := range map[string]bool{"3.51.2": false, "3.9.0": false, "3.51.3": true, "3.53.4": true, "4.0.0": true} {
 		if err := checkVersion(version); (err == nil) != ok {
-			t.Errorf("version check of SQLite %s: got error %v", version, err)
+			t.Errorf("version check of SQLite %s: got error %v, want an error exactly for versions below 3.51.3", version, err)
 		}
 	}
 }

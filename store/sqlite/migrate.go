@@ -21,19 +21,19 @@ import (
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// schemaVersion is the newest schema that this program knows.
+// schemaVersion is the newest schema version that this program knows.
 const schemaVersion = 1
 
 func embedded() (fs.FS, error) { return fs.Sub(migrations, "migrations") }
 
 func provider(db *sql.DB, files fs.FS) (*goose.Provider, error) {
-	// The provider refuses two migrations with the same number.
+	// NewProvider refuses two migrations with the same number.
 	return goose.NewProvider(database.DialectSQLite3, db, files,
 		goose.WithTableName(sqlstore.VersionTable), goose.WithDisableGlobalRegistry(true))
 }
 
-// migrateUp brings the schema up to date. Several processes may try at once; the
-// turnstile lets them pass one after the other.
+// migrateUp brings the schema up to date. When several processes try at once, the
+// turnstile lets one after the other migrate.
 func migrateUp(ctx context.Context, path string, keep bool) (err error) {
 	schema, err := ReadSchema(ctx, path)
 	if err != nil {
@@ -80,11 +80,11 @@ func ReadSchema(ctx context.Context, path string) (schema store.Schema, err erro
 	return schema, asStoreError(err)
 }
 
-// Migrate moves the schema up or down to a version and returns the versions that it
-// passed. Down to 0 removes all tables of redrive and no others.
+// Migrate moves the schema up or down to a version. It returns the versions that it has
+// passed. A migration down to 0 removes all tables of redrive and no other tables.
 func Migrate(ctx context.Context, path string, to int64) (passed []int64, err error) {
 	if to < 0 || to > schemaVersion {
-		return nil, fmt.Errorf("schema %d: this program knows 0 to %d", to, schemaVersion)
+		return nil, fmt.Errorf("schema %d is unknown: this program knows the schemas 0 to %d", to, schemaVersion)
 	}
 	if path, err = resolve(path); err != nil {
 		return nil, err

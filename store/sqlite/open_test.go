@@ -46,16 +46,17 @@ func TestQ10_NewerSchemaIsRefused(t *testing.T) {
 	}
 	_, err = sqlite.Open(t.Context(), path, nil)
 	if !errors.Is(err, store.ErrSchema) || !strings.Contains(err.Error(), "schema 7") || !strings.Contains(err.Error(), "newer redrive") {
-		t.Errorf("opening a newer schema: got error %v", err)
+		t.Errorf("opening a newer schema: got error %v, want ErrSchema with schema 7 and the advice to use a newer redrive", err)
 	}
 	if after, err := os.ReadFile(path); err != nil || string(after) != string(before) {
-		t.Errorf("Open changed the file that it refused (error %v)", err)
+		t.Errorf("Open changed the file that it refused, want it unchanged (error of reading it: %v)", err)
 	}
-	// A migration can state that older programs may continue: a rolling upgrade.
+	// A migration can allow older programs to continue, which makes a rolling upgrade
+	// possible.
 	execute(t, path, `INSERT INTO redrive_meta VALUES ('compatible_from', 1)`)
 	s, err = sqlite.Open(t.Context(), path, nil)
 	if err != nil {
-		t.Fatalf("opening a compatible newer schema: got error %v", err)
+		t.Fatalf("opening a newer schema that allows this program: got error %v, want none", err)
 	}
 	if err := s.Close(); err != nil {
 		t.Error(err)
@@ -80,12 +81,12 @@ func TestOpenSaysWhatIsWrong(t *testing.T) {
 			t.Errorf("Open(%s): got error %v, want %q", path, err, want)
 		}
 		if err == nil {
-			_ = s.Close() // Open should have failed
+			_ = s.Close() // Open returned no error, want one
 		}
 	}
 }
 
-// Characters that have a meaning in a URI are plain characters in a path.
+// Characters with a meaning in a URI have no meaning in the path of the file.
 func TestOpenTakesAnyName(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -93,23 +94,24 @@ func TestOpenTakesAnyName(t *testing.T) {
 		path := filepath.Join(dir, name)
 		s, err := sqlite.Open(t.Context(), path, nil)
 		if err != nil {
-			t.Errorf("open file %q: %v", name, err)
+			t.Errorf("open file %q: got error %v", name, err)
 			continue
 		}
 		if _, err := s.ReserveIDs(t.Context(), 1); err != nil {
-			t.Errorf("enqueue into file %q: %v", name, err)
+			t.Errorf("enqueue into file %q: got error %v", name, err)
 		}
 		err = s.Tx(t.Context(), func(context.Context, *sql.Tx) error { return nil })
 		if err := errors.Join(err, s.Close()); err != nil {
-			t.Errorf("close file %q: %v", name, err)
+			t.Errorf("close file %q: got error %v", name, err)
 		}
 		if info, err := os.Stat(path); err != nil || info.Size() == 0 {
-			t.Errorf("file %q does not exist at its path: %v", name, err)
+			t.Errorf("file %q does not exist at the given path: %v", name, err)
 		}
 	}
 }
 
-// A symbolic link and its target are one database, also for the lock files.
+// A symbolic link and its target are the same database. They also use the same lock
+// files.
 func TestOpenFollowsLinks(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -141,11 +143,11 @@ func TestQ10_MigrateDownAndUp(t *testing.T) {
 	execute(t, path, `CREATE TABLE mine (n INTEGER); INSERT INTO mine VALUES (1)`)
 	for _, to := range []int64{1, 0, 1} {
 		if _, err := sqlite.Migrate(t.Context(), path, to); err != nil {
-			t.Fatalf("migrate to schema %d: %v", to, err)
+			t.Fatalf("migrate to schema %d: got error %v", to, err)
 		}
 		schema, err := sqlite.ReadSchema(t.Context(), path)
 		if err != nil || schema.Version != to {
-			t.Fatalf("got schema %+v, error %v, want %d", schema, err, to)
+			t.Fatalf("got schema %+v, error %v; want schema version %d", schema, err, to)
 		}
 	}
 	s, err := sqlite.Open(t.Context(), path, &sqlite.Options{KeepSchema: true})
@@ -157,7 +159,7 @@ func TestQ10_MigrateDownAndUp(t *testing.T) {
 		t.Errorf("got %d rows in the caller's own table, want 1", n)
 	}
 	if _, err := sqlite.Migrate(t.Context(), path, 9); err == nil {
-		t.Error("Migrate to an unknown schema returned no error")
+		t.Error("Migrate to an unknown schema returned no error, want one")
 	}
 }
 
@@ -183,13 +185,14 @@ func TestQ10_TwoMigrators(t *testing.T) {
 	all.Wait()
 }
 
-// Two writers on one file, like two processes: every job is claimed once.
+// Two writers on one file behave like two processes. Together they claim every job
+// once.
 //
 // proves: Q10, Q3
 func TestQ10_TwoWritersOnOneFile(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("-short: this test takes seconds")
+		t.Skip("skipped with -short, because this test takes seconds")
 	}
 	const jobs = 400
 	path := filepath.Join(t.TempDir(), "jobs.db")
@@ -282,7 +285,8 @@ func TestQ10_CommitsOfOthersWake(t *testing.T) {
 	}
 }
 
-// The file contains payloads and evidence, so other users must not be able to read it.
+// The file contains payloads and evidence, so the test checks that other users cannot
+// read it.
 func TestNewFilesArePrivate(t *testing.T) {
 	t.Parallel()
 	s := openTemp(t, nil)
@@ -297,7 +301,7 @@ func TestNewFilesArePrivate(t *testing.T) {
 	}
 }
 
-// Reading the schema and a diagnosis do not change the file.
+// ReadSchema and Diagnose do not change the file.
 func TestDiagnoseAndReadSchemaChangeNothing(t *testing.T) {
 	t.Parallel()
 	s := openTemp(t, nil)
@@ -305,39 +309,41 @@ func TestDiagnoseAndReadSchemaChangeNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	backup := filepath.Join(t.TempDir(), "backup.db")
-	execute(t, s.Path(), `VACUUM INTO '`+backup+`'`) // the copy is in rollback mode
+	execute(t, s.Path(), `VACUUM INTO '`+backup+`'`) // the copy uses the rollback journal
 	before, err := os.ReadFile(backup)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if schema, err := sqlite.ReadSchema(t.Context(), backup); err != nil || schema.Version != schema.Known {
-		t.Errorf("got schema %+v, error %v", schema, err)
+		t.Errorf("ReadSchema of a copy: got schema %+v, error %v; want the newest schema", schema, err)
 	}
 	if report, err := sqlite.Diagnose(t.Context(), backup, time.Unix(1, 0)); err != nil || len(report.Problems) > 0 {
-		t.Errorf("got report %+v, error %v", report, err)
+		t.Errorf("Diagnose of a copy: got report %+v, error %v; want no problems", report, err)
 	}
 	if after, err := os.ReadFile(backup); err != nil || string(after) != string(before) {
-		t.Errorf("ReadSchema or Diagnose changed the file (error %v)", err)
+		t.Errorf("ReadSchema or Diagnose changed the file, want it unchanged (error of reading it: %v)", err)
 	}
 	if entries, err := os.ReadDir(filepath.Dir(backup)); err != nil || len(entries) != 1 {
-		t.Errorf("files left in the directory: %v, error %v", entries, err)
+		t.Errorf("got files %v in the directory, error %v; want only the copy", entries, err)
 	}
 }
 
-// A read holds a snapshot, so it has a time limit. The error is one of package store.
+// A read holds a snapshot of the database, so it has a time limit. After the limit it
+// fails with an error of package store.
 func TestAReadHasATimeLimit(t *testing.T) {
 	t.Parallel()
 	s := openTemp(t, &sqlite.Options{ReadLimit: time.Nanosecond})
 	_, err := s.Counts(t.Context())
 	if !errors.Is(err, store.ErrUnavailable) || !strings.Contains(err.Error(), "longer than 1ns") {
-		t.Errorf("a read beyond its time limit: got error %v", err)
+		t.Errorf("a read beyond its time limit: got error %v, want ErrUnavailable", err)
 	}
 	if _, err := s.ReserveIDs(t.Context(), 1); err != nil {
-		t.Errorf("a write is not limited by ReadLimit: got error %v", err)
+		t.Errorf("a write that takes longer than ReadLimit: got error %v, want none", err)
 	}
 }
 
-// Writes to a file that was deleted or replaced would be lost when the process ends, so they fail.
+// Writes to a file that was deleted or replaced fail, because they would be lost when the process
+// ends.
 func TestAReplacedFileTakesNothing(t *testing.T) {
 	t.Parallel()
 	s := openTemp(t, &sqlite.Options{WatchEvery: time.Millisecond})
@@ -358,11 +364,11 @@ func TestAReplacedFileTakesNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	t.Error("the store still writes to the replaced file")
+	t.Error("a write to a file that was replaced returned no error, want one")
 }
 
-// A run that another process has taken over writes nothing, although this process remembers
-// claiming it.
+// A run that another process has taken over writes nothing, even though this process
+// remembers its claim of the run.
 //
 // proves: Q4
 func TestQ4_AnotherProcessTookTheJob(t *testing.T) {
@@ -385,7 +391,7 @@ func TestQ4_AnotherProcessTookTheJob(t *testing.T) {
 	old := claimOne(t, sleeper)
 	now = now.Add(2 * time.Minute) // past the lease
 	if r, err := other.Rescue(t.Context(), 10); err != nil || len(r.Jobs) != 1 {
-		t.Fatalf("rescue: got %v, error %v", r, err)
+		t.Fatalf("rescue after the lease: got %v, error %v; want one rescued job", r, err)
 	}
 	current := claimOne(t, other)
 	settle := func(s *sqlite.Store, token job.Token) error {
@@ -398,12 +404,12 @@ func TestQ4_AnotherProcessTookTheJob(t *testing.T) {
 		return x.Settled[0]
 	}
 	if err := settle(sleeper, old.Token); !errors.Is(err, store.ErrLeaseLost) {
-		t.Errorf("the old run settles: got error %v, want ErrLeaseLost", err)
+		t.Errorf("outcome of the old run: got error %v, want ErrLeaseLost", err)
 	}
 	if j, err := other.Get(t.Context(), old.ID); err != nil || j.State != job.Running || j.Token != current.Token {
-		t.Fatalf("got job state %v with run %d, error %v; want running with run %d", j.State, j.Token, err, current.Token)
+		t.Fatalf("after the refused outcome: got job state %v with run %d, error %v; want running with run %d", j.State, j.Token, err, current.Token)
 	}
 	if err := settle(other, current.Token); err != nil {
-		t.Errorf("the current run settles: got error %v", err)
+		t.Errorf("outcome of the current run: got error %v, want none", err)
 	}
 }

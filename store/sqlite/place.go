@@ -15,12 +15,12 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// versionMin is the first version of SQLite whose write-ahead log cannot be damaged by two
-// connections that write and check-point at the same time.
+// versionMin is the first version of SQLite without a known fault: in older versions, two
+// connections that write and check-point at the same time can damage the write-ahead log.
 const versionMin = "3.51.3"
 
-// checkPlace returns an error, before anything is changed, for a place where the store
-// cannot keep its promises.
+// checkPlace returns an error when the store could not keep its promises at this path.
+// It changes nothing.
 func checkPlace(path string) error {
 	if err := checkVersion(sqlite3.SQLITE_VERSION); err != nil {
 		return err
@@ -42,8 +42,8 @@ func checkPlace(path string) error {
 }
 
 // createPrivate creates a new database file that only its user may read, because it holds
-// payloads and evidence. The files beside it get the same mode. An existing file keeps its
-// mode.
+// payloads and evidence. SQLite gives the files beside it the same mode. An existing file
+// keeps its mode.
 func createPrivate(path string) error {
 	// Never open a file that exists: closing it would drop the locks that SQLite holds
 	// on it in this process.
@@ -57,7 +57,8 @@ func createPrivate(path string) error {
 	return f.Close()
 }
 
-// readOnly explains the error of a file that cannot be opened for writing.
+// readOnly adds an explanation to the error of a file that cannot be opened for
+// writing.
 func readOnly(err error) error {
 	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {
 		return fmt.Errorf("%w: %w; give this user the right to write to the file and its folder", store.ErrReadOnly, err)
@@ -65,8 +66,8 @@ func readOnly(err error) error {
 	return err
 }
 
-// resolve returns the absolute path of a file without links. The files beside the database
-// are named after it, and all processes must find the same ones.
+// resolve returns the absolute path of a file without symbolic links. The files beside the
+// database have names made from this path, and all processes must find the same files.
 func resolve(path string) (string, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -78,7 +79,7 @@ func resolve(path string) (string, error) {
 	if dir, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil {
 		return filepath.Join(dir, filepath.Base(path)), nil
 	}
-	return path, nil // opening it returns the error
+	return path, nil // the error appears when the file is opened
 }
 
 func checkVersion(have string) error {
@@ -92,7 +93,7 @@ func checkVersion(have string) error {
 func compareVersions(a, b string) int {
 	as, bs := strings.Split(a, "."), strings.Split(b, ".")
 	for i := range min(len(as), len(bs)) {
-		x, _ := strconv.Atoi(as[i]) // a constant of the library, always numbers
+		x, _ := strconv.Atoi(as[i]) // the version is a constant of the library and always consists of numbers
 		y, _ := strconv.Atoi(bs[i])
 		if x != y {
 			return x - y

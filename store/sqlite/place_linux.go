@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// networkFileSystems are refused: their locks and shared memory do not work across
-// machines, and SQLite would damage the file.
+// networkFileSystems are refused. Their locks and shared memory do not work across
+// machines, so SQLite would damage the file.
 var networkFileSystems = map[int64]string{
 	unix.NFS_SUPER_MAGIC:  "NFS",
 	unix.SMB_SUPER_MAGIC:  "SMB",
@@ -24,7 +24,7 @@ var networkFileSystems = map[int64]string{
 func checkFileSystem(path string) error {
 	var stat unix.Statfs_t
 	if err := unix.Statfs(filepath.Dir(path), &stat); err != nil {
-		return nil // opening the file returns the error
+		return nil // the error appears when the file is opened
 	}
 	return refuseNetwork(path, int64(stat.Type))
 }

@@ -14,28 +14,27 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// cost is the work of the writer's statements by SQLite's own counters. It is the same in every run
-// and on every machine.
-// run and on every machine.
+// cost is the work of the writer's statements, measured by SQLite's own counters. It is the same in
+// every run and on every machine.
 type cost struct {
-	steps    int64 // of SQLite's virtual machine; each row that is read takes some
-	compiled int64 // number of times that a statement was compiled again
+	steps    int64 // steps of SQLite's virtual machine; reading a row takes some steps
+	compiled int64 // how many times statements were compiled again
 }
 
-// A claim costs the same with few and with many rows that it may not take, even if it finds fewer
-// jobs than it wanted.
+// A claim costs the same whether there are few or many rows that it may not take. This also holds
+// if it finds fewer jobs than it wanted.
 //
 // proves: Q2
 func TestQ2_ClaimCostIsFlat(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("-short: the test needs many rows")
+		t.Skip("skipped with -short, because the test needs many rows")
 	}
 	small, large := openSeeded(t), openSeeded(t)
 	small.fill(seedHeads)
 	large.fill(max(*planRows/seedPlaces, 10*seedHeads))
 	for _, s := range []*seeder{small, large} {
-		s.poll(1) // compiles the statements
+		s.poll(1) // this call compiles the statements
 		s.act()
 	}
 	for _, statistics := range []bool{false, true} {
@@ -45,20 +44,20 @@ func TestQ2_ClaimCostIsFlat(t *testing.T) {
 		}
 		for _, due := range []int{0, 3, 100, 200} {
 			few, many := small.costOf(due), large.costOf(due)
-			t.Logf("statistics %v, %d due of 100 wanted: %d steps beside few, %d beside many", statistics, due, few.steps, many.steps)
+			t.Logf("statistics %v, %d of 100 wanted jobs due: %d steps with few other rows, %d steps with many", statistics, due, few.steps, many.steps)
 			if float64(many.steps) > 1.5*float64(few.steps) {
-				t.Errorf("statistics %v, %d due: %d steps beside many rows, %d beside few: want at most 1.5 times as many",
+				t.Errorf("statistics %v, %d jobs due: %d steps with many other rows, %d steps with few; want at most 1.5 times as many",
 					statistics, due, many.steps, few.steps)
 			}
 			if few.compiled+many.compiled > 0 {
-				t.Errorf("statistics %v, %d due: statements were compiled again, %d and %d times, want 0", statistics, due, few.compiled, many.compiled)
+				t.Errorf("statistics %v, %d jobs due: statements were compiled again %d times with few rows and %d times with many, want 0", statistics, due, few.compiled, many.compiled)
 			}
 		}
 	}
 }
 
-// costOf returns the cost of a poll for 100 jobs when a given number are due, spread over
-// the lanes. It ends the claimed jobs.
+// costOf returns the cost of a poll for 100 jobs when the given number of jobs is due in
+// all lanes together. Afterwards it ends the claimed jobs.
 func (s *seeder) costOf(due int) cost {
 	s.t.Helper()
 	s.add(due, func(_ int, n *job.New) { n.Payload, n.Key, n.Batch = []byte("{}"), "", 0 })
@@ -66,7 +65,7 @@ func (s *seeder) costOf(due int) cost {
 	got := s.poll(100)
 	c := s.count()
 	if want := min(due, 100); len(got.Claims) != want || got.Full != (want == 100) {
-		s.t.Fatalf("got %d claims with %d due jobs and room for 100, full %v", len(got.Claims), due, got.Full)
+		s.t.Fatalf("poll for 100 jobs: got %d claims with %d jobs due, and Full %v; want all due jobs, and Full only with 100 claims", len(got.Claims), due, got.Full)
 	}
 	s.complete(got.Claims)
 	s.complete(s.poll(100).Claims)
@@ -85,7 +84,7 @@ func (s *seeder) analyzeAndReopen() {
 	s.analyze()
 	s.must(s.s.Close())
 	s.s = openAt(s.t, s.s.path)
-	s.costOf(100) // compiles the statements
+	s.costOf(100) // this call compiles the statements
 }
 
 // count returns the cost of the writer's statements since the last call.
@@ -104,7 +103,7 @@ func (s *seeder) count() (c cost) {
 }
 
 // status reads one of SQLite's counters of a statement and resets it. The zombiezen package does
-// does not export the statement's handle.
+// not export the statement's handle.
 func status(tls *libc.TLS, stmt *sqlite.Stmt, counter int32) int64 {
 	handle := reflect.ValueOf(stmt).Elem().FieldByName("stmt").Uint()
 	return int64(sqlite3.Xsqlite3_stmt_status(tls, uintptr(handle), counter, 1))

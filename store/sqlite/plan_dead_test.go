@@ -8,7 +8,8 @@ const (
 	allCauses    = "one row for each cause"
 )
 
-// writingDead are the statements about dead letters that run in the write transaction.
+// writingDead holds the statements about dead letters that run in the write
+// transaction.
 var writingDead = []plan{
 	{name: "addDead", want: noPlan},
 	{name: "addHour", want: noPlan},
@@ -26,7 +27,7 @@ var writingDead = []plan{
 	{name: "setPolicy", want: "SEARCH redrive_jobs" + byID},
 	{name: "setStatus", want: deadByDeath},
 
-	// What a filter needs, in actions and lists.
+	// These statements are for filters, both in actions and in lists.
 	{name: "classRoute.up", want: "SEARCH redrive_dead USING INDEX redrive_dead_class (class=? AND " + between},
 	{name: "classRoute.down", want: "SEARCH redrive_dead USING INDEX redrive_dead_class (class=? AND " + between},
 	{name: "laneRoute.up", want: "SEARCH redrive_dead USING INDEX redrive_dead_lane (lane=? AND " + between},
@@ -44,9 +45,9 @@ var writingDead = []plan{
 	{name: "selTally", want: "SCAN redrive_dead_counts"},
 }
 
-// readingDead are the statements that only readers run, and the walks by the numbers of
-// deaths: with statistics of three rows or fewer, SQLite reads a table from its start
-// instead of from a number.
+// readingDead holds the statements that only readers run, and the reads in the order of
+// deaths. If the statistics say that a table has three rows or fewer, SQLite reads it
+// from its start and not from a given number.
 var readingDead = []plan{
 	{name: "insRetries", want: "SEARCH redrive_dead USING INTEGER PRIMARY KEY (" + between},
 	{name: "setRedrivens", want: "SEARCH redrive_dead USING INTEGER PRIMARY KEY (" + between},

@@ -1,7 +1,7 @@
 package sqlite
 
-// writingKept are the statements of redrives, sweeps and cron slots that run in the write
-// transaction.
+// writingKept holds the statements of redrives, sweeps and cron slots that run in the
+// write transaction.
 var writingKept = []plan{
 	{name: "countSchedules", want: "SCAN redrive_schedules"},
 	{name: "putSchedule", want: noPlan},
@@ -48,8 +48,8 @@ var writingKept = []plan{
 	{name: "walkTrends", want: "SEARCH redrive_trends USING PRIMARY KEY (grp>?)"},
 }
 
-// readingKept are the statements that run on connections for reading, and the walk by the
-// numbers of deaths, see readingDead.
+// readingKept holds the statements that run on connections for reading, and the read in
+// the order of deaths; see readingDead.
 var readingKept = []plan{
 	{name: "walkLetters", want: "SEARCH redrive_dead USING INTEGER PRIMARY KEY (rowid>?)"},
 	{name: "allSchedules", want: "SCAN redrive_schedules"},

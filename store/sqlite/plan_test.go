@@ -21,19 +21,20 @@ var planRows = flag.Int("plan.rows", 12_000, "jobs, over all places, beside whic
 
 const (
 	byID   = " USING INTEGER PRIMARY KEY (rowid=?)"
-	noPlan = "" // values are inserted, nothing is searched
+	noPlan = "" // the statement only inserts values, so it has no plan
 
 	deadByJob = "SEARCH redrive_dead USING INDEX sqlite_autoindex_redrive_dead_1 (job=?)"
 )
 
-// plan is the query plan that a statement must have.
+// plan is the query plan that is expected for a statement.
 type plan struct {
 	name string
 	want string
-	scan string // reason why a SCAN of a growing table is allowed
+	scan string // why a SCAN of a growing table is allowed
 }
 
-// own has the statements of this package. The others are shared.
+// own holds the statements of this package. All other statements are those of package
+// sqlstore.
 var own = map[string]*sqlstore.Query{
 	"selPages": selPages, "selFree": selFree, "selIntegrity": selIntegrity, "recount": recount,
 	"recountGroups": recountGroups, "recountDead": recountDead, "selOldest": selOldest, "selOverdue": selOverdue,
@@ -49,7 +50,8 @@ func (p plan) query() *sqlstore.Query {
 	return sqlstore.Statement(p.name)
 }
 
-// writing lists the statements of the write transaction, where a slow one delays every writer.
+// writing lists the statements of the write transaction. A slow statement there delays every
+// writer.
 var writing = []plan{
 	{name: "addBatch", want: noPlan},
 	{name: "addCounter", want: noPlan},
@@ -126,7 +128,7 @@ var writing = []plan{
 
 const laneByID = "; SEARCH l" + byID
 
-// reading lists the statements on connections for reading.
+// reading lists the statements that run on connections for reading.
 var reading = []plan{
 	{name: "getDead", want: "SEARCH j USING INDEX sqlite_autoindex_redrive_dead_1 (job=?)" + laneByID},
 	{name: "getDone", want: "SEARCH j USING INDEX redrive_done_job (job=?)" + laneByID},
@@ -147,7 +149,7 @@ var reading = []plan{
 	{name: "sumCost", want: "SEARCH redrive_failures USING INDEX sqlite_autoindex_redrive_failures_1 (job=?)"},
 }
 
-// whole lists the statements that read everything on purpose: Dump and the doctor.
+// whole lists the statements that must read all rows: those of Dump and of the doctor.
 var whole = []plan{
 	{name: "allDead"}, {name: "allHours"}, {name: "allOriginals"}, {name: "allDone"}, {name: "allEvents"},
 	{name: "allFailures"}, {name: "allGroups"}, {name: "allKeys"}, {name: "allPolicies"}, {name: "allRedrives"}, {name: "allTerms"},
@@ -161,7 +163,7 @@ var whole = []plan{
 func TestQ2_Plans(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("-short: the test needs many rows")
+		t.Skip("skipped with -short, because the test needs many rows")
 	}
 	s := openSeeded(t)
 	writing, reading := slices.Concat(writing, writingDead, writingKept), slices.Concat(reading, readingDead, readingKept)
@@ -173,8 +175,9 @@ func TestQ2_Plans(t *testing.T) {
 	}{
 		{"empty", func() {}, both},
 		{"empty, with statistics", s.analyze, both},
-		// Statistics of tables with one or two rows tell SQLite that reading them whole
-		// costs nothing. They stay when the tables grow.
+		// When statistics say that a table has one or two rows, SQLite assumes that
+		// reading the whole table costs nothing. SQLite keeps these statistics when the
+		// table grows.
 		{"a few jobs, with statistics", func() { s.fill(1); s.act(); s.analyze() }, writing},
 		{"full, with statistics of a few jobs", func() { s.fill(*planRows / seedPlaces) }, writing},
 		{"full, with statistics", s.analyze, both},
@@ -185,7 +188,8 @@ func TestQ2_Plans(t *testing.T) {
 	}
 }
 
-// comparePlans reads the plans with a new connection, which has read the latest statistics.
+// comparePlans reads the plans with a new connection, because it uses the latest
+// statistics.
 func (s *seeder) comparePlans(state string, plans []plan) {
 	s.t.Helper()
 	conn, err := connect(s.s.path, roleReader)
@@ -198,12 +202,13 @@ func (s *seeder) comparePlans(state string, plans []plan) {
 			return nil
 		}))
 		if diff := cmp.Diff(p.want, strings.Join(lines, "; ")); diff != "" {
-			s.t.Errorf("state %q, statement %s: plan (-want +got):\n%s", state, p.name, diff)
+			s.t.Errorf("state %q, statement %s: the query plan is wrong (-want +got):\n%s", state, p.name, diff)
 		}
 	}
 }
 
-// The expected plans themselves must not walk growing tables.
+// The expected plans must not read all rows of a growing table, unless a reason is
+// given.
 //
 // part of: Q2
 func TestQ2_PlansWalkNothingThatGrows(t *testing.T) {
@@ -211,12 +216,12 @@ func TestQ2_PlansWalkNothingThatGrows(t *testing.T) {
 	walk := regexp.MustCompile(`SCAN (j|d|redrive_(jobs|bodies|done|failures|dead|groups|keys|batches|progress|events|audit))\b`)
 	for _, p := range slices.Concat(writing, writingDead, writingKept, reading, readingDead, readingKept) {
 		if walks := walk.MatchString(p.want); walks != (p.scan != "") {
-			t.Errorf("statement %s: the plan %q walks a growing table: %v; given reason: %q", p.name, p.want, walks, p.scan)
+			t.Errorf("statement %s: the plan %q reads a whole growing table: %v; given reason: %q; want a reason exactly for such a plan", p.name, p.want, walks, p.scan)
 		}
 	}
 }
 
-// Every statement, shared or of this package, is in one of the lists.
+// Every statement of this package and of package sqlstore is in one of the lists.
 //
 // part of: Q2
 func TestQ2_PlansAreComplete(t *testing.T) {

@@ -39,7 +39,7 @@ func (r *readers) close() (err error) {
 
 var beginRead = &sqlstore.Query{Text: `BEGIN DEFERRED`}
 
-// read runs do in one read transaction, so that it sees one snapshot.
+// read calls do in one read transaction, so that do sees one snapshot.
 func (s *Store) read(ctx context.Context, do func(sqlstore.Session) error) (err error) {
 	select {
 	case <-s.closed:
@@ -56,14 +56,14 @@ func (s *Store) read(ctx context.Context, do func(sqlstore.Session) error) (err 
 	}
 	defer func() { s.readers.free <- conn }()
 	ctx, cancel := context.WithTimeoutCause(ctx, s.options.ReadLimit,
-		fmt.Errorf("read took longer than %s; narrow it, or try again when the machine is less busy: %w",
+		fmt.Errorf("the read took longer than %s; select fewer rows, or try again when the machine is less busy: %w",
 			s.options.ReadLimit, store.ErrUnavailable))
 	defer cancel()
 	conn.conn.SetInterrupt(ctx.Done())
 	defer conn.conn.SetInterrupt(nil)
 	if _, err = conn.Exec(beginRead); err == nil {
 		err = do(conn)
-		conn.conn.SetInterrupt(nil) // the rollback must not be interrupted
+		conn.conn.SetInterrupt(nil) // the end of ctx must not interrupt the rollback
 		if _, rerr := conn.Exec(rollbackTx); err == nil {
 			err = rerr
 		}

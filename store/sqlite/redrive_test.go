@@ -41,7 +41,7 @@ func (k *keeper) revived() (deaths []int64) {
 	return deaths
 }
 
-// A stored redrive has the same spec after a restart.
+// After a restart, a redrive has the same spec as before.
 //
 // part of: D7
 func TestD7_ARedriveIsKeptWhole(t *testing.T) {
@@ -65,12 +65,12 @@ func TestD7_ARedriveIsKeptWhole(t *testing.T) {
 		t.Errorf("redrive after a restart (-want +got):\n%s", diff)
 	}
 	if first.Change.Override == nil || bare.Change.Override != nil {
-		t.Errorf("an empty override and a missing one were confused: got %v and %v", first.Change.Override, bare.Change.Override)
+		t.Errorf("got overrides %v and %v, want an empty override and none", first.Change.Override, bare.Change.Override)
 	}
 }
 
-// Canaries come from the whole set, however many deaths between them the filter does not
-// select.
+// Canaries come from the whole set, even if the filter does not select most of the
+// deaths between them.
 //
 // part of: D7
 func TestD7_CanariesAreSpreadOverASparseSet(t *testing.T) {
@@ -90,14 +90,14 @@ func TestD7_CanariesAreSpreadOverASparseSet(t *testing.T) {
 		canary int
 		want   []int64
 	}{
-		{store.DeadFilter{Group: "rare"}, 4, []int64{1, 701, 1301, 1901}}, // through an index: 1, 634.3…, 1267.7…, 1901
-		{store.DeadFilter{Group: "crowded"}, 4, []int64{2, 3, 4, 1999}},   // most targets are above the last
+		{store.DeadFilter{Group: "rare"}, 4, []int64{1, 701, 1301, 1901}}, // the targets in the index are 1, 634.3…, 1267.7… and 1901
+		{store.DeadFilter{Group: "crowded"}, 4, []int64{2, 3, 4, 1999}},   // most targets are above the last selected death
 		{store.DeadFilter{Text: "by frequent"}, 3, []int64{7, 1003, 2000}},
 	} {
 		before := k.revived()
 		r := k.start(store.RedriveSpec{Filter: test.filter, Canary: test.canary})
 		if step := k.step(100); step.Released != int64(test.canary) {
-			t.Fatalf("filter %+v: got step %+v", test.filter, step)
+			t.Fatalf("filter %+v: got step %+v, want it to release every canary", test.filter, step)
 		}
 		var got []int64
 		k.rows(fmt.Sprintf(`SELECT death FROM redrive_dead WHERE redrive = %d ORDER BY death`, r.ID), func(r sqlstore.Row) { got = append(got, r.Int(0)) })
@@ -127,20 +127,20 @@ func TestD7_RedrivesShareTheLimitOfAStep(t *testing.T) {
 		}
 	}
 	if n := k.number(`SELECT count(*) FROM redrive_audit WHERE action = 'redrive.release'`); n != 2 {
-		t.Errorf("got %d audit rows of releases, want one for each redrive", n)
+		t.Errorf("got %d audit rows about releases, want 2, one for each redrive", n)
 	}
 }
 
-// A filter that selects few of very many deaths is searched in limited steps. Each step
-// makes progress, and in the end all are found.
+// When a filter selects few of very many deaths, each step examines a limited number of
+// them. Each step makes progress, and in the end all selected deaths are found.
 //
 // part of: D7
 func TestD7_ARareFilterIsSearchedInSteps(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("-short: it makes thousands of dead letters")
+		t.Skip("skipped with -short, because the test makes thousands of dead letters")
 	}
-	const deaths = sqlstore.LookMax/sqlstore.MessageCost + 100 // reading a message counts for several
+	const deaths = sqlstore.LookMax/sqlstore.MessageCost + 100 // reading one message counts as several examined rows
 	for _, canary := range []int{-1, 5} {
 		k := openKeeper(t)
 		k.makeDead(deaths, func(i int) string {
@@ -154,7 +154,7 @@ func TestD7_ARareFilterIsSearchedInSteps(t *testing.T) {
 		step := k.step(100)
 		for ; step.Released == 0 && step.Wait == 0; step = k.step(100) {
 			if empty++; empty > 10 {
-				t.Fatalf("canary %d: the steps make no progress", canary)
+				t.Fatalf("canary %d: more than 10 steps in a row released nothing", canary)
 			}
 		}
 		want := int64(20)
@@ -162,40 +162,40 @@ func TestD7_ARareFilterIsSearchedInSteps(t *testing.T) {
 			want = int64(canary)
 		}
 		if empty == 0 || step.Released != want {
-			t.Errorf("canary %d: after %d empty steps got step %+v, want %d released", canary, empty, step, want)
+			t.Errorf("canary %d: after %d steps that released nothing, got step %+v; want at least one such step and then %d released jobs", canary, empty, step, want)
 		}
 		r, err := k.s.Redrive(t.Context(), r.ID)
 		k.must(err)
 		if r.Released != want || !r.State.Active() {
-			t.Errorf("canary %d: got redrive %+v", canary, r)
+			t.Errorf("canary %d: got redrive %+v, want it active with all these jobs released", canary, r)
 		}
 		if r.State == store.RedriveCanary && r.Audited != 0 || r.State != store.RedriveCanary && r.Audited != want {
-			t.Errorf("canary %d: got state %s and %d audited releases", canary, r.State, r.Audited)
+			t.Errorf("canary %d: got state %s and %d audited releases, want none in state canary and all in a later state", canary, r.State, r.Audited)
 		}
 		k.healthy()
 	}
 }
 
-// A step costs the same however many dead letters there are. Without an active redrive it
-// does not even write.
+// The cost of a step does not depend on the number of dead letters. Without an active
+// redrive it does not even write.
 //
 // part of: D7
 func TestD7_StepCostIsFlat(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("-short: the test needs many rows")
+		t.Skip("skipped with -short, because the test needs many rows")
 	}
 	few, many := openKeeper(t), openKeeper(t)
 	var costs []cost
 	for k, rows := range map[*keeper]int{few: 200, many: 2_000} {
 		k.makeDead(rows, func(int) string { return "cause" })
 		if step := k.step(50); step.Wait != store.Never || step.Active != 0 {
-			t.Fatalf("step without a redrive: got %+v", step)
+			t.Fatalf("step without an active redrive: got %+v, want Active 0 and Wait Never", step)
 		}
 		k.start(store.RedriveSpec{Filter: store.DeadFilter{Group: "cause"}, Canary: 10})
 		_, err := k.s.ControlRedrive(t.Context(), store.By{Actor: "ann"}, 1, store.RedriveProceed)
 		k.must(err)
-		k.step(20) // compiles the statements
+		k.step(20) // this call compiles the statements
 		k.analyze()
 		k.step(20)
 	}
@@ -203,14 +203,14 @@ func TestD7_StepCostIsFlat(t *testing.T) {
 		k.count()
 		commits := k.s.Commits()
 		if step := k.step(20); step.Released != 20 {
-			t.Fatalf("got step %+v", step)
+			t.Fatalf("got step %+v, want 20 released jobs", step)
 		}
 		if n := k.s.Commits() - commits; n != 1 {
-			t.Errorf("a step took %d commits", n)
+			t.Errorf("a step took %d commits, want 1", n)
 		}
 		costs = append(costs, k.count())
 	}
-	t.Logf("20 jobs: %d steps with few dead letters, %d with many", costs[0].steps, costs[1].steps)
+	t.Logf("release of 20 jobs: %d steps of SQLite with few dead letters, %d with many", costs[0].steps, costs[1].steps)
 	if costs[1].steps > costs[0].steps*3/2 || costs[0].compiled+costs[1].compiled > 0 {
 		t.Errorf("a step costs %+v with few dead letters, %+v with many; want about the same", costs[0], costs[1])
 	}
@@ -240,15 +240,15 @@ func TestD7_TwoProcessesStepOneRedrive(t *testing.T) {
 		}()
 	}
 	if sum := <-released + <-released; sum != 90 {
-		t.Errorf("got %d released jobs, want 90", sum)
+		t.Errorf("both processes together released %d jobs, want 90", sum)
 	}
 	r, err := k.s.Redrive(t.Context(), r.ID)
 	k.must(err)
 	if r.Released != 90 || r.State != store.RedriveSettling {
-		t.Errorf("got redrive %+v", r)
+		t.Errorf("got redrive %+v, want state settling with 90 released jobs", r)
 	}
 	if n := k.number(`SELECT count(*) FROM redrive_jobs WHERE redrive = %d AND life = 2`, r.ID); n != 90 {
-		t.Errorf("got %d jobs, want 90", n)
+		t.Errorf("got %d jobs in the life that the redrive opened, want 90", n)
 	}
 	k.healthy()
 }
@@ -283,11 +283,11 @@ func TestQ13_ASlotIsFiredOnceByManyProcesses(t *testing.T) {
 	sum := <-fired + <-fired + <-fired
 	jobs := k.number(`SELECT count(*) FROM redrive_jobs`)
 	if jobs != int64(2*sum) || sum > slots {
-		t.Errorf("got %d fired slots with %d jobs, want one job for each slot", sum, jobs)
+		t.Errorf("got %d fired slots with %d jobs, want two jobs for each slot and no slot fired twice", sum, jobs)
 	}
 	list, err := k.s.CronSlots(t.Context())
 	k.must(err)
 	if len(list) != 1 || list[0].Slot != job.At(seedNow.Add(-time.Minute)) {
-		t.Errorf("got the schedules %+v", list)
+		t.Errorf("got the schedules %+v, want one whose last slot was a minute ago", list)
 	}
 }

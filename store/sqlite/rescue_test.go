@@ -9,8 +9,8 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// A process that is started after a long time without events leaves suspended workers time
-// to extend their leases. One that is started in place of a killed process rescues at once.
+// A process that starts after a long time without events gives suspended workers time to
+// extend their leases. A process that replaces a killed process rescues at once.
 //
 // part of: Q3
 func TestQ3_RescueAfterTheStart(t *testing.T) {
@@ -42,7 +42,7 @@ func TestQ3_RescueAfterTheStart(t *testing.T) {
 				{Queue: "q", Max: 1, Kinds: []store.KindWant{{Kind: "k", Max: 1, MaxCrashes: 2}}},
 			}})
 			if err != nil || len(x.Claims) != 1 {
-				t.Fatalf("got %d claims, error %v", len(x.Claims), err)
+				t.Fatalf("got %d claims, error %v; want 1 claim", len(x.Claims), err)
 			}
 			if err := s.Close(); err != nil {
 				t.Fatal(err)
@@ -59,12 +59,12 @@ func TestQ3_RescueAfterTheStart(t *testing.T) {
 			}
 			if c.wait > 0 {
 				if out := rescue(); len(out.Jobs) != 0 || out.NextExpiry != c.wait {
-					t.Errorf("right after the start: got rescued %v, next in %s; want none and %s", out.Jobs, out.NextExpiry, c.wait)
+					t.Errorf("right after the start: got rescued jobs %v and NextExpiry %s; want none and %s", out.Jobs, out.NextExpiry, c.wait)
 				}
 				now = now.Add(c.wait)
 			}
 			if out := rescue(); len(out.Jobs) != 1 {
-				t.Errorf("%s after the start: got rescued %v, want job %d", c.wait, out.Jobs, id)
+				t.Errorf("%s after the start: got rescued jobs %v, want job %d", c.wait, out.Jobs, id)
 			}
 		})
 	}

@@ -14,21 +14,21 @@ import (
 )
 
 const (
-	seedPlaces = 6  // places that fill puts jobs into
-	seedKinds  = 50 // lanes of each place
+	seedPlaces = 6  // kinds of positions in which fill puts jobs
+	seedKinds  = 50 // number of lanes for each kind of position
 	seedHeads  = seedKinds * job.PriorityMax
 	seedQueue  = "main"
 	seedHolder = "host-1-0123456789abcdef"
 )
 
-// seedNow is the fixed time of seeded stores.
+// seedNow is the fixed time of stores that a seeder fills.
 var seedNow = time.Date(2026, 3, 29, 1, 59, 59, 999_999_000, time.FixedZone("", 3600))
 
-// seeder fills a store through its own calls.
+// seeder fills a store by calling its methods.
 type seeder struct {
 	t *testing.T
 	s *Store
-	n int // jobs so far
+	n int // number of jobs added so far
 }
 
 func openSeeded(t *testing.T) *seeder {
@@ -58,8 +58,9 @@ func (s *seeder) must(err error) {
 
 func seedKind(i int) string { return fmt.Sprintf("kind-%02d", i%seedKinds) }
 
-// fill adds jobs in every place that a claim must not walk: completed, dead, due later,
-// paused, of an unknown kind and parked, all of them spread over all kinds and priorities.
+// fill adds jobs that a claim must not read: completed and dead jobs, jobs that are due
+// later, and jobs that are paused, of an unknown kind or parked. They are spread over all
+// kinds and priorities.
 func (s *seeder) fill(rows int) {
 	s.end(rows, func(o *job.Outcome) { o.To, o.Cause = job.Completed, job.Succeeded })
 	s.end(rows, func(o *job.Outcome) {
@@ -81,7 +82,8 @@ func (s *seeder) park() {
 	s.direct(`UPDATE redrive_lanes SET gate = 1 WHERE deps <> ''`)
 }
 
-// add enqueues jobs. Each one gets the next kind and, after all kinds, the next priority.
+// add enqueues jobs. Each job gets the next kind. After the last kind, it starts again
+// with the first kind and takes the next priority.
 func (s *seeder) add(rows int, change func(i int, n *job.New)) {
 	for done := 0; done < rows; {
 		jobs := make([]job.New, min(rows-done, job.EnqueueMax))
@@ -106,10 +108,10 @@ func (s *seeder) add(rows int, change func(i int, n *job.New)) {
 	}
 }
 
-// end adds jobs that are claimed immediately and end with the given outcomes.
+// end adds jobs, claims them at once, and ends them with the given outcomes.
 func (s *seeder) end(rows int, as func(*job.Outcome)) {
 	for done := 0; done < rows; {
-		n := min(rows-done, job.ExchangeMax/2) // a poll asks for jobs of two queues
+		n := min(rows-done, job.ExchangeMax/2) // each poll asks for jobs of two queues
 		s.add(n, func(int, *job.New) {})
 		claims := s.poll(n).Claims
 		if len(claims) != n {
@@ -125,7 +127,7 @@ func (s *seeder) end(rows int, as func(*job.Outcome)) {
 	}
 }
 
-// poll claims up to n jobs of the known kinds.
+// poll claims up to n jobs of the kinds that the process knows.
 func (s *seeder) poll(most int) store.Exchanged {
 	s.t.Helper()
 	w := store.Want{Queue: seedQueue, Max: most}
@@ -146,7 +148,7 @@ func (s *seeder) exchange(x *store.Exchange) store.Exchanged {
 	return out
 }
 
-// act puts a row into each of the tables that jobs alone do not fill.
+// act puts a row into each of the tables that stay empty when there are only jobs.
 func (s *seeder) act() {
 	ctx, by := s.t.Context(), store.By{Actor: "ann", Reason: "test"}
 	s.add(4, func(int, *job.New) {})
@@ -167,7 +169,7 @@ func (s *seeder) act() {
 // analyze makes SQLite collect the statistics of its planner.
 func (s *seeder) analyze() { s.direct(`ANALYZE`) }
 
-// forget removes the statistics.
+// forget removes the statistics of the planner.
 func (s *seeder) forget() { s.direct(`DROP TABLE sqlite_stat1; DROP TABLE sqlite_stat4`) }
 
 // direct runs statements on a new connection.

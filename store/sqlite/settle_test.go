@@ -13,7 +13,7 @@ import (
 	"github.com/redrive/redrive/store/sqlite"
 )
 
-// ends are outcomes that are written in different ways.
+// ends holds outcomes that the store writes in different ways.
 var ends = map[string]func() job.Outcome{
 	"completed": func() job.Outcome { return job.Outcome{Cause: job.Succeeded, To: job.Completed} },
 	"cancelled": func() job.Outcome {
@@ -40,17 +40,17 @@ func failureOf(class string) *job.Failure {
 	return &job.Failure{How: job.ByError, Class: class, Message: "it failed", Fingerprint: "mail|" + class}
 }
 
-// pair is two stores on one file, like two processes, with one clock.
+// pair is two stores on one file with one clock. They behave like two processes.
 type pair struct {
 	t      *testing.T
 	now    time.Time
 	ours   *sqlite.Store
 	theirs *sqlite.Store
-	run    job.Claim // claimed by ours
+	run    job.Claim // the run that the store ours has claimed
 }
 
-// newPair returns a pair with a run that ours has claimed. In the file, one job of the known
-// group has died.
+// newPair returns a pair in which the store ours has claimed a run. The file also contains
+// one dead job of the known group.
 func newPair(t *testing.T) *pair {
 	p := &pair{t: t, now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
 	path := filepath.Join(t.TempDir(), "jobs.db")
@@ -93,14 +93,14 @@ func (p *pair) dump() *store.Dump {
 	return d
 }
 
-// A run that another process has ended writes nothing, with any outcome, although this
-// process remembers claiming it.
+// If another process has ended a run, no outcome of the run writes anything, even
+// though this process remembers its claim of the run.
 //
 // proves: Q4
 func TestQ4_ARememberedRunThatIsOverWritesNothing(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("-short: it opens a database for each way in which a run ends")
+		t.Skip("skipped with -short, because the test opens a database for each way in which a run ends")
 	}
 	for name, end := range ends {
 		for _, rescuer := range []string{"ours", "theirs"} {
@@ -109,7 +109,7 @@ func TestQ4_ARememberedRunThatIsOverWritesNothing(t *testing.T) {
 				s := map[string]*sqlite.Store{"ours": p.ours, "theirs": p.theirs}[rescuer]
 				p.now = p.now.Add(2 * time.Minute) // past the lease
 				if r, err := s.Rescue(t.Context(), 10); err != nil || len(r.Jobs) != 1 {
-					t.Fatalf("rescue: got %v, error %v", r, err)
+					t.Fatalf("rescue after the lease: got %v, error %v; want one rescued job", r, err)
 				}
 				if again {
 					p.now = p.now.Add(time.Hour)
@@ -117,7 +117,7 @@ func TestQ4_ARememberedRunThatIsOverWritesNothing(t *testing.T) {
 				}
 				before := p.dump()
 				if err := p.settle(p.run, end()); !errors.Is(err, store.ErrLeaseLost) {
-					t.Errorf("%s, rescued by %s, claimed again %v: got error %v", name, rescuer, again, err)
+					t.Errorf("%s, rescued by %s, claimed again %v: got error %v, want ErrLeaseLost", name, rescuer, again, err)
 				}
 				if diff := cmp.Diff(before, p.dump()); diff != "" {
 					t.Errorf("%s, rescued by %s, claimed again %v: the outcome changed the store (-before +after):\n%s", name, rescuer, again, diff)
@@ -127,14 +127,14 @@ func TestQ4_ARememberedRunThatIsOverWritesNothing(t *testing.T) {
 	}
 }
 
-// A run that was asked to stop after this process claimed it does not run again, whichever
-// process asked.
+// If a run is asked to stop after this process has claimed it, its job does not run again.
+// It does not matter which process asks.
 //
 // proves: Q9
 func TestQ9_ARememberedRunIsStillAskedToStop(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("-short: it opens a database for each way in which a run ends")
+		t.Skip("skipped with -short, because the test opens a database for each way in which a run ends")
 	}
 	want := map[string]job.State{
 		"completed": job.Completed, "cancelled": job.Cancelled, "snoozed": job.Cancelled, "retrying": job.Cancelled,
@@ -148,17 +148,17 @@ func TestQ9_ARememberedRunIsStillAskedToStop(t *testing.T) {
 				t.Fatal(errs, err)
 			}
 			if err := p.settle(p.run, end()); err != nil {
-				t.Errorf("%s, asked by %s: got error %v", name, asker, err)
+				t.Errorf("%s, stop requested by %s: got error %v, want none", name, asker, err)
 			}
 			if j, err := p.theirs.Get(t.Context(), p.run.ID); err != nil || j.State != want[name] {
-				t.Errorf("%s, asked by %s: got job state %s, error %v; want %s", name, asker, j.State, err, want[name])
+				t.Errorf("%s, stop requested by %s: got job state %s, error %v; want %s", name, asker, j.State, err, want[name])
 			}
 			records, err := p.theirs.Failures(t.Context(), p.run.ID)
 			if err != nil || (len(records) == 1) != (end().Failure != nil) {
-				t.Errorf("%s, asked by %s: got failure records %v, error %v", name, asker, records, err)
+				t.Errorf("%s, stop requested by %s: got failure records %v, error %v; want one record exactly when the outcome has a failure", name, asker, records, err)
 			}
 			if report, err := sqlite.Diagnose(t.Context(), p.ours.Path(), p.now); err != nil || len(report.Problems) > 0 {
-				t.Errorf("%s, asked by %s: redrive doctor found %v, error %v", name, asker, report.Problems, err)
+				t.Errorf("%s, stop requested by %s: redrive doctor found the problems %v, error %v; want none", name, asker, report.Problems, err)
 			}
 		}
 	}

@@ -1,8 +1,8 @@
-// Package sqlite keeps jobs in one SQLite file: no server, any number of
-// processes on one machine. It is pure Go.
+// Package sqlite keeps jobs in one SQLite file. It needs no server, and any number of
+// processes on one machine can use the file. It is pure Go.
 //
-// Commits are durable (WAL, synchronous=FULL) and grouped: everything that the process
-// wants to write at the same time shares one transaction and one flush.
+// Commits are durable (WAL, synchronous=FULL) and grouped: all requests of the process
+// that wait at the same time share one transaction and one flush to the disk.
 package sqlite
 
 import (
@@ -19,21 +19,23 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// Options are the settings of a store. The zero value and nil mean the defaults.
+// Options are the settings of a store. nil and the zero value mean that all settings
+// have their defaults.
 type Options struct {
 	// Clock is the store's clock; nil means time.Now. The store's time is never earlier
 	// than the latest stored time, so it never runs backwards.
 	Clock func() time.Time
 	// Readers is the number of connections for reading, 1 to 64; default 4.
 	Readers int
-	// TxLimit is the time limit of a caller's transaction in Tx, which blocks every
-	// other writer; default 5 s.
+	// TxLimit is the time limit of a caller's transaction in Tx, because this
+	// transaction blocks every other writer; default 5 s.
 	TxLimit time.Duration
-	// ReadLimit is the time limit of one read. A read that takes longer fails with
-	// store.ErrUnavailable, because the write-ahead log grows while it runs. Default 1 s.
+	// ReadLimit is the time limit of one read; default 1 s. A read that takes longer
+	// fails with store.ErrUnavailable, because the write-ahead log grows while a read
+	// runs.
 	ReadLimit time.Duration
-	// WatchEvery is how often the file is checked for commits of other processes;
-	// default 10 ms.
+	// WatchEvery is the interval at which the file is checked for commits of other
+	// processes; default 10 ms.
 	WatchEvery time.Duration
 	// KeepSchema makes Open fail on a database with an older schema instead of
 	// migrating it.
@@ -63,7 +65,8 @@ func (o *Options) withDefaults() Options {
 	return out
 }
 
-// core is most of a store. The unexported name keeps the embedded field unexported.
+// core is the part of a store that does not depend on the database. The name begins
+// with a small letter, so that the embedded field is not exported.
 type core = sqlstore.Core
 
 // Store is a store.Store on one SQLite file.
@@ -75,7 +78,7 @@ type Store struct {
 	writer  *writer
 	readers *readers
 	watcher *watcher
-	db      *sql.DB // for callers' transactions
+	db      *sql.DB // database/sql over the same file, for callers' transactions
 
 	closing sync.Once
 	closed  chan struct{}
@@ -143,7 +146,7 @@ func (s *Store) open() error {
 	return s.watcher.start(s.path, s.options.WatchEvery)
 }
 
-// Close waits for writes that have begun and closes the file.
+// Close waits until the current writes have ended. Then it closes the file.
 func (s *Store) Close() (err error) {
 	s.closing.Do(func() {
 		close(s.closed)
@@ -166,8 +169,8 @@ func (s *Store) Close() (err error) {
 // Path returns the database file's absolute path.
 func (s *Store) Path() string { return s.path }
 
-// write runs do in a transaction. It fails inside the caller's own transaction: that one
-// holds the write lock, so waiting for the lock would never end.
+// write calls do in a transaction. It returns an error when ctx belongs to a caller's
+// transaction: that transaction holds the write lock, so the write would wait for ever.
 func (s *Store) write(ctx context.Context, do func(*sqlstore.Txn) error) error {
 	if store.InTx(ctx, s) {
 		return fmt.Errorf("this context belongs to your own open transaction, which must end first: "+
@@ -179,7 +182,7 @@ func (s *Store) write(ctx context.Context, do func(*sqlstore.Txn) error) error {
 	return s.writer.write(ctx, do)
 }
 
-// writable fails when the open file is not the one at its path any more.
+// writable returns an error when the open file is not the file at the path any more.
 func (s *Store) writable() error {
 	if !s.watcher.replaced.Load() {
 		return nil
@@ -191,6 +194,6 @@ func (s *Store) writable() error {
 // Notify implements store.Worker.
 func (s *Store) Notify(ch chan<- struct{}) (stop func()) { return s.watcher.subscribe(ch) }
 
-// Commits returns the number of transactions that this process has committed, to measure
-// how many requests share one.
+// Commits returns the number of transactions that this process has committed. It is for
+// measuring how many requests share one transaction.
 func (s *Store) Commits() int64 { return s.writer.commits.Load() }

@@ -15,7 +15,7 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// keeper is a seeder with a clock that can be advanced.
+// keeper is a seeder with a clock that the test can advance.
 type keeper struct {
 	*seeder
 	path  string
@@ -28,7 +28,7 @@ func openKeeper(t *testing.T) *keeper {
 	return k
 }
 
-// open opens the file once more, like another process.
+// open opens the file a second time, like another process.
 func (k *keeper) open() *Store {
 	k.t.Helper()
 	s, err := Open(k.t.Context(), k.path, &Options{ReadLimit: time.Minute,
@@ -71,7 +71,7 @@ func (k *keeper) complete(n int) {
 	k.end(n, func(o *job.Outcome) { o.To, o.Cause = job.Completed, job.Succeeded })
 }
 
-// makeDead makes jobs that die. The function cause returns the cause of the i-th job.
+// makeDead makes jobs that die. cause returns the cause for job number i.
 func (k *keeper) makeDead(n int, cause func(i int) string) {
 	i := 0
 	k.end(n, func(o *job.Outcome) {
@@ -93,7 +93,7 @@ func (k *keeper) act(a *store.Action) store.Acted {
 	return acted
 }
 
-// number returns the number that a statement counts.
+// number returns the number that a counting statement returns.
 func (k *keeper) number(text string, args ...any) (n int64) {
 	k.t.Helper()
 	k.rows(fmt.Sprintf(text, args...), func(r sqlstore.Row) { n = r.Int(0) })
@@ -102,14 +102,15 @@ func (k *keeper) number(text string, args ...any) (n int64) {
 
 var keepShort = store.Retention{Completed: time.Hour, Failures: time.Hour, Dead: time.Hour, DropPending: true, Events: time.Hour}
 
-// A sweep beside many rows costs the same as one beside few, whether it removes something or
-// not, also in a database on which ANALYZE was run.
+// A sweep costs the same whether the tables have many or few other rows. This holds for
+// sweeps that remove rows and for sweeps that do not, also in a database on which ANALYZE
+// was run.
 //
 // proves: Q6
 func TestQ6_SweepCostIsFlat(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("-short: the test needs many rows")
+		t.Skip("skipped with -short, because the test needs many rows")
 	}
 	few, many := openKeeper(t), openKeeper(t)
 	for k, rows := range map[*keeper]int{few: 300, many: 2_000} {
@@ -133,14 +134,14 @@ func TestQ6_SweepCostIsFlat(t *testing.T) {
 				} else {
 					k.advance(step.advance)
 				}
-				k.sweep(keepShort, 50) // compiles the statements
+				k.sweep(keepShort, 50) // this sweep compiles the statements
 				k.count()
 				if swept := k.sweep(keepShort, 50); swept.Removed() != step.removes || !swept.More {
-					t.Fatalf("%s: got sweep %+v", step.name, swept)
+					t.Fatalf("%s: got sweep %+v, want the expected number of removals and More true", step.name, swept)
 				}
 				costs = append(costs, k.count())
 			}
-			t.Logf("%s, statistics %v: %d steps with few rows, %d with many", step.name, statistics, costs[0].steps, costs[1].steps)
+			t.Logf("%s, statistics %v: %d steps of SQLite with few rows, %d with many", step.name, statistics, costs[0].steps, costs[1].steps)
 			if costs[1].steps > costs[0].steps*3/2 {
 				t.Errorf("%s, statistics %v: %d steps with many rows, %d with few; want at most 1.5 times as many",
 					step.name, statistics, costs[1].steps, costs[0].steps)
@@ -152,8 +153,8 @@ func TestQ6_SweepCostIsFlat(t *testing.T) {
 	}
 }
 
-// Sweeps that continue in another process, and after each restart, remove everything past
-// its retention and leave nothing of it in any table.
+// Sweeps can continue in another process and after a restart. Together they remove all
+// data past its retention, from every table.
 //
 // proves: Q6
 func TestQ6_SweepsGoOnWhereTheLastOneEnded(t *testing.T) {
@@ -165,7 +166,7 @@ func TestQ6_SweepsGoOnWhereTheLastOneEnded(t *testing.T) {
 	k.advance(2 * time.Hour)
 	for i := 0; ; i++ {
 		if i > 100 {
-			t.Fatal("the sweeps do not end")
+			t.Fatal("after 100 sweeps there is still more to remove")
 		}
 		if !k.sweep(keepShort, 11).More {
 			break
@@ -173,7 +174,7 @@ func TestQ6_SweepsGoOnWhereTheLastOneEnded(t *testing.T) {
 		k.must(k.s.Close())
 		k.s = k.open()
 	}
-	k.sweepAll(keepShort, 11, 100) // removes rows that the earlier walk had passed
+	k.sweepAll(keepShort, 11, 100) // this sweep removes rows that the earlier sweeps had passed
 	got := map[string]int64{}
 	want := map[string]int64{"jobs": 30, "done": 1}
 	for _, table := range []string{"jobs", "done", "dead", "failures", "bodies", "originals", "progress", "groups", "trends"} {
@@ -185,13 +186,13 @@ func TestQ6_SweepsGoOnWhereTheLastOneEnded(t *testing.T) {
 		want["bodies"] = bodies
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("remaining rows (-want +got):\n%s", diff)
+		t.Errorf("number of rows that remain in each table (-want +got):\n%s", diff)
 	}
 	if n := k.number(`SELECT count(*) FROM redrive_events WHERE at < %d`, job.At(seedNow.Add(time.Hour))); n != 0 {
-		t.Errorf("got %d commits with old events, want 0", n)
+		t.Errorf("%d commits with old events remain, want 0", n)
 	}
 	if n := k.number(`SELECT coalesce(sum(n), 0) FROM redrive_dead_counts`); n != 0 {
-		t.Errorf("removed dead letters are still counted: %d", n)
+		t.Errorf("the counters still count %d removed dead letters, want 0", n)
 	}
 	k.healthy()
 }
@@ -202,18 +203,19 @@ func (k *keeper) healthy() {
 	report, err := Diagnose(k.t.Context(), k.path, seedNow.Add(time.Duration(k.ahead.Load())))
 	k.must(err)
 	for _, problem := range report.Problems {
-		k.t.Errorf("redrive doctor found a problem: %v", problem)
+		k.t.Errorf("redrive doctor found a problem, want none: %v", problem)
 	}
 }
 
-// On a full disk a sweep fails as a whole, and one that frees enough space succeeds. SQLite
-// reports a page limit like a full disk.
+// On a full disk, a sweep that needs space fails and changes nothing. A sweep that frees
+// enough space succeeds. The test limits the number of pages, because SQLite reports this
+// limit like a full disk.
 //
 // proves: Q6
 func TestQ6_SweepOnAFullDisk(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("-short: it makes hundreds of dead letters")
+		t.Skip("skipped with -short, because the test makes hundreds of dead letters")
 	}
 	k := openKeeper(t)
 	k.complete(300)
@@ -229,7 +231,7 @@ func TestQ6_SweepOnAFullDisk(t *testing.T) {
 			return err
 		}))
 	}
-	limit(1) // SQLite rounds the limit up to the current size
+	limit(1) // SQLite raises this limit to the current size
 	for k.number(`PRAGMA freelist_count`) > 0 {
 		k.must(k.fillDisk())
 	}
@@ -238,9 +240,10 @@ func TestQ6_SweepOnAFullDisk(t *testing.T) {
 	}
 	before, err := k.s.Dump(t.Context())
 	k.must(err)
-	// Nothing would be removed, and the events of 200 reopened dead letters need space.
+	// This sweep would remove nothing, and it needs space for the events of 200
+	// reopened dead letters.
 	if _, err := k.s.Sweep(t.Context(), store.Retention{}, 200); !errors.Is(err, store.ErrFull) {
-		t.Fatalf("a sweep without free space: got error %v, want ErrFull", err)
+		t.Fatalf("a sweep that needs space on a full disk: got error %v, want ErrFull", err)
 	}
 	after, err := k.s.Dump(t.Context())
 	k.must(err)
@@ -248,15 +251,15 @@ func TestQ6_SweepOnAFullDisk(t *testing.T) {
 		t.Errorf("the failed sweep changed the store (-before +after):\n%s", diff)
 	}
 	if swept := k.sweep(keepShort, 500); swept.Completed == 0 || swept.Dead == 0 || swept.Events == 0 {
-		t.Errorf("a sweep that frees space: got %+v", swept)
+		t.Errorf("a sweep that frees space: got %+v, want removed jobs, dead letters and events", swept)
 	}
 	if err := k.fillDisk(); err != nil {
-		t.Errorf("a write after that sweep: got error %v", err)
+		t.Errorf("a write after the sweep that frees space: got error %v, want none", err)
 	}
 	k.healthy()
 }
 
-// fillDisk writes a policy, which needs some pages.
+// fillDisk writes a policy, which takes some pages.
 func (k *keeper) fillDisk() error {
 	return k.s.PublishPolicy(k.t.Context(), store.By{Actor: "ann"}, store.StoredPolicy{
 		Hash: fmt.Sprint("hash ", k.number(`SELECT count(*) FROM redrive_policies`)), Name: "p", Body: make([]byte, 5_000)})
@@ -267,8 +270,8 @@ func (k *keeper) dead() (ids []job.ID) {
 	return ids
 }
 
-// A process that has cached a group must not use it after its removal, and no other group may get
-// its counts.
+// When a group is removed, a process that has it in a cache must not use it any more, and no
+// other group may get its counts.
 //
 // part of: Q6
 func TestQ6_ARemovedGroupIsForgottenEverywhere(t *testing.T) {
@@ -281,7 +284,7 @@ func TestQ6_ARemovedGroupIsForgottenEverywhere(t *testing.T) {
 	k.advance(2 * time.Hour)
 	k.s = other
 	if swept := k.sweep(keepShort, 100); swept.Dead != 3 {
-		t.Fatalf("got sweep %+v", swept)
+		t.Fatalf("got sweep %+v, want 3 removed dead letters", swept)
 	}
 	k.s = first
 	k.makeDead(1, one("last"))
@@ -294,12 +297,12 @@ func TestQ6_ARemovedGroupIsForgottenEverywhere(t *testing.T) {
 		page, err := k.s.Groups(t.Context(), store.GroupFilter{Group: name})
 		k.must(err)
 		if len(page.Groups) != 1 {
-			t.Fatalf("got %d groups %q", len(page.Groups), name)
+			t.Fatalf("got %d groups with fingerprint %q, want 1", len(page.Groups), name)
 		}
 		g := page.Groups[0]
 		got := store.Group{Fingerprint: g.Fingerprint, N: g.N, Entries: g.Entries, Pending: g.Pending}
 		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("group (-want +got):\n%s", diff)
+			t.Errorf("the counts of the group are wrong (-want +got):\n%s", diff)
 		}
 		sum := int64(0)
 		for _, n := range g.Trend {
@@ -312,14 +315,14 @@ func TestQ6_ARemovedGroupIsForgottenEverywhere(t *testing.T) {
 	k.healthy()
 }
 
-// More groups are muted than one sweep examines. The sweeps still find those whose mute has ended.
-// The other dead letters stay ignored.
+// When more groups are muted than one sweep examines, the sweeps still find all groups whose mute
+// has ended. The dead letters of the other groups stay ignored.
 //
 // part of: F10
 func TestF10_ManyMutedGroups(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("-short: it makes thousands of dead letters")
+		t.Skip("skipped with -short, because the test makes thousands of dead letters")
 	}
 	k := openKeeper(t)
 	const groups = 2*sqlstore.SweepMarks + 50
@@ -336,7 +339,7 @@ func TestF10_ManyMutedGroups(t *testing.T) {
 	}
 	k.advance(2 * time.Hour)
 	sum := k.sweepAll(store.Retention{}, 7, 200)
-	for range 5 { // each sweep continues with other groups
+	for range 5 { // each sweep continues with the next groups
 		sum.Reopened += k.sweepAll(store.Retention{}, 7, 200).Reopened
 	}
 	if sum.Reopened != int64(soon) {
@@ -348,15 +351,15 @@ func TestF10_ManyMutedGroups(t *testing.T) {
 	k.healthy()
 }
 
-// A sweep reports that there is more to do as long as there is. This also holds when it has
-// reopened its maximum number, and when it has reopened part of a group and more muted groups
-// follow than it examines.
+// A sweep reports More as long as there is more to do. This also holds in two cases: when it
+// has reopened its maximum number of dead letters, and when it has reopened a part of a group
+// and cannot examine all later muted groups.
 //
 // part of: F10
 func TestF10_ReopeningComesToItsEnd(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("-short: it makes thousands of dead letters")
+		t.Skip("skipped with -short, because the test makes thousands of dead letters")
 	}
 	t.Run("the most that a sweep takes", func(t *testing.T) {
 		t.Parallel()
@@ -368,10 +371,10 @@ func TestF10_ReopeningComesToItsEnd(t *testing.T) {
 		}
 		k.advance(2 * time.Hour)
 		if swept := k.sweep(store.Retention{}, store.SweepMax); swept.Reopened != store.SweepMax || !swept.More {
-			t.Errorf("first sweep: got %+v", swept)
+			t.Errorf("first sweep: got %+v, want the maximum of reopened dead letters and More true", swept)
 		}
 		if swept := k.sweep(store.Retention{}, store.SweepMax); swept.Reopened != 1 || swept.More {
-			t.Errorf("second sweep: got %+v", swept)
+			t.Errorf("second sweep: got %+v, want 1 reopened dead letter and More false", swept)
 		}
 		k.healthy()
 	})
@@ -407,17 +410,18 @@ func TestQ6_ManyRecordsAreSpreadOverSweeps(t *testing.T) {
 	keep := store.Retention{Dead: time.Hour, DropPending: true}
 	first := k.sweep(keep, 500)
 	if first.Dead < 1 || first.Dead > 3 || !first.More {
-		t.Errorf("first sweep: got %+v", first)
+		t.Errorf("first sweep: got %+v, want 1 to 3 removed dead letters and More true", first)
 	}
 	if rest := k.sweepAll(keep, 500, 10); rest.Dead+first.Dead != 10 {
-		t.Errorf("other sweeps: got %+v", rest)
+		t.Errorf("all sweeps after the first: got %+v, want the rest of the 10 dead letters removed", rest)
 	}
 	if n := k.number(`SELECT count(*) FROM redrive_failures`); n != 0 {
 		t.Errorf("got %d failure records after the sweeps, want 0", n)
 	}
 }
 
-// A sweep makes progress although it stops among the failure records of one job.
+// Sweeps make progress even if a sweep stops in the middle of the failure records of
+// one job.
 //
 // part of: Q6
 func TestQ6_ManyRecordsOfOneJob(t *testing.T) {
@@ -428,17 +432,17 @@ func TestQ6_ManyRecordsOfOneJob(t *testing.T) {
 		SELECT 900, i, 1, 1, 0, %d + i %% 2, 'error', 'Refused', 0, 'no' FROM n`, job.At(seedNow)))
 	k.advance(time.Hour)
 	if swept := k.sweepAll(store.Retention{Failures: time.Hour}, 7, 6); swept.Failures != 20 {
-		t.Errorf("got sweep %+v", swept)
+		t.Errorf("got sweep %+v, want 20 removed failure records", swept)
 	}
 }
 
-// Statistics are removed when they are not shown any more, in all groups.
+// When statistics are not shown any more, sweeps remove them, in all groups.
 //
 // part of: Q6
 func TestQ6_OldFiguresGo(t *testing.T) {
 	t.Parallel()
 	k := openKeeper(t)
-	const groups = sqlstore.SweepTrends + 100 // more than one sweep examines
+	const groups = sqlstore.SweepTrends + 100 // more rows than one sweep examines
 	k.makeDead(groups, func(i int) string { return fmt.Sprint("cause ", i) })
 	k.advance(store.TrendHours*time.Hour + time.Minute)
 	k.makeDead(1, func(int) string { return "young" })
@@ -454,6 +458,6 @@ func TestQ6_OldFiguresGo(t *testing.T) {
 	k.advance(store.HoursKept)
 	k.sweep(store.Retention{}, 1)
 	if got := count(); got != [3]int64{} {
-		t.Errorf("a month later: got %v rows", got)
+		t.Errorf("a month later: got %v rows of group trends, minutes and hours; want none", got)
 	}
 }

@@ -41,7 +41,7 @@ func TestQ2_TimesAreNumbers(t *testing.T) {
 			s.rows(`SELECT coalesce(min(`+column+`), 0), coalesce(max(`+column+`), 0) FROM `+table, func(r sqlstore.Row) {
 				low, high = job.Micros(r.Int(0)), job.Micros(r.Int(1))
 			})
-			if table == "redrive_hours" || table == "redrive_trends" { // these columns have the start of a unit of time
+			if table == "redrive_hours" || table == "redrive_trends" { // these columns hold the start of an hour
 				low += 3_600_000_000
 			}
 			if high != 0 && (low < earliest || high > latest) {
@@ -50,12 +50,12 @@ func TestQ2_TimesAreNumbers(t *testing.T) {
 		}
 	}
 	if columns < 25 {
-		t.Errorf("found %d columns with times, want more", columns)
+		t.Errorf("found %d columns with times, want at least 25", columns)
 	}
 }
 
-// addInTx enqueues a job with all times set, through the caller's own transaction, which
-// uses another driver.
+// addInTx enqueues a job with all times set. It uses the caller's transaction, which
+// goes through another driver.
 func (s *seeder) addInTx() {
 	at := func(d time.Duration) job.Micros { return job.At(seedNow.Add(d).In(time.FixedZone("", -7*3600))) }
 	ctx := s.t.Context()

@@ -16,8 +16,9 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// A process that was stopped while it held the right to write must not block the others for ever.
-// They get an error, and continue when that process continues.
+// If a process is stopped while it holds the right to write, it must not block the other
+// processes for ever. They get an error, and they can write again when the stopped process
+// continues.
 func TestAStoppedWriterBlocksNoOtherForEver(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "jobs.db")
@@ -34,34 +35,34 @@ func TestAStoppedWriterBlocksNoOtherForEver(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer waiting.close()
-	for range 2 { // the second call waits for the same attempt
+	for range 2 { // the second call waits for the attempt of the first call
 		if err := waiting.enter(time.Millisecond, nil); !errors.Is(err, store.ErrUnavailable) {
-			t.Fatalf("enter while another process has the right: got error %v", err)
+			t.Fatalf("enter while another process has the right to write: got error %v, want ErrUnavailable", err)
 		}
 	}
 	quit := make(chan struct{})
 	close(quit)
 	if err := waiting.enter(time.Hour, quit); !errors.Is(err, store.ErrUnavailable) {
-		t.Fatalf("enter while the turnstile closes: got error %v", err)
+		t.Fatalf("enter while the turnstile is closed: got error %v, want ErrUnavailable", err)
 	}
 	attempt := waiting.waiting
 	stopped.leave()
 	<-attempt.ended
-	// The attempt had no waiting caller when it got the locks, so it released them.
+	// No caller was waiting when the attempt got the locks, so it released them again.
 	if entered, err := stopped.try(); !entered || err != nil {
-		t.Fatalf("an abandoned attempt kept the right to write: entered %v, error %v", entered, err)
+		t.Fatalf("after an attempt without a waiting caller: got entered %v, error %v; want the right to write to be free", entered, err)
 	}
 	stopped.leave()
 	if err := waiting.enter(time.Hour, nil); err != nil {
 		t.Fatal(err)
 	}
 	if err := flock(stopped.second, unix.LOCK_EX|unix.LOCK_NB); !errors.Is(err, unix.EWOULDBLOCK) {
-		t.Errorf("two writers have the right to write: error %v", err)
+		t.Errorf("lock of a second writer: got error %v, want EWOULDBLOCK because only one writer may have the right to write", err)
 	}
 	waiting.leave()
 }
 
-// A caller whose context has ended gets its answer, although the writer still waits.
+// A caller whose context has ended gets its answer even though the writer still waits.
 func TestAWaitingWriterLetsItsCallersGo(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "jobs.db")
@@ -80,14 +81,14 @@ func TestAWaitingWriterLetsItsCallersGo(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
 	if _, err := s.ReserveIDs(ctx, 1); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("ReserveIDs with an ended context: got error %v", err)
+		t.Errorf("ReserveIDs with a context that has ended: got error %v, want the error of the context", err)
 	}
-	if err := s.Close(); err != nil { // Close does not wait for the stopped process
+	if err := s.Close(); err != nil { // Close does not wait for the process that was stopped.
 		t.Error(err)
 	}
 }
 
-// An error of one request does not affect the others in its commit.
+// An error of one request does not affect the other requests in the same commit.
 func TestARefusedRequestAffectsNoOther(t *testing.T) {
 	t.Parallel()
 	s, err := Open(t.Context(), filepath.Join(t.TempDir(), "jobs.db"), nil)
@@ -106,7 +107,7 @@ func TestARefusedRequestAffectsNoOther(t *testing.T) {
 	if err := enqueue(first, 2000); err != nil {
 		t.Fatal(err)
 	}
-	release, err := s.writer.park(t.Context()) // makes the following requests share a commit
+	release, err := s.writer.park(t.Context()) // makes the next requests share one commit
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,12 +130,12 @@ func TestARefusedRequestAffectsNoOther(t *testing.T) {
 		}
 	}
 	if conflicts != bad {
-		t.Errorf("got %d conflicts, want %d", conflicts, bad)
+		t.Errorf("got a conflict for %d requests, want it for %d", conflicts, bad)
 	}
 }
 
-// A caller's own transaction that waits for the store ends at its limit, and so does the
-// call that it waits for.
+// If a caller's transaction waits for a call to the store, the transaction ends at its
+// time limit, and the call then ends, too.
 func TestATransactionCannotWaitForItself(t *testing.T) {
 	t.Parallel()
 	s, err := Open(t.Context(), filepath.Join(t.TempDir(), "jobs.db"), &Options{TxLimit: 50 * time.Millisecond})
@@ -144,14 +145,14 @@ func TestATransactionCannotWaitForItself(t *testing.T) {
 	defer s.Close()
 	outer := t.Context()
 	err = s.Tx(outer, func(context.Context, *sql.Tx) error {
-		_, err := s.ReserveIDs(outer, 1) // with the transaction's own context the call would be refused
+		_, err := s.ReserveIDs(outer, 1) // not the transaction's context, because the store would refuse the call
 		return err
 	})
 	if err == nil {
-		t.Error("a transaction past its time limit was committed")
+		t.Error("a transaction past its time limit returned no error, want it rolled back")
 	}
 	if _, err := s.ReserveIDs(outer, 1); err != nil {
-		t.Errorf("a write after that transaction: got error %v", err)
+		t.Errorf("a write after the transaction has ended: got error %v, want none", err)
 	}
 }
 
@@ -171,6 +172,6 @@ func TestATransactionOfAnotherFileIsRefused(t *testing.T) {
 		return err
 	})
 	if !errors.Is(err, store.ErrInvalid) {
-		t.Errorf("EnqueueTx with a transaction of another file: got error %v", err)
+		t.Errorf("EnqueueTx with a transaction on another database file: got error %v, want ErrInvalid", err)
 	}
 }

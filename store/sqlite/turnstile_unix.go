@@ -16,18 +16,18 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// turnstile lets the writers of several processes pass one after the other. SQLite alone
-// lets them poll with growing sleeps, so that a second writer beside a busy one waits for
-// seconds. Here each writer waits in the kernel: it takes the first lock, then the second,
-// and then releases the first. So at most one writer waits for the second lock, and none
-// is overtaken twice.
+// turnstile lets the writers of several processes pass one after the other. Without it,
+// SQLite makes them poll with growing sleeps. Then a second writer waits for seconds while
+// another writer is busy. Here each writer waits in the kernel: it takes the first lock,
+// then the second, and then releases the first. So at most one writer waits for the second
+// lock, and no writer is overtaken twice.
 //
 // The locks are flock(2) on two empty files beside the database. A lock ends with the
 // process that holds it.
 type turnstile struct {
 	path          string
 	first, second *os.File
-	waiting       *attempt // the last attempt; nil when it ended in time
+	waiting       *attempt // the last attempt, if it did not end within its time limit; otherwise nil
 }
 
 func openTurnstile(path string) (*turnstile, error) {
@@ -43,8 +43,8 @@ func openTurnstile(path string) (*turnstile, error) {
 	return &turnstile{path: path, first: first, second: second}, nil
 }
 
-// openLock opens a lock file. It gets the mode and owner of the database file, so that the
-// same users may use both.
+// openLock opens a lock file. The lock file gets the mode and owner of the database file,
+// so that the same users can use both files.
 func openLock(path, suffix string) (*os.File, error) {
 	f, err := os.OpenFile(path+suffix, os.O_RDWR, 0)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -63,17 +63,17 @@ func createLock(path, suffix string) (*os.File, error) {
 	}
 	info, err := os.Stat(path)
 	if err != nil {
-		return f, nil // a new database belongs to this user
+		return f, nil // the database is new and belongs to this user
 	}
-	_ = f.Chmod(info.Mode().Perm()) // if it fails, others get a clear error when they open it
+	_ = f.Chmod(info.Mode().Perm()) // if this fails, other users get a clear error when they open the file
 	if owner, ok := info.Sys().(*syscall.Stat_t); ok {
-		_ = f.Chown(int(owner.Uid), int(owner.Gid)) // works for root; no other user needs it
+		_ = f.Chown(int(owner.Uid), int(owner.Gid)) // works only for root; other users do not need it
 	}
 	return f, nil
 }
 
-// enter returns when this process has the right to write. It returns an ErrUnavailable
-// after the time limit or when quit is closed.
+// enter waits for the right to write and returns nil when this process has it. It
+// returns an ErrUnavailable after the time limit, or when quit is closed.
 func (t *turnstile) enter(atMost time.Duration, quit <-chan struct{}) error {
 	if t.waiting == nil || !t.waiting.want(true) {
 		if entered, err := t.try(); entered || err != nil {
@@ -93,17 +93,17 @@ func (t *turnstile) enter(atMost time.Duration, quit <-chan struct{}) error {
 		why = errClosed
 	}
 	if why != nil && t.waiting.want(false) {
-		return why // the attempt continues, and releases the locks when it gets them
+		return why // the attempt continues, and it releases the locks as soon as it has them
 	}
 	err := t.waiting.err
 	t.waiting = nil
 	return err
 }
 
-// attempt is a wait for the right to write that goes on in the background.
+// attempt waits for the right to write in the background.
 type attempt struct {
 	ended chan struct{}
-	err   error // set when it has ended
+	err   error // closed when the attempt has ended
 
 	mu     sync.Mutex
 	wanted bool
@@ -124,8 +124,8 @@ func (t *turnstile) attempt() *attempt {
 	return a
 }
 
-// want says whether a caller waits for the attempt. It returns false when that comes too
-// late because the attempt has ended.
+// want sets whether a caller waits for the attempt. It returns false when it is too
+// late, because the attempt has ended.
 func (a *attempt) want(wanted bool) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -135,7 +135,7 @@ func (a *attempt) want(wanted bool) bool {
 	return !a.over
 }
 
-// try enters without waiting.
+// try takes the right to write if it is free. It does not wait.
 func (t *turnstile) try() (bool, error) {
 	if err := flock(t.first, unix.LOCK_EX|unix.LOCK_NB); err != nil {
 		return false, unlessHeld(err)
@@ -151,7 +151,7 @@ func unlessHeld(err error) error {
 	return err
 }
 
-// wait enters, however long it takes. It blocks its thread.
+// wait waits for the right to write without a time limit. It blocks its thread.
 func (t *turnstile) wait() error {
 	if err := flock(t.first, unix.LOCK_EX); err != nil {
 		return err
@@ -159,16 +159,17 @@ func (t *turnstile) wait() error {
 	return errors.Join(flock(t.second, unix.LOCK_EX), flock(t.first, unix.LOCK_UN))
 }
 
-// leave lets the next writer in. Unlocking an open file does not fail.
+// leave gives up the right to write, so that the next writer gets it. Unlocking an open
+// file does not fail.
 func (t *turnstile) leave() { _ = flock(t.second, unix.LOCK_UN) }
 
 // close releases the locks. An attempt in the background ends when the process that blocks
-// it ends; its lock ends with its file.
+// it ends. The lock of the attempt is released when its file is closed.
 func (t *turnstile) close() error {
 	if t.waiting != nil && t.waiting.want(false) {
 		go func() {
 			<-t.waiting.ended
-			_ = errors.Join(t.first.Close(), t.second.Close()) // no caller is left to return it to
+			_ = errors.Join(t.first.Close(), t.second.Close()) // no caller waits for this error
 		}()
 		return nil
 	}

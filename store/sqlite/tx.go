@@ -15,24 +15,24 @@ import (
 
 // Tx wraps a transaction of the caller so that jobs can be enqueued and completed in it.
 // The transaction must be of this database file and as durable as the store (synchronous
-// FULL or EXTRA); one that could lose an acknowledged job on a power loss is refused.
-// Prefer Store.Tx, which begins such a transaction and waits for its turn. A transaction
-// that was begun in another way must be IMMEDIATE (in most drivers' data source names:
-// _txlock=immediate).
+// FULL or EXTRA). A transaction that could lose an acknowledged job in a power loss is
+// refused. Prefer Store.Tx, which begins such a transaction and waits for its turn. A
+// transaction that was begun in another way must be IMMEDIATE (in most drivers' data
+// source names: _txlock=immediate).
 func Tx(tx *sql.Tx) store.Tx { return callersTx{tx} }
 
 type callersTx struct{ tx *sql.Tx }
 
 func (callersTx) StoreTx() string { return "sqlite" }
 
-// Tx runs do in a transaction of the caller, on the same file and as durable as the
-// store's. It commits when do returns nil and rolls back otherwise. It waits for its turn
-// behind the store's writer and blocks every other writer while it runs, so it ends after
-// Options.TxLimit. The context that do gets belongs to the transaction: a plain Enqueue
-// with it fails, because it would wait for ever.
+// Tx calls do in a transaction for the caller. The transaction is on the same file and as
+// durable as those of the store. It commits when do returns nil and rolls back otherwise.
+// It waits for its turn behind the store's writer and blocks every other writer while it
+// runs, so it ends after Options.TxLimit. The context that do gets belongs to the
+// transaction: a plain Enqueue with it fails, because it would wait for ever.
 func (s *Store) Tx(ctx context.Context, do func(ctx context.Context, tx *sql.Tx) error) error {
 	if store.InTx(ctx, s) {
-		return errors.New("this context belongs to a transaction already; use that one")
+		return errors.New("this context already belongs to a transaction; use that transaction")
 	}
 	if err := s.writable(); err != nil {
 		return err
@@ -54,11 +54,11 @@ func (s *Store) transact(ctx context.Context, release func(), do func(context.Co
 	if err != nil {
 		return withCause(ctx, asStoreError(err))
 	}
-	defer tx.Rollback() // does nothing after a commit; also on the way out of a panic
-	// At the limit the other writers continue, whatever do waits for, because it may wait
-	// for them. The rollback, which database/sql does when ctx ends, waits for a running
-	// statement. If that statement was not given ctx, the others find the file locked and
-	// get an error instead of waiting.
+	defer tx.Rollback() // does nothing after a commit; it also runs when do panics
+	// At the time limit, the other writers continue, even if do has not returned, because
+	// do may be waiting for one of them. The rollback, which database/sql does when ctx
+	// ends, waits for a running statement. If that statement was not given ctx, the
+	// others find the file locked and get an error instead of waiting.
 	stop := context.AfterFunc(ctx, release)
 	defer stop()
 	if err := do(store.MarkTx(ctx, s), tx); err != nil {
@@ -73,7 +73,8 @@ func (s *Store) transact(ctx context.Context, release func(), do func(context.Co
 	return nil
 }
 
-// withCause adds the reason why the context ended to an error that came from its end.
+// withCause adds the reason for which the context ended to an error that the end of the
+// context has caused.
 func withCause(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil && !errors.Is(err, cause) {
 		return fmt.Errorf("%w: %w", cause, err)
@@ -86,7 +87,8 @@ var (
 	selFile        = &sqlstore.Query{Text: `SELECT file FROM pragma_database_list WHERE name = 'main'`}
 )
 
-// sameFile refuses a transaction of another database, whose jobs would get ids of this one.
+// sameFile refuses a transaction on another database, because its jobs would get ids of
+// this database.
 func (s *Store) sameFile(f *foreign) error {
 	var path string
 	if err := f.Rows(selFile, func(r sqlstore.Row) error { path = r.Text(0); return nil }); err != nil {
@@ -107,10 +109,10 @@ var (
 	rollbackTo = &sqlstore.Query{Text: `ROLLBACK TO redrive_join`}
 )
 
-// join runs do inside the caller's transaction. It uses only what that transaction itself
-// sees, nothing of the writer's state. It happens as a whole or not at all, even when the
-// caller commits after an error: the end of a context does not stop it, and on an error it
-// rolls back to its savepoint.
+// join calls do inside the caller's transaction. It uses only data that this transaction
+// can see, and not the state of the writer. All changes of do are made or none, even when
+// the caller commits after an error: the end of a context does not stop it, and on an
+// error it rolls back to its savepoint.
 func (s *Store) join(ctx context.Context, tx store.Tx, do func(*sqlstore.Txn) error) error {
 	callers, ok := tx.(callersTx)
 	if !ok {

@@ -17,8 +17,8 @@ import (
 	"github.com/redrive/redrive/store/sqlite"
 )
 
-// openTemp opens a new file for one test. Parallel tests slow each other down, so a read may
-// take longer than by default, unless the test sets its own limit.
+// openTemp opens a new file for one test. Parallel tests slow each other down, so reads get
+// a longer time limit than the default, unless the test sets one.
 func openTemp(t *testing.T, o *sqlite.Options) *sqlite.Store {
 	t.Helper()
 	var with sqlite.Options
@@ -55,7 +55,7 @@ func claimOne(t *testing.T, s store.Store) job.Claim {
 		{Queue: "default", Max: 1, Kinds: []store.KindWant{{Kind: "mail", Max: 1, MaxCrashes: 2}}},
 	}})
 	if err != nil || len(x.Claims) != 1 {
-		t.Fatalf("got claims %v, error %v", x.Claims, err)
+		t.Fatalf("got claims %v, error %v; want one claim", x.Claims, err)
 	}
 	return x.Claims[0]
 }
@@ -112,11 +112,11 @@ func TestQ1_EnqueueInTheCallersTransaction(t *testing.T) {
 	if n := rowsOf(t, s, "orders"); n != 1 {
 		t.Errorf("got %d orders, want 1", n)
 	}
-	claimOne(t, s) // the writer's catalogue includes the job
+	claimOne(t, s) // the lanes in the writer's cache include the job's lane
 }
 
-// The first enqueue of a process may be inside a transaction: its ids are reserved there and
-// returned with a rollback.
+// The first enqueue of a process may be inside a transaction. It reserves its ids in that
+// transaction, and a rollback gives the ids back.
 //
 // proves: Q1
 func TestQ1_FirstEnqueueInATransaction(t *testing.T) {
@@ -172,13 +172,13 @@ func TestI2_CompleteInTheCallersTransaction(t *testing.T) {
 		})
 	}
 	if err := complete(c.Token-1, nil); !errors.Is(err, store.ErrInvalid) && !errors.Is(err, store.ErrLeaseLost) {
-		t.Errorf("CompleteTx of an old run: got error %v", err)
+		t.Errorf("SettleTx of an old run: got error %v, want ErrInvalid or ErrLeaseLost", err)
 	}
 	if err := complete(c.Token, errors.New("an error of the handler")); err == nil {
-		t.Error("a transaction that was rolled back returned no error")
+		t.Error("a transaction whose function failed returned no error, want the error of the function")
 	}
 	if j, err := s.Get(t.Context(), c.ID); err != nil || j.State != job.Running {
-		t.Fatalf("after rollbacks: got job state %v, error %v", j.State, err)
+		t.Fatalf("after the rollbacks: got job state %v, error %v; want running", j.State, err)
 	}
 	if n := rowsOf(t, s, "orders"); n != 0 {
 		t.Errorf("got %d orders, want 0", n)
@@ -187,15 +187,15 @@ func TestI2_CompleteInTheCallersTransaction(t *testing.T) {
 		t.Fatal(err)
 	}
 	if j, err := s.Get(t.Context(), c.ID); err != nil || j.State != job.Completed {
-		t.Errorf("got job state %v, error %v", j.State, err)
+		t.Errorf("after the commit: got job state %v, error %v; want completed", j.State, err)
 	}
 	if n := rowsOf(t, s, "orders"); n != 1 {
 		t.Errorf("got %d orders, want 1", n)
 	}
 }
 
-// A plain call inside the transaction would wait for ever. It fails at once with an error
-// that says what to do instead.
+// A plain Enqueue inside a caller's transaction would wait for ever. So it fails at once
+// with an error that says what to do instead.
 func TestPlainWriteInATransactionIsRefused(t *testing.T) {
 	t.Parallel()
 	s := openTemp(t, nil)
@@ -211,7 +211,7 @@ func TestPlainWriteInATransactionIsRefused(t *testing.T) {
 		return s.Tx(ctx, func(context.Context, *sql.Tx) error { return nil })
 	})
 	if err == nil {
-		t.Error("Tx inside Tx returned no error")
+		t.Error("Tx inside Tx returned no error, want one")
 	}
 }
 
@@ -222,7 +222,7 @@ func TestPanicInATransactionRollsBack(t *testing.T) {
 	func() {
 		defer func() {
 			if recover() == nil {
-				t.Error("Tx did not pass on the panic of its function")
+				t.Error("Tx did not pass on the panic of its function, want it to panic")
 			}
 		}()
 		_ = s.Tx(t.Context(), func(ctx context.Context, tx *sql.Tx) error {
@@ -236,14 +236,15 @@ func TestPanicInATransactionRollsBack(t *testing.T) {
 		t.Errorf("got %d orders, want 0", n)
 	}
 	if _, err := s.Enqueue(t.Context(), []job.New{newJob(t, s)}); err != nil {
-		t.Errorf("a write after the panic: got error %v", err)
+		t.Errorf("a write after the panic: got error %v, want none", err)
 	}
 }
 
-// A caller's transaction that does not end is ended, because it blocks every other writer.
+// A caller's transaction that takes too long is ended, because it blocks every other
+// writer.
 func TestTransactionHasATimeLimit(t *testing.T) {
 	t.Parallel()
-	s := openTemp(t, &sqlite.Options{TxLimit: 3 * time.Second}) // enough to create the table
+	s := openTemp(t, &sqlite.Options{TxLimit: 3 * time.Second}) // this limit is long enough to create the table
 	createOrders(t, s)
 	err := s.Tx(t.Context(), func(ctx context.Context, tx *sql.Tx) error {
 		<-ctx.Done()
@@ -251,14 +252,15 @@ func TestTransactionHasATimeLimit(t *testing.T) {
 		return err
 	})
 	if err == nil || !strings.Contains(err.Error(), "limit of 3s") {
-		t.Errorf("got error %v, want the time limit", err)
+		t.Errorf("got error %v, want one that names the limit of 3s", err)
 	}
 	if n := rowsOf(t, s, "orders"); n != 0 {
 		t.Errorf("got %d orders, want 0", n)
 	}
 }
 
-// A transaction of another connection is accepted only if it is as durable.
+// A transaction of another connection is accepted only if it is as durable as the
+// store.
 func TestForeignTransactionsMustFlush(t *testing.T) {
 	t.Parallel()
 	s := openTemp(t, nil)
@@ -274,7 +276,7 @@ func TestForeignTransactionsMustFlush(t *testing.T) {
 		}
 		_, err = s.EnqueueTx(t.Context(), sqlite.Tx(tx), []job.New{n})
 		if taken != (err == nil) || err != nil && !strings.Contains(err.Error(), "synchronous=") {
-			t.Errorf("EnqueueTx on a connection with synchronous=%s: got error %v", level, err)
+			t.Errorf("EnqueueTx on a connection with synchronous=%s: got error %v, want an error exactly when a power loss could lose the job", level, err)
 		}
 		if taken {
 			err = tx.Commit()
@@ -285,12 +287,12 @@ func TestForeignTransactionsMustFlush(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, err := s.Get(t.Context(), n.ID); taken != (err == nil) {
-			t.Errorf("job of a connection with synchronous=%s: got error %v", level, err)
+			t.Errorf("job enqueued on a connection with synchronous=%s: got error %v, want to find the job exactly when EnqueueTx accepted it", level, err)
 		}
 	}
 }
 
-// A refused call leaves nothing behind, even if the caller commits all the same.
+// A refused call leaves no data behind, even if the caller commits the transaction.
 //
 // proves: Q1, I1
 func TestQ1_I1_ARefusedEnqueueTxLeavesNothing(t *testing.T) {
@@ -312,7 +314,7 @@ func TestQ1_I1_ARefusedEnqueueTxLeavesNothing(t *testing.T) {
 	for name, second := range map[string]job.New{"key": other, "id": taken} {
 		err = s.Tx(t.Context(), func(ctx context.Context, tx *sql.Tx) error {
 			if _, err := s.EnqueueTx(ctx, sqlite.Tx(tx), []job.New{fresh, second}); err == nil {
-				t.Errorf("%s: the call was not refused", name)
+				t.Errorf("%s: the call returned no error, want it refused", name)
 			}
 			return nil // the caller commits
 		})
@@ -330,7 +332,8 @@ func TestQ1_I1_ARefusedEnqueueTxLeavesNothing(t *testing.T) {
 	}
 }
 
-// When a context ends in the middle of a call, nothing is half written.
+// When a context ends in the middle of a call, the call writes all of its changes or
+// none.
 //
 // proves: I2
 func TestI2_SettleTxIsWholeUnderAnEndingContext(t *testing.T) {
@@ -369,6 +372,6 @@ func TestI2_SettleTxIsWholeUnderAnEndingContext(t *testing.T) {
 		sum += c.N
 	}
 	if sum != 60 {
-		t.Errorf("got the counts %v, want 60 jobs in all", counts)
+		t.Errorf("got the counts %v, want 60 jobs in total", counts)
 	}
 }

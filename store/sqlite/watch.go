@@ -13,15 +13,15 @@ import (
 	"github.com/redrive/redrive/internal/sqlstore"
 )
 
-// watcher wakes the callers of Notify. Commits of this process are reported directly.
-// Commits of others are found by reading SQLite's data_version, which changes with every
-// commit of another connection and costs microseconds.
+// watcher wakes the callers of Notify. Commits of this process are reported to it
+// directly. It finds commits of other processes by reading SQLite's data_version, which
+// changes with every commit of another connection and costs microseconds.
 type watcher struct {
 	mu   sync.Mutex
 	subs map[int]chan<- struct{}
 	next int
 
-	replaced atomic.Bool // the file at the path is not the open one any more
+	replaced atomic.Bool // set when the file at the path is not the open file any more
 
 	quit  chan struct{}
 	ended chan struct{}
@@ -73,8 +73,8 @@ func (w *watcher) start(path string, every time.Duration) error {
 	return nil
 }
 
-// lookEvery is how often the path is checked. A file that was deleted or replaced still
-// accepts writes, and they are lost when the last process closes it.
+// lookEvery is the interval at which the path is checked. A file that was deleted or
+// replaced still accepts writes, but they are lost when the last process closes it.
 const lookEvery = 500 * time.Millisecond
 
 func (w *watcher) run(conn *sqlite.Conn, every time.Duration, replaced func() bool) {
@@ -96,7 +96,7 @@ func (w *watcher) run(conn *sqlite.Conn, every time.Duration, replaced func() bo
 		}
 		version, err := sqlstore.ReadInt(s, selVersion)
 		if err != nil {
-			continue // the file is busy or full; the engines still poll
+			continue // the file is busy or the disk is full; the engines poll anyway
 		}
 		if version != seen {
 			w.tell()

@@ -20,15 +20,15 @@ import (
 )
 
 // turnWait is how long a writer waits for the writers of other processes. Each of them holds the
-// right to write for one transaction, a caller's own one for seconds at most. A process that holds
-// it longer is stopped or hangs.
+// right to write for one transaction. A caller's transaction takes a few seconds at most. A
+// process that holds it longer is stopped or hangs.
 const turnWait = 10 * time.Second
 
 // groupMax is the maximum number of requests in one commit. It limits how long the first
-// of them waits for the others.
+// request waits for the others.
 const groupMax = 512
 
-// writer is the goroutine of this process that writes. Callers pass it functions. All functions
+// writer is the goroutine of this process that writes. Callers give it functions. All functions
 // that are waiting when a transaction begins share that transaction and its fsync (group commit).
 type writer struct {
 	conn     *sqlite.Conn
@@ -41,7 +41,7 @@ type writer struct {
 
 	native  *native
 	txn     *sqlstore.Txn
-	cat     *sqlstore.Catalog // nil means read it again
+	cat     *sqlstore.Catalog // nil means that it must be read again
 	version int64             // the data_version at which cat was read
 
 	commits atomic.Int64
@@ -49,8 +49,8 @@ type writer struct {
 
 // request is one caller's part of a transaction.
 type request struct {
-	do      func(*sqlstore.Txn) error // inside the shared transaction; may run twice
-	alone   func() error              // instead of do: runs outside of a transaction, with the right to write
+	do      func(*sqlstore.Txn) error // called inside the shared transaction, possibly twice
+	alone   func() error              // used instead of do: called outside of a transaction, with the right to write
 	done    chan error
 	ctx     context.Context //nolint:containedctx // of the waiting caller
 	started atomic.Bool
@@ -58,9 +58,10 @@ type request struct {
 
 var requests = sync.Pool{New: func() any { return &request{done: make(chan error, 1)} }}
 
-// write runs do in a transaction and returns when it is durable. If the context ends before
-// the transaction has begun, the request is withdrawn; after that write waits for the
-// answer, so that the caller knows what happened.
+// write calls do in a transaction and returns when the transaction is durable. If the
+// context ends before the transaction has begun, the request is withdrawn. After that,
+// write waits for the answer even if the context ends, so that the caller learns the
+// result.
 func (w *writer) write(ctx context.Context, do func(*sqlstore.Txn) error) error {
 	return w.request(ctx, do, nil)
 }
@@ -88,7 +89,7 @@ func (w *writer) request(ctx context.Context, do func(*sqlstore.Txn) error, alon
 		return err
 	case <-ctx.Done():
 		if r.start() {
-			return ctx.Err() // the writer sees that the request was withdrawn
+			return ctx.Err() // the writer will see that the request was withdrawn
 		}
 		return <-r.done
 	case <-w.ended:
@@ -102,7 +103,7 @@ func (w *writer) request(ctx context.Context, do func(*sqlstore.Txn) error, alon
 }
 
 // park waits for the right to write and keeps it, without a transaction, until release is
-// called. Meanwhile the writer and the writers of other processes wait.
+// called. Until then, all writers of this and other processes wait.
 func (w *writer) park(ctx context.Context) (release func(), err error) {
 	granted, finished := make(chan struct{}), make(chan struct{})
 	ended := make(chan error, 1)
@@ -121,7 +122,7 @@ func (w *writer) park(ctx context.Context) (release func(), err error) {
 	}
 }
 
-var errClosed = fmt.Errorf("store is closed: %w", store.ErrUnavailable)
+var errClosed = fmt.Errorf("the store is closed: %w", store.ErrUnavailable)
 
 func (w *writer) run() {
 	defer close(w.ended)
@@ -133,8 +134,8 @@ func (w *writer) run() {
 		case <-w.quit:
 			return
 		}
-		// The callers that were just answered are about to write again. Letting them run
-		// first makes them share this commit.
+		// The callers that have just got an answer often write again at once. Letting
+		// them run first makes them share this commit.
 		runtime.Gosched()
 	gather:
 		for len(group) < groupMax {
@@ -152,8 +153,8 @@ func (w *writer) run() {
 // serve runs a group of requests: first those that share a transaction, then those that
 // run alone.
 func (w *writer) serve(group []*request) {
-	// The group is divided before the first answer, because an answered request must not be read
-	// any more.
+	// The group is divided before the first answer. After a request was answered, the writer
+	// must not read it any more.
 	var shared, alone []*request
 	for _, r := range group {
 		if r.alone == nil {
@@ -174,8 +175,8 @@ func (w *writer) serve(group []*request) {
 	}
 }
 
-// start accepts the request. It returns false when the caller has withdrawn it; otherwise
-// the caller waits for the answer from now on, even if its context ends.
+// start accepts the request. It returns false when the caller has withdrawn the request.
+// Otherwise the caller waits for the answer from now on, even if its context ends.
 func (r *request) start() bool { return r.started.CompareAndSwap(false, true) }
 
 // inTurn calls do while this process has the right to write. If it cannot get that right,
@@ -193,9 +194,9 @@ func (w *writer) inTurn(group []*request, do func()) {
 	w.turn.leave()
 }
 
-// errRedo says that a request failed after it had written: the transaction has to be rolled
-// back, and each request gets a transaction of its own.
-var errRedo = errors.New("refused after writing")
+// errRedo says that a request failed after it had written. The transaction has to be rolled
+// back, and each of its requests is then run in a separate transaction.
+var errRedo = errors.New("the request was refused after it had written")
 
 func (w *writer) transact(group []*request) {
 	err := w.begin()
@@ -220,7 +221,8 @@ func (w *writer) transact(group []*request) {
 	}
 }
 
-// answerOf returns the answer to one request, given the result of its transaction.
+// answerOf returns the answer to one request. result is the result of the request's
+// transaction.
 func answerOf(transaction, own error) error {
 	if transaction == nil || errors.Is(transaction, errRedo) && own != nil {
 		return own
@@ -228,8 +230,8 @@ func answerOf(transaction, own error) error {
 	return transaction
 }
 
-// commit runs the group in the transaction that was begun. It returns nil when that is
-// durable, and has rolled back otherwise.
+// commit runs the group in the transaction that was begun. It returns nil when the
+// transaction is durable. Otherwise it has rolled back the transaction.
 func (w *writer) commit(group []*request, answers []error) (err error) {
 	t := w.txn
 	t.Reset(w.clock.Now(), w.cat)
@@ -277,7 +279,7 @@ var (
 	selLastAt  = &sqlstore.Query{Text: `SELECT at FROM redrive_events ORDER BY seq DESC LIMIT 1`}
 )
 
-// begin starts the transaction. It updates the catalogue and the clock when other
+// begin starts the transaction. It reads the catalogue and the clock again when other
 // connections have committed.
 func (w *writer) begin() error {
 	s := w.native
@@ -304,15 +306,15 @@ func (w *writer) rollback() {
 	w.cat = nil
 	w.txn.RolledBack()
 	if !w.conn.AutocommitEnabled() {
-		_, _ = w.native.Exec(rollbackTx) // if it fails, the next begin reports it
+		_, _ = w.native.Exec(rollbackTx) // if this fails, the next begin returns the error
 	}
 }
 
-// close stops the writer after the work it has begun.
+// close stops the writer after its current work.
 func (w *writer) close() error {
 	close(w.quit)
 	<-w.ended
-	defer crashpoint.Span(crashpoint.InCheckpoint)() // closing the last connection is a check-point
+	defer crashpoint.Span(crashpoint.InCheckpoint)() // when the last connection is closed, SQLite makes a check-point
 	err := w.conn.Close()
 	if terr := w.turn.close(); err == nil {
 		err = terr
