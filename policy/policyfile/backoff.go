@@ -13,7 +13,8 @@ import (
 
 const backoffWanted = "a mapping such as {first: 30s, factor: 2, cap: 1h, jitter: 20%} or {waits: [1m, 5m, 15m]}"
 
-// backoff reads a back-off: a list of waits, or a first wait that grows.
+// backoff reads a back-off. It is a list of waits, or a first wait with a formula for later
+// waits.
 func (r *reader) backoff(into *backoff.Backoff) func(value) {
 	return func(v value) {
 		r.Fields(v, backoffWanted, []field{
@@ -31,7 +32,7 @@ func (r *reader) backoff(into *backoff.Backoff) func(value) {
 		switch waits, first := v.Get("waits"), v.Get("first"); {
 		case waits != nil && first != nil:
 			r.Addf(first.Pos, "%s has both waits and first; keep the list, or the first wait that grows by a factor", v.Path)
-			into.First, into.Factor = 0, 0 // so that no further mistake is reported
+			into.First, into.Factor = 0, 0 // a valid value, so that no further mistake is reported
 		case waits == nil && first == nil:
 			r.Addf(v.Pos, "%s names no wait; write %s", v.Path, strings.TrimPrefix(backoffWanted, "a mapping such as "))
 			v.Shape = yamlfile.Invalid
@@ -95,12 +96,12 @@ func (r *reader) jitter(b *backoff.Backoff) func(value) {
 	}
 }
 
-// percent reads a percentage above 0 and up to 100 %.
+// percent reads a percentage that is above 0 and at most 100 %.
 func (r *reader) percent(into *float64, more string) func(value) {
 	want := "a share such as 20%" + more
 	return func(v value) {
 		digits, ok := strings.CutSuffix(v.Text, "%")
-		share, err := strconv.ParseFloat(digits+"e-2", 64) // the decimal point is shifted: 7% is exactly 0.07
+		share, err := strconv.ParseFloat(digits+"e-2", 64) // the decimal point is moved in the text, because 7% must be exactly 0.07
 		switch {
 		case v.Shape == yamlfile.Number && !ok:
 			r.Mismatch(v, want, "; write it with the sign %")
@@ -112,8 +113,8 @@ func (r *reader) percent(into *float64, more string) func(value) {
 	}
 }
 
-// showPercent formats a share as a percentage. It shifts the decimal point, as percent
-// does.
+// showPercent formats a share as a percentage. Like percent, it moves the decimal point in
+// the text.
 func showPercent(share float64) string {
 	whole, part, _ := strings.Cut(strconv.FormatFloat(share, 'f', -1, 64), ".")
 	part += strings.Repeat("0", max(0, 2-len(part)))

@@ -9,12 +9,12 @@ import (
 	"github.com/redrive/redrive/policy"
 )
 
-// Limits on the contents of a file. Every value is checked against one of them.
+// The limits on the contents of a file. Each value is checked against one of them.
 const (
-	// MaxBytes is the size of the largest file that is read.
+	// MaxBytes is the largest size of a file.
 	MaxBytes = yamlfile.MaxBytes
-	// RenderedMax is the length, in bytes, of the longest text that Render may make of
-	// a file. A store keeps no longer text.
+	// RenderedMax is the largest length, in bytes, of the text that Render makes of a file.
+	// A store cannot keep a longer text.
 	RenderedMax = 1 << 20
 	// Version is the only version of the format.
 	Version = 1
@@ -23,19 +23,19 @@ const (
 	retriesMin, retriesMax   = 0, attemptsMax - 1
 	ageMin, ageMax           = time.Millisecond, policy.MaxAgeLimit
 	waitMax                  = backoff.Max
-	hintMin                  = time.Nanosecond // 0 would mean the default; off and none mean no hint
+	hintMin                  = time.Nanosecond // the smallest value, because 0 means the default and "off" and "none" mean no hint
 	waitsMax                 = backoff.WaitsMax
 	priorityMin, priorityMax = job.PriorityMin, job.PriorityMax
 	afterMin, afterMax       = 1, attemptsMax
 	statusMin, statusMax     = 100, 599
 	exitMin, exitMax         = 0, 255
 	rulesMax                 = policy.RulesMax
-	matchesMax               = 1000 // entries of each list under classify
+	matchesMax               = 1000 // largest number of entries in each list under classify
 
-	costMax      = 1_000_000 // US dollars
-	microsDollar = 1_000_000 // the unit of costs: millionths of a dollar
+	costMax      = 1_000_000 // largest cost in US dollars
+	microsDollar = 1_000_000 // costs are stored in millionths of a dollar
 
-	// Limits on the work that a condition can cause.
-	whenLengthMax = 1000 // bytes
+	// The limits on the work that a condition can cause.
+	whenLengthMax = 1000 // length of a condition in bytes
 	whenNodesMax  = 200
 )

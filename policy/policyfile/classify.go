@@ -9,7 +9,7 @@ import (
 	"github.com/redrive/redrive/internal/yamlfile"
 )
 
-// classify reads the matchers that give evidence a class.
+// classify reads the matchers, which give a class to evidence.
 func (r *reader) classify(v value, rules *failure.Rules) {
 	r.Fields(v, "a mapping such as {codes: [{code: FFMPEG_ERROR, class: FFmpegError}]}", []field{
 		{"builtin", pointer(&r.builtin, r.Boolean)},
@@ -34,8 +34,8 @@ func (r *reader) classify(v value, rules *failure.Rules) {
 	})
 }
 
-// ownMatchers sets whether the built-in rules apply after those of the policy. A policy
-// without matchers has only the built-in rules.
+// ownMatchers sets whether the built-in matchers are used after those of the policy. A
+// policy without matchers uses only the built-in ones.
 func (r *reader) ownMatchers(rules *failure.Rules) {
 	if !noMatchers(rules) {
 		rules.NoBuiltin = r.builtin != nil && !*r.builtin
@@ -52,15 +52,15 @@ func noMatchers(r *failure.Rules) bool {
 		len(r.Phrases) == 0 && len(r.Patterns) == 0 && len(r.Matchers) == 0
 }
 
-// match is one value that evidence may have, and the class for it.
+// match is one value to find in the evidence, and its class.
 type match[T any] struct {
 	is    T
 	class failure.Class
 	kinds []string
 }
 
-// matchers reads a list of matchers. An entry may have several values with the same
-// class; in the Spec each value is a separate rule.
+// matchers reads a list of matchers. An entry may have several values with the same class.
+// In the Spec, each value is a separate rule.
 func matchers[T, R any](r *reader, key string, into *[]R, read func(*T) func(value), rule func(match[T]) R) func(value) {
 	return func(v value) {
 		example := fmt.Sprintf("a list such as [{%s: …, class: NetworkTimeout}]", key)
@@ -77,7 +77,7 @@ func matchers[T, R any](r *reader, key string, into *[]R, read func(*T) func(val
 				{"kinds", r.kindList(&m.kinds)},
 			})
 			r.needs(item, key, "class")
-			if m.class == "" { // reported already
+			if m.class == "" { // this mistake was already reported
 				continue
 			}
 			for n := range all {
@@ -92,7 +92,7 @@ func matchers[T, R any](r *reader, key string, into *[]R, read func(*T) func(val
 	}
 }
 
-// placeOf returns the place of the n-th of one or more values.
+// placeOf returns the place of value n in an entry with one or more values.
 func placeOf(v *yamlfile.Node, n int) position {
 	if v.Shape == yamlfile.List && n < len(v.Items) {
 		return v.Items[n].Pos
@@ -100,7 +100,7 @@ func placeOf(v *yamlfile.Node, n int) position {
 	return v.Pos
 }
 
-// needs reports the required keys that a mapping does not have.
+// needs reports the required keys that are missing in a mapping.
 func (r *reader) needs(v value, keys ...string) {
 	for _, key := range keys {
 		if v.Shape == yamlfile.Mapping && v.Get(key) == nil {
@@ -113,12 +113,12 @@ func (r *reader) kindList(into *[]string) func(value) {
 	return oneOrMore(r, into, "a kind, or a list such as [render]", func(into *string) func(value) { return r.name("kind", into) })
 }
 
-// span2 is a range of statuses, including both ends.
+// span2 is a range of HTTP statuses that includes both ends.
 type span2 struct{ from, to int }
 
 const statusWanted = "a status from 100 to 599, a class of them such as 5xx, or a range such as 500-504"
 
-// statuses reads one status or a range of them.
+// statuses reads one status or a range of statuses.
 func (r *reader) statuses(into *span2) func(value) {
 	return func(v value) {
 		s, ok := parseStatuses(v.Text)
@@ -155,7 +155,7 @@ func showStatuses(from, to int) string {
 	return fmt.Sprintf("%d-%d", from, to)
 }
 
-// end is how a subprocess ended: with an exit code or by a signal.
+// end reads how a subprocess ended: an exit code or a signal.
 type end struct {
 	code   int
 	signal string

@@ -14,19 +14,19 @@ import (
 	"github.com/redrive/redrive/policy"
 )
 
-// item is a part of a document: a key with a scalar, a list or a mapping.
+// item is a part of a document: a scalar, a list or a mapping, with its key.
 type item struct {
 	key     string
-	comment string // written above the item on lines of its own
-	text    string // text of a scalar that YAML and JSON write the same, or plain YAML
-	same    string // text of a scalar for the hash, when text can be written in several ways
+	comment string // the comment that is written on separate lines above the item
+	text    string // the scalar as text that YAML and JSON write in the same way, or as plain YAML
+	same    string // the scalar as text for the hash; set if text can be written in several ways
 	shape   yamlfile.Shape
-	inline  bool // written on one line
+	inline  bool // whether the item is written on one line
 	items   []item
 }
 
-// document turns a Spec into the tree from which both the file and the hash are made.
-// It contains the whole Spec, always in the same order.
+// document converts a Spec to the tree from which the file and the hash are made. The tree
+// contains the whole Spec in a fixed order.
 func document(s *policy.Spec) item {
 	doc := mapping("", number("version", Version), word("name", s.Name))
 	doc.add(comment("Ceilings over everything below.", flow("limits",
@@ -41,7 +41,7 @@ func document(s *policy.Spec) item {
 	return doc
 }
 
-// add appends the items that are not empty.
+// add appends those items that are not empty.
 func (i *item) add(more ...item) {
 	for _, m := range more {
 		if m.shape != yamlfile.Null && (len(m.items) > 0 || m.shape != yamlfile.Mapping && m.shape != yamlfile.List) {
@@ -50,7 +50,7 @@ func (i *item) add(more ...item) {
 	}
 }
 
-// always appends an item even if it is empty.
+// always appends an item, even if the item is empty.
 func (i *item) always(m item) { i.items = append(i.items, m) }
 
 func mapping(key string, items ...item) item {
@@ -78,7 +78,7 @@ func comment(text string, i item) item {
 
 var nothing = item{shape: yamlfile.Null}
 
-// word returns an item with a text, or an empty item for "".
+// word returns an item with a text. For "" it returns an empty item.
 func word(key, text string) item {
 	if text == "" {
 		return nothing
@@ -90,7 +90,7 @@ func number[N int | int64](key string, n N) item {
 	return item{key: key, shape: yamlfile.Number, text: strconv.FormatInt(int64(n), 10)}
 }
 
-// integer returns an item with a number, or an empty item for 0.
+// integer returns an item with a number. For 0 it returns an empty item.
 func integer(key string, n int) item {
 	if n == 0 {
 		return nothing
@@ -102,7 +102,7 @@ func boolean(key string, b bool) item {
 	return item{key: key, shape: yamlfile.Bool, text: strconv.FormatBool(b)}
 }
 
-// span returns an item with a duration, or an empty item for 0.
+// span returns an item with a duration. For 0 it returns an empty item.
 func span(key string, d time.Duration) item {
 	if d == 0 {
 		return nothing
@@ -117,8 +117,8 @@ func share(key string, f float64) item {
 	return item{key: key, shape: yamlfile.Text, text: showPercent(f)}
 }
 
-// choiceOf returns an item with the word of a value, or an empty item for the first
-// value, which is the default.
+// choiceOf returns an item with the word for a value. For the first value, which is the
+// default, it returns an empty item.
 func choiceOf[T comparable](key string, v T, words []string, meanings []T) item {
 	if i := slices.Index(meanings, v); i > 0 {
 		return word(key, words[i])
@@ -126,7 +126,7 @@ func choiceOf[T comparable](key string, v T, words []string, meanings []T) item 
 	return nothing
 }
 
-// optional returns show(*v), or an empty item when v is nil.
+// optional returns the item for *v, made with show. If v is nil, it returns an empty item.
 func optional[T any](v *T, show func(T) item) item {
 	if v == nil {
 		return nothing
@@ -214,7 +214,7 @@ func hintItem(h *policy.Hint) item {
 	}
 	i := flow("hint", choiceOf("mode", h.Mode, hintWords, hintModes), jitter, span("jitter_min", h.JitterMin),
 		span("max", h.Max), choiceOf("beyond", h.OverMax, overMaxWords, overMaxModes))
-	if len(i.items) == 0 { // an empty hint still says that this level sets one
+	if len(i.items) == 0 { // a hint without values is written too, because it is set at this level
 		i.always(word("mode", hintWords[0]))
 	}
 	return i

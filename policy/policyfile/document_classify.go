@@ -8,8 +8,8 @@ import (
 	"github.com/redrive/redrive/internal/yamlfile"
 )
 
-// classifyItem returns the item for classify. Neighbouring matchers with the same class
-// and kinds share an entry.
+// classifyItem returns the item for the key classify. Matchers that follow each other and
+// have the same class and kinds become one entry.
 func classifyItem(rules *failure.Rules) item {
 	m := comment("How evidence becomes a class.", mapping("classify"))
 	if data := withoutGo(rules); rules.NoBuiltin && !noMatchers(&data) {
@@ -33,7 +33,7 @@ func classifyItem(rules *failure.Rules) item {
 	return m
 }
 
-// withoutGo removes the matchers written in Go, which a file cannot hold.
+// withoutGo returns the matchers without those written in Go, which a file cannot contain.
 func withoutGo(rules *failure.Rules) failure.Rules {
 	data := *rules
 	data.Matchers = nil

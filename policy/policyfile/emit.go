@@ -22,7 +22,7 @@ func (e *emitter) mapping(items []item, indent string) {
 	}
 }
 
-// value writes the value after a key or a dash.
+// value writes the value that follows a key or a dash.
 func (e *emitter) value(i item, indent string) {
 	switch {
 	case !i.block():
@@ -40,8 +40,8 @@ func (e *emitter) value(i item, indent string) {
 	}
 }
 
-// entry writes an item of a list. The first key of a mapping follows the dash on the
-// same line.
+// entry writes an entry of a list. The first key of a mapping is on the same line as the
+// dash.
 func (e *emitter) entry(i item, indent string) {
 	e.comment(i.comment, indent)
 	if !i.block() {
@@ -74,8 +74,7 @@ func (e *emitter) comment(text, indent string) {
 	}
 }
 
-// inline writes an item on one line. A text that is not inside brackets needs quotes
-// for fewer characters.
+// inline writes an item on one line. Outside of brackets, fewer texts need quotes.
 func (e *emitter) inline(i item, alone bool) {
 	opening, closing := "{", "}"
 	switch i.shape {
@@ -100,14 +99,14 @@ func (e *emitter) inline(i item, alone bool) {
 }
 
 var (
-	// plainWord matches what YAML reads as text in any place.
+	// plainWord matches texts that YAML reads as text everywhere.
 	plainWord = regexp.MustCompile(`^(?:[A-Za-z_][A-Za-z0-9_./%+-]*(?: [A-Za-z0-9_./%+-]+)*|[0-9.]+%|[0-9]+d|(?:[0-9]+d)?(?:[0-9]+(?:\.[0-9]+)?(?:h|m|s|ms|µs|ns))+)$`)
-	// plainText matches what YAML reads as text after a key, if no colon or hash
-	// follows a space.
+	// plainText matches texts that YAML reads as text after a key, unless they contain a
+	// colon before a space or a hash after a space.
 	plainText = regexp.MustCompile(`^[A-Za-z][ -~]*[!-9;-~]$`)
-	// reserved matches the words that some YAML readers take for another type.
+	// reserved matches the words that some YAML readers read as a value of another type.
 	reserved = regexp.MustCompile(`^(?i:true|false|yes|no|on|off|y|n|null|nan|inf)$`)
-	// numeric matches what some YAML readers take for a number.
+	// numeric matches texts that some YAML readers read as a number.
 	numeric = regexp.MustCompile(`^[0-9][0-9_.]*(?:[eE][0-9+-]*)?$`)
 )
 
@@ -116,7 +115,7 @@ func scalar(i item, alone bool) string {
 		return i.text
 	}
 	switch {
-	case reserved.MatchString(i.text) && i.text != "off", numeric.MatchString(i.text): // YAML 1.2 reads "off" as text, and redrive uses it as a word
+	case reserved.MatchString(i.text) && i.text != "off", numeric.MatchString(i.text): // YAML 1.2 reads "off" as text, and policy files use this word
 		return quoted(i.text)
 	case plainWord.MatchString(i.text):
 		return i.text
@@ -133,7 +132,7 @@ func keyOf(key string) string {
 	return quoted(key)
 }
 
-// quoted writes a text as a JSON string, which is valid YAML, too.
+// quoted writes a text as a JSON string, which is also valid YAML.
 func quoted(s string) string {
 	var b strings.Builder
 	enc := json.NewEncoder(&b)

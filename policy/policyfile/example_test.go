@@ -6,7 +6,7 @@ import (
 	"github.com/redrive/redrive/policy/policyfile"
 )
 
-// All mistakes of a file are reported at once, each with its place.
+// Parse reports all mistakes of a file at once, each with its line and column.
 func ExampleParse() {
 	_, err := policyfile.Parse("policy.yaml", []byte("version: 1\nname: shop\nclasses:\n  NetworkTimeout: {max_retires: 3}\n"))
 	fmt.Println(err)

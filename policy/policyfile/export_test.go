@@ -1,18 +1,19 @@
 package policyfile
 
-// ParseObserved is Parse that reports which keys each part of a file may have.
+// ParseObserved is like Parse, and also reports which keys each part of a file may have.
 func ParseObserved(name string, data []byte, onFields func(path string, keys []string)) (*File, error) {
 	r := newReader(name)
 	r.OnFields = onFields
 	return r.file(data, false)
 }
 
-// ParseOnly checks the form of a file, but neither names nor whether it compiles.
+// ParseOnly checks the form of a file. It does not check names, and does not compile the
+// policy.
 func ParseOnly(name string, data []byte) (*File, error) {
 	return newReader(name).file(data, false)
 }
 
-// ParseOver reads a file as if it extended another one.
+// ParseOver reads a file as if it extended another file.
 func ParseOver(name string, over, under []byte) (*File, error) {
 	below, err := ParseOnly("under", under)
 	if err != nil {

@@ -1,8 +1,8 @@
-// Package policyfile reads and writes policy files: YAML that says which failures are
-// retried, when and how often, as docs/policy.md describes it.
+// Package policyfile reads and writes policy files. A policy file is YAML and says which
+// failures are retried, when and how often. docs/policy.md describes the format.
 //
-// The reader is strict and reports all mistakes of a file at once. Each names its
-// place, what is allowed and how to correct it.
+// The reader is strict and reports all mistakes of a file at once. Each problem has a line
+// and column, and says what is allowed and how to correct the mistake.
 package policyfile
 
 import (
@@ -17,21 +17,21 @@ import (
 	"github.com/redrive/redrive/policy/preset"
 )
 
-// File is a valid policy file that was read.
+// File is a policy file that was read and is valid.
 type File struct {
-	// Name is the name of the file in messages.
+	// Name is the name of the file for messages.
 	Name string
-	// Spec is the contents of the file, merged with what it extends.
+	// Spec contains the file merged with the preset that it extends.
 	Spec policy.Spec
-	// Extends names the preset that the file extends; "" means none.
+	// Extends is the name of the preset that the file extends; "" means none.
 	Extends string
-	// Policy is the compiled Spec. Its hash depends on the contents only, not on how
-	// the file is written.
+	// Policy is the compiled Spec. Its hash depends on the contents and not on how the file
+	// is written.
 	Policy *policy.Policy
 }
 
-// Load reads the file at path. A file with mistakes gives Problems; a file that cannot
-// be read gives the error of the operating system.
+// Load reads the file at a path. If the file has mistakes, the error is of type Problems.
+// If the file cannot be read, the error comes from the operating system.
 func Load(path string) (*File, error) {
 	data, err := readFile(path)
 	if err != nil {
@@ -41,7 +41,7 @@ func Load(path string) (*File, error) {
 }
 
 func readFile(path string) ([]byte, error) {
-	info, err := os.Stat(path) // opening a pipe would block
+	info, err := os.Stat(path) // check first, because opening a pipe would block
 	if err != nil {
 		return nil, fmt.Errorf("open policy: %w", err)
 	}
@@ -53,7 +53,7 @@ func readFile(path string) ([]byte, error) {
 		return nil, fmt.Errorf("open policy: %w", err)
 	}
 	defer f.Close()
-	// One byte above the limit is enough for Parse to see that the file is too large.
+	// Read one byte more than the limit, so that Parse can see that the file is too large.
 	data, err := io.ReadAll(io.LimitReader(f, MaxBytes+1))
 	if err != nil {
 		return nil, fmt.Errorf("read policy: %w", err)
@@ -61,8 +61,8 @@ func readFile(path string) ([]byte, error) {
 	return data, nil
 }
 
-// Parse reads data, the text of a file that messages call name. All mistakes are
-// returned at once, as Problems.
+// Parse reads a policy from the text of a file. Messages use name for the file. If there
+// are mistakes, the error is of type Problems and contains all of them.
 func Parse(name string, data []byte) (*File, error) {
 	return newReader(name).file(data, true)
 }
@@ -108,7 +108,7 @@ func (r *reader) extend(s *policy.Spec, name string) {
 	r.put(s, &under.Spec)
 }
 
-// put replaces s by its merge with under, where s takes precedence.
+// put replaces s with the merge of s and under. Values of s take precedence.
 func (r *reader) put(s, under *policy.Spec) {
 	*s = merge(s, under, r.step)
 	if r.builtin == nil && !noMatchers(&under.Classify) {
@@ -116,13 +116,13 @@ func (r *reader) put(s, under *policy.Spec) {
 	}
 }
 
-// presetDefault is the name of the built-in default, which every policy extends anyway.
+// presetDefault is the name of the built-in default, which every policy extends implicitly.
 const presetDefault = "default"
 
-// Presets returns the names of the presets, the built-in default first.
+// Presets returns the names of the presets. The built-in default comes first.
 func Presets() []string { return append([]string{presetDefault}, preset.Names()...) }
 
-// Preset returns the preset with a name, one of Presets.
+// Preset returns the preset with the given name; see Presets.
 func Preset(name string) (*File, error) {
 	text, ok := preset.Text(name)
 	if name == presetDefault {
@@ -138,6 +138,6 @@ func Preset(name string) (*File, error) {
 //go:embed schema.json
 var schema string
 
-// Schema returns the JSON Schema (draft 2020-12) of a policy file, for completion and
-// checks in editors. The reader finds further mistakes that a schema cannot express.
+// Schema returns the JSON Schema (draft 2020-12) of a policy file. Editors can use it for
+// completion and checks. The reader finds further mistakes that a schema cannot express.
 func Schema() []byte { return []byte(schema) }

@@ -12,24 +12,25 @@ import (
 	"github.com/redrive/redrive/policy/preset"
 )
 
-// checkProblems checks that err holds readable problems, in order and inside the text.
+// checkProblems checks that an error contains readable problems, sorted by their positions,
+// which must be inside the text.
 func checkProblems(t *testing.T, err error, text string) {
 	t.Helper()
 	var problems policyfile.Problems
 	if !errors.As(err, &problems) || len(problems) == 0 {
-		t.Fatalf("got %#v, want Problems", err)
+		t.Fatalf("the error is %#v, want the type Problems with at least one problem", err)
 	}
 	lines := strings.Split(strings.TrimPrefix(text, "\ufeff"), "\n")
 	var before policyfile.Problem
 	for _, p := range problems {
 		if p.Line < 1 || p.Line > len(lines) || p.Col < 1 || p.Col > utf8.RuneCountInString(lines[p.Line-1])+1 {
-			t.Errorf("a problem is outside the text: %v", p)
+			t.Errorf("the position of a problem is outside of the text: %v", p)
 		}
 		if p.Line < before.Line || p.Line == before.Line && p.Col < before.Col {
-			t.Errorf("problems are not sorted: %v after %v", p, before)
+			t.Errorf("the problems are not sorted: %v comes after %v", p, before)
 		}
 		if p.Message == "" || !utf8.ValidString(p.Message) || strings.ContainsFunc(p.Message, unicode.IsControl) {
-			t.Errorf("the message of a problem is not readable: %q", p.Message)
+			t.Errorf("the message of a problem is empty or not printable: %q", p.Message)
 		}
 		if strings.Contains(p.Message, "the parser failed") {
 			t.Errorf("the parser panicked: %v", p)
@@ -38,8 +39,8 @@ func checkProblems(t *testing.T, err error, text string) {
 	}
 }
 
-// Any text is either read as a policy that can be rendered and read back, or refused
-// with problems that people can use.
+// Any text is either read as a policy, which can be written and read again, or refused with
+// readable problems.
 func FuzzParse(f *testing.F) {
 	for _, name := range []string{"testdata/full.yaml", "testdata/mistakes.yaml"} {
 		text, err := os.ReadFile(name)
@@ -56,7 +57,7 @@ func FuzzParse(f *testing.F) {
 		file, err := policyfile.Parse("f", data)
 		if err != nil {
 			if file != nil {
-				t.Error("got both a policy and problems")
+				t.Error("Parse returned both a policy and problems")
 			}
 			checkProblems(t, err, string(data))
 			return
@@ -64,10 +65,10 @@ func FuzzParse(f *testing.F) {
 		text := policyfile.Render(&file.Spec)
 		again, err := policyfile.Parse("f", text)
 		if err != nil {
-			t.Fatalf("the rendered policy cannot be read: %v in\n%s", err, text)
+			t.Fatalf("reading the rendered policy failed: %v in\n%s", err, text)
 		}
 		if again.Policy.Hash() != file.Policy.Hash() {
-			t.Errorf("the rendered policy has other contents:\n%s", text)
+			t.Errorf("reading the rendered policy gives a policy with another hash:\n%s", text)
 		}
 	})
 }
@@ -101,7 +102,7 @@ func TestX3_PolicyFilesAreBounded(t *testing.T) {
 	} {
 		_, err := policyfile.Parse("f", []byte(tt.text))
 		if got := err != nil && strings.Contains(err.Error(), tt.complaint); got != tt.want {
-			t.Errorf("%s: refused for this reason: %v, want %v; error: %.300v", name, got, tt.want, err)
+			t.Errorf("%s: refused for the expected reason: %v, want %v; error: %.300v", name, got, tt.want, err)
 		}
 	}
 }

@@ -9,9 +9,9 @@ import (
 	"github.com/redrive/redrive/policy"
 )
 
-// merge returns the contents of over, completed by those of under. Settings are merged
-// field by field; lists of over come before those of under. step says whether over
-// names the present stage of the roll-out.
+// merge returns over, completed with values of under. Settings are merged field by field.
+// Lists of over come before lists of under. step says whether over sets the active stage of
+// the roll-out.
 func merge(over, under *policy.Spec, step bool) policy.Spec {
 	return policy.Spec{
 		Name: cmp.Or(over.Name, under.Name),
@@ -89,8 +89,8 @@ func mergeKind(over, under policy.KindSpec) policy.KindSpec {
 	}
 }
 
-// mergeRules returns the rules of over, followed by those of under. A rule of over
-// replaces the rule of under with the same name.
+// mergeRules returns the rules of over, followed by the rules of under. If a rule of over
+// has the same name as a rule of under, only the rule of over is kept.
 func mergeRules(over, under []policy.RuleSpec) []policy.RuleSpec {
 	merged := slices.Clip(over)
 	named := map[string]bool{}
@@ -105,9 +105,9 @@ func mergeRules(over, under []policy.RuleSpec) []policy.RuleSpec {
 	return merged
 }
 
-// mergeRollout takes the present stage from over if said, else from under. said is
-// needed because the values alone do not show it: the first mode is also the default.
-// The named stages are those of both.
+// mergeRollout takes the active stage from over if said is true, and otherwise from under.
+// The values of over do not show whether over sets a stage, because the first mode is also
+// the default. The result has the named stages of both.
 func mergeRollout(over, under *policy.Rollout, said bool) policy.Rollout {
 	merged := *over
 	if !said {

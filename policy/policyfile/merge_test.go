@@ -71,13 +71,12 @@ words:
 		t.Fatal(err)
 	}
 	if d := sameSpec(f.Spec, merged.Spec); d != "" {
-		t.Errorf("(-want +got):\n%s", d)
+		t.Errorf("wrong merged policy (-want +got):\n%s", d)
 	}
 }
 
-// What a file sets for the present stage takes precedence over what it extends, even if
-// it sets the default. Settings of other stages and of the baseline select no stage.
-//
+// If a file sets the active stage, its value takes precedence over the extended file, even
+// if it is the default. Other stages and the baseline do not set the active stage.
 // part of: F9, R8
 func TestF9_R8_AFileEndsTheObservingOfWhatItExtends(t *testing.T) {
 	t.Parallel()
@@ -103,7 +102,7 @@ func TestF9_R8_AFileEndsTheObservingOfWhatItExtends(t *testing.T) {
 			t.Fatal(err)
 		}
 		if d := sameSpec(want.Spec, merged.Spec); d != "" {
-			t.Errorf("%s over %s (-want +got):\n%s", tt.over, tt.under, d)
+			t.Errorf("wrong merge of %s over %s (-want +got):\n%s", tt.over, tt.under, d)
 		}
 	}
 }
@@ -121,7 +120,7 @@ func TestF9_ExtendingAPresetAddsNothingByItself(t *testing.T) {
 			t.Fatal(err)
 		}
 		if f.Extends != name || f.Policy.Hash() != of.Policy.Hash() {
-			t.Errorf("extending %s gives another policy", name)
+			t.Errorf("a file that only extends the preset %s has another policy", name)
 		}
 	}
 	if _, err := policyfile.Preset("nope"); err == nil {

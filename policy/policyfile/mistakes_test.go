@@ -15,7 +15,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// problemsOf parses text and returns its mistakes.
+// problemsOf parses a text and returns its problems.
 func problemsOf(t *testing.T, text string) policyfile.Problems {
 	t.Helper()
 	f, err := policyfile.Parse("policy.yaml", []byte(text))
@@ -24,10 +24,10 @@ func problemsOf(t *testing.T, text string) policyfile.Problems {
 	}
 	var problems policyfile.Problems
 	if !errors.As(err, &problems) {
-		t.Fatalf("got %T, want Problems: %v", err, err)
+		t.Fatalf("the error has the type %T, want Problems: %v", err, err)
 	}
 	if f != nil {
-		t.Errorf("got both a policy and problems")
+		t.Errorf("Parse returned both a policy and problems")
 	}
 	return problems
 }
@@ -38,7 +38,7 @@ func TestF9_EveryMistakeOfAFileIsReportedAtOnce(t *testing.T) {
 	const golden = "testdata/mistakes.golden"
 	_, err := policyfile.Load("testdata/mistakes.yaml")
 	if err == nil {
-		t.Fatal("no mistake found")
+		t.Fatal("Load returned no error for a file with mistakes")
 	}
 	got := err.Error() + "\n"
 	if *update {
@@ -51,28 +51,27 @@ func TestF9_EveryMistakeOfAFileIsReportedAtOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	if d := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); d != "" {
-		t.Errorf("(-want +got):\n%s", d)
+		t.Errorf("wrong problems (-want +got):\n%s", d)
 	}
 }
 
-// The pattern of the schema cannot express these limits on numbers.
+// The schema cannot express these limits with its pattern for numbers.
 func TestSharesAreBounded(t *testing.T) {
 	t.Parallel()
 	for share, good := range map[string]bool{"0%": false, "0.0001%": true, "100%": true, "100.01%": false, ".5%": true, "%": false, "1.2.3%": false} {
 		if got := problemsOf(t, "default: {backoff: {first: 1s, jitter: "+share+"}}") == nil; got != good {
-			t.Errorf("share %s: accepted is %v", share, got)
+			t.Errorf("share %s: accepted is %v, want %v", share, got, good)
 		}
 	}
 }
 
-// Each mark « in a text is the place where a problem is expected.
-//
+// In each text, the mark « shows where the reader must report a problem.
 // proves: F9
 func TestF9_MistakesAreReportedWithTheirExactPlace(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name, text string
-		messages   []string // parts of the messages, in the order of the marks
+		messages   []string // parts of the expected messages, in the order of the marks
 	}{
 		{"an unknown key", "default:\n  backoff: {first: 1s}\n  «max_atempts: 3\n", []string{`unknown key "max_atempts", did you mean "max_attempts"?`}},
 		{"max_attempts that contradicts max_retries", "default: {max_attempts: «3, max_retries: 3}", []string{"default.max_attempts is 3, but max_retries: 3 means 4 executions"}},
@@ -107,10 +106,10 @@ func TestF9_MistakesAreReportedWithTheirExactPlace(t *testing.T) {
 			}
 			for i, p := range problems {
 				if got := [2]int{p.Line, p.Col}; got != marks[i] {
-					t.Errorf("the problem is at %v, want %v: %v", got, marks[i], p)
+					t.Errorf("the problem is at line and column %v, want %v: %v", got, marks[i], p)
 				}
 				if !strings.Contains(p.Message, tt.messages[i]) {
-					t.Errorf("message %q does not contain %q", p.Message, tt.messages[i])
+					t.Errorf("the message %q does not contain %q", p.Message, tt.messages[i])
 				}
 			}
 		})
@@ -123,14 +122,13 @@ func TestF9_AHintOfNothingIsNotTheDefault(t *testing.T) {
 	for _, field := range []string{"max", "jitter_min"} {
 		_, err := policyfile.Parse("x.yaml", []byte("version: 1\ndefault: {hint: {"+field+": 0s}}\n"))
 		if err == nil || !strings.Contains(err.Error(), "default.hint."+field+" must be a duration from 1ns") {
-			t.Errorf("hint.%s with 0s: got %v", field, err)
+			t.Errorf("hint.%s with 0s: got the error %v, want one that names the smallest duration", field, err)
 		}
 	}
 }
 
-// A policy that is too long for a store is refused when it is read. Aliases can make a
-// small file a long policy.
-//
+// A policy that is too long for a store is refused when the file is read. Because of YAML
+// aliases, a small file can contain a long policy.
 // part of: F9
 func TestF9_WhatIsTooLongWrittenOutIsRefused(t *testing.T) {
 	t.Parallel()
@@ -146,14 +144,14 @@ func TestF9_WhatIsTooLongWrittenOutIsRefused(t *testing.T) {
 		f, err := policyfile.Parse("long.yaml", []byte(text.String()))
 		switch {
 		case tt.good && (err != nil || len(f.Spec.Source) > policyfile.RenderedMax):
-			t.Errorf("messages of %d bytes: got %v, want no error", tt.bytes, err)
+			t.Errorf("messages of %d bytes: got the error %v, want no error and a text that a store can keep", tt.bytes, err)
 		case !tt.good && (err == nil || !strings.Contains(err.Error(), "long.yaml:1:1: the policy is 10") || !strings.Contains(err.Error(), "at most 1048576 are allowed")):
-			t.Errorf("%d bytes: %v", tt.bytes, err)
+			t.Errorf("messages of %d bytes: got the error %v, want one that the policy is too long", tt.bytes, err)
 		}
 	}
 }
 
-// cutMarks removes the marks from text and returns their lines and columns.
+// cutMarks removes the marks from a text and returns their lines and columns.
 func cutMarks(text string) (string, [][2]int) {
 	var out strings.Builder
 	var marks [][2]int

@@ -11,23 +11,23 @@ import (
 	"github.com/redrive/redrive/policy"
 )
 
-// reference is a class that the file names in some place.
+// reference is a place in the file that names a class.
 type reference struct {
 	at    position
 	path  string
 	class string
-	// defines says that the place is a key under classes, which can define the class.
+	// defines is true if the place is a key under classes, which can define a new class.
 	defines bool
 }
 
-// refer records that the file names a class. It is looked up when the whole file is
+// refer records a place that names a class. The class is checked after the whole file was
 // read.
 func (r *reader) refer(at position, path, class string) {
 	r.references = append(r.references, reference{at: at, path: path, class: class})
 }
 
-// checkNames reports names of things that do not exist. s is the contents of the file,
-// merged with what it extends.
+// checkNames reports names of things that do not exist. The Spec s contains the file merged
+// with the preset that it extends.
 func (r *reader) checkNames(s *policy.Spec) {
 	known := classNames(s)
 	for _, ref := range r.references {
@@ -51,7 +51,8 @@ func (r *reader) checkNames(s *policy.Spec) {
 	r.checkWords(s)
 }
 
-// classNames returns the built-in classes and the classes that the policy defines.
+// classNames returns the names of the built-in classes and of those that the policy
+// defines.
 func classNames(s *policy.Spec) []string {
 	var names []string
 	for _, info := range failure.Classes() {
@@ -66,7 +67,7 @@ func classNames(s *policy.Spec) []string {
 	return names
 }
 
-// checkStage reports an unknown stage.
+// checkStage reports an active stage that the policy does not define.
 func (r *reader) checkStage(s *policy.Spec) {
 	rollout := r.root.Get("rollout")
 	if rollout == nil || rollout.Get("stage") == nil {
@@ -87,7 +88,7 @@ func (r *reader) checkStage(s *policy.Spec) {
 	r.Addf(stage.Pos, "rollout.stage names the stage %s, which is not known%s", yamlfile.Quote(stage.Text), hint)
 }
 
-// checkWords reports words for unknown states, classes and fields.
+// checkWords reports words for states, classes and fields that do not exist.
 func (r *reader) checkWords(s *policy.Spec) {
 	words := r.root.Get("words")
 	if words == nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/redrive/redrive/policy"
 )
 
-// compile compiles the policy and reports the mistakes that only this finds. If the
-// reader has found mistakes already, it reports nothing more.
+// compile compiles the policy and reports the mistakes that only compiling can find. If the
+// reader has already found mistakes, these are skipped.
 func (r *reader) compile(s policy.Spec) *policy.Policy {
 	p, problems := policy.New(s)
 	reported := map[position]bool{}
@@ -33,17 +33,17 @@ func (r *reader) compile(s policy.Spec) *policy.Policy {
 	return p
 }
 
-// spelt maps fields of the Spec to the keys that stand for them in a file.
+// spelt maps fields of the Spec to the keys that a file has for them.
 var spelt = map[string]string{
-	"max_retries": "max_attempts", // max_attempts is max_retries plus one
+	"max_retries": "max_attempts", // max_attempts is also a key for this field, with a value that is one higher
 	"percent":     "jitter",
 	"spread":      "jitter",
 	"formula":     "waits",
 }
 
-// place returns the places of the value at a path and of its key. If the path is not in
-// the file, it returns the nearest place above it. What comes from an extended preset
-// has the place of the key extends.
+// place returns the places of a value and of its key. If the path is not in the file, it
+// returns the place of the nearest part above it. Values that come from an extended preset
+// have the place of the key extends.
 func (r *reader) place(path string) (at, key position) {
 	at = position{Line: 1, Col: 1}
 	if extends := r.root.Get("extends"); extends != nil {
@@ -74,7 +74,7 @@ func (r *reader) place(path string) (at, key position) {
 	return at, key
 }
 
-// spotOf returns the place of an entry that the file writes in a shorter form, and the
+// spotOf returns the place of a list entry that the file writes in a shorter form, and the
 // rest of the path.
 func (r *reader) spotOf(path string) (s spot, rest string) {
 	path = strings.Replace(path, "classify.exits[", "classify.exit_codes[", 1)
@@ -84,8 +84,8 @@ func (r *reader) spotOf(path string) (s spot, rest string) {
 	return spot{}, ""
 }
 
-// entryOf returns the entry of a mapping that a path continues with, and the rest of
-// the path. Names may contain dots, so the longest matching key wins.
+// entryOf returns the entry of a mapping to which the path leads, and the rest of the path.
+// Names may contain dots, so the longest matching key is used.
 func entryOf(n *yamlfile.Node, path string) (found *yamlfile.Entry, rest string) {
 	for i := range n.Entries {
 		e := &n.Entries[i]

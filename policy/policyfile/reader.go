@@ -11,19 +11,20 @@ import (
 // Problem is one mistake in a policy file.
 type Problem struct {
 	File string
-	// Line and Col count from 1; Col counts characters, not bytes.
+	// Line and Col start at 1. Col counts characters, not bytes.
 	Line, Col int
-	// Message is one line that names the value, what is allowed and how to correct it.
+	// Message is one line that says what the value is, what is allowed, and how to correct
+	// it.
 	Message string
 }
 
-// String returns "file:line:col: message".
+// String returns the problem as "file:line:col: message".
 func (p Problem) String() string { return yamlfile.Problem(p).String() }
 
 // Problems are all mistakes of a policy file, sorted by position.
 type Problems []Problem
 
-// Error returns one line for each problem.
+// Error returns all problems, one per line.
 func (p Problems) Error() string {
 	lines := make([]string, len(p))
 	for i, problem := range p {
@@ -41,18 +42,18 @@ type (
 // reader reads one policy file.
 type reader struct {
 	*yamlfile.Reader
-	label      string // name of the file in messages
+	label      string // the name of the file for messages
 	root       value
 	references []reference
-	builtin    *bool // the value of classify.builtin; nil without one
-	step       bool  // whether the file sets something for the present stage of the roll-out
-	// spots holds, by their paths in the Spec, the places of list entries that the file
-	// writes in a shorter form.
+	builtin    *bool // the value of classify.builtin; nil if the file does not set it
+	step       bool  // whether the file sets the active stage of the roll-out
+	// spots contains the places of list entries that the file writes in a shorter form. The
+	// keys are their paths in the Spec.
 	spots map[string]spot
 }
 
-// spot is the place of a list entry and of its class, and the path of the entry in the
-// file.
+// spot contains the place of a list entry, the place of its class, and the path of the
+// entry in the file.
 type spot struct {
 	at, class position
 	path      string
@@ -73,7 +74,7 @@ func newReader(file string) *reader {
 	}
 }
 
-// Err returns the sorted problems as Problems, or nil without any.
+// Err returns the problems, sorted, or nil if there are none.
 func (r *reader) Err() error {
 	err := r.Reader.Err()
 	found, ok := errors.AsType[yamlfile.Problems](err)
@@ -87,12 +88,12 @@ func (r *reader) Err() error {
 	return problems
 }
 
-// duration reads a duration from 0 to longest.
+// duration reads a duration between 0 and longest.
 func (r *reader) duration(into *time.Duration, longest time.Duration) func(value) {
 	return r.Duration(into, 0, longest)
 }
 
-// pointer reads an optional value; nil means that it is left out.
+// pointer reads an optional value; nil means that the file does not set it.
 func pointer[T any](into **T, read func(into *T) func(value)) func(value) {
 	return func(v value) {
 		var given T
@@ -103,7 +104,7 @@ func pointer[T any](into **T, read func(into *T) func(value)) func(value) {
 	}
 }
 
-// texts reads a mapping from texts to texts; none may be empty.
+// texts reads a mapping from texts to texts. Empty texts are reported as mistakes.
 func (r *reader) texts(into *map[string]string, want string) func(value) {
 	return func(v value) {
 		if v.Shape == yamlfile.Null || !r.Is(v, yamlfile.Mapping, want) {

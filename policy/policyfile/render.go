@@ -9,8 +9,8 @@ import (
 	"github.com/redrive/redrive/policy"
 )
 
-// Render writes a Spec as a policy file with comments. Parse reads it back as the same
-// Spec. A comment names the matchers written in Go, which a file cannot hold.
+// Render writes a Spec as a policy file with comments. Parse reads the same Spec from it.
+// Matchers written in Go cannot be in a file, so a comment names them.
 func Render(s *policy.Spec) []byte {
 	doc := document(s)
 	var e emitter
@@ -21,18 +21,18 @@ func Render(s *policy.Spec) []byte {
 	return []byte(e.String())
 }
 
-// hashVersion is the start of the hashed text. It changes when the rendering changes,
-// so that the hashes change, too.
+// hashVersion is the beginning of the hashed text. Change it when the rendering changes, so
+// that the hashes change too.
 const hashVersion = "redrive policy 1\n"
 
-// Hash returns 64 hexadecimal digits that identify the contents of a Spec. They do not
-// depend on comments, on the order of keys or on other details of the file.
+// Hash returns 64 hexadecimal digits that identify the contents of a Spec. The hash does
+// not depend on comments, the order of keys or the layout of the file.
 func Hash(s *policy.Spec) string {
 	sum := sha256.Sum256(canonical(s))
 	return hex.EncodeToString(sum[:])
 }
 
-// canonical returns the text of a Spec that is hashed: equal Specs have equal texts.
+// canonical returns the text that is hashed. Equal Specs have equal texts.
 func canonical(s *policy.Spec) []byte {
 	doc := document(s)
 	matchers := list("matchers")
@@ -49,7 +49,7 @@ func canonical(s *policy.Spec) []byte {
 	return append([]byte(hashVersion), text...)
 }
 
-// plain converts an item to the values that encoding/json writes with sorted keys.
+// plain converts an item to values that encoding/json can write with sorted keys.
 func plain(i item) any {
 	switch i.shape {
 	case yamlfile.Mapping:

@@ -17,13 +17,13 @@ import (
 	"github.com/redrive/redrive/policy/policyfile"
 )
 
-// sameSpec compares two Specs. Conditions are equal when their texts are equal.
+// sameSpec compares two Specs. Two conditions are equal if their texts are equal.
 func sameSpec(want, got any) string {
 	return cmp.Diff(want, got, cmp.Transformer("condition", func(c policy.Condition) string {
 		if c == nil {
 			return ""
 		}
-		return strings.TrimSpace(c.String()) // a block of text has a final line break
+		return strings.TrimSpace(c.String()) // a block of text in YAML ends with a line break
 	}))
 }
 
@@ -40,21 +40,21 @@ func TestF9_WhatIsRenderedIsReadBack(t *testing.T) {
 		}
 		want.Hash, want.Source = f.Spec.Hash, f.Spec.Source
 		if d := sameSpec(want, f.Spec); d != "" {
-			rt.Fatalf("the Spec that was read back (-want +got):\n%s\n%s", d, text)
+			rt.Fatalf("reading the rendered file gives another Spec (-want +got):\n%s\n%s", d, text)
 		}
 		if again := policyfile.Render(&f.Spec); string(again) != string(text) {
-			rt.Fatalf("rendered again it is\n%s\nwant\n%s", again, text)
+			rt.Fatalf("rendering the Spec again gives\n%s\nwant\n%s", again, text)
 		}
 		if err := valid(t, schema, text); err != nil {
 			rt.Fatalf("%v\n%s", err, text)
 		}
 		if got := policyfile.Hash(&f.Spec); got != policyfile.Hash(&want) {
-			rt.Fatalf("unexpected hash %s of\n%s", got, text)
+			rt.Fatalf("the hash %s differs from the hash of the original Spec:\n%s", got, text)
 		}
 	})
 }
 
-// gen draws random parts of a Spec.
+// gen generates random parts of a Spec.
 type gen struct {
 	*rapid.T
 	conditions []policy.Condition
@@ -135,8 +135,7 @@ func (g gen) number(lowest, highest int) int {
 	return rapid.IntRange(lowest, highest).Draw(g.T, "number")
 }
 
-// span draws 0, which means not set, or a duration, which may be one that no person
-// would write.
+// span generates a duration, or 0, which means not set. The duration may be an unusual one.
 func (g gen) span(lowest, highest time.Duration) time.Duration {
 	switch g.number(0, 3) {
 	case 0:
@@ -233,7 +232,7 @@ func (g gen) hint() policy.Hint {
 	return h
 }
 
-// some draws a list of 0 to 3 elements.
+// some generates a list of 0 to 3 elements.
 func some[T any](g gen, draw func() T) (list []T) {
 	for range g.number(0, 3) {
 		list = append(list, draw())
@@ -248,8 +247,8 @@ func (g gen) kinds() []string {
 	return append(some(g, g.name), "k")
 }
 
-// withBuiltin switches the built-in rules on or off. Without other rules they are
-// always on.
+// withBuiltin generates whether the built-in matchers are used. They are always used if
+// there are no others.
 func withBuiltin(r failure.Rules, on bool) failure.Rules {
 	if len(r.Codes)+len(r.Types)+len(r.Statuses)+len(r.Exits)+len(r.Phrases)+len(r.Patterns) > 0 {
 		r.NoBuiltin = !on
@@ -313,14 +312,14 @@ func TestF9_MatchersInGoAreHashedAndNamed(t *testing.T) {
 		hashes[policyfile.Hash(&s)] = true
 		text := string(policyfile.Render(&s))
 		if m.Name != "" && !strings.Contains(text, "# Without the matcher "+m.Name+" "+m.Version) {
-			t.Errorf("the comment about the matcher is missing in\n%s", text)
+			t.Errorf("the file has no comment about the matcher written in Go:\n%s", text)
 		}
 		if _, err := policyfile.Parse("f", []byte(text)); err != nil {
 			t.Error(err)
 		}
 	}
 	if len(hashes) != 4 {
-		t.Errorf("4 different policies have %d different hashes", len(hashes))
+		t.Errorf("4 different policies have %d different hashes, want 4", len(hashes))
 	}
 }
 
@@ -340,12 +339,12 @@ func TestF9_TheHashIsOfWhatIsSaid(t *testing.T) {
 			t.Fatal(err)
 		}
 		if len(f.Policy.Hash()) != 64 || f.Policy.Hash() != policyfile.Hash(&f.Spec) {
-			t.Errorf("got hash %q", f.Policy.Hash())
+			t.Errorf("the hash is %q, want the 64 digits that Hash returns", f.Policy.Hash())
 		}
 		hashes[f.Policy.Hash()] = text
 	}
 	if len(hashes) != 1 {
-		t.Errorf("the same policy has %d different hashes", len(hashes))
+		t.Errorf("the same policy has %d different hashes, want 1", len(hashes))
 	}
 	for _, change := range [][2]string{
 		{"name: x", "name: y"}, {"max_retries: 3", "max_retries: 4"}, {"30s", "31s"}, {"factor: 2", "factor: 3"}, {"kind=='a'", "kind=='b'"},
@@ -358,14 +357,14 @@ func TestF9_TheHashIsOfWhatIsSaid(t *testing.T) {
 			t.Fatal(err)
 		}
 		if before, taken := hashes[f.Policy.Hash()]; taken {
-			t.Errorf("this policy:\n%s\nhas the same hash as:\n%s", text, before)
+			t.Errorf("this policy:\n%s\nhas the same hash as this different policy:\n%s", text, before)
 		}
 		hashes[f.Policy.Hash()] = text
 	}
 }
 
-// The built-in default can be rendered as a file, and read back it is the same policy.
-//
+// The built-in default policy can be written as a file, and reading this file gives the
+// same policy.
 // proves: F9
 func TestF9_TheBuiltInDefaultAsAFile(t *testing.T) {
 	t.Parallel()
@@ -376,15 +375,14 @@ func TestF9_TheBuiltInDefaultAsAFile(t *testing.T) {
 	want := policy.DefaultSpec()
 	want.Hash, want.Source = f.Spec.Hash, f.Spec.Source
 	if d := sameSpec(want, f.Spec); d != "" {
-		t.Errorf("(-built in +file):\n%s", d)
+		t.Errorf("the file differs from the built-in default (-built-in +file):\n%s", d)
 	}
 	if policyfile.Presets()[0] != "default" || len(policyfile.Presets()) != 6 {
-		t.Errorf("got presets %v", policyfile.Presets())
+		t.Errorf("the presets are %v, want 6 with the default first", policyfile.Presets())
 	}
 }
 
-// This is the rendered form that people read.
-//
+// The rendered file must not change without notice, because people read it.
 // part of: F9
 func TestF9_RenderedForPeople(t *testing.T) {
 	t.Parallel()
@@ -404,12 +402,11 @@ func TestF9_RenderedForPeople(t *testing.T) {
 		t.Fatal(err)
 	}
 	if d := cmp.Diff(string(want), got); d != "" {
-		t.Errorf("(-want +got):\n%s", d)
+		t.Errorf("wrong rendered file (-want +got):\n%s", d)
 	}
 }
 
-// A hash is stored with each decision, so it must never change for the same contents.
-//
+// The hash of the same contents must never change, because it is stored with each decision.
 // part of: F9
 func TestF9_TheHashDoesNotChange(t *testing.T) {
 	t.Parallel()

@@ -18,8 +18,7 @@ import (
 	"github.com/redrive/redrive/policy/preset"
 )
 
-// validator returns the published schema, compiled by a JSON Schema library that knows
-// nothing of policies.
+// validator returns the published schema, compiled by a general JSON Schema library.
 func validator(t *testing.T) *jsonschema.Schema {
 	t.Helper()
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(policyfile.Schema()))
@@ -37,7 +36,7 @@ func validator(t *testing.T) *jsonschema.Schema {
 	return schema
 }
 
-// valid checks a YAML text against the schema.
+// valid checks a YAML text with the schema.
 func valid(t *testing.T, schema *jsonschema.Schema, text []byte) error {
 	t.Helper()
 	var tree any
@@ -72,8 +71,7 @@ func TestF9_SchemaIsValid(t *testing.T) {
 	}
 }
 
-// The schema and the reader know the same keys in the same places.
-//
+// The schema and the reader allow the same keys in the same places.
 // proves: F9
 func TestF9_SchemaAndReaderKnowTheSameKeys(t *testing.T) {
 	t.Parallel()
@@ -91,11 +89,11 @@ func TestF9_SchemaAndReaderKnowTheSameKeys(t *testing.T) {
 	written := map[string][]string{}
 	schemaKeys(root, root, "", written)
 	if d := cmp.Diff(read, written); d != "" {
-		t.Errorf("keys by place (-reader +schema):\n%s", d)
+		t.Errorf("the reader and the schema allow different keys (-reader +schema):\n%s", d)
 	}
 }
 
-// generic replaces the parts of a path that a user chooses: names and numbers.
+// generic replaces those parts of a path that users choose: names and numbers.
 func generic(path string) string {
 	parts := strings.Split(path, ".")
 	for i := range parts {
@@ -111,7 +109,7 @@ func generic(path string) string {
 	return tail(strings.Join(parts, "."))
 }
 
-// tail shortens a path to its last part where that part is the same in all places.
+// tail shortens a path to its last part, if this part is the same everywhere in a file.
 func tail(path string) string {
 	for _, part := range []string{"backoff", "backoff.jitter", "hint", "escalate"} {
 		if strings.HasSuffix(path, "."+part) {
@@ -121,7 +119,7 @@ func tail(path string) string {
 	return path
 }
 
-// schemaKeys collects the property names of every object in a schema, by path.
+// schemaKeys collects the property names of all objects in a schema, by their paths.
 func schemaKeys(root, s map[string]any, path string, into map[string][]string) {
 	if ref, ok := s["$ref"].(string); ok {
 		defs := root["$defs"].(map[string]any)
@@ -174,7 +172,7 @@ func TestF9_PresetsAreValid(t *testing.T) {
 			t.Errorf("the schema refuses the preset %s: %v", name, err)
 		}
 	}
-	// The schema also lists the names of the presets.
+	// The schema also contains the names of the presets.
 	var root struct {
 		Properties struct{ Extends struct{ Enum []string } }
 	}
@@ -182,13 +180,12 @@ func TestF9_PresetsAreValid(t *testing.T) {
 		t.Fatal(err)
 	}
 	if d := cmp.Diff(slices.Sorted(slices.Values(policyfile.Presets())), slices.Sorted(slices.Values(root.Properties.Extends.Enum))); d != "" {
-		t.Errorf("presets (-existing +in the schema):\n%s", d)
+		t.Errorf("the schema has other names of presets (-want +got):\n%s", d)
 	}
 }
 
-// The schema and the reader accept and refuse the same texts, so that an editor and the
-// command agree.
-//
+// The schema and the reader accept and refuse the same texts, so editors and the command
+// agree.
 // proves: F9
 func TestF9_SchemaAndReaderAgree(t *testing.T) {
 	t.Parallel()
@@ -252,10 +249,10 @@ func TestF9_SchemaAndReaderAgree(t *testing.T) {
 			text = fmt.Sprintf(format, text)
 			_, err := policyfile.ParseOnly("f", []byte(text))
 			if (err == nil) != good {
-				t.Errorf("%s: the reader returned %v, want accepted: %v", text, err, good)
+				t.Errorf("%s: the reader returned the error %v, want accepted: %v", text, err, good)
 			}
 			if err := valid(t, schema, []byte(text)); (err == nil) != good {
-				t.Errorf("%s: the schema check returned %v, want accepted: %v", text, err, good)
+				t.Errorf("%s: the schema check returned the error %v, want accepted: %v", text, err, good)
 			}
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/redrive/redrive/policy"
 )
 
-// policy reads the whole file.
+// policy reads the top level of the file.
 func (r *reader) policy(v value, s *policy.Spec, extends *string) {
 	r.Fields(v, "a mapping", []field{
 		{"version", r.version},
@@ -74,7 +74,7 @@ func (r *reader) kinds(v value, s *policy.Spec) {
 	})
 }
 
-// named reads a mapping whose keys are classes. defines says whether a key may be a new
+// named reads a mapping whose keys are classes. defines says whether a key may define a new
 // class.
 func (r *reader) named(v value, defines bool, read func(name string, v value)) {
 	if v.Shape == yamlfile.Null || !r.Is(v, yamlfile.Mapping, "a mapping such as {NetworkTimeout: {max_retries: 3}}") {
@@ -87,7 +87,7 @@ func (r *reader) named(v value, defines bool, read func(name string, v value)) {
 	}
 }
 
-// checkClass reports a text that cannot be the name of a class.
+// checkClass reports a text that is not a valid name of a class.
 func (r *reader) checkClass(at position, name string) {
 	if !isClassName(name) {
 		r.Addf(at, "class name %s must be 1 to %d letters, digits, '_', '.' and '-', starting with a letter", yamlfile.Quote(name), failure.CodeMax)
@@ -147,7 +147,7 @@ func (r *reader) rollout(v value, o *policy.Rollout) {
 	})
 }
 
-// stepped records that the file sets something for the present stage of the roll-out.
+// stepped records that the file sets the active stage of the roll-out.
 func (r *reader) stepped(read func(value)) func(value) {
 	return func(v value) {
 		r.step = r.step || v.Shape != yamlfile.Null
@@ -213,7 +213,7 @@ func (r *reader) words(v value, w *policy.Words) {
 	}
 }
 
-// put adds to a map, which it makes if needed.
+// put adds an entry to a map. It creates the map if the map is nil.
 func put[K comparable, V any](m *map[K]V, key K, v V) {
 	if *m == nil {
 		*m = map[K]V{}

@@ -11,8 +11,8 @@ import (
 
 const settingsWanted = "a mapping such as {max_retries: 3, backoff: {waits: [1m, 5m, 15m]}}"
 
-// settings returns the keys that say how failures are retried. They are the same at all
-// levels.
+// settings returns the keys that say how failures are retried. All levels have the same
+// keys.
 func (r *reader) settings(v value, s *policy.Settings) []field {
 	return []field{
 		{"retry", pointer(&s.Retry, r.Boolean)},
@@ -31,7 +31,7 @@ func (r *reader) settings(v value, s *policy.Settings) []field {
 	}
 }
 
-// onlySettings reads a mapping with settings and no other keys.
+// onlySettings reads a mapping that may only contain settings.
 func (r *reader) onlySettings(into *policy.Settings) func(value) {
 	return func(v value) { r.Fields(v, settingsWanted, r.settings(v, into)) }
 }
@@ -40,13 +40,13 @@ func (r *reader) retries(into *int) func(value) {
 	return r.Integer(into, retriesMin, retriesMax, "")
 }
 
-// attempts reads max_attempts, which is one more than max_retries. Both may be given
-// when they agree.
+// attempts reads max_attempts, which is one more than max_retries. A file may contain both
+// if they agree.
 func (r *reader) attempts(v, owner value, retries **int) {
 	n := 0
 	r.Integer(&n, attemptsMin, attemptsMax, "")(v)
 	switch given := owner.Get("max_retries"); {
-	case n == 0: // wrong, and reported already
+	case n == 0: // the value is wrong, and this was already reported
 	case *retries != nil && **retries != n-1:
 		r.Addf(v.Pos, "%s is %d, but max_retries: %d means %d executions; keep one of the two", v.Path, n, **retries, **retries+1)
 	case *retries == nil && given == nil:
@@ -64,7 +64,7 @@ var (
 	counts     = []policy.Count{policy.PerClass, policy.Total}
 )
 
-// verdicts returns the verdicts that a policy may give.
+// verdicts returns the verdicts that a policy may give to a class.
 func verdicts() (words []string, meanings []failure.Verdict) {
 	all := []failure.Verdict{
 		failure.VerdictRetry, failure.VerdictThrottle, failure.VerdictQuota,
@@ -84,7 +84,7 @@ func (r *reader) verdict(into *failure.Verdict) func(value) {
 
 const dollarsWanted = "an amount in US dollars from 0 to 1000000 such as 0.25"
 
-// dollars reads an amount exactly, in millionths of a dollar.
+// dollars reads an amount in dollars and converts it exactly to millionths.
 func (r *reader) dollars(into *int64) func(value) {
 	return func(v value) {
 		amount, ok := new(big.Rat).SetString(v.Text)
@@ -150,7 +150,7 @@ var (
 	overMaxModes = []policy.OverMaxMode{policy.OverMaxDead, policy.OverMaxWait}
 )
 
-// hintJitter reads a percentage, or the word none.
+// hintJitter reads a percentage or the word none.
 func (r *reader) hintJitter(into *float64) func(value) {
 	return func(v value) {
 		if v.Shape == yamlfile.Text && v.Text == jitterWords[0] {

@@ -8,22 +8,22 @@ import (
 	"time"
 )
 
-// Watcher holds the policy of a file that may change while it is in use. A valid change
-// replaces the policy; a change with mistakes is reported and has no effect. It is safe
-// for concurrent use.
+// Watcher holds the policy of a file that may change while the program runs. A valid change
+// of the file replaces the policy. A change with mistakes is reported and has no effect. A
+// Watcher is safe for concurrent use.
 type Watcher struct {
 	path    string
 	read    func(path string) ([]byte, error)
 	current atomic.Pointer[File]
 
-	mu   sync.Mutex // held during a reload
-	last []byte     // the content that was parsed last, valid or not
-	seen []byte     // the content found by the last Look, when it differs from last; nil means none
-	lost bool       // whether the file could not be read the last time
+	mu   sync.Mutex // locked during a reload
+	last []byte     // the content that was parsed last; it may have mistakes
+	seen []byte     // the content that the last Look found, if it differs from the field last; otherwise nil
+	lost bool       // whether the last attempt to read the file failed
 }
 
-// Watch loads the file at path. It returns an error when the file has mistakes, because
-// there is no earlier policy to keep.
+// Watch loads the file at a path. If the file has mistakes, it returns an error, because
+// there is no earlier policy to use.
 func Watch(path string) (*Watcher, error) { return watch(path, readFile) }
 
 func watch(path string, read func(path string) ([]byte, error)) (*Watcher, error) {
@@ -34,17 +34,17 @@ func watch(path string, read func(path string) ([]byte, error)) (*Watcher, error
 	return w, nil
 }
 
-// File returns the present policy.
+// File returns the policy that is in use.
 func (w *Watcher) File() *File { return w.current.Load() }
 
-// Reload reads the file again; call it when the file is known to be complete. It
-// reports whether the policy has changed. Mistakes are returned once for each content,
-// and the error of an unreadable file once until it can be read again, so that frequent
-// calls do not repeat them. After an error the policy stays.
+// Reload reads the file again. Call it when the file is completely written. It reports
+// whether the policy has changed. After an error, the policy stays in use. Mistakes are
+// returned once for the same content. If the file cannot be read, the error is returned
+// once until reading succeeds again. So frequent calls do not repeat the same error.
 func (w *Watcher) Reload() (changed bool, err error) { return w.reload(true) }
 
-// Look is Reload for a caller that polls and may find a file that is just being
-// written: a content is parsed when two successive calls have found it.
+// Look is like Reload, for callers that poll and may find a file that is still being
+// written. It parses new content when two calls in a row have found the same content.
 func (w *Watcher) Look() (changed bool, err error) { return w.reload(false) }
 
 func (w *Watcher) reload(complete bool) (changed bool, err error) {
@@ -64,7 +64,7 @@ func (w *Watcher) reload(complete bool) (changed bool, err error) {
 		return false, nil
 	}
 	if !complete && (w.seen == nil || !bytes.Equal(data, w.seen)) {
-		w.seen = append([]byte{}, data...) // never nil, even when the file is empty
+		w.seen = append([]byte{}, data...) // never nil, even if the file is empty
 		return false, nil
 	}
 	w.last, w.seen = append([]byte{}, data...), nil
@@ -76,8 +76,9 @@ func (w *Watcher) reload(complete bool) (changed bool, err error) {
 	return before == nil || before.Policy.Hash() != f.Policy.Hash(), nil
 }
 
-// Run calls Look at each tick, until the context ends or tick is closed. It calls
-// changed with each new policy, and failed with each error of Look; either may be nil.
+// Run calls Look at each tick, until ctx ends or the channel tick is closed. It calls
+// changed with each new policy and failed with each error of Look. Both functions may be
+// nil.
 func (w *Watcher) Run(ctx context.Context, tick <-chan time.Time, changed func(*File), failed func(error)) {
 	for {
 		select {

@@ -13,7 +13,7 @@ import (
 	"github.com/redrive/redrive/policy/policyfile"
 )
 
-// watched is a policy file that a test rewrites.
+// watched is a Watcher of a policy file that the test rewrites.
 type watched struct {
 	*testing.T
 	path string
@@ -44,7 +44,7 @@ func (w *watched) reload(changed bool, problems int, name string) {
 	var list policyfile.Problems
 	errors.As(err, &list)
 	if got != changed || len(list) != problems || w.File().Spec.Name != name {
-		w.Errorf("got changed %v with %d problems (%v) and policy %s, want %v, %d, %s", got, len(list), err, w.File().Spec.Name, changed, problems, name)
+		w.Errorf("got changed %v, %d problems (%v) and the policy %s; want changed %v, %d problems and the policy %s", got, len(list), err, w.File().Spec.Name, changed, problems, name)
 	}
 }
 
@@ -56,23 +56,23 @@ func TestF9_HotReloadKeepsTheOldPolicyOnAMistake(t *testing.T) {
 	w.write("name: b\n")
 	w.reload(true, 0, "b")
 	w.write("name: b # a comment\n")
-	w.reload(false, 0, "b") // the content changed, the policy did not
+	w.reload(false, 0, "b") // the text has changed, but the policy has not
 	w.write("name: c\ndefault: {max_retires: 3, retry: 1}\n")
 	w.reload(false, 2, "b")
-	w.reload(false, 0, "b") // the mistake is reported once
+	w.reload(false, 0, "b") // the same mistake is reported only once
 	w.write("name: c\ndefault: {max_retires: 3}\n")
-	w.reload(false, 1, "b") // another content with a mistake, reported again
+	w.reload(false, 1, "b") // another text with a mistake, so it is reported again
 	w.write("name: c\ndefault: {max_ret")
-	w.reload(false, 1, "b") // half written
+	w.reload(false, 1, "b") // the file is only half written
 	w.write("")
-	w.reload(false, 1, "b") // cut off
+	w.reload(false, 1, "b") // the text is cut off
 	w.write("name: c\ndefault: {max_retries: 3}\n")
 	w.reload(true, 0, "c")
 	before := w.File()
 	w.write("name: a\n")
 	w.reload(true, 0, "a")
 	if before.Spec.Name != "c" || before.Policy.Name() != "c" {
-		t.Errorf("a policy that was in use has changed")
+		t.Errorf("the policy that File returned earlier has changed")
 	}
 }
 
@@ -84,22 +84,21 @@ func TestF9_AFileThatIsAwayKeepsThePolicy(t *testing.T) {
 		t.Fatal(err)
 	}
 	if changed, err := w.Reload(); changed || !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("got %v, %v", changed, err)
+		t.Errorf("Reload of a missing file returned changed %v and the error %v, want false and fs.ErrNotExist", changed, err)
 	}
-	w.reload(false, 0, "a") // the error is reported once
+	w.reload(false, 0, "a") // the same error is reported only once
 	w.write("name: a\n")
 	w.reload(false, 0, "a")
 	if err := os.Remove(w.path); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := w.Reload(); err == nil {
-		t.Error("the second absence of the file is not reported")
+		t.Error("Reload returned no error when the file was missing for the second time")
 	}
 }
 
-// A file that is still being written is parsed only when it has stopped growing: its
-// first half could be a valid, but different policy.
-//
+// A file that is still being written is only parsed when it has stopped growing. Otherwise
+// its first half could be read as a valid policy.
 // proves: F9
 func TestF9_HalfWrittenFilesAreNotTakenOver(t *testing.T) {
 	t.Parallel()
@@ -108,7 +107,7 @@ func TestF9_HalfWrittenFilesAreNotTakenOver(t *testing.T) {
 		t.Helper()
 		got, err := w.Look()
 		if got != changed || (err != nil) != wrong || w.File().Spec.Name != name {
-			t.Errorf("got changed %v, policy %s, error %v; want changed %v, policy %s, error: %v", got, w.File().Spec.Name, err, changed, name, wrong)
+			t.Errorf("got changed %v, the policy %s and the error %v; want changed %v, the policy %s and an error: %v", got, w.File().Spec.Name, err, changed, name, wrong)
 		}
 	}
 	for _, text := range []string{"", "name: b\n", "name: b\ndefault: {max_ret", "name: b\ndefault: {max_retries: 1}\n"} {
@@ -123,7 +122,7 @@ func TestF9_HalfWrittenFilesAreNotTakenOver(t *testing.T) {
 	look(false, false, "b")
 	w.write("")
 	look(false, false, "b")
-	look(false, true, "b") // the content stays the same, so it is a mistake
+	look(false, true, "b") // the text did not change since the last call, so the mistake is reported
 	look(false, false, "b")
 }
 
@@ -141,8 +140,8 @@ func TestWatchRefusesABadFileAtTheStart(t *testing.T) {
 	}
 }
 
-// Run handles one tick after the other and reports what it finds. Readers always see a
-// complete policy.
+// Run handles the ticks one after the other and reports new policies and errors. Other
+// goroutines always see a complete policy.
 func TestWatcherRuns(t *testing.T) {
 	t.Parallel()
 	w := startWatch(t, "name: a\n")
@@ -156,7 +155,7 @@ func TestWatcherRuns(t *testing.T) {
 		done.Go(func() {
 			for ctx.Err() == nil {
 				if f := w.File(); f.Spec.Name != f.Policy.Name() || len(f.Policy.Hash()) != 64 {
-					t.Errorf("the Spec of %s is together with the policy of %s", f.Spec.Name, f.Policy.Name())
+					t.Errorf("the Spec %s is combined with the policy %s", f.Spec.Name, f.Policy.Name())
 				}
 			}
 		})
@@ -167,10 +166,10 @@ func TestWatcherRuns(t *testing.T) {
 		ticks <- time.Time{}
 		want := []string{"b", w.path + `:1:1: unknown key "x"; the keys here are `, "c"}[n]
 		if got := <-reported; got != want && (len(got) < len(want) || got[:len(want)] != want) {
-			t.Errorf("reported %q, want %q", got, want)
+			t.Errorf("Run reported %q, want %q", got, want)
 		}
 	}
-	ticks <- time.Time{} // nothing is new, so nothing is reported
+	ticks <- time.Time{} // nothing has changed, so nothing is reported
 	ticks <- time.Time{}
 	cancel()
 	done.Wait()
@@ -186,6 +185,6 @@ func TestWatcherEndsWithItsTicks(t *testing.T) {
 	w.write("name: b\n")
 	w.Watcher.Run(t.Context(), ticks, nil, nil)
 	if got := w.File().Spec.Name; got != "b" {
-		t.Errorf("the watcher has policy %s", got)
+		t.Errorf("the watcher has the policy %s, want b", got)
 	}
 }

@@ -21,7 +21,7 @@ import (
 	"github.com/redrive/redrive/policy"
 )
 
-// jobView has the names that a condition can use.
+// jobView contains the names that a condition can use.
 type jobView struct {
 	Kind     string         `expr:"kind"`
 	Queue    string         `expr:"queue"`
@@ -34,17 +34,17 @@ var viewNames = []string{"attrs", "kind", "owner", "priority", "queue"}
 
 // condition is a compiled expression.
 type condition struct {
-	text    string // the text as written
-	plain   string // the text without differences that have no meaning
+	text    string // the text in the file
+	plain   string // the text in a normal form, for comparison
 	program *vm.Program
-	attrs   [][]string // the attributes that it reads
+	attrs   [][]string // the attributes that the condition reads
 }
 
 // String implements policy.Condition.
 func (c *condition) String() string { return c.text }
 
-// Match implements policy.Condition. A condition that needs a missing attribute does
-// not match, without an error; an attribute of a wrong type is an error.
+// Match implements policy.Condition. If a required attribute is missing, the condition does
+// not match, and there is no error. An attribute of a wrong type gives an error.
 func (c *condition) Match(a *policy.ConditionInput) (bool, error) {
 	out, err := expr.Run(c.program, jobView{a.Kind, a.Queue, a.Owner, a.Priority, a.Values})
 	if err != nil {
@@ -60,7 +60,7 @@ func (c *condition) Match(a *policy.ConditionInput) (bool, error) {
 	return matched, nil
 }
 
-// misses reports whether one of the attributes that the condition reads is missing.
+// misses reports whether an attribute that the condition reads is missing.
 func (c *condition) misses(attrs map[string]any) bool {
 	for _, path := range c.attrs {
 		var at any = attrs
@@ -75,7 +75,7 @@ func (c *condition) misses(attrs map[string]any) bool {
 	return false
 }
 
-// firstLine removes the lines of an error that show the place of the mistake in the
+// firstLine returns an error without the lines that show the place of the mistake in the
 // expression.
 func firstLine(err error) error {
 	if e, ok := errors.AsType[*file.Error](err); ok {
@@ -85,13 +85,13 @@ func firstLine(err error) error {
 	return errors.New(text)
 }
 
-// mistake is a mistake in a condition, with the index of its character.
+// mistake is a mistake in a condition, with the position of its character.
 type mistake struct {
 	offset  int
 	message string
 }
 
-// compileWhen compiles a condition, or returns its mistake.
+// compileWhen compiles a condition, or returns the mistake in it.
 func compileWhen(text string) (*condition, *mistake) {
 	if len(text) > whenLengthMax {
 		return nil, &mistake{0, fmt.Sprintf("is longer than %d bytes; split it into several rules", whenLengthMax)}
@@ -134,11 +134,12 @@ func mistakeOf(err error) *mistake {
 	return &mistake{e.From, "is wrong here: " + strings.Join(strings.Fields(e.Message), " ")}
 }
 
-// functions are the allowed functions. Each costs as much as reading its argument once.
+// functions contains the allowed functions. The cost of each is that of reading its
+// argument once.
 var functions = []string{"abs", "len", "lower", "trim", "upper"}
 
-// operators are the allowed operators: all except the range, whose length depends on a
-// number.
+// operators contains the allowed operators. These are all but the range operator, because a
+// range can be very long.
 var operators = []string{
 	"==", "!=", "<", ">", "<=", ">=", "and", "&&", "or", "||", "??", "+", "-", "*", "/", "%",
 	"in", "contains", "startsWith", "endsWith", "matches",
@@ -146,15 +147,15 @@ var operators = []string{
 
 const allowedCure = "; compare with ==, !=, <, <=, >, >=, in, contains, startsWith, endsWith or matches instead"
 
-// check accepts the parts of the language whose cost is bounded by the length of the
-// expression and of the attributes. It refuses all other parts.
+// check only accepts parts of the language whose cost is limited by the length of the
+// expression and of the attributes.
 func (c *condition) check(root ast.Node) *mistake {
 	w := &costs{condition: c}
 	w.node(root)
 	return w.found
 }
 
-// costs walks an expression and stops at the first mistake.
+// costs visits the parts of an expression and stops at the first mistake.
 type costs struct {
 	*condition
 	found *mistake
@@ -229,7 +230,7 @@ func (w *costs) binary(n *ast.BinaryNode) {
 	w.nodes(n.Left, n.Right)
 }
 
-// spelling returns the usual spelling of an operator that has two.
+// spelling returns the usual form of an operator that can be written in two ways.
 func spelling(operator string) string {
 	switch operator {
 	case "&&":
@@ -242,8 +243,8 @@ func spelling(operator string) string {
 	return operator
 }
 
-// matches requires a constant pattern, so that it is compiled once and its mistakes are
-// found now.
+// matches requires that the pattern is a constant. So the pattern is compiled only once,
+// and a mistake in it is found when the file is read.
 func (w *costs) matches(n *ast.BinaryNode) {
 	pattern, ok := n.Right.(*ast.StringNode)
 	if !ok {
@@ -269,7 +270,7 @@ func (w *costs) call(n *ast.CallNode) {
 	w.refuse(n, "must not call a value; the functions here are %s", suggest.List(functions))
 }
 
-// member records which attribute is read.
+// member records the attribute that an expression reads.
 func (w *costs) member(n *ast.MemberNode) {
 	w.nodes(n.Node, n.Property)
 	if path := attrPath(n); len(path) > 0 {
@@ -277,7 +278,8 @@ func (w *costs) member(n *ast.MemberNode) {
 	}
 }
 
-// attrPath returns the keys below attrs, or nil for another expression.
+// attrPath returns the keys after attrs, or nil if the expression does not read an
+// attribute.
 func attrPath(n ast.Node) []string {
 	switch n := n.(type) {
 	case *ast.IdentifierNode:
@@ -298,7 +300,7 @@ func attrPath(n ast.Node) []string {
 // when reads a condition.
 func (r *reader) when(into *policy.Condition) func(value) {
 	return func(v value) {
-		if v.Shape == yamlfile.Bool { // true is a valid condition
+		if v.Shape == yamlfile.Bool { // the condition true is valid, so read it as text
 			v.Shape = yamlfile.Text
 		}
 		var text string
@@ -309,7 +311,7 @@ func (r *reader) when(into *policy.Condition) func(value) {
 		c, m := compileWhen(text)
 		if m != nil {
 			r.Addf(r.Inside(v, min(m.offset, utf8.RuneCountInString(text))), "%s %s", v.Path, m.message)
-			*into = &condition{text: text} // set, so that nothing more is reported
+			*into = &condition{text: text} // a valid condition, so that no further mistake is reported
 			return
 		}
 		*into = c

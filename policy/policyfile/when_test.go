@@ -10,8 +10,8 @@ import (
 	"github.com/redrive/redrive/policy/policyfile"
 )
 
-// ruleFile returns a policy with one rule with a condition. The condition is a block of
-// text, in which YAML gives no character a meaning.
+// ruleFile returns a policy file with one rule. The condition is a YAML block of text, in
+// which no character is special.
 func ruleFile(when string) []byte {
 	return []byte("rules:\n  - name: r\n    when: |-\n      " + strings.ReplaceAll(when, "\n", "\n      ") + "\n    queue: q\n")
 }
@@ -60,8 +60,8 @@ func TestR5_Conditions(t *testing.T) {
 		"attrs.free ? attrs.n > 5 : false": true,
 		"attrs.list[0] == 1":               true,
 
-		// A condition on a missing attribute does not match, whatever else it does with
-		// the attribute.
+		// A condition that reads a missing attribute does not match, even if the rest of
+		// the condition is true.
 		"attrs.missing":                   false,
 		"attrs.missing > 5":               false,
 		"5 > attrs.missing":               false,
@@ -77,7 +77,7 @@ func TestR5_Conditions(t *testing.T) {
 		"len(attrs.missing) == 0":                    false,
 		"lower(attrs.missing) == 'x'":                false,
 		"attrs.missing or true":                      false,
-		"attrs.free or attrs.missing > 5":            true, // the second part is never evaluated
+		"attrs.free or attrs.missing > 5":            true, // the second part is not evaluated
 		"attrs.missing == nil":                       true,
 		"attrs.nothing == nil":                       true,
 		"attrs.missing != nil and attrs.missing > 5": false,
@@ -86,11 +86,11 @@ func TestR5_Conditions(t *testing.T) {
 	} {
 		got, err := condition(t, when).Match(video)
 		if got != want || err != nil {
-			t.Errorf("%s: got %v, %v, want %v", when, got, err, want)
+			t.Errorf("%s: got the match %v and the error %v, want %v and no error", when, got, err, want)
 		}
 	}
 	if got, err := condition(t, "attrs.x > 5").Match(&policy.ConditionInput{}); got || err != nil {
-		t.Errorf("without attributes: got %v, %v", got, err)
+		t.Errorf("a condition on a missing attribute: got the match %v and the error %v, want false and no error", got, err)
 	}
 }
 
@@ -103,11 +103,11 @@ func TestR5_WrongTypesAreErrorsAndDoNotMatch(t *testing.T) {
 	} {
 		got, err := condition(t, when).Match(video)
 		if got || err == nil {
-			t.Errorf("%s: got %v, %v, want an error", when, got, err)
+			t.Errorf("%s: got the match %v and the error %v, want an error", when, got, err)
 			continue
 		}
 		if strings.Contains(err.Error(), "\n") || !strings.Contains(err.Error(), when) {
-			t.Errorf("%s: the error is not readable: %q", when, err)
+			t.Errorf("%s: the error has several lines or does not contain the condition: %q", when, err)
 		}
 	}
 }
@@ -125,13 +125,13 @@ func TestR5_BoundsToTheSecond(t *testing.T) {
 			}
 			got, err := c.Match(&policy.ConditionInput{Values: map[string]any{"duration_seconds": v}})
 			if got != want || err != nil {
-				t.Errorf("duration %v: got %v, %v", v, got, err)
+				t.Errorf("duration %v: got the match %v and the error %v, want %v and no error", v, got, err, want)
 			}
 		}
 	}
 }
 
-// The mark « is the place where the mistake is expected.
+// The mark « shows where the reader must report the mistake.
 func TestConditionsWithoutBoundAreRefused(t *testing.T) {
 	t.Parallel()
 	for when, message := range map[string]string{
@@ -173,7 +173,7 @@ func TestConditionsWithoutBoundAreRefused(t *testing.T) {
 			_, err := policyfile.Parse("policy.yaml", ruleFile(before+after))
 			var problems policyfile.Problems
 			if !errors.As(err, &problems) || len(problems) != 1 || !strings.Contains(problems[0].Message, message) {
-				t.Fatalf("got %v, want %q", err, message)
+				t.Fatalf("got the error %v, want one problem with the message %q", err, message)
 			}
 			if !marked {
 				return
@@ -181,7 +181,7 @@ func TestConditionsWithoutBoundAreRefused(t *testing.T) {
 			line := strings.Count(before, "\n")
 			want := fmt.Sprintf("policy.yaml:%d:%d: rules[0].when ", 4+line, 7+len(before[strings.LastIndex(before, "\n")+1:]))
 			if !strings.HasPrefix(err.Error(), want) {
-				t.Errorf("got  %v\nwant %s", err, want)
+				t.Errorf("got the error  %v\nwant the beginning %s", err, want)
 			}
 		})
 	}
@@ -195,8 +195,8 @@ func TestConditionsWithTooManyPartsAreRefused(t *testing.T) {
 	}
 }
 
-// Any condition is either refused with a place, or evaluated in bounded time and
-// without a panic.
+// Every condition is either refused with a position, or evaluated in limited time without a
+// panic.
 func FuzzWhen(f *testing.F) {
 	for _, when := range []string{
 		"attrs.duration_seconds >= 6*3600 and attrs.duration_seconds < 8*3600", `"b" in attrs.tags`, "attrs.x.y?.z ?? 1 > 2",
@@ -217,7 +217,7 @@ func FuzzWhen(f *testing.F) {
 		c := file.Spec.Rules[0].When
 		for _, attrs := range []*policy.ConditionInput{video, {}} {
 			if got, err := c.Match(attrs); got && err != nil {
-				t.Errorf("%q matches in spite of the error %v", c, err)
+				t.Errorf("the condition %q matches although it returned the error %v", c, err)
 			}
 		}
 	})

@@ -9,7 +9,7 @@ import (
 	"github.com/redrive/redrive/policy"
 )
 
-// chatRetried returns all failures that the system retries.
+// chatRetried returns examples of all failures that the chat system retries.
 func chatRetried() (all []figures) {
 	for s, class := range map[int]failure.Class{
 		408: failure.NetworkTimeout, 429: failure.RateLimitExceeded, 500: failure.TemporaryServiceError,
@@ -26,7 +26,7 @@ func chatRetried() (all []figures) {
 			failing("x", typed(name)), failing("x", typed("library.errors."+name)), failing(name + ": x"),
 		}})
 	}
-	// The time limit of the task is called TimeoutError in other languages.
+	// Other languages call the time limit of a task TimeoutError.
 	return append(all, figures{name: "time limit", runs: []run{timeLimit()}, class: failure.AttemptTimeout})
 }
 
@@ -74,13 +74,12 @@ func TestP5_AllElseIsDeadAtOnce_F5(t *testing.T) {
 	}
 	for _, r := range runs {
 		if all := (life{}).execute(t, p, r); len(all) != 1 || all[0].Reason != permanent {
-			t.Errorf("message %q, status %d, types %v: got %d attempts, class %s by %s", r.evidence.Message, r.evidence.HTTPStatus, r.evidence.Types, len(all), all[0].Class, all[0].By.Rule)
+			t.Errorf("message %q, status %d, types %v: got %d attempts and the class %s by the rule %s, want one attempt and a permanent failure", r.evidence.Message, r.evidence.HTTPStatus, r.evidence.Types, len(all), all[0].Class, all[0].By.Rule)
 		}
 	}
 }
 
 // These failures end the job at once, with a class that says why.
-//
 // proves: P5
 func TestP5_ClassesOfWhatIsDead(t *testing.T) {
 	t.Parallel()
@@ -91,7 +90,7 @@ func TestP5_ClassesOfWhatIsDead(t *testing.T) {
 		501: failure.UnknownError, 505: failure.UnknownError,
 	} {
 		if got := p.Classify(&failure.Evidence{HTTPStatus: s}, "job").Class; got != class {
-			t.Errorf("status %d has class %s, want %s", s, got, class)
+			t.Errorf("the status %d has the class %s, want %s", s, got, class)
 		}
 	}
 	for name, class := range map[string]failure.Class{
@@ -99,14 +98,13 @@ func TestP5_ClassesOfWhatIsDead(t *testing.T) {
 		"NotFoundError": failure.NotFound, "BusinessLogicError": failure.BusinessLogicError, "KeyError": failure.UnknownError,
 	} {
 		if got := p.Classify(&failure.Evidence{Types: []string{name}}, "job").Class; got != class {
-			t.Errorf("type %s has class %s, want %s", name, got, class)
+			t.Errorf("the error type %s has the class %s, want %s", name, got, class)
 		}
 	}
 }
 
-// The number of retries in the message wins, up to the hard limit; no wait is longer
-// than the cap.
-//
+// The number of retries in a message takes precedence, up to the hard limit. No wait is
+// longer than the cap.
 // proves: P5
 func TestP5_TheMessageWins(t *testing.T) {
 	t.Parallel()
@@ -119,7 +117,7 @@ func TestP5_TheMessageWins(t *testing.T) {
 		}
 		for i, w := range waits(all) {
 			if w > 300*time.Second || i > 8 && w != 300*time.Second {
-				t.Errorf("wait %d is %v, above the cap", i+1, w)
+				t.Errorf("wait %d is %v, want at most 5m, and 5m from wait 10 on", i+1, w)
 			}
 		}
 	}
@@ -131,7 +129,7 @@ func TestP5_AllFailuresCount(t *testing.T) {
 	p := load(t, "chat", "").Policy
 	all := life{}.execute(t, p, failing("x", status(429)), failing("x", status(503)), failing("x", typed("KafkaError")), failing("x", status(408)), failing("x", status(500)), failing("x", status(429)))
 	if got := waits(all); len(all) != 6 || got[4] != 32*time.Second {
-		t.Errorf("got waits %v", got)
+		t.Errorf("got the waits %v, want five of which the last is 32s", got)
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 	"github.com/redrive/redrive/policy/policyfile"
 )
 
-// load reads a preset, with changes merged over it if there are any.
+// load reads a preset. Changes, if any, are merged over the preset.
 func load(t *testing.T, name, changes string) *policyfile.File {
 	t.Helper()
 	f, err := policyfile.Parse("test.yaml", []byte("extends: "+name+"\n"+changes))
@@ -22,16 +22,16 @@ func load(t *testing.T, name, changes string) *policyfile.File {
 	return f
 }
 
-// almostOne is the largest random number in [0, 1).
+// almostOne is the largest random number below 1.
 var almostOne = math.Nextafter(1, 0)
 
-// run is one failed attempt.
+// run is one attempt that failed.
 type run struct {
 	evidence failure.Evidence
 	how      job.How
 }
 
-// failing returns an attempt that failed with a message and further evidence.
+// failing returns an attempt that failed with a message and other evidence.
 func failing(message string, more ...func(*failure.Evidence)) run {
 	r := run{failure.Evidence{Message: message}, job.ByError}
 	for _, m := range more {
@@ -45,12 +45,12 @@ func code(c string) func(*failure.Evidence)     { return func(e *failure.Evidenc
 func exit(n int) func(*failure.Evidence)        { return func(e *failure.Evidence) { e.Exit = &n } }
 func typed(s ...string) func(*failure.Evidence) { return func(e *failure.Evidence) { e.Types = s } }
 
-// timeLimit returns an attempt that was ended by its own time limit.
+// timeLimit returns an attempt that ended at its time limit.
 func timeLimit() run {
 	return run{failure.Evidence{Message: "context deadline exceeded", Timeout: true}, job.ByTimeout}
 }
 
-// life is a job as the engine runs it, with the same random number at each draw.
+// life is a job that runs as in the engine, but with the same random number for each wait.
 type life struct {
 	kind    string
 	u       float64
@@ -58,9 +58,9 @@ type life struct {
 	attrs   string
 }
 
-// execute lets the job fail with one run after the other, and with the last one again
-// and again, until it is not retried any more. It classifies, decides and passes on the
-// memo as the engine does.
+// execute makes the job fail with the given runs in turn, and then with the last run, until
+// the job is not retried anymore. It classifies, decides and passes on the memo as the
+// engine does.
 func (l life) execute(t *testing.T, p *policy.Policy, runs ...run) []policy.Decision {
 	t.Helper()
 	if l.kind == "" {
@@ -82,11 +82,11 @@ func (l life) execute(t *testing.T, p *policy.Policy, runs ...run) []policy.Deci
 		in.Age += time.Minute + d.Wait
 		in.Memo = policy.ParseMemo(d.Memo.Append(nil))
 	}
-	t.Fatalf("the job is retried for ever")
+	t.Fatalf("the job is still retried after the largest number of attempts")
 	return nil
 }
 
-// waits returns the waits of a life, one fewer than its attempts.
+// waits returns the waits between the attempts of a life.
 func waits(all []policy.Decision) (w []time.Duration) {
 	for _, d := range all[:len(all)-1] {
 		w = append(w, d.Wait)
@@ -109,19 +109,19 @@ func seconds(s ...float64) []time.Duration {
 	return all
 }
 
-// figures are the expected retries for one class of failure.
+// figures are the expected retries after one class of failure.
 type figures struct {
 	name   string
 	life   life
 	runs   []run
 	class  failure.Class
-	waits  []time.Duration                               // nominal waits
-	bounds func(time.Duration) (low, high time.Duration) // bounds of the drawn wait
-	reason job.Reason                                    // reason of the final decision
+	waits  []time.Duration                               // the nominal waits
+	bounds func(time.Duration) (low, high time.Duration) // returns the shortest and the longest wait for a nominal wait
+	reason job.Reason                                    // the reason of the last decision
 }
 
-// check runs a failure with the lowest, the middle and the highest random number, and
-// compares every wait and the end with the figures.
+// check runs a failure with the lowest, a middle and the highest random number. It compares
+// each wait and the last decision with the expected figures.
 func (f figures) check(t *testing.T, p *policy.Policy) {
 	t.Helper()
 	for _, r := range f.runs {
@@ -139,10 +139,10 @@ func (f figures) compare(t *testing.T, name string, u float64, all []policy.Deci
 	t.Helper()
 	last := all[len(all)-1]
 	if last.Class != f.class || last.Reason != f.reason {
-		t.Errorf("%s: ends with class %s and reason %s (%s), want %s and %s", name, last.Class, last.Reason, last.By.Rule, f.class, f.reason)
+		t.Errorf("%s: the last decision has the class %s and the reason %s (rule %s), want %s and %s", name, last.Class, last.Reason, last.By.Rule, f.class, f.reason)
 	}
 	if len(all) != len(f.waits)+1 {
-		t.Errorf("%s: got %d attempts with the waits %v, want %d", name, len(all), waits(all), len(f.waits)+1)
+		t.Errorf("%s: got %d attempts with the waits %v, want %d attempts", name, len(all), waits(all), len(f.waits)+1)
 		return
 	}
 	for i, want := range f.waits {
@@ -150,12 +150,12 @@ func (f figures) compare(t *testing.T, name string, u float64, all []policy.Deci
 		low, high := f.bounds(want)
 		drawn := low + time.Duration(float64(high-low)*u)
 		if d.Nominal != want || d.Wait < low || d.Wait > high || (d.Wait-drawn).Abs() > time.Millisecond {
-			t.Errorf("%s: wait %d is %v (nominal %v), want %v of %v to %v (nominal %v)", name, i+1, d.Wait, d.Nominal, drawn, low, high, want)
+			t.Errorf("%s: wait %d is %v (nominal %v), want %v between %v and %v (nominal %v)", name, i+1, d.Wait, d.Nominal, drawn, low, high, want)
 		}
 	}
 }
 
-// spread returns the bounds of a wait ± a share.
+// spread returns the wait minus and plus a share of it.
 func spread(share float64) func(time.Duration) (low, high time.Duration) {
 	return func(d time.Duration) (low, high time.Duration) {
 		return time.Duration(float64(d) * (1 - share)), time.Duration(float64(d) * (1 + share))
@@ -166,7 +166,7 @@ func exact(d time.Duration) (low, high time.Duration) { return d, d }
 
 func upTo(d time.Duration) (low, high time.Duration) { return 0, d }
 
-// plus returns the bounds of a wait with up to more added, at most the cap.
+// plus returns the wait, and the wait plus more, but at most the cap.
 func plus(more, most time.Duration) func(time.Duration) (low, high time.Duration) {
 	return func(d time.Duration) (low, high time.Duration) { return min(d, most), min(d+more, most) }
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/redrive/redrive/policy"
 )
 
-// transient are failures of a call that can succeed when it is sent again.
+// transient returns failures of a call that can succeed when the call is sent again.
 var transient = []figures{
 	{name: "429", runs: []run{failing("upstream said no", status(429)), failing("Rate limit exceeded")}, class: failure.RateLimitExceeded},
 	{name: "5xx", runs: []run{
@@ -31,12 +31,12 @@ func TestP3_OcrCalls(t *testing.T) {
 			f.check(t, p)
 		}
 	}
-	// Only with more sends do the waits reach their caps.
+	// The waits reach their caps only if a call may be sent more often.
 	for kind, capped := range map[string]time.Duration{"openai": 30 * time.Second, "google_vision": 15 * time.Second, "storage": 10 * time.Second} {
 		many := 9
 		got := nominal(life{kind: kind, message: &policy.Override{MaxRetries: &many}}.execute(t, p, failing("upstream said no", status(503))))
 		if len(got) != 9 || got[8] != capped {
-			t.Errorf("%s: got waits %v, want the cap %v", kind, got, capped)
+			t.Errorf("%s: got the waits %v, want nine of which the last is the cap %v", kind, got, capped)
 		}
 	}
 }
@@ -47,7 +47,7 @@ func TestP3_OcrCalls(t *testing.T) {
 func TestP3_WhatEndsACallAtOnce_F6(t *testing.T) {
 	t.Parallel()
 	p := load(t, "ocr", "").Policy
-	known := []int{400, 401, 402, 403, 404, 409, 410, 413, 422} // statuses with a class of their own
+	known := []int{400, 401, 402, 403, 404, 409, 410, 413, 422} // HTTP statuses that have a more specific class
 	for _, kind := range []string{"openai", "google_vision", "storage", "document"} {
 		for s := 400; s < 500; s++ {
 			if s == 429 {
@@ -55,20 +55,19 @@ func TestP3_WhatEndsACallAtOnce_F6(t *testing.T) {
 			}
 			all := life{kind: kind}.execute(t, p, failing("the server said no", status(s)))
 			if len(all) != 1 || all[0].Reason != permanent || (all[0].Class == "ClientError") == slices.Contains(known, s) {
-				t.Errorf("%s, status %d: got %d attempts, class %s by %s", kind, s, len(all), all[0].Class, all[0].By.Rule)
+				t.Errorf("%s, status %d: got %d attempts and the class %s by the rule %s, want one attempt and a permanent failure", kind, s, len(all), all[0].Class, all[0].By.Rule)
 			}
 		}
 		for _, r := range []run{failing("something odd happened"), failing("")} {
 			if all := (life{kind: kind}).execute(t, p, r); len(all) != 1 || all[0].Reason != permanent || all[0].Class != failure.UnknownError {
-				t.Errorf("%s, unknown failure: got %d attempts, class %s", kind, len(all), all[0].Class)
+				t.Errorf("%s, unknown failure: got %d attempts and the class %s, want 1 and UnknownError", kind, len(all), all[0].Class)
 			}
 		}
 	}
 }
 
-// A job whose call has used up its retries is due again after 300 s and a little more,
-// three times.
-//
+// When a call has used up its retries, its job is due again after 300 s and a short random
+// time. This happens three times.
 // proves: P3
 func TestP3_OcrJobs(t *testing.T) {
 	t.Parallel()
@@ -83,9 +82,8 @@ func TestP3_OcrJobs(t *testing.T) {
 	}
 }
 
-// A call waits for a hint up to its cap. A longer hint ends the call, so that the job
-// waits for it; no hint is cut.
-//
+// A call waits as long as a hint asks for, up to its cap. A longer hint ends the call, and
+// the job waits instead. Hints are never cut.
 // proves: P3
 // part of: R3
 func TestP3_HintsOfCalls_R3(t *testing.T) {
@@ -96,21 +94,21 @@ func TestP3_HintsOfCalls_R3(t *testing.T) {
 	}
 	for kind, most := range map[string]time.Duration{"openai": 30 * time.Second, "google_vision": 15 * time.Second, "storage": 10 * time.Second} {
 		if got := waits(life{kind: kind}.execute(t, p, hinted(most))); len(got) != 3 || got[0] != most {
-			t.Errorf("%s, a hint of %v: got %v", kind, most, got)
+			t.Errorf("%s, a hint of %v: got the waits %v, want three that begin with the hint", kind, most, got)
 		}
 		for _, d := range []time.Duration{most + time.Microsecond, 120 * time.Second} {
 			if all := (life{kind: kind}).execute(t, p, hinted(d)); len(all) != 1 || all[0].Reason != job.HintTooLong {
-				t.Errorf("%s, a hint of %v: got %d sends, reason %s", kind, d, len(all), all[0].Reason)
+				t.Errorf("%s, a hint of %v: got %d sends and the reason %s, want 1 and hint_too_long", kind, d, len(all), all[0].Reason)
 			}
 		}
 	}
 	if got := waits(life{kind: "document"}.execute(t, p, hinted(600*time.Second))); len(got) != 3 || got[0] != 600*time.Second {
-		t.Errorf("the job with a hint of 10m: got %v", got)
+		t.Errorf("the job with a hint of 10m: got the waits %v, want three that begin with 10m", got)
 	}
-	// With this setting the preset behaves exactly as the system did.
+	// With this setting, the preset behaves exactly like the system for which it was made.
 	p = load(t, "ocr", "kinds: {google_vision: {hint: {mode: cap}}}").Policy
 	if got := waits(life{kind: "google_vision"}.execute(t, p, hinted(120*time.Second))); len(got) != 3 || got[0] != 15*time.Second {
-		t.Errorf("with mode cap: got waits %v", got)
+		t.Errorf("with mode cap: got the waits %v, want three that begin with 15s", got)
 	}
 }
 
@@ -123,7 +121,7 @@ func TestR8_StagesOfOcr(t *testing.T) {
 		for i, kind := range kinds {
 			all := life{kind: kind, u: 0.5}.execute(t, p, failing("upstream said no", status(503)))
 			if want := i < enforced; all[0].Observed == want || (len(all) == 4) != want {
-				t.Errorf("stage %s, kind %s: got observed %v, %d sends", stage, kind, all[0].Observed, len(all))
+				t.Errorf("stage %s, kind %s: got observed %v and %d sends, want observed %v", stage, kind, all[0].Observed, len(all), !want)
 			}
 		}
 	}

@@ -1,5 +1,5 @@
-// Package preset holds the policy files that come with redrive: one for each
-// kind of system that it was made for. Package policyfile reads them.
+// Package preset contains the policy files that are part of redrive. Each was made for one
+// kind of system. Package policyfile reads them.
 package preset
 
 import (
@@ -25,7 +25,8 @@ func Names() []string {
 	return names
 }
 
-// Text returns the file of a preset. It returns false when no preset has the name.
+// Text returns the policy file of a preset. It returns false if there is no preset with
+// this name.
 func Text(name string) ([]byte, bool) {
 	if !slices.Contains(Names(), name) {
 		return nil, false

@@ -11,19 +11,18 @@ func TestTextOfAPreset(t *testing.T) {
 	t.Parallel()
 	for _, name := range preset.Names() {
 		if text, ok := preset.Text(name); !ok || len(text) == 0 {
-			t.Errorf("%s: got %d bytes, found %v", name, len(text), ok)
+			t.Errorf("preset %s: got a text of %d bytes and found %v, want a text and true", name, len(text), ok)
 		}
 	}
 	for _, name := range []string{"", "Chat", "chat.yaml", "../preset/chat", "default"} {
 		if _, ok := preset.Text(name); ok {
-			t.Errorf("Text found a preset called %q", name)
+			t.Errorf("Text found a preset with the invalid name %q", name)
 		}
 	}
 }
 
-// A failure that no matcher knows is retried as in the system that the preset was made
-// for.
-//
+// A failure that no matcher knows is retried as in the system for which the preset was
+// made.
 // proves: F5
 func TestF5_UnknownByPreset(t *testing.T) {
 	t.Parallel()
@@ -31,28 +30,26 @@ func TestF5_UnknownByPreset(t *testing.T) {
 		for _, message := range []string{"", "something odd happened", "Kaboom 42"} {
 			all := life{kind: map[string]string{"ocr": "openai"}[name]}.execute(t, load(t, name, "").Policy, failing(message))
 			if len(all) != executions || all[0].Class != "UnknownError" {
-				t.Errorf("%s: %q: got %d attempts with class %s, want %d", name, message, len(all), all[0].Class, executions)
+				t.Errorf("preset %s, message %q: got %d attempts with the class %s, want %d attempts with UnknownError", name, message, len(all), all[0].Class, executions)
 			}
 		}
 	}
 }
 
-// The time limit of a run has its own class, whatever the message of the failure is.
-//
+// A run that reaches its time limit has a separate class, for any message of the failure.
 // proves: F13
 func TestF13_TimeLimitsByPreset(t *testing.T) {
 	t.Parallel()
 	for name, executions := range map[string]int{"default": 2, "transcribe": 2, "render": 3, "watermark": 4} {
 		all := life{}.execute(t, load(t, name, "").Policy, timeLimit())
 		if len(all) != executions || all[0].Class != "AttemptTimeout" {
-			t.Errorf("%s: got %d attempts with class %s, want %d", name, len(all), all[0].Class, executions)
+			t.Errorf("preset %s: got %d attempts with the class %s, want %d attempts with AttemptTimeout", name, len(all), all[0].Class, executions)
 		}
 	}
 }
 
-// Each preset is a normal policy file: it fits the schema, every key is known, and
-// rendering keeps the policy.
-//
+// Each preset is an ordinary policy file: it matches the schema, every key is known, and
+// writing and reading it gives the same policy.
 // part of: F9
 func TestF9_PresetsAreRenderedAsTheyAre(t *testing.T) {
 	t.Parallel()
@@ -66,7 +63,7 @@ func TestF9_PresetsAreRenderedAsTheyAre(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if f.Policy.Name() != name {
-			t.Errorf("the preset %s has the name %s", name, f.Policy.Name())
+			t.Errorf("the policy of the preset %s has the name %s", name, f.Policy.Name())
 		}
 	}
 }

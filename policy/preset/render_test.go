@@ -8,8 +8,8 @@ import (
 	"github.com/redrive/redrive/policy"
 )
 
-// renderFailures are failures of the worker: its codes with various causes, and
-// messages of FFmpeg.
+// renderFailures are failures of the render worker: its error codes with various causes,
+// and messages of FFmpeg.
 var renderFailures = []figures{
 	{name: "IMAGE_DOWNLOAD_FAILED", runs: []run{
 		failing("GET https://img.example.org/a.png: 404 Not Found", code("IMAGE_DOWNLOAD_FAILED"), status(404)),
@@ -43,7 +43,7 @@ func TestP2_Render_F12(t *testing.T) {
 	}
 	for _, s := range []int{400, 401, 403, 404, 409, 410, 413, 422} {
 		if all := (life{}).execute(t, p, failing("the server said no", status(s))); len(all) != 1 || all[0].Reason != permanent {
-			t.Errorf("status %d without a code of the worker: got %d attempts", s, len(all))
+			t.Errorf("status %d without an error code of the worker: got %d attempts, want one and a permanent failure", s, len(all))
 		}
 	}
 }
@@ -59,19 +59,19 @@ func TestP2_AFourthExecution(t *testing.T) {
 	three := 3
 	l := life{message: &policy.Override{MaxRetries: &three}}
 	if got := waits(l.execute(t, load(t, "render", "").Policy, failing("x"))); len(got) != 3 || got[2] != 4*time.Second {
-		t.Errorf("with the job's own settings: got %v", got)
+		t.Errorf("with the job's own settings: got the waits %v, want three that end with 4s", got)
 	}
 }
 
-// Attempts are counted for the job: another class does not start a new count.
-//
+// The attempts of a job are counted together: a failure of another class does not start a
+// new count.
 // proves: P2
 func TestP2_AllFailuresCount(t *testing.T) {
 	t.Parallel()
 	p := load(t, "render", "").Policy
 	all := life{}.execute(t, p, renderFailures[0].runs[0], renderFailures[1].runs[0], renderFailures[3].runs[0])
 	if len(all) != 3 || all[0].Wait != time.Second || all[1].Wait != 2*time.Second {
-		t.Errorf("got %d attempts, waits %v", len(all), waits(all))
+		t.Errorf("got %d attempts with the waits %v, want 3 with the waits 1s and 2s", len(all), waits(all))
 	}
 }
 

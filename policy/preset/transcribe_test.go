@@ -56,12 +56,11 @@ func TestP1_Transcribe(t *testing.T) {
 	}
 }
 
-// code2 sets a code that the other service returned.
+// code2 sets the error code of another service.
 func code2(c string) func(*failure.Evidence) { return func(e *failure.Evidence) { e.ServiceCode = c } }
 
-// Each class is counted separately: earlier failures of other classes do not shorten
-// its schedule, and an escalation begins with the first failure of its class.
-//
+// Each class is counted separately: failures of other classes do not use up its retries,
+// and its escalation begins with its first failure.
 // proves: P1, R6
 func TestP1_ClassesCountByThemselves_R6(t *testing.T) {
 	t.Parallel()
@@ -70,7 +69,7 @@ func TestP1_ClassesCountByThemselves_R6(t *testing.T) {
 		failing("Connection timeout"), failing("Connection timeout"))
 	want := seconds(30, 30, 60, 45, 120)
 	if got := nominal(all); len(got) != len(want) {
-		t.Fatalf("got nominal waits %v, want %v", got, want)
+		t.Fatalf("got the nominal waits %v, want %v", got, want)
 	}
 	for i, d := range all[:len(all)-1] {
 		if d.Nominal != want[i] {
@@ -78,7 +77,7 @@ func TestP1_ClassesCountByThemselves_R6(t *testing.T) {
 		}
 		escalated := d.Class == failure.ResourceConstraint
 		if (d.Priority == 1) != escalated || d.Queue != "" {
-			t.Errorf("failure %d: got queue %q, priority %d", i+1, d.Queue, d.Priority)
+			t.Errorf("failure %d: got the queue %q and the priority %d, want no queue and priority 1 only for ResourceConstraint", i+1, d.Queue, d.Priority)
 		}
 	}
 	info := p.Info(failure.ResourceConstraint)
@@ -87,9 +86,8 @@ func TestP1_ClassesCountByThemselves_R6(t *testing.T) {
 	}
 }
 
-// Waits do not count as time of a run: their sum may be longer than a run may be, and
-// is below every limit of a life.
-//
+// Waits are not part of the duration of a run. Their sum may be longer than a run may take,
+// and is below every limit on the age of a job.
 // proves: P1
 func TestP1_TheWaitsAfterARateLimitAreLongerThanARun(t *testing.T) {
 	t.Parallel()
@@ -99,10 +97,10 @@ func TestP1_TheWaitsAfterARateLimitAreLongerThanARun(t *testing.T) {
 		sum += w
 	}
 	if sum != 7260*time.Second {
-		t.Errorf("the waits add up to %v, want 2h1m", sum)
+		t.Errorf("the sum of the waits is %v, want 2h1m", sum)
 	}
 	if limits := p.Limits(); limits.MaxAge < 24*time.Hour || limits.MaxWait < 4860*time.Second*12/10 {
-		t.Errorf("the limits cut the schedule: %+v", limits)
+		t.Errorf("the limits are below the waits of the schedule: %+v", limits)
 	}
 }
 
@@ -112,7 +110,7 @@ func TestR5_VideosByLength(t *testing.T) {
 	p := load(t, "transcribe", "").Policy
 	for seconds, want := range map[string]string{
 		"21599": "", "21599.999": "", "21600": "long-video", "28799": "long-video", "28799.999": "long-video", "28800": "too-long-video", "360000": "too-long-video",
-		`"21600"`: "too-long-video", "null": "", // a text is not a duration, so a person has to decide
+		`"21600"`: "too-long-video", "null": "", // the attribute is a text and not a number, so a person has to decide
 	} {
 		a := p.Admit(&policy.RuleInput{Kind: "transcribe", Queue: "default", Priority: 2, Attrs: []byte(`{"duration_seconds":` + seconds + `}`)})
 		got := ""
@@ -120,23 +118,22 @@ func TestR5_VideosByLength(t *testing.T) {
 			got = strings.Join(a.Rules, ",")
 		}
 		if got != want {
-			t.Errorf("%s seconds: got rule %q, want %q", seconds, got, want)
+			t.Errorf("a video of %s seconds: the matching rules are %q, want %q", seconds, got, want)
 		}
 		switch want {
 		case "long-video":
 			if a.Queue != "compute-engine-high-memory" || a.Overrides["chunk_strategy"] != "adaptive" || a.Overrides["model"] != "gemini-flash" || len(a.Overrides) != 2 || a.Hold != nil {
-				t.Errorf("%s seconds: got admission %+v", seconds, a)
+				t.Errorf("a video of %s seconds: got the admission %+v, want the queue and the settings for long videos", seconds, a)
 			}
 		case "too-long-video":
 			if a.Hold == nil || a.Hold.Message != "Please contact support for videos over 8 hours" || a.Hold.Notify != "administrator" || a.Queue != "" {
-				t.Errorf("%s seconds: got admission %+v", seconds, a)
+				t.Errorf("a video of %s seconds: got the admission %+v, want the job held", seconds, a)
 			}
 		}
 	}
 }
 
-// A long video has at most one retry over all classes, with the wait of its class.
-//
+// A long video has at most one retry over all classes. The wait is that of its class.
 // part of: R5
 func TestR5_LongVideosHaveOneRetryOverAllClasses(t *testing.T) {
 	t.Parallel()
@@ -149,7 +146,7 @@ func TestR5_LongVideosHaveOneRetryOverAllClasses(t *testing.T) {
 	} {
 		all := l.execute(t, p, runs...)
 		if len(all) != 2 || all[1].Reason != exhausted || all[1].Rule != policy.RuleTotal {
-			t.Errorf("%s: got %d attempts, the last decision by %s", runs[0].evidence.Message, len(all), all[len(all)-1].Rule)
+			t.Errorf("%s: got %d attempts, the last decision by the rule %s; want 2 and the limit over all classes", runs[0].evidence.Message, len(all), all[len(all)-1].Rule)
 		}
 	}
 	if all := l.execute(t, p, failing("Video is private")); len(all) != 1 {
@@ -157,9 +154,8 @@ func TestR5_LongVideosHaveOneRetryOverAllClasses(t *testing.T) {
 	}
 }
 
-// Every class of every preset has a user message for retries and one for dead jobs, and
-// they promise only what the policy does.
-//
+// Each class of each preset has a user message for retries and one for dead jobs. The
+// messages only promise what the policy does.
 // proves: F10
 func TestF10_Messages(t *testing.T) {
 	t.Parallel()
@@ -168,19 +164,19 @@ func TestF10_Messages(t *testing.T) {
 		for _, class := range p.Classes() {
 			info := p.Info(class)
 			if info.Retrying == "" || info.Dead == "" || info.Operator == "" {
-				t.Errorf("%s, class %s: got texts %+v", name, class, info)
+				t.Errorf("preset %s, class %s: a text is missing in %+v", name, class, info)
 			}
 			dead := strings.ToLower(info.Dead)
 			for _, promise := range []string{"retry", "retri", "tried again", "will be processed", "attempt is scheduled", "soon", "by itself"} {
 				if strings.Contains(dead, promise) {
-					t.Errorf("%s: class %s is dead, but its message is %q", name, class, info.Dead)
+					t.Errorf("preset %s: the message for dead jobs of class %s promises another attempt: %q", name, class, info.Dead)
 				}
 			}
 			if strings.Contains(dead+strings.ToLower(info.Retrying), "notified") {
-				t.Errorf("%s, class %s: the message claims a notification: %+v", name, class, info)
+				t.Errorf("preset %s, class %s: a message claims that someone was notified: %+v", name, class, info)
 			}
 			if priority := strings.Contains(info.Retrying, "priority queue"); priority != (name == "transcribe" && class == failure.ResourceConstraint) {
-				t.Errorf("%s, class %s: the message mentions a priority queue: %q", name, class, info.Retrying)
+				t.Errorf("preset %s, class %s: wrong mention of a priority queue in %q", name, class, info.Retrying)
 			}
 		}
 	}
@@ -188,20 +184,19 @@ func TestF10_Messages(t *testing.T) {
 	for _, class := range []failure.Class{failure.InputExceedsLimits, "VideoExceedsLimits"} {
 		info := p.Info(class)
 		if !strings.Contains(info.Dead, "6+ hours") || !strings.Contains(info.Dead, "10 GB+") || info.Verdict != failure.VerdictPermanent {
-			t.Errorf("class %s: got %+v", class, info)
+			t.Errorf("class %s: got %+v, want a permanent class with a text about both limits", class, info)
 		}
 	}
 }
 
 // Handlers may use the class name that users of the system know.
-//
 // part of: F4
 func TestF4_VideoExceedsLimits(t *testing.T) {
 	t.Parallel()
 	p := load(t, "transcribe", "").Policy
 	all := life{}.execute(t, p, run{failure.Evidence{Message: "x", Class: "VideoExceedsLimits"}, job.ByError})
 	if len(all) != 1 || all[0].Reason != permanent {
-		t.Errorf("got %d attempts, reason %s", len(all), all[0].Reason)
+		t.Errorf("got %d attempts with the reason %s, want one and a permanent failure", len(all), all[0].Reason)
 	}
 }
 
@@ -217,10 +212,10 @@ func TestR8_StagesOfTranscribe(t *testing.T) {
 		for message, want := range enforced {
 			all := life{u: 0.5}.execute(t, p, failing(message))
 			if got := len(all) == 4; got != want || all[0].Observed == want {
-				t.Errorf("stage %s, %s: got %d attempts, observed %v", stage, message, len(all), all[0].Observed)
+				t.Errorf("stage %s, failure %s: got %d attempts and observed %v, want observed %v", stage, message, len(all), all[0].Observed, !want)
 			}
 			if !want && (len(all) != 1 || all[0].Would.Action != policy.Retry || all[0].Would.Of != 3) {
-				t.Errorf("stage %s, %s: the decision of the policy is not recorded: %+v", stage, message, all[0].Would)
+				t.Errorf("stage %s, failure %s: got %+v as the decision of the policy, want 3 retries", stage, message, all[0].Would)
 			}
 		}
 	}
@@ -242,7 +237,7 @@ func states(t *testing.T, w policy.Words, want map[string]string) {
 		name, reason, _ := strings.Cut(state, "/")
 		parsed, err := job.ParseState(name)
 		if got := w.State(parsed, job.Reason(reason)); err != nil || got != word {
-			t.Errorf("state %s has the name %s, want %s, %v", state, got, word, err)
+			t.Errorf("the state %s has the name %s, want %s (error: %v)", state, got, word, err)
 		}
 	}
 }
@@ -250,6 +245,6 @@ func states(t *testing.T, w policy.Words, want map[string]string) {
 func errorObject(t *testing.T, w policy.Words, values policy.ErrorValues, want string) {
 	t.Helper()
 	if got := string(w.ErrorObject(&values)); got != want {
-		t.Errorf("got  %s\nwant %s", got, want)
+		t.Errorf("got the error object  %s\nwant the error object %s", got, want)
 	}
 }

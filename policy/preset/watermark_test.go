@@ -27,7 +27,7 @@ func TestP4_Watermark_F7(t *testing.T) {
 		f.waits, f.bounds, f.reason = seconds(60, 300, 900), exact, exhausted
 		f.check(t, p)
 	}
-	for _, r := range []run{ // these have various classes, but none is on the preset's list
+	for _, r := range []run{ // these failures are not on the preset's list of permanent failures, so they are retried, whatever their class
 		failing("context deadline exceeded"), failing("open /out/a.mp4: permission denied"), failing("write /out/a.mp4: input/output error"),
 		failing(`exec: "ffmpeg": executable file not found in $PATH`), failing("/usr/bin/env: 'python3': No such file or directory", exit(127)),
 		failing("fork/exec /opt/input/watermark: no such file or directory"), failing("upstream said no", status(404)), failing("401 Unauthorized"),
@@ -35,7 +35,7 @@ func TestP4_Watermark_F7(t *testing.T) {
 	} {
 		all := life{}.execute(t, p, r)
 		if got := waits(all); len(got) != 3 || got[0] != time.Minute || got[1] != 5*time.Minute || got[2] != 15*time.Minute {
-			t.Errorf("%s: got waits %v, class %s by %s", r.evidence.Message, got, all[0].Class, all[0].By.Rule)
+			t.Errorf("%s: got the waits %v with the class %s by the rule %s, want 1m, 5m and 15m", r.evidence.Message, got, all[0].Class, all[0].By.Rule)
 		}
 	}
 	for _, f := range []figures{
@@ -50,16 +50,15 @@ func TestP4_Watermark_F7(t *testing.T) {
 	}
 }
 
-// The limit applies to the whole system: another class does not start a new count, and
-// no kind has its own limit.
-//
+// One limit applies to all failures: another class does not start a new count, and no kind
+// has a separate limit.
 // proves: P4
 func TestP4_TheLimitIsSystemWide(t *testing.T) {
 	t.Parallel()
 	p := load(t, "watermark", "").Policy
 	all := life{kind: "other"}.execute(t, p, failing("exit status 137", exit(137)), failing("something odd happened"), failing("upstream said no", status(503)), timeLimit())
 	if got := waits(all); len(all) != 4 || got[0] != time.Minute || got[1] != 5*time.Minute || got[2] != 15*time.Minute {
-		t.Errorf("got waits %v", got)
+		t.Errorf("got the waits %v, want 1m, 5m and 15m", got)
 	}
 }
 
@@ -69,7 +68,7 @@ func TestR7_DetectIsNotRetried(t *testing.T) {
 	p := load(t, "watermark", "").Policy
 	for _, r := range []run{failing("something odd happened"), failing("upstream said no", status(503)), timeLimit(), failing("moov atom not found")} {
 		if all := (life{kind: "detect"}).execute(t, p, r); len(all) != 1 || all[0].Action != policy.Die {
-			t.Errorf("%s: got %d attempts, want 1", r.evidence.Message, len(all))
+			t.Errorf("%s: got %d attempts, want one and a dead job", r.evidence.Message, len(all))
 		}
 	}
 }
