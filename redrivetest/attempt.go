@@ -10,14 +10,15 @@ import (
 )
 
 // Attempt runs a handler once, as the first attempt of a job. It returns the result, or the failure
-// and the decision about it, and what the handler left behind.
+// and the decision about the failure. It also returns the files and processes that the handler left
+// behind.
 //
 // It sets environment variables to give the test a directory for temporary files, so it cannot be
 // used in parallel tests. It finds processes on Linux only.
 func Attempt[T any](t testing.TB, h func(context.Context, *redrive.Job[T]) error, args T) Outcome {
 	t.Helper()
 	temp := t.TempDir()
-	for _, name := range []string{tempVar, "TMP", "TEMP"} { // Windows uses the last two
+	for _, name := range []string{tempVar, "TMP", "TEMP"} { // Windows uses the last two variables
 		t.Setenv(name, temp)
 	}
 	e := New(t, nil)
@@ -34,7 +35,7 @@ func Attempt[T any](t testing.TB, h func(context.Context, *redrive.Job[T]) error
 
 const tempVar = "TMPDIR"
 
-// files lists the files and empty directories below dir.
+// files returns the files and the empty directories below dir.
 func files(t testing.TB, dir string) (paths []string) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {

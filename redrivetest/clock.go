@@ -7,14 +7,14 @@ import (
 	"github.com/redrive/redrive"
 )
 
-// clock has the two times of an Engine. The store's time changes only in advance, so that due times
-// are exact. The client's time starts at the same value and also runs by itself, because an engine
-// paces its calls by it.
+// clock has the two times of an Engine: the store's time and the client's time. The store's time
+// changes only in advance, so that due times are exact. The client's time starts at the same value
+// and also runs like the system's clock, because an engine uses it to wait between its calls.
 type clock struct {
 	mu     sync.Mutex
 	stored time.Time
-	jumped time.Duration       // how far the client's time is ahead of the system's
-	timers map[*timer]struct{} // timers that have not fired
+	jumped time.Duration       // the difference between the client's time and the system's time
+	timers map[*timer]struct{} // the timers that have not fired yet
 }
 
 func newClock(start time.Time) *clock {
@@ -63,7 +63,7 @@ func (c *clock) AfterFunc(d time.Duration, f func()) redrive.Timer {
 	return t
 }
 
-// timer is a pending call.
+// timer is a pending call of a function; see redrive.Clock.
 type timer struct {
 	*time.Timer
 	clock *clock

@@ -12,18 +12,18 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// Effects records what a handler changes outside of the job: mails, payments, rows in other
-// systems. Fakes of those systems call Do. The zero value is ready for use, and safe for concurrent
-// use.
+// Effects records what a handler changes outside of its job: mails, payments, rows in other
+// systems. The fakes of these systems in a test call Do. The zero value is ready for use. Effects
+// are safe for concurrent use.
 type Effects struct {
 	mu   sync.Mutex
 	keys map[string]bool
-	had  []string // effects in the current run
+	had  []string // the effects of the current run
 }
 
 // Do records that a handler asked for an effect with an idempotency key, or "" without one. It
-// reports whether the effect happens: a repeated key has no second effect, as with a service that
-// supports idempotency keys.
+// reports whether the effect happens: if the key was used before, there is no second effect, as
+// with a service that supports idempotency keys.
 func (e *Effects) Do(effect, key string) (happens bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -52,7 +52,7 @@ func (e *Effects) next() []string {
 
 // Twice runs a handler successfully twice for the same job, as if the process had crashed between
 // the handler's last effect and the end of the run. It returns the effects of the second run. A
-// handler that is safe to repeat has none there.
+// handler that is safe to repeat has no effects in the second run.
 func Twice[T any](t testing.TB, h func(context.Context, *redrive.Job[T]) error, args T, effects *Effects) (doubled []string) {
 	t.Helper()
 	e := New(t, nil)

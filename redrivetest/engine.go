@@ -20,10 +20,11 @@ import (
 	"github.com/redrive/redrive/store/memory"
 )
 
-// start is the initial time of an Engine's clock.
+// start is the time at which the clock of an Engine begins.
 var start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// Engine is a client on a store in memory with its own clock. It runs jobs in Work only.
+// Engine is a client on a store in memory with its own clock. It runs jobs only during
+// Work.
 type Engine struct {
 	*redrive.Client
 
@@ -32,10 +33,10 @@ type Engine struct {
 	store *recorder
 }
 
-// New returns an engine for a test. config may be nil. Its defaults differ from a client's: one
-// worker, so that jobs run in order; no log; temporary directories below t.TempDir; leases of an
-// hour, so that a handler may advance the clock; and everything is kept for ever. Config.Clock must
-// be nil.
+// New returns an engine for a test. The config may be nil. Its defaults differ from the defaults of
+// a client: there is one worker, so that jobs run in order; nothing is logged; temporary
+// directories are below t.TempDir; leases last an hour, so that a handler may advance the clock;
+// and no data is removed. Config.Clock must be nil.
 func New(t testing.TB, config *redrive.Config) *Engine {
 	t.Helper()
 	var c redrive.Config
@@ -43,7 +44,7 @@ func New(t testing.TB, config *redrive.Config) *Engine {
 		c = *config
 	}
 	if c.Clock != nil {
-		t.Fatal("redrivetest: Config.Clock must be nil: the engine has its own clock")
+		t.Fatal("redrivetest: Config.Clock is set, but the engine has its own clock; leave it nil")
 	}
 	clk := newClock(start)
 	c.Clock = clk
@@ -72,14 +73,14 @@ func New(t testing.TB, config *redrive.Config) *Engine {
 // Now returns the time of the engine's clock.
 func (e *Engine) Now() time.Time { return e.clock.store() }
 
-// Advance moves the clock forward. Jobs that become due run at the next Work. A handler may call
-// it, too, for example to reach its time limit.
+// Advance moves the clock forward. Jobs that become due run at the next Work. A handler may also
+// call Advance, for example to reach its time limit.
 func (e *Engine) Advance(d time.Duration) { e.clock.advance(d) }
 
-// Work runs the due jobs, and those that become due because of them, and returns their outcomes in
-// the order in which they were stored. It does not run jobs that are due later or that limits and
-// rates hold back. Schedules of Config.Cron fire when the clock has passed a slot, and redrives
-// continue as far as they can at that time.
+// Work runs the due jobs. If a run makes other jobs due, Work runs these jobs, too. It returns the
+// outcomes in the order in which they were stored. It does not run jobs that are due later, or
+// that must wait because of a limit or a rate. Schedules of Config.Cron fire when the clock has
+// passed a slot, and redrives continue as far as they can at that time.
 func (e *Engine) Work() []Outcome {
 	e.t.Helper()
 	var all []Outcome

@@ -23,20 +23,20 @@ type Enqueued[T any] struct {
 // Want is a condition on the jobs that the code under test has enqueued.
 type Want func(*wanted)
 
-// wanted is what a test wants of the jobs of one kind.
+// wanted holds the conditions of a test on the jobs of one kind.
 type wanted struct {
 	checks []check
-	count  int // -1 means at least one
+	count  int // the wanted number of jobs; -1 means at least one
 }
 
 // check is one condition on a job.
 type check struct {
-	text string                  // the condition in the failure message
-	miss func(j *job.Job) string // what the job has instead; empty when it meets the condition
+	text string                  // the condition, as text for the failure message
+	miss func(j *job.Job) string // returns what the job has instead; "" when the job meets the condition
 }
 
 // Args wants a job with these arguments. They are compared as JSON. The arguments of jobs
-// that were completed or cancelled are not stored any more and match nothing.
+// that were completed or cancelled are not stored any more, so these jobs do not match.
 func Args(args any) Want {
 	return func(w *wanted) {
 		want, err := json.Marshal(args)
@@ -79,8 +79,8 @@ func RunAt(at time.Time) Want {
 	}
 }
 
-// Count wants exactly n jobs that meet the other conditions. Without it, one or more are
-// wanted.
+// Count wants exactly n jobs that meet the other conditions. Without Count, the test
+// wants at least one such job.
 func Count(n int) Want { return func(w *wanted) { w.count = n } }
 
 func text(name, want string, of func(*job.Job) string) Want {
@@ -106,9 +106,9 @@ func RequireEnqueued[T any](t testing.TB, c *redrive.Client, kind redrive.Kind[T
 	return require(t, reader{c, nil}, kind, want)
 }
 
-// RequireEnqueuedTx is RequireEnqueued inside the open transaction of the code under
-// test, which the package of the store wraps (sqlite.Tx, postgres.Tx or postgres.SQLTx).
-// It sees jobs that are not committed yet.
+// RequireEnqueuedTx does the same as RequireEnqueued, but inside the open transaction of
+// the code under test. The package of the store makes the argument from that transaction
+// (sqlite.Tx, postgres.Tx or postgres.SQLTx). It sees jobs that are not committed yet.
 func RequireEnqueuedTx[T any](t testing.TB, c *redrive.Client, tx store.Tx, kind redrive.Kind[T], want ...Want) []Enqueued[T] {
 	t.Helper()
 	return require(t, reader{c, tx}, kind, want)
@@ -121,8 +121,8 @@ func RequireNotEnqueued[T any](t testing.TB, c *redrive.Client, kind redrive.Kin
 	require(t, reader{c, nil}, kind, append(slices.Clip(want), Count(0)))
 }
 
-// RequireNotEnqueuedTx is RequireNotEnqueued inside an open transaction; see
-// RequireEnqueuedTx.
+// RequireNotEnqueuedTx does the same as RequireNotEnqueued, but inside an open
+// transaction; see RequireEnqueuedTx.
 func RequireNotEnqueuedTx[T any](t testing.TB, c *redrive.Client, tx store.Tx, kind redrive.Kind[T], want ...Want) {
 	t.Helper()
 	require(t, reader{c, tx}, kind, append(slices.Clip(want), Count(0)))
@@ -193,7 +193,8 @@ func (w *wanted) text(kind string) string {
 	return text
 }
 
-// reader reads jobs with a client, inside a transaction unless it is nil.
+// reader reads jobs with a client. If its transaction is not nil, it reads inside that
+// transaction.
 type reader struct {
 	client *redrive.Client
 	tx     store.Tx
@@ -234,7 +235,8 @@ func (r reader) get(t testing.TB, id redrive.JobID) (job.Job, error) {
 	return r.client.GetTx(t.Context(), r.tx, id)
 }
 
-// sameJSON reports whether two texts are the same JSON, whatever the order of fields.
+// sameJSON reports whether two texts are the same JSON, in which the order of the
+// fields may differ.
 func sameJSON(a, b []byte) bool {
 	x, okA := sorted(a)
 	y, okB := sorted(b)
@@ -244,7 +246,7 @@ func sameJSON(a, b []byte) bool {
 	return bytes.Equal(x, y)
 }
 
-// sorted returns JSON with sorted fields and without white space.
+// sorted returns the given JSON with sorted fields and without white space.
 func sorted(text []byte) ([]byte, bool) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()

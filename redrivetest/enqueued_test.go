@@ -22,7 +22,7 @@ import (
 	"github.com/redrive/redrive/store/sqlite"
 )
 
-// failing records the message with which a test is ended.
+// failing is a testing.TB that records the message with which a test is ended.
 type failing struct {
 	testing.TB
 	message string
@@ -33,7 +33,7 @@ func (f *failing) Fatalf(format string, args ...any) {
 	runtime.Goexit()
 }
 
-// messageOf returns the message with which f ends its test; empty when it does not.
+// messageOf returns the message with which f ends its test; empty when f does not end its test.
 func messageOf(t *testing.T, f func(t testing.TB)) string {
 	recorded := &failing{TB: t}
 	done := make(chan struct{})
@@ -54,7 +54,7 @@ func clientOf(t *testing.T, s store.Store) *redrive.Client {
 	return c
 }
 
-// add enqueues jobs as the code under test does.
+// add enqueues jobs, as the code under test would do.
 func add(t *testing.T, c *redrive.Client, specs ...redrive.Spec) {
 	t.Helper()
 	if _, err := c.EnqueueMany(t.Context(), specs); err != nil {
@@ -72,14 +72,14 @@ func TestRequireEnqueued_FindsWhatWasEnqueued(t *testing.T) {
 
 	all := redrivetest.RequireEnqueued(t, c, Upload)
 	if len(all) != 2 || all[0].Args.File != "a.png" || all[1].Args.File != "b.png" || all[1].Queue != "images" {
-		t.Errorf("got the jobs %+v, want both uploads, oldest first", all)
+		t.Errorf("got the jobs %+v, want both uploads, the oldest first", all)
 	}
 	for name, want := range map[string]redrivetest.Want{
 		"args": redrivetest.Args(upload{"b.png"}), "args as a map": redrivetest.Args(map[string]string{"File": "b.png"}),
 		"queue": redrivetest.Queue("images"), "owner": redrivetest.Owner("ann"), "key": redrivetest.Key("k"), "run at": redrivetest.RunAt(at),
 	} {
 		if got := redrivetest.RequireEnqueued(t, c, Upload, want, redrivetest.Count(1)); got[0].Args.File != "b.png" {
-			t.Errorf("%s: got the job %+v, want the one of b.png", name, got[0])
+			t.Errorf("%s: got the job %+v, want the job for b.png", name, got[0])
 		}
 	}
 	redrivetest.RequireNotEnqueued(t, c, Upload, redrivetest.Args(upload{"c.png"}))
@@ -96,7 +96,7 @@ func TestRequireEnqueued_FindsMoreThanAPageOfJobs(t *testing.T) {
 	add(t, c, specs...)
 	all := redrivetest.RequireEnqueued(t, c, Upload, redrivetest.Count(1100))
 	if all[0].Args.File != "0" || all[1099].Args.File != "1099" {
-		t.Errorf("got the first job of %s and the last of %s, want 0 and 1099", all[0].Args.File, all[1099].Args.File)
+		t.Errorf("the first job has the file %s and the last %s, want 0 and 1099", all[0].Args.File, all[1099].Args.File)
 	}
 }
 
@@ -154,8 +154,8 @@ func TestRequireEnqueued_SaysThatArgumentsAreGone(t *testing.T) {
 
 var errRollBack = errors.New("the code under test rolls back")
 
-// Each store and each kind of transaction shows its own uncommitted jobs, and after a
-// rollback none of them.
+// On each store and in each kind of transaction, a test sees the uncommitted jobs of the
+// transaction. After a rollback it sees none of them.
 func TestRequireEnqueuedTx_SeesWhatIsNotCommitted(t *testing.T) {
 	t.Parallel()
 	for name, open := range map[string]func(t *testing.T) (store.Store, func(do func(store.Tx) error) error){
@@ -174,13 +174,13 @@ func TestRequireEnqueuedTx_SeesWhatIsNotCommitted(t *testing.T) {
 					}
 					found := redrivetest.RequireEnqueuedTx(t, c, tx, Upload, redrivetest.Args(upload{"a.png"}), redrivetest.Queue("images"))
 					if len(found) != 1 || found[0].Args.File != "a.png" {
-						t.Errorf("got the jobs %+v, want the uncommitted one", found)
+						t.Errorf("got the jobs %+v, want the uncommitted job", found)
 					}
 					redrivetest.RequireEnqueuedTx(t, c, tx, Upload, redrivetest.Count(2))
 					return end
 				})
 				if !errors.Is(err, end) {
-					t.Fatalf("got error %v, want %v", err, end)
+					t.Fatalf("got error %v, want error %v", err, end)
 				}
 				if end != nil {
 					redrivetest.RequireNotEnqueued(t, c, Upload, redrivetest.Args(upload{"a.png"}))
@@ -234,7 +234,7 @@ func onDatabaseSQL(t *testing.T) (store.Store, func(func(store.Tx) error) error)
 	}
 }
 
-// closes closes what has just been opened when the test ends.
+// closes closes a database or store when the test ends.
 func closes(t *testing.T, c interface{ Close() error }, err error) {
 	t.Helper()
 	if err != nil {

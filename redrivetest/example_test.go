@@ -75,7 +75,7 @@ func ExampleAttempt() {
 	_ = func(t *testing.T) {
 		o := redrivetest.Attempt(t, handleUpload, upload{"a.png"})
 		if o.Failure == nil || o.Failure.Code != "DISK_FULL" {
-			t.Errorf("want DISK_FULL, got %+v", o)
+			t.Errorf("got outcome %+v, want the code DISK_FULL", o)
 		}
 		if len(o.TempFiles) > 0 || len(o.Processes) > 0 {
 			t.Errorf("the handler left files %v and processes %v, want none", o.TempFiles, o.Processes)
@@ -91,7 +91,7 @@ func ExampleTwice() {
 			return nil
 		}
 		if doubled := redrivetest.Twice(t, send, upload{"a.png"}, &mailbox); len(doubled) > 0 {
-			t.Errorf("these effects happened twice: %v", doubled)
+			t.Errorf("got these effects in the second run: %v; want none", doubled)
 		}
 	}
 }

@@ -13,18 +13,18 @@ import (
 	"github.com/redrive/redrive/store/memory"
 )
 
-// Outcome is the outcome of a run.
+// Outcome describes how one run of a job ended.
 type Outcome struct {
 	ID      redrive.JobID
 	Kind    string
-	Attempt int           // number in the life, from 1
+	Attempt int           // the number of the attempt within the life, from 1
 	Cause   job.Cause     // why the job's state changed, such as job.Failed
-	State   redrive.State // of the job after the run
-	Wait    time.Duration // time until the job is due again, if it runs again
-	Reason  job.Reason    // of a dead job
-	Result  []byte        // of a completed job
-	Cost    int64         // of the run, in millionths of a US dollar
-	Failure *job.Failure  // of a failed run
+	State   redrive.State // the state of the job after the run
+	Wait    time.Duration // the time until the job is due again; 0 when it does not run again
+	Reason  job.Reason    // why the job is dead; "" when it is not
+	Result  []byte        // the result of a completed job
+	Cost    int64         // the cost of the run, in millionths of a US dollar
+	Failure *job.Failure  // the failure record of a failed run
 	// Decision is the decision about the failure with its reasons.
 	Decision policy.Record
 
@@ -70,7 +70,7 @@ func (r *recorder) record(o *job.Outcome) {
 	run := store.Run{ID: o.ID, Token: o.Token}
 	claim, known := r.claims[run]
 	if !known {
-		return // the outcome was recorded before
+		return // the outcome was already recorded
 	}
 	delete(r.claims, run)
 	kept := Outcome{
@@ -80,12 +80,12 @@ func (r *recorder) record(o *job.Outcome) {
 	if o.Failure != nil {
 		f := *o.Failure
 		kept.Failure = &f
-		kept.Decision, _ = policy.ParseRecord(f.Decision) // a failure that the engine made has no decision
+		kept.Decision, _ = policy.ParseRecord(f.Decision) // a failure that the engine makes has no decision
 	}
 	r.outcomes = append(r.outcomes, kept)
 }
 
-// take returns the outcomes since the last call.
+// take returns the outcomes that were recorded since the last call of take.
 func (r *recorder) take() []Outcome {
 	r.mu.Lock()
 	defer r.mu.Unlock()

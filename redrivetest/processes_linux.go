@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// processesWith returns the running processes whose environment has the variable, which child
-// processes inherit.
+// processesWith returns the running processes whose environment has the variable. Child
+// processes inherit the variable.
 func processesWith(variable string) (found []string) {
 	environs, err := filepath.Glob("/proc/[0-9]*/environ")
 	if err != nil {

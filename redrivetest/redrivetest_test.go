@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv("REDRIVETEST_ROLE") == "server" {
 		listener, err := net.Listen("tcp", "127.0.0.1:0")
 		if err == nil {
-			_, err = listener.Accept() // blocks until the process is killed
+			_, err = listener.Accept() // blocks until the test kills the process
 		}
 		panic(err)
 	}
@@ -63,11 +63,11 @@ func TestWork_RunsWhatIsDueAndWhatFollows(t *testing.T) {
 		t.Errorf("outcomes (-want +got):\n%s", diff)
 	}
 	if out := e.Work(); len(out) != 0 {
-		t.Errorf("the retry ran before it was due: %+v", out)
+		t.Errorf("the retry ran before it was due: got outcomes %+v, want none", out)
 	}
 	e.Advance(time.Minute)
 	if out := e.Work(); len(out) != 1 || out[0].Attempt != 2 || out[0].Kind != "pay" {
-		t.Errorf("retry: got outcomes %+v", out)
+		t.Errorf("after the wait: got outcomes %+v, want the second attempt of the kind pay", out)
 	}
 }
 
@@ -76,13 +76,13 @@ func TestAttempt_ReturnsDecisionAndFailure(t *testing.T) {
 		return failure.Permanent(failure.Code("CARD_EXPIRED", errors.New("no"), "euros", j.Args.Euros))
 	}, charge{5})
 	if o.State != job.Dead || o.Reason != job.NonRetriable || o.Decision.Rule != "mark.permanent" {
-		t.Errorf("got state %v, reason %q, rule %q", o.State, o.Reason, o.Decision.Rule)
+		t.Errorf("got state %v, reason %q, rule %q; want a dead job, reason non_retriable_error, rule mark.permanent", o.State, o.Reason, o.Decision.Rule)
 	}
 	if o.Failure.Code != "CARD_EXPIRED" || string(o.Failure.Details) != `{"euros":5}` {
-		t.Errorf("got code %q, details %s", o.Failure.Code, o.Failure.Details)
+		t.Errorf("got code %q, details %s; want CARD_EXPIRED with 5 euros", o.Failure.Code, o.Failure.Details)
 	}
 	if len(o.TempFiles) > 0 || len(o.Processes) > 0 {
-		t.Errorf("Attempt reported the files %v and processes %v, want none", o.TempFiles, o.Processes)
+		t.Errorf("Attempt reported the files %v and the processes %v, want none of both", o.TempFiles, o.Processes)
 	}
 }
 
@@ -112,13 +112,13 @@ func TestAttempt_FindsWhatIsLeftBehind(t *testing.T) {
 	defer func() { _, _ = process.Wait() }()
 	defer func() { _ = process.Kill() }()
 	if o.State != job.Completed {
-		t.Fatalf("got state %v and failure %+v, want a success", o.State, o.Failure)
+		t.Fatalf("got state %v and failure %+v, want a job completed without a failure", o.State, o.Failure)
 	}
 	if len(o.TempFiles) != 1 || filepath.Base(o.TempFiles[0]) != "leak" {
-		t.Errorf("got the files %v, want the one that the handler left", o.TempFiles)
+		t.Errorf("got the files %v, want the file that the handler left behind", o.TempFiles)
 	}
 	if runtime.GOOS == "linux" && (len(o.Processes) != 1 || !strings.HasPrefix(o.Processes[0], "leaked-server (process ")) {
-		t.Errorf("got the processes %v, want the one that the handler left", o.Processes)
+		t.Errorf("got the processes %v, want the process that the handler left behind", o.Processes)
 	}
 }
 
@@ -137,7 +137,7 @@ func TestI3_TwiceShowsDoubleEffects(t *testing.T) {
 		}, &mail, []string{"mail to ann"}},
 		"with the key of the step": {func(_ context.Context, j *redrive.Job[charge]) error {
 			if first := pay.Do("charge ann", j.StepKey("charge")); first != (j.Run == 1) {
-				t.Errorf("run %d: charge happened: %v, want it in the first run only", j.Run, first)
+				t.Errorf("run %d: Do returned %v for the payment, want true in the first run only", j.Run, first)
 			}
 			pay.Do("receipt to ann", j.StepKey("receipt"))
 			return nil
@@ -145,7 +145,7 @@ func TestI3_TwiceShowsDoubleEffects(t *testing.T) {
 	}
 	for name, h := range handlers {
 		if diff := cmp.Diff(h.want, redrivetest.Twice(t, h.handler, charge{5}, h.effects)); diff != "" {
-			t.Errorf("effects of the second run %s (-want +got):\n%s", name, diff)
+			t.Errorf("effects of the second run of the handler %s (-want +got):\n%s", name, diff)
 		}
 	}
 }
