@@ -17,14 +17,14 @@ import (
 
 // settings are the settings of the program.
 type settings struct {
-	APIs      string            // address of the OCR API and of the language model
-	VisionKey string            // of the OCR API
-	ModelKeys map[string]string // of the language model, by account
+	APIs      string            // the address of the OCR API and of the language model
+	VisionKey string            // the API key for the OCR API
+	ModelKeys map[string]string // the API keys for the language model, by account
 	Bucket    *blob.Bucket
-	// Environ has environment variables that change the presets, such as OPENAI_RETRY_MAX=5. nil
-	// means the environment of the process.
+	// Environ is a list of environment variables that change the presets, such as
+	// OPENAI_RETRY_MAX=5. If it is nil, the environment of the process is used.
 	Environ []string
-	Change  func(*retry.Options) // changes every strategy: clock, hooks, logger; may be nil
+	Change  func(*retry.Options) // changes the options of every strategy, such as clock, hooks and logger; may be nil
 }
 
 // calls are the eight calls of the program, each with its retry strategy.
@@ -44,7 +44,7 @@ type calls struct {
 // newCalls makes the strategies from the three presets. All calls of a preset share one dependency.
 // Each call has its own name in errors, log lines and counters.
 func newCalls(s *settings) (*calls, error) {
-	client := &http.Client{Transport: httpretry.Count(nil)} // does not retry, counts the requests
+	client := &http.Client{Transport: httpretry.Count(nil)} // this transport counts requests and does not retry them
 	c := &calls{
 		vision: &vision{s.APIs, s.VisionKey, client}, model: &model{s.APIs, client}, keys: s.ModelKeys, bucket: s.Bucket,
 	}
@@ -77,8 +77,8 @@ func newCalls(s *settings) (*calls, error) {
 	return c, errors.Join(errs...)
 }
 
-// load reads a whole object. If a body breaks off in the middle, the next attempt reads it again
-// from the start.
+// load reads a whole object. If the connection breaks in the middle of the body, the next
+// attempt reads the object from the start.
 func (c *calls) load(key string) func(context.Context) ([]byte, error) {
 	return func(ctx context.Context) ([]byte, error) { return c.bucket.ReadAll(ctx, key) }
 }
@@ -101,7 +101,7 @@ func loadJSON[T any](c *calls, key string) func(context.Context) (*T, error) {
 	}
 }
 
-// save writes an object. An attempt that fails leaves no object.
+// save writes an object. A failed attempt stores no object, not even a part.
 func (c *calls) save(key, contentType string, content []byte) func(context.Context) (struct{}, error) {
 	return func(ctx context.Context) (struct{}, error) {
 		return struct{}{}, c.bucket.Upload(ctx, key, bytes.NewReader(content), &blob.WriterOptions{ContentType: contentType})

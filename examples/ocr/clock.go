@@ -7,8 +7,8 @@ import (
 	"github.com/redrive/redrive"
 )
 
-// fast is a clock that runs faster by a factor, for the demonstration. The store, the client and
-// the calls use it. Real programs do not need it.
+// fast is a clock for the demonstration that runs faster than real time by a factor. The store,
+// the client and the calls use this clock. Real programs do not need it.
 type fast struct {
 	start time.Time
 	times time.Duration
@@ -19,12 +19,12 @@ func newFast(times int) *fast { return &fast{time.Now(), time.Duration(times)} }
 // Now returns the time of this clock.
 func (f *fast) Now() time.Time { return f.start.Add(time.Since(f.start) * f.times) }
 
-// AfterFunc calls a function after a time, for the client.
+// AfterFunc calls a function after a time on this clock. The client uses it.
 func (f *fast) AfterFunc(d time.Duration, call func()) redrive.Timer {
 	return fastTimer{time.AfterFunc(d/f.times, call), f.times}
 }
 
-// Sleep waits, for the calls.
+// Sleep waits for a time on this clock. The calls use it.
 func (f *fast) Sleep(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d / f.times)
 	defer timer.Stop()

@@ -20,13 +20,13 @@ import (
 // text.
 const document = redrive.Kind[file]("document")
 
-// file has the arguments of a job.
+// file holds the arguments of a job.
 type file struct {
-	Name    string `json:"name"`    // of the picture in the inbox, without ".png"
+	Name    string `json:"name"`    // the name of the picture in the inbox, without ".png"
 	Account string `json:"account"` // the account whose key is used for the language model
 }
 
-// The objects of a document.
+// These methods return the keys of a document's objects in the storage.
 func (f file) inbox() string     { return "inbox/" + f.Name + ".png" }
 func (f file) manifest() string  { return "documents/" + f.Name + "/manifest.json" }
 func (f file) page() string      { return "documents/" + f.Name + "/page-1.json" }
@@ -41,7 +41,7 @@ type manifest struct {
 // result is the result of a job.
 type result struct {
 	findings
-	Source   string   `json:"source"` // of the text: "ocr", or "storage" when the page was read by an earlier run
+	Source   string   `json:"source"` // where the text comes from: "ocr", or "storage" when an earlier run has read the page
 	Warnings []string `json:"warnings,omitempty"`
 }
 
@@ -89,14 +89,14 @@ func (c *calls) process(ctx context.Context, j *redrive.Job[file]) error {
 		done.Warnings = append(done.Warnings, "the processed image could not be stored")
 		return struct{}{}, nil
 	})
-	if err != nil { // the job has to stop
+	if err != nil { // the run has to stop
 		return err
 	}
 	return j.SetResult(done)
 }
 
-// known returns the text of a picture that was read before, or nil. A failed download is not final,
-// because OCR can read the picture again.
+// known returns the text of a picture that was read before, or nil. A failed download does not fail
+// the job, because OCR can read the picture again.
 func (c *calls) known(ctx context.Context, f file, picture []byte, done *result) (*page, error) {
 	listed, err := retry.DoOr(ctx, c.manifestDownload, loadJSON[manifest](c, f.manifest()), func(context.Context, error) (*manifest, error) {
 		done.Warnings = append(done.Warnings, "the manifest could not be loaded")

@@ -25,21 +25,21 @@ func TestY3_Three429Then200AreFourCalls(t *testing.T) {
 		t.Errorf("result %+v", got)
 	}
 	if calls := r.plan.Calls(world.Vision, ""); len(calls) != 4 || calls[3].Status != 200 || !sameKey(calls) {
-		t.Errorf("got calls %+v, want four", calls)
+		t.Errorf("got the calls %+v of the OCR API, want four calls with one key", calls)
 	}
-	// The jitter is fixed to half of the ceilings of P3, which are 1, 2 and 4 s.
+	// half of the longest waits in P3 (1, 2 and 4 s), because the test fixes the jitter to a half
 	if want := []time.Duration{500 * time.Millisecond, time.Second, 2 * time.Second}; !slices.Equal(r.waits, want) {
-		t.Errorf("waits %v, want %v", r.waits, want)
+		t.Errorf("got the waits %v between the calls, want %v", r.waits, want)
 	}
 	lines := r.logged()
 	if len(lines) != 4 || lines[0]["level"] != "WARN" || lines[3]["level"] != "INFO" || lines[3]["retry_attempt"] != 3.0 ||
 		lines[3]["shell_file_id"] != "letter" || lines[3]["operation"] != "OCR" {
-		t.Errorf("log lines: %v", lines)
+		t.Errorf("got the log lines %v, want four: warnings, and then an INFO line about the recovered call", lines)
 	}
 }
 
-// If a body breaks off in the middle, its first part is not used: the next attempt reads or writes
-// the whole object.
+// If the connection breaks in the middle of a body, the first part of the body is not used: the
+// next attempt reads or writes the whole object.
 //
 // proves: Y3
 func TestY3_StorageCutInMidBodyHeals(t *testing.T) {
@@ -53,19 +53,19 @@ func TestY3_StorageCutInMidBodyHeals(t *testing.T) {
 		r.plan.Add(world.Trouble{Where: c.where, About: c.key, Times: 1, Status: world.Cut})
 		j, failures := r.work(id)
 		if j.State != job.Completed || j.Token != 1 || len(failures) != 0 {
-			t.Errorf("%s %s: %+v, %+v", c.where, c.key, j, failures)
+			t.Errorf("fault in %s of %s: got job %+v, failures %+v; want it completed in one run", c.where, c.key, j, failures)
 		}
 		if got := resultOf(j.Result); got.Title != "INVOICE" || got.Total != "107.50" || got.Warnings != nil {
-			t.Errorf("%s %s: result %+v", c.where, c.key, got)
+			t.Errorf("fault in %s of %s: got result %+v, want the invoice without warnings", c.where, c.key, got)
 		}
 		calls := r.plan.Calls(c.where, c.key)
 		if len(calls) != 2 || calls[0].Status != world.Cut || calls[1].Status != 200 || len(r.waits) != 1 || r.waits[0] != 500*time.Millisecond {
-			t.Errorf("%s %s: %+v after waits %v", c.where, c.key, calls, r.waits)
+			t.Errorf("fault in %s of %s: got calls %+v and waits %v; want two calls and a wait of 500 ms", c.where, c.key, calls, r.waits)
 		}
 	}
 }
 
-// An answer of an API that breaks off after its status is a failed attempt, too.
+// If the connection breaks after the status of an API's answer, the attempt has failed.
 //
 // part of: Y3
 func TestY3_AnswerCutInMidBodyHeals(t *testing.T) {
@@ -73,12 +73,13 @@ func TestY3_AnswerCutInMidBodyHeals(t *testing.T) {
 	r := newRig(t, world.Trouble{Where: world.Vision, Times: 1, Status: world.Cut}, world.Trouble{Where: world.Model, Times: 1, Status: world.Cut})
 	j, failures := r.do(file{Name: "letter"})
 	if j.State != job.Completed || len(r.plan.Calls(world.Vision, "")) != 2 || len(r.plan.Calls(world.Model, "")) != 2 {
-		t.Errorf("got job %+v, failures %+v, log %+v", j, failures, r.logged())
+		t.Errorf("got job %+v, failures %+v, log %+v; want it completed after two calls of each API", j, failures, r.logged())
 	}
 }
 
-// The job waits in its queue for a little over 300 s by the store's clock. It has used no attempt,
-// and continues with the page that it has stored.
+// When a call has used all its retries, the job waits in its queue for a little over 300 s by the
+// store's clock. The job has used no attempt. Its next run continues with the page that the first
+// run has stored.
 //
 // proves: Y3
 //
@@ -87,24 +88,24 @@ func TestY3_LanguageModelDownReschedulesOnce(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, world.Trouble{Where: world.Model, About: "RECEIPT", Times: 4, Status: 503})
 	j, failures := r.do(file{Name: "receipt"})
-	const due = 315 * time.Second // 300 s and half of the jitter of 30 s
+	const due = 315 * time.Second // 300 s and half of the jitter, which is at most 30 s
 	if j.State != job.Waiting || j.RunAt.Time().Sub(r.Now()) != due || j.Counters != (job.Counters{Deferrals: 1}) {
 		t.Fatalf("got job %+v, want it waiting", j)
 	}
 	if len(failures) != 1 || !strings.HasPrefix(failures[0].Message, "language model retries exhausted: ") ||
 		failures[0].HTTPStatus != 503 || failures[0].Class != string(failure.TemporaryServiceError) ||
-		failures[0].Sends != 9 { // five sends of earlier calls, and four of this one
-		t.Errorf("got failures %+v, want the hand-over", failures)
+		failures[0].Sends != 9 { // five requests of the earlier calls, and four of this call
+		t.Errorf("got failures %+v, want one for the hand-over to the queue", failures)
 	}
 	if want := []time.Duration{time.Second, 2 * time.Second, 4 * time.Second}; !slices.Equal(r.waits, want) {
-		t.Errorf("waits %v, want %v, half of the ceilings", r.waits, want)
+		t.Errorf("got the waits %v, want %v (half of the longest waits)", r.waits, want)
 	}
 	if lines := r.logged(); len(lines) != 4 || lines[3]["level"] != "WARN" || lines[3]["delay_ms"] != 315_000.0 {
-		t.Errorf("log lines: %v", lines)
+		t.Errorf("got the log lines %v, want four, the last a warning with a delay of 315 s", lines)
 	}
 	r.advance(due - time.Microsecond)
 	if j, _ := r.work(j.ID); j.State != job.Waiting || j.Token != 1 {
-		t.Fatalf("before it is due: got job %+v", j)
+		t.Fatalf("before the job is due: got job %+v, want it waiting after one run", j)
 	}
 	r.advance(time.Microsecond)
 	j, failures = r.work(j.ID)
@@ -115,10 +116,10 @@ func TestY3_LanguageModelDownReschedulesOnce(t *testing.T) {
 		t.Errorf("result %+v", got)
 	}
 	if calls := r.plan.Calls(world.Model, ""); len(calls) != 5 || !sameKey(calls) {
-		t.Errorf("got calls %+v", calls)
+		t.Errorf("got the calls %+v of the language model, want five calls with one key", calls)
 	}
 	if calls := r.plan.Calls(world.Vision, ""); len(calls) != 1 {
-		t.Errorf("the page was read by OCR again: %+v", calls)
+		t.Errorf("got the calls %+v of the OCR API, want one, because the page is stored", calls)
 	}
 }
 
@@ -137,22 +138,23 @@ func TestY3_WrongKeyIsOneCallAndAClearMessage(t *testing.T) {
 		}
 	}
 	if f.Class != string(failure.AuthenticationFailure) || !f.Permanent || f.HTTPStatus != 401 || f.UserMessage == "" || strings.Contains(f.Message, "revoked") {
-		t.Errorf("got failure %+v", f)
+		t.Errorf("got failure %+v, want a permanent failure of authentication without the word revoked", f)
 	}
 	if calls := r.plan.Calls(world.Model, ""); len(calls) != 1 || len(r.waits) != 0 {
-		t.Errorf("got calls %+v after waits %v, want one call", calls, r.waits)
+		t.Errorf("got calls %+v and waits %v, want one call", calls, r.waits)
 	}
 	if lines := r.logged(); len(lines) != 1 || lines[0]["level"] != "ERROR" || lines[0]["is_retryable"] != false {
-		t.Errorf("log lines: %v", lines)
+		t.Errorf("got the log lines %v, want one error that is not retryable", lines)
 	}
 }
 
-// site is one of the eight calls, with the effect on the job when it fails finally.
+// site is one of the eight calls of a job, with what happens to the job when the call fails after
+// its last retry.
 type site struct {
 	name, where, about string
-	again              bool   // called only for a document that was read before
-	warning            string // the warning with which the job continues; "" means that the job is handed over or fails
-	source             string // the source of the text in that case
+	again              bool   // the call is made only for a document that was read before
+	warning            string // the warning with which the job continues; "" means that the job waits for another run or fails
+	source             string // the source of the text if the job continues
 }
 
 var sites = []site{
@@ -179,13 +181,13 @@ func TestL7_EightCallsAndWhatBecomesOfTheJob(t *testing.T) {
 	}
 }
 
-// check makes the call of a site fail with a status, as often as it is sent.
+// check makes every request of the call fail with a status, and then checks the job.
 func (s *site) check(t *testing.T, status, sends int) {
 	r := newRig(t)
 	id := r.enqueue(file{Name: "form"})
 	if s.again {
 		if j, _ := r.work(id); j.State != job.Completed {
-			t.Fatalf("first run: got job %+v", j)
+			t.Fatalf("first run: got job %+v, want it completed", j)
 		}
 		id = r.enqueue(file{Name: "form"})
 	}
@@ -200,30 +202,31 @@ func (s *site) check(t *testing.T, status, sends int) {
 		}
 	}
 	if failed != sends {
-		t.Errorf("got calls %+v, want %d that fail", calls, sends)
+		t.Errorf("got the calls %+v, want %d calls that fail", calls, sends)
 	}
 	switch {
 	case s.warning != "":
 		got := resultOf(j.Result)
 		if j.State != job.Completed || !slices.Equal(got.Warnings, []string{s.warning}) || got.Source != s.source || got.Title != "FORM" {
-			t.Errorf("got state %s, result %+v, failures %+v", j.State, got, failures)
+			t.Errorf("got state %s, result %+v, failures %+v; want the job completed with the warning", j.State, got, failures)
 		}
 	case sends == 1:
 		if j.State != job.Dead || j.Reason != job.NonRetriable || !strings.Contains(failures[0].Message, s.name+": ") {
-			t.Errorf("got job %+v with failures %+v", j, failures)
+			t.Errorf("got job %+v with failures %+v, want a dead job whose failure names the call", j, failures)
 		}
 	default:
 		if j.State != job.Waiting || j.Counters.Deferrals != 1 || !strings.Contains(failures[0].Message, s.name+" retries exhausted: ") {
-			t.Errorf("got job %+v with failures %+v", j, failures)
+			t.Errorf("got job %+v with failures %+v, want a waiting job whose failure names the call", j, failures)
 		}
 		r.advance(315 * time.Second)
 		if j, failures := r.work(id); j.State != job.Completed {
-			t.Errorf("after the service is back: got job %+v with failures %+v", j, failures)
+			t.Errorf("after the service works again: got job %+v with failures %+v, want it completed", j, failures)
 		}
 	}
 }
 
-// A job has three hand-overs. A failure after them counts as a failed attempt.
+// A job may be handed over to the queue three times, when a call has used all its retries. After
+// that, a failed call is a failed attempt of the job.
 //
 // proves: P3
 func TestP3_ThreeHandOversAJob(t *testing.T) {
@@ -232,13 +235,13 @@ func TestP3_ThreeHandOversAJob(t *testing.T) {
 	j, _ := r.do(file{Name: "form"})
 	for n := int32(1); n <= 3; n++ {
 		if j.State != job.Waiting || j.Counters.Deferrals != n {
-			t.Fatalf("hand-over %d: got job %+v", n, j)
+			t.Fatalf("hand-over %d: got job %+v, want it waiting", n, j)
 		}
 		r.advance(315 * time.Second)
 		j, _ = r.work(j.ID)
 	}
 	if j.State != job.Dead || j.Reason != job.MaxRetries || j.Counters != (job.Counters{Attempts: 1, Deferrals: 3}) {
-		t.Fatalf("after the last hand-over: got job %+v", j)
+		t.Fatalf("after the last hand-over: got job %+v, want a dead job after one attempt", j)
 	}
 	if got := len(r.plan.Calls(world.Model, "")); got != 16 {
 		t.Errorf("got %d calls, want 16: four runs with four calls", got)
@@ -253,7 +256,7 @@ func TestL7_AStoredPageServesOnlyItsOwnPicture(t *testing.T) {
 	r := newRig(t)
 	for n, want := range []string{"ocr", "storage"} {
 		if j, _ := r.do(file{Name: "form"}); resultOf(j.Result).Source != want {
-			t.Errorf("run %d: got result %s", n+1, j.Result)
+			t.Errorf("run %d: got result %s; want the source ocr in the first run, and storage in the second", n+1, j.Result)
 		}
 	}
 	id := r.enqueue(file{Name: "form"})
@@ -273,7 +276,7 @@ func TestL7_AStoredPageServesOnlyItsOwnPicture(t *testing.T) {
 		t.Fatal(err)
 	}
 	if j, failures := r.work(id); j.State != job.Dead || failures[0].Class != string(failure.InvalidInput) {
-		t.Errorf("got job %+v with failures %+v", j, failures)
+		t.Errorf("got job %+v with failures %+v, want a dead job with the class InvalidInput", j, failures)
 	}
 }
 
@@ -282,7 +285,7 @@ func TestY3_TheDemonstrationShowsIt(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	if err := run(t.Context(), &out, t.TempDir(), 300); err != nil {
-		t.Fatalf("the demonstration failed: %v\n%s", err, out.String())
+		t.Fatalf("run of the demonstration: got error %v, want none; its output is:\n%s", err, out.String())
 	}
 	for _, line := range []string{
 		"recovered after 4 sends", "recovered after 2 sends", "after 4 sends: the job is due again in 5m",
@@ -290,12 +293,12 @@ func TestY3_TheDemonstrationShowsIt(t *testing.T) {
 		"warning: the processed image could not be stored", "warning: the manifest could not be loaded", "warning: the page could not be loaded",
 	} {
 		if !strings.Contains(out.String(), line) {
-			t.Errorf("the output of the demonstration should contain %q:\n%s", line, out.String())
+			t.Errorf("want the text %q in the output of the demonstration; the output is:\n%s", line, out.String())
 		}
 	}
 }
 
-// Environment variables change the presets. A wrong value is an error at the start.
+// Environment variables change the presets. A wrong value is an error when the program starts.
 //
 // part of: L2
 func TestL2_TheEnvironmentChangesThePresets(t *testing.T) {
@@ -305,7 +308,7 @@ func TestL2_TheEnvironmentChangesThePresets(t *testing.T) {
 		t.Fatal(err)
 	}
 	if c.languageModel.Options().Retries != 5 || c.ocr.Options().Retries != 2 || c.pageUpload.Options().Backoff.First != 200*time.Millisecond {
-		t.Errorf("got the strategies\n%s\n%s\n%s", c.languageModel, c.ocr, c.pageUpload)
+		t.Errorf("got the strategies\n%s\n%s\n%s\nwant 5 retries, 2 retries, and a first wait of 200 ms", c.languageModel, c.ocr, c.pageUpload)
 	}
 	if _, err := newCalls(&settings{Environ: []string{"OPENAI_RETRY_MAX=3abc"}}); err == nil || !strings.Contains(err.Error(), "OPENAI_RETRY_MAX") {
 		t.Errorf("got error %v, want one that names OPENAI_RETRY_MAX", err)

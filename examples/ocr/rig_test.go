@@ -28,9 +28,9 @@ type rig struct {
 	plan   *world.Plan
 	bucket *blob.Bucket
 	client *redrive.Client
-	now    atomic.Int64 // time of the store and of the calls, in nanoseconds since 1970
+	now    atomic.Int64 // the time of the store and of the calls, in nanoseconds since 1970
 	waits  []time.Duration
-	lines  bytes.Buffer // the log
+	lines  bytes.Buffer // the log, one JSON object per line
 }
 
 func newRig(t *testing.T, trouble ...world.Trouble) *rig {
@@ -74,7 +74,7 @@ func newRig(t *testing.T, trouble ...world.Trouble) *rig {
 	return r
 }
 
-// Now and Sleep are the clock of the store and of the calls.
+// The store and the calls use the methods Now and Sleep as their clock.
 func (r *rig) Now() time.Time { return time.Unix(0, r.now.Load()) }
 
 func (r *rig) Sleep(ctx context.Context, d time.Duration) error {

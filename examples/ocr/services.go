@@ -15,7 +15,7 @@ import (
 	"github.com/redrive/redrive/retry/httpretry"
 )
 
-// answerMax is the longest response in bytes.
+// answerMax is the maximum size of a response, in bytes.
 const answerMax = 32 << 20
 
 // vision is a client of the OCR API. It sends a request once; the caller retries.
@@ -24,19 +24,19 @@ type vision struct {
 	client   *http.Client
 }
 
-// page is the result of OCR.
+// page is the text of a scanned page, as OCR returns it.
 type page struct {
 	Text  string `json:"text"`
 	Words []box  `json:"words"`
 }
 
-// box is the place of a word on the picture, in pixels.
+// box is the position of a word on the picture, in pixels.
 type box struct{ Left, Top, Right, Bottom int }
 
 // read returns the text of a picture.
 func (v *vision) read(ctx context.Context, picture []byte) (*page, error) {
 	ask := map[string]any{"requests": []any{map[string]any{
-		"image":    map[string]any{"content": picture}, // base64 in JSON
+		"image":    map[string]any{"content": picture}, // the picture, base64-encoded in JSON
 		"features": []any{map[string]any{"type": "DOCUMENT_TEXT_DETECTION"}},
 	}}}
 	var answered struct {
@@ -55,14 +55,14 @@ func (v *vision) read(ctx context.Context, picture []byte) (*page, error) {
 		return nil, err
 	}
 	if len(answered.Responses) != 1 {
-		return nil, fmt.Errorf("vision: %d responses, want 1", len(answered.Responses))
+		return nil, fmt.Errorf("vision: got %d responses, want 1", len(answered.Responses))
 	}
-	if e := answered.Responses[0].Error; e != nil { // an error of this picture, with status 200
+	if e := answered.Responses[0].Error; e != nil { // the error of one picture; the HTTP status is still 200
 		return nil, imageError(e.Code, e.Message)
 	}
 	p := &page{}
 	for i, a := range answered.Responses[0].TextAnnotations {
-		if i == 0 { // the whole text
+		if i == 0 { // the first annotation is the whole text
 			p.Text = a.Description
 			continue
 		}
@@ -73,7 +73,7 @@ func (v *vision) read(ctx context.Context, picture []byte) (*page, error) {
 	return p, nil
 }
 
-// imageError returns the error of one picture with the class of its google.rpc code.
+// imageError returns the error of one picture with the class for its google.rpc code.
 func imageError(code int, message string) error {
 	err := fmt.Errorf("vision: %s (code %d)", message, code)
 	switch code {
@@ -116,16 +116,17 @@ func (m *model) understand(ctx context.Context, key, text string) (*findings, er
 		return nil, err
 	}
 	if len(answered.Choices) == 0 {
-		return nil, errors.New("language model: no choices in the answer")
+		return nil, errors.New("language model: the answer has no choices")
 	}
 	found := &findings{}
 	if err := json.Unmarshal([]byte(answered.Choices[0].Message.Content), found); err != nil {
-		return nil, fmt.Errorf("language model: the answer is not the JSON that was asked for: %w", err)
+		return nil, fmt.Errorf("language model: the answer is not the JSON that the request asked for: %w", err)
 	}
 	return found, nil
 }
 
-// post sends JSON and reads JSON, with the idempotency key of the call.
+// post sends a JSON request and decodes the JSON answer. The request carries the
+// idempotency key of the call.
 func post(ctx context.Context, client *http.Client, url string, head http.Header, ask, into any) error {
 	body, err := json.Marshal(ask)
 	if err != nil {
@@ -137,7 +138,7 @@ func post(ctx context.Context, client *http.Client, url string, head http.Header
 	}
 	req.Header = head
 	req.Header.Set("Content-Type", "application/json")
-	if key := retry.From(ctx).Key; key != "" { // the same in all attempts
+	if key := retry.From(ctx).Key; key != "" { // the idempotency key is the same in all attempts of a call
 		req.Header.Set(httpretry.KeyHeader, key)
 	}
 	resp, err := client.Do(req)
@@ -149,7 +150,7 @@ func post(ctx context.Context, client *http.Client, url string, head http.Header
 	if resp.StatusCode != http.StatusOK {
 		return refused(url, resp, answer)
 	}
-	if err != nil { // a body that breaks off is a failed attempt
+	if err != nil { // if the connection breaks in the body, the attempt has failed
 		return fmt.Errorf("read answer: %w", err)
 	}
 	if err := json.Unmarshal(answer, into); err != nil {
@@ -158,8 +159,8 @@ func post(ctx context.Context, client *http.Client, url string, head http.Header
 	return nil
 }
 
-// refused returns the error of a status with the service's message. Both APIs have the message in
-// "error".
+// refused returns the error of a status with the service's message. Both APIs send this message
+// in the field "error".
 func refused(url string, resp *http.Response, answer []byte) error {
 	err := error(&httpretry.StatusError{
 		Method: http.MethodPost, URL: url, StatusCode: resp.StatusCode, Header: resp.Header, Body: string(answer),

@@ -21,15 +21,15 @@ type act struct {
 	documents []scene
 }
 
-// scene is a document with its faults.
+// scene is a document with the faults that its calls meet.
 type scene struct {
 	file
 	wrong   string
 	trouble []world.Trouble
 }
 
-// acts is the demonstration. A page begins with the name of its document, so that faults can be
-// matched to calls by the text.
+// acts are the parts of the demonstration. The text of a page begins with the name of its
+// document, so that a fault can find the calls for its document.
 var acts = []act{
 	{"First time: pages that nobody has read before", []scene{
 		{file{Name: "plain"}, "nothing", nil},

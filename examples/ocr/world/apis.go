@@ -15,7 +15,7 @@ const (
 	ModelKey  = "model-key-of-the-example"
 )
 
-// bodyMax is the longest request in bytes.
+// bodyMax is the maximum size of a request, in bytes.
 const bodyMax = 20 << 20
 
 // APIs returns the OCR API (POST /v1/images:annotate) and the language-model API
@@ -70,7 +70,7 @@ func (p *Plan) annotate(w http.ResponseWriter, r *http.Request) {
 		answer(w, met.Status, visionError(met.Status, "UNAUTHENTICATED", "API key not valid. Please pass a valid API key."))
 	case met.Status != http.StatusOK:
 		trouble(w, met, visionError(met.Status, visionStatus[met.Status], "The service does not take the request."))
-	case err != nil: // an error about one picture is part of the answer, with status 200
+	case err != nil: // the error of one picture is a part of the answer, whose status is 200
 		answer(w, http.StatusOK, map[string]any{"responses": []any{
 			map[string]any{"error": map[string]any{"code": 3, "message": err.Error()}},
 		}})
@@ -86,7 +86,7 @@ func (p *Plan) annotate(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// visionStatus has the names of HTTP statuses.
+// visionStatus maps HTTP statuses to the status names of the OCR API.
 var visionStatus = map[int]string{
 	403: "PERMISSION_DENIED", 429: "RESOURCE_EXHAUSTED", 500: "INTERNAL", 503: "UNAVAILABLE", 504: "DEADLINE_EXCEEDED",
 }
@@ -156,7 +156,7 @@ func understand(text string) map[string]any {
 	return found
 }
 
-// trouble answers with the planned fault.
+// trouble answers a request with the planned fault.
 func trouble(w http.ResponseWriter, t Trouble, body any) {
 	if t.Status == Cut {
 		w.Header().Set("Content-Length", "1000")

@@ -59,7 +59,8 @@ func (f *flaky) NewRangeReader(ctx context.Context, key string, offset, length i
 	return &reader{Reader: r, left: left}, nil
 }
 
-// reader breaks off after some bytes, as the body of a response may do.
+// reader reads an object. It returns an error after some bytes, as if the connection
+// broke in the middle of the body.
 type reader struct {
 	*blob.Reader
 	left int64
@@ -92,7 +93,8 @@ func (f *flaky) NewTypedWriter(ctx context.Context, key, contentType string, _ *
 	return &writer{Writer: w, cut: met.Status == Cut, cancel: cancel}, nil
 }
 
-// writer loses the connection before the object is complete, so that no object is stored.
+// writer writes an object. It returns an error before the object is complete, as if the
+// connection broke, and stores no object.
 type writer struct {
 	*blob.Writer
 	cut    bool

@@ -11,14 +11,14 @@ import (
 
 // The layout of a page, in pixels.
 const (
-	dot    = 3        // size of a cell of a glyph
-	stepX  = 6 * dot  // from glyph to glyph
-	stepY  = 10 * dot // from line to line
+	dot    = 3        // size of a cell of a glyph, in pixels
+	stepX  = 6 * dot  // distance from one glyph to the next
+	stepY  = 10 * dot // distance from one line to the next
 	margin = 8 * dot
 )
 
-// Page draws a page of text as a PNG, like the output of a scanner. It has capital letters, digits,
-// spaces and the signs ".:,-".
+// Page draws a page of text as a PNG, like the output of a scanner. The text may have capital
+// letters, digits, spaces and the signs ".:,-".
 func Page(text string) ([]byte, error) {
 	lines := strings.Split(text, "\n")
 	longest := 0
@@ -59,7 +59,7 @@ func fill(picture *image.Gray, x, y int) {
 	}
 }
 
-// word is a word of the page with its place.
+// word is a word of the page with its position.
 type word struct {
 	text string
 	box  image.Rectangle
@@ -69,7 +69,7 @@ type word struct {
 func recognise(file []byte) (text string, words []word, err error) {
 	picture, err := png.Decode(bytes.NewReader(file))
 	if err != nil {
-		return "", nil, fmt.Errorf("bad image data: %w", err)
+		return "", nil, fmt.Errorf("the image data is not valid: %w", err)
 	}
 	letters := map[[7]byte]rune{{}: ' '}
 	for r, rows := range glyphs {
@@ -92,7 +92,7 @@ func recognise(file []byte) (text string, words []word, err error) {
 	return strings.Join(lines, "\n"), words, nil
 }
 
-// cells returns the cells of the glyph at a place.
+// cells returns the cells of the glyph at a position.
 func cells(picture image.Image, left, top int) (rows [7]byte) {
 	for y := range rows {
 		for x := range 5 {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// checkThumbnail compares the file that res names with its source: what the result says is true,
-// the aspect ratio is kept, and so is the average colour.
+// checkThumbnail compares the file that res names with its source: the values in the result are
+// true, and the thumbnail has the aspect ratio and the average colour of the source.
 func checkThumbnail(t *testing.T, source string, res result, size int) {
 	t.Helper()
 	src, dst := decodeFile(t, source), decodeFile(t, res.Thumbnail)
@@ -16,20 +16,21 @@ func checkThumbnail(t *testing.T, source string, res result, size int) {
 		t.Fatal(err)
 	}
 	if info.Size() != int64(res.Bytes) || dst.Bounds().Size() != image.Pt(res.Width, res.Height) {
-		t.Errorf("result %+v; the file has %d bytes and %v pixels", res, info.Size(), dst.Bounds().Size())
+		t.Errorf("result %+v does not match the file, which has %d bytes and %v pixels", res, info.Size(), dst.Bounds().Size())
 	}
 	s, d := src.Bounds().Size(), dst.Bounds().Size()
 	if max(d.X, d.Y) != min(size, max(s.X, s.Y)) {
-		t.Errorf("%v pixels, want the longer side to be %d", d, size)
+		t.Errorf("thumbnail of %v pixels, want %d pixels for the longer side", d, size)
 	}
-	// Half a pixel of rounding on the shorter side, as a ratio of areas.
+	// Rounding may change the shorter side by half a pixel. Here this is compared as a difference
+	// of areas.
 	if off := d.X*s.Y - d.Y*s.X; max(off, -off) > max(s.X, s.Y)/2+1 {
-		t.Errorf("%v pixels from %v: the aspect ratio changed", d, s)
+		t.Errorf("thumbnail of %v pixels from a source of %v pixels, want the same aspect ratio", d, s)
 	}
 	want, got := averageColour(src), averageColour(dst)
 	for i := range want {
 		if diff := want[i] - got[i]; max(diff, -diff) > 1.5 {
-			t.Errorf("average colour %.1f, want %.1f within 1.5 of 255", got, want)
+			t.Errorf("average colour of the thumbnail is %.1f, want %.1f with a difference of at most 1.5 of 255", got, want)
 			break
 		}
 	}
@@ -49,8 +50,8 @@ func decodeFile(t *testing.T, name string) image.Image {
 	return img
 }
 
-// averageColour is the mean of premultiplied red, green, blue and of alpha, each 0 to 255. It uses
-// nothing of the program.
+// averageColour returns the mean of premultiplied red, green and blue, and of alpha, each from 0 to
+// 255. It uses no code of the program under test.
 func averageColour(img image.Image) [4]float64 {
 	var sum [4]float64
 	b := img.Bounds()

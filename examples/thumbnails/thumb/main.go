@@ -19,7 +19,7 @@ import (
 	"syscall"
 )
 
-// Exit codes as in sysexits(3). 64 and 65 are the same however often the job is tried again.
+// Exit codes as in sysexits(3). After 64 and 65, another try gives the same result.
 const (
 	exitUsage     = 64 // the command line or the payload is wrong
 	exitData      = 65 // the input exists, but it is not a usable image
@@ -29,7 +29,7 @@ const (
 	exitTempFail  = 75 // the machine ran out of something: disk, memory, file handles
 )
 
-// Bounds for the payload and the input.
+// Limits for the payload and the input.
 const (
 	payloadBytesMax = 64 << 10
 	inputBytesMax   = 64 << 20
@@ -38,11 +38,11 @@ const (
 
 // payload is the job: which image, and how long the longer side of its thumbnail may be.
 type payload struct {
-	Image string `json:"image"` // slash-separated, below the folder -in
-	Size  int    `json:"size"`  // pixels, 1 to sizeMax
+	Image string `json:"image"` // the path of the image below the folder of the flag -in, with slashes
+	Size  int    `json:"size"`  // pixels of the longer side, 1 to sizeMax
 }
 
-// result is the line on standard output.
+// result is the line that a successful run prints to standard output.
 type result struct {
 	Thumbnail string `json:"thumbnail"`
 	Width     int    `json:"width"`
@@ -79,7 +79,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	case err != nil:
 		return exitUsage
 	case flags.NArg() > 0:
-		fmt.Fprintf(stderr, "thumb: unexpected argument %q; the image is named by the payload on standard input\n", flags.Arg(0))
+		fmt.Fprintf(stderr, "thumb: unexpected argument %q; name the image in the payload on standard input", flags.Arg(0))
 		return exitUsage
 	}
 
@@ -153,8 +153,8 @@ func readPayload(stdin io.Reader) (payload, error) {
 	return p, nil
 }
 
-// readInput reads the whole image file. os.Root keeps a symbolic link from leading out of the
-// input folder, which the check of the path alone cannot see.
+// readInput reads the whole image file. It uses os.Root, because a symbolic link could lead
+// out of the input folder, and a check of the path alone does not notice that.
 func readInput(in, image string) ([]byte, error) {
 	root, err := os.OpenRoot(in)
 	if err != nil {
@@ -186,7 +186,8 @@ func readInput(in, image string) ([]byte, error) {
 	return data, nil
 }
 
-// cause strips the system call and the path from a file error; the message names the image itself.
+// cause removes the system call and the path from a file error, because the message of the program
+// already names the image.
 func cause(err error) error {
 	if e, ok := errors.AsType[*fs.PathError](err); ok {
 		return e.Err
@@ -194,7 +195,8 @@ func cause(err error) error {
 	return err
 }
 
-// shortage returns exitTempFail if err says that the machine ran out of something, else code.
+// shortage returns exitTempFail if err says that the machine ran out of something, and the
+// given code otherwise.
 func shortage(err error, code int) int {
 	for _, errno := range []syscall.Errno{
 		syscall.ENOSPC, syscall.EDQUOT, syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM, syscall.EAGAIN,

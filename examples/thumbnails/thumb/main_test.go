@@ -30,13 +30,13 @@ func thumb(t *testing.T, stdin string, args ...string) (int, result, string) {
 	var res result
 	if code == 0 {
 		if err := json.Unmarshal(stdout.Bytes(), &res); err != nil {
-			t.Fatalf("stdout %q: %v", stdout.String(), err)
+			t.Fatalf("stdout is %q, want JSON: %v", stdout.String(), err)
 		}
 		if n := strings.Count(stdout.String(), "\n"); n != 1 {
 			t.Errorf("stdout has %d lines, want 1: %q", n, stdout.String())
 		}
 	} else if stdout.Len() > 0 {
-		t.Errorf("exit code %d, yet stdout says %q", code, stdout.String())
+		t.Errorf("exit code %d with the output %q on stdout, want no output after a failure", code, stdout.String())
 	}
 	return code, res, stderr.String()
 }
@@ -59,7 +59,7 @@ func exampleJobs(t *testing.T) []payload {
 			t.Fatalf("%s: %v", lines.Text(), err)
 		}
 		if job.Kind != "thumbnail" {
-			t.Errorf("kind %q, want thumbnail", job.Kind)
+			t.Errorf("kind %q in jobs.jsonl, want thumbnail", job.Kind)
 		}
 		payloads = append(payloads, job.Payload)
 	}
@@ -68,7 +68,7 @@ func exampleJobs(t *testing.T) []payload {
 
 func TestExampleJobsNameEveryImage(t *testing.T) {
 	t.Parallel()
-	want := map[string]bool{"images/late.png": true} // delivered by run.sh
+	want := map[string]bool{"images/late.png": true} // run.sh delivers this image later
 	files, err := filepath.Glob(filepath.Join(example, "images", "*"))
 	if err != nil {
 		t.Fatal(err)
@@ -81,7 +81,7 @@ func TestExampleJobsNameEveryImage(t *testing.T) {
 		got[p.Image] = true
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("jobs.jsonl against images/ (-want +got):\n%s", diff)
+		t.Errorf("images of jobs.jsonl and files in images/ (-want +got):\n%s", diff)
 	}
 }
 
@@ -105,11 +105,11 @@ func TestExampleJobs(t *testing.T) {
 
 			want := failures[p.Image]
 			if code != want.code {
-				t.Fatalf("exit code %d, want %d; stderr: %s", code, want.code, stderr)
+				t.Fatalf("got exit code %d, want %d; stderr: %s", code, want.code, stderr)
 			}
 			if code != 0 {
 				if !strings.Contains(stderr, p.Image) || !strings.Contains(stderr, want.says) {
-					t.Errorf("stderr %q does not name %s and %q", stderr, p.Image, want.says)
+					t.Errorf("stderr is %q, want the image %s and the text %q in it", stderr, p.Image, want.says)
 				}
 				if left := filesBelow(t, out); len(left) > 0 {
 					t.Errorf("a failed run left the files %v, want none", left)
@@ -118,7 +118,7 @@ func TestExampleJobs(t *testing.T) {
 			}
 			checkThumbnail(t, filepath.Join(example, p.Image), res, p.Size)
 			if left := filesBelow(t, out); len(left) != 1 {
-				t.Errorf("output folder holds %v, want the thumbnail alone", left)
+				t.Errorf("the output folder contains %v, want only the thumbnail", left)
 			}
 		})
 	}
@@ -130,7 +130,7 @@ func TestLateUploadSucceedsOnceItIsThere(t *testing.T) {
 	const job = `{"image": "late.png", "size": 128}`
 
 	if code, _, stderr := thumb(t, job, "-in", in, "-out", out); code != exitNoInput {
-		t.Fatalf("before the upload: exit code %d, want %d; stderr: %s", code, exitNoInput, stderr)
+		t.Fatalf("before the upload of the image: got exit code %d, want %d; stderr: %s", code, exitNoInput, stderr)
 	}
 	data, err := os.ReadFile(filepath.Join(example, "upload", "late.png"))
 	if err != nil {
@@ -139,7 +139,7 @@ func TestLateUploadSucceedsOnceItIsThere(t *testing.T) {
 	writeTestFile(t, filepath.Join(in, "late.png"), data)
 	code, res, stderr := thumb(t, job, "-in", in, "-out", out)
 	if code != 0 {
-		t.Fatalf("after the upload: exit code %d; stderr: %s", code, stderr)
+		t.Fatalf("after the upload of the image: got exit code %d, want 0; stderr: %s", code, stderr)
 	}
 	checkThumbnail(t, filepath.Join(in, "late.png"), res, 128)
 }
@@ -164,7 +164,7 @@ func TestBadPayloads(t *testing.T) {
 			t.Parallel()
 			code, _, stderr := thumb(t, tt.stdin, "-in", example, "-out", t.TempDir())
 			if code != exitUsage || !strings.Contains(stderr, tt.says) {
-				t.Errorf("exit code %d, stderr %q; want %d and %q", code, stderr, exitUsage, tt.says)
+				t.Errorf("got exit code %d, stderr %q; want exit code %d and %q in stderr", code, stderr, exitUsage, tt.says)
 			}
 		})
 	}
@@ -175,7 +175,7 @@ func TestSizeBoundIsInclusive(t *testing.T) {
 	for _, size := range []int{1, sizeMax} {
 		job := fmt.Sprintf(`{"image": "images/latency-chart.png", "size": %d}`, size)
 		if code, _, stderr := thumb(t, job, "-in", example, "-out", t.TempDir()); code != 0 {
-			t.Errorf("size %d: exit code %d, stderr %q", size, code, stderr)
+			t.Errorf("size %d: got exit code %d, stderr %q; want exit code 0", size, code, stderr)
 		}
 	}
 }
@@ -184,7 +184,7 @@ func TestBadCommandLine(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{{"-size", "3"}, {"images/harbour.jpg"}} {
 		if code, _, stderr := thumb(t, "", args...); code != exitUsage || stderr == "" {
-			t.Errorf("%v: exit code %d, stderr %q; want %d and a message", args, code, stderr, exitUsage)
+			t.Errorf("arguments %v: got exit code %d, stderr %q; want exit code %d and a message", args, code, stderr, exitUsage)
 		}
 	}
 }
@@ -219,7 +219,7 @@ func TestUnusableInputs(t *testing.T) {
 			t.Parallel()
 			code, _, stderr := thumb(t, `{"image":"`+tt.image+`","size":64}`, "-in", in, "-out", t.TempDir())
 			if code != tt.code || !strings.Contains(stderr, tt.says) {
-				t.Errorf("exit code %d, stderr %q; want %d and %q", code, stderr, tt.code, tt.says)
+				t.Errorf("got exit code %d, stderr %q; want exit code %d and %q in stderr", code, stderr, tt.code, tt.says)
 			}
 		})
 	}
@@ -234,7 +234,7 @@ func TestUnwritableOutputs(t *testing.T) {
 		out := filepath.Join(t.TempDir(), "out")
 		writeTestFile(t, out, []byte("in the way"))
 		if code, _, stderr := thumb(t, job, "-in", example, "-out", out); code != exitCantWrite {
-			t.Errorf("exit code %d, stderr %q; want %d", code, stderr, exitCantWrite)
+			t.Errorf("got exit code %d, stderr %q; want exit code %d", code, stderr, exitCantWrite)
 		}
 	})
 	t.Run("a folder where the thumbnail should be", func(t *testing.T) {
@@ -244,7 +244,7 @@ func TestUnwritableOutputs(t *testing.T) {
 			t.Fatal(err)
 		}
 		if code, _, stderr := thumb(t, job, "-in", example, "-out", out); code != exitIO {
-			t.Errorf("exit code %d, stderr %q; want %d", code, stderr, exitIO)
+			t.Errorf("got exit code %d, stderr %q; want exit code %d", code, stderr, exitIO)
 		}
 		if left := filesBelow(t, out); len(left) > 0 {
 			t.Errorf("a failed write left the files %v, want none", left)
@@ -255,7 +255,7 @@ func TestUnwritableOutputs(t *testing.T) {
 		var stderr bytes.Buffer
 		code := run([]string{"-in", example, "-out", t.TempDir()}, strings.NewReader(job), brokenWriter{}, &stderr)
 		if code != exitIO {
-			t.Errorf("exit code %d, stderr %q; want %d", code, stderr.String(), exitIO)
+			t.Errorf("got exit code %d, stderr %q; want exit code %d", code, stderr.String(), exitIO)
 		}
 	})
 }
@@ -269,11 +269,11 @@ func TestShortageIsTemporary(t *testing.T) {
 		{&fs.PathError{Op: "write", Path: "a", Err: syscall.ENOSPC}, exitTempFail},
 		{&fs.PathError{Op: "open", Path: "a", Err: syscall.EMFILE}, exitTempFail},
 		{&fs.PathError{Op: "open", Path: "a", Err: syscall.EACCES}, exitCantWrite},
-		{errors.New("no space left on device"), exitCantWrite}, // error texts are not checked
+		{errors.New("no space left on device"), exitCantWrite}, // only the type of an error counts, not its text
 	}
 	for _, tt := range tests {
 		if got := shortage(tt.err, exitCantWrite); got != tt.want {
-			t.Errorf("%v: code %d, want %d", tt.err, got, tt.want)
+			t.Errorf("exit code for the error %v: got %d, want %d", tt.err, got, tt.want)
 		}
 	}
 }
@@ -285,7 +285,7 @@ func TestSamePayloadGivesSameFile(t *testing.T) {
 	for i := range contents {
 		code, res, stderr := thumb(t, `{"image": "images/harbour.jpg", "size": 100}`, "-in", example, "-out", out)
 		if code != 0 {
-			t.Fatalf("run %d: exit code %d, stderr %q", i+1, code, stderr)
+			t.Fatalf("run %d: got exit code %d, stderr %q; want exit code 0", i+1, code, stderr)
 		}
 		var err error
 		if contents[i], err = os.ReadFile(res.Thumbnail); err != nil {
@@ -293,10 +293,10 @@ func TestSamePayloadGivesSameFile(t *testing.T) {
 		}
 	}
 	if !bytes.Equal(contents[0], contents[1]) {
-		t.Error("two runs wrote different files")
+		t.Error("two runs with the same payload wrote different files, want equal files")
 	}
 	if files := filesBelow(t, out); len(files) != 1 {
-		t.Errorf("two runs left %v, want one file", files)
+		t.Errorf("two runs with the same payload left %v, want one file", files)
 	}
 }
 
@@ -327,7 +327,8 @@ func filesBelow(t *testing.T, dir string) []string {
 	return files
 }
 
-// pngHeader is a valid PNG as far as its first chunk, which claims the given size.
+// pngHeader returns the begin of a valid PNG, up to its first chunk, which has the given size of
+// the picture.
 func pngHeader(width, height uint32) []byte {
 	ihdr := binary.BigEndian.AppendUint32([]byte("IHDR"), width)
 	ihdr = binary.BigEndian.AppendUint32(ihdr, height)

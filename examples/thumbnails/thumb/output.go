@@ -7,9 +7,10 @@ import (
 	"strings"
 )
 
-// thumbnailPath names the output after the input and the size: images/harbour.jpg at 256 becomes
-// <out>/images/harbour-256.jpg. An extension that is not the output's own stays in the name, so
-// that dial.gif and dial.png do not write to one file.
+// thumbnailPath returns the path of the output, made of the input's name and the size:
+// images/harbour.jpg at 256 becomes <out>/images/harbour-256.jpg. If the input has another
+// extension than the output, it stays in the name, so that dial.gif and dial.png do not write to
+// one file.
 func thumbnailPath(out string, p payload, ext string) string {
 	stem := strings.TrimSuffix(filepath.FromSlash(p.Image), ext)
 	return filepath.Join(out, stem+"-"+strconv.Itoa(p.Size)+ext)
@@ -29,7 +30,7 @@ func writeFile(name string, data []byte) (err error) {
 	}
 	defer func() {
 		if err != nil {
-			_ = os.Remove(tmp.Name()) // err is more useful
+			_ = os.Remove(tmp.Name()) // the earlier error says more
 		}
 	}()
 	if err := fill(tmp, data); err != nil {

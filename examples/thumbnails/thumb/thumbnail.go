@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"image"
 	"image/draw"
-	_ "image/gif" // registers the decoder
+	_ "image/gif" // registers the GIF decoder
 	"image/jpeg"
 	"image/png"
 )
@@ -17,11 +17,12 @@ import (
 // 1 GB.
 const pixelsMax = 50_000_000
 
-// jpegQuality is the usual quality of photo software for small pictures.
+// jpegQuality is a usual value for small pictures.
 const jpegQuality = 85
 
-// decode returns the picture and the name of its format; of an animation the first frame. The
-// content decides, not the file name. EXIF orientation is not applied.
+// decode returns the picture and the name of its format. For an animation it returns the
+// first frame. The format is recognised by the content, not by the file name. EXIF
+// orientation is not applied.
 func decode(data []byte) (image.Image, string, error) {
 	if len(data) == 0 {
 		return nil, "", errors.New("the file is empty")
@@ -88,7 +89,7 @@ func shrink(src image.Image, size image.Point) *image.RGBA {
 	area := uint64(bounds.Dx()) * uint64(bounds.Dy())
 
 	dst := image.NewRGBA(image.Rectangle{Max: size})
-	line := image.NewRGBA(image.Rect(0, 0, bounds.Dx(), 1)) // one source row, so a large picture is not copied
+	line := image.NewRGBA(image.Rect(0, 0, bounds.Dx(), 1)) // holds one source row, so that a large picture need not be copied
 	sums := make([]uint64, 4*size.X)
 	for y, row := range rows {
 		clear(sums)
@@ -122,19 +123,19 @@ func addLine(sums []uint64, pix []uint8, columns []span, share uint64) {
 	}
 }
 
-// span is what one new pixel covers along one axis: source pixels from first on, and of each its
-// share in units of 1/(number of new pixels). The shares of a span add up to the number of source
-// pixels.
+// span is the part of the source that one new pixel covers along one axis. It begins with the
+// source pixel first, and has the covered share of each source pixel, in units of 1/(number of
+// new pixels). The shares of a span add up to the number of source pixels.
 type span struct {
 	first  int
 	shares []uint64
 }
 
-// coverage lays m new pixels evenly over n source pixels, m ≤ n.
+// coverage divides n source pixels evenly among m new pixels, m ≤ n.
 func coverage(n, m int) []span {
 	spans := make([]span, m)
 	for i := range spans {
-		from, to := i*n, (i+1)*n // in units of 1/m source pixel
+		from, to := i*n, (i+1)*n // in units of 1/m of a source pixel
 		s := span{first: from / m}
 		for k := s.first; k*m < to; k++ {
 			s.shares = append(s.shares, uint64(min(to, (k+1)*m)-max(from, k*m)))
@@ -144,7 +145,8 @@ func coverage(n, m int) []span {
 	return spans
 }
 
-// encode keeps JPEG for photographs and uses PNG for other formats, because PNG keeps transparency.
+// encode writes a JPEG if the source was a JPEG, and otherwise a PNG, because PNG keeps
+// transparency.
 func encode(img image.Image, format string) (data []byte, ext string, err error) {
 	var buf bytes.Buffer
 	if format == "jpeg" {

@@ -48,11 +48,11 @@ func TestCheckPixelsAtTheBound(t *testing.T) {
 		{1, 1, true},
 		{0, 1, false},
 		{1, 0, false},
-		{1 << 31, 1 << 31, false}, // the product overflows 62 bits
+		{1 << 31, 1 << 31, false}, // width times height overflows 62 bits
 	}
 	for _, tt := range tests {
 		if err := checkPixels(tt.width, tt.height); (err == nil) != tt.ok {
-			t.Errorf("checkPixels(%d, %d) = %v, want ok=%t", tt.width, tt.height, err, tt.ok)
+			t.Errorf("checkPixels(%d, %d): got error %v, want success: %t", tt.width, tt.height, err, tt.ok)
 		}
 	}
 }
@@ -68,13 +68,13 @@ func TestCoverageSharesOutEveryPixel(t *testing.T) {
 			var sum uint64
 			for k, share := range s.shares {
 				if share == 0 {
-					t.Fatalf("span %d has a share of 0 of source pixel %d", i, s.first+k)
+					t.Fatalf("span %d has a share of 0 of source pixel %d, want a share above 0", i, s.first+k)
 				}
 				given[s.first+k] += share
 				sum += share
 			}
 			if sum != uint64(n) {
-				t.Fatalf("span %d covers %d, want %d", i, sum, n)
+				t.Fatalf("the shares of span %d add up to %d, want %d", i, sum, n)
 			}
 		}
 		for k, sum := range given {
@@ -87,8 +87,9 @@ func TestCoverageSharesOutEveryPixel(t *testing.T) {
 
 func TestShrinkAveragesTheAreaCovered(t *testing.T) {
 	t.Parallel()
-	// Three columns into two: each new pixel is two thirds of its own column, one third of the middle.
-	src := image.NewGray(image.Rect(10, 20, 13, 21)) // an origin other than 0,0 must not matter
+	// Three columns become two: each new pixel has two thirds of its outer column and one third of
+	// the middle column.
+	src := image.NewGray(image.Rect(10, 20, 13, 21)) // the bounds begin at another point than 0,0, which must not matter
 	copy(src.Pix, []uint8{0, 90, 255})
 	got := shrink(src, image.Pt(2, 1))
 	want := []color.RGBA{{30, 30, 30, 255}, {200, 200, 200, 255}}
@@ -101,7 +102,7 @@ func TestShrinkAveragesTheAreaCovered(t *testing.T) {
 
 func TestShrinkTurnsFineStripesGrey(t *testing.T) {
 	t.Parallel()
-	// Taking single pixels would give black or white.
+	// A method that picks single pixels would give black or white.
 	src := image.NewGray(image.Rect(0, 0, 64, 64))
 	for i := range src.Pix {
 		src.Pix[i] = uint8(255 * (i % 2))
@@ -109,7 +110,7 @@ func TestShrinkTurnsFineStripesGrey(t *testing.T) {
 	got := shrink(src, image.Pt(8, 8))
 	for i, v := range got.Pix {
 		if i%4 != 3 && v != 128 {
-			t.Fatalf("byte %d is %d, want 128", i, v)
+			t.Fatalf("byte %d of the new pixel is %d, want 128", i, v)
 		}
 	}
 }
@@ -118,10 +119,10 @@ func TestTransparentPixelsDoNotBleed(t *testing.T) {
 	t.Parallel()
 	src := image.NewNRGBA(image.Rect(0, 0, 2, 1))
 	src.SetNRGBA(0, 0, color.NRGBA{R: 255, A: 255})
-	src.SetNRGBA(1, 0, color.NRGBA{G: 255, A: 0}) // green, but invisible
+	src.SetNRGBA(1, 0, color.NRGBA{G: 255, A: 0}) // a green pixel that is fully transparent
 	got := color.NRGBAModel.Convert(shrink(src, image.Pt(1, 1)).At(0, 0))
 	if want := (color.NRGBA{R: 255, A: 128}); got != want {
-		t.Errorf("got %v, want half-transparent red %v", got, want)
+		t.Errorf("got the pixel %v, want half-transparent red %v", got, want)
 	}
 }
 
@@ -138,13 +139,13 @@ func TestSmallGIFFrameKeepsItsPlaceOnTheCanvas(t *testing.T) {
 	}
 	img, format, err := decode(buf.Bytes())
 	if err != nil || format != "gif" {
-		t.Fatalf("format %q, error %v", format, err)
+		t.Fatalf("decode of a GIF: got format %q, error %v; want gif", format, err)
 	}
 	if img.Bounds() != image.Rect(0, 0, 10, 8) {
-		t.Errorf("bounds %v, want the canvas", img.Bounds())
+		t.Errorf("got the bounds %v, want the bounds of the canvas", img.Bounds())
 	}
 	if img.At(6, 2) != red || img.At(5, 2) != (color.RGBA{}) {
-		t.Errorf("pixels %v and %v, want red and transparent", img.At(6, 2), img.At(5, 2))
+		t.Errorf("got the pixels %v and %v, want a red and a transparent pixel", img.At(6, 2), img.At(5, 2))
 	}
 }
 
@@ -159,7 +160,7 @@ func TestThumbnailPath(t *testing.T) {
 	for _, tt := range tests {
 		got := filepath.ToSlash(thumbnailPath("out", payload{tt.image, 256}, tt.ext))
 		if got != tt.want {
-			t.Errorf("%s: %s, want %s", tt.image, got, tt.want)
+			t.Errorf("%s: got the output path %s, want %s", tt.image, got, tt.want)
 		}
 	}
 }
