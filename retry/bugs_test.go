@@ -44,7 +44,7 @@ func TestBug_AWaitThatOverflows(t *testing.T) {
 				Formula: backoff.Exponential, First: first, Cap: 10 * time.Second, Jitter: jitter,
 			}}, unavailable)
 			if s.calls != 901 {
-				t.Errorf("wrong number of calls: %d", s.calls)
+				t.Errorf("got %d calls, want 901", s.calls)
 			}
 			for n, wait := range r.clock.slept {
 				if wait <= 0 && first > time.Microsecond || wait > 10*time.Second || n > 63 && wait < 5*time.Second {
@@ -55,8 +55,8 @@ func TestBug_AWaitThatOverflows(t *testing.T) {
 	}
 }
 
-// The time to compute a wait grows with its number: jd/tenacity#526. The allocations
-// of a call must not grow with its retries by more than a frame for each.
+// The time to compute a wait grows with its number: jd/tenacity#526. Each retry
+// of a call may add the allocations of one frame at most.
 func TestBug_TheCostOfAWaitGrows(t *testing.T) {
 	t.Parallel()
 	b := backoff.Backoff{Formula: backoff.Exponential, First: time.Second, Cap: time.Minute, Jitter: backoff.Full}
@@ -67,14 +67,14 @@ func TestBug_TheCostOfAWaitGrows(t *testing.T) {
 	}
 }
 
-// A special duration that means "stop" is slept: istio/istio#45092, ovh/utask#145.
+// The call sleeps for a special duration that means "stop": istio/istio#45092, ovh/utask#145.
 func TestBug_StopIsNoDuration(t *testing.T) {
 	t.Parallel()
 	e, r, s := retried(t, 0.5, retry.Options{Retries: 9, Backoff: backoff.Backoff{
 		Waits: []time.Duration{time.Second, time.Second}, Past: backoff.Stop,
 	}}, unavailable)
 	if s.calls != 3 || len(r.clock.slept) != 2 || e.Reason != retry.Exhausted {
-		t.Errorf("got %d calls, the waits %v and the error %v", s.calls, r.clock.slept, e)
+		t.Errorf("got %d calls, the waits %v and the error %v; want 3 calls, 2 waits and exhausted retries", s.calls, r.clock.slept, e)
 	}
 }
 
@@ -83,11 +83,11 @@ func TestBug_ALimitThatNobodySet(t *testing.T) {
 	t.Parallel()
 	_, r, s := retried(t, 0.9, retry.Options{Retries: 500, Backoff: backoff.Backoff{Waits: []time.Duration{time.Minute}}}, unavailable)
 	if s.calls != 501 || len(r.clock.slept) != 500 {
-		t.Errorf("wrong number of calls: %d", s.calls)
+		t.Errorf("got %d calls, want 501 calls and 500 waits", s.calls)
 	}
 }
 
-// The cap is applied after the jitter, so late waits are all equal:
+// The cap is applied after the jitter, so all late waits are equal:
 // App-vNext/Polly#530, maximhq/bifrost#6964.
 func TestBug_LateWaitsAreAllTheCap(t *testing.T) {
 	t.Parallel()
@@ -103,7 +103,7 @@ func TestBug_LateWaitsAreAllTheCap(t *testing.T) {
 		}
 	}
 	if same > 1 {
-		t.Errorf("%d of %d late waits are equal to the cap", same, len(e.Attempts))
+		t.Errorf("%d of %d late waits are equal to the cap, want at most 1", same, len(e.Attempts))
 	}
 }
 
@@ -116,7 +116,7 @@ func TestBug_OffByOne(t *testing.T) {
 			Formula: backoff.Exponential, First: time.Second, Cap: time.Minute,
 		}}, unavailable)
 		if s.calls != retries+1 || len(r.clock.slept) != retries || r.clock.slept[0] != time.Second || len(e.Attempts) != retries+1 {
-			t.Errorf("Retries %d: got %d calls and the waits %v", retries, s.calls, r.clock.slept)
+			t.Errorf("Retries %d: got %d calls and the waits %v; want one call more than retries, and a first wait of 1s", retries, s.calls, r.clock.slept)
 		}
 		if last := e.Attempts[retries]; last.Wait != 0 {
 			t.Errorf("the last attempt has a wait of %v after it, want 0", last.Wait)
@@ -141,7 +141,7 @@ func TestBug_Hints(t *testing.T) {
 	date := "Fri, 02 Jan 2026 03:04:05 GMT" // start of the test's clock
 	for value, want := range map[string]struct {
 		calls int
-		least time.Duration // least first wait
+		least time.Duration // the shortest allowed first wait
 	}{
 		"2": {4, 2 * time.Second}, "0": {4, time.Second}, "-5": {4, time.Second}, "120": {1, 0}, "86400": {1, 0}, "410400": {1, 0},
 		"9223372037": {1, 0}, "99999999999999999999": {1, 0}, "soon": {4, time.Second}, "1e3": {4, time.Second},
@@ -155,7 +155,7 @@ func TestBug_Hints(t *testing.T) {
 		for _, header := range []http.Header{{"Retry-After": {value}, "Date": {date}}, {"Retry-After": {value}}} {
 			e, r, s := retried(t, 0, retry.Options{Backoff: backoff.Backoff{Waits: []time.Duration{time.Second}}}, &hinted{header})
 			if s.calls != want.calls || want.calls == 1 && e.Reason != retry.LongHint {
-				t.Errorf("Retry-After %q: got %d calls and the error %v", value, s.calls, e)
+				t.Errorf("Retry-After %q: got %d calls and the error %v; want %d calls", value, s.calls, e, want.calls)
 			}
 			if want.calls > 1 && r.clock.slept[0] != want.least {
 				t.Errorf("Retry-After %q: got the wait %v, want at least %v", value, r.clock.slept[0], want.least)
@@ -183,7 +183,7 @@ func TestBug_SleepsPastTheDeadline(t *testing.T) {
 	})
 }
 
-// Timers leak, and contexts are cancelled early or never:
+// Timers are not stopped, and contexts are cancelled too early or never:
 // projectdiscovery/retryablehttp-go#554, failsafe-go#123, #134 and #136.
 func TestBug_ContextsEndWithTheirAttempt(t *testing.T) {
 	t.Parallel()
@@ -197,11 +197,11 @@ func TestBug_ContextsEndWithTheirAttempt(t *testing.T) {
 		s.do = func(ctx context.Context) {
 			for _, before := range seen {
 				if before.Err() == nil {
-					t.Error("the context of an earlier attempt has not ended")
+					t.Error("the context of an earlier attempt is still open when a later attempt begins, want it ended")
 				}
 			}
 			if ctx.Err() != nil {
-				t.Error("the context of the attempt ended early")
+				t.Error("the context of an attempt ended before the attempt")
 			}
 			seen = append(seen, ctx)
 		}
@@ -209,14 +209,14 @@ func TestBug_ContextsEndWithTheirAttempt(t *testing.T) {
 			t.Fatal(err)
 		}
 		if seen[2].Err() == nil {
-			t.Error("the context of the last attempt has not ended")
+			t.Error("the context of the last attempt is still open after the call, want it ended")
 		}
-		func() { // the same with a panic
+		func() { // the same check with an attempt that panics
 			defer func() { _ = recover() }()
 			_, _ = retry.Do(t.Context(), p, func(ctx context.Context) (int, error) { seen = append(seen, ctx); panic("oops") })
 		}()
 		if seen[3].Err() == nil {
-			t.Error("the context of the attempt that panicked has not ended")
+			t.Error("the context of an attempt that panicked is still open after the call, want it ended")
 		}
 		// Remaining goroutines and timers would keep the bubble from ending.
 	})
@@ -233,7 +233,7 @@ func TestBug_CancelledIsRetried(t *testing.T) {
 		s.do = func(context.Context) { cancel() }
 		_, got := retry.Do(ctx, r.Strategy, s.op)
 		if s.calls != 1 || !errors.Is(got, retry.ErrCancelled) || errors.Is(got, retry.ErrDeadline) {
-			t.Errorf("%v: got %d calls and the error %v", err, s.calls, got)
+			t.Errorf("%v: got %d calls and the error %v, want 1 call and a cancellation", err, s.calls, got)
 		}
 	}
 }
@@ -247,7 +247,7 @@ func TestBug_BothTheTimerAndTheContext(t *testing.T) {
 			t.Fatal(err)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
-		time.AfterFunc(time.Minute, cancel) // at the end of the wait
+		time.AfterFunc(time.Minute, cancel) // the context ends at the same time as the wait
 		s := always(unavailable)
 		_, err = retry.Do(ctx, p, s.op)
 		synctest.Wait()
@@ -266,7 +266,7 @@ func TestBug_IdentityOfErrors(t *testing.T) {
 		t.Error(e)
 	}
 	if e.Is(nil) || errors.Is(e, retry.ErrPermanent) {
-		t.Error("errors.Is found an error that is not in the chain")
+		t.Error("errors.Is found an error that is not in the chain of errors")
 	}
 	if _, found := errors.AsType[*retry.Error](sentinel); found {
 		t.Error("errors.As found a type that is not in the error")
@@ -280,7 +280,7 @@ func TestBug_OddErrors(t *testing.T) {
 	for _, err := range []error{sliceError{"a"}, error(none), panicky{}, errors.Join(sliceError{"a"}, unavailable)} {
 		r := newRig(t, 0.5, retry.Options{RetryUnknown: true})
 		if _, got := retry.Do(t.Context(), r.Strategy, always(err).op); got == nil {
-			t.Errorf("%T: the call returned no error", err)
+			t.Errorf("an operation that fails with a %T: the call returned no error, want an error", err)
 		}
 	}
 }
@@ -311,8 +311,8 @@ func TestBug_AStrategyIsNotUsedUp(t *testing.T) {
 	}
 }
 
-// When a quota is used up, first attempts fail without a wait, and the queue calls
-// again at once: aws-sdk-go-v2#3413. Here the job's policy recognises the error.
+// When the SDK's retry quota is used up, first attempts fail without a wait, and the queue
+// makes the call again at once: aws-sdk-go-v2#3413. Here the job's policy recognises the error.
 func TestBug_AQuotaIsNoRate(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
@@ -320,7 +320,7 @@ func TestBug_AQuotaIsNoRate(t *testing.T) {
 	} {
 		e, _, s := retried(t, 0.5, retry.Options{}, errors.New(text))
 		if s.calls != 1 || e.Reason != retry.Permanent || e.Class.Verdict == failure.VerdictThrottle {
-			t.Errorf("%q: got %d calls, class %s and verdict %s", text, s.calls, e.Class.Class, e.Class.Verdict)
+			t.Errorf("%q: got %d calls, class %s and verdict %s; want 1 call and a permanent failure", text, s.calls, e.Class.Class, e.Class.Verdict)
 		}
 	}
 }

@@ -10,15 +10,15 @@ import (
 // Call is what an operation can know about its call; see From.
 type Call struct {
 	Operation string
-	Attempt   int // from 1
+	Attempt   int // number of the attempt, from 1
 	// Key is an idempotency key, the same in all attempts: the key of WithKey, or one
 	// that the call makes. Outside a job, a call has a key only with WithKey,
 	// Options.Keyed or an attempt limit; otherwise Key is "".
 	Key string
 	// Job and Correlation are the ids of the job, or those of WithAttrs.
 	Job, Correlation string
-	Last             error     // error of the previous attempt; nil in the first
-	Deadline         time.Time // deadline of the attempt's context; zero means none
+	Last             error     // error of the previous attempt; nil in the first attempt
+	Deadline         time.Time // deadline of the attempt's context; zero means no deadline
 }
 
 // From returns what is known about the innermost call that ctx belongs to. For a
@@ -54,8 +54,8 @@ func WithKey(ctx context.Context, key string) context.Context {
 	return &frame{Context: ctx, base: b}
 }
 
-// frame is the value that the contexts of calls carry: of a job or a key (both without
-// a strategy), or of an attempt.
+// frame is the value that the context of a call carries. It belongs to an attempt, to a
+// job or to a key; a frame of a job or a key has no strategy.
 type frame struct {
 	context.Context //nolint:containedctx // it is one
 	*base
@@ -69,9 +69,9 @@ type frame struct {
 type base struct {
 	up       *frame // the frame of the caller's context
 	ledger   *Ledger
-	strategy *Strategy // nil if the frame is not of a call
+	strategy *Strategy // nil if the frame belongs to a job or a key
 	key      string
-	number   [2]uint64 // the key is made from it when no other is set; zero means no key
+	number   [2]uint64 // the key is made from this number when no other key is set; zero means no key
 }
 
 type frameKey struct{}
@@ -120,7 +120,7 @@ func CountSend(ctx context.Context) {
 		f.ledger.sends.Add(1)
 	}
 	f.note(1)
-	for f != nil && f.strategy == nil { // skips frames of keys
+	for f != nil && f.strategy == nil { // this loop skips frames of keys
 		f = f.up
 	}
 	if f != nil && f.direct.Add(1) > 1 && f.attempt > 1 && f.ledger != nil {

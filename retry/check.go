@@ -11,10 +11,10 @@ import (
 	"github.com/redrive/redrive/failure"
 )
 
-// nameMax is the longest name, in bytes.
+// nameMax is the greatest length of a name, in bytes.
 const nameMax = 64
 
-// checker collects mistakes.
+// checker collects the mistakes in options.
 type checker struct {
 	name string
 	errs []error
@@ -26,7 +26,7 @@ func (c *checker) add(ok bool, format string, args ...any) {
 	}
 }
 
-// check returns all mistakes of options that have their defaults filled in.
+// check returns all mistakes in options in which the defaults are already set.
 func (o *Options) check(name string) []error {
 	c := &checker{name: name}
 	c.add(name != "", "name: must not be empty")
@@ -89,8 +89,7 @@ func (o *Options) checkLease(c *checker) {
 		backoff.Short(o.Lease), backoff.Short(longest))
 }
 
-// longest returns how long a call can take: all attempts, and all waits at their
-// longest.
+// longest returns the longest time that a call can take with all attempts and all waits.
 func (o *Options) longest() time.Duration {
 	sum := o.AttemptTimeout
 	for n := 1; n <= o.Retries; n++ {
@@ -106,7 +105,7 @@ func (o *Options) longest() time.Duration {
 		}
 		sum += wait + o.AttemptTimeout
 	}
-	if o.MaxElapsed > 0 { // the last attempt begins before this limit
+	if o.MaxElapsed > 0 { // the last attempt may begin just before this limit and then take its full time
 		sum = min(sum, o.MaxElapsed+o.AttemptTimeout)
 	}
 	return sum

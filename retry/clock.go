@@ -26,7 +26,7 @@ func (realClock) Sleep(ctx context.Context, d time.Duration) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-t.C:
-		return ctx.Err() // both may have happened
+		return ctx.Err() // the timer and the context may both have ended
 	}
 }
 

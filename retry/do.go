@@ -12,8 +12,8 @@ import (
 // value. From returns to op what is known about its call. With Options.AttemptTimeout
 // the context of op ends with the attempt; otherwise it ends with the caller's context.
 //
-// The end of the caller's context ends a call at once, even during a wait. Only that
-// counts as a cancellation: an error of op that looks like one is a failure. A call
+// The end of the caller's context ends a call at once, even during a wait. Only the
+// end of that context is a cancellation. An error of op that looks like one is a failure. A call
 // within another call of the same dependency is made once, and its error is returned
 // unchanged; the outer call retries.
 func Do[T any](ctx context.Context, p *Strategy, op func(context.Context) (T, error)) (T, error) {
@@ -89,7 +89,7 @@ func loop[T any](ctx context.Context, r *run, op func(context.Context) (T, error
 	return zero, r
 }
 
-// attempt calls op once. limited reports that its time limit ended it.
+// attempt calls op once. limited reports whether the attempt ended at its time limit.
 func attempt[T any](ctx context.Context, r *run, op func(context.Context) (T, error)) (v T, err error, limited bool) { //nolint:revive // limited tells about the error
 	inner := r.frame(ctx)
 	if limit := r.p.o.AttemptTimeout; limit > 0 {
@@ -122,18 +122,18 @@ type run struct {
 	base
 	p     *Strategy
 	once  bool // a call around this one retries
-	timed bool // whether a time limit is set, so that the clock is read
+	timed bool // whether a time limit is set, so that the call must read the clock
 
-	reserved bool // whether the job's resends include the next attempt already
+	reserved bool // whether the next attempt is already counted in the job's resends
 
 	n            int       // number of attempts begun
 	start        time.Time // start of the call; zero means unknown
-	began        time.Time // start of the attempt; zero means unknown
+	began        time.Time // start of the current attempt; zero means unknown
 	failedAt     time.Time // time of the first failure
 	shortest     time.Duration
 	previous     time.Duration // the wait that was drawn last
 	sends        int
-	made         int // number of frames made
+	made         int // number of frames that the call has made
 	current      *frame
 	first        frame
 	*failedState // nil before the first failure
@@ -144,12 +144,12 @@ type failedState struct {
 	err      Error
 	frames   [2]frame
 	status   int
-	same     error // the error whose class is known already
+	same     error // the last error that was classified; the same error is not classified again
 	retry    bool
 	reported bool // whether a call within this one has logged the failure
 }
 
-// newRun begins a call that needs a frame from its first attempt on.
+// newRun begins a run whose first attempt needs a frame.
 func newRun(ctx context.Context, p *Strategy) *run {
 	r := &run{p: p, base: base{up: frameOf(ctx), strategy: p, number: number()}}
 	if r.up != nil {
@@ -170,7 +170,7 @@ func newRun(ctx context.Context, p *Strategy) *run {
 	return r
 }
 
-// failedRun begins a run after the first attempt, made without a frame, has failed.
+// failedRun begins a run when the first attempt, which had no frame, has failed.
 func failedRun(p *Strategy, began time.Time) *run {
 	both := &struct {
 		run
@@ -219,7 +219,7 @@ func (r *run) frame(ctx context.Context) *frame {
 	return f
 }
 
-// outerKey returns the key of the nearest WithKey around f.
+// outerKey returns the key of the innermost WithKey whose context contains f.
 func (f *frame) outerKey() string {
 	for ; f != nil && f.strategy == nil; f = f.up {
 		if f.key != "" {
@@ -229,7 +229,8 @@ func (f *frame) outerKey() string {
 	return ""
 }
 
-// sent adds the sends of the attempt. If no transport counted any, it was one send.
+// sent adds the sends of the attempt to those of the call. If no transport counted a
+// send, the attempt counts as one send.
 func (r *run) sent() {
 	if r.current == nil {
 		r.sends++
@@ -247,8 +248,7 @@ func (r *run) sent() {
 	r.current = nil
 }
 
-// succeeded records a success that was not at the first attempt, or that hooks want to
-// see.
+// succeeded records a success after a retry, or any success if there are hooks.
 func (r *run) succeeded(ctx context.Context) {
 	r.sent()
 	c := r.p.counters
@@ -271,7 +271,7 @@ func (r *run) succeeded(ctx context.Context) {
 // again records a failure, and waits if another attempt follows.
 func (r *run) again(ctx context.Context, err error, limited bool) bool {
 	if f := r.current; f != nil && f.attempt == 1 && r.ledger != nil {
-		r.ledger.resends.Add(int64(max(f.direct.Load()-1, 0))) // the retries that an SDK made itself, as far as they are known
+		r.ledger.resends.Add(int64(max(f.direct.Load()-1, 0))) // the retries that the SDK made itself, as far as they are known
 	}
 	r.sent()
 	if r.failedState == nil {
@@ -323,7 +323,7 @@ func (r *run) ends(ctx context.Context, err error) {
 	}
 	e := &r.err
 	e.ended = context.Cause(ctx)
-	if e.ended == nil { // a context of another type than those of package context
+	if e.ended == nil { // this context is not of a type of package context
 		e.ended = err
 	}
 	if e.Last == nil {
@@ -335,7 +335,7 @@ func (r *run) ends(ctx context.Context, err error) {
 	}
 }
 
-// fail ends the call. A nil error keeps the last one.
+// fail ends the call with an error. If err is nil, the last error stays.
 func (r *run) fail(why Reason, err error) {
 	if r.failedState == nil {
 		r.failedState = &failedState{}
@@ -346,7 +346,7 @@ func (r *run) fail(why Reason, err error) {
 	}
 }
 
-// seal makes the error of a call that has ended.
+// seal fills in the error of a call that has ended.
 func (r *run) seal() *Error {
 	e := &r.err
 	if e.cause != nil {
@@ -358,16 +358,16 @@ func (r *run) seal() *Error {
 		return e
 	}
 	transient := e.Reason == Exhausted || e.Reason == OutOfTime || e.Reason == LongHint
-	if transient && !r.reported && e.Hint > 0 { // the job may not see the hint that Options.Judge or the classifier has found
+	if transient && !r.reported && e.Hint > 0 { // the job's policy cannot see the hint that Options.Judge or the classifier has found
 		e.cause = failure.RetryAfter(e.Hint, e.Last)
 	}
 	switch {
 	case !transient || e.ended != nil || r.reported:
-	case e.Hint > r.p.o.HandOverCap: // too long for a hand-over, so the job's policy decides
+	case e.Hint > r.p.o.HandOverCap: // the wait is too long for a hand-over, so the job's policy decides
 	case r.ledger != nil && r.p.o.HandOver > 0:
 		after := r.handOver()
 		if at := r.ledger.job.Deadline; !at.IsZero() && at.Sub(r.p.o.Clock.Now()) <= after {
-			break // after the job's deadline; the job's policy may have a shorter wait
+			break // the job would be due after its deadline; the job's policy may have a shorter wait
 		}
 		e.HandOver = after
 		e.cause = failure.HandOver(after, "", e.cause)
@@ -395,7 +395,7 @@ func (r *run) result(ctx context.Context) error {
 	return e
 }
 
-// finish counts and logs the end of a call. leaves says that the caller gets its error.
+// finish counts and logs the end of a call. If leaves is true, the caller gets the error.
 func (r *run) finish(ctx context.Context, leaves bool) {
 	e, c := &r.err, r.p.counters
 	c.calls.Add(1)
@@ -404,7 +404,7 @@ func (r *run) finish(ctx context.Context, leaves bool) {
 	switch {
 	case e.Reason == Suppressed:
 		c.suppressed.Add(1)
-		r.reported = true // the call around this one will log it
+		r.reported = true // the call around this one will log the error
 		r.emit(ctx, GaveUp, 0, r.p.o.Hooks.End)
 		return
 	case e.Reason == Cancelled:
@@ -427,7 +427,7 @@ func (r *run) finish(ctx context.Context, leaves bool) {
 	r.emit(ctx, kind, delay, r.p.o.Hooks.End)
 }
 
-// added records the time since the first failure.
+// added records how long the call lasted after its first failure.
 func (r *run) added() {
 	if r.n < 2 {
 		return

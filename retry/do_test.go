@@ -25,7 +25,7 @@ func TestL1_ACallKeepsItsTypeAndRetries(t *testing.T) {
 	s := failing(unavailable, &status{code: 502}, &status{code: 429})
 	v, err := retry.Do(t.Context(), r.Strategy, s.op)
 	if v != 4 || err != nil || s.calls != 4 {
-		t.Fatalf("got the value %d and the error %v after %d calls", v, err, s.calls)
+		t.Fatalf("got the value %d and the error %v after %d calls, want the value 4 and no error after 4 calls", v, err, s.calls)
 	}
 	// Full jitter on waits of 1, 2 and 4 s with the draw 0.5.
 	if want := []time.Duration{500 * time.Millisecond, time.Second, 2 * time.Second}; !slices.Equal(r.clock.slept, want) {
@@ -33,7 +33,7 @@ func TestL1_ACallKeepsItsTypeAndRetries(t *testing.T) {
 	}
 	text, err := retry.Do(t.Context(), r.Strategy, func(context.Context) (string, error) { return "page", nil })
 	if text != "page" || err != nil {
-		t.Errorf("Do with a string: got %q and the error %v", text, err)
+		t.Errorf("Do with a string: got %q and the error %v, want \"page\" and no error", text, err)
 	}
 	if err := retry.DoErr(t.Context(), r.Strategy, func(context.Context) error { return nil }); err != nil {
 		t.Error(err)
@@ -105,7 +105,7 @@ func TestDo_VerdictsByOptions(t *testing.T) {
 		r := newRig(t, 0.5, c.o)
 		s := always(c.err)
 		if _, err := retry.Do(t.Context(), r.Strategy, s.op); s.calls != c.calls {
-			t.Errorf("%s: got %d calls, want %d; error %v", name, s.calls, c.calls, err)
+			t.Errorf("%s: got %d calls, want %d; got the error %v", name, s.calls, c.calls, err)
 		}
 	}
 }
@@ -129,7 +129,7 @@ func TestL1_OnlyTheCallersContextCancels(t *testing.T) {
 		r := newRig(t, 0.5, retry.Options{})
 		s := failing(err)
 		if v, err := retry.Do(t.Context(), r.Strategy, s.op); v != 2 || err != nil {
-			t.Errorf("%s: got the value %d and the error %v", name, v, err)
+			t.Errorf("%s: got the value %d and the error %v, want the value 2 and no error", name, v, err)
 		}
 	}
 	cause := errors.New("the user left")
@@ -140,23 +140,23 @@ func TestL1_OnlyTheCallersContextCancels(t *testing.T) {
 	_, err := retry.Do(ctx, r.Strategy, s.op)
 	e := failedWith(t, err)
 	if s.calls != 1 || len(r.clock.slept) != 0 || e.Reason != retry.Cancelled || !errors.Is(err, retry.ErrCancelled) || !errors.Is(err, cause) || !errors.Is(err, error(unavailable)) {
-		t.Errorf("cancelled in an attempt: got %d calls and the error %v", s.calls, err)
+		t.Errorf("cancelled during an attempt: got %d calls and the error %v; want 1 call and a cancellation with its cause", s.calls, err)
 	}
 	s = always(unavailable)
 	_, err = retry.Do(ctx, r.Strategy, s.op)
 	if e := failedWith(t, err); s.calls != 0 || e.Reason != retry.Cancelled || !errors.Is(err, cause) {
-		t.Errorf("cancelled before the call: got %d calls and the error %v", s.calls, err)
+		t.Errorf("cancelled before the call: got %d calls and the error %v; want no call and a cancellation with its cause", s.calls, err)
 	}
 	ctx, cancel = context.WithCancelCause(t.Context())
 	r.clock.onNap = func() { cancel(cause) }
 	s = always(unavailable)
 	_, err = retry.Do(ctx, r.Strategy, s.op)
 	if e := failedWith(t, err); s.calls != 1 || e.Reason != retry.Cancelled || e.Waited != 0 || !errors.Is(err, cause) {
-		t.Errorf("cancelled in a wait: got %d calls and the error %v", s.calls, err)
+		t.Errorf("cancelled during a wait: got %d calls and the error %v; want 1 call and a cancellation with its cause", s.calls, err)
 	}
 	// With a cancelled context not even the first attempt is made.
 	if v, err := retry.Do(ctx, r.Strategy, failing().op); v != 0 || err == nil {
-		t.Errorf("a call with a cancelled context: got the value %d and the error %v", v, err)
+		t.Errorf("a call with a cancelled context: got the value %d and the error %v, want 0 and an error", v, err)
 	}
 }
 
@@ -211,14 +211,14 @@ func TestL1_TheLimitOfAnAttempt(t *testing.T) {
 			})
 			e := failedWith(t, err)
 			if e.Reason != retry.Exhausted || len(e.Attempts) != 4 || time.Since(began) != 7*time.Second {
-				t.Errorf("%s: got the error %v after %v", name, err, time.Since(began))
+				t.Errorf("%s: got the error %v after %v, want exhausted retries after 7s", name, err, time.Since(began))
 			}
 			if e.Attempts[0].Took != time.Second {
 				t.Errorf("%s: an attempt took %v, want the limit", name, e.Attempts[0].Took)
 			}
 			for i := range contexts[1:] {
 				if contexts[i] == contexts[i+1] {
-					t.Errorf("%s: two attempts have the same context", name)
+					t.Errorf("%s: two attempts have the same context, want a new context for each attempt", name)
 				}
 			}
 		}
@@ -249,9 +249,9 @@ func TestL1_LimitsAreLookedAtBeforeSleeping(t *testing.T) {
 	}{
 		// The waits are 1, 2 and 4 s.
 		"no limit":             {calls: 4},
-		"a deadline":           {ctx: deadline(3*time.Second + 1), calls: 3}, // at 0, 1, 3 s
+		"a deadline":           {ctx: deadline(3*time.Second + 1), calls: 3}, // attempts at 0, 1 and 3 s
 		"just too near":        {ctx: deadline(3 * time.Second), calls: 2},
-		"no time to be useful": {ctx: deadline(5 * time.Second), takes: time.Second, calls: 2}, // 0-1, 2-3, 5-
+		"no time to be useful": {ctx: deadline(5 * time.Second), takes: time.Second, calls: 2}, // attempts from 0 to 1 s, from 2 to 3 s, and from 5 s on
 		"just useful":          {ctx: deadline(6 * time.Second), takes: time.Second, calls: 3},
 		"min useful":           {o: retry.Options{MinUseful: 2 * time.Second}, ctx: deadline(3 * time.Second), calls: 2},
 		"min useful, first":    {o: retry.Options{MinUseful: 4 * time.Second}, ctx: deadline(3 * time.Second), calls: 0},
@@ -277,15 +277,15 @@ func TestL1_LimitsAreLookedAtBeforeSleeping(t *testing.T) {
 			want, is = retry.Exhausted, retry.ErrExhausted
 		}
 		if s.calls != c.calls || e.Reason != want || !errors.Is(err, is) {
-			t.Errorf("%s: got %d calls, want %d; error %v", name, s.calls, c.calls, err)
+			t.Errorf("%s: got %d calls, want %d; got the error %v", name, s.calls, c.calls, err)
 		}
 		for i, wait := range r.clock.slept { // waits are never shortened
 			if wait != time.Second<<i {
-				t.Errorf("%s: wait %d was shortened to %v", name, i+1, wait)
+				t.Errorf("%s: wait %d is %v, want %v without shortening", name, i+1, wait, time.Second<<i)
 			}
 		}
 		if len(r.clock.slept) > max(c.calls-1, 0) {
-			t.Errorf("%s: got the waits %v for %d calls", name, r.clock.slept, c.calls)
+			t.Errorf("%s: got the waits %v for %d calls, want fewer waits than calls", name, r.clock.slept, c.calls)
 		}
 	}
 }
@@ -310,7 +310,7 @@ func TestFrom_ReturnsTheAttempt(t *testing.T) {
 	}
 	for i, c := range calls {
 		if c.Attempt != i+1 || c.Key == "" || c.Key != calls[0].Key || c.Job != "j7" || c.Correlation != "c9" || c.Operation != "page download" {
-			t.Errorf("attempt %d: From returned wrong values: %+v", i+1, c)
+			t.Errorf("attempt %d: From returned %+v; want the number of the attempt, the first attempt's key, and the job, correlation id and operation of the call", i+1, c)
 		}
 	}
 	if calls[0].Last != nil || calls[1].Last != error(unavailable) {
@@ -320,13 +320,13 @@ func TestFrom_ReturnsTheAttempt(t *testing.T) {
 	s.do = func(ctx context.Context) { calls = append(calls, retry.From(ctx)) }
 	_, _ = retry.Do(ctx, r.Strategy, s.op)
 	if calls[3].Key == calls[0].Key {
-		t.Error("two calls have the same key")
+		t.Error("two calls have the same key, want different keys")
 	}
 	s = failing(unavailable)
 	s.do = func(ctx context.Context) { calls = append(calls, retry.From(ctx)) }
 	_, _ = retry.Do(retry.WithKey(ctx, "j7-page-3"), r.Strategy, s.op)
 	if calls[4].Key != "j7-page-3" || calls[5].Key != "j7-page-3" {
-		t.Errorf("calls under WithKey have the keys %q and %q", calls[4].Key, calls[5].Key)
+		t.Errorf("two calls under WithKey have the keys %q and %q, want j7-page-3 for both", calls[4].Key, calls[5].Key)
 	}
 }
 
@@ -354,7 +354,7 @@ func TestL7_AFallbackSeesTheErrorAndDecides(t *testing.T) {
 	fresh := func(_ context.Context, err error) (int, error) {
 		e := failedWith(t, err)
 		if e.Reason != retry.Exhausted || e.Sends != 4 {
-			t.Errorf("the fallback got the error %+v", e)
+			t.Errorf("the fallback got the error %+v, want exhausted retries after 4 sends", e)
 		}
 		return 42, nil
 	}
@@ -364,23 +364,23 @@ func TestL7_AFallbackSeesTheErrorAndDecides(t *testing.T) {
 		t.Errorf("DoOr: got the value %d and the error %v, want the fallback's", v, err)
 	}
 	if got := r.Stats(); got.HandedOver != 0 || got.Exhausted != 1 {
-		t.Errorf("wrong counts after the fallback: %+v", got)
+		t.Errorf("after the fallback: got the counts %+v, want 1 exhausted call and no hand-over", got)
 	}
 	if v, err := retry.DoOr(ctx, r.Strategy, failing(unavailable).op, fresh); v != 2 || err != nil {
-		t.Errorf("DoOr without a failure: got the value %d and the error %v", v, err)
+		t.Errorf("DoOr without a failure: got the value %d and the error %v, want the value 2 of the operation and no error", v, err)
 	}
 	// A fallback that returns the error hands the job over.
 	_, err = retry.DoOr(ctx, r.Strategy, always(unavailable).op, func(_ context.Context, err error) (int, error) {
 		return 0, fmt.Errorf("manifest: %w", err)
 	})
 	if evidence(err).HandOver == 0 || r.Stats().HandedOver != 1 {
-		t.Errorf("a fallback that returns the error: got %v and the counts %+v, want a hand-over", err, r.Stats())
+		t.Errorf("a fallback that returns the error: got the error %v and the counts %+v, want a hand-over", err, r.Stats())
 	}
 	// The fallback is not called when the caller's context has ended.
 	ended, cancel := context.WithCancel(ctx)
 	cancel()
 	_, err = retry.DoOr(ended, r.Strategy, always(unavailable).op, func(context.Context, error) (int, error) {
-		t.Error("the fallback of a cancelled call was called")
+		t.Error("the call was cancelled, but its fallback was called")
 		return 0, nil
 	})
 	if !errors.Is(err, retry.ErrCancelled) {
@@ -394,18 +394,18 @@ func TestError_HasAllDetails(t *testing.T) {
 	_, err := retry.Do(t.Context(), r.Strategy, always(&status{code: 503, after: 2 * time.Second}).op)
 	e := failedWith(t, err)
 	if len(e.Attempts) != retry.AttemptsKept || e.Sends != 41 || e.Waited != 40*2500*time.Millisecond || e.Hint != 2*time.Second {
-		t.Errorf("the error has %d attempts, %d sends, waits of %v and the hint %v", len(e.Attempts), e.Sends, e.Waited, e.Hint)
+		t.Errorf("the error has %d attempts, %d sends, waits of %v and the hint %v; want %d attempts, 41 sends, waits of 1m40s and the hint 2s", len(e.Attempts), e.Sends, e.Waited, e.Hint, retry.AttemptsKept)
 	}
 	if e.Class.Class != failure.TemporaryServiceError || e.Operation != "ocr" || !strings.HasPrefix(err.Error(), "ocr retries exhausted: ") {
-		t.Errorf("the error has a wrong class, operation or text: %+v", e)
+		t.Errorf("got the error %+v; want class TemporaryServiceError, operation ocr and a text about exhausted retries", e)
 	}
 	var s *status
 	if !errors.As(err, &s) || s.code != 503 {
-		t.Error("errors.As does not find the cause")
+		t.Error("errors.As does not find the cause with status 503 in the error")
 	}
 	for _, is := range []error{retry.ErrPermanent, retry.ErrDeadline, retry.ErrCancelled, retry.ErrHint} {
 		if errors.Is(err, is) {
-			t.Errorf("the error also matches %v", is)
+			t.Errorf("the error also matches %v, want a match only with its own reason", is)
 		}
 	}
 }
@@ -453,7 +453,7 @@ func TestStrategy_IsSharedByManyCalls(t *testing.T) {
 		}
 		all.Wait()
 		if s := p.Stats(); good.Load() != 200 || s.Calls != 200 || s.Sends != 600 || s.Recovered != 200 || s.Retried != 200 {
-			t.Errorf("%d calls succeeded; counts %+v", good.Load(), s)
+			t.Errorf("%d calls succeeded, with the counts %+v; want 200 calls that succeeded after 600 sends", good.Load(), s)
 		}
 	})
 }

@@ -13,7 +13,7 @@ type Reason uint8
 // The reasons for which a call ends without success.
 const (
 	Exhausted  Reason = iota + 1 // the retries of the call or of the job are used up
-	Permanent                    // waiting cannot repair it, or the error is unknown
+	Permanent                    // waiting cannot repair the failure, or the error is unknown
 	OutOfTime                    // the next attempt could not end before a limit or a deadline
 	Cancelled                    // the caller's context has ended
 	LongHint                     // the other side asks for a longer wait than a call sleeps
@@ -49,8 +49,8 @@ func (r Reason) String() string {
 type Attempt struct {
 	Err   error
 	Class failure.Class
-	Took  time.Duration // 0 means unknown: the first attempt of a strategy that reads no clock before a failure
-	Wait  time.Duration // the wait after it; 0 after the last attempt
+	Took  time.Duration // 0 means unknown: a strategy without time limits reads no clock before the first failure
+	Wait  time.Duration // the wait after the attempt; 0 after the last attempt
 }
 
 // Error is the error of a call that ended without success. errors.Is finds
@@ -60,8 +60,8 @@ type Error struct {
 	Reason    Reason
 	Operation string
 	Attempts  []Attempt // the last attempts, at most AttemptsKept
-	Sends     int       // sends of all attempts
-	Last      error     // error of the last attempt; or why the call never began
+	Sends     int       // number of sends in all attempts
+	Last      error     // error of the last attempt, or the reason why the call never began
 	Class     failure.Classification
 	Hint      time.Duration // the wait that the other side asked for
 	Waited    time.Duration // sum of all waits
@@ -70,7 +70,7 @@ type Error struct {
 	// waiting cannot repair.
 	HandOver time.Duration
 
-	cause  error // Last with marks for the job
+	cause  error // the error Last with marks for the job
 	ended  error // why the caller's context ended
 	inline [4]Attempt
 }
@@ -80,7 +80,7 @@ const AttemptsKept = 32
 
 // Error returns the reason and the last error of the operation.
 func (e *Error) Error() string {
-	// These words must not change the class of the whole text, see
+	// These words must not change the class of the whole text; see
 	// TestError_IsClassifiedLikeItsCause.
 	text := e.Operation
 	switch e.Reason {
@@ -117,7 +117,7 @@ func (e *Error) Unwrap() []error {
 	return all
 }
 
-// tried records an attempt.
+// tried adds an attempt to the error.
 func (e *Error) tried(a Attempt) {
 	if e.Attempts == nil {
 		e.Attempts = e.inline[:0]

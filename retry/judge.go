@@ -11,10 +11,10 @@ import (
 	"github.com/redrive/redrive/failure"
 )
 
-// nextWait decides what follows from a failed attempt: it returns the wait before the
-// next attempt, or false, with the reason in the error.
+// nextWait decides what follows a failed attempt. It returns the wait before the next
+// attempt, or false and sets the reason in the error.
 func (r *run) nextWait(ctx context.Context, err error, limited bool) (time.Duration, bool) {
-	if ended := ctx.Err(); ended != nil { // the caller's context ended, whatever the error says
+	if ended := ctx.Err(); ended != nil { // the caller's context has ended; the text of the error does not matter
 		r.ends(ctx, ended)
 		return 0, false
 	}
@@ -54,7 +54,7 @@ func (r *run) nextWait(ctx context.Context, err error, limited bool) (time.Durat
 		return 0, false
 	}
 	if r.ledger != nil {
-		if !r.ledger.reserve() { // another call has just taken the last resend
+		if !r.ledger.reserve() { // another call of the job has just taken the last resend
 			r.fail(Exhausted, nil)
 			return 0, false
 		}
@@ -76,7 +76,7 @@ func (r *run) left(ctx context.Context) time.Duration {
 	return left
 }
 
-// useful returns the least time that an attempt needs.
+// useful returns the shortest time that an attempt needs.
 func (r *run) useful() time.Duration {
 	if r.p.o.MinUseful > 0 {
 		return r.p.o.MinUseful
@@ -108,7 +108,7 @@ func (o *Options) wait(drawn, hint time.Duration) (time.Duration, bool) {
 	return (max(drawn, hint) + hintJitter(hint, o.Rand())).Truncate(time.Microsecond), true
 }
 
-// ruleOption and ruleLimit are the rules of classes that are found in this file.
+// ruleOption and ruleLimit are the names of the rules for classes that this file sets.
 const (
 	ruleOption = "retry.judge"
 	ruleLimit  = "retry.attempt_timeout"
@@ -116,8 +116,8 @@ const (
 
 var plainText = reflect.TypeOf(errors.New(""))
 
-// classify finds the class of a failure, whether it is retried, and its hint. It
-// returns the reason of a call within this one that has used up its retries.
+// classify finds the class of a failure, whether it is retried, and its hint. If a call
+// within this one has used up its retries, classify returns the reason of that call.
 func (r *run) classify(ctx context.Context, err error, limited bool) (inherited Reason) {
 	e, o := &r.err, &r.p.o
 	plain := reflect.TypeOf(err) == plainText
@@ -183,7 +183,7 @@ func (r *run) askOption(ctx context.Context, err error, ev *failure.Evidence) bo
 	return true
 }
 
-// calls is what an error contains of calls within this one.
+// calls describes the calls within this one whose errors an error contains.
 type calls struct {
 	ended    *Error // the first call that has used up its retries
 	final    *Error // the first call that ended with a permanent failure
@@ -192,8 +192,8 @@ type calls struct {
 	seen     int
 }
 
-// look walks the tree of an error, but not into errors of inner calls, whose marks were
-// for them.
+// look searches the tree of an error. It does not search the errors of inner calls,
+// because their marks apply to the inner calls.
 func (c *calls) look(err error, hint *time.Duration) {
 	for ; err != nil && c.seen < failure.NodesMax; c.seen++ {
 		switch node := err.(type) { //nolint:errorlint // each by itself
@@ -238,7 +238,7 @@ func (c *calls) look(err error, hint *time.Duration) {
 	}
 }
 
-// verdict decides whether a failure of this call itself is retried.
+// verdict decides whether a failure of this call, and not of an inner call, is retried.
 func (r *run) verdict(ev *failure.Evidence, limited bool) {
 	o, c := &r.p.o, &r.err.Class
 	if c.Rank != failure.RankMark {
@@ -260,8 +260,8 @@ func (r *run) verdict(ev *failure.Evidence, limited bool) {
 	r.retry = o.retried(c.Verdict) && repeats
 }
 
-// repeats reports whether sending again is safe. Texts such as "too many requests" do
-// not show what the other side had done before.
+// repeats reports whether sending again is safe. A text such as "too many requests" does
+// not show what the other side had done before it failed.
 func (o *Options) repeats(ev *failure.Evidence, c *failure.Classification) bool {
 	switch {
 	case !o.NotIdempotent, ev.Sent == failure.NotSent, ev.HTTPStatus == 429, ev.GRPC == "RESOURCE_EXHAUSTED":

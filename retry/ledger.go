@@ -7,18 +7,18 @@ import (
 	"time"
 )
 
-// ResendsDefault is how often all calls in one run of a job may send again, in total.
+// ResendsDefault is the number of resends that all calls in one run of a job may make together.
 const ResendsDefault = 50
 
 // JobInfo is what the context of a job passes to the retried calls in it.
 type JobInfo struct {
 	ID          string
 	Correlation string
-	Deadline    time.Time // latest start of the job; no hand-over beyond it; zero means none
-	// Resends limits what the calls of the run send again, see Ledger.Resends; 0 means
+	Deadline    time.Time // latest start of the job, which also limits a hand-over; zero means no limit
+	// Resends is the highest number of resends in the run, see Ledger.Resends; 0 means
 	// ResendsDefault.
 	Resends int
-	Logger  *slog.Logger // for calls whose strategy has no logger
+	Logger  *slog.Logger // the logger of calls whose strategy has no logger
 }
 
 // Ledger counts the sends of one run of a job; all calls in the run share it. Its
@@ -48,19 +48,20 @@ func WithJob(ctx context.Context, j JobInfo) (context.Context, *Ledger) {
 	return &of.frame, &of.ledger
 }
 
-// Sends returns the number of sends so far: what transports counted, and one for each
-// attempt in which none did.
+// Sends returns the number of sends so far: the sends that transports counted, and one
+// for each attempt in which no transport counted.
 func (l *Ledger) Sends() int { return int(l.sends.Load()) }
 
-// Resends returns the number of repeated sends: the retries of calls, from the decision
-// on, and every further send in an attempt that failed or was a retry. The requests of
-// an operation that succeeds at once do not count.
+// Resends returns the number of repeated sends. A retry of a call counts from the
+// decision to retry. In an attempt that failed or was a retry, every send after the first
+// counts, too. The requests of an operation that succeeds at once do not count.
 func (l *Ledger) Resends() int { return int(l.resends.Load()) }
 
 // Calls returns the number of calls.
 func (l *Ledger) Calls() int { return int(l.calls.Load()) }
 
-// Suppressed returns how many calls ran once because a call around them retries.
+// Suppressed returns the number of calls that were made only once because a call around
+// them retries.
 func (l *Ledger) Suppressed() int { return int(l.suppressed.Load()) }
 
 // spent reports whether the run has used up its resends.

@@ -21,7 +21,8 @@ func naive(times int, op func() error) (err error) {
 	return err
 }
 
-// Without help, 3 attempts around 4 attempts are 12 sends; with a ledger they are 4 at most.
+// An outer call with 3 attempts around an inner call with 4 attempts makes 12 sends without a
+// ledger, and at most 4 sends with one.
 //
 // proves: L4
 func TestL4_NestedRetriesDoNotMultiply(t *testing.T) {
@@ -59,7 +60,7 @@ func TestL4_NestedRetriesDoNotMultiply(t *testing.T) {
 			return v, err
 		})
 		if s.calls != c.want || !errors.Is(err, retry.ErrExhausted) {
-			t.Errorf("%s: got %d sends, want %d; error %v", name, s.calls, c.want, err)
+			t.Errorf("%s: got %d sends, want %d; got the error %v", name, s.calls, c.want, err)
 		}
 	}
 }
@@ -75,10 +76,10 @@ func TestL4_ASuppressedCallLeavesRetryingToTheOuter(t *testing.T) {
 	s := failing(unavailable, unavailable)
 	v, err := retry.Do(ctx, outer.Strategy, func(ctx context.Context) (int, error) { return retry.Do(ctx, inner.Strategy, s.op) })
 	if v != 3 || err != nil || ledger.Sends() != 3 || ledger.Resends() != 2 || ledger.Suppressed() != 3 {
-		t.Errorf("got the value %d and the error %v; %d sends, %d resends and %d suppressed calls", v, err, ledger.Sends(), ledger.Resends(), ledger.Suppressed())
+		t.Errorf("got the value %d and the error %v; %d sends, %d resends and %d suppressed calls; want 3, no error, 3 sends, 2 resends and 3 suppressed calls", v, err, ledger.Sends(), ledger.Resends(), ledger.Suppressed())
 	}
 	if got := inner.Stats(); got.Suppressed != 3 || got.Calls != 3 || len(inner.clock.slept) != 0 || len(inner.lines(t)) != 0 {
-		t.Errorf("the inner call has the counts %+v and the log lines %v", got, inner.lines(t))
+		t.Errorf("the inner call has the counts %+v and the log lines %v; want 3 suppressed calls, no wait and no log line", got, inner.lines(t))
 	}
 }
 
@@ -108,7 +109,7 @@ func TestL4_PhysicalSendsAreCountedOnce(t *testing.T) {
 			t.Errorf("%s: got %d sends in the ledger, %d in the error and %d in the counts, want %d", name, ledger.Sends(), e.Sends, r.Stats().Sends, c.want)
 		}
 	}
-	retry.CountSend(t.Context()) // outside a call this has no effect
+	retry.CountSend(t.Context()) // CountSend has no effect outside a call
 }
 
 // All calls of one run share one limit on resends; first sends do not count.
@@ -131,7 +132,7 @@ func TestL4_AJobWideCapOnSendingAgain(t *testing.T) {
 		t.Errorf("got %d sends and %d resends in %d calls, want 10 and 5", ledger.Sends(), ledger.Resends(), ledger.Calls())
 	}
 	if _, ledger := inJob(t); ledger.Sends() != 0 {
-		t.Error("a new run already has sends")
+		t.Error("the ledger of a new run has sends already, want none")
 	}
 }
 
@@ -157,14 +158,14 @@ func TestL4_AMarkForOneCallIsNotOneForTheNext(t *testing.T) {
 			return retry.Do(ctx, inner.Strategy, always(c.err).op)
 		})
 		if calls != c.outer || err == nil {
-			t.Errorf("%s: got %d outer attempts, want %d; error %v", name, calls, c.outer, err)
+			t.Errorf("%s: got %d outer attempts, want %d; got the error %v", name, calls, c.outer, err)
 		}
 	}
 	if got := evidence(retry.Stop(unavailable)); got.Permanent {
-		t.Error("the mark Stop ended the job")
+		t.Error("Stop marked the error as permanent for the job, want the mark to end only the call")
 	}
 	if retry.Stop(nil) != nil {
-		t.Error("Stop(nil) is an error")
+		t.Error("Stop(nil) returned an error, want nil")
 	}
 }
 
@@ -177,10 +178,10 @@ func TestL3_ACallInAJobHandsItOver(t *testing.T) {
 		_, err := retry.Do(ctx, r.Strategy, always(unavailable).op)
 		e, ev := failedWith(t, err), evidence(fmt.Errorf("page 3: %w", err))
 		if e.HandOver != want || ev.HandOver != want || ev.Permanent || ev.Message != "page 3: ocr retries exhausted: the service said no" {
-			t.Errorf("draw %v: got the hand-over %v and the evidence %+v", u, e.HandOver, ev)
+			t.Errorf("draw %v: got the hand-over %v and the evidence %+v; want the hand-over %v in both", u, e.HandOver, ev, want)
 		}
 		if ev.HTTPStatus != 503 || !errors.Is(err, retry.ErrExhausted) || r.Stats().HandedOver != 1 || r.Stats().Exhausted != 0 {
-			t.Errorf("got the evidence %+v and the counts %+v", ev, r.Stats())
+			t.Errorf("got the evidence %+v and the counts %+v; want status 503, exhausted retries and one call that handed over", ev, r.Stats())
 		}
 		lines := r.lines(t)
 		if last := lines[len(lines)-1]; len(lines) != 4 || last["level"] != "WARN" || last["delay_ms"] != float64(want.Milliseconds()) {
@@ -205,7 +206,8 @@ func TestL3_ACallInAJobHandsItOver(t *testing.T) {
 	}
 }
 
-// A hint is slept, handed over, or left to the job's policy, depending on its length.
+// A call sleeps a short hint, hands the job over for a longer hint, and leaves the longest
+// hints to the job's policy.
 //
 // proves: R3
 func TestR3_TheZonesOfAHint(t *testing.T) {
@@ -213,17 +215,17 @@ func TestR3_TheZonesOfAHint(t *testing.T) {
 	for _, c := range []struct {
 		hint     time.Duration
 		u        float64
-		slept    time.Duration // the first wait
-		job      time.Duration // the hand-over
+		slept    time.Duration // the expected first wait
+		job      time.Duration // the expected hand-over
 		reason   retry.Reason
 		inJobOut time.Duration // the hint that the job's policy sees
 	}{
 		{hint: time.Second, u: 0, slept: time.Second},
-		{hint: time.Second, u: 0.5, slept: 1500 * time.Millisecond}, // max(0.5 s, 1 s) + U(0, 1 s)
+		{hint: time.Second, u: 0.5, slept: 1500 * time.Millisecond}, // the wait is max(0.5 s, 1 s) + U(0, 1 s)
 		{hint: 10 * time.Second, u: 0.5, slept: 10500 * time.Millisecond},
 		{hint: 10*time.Second + 1, u: 0.5, job: 315 * time.Second, reason: retry.LongHint},
 		{hint: 120 * time.Second, u: 0, job: 300 * time.Second, reason: retry.LongHint},
-		{hint: 400 * time.Second, u: 0.5, job: 420 * time.Second, reason: retry.LongHint}, // + U(0, 40 s)
+		{hint: 400 * time.Second, u: 0.5, job: 420 * time.Second, reason: retry.LongHint}, // the hint of 400 s + U(0, 40 s)
 		{hint: 24 * time.Hour, u: 0.5, job: 24*time.Hour + 72*time.Minute, reason: retry.LongHint},
 		{hint: 24*time.Hour + 1, u: 0.5, reason: retry.LongHint, inJobOut: 24*time.Hour + 1},
 	} {
@@ -233,19 +235,19 @@ func TestR3_TheZonesOfAHint(t *testing.T) {
 		v, err := retry.Do(ctx, r.Strategy, s.op)
 		if c.reason == 0 {
 			if err != nil || v != 2 || len(r.clock.slept) != 1 || r.clock.slept[0] != c.slept {
-				t.Errorf("hint %v: got the error %v and the waits %v, want the wait %v", c.hint, err, r.clock.slept, c.slept)
+				t.Errorf("hint %v: got the error %v and the waits %v, want one wait of %v", c.hint, err, r.clock.slept, c.slept)
 			}
 			continue
 		}
 		e, ev := failedWith(t, err), evidence(err)
 		if e.Reason != c.reason || s.calls != 1 || len(r.clock.slept) != 0 || !errors.Is(err, retry.ErrHint) || e.Hint != c.hint {
-			t.Errorf("hint %v: got %d calls, the waits %v and the error %v", c.hint, s.calls, r.clock.slept, err)
+			t.Errorf("hint %v: got %d calls, the waits %v and the error %v; want 1 call, no wait and the reason %v", c.hint, s.calls, r.clock.slept, err, c.reason)
 		}
 		if ev.HandOver != c.job || ev.RetryAfter != c.hint {
 			t.Errorf("hint %v: got the hand-over %v, want %v; the job's policy gets the hint %v", c.hint, ev.HandOver, c.job, ev.RetryAfter)
 		}
 		if _, err := retry.Do(t.Context(), r.Strategy, failing(&status{code: 429, after: c.hint}).op); !errors.Is(err, retry.ErrHint) || evidence(err).HandOver != 0 {
-			t.Errorf("outside a job: got the error %v", err)
+			t.Errorf("outside a job: got the error %v, want ErrHint without a hand-over", err)
 		}
 	}
 }
@@ -265,12 +267,12 @@ func TestR3_NoSecondCallBeforeTheHintIsOver(t *testing.T) {
 	r = newRig(t, 0.5, retry.Options{HintCap: 15 * time.Second, CutHints: true})
 	s = always(hinted)
 	if _, err := retry.Do(t.Context(), r.Strategy, s.op); s.calls != 4 || r.clock.slept[0] != 15*time.Second || !errors.Is(err, retry.ErrExhausted) {
-		t.Errorf("with CutHints: got %d calls and the waits %v", s.calls, r.clock.slept)
+		t.Errorf("with CutHints: got %d calls and the waits %v; want 4 calls and a first wait of 15s", s.calls, r.clock.slept)
 	}
 	// If the last failure has a hint, the job is due after the hint.
 	r = newRig(t, 0, retry.Options{Retries: retry.None})
 	_, err := retry.Do(first(inJob(t)), r.Strategy, always(&status{code: 429, after: 10 * time.Minute}).op)
 	if e := failedWith(t, err); e.HandOver != 10*time.Minute || e.Reason != retry.Exhausted {
-		t.Errorf("got the error %v and the hand-over %v", err, e.HandOver)
+		t.Errorf("got the error %v and the hand-over %v; want exhausted retries and a hand-over after 10m", err, e.HandOver)
 	}
 }

@@ -14,13 +14,13 @@ type EventKind uint8
 
 // The kinds of events.
 const (
-	Retrying    EventKind = iota + 1 // another attempt follows after Delay
+	Retrying    EventKind = iota + 1 // another attempt follows after the wait Delay
 	Recovered                        // a call succeeded after a retry
-	GaveUp                           // the retries are used up
+	GaveUp                           // the call has used up its retries
 	FailedFast                       // the failure cannot be repaired by waiting
-	Rescheduled                      // the job is due again after Delay
+	Rescheduled                      // the job is due again after the wait Delay
 	Ended                            // the caller's context has ended
-	Succeeded                        // a call succeeded at the first attempt; for hooks only
+	Succeeded                        // a call succeeded at the first attempt; only hooks get this event
 )
 
 var kinds = [...]struct {
@@ -45,17 +45,17 @@ func (k EventKind) String() string {
 type Event struct {
 	Kind       EventKind
 	Operation  string
-	Retry      int // for Retrying the number of the next retry, from 1; else the number of retries made
+	Retry      int // number of the next retry, from 1, for Retrying; else the number of retries so far
 	MaxRetries int
-	Delay      time.Duration // for Retrying and Rescheduled
+	Delay      time.Duration // the wait before the retry or the run; only for Retrying and Rescheduled
 	Err        error         // error of the last attempt; nil for Succeeded
 	Class      failure.Class
 	Status     int  // HTTP status; 0 means unknown
-	Retriable  bool // whether waiting may help
+	Retriable  bool // whether waiting may repair the failure
 	Sends      int
 }
 
-// emit logs an event of the call and calls a hook. It builds nothing when both are off.
+// emit logs an event of the call and calls a hook. Without a log and a hook it does nothing.
 func (r *run) emit(ctx context.Context, k EventKind, delay time.Duration, hook func(context.Context, *Event)) {
 	l := r.logger()
 	logged := !r.reported && k != Ended && l.Enabled(ctx, kinds[k].level)
@@ -136,7 +136,7 @@ func WithAttrs(ctx context.Context, args ...any) context.Context {
 	return context.WithValue(ctx, attrsKey{}, a)
 }
 
-// attrIDs returns the correlation and the job id of WithAttrs.
+// attrIDs returns the correlation id and the job id that WithAttrs has set.
 func attrIDs(ctx context.Context) (correlation, id string) {
 	if a, ok := ctx.Value(attrsKey{}).(*attrs); ok {
 		return a.correlation, a.id
@@ -152,9 +152,8 @@ func LogHandler(w io.Writer, level slog.Leveler) slog.Handler {
 	return slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level, ReplaceAttr: ReplaceAttr})
 }
 
-// ReplaceAttr is slog.HandlerOptions.ReplaceAttr for a program's own handler: the
-// time is called timestamp, and the message is left out, because the other keys say
-// it.
+// ReplaceAttr is slog.HandlerOptions.ReplaceAttr for a program's own handler. It renames
+// the time to timestamp and leaves out the message, because the other keys say the same.
 func ReplaceAttr(groups []string, a slog.Attr) slog.Attr {
 	switch {
 	case len(groups) > 0:

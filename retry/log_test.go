@@ -65,10 +65,10 @@ func TestL5_OneLineForEachStepWithExactlyTheseKeys(t *testing.T) {
 		var got []line
 		for _, l := range r.lines(t) {
 			if have := slices.Sorted(maps.Keys(l)); !slices.Equal(have, keys) {
-				t.Errorf("%s: the line has the keys %v", name, have)
+				t.Errorf("%s: the line has the keys %v, want %v", name, have, keys)
 			}
 			if l["operation"] != "page download" || l["max_retries"] != 3.0 || l["shell_file_id"] != 12.0 || l["job_id"] != job || l["correlation_id"] != correlation {
-				t.Errorf("%s: a field of the line is wrong: %v", name, l)
+				t.Errorf("%s: got the line %v; want the operation, the limit, the ids and the attributes of the call in it", name, l)
 			}
 			got = append(got, line{l["level"].(string), l["retry_attempt"].(float64), l["delay_ms"].(float64),
 				l["error_type"].(string), l["error_status"].(float64), l["is_retryable"].(bool)})
@@ -89,11 +89,11 @@ func TestL5_NoSecretsInLines(t *testing.T) {
 	_, _ = retry.Do(t.Context(), r.Strategy, failing(errors.New(secret)).op)
 	for _, s := range []string{"hunter2secret", "sk-abcdef", "abcdef0123456789"} {
 		if strings.Contains(r.log.String(), s) {
-			t.Errorf("the secret %q is logged:\n%s", s, r.log)
+			t.Errorf("the log contains the secret %q:\n%s", s, r.log)
 		}
 	}
 	if !strings.Contains(r.log.String(), "api.example.com") {
-		t.Error("the log does not contain the host")
+		t.Error("the log does not contain the host api.example.com, want it there")
 	}
 }
 
@@ -106,7 +106,7 @@ func TestLog_TheJobsLoggerIsTheDefault(t *testing.T) {
 	}
 	ctx, _ := retry.WithJob(t.Context(), retry.JobInfo{ID: "j7", Logger: r.Options().Logger})
 	if _, err := retry.Do(ctx, p, failing(unavailable).op); err != nil || len(r.lines(t)) != 2 {
-		t.Errorf("error %v: the job's logger got the lines %v", err, r.lines(t))
+		t.Errorf("got the error %v and the log lines %v of the job's logger, want no error and 2 lines", err, r.lines(t))
 	}
 }
 
@@ -161,9 +161,9 @@ func TestStats_OfAnOperation(t *testing.T) {
 	}
 	q, err := r.With(func(o *retry.Options) { o.Retries = 1 })
 	if err != nil || q.Stats().Calls != 104 {
-		t.Errorf("a strategy with the same operation does not share the counts: %+v, %v", q.Stats(), err)
+		t.Errorf("a strategy with the same operation has the counts %+v (error %v), want the shared count of 104 calls", q.Stats(), err)
 	}
 	if q, _ = r.With(func(o *retry.Options) { o.Operation = "other" }); q.Stats().Calls != 0 {
-		t.Errorf("a strategy with another operation shares the counts: %+v", q.Stats())
+		t.Errorf("a strategy with another operation has the counts %+v, want its calls counted separately from 0", q.Stats())
 	}
 }

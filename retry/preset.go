@@ -16,11 +16,11 @@ import (
 
 // preset holds the settings for one kind of service.
 type preset struct {
-	prefix  string // prefix of its environment variables
+	prefix  string // prefix of the preset's environment variables
 	base    time.Duration
 	most    time.Duration // the cap of the back-off and of hints
-	timeout time.Duration // time limit of an attempt
-	only429 bool          // of the statuses 4xx only 429 is retried
+	timeout time.Duration // time limit of each attempt
+	only429 bool          // whether 429 is the only status from 400 to 499 that is retried
 }
 
 // presets are the presets by name. All retry three times, with full jitter.
@@ -102,7 +102,7 @@ func Preset(name string, environ []string) (*Strategy, error) {
 // environment reads environment variables strictly.
 type environment struct {
 	prefix string
-	from   map[string]string // variable by option
+	from   map[string]string // the name of the variable for each option
 	errs   []error
 }
 

@@ -54,7 +54,7 @@ func TestP3_CallsOfThePresets_L2(t *testing.T) {
 		_, err := retry.Do(first(inJob(t)), r.Strategy, s.op)
 		e := failedWith(t, err)
 		if s.calls != 4 || e.Reason != retry.Exhausted {
-			t.Errorf("%s: got %d sends and the error %v", name, s.calls, err)
+			t.Errorf("%s: got %d sends and the error %v, want 4 sends and exhausted retries", name, s.calls, err)
 		}
 		for i, w := range want {
 			if got := e.Attempts[i].Wait; got > w || got < w-time.Millisecond {
@@ -62,13 +62,13 @@ func TestP3_CallsOfThePresets_L2(t *testing.T) {
 			}
 		}
 		if e.HandOver < 300*second || e.HandOver > 330*second {
-			t.Errorf("%s: got the hand-over %v", name, e.HandOver)
+			t.Errorf("%s: got the hand-over %v, want 300s to 330s", name, e.HandOver)
 		}
 		for code := 400; code < 500; code++ {
 			s := always(&status{code: code})
 			_, _ = retry.Do(t.Context(), r.Strategy, s.op)
 			if (code == 429) != (s.calls == 4) || s.calls != 1 && s.calls != 4 {
-				t.Errorf("%s: a request with status %d was sent %d times", name, code, s.calls)
+				t.Errorf("%s: a request with status %d was sent %d times; want 4 times for 429, else once", name, code, s.calls)
 			}
 		}
 		if s := always(errors.New("something odd")); true {
@@ -86,7 +86,7 @@ func TestP3_CallsOfThePresets_L2(t *testing.T) {
 		}
 	}
 	if got := preset(t, "openai").Options().AttemptTimeout; got != 600_000*time.Millisecond {
-		t.Errorf("the time limit of a call to a language model is %v", got)
+		t.Errorf("the time limit of a call to a language model is %v, want 10m", got)
 	}
 }
 
@@ -96,7 +96,7 @@ func TestL2_TheEnvironmentOverrides(t *testing.T) {
 	p := preset(t, "openai", "HOME=/", "OPENAI_API_KEY=x", "OPENAI_RETRY_MAX=5", "OPENAI_RETRY_BASE_MS=250", "OPENAI_RETRY_MAX_BACKOFF_MS=60000", "STORAGE_RETRY_MAX=9")
 	o := p.Options()
 	if o.Retries != 5 || o.Backoff.First != 250*time.Millisecond || o.Backoff.Cap != time.Minute || o.HintCap != time.Minute {
-		t.Errorf("the environment was not applied: %+v", o)
+		t.Errorf("got the options %+v, want those of the environment", o)
 	}
 	text := p.String()
 	for _, want := range []string{
@@ -104,11 +104,11 @@ func TestL2_TheEnvironmentOverrides(t *testing.T) {
 		"AttemptTimeout  10m  (preset)", "HandOver        5m  (default)", "Statuses        400-428 permanent, 430-499 permanent  (preset)",
 	} {
 		if !strings.Contains(text, want) {
-			t.Errorf("the strategy's text does not contain %q:\n%s", want, text)
+			t.Errorf("the strategy's text has no %q, want it there:\n%s", want, text)
 		}
 	}
 	if strings.Contains(text, "x\n") {
-		t.Error("a variable that is no setting is printed")
+		t.Error("the strategy's text has a variable that is no setting")
 	}
 	s := always(unavailable)
 	if _, _ = retry.Do(t.Context(), on(t, preset(t, "storage", "STORAGE_RETRY_MAX=0"), 0).Strategy, s.op); s.calls != 1 {
@@ -139,7 +139,7 @@ func TestL2_ABrokenEnvironmentIsRefused(t *testing.T) {
 		}
 	}
 	if _, err := retry.Preset("openai", []string{"OPENAI_RETRY_BASE_MS=60000"}); err == nil || !strings.Contains(err.Error(), "MAX_BACKOFF_MS") {
-		t.Errorf("a base above the cap: got the error %v", err)
+		t.Errorf("a base above the cap: got the error %v, want one that names MAX_BACKOFF_MS", err)
 	}
 	if _, err := retry.Preset("opnai", nil); err == nil || !strings.Contains(err.Error(), "google-vision, http, openai, storage") {
 		t.Error(err)
@@ -157,7 +157,7 @@ func FuzzPreset(f *testing.F) {
 		}
 		n := p.Options().Retries
 		if strings.Trim(value, "0123456789") != "" || value == "" || n == 0 || n > 100 || n < retry.None {
-			t.Errorf("the value %q was accepted as %d retries", value, n)
+			t.Errorf("the value %q was accepted as %d retries, want an error", value, n)
 		}
 	})
 }
@@ -174,16 +174,16 @@ func TestL2_PresetsCanBeChangedAtTheCall(t *testing.T) {
 		t.Fatal(err)
 	}
 	if o := q.Options(); o.Operation != "page download" || o.Retries != 1 || o.Dependency != "storage" {
-		t.Errorf("the change was not applied: %+v", o)
+		t.Errorf("got the options %+v after the change; want the operation page download, 1 retry and the dependency storage", o)
 	}
 	if o := p.Options(); o.Retries != 3 || o.Statuses[503] != "" {
-		t.Errorf("the preset was changed: %+v", o)
+		t.Errorf("a change of a copy also changed the preset to %+v", o)
 	}
 	if text := q.String(); !strings.Contains(text, "Retries         1  (options)") || !strings.Contains(text, "HintCap         10s  (preset)") {
 		t.Error(text)
 	}
 	if _, err := p.With(func(o *retry.Options) { o.Backoff.Cap = 0 }); err == nil {
-		t.Error("a strategy without a cap was accepted")
+		t.Error("a growing back-off without a cap was accepted, want an error")
 	}
 }
 
@@ -212,19 +212,19 @@ func TestNew_AllMistakesAtOnce(t *testing.T) {
 		_, err := retry.New("ocr", c.o)
 		for _, want := range c.want {
 			if err == nil || !strings.Contains(err.Error(), want) {
-				t.Errorf("%s: %q is not in the error: %v", name, want, err)
+				t.Errorf("%s: the error has no %q, want it there: %v", name, want, err)
 			}
 		}
 	}
 	if _, err := retry.New("", retry.Options{Retries: -5, MinUseful: -1}); err == nil || strings.Count(err.Error(), "\n") != 2 {
-		t.Errorf("the error must have three lines: %v", err)
+		t.Errorf("got the error %v, want one with three lines", err)
 	}
 	for name, o := range map[string]retry.Options{
 		"nothing": {}, "immediate": {Immediate: true}, "lease": {Lease: time.Hour, AttemptTimeout: time.Minute},
 		"lease, elapsed": {Lease: time.Minute, MaxElapsed: 50 * time.Second, AttemptTimeout: 9 * time.Second}, "none": {Retries: retry.None},
 	} {
 		if _, err := retry.New("ocr", o); err != nil {
-			t.Errorf("%s: valid options were refused: %v", name, err)
+			t.Errorf("%s: valid options were refused with the error %v", name, err)
 		}
 	}
 }
@@ -236,7 +236,7 @@ func TestPresets_AreNamed(t *testing.T) {
 	}
 	for _, name := range retry.Presets() {
 		if p := preset(t, name); p.Name() != name {
-			t.Errorf("the preset %s has the name %s", name, p.Name())
+			t.Errorf("the strategy of preset %s has the name %s, want the name of the preset", name, p.Name())
 		}
 	}
 }

@@ -14,14 +14,14 @@ import (
 	"github.com/redrive/redrive/retry"
 )
 
-// rig is a strategy with the test's clock, fixed draws and a captured log.
+// rig is a strategy with the test's clock, fixed random numbers and a captured log.
 type rig struct {
 	*retry.Strategy
 	clock *clock
 	log   *bytes.Buffer
 }
 
-// newRig makes a strategy whose draws are all u.
+// newRig makes a strategy whose random numbers are all u.
 func newRig(t *testing.T, u float64, o retry.Options) *rig {
 	t.Helper()
 	c := &clock{now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
@@ -91,8 +91,8 @@ func (s *status) Error() string             { return "the service said no" + s.t
 func (s *status) StatusCode() int           { return s.code }
 func (s *status) RetryAfter() time.Duration { return s.after }
 
-// script is an operation that fails with the given errors in turn and then succeeds with
-// the number of its calls.
+// script is an operation that fails with the given errors one after the other, then succeeds
+// and returns the number of its calls.
 type script struct {
 	errs  []error
 	calls int

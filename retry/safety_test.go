@@ -46,7 +46,7 @@ func TestJudgement_CannotDisableSafetyRules(t *testing.T) {
 		r := newRig(t, 0.5, c.o)
 		s := always(c.err)
 		if _, err := retry.Do(t.Context(), r.Strategy, s.op); err == nil || s.calls != c.calls {
-			t.Errorf("%s: got %d calls, want %d; error %v", name, s.calls, c.calls, err)
+			t.Errorf("%s: got %d calls, want %d; got the error %v", name, s.calls, c.calls, err)
 		}
 	}
 }
@@ -96,7 +96,7 @@ func TestNotIdempotent_IgnoresErrorTexts(t *testing.T) {
 		r := newRig(t, 0.5, retry.Options{NotIdempotent: true})
 		s := always(c.err)
 		if _, err := retry.Do(t.Context(), r.Strategy, s.op); err == nil || s.calls != c.calls {
-			t.Errorf("%s: got %d calls, want %d; error %v", name, s.calls, c.calls, err)
+			t.Errorf("%s: got %d calls, want %d; got the error %v", name, s.calls, c.calls, err)
 		}
 	}
 }
@@ -131,7 +131,7 @@ func TestL4_JoinedCallsWithinDoNotMultiply(t *testing.T) {
 			return errors.Join(first, fmt.Errorf("page 3: %w", second))
 		})
 		if e := failedWith(t, err); s.calls != 4 || e.Reason != retry.Exhausted || e.HandOver != 300*time.Second {
-			t.Errorf("%s: got %d sends, the reason %v and the hand-over %v", name, s.calls, e.Reason, e.HandOver)
+			t.Errorf("%s: got %d sends, the reason %v and the hand-over %v; want 4 sends, exhausted retries and a hand-over after 5m", name, s.calls, e.Reason, e.HandOver)
 		}
 	}
 }
@@ -149,7 +149,7 @@ func TestDo_ClassAtTheLimitIsNotRemembered(t *testing.T) {
 		return odd
 	})
 	if calls != 2 || !errors.Is(err, retry.ErrPermanent) {
-		t.Errorf("got %d calls, want 2; error %v", calls, err)
+		t.Errorf("got %d calls, want 2; got the error %v", calls, err)
 	}
 	// Options.Judge is called for every failure.
 	calls = 0
@@ -161,7 +161,7 @@ func TestDo_ClassAtTheLimitIsNotRemembered(t *testing.T) {
 	}})
 	err = retry.DoErr(t.Context(), r.Strategy, func(context.Context) error { calls++; return busy })
 	if calls != 2 || !errors.Is(err, retry.ErrPermanent) {
-		t.Errorf("with Options.Judge: got %d calls, want 2; error %v", calls, err)
+		t.Errorf("with Options.Judge: got %d calls, want 2; got the error %v", calls, err)
 	}
 }
 
@@ -178,12 +178,12 @@ func TestR3_AFoundHintReachesTheJob(t *testing.T) {
 		ctx, _ := inJob(t)
 		_, err := retry.Do(ctx, newRig(t, 0, o).Strategy, always(errors.New("no")).op)
 		if ev := evidence(err); ev.RetryAfter != time.Hour || (ev.HandOver > 0) != (handOver == 0) || !errors.Is(err, retry.ErrHint) {
-			t.Errorf("%s: the job's policy gets the hint %v and the hand-over %v; error %v", name, ev.RetryAfter, ev.HandOver, err)
+			t.Errorf("%s: the job's policy gets the hint %v and the hand-over %v from the error %v; want the hint 1h", name, ev.RetryAfter, ev.HandOver, err)
 		}
 	}
 }
 
-// A hint that was cut is still the least wait.
+// After a hint is cut, the wait is still at least the cut hint.
 //
 // part of: R3
 func TestR3_ACutHintDoesNotShortenTheBackoff(t *testing.T) {
@@ -191,7 +191,7 @@ func TestR3_ACutHintDoesNotShortenTheBackoff(t *testing.T) {
 	r := newRig(t, 0.5, retry.Options{CutHints: true})
 	_, err := retry.Do(t.Context(), r.Strategy, failing(&status{code: 429, after: time.Microsecond}).op)
 	if err != nil || len(r.clock.slept) != 1 || r.clock.slept[0] != 500*time.Millisecond {
-		t.Errorf("got the waits %v and the error %v", r.clock.slept, err)
+		t.Errorf("got the waits %v and the error %v, want one wait of 500ms and no error", r.clock.slept, err)
 	}
 }
 
@@ -209,10 +209,10 @@ func TestWith_ChangesOfMapsAreNotShared(t *testing.T) {
 	}
 	for _, s := range q.Settings() {
 		if s.Name == "Statuses" && s.From != "options" {
-			t.Errorf("the setting has the wrong source: %+v", s)
+			t.Errorf("got the setting %+v, want it with the source options", s)
 		}
 	}
 	if p.String() != before {
-		t.Errorf("the original strategy was changed to\n%s", p)
+		t.Errorf("a change of a copy also changed the original strategy to\n%s", p)
 	}
 }

@@ -21,9 +21,9 @@ const (
 
 // Setting is one effective option.
 type Setting struct {
-	Name  string // name of the field of Options
+	Name  string // name of the field in Options
 	Value string
-	From  string // "default", "options", "preset", or the variable of the environment
+	From  string // "default", "options", "preset", or the name of an environment variable
 }
 
 // field is an option that can be printed.
@@ -69,8 +69,8 @@ func sourcesOf(o *Options, source string) map[string]string {
 	return from
 }
 
-// Settings returns the effective options that can be printed, without those that are
-// off.
+// Settings returns the effective options that can be printed. It leaves out options that
+// are switched off.
 func (p *Strategy) Settings() []Setting {
 	var all []Setting
 	for _, f := range fields {

@@ -9,18 +9,18 @@ import (
 // Stats are the counts of one operation since its strategy was made.
 type Stats struct {
 	Operation    string
-	Calls        int64 // calls that have ended
-	Sends        int64 // sends of these calls, as transports counted them, else one per attempt
-	Retried      int64 // calls that needed more than one attempt
-	Recovered    int64 // retried calls that succeeded
-	Exhausted    int64 // calls that ended without success, although waiting might have helped
-	HandedOver   int64 // calls that handed their job over instead
-	FailedFast   int64 // calls that ended because waiting cannot help
-	Cancelled    int64 // calls that their caller ended
-	Suppressed   int64 // calls that were made once because a call around them retries
-	Unclassified int64 // failures with an unknown error
-	// AddedP95 is the time from the first failure to the end of the call that 95 % of
-	// the retried calls did not exceed, rounded up to a power of two of milliseconds.
+	Calls        int64 // number of calls that have ended
+	Sends        int64 // number of sends in these calls: those that transports counted, else one for each attempt
+	Retried      int64 // number of calls that needed more than one attempt
+	Recovered    int64 // number of retried calls that succeeded
+	Exhausted    int64 // number of calls that ended without success, although waiting might have helped
+	HandedOver   int64 // number of calls that ran out of retries and handed their job over
+	FailedFast   int64 // number of calls that ended because waiting cannot help
+	Cancelled    int64 // number of calls whose caller ended them
+	Suppressed   int64 // number of calls that were made once because a call around them retries
+	Unclassified int64 // number of failures with an unknown error
+	// AddedP95 is the 95th percentile of the time from the first failure of a retried
+	// call to its end, rounded up to a power of two of milliseconds.
 	AddedP95 time.Duration
 }
 
@@ -38,7 +38,7 @@ func (p *Strategy) Stats() Stats {
 }
 
 type counters struct {
-	first atomic.Int64 // calls that succeeded at once, and their sends
+	first atomic.Int64 // numbers of calls that succeeded at the first attempt, and of their sends
 
 	calls, sends, recovered, exhausted, handedOver, failedFast, cancelled, suppressed, unclassified atomic.Int64
 

@@ -14,8 +14,8 @@ import (
 // The defaults of Options.
 const (
 	RetriesDefault        = 3
-	BaseDefault           = time.Second      // for the exponential back-off
-	CapDefault            = 10 * time.Second // for the exponential back-off
+	BaseDefault           = time.Second      // used in the exponential back-off
+	CapDefault            = 10 * time.Second // used in the exponential back-off
 	HintCapDefault        = 10 * time.Second
 	HandOverDefault       = 300 * time.Second
 	HandOverJitterDefault = 30 * time.Second
@@ -23,8 +23,8 @@ const (
 	RetriesMax            = 1000 // the highest number of retries that a strategy may have
 )
 
-// None switches off what is on by default: for Options.Retries, HandOver and
-// HandOverJitter.
+// None is the value of Options.Retries, HandOver and HandOverJitter that switches them
+// off, because 0 means their default.
 const None = -1
 
 // Options configure a strategy. The zero value of every field is its default; None
@@ -38,7 +38,7 @@ type Options struct {
 	// strategy.
 	Dependency string
 
-	// Retries is how often the call is sent again; default RetriesDefault.
+	// Retries is the highest number of retries of a call; default RetriesDefault.
 	Retries int
 	// Backoff is the wait before each retry; default U(0, min(CapDefault, BaseDefault ×
 	// 2^(n−1))). A growing back-off must have a cap.
@@ -53,23 +53,24 @@ type Options struct {
 	// could not end before it. By default only the number of retries and their waits
 	// limit a call.
 	MaxElapsed time.Duration
-	// MinUseful is the least time that an attempt needs: with less time left before a
-	// limit, none begins. Default the shortest attempt so far.
+	// MinUseful is the shortest time that an attempt needs. If less time is left before a
+	// limit, no attempt begins. The default is the duration of the shortest attempt so far.
 	MinUseful time.Duration
 	// Lease, if not zero, is the time within which a call must end: New refuses limits
 	// and waits that could take longer, and requires AttemptTimeout. The operation must
 	// end with its context.
 	Lease time.Duration
 
-	// HintCap is the longest wait asked for by the other side that a call sleeps;
-	// default HintCapDefault, or the cap of the back-off if that is longer.
+	// HintCap is the longest hint (a wait that the other side asks for) that a call
+	// sleeps; default HintCapDefault, or the cap of the back-off if that is longer.
 	HintCap time.Duration
 	// CutHints cuts a hint to HintCap: the wait is max(back-off, min(hint, HintCap)).
 	// The next attempt may then come too early.
 	CutHints bool
-	// HandOver is when a job is due again whose call has run out of retries;
-	// default HandOverDefault, and up to HandOverJitter more. A longer hint counts
-	// instead, up to HandOverCap. None never hands over.
+	// HandOver is the wait until a job is due again when its call has run out of
+	// retries; default HandOverDefault. A random time of at most HandOverJitter is added.
+	// A longer hint replaces HandOver if it is at most HandOverCap. With None the job is
+	// never handed over.
 	HandOver       time.Duration
 	HandOverJitter time.Duration
 	HandOverCap    time.Duration
@@ -88,18 +89,18 @@ type Options struct {
 	Classes  map[failure.Class]failure.Verdict
 	// RetryUnknown retries unknown errors. By default they end the call.
 	RetryUnknown bool
-	// NotIdempotent says that sending twice does harm. Then only requests are retried
-	// that the other side has not received or has rejected: with the status 429 or
-	// RESOURCE_EXHAUSTED, or, without a status, with a throttled class that
-	// failure.WithClass or Options.Judge sets.
+	// NotIdempotent says that sending twice does harm. A request is then retried only if
+	// the other side has not received it or has rejected it. A rejection is the status 429
+	// or RESOURCE_EXHAUSTED or, without a status, a throttled class that failure.WithClass
+	// or Options.Judge sets.
 	NotIdempotent bool
 
 	// Keyed gives every call an idempotency key, see Call.Key, even outside a job.
 	Keyed bool
 
-	Logger *slog.Logger   // default the job's logger, else slog.Default
+	Logger *slog.Logger   // the logger; default the job's logger, else slog.Default
 	Hooks  Hooks          // functions called during a call
-	Clock  Clock          // default the system's clock; tests set it
+	Clock  Clock          // the clock; default the system's clock; tests set it
 	Rand   func() float64 // returns uniform random numbers in [0, 1); must be safe for concurrent use; tests set it
 }
 
@@ -127,7 +128,7 @@ type Strategy struct {
 	from     map[string]string
 	curve    *backoff.Backoff
 	retries  int
-	fast     bool // whether a first attempt needs neither a frame nor a clock
+	fast     bool // whether a first attempt can run without a frame and without reading the clock
 	counters *counters
 }
 

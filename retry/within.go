@@ -3,11 +3,11 @@ package retry
 import "context"
 
 // Within reports whether a call with p under ctx would be part of another call of the
-// same dependency that retries, and so be made only once. The key stays the same over
-// the attempts of that other call: the key of WithKey, else the other call's key; ""
-// without any.
+// same dependency that retries, and so be made only once. The key is the key of
+// WithKey, else the key of that other call, else "". It is the same in all attempts of
+// that other call.
 func (p *Strategy) Within(ctx context.Context) (key string, ok bool) {
-	var around *frame // the outermost call: calls within it are made once themselves
+	var around *frame // only the outermost call retries: the calls within it are made once
 	for f := frameOf(ctx); f != nil; f = f.up {
 		if f.strategy != nil && f.strategy.o.Dependency == p.o.Dependency {
 			around = f
@@ -17,7 +17,7 @@ func (p *Strategy) Within(ctx context.Context) (key string, ok bool) {
 		return "", false
 	}
 	for f := frameOf(ctx); f != around; f = f.up {
-		if f.key != "" { // set by WithKey; keys that inner calls make do not stay the same
+		if f.key != "" { // WithKey has set this key; a key that an inner call makes differs in each attempt
 			return f.key, true
 		}
 	}

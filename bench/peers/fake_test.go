@@ -130,9 +130,9 @@ func TestLostWorkIsAnErrorNotAFigure(t *testing.T) {
 			r := b.once(t.Context(), system{name: tt.name, runs: inGo, share: 1, history: true}, tt.w)
 			switch {
 			case tt.want == "" && (r.Error != "" || r.PerSecond <= 0):
-				t.Errorf("got no figure for a correct system: %+v", r)
+				t.Errorf("a correct system got no figure: %+v", r)
 			case tt.want != "" && (!strings.HasPrefix(r.Error, tt.want) || r.PerSecond != 0):
-				t.Errorf("got error %q and %.0f jobs/s, want %q and no figure", r.Error, r.PerSecond, tt.want)
+				t.Errorf("got the error %q and %.0f jobs/s, want the error %q and no figure", r.Error, r.PerSecond, tt.want)
 			}
 		})
 	}
@@ -156,13 +156,13 @@ func TestMissingSystemsAreListedInOrder(t *testing.T) {
 		}
 	}()
 	if len(b.systems) != 1 || b.systems[0].name != "redrive-sqlite" || b.pg != nil {
-		t.Errorf("got the systems %+v, PostgreSQL started %v; want none", b.systems, b.pg != nil)
+		t.Errorf("got the systems %+v and PostgreSQL started: %v; want no system and no server", b.systems, b.pg != nil)
 	}
 	lines := strings.Split(log.String(), "\n")
 	for i, want := range []string{"MISSING: none 2: not part of this build", "MISSING: none 1: not part of this build",
 		"MISSING: river-postgres : build the agent of River: ", ""} {
 		if i >= len(lines) || !strings.HasPrefix(lines[i], want) {
-			t.Errorf("line %d of %q should begin with %q", i, lines, want)
+			t.Errorf("line %d is %q, want one that begins with %q", i, lines, want)
 		}
 	}
 }

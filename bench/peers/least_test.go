@@ -53,15 +53,15 @@ func TestLeastHoldsForEachSystem(t *testing.T) {
 			got = err.Error()
 		}
 		if got != strings.Join(tt.want, "\n") {
-			t.Errorf("%s: got error %q, want %q", tt.name, got, tt.want)
+			t.Errorf("%s: got the error %q, want %q", tt.name, got, tt.want)
 		}
 		if tt.want == nil && out.String() != "Enqueue and process at once: redrive on SQLite (defaults) is 20.0 × River on SQLite (defaults)\n"+
 			"Enqueue and process at once: redrive on SQLite (defaults) is 10.0 × River on SQLite (best)\n" {
-			t.Errorf("%s: printed %q, want both ratios", tt.name, &out)
+			t.Errorf("%s: the printed text is %q, want both ratios in it", tt.name, &out)
 		}
 	}
 	err := compared(t, "-only both,redrive-sqlite -least 10", 20_000, 0, 0).short(&strings.Builder{})
 	if err == nil || !strings.Contains(err.Error(), "no system to compare") {
-		t.Errorf("-least without another system: got error %v", err)
+		t.Errorf("-least without another system: got the error %v, want one about no system to compare with", err)
 	}
 }

@@ -65,7 +65,7 @@ func checkResult(t *testing.T, s system, r result) {
 	case r.Error != "":
 		t.Errorf("workload %s failed: %s", r.Workload, r.Error)
 	case !s.floor && r.Durability != durability[s.server]:
-		t.Errorf("%s: got durability %q, want %q", r.Workload, r.Durability, durability[s.server])
+		t.Errorf("%s: got the durability settings %q, want %q", r.Workload, r.Durability, durability[s.server])
 	case r.Workload == "pickup" && r.Samples < 5, r.Workload == "kill" && r.Kill == nil:
 		t.Errorf("workload %s has no figure: %+v", r.Workload, r)
 	case r.Workload == "kill" && r.Kill.Acked == 0:
@@ -91,7 +91,7 @@ func measured(t *testing.T, args ...string) []result {
 	code := run(t.Context(), append([]string{"-rounds", "1", "-node", "../node", "-riverpg", "../riverpg", "-json", path}, args...), &page, &log)
 	t.Logf("%s", &log)
 	if code == 2 || !strings.HasPrefix(page.String(), "# Beside other job systems\n") {
-		t.Fatalf("got exit code %d and page %q", code, &page)
+		t.Fatalf("got exit code %d and page %q; want exit code 0 or 1 and a page with its heading", code, &page)
 	}
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -134,7 +134,7 @@ func TestOnlyChoosesSystemsAndWorkloads(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(o.workloads) != 1 || o.workloads[0].name != "both" {
-		t.Errorf("got the workloads %+v", o.workloads)
+		t.Errorf("got the workloads %+v, want only the workload both", o.workloads)
 	}
 	for _, s := range o.systems {
 		if !s.ours() && s.name != "asynq" {
@@ -142,7 +142,7 @@ func TestOnlyChoosesSystemsAndWorkloads(t *testing.T) {
 		}
 	}
 	if len(o.systems) < 4 {
-		t.Errorf("got %d systems, want redrive among them", len(o.systems))
+		t.Errorf("got %d systems, want several with redrive among them", len(o.systems))
 	}
 	o, err = parseOptions([]string{"-only", "both,redrive-sqlite,river-sqlite"}, os.Stderr)
 	if err != nil {
@@ -150,7 +150,7 @@ func TestOnlyChoosesSystemsAndWorkloads(t *testing.T) {
 	}
 	for _, s := range o.systems {
 		if s.name != "redrive-sqlite" && s.name != "river-sqlite" {
-			t.Errorf("got the system %s, want only the named store of redrive", s.key())
+			t.Errorf("got the system %s, want only redrive on the store that -only names", s.key())
 		}
 	}
 	if len(o.systems) != 3 {

@@ -202,7 +202,7 @@ func verify(ctx context.Context, s system, w workload, group []*agent.Process, r
 	case s.history && r.Rows.Finished != r.Jobs-dead:
 		return fmt.Errorf("the history has %d of %d jobs", r.Rows.Finished, r.Jobs-dead)
 	case r.Rows.Dead > dead:
-		return fmt.Errorf("%d jobs are dead, want %d", r.Rows.Dead, dead)
+		return fmt.Errorf("the store has %d dead jobs, want %d", r.Rows.Dead, dead)
 	}
 	return nil // a system that keeps fewer dead jobs shows that on the page
 }

@@ -218,7 +218,7 @@ func TestPolicyIsAPathOrAPreset(t *testing.T) {
 		diff(t, want, c.Policy)
 		name, ok := c.Preset()
 		if wantOK := strings.HasPrefix(want, "preset:"); ok != wantOK || ok && name != want[len("preset:"):] {
-			t.Errorf("Preset of %q: got %q and %v", want, name, ok)
+			t.Errorf("Preset of the policy %q: got the name %q and ok %v, want ok %v and the name after the prefix", want, name, ok, wantOK)
 		}
 	}
 }

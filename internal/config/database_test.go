@@ -57,7 +57,7 @@ func TestPasswordsAreNeverShown(t *testing.T) {
 	t.Parallel()
 	c := mustParse(t, "database: postgres://ann:hunter2@db/app")
 	if got := c.Postgres.DSN.Reveal(); got != "postgres://ann:hunter2@db/app" {
-		t.Fatalf("got the DSN %q, want the DSN with its password", got)
+		t.Fatalf("got the DSN %q, want the DSN that includes its password", got)
 	}
 	var out bytes.Buffer
 	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%d"} {
@@ -79,7 +79,7 @@ func TestPasswordsAreNeverShown(t *testing.T) {
 		t.Errorf("the output contains the password: %s", out.String())
 	}
 	if !strings.Contains(out.String(), config.Redacted) {
-		t.Errorf("the output has no placeholder for the DSN: %s", out.String())
+		t.Errorf("the output does not replace the DSN by a placeholder: %s", out.String())
 	}
 }
 

@@ -47,10 +47,10 @@ func checkProblems(t *testing.T, problems config.Problems, text string) {
 	var before config.Problem
 	for _, p := range problems {
 		if p.Line < 1 || p.Line > len(lines) || p.Col < 1 || p.Col > utf8.RuneCountInString(lines[p.Line-1])+1 {
-			t.Errorf("the place of a problem is outside the text: %v", p)
+			t.Errorf("the position of a problem is outside the text: %v", p)
 		}
 		if p.Line < before.Line || p.Line == before.Line && p.Col < before.Col {
-			t.Errorf("the problem %v comes after the problem %v, want them sorted by place", p, before)
+			t.Errorf("the problem %v comes after the problem %v, want the problems sorted by position", p, before)
 		}
 		if p.Message == "" || !utf8.ValidString(p.Message) || strings.ContainsFunc(p.Message, unicode.IsControl) {
 			t.Errorf("the message of a problem is empty or not printable: %q", p.Message)

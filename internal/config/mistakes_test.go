@@ -113,10 +113,10 @@ func TestMistakesAreReportedWithTheirExactPlace(t *testing.T) {
 			}
 			for i, p := range problems {
 				if got := [2]int{p.Line, p.Col}; got != marks[i] {
-					t.Errorf("got the line and column %v, want %v: %v", got, marks[i], p)
+					t.Errorf("got a problem at line and column %v, want %v; the problem: %v", got, marks[i], p)
 				}
 				if !strings.Contains(p.Message, tt.messages[i]) {
-					t.Errorf("got the message %q, want one with %q", p.Message, tt.messages[i])
+					t.Errorf("got the message %q, want a message with %q", p.Message, tt.messages[i])
 				}
 			}
 		})

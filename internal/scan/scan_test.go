@@ -98,13 +98,13 @@ func TestHashWord_Stems(t *testing.T) {
 	} {
 		for _, word := range group[1:] {
 			if scan.HashWord(word) != scan.HashWord(group[0]) {
-				t.Errorf("%q and %q have different stems, want the same", group[0], word)
+				t.Errorf("the words %q and %q have different stems, want the same stem", group[0], word)
 			}
 		}
 	}
 	for _, pair := range [][2]string{{"status", "statu"}, {"string", "str"}, {"need", "ne"}, {"fail", "file"}, {"this", "thi"}, {"deny", "den"}} {
 		if scan.HashWord(pair[0]) == scan.HashWord(pair[1]) {
-			t.Errorf("%q and %q have the same stem, want different ones", pair[0], pair[1])
+			t.Errorf("the words %q and %q have the same stem, want different stems", pair[0], pair[1])
 		}
 	}
 }
@@ -158,7 +158,7 @@ func TestTokens_ReadsBothEndsOfALongText(t *testing.T) {
 		t.Errorf("the last token is %q, want last", got)
 	}
 	if len(tokens) > scan.Max/2+2 {
-		t.Errorf("too many or too few tokens of a long text: %d", len(tokens))
+		t.Errorf("got %d tokens of a long text, want at most %d", len(tokens), scan.Max/2+2)
 	}
 	gaps := 0
 	for _, tok := range tokens {
@@ -202,7 +202,7 @@ func FuzzTokens(f *testing.F) {
 		end := int32(0)
 		for _, tok := range scan.Tokens(nil, text) {
 			if tok.Start < end || tok.End <= tok.Start || int(tok.End) > len(text) {
-				t.Fatalf("token %+v overlaps the token that ends at %d, or exceeds the text of %d bytes", tok, end, len(text))
+				t.Fatalf("token %+v overlaps the token that ends at byte %d, or reaches beyond the text of %d bytes", tok, end, len(text))
 			}
 			end = tok.End
 			if tok.Kind == scan.Word {

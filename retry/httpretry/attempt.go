@@ -12,7 +12,7 @@ import (
 type attempt struct {
 	ctx    context.Context //nolint:containedctx // it is what an attempt is
 	cancel context.CancelCauseFunc
-	timer  *time.Timer // nil without a time limit
+	timer  *time.Timer // nil if the attempt has no time limit
 }
 
 // errLimit is the cause of the end of an attempt that reached its time limit.
@@ -46,9 +46,9 @@ func (a *attempt) stop() bool {
 // end releases the context of the attempt.
 func (a *attempt) end(err error) { a.cancel(err) }
 
-// own makes the attempt end with the body of its response.
+// own makes the attempt end when the body of its response ends.
 func (a *attempt) own(body io.ReadCloser) io.ReadCloser {
-	if both, ok := body.(io.ReadWriteCloser); ok { // for status 101 the body is the connection
+	if both, ok := body.(io.ReadWriteCloser); ok { // the body of a response with status 101 is the connection
 		return &stream{both, a}
 	}
 	return &owned{body, a}

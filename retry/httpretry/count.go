@@ -48,13 +48,13 @@ type roundTripper func(*http.Request) (*http.Response, error)
 // RoundTrip implements http.RoundTripper.
 func (f roundTripper) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
 
-// tally counts the sends of one request. When several transports of this package are
-// stacked, the innermost one counts, for its attempt.
+// tally counts the sends of one request. If transports of this package are stacked, only
+// the innermost transport counts.
 type tally struct {
 	mu      sync.Mutex
 	last    context.Context //nolint:containedctx // of the attempt that began last
-	pending bool            // the send is not counted yet
-	over    bool            // the attempt has returned
+	pending bool            // whether the send is not counted yet
+	over    bool            // whether the attempt has returned
 }
 
 type tallyKey struct{}
@@ -89,8 +89,8 @@ func began(ctx context.Context) func() {
 	}
 }
 
-// written records that the headers of a request were sent. A second time is a replay:
-// net/http sends again when an idle connection turns out to be dead.
+// written records that the headers of a request were sent. A second call of written means
+// that net/http has sent the request again, because an idle connection was closed.
 func (t *tally) written() {
 	t.mu.Lock()
 	defer t.mu.Unlock()

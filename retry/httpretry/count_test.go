@@ -83,11 +83,11 @@ func TestL4_SendsAreCountedAndDoNotMultiply(t *testing.T) {
 			}
 			for i, h := range u.headers {
 				if got := h.Get("X-Retry-Attempt"); c.sends == 4 && c.suppressed > 0 && got != fmt.Sprint(i+1) {
-					t.Errorf("request %d has the attempt number %s in its header", i+1, got)
+					t.Errorf("request %d: the header has attempt number %s, want %d", i+1, got, i+1)
 				}
 			}
 			if n := u.requests.Load(); name != "an SDK that retries, not counted" && n != int64(c.sends) {
-				t.Errorf("the server got %d requests, but %d were counted", n, c.sends)
+				t.Errorf("the server got %d requests, but %d sends were counted; want equal numbers", n, c.sends)
 			}
 		})
 	}
@@ -133,7 +133,7 @@ func TestL4_ReplaysOfNetHTTPAreSeen(t *testing.T) {
 					}
 				}
 				if got := p.Stats().Sends - before; got != 3 {
-					t.Errorf("outside a job %d sends were counted, want 3", got)
+					t.Errorf("outside a job: %d sends were counted, want 3", got)
 				}
 			}
 			if u.requests.Load() != 3 || account.Sends() != 3 {
@@ -151,11 +151,11 @@ func TestL4_AttemptsWithoutAConnectionCount(t *testing.T) {
 	ctx, account := retry.WithJob(t.Context(), retry.JobInfo{})
 	_, err := get(t, &http.Client{Transport: httpretry.Transport(strategy(t, nil), httpretry.Count(base))}, nobody(t))(ctx)
 	if err == nil || account.Sends() != 4 {
-		t.Errorf("without a connection: got %d sends and the error %v", account.Sends(), err)
+		t.Errorf("without a connection: got %d sends and the error %v, want 4 sends and an error", account.Sends(), err)
 	}
 	ctx, account = retry.WithJob(t.Context(), retry.JobInfo{})
 	_, err = get(t, &http.Client{Transport: httpretry.Count(base)}, nobody(t))(ctx)
 	if err == nil || account.Sends() != 1 {
-		t.Errorf("outside a call: got %d sends and the error %v", account.Sends(), err)
+		t.Errorf("outside a call: got %d sends and the error %v, want 1 send and an error", account.Sends(), err)
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/redrive/redrive/retry"
 )
 
-// Hasty is Transport with another DiscardTime.
+// Hasty is Transport with a different DiscardTime.
 func Hasty(p *retry.Strategy, base http.RoundTripper, drain time.Duration) http.RoundTripper {
 	t := newTransport(p, base)
 	t.drain = drain

@@ -19,8 +19,8 @@ import (
 // error before anything is sent. The returned response has no body any more. The body
 // of the request is always closed; the bodies that are sent come from Request.GetBody.
 //
-// The strategy also does the retrying when the client has a Transport with the same
-// dependency. Options.AttemptTimeout limits each attempt including its body.
+// If the client has a Transport with the same dependency, strategy does the retrying and
+// the Transport sends each request once. Options.AttemptTimeout limits each attempt including its body.
 func ReadAll(p *retry.Strategy, client *http.Client, req *http.Request, limit int64) ([]byte, *http.Response, error) {
 	if client == nil {
 		client = http.DefaultClient
@@ -80,7 +80,7 @@ func (r *reader) read(ctx context.Context) ([]byte, error) {
 	if resp.StatusCode >= http.StatusBadRequest {
 		e := newStatusError(req, resp)
 		a.limit(DiscardTime)
-		head, _ := io.ReadAll(io.LimitReader(resp.Body, DiscardMax)) // as much as can be read
+		head, _ := io.ReadAll(io.LimitReader(resp.Body, DiscardMax)) // the part of the body that can be read
 		a.stop()
 		e.Body = string(head)
 		return nil, e.marked()
@@ -124,7 +124,7 @@ func Rewindable(req *http.Request, limit int64) error {
 
 // readUpTo reads all of r, or one byte more than limit, which shows that r is longer.
 func readUpTo(r io.Reader, limit int64) ([]byte, error) {
-	if limit < math.MaxInt64 { // adding one would overflow
+	if limit < math.MaxInt64 { // limit + 1 would overflow
 		r = io.LimitReader(r, limit+1)
 	}
 	return io.ReadAll(r)

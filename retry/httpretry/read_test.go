@@ -60,10 +60,10 @@ func TestL6_ABodyThatBreaksOff(t *testing.T) {
 			}
 			defer resp.Body.Close()
 			if attempt := u.headers[2].Get("X-Retry-Attempt"); attempt != "3" {
-				t.Errorf("the third request has the attempt number %q, want 3", attempt)
+				t.Errorf("the third request has attempt number %q in its header, want 3", attempt)
 			}
 			if string(got) != whole || u.requests.Load() != 3 || account.Sends() != 3 || account.Resends() != 2 {
-				t.Errorf("got the body %q after %d requests; %d sends and %d resends were counted", got, u.requests.Load(), account.Sends(), account.Resends())
+				t.Errorf("got the body %q after %d requests; %d sends and %d resends were counted; want the whole body after 3 requests, 3 sends and 2 resends", got, u.requests.Load(), account.Sends(), account.Resends())
 			}
 		})
 	}
@@ -131,14 +131,14 @@ func TestL6_TheGreatestLimitIsALimit(t *testing.T) {
 	}
 	defer resp.Body.Close()
 	if string(got) != whole {
-		t.Errorf("got the body %q", got)
+		t.Errorf("got the body %q, want the whole body", got)
 	}
 	req := request(t, t.Context(), http.MethodPut, u.URL, opaque{bytes.NewReader([]byte("once"))})
 	if err := httpretry.Rewindable(req, math.MaxInt64); err != nil || req.ContentLength != 4 {
-		t.Errorf("Rewindable: got the error %v and %d bytes", err, req.ContentLength)
+		t.Errorf("Rewindable: got the error %v and a body of %d bytes, want no error and 4 bytes", err, req.ContentLength)
 	}
 	if body, err := io.ReadAll(req.Body); string(body) != "once" || err != nil {
-		t.Errorf("got the body %q and the error %v", body, err)
+		t.Errorf("got the body %q and the error %v, want \"once\" and no error", body, err)
 	}
 }
 
@@ -155,7 +155,7 @@ func TestL6_ANegativeLimitIsRefused(t *testing.T) {
 		t.Error(err)
 	}
 	if body, err := io.ReadAll(req.Body); string(body) != "once" || err != nil {
-		t.Errorf("the body of the refused request must still be readable: got %q, %v", body, err)
+		t.Errorf("the body of the refused request: got %q and the error %v, want \"once\" and no error", body, err)
 	}
 }
 

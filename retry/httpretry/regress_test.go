@@ -47,10 +47,10 @@ func TestL6_BodyIsReadBeforeTheDecision(t *testing.T) {
 	}
 	bodyOf(t, resp)
 	if waits := c.all(); len(waits) != 1 || waits[0] < 6*time.Second {
-		t.Errorf("got the waits %v, but the body asks for 6s", waits)
+		t.Errorf("got the waits %v; want one wait of at least 6s, as the body asks for", waits)
 	}
 	if !strings.Contains(seen, "RetryInfo") {
-		t.Errorf("the hook got the body %q", seen)
+		t.Errorf("the hook got the body %q, want one with RetryInfo", seen)
 	}
 }
 
@@ -116,7 +116,7 @@ func TestL6_DrainsAreBounded(t *testing.T) {
 			}
 			bodyOf(t, resp)
 			if u.requests.Load() != 2 {
-				t.Errorf("wrong number of requests: %d", u.requests.Load())
+				t.Errorf("got %d requests, want 2", u.requests.Load())
 			}
 		})
 	}
@@ -166,7 +166,7 @@ func TestL6_NoSecretsInErrorsAndLogs(t *testing.T) {
 	_, _, refused := httpretry.ReadAll(p, &http.Client{Transport: base}, get(nobody(t)+"/v1/files?key=QUERY-SECRET"), 1) //nolint:bodyclose // as above
 	for what, text := range map[string]string{"RoundTrip": whole.Error(), "ReadAll": read.Error(), "refused": refused.Error(), "log": log.String()} {
 		if strings.Contains(text, "SECRET") {
-			t.Errorf("%s contains a secret: %s", what, text)
+			t.Errorf("%s contains the secret SECRET: %s", what, text)
 		}
 	}
 	if want := "PUT " + u.URL + "/v1/files: 503 Service Unavailable"; !strings.Contains(whole.Error(), want) || !strings.Contains(read.Error(), want) {
@@ -189,10 +189,10 @@ func FuzzRedactURL(f *testing.F) {
 		}
 		got := httpretry.RedactURL(u)
 		if strings.ContainsAny(got, "?#") && !strings.ContainsAny(u.Host, "?#") {
-			t.Errorf("the redacted form of %q has a query or fragment: %q", text, got)
+			t.Errorf("the redacted form of %q still has a query or a fragment: %q", text, got)
 		}
 		if password, _ := u.User.Password(); len(password) > 8 && strings.Contains(got, password) && !strings.Contains(u.EscapedPath()+u.Host, password) {
-			t.Errorf("the redacted form of %q contains the password: %q", text, got)
+			t.Errorf("the redacted form of %q still contains the password: %q", text, got)
 		}
 	})
 }
@@ -232,12 +232,12 @@ func (s *spy) RoundTrip(req *http.Request) (*http.Response, error) {
 // proves: L6
 func TestL6_TheContextOfAnAttemptLastsAsLongAsItsBody(t *testing.T) {
 	t.Parallel()
-	const limit = 2 * time.Second // answers need no time; only the request without an answer reaches the limit
+	const limit = 2 * time.Second // answers arrive at once; only the request without an answer reaches the limit
 	release := make(chan struct{})
 	u := serve(t, func(n int, w http.ResponseWriter, r *http.Request) {
 		switch n {
 		case 1:
-			<-r.Context().Done() // until the client's limit
+			<-r.Context().Done() // this waits until the client's time limit
 		case 2:
 			w.WriteHeader(http.StatusServiceUnavailable)
 		case 3:
@@ -260,21 +260,21 @@ func TestL6_TheContextOfAnAttemptLastsAsLongAsItsBody(t *testing.T) {
 	defer late.Stop()
 	select {
 	case <-contexts.contexts[3].Done():
-		t.Errorf("the context ended before the body was read: %v", context.Cause(contexts.contexts[3]))
+		t.Errorf("the context ended before the body was read (cause: %v), want it open until then", context.Cause(contexts.contexts[3]))
 	case <-late.C:
 	}
 	close(release)
 	defer resp.Body.Close()
 	if got, err := io.ReadAll(resp.Body); string(got) != "done" {
-		t.Errorf("got the body %q and the error %v", got, err)
+		t.Errorf("got the body %q and the error %v, want \"done\"", got, err)
 	}
 	for i, ctx := range contexts.contexts {
 		if ctx.Err() == nil {
-			t.Errorf("the context of attempt %d has not been released", i+1)
+			t.Errorf("the context of attempt %d is still open after the call, want it ended", i+1)
 		}
 	}
 	if len(contexts.contexts) != 4 {
-		t.Errorf("wrong number of attempts: %d", len(contexts.contexts))
+		t.Errorf("got %d attempts, want 4", len(contexts.contexts))
 	}
 }
 
@@ -296,7 +296,7 @@ func TestL6_AttemptsAtTheirLimitAreTimeouts(t *testing.T) {
 		t.Errorf("the last error is %v, want a timeout", e.Last)
 	}
 	if errors.Is(err, context.Canceled) {
-		t.Errorf("the timeout is classified as a cancellation: %v", err)
+		t.Errorf("the timeout is reported as a cancellation: %v", err)
 	}
 }
 
@@ -312,7 +312,7 @@ func TestL6_CallersContextEndsTheCall(t *testing.T) {
 		p := strategy(t, func(o *retry.Options) { o.Clock = &clock{wake: func() { cancel(reason) }} })
 		_, err := client(t, p).Do(request(t, ctx, http.MethodGet, u.URL, nil)) //nolint:bodyclose // the call returns no response
 		if !errors.Is(err, reason) || !errors.Is(err, retry.ErrCancelled) || u.requests.Load() != 1 {
-			t.Errorf("cancelled during the wait: got the error %v after %d requests", err, u.requests.Load())
+			t.Errorf("cancelled during the wait: got the error %v after %d requests, want a cancellation with its cause after 1 request", err, u.requests.Load())
 		}
 	})
 	t.Run("while it is under way", func(t *testing.T) {
@@ -324,7 +324,7 @@ func TestL6_CallersContextEndsTheCall(t *testing.T) {
 		})
 		_, err := client(t, strategy(t, func(o *retry.Options) { o.AttemptTimeout = time.Minute })).Do(request(t, ctx, http.MethodGet, u.URL, nil)) //nolint:bodyclose // the call returns no response
 		if !errors.Is(err, reason) || !errors.Is(err, retry.ErrCancelled) || u.requests.Load() != 1 {
-			t.Errorf("cancelled during the request: got the error %v after %d requests", err, u.requests.Load())
+			t.Errorf("cancelled during the request: got the error %v after %d requests, want a cancellation with its cause after 1 request", err, u.requests.Load())
 		}
 	})
 	t.Run("before it begins", func(t *testing.T) {
@@ -334,7 +334,7 @@ func TestL6_CallersContextEndsTheCall(t *testing.T) {
 		body := &closing{Reader: strings.NewReader("x")}
 		_, err := httpretry.Transport(strategy(t, nil), nil).RoundTrip(request(t, ctx, http.MethodPut, "http://127.0.0.1:1", body)) //nolint:bodyclose // the call returns no response
 		if !errors.Is(err, context.Canceled) || !body.closed {
-			t.Errorf("cancelled before the call: got the error %v; request body closed: %v", err, body.closed)
+			t.Errorf("cancelled before the call: got the error %v, want context.Canceled; the request body is closed: %v, want true", err, body.closed)
 		}
 	})
 }
@@ -392,12 +392,12 @@ func TestL6_TransportIsSafeForConcurrentUse(t *testing.T) {
 			}
 			defer resp.Body.Close()
 			if got, err := io.ReadAll(resp.Body); string(got) != path {
-				t.Errorf("got the body %q and the error %v", got, err)
+				t.Errorf("got the body %q and the error %v, want the body %q", got, err, path)
 			}
 		})
 	}
 	wg.Wait()
 	if account.Sends() != 120 {
-		t.Errorf("%d sends, want 120", account.Sends())
+		t.Errorf("got %d sends, want 120", account.Sends())
 	}
 }

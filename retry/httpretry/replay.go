@@ -15,16 +15,16 @@ type replay struct {
 
 	mu     sync.Mutex
 	come   sync.Cond // signals that more was read in advance, or that the body was closed
-	head   []byte    // read in advance and not returned yet
-	err    error     // the error after head; nil means that more follows
+	head   []byte    // bytes that were read in advance and that Read has not returned yet
+	err    error     // the read error after the bytes in head; nil means that more bytes follow
 	ahead  bool      // whether readAhead is running
-	enough bool      // whether readAhead should stop
+	enough bool      // whether readAhead must stop after the current read
 	shut   bool
 }
 
-// peek reads in advance until the body ends, more than most bytes are read, the time d
-// is over, or ctx ends. It returns what was read by then, at most most bytes. The body
-// stays complete: a read in progress continues for the next reader.
+// peek reads the beginning of the body in advance, for at most the time d and until ctx
+// ends. It returns the bytes that were read by then; most limits their number. The body
+// stays complete: the next reader gets all bytes, also those of a read in progress.
 func peek(ctx context.Context, body io.ReadCloser, most int, d time.Duration) (*replay, string) {
 	r := &replay{rest: body, ahead: true}
 	r.come.L = &r.mu
@@ -46,7 +46,7 @@ func peek(ctx context.Context, body io.ReadCloser, most int, d time.Duration) (*
 	return r, string(r.head[:min(len(r.head), most)])
 }
 
-// readAhead reads until it has most bytes, or until enough is set.
+// readAhead reads until it has read the number of bytes in most, or until enough is set.
 func (r *replay) readAhead(most int) {
 	block := make([]byte, min(most, 4<<10)) //nolint:mnd // as much as net/http has at hand
 	for ahead := true; ahead; {

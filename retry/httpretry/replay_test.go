@@ -58,11 +58,11 @@ func TestL6_ASlowBodyComesBackWhole(t *testing.T) {
 			defer resp.Body.Close()
 			first := make([]byte, 10)
 			if _, err := io.ReadFull(resp.Body, first); err != nil || string(first) != whole[:10] {
-				t.Fatalf("the first part: got %q and the error %v", first, err)
+				t.Fatalf("the first part of the body: got %q and the error %v, want %q", first, err, whole[:10])
 			}
 			close(second)
 			if rest, err := io.ReadAll(resp.Body); err != nil || string(rest) != whole[10:] || resp.StatusCode != c.status {
-				t.Errorf("status %d, second part: got %q and the error %v", resp.StatusCode, rest, err)
+				t.Errorf("status %d, second part of the body: got %q and the error %v; want status %d and %q", resp.StatusCode, rest, err, c.status, whole[10:])
 			}
 			if u.requests.Load() != 1 {
 				t.Errorf("got %d requests, want 1", u.requests.Load())
@@ -84,7 +84,7 @@ func TestL6_TheBeginningOfASlowBodyCounts(t *testing.T) {
 	})
 	_, err := (&http.Client{Transport: httpretry.Hasty(p, base, 50*time.Millisecond)}).Do(request(t, t.Context(), http.MethodGet, u.URL, nil)) //nolint:bodyclose // the call returns no response
 	if e, ok := errors.AsType[*httpretry.StatusError](err); !ok || e.Body != whole[:10] {
-		t.Errorf("the error must contain the first part of the body: %v: %+v", err, e)
+		t.Errorf("got the error %v with the details %+v, want a *StatusError with the first part of the body", err, e)
 	}
 }
 

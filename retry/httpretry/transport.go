@@ -50,7 +50,7 @@ func newTransport(p *retry.Strategy, base http.RoundTripper) *transport {
 
 type transport struct {
 	base       http.RoundTripper
-	strategies [2][2]*retry.Strategy // by [not idempotent][cannot be rewound]
+	strategies [2][2]*retry.Strategy // the strategies, indexed by [not idempotent][body cannot be rewound]
 	limit      time.Duration         // time limit of an attempt until its headers; 0 means none
 	keyed      bool
 	statuses   map[int]failure.Verdict
@@ -67,13 +67,13 @@ func (t *transport) change(o *retry.Options, once, fixed bool) {
 	if fixed {
 		o.Retries = retry.None
 	}
-	if o.Hooks.Send == nil { // so that first attempts have a frame, too
+	if o.Hooks.Send == nil { // the hook makes first attempts have a frame, too
 		o.Hooks.Send = func(context.Context, retry.Call) {}
 	}
 	own := o.Hooks.Retry
 	o.Hooks.Retry = func(ctx context.Context, e *retry.Event) {
 		if c, ok := ctx.Value(callKey{}).(*call); ok {
-			c.release() // no connection is held open during the wait
+			c.release() // the hook closes the response, so that no connection stays open during the wait
 		}
 		if own != nil {
 			own(ctx, e)
@@ -96,7 +96,7 @@ func (t *transport) CloseIdleConnections() { closeIdle(t.base) }
 // RoundTrip implements http.RoundTripper.
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	c := &call{t: t, req: req, key: keyOf(req), outer: retry.From(req.Context()).Attempt}
-	if around, ok := req.Context().Value(callKey{}).(*call); ok { // within another transport of this package
+	if around, ok := req.Context().Value(callKey{}).(*call); ok { // this transport is within another transport of this package
 		c.outer = max(c.outer, around.outer)
 	}
 	hasBody := req.Body != nil && req.Body != http.NoBody
@@ -127,12 +127,12 @@ type call struct {
 	t     *transport
 	req   *http.Request
 	key   string // the key that the caller set
-	outer int    // attempt of the call around this one
+	outer int    // number of the current attempt of the call around this one
 	fixed bool   // whether the body cannot be rewound
 	safe  bool   // whether the request may be sent twice
 	n     int    // number of attempts begun
 
-	inherited string // key of the call around this one, which does the retrying
+	inherited string // key of the call around this one, if that call does the retrying
 	retriable bool   // whether the strategy retries the last failure
 
 	resp *http.Response // response of the last attempt, if its status may be an error
@@ -216,7 +216,7 @@ func (c *call) status(a *attempt) error {
 	return e.marked()
 }
 
-// telling reports whether a response may be retried, depending on its body.
+// telling reports whether the body of a response may decide about a retry.
 func (c *call) telling(status int) bool {
 	switch status {
 	case http.StatusBadRequest, http.StatusForbidden, http.StatusRequestTimeout, http.StatusConflict, http.StatusLocked,

@@ -38,21 +38,21 @@ func TestL6_IdempotentMethodsAreSentAgain(t *testing.T) {
 			}
 			bodyOf(t, resp)
 			if resp.StatusCode != http.StatusOK || u.requests.Load() != 4 {
-				t.Errorf("status %d after %d requests, want 200 after 4", resp.StatusCode, u.requests.Load())
+				t.Errorf("got status %d after %d requests, want status 200 after 4 requests", resp.StatusCode, u.requests.Load())
 			}
 			for i, h := range u.headers {
 				if got, want := h.Get("X-Retry-Attempt"), fmt.Sprint(i+1); got != want {
-					t.Errorf("request %d has the attempt number %q in its header", i+1, got)
+					t.Errorf("request %d: the header has attempt number %q, want %q", i+1, got, want)
 				}
 				if u.bodies[i] != "the whole body" {
-					t.Errorf("request %d has the body %q", i+1, u.bodies[i])
+					t.Errorf("request %d has the body %q, want \"the whole body\"", i+1, u.bodies[i])
 				}
 			}
 			if len(before) != len(req.Header) {
-				t.Errorf("the caller's request was changed: %v", req.Header)
+				t.Errorf("the transport changed the headers of the caller's request to %v", req.Header)
 			}
 			if s := p.Stats(); s.Calls != 1 || s.Sends != 4 || s.Recovered != 1 {
-				t.Errorf("the strategy has wrong counts: %+v", s)
+				t.Errorf("got the counts %+v; want 1 recovered call with 4 sends", s)
 			}
 		})
 	}
@@ -98,12 +98,12 @@ func TestL6_OthersAreSentAgainOnlyIfNothingWasDone(t *testing.T) {
 		t.Parallel()
 		_, err := client(t, strategy(t, nil)).Do(request(t, t.Context(), http.MethodPost, nobody(t), strings.NewReader("x"))) //nolint:bodyclose // the call returns no response
 		if e, ok := errors.AsType[*retry.Error](err); !ok || e.Reason != retry.Exhausted || len(e.Attempts) != 4 {
-			t.Errorf("refused connections: got the error %v, want exhausted retries", err)
+			t.Errorf("the server refuses connections: got the error %v, want exhausted retries", err)
 		}
 	})
 }
 
-// nobody returns an address on which no server listens.
+// nobody returns an address at which no server listens.
 func nobody(t *testing.T) string {
 	t.Helper()
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -150,7 +150,7 @@ func TestL6_TheKeyIsTheSameInAllAttempts(t *testing.T) {
 		t.Parallel()
 		p := strategy(t, func(o *retry.Options) { o.Keyed = true })
 		if a, b := post(t, t.Context(), p, ""), post(t, t.Context(), p, ""); a[0] == b[0] {
-			t.Errorf("two calls have the same key %q", a[0])
+			t.Errorf("two calls have the same key %q, want different keys", a[0])
 		}
 	})
 	t.Run("of the context", func(t *testing.T) {
@@ -193,11 +193,11 @@ func TestL6_ABodyThatCannotBeRewoundIsRefused(t *testing.T) {
 		}
 		for _, part := range []string{"PUT " + u.URL, "GetBody", "Rewindable", "503"} {
 			if !strings.Contains(e.Error(), part) {
-				t.Errorf("the error %q does not contain %q", e, part)
+				t.Errorf("the error %q has no %q, want it there", e, part)
 			}
 		}
 		if failure.Of(err).HandOver == 0 {
-			t.Error("the error does not hand the job over")
+			t.Error("the error has no hand-over of the job, want one")
 		}
 	})
 	t.Run("a response without an error is returned", func(t *testing.T) {
@@ -224,7 +224,7 @@ func TestL6_ABodyThatCannotBeRewoundIsRefused(t *testing.T) {
 			t.Errorf("got the request bodies %q, want once three times", u.bodies)
 		}
 		if err := httpretry.Rewindable(request(t, t.Context(), http.MethodPut, u.URL, body()), 3); err == nil || !strings.Contains(err.Error(), "3 bytes") {
-			t.Errorf("a body of 4 bytes with a limit of 3: got the error %v", err)
+			t.Errorf("a body of 4 bytes with a limit of 3: got the error %v, want one about 3 bytes", err)
 		}
 	})
 }
@@ -251,11 +251,11 @@ func TestL6_RetryAfterIsAFloor(t *testing.T) {
 			bodyOf(t, resp)
 			for _, wait := range c.all() {
 				if wait < 7*time.Second || wait > 8*time.Second {
-					t.Errorf("the call waited for %v, but Retry-After asked for 7s", wait)
+					t.Errorf("the call waited for %v; want 7s to 8s, because Retry-After asked for 7s", wait)
 				}
 			}
 			if len(c.all()) != 2 {
-				t.Errorf("wrong number of waits: %v", c.all())
+				t.Errorf("got the waits %v, want 2 waits", c.all())
 			}
 		})
 	}
@@ -272,7 +272,7 @@ func TestL6_ALongRetryAfterIsNotSlept(t *testing.T) {
 		t.Errorf("got the error %v after %d requests and the waits %v, want 1 request and no wait", err, u.requests.Load(), c.all())
 	}
 	if after := failure.Of(err).HandOver; after < 2*time.Minute || after > 3*time.Minute {
-		t.Errorf("the job is handed over for %v, want at least the Retry-After", after)
+		t.Errorf("the job is due again after %v, want at least the time in Retry-After", after)
 	}
 }
 
@@ -326,10 +326,10 @@ func TestL6_ExhaustedHandsTheJobOver(t *testing.T) {
 	}
 	ev := failure.Of(err)
 	if ev.HandOver < retry.HandOverDefault || ev.HTTPStatus != 503 || ev.ServiceCode != "overloaded" {
-		t.Errorf("the evidence is wrong: %+v", ev)
+		t.Errorf("got the evidence %+v; want status 503, the code overloaded and a hand-over", ev)
 	}
 	if account.Sends() != 4 || account.Calls() != 1 {
-		t.Errorf("%d sends in %d calls, want 4 in 1", account.Sends(), account.Calls())
+		t.Errorf("got %d sends in %d calls, want 4 sends in 1 call", account.Sends(), account.Calls())
 	}
 }
 
@@ -343,7 +343,7 @@ func TestL6_TheOtherSideSaysWhetherToRetry(t *testing.T) {
 			resp.Body.Close()
 		}
 		if u.requests.Load() != want {
-			t.Errorf("X-Should-Retry %q: %d requests, want %d", said, u.requests.Load(), want)
+			t.Errorf("X-Should-Retry %q: got %d requests, want %d", said, u.requests.Load(), want)
 		}
 	}
 	u := serve(t, failing(3, http.StatusConflict, "X-Should-Retry", "true"))
@@ -352,7 +352,7 @@ func TestL6_TheOtherSideSaysWhetherToRetry(t *testing.T) {
 		t.Fatal(err)
 	}
 	if bodyOf(t, resp) != "done" {
-		t.Error("409 with X-Should-Retry was not retried")
+		t.Error("the response 409 with X-Should-Retry was not retried, want a retry")
 	}
 }
 
@@ -368,7 +368,7 @@ func TestL6_ParametersOfAPolicyCount(t *testing.T) {
 		t.Fatal(err)
 	}
 	if bodyOf(t, resp) != "done" || u.requests.Load() != 3 || u.connections.Load() != 1 {
-		t.Errorf("wrong numbers: %d requests on %d connections", u.requests.Load(), u.connections.Load())
+		t.Errorf("got %d requests on %d connections, want 3 requests on 1 connection", u.requests.Load(), u.connections.Load())
 	}
 }
 
@@ -389,7 +389,7 @@ func TestTransport_RedirectsUpgradesAndHTTP2(t *testing.T) {
 			t.Fatal(err)
 		}
 		if bodyOf(t, resp) != "done" || account.Sends() != 4 {
-			t.Errorf("%d sends, want 4", account.Sends())
+			t.Errorf("got %d sends, want 4", account.Sends())
 		}
 	})
 	t.Run("upgrade", func(t *testing.T) {
@@ -419,7 +419,7 @@ func TestTransport_RedirectsUpgradesAndHTTP2(t *testing.T) {
 		}
 		io.WriteString(conn, "hello\n") //nolint:errcheck // the answer shows whether it was sent
 		if got, err := io.ReadAll(conn); string(got) != "hello\n" {
-			t.Errorf("got the answer %q and the error %v", got, err)
+			t.Errorf("got the answer %q and the error %v, want \"hello\\n\"", got, err)
 		}
 	})
 	t.Run("HTTP/2", func(t *testing.T) {
@@ -435,7 +435,7 @@ func TestTransport_RedirectsUpgradesAndHTTP2(t *testing.T) {
 			t.Fatal(err)
 		}
 		if bodyOf(t, resp) != "done" || resp.ProtoMajor != 2 || account.Sends() != 3 {
-			t.Errorf("got the protocol %s and %d sends", resp.Proto, account.Sends())
+			t.Errorf("got the protocol %s and %d sends, want HTTP/2 and 3 sends", resp.Proto, account.Sends())
 		}
 	})
 }

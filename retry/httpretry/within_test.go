@@ -36,14 +36,14 @@ func TestL6_WithinACallARetriableStatusIsAnError(t *testing.T) {
 		status, err := around(t, ctx, p, client(t, p), name, u.URL)
 		e, ok := errors.AsType[*httpretry.StatusError](err)
 		if !ok || e.StatusCode != http.StatusServiceUnavailable || !errors.Is(err, retry.ErrExhausted) || failure.Of(err).HandOver == 0 {
-			t.Errorf("%s: got status %d and the error %v", name, status, err)
+			t.Errorf("%s: got status %d and the error %v; want exhausted retries with status 503 and a hand-over", name, status, err)
 		}
 		if u.requests.Load() != 4 || account.Sends() != 4 {
 			t.Errorf("%s: got %d requests and %d counted sends, want 4", name, u.requests.Load(), account.Sends())
 		}
 		for i, h := range u.headers {
 			if key := h.Get(httpretry.KeyHeader); key != u.headers[0].Get(httpretry.KeyHeader) || (key != "") != keyed {
-				t.Errorf("%s: request %d has the key %q", name, i+1, key)
+				t.Errorf("%s: request %d has the key %q; want the key of the first request, or no key if the strategy is not Keyed", name, i+1, key)
 			}
 		}
 	}
@@ -54,7 +54,7 @@ func TestL6_WithinACallOtherResponsesComeBack(t *testing.T) {
 	t.Parallel()
 	p, u := strategy(t, func(o *retry.Options) { o.Keyed = true }), serve(t, failing(9, http.StatusNotFound))
 	if status, err := around(t, t.Context(), p, client(t, p), http.MethodGet, u.URL); status != http.StatusNotFound || err != nil || u.requests.Load() != 1 {
-		t.Errorf("got status %d and the error %v after %d requests", status, err, u.requests.Load())
+		t.Errorf("got status %d and the error %v after %d requests, want status 404 and no error after 1 request", status, err, u.requests.Load())
 	}
 }
 
@@ -86,7 +86,7 @@ func TestL6_WithinACallWithoutAKeyAPostIsSentOnce(t *testing.T) {
 	}
 	u = serve(t, func(int, http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
 	if _, err := fails(u); err == nil || u.requests.Load() != 1 {
-		t.Errorf("connection broken off: got the error %v after %d requests", err, u.requests.Load())
+		t.Errorf("the connection broke off: got the error %v after %d requests, want an error after 1 request", err, u.requests.Load())
 	}
 }
 

@@ -177,7 +177,7 @@ func compare(want, got []line) string {
 	if changed == 0 {
 		return "the rows are in a different order than recorded"
 	}
-	fmt.Fprintf(&b, "%d of %d rows differ from the recording. Number of rows in which each field changed:\n", changed, len(want))
+	fmt.Fprintf(&b, "%d of %d rows differ from the recording. Number of rows in which each field has changed:\n", changed, len(want))
 	byCount := func(x, y string) int { return cmp.Or(fields[y]-fields[x], cmp.Compare(x, y)) }
 	for _, name := range slices.SortedFunc(maps.Keys(fields), byCount) {
 		fmt.Fprintf(&b, "  %6d %s\n", fields[name], name)

@@ -144,7 +144,7 @@ func playCrash(t *testing.T, r *recording, name string, crashes int) {
 			Queue: redrive.DefaultQueue, Max: 1, Kinds: []store.KindWant{{Kind: string(kind), Max: 1, MaxCrashes: 3}},
 		}}})
 		if err != nil || len(x.Claims) != 1 {
-			t.Fatalf("scene %s: got %d claims, error %v; want 1", name, len(x.Claims), err)
+			t.Fatalf("scene %s: got %d claimed jobs and the error %v, want 1 job", name, len(x.Claims), err)
 		}
 		now = now.Add(2 * time.Second)
 		if _, err := mem.Rescue(t.Context(), 10); err != nil {

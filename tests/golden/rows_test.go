@@ -162,7 +162,7 @@ func rowsOf(t *testing.T, c *redrive.Client, id job.ID, outcomes []redrivetest.O
 				failures = failures[1:]
 			}
 			if len(failures) == 0 || failures[0].Token != o.Failure.Token {
-				t.Fatalf("row %s: run %d has no stored failure", key, o.Failure.Token)
+				t.Fatalf("row %s: no failure of run %d is stored, want one", key, o.Failure.Token)
 			}
 			r.Failure = failureOf(&failures[0], since)
 			r.Decision = decisionOf(&failures[0], hash)

@@ -218,7 +218,7 @@ func (f *fleet) await(what string, holds func([]line.Line) bool) []line.Line {
 		select {
 		case <-news:
 		case <-limit.C:
-			f.Fatalf("waited %s for this condition: %s", patience, what)
+			f.Fatalf("after %s the test is still waiting for this condition: %s", patience, what)
 		}
 	}
 }
@@ -233,7 +233,7 @@ func (f *fleet) stored(what string, holds func() bool) {
 	for !holds() {
 		select {
 		case <-ctx.Done():
-			f.Fatalf("waited %s for this condition: %s", patience, what)
+			f.Fatalf("after %s the test is still waiting for this condition: %s", patience, what)
 		case <-look.C:
 		}
 	}

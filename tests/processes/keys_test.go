@@ -63,7 +63,7 @@ func racing(t *testing.T, database string) {
 		for i := range lines {
 			l := &lines[i]
 			if l.Note != key || l.ID != lines[0].ID {
-				t.Errorf("%s: %s got job %d for %s, and another caller got job %d", key, l.From, l.ID, l.Note, lines[0].ID)
+				t.Errorf("key %s: process %s got job %d for key %s, but another caller got job %d; want the same job", key, l.From, l.ID, l.Note, lines[0].ID)
 			}
 			if !l.Existing {
 				made++
@@ -71,7 +71,7 @@ func racing(t *testing.T, database string) {
 			}
 		}
 		if made != 1 {
-			t.Errorf("%s: %d of %d callers made a job, want one", key, made, len(lines))
+			t.Errorf("key %s: %d of %d callers made a new job, want one", key, made, len(lines))
 		}
 	}
 	d, err := st.Dump(t.Context())

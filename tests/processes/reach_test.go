@@ -122,9 +122,9 @@ func TestQ7_APauseReachesAllProcesses(t *testing.T) {
 		})
 		again = max(again, since(resumed, &lines[first]))
 	}
-	t.Logf("the pause reached all processes within %s, its end within %s", reach, again)
+	t.Logf("the pause reached all processes within %s, and its end within %s", reach, again)
 	if reach > reachMax || again > reachMax {
-		t.Errorf("the pause reached all processes within %s and its end within %s, want at most %s", reach, again, reachMax)
+		t.Errorf("the pause reached all processes within %s, and its end within %s; want at most %s", reach, again, reachMax)
 	}
 }
 
@@ -139,7 +139,7 @@ func TestQ7_ALimitReachesAllProcesses(t *testing.T) {
 	const limit = 2
 	lines, _ := f.all()
 	if n, _ := most(lines, time.UnixMicro(0), limit); n <= limit {
-		t.Fatalf("only %d jobs ran at a time without a limit, too few to test the limit", n)
+		t.Fatalf("at most %d jobs ran at a time without a limit, which is too few to test the limit", n)
 	}
 	n := limit
 	f.set(store.QueueChange{Limit: &n})
@@ -152,7 +152,7 @@ func TestQ7_ALimitReachesAllProcesses(t *testing.T) {
 	})
 	t.Logf("the limit was kept after %s", reach)
 	if reach > reachMax {
-		t.Errorf("more than %d jobs ran at a time until %s after the limit was set, want at most %s", limit, reach, reachMax)
+		t.Errorf("more than %d jobs still ran at a time %s after the limit was set, want at most %s", limit, reach, reachMax)
 	}
 }
 
@@ -197,7 +197,7 @@ func TestF9_APolicyFileReachesAllProcesses(t *testing.T) {
 	f.enqueue("broken", jobs)
 	f.stored("all of the later jobs are dead", func() bool { return f.counts()[job.Dead] == jobs })
 	if n := f.counts()[job.Retrying]; n != jobs {
-		t.Errorf("got %d jobs that wait for a retry, want the %d jobs of the first policy", n, jobs)
+		t.Errorf("got %d jobs that wait for a retry, want the %d jobs that failed under the first policy", n, jobs)
 	}
 }
 
@@ -211,7 +211,7 @@ func TestQ7_ALimitHoldsOverAllProcesses(t *testing.T) {
 	lines := f.await("all jobs ran", func(lines []line.Line) bool { return count(lines, line.End, "") == jobs })
 	n, _ := most(lines, time.UnixMicro(0), limit)
 	if n != limit {
-		t.Errorf("%d jobs ran at a time in %d processes, want %d", n, processes, limit)
+		t.Errorf("at most %d jobs ran at a time in %d processes, want %d", n, processes, limit)
 	}
 	f.stored("all are completed", func() bool { return f.counts()[job.Completed] == jobs })
 }

@@ -46,17 +46,17 @@ func TestQ3_JobsOfAKilledProcessRunElsewhereInTime(t *testing.T) {
 			last = max(last, since(killed, l))
 			ids[l.ID] = true
 			if l.Run != 2 {
-				t.Errorf("job %d started run %d, want 2", l.ID, l.Run)
+				t.Errorf("job %d is in its run %d after the kill, want run 2", l.ID, l.Run)
 			}
 		}
 	}
 	if len(ids) != jobs {
-		t.Errorf("got %d different jobs that run elsewhere, want %d", len(ids), jobs)
+		t.Errorf("%d different jobs ran again in another process, want %d", len(ids), jobs)
 	}
 	if bound := takeover(lease, scan, poll); last > bound {
-		t.Errorf("the last job ran elsewhere after %s, want at most %s", last, bound)
+		t.Errorf("the last job ran again in another process after %s, want at most %s", last, bound)
 	}
-	t.Logf("the last job ran elsewhere %s after the kill, of at most %s", last, takeover(lease, scan, poll))
+	t.Logf("the last job ran again in another process %s after the kill; the limit is %s", last, takeover(lease, scan, poll))
 }
 
 // part of: Q10
@@ -77,7 +77,7 @@ func TestQ10_UnknownKindsAreLeftAlone(t *testing.T) {
 	}
 	for i := range dump.Jobs {
 		if j := &dump.Jobs[i]; j.Kind == "other" && (j.Token != 0 || j.State != job.Waiting) {
-			t.Errorf("job %d of an unknown kind has state %s after %d runs, want no run", j.ID, j.State, j.Token)
+			t.Errorf("job %d of an unknown kind has state %s after %d runs, want state waiting and no run", j.ID, j.State, j.Token)
 		}
 	}
 	f.start("who-knows", "-kinds", "other")

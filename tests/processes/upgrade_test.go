@@ -64,7 +64,7 @@ func TestQ10_ARollingUpgrade(t *testing.T) {
 	late := f.start("late", "-kinds", "short")
 	<-late.ended
 	if said := late.said(); late.cmd.ProcessState.ExitCode() != 1 || !strings.Contains(said, "install a newer redrive") {
-		t.Errorf("an old program on the new schema ended with %s and this log:\n%s\nwant it to say what to do",
+		t.Errorf("a program of the old version ended on the new schema with %s and this log:\n%s\nwant a log that says what to do",
 			late.cmd.ProcessState, said)
 	}
 	f.exec(compatible)
@@ -75,11 +75,11 @@ func TestQ10_ARollingUpgrade(t *testing.T) {
 	lines := f.await("all jobs ran", func(lines []line.Line) bool { return count(lines, line.End, "") >= jobs })
 	f.stored("all jobs are completed", func() bool { return f.counts()[job.Completed] == int64(jobs) })
 	if n := count(lines, line.Begin, ""); n != jobs {
-		t.Errorf("got %d runs of %d jobs, want one run each", n, jobs)
+		t.Errorf("got %d runs of %d jobs, want one run for each job", n, jobs)
 	}
 	for _, p := range old {
 		if strings.Contains(p.said(), "level=ERROR") {
-			t.Errorf("process %s reported errors: %s", p.name, p.said())
+			t.Errorf("process %s logged errors: %s", p.name, p.said())
 		}
 	}
 }

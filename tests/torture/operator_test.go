@@ -145,7 +145,7 @@ func (r *round) writeLate(ctx context.Context, s *place.Place) {
 		switch err := out.Settled[i]; {
 		case errors.Is(err, store.ErrUnavailable): // another client has locked the job
 		case !errors.Is(err, store.ErrLeaseLost):
-			r.Errorf("round %d: job %d accepted the outcome of run %d, which had ended: %v", r.n, o.ID, o.Token, err)
+			r.Errorf("round %d: job %d: the late outcome of run %d got the error %v, want ErrLeaseLost", r.n, o.ID, o.Token, err)
 		default:
 			r.faulted("late write")
 		}

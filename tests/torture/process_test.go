@@ -115,7 +115,7 @@ func (p *process) hang(format string, args ...any) {
 		p.signal(syscall.SIGKILL)
 		<-p.ended
 	}
-	p.Errorf("%s %s within %s, see %s", p.name, fmt.Sprintf(format, args...), patience, p.log)
+	p.Errorf("process %s %s within %s; its log is %s", p.name, fmt.Sprintf(format, args...), patience, p.log)
 }
 
 // short reports whether disk space was short at any time while the process lived.
@@ -146,7 +146,7 @@ func (p *process) book(by string) string {
 	case p.stopped && status.Signal() == syscall.SIGTERM: // it got SIGTERM before it had a handler for it
 	case state.ExitCode() == failed && p.short():
 	case !p.program.exits(state.ExitCode()):
-		p.Errorf("%s ended with %s, see %s", p.name, state, p.log)
+		p.Errorf("process %s ended with %s, which the test does not allow; its log is %s", p.name, state, p.log)
 	}
 	return ""
 }

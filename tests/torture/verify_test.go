@@ -52,7 +52,7 @@ func (r *round) verify() error {
 		if err := check.Report(&b, h, violations); err != nil {
 			r.Error(err)
 		}
-		r.Errorf("round %d: %d broken invariants\n%s", r.n, len(violations), b.String())
+		r.Errorf("round %d: %d violations of invariants\n%s", r.n, len(violations), b.String())
 	}
 	r.verdicts(notes.Plans, dump)
 	if r.program.ownTables() {
@@ -134,7 +134,7 @@ func (r *round) applicationTables(ctx context.Context, st *place.Place, notes *l
 	}
 	err := query(ctx, st, `SELECT name, 0, 0 FROM orders`, func(name string, _ store.Run) {
 		if !jobs[name] {
-			r.Errorf("round %d: order %s is stored without its job", r.n, name)
+			r.Errorf("round %d: order %s is stored, but its job is missing", r.n, name)
 		}
 		delete(jobs, name)
 	})
@@ -143,12 +143,12 @@ func (r *round) applicationTables(ctx context.Context, st *place.Place, notes *l
 	}
 	for _, name := range notes.InTx {
 		if jobs[name] {
-			r.Errorf("round %d: the job of order %s is stored without its order", r.n, name)
+			r.Errorf("round %d: the job of order %s is stored, but the order is missing", r.n, name)
 		}
 	}
 	err = query(ctx, st, `SELECT '', job, run FROM effects`, func(_ string, run store.Run) {
 		if !completed[run] {
-			r.Errorf("round %d: run %d of job %d has an effect but did not complete the job, or it has two effects", r.n, run.Token, run.ID)
+			r.Errorf("round %d: run %d of job %d has an effect, but another run completed the job, or the effect is stored twice", r.n, run.Token, run.ID)
 		}
 		delete(completed, run)
 		r.count(func(s *summary) { s.Effects++ })
@@ -157,7 +157,7 @@ func (r *round) applicationTables(ctx context.Context, st *place.Place, notes *l
 		return err
 	}
 	for run := range completed {
-		r.Errorf("round %d: run %d completed job %d and its effect is missing", r.n, run.Token, run.ID)
+		r.Errorf("round %d: run %d completed job %d, but its effect is missing", r.n, run.Token, run.ID)
 	}
 	return nil
 }

@@ -16,7 +16,7 @@ func TestASoundHistoryPasses(t *testing.T) {
 	t.Parallel()
 	h := sound(t)
 	for _, v := range check.Check(h) {
-		t.Errorf("sound history: got violation %v", v)
+		t.Errorf("the sound history has the violation %v, want none", v)
 	}
 	seen := make(map[job.Cause]bool)
 	for _, e := range h.Dump.Events {
@@ -24,7 +24,7 @@ func TestASoundHistoryPasses(t *testing.T) {
 	}
 	for _, tr := range job.Transitions {
 		if !seen[tr.Cause] {
-			t.Errorf("the sound history has no transition by %s, want every cause at least once", tr.Cause)
+			t.Errorf("the sound history has no transition with the cause %s, want every cause at least once", tr.Cause)
 		}
 	}
 	want := check.Numbers{Submitted: 18, Acknowledged: 16, Jobs: 15, Executed: 35, DoubleRuns: 1, Crashes: 1, LateRefused: 1}
@@ -41,7 +41,7 @@ func TestAPurgedJobOfAKilledClientIsNoPhantom(t *testing.T) {
 	h.Purged = map[job.ID]string{purged: h.Enqueues[purged-1].Name}
 	forget(h, purged)
 	for _, v := range check.Check(h) {
-		t.Errorf("purged job of a killed client: got violation %v", v)
+		t.Errorf("a purged job whose client was killed causes the violation %v, want none", v)
 	}
 }
 
@@ -56,7 +56,7 @@ func TestWhatRetentionRemovesIsNotMissed(t *testing.T) {
 	}
 	dropFailure(h, flaky)
 	for _, v := range check.Check(h) {
-		t.Errorf("history after retention: got violation %v", v)
+		t.Errorf("a history after retention has the violation %v, want none", v)
 	}
 }
 
@@ -304,12 +304,12 @@ func TestEveryBrokenHistoryIsCaught(t *testing.T) {
 			want[i] = true
 		}
 		if !maps.Equal(got, want) {
-			t.Errorf("fault %q: got broken invariants %v, want %v: %v", m.name, slices.Sorted(maps.Keys(got)), slices.Sorted(maps.Keys(want)), check.Check(h))
+			t.Errorf("fault %q: got the broken invariants %v, want %v; violations: %v", m.name, slices.Sorted(maps.Keys(got)), slices.Sorted(maps.Keys(want)), check.Check(h))
 		}
 	}
 	for _, i := range check.Invariants() {
 		if !caught[i] {
-			t.Errorf("no mutant breaks the invariant %s", i)
+			t.Errorf("no test history with a fault breaks the invariant %s", i)
 		}
 	}
 }
@@ -333,6 +333,6 @@ func TestReportHasTheJobsHistory(t *testing.T) {
 	}
 	b.Reset()
 	if err := check.Report(&b, h, nil); err != nil || b.Len() > 0 {
-		t.Errorf("report without violations: got %q, error %v; want nothing", b.String(), err)
+		t.Errorf("report without violations: got the text %q and the error %v, want neither", b.String(), err)
 	}
 }

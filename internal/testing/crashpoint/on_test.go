@@ -62,7 +62,7 @@ func TestTheProcessDiesAtTheNamedPoint(t *testing.T) {
 				t.Errorf("got standard error %q, want only the line of the crash point", exit.Stderr)
 			}
 			if killed := diedOf(err, syscall.SIGKILL); killed != tt.killed || !killed && err != nil {
-				t.Errorf("got killed %v, want %v: %v", killed, tt.killed, err)
+				t.Errorf("got killed %v, want %v; the process ended with %v", killed, tt.killed, err)
 			}
 			if n := strings.Count(out, "\n"); n != tt.printed {
 				t.Errorf("the process printed %d lines before its end, want %d", n, tt.printed)
@@ -77,7 +77,7 @@ func TestAWrongPointIsRefused(t *testing.T) {
 		out, err := child(t, value, "quick")
 		var exit *exec.ExitError
 		if !errors.As(err, &exit) || exit.ExitCode() != 2 || !strings.Contains(string(exit.Stderr), crashpoint.Variable) {
-			t.Errorf("crash point %s: printed %q, error %v; want a refusal", value, out, err)
+			t.Errorf("crash point %s: the process printed %q and ended with %v, want it to refuse the crash point", value, out, err)
 		}
 	}
 }

@@ -35,11 +35,11 @@ func FuzzVerbs(f *testing.F) {
 	f.Fuzz(func(t *testing.T, sql string) {
 		got := verbs(sql)
 		if len(got) > strings.Count(sql, ";")+1 {
-			t.Errorf("got %d statements in %q", len(got), sql)
+			t.Errorf("got %d statements in %q, want at most one more than it has semicolons", len(got), sql)
 		}
 		// A comment before the text changes nothing.
 		if diff := cmp.Diff(got, verbs("/* ; */ "+sql)); diff != "" {
-			t.Errorf("verbs after a leading comment (-without +with):\n%s", diff)
+			t.Errorf("a comment before the text changes its verbs (-without +with):\n%s", diff)
 		}
 	})
 }

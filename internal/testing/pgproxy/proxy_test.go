@@ -86,7 +86,7 @@ func TestCutsComeWhereTheySay(t *testing.T) {
 				t.Errorf("the client got %q, want %q", reply, tt.reply)
 			}
 			if s := p.Stats(); s.Cuts != 1 || s.Connections != 1 {
-				t.Errorf("got stats %+v", s)
+				t.Errorf("got the counts %+v, want 1 cut and 1 connection", s)
 			}
 		})
 	}
@@ -118,20 +118,20 @@ func TestWhatIsNotCutPassesUnchanged(t *testing.T) {
 	for _, sql := range []string{"begin", "insert", "commit", "select 'commit'"} {
 		c.say(query(sql))
 		if m, ok := c.hear().(*pgproto3.CommandComplete); !ok || string(m.CommandTag) != strings.ToUpper(sql) {
-			t.Errorf("reply to %s: got %v", sql, m)
+			t.Errorf("reply to %s: got the message %v, want CommandComplete", sql, m)
 		}
 		if _, ok := c.hear().(*pgproto3.ReadyForQuery); !ok {
-			t.Errorf("the reply to %s has no end", sql)
+			t.Errorf("the reply to %s does not end with ReadyForQuery", sql)
 		}
 	}
 	if !p.Cancel(cut) || p.Cancel(cut) {
-		t.Error("Cancel should succeed once and then report false")
+		t.Error("Cancel must return true for the first call and false for the second")
 	}
 	c.say(&pgproto3.Terminate{})
 	server.heard(t, 1)
 	s := p.Stats()
 	if s.Trips != 4 || s.Commits != 1 || s.Messages['Q'] != 4 || s.Messages['X'] != 1 || s.ToServer == 0 || s.ToClient == 0 || s.Cuts != 0 {
-		t.Errorf("got stats %+v", s)
+		t.Errorf("got the counts %+v; want 4 trips, 1 commit, 4 messages Q, 1 message X and no cut", s)
 	}
 }
 
@@ -144,7 +144,7 @@ func TestCutsAfterBytes(t *testing.T) {
 		cut := p.CutAfter(pgproxy.ToClient, int64(n))
 		c.say(query("commit"))
 		if got := c.rest(); got != queryReply[:n] {
-			t.Errorf("a cut after %d bytes: the client got %q", n, got)
+			t.Errorf("a cut after %d bytes: the client got %q, want %q", n, got, queryReply[:n])
 		}
 		await(t, cut.Done(), "the cut")
 	}
@@ -171,12 +171,12 @@ func TestAPauseHoldsWhatIsSaidAndLosesNothing(t *testing.T) {
 	p.Pause()
 	c.say(query("commit"))
 	if s := p.Stats(); s.Messages['Q'] != 0 {
-		t.Errorf("got stats %+v during a pause, want no bytes passed", s)
+		t.Errorf("got the counts %+v during a pause, want no bytes passed", s)
 	}
 	p.Resume()
 	p.Resume()
 	if m, ok := c.hear().(*pgproto3.CommandComplete); !ok {
-		t.Errorf("got the message %v", m)
+		t.Errorf("got the message %v after the pause, want CommandComplete", m)
 	}
 	_ = c.conn.Close() // the server must see the end
 	server.heard(t, 1)
@@ -202,7 +202,7 @@ func TestRefusedConnectionsAndCutOnes(t *testing.T) {
 	p.Refuse(false)
 	dial(t, p)
 	if s := p.Stats(); s.Refused != 1 || s.Connections != 2 || s.Cuts != 1 {
-		t.Errorf("got stats %+v", s)
+		t.Errorf("got the counts %+v; want 1 refused connection, 2 connections and 1 cut", s)
 	}
 }
 
@@ -225,6 +225,6 @@ func TestEncryptionIsDeclined(t *testing.T) {
 	}
 	answer := make([]byte, 1)
 	if _, err := io.ReadFull(conn, answer); err != nil || answer[0] != 'N' {
-		t.Errorf("got the answer %q, error %v; want N", answer, err)
+		t.Errorf("got the answer %q and the error %v, want the answer N", answer, err)
 	}
 }

@@ -106,10 +106,10 @@ func TestCutsOfARealServer(t *testing.T) {
 					t.Fatal(err)
 				}
 				if rows != 1+at.rows {
-					t.Errorf("got %d rows, want the first one and %d more", rows, at.rows)
+					t.Errorf("got %d rows, want the row from before the cut and %d more", rows, at.rows)
 				}
 				if err := commit.do(t.Context(), connect(t, through), insert); err != nil {
-					t.Errorf("the proxy after the cut: %v", err)
+					t.Errorf("a commit through the proxy after the cut failed: %v", err)
 				}
 			})
 		}

@@ -36,10 +36,10 @@ func TestWithoutAServerTestsSayWhy(t *testing.T) {
 		lacks(o, tt.err)
 		text := o.skipped + o.failed
 		if (o.skipped != "") != tt.skips || (o.failed != "") != tt.fails {
-			t.Errorf("server error %v: got skip %q and failure %q", tt.err, o.skipped, o.failed)
+			t.Errorf("server error %v: got the skip text %q and the failure text %q; want a skip: %v, want a failure: %v", tt.err, o.skipped, o.failed, tt.skips, tt.fails)
 		}
 		if !strings.Contains(text, tt.want) || !strings.Contains(text, tt.alsoWant) {
-			t.Errorf("server error %v: got the message %q", tt.err, text)
+			t.Errorf("server error %v: got the message %q; want %q and %q in it", tt.err, text, tt.want, tt.alsoWant)
 		}
 	}
 }
@@ -52,7 +52,7 @@ func TestDSNsOfOtherDatabases(t *testing.T) {
 		"host=h dbname=db":                      "host=h dbname=db dbname=other",
 	} {
 		if got, err := withDatabase(dsn, "other"); got != want || err != nil {
-			t.Errorf("withDatabase of %s: got %s, error %v; want %s", dsn, got, err, want)
+			t.Errorf("withDatabase of %s: got the DSN %s and the error %v, want the DSN %s", dsn, got, err, want)
 		}
 	}
 }

@@ -75,7 +75,7 @@ func Connect(t testing.TB, dsn string) *pgx.Conn {
 func lacks(t testing.TB, err error) {
 	t.Helper()
 	if errors.Is(err, servers.ErrMissing) {
-		t.Skipf("no PostgreSQL server: %v, or set %s", err, EnvDSN)
+		t.Skipf("no PostgreSQL server: %v, or set the environment variable %s", err, EnvDSN)
 	} else {
 		t.Fatal(err)
 	}

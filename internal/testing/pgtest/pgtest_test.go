@@ -44,7 +44,7 @@ func TestSchemasAreApartAndGoWithTheirTests(t *testing.T) {
 				run(t, conn, "CREATE TABLE "+schema+".jobs (id int)")
 				run(t, conn, "INSERT INTO "+schema+".jobs VALUES (1)")
 				if n := ask[int](t, conn, "SELECT count(*) FROM "+schema+".jobs"); n != 1 {
-					t.Errorf("got %d rows in a new schema, want the inserted one", n)
+					t.Errorf("got %d rows in a new schema, want only the inserted row", n)
 				}
 			})
 		}
@@ -116,7 +116,7 @@ func TestRestartsKeepWhatWasCommitted(t *testing.T) {
 		}
 	}
 	if got := ask[int](t, pgtest.Connect(t, s.SocketDSN()), "SELECT count(*) FROM jobs"); got != len(steps) {
-		t.Errorf("got %d rows through the socket", got)
+		t.Errorf("got %d rows through the socket, want %d", got, len(steps))
 	}
 }
 
@@ -128,7 +128,7 @@ func TestAPausedServerAnswersNobodyUntilItIsResumed(t *testing.T) {
 	s.Pause()
 	for _, p := range []int{pid, s.Process().PID()} {
 		if state := state(t, p); state != "T" {
-			t.Errorf("process %d of a paused server has state %s, want T (stopped)", p, state)
+			t.Errorf("process %d of a paused server has the state %s, want T (stopped)", p, state)
 		}
 	}
 	s.Pause() // a second pause does nothing

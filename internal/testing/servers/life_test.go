@@ -140,7 +140,7 @@ func gone(t *testing.T, pid int, dir string) {
 		select {
 		case <-look.C:
 		case <-limit.C:
-			t.Fatalf("after %v: process %d has ended: %t; directory %s: %v", patience, pid, ended, dir, err)
+			t.Fatalf("after waiting for %v: process %d has ended: %t; looking up its directory %s: %v", patience, pid, ended, dir, err)
 		}
 	}
 }
@@ -173,7 +173,7 @@ func TestRedisAsksForItsPassword(t *testing.T) {
 			t.Fatal(err)
 		}
 		if line, err := in.ReadString('\n'); err != nil || !strings.HasPrefix(line, step.want) {
-			t.Errorf("the answer to %s is %q, error %v; want %s", step.say, line, err, step.want)
+			t.Errorf("the answer to %s is %q with the error %v, want %s", step.say, line, err, step.want)
 		}
 	}
 }
@@ -195,6 +195,6 @@ func TestAServerThatDoesNotStartSaysWhy(t *testing.T) {
 	needs(t, err)
 	p, err := servers.StartPostgres(t.Context(), &servers.PostgresOptions{Settings: map[string]string{"shared_buffers": "many"}})
 	if p != nil || err == nil || !strings.Contains(err.Error(), "shared_buffers") {
-		t.Errorf("got error %v, want one that names the setting", err)
+		t.Errorf("got the error %v, want one that names the setting", err)
 	}
 }

@@ -28,11 +28,11 @@ func Apply(cfg *aws.Config) {
 }
 
 // Count leaves the retries of clients made from cfg on and counts what they send in the
-// Ledger of the job. Several calls of Count and Apply on one cfg count each send once.
+// Ledger of the job. If Count and Apply are called several times with one cfg, each send is still counted once.
 func Count(cfg *aws.Config) {
 	// Clip forces append to copy, because copies of cfg share the slice.
 	cfg.APIOptions = append(slices.Clip(cfg.APIOptions), func(s *middleware.Stack) error {
-		if _, ok := s.Finalize.Get(countID); ok { // added by an earlier Apply or Count
+		if _, ok := s.Finalize.Get(countID); ok { // an earlier Apply or Count has added the middleware
 			return nil
 		}
 		return s.Finalize.Add(middleware.FinalizeMiddlewareFunc(countID, count), middleware.After)

@@ -82,10 +82,10 @@ func TestL4_RetriesMultiplyWithoutApply(t *testing.T) {
 			ctx, account := retry.WithJob(t.Context(), retry.JobInfo{ID: "7"})
 			err := put(ctx, cfg)
 			if !errors.Is(err, retry.ErrExhausted) || failure.Of(err).HandOver == 0 {
-				t.Errorf("got the error %v", err)
+				t.Errorf("got the error %v, want exhausted retries with a hand-over", err)
 			}
 			if got := int(requests.Load()); got != c.requests || account.Sends() != c.sends {
-				t.Errorf("got %d requests and %d counted sends, want %d and %d", got, account.Sends(), c.requests, c.sends)
+				t.Errorf("got %d requests and %d counted sends, want %d requests and %d sends", got, account.Sends(), c.requests, c.sends)
 			}
 		})
 	}
@@ -107,7 +107,7 @@ func TestL1_ErrorsOfTheSDKAreRead(t *testing.T) {
 		err := put(t.Context(), cfg)
 		e, ok := errors.AsType[*retry.Error](err)
 		if !ok || e.Reason != retry.Permanent || e.Class.Class != want.class || requests.Load() != 1 {
-			t.Errorf("%s: got the error %v with %+v after %d requests", code, err, e, requests.Load())
+			t.Errorf("%s: got the error %v with the details %+v after %d requests; want a permanent failure of class %s after 1 request", code, err, e, requests.Load(), want.class)
 		}
 	}
 }
@@ -137,6 +137,6 @@ func TestL4_TwiceCountsOnce(t *testing.T) {
 		t.Error(err)
 	}
 	if requests.Load() != 3 || account.Sends() != 3 {
-		t.Errorf("got %d requests and %d counted sends, want 3 and 3", requests.Load(), account.Sends())
+		t.Errorf("got %d requests and %d counted sends, want 3 requests and 3 sends", requests.Load(), account.Sends())
 	}
 }

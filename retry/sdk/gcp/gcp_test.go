@@ -85,7 +85,7 @@ func TestL4_RetriesMultiplyWithoutOptions(t *testing.T) {
 			ctx, account := retry.WithJob(t.Context(), retry.JobInfo{ID: "7"})
 			requests, err := call(ctx, t, http.StatusServiceUnavailable, `{"error":{"code":503,"status":"UNAVAILABLE"}}`, c.with...)
 			if !errors.Is(err, retry.ErrExhausted) || failure.Of(err).HandOver == 0 {
-				t.Errorf("got the error %v", err)
+				t.Errorf("got the error %v, want exhausted retries with a hand-over", err)
 			}
 			if requests != c.want || account.Sends() != c.want {
 				t.Errorf("got %d requests and %d counted sends, want %d of both", requests, account.Sends(), c.want)
@@ -100,6 +100,6 @@ func TestL1_ErrorsOfTheClientAreRead(t *testing.T) {
 	requests, err := call(t.Context(), t, http.StatusTooManyRequests,
 		`{"error":{"code":429,"message":"too fast","status":"RESOURCE_EXHAUSTED","details":[{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"90s"}]}}`, gcpretry.Options()...)
 	if e, ok := errors.AsType[*retry.Error](err); !ok || e.Reason != retry.LongHint || e.Hint != 90*time.Second || requests != 1 {
-		t.Errorf("got the error %v after %d requests", err, requests)
+		t.Errorf("got the error %v after %d requests, want a hint of 90s that is too long after 1 request", err, requests)
 	}
 }

@@ -85,10 +85,10 @@ func TestL4_RetriesMultiplyWithoutOptions(t *testing.T) {
 			ctx, account := retry.WithJob(t.Context(), retry.JobInfo{ID: "7"})
 			err := call(ctx, t, u, c.with...)
 			if !errors.Is(err, retry.ErrExhausted) || failure.Of(err).HandOver == 0 {
-				t.Errorf("got the error %v", err)
+				t.Errorf("got the error %v, want exhausted retries with a hand-over", err)
 			}
 			if got := int(u.requests.Load()); got != c.requests || account.Sends() != c.sends {
-				t.Errorf("got %d requests and %d counted sends, want %d and %d", got, account.Sends(), c.requests, c.sends)
+				t.Errorf("got %d requests and %d counted sends, want %d requests and %d sends", got, account.Sends(), c.requests, c.sends)
 			}
 		})
 	}
@@ -114,7 +114,7 @@ func TestL1_StatusesAreRead(t *testing.T) {
 		err := call(t.Context(), t, u, grpcretry.Options()...)
 		e, ok := errors.AsType[*retry.Error](err)
 		if !ok || !errors.Is(err, c.is) || e.Class.Class != c.class || e.Hint != c.hint || u.requests.Load() != 1 {
-			t.Errorf("%s: got the error %v with %+v after %d requests", name, err, e, u.requests.Load())
+			t.Errorf("%s: got the error %v with the details %+v after %d requests; want class %s and the hint %v after 1 request", name, err, e, u.requests.Load(), c.class, c.hint)
 		}
 	}
 }

@@ -77,10 +77,10 @@ func TestL4_RetriesMultiplyWithoutOptions(t *testing.T) {
 			ctx, account := retry.WithJob(t.Context(), retry.JobInfo{ID: "7"})
 			err := ask(ctx, url, c.with, 2)
 			if !errors.Is(err, retry.ErrExhausted) || failure.Of(err).HandOver == 0 {
-				t.Errorf("got the error %v", err)
+				t.Errorf("got the error %v, want exhausted retries with a hand-over", err)
 			}
 			if got := int(requests.Load()); got != c.requests || account.Sends() != c.sends {
-				t.Errorf("got %d requests and %d counted sends, want %d and %d", got, account.Sends(), c.requests, c.sends)
+				t.Errorf("got %d requests and %d counted sends, want %d requests and %d sends", got, account.Sends(), c.requests, c.sends)
 			}
 		})
 	}
@@ -110,7 +110,7 @@ func TestL1_ErrorsOfTheClientAreRead(t *testing.T) {
 			err := ask(t.Context(), url, openairetry.Options(), 2)
 			e, ok := errors.AsType[*retry.Error](err)
 			if !ok || !errors.Is(err, c.is) || e.Class.Class != c.class || e.Hint != c.hint || requests.Load() != 1 {
-				t.Errorf("got the error %v with %+v after %d requests", err, e, requests.Load())
+				t.Errorf("got the error %v with the details %+v after %d requests; want class %s and the hint %v after 1 request", err, e, requests.Load(), c.class, c.hint)
 			}
 		})
 	}

@@ -37,7 +37,7 @@ func refused(t *testing.T) error {
 	return err
 }
 
-// unsent returns the error of a statement on a connection that was closed before it.
+// unsent returns the error of a statement on a connection that was closed before the statement.
 func unsent(t *testing.T) error {
 	t.Helper()
 	here, there := net.Pipe()
@@ -54,7 +54,7 @@ func unsent(t *testing.T) error {
 	conn.Close(t.Context()) //nolint:errcheck // the other end is closed already
 	_, err = conn.Exec(t.Context(), "select 1").ReadAll()
 	if !pgconn.SafeToRetry(err) {
-		t.Fatalf("got the error %T %v", err, err)
+		t.Fatalf("got the error %T %v, want one after which a retry is safe", err, err)
 	}
 	return err
 }
@@ -67,8 +67,8 @@ func TestL1_ErrorsOfPostgresAreRead(t *testing.T) {
 		class   failure.Class
 		sent    failure.Sent
 		verdict failure.Verdict
-		again   int // number of attempts with three allowed
-		once    int // number of attempts with NotIdempotent
+		again   int // expected number of attempts when three are allowed
+		once    int // expected number of attempts with NotIdempotent
 	}{
 		"serialization_failure": {pg("ERROR", "40001", "could not serialize access due to concurrent update"), failure.TemporaryServiceError, "", failure.VerdictRetry, 3, 1},
 		"too_many_connections":  {pg("FATAL", "53300", "sorry, too many clients already"), failure.ResourceConstraint, "", failure.VerdictRetry, 3, 1},
@@ -87,7 +87,7 @@ func TestL1_ErrorsOfPostgresAreRead(t *testing.T) {
 					got.Class, got.Verdict, ev.Sent, again, once, c.class, c.verdict, c.sent, c.again, c.once, c.err)
 			}
 			if e, ok := errors.AsType[*pgconn.PgError](c.err); ok && ev.SQLState != e.Code {
-				t.Errorf("got the SQLSTATE %q", ev.SQLState)
+				t.Errorf("got the SQLSTATE %q, want %q", ev.SQLState, e.Code)
 			}
 		})
 	}
@@ -105,7 +105,7 @@ func attempts(t *testing.T, fails error, once bool) (n int) {
 		return fails
 	})
 	if _, ok := errors.AsType[*retry.Error](err); !ok {
-		t.Errorf("got the error %v", err)
+		t.Errorf("got the error %v, want a *retry.Error", err)
 	}
 	return n
 }

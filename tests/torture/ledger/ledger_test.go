@@ -92,7 +92,7 @@ func TestALineThatWasCutShortIsLeftOut(t *testing.T) {
 		}
 		lines, err := ledger.Read(path)
 		if want := 2 * cut / len(whole); err != nil || len(lines) != want {
-			t.Fatalf("ledger cut at byte %d of %d: got %d lines, want %d, error %v", cut, len(whole), len(lines), want, err)
+			t.Fatalf("ledger cut at byte %d of %d: got %d lines, want %d; got the error %v", cut, len(whole), len(lines), want, err)
 		}
 	}
 	if err := os.WriteFile(path, []byte("{\n"), 0o600); err != nil {
@@ -123,6 +123,6 @@ func TestNoteKeepsEveryLineOfManyWriters(t *testing.T) {
 	writers.Wait()
 	lines, err := ledger.Read(path)
 	if err != nil || len(lines) != 400 {
-		t.Errorf("got %d lines, error %v", len(lines), err)
+		t.Errorf("got %d lines and the error %v, want 400 lines and no error", len(lines), err)
 	}
 }

@@ -31,7 +31,7 @@ func TestVerdict(t *testing.T) {
 	}
 	for _, tt := range tests {
 		if err := tt.plan.Verdict(&tt.job); (err == nil) != tt.ok {
-			t.Errorf("plan %s, job in state %s, reason %q, counters %+v: got verdict %v", tt.plan, tt.job.State, tt.job.Reason, tt.job.Counters, err)
+			t.Errorf("plan %s, job in state %s, reason %q, counters %+v: got the error %v, want accepted: %v", tt.plan, tt.job.State, tt.job.Reason, tt.job.Counters, err, tt.ok)
 		}
 	}
 }
@@ -43,6 +43,6 @@ func TestPickGivesEveryPlanItsShare(t *testing.T) {
 		seen[plan.Pick(percent)]++
 	}
 	if len(seen) != 9 || seen[plan.Poison] != 0 || seen[plan.Quick] < 40 {
-		t.Errorf("got the shares %v", seen)
+		t.Errorf("got the shares %v of the plans; want all plans except Poison, and Quick in at least 40 of 100", seen)
 	}
 }
