@@ -112,7 +112,7 @@ func (c *dlqListCmd) printSearched(a *app, page *redrive.DeadPage) {
 	switch {
 	case page.Next == 0:
 	case len(page.Entries) < c.Limit:
-		fmt.Fprintf(a.stderr, "redrive: searched back to %s (%s); --before %d continues from there\n",
+		fmt.Fprintf(a.stderr, "redrive: only dead letters since %s (%s) were searched; --before %d searches older ones\n",
 			words.Time(page.Searched), words.Away(page.Searched, job.At(a.now())), page.Next)
 	case out.terminal && !c.IDs:
 		fmt.Fprintln(a.out, out.faint(fmt.Sprintf("older ones: --before %d", page.Next)))

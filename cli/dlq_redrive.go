@@ -163,7 +163,7 @@ func parseShare(text string) (float64, error) {
 func (a *app) warnIdle(ctx context.Context, client *redrive.Client) error {
 	busy, err := workerSeen(ctx, client, job.At(a.now()))
 	if err == nil && !busy {
-		fmt.Fprintln(a.stderr, "redrive: no worker is busy now; without a running `redrive work` the redrive waits for one")
+		fmt.Fprintln(a.stderr, "redrive: no worker is busy now; the redrive waits until `redrive work` is running")
 	}
 	return err
 }

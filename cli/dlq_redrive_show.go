@@ -189,7 +189,7 @@ func (w *redriveWatch) show(ctx context.Context, r *redrive.Redrive) error {
 	if now.Sub(w.moved) >= idleAfter && !w.warned && r.State.Active() {
 		w.warned = true
 		if busy, err := workerSeen(ctx, w.client, job.At(now)); err == nil && !busy {
-			fmt.Fprintf(w.screen, "redrive: nothing has moved for %s, and no worker is busy; does `redrive work` run?\n", words.Span(idleAfter))
+			fmt.Fprintf(w.screen, "redrive: there was no progress for %s, and no worker is busy; is `redrive work` running?\n", words.Span(idleAfter))
 		}
 	}
 	return nil

@@ -34,7 +34,7 @@ func TestWhen(t *testing.T) {
 		{"2026-01-31", time.Date(2026, 1, 31, 0, 0, 0, 0, time.Local)},
 	} {
 		if got, err := past("--since", tt.in, now); err != nil || got != job.At(tt.want) {
-			t.Errorf("past(%q) = %s, %v, want %s", tt.in, got.Time(), err, tt.want)
+			t.Errorf("past(%q) = %s with error %v, want %s", tt.in, got.Time(), err, tt.want)
 		}
 	}
 	if got, err := future("--reopen", "2d", now); err != nil || got != job.At(now.Add(48*time.Hour)) {

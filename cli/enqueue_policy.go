@@ -46,7 +46,7 @@ func (a *app) policyOfEnqueue(ctx context.Context, s *settings) (*policy.Policy,
 	for line := range strings.Lines(bad.Error()) {
 		fmt.Fprintf(a.stderr, "redrive: %s\n", words.Clean(strings.TrimRight(line, "\n")))
 	}
-	fmt.Fprintf(a.stderr, "redrive: the policy cannot be used; jobs are taken in by the one that was in force before, %s (%s)\n",
+	fmt.Fprintf(a.stderr, "redrive: the policy cannot be used; new jobs use the previous policy, %s (%s)\n",
 		words.Clean(p.Name()), policy.ShortHash(p.Hash()))
 	return p, db, nil
 }

@@ -158,7 +158,7 @@ func (c *explainFlags) text(a *app) (string, error) {
 	case err != nil:
 		return "", fmt.Errorf("read the error: %w", err)
 	case len(text) > errorTextMax:
-		return "", fmt.Errorf("the error is longer than %d bytes; give its end, which has the cause", errorTextMax)
+		return "", fmt.Errorf("the error text is longer than %d bytes; give only its end, which usually has the cause", errorTextMax)
 	}
 	return strings.TrimRight(string(text), "\r\n"), nil
 }

@@ -65,7 +65,7 @@ func (c *policyShowCmd) Run(ctx context.Context, a *app) error {
 	}
 	spec := effective(p.Spec(), s.Config)
 	if s.file != "" {
-		fmt.Fprintf(a.out, "# Under the schedules and the ceiling of %s.\n", words.Clean(s.file))
+		fmt.Fprintf(a.out, "# With the schedules and the attempt ceiling of %s.\n", words.Clean(s.file))
 	}
 	for _, kind := range s.KindNames {
 		if codes := s.Kinds[kind].PermanentExitCodes; len(codes) > 0 {

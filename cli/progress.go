@@ -18,20 +18,20 @@ func (w *worker) logLeft(ctx context.Context, client *redrive.Client) {
 	if err != nil {
 		return // all jobs are done; only the summary cannot be logged
 	}
-	w.log.Info("nothing left to do", "completed", b.Jobs[job.Completed], "dead", b.Jobs[job.Dead],
+	w.log.Info("no jobs are left to run", "completed", b.Jobs[job.Completed], "dead", b.Jobs[job.Dead],
 		"cancelled", b.Jobs[job.Cancelled])
 	for queue, n := range b.Paused {
-		w.log.Warn("left in a paused queue", "queue", queue, "jobs", n)
+		w.log.Warn("jobs are left in a paused queue", "queue", queue, "jobs", n)
 	}
 	for _, id := range b.WaitingRedrives {
-		w.log.Warn("left: the redrive waits for jobs that this worker does not run", "redrive", id)
+		w.log.Warn("jobs are left: the redrive waits for jobs that this worker does not run", "redrive", id)
 	}
 	others := map[string]int64{} // number of jobs by "queue/kind"
 	for _, n := range b.Others {
 		others[n.Queue+"/"+n.Kind] += n.N
 	}
 	for name, n := range others {
-		w.log.Warn("left: the configuration does not have this queue or kind", "queue/kind", name, "jobs", n)
+		w.log.Warn("jobs are left: the configuration does not have this queue or kind", "queue/kind", name, "jobs", n)
 	}
 }
 

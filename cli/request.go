@@ -69,7 +69,7 @@ func checkTimes(q *wire.Request) error {
 func (r *rules) checkPayload(q *wire.Request, k *config.Kind) error {
 	switch {
 	case len(q.Payload) > r.Limits.PayloadBytes:
-		return fmt.Errorf("payload is longer than %d bytes (limits.payload); keep large data elsewhere and name it",
+		return fmt.Errorf("the payload is longer than %d bytes (limits.payload); store large data elsewhere and put only its address into the payload",
 			r.Limits.PayloadBytes)
 	case k.Payload != config.PayloadJSON || json.Valid(q.Payload):
 		return nil

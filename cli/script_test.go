@@ -111,8 +111,8 @@ const scriptLimit = 10 * time.Minute
 
 // TestScripts runs the command as a person would: each script of testdata/script starts
 // real processes. The line "# proves:" of a script lists the requirements that the script
-// proves; the name of the test includes them. A script that takes seconds has a line "#
-// long:" with the reason, and is skipped with -short.
+// proves; the name of the test includes them. A script that takes seconds gives the reason
+// in a line "# long:", and is skipped with -short.
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("testdata/script/*.txtar")

@@ -142,7 +142,7 @@ func TestPolicyKeeper_KnowsAPolicyByWhatItSays(t *testing.T) {
 	}
 	k.look(t.Context(), true)
 	if want := "level=INFO msg=\"the policy file has not changed the policy\" policy=first\n"; log.String() != want {
-		t.Errorf("after a signal it logs %q, want %q", log, want)
+		t.Errorf("after a signal the keeper logs %q, want %q", log, want)
 	}
 }
 

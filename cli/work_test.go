@@ -57,7 +57,7 @@ func TestWorker_WaitsForWhatItCouldRun(t *testing.T) {
 	}
 	w.logLeft(t.Context(), client)
 	for _, want := range []string{
-		"left in a paused queue  queue=paused jobs=30\n", "queue or kind  queue/kind=a/stranger jobs=1000\n",
+		"jobs are left in a paused queue  queue=paused jobs=30\n", "queue or kind  queue/kind=a/stranger jobs=1000\n",
 		"queue or kind  queue/kind=elsewhere/k jobs=2000\n",
 	} {
 		if !strings.Contains(log.String(), want) {
@@ -109,7 +109,7 @@ func TestResultOf(t *testing.T) {
 		{"no UTF-8", "\xff", false, `"\ufffd"`},
 	} {
 		if got := string(resultOf([]byte(tt.out), tt.cut)); got != tt.want {
-			t.Errorf("%s: got %s, want %s", tt.name, got, tt.want)
+			t.Errorf("case %s: got the result %s, want %s", tt.name, got, tt.want)
 		}
 	}
 }
