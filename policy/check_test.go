@@ -271,10 +271,10 @@ func FuzzParseOverride(f *testing.F) {
 		}
 		again, err := policy.ParseOverride(o.Encode())
 		if err != nil && len(o.Encode()) <= policy.OverrideMax {
-			t.Fatalf("%s is encoded as %s, and reading this failed with the error %v", b, o.Encode(), err)
+			t.Fatalf("the override %s is encoded as %s; reading this gave the error %v, want none", b, o.Encode(), err)
 		}
 		if again != nil && string(again.Encode()) != string(o.Encode()) {
-			t.Fatalf("%s is encoded as %s, but after reading it as %s", b, o.Encode(), again.Encode())
+			t.Fatalf("the override %s is encoded as %s; reading and encoding this again gave %s, want no change", b, o.Encode(), again.Encode())
 		}
 		in := failed(failure.NetworkTimeout)
 		in.Message, in.Attempts = o, attempts

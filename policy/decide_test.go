@@ -173,7 +173,7 @@ func TestDecide_EveryScheduleEnds(t *testing.T) {
 func TestLimits_AreThoseOfJobs(t *testing.T) {
 	t.Parallel()
 	if policy.OverrideMax != job.PolicyMax || policy.AttrsMax < job.AttrsMax {
-		t.Error("the limits of the packages policy and job do not fit together")
+		t.Error("want OverrideMax equal to job.PolicyMax, and AttrsMax not below job.AttrsMax")
 	}
 }
 

@@ -97,7 +97,7 @@ func FuzzParseMemo(f *testing.F) {
 		once := m.Append(nil)
 		again := policy.ParseMemo(once)
 		if again != m || !bytes.Equal(again.Append(nil), once) {
-			t.Errorf("ParseMemo decoded %q as %+v, and as %+v after encoding it again", b, m, again)
+			t.Errorf("ParseMemo decoded %q as %+v; after encoding, it decoded this as %+v, want no change", b, m, again)
 		}
 		in := failed(failure.NetworkTimeout)
 		in.Memo = m
@@ -106,7 +106,7 @@ func FuzzParseMemo(f *testing.F) {
 			t.Errorf("the memo %q led to the decision %s, want a retry or the end of the retries", b, d.Record())
 		}
 		if next := policy.ParseMemo(d.Memo.Append(nil)); next != d.Memo {
-			t.Errorf("the memo %+v became %+v after encoding and decoding", d.Memo, next)
+			t.Errorf("the memo %+v became %+v after encoding and decoding, want no change", d.Memo, next)
 		}
 	})
 }

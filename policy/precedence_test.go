@@ -256,11 +256,11 @@ func TestClass_AnotherName(t *testing.T) {
 	base, _ := failure.InfoOf(failure.InputExceedsLimits)
 	info := p.Info("VideoTooLong")
 	if info.Dead != "Videos over 6+ hours cannot be worked on." || info.Operator != "Support" || info.Retrying != base.Retrying || info.Class != "VideoTooLong" {
-		t.Errorf("wrong texts of the class: %+v", info)
+		t.Errorf("the alias VideoTooLong has the texts %+v, want its own and otherwise those of its class", info)
 	}
 	unknown, _ := failure.InfoOf(failure.UnknownError)
 	if info := p.Info("Nobody's"); info.Dead != unknown.Dead || info.Verdict != failure.VerdictUnknown {
-		t.Errorf("wrong texts of the class: %+v", info)
+		t.Errorf("an unknown class has the texts %+v, want those of UnknownError", info)
 	}
 	if info := p.Info(failure.NetworkTimeout); info.Operator == "Backend team" {
 		t.Error("the class has the operator text of its alias, want its own text")

@@ -211,6 +211,6 @@ func TestR11_ACapOnTheCost(t *testing.T) {
 	}
 	in.Cost = 66_667
 	if d := p.Decide(&in); d.Action != policy.Retry {
-		t.Errorf("at exactly the cost limit: got decision %s", d.Record())
+		t.Errorf("a cost of exactly the limit: got the decision %s, want a retry", d.Record())
 	}
 }

@@ -26,7 +26,7 @@ func TestQ14_WordsOfStatesAndClasses(t *testing.T) {
 		{job.Retrying, "", "PROCESSING"}, {job.Waiting, "", "waiting"}, {job.None, "", "none"},
 	} {
 		if got := w.State(tt.state, tt.reason); got != tt.want {
-			t.Errorf("state %s, reason %q: got name %s, want %s", tt.state, tt.reason, got, tt.want)
+			t.Errorf("state %s with the reason %q: got the name %s, want %s", tt.state, tt.reason, got, tt.want)
 		}
 	}
 	if got := w.Class("InputExceedsLimits"); got != "VideoExceedsLimits" {
@@ -64,10 +64,10 @@ func TestQ14_ErrorObjects(t *testing.T) {
 		w := policy.Words{Error: tt.words}
 		got := w.ErrorObject(&tt.values)
 		if string(got) != tt.want {
-			t.Errorf("%s:\ngot  %s\nwant %s", name, got, tt.want)
+			t.Errorf("%s:\ngot the error object  %s\nwant the error object %s", name, got, tt.want)
 		}
 		if !json.Valid(got) {
-			t.Errorf("%s: not JSON: %s", name, got)
+			t.Errorf("%s: the error object is not valid JSON: %s", name, got)
 		}
 	}
 }

@@ -107,9 +107,9 @@ func (e *Engine) rescue(ctx context.Context, limit int) {
 func (e *Engine) sweepDirs(ctx context.Context) {
 	removed, err := e.cfg.Dirs.Sweep(ctx)
 	if removed > 0 {
-		e.cfg.Logger.InfoContext(ctx, "removed temp directories of workers that are gone", "directories", removed)
+		e.cfg.Logger.InfoContext(ctx, "removed temp directories of workers that have ended", "directories", removed)
 	}
 	if err != nil && ctx.Err() == nil {
-		e.cfg.Logger.WarnContext(ctx, "cannot remove temp directories of workers that are gone", "error", err)
+		e.cfg.Logger.WarnContext(ctx, "cannot remove temp directories of workers that have ended", "error", err)
 	}
 }

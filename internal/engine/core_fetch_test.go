@@ -83,11 +83,11 @@ func TestOutcomesGoWithTheNextExchange(t *testing.T) {
 	r.brings(r.claims(1)...)
 	r.wantExchange([]job.ID{2}, 1)
 	if got := ids(r.act.Written); !slices.Equal(got, []job.ID{1}) {
-		t.Errorf("got the written outcomes %v, want the one of job 1", got)
+		t.Errorf("got written outcomes of the jobs %v, want job 1", got)
 	}
 	r.brings()
 	if r.wantQuiet(); len(r.core.tasks) != 1 {
-		t.Errorf("the core has %d tasks, want 1, the running one", len(r.core.tasks))
+		t.Errorf("the core has %d tasks, want only the running task", len(r.core.tasks))
 	}
 }
 
@@ -168,7 +168,7 @@ func TestABufferedJobTakesTheFreeSlot(t *testing.T) {
 	r, busy := quick(t)
 	r.step(succeed(time.Millisecond, busy[0]))
 	if got := ids(r.act.Start); !slices.Equal(got, []job.ID{5}) {
-		t.Errorf("got the started jobs %v, want the oldest one of the buffer", got)
+		t.Errorf("got the started jobs %v, want job 5, the oldest in the buffer", got)
 	}
 }
 
@@ -200,7 +200,7 @@ func TestABufferedJobIsHandedBack(t *testing.T) {
 			}
 			tt.do(r)
 			if r.act.Exchange == nil {
-				t.Fatal("got no exchange, want one that hands back the buffered job")
+				t.Fatal("got no exchange, want an exchange that hands back the buffered jobs")
 			}
 			for i, o := range r.act.Exchange.Settle {
 				if want := job.ID(5 + i); o.ID != want || o.Cause != job.Interrupted || o.To != job.Waiting {
@@ -227,7 +227,7 @@ func TestADeadlineThatPassesInTheBufferKeepsTheJobFromStarting(t *testing.T) {
 	next.Claim.Deadline = next.Claim.ClaimedAt.Add(time.Second)
 	r.pass(time.Second+time.Microsecond, succeed(time.Millisecond, busy[0]))
 	if got := ids(r.act.Start); !slices.Equal(got, []job.ID{6}) {
-		t.Errorf("got the started jobs %v, want the second job of the buffer", got)
+		t.Errorf("got the started jobs %v, want job 6, the second in the buffer", got)
 	}
 	if next.Outcome.Cause != job.Interrupted {
 		t.Errorf("the first job of the buffer has the outcome %v, want interrupted", next.Outcome.Cause)
@@ -349,6 +349,6 @@ func TestAJobThatWasNotRequestedIsHandedBack(t *testing.T) {
 	r.brings(r.claimsOf("q", "other", 1)...)
 	r.wantNotes(ClaimUnknown)
 	if r.act.Exchange == nil || r.act.Exchange.Settle[0].Cause != job.Interrupted {
-		t.Errorf("got the exchange %+v, want one that hands the job back", r.act.Exchange)
+		t.Errorf("got the exchange %+v, want an exchange that hands the job back", r.act.Exchange)
 	}
 }

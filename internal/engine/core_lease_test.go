@@ -34,7 +34,7 @@ func TestQ3_LeasesAreExtendedInOneCallEachThird(t *testing.T) {
 	}
 	r.pass(1)
 	if got := ids(r.act.Beat); !slices.Equal(got, []job.ID{1, 2}) {
-		t.Fatalf("got a heartbeat for the jobs %v, want both", got)
+		t.Fatalf("got a heartbeat for the jobs %v, want jobs 1 and 2", got)
 	}
 	r.pass(time.Second) // The answer takes a second, but the lease counts from the start of the call.
 	if len(r.act.Beat) != 0 {
@@ -47,7 +47,7 @@ func TestQ3_LeasesAreExtendedInOneCallEachThird(t *testing.T) {
 	}
 	r.pass(1)
 	if len(r.act.Beat) != 2 {
-		t.Errorf("at %s: got a heartbeat for the jobs %v, want both", r.now, ids(r.act.Beat))
+		t.Errorf("at %s: got a heartbeat for the jobs %v, want jobs 1 and 2", r.now, ids(r.act.Beat))
 	}
 	if len(r.act.End) != 0 || tasks[0].phase != running {
 		t.Error("a run was stopped, want both runs to continue")
@@ -133,7 +133,7 @@ func TestALostLeaseOfAnOutcomeThatWaitsIsLeftToTheStore(t *testing.T) {
 	r.step(Exchanged{Err: store.ErrUnavailable})
 	r.pass(LeaseDefault / 3)
 	if len(r.act.Beat) != 1 {
-		t.Fatal("the lease of a job with a waiting outcome is not extended")
+		t.Fatal("got no heartbeat for a job whose outcome waits to be written, want one")
 	}
 	r.step(r.held(func(_ int, s *store.RunStatus) { s.Held = false }))
 	r.step(Exchanged{Err: store.ErrUnavailable})
@@ -171,7 +171,7 @@ func TestABufferedClaimIsExtendedAndDroppedWhenLost(t *testing.T) {
 		t.Errorf("got the dropped jobs %v, want the buffered jobs 5, 6 and 7", got)
 	}
 	if len(r.core.queues[0].buffer) != 0 || r.core.kinds[0].buffered != 0 {
-		t.Error("the buffer still counts the dropped jobs")
+		t.Error("the buffer still counts the dropped jobs, want an empty buffer")
 	}
 }
 
@@ -360,7 +360,7 @@ func TestQ11_ProgressIsWrittenOnceASecond(t *testing.T) {
 	}
 	r.pass(progressGap)
 	if got := news(); !slices.Equal(got, []job.ID{1, 2}) {
-		t.Errorf("got the progress of the jobs %v, want both", got)
+		t.Errorf("got the progress of the jobs %v, want jobs 1 and 2", got)
 	}
 	r.step(Beaten{Err: store.ErrUnavailable})
 	r.pass(progressGap)

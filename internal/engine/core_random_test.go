@@ -403,7 +403,7 @@ func (w *world) verify(stopped bool) {
 			runs++
 		}
 		if runs != int64(j.Token) && (j.State != job.Cancelled || runs != int64(j.Token)+1) {
-			w.t.Fatalf("job %d: its token is %d, but its counters add up to %d: %s", j.ID, j.Token, runs, fmt.Sprintf("%+v", j))
+			w.t.Fatalf("job %d has the token %d, but its counters add up to %d, want the same number: %s", j.ID, j.Token, runs, fmt.Sprintf("%+v", j))
 		}
 		if w.completed[j.ID] > 1 || w.completed[j.ID] == 1 && j.State != job.Completed {
 			w.t.Fatalf("job %d is %s and was written as completed %d times, want once for a completed job", j.ID, j.State, w.completed[j.ID])

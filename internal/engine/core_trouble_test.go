@@ -40,7 +40,7 @@ func TestOutcomesAreKeptAndSentAgainWhenTheStoreFails(t *testing.T) {
 			r.wantNotes(TroubleEnded)
 			r.wantExchange(nil, 2) // The core claims jobs again without any other event.
 			if got := ids(r.act.Written); !slices.Equal(got, []job.ID{1, 2}) {
-				t.Errorf("got the written outcomes %v, want both", got)
+				t.Errorf("got written outcomes of the jobs %v, want jobs 1 and 2", got)
 			}
 		})
 	}

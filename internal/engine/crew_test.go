@@ -167,7 +167,7 @@ func TestLabelsOfAHandlerAreItsOwn(t *testing.T) {
 			pprof.SetGoroutineLabels(context.Background())
 			h.end(func() {
 				if got := labelled(t); strings.Contains(got, ofHandler) || !strings.Contains(got, ofEngine) {
-					t.Errorf("the goroutines do not have only the label %q:\n%s", ofEngine, got)
+					t.Errorf("want only the label %q in the profile of the goroutines:\n%s", ofEngine, got)
 				}
 			}, h.give(ctx))
 		})

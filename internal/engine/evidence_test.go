@@ -53,7 +53,7 @@ func (g *gang) start(ctx context.Context, run *engine.Run) (*exec.Cmd, error) {
 	}
 	line := make([]byte, len("started\n"))
 	if _, err := io.ReadFull(g.read, line); err != nil || string(line) != "started\n" {
-		return nil, fmt.Errorf("the command wrote %q: %w", line, err)
+		return nil, fmt.Errorf("the command wrote %q and the error is %w, want \"started\" and no error", line, err)
 	}
 	return cmd, nil
 }
@@ -374,7 +374,7 @@ func TestASuccessInATransactionIsVerified(t *testing.T) {
 					}
 					// The engine sends several heartbeats during this wait.
 					if err := sleep(ctx, 30*time.Second); err != nil {
-						t.Errorf("the context of the run ended: %v", err)
+						t.Errorf("the context of the run ended with %v, want it open", err)
 					}
 					return tt.err
 				}, nil)

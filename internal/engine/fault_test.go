@@ -138,13 +138,13 @@ func (s *script) audit(t *testing.T, st store.Store) {
 		succeeded := events[key{j.ID, event.JobSucceeded}]
 		switch {
 		case int64(c.Sum()) != int64(j.Token):
-			t.Errorf("job %d: its token is %d, but its counters %+v do not add up to it", j.ID, j.Token, c)
+			t.Errorf("job %d has the token %d, want the sum of its counters %+v", j.ID, j.Token, c)
 		case c.Attempts > attempts[j.ID] || c.Attempts < 1:
 			t.Errorf("job %d: got %d attempts, want at least 1 and at most %d", j.ID, c.Attempts, attempts[j.ID])
 		case succeeded > 1 || (succeeded == 1) != (j.State == job.Completed):
 			t.Errorf("job %d is %s and has %d successful outcomes, want one for a completed job and none otherwise", j.ID, j.State, succeeded)
 		case failures[j.ID] != c.Crashes+c.Attempts-succeeded:
-			t.Errorf("job %d: got %d failure records, which do not match the counters %+v", j.ID, failures[j.ID], c)
+			t.Errorf("job %d has %d failure records, want one for each failed attempt and crash in %+v", j.ID, failures[j.ID], c)
 		case j.ID == reports && (string(j.Result) != "done" || j.Cost < 5):
 			t.Errorf("job %d: got the result %q and the cost %d, want done and at least 5", j.ID, j.Result, j.Cost)
 		}

@@ -99,7 +99,7 @@ func (e LateAsked) apply(c *Core, now time.Duration) {
 
 // wrongLength is the error for an answer of the store with a wrong number of results.
 func wrongLength(answers, outcomes int) error {
-	return fmt.Errorf("the store answered %d of %d outcomes: %w", answers, outcomes, store.ErrUnknown)
+	return fmt.Errorf("the store returned %d results for %d outcomes: %w", answers, outcomes, store.ErrUnknown)
 }
 
 // shifted returns s without its first n elements and uses the same memory.

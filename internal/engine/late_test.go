@@ -49,10 +49,10 @@ func TestALateOutcomeDelaysNoOtherJob(t *testing.T) {
 	r.lateAnswer([]job.ID{1}, r.claims(1)...)
 	r.wantNotes(OutcomesLate)
 	if got := ids(r.act.Written); !slices.Equal(got, []job.ID{2}) {
-		t.Errorf("got the written outcomes %v, want the one of job 2", got)
+		t.Errorf("got written outcomes of the jobs %v, want job 2", got)
 	}
 	if len(r.act.Start) != 1 {
-		t.Fatal("the job that was claimed with the answer did not start")
+		t.Fatal("the job in the answer did not start, want it started")
 	}
 	r.wantLate()
 	wait := backoffMin
@@ -86,7 +86,7 @@ func TestALateOutcomeDelaysNoOtherJob(t *testing.T) {
 	r.lateAgain(nil)
 	r.wantNotes(LateWritten)
 	if got := ids(r.act.Written); !slices.Equal(got, []job.ID{1}) {
-		t.Errorf("got the written outcomes %v, want the late one of job 1", got)
+		t.Errorf("got written outcomes of the jobs %v, want job 1", got)
 	}
 }
 

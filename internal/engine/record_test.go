@@ -113,7 +113,7 @@ func TestAFailureRecordIsComplete(t *testing.T) {
 			How: job.ByError, Class: "Test", Message: "permanent", Holder: "test", Correlation: "request-7",
 		}
 		if got := fmt.Sprintf("%+v", f[0]); got != fmt.Sprintf("%+v", want) {
-			t.Errorf("got  %s\nwant %+v", got, want)
+			t.Errorf("got the failure  %s\nwant the failure %+v", got, want)
 		}
 		_ = r.finish()
 	})
@@ -177,7 +177,7 @@ type strictStore struct {
 func (s strictStore) Exchange(ctx context.Context, x store.Exchange) (store.Exchanged, error) {
 	for _, o := range x.Settle {
 		if err := o.Validate(); err != nil {
-			s.t.Errorf("the store got an invalid outcome: %v", err)
+			s.t.Errorf("the engine sent an invalid outcome to the store: %v", err)
 		}
 	}
 	return s.Worker.Exchange(ctx, x)

@@ -66,7 +66,7 @@ func (r *Run) Progress(done, total int64, note string) {
 // later call replaces the result.
 func (r *Run) SetResult(b []byte) error {
 	if len(b) > job.ResultMax {
-		return fmt.Errorf("result of %d bytes: at most %d: %w", len(b), job.ResultMax, store.ErrTooLarge)
+		return fmt.Errorf("the result has %d bytes, at most %d are allowed: %w", len(b), job.ResultMax, store.ErrTooLarge)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -260,7 +260,7 @@ func TestQ6_SweepsLeaveTimeToOthers(t *testing.T) {
 			r.core.Stepped(r.now, store.RedriveStep{Wait: store.Never})
 		}
 		if got := r.core.Failed(r.now, r.want(keeper.Sweep)); got != wait*time.Second {
-			t.Errorf("after an error, the next sweep is due after %s, want %d s", got, wait)
+			t.Errorf("the next sweep after an error is due in %s, want %d s", got, wait)
 		}
 		r.now = r.now.Add(wait * time.Second)
 	}

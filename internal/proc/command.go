@@ -56,7 +56,7 @@ func (c *command) stop() error {
 // finish kills the remaining processes of the group and waits until they are gone.
 func (c *command) finish() error {
 	if !c.await(syscall.SIGKILL, killWait, nil) {
-		return fmt.Errorf("command %q: process group %d still exists %v after SIGKILL", c.cmd.Args[0], c.pid, killWait)
+		return fmt.Errorf("command %q: the process group %d still exists %v after SIGKILL", c.cmd.Args[0], c.pid, killWait)
 	}
 	c.reap()
 	return nil

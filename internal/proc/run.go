@@ -97,7 +97,7 @@ func (s Spec) startError(ctx context.Context, err error) error {
 		return fmt.Errorf("command %q: %w: install it or give its full path", name, exec.ErrNotFound)
 	}
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
-		return fmt.Errorf("command %q: not started: %w", name, context.Cause(ctx))
+		return fmt.Errorf("command %q was not started: %w", name, context.Cause(ctx))
 	}
 	// If the working directory is missing, the system's error names the program instead.
 	if _, dirErr := os.Stat(s.Dir); s.Dir != "" && dirErr != nil {

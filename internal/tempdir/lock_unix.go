@@ -22,7 +22,7 @@ func lock(dir *os.File) error {
 	case errors.Is(err, syscall.EWOULDBLOCK):
 		return errTaken
 	default:
-		return fmt.Errorf("lock %s: %w: the temp base has to be on a local file system", dir.Name(), err)
+		return fmt.Errorf("lock %s: %w: the base of the temp directories must be on a local file system", dir.Name(), err)
 	}
 }
 

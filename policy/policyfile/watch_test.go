@@ -155,7 +155,7 @@ func TestWatcherRuns(t *testing.T) {
 		done.Go(func() {
 			for ctx.Err() == nil {
 				if f := w.File(); f.Spec.Name != f.Policy.Name() || len(f.Policy.Hash()) != 64 {
-					t.Errorf("the Spec %s is combined with the policy %s", f.Spec.Name, f.Policy.Name())
+					t.Errorf("the file has the Spec %s and the policy %s, want both from the same text", f.Spec.Name, f.Policy.Name())
 				}
 			}
 		})

@@ -63,7 +63,7 @@ func TestF9_PresetsAreRenderedAsTheyAre(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if f.Policy.Name() != name {
-			t.Errorf("the policy of the preset %s has the name %s", name, f.Policy.Name())
+			t.Errorf("the policy of the preset %s has the name %s, want the name of the preset", name, f.Policy.Name())
 		}
 	}
 }

@@ -176,7 +176,7 @@ func TestF10_Messages(t *testing.T) {
 				t.Errorf("preset %s, class %s: a message claims that someone was notified: %+v", name, class, info)
 			}
 			if priority := strings.Contains(info.Retrying, "priority queue"); priority != (name == "transcribe" && class == failure.ResourceConstraint) {
-				t.Errorf("preset %s, class %s: wrong mention of a priority queue in %q", name, class, info.Retrying)
+				t.Errorf("preset %s, class %s: want a mention of the priority queue only for ResourceConstraint in transcribe, got the message %q", name, class, info.Retrying)
 			}
 		}
 	}
