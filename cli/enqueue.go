@@ -32,6 +32,7 @@ type jobFlags struct {
 	Deadline    time.Time     `placeholder:"TIME" help:"Not started after this time; the job is dead then."`
 	Owner       string        `placeholder:"NAME" help:"Whose job it is."`
 	Key         string        `placeholder:"KEY" help:"Idempotency key: enqueued again, within owner and kind, it gives the first job."`
+	Unique      string        `placeholder:"alive|DURATION" help:"Return the earlier job of the same owner, kind and payload: while it is alive, or in each period of this length in UTC, such as 24h."`
 	Correlation string        `placeholder:"ID" help:"Your id for logs."`
 	Attr        []string      `placeholder:"NAME=VALUE" sep:"none" help:"An attribute as a text, or NAME:=JSON for a number or anything else; may be repeated."`
 }
@@ -46,7 +47,7 @@ func (*enqueueCmd) Help() string {
     generate | redrive enqueue --file -
 
 A line of a file has the fields kind, payload, queue, priority, run_at, in, deadline, owner, key,
-correlation and attrs; all but kind may be missing. A file is checked as a whole before its first job
+unique, correlation and attrs; all but kind may be missing. A file is checked as a whole before its first job
 is taken in. From standard input, jobs are taken in 1,000 at a time, in order, until a line is wrong.`
 }
 
@@ -92,6 +93,13 @@ func (c *enqueueCmd) request(stdin io.Reader, payloadMax int) (*wire.Request, er
 	r := &wire.Request{
 		Kind: c.Kind, Queue: c.Queue, Owner: c.Owner, Key: c.Key, Correlation: c.Correlation,
 		Payload: []byte(c.Payload), Priority: c.Priority, RunAt: c.At, Deadline: c.Deadline,
+	}
+	if c.Unique != "" {
+		unique, err := wire.ParseUnique(c.Unique)
+		if err != nil {
+			return nil, fmt.Errorf("--unique %w", err)
+		}
+		r.Unique = &unique
 	}
 	if c.In != 0 {
 		r.In = &c.In
@@ -141,7 +149,10 @@ func (a *app) enqueueOne(ctx context.Context, s settings, spec redrive.Spec, asJ
 	if asJSON {
 		return a.printJSONLine(wire.Receipt{ID: receipt.ID, Existing: receipt.Existing, State: receipt.State})
 	}
-	if receipt.Existing {
+	switch {
+	case receipt.Existing && spec.Options().Unique != nil:
+		fmt.Fprintf(a.stderr, "redrive: job %d (%s) has the same payload; no new job was created\n", receipt.ID, receipt.State)
+	case receipt.Existing:
 		fmt.Fprintf(a.stderr, "redrive: the key already belongs to job %d (%s); no new job was created\n", receipt.ID, receipt.State)
 	}
 	_, err = fmt.Fprintln(a.out, receipt.ID)

@@ -37,6 +37,9 @@ func (r *rules) spec(q *wire.Request) (redrive.Spec, error) {
 	if q.Priority != nil {
 		o.Priority = *q.Priority
 	}
+	if q.Unique != nil {
+		o.Unique = &redrive.Unique{Period: *q.Unique}
+	}
 	if q.In != nil {
 		o.RunAt = r.now.Add(*q.In)
 	}

@@ -20,26 +20,28 @@ type heldKey struct {
 
 // heldKey reads a key. The key of a removed job has the state that the job had; a missing
 // state means completed.
-func (t *Txn) heldKey(name keyName) (k heldKey, err error) {
-	left := job.Completed
-	var created job.Micros
-	err = t.rows(selKey, func(r Row) error {
+func (t *Txn) heldKey(name keyName) (heldKey, error) {
+	k := heldKey{state: job.Completed}
+	err := t.rows(selKey, func(r Row) error {
 		if until := job.Micros(r.Int(2)); until == 0 || until > t.now {
-			k.job, k.digest, created = job.ID(r.Int(0)), bytes.Clone(r.Blob(1)), job.Micros(r.Int(4))
+			k.job, k.digest, k.ended = job.ID(r.Int(0)), bytes.Clone(r.Blob(1)), job.Micros(r.Int(4))
 		}
 		if !r.Null(3) {
-			left = job.State(r.Int(3))
+			k.state = job.State(r.Int(3))
 		}
 		return nil
 	}, text(name.owner), text(name.kind), text(name.key))
 	if err != nil || k.job == 0 {
 		return k, err
 	}
-	if k.state, _, err = t.find(k.job); k.state == job.None {
-		k.state = left
+	state, _, err := t.find(k.job)
+	if state != job.None {
+		k.state = state
 	}
 	if k.state.Terminal() && job.WhileAlive(name.key) {
-		k.job, k.ended = 0, created
+		k.job = 0
+	} else {
+		k.ended = 0
 	}
 	return k, err
 }

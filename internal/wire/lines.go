@@ -24,6 +24,7 @@ type Request struct {
 	Priority                             *int
 	RunAt, Deadline                      time.Time
 	In                                   *time.Duration
+	Unique                               *time.Duration // the length of the periods in which the job is unique; 0 means while it is alive
 	Attrs                                map[string]any
 }
 
@@ -158,6 +159,7 @@ func fields() []field {
 		moment("deadline", func(r *Request) *time.Time { return &r.Deadline }),
 		text("owner", func(r *Request) *string { return &r.Owner }),
 		text("key", func(r *Request) *string { return &r.Key }),
+		{"unique", "\"alive\" or a duration such as \"24h\"", readUnique},
 		text("correlation", func(r *Request) *string { return &r.Correlation }),
 		{"attrs", "an object", readAttrs},
 	}
@@ -173,6 +175,29 @@ func readIn(r *Request, v json.RawMessage) error {
 	d, err := human.ParseDuration(written)
 	r.In = &d
 	return err
+}
+
+func readUnique(r *Request, v json.RawMessage) error {
+	var written string
+	if err := json.Unmarshal(v, &written); err != nil {
+		return err
+	}
+	period, err := ParseUnique(written)
+	r.Unique = &period
+	return err
+}
+
+// ParseUnique reads for how long a job is unique: "alive" is 0, anything else is the
+// length of a period.
+func ParseUnique(written string) (time.Duration, error) {
+	if written == "alive" {
+		return 0, nil
+	}
+	d, err := human.ParseDuration(written)
+	if err != nil || d <= 0 {
+		return 0, fmt.Errorf("%q: must be alive, or a time above zero such as 24h", written)
+	}
+	return d, nil
 }
 
 // readAttrs reads the attributes. Numbers are kept as they are written.

@@ -14,7 +14,14 @@ import (
 )
 
 // proves: I1
-func TestI1_ProcessesThatRaceWithOneKeyMakeOneJob(t *testing.T) {
+func TestI1_ProcessesThatRaceWithOneKeyMakeOneJob(t *testing.T) { race(t) }
+
+// proves: I1
+func TestI1_ProcessesThatRaceWithEqualArgumentsMakeOneUniqueJob(t *testing.T) { race(t, "-unique") }
+
+// race tests each store with a race of processes.
+func race(t *testing.T, flags ...string) {
+	t.Helper()
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("-short: this test starts processes")
@@ -28,13 +35,14 @@ func TestI1_ProcessesThatRaceWithOneKeyMakeOneJob(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			racing(t, database(t))
+			racing(t, database(t), flags...)
 		})
 	}
 }
 
-// racing has two processes enqueue under the same keys at the same time.
-func racing(t *testing.T, database string) {
+// racing has two processes enqueue under the same keys at the same time. With the flag
+// -unique, the jobs have the same arguments instead.
+func racing(t *testing.T, database string, flags ...string) {
 	const processes, callers, keys = 2, 10, 25
 	st, err := place.Open(t.Context(), database)
 	if err != nil {
@@ -46,7 +54,7 @@ func racing(t *testing.T, database string) {
 		}
 	})
 	f := &fleet{T: t, database: database, news: make(chan struct{})}
-	all := f.up(processes, "-kinds", "quick", "-enqueue", "-callers", fmt.Sprint(callers))
+	all := f.up(processes, append(flags, "-kinds", "quick", "-enqueue", "-callers", fmt.Sprint(callers))...)
 	firsts := map[string]int{} // number of jobs that each process has made
 	for n := 1; n <= keys; n++ {
 		key := fmt.Sprintf("key-%d", n)

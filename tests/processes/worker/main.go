@@ -30,6 +30,7 @@ type options struct {
 	lease, scan, poll time.Duration
 	enqueues          bool
 	callers           int
+	unique            bool
 }
 
 func main() {
@@ -46,6 +47,7 @@ func main() {
 	flag.DurationVar(&o.poll, "poll", 0, "how often to poll for jobs without a notification")
 	flag.BoolVar(&o.enqueues, "enqueue", false, "enqueue a job of the first kind for each line of the standard input")
 	flag.IntVar(&o.callers, "callers", 1, "with -enqueue: number of concurrent calls for each line; the line is their key unless it is empty")
+	flag.BoolVar(&o.unique, "unique", false, "with -callers: the line is the arguments of a unique job, not its key")
 	flag.Parse()
 	if err := run(&o); err != nil {
 		fmt.Fprintln(os.Stderr, "worker:", err)
@@ -104,7 +106,11 @@ func (w *worker) enqueueAll(ctx context.Context, st *place.Place) error {
 // enqueue enqueues one job and prints its receipt.
 func (w *worker) enqueue(ctx context.Context, client *redrive.Client, key string) error {
 	begun := now()
-	receipt, err := client.Enqueue(ctx, redrive.NewRaw(w.kinds[0], nil, &redrive.Options{Key: key}))
+	spec := redrive.NewRaw(w.kinds[0], nil, &redrive.Options{Key: key})
+	if w.unique {
+		spec = redrive.NewRaw(w.kinds[0], []byte(key), &redrive.Options{Unique: &redrive.Unique{}})
+	}
+	receipt, err := client.Enqueue(ctx, spec)
 	if err != nil {
 		return err
 	}
