@@ -18,8 +18,8 @@ func (c *Client) List(ctx context.Context, f JobFilter) (JobPage, error) {
 	return c.store.List(ctx, f)
 }
 
-// GetTx is Get inside the caller's own transaction; see EnqueueTx. It also sees a job that
-// the transaction has enqueued and not yet committed.
+// GetTx does the same as Get, but inside the caller's own transaction; see EnqueueTx. It
+// also sees a job that the transaction has enqueued and not yet committed.
 func (c *Client) GetTx(ctx context.Context, tx store.Tx, id JobID) (job.Job, error) {
 	reader, err := c.txReader()
 	if err != nil {
@@ -28,7 +28,7 @@ func (c *Client) GetTx(ctx context.Context, tx store.Tx, id JobID) (job.Job, err
 	return reader.GetTx(ctx, tx, id)
 }
 
-// ListTx is List inside the caller's own transaction; see GetTx.
+// ListTx does the same as List, but inside the caller's own transaction; see GetTx.
 func (c *Client) ListTx(ctx context.Context, tx store.Tx, f JobFilter) (JobPage, error) {
 	reader, err := c.txReader()
 	if err != nil {

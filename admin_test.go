@@ -151,7 +151,7 @@ func TestAdmin_AuditIsFilteredFromItsEnd(t *testing.T) {
 				got = append(got, e.Seq)
 			}
 			if err != nil || !slices.Equal(got, tc.want) || page.Last != 4 || page.SearchedTo != 0 {
-				t.Errorf("%s: got entries %d on page %+v, error %v", name, got, page, err)
+				t.Errorf("%s: got entries %d on page %+v, error %v; want the entries of the test case, the last number 4 and a complete search", name, got, page, err)
 			}
 		}
 		if _, err := c.Audit(t.Context(), redrive.AuditFilter{Limit: job.PageMax + 1}); !errors.Is(err, redrive.ErrInvalid) {

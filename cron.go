@@ -169,7 +169,7 @@ func (c *Client) newCron(s *Cron) (keeper.Cron, error) {
 	}
 	switch given := s.Spec.new.Kind != "" || s.Spec.err != nil; {
 	case s.Catch != 0 && s.Catch < CronCatchMin:
-		return k, fmt.Errorf("Catch is %s: must be at least %s, or 0 to fire a missed slot until the next slot is due", s.Catch, CronCatchMin)
+		return k, fmt.Errorf("a Catch of %s: must be at least %s, or 0 to fire a missed slot until the next slot is due", s.Catch, CronCatchMin)
 	case given == (s.Make != nil):
 		return k, errors.New("the entry has neither Spec nor Make, or it has both; set one of them")
 	case given:

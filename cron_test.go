@@ -368,7 +368,7 @@ func TestQ13_MistakesOfASchedule(t *testing.T) {
 		`redrive: Config.Cron: entry "a b": name "a b": only letters`,
 		`entry "hour": the hour "24" cannot be read`,
 		`entry "local": the Location time.Local`,
-		`entry "catch": Catch is 1ms: must be at least 1s`,
+		`entry "catch": a Catch of 1ms: must be at least 1s`,
 		`entry "none": the entry has neither Spec nor Make`,
 		`entry "both": the entry has neither Spec nor Make`,
 		`entry "twice": this name is already used`,

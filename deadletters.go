@@ -114,7 +114,7 @@ func (c *Client) checkPayload(ctx context.Context, id JobID, payload []byte) err
 	c.mu.Lock()
 	h := c.handlers[j.Kind]
 	c.mu.Unlock()
-	if h != nil && h.args != nil { // payloads of the kind are JSON
+	if h != nil && h.args != nil { // a handler of this type takes JSON payloads
 		return fmt.Errorf("the new payload is not JSON, but the handler of kind %q takes JSON: %w", j.Kind, ErrInvalid)
 	}
 	return nil

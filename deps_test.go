@@ -72,7 +72,7 @@ func TestDeps_WhatImportingRedriveMustNotPullIn(t *testing.T) {
 	for _, p := range listDeps(t, module) {
 		for tree, reason := range forbidden {
 			if within(p.ImportPath, tree) {
-				t.Errorf("package redrive depends on %s, which it must not: %s", p.ImportPath, reason)
+				t.Errorf("package redrive depends on %s, but must not: %s", p.ImportPath, reason)
 			}
 		}
 	}
@@ -108,7 +108,7 @@ func TestDeps_TheCoreIsPure(t *testing.T) {
 		}
 		for _, imported := range p.Imports {
 			if reason, bad := forbidden[imported]; bad {
-				t.Errorf("package %s imports %s, which it must not: %s", p.ImportPath, imported, reason)
+				t.Errorf("package %s imports %s, but must not: %s", p.ImportPath, imported, reason)
 			}
 		}
 	}

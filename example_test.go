@@ -25,7 +25,7 @@ type SendArgs struct {
 // Send binds the name of a kind to the type of its arguments, once.
 const Send = redrive.Kind[SendArgs]("send")
 
-// check handles an error as a program would.
+// check ends the program if err is not nil.
 func check(err error) {
 	if err != nil {
 		panic(err)

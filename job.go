@@ -20,8 +20,9 @@ type Job[T any] struct {
 	Info
 }
 
-// Info holds what a handler knows about its run and what it can do. Its methods are
-// safe for concurrent use until the handler has returned; later calls change nothing.
+// Info holds the data of a run for its handler. Its methods let the handler act on the
+// run. Its methods are safe for concurrent use until the handler has returned; later
+// calls change nothing.
 type Info struct {
 	ID          JobID
 	Kind        string

@@ -94,9 +94,9 @@ func (s Spec) Options() Options {
 	if len(n.Attrs) > 0 {
 		d := json.NewDecoder(bytes.NewReader(n.Attrs))
 		d.UseNumber()
-		_ = d.Decode(&o.Attrs) // cannot fail: newSpec has encoded them
+		_ = d.Decode(&o.Attrs) // the error is ignored, because newSpec has already encoded the attributes
 	}
-	o.Override, _ = policy.ParseOverride(n.Override) // cannot fail: newSpec has encoded it
+	o.Override, _ = policy.ParseOverride(n.Override) // the error is ignored, because newSpec has already encoded the settings
 	return o
 }
 
@@ -126,7 +126,7 @@ func (s Spec) WithPayload(payload []byte) Spec {
 // Options are the optional settings of a job. The zero value of every field is its
 // default.
 type Options struct {
-	Queue    string    // default DefaultQueue
+	Queue    string    // the queue of the job; default DefaultQueue
 	Priority int       // job.PriorityMin (runs first) to job.PriorityMax; default job.PriorityDefault
 	RunAt    time.Time // the job does not start before this time; default at once
 	Deadline time.Time // the job does not start at this time or later; default never
@@ -142,8 +142,8 @@ type Options struct {
 
 	Owner       string         // for example the user or tenant that the job belongs to
 	Correlation string         // the caller's id for logs
-	Attrs       map[string]any // a JSON object of at most job.AttrsMax bytes
-	Batch       int64          // default none
+	Attrs       map[string]any // the job's attributes, a JSON object of at most job.AttrsMax bytes
+	Batch       int64          // the number of the batch that the job belongs to; default none
 
 	// MaxAttempts is the number of attempts in one life after which the job is dead, at
 	// most policy.MaxAttemptsLimit; 0 means that the policy decides. The lowest of

@@ -58,7 +58,7 @@ func validMiddleware(name string, all []Middleware) error {
 
 // The stages of a run: how far it has come with calling its handler.
 const (
-	handlerNotCalled int32 = iota // the handler was not called yet
+	handlerNotCalled int32 = iota // the state before the handler is called
 	handlerCalled
 	handlerEnded
 	runEnded

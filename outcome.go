@@ -85,7 +85,7 @@ type outcomeCalls struct {
 	dropped    atomic.Int64  // the number of outcomes that were not reported because the grace time was over
 	beginGrace func()        // begins the grace time after a stop
 	endGrace   func()        // ends the grace time: closes the channel over
-	over       chan struct{} // closed when no further call may begin
+	over       chan struct{} // this channel is closed when no further call may begin
 
 	// skipped and lastLog are used by the engine's goroutine only, and by stop after
 	// that goroutine has ended.

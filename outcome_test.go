@@ -257,7 +257,7 @@ func TestOnOutcome_ASlowHookHoldsUpNoJob(t *testing.T) {
 		if want := int(jobs-calls.Load()) - skippedIn(t, log.String(), "skipped=") - skippedIn(t, log.String(), "under_way="); skippedIn(t, log.String(), "not_reported=") < want {
 			t.Errorf("want at least %d outcomes that the log counts as not reported:\n%s", want, log.String())
 		}
-		elapse(time.Hour) // until the last calls of OnOutcome have ended
+		elapse(time.Hour) // wait until the last calls of OnOutcome have ended
 	})
 }
 

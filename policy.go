@@ -117,7 +117,7 @@ func (c *Client) publish(ctx context.Context, by By, p *policy.Policy) error {
 // admission holds what the rules of a policy decided about a run before the run began.
 type admission struct {
 	policy *policy.Policy
-	says   *policy.Admission // nil when no rule matched
+	says   *policy.Admission // nil when no rule matches
 }
 
 // admit evaluates the rules of the policy for a run that is about to begin. The engine

@@ -452,7 +452,7 @@ func TestARuleThatFailsInManyWaysDoesNotFloodTheLog(t *testing.T) {
 type odd struct{}
 
 func (odd) Match(a *policy.ConditionInput) (bool, error) {
-	return false, fmt.Errorf("n is %v", a.Values["n"])
+	return false, fmt.Errorf("attribute n is %v", a.Values["n"])
 }
 func (odd) String() string { return "odd" }
 

@@ -99,7 +99,8 @@ func (c *Client) Backlog(ctx context.Context) (Backlog, error) {
 	return b, nil
 }
 
-// backlogOf divides the jobs into those of the client and those of others.
+// backlogOf divides the jobs into the jobs of this client and the jobs of other
+// clients.
 func (c *Client) backlogOf(queues []store.Queue, counts []store.Count) Backlog {
 	b := Backlog{Jobs: make(map[State]int64), Paused: make(map[string]int64)}
 	c.mu.Lock()

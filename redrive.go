@@ -33,8 +33,8 @@ import (
 )
 
 // Client enqueues jobs and runs them. It is safe for concurrent use, and has no
-// goroutines but those of Run. It runs jobs in one of three ways, and two methods act
-// on a client that runs:
+// goroutines but those of Run. Three methods run jobs, and two methods act on a client
+// that is running jobs:
 //
 //	Run            until ctx ends; for a server
 //	RunUntilIdle   until no job is due; for a program that a timer starts

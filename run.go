@@ -84,10 +84,10 @@ func (c *Client) WaitIdle(ctx context.Context) error {
 	return e.Idle(ctx)
 }
 
-// RunUntilIdle is Run until no job is due that this client could run, or until ctx
-// ends. Use it in a program that a timer starts. Cron slots that are due are fired
-// first. Redrives continue until they have to wait for a rate limit or for their
-// canary.
+// RunUntilIdle works like Run, but ends when no job is due that this client could run,
+// or when ctx ends. Use it in a program that a timer starts. Cron slots that are due
+// are fired first. Redrives continue until they have to wait for a rate limit or for
+// their canary.
 func (c *Client) RunUntilIdle(ctx context.Context) error { return c.runUntil(ctx, c.awaitDue) }
 
 // awaitDue waits until no job is due and no work of the keeper is due.
@@ -99,15 +99,15 @@ func (c *Client) awaitDue(ctx context.Context, e *engine.Engine) error {
 	}
 }
 
-// RunUntilEmpty is Run until all jobs of the configured queues whose kinds have a
-// handler have ended and no redrive is active, or until ctx ends. It waits for jobs
-// that are due later and for retries. It waits for the jobs of a paused queue as long
-// as the queue is paused. It does not wait for a paused redrive, or for a redrive that
-// waits for jobs that this client does not run. Cron entries continue to fire during
-// the wait.
+// RunUntilEmpty works like Run, but ends when all jobs of the configured queues whose
+// kinds have a handler have ended and no redrive is active, or when ctx ends. It waits
+// for jobs that are due later and for retries. It waits for the jobs of a paused queue
+// as long as the queue is paused. It does not wait for a paused redrive, or for a
+// redrive that waits for jobs that this client does not run. Cron entries continue to
+// fire during the wait.
 func (c *Client) RunUntilEmpty(ctx context.Context) error { return c.runUntil(ctx, c.awaitEmpty) }
 
-// runUntil is Run until a condition holds or ctx ends.
+// runUntil works like Run, but ends when a condition holds or ctx ends.
 func (c *Client) runUntil(ctx context.Context, await func(context.Context, *engine.Engine) error) error {
 	stop, err := c.start(ctx)
 	if err != nil {
@@ -140,7 +140,7 @@ func (c *Client) awaitEmpty(ctx context.Context, e *engine.Engine) error {
 		c.keeping().Pass(ctx)
 		left, err := c.Backlog(ctx)
 		switch {
-		case passes(err): // after the wait, count again
+		case passes(err): // after the wait, count the jobs again
 		case err != nil || left.Live() == 0:
 			return err
 		}

@@ -17,7 +17,7 @@ import (
 type wantsSeen struct {
 	store.Store
 
-	enqueued []string // terms of the new jobs
+	enqueued []string // the terms of the new jobs
 	wanted   map[string]bool
 }
 

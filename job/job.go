@@ -27,7 +27,7 @@ const (
 	MessageMax  = 8 << 10  // bytes of a failure's message
 	EvidenceMax = 64 << 10 // bytes of each of the stored stderr, details and stack
 	EnqueueMax  = 10_000   // jobs per enqueue call
-	ExchangeMax = 10_000   // outcomes or wanted jobs per exchange
+	ExchangeMax = 10_000   // outcomes per exchange, and also wanted jobs per exchange
 	IDsMax      = 1_000    // job ids per bulk action of a person
 	PageMax     = 500      // entries per page of a list
 	LanesMax    = 1_000    // different combinations of queue, kind and dependencies in a store

@@ -16,7 +16,7 @@ import (
 // its enqueue, and again at each claim. The zero Terms are the defaults for a policy
 // that says nothing about this.
 type Terms struct {
-	Class    string // class of a crash; "" means ClassCrash
+	Class    string // the class of a crash; "" means ClassCrash
 	Retrying string // text for the user after a crash that is followed by a retry; may be empty
 	Dead     string // text for the user after the crash that makes the job dead; may be empty
 	// Spread is the time over which jobs are spread after their second crash. It
