@@ -79,6 +79,7 @@ type Claim struct {
 	Token       Token
 	Kind, Queue string
 	Priority    int8
+	Released    bool // a rule held the job in an earlier life, and a person has retried it
 	Life        int32
 	Counters    Counters // the counters of the present life, without this run
 	CreatedAt   Micros
@@ -93,7 +94,6 @@ type Claim struct {
 	Override    []byte
 	Memo        []byte // notes that the last decision left for the next decision
 	Payload     []byte
-	Released    bool // a rule held the job in an earlier life, and a person has retried it
 }
 
 // Attempt returns the attempt number of this run, from 1. If a run uses up no attempt,

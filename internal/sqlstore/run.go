@@ -23,10 +23,10 @@ type Run struct {
 	key         string
 	batch       int64
 	long        bool // the payload is in redrive_bodies
+	asked       bool // a person asked the run to stop
+	released    bool // see job.Claim
 	crashMax    int32
 	terms       int64 // number of the terms, see TermsID
-	released    bool  // see job.Claim
-	asked       bool  // a person asked the run to stop
 	redrive     int64 // id of the redrive that opened this life
 }
 

@@ -9,8 +9,8 @@ import (
 // Terms are the same for all jobs of a kind and policy, so a job's row has only their
 // number; NULL means the defaults. The numbers are cached, so that an enqueue and a
 // claim write one more number and read nothing. Terms are read when a run has crashed or
-// a deadline has passed. No sweep removes them: there is one row for each policy and
-// kind with words of its own.
+// a deadline has passed. No sweep removes them: there is one row for each different
+// text.
 var (
 	selTermsID = declare("selTermsID", `SELECT id FROM redrive_terms WHERE digest = ?`)
 	insTerms   = declare("insTerms", `INSERT INTO redrive_terms (digest, body) VALUES (?1, ?2) ON CONFLICT (digest) DO NOTHING RETURNING id`)
@@ -34,6 +34,19 @@ func (t *Txn) TermsID(terms string) (id int64, err error) {
 	if id = t.cat.terms[terms]; id != 0 {
 		return id, nil
 	}
+	if id, err = t.findTerms(terms); err != nil {
+		return 0, err
+	}
+	if t.cat.terms == nil || len(t.cat.terms) >= termsMax {
+		t.cat.terms = make(map[string]int64)
+	}
+	t.cat.terms[terms] = id
+	return id, nil
+}
+
+// findTerms is TermsID without the caches. It is separate from TermsID, because its
+// closure needs an allocation in each call.
+func (t *Txn) findTerms(terms string) (id int64, err error) {
 	digest := sha256.Sum256([]byte(terms))
 	scan := func(r Row) error { id = r.Int(0); return nil }
 	if err = t.rows(selTermsID, scan, blob(digest[:])); err != nil {
@@ -48,16 +61,11 @@ func (t *Txn) TermsID(terms string) (id int64, err error) {
 		}
 		t.wrote = true
 	}
-	if t.cat.terms == nil || len(t.cat.terms) >= termsMax {
-		t.cat.terms = make(map[string]int64)
-	}
-	t.cat.terms[terms] = id
 	return id, nil
 }
 
-// termsOf returns the terms of a job. They are the defaults when terms cannot be read,
-// as those that a newer version of this program has stored: the job has to end in any
-// case.
+// termsOf returns the terms of a job. Terms that cannot be read are replaced by the
+// defaults, so that the job can end; a newer version of this program may have stored them.
 func (t *Txn) termsOf(r *Run) (terms job.Terms, err error) {
 	if r.terms == 0 {
 		return terms, nil
