@@ -230,7 +230,7 @@ func TestOverride_IsReadAndWritten(t *testing.T) {
 	o := &policy.Override{Retry: new(true), MaxRetries: new(0), MaxTotalRetries: new(3), MaxCost: new(int64(5)), Waits: seconds(90, 0.5)}
 	const want = `{"retry":true,"max_retries":0,"max_total_retries":3,"max_cost":5,"waits":["1m30s","500ms"]}`
 	if got := string(o.Encode()); got != want {
-		t.Errorf("Encode returned %s, want the documented JSON", got)
+		t.Errorf("Encode returned %s, want the JSON of all fields", got)
 	}
 	back, err := policy.ParseOverride([]byte(want))
 	if diff := cmp.Diff(o, back); diff != "" || err != nil {
@@ -252,7 +252,7 @@ func TestOverride_IsReadAndWritten(t *testing.T) {
 		`{"waits":[1]}`:           "settings of the job: waits must be a list of durations such as [\"1m\", \"5m\"]",
 		`{"waits":["1s","-1s"]}`:  "settings of the job: waits[1]: -1s: must not be negative",
 		`{} {}`:                   "settings of the job: there is more text after the JSON object",
-		strings.Repeat(" ", 1025): "settings of the job: 1025 bytes: at most 1024",
+		strings.Repeat(" ", 1025): "settings of the job: they have 1025 bytes, at most 1024 are allowed",
 		`{"max_total_retries":-1,"max_retries":-2}`: "settings of the job: max_retries must not be negative\nsettings of the job: max_total_retries must not be negative",
 	} {
 		if _, err := policy.ParseOverride([]byte(text)); err == nil || err.Error() != want {

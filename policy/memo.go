@@ -134,7 +134,7 @@ func ParseMemo(b []byte) Memo {
 	return m
 }
 
-// memoReader decodes what Append has written.
+// memoReader decodes a memo that Append has encoded.
 type memoReader struct {
 	b   []byte
 	bad bool

@@ -64,7 +64,7 @@ func ParseOverride(b []byte) (*Override, error) {
 		return nil, nil
 	}
 	if len(b) > OverrideMax {
-		return nil, fmt.Errorf("settings of the job: %d bytes: at most %d", len(b), OverrideMax)
+		return nil, fmt.Errorf("settings of the job: they have %d bytes, at most %d are allowed", len(b), OverrideMax)
 	}
 	var o Override
 	dec := json.NewDecoder(bytes.NewReader(b))

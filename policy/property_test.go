@@ -196,7 +196,7 @@ func checkDecision(t *rapid.T, d *policy.Decision, limits policy.Limits) {
 	}
 	r, err := policy.ParseRecord(d.Record())
 	if err != nil {
-		t.Fatalf("ParseRecord failed: %v for the record %s", err, d.Record())
+		t.Fatalf("ParseRecord returned the error %v for the record %s, want none", err, d.Record())
 	}
 	if r.Reason() == "" || len(r.Facts()) < 2 || r.Wait != d.Wait.Microseconds() || r.Of != d.Of || r.Rule != d.Rule {
 		t.Fatalf("ParseRecord returned %+v, want the values of the decision %s", r, d.Record())

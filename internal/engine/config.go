@@ -43,8 +43,9 @@ type Config struct {
 	// Decide returns the complete outcome of a run that has ended. It must be safe for
 	// concurrent use.
 	Decide func(c *job.Claim, e *job.Ending) job.Outcome
-	// Terms returns the encoded job.Terms of a kind: what is decided about crashes and
-	// deadlines of its jobs. It is called for each exchange. Nil means the defaults.
+	// Terms returns the encoded job.Terms of a kind. They say what happens to its jobs
+	// after crashes and after their deadlines. Terms is called for each exchange. Nil means
+	// the default terms.
 	Terms func(kind string) string
 	// Written is called for each outcome after its commit, with the duration of the
 	// handler. It must not block, and must not keep the claim. Nil means that no function

@@ -142,7 +142,7 @@ func TestALostLeaseOfAnOutcomeThatWaitsIsLeftToTheStore(t *testing.T) {
 	r.step(Exchanged{Answer: store.Exchanged{Settled: []error{store.ErrLeaseLost}}})
 	r.wantNotes(OutcomeRefused, TroubleEnded)
 	if len(r.act.Dropped) != 1 || len(r.core.tasks) != 0 {
-		t.Errorf("got the dropped jobs %v with %d tasks left, want one dropped job and no task", ids(r.act.Dropped), len(r.core.tasks))
+		t.Errorf("got the dropped jobs %v with %d tasks left, want 1 dropped job and no tasks", ids(r.act.Dropped), len(r.core.tasks))
 	}
 }
 

@@ -125,7 +125,7 @@ func TestAStopGivesUpOnAStoreThatStaysBroken(t *testing.T) {
 					continue
 				}
 				if r.now-began > time.Minute {
-					t.Fatal("the core did not give up within a minute")
+					t.Fatal("the core did not give up its outcomes within a minute")
 				}
 				r.now = r.act.Wake
 				r.step()

@@ -68,7 +68,7 @@ type Actions struct {
 	Dropped []*Task // the outcomes of these tasks will never be stored: clean up
 
 	Exchange *store.Exchange // the exchange to make; valid until the core gets the answer
-	Late     *store.Exchange // the exchange of late outcomes to make; valid like Exchange
+	Late     *store.Exchange // the exchange that writes late outcomes; valid until the core gets the answer
 	Beat     []*Task         // tasks whose leases to extend; the heartbeat includes the progress of tasks for which HasNews is true
 	Rescue   int             // the largest number of jobs to rescue; 0 means no rescue
 	Signals  bool

@@ -388,7 +388,7 @@ func TestASuccessInATransactionIsVerified(t *testing.T) {
 				if f := r.failures(ids[0]); tt.commits != (len(f) == 0) {
 					t.Errorf("got the failures %+v, want none after a commit and one otherwise", f)
 				} else if !tt.commits && tt.err == nil && !strings.Contains(f[0].Message, "did not commit") {
-					t.Errorf("got the failure %q, want one that mentions the transaction", f[0].Message)
+					t.Errorf("got the failure %q, want a text that mentions the transaction", f[0].Message)
 				}
 				_ = r.finish()
 			})

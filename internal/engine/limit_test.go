@@ -101,7 +101,7 @@ func TestQ5_TheContextEndsAtTheTimeLimit(t *testing.T) {
 		r.wantState(job.Retrying, ids[0])
 		r.wantState(job.Completed, ids[1])
 		if f := r.failures(ids[0]); len(f) != 1 || f[0].How != job.ByTimeout {
-			t.Errorf("got the failures %+v, want one by timeout", f)
+			t.Errorf("got the failures %+v, want one failure by timeout", f)
 		}
 		if err := r.finish(); err != nil {
 			t.Error(err)
@@ -137,7 +137,7 @@ func TestQ5_ARunEndsWithoutAHandlerThatDoesNotReturn(t *testing.T) {
 		r.wantState(job.Retrying, ids...)
 		f := r.failures(ids[0])
 		if len(f) != 1 || f[0].How != job.ByTimeout || !strings.Contains(f[0].Message, "did not return within 3s") {
-			t.Errorf("got the failures %+v, want one by timeout", f)
+			t.Errorf("got the failures %+v, want one failure by timeout", f)
 		}
 		logs.want(t, "ERROR", "handler does not return", "1")
 

@@ -50,7 +50,7 @@ func TestQ8_RunsThatExceedTheGraceAreHandedBackWithoutAnAttempt(t *testing.T) {
 					if run.Claim.ID == 2 {
 						return nil // This run ends within the grace time.
 					}
-					return fmt.Errorf("503 of a dependency: %w", context.Cause(ctx))
+					return fmt.Errorf("the dependency answered 503: %w", context.Cause(ctx))
 				}, nil)
 				ids := r.enqueue(4)
 				r.start()

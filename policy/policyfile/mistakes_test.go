@@ -146,7 +146,7 @@ func TestF9_WhatIsTooLongWrittenOutIsRefused(t *testing.T) {
 		case tt.good && (err != nil || len(f.Spec.Source) > policyfile.RenderedMax):
 			t.Errorf("messages of %d bytes: got the error %v, want no error and a text that a store can keep", tt.bytes, err)
 		case !tt.good && (err == nil || !strings.Contains(err.Error(), "long.yaml:1:1: the policy is 10") || !strings.Contains(err.Error(), "at most 1048576 are allowed")):
-			t.Errorf("messages of %d bytes: got the error %v, want one that the policy is too long", tt.bytes, err)
+			t.Errorf("messages of %d bytes: got the error %v, want an error that the policy is too long", tt.bytes, err)
 		}
 	}
 }

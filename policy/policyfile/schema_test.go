@@ -249,10 +249,10 @@ func TestF9_SchemaAndReaderAgree(t *testing.T) {
 			text = fmt.Sprintf(format, text)
 			_, err := policyfile.ParseOnly("f", []byte(text))
 			if (err == nil) != good {
-				t.Errorf("%s: the reader returned the error %v, want accepted: %v", text, err, good)
+				t.Errorf("%s: the reader returned the error %v, want the text accepted: %v", text, err, good)
 			}
 			if err := valid(t, schema, []byte(text)); (err == nil) != good {
-				t.Errorf("%s: the schema check returned the error %v, want accepted: %v", text, err, good)
+				t.Errorf("%s: the schema check returned the error %v, want the text accepted: %v", text, err, good)
 			}
 		}
 	}

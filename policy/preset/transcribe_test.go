@@ -100,7 +100,7 @@ func TestP1_TheWaitsAfterARateLimitAreLongerThanARun(t *testing.T) {
 		t.Errorf("the sum of the waits is %v, want 2h1m", sum)
 	}
 	if limits := p.Limits(); limits.MaxAge < 24*time.Hour || limits.MaxWait < 4860*time.Second*12/10 {
-		t.Errorf("the limits are below the waits of the schedule: %+v", limits)
+		t.Errorf("the limits %+v are below the waits of the schedule, want higher limits", limits)
 	}
 }
 
@@ -164,7 +164,7 @@ func TestF10_Messages(t *testing.T) {
 		for _, class := range p.Classes() {
 			info := p.Info(class)
 			if info.Retrying == "" || info.Dead == "" || info.Operator == "" {
-				t.Errorf("preset %s, class %s: a text is missing in %+v", name, class, info)
+				t.Errorf("preset %s, class %s: want all three texts, got %+v", name, class, info)
 			}
 			dead := strings.ToLower(info.Dead)
 			for _, promise := range []string{"retry", "retri", "tried again", "will be processed", "attempt is scheduled", "soon", "by itself"} {
