@@ -217,7 +217,7 @@ func (d *database) numbered() string {
 	return "schema"
 }
 
-// migrate moves the schema to the version to and returns the number of steps that this
+// migrate moves the schema to the given version and returns the number of steps that this
 // took.
 func (d *database) migrate(ctx context.Context, to int64) (steps int, err error) {
 	var passed []int64

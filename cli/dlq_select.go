@@ -54,7 +54,7 @@ func (s *selection) check() error {
 	return nil
 }
 
-// action returns the action do on the selected jobs.
+// action returns the given action for the selected jobs.
 func (s *selection) action(ctx context.Context, a *app, client *redrive.Client, do redrive.Act) (redrive.Action, error) {
 	act := redrive.Action{Do: do, Through: s.Through}
 	if len(s.IDs) > 0 {

@@ -17,7 +17,7 @@ import (
 	"github.com/redrive/redrive/store/memory"
 )
 
-// newTaker returns a taker that reads the given number of lines. Its store fails as plan
+// newTaker returns a taker that reads the given number of lines. Its store fails as the plan
 // says.
 func newTaker(t *testing.T, lines int, plan faultstore.Plan) *taker {
 	t.Helper()

@@ -58,7 +58,7 @@ func (c *jobsRetryCmd) Run(ctx context.Context, a *app) error {
 	})
 }
 
-// act calls do for jobs and prints the result for each job.
+// act calls the function do with a client, and prints the result for each job.
 func (a *app) act(ctx context.Context, ids []job.ID, asJSON bool, do func(*redrive.Client) ([]error, error)) (err error) {
 	if len(ids) > job.IDsMax {
 		return usagef("%d jobs: at most %d in one call", len(ids), job.IDsMax)

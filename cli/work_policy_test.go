@@ -170,7 +170,7 @@ func TestPolicyKeeper_FollowsTicksAndSignalsUntilTheEnd(t *testing.T) {
 	<-ended
 }
 
-// pass waits for d of the simulated time of testing/synctest.
+// pass waits for a duration of the simulated time of testing/synctest.
 func pass(d time.Duration) { <-time.NewTimer(d).C }
 
 // proves: F9

@@ -33,11 +33,11 @@ func tagFaults(name, doc string) (faults []string) {
 	}
 	for _, row := range named {
 		if !slices.Contains(tagged, row) {
-			faults = append(faults, "the name has "+row+", the comment above it has not")
+			faults = append(faults, "the name contains requirement "+row+", but the comment does not")
 		}
 	}
 	if len(proved) > 0 && !slices.ContainsFunc(named, func(row string) bool { return slices.Contains(proved, row) }) {
-		faults = append(faults, "it proves "+strings.Join(proved, ", ")+", and the name has none of them")
+		faults = append(faults, "the comment says that the test proves "+strings.Join(proved, ", ")+", but the name contains none of these")
 	}
 	return faults
 }

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// pause waits until d has passed or ctx ends.
+// pause waits for a duration, or until ctx ends.
 func pause(ctx context.Context, d time.Duration) {
 	if d <= 0 {
 		return

@@ -129,7 +129,7 @@ func (p *printer) atLeast(name string, rate, least float64) error {
 	return p.print(Figure{name, fmt.Sprintf(">= %.0f/s", least), round(rate), "jobs/s", 0, rate >= least})
 }
 
-// below prints a duration and its target: the duration must be shorter than most.
+// below prints a duration and its target: a maximum, which the duration must not reach.
 func (p *printer) below(name string, took, most time.Duration) error {
 	return p.print(Figure{name, "< " + most.String(), milliseconds(took), "ms", 0, took < most})
 }

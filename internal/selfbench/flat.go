@@ -43,11 +43,11 @@ var flatPolls = []struct {
 	{"full poll", 2 * flatWanted},
 }
 
-// flat measures polls on two files. The small file has flatFew jobs in each place, the
-// large file has rows jobs. A claim must not take these jobs: they are due later, paused,
-// of an unknown kind, parked, completed or dead. The polls alternate between the files, so
-// that other load on the machine affects both in the same way. Both files are removed at
-// the end.
+// flat measures polls on two files. In each place, the small file has flatFew jobs; the
+// argument rows is the number for the large file. A claim must not take these jobs: they are
+// due later, paused, of an unknown kind, parked, completed or dead. The polls alternate
+// between the files, so that other load on the machine affects both in the same way. Both
+// files are removed at the end.
 func flat(ctx context.Context, dir string, rows int) (results []flatResult, err error) {
 	few, err := openFlat(ctx, filepath.Join(dir, "few.db"), flatFew)
 	if err != nil {

@@ -137,8 +137,9 @@ func (s *seeder) exec(text string, args ...any) {
 	}
 }
 
-// insert inserts rows jobs into the given number of lanes, beginning with lane. The time of
-// the first job is at, relative to now; each further job is one microsecond later.
+// insert inserts jobs: the argument rows is their number. The jobs are spread over lanes
+// with consecutive numbers; lane is the first number and lanes the count. The argument at is
+// the time of the first job, relative to now; each further job is one microsecond later.
 func (s *seeder) insert(text string, lane, lanes, rows int, at time.Duration, payload []byte) {
 	for end := s.next + rows; s.next < end && s.err == nil; {
 		last := min(s.next+flatChunk, end) - 1

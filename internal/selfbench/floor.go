@@ -40,8 +40,8 @@ type floor struct {
 	left     int // number of jobs that must still end before the workers stop
 }
 
-// floorRequest asks the floor to insert n jobs (if settle is 0), or to end the job settle
-// and to return the next one.
+// floorRequest asks the floor either to insert jobs, or to end a job and to return the next
+// jobs. If settle is not 0, it is the id of the job to end.
 type floorRequest struct {
 	inserts int
 	settle  int64

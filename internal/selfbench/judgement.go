@@ -40,8 +40,8 @@ func (*bencher) judgementFigures(_ context.Context, p *printer) error {
 	)
 }
 
-// within measures a call and prints its duration. The target is that the duration is at
-// most most.
+// within measures a call and prints its duration. The target is a maximum, given by the last
+// argument.
 func (p *printer) within(name string, do func(i int), most time.Duration) error {
 	took := perCall(do)
 	return p.print(Figure{name, "< " + most.String(), float64(took.Nanoseconds()) / 1000, "µs", 0, took < most})

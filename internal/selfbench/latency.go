@@ -78,7 +78,8 @@ type start struct {
 }
 
 // idleWorker runs a client on a store. It returns a channel that receives the start of each
-// job, and the function stop. The channel has space for kept starts.
+// job, and the function stop. The argument kept is the number of starts that the channel can
+// hold.
 func idleWorker(ctx context.Context, s *store.Store, dir string, kept int) (
 	client *redrive.Client, started <-chan start, stop func() error, err error,
 ) {
@@ -97,7 +98,7 @@ func idleWorker(ctx context.Context, s *store.Store, dir string, kept int) (
 	return client, starts, func() error { cancel(); return <-ended }, nil
 }
 
-// pause waits until d has passed or the context ends. The measured engine becomes idle in
+// pause waits for a duration, or until the context ends. The measured engine becomes idle in
 // this time.
 func pause(ctx context.Context, d time.Duration) {
 	timer := time.NewTimer(d)

@@ -144,8 +144,8 @@ func (w *watched) over(ids []job.ID) {
 	}
 }
 
-// drained waits until all enqueued jobs have ended, or until most has passed. Jobs that
-// have not ended by then are reported as a figure.
+// drained waits until all enqueued jobs have ended, but not longer than the given time. Jobs
+// that have not ended by then are reported as a figure.
 func (w *watched) drained(ctx context.Context, most time.Duration) error {
 	timer := time.NewTimer(most)
 	defer timer.Stop()
