@@ -22,7 +22,7 @@ type RuleInput struct {
 type Admission struct {
 	Queue     string            // the queue for the job; "" means that the job stays in its queue
 	Priority  int               // the new priority; 0 means that the priority does not change
-	Overrides map[string]string // settings for the handler; nil if there are none
+	Overrides map[string]string // settings for the handler, or nil if the rules set nothing
 	Hold      *Hold             // set if a person has to decide before the job runs
 	Rules     []string          // names of the matching rules, in the order of the policy
 	// Failed contains the rules whose condition could not be evaluated, with the reason.

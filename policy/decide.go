@@ -25,7 +25,7 @@ const (
 // Input contains all values that a decision depends on.
 type Input struct {
 	Kind     string
-	Evidence *failure.Evidence // evidence of the failure; nil means that there is none
+	Evidence *failure.Evidence // evidence of the failure, or nil if there is no evidence
 	// Class is the result of Classify for the evidence. If it is zero, the class is the
 	// mark of the evidence or, without a mark, UnknownError.
 	Class    failure.Classification

@@ -25,7 +25,7 @@ const (
 type late struct {
 	tasks   []*Task       // outcomes to write
 	flying  []*Task       // outcomes in the exchange that is being made
-	since   time.Duration // since when there are late outcomes; never if there are none
+	since   time.Duration // time of the first late outcome; never if no outcome is late
 	request store.Exchange
 	call    call
 }

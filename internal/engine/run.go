@@ -210,7 +210,7 @@ func (r *Run) admitted() bool {
 	return !r.held
 }
 
-// Admission returns the value that Config.Admit returned for the run; nil if there is none.
+// Admission returns the value that Config.Admit returned for the run, or nil.
 func (r *Run) Admission() any { return r.end.Admission }
 
 // close closes the run, so that later calls of the handler have no effect. It reports

@@ -74,7 +74,7 @@ func newReader(file string) *reader {
 	}
 }
 
-// Err returns the problems, sorted, or nil if there are none.
+// Err returns the problems, sorted, or nil if there are no problems.
 func (r *reader) Err() error {
 	err := r.Reader.Err()
 	found, ok := errors.AsType[yamlfile.Problems](err)

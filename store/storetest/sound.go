@@ -47,8 +47,8 @@ func soundDead(d *store.Dump) error {
 	return soundCounts(d)
 }
 
-// soundEntry compares a dead letter with the state of its job. For a removed job, the
-// state is None.
+// soundEntry compares a dead letter with the state of its job. A removed job has the
+// state None.
 func soundEntry(l *job.DeadLetter, state job.State) error {
 	live := state != job.None && !state.Terminal()
 	switch {
