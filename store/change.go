@@ -131,9 +131,9 @@ type Original struct {
 func (c *Change) validate() error {
 	switch {
 	case len(c.Payload) > job.PayloadMax:
-		return fmt.Errorf("payload of %d bytes: at most %d: %w", len(c.Payload), job.PayloadMax, ErrTooLarge)
+		return fmt.Errorf("payload of %d bytes: at most %d bytes are allowed: %w", len(c.Payload), job.PayloadMax, ErrTooLarge)
 	case len(c.Override) > job.PolicyMax:
-		return fmt.Errorf("settings of %d bytes: at most %d: %w", len(c.Override), job.PolicyMax, ErrTooLarge)
+		return fmt.Errorf("settings of %d bytes: at most %d bytes are allowed: %w", len(c.Override), job.PolicyMax, ErrTooLarge)
 	case c.Priority < 0 || c.Priority > job.PriorityMax:
 		return fmt.Errorf("priority %d: must be %d to %d: %w", c.Priority, job.PriorityMin, job.PriorityMax, ErrInvalid)
 	case c.Delay < 0:

@@ -35,10 +35,10 @@ func TestQ9_ChangeAsTheAuditHasIt(t *testing.T) {
 	}
 	plain := store.Change{}
 	if got := plain.AuditRetry(); got != "waiting" {
-		t.Errorf("audit of a retry that changes nothing: got %s", got)
+		t.Errorf("audit row of a retry that changes nothing: got %s, want waiting", got)
 	}
 	secret := store.Change{Payload: []byte("password")}
 	if got := secret.AuditRetry(); strings.Contains(got, "password") || !json.Valid([]byte(got)) {
-		t.Errorf("audit row of a retry with another payload: got %s", got)
+		t.Errorf("audit row of a retry with another payload: got %s, want valid JSON without the payload", got)
 	}
 }

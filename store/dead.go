@@ -48,7 +48,7 @@ type DeadFilter struct {
 	Kind     string       `json:"kind,omitempty"`
 	Queue    string       `json:"queue,omitempty"`
 	Owner    string       `json:"owner,omitempty"`
-	Group    string       `json:"group,omitempty"` // a fingerprint
+	Group    string       `json:"group,omitempty"` // a fingerprint; selects the dead letters of this group
 	Since    job.Micros   `json:"since,omitempty"` // died at or after this time
 	Until    job.Micros   `json:"until,omitempty"` // died before this time
 	Text     string       `json:"text,omitempty"`  // substring of the message, ignoring case; at most job.TextMax bytes
@@ -70,11 +70,11 @@ func (f *DeadFilter) Match(d *job.DeadLetter) bool {
 		(f.Text == "" || strings.Contains(strings.ToLower(d.Message), strings.ToLower(f.Text)))
 }
 
-// Validate returns an ErrInvalid or ErrTooLarge that names the field.
+// Validate returns an ErrInvalid or ErrTooLarge that names the wrong field.
 func (f *DeadFilter) Validate() error {
 	for _, s := range f.Statuses {
 		if s > job.Ignored {
-			return fmt.Errorf("filter: unknown status %d: %w", uint8(s), ErrInvalid)
+			return fmt.Errorf("filter: status %d is unknown: %w", uint8(s), ErrInvalid)
 		}
 	}
 	switch {
@@ -88,7 +88,7 @@ func (f *DeadFilter) Validate() error {
 		{"group", f.Group}, {"text", f.Text},
 	} {
 		if len(t.value) > job.TextMax {
-			return fmt.Errorf("filter: %s of %d bytes: at most %d: %w", t.name, len(t.value), job.TextMax, ErrTooLarge)
+			return fmt.Errorf("filter: %s of %d bytes: at most %d bytes are allowed: %w", t.name, len(t.value), job.TextMax, ErrTooLarge)
 		}
 	}
 	return nil
@@ -237,21 +237,21 @@ func (a *Action) Validate(preview bool) error {
 	}
 	switch {
 	case a.Do < ActRetry || a.Do > ActPurge:
-		return fmt.Errorf("unknown act %d: %w", uint8(a.Do), ErrInvalid)
+		return fmt.Errorf("act %d is unknown: %w", uint8(a.Do), ErrInvalid)
 	case (a.Filter == nil) == (a.IDs == nil):
 		return fmt.Errorf("%s: either ids or a filter is required: %w", a.Do, ErrInvalid)
 	case len(a.IDs) > job.IDsMax:
-		return fmt.Errorf("%s: %d ids: at most %d in a call: %w", a.Do, len(a.IDs), job.IDsMax, ErrTooLarge)
+		return fmt.Errorf("%s: %d ids in one call: at most %d are allowed: %w", a.Do, len(a.IDs), job.IDsMax, ErrTooLarge)
 	case len(a.Note) > job.MessageMax:
-		return fmt.Errorf("%s: note of %d bytes: at most %d: %w", a.Do, len(a.Note), job.MessageMax, ErrTooLarge)
+		return fmt.Errorf("%s: note of %d bytes: at most %d bytes are allowed: %w", a.Do, len(a.Note), job.MessageMax, ErrTooLarge)
 	case a.Through < 0 || a.After < 0 || a.Limit < 0 || a.Limit > most:
 		return fmt.Errorf("%s: limit %d: must be 1 to %d, and After and Through must not be negative: %w", a.Do, a.Limit, most, ErrInvalid)
 	case a.Filter != nil && a.Through == 0 && !preview:
-		return fmt.Errorf("%s: Through is required with a filter; Preview gives it: %w", a.Do, ErrInvalid)
+		return fmt.Errorf("%s: an action by filter needs Through, which Preview returns: %w", a.Do, ErrInvalid)
 	case a.Do != ActRetry && !a.Change.IsZero():
 		return fmt.Errorf("%s: only a retry can change a job: %w", a.Do, ErrInvalid)
 	case a.Do != ActIgnore && (a.Until != 0 || a.Count != 0):
-		return fmt.Errorf("%s: until and count are only for ignore: %w", a.Do, ErrInvalid)
+		return fmt.Errorf("%s: until and count are allowed only for ignore: %w", a.Do, ErrInvalid)
 	case a.Until < 0 || a.Count < 0:
 		return fmt.Errorf("ignore: until and count must not be negative: %w", ErrInvalid)
 	case a.Until > UntilMax:
@@ -259,7 +259,7 @@ func (a *Action) Validate(preview bool) error {
 	case a.Count > 0 && (a.Filter == nil || !a.Filter.WholeGroup()):
 		return fmt.Errorf("ignore: a count of deaths needs a filter that selects a whole group: %w", ErrInvalid)
 	case a.Change.Payload != nil && len(a.IDs) != 1:
-		return fmt.Errorf("retry: a new payload can be set for one id, not for %d: %w", len(a.IDs), ErrInvalid)
+		return fmt.Errorf("retry: a new payload is allowed only with one id, but there are %d: %w", len(a.IDs), ErrInvalid)
 	}
 	if a.Filter != nil {
 		if err := a.Filter.Validate(); err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// Group is the dead letters of one fingerprint: one root cause.
+// Group holds the dead letters with one fingerprint, which means one root cause.
 type Group struct {
 	Fingerprint string     `json:"group"`
 	Kind        string     `json:"kind"`
@@ -54,7 +54,7 @@ type GroupFilter struct {
 	Limit   int // 1 to job.PageMax; 0 means 50
 }
 
-// Validate returns an ErrInvalid that names the field.
+// Validate returns an ErrInvalid that names the wrong field.
 func (f *GroupFilter) Validate() error {
 	if f.Skip < 0 || f.Limit < 0 || f.Limit > job.PageMax {
 		return fmt.Errorf("page of %d groups after %d skipped groups: a page has 1 to %d groups: %w", f.Limit, f.Skip, job.PageMax, ErrInvalid)

@@ -111,17 +111,17 @@ func TestD7_RampStaysInItsBounds(t *testing.T) {
 				r.RecordStep(now, p, store.RedriveDone{Released: n, Cursor: r.Cursor + n, Exhausted: left == 0})
 			}
 			if out := r.Released - r.Answered; out > 2*r.Answered+100 {
-				t.Fatalf("%d jobs are released without an answer after %d answers, more than allowed", out, r.Answered)
+				t.Fatalf("%d released jobs have no answer after %d answers, want at most twice the answers plus 100", out, r.Answered)
 			}
 			// One second's worth of jobs may start at once, and each job may be rounded
 			// by a microsecond.
 			if most := int64(rate) + int64(now-at)*int64(rate)/1_000_000 + 1; rate > 0 && r.Released > most+most/1000 {
-				t.Fatalf("%d jobs were released in %s, too many for a rate of %d per second", r.Released, now.Sub(at), rate)
+				t.Fatalf("%d jobs were released in %s, want no more than a rate of %d per second allows", r.Released, now.Sub(at), rate)
 			}
 			if p.Wait > 0 && p.Wait != store.Never && r.Released == before {
 				now = now.Add(p.Wait)
 				if again := *r; again.Plan(now, 1).Release == 0 {
-					t.Fatalf("Plan asked to wait %s, and there was nothing to do after that", p.Wait)
+					t.Fatalf("after the wait of %s that Plan asked for, Plan releases nothing; want a release", p.Wait)
 				}
 			}
 			n := rapid.Int64Range(0, r.Released-r.Answered).Draw(t, "answers")
@@ -172,10 +172,10 @@ func TestD7_WhatPeopleDoWithARedrive(t *testing.T) {
 				t.Errorf("operation %s on a redrive that is %s: got %s, want %s", do, from, got, want[i])
 			}
 			if err != nil && r.State != from {
-				t.Errorf("operation %s was refused, but changed the state to %s", do, r.State)
+				t.Errorf("operation %s was refused, but the state is now %s; want it unchanged", do, r.State)
 			}
 			if from == store.RedriveStopped && do == store.RedriveResume && (r.BaseAnswered != 5 || r.BaseAgain != 3 || r.EndedAt != 0 || r.Why != "") {
-				t.Errorf("a resumed redrive is %+v", r)
+				t.Errorf("got the resumed redrive %+v, want EndedAt and Why cleared and the stop rule to start again", r)
 			}
 		}
 	}

@@ -109,10 +109,10 @@ type Worker interface {
 	// Heartbeat extends the leases of runs and stores their progress.
 	Heartbeat(ctx context.Context, b Beat) ([]RunStatus, error)
 	// Rescue ends up to limit runs whose lease is over. The job goes back to waiting,
-	// due after job.Terms.CrashDelay, and its number of crashes grows by one, but not its number
-	// of attempts. If its life has reached the crash limit, it becomes dead as stalled
-	// instead. Each rescued run gets a failure record. The terms
-	// of its claim decide class, texts and delay.
+	// due after job.Terms.CrashDelay. Its number of crashes grows by one, but not its
+	// number of attempts. If its life has reached the crash limit, the job becomes dead
+	// as stalled instead. Each rescued run gets a failure record. The terms of the
+	// run's claim give the class, the texts and the delay.
 	Rescue(ctx context.Context, limit int) (Rescue, error)
 	// Signals returns what people have asked of the process with this holder name: runs
 	// to stop, and the settings of queues. The call is cheap; make it at every wake-up.
@@ -154,9 +154,9 @@ type KindWant struct {
 	// kind is dead, 1 to job.MaxCrashes. It is stored with the claim, so that any
 	// process can rescue the job correctly.
 	MaxCrashes int
-	// Terms are what the policy says of crashes and of the deadline of a job of this
-	// kind, encoded by job.Terms.Encode. They replace those of the enqueue or of the
-	// last claim.
+	// Terms says how the policy treats crashes and the deadline of a job of this kind.
+	// job.Terms.Encode makes it. Terms replaces the terms of the enqueue or of the last
+	// claim.
 	Terms string
 	Limit int  // maximum of running jobs over all processes and queues; 0 means no limit
 	Rate  Rate // starts over all processes and queues; zero means no limit
@@ -201,7 +201,7 @@ type Run struct {
 	Token job.Token
 }
 
-// Beat is a heartbeat: it says which runs are alive.
+// Beat is a heartbeat. It says which runs are alive.
 type Beat struct {
 	Lease    time.Duration // the new length of the lease, from the store's current time
 	Runs     []Run
@@ -393,10 +393,11 @@ type Dump struct {
 	Terms      []JobTerms     // of live and dead jobs, sorted by job, without those that have only defaults
 }
 
-// JobTerms is what is stored with a job for its next run or its end.
+// JobTerms holds the terms that are stored with a job, for a crash or the passed
+// deadline of the job.
 type JobTerms struct {
 	Job      job.ID
-	Terms    string // encoded job.Terms
+	Terms    string // the terms, encoded by job.Terms.Encode
 	Released bool   // see job.Claim
 }
 

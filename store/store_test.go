@@ -112,7 +112,7 @@ func TestRate_Validate(t *testing.T) {
 		{store.Rate{N: 1, Per: time.Nanosecond}, false},
 	} {
 		if err := tt.rate.Validate(); (err == nil) != tt.ok || err != nil && !errors.Is(err, store.ErrInvalid) {
-			t.Errorf("Validate of rate %d per %s: got error %v", tt.rate.N, tt.rate.Per, err)
+			t.Errorf("Validate of rate %d per %s: got error %v, want an error exactly for a rate that is not allowed", tt.rate.N, tt.rate.Per, err)
 		}
 	}
 }
@@ -120,7 +120,7 @@ func TestRate_Validate(t *testing.T) {
 func TestMode_StringOfAnUnknownNumber(t *testing.T) {
 	t.Parallel()
 	if got := store.Mode(7).String(); got != "mode(7)" || store.Draining.String() != "draining" {
-		t.Errorf("got names %s and %s", got, store.Draining)
+		t.Errorf("got the names %s and %s", got, store.Draining)
 	}
 }
 

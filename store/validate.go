@@ -23,7 +23,7 @@ func Validate(n *job.New) error {
 	case n.KeyPeriod != 0 && (n.Key == "" || n.KeyUntil != 0):
 		return fmt.Errorf("key period %s: needs a key, and no other end of the key: %w", n.KeyPeriod, ErrInvalid)
 	case job.WhileAlive(n.Key) && (n.KeyUntil != 0 || n.KeyPeriod != 0):
-		return fmt.Errorf("key %q: is held while its job is alive and can have no other end: %w", n.Key, ErrInvalid)
+		return fmt.Errorf("key %q is held while its job is alive, so KeyUntil and KeyPeriod must be 0: %w", n.Key, ErrInvalid)
 	case len(n.Payload) > job.PayloadMax:
 		return fmt.Errorf("payload of %d bytes: at most %d bytes are allowed: %w", len(n.Payload), job.PayloadMax, ErrTooLarge)
 	case len(n.Override) > job.PolicyMax:
@@ -32,7 +32,7 @@ func Validate(n *job.New) error {
 		return fmt.Errorf("attributes of %d bytes: at most %d: %w", len(n.Attrs), job.AttrsMax, ErrTooLarge)
 	}
 	if _, err := job.ParseTerms(n.Terms); err != nil {
-		return fmt.Errorf("terms: %w: %w", err, ErrInvalid)
+		return fmt.Errorf("the terms of the policy cannot be used: %w: %w", err, ErrInvalid)
 	}
 	if err := ValidName("kind", n.Kind); err != nil {
 		return err
@@ -118,7 +118,7 @@ func (x *Exchange) Validate() error {
 		wanted += max(0, w.Max)
 		for k := range w.Kinds {
 			if _, err := job.ParseTerms(w.Kinds[k].Terms); err != nil {
-				return fmt.Errorf("kind %q: terms: %w: %w", w.Kinds[k].Kind, err, ErrInvalid)
+				return fmt.Errorf("kind %q: the terms of the policy cannot be used: %w: %w", w.Kinds[k].Kind, err, ErrInvalid)
 			}
 		}
 	}

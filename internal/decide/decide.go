@@ -186,8 +186,8 @@ func longForm(err error) string {
 	return long
 }
 
-// validText returns the first bytes of a text, at most as many as most says, as valid
-// UTF-8.
+// validText returns the beginning of a text as valid UTF-8. The result has at most as
+// many bytes as the argument most.
 func validText(s string, most int) string {
 	return strings.ToValidUTF8(s[:min(len(s), most)], "")
 }

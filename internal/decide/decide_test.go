@@ -58,7 +58,7 @@ func TestARecordIsComplete(t *testing.T) {
 		t.Errorf("outcome (-want +got):\n%s", diff)
 	}
 	if o.Delay <= 0 || o.Memo == nil || o.Failure.Fingerprint == "" || len(o.Failure.Decision) == 0 {
-		t.Errorf("the outcome lacks a delay, a memo, a fingerprint or a decision: %+v", o)
+		t.Errorf("got the outcome %+v, want one with a delay, a memo, a fingerprint and a decision", o)
 	}
 }
 
@@ -113,7 +113,7 @@ func TestSettingsOfTheRecord(t *testing.T) {
 }
 
 // An outcome is decided even if the settings of the job cannot be read. The error reports
-// that.
+// the settings.
 func TestSettingsOfAJobThatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	claim := aClaim()
@@ -138,7 +138,7 @@ func TestAHeldRun(t *testing.T) {
 		"a rule that is only observed":     {Would: &policy.Admission{Hold: &policy.Hold{Message: "Please call us."}}},
 	} {
 		if _, held := decide.Held(a, aClaim(), ""); held {
-			t.Errorf("the job is held although there is %s", name)
+			t.Errorf("the job is held although the policy gives %s, want it not held", name)
 		}
 	}
 }

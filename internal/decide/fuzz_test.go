@@ -29,7 +29,7 @@ func FuzzOutcome(f *testing.F) {
 		uint8(2), uint8(3), uint8(2), int32(1<<30), int64(-5), int64(0), int64(0))
 	f.Add(memo, []byte(nil), "password=hunter22hunter22", "C", []byte("token=sk-1234567890abcdef1234567890abcdef"),
 		uint8(3), uint8(4), uint8(3), int32(0), int64(1<<62), int64(1<<62), int64(1))
-	for how := range uint8(2) { // These texts are longer than all limits. They are kept raw in one case.
+	for how := range uint8(2) { // These texts are longer than all limits. One of the cases keeps them unchanged.
 		f.Add(memo, []byte(nil), strings.Repeat("long ", 5_000), strings.Repeat("C", 400), bytes.Repeat([]byte("x"), 70_000),
 			how*keepRaw, uint8(0), 4+how, int32(1), int64(0), int64(0), int64(0))
 	}
@@ -57,7 +57,7 @@ func FuzzOutcome(f *testing.F) {
 			in := decide.Input{Policy: p, Claim: claim, Ending: &end, Settings: decide.Settings{KeepRaw: how >= keepRaw}}
 			first := outcomeOf(&in)
 			if err := first.Validate(); err != nil {
-				t.Errorf("policy %d: the outcome is invalid, the store would refuse it: %v", i, err)
+				t.Errorf("policy %d: the store would refuse the outcome, want a valid one: %v", i, err)
 			}
 			if diff := cmp.Diff(first, outcomeOf(&in)); diff != "" {
 				t.Errorf("policy %d: the same input gave two different outcomes (-first +second):\n%s", i, diff)
@@ -66,7 +66,7 @@ func FuzzOutcome(f *testing.F) {
 			claim.Token, claim.Memo = claim.Token+1, first.Memo
 			next := outcomeOf(&decide.Input{Policy: p, Claim: &claim, Ending: &end})
 			if err := next.Validate(); err != nil {
-				t.Errorf("policy %d: the outcome of the next run is invalid, the store would refuse it: %v", i, err)
+				t.Errorf("policy %d: the store would refuse the outcome of the next run, want a valid one: %v", i, err)
 			}
 		}
 	})

@@ -10,10 +10,10 @@ import (
 	"github.com/redrive/redrive/policy"
 )
 
-// Terms returns what a policy says of crashes and deadlines of jobs of a kind. The store
-// ends such jobs, in a process that may not know the policy, so the terms travel with
-// the job. Only words of the policy itself count, and only where it is enforced; without
-// any, the result is the zero Terms:
+// Terms returns how a policy treats crashes and deadlines of the jobs of a kind. The store
+// ends such jobs, and its process may not know the policy, so the terms are stored with the
+// job. They contain only the following settings of the policy file, and only where the
+// policy is enforced. Without these settings, the result is the zero Terms:
 //
 //   - the class that classify.codes gives to the codes lease_lost and expired;
 //   - the messages of the class of a crash;
@@ -48,8 +48,8 @@ func Terms(p *policy.Policy, kind string) job.Terms {
 	return stored(t)
 }
 
-// classOf returns the class that the policy's own rules give to a code, where the policy
-// is enforced.
+// classOf returns the class that the rules in the policy file give to a code. It returns
+// false when there is no such rule, or when the policy does not enforce the class.
 func classOf(p *policy.Policy, kind, code string) (failure.Class, bool) {
 	codes := p.Spec().Classify.Codes
 	i := slices.IndexFunc(codes, func(r failure.CodeRule) bool {
@@ -69,13 +69,13 @@ func spread(t *job.Terms, b *backoff.Backoff) {
 	}
 	t.Spread = min(t.Spread, job.SpreadLimit).Truncate(job.SpreadUnit)
 	t.SpreadMax = min(t.SpreadMax, job.SpreadLimit).Truncate(job.SpreadUnit)
-	if t.SpreadMax == 0 { // no cap
+	if t.SpreadMax == 0 { // the backoff has no cap
 		t.SpreadMax = max(t.Spread, job.SpreadMaxDefault)
 	}
 }
 
-// stored returns terms in a form that may be stored. Terms that are too long lose their
-// texts.
+// stored returns terms in a form that the store accepts. If the terms are too long, it
+// leaves out their texts.
 func stored(t job.Terms) job.Terms {
 	if t.Validate() != nil {
 		t = job.Terms{Spread: t.Spread, SpreadMax: t.SpreadMax}
@@ -83,7 +83,7 @@ func stored(t job.Terms) job.Terms {
 	return t
 }
 
-// unless returns a text, or "" when it is the built-in one.
+// unless returns text, or "" when text is the built-in text.
 func unless(text, builtin string) string {
 	if text == builtin {
 		return ""

@@ -62,21 +62,21 @@ classify:
 	}
 }
 
-// Terms of every policy can be stored. The default policy has none, so that its jobs
-// take no more room.
+// The terms of every policy can be stored. The default policy has the zero Terms, so
+// that its jobs take no additional space.
 func TestTermsOfThePresetsCanBeStored(t *testing.T) {
 	t.Parallel()
 	if terms := decide.Terms(policy.Default(), "mail"); terms != (job.Terms{}) {
-		t.Errorf("the default policy has the terms %+v", terms)
+		t.Errorf("the default policy has the terms %+v, want the zero Terms", terms)
 	}
 	for _, name := range preset.Names() {
 		text, _ := preset.Text(name)
 		terms := decide.Terms(parsed(t, string(text)), name)
 		if back, err := job.ParseTerms(terms.Encode()); err != nil || back != terms {
-			t.Errorf("preset %s: terms %+v are read back as %+v, %v", name, terms, back, err)
+			t.Errorf("preset %s: the stored terms %+v are read back as %+v, error %v; want equal terms", name, terms, back, err)
 		}
 		if (terms != job.Terms{}) != (name == "transcribe") {
-			t.Errorf("preset %s has the terms %+v", name, terms)
+			t.Errorf("preset %s has the terms %+v, want the zero Terms for every preset except transcribe", name, terms)
 		}
 	}
 }

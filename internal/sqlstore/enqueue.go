@@ -27,9 +27,9 @@ var (
 		ON CONFLICT (id) DO NOTHING`)
 	insBody = declare("insBody", `INSERT INTO redrive_bodies (job, payload) VALUES (?, ?)`)
 	selKey  = declare("selKey", `SELECT job, digest, until, state, created_at FROM redrive_keys WHERE owner = ? AND kind = ? AND key = ?`)
-	// ?8 is the created_at of the key of an ended job, see job.AliveKey. Each job that
-	// takes such a key gives it a later created_at, so of two calls that have read the
-	// same row only one changes it.
+	// ?8 is the created_at of the key of a job that has ended; see job.AliveKey. Each
+	// job that takes such a key increases its created_at. So if two calls have read the
+	// same row, only one of them changes it.
 	putKey = declare("putKey", `INSERT INTO redrive_keys (owner, kind, key, job, digest, created_at, until)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
 		ON CONFLICT (owner, kind, key) DO UPDATE SET job = ?4, digest = ?5, created_at = max(?6, redrive_keys.created_at + 1),

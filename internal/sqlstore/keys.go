@@ -10,16 +10,16 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// heldKey is what is known of a key.
+// heldKey is the state of an idempotency key.
 type heldKey struct {
 	job    job.ID // the job that holds the key; 0 when the key is free
 	state  job.State
 	digest []byte
-	ended  job.Micros // the created_at of a free key, when a job that has ended is the last that had it; else 0
+	ended  job.Micros // for a free key whose last job has ended: the created_at of the key; otherwise 0
 }
 
-// heldKey reads a key. The key of a removed job has the state that the job had; a missing
-// state means completed.
+// heldKey reads a key. The row of the key stores the state of a job that was removed;
+// without a stored state, the removed job was completed.
 func (t *Txn) heldKey(name keyName) (heldKey, error) {
 	k := heldKey{state: job.Completed}
 	err := t.rows(selKey, func(r Row) error {
@@ -46,15 +46,15 @@ func (t *Txn) heldKey(name keyName) (heldKey, error) {
 	return k, err
 }
 
-// keyInUse returns an error when a dead job cannot be retried because another job that is
-// alive has its key. See job.AliveKey.
+// keyInUse returns an error when a dead job cannot be retried because another live job
+// holds its key. See job.AliveKey.
 func (t *Txn) keyInUse(d *deadRow) (own, fatal error) {
 	if !job.WhileAlive(d.name) {
 		return nil, nil
 	}
 	held, err := t.heldKey(d.keyName())
 	if err == nil && held.job != 0 {
-		own = fmt.Errorf("job %d: job %d, which has not ended, has the same unique key; wait for its end or cancel it: %w",
+		own = fmt.Errorf("job %d: job %d has the same unique key and has not ended; wait until it ends or cancel it: %w",
 			d.Job, held.job, store.ErrConflict)
 	}
 	return own, err
@@ -62,11 +62,12 @@ func (t *Txn) keyInUse(d *deadRow) (own, fatal error) {
 
 func (d *deadRow) keyName() keyName { return keyName{d.Owner, d.lane.kind, d.name} }
 
-// retakeKeys takes the keys of dead jobs that will be retried, and returns those whose
-// keys no other job has. Of several dead jobs with one key the first takes it. Keys that
-// are not held only while their jobs are alive stay as they are.
+// retakeKeys takes the keys of dead jobs that will be retried. It returns the dead jobs
+// whose keys no other job holds. If several of the dead jobs have the same key, the
+// first of them takes it. Only keys with the prefix job.AliveKey are taken; other keys
+// stay with their jobs.
 func (t *Txn) retakeKeys(all []deadRow) ([]deadRow, error) {
-	keys := make(map[keyName]job.ID) // the first job of each key
+	keys := make(map[keyName]job.ID) // by key, the first job that has it
 	for i := range all {
 		if d := &all[i]; job.WhileAlive(d.name) && keys[d.keyName()] == 0 {
 			keys[d.keyName()] = d.Job

@@ -31,7 +31,7 @@ type Catalog struct {
 	queues map[string]*queueRow
 	rates  map[string]job.Micros
 	groups map[string]*groupRow // a cache, by fingerprint
-	terms  map[string]int64     // a cache: numbers of terms
+	terms  map[string]int64     // a cache: the numbers of encoded terms
 	ended  job.ID               // every ended job has this id or a lower one
 	deaths int64                // the number of the last death
 

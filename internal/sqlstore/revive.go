@@ -10,7 +10,7 @@ import (
 )
 
 var (
-	// OR FAIL, see insDead.
+	// For the reason for OR FAIL, see insDead.
 	insRetry = declare("insRetry", `INSERT OR FAIL INTO redrive_jobs (id, lane, state, priority, run_at, token, life,
 		attempts, crashes, deferrals, snoozes, interrupts, created_at, life_at, deadline, owner, correlation, key,
 		batch, attrs, policy, terms, released, redrive, own_priority, long, payload)
@@ -22,9 +22,9 @@ var (
 	setRedriven = declare("setRedriven", `UPDATE OR FAIL redrive_dead SET status = 1, revived = 1, action = 'retried', note = ?2, acted_at = ?3,
 		acted_by = ?4, reopen_at = NULL, redrive = ?5, attrs = NULL, policy = NULL, long = NULL, payload = NULL
 		WHERE death = ?1`)
-	// The same for a range of deaths whose jobs stay in their lanes. If the priority is
-	// NULL, the jobs keep their priority. ?7 says whether the priority is for one life
-	// only.
+	// insRetries is the same for a range of deaths whose jobs stay in their lanes. If
+	// the priority is NULL, the jobs keep their priority. ?7 says whether the priority
+	// is for one life only.
 	insRetries = declare("insRetries", `INSERT OR FAIL INTO redrive_jobs (id, lane, state, priority, run_at, token, life,
 		attempts, crashes, deferrals, snoozes, interrupts, created_at, life_at, deadline, owner, correlation, key,
 		batch, attrs, policy, terms, released, redrive, own_priority, long, payload)

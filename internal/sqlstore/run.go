@@ -26,7 +26,7 @@ type Run struct {
 	asked       bool // a person asked the run to stop
 	released    bool // see job.Claim
 	crashMax    int32
-	terms       int64 // number of the terms, see TermsID
+	terms       int64 // number of the job's terms; see TermsID
 	redrive     int64 // id of the redrive that opened this life
 }
 

@@ -6,22 +6,22 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// Terms are the same for all jobs of a kind and policy, so a job's row has only their
-// number; NULL means the defaults. The numbers are cached, so that an enqueue and a
-// claim write one more number and read nothing. Terms are read when a run has crashed or
-// a deadline has passed. No sweep removes them: there is one row for each different
-// text.
+// Terms say how the policy treats crashes and deadlines. They are the same for all jobs
+// of a kind and policy, so a job's row contains only their number; NULL means the
+// defaults. The numbers are cached, so that an enqueue and a claim write one additional
+// number but read nothing. Terms are read when a run has crashed or a deadline has
+// passed. No sweep removes them: there is one row for each different text.
 var (
 	selTermsID = declare("selTermsID", `SELECT id FROM redrive_terms WHERE digest = ?`)
 	insTerms   = declare("insTerms", `INSERT INTO redrive_terms (digest, body) VALUES (?1, ?2) ON CONFLICT (digest) DO NOTHING RETURNING id`)
 	selTerms   = declare("selTerms", `SELECT body FROM redrive_terms WHERE id = ?`)
 )
 
-// termsMax is the maximum number of terms that a catalogue caches.
+// termsMax is the maximum number of terms in the cache of a catalogue.
 const termsMax = 4096
 
-// TermsID returns the number of encoded terms, and stores them if necessary; 0 for the
-// defaults.
+// TermsID returns the number of encoded terms. It stores the terms if necessary. The
+// number is 0 for the defaults.
 func (t *Txn) TermsID(terms string) (id int64, err error) {
 	if terms == "" {
 		return 0, nil
@@ -56,7 +56,7 @@ func (t *Txn) findTerms(terms string) (id int64, err error) {
 		if err = t.rows(insTerms, scan, blob(digest[:]), blob([]byte(terms))); err != nil {
 			return 0, err
 		}
-		if id == 0 { // another transaction has just stored them
+		if id == 0 { // another transaction has stored the terms in the meantime
 			return 0, ErrAgain
 		}
 		t.wrote = true

@@ -103,8 +103,8 @@ type Hooks struct {
 	// end of that job is counted in the redrive. It returns ErrAgain when one of the
 	// jobs became live before that lock was taken.
 	LockJobs func(ids []job.ID, lockDeadLetters func() error) error
-	// TermsID returns the number of stored terms; 0 when it is not known. Nil means that
-	// the catalogue keeps the numbers.
+	// TermsID returns the number of stored terms, or 0 when it does not know the number.
+	// If the field is nil, the catalogue keeps the numbers.
 	TermsID func(terms string) int64
 	// Record writes the events of a transaction, and its changes of the counters of
 	// jobs, of batches and of the statistics of the hour. It is set if and only if the

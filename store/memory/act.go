@@ -216,8 +216,8 @@ func (t *tx) do(by store.By, a *store.Action, e *entry, withGroup bool) {
 	t.emit(store.DeadLetterEvent(&e.DeadLetter, e.Action))
 }
 
-// keyInUse returns an error when a dead job cannot be retried because another job that is
-// alive has its key. See job.AliveKey.
+// keyInUse returns an error when a dead job cannot be retried because another live job
+// holds its key. See job.AliveKey.
 func (t *tx) keyInUse(e *entry) error {
 	r := t.jobs[e.Job]
 	if !job.WhileAlive(r.Key) {

@@ -121,8 +121,8 @@ func (t *tx) purge(e *entry) {
 	}
 }
 
-// remove removes an ended job. A key that the job still holds keeps the job's state, or is
-// removed if it is held only while its job is alive.
+// remove removes an ended job. If the job still holds a key, the key stores the job's
+// state. A key that is held only while its job is alive is removed.
 func (t *tx) remove(r *record) {
 	name := keyName{r.Owner, r.Kind, r.Key}
 	switch k := t.keys[name]; {

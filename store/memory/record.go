@@ -13,8 +13,8 @@ type record struct {
 	lane     *lane
 	memo     []byte
 	crashMax int32  // for a running job: the number of lost leases that end the life
-	terms    string // encoded, see job.Terms
-	released bool   // see job.Claim
+	terms    string // the encoded terms; see job.Terms
+	released bool   // whether a rule held the job and a person has retried it; see job.Claim
 	redrive  int64  // id of the redrive that opened this life; 0 means none
 	own      int8   // the job's permanent priority while this life has a different one; 0 otherwise
 	in       *heap  // the heap that contains the job; nil when the job has ended

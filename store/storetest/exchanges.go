@@ -196,7 +196,7 @@ func (d *duel) want() store.Want {
 	return w
 }
 
-// terms draws what a policy says of crashes and deadlines.
+// terms draws the terms of a policy for crashes and deadlines.
 func (d *duel) terms() string {
 	terms := pick(d.t, "terms", policyTerms, job.Terms{Class: "Other"}, job.Terms{Retrying: "again", Dead: "over"}, job.Terms{Spread: time.Minute})
 	return terms.Encode()

@@ -21,18 +21,18 @@ func termsPromises() []promise {
 	}
 }
 
-// policyTerms are the terms of a policy that says something about everything.
+// policyTerms are terms in which every field differs from its default.
 var policyTerms = job.Terms{
 	Class: "WorkerLost", Retrying: "It goes on soon.", Dead: "It was interrupted too often.",
 	Spread: time.Hour, SpreadMax: 2 * time.Hour, ExpiredClass: "TooLate",
 }
 
-// under makes the claims of a want bring terms.
+// under adds terms to the claims of a want.
 func under(t job.Terms) func(*store.Want) {
 	return func(w *store.Want) { w.Kinds[0].Terms = t.Encode() }
 }
 
-// given makes an enqueue bring terms.
+// given adds terms to the job of an enqueue.
 func given(t job.Terms) func(*job.New) {
 	return func(n *job.New) { n.Terms = t.Encode() }
 }
@@ -84,7 +84,7 @@ func termsOfTheLastClaimCount(r *rig) {
 func termsDecideTheSpread(r *rig) {
 	id := r.add()
 	for crashes := int32(1); crashes <= 3; crashes++ {
-		r.clock.Advance(policyTerms.SpreadMax) // longer than any delay
+		r.clock.Advance(policyTerms.SpreadMax) // longer than any wait after a crash
 		r.take(under(policyTerms))
 		r.clock.Advance(lease)
 		same(r, "number rescued", len(r.rescue(9).Jobs), 1)
@@ -158,7 +158,7 @@ func releaseTravelsWithTheClaim(r *rig) {
 	r.ok(r.retry(other))
 	same(r, "a claim after the retry of a job that was not held is released", r.take().Released, false)
 
-	var many []job.ID // retried by one step
+	var many []job.ID // both jobs are retried by one step
 	for range 3 {
 		many = append(many, r.add())
 	}

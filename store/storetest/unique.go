@@ -28,10 +28,11 @@ func uniquePromises() []promise {
 	}
 }
 
-// aliveKey gives a job the key that is held while the job is alive.
+// aliveKey gives a job a key that the job holds while it is alive.
 func aliveKey(n *job.New) { n.Key = job.AliveKey + "k" }
 
-// existing demands that another job with the key is answered with the job id, in a state.
+// existing checks that the enqueue of another job with the key returns the job id and its
+// state.
 func (r *rig) existing(id job.ID, state job.State, key func(*job.New)) {
 	r.unchanged(func() {
 		got := r.enqueue(r.newJob(key))[0]
@@ -39,7 +40,7 @@ func (r *rig) existing(id job.ID, state job.State, key func(*job.New)) {
 	})
 }
 
-// alive returns the jobs with the key that have not ended.
+// alive returns the ids of the jobs that have the key and have not ended.
 func (r *rig) alive(key string) (ids []job.ID) {
 	jobs := r.dump().Jobs
 	for i := range jobs {
@@ -66,9 +67,10 @@ func aliveKeyGivesTheLivingJob(r *rig) {
 	r.rescue(1)
 	r.existing(id, job.Waiting, aliveKey)
 	r.take()
-	r.ok(r.cancel(id)) // the running job is only asked to stop
+	r.ok(r.cancel(id)) // the running job has not ended; it was only asked to stop
 	r.existing(id, job.Running, aliveKey)
-	// Owner and kind belong to the scope of the key.
+	// A key belongs to an owner and a kind: jobs of another owner or kind do not share
+	// it.
 	other := r.add(aliveKey, func(n *job.New) { n.Owner = "alice" })
 	same(r, "keys", len(r.dump().Keys), 2)
 	same(r, "another owner has another job", other != id, true)
@@ -123,10 +125,10 @@ func aliveKeyTwiceInOneCall(r *rig) {
 		return a.ID
 	}
 	r.ok(r.cancel(twice()))
-	r.ok(r.cancel(twice())) // also when the key of an ended job is taken
+	r.ok(r.cancel(twice())) // this also holds for a call that takes the key of an ended job
 }
 
-// race calls f n times at once and waits for the end of all calls.
+// race calls f n times concurrently and waits until all calls have ended.
 func race(n int, f func(i int)) {
 	begin := make(chan struct{})
 	var all sync.WaitGroup
@@ -143,7 +145,7 @@ func race(n int, f func(i int)) {
 // proves: I1
 func concurrentCallersOfAnAliveKey(r *rig) {
 	const callers, rounds = 20, 6
-	for round := range rounds { // from the second round on, the job of the round before has the key and has ended
+	for round := range rounds { // from the second round on, the key belongs to the job of the last round, which has ended
 		jobs := make([]job.New, callers)
 		for i := range jobs {
 			jobs[i] = r.newJob(aliveKey)
@@ -181,11 +183,11 @@ func retryTakesTheAliveKeyAgain(r *rig) {
 		r.is(r.retry(id), store.ErrConflict)
 	})
 	r.end(succeeded(r.takeID(other)))
-	r.ok(r.retry(id)) // the other job has ended
+	r.ok(r.retry(id)) // the other job has ended, so the key is free
 	r.existing(id, job.Waiting, aliveKey)
 	r.end(died(r.takeID(id), "A", job.NonRetriable))
 
-	// The other job and the key have been removed.
+	// The other job and its key have been removed.
 	r.ok(r.cancel(r.add(aliveKey)))
 	r.complete()
 	r.clock.Advance(time.Hour)
@@ -229,7 +231,7 @@ func redriveSkipsJobsWithoutTheirKeys(r *rig) {
 	for i := range n {
 		dead = append(dead, r.dead(keyOf(i)))
 	}
-	for i := range n - 1 { // only the last dead job can have its key again
+	for i := range n - 1 { // only the key of the last dead job stays free
 		r.add(keyOf(i))
 	}
 	id := r.startRedrive(canaryOf(2)).ID
@@ -246,7 +248,8 @@ func redriveSkipsJobsWithoutTheirKeys(r *rig) {
 	}
 }
 
-// Retries of dead jobs and enqueues, all with one key, are called at the same time.
+// Retries of dead jobs and enqueues run concurrently. All of these jobs have the same
+// key.
 //
 // proves: I1
 func retryAndEnqueueRace(r *rig) {
@@ -287,7 +290,7 @@ func aliveKeyGoesWithItsJob(r *rig) {
 	r.ok(r.actOn(store.ActResolve, purged))
 	r.removed = true
 	r.ok(r.actOn(store.ActPurge, purged))
-	replaced := r.complete(alive("again")) // another job takes its key, and keeps it
+	replaced := r.complete(alive("again")) // another job takes the key of the job and keeps it
 	r.complete()
 	living := r.add(alive("again"))
 	r.clock.Advance(time.Hour)
@@ -300,7 +303,7 @@ func aliveKeyGoesWithItsJob(r *rig) {
 // ofAnHour gives a job a key for the current hour.
 func ofAnHour(n *job.New) { n.Key, n.KeyPeriod = "hourly", time.Hour }
 
-// toNextHour moves the clock to the start of the next hour, less d.
+// toNextHour moves the clock to the time d before the start of the next hour.
 func (r *rig) toNextHour(d time.Duration) {
 	r.clock.Advance(r.clock.Now().Truncate(time.Hour).Add(time.Hour - d).Sub(r.clock.Now()))
 }
@@ -308,7 +311,7 @@ func (r *rig) toNextHour(d time.Duration) {
 // proves: I1
 func keyPeriodsAreAligned(r *rig) {
 	r.toNextHour(time.Minute)
-	first := r.add(ofAnHour, func(n *job.New) { n.RunAt = r.in(3 * time.Hour) }) // the time of the run does not matter
+	first := r.add(ofAnHour, func(n *job.New) { n.RunAt = r.in(3 * time.Hour) }) // the time at which the job is due does not matter
 	same(r, "keys", r.dump().Keys, []store.Key{{Kind: kind, Key: "hourly", Job: first, Until: r.in(time.Minute)}})
 	r.ok(r.cancel(first))
 	r.toNextHour(time.Microsecond)
