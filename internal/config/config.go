@@ -41,8 +41,8 @@ type Config struct {
 	RescueInterval time.Duration
 	// ShutdownGrace is how long running jobs may go on after a stop. Default 30s.
 	ShutdownGrace time.Duration
-	// MaxAttempts limits the attempts of every job, whatever the policy and the kind's
-	// Retry say. Default 100.
+	// MaxAttempts is the highest number of attempts of any job. The policy and Retry cannot
+	// exceed it. Default 100.
 	MaxAttempts int
 	// Policy is the path of the policy file, or PresetPrefix and the name of a
 	// preset. Default "", the built-in default policy.
@@ -105,7 +105,7 @@ type Queue struct {
 	Workers int
 	// Limit is how many jobs of the queue all processes together run at once; 0 means no limit.
 	Limit int
-	// Rate is how many jobs of the queue all processes together start.
+	// Rate is the highest rate at which all processes together start jobs of the queue.
 	Rate Rate
 }
 
@@ -128,13 +128,15 @@ type Kind struct {
 	KillGrace time.Duration
 	// Priority is 1 to 4; 1 runs first. Default 2.
 	Priority int
-	// Workers is how many jobs of the kind this process runs at once; 0 leaves it to the queue.
+	// Workers is how many jobs of the kind this process runs at once; 0 means that only the
+	// queue limits them.
 	Workers int
 	// Limit is how many jobs of the kind all processes together run at once; 0 means no limit.
 	Limit int
-	// Rate is how many jobs of the kind all processes together start.
+	// Rate is the highest rate at which all processes together start jobs of the kind.
 	Rate Rate
-	// MaxCrashes is the number of crashes in one life after which the job is dead. Default 5.
+	// MaxCrashes is the number of crashes after which a job is dead. A manual retry sets the
+	// count to 0 again. Default 5.
 	MaxCrashes int
 	// Env names the variables that the program inherits. Default PATH only.
 	Env []string

@@ -18,7 +18,8 @@ type Cron struct {
 	Expression string
 	// Timezone is the IANA name of a time zone. Default "UTC".
 	Timezone string
-	// Catch is how late a slot may be fired; 0 means until the next slot. Default 0.
+	// Catch is the longest delay with which a slot may still be fired; 0 means until the
+	// next slot. Default 0.
 	Catch time.Duration
 	// Kind names a kind of the same Config.
 	Kind string
@@ -31,7 +32,7 @@ type Cron struct {
 	Priority int
 	// Owner is the owner of the job. Default "".
 	Owner string
-	// Correlation is the id for logs. Default "", which leaves it to redrive.Cron.
+	// Correlation is the id for logs. Default "": redrive.Cron sets the id.
 	Correlation string
 	// Attrs are the job's attributes, with json.Number for numbers. Default nil.
 	Attrs map[string]any
@@ -75,7 +76,7 @@ func (r *reader) cronJob(v value, at position, c *Config) Cron {
 	switch k, ok := c.Kinds[s.Kind]; {
 	case kind == nil:
 		r.Addf(at, "%s has no kind; name one of kinds", v.Path)
-	case s.Kind == "": // reported already
+	case s.Kind == "": // the problem is reported already
 	case !ok:
 		names := slices.DeleteFunc(slices.Clone(c.KindNames), func(name string) bool { return !yamlfile.IsName(name) })
 		hint := suggest.DidYouMean(s.Kind, names)
@@ -96,7 +97,7 @@ func (r *reader) cronJob(v value, at position, c *Config) Cron {
 	return s
 }
 
-// schedule reads a cron expression, and reports the exact place of a mistake in it.
+// schedule reads a cron expression and reports the exact position of a mistake.
 func (r *reader) schedule(into *string) func(value) {
 	return func(v value) {
 		r.NonEmpty(into)(v)

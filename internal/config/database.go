@@ -22,9 +22,9 @@ type Postgres struct {
 	// Schema is the schema of redrive's tables. Default "redrive".
 	Schema string
 	// PasswordEnv and PasswordFile name the environment variable or the file that holds
-	// the password; at most one may be set. A relative path starts from the folder of
-	// the configuration. Default "": the password is in the DSN, or where libpq looks
-	// for it.
+	// the password; at most one of them may be set. A relative path starts from the folder
+	// of the configuration. Default "": the password is in the DSN or at a place where
+	// libpq searches.
 	PasswordEnv, PasswordFile string
 	// MaxConns limits the connections of one process to the server. Default 20.
 	MaxConns int
@@ -41,7 +41,7 @@ func defaultPostgres() Postgres {
 
 // Secret is a text that may hold a password. Printing, logging or marshalling it shows
 // Redacted; only Reveal returns the text. The zero Secret is empty.
-type Secret struct{ text *string } // a pointer: fmt shows its address where it may not call methods
+type Secret struct{ text *string } // the text is behind a pointer, because fmt prints only the address where it cannot call methods
 
 // Redacted replaces a secret in every output.
 const Redacted = "[redacted]"
@@ -78,7 +78,7 @@ func (s Secret) String() string {
 }
 
 // Format implements fmt.Formatter for every verb.
-func (s Secret) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte(s.String())) } // f keeps a write error itself
+func (s Secret) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte(s.String())) } // f stores a write error itself
 
 // MarshalText implements encoding.TextMarshaler.
 func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
@@ -218,7 +218,7 @@ func (r *reader) passwordFile(p *Postgres) func(value) {
 	}
 }
 
-// onePassword reports a password setting that has no effect, or a second password.
+// onePassword adds a problem if a password setting has no effect or if there are two passwords.
 func (r *reader) onePassword(v value, p *Postgres) {
 	switch {
 	case v.Shape == yamlfile.Null:

@@ -7,7 +7,7 @@ import (
 	"github.com/redrive/redrive/internal/yamlfile"
 )
 
-// Retention is how long things are kept; Forever means without end.
+// Retention says how long jobs and other records are kept; Forever means without end.
 type Retention struct {
 	// Completed applies to completed and cancelled jobs. Default 24h.
 	Completed time.Duration
@@ -42,8 +42,8 @@ func (r *reader) retention(v value, into *Retention) {
 	})
 }
 
-// span reads how long something is kept. Unlike elsewhere in the file it accepts days,
-// because people state such times in days.
+// span reads how long something is kept. It accepts days, which other settings do not,
+// because people give such times in days.
 func (r *reader) span(into *time.Duration) func(value) {
 	want := fmt.Sprintf("a time from %s to %s such as 12h or 30d, or %s", yamlfile.Span(keptMin), yamlfile.Span(keptMax), forever)
 	return func(v value) {

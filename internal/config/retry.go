@@ -17,7 +17,7 @@ func (r *reader) retry(set **Retry, ceiling int) func(value) {
 		}
 		const unset = -1
 		retries, attempts := unset, unset
-		var waits []time.Duration // stays nil when the value is wrong
+		var waits []time.Duration // the value stays nil when it is wrong
 		note := fmt.Sprintf(" (max_attempts_ceiling is %d)", ceiling)
 		r.Fields(v, "a mapping such as {max_retries: 3, waits: [1s, 10s, 1m]}", []field{
 			{"max_retries", r.Integer(&retries, 0, ceiling-1, note)},
@@ -35,7 +35,7 @@ func (r *reader) retry(set **Retry, ceiling int) func(value) {
 			into.MaxRetries = retries
 		case attempts != unset:
 			into.MaxRetries = attempts - 1
-		case v.Get("max_retries") != nil || v.Get("max_attempts") != nil: // wrong, and reported already
+		case v.Get("max_retries") != nil || v.Get("max_attempts") != nil: // the value is wrong, and the problem is reported already
 		case len(waits) > ceiling-1:
 			r.Addf(v.Get("waits").Pos, "%s.waits gives %d retries, but max_attempts_ceiling: %d allows %d; shorten it or set max_retries",
 				v.Path, len(waits), ceiling, ceiling-1)

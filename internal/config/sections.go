@@ -71,7 +71,7 @@ func (r *reader) queues(v value, c *Config) {
 	case len(v.Entries) > 0:
 		c.Queues, c.QueueNames = map[string]Queue{}, nil
 	case v.Shape != yamlfile.Mapping && v.Shape != yamlfile.Null:
-		c.Queues = nil // so that kinds do not report an unknown queue as well
+		c.Queues = nil // this prevents that kinds report an unknown queue as well
 	}
 	r.Named(v, "a mapping such as {default: {workers: 4}}", "queue", func(name string, _ position, v value) {
 		q := defaultQueue()

@@ -17,7 +17,7 @@ func (s *scanner) ipv6(i int) int {
 		case k > j:
 			groups++
 		}
-		if s.at(k) == '.' && groups > 1 || s.at(k) == '.' && double { // the last 32 bits are written like an IPv4 address
+		if s.at(k) == '.' && groups > 1 || s.at(k) == '.' && double { // the last 32 bits may be written like an IPv4 address
 			return s.mapped(i, j, double)
 		}
 		switch {
@@ -167,8 +167,8 @@ func (s *scanner) dottedKind(i, j, lastDot, labels int, onlyDigits bool) (int, K
 	return i, Host
 }
 
-// isDomain reports whether the last label of a name shows that the name is a host. In
-// a name of two labels, labels that are common in programs do not count.
+// isDomain reports whether the last label of a name shows that the name is a host. If the
+// name has two labels, a last label that is common in programs does not show this.
 func isDomain(label string, labels int) bool {
 	switch label {
 	case "com", "net", "org", "io", "dev", "ai", "app", "co", "cloud", "gov", "edu", "mil", "info", "biz",

@@ -2,7 +2,7 @@ package scan
 
 import "strings"
 
-// strength says how surely a name announces a secret value.
+// strength says how certain it is that the value after a name is a secret.
 type strength uint8
 
 const (
@@ -12,7 +12,7 @@ const (
 	sureKey            // password, api_key, client_secret: every value is secret
 	headerKey          // Authorization: what follows the scheme is secret
 	cookieKey          // Cookie: all pairs are secret
-	folderKey          // PWD: the value is a password or the working directory
+	folderKey          // PWD: the value may be a password or the working directory
 	blobKey            // code, key, in URLs only: a value that looks random is secret
 	authKey            // auth: a value that looks like encoded bytes is secret
 )
@@ -48,13 +48,13 @@ func strengthOf(text string) strength {
 	return noKey
 }
 
-// part says where in a name the name of a secret must be.
+// part says at which position of a longer name the name of a secret may be.
 type part uint8
 
 const (
-	anywhere part = iota // at the end, even within a word: pgpassword
-	asWord               // at the end, as a whole word: not the pass of bypass
-	alone                // it must be the whole name
+	anywhere part = iota // the name may also be the end of a word: pgpassword
+	asWord               // the name must be a whole word at the end: not the pass of bypass
+	alone                // the text must be the whole name
 )
 
 type keyName struct {
@@ -147,9 +147,9 @@ func (s *scanner) named(start, end int) (from, to int) {
 // link is the text between a name and its value.
 type link struct {
 	value int // where the value begins; 0 means that there is no link
-	// tight means that this is data and not a sentence: key=value, "key": "value".
+	// tight means that the text is data and not a sentence: key=value or "key": "value".
 	tight   bool
-	bare    bool // only a space and the quote of the value
+	bare    bool // the link is only a space and the quote of the value
 	element bool // an XML element: the value ends at the next tag
 }
 
@@ -171,10 +171,10 @@ func (s *scanner) link(start, end int) link {
 	switch c := s.at(i); {
 	case c == '=':
 		i++
-		if s.at(i) == '=' && (s.is(i+1)&cBlank != 0 || isQuote(s.at(i+1))) { // == or = and a space: a comparison
+		if s.at(i) == '=' && (s.is(i+1)&cBlank != 0 || isQuote(s.at(i+1))) { // the text is a comparison: "==", or "=" and a space
 			i++
 		}
-		if i == end+1 && s.at(i) == ' ' && s.nameAt(s.skipSpaces(i)) { // the value is empty: PASSWORD= HOST=db
+		if i == end+1 && s.at(i) == ' ' && s.nameAt(s.skipSpaces(i)) { // the value is empty, as in PASSWORD= HOST=db
 			return link{}
 		}
 		if s.at(i) == '>' {
@@ -212,8 +212,8 @@ func (s *scanner) valueMember(i int) int {
 	return i + n + 1
 }
 
-// expected reports whether the word before shows that a token of a grammar is meant,
-// as in "unexpected token", and not a secret.
+// expected reports whether the word before "token" shows that the text is about the token
+// of a grammar and not about a secret, as in "unexpected token".
 func (s *scanner) expected() bool {
 	n := len(s.dst) - 2 // the token before the name
 	if n < 0 || s.dst[n].Kind != Word {
@@ -265,7 +265,7 @@ func isScheme(word string) bool {
 	if len(word) < 3 || len(word) > 9 {
 		return false
 	}
-	switch last := lower(word[len(word)-1]); lower(word[0]) { // the first and the last letter exclude most words
+	switch last := lower(word[len(word)-1]); lower(word[0]) { // this check of the first and the last letter excludes most words
 	case 'b':
 		if last != 'r' && last != 'c' {
 			return false

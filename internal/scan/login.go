@@ -2,18 +2,18 @@ package scan
 
 import "strings"
 
-// credsMemo caches what is known about the '@' characters of a chunk.
+// credsMemo caches the positions of the '@' characters of a chunk.
 type credsMemo struct {
-	chunk int // end of the chunk
+	chunk int // the end of the chunk
 	last  int // position of the last '@', or -1
 	tcp   int // position of the first "@tcp(" or "@unix(", which MySQL drivers use; or -1
-	// The part up to partEnd may be a password with any character in it:
+	// The text up to partEnd may be a password that contains any character:
 	partEnd int
-	partAt  int // position of the last '@' before a host in that part, or -1
+	partAt  int // position of the last '@' before a host in this text, or -1
 }
 
-// password returns the password in user:password@host. from and to are i when there
-// is no password.
+// password returns the password in user:password@host. If there is no password, from and
+// to are i.
 func (s *scanner) password(i int) (from, to int) {
 	if i < s.noCreds {
 		return i, i
@@ -91,8 +91,8 @@ func (s *scanner) hostAfter(i int) bool {
 	return n < len(rest) && classOf[rest[n]]&(cAlnum|cDot|cColon|cJoin|cSlash) != 0
 }
 
-// notUser reports whether a name before ':' and an address with '@' is not a user
-// name with a password.
+// notUser reports whether the name in name:text@host is not the name of a user, so that
+// the text is not a password.
 func notUser(name string) bool {
 	switch strings.ToLower(name) {
 	case "to", "from", "cc", "bcc", "email", "mail", "mailto", "user", "username", "sender", "recipient", "address", "rcpt", "npm", "pkg", "sip", "acct":
@@ -101,7 +101,7 @@ func notUser(name string) bool {
 	return false
 }
 
-// times reports whether [i, j) has only digits and ':'.
+// times reports whether [i, j) consists of digits and ':', as a time does.
 func (s *scanner) times(i, j int) bool {
 	for ; i < j; i++ {
 		if !isDigit(s.text[i]) && s.text[i] != ':' {
@@ -111,8 +111,8 @@ func (s *scanner) times(i, j int) bool {
 	return true
 }
 
-// option returns the password in options of a command line: -u user:password,
-// -ppassword. Without a password from is at least to.
+// option returns the password in an option of a command line: -u user:password or
+// -ppassword. If there is no password, from is not less than to.
 func (s *scanner) option(i int) (from, to int) {
 	rest := s.text[i:]
 	for _, option := range [...]string{"-u ", "--user ", "--user=", "-U ", "--proxy-user "} {
@@ -145,7 +145,7 @@ func (s *scanner) option(i int) (from, to int) {
 	return from, s.valueEnd(from)
 }
 
-// command reports whether one of the names is on the same line, shortly before.
+// command reports whether one of the names occurs shortly before on the same line.
 func (s *scanner) command(names ...string) bool {
 	for k := len(s.dst) - 1; k >= max(0, len(s.dst)-16) && s.dst[k].Kind != Newline; k-- {
 		if s.dst[k].Kind != Word {

@@ -10,7 +10,7 @@ func (s *scanner) name(i int) int {
 	const structured = cDigit | cAt | cColon | cSlash | cDot | cBackslash | cJoin | cHigh
 	if s.mask&structured != 0 || s.chunkEnd-i >= shapeMin {
 		if from, end, kind := s.whole(i); end > i {
-			if from > i { // a password after a user name
+			if from > i { // the text is a password after a user name
 				return s.secret(i, from, end)
 			}
 			s.add(kind, i, end)
@@ -28,8 +28,8 @@ func (s *scanner) name(i int) int {
 	return s.identifier(i)
 }
 
-// whole finds shapes that are one token. For credentials the token is the password,
-// which begins at from, after i; for all other shapes from is i.
+// whole finds texts that are one token as a whole. For credentials the token is only the
+// password, and from is its beginning. For all other tokens from is i.
 func (s *scanner) whole(i int) (from, end int, kind Kind) {
 	if s.chunkEnd-i >= shapeMin {
 		if end = s.shape(i); end > i {
@@ -79,10 +79,10 @@ func (s *scanner) whole(i int) (from, end int, kind Kind) {
 	return i, i, Word
 }
 
-// identifier adds the words of letters and digits that '_' and '-' join, and the
-// secret that follows if the identifier names one.
+// identifier adds the words that '_' and '-' join. If the identifier is the name of a
+// secret, it also adds the secret that follows.
 func (s *scanner) identifier(i int) int {
-	if s.mask&^cLetter == 0 && i < s.chunkEnd { // a whole word between blanks: whole was tried for it already
+	if s.mask&^cLetter == 0 && i < s.chunkEnd { // the text is a whole word between blanks, so whole has been tried already
 		end := s.letters(i, s.chunkEnd, s.mask)
 		return s.valueOf(i, end)
 	}
@@ -140,8 +140,8 @@ func (s *scanner) valueOf(start, end int) int {
 	return end
 }
 
-// mixed adds a run of letters and digits and returns its end. The end is after j when
-// a contraction follows.
+// mixed adds a run of letters and digits and returns its end. If a contraction follows,
+// the end is after j.
 func (s *scanner) mixed(i, j int) int {
 	var m mixture
 	m.count(s.text[i:j])
@@ -174,7 +174,7 @@ const unitMax = 7
 
 // mixture counts the parts of a run of letters and digits.
 type mixture struct {
-	groups, digits        int // number of groups of digits, number of digits
+	groups, digits        int // the number of groups of digits and the number of digits
 	firstDigit, lastDigit int
 	hex                   bool
 }
@@ -198,7 +198,7 @@ func (m *mixture) count(text string) {
 	}
 }
 
-// wordAt reports whether [i, j) reads as a word: a capital and small letters.
+// wordAt reports whether [i, j) is a capital letter and then small letters, like a word.
 func (s *scanner) wordAt(i, j int) bool {
 	if classOf[s.text[i]]&cLower != 0 {
 		return j-i >= 4

@@ -1,8 +1,8 @@
 package scan
 
-// number reads a token that begins with a digit and is longer than letters and digits:
-// addresses, fractions, versions, times and dates. Otherwise it reads a plain number, if
-// no letter touches the digits. What remains is an identifier.
+// number reads a token that begins with a digit: an address, a fraction, a version, a
+// time, a date or a plain number. If a letter touches the digits, the text is an
+// identifier and number does not read it.
 func (s *scanner) number(i int) int {
 	j := s.digitsEnd(i)
 	next := s.at(j)
@@ -70,8 +70,8 @@ func (s *scanner) digits(start, end int, inName bool) int {
 	return end
 }
 
-// before returns the last token if it is a Punct, and the kind of the token that
-// touches it: for the ':' in [2001:db8::1]:443 that kind is IP.
+// before returns the last token if it is a Punct, and the kind of the token directly
+// before that Punct. For the ':' in [2001:db8::1]:443 that kind is IP.
 func (s *scanner) before() (k Kind, hash uint64) {
 	n := len(s.dst) - 1
 	if n < 0 || s.dst[n].Kind != Punct {
@@ -125,7 +125,7 @@ func (s *scanner) dottedNumber(i int) int {
 	return j
 }
 
-// octet reports whether the digits at i are a number from 0 to 255.
+// octet reports whether the digits at i are a number from 0 to 255, a part of an IPv4 address.
 func (s *scanner) octet(i int) bool {
 	n := s.digitsEnd(i) - i
 	return n < 3 || n == 3 && s.text[i:i+3] <= "255"

@@ -279,7 +279,7 @@ loop:
 	return s.trimPath(start, i)
 }
 
-// goesOn reports whether a path continues after the space at i.
+// goesOn reports whether the space at i is inside a path.
 func (s *scanner) goesOn(i int) bool {
 	for limit := min(len(s.text), i+32); i < limit; i++ {
 		c := s.text[i]

@@ -33,7 +33,7 @@ func (s *scanner) pem(i int) int {
 	}
 	if end == 0 {
 		if end = s.pemBody(body); end == body {
-			return i // only the words BEGIN or END, without a block
+			return i // the text has only the word BEGIN or END, without a block
 		}
 	}
 	s.add(Secret, i, end)

@@ -42,8 +42,8 @@ func (s *scanner) punct(i int) int {
 	return i + 1
 }
 
-// The sanitiser replaces private parts of a text by these marks. Each mark is a token
-// of the kind that it replaces.
+// The sanitiser replaces private parts of a text by these marks. A mark is a token of the
+// same kind as the part that it replaces.
 const (
 	MarkPath   = "[PATH]"
 	MarkIP     = "[IP]"

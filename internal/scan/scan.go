@@ -11,9 +11,9 @@ import (
 // Only the beginning and the end of a text longer than Max bytes are read: errors
 // begin with what was done and end with the cause.
 const (
-	Max     = 64 << 10      // number of bytes that are read
-	headMax = 48 << 10      // bytes at the beginning
-	tailMax = Max - headMax // bytes at the end
+	Max     = 64 << 10      // number of bytes that are read of a longer text
+	headMax = 48 << 10      // bytes that are read at the beginning
+	tailMax = Max - headMax // bytes that are read at the end
 )
 
 // Kind is the type of a token.
@@ -26,11 +26,11 @@ const (
 	ID                  // a value without meaning for the class: UUID, hexadecimal, request id, version, date, time, port, line
 	Path                // path of a file, absolute or with an extension
 	File                // name of a file without a folder, recognised by its extension
-	URL                 // whole URL with user and query
+	URL                 // a whole URL with its user and query
 	Host                // a name with dots, or localhost, without its port
 	IP                  // version 4 or 6, without port or brackets
 	Email               // e-mail address
-	Secret              // a password, key or token; the name before it does not belong to it
+	Secret              // a password, key or token, without the name before it
 	Punct               // one or more of the same punctuation character
 	Newline             // one or more line ends
 )
@@ -52,7 +52,7 @@ type Token struct {
 	// identifier as the token before, or touches punctuation. A Number that is glued to
 	// a Word is part of a name (job-404), not a separate number.
 	Glued      bool
-	Start, End int32 // byte offsets in the text
+	Start, End int32 // the position of the token: byte offsets in the text
 	// Hash is the hash of the stem for a Word, see HashWord, and the character for a
 	// Punct.
 	Hash uint64
@@ -85,8 +85,8 @@ func Tokens(dst []Token, text string) []Token {
 // bytesPerToken is the usual length of a token in error texts.
 const bytesPerToken = 4
 
-// Range appends the tokens of text[from:to]. It does not read outside of the range, so
-// a token that is cut at its ends is taken as it is.
+// Range appends the tokens of text[from:to]. It does not read outside of the range, so a
+// token at the border of the range may be only a part of a token of the text.
 func Range(dst []Token, text string, from, to int) []Token {
 	if size := (to - from) / bytesPerToken; cap(dst)-len(dst) < size/4 {
 		dst = slices.Grow(dst, size)

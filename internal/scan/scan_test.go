@@ -109,7 +109,7 @@ func TestHashWord_Stems(t *testing.T) {
 	}
 }
 
-// nasty are pieces of text that, when repeated, make the scanner look ahead in vain.
+// nasty holds texts that make the scanner look ahead without a result when they are repeated.
 var nasty = []string{
 	"a.", "a-", "a/", "a:", "a@", "a=", "x:y@", "ax:y@b ", "x:y@,", "a.b@", "user:p/w@", "https://", "a://b:c", "http://a)", "http://x:y\"", "jdbc:", "jdbc:a://",
 	"C:\\a b ", "C:\\)", "\\\\a\\", "\\", "/a", "'/a ", "~/", "./", "../", "1.", "1:", "1-", "1/", "1,234", "::", "fe80::", "a:b:", "password=", "password:", "token=\"a ",

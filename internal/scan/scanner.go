@@ -1,22 +1,22 @@
 package scan
 
-// scanner is the state of one pass. To keep the pass linear for any text, each look
-// ahead consumes what it read, is limited to a few bytes, or remembers how far it
-// looked in vain.
+// scanner is the state of one pass. The pass takes linear time for any text: each
+// look ahead consumes the text that it read, is limited to a few bytes, or remembers up
+// to where it found nothing.
 type scanner struct {
-	text  string // text up to the end of the range
-	base  int    // start of the range
+	text  string // the text up to the end of the range that is read
+	base  int    // start of the range that is read
 	dst   []Token
 	glued bool
 
 	chunkEnd int   // end of the current chunk, a run of characters without white space
 	mask     class // classes of all characters in the chunk
 
-	// Before these offsets no token of that kind begins.
+	// No token of the kind begins before these offsets.
 	noEmail, noScheme, noDotted, noRelPath, noBlob, noCreds int
 
 	creds    credsMemo
-	pemEnd   int // next end of a PEM block, or end of the text
+	pemEnd   int // position of the next end of a PEM block, or the end of the text
 	pemFloor int // PEM blocks before this offset are tokens already
 }
 
@@ -57,8 +57,8 @@ func (s *scanner) chunk(i int) {
 	s.chunkEnd, s.mask = i, mask
 }
 
-// secret adds a secret, and before it the text between i and the secret. If the value
-// is already the mark of the sanitiser, the mark is the whole secret.
+// secret adds the text between i and a secret, and then the secret. If the sanitiser has
+// replaced the value by its mark, the mark is the secret.
 func (s *scanner) secret(i, from, to int) int {
 	if end, kind := s.placeholder(from); end > from && kind == Secret {
 		to = end
@@ -134,7 +134,7 @@ const (
 	cSlash
 	cDot
 	cBackslash
-	cJoin  // - and _
+	cJoin  // the characters '-' and '_'
 	cOther // other punctuation
 
 	cLetter = cLower | cUpper

@@ -67,8 +67,8 @@ func (s *scanner) tokenEnd(i int) int {
 	return i
 }
 
-// senseless reports whether [i, j) looks random and not like a word: it has digits,
-// inner capitals or stars, or is very long.
+// senseless reports whether [i, j) looks random and not like a word. A random text has
+// digits, capitals after small letters or stars, or is very long.
 func (s *scanner) senseless(i, j int) bool {
 	for k := i; k < j; k++ {
 		if c := classOf[s.text[k]]; c&cDigit != 0 || c&cUpper != 0 && k > i || s.text[k] == '*' {
@@ -99,7 +99,7 @@ func (s *scanner) botToken(i int) int {
 
 const (
 	blobMin   = 20
-	secretMin = 40 // least length of a blob that is a secret in any context
+	secretMin = 40 // the least length in bytes of a blob that is a secret in any context
 )
 
 // blob reads a long random-looking run of letters and digits: request ids, hashes,
@@ -116,7 +116,7 @@ func (s *scanner) blob(i int) (int, Kind) {
 		j++
 	}
 	s.noBlob = j
-	if s.at(j) == '.' && s.is(j+1)&cAlnum != 0 { // part of a host or a file name
+	if s.at(j) == '.' && s.is(j+1)&cAlnum != 0 { // the text is a part of a host name or a file name
 		return i, ID
 	}
 	for j > i && (classOf[s.text[j-1]]&cJoin != 0 || s.text[j-1] == '/') {
@@ -142,7 +142,7 @@ func (s *scanner) blob(i int) (int, Kind) {
 
 func blobChar(c byte) bool { return classOf[c]&(cAlnum|cJoin) != 0 || c == '+' || c == '/' }
 
-// blobRun counts the characters of a blob and the changes of their class.
+// blobRun counts the characters of a blob, and how often their class changes.
 type blobRun struct {
 	digits, upper, lower, changes int
 	last                          class
@@ -186,8 +186,8 @@ func (s *scanner) uuid(i, j int) bool {
 	return true
 }
 
-// nearKey reports whether one of the words before i names a secret. If the word
-// directly before names an id, it returns false.
+// nearKey reports whether one of the words before i is the name of a secret. It returns
+// false if the word directly before i is the name of an id.
 func (s *scanner) nearKey(words int) bool {
 	seen := 0
 	for k := len(s.dst) - 1; k >= max(0, len(s.dst)-12) && seen < words; k-- {
@@ -217,7 +217,7 @@ func (s *scanner) keepsKey(k int) bool {
 	return keepsKey([]byte(strings.ToLower(s.dst[k-1].Text(s.text))))
 }
 
-// idBefore reports whether the word directly before names an id.
+// idBefore reports whether the word directly before i is the name of an id.
 func (s *scanner) idBefore() bool {
 	for k := len(s.dst) - 1; k >= max(0, len(s.dst)-4); k-- {
 		if s.dst[k].Kind != Punct && (s.dst[k].Kind != Number || !s.dst[k].Glued) {

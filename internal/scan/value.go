@@ -12,7 +12,7 @@ func (s *scanner) value(start int, level strength, l link) (from, to int) {
 		}
 		return none, none
 	}
-	if s.at(i) == '[' { // a list, as Go prints header values
+	if s.at(i) == '[' { // the value is a list, as Go prints header values
 		if end, kind := s.placeholder(i); end > i {
 			if kind == Secret {
 				return i, end
@@ -21,7 +21,7 @@ func (s *scanner) value(start int, level strength, l link) (from, to int) {
 		}
 		i++
 	}
-	if s.at(i) == 'b' && isQuote(s.at(i+1)) && s.at(i+1) != '`' { // bytes in Python
+	if s.at(i) == 'b' && isQuote(s.at(i+1)) && s.at(i+1) != '`' { // the value is a bytes literal of Python
 		i++
 	}
 	quote := byte(0)
@@ -72,8 +72,8 @@ func (s *scanner) isNext(from, to int) bool {
 	}
 }
 
-// skips reports whether the value at i must be left to other functions, or is not a
-// value.
+// skips reports whether the text at i is not a value, or is a value that other functions
+// read.
 func (s *scanner) skips(i int, level strength) bool {
 	if strings.HasPrefix(s.text[i:], "-----BEGIN ") {
 		return true
@@ -292,8 +292,7 @@ func wordSet(words string) map[string]bool {
 	return set
 }
 
-// blobKeyMin is the least length in bytes of a secret value whose name only hints at a
-// secret.
+// blobKeyMin is the least length in bytes of a secret whose name only suggests a secret.
 const blobKeyMin = 16
 
 // looksSecret reports whether a value looks random: not a word, a sentence or a short

@@ -14,12 +14,12 @@ type stem struct {
 	buf  [stemMax]byte
 	n    int
 	long bool
-	hash uint64 // hash of a word longer than stemMax
+	hash uint64 // the hash of a word that is longer than stemMax
 }
 
 const (
 	hashStart = 14695981039346656037 // offset basis of 64-bit FNV-1a
-	hashPrime = 0x9e3779b97f4a7c15   // odd, with evenly spread bits
+	hashPrime = 0x9e3779b97f4a7c15   // an odd number with evenly spread bits
 )
 
 func (w *stem) put(b byte) {
@@ -41,7 +41,7 @@ func (w *stem) putRune(r rune) {
 	}
 }
 
-// sum returns the hash. If plain is set, the ending is removed first, see cut.
+// sum returns the hash. If plain is true, sum removes the ending of the word first, see cut.
 func (w *stem) sum(plain bool) uint64 {
 	switch {
 	case w.long:
@@ -61,7 +61,7 @@ func (w *stem) hashShort() uint64 {
 		h ^= h >> 32
 	}
 	if i < w.n {
-		last := binary.LittleEndian.Uint64(w.buf[i:i+8]) & (1<<(8*(w.n-i)&63) - 1) // without the removed ending
+		last := binary.LittleEndian.Uint64(w.buf[i:i+8]) & (1<<(8*(w.n-i)&63) - 1) // the letters without the removed ending
 		h = (h ^ last) * hashPrime
 		h ^= h >> 32
 	}
@@ -198,7 +198,7 @@ func (s *scanner) plain(start int) bool {
 // see named.
 func (s *scanner) mayAnnounce(start, end int) bool {
 	if s.text[end] != ' ' {
-		return false // the blank does not link a name and a value
+		return false // here the blank is not between a name and its value
 	}
 	switch next := s.at(end + 1); {
 	case classOf[next]&cBlank != 0:
@@ -252,7 +252,7 @@ func (s *scanner) addWord(start, end int, hash uint64) {
 // does the s of URLs. mask has the classes of the letters.
 func (s *scanner) letters(start, end int, mask class) int {
 	last := end + s.contraction(end)
-	if mask&cUpper == 0 && last == end { // the common case: one word in small letters
+	if mask&cUpper == 0 && last == end { // this is the common case: one word in small letters
 		s.small(start, end)
 		return end
 	}

@@ -7,8 +7,8 @@ import (
 )
 
 // locate returns the position of each token in text. The columns of the YAML scanner
-// are wrong after tabs and before trailing spaces, so locate searches each token in the
-// text again: only white space is between two tokens.
+// are wrong after tabs and before trailing spaces. So locate searches each token in the
+// text again. Between two tokens there is only white space.
 //
 // The YAML scanner skips some characters that make no sense, such as a second closing
 // quote. Then complete is false, stray is the first such position, and the tokens after

@@ -16,8 +16,8 @@ type About struct {
 	Noun    string // the sort of file: "a configuration"
 	Example string // an example of a setting: "database: jobs.db"
 	Start   string // the remedy for an empty file: `define at least one kind under "kinds"`
-	Depth   int    // deepest nesting that a correct file needs
-	Days    bool   // durations may use the unit d, 24 hours
+	Depth   int    // greatest depth of nesting that a correct file needs
+	Days    bool   // whether durations may use the unit d (24 hours)
 	// Renamed maps former keys to their present names. A former key is reported as
 	// unknown, and the message names the present key.
 	Renamed map[string]string
@@ -32,7 +32,8 @@ type Reader struct {
 	file     string
 	about    About
 	problems Problems
-	// seen prevents that a problem behind an anchor is reported once for each alias.
+	// seen holds the reported problems, so that a problem behind an anchor is reported only once
+	// and not for each alias.
 	seen   map[Problem]bool
 	source []rune // text of the file without a byte order mark
 }

@@ -69,7 +69,7 @@ func (r *Reader) Integer(into *int, lowest, highest int, note string) func(Value
 		switch {
 		case v.Shape == Text && err == nil:
 			r.Mismatch(v, want, "; remove the quotes")
-		case v.Shape == Number && err == nil && strconv.Itoa(n) != v.Text, // some YAML readers read 010 as 8
+		case v.Shape == Number && err == nil && strconv.Itoa(n) != v.Text, // a leading zero is refused, because some YAML readers read 010 as 8
 			v.Shape == Number && errors.Is(err, strconv.ErrSyntax):
 			r.Mismatch(v, want, "; write plain decimal digits")
 		case v.Shape != Number || err != nil || n < lowest || n > highest:

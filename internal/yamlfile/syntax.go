@@ -34,7 +34,7 @@ func (r *Reader) Parse(data []byte) (Value, bool) {
 		return Value{Node: root}, true
 	case Null:
 		r.empty()
-	case Invalid: // reported already
+	case Invalid: // the problem is reported already
 	default:
 		r.Addf(root.Pos, "the file must be a mapping of settings such as %q, found %s", r.about.Example, root.Describe())
 	}
@@ -87,7 +87,7 @@ func scan(text string) token.Tokens {
 			break
 		}
 		tokens.Add(batch[:min(len(batch), maxTokens+1-len(tokens))]...)
-		if err != nil { // the batch ends with the wrong token
+		if err != nil { // the last token of the batch is wrong
 			break
 		}
 	}
@@ -106,7 +106,7 @@ func tooDeep(tokens token.Tokens) *token.Token {
 		case token.SequenceEndType, token.MappingEndType:
 			flow = max(flow-1, 0)
 		case token.MappingValueType:
-			if flow == 0 && t.Prev != nil { // the token before t is the key
+			if flow == 0 && t.Prev != nil { // the token before t is the key of a mapping
 				columns = open(columns, t.Prev.Position.Column)
 			}
 		case token.SequenceEntryType, token.MappingKeyType:

@@ -10,7 +10,7 @@ type Shape uint8
 
 // The shapes.
 const (
-	Invalid Shape = iota // the value was reported already; readers skip it
+	Invalid Shape = iota // a problem of the value was reported already; readers skip the value
 	Null
 	Text
 	Number
@@ -26,7 +26,7 @@ type Node struct {
 	Text    string // text of a scalar as written, without quotes
 	Items   []*Node
 	Entries []Entry
-	weight  int // number of values in it, including itself; a value behind aliases counts each time
+	weight  int // number of values in the node, including the node; a value behind aliases counts once for each alias
 }
 
 // Entry is a key and its value.
@@ -157,8 +157,8 @@ func (b *treeBuilder) mapping(n *ast.MappingNode, fallback Position) *Node {
 	return out
 }
 
-// firstToken returns the first token of n. For the parser, a mapping without brackets
-// begins with its first colon.
+// firstToken returns the first token of n. The parser gives a mapping without brackets the
+// position of its first colon.
 func firstToken(n ast.Node) *token.Token {
 	if m, ok := n.(*ast.MappingNode); ok && !m.IsFlowStyle && len(m.Values) > 0 {
 		return m.Values[0].Key.GetToken()

@@ -42,10 +42,10 @@ type scene struct {
 	config redrive.Config
 	kind   redrive.HandlerOptions
 	job    redrive.Options
-	raw    string // the payload, when it is not JSON of args
+	raw    string // the payload, if it is not the JSON of args
 	run    func(context.Context, *act) error
-	// life, if set, is called after the clock has made all steps. It may open the next life; all
-	// steps then follow once more.
+	// life, if not nil, is called after the clock has made all steps. It may retry the job by hand;
+	// the clock then makes all steps again.
 	life func(context.Context, *act)
 }
 
@@ -55,7 +55,7 @@ type act struct {
 
 	engine *redrivetest.Engine
 	id     job.ID
-	stop   context.CancelFunc // stops the worker
+	stop   context.CancelFunc // stop stops the worker
 }
 
 func recordOutcomes(r *recording) {
@@ -150,7 +150,7 @@ func playCrash(t *testing.T, r *recording, name string, crashes int) {
 		if _, err := mem.Rescue(t.Context(), 10); err != nil {
 			t.Fatal(err)
 		}
-		now = now.Add(time.Hour) // longer than the delay after a crash
+		now = now.Add(time.Hour) // this wait is longer than the delay after a crash
 	}
 	if err := c.RunUntilIdle(t.Context()); err != nil {
 		t.Fatal(err)
@@ -166,7 +166,7 @@ const roleVar = "REDRIVE_GOLDEN_ROLE"
 func subprocess(role string) {
 	code, _ := strings.CutPrefix(role, "exit ")
 	fmt.Fprint(os.Stderr, "reading clip 3\nmoov atom not found in /srv/media/clip-3.mp4\n")
-	os.Stderr.Close() // a binary with -cover prints at its end, which must not become evidence
+	os.Stderr.Close() // a binary built with -cover prints a line at its end, which must not become evidence
 	if n, err := strconv.Atoi(code); err == nil {
 		os.Exit(n)
 	}

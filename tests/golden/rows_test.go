@@ -23,7 +23,7 @@ import (
 // runRow is a run: its outcome and its stored failure record.
 type runRow struct {
 	Key      string          `json:"key"`
-	Cause    string          `json:"cause,omitempty"` // empty for a crash, which only the store knows
+	Cause    string          `json:"cause,omitempty"` // empty for a crash, because a crash has no outcome
 	State    string          `json:"state,omitempty"`
 	Reason   job.Reason      `json:"reason,omitempty"`
 	Wait     int64           `json:"wait_us,omitempty"`
@@ -157,7 +157,7 @@ func rowsOf(t *testing.T, c *redrive.Client, id job.ID, outcomes []redrivetest.O
 			Cause: o.Cause.String(), State: o.State.String(), Reason: o.Reason, Wait: o.Wait.Microseconds(), Cost: o.Cost, Result: string(o.Result),
 		}
 		if o.Failure != nil {
-			for len(failures) > 0 && failures[0].Token < o.Failure.Token { // a crash before this run
+			for len(failures) > 0 && failures[0].Token < o.Failure.Token { // a crash happened before this run
 				add(runRow{Failure: failureOf(&failures[0], since)})
 				failures = failures[1:]
 			}
@@ -211,7 +211,7 @@ func decisionOf(f *job.Failure, hash string) []byte {
 
 func failureOf(f *job.Failure, since func(job.Micros) int64) *failureRow {
 	stack := f.Stack
-	if strings.HasPrefix(stack, "goroutine ") { // the stack of a panic, which has paths and addresses
+	if strings.HasPrefix(stack, "goroutine ") { // the stack of a panic is left out, because it has paths and addresses
 		stack = "present"
 	}
 	return &failureRow{

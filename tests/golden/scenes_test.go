@@ -86,8 +86,8 @@ const (
 	total      = "name: total\ndefault: {count: total, max_total_retries: 4}\n"
 )
 
-// fails makes a handler that returns the errors one after the other and repeats the last one. nil
-// is a success.
+// fails makes a handler that returns the errors one after the other and repeats the last error. A nil
+// error is a success.
 func fails(errs ...error) func(context.Context, *act) error {
 	return func(_ context.Context, a *act) error { return errs[min(a.Run, len(errs))-1] }
 }
@@ -126,7 +126,7 @@ func retryByAnn(ctx context.Context, a *act) {
 	_ = a.engine.Retry(ctx, redrive.By{Actor: "ann", Reason: "mended"}, a.id, nil)
 }
 
-// longError has a longer text with %+v.
+// longError is an error whose text is longer with %+v than with %v.
 type longError struct{}
 
 func (longError) Error() string { return "broken" }

@@ -37,7 +37,7 @@ var program struct {
 func TestMain(m *testing.M) {
 	code := pgtest.Stopping(m).Run()
 	if program.dir != "" {
-		_ = os.RemoveAll(program.dir) // removes a temporary directory
+		_ = os.RemoveAll(program.dir) // remove the temporary directory
 	}
 	os.Exit(code)
 }
@@ -62,9 +62,9 @@ func built(t *testing.T) string {
 // fleet is a group of processes on one database, with the test that watches them.
 type fleet struct {
 	*testing.T
-	database string // as package place names it
+	database string // name of the database for package place
 
-	// What follows is for fleets on PostgreSQL.
+	// The following fields are only used for fleets on PostgreSQL.
 	dsn, schema string
 	store       *postgres.Store
 	client      *redrive.Client

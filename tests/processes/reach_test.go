@@ -34,8 +34,8 @@ func (f *fleet) set(c store.QueueChange) {
 	}
 }
 
-// most returns the highest number of jobs that ran concurrently after an instant, and when more
-// than limit last did.
+// most returns the highest number of jobs that ran concurrently after an instant, and the last time
+// at which more than limit jobs ran.
 func most(lines []line.Line, from time.Time, limit int) (n int, last time.Time) {
 	type change struct {
 		at int64
@@ -103,7 +103,7 @@ func TestQ7_APauseReachesAllProcesses(t *testing.T) {
 		}
 	}
 	still := count(lines, line.Begin, "")
-	f.enqueue("short", 10) // wakes all processes
+	f.enqueue("short", 10) // the change wakes all processes
 	f.up(1, "-kinds", "short", "-poll", seldom)
 	if lines, _ = f.all(); count(lines, line.Begin, "") != still {
 		t.Errorf("%d jobs began in a paused queue, want 0", count(lines, line.Begin, "")-still)

@@ -99,7 +99,7 @@ func TestQ13_EachSlotFiresOnceForAllProcesses(t *testing.T) {
 		return seen
 	}
 	f.await("two slots fired", func(lines []line.Line) bool { return len(slots(lines)) >= 2 })
-	processes[0].kill() // this process may have fired a slot; the others continue
+	processes[0].kill() // the killed process may have fired a slot; the other processes continue
 	f.await("five slots fired", func(lines []line.Line) bool { return len(slots(lines)) >= 5 })
 	for _, p := range processes[1:] {
 		p.kill()

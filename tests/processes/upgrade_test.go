@@ -15,8 +15,8 @@ import (
 	"github.com/redrive/redrive/tests/processes/line"
 )
 
-// nextMigration stands for a migration after the newest one. It adds columns and removes nothing. $
-// is the schema.
+// nextMigration stands for a migration after the newest migration. It adds columns and removes
+// nothing. The character $ stands for the name of the schema.
 var nextMigration = []string{
 	`BEGIN`,
 	`ALTER TABLE $.redrive_jobs ADD COLUMN colour text`,
@@ -26,7 +26,7 @@ var nextMigration = []string{
 	`COMMIT`,
 }
 
-// compatible marks the new schema as usable by programs that know the schema before it.
+// compatible marks the new schema as usable by programs that know only the previous schema.
 const compatible = `INSERT INTO $.redrive_meta (key, value)
 	SELECT 'compatible_from', max(version_id) - 1 FROM $.redrive_migrations`
 
@@ -36,7 +36,7 @@ func (f *fleet) exec(statements ...string) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	defer func() { _ = conn.Close(context.Background()) }() // the error of the close does not matter
+	defer func() { _ = conn.Close(context.Background()) }() // an error of Close does not matter
 	for _, s := range statements {
 		if _, err := conn.Exec(f.Context(), strings.ReplaceAll(s, "$", f.schema), pgx.QueryExecModeSimpleProtocol); err != nil {
 			f.Fatalf("run %s: %v", s, err)

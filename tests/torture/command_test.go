@@ -46,7 +46,8 @@ func (*command) exits(code int) bool { return code == 0 || code == returned }
 
 func (*command) ownTables() bool { return false }
 
-// points are the crash points of the command. MidHandler is in the programs that it runs for jobs.
+// points are the crash points of the command. MidHandler is a point in the programs that the command
+// runs for jobs.
 func (*command) points() (points []crashpoint.Point) {
 	for _, p := range crashpoint.Points {
 		if p != crashpoint.MidHandler {
@@ -108,7 +109,7 @@ func (c *command) call(r *round, name string, args ...string) (*exec.Cmd, error)
 	return exec.Command(c.redrive, append([]string{name, "--config", config}, args...)...), err
 }
 
-// jobsPerCall is the most jobs that a client enqueues, so that the workers keep up.
+// jobsPerCall is the largest number of jobs that a client enqueues. It is small enough that the workers keep up.
 const jobsPerCall = 12
 
 // client is a call of `redrive enqueue`. The test process keeps the ledger for it: it records each
@@ -212,7 +213,7 @@ func (rs *receipts) receipt(text []byte) error {
 	return rs.book.Note(l)
 }
 
-// ask records the submissions that have a key and no answer yet.
+// ask records that these submissions have a key and no answer yet.
 func (rs *receipts) ask() {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
@@ -248,7 +249,7 @@ func (c *command) finish(r *round) error {
 		return err
 	}
 	defer f.Close()
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX); err != nil { // each command holds the lock for a limited time
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX); err != nil { // a command holds the lock only for a limited time
 		return err
 	}
 	doctor := exec.Command(c.redrive, "doctor", "--json", "--db", r.database)

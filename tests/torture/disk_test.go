@@ -20,7 +20,7 @@ func (tt *torture) mountSmall(dir string) bool {
 		tt.Logf("NO FULL DISK in this round: a small file system cannot be mounted: %v", err)
 		return false
 	}
-	tt.Cleanup(func() { _ = unix.Unmount(dir, unix.MNT_DETACH) }) // needed when the test fails before the end of the round
+	tt.Cleanup(func() { _ = unix.Unmount(dir, unix.MNT_DETACH) }) // this is needed when the test fails before the end of the round
 	return true
 }
 
@@ -57,7 +57,7 @@ func (r *round) fillDisk(c int, over <-chan struct{}) {
 	}
 }
 
-// waitOr waits, and reports whether the cycle ended meanwhile.
+// waitOr waits for the time d and reports whether the cycle ended meanwhile.
 func waitOr(over <-chan struct{}, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -73,7 +73,7 @@ func waitOr(over <-chan struct{}, d time.Duration) bool {
 func fill(path string) {
 	f, err := os.Create(path)
 	if err != nil {
-		return // the file system is full already
+		return // the file system is full
 	}
 	defer f.Close()
 	for _, chunk := range []int{1 << 20, 4 << 10} {

@@ -22,13 +22,13 @@ type fault struct {
 	do   func(s *slot) (happened bool)
 }
 
-// slot is a place in which one process runs after another.
+// slot runs processes one after the other.
 type slot struct {
 	*round
 	role    string
 	command func(name string) (*exec.Cmd, error)
 	rand    *rand.Rand
-	over    <-chan struct{} // closed at the end of the cycle; nil for workers, whose faults make up the cycle
+	over    <-chan struct{} // closed at the end of the cycle; nil for workers, because the cycle ends after their faults
 }
 
 // workers returns a slot for workers.
@@ -39,13 +39,13 @@ func (r *round) workers(place ...int) *slot {
 
 func (s *slot) start(point string) *process { return s.round.start(s.role, point, s.command) }
 
-// between draws a duration between low and high.
+// between returns a random duration between low and high.
 func (s *slot) between(low, high time.Duration) time.Duration {
 	return low + time.Duration(s.rand.Int64N(int64(high-low)))
 }
 
-// within draws a duration below most, shorter ones more often, because the time until the target
-// varies a lot between machines.
+// within returns a random duration below most. Short durations are more likely, because the time
+// until the target varies a lot between machines.
 func (s *slot) within(most time.Duration) time.Duration {
 	return s.between(0, most) >> s.rand.IntN(8)
 }
@@ -55,15 +55,15 @@ func pointValue(p crashpoint.Point, times int, delay time.Duration) string {
 	return fmt.Sprintf("%s:%d:%s", p, times, delay)
 }
 
-// startsAndDies starts a process and reports whether it died at the point before it was ready.
+// startsAndDies starts a process and reports whether it died at the crash point before it was ready.
 func (s *slot) startsAndDies(p crashpoint.Point, delay time.Duration) bool {
 	w := s.start(pointValue(p, 1, delay))
 	s.comesUp(w)
 	return w.kill() == string(p)
 }
 
-// crashAt makes a fault that kills a process at one of its first passes of a point, and up to delay
-// later.
+// crashAt makes a fault that kills a process at one of the first passes of a crash point (a random
+// number up to times), after a random wait of at most delay.
 func crashAt(p crashpoint.Point, times int, delay time.Duration) fault {
 	return fault{string(p), func(s *slot) bool {
 		after := time.Duration(0)
@@ -78,11 +78,11 @@ func crashAt(p crashpoint.Point, times int, delay time.Duration) fault {
 	}}
 }
 
-// pointPatience is how long a ready process may take to reach a crash point, in addition to a
-// lease. After that the next fault follows.
+// pointPatience plus a lease is the longest time in which a ready process may reach a crash point.
+// After that the next fault follows.
 const pointPatience = 10 * time.Second
 
-// endsOrOver waits for the end of the process, of the cycle, or of the time d.
+// endsOrOver waits until the process ends, the cycle ends, or the time d is over.
 func (s *slot) endsOrOver(p *process, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -108,8 +108,8 @@ func (s *slot) comesUp(p *process) bool {
 	return true
 }
 
-// runs lets a process run for a while, mostly counted from when it is ready, sometimes from its
-// start.
+// runs lets a process run for a while. The time mostly begins when the process is ready, and
+// sometimes at its start.
 func (s *slot) runs(w *process, low, high time.Duration) {
 	if s.rand.IntN(4) > 0 {
 		s.comesUp(w)
@@ -146,7 +146,7 @@ func standStill() fault {
 		w.endsWithin(s.between(s.program.lease()*3/2, s.program.lease()*2))
 		w.signal(syscall.SIGCONT)
 		s.faulted("stand still")
-		for range 20 { // the command does not log this
+		for range 20 { // the redrive command does not log this
 			if w.endsWithin(s.between(50*time.Millisecond, 100*time.Millisecond)) || w.says(awake) {
 				break
 			}
@@ -217,14 +217,14 @@ func newBag(seed uint64, all ...fault) *bag {
 	return &bag{all: all, rand: rand.New(rand.NewPCG(seed, uint64(len(all))))}
 }
 
-// suffer runs the given number of faults from a bag.
+// suffer runs the given number of faults, which it takes from a bag.
 func (s *slot) suffer(b *bag, faults int) {
 	for range faults {
 		s.insist("a fault", func() bool { return s.next(b) })
 	}
 }
 
-// insist repeats try until it succeeds, or the test has failed.
+// insist repeats try until try succeeds or the test has failed.
 func (s *slot) insist(what string, try func() bool) {
 	for begun := time.Now(); !try() && !s.Failed(); {
 		if time.Since(begun) > patience {

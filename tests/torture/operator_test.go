@@ -118,14 +118,14 @@ func (r *round) steer(ctx context.Context, s *place.Place, by store.By) {
 			if _, err := s.ControlRedrive(ctx, by, list[i].ID, store.RedrivePause); err == nil {
 				r.faulted("pause of a redrive")
 			}
-			_, _ = s.ControlRedrive(ctx, by, list[i].ID, store.RedriveResume) // without this call it would stay paused
+			_, _ = s.ControlRedrive(ctx, by, list[i].ID, store.RedriveResume) // without this call the redrive would stay paused
 			return
 		}
 	}
 }
 
-// writeLate reports success for the last but one run of live jobs. The store must refuse it,
-// because those leases are over.
+// writeLate reports success for the second last run of live jobs. The store must refuse the report,
+// because the lease of that run has ended.
 func (r *round) writeLate(ctx context.Context, s *place.Place) {
 	page, err := s.List(ctx, store.Filter{States: []job.State{job.Waiting, job.Retrying, job.Running}, Limit: 100})
 	if err != nil {
@@ -152,7 +152,7 @@ func (r *round) writeLate(ctx context.Context, s *place.Place) {
 	}
 }
 
-// some returns the newest jobs in one of the states that were not retried yet.
+// some returns the newest jobs that are in one of the states and were not retried yet.
 func (r *round) some(ctx context.Context, s *place.Place, n int, states ...job.State) (ids []job.ID) {
 	page, err := s.List(ctx, store.Filter{States: states, Limit: 50})
 	if err != nil {
@@ -175,5 +175,5 @@ func (r *round) withStore(do func(ctx context.Context, s *place.Place)) {
 		return
 	}
 	do(ctx, s)
-	_ = s.Close() // errors of the store are allowed here
+	_ = s.Close() // the store may return errors here
 }

@@ -18,17 +18,17 @@ import (
 // under test are busy.
 const patience = 2 * time.Minute
 
-// process is a child process that faults happen to.
+// process is a child process in which the test causes faults.
 type process struct {
 	*round
 	name    string
 	cmd     *exec.Cmd
 	log     string
 	ended   chan struct{}
-	hurt    bool  // the test has killed it
-	stopped bool  // the test has asked it to stop
-	starved bool  // its files could not grow for a while
-	born    int64 // the value of round.shortages at its start
+	hurt    bool  // whether the test has killed the process
+	stopped bool  // whether the test has asked the process to stop
+	starved bool  // whether the files of the process could not grow for a while
+	born    int64 // the value of round.shortages at the start of the process
 }
 
 // start starts a process in a role, with a crash point or "". If it cannot be started, the test has
@@ -38,7 +38,7 @@ func (r *round) start(role, point string, command func(name string) (*exec.Cmd, 
 	p := &process{round: r, name: name, cmd: new(exec.Cmd), log: filepath.Join(r.dir, "log", name), ended: make(chan struct{}),
 		born: r.shortages.Load()}
 	if err := p.begin(point, command); err != nil {
-		r.Errorf("start process %s: %v", name, err) // not always the test's own goroutine
+		r.Errorf("start process %s: %v", name, err) // this may run outside of the test's goroutine, where Fatal must not be called
 		close(p.ended)
 		return p
 	}
@@ -66,7 +66,7 @@ func (p *process) begin(point string, command func(name string) (*exec.Cmd, erro
 	return cmd.Start()
 }
 
-// endsWithin waits for the end of the process and reports whether it came in time.
+// endsWithin waits for the end of the process and reports whether the process ended in time.
 func (p *process) endsWithin(d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -97,7 +97,7 @@ func (p *process) kill() string {
 	return p.book("kill")
 }
 
-// stop stops the process gracefully, and returns the cause of its death if it died otherwise.
+// stop stops the process gracefully. If the process died in another way, stop returns the cause.
 func (p *process) stop() string {
 	p.stopped = true
 	p.signal(syscall.SIGTERM)
@@ -118,7 +118,7 @@ func (p *process) hang(format string, args ...any) {
 	p.Errorf("process %s %s within %s; its log is %s", p.name, fmt.Sprintf(format, args...), patience, p.log)
 }
 
-// short reports whether disk space was short at any time while the process lived.
+// short reports whether disk space was short at any time while the process was running.
 func (p *process) short() bool {
 	return p.starved || p.born%2 == 1 || p.shortages.Load() != p.born
 }
@@ -126,8 +126,8 @@ func (p *process) short() bool {
 // failed is the exit code of a process that returns an error. A panic has another code.
 const failed = 1
 
-// book counts and returns the cause of the process's death, or "" if it did not die of a fault.
-// Only a process that met a fault may end with an error.
+// book returns the cause of the death of the process and counts it. It returns "" if no fault killed
+// the process. Only a process with a fault may end with an error.
 func (p *process) book(by string) string {
 	state := p.cmd.ProcessState
 	if state == nil {
@@ -143,7 +143,7 @@ func (p *process) book(by string) string {
 		}
 		p.killed(by)
 		return by
-	case p.stopped && status.Signal() == syscall.SIGTERM: // it got SIGTERM before it had a handler for it
+	case p.stopped && status.Signal() == syscall.SIGTERM: // the process got SIGTERM before it could handle the signal
 	case state.ExitCode() == failed && p.short():
 	case !p.program.exits(state.ExitCode()):
 		p.Errorf("process %s ended with %s, which the test does not allow; its log is %s", p.name, state, p.log)
@@ -151,18 +151,17 @@ func (p *process) book(by string) string {
 	return ""
 }
 
-// atWork is in the log of a worker, or of a client that runs for a while, after it has opened the
-// database.
+// atWork is a text that a worker or a long-running client logs when it has opened the database.
 const atWork = "msg=working"
 
-// awake is in the log of a worker that has noticed that it was paused, and has then made late
+// awake is a text that a worker logs when it has noticed that it was paused and has then made late
 // writes.
 const awake = "msg=awake"
 
 // isUp reports whether the process is ready.
 func (p *process) isUp() bool { return p.says(atWork) }
 
-// says reports whether the process's log has the text.
+// says reports whether the log of the process contains the text.
 func (p *process) says(what string) bool {
 	text, err := os.ReadFile(p.log)
 	if err != nil {

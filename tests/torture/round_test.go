@@ -27,11 +27,11 @@ type round struct {
 	*torture
 	n         int
 	dir       string
-	database  string       // the address that the processes use
-	direct    string       // the address without the proxy
+	database  string       // the address of the database for the processes
+	direct    string       // the address of the database without the proxy
 	small     bool         // whether the database is on a small file system that can be filled
 	started   atomic.Int64 // number of started processes, which also numbers them
-	shortages atomic.Int64 // counts the begins and ends of times without disk space; odd while space is short
+	shortages atomic.Int64 // incremented when disk space becomes short and when it is enough again; odd while space is short
 
 	purged     map[job.ID]string      // correlation ids of purged jobs; guarded by torture.mu
 	unanswered map[string]ledger.Line // submissions with a key and without an answer; guarded by torture.mu
@@ -130,8 +130,8 @@ func (r *round) cycle(c int) {
 	}
 }
 
-// orphans is how many jobs must exist for a worker that claims some and dies, so that there is
-// something to rescue.
+// orphans is the number of jobs that must exist before a worker claims some and dies. So there are
+// jobs to rescue.
 const orphans = 4
 
 // closing kills a worker while it copies the log into the database at its close.
@@ -160,7 +160,7 @@ func (r *round) clients(c int, over <-chan struct{}) {
 // clientPause is the time between two clients.
 const clientPause = 50 * time.Millisecond
 
-// acked returns how many jobs the clients that were started since have got acknowledged.
+// acked returns how many enqueues of the clients started since then were acknowledged.
 func (r *round) acked(before int64) (n int) {
 	for started := before + 1; started <= r.started.Load(); started++ {
 		path := r.ledger(fmt.Sprintf("%04d-%s", started, client))
@@ -195,7 +195,7 @@ func (r *round) enqueue(jobs int) {
 	p.book("kill")
 }
 
-// heal works without faults until no job is left. Jobs with the plan Poison may still kill their
+// heal runs workers without faults until no job is left. Jobs with the plan Poison may still kill their
 // worker, and jobs of dead workers wait for seconds.
 func (r *round) heal() {
 	for range 20 {
@@ -216,7 +216,7 @@ func (r *round) heal() {
 	r.Errorf("workers still died after the faults had ended; their logs are in %s", filepath.Join(r.dir, "log"))
 }
 
-// noted returns the size of all ledgers in bytes, which grows while work is done.
+// noted returns the size of all ledgers in bytes. The size grows while jobs run or are enqueued.
 func (r *round) noted() (bytes int64) {
 	paths, err := filepath.Glob(r.ledger("*"))
 	if err != nil {

@@ -30,7 +30,7 @@ func (s *postgresSite) faults() []fault {
 	}
 }
 
-// trouble makes a fault out of a problem that lasts for a while.
+// trouble makes a fault from a problem that begins, lasts for a while and ends.
 func (s *postgresSite) trouble(name string, do func(p *slot, srv *server) bool) fault {
 	return fault{name, func(p *slot) bool {
 		p.shortages.Add(1)
@@ -43,7 +43,7 @@ func (s *postgresSite) trouble(name string, do func(p *slot, srv *server) bool) 
 	}}
 }
 
-// must reports an error of a fault that could not be caused.
+// must fails the test if a fault could not be caused.
 func (s *slot) must(err error) bool {
 	if err != nil {
 		s.Errorf("round %d: %v", s.n, err)
@@ -75,7 +75,7 @@ func (s *postgresSite) cut(name string, at pgproxy.Point) fault {
 	return s.trouble(name, func(p *slot, srv *server) bool { return p.awaits(srv.proxy, srv.proxy.Cut(at, pgproxy.Commit)) })
 }
 
-// awaits waits for a cut, and withdraws it when it is not made in time.
+// awaits waits until a cut is made. If the cut is not made in time, awaits withdraws it.
 func (s *slot) awaits(proxy *pgproxy.Proxy, c *pgproxy.Cut) bool {
 	timer := time.NewTimer(2 * time.Second)
 	defer timer.Stop()
@@ -116,8 +116,8 @@ func (s *postgresSite) stall() fault {
 	})
 }
 
-// session makes a fault by a foreign transaction that blocks others for a while. It is given up
-// when it has to wait too long itself.
+// session makes a fault with a foreign transaction that blocks other transactions for a while. The
+// fault is given up if the foreign transaction must wait too long.
 func (s *postgresSite) session(name, statement string) fault {
 	return s.trouble(name, func(p *slot, srv *server) bool {
 		ctx, cancel := context.WithTimeout(context.Background(), patience)

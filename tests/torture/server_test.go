@@ -29,7 +29,7 @@ type postgresSite struct {
 	bag    *bag
 }
 
-// needsPostgres skips a test where no server can be started.
+// needsPostgres skips a test on a machine on which no PostgreSQL server can be started.
 func needsPostgres(t *testing.T) {
 	t.Helper()
 	if pgtest.Options().Bin != "" {
@@ -50,7 +50,7 @@ func newPostgresSite(tt *torture) *postgresSite {
 type server struct {
 	*servers.Postgres
 	proxy *pgproxy.Proxy
-	disk  bool // whether its file system can be filled
+	disk  bool // whether the file system of the server can be filled
 
 	release context.CancelFunc
 	holding sync.WaitGroup // the goroutine that keeps a snapshot open
@@ -104,7 +104,7 @@ func (s *postgresSite) begin(r *round) {
 		srv.holding.Wait()
 		return errors.Join(proxy.Close(), p.Close())
 	})
-	r.Cleanup(func() { _ = srv.close() }) // needed when the test fails before the end of the round
+	r.Cleanup(func() { _ = srv.close() }) // this close is needed when the test fails before the end of the round
 	srv.holding.Go(func() { r.hold(ctx, p.DSN()) })
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -131,7 +131,7 @@ func holdOnce(ctx context.Context, dsn string, held func()) error {
 		return err
 	}
 	held()
-	_, err = conn.WaitForNotification(ctx) // no notification comes; this waits until the context or the connection ends
+	_, err = conn.WaitForNotification(ctx) // no notification arrives; the call waits until the context or the connection ends
 	return err
 }
 
@@ -191,7 +191,7 @@ func (s *postgresSite) end(r *round) {
 	}
 }
 
-// comesTo: a PostgreSQL store has no checkpoint at its close.
+// comesTo returns false for InCheckpoint: a PostgreSQL store makes no checkpoint when it is closed.
 func (*postgresSite) comesTo(p crashpoint.Point) bool { return p != crashpoint.InCheckpoint }
 
 func (*postgresSite) workerFaults() []fault { return nil }

@@ -11,17 +11,17 @@ import (
 	"github.com/redrive/redrive/internal/testing/crashpoint"
 )
 
-// site is the kind of database of the rounds, with its faults.
+// site is a kind of database, with the faults that the rounds cause in it.
 type site interface {
-	// begin creates the place for the database of a round. again removes the database in it.
+	// begin prepares the database of a round. The function again removes the database.
 	begin(r *round)
 	again(r *round) error
-	// meanwhile causes the faults of the database during a cycle.
+	// meanwhile causes faults of the database during a cycle.
 	meanwhile(r *round, c int, over <-chan struct{})
-	// integrity returns the problems that the database itself reports about the stored data.
+	// integrity returns the problems that the database finds in the stored data.
 	integrity(ctx context.Context, r *round) []string
 	end(r *round)
-	// comesTo reports whether a process on this database reaches a crash point.
+	// comesTo reports whether processes on this kind of database reach a crash point.
 	comesTo(p crashpoint.Point) bool
 	workerFaults() []fault // additional faults of workers on this database
 	wanted() []string      // faults that a run of fullCycles or more must have
@@ -30,7 +30,7 @@ type site interface {
 // files is the site of SQLite databases, a file in the directory of each round.
 type files struct{}
 
-// smallDiskEvery says which rounds use a small file system: every fourth.
+// smallDiskEvery is the interval of the rounds with a small file system: every fourth round has one.
 const smallDiskEvery = 4
 
 func (files) begin(r *round) {
@@ -67,7 +67,7 @@ func (files) integrity(ctx context.Context, r *round) (complaints []string) {
 	if err != nil {
 		return []string{err.Error()}
 	}
-	defer func() { _ = rows.Close() }() // rows.Err has the error
+	defer func() { _ = rows.Close() }() // rows.Err returns the error
 	for rows.Next() {
 		var line string
 		if err := rows.Scan(&line); err != nil {

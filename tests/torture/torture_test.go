@@ -48,7 +48,7 @@ type torture struct {
 
 	settling sync.WaitGroup // the previous round, which is settled and checked in the background
 
-	mu        sync.Mutex // guards the fields below
+	mu        sync.Mutex // mu guards the fields below
 	summary   summary
 	workerBag *bag
 	clientBag *bag
@@ -62,29 +62,29 @@ type program interface {
 	drain(r *round, name string) (*exec.Cmd, error) // a worker that ends when no job is left
 	client(r *round, name string, o intake) (*exec.Cmd, error)
 	exits(code int) bool        // whether a process may end with the exit code
-	ownTables() bool            // whether it has its own tables beside the jobs
-	points() []crashpoint.Point // crash points that its processes reach
-	clientFaults() []fault      // faults of clients
-	finish(r *round) error      // called before a round is checked
+	ownTables() bool            // whether the program has its own tables in addition to the jobs
+	points() []crashpoint.Point // the crash points that processes of the program reach
+	clientFaults() []fault      // the faults of clients
+	finish(r *round) error      // called before the check of a round
 }
 
-// intake is what a client enqueues.
+// intake describes the jobs that a client enqueues.
 type intake struct {
 	jobs   int // exact number of jobs; 0 means that the client decides
-	poison int // how many of the jobs kill their worker
+	poison int // number of jobs that kill their worker
 	seed   uint64
 }
 
-// summary is what a run has done. It is printed.
+// summary counts what a run has done. The run prints it at its end.
 type summary struct {
 	Cycles int    `json:"cycles"`
 	Rounds int    `json:"rounds"`
 	Seed   uint64 `json:"seed"`
 	check.Numbers
-	LostRunWrites int            `json:"lost_run_writes"` // writes for lost runs at the ends of rounds, which were refused as well
+	LostRunWrites int            `json:"lost_run_writes"` // late writes at the ends of rounds, which the store refused
 	Effects       int            `json:"effects"`         // rows that handlers wrote in the transactions that ended their jobs
-	Kills         map[string]int `json:"kills"`           // kills by crash point or signal
-	Faults        map[string]int `json:"faults"`          // faults that are not kills
+	Kills         map[string]int `json:"kills"`           // numbers of kills by crash point or signal
+	Faults        map[string]int `json:"faults"`          // numbers of the faults that do not kill a process
 	Seconds       float64        `json:"seconds"`
 }
 
@@ -141,7 +141,7 @@ func newTorture(t *testing.T) *torture {
 // run tortures a program for the given number of cycles.
 func (tt *torture) run(cycles int, p program) {
 	tt.program = p
-	defer tt.settling.Wait() // also when a round cannot begin
+	defer tt.settling.Wait() // wait for the check of the previous round even when a round cannot begin
 	tt.workerBag, tt.clientBag = newBag(tt.seed, p.workerFaults()...), newBag(tt.seed+1, p.clientFaults()...)
 	begun := time.Now()
 	for done := 0; done < cycles && !tt.Failed(); done += cyclesPerRound {
@@ -203,7 +203,7 @@ func (tt *torture) killed(by string) { tt.count(func(s *summary) { s.Kills[by]++
 
 func (tt *torture) faulted(by string) { tt.count(func(s *summary) { s.Faults[by]++ }) }
 
-// missing returns the minimums that a run with so many cycles has not reached.
+// missing returns the minimums that a run with this number of cycles has not reached.
 func (tt *torture) missing(cycles int) (less []string) {
 	s := &tt.summary
 	want := min(hitsWanted, cycles*hitsWanted/fullCycles)

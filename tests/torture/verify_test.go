@@ -43,7 +43,7 @@ func (r *round) verify() error {
 	r.count(func(s *summary) { s.Add(check.Count(h)) })
 	late, err := r.writeForLostRuns(ctx, st, dump)
 	if err != nil {
-		r.Error(err) // the other checks follow all the same
+		r.Error(err) // the other checks follow even after this error
 	}
 	h.Writes = append(h.Writes, late...)
 	violations := check.Check(h)
@@ -61,14 +61,14 @@ func (r *round) verify() error {
 	return nil
 }
 
-// close closes a file that was read to its end, and reports an error as a finding.
+// close closes a file that was read to its end. An error of the close is a finding.
 func (r *round) close(c io.Closer) {
 	if err := c.Close(); err != nil {
 		r.Error(err)
 	}
 }
 
-// lateWritesMax is the most late writes at the end of a round.
+// lateWritesMax is the largest number of late writes at the end of a round.
 const lateWritesMax = 200
 
 // writeForLostRuns writes outcomes for runs whose leases were lost. The store must not change.
@@ -104,13 +104,13 @@ func (r *round) writeForLostRuns(ctx context.Context, st *place.Place, before *s
 	return writes, nil
 }
 
-// verdicts demands that every job ended as its plan says.
+// verdicts fails the test if a job has not ended as its plan says.
 func (r *round) verdicts(plans map[string]plan.Plan, dump *store.Dump) {
 	for i := range dump.Jobs {
 		j := &dump.Jobs[i]
 		p, ok := plans[j.Correlation]
 		if !ok {
-			continue // an unexpected job, which the checker reports
+			continue // the job is unexpected; the checker reports it
 		}
 		if err := p.Verdict(j); err != nil {
 			r.Errorf("round %d: %v", r.n, err)

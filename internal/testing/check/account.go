@@ -9,16 +9,16 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// life is the sum of the events of one life of a job.
+// life is the sum of the events in one life of a job: the time until a manual retry begins the next life.
 type life struct {
 	number   int32
 	counters job.Counters
 	claims   int32
 	stopped  int32 // runs that ended with a cancel
-	running  int32 // 1 when the last run has not ended
+	running  int32 // 1 if the last run has not ended, else 0
 }
 
-// accounted returns the number of claims that the life's counters explain.
+// accounted returns the number of claims for which the counters of the life account.
 func (l *life) accounted() int32 { return l.counters.Sum() + l.stopped + l.running }
 
 // add adds one event to the life.
@@ -150,11 +150,11 @@ func (x *index) expires(p *past) bool {
 	return x.Retention && len(p.letters) == 0 && (row == nil || row.State.Terminal())
 }
 
-// errorOf compares the end of a run with its failure record, which may be nil.
+// errorOf compares the end of a run with the failure record of the run, which may be nil.
 func (p *past) errorOf(e *event.Event, f *job.Failure, broken func(job.ID, string, ...any)) {
 	attempt := e.Attempt
 	if e.Type != event.JobFailed {
-		attempt++ // the attempt that was under way
+		attempt++ // number of the attempt that was running
 	}
 	crashed := e.Type == event.JobCrashed
 	switch {
@@ -181,11 +181,11 @@ func (p *past) errorOf(e *event.Event, f *job.Failure, broken func(job.ID, strin
 }
 
 func auditComplete(x *index, broken func(job.ID, string, ...any)) {
-	rows := make(map[string]int) // by "action target"
+	rows := make(map[string]int) // keyed by the text "action target"
 	for _, a := range x.Dump.Audit {
 		rows[a.Action+" "+a.Target]++
 	}
-	inSteps := int64(0) // retries by a filter, not by ids
+	inSteps := int64(0) // manual retries by a filter, not by ids
 	for _, p := range x.jobs {
 		if len(p.events) == 0 {
 			continue

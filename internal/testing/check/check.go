@@ -17,8 +17,8 @@ const (
 	// NoPhantom: every job comes from one submission that was not refused, and no submission made
 	// two jobs.
 	NoPhantom Invariant = "NoPhantom"
-	// IdempotentEnqueue: one key gives one job and one row with one payload. Of a key that is
-	// held while its job is alive, at most one job is alive at a time.
+	// IdempotentEnqueue: one key gives one job and one row with one payload. If a key is
+	// held while its job is alive, at most one job with the key is alive at a time.
 	IdempotentEnqueue Invariant = "IdempotentEnqueue"
 	// UnknownCommitSafe: repeating a call whose answer was lost has the effect of exactly one
 	// success.
@@ -33,7 +33,7 @@ const (
 	// LegalTransition: every job's events follow the transition table of package job and lead to
 	// the job's state.
 	LegalTransition Invariant = "LegalTransition"
-	// AttemptAccounting: in each life, every claim is a run that a counter counts, that was
+	// AttemptAccounting: in each life, every claim has a run that a counter counts, that was
 	// cancelled, or that is still running.
 	AttemptAccounting Invariant = "AttemptAccounting"
 	// BoundedRetry: no life has more attempts or crashes than allowed, and no run starts after the
@@ -43,8 +43,8 @@ const (
 	ErrorKept Invariant = "ErrorKept"
 	// NoSilentDrop: no row vanishes and no payload is cut.
 	NoSilentDrop Invariant = "NoSilentDrop"
-	// DeadConservation: every job that died has a dead letter with the status that the actions on
-	// it give, or an audited action removed it.
+	// DeadConservation: every job that died has a dead letter, unless an audited action removed it.
+	// The status of the dead letter follows from the actions on it.
 	DeadConservation Invariant = "DeadConservation"
 	// RedriveNumbers: the counters of a redrive are consistent and agree with the audit.
 	RedriveNumbers Invariant = "RedriveNumbers"
@@ -56,10 +56,10 @@ const (
 	EventualProgress Invariant = "EventualProgress"
 )
 
-// Violation is one break of an invariant.
+// Violation is one violation of an invariant.
 type Violation struct {
 	Invariant Invariant
-	Job       job.ID // 0 when it is not about one job
+	Job       job.ID // 0 when the violation is not about one job
 	What      string
 }
 
@@ -71,7 +71,7 @@ func (v Violation) String() string {
 	return fmt.Sprintf("%s: job %d: %s", v.Invariant, v.Job, v.What)
 }
 
-// checker looks for breaks of one invariant and calls broken for each.
+// checker searches for violations of one invariant and calls broken for each violation.
 type checker struct {
 	invariant Invariant
 	look      func(x *index, broken func(id job.ID, format string, args ...any))
@@ -108,7 +108,7 @@ func Invariants() []Invariant {
 	return names
 }
 
-// Check returns every break of every invariant, in the order of the invariants. It returns nothing
+// Check returns all violations of the invariants, in the order of the invariants. It returns nothing
 // for a sound history.
 func Check(h *History) []Violation {
 	x := newIndex(h)

@@ -33,8 +33,8 @@ func TestASoundHistoryPasses(t *testing.T) {
 	}
 }
 
-// A job whose client was killed is traced by the correlation id that it has, and after a purge by
-// the correlation id that was recorded before.
+// The check finds a job whose client was killed by the correlation id of the job. After a purge it
+// uses the correlation id that was recorded before the purge.
 func TestAPurgedJobOfAKilledClientIsNoPhantom(t *testing.T) {
 	t.Parallel()
 	h := sound(t)
@@ -142,7 +142,7 @@ func leaseMutants() []mutant {
 		{"a job was claimed while it was leased", breaks(check.OneLease, check.LegalTransition, check.AttemptAccounting, check.ErrorKept),
 			func(h *check.History) { dropEvent(h, orphan, event.JobCrashed) }},
 		{"a token was given twice", breaks(check.OneLease, check.AttemptAccounting), func(h *check.History) {
-			for i := range h.Dump.Events { // the second run of plain becomes run 1 again
+			for i := range h.Dump.Events { // the second run of the job plain gets the number 1 again
 				if e := &h.Dump.Events[i]; e.Job == plain && e.Token == 2 {
 					e.Token = 1
 				}

@@ -11,13 +11,13 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// letterPast is the state of a job's dead letter by the events of the job.
+// letterPast is the state that a job's dead letter must have after the events of the job.
 type letterPast struct {
 	deaths int
-	open   bool // the dead letter must exist
+	open   bool // whether the dead letter must exist
 	status job.Status
 	action job.DeadAction
-	purged bool // the last event says that it was removed
+	purged bool // whether the last event says that the dead letter was removed
 }
 
 // actionStatus has the status of a dead letter after each action.
@@ -29,13 +29,13 @@ var actionStatus = map[job.DeadAction]job.Status{
 
 func (l *letterPast) did(a job.DeadAction) { l.action, l.status = a, actionStatus[a] }
 
-// mutedAsItCame reports whether the dead letter is unchanged since it came into a muted group: it
-// has no event after its death.
+// mutedAsItCame reports whether the dead letter came into a muted group and has not changed since:
+// it has no event after the death of the job.
 func (l *letterPast) mutedAsItCame(d *job.DeadLetter) bool {
 	return l.status == job.Pending && l.action == "" && d.Status == job.Ignored && d.Action == job.ActionMuted
 }
 
-// add applies one event.
+// add applies one event to the state.
 func (l *letterPast) add(e *event.Event) {
 	switch {
 	case isTransition(e) && e.To == job.Dead:
@@ -60,8 +60,8 @@ func (p *past) letterOf() (l letterPast) {
 	return l
 }
 
-// gone reports whether a missing job was removed correctly: together with its dead letter, or by
-// retention after it ended.
+// gone reports whether a missing job was removed correctly: either together with its dead letter,
+// or by retention after the end of the job.
 func (x *index) gone(p *past) bool {
 	l := p.letterOf()
 	if l.purged {
@@ -131,7 +131,7 @@ func doneOf(a *store.Audit) int64 {
 		N    int64 `json:"n"`
 	}
 	if json.Unmarshal([]byte(a.After), &after) != nil {
-		return 0 // the audit row of a single object has a text there
+		return 0 // the audit row of a single object has a text instead of a number
 	}
 	return after.Done + after.N
 }
@@ -168,8 +168,8 @@ func (x *index) recountDead(broken func(job.ID, string, ...any)) {
 	}
 }
 
-// redriveNumbers checks that the counters of a redrive are consistent, and that it has brought back
-// each job once.
+// redriveNumbers checks that the counters of a redrive are consistent, and that the redrive has
+// retried each job only once.
 func redriveNumbers(x *index, broken func(job.ID, string, ...any)) {
 	audited := x.auditedReleases()
 	for i := range x.Dump.Redrives {

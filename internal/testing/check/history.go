@@ -20,7 +20,7 @@ type History struct {
 	Dump     *store.Dump
 	// Integrity has the problems that the store's own check of its file found.
 	Integrity []string
-	Limits    map[string]Limits // by kind
+	Limits    map[string]Limits // limits by kind
 	// Retention is true when jobs, dead letters and failure records were removed some time after
 	// they ended. Events are not removed.
 	Retention bool
@@ -37,7 +37,7 @@ type Answer uint8
 
 // The answers.
 const (
-	Unknown Answer = iota // no answer came: the caller was killed, cut off, or got store.ErrUnknown
+	Unknown Answer = iota // no answer came: the caller was killed or disconnected, or got store.ErrUnknown
 	Written               // the store acknowledged the write
 	Refused               // the store refused the write, which must have no effect
 )
@@ -45,12 +45,12 @@ const (
 // Enqueue is one submission as its client recorded it.
 type Enqueue struct {
 	Name     string // unique among the submissions; the job's correlation id
-	ID       job.ID // from the receipt, or reserved before the call; 0 when not known
+	ID       job.ID // id from the receipt, or reserved before the call; 0 if not known
 	Kind     string
 	Owner    string
 	Key      string
-	Digest   string // of the payload, made by Digest
-	Answer   Answer // of the last call
+	Digest   string // digest of the payload, see Digest
+	Answer   Answer // answer to the last call
 	Existing bool   // whether the receipt said that the key was known
 	Again    bool   // whether an earlier call ended without an answer
 }
@@ -63,7 +63,7 @@ type Run struct {
 	Holder string
 	Start  job.Micros
 	End    job.Micros // 0 when the handler recorded no end
-	Digest string     // of the payload that it got, made by Digest
+	Digest string     // digest of the payload that the handler got, see Digest
 	Result string     // digest of its result; "" when it had no result or the result is not known
 	Error  string     // a part of the error that it returned; "" when it returned no error or the error is not known
 }

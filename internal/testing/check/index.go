@@ -16,7 +16,7 @@ type index struct {
 	byName map[string]*submission
 }
 
-// past is everything known about one job. Events and failures are in stored order.
+// past holds everything that is known about one job. Events and failures are in stored order.
 type past struct {
 	id       job.ID
 	rows     []*job.Job

@@ -129,8 +129,8 @@ func (x *index) aliveKeys(broken func(job.ID, string, ...any)) {
 	}
 }
 
-// forgotten reports whether a key expires, so that several jobs may have had it one after the
-// other.
+// forgotten reports whether a key expires, so that several jobs may have used the key one after
+// the other.
 func forgotten(k *store.Key) bool { return k != nil && k.Until != 0 }
 
 func (x *index) keyedEnqueues(records map[keyName]*store.Key, broken func(job.ID, string, ...any)) {
@@ -178,7 +178,7 @@ func noSilentDrop(x *index, broken func(job.ID, string, ...any)) {
 		if e == nil || e.Digest == "" {
 			continue
 		}
-		// The payload of a completed or cancelled job is removed by design.
+		// Redrive removes the payload of a completed or cancelled job on purpose.
 		if kept := row.State < job.Completed || row.State == job.Dead; kept && Digest(row.Payload) != e.Digest {
 			broken(p.id, "payload of %d bytes is not the one of submission %q", len(row.Payload), e.Name)
 		}

@@ -88,7 +88,7 @@ func (p *past) writtenToo(w *Write) bool {
 	return false
 }
 
-// resultOf checks that the result is that of the run that completed the job.
+// resultOf checks that the result of a job is the result of the run that completed the job.
 func (p *past) resultOf(broken func(job.ID, string, ...any)) {
 	row := p.row()
 	if row == nil || row.State != job.Completed {

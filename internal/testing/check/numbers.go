@@ -5,15 +5,15 @@ import "github.com/redrive/redrive/event"
 // Numbers are the totals of a history. A run may happen twice, because redrive promises
 // at-least-once; double runs are counted so that they stay visible.
 type Numbers struct {
-	Submitted    int `json:"submitted"` // jobs of all enqueue calls, whatever the answer
+	Submitted    int `json:"submitted"` // number of jobs in all enqueue calls with any answer
 	Acknowledged int `json:"acknowledged"`
-	Jobs         int `json:"jobs"`         // stored rows
+	Jobs         int `json:"jobs"`         // number of stored jobs
 	Executed     int `json:"executed"`     // runs that a handler began
 	DoubleRuns   int `json:"double_runs"`  // runs that a handler began and that were then counted as crashes, so that the work was repeated
 	Crashes      int `json:"crashes"`      // leases that expired
-	LateRefused  int `json:"late_refused"` // outcomes that came too late and were refused
+	LateRefused  int `json:"late_refused"` // number of outcomes that came too late and that the store refused
 	Lost         int `json:"lost"`         // acknowledged jobs that are not stored
-	Doubled      int `json:"doubled"`      // lives that ended twice
+	Doubled      int `json:"doubled"`      // number of lives that ended twice
 }
 
 // Count returns the totals of a history.

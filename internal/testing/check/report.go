@@ -34,8 +34,8 @@ func Report(w io.Writer, h *History, violations []Violation) error {
 	return err
 }
 
-// tell prints everything known about a job: its submission, its state, and the records of the
-// store, the handlers and the workers.
+// tell prints everything that is known about a job: its submission, its state, and the records of
+// the store, the handlers and the workers.
 func (p *past) tell(b *strings.Builder) {
 	for _, e := range p.enqueues {
 		fmt.Fprintf(b, "    submitted  %s: %s, kind %s, key %q, again %v, existing %v\n", e.Name, e.Answer, e.Kind, e.Key, e.Again, e.Existing)

@@ -16,8 +16,8 @@ import (
 const (
 	plain      job.ID = 1 + iota // completed by its first run, with a result
 	keyed                        // submitted twice with one key
-	unsure                       // its enqueue had no answer and was not repeated
-	askedAgain                   // its enqueue had no answer and was repeated
+	unsure                       // the call that enqueued it got no answer and was not repeated
+	askedAgain                   // the call that enqueued it got no answer and was repeated
 	flaky                        // failed, then completed
 	revived                      // died, was retried by hand, then completed
 	buried                       // died and stayed dead
@@ -76,7 +76,7 @@ func sound(t *testing.T) *check.History {
 	r.pass(lease)
 	_, err = r.Rescue(r.ctx, 10)
 	r.ok(err)
-	r.end(claims[orphan], success) // comes too late
+	r.end(claims[orphan], success) // this outcome comes too late
 	r.work()
 	r.people()
 	r.work()
@@ -119,7 +119,7 @@ func (r *recorder) submit(id job.ID) {
 		Digest: check.Digest(n.Payload), Answer: check.Written, Existing: receipts[0].Existing})
 }
 
-// again submits a key a second time.
+// again submits a job with a known key.
 func (r *recorder) again(id job.ID) {
 	n := r.newJob(id)
 	n.ID, n.Correlation = 50, "again"

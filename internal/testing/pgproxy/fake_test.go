@@ -26,7 +26,7 @@ const patience = time.Minute
 type fake struct {
 	listener net.Listener
 	running  sync.WaitGroup
-	ends     chan struct{} // gets a value for each connection that ended
+	ends     chan struct{} // receives a value for each connection that has ended
 
 	mu  sync.Mutex
 	got []string
@@ -210,7 +210,7 @@ func (c *client) hear() pgproto3.BackendMessage {
 	return m
 }
 
-// rest reads to the end of the connection and returns all bytes since its start phase.
+// rest reads to the end of the connection and returns all bytes after the start phase.
 func (c *client) rest() string {
 	c.t.Helper()
 	for {

@@ -24,8 +24,8 @@ type link struct {
 	prepared map[string]string // SQL of prepared statements, by name
 	portals  map[string]string // SQL of portals, by name
 	pending  []request         // requests that the server has not replied to, oldest first
-	skips    bool              // the server ignores all messages before the next Sync
-	block    bool              // a transaction block is open
+	skips    bool              // whether the server ignores all messages before the next Sync
+	block    bool              // whether a transaction block is open
 	ran      []string          // SQL that was run since the last Sync
 	cut      *Cut              // the cut that is being made; no more bytes of the client pass
 	over     bool              // the cut is made; no more bytes of the server pass
@@ -67,7 +67,7 @@ func (l *link) run() {
 }
 
 // endOf closes a side for writing.
-func endOf(side half) { _ = side.CloseWrite() } // the side may be closed already
+func endOf(side half) { _ = side.CloseWrite() } // the side may already be closed
 
 // ended finishes the cut after the server's side has ended.
 func (l *link) ended() {
@@ -108,7 +108,7 @@ func (l *link) greet() bool {
 	}
 }
 
-// up passes the client's messages to the server.
+// up passes the messages of the client to the server.
 func (l *link) up() {
 	defer l.quiet()
 	if !l.greet() {
@@ -141,8 +141,8 @@ func (l *link) up() {
 	}
 }
 
-// quiet handles the end of the client's side. It closes the server's side for writing, unless a cut
-// waits for a reply.
+// quiet is called when the client's side has ended. It closes the server's side for writing, unless
+// a cut waits for a reply.
 func (l *link) quiet() {
 	l.mu.Lock()
 	waits := l.cut != nil && !l.over
@@ -152,7 +152,7 @@ func (l *link) quiet() {
 	}
 }
 
-// send writes to a side, at most up to a cut, and reports whether more may follow.
+// send writes bytes to a side, at most up to a cut. It reports whether more bytes may follow.
 func (l *link) send(way Direction, raw []byte) bool {
 	n, cut := l.p.passing(way, len(raw))
 	side := l.server

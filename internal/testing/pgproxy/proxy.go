@@ -1,7 +1,7 @@
 // Package pgproxy is a TCP proxy for tests in front of a PostgreSQL server. It reads the protocol
 // and cuts connections at a chosen message: before a COMMIT reaches the server, while it is
 // executed, before its reply or in the middle of the reply. No cut depends on timing, so a test
-// knows the state that it made.
+// knows the state after each cut.
 package pgproxy
 
 import (
@@ -86,7 +86,7 @@ func (p *Proxy) DSN(server string) (string, error) {
 		return "", err
 	}
 	if !strings.Contains(server, "://") {
-		return server + " sslmode=disable host=" + host + " port=" + port, nil // of repeated keywords the last one counts
+		return server + " sslmode=disable host=" + host + " port=" + port, nil // if a keyword occurs several times, its last value counts
 	}
 	u, err := url.Parse(server)
 	if err != nil {
@@ -123,7 +123,7 @@ func (p *Proxy) Pause() {
 	select {
 	case <-p.gate:
 		p.gate = make(chan struct{})
-	default: // the gate is closed already
+	default: // the proxy is already paused
 	}
 }
 

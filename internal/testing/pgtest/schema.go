@@ -82,7 +82,7 @@ func name(t testing.TB) string {
 // withDatabase returns the DSN, a URL or keywords, with another database.
 func withDatabase(dsn, database string) (string, error) {
 	if !strings.HasPrefix(dsn, "postgres://") && !strings.HasPrefix(dsn, "postgresql://") {
-		return dsn + " dbname=" + database, nil // of repeated keywords the last one counts
+		return dsn + " dbname=" + database, nil // if a keyword occurs several times, its last value counts
 	}
 	u, err := url.Parse(dsn)
 	if err != nil {
@@ -95,8 +95,8 @@ func withDatabase(dsn, database string) (string, error) {
 // execLimit is the time limit of the statements before and after a test.
 const execLimit = 2 * time.Minute
 
-// exec runs statements on a new connection. It uses no context of the test, which has ended when
-// cleanups run.
+// exec runs statements on a new connection. It does not use the test's context, which has
+// already ended when cleanups run.
 func exec(dsn string, statements ...string) (err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), execLimit)
 	defer cancel()
@@ -113,11 +113,11 @@ func exec(dsn string, statements ...string) (err error) {
 	return nil
 }
 
-// deadlocks is how many deadlocks in a row a cleanup retries.
+// deadlocks is how many times in a row a cleanup tries again after a deadlock.
 const deadlocks = 5
 
-// again repeats do when the server ended it to resolve a deadlock: a connection that the test has
-// cut may still be inside a transaction.
+// again repeats do when the server has ended it to resolve a deadlock. A deadlock is possible,
+// because a connection that the test has cut may still have an open transaction.
 func again(do func() error) (err error) {
 	for range deadlocks {
 		if err = do(); code(err) != "40P01" { // deadlock_detected

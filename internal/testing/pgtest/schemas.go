@@ -23,7 +23,7 @@ type Schemas struct {
 	free []*lent
 }
 
-// lent is a schema that a test uses.
+// lent is a schema that a test currently uses.
 type lent struct {
 	dsn, schema string
 	reset       []string // statements
@@ -38,7 +38,7 @@ const seedSuffix = "_seed"
 
 // Take returns the DSN of the shared server and the name of a schema in the state that Make left
 // it. The caller uses it alone, closes its connections, and then calls back once to return it. The
-// call fails if something still locks a table. A schema that is not returned is not used again.
+// call fails if something still locks a table. A schema that the caller does not return is not used again.
 func (p *Schemas) Take(t testing.TB) (dsn, schema string, back func() error) {
 	t.Helper()
 	dsn = DSN(t)
@@ -162,8 +162,8 @@ func names(ctx context.Context, conn *pgx.Conn, query, schema string) ([]string,
 	return pgx.CollectRows(rows, pgx.RowTo[string])
 }
 
-// drop has the schemas that the test binary drops at its end. A server that the binary started is
-// removed as a whole instead.
+// drop holds the schemas that the test binary drops at its end. It stays empty if the binary started
+// the server, because the whole server is then removed.
 var drop dropping
 
 type dropping struct {

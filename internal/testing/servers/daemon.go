@@ -32,8 +32,8 @@ type daemon struct {
 	proc   *os.Process
 	home   *home
 	ready  chan struct{}
-	ended  chan struct{} // closed once the process is gone
-	logged chan struct{} // closed once no process holds its output open
+	ended  chan struct{} // closed when the process is gone
+	logged chan struct{} // closed when no process holds the output of the server open
 
 	mu   sync.Mutex
 	tail []string // the last lines of its output
@@ -95,7 +95,7 @@ func (h *home) start(ctx context.Context, p *program) (*daemon, error) {
 	d := &daemon{home: h, ready: make(chan struct{}), ended: make(chan struct{}), logged: make(chan struct{})}
 	started := make(chan error, 1)
 	go func() {
-		runtime.LockOSThread() // see onThread
+		runtime.LockOSThread() // onThread explains why
 		defer runtime.UnlockOSThread()
 		d.live(p, started)
 	}()
@@ -172,7 +172,7 @@ func (d *daemon) said() string {
 	return strings.Join(d.tail, "")
 }
 
-// await waits until the server is ready. A server that does not get ready in time is killed.
+// await waits until the server is ready. If the server is not ready in time, await kills it.
 func (d *daemon) await(ctx context.Context, p *program) error {
 	limit := time.NewTimer(patience)
 	defer limit.Stop()

@@ -26,7 +26,7 @@ func serverAccount(temp string) (*account, error) {
 		return nil, nil
 	}
 	for _, name := range []string{"postgres", "nobody"} {
-		if name == "nobody" { // last, because other programs use this account, too
+		if name == "nobody" { // the account nobody is the last choice, because other programs use it, too
 			if info, err := os.Stat(temp); err == nil {
 				if s, ok := info.Sys().(*syscall.Stat_t); ok && s.Uid != 0 {
 					return &account{int(s.Uid), int(s.Gid)}, nil
@@ -148,7 +148,7 @@ func (h *home) remove() error {
 	if err := h.tell.Close(); err != nil {
 		return err
 	}
-	_ = h.guard.Wait() // the check below decides, not the exit code
+	_ = h.guard.Wait() // the check below finds out whether this worked; the exit code does not matter
 	if _, err := os.Lstat(h.dir); !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("the directory %s of a server could not be removed", h.dir)
 	}

@@ -81,7 +81,7 @@ func needs(t *testing.T, err error) {
 	}
 }
 
-// However the process that started a server ends, the server and its directory are removed.
+// The server and its directory are removed after any kind of end of the process that started the server.
 func TestAServerDoesNotOutliveItsProcess(t *testing.T) {
 	t.Parallel()
 	notShort(t)
@@ -113,7 +113,7 @@ func TestAServerDoesNotOutliveItsProcess(t *testing.T) {
 			if _, err := fmt.Sscan(line, &pid, &dir); err != nil {
 				t.Fatalf("%q: %v", line, err)
 			}
-			_ = cmd.Process.Kill() // in case it does not end by itself
+			_ = cmd.Process.Kill() // needed if the process does not end by itself
 			if err := cmd.Wait(); err == nil {
 				t.Error("the process that started the server ended without an error, want the planned failure")
 			}

@@ -98,7 +98,7 @@ func (p *Postgres) create(ctx context.Context, o *PostgresOptions) error {
 		"--no-sync", // an empty cluster needs no fsync
 	}
 	if o.Disk != "" {
-		args = append(args, "--wal-segsize", "1") // WAL files of 16 MB could fill a small disk alone
+		args = append(args, "--wal-segsize", "1") // a few WAL files of 16 MB could fill a small disk
 	}
 	icu := append(slices.Clone(args), "--locale-provider", "icu", "--icu-locale", "en")
 	if err := p.home.run(filepath.Join(p.bin, "initdb"), icu...); err != nil {
@@ -111,7 +111,7 @@ func (p *Postgres) create(ctx context.Context, o *PostgresOptions) error {
 	return context.Cause(ctx)
 }
 
-// first starts the cluster for the first time, on a free port.
+// first starts the cluster for the first time and chooses a free port.
 func (p *Postgres) first(ctx context.Context) error {
 	for tries := 1; ; tries++ {
 		port, err := freePort()
@@ -139,7 +139,7 @@ func (p *Postgres) Start(ctx context.Context) error {
 	}
 	d, err := p.home.start(ctx, &program{
 		path: filepath.Join(p.bin, "postgres"), args: args, death: syscall.SIGQUIT,
-		ready: "database system is ready to accept", // for all connections, or read-only ones
+		ready: "database system is ready to accept", // the server accepts all connections or only read-only connections
 	})
 	if err != nil {
 		return err

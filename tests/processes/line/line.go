@@ -10,26 +10,26 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// The operations.
+// The values of Line.Op.
 const (
 	Up     = "up"     // the process has started to work
 	Begin  = "begin"  // a handler has got a run
-	End    = "end"    // the handler is about to return
-	Taken  = "taken"  // an enqueue has returned
-	Policy = "policy" // a policy is in force
+	End    = "end"    // the handler of a run is about to return
+	Taken  = "taken"  // a call that enqueues a job has returned
+	Policy = "policy" // the policy has changed; new decisions use it
 )
 
-// Line is one line.
+// Line is one event in the output of a worker process.
 type Line struct {
 	Op   string    `json:"op"`
 	At   int64     `json:"at"`             // microseconds since 1970
-	Call int64     `json:"call,omitempty"` // when the call of an enqueue began
+	Call int64     `json:"call,omitempty"` // start of the call that enqueued the job, in microseconds since 1970
 	ID   job.ID    `json:"id,omitempty"`
 	Run  job.Token `json:"run,omitempty"`
 	Kind string    `json:"kind,omitempty"`
 	Note string    `json:"note,omitempty"`
 
-	Existing bool `json:"existing,omitempty"` // the enqueue found a job with its key
+	Existing bool `json:"existing,omitempty"` // whether the call found an existing job with its key
 
 	From string `json:"-"` // the process that printed the line
 }

@@ -159,8 +159,8 @@ func (w *worker) work(ctx context.Context, st *place.Place) error {
 	return err
 }
 
-// policyEvery is how often the policy file is read. A change counts when two reads in a row have
-// found it.
+// policyEvery is how often the policy file is read. A change is
+// applied when two reads in a row have found the same new text.
 const policyEvery = 400 * time.Millisecond
 
 // follow applies each change of the policy file.
@@ -180,7 +180,7 @@ func (w *worker) follow(ctx context.Context, client *redrive.Client, watcher *po
 
 var errBroken = errors.New("planned failure")
 
-// handle does what the kind of the job stands for.
+// handle runs a job as its kind says.
 func (w *worker) handle(ctx context.Context, j *redrive.Job[[]byte]) error {
 	l := line.Line{Op: line.Begin, At: now(), ID: j.ID, Run: job.Token(j.Run), Kind: j.Kind, Note: string(j.Args)}
 	if err := w.out.Print(l); err != nil {
@@ -193,7 +193,7 @@ func (w *worker) handle(ctx context.Context, j *redrive.Job[[]byte]) error {
 
 func (w *worker) do(ctx context.Context, kind string) error {
 	switch kind {
-	case "short": // takes a while
+	case "short": // the handler takes a while
 		timer := time.NewTimer(20 * time.Millisecond)
 		defer timer.Stop()
 		select {

@@ -36,18 +36,18 @@ type Line struct {
 	At     int64  `json:"at"` // microseconds since 1970
 	Holder string `json:"holder,omitempty"`
 
-	Name     string    `json:"name,omitempty"` // of a submission
+	Name     string    `json:"name,omitempty"` // name of a submission
 	Key      string    `json:"key,omitempty"`
 	Plan     plan.Plan `json:"plan,omitempty"`
 	Pad      int       `json:"pad,omitempty"`    // size of the padding in bytes
-	Digest   string    `json:"digest,omitempty"` // of the payload
-	InTx     bool      `json:"in_tx,omitempty"`  // enqueued in a transaction of the application
+	Digest   string    `json:"digest,omitempty"` // digest of the payload
+	InTx     bool      `json:"in_tx,omitempty"`  // whether the job was enqueued in a transaction of the application
 	Existing bool      `json:"existing,omitempty"`
 
 	ID     job.ID    `json:"id,omitempty"`
 	Life   int32     `json:"life,omitempty"`
 	Token  job.Token `json:"token,omitempty"`
-	Cause  uint8     `json:"cause,omitempty"` // a job.Cause as its number
+	Cause  uint8     `json:"cause,omitempty"` // the number of a job.Cause
 	To     job.State `json:"to,omitempty"`
 	Result string    `json:"result,omitempty"` // digest of the result
 	Error  string    `json:"error,omitempty"`
@@ -65,7 +65,7 @@ type note struct {
 	done chan error
 }
 
-// notesMax is the most calls of Note that share an fsync.
+// notesMax is the largest number of calls of Note that share an fsync.
 const notesMax = 256
 
 // Open creates the ledger of one process. Its goroutine runs as long as the process.

@@ -45,8 +45,8 @@ type Notes struct {
 	Enqueues []check.Enqueue
 	Runs     []check.Run
 	Writes   []check.Write
-	Plans    map[string]plan.Plan // by submission
-	InTx     []string             // submissions that were enqueued together with a row of the application
+	Plans    map[string]plan.Plan // by the name of the submission
+	InTx     []string             // names of the submissions that were enqueued together with a row of the application
 }
 
 // ReadAll reads the ledgers that match a pattern, in the order of their names, which must be the

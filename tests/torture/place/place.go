@@ -33,7 +33,7 @@ type application interface {
 
 // Tx is a transaction of the application.
 type Tx struct {
-	Jobs store.Tx // enqueues and completes jobs in the transaction
+	Jobs store.Tx // the client that enqueues and completes jobs in the transaction
 	exec func(ctx context.Context, text string, args ...any) error
 }
 
@@ -42,8 +42,8 @@ func (t *Tx) Exec(ctx context.Context, text string, args ...any) error {
 	return t.exec(ctx, text, args...)
 }
 
-// Open opens a place: the path of a file, or the URL of a PostgreSQL server with the schema as its
-// fragment.
+// Open opens a place. Its name is the path of a file, or the URL of a PostgreSQL server with the
+// schema as the fragment.
 func Open(ctx context.Context, where string) (*Place, error) {
 	if strings.HasPrefix(where, "postgres://") {
 		return openPostgres(ctx, where)
@@ -57,7 +57,7 @@ func (p *Place) Tx(ctx context.Context, do func(ctx context.Context, tx *Tx) err
 	return p.app.tx(ctx, do)
 }
 
-// Query calls each with the rows of a query of the application.
+// Query runs a query of the application and calls each with every row.
 func (p *Place) Query(ctx context.Context, text string, each func(scan func(...any) error) error) error {
 	return p.app.query(ctx, text, each)
 }

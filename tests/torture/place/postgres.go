@@ -56,7 +56,7 @@ func (s server) tx(ctx context.Context, do func(context.Context, *Tx) error) err
 	if err != nil {
 		return err
 	}
-	defer func() { _ = tx.Rollback(ctx) }() // does nothing after a commit
+	defer func() { _ = tx.Rollback(ctx) }() // the rollback does nothing after a commit
 	err = do(ctx, &Tx{Jobs: postgres.Tx(tx), exec: func(ctx context.Context, text string, args ...any) error {
 		_, err := tx.Exec(ctx, numbered(text), args...)
 		return err

@@ -18,28 +18,28 @@ type Plan string
 
 // The plans.
 const (
-	Quick   Plan = "quick"   // succeeds
-	Slow    Plan = "slow"    // takes a while, reports progress, then succeeds
-	Tx      Plan = "tx"      // completes in a transaction of the handler, with a row
-	Flaky   Plan = "flaky"   // its first attempt fails
-	Panics  Plan = "panics"  // its first attempt panics
-	Snoozes Plan = "snoozes" // its first run asks to run later
-	Fails   Plan = "fails"   // every attempt fails
-	Bad     Plan = "bad"     // fails permanently in its first run
-	Hangs   Plan = "hangs"   // every attempt runs into its time limit
-	Poison  Plan = "poison"  // every run kills its process
+	Quick   Plan = "quick"   // the job succeeds at once
+	Slow    Plan = "slow"    // the job takes a while, reports progress, then succeeds
+	Tx      Plan = "tx"      // the handler completes the job in a transaction, together with a row
+	Flaky   Plan = "flaky"   // the first attempt of the job fails
+	Panics  Plan = "panics"  // the first attempt of the job panics
+	Snoozes Plan = "snoozes" // the first run of the job asks for a later run
+	Fails   Plan = "fails"   // every attempt of the job fails
+	Bad     Plan = "bad"     // the first run of the job fails permanently
+	Hangs   Plan = "hangs"   // every attempt of the job reaches its time limit
+	Poison  Plan = "poison"  // every run of the job kills its process
 )
 
 // The kinds. Every plan belongs to one kind.
 const (
 	Work  = "work"
-	Brief = "brief" // has a short time limit
-	Toxic = "toxic" // may crash twice
+	Brief = "brief" // jobs of this kind have a short time limit
+	Toxic = "toxic" // jobs of this kind may crash twice
 )
 
 // The limits of the kinds.
 const (
-	Retries      = 2 // of the kind Work
+	Retries      = 2 // limits of the kind Work
 	BriefRetries = 1
 	BriefTimeout = 60 * time.Millisecond
 	ToxicCrashes = 2
@@ -95,7 +95,7 @@ func Payload(name string, p Plan, pad int) []byte {
 	return b
 }
 
-// mix is the number of jobs with each plan among a hundred.
+// mix is the number of jobs with each plan among 100 jobs.
 var mix = [...]struct {
 	plan Plan
 	n    int
@@ -111,7 +111,7 @@ func Pick(percent int) Plan {
 	return Quick
 }
 
-// end is how a job with the plan must end.
+// end returns how a job with the plan must end.
 type end struct {
 	state    job.State
 	reason   job.Reason

@@ -18,7 +18,7 @@ import (
 	"github.com/redrive/redrive/tests/torture/plan"
 )
 
-// batchMax is the most jobs of one call.
+// batchMax is the largest number of jobs in one call.
 const batchMax = 16
 
 // producer enqueues jobs and keeps a ledger of it.
@@ -51,7 +51,7 @@ func enqueueAll(ctx context.Context, o *options, st *place.Place, book *ledger.B
 	return nil
 }
 
-// waitForRoom waits until the workers have caught up, so that a round ends in time.
+// waitForRoom waits until few jobs are live, so that a round ends in time.
 func (p *producer) waitForRoom(ctx context.Context) {
 	for ctx.Err() == nil {
 		counts, err := p.store.Counts(ctx)
@@ -68,7 +68,7 @@ func (p *producer) waitForRoom(ctx context.Context) {
 	}
 }
 
-// call makes one call, of a random form.
+// call makes one call that enqueues jobs. The form of the call is chosen at random.
 func (p *producer) call(ctx context.Context) error {
 	switch n := p.rand.IntN(100); {
 	case n < 10:
@@ -104,7 +104,7 @@ func (p *producer) submission() ledger.Line {
 func payload(l *ledger.Line) []byte {
 	name := l.Name
 	if l.Key != "" {
-		name = l.Key // so that the payload depends only on the key
+		name = l.Key // the source makes the payload depend only on the key
 	}
 	return plan.Payload(name, l.Plan, l.Pad)
 }
@@ -141,7 +141,7 @@ func (p *producer) enqueue(ctx context.Context, lines []ledger.Line) error {
 
 func (p *producer) answered(ctx context.Context, lines []ledger.Line, receipts []redrive.Receipt, err error) error {
 	if errors.Is(err, store.ErrUnknown) {
-		return nil // without an answer there is no line
+		return nil // nothing is recorded when no answer came
 	}
 	for i := range lines {
 		lines[i].Op, lines[i].At = ledger.Refused, time.Now().UnixMicro()

@@ -25,13 +25,13 @@ type options struct {
 	name     string
 	lease    time.Duration
 
-	drain bool // work until no job is left
+	drain bool // whether the worker ends when no job is left
 
 	enqueue int    // minimum number of jobs to enqueue; above zero makes the process a client
-	once    bool   // end when the jobs are enqueued
+	once    bool   // whether the client ends when the jobs are enqueued
 	backlog int64  // number of live jobs at which a client pauses
-	seed    uint64 // of a client's random choices
-	poison  int    // jobs that kill their worker, in addition to the others
+	seed    uint64 // seed of the client's random choices
+	poison  int    // number of additional jobs that kill their worker
 	again   string // pattern of the ledgers of earlier clients whose keyed jobs without an answer are enqueued again
 }
 
@@ -70,7 +70,7 @@ func run(o *options) error {
 	}
 	err = serve(ctx, o, book, log)
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
-		return nil // stopped before it began
+		return nil // the process was stopped before it began to work
 	}
 	return err
 }
@@ -81,7 +81,7 @@ func serve(ctx context.Context, o *options, book *ledger.Book, log *slog.Logger)
 		return err
 	}
 	if err = prepare(ctx, st); err == nil {
-		log.InfoContext(ctx, "working") // same text as the command's; faults begin after this line
+		log.InfoContext(ctx, "working") // the redrive command logs the same text; faults begin after this line
 		if o.enqueue > 0 {
 			err = enqueueAll(ctx, o, st, book)
 		} else {

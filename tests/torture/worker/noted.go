@@ -28,7 +28,7 @@ type noted struct {
 	name  string
 	lease time.Duration
 
-	calls sync.RWMutex // Exchange holds the read lock; a write for a run from outside of the engine holds the write lock
+	calls sync.RWMutex // Exchange holds the read lock; a late write, which does not come from the engine, holds the write lock
 
 	mu   sync.Mutex
 	held map[job.ID]job.Token // runs that this process has claimed and not settled
@@ -66,7 +66,7 @@ func (s *noted) exchange(ctx context.Context, x store.Exchange) (store.Exchanged
 		case errors.Is(settled, store.ErrLeaseLost):
 			l.Op = ledger.Late
 		case place.Passes(settled):
-			continue // without an answer there is no line
+			continue // nothing is recorded when no answer came
 		default:
 			return out, fmt.Errorf("an outcome was refused, but not because of a lost lease: %w", settled)
 		}
@@ -101,7 +101,7 @@ func (s *noted) note(lines []ledger.Line) error {
 	return s.book.Note(lines...)
 }
 
-// keep records the runs that this process has.
+// keep records the runs that this process currently has.
 func (s *noted) keep(settled []job.Outcome, claims []job.Claim) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -125,8 +125,8 @@ func (s *noted) endsInTx(id job.ID, token job.Token) {
 	}
 }
 
-// watchForStops notices that the process was paused for longer than a lease, and then writes like a
-// handler that does not know it.
+// watchForStops notices when the process was paused for longer than a lease. It then makes late
+// writes, as a handler does that has not noticed the pause.
 func (s *noted) watchForStops(ctx context.Context) {
 	tick := time.NewTicker(s.lease / 20)
 	defer tick.Stop()

@@ -62,7 +62,7 @@ func work(ctx context.Context, o *options, st *place.Place, book *ledger.Book, l
 		err = client.Run(ctx)
 	}
 	if _, ok := errors.AsType[*redrive.Returned](err); ok {
-		return nil // a stop may give jobs back
+		return nil // a worker that stops may give jobs back
 	}
 	return err
 }
@@ -107,7 +107,7 @@ func recover1(f func()) (p any) {
 	return nil
 }
 
-// do does what the job's plan says.
+// do runs a job as its plan says.
 func (h *handlers) do(ctx context.Context, j *redrive.Job[[]byte], result []byte) error {
 	var args plan.Args
 	if err := json.Unmarshal(j.Args, &args); err != nil {
@@ -164,7 +164,7 @@ func (h *handlers) inTx(ctx context.Context, j *redrive.Job[[]byte], result []by
 		return j.CompleteTx(ctx, tx.Jobs)
 	})
 	if err != nil && !errors.Is(err, store.ErrLeaseLost) {
-		return failure.Snooze(troubleWait) // a full disk is not the job's fault
+		return failure.Snooze(troubleWait) // a full disk must not fail the job
 	}
 	return err
 }
