@@ -24,7 +24,7 @@ type Run struct {
 	batch       int64
 	long        bool // the payload is in redrive_bodies
 	asked       bool // a person asked the run to stop
-	released    bool // see job.Claim
+	released    bool // whether a rule held the job and a person has retried it; see job.Claim
 	crashMax    int32
 	terms       int64 // number of the job's terms; see TermsID
 	redrive     int64 // id of the redrive that opened this life

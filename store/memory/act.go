@@ -227,14 +227,14 @@ func (t *tx) keyInUse(e *entry) error {
 	if k == nil || !t.alive(k.Job) {
 		return nil
 	}
-	return fmt.Errorf("job %d: job %d, which has not ended, has the same unique key; wait for its end or cancel it: %w",
+	return fmt.Errorf("job %d: job %d has the same unique key and has not ended; wait until it ends or cancel it: %w",
 		r.ID, k.Job, store.ErrConflict)
 }
 
 func (r *record) keyName() keyName { return keyName{r.Owner, r.Kind, r.Key} }
 
-// withFreeKeys returns the entries whose jobs can have their keys again. Of several entries
-// with one key that is the first.
+// withFreeKeys returns the entries whose jobs can take their keys again. Of several entries
+// with the same key, it returns only the first.
 func (t *tx) withFreeKeys(entries []*entry) []*entry {
 	taken := make(map[keyName]bool)
 	return slices.DeleteFunc(slices.Clone(entries), func(e *entry) bool {
