@@ -17,9 +17,9 @@ type Config struct {
 	Address string `json:"address"`
 	// Dir is the data directory of a system without a server.
 	Dir string `json:"dir"`
-	// Create makes the agent create the tables.
+	// If Create is true, the agent creates the tables.
 	Create bool `json:"create"`
-	// Jobs is larger than the number of every job.
+	// Jobs is an upper bound: the number of every job is smaller.
 	Jobs int `json:"jobs"`
 	// Workers is the number of concurrent workers in this process.
 	Workers int `json:"workers"`
@@ -27,20 +27,20 @@ type Config struct {
 	Producers int `json:"producers"`
 	// Payload is the size of each job's JSON in bytes.
 	Payload int `json:"payload"`
-	// Failing is the percentage of jobs that fail, each in its only attempt.
+	// Failing is the percentage of jobs that fail; such a job has only one attempt.
 	Failing int `json:"failing"`
 	// Ledger is the path prefix of two files: before the agent continues, it writes each job with
 	// an acknowledged enqueue to .acked and each job that it runs to .ran. "" means no ledger.
 	Ledger string `json:"ledger"`
-	// Tell makes the agent send a message at each start of a job.
+	// If Tell is true, the agent sends a message at each start of a job.
 	Tell bool `json:"tell"`
 }
 
 // Counts are the numbers of job rows in a system's store.
 type Counts struct {
-	Unfinished int `json:"unfinished"` // still to be run
-	Finished   int `json:"finished"`   // succeeded and kept as history
-	Dead       int `json:"dead"`       // failed permanently
+	Unfinished int `json:"unfinished"` // number of jobs that are still to be run
+	Finished   int `json:"finished"`   // number of jobs that have succeeded and are kept as history
+	Dead       int `json:"dead"`       // number of jobs that have failed permanently
 }
 
 // The states of a job, as a system reports them.
@@ -62,8 +62,8 @@ type System interface {
 	Start(ctx context.Context) error
 	// Stop ends the work that Start began and waits for its end.
 	Stop(ctx context.Context) error
-	// Unfinished counts the jobs in the store that are still to be run. Completions that the system
-	// only has in memory do not count.
+	// Unfinished counts the jobs in the store that are still to be run. A job whose completion is only in
+	// the memory of the system counts as unfinished.
 	Unfinished(ctx context.Context) (int, error)
 	// Counts counts all job rows in the store.
 	Counts(ctx context.Context) (Counts, error)
@@ -87,7 +87,7 @@ type Floor interface {
 type Program struct {
 	// Open sets up a system.
 	Open func(ctx context.Context, c Config, w *Work) (System, error)
-	// Floor sets up a floor instead.
+	// Floor sets up a floor instead of a job system.
 	Floor func(ctx context.Context, c Config) (Floor, error)
 	// Modules are the modules whose versions are published with the figures.
 	Modules []string

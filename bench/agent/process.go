@@ -28,7 +28,7 @@ type Process struct {
 	mu      sync.Mutex
 	last    int
 	waiting map[int]chan Reply
-	err     error // the reason why requests get no answer any more
+	err     error // the reason why the agent does not answer requests any more
 
 	// writing is held instead of mu while a line is written to the agent, so that its output can
 	// still be read when the agent does not read.
@@ -86,7 +86,7 @@ func (p *Process) read(out io.Reader) {
 	for {
 		line, err := lines.ReadBytes('\n')
 		if err != nil {
-			_ = p.cmd.Wait() // its standard error says more than its exit code
+			_ = p.cmd.Wait() // the standard error of the agent says more than its exit code
 			p.fail(fmt.Errorf("the agent ended: %s", p.stderr))
 			return
 		}
@@ -98,7 +98,7 @@ func (p *Process) read(out io.Reader) {
 		if r.At != 0 && r.ID == 0 {
 			select {
 			case p.starts <- r:
-			default: // nothing receives the start messages
+			default: // the parent does not receive the start messages
 			}
 			continue
 		}
@@ -180,7 +180,7 @@ func (p *Process) await(ctx context.Context, id int, answer <-chan Reply) (json.
 
 // Close ends the agent normally, or kills it after a time limit.
 func (p *Process) Close() error {
-	_ = p.in.Close() // an agent that has ended has closed its input already
+	_ = p.in.Close() // if the agent has ended, its input is already closed
 	timer := time.NewTimer(patience)
 	defer timer.Stop()
 	select {
@@ -193,12 +193,12 @@ func (p *Process) Close() error {
 
 // Kill kills the agent with SIGKILL and waits until it has ended.
 func (p *Process) Kill() error {
-	_ = p.cmd.Process.Kill() // the agent may have ended
+	_ = p.cmd.Process.Kill() // the agent may have ended already
 	<-p.ended
 	return nil
 }
 
-// tail keeps the last part of the written text.
+// tail is a writer that keeps the last part of the written text.
 type tail struct {
 	mu   sync.Mutex
 	text []byte
@@ -207,7 +207,7 @@ type tail struct {
 // tailMax is the size of the kept part in bytes.
 const tailMax = 2000
 
-// Write adds to the text.
+// Write adds text at the end.
 func (t *tail) Write(text []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -15,10 +15,10 @@ import (
 	"time"
 )
 
-// Request is a line to an agent after the first one.
+// Request is any line to an agent after the first line, which is the Config.
 type Request struct {
 	ID    int      `json:"id"`
-	Do    string   `json:"do"` // bulk, enqueue, start, stop, ran, runs, unfinished, counts, known, floor
+	Do    string   `json:"do"` // the request: bulk, enqueue, start, stop, ran, runs, unfinished, counts, known or floor
 	First int      `json:"first,omitempty"`
 	N     int      `json:"n,omitempty"`
 	Mode  string   `json:"mode,omitempty"`
@@ -32,7 +32,7 @@ type Reply struct {
 	Error string          `json:"error,omitempty"`
 	Data  json.RawMessage `json:"data,omitempty"`
 	N     int             `json:"n,omitempty"`
-	At    int64           `json:"at,omitempty"` // nanoseconds since 1970
+	At    int64           `json:"at,omitempty"` // the time in nanoseconds since 1970
 }
 
 // Hello is the answer to the configuration.
@@ -100,7 +100,7 @@ func (s *server) reply(id int, data any, err error) {
 func (s *server) send(r Reply) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	_ = s.out.Encode(r) // if the parent has ended, the input ends, too
+	_ = s.out.Encode(r) // when the parent ends, the input of the agent ends, too
 }
 
 func (s *server) started(n int, at time.Time) { s.send(Reply{N: n, At: at.UnixNano()}) }
@@ -148,7 +148,7 @@ func versions(modules []string) map[string]string {
 
 // Enqueued is the answer to an enqueue request.
 type Enqueued struct {
-	At int64 `json:"at"` // when the last job was stored, in nanoseconds since 1970
+	At int64 `json:"at"` // time at which the last job was stored, in nanoseconds since 1970
 }
 
 func (s *server) do(ctx context.Context, r Request) (any, error) {

@@ -21,7 +21,7 @@ type Work struct {
 	size    int
 	pad     string
 	total   atomic.Int64
-	ran     []atomic.Uint32 // runs by job
+	ran     []atomic.Uint32 // number of runs by job
 	acked   *os.File        // nil without a ledger
 	done    *os.File
 	tell    func(n int, at time.Time) // called at each start of a job; may be nil
@@ -58,7 +58,7 @@ func (w *Work) Args(n int) Args {
 	return Args{n, w.pad[:max(0, w.size-frame-len(strconv.Itoa(n)))]}
 }
 
-// Fails reports whether job n fails when so many percent of the jobs fail. The failing jobs are
+// Fails reports whether job n fails if the given percentage of the jobs fails. The failing jobs are
 // spread evenly.
 func Fails(n, failing int) bool { return n*37%100 < failing }
 
@@ -91,7 +91,7 @@ func (w *Work) ack(n int, id string) error {
 	return err
 }
 
-// Runs has how often jobs ran. Ran has a bit for each job that ran at all.
+// Runs holds the numbers of runs. Ran has a bit for each job that ran at least once.
 type Runs struct {
 	Total int64  `json:"total"`
 	Ran   []byte `json:"ran"`

@@ -26,9 +26,9 @@ type bench struct {
 	options
 	log      io.Writer
 	dir      string
-	programs map[string][]string // the command line for each way of starting an agent
-	missing  map[string]string   // by system: why it cannot be measured
-	settings map[server]string   // settings of the servers, as read back from them
+	programs map[string][]string // the command line of the agent for each way of starting it
+	missing  map[string]string   // the reason why a system cannot be measured, by system
+	settings map[server]string   // settings that were read from the running servers
 	pg       *servers.Postgres
 	runs     int
 }
@@ -41,7 +41,7 @@ func newBench(ctx context.Context, o options, log io.Writer) (_ *bench, err erro
 	if b.dir, err = os.MkdirTemp("", "redrive-peers-"); err != nil {
 		return nil, err
 	}
-	prepared := make(map[string]error) // result for each agent program and server
+	prepared := make(map[string]error) // the result of the preparation for each agent program and server
 	for _, s := range b.systems {
 		if err := b.prepare(ctx, s, prepared); err != nil {
 			b.missing[s.key()] = err.Error()
@@ -171,7 +171,7 @@ type place struct {
 	address string
 	redis   *servers.Redis
 	close   func() error
-	pid     int  // of the server; 0 without a server
+	pid     int  // process id of the server; 0 without a server
 	forks   bool // whether the processor time of the server's children counts, too
 }
 
@@ -312,7 +312,7 @@ func (r *result) hello(group []*agent.Process) {
 	r.Versions = maps.Clone(h.Versions)
 }
 
-// pause waits: idle machines can only be measured over time.
+// pause waits for the time d or until ctx ends.
 func pause(ctx context.Context, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -85,18 +85,18 @@ type system struct {
 	setting string
 	label   string
 	server  server
-	runs    string // how the agent is started
+	runs    string // the way of starting the agent
 	tuned   bool
 	workers int
-	share   float64 // share of the jobs of a run; slow systems get fewer jobs
-	ones    float64 // the same for workloads that enqueue jobs one by one; 0 means share
+	share   float64 // share of the configured number of jobs; slow systems get fewer jobs
+	ones    float64 // the share in workloads that enqueue jobs one by one; 0 means the value of share
 	floor   bool
 	history bool     // whether succeeded jobs leave a row
-	one     bool     // one process only, according to its documents or because it is a floor
+	one     bool     // whether the system runs in one process only: its documents say so, or it is a floor
 	only    []string // the measured workloads; nil means all
 
-	differs string // how the settings differ from the defaults
-	keeps   string // guarantees for the stored data
+	differs string // the difference between the settings and the defaults
+	keeps   string // the guarantees for the stored data
 }
 
 // jobs returns the number of jobs of a run, given the number for a fast system.

@@ -41,7 +41,7 @@ func (f *fake) Bulk(_ context.Context, first, n int) error {
 	defer f.mu.Unlock()
 	for i := range n {
 		if f.name == "drops" && i == 1 {
-			continue // reports success without storing the job
+			continue // the system reports success without storing the job
 		}
 		f.waiting = append(f.waiting, first+i)
 		f.n.Unfinished++
@@ -66,7 +66,7 @@ func (f *fake) run() {
 	}
 	for _, n := range f.waiting {
 		if f.name == "swaps" && n == 3 {
-			n = 2 // runs the job a second time
+			n = 2 // the system runs the job a second time
 		}
 		f.n.Unfinished--
 		switch {
@@ -111,7 +111,7 @@ func TestLostWorkIsAnErrorNotAFigure(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		w    workload
-		want string // expected error
+		want string // part of the expected error
 	}{
 		{"honest", process, ""},
 		{"honest", both, ""},

@@ -13,9 +13,9 @@ import (
 	"github.com/redrive/redrive/bench/agent"
 )
 
-// kill kills a system and its server while jobs run, and counts what is left.
+// kill kills a system and its server while jobs run, and counts the jobs that are left.
 func (b *bench) kill(ctx context.Context, s system, w workload, p *place, r *result) error {
-	r.Jobs *= 10 // more than it can finish before it is killed
+	r.Jobs *= 10 // more jobs than the system can finish before it is killed
 	ledger := filepath.Join(p.dir, "ledger")
 	group, err := b.launch(ctx, s, w, p, agent.Config{Create: true, Jobs: r.Jobs, Ledger: ledger})
 	if err != nil {
@@ -34,7 +34,7 @@ func (b *bench) kill(ctx context.Context, s system, w workload, p *place, r *res
 	if err := b.killAll(ctx, s, p, group); err != nil {
 		return err
 	}
-	<-enqueued // returns an error, because the agent was killed
+	<-enqueued // the enqueue ends with an error, because the agent was killed
 
 	acked, ids, err := readAcked(ledger + ".acked")
 	if err != nil {

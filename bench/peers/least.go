@@ -11,7 +11,7 @@ type ratio struct {
 	workload     workload
 	ours, theirs string
 	times        float64
-	measured     bool // whether both systems have a figure
+	measured     bool // whether both systems have a figure in the workload
 }
 
 // ratios compares each other system with redrive on the same server, or with redrive on SQLite if

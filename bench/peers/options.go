@@ -15,16 +15,16 @@ type options struct {
 	systems   []system
 	workloads []workload
 	rounds    int
-	jobs      int // jobs of one run of a fast system
-	payload   int // bytes
+	jobs      int // number of jobs in one run of a fast system
+	payload   int // size of each job's JSON in bytes
 	producers int
-	limit     time.Duration // of one run
+	limit     time.Duration // time limit of one run
 	killAfter time.Duration // how long a system runs before it is killed
 	node      string        // the directory of the Node programs
 	riverpg   string        // the directory of the module with River on PostgreSQL
-	page      string        // file of the page; "" prints it
+	page      string        // file of the page; "" prints the page
 	json      string        // file of the results; "" writes no file
-	least     float64       // lowest ratio to each other system; 0 means no limit
+	least     float64       // lowest allowed ratio of redrive's speed to that of each other system; 0 means no limit
 }
 
 // jobsMin is the smallest number of jobs of a run.

@@ -21,7 +21,7 @@ type page struct {
 	settings map[server]string
 	began    time.Time
 	took     time.Duration
-	busy     [2]float64 // share of the processors that other programs used, before and after
+	busy     [2]float64 // share of the processors that other programs used, before and after the run
 }
 
 func (p page) write(out io.Writer) error {
@@ -94,7 +94,7 @@ Limits of this comparison:
 
 `
 
-// losses lists the workloads in which redrive is slower.
+// losses lists the workloads in which redrive is slower than another system.
 func (p page) losses(w *strings.Builder) {
 	fmt.Fprintf(w, "## Where redrive is behind\n\n")
 	found := false
@@ -144,7 +144,7 @@ func (p page) nameOf(s system) string {
 	return s.label + " (" + s.setting + ")"
 }
 
-// systemsTable lists the systems, the servers and what is missing.
+// systemsTable lists the systems, the servers, and the systems that could not be measured.
 func (p page) systemsTable(w *strings.Builder) {
 	w.WriteString("## The systems\n\n| system | versions | settings other than its defaults | what is stored |\n|---|---|---|---|\n")
 	for _, s := range p.systems {
@@ -175,8 +175,8 @@ func (p page) versions(s system) string {
 	return ""
 }
 
-// readBack returns the settings that decide about durability, as read back through a connection of
-// the system.
+// readBack returns the settings that decide about durability. They were read through a connection
+// of the system.
 func (p page) readBack(s system) string {
 	for _, r := range p.results {
 		if r.key() == s.key() && r.Durability != "" {
@@ -220,7 +220,7 @@ func (p page) rates(w *strings.Builder, m workload) {
 	}
 }
 
-// left describes what the store holds after a run.
+// left describes the rows that the store holds after a run.
 func left(s system, r result, failed string) string {
 	var words []string
 	if s.floor {
@@ -282,7 +282,7 @@ func (p page) kills(w *strings.Builder, m workload) {
 	}
 }
 
-// of returns the runs of a system with a figure, and the error of a failed run.
+// of returns the runs of a system that have a figure, and the error of a failed run.
 func (p page) of(m workload, key string) (good []result, failed string) {
 	for _, r := range p.results {
 		switch {
@@ -303,7 +303,7 @@ func (p page) times(m workload, a, b string) (times float64, ok bool) {
 	if len(ours) == 0 || len(theirs) == 0 {
 		return 0, false
 	}
-	if m.mode == pickupMode { // a lower value is better
+	if m.mode == pickupMode { // for this figure a lower value is better
 		p50 := func(r result) float64 { return max(r.P50, 0.001) }
 		return median(values(theirs, p50)) / median(values(ours, p50)), true
 	}

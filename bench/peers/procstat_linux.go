@@ -37,7 +37,7 @@ func stat(pid string) (used time.Duration, parent int, ok bool) {
 	if err != nil {
 		return 0, 0, false
 	}
-	_, rest, _ := strings.Cut(string(text), ") ") // the name may contain spaces, but hardly this text
+	_, rest, _ := strings.Cut(string(text), ") ") // the name of a process may contain spaces, but is unlikely to contain this text
 	fields := strings.Fields(rest)
 	const ppid, utime, cstime = 1, 11, 14
 	if len(fields) <= cstime {

@@ -40,7 +40,7 @@ func (b *bench) timed(ctx context.Context, s system, w workload, p *place, group
 		if err := group[0].Ask(ctx, agent.Request{Do: "bulk", N: r.Jobs}, nil); err != nil {
 			return err
 		}
-		if s.server == postgres { // as in River's own benchmark; otherwise autovacuum would run during the measurement
+		if s.server == postgres { // River's own benchmark does the same; otherwise autovacuum would run during the measurement
 			if err := execute(ctx, p.address, "VACUUM ANALYZE"); err != nil {
 				return err
 			}
@@ -204,7 +204,7 @@ func verify(ctx context.Context, s system, w workload, group []*agent.Process, r
 	case r.Rows.Dead > dead:
 		return fmt.Errorf("the store has %d dead jobs, want %d", r.Rows.Dead, dead)
 	}
-	return nil // a system that keeps fewer dead jobs shows that on the page
+	return nil // if a system keeps fewer dead jobs, the page shows their number
 }
 
 // failures counts the failing jobs for a percentage.
@@ -217,7 +217,7 @@ func failures(jobs, failing int) (dead int) {
 	return dead
 }
 
-// floor measures the minimum of statements.
+// floor measures the minimum of statements that a job needs.
 func (b *bench) floor(ctx context.Context, s system, w workload, p *place, r *result) error {
 	group, err := b.launch(ctx, s, w, p, agent.Config{Create: true, Jobs: r.Jobs})
 	if err != nil {

@@ -16,27 +16,27 @@ type result struct {
 	Workers    int               `json:"workers"`
 	Seconds    float64           `json:"seconds,omitempty"`
 	PerSecond  float64           `json:"per_second,omitempty"`
-	ClientCPU  float64           `json:"client_cpu_us,omitempty"` // microseconds per job, all processes
+	ClientCPU  float64           `json:"client_cpu_us,omitempty"` // microseconds per job, in all processes
 	ServerCPU  float64           `json:"server_cpu_us,omitempty"`
 	Twice      int64             `json:"ran_twice,omitempty"`
-	Rows       agent.Counts      `json:"rows"` // after the run
+	Rows       agent.Counts      `json:"rows"` // numbers of rows after the run
 	P50        float64           `json:"p50_ms,omitempty"`
 	P99        float64           `json:"p99_ms,omitempty"`
 	Samples    int               `json:"samples,omitempty"`
 	Kill       *killed           `json:"kill,omitempty"`
 	Durability string            `json:"durability,omitempty"`
 	Versions   map[string]string `json:"versions,omitempty"`
-	Error      string            `json:"error,omitempty"` // set when the run has no figure
+	Error      string            `json:"error,omitempty"` // the reason why the run has no figure
 }
 
 // killed has the counts of acknowledged jobs after a kill.
 type killed struct {
 	Acked    int `json:"acked"`
-	Lost     int `json:"lost"`     // neither run nor stored
-	Ran      int `json:"ran"`      // handler calls that had begun
-	Finished int `json:"finished"` // stored as finished
-	Pending  int `json:"pending"`  // stored as still to be run
-	Again    int `json:"again"`    // of the pending jobs, those whose handler had already run
+	Lost     int `json:"lost"`     // number of jobs that neither ran nor are stored
+	Ran      int `json:"ran"`      // number of handler calls that had begun
+	Finished int `json:"finished"` // number of jobs stored as finished
+	Pending  int `json:"pending"`  // number of jobs stored as still to be run
+	Again    int `json:"again"`    // number of pending jobs whose handler had already run
 }
 
 func (r result) key() string { return r.System + " " + r.Setting }

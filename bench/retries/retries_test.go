@@ -30,7 +30,7 @@ var (
 // operation fails its first sends in every call.
 type operation struct {
 	fails, n int
-	failed   func() // called after each failure; may be nil
+	failed   func() // function that is called after each failure; may be nil
 }
 
 func (o *operation) send() (int, error) {
@@ -174,13 +174,13 @@ func held(b *testing.B, p peer, waiters int) int64 {
 	runtime.GC()
 	runtime.ReadMemStats(&after)
 	cancel()
-	if p.name != "avast, reused" { // avast, reused: has no context, so it would wait to the end
+	if p.name != "avast, reused" { // "avast, reused" has no context, so its calls would wait for the full time
 		ended.Wait()
 	}
 	return int64(after.HeapInuse+after.StackInuse) - int64(before.HeapInuse+before.StackInuse)
 }
 
-// blocked returns how many goroutines are blocked.
+// blocked returns the number of blocked goroutines.
 func blocked() uint64 {
 	n := []metrics.Sample{{Name: "/sched/goroutines/waiting:goroutines"}}
 	metrics.Read(n)

@@ -43,7 +43,7 @@ type system struct {
 	work   *agent.Work
 }
 
-// poolTuned is the pool size with which River was fastest here.
+// poolTuned is the size of the connection pool with which River was fastest in this benchmark.
 const poolTuned = 20
 
 func open(ctx context.Context, c agent.Config, w *agent.Work) (agent.System, error) {
@@ -52,7 +52,7 @@ func open(ctx context.Context, c agent.Config, w *agent.Work) (agent.System, err
 		return nil, err
 	}
 	config := river.Config{Logger: slog.New(slog.DiscardHandler), MaxAttempts: 1}
-	if c.Tuned { // the intervals of River's own benchmark
+	if c.Tuned { // River's own benchmark uses these intervals
 		poolConfig.MaxConns = poolTuned
 		config.FetchCooldown = 2 * time.Millisecond
 		config.FetchPollInterval = 20 * time.Millisecond

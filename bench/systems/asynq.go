@@ -40,7 +40,7 @@ func openAsynq(_ context.Context, c agent.Config, w *agent.Work) (agent.System, 
 	}
 	config := asynq.Config{Concurrency: c.Workers, Logger: silent{}}
 	if c.Tuned {
-		config.TaskCheckInterval = 10 * time.Millisecond // by default an idle server polls once a second
+		config.TaskCheckInterval = 10 * time.Millisecond // without this setting an idle server polls only once a second
 	}
 	return &asynqSystem{
 		redis:  redis.NewClient(options),

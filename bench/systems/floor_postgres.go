@@ -24,7 +24,7 @@ import (
 const (
 	floorInserters = 2
 	floorSettlers  = 2
-	floorBatch     = 1000 // most rows of one transaction
+	floorBatch     = 1000 // the largest number of rows in one transaction
 )
 
 func floorPostgres() agent.Program {
@@ -78,10 +78,10 @@ type floorRun struct {
 	inserts chan floorCall
 	settles chan floorCall
 	claimed chan floorJob
-	idle    atomic.Int64  // workers without a job
+	idle    atomic.Int64  // number of workers without a job
 	wake    chan struct{} // signals the claimer that a worker has become idle
 	nextID  atomic.Int64
-	left    atomic.Int64 // jobs that are still to be settled
+	left    atomic.Int64 // number of jobs that are still to be settled
 	done    chan struct{}
 }
 
@@ -147,7 +147,7 @@ func (f postgresFloor) connect(ctx context.Context) (*pgx.Conn, error) {
 		return nil, err
 	}
 	for _, name := range []string{"enable_seqscan", "enable_hashjoin", "enable_mergejoin", "jit"} {
-		config.RuntimeParams[name] = "off" // forces the plans that are right here whatever the statistics say
+		config.RuntimeParams[name] = "off" // these settings force the best query plans, independent of the statistics
 	}
 	return pgx.ConnectConfig(ctx, config)
 }
@@ -162,8 +162,8 @@ func (r *floorRun) preload(ctx context.Context, c *pgx.Conn, jobs int) error {
 	})
 }
 
-// serveAll lets each connection do its part until stop is called, which waits for them. It passes
-// the first error to failed.
+// serveAll runs a goroutine for each connection. The function stop ends the goroutines and waits for
+// them. The first error is passed to failed.
 func (r *floorRun) serveAll(ctx context.Context, conns []*pgx.Conn, mode string, failed context.CancelCauseFunc) (stop func()) {
 	serving, end := context.WithCancel(ctx)
 	var all sync.WaitGroup
@@ -270,7 +270,7 @@ func (r *floorRun) serve(ctx context.Context, calls <-chan floorCall, c *pgx.Con
 			select {
 			case call := <-calls:
 				batch = append(batch, call)
-			default: // another connection has taken the calls
+			default: // another connection has already taken the waiting calls
 			}
 		}
 		err := write(ctx, c, batch)
@@ -313,7 +313,7 @@ func (r *floorRun) settle(ctx context.Context, c *pgx.Conn, calls []floorCall) e
 
 // transact sends a batch as one transaction in one round trip.
 func transact(ctx context.Context, c *pgx.Conn, batch *pgx.Batch) error {
-	return c.SendBatch(ctx, batch).Close() // a pipeline without BEGIN is one transaction
+	return c.SendBatch(ctx, batch).Close() // PostgreSQL runs a pipeline without BEGIN as one transaction
 }
 
 func add(p *event.Packer, t event.Type, j floorJob, from, to job.State) {
@@ -329,11 +329,12 @@ func queueEvent(batch *pgx.Batch, now int64, p *event.Packer, from, to job.State
 	batch.Queue(floorEvent, now, n, p.Bytes(), lanes, states, ns)
 }
 
-// floorLate is how much later a commit may become visible than the time that it wrote.
+// floorLate is the longest time between the timestamp that a transaction writes and the moment at
+// which its commit becomes visible.
 const floorLate = 2 * time.Second
 
-// claim claims for the idle workers. It searches from the time of the last claim on, because dead
-// rows lie before it.
+// claim claims for the idle workers. It searches only
+// rows that are due after the last claim, because only dead rows lie before them.
 func (r *floorRun) claim(ctx context.Context, c *pgx.Conn) error {
 	low := int64(0)
 	for {

@@ -15,8 +15,8 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// redriveSystem is redrive with its defaults on either store. It keeps everything that a job can
-// leave: history, events, counters, failures and dead letters.
+// redriveSystem is redrive with its defaults on either store. It keeps all records
+// of a job: history, events, counters, failures and dead letters.
 type redriveSystem struct {
 	store  store.Store
 	client *redrive.Client
@@ -24,7 +24,7 @@ type redriveSystem struct {
 	cancel context.CancelFunc
 	ended  chan error
 
-	rows       func(context.Context) (agent.Counts, error) // counts the rows of the tables, not redrive's counters
+	rows       func(context.Context) (agent.Counts, error) // this counts the rows of the tables and does not use redrive's counters
 	durability func(context.Context) (string, error)
 	closeRows  func() error
 }

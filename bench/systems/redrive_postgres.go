@@ -25,7 +25,7 @@ func openRedrivePostgres(ctx context.Context, c agent.Config, w *agent.Work) (ag
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
-	pool, err := pgxpool.New(ctx, c.Address) // for the queries of the benchmark itself
+	pool, err := pgxpool.New(ctx, c.Address) // connections for the queries of the benchmark itself
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
 	}

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 
-	_ "modernc.org/sqlite" // the pure Go driver "sqlite"
+	_ "modernc.org/sqlite" // this import registers the pure Go driver "sqlite"
 
 	"github.com/redrive/redrive/bench/agent"
 )
