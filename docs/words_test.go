@@ -1,7 +1,6 @@
 package docs_test
 
 import (
-	"maps"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -35,9 +34,6 @@ func operatorTexts() (texts []string) {
 // keptFolders are not checked, because a separate change renames their words.
 var keptFolders = []string{"failure", "store/postgres"}
 
-// openFolders still contain banned words; the test only counts them.
-var openFolders = []string{}
-
 // testLists matches the generated lines of requirements.md with the names of tests.
 var testLists = regexp.MustCompile(`(?m)^  Tests: .*$`)
 
@@ -62,7 +58,6 @@ var camel = regexp.MustCompile(`([a-z0-9])([A-Z])`)
 
 func TestContributing_WordsArePlain(t *testing.T) {
 	t.Parallel()
-	open := map[string]int{}
 	for path, text := range files(t, ".go", ".md", ".sh", ".txtar") {
 		folder := filepath.ToSlash(filepath.Dir(path))
 		if path == "docs/words_test.go" || slices.ContainsFunc(keptFolders, func(kept string) bool {
@@ -70,17 +65,9 @@ func TestContributing_WordsArePlain(t *testing.T) {
 		}) {
 			continue
 		}
-		lines := bannedIn(testLists.ReplaceAllString(text, ""))
-		if slices.Contains(openFolders, folder) {
-			open[folder] += len(lines)
-			continue
-		}
-		for _, line := range lines {
+		for _, line := range bannedIn(testLists.ReplaceAllString(text, "")) {
 			t.Errorf("%s: %s", path, line)
 		}
-	}
-	for _, folder := range slices.Sorted(maps.Keys(open)) {
-		t.Logf("%s has %d lines with banned words; a folder without banned words must be removed from openFolders", folder, open[folder])
 	}
 }
 
