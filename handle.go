@@ -43,9 +43,9 @@ type HandlerOptions struct {
 	// Rate limits how many jobs of the kind start per period, counted over all
 	// processes; the zero value means no limit.
 	Rate Rate
-	// MaxCrashes is the number of crashes in one life after which a job is dead. A run
-	// has crashed when its lease expired. The default and the maximum is
-	// job.MaxCrashes.
+	// MaxCrashes is the number of crashes after which a job is dead, counted since it
+	// was enqueued or since a person last retried it. A run has crashed when its lease
+	// expired. The default and the maximum is job.MaxCrashes.
 	MaxCrashes int
 	// Middleware is the middleware around the handler, inside Config.Middleware. The
 	// first in the list is outermost.

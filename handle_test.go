@@ -236,7 +236,7 @@ func TestQ11_ProgressResultAndCost(t *testing.T) {
 		t.Errorf("got the cost %d of the failed run, want 1", out[0].Cost)
 	}
 	if seen.Done != 3 || seen.Total != 10 || seen.Note != "clip 3" {
-		t.Errorf("got the progress %+v, want 3 of 10 with the note clip 3", seen)
+		t.Errorf("got the progress %+v, want 3 of 10 with the note \"clip 3\"", seen)
 	}
 	e.Advance(30 * time.Second)
 	e.Work()

@@ -75,7 +75,7 @@ type (
 	Original = store.Original
 	// Action is a change that a person makes to dead letters.
 	Action = store.Action
-	// Act is the operation of an Action.
+	// Act names what an Action does, such as ActRetry or ActIgnore.
 	Act = store.Act
 	// Acted is the result of an Action.
 	Acted = store.Acted

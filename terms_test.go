@@ -118,6 +118,6 @@ func TestACrashIsDecidedByThePolicyOfTheClaim(t *testing.T) {
 	}
 	failures, err := second.Failures(t.Context(), receipt.ID)
 	if err != nil || len(failures) != 1 || failures[0].How != job.ByCrash || failures[0].UserMessage != "it goes on" {
-		t.Errorf("failures are %+v, error %v; want one crash with the text of the first policy", failures, err)
+		t.Errorf("got the failures %+v, error %v; want one crash with the user message \"it goes on\", which the first policy sets for crashes", failures, err)
 	}
 }

@@ -161,8 +161,11 @@ func TestNew_ReportsAllMistakes(t *testing.T) {
 		for _, problem := range problems {
 			got = append(got, problem.String())
 		}
-		if diff := cmp.Diff(tt.want, got); diff != "" || p != nil {
-			t.Errorf("%s: New returned a policy (%v) or wrong mistakes (-want +got):\n%s", name, p != nil, diff)
+		if p != nil {
+			t.Errorf("%s: New returned a policy, want nil because of the mistakes", name)
+		}
+		if diff := cmp.Diff(tt.want, got); diff != "" {
+			t.Errorf("%s: New returned other mistakes than expected (-want +got):\n%s", name, diff)
 		}
 	}
 }

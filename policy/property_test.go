@@ -184,8 +184,11 @@ func checkDecision(t *rapid.T, d *policy.Decision, limits policy.Limits) {
 		if d.Wait < 0 || d.Wait%time.Microsecond != 0 || d.N < 1 || d.N > d.Of || d.Of >= limits.MaxAttempts || d.Reason != "" {
 			t.Fatalf("%s", d.Record())
 		}
-		if d.Hint == 0 && d.Wait > limits.MaxWait || d.Drawn > limits.MaxWait || d.Drawn > d.Ceiling {
-			t.Fatalf("the wait %v is too long, or the back-off gave %v and not at most %v: %s", d.Wait, d.Drawn, d.Ceiling, d.Record())
+		if d.Hint == 0 && d.Wait > limits.MaxWait {
+			t.Fatalf("got the wait %v, want at most %v: %s", d.Wait, limits.MaxWait, d.Record())
+		}
+		if most := min(limits.MaxWait, d.Ceiling); d.Drawn > most {
+			t.Fatalf("the back-off returned %v, want at most %v: %s", d.Drawn, most, d.Record())
 		}
 	case policy.Die:
 		if d.Wait != 0 || d.N != 0 || d.Reason == "" || d.Queue != "" {

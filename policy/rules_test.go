@@ -128,7 +128,7 @@ func TestR5_BadAttributesBreakNothing(t *testing.T) {
 			{Path: "rules[3].when", Message: `rule "fails": no`},
 		}
 		if diff := cmp.Diff(want, a.Failed); diff != "" {
-			t.Fatalf("attributes %.40q: wrong failed rules (-want +got):\n%s", attrs, diff)
+			t.Fatalf("attributes %.40q: the list of failed rules is wrong (-want +got):\n%s", attrs, diff)
 		}
 	}
 }

@@ -15,7 +15,7 @@ type RedrivePlan struct {
 	// cursor.
 	Release int
 	Spread  bool
-	Wait    time.Duration // the same as RedriveStep.Wait; used only when nothing is released
+	Wait    time.Duration // as RedriveStep.Wait; set only when the plan releases no job
 }
 
 // Plan moves the redrive to the state that follows from its numbers and from now, the

@@ -126,7 +126,8 @@ func (r *reader) timezone(into *string) func(value) {
 	}
 }
 
-// payload reads the payload for jobs of a kind: a text, or any value as JSON.
+// payload reads the payload of the jobs of one kind. Kinds with JSON payloads take any
+// value, which is encoded as JSON; the others take a text.
 func (r *reader) payload(v value, k *Kind, c *Config) (payload []byte) {
 	asJSON := k.Payload == PayloadJSON
 	switch {

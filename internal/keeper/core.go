@@ -14,8 +14,8 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// The times between two calls of the store. A notification of the store makes the next call
-// earlier.
+// The intervals between two calls to the store. After a notification from the store, the
+// next call is made earlier.
 const (
 	StepMin       = 50 * time.Millisecond  // after a step of the redrives that released no job
 	IdleStepMin   = time.Second            // between two steps while no redrive is active

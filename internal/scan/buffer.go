@@ -5,7 +5,7 @@ import "sync"
 // Buffer holds the tokens of one text; its memory is reused.
 type Buffer struct {
 	Tokens []Token
-	Room   []byte // empty memory for texts that are made from the tokens
+	Room   []byte // unused memory; texts that are made from the tokens are written here
 }
 
 // buffers is a cache of released buffers.

@@ -189,7 +189,11 @@ func (t *Txn) actOne(by store.By, a *store.Action, id job.ID) (own, fatal error)
 		if own, err := t.keyInUse(d); own != nil || err != nil {
 			return own, err
 		}
-		if _, err := t.retakeKeys([]deadRow{*d}); err != nil {
+		taken, err := t.retakeKeys([]deadRow{*d})
+		if err == nil && len(taken) == 0 { // another job has taken the key since keyInUse
+			err = ErrAgain
+		}
+		if err != nil {
 			return nil, err
 		}
 		action, before, after = "job.retry", job.Dead.String(), a.Change.AuditRetry()

@@ -67,7 +67,7 @@ func (t *transport) change(o *retry.Options, once, fixed bool) {
 	if fixed {
 		o.Retries = retry.None
 	}
-	if o.Hooks.Send == nil { // the hook makes first attempts have a frame, too
+	if o.Hooks.Send == nil { // with a Send hook, the first attempt is recorded in a frame, as later attempts are
 		o.Hooks.Send = func(context.Context, retry.Call) {}
 	}
 	own := o.Hooks.Retry

@@ -127,10 +127,10 @@ func TestThePageCountsTheConnections(t *testing.T) {
 	page := strings.Join(strings.Fields(string(raw)), " ")
 	o := Options{MaxConns: MaxConnsDefault}
 	for _, want := range []string{
-		fmt.Sprintf("at most, %d unless you say otherwise and %d at least", MaxConnsDefault, MaxConnsMin),
+		fmt.Sprintf("default is %d, the minimum %d", MaxConnsDefault, MaxConnsMin),
 		fmt.Sprintf("| listening and notifying | %d |", lineConns),
 		fmt.Sprintf("| half of the others, at most %d;", fastConns),
-		fmt.Sprintf("what is left: %d of %d |", o.shares(false).rest, MaxConnsDefault),
+		fmt.Sprintf("| the rest: %d of %d |", o.shares(false).rest, MaxConnsDefault),
 	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("docs/postgres.md does not say %q", want)

@@ -436,7 +436,7 @@ func TestQ6_ManyRecordsOfOneJob(t *testing.T) {
 	}
 }
 
-// When statistics are not shown any more, sweeps remove them, in all groups.
+// Sweeps remove the statistics that are too old to be shown, in all groups.
 //
 // part of: Q6
 func TestQ6_OldFiguresGo(t *testing.T) {

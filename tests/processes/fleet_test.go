@@ -173,7 +173,7 @@ func (p *process) read(out io.Reader) {
 	for in := bufio.NewScanner(out); in.Scan(); {
 		var l line.Line
 		if err := json.Unmarshal(in.Bytes(), &l); err != nil {
-			p.Errorf("process %s printed %q: %v", p.name, in.Text(), err)
+			p.Errorf("process %s printed %q, which is not a line in JSON: %v", p.name, in.Text(), err)
 			continue
 		}
 		l.From = p.name

@@ -180,7 +180,7 @@ func (w *worker) follow(ctx context.Context, client *redrive.Client, watcher *po
 
 var errBroken = errors.New("planned failure")
 
-// handle runs a job as its kind says.
+// handle runs a job; the kind of the job says what it does.
 func (w *worker) handle(ctx context.Context, j *redrive.Job[[]byte]) error {
 	l := line.Line{Op: line.Begin, At: now(), ID: j.ID, Run: job.Token(j.Run), Kind: j.Kind, Note: string(j.Args)}
 	if err := w.out.Print(l); err != nil {
