@@ -20,14 +20,14 @@ func (e *Engine) loop(runs, calls context.Context, woken <-chan struct{}) {
 	var waiters []chan<- struct{}
 	wake, notified := time.Duration(0), false
 	for {
-		// Check again, because an enqueue before the call of Idle may have sent a
-		// notification meanwhile.
+		e.in.swap(&b)
+		// Check again after the swap, which takes the callers of Idle: the notifications of
+		// what they enqueued before that call have been sent.
 		select {
 		case <-woken:
 			notified = true
 		default:
 		}
-		e.in.swap(&b)
 		events := b.all()
 		if notified {
 			events = append(events, Woken{})
