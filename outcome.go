@@ -44,8 +44,8 @@ type Outcome struct {
 
 	// Failure is the failure record: class, code, message and texts, without secrets
 	// unless Config.KeepRaw is set. Failure is nil when the run has no failure record,
-	// such as after a success or a snooze. The record is shared and must not be
-	// changed.
+	// such as after a success or a snooze. Its EndedAt is 0, because the store sets the
+	// time. The record is shared and must not be changed.
 	Failure *job.Failure
 }
 

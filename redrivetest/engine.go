@@ -4,9 +4,8 @@
 //	e := redrivetest.New(t, nil)
 //	redrive.Handle(e.Client, Render, render, nil)
 //	e.Enqueue(ctx, Render.New(RenderArgs{Scene: 7}, nil))
-//
-// runs the due jobs
-// to the time of the retry
+//	outcomes := e.Work()        // runs the due jobs
+//	e.Advance(30 * time.Second) // to the time of the retry
 package redrivetest
 
 import (
