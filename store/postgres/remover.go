@@ -20,21 +20,21 @@ const (
 			ORDER BY seq),
 		due AS MATERIALIZED (SELECT * FROM old ORDER BY seq LIMIT $2::bigint),
 		keyed AS MATERIALIZED (
-			SELECT d.seq, d.state, k.owner, k.kind, k.key FROM due d JOIN redrive_lanes l ON l.id = d.lane
+			SELECT d.seq, d.state, d.job, k.owner, k.kind, k.key FROM due d JOIN redrive_lanes l ON l.id = d.lane
 			JOIN redrive_keys k ON k.owner = coalesce(d.owner, '') AND k.kind = l.kind AND k.key = d.key
 			WHERE d.key IS NOT NULL AND (d.state <> 4 OR starts_with(d.key, ` + alive + `)) AND k.job = d.job),
 		free AS MATERIALIZED (
-			SELECT d.seq, d.state, k.owner, k.kind, k.key FROM keyed d
-			JOIN redrive_keys k ON k.owner = d.owner AND k.kind = d.kind AND k.key = d.key FOR UPDATE OF k SKIP LOCKED),
+			SELECT d.seq, d.state, d.job, k.owner, k.kind, k.key FROM keyed d -- another job may have taken the key since the snapshot
+			JOIN redrive_keys k ON k.owner = d.owner AND k.kind = d.kind AND k.key = d.key AND k.job = d.job FOR UPDATE OF k SKIP LOCKED),
 		gone AS (
 			DELETE FROM redrive_done WHERE ctid = ANY (ARRAY(SELECT place FROM due
 				WHERE seq NOT IN (SELECT seq FROM keyed) OR seq IN (SELECT seq FROM free)))
 			RETURNING job, lane, state),
 		marked AS (
-			UPDATE redrive_keys k SET state = f.state FROM free f WHERE k.owner = f.owner AND k.kind = f.kind AND k.key = f.key
+			UPDATE redrive_keys k SET state = f.state FROM free f WHERE k.owner = f.owner AND k.kind = f.kind AND k.key = f.key AND k.job = f.job
 			AND NOT starts_with(f.key, ` + alive + `)),
 		freed AS (
-			DELETE FROM redrive_keys k USING free f WHERE k.owner = f.owner AND k.kind = f.kind AND k.key = f.key
+			DELETE FROM redrive_keys k USING free f WHERE k.owner = f.owner AND k.kind = f.kind AND k.key = f.key AND k.job = f.job
 			AND starts_with(f.key, ` + alive + `)),
 		cleared AS (DELETE FROM redrive_progress WHERE job = ANY (ARRAY(SELECT job FROM gone)))
 		SELECT lane, state, count(*), (SELECT count(*) FROM old) > $2::bigint FROM gone GROUP BY lane, state ORDER BY lane, state`
