@@ -73,6 +73,8 @@ type wrappedRun struct {
 	stage  atomic.Int32
 	again  atomic.Bool // whether the handler was called more than once
 	err    error       // the handler's error; written before the stage becomes handlerEnded
+
+	ended chan struct{} // closed when the handler has ended
 }
 
 // wrapped returns the handler of a kind, wrapped in its middleware.
@@ -92,7 +94,7 @@ func (c *Client) wrapped(h *handler) (func(context.Context, *engine.Run, *policy
 	}
 	return func(ctx context.Context, r *engine.Run, a *policy.Admission) error {
 		i, j := h.begin(r, a)
-		i.wrapped = &wrappedRun{client: c, info: i, job: j}
+		i.wrapped = &wrappedRun{client: c, info: i, job: j, ended: make(chan struct{})}
 		return i.wrapped.ending(h.kind, chain(ctx, i))
 	}, nil
 }
@@ -110,7 +112,10 @@ func (h *handler) innermost(ctx context.Context, i *Info) error {
 		}
 		return badMiddleware(h.kind, calledAgain, nil)
 	}
-	defer w.stage.Store(handlerEnded) // deferred, so that it also runs when a middleware recovers a panic of the handler
+	defer func() { // deferred, so that it also runs when a middleware recovers a panic of the handler
+		w.stage.CompareAndSwap(handlerCalled, handlerEnded)
+		close(w.ended)
+	}()
 	w.err = h.call(ctx, w.job)
 	return w.err
 }
@@ -121,8 +126,16 @@ func (w *wrappedRun) calledAgain(kind string) error { return badMiddleware(kind,
 
 // ending returns the error of a run from the error that its outermost middleware has
 // returned.
+//
+// It waits for a handler that still runs: a run that ended before its handler could begin
+// again beside it. The engine's grace time bounds the wait, as for a handler that does
+// not return.
 func (w *wrappedRun) ending(kind string, err error) error {
-	switch stage := w.stage.Swap(runEnded); {
+	stage := w.stage.Swap(runEnded)
+	if stage == handlerCalled {
+		<-w.ended
+	}
+	switch {
 	case stage == handlerNotCalled && err == nil:
 		return badMiddleware(kind, "returned nil without calling the handler; call next, or return redrive.ErrSkipHandler to complete the job without it", nil)
 	case stage == handlerNotCalled && errors.Is(err, ErrSkipHandler):

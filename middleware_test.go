@@ -180,33 +180,44 @@ func (m *mistake) check(t *testing.T, c *redrive.Client, id redrive.JobID) {
 	}
 }
 
-// A run whose middleware returns before the handler has returned is not a success. If the
-// middleware calls the handler later, the handler does not run.
+// A run whose middleware returns before the handler has returned is not a success, and it
+// ends when the handler has returned. If the middleware calls the handler later, the
+// handler does not run.
 func TestMiddleware_MustWaitForTheHandler(t *testing.T) {
 	t.Parallel()
-	for _, late := range []bool{false, true} {
+	early := errors.New("the middleware did not wait")
+	for name, tt := range map[string]struct {
+		late     bool // next is called after the middleware has returned
+		returned error
+		message  string
+	}{
+		"nil while the handler runs":       {false, nil, "returned nil while the handler still runs"},
+		"an error while the handler runs":  {false, early, early.Error()},
+		"nil, and the handler runs later":  {true, nil, "returned nil without calling the handler"},
+		"an error, the handler runs later": {true, early, early.Error()},
+	} {
 		synctest.Test(t, func(t *testing.T) {
 			release, answered := make(chan struct{}), make(chan error, 1)
-			c, err := redrive.New(memory.New(memory.Options{}), &redrive.Config{TempDir: t.TempDir(), Logger: quiet, Middleware: []redrive.Middleware{
+			var inHandler, called atomic.Int32
+			m := memory.New(memory.Options{})
+			c := clientWith(t, m, redrive.Config{MaxAttempts: 1, Middleware: []redrive.Middleware{
 				func(next redrive.HandlerFunc) redrive.HandlerFunc {
 					return func(ctx context.Context, run *redrive.Info) error {
 						go func() {
-							if late {
+							if tt.late {
 								<-release
 							}
 							answered <- next(ctx, run)
 						}()
 						synctest.Wait()
-						return nil
+						return tt.returned
 					}
 				},
 			}})
-			if err != nil {
-				t.Fatal(err)
-			}
-			called := 0
 			redrive.Handle(c, render, func(context.Context, *redrive.Job[renderArgs]) error {
-				called++
+				called.Add(1)
+				inHandler.Add(1)
+				defer inHandler.Add(-1)
 				<-release
 				return nil
 			}, nil)
@@ -214,19 +225,32 @@ func TestMiddleware_MustWaitForTheHandler(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			if !tt.late {
+				time.AfterFunc(time.Second, func() {
+					if n, err := c.Get(t.Context(), r.ID); err != nil || n.State != job.Running {
+						t.Errorf("%s: while the handler runs the job is %v, error %v; want running", name, n.State, err)
+					}
+					close(release)
+				})
+			}
 			if err := c.RunUntilIdle(t.Context()); err != nil {
 				t.Fatal(err)
 			}
+			if n := inHandler.Load(); n != 0 {
+				t.Errorf("%s: the run ended while %d handlers ran, want none", name, n)
+			}
 			f, err := c.Failures(t.Context(), r.ID)
-			if err != nil || len(f) != 1 || f[0].Code != redrive.CodeBadMiddleware {
-				t.Errorf("late call %v: got the failures %+v, error %v; want one with CodeBadMiddleware", late, f, err)
+			if err != nil || len(f) != 1 || !strings.Contains(f[0].Message, tt.message) {
+				t.Errorf("%s: got the failures %+v, error %v; want one with %q", name, f, err, tt.message)
 			}
-			close(release)
-			if err := <-answered; late != (err != nil) {
-				t.Errorf("late call %v: the call of next returned error %v, want an error for a late call only", late, err)
+			if tt.late {
+				close(release)
 			}
-			if want := map[bool]int{false: 1, true: 0}[late]; called != want {
-				t.Errorf("late call %v: the handler ran %d times, want %d times", late, called, want)
+			if err := <-answered; tt.late != (err != nil) {
+				t.Errorf("%s: the call of next returned error %v, want an error for a late call only", name, err)
+			}
+			if want := map[bool]int32{false: 1, true: 0}[tt.late]; called.Load() != want {
+				t.Errorf("%s: the handler ran %d times, want %d times", name, called.Load(), want)
 			}
 		})
 	}
