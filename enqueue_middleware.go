@@ -212,7 +212,9 @@ func (ch *enqueueChain) around(i int, middleware EnqueueFunc) EnqueueFunc {
 		_, err := middleware(ctx, specs)
 		s := &call.stages[i]
 		switch was := s.state.Swap(stageOver); {
-		case was == calling && err == nil:
+		case was == calling && err != nil:
+			err = ch.errorf(i, "returned an error while next was still running, so the jobs may or may not be enqueued: %w: %w", err, store.ErrUnknown)
+		case was == calling:
 			err = ch.errorf(i, "returned while next was still running, so the jobs may or may not be enqueued: %w", store.ErrUnknown)
 		case err != nil: // this error also counts if the middleware has not called next
 		case was == callSucceeded:

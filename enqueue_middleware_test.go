@@ -370,16 +370,57 @@ func TestEnqueueMiddleware_APanicReachesTheCaller(t *testing.T) {
 
 func TestEnqueueMiddleware_BlocksUntilTheCallersContextEnds(t *testing.T) {
 	t.Parallel()
+	blocked := make(chan struct{})
 	c := clientWith(t, memory.New(memory.Options{}), redrive.Config{EnqueueMiddleware: []redrive.EnqueueMiddleware{
 		instead(func(ctx context.Context, _ specs, _ redrive.EnqueueFunc) (receipts, error) {
+			close(blocked)
 			<-ctx.Done()
 			return nil, ctx.Err()
 		}),
 	}})
 	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
+	go func() { <-blocked; cancel() }()
 	if _, err := c.Enqueue(ctx, render.New(renderArgs{}, nil)); !errors.Is(err, context.Canceled) {
-		t.Error(err)
+		t.Errorf("got the error %v, want context.Canceled", err)
+	}
+	select {
+	case <-blocked:
+	default:
+		t.Error("the enqueue ended without the middleware")
+	}
+}
+
+// A middleware that gives up while next still runs cannot say that nothing is enqueued.
+func TestEnqueueMiddleware_ReturnsWhileNextRuns(t *testing.T) {
+	t.Parallel()
+	errImpatient := errors.New("impatient")
+	for _, returned := range []error{nil, errImpatient} {
+		inside, release, answered := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+		c := clientWith(t, memory.New(memory.Options{}), redrive.Config{EnqueueMiddleware: []redrive.EnqueueMiddleware{
+			func(next redrive.EnqueueFunc) redrive.EnqueueFunc {
+				return func(ctx context.Context, s specs) (receipts, error) {
+					go func() {
+						_, err := next(ctx, s)
+						answered <- err
+					}()
+					<-inside
+					return nil, returned
+				}
+			},
+			func(next redrive.EnqueueFunc) redrive.EnqueueFunc {
+				return func(ctx context.Context, s specs) (receipts, error) {
+					close(inside)
+					<-release
+					return next(ctx, s)
+				}
+			},
+		}})
+		_, err := c.Enqueue(t.Context(), render.New(renderArgs{}, nil))
+		if !errors.Is(err, store.ErrUnknown) || returned != nil && !errors.Is(err, returned) {
+			t.Errorf("the middleware returned %v: got the error %v, want it with ErrUnknown", returned, err)
+		}
+		close(release)
+		<-answered
 	}
 }
 
