@@ -107,6 +107,9 @@ func (s Spec) WithOptions(o Options) Spec {
 	}
 	with := newSpec(s.new.Kind, s.new.Payload, &o)
 	with.args = s.args
+	if with.err == nil {
+		with.err = with.validJSON()
+	}
 	return with
 }
 
@@ -116,11 +119,20 @@ func (s Spec) WithPayload(payload []byte) Spec {
 	s.checkedBy = nil
 	s.new.Payload = payload
 	s.setKey()
-	if s.args != nil && !json.Valid(payload) {
-		s.err = fmt.Errorf("payload of kind %q: the %d bytes are not JSON, but the kind takes JSON arguments: %w",
-			s.new.Kind, len(payload), store.ErrInvalid)
+	if err := s.validJSON(); err != nil {
+		s.err = err
 	}
 	return s
+}
+
+// validJSON returns an error when the kind takes JSON arguments and the payload is not
+// JSON.
+func (s *Spec) validJSON() error {
+	if s.args == nil || json.Valid(s.new.Payload) {
+		return nil
+	}
+	return fmt.Errorf("payload of kind %q: the %d bytes are not JSON, but the kind takes JSON arguments: %w",
+		s.new.Kind, len(s.new.Payload), store.ErrInvalid)
 }
 
 // Options are the optional settings of a job. The zero value of every field is its

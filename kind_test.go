@@ -24,6 +24,7 @@ func TestSpec_ErrIsThereAtOnce(t *testing.T) {
 		"priority":   render.New(renderArgs{}, &redrive.Options{Priority: 9}),
 		"override":   render.New(renderArgs{}, &redrive.Options{Override: &policy.Override{MaxRetries: new(-1)}}),
 		"not JSON":   render.New(renderArgs{}, nil).WithPayload([]byte("{")),
+		"not JSON, with other options afterwards": render.New(renderArgs{}, nil).WithPayload([]byte("{")).WithOptions(redrive.Options{}),
 	} {
 		if s.Err() == nil || s.Kind() == "" {
 			t.Errorf("%s: got error %v and kind %q, want an error and the name of the kind", name, s.Err(), s.Kind())
