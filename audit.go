@@ -102,6 +102,7 @@ func (c *Client) auditBack(ctx context.Context, f *AuditFilter, limit int) (page
 // tries again every Config.Poll. Any other error ends the loop.
 func (c *Client) FollowAudit(ctx context.Context, after int64, f AuditFilter) iter.Seq2[[]AuditEntry, error] {
 	return func(yield func([]AuditEntry, error) bool) {
+		after := after // each loop over the sequence begins where the caller said
 		changed := make(chan struct{}, 1)
 		defer c.store.Notify(changed)()
 		for {

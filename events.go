@@ -48,6 +48,7 @@ func (c *Client) Events(ctx context.Context, after event.Cursor, o *EventsOption
 	}
 	follow := !o.StopAtEnd
 	return func(yield func(event.Event, error) bool) {
+		after := after // each loop over the sequence begins at the cursor that the caller gave
 		changed := make(chan struct{}, 1)
 		if follow {
 			defer c.store.Notify(changed)()
