@@ -336,3 +336,49 @@ func (l *lockedBuffer) String() string {
 	defer l.mu.Unlock()
 	return l.b.String()
 }
+
+// A success that the handler's own transaction has written is not reported, and a
+// transaction that was rolled back is reported as the failure that it is.
+func TestOnOutcome_CompleteTx(t *testing.T) {
+	t.Parallel()
+	onEachStore(t, func(t *testing.T, d database) {
+		if d.tx == nil {
+			t.Skip("the memory store has no transactions")
+		}
+		errRolledBack := errors.New("rolled back on purpose")
+		for _, rollback := range []bool{false, true} {
+			var reported []job.State
+			s := d.open()
+			c := clientWith(t, s, redrive.Config{
+				MaxAttempts: 1, Logger: quiet,
+				OnOutcome: func(_ context.Context, o redrive.Outcome) { reported = append(reported, o.State) },
+			})
+			kind := redrive.Kind[int](fmt.Sprintf("rollback-%v", rollback))
+			redrive.Handle(c, kind, func(ctx context.Context, j *redrive.Job[int]) error {
+				err := d.tx(ctx, s, func(ctx context.Context, tx store.Tx) error {
+					if err := j.CompleteTx(ctx, tx); err != nil || !rollback {
+						return err
+					}
+					return errRolledBack
+				})
+				if errors.Is(err, errRolledBack) {
+					return nil
+				}
+				return err
+			}, nil)
+			if _, err := c.Enqueue(t.Context(), kind.New(1, nil)); err != nil {
+				t.Fatal(err)
+			}
+			if err := c.RunUntilIdle(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			var want []job.State
+			if rollback {
+				want = []job.State{job.Dead}
+			}
+			if !slices.Equal(reported, want) {
+				t.Errorf("rollback %v: OnOutcome reported the states %v, want %v", rollback, reported, want)
+			}
+		}
+	})
+}

@@ -117,7 +117,7 @@ func (t *Txn) settledBefore(o *job.Outcome) (own, fatal error) {
 	if err != nil {
 		return nil, err
 	}
-	own = storekit.Settled(state, token, o.Token, crashed)
+	own = storekit.Settled(state, token, o, crashed)
 	t.reliesOnEarlier = t.reliesOnEarlier || own == nil
 	return own, nil
 }

@@ -15,9 +15,11 @@ import (
 // Settled compares an outcome with a job whose run has already ended. It returns nil when
 // the same outcome was written before, and store.ErrLeaseLost otherwise. It looks at the
 // present state and token of the job, and at whether the run has the failure record of a
-// crash, which only a rescue writes.
-func Settled(state job.State, current, asked job.Token, crashed bool) error {
-	if asked < 1 || state == job.None || current != asked || state == job.Running || crashed {
+// crash, which only a rescue writes. A job that the run has completed, for example in a
+// transaction of its handler, refuses every other outcome of that run.
+func Settled(state job.State, current job.Token, o *job.Outcome, crashed bool) error {
+	if o.Token < 1 || state == job.None || current != o.Token || state == job.Running || crashed ||
+		state == job.Completed && o.To != job.Completed {
 		return store.ErrLeaseLost
 	}
 	return nil

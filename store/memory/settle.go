@@ -57,12 +57,12 @@ func (t *tx) running(run store.Run) *record {
 func (t *tx) settled(o *job.Outcome) error {
 	r := t.jobs[o.ID]
 	if r == nil {
-		return storekit.Settled(job.None, 0, o.Token, false)
+		return storekit.Settled(job.None, 0, o, false)
 	}
 	crashed := slices.ContainsFunc(t.failures[o.ID], func(f job.Failure) bool {
 		return f.Token == o.Token && f.How == job.ByCrash
 	})
-	return storekit.Settled(r.State, r.Token, o.Token, crashed)
+	return storekit.Settled(r.State, r.Token, o, crashed)
 }
 
 // endRun ends a run as its outcome says.
