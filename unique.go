@@ -1,14 +1,13 @@
 package redrive
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
 
+	"github.com/redrive/redrive/internal/canonical"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store"
 )
@@ -58,26 +57,10 @@ func (u *Unique) check(o *Options) error {
 
 // key returns the key of a job with the payload.
 func (u *Unique) key(payload []byte) string {
-	sum := sha256.Sum256(canonical(payload))
+	sum := sha256.Sum256(canonical.JSON(payload))
 	hash := hex.EncodeToString(sum[:16])
 	if u.Period == 0 {
 		return job.AliveKey + hash
 	}
 	return job.UniqueKey + u.Period.String() + ":" + hash
-}
-
-// canonical returns the payload as JSON with sorted fields and without white space, or as
-// it is when it is not JSON.
-func canonical(payload []byte) []byte {
-	d := json.NewDecoder(bytes.NewReader(payload))
-	d.UseNumber()
-	var value any
-	if !json.Valid(payload) || d.Decode(&value) != nil {
-		return payload
-	}
-	sorted, err := json.Marshal(value)
-	if err != nil {
-		return payload
-	}
-	return sorted
 }

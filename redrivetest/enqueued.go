@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/redrive/redrive"
+	"github.com/redrive/redrive/internal/canonical"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store"
 )
@@ -45,7 +46,7 @@ func Args(args any) Want {
 		}
 		w.add("args "+string(want), func(j *job.Job) string {
 			switch {
-			case sameJSON(j.Payload, want):
+			case bytes.Equal(canonical.JSON(j.Payload), canonical.JSON(want)):
 				return ""
 			case j.Payload == nil && j.State.Terminal():
 				return fmt.Sprintf("args are not stored any more, because the job is %s", j.State)
@@ -233,27 +234,4 @@ func (r reader) get(t testing.TB, id redrive.JobID) (job.Job, error) {
 		return r.client.Get(t.Context(), id)
 	}
 	return r.client.GetTx(t.Context(), r.tx, id)
-}
-
-// sameJSON reports whether two texts are the same JSON, in which the order of the
-// fields may differ.
-func sameJSON(a, b []byte) bool {
-	x, okA := sorted(a)
-	y, okB := sorted(b)
-	if !okA || !okB {
-		return bytes.Equal(a, b)
-	}
-	return bytes.Equal(x, y)
-}
-
-// sorted returns the given JSON with sorted fields and without white space.
-func sorted(text []byte) ([]byte, bool) {
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.UseNumber()
-	var value any
-	if !json.Valid(text) || d.Decode(&value) != nil {
-		return nil, false
-	}
-	out, err := json.Marshal(value)
-	return out, err == nil
 }
