@@ -87,7 +87,7 @@ type outcomeCalls struct {
 	endGrace   func()        // ends the grace time: closes the channel over
 	over       chan struct{} // this channel is closed when no further call may begin
 
-	// skipped and lastLog are used by the engine's goroutine only, and by stop after
+	// skipped and loggedAt are used by the engine's goroutine only, and by stop after
 	// that goroutine has ended.
 	skipped  int // the number of outcomes skipped since the last log entry
 	loggedAt time.Time

@@ -28,7 +28,6 @@ func Terms(p *policy.Policy, kind string) job.Terms {
 		t.ExpiredClass = string(class)
 	}
 	if !p.Enforces(kind, lost) {
-		t.Class = ""
 		return stored(t)
 	}
 	info := p.Info(lost)
