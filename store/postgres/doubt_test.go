@@ -178,17 +178,33 @@ func TestQ3_CloseGivesBackWhatIsInDoubt(t *testing.T) {
 	}
 }
 
-// ghost makes commits wait for a standby that is not there, until end is called.
+// ghost makes commits wait for a standby that is not there, until end is called. The
+// setting is in force when the server's checkpointer has read it, which no view shows,
+// so a commit is tried until one waits.
 func ghost(t *testing.T, admin *pgx.Conn) (end func()) {
 	t.Helper()
-	set := func(name string) {
-		run(t, admin, `ALTER SYSTEM SET synchronous_standby_names = '`+name+`'`, `SELECT pg_reload_conf()`)
-		eventually(t, "the setting to be read", func() bool {
-			return numberOf(t, admin, `SELECT count(*) FROM pg_settings WHERE name = 'synchronous_standby_names' AND setting = '`+name+`'`) == 1
+	writer := connected(t, admin.Config().ConnString())
+	run(t, admin, `ALTER SYSTEM SET synchronous_standby_names = 'ghost'`, `SELECT pg_reload_conf()`)
+	eventually(t, "a commit to wait for the standby", func() bool {
+		committed := make(chan error, 1)
+		go func() {
+			_, err := writer.Exec(t.Context(), `SELECT pg_logical_emit_message(true, '', '')`)
+			committed <- err
+		}()
+		pid := writer.PgConn().PID()
+		waits := false
+		eventually(t, "the commit to end or to wait", func() bool {
+			if waits = numberOf(t, admin, fmt.Sprintf(`SELECT count(*) FROM pg_stat_activity WHERE pid = %d AND wait_event = 'SyncRep'`, pid)) > 0; waits {
+				run(t, admin, fmt.Sprintf(`SELECT pg_cancel_backend(%d)`, pid))
+			}
+			return waits || len(committed) > 0
 		})
-	}
-	set("ghost")
-	return func() { set("") }
+		if err := <-committed; err != nil {
+			t.Fatal(err)
+		}
+		return waits
+	})
+	return func() { run(t, admin, `ALTER SYSTEM SET synchronous_standby_names = ''`, `SELECT pg_reload_conf()`) }
 }
 
 // unanswered makes a call that is given up while its commit waits, however long it
