@@ -25,6 +25,12 @@ var (
 		deadline, owner, correlation, key, batch, attrs, policy, terms, long, payload)
 		VALUES (?1, ?2, 1, ?3, ?4, 0, 1, 0, 0, 0, 0, 0, ?5, max(?4, ?5), ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?15, ?13, ?14)
 		ON CONFLICT (id) DO NOTHING`)
+	// insPlainJob is insJob for a job without any of the optional columns. It is faster:
+	// each bound value costs about as much as a column.
+	insPlainJob = declare("insPlainJob", `INSERT INTO redrive_jobs (id, lane, state, priority, run_at, token, life,
+		attempts, crashes, deferrals, snoozes, interrupts, created_at, life_at, payload)
+		VALUES (?1, ?2, 1, ?3, ?4, 0, 1, 0, 0, 0, 0, 0, ?5, max(?4, ?5), ?6)
+		ON CONFLICT (id) DO NOTHING`)
 	insBody = declare("insBody", `INSERT INTO redrive_bodies (job, payload) VALUES (?, ?)`)
 	selKey  = declare("selKey", `SELECT job, digest, until, state, created_at FROM redrive_keys WHERE owner = ? AND kind = ? AND key = ?`)
 	// ?8 is the created_at of the key of a job that has ended; see job.AliveKey. Each
@@ -146,9 +152,14 @@ func (t *Txn) insert(n *job.New) error {
 	if len(n.Payload) > InlineMax {
 		inline, long = Value{}, num(1)
 	}
-	changed, err := t.exec(insJob, num(n.ID), num(l.id), num(n.Priority), num(runAt), num(t.now),
-		setNum(n.Deadline), setText(n.Owner), setText(n.Correlation), setText(n.Key), setNum(n.Batch),
-		setBlob(n.Attrs), setBlob(n.Override), long, inline, setNum(terms))
+	var changed int
+	if terms == 0 && plain(n) {
+		changed, err = t.exec(insPlainJob, num(n.ID), num(l.id), num(n.Priority), num(runAt), num(t.now), inline)
+	} else {
+		changed, err = t.exec(insJob, num(n.ID), num(l.id), num(n.Priority), num(runAt), num(t.now),
+			setNum(n.Deadline), setText(n.Owner), setText(n.Correlation), setText(n.Key), setNum(n.Batch),
+			setBlob(n.Attrs), setBlob(n.Override), long, inline, setNum(terms))
+	}
 	if err != nil {
 		return err
 	}
@@ -170,6 +181,13 @@ func (t *Txn) insert(n *job.New) error {
 		Batch: n.Batch, To: job.Waiting, Life: 1, DueAt: runAt})
 	t.ready(l, n.Priority, runAt)
 	return nil
+}
+
+// plain reports whether a job has none of the columns that insPlainJob leaves out, its
+// terms excepted.
+func plain(n *job.New) bool {
+	return len(n.Payload) <= InlineMax && n.Deadline == 0 && n.Owner == "" && n.Correlation == "" && n.Key == "" && n.Batch == 0 &&
+		len(n.Attrs) == 0 && len(n.Override) == 0
 }
 
 // ErrAgain says that another transaction has taken something that was free before. It is
