@@ -69,6 +69,7 @@ var writing = []plan{
 	{name: "insFailure", want: noPlan},
 	{name: "insGroup", want: noPlan},
 	{name: "insJob", want: noPlan},
+	{name: "insPlainJob", want: noPlan},
 	{name: "insLane", want: noPlan},
 	{name: "insQueue", want: noPlan},
 	{name: "insPolicy", want: noPlan},
