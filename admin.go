@@ -51,6 +51,25 @@ func (c *Client) Failures(ctx context.Context, id JobID) ([]job.Failure, error) 
 	return c.store.Failures(ctx, id)
 }
 
+// GetAll returns up to job.PageMax jobs in their present state, in the order of the ids and
+// without their payloads, as List shows them. Jobs that do not exist are left out.
+func (c *Client) GetAll(ctx context.Context, ids []JobID) ([]job.Job, error) {
+	return c.store.GetAll(ctx, ids)
+}
+
+// Latest returns the last failure record of each of up to job.PageMax jobs, in the order of
+// the ids. Jobs without a failure record are left out.
+func (c *Client) Latest(ctx context.Context, ids []JobID) ([]job.Failure, error) {
+	return c.store.Latest(ctx, ids)
+}
+
+// Lookup returns the id of the job that holds an idempotency key (Options.Key). The error
+// is ErrNotFound when no job holds the key: it was never used, or its time is over. The
+// retention may remove the job earlier than the key; then Get does not find the job.
+func (c *Client) Lookup(ctx context.Context, owner, kind, key string) (JobID, error) {
+	return c.store.Lookup(ctx, owner, kind, key)
+}
+
 // Cancel cancels a job in the name of a person: a waiting job is cancelled at once; for
 // a running job, the context of the handler is ended. The error is ErrNotFound when the
 // job does not exist, and ErrConflict when the job has ended. Cancelling a job twice is

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/redrive/redrive"
 	"github.com/redrive/redrive/internal/wire"
@@ -72,6 +73,22 @@ func (a *app) act(ctx context.Context, ids []job.ID, asJSON bool, do func(*redri
 	if err != nil {
 		return err
 	}
+	var done []job.ID
+	for i, id := range ids {
+		if errs[i] == nil {
+			done = append(done, id)
+		}
+	}
+	jobs := make(map[job.ID]*job.Job, len(done))
+	for some := range slices.Chunk(done, job.PageMax) {
+		list, err := client.GetAll(ctx, some)
+		if err != nil {
+			return fmt.Errorf("read the jobs after the change: %w", err)
+		}
+		for i := range list {
+			jobs[list[i].ID] = &list[i]
+		}
+	}
 	answers := make([]wire.JobAnswer, len(ids))
 	var wrong several
 	for i, id := range ids {
@@ -81,9 +98,9 @@ func (a *app) act(ctx context.Context, ids []job.ID, asJSON bool, do func(*redri
 			wrong = append(wrong, errs[i])
 			continue
 		}
-		j, err := client.Get(ctx, id)
-		if err != nil {
-			return fmt.Errorf("read job %d: %w", id, err)
+		j := jobs[id]
+		if j == nil {
+			return fmt.Errorf("job %d was changed, but has been removed since: %w", id, redrive.ErrNotFound)
 		}
 		answers[i].State, answers[i].Asked = j.State, j.CancelAt > 0
 	}

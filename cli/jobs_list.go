@@ -83,21 +83,33 @@ func (c *jobsListCmd) read(ctx context.Context, client *redrive.Client) (redrive
 // attempts.
 func (a *app) rows(ctx context.Context, client *redrive.Client, jobs []job.Job) ([]wire.JobRow, error) {
 	known := a.known()
+	var failed []job.ID
+	for i := range jobs {
+		if mayHaveFailed(&jobs[i]) {
+			failed = append(failed, jobs[i].ID)
+		}
+	}
+	latest, err := client.Latest(ctx, failed)
+	if err != nil {
+		return nil, fmt.Errorf("read the last failures of the jobs: %w", err)
+	}
 	rows := make([]wire.JobRow, len(jobs))
 	for i := range jobs {
 		j := &jobs[i]
 		rows[i].Job = *j
 		var failures []job.Failure
-		if mayHaveFailed(j) {
-			var err error
+		if len(latest) > 0 && latest[0].Job == j.ID {
+			if j.State == job.Retrying || j.State == job.Dead {
+				rows[i].LastFailure = &latest[0]
+			}
+			failures, latest = latest[:1], latest[1:]
+		}
+		if len(failures) > 0 && !words.LimitsAttempts(&failures[0]) {
 			if failures, err = client.Failures(ctx, j.ID); err != nil {
 				return nil, fmt.Errorf("read the failures of job %d: %w", j.ID, err)
 			}
 		}
 		rows[i].MaxAttempts = words.MaxAttempts(j, failures, scheduledAttempts(known, j.Kind))
-		if n := len(failures); n > 0 && (j.State == job.Retrying || j.State == job.Dead) {
-			rows[i].LastFailure = &failures[n-1]
-		}
 	}
 	return rows, nil
 }

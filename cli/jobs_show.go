@@ -14,24 +14,56 @@ import (
 
 type jobsShowCmd struct {
 	jsonFlag
-	Raw bool   `help:"Print the payload alone, byte for byte."`
-	ID  job.ID `arg:"" help:"Job."`
+	Raw   bool   `help:"Print the payload alone, byte for byte."`
+	ID    job.ID `arg:"" optional:"" help:"Job."`
+	Key   string `placeholder:"KEY" help:"Instead of the id: the job that holds this idempotency key; needs --kind."`
+	Kind  string `placeholder:"NAME" help:"Kind of the job with --key."`
+	Owner string `placeholder:"NAME" help:"Owner of the job with --key, if it has one."`
 }
 
 // Help implements kong.HelpProvider.
 func (*jobsShowCmd) Help() string {
 	return `    redrive jobs show 17
     redrive jobs show 17 --json | jq '.failures[-1].message'
-    redrive jobs show 17 --raw > payload`
+    redrive jobs show 17 --raw > payload
+    redrive jobs show --key monthly-2026-01 --kind report`
+}
+
+// find returns the id of the job that the arguments name.
+func (c *jobsShowCmd) find(ctx context.Context, client *redrive.Client) (job.ID, error) {
+	if c.Key == "" {
+		return c.ID, nil
+	}
+	return client.Lookup(ctx, c.Owner, c.Kind, c.Key)
+}
+
+// checkUse returns an error unless the arguments name a job in exactly one way.
+func (c *jobsShowCmd) checkUse() error {
+	switch {
+	case c.ID == 0 && c.Key == "":
+		return usagef("name the job: by its id, or with --key and --kind")
+	case c.ID != 0 && (c.Key != "" || c.Kind != "" || c.Owner != ""):
+		return usagef("job %d is named by its id, which does not go with --key, --kind and --owner", c.ID)
+	case c.Key != "" && c.Kind == "":
+		return usagef("--key %s needs --kind: two kinds may use the same key", c.Key)
+	}
+	return nil
 }
 
 func (c *jobsShowCmd) Run(ctx context.Context, a *app) (err error) {
+	if err := c.checkUse(); err != nil {
+		return err
+	}
 	client, db, err := a.open(ctx)
 	if err != nil {
 		return err
 	}
 	defer closing(db, &err)
-	d, err := readDetails(ctx, client, c.ID, a.known())
+	id, err := c.find(ctx, client)
+	if err != nil {
+		return err
+	}
+	d, err := readDetails(ctx, client, id, a.known())
 	if err != nil {
 		return err
 	}

@@ -278,6 +278,20 @@ type Reader interface {
 	Get(ctx context.Context, id job.ID) (job.Job, error)
 	// Failures returns the failure records of a job, oldest first.
 	Failures(ctx context.Context, id job.ID) ([]job.Failure, error)
+	// GetAll returns jobs in any state as lists show them: without payload, attributes,
+	// settings, result, progress and cost. The jobs have the order of the ids. An id
+	// that does not exist is left out, and an id that is given twice is answered twice.
+	// More than job.PageMax ids are an ErrTooLarge.
+	GetAll(ctx context.Context, ids []job.ID) ([]job.Job, error)
+	// Latest returns the last failure record of each job, in the order of the ids. A job
+	// without a failure record is left out, and an id that is given twice is answered
+	// twice. More than job.PageMax ids are an ErrTooLarge.
+	Latest(ctx context.Context, ids []job.ID) ([]job.Failure, error)
+	// Lookup returns the job that holds an idempotency key; ErrNotFound when no job holds
+	// the key: it was never used, its time is over, or it begins with job.AliveKey and
+	// its job has ended. Retention may have removed the job while its key is kept; then
+	// Get does not find the job.
+	Lookup(ctx context.Context, owner, kind, key string) (job.ID, error)
 	// DeadLetter returns the dead letter of a job; ErrNotFound when it has no dead letter.
 	DeadLetter(ctx context.Context, id job.ID) (job.DeadLetter, error)
 	// List returns jobs without their payloads, newest id first.

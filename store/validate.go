@@ -69,6 +69,15 @@ func ValidName(what, name string) error {
 	return nil
 }
 
+// ValidIDs returns an ErrTooLarge when there are too many ids for a call that answers
+// with one row for each id.
+func ValidIDs(ids []job.ID) error {
+	if len(ids) > job.PageMax {
+		return fmt.Errorf("%d job ids in one call: at most %d are allowed; divide them over several calls: %w", len(ids), job.PageMax, ErrTooLarge)
+	}
+	return nil
+}
+
 // Apply returns the queue as it is after the change.
 func (c *QueueChange) Apply(q Queue) Queue {
 	if c.Mode != nil {

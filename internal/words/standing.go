@@ -265,6 +265,13 @@ func MaxAttempts(j *job.Job, failures []job.Failure, scheduled int) int {
 	return 0
 }
 
+// LimitsAttempts reports whether the decision about a failure says how many attempts its job
+// has. If it does not, as after a crash, an earlier failure may say it.
+func LimitsAttempts(f *job.Failure) bool {
+	r, err := policy.ParseRecord(f.Decision)
+	return err == nil && r.Action != ""
+}
+
 // attemptsAfter returns the largest number of attempts in a life after a decision, if all
 // further attempts fail in the same way.
 func attemptsAfter(d *policy.Record) int {

@@ -172,6 +172,21 @@ func (s *Store) Failures(ctx context.Context, id job.ID) ([]job.Failure, error) 
 	return do(ctx, s, "Failures", func() ([]job.Failure, error) { return s.inner.Failures(ctx, id) })
 }
 
+// GetAll implements store.Reader.
+func (s *Store) GetAll(ctx context.Context, ids []job.ID) ([]job.Job, error) {
+	return do(ctx, s, "GetAll", func() ([]job.Job, error) { return s.inner.GetAll(ctx, ids) })
+}
+
+// Latest implements store.Reader.
+func (s *Store) Latest(ctx context.Context, ids []job.ID) ([]job.Failure, error) {
+	return do(ctx, s, "Latest", func() ([]job.Failure, error) { return s.inner.Latest(ctx, ids) })
+}
+
+// Lookup implements store.Reader.
+func (s *Store) Lookup(ctx context.Context, owner, kind, key string) (job.ID, error) {
+	return do(ctx, s, "Lookup", func() (job.ID, error) { return s.inner.Lookup(ctx, owner, kind, key) })
+}
+
 // DeadLetter implements store.Reader.
 func (s *Store) DeadLetter(ctx context.Context, id job.ID) (job.DeadLetter, error) {
 	return do(ctx, s, "DeadLetter", func() (job.DeadLetter, error) { return s.inner.DeadLetter(ctx, id) })

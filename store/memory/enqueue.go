@@ -121,11 +121,15 @@ func (c *intake) held(n *job.New) *key {
 	if k := c.newKeys[nameOf(n)]; k != nil {
 		return k // a key of an earlier job in the same call cannot have expired
 	}
-	k := c.keys[nameOf(n)]
-	if k == nil || k.Until != 0 && k.Until <= c.now || job.WhileAlive(n.Key) && !c.alive(k.Job) {
-		return nil
+	if k := c.keys[nameOf(n)]; k != nil && c.holds(k) {
+		return k
 	}
-	return k
+	return nil
+}
+
+// holds reports whether a job holds the stored key now.
+func (t *tx) holds(k *key) bool {
+	return (k.Until == 0 || k.Until > t.now) && (!job.WhileAlive(k.Key.Key) || t.alive(k.Job))
 }
 
 // alive reports whether a job exists and has not ended.

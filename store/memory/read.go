@@ -59,6 +59,58 @@ func (s *Store) Failures(ctx context.Context, id job.ID) ([]job.Failure, error) 
 	return t.failuresOf(id), nil
 }
 
+// GetAll implements store.Reader.
+func (s *Store) GetAll(ctx context.Context, ids []job.ID) ([]job.Job, error) {
+	t, err := s.begin(ctx, "get all")
+	if err != nil {
+		return nil, err
+	}
+	defer t.end()
+	if err := store.ValidIDs(ids); err != nil {
+		return nil, t.errorf("%w", err)
+	}
+	var jobs []job.Job
+	for _, id := range ids {
+		if r := t.jobs[id]; r != nil {
+			jobs = append(jobs, narrow(r))
+		}
+	}
+	return jobs, nil
+}
+
+// Latest implements store.Reader.
+func (s *Store) Latest(ctx context.Context, ids []job.ID) ([]job.Failure, error) {
+	t, err := s.begin(ctx, "latest")
+	if err != nil {
+		return nil, err
+	}
+	defer t.end()
+	if err := store.ValidIDs(ids); err != nil {
+		return nil, t.errorf("%w", err)
+	}
+	var latest []job.Failure
+	for _, id := range ids {
+		if all := t.failures[id]; len(all) > 0 {
+			latest = append(latest, cloneFailure(all[len(all)-1]))
+		}
+	}
+	return latest, nil
+}
+
+// Lookup implements store.Reader.
+func (s *Store) Lookup(ctx context.Context, owner, kind, key string) (job.ID, error) {
+	t, err := s.begin(ctx, "lookup")
+	if err != nil {
+		return 0, err
+	}
+	defer t.end()
+	k := t.keys[keyName{owner, kind, key}]
+	if k == nil || !t.holds(k) {
+		return 0, t.errorf("key %.80q of the owner %.80q and the kind %.80q: no job holds the key: %w", key, owner, kind, store.ErrNotFound)
+	}
+	return k.Job, nil
+}
+
 func (t *tx) failuresOf(id job.ID) []job.Failure {
 	failures := slices.Clone(t.failures[id])
 	for i := range failures {

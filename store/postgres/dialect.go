@@ -21,6 +21,7 @@ import (
 //	WHEN ?1 THEN               WHEN $1::bigint <> 0 THEN
 //	?1 IS NULL                 $1::text IS NULL: only filters by a text ask for it
 //	1 << 62                    the number
+//	json_each(?1) i            json_array_elements_text($1::text::json) i(value)
 //	FROM (SELECT …)            with a name, which older servers want
 //	DO UPDATE SET n = n + ?3   SET n = redrive_x.n + $3
 
@@ -99,6 +100,7 @@ func translate(text, schema string) string {
 	t.numberParams()
 	t.functions()
 	t.shifts()
+	t.arrays()
 	t.updates()
 	t.nameSubqueries()
 	t.qualify(schema)
@@ -269,6 +271,20 @@ func (t *translation) shifts() {
 		}
 		t.tokens[left].text = strconv.FormatInt(a<<b, 10)
 		t.blank(left+1, right+1)
+	}
+}
+
+// arrays replaces SQLite's function for the elements of a JSON array. Its argument is a
+// parameter, and an alias follows.
+func (t *translation) arrays() {
+	for i := range t.tokens {
+		open := t.after(i)
+		if !t.is(i, "json_each") || !t.is(open, "(") {
+			continue
+		}
+		t.tokens[i].text = "json_array_elements_text"
+		t.tokens[t.after(open)].text += "::text::json"
+		t.tokens[t.after(t.closing(open))].text += "(value)"
 	}
 }
 

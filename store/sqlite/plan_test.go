@@ -21,7 +21,8 @@ var planRows = flag.Int("plan.rows", 12_000, "jobs, over all places, beside whic
 
 const (
 	byID   = " USING INTEGER PRIMARY KEY (rowid=?)"
-	noPlan = "" // the statement only inserts values, so it has no plan
+	ids    = "SCAN i VIRTUAL TABLE INDEX 1:; " // the ids of the call
+	noPlan = ""                                // the statement only inserts values, so it has no plan
 
 	deadByJob = "SEARCH redrive_dead USING INDEX sqlite_autoindex_redrive_dead_1 (job=?)"
 )
@@ -147,6 +148,11 @@ var reading = []plan{
 	{name: "selProgress", want: "SEARCH redrive_progress" + byID},
 	{name: "selRunning", want: "SCAN j USING INDEX redrive_lease" + laneByID + "; USE TEMP B-TREE FOR ORDER BY",
 		scan: "the index of what runs"},
+	{name: "severalDead", want: ids + "SEARCH j USING INDEX sqlite_autoindex_redrive_dead_1 (job>? AND job<?)" + laneByID},
+	{name: "severalDone", want: ids + "SEARCH j USING INDEX redrive_done_job (job>? AND job<?)" + laneByID + "; USE TEMP B-TREE FOR ORDER BY"},
+	{name: "severalLatest", want: ids + "SEARCH redrive_failures USING INDEX sqlite_autoindex_redrive_failures_1 (job>? AND job<?)" +
+		"; CORRELATED SCALAR SUBQUERY 1; SEARCH f USING COVERING INDEX sqlite_autoindex_redrive_failures_1 (job=?)"},
+	{name: "severalLive", want: ids + "SEARCH j USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)" + laneByID},
 	{name: "sumCost", want: "SEARCH redrive_failures USING INDEX sqlite_autoindex_redrive_failures_1 (job=?)"},
 }
 

@@ -270,3 +270,43 @@ func (s *dumping) Audit(ctx context.Context, after int64, limit int) ([]store.Au
 	s.bend(&d)
 	return d.Audit, err
 }
+
+// sortingIDs is a store that reads many jobs in the order of their ids, not in the order of
+// the call.
+type sortingIDs struct{ store.Store }
+
+func (s *sortingIDs) GetAll(ctx context.Context, ids []job.ID) ([]job.Job, error) {
+	return s.Store.GetAll(ctx, slices.Sorted(slices.Values(ids)))
+}
+
+// firstFailures is a store that returns the first failure of each job instead of the last one.
+type firstFailures struct{ store.Store }
+
+func (s *firstFailures) Latest(ctx context.Context, ids []job.ID) ([]job.Failure, error) {
+	latest, err := s.Store.Latest(ctx, ids)
+	for i := range latest {
+		all, err := s.Failures(ctx, latest[i].Job)
+		if err != nil {
+			return nil, err
+		}
+		latest[i] = all[0]
+	}
+	return latest, err
+}
+
+// longKeys is a store that finds the job of a key for as long as the row of the key exists.
+type longKeys struct{ store.Store }
+
+func (s *longKeys) Lookup(ctx context.Context, owner, kind, key string) (job.ID, error) {
+	id, err := s.Store.Lookup(ctx, owner, kind, key)
+	d, dumpErr := s.Dump(ctx)
+	if dumpErr != nil {
+		return id, err
+	}
+	for _, k := range d.Keys {
+		if k.Owner == owner && k.Kind == kind && k.Key == key {
+			return k.Job, nil
+		}
+	}
+	return id, err
+}

@@ -208,6 +208,19 @@ func rowsPerPage(r *rig) {
 		r.ok(err)
 		same(r, "rows", len(page.Jobs), limit)
 	}
+	ids := make([]job.ID, job.PageMax+1)
+	for i := range ids {
+		ids[i] = job.ID(i + 1)
+	}
+	jobs, err := r.GetAll(ctx(), ids[:job.PageMax])
+	r.ok(err)
+	same(r, "jobs of job.PageMax ids", len(jobs), job.PageMax)
+	_, err = r.Latest(ctx(), ids[:job.PageMax])
+	r.ok(err)
+	_, err = r.GetAll(ctx(), ids)
+	r.is(err, store.ErrTooLarge)
+	_, err = r.Latest(ctx(), ids)
+	r.is(err, store.ErrTooLarge)
 	for _, limit := range []int{-1, job.PageMax + 1} {
 		_, err := r.List(ctx(), store.Filter{Limit: limit})
 		r.is(err, store.ErrInvalid, store.ErrTooLarge)

@@ -235,6 +235,9 @@ func raceMutants() []mutant {
 
 func readMutants() []mutant {
 	return []mutant{
+		{"answers for many jobs in the order of their ids", "Q9_ManyJobsAreReadAtOnce", func(s store.Store, _ *Clock) store.Store { return &sortingIDs{s} }},
+		{"answers with the first failure of each job", "Q9_LastFailuresAreReadAtOnce", func(s store.Store, _ *Clock) store.Store { return &firstFailures{s} }},
+		{"finds the job of a key whose time is over", "Q9_KeyNamesItsJob", func(s store.Store, _ *Clock) store.Store { return &longKeys{s} }},
 		{"burns an attempt with a crash", "history/Q3_KilledWorkerBurnsNoAttempt", dumps(func(d *store.Dump) {
 			for i := range d.Jobs {
 				d.Jobs[i].Counters.Attempts += d.Jobs[i].Counters.Crashes

@@ -44,7 +44,7 @@ func (d *duel) operations() map[string]func(*rapid.T) {
 func operationNames() []string {
 	return []string{
 		"ReserveIDs", "Enqueue", "Exchange", "Heartbeat", "Rescue", "Cancel", "Retry", "SetQueue", "Declare", "Signals",
-		"Get", "Failures", "DeadLetter", "List", "Counts", "Queues", "Events", "Audit",
+		"Get", "GetAll", "Latest", "Lookup", "Failures", "DeadLetter", "List", "Counts", "Queues", "Events", "Audit",
 		"settle that is written", "settle that is written again", "heartbeat that is held", "enqueue with a known key",
 		"enqueue that is repeated", "cancel that is taken", "retry that is taken",
 		"DeadLetters", "Groups", "DeadStats", "Preview", "Act", "Original", "StartRedrive", "Redrive", "RedriveList", "ControlRedrive",
@@ -280,6 +280,11 @@ func (d *duel) read() {
 	id := d.id()
 	d.ask("Get", func(s store.Store) (any, error) { return s.Get(ctx(), id) })
 	d.ask("Failures", func(s store.Store) (any, error) { return s.Failures(ctx(), id) })
+	ids := some(d.t, "ids", 3, func(int) job.ID { return d.id() })
+	d.ask("GetAll", func(s store.Store) (any, error) { return s.GetAll(ctx(), ids) })
+	d.ask("Latest", func(s store.Store) (any, error) { return s.Latest(ctx(), ids) })
+	owner, kind, key := pick(d.t, "owner", "", "alice"), d.kind(), pick(d.t, "key", "k1", "k2", job.AliveKey+"a")
+	d.ask("Lookup", func(s store.Store) (any, error) { return s.Lookup(ctx(), owner, kind, key) })
 	d.ask("DeadLetter", func(s store.Store) (any, error) { return s.DeadLetter(ctx(), id) })
 	d.ask("Counts", func(s store.Store) (any, error) {
 		counts, err := s.Counts(ctx())

@@ -12,6 +12,9 @@ import (
 func readPromises() []promise {
 	return []promise{
 		{"Q9_GetKnowsEveryPlace", getKnowsEveryPlace},
+		{"Q9_ManyJobsAreReadAtOnce", manyAreRead},
+		{"Q9_LastFailuresAreReadAtOnce", lastFailuresAreRead},
+		{"Q9_KeyNamesItsJob", keyNamesItsJob},
 		{"Q9_ListFilters", listFilters},
 		{"Q9_ListIsPagedFromTheNewest", listIsPaged},
 		{"Q9_ListLeavesTheBulkOut", listLeavesTheBulkOut},
@@ -43,6 +46,82 @@ func getKnowsEveryPlace(r *rig) {
 	}
 	_, err := r.Get(ctx(), 1<<40)
 	r.is(err, store.ErrNotFound)
+}
+
+// part of: Q9
+func manyAreRead(r *rig) {
+	p := r.population()
+	o := succeeded(r.takeID(r.add(everyField, func(n *job.New) { n.Key = "another" })))
+	o.Result, o.Cost = []byte("result"), 5
+	r.end(o)
+	ids := []job.ID{o.ID, p[job.Waiting], 1 << 40, p[job.Dead], p[job.Completed], p[job.Waiting], p[job.Cancelled], p[job.Running], p[job.Retrying]}
+	got, err := r.GetAll(ctx(), ids)
+	r.ok(err)
+	var want []job.Job
+	for _, id := range ids {
+		if id == 1<<40 {
+			continue
+		}
+		j := r.get(id)
+		j.Payload, j.Attrs, j.Override, j.Result, j.Cost, j.Sends, j.Progress = nil, nil, nil, nil, 0, 0, job.Progress{}
+		want = append(want, j)
+	}
+	same(r, "jobs in the order of the ids, without the unknown one", got, want)
+	r.ok(r.retry(p[job.Dead])) // the dead letter stays, but the job is alive
+	got, err = r.GetAll(ctx(), []job.ID{p[job.Dead]})
+	r.ok(err)
+	if len(got) != 1 || got[0].State != job.Waiting || got[0].Life != 2 {
+		r.fail("got %+v for a dead job that was retried, want one waiting job in its second life", got)
+	}
+	got, err = r.GetAll(ctx(), nil)
+	r.ok(err)
+	same(r, "jobs of no ids", got, nil)
+}
+
+// part of: Q9
+func lastFailuresAreRead(r *rig) {
+	twice := r.add()
+	r.end(failed(r.takeID(twice), "NetworkTimeout", 0))
+	r.end(failed(r.takeID(twice), "RateLimitExceeded", time.Hour))
+	dead, never := r.dead(), r.add()
+	ids := []job.ID{dead, never, 1 << 40, twice, dead}
+	got, err := r.Latest(ctx(), ids)
+	r.ok(err)
+	all := r.failures(twice)
+	same(r, "last failures in the order of the ids, without jobs that have none", got,
+		[]job.Failure{r.failures(dead)[0], all[len(all)-1], r.failures(dead)[0]})
+}
+
+// part of: Q9
+func keyNamesItsJob(r *rig) {
+	held := func(owner, kind, key string, want job.ID) {
+		id, err := r.Lookup(ctx(), owner, kind, key)
+		if want == 0 {
+			r.is(err, store.ErrNotFound)
+			return
+		}
+		r.ok(err)
+		same(r, fmt.Sprintf("job of the key %q", key), id, want)
+	}
+	keyed := func(owner, key string, until job.Micros) job.ID {
+		return r.add(func(n *job.New) { n.Owner, n.Key, n.KeyUntil = owner, key, until })
+	}
+	ever, short, alive := keyed("", "ever", 0), keyed("ann", "short", r.in(time.Minute)), keyed("", job.AliveKey+"one", 0)
+	held("", kind, "ever", ever)
+	held("ann", kind, "short", short)
+	held("", kind, job.AliveKey+"one", alive)
+	held("", kind, "unknown", 0)
+	held("ben", kind, "short", 0)
+	held("", "other", "ever", 0)
+	for _, id := range []job.ID{ever, alive} {
+		r.ok(r.cancel(id))
+	}
+	held("", kind, "ever", ever)
+	held("", kind, job.AliveKey+"one", 0)
+	r.clock.Advance(time.Minute - time.Microsecond)
+	held("ann", kind, "short", short)
+	r.clock.Advance(time.Microsecond)
+	held("ann", kind, "short", 0)
 }
 
 // list reads all pages of a list.

@@ -1,0 +1,127 @@
+package sqlstore
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+// Reads of many jobs by their ids. The ids are one argument, a JSON array. Each table is
+// read by one statement, so that a store on a network has one round trip for each table.
+// PostgreSQL's planner cannot build a hash join from BETWEEN, so it looks up each id in the
+// index.
+const (
+	eachID = ` FROM json_each(?1) i CROSS JOIN `
+	thisID = ` BETWEEN CAST(i.value AS BIGINT) AND CAST(i.value AS BIGINT)`
+)
+
+var (
+	severalLive = declare("severalLive", `SELECT `+liveColumns+eachID+`redrive_jobs j CROSS JOIN redrive_lanes l
+		WHERE j.id`+thisID+` AND l.id = j.lane`)
+	severalDone = declare("severalDone", `SELECT `+doneColumns+eachID+`redrive_done j CROSS JOIN redrive_lanes l
+		WHERE j.job`+thisID+` AND l.id = j.lane ORDER BY j.seq`)
+	severalDead = declare("severalDead", `SELECT `+deadColumns+eachID+`redrive_dead j CROSS JOIN redrive_lanes l
+		WHERE j.job`+thisID+` AND j.revived = 0 AND l.id = j.lane`)
+	severalLatest = declare("severalLatest", `SELECT `+failureColumns+eachID+`redrive_failures
+		WHERE job`+thisID+` AND token = (SELECT max(f.token) FROM redrive_failures f WHERE f.job = CAST(i.value AS BIGINT))`)
+)
+
+// idList returns ids as a JSON array.
+func idList(ids []job.ID) Value {
+	b := make([]byte, 0, 12*len(ids)+2)
+	b = append(b, '[')
+	for i, id := range ids {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = strconv.AppendInt(b, int64(id), 10)
+	}
+	return text(string(append(b, ']')))
+}
+
+// inOrderOf returns the values that were found, in the order of the ids.
+func inOrderOf[T any](ids []job.ID, found map[job.ID]T) (list []T) {
+	for _, id := range ids {
+		if v, ok := found[id]; ok {
+			list = append(list, v)
+		}
+	}
+	return list
+}
+
+// GetAll implements store.Reader.
+func (s *Core) GetAll(ctx context.Context, ids []job.ID) ([]job.Job, error) {
+	if err := store.ValidIDs(ids); err != nil {
+		return nil, err
+	}
+	var found map[job.ID]job.Job
+	err := s.db.Read(ctx, func(c Session) error {
+		found = make(map[job.ID]job.Job, len(ids))
+		// A job is in one table only. Of several rows in redrive_done, the last one counts.
+		for _, q := range []*Query{severalDead, severalDone, severalLive} {
+			err := c.Rows(q, func(r Row) error { j := scanJob(r); found[j.ID] = j; return nil }, idList(ids))
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return inOrderOf(ids, found), nil
+}
+
+// Latest implements store.Reader.
+func (s *Core) Latest(ctx context.Context, ids []job.ID) ([]job.Failure, error) {
+	if err := store.ValidIDs(ids); err != nil {
+		return nil, err
+	}
+	var found map[job.ID]job.Failure
+	err := s.db.Read(ctx, func(c Session) error {
+		found = make(map[job.ID]job.Failure, len(ids))
+		return c.Rows(severalLatest, func(r Row) error {
+			f, err := scanFailure(r)
+			found[f.Job] = f
+			return err
+		}, idList(ids))
+	})
+	if err != nil {
+		return nil, err
+	}
+	return inOrderOf(ids, found), nil
+}
+
+// Lookup implements store.Reader.
+func (s *Core) Lookup(ctx context.Context, owner, kind, key string) (id job.ID, err error) {
+	err = s.db.Read(ctx, func(c Session) error {
+		id, err = lookup(c, keyName{owner, kind, key}, s.db.Clock.Now())
+		return err
+	})
+	return id, err
+}
+
+// lookup returns the job that holds a key. Unlike Txn.heldKey it needs no write
+// transaction.
+func lookup(c Session, name keyName, now job.Micros) (id job.ID, err error) {
+	err = c.Rows(selKey, func(r Row) error {
+		if until := job.Micros(r.Int(2)); until == 0 || until > now {
+			id = job.ID(r.Int(0))
+		}
+		return nil
+	}, text(name.owner), text(name.kind), text(name.key))
+	if err == nil && id != 0 && job.WhileAlive(name.key) {
+		live := false
+		err = c.Rows(selLive, func(Row) error { live = true; return nil }, num(id))
+		if !live {
+			id = 0
+		}
+	}
+	if err == nil && id == 0 {
+		err = fmt.Errorf("key %.80q of the owner %.80q and the kind %.80q: no job holds the key: %w", name.key, name.owner, name.kind, store.ErrNotFound)
+	}
+	return id, err
+}
