@@ -36,6 +36,13 @@ const CronLimit = 10 * time.Second
 // If slots passed while no client ran, or while the store did not answer, only the
 // latest of them is fired. An entry that has never fired on a store begins with the
 // first slot after the client was made or SetCron was called.
+//
+// If Expression or Location changes, the entry begins with the first slot after the
+// change: slots of the past are not fired because a new expression defines them. The store
+// keeps the expression of the last fired slot, so a change is also recognised when a
+// program starts with another configuration; then the entry begins like one that has never
+// fired. An expression that is only written in another way does not count as a change,
+// such as "0 * * * *" instead of @hourly.
 type Cron struct {
 	// Name identifies the entry in the store: at most job.NameMax letters, digits and
 	// _-.:/. If the name changes, the store treats the entry as a new one. A store
@@ -53,7 +60,8 @@ type Cron struct {
 	// Catch is the longest time after a missed slot at which the slot is still fired,
 	// at least CronCatchMin. By default a missed slot is fired until the next slot is
 	// due. If Catch is set, it also applies to the first slot of an entry that has
-	// never fired; so set it in a program that runs only from time to time.
+	// never fired, or whose expression was changed while the program did not run; so set
+	// it in a program that runs only from time to time.
 	Catch time.Duration
 	// Spec is the job to enqueue. If the Spec sets no correlation id, the job gets
 	// "cron:" and the entry's name.
@@ -93,9 +101,12 @@ func (c *crons) find(name string) int {
 	return slices.IndexFunc(c.list, func(entry Cron) bool { return entry.Name == name })
 }
 
-// set adds an entry, or replaces the entry with the same name.
+// set adds an entry, or replaces the entry with the same name. It sets k.Changed.
 func (c *crons) set(entry Cron, k keeper.Cron) error {
 	if i := c.find(entry.Name); i >= 0 {
+		if k.Changed = c.kept[i].Changed; k.Expression.Identity() != c.kept[i].Expression.Identity() {
+			k.Changed = k.Since
+		}
 		c.list[i], c.kept[i] = entry, k
 		return nil
 	}
@@ -108,7 +119,8 @@ func (c *crons) set(entry Cron, k keeper.Cron) error {
 
 // SetCron adds a cron entry, or replaces the entry with the same name; see Config.Cron.
 // If Run is running, the entry fires from its next slot on; otherwise it fires when Run
-// is called next. The entry belongs to this client only: it is not stored, and the
+// is called next. If the expression or the time zone differs from that of the replaced
+// entry, slots before the call are never fired, not even within Catch. The entry belongs to this client only: it is not stored, and the
 // entries of other clients do not change. If a slot is being fired during the call, its
 // job is still made from the old entry.
 func (c *Client) SetCron(entry Cron) error {
@@ -154,8 +166,9 @@ func (c *Client) newCron(s *Cron) (keeper.Cron, error) {
 	entry := *s
 	k := keeper.Cron{Name: s.Name, Catch: s.Catch, Since: c.config.now()}
 	var busy atomic.Bool
+	var expression string
 	k.Fire = func(ctx context.Context, slot time.Time) (store.Fired, error) {
-		return c.fireWithin(ctx, CronLimit, &busy, &entry, slot)
+		return c.fireWithin(ctx, CronLimit, &busy, &entry, expression, slot)
 	}
 	if err := store.ValidName("name", s.Name); err != nil {
 		return k, err
@@ -166,6 +179,10 @@ func (c *Client) newCron(s *Cron) (keeper.Cron, error) {
 	var err error
 	if k.Expression, err = cron.Parse(s.Expression, s.Location); err != nil {
 		return k, err
+	}
+	if expression = k.Expression.Identity(); len(expression) > store.ExpressionMax {
+		return k, fmt.Errorf("expression with time zone of %d bytes: at most %d bytes are allowed; use a time zone with a shorter name: %w",
+			len(expression), store.ExpressionMax, store.ErrTooLarge)
 	}
 	switch given := s.Spec.new.Kind != "" || s.Spec.err != nil; {
 	case s.Catch != 0 && s.Catch < CronCatchMin:

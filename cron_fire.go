@@ -16,14 +16,10 @@ import (
 // has ended.
 const cronLate = time.Second
 
-// errFired says that another client has already fired the slot. It passes through the
-// middlewares.
-var errFired = errors.New("another client has already fired this slot")
-
 // fireWithin enqueues the job of a slot within a time limit. So a Make or a middleware
 // that blocks cannot delay other entries for longer. The value of busy is true while a
 // call for the entry is running.
-func (c *Client) fireWithin(ctx context.Context, limit time.Duration, busy *atomic.Bool, s *Cron, slot time.Time) (store.Fired, error) {
+func (c *Client) fireWithin(ctx context.Context, limit time.Duration, busy *atomic.Bool, s *Cron, expression string, slot time.Time) (store.Fired, error) {
 	if !busy.CompareAndSwap(false, true) {
 		return store.Fired{}, fmt.Errorf("cron entry %q: the call of its Make or of an enqueue middleware for an earlier slot has not returned yet", s.Name)
 	}
@@ -43,7 +39,7 @@ func (c *Client) fireWithin(ctx context.Context, limit time.Duration, busy *atom
 			busy.Store(false)
 			answered <- a
 		}()
-		a.fired, a.err = c.fire(ctx, s, slot)
+		a.fired, a.err = c.fire(ctx, s, expression, slot)
 	}()
 	select {
 	case a := <-answered:
@@ -61,8 +57,10 @@ func (c *Client) fireWithin(ctx context.Context, limit time.Duration, busy *atom
 	}
 }
 
-// fire enqueues the job of a slot unless another client has already done so.
-func (c *Client) fire(ctx context.Context, s *Cron, slot time.Time) (f store.Fired, err error) {
+// fire enqueues the job of a slot unless another client has already done so. In that case
+// the middlewares see no error, but a receipt that names the job of the other client.
+func (c *Client) fire(ctx context.Context, s *Cron, expression string, slot time.Time) (f store.Fired, err error) {
+	lost := false // whether another client has already fired the slot
 	_, err = c.through(ctx, []Spec{cronSpec(s, slot)}, func(ctx context.Context, specs []Spec) ([]Receipt, error) {
 		jobs, err := c.check(specs)
 		if err != nil {
@@ -73,15 +71,15 @@ func (c *Client) fire(ctx context.Context, s *Cron, slot time.Time) (f store.Fir
 			return nil, err
 		}
 		number(jobs, first)
-		f, err = c.store.Fire(ctx, s.Name, job.At(slot), jobs)
+		f, err = c.store.Fire(ctx, s.Name, expression, job.At(slot), jobs)
 		c.ids.lost(err)
-		if err == nil && !f.Fired {
-			err = errFired
+		if lost = err == nil && !f.Fired; lost {
+			return []Receipt{{ID: f.Last.Job, Existing: true}}, nil
 		}
 		return f.Receipts, err
 	})
 	switch {
-	case errors.Is(err, errFired):
+	case lost: // an error of a middleware does not matter, because there is nothing to try again
 		return f, nil
 	case errors.Is(err, store.ErrTooLarge):
 		err = c.withoutRoom(ctx, s.Name, err)

@@ -10,7 +10,11 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/redrive/redrive"
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
 	"github.com/redrive/redrive/store/memory"
 )
 
@@ -112,4 +116,138 @@ func countKind(t *testing.T, c *redrive.Client, kind string) (n int64) {
 		}
 	}
 	return n
+}
+
+// A change of the expression or of the time zone fires no slot of the past, whether SetCron changes
+// it or another configuration after a restart. An expression that is written in another way is not a
+// change: its missed slot is fired.
+//
+// proves: Q13
+func TestQ13_AChangedExpressionFiresNoSlotOfThePast(t *testing.T) {
+	t.Parallel()
+	daily := redrive.Cron{Name: "a", Expression: "0 0 * * *", Make: scenes}
+	with := func(change func(*redrive.Cron)) redrive.Cron {
+		entry := daily
+		change(&entry)
+		return entry
+	}
+	for _, tt := range []struct {
+		name   string
+		change redrive.Cron
+		want   string // the slot that is fired at 26:30, 90 minutes after the missed slot of the old expression; empty for none
+		next   string // the slot that is fired a day later
+	}{
+		{"not changed", daily, "00:00", "00:00"},
+		{"written in another way", with(func(c *redrive.Cron) { c.Expression = " @daily" }), "00:00", "00:00"},
+		{"another expression", with(func(c *redrive.Cron) { c.Expression = "0 1 * * *" }), "", "01:00"},
+		{"another time zone", with(func(c *redrive.Cron) { c.Location = time.FixedZone("west", -3600) }), "", "01:00"},
+	} {
+		for _, how := range []string{"SetCron", "restart"} {
+			t.Run(tt.name+", "+how, func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
+					var had []string
+					st := memory.New(memory.Options{})
+					client := func(entry redrive.Cron) *redrive.Client {
+						c, err := redrive.New(st, &redrive.Config{TempDir: t.TempDir(), Logger: quiet, Cron: []redrive.Cron{entry}})
+						if err != nil {
+							t.Fatal(err)
+						}
+						redrive.Handle(c, render, func(_ context.Context, j *redrive.Job[renderArgs]) error {
+							had = append(had, time.Unix(j.Args.Scene, 0).UTC().Format("15:04"))
+							return nil
+						}, nil)
+						return c
+					}
+					fired := func(c *redrive.Client) string {
+						t.Helper()
+						had = nil
+						if err := c.RunUntilIdle(t.Context()); err != nil {
+							t.Fatal(err)
+						}
+						return strings.Join(had, " ")
+					}
+					c := client(daily)
+					elapse(24 * time.Hour)
+					if got := fired(c); got != "00:00" {
+						t.Fatalf("the slots fired by the first expression: got %q, want 00:00", got)
+					}
+					elapse(25*time.Hour + 30*time.Minute)
+					if how == "restart" {
+						c = client(tt.change)
+					} else if err := c.SetCron(tt.change); err != nil {
+						t.Fatal(err)
+					}
+					if got := fired(c); got != tt.want {
+						t.Errorf("the slots fired at once after the change: got %q, want %q", got, tt.want)
+					}
+					elapse(24 * time.Hour)
+					if got := fired(c); got != tt.next {
+						t.Errorf("the slots fired a day after the change: got %q, want %q", got, tt.next)
+					}
+				})
+			})
+		}
+	}
+}
+
+// anticipated is a store on which another process fires each slot first.
+type anticipated struct {
+	store.Store
+	other job.ID // the job of the other process
+}
+
+func (o *anticipated) Fire(ctx context.Context, name, expression string, slot job.Micros, jobs []job.New) (store.Fired, error) {
+	id, err := o.ReserveIDs(ctx, 1)
+	if err != nil {
+		return store.Fired{}, err
+	}
+	other := slices.Clone(jobs)
+	other[0].ID, o.other = id, id
+	if _, err := o.Store.Fire(ctx, name, expression, slot, other); err != nil {
+		return store.Fired{}, err
+	}
+	return o.Store.Fire(ctx, name, expression, slot, jobs)
+}
+
+// Another process has fired the slot. That is a normal event: the middlewares get no error, but a
+// receipt that names the job of the other process.
+//
+// part of: Q13
+func TestQ13_AMiddlewareGetsNoErrorForASlotOfAnotherProcess(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var got []receipts
+		var log lockedBuffer
+		watch := instead(func(ctx context.Context, s specs, next redrive.EnqueueFunc) (receipts, error) {
+			r, err := next(ctx, s)
+			if err != nil {
+				t.Errorf("the middleware got the error %v of a slot that another process has fired, want no error", err)
+			}
+			got = append(got, r)
+			return r, err
+		})
+		st := &anticipated{Store: memory.New(memory.Options{})}
+		c, err := redrive.New(st, &redrive.Config{
+			TempDir: t.TempDir(), Logger: slog.New(slog.NewTextHandler(&log, nil)),
+			Cron:                  []redrive.Cron{{Name: "hours", Expression: "@hourly", Make: scenes}},
+			EnqueueMiddleware:     []redrive.EnqueueMiddleware{watch},
+			KindEnqueueMiddleware: map[string][]redrive.EnqueueMiddleware{string(render): {watch}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		redrive.Handle(c, render, succeed, nil)
+		elapse(time.Hour)
+		if err := c.RunUntilIdle(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		want := receipts{{ID: st.other, Existing: true}}
+		if diff := cmp.Diff([]receipts{want, want}, got); diff != "" {
+			t.Errorf("receipts that the two middlewares got (-want +got):\n%s", diff)
+		}
+		if strings.Contains(log.String(), "maintenance call failed") {
+			t.Errorf("a slot that another process has fired was logged as a failure:\n%s", log.String())
+		}
+	})
 }

@@ -250,14 +250,14 @@ type full struct {
 	tries int
 }
 
-func (f *full) Fire(ctx context.Context, name string, slot job.Micros, jobs []job.New) (store.Fired, error) {
+func (f *full) Fire(ctx context.Context, name, expression string, slot job.Micros, jobs []job.New) (store.Fired, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.tries++
 	if f.full {
 		return store.Fired{}, store.ErrFull
 	}
-	fired, err := f.Store.Fire(ctx, name, slot, jobs)
+	fired, err := f.Store.Fire(ctx, name, expression, slot, jobs)
 	if err == nil && f.tries%2 == 1 {
 		return store.Fired{}, errors.Join(store.ErrUnknown, errors.New("the answer was lost"))
 	}
@@ -391,7 +391,7 @@ func TestQ13_ANameTooManyIsRefusedWithTheCure(t *testing.T) {
 	st := memory.New(memory.Options{})
 	for i := range store.CronsMax {
 		name := "old-" + strconv.Itoa(i)
-		if _, err := st.Fire(t.Context(), name, 1, []job.New{{ID: job.ID(i + 1<<40), Kind: "render", Queue: "default", Priority: 1, Payload: []byte("{}")}}); err != nil {
+		if _, err := st.Fire(t.Context(), name, "* * * * * UTC", 1, []job.New{{ID: job.ID(i + 1<<40), Kind: "render", Queue: "default", Priority: 1, Payload: []byte("{}")}}); err != nil {
 			t.Fatal(err)
 		}
 	}

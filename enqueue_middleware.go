@@ -40,6 +40,9 @@ type EnqueueFunc func(ctx context.Context, specs []Spec) ([]Receipt, error)
 //     tried again.
 //   - The caller waits while the middleware runs; the caller's context limits this time. In
 //     an enqueue of cron the context ends after CronLimit, and the slot is tried again.
+//   - If another process has already fired the slot of a cron entry, next returns no error,
+//     and a receipt with Existing and the ID of the job of the last fired slot, but without
+//     a State.
 //   - If the enqueue is part of the caller's own transaction, it must not write to the same
 //     database by another connection.
 type EnqueueMiddleware func(next EnqueueFunc) EnqueueFunc

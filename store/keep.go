@@ -19,9 +19,11 @@ type Keeper interface {
 	// writes at most one audit row about them an hour. Removals of pending dead letters
 	// are audited at once, in the same transaction.
 	Sweep(ctx context.Context, r Retention, limit int) (Swept, error)
-	// Fire enqueues the jobs of a cron slot. It does nothing if any process has already
-	// fired that slot or a later one. A slot in the store's future is an ErrConflict.
-	Fire(ctx context.Context, name string, slot job.Micros, jobs []job.New) (Fired, error)
+	// Fire enqueues the jobs of a slot of the cron entry name, and stores the slot with
+	// the expression that defined it. It does nothing if any process has already fired
+	// that slot or a later one, also with another expression. A slot in the store's
+	// future is an ErrConflict.
+	Fire(ctx context.Context, name, expression string, slot job.Micros, jobs []job.New) (Fired, error)
 	// CronSlots returns the last fired slot of each cron entry, sorted by name.
 	CronSlots(ctx context.Context) ([]CronSlot, error)
 }
@@ -36,9 +38,12 @@ type BackgroundSweeper interface {
 
 // Limits and names of the maintenance.
 const (
-	SweepMax   = 5_000
-	CronsMax   = 1_000
-	SweepActor = "redrive"
+	SweepMax = 5_000
+	CronsMax = 1_000
+	// ExpressionMax is the longest expression of a cron entry, with its time zone, in
+	// bytes.
+	ExpressionMax = 512
+	SweepActor    = "redrive"
 	// SweepAuditEvery is the shortest time between two audit rows about removals of the
 	// same kind.
 	SweepAuditEvery = time.Hour
@@ -101,6 +106,10 @@ type CronSlot struct {
 	Slot job.Micros `json:"slot"` // the last slot that was fired
 	At   job.Micros `json:"at"`   // time at which it was fired
 	Job  job.ID     `json:"job"`  // the first job that this slot enqueued
+	// Expression is the expression that defined the slot, with its time zone, such as
+	// "30 2 * * * Europe/Berlin" or "@every 1h30m0s". An entry whose expression differs
+	// was changed after the slot was fired, or another client has another expression.
+	Expression string `json:"expression"`
 }
 
 // Fired is the answer to Fire.
@@ -112,11 +121,16 @@ type Fired struct {
 
 // ValidateSlot returns an ErrInvalid or ErrTooLarge when a slot and its jobs cannot be
 // fired.
-func ValidateSlot(name string, slot job.Micros, jobs []job.New) error {
+func ValidateSlot(name, expression string, slot job.Micros, jobs []job.New) error {
 	if err := ValidName("schedule", name); err != nil {
 		return err
 	}
 	switch {
+	case expression == "":
+		return fmt.Errorf("schedule %q: the expression is empty: set the expression that defines the slot: %w", name, ErrInvalid)
+	case len(expression) > ExpressionMax:
+		return fmt.Errorf("schedule %q: expression with time zone of %d bytes: at most %d bytes are allowed: %w",
+			name, len(expression), ExpressionMax, ErrTooLarge)
 	case slot <= 0:
 		return fmt.Errorf("schedule %q: slot %d: must be after 1970: %w", name, slot, ErrInvalid)
 	case len(jobs) < 1 || len(jobs) > job.EnqueueMax:

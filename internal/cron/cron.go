@@ -209,5 +209,19 @@ func Zone(name string) (*time.Location, error) {
 // String returns the text of the schedule.
 func (s *Expression) String() string { return s.text }
 
+// Identity returns a text for the slots of the schedule: its fields with single spaces and
+// the name of its time zone, or @every with its interval. Schedules with the same Identity
+// have the same slots.
+func (s *Expression) Identity() string {
+	if s.every > 0 {
+		return "@every " + s.every.String()
+	}
+	text := strings.Join(strings.Fields(s.text), " ")
+	if meaning, ok := words[text]; ok {
+		text = meaning
+	}
+	return text + " " + s.zone.String()
+}
+
 // Location returns the time zone of the schedule.
 func (s *Expression) Location() *time.Location { return s.zone }

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/redrive/redrive/internal/cron"
-	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store"
 )
 
@@ -48,9 +47,13 @@ type Cron struct {
 	Expression *cron.Expression
 	// Catch is how late a missed slot may still be fired. 0 means until the next slot.
 	Catch time.Duration
-	// Since is when the program added the entry. If the entry has never fired, slots before
-	// this time are not fired, unless Catch allows them.
+	// Since is when the program added the entry. If the entry has never fired, or if its
+	// last slot was fired by another expression, slots up to this time are not fired,
+	// unless Catch allows them.
 	Since time.Time
+	// Changed is when the program replaced the expression of the entry, or zero if it did
+	// not. Slots up to this time are never fired.
+	Changed time.Time
 	// Fire enqueues the jobs of a slot, unless another process has already enqueued them.
 	// The keeper calls it, not the core.
 	Fire func(ctx context.Context, slot time.Time) (store.Fired, error)
@@ -112,8 +115,15 @@ type duty struct {
 // schedule is the state of a cron entry.
 type schedule struct {
 	duty
-	last time.Time // the last slot that any process has fired; zero if unknown
+	last fired     // the last slot that any process has fired
 	next time.Time // no slot is due before this time
+}
+
+// fired describes a slot that was fired. It is zero if no slot is known.
+type fired struct {
+	slot       time.Time
+	at         time.Time // when the slot was fired
+	expression string    // cron.Expression.Identity of the expression that defined the slot
 }
 
 // NewCore returns a core for which all kinds of calls are due at once.
@@ -195,11 +205,7 @@ func (k *Core) due(i int, now time.Time) (time.Time, bool) {
 		return time.Time{}, false
 	}
 	slot, ok := c.Expression.Last(now)
-	after := s.last
-	if after.IsZero() && c.Catch == 0 {
-		after = c.Since
-	}
-	if ok && slot.After(after) && (c.Catch == 0 || now.Sub(slot) <= c.Catch) {
+	if ok && slot.After(k.after(i)) && (c.Catch == 0 || now.Sub(slot) <= c.Catch) {
 		return slot, true
 	}
 	s.next = c.Expression.Next(now)
@@ -209,14 +215,32 @@ func (k *Core) due(i int, now time.Time) (time.Time, bool) {
 	return time.Time{}, false
 }
 
+// after returns the time after which the slots of a schedule may be fired. This is the last
+// fired slot, or the time at which the expression came into force, if that is later.
+func (k *Core) after(i int) time.Time {
+	c, last := &k.config.Cron[i], &k.crons[i].last
+	after := latest(last.slot, c.Changed)
+	if last.expression == c.Expression.Identity() {
+		return after
+	}
+	// The expression has come into force between last.at and Since. Without Catch, it is in
+	// force since Since. With Catch, slots after last.at may be fired late: otherwise a
+	// program that runs only from time to time would never fire a slot.
+	from := c.Since
+	if c.Catch > 0 {
+		from = earliest(from, last.at)
+	}
+	return latest(after, from)
+}
+
 // Loaded reports the result of Load: the last slots that were fired.
-func (k *Core) Loaded(now time.Time, fired []store.CronSlot) {
+func (k *Core) Loaded(now time.Time, slots []store.CronSlot) {
 	k.load.done(now, now)
 	k.loaded = true
 	for i := range k.crons {
-		for j := range fired {
-			if fired[j].Name == k.config.Cron[i].Name {
-				k.crons[i].know(fired[j].Slot)
+		for j := range slots {
+			if slots[j].Name == k.config.Cron[i].Name {
+				k.crons[i].know(&slots[j])
 			}
 		}
 	}
@@ -225,14 +249,14 @@ func (k *Core) Loaded(now time.Time, fired []store.CronSlot) {
 // Fired reports that Fire succeeded.
 func (k *Core) Fired(now time.Time, i int, f store.Fired) {
 	s := &k.crons[i]
-	s.know(f.Last.Slot)
+	s.know(&f.Last)
 	s.done(now, now)
 }
 
 // know records a slot that some process has fired.
-func (s *schedule) know(slot job.Micros) {
-	if t := slot.Time(); slot > 0 && t.After(s.last) {
-		s.last = t
+func (s *schedule) know(c *store.CronSlot) {
+	if slot := c.Slot.Time(); c.Slot > 0 && slot.After(s.last.slot) {
+		s.last = fired{slot: slot, at: c.At.Time(), expression: c.Expression}
 	}
 }
 

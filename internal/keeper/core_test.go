@@ -16,13 +16,18 @@ var start = time.Date(2026, 1, 1, 10, 7, 0, 0, time.UTC)
 // rig is a core with a time that the test sets.
 type rig struct {
 	*testing.T
-	core *keeper.Core
-	now  time.Time
+	core       *keeper.Core
+	now        time.Time
+	expression string // that of the first entry
 }
 
 func newRig(t *testing.T, crons ...keeper.Cron) *rig {
 	t.Helper()
-	return &rig{t, keeper.NewCore(keeper.Config{Cron: crons}), start}
+	r := &rig{T: t, core: keeper.NewCore(keeper.Config{Cron: crons}), now: start}
+	if len(crons) > 0 {
+		r.expression = crons[0].Expression.Identity()
+	}
+	return r
 }
 
 func every(t *testing.T, schedule string, catch time.Duration) keeper.Cron {
@@ -119,7 +124,7 @@ func TestQ13_TheLatestMissedSlotIsFired(t *testing.T) {
 			r.want(keeper.Load)
 			var fired []store.CronSlot
 			if tt.last != "" {
-				fired = []store.CronSlot{{Name: "b"}, {Name: "c", Slot: job.At(at(tt.last))}}
+				fired = []store.CronSlot{{Name: "b"}, {Name: "c", Slot: job.At(at(tt.last)), Expression: "0 * * * * UTC"}}
 			}
 			r.core.Loaded(r.now, fired)
 			r.to(at(tt.now))
@@ -134,6 +139,59 @@ func TestQ13_TheLatestMissedSlotIsFired(t *testing.T) {
 				if a := r.core.Next(r.now); a.Call != keeper.None || a.At.After(at(tt.resume)) {
 					t.Errorf("a second before the next slot: the core asks for %q, or its next call is at %s; want no call until the slot", a.Call, a.At)
 				}
+			}
+		})
+	}
+}
+
+// The last slot was fired by another expression than the entry has now. The entry has been
+// set at 10:07.
+//
+// part of: Q13
+func TestQ13_ANewExpressionFiresNoSlotOfThePast(t *testing.T) {
+	t.Parallel()
+	clock := func(text string) time.Time {
+		p, err := time.Parse("15:04", text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return time.Date(2026, 1, 1, p.Hour(), p.Minute(), 0, 0, time.UTC)
+	}
+	for _, tt := range []struct {
+		name     string
+		catch    time.Duration
+		stored   string // the expression of the last slot, which was 09:00
+		at       string // when that slot was fired
+		replaced bool   // whether the expression was replaced at 10:07 while the program was running
+		now      string
+		want     string // the slot that must be fired; empty for no slot
+	}{
+		{"the same expression", 0, "*/5 * * * * UTC", "09:00", false, "10:07", "10:05"},
+		{"another expression, after a restart", 0, "0 9 * * * UTC", "09:00", false, "10:07", ""},
+		{"another time zone, after a restart", 0, "*/5 * * * * Europe/Berlin", "09:00", false, "10:07", ""},
+		{"another expression: its next slot", 0, "0 9 * * * UTC", "09:00", false, "10:10", "10:10"},
+		{"another expression, and the slot is within Catch", 10 * time.Minute, "0 9 * * * UTC", "09:00", false, "10:07", "10:05"},
+		{"another expression, and the last slot was fired later than the slot within Catch", 10 * time.Minute, "0 9 * * * UTC", "10:06", false, "10:07", ""},
+		{"replaced while the program ran", 0, "0 9 * * * UTC", "09:00", true, "10:07", ""},
+		{"replaced while the program ran: its next slot", 0, "0 9 * * * UTC", "09:00", true, "10:10", "10:10"},
+		{"replaced while the program ran, and the slot is within Catch", 10 * time.Minute, "0 9 * * * UTC", "09:00", true, "10:07", ""},
+		{"replaced while the program ran, and another process fires by the new expression", 0, "*/5 * * * * UTC", "09:00", true, "10:07", ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			entry := every(t, "*/5 * * * *", tt.catch)
+			if tt.replaced {
+				entry.Changed = entry.Since
+			}
+			r := newRig(t, entry)
+			r.want(keeper.Load)
+			r.core.Loaded(r.now, []store.CronSlot{{Name: "c", Slot: job.At(clock("09:00")), At: job.At(clock(tt.at)), Expression: tt.stored}})
+			r.to(clock(tt.now))
+			switch a := r.core.Next(r.now); {
+			case tt.want == "" && a.Call != keeper.None:
+				t.Errorf("the core asks for %q (slot %s), want no call", a.Call, a.Slot)
+			case tt.want != "" && (a.Call != keeper.Fire || !a.Slot.Equal(clock(tt.want))):
+				t.Errorf("the core asks for %q (slot %s), want to fire the slot %s", a.Call, a.Slot, tt.want)
 			}
 		})
 	}
@@ -164,7 +222,7 @@ func TestQ13_ASlotIsAskedAgainUntilItIsFired(t *testing.T) {
 		r.to(r.now.Add(r.core.Failed(r.now, a)))
 	}
 	a := r.want(keeper.Fire)
-	r.core.Fired(r.now, a.Cron, store.Fired{Last: store.CronSlot{Slot: job.At(slot)}}) // another process has fired the slot
+	r.core.Fired(r.now, a.Cron, store.Fired{Last: store.CronSlot{Slot: job.At(slot), At: job.At(r.now), Expression: r.expression}}) // another process has fired the slot
 	r.quiet()
 	r.want(keeper.None)
 	for range 12 { // firing fails until the next slot replaces the slot
@@ -222,7 +280,8 @@ func TestD7_StepsGoByWhatTheStoreSays(t *testing.T) {
 // part of: Q6
 func TestQ6_BackgroundSweepsKeepPace(t *testing.T) {
 	t.Parallel()
-	r := &rig{t, keeper.NewCore(keeper.Config{Aside: true}), start}
+	r := newRig(t)
+	r.core = keeper.NewCore(keeper.Config{Aside: true})
 	r.sweep(100*time.Millisecond, store.Swept{More: true, Completed: 5_000})
 	r.rest(125 * time.Millisecond)
 	r.now = start.Add(125 * time.Millisecond)
@@ -278,7 +337,7 @@ func TestQ13_EntriesAreReplaced(t *testing.T) {
 		if a := r.want(keeper.Fire); !a.Slot.Equal(slot) {
 			t.Fatalf("the core fires the slot %s, want %s", a.Slot, slot)
 		}
-		r.core.Fired(r.now, 0, store.Fired{Last: store.CronSlot{Slot: job.At(slot)}})
+		r.core.Fired(r.now, 0, store.Fired{Last: store.CronSlot{Slot: job.At(slot), At: job.At(r.now), Expression: r.expression}})
 		r.quiet()
 	}
 	r.want(keeper.Load)

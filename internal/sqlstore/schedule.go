@@ -9,24 +9,24 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-const scheduleColumns = `name, slot, at, job`
+const scheduleColumns = `name, slot, at, job, expression`
 
 var (
 	selSchedule    = declare("selSchedule", `SELECT `+scheduleColumns+` FROM redrive_schedules WHERE name = ?`)
 	allSchedules   = declare("allSchedules", `SELECT `+scheduleColumns+` FROM redrive_schedules ORDER BY name`)
 	countSchedules = declare("countSchedules", `SELECT count(*) FROM redrive_schedules`) // at most store.CronsMax
 	// The condition keeps the stored slot when it is later than the new one.
-	putSchedule = declare("putSchedule", `INSERT INTO redrive_schedules (name, slot, at, job) VALUES (?1, ?2, ?3, ?4)
-		ON CONFLICT (name) DO UPDATE SET slot = ?2, at = ?3, job = ?4 WHERE slot < ?2`)
+	putSchedule = declare("putSchedule", `INSERT INTO redrive_schedules (name, slot, at, job, expression) VALUES (?1, ?2, ?3, ?4, ?5)
+		ON CONFLICT (name) DO UPDATE SET slot = ?2, at = ?3, job = ?4, expression = ?5 WHERE slot < ?2`)
 )
 
 // Fire implements store.Keeper.
-func (s *Core) Fire(ctx context.Context, name string, slot job.Micros, jobs []job.New) (fired store.Fired, err error) {
-	if err := store.ValidateSlot(name, slot, jobs); err != nil {
+func (s *Core) Fire(ctx context.Context, name, expression string, slot job.Micros, jobs []job.New) (fired store.Fired, err error) {
+	if err := store.ValidateSlot(name, expression, slot, jobs); err != nil {
 		return store.Fired{}, err
 	}
 	err = s.db.Write(ctx, func(t *Txn) error {
-		fired, err = t.fire(name, slot, jobs)
+		fired, err = t.fire(name, expression, slot, jobs)
 		return err
 	})
 	if err != nil {
@@ -37,7 +37,7 @@ func (s *Core) Fire(ctx context.Context, name string, slot job.Micros, jobs []jo
 
 // fire enqueues the jobs of a slot. It writes the slot after the jobs, because the row
 // of the schedule names the first job.
-func (t *Txn) fire(name string, slot job.Micros, jobs []job.New) (store.Fired, error) {
+func (t *Txn) fire(name, expression string, slot job.Micros, jobs []job.New) (store.Fired, error) {
 	if slot > t.now {
 		return store.Fired{}, fmt.Errorf("schedule %q: the slot %s is in the future; the store's time is %s: %w",
 			name, slot.Time(), t.now.Time(), store.ErrConflict)
@@ -63,8 +63,8 @@ func (t *Txn) fire(name string, slot job.Micros, jobs []job.New) (store.Fired, e
 	if err != nil {
 		return store.Fired{}, fmt.Errorf("schedule %q: %w", name, err)
 	}
-	last = store.CronSlot{Name: name, Slot: slot, At: t.now, Job: receipts[0].ID}
-	n, err := t.exec(putSchedule, text(name), num(slot), num(t.now), num(last.Job))
+	last = store.CronSlot{Name: name, Slot: slot, At: t.now, Job: receipts[0].ID, Expression: expression}
+	n, err := t.exec(putSchedule, text(name), num(slot), num(t.now), num(last.Job), text(expression))
 	if err == nil && n == 0 {
 		err = fmt.Errorf("schedule %q: the slot was not written, because the row already has a later slot", name) // This cannot happen: the row was read in this transaction.
 	}
@@ -102,5 +102,5 @@ func readSchedules(c Session) (list []store.CronSlot, err error) {
 }
 
 func scanSchedule(r Row) store.CronSlot {
-	return store.CronSlot{Name: r.Text(0), Slot: job.Micros(r.Int(1)), At: job.Micros(r.Int(2)), Job: job.ID(r.Int(3))}
+	return store.CronSlot{Name: r.Text(0), Slot: job.Micros(r.Int(1)), At: job.Micros(r.Int(2)), Job: job.ID(r.Int(3)), Expression: r.Text(4)}
 }

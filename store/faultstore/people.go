@@ -68,8 +68,8 @@ func (s *Store) Sweep(ctx context.Context, r store.Retention, limit int) (store.
 }
 
 // Fire implements store.Keeper.
-func (s *Store) Fire(ctx context.Context, name string, slot job.Micros, jobs []job.New) (store.Fired, error) {
-	return do(ctx, s, "Fire", func() (store.Fired, error) { return s.inner.Fire(ctx, name, slot, jobs) })
+func (s *Store) Fire(ctx context.Context, name, expression string, slot job.Micros, jobs []job.New) (store.Fired, error) {
+	return do(ctx, s, "Fire", func() (store.Fired, error) { return s.inner.Fire(ctx, name, expression, slot, jobs) })
 }
 
 // CronSlots implements store.Keeper.

@@ -11,13 +11,13 @@ import (
 )
 
 // Fire implements store.Keeper.
-func (s *Store) Fire(ctx context.Context, name string, slot job.Micros, jobs []job.New) (store.Fired, error) {
+func (s *Store) Fire(ctx context.Context, name, expression string, slot job.Micros, jobs []job.New) (store.Fired, error) {
 	t, err := s.begin(ctx, "fire")
 	if err != nil {
 		return store.Fired{}, err
 	}
 	defer t.end()
-	if err := store.ValidateSlot(name, slot, jobs); err != nil {
+	if err := store.ValidateSlot(name, expression, slot, jobs); err != nil {
 		return store.Fired{}, t.errorf("%w", err)
 	}
 	last, known := t.schedules[name]
@@ -33,7 +33,7 @@ func (s *Store) Fire(ctx context.Context, name string, slot job.Micros, jobs []j
 	if err != nil {
 		return store.Fired{}, t.errorf("schedule %q: %w", name, err)
 	}
-	last = store.CronSlot{Name: name, Slot: slot, At: t.now, Job: receipts[0].ID}
+	last = store.CronSlot{Name: name, Slot: slot, At: t.now, Job: receipts[0].ID, Expression: expression}
 	t.schedules[name] = last
 	t.emit(event.Event{Type: event.ScheduleFired, Note: name, DueAt: slot, Job: last.Job})
 	return store.Fired{Fired: true, Receipts: receipts, Last: last}, nil

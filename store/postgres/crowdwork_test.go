@@ -276,7 +276,7 @@ func (c *crowd) fire(ctx context.Context, s *Store, _ *rand.Rand, i int) {
 		return
 	}
 	n := job.New{ID: id, Kind: "a", Queue: "open", Priority: 2, Correlation: fmt.Sprintf("%d", id), Payload: []byte("p")}
-	fired, err := s.Fire(ctx, crowdSchedule, slot, []job.New{n})
+	fired, err := s.Fire(ctx, crowdSchedule, "* * * * * UTC", slot, []job.New{n})
 	if c.must("fire", err) && fired.Fired {
 		c.note(func(h *check.History) {
 			c.slots[slot]++

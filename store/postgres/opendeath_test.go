@@ -97,7 +97,7 @@ func TestQ3_AnOpenDeathStopsNeitherCronNorPeople(t *testing.T) {
 	all := claims(t, s, 2)
 	waiting := added(t, s)
 	end := held(t, s, dsn, kills(&all[0]))
-	if fired, err := s.Fire(t.Context(), "nightly", s.clock.Now()-1, []job.New{plainJob(t, s)}); err != nil || !fired.Fired {
+	if fired, err := s.Fire(t.Context(), "nightly", "0 2 * * * UTC", s.clock.Now()-1, []job.New{plainJob(t, s)}); err != nil || !fired.Fired {
 		t.Errorf("fire: %v, %v", fired.Fired, err)
 	}
 	policy := store.StoredPolicy{Hash: "h", Name: "n", Body: []byte("{}")}

@@ -269,7 +269,7 @@ func TestQ13_ASlotIsFiredOnceByManyProcesses(t *testing.T) {
 					t.Error(err)
 				}
 				jobs := []job.New{{ID: ids, Kind: "k", Queue: "q", Priority: 2}, {ID: ids + 1, Kind: "k", Queue: "q", Priority: 2}}
-				got, err := s.Fire(t.Context(), "nightly", job.At(seedNow.Add(time.Duration(slot-slots)*time.Minute)), jobs)
+				got, err := s.Fire(t.Context(), "nightly", "* * * * * UTC", job.At(seedNow.Add(time.Duration(slot-slots)*time.Minute)), jobs)
 				if err != nil {
 					t.Error(err)
 				}

@@ -17,6 +17,7 @@ type bentDead struct {
 	redrive  func(*store.RedriveSpec)
 	keep     func(*store.Retention)
 	slot     func(c *Clock, slot *job.Micros)
+	cron     func(expression *string)
 	original func(*store.Original)
 }
 
@@ -52,11 +53,14 @@ func (s *bentDead) Sweep(ctx context.Context, r store.Retention, limit int) (sto
 	return s.Store.Sweep(ctx, r, limit)
 }
 
-func (s *bentDead) Fire(ctx context.Context, name string, slot job.Micros, jobs []job.New) (store.Fired, error) {
+func (s *bentDead) Fire(ctx context.Context, name, expression string, slot job.Micros, jobs []job.New) (store.Fired, error) {
 	if s.slot != nil {
 		s.slot(s.clock, &slot)
 	}
-	return s.Store.Fire(ctx, name, slot, jobs)
+	if s.cron != nil {
+		s.cron(&expression)
+	}
+	return s.Store.Fire(ctx, name, expression, slot, jobs)
 }
 
 func (s *bentDead) Original(ctx context.Context, id job.ID) (store.Original, error) {
@@ -96,5 +100,6 @@ func deadMutants() []mutant {
 		{"drops pending dead letters", "Q6_PendingNeverVanishes", with(bentDead{keep: func(r *store.Retention) { r.DropPending = true }})},
 		{"never drops failures without a job", "Q6_FailuresGoAtTheirTime", with(bentDead{keep: func(r *store.Retention) { r.Failures = 0 }})},
 		{"fires a slot for each scheduler", "Q13_SlotIsFiredOnce", with(bentDead{slot: func(c *Clock, slot *job.Micros) { *slot = min(job.At(c.Now()), *slot+job.Micros(1_000_000)) }})},
+		{"loses the expression of a slot", "Q13_ExpressionIsStoredWithItsSlot", with(bentDead{cron: func(expression *string) { *expression = "@hourly" }})},
 	}
 }

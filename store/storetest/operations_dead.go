@@ -267,7 +267,8 @@ func (d *duel) fire() {
 	first := d.ask("ReserveIDs", func(s store.Store) (any, error) { return s.ReserveIDs(ctx(), 1) }).Value.(job.ID)
 	jobs := []job.New{d.newJob(first)}
 	name, slot := pick(d.t, "schedule", "s1", "s2", "no good"), d.now().Add(pick(d.t, "slot", -time.Minute, 0, time.Microsecond))
-	got := d.each("Fire", func(s store.Store) (any, error) { return s.Fire(ctx(), name, slot, jobs) })
+	expression := pick(d.t, "expression", "* * * * * UTC", "@every 1s")
+	got := d.each("Fire", func(s store.Store) (any, error) { return s.Fire(ctx(), name, expression, slot, jobs) })
 	if fired, ok := got.Value.(store.Fired); ok && fired.Fired {
 		d.did("slot that is fired", 1)
 		if r := fired.Receipts[0]; r.ID == first && !r.Existing {

@@ -17,15 +17,19 @@ func schedulePromises() []promise {
 		{"Q13_FutureSlotIsRefused", futureSlot},
 		{"Q13_RefusedEnqueueLeavesTheSlot", refusedEnqueue},
 		{"Q13_SchedulesAreListed", schedulesAreListed},
+		{"Q13_ExpressionIsStoredWithItsSlot", expressionIsStored},
 		{"X3_SlotBounds", slotBounds},
 	}
 }
+
+// everyMinute is the expression of the slots that fire fires.
+const everyMinute = "* * * * * UTC"
 
 func (r *rig) fire(name string, slot job.Micros, jobs ...job.New) store.Fired {
 	if jobs == nil {
 		jobs = []job.New{r.newJob()}
 	}
-	answer, err := r.Fire(ctx(), name, slot, jobs)
+	answer, err := r.Fire(ctx(), name, everyMinute, slot, jobs)
 	r.ok(err)
 	return answer
 }
@@ -35,7 +39,7 @@ func slotIsFiredOnce(r *rig) {
 	slot := r.in(-time.Second)
 	jobs := []job.New{r.newJob(), r.newJob()}
 	got := r.fire("nightly", slot, jobs...)
-	last := store.CronSlot{Name: "nightly", Slot: slot, At: r.now(), Job: jobs[0].ID}
+	last := store.CronSlot{Name: "nightly", Slot: slot, At: r.now(), Job: jobs[0].ID, Expression: everyMinute}
 	same(r, "fired", got, store.Fired{Fired: true, Last: last, Receipts: []job.Receipt{
 		{ID: jobs[0].ID, State: job.Waiting}, {ID: jobs[1].ID, State: job.Waiting},
 	}})
@@ -71,7 +75,7 @@ func manySchedulers(r *rig) {
 		wg.Go(func() {
 			for k := range slots {
 				slot := r.start + job.Micros(k)
-				answer, err := r.Fire(ctx(), "s", slot, jobs[i*slots+k:i*slots+k+1])
+				answer, err := r.Fire(ctx(), "s", everyMinute, slot, jobs[i*slots+k:i*slots+k+1])
 				mu.Lock()
 				if err != nil {
 					failure = err
@@ -97,7 +101,7 @@ func manySchedulers(r *rig) {
 func futureSlot(r *rig) {
 	n := r.newJob()
 	r.unchanged(func() {
-		_, err := r.Fire(ctx(), "s", r.now()+1, []job.New{n})
+		_, err := r.Fire(ctx(), "s", everyMinute, r.now()+1, []job.New{n})
 		r.is(err, store.ErrConflict)
 	})
 	same(r, "the slot of now", r.fire("s", r.now(), n).Fired, true)
@@ -110,7 +114,7 @@ func refusedEnqueue(r *rig) {
 	n := r.newJob(func(n *job.New) { n.Queue = "else" })
 	refused := r.newJob()
 	r.unchanged(func() {
-		_, err := r.Fire(ctx(), "s", r.now(), []job.New{n, refused})
+		_, err := r.Fire(ctx(), "s", everyMinute, r.now(), []job.New{n, refused})
 		r.is(err, store.ErrDraining)
 	})
 	r.set(store.QueueChange{Mode: new(store.Open)})
@@ -133,17 +137,52 @@ func schedulesAreListed(r *rig) {
 	same(r, "schedules", list, want)
 }
 
+// The stored expression is that of the last slot that was fired. A refused slot does not
+// change it.
+//
+// proves: Q13
+func expressionIsStored(r *rig) {
+	fire := func(expression string, slot job.Micros) (fired bool, stored string) {
+		answer, err := r.Fire(ctx(), "s", expression, slot, []job.New{r.newJob()})
+		r.ok(err)
+		list, err := r.CronSlots(ctx())
+		r.ok(err)
+		same(r, "expressions in the answer and in the list", answer.Last.Expression, list[0].Expression)
+		return answer.Fired, list[0].Expression
+	}
+	first := r.in(-time.Minute)
+	for _, step := range []struct {
+		what, expression string
+		slot             job.Micros
+		fired            bool
+		stored           string
+	}{
+		{"the first slot", "0 * * * * Europe/Berlin", first, true, "0 * * * * Europe/Berlin"},
+		{"the same slot, by another expression", "@every 1h0m0s", first, false, "0 * * * * Europe/Berlin"},
+		{"a later slot, by another expression", "@every 1h0m0s", first + 1, true, "@every 1h0m0s"},
+		{"a slot before the last one, by the first expression", "0 * * * * Europe/Berlin", first, false, "@every 1h0m0s"},
+	} {
+		fired, stored := fire(step.expression, step.slot)
+		same(r, step.what+": whether it was fired, and the stored expression", []any{fired, stored}, []any{step.fired, step.stored})
+	}
+	same(r, "schedules in the dump", r.dump().Schedules[0].Expression, "@every 1h0m0s")
+}
+
 // proves: X3
 func slotBounds(r *rig) {
 	n := r.newJob()
 	r.unchanged(func() {
 		for _, name := range []string{"", "no good", strings.Repeat("s", job.NameMax+1)} {
-			_, err := r.Fire(ctx(), name, 1, []job.New{n})
+			_, err := r.Fire(ctx(), name, everyMinute, 1, []job.New{n})
 			r.is(err, store.ErrInvalid)
 		}
-		_, err := r.Fire(ctx(), "s", 0, []job.New{n})
+		_, err := r.Fire(ctx(), "s", everyMinute, 0, []job.New{n})
 		r.is(err, store.ErrInvalid)
-		_, err = r.Fire(ctx(), "s", 1, nil)
+		_, err = r.Fire(ctx(), "s", everyMinute, 1, nil)
 		r.is(err, store.ErrInvalid)
+		_, err = r.Fire(ctx(), "s", "", 1, []job.New{n})
+		r.is(err, store.ErrInvalid)
+		_, err = r.Fire(ctx(), "s", strings.Repeat("*", store.ExpressionMax+1), 1, []job.New{n})
+		r.is(err, store.ErrTooLarge)
 	})
 }

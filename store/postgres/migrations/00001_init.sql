@@ -308,10 +308,11 @@ CREATE UNIQUE INDEX redrive_redrives_key ON redrive_redrives (key) WHERE key IS 
 
 -- The last slot of each schedule that was fired.
 CREATE TABLE redrive_schedules (
-	name text COLLATE "C" PRIMARY KEY,
-	slot bigint NOT NULL,
-	at   bigint NOT NULL,
-	job  bigint NOT NULL
+	name       text COLLATE "C" PRIMARY KEY,
+	slot       bigint NOT NULL,
+	at         bigint NOT NULL,
+	job        bigint NOT NULL,
+	expression text COLLATE "C" NOT NULL -- the expression that defined the slot, with its time zone
 );
 
 -- What sweeps have removed since it was last audited, and where they go on.

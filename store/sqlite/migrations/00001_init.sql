@@ -295,10 +295,11 @@ CREATE UNIQUE INDEX redrive_redrives_key ON redrive_redrives (key) WHERE key IS 
 
 -- The last slot of each schedule that was fired.
 CREATE TABLE redrive_schedules (
-	name TEXT PRIMARY KEY,
-	slot INTEGER NOT NULL,
-	at   INTEGER NOT NULL,
-	job  INTEGER NOT NULL
+	name       TEXT PRIMARY KEY,
+	slot       INTEGER NOT NULL,
+	at         INTEGER NOT NULL,
+	job        INTEGER NOT NULL,
+	expression TEXT NOT NULL -- the expression that defined the slot, with its time zone
 ) WITHOUT ROWID;
 
 -- What sweeps have removed since it was last audited, and where they go on.
