@@ -14,18 +14,19 @@ import (
 
 type auditCmd struct {
 	jsonFlag
-	Actor  string `placeholder:"NAME" help:"Only what this one did."`
-	Action string `placeholder:"ACTION" help:"Only this action, such as job.retry; of a whole family with its dot, such as dead_letter."`
-	Target string `placeholder:"TARGET" help:"Only what was done to this: a job's id, a queue, a redrive's number, a policy's hash."`
-	Since  string `placeholder:"WHEN" help:"Done at or after then: a time such as 2026-01-31T18:00, or so long ago, such as 2h or 3d."`
-	Limit  int    `default:"50" help:"The last so many, up to ${pageMax}."`
-	Follow bool   `short:"f" help:"Do not stop at the last one, wait for more."`
+	Actor  string `placeholder:"NAME" help:"Print only actions of this actor."`
+	Action string `placeholder:"ACTION" help:"Print only this action, such as job.retry. A name that ends with a dot, such as dead_letter., selects all actions that begin with it."`
+	Target string `placeholder:"TARGET" help:"Print only actions on this target: a job's id, a queue, a redrive's number or a policy's hash."`
+	Since  string `placeholder:"WHEN" help:"Print only actions since this time, such as 2026-01-31T18:00, or since this long ago, such as 2h or 3d."`
+	Limit  int    `default:"50" help:"Number of entries: the newest ones, 1 to ${pageMax}."`
+	Follow bool   `short:"f" help:"Wait for new entries and print them, until an interrupt."`
 }
 
 // Help implements kong.HelpProvider.
 func (*auditCmd) Help() string {
-	return `Every action of a person is a row with actor, time and reason, written together with what it changed; so are those of
-redrives and of retention. The newest comes last. With --json, one object a line.
+	return `Each action of a person, of a redrive and of retention has a row with its time, actor, target and reason. The row is
+written in the same transaction as the change. BECAME shows the state before and after. An action by filter has one row
+for each step, and its target is the filter. The newest row is the last one. With --json, each line is one object.
 
     redrive audit
     redrive audit --actor tess --since 1d

@@ -9,15 +9,16 @@ import (
 // benchCmd is the command `redrive bench`: it measures the speed of redrive on this
 // machine.
 type benchCmd struct {
-	Throughput benchThroughputCmd `cmd:"" default:"withargs" help:"Throughput beside its floor: the bare statements with the same rows kept."`
-	Figures    benchFiguresCmd    `cmd:"" help:"Everything that has a target, as JSON lines. Takes minutes and some GiB."`
-	Soak       benchSoakCmd       `cmd:"" help:"At full rate for a long time: claims stay flat, the size bounded, and no job is lost."`
+	Throughput benchThroughputCmd `cmd:"" default:"withargs" help:"Compare the throughput with its floor: the same rows, written by bare statements."`
+	Figures    benchFiguresCmd    `cmd:"" help:"Measure all figures that have a target, as JSON lines. This takes minutes and some GiB."`
+	Soak       benchSoakCmd       `cmd:"" help:"Run at full rate for a long time, and check claims, size and lost jobs."`
 	Child      benchChildCmd      `cmd:"" hidden:"" help:"The other process of a measurement."`
 }
 
 // Help implements kong.HelpProvider.
 func (*benchCmd) Help() string {
-	return `Measures in a temporary folder ($TMPDIR chooses the disk). Nothing else should run meanwhile: what counts is the ratio to the floor, which is measured in turn with it.
+	return `The measurement uses a temporary folder; $TMPDIR chooses the disk. Run nothing else at the same time. The result is the
+ratio to the floor. Both are measured by turns.
 
     redrive bench
     redrive bench --jobs 200000 --workers 100 --payload 200
@@ -28,11 +29,11 @@ func (*benchCmd) Help() string {
 // loadFlags are the flags that describe the load of a measurement: number of jobs, workers
 // and so on.
 type loadFlags struct {
-	Jobs      int `default:"100000" help:"Jobs of a round."`
-	Workers   int `default:"100" help:"Jobs at a time."`
-	Producers int `default:"100" help:"Goroutines that enqueue."`
-	Payload   int `default:"200" help:"Bytes of a payload."`
-	Rounds    int `default:"3" help:"Rounds, of which the median counts."`
+	Jobs      int `default:"100000" help:"Number of jobs in a round."`
+	Workers   int `default:"100" help:"Number of jobs that run at the same time."`
+	Producers int `default:"100" help:"Number of goroutines that enqueue."`
+	Payload   int `default:"200" help:"Size of a payload in bytes."`
+	Rounds    int `default:"3" help:"Number of rounds. The result is the median."`
 }
 
 // Validate checks the flags. The parser kong calls it.
@@ -49,8 +50,8 @@ func (c *benchThroughputCmd) Run(ctx context.Context, a *app) error {
 
 type benchFiguresCmd struct {
 	loadFlags
-	Rows int      `default:"5000000" help:"Rows in each place beside which a claim has to stay flat; a fifth of it are dead letters."`
-	Only []string `enum:"judgement,throughput,latency,flat,dead,fresh" help:"Only these subjects: ${enum}." placeholder:"SUBJECT"`
+	Rows int      `default:"5000000" help:"Number of rows in each place beside which claims are measured. Dead letters are a fifth of it."`
+	Only []string `enum:"judgement,throughput,latency,flat,dead,fresh" help:"Measure only these subjects: ${enum}." placeholder:"SUBJECT"`
 }
 
 // Run implements the command.

@@ -10,27 +10,28 @@ import (
 
 // benchSoakCmd runs jobs at the full rate for a long time and checks that no job is lost.
 type benchSoakCmd struct {
-	For       time.Duration `default:"10m" help:"How long, without the warm-up and the end."`
-	Keep      time.Duration `default:"1m" help:"How long completed jobs, failures, dead letters and events are kept."`
-	Backlog   int           `default:"20000" help:"Jobs that are not done, above which nobody enqueues."`
-	Workers   int           `default:"400" help:"Jobs at a time, over four queues."`
-	Producers int           `default:"100" help:"Goroutines that enqueue."`
-	Payload   int           `default:"200" help:"Bytes of a payload."`
-	Rate      int           `help:"Jobs enqueued a second. Default: as fast as it goes."`
-	Snapshot  bool          `help:"Another connection holds a snapshot for the whole time, as a backup does."`
-	SizeMax   int64         `name:"size-max" placeholder:"GIB" default:"20" help:"GiB of the database at which the soak gives up."`
-	JSON      bool          `name:"json" help:"Print lines of JSON."`
+	For       time.Duration `default:"10m" help:"Duration, without the warm-up and the end."`
+	Keep      time.Duration `default:"1m" help:"Retention of completed jobs, failures, dead letters and events."`
+	Backlog   int           `default:"20000" help:"Number of unfinished jobs above which no jobs are enqueued."`
+	Workers   int           `default:"400" help:"Number of jobs that run at the same time, in four queues together."`
+	Producers int           `default:"100" help:"Number of goroutines that enqueue."`
+	Payload   int           `default:"200" help:"Size of a payload in bytes."`
+	Rate      int           `help:"Number of jobs to enqueue per second. Default: as fast as possible."`
+	Snapshot  bool          `help:"Hold a snapshot on another connection for the whole time, as a backup does."`
+	SizeMax   int64         `name:"size-max" placeholder:"GIB" default:"20" help:"Size of the database in GiB at which the test ends."`
+	JSON      bool          `name:"json" help:"Print JSON lines."`
 }
 
 // Help implements kong.HelpProvider.
 func (*benchSoakCmd) Help() string {
-	return `Enqueues and works at once, as fast as it goes or at a rate: jobs that succeed, fail and die, now and later, with and
-without keys, in four queues, while what is past its time is removed. Each minute it prints how many jobs were done, how long claims
-took, how large the database is and how much memory the process has; of a shorter soak, each tenth. At the end it checks
-whether claims became slower, the database grew, or a job was lost. The exit code is 1 when it missed a target.
+	return `The test enqueues and runs jobs at the same time, as fast as possible or at a rate. The jobs are in four queues, with and
+without keys, due now and later. They succeed, fail and die, and old data is removed meanwhile. Ten times, but at most
+once a minute, the test prints the number of finished jobs, the time of claims, the size of the database and the memory
+of the process. At the end it checks whether claims became slower, the database grew, or a job was lost. The exit code is
+1 when a target was missed.
 
-It makes a database and removes it: a file in a temporary folder ($TMPDIR chooses the disk), or the new file that --db names,
-or with a DSN a schema of its own beside all that is there. $REDRIVE_DB and the configuration do not count.
+The test creates a database and removes it at the end: a file in a temporary folder ($TMPDIR chooses the disk), or the
+new file of --db, or a separate schema when --db is a DSN. It ignores $REDRIVE_DB and the configuration.
 
     redrive bench soak
     redrive bench soak --for 1h --rate 2000

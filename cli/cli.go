@@ -18,27 +18,27 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-const description = `Durable jobs in one SQLite file, or in PostgreSQL. Commands of redrive.yaml run them; what failed is kept and explained.
+const description = `redrive keeps durable jobs in an SQLite file or in PostgreSQL. The commands of redrive.yaml run the jobs. Failures are kept and explained.
 
-Exit codes: 0 done, 1 error, 2 wrong usage, 3 stopped and work was left, 4 not found, 5 conflict.`
+Exit codes: 0 done, 1 error, 2 wrong usage, 3 stopped before the work was done, 4 not found, 5 conflict.`
 
 // grammar describes the command line: all commands and flags.
 type grammar struct {
 	globals
-	Enqueue enqueueCmd `cmd:"" help:"Take jobs in: one, or many as JSON lines."`
-	Work    workCmd    `cmd:"" help:"Run jobs, with the commands of the configuration."`
+	Enqueue enqueueCmd `cmd:"" help:"Enqueue one job, or many jobs as JSON lines."`
+	Work    workCmd    `cmd:"" help:"Run jobs with the commands of the configuration."`
 	Jobs    jobsCmd    `cmd:"" help:"List, show, cancel and retry jobs."`
-	Explain explainCmd `cmd:"" help:"Explain a job, or an error without any job."`
-	DLQ     dlqCmd     `cmd:"" name:"dlq" help:"List, show, bring back and close dead letters: jobs that failed for good."`
+	Explain explainCmd `cmd:"" help:"Explain what was decided about a job, or what would be decided about an error."`
+	DLQ     dlqCmd     `cmd:"" name:"dlq" help:"List, show, retry and close dead letters: jobs that failed for good."`
 	Policy  policyCmd  `cmd:"" help:"Show, check, explain and list policies: what is retried, when and how often."`
 	Queues  queuesCmd  `cmd:"" help:"List queues and change their settings."`
 	Events  eventsCmd  `cmd:"" help:"Print what happened, as JSON lines."`
-	Cron    cronCmd    `cmd:"" help:"List schedules: what they enqueue, when next, and when last."`
-	Audit   auditCmd   `cmd:"" help:"Print what people did, and redrives and retention."`
-	Doctor  doctorCmd  `cmd:"" help:"Examine the database."`
-	Migrate migrateCmd `cmd:"" help:"Bring the database's schema up to date."`
+	Cron    cronCmd    `cmd:"" help:"List schedules with their jobs, their next slot and their last slot."`
+	Audit   auditCmd   `cmd:"" help:"Print the audit log: actions of people, redrives and retention."`
+	Doctor  doctorCmd  `cmd:"" help:"Check the database."`
+	Migrate migrateCmd `cmd:"" help:"Migrate the schema of the database to the version of this program."`
 	Config  configCmd  `cmd:"" help:"Check the configuration."`
-	Demo    demoCmd    `cmd:"" help:"See it work: five systems, an upstream in trouble, and a cause that is repaired."`
+	Demo    demoCmd    `cmd:"" help:"Play a demo: five systems, a service that fails, and a cause that is repaired."`
 	Bench   benchCmd   `cmd:"" help:"Measure this program on this machine."`
 	Version versionCmd `cmd:"" help:"Print the version."`
 
@@ -49,9 +49,9 @@ type grammar struct {
 
 // globals are the flags that all commands have.
 type globals struct {
-	ConfigFile string `name:"config" placeholder:"FILE" help:"Configuration. Default: $$REDRIVE_CONFIG, else redrive.yaml if there is one."`
-	DB         string `name:"db" placeholder:"FILE|DSN" help:"Database: a file, or postgres://user@host:5432/name. Default: $$REDRIVE_DB, else the one of the configuration, else jobs.db."`
-	Schema     string `name:"schema" placeholder:"NAME" help:"Schema of redrive's tables, with PostgreSQL. Default: the one of the configuration, else redrive."`
+	ConfigFile string `name:"config" placeholder:"FILE" help:"Configuration file. Default: $$REDRIVE_CONFIG, or redrive.yaml if it exists."`
+	DB         string `name:"db" placeholder:"FILE|DSN" help:"Database: a file, or postgres://user@host:5432/name. Default: $$REDRIVE_DB, or the database of the configuration, or jobs.db."`
+	Schema     string `name:"schema" placeholder:"NAME" help:"PostgreSQL schema of redrive's tables. Default: the schema of the configuration, or redrive."`
 }
 
 // jsonFlag is the flag --json of the commands that print something.

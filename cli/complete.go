@@ -25,8 +25,8 @@ type completionCmd struct {
 
 // Help implements kong.HelpProvider.
 func (*completionCmd) Help() string {
-	return `The script asks this program for what can come next, so it never falls behind it. Names of queues, kinds, classes and
-groups are those of the configuration and the database.
+	return `The script asks this program for completions, so it is never out of date. It completes names of queues, kinds, classes and
+groups from the configuration and the database.
 
     source <(redrive completion bash)
     redrive completion bash > /etc/bash_completion.d/redrive

@@ -10,18 +10,18 @@ import (
 )
 
 type configCmd struct {
-	Check configCheckCmd `cmd:"" help:"Find every mistake of a configuration."`
+	Check configCheckCmd `cmd:"" help:"Find all mistakes in a configuration."`
 }
 
 type configCheckCmd struct {
 	jsonFlag
-	File string `arg:"" optional:"" help:"Configuration. Default: the one that the other commands use."`
+	File string `arg:"" optional:"" help:"Configuration file. Default: the file that the other commands use."`
 }
 
 // Help implements kong.HelpProvider.
 func (*configCheckCmd) Help() string {
-	return `Each mistake is one line, FILE:LINE:COLUMN: and what is wrong; the exit code is 1 then. The policy file that the
-configuration names is checked, too.
+	return `Each mistake is printed on one line: FILE:LINE:COLUMN, and what is wrong. The exit code is then 1. The policy file of the
+configuration is checked too.
 
     redrive config check
     redrive config check production.yaml`

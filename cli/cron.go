@@ -18,8 +18,8 @@ type cronCmd struct{ jsonFlag }
 
 // Help implements kong.HelpProvider.
 func (*cronCmd) Help() string {
-	return `The periodic jobs of the configuration, with the next slot of each, and the last slot that any worker fired. An entry that
-only the database knows has fired before, and the configuration has it no longer.
+	return `The list has the schedules of the configuration. Each has its next slot, and the last slot that any worker has fired. The
+list also has schedules that are only in the database, because they were in the configuration earlier.
 
     redrive cron
     redrive cron --json | jq -r '.entries[] | [.name, .next] | @tsv'`

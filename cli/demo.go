@@ -20,20 +20,20 @@ import (
 )
 
 type demoCmd struct {
-	Jobs int    `default:"560" help:"How many jobs, 100 to 20000."`
-	Seed uint64 `default:"1" help:"Which jobs meet which trouble."`
-	Fast bool   `hidden:"" help:"Shorter waits still, for tests."`
+	Jobs int    `default:"560" help:"Number of jobs, 100 to 20000."`
+	Seed uint64 `default:"1" help:"Seed that chooses which jobs fail, and how."`
+	Fast bool   `hidden:"" help:"Use even shorter waits, for tests."`
 }
 
 // Help implements kong.HelpProvider.
 func (*demoCmd) Help() string {
-	return `Plays a story of about 40 seconds. Five systems run several hundred jobs on a new database: real calls over HTTP, real
-subprocesses, real temporary files. What they call is a server of this program on 127.0.0.1 that fails in every way
-there is: 429 with Retry-After, 5xx, 4xx, silence, resets, bodies that are cut short. Their policies are the presets
-that come with redrive, with shorter waits. Then a cause is repaired, and the jobs that died of it are brought back.
+	return `The demo takes about 40 seconds. Five systems run several hundred jobs on a new database, with real HTTP calls,
+subprocesses and temporary files. They call a server of this program on 127.0.0.1 that fails in many ways: 429 with
+Retry-After, 5xx, 4xx, no answer, resets, bodies that are cut short. Their policies are the presets of redrive with
+shorter waits. Then a cause is repaired, and the jobs that died of it are retried.
 
-Nothing but this program is needed, and nothing leaves this machine. At the end it says how to look further into the
-file. The exit code is 1 when something did not go as it should, and 3 after Ctrl-C.
+The demo needs only this program, and it sends nothing to other machines. At the end it prints commands to look into the
+database. The exit code is 1 when a result is not as expected, and 3 after Ctrl-C.
 
     redrive demo
     redrive demo --seed 7 --db /tmp/demo.db`

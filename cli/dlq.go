@@ -17,13 +17,13 @@ import (
 
 type dlqCmd struct {
 	List    dlqListCmd    `cmd:"" help:"List dead letters, newest first."`
-	Show    dlqShowCmd    `cmd:"" help:"Show everything about a dead letter: why, what was tried and done, what to do."`
+	Show    dlqShowCmd    `cmd:"" help:"Show a dead letter: its cause, its runs, past actions and what to do next."`
 	Groups  dlqGroupsCmd  `cmd:"" help:"List dead letters by root cause."`
-	Stats   dlqStatsCmd   `cmd:"" help:"Count dead letters, and show how well retries do."`
-	Retry   dlqRetryCmd   `cmd:"" help:"Give dead jobs a new life, at once."`
-	Redrive dlqRedriveCmd `cmd:"" help:"Bring many jobs back in steps: a few first, then more and more."`
+	Stats   dlqStatsCmd   `cmd:"" help:"Count dead letters, and show how many retries succeed."`
+	Retry   dlqRetryCmd   `cmd:"" help:"Retry dead jobs at once, in a new life."`
+	Redrive dlqRedriveCmd `cmd:"" help:"Retry many jobs in steps: a few first, then more and more."`
 	Resolve dlqResolveCmd `cmd:"" help:"Close dead letters."`
-	Ignore  dlqIgnoreCmd  `cmd:"" help:"Put dead letters aside, for good or for a while."`
+	Ignore  dlqIgnoreCmd  `cmd:"" help:"Ignore dead letters, permanently or for some time."`
 	Reopen  dlqReopenCmd  `cmd:"" help:"Make resolved and ignored dead letters pending again."`
 	Purge   dlqPurgeCmd   `cmd:"" help:"Remove resolved and ignored dead letters with their jobs."`
 	Export  dlqExportCmd  `cmd:"" help:"Write dead letters as CSV or JSON lines."`
@@ -52,17 +52,17 @@ var reasons = [...]job.Reason{
 // deadFlags are the flags that select dead letters. All commands about dead letters have
 // them.
 type deadFlags struct {
-	Status  []statusFlag `placeholder:"STATUS,..." help:"pending, retried, resolved or ignored."`
-	Reason  string       `placeholder:"REASON" help:"Why they are dead, such as max_retries_exceeded."`
-	Class   string       `placeholder:"CLASS" help:"Class of the failure, such as NetworkTimeout."`
-	Kind    string       `placeholder:"NAME" help:"Of this kind."`
-	Queue   string       `placeholder:"NAME" help:"Of this queue."`
-	Owner   string       `placeholder:"NAME" help:"Of this owner."`
-	Group   string       `placeholder:"GROUP" help:"Of this root cause: a group's name, or its beginning."`
-	Since   string       `placeholder:"WHEN" help:"Died at or after then: a time such as 2026-01-31T18:00, or so long ago, such as 2h or 3d."`
-	Until   string       `placeholder:"WHEN" help:"Died before then, in the same forms."`
-	Text    string       `placeholder:"TEXT" help:"With this in the message, in whatever case."`
-	Redrive int64        `placeholder:"N" help:"Brought back last by this redrive."`
+	Status  []statusFlag `placeholder:"STATUS" help:"Select by status: pending, retried, resolved or ignored."`
+	Reason  string       `placeholder:"REASON" help:"Select by the reason of the death, such as max_retries_exceeded."`
+	Class   string       `placeholder:"CLASS" help:"Select by the class of the failure, such as NetworkTimeout."`
+	Kind    string       `placeholder:"NAME" help:"Select by kind."`
+	Queue   string       `placeholder:"NAME" help:"Select by queue."`
+	Owner   string       `placeholder:"NAME" help:"Select by owner."`
+	Group   string       `placeholder:"GROUP" help:"Select by group: the name of a group, or its beginning; see dlq groups."`
+	Since   string       `placeholder:"WHEN" help:"Select deaths since this time, such as 2026-01-31T18:00, or since this long ago, such as 2h or 3d."`
+	Until   string       `placeholder:"WHEN" help:"Select deaths before this time, in the same forms."`
+	Text    string       `placeholder:"TEXT" help:"Select messages that contain this text, in any case."`
+	Redrive int64        `placeholder:"N" help:"Select jobs that this redrive was the last to retry."`
 }
 
 func (f *deadFlags) isZero() bool { return reflect.ValueOf(*f).IsZero() }

@@ -23,35 +23,36 @@ type dlqRetryCmd struct {
 	selection
 	who
 	changeFlags
-	Payload string `placeholder:"FILE" help:"Another payload, for one job; - reads it from standard input."`
-	Delay   string `placeholder:"DURATION" help:"Due after so long, such as 10m or 2d. Default: at once."`
+	Payload string `placeholder:"FILE" help:"File with a new payload, for one job only; - reads standard input."`
+	Delay   string `placeholder:"DURATION" help:"Time until the jobs are due, such as 10m or 2d. Default: they are due at once."`
 }
 
 // changeFlags are the flags for what a retry changes in jobs, except the payload.
 type changeFlags struct {
-	ToQueue         string          `placeholder:"NAME" help:"Move to this queue."`
-	Priority        int8            `placeholder:"N" help:"1 goes first, 4 last."`
-	MaxRetries      *int            `placeholder:"N" help:"The jobs' own number of retries, after the first attempt of a life."`
-	MaxTotalRetries *int            `placeholder:"N" help:"The jobs' own number of retries over all classes."`
-	MaxCost         *float64        `placeholder:"DOLLARS" help:"The jobs' own limit on what the runs of a life cost, in US dollars."`
-	Waits           []time.Duration `placeholder:"DURATION,..." help:"The jobs' own waits before retries; the last repeats."`
-	PolicyAlone     bool            `help:"Take settings of the jobs' own away: the policy alone decides."`
+	ToQueue         string          `placeholder:"NAME" help:"Move the jobs to this queue."`
+	Priority        int8            `placeholder:"N" help:"Priority of the jobs: 1 runs first, 4 last."`
+	MaxRetries      *int            `placeholder:"N" help:"Number of retries of a job, after the first attempt of a life."`
+	MaxTotalRetries *int            `placeholder:"N" help:"Number of retries of a job over all classes."`
+	MaxCost         *float64        `placeholder:"DOLLARS" help:"Largest cost of all runs of a life, in US dollars."`
+	Waits           []time.Duration `placeholder:"DURATION" help:"Waits before the retries of a job. The last wait repeats."`
+	PolicyAlone     bool            `help:"Remove the retry settings of the jobs, so that only the policy decides."`
 }
 
 // Help implements kong.HelpProvider.
 func (*dlqRetryCmd) Help() string {
-	return `The jobs are due at once and have all their attempts again. Their failures and dead letters stay on record: a dead letter
-is "retried" until the new life ends, then "resolved", or "pending" again if the job dies again.
+	return `The jobs are due at once and have all their attempts again. Their failures and dead letters are kept. A dead letter is
+"retried" until the new life ends. Then it is "resolved", or "pending" if the job dies again.
 
     redrive dlq retry 17 --note "the disk is repaired"
     redrive dlq retry 17 --payload fixed.json --to-queue slow
     redrive dlq retry --group 3fa9 --dry-run
     redrive dlq retry --class NetworkTimeout --since 2h --priority 4 --yes
 
-What comes by a filter is counted first; what dies afterwards is not touched. All of it comes back as fast as workers take it:
-"redrive dlq redrive" brings back a few first and stops by itself when they fail again. A filter takes pending ones, unless
---status says otherwise, and its jobs run after fresh work (priority 4), unless --priority says otherwise.
---max-retries, --max-total-retries, --max-cost and --waits replace all settings of the jobs' own.`
+A filter selects pending dead letters, unless --status is given. They are counted first, and jobs that die later are not
+included. They run after new jobs (priority 4), unless --priority is given. All of them are retried as fast as workers
+run them; "redrive dlq redrive" retries a few first and stops by itself when they fail again.
+
+--max-retries, --max-total-retries, --max-cost and --waits together replace the jobs' own retry settings.`
 }
 
 func (c *dlqRetryCmd) Run(ctx context.Context, a *app) error {
@@ -167,7 +168,8 @@ type dlqResolveCmd struct {
 
 // Help implements kong.HelpProvider.
 func (*dlqResolveCmd) Help() string {
-	return `A resolved dead letter stays for as long as retention keeps it. A job that was retried and completes is resolved by itself.
+	return `A resolved dead letter is kept until its retention is over. The dead letter of a job that was retried and completes is
+resolved automatically.
 
     redrive dlq resolve 17 --note "sent by hand"
     redrive dlq resolve --kind thumbnail --until 7d --yes`
@@ -181,17 +183,17 @@ type dlqIgnoreCmd struct {
 	jsonFlag
 	selection
 	who
-	Reopen string `placeholder:"WHEN" help:"Pending again then: a time such as 2026-01-31T18:00, or after so long, such as 2d. Default: never."`
-	Count  int64  `placeholder:"N" help:"Of a whole group: pending again when so many more jobs have died in it."`
+	Reopen string `placeholder:"WHEN" help:"Make them pending again at this time, such as 2026-01-31T18:00, or after this duration, such as 2d. Default: never."`
+	Count  int64  `placeholder:"N" help:"For a whole group: make them pending again after this number of further deaths."`
 }
 
 // Help implements kong.HelpProvider.
 func (*dlqIgnoreCmd) Help() string {
-	return `With --reopen or --count, a whole group is ignored: dead letters that join it meanwhile are ignored, too. With both, the
-first to come ends it.
+	return `With --reopen or --count and a group, new dead letters of the group are ignored too. With both flags, the condition that
+is met first makes them pending again.
 
     redrive dlq ignore 17 --note "a test"
-    redrive dlq ignore --group 3fa9 --reopen 2d --note "the vendor fixes it this week"
+    redrive dlq ignore --group 3fa9 --reopen 2d --note "the vendor fixes it"
     redrive dlq ignore --group 3fa9 --count 100 --yes`
 }
 
@@ -223,7 +225,7 @@ type dlqReopenCmd struct {
 
 // Help implements kong.HelpProvider.
 func (*dlqReopenCmd) Help() string {
-	return `Only the dead letters of jobs that are dead can be pending.
+	return `Only dead letters of dead jobs can become pending. Others are refused.
 
     redrive dlq reopen 17
     redrive dlq reopen --group 3fa9 --status ignored --yes`
@@ -241,9 +243,9 @@ type dlqPurgeCmd struct {
 
 // Help implements kong.HelpProvider.
 func (*dlqPurgeCmd) Help() string {
-	return `Removes dead letters with their jobs, payloads and failure records, for good. Only resolved and ignored ones are removed,
-whatever the filter says; never a pending one, and never one whose job lives. --note has to say why. What is idempotent
-stays so: a key of a job that is gone is known for as long as it was to be.
+	return `Dead letters are removed permanently, with their jobs, payloads and failure records. Only resolved and ignored dead letters
+are removed, whatever the filter selects; pending ones and those of live jobs are kept. --note is required. The
+idempotency keys of the removed jobs are kept until their end.
 
     redrive dlq purge --until 30d --dry-run
     redrive dlq purge --until 30d --note "quarterly clean-up" --yes`

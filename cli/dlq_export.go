@@ -18,20 +18,19 @@ import (
 
 type dlqExportCmd struct {
 	deadFlags
-	Format string `enum:"csv,jsonl" default:"jsonl" placeholder:"FORMAT" help:"csv, or jsonl: one JSON object a line. Default jsonl."`
-	Output string `short:"o" placeholder:"FILE" help:"Write to this file, which is there when all is written. Default: standard output."`
-	Raw    bool   `help:"Payloads and attributes as they are stored, with what secrets they hold."`
+	Format string `enum:"csv,jsonl" default:"jsonl" placeholder:"FORMAT" help:"csv, or jsonl: one JSON object per line. Default jsonl."`
+	Output string `short:"o" placeholder:"FILE" help:"Write to this file. It appears when it is complete. Default: standard output."`
+	Raw    bool   `help:"Write payloads and attributes as they are stored, with their secrets."`
 }
 
 // Help implements kong.HelpProvider.
 func (*dlqExportCmd) Help() string {
-	return `The newest come first, with the fields job_id, task_type, payload, metadata, dlq_reason, dlq_timestamp, status, resolution,
-resolved_at and resolved_by. Memory does not grow with their number. Secrets, paths and addresses are taken out of payloads
-and attributes, as they are out of messages before these are stored; --raw leaves payloads and attributes as they are. A job
-that lives or has completed has no payload here.
+	return `The newest dead letter is written first. The fields are job_id, task_type, payload, metadata, dlq_reason, dlq_timestamp,
+status, resolution, resolved_at and resolved_by. Secrets, paths and addresses are removed from payloads and attributes;
+--raw keeps them. The payload is null when the job is live again or has completed.
 
-In CSV, payload, metadata and resolution are JSON. A cell that a spreadsheet would take for a formula, because it begins with
-= + - @, a tab or a line end, begins with an apostrophe instead; numbers stay numbers.
+In CSV, payload, metadata and resolution are JSON. A cell that begins with = + - @, a tab or a line end gets an
+apostrophe in front, so that no spreadsheet reads it as a formula. Numbers are not changed.
 
     redrive dlq export > dead.jsonl
     redrive dlq export --status pending --since 7d --format csv -o dead.csv

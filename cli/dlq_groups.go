@@ -15,25 +15,27 @@ import (
 
 type dlqGroupsCmd struct {
 	jsonFlag
-	Kind    string `placeholder:"NAME" help:"Only of this kind."`
-	Class   string `placeholder:"CLASS" help:"Only of this class of failure."`
-	Group   string `placeholder:"GROUP" help:"Only this one: a group's name, or its beginning."`
-	Pending bool   `help:"Only groups that have pending dead letters."`
-	Largest bool   `help:"The most pending first. Default: the last seen first."`
-	Limit   int    `default:"50" help:"At most so many, up to ${pageMax}."`
-	Skip    int    `placeholder:"N" help:"Leave out so many from the beginning: the next page."`
+	Kind    string `placeholder:"NAME" help:"List only groups of this kind."`
+	Class   string `placeholder:"CLASS" help:"List only groups of this class of failure."`
+	Group   string `placeholder:"GROUP" help:"List only this group: its name, or the beginning of its name."`
+	Pending bool   `help:"List only groups that have pending dead letters."`
+	Largest bool   `help:"Sort by the number of pending dead letters. Default: the last seen group first."`
+	Limit   int    `default:"50" help:"Largest number of groups, 1 to ${pageMax}."`
+	Skip    int    `placeholder:"N" help:"Skip this number of groups: the next page."`
 }
 
 // Help implements kong.HelpProvider.
 func (*dlqGroupsCmd) Help() string {
-	return `A group is one root cause: dead letters of one kind, class and code whose messages have the same shape. DEATHS counts
-all so far, PENDING those without an action, TREND the deaths of each of the last 24 hours. JOB is the first that died.
+	return `A group is one root cause: dead letters of one kind, class and code, with messages that differ only in numbers, ids and
+paths. DEATHS is the number of all deaths so far, and PENDING the number of dead letters without an action. TREND has
+the deaths of each of the last 24 hours. JOB is the first job that died.
 
     redrive dlq groups
     redrive dlq groups --pending --largest
     redrive dlq redrive --group 3fa9
 
-Commands accept the beginning of a group's name, as long as no other name begins with it.`
+GROUP is the short name: the first 8 digits. The full name, such as 1:957bd32c0b2a967f, is in --json. Commands accept both,
+and any beginning of a name if no other name begins with it.`
 }
 
 func (c *dlqGroupsCmd) Run(ctx context.Context, a *app) (err error) {

@@ -13,21 +13,22 @@ import (
 type dlqListCmd struct {
 	jsonFlag
 	deadFlags
-	Limit  int   `default:"50" help:"At most so many, up to ${pageMax}."`
-	Before int64 `placeholder:"N" help:"Only deaths before this one: the next page, as the one before says."`
-	IDs    bool  `name:"ids" help:"Print the ids of the jobs only."`
+	Limit  int   `default:"50" help:"Largest number of dead letters, 1 to ${pageMax}."`
+	Before int64 `placeholder:"N" help:"List only deaths before this number: the next page. The previous page prints the number."`
+	IDs    bool  `name:"ids" help:"Print only the ids of the jobs."`
 }
 
 // Help implements kong.HelpProvider.
 func (*dlqListCmd) Help() string {
-	return `All flags have to fit. STATUS is what was done about it; GROUP names the root cause, see "redrive dlq groups".
+	return `A dead letter is listed when it matches all filters. STATUS says what was done about it. GROUP is the short name of its
+root cause; "redrive dlq groups" lists the groups.
 
     redrive dlq list
     redrive dlq list --status pending --kind thumbnail --since 2h
     redrive dlq list --group 3fa9 --text "connection refused" --json
 
-A filter without an index, such as --text, is applied to a limited number of dead letters. When that was not enough for
-a whole page, the command says how far back it has searched, and --before continues from there.`
+Some filters, such as --text, have no index. For these, the command reads a limited number of dead letters. If they do not
+fill a page, it prints how far back it has searched, and --before continues from there.`
 }
 
 func (c *dlqListCmd) Run(ctx context.Context, a *app) (err error) {

@@ -13,21 +13,21 @@ import (
 )
 
 type dlqRedriveCmd struct {
-	Start   redriveStartCmd   `cmd:"" default:"withargs" help:"Start a redrive: what \"dlq redrive\" does by itself."`
+	Start   redriveStartCmd   `cmd:"" default:"withargs" help:"Start a redrive; \"dlq redrive\" does the same."`
 	List    redriveListCmd    `cmd:"" help:"List redrives, newest first."`
 	Show    redriveShowCmd    `cmd:"" help:"Show a redrive, or watch it."`
-	Pause   redrivePauseCmd   `cmd:"" help:"Bring back no more until it is resumed."`
-	Resume  redriveResumeCmd  `cmd:"" help:"Continue a paused one, or one that has stopped by itself."`
-	Proceed redriveProceedCmd `cmd:"" help:"Skip waiting for the canary; start the ramp now."`
-	Cancel  redriveCancelCmd  `cmd:"" help:"Bring back no more, for good."`
+	Pause   redrivePauseCmd   `cmd:"" help:"Pause a redrive: retry no more jobs until it is resumed."`
+	Resume  redriveResumeCmd  `cmd:"" help:"Continue a redrive that is paused or has stopped by itself."`
+	Proceed redriveProceedCmd `cmd:"" help:"Stop waiting for the canary, and retry more jobs now."`
+	Cancel  redriveCancelCmd  `cmd:"" help:"Cancel a redrive: retry no more jobs."`
 }
 
 // Help implements kong.HelpProvider.
 func (*dlqRedriveCmd) Help() string {
-	return `By itself it starts a redrive; "redrive dlq redrive start --help" has the flags.
+	return `Without a further command, "dlq redrive" starts a redrive; "redrive dlq redrive start --help" lists the flags.
 
     redrive dlq redrive --group 3fa9
-    redrive dlq redrive --class NetworkTimeout --canary 20 --rate 50/s --stop 10%
+    redrive dlq redrive --class NetworkTimeout --canary 20 --rate 50/s
     redrive dlq redrive list
     redrive dlq redrive pause 3`
 }
@@ -37,25 +37,27 @@ type redriveStartCmd struct {
 	deadFlags
 	who
 	changeFlags
-	All    bool   `help:"All that are pending, instead of a filter."`
-	Canary int    `default:"10" help:"Bring back so many first, spread over the set, and wait for them; 0 means no canary. Default 10."`
-	Rate   string `placeholder:"N/s" help:"At most so many per second, such as 50 or 50/s. Default: no limit."`
-	Stop   string `default:"20%" help:"Stop when more than this share fails again by the same cause; 100% never does. Default 20%."`
-	Watch  *bool  `negatable:"" help:"Show how it goes until it ends. Default: on a terminal."`
-	DryRun bool   `help:"Count, and start nothing."`
-	Yes    bool   `short:"y" help:"Do not ask."`
+	All    bool   `help:"Select all pending dead letters, instead of a filter."`
+	Canary int    `default:"10" help:"Number of jobs that are retried first, spread over the set. The others wait for their results. 0 means no canary. Default 10."`
+	Rate   string `placeholder:"N/s" help:"Largest number of retried jobs per second, such as 50 or 50/s. Default: no limit."`
+	Stop   string `default:"20%" help:"Stop when more than this share of first attempts fails again by the same cause. 100% means never. Default 20%."`
+	Watch  *bool  `negatable:"" help:"Show the progress until the redrive ends. Default: only on a terminal."`
+	DryRun bool   `help:"Count the dead letters, and start nothing."`
+	Yes    bool   `short:"y" help:"Start without asking for confirmation."`
 }
 
 // Help implements kong.HelpProvider.
 func (*redriveStartCmd) Help() string {
-	return `A redrive brings back the dead letters that fit now; what dies later is not in it. A canary of a few goes first, spread over
-the set. When they have answered, more and more follow: at most twice as many as have answered, and 100, are out without an
-answer. When too large a share fails again by the same cause, the redrive stops by itself. Its jobs run after fresh work
-(priority 4), unless --priority says otherwise. Running workers carry it out: they may be stopped and killed, and this command
-may be left at any time.
+	return `A redrive retries the dead letters that match the filters now. Jobs that die later are not in the set. The redrive begins
+with a canary: a few jobs, spread over the set. When all jobs of the canary have a result, it retries more and more jobs.
+The number of retried jobs is at most twice the number of results plus 100. The redrive stops by itself when too large a
+share fails again by the same cause.
+
+Its jobs have priority 4, so they run after new jobs; --priority changes that. Any running worker carries it out, and
+another worker continues when that one ends. This command may end at any time.
 
     redrive dlq redrive --group 3fa9 --note "the upstream is back"
-    redrive dlq redrive --class NetworkTimeout --canary 20 --rate 50/s --stop 10%
+    redrive dlq redrive --class NetworkTimeout --canary 20 --rate 50/s
     redrive dlq redrive --all --yes --no-watch --json`
 }
 
@@ -192,7 +194,7 @@ type redriveResumeCmd struct{ redriveControl }
 
 // Help implements kong.HelpProvider.
 func (*redriveResumeCmd) Help() string {
-	return `For a redrive that has stopped by itself, the failures so far no longer count: it stops again only for new ones.
+	return `When the redrive has stopped by itself, its failures so far do not count any more. It stops again only for new failures.
 
     redrive dlq redrive resume 3 --note "the other failures have another cause"`
 }
@@ -211,7 +213,7 @@ type redriveCancelCmd struct{ redriveControl }
 
 // Help implements kong.HelpProvider.
 func (*redriveCancelCmd) Help() string {
-	return `Jobs that have been brought back continue. The other dead letters stay as they are.
+	return `Jobs that are already retried continue. The other dead letters stay pending.
 
     redrive dlq redrive cancel 3`
 }
@@ -224,7 +226,7 @@ func (c *redriveCancelCmd) Run(ctx context.Context, a *app) error {
 type redriveControl struct {
 	who
 	jsonFlag
-	ID int64 `arg:"" help:"Redrive."`
+	ID int64 `arg:"" help:"Number of the redrive."`
 }
 
 func (c *redriveControl) control(ctx context.Context, a *app, do redrive.RedriveOp) (err error) {

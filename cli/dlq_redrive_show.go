@@ -28,7 +28,9 @@ type redriveListCmd struct{ jsonFlag }
 
 // Help implements kong.HelpProvider.
 func (*redriveListCmd) Help() string {
-	return `OUT have been brought back, of ALL. ANSWERED have ended their first attempt, and AGAIN of these failed by the same cause.
+	return `OUT is the number of jobs that were retried so far, and ALL the number of jobs in the set. ANSWERED is the number of
+retried jobs whose first attempt has ended. AGAIN is how many of these failed by the same cause. COMPLETED and DEAD count
+retried jobs that have ended.
 
     redrive dlq redrive list
     redrive dlq redrive list --json`
@@ -69,13 +71,13 @@ func (c *redriveListCmd) Run(ctx context.Context, a *app) (err error) {
 
 type redriveShowCmd struct {
 	jsonFlag
-	Watch bool  `help:"Show how it goes until it ends."`
-	ID    int64 `arg:"" help:"Redrive."`
+	Watch bool  `help:"Show the progress until the redrive ends."`
+	ID    int64 `arg:"" help:"Number of the redrive."`
 }
 
 // Help implements kong.HelpProvider.
 func (*redriveShowCmd) Help() string {
-	return `Where it stands, by its own numbers.
+	return `The page shows the state of the redrive, its plan, its numbers and the commands to use next.
 
     redrive dlq redrive show 3
     redrive dlq redrive show 3 --watch`

@@ -20,18 +20,18 @@ import (
 // selection selects the jobs on which a command acts: by ids or by a filter. If it selects
 // more than one job, the command counts the jobs first and asks the person.
 type selection struct {
-	IDs []job.ID `arg:"" optional:"" name:"id" help:"Jobs."`
+	IDs []job.ID `arg:"" optional:"" name:"id" help:"Ids of jobs."`
 	deadFlags
-	All     bool  `help:"Everything that the command can act on, instead of a filter."`
-	Through int64 `placeholder:"N" help:"Only deaths up to this one, as printed by --dry-run."`
-	DryRun  bool  `help:"Count, and change nothing."`
-	Yes     bool  `short:"y" help:"Do not ask."`
+	All     bool  `help:"Select all dead letters that the command can change, instead of a filter."`
+	Through int64 `placeholder:"N" help:"Select only deaths up to this number, which --dry-run prints."`
+	DryRun  bool  `help:"Count the dead letters, and change nothing."`
+	Yes     bool  `short:"y" help:"Act without asking for confirmation."`
 }
 
 // who has the flags for the name of the person who acts and for the reason.
 type who struct {
-	By   string `name:"by" placeholder:"NAME" help:"Who does this, for the audit log. Default: $$USER."`
-	Note string `placeholder:"TEXT" help:"Why, for the dead letters and the audit log."`
+	By   string `name:"by" placeholder:"NAME" help:"Your name, for the audit log. Default: $$USER."`
+	Note string `placeholder:"TEXT" help:"Your reason, for the dead letters and the audit log."`
 }
 
 func (w who) actor(a *app) redrive.By { return by{By: w.By, Reason: w.Note}.actor(a) }

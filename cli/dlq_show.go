@@ -16,13 +16,13 @@ import (
 
 type dlqShowCmd struct {
 	jsonFlag
-	ID job.ID `arg:"" help:"Job."`
+	ID job.ID `arg:"" help:"Id of the job."`
 }
 
 // Help implements kong.HelpProvider.
 func (*dlqShowCmd) Help() string {
-	return `What the job died of, how many others died of the same, the evidence, each run of each life, what people have done, the
-payload and what it was before a retry changed it, and the commands that come next. "redrive explain" has the
+	return `The page shows the cause of the death, the group with its number of deaths, the evidence, each run of each life, past
+actions, the payload, the job before a retry changed it, and the commands to use next. "redrive explain" shows the
 numbers behind each decision.
 
     redrive dlq show 17

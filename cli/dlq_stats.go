@@ -17,16 +17,16 @@ import (
 
 type dlqStatsCmd struct {
 	jsonFlag
-	Window string `default:"24h" placeholder:"DURATION" help:"Rate retries over so long, up to 30d, in whole hours. Default 24h."`
+	Window string `default:"24h" placeholder:"DURATION" help:"Time that the figures about retries cover, up to 30d, in whole hours. Default 24h."`
 }
 
 // Help implements kong.HelpProvider.
 func (*dlqStatsCmd) Help() string {
-	return `How many dead letters there are, and how well retries did in the window, with formulas and targets. A job counts as
-retried when it had more than one attempt or was brought back by hand.
+	return `The command counts dead letters. It also shows how many retries succeeded in the window, with formulas and targets. A
+retried job is one that had more than one attempt, or that was retried by hand.
 
     redrive dlq stats
-    redrive dlq stats --window 7d --json | jq '.success[] | select(.met == false)'`
+    redrive dlq stats --window 7d --json | jq '.success[] | select(.met | not)'`
 }
 
 func (c *dlqStatsCmd) Run(ctx context.Context, a *app) (err error) {

@@ -19,10 +19,10 @@ type doctorCmd struct{ jsonFlag }
 
 // Help implements kong.HelpProvider.
 func (*doctorCmd) Help() string {
-	return `Looks at the files, reads the settings back, checks every page, and counts all jobs anew to compare them with
-the counters. With PostgreSQL it looks at the settings that matter, sizes, old transactions, what holds events
-back and the two clocks instead of files and pages. It changes nothing and may run beside workers; of a large database it takes its time. The exit
-code is 1 when something is wrong.
+	return `The command checks the files, the settings and every page, and counts all jobs to compare them with the counters. With
+PostgreSQL it checks important settings, sizes, old transactions, transactions that delay events, and the two clocks
+instead of files and pages. It changes nothing, and workers may run at the same time. A large database takes long. The
+exit code is 1 when something is wrong.
 
     redrive doctor
     redrive doctor --json | jq -r '.problems[]'`

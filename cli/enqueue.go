@@ -18,37 +18,37 @@ type enqueueCmd struct {
 	jsonFlag
 	Kind    string `arg:"" optional:"" help:"Kind of the job."`
 	Payload string `arg:"" optional:"" help:"Payload; - reads it from standard input."`
-	File    string `placeholder:"FILE" help:"Take in many jobs, one JSON object a line; - reads standard input."`
+	File    string `placeholder:"FILE" help:"Enqueue many jobs from a file, one JSON object per line; - reads standard input."`
 
 	jobFlags
 }
 
 // jobFlags are the flags for the options of one job.
 type jobFlags struct {
-	Queue       string        `placeholder:"NAME" help:"Queue. Default: the one of the kind."`
-	Priority    *int          `placeholder:"N" help:"1 goes first, 4 last. Default: the one of the kind, else 2."`
-	At          time.Time     `placeholder:"TIME" help:"Not before this time, such as 2026-01-31T18:00:00Z."`
-	In          time.Duration `placeholder:"DURATION" help:"Not before this much time has passed, such as 90s or 1h30m."`
-	Deadline    time.Time     `placeholder:"TIME" help:"Not started after this time; the job is dead then."`
-	Owner       string        `placeholder:"NAME" help:"Whose job it is."`
-	Key         string        `placeholder:"KEY" help:"Idempotency key: enqueued again, within owner and kind, it gives the first job."`
+	Queue       string        `placeholder:"NAME" help:"Queue of the job. Default: the queue of the kind."`
+	Priority    *int          `placeholder:"N" help:"Priority of the job: 1 runs first, 4 last. Default: the priority of the kind, or 2."`
+	At          time.Time     `placeholder:"TIME" help:"Start the job not before this time, such as 2026-01-31T18:00:00Z."`
+	In          time.Duration `placeholder:"DURATION" help:"Start the job not before this duration has passed, such as 90s or 1h30m."`
+	Deadline    time.Time     `placeholder:"TIME" help:"Do not start the job after this time; it is dead then."`
+	Owner       string        `placeholder:"NAME" help:"Owner of the job."`
+	Key         string        `placeholder:"KEY" help:"Idempotency key: an enqueue with the same key, owner and kind returns the first job."`
 	Unique      string        `placeholder:"alive|DURATION" help:"Return the earlier job of the same owner, kind and payload: while it is alive, or in each period of this length in UTC, such as 24h."`
-	Correlation string        `placeholder:"ID" help:"Your id for logs."`
-	Attr        []string      `placeholder:"NAME=VALUE" sep:"none" help:"An attribute as a text, or NAME:=JSON for a number or anything else; may be repeated."`
+	Correlation string        `placeholder:"ID" help:"Correlation id, for logs."`
+	Attr        []string      `placeholder:"NAME=VALUE" sep:"none" help:"Attribute of the job as a text, or NAME:=JSON for any other value. You can repeat this flag."`
 }
 
 // Help implements kong.HelpProvider.
 func (*enqueueCmd) Help() string {
-	return `The job is durable when the command has ended, and its id is on standard output.
+	return `When the command has ended, the job is stored durably. The command prints its id.
 
     redrive enqueue thumbnail '{"image":"cat.png"}'
     redrive enqueue report --in 2h --key monthly-2026-01 - < report.json
     redrive enqueue --file jobs.jsonl
     generate | redrive enqueue --file -
 
-A line of a file has the fields kind, payload, queue, priority, run_at, in, deadline, owner, key,
-unique, correlation and attrs; all but kind may be missing. A file is checked as a whole before its first job
-is taken in. From standard input, jobs are taken in 1,000 at a time, in order, until a line is wrong.`
+A line of a file has the fields kind, payload, queue, priority, run_at, in, deadline, owner, key, unique, correlation and
+attrs; only kind is required. The whole file is checked before its first job is enqueued. Jobs from standard input are
+enqueued 1,000 at a time, in order, until a line is wrong.`
 }
 
 func (c *enqueueCmd) Run(ctx context.Context, a *app) error {

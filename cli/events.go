@@ -13,17 +13,17 @@ import (
 
 type eventsCmd struct {
 	jsonFlag
-	Follow bool   `short:"f" help:"Do not stop at the last event, wait for more."`
-	After  string `placeholder:"CURSOR" help:"Only events after this one: the id of an event, such as 120.3."`
+	Follow bool   `short:"f" help:"Wait for new events and print them, until an interrupt."`
+	After  string `placeholder:"CURSOR" help:"Print only events after this one: the id of an event, such as 120.3."`
 }
 
 // Help implements kong.HelpProvider.
 func (*eventsCmd) Help() string {
-	return `One JSON object a line, in the order in which it happened, with and without --json. An id is the cursor for --after,
-so a reader that keeps the last one misses nothing.
+	return `Each line is one JSON object, with and without --json. Events are in the order of their commits. The id of an event is the
+cursor for --after. A reader that keeps the last id misses no event.
 
     redrive events
-    redrive events --follow --after 120.3 | jq -c 'select(.type == "job.failed")'`
+    redrive events -f --after 120.3 | jq -c 'select(.type == "job.failed")'`
 }
 
 func (e *eventsCmd) Run(ctx context.Context, a *app) (err error) {

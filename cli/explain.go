@@ -9,19 +9,19 @@ import (
 )
 
 type explainCmd struct {
-	ID    job.ID    `arg:"" optional:"" help:"Job."`
-	Token job.Token `name:"run" placeholder:"N" help:"Of a job, only the run of this number."`
+	ID    job.ID    `arg:"" optional:"" help:"Id of the job."`
+	Token job.Token `name:"run" placeholder:"N" help:"Explain only the run with this number."`
 	explainFlags
 }
 
 // Help implements kong.HelpProvider.
 func (*explainCmd) Help() string {
-	return `With a job: why it stands where it stands, and for each failed run the evidence, the class, what else it could
-have been, the formula of the wait with its numbers, the counters and limits, and the policy that decided. All
-of it is stored; no worker has to run.
+	return `With a job, the command shows how the job came into its state. For each failed run it shows the evidence, the class, the
+other classes that matched, the wait with its formula, the counters and limits, and the policy that decided. All of this
+is stored, so no worker has to run.
 
-Without a job: what would be decided about an error, by the policy of the configuration or by another one. No
-database is needed, and nothing is stored. With --attempt N, the failures before it are taken to be the same.
+Without a job, the command shows what the policy of the configuration, or another policy, would decide about an error. It
+needs no database and stores nothing. With --attempt N, it assumes that the earlier attempts failed in the same way.
 
     redrive explain 17
     redrive explain 17 --run 2 --json

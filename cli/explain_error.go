@@ -23,21 +23,21 @@ import (
 // explainFlags are the flags that describe the error to explain.
 type explainFlags struct {
 	jsonFlag
-	Error     *string  `placeholder:"TEXT" help:"What the error says."`
-	ErrorFile string   `placeholder:"FILE" help:"A file with what the error says, such as the end of a log; - reads standard input."`
+	Error     *string  `placeholder:"TEXT" help:"Text of the error."`
+	ErrorFile string   `placeholder:"FILE" help:"File with the text of the error, such as the end of a log; - reads standard input."`
 	Status    int      `placeholder:"N" help:"HTTP status, 100 to 599."`
 	ExitCode  *int     `placeholder:"N" help:"Exit code of a command."`
 	Signal    string   `placeholder:"NAME" help:"Signal that ended a command, such as SIGKILL."`
-	Code      string   `placeholder:"CODE" help:"Code of the handler or the other side, such as ECONNRESET, SlowDown or 40001."`
-	Timeout   bool     `help:"The time limit of the kind ended the run."`
+	Code      string   `placeholder:"CODE" help:"Code of the handler or of the other side, such as ECONNRESET, SlowDown or 40001."`
+	Timeout   bool     `help:"Assume that the time limit of the kind ended the run."`
 	Kind      string   `placeholder:"NAME" help:"Kind of the job."`
 	Queue     string   `placeholder:"NAME" default:"default" help:"Queue of the job, for the rules of the policy. Default: default."`
 	Priority  int      `placeholder:"N" default:"2" help:"Priority of the job, for the rules. Default 2."`
 	Owner     string   `placeholder:"NAME" help:"Owner of the job, for the rules."`
-	Attempt   *int     `placeholder:"N" help:"The attempt that failed, from 1. Default 1."`
-	Attrs     string   `placeholder:"JSON" help:"Attributes of the job, an object, for the rules of the policy."`
-	Policy    string   `placeholder:"FILE|preset:NAME" help:"Another policy than that of the configuration."`
-	Draw      *float64 `placeholder:"U" help:"The draw of the jitter, from 0 to below 1. Default: the middle, with the range."`
+	Attempt   *int     `placeholder:"N" help:"Number of the attempt that failed, from 1. Default 1."`
+	Attrs     string   `placeholder:"JSON" help:"Attributes of the job as a JSON object, for the rules of the policy."`
+	Policy    string   `placeholder:"FILE|preset:NAME" help:"Policy to use instead of the policy of the configuration."`
+	Draw      *float64 `placeholder:"U" help:"Random number for the jitter, from 0 to below 1. Default: 0.5; the range is also printed."`
 }
 
 // errorTextMax is the largest size of an error text, in bytes. The classifier looks at its

@@ -12,20 +12,20 @@ import (
 
 type jobsCmd struct {
 	List   jobsListCmd   `cmd:"" help:"List jobs, newest first."`
-	Show   jobsShowCmd   `cmd:"" help:"Show everything about a job: where it stands, each failure and why."`
-	Cancel jobsCancelCmd `cmd:"" help:"Cancel jobs; running ones are asked to stop."`
-	Retry  jobsRetryCmd  `cmd:"" help:"Give dead jobs a new life."`
+	Show   jobsShowCmd   `cmd:"" help:"Show a job: its state, its failures and their decisions."`
+	Cancel jobsCancelCmd `cmd:"" help:"Cancel jobs. Running jobs are asked to stop."`
+	Retry  jobsRetryCmd  `cmd:"" help:"Retry dead jobs, in a new life."`
 }
 
 type jobsCancelCmd struct {
 	by
 	jsonFlag
-	IDs []job.ID `arg:"" name:"id" help:"Jobs."`
+	IDs []job.ID `arg:"" name:"id" help:"Ids of jobs."`
 }
 
 // Help implements kong.HelpProvider.
 func (*jobsCancelCmd) Help() string {
-	return `A waiting job is cancelled at once. The command of a running one gets SIGTERM, and SIGKILL after kill_grace.
+	return `A waiting job is cancelled at once. The command of a running job gets SIGTERM, and SIGKILL after kill_grace.
 
     redrive jobs cancel 17
     redrive jobs cancel 17 18 --reason "wrong customer"`
@@ -40,12 +40,12 @@ func (c *jobsCancelCmd) Run(ctx context.Context, a *app) error {
 type jobsRetryCmd struct {
 	by
 	jsonFlag
-	IDs []job.ID `arg:"" name:"id" help:"Dead jobs."`
+	IDs []job.ID `arg:"" name:"id" help:"Ids of dead jobs."`
 }
 
 // Help implements kong.HelpProvider.
 func (*jobsRetryCmd) Help() string {
-	return `The job is due at once and has all its attempts again. Its failures stay on record.
+	return `The job is due at once and has all its attempts again. Its failures are kept.
 
     redrive jobs retry 17 --reason "the disk is repaired"
     redrive jobs retry $(redrive jobs list --state dead --ids)`

@@ -12,18 +12,20 @@ import (
 
 type jobsListCmd struct {
 	jsonFlag
-	State  []job.State `placeholder:"STATE,..." help:"waiting, retrying, running, completed, dead or cancelled."`
-	Kind   string      `placeholder:"NAME" help:"Only of this kind."`
-	Queue  string      `placeholder:"NAME" help:"Only of this queue."`
-	Owner  string      `placeholder:"NAME" help:"Only of this owner."`
-	Limit  int         `default:"50" help:"At most so many, up to ${pageMax}."`
-	Before job.ID      `placeholder:"ID" help:"Only jobs older than this one: the next page."`
-	IDs    bool        `name:"ids" help:"Print ids only."`
+	State  []job.State `placeholder:"STATE" help:"List only jobs in these states: waiting, retrying, running, completed, dead or cancelled."`
+	Kind   string      `placeholder:"NAME" help:"List only jobs of this kind."`
+	Queue  string      `placeholder:"NAME" help:"List only jobs of this queue."`
+	Owner  string      `placeholder:"NAME" help:"List only jobs of this owner."`
+	Limit  int         `default:"50" help:"Largest number of jobs, 1 to ${pageMax}."`
+	Before job.ID      `placeholder:"ID" help:"List only jobs with a smaller id than this one: the next page."`
+	IDs    bool        `name:"ids" help:"Print only ids."`
 }
 
 // Help implements kong.HelpProvider.
 func (*jobsListCmd) Help() string {
-	return `    redrive jobs list
+	return `A job is listed when it matches all filters.
+
+    redrive jobs list
     redrive jobs list --state retrying,dead --kind thumbnail
     redrive jobs list --json --limit 500 --before 12000`
 }

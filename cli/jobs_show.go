@@ -14,16 +14,18 @@ import (
 
 type jobsShowCmd struct {
 	jsonFlag
-	Raw   bool   `help:"Print the payload alone, byte for byte."`
-	ID    job.ID `arg:"" optional:"" help:"Job."`
-	Key   string `placeholder:"KEY" help:"Instead of the id: the job that holds this idempotency key; needs --kind."`
+	Raw   bool   `help:"Print only the payload, byte for byte."`
+	ID    job.ID `arg:"" optional:"" help:"Id of the job."`
+	Key   string `placeholder:"KEY" help:"Idempotency key of the job, instead of its id. It needs --kind."`
 	Kind  string `placeholder:"NAME" help:"Kind of the job with --key."`
 	Owner string `placeholder:"NAME" help:"Owner of the job with --key, if it has one."`
 }
 
 // Help implements kong.HelpProvider.
 func (*jobsShowCmd) Help() string {
-	return `    redrive jobs show 17
+	return `The page shows the state, the attempts, each failure with its decision, the payload and the result.
+
+    redrive jobs show 17
     redrive jobs show 17 --json | jq '.failures[-1].message'
     redrive jobs show 17 --raw > payload
     redrive jobs show --key monthly-2026-01 --kind report`

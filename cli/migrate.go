@@ -12,19 +12,19 @@ import (
 
 type migrateCmd struct {
 	jsonFlag
-	To     *int64 `placeholder:"N" help:"Schema version to move to. Default: the newest that this program knows."`
-	Status bool   `help:"Only print which version the database has."`
-	Down   bool   `help:"Allow to move down, by one version unless --to says more. Data of what goes away is lost."`
-	Yes    bool   `help:"Together with --down: yes, really."`
+	To     *int64 `placeholder:"N" help:"Version to migrate to. Default: the newest version that this program knows."`
+	Status bool   `help:"Print the version of the database, and change nothing."`
+	Down   bool   `help:"Migrate to an older version: one version down, or to the version of --to. Data of removed tables and columns is lost."`
+	Yes    bool   `help:"Confirm --down."`
 }
 
 // Help implements kong.HelpProvider.
 func (*migrateCmd) Help() string {
-	return `No other command changes the schema of a database that has one. Stop the workers before you move down.
+	return `No other command changes an existing schema. Stop the workers before you migrate to an older version.
 
     redrive migrate --status
     redrive migrate
-    redrive migrate --down --to 0 --yes   # removes redrive's tables with all jobs`
+    redrive migrate --down --to 0 --yes   # removes all tables and jobs`
 }
 
 func (m *migrateCmd) Run(ctx context.Context, a *app) error {

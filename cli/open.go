@@ -155,8 +155,8 @@ func closing(c io.Closer, err *error) {
 
 // by has the flags for the name of the person who acts.
 type by struct {
-	By     string `name:"by" placeholder:"NAME" help:"Who does this, for the audit log. Default: $$USER."`
-	Reason string `name:"reason" placeholder:"TEXT" help:"Why, for the audit log."`
+	By     string `name:"by" placeholder:"NAME" help:"Your name, for the audit log. Default: $$USER."`
+	Reason string `name:"reason" placeholder:"TEXT" help:"Your reason, for the audit log."`
 }
 
 func (b by) actor(a *app) redrive.By {

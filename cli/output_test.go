@@ -165,3 +165,25 @@ func TestReport(t *testing.T) {
 		t.Errorf("the error is printed as %q, want the JSON %q", asJSON.String(), want)
 	}
 }
+
+// The help of a command has lines of at most 80 columns, also its examples, which are not wrapped.
+func TestHelpFits80Columns(t *testing.T) {
+	t.Parallel()
+	var g grammar
+	parser, err := newParser(&g)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, command := range parser.Model.Leaves(true) {
+		var out bytes.Buffer
+		args := append(strings.Fields(command.FullPath())[1:], "--help")
+		if code := Main(t.Context(), args, nil, &out, &out, func(string) string { return "" }); code != 0 || out.Len() == 0 {
+			t.Errorf("%s ended with code %d and printed %q, want code 0 and the help", strings.Join(args, " "), code, out.String())
+		}
+		for line := range strings.Lines(out.String()) {
+			if width := words.Width(strings.TrimSuffix(line, "\n")); width > 80 {
+				t.Errorf("%s: a line has %d columns, want at most 80: %s", strings.Join(args, " "), width, line)
+			}
+		}
+	}
+}

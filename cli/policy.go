@@ -12,9 +12,9 @@ import (
 )
 
 type policyCmd struct {
-	Show    policyShowCmd    `cmd:"" help:"Print a policy as a file: what the configuration says, a preset, or a stored one."`
-	Check   policyCheckCmd   `cmd:"" help:"Find every mistake of policy files."`
-	Explain policyExplainCmd `cmd:"" help:"Say what would be decided about an error; the same as redrive explain without a job."`
+	Show    policyShowCmd    `cmd:"" help:"Print a policy as a file: the policy of the configuration, a preset or a stored policy."`
+	Check   policyCheckCmd   `cmd:"" help:"Find all mistakes in policy files."`
+	Explain policyExplainCmd `cmd:"" help:"Show what would be decided about an error, as redrive explain without a job."`
 	Schema  policySchemaCmd  `cmd:"" help:"Print the JSON Schema of a policy file, for editors."`
 	Score   policyScoreCmd   `cmd:"" help:"Check the classifier against labelled errors."`
 	List    policyListCmd    `cmd:"" help:"List the policies that have decided."`
@@ -22,12 +22,12 @@ type policyCmd struct {
 
 type policyCheckCmd struct {
 	jsonFlag
-	Files []string `arg:"" optional:"" name:"file" help:"Policy files. Default: the one of the configuration."`
+	Files []string `arg:"" optional:"" name:"file" help:"Policy files. Default: the policy file of the configuration."`
 }
 
 // Help implements kong.HelpProvider.
 func (*policyCheckCmd) Help() string {
-	return `Each mistake is one line, FILE:LINE:COLUMN: what is wrong, and what to do; the exit code is 1 then.
+	return `Each mistake is printed on one line: FILE:LINE:COLUMN, what is wrong, and what to do. The exit code is then 1.
 
     redrive policy check
     redrive policy check policy.yaml next.yaml --json`
@@ -117,7 +117,9 @@ type policyExplainCmd struct{ explainFlags }
 
 // Help implements kong.HelpProvider.
 func (*policyExplainCmd) Help() string {
-	return `    redrive policy explain --error "connection reset by peer" --kind thumbnail
+	return `The policy is the one of the configuration, or of --policy. Nothing is stored.
+
+    redrive policy explain --error "connection reset by peer" --kind thumbnail
     redrive policy explain --status 429 --attempt 3 --policy next.yaml`
 }
 
@@ -127,7 +129,9 @@ type policySchemaCmd struct{}
 
 // Help implements kong.HelpProvider.
 func (*policySchemaCmd) Help() string {
-	return `    redrive policy schema > policy.schema.json`
+	return `Editors use the schema to check a policy file and to complete its keys.
+
+    redrive policy schema > policy.schema.json`
 }
 
 func (*policySchemaCmd) Run(a *app) error {
@@ -139,8 +143,8 @@ type policyListCmd struct{ jsonFlag }
 
 // Help implements kong.HelpProvider.
 func (*policyListCmd) Help() string {
-	return `The newest first. Decisions name a policy by its hash, and redrive policy show HASH prints it. A star is before the
-one that the configuration names now.
+	return `The newest policy is listed first. Decisions contain the hash of their policy, and "redrive policy show HASH" prints it. A
+star marks the policy that the configuration uses now.
 
     redrive policy list`
 }

@@ -20,20 +20,20 @@ import (
 
 type policyScoreCmd struct {
 	jsonFlag
-	File   string `arg:"" help:"Labelled errors, JSON lines; - reads standard input."`
-	Policy string `placeholder:"FILE|preset:NAME" help:"Another policy than that of the configuration."`
-	Kind   string `placeholder:"NAME" help:"Kind that the errors are taken to come from."`
-	Rules  bool   `help:"Print how many lines each rule has decided, too."`
+	File   string `arg:"" help:"File with labelled errors as JSON lines; - reads standard input."`
+	Policy string `placeholder:"FILE|preset:NAME" help:"Policy to use instead of the policy of the configuration."`
+	Kind   string `placeholder:"NAME" help:"Kind of the jobs that had the errors."`
+	Rules  bool   `help:"Also print how many lines each rule has decided."`
 }
 
 // Help implements kong.HelpProvider.
 func (*policyScoreCmd) Help() string {
-	return `Each line is an object with text, retriable and class, and if they are known id, status, exit_code, code,
-also_ok (a list of other classes that are right) and ambiguous (left out of the shares).
+	return `Each line is an object with text, retriable and class. It can also have id, status, exit_code, code, also_ok (a list of
+other classes that are right) and ambiguous (true leaves the line out of the shares).
 
     redrive policy score errors.jsonl
     redrive policy score errors.jsonl --policy next.yaml --rules
-    redrive policy score errors.jsonl --json | jq '.misses[] | select(.kind == "nonretriable_as_retriable")'`
+    redrive policy score errors.jsonl --json | jq '.misses[] | .kind'`
 }
 
 func (c *policyScoreCmd) Run(a *app) error {

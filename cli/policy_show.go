@@ -16,13 +16,13 @@ import (
 
 type policyShowCmd struct {
 	Name      string `arg:"" optional:"" placeholder:"FILE|preset:NAME|HASH" help:"A file, a preset, or the beginning of a stored policy's hash. Default: the policy of the configuration."`
-	Effective bool   `help:"With all that the built-in default and the configuration add: what decides."`
+	Effective bool   `help:"Include what the built-in default and the configuration add."`
 }
 
 // Help implements kong.HelpProvider.
 func (*policyShowCmd) Help() string {
-	return `The output is a policy file, with what it extends. With --effective, every level is filled in from the built-in
-default, and the kinds' own schedules and the ceiling of the configuration are applied to it.
+	return `The output is a policy file that includes the policy which it extends. With --effective, all missing values are filled in
+from the built-in default, and the schedules of kinds and the ceiling of the configuration are applied.
 
     redrive policy show
     redrive policy show preset:default > policy.yaml

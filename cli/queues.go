@@ -16,21 +16,21 @@ import (
 
 type queuesCmd struct {
 	List   queuesListCmd   `cmd:"" help:"List queues with their settings and jobs."`
-	Pause  queuesPauseCmd  `cmd:"" help:"Give out no jobs of a queue until it is resumed; take new ones."`
-	Resume queuesResumeCmd `cmd:"" help:"Take a queue out of pause or drain."`
-	Drain  queuesDrainCmd  `cmd:"" help:"Take no new jobs in; run those that are there."`
-	Set    queuesSetCmd    `cmd:"" help:"Change how many jobs of a queue run, while they run."`
+	Pause  queuesPauseCmd  `cmd:"" help:"Start no jobs of a queue until it is resumed. New jobs are accepted."`
+	Resume queuesResumeCmd `cmd:"" help:"End the pause or the drain of a queue."`
+	Drain  queuesDrainCmd  `cmd:"" help:"Accept no new jobs in a queue. Its existing jobs run."`
+	Set    queuesSetCmd    `cmd:"" help:"Change the workers, the limit and the rate of a queue."`
 }
 
 type queuesPauseCmd struct {
 	by
 	jsonFlag
-	Name string `arg:"" help:"Queue."`
+	Name string `arg:"" help:"Name of the queue."`
 }
 
 // Help implements kong.HelpProvider.
 func (*queuesPauseCmd) Help() string {
-	return `Workers notice at once. Jobs that are running go on.
+	return `The pause takes effect at once. Running jobs continue.
 
     redrive queues pause mail --reason "the mail server moves"`
 }
@@ -42,7 +42,7 @@ func (c *queuesPauseCmd) Run(ctx context.Context, a *app) error {
 type queuesResumeCmd struct {
 	by
 	jsonFlag
-	Name string `arg:"" help:"Queue."`
+	Name string `arg:"" help:"Name of the queue."`
 }
 
 func (c *queuesResumeCmd) Run(ctx context.Context, a *app) error {
@@ -52,12 +52,12 @@ func (c *queuesResumeCmd) Run(ctx context.Context, a *app) error {
 type queuesDrainCmd struct {
 	by
 	jsonFlag
-	Name string `arg:"" help:"Queue."`
+	Name string `arg:"" help:"Name of the queue."`
 }
 
 // Help implements kong.HelpProvider.
 func (*queuesDrainCmd) Help() string {
-	return `Enqueuing into the queue is refused with exit code 5 until it is resumed.
+	return `Until the queue is resumed, an enqueue into it is refused with exit code 5.
 
     redrive queues drain mail --reason "moves to another machine"`
 }
@@ -73,15 +73,15 @@ func (a *app) setMode(ctx context.Context, name string, mode redrive.QueueMode, 
 type queuesSetCmd struct {
 	by
 	jsonFlag
-	Name    string  `arg:"" help:"Queue."`
-	Workers *int    `placeholder:"N" help:"Jobs at a time in each process; 0 takes the setting back."`
-	Limit   *int    `placeholder:"N" help:"Jobs at a time over all processes; 0 takes the setting back."`
-	Rate    *string `placeholder:"N/s" help:"Starts per s, m or h over all processes, such as 10/s; 0 takes the setting back."`
+	Name    string  `arg:"" help:"Name of the queue."`
+	Workers *int    `placeholder:"N" help:"Number of jobs that run at the same time in each process. 0 removes the setting."`
+	Limit   *int    `placeholder:"N" help:"Number of jobs that run at the same time in all processes together. 0 removes the setting."`
+	Rate    *string `placeholder:"N/s" help:"Starts per s, m or h in all processes together, such as 10/s. 0 removes the setting."`
 }
 
 // Help implements kong.HelpProvider.
 func (*queuesSetCmd) Help() string {
-	return `A setting made here wins over the configuration of every worker, at once, and stays until it is taken back.
+	return `The setting overrides the configuration of all workers, at once, until it is removed.
 
     redrive queues set render --workers 2 --reason "leave room for the backup"
     redrive queues set mail --rate 10/s

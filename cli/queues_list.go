@@ -19,7 +19,7 @@ type queuesListCmd struct{ jsonFlag }
 
 // Help implements kong.HelpProvider.
 func (*queuesListCmd) Help() string {
-	return `Settings with a star were made with "redrive queues set" and win over the configuration. With --json, "set" names them.
+	return `A star marks a setting of "redrive queues set". It overrides the configuration. With --json, "set" lists these settings.
 
     redrive queues list
     redrive queues list --json`

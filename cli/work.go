@@ -17,25 +17,25 @@ import (
 )
 
 type workCmd struct {
-	UntilIdle bool `help:"End when no job is left: none waiting, retrying or running that this worker could run."`
+	UntilIdle bool `help:"End when this worker has no more jobs to run: no waiting, retrying or running ones."`
 }
 
 // Help implements kong.HelpProvider.
 func (*workCmd) Help() string {
-	return `Runs the jobs of the configured queues and kinds. A kind's command gets the payload on standard input, and the
-environment variables REDRIVE_JOB_ID, REDRIVE_KIND, REDRIVE_ATTEMPT, REDRIVE_LIFE, REDRIVE_RUN,
-REDRIVE_STEP_KEY, REDRIVE_CORRELATION and TMPDIR, a directory of its own that is removed afterwards. What it
-writes to standard output, up to 64 KiB, is the job's result. Exit code 0 completes the job; anything else
-is a failure, with the end of standard error as evidence.
+	return `The worker runs the jobs of the configured queues and kinds. The command of a kind reads the payload from standard input.
+It gets the environment variables REDRIVE_JOB_ID, REDRIVE_KIND, REDRIVE_ATTEMPT, REDRIVE_LIFE, REDRIVE_RUN,
+REDRIVE_STEP_KEY, REDRIVE_CORRELATION and TMPDIR. TMPDIR is a directory for this run only, which is removed afterwards.
+The first 64 KiB of standard output are the result of the job. Exit code 0 completes the job. Any other end is a failure,
+and the end of standard error is its evidence.
 
-SIGINT or SIGTERM stops gracefully: no new jobs, and running ones get shutdown_grace. A second signal ends
-them at once. A third ends the worker itself, whatever it is doing, and leaves its commands behind; its jobs
-are taken up again when their leases are over. The exit code is 0 after a clean stop, and 3 when work was
-handed back, when the outcome of a job could not be stored, and after a third signal.
+After SIGINT or SIGTERM the worker starts no new jobs, and running jobs have shutdown_grace to end. A second signal ends
+them at once. A third signal ends the worker itself, even if it is still writing. Its commands continue to run, and its
+jobs run again when their leases have expired. The exit code is 0 after a clean stop. It is 3 when jobs were handed back,
+when the outcome of a job could not be stored, and after a third signal.
 
-With --until-idle, jobs that are due later or wait for a retry are waited for, and redrives. Jobs of paused
-queues and of kinds and queues that the configuration does not have are not, and neither are redrives that go
-on only when such jobs have ended; the log says at the end what is left.
+With --until-idle, the worker also waits for jobs that are due later, for retries and for redrives. It does not wait for
+jobs of paused queues, for jobs of kinds and queues that the configuration does not have, or for redrives that depend on
+such jobs. At the end the log says which jobs are left.
 
     redrive work
     redrive work --until-idle`
