@@ -96,9 +96,14 @@ type Config struct {
 	// A slow OnOutcome does not delay jobs. At most OutcomeCalls calls run at a time,
 	// so the function must be safe for concurrent use. The order of the calls can
 	// differ from the order of the commits. At most OutcomeBuffer outcomes wait for a
-	// call; further outcomes are skipped, counted and logged. A panic is logged. When
-	// Run stops, it waits for the calls until the grace time is over. It then cancels
-	// the context of the calls.
+	// call; further outcomes are skipped, counted and logged. A panic is logged.
+	//
+	// When Run stops, the outcomes of the last runs are reported, too: when the last
+	// outcome is written, OnOutcome has Config.Grace for the outcomes that wait. Then the
+	// context of the calls ends, and Run returns without waiting for them; the log says
+	// how many outcomes were not reported. So Run takes at most the grace time of the jobs
+	// and then the grace time of OnOutcome. Halt ends both at once, and a negative Grace
+	// leaves no time for either: outcomes that wait are then not reported.
 	//
 	// OnOutcome is not called for crashed runs, for expired jobs, for jobs that a
 	// person cancels while they wait, or for a success that a handler has written with
@@ -109,7 +114,7 @@ type Config struct {
 	Lease          time.Duration // the time without a heartbeat after which another process takes over the run; 100 ms to 1 h, default 10 s
 	RescueInterval time.Duration // the longest time between two searches for jobs of crashed processes; default 30 s
 	Poll           time.Duration // the longest delay before new work is noticed when a notification is lost; default 1 s
-	Grace          time.Duration // the time that running jobs have to end after a stop; default 30 s, negative means no time
+	Grace          time.Duration // the time that running jobs have to end after a stop, and that OnOutcome has then; default 30 s, negative means no time
 	TempDir        string        // the parent of the temporary directories of jobs; default a directory below os.TempDir
 	Logger         *slog.Logger  // default: slog.Default
 	Clock          Clock         // default: the system's clock; tests set another one

@@ -17,7 +17,7 @@ const (
 // is safe for concurrent use.
 type logThrottle struct {
 	mu   sync.Mutex
-	hash string // the hash of the policy that caused the lines
+	hash string // the hash of the policy that caused the lines; "" for lines that no policy has caused
 	last map[string]*throttled
 }
 
@@ -52,4 +52,15 @@ func (t *logThrottle) allow(now time.Time, hash, line string) (suppressed int, o
 	suppressed = last.suppressed
 	last.at, last.suppressed = now, 0
 	return suppressed, true
+}
+
+// rest returns how often a line was suppressed since it was last logged, and sets this
+// number to 0.
+func (t *logThrottle) rest(line string) (suppressed int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if last := t.last[line]; last != nil {
+		suppressed, last.suppressed = last.suppressed, 0
+	}
+	return suppressed
 }

@@ -31,4 +31,12 @@ func TestALineIsLoggedOnceAMinute(t *testing.T) {
 			t.Errorf("line %d: got %d suppressed lines and logged %v, want %d and %v", i, suppressed, ok, tt.suppressed, tt.ok)
 		}
 	}
+	for i, want := range []int{1, 0} {
+		if got := throttle.rest("x"); got != want {
+			t.Errorf("rest, call %d: got %d suppressed lines, want %d", i+1, got, want)
+		}
+	}
+	if got := throttle.rest("unknown"); got != 0 {
+		t.Errorf("rest of a line that was never logged: got %d suppressed lines, want 0", got)
+	}
 }

@@ -3,7 +3,6 @@ package redrive
 import (
 	"cmp"
 	"context"
-	"log/slog"
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
@@ -20,8 +19,6 @@ const (
 	OutcomeCalls = 4
 	// OutcomeBuffer is how many outcomes wait for a call. Further outcomes are skipped.
 	OutcomeBuffer = 1_000
-
-	skippedLogInterval = time.Minute
 )
 
 // Outcome is the result of a run, as it was written to the store.
@@ -36,16 +33,18 @@ type Outcome struct {
 	Attempt     int // the number of the attempt within this life, from 1
 	Run         int // the number of the run over all lives, from 1
 
-	Cause  job.Cause     // how the run ended, such as job.Succeeded, job.Failed or job.Snoozed
-	State  State         // the state of the job after the run
+	Cause job.Cause // how the run ended, such as job.Succeeded, job.Failed or job.Snoozed
+	// State is the state of the job after the run, as it was written. It is job.Cancelled
+	// for a failure that would be retried if no person had cancelled the job meanwhile.
+	State  State
 	Reason job.Reason    // why the job is dead; "" when it is not dead
 	Delay  time.Duration // the shortest time until the next run; 0 when no run follows
 	Took   time.Duration // how long the handler ran
 
 	// Failure is the failure record: class, code, message and texts, without secrets
 	// unless Config.KeepRaw is set. Failure is nil when the run has no failure record,
-	// such as after a success or a snooze. Its EndedAt is 0, because the store sets the
-	// time. The record is shared and must not be changed.
+	// such as after a success or a snooze. Its StartedAt and EndedAt are 0, because the
+	// store sets these times in the stored record. The record must not be changed.
 	Failure *job.Failure
 }
 
@@ -75,42 +74,31 @@ func newOutcome(claim *job.Claim, o *job.Outcome, took time.Duration) Outcome {
 // outcomeCalls calls Config.OnOutcome during one Run. It has goroutines separate from
 // the engine's, so that a slow call delays no job.
 type outcomeCalls struct {
-	call  func(context.Context, Outcome)
-	log   *slog.Logger
-	clock *Config
-	queue chan Outcome
+	config *Config
+	queue  chan Outcome
 
-	working    sync.WaitGroup
-	underWay   atomic.Int64
-	dropped    atomic.Int64  // the number of outcomes that were not reported because the grace time was over
-	beginGrace func()        // begins the grace time after a stop
-	endGrace   func()        // ends the grace time: closes the channel over
-	over       chan struct{} // this channel is closed when no further call may begin
-
-	// skipped and loggedAt are used by the engine's goroutine only, and by stop after
-	// that goroutine has ended.
-	skipped  int // the number of outcomes skipped since the last log entry
-	loggedAt time.Time
+	working  sync.WaitGroup
+	underWay atomic.Int64
+	dropped  atomic.Int64  // the number of outcomes that were not reported because the grace time was over
+	endGrace func()        // ends the grace time: closes the channel over
+	over     chan struct{} // this channel is closed when no further call may begin
+	skipped  logThrottle   // counts the outcomes that were skipped
 }
 
 // newOutcomeCalls starts the calls of one Run. It returns nil when Config.OnOutcome is
-// nil. The grace time begins when ctx ends or stop is called.
+// nil. The calls get the values of ctx, but do not end with it.
 func (c *Client) newOutcomeCalls(ctx context.Context) *outcomeCalls {
 	if c.config.OnOutcome == nil {
 		return nil
 	}
 	o := &outcomeCalls{
-		call: c.config.OnOutcome, log: c.config.Logger, clock: &c.config,
-		queue: make(chan Outcome, OutcomeBuffer), over: make(chan struct{}),
+		config: &c.config, queue: make(chan Outcome, OutcomeBuffer), over: make(chan struct{}),
 	}
 	calls, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	o.endGrace = sync.OnceFunc(func() {
 		close(o.over)
 		cancel()
 	})
-	grace := cmp.Or(c.config.Grace, engine.GraceDefault)
-	o.beginGrace = sync.OnceFunc(func() { c.config.afterFunc(max(grace, 0), o.endGrace) })
-	context.AfterFunc(ctx, o.beginGrace)
 	for range OutcomeCalls {
 		o.working.Go(func() { o.work(calls) })
 	}
@@ -123,17 +111,17 @@ func (o *outcomeCalls) add(claim *job.Claim, outcome *job.Outcome, took time.Dur
 	select {
 	case o.queue <- newOutcome(claim, outcome, took):
 	default:
-		o.skipped++
-		if now := o.clock.now(); now.Sub(o.loggedAt) >= skippedLogInterval {
-			o.logSkipped(now)
+		if suppressed, ok := o.skipped.allow(o.config.now(), "", skippedLine); ok {
+			o.logSkipped(suppressed + 1)
 		}
 	}
 }
 
-func (o *outcomeCalls) logSkipped(now time.Time) {
-	o.log.Warn("Config.OnOutcome is too slow: some outcomes are not reported to it; a program that must not miss any reads Client.Events",
-		"skipped", o.skipped, "waiting", len(o.queue))
-	o.skipped, o.loggedAt = 0, now
+// skippedLine is the line about outcomes that are not reported because too many wait.
+const skippedLine = "Config.OnOutcome is too slow: some outcomes are not reported to it; a program that must not miss any reads Client.Events"
+
+func (o *outcomeCalls) logSkipped(n int) {
+	o.config.Logger.Warn(skippedLine, "skipped", n, "waiting", len(o.queue))
 }
 
 // work reports outcomes until none is left or the grace time is over.
@@ -161,21 +149,23 @@ func (o *outcomeCalls) report(ctx context.Context, outcome Outcome) {
 	defer o.underWay.Add(-1)
 	defer func() {
 		if p := recover(); p != nil {
-			o.log.Error("Config.OnOutcome panicked", "job", outcome.ID.String(), "run", outcome.Run,
+			o.config.Logger.Error("Config.OnOutcome panicked", "job", outcome.ID.String(), "run", outcome.Run,
 				"panic", p, "stack", string(debug.Stack()))
 		}
 	}()
-	o.call(ctx, outcome)
+	o.config.OnOutcome(ctx, outcome)
 }
 
-// stop waits until all calls are made or the grace time is over. Call stop only after
-// the engine has ended.
+// stop begins the grace time of the calls, and waits until all calls are made or the
+// grace time is over. Call stop only after the engine has ended, which adds no more
+// outcomes then.
 func (o *outcomeCalls) stop() {
 	if o == nil {
 		return
 	}
 	close(o.queue)
-	o.beginGrace()
+	grace := o.config.afterFunc(max(cmp.Or(o.config.Grace, engine.GraceDefault), 0), o.endGrace)
+	defer grace.Stop()
 	done := make(chan struct{})
 	go func() {
 		o.working.Wait()
@@ -186,17 +176,17 @@ func (o *outcomeCalls) stop() {
 		o.endGrace()
 	case <-o.over:
 	}
-	if o.skipped > 0 {
-		o.logSkipped(o.clock.now())
+	if n := o.skipped.rest(skippedLine); n > 0 {
+		o.logSkipped(n)
 	}
 	waiting, underWay := int64(len(o.queue))+o.dropped.Load(), o.underWay.Load()
 	if waiting+underWay > 0 {
-		o.log.Warn("Config.OnOutcome did not end within the grace time: calls that still run are abandoned, and outcomes that wait are not reported",
+		o.config.Logger.Warn("Config.OnOutcome did not end within the grace time: calls that still run are abandoned, and outcomes that wait are not reported",
 			"under_way", underWay, "not_reported", waiting)
 	}
 }
 
-// halt ends the grace time.
+// halt ends the grace time, also when it has not begun.
 func (o *outcomeCalls) halt() {
 	if o != nil {
 		o.endGrace()

@@ -61,8 +61,8 @@ func returned(err error) error {
 	return err
 }
 
-// Halt makes Run stop without further grace time, also when Run is already stopping. A
-// program calls it on a second signal. Halt does not wait until Run has returned.
+// Halt makes Run stop without further grace time, also when Run is already stopping. The
+// grace time of Config.OnOutcome ends, too. A program calls Halt on a second signal. Halt does not wait until Run has returned.
 func (c *Client) Halt() {
 	c.mu.Lock()
 	e, calls := c.engine, c.calls

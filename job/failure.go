@@ -25,9 +25,9 @@ type Failure struct {
 	Job         ID     `json:"job"`
 	Token       Token  `json:"run"`
 	Life        int32  `json:"life"`
-	Attempt     int32  `json:"attempt"` // the number of the attempt; for a crash, the number of the attempt that was running
-	StartedAt   Micros `json:"started_at"`
-	EndedAt     Micros `json:"ended_at"` // the store sets this time
+	Attempt     int32  `json:"attempt"`    // the number of the attempt; for a crash, the number of the attempt that was running
+	StartedAt   Micros `json:"started_at"` // the time of the claim; the store sets it
+	EndedAt     Micros `json:"ended_at"`   // the time of the write; the store sets it
 	How         How    `json:"how"`
 	Class       string `json:"class"`
 	Code        string `json:"code,omitempty"`
@@ -77,11 +77,11 @@ func Fingerprint(kind, class, code string) string {
 }
 
 // NewFailure returns the record of a failed run with the facts of the run, such as its
-// times and its cost. The caller adds what is known about the failure: class, message,
+// number and its cost. The store adds the times. The caller adds what is known about the failure: class, message,
 // evidence and decision.
 func NewFailure(c *Claim, e *Ending) *Failure {
 	return &Failure{
-		Job: c.ID, Token: c.Token, Life: c.Life, Attempt: c.Attempt(), StartedAt: c.ClaimedAt.Add(e.Waited),
+		Job: c.ID, Token: c.Token, Life: c.Life, Attempt: c.Attempt(),
 		How: e.How, Holder: e.Holder, Correlation: c.Correlation, Cost: e.Cost, Sends: e.Sends,
 	}
 }

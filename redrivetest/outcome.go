@@ -3,6 +3,7 @@ package redrivetest
 import (
 	"bytes"
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -24,7 +25,7 @@ type Outcome struct {
 	Reason  job.Reason    // why the job is dead; "" when it is not
 	Result  []byte        // the result of a completed job
 	Cost    int64         // the cost of the run, in millionths of a US dollar
-	Failure *job.Failure  // the failure record of a failed run
+	Failure *job.Failure  // the failure record of a failed run; StartedAt and EndedAt are 0
 	// Decision is the decision about the failure with its reasons.
 	Decision policy.Record
 
@@ -53,7 +54,11 @@ func (r *recorder) Exchange(ctx context.Context, x store.Exchange) (store.Exchan
 	defer r.mu.Unlock()
 	for i, settled := range answer.Settled {
 		if settled == nil {
-			r.record(&x.Settle[i])
+			o := x.Settle[i]
+			if slices.Contains(answer.Cancelled, i) {
+				o.To, o.Delay = job.Cancelled, 0
+			}
+			r.record(&o)
 		}
 	}
 	if r.claims == nil {

@@ -172,7 +172,10 @@ type Rate struct {
 // Exchanged is the answer to an Exchange.
 type Exchanged struct {
 	Settled []error // one error per outcome, in the order of the call; nil means that the outcome was written
-	Claims  []job.Claim
+	// Cancelled holds the indexes of written outcomes whose job should run again, but is
+	// cancelled instead, because a person has asked for it. It is in ascending order.
+	Cancelled []int
+	Claims    []job.Claim
 	// NextDue is the time until the earliest job that the wants could take becomes due;
 	// Never when there is no such job. 0 means that it is due now. It is never
 	// negative.

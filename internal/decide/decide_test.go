@@ -41,14 +41,14 @@ func TestARecordIsComplete(t *testing.T) {
 	t.Parallel()
 	end := &job.Ending{
 		Err: failure.Code("E7", errors.New("read tcp 10.0.0.7:40000: connection reset by peer")), How: job.ByError,
-		Holder: "worker-1", Waited: time.Second, Elapsed: 5 * time.Second, Cost: 70, Sends: 2, Stderr: []byte("frame 3"),
+		Holder: "worker-1", Elapsed: 5 * time.Second, Cost: 70, Sends: 2, Stderr: []byte("frame 3"),
 		Progressed: true, Result: []byte("not of a failure"),
 	}
 	o := outcome(t, &decide.Input{Claim: aClaim(), Ending: end})
 	want := job.Outcome{
 		ID: 7, Token: 3, Cause: job.Failed, To: job.Retrying, Cost: 70, Sends: 2, Progressed: true,
 		Failure: &job.Failure{
-			Job: 7, Token: 3, Life: 2, Attempt: 2, StartedAt: 5_000_000, How: job.ByError, Class: "NetworkTimeout", Code: "E7",
+			Job: 7, Token: 3, Life: 2, Attempt: 2, How: job.ByError, Class: "NetworkTimeout", Code: "E7",
 			Message:     "read tcp [IP]:40000: connection reset by peer",
 			UserMessage: policy.Default().Info(failure.NetworkTimeout).Retrying,
 			Holder:      "worker-1", Correlation: "request-7", Stderr: []byte("frame 3"), Cost: 70, Sends: 2,

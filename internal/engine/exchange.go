@@ -89,7 +89,7 @@ func (e Exchanged) apply(c *Core, now time.Duration) {
 	if err == nil {
 		c.trip.add(now - c.exchange.sentAt)
 		wrote := len(c.flying)
-		c.written(c.flying, e.Answer.Settled, now)
+		c.written(c.flying, &e.Answer, now)
 		if asked {
 			c.brought(&e.Answer, wrote, now)
 		}
@@ -116,9 +116,15 @@ func (c *Core) brought(a *store.Exchanged, wrote int, now time.Duration) {
 }
 
 // written handles the answers for the outcomes of tasks.
-func (c *Core) written(tasks []*Task, answers []error, now time.Duration) {
+func (c *Core) written(tasks []*Task, answer *store.Exchanged, now time.Duration) {
+	for _, i := range answer.Cancelled {
+		if i >= 0 && i < len(tasks) {
+			o := &tasks[i].Outcome
+			o.To, o.Delay, o.NotBefore = job.Cancelled, 0, 0
+		}
+	}
 	for i, t := range tasks {
-		err := answers[i]
+		err := answer.Settled[i]
 		switch {
 		case err == nil:
 			c.close(t)
@@ -162,7 +168,7 @@ func (c *Core) replace(t *Task, err error) {
 	c.note(Note{Kind: OutcomeInvalid, Task: t, Err: err})
 	t.replaced = true
 	t.Outcome = job.Unwritable(t.Claim, &job.Ending{
-		Holder: c.cfg.Holder, Waited: t.waited, Cost: t.Outcome.Cost, Sends: t.Outcome.Sends, Progressed: true,
+		Holder: c.cfg.Holder, Cost: t.Outcome.Cost, Sends: t.Outcome.Sends, Progressed: true,
 	}, err)
 	c.pending = append(c.pending, t)
 }

@@ -77,7 +77,7 @@ func (e LateAsked) apply(c *Core, now time.Duration) {
 	before := len(c.late.tasks)
 	switch {
 	case err == nil:
-		c.written(c.late.flying, e.Answer.Settled, now)
+		c.written(c.late.flying, &e.Answer, now)
 	case errors.Is(err, store.ErrInvalid), errors.Is(err, store.ErrTooLarge): // one of the outcomes cannot be written: move all to pending, where it is found
 		c.pending = append(c.pending, c.late.flying...)
 	default:

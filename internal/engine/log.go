@@ -60,10 +60,13 @@ func (e *Engine) logTransition(t *Task) {
 	case job.Failed:
 		message := "job failed and will be retried"
 		attrs := []slog.Attr{took, slog.Int("attempt", int(c.Attempt()))}
-		if o.To == job.Dead {
+		switch o.To {
+		case job.Dead:
 			message = "job is dead"
 			attrs = append(attrs, slog.String("reason", string(o.Reason)))
-		} else {
+		case job.Cancelled:
+			message = "job failed, and is cancelled because a person has asked for it"
+		case job.None, job.Waiting, job.Retrying, job.Running, job.Completed:
 			attrs = append(attrs, due(o)...)
 		}
 		if f := o.Failure; f != nil {
@@ -73,6 +76,10 @@ func (e *Engine) logTransition(t *Task) {
 	case job.Held:
 		e.log(level, "job held: a person is to decide", c)
 	case job.Snoozed, job.Deferred, job.Interrupted:
+		if o.To == job.Cancelled { // a person has asked for it
+			e.log(level, "job cancelled", c, took)
+			return
+		}
 		e.log(level, "job "+o.Cause.String(), c, append(due(o), took)...)
 	case job.Cancel:
 		e.log(level, "job cancelled", c, took)

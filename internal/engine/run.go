@@ -233,7 +233,7 @@ func (r *Run) gather(end *job.Ending) {
 	}
 	end.Result, end.Cost, end.Sends, end.Progressed = r.end.Result, r.end.Cost, r.sent(), r.end.Progressed
 	end.Stopped = stopOf(context.Cause(&r.ctx))
-	end.Holder, end.Waited, end.Admission = r.engine.cfg.Holder, r.task.waited, r.end.Admission
+	end.Holder, end.Admission = r.engine.cfg.Holder, r.end.Admission
 	if end.Err == nil && r.inTx {
 		end.Err = errNotCommitted
 	}

@@ -41,7 +41,6 @@ type Task struct {
 	index int // the index in Core.tasks; negative after the task was removed
 
 	arrivedAt   time.Duration // when the claim was received
-	waited      time.Duration // the time between the claim and the start
 	confirmedAt time.Duration // when the last call was sent that confirmed the lease
 	limitAt     time.Duration // in the phase running: the time limit of the run
 	giveUpAt    time.Duration // in the phase ending: when the run is abandoned
@@ -85,7 +84,6 @@ func (c *Core) remove(t *Task) {
 func (c *Core) start(t *Task, now time.Duration) {
 	t.phase = running
 	t.started = true
-	t.waited = now - t.arrivedAt
 	t.queue.busy++
 	t.kind.busy++
 	t.kind.buffered--

@@ -270,6 +270,9 @@ func (t *Txn) exchange(x *store.Exchange) (store.Exchanged, error) {
 			return store.Exchanged{}, err
 		}
 		out.Settled[i] = own
+		if t.cancelled {
+			out.Cancelled = append(out.Cancelled, i)
+		}
 	}
 	return out, t.claimAll(x, &out, nil)
 }

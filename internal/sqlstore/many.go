@@ -124,6 +124,10 @@ func (t *Txn) Readied() []Readied {
 // Settle writes one outcome. The first error concerns only this outcome.
 func (t *Txn) Settle(o *job.Outcome) (own, fatal error) { return t.settle(o) }
 
+// Cancelled reports whether the job of the outcome that Settle has just written is
+// cancelled, because a person has asked for it, although the outcome makes it ready.
+func (t *Txn) Cancelled() bool { return t.cancelled }
+
 // Completed records that a plain run has completed its job. The rows are written
 // already.
 func (t *Txn) Completed(r *Run, o *job.Outcome) {

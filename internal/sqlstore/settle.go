@@ -29,8 +29,10 @@ var (
 )
 
 // settle writes one outcome. The first error concerns only this outcome. The second
-// error ends the transaction.
+// error ends the transaction. Afterwards t.cancelled says whether the job is cancelled
+// although the outcome makes it ready.
 func (t *Txn) settle(o *job.Outcome) (own, fatal error) {
+	t.cancelled = false
 	if err := o.Validate(); err != nil {
 		return fmt.Errorf("%w: %w", err, store.ErrInvalid), nil
 	}
@@ -119,6 +121,7 @@ func (t *Txn) settledBefore(o *job.Outcome) (own, fatal error) {
 	}
 	own = storekit.Settled(state, token, o, crashed)
 	t.reliesOnEarlier = t.reliesOnEarlier || own == nil
+	t.cancelled = own == nil && o.To.Ready() && state == job.Cancelled
 	return own, nil
 }
 
@@ -249,7 +252,7 @@ func (t *Txn) again(r *Run, o *job.Outcome, to *Lane) (ok bool, err error) {
 	}
 	t.events.Add(e)
 	if r.asked {
-		t.wake = true
+		t.wake, t.cancelled = true, true
 		r.lane, r.priority = to, priority
 		err = t.stopped(r, o.To)
 	} else {

@@ -21,6 +21,7 @@ type Txn struct {
 	lanesLocked     bool // whether LockLanes was called
 	noDeadLetters   bool // whether the transaction must not lock dead letters any more
 	reliesOnEarlier bool // see ReliesOnEarlier
+	cancelled       bool // see Cancelled
 
 	now    job.Micros
 	cat    *Catalog

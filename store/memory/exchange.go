@@ -3,6 +3,7 @@ package memory
 import (
 	"context"
 
+	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store"
 )
 
@@ -18,7 +19,11 @@ func (s *Store) Exchange(ctx context.Context, x store.Exchange) (store.Exchanged
 	}
 	answer := store.Exchanged{Settled: make([]error, len(x.Settle)), NextDue: store.Never}
 	for i := range x.Settle {
-		answer.Settled[i] = t.settle(&x.Settle[i])
+		o := &x.Settle[i]
+		answer.Settled[i] = t.settle(o)
+		if answer.Settled[i] == nil && o.To.Ready() && t.jobs[o.ID].State == job.Cancelled {
+			answer.Cancelled = append(answer.Cancelled, i)
+		}
 	}
 	c := claims{tx: t, holder: x.Holder, until: t.now.Add(x.Lease), answer: &answer}
 	for i := range x.Want {

@@ -131,7 +131,7 @@ func (s *Store) giveBack(ctx context.Context, all []doubt) (left []doubt, err er
 	}
 	for i, own := range answers {
 		switch {
-		case own == nil, errors.Is(own, store.ErrLeaseLost), errors.Is(own, store.ErrNotFound), errors.Is(own, store.ErrConflict):
+		case own == nil, errors.Is(own, errCancelled), errors.Is(own, store.ErrLeaseLost), errors.Is(own, store.ErrNotFound), errors.Is(own, store.ErrConflict):
 		default:
 			left = append(left, taken[i])
 		}

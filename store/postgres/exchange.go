@@ -25,7 +25,7 @@ func (s *Store) Exchange(ctx context.Context, x store.Exchange) (store.Exchanged
 	switch {
 	case len(x.Want) == 0:
 		answers, _, err := s.settleAll(ctx, x.Settle)
-		return store.Exchanged{Settled: answers, NextDue: store.Never}, err
+		return answered(store.Exchanged{NextDue: store.Never}, answers), err
 	case len(x.Settle) == 0:
 		out, _, err := s.claimAll(ctx, &x)
 		if err == nil {
@@ -140,8 +140,7 @@ func (s *Store) together(out store.Exchanged, answers []error, claimErr error) s
 	if claimErr != nil {
 		out = store.Exchanged{NextDue: store.Never, Full: true}
 	}
-	out.Settled = answers
-	return out
+	return answered(out, answers)
 }
 
 // claimAll is the half of an exchange that claims. It reports whether it has

@@ -8,6 +8,7 @@ import (
 
 	"github.com/redrive/redrive/internal/sqlstore"
 	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
 )
 
 // Ends that concern nothing but their jobs are written by a statement for each
@@ -97,6 +98,22 @@ type settling struct {
 	failures *table
 	row      []sqlstore.Value // of the one that is added
 	packed   []byte           // what it points at
+}
+
+// errCancelled is the answer for an outcome that is written, and whose job is cancelled
+// although the outcome makes it ready. Exchange turns it into Exchanged.Cancelled.
+var errCancelled = errors.New("the job is cancelled, because a person has asked for it")
+
+// answered adds the answers for outcomes to the answer of an exchange.
+func answered(out store.Exchanged, answers []error) store.Exchanged {
+	for i, err := range answers {
+		if errors.Is(err, errCancelled) {
+			answers[i] = nil
+			out.Cancelled = append(out.Cancelled, i)
+		}
+	}
+	out.Settled = answers
+	return out
 }
 
 // settle writes the outcomes and returns what is wrong with each.
@@ -323,7 +340,9 @@ func (w *settling) note() ([]error, error) {
 			for _, r := range w.t.Readied() {
 				w.told.add(r.Lane, r.Priority, r.At)
 			}
-			answers[i] = own
+			if answers[i] = own; own == nil && w.t.Cancelled() {
+				answers[i] = errCancelled
+			}
 			continue
 		}
 		if err := w.noteOne(e); err != nil {

@@ -219,6 +219,7 @@ func writeMutants() []mutant {
 		}},
 		{"trims what is too long", "X3_SizesOfAJob", enqueues(func(n *job.New) { n.Owner = n.Owner[:min(len(n.Owner), job.TextMax)] })},
 		{"does not pause", "Q7_PausedGivesNothing", func(s store.Store, _ *Clock) store.Store { return &restless{s} }},
+		{"does not say that a job is cancelled instead of ready", "Q9_CancelOutlivesTheRun", answers(func(x *store.Exchanged) { x.Cancelled = nil })},
 		{"does not ask a running job to stop", "Q9_RunningIsAskedToStop", func(s store.Store, _ *Clock) store.Store { return &deaf{s} }},
 	}
 }

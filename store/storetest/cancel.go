@@ -75,7 +75,7 @@ func lateSuccessWins(r *rig) {
 // proves: Q9
 //
 // A run may end and reschedule its job before its worker has seen the cancel request. The job must
-// then be cancelled all the same.
+// then be cancelled all the same, and the answer to the outcome says so.
 func cancelOutlivesTheRun(r *rig) {
 	for _, end := range []func(job.Claim) job.Outcome{
 		func(c job.Claim) job.Outcome { return failed(c, "NetworkTimeout", time.Hour) },
@@ -86,14 +86,22 @@ func cancelOutlivesTheRun(r *rig) {
 		id := r.add()
 		c := r.take()
 		r.ok(r.cancel(id))
+		other := r.takeID(r.add())
 		at := r.cursor()
 		o := end(c)
-		r.end(o)
+		for range 2 { // the second time, the outcome is only looked up
+			x := r.exchange(store.Exchange{Settle: []job.Outcome{succeeded(other), o}})
+			same(r, "outcomes whose jobs are cancelled", x.Cancelled, []int{1})
+			r.ok(x.Settled[0])
+			r.ok(x.Settled[1])
+		}
 		j := r.get(id)
 		same(r, "state and end after "+o.Cause.String(), []any{j.State, j.FinishedAt}, []any{job.Cancelled, r.now()})
 		var changes []job.Transition
 		for _, e := range r.events(at) {
-			changes = append(changes, job.Transition{From: e.From, To: e.To, Cause: job.Cause(e.Type)})
+			if e.Job == id {
+				changes = append(changes, job.Transition{From: e.From, To: e.To, Cause: job.Cause(e.Type)})
+			}
 		}
 		same(r, "changes", changes, []job.Transition{
 			{From: job.Running, To: o.To, Cause: o.Cause},

@@ -95,7 +95,7 @@ func (d *duel) halves(c *contender, x store.Exchange) (store.Exchanged, error) {
 		return settled, err
 	}
 	claimed, err := c.Exchange(ctx(), claim)
-	claimed.Settled = settled.Settled
+	claimed.Settled, claimed.Cancelled = settled.Settled, settled.Cancelled
 	return claimed, err
 }
 
