@@ -33,6 +33,9 @@ type Config struct {
 	// job.TextMax bytes. It must be different in every process. The default is
 	// made of host, process id and a random part.
 	Name string
+	// Build is the name of the build of the program, such as a version or a commit. It is
+	// shown with the process, see Client.Processes; at most job.TextMax bytes.
+	Build string
 	// Queues are the queues whose jobs Run executes, by name. The default is
 	// DefaultQueue with WorkersDefault workers.
 	Queues map[string]Queue
@@ -173,6 +176,7 @@ func (c *Config) validate() error {
 		}
 	}
 	check(len(c.Name) <= job.TextMax, "Config.Name of %d bytes: at most %d", len(c.Name), job.TextMax)
+	check(len(c.Build) <= job.TextMax, "Config.Build of %d bytes: at most %d", len(c.Build), job.TextMax)
 	for _, name := range slices.Sorted(maps.Keys(c.Queues)) {
 		q := c.Queues[name]
 		if err := store.ValidName("queue", name); err != nil {

@@ -37,6 +37,8 @@ type (
 	QueueChange = store.QueueChange
 	// QueueMode says whether a queue accepts jobs and hands them out.
 	QueueMode = store.Mode
+	// Process is a process that works on the store.
+	Process = store.Process
 	// StoredPolicy is a policy as the store keeps it.
 	StoredPolicy = store.StoredPolicy
 )

@@ -214,7 +214,7 @@ func (c *Client) engineConfig() (engine.Config, error) {
 	config := engine.Config{
 		Store: c.store, Holder: c.config.Name,
 		Lease: c.config.Lease, RescueInterval: c.config.RescueInterval, Poll: c.config.Poll, Grace: c.config.Grace,
-		Admit: c.admit, Decide: c.decide, Terms: c.termsOf, Clock: c.config.engineClock(), Logger: c.config.Logger,
+		Admit: c.admit, Decide: c.decide, Terms: c.termsOf, Present: c.newPresence(), Clock: c.config.engineClock(), Logger: c.config.Logger,
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.config.Queues)) {
 		q := c.config.Queues[name]

@@ -39,6 +39,7 @@ type Store interface {
 	DeadLetters
 	Redrives
 	Keeper
+	Presence
 	// Close releases the store's resources. Calls after it return an error.
 	Close() error
 }
@@ -375,11 +376,11 @@ type Audit struct {
 	At    job.Micros `json:"at"`
 	Actor string     `json:"actor"`
 	// Action is "job.cancel", "job.retry", "queue.set", "policy.publish",
-	// "retention.remove", or one of the "dead_letter." and "redrive." actions (see
-	// DeadLetters.Act and Redrives). For a retry, After says what was changed in the
+	// "retention.remove", "process.quiet", "process.wake", or one of the "dead_letter."
+	// and "redrive." actions (see DeadLetters.Act and Redrives). For a retry, After says what was changed in the
 	// jobs; see Change.MarshalJSON.
 	Action string `json:"action"`
-	Target string `json:"target"` // a job id, the name of a queue, the hash of a policy, a filter, or the number of a redrive
+	Target string `json:"target"` // a job id, the name of a queue, the hash of a policy, a filter, the number of a redrive, or the name of a process
 	Reason string `json:"reason,omitempty"`
 	Before string `json:"before,omitempty"`
 	After  string `json:"after,omitempty"`
@@ -407,6 +408,7 @@ type Dump struct {
 	Events     []event.Event
 	Audit      []Audit
 	Policies   []StoredPolicy // sorted by hash
+	Processes  []Process      // sorted by name and instance
 	Terms      []JobTerms     // of live and dead jobs, sorted by job, without those that have only defaults
 }
 

@@ -48,6 +48,10 @@ func (e *Engine) call(ctx context.Context, a *Actions) {
 			e.in.post(SignalsRead{signals, err})
 		})
 	}
+	if a.Sign != nil {
+		s := *a.Sign
+		e.calls.Go(func() { e.sign(ctx, s) })
+	}
 	if a.Declare {
 		e.calls.Go(func() {
 			ctx, cancel := e.limited(ctx)

@@ -69,6 +69,7 @@ type Core struct {
 	beat       call
 
 	rescue, signals, declare call
+	presence                 presence
 	troubledAt               time.Duration // since when calls have been failing; never if the store works
 
 	stop    stopPhase
@@ -131,6 +132,7 @@ func (c *Core) Step(now time.Duration, events ...Event) *Actions {
 	c.sendLate(now)
 	c.sendBeat(now)
 	c.sendRest(now)
+	c.sendSign(now)
 	c.out.Stopped = c.done(now)
 	if c.out.Wake = c.nextWake(); c.out.Wake <= now {
 		c.out.Wake = now + wakeGap
@@ -179,7 +181,7 @@ func (c *Core) rescueAt() time.Duration {
 
 // nextWake returns when the next step is due.
 func (c *Core) nextWake() time.Duration {
-	at := min(c.sweepAt, c.exchangeAt(), c.lateAt(), c.nextBeat(), c.rescueAt(), c.stopAt())
+	at := min(c.sweepAt, c.exchangeAt(), c.lateAt(), c.nextBeat(), c.rescueAt(), c.signAt(), c.stopAt())
 	for _, k := range []*call{&c.declare, &c.signals} {
 		if !k.busy {
 			at = min(at, k.at)

@@ -72,6 +72,7 @@ func (e *Engine) Run(ctx context.Context) error {
 	defer close(e.ended)
 	runs := context.WithoutCancel(ctx)
 	calls, cancel := context.WithCancel(runs)
+	defer e.leave(runs)
 	defer e.handBackLate(runs)
 	defer e.calls.Wait()
 	defer cancel()

@@ -73,6 +73,7 @@ type Actions struct {
 	Rescue   int             // the largest number of jobs to rescue; 0 means no rescue
 	Signals  bool
 	Declare  bool
+	Sign     *Sign // the sign of life to send; nil means none
 
 	Notes   []Note
 	Wake    time.Duration // make the next step at this time, even without an event
@@ -99,6 +100,9 @@ const (
 	HandlerReturned                 // a stuck handler has returned
 	ClaimUnknown                    // the store returned a job that was not requested
 	OutcomesGivenUp                 // the stop gave up writing N outcomes
+	SignFailed                      // a sign of life could not be sent because of Err, and the one before could
+	QuietBegan                      // a person has ordered the process to be quiet
+	QuietEnded                      // a person has taken this order back
 )
 
 // Note is something that the engine logs.

@@ -124,6 +124,13 @@ func (e *Engine) logNote(n Note) {
 		e.log(slog.LevelWarn, "handler returned after its run had ended; its slot is free again", n.Task.claim())
 	case ClaimUnknown:
 		e.log(slog.LevelError, "the store returned a job that was not requested; it is handed back", n.Task.claim())
+	case SignFailed:
+		e.cfg.Logger.LogAttrs(ctx, slog.LevelWarn,
+			"cannot report to the store that this process is alive; its jobs are not affected, and it tries again", failure)
+	case QuietBegan:
+		e.cfg.Logger.LogAttrs(ctx, slog.LevelInfo, "a person ordered this process to be quiet: it claims no jobs and finishes those that run")
+	case QuietEnded:
+		e.cfg.Logger.LogAttrs(ctx, slog.LevelInfo, "the order to be quiet was taken back: this process claims jobs again")
 	case OutcomesGivenUp:
 		e.cfg.Logger.LogAttrs(ctx, slog.LevelError,
 			"stopping without having written all outcomes; the jobs run again when their leases are over", slog.Int("jobs", n.N))

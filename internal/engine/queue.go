@@ -68,7 +68,7 @@ func aheadMax(workers int) int { return max(workers, aheadMin) }
 
 // room returns how many jobs the queue may ask for.
 func (c *Core) room(q *queue) int {
-	if q.paused {
+	if q.paused || c.presence.quiet {
 		return 0
 	}
 	return q.workers + c.ahead(q.workers, q.runs) - q.busy - len(q.buffer)
@@ -188,7 +188,7 @@ func (c *Core) fill(now time.Duration) {
 				q.runs = max(q.runs, average(c.cfg.Lease/3)) // runs take longer than measured before
 				t.kind.runs = max(t.kind.runs, q.runs)
 				c.handBack(t)
-			case c.stop != serving || q.paused || c.expired(t, now):
+			case c.stop != serving || q.paused || c.presence.quiet || c.expired(t, now):
 				c.handBack(t)
 			case q.busy < q.workers && (t.kind.Workers == 0 || t.kind.busy < t.kind.Workers):
 				c.start(t, now)

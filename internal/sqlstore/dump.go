@@ -184,5 +184,8 @@ func dumpFigures(c Session, d *store.Dump) (err error) {
 	if d.Schedules, err = readSchedules(c); err != nil {
 		return err
 	}
+	if d.Processes, err = ReadProcesses(c); err != nil {
+		return err
+	}
 	return c.Rows(allHours, func(r Row) error { d.Hours = append(d.Hours, scanHour(r)); return nil })
 }

@@ -76,3 +76,19 @@ func (s *Store) Fire(ctx context.Context, name, expression string, slot job.Micr
 func (s *Store) CronSlots(ctx context.Context) ([]store.CronSlot, error) {
 	return do(ctx, s, "Schedules", func() ([]store.CronSlot, error) { return s.inner.CronSlots(ctx) })
 }
+
+// Present implements store.Presence.
+func (s *Store) Present(ctx context.Context, p store.Process) (store.Orders, error) {
+	return do(ctx, s, "Present", func() (store.Orders, error) { return s.inner.Present(ctx, p) })
+}
+
+// Processes implements store.Presence.
+func (s *Store) Processes(ctx context.Context) ([]store.Process, error) {
+	return do(ctx, s, "Processes", func() ([]store.Process, error) { return s.inner.Processes(ctx) })
+}
+
+// OrderProcess implements store.Presence.
+func (s *Store) OrderProcess(ctx context.Context, by store.By, name string, quiet bool) error {
+	_, err := do(ctx, s, "OrderProcess", func() (none, error) { return none{}, s.inner.OrderProcess(ctx, by, name, quiet) })
+	return err
+}

@@ -31,6 +31,7 @@ func (s *Store) Dump(ctx context.Context) (*store.Dump, error) {
 		Originals:  t.sortedOriginals(),
 		Redrives:   t.sortedRedrives(),
 		Schedules:  t.sortedSchedules(),
+		Processes:  t.sortedProcesses(),
 		Hours:      t.sortedHours(),
 	}
 	for _, id := range t.ids {

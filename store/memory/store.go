@@ -48,6 +48,7 @@ type Store struct {
 	originals map[job.ID]store.Original
 	redrives  map[int64]*store.Redrive // the redrive with id n has index n-1; no redrive is ever removed
 	schedules map[string]store.CronSlot
+	processes map[processName]*store.Process
 	entries   map[store.DeadCount]int64 // numbers of dead letters; in the keys, the field N is 0
 	minutes   map[job.Micros]int64      // number of deaths, by the start of the minute
 	hours     map[job.Micros]*store.Hour
@@ -85,6 +86,7 @@ func New(o Options) *Store {
 		originals: make(map[job.ID]store.Original),
 		redrives:  make(map[int64]*store.Redrive),
 		schedules: make(map[string]store.CronSlot),
+		processes: make(map[processName]*store.Process),
 		entries:   make(map[store.DeadCount]int64),
 		minutes:   make(map[job.Micros]int64),
 		hours:     make(map[job.Micros]*store.Hour),

@@ -1,11 +1,23 @@
 package sqlite
 
-// writingKept holds the statements of redrives, sweeps and cron slots that run in the
+const processByName = "SEARCH redrive_processes USING PRIMARY KEY (name=? AND instance=?)"
+
+// writingKept holds the statements of redrives, sweeps, cron slots and processes that run in the
 // write transaction.
 var writingKept = []plan{
 	{name: "countSchedules", want: "SCAN redrive_schedules"},
 	{name: "putSchedule", want: noPlan},
 	{name: "selSchedule", want: "SEARCH redrive_schedules USING PRIMARY KEY (name=?)"},
+
+	{name: "countProcesses", want: "SCAN redrive_processes"},
+	{name: "delProcess", want: processByName},
+	{name: "delSilent", want: processByName},
+	{name: "putProcess", want: noPlan},
+	{name: "quietNamed", want: "SEARCH redrive_processes USING PRIMARY KEY (name=?)"},
+	{name: "selNamed", want: "SEARCH redrive_processes USING PRIMARY KEY (name=?)"},
+	{name: "selSilent", want: "SCAN redrive_processes"},
+	{name: "setProcess", want: processByName},
+	{name: "setSilent", want: processByName},
 
 	{name: "insRedrive", want: noPlan},
 	{name: "selActive", want: "SCAN redrive_redrives USING INDEX redrive_redrives_active"},
@@ -52,6 +64,7 @@ var writingKept = []plan{
 // the order of deaths; see readingDead.
 var readingKept = []plan{
 	{name: "walkLetters", want: "SEARCH redrive_dead USING INTEGER PRIMARY KEY (rowid>?)"},
+	{name: "allProcesses", want: "SCAN redrive_processes"},
 	{name: "allSchedules", want: "SCAN redrive_schedules"},
 	{name: "anyActive", want: "SCAN CONSTANT ROW; SCALAR SUBQUERY 1; SCAN redrive_redrives USING INDEX redrive_redrives_active"},
 	{name: "lastRedrive", want: "SCAN redrive_redrives"},

@@ -2,13 +2,14 @@ package storetest
 
 import (
 	"context"
+	"crypto/rand"
 
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store"
 )
 
 // bentDead is a correct store. Before it passes on a call about dead letters, redrives,
-// retention or schedules, it changes the arguments of the call. A nil field changes nothing.
+// retention, schedules or processes, it changes the arguments of the call. A nil field changes nothing.
 type bentDead struct {
 	store.Store
 	clock    *Clock
@@ -19,6 +20,8 @@ type bentDead struct {
 	slot     func(c *Clock, slot *job.Micros)
 	cron     func(expression *string)
 	original func(*store.Original)
+	present  func(*store.Process)
+	order    func(quiet *bool)
 }
 
 func (s *bentDead) Act(ctx context.Context, by store.By, a store.Action) (store.Acted, error) {
@@ -71,6 +74,20 @@ func (s *bentDead) Original(ctx context.Context, id job.ID) (store.Original, err
 	return o, err
 }
 
+func (s *bentDead) Present(ctx context.Context, p store.Process) (store.Orders, error) {
+	if s.present != nil {
+		s.present(&p)
+	}
+	return s.Store.Present(ctx, p)
+}
+
+func (s *bentDead) OrderProcess(ctx context.Context, by store.By, name string, quiet bool) error {
+	if s.order != nil {
+		s.order(&quiet)
+	}
+	return s.Store.OrderProcess(ctx, by, name, quiet)
+}
+
 func deadMutants() []mutant {
 	with := func(b bentDead) func(store.Store, *Clock) store.Store {
 		return func(s store.Store, c *Clock) store.Store {
@@ -101,5 +118,8 @@ func deadMutants() []mutant {
 		{"never drops failures without a job", "Q6_FailuresGoAtTheirTime", with(bentDead{keep: func(r *store.Retention) { r.Failures = 0 }})},
 		{"fires a slot for each scheduler", "Q13_SlotIsFiredOnce", with(bentDead{slot: func(c *Clock, slot *job.Micros) { *slot = min(job.At(c.Now()), *slot+job.Micros(1_000_000)) }})},
 		{"loses the expression of a slot", "Q13_ExpressionIsStoredWithItsSlot", with(bentDead{cron: func(expression *string) { *expression = "@hourly" }})},
+		{"takes each sign of life for a new process", "Q9_SignsOfLifeWriteNoEvent", with(bentDead{present: func(p *store.Process) { p.Instance += rand.Text() }})},
+		{"keeps processes that have left", "Q9_SignsOfLifeWriteNoEvent", with(bentDead{present: func(p *store.Process) { p.Left = false }})},
+		{"never orders a process to be quiet", "Q7_QuietOrderReachesTheProcess", with(bentDead{order: func(quiet *bool) { *quiet = false }})},
 	}
 }

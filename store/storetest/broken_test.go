@@ -273,6 +273,9 @@ func readMutants() []mutant {
 		{"loses events", "N6_EachTransitionIsAnEvent", dumps(func(d *store.Dump) {
 			d.Events = slices.DeleteFunc(d.Events, func(e event.Event) bool { return e.Type == event.JobDeferred })
 		})},
+		{"does not report that a process is silent", "Q9_SilentProcessIsFoundOnce", dumps(func(d *store.Dump) {
+			d.Events = slices.DeleteFunc(d.Events, func(e event.Event) bool { return e.Type == event.ProcessSilent })
+		})},
 		{"does not count what was cancelled", "B3_CountsFollowEveryChange", dumps(func(d *store.Dump) {
 			d.Counts = slices.DeleteFunc(d.Counts, func(c store.Count) bool { return c.State == job.Cancelled })
 		})},

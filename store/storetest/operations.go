@@ -30,6 +30,7 @@ func (d *duel) operations() map[string]func(*rapid.T) {
 		{"advance", d.advance}, {"rescue", d.rescue}, {"cancel", d.cancel}, {"retry", d.retry}, {"fire", d.fire},
 		{"declare", d.declare}, {"signals", d.signals}, {"read", d.read}, {"list", d.list}, {"exchange", d.exchange},
 		{"publish policy", d.publish}, {"sweep", d.sweep}, {"exchange", d.exchange},
+		{"present", d.present},
 	}
 	steps := map[string]func(*rapid.T){}
 	for i, op := range ops {
@@ -48,9 +49,9 @@ func operationNames() []string {
 		"settle that is written", "settle that is written again", "heartbeat that is held", "enqueue with a known key",
 		"enqueue that is repeated", "cancel that is taken", "retry that is taken",
 		"DeadLetters", "Groups", "DeadStats", "Preview", "Act", "Original", "StartRedrive", "Redrive", "RedriveList", "ControlRedrive",
-		"StepRedrives", "Sweep", "Fire", "Schedules", "PublishPolicy",
+		"StepRedrives", "Sweep", "Fire", "Schedules", "PublishPolicy", "Present", "Processes", "OrderProcess",
 		"act by id that is taken", "act by filter that changes something", "job that a redrive brings back",
-		"removal by a sweep", "reopening by a sweep", "slot that is fired",
+		"removal by a sweep", "reopening by a sweep", "slot that is fired", "process that is found silent",
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/redrive/redrive/event"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store"
 )
@@ -286,4 +287,25 @@ func (d *duel) publish() {
 
 func (d *duel) original(id job.ID) {
 	d.ask("Original", func(s store.Store) (any, error) { return s.Original(ctx(), id) })
+}
+
+// present lets a process report, and orders a process.
+func (d *duel) present() {
+	t := d.t
+	p := process(d.holder(), pick(t, "instance", "1", "2"))
+	p.Running, p.Build, p.Left = rapid.IntRange(0, 2).Draw(t, "running"), pick(t, "build", "", "b7"), chance(t, "left", 5)
+	if chance(t, "later", 3) {
+		d.clock.Advance(pick(t, "silence", store.SilentAfter, store.SilentAfter, store.SilentAfter, store.SilentKept))
+	}
+	before := len(d.last.Events)
+	d.each("Present", func(s store.Store) (any, error) { return s.Present(ctx(), p) })
+	for _, e := range d.last.Events[min(before, len(d.last.Events)):] {
+		if e.Type == event.ProcessSilent {
+			d.did("process that is found silent", 1)
+		}
+	}
+	d.ask("Processes", func(s store.Store) (any, error) { return s.Processes(ctx()) })
+	if by, name, quiet := d.by(), d.holder(), chance(t, "quiet", 2); chance(t, "order", 2) {
+		d.each("OrderProcess", func(s store.Store) (any, error) { return nil, s.OrderProcess(ctx(), by, name, quiet) })
+	}
 }

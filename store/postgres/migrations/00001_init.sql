@@ -332,6 +332,27 @@ CREATE TABLE redrive_policies (
 	body bytea NOT NULL
 );
 
+-- Processes that work on the database. Each writes its row every 10 seconds.
+CREATE TABLE redrive_processes (
+	name       text COLLATE "C" NOT NULL,
+	instance   text COLLATE "C" NOT NULL, -- differs for each start of the process
+	what       text COLLATE "C" NOT NULL,
+	host       text COLLATE "C" NOT NULL,
+	pid        bigint NOT NULL,
+	version    text COLLATE "C" NOT NULL,
+	build      text COLLATE "C", -- NULL unless the program names its build
+	policy     text COLLATE "C" NOT NULL, -- hash
+	started_at bigint NOT NULL,
+	seen_at    bigint NOT NULL,
+	queues     text COLLATE "C" NOT NULL, -- names, separated by spaces
+	kinds      text COLLATE "C" NOT NULL, -- names, separated by spaces
+	slots      bigint NOT NULL,
+	running    bigint NOT NULL,
+	quiet      bigint NOT NULL DEFAULT 0, -- 1: a person ordered the process to claim no jobs
+	silent     bigint NOT NULL DEFAULT 0, -- 1: another process has found this one silent
+	PRIMARY KEY (name, instance)
+);
+
 CREATE TABLE redrive_keys (
 	owner      text COLLATE "C" NOT NULL,
 	kind       text COLLATE "C" NOT NULL,
@@ -417,6 +438,7 @@ ALTER TABLE redrive_counters SET (fillfactor = 30, autovacuum_vacuum_scale_facto
 ALTER TABLE redrive_rates SET (fillfactor = 30, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 500);
 ALTER TABLE redrive_hours SET (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 500);
 ALTER TABLE redrive_dead_counts SET (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 500);
+ALTER TABLE redrive_processes SET (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 200);
 ALTER TABLE redrive_batches SET (fillfactor = 70);
 ALTER TABLE redrive_groups SET (fillfactor = 70);
 ALTER TABLE redrive_progress SET (fillfactor = 70);
@@ -428,6 +450,7 @@ DROP TABLE redrive_counters;
 DROP TABLE redrive_progress;
 DROP TABLE redrive_batches;
 DROP TABLE redrive_keys;
+DROP TABLE redrive_processes;
 DROP TABLE redrive_policies;
 DROP TABLE redrive_swept;
 DROP TABLE redrive_schedules;

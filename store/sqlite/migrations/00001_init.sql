@@ -319,6 +319,27 @@ CREATE TABLE redrive_policies (
 	body BLOB NOT NULL
 ) WITHOUT ROWID;
 
+-- Processes that work on the database. Each writes its row every 10 seconds.
+CREATE TABLE redrive_processes (
+	name       TEXT NOT NULL,
+	instance   TEXT NOT NULL, -- differs for each start of the process
+	what       TEXT NOT NULL,
+	host       TEXT NOT NULL,
+	pid        INTEGER NOT NULL,
+	version    TEXT NOT NULL,
+	build      TEXT, -- NULL unless the program names its build
+	policy     TEXT NOT NULL, -- hash
+	started_at INTEGER NOT NULL,
+	seen_at    INTEGER NOT NULL,
+	queues     TEXT NOT NULL, -- names, separated by spaces
+	kinds      TEXT NOT NULL, -- names, separated by spaces
+	slots      INTEGER NOT NULL,
+	running    INTEGER NOT NULL,
+	quiet      INTEGER NOT NULL DEFAULT 0, -- 1: a person ordered the process to claim no jobs
+	silent     INTEGER NOT NULL DEFAULT 0, -- 1: another process has found this one silent
+	PRIMARY KEY (name, instance)
+) WITHOUT ROWID;
+
 CREATE TABLE redrive_keys (
 	owner      TEXT NOT NULL,
 	kind       TEXT NOT NULL,
@@ -388,6 +409,7 @@ DROP TABLE redrive_counters;
 DROP TABLE redrive_progress;
 DROP TABLE redrive_batches;
 DROP TABLE redrive_keys;
+DROP TABLE redrive_processes;
 DROP TABLE redrive_policies;
 DROP TABLE redrive_swept;
 DROP TABLE redrive_schedules;

@@ -1,0 +1,104 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+// withPresence makes a core that reports, and has sent its first sign.
+func withPresence(t *testing.T) *rig {
+	t.Helper()
+	r := newCore(t, func(c *Config) {
+		c.Present = func(context.Context, Sign) (bool, error) { return false, nil }
+		c.Poll = time.Hour
+	})
+	if got := r.core.presence; !got.busy || !got.sent {
+		t.Fatalf("after the first step the sign is under way: %v, was sent: %v; want both", got.busy, got.sent)
+	}
+	return r
+}
+
+func (r *rig) wantSign(want *Sign) {
+	r.t.Helper()
+	switch got := r.act.Sign; {
+	case got == nil && want == nil:
+	case got == nil || want == nil || *got != *want:
+		r.t.Errorf("at %s: got the sign %+v, want %+v", r.now, got, want)
+	}
+}
+
+// part of: Q7
+func TestQ7_SignsAreSentAtTheStartAndEvery10Seconds(t *testing.T) {
+	r := withPresence(t)
+	r.brings(r.claims(1)...)
+	r.pass(3 * time.Second)
+	r.wantSign(nil)
+	r.step(Presented{})
+	r.empty()
+	r.pass(store.PresentEvery - 3*time.Second - time.Millisecond)
+	r.wantSign(nil)
+	if got := r.act.Wake - r.now; got > time.Millisecond {
+		t.Errorf("the core asks for its next step after %s, want 1 ms: the sign is due then", got)
+	}
+	r.pass(time.Millisecond)
+	r.wantSign(&Sign{Slots: 2, Running: 1})
+	r.pass(time.Minute)
+	r.wantSign(nil) // the call before has no answer yet
+}
+
+// part of: Q7
+func TestQ7_AQuietCoreClaimsNothingAndHandsBackWhatHasNotStarted(t *testing.T) {
+	r := withPresence(t)
+	r.brings(r.claims(3)...) // two run, one is in the buffer
+	if len(r.act.Start) != 2 || len(r.core.queues[0].buffer) != 1 {
+		t.Fatalf("got %d started runs and %d jobs in the buffer, want 2 and 1", len(r.act.Start), len(r.core.queues[0].buffer))
+	}
+	running := r.core.tasks[0]
+	r.empty()
+	r.step(Presented{Quiet: true})
+	r.wantNotes(QuietBegan)
+	r.wantExchange([]job.ID{3})
+	r.brings()
+	r.step(succeed(time.Minute, running), Woken{})
+	r.wantExchange([]job.ID{1}) // the outcome is written, and nothing is claimed
+	r.brings()
+	r.pass(time.Hour, Woken{})
+	r.wantQuiet()
+	r.step(Presented{Err: errors.New("down")}) // an error does not end the order
+	r.wantNotes(SignFailed)
+	r.wantQuiet()
+	r.pass(store.PresentEvery)
+	r.step(Presented{Quiet: true})
+	r.wantNotes()
+	r.pass(store.PresentEvery)
+	r.step(Presented{})
+	r.wantNotes(QuietEnded)
+	r.wantExchange(nil, 1)
+}
+
+// part of: Q7
+func TestQ7_FailedSignsAreNotedOnceAndAreNoTrouble(t *testing.T) {
+	r := withPresence(t)
+	r.empty()
+	for i := range 5 {
+		r.step(Presented{Err: errors.New("down")})
+		if i == 0 {
+			r.wantNotes(SignFailed)
+		} else {
+			r.wantNotes()
+		}
+		r.wantSign(nil)
+		r.pass(store.PresentEvery)
+		r.wantSign(&Sign{Slots: 2})
+	}
+	r.step(Presented{})
+	r.wantNotes()
+	r.pass(store.PresentEvery)
+	r.step(Presented{Err: errors.New("down again")})
+	r.wantNotes(SignFailed)
+}

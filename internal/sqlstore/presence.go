@@ -1,0 +1,210 @@
+package sqlstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/redrive/redrive/event"
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+const processColumns = `name, instance, what, host, pid, version, coalesce(build, ''), policy, started_at, seen_at,
+	queues, kinds, slots, running, quiet, silent`
+
+var (
+	// setProcess reports that a known process is alive. It finds no row if the process
+	// is new or was found silent.
+	setProcess = declare("setProcess", `UPDATE redrive_processes SET seen_at = ?3, policy = ?4, slots = ?5, running = ?6
+		WHERE name = ?1 AND instance = ?2 AND silent = 0 RETURNING quiet`)
+	putProcess = declare("putProcess", `INSERT INTO redrive_processes (name, instance, what, host, pid, version, build, policy,
+		started_at, seen_at, queues, kinds, slots, running) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?9, ?10, ?11, ?12, ?13)
+		ON CONFLICT (name, instance) DO UPDATE SET policy = ?8, seen_at = ?9, slots = ?12, running = ?13, silent = 0 RETURNING quiet`)
+	delProcess     = declare("delProcess", `DELETE FROM redrive_processes WHERE name = ?1 AND instance = ?2`)
+	countProcesses = declare("countProcesses", `SELECT count(*) FROM redrive_processes`) // at most store.ProcessesMax
+	allProcesses   = declare("allProcesses", `SELECT `+processColumns+` FROM redrive_processes ORDER BY name, instance`)
+	// selSilent finds the processes that have not reported since a time, and that a call of
+	// Present has to change: those that were not found silent yet, those whose entry is
+	// too old, and those with the name of the caller.
+	selSilent = declare("selSilent", `SELECT name, instance FROM redrive_processes
+		WHERE seen_at <= ?1 AND (silent = 0 OR seen_at <= ?2 OR name = ?3) ORDER BY name, instance`)
+	setSilent  = declare("setSilent", `UPDATE redrive_processes SET silent = 1 WHERE name = ?1 AND instance = ?2 AND silent = 0 AND seen_at <= ?3`)
+	delSilent  = declare("delSilent", `DELETE FROM redrive_processes WHERE name = ?1 AND instance = ?2 AND silent = 1 AND seen_at <= ?3`)
+	selNamed   = declare("selNamed", `SELECT count(*) FROM redrive_processes WHERE name = ?1`)
+	quietNamed = declare("quietNamed", `UPDATE redrive_processes SET quiet = ?2 WHERE name = ?1 AND quiet <> ?2`)
+)
+
+// lockedProcesses is the name of the lock for changes of the entries of other processes.
+// A transaction takes it before it writes its own entry, so that two transactions never
+// wait for each other.
+const lockedProcesses = "processes"
+
+// Present implements store.Presence.
+func (s *Core) Present(ctx context.Context, p store.Process) (orders store.Orders, err error) {
+	if err := p.Validate(); err != nil {
+		return store.Orders{}, err
+	}
+	err = s.db.Write(ctx, func(t *Txn) error {
+		t.noDeadLetters = true
+		if s.grace(t.now) == 0 { // after a jump of the clock, the other processes need time to report
+			if err := t.findSilent(&p); err != nil {
+				return err
+			}
+		}
+		if p.Left {
+			return t.leave(&p)
+		}
+		orders, err = t.present(&p)
+		return err
+	})
+	if err != nil {
+		return store.Orders{}, err
+	}
+	return orders, nil
+}
+
+func (t *Txn) present(p *store.Process) (orders store.Orders, err error) {
+	known := false
+	read := func(r Row) error {
+		known, orders.Quiet = true, r.Int(0) != 0
+		return nil
+	}
+	t.wrote = true
+	err = t.rows(setProcess, read, text(p.Name), text(p.Instance), num(t.now), text(p.Policy), num(p.Slots), num(p.Running))
+	if err != nil || known {
+		return orders, err
+	}
+	n, err := ReadInt(t.s, countProcesses)
+	if err == nil && n >= store.ProcessesMax {
+		err = fmt.Errorf("process %q: the store already has %d processes, which is the maximum: %w", p.Name, n, store.ErrTooLarge)
+	}
+	if err != nil {
+		return orders, err
+	}
+	err = t.rows(putProcess, read, text(p.Name), text(p.Instance), text(p.What), text(p.Host), num(p.PID), text(p.Version),
+		setText(p.Build), text(p.Policy), num(t.now), text(strings.Join(p.Queues, " ")), text(strings.Join(p.Kinds, " ")),
+		num(p.Slots), num(p.Running))
+	t.processEvent(event.ProcessStarted, p.Name)
+	return orders, err
+}
+
+func (t *Txn) processEvent(of event.Type, name string) {
+	e := store.ProcessEvent(of, name)
+	t.events.Add(&e)
+}
+
+// leave removes the entry of a process that ends.
+func (t *Txn) leave(p *store.Process) error {
+	n, err := t.exec(delProcess, text(p.Name), text(p.Instance))
+	if err != nil {
+		return err
+	}
+	if n == 0 {
+		t.reliesOnEarlier = true
+		return nil
+	}
+	t.processEvent(event.ProcessStopped, p.Name)
+	return nil
+}
+
+// findSilent marks the other processes that have become silent. It removes the entries of
+// those that are too old or that p replaces.
+func (t *Txn) findSilent(p *store.Process) error {
+	type name struct{ name, instance string }
+	var found []name
+	silent, old := t.now.Add(-store.SilentAfter), t.now.Add(-store.SilentKept)
+	err := t.rows(selSilent, func(r Row) error {
+		if n := (name{r.Text(0), r.Text(1)}); n.name != p.Name || n.instance != p.Instance {
+			found = append(found, n)
+		}
+		return nil
+	}, num(silent), num(old), text(p.Name))
+	if err != nil || len(found) == 0 {
+		return err
+	}
+	if err := t.lockName(lockedProcesses); err != nil {
+		return err
+	}
+	for _, f := range found {
+		// Another transaction may have changed the row before this one got the lock.
+		n, err := t.exec(setSilent, text(f.name), text(f.instance), num(silent))
+		if err != nil {
+			return err
+		}
+		if n > 0 {
+			t.processEvent(event.ProcessSilent, f.name)
+		}
+		remove := old
+		if f.name == p.Name {
+			remove = silent
+		}
+		if _, err := t.exec(delSilent, text(f.name), text(f.instance), num(remove)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Processes implements store.Presence.
+func (s *Core) Processes(ctx context.Context) (list []store.Process, err error) {
+	err = s.db.Read(ctx, func(c Session) error {
+		list, err = ReadProcesses(c)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	now := s.db.Clock.Now()
+	for i := range list {
+		list[i].Silent = list[i].SilentBy(now)
+	}
+	return list, nil
+}
+
+// ReadProcesses returns the registered processes, sorted by name and instance. The field
+// Silent of a process says that another process has found it silent.
+func ReadProcesses(c Session) (list []store.Process, err error) {
+	err = c.Rows(allProcesses, func(r Row) error { list = append(list, scanProcess(r)); return nil })
+	return list, err
+}
+
+func scanProcess(r Row) store.Process {
+	return store.Process{
+		Name: r.Text(0), Instance: r.Text(1), What: r.Text(2), Host: r.Text(3), PID: int(r.Int(4)), Version: r.Text(5), Build: r.Text(6),
+		Policy: r.Text(7), StartedAt: job.Micros(r.Int(8)), SeenAt: job.Micros(r.Int(9)), Queues: strings.Fields(r.Text(10)),
+		Kinds: strings.Fields(r.Text(11)), Slots: int(r.Int(12)), Running: int(r.Int(13)), Quiet: r.Int(14) != 0, Silent: r.Int(15) != 0,
+	}
+}
+
+// OrderProcess implements store.Presence.
+func (s *Core) OrderProcess(ctx context.Context, by store.By, name string, quiet bool) error {
+	if err := errors.Join(by.Validate(), store.ValidProcess(name)); err != nil {
+		return err
+	}
+	return s.db.Write(ctx, func(t *Txn) error { return t.orderProcess(by, name, quiet) })
+}
+
+func (t *Txn) orderProcess(by store.By, name string, quiet bool) error {
+	if err := t.lockName(lockedProcesses); err != nil {
+		return err
+	}
+	known, err := ReadInt(t.s, selNamed, text(name))
+	if err == nil && known == 0 {
+		err = fmt.Errorf("process %.80q: %w", name, store.ErrNotFound)
+	}
+	if err != nil {
+		return err
+	}
+	n, err := t.exec(quietNamed, text(name), bit(quiet))
+	if err != nil {
+		return err
+	}
+	if n == 0 {
+		t.reliesOnEarlier = true
+		return nil
+	}
+	action, before, after := store.ProcessAudit(quiet)
+	return t.audit(by, action, name, before, after)
+}

@@ -1,0 +1,67 @@
+package redrive
+
+import (
+	"context"
+	"crypto/rand"
+	"maps"
+	"os"
+	"runtime/debug"
+	"slices"
+
+	"github.com/redrive/redrive/internal/engine"
+	"github.com/redrive/redrive/store"
+)
+
+// Processes returns the processes that work on the store, sorted by name. A process is
+// listed from the start of Run until its end. The entry of a process that was killed is
+// Silent after store.SilentAfter, and is removed after store.SilentKept.
+func (c *Client) Processes(ctx context.Context) ([]Process, error) { return c.store.Processes(ctx) }
+
+// OrderProcess orders a process to be quiet in the name of a person, or takes this order
+// back. A quiet process claims no jobs and finishes those that run. The process gets the
+// order within store.PresentEvery. The order ends with the process: after a restart it
+// claims jobs again. The error is ErrNotFound when no process with this name is
+// registered.
+func (c *Client) OrderProcess(ctx context.Context, by By, name string, quiet bool) error {
+	return c.store.OrderProcess(ctx, by, name, quiet)
+}
+
+// newPresence returns the function with which the engine of one Run reports that the
+// process is alive. The caller holds the client's lock.
+func (c *Client) newPresence() func(context.Context, engine.Sign) (bool, error) {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	p := store.Process{
+		Name: c.config.Name, Instance: rand.Text(), What: "work", Host: host, PID: os.Getpid(), Version: ownVersion(), Build: c.config.Build,
+		Queues: slices.Sorted(maps.Keys(c.config.Queues)), Kinds: slices.Sorted(maps.Keys(c.handlers)),
+	}
+	return func(ctx context.Context, s engine.Sign) (bool, error) {
+		p := p
+		p.Policy, p.Slots, p.Running, p.Left = c.policies.Load().set.Hash(), s.Slots, s.Running, s.Leaving
+		orders, err := c.store.Present(ctx, p)
+		return orders.Quiet, err
+	}
+}
+
+// module is the path of the module of this package.
+const module = "github.com/redrive/redrive"
+
+// ownVersion returns the version of redrive that the go command has written into the
+// program, or "" if it has written none.
+func ownVersion() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return ""
+	}
+	if info.Main.Path == module {
+		return info.Main.Version
+	}
+	for _, m := range info.Deps {
+		if m.Path == module {
+			return m.Version
+		}
+	}
+	return ""
+}

@@ -1,0 +1,153 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/redrive/redrive/event"
+	"github.com/redrive/redrive/job"
+)
+
+// Presence is the register of the processes that work on a store.
+type Presence interface {
+	// Present registers a process, or reports that it is still alive, and returns what
+	// people have ordered it to do. A process calls it every PresentEvery. The first
+	// call of an instance stores all fields. Later calls store only the policy, the
+	// slots and the number of running jobs.
+	//
+	// A call with Left set removes the entry, because the process ends. Each call also
+	// looks for other processes: it marks those that have been silent for SilentAfter,
+	// and removes entries that are older than SilentKept. It removes the entry of a
+	// silent process at once when p has the same name, because p replaces that process.
+	//
+	// The store writes an event when a process comes, when it leaves, and when another
+	// process finds it silent. A silent process that reports again comes again. The
+	// other calls write no event. A store with ProcessesMax processes returns
+	// ErrTooLarge for another one.
+	Present(ctx context.Context, p Process) (Orders, error)
+	// Processes returns the registered processes, sorted by name and instance.
+	Processes(ctx context.Context) ([]Process, error)
+	// OrderProcess orders the processes with this name to be quiet, or takes this order
+	// back. A quiet process claims no jobs and finishes those that it runs. It gets the
+	// order with its next call of Present. The order ends with the process. The call
+	// writes one audit row, or none if it changes nothing. ErrNotFound means that no
+	// process with this name is registered.
+	OrderProcess(ctx context.Context, by By, name string, quiet bool) error
+}
+
+// Times and limits of the register of processes.
+const (
+	PresentEvery = 10 * time.Second // time between two calls of Present by one process
+	SilentAfter  = time.Minute      // a process without a call for this long is silent
+	SilentKept   = 24 * time.Hour   // entries of silent processes are removed after this time
+	ProcessesMax = 10_000           // maximum number of registered processes
+	// ProcessNamesMax is the maximum size in bytes of the names of all queues of a
+	// process, and of the names of all its kinds. Each name counts one byte more than
+	// its length.
+	ProcessNamesMax = 64 << 10
+)
+
+// Process is a process that works on the store.
+type Process struct {
+	Name     string `json:"name"`     // the holder of its leases, 1 to job.TextMax bytes
+	Instance string `json:"instance"` // differs for each start of the process, 1 to job.NameMax bytes
+	What     string `json:"what"`     // what the process does, such as "work"; at most job.NameMax bytes
+	Host     string `json:"host,omitempty"`
+	PID      int    `json:"pid,omitempty"`
+	Version  string `json:"version,omitempty"` // version of redrive; at most job.TextMax bytes
+	Build    string `json:"build,omitempty"`   // build of the program, as the program names it; at most job.TextMax bytes
+	Policy   string `json:"policy,omitempty"`  // hash of the policy that is in force in the process
+
+	Queues  []string `json:"queues"`  // the queues that the process works on
+	Kinds   []string `json:"kinds"`   // the kinds that the process can run
+	Slots   int      `json:"slots"`   // number of jobs that the process can run at a time
+	Running int      `json:"running"` // number of jobs that the process runs
+
+	// Left is set in the last call of Present. The other fields are set by the store.
+	Left      bool       `json:"-"`
+	StartedAt job.Micros `json:"started_at"` // time of the first call of Present of this instance
+	SeenAt    job.Micros `json:"seen_at"`    // time of its last call
+	Quiet     bool       `json:"quiet"`      // whether a person has ordered the process to be quiet
+	// Silent says that the last call was at least SilentAfter ago. In a Dump it says
+	// that another process has found this one silent.
+	Silent bool `json:"silent"`
+}
+
+// Orders are what people have ordered a process to do.
+type Orders struct {
+	Quiet bool // claim no jobs, and finish those that run
+}
+
+// Validate returns an ErrInvalid or ErrTooLarge that names the field and its limit.
+func (p *Process) Validate() error {
+	if err := ValidProcess(p.Name); err != nil {
+		return err
+	}
+	switch {
+	case p.Instance == "" || len(p.Instance) > job.NameMax:
+		return fmt.Errorf("process %q: instance of %d bytes: must be 1 to %d: %w", p.Name, len(p.Instance), job.NameMax, ErrInvalid)
+	case p.PID < 0 || p.Slots < 0 || p.Running < 0:
+		return fmt.Errorf("process %q: pid %d, slots %d and running %d must not be negative: %w", p.Name, p.PID, p.Slots, p.Running, ErrInvalid)
+	}
+	for _, t := range [...]struct {
+		field, value string
+		max          int
+	}{
+		{"what", p.What, job.NameMax}, {"host", p.Host, job.TextMax}, {"version", p.Version, job.TextMax},
+		{"build", p.Build, job.TextMax}, {"policy", p.Policy, job.NameMax},
+	} {
+		if len(t.value) > t.max {
+			return fmt.Errorf("process %q: %s of %d bytes: at most %d bytes are allowed: %w", p.Name, t.field, len(t.value), t.max, ErrTooLarge)
+		}
+	}
+	if err := validNames(p.Name, "queue", p.Queues); err != nil {
+		return err
+	}
+	return validNames(p.Name, "kind", p.Kinds)
+}
+
+// ValidProcess checks the name of a process: 1 to job.TextMax bytes.
+func ValidProcess(name string) error {
+	if name == "" || len(name) > job.TextMax {
+		return fmt.Errorf("process: name of %d bytes: must be 1 to %d: %w", len(name), job.TextMax, ErrInvalid)
+	}
+	return nil
+}
+
+func validNames(process, what string, names []string) error {
+	size := 0
+	for _, name := range names {
+		if err := ValidName(what, name); err != nil {
+			return fmt.Errorf("process %q: %w", process, err)
+		}
+		size += len(name) + 1
+	}
+	if size > ProcessNamesMax {
+		return fmt.Errorf("process %q: the names of its %d %ss have %d bytes: at most %d bytes are allowed: %w",
+			process, len(names), what, size, ProcessNamesMax, ErrTooLarge)
+	}
+	return nil
+}
+
+// SilentBy reports whether the process is silent at a time.
+func (p *Process) SilentBy(now job.Micros) bool { return now.Sub(p.SeenAt) >= SilentAfter }
+
+// ProcessEvent returns the event of a change of a process. Every store writes the same
+// events; the store sets their cursors.
+func ProcessEvent(t event.Type, name string) event.Event { return event.Event{Type: t, Note: name} }
+
+// The actions of OrderProcess in the audit.
+const (
+	AuditQuiet = "process.quiet"
+	AuditWake  = "process.wake"
+)
+
+// ProcessAudit returns the action of an order, and the words for the state before and
+// after it.
+func ProcessAudit(quiet bool) (action, before, after string) {
+	if quiet {
+		return AuditQuiet, "awake", "quiet"
+	}
+	return AuditWake, "quiet", "awake"
+}
