@@ -90,8 +90,9 @@ func TestScriptsNamedByThePagesExist(t *testing.T) {
 func TestLinksOfThePagesLeadSomewhere(t *testing.T) {
 	t.Parallel()
 	link := regexp.MustCompile(`\]\(([^)#]+)(?:#[^)]*)?\)`)
+	code := regexp.MustCompile("(?s)```.*?```")
 	for _, page := range pages {
-		for _, match := range link.FindAllStringSubmatch(read(t, page), -1) {
+		for _, match := range link.FindAllStringSubmatch(code.ReplaceAllString(read(t, page), ""), -1) {
 			if strings.Contains(match[1], "://") {
 				continue
 			}

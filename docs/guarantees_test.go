@@ -21,8 +21,11 @@ func TestGuarantees_LimitsAreThoseOfTheCode(t *testing.T) {
 		"job.TextMax": job.TextMax, "job.MessageMax": job.MessageMax, "job.EvidenceMax": job.EvidenceMax,
 		"job.EnqueueMax": job.EnqueueMax, "job.ExchangeMax": job.ExchangeMax, "job.IDsMax": job.IDsMax,
 		"job.PageMax": job.PageMax, "job.LanesMax": job.LanesMax, "job.MaxCrashes": job.MaxCrashes,
-		"policy.MaxAttemptsDefault": policy.MaxAttemptsDefault, "engine.WorkersMax": engine.WorkersMax,
-		"store.WorkersMax": store.WorkersMax, "store.LimitMax": store.LimitMax, "store.ExpiredMax": store.ExpiredMax,
+		"policy.MaxAttemptsDefault": policy.MaxAttemptsDefault, "store.WorkersMax": store.WorkersMax,
+		"store.LimitMax": store.LimitMax, "store.ExpiredMax": store.ExpiredMax,
+	}
+	if engine.WorkersMax != store.WorkersMax {
+		t.Errorf("a process can have %d workers and a person can set %d; guarantees.md has one row for both limits", engine.WorkersMax, store.WorkersMax)
 	}
 	row := regexp.MustCompile("(?m)^\\| .* \\| ([0-9]+)(?: bytes)? \\| `([a-zA-Z.]+)` \\|$")
 	for _, m := range row.FindAllStringSubmatch(read(t, "guarantees.md"), -1) {
