@@ -6,6 +6,34 @@
 //	e.Enqueue(ctx, Render.New(RenderArgs{Scene: 7}, nil))
 //	outcomes := e.Work()        // runs the due jobs
 //	e.Advance(30 * time.Second) // to the time of the retry
+//
+// # Owners
+//
+// Jobs have the owner of redrive.Options.Owner, and none without it: the engine sets no owner.
+// The handler finds it in Job.Owner. The jobs of Attempt and Twice have no owner, because these
+// functions take no options: to test a handler that needs an owner, use New. RequireEnqueued
+// finds the jobs of all owners; the condition Owner selects one, and Owner("") selects the jobs
+// without an owner.
+//
+// # Middleware and hooks
+//
+// An Engine is a client: it calls the Middleware, the EnqueueMiddleware and the OnOutcome of its
+// redrive.Config as a client in production does.
+//
+//   - Middleware runs inside Work, and its errors and panics are failures of the run.
+//   - EnqueueMiddleware runs inside the enqueues of the test.
+//   - OnOutcome runs beside Work, on other goroutines, so a function that collects outcomes needs
+//     a mutex. Work waits for the calls, at most for Config.Grace (30 s), so the test can check
+//     what was collected after Work. The outcomes that Work returns do not depend on OnOutcome.
+//   - Client.Events returns the events of the engine's store, with the times of its clock.
+//
+// Attempt and Twice take no redrive.Config, so they call the handler without middleware and
+// without OnOutcome, and the built-in policy decides about failures.
+//
+// # Other stores
+//
+// RequireEnqueued and the functions like it work with any client, also on SQLite or PostgreSQL.
+// docs/postgres.md has a complete test of a service on PostgreSQL.
 package redrivetest
 
 import (

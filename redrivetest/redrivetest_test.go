@@ -7,7 +7,9 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -147,5 +149,53 @@ func TestI3_TwiceShowsDoubleEffects(t *testing.T) {
 		if diff := cmp.Diff(h.want, redrivetest.Twice(t, h.handler, charge{5}, h.effects)); diff != "" {
 			t.Errorf("effects of the second run of the handler %s (-want +got):\n%s", name, diff)
 		}
+	}
+}
+
+// An Engine calls the hooks of its configuration, and Work waits for OnOutcome. The jobs keep their
+// owners.
+func TestWork_CallsTheHooksOfTheConfiguration(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	var reported, handled []string
+	enqueued := 0
+	e := redrivetest.New(t, &redrive.Config{
+		OnOutcome: func(_ context.Context, o redrive.Outcome) {
+			mu.Lock()
+			defer mu.Unlock()
+			reported = append(reported, o.Owner)
+		},
+		Middleware: []redrive.Middleware{func(next redrive.HandlerFunc) redrive.HandlerFunc {
+			return func(ctx context.Context, run *redrive.Info) error {
+				handled = append(handled, run.Owner)
+				return next(ctx, run)
+			}
+		}},
+		EnqueueMiddleware: []redrive.EnqueueMiddleware{func(next redrive.EnqueueFunc) redrive.EnqueueFunc {
+			return func(ctx context.Context, specs []redrive.Spec) ([]redrive.Receipt, error) {
+				enqueued += len(specs)
+				return next(ctx, specs)
+			}
+		}},
+	})
+	redrive.Handle(e.Client, pay, func(context.Context, *redrive.Job[charge]) error { return nil }, nil)
+	for _, owner := range []string{"ann", ""} {
+		if _, err := e.Enqueue(t.Context(), pay.New(charge{7}, &redrive.Options{Owner: owner})); err != nil {
+			t.Fatal(err)
+		}
+	}
+	e.Work()
+	slices.Sort(reported) // the calls of OnOutcome are concurrent
+	if want := []string{"", "ann"}; !slices.Equal(reported, want) {
+		t.Errorf("OnOutcome got the outcomes of the owners %q, want %q", reported, want)
+	}
+	if want := []string{"ann", ""}; !slices.Equal(handled, want) {
+		t.Errorf("the middleware got the jobs of the owners %q, want %q", handled, want)
+	}
+	if enqueued != 2 {
+		t.Errorf("the enqueue middleware got %d jobs, want 2", enqueued)
+	}
+	for _, owner := range []string{"ann", ""} {
+		redrivetest.RequireEnqueued(t, e.Client, pay, redrivetest.Owner(owner), redrivetest.Count(1))
 	}
 }
