@@ -80,7 +80,7 @@ func (ch Change) Encode() (EncodedChange, error) {
 // it was before its first change.
 //
 // The error is ErrNotFound when the job does not exist, ErrConflict when it is not
-// dead, and ErrTooLarge or ErrInvalid when an enqueue would refuse the changed job. The
+// dead or when another living job has the same unique arguments (see Unique), and ErrTooLarge or ErrInvalid when an enqueue would refuse the changed job. The
 // payload must be JSON if this client handles the kind with Handle.
 func (c *Client) Retry(ctx context.Context, by By, id JobID, change *Change) error {
 	a := Action{Do: ActRetry, IDs: []JobID{id}, Note: by.Reason}

@@ -80,7 +80,7 @@ func TestDeps_WhatImportingRedriveMustNotPullIn(t *testing.T) {
 
 func TestDeps_TheCoreIsPure(t *testing.T) {
 	t.Parallel()
-	pure := []string{"failure", "backoff", "policy", "job", "event", "internal/scan", "internal/decide"}
+	pure := []string{"failure", "backoff", "policy", "job", "event", "internal/scan", "internal/canonical", "internal/decide"}
 	forbidden := map[string]string{
 		"os":           "no I/O",
 		"os/exec":      "no I/O: subprocesses are read by methods",
@@ -122,19 +122,19 @@ func TestDeps_PointAlongTheFlow(t *testing.T) {
 		"internal/scan":   {},
 		"failure":         {"internal/scan"},
 		"backoff":         {},
-		"job":             {"failure", "internal/scan"},
-		"policy":          {"failure", "backoff", "job", "internal/scan"},
-		"internal/decide": {"failure", "backoff", "internal/scan", "policy", "job"},
+		"job":             {"internal/canonical", "failure", "internal/scan"},
+		"policy":          {"failure", "backoff", "job", "internal/canonical", "internal/scan"},
+		"internal/decide": {"failure", "backoff", "internal/scan", "policy", "job", "internal/canonical"},
 		"retry":           {"failure", "backoff", "internal/scan"},
-		"event":           {"job", "failure", "internal/scan"},
-		"store":           {"job", "event", "failure", "internal/scan"},
+		"event":           {"job", "internal/canonical", "failure", "internal/scan"},
+		"store":           {"job", "internal/canonical", "event", "failure", "internal/scan"},
 		"internal/cron":   {},
-		"internal/keeper": {"job", "event", "failure", "internal/scan", "store", "internal/cron"},
-		"internal/words": {"failure", "internal/scan", "job", "event", "backoff", "policy", "policy/preset", "policy/policyfile", "store",
+		"internal/keeper": {"job", "internal/canonical", "event", "failure", "internal/scan", "store", "internal/cron"},
+		"internal/words": {"failure", "internal/scan", "job", "internal/canonical", "event", "backoff", "policy", "policy/preset", "policy/policyfile", "store",
 			"internal/cron", "internal/human", "internal/suggest", "internal/yamlfile"},
-		"internal/wire": {"failure", "internal/scan", "job", "event", "backoff", "policy", "policy/preset", "policy/policyfile", "store",
+		"internal/wire": {"failure", "internal/scan", "job", "internal/canonical", "event", "backoff", "policy", "policy/preset", "policy/policyfile", "store",
 			"internal/cron", "internal/human", "internal/suggest", "internal/yamlfile", "internal/words"},
-		"internal/engine": {"failure", "internal/scan", "job", "event", "store", "internal/proc", "internal/tempdir", "internal/testing/crashpoint"},
+		"internal/engine": {"failure", "internal/scan", "job", "internal/canonical", "event", "store", "internal/proc", "internal/tempdir", "internal/testing/crashpoint"},
 	}
 	for name, allowed := range mayImport {
 		for _, p := range listDeps(t, module+"/"+name) {

@@ -1,13 +1,10 @@
 package redrive
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"strings"
 	"time"
 
-	"github.com/redrive/redrive/internal/canonical"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store"
 )
@@ -26,6 +23,11 @@ import (
 // When a dead job is retried, it is alive again. While another job with the same arguments
 // is alive, a retry by id fails with store.ErrConflict, and retries by filter and redrives
 // skip the dead job.
+//
+// When a retry changes the payload, the job becomes unique by its new arguments, and the
+// old arguments become free. While another living job is unique by the new arguments, the
+// retry fails with store.ErrConflict, which names that job. The end of a period does not
+// move.
 type Unique struct {
 	// Period, when it is not 0, makes the job unique for a time instead: in each period
 	// at most one job is enqueued, also when it has ended or was removed meanwhile.
@@ -57,10 +59,8 @@ func (u *Unique) check(o *Options) error {
 
 // key returns the key of a job with the payload.
 func (u *Unique) key(payload []byte) string {
-	sum := sha256.Sum256(canonical.JSON(payload))
-	hash := hex.EncodeToString(sum[:16])
 	if u.Period == 0 {
-		return job.AliveKey + hash
+		return job.PayloadKey(job.AliveKey, payload)
 	}
-	return job.UniqueKey + u.Period.String() + ":" + hash
+	return job.PayloadKey(job.UniqueKey+u.Period.String()+":", payload)
 }

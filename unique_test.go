@@ -1,6 +1,7 @@
 package redrive_test
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"sync"
@@ -8,7 +9,9 @@ import (
 	"time"
 
 	"github.com/redrive/redrive"
+	"github.com/redrive/redrive/failure"
 	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/redrivetest"
 	"github.com/redrive/redrive/store"
 	"github.com/redrive/redrive/store/memory"
 )
@@ -171,4 +174,46 @@ func TestI1_ConcurrentCallersMakeOneUniqueJob(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A retry that changes the arguments makes the job unique by its new arguments. It is refused while
+// another living job has these arguments; the error names that job.
+//
+// part of: I1
+func TestI1_ARetryWithOtherArgumentsChangesWhatIsUnique(t *testing.T) {
+	t.Parallel()
+	e := redrivetest.New(t, &redrive.Config{Logger: quiet})
+	redrive.Handle(e.Client, monthly, func(context.Context, *redrive.Job[report]) error {
+		return failure.Permanent(errors.New("no such month"))
+	}, nil)
+	enqueue := func(r report) redrive.Receipt {
+		t.Helper()
+		receipt, err := e.Enqueue(t.Context(), monthly.New(r, unique(0)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return receipt
+	}
+	wrong, right := report{"Janary", 2}, report{"January", 2}
+	dead := enqueue(wrong).ID
+	e.Work()
+	retry := func() error {
+		return e.Retry(t.Context(), redrive.By{Actor: "ann"}, dead, &redrive.Change{Payload: []byte(`{"Pages": 2, "Month": "January"}`)})
+	}
+	holder := enqueue(right).ID
+	if err := retry(); !errors.Is(err, store.ErrConflict) || !strings.Contains(err.Error(), "job "+holder.String()+" has the same unique key") {
+		t.Errorf("retry while job %s has the new arguments: got error %v, want an ErrConflict that names job %s", holder, err, holder)
+	}
+	if err := e.Cancel(t.Context(), redrive.By{Actor: "ann"}, holder); err != nil {
+		t.Fatal(err)
+	}
+	if err := retry(); err != nil {
+		t.Fatalf("retry after the end of job %s: %v", holder, err)
+	}
+	if got := enqueue(right); !got.Existing || got.ID != dead {
+		t.Errorf("enqueue of the new arguments: got receipt %+v, want the existing job %s", got, dead)
+	}
+	if got := enqueue(wrong); got.Existing {
+		t.Errorf("enqueue of the old arguments: got the existing job %s, want a new job", got.ID)
+	}
 }

@@ -104,7 +104,7 @@ func previewIDs(c Session, a *store.Action) (answer store.Acted, err error) {
 	for i, id := range a.IDs {
 		d, own, err := t.named(a.Do, id)
 		if err == nil && own == nil && a.Do == store.ActRetry {
-			own, err = t.keyInUse(d)
+			own, err = t.keyInUse(d, &a.Change)
 		}
 		if err != nil {
 			return answer, err
@@ -186,14 +186,10 @@ func (t *Txn) actOne(by store.By, a *store.Action, id job.ID) (own, fatal error)
 		if own := t.roomFor(d, &a.Change); own != nil {
 			return own, nil
 		}
-		if own, err := t.keyInUse(d); own != nil || err != nil {
+		if own, err := t.keyInUse(d, &a.Change); own != nil || err != nil {
 			return own, err
 		}
-		taken, err := t.retakeKeys([]deadRow{*d})
-		if err == nil && len(taken) == 0 { // another job has taken the key since keyInUse
-			err = ErrAgain
-		}
-		if err != nil {
+		if err := t.retakeKey(d, &a.Change); err != nil {
 			return nil, err
 		}
 		action, before, after = "job.retry", job.Dead.String(), a.Change.AuditRetry()

@@ -30,7 +30,7 @@ var (
 		token = excluded.token, life = excluded.life, attempts = excluded.attempts, crashes = excluded.crashes,
 		deferrals = excluded.deferrals, snoozes = excluded.snoozes, interrupts = excluded.interrupts,
 		life_at = excluded.life_at, claimed_at = excluded.claimed_at, holder = excluded.holder,
-		deadline = excluded.deadline, attrs = excluded.attrs, policy = excluded.policy,
+		deadline = excluded.deadline, key = excluded.key, attrs = excluded.attrs, policy = excluded.policy,
 		terms = excluded.terms, released = excluded.released, long = excluded.long, payload = excluded.payload`)
 	selEntry = declare("selEntry", `SELECT lane, reason, class, status, grp FROM redrive_dead WHERE job = ?`)
 	selGroup = declare("selGroup", `SELECT id, muted, muted_until, muted_for, muted_by, muted_note FROM redrive_groups WHERE fingerprint = ?`)

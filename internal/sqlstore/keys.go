@@ -47,13 +47,14 @@ func (t *Txn) heldKey(name keyName) (heldKey, error) {
 }
 
 // keyInUse returns an error when a dead job cannot be retried because another live job
-// holds its key. See job.AliveKey.
-func (t *Txn) keyInUse(d *deadRow) (own, fatal error) {
-	if !job.WhileAlive(d.name) {
+// holds the key that the job would have then. See job.AliveKey and job.ChangedKey.
+func (t *Txn) keyInUse(d *deadRow, c *store.Change) (own, fatal error) {
+	name := d.changedKey(c)
+	if !job.WhileAlive(name.key) && name.key == d.name {
 		return nil, nil
 	}
-	held, err := t.heldKey(d.keyName())
-	if err == nil && held.job != 0 {
+	held, err := t.heldKey(name)
+	if err == nil && held.job != 0 && held.job != d.Job && !held.state.Terminal() {
 		own = fmt.Errorf("job %d: job %d has the same unique key and has not ended; wait until it ends or cancel it: %w",
 			d.Job, held.job, store.ErrConflict)
 	}
@@ -61,6 +62,56 @@ func (t *Txn) keyInUse(d *deadRow) (own, fatal error) {
 }
 
 func (d *deadRow) keyName() keyName { return keyName{d.Owner, d.lane.kind, d.name} }
+
+// changedKey returns the key that the job has after a retry with the change.
+func (d *deadRow) changedKey(c *store.Change) keyName {
+	name := d.keyName()
+	if c.Payload != nil {
+		name.key = job.ChangedKey(name.key, c.Payload)
+	}
+	return name
+}
+
+// retakeKey takes the key of a dead job that will be retried with the change. When keyInUse
+// has found the key free and another transaction has taken it since, the error is ErrAgain.
+func (t *Txn) retakeKey(d *deadRow, c *store.Change) error {
+	old, name := d.keyName(), d.changedKey(c)
+	var until job.Micros
+	if name != old {
+		held, end, err := t.giveUpKey(old, d.Job)
+		if err != nil || !held && !job.WhileAlive(name.key) { // the job's period is over
+			return err
+		}
+		until = end
+	}
+	if !job.WhileAlive(name.key) && name == old {
+		return nil
+	}
+	held, err := t.heldKey(name)
+	switch {
+	case err != nil:
+		return err
+	case held.job == 0:
+		return t.takeKey(name, d.Job, nil, until, held.ended)
+	case held.job == d.Job || held.state.Terminal(): // a job that has ended keeps the key of its period
+		return nil
+	}
+	return ErrAgain
+}
+
+// giveUpKey removes a key if the job holds it. held reports whether the job still held the
+// key, and end is when the key's time would have been over; 0 means never.
+func (t *Txn) giveUpKey(name keyName, id job.ID) (held bool, end job.Micros, err error) {
+	err = t.rows(selKey, func(r Row) error {
+		end = job.Micros(r.Int(2))
+		held = job.ID(r.Int(0)) == id && (end == 0 || end > t.now)
+		return nil
+	}, text(name.owner), text(name.kind), text(name.key))
+	if err == nil && held {
+		_, err = t.exec(delAlive, text(name.owner), text(name.kind), text(name.key), num(id))
+	}
+	return held, end, err
+}
 
 // retakeKeys takes the keys of dead jobs that will be retried. It returns the dead jobs
 // whose keys no other job holds. If several of the dead jobs have the same key, the

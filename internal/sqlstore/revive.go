@@ -40,6 +40,7 @@ var (
 		VALUES (?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (job) DO UPDATE SET payload = excluded.payload WHERE o.payload IS NULL AND excluded.payload IS NOT NULL`)
 	setPolicy  = declare("setPolicy", `UPDATE redrive_jobs SET policy = ?2 WHERE id = ?1`)
+	setJobKey  = declare("setJobKey", `UPDATE redrive_jobs SET key = ?2 WHERE id = ?1`)
 	setPayload = declare("setPayload", `UPDATE redrive_jobs SET long = ?2, payload = ?3 WHERE id = ?1`)
 )
 
@@ -89,6 +90,11 @@ func (t *Txn) revive(by store.By, d *deadRow, c *store.Change, redrive int64) er
 	}
 	if err := t.change(d.Job, c, &own); err != nil {
 		return err
+	}
+	if name := d.changedKey(c); name.key != d.name { // retakeKey has taken the key
+		if err := t.one(setJobKey, num(d.Job), text(name.key)); err != nil {
+			return err
+		}
 	}
 	err := t.one(setRedriven, num(d.Death), setText(by.Reason), num(t.now), text(by.Actor), setNum(redrive))
 	if err != nil {

@@ -38,7 +38,7 @@ func (t *tx) previewIDs(a *store.Action) store.Acted {
 	for i, id := range a.IDs {
 		e, err := t.named(a.Do, id)
 		if err == nil && a.Do == store.ActRetry {
-			err = t.keyInUse(e)
+			err = t.keyInUse(e, &a.Change)
 		}
 		switch answer.Errors[i] = err; {
 		case answer.Errors[i] != nil:
@@ -117,7 +117,7 @@ func (t *tx) actIDs(by store.By, a *store.Action) store.Acted {
 	for i, id := range a.IDs {
 		e, err := t.named(a.Do, id)
 		if err == nil && a.Do == store.ActRetry {
-			err = cmp.Or(t.roomFor(&a.Change, e), t.keyInUse(e))
+			err = cmp.Or(t.roomFor(&a.Change, e), t.keyInUse(e, &a.Change))
 		}
 		if answer.Errors[i] = err; err != nil {
 			continue
@@ -217,14 +217,15 @@ func (t *tx) do(by store.By, a *store.Action, e *entry, withGroup bool) {
 }
 
 // keyInUse returns an error when a dead job cannot be retried because another live job
-// holds its key. See job.AliveKey.
-func (t *tx) keyInUse(e *entry) error {
+// holds the key that the job would have then. See job.AliveKey and job.ChangedKey.
+func (t *tx) keyInUse(e *entry, c *store.Change) error {
 	r := t.jobs[e.Job]
-	if !job.WhileAlive(r.Key) {
+	name := r.changedKey(c)
+	if !job.WhileAlive(name.key) && name.key == r.Key {
 		return nil
 	}
-	k := t.keys[r.keyName()]
-	if k == nil || !t.alive(k.Job) {
+	k := t.keys[name]
+	if k == nil || !t.holds(k) || !t.alive(k.Job) || k.Job == r.ID {
 		return nil
 	}
 	return fmt.Errorf("job %d: job %d has the same unique key and has not ended; wait until it ends or cancel it: %w",
@@ -232,6 +233,35 @@ func (t *tx) keyInUse(e *entry) error {
 }
 
 func (r *record) keyName() keyName { return keyName{r.Owner, r.Kind, r.Key} }
+
+// changedKey returns the key that the job has after a retry with the change.
+func (r *record) changedKey(c *store.Change) keyName {
+	name := r.keyName()
+	if c.Payload != nil {
+		name.key = job.ChangedKey(name.key, c.Payload)
+	}
+	return name
+}
+
+// retakeKey gives a dead job the key that it has after a retry with the change. keyInUse
+// has found that no other living job holds the key.
+func (t *tx) retakeKey(r *record, c *store.Change) {
+	old, name := r.keyName(), r.changedKey(c)
+	taken := &key{Key: store.Key{Owner: r.Owner, Kind: r.Kind, Key: name.key, Job: r.ID}}
+	takes := job.WhileAlive(name.key)
+	if r.Key = name.key; name != old {
+		if k := t.keys[old]; k != nil && k.Job == r.ID && (k.Until == 0 || k.Until > t.now) {
+			taken.Until, takes = k.Until, true
+			delete(t.keys, old)
+		}
+		if k := t.keys[name]; k != nil && t.holds(k) { // a job that has ended keeps the key of its period
+			takes = false
+		}
+	}
+	if takes {
+		t.keys[name] = taken
+	}
+}
 
 // withFreeKeys returns the entries whose jobs can take their keys again. Of several entries
 // with the same key, it returns only the first.
@@ -242,7 +272,7 @@ func (t *tx) withFreeKeys(entries []*entry) []*entry {
 		if !job.WhileAlive(r.Key) {
 			return false
 		}
-		if taken[r.keyName()] || t.keyInUse(e) != nil {
+		if taken[r.keyName()] || t.keyInUse(e, &store.Change{}) != nil {
 			return true
 		}
 		taken[r.keyName()] = true
@@ -256,9 +286,7 @@ func (t *tx) revive(e *entry, actor, note string, c *store.Change, redrive int64
 	e.Revived, e.ActedBy, e.Note, e.Redrive = true, actor, note, redrive
 
 	r := t.jobs[e.Job]
-	if job.WhileAlive(r.Key) {
-		t.keys[r.keyName()] = &key{Key: store.Key{Owner: r.Owner, Kind: r.Kind, Key: r.Key, Job: r.ID}}
-	}
+	t.retakeKey(r, c)
 	t.detach(r)
 	t.change(r, actor, c, redrive)
 	r.released = r.released || r.Reason == job.ManualReview

@@ -23,6 +23,7 @@ var writingDead = []plan{
 	{name: "selOwn", want: deadByDeath},
 	{name: "setInForce", want: "SCALAR SUBQUERY 1; SEARCH redrive_audit"},
 	{name: "setMute", want: "SEARCH redrive_groups" + byID},
+	{name: "setJobKey", want: "SEARCH redrive_jobs" + byID},
 	{name: "setPayload", want: "SEARCH redrive_jobs" + byID},
 	{name: "setPolicy", want: "SEARCH redrive_jobs" + byID},
 	{name: "setStatus", want: deadByDeath},

@@ -205,6 +205,11 @@ func writeMutants() []mutant {
 				n.Key = "any " + n.Key
 			}
 		})},
+		{"keeps the key of the payload that a retry has changed", "I1_ChangedRetryTakesTheKeyOfItsPayload", enqueues(func(n *job.New) {
+			if job.WhileAlive(n.Key) {
+				n.Key = "fixed " + n.Key
+			}
+		})},
 		{"makes a second job of a key whose job is alive", "I1_AliveKeyGivesTheLivingJob", enqueues(func(n *job.New) {
 			if job.WhileAlive(n.Key) {
 				n.Key = ""

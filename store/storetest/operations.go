@@ -131,6 +131,9 @@ func (d *duel) drawKey(n *job.New) {
 	t := d.t
 	if chance(t, "held while alive", 3) {
 		n.Key = job.AliveKey + pick(t, "alive key", "a", "b")
+		if chance(t, "key of the payload", 2) { // a retry with another payload can take the same key
+			n.Key = job.PayloadKey(job.AliveKey, n.Payload)
+		}
 		return
 	}
 	n.Key, n.Digest = pick(t, "key", "k1", "k2", "k3"), []byte(pick(t, "digest", "d1", "d1", "d1", "d2"))

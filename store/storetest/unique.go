@@ -1,8 +1,6 @@
 package storetest
 
 import (
-	"errors"
-	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -18,6 +16,9 @@ func uniquePromises() []promise {
 		{"I1_AliveKeyTwiceInOneCall", aliveKeyTwiceInOneCall},
 		{"I1_ConcurrentCallersOfAnAliveKeyMakeOneJob", concurrentCallersOfAnAliveKey},
 		{"I1_RetryTakesTheAliveKeyAgain", retryTakesTheAliveKeyAgain},
+		{"I1_ChangedRetryTakesTheKeyOfItsPayload", changedRetryTakesTheNewKey},
+		{"I1_ChangedRetryMovesTheKeyOfItsPeriod", changedRetryMovesTheKeyOfItsPeriod},
+		{"I1_ChangedRetryKeepsAChosenKey", changedRetryKeepsAChosenKey},
 		{"I1_RetryOfManyTakesAliveKeysOnce", retryOfManyTakesAliveKeysOnce},
 		{"I1_RedriveSkipsJobsWithoutTheirAliveKeys", redriveSkipsJobsWithoutTheirKeys},
 		{"I1_RetryAndEnqueueRaceForAnAliveKey", retryAndEnqueueRace},
@@ -167,112 +168,6 @@ func concurrentCallersOfAnAliveKey(r *rig) {
 		} else {
 			r.ok(r.cancel(receipts[0][0].ID))
 		}
-	}
-}
-
-// proves: I1
-func retryTakesTheAliveKeyAgain(r *rig) {
-	id := r.dead(aliveKey)
-	r.ok(r.retry(id))
-	r.existing(id, job.Waiting, aliveKey)
-	r.end(died(r.takeID(id), "A", job.NonRetriable))
-
-	other := r.add(aliveKey)
-	r.unchanged(func() {
-		r.is(r.only(r.preview(store.Action{Do: store.ActRetry, IDs: []job.ID{id}}).Errors, nil), store.ErrConflict)
-		r.is(r.retry(id), store.ErrConflict)
-	})
-	r.end(succeeded(r.takeID(other)))
-	r.ok(r.retry(id)) // the other job has ended, so the key is free
-	r.existing(id, job.Waiting, aliveKey)
-	r.end(died(r.takeID(id), "A", job.NonRetriable))
-
-	// The other job and its key have been removed.
-	r.ok(r.cancel(r.add(aliveKey)))
-	r.complete()
-	r.clock.Advance(time.Hour)
-	r.sweep(store.Retention{Completed: time.Hour}, 10)
-	same(r, "keys", r.dump().Keys, nil)
-	r.ok(r.retry(id))
-	r.existing(id, job.Waiting, aliveKey)
-}
-
-// proves: I1
-func retryOfManyTakesAliveKeysOnce(r *rig) {
-	first, second := r.dead(aliveKey), r.dead(aliveKey)
-	third := r.dead(func(n *job.New) { n.Key = job.AliveKey + "other" })
-	taken := func(n *job.New) { n.Key = job.AliveKey + "taken" }
-	fourth := r.dead(taken)
-	plain := r.dead()
-	holder := r.add(taken)
-	same(r, "retried", r.act(store.Action{Do: store.ActRetry, Filter: &store.DeadFilter{}}), int64(3))
-	for id, want := range map[job.ID]job.State{
-		first: job.Waiting, second: job.Dead, third: job.Waiting, fourth: job.Dead, holder: job.Waiting, plain: job.Waiting,
-	} {
-		r.state(id, want)
-	}
-	r.existing(first, job.Waiting, aliveKey)
-	same(r, "status of a skipped dead letter", r.letter(second).Status, job.Pending)
-
-	answer, err := r.Act(ctx(), person, store.Action{Do: store.ActRetry, IDs: []job.ID{second, fourth}})
-	r.ok(err)
-	for _, err := range answer.Errors {
-		r.is(err, store.ErrConflict)
-	}
-}
-
-// proves: I1, D7
-func redriveSkipsJobsWithoutTheirKeys(r *rig) {
-	const n = 6
-	keyOf := func(i int) func(*job.New) {
-		return func(n *job.New) { n.Key = fmt.Sprintf("%s%d", job.AliveKey, i) }
-	}
-	var dead []job.ID
-	for i := range n {
-		dead = append(dead, r.dead(keyOf(i)))
-	}
-	for i := range n - 1 { // only the key of the last dead job stays free
-		r.add(keyOf(i))
-	}
-	id := r.startRedrive(canaryOf(2)).ID
-	for range 2 * n {
-		r.step(2)
-		if j := r.get(dead[n-1]); j.State == job.Waiting {
-			r.end(succeeded(r.takeID(j.ID)))
-		}
-	}
-	d := r.redrive(id)
-	same(r, "state and numbers", []any{d.State, d.Released, d.Completed}, []any{store.RedriveCompleted, int64(1), int64(1)})
-	for _, id := range dead[:n-1] {
-		r.state(id, job.Dead)
-	}
-}
-
-// Retries of dead jobs and enqueues run concurrently. All of these jobs have the same
-// key.
-//
-// proves: I1
-func retryAndEnqueueRace(r *rig) {
-	const callers, rounds = 20, 4
-	for range rounds {
-		dead := []job.ID{r.dead(aliveKey), r.dead(aliveKey)}
-		jobs := make([]job.New, callers)
-		for i := range jobs {
-			jobs[i] = r.newJob(aliveKey)
-		}
-		errs := make([]error, callers)
-		race(callers, func(i int) {
-			if i%4 == 0 {
-				_, errs[i] = r.Act(ctx(), person, store.Action{Do: store.ActRetry, IDs: dead[i/4%2 : i/4%2+1]})
-			} else {
-				_, errs[i] = r.Enqueue(ctx(), jobs[i:i+1])
-			}
-		})
-		r.ok(errors.Join(errs...))
-		alive := r.alive(job.AliveKey + "k")
-		same(r, "number of living jobs with the key", len(alive), 1)
-		same(r, "job in the receipt", r.enqueue(r.newJob(aliveKey))[0].ID, alive[0])
-		r.ok(r.cancel(alive[0]))
 	}
 }
 
