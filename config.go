@@ -83,7 +83,8 @@ type Config struct {
 	EnqueueMiddleware []EnqueueMiddleware
 	// KindEnqueueMiddleware is the enqueue middleware of single kinds, by kind. It is
 	// called inside EnqueueMiddleware. If a call enqueues jobs of several kinds, a
-	// middleware gets only the jobs of its kind.
+	// middleware gets only the jobs of its kind. Run logs the kinds that have no handler
+	// here, as a warning when a handler has a similar name.
 	KindEnqueueMiddleware map[string][]EnqueueMiddleware
 	// Cron are the periodic jobs that Run enqueues.
 	Cron []Cron
@@ -167,12 +168,27 @@ func defaultName() string {
 	return fmt.Sprintf("%.64s-%d-%s", host, os.Getpid(), rand.Text()[:8])
 }
 
-// validate returns one error with all mistakes of the configuration.
+// invalid makes an error with the same text an ErrInvalid, unless it is an ErrInvalid or
+// an ErrTooLarge already.
+func invalid(err error) error {
+	if err == nil || errors.Is(err, store.ErrInvalid) || errors.Is(err, store.ErrTooLarge) {
+		return err
+	}
+	return &invalidError{err}
+}
+
+type invalidError struct{ error }
+
+// Unwrap returns the error and ErrInvalid, for package errors.
+func (e *invalidError) Unwrap() []error { return []error{e.error, store.ErrInvalid} }
+
+// validate returns one error with all mistakes of the configuration. Each is an
+// ErrInvalid.
 func (c *Config) validate() error {
 	var errs []error
 	check := func(ok bool, format string, args ...any) {
 		if !ok {
-			errs = append(errs, fmt.Errorf(format, args...))
+			errs = append(errs, invalid(fmt.Errorf(format, args...)))
 		}
 	}
 	check(len(c.Name) <= job.TextMax, "Config.Name of %d bytes: at most %d", len(c.Name), job.TextMax)
@@ -180,21 +196,26 @@ func (c *Config) validate() error {
 	for _, name := range slices.Sorted(maps.Keys(c.Queues)) {
 		q := c.Queues[name]
 		if err := store.ValidName("queue", name); err != nil {
-			errs = append(errs, fmt.Errorf("Config.Queues: %w", err))
+			check(false, "Config.Queues: %w", err)
 		}
 		check(q.Workers >= 1 && q.Workers <= engine.WorkersMax,
 			"Config.Queues: queue %q: %d workers: must be 1 to %d", name, q.Workers, engine.WorkersMax)
 		check(q.Limit >= 0 && q.Limit <= store.LimitMax,
 			"Config.Queues: queue %q: limit %d: must be 0 to %d", name, q.Limit, store.LimitMax)
 		if err := q.Rate.Validate(); err != nil {
-			errs = append(errs, fmt.Errorf("Config.Queues: queue %q: %w", name, err))
+			check(false, "Config.Queues: queue %q: %w", name, err)
 		}
 	}
 	if err := c.Schedule.Validate(); err != nil {
-		errs = append(errs, fmt.Errorf("Config.Schedule: %w", err))
+		check(false, "Config.Schedule: %w", err)
 	}
 	if err := validMiddleware("Config.Middleware", c.Middleware); err != nil {
-		errs = append(errs, err)
+		check(false, "%w", err)
+	}
+	for _, kind := range slices.Sorted(maps.Keys(c.KindEnqueueMiddleware)) {
+		if err := store.ValidName("kind", kind); err != nil {
+			check(false, "Config.KindEnqueueMiddleware: %w", err)
+		}
 	}
 	check(c.MaxAttempts >= 0, "Config.MaxAttempts %d: must be at least 1", c.MaxAttempts)
 	check(c.Resends >= 0, "Config.Resends %d: must be at least 1", c.Resends)

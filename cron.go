@@ -84,7 +84,7 @@ func (c *Client) newCrons() (crons, error) {
 	for _, entry := range c.config.Cron {
 		k, err := c.newCron(&entry)
 		if err == nil && all.find(entry.Name) >= 0 {
-			err = errors.New("this name is already used by another cron entry")
+			err = invalid(errors.New("this name is already used by another cron entry"))
 		}
 		if err == nil {
 			err = all.set(entry, k)
@@ -161,8 +161,14 @@ func (c *Client) keepCrons() {
 	}
 }
 
-// newCron checks an entry and returns it in the keeper's form.
+// newCron checks an entry and returns it in the keeper's form. The error is an ErrInvalid
+// or an ErrTooLarge.
 func (c *Client) newCron(s *Cron) (keeper.Cron, error) {
+	k, err := c.cronOf(s)
+	return k, invalid(err)
+}
+
+func (c *Client) cronOf(s *Cron) (keeper.Cron, error) {
 	entry := *s
 	k := keeper.Cron{Name: s.Name, Catch: s.Catch, Since: c.config.now()}
 	var busy atomic.Bool
@@ -184,14 +190,18 @@ func (c *Client) newCron(s *Cron) (keeper.Cron, error) {
 		return k, fmt.Errorf("expression with time zone of %d bytes: at most %d bytes are allowed; use a time zone with a shorter name: %w",
 			len(expression), store.ExpressionMax, store.ErrTooLarge)
 	}
-	switch given := s.Spec.new.Kind != "" || s.Spec.err != nil; {
+	switch given := s.Spec.new.Kind != "" || s.Spec.Err() != nil; {
 	case s.Catch != 0 && s.Catch < CronCatchMin:
 		return k, fmt.Errorf("a Catch of %s: must be at least %s, or 0 to fire a missed slot until the next slot is due", s.Catch, CronCatchMin)
 	case given == (s.Make != nil):
 		return k, errors.New("the entry has neither Spec nor Make, or it has both; set one of them")
 	case given:
+		spec := cronSpec(s, time.Time{})
+		if c.enqueueing.installed() { // a middleware may change the size of the payload
+			spec.new.Payload = nil
+		}
 		var jobs []job.New
-		if jobs, err = c.check([]Spec{cronSpec(s, time.Time{})}); err == nil {
+		if jobs, err = c.check([]Spec{spec}); err == nil {
 			jobs[0].ID = 1
 			err = store.Validate(&jobs[0])
 		}

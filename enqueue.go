@@ -149,7 +149,11 @@ func (c *Client) check(specs []Spec) ([]job.New, error) {
 	}
 	jobs := make([]job.New, len(specs))
 	for i := range specs {
-		if err := c.checkSpec(&specs[i]); err != nil {
+		err := c.checkSpec(&specs[i])
+		if err == nil {
+			err = c.checkSize(&specs[i])
+		}
+		if err != nil {
 			return nil, fmt.Errorf("enqueue, job %d of %d: %w", i+1, len(specs), err)
 		}
 		jobs[i] = specs[i].new
@@ -160,19 +164,27 @@ func (c *Client) check(specs []Spec) ([]job.New, error) {
 	return jobs, nil
 }
 
-// checkSpec returns the mistakes of a job that can be found without asking a store.
+// checkSpec returns the mistakes of a job that can be found without asking a store,
+// except the size of its payload, which a middleware may still change.
 func (c *Client) checkSpec(s *Spec) error {
-	if s.err != nil {
-		return s.err
-	}
-	if err := c.checkType(s.new.Kind, s.args); err != nil {
+	if err := s.Err(); err != nil {
 		return err
 	}
-	if size := len(s.new.Payload); size > c.config.PayloadMax {
-		return fmt.Errorf("payload of kind %q: %d bytes: at most %d (Config.PayloadMax); store large data elsewhere and name it: %w",
-			s.new.Kind, size, c.config.PayloadMax, store.ErrTooLarge)
+	return c.checkType(s.new.Kind, s.args)
+}
+
+// checkSize returns an error for a payload that is too large to be stored.
+func (c *Client) checkSize(s *Spec) error {
+	size := len(s.new.Payload)
+	if size <= c.config.PayloadMax {
+		return nil
 	}
-	return nil
+	from := ""
+	if s.largeBy != "" {
+		from = ", made by enqueue middleware " + s.largeBy
+	}
+	return fmt.Errorf("payload of kind %q: %d bytes%s: at most %d (Config.PayloadMax); store large data elsewhere and name it: %w",
+		s.new.Kind, size, from, c.config.PayloadMax, store.ErrTooLarge)
 }
 
 func number(jobs []job.New, first job.ID) {

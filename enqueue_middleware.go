@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"maps"
 	"slices"
 	"sync/atomic"
 
+	"github.com/redrive/redrive/internal/suggest"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store"
 )
@@ -21,6 +24,7 @@ type EnqueueFunc func(ctx context.Context, specs []Spec) ([]Receipt, error)
 //
 //   - It reads and changes a job by the methods of Spec. The jobs that it passes on are
 //     checked like the jobs of any enqueue; a mistake becomes an error that names the
+//     middleware. Config.PayloadMax applies to the payload that is stored: after the last
 //     middleware.
 //   - It passes on as many jobs as it was given, in their order, with the context that it
 //     was given or one derived from that. It can enqueue other jobs by another call of the
@@ -113,11 +117,11 @@ func (c *Client) newEnqueueChain(all []EnqueueMiddleware, name string) (*enqueue
 	}
 	for i, m := range slices.Backward(all) {
 		if m == nil {
-			return nil, fmt.Errorf("%s is nil", chain.stages[i])
+			return nil, invalid(fmt.Errorf("%s is nil", chain.stages[i]))
 		}
 		with := m(c.guard(chain, i, next))
 		if with == nil {
-			return nil, fmt.Errorf("%s returned nil instead of a function", chain.stages[i])
+			return nil, invalid(fmt.Errorf("%s returned nil instead of a function", chain.stages[i]))
 		}
 		next = chain.around(i, with)
 	}
@@ -156,7 +160,7 @@ func (c *Client) guard(chain *enqueueChain, i int, next EnqueueFunc) EnqueueFunc
 		}
 		left := callFailed // this value is also stored when the call panics
 		defer func() { s.state.CompareAndSwap(calling, left) }()
-		if err := c.passedOn(call, specs); err != nil {
+		if err := c.passedOn(call, specs, chain.stages[i]); err != nil {
 			s.err = chain.errorf(i, "%w", err)
 			return nil, s.err
 		}
@@ -185,8 +189,9 @@ func (s *stage) tooLate() string {
 	return "twice; the jobs are enqueued already"
 }
 
-// passedOn checks the jobs that a middleware passes on.
-func (c *Client) passedOn(call *enqueueCall, specs []Spec) error {
+// passedOn checks the jobs that a middleware passes on. The size of a payload is checked
+// when it is stored, because a later middleware may make it smaller.
+func (c *Client) passedOn(call *enqueueCall, specs []Spec, middleware string) error {
 	if len(specs) != call.size {
 		return fmt.Errorf("passed on %d of %d jobs; a middleware must pass on all jobs or return an error: %w", len(specs), call.size, store.ErrInvalid)
 	}
@@ -198,7 +203,13 @@ func (c *Client) passedOn(call *enqueueCall, specs []Spec) error {
 			return fmt.Errorf("job %d of %d: %w", i+1, len(specs), err)
 		}
 		n := specs[i].new
-		n.ID = 1 // a placeholder, because the job has no id yet
+		if specs[i].rewritten {
+			specs[i].rewritten, specs[i].largeBy = false, ""
+			if len(n.Payload) > c.config.PayloadMax {
+				specs[i].largeBy = middleware
+			}
+		}
+		n.ID, n.Payload = 1, nil // the job has no id yet; see checkSize for the payload
 		if err := store.Validate(&n); err != nil {
 			return fmt.Errorf("job %d of %d: %w", i+1, len(specs), err)
 		}
@@ -268,6 +279,21 @@ func (c *Client) newEnqueueChains() (all enqueueChains, err error) {
 	return all, err
 }
 
+// logUnknown logs the kinds that have enqueue middleware but no handler, because the names
+// may be mistakes.
+func (m *enqueueChains) logUnknown(log *slog.Logger, handled []string) {
+	for _, kind := range slices.Sorted(maps.Keys(m.kinds)) {
+		if slices.Contains(handled, kind) {
+			continue
+		}
+		level, hint := slog.LevelInfo, suggest.DidYouMean(kind, handled)
+		if hint != "" {
+			level = slog.LevelWarn
+		}
+		log.Log(context.Background(), level, "Config.KindEnqueueMiddleware has a kind that has no handler in this client"+hint, "kind", kind)
+	}
+}
+
 // installed reports whether there are any middlewares.
 func (m *enqueueChains) installed() bool { return m.all != nil || m.kinds != nil }
 
@@ -287,7 +313,7 @@ func (c *Client) throughAll(ctx context.Context, specs []Spec, end EnqueueFunc) 
 		if err := c.checkSpec(&specs[i]); err != nil {
 			return nil, fmt.Errorf("enqueue, job %d of %d: %w", i+1, len(specs), err)
 		}
-		specs[i].checkedBy = c
+		specs[i].checkedBy, specs[i].rewritten, specs[i].largeBy = c, false, ""
 	}
 	if m.kinds != nil {
 		write := end

@@ -132,48 +132,6 @@ func TestEnqueueMiddleware_ChangesTheJobsOfCron(t *testing.T) {
 
 const convert = redrive.Kind[int]("convert")
 
-func TestEnqueueMiddleware_Order(t *testing.T) {
-	t.Parallel()
-	var calls []string
-	note := func(name string) redrive.EnqueueMiddleware {
-		return instead(func(ctx context.Context, s specs, next redrive.EnqueueFunc) (receipts, error) {
-			kinds := make([]string, len(s))
-			for i := range s {
-				kinds[i] = s[i].Kind()
-			}
-			calls = append(calls, fmt.Sprintf("%s %v", name, kinds))
-			r, err := next(ctx, s)
-			ids := make([]redrive.JobID, len(r))
-			for i := range r {
-				ids[i] = r[i].ID
-			}
-			calls = append(calls, fmt.Sprintf("%s %v", name, ids))
-			return r, err
-		})
-	}
-	c := clientWith(t, memory.New(memory.Options{}), redrive.Config{
-		EnqueueMiddleware: []redrive.EnqueueMiddleware{note("first"), note("second")},
-		KindEnqueueMiddleware: map[string][]redrive.EnqueueMiddleware{
-			"render": {note("render")}, "convert": {note("convert"), note("inner")}, "other": {note("other")},
-		},
-	})
-	r, err := c.EnqueueMany(t.Context(), specs{convert.New(1, nil), render.New(renderArgs{}, nil), convert.New(2, nil), redrive.NewRaw("raw", nil, nil)})
-	if err != nil || len(r) != 4 {
-		t.Fatalf("EnqueueMany: got %v, error %v; want 4 receipts", r, err)
-	}
-	want := []string{
-		"first [convert render convert raw]", "second [convert render convert raw]",
-		"convert [convert convert]", "inner [convert convert]", "render [render]",
-		"render [2]", "inner [1 3]", "convert [1 3]", "second [1 2 3 4]", "first [1 2 3 4]",
-	}
-	if diff := cmp.Diff(want, calls); diff != "" {
-		t.Errorf("calls of the middlewares (-want +got):\n%s", diff)
-	}
-	if none, err := c.EnqueueMany(t.Context(), nil); none != nil || err != nil || len(calls) != len(want) {
-		t.Errorf("EnqueueMany of no jobs: got %v, error %v, %d calls of middlewares; want no error and no call", none, err, len(calls))
-	}
-}
-
 func TestEnqueueMiddleware_MistakesAreErrorsAndNothingIsEnqueued(t *testing.T) {
 	t.Parallel()
 	refused := errors.New("no credit")
@@ -189,7 +147,7 @@ func TestEnqueueMiddleware_MistakesAreErrorsAndNothingIsEnqueued(t *testing.T) {
 		{"forgets to call next", instead(func(context.Context, specs, redrive.EnqueueFunc) (receipts, error) { return nil, nil }),
 			"enqueue middleware Config.EnqueueMiddleware[1]: returned no error without calling next, so nothing was enqueued"},
 		{"payload too large", change(func(s redrive.Spec) redrive.Spec { return s.WithPayload([]byte(`"` + strings.Repeat("x", 2000) + `"`)) }),
-			`Config.EnqueueMiddleware[1]: job 1 of 1: payload of kind "render": 2002 bytes: at most 1000 (Config.PayloadMax)`},
+			`enqueue, job 1 of 1: payload of kind "render": 2002 bytes, made by enqueue middleware Config.EnqueueMiddleware[1]: at most 1000 (Config.PayloadMax)`},
 		{"payload is no JSON", change(func(s redrive.Spec) redrive.Spec { return s.WithPayload([]byte("x")) }),
 			`Config.EnqueueMiddleware[1]: job 1 of 1: payload of kind "render": the 1 bytes are not JSON`},
 		{"owner too long", change(func(s redrive.Spec) redrive.Spec {

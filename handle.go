@@ -57,7 +57,7 @@ func (o *HandlerOptions) validate() error {
 	var errs []error
 	check := func(ok bool, format string, args ...any) {
 		if !ok {
-			errs = append(errs, fmt.Errorf("HandlerOptions."+format, args...))
+			errs = append(errs, invalid(fmt.Errorf("HandlerOptions."+format, args...)))
 		}
 	}
 	check(o.Timeout >= 0, "Timeout %s: must not be negative", o.Timeout)
@@ -184,7 +184,7 @@ func (c *Client) tryRegister(h *handler, o *HandlerOptions) error {
 // register makes h the handler of its kind.
 func (c *Client) register(h *handler, o *HandlerOptions) error {
 	if h.call == nil {
-		return fmt.Errorf("redrive: kind %q: the handler is nil", h.kind)
+		return invalid(fmt.Errorf("redrive: kind %q: the handler is nil", h.kind))
 	}
 	if err := store.ValidName("kind", h.kind); err != nil {
 		return fmt.Errorf("redrive: %w", err)

@@ -82,7 +82,7 @@ func (i *Info) SetResult(v any) error {
 	if !ok {
 		var err error
 		if b, err = json.Marshal(v); err != nil {
-			return fmt.Errorf("result: %w", err)
+			return invalid(fmt.Errorf("result: %w", err))
 		}
 	}
 	return i.run.SetResult(b)

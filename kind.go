@@ -28,11 +28,11 @@ type Kind[T any] string
 // options is returned by Spec.Err and by every enqueue of the Spec.
 func (k Kind[T]) New(args T, o *Options) Spec {
 	payload, err := json.Marshal(args)
-	if err != nil {
-		return Spec{new: job.New{Kind: string(k)}, args: reflect.TypeFor[T](), err: fmt.Errorf("encode the arguments of kind %q as JSON: %w", string(k), err)}
-	}
 	s := newSpec(string(k), payload, o)
 	s.args = reflect.TypeFor[T]()
+	if err != nil {
+		s.badPayload = invalid(fmt.Errorf("encode the arguments of kind %q as JSON: %w", string(k), err))
+	}
 	return s
 }
 
@@ -48,23 +48,35 @@ type Spec struct {
 	new    job.New
 	unique *Unique      // new.Key is made of it; nil when the caller chose the key
 	args   reflect.Type // the arguments, set by Kind.New, whose payload is JSON; nil for NewRaw
-	err    error
+
+	badOptions error // the mistake in the options, or nil
+	badPayload error // the mistake in the payload, or nil
+	// rewritten says that the payload is new since a client has last looked at it.
+	rewritten bool
+	// largeBy is the enqueue middleware that has made the payload larger than
+	// Config.PayloadMax, for the error; "" when none has.
+	largeBy string
 	// checkedBy is the client that has checked the job on its way through middlewares;
 	// nil for a job that is new or changed.
 	checkedBy *Client
 }
 
-// Err returns the mistake in the arguments or options of the Spec, or nil. Limits that
+// Err returns the mistake in the options or arguments of the Spec, or nil. It is an
+// ErrInvalid. Limits that
 // a client or a store sets, such as Config.PayloadMax, are checked by the enqueue.
-func (s Spec) Err() error { return s.err }
+func (s Spec) Err() error {
+	if s.badOptions != nil {
+		return s.badOptions
+	}
+	return s.badPayload
+}
 
 // Validate makes the checks that every enqueue makes: Err, the names of kind and queue,
-// and the lengths and times. The error is an ErrInvalid, an ErrTooLarge, or the error
-// that Err returns. Only the enqueue checks Config.PayloadMax, the policy's rules and
+// and the lengths and times. The error is an ErrInvalid or an ErrTooLarge. Only the enqueue checks Config.PayloadMax, the policy's rules and
 // the key.
 func (s Spec) Validate() error {
-	if s.err != nil {
-		return s.err
+	if err := s.Err(); err != nil {
+		return err
 	}
 	s.new.ID = 1 // a placeholder: the enqueue gives the job its id
 	return store.Validate(&s.new)
@@ -78,9 +90,10 @@ func (s Spec) Kind() string { return s.new.Kind }
 func (s Spec) Payload() []byte { return s.new.Payload }
 
 // Options returns a copy of the job's options with their defaults filled in. Attrs is
-// never nil, and its numbers have the type json.Number. The value of
-// Options.MaxAttempts is returned in Override.MaxAttempts. To change options, change
-// the copy and call WithOptions.
+// never nil, and its numbers have the type json.Number. MaxAttempts is also set when the
+// number was given as Override.MaxAttempts, which is nil then; it stays in Override only
+// if other settings of Override allow more attempts. To change options, change the copy
+// and call WithOptions.
 func (s Spec) Options() Options {
 	n := &s.new
 	o := Options{
@@ -97,31 +110,42 @@ func (s Spec) Options() Options {
 		_ = d.Decode(&o.Attrs) // the error is ignored, because newSpec has already encoded the attributes
 	}
 	o.Override, _ = policy.ParseOverride(n.Override) // the error is ignored, because newSpec has already encoded the settings
+	o.takeMaxAttempts()
 	return o
+}
+
+// takeMaxAttempts moves Override.MaxAttempts to MaxAttempts, unless the options would
+// contradict each other then.
+func (o *Options) takeMaxAttempts() {
+	if o.Override == nil || o.Override.MaxAttempts == nil {
+		return
+	}
+	rest, with := *o.Override, *o
+	rest.MaxAttempts = nil
+	with.MaxAttempts, with.Override = *o.Override.MaxAttempts, &rest
+	if _, err := with.override(); err != nil {
+		return
+	}
+	if reflect.ValueOf(rest).IsZero() {
+		with.Override = nil
+	}
+	*o = with
 }
 
 // WithOptions returns a copy of the job with other options.
 func (s Spec) WithOptions(o Options) Spec {
-	if s.args != nil && s.new.Payload == nil { // the arguments could not be encoded, and s.err says so
-		return s
-	}
 	with := newSpec(s.new.Kind, s.new.Payload, &o)
-	with.args = s.args
-	if with.err == nil {
-		with.err = with.validJSON()
-	}
+	with.args, with.badPayload, with.rewritten, with.largeBy = s.args, s.badPayload, s.rewritten, s.largeBy
 	return with
 }
 
 // WithPayload returns a copy of the job with another payload. It must be JSON if
 // Kind.New made the job.
 func (s Spec) WithPayload(payload []byte) Spec {
-	s.checkedBy = nil
+	s.checkedBy, s.rewritten = nil, true
 	s.new.Payload = payload
 	s.setKey()
-	if err := s.validJSON(); err != nil {
-		s.err = err
-	}
+	s.badPayload = s.validJSON()
 	return s
 }
 
@@ -208,7 +232,7 @@ func newSpec(kind string, payload []byte, o *Options) Spec {
 	if o == nil {
 		o = &Options{}
 	}
-	s := Spec{new: job.New{
+	s := Spec{rewritten: true, new: job.New{
 		Kind:        kind,
 		Queue:       cmp.Or(o.Queue, DefaultQueue),
 		Priority:    job.PriorityDefault,
@@ -221,10 +245,10 @@ func newSpec(kind string, payload []byte, o *Options) Spec {
 		Batch:       o.Batch,
 		Payload:     payload,
 	}}
-	if s.err = s.fill(o); s.err == nil {
-		s.setKey()
+	if err := s.fill(o); err != nil {
+		s.badOptions = invalid(fmt.Errorf("job of kind %q: %w", kind, err))
 	} else {
-		s.err = fmt.Errorf("job of kind %q: %w", kind, s.err)
+		s.setKey()
 	}
 	return s
 }

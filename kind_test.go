@@ -68,7 +68,7 @@ func TestSpec_OptionsComeBackAsTheyWere(t *testing.T) {
 	given := redrive.Options{
 		Queue: "q", Priority: 3, RunAt: time.Unix(7, 0).UTC(), Deadline: time.Unix(8, 0).UTC(), Key: "k", KeyUntil: time.Unix(9, 0).UTC(),
 		Owner: "ann", Correlation: "c", Attrs: map[string]any{"n": json.Number("12345678901234567890"), "s": "x"}, Batch: 5,
-		Override: &policy.Override{MaxAttempts: new(3)},
+		MaxAttempts: 3, Override: &policy.Override{MaxRetries: new(2)},
 	}
 	s := render.New(renderArgs{Scene: 7}, &given)
 	if diff := cmp.Diff(given, s.Options()); diff != "" {
@@ -80,6 +80,70 @@ func TestSpec_OptionsComeBackAsTheyWere(t *testing.T) {
 	want := redrive.Options{Queue: redrive.DefaultQueue, Priority: job.PriorityDefault, Attrs: map[string]any{}}
 	if diff := cmp.Diff(want, render.New(renderArgs{}, nil).Options()); diff != "" {
 		t.Errorf("default options (-want +got):\n%s", diff)
+	}
+}
+
+// A middleware can set MaxAttempts of a job, however the job was given its number of attempts.
+func TestSpec_MaxAttemptsCanBeChanged(t *testing.T) {
+	t.Parallel()
+	for name, given := range map[string]redrive.Options{
+		"none":             {},
+		"in the options":   {MaxAttempts: 3},
+		"in the override":  {Override: &policy.Override{MaxAttempts: new(3)}},
+		"in both":          {MaxAttempts: 3, Override: &policy.Override{MaxAttempts: new(3)}},
+		"with other terms": {MaxAttempts: 3, Override: &policy.Override{MaxCost: new(int64(7))}},
+	} {
+		o := render.New(renderArgs{}, &given).Options()
+		o.MaxAttempts = 5
+		s := render.New(renderArgs{}, &given).WithOptions(o)
+		if err := s.Err(); err != nil {
+			t.Errorf("MaxAttempts given %s, and set to 5: got error %v, want none", name, err)
+		}
+		if n := s.Options().MaxAttempts; n != 5 {
+			t.Errorf("MaxAttempts given %s, and set to 5: got %d attempts, want 5", name, n)
+		}
+	}
+	// Override alone may allow more retries than its attempts. Such options stay as they are.
+	given := redrive.Options{Override: &policy.Override{MaxAttempts: new(3), MaxRetries: new(9)}}
+	s := render.New(renderArgs{}, &given)
+	if o := s.Options(); o.MaxAttempts != 0 || !cmp.Equal(o.Override, given.Override) || s.WithOptions(o).Err() != nil {
+		t.Errorf("got MaxAttempts %d and the override %+v (error with the same options: %v), want the override as given and no error",
+			o.MaxAttempts, o.Override, s.WithOptions(o).Err())
+	}
+}
+
+// A mistake in the payload ends when another payload is set, and a mistake in the options ends when
+// other options are set.
+func TestSpec_AMistakeEndsWithItsCause(t *testing.T) {
+	t.Parallel()
+	bad, good := []byte("x"), []byte(`{"scene":7}`)
+	wrong := redrive.Options{Priority: 9}
+	channel := redrive.Kind[chan int]("render").New(nil, &redrive.Options{Owner: "ann"})
+	for _, tt := range []struct {
+		name string
+		spec redrive.Spec
+		want string // a part of the error; "" means no error
+	}{
+		{"bad payload", render.New(renderArgs{}, nil).WithPayload(bad), "the 1 bytes are not JSON"},
+		{"bad payload, then a good one", render.New(renderArgs{}, nil).WithPayload(bad).WithPayload(good), ""},
+		{"bad payload, then other options", render.New(renderArgs{}, nil).WithPayload(bad).WithOptions(redrive.Options{}), "the 1 bytes are not JSON"},
+		{"bad payload, other options, good payload", render.New(renderArgs{}, nil).WithPayload(bad).WithOptions(redrive.Options{}).WithPayload(good), ""},
+		{"bad options, then another payload", render.New(renderArgs{}, &wrong).WithPayload(good), "priority 9"},
+		{"bad options, bad and good payload", render.New(renderArgs{}, &wrong).WithPayload(bad).WithPayload(good), "priority 9"},
+		{"bad options, then good ones", render.New(renderArgs{}, &wrong).WithOptions(redrive.Options{}), ""},
+		{"arguments without a JSON form", channel, "encode the arguments"},
+		{"arguments without a JSON form, then a payload", channel.WithPayload(good), ""},
+	} {
+		err := tt.spec.Err()
+		if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: got error %v, want %q", tt.name, err, tt.want)
+		}
+		if err != nil && !errors.Is(err, redrive.ErrInvalid) {
+			t.Errorf("%s: got error %v, want an ErrInvalid", tt.name, err)
+		}
+	}
+	if owner := channel.WithPayload(good).Options().Owner; owner != "ann" {
+		t.Errorf("owner of a job with arguments that have no JSON form, after WithPayload: got %q, want ann", owner)
 	}
 }
 

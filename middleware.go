@@ -89,7 +89,7 @@ func (c *Client) wrapped(h *handler) (func(context.Context, *engine.Run, *policy
 	chain := h.innermost
 	for i, m := range slices.Backward(all) {
 		if chain = m(chain); chain == nil {
-			return nil, fmt.Errorf("redrive: kind %q: middleware %d of %d returned nil instead of a HandlerFunc", h.kind, i+1, len(all))
+			return nil, invalid(fmt.Errorf("redrive: kind %q: middleware %d of %d returned nil instead of a HandlerFunc", h.kind, i+1, len(all)))
 		}
 	}
 	return func(ctx context.Context, r *engine.Run, a *policy.Admission) error {

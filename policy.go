@@ -100,7 +100,7 @@ func (c *Client) underConfig(p *policy.Policy) (*policies, error) {
 		}
 	}
 	if err != nil {
-		return nil, err
+		return nil, invalid(err)
 	}
 	return &policies{set: p, effective: effective}, nil
 }

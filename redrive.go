@@ -65,7 +65,7 @@ type Client struct {
 }
 
 // New makes a client on a store. It makes no call of the store. The error lists all
-// mistakes of the configuration. A nil config means the defaults.
+// mistakes of the configuration, and is an ErrInvalid. A nil config means the defaults.
 func New(s store.Store, config *Config) (*Client, error) {
 	var c Config
 	if config != nil {
@@ -74,7 +74,7 @@ func New(s store.Store, config *Config) (*Client, error) {
 	c = c.withDefaults()
 	err := c.validate()
 	if s == nil {
-		err = errors.Join(errors.New("the store is nil; open a store with sqlite.Open, postgres.Open or memory.New"), err)
+		err = errors.Join(invalid(errors.New("the store is nil; open a store with sqlite.Open, postgres.Open or memory.New")), err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("redrive: %w", err)

@@ -174,11 +174,13 @@ func (c *Client) start(ctx context.Context) (stop func(), err error) {
 	case len(c.handlers) == 0:
 		return nil, errors.New("redrive: no kind has a handler; call redrive.Handle before Run")
 	}
-	for _, kind := range slices.Sorted(maps.Keys(c.handlers)) {
+	kinds := slices.Sorted(maps.Keys(c.handlers))
+	for _, kind := range kinds {
 		if err := c.handlers[kind].options.validate(); err != nil {
 			return nil, fmt.Errorf("redrive: kind %q: %w", kind, err)
 		}
 	}
+	c.enqueueing.logUnknown(c.config.Logger, kinds)
 	if err := c.enforce(ctx); err != nil {
 		return nil, fmt.Errorf("redrive: %w", err)
 	}
