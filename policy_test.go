@@ -1,12 +1,10 @@
 package redrive_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"runtime"
 	"strings"
 	"sync"
@@ -391,60 +389,6 @@ func TestF11_AMadeUpClassIsBoundedAndHasNoSecrets(t *testing.T) {
 				t.Errorf("%s: the secret is stored, want it removed; the stored texts are: %s", name, all)
 			}
 		}
-	}
-}
-
-// A rule that cannot be evaluated fails for every job. Each error of each rule is logged once, and
-// then once a minute with the number of suppressed lines.
-func TestARuleThatFailsDoesNotFloodTheLog(t *testing.T) {
-	t.Parallel()
-	var log bytes.Buffer
-	rules := policy.Spec{Name: "lenient", Rules: []policy.RuleSpec{{Name: "long", When: longer{From: 1}, Queue: "high-memory"}}}
-	e := redrivetest.New(t, &redrive.Config{Policy: policyOf(t, rules), Logger: slog.New(slog.NewTextHandler(&log, nil))})
-	redrive.Handle(e.Client, render, func(context.Context, *redrive.Job[renderArgs]) error { return nil }, nil)
-	warnings := func(jobs int, want ...string) {
-		t.Helper()
-		log.Reset()
-		for range jobs {
-			enqueue(t, e, render.New(renderArgs{}, &redrive.Options{Attrs: map[string]any{"seconds": "long"}}))
-		}
-		var got []string
-		for line := range strings.Lines(log.String()) {
-			if _, count, ok := strings.Cut(line, "not a number\" suppressed="); ok && strings.Contains(line, "level=WARN") {
-				got = append(got, strings.TrimSpace(count))
-			}
-		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("number of suppressed lines in each logged warning (-want +got):\n%s%s", diff, &log)
-		}
-	}
-	warnings(50, "0")
-	e.Advance(20 * time.Second) // the clock also runs while the engine works
-	warnings(50)
-	e.Advance(time.Minute)
-	warnings(50, "99")
-	e.Advance(time.Hour)
-	warnings(1, "49")
-	rules.Rules = append(rules.Rules, policy.RuleSpec{Name: "longer", When: longer{From: 2}, Queue: "high-memory"})
-	if err := e.SetPolicy(t.Context(), redrive.By{Actor: "test"}, policyOf(t, rules)); err != nil {
-		t.Fatal(err)
-	}
-	warnings(3, "0", "0")
-}
-
-// The number of warnings is limited even if all have different texts. So the memory for their texts
-// is limited, too.
-func TestARuleThatFailsInManyWaysDoesNotFloodTheLog(t *testing.T) {
-	t.Parallel()
-	var log bytes.Buffer
-	p := policyOf(t, policy.Spec{Name: "odd", Rules: []policy.RuleSpec{{Name: "odd", When: odd{}, Queue: "q"}}})
-	e := redrivetest.New(t, &redrive.Config{Policy: p, Logger: slog.New(slog.NewTextHandler(&log, nil))})
-	redrive.Handle(e.Client, render, func(context.Context, *redrive.Job[renderArgs]) error { return nil }, nil)
-	for n := range 1000 {
-		enqueue(t, e, render.New(renderArgs{}, &redrive.Options{Attrs: map[string]any{"n": n}}))
-	}
-	if got := strings.Count(log.String(), "level=WARN"); got != 201 {
-		t.Errorf("got %d warnings, want 201", got)
 	}
 }
 
