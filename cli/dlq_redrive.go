@@ -84,7 +84,7 @@ func (c *redriveStartCmd) Run(ctx context.Context, a *app) (err error) {
 	case c.DryRun:
 		return a.dryRun(&found, c.JSON)
 	case found.N == 0:
-		return absentf("nothing to bring back: no dead letter fits")
+		return absentf("nothing to retry: no dead letter matches the filter")
 	}
 	if err := a.confirm("redrive"+strings.TrimPrefix(found.Question(), "retry"), c.Yes); err != nil {
 		return err

@@ -12,19 +12,19 @@ import (
 func RedriveStanding(r *store.Redrive) string {
 	switch r.State {
 	case store.RedriveCanary:
-		return fmt.Sprintf("Canary: %s of the first %d have answered", Number(r.Answered), min(int64(r.Canary), r.Total))
+		return fmt.Sprintf("Canary: %s of the first %d jobs have a result", Number(r.Answered), min(int64(r.Canary), r.Total))
 	case store.RedriveRamping:
-		return fmt.Sprintf("Ramping: %s of %s have been brought back", Number(r.Released), Number(r.Total))
+		return fmt.Sprintf("Ramping: %s of %s jobs have been retried", Number(r.Released), Number(r.Total))
 	case store.RedriveSettling:
-		return fmt.Sprintf("Settling: all have been brought back, %s have not ended", Number(r.Released-r.Completed-r.Dead-r.Cancelled))
+		return fmt.Sprintf("Settling: all jobs have been retried, %s have not ended", Number(r.Released-r.Completed-r.Dead-r.Cancelled))
 	case store.RedrivePaused:
-		return "Paused: no more are brought back until someone resumes it"
+		return "Paused: no more jobs are retried until someone resumes it"
 	case store.RedriveStopped:
 		return "Stopped by itself: " + r.Why
 	case store.RedriveCompleted:
-		return fmt.Sprintf("Completed: all %s have ended", Number(r.Released))
+		return fmt.Sprintf("Completed: all %s jobs have ended", Number(r.Released))
 	case store.RedriveCancelled:
-		return "Cancelled: no more are brought back"
+		return "Cancelled: no more jobs are retried"
 	}
 	return string(r.State)
 }
@@ -54,7 +54,7 @@ func RedriveFacts(r *store.Redrive, now job.Micros) Facts {
 		change += ", queue " + r.Change.Queue
 	}
 	f.Add("jobs get", change)
-	f.Add("brought back", fmt.Sprintf("%s of %s", Number(r.Released), Number(r.Total)))
+	f.Add("retried", fmt.Sprintf("%s of %s", Number(r.Released), Number(r.Total)))
 	f.Add("answered", fmt.Sprintf("%s, of which %s failed again by the same cause", Number(r.Answered), Number(r.Again)))
 	f.Add("ended", fmt.Sprintf("%s completed, %s dead, %s cancelled", Number(r.Completed), Number(r.Dead), Number(r.Cancelled)))
 	f.Add("started", fmt.Sprintf("%s (%s) by %s", Time(r.CreatedAt), Away(r.CreatedAt, now), r.By))
@@ -68,7 +68,7 @@ func RedriveFacts(r *store.Redrive, now job.Micros) Facts {
 // RedriveCounts returns the numbers of a redrive in one line.
 func RedriveCounts(r *store.Redrive) string {
 	parts := []string{
-		fmt.Sprintf("%s of %s back", Number(r.Released), Number(r.Total)),
+		fmt.Sprintf("%s of %s retried", Number(r.Released), Number(r.Total)),
 		Number(r.Answered) + " answered", Number(r.Again) + " failed again",
 		Number(r.Completed) + " completed", Number(r.Dead) + " dead",
 	}

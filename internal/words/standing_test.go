@@ -173,13 +173,13 @@ func TestRedrive_InWords(t *testing.T) {
 	r := store.Redrive{ID: 3, Released: 1200, Answered: 10, Completed: 1000, Dead: 190, Why: "9 of 10 failed"}
 	r.Total, r.Canary, r.Rate, r.StopShare = 5000, 10, 50, 0.2
 	for state, want := range map[store.RedriveState]string{
-		store.RedriveCanary:    "Canary: 10 of the first 10 have answered",
-		store.RedriveRamping:   "Ramping: 1,200 of 5,000 have been brought back",
-		store.RedriveSettling:  "Settling: all have been brought back, 10 have not ended",
-		store.RedrivePaused:    "Paused: no more are brought back until someone resumes it",
+		store.RedriveCanary:    "Canary: 10 of the first 10 jobs have a result",
+		store.RedriveRamping:   "Ramping: 1,200 of 5,000 jobs have been retried",
+		store.RedriveSettling:  "Settling: all jobs have been retried, 10 have not ended",
+		store.RedrivePaused:    "Paused: no more jobs are retried until someone resumes it",
 		store.RedriveStopped:   "Stopped by itself: 9 of 10 failed",
-		store.RedriveCompleted: "Completed: all 1,200 have ended",
-		store.RedriveCancelled: "Cancelled: no more are brought back",
+		store.RedriveCompleted: "Completed: all 1,200 jobs have ended",
+		store.RedriveCancelled: "Cancelled: no more jobs are retried",
 	} {
 		r.State = state
 		if got := words.RedriveStanding(&r); got != want {
@@ -194,7 +194,7 @@ func TestRedrive_InWords(t *testing.T) {
 	if got := words.RedrivePlan(&r); got != "5,000 jobs, 10 first, at most 50/s, stops when more than 20 % of first attempts fail by the same cause" {
 		t.Error(got)
 	}
-	if got := words.RedriveCounts(&r); got != "1,200 of 5,000 back  10 answered  0 failed again  1,000 completed  190 dead" {
+	if got := words.RedriveCounts(&r); got != "1,200 of 5,000 retried  10 answered  0 failed again  1,000 completed  190 dead" {
 		t.Error(got)
 	}
 }

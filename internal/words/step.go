@@ -54,7 +54,7 @@ func JobSteps(l *job.DeadLetter, g *store.Group) []Step {
 		steps := []Step{retry}
 		if g != nil && g.Pending > 1 {
 			steps = append(steps, Step{Verb: RedriveGroup, Group: g.Fingerprint,
-				Does: "bring back the " + Number(g.Pending) + " of this group, a few first"})
+				Does: "retry the " + Number(g.Pending) + " jobs of this group, a few first"})
 		}
 		return append(steps, Step{Verb: ResolveDead, Job: l.Job, Does: "close it: it is dealt with"},
 			Step{Verb: IgnoreDead, Job: l.Job, Does: "put it aside for two days"}, explain)
@@ -76,14 +76,14 @@ func JobSteps(l *job.DeadLetter, g *store.Group) []Step {
 func RedriveSteps(r *store.Redrive) []Step {
 	step := func(v Verb, does string) Step { return Step{Verb: v, Redrive: r.ID, Does: does} }
 	left := step(ListRedriven, "the jobs that died again")
-	pause := step(PauseRedrive, "bring back no more for now")
+	pause := step(PauseRedrive, "retry no more jobs for now")
 	switch r.State {
 	case store.RedriveCanary:
 		return []Step{step(ProceedRedrive, "start the ramp without waiting for the canary"), pause}
 	case store.RedriveRamping, store.RedriveSettling:
-		return []Step{step(WatchRedrive, "see how it goes"), pause}
+		return []Step{step(WatchRedrive, "watch the progress"), pause}
 	case store.RedrivePaused:
-		return []Step{step(ResumeRedrive, "continue"), step(CancelRedrive, "bring back no more, for good")}
+		return []Step{step(ResumeRedrive, "continue"), step(CancelRedrive, "retry no more jobs")}
 	case store.RedriveStopped:
 		return []Step{left, step(ResumeRedrive, "continue anyway"), step(CancelRedrive, "leave the rest as it is")}
 	case store.RedriveCompleted, store.RedriveCancelled:
