@@ -27,6 +27,7 @@ type grammar struct {
 	globals
 	Enqueue enqueueCmd `cmd:"" help:"Enqueue one job, or many jobs as JSON lines."`
 	Work    workCmd    `cmd:"" help:"Run jobs with the commands of the configuration."`
+	Workers workersCmd `cmd:"" help:"List the processes that run jobs, and order one to be quiet."`
 	Jobs    jobsCmd    `cmd:"" help:"List, show, cancel and retry jobs."`
 	Explain explainCmd `cmd:"" help:"Explain what was decided about a job, or what would be decided about an error."`
 	DLQ     dlqCmd     `cmd:"" name:"dlq" help:"List, show, retry and close dead letters: jobs that failed for good."`

@@ -269,6 +269,9 @@ func (a *app) valuesOf(ctx context.Context, w *completer, v *kong.Value) []sugge
 	if v.Flag == nil && name == "name" && w.node.Parent != nil && w.node.Parent.Name == "queues" {
 		name = "queue"
 	}
+	if v.Flag == nil && name == "name" && w.node.Parent != nil && w.node.Parent.Name == "workers" {
+		name = "worker"
+	}
 	if v.Flag == nil && name == "id" && w.node.Parent != nil && w.node.Parent.Name == "redrive" {
 		name = "redrive"
 	}
@@ -282,7 +285,7 @@ func (a *app) valuesOf(ctx context.Context, w *completer, v *kong.Value) []sugge
 			return nil // here the reason is free text for the audit log
 		}
 		return plainWords(texts(reasons[:]))
-	case "kind", "queue", "to-queue", "class", "group", "redrive":
+	case "kind", "queue", "to-queue", "class", "group", "redrive", "worker":
 		return a.names(ctx, strings.TrimPrefix(name, "to-"))
 	}
 	return nil
@@ -307,7 +310,7 @@ func plainWords(all []string) []suggestion {
 // completionLimit is the longest time that a completion waits for a database server.
 const completionLimit = 2 * time.Second
 
-// names returns all kinds, queues, classes, groups or redrives that the configuration or
+// names returns all kinds, queues, classes, groups, redrives or workers that the configuration or
 // the database contains. The argument sort says which of them.
 func (a *app) names(ctx context.Context, sort string) []suggestion {
 	n := &nameReader{known: a.known(), all: map[string]string{}}
@@ -371,6 +374,11 @@ func (n *nameReader) read(ctx context.Context, client *redrive.Client, sort stri
 		for i := range page.Groups {
 			g := &page.Groups[i]
 			n.all[words.ShortGroup(g.Fingerprint)] = fmt.Sprintf("%s, %s pending: %s", g.Kind, words.Number(g.Pending), words.Shorten(words.GroupCause(g), 60))
+		}
+	case "worker":
+		list, _ := client.Processes(ctx)
+		for i := range list {
+			n.all[list[i].Name] = words.ProcessState(&list[i])
 		}
 	case "redrive":
 		list, _ := client.Redrives(ctx)

@@ -9,7 +9,6 @@ import (
 	"github.com/redrive/redrive"
 	"github.com/redrive/redrive/internal/wire"
 	"github.com/redrive/redrive/internal/words"
-	"github.com/redrive/redrive/job"
 )
 
 type dlqRedriveCmd struct {
@@ -160,28 +159,13 @@ func parseShare(text string) (float64, error) {
 	return share, nil
 }
 
-// warnIdle prints a warning if no worker is busy, because a redrive needs a running worker.
-// The database shows busy workers only, not idle ones.
+// warnIdle prints a warning if no worker can run the jobs of a redrive now.
 func (a *app) warnIdle(ctx context.Context, client *redrive.Client) error {
-	busy, err := workerSeen(ctx, client, job.At(a.now()))
-	if err == nil && !busy {
-		fmt.Fprintln(a.stderr, "redrive: no worker is busy now; the redrive waits until `redrive work` is running")
+	list, err := processes(ctx, client)
+	if warning := idleWarning(list, a.now()); err == nil && warning != "" {
+		fmt.Fprintln(a.stderr, "redrive: "+warning)
 	}
 	return err
-}
-
-// workerSeen reports whether at least one job is running and its lease has not expired.
-func workerSeen(ctx context.Context, client *redrive.Client, now job.Micros) (bool, error) {
-	page, err := client.List(ctx, redrive.JobFilter{States: []job.State{job.Running}, Limit: job.PageMax})
-	if err != nil {
-		return false, fmt.Errorf("list running jobs: %w", err)
-	}
-	for i := range page.Jobs {
-		if page.Jobs[i].LeaseUntil > now {
-			return true, nil
-		}
-	}
-	return false, nil
 }
 
 type redrivePauseCmd struct{ redriveControl }

@@ -161,7 +161,7 @@ type redriveWatch struct {
 
 	last   redrive.Redrive
 	moved  time.Time // time of the last change
-	warned bool      // the warning that no worker is busy was printed
+	warned bool      // the warning that no worker can run the jobs was printed
 }
 
 // show prints the changes since the last call.
@@ -190,8 +190,9 @@ func (w *redriveWatch) show(ctx context.Context, r *redrive.Redrive) error {
 	}
 	if now.Sub(w.moved) >= idleAfter && !w.warned && r.State.Active() {
 		w.warned = true
-		if busy, err := workerSeen(ctx, w.client, job.At(now)); err == nil && !busy {
-			fmt.Fprintf(w.screen, "redrive: there was no progress for %s, and no worker is busy; is `redrive work` running?\n", words.Span(idleAfter))
+		list, err := processes(ctx, w.client)
+		if warning := idleWarning(list, now); err == nil && warning != "" {
+			fmt.Fprintf(w.screen, "redrive: there was no progress for %s: %s\n", words.Span(idleAfter), warning)
 		}
 	}
 	return nil
