@@ -87,18 +87,37 @@ func TestScriptsNamedByThePagesExist(t *testing.T) {
 	}
 }
 
+// fenced matches the code blocks of a page.
+var fenced = regexp.MustCompile("(?s)```.*?```")
+
+// A link of a page leads to a file that exists, and, if it names a heading, to a heading that exists.
 func TestLinksOfThePagesLeadSomewhere(t *testing.T) {
 	t.Parallel()
-	link := regexp.MustCompile(`\]\(([^)#]+)(?:#[^)]*)?\)`)
-	code := regexp.MustCompile("(?s)```.*?```")
-	for _, page := range pages {
-		for _, match := range link.FindAllStringSubmatch(code.ReplaceAllString(read(t, page), ""), -1) {
+	link := regexp.MustCompile(`\]\(([^)#]*)(#[^)]*)?\)`)
+	for _, page := range append([]string{"../README.md"}, pages...) {
+		for _, match := range link.FindAllStringSubmatch(fenced.ReplaceAllString(read(t, page), ""), -1) {
 			if strings.Contains(match[1], "://") {
 				continue
 			}
-			if _, err := os.Stat(filepath.Join(filepath.Dir(page), match[1])); err != nil {
+			target := page
+			if match[1] != "" {
+				target = filepath.Join(filepath.Dir(page), match[1])
+			}
+			if _, err := os.Stat(target); err != nil {
 				t.Errorf("%s: %v", page, err)
+			} else if match[2] != "" && !slices.Contains(anchors(read(t, target)), match[2][1:]) {
+				t.Errorf("%s links to the heading %s of %s, but there is no such heading", page, match[2], target)
 			}
 		}
 	}
+}
+
+// anchors returns the names by which links address the headings of a page.
+func anchors(page string) (names []string) {
+	heading := regexp.MustCompile(`(?m)^#+ (.*)$`)
+	removed := regexp.MustCompile(`[^\p{L}\p{N}_\- ]`)
+	for _, match := range heading.FindAllStringSubmatch(fenced.ReplaceAllString(page, ""), -1) {
+		names = append(names, strings.ReplaceAll(removed.ReplaceAllString(strings.ToLower(match[1]), ""), " ", "-"))
+	}
+	return names
 }
