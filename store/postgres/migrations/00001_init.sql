@@ -1,53 +1,55 @@
--- Times are bigint microseconds since 1970 UTC. NULL is "not set". Texts are
--- compared byte by byte, as everywhere in redrive. Tables are made in the schema
--- that the store was opened with: it is the search path of this transaction.
--- The order of locks inside a transaction is in order.go.
--- Numbers: deaths, audit rows and redrives have no gaps and are given in the
--- order of commits (under a lock, or from a row of redrive_meta); groups and
--- ended jobs are numbered by sequences, which may leave gaps.
+-- Times are bigint microseconds since 1970 UTC. NULL means "not set". Texts are compared
+-- byte by byte (COLLATE "C"), as in all stores. The search path of this transaction is the
+-- schema of the store, so the tables are created there. The order in which a transaction
+-- takes locks is described in order.go.
+-- Deaths, audit rows and redrives are numbered without gaps in the order of commits: a lock or
+-- a row of redrive_meta makes sure of that. Groups and ended jobs are numbered by sequences,
+-- so their numbers may have gaps.
 
 -- +goose Up
 CREATE TABLE redrive_meta (
 	key   text COLLATE "C" PRIMARY KEY,
 	value bigint NOT NULL,
-	late  bigint[] -- of folded: transactions with a lower number that were under way
+	late  bigint[] -- for folded: the transactions with a lower number that had not ended yet
 );
 INSERT INTO redrive_meta VALUES
 	('next_id', 1),
 	('settings', 1),
 	('audit', 0),      -- the number of the last audit row
 	('redrives', 0),   -- the number of the last redrive
-	('event_base', 0), -- what is added to a transaction's id in the number of its events
-	-- tells this schema from others, also from those of the same name elsewhere
+	('event_base', 0), -- added to the id of a transaction to get the number of its events
+	-- a random number that identifies this schema, also among schemas of the same name in other databases
 	('identity', ('x' || substr(md5(random()::text || clock_timestamp()::text), 1, 15))::bit(60)::bigint),
-	('folded', 0);     -- events up to this number are in redrive_counters, redrive_batches and redrive_hours
+	('folded', 0);     -- redrive_counters, redrive_batches and redrive_hours include all events up to this number
 
--- A lane is what a claim can open or close as a whole: (queue, kind, deps).
+-- The lanes. A lane is a combination of queue, kind and dependencies. A claim takes or
+-- skips a lane as a whole.
 CREATE TABLE redrive_lanes (
 	id    bigint PRIMARY KEY,
 	queue text COLLATE "C" NOT NULL,
 	kind  text COLLATE "C" NOT NULL,
 	deps  text COLLATE "C" NOT NULL,
-	gate  bigint NOT NULL DEFAULT 0, -- 0 open, 1 parked
+	gate  bigint NOT NULL DEFAULT 0, -- 0: open; 1: parked
 	UNIQUE (queue, kind, deps)
 );
 
 CREATE TABLE redrive_queues (
 	name     text COLLATE "C" PRIMARY KEY,
-	mode     bigint NOT NULL DEFAULT 0, -- store.Mode
-	workers  bigint NOT NULL DEFAULT 0, -- 0: not set by a person
+	mode     bigint NOT NULL DEFAULT 0, -- a store.Mode
+	workers  bigint NOT NULL DEFAULT 0, -- number of workers; 0: no person has set it
 	lim      bigint NOT NULL DEFAULT 0,
 	rate_n   bigint NOT NULL DEFAULT 0,
-	rate_per bigint NOT NULL DEFAULT 0  -- nanoseconds
+	rate_per bigint NOT NULL DEFAULT 0  -- length of the rate's unit of time, in nanoseconds
 );
 
--- Arrival times of rates over all processes: scope is 'queue:…' or 'kind:…'.
+-- The state of each rate that holds over all processes. scope is 'queue:NAME' or
+-- 'kind:NAME'.
 CREATE TABLE redrive_rates (
 	scope   text COLLATE "C" PRIMARY KEY,
 	arrival bigint NOT NULL
 );
 
--- Live jobs only. state: 1 waiting, 2 retrying, 3 running.
+-- The live jobs. state is 1 (waiting), 2 (retrying) or 3 (running).
 CREATE TABLE redrive_jobs (
 	id          bigint PRIMARY KEY,
 	run_at      bigint NOT NULL,
@@ -59,7 +61,7 @@ CREATE TABLE redrive_jobs (
 	deadline    bigint,
 	cancel_at   bigint,
 	batch       bigint,
-	redrive     bigint, -- that has brought the job back into this life
+	redrive     bigint, -- the redrive that began this life; NULL: no redrive did
 	lane        integer NOT NULL,
 	life        integer NOT NULL,
 	attempts    integer NOT NULL,
@@ -68,43 +70,46 @@ CREATE TABLE redrive_jobs (
 	snoozes     integer NOT NULL,
 	interrupts  integer NOT NULL,
 	crash_max   integer,
-	terms       integer, -- redrive_terms; NULL means the defaults
+	terms       integer, -- id in redrive_terms; NULL means the defaults
 	state       smallint NOT NULL CHECK (state BETWEEN 1 AND 3),
 	priority    smallint NOT NULL,
 	released    smallint, -- 1: a rule held the job in an earlier life, and a person has retried it
-	own_priority smallint, -- while this life has a priority of its own: the one that comes back with the death
+	own_priority smallint, -- the job's permanent priority, while column priority holds for this life only
 	long        smallint, -- 1: the payload is in redrive_bodies
 	holder      text COLLATE "C",
 	owner       text COLLATE "C",
 	correlation text COLLATE "C",
 	key         text COLLATE "C",
 	attrs       bytea,
-	policy      bytea, -- the job's own settings
+	policy      bytea, -- the job's own retry settings; NULL: the job has none
 	memo        bytea,
 	payload     bytea
 );
--- The claim's only index: due jobs of a lane and priority are its head. Rows due
--- later stay behind them and are never walked.
+-- The only index that claims use. The due jobs of a lane and priority come first, so a
+-- claim does not read jobs that are due later.
 CREATE INDEX redrive_ready ON redrive_jobs (lane, priority, run_at, id) WHERE state < 3;
--- Its condition is not the state: the end of a run asks for that, and must not be
--- planned to look for the run here.
+-- The condition of the index does not use the state. The statements that end a run have a
+-- condition on the state, and the planner must not choose this index for them.
 CREATE INDEX redrive_lease ON redrive_jobs (lease_until) WHERE lease_until IS NOT NULL;
 CREATE INDEX redrive_cancel ON redrive_jobs (cancel_at) WHERE cancel_at IS NOT NULL;
 
--- Payloads above 1 KiB, apart so that claims and settles rewrite narrow rows.
+-- The payloads above 1 KiB. They have a table of their own, so that a claim and the end of
+-- a run rewrite short rows.
 CREATE TABLE redrive_bodies (
 	job     bigint PRIMARY KEY,
 	payload bytea NOT NULL
 );
 
--- What policies say of crashes and deadlines: job.Terms, by the SHA-256 of the body.
+-- The different job.Terms: what the policies say about crashes and deadlines. digest is the
+-- SHA-256 of body.
 CREATE TABLE redrive_terms (
 	id     integer GENERATED BY DEFAULT AS IDENTITY PRIMARY KEY,
 	digest bytea NOT NULL UNIQUE,
 	body   bytea NOT NULL
 );
 
--- Completed and cancelled jobs, append-only in the order of their ends.
+-- The completed and cancelled jobs, in the order in which they ended. Rows are added and
+-- removed, but not changed.
 CREATE TABLE redrive_done (
 	seq         bigint GENERATED BY DEFAULT AS IDENTITY PRIMARY KEY,
 	job         bigint NOT NULL,
@@ -161,17 +166,18 @@ CREATE TABLE redrive_failures (
 	PRIMARY KEY (job, token)
 );
 
--- One entry a job that failed for good, numbered by its death: a second death
--- gives the row another number. The job itself is in it until a retry moves it
--- back (revived = 1); the entry stays.
+-- The dead letters: one row for each job that has failed for good. death is the number of
+-- the job's last death; when a job dies again, its row gets the next number. The row has all
+-- data of the dead job. A retry moves the job to redrive_jobs and sets revived to 1; the row
+-- stays as the dead letter.
 CREATE TABLE redrive_dead (
 	death       bigint PRIMARY KEY,
 	job         bigint NOT NULL UNIQUE,
 	grp         bigint,
 	died_at     bigint NOT NULL,
 	acted_at    bigint,
-	reopen_at   bigint, -- ignored: pending again then; above 1 << 62: when that group's count is reached
-	redrive     bigint, -- that has brought the job back last
+	reopen_at   bigint, -- when an ignored dead letter becomes pending again; 1 << 62 plus the id of a group: together with that group
+	redrive     bigint, -- the redrive that made the last retry; NULL: no redrive did
 	token       bigint NOT NULL,
 	created_at  bigint NOT NULL,
 	life_at     bigint NOT NULL,
@@ -185,15 +191,15 @@ CREATE TABLE redrive_dead (
 	deferrals   integer NOT NULL,
 	snoozes     integer NOT NULL,
 	interrupts  integer NOT NULL,
-	status      smallint NOT NULL, -- 0 pending, 1 retried, 2 resolved, 3 ignored
+	status      smallint NOT NULL, -- 0: pending; 1: retried; 2: resolved; 3: ignored
 	revived     smallint NOT NULL DEFAULT 0,
 	terms       integer,
-	released    smallint, -- of the job, before this death
+	released    smallint, -- column released of the job before it died
 	priority    smallint NOT NULL,
 	long        smallint,
 	reason      text COLLATE "C" NOT NULL,
 	class       text COLLATE "C",
-	action      text COLLATE "C", -- what was done last, see job.DeadAction
+	action      text COLLATE "C", -- the last action, a job.DeadAction
 	note        text COLLATE "C",
 	acted_by    text COLLATE "C",
 	holder      text COLLATE "C",
@@ -204,9 +210,9 @@ CREATE TABLE redrive_dead (
 	policy      bytea,
 	payload     bytea
 );
--- Filter indexes hold nothing that an action of a person changes, each in the
--- order of deaths; status is read from the row. Only pending ones are found by
--- their group.
+-- Indexes for filters, each in the order of deaths. They contain no column that an action of a
+-- person changes, so the status is read from the row. The index by group contains only pending
+-- dead letters.
 CREATE INDEX redrive_dead_pending ON redrive_dead (grp, death) WHERE status = 0;
 CREATE INDEX redrive_dead_owner ON redrive_dead (owner, death) WHERE owner IS NOT NULL;
 CREATE INDEX redrive_dead_class ON redrive_dead (class, death);
@@ -225,36 +231,37 @@ CREATE TABLE redrive_groups (
 	last_at     bigint NOT NULL,
 	n           bigint NOT NULL,
 	pending     bigint NOT NULL,
-	entries     bigint NOT NULL DEFAULT 0, -- dead letters of whatever status
+	entries     bigint NOT NULL DEFAULT 0, -- number of dead letters, with any status
 	muted       bigint NOT NULL DEFAULT 0,
 	muted_until bigint,
-	muted_for   bigint, -- deaths left
+	muted_for   bigint, -- number of deaths after which the mute ends
 	muted_by    text COLLATE "C",
 	muted_note  text COLLATE "C"
 );
--- What sweeps look for: groups without dead letters, mutes whose time is over.
+-- For sweeps: groups without dead letters, and mutes by the time at which they end.
 CREATE INDEX redrive_groups_empty ON redrive_groups (last_at) WHERE entries = 0;
 CREATE INDEX redrive_groups_muted ON redrive_groups (muted_until) WHERE muted = 1;
 
--- Deaths by time: of all together (grp 0) by the minute, of a group by the hour.
+-- The numbers of deaths over time: per minute for all jobs together (grp is 0), and per hour
+-- for each group.
 CREATE TABLE redrive_trends (
 	grp bigint NOT NULL,
-	at  bigint NOT NULL, -- the start
+	at  bigint NOT NULL, -- start of the minute or hour
 	n   bigint NOT NULL,
 	PRIMARY KEY (grp, at)
 );
 
--- Entries as numbers; what Stats reads.
+-- The numbers of dead letters. DeadStats and filters read them instead of counting rows.
 CREATE TABLE redrive_dead_counts (
 	lane   bigint NOT NULL,
 	reason text COLLATE "C" NOT NULL,
-	class  text COLLATE "C" NOT NULL, -- '' is none
+	class  text COLLATE "C" NOT NULL, -- '': the dead letters have no class
 	status bigint NOT NULL,
 	n      bigint NOT NULL,
 	PRIMARY KEY (lane, reason, class, status)
 );
 
--- What became of jobs, by the hour; see store.Hour.
+-- For each hour, how many jobs ended in which state; see store.Hour.
 CREATE TABLE redrive_hours (
 	at         bigint PRIMARY KEY,
 	completed  bigint NOT NULL,
@@ -265,7 +272,7 @@ CREATE TABLE redrive_hours (
 	retry_cost bigint NOT NULL
 );
 
--- What a job was before a retry changed it for the first time.
+-- The jobs that a retry has changed, as they were before the first change.
 CREATE TABLE redrive_originals (
 	job      bigint PRIMARY KEY,
 	at       bigint NOT NULL,
@@ -276,8 +283,8 @@ CREATE TABLE redrive_originals (
 	payload  bytea
 );
 
--- Bulk retries; spec is JSON. answered to cancelled are added to by the ends of
--- jobs, the rest is written by steps and people.
+-- The redrives (bulk retries). spec is JSON. The columns from answered to cancelled are
+-- increased when jobs end. Steps and actions of people write the other columns.
 CREATE TABLE redrive_redrives (
 	id         bigint PRIMARY KEY,
 	spec       bytea NOT NULL,
@@ -299,14 +306,14 @@ CREATE TABLE redrive_redrives (
 	completed  bigint NOT NULL DEFAULT 0,
 	dead       bigint NOT NULL DEFAULT 0,
 	cancelled  bigint NOT NULL DEFAULT 0,
-	audited    bigint NOT NULL DEFAULT 0, -- released, when the last audit row was written
-	key        text COLLATE "C" -- of the request that has started it
+	audited    bigint NOT NULL DEFAULT 0, -- the value of released when the last audit row was written
+	key        text COLLATE "C" -- idempotency key of the request that started the redrive
 );
--- Those under way: a step looks at nothing else.
+-- The active redrives. A step reads no others.
 CREATE INDEX redrive_redrives_active ON redrive_redrives (id) WHERE ended_at IS NULL;
 CREATE UNIQUE INDEX redrive_redrives_key ON redrive_redrives (key) WHERE key IS NOT NULL;
 
--- The last slot of each schedule that was fired.
+-- For each cron entry, the last slot that was fired.
 CREATE TABLE redrive_schedules (
 	name       text COLLATE "C" PRIMARY KEY,
 	slot       bigint NOT NULL,
@@ -315,7 +322,8 @@ CREATE TABLE redrive_schedules (
 	expression text COLLATE "C" NOT NULL -- the expression that defined the slot, with its time zone
 );
 
--- What sweeps have removed since it was last audited, and where they go on.
+-- For each kind of data, the number of rows that sweeps have removed since their last audit
+-- row, and the place at which the next sweep continues.
 CREATE TABLE redrive_swept (
 	what   text COLLATE "C" PRIMARY KEY,
 	n      bigint NOT NULL,
@@ -323,7 +331,7 @@ CREATE TABLE redrive_swept (
 	cursor bigint NOT NULL DEFAULT 0
 );
 
--- Policies as they were in force, by the hash of their content; never changed.
+-- The policies that were in force, by the hash of their content. Rows are never changed.
 CREATE TABLE redrive_policies (
 	hash text COLLATE "C" PRIMARY KEY,
 	name text COLLATE "C" NOT NULL,
@@ -340,8 +348,8 @@ CREATE TABLE redrive_processes (
 	host       text COLLATE "C" NOT NULL,
 	pid        bigint NOT NULL,
 	version    text COLLATE "C" NOT NULL,
-	build      text COLLATE "C", -- NULL unless the program names its build
-	policy     text COLLATE "C" NOT NULL, -- hash
+	build      text COLLATE "C", -- NULL: the program does not name its build
+	policy     text COLLATE "C" NOT NULL, -- hash of the policy in force in the process
 	started_at bigint NOT NULL,
 	seen_at    bigint NOT NULL,
 	queues     text COLLATE "C" NOT NULL, -- names, separated by spaces
@@ -360,8 +368,8 @@ CREATE TABLE redrive_keys (
 	job        bigint NOT NULL,
 	digest     bytea NOT NULL,
 	created_at bigint NOT NULL,
-	until      bigint, -- NULL: for ever
-	state      bigint, -- of the job, once retention or a purge has removed it
+	until      bigint, -- when the key is forgotten; NULL: never
+	state      bigint, -- state of the job when retention or a purge removed it; NULL: the job exists, or it was completed
 	PRIMARY KEY (owner, kind, key)
 );
 
@@ -379,7 +387,7 @@ CREATE TABLE redrive_batches (
 	expires_at bigint
 );
 
--- Progress of runs, outside the job's row; a row of an older token is void.
+-- The progress of runs. A row counts only while its token is the token of the job.
 CREATE TABLE redrive_progress (
 	job   bigint PRIMARY KEY,
 	token bigint NOT NULL,
@@ -389,8 +397,8 @@ CREATE TABLE redrive_progress (
 	note  text COLLATE "C"
 );
 
--- Jobs by lane and state, up to the events that are folded in. What later events
--- have changed is in their arrays: no row is updated by every commit.
+-- The numbers of jobs by lane and state, up to the event 'folded' of redrive_meta. The changes
+-- of later events are in the arrays of redrive_events, so that no row is updated by every commit.
 CREATE TABLE redrive_counters (
 	lane  bigint NOT NULL,
 	state bigint NOT NULL,
@@ -398,19 +406,20 @@ CREATE TABLE redrive_counters (
 	PRIMARY KEY (lane, state)
 );
 
--- One row a commit: n events, packed. Seq is (id of the transaction + event_base)
--- << 20, plus the number of rows that a caller's own transaction has written
--- before; so a reader that stops at the oldest transaction under way misses none.
+-- One row for each commit, with n packed events. seq is (id of the transaction + event_base)
+-- << 20, plus the number of rows that the same transaction has written before; only a caller's
+-- own transaction writes several. A reader stops at the oldest running transaction, so it
+-- misses no event.
 CREATE TABLE redrive_events (
 	seq    bigint PRIMARY KEY,
 	at     bigint NOT NULL,
 	n      bigint NOT NULL,
 	body   bytea NOT NULL,
-	lanes  bigint[], -- what has changed in the counters: of these lanes
-	states smallint[], -- and states
-	ns     bigint[], -- by these numbers
-	hour   bigint[], -- completed to retry_cost of the hour of at, as in redrive_hours
-	batches bigint[] -- what has changed in batches: five numbers each, id to cancelled
+	lanes  bigint[], -- the changes of redrive_counters: their lanes
+	states smallint[], -- their states
+	ns     bigint[], -- the numbers to add
+	hour   bigint[], -- the changes of redrive_hours for the hour of at: its columns from completed to retry_cost
+	batches bigint[] -- the changes of redrive_batches: five numbers for each batch, its columns from id to cancelled
 );
 
 CREATE TABLE redrive_audit (
@@ -424,15 +433,15 @@ CREATE TABLE redrive_audit (
 	after  text COLLATE "C"
 );
 
--- Rows of these live for seconds. The cleaning is what keeps claims flat, so it
--- begins early, does not pause, and never skips the indexes.
+-- Rows of these tables live for seconds. Claims stay fast only if dead rows are removed soon,
+-- so vacuum begins early, makes no pauses, and always cleans the indexes.
 ALTER TABLE redrive_jobs SET (fillfactor = 85, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000,
 	autovacuum_vacuum_cost_delay = 0, autovacuum_analyze_scale_factor = 0.2, autovacuum_analyze_threshold = 5000,
 	vacuum_index_cleanup = on);
 ALTER TABLE redrive_bodies SET (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000,
 	autovacuum_vacuum_cost_delay = 0);
--- A few rows that are updated all the time: with room in their pages the new
--- version needs no change of an index.
+-- These tables have few rows, which are updated often. The pages keep free space, so that an
+-- update does not have to change an index.
 ALTER TABLE redrive_meta SET (fillfactor = 30, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 200);
 ALTER TABLE redrive_counters SET (fillfactor = 30, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 500);
 ALTER TABLE redrive_rates SET (fillfactor = 30, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 500);

@@ -1,7 +1,7 @@
--- Times are int64 microseconds since 1970 UTC. NULL is "not set". Where a row
--- is appended and never changed, the rowid is its order; retention never removes
--- the newest row of such a table, so that a rowid is never used twice.
--- Lock order inside a transaction: jobs, failures, dead, groups, batches,
+-- Times are int64 microseconds since 1970 UTC. NULL means "not set". In tables whose rows are
+-- added and never changed, the rowid gives their order. Retention never removes the newest row of
+-- such a table, so that no rowid is used twice.
+-- A transaction writes the tables in this order: jobs, failures, dead, groups, batches,
 -- counters, events; within a table by id.
 
 -- +goose Up
@@ -11,32 +11,34 @@ CREATE TABLE redrive_meta (
 ) WITHOUT ROWID;
 INSERT INTO redrive_meta VALUES ('next_id', 1), ('settings', 1);
 
--- A lane is what a claim can open or close as a whole: (queue, kind, deps).
+-- The lanes. A lane is a combination of queue, kind and dependencies. A claim takes or
+-- skips a lane as a whole.
 CREATE TABLE redrive_lanes (
 	id    INTEGER PRIMARY KEY,
 	queue TEXT NOT NULL,
 	kind  TEXT NOT NULL,
 	deps  TEXT NOT NULL,
-	gate  INTEGER NOT NULL DEFAULT 0, -- 0 open, 1 parked
+	gate  INTEGER NOT NULL DEFAULT 0, -- 0: open; 1: parked
 	UNIQUE (queue, kind, deps)
 );
 
 CREATE TABLE redrive_queues (
 	name     TEXT PRIMARY KEY,
-	mode     INTEGER NOT NULL DEFAULT 0, -- store.Mode
-	workers  INTEGER NOT NULL DEFAULT 0, -- 0: not set by a person
+	mode     INTEGER NOT NULL DEFAULT 0, -- a store.Mode
+	workers  INTEGER NOT NULL DEFAULT 0, -- number of workers; 0: no person has set it
 	lim      INTEGER NOT NULL DEFAULT 0,
 	rate_n   INTEGER NOT NULL DEFAULT 0,
-	rate_per INTEGER NOT NULL DEFAULT 0  -- nanoseconds
+	rate_per INTEGER NOT NULL DEFAULT 0  -- length of the rate's unit of time, in nanoseconds
 ) WITHOUT ROWID;
 
--- Arrival times of rates over all processes: scope is 'queue:…' or 'kind:…'.
+-- The state of each rate that holds over all processes. scope is 'queue:NAME' or
+-- 'kind:NAME'.
 CREATE TABLE redrive_rates (
 	scope   TEXT PRIMARY KEY,
 	arrival INTEGER NOT NULL
 ) WITHOUT ROWID;
 
--- Live jobs only. state: 1 waiting, 2 retrying, 3 running.
+-- The live jobs. state is 1 (waiting), 2 (retrying) or 3 (running).
 CREATE TABLE redrive_jobs (
 	id          INTEGER PRIMARY KEY,
 	lane        INTEGER NOT NULL,
@@ -55,7 +57,7 @@ CREATE TABLE redrive_jobs (
 	claimed_at  INTEGER,
 	lease_until INTEGER,
 	crash_max   INTEGER,
-	terms       INTEGER, -- redrive_terms; NULL means the defaults
+	terms       INTEGER, -- id in redrive_terms; NULL means the defaults
 	holder      TEXT,
 	deadline    INTEGER,
 	cancel_at   INTEGER,
@@ -64,34 +66,37 @@ CREATE TABLE redrive_jobs (
 	key         TEXT,
 	batch       INTEGER,
 	attrs       BLOB,
-	policy      BLOB, -- the job's own settings
+	policy      BLOB, -- the job's own retry settings; NULL: the job has none
 	memo        BLOB,
-	redrive     INTEGER, -- that has brought the job back into this life
+	redrive     INTEGER, -- the redrive that began this life; NULL: no redrive did
 	released    INTEGER, -- 1: a rule held the job in an earlier life, and a person has retried it
-	own_priority INTEGER, -- while this life has a priority of its own: the one that comes back with the death
+	own_priority INTEGER, -- the job's permanent priority, while column priority holds for this life only
 	long        INTEGER, -- 1: the payload is in redrive_bodies
 	payload     BLOB
 );
--- The claim's only index: due jobs of a lane and priority are its head. Rows due
--- later stay behind them and are never walked.
+-- The only index that claims use. The due jobs of a lane and priority come first, so a
+-- claim does not read jobs that are due later.
 CREATE INDEX redrive_ready ON redrive_jobs (lane, priority, run_at) WHERE state < 3;
 CREATE INDEX redrive_lease ON redrive_jobs (lease_until) WHERE state = 3;
 CREATE INDEX redrive_cancel ON redrive_jobs (cancel_at) WHERE cancel_at IS NOT NULL;
 
--- Payloads above 1 KiB, apart so that claims and settles rewrite narrow rows.
+-- The payloads above 1 KiB. They have a table of their own, so that a claim and the end of
+-- a run rewrite short rows.
 CREATE TABLE redrive_bodies (
 	job     INTEGER PRIMARY KEY,
 	payload BLOB NOT NULL
 );
 
--- What policies say of crashes and deadlines: job.Terms, by the SHA-256 of the body.
+-- The different job.Terms: what the policies say about crashes and deadlines. digest is the
+-- SHA-256 of body.
 CREATE TABLE redrive_terms (
 	id     INTEGER PRIMARY KEY,
 	digest BLOB NOT NULL UNIQUE,
 	body   BLOB NOT NULL
 );
 
--- Completed and cancelled jobs, append-only in the order of their ends.
+-- The completed and cancelled jobs, in the order in which they ended. Rows are added and
+-- removed, but not changed.
 CREATE TABLE redrive_done (
 	seq         INTEGER PRIMARY KEY,
 	job         INTEGER NOT NULL,
@@ -148,24 +153,25 @@ CREATE TABLE redrive_failures (
 	PRIMARY KEY (job, token)
 );
 
--- One entry a job that failed for good, numbered by its death: a second death
--- gives the row another number. The job itself is in it until a retry moves it
--- back (revived = 1); the entry stays.
+-- The dead letters: one row for each job that has failed for good. death is the number of
+-- the job's last death; when a job dies again, its row gets the next number. The row has all
+-- data of the dead job. A retry moves the job to redrive_jobs and sets revived to 1; the row
+-- stays as the dead letter.
 CREATE TABLE redrive_dead (
 	death       INTEGER PRIMARY KEY,
 	job         INTEGER NOT NULL UNIQUE,
-	status      INTEGER NOT NULL, -- 0 pending, 1 retried, 2 resolved, 3 ignored
+	status      INTEGER NOT NULL, -- 0: pending; 1: retried; 2: resolved; 3: ignored
 	revived     INTEGER NOT NULL DEFAULT 0,
 	reason      TEXT NOT NULL,
 	class       TEXT,
 	grp         INTEGER,
 	died_at     INTEGER NOT NULL,
-	action      TEXT, -- what was done last, see job.DeadAction
+	action      TEXT, -- the last action, a job.DeadAction
 	note        TEXT,
 	acted_at    INTEGER,
 	acted_by    TEXT,
-	reopen_at   INTEGER, -- ignored: pending again then; above 1 << 62: when that group's count is reached
-	redrive     INTEGER, -- that has brought the job back last
+	reopen_at   INTEGER, -- when an ignored dead letter becomes pending again; 1 << 62 plus the id of a group: together with that group
+	redrive     INTEGER, -- the redrive that made the last retry; NULL: no redrive did
 	lane        INTEGER NOT NULL,
 	priority    INTEGER NOT NULL,
 	token       INTEGER NOT NULL,
@@ -187,13 +193,13 @@ CREATE TABLE redrive_dead (
 	attrs       BLOB,
 	policy      BLOB,
 	terms       INTEGER,
-	released    INTEGER, -- of the job, before this death
+	released    INTEGER, -- column released of the job before it died
 	long        INTEGER,
 	payload     BLOB
 );
--- Filter indexes hold nothing that an action of a person changes, each in the
--- order of deaths; status is read from the row. Only pending ones are found by
--- their group.
+-- Indexes for filters, each in the order of deaths. They contain no column that an action of a
+-- person changes, so the status is read from the row. The index by group contains only pending
+-- dead letters.
 CREATE INDEX redrive_dead_pending ON redrive_dead (grp) WHERE status = 0;
 CREATE INDEX redrive_dead_owner ON redrive_dead (owner) WHERE owner IS NOT NULL;
 CREATE INDEX redrive_dead_class ON redrive_dead (class);
@@ -212,36 +218,37 @@ CREATE TABLE redrive_groups (
 	last_at     INTEGER NOT NULL,
 	n           INTEGER NOT NULL,
 	pending     INTEGER NOT NULL,
-	entries     INTEGER NOT NULL DEFAULT 0, -- dead letters of whatever status
+	entries     INTEGER NOT NULL DEFAULT 0, -- number of dead letters, with any status
 	muted       INTEGER NOT NULL DEFAULT 0,
 	muted_until INTEGER,
-	muted_for   INTEGER, -- deaths left
+	muted_for   INTEGER, -- number of deaths after which the mute ends
 	muted_by    TEXT,
 	muted_note  TEXT
 );
--- What sweeps look for: groups without dead letters, mutes whose time is over.
+-- For sweeps: groups without dead letters, and mutes by the time at which they end.
 CREATE INDEX redrive_groups_empty ON redrive_groups (last_at) WHERE entries = 0;
 CREATE INDEX redrive_groups_muted ON redrive_groups (muted_until) WHERE muted = 1;
 
--- Deaths by time: of all together (grp 0) by the minute, of a group by the hour.
+-- The numbers of deaths over time: per minute for all jobs together (grp is 0), and per hour
+-- for each group.
 CREATE TABLE redrive_trends (
 	grp INTEGER NOT NULL,
-	at  INTEGER NOT NULL, -- the start
+	at  INTEGER NOT NULL, -- start of the minute or hour
 	n   INTEGER NOT NULL,
 	PRIMARY KEY (grp, at)
 ) WITHOUT ROWID;
 
--- Entries as numbers; what Stats reads.
+-- The numbers of dead letters. DeadStats and filters read them instead of counting rows.
 CREATE TABLE redrive_dead_counts (
 	lane   INTEGER NOT NULL,
 	reason TEXT NOT NULL,
-	class  TEXT NOT NULL, -- '' is none
+	class  TEXT NOT NULL, -- '': the dead letters have no class
 	status INTEGER NOT NULL,
 	n      INTEGER NOT NULL,
 	PRIMARY KEY (lane, reason, class, status)
 ) WITHOUT ROWID;
 
--- What became of jobs, by the hour; see store.Hour.
+-- For each hour, how many jobs ended in which state; see store.Hour.
 CREATE TABLE redrive_hours (
 	at         INTEGER PRIMARY KEY,
 	completed  INTEGER NOT NULL,
@@ -252,7 +259,7 @@ CREATE TABLE redrive_hours (
 	retry_cost INTEGER NOT NULL
 );
 
--- What a job was before a retry changed it for the first time.
+-- The jobs that a retry has changed, as they were before the first change.
 CREATE TABLE redrive_originals (
 	job      INTEGER PRIMARY KEY,
 	at       INTEGER NOT NULL,
@@ -263,8 +270,8 @@ CREATE TABLE redrive_originals (
 	payload  BLOB
 );
 
--- Bulk retries; spec is JSON. answered to cancelled are added to by the ends of
--- jobs, the rest is written by steps and people.
+-- The redrives (bulk retries). spec is JSON. The columns from answered to cancelled are
+-- increased when jobs end. Steps and actions of people write the other columns.
 CREATE TABLE redrive_redrives (
 	id         INTEGER PRIMARY KEY,
 	spec       BLOB NOT NULL,
@@ -286,14 +293,14 @@ CREATE TABLE redrive_redrives (
 	completed  INTEGER NOT NULL DEFAULT 0,
 	dead       INTEGER NOT NULL DEFAULT 0,
 	cancelled  INTEGER NOT NULL DEFAULT 0,
-	audited    INTEGER NOT NULL DEFAULT 0, -- released, when the last audit row was written
-	key        TEXT -- of the request that has started it
+	audited    INTEGER NOT NULL DEFAULT 0, -- the value of released when the last audit row was written
+	key        TEXT -- idempotency key of the request that started the redrive
 );
--- Those under way: a step looks at nothing else.
+-- The active redrives. A step reads no others.
 CREATE INDEX redrive_redrives_active ON redrive_redrives (id) WHERE ended_at IS NULL;
 CREATE UNIQUE INDEX redrive_redrives_key ON redrive_redrives (key) WHERE key IS NOT NULL;
 
--- The last slot of each schedule that was fired.
+-- For each cron entry, the last slot that was fired.
 CREATE TABLE redrive_schedules (
 	name       TEXT PRIMARY KEY,
 	slot       INTEGER NOT NULL,
@@ -302,7 +309,8 @@ CREATE TABLE redrive_schedules (
 	expression TEXT NOT NULL -- the expression that defined the slot, with its time zone
 ) WITHOUT ROWID;
 
--- What sweeps have removed since it was last audited, and where they go on.
+-- For each kind of data, the number of rows that sweeps have removed since their last audit
+-- row, and the place at which the next sweep continues.
 CREATE TABLE redrive_swept (
 	what   TEXT PRIMARY KEY,
 	n      INTEGER NOT NULL,
@@ -310,7 +318,7 @@ CREATE TABLE redrive_swept (
 	cursor INTEGER NOT NULL DEFAULT 0
 ) WITHOUT ROWID;
 
--- Policies as they were in force, by the hash of their content; never changed.
+-- The policies that were in force, by the hash of their content. Rows are never changed.
 CREATE TABLE redrive_policies (
 	hash TEXT PRIMARY KEY,
 	name TEXT NOT NULL,
@@ -327,8 +335,8 @@ CREATE TABLE redrive_processes (
 	host       TEXT NOT NULL,
 	pid        INTEGER NOT NULL,
 	version    TEXT NOT NULL,
-	build      TEXT, -- NULL unless the program names its build
-	policy     TEXT NOT NULL, -- hash
+	build      TEXT, -- NULL: the program does not name its build
+	policy     TEXT NOT NULL, -- hash of the policy in force in the process
 	started_at INTEGER NOT NULL,
 	seen_at    INTEGER NOT NULL,
 	queues     TEXT NOT NULL, -- names, separated by spaces
@@ -347,8 +355,8 @@ CREATE TABLE redrive_keys (
 	job        INTEGER NOT NULL,
 	digest     BLOB NOT NULL,
 	created_at INTEGER NOT NULL,
-	until      INTEGER, -- NULL: for ever
-	state      INTEGER, -- of the job, once retention or a purge has removed it
+	until      INTEGER, -- when the key is forgotten; NULL: never
+	state      INTEGER, -- state of the job when retention or a purge removed it; NULL: the job exists, or it was completed
 	PRIMARY KEY (owner, kind, key)
 ) WITHOUT ROWID;
 
@@ -366,7 +374,7 @@ CREATE TABLE redrive_batches (
 	expires_at INTEGER
 );
 
--- Progress of runs, outside the job's row; a row of an older token is void.
+-- The progress of runs. A row counts only while its token is the token of the job.
 CREATE TABLE redrive_progress (
 	job   INTEGER PRIMARY KEY,
 	token INTEGER NOT NULL,
@@ -383,7 +391,7 @@ CREATE TABLE redrive_counters (
 	PRIMARY KEY (lane, state)
 ) WITHOUT ROWID;
 
--- One row a commit: n events, packed.
+-- One row for each commit, with n packed events.
 CREATE TABLE redrive_events (
 	seq  INTEGER PRIMARY KEY,
 	at   INTEGER NOT NULL,
