@@ -134,24 +134,26 @@ func TestAdmin_AuditIsFilteredFromItsEnd(t *testing.T) {
 			filter redrive.AuditFilter
 			want   []int64
 		}{
-			"all":                 {redrive.AuditFilter{}, []int64{1, 2, 3, 4}},
-			"newest two":          {redrive.AuditFilter{Limit: 2}, []int64{3, 4}},
+			"all":                 {redrive.AuditFilter{}, []int64{4, 3, 2, 1}},
+			"newest two":          {redrive.AuditFilter{Limit: 2}, []int64{4, 3}},
+			"two before the last": {redrive.AuditFilter{Limit: 2, Before: 4}, []int64{3, 2}},
 			"by actor":            {redrive.AuditFilter{Actor: "ann", Limit: 1}, []int64{3}},
 			"by action":           {redrive.AuditFilter{Actions: []string{"job.cancel"}}, []int64{4}},
-			"by family":           {redrive.AuditFilter{Actions: []string{"dead_letter.", "queue."}}, []int64{1, 2, 3}},
+			"by family":           {redrive.AuditFilter{Actions: []string{"dead_letter.", "queue."}}, []int64{3, 2, 1}},
 			"no prefix":           {redrive.AuditFilter{Actions: []string{"queue"}}, nil},
 			"by target":           {redrive.AuditFilter{Target: id.String()}, []int64{4}},
 			"in a time":           {redrive.AuditFilter{Since: job.Micros(1 << 60)}, nil},
 			"by an unknown actor": {redrive.AuditFilter{Actor: "tess"}, nil},
-			"of few pages":        {redrive.AuditFilter{Pages: 1, Actor: "ben"}, []int64{4}},
+			"before a time":       {redrive.AuditFilter{Until: 1}, nil},
 		} {
 			page, err := c.Audit(t.Context(), tc.filter)
 			var got []int64
 			for _, e := range page.Entries {
 				got = append(got, e.Seq)
 			}
-			if err != nil || !slices.Equal(got, tc.want) || page.Last != 4 || page.SearchedTo != 0 {
-				t.Errorf("%s: got entries %d on page %+v, error %v; want the entries of the test case, the last number 4 and a complete search", name, got, page, err)
+			if err != nil || !slices.Equal(got, tc.want) || page.Last != 4 || page.Next != 0 && len(got) < tc.filter.Limit {
+				t.Errorf("%s: got entries %d on page %+v, error %v; want the entries %d, the last number 4, and a next page only after a full one",
+					name, got, page, err, tc.want)
 			}
 		}
 		if _, err := c.Audit(t.Context(), redrive.AuditFilter{Limit: job.PageMax + 1}); !errors.Is(err, redrive.ErrInvalid) {
@@ -174,18 +176,21 @@ func TestQ9_TheEndOfALongAuditLogIsFound(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		found, err := c.Audit(t.Context(), redrive.AuditFilter{Actor: "ann", Limit: 3, Pages: 10})
-		if err != nil || found.Last != int64(n) || len(found.Entries) != min(3, (n+1)/2) || found.SearchedTo != 0 {
+		found, err := c.Audit(t.Context(), redrive.AuditFilter{Actor: "ann", Limit: 3})
+		if err != nil || found.Last != int64(n) || len(found.Entries) != min(3, (n+1)/2) {
 			t.Errorf("log of %d entries: got %d entries up to entry %d, error %v; want the newest 3", n, len(found.Entries), found.Last, err)
 		}
+		if len(found.Entries) > 0 && found.Entries[0].Seq < int64(n-1) {
+			t.Errorf("log of %d entries: the first entry has the number %d, want one of the newest two", n, found.Entries[0].Seq)
+		}
 		for i := 1; i < len(found.Entries); i++ {
-			if found.Entries[i].Seq != found.Entries[i-1].Seq+2 {
+			if found.Entries[i].Seq != found.Entries[i-1].Seq-2 {
 				t.Errorf("Audit of a log of %d entries: got the entries %v, want every second entry", n, found.Entries)
 			}
 		}
 	}
-	if found, err := c.Audit(t.Context(), redrive.AuditFilter{Actor: "tess", Pages: 2}); err != nil || found.SearchedTo == 0 {
-		t.Errorf("Audit of two pages, which ends before the first entry: got %+v, error %v; want SearchedTo above 0", found, err)
+	if found, err := c.Audit(t.Context(), redrive.AuditFilter{Actor: "tess"}); err != nil || len(found.Entries) != 0 || found.Next != 0 {
+		t.Errorf("Audit of an actor who did nothing: got %+v, error %v; want an empty page without a next one", found, err)
 	}
 }
 

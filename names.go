@@ -29,6 +29,10 @@ type (
 	By = store.By
 	// AuditEntry is one action of a person.
 	AuditEntry = store.Audit
+	// AuditFilter selects entries of the audit log.
+	AuditFilter = store.AuditFilter
+	// AuditPage holds the newest entries that a filter selects.
+	AuditPage = store.AuditPage
 	// Rate is a number of starts per duration; the zero value means no limit.
 	Rate = store.Rate
 	// QueueSettings is a queue with the settings that people have made.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 
 	"github.com/redrive/redrive"
@@ -18,15 +19,18 @@ type auditCmd struct {
 	Action string `placeholder:"ACTION" help:"Print only this action, such as job.retry. A name that ends with a dot, such as dead_letter., selects all actions that begin with it."`
 	Target string `placeholder:"TARGET" help:"Print only actions on this target: a job's id, a queue, a redrive's number or a policy's hash."`
 	Since  string `placeholder:"WHEN" help:"Print only actions since this time, such as 2026-01-31T18:00, or since this long ago, such as 2h or 3d."`
+	Until  string `placeholder:"WHEN" help:"Print only actions before this time, or before this long ago."`
 	Limit  int    `default:"50" help:"Number of entries: the newest ones, 1 to ${pageMax}."`
-	Follow bool   `short:"f" help:"Wait for new entries and print them, until an interrupt."`
+	Before int64  `placeholder:"N" help:"Print only entries with a number below this one: the next page."`
+	Follow bool   `short:"f" help:"Wait for new entries and print them, until an interrupt. The newest entry is the last one then."`
 }
 
 // Help implements kong.HelpProvider.
 func (*auditCmd) Help() string {
 	return `Each action of a person, of a redrive and of retention has a row with its time, actor, target and reason. The row is
 written in the same transaction as the change. BECAME shows the state before and after. An action by filter has one row
-for each step, and its target is the filter. The newest row is the last one. With --json, each line is one object.
+for each step, and its target is the filter. The newest row is the first one; with --follow it is the
+last one. With --json, each line is one object.
 
     redrive audit
     redrive audit --actor tess --since 1d
@@ -38,24 +42,27 @@ func (c *auditCmd) Run(ctx context.Context, a *app) (err error) {
 	if c.Limit < 1 || c.Limit > job.PageMax {
 		return usagef("--limit %d: must be 1 to %d", c.Limit, job.PageMax)
 	}
-	since, err := past("--since", c.Since, a.now())
+	f, err := c.filter(a)
 	if err != nil {
 		return err
 	}
-	f := c.filter(since)
 	client, db, err := a.open(ctx)
 	if err != nil {
 		return err
 	}
 	defer closing(db, &err)
-	page, err := client.Audit(ctx, f)
+	page, err := auditPages(ctx, client, f, auditListPages)
 	if err != nil {
 		return err
+	}
+	if c.Follow {
+		slices.Reverse(page.Entries)
 	}
 	if err := c.print(a, page.Entries, true); err != nil {
 		return err
 	}
 	if !c.Follow {
+		c.printNext(a, &page)
 		return nil
 	}
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
@@ -71,12 +78,62 @@ func (c *auditCmd) Run(ctx context.Context, a *app) (err error) {
 	return nil
 }
 
-func (c *auditCmd) filter(since job.Micros) redrive.AuditFilter {
-	f := redrive.AuditFilter{Actor: c.Actor, Target: c.Target, Since: since, Limit: c.Limit}
+// filter returns the filter that the flags describe.
+func (c *auditCmd) filter(a *app) (f redrive.AuditFilter, err error) {
+	if c.Before < 0 {
+		return f, usagef("--before %d: must not be negative", c.Before)
+	}
+	if c.Follow && (c.Before > 0 || c.Until != "") {
+		return f, usagef("--follow waits for new entries, and --before and --until select old ones; leave one of them out")
+	}
+	f = redrive.AuditFilter{Actor: c.Actor, Target: c.Target, Before: c.Before, Limit: c.Limit}
 	if c.Action != "" {
 		f.Actions = []string{c.Action}
 	}
-	return f
+	if f.Since, err = past("--since", c.Since, a.now()); err != nil {
+		return f, err
+	}
+	f.Until, err = past("--until", c.Until, a.now())
+	return f, err
+}
+
+// auditListPages is the largest number of pages that are read for one list. For each page
+// the store looks at a limited number of entries, and possibly none of them matches the
+// filter.
+const auditListPages = 100
+
+// auditPages reads pages of the audit log, newest first, until it has as many entries as the
+// limit of the filter, which must be set. It reads at most the given number of pages; 0 means
+// no limit.
+func auditPages(ctx context.Context, client *redrive.Client, f redrive.AuditFilter, pages int) (all redrive.AuditPage, err error) {
+	limit := f.Limit
+	for n := 1; ; n++ {
+		page, err := client.Audit(ctx, f)
+		if err != nil {
+			return all, err
+		}
+		if n == 1 {
+			all.Last = page.Last
+		}
+		all.Entries, all.Next, all.Searched = append(all.Entries, page.Entries...), page.Next, page.Searched
+		f.Before, f.Limit = page.Next, limit-len(all.Entries)
+		if page.Next == 0 || f.Limit == 0 || n == pages {
+			return all, nil
+		}
+	}
+}
+
+// printNext says how to read older entries. If the page is not full, it says on standard
+// error how far back the log was searched.
+func (c *auditCmd) printNext(a *app, page *redrive.AuditPage) {
+	out := a.styleOf(a.stdout)
+	switch {
+	case page.Next == 0:
+	case len(page.Entries) < c.Limit:
+		fmt.Fprintf(a.stderr, "redrive: only entries since %s were searched; --before %d searches older ones\n", words.Time(page.Searched), page.Next)
+	case out.terminal && !c.JSON:
+		fmt.Fprintln(a.out, out.faint(fmt.Sprintf("older ones: --before %d", page.Next)))
+	}
 }
 
 // print writes audit entries as JSON lines or as a table. If first is true, the table has

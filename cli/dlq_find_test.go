@@ -77,13 +77,25 @@ type logged struct {
 	make func(seq int64) redrive.AuditEntry
 }
 
-func (l *logged) Audit(_ context.Context, after int64, limit int) (rows []redrive.AuditEntry, err error) {
-	for seq := after + 1; seq <= min(l.rows, after+int64(limit)); seq++ {
+// AuditPage examines up to 500 entries for each page.
+func (l *logged) AuditPage(_ context.Context, f redrive.AuditFilter) (redrive.AuditPage, error) {
+	page := redrive.AuditPage{Last: l.rows}
+	seq := l.rows
+	if f.Before > 0 {
+		seq = f.Before - 1
+	}
+	for n := 0; seq > 0; n, seq = n+1, seq-1 {
+		if n == 500 || len(page.Entries) == f.Limit {
+			page.Next, page.Searched = seq+1, job.Micros(seq+1)
+			return page, nil
+		}
 		r := l.make(seq)
 		r.Seq, r.At = seq, job.Micros(seq)
-		rows = append(rows, r)
+		if f.Matches(&r) {
+			page.Entries = append(page.Entries, r)
+		}
 	}
-	return rows, nil
+	return page, nil
 }
 
 // proves: Q9
@@ -95,9 +107,8 @@ func TestQ9_TheFirstOfManyRowsIsFound(t *testing.T) {
 		}
 		return redrive.AuditEntry{Actor: "tess"}
 	}}
-	c := &auditCmd{Actor: "ann", Limit: 2}
-	found, err := clientOn(t, st).Audit(t.Context(), c.filter(0))
-	if err != nil || len(found.Entries) != 1 || found.Entries[0].Seq != 3 || found.SearchedTo != 0 {
+	found, err := auditPages(t.Context(), clientOn(t, st), redrive.AuditFilter{Actor: "ann", Limit: 2}, 0)
+	if err != nil || len(found.Entries) != 1 || found.Entries[0].Seq != 3 || found.Searched != 0 {
 		t.Errorf("the search of the audit log found %+v with error %v, want only entry 3", found, err)
 	}
 }
@@ -116,8 +127,8 @@ func TestD2_ActsOnAJobAreItsOwn(t *testing.T) {
 	for _, r := range found.Entries {
 		got = append(got, r.Action)
 	}
-	if err != nil || strings.Join(got, " ") != "dead_letter.ignore job.retry dead_letter.resolve" || found.SearchedTo != 0 {
-		t.Errorf("got actions %v on job 17 with error %v, want dead_letter.ignore, job.retry and dead_letter.resolve", got, err)
+	if err != nil || strings.Join(got, " ") != "dead_letter.resolve job.retry dead_letter.ignore" || found.Searched != 0 {
+		t.Errorf("got actions %v on job 17 with error %v, want dead_letter.resolve, job.retry and dead_letter.ignore", got, err)
 	}
 	if found, err := actsOn(t.Context(), clientOn(t, st), 18); err != nil || len(found.Entries) > 0 {
 		t.Errorf("got actions %+v on job 18 with error %v, want no actions", found, err)

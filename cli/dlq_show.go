@@ -76,16 +76,27 @@ func readDead(ctx context.Context, client *redrive.Client, id job.ID, known *con
 		d.Operator = operators.Text(ctx, fatal)
 	}
 	acts, err := actsOn(ctx, client, id)
-	d.Acts, d.Searched = acts.Entries, acts.SearchedTo
+	d.Acts, d.Searched = acts.Entries, acts.Searched
+	if len(d.Acts) == actsMax {
+		d.Searched = 0 // the page is full; older actions are left out, but they were not searched for
+	}
+	slices.Reverse(d.Acts)
 	return d, err
 }
 
-// actsOn returns the entries about a job among the newest entries of the audit log. It
-// selects actions on jobs only, because a redrive or a queue may have the same name.
+// actsMax is the largest number of actions that are shown with a dead letter, and
+// actsPages the largest number of pages of the audit log that are searched for them.
+const (
+	actsMax   = 100
+	actsPages = 20
+)
+
+// actsOn returns the newest entries of the audit log about a job, newest first. It selects
+// actions on jobs only, because a redrive or a queue may have the same name.
 func actsOn(ctx context.Context, client *redrive.Client, id job.ID) (redrive.AuditPage, error) {
-	return client.Audit(ctx, redrive.AuditFilter{
-		Target: id.String(), Actions: []string{"job.", "dead_letter."}, Limit: 100, Pages: 20,
-	})
+	return auditPages(ctx, client, redrive.AuditFilter{
+		Target: id.String(), Actions: []string{"job.", "dead_letter."}, Limit: actsMax,
+	}, actsPages)
 }
 
 // dead writes the page about a dead letter, the most important facts first.

@@ -54,7 +54,7 @@ func (a *app) policyOfEnqueue(ctx context.Context, s *settings) (*policy.Policy,
 // lastInForce returns the policy that was put in force last, according to the audit log. It
 // returns nil if no policy was ever put in force.
 func lastInForce(ctx context.Context, client *redrive.Client) (*policy.Policy, error) {
-	page, err := client.Audit(ctx, redrive.AuditFilter{Actions: []string{"policy.publish"}, Limit: 1})
+	page, err := auditPages(ctx, client, redrive.AuditFilter{Actions: []string{"policy.publish"}, Limit: 1}, 0)
 	if err != nil || len(page.Entries) == 0 {
 		return nil, err
 	}

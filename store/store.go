@@ -311,6 +311,10 @@ type Reader interface {
 	Events(ctx context.Context, after event.Cursor, limit int) ([]event.Event, error)
 	// Audit returns up to limit rows with a Seq above after, in order.
 	Audit(ctx context.Context, after int64, limit int) ([]Audit, error)
+	// AuditPage returns the newest rows that the filter selects, newest first. It reads
+	// rows by an index when the filter has an actor, a target or times; otherwise it
+	// examines the newest rows of the log.
+	AuditPage(ctx context.Context, f AuditFilter) (AuditPage, error)
 	// Dump returns the whole content in a canonical order. It is for tests, which check
 	// invariants and compare stores, and for `redrive doctor`.
 	Dump(ctx context.Context) (*Dump, error)
@@ -368,22 +372,6 @@ type QueueChange struct {
 	Workers *int
 	Limit   *int
 	Rate    *Rate
-}
-
-// Audit is one recorded action of a person.
-type Audit struct {
-	Seq   int64      `json:"seq"`
-	At    job.Micros `json:"at"`
-	Actor string     `json:"actor"`
-	// Action is "job.cancel", "job.retry", "queue.set", "policy.publish",
-	// "retention.remove", "process.quiet", "process.wake", or one of the "dead_letter."
-	// and "redrive." actions (see DeadLetters.Act and Redrives). For a retry, After says what was changed in the
-	// jobs; see Change.MarshalJSON.
-	Action string `json:"action"`
-	Target string `json:"target"` // a job id, the name of a queue, the hash of a policy, a filter, the number of a redrive, or the name of a process
-	Reason string `json:"reason,omitempty"`
-	Before string `json:"before,omitempty"`
-	After  string `json:"after,omitempty"`
 }
 
 // Dump is the whole content of a store in a canonical order: jobs, failures,

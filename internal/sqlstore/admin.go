@@ -10,18 +10,10 @@ import (
 )
 
 var (
-	askCancel = declare("askCancel", `UPDATE redrive_jobs SET cancel_at = ?2 WHERE id = ?1 AND state = 3 AND cancel_at IS NULL`)
-	insAudit  = declare("insAudit", `INSERT INTO redrive_audit (at, actor, action, target, reason, before, after)
-		VALUES (?, ?, ?, ?, ?, ?, ?)`)
+	askCancel   = declare("askCancel", `UPDATE redrive_jobs SET cancel_at = ?2 WHERE id = ?1 AND state = 3 AND cancel_at IS NULL`)
 	setQueueRow = declare("setQueueRow", `UPDATE redrive_queues SET mode = ?2, workers = ?3, lim = ?4, rate_n = ?5, rate_per = ?6
 		WHERE name = ?1`)
 )
-
-func (t *Txn) audit(by store.By, action, target, before, after string) error {
-	_, err := t.exec(insAudit, num(t.now), text(by.Actor), text(action), text(target), setText(by.Reason),
-		setText(before), setText(after))
-	return err
-}
 
 // cancel cancels one job. Call it after lockJobs. The first error concerns this job
 // only.

@@ -46,6 +46,7 @@ func TestARepeatedReadHasNoRowsTwice(t *testing.T) {
 		"Signals":     func(s *Core) (any, error) { return s.Signals(ctx, "w") },
 		"Events":      func(s *Core) (any, error) { return s.Events(ctx, event.Cursor{}, 10) },
 		"Audit":       func(s *Core) (any, error) { return s.Audit(ctx, 0, 10) },
+		"AuditPage":   func(s *Core) (any, error) { return s.AuditPage(ctx, store.AuditFilter{Actor: "1", Limit: 10}) },
 		"Policy":      func(s *Core) (any, error) { return s.Policy(ctx, "1") },
 		"PolicyList":  func(s *Core) (any, error) { return s.PolicyList(ctx) },
 		"DeadLetter":  func(s *Core) (any, error) { return s.DeadLetter(ctx, 1) },

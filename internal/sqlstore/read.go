@@ -266,24 +266,3 @@ func readEvents(c Session, after event.Cursor, limit int) (events []event.Event,
 	}
 	return events, err
 }
-
-const auditColumns = `seq, at, actor, action, target, reason, before, after`
-
-var selAudit = declare("selAudit", `SELECT `+auditColumns+` FROM redrive_audit WHERE seq > ? ORDER BY seq LIMIT ?`)
-
-// Audit implements store.Reader.
-func (s *Core) Audit(ctx context.Context, after int64, limit int) (all []store.Audit, err error) {
-	if limit < 1 || limit > job.PageMax {
-		return nil, fmt.Errorf("%d audit rows in one call: the limit must be 1 to %d: %w", limit, job.PageMax, store.ErrInvalid)
-	}
-	err = s.db.Read(ctx, func(c Session) error {
-		all = nil
-		return c.Rows(selAudit, func(r Row) error { all = append(all, scanAudit(r)); return nil }, num(after), num(limit))
-	})
-	return all, err
-}
-
-func scanAudit(r Row) store.Audit {
-	return store.Audit{Seq: r.Int(0), At: job.Micros(r.Int(1)), Actor: r.Text(2), Action: r.Text(3),
-		Target: r.Text(4), Reason: r.Text(5), Before: r.Text(6), After: r.Text(7)}
-}

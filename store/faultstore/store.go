@@ -217,6 +217,11 @@ func (s *Store) Audit(ctx context.Context, after int64, limit int) ([]store.Audi
 	return do(ctx, s, "Audit", func() ([]store.Audit, error) { return s.inner.Audit(ctx, after, limit) })
 }
 
+// AuditPage implements store.Reader.
+func (s *Store) AuditPage(ctx context.Context, f store.AuditFilter) (store.AuditPage, error) {
+	return do(ctx, s, "AuditPage", func() (store.AuditPage, error) { return s.inner.AuditPage(ctx, f) })
+}
+
 // Dump implements store.Reader.
 func (s *Store) Dump(ctx context.Context) (*store.Dump, error) {
 	return do(ctx, s, "Dump", func() (*store.Dump, error) { return s.inner.Dump(ctx) })

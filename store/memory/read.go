@@ -229,6 +229,36 @@ func (s *Store) Audit(ctx context.Context, after int64, limit int) ([]store.Audi
 	return firstOf(t.audit[first:], limit), nil
 }
 
+// AuditPage implements store.Reader.
+func (s *Store) AuditPage(ctx context.Context, f store.AuditFilter) (store.AuditPage, error) {
+	t, err := s.begin(ctx, "audit page")
+	if err != nil {
+		return store.AuditPage{}, err
+	}
+	defer t.end()
+	if err := f.Validate(); err != nil {
+		return store.AuditPage{}, t.errorf("%w", err)
+	}
+	page := store.AuditPage{Last: int64(len(t.audit))}
+	rows := t.audit
+	if f.Before > 0 {
+		rows = rows[:min(f.Before-1, page.Last)] // the numbers have no gaps
+	}
+	for i := range slices.Backward(rows) {
+		a := &rows[i]
+		switch {
+		case !f.Matches(a):
+		case len(page.Entries) == f.Limit:
+			last := &page.Entries[f.Limit-1]
+			page.Next, page.Searched = last.Seq, last.At
+			return page, nil
+		default:
+			page.Entries = append(page.Entries, *a)
+		}
+	}
+	return page, nil
+}
+
 // firstOf returns a copy of at most limit elements.
 func firstOf[T any](all []T, limit int) []T {
 	return slices.Clone(all[:min(len(all), max(0, limit))])

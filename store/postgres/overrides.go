@@ -23,6 +23,14 @@ var overrides = map[string]string{
 		INSERT INTO redrive_redrives (id, spec, policy, state, by, reason, created_at, last_at, key)
 		SELECT value, $1, $2, $3, $4, $5, $6, $6, $7 FROM number RETURNING id`,
 
+	// The order begins with the column of the index. So the planner cannot choose to walk
+	// over the primary key, which would take long for somebody who has done little.
+	"walkAuditActor": `SELECT seq, at, actor, action, target, reason, before, after FROM redrive_audit
+		WHERE actor >= $1 AND (actor, seq) < ($1, $2) ORDER BY actor DESC, seq DESC`,
+	"walkAuditTarget": `SELECT seq, at, actor, action, target, reason, before, after FROM redrive_audit
+		WHERE target = $1 AND substr(target, 1, 256) >= substr($1, 1, 256)
+		AND (substr(target, 1, 256), seq) < (substr($1, 1, 256), $2) ORDER BY substr(target, 1, 256) DESC, seq DESC`,
+
 	// Counters and figures are what is folded, and what later events have changed.
 	"selCounters": `SELECT lane, state, sum(n) FROM ` + countersNow + ` GROUP BY lane, state`,
 	"selCounts": `SELECT l.queue, l.kind, c.state, sum(c.n) FROM ` + countersNow + `

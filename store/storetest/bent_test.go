@@ -310,3 +310,12 @@ func (s *longKeys) Lookup(ctx context.Context, owner, kind, key string) (job.ID,
 	}
 	return id, err
 }
+
+// oldAudit is a store that returns the rows of each page of the audit log oldest first.
+type oldAudit struct{ store.Store }
+
+func (s *oldAudit) AuditPage(ctx context.Context, f store.AuditFilter) (store.AuditPage, error) {
+	page, err := s.Store.AuditPage(ctx, f)
+	slices.Reverse(page.Entries)
+	return page, err
+}

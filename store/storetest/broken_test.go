@@ -243,6 +243,7 @@ func readMutants() []mutant {
 	return []mutant{
 		{"answers for many jobs in the order of their ids", "Q9_ManyJobsAreReadAtOnce", func(s store.Store, _ *Clock) store.Store { return &sortingIDs{s} }},
 		{"answers with the first failure of each job", "Q9_LastFailuresAreReadAtOnce", func(s store.Store, _ *Clock) store.Store { return &firstFailures{s} }},
+		{"reads the audit log from its beginning", "Q9_AuditIsReadFromItsEnd", func(s store.Store, _ *Clock) store.Store { return &oldAudit{s} }},
 		{"finds the job of a key whose time is over", "Q9_KeyNamesItsJob", func(s store.Store, _ *Clock) store.Store { return &longKeys{s} }},
 		{"burns an attempt with a crash", "history/Q3_KilledWorkerBurnsNoAttempt", dumps(func(d *store.Dump) {
 			for i := range d.Jobs {

@@ -45,7 +45,7 @@ func (d *duel) operations() map[string]func(*rapid.T) {
 func operationNames() []string {
 	return []string{
 		"ReserveIDs", "Enqueue", "Exchange", "Heartbeat", "Rescue", "Cancel", "Retry", "SetQueue", "Declare", "Signals",
-		"Get", "GetAll", "Latest", "Lookup", "Failures", "DeadLetter", "List", "Counts", "Queues", "Events", "Audit",
+		"Get", "GetAll", "Latest", "Lookup", "Failures", "DeadLetter", "List", "Counts", "Queues", "Events", "Audit", "AuditPage",
 		"settle that is written", "settle that is written again", "heartbeat that is held", "enqueue with a known key",
 		"enqueue that is repeated", "cancel that is taken", "retry that is taken",
 		"DeadLetters", "Groups", "DeadStats", "Preview", "Act", "Original", "StartRedrive", "Redrive", "RedriveList", "ControlRedrive",
@@ -308,7 +308,31 @@ func (d *duel) read() {
 		}
 		return c.numbers.events(c, d.last.Events, after, limit)
 	})
+	f := store.AuditFilter{
+		Actor: pick(d.t, "actor", "", "ann", "ben"), Target: pick(d.t, "target", "", "", "x", id.String()), Limit: limit,
+		Actions: some(d.t, "actions", 2, func(int) string { return pick(d.t, "action", "job.", "job.cancel", "queue.set", "redrive.") }),
+	}
+	if n := len(d.last.Audit); n > 0 {
+		f.Since = pick(d.t, "since", 0, d.last.Audit[rapid.IntRange(0, n-1).Draw(d.t, "first row")].At)
+		f.Until = pick(d.t, "until", 0, d.last.Audit[rapid.IntRange(0, n-1).Draw(d.t, "last row")].At)
+	}
+	d.ask("AuditPage", func(s store.Store) (any, error) { return allAudit(s, f) })
 	d.ask("Audit", func(s store.Store) (any, error) { return s.Audit(ctx(), int64(limit), limit) })
+}
+
+// allAudit reads all pages of the audit log. Stores may end a page at different rows.
+func allAudit(s store.Store, f store.AuditFilter) (rows []store.Audit, err error) {
+	for {
+		page, err := s.AuditPage(ctx(), f)
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, page.Entries...)
+		if page.Next == 0 {
+			return rows, nil
+		}
+		f.Before = page.Next
+	}
 }
 
 func (d *duel) list() {

@@ -3,6 +3,7 @@ package storetest
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/redrive/redrive/job"
@@ -20,6 +21,7 @@ func readPromises() []promise {
 		{"Q9_ListLeavesTheBulkOut", listLeavesTheBulkOut},
 		{"B3_CountsFollowEveryChange", countsFollowEveryChange},
 		{"Q9_AuditIsReadOn", auditIsReadOn},
+		{"Q9_AuditIsReadFromItsEnd", auditFromItsEnd},
 		{"Q9_DumpIsCanonical", dumpIsCanonical},
 	}
 }
@@ -268,6 +270,71 @@ func auditIsReadOn(r *rig) {
 	page, err = r.Audit(ctx(), 5, 2)
 	r.ok(err)
 	same(r, "page after the last", page, nil)
+}
+
+// part of: Q9
+//
+// Pages of all filters are compared with a predicate over the whole log.
+func auditFromItsEnd(r *rig) {
+	owner := strings.Repeat("o", 250) // a filter by it is a target whose first 256 characters do not differ
+	for i := range 12 {
+		id := r.add()
+		by := store.By{Actor: []string{"ann", "ben"}[i%2], Reason: "because"}
+		_, err := r.Cancel(ctx(), by, []job.ID{id})
+		r.ok(err)
+		r.set(store.QueueChange{Workers: new(i + 1)})
+		r.dead(func(n *job.New) { n.Owner = owner })
+		_, err = r.Act(ctx(), by, store.Action{Do: store.ActResolve, Filter: &store.DeadFilter{Owner: owner, Until: r.in(time.Hour).Add(time.Duration(i%2) * time.Second)}, Through: int64(i + 1)})
+		r.ok(err)
+		r.clock.Advance(time.Minute)
+	}
+	r.ok(r.cancel(r.add()))
+	all := r.audit()
+	middle, filtered := all[len(all)/2], all[slices.IndexFunc(all, func(a store.Audit) bool { return a.Action == "dead_letter.resolve" })]
+	for _, f := range []store.AuditFilter{
+		{}, {Actor: "ann"}, {Actor: "an"}, {Actor: "zoe"}, {Target: middle.Target}, {Target: all[0].Target}, {Target: filtered.Target}, {Target: "1"}, {Actor: "ben", Target: all[0].Target},
+		{Actions: []string{"job.cancel"}}, {Actions: []string{"job."}}, {Actions: []string{"job"}}, {Actions: []string{"job.", "queue."}},
+		{Actor: "ann", Actions: []string{"queue."}}, {Since: middle.At}, {Until: middle.At}, {Since: middle.At, Until: middle.At + 1},
+		{Actor: "ann", Since: all[3].At, Until: middle.At}, {Target: queue, Until: middle.At}, {Since: r.in(time.Hour)}, {Until: 1}, {Until: r.in(time.Hour)},
+	} {
+		for _, limit := range []int{0, 1, 3} {
+			f.Limit, f.Before = limit, 0
+			var want []store.Audit
+			for i := range slices.Backward(all) {
+				if f.Matches(&all[i]) {
+					want = append(want, all[i])
+				}
+			}
+			same(r, fmt.Sprintf("audit rows of %+v", f), r.auditPages(f), want)
+		}
+	}
+	page, err := r.AuditPage(ctx(), store.AuditFilter{Before: 2})
+	r.ok(err)
+	same(r, "page before the second row", page, store.AuditPage{Entries: all[:1], Last: all[len(all)-1].Seq})
+	for _, f := range []store.AuditFilter{
+		{Limit: -1}, {Limit: job.PageMax + 1}, {Before: -1}, {Since: -1}, {Until: -1}, {Actions: make([]string, store.AuditActionsMax+1)},
+	} {
+		_, err := r.AuditPage(ctx(), f)
+		r.is(err, store.ErrInvalid)
+	}
+}
+
+// auditPages reads all pages of the rows that a filter selects.
+func (r *rig) auditPages(f store.AuditFilter) (rows []store.Audit) {
+	for {
+		page, err := r.AuditPage(ctx(), f)
+		r.ok(err)
+		rows = append(rows, page.Entries...)
+		switch {
+		case page.Next == 0:
+			return rows
+		case f.Before != 0 && page.Next >= f.Before:
+			r.fail("the page before row %d continues before row %d, want a lower number", f.Before, page.Next)
+		case f.Limit > 0 && len(page.Entries) > f.Limit:
+			r.fail("a page with a limit of %d has %d rows", f.Limit, len(page.Entries))
+		}
+		f.Before = page.Next
+	}
 }
 
 // proves: Q10

@@ -432,6 +432,8 @@ CREATE TABLE redrive_audit (
 	before text COLLATE "C",
 	after  text COLLATE "C"
 );
+CREATE INDEX redrive_audit_actor ON redrive_audit (actor, seq);
+CREATE INDEX redrive_audit_target ON redrive_audit (substr(target, 1, 256), seq); -- a target can be a long filter
 
 -- Rows of these tables live for seconds. Claims stay fast only if dead rows are removed soon,
 -- so vacuum begins early, makes no pauses, and always cleans the indexes.

@@ -409,6 +409,8 @@ CREATE TABLE redrive_audit (
 	before TEXT,
 	after  TEXT
 );
+CREATE INDEX redrive_audit_actor ON redrive_audit (actor);
+CREATE INDEX redrive_audit_target ON redrive_audit (substr(target, 1, 256)); -- a target can be a long filter
 
 -- +goose Down
 DROP TABLE redrive_audit;

@@ -1,0 +1,126 @@
+package sqlstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"sort"
+	"time"
+
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+const auditColumns = `seq, at, actor, action, target, reason, before, after`
+
+var (
+	insAudit = declare("insAudit", `INSERT INTO redrive_audit (at, actor, action, target, reason, before, after)
+		VALUES (?, ?, ?, ?, ?, ?, ?)`)
+	selAudit     = declare("selAudit", `SELECT `+auditColumns+` FROM redrive_audit WHERE seq > ? ORDER BY seq LIMIT ?`)
+	selAuditAt   = declare("selAuditAt", `SELECT at FROM redrive_audit WHERE seq >= ? ORDER BY seq LIMIT 1`)
+	selAuditLast = declare("selAuditLast", `SELECT max(seq) FROM redrive_audit`)
+
+	// Rows below a number, the newest first. Targets can be long, so the index has only
+	// their first 256 characters.
+	walkAudit      = declareWalk("walkAudit", `SELECT `+auditColumns+` FROM redrive_audit WHERE seq < ? ORDER BY seq DESC`)
+	walkAuditActor = declareWalk("walkAuditActor", `SELECT `+auditColumns+` FROM redrive_audit INDEXED BY redrive_audit_actor
+		WHERE actor = +?1 AND seq < +?2 ORDER BY seq DESC`)
+	walkAuditTarget = declareWalk("walkAuditTarget", `SELECT `+auditColumns+` FROM redrive_audit INDEXED BY redrive_audit_target
+		WHERE target = +?1 AND substr(target, 1, 256) = substr(?1, 1, 256) AND seq < +?2 ORDER BY seq DESC`)
+)
+
+// auditLate is how much later than its time a row may get its number. The time is that of
+// the beginning of the transaction, and the number is given when the row is written.
+const auditLate = time.Minute
+
+func (t *Txn) audit(by store.By, action, target, before, after string) error {
+	_, err := t.exec(insAudit, num(t.now), text(by.Actor), text(action), text(target), setText(by.Reason),
+		setText(before), setText(after))
+	return err
+}
+
+// Audit implements store.Reader.
+func (s *Core) Audit(ctx context.Context, after int64, limit int) (all []store.Audit, err error) {
+	if limit < 1 || limit > job.PageMax {
+		return nil, fmt.Errorf("%d audit rows in one call: the limit must be 1 to %d: %w", limit, job.PageMax, store.ErrInvalid)
+	}
+	err = s.db.Read(ctx, func(c Session) error {
+		all = nil
+		return c.Rows(selAudit, func(r Row) error { all = append(all, scanAudit(r)); return nil }, num(after), num(limit))
+	})
+	return all, err
+}
+
+func scanAudit(r Row) store.Audit {
+	return store.Audit{Seq: r.Int(0), At: job.Micros(r.Int(1)), Actor: r.Text(2), Action: r.Text(3),
+		Target: r.Text(4), Reason: r.Text(5), Before: r.Text(6), After: r.Text(7)}
+}
+
+// AuditPage implements store.Reader.
+func (s *Core) AuditPage(ctx context.Context, f store.AuditFilter) (page store.AuditPage, err error) {
+	if err := f.Validate(); err != nil {
+		return page, err
+	}
+	err = s.db.Read(ctx, func(c Session) error {
+		page, err = auditPage(c, &f)
+		return err
+	})
+	return page, err
+}
+
+func auditPage(c Session, f *store.AuditFilter) (page store.AuditPage, err error) {
+	if page.Last, err = ReadInt(c, selAuditLast); err != nil {
+		return page, err
+	}
+	before := f.Before
+	if before == 0 {
+		before = math.MaxInt64
+	}
+	if f.Until > 0 {
+		if before, err = auditUntil(c, min(before, page.Last+1), f.Until.Add(auditLate)); err != nil {
+			return page, err
+		}
+	}
+	walk, args := walkAudit, []Value{num(before)}
+	switch {
+	case f.Target != "":
+		walk, args = walkAuditTarget, []Value{text(f.Target), num(before)}
+	case f.Actor != "":
+		walk, args = walkAuditActor, []Value{text(f.Actor), num(before)}
+	}
+	examined := 0
+	var last store.Audit // the last examined row
+	err = c.Rows(walk, func(r Row) error {
+		if len(page.Entries) == f.Limit || examined == scanMax {
+			page.Next, page.Searched = last.Seq, last.At
+			return errEnough
+		}
+		examined++
+		if last = scanAudit(r); last.At < f.Since.Add(-auditLate) {
+			return errEnough
+		}
+		if f.Matches(&last) {
+			page.Entries = append(page.Entries, last)
+		}
+		return nil
+	}, args...)
+	if errors.Is(err, errEnough) {
+		err = nil
+	}
+	return page, err
+}
+
+// auditUntil returns the number of the first row below before that is not older than until.
+// It returns before if all rows below it are older.
+func auditUntil(c Session, before int64, until job.Micros) (int64, error) {
+	var err error
+	older := sort.Search(int(max(0, before-1)), func(i int) bool {
+		at := until
+		if err == nil {
+			err = c.Rows(selAuditAt, func(r Row) error { at = job.Micros(r.Int(0)); return nil }, num(i+1))
+		}
+		return at >= until
+	})
+	return int64(older) + 1, err
+}
