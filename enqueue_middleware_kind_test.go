@@ -94,7 +94,7 @@ func TestEnqueueMiddleware_KindsWithoutAHandlerAreLogged(t *testing.T) {
 // Config.PayloadMax applies to the payload that is stored.
 //
 // proves: X3
-func TestEnqueueMiddleware_PayloadMaxAppliesToWhatIsStored(t *testing.T) {
+func TestX3_EnqueueMiddleware_PayloadMaxAppliesToWhatIsStored(t *testing.T) {
 	t.Parallel()
 	resize := func(n int) redrive.EnqueueMiddleware {
 		return passing(func(s specs) { s[0] = s[0].WithPayload([]byte(strings.Repeat("7", n))) })
