@@ -295,7 +295,7 @@ func countJobs(t *testing.T, c *redrive.Client) (n int) {
 			t.Fatal(err)
 		}
 		n += len(page.Jobs)
-		if filter.Before = page.Next; filter.Before == 0 {
+		if filter.From = page.Next; filter.From.IsZero() {
 			return n
 		}
 	}

@@ -15,12 +15,27 @@ type (
 	Receipt = job.Receipt
 	// JobFilter selects jobs for List.
 	JobFilter = store.Filter
+	// JobOrder is the order of a list of jobs: Newest, Due or Ended.
+	JobOrder = store.Order
+	// JobCursor is a position in a list of jobs.
+	JobCursor = store.Cursor
+	// JobAttr selects jobs by an attribute.
+	JobAttr = store.Attr
+	// Span is a range of time.
+	Span = store.Span
 	// JobPage is a page of jobs, as List returns it.
 	JobPage = store.Page
 	// JobCount is the number of jobs of one queue, kind and state.
 	JobCount = store.Count
 	// CronSlot is the last slot of a cron entry that was fired.
 	CronSlot = store.CronSlot
+)
+
+// The orders of a list of jobs.
+const (
+	Newest = store.Newest // all jobs, the highest id first
+	Due    = store.Due    // waiting and retrying jobs, the earliest due time first
+	Ended  = store.Ended  // completed, cancelled and dead jobs, the latest end first
 )
 
 // Types of people's actions and settings.

@@ -12,13 +12,10 @@ import (
 
 type jobsListCmd struct {
 	jsonFlag
-	State  []job.State `placeholder:"STATE" help:"List only jobs in these states: waiting, retrying, running, completed, dead or cancelled."`
-	Kind   string      `placeholder:"NAME" help:"List only jobs of this kind."`
-	Queue  string      `placeholder:"NAME" help:"List only jobs of this queue."`
-	Owner  string      `placeholder:"NAME" help:"List only jobs of this owner."`
-	Limit  int         `default:"50" help:"Largest number of jobs, 1 to ${pageMax}."`
-	Before job.ID      `placeholder:"ID" help:"List only jobs with a smaller id than this one: the next page."`
-	IDs    bool        `name:"ids" help:"Print only ids."`
+	filterFlags
+	Limit int               `default:"50" help:"At most so many, up to ${pageMax}."`
+	From  redrive.JobCursor `placeholder:"CURSOR" help:"The next page: the cursor that the page before ends with."`
+	IDs   bool              `name:"ids" help:"Print ids only."`
 }
 
 // Help implements kong.HelpProvider.
@@ -27,7 +24,9 @@ func (*jobsListCmd) Help() string {
 
     redrive jobs list
     redrive jobs list --state retrying,dead --kind thumbnail
-    redrive jobs list --json --limit 500 --before 12000`
+    redrive jobs list --correlation req-7
+    redrive jobs list --state completed --order ended --since 2h
+    redrive jobs list --json --limit 500 --from 12000`
 }
 
 // listPages is the largest number of pages that are read for one list. For each page the
@@ -43,7 +42,11 @@ func (c *jobsListCmd) Run(ctx context.Context, a *app) (err error) {
 		return err
 	}
 	defer closing(db, &err)
-	page, err := c.read(ctx, client)
+	f, err := c.filter(ctx, a, client)
+	if err != nil {
+		return err
+	}
+	page, err := c.read(ctx, client, f)
 	if err != nil {
 		return err
 	}
@@ -58,23 +61,23 @@ func (c *jobsListCmd) Run(ctx context.Context, a *app) (err error) {
 		return err
 	}
 	if c.JSON {
-		return a.printJSON(wire.JobList{Jobs: rows, Next: page.Next})
+		return a.printJSON(wire.JobList{Jobs: rows, Next: page.Next, Searched: page.Searched})
 	}
-	c.print(a, rows, page.Next)
+	c.print(a, rows, &page)
 	return nil
 }
 
-func (c *jobsListCmd) read(ctx context.Context, client *redrive.Client) (redrive.JobPage, error) {
-	f := redrive.JobFilter{States: c.State, Kind: c.Kind, Queue: c.Queue, Owner: c.Owner, Before: c.Before, Limit: c.Limit}
+func (c *jobsListCmd) read(ctx context.Context, client *redrive.Client, f redrive.JobFilter) (redrive.JobPage, error) {
+	f.From, f.Limit = c.From, c.Limit
 	page := redrive.JobPage{Jobs: []job.Job{}}
 	for range listPages {
 		next, err := client.List(ctx, f)
 		if err != nil {
-			return page, fmt.Errorf("list jobs: %w", err)
+			return page, invalidIsUsage(fmt.Errorf("list jobs: %w", err))
 		}
-		page.Jobs, page.Next = append(page.Jobs, next.Jobs...), next.Next
-		f.Before, f.Limit = next.Next, c.Limit-len(page.Jobs)
-		if next.Next == 0 || f.Limit == 0 {
+		page.Jobs, page.Next, page.Searched = append(page.Jobs, next.Jobs...), next.Next, next.Searched
+		f.From, f.Limit = next.Next, c.Limit-len(page.Jobs)
+		if next.Next.IsZero() || f.Limit == 0 {
 			break
 		}
 	}
@@ -128,19 +131,37 @@ func mayHaveFailed(j *job.Job) bool {
 	return j.Counters.Attempts > 0
 }
 
-func (c *jobsListCmd) print(a *app, rows []wire.JobRow, next job.ID) {
+func (c *jobsListCmd) print(a *app, rows []wire.JobRow, page *redrive.JobPage) {
 	now := job.At(a.now())
+	owned, correlated := false, false // optional columns that some job fills
+	for i := range rows {
+		owned, correlated = owned || rows[i].Owner != "", correlated || rows[i].Correlation != ""
+	}
 	t := table{columns: []column{
 		{title: "ID", right: true}, {title: "KIND"}, {title: "QUEUE"}, {title: "STATE"}, {title: "ATTEMPTS", right: true},
-		{title: "WHEN"}, {title: "CLASS"}, {title: "LAST ERROR", loose: true},
+		{title: "WHEN"}, {title: "CLASS"},
 	}}
+	if owned {
+		t.columns = append(t.columns, column{title: "OWNER"})
+	}
+	if correlated {
+		t.columns = append(t.columns, column{title: "CORRELATION"})
+	}
+	t.columns = append(t.columns, column{title: "LAST ERROR", loose: true})
 	for i := range rows {
 		j := &rows[i].Job
 		class, message := "", ""
 		if f := rows[i].LastFailure; f != nil {
 			class, message = f.Class, words.FirstLine(f.Message)
 		}
-		t.add(j.ID.String(), j.Kind, j.Queue, j.State.String(), words.Attempts(j, rows[i].MaxAttempts), words.When(j, now), class, message)
+		cells := []string{j.ID.String(), j.Kind, j.Queue, j.State.String(), words.Attempts(j, rows[i].MaxAttempts), words.When(j, now), class}
+		if owned {
+			cells = append(cells, j.Owner)
+		}
+		if correlated {
+			cells = append(cells, j.Correlation)
+		}
+		t.add(append(cells, message)...)
 	}
 	out := a.styleOf(a.stdout)
 	if len(rows) == 0 {
@@ -148,7 +169,12 @@ func (c *jobsListCmd) print(a *app, rows []wire.JobRow, next job.ID) {
 	} else {
 		t.print(a.out, out)
 	}
-	if next > 0 && out.terminal {
-		fmt.Fprintln(a.out, out.faint(fmt.Sprintf("older ones: --before %d", next)))
+	switch {
+	case page.Next.IsZero():
+	case page.Searched != 0:
+		fmt.Fprintf(a.stderr, "redrive: the search ended at %s (%s); --from %s goes on\n",
+			words.Time(page.Searched), words.Away(page.Searched, now), page.Next)
+	case out.terminal:
+		fmt.Fprintln(a.out, out.faint(fmt.Sprintf("next page: --from %s", page.Next)))
 	}
 }

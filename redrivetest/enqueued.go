@@ -221,7 +221,7 @@ func (r reader) all(t testing.TB, kind string) (all []job.Job, err error) {
 			}
 			all = append(all, j)
 		}
-		if f.Before = page.Next; f.Before == 0 {
+		if f.From = page.Next; f.From.IsZero() {
 			break
 		}
 	}

@@ -298,7 +298,9 @@ type Reader interface {
 	Lookup(ctx context.Context, owner, kind, key string) (job.ID, error)
 	// DeadLetter returns the dead letter of a job; ErrNotFound when it has no dead letter.
 	DeadLetter(ctx context.Context, id job.ID) (job.DeadLetter, error)
-	// List returns jobs without their payloads, newest id first.
+	// List returns a page of jobs without their payloads. A list by Key or Correlation,
+	// and a list of dead jobs in the order Ended by Class, Group, Owner or Ended, is fast
+	// whatever the number of jobs. Other filters may examine many jobs; see Page.Next.
 	List(ctx context.Context, f Filter) (Page, error)
 	// Counts returns the number of jobs per queue, kind and state. It reads counters,
 	// so its cost does not grow with the number of jobs.
@@ -318,25 +320,6 @@ type Reader interface {
 	// Dump returns the whole content in a canonical order. It is for tests, which check
 	// invariants and compare stores, and for `redrive doctor`.
 	Dump(ctx context.Context) (*Dump, error)
-}
-
-// Filter selects jobs. Zero fields select everything.
-type Filter struct {
-	States []job.State
-	Kind   string
-	Queue  string
-	Owner  string
-	Before job.ID // only jobs with an id below this one; 0 starts at the newest job
-	Limit  int    // 1 to job.PageMax; 0 means 50
-}
-
-// Page is one page of a list.
-type Page struct {
-	Jobs []job.Job
-	// Next is the Before of the next page; 0 on the last page. A page may have fewer
-	// rows than its limit, or none, and still have a next page: a list stops after it
-	// has examined a limited number of rows.
-	Next job.ID
 }
 
 // Count is the number of jobs of one queue, kind and state.

@@ -138,7 +138,7 @@ func (b *bench) peak(ctx context.Context, run string) (int64, error) {
 		return 0, err
 	}
 	err = inParallel(8, 64, func(i int) error {
-		_, err := b.store.List(ctx, store.Filter{Before: job.ID(n + i*job.PageMax), Limit: job.PageMax})
+		_, err := b.store.List(ctx, store.Filter{From: store.Cursor{ID: job.ID(n + i*job.PageMax)}, Limit: job.PageMax})
 		return err
 	})
 	if err != nil {

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
+	"math"
 	"slices"
 
 	"github.com/redrive/redrive/job"
@@ -19,31 +19,63 @@ const scanMax = 20_000
 // place is one of the three tables that jobs are listed from.
 type place struct {
 	states []job.State
-	walk   *Query // the columns of jobs below an id, the newest id first
+	walk   *Query // the jobs below an id, the newest id first
+	// correlated is walk for the jobs of one correlation id.
+	correlated *Query
 }
 
-// A list reads all jobs below an id, the newest first, and applies the filter in Go. One
-// query plan, limited by scanMax, replaces an index for each filter.
+// ListLive are the columns of a live job in a list.
+const ListLive = liveColumns + `, j.attrs`
+
+// The columns of a list end with the attributes, which completed jobs do not have.
+const (
+	listLive = `SELECT ` + ListLive
+	listDone = `SELECT ` + doneColumns + `, NULL`
+	listDead = `SELECT ` + deadColumns + `, j.attrs`
+)
+
 var places = [...]place{
-	{[]job.State{job.Waiting, job.Retrying, job.Running}, declareWalk("walkLive", `SELECT `+liveColumns+fromLive+
-		`WHERE j.id < ? ORDER BY j.id DESC LIMIT ?`)},
-	{[]job.State{job.Completed, job.Cancelled}, declareWalk("walkDone", `SELECT `+doneColumns+fromDone+
-		`WHERE j.job < ? ORDER BY j.job DESC LIMIT ?`)},
-	{[]job.State{job.Dead}, declareWalk("walkDead", `SELECT `+deadColumns+fromDead+
-		`WHERE j.job < ? AND j.revived = 0 ORDER BY j.job DESC LIMIT ?`)},
+	{
+		[]job.State{job.Waiting, job.Retrying, job.Running},
+		declareWalk("walkLive", listLive+fromLive+`WHERE j.id < ? ORDER BY j.id DESC LIMIT ?`),
+		declareWalk("correlatedLive", listLive+` FROM redrive_jobs j INDEXED BY redrive_jobs_correlation JOIN redrive_lanes l ON l.id = j.lane
+			WHERE j.id < ? AND j.correlation = ? ORDER BY j.id DESC LIMIT ?`),
+	},
+	{
+		[]job.State{job.Completed, job.Cancelled},
+		declareWalk("walkDone", listDone+fromDone+`WHERE j.job < ? ORDER BY j.job DESC LIMIT ?`),
+		declareWalk("correlatedDone", listDone+` FROM redrive_done j INDEXED BY redrive_done_correlation JOIN redrive_lanes l ON l.id = j.lane
+			WHERE j.job < ? AND j.correlation = ? ORDER BY j.job DESC LIMIT ?`),
+	},
+	{
+		[]job.State{job.Dead},
+		declareWalk("walkDead", listDead+fromDead+`WHERE j.job < ? AND j.revived = 0 ORDER BY j.job DESC LIMIT ?`),
+		declareWalk("correlatedDead", listDead+` FROM redrive_dead j INDEXED BY redrive_dead_correlation JOIN redrive_lanes l ON l.id = j.lane
+			WHERE j.job < ? AND j.correlation = ? AND j.revived = 0 ORDER BY j.job DESC LIMIT ?`),
+	},
 }
 
-// selRunning lists running jobs with the index of leases, which is small.
-var selRunning = declareWalk("selRunning", `SELECT `+liveColumns+` FROM redrive_jobs j INDEXED BY redrive_lease
-	JOIN redrive_lanes l ON l.id = j.lane WHERE j.state = 3 AND j.id < ? ORDER BY j.id DESC LIMIT ?`)
+var (
+	// selRunning lists running jobs with the index of leases, which is small.
+	selRunning = declareWalk("selRunning", listLive+` FROM redrive_jobs j INDEXED BY redrive_lease
+		JOIN redrive_lanes l ON l.id = j.lane WHERE j.state = 3 AND j.id < ? ORDER BY j.id DESC LIMIT ?`)
+	// listedLive, listedDone and listedDead list one job.
+	listedLive = declare("listedLive", listLive+fromLive+`WHERE j.id = ?`)
+	listedDone = declare("listedDone", listDone+fromDone+`WHERE j.job = ? ORDER BY j.seq DESC LIMIT 1`)
+	listedDead = declare("listedDead", listDead+fromDead+`WHERE j.job = ? AND j.revived = 0`)
+
+	selLiveCause = declare("selLiveCause", `SELECT class, fingerprint, message FROM redrive_failures WHERE job = ? ORDER BY token DESC LIMIT 1`)
+	selDeadCause = declare("selDeadCause", `SELECT d.class, g.fingerprint, f.message FROM redrive_dead d
+		LEFT JOIN redrive_groups g ON g.id = d.grp LEFT JOIN redrive_failures f ON f.job = d.job AND f.token = d.token WHERE d.job = ?`)
+)
 
 // List implements store.Reader.
 func (s *Core) List(ctx context.Context, f store.Filter) (page store.Page, err error) {
-	if err := complete(&f); err != nil {
+	if err := f.Validate(); err != nil {
 		return page, err
 	}
 	err = s.db.Read(ctx, func(c Session) error {
-		page, err = list(c, &f)
+		page, err = s.list(c, &f)
 		return err
 	})
 	return page, err
@@ -51,88 +83,183 @@ func (s *Core) List(ctx context.Context, f store.Filter) (page store.Page, err e
 
 // ListTx implements store.TxReader.
 func (s *Core) ListTx(ctx context.Context, tx store.Tx, f store.Filter) (page store.Page, err error) {
-	if err := complete(&f); err != nil {
+	if err := f.Validate(); err != nil {
 		return page, err
 	}
 	err = s.db.Join(ctx, tx, func(t *Txn) error {
-		page, err = list(t.s, &f)
+		page, err = s.list(t.s, &f)
 		return err
 	})
 	return page, err
 }
 
-// complete sets the defaults of a filter, or returns an error when its limit is wrong.
-func complete(f *store.Filter) error {
-	if f.Limit < 0 || f.Limit > job.PageMax {
-		return fmt.Errorf("page of %d jobs: a page has 1 to %d: %w", f.Limit, job.PageMax, store.ErrInvalid)
+func (s *Core) list(c Session, f *store.Filter) (store.Page, error) {
+	l := &lister{c: c, f: f, limit: cmp.Or(f.Limit, 50)}
+	switch {
+	case f.Key != "":
+		return l.byKey(s.db.Clock.Now())
+	case f.Order == store.Due:
+		return l.due()
+	case f.Order == store.Ended:
+		return l.ended()
 	}
-	f.Limit = cmp.Or(f.Limit, 50)
-	f.Before = cmp.Or(f.Before, 1<<63-1)
-	return nil
+	return l.newest()
 }
 
-func list(c Session, f *store.Filter) (page store.Page, err error) {
-	var all []job.Job
-	var floor job.ID // at least one table was not examined below this id
-	for _, p := range places {
-		if !anyState(f.States, p.states) {
-			continue
-		}
-		walk := p.walk
-		if len(f.States) == 1 && f.States[0] == job.Running {
-			walk = selRunning
-		}
-		found, searched, err := collect(c, walk, f)
-		if err != nil {
-			return page, err
-		}
-		all = append(all, found...)
-		floor = max(floor, searched)
-	}
-	slices.SortFunc(all, func(a, b job.Job) int { return cmp.Compare(b.ID, a.ID) })
-	if floor > 0 {
-		all = slices.DeleteFunc(all, func(j job.Job) bool { return j.ID < floor })
-	}
-	page.Next = floor
-	if len(all) > f.Limit {
-		all = all[:f.Limit]
-		page.Next = all[f.Limit-1].ID
-	}
-	page.Jobs = all
-	return page, nil
+// lister makes one page of a list.
+type lister struct {
+	c     Session
+	f     *store.Filter
+	limit int
 }
 
-func anyState(wanted, have []job.State) bool {
-	return len(wanted) == 0 || slices.ContainsFunc(have, func(s job.State) bool { return slices.Contains(wanted, s) })
+// fits reports whether the filter selects a job. It adds the cost of reading the job's
+// last failure to *rows.
+func (l *lister) fits(j *job.Job, rows *int) (ok bool, err error) {
+	if !l.f.Match(j) {
+		return false, nil
+	}
+	if !l.f.ByCause() {
+		return true, nil
+	}
+	*rows += MessageCost
+	q := selLiveCause
+	if j.State == job.Dead {
+		q = selDeadCause
+	}
+	err = l.c.Rows(q, func(r Row) error {
+		ok = l.f.MatchCause(r.Text(0), r.Text(1), r.Text(2))
+		return nil
+	}, num(j.ID))
+	return ok, err
 }
 
-// collect returns up to f.Limit+1 jobs of one table, and the id below which it did not
-// examine any row. That id is 0 when it examined the whole table.
-func collect(c Session, walk *Query, f *store.Filter) (found []job.Job, searched job.ID, err error) {
-	rows := 0
-	err = c.Rows(walk, func(r Row) error {
+// scan reads a job in the columns of a list.
+func (l *lister) scan(r Row) job.Job {
+	j := scanJob(r)
+	if l.f.Attr.Name != "" {
+		j.Attrs = r.Blob(columns)
+	}
+	return j
+}
+
+// stretch is the result of walking one table.
+type stretch struct {
+	jobs []job.Job
+	// end is the last row that was examined. It is zero when the table was read to its
+	// end.
+	end store.Cursor
+	at  job.Micros // the time of that row, for store.Page.Searched
+}
+
+// walk reads rows until it has found one job more than the page holds, or has examined
+// scanMax rows. position returns the position of a job in the list. skip rows are not
+// part of the list.
+func (l *lister) walk(q *Query, position func(*job.Job) store.Cursor, args ...Value) (s stretch, err error) {
+	rows, full := 0, false
+	err = l.c.Rows(q, func(r Row) error {
 		rows++
-		j := scanJob(r)
-		searched = j.ID
-		if matches(f, &j) {
-			found = append(found, j)
-			if len(found) > f.Limit {
-				return errEnough
-			}
+		j := l.scan(r)
+		s.end = position(&j)
+		s.at = cmp.Or(s.end.At, j.CreatedAt)
+		ok, err := l.fits(&j, &rows)
+		if err != nil {
+			return err
+		}
+		if ok {
+			j.Attrs = nil
+			s.jobs = append(s.jobs, j)
+		}
+		if full = rows >= scanMax || len(s.jobs) > l.limit; full {
+			return errEnough
 		}
 		return nil
-	}, num(f.Before), num(scanMax))
+	}, append(args, num(scanMax))...)
 	if errors.Is(err, errEnough) {
 		err = nil
-	} else if rows < scanMax {
-		searched = 0
 	}
-	return found, searched, err
+	if !full && rows < scanMax {
+		s.end, s.at = store.Cursor{}, 0
+	}
+	return s, err
 }
 
-func matches(f *store.Filter, j *job.Job) bool {
-	return (len(f.States) == 0 || slices.Contains(f.States, j.State)) &&
-		(f.Kind == "" || f.Kind == j.Kind) &&
-		(f.Queue == "" || f.Queue == j.Queue) &&
-		(f.Owner == "" || f.Owner == j.Owner)
+// page merges what was found in several tables. compare orders positions in the list.
+func (l *lister) page(parts []stretch, compare func(a, b store.Cursor) int, position func(*job.Job) store.Cursor) (p store.Page) {
+	var end store.Cursor // the first position at which one of the walks stopped
+	for _, s := range parts {
+		p.Jobs = append(p.Jobs, s.jobs...)
+		if !s.end.IsZero() && (end.IsZero() || compare(s.end, end) < 0) {
+			end, p.Searched = s.end, s.at
+		}
+	}
+	slices.SortStableFunc(p.Jobs, func(a, b job.Job) int { return compare(position(&a), position(&b)) })
+	if !end.IsZero() {
+		p.Next = end
+		p.Jobs = slices.DeleteFunc(p.Jobs, func(j job.Job) bool { return compare(position(&j), end) > 0 })
+	}
+	if len(p.Jobs) >= l.limit && (len(p.Jobs) > l.limit || !end.IsZero()) {
+		p.Jobs = p.Jobs[:l.limit]
+		p.Next, p.Searched = position(&p.Jobs[l.limit-1]), 0
+	}
+	return p
+}
+
+func byID(j *job.Job) store.Cursor { return store.Cursor{ID: j.ID} }
+
+func newestFirst(a, b store.Cursor) int { return cmp.Compare(b.ID, a.ID) }
+
+// newest lists jobs with the highest id first.
+func (l *lister) newest() (store.Page, error) {
+	below := num(cmp.Or(l.f.From.ID, math.MaxInt64))
+	var parts []stretch
+	for _, p := range places {
+		if !slices.ContainsFunc(p.states, l.f.Wants) {
+			continue
+		}
+		q, args := p.walk, []Value{below}
+		switch {
+		case l.f.Correlation != "":
+			q, args = p.correlated, append(args, text(l.f.Correlation))
+		case p.walk == places[0].walk && !l.f.Wants(job.Waiting) && !l.f.Wants(job.Retrying):
+			q = selRunning
+		}
+		s, err := l.walk(q, byID, args...)
+		if err != nil {
+			return store.Page{}, err
+		}
+		parts = append(parts, s)
+	}
+	return l.page(parts, newestFirst, byID), nil
+}
+
+// byKey lists the job that holds the key of the filter.
+func (l *lister) byKey(now job.Micros) (p store.Page, err error) {
+	if !l.f.From.IsZero() { // the list has one page
+		return p, nil
+	}
+	id, err := lookup(l.c, keyName{l.f.Owner, l.f.Kind, l.f.Key}, now)
+	if errors.Is(err, store.ErrNotFound) {
+		return p, nil
+	}
+	if err != nil {
+		return p, err
+	}
+	for _, q := range []*Query{listedLive, listedDone, listedDead} {
+		rows, found := 0, false
+		err = l.c.Rows(q, func(r Row) error {
+			j := l.scan(r)
+			found = true
+			ok, err := l.fits(&j, &rows)
+			if ok {
+				j.Attrs = nil
+				p.Jobs = append(p.Jobs, j)
+			}
+			return err
+		}, num(id))
+		if err != nil || found {
+			return p, err
+		}
+	}
+	return p, nil
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/redrive/redrive/internal/words"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/policy"
+	"github.com/redrive/redrive/store"
 )
 
 // Receipt is the answer to the enqueue of one job.
@@ -40,8 +41,10 @@ type JobRow struct {
 
 // JobList is a page of jobs.
 type JobList struct {
-	Jobs []JobRow `json:"jobs"`
-	Next job.ID   `json:"next,omitempty"` // token for the next page; left out on the last page
+	Jobs []JobRow     `json:"jobs"`
+	Next store.Cursor `json:"next,omitzero"` // token for the next page; left out on the last page
+	// Searched is set when a page ended before it was full; see store.Page.
+	Searched job.Micros `json:"searched,omitempty"`
 }
 
 // Failure is the record of a failed run.

@@ -12,9 +12,6 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// pageDefault is the number of jobs on a page when the filter has no limit.
-const pageDefault = 50
-
 // Get implements store.Reader.
 func (s *Store) Get(ctx context.Context, id job.ID) (job.Job, error) {
 	t, err := s.begin(ctx, "get")
@@ -117,45 +114,6 @@ func (t *tx) failuresOf(id job.ID) []job.Failure {
 		failures[i] = cloneFailure(failures[i])
 	}
 	return failures
-}
-
-// List implements store.Reader.
-func (s *Store) List(ctx context.Context, f store.Filter) (store.Page, error) {
-	t, err := s.begin(ctx, "list")
-	if err != nil {
-		return store.Page{}, err
-	}
-	defer t.end()
-	if f.Limit < 0 || f.Limit > job.PageMax {
-		return store.Page{}, t.errorf("limit %d: must be 1 to %d: %w", f.Limit, job.PageMax, store.ErrInvalid)
-	}
-	if f.Limit == 0 {
-		f.Limit = pageDefault
-	}
-	end := len(t.ids)
-	if f.Before > 0 {
-		end, _ = slices.BinarySearch(t.ids, f.Before)
-	}
-	var page store.Page
-	for _, id := range slices.Backward(t.ids[:end]) {
-		r := t.jobs[id]
-		if !matches(&f, r) {
-			continue
-		}
-		if len(page.Jobs) == f.Limit {
-			page.Next = page.Jobs[f.Limit-1].ID
-			break
-		}
-		page.Jobs = append(page.Jobs, narrow(r))
-	}
-	return page, nil
-}
-
-func matches(f *store.Filter, r *record) bool {
-	return (len(f.States) == 0 || slices.Contains(f.States, r.State)) &&
-		(f.Kind == "" || f.Kind == r.Kind) &&
-		(f.Queue == "" || f.Queue == r.Queue) &&
-		(f.Owner == "" || f.Owner == r.Owner)
 }
 
 // Counts implements store.Reader.

@@ -25,10 +25,10 @@ func TestListPagesFromTheNewest(t *testing.T) {
 		for _, j := range page.Jobs {
 			got = append(got, j.ID)
 		}
-		f.Before = page.Next
+		f.From = page.Next
 	}
 	equal(t, "ids", got, []job.ID{5, 3, 1})
-	equal(t, "next of the last page", f.Before, job.ID(0))
+	equal(t, "next of the last page", f.From, store.Cursor{})
 	if _, err := b.List(b.ctx, store.Filter{Limit: job.PageMax + 1}); !errors.Is(err, store.ErrInvalid) {
 		t.Errorf("List with a limit above the maximum: got error %v, want ErrInvalid", err)
 	}

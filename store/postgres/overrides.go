@@ -1,5 +1,7 @@
 package postgres
 
+import "github.com/redrive/redrive/internal/sqlstore"
+
 // amended are the shared statements in which a part has to be said otherwise: the
 // conditions of partial indexes, where SQLite's statement names the index, and the
 // locks on rows that are read to be written, which others write, too.
@@ -41,6 +43,13 @@ var overrides = map[string]string{
 		UNION ALL SELECT at - at % 3600000000, hour[1], hour[2], hour[3], hour[4], hour[5], hour[6] FROM ` + unfolded + ` e
 		WHERE hour IS NOT NULL) h
 		GROUP BY at ORDER BY at`,
+
+	// The first jobs of each lane and priority; SQLite has no LATERAL.
+	"listHeads": `SELECT ` + sqlstore.ListLive + `, j.lane, j.priority
+		FROM redrive_lanes l CROSS JOIN (VALUES (1), (2), (3), (4)) p(n) CROSS JOIN LATERAL (
+			SELECT * FROM redrive_jobs h WHERE h.lane = l.id AND h.priority = p.n AND h.state < 3
+			AND (h.run_at, h.id) > ($1::bigint, $2::bigint) ORDER BY h.run_at, h.id LIMIT $3::bigint) j
+		WHERE ($4::text IS NULL OR l.queue = $4) AND ($5::text IS NULL OR l.kind = $5)`,
 
 	// Events are read up to the oldest transaction that may still write some, and
 	// removed when they are folded.

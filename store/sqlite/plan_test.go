@@ -178,7 +178,7 @@ func TestQ2_Plans(t *testing.T) {
 		t.Skip("skipped with -short, because the test needs many rows")
 	}
 	s := openSeeded(t)
-	writing, reading := slices.Concat(writing, writingDead, writingKept), slices.Concat(reading, readingDead, readingKept)
+	writing, reading := slices.Concat(writing, writingDead, writingKept), slices.Concat(reading, readingDead, readingLists, readingKept)
 	both := slices.Concat(writing, reading)
 	for _, step := range []struct {
 		name  string
@@ -226,7 +226,7 @@ func (s *seeder) comparePlans(state string, plans []plan) {
 func TestQ2_PlansWalkNothingThatGrows(t *testing.T) {
 	t.Parallel()
 	walk := regexp.MustCompile(`SCAN (j|d|redrive_(jobs|bodies|done|failures|dead|groups|keys|batches|progress|events|audit))\b`)
-	for _, p := range slices.Concat(writing, writingDead, writingKept, reading, readingDead, readingKept) {
+	for _, p := range slices.Concat(writing, writingDead, writingKept, reading, readingDead, readingLists, readingKept) {
 		if walks := walk.MatchString(p.want); walks != (p.scan != "") {
 			t.Errorf("statement %s: the plan %q reads a whole growing table: %v; given reason: %q; want a reason exactly for such a plan", p.name, p.want, walks, p.scan)
 		}
@@ -239,7 +239,7 @@ func TestQ2_PlansWalkNothingThatGrows(t *testing.T) {
 func TestQ2_PlansAreComplete(t *testing.T) {
 	t.Parallel()
 	var listed []string
-	for _, p := range slices.Concat(writing, writingDead, writingKept, reading, readingDead, readingKept, whole) {
+	for _, p := range slices.Concat(writing, writingDead, writingKept, reading, readingDead, readingLists, readingKept, whole) {
 		listed = append(listed, p.name)
 	}
 	slices.Sort(listed)

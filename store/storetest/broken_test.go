@@ -27,7 +27,7 @@ type mutant struct {
 }
 
 func mutants() []mutant {
-	return slices.Concat(writeMutants(), readMutants(), deadMutants())
+	return slices.Concat(writeMutants(), readMutants(), listMutants(), deadMutants())
 }
 
 // proves: Q10

@@ -335,34 +335,6 @@ func allAudit(s store.Store, f store.AuditFilter) (rows []store.Audit, err error
 	}
 }
 
-func (d *duel) list() {
-	f := store.Filter{
-		Kind: pick(d.t, "kind", "", "", "a"), Queue: pick(d.t, "queue", "", "", "x"), Owner: pick(d.t, "owner", "", "", "alice"),
-		Limit: rapid.IntRange(0, 5).Draw(d.t, "limit"),
-	}
-	f.States = some(d.t, "states", 2, func(int) job.State { return pick(d.t, "state", job.States[:]...) })
-	if chance(d.t, "from the middle", 3) {
-		f.Before = d.id()
-	}
-	d.ask("List", func(s store.Store) (any, error) { return listAll(s, f) })
-}
-
-// listAll reads all pages of a list. Stores may end a page at different rows.
-func listAll(s store.Store, f store.Filter) ([]job.Job, error) {
-	var jobs []job.Job
-	for {
-		page, err := s.List(ctx(), f)
-		if err != nil {
-			return nil, err
-		}
-		jobs = append(jobs, page.Jobs...)
-		if page.Next == 0 {
-			return jobs, nil
-		}
-		f.Before = page.Next
-	}
-}
-
 func (d *duel) rate() store.Rate {
 	return pick(d.t, "rate", store.Rate{}, store.Rate{N: 6, Per: time.Minute}, store.Rate{N: 2, Per: time.Second}, store.Rate{N: 3, Per: 7 * time.Second})
 }

@@ -18,6 +18,8 @@ func readPromises() []promise {
 		{"Q9_KeyNamesItsJob", keyNamesItsJob},
 		{"Q9_ListFilters", listFilters},
 		{"Q9_ListIsPagedFromTheNewest", listIsPaged},
+		{"Q9_ListGoesOnWithoutItsRow", listGoesOnWithoutItsRow},
+		{"X3_BadListsAreRefused", badListsAreRefused},
 		{"Q9_ListLeavesTheBulkOut", listLeavesTheBulkOut},
 		{"B3_CountsFollowEveryChange", countsFollowEveryChange},
 		{"Q9_AuditIsReadOn", auditIsReadOn},
@@ -124,77 +126,6 @@ func keyNamesItsJob(r *rig) {
 	held("ann", kind, "short", short)
 	r.clock.Advance(time.Microsecond)
 	held("ann", kind, "short", 0)
-}
-
-// list reads all pages of a list.
-func (r *rig) list(f store.Filter) []job.ID {
-	var ids []job.ID
-	for {
-		page, err := r.List(ctx(), f)
-		r.ok(err)
-		for i := range page.Jobs {
-			ids = append(ids, page.Jobs[i].ID)
-		}
-		if page.Next == 0 {
-			return ids
-		}
-		if f.Before != 0 && page.Next >= f.Before {
-			r.fail("the page before job %d continues before job %d, want a lower id", f.Before, page.Next)
-		}
-		f.Before = page.Next
-	}
-}
-
-// proves: Q9
-// part of: D3
-//
-// The list is compared with a predicate over all jobs.
-func listFilters(r *rig) {
-	r.population()
-	all := r.dump().Jobs
-	for _, f := range []store.Filter{
-		{}, {States: []job.State{job.Dead}}, {States: []job.State{job.Completed, job.Cancelled}}, {States: job.States[:]},
-		{States: []job.State{job.Waiting, job.Retrying, job.Running}}, {Kind: "other"}, {Kind: "nothing"}, {Queue: "quiet"},
-		{Queue: "nothing"}, {Owner: "alice"}, {Owner: "alice", States: []job.State{job.Dead}}, {Owner: "bob", Queue: queue, Kind: kind},
-		{Kind: kind, Queue: queue, States: []job.State{job.Running}}, {Before: all[2].ID}, {Before: 1},
-	} {
-		var want []job.ID
-		for _, j := range slices.Backward(all) {
-			if matches(f, &j) {
-				want = append(want, j.ID)
-			}
-		}
-		same(r, fmt.Sprintf("list of %+v", f), r.list(f), want)
-	}
-}
-
-func matches(f store.Filter, j *job.Job) bool {
-	return (len(f.States) == 0 || slices.Contains(f.States, j.State)) && (f.Kind == "" || f.Kind == j.Kind) &&
-		(f.Queue == "" || f.Queue == j.Queue) && (f.Owner == "" || f.Owner == j.Owner) && (f.Before == 0 || j.ID < f.Before)
-}
-
-// proves: Q9
-// part of: D3
-func listIsPaged(r *rig) {
-	var want []job.ID
-	for i := range 60 { // live, dead and finished jobs take turns, so that the list has to merge their tables
-		id := r.add()
-		switch i % 3 {
-		case 1:
-			r.end(succeeded(r.takeID(id)))
-		case 2:
-			r.end(died(r.takeID(id), "InvalidInput", job.NonRetriable))
-		}
-		want = append([]job.ID{id}, want...)
-	}
-	for _, limit := range []int{0, 1, 7, 59, 60, 61} {
-		same(r, fmt.Sprintf("list by pages of %d", limit), r.list(store.Filter{Limit: limit}), want)
-	}
-	page, err := r.List(ctx(), store.Filter{})
-	r.ok(err)
-	if len(page.Jobs) > 50 {
-		r.fail("a page without a limit has %d rows, want at most 50", len(page.Jobs))
-	}
 }
 
 // proves: Q9

@@ -92,6 +92,9 @@ CREATE INDEX redrive_ready ON redrive_jobs (lane, priority, run_at, id) WHERE st
 -- condition on the state, and the planner must not choose this index for them.
 CREATE INDEX redrive_lease ON redrive_jobs (lease_until) WHERE lease_until IS NOT NULL;
 CREATE INDEX redrive_cancel ON redrive_jobs (cancel_at) WHERE cancel_at IS NOT NULL;
+-- For lists: jobs by correlation id, and retrying jobs by due time.
+CREATE INDEX redrive_jobs_correlation ON redrive_jobs (correlation, id) WHERE correlation IS NOT NULL;
+CREATE INDEX redrive_retry ON redrive_jobs (run_at, id) WHERE state = 2;
 
 -- The payloads above 1 KiB. They have a table of their own, so that a claim and the end of
 -- a run rewrite short rows.
@@ -137,6 +140,7 @@ CREATE TABLE redrive_done (
 	result      bytea
 );
 CREATE INDEX redrive_done_job ON redrive_done (job, seq);
+CREATE INDEX redrive_done_correlation ON redrive_done (correlation, job) WHERE correlation IS NOT NULL;
 
 CREATE TABLE redrive_failures (
 	job          bigint NOT NULL,
@@ -216,6 +220,7 @@ CREATE TABLE redrive_dead (
 CREATE INDEX redrive_dead_pending ON redrive_dead (grp, death) WHERE status = 0;
 CREATE INDEX redrive_dead_owner ON redrive_dead (owner, death) WHERE owner IS NOT NULL;
 CREATE INDEX redrive_dead_class ON redrive_dead (class, death);
+CREATE INDEX redrive_dead_correlation ON redrive_dead (correlation, job) WHERE correlation IS NOT NULL;
 CREATE INDEX redrive_dead_lane ON redrive_dead (lane, death);
 CREATE INDEX redrive_dead_reopen ON redrive_dead (reopen_at, death) WHERE reopen_at IS NOT NULL;
 

@@ -79,6 +79,9 @@ CREATE TABLE redrive_jobs (
 CREATE INDEX redrive_ready ON redrive_jobs (lane, priority, run_at) WHERE state < 3;
 CREATE INDEX redrive_lease ON redrive_jobs (lease_until) WHERE state = 3;
 CREATE INDEX redrive_cancel ON redrive_jobs (cancel_at) WHERE cancel_at IS NOT NULL;
+-- For lists: jobs by correlation id, and retrying jobs by due time.
+CREATE INDEX redrive_jobs_correlation ON redrive_jobs (correlation) WHERE correlation IS NOT NULL;
+CREATE INDEX redrive_retry ON redrive_jobs (run_at) WHERE state = 2;
 
 -- The payloads above 1 KiB. They have a table of their own, so that a claim and the end of
 -- a run rewrite short rows.
@@ -124,6 +127,7 @@ CREATE TABLE redrive_done (
 	result      BLOB
 );
 CREATE INDEX redrive_done_job ON redrive_done (job);
+CREATE INDEX redrive_done_correlation ON redrive_done (correlation, job) WHERE correlation IS NOT NULL;
 
 CREATE TABLE redrive_failures (
 	job          INTEGER NOT NULL,
@@ -203,6 +207,7 @@ CREATE TABLE redrive_dead (
 CREATE INDEX redrive_dead_pending ON redrive_dead (grp) WHERE status = 0;
 CREATE INDEX redrive_dead_owner ON redrive_dead (owner) WHERE owner IS NOT NULL;
 CREATE INDEX redrive_dead_class ON redrive_dead (class);
+CREATE INDEX redrive_dead_correlation ON redrive_dead (correlation, job) WHERE correlation IS NOT NULL;
 CREATE INDEX redrive_dead_lane ON redrive_dead (lane);
 CREATE INDEX redrive_dead_reopen ON redrive_dead (reopen_at) WHERE reopen_at IS NOT NULL;
 

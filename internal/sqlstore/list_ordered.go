@@ -1,0 +1,318 @@
+package sqlstore
+
+import (
+	"cmp"
+	"errors"
+	"math"
+	"slices"
+
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+// Lists in the order of due times read the index of retries, or the first jobs of each
+// lane and priority. Lists in the order of ends read the tables of ended jobs, which
+// grow in this order.
+var (
+	walkRetries = declareWalk("walkRetries", listLive+` FROM redrive_jobs j INDEXED BY redrive_retry JOIN redrive_lanes l ON l.id = j.lane
+		WHERE j.state = 2 AND j.run_at > ? ORDER BY j.run_at, j.id LIMIT ?`)
+	walkRetriesAt = declareWalk("walkRetriesAt", listLive+` FROM redrive_jobs j INDEXED BY redrive_retry JOIN redrive_lanes l ON l.id = j.lane
+		WHERE j.state = 2 AND j.run_at = ? AND j.id > ? ORDER BY j.id LIMIT ?`)
+	// listHeads lists the first ?3 jobs of each lane and priority with a due time after ?1,
+	// or at ?1 and with an id after ?2. ?4 and ?5 are the queue and the kind.
+	listHeads = declare("listHeads", `WITH priorities(n) AS (VALUES (1), (2), (3), (4)) `+listLive+`, j.lane, j.priority
+		FROM redrive_lanes l CROSS JOIN priorities p CROSS JOIN redrive_jobs j
+		WHERE (?4 IS NULL OR l.queue = ?4) AND (?5 IS NULL OR l.kind = ?5) AND j.id IN (
+			SELECT h.id FROM redrive_jobs h INDEXED BY redrive_ready WHERE h.lane = l.id AND h.priority = p.n AND h.state < 3
+			AND (h.run_at, h.id) > (?1, ?2) ORDER BY h.run_at, h.id LIMIT ?3)`)
+	countLanes = declare("countLanes", `SELECT count(*) FROM redrive_lanes WHERE (?1 IS NULL OR queue = ?1) AND (?2 IS NULL OR kind = ?2)`)
+
+	walkEnded = declareWalk("walkEnded", listDone+fromDone+`WHERE j.seq < ? ORDER BY j.seq DESC LIMIT ?`)
+	// selSeqOf finds where a job is among the ended ones.
+	selSeqOf   = declare("selSeqOf", `SELECT seq, finished_at FROM redrive_done INDEXED BY redrive_done_job WHERE job = ? ORDER BY seq DESC LIMIT 1`)
+	selSeqFrom = declare("selSeqFrom", `SELECT seq, finished_at FROM redrive_done WHERE seq >= ? ORDER BY seq LIMIT 1`)
+	selLastSeq = declare("selLastSeq", `SELECT max(seq) FROM redrive_done`)
+	selDeathOf = declare("selDeathOf", `SELECT death, died_at FROM redrive_dead WHERE job = ?`)
+	listedDied = declare("listedDied", listDead+fromDead+`WHERE j.death = ?`)
+)
+
+// endSlack is how far the times of two ends may differ from the order in which they were
+// written: transactions that commit at the same time number their rows in any order.
+const endSlack = job.Micros(60_000_000)
+
+func byDue(j *job.Job) store.Cursor { return store.Cursor{At: j.RunAt, ID: j.ID} }
+
+func dueFirst(a, b store.Cursor) int {
+	return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.ID, b.ID))
+}
+
+// due lists waiting and retrying jobs with the earliest due time first.
+func (l *lister) due() (store.Page, error) {
+	from := l.f.From
+	if since := l.f.Due.Since; since > from.At {
+		from = store.Cursor{At: since - 1, ID: math.MaxInt64}
+	}
+	if !l.f.Wants(job.Waiting) {
+		return l.retries(from)
+	}
+	queue, kind := setText(l.f.Queue), setText(l.f.Kind)
+	lanes, err := ReadInt(l.c, countLanes, queue, kind)
+	if err != nil {
+		return store.Page{}, err
+	}
+	each := l.limit + 1
+	if !onlyLanes(l.f) {
+		each = max(each, scanMax/int(max(priorities*lanes, 1)))
+	}
+	var all []head
+	read := make(map[lanePriority]int) // the number of rows that were read of each
+	err = l.c.Rows(listHeads, func(r Row) error {
+		h := head{l.scan(r), lanePriority{r.Int(columns + 1), r.Int(columns + 2)}}
+		read[h.of]++
+		all = append(all, h)
+		return nil
+	}, num(from.At), num(from.ID), num(each), queue, kind)
+	if err != nil {
+		return store.Page{}, err
+	}
+	full := make(map[lanePriority]bool)
+	for of, n := range read {
+		full[of] = n >= each
+	}
+	slices.SortFunc(all, func(a, b head) int { return dueFirst(byDue(&a.Job), byDue(&b.Job)) })
+	var s stretch
+	rows := 0
+	for i := range all {
+		h := &all[i]
+		if until := l.f.Due.Until; until != 0 && h.RunAt >= until {
+			break
+		}
+		ok, err := l.fits(&h.Job, &rows)
+		if err != nil {
+			return store.Page{}, err
+		}
+		if ok {
+			h.Attrs = nil
+			s.jobs = append(s.jobs, h.Job)
+		}
+		rows++
+		// After the last row that was read of a lane and priority, there may be more rows of
+		// it before the next row of the others.
+		read[h.of]--
+		if cut := read[h.of] == 0 && full[h.of]; cut || len(s.jobs) > l.limit || rows >= scanMax {
+			s.end, s.at = byDue(&h.Job), h.RunAt
+			break
+		}
+	}
+	return l.page([]stretch{s}, dueFirst, byDue), nil
+}
+
+// priorities is the number of priorities.
+const priorities = job.PriorityMax - job.PriorityMin + 1
+
+// lanePriority is what listHeads reads the first jobs of.
+type lanePriority struct{ lane, priority int64 }
+
+// head is one of the first jobs of a lane and priority.
+type head struct {
+	job.Job
+	of lanePriority
+}
+
+// retries lists retrying jobs only.
+func (l *lister) retries(from store.Cursor) (store.Page, error) {
+	tie := stretch{}
+	var err error
+	if from.At > 0 && from.ID < math.MaxInt64 {
+		if tie, err = l.walk(walkRetriesAt, byDue, num(from.At), num(from.ID)); err != nil {
+			return store.Page{}, err
+		}
+	}
+	parts := []stretch{tie}
+	if tie.end.IsZero() {
+		s, err := l.walk(walkRetries, byDue, num(from.At))
+		if err != nil {
+			return store.Page{}, err
+		}
+		parts = append(parts, s)
+	}
+	p := l.page(parts, dueFirst, byDue)
+	if until := l.f.Due.Until; until != 0 && p.Next.At >= until {
+		p.Next, p.Searched = store.Cursor{}, 0
+	}
+	return p, nil
+}
+
+// onlyLanes reports whether a filter in the order of due times selects all jobs of some
+// lanes.
+func onlyLanes(f *store.Filter) bool {
+	return f.Wants(job.Waiting) && f.Wants(job.Retrying) && f.Owner == "" && f.Batch == 0 && f.Worker == "" && f.Correlation == "" &&
+		f.Attr == store.Attr{} && f.Created == store.Span{} && !f.ByCause()
+}
+
+func byEnd(j *job.Job) store.Cursor { return store.Cursor{At: j.FinishedAt, ID: j.ID} }
+
+// ended lists completed, cancelled and dead jobs with the latest end first. Jobs that
+// ended at the same time are listed by the order of the tables: first completed and
+// cancelled jobs, then dead ones.
+func (l *lister) ended() (p store.Page, err error) {
+	seq, death, err := l.endedFrom()
+	if err != nil {
+		return p, err
+	}
+	var done, dead stretch
+	if l.f.Wants(job.Completed) || l.f.Wants(job.Cancelled) {
+		if done, err = l.done(seq); err != nil {
+			return p, err
+		}
+	}
+	if l.f.Wants(job.Dead) {
+		if dead, err = l.dead(death); err != nil {
+			return p, err
+		}
+	}
+	// Merge by the times. A stretch that ended early bounds the page.
+	for len(done.jobs) > 0 || len(dead.jobs) > 0 {
+		from := &done
+		if len(done.jobs) == 0 || len(dead.jobs) > 0 && dead.jobs[0].FinishedAt > done.jobs[0].FinishedAt {
+			from = &dead
+		}
+		other := &dead
+		if from == &dead {
+			other = &done
+		}
+		j := from.jobs[0]
+		if len(other.jobs) == 0 && !other.end.IsZero() && j.FinishedAt < other.end.At {
+			break
+		}
+		if len(p.Jobs) == l.limit {
+			p.Next = byEnd(&p.Jobs[l.limit-1])
+			return p, nil
+		}
+		p.Jobs = append(p.Jobs, j)
+		from.jobs = from.jobs[1:]
+	}
+	for _, s := range []stretch{done, dead} {
+		if !s.end.IsZero() && s.end.At > p.Next.At {
+			p.Next, p.Searched = s.end, s.at
+		}
+	}
+	return p, nil
+}
+
+// done walks the completed and cancelled jobs below a number.
+func (l *lister) done(seq int64) (stretch, error) {
+	s, err := l.walk(walkEnded, byEnd, num(seq))
+	if since := l.f.Ended.Since; since != 0 && s.end.At < since-endSlack {
+		s.end, s.at = store.Cursor{}, 0 // the rest ended before the span
+	}
+	return s, err
+}
+
+// dead searches the dead jobs with deaths up to a number, by the indexes of dead letters.
+func (l *lister) dead(death int64) (s stretch, err error) {
+	of := store.DeadFilter{Reason: l.f.Reason, Class: l.f.Class, Kind: l.f.Kind, Queue: l.f.Queue, Owner: l.f.Owner,
+		Group: l.f.Group, Text: l.f.Text, Since: l.f.Ended.Since, Until: l.f.Ended.Until}
+	m, err := newMatcher(l.c, &of, false)
+	if err != nil {
+		return s, err
+	}
+	m.takes = func(d *job.DeadLetter) bool { return !d.Revived }
+	want := l.limit + 1
+	if !onlyLetters(l.f) { // then a part of the candidates does not match
+		want = store.StepMax
+	}
+	found, err := search(m, false, 1, death, want, LookMax,
+		func(r Row) int64 { return r.Int(0) }, func(death *int64) int64 { return *death })
+	if err != nil {
+		return s, err
+	}
+	for _, death := range found.found {
+		err := l.c.Rows(listedDied, func(r Row) error {
+			j := l.scan(r)
+			s.end, s.at = byEnd(&j), j.FinishedAt
+			if l.f.Match(&j) {
+				j.Attrs = nil
+				s.jobs = append(s.jobs, j)
+			}
+			return nil
+		}, num(death))
+		if err != nil {
+			return s, err
+		}
+	}
+	switch {
+	case !found.more:
+		s.end, s.at = store.Cursor{}, 0
+	case found.edge > 0:
+		err = l.c.Rows(listedDied, func(r Row) error {
+			j := scanJob(r)
+			s.end, s.at = byEnd(&j), j.FinishedAt
+			return nil
+		}, num(found.edge))
+	}
+	return s, err
+}
+
+// onlyLetters reports whether a store.DeadFilter can express the filter for dead jobs.
+func onlyLetters(f *store.Filter) bool {
+	return f.Batch == 0 && f.Worker == "" && f.Correlation == "" && f.Attr == store.Attr{} && f.Created == store.Span{}
+}
+
+// endedFrom returns the position of the cursor: the number below which completed jobs
+// follow, and the death up to which dead jobs follow. When the cursor's job has moved or is
+// gone, its time decides, and jobs that ended at the same time may be listed again.
+func (l *lister) endedFrom() (seq, death int64, err error) {
+	seq, death = math.MaxInt64, math.MaxInt64
+	from := l.f.From
+	if from.IsZero() {
+		if until := l.f.Ended.Until; until != 0 {
+			seq, err = l.firstSeq(until + endSlack)
+		}
+		return seq, death, err
+	}
+	inDone, inDead := int64(0), int64(0)
+	find := func(q *Query, at *int64) error {
+		return l.c.Rows(q, func(r Row) error {
+			if job.Micros(r.Int(1)) == from.At {
+				*at = r.Int(0)
+			}
+			return nil
+		}, num(from.ID))
+	}
+	if err := errors.Join(find(selSeqOf, &inDone), find(selDeathOf, &inDead)); err != nil {
+		return 0, 0, err
+	}
+	if inDone != 0 {
+		seq = inDone
+	} else if seq, err = l.firstSeq(from.At + 1); err != nil {
+		return 0, 0, err
+	}
+	if inDead != 0 {
+		if inDone == 0 { // all completed jobs of this time were listed before
+			seq, err = l.firstSeq(from.At)
+		}
+		return seq, inDead - 1, err
+	}
+	death, err = firstDeath(l.c, from.At+1)
+	return seq, death - 1, err
+}
+
+// firstSeq returns the number of the first completed or cancelled job that ended at or
+// after a time.
+func (l *lister) firstSeq(at job.Micros) (int64, error) {
+	last, err := ReadInt(l.c, selLastSeq)
+	low, high := int64(1), last+1
+	for err == nil && low < high {
+		middle := low + (high-low)/2
+		err = l.c.Rows(selSeqFrom, func(r Row) error {
+			if job.Micros(r.Int(1)) >= at {
+				high = middle
+			} else {
+				low = r.Int(0) + 1
+			}
+			return nil
+		}, num(middle))
+	}
+	return low, err
+}

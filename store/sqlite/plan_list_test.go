@@ -1,0 +1,24 @@
+package sqlite
+
+// readingLists holds the statements that list jobs.
+var readingLists = []plan{
+	{name: "correlatedDead", want: "SEARCH j USING INDEX redrive_dead_correlation (correlation=? AND job<?)" + laneByID},
+	{name: "correlatedDone", want: "SEARCH j USING INDEX redrive_done_correlation (correlation=? AND job<?)" + laneByID},
+	{name: "correlatedLive", want: "SEARCH j USING INDEX redrive_jobs_correlation (correlation=? AND rowid<?)" + laneByID},
+	{name: "countLanes", want: "SCAN redrive_lanes"},
+	{name: "listHeads", want: "MATERIALIZE priorities; SCAN 4 CONSTANT ROWS; SCAN l; SCAN p; SEARCH j" + byID +
+		"; CORRELATED LIST SUBQUERY 5; SEARCH h USING INDEX redrive_ready (lane=? AND priority=? AND run_at>?)"},
+	{name: "listedDead", want: "SEARCH j USING INDEX sqlite_autoindex_redrive_dead_1 (job=?)" + laneByID},
+	{name: "listedDied", want: "SEARCH j" + byID + laneByID},
+	{name: "listedDone", want: "SEARCH j USING INDEX redrive_done_job (job=?)" + laneByID},
+	{name: "listedLive", want: "SEARCH j" + byID + laneByID},
+	{name: "selDeadCause", want: "SEARCH d USING INDEX sqlite_autoindex_redrive_dead_1 (job=?); " + groupByID + "; " + failureByRun},
+	{name: "selDeathOf", want: deadByJob},
+	{name: "selLastSeq", want: "SEARCH redrive_done"},
+	{name: "selLiveCause", want: "SEARCH redrive_failures USING INDEX sqlite_autoindex_redrive_failures_1 (job=?)"},
+	{name: "selSeqFrom", want: "SEARCH redrive_done USING INTEGER PRIMARY KEY (rowid>?)"},
+	{name: "selSeqOf", want: "SEARCH redrive_done USING INDEX redrive_done_job (job=?)"},
+	{name: "walkEnded", want: "SEARCH j USING INTEGER PRIMARY KEY (rowid<?)" + laneByID},
+	{name: "walkRetries", want: "SEARCH j USING INDEX redrive_retry (run_at>?)" + laneByID},
+	{name: "walkRetriesAt", want: "SEARCH j USING INDEX redrive_retry (run_at=? AND rowid>?)" + laneByID},
+}

@@ -1,0 +1,72 @@
+package storetest
+
+import (
+	"context"
+	"slices"
+
+	"github.com/redrive/redrive/store"
+)
+
+// listMutants are stores with a wrong List.
+func listMutants() []mutant {
+	filters := func(change func(*store.Filter)) func(store.Store, *Clock) store.Store {
+		return func(s store.Store, _ *Clock) store.Store {
+			return &listing{Store: s, list: func(ctx context.Context, f store.Filter) (store.Page, error) {
+				change(&f)
+				return s.List(ctx, f)
+			}}
+		}
+	}
+	pages := func(change func(*store.Page)) func(store.Store, *Clock) store.Store {
+		return func(s store.Store, _ *Clock) store.Store {
+			return &listing{Store: s, list: func(ctx context.Context, f store.Filter) (store.Page, error) {
+				page, err := s.List(ctx, f)
+				change(&page)
+				return page, err
+			}}
+		}
+	}
+	return []mutant{
+		{"lists the jobs of all correlation ids", "Q9_ListFilters", filters(func(f *store.Filter) { f.Correlation = "" })},
+		{"lists the jobs of all classes", "Q9_ListFilters", filters(func(f *store.Filter) { f.Class = "" })},
+		{"lists jobs by id when they are asked for by due time", "Q9_ListFilters", filters(func(f *store.Filter) {
+			if f.Order == store.Due {
+				f.Order, f.States, f.From = store.Newest, f.Order.States(), store.Cursor{ID: f.From.ID}
+			}
+		})},
+		{"takes the end of a span into it", "Q9_ListFilters", filters(func(f *store.Filter) {
+			if f.Created.Until != 0 {
+				f.Created.Until++
+			}
+		})},
+		{"skips a job between two pages", "Q9_ListIsPagedFromTheNewest", pages(func(p *store.Page) {
+			if p.Next.At == 0 && p.Next.ID > 1 {
+				p.Next.ID--
+			}
+		})},
+		{"loses the list's place when its job is gone", "Q9_ListGoesOnWithoutItsRow", func(s store.Store, _ *Clock) store.Store {
+			return &listing{Store: s, list: func(ctx context.Context, f store.Filter) (store.Page, error) {
+				if !f.From.IsZero() {
+					if j, err := s.Get(ctx, f.From.ID); err != nil || f.Order.States() != nil && !slices.Contains(f.Order.States(), j.State) {
+						return store.Page{}, nil
+					}
+				}
+				return s.List(ctx, f)
+			}}
+		}},
+		{"takes a cursor of another list", "X3_BadListsAreRefused", filters(func(f *store.Filter) {
+			if f.Order == store.Newest {
+				f.From.At = 0
+			}
+		})},
+	}
+}
+
+type listing struct {
+	store.Store
+	list func(context.Context, store.Filter) (store.Page, error)
+}
+
+func (s *listing) List(ctx context.Context, f store.Filter) (store.Page, error) {
+	return s.list(ctx, f)
+}
