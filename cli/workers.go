@@ -15,9 +15,9 @@ import (
 )
 
 type workersCmd struct {
-	List  workersListCmd  `cmd:"" default:"withargs" help:"List workers; what \"workers\" does by itself."`
+	List  workersListCmd  `cmd:"" default:"withargs" help:"List workers; \"workers\" does the same."`
 	Quiet workersQuietCmd `cmd:"" help:"Order a worker to claim no jobs and to finish those that run."`
-	Wake  workersWakeCmd  `cmd:"" help:"Take back the order to be quiet."`
+	Wake  workersWakeCmd  `cmd:"" help:"Order a quiet worker to claim jobs again."`
 }
 
 // Help implements kong.HelpProvider.
@@ -141,7 +141,7 @@ func (c *workersWakeCmd) Run(ctx context.Context, a *app) error { return c.order
 type workerOrder struct {
 	by
 	jsonFlag
-	Name string `arg:"" help:"Worker."`
+	Name string `arg:"" help:"Name of the worker, or its beginning."`
 }
 
 func (c *workerOrder) order(ctx context.Context, a *app, quiet bool) (err error) {
