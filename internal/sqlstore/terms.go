@@ -52,6 +52,9 @@ func (t *Txn) findTerms(terms string) (id int64, err error) {
 	if err = t.rows(selTermsID, scan, blob(digest[:])); err != nil {
 		return 0, err
 	}
+	if id != 0 && t.hooks.KeepTermsID != nil {
+		t.hooks.KeepTermsID(terms, id)
+	}
 	if id == 0 {
 		if err = t.rows(insTerms, scan, blob(digest[:]), blob([]byte(terms))); err != nil {
 			return 0, err
@@ -60,8 +63,11 @@ func (t *Txn) findTerms(terms string) (id int64, err error) {
 			return 0, ErrAgain
 		}
 		t.wrote = true
+		if t.hooks.StoredTerms != nil {
+			err = t.hooks.StoredTerms()
+		}
 	}
-	return id, nil
+	return id, err
 }
 
 // termsOf returns the terms of a job. Terms that cannot be read are replaced by the

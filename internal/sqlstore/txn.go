@@ -107,6 +107,11 @@ type Hooks struct {
 	// TermsID returns the number of stored terms, or 0 when it does not know the number.
 	// If the field is nil, the catalogue keeps the numbers.
 	TermsID func(terms string) int64
+	// KeepTermsID remembers the number of terms that other transactions can see, too. It
+	// may be nil.
+	KeepTermsID func(terms string, id int64)
+	// StoredTerms is called when the transaction has stored new terms. It may be nil.
+	StoredTerms func() error
 	// Record writes the events of a transaction, and its changes of the counters of
 	// jobs, of batches and of the statistics of the hour. It is set if and only if the
 	// database has other writers.

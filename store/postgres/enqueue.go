@@ -118,7 +118,7 @@ func (s *Store) odd(t *fastTxn, group []*enqueueCall) map[*enqueueCall]bool {
 				// nothing else that would notice.
 				s.hot.known.CompareAndSwap(t.known, nil)
 				odd[call] = true
-			} else if t.known.catalog.Draining(n.Queue) || n.Terms != "" && s.hot.terms.id(n.Terms) == 0 {
+			} else if t.known.catalog.Draining(n.Queue) || n.Terms != "" && t.known.terms.id(n.Terms) == 0 {
 				odd[call] = true
 			}
 		}
@@ -216,7 +216,7 @@ func (s *Store) batch(t *fastTxn, group []*enqueueCall) (b batch) {
 			batches.setInt(n.Batch)
 			attrs.blob(n.Attrs)
 			policies.blob(n.Override)
-			terms.setInt(s.hot.terms.id(n.Terms))
+			terms.setInt(t.known.terms.id(n.Terms))
 			if len(n.Payload) > sqlstore.InlineMax {
 				long.int(1)
 				payloads.null()

@@ -8,39 +8,42 @@ import (
 // txn makes a transaction of the shared statements on a session. Own says that it is
 // new and the store's own: nothing was written in it yet.
 func (s *Store) txn(c sqlstore.Session, own bool) (*sqlstore.Txn, error) {
-	cat, err := s.catalog(c, own)
+	cat, terms, err := s.catalog(c, own)
 	if err != nil {
 		return nil, err
 	}
-	t := sqlstore.NewTxn(c, false, s.hooks(c))
+	t := sqlstore.NewTxn(c, false, s.hooks(c, terms))
 	t.Reset(s.clock.Now(), cat)
 	return t, nil
 }
 
-// catalog returns the lanes and queues for one transaction: those that are known, when
-// they have not changed.
-func (s *Store) catalog(c sqlstore.Session, own bool) (*sqlstore.Catalog, error) {
+// catalog returns the lanes and queues for one transaction, and the numbers of terms: those
+// that are known, if their version is still the version of the database. The numbers are nil
+// if the transaction is a caller's and its version is not known.
+func (s *Store) catalog(c sqlstore.Session, own bool) (*sqlstore.Catalog, *termNumbers, error) {
 	version, err := sqlstore.ReadInt(c, selVersion) // first: what is read may be newer, not older
 	if err == nil && version == 0 {
 		err = sqlstore.ErrNoMeta
 	}
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	known := s.hot.known.Load()
 	if known != nil && known.version == version {
-		return known.catalog.Borrow(), nil
+		return known.catalog.Borrow(), known.terms, nil
 	}
 	cat, err := sqlstore.NewCatalog(c)
 	if err != nil || !own {
-		return cat, err // a caller's transaction may have lanes that nobody else sees
+		return cat, nil, err // a caller's transaction may have lanes and terms that no other transaction sees
 	}
-	s.hot.known.CompareAndSwap(known, &knownLanes{version, cat})
-	return cat.Borrow(), nil
+	fresh := &knownLanes{version, cat, newTermNumbers()}
+	s.hot.known.CompareAndSwap(known, fresh)
+	return cat.Borrow(), fresh.terms, nil
 }
 
-// hooks are how a transaction shares the tables with others.
-func (s *Store) hooks(c sqlstore.Session) sqlstore.Hooks {
+// hooks are how a transaction shares the tables with others. The argument terms has the
+// numbers of terms at the version of the transaction.
+func (s *Store) hooks(c sqlstore.Session, terms *termNumbers) sqlstore.Hooks {
 	return sqlstore.Hooks{
 		LockDeadLetters: func() error { return s.lock(c, s.graves) },
 		TryLockDeadLetters: func() (bool, error) {
@@ -79,7 +82,14 @@ func (s *Store) hooks(c sqlstore.Session) sqlstore.Hooks {
 			_, err := c.Exec(nextSettings) // who knows the lanes by heart has to read them again
 			return err
 		},
-		TermsID: s.hot.terms.id,
+		TermsID:     terms.id,
+		KeepTermsID: terms.add,
+		// The next transaction of each process reads its catalogue again. So a process
+		// uses a number only on a server that has the row of that number.
+		StoredTerms: func() error {
+			_, err := c.Exec(nextSettings)
+			return err
+		},
 		Record: func(t *sqlstore.Txn) error {
 			if err := record(t); err != nil {
 				return err

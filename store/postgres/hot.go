@@ -22,7 +22,6 @@ type hotPath struct {
 	known   atomic.Pointer[knownLanes]
 	reading chan struct{} // one reads the lanes, the others wait for it
 	runs    runs
-	terms   termNumbers
 	heads   heads
 	hidden  hidden
 	// claiming tells of claims that failed beside outcomes that were written: the
@@ -32,10 +31,12 @@ type hotPath struct {
 	doubts   doubts
 }
 
-// knownLanes are the lanes and queues at a version of the settings.
+// knownLanes are the lanes and queues at a version of the settings, and the numbers of
+// terms that were read at this version.
 type knownLanes struct {
 	version int64
 	catalog *sqlstore.Catalog
+	terms   *termNumbers
 }
 
 // pinned are the settings under which the statements for many jobs are planned:
@@ -86,7 +87,7 @@ func (s *Store) pin(ctx context.Context, conn *pgx.Conn) error {
 }
 
 func newHotPath(s *Store) *hotPath {
-	h := &hotPath{begin: beginning{fast: true}, terms: termNumbers{numbers: make(map[string]int64)}, runs: runs{claimed: make(map[job.ID]*sqlstore.Run)},
+	h := &hotPath{begin: beginning{fast: true}, runs: runs{claimed: make(map[job.ID]*sqlstore.Run)},
 		heads: newHeads(), claiming: trouble{s: s, what: "claims fail, and no new jobs begin"},
 		looking: trouble{s: s, what: "to look for all ready jobs takes longer than a statement may, most likely because of a snapshot " +
 			"that is held: what is ready for more than some seconds may be found late"}, doubts: newDoubts(), reading: make(chan struct{}, 1)}
@@ -166,7 +167,7 @@ func (s *Store) fast(ctx context.Context, do func(*fastTxn) error) error {
 		}
 		err = s.transact(ctx, &s.hot.begin, func(c *session) error {
 			t := &fastTxn{session: c, s: s, known: known}
-			t.Txn = sqlstore.NewTxn(c, false, s.fastHooks(c))
+			t.Txn = sqlstore.NewTxn(c, false, s.fastHooks(c, known.terms))
 			t.Reset(s.clock.Now(), known.catalog.Borrow())
 			if err := do(t); err != nil {
 				return err
@@ -183,8 +184,8 @@ func (s *Store) fast(ctx context.Context, do func(*fastTxn) error) error {
 }
 
 // fastHooks are those of a fast transaction: its events go with the COMMIT.
-func (s *Store) fastHooks(c *session) sqlstore.Hooks {
-	h := s.hooks(c)
+func (s *Store) fastHooks(c *session, terms *termNumbers) sqlstore.Hooks {
+	h := s.hooks(c, terms)
 	if s.hot.begin.fast {
 		h.Record = func(t *sqlstore.Txn) error {
 			c.last = recordStep(t)
@@ -211,7 +212,7 @@ func (s *Store) lanesKnown(ctx context.Context) (*knownLanes, error) {
 	if known := s.hot.known.Load(); known != nil {
 		return known, nil
 	}
-	known := &knownLanes{}
+	known := &knownLanes{terms: newTermNumbers()}
 	err := s.read(ctx, func(c sqlstore.Session) (err error) {
 		err = c.(*session).send(step{name: "selSettings", text: selSettings, each: func(r sqlstore.Row) error {
 			known.version = r.Int(0)

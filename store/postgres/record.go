@@ -75,9 +75,11 @@ const numbered = `EXISTS (SELECT 1 FROM redrive_meta WHERE key = 'event_base')`
 
 // eventStatements are the statements of this file and the locks of hooks.
 var eventStatements = map[string]string{
-	"selReserved":  `SELECT value - 1 FROM redrive_meta WHERE key = 'next_id'`,
-	"selVersion":   `SELECT value FROM redrive_meta WHERE key = 'settings'`,
-	"nextSettings": `UPDATE redrive_meta SET value = value + 1 WHERE key = 'settings'`,
+	"selReserved": `SELECT value - 1 FROM redrive_meta WHERE key = 'next_id'`,
+	"selVersion":  `SELECT value FROM redrive_meta WHERE key = 'settings'`,
+	// The step is random: two servers that continue from the same version after a fail-over
+	// do not come to the same one.
+	"nextSettings": `UPDATE redrive_meta SET value = value + 1 + (random() * 1000000)::bigint WHERE key = 'settings'`,
 	"recordEvents": `INSERT INTO redrive_events (seq, at, n, body, lanes, states, ns, hour, batches)
 		SELECT (x.id << 20) + (SELECT count(*) FROM redrive_events WHERE seq >= x.id << 20 AND seq < (x.id + 1) << 20),
 			$1, $2, $3, $4::text::bigint[], $5::text::smallint[], $6::text::bigint[], $7::text::bigint[], $8::text::bigint[]

@@ -71,11 +71,11 @@ func (s *Store) sweep(ctx context.Context, part sqlstore.SweepPart, keep store.R
 				return err
 			}
 		}
-		cat, err := s.catalog(c, true)
+		cat, terms, err := s.catalog(c, true)
 		if err != nil {
 			return err
 		}
-		hooks := s.hooks(c)
+		hooks := s.hooks(c, terms)
 		hooks.LockDeadLetters = func() error { return s.gravesWithin(c, gravesPatience) }
 		hooks.Remover = remover{c}
 		t := sqlstore.NewTxn(c, false, hooks)

@@ -9,12 +9,16 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// termNumbers are the numbers of stored terms that this process has used. Terms are
-// never removed, so a number stays valid.
+// termNumbers are numbers of stored terms that this process has read at one version of the
+// settings (see knownLanes). Terms are never removed, and storing new terms raises the
+// version. So if the store has failed over to a server that has lost the row of a number,
+// the version differs there, and the numbers are dropped with the catalogue.
 type termNumbers struct {
 	mu      sync.RWMutex
 	numbers map[string]int64
 }
+
+func newTermNumbers() *termNumbers { return &termNumbers{numbers: make(map[string]int64)} }
 
 // termsMax is the maximum number of terms that a process remembers. The numbers of
 // further ones are read in each transaction.
@@ -22,7 +26,7 @@ const termsMax = 16 << 10
 
 // id returns the number of encoded terms; 0 when it is not known, and for the defaults.
 func (n *termNumbers) id(terms string) int64 {
-	if terms == "" {
+	if terms == "" || n == nil {
 		return 0
 	}
 	n.mu.RLock()
@@ -30,63 +34,69 @@ func (n *termNumbers) id(terms string) int64 {
 	return n.numbers[terms]
 }
 
-func (n *termNumbers) add(numbers map[string]int64) {
+// add remembers a number. It does nothing if n is nil.
+func (n *termNumbers) add(terms string, id int64) {
+	if n == nil {
+		return
+	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	for terms, id := range numbers {
-		if len(n.numbers) < termsMax {
-			n.numbers[terms] = id
-		}
+	if len(n.numbers) < termsMax {
+		n.numbers[terms] = id
 	}
-}
-
-// unknown returns the terms of jobs whose numbers are not known.
-func (n *termNumbers) unknown(jobs []job.New) (missing []string) {
-	for i := range jobs {
-		if terms := jobs[i].Terms; terms != "" && n.id(terms) == 0 {
-			missing = append(missing, terms)
-		}
-	}
-	return missing
 }
 
 // storeTerms stores the terms of jobs before the jobs are written. Inside a transaction
 // that others may have to wait for, they would have to wait for the terms, too.
 func (s *Store) storeTerms(ctx context.Context, jobs []job.New) error {
-	return s.numberTerms(ctx, s.hot.terms.unknown(jobs))
+	return s.numberTerms(ctx, func(known *termNumbers) (missing []string) {
+		for i := range jobs {
+			if terms := jobs[i].Terms; terms != "" && known.id(terms) == 0 {
+				missing = append(missing, terms)
+			}
+		}
+		return missing
+	})
 }
 
 // storeWantedTerms does the same for the terms of a claim.
 func (s *Store) storeWantedTerms(ctx context.Context, wants []store.Want) error {
-	var missing []string
-	for i := range wants {
-		for k := range wants[i].Kinds {
-			if terms := wants[i].Kinds[k].Terms; terms != "" && s.hot.terms.id(terms) == 0 {
-				missing = append(missing, terms)
+	return s.numberTerms(ctx, func(known *termNumbers) (missing []string) {
+		for i := range wants {
+			for k := range wants[i].Kinds {
+				if terms := wants[i].Kinds[k].Terms; terms != "" && known.id(terms) == 0 {
+					missing = append(missing, terms)
+				}
 			}
 		}
-	}
-	return s.numberTerms(ctx, missing)
+		return missing
+	})
 }
 
-func (s *Store) numberTerms(ctx context.Context, all []string) error {
-	if len(all) == 0 {
-		return nil
-	}
-	var numbers map[string]int64
-	err := s.write(ctx, func(t *sqlstore.Txn) error {
-		numbers = make(map[string]int64, len(all))
-		for _, terms := range all {
-			id, err := t.TermsID(terms)
-			if err != nil {
-				return err
-			}
-			numbers[terms] = id
+// numberTerms reads the numbers of terms that are not known, and stores the terms if
+// necessary. Storing them raises the version; a second transaction then reads their numbers
+// at the new version. The function unknown returns the terms whose numbers are not known.
+func (s *Store) numberTerms(ctx context.Context, unknown func(*termNumbers) []string) error {
+	for range 2 {
+		var numbers *termNumbers
+		if known := s.hot.known.Load(); known != nil {
+			numbers = known.terms
 		}
-		return nil
-	})
-	if err == nil {
-		s.hot.terms.add(numbers)
+		missing := unknown(numbers)
+		if len(missing) == 0 {
+			return nil
+		}
+		err := s.write(ctx, func(t *sqlstore.Txn) error {
+			for _, terms := range missing {
+				if _, err := t.TermsID(terms); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
 	}
-	return err
+	return nil
 }

@@ -298,9 +298,11 @@ func (s *Store) SettleTx(ctx context.Context, tx store.Tx, o job.Outcome) error 
 	return s.core.SettleTx(ctx, tx, o)
 }
 
-// ReserveIDsTx implements store.TxReserver. The ids are reserved beside the
-// transaction: inside of it, every other process that wants some would have to
-// wait for its end. Those of a transaction that is rolled back leave a gap.
+// ReserveIDsTx implements store.TxReserver. It does not use the caller's transaction. A
+// reservation updates one row of redrive_meta. Inside the caller's transaction, that row
+// would stay locked until the transaction ends, and every other process would have to
+// wait for ids. On a connection of the store the reservation is committed at once and
+// waits for nobody. If the caller rolls back, the ids are not used: they leave a gap.
 func (s *Store) ReserveIDsTx(ctx context.Context, _ store.Tx, n int) (job.ID, error) {
 	return s.ReserveIDs(ctx, n)
 }
