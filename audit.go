@@ -2,12 +2,9 @@ package redrive
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 	"slices"
-
-	"github.com/redrive/redrive/store"
 )
 
 // auditPage is how many entries of the audit log are read at once.
@@ -26,36 +23,25 @@ func (c *Client) Audit(ctx context.Context, f AuditFilter) (AuditPage, error) {
 // FollowAudit returns the audit entries with numbers above after, in order and in
 // batches, and waits for new ones. It ignores AuditFilter.Before and Limit. The loop
 // ends when ctx ends. While the store does not answer (ErrUnavailable), FollowAudit
-// tries again every Config.Poll. Any other error ends the loop.
+// tries again every Config.Poll. Any other error ends the loop, also that of a store that
+// was closed (ErrClosed).
 func (c *Client) FollowAudit(ctx context.Context, after int64, f AuditFilter) iter.Seq2[[]AuditEntry, error] {
 	return func(yield func([]AuditEntry, error) bool) {
 		after := after // each loop over the sequence begins where the caller said
-		changed := make(chan struct{}, 1)
-		defer c.store.Notify(changed)()
-		for {
+		err := c.follow(ctx, true, func() (full, more bool, err error) {
 			entries, err := c.auditAfter(ctx, after, auditPage)
-			if ctx.Err() != nil {
-				return
-			}
-			if errors.Is(err, store.ErrUnavailable) {
-				_ = c.await(ctx, nil) // await returns an error only when ctx has ended
-				continue
-			}
 			if err != nil {
-				yield(nil, err)
-				return
+				return false, false, err
 			}
-			full := len(entries) == auditPage
+			full = len(entries) == auditPage
 			if len(entries) > 0 {
 				after = entries[len(entries)-1].Seq
 			}
 			entries = slices.DeleteFunc(entries, func(e AuditEntry) bool { return !f.Matches(&e) })
-			if len(entries) > 0 && !yield(entries, nil) {
-				return
-			}
-			if !full && c.await(ctx, changed) != nil {
-				return
-			}
+			return full, len(entries) == 0 || yield(entries, nil), nil
+		})
+		if err != nil {
+			yield(nil, err)
 		}
 	}
 }

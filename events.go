@@ -21,6 +21,30 @@ type EventsOptions struct {
 	StopAtEnd bool
 }
 
+// EventsGone is the error of a reader of events that has missed some: retention has removed
+// events after its cursor. It is an ErrGone.
+type EventsGone struct {
+	After event.Cursor // the cursor of the reader
+	// First is where the kept events begin: a reader with this cursor gets the oldest
+	// event that is kept.
+	First event.Cursor
+}
+
+func (e *EventsGone) Error() string {
+	return fmt.Sprintf("events after %s are removed, because they are older than Retention.Events: the kept events begin after %s; "+
+		"read the present state of what you follow, and go on from there", e.After, e.First)
+}
+
+// Is makes an EventsGone an ErrGone.
+func (e *EventsGone) Is(target error) bool { return target == ErrGone }
+
+// EventSpan returns the ends of the events that the store keeps. A reader with the cursor
+// first gets the oldest kept event, and a reader with the cursor last gets only events
+// that happen from now on.
+func (c *Client) EventSpan(ctx context.Context) (first, last event.Cursor, err error) {
+	return c.store.EventSpan(ctx)
+}
+
 // Events returns the events of the store after a cursor, in the order of their commits.
 // They come from all processes: every enqueue, claim and end of a run, every crash and
 // expiry, and every action of a person. Options may be nil.
@@ -36,48 +60,84 @@ type EventsOptions struct {
 // Events waits for further events until ctx ends. The loop then ends without an error. A
 // reader can keep the cursor of the last event that it has handled, and continue from
 // there later, also in another process. It then misses no event and sees no event twice.
-// The zero cursor is before the oldest event in the store; see Retention.Events.
+// The zero cursor is before the oldest event in the store. To begin at the newest event,
+// use the cursor last of EventSpan. If events after the cursor were removed, because they
+// are older than Retention.Events, the loop ends with an *EventsGone.
 //
 // A waiting reader gets enqueues and actions of people at once. It gets the begin and
 // the end of a run at the next notification, or after Config.Poll. While the store does
 // not answer (ErrUnavailable), Events tries again every Config.Poll; with StopAtEnd it
-// returns the error instead. Any other error ends the loop.
+// returns the error instead. Any other error ends the loop, also that of a store that was
+// closed (ErrClosed).
 func (c *Client) Events(ctx context.Context, after event.Cursor, o *EventsOptions) iter.Seq2[event.Event, error] {
 	if o == nil {
 		o = &EventsOptions{}
 	}
-	follow := !o.StopAtEnd
 	return func(yield func(event.Event, error) bool) {
 		after := after // each loop over the sequence begins at the cursor that the caller gave
-		changed := make(chan struct{}, 1)
-		if follow {
-			defer c.store.Notify(changed)()
-		}
-		for ctx.Err() == nil {
-			events, err := c.store.Events(ctx, after, eventsRead)
-			switch {
-			case follow && errors.Is(err, store.ErrUnavailable):
-				_ = c.await(ctx, nil) // await returns an error only when ctx has ended; the loop checks ctx
-				continue
-			case ctx.Err() != nil:
-				return
-			case err != nil:
-				yield(event.Event{}, fmt.Errorf("read events after %s: %w", after, err))
-				return
+		err := c.follow(ctx, !o.StopAtEnd, func() (full, more bool, err error) {
+			events, err := c.eventsAfter(ctx, after)
+			if err != nil {
+				return false, false, err
 			}
 			for i := range events {
 				if !yield(events[i], nil) {
-					return
+					return false, false, nil
 				}
 				after = events[i].Cursor
 			}
-			switch {
-			case len(events) == eventsRead: // the page is full, so there may be more events
-			case !follow:
-				return
-			default:
-				_ = c.await(ctx, changed) // await returns an error only when ctx has ended; the loop checks ctx
-			}
+			return len(events) == eventsRead, true, nil
+		})
+		if err != nil {
+			yield(event.Event{}, err)
 		}
 	}
+}
+
+// eventsAfter returns the next events after a cursor. The error is an *EventsGone when
+// events between the cursor and the returned ones were removed.
+func (c *Client) eventsAfter(ctx context.Context, after event.Cursor) ([]event.Event, error) {
+	events, err := c.store.Events(ctx, after, eventsRead)
+	if err != nil {
+		return nil, fmt.Errorf("read events after %s: %w", after, err)
+	}
+	if len(events) == 0 || after == (event.Cursor{}) { // a store keeps the newest event, so without an event nothing is missed
+		return events, nil
+	}
+	first, _, err := c.store.EventSpan(ctx) // read after the events, so that it shows what was removed before they were read
+	if err != nil {
+		return nil, fmt.Errorf("read where the kept events begin: %w", err)
+	}
+	if after.Before(first) && first.Before(events[0].Cursor) {
+		return nil, &EventsGone{After: after, First: first}
+	}
+	return events, nil
+}
+
+// follow calls next again and again to read a log page by page. It waits for changes after
+// a page that is not full. Without wait it ends there. It returns nil when next wants no
+// more, or when ctx has ended. With wait it tries again every Config.Poll while the store
+// does not answer.
+func (c *Client) follow(ctx context.Context, wait bool, next func() (full, more bool, err error)) error {
+	changed := make(chan struct{}, 1)
+	if wait {
+		defer c.store.Notify(changed)()
+	}
+	for ctx.Err() == nil {
+		full, more, err := next()
+		switch {
+		case ctx.Err() != nil || err == nil && !more:
+			return nil
+		case err != nil && wait && errors.Is(err, store.ErrUnavailable) && !errors.Is(err, store.ErrClosed):
+			_ = c.await(ctx, nil) // await returns an error only when ctx has ended; the loop checks ctx
+		case err != nil:
+			return err
+		case full: // there may be more
+		case !wait:
+			return nil
+		default:
+			_ = c.await(ctx, changed)
+		}
+	}
+	return nil
 }

@@ -3,6 +3,7 @@ package redrive_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -263,5 +264,152 @@ func TestEvents_HaveCrashesAndExpiries(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("types of the events by job (-want +got):\n%s", diff)
 		}
+	})
+}
+
+// A reader whose next events were removed gets an error that says where the kept events begin, and
+// goes on from there. A reader that has read all removed events has missed nothing.
+//
+// part of: N6, N1
+func TestEvents_AReaderThatHasMissedEventsGetsAnError(t *testing.T) {
+	t.Parallel()
+	onEachStore(t, func(t *testing.T, d database) {
+		var ahead atomic.Int64
+		st := d.openAt(func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) })
+		c := newClient(t, st, succeed)
+		read := func(after event.Cursor) (all []event.Event, err error) {
+			for e, err := range c.Events(t.Context(), after, &redrive.EventsOptions{StopAtEnd: true}) {
+				if err != nil {
+					return all, err
+				}
+				all = append(all, e)
+			}
+			return all, nil
+		}
+		add := func(n int) {
+			t.Helper()
+			if _, err := c.EnqueueMany(t.Context(), slices.Repeat([]redrive.Spec{render.New(renderArgs{}, nil)}, n)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		add(2)
+		add(3)
+		ahead.Store(int64(time.Hour))
+		add(1)
+		var all []event.Event
+		for e, err := range c.Events(t.Context(), event.Cursor{}, nil) { // waits until PostgreSQL shows all events
+			if err != nil {
+				t.Fatal(err)
+			}
+			if all = append(all, e); len(all) == 6 {
+				break
+			}
+		}
+		swept, err := st.Sweep(t.Context(), store.Retention{Events: time.Minute}, 10)
+		if err != nil || swept.Events != 2 {
+			t.Fatalf("Sweep: got %d commits removed, error %v; want 2 commits", swept.Events, err)
+		}
+		first, last, err := c.EventSpan(t.Context())
+		if err != nil || first != all[4].Cursor || last != all[5].Cursor {
+			t.Fatalf("EventSpan: got %s and %s, error %v; want %s and %s", first, last, err, all[4].Cursor, all[5].Cursor)
+		}
+		for i := range all {
+			after := all[i].Cursor
+			got, err := read(after)
+			if i >= 4 {
+				if err != nil || !slices.Equal(got, all[i+1:]) {
+					t.Errorf("events after event %d, the last but %d: got %+v, error %v; want the events after it", i, 5-i, got, err)
+				}
+				continue
+			}
+			gone, ok := errors.AsType[*redrive.EventsGone](err)
+			if !ok || !errors.Is(err, redrive.ErrGone) || gone.After != after || gone.First != first || len(got) != 0 {
+				t.Errorf("events after event %d, which is removed with the next ones: got %d events, error %v; want an EventsGone that names %s", i, len(got), err, first)
+			}
+		}
+		for name, after := range map[string]event.Cursor{"the zero cursor": {}, "the first end": first} {
+			if got, err := read(after); err != nil || !slices.Equal(got, all[5:]) {
+				t.Errorf("events after %s: got %+v, error %v; want the kept event", name, got, err)
+			}
+		}
+		if got, err := read(last); err != nil || len(got) != 0 {
+			t.Errorf("events after the last end: got %+v, error %v; want none", got, err)
+		}
+	})
+}
+
+// sweepingEvents is a store that removes old events just after they were read.
+type sweepingEvents struct {
+	*memory.Store
+	keep store.Retention
+}
+
+func (s *sweepingEvents) Events(ctx context.Context, after event.Cursor, limit int) ([]event.Event, error) {
+	events, err := s.Store.Events(ctx, after, limit)
+	if _, err := s.Sweep(ctx, s.keep, store.SweepMax); err != nil {
+		return nil, err
+	}
+	return events, err
+}
+
+// A reader has not missed the events that are removed just after it has read them.
+func TestEvents_WhatIsRemovedAfterItWasReadIsNotMissed(t *testing.T) {
+	t.Parallel()
+	now := time.Unix(1e9, 0)
+	s := &sweepingEvents{memory.New(memory.Options{Clock: func() time.Time { return now }}), store.Retention{Events: time.Minute}}
+	c := newClient(t, s, succeed)
+	for range 3 {
+		if _, err := c.Enqueue(t.Context(), render.New(renderArgs{}, nil)); err != nil {
+			t.Fatal(err)
+		}
+		now = now.Add(time.Hour)
+	}
+	n := 0
+	for _, err := range c.Events(t.Context(), event.Cursor{Seq: 1, Index: 1}, &redrive.EventsOptions{StopAtEnd: true}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		n++
+	}
+	if n != 2 {
+		t.Errorf("got %d events after the first, want 2", n)
+	}
+}
+
+// A loop that waits for events or audit entries ends when the store is closed.
+func TestEvents_EndWhenTheStoreIsClosed(t *testing.T) {
+	t.Parallel()
+	onEachStore(t, func(t *testing.T, d database) {
+		st := d.open()
+		c := clientWith(t, st, redrive.Config{Poll: time.Millisecond})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		var ended sync.WaitGroup
+		loop := func(what string, read func() error) {
+			ended.Go(func() {
+				if err := read(); !errors.Is(err, redrive.ErrClosed) || !errors.Is(err, redrive.ErrUnavailable) || ctx.Err() != nil {
+					t.Errorf("%s: the loop ended with the error %v (context: %v), want an ErrClosed, which is an ErrUnavailable", what, err, ctx.Err())
+				}
+			})
+		}
+		loop("Events", func() (last error) {
+			for _, err := range c.Events(ctx, event.Cursor{}, nil) {
+				last = err
+			}
+			return last
+		})
+		loop("FollowAudit", func() (last error) {
+			for _, err := range c.FollowAudit(ctx, 0, redrive.AuditFilter{}) {
+				last = err
+			}
+			return last
+		})
+		if _, err := c.Enqueue(ctx, render.New(renderArgs{}, nil)); err != nil {
+			t.Fatal(err)
+		}
+		if err := st.Close(); err != nil {
+			t.Fatal(err)
+		}
+		ended.Wait()
 	})
 }

@@ -163,6 +163,8 @@ var (
 	ErrLeaseLost   = store.ErrLeaseLost   // another run of the job has taken over
 	ErrFull        = store.ErrFull        // the disk is full
 	ErrUnavailable = store.ErrUnavailable // the store did not answer; nothing was written
+	ErrClosed      = store.ErrClosed      // the store was closed; it is an ErrUnavailable, too
+	ErrGone        = store.ErrGone        // events that the caller has not read were removed; see EventsGone
 	ErrUnknown     = store.ErrUnknown     // it is not known whether the commit happened
 )
 

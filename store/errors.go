@@ -24,6 +24,12 @@ var (
 	// ErrUnavailable: the store did not answer in time, or it is closed. Nothing was
 	// written; try again later.
 	ErrUnavailable = errors.New("store unavailable")
+	// ErrClosed: this process has closed the store. It is an ErrUnavailable that does not
+	// end.
+	ErrClosed = fmt.Errorf("store is closed: %w", ErrUnavailable)
+	// ErrGone: events that the caller has not read were removed, because they were older
+	// than the retention. No store returns it: a reader of events finds it by EventSpan.
+	ErrGone = errors.New("events are removed")
 	// ErrUnknown: the call may or may not have been committed. Repeat the call: an
 	// enqueue with Repeat set, any other call unchanged.
 	ErrUnknown = errors.New("outcome of the commit unknown")

@@ -40,7 +40,7 @@ type Store interface {
 	Redrives
 	Keeper
 	Presence
-	// Close releases the store's resources. Calls after it return an error.
+	// Close releases the store's resources. Calls after it return an ErrClosed.
 	Close() error
 }
 
@@ -311,6 +311,11 @@ type Reader interface {
 	// commit is not visible yet, it stops before that commit, so that the caller misses
 	// no event.
 	Events(ctx context.Context, after event.Cursor, limit int) ([]event.Event, error)
+	// EventSpan returns the ends of the events. The cursor first is that of the last event
+	// that a sweep has removed, or zero: Events returns the oldest kept event after it,
+	// and a reader whose cursor is before first has missed events. The cursor last is
+	// that of the newest event that Events returns, or zero.
+	EventSpan(ctx context.Context) (first, last event.Cursor, err error)
 	// Audit returns up to limit rows with a Seq above after, in order.
 	Audit(ctx context.Context, after int64, limit int) ([]Audit, error)
 	// AuditPage returns the newest rows that the filter selects, newest first. It reads

@@ -266,3 +266,26 @@ func readEvents(c Session, after event.Cursor, limit int) (events []event.Event,
 	}
 	return events, err
 }
+
+var (
+	selRemovedEvents = declare("selRemovedEvents", `SELECT cursor, n FROM redrive_swept WHERE what = '`+sweptThrough+`'`)
+	selLastEvent     = declare("selLastEvent", `SELECT seq, n FROM redrive_events ORDER BY seq DESC LIMIT 1`)
+)
+
+// EventSpan implements store.Reader.
+func (s *Core) EventSpan(ctx context.Context) (first, last event.Cursor, err error) {
+	err = s.db.Read(ctx, func(c Session) error {
+		first, last = event.Cursor{}, event.Cursor{}
+		into := func(at *event.Cursor) func(Row) error {
+			return func(r Row) error {
+				*at = event.Cursor{Seq: r.Int(0), Index: int(r.Int(1))}
+				return nil
+			}
+		}
+		if err := c.Rows(selRemovedEvents, into(&first)); err != nil {
+			return err
+		}
+		return c.Rows(selLastEvent, into(&last))
+	})
+	return first, last, err
+}

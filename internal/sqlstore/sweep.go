@@ -19,6 +19,8 @@ const (
 	sweptEvents    = "events"
 	sweptKeys      = "keys"
 
+	sweptThrough = "events.through" // the cursor is the number of the last removed commit, and n the number of its events
+
 	sweptToken  = "failures.token" // the token of the failure record that is examined next
 	sweptTrends = "trends"         // the cursor is the id of a group
 	sweptMarks  = "marks"          // the cursor is a mark of a group; see withGroup
@@ -176,7 +178,7 @@ func enough(err error) error {
 }
 
 var (
-	selOldEvents = declareWalk("selOldEvents", `SELECT seq, at FROM redrive_events WHERE seq < (SELECT max(seq) FROM redrive_events) ORDER BY seq`)
+	selOldEvents = declareWalk("selOldEvents", `SELECT seq, at, n FROM redrive_events WHERE seq < (SELECT max(seq) FROM redrive_events) ORDER BY seq`)
 	delEvents    = declare("delEvents", `DELETE FROM redrive_events WHERE seq <= +?`)
 )
 
@@ -186,14 +188,15 @@ func (w *sweep) oldEvents() error {
 	if w.keep.Events == 0 {
 		return nil
 	}
-	until, last := w.now.Add(-w.keep.Events), int64(0)
+	until := w.now.Add(-w.keep.Events)
+	last := w.note(sweptThrough)
 	if r := w.hooks.Remover; r != nil {
-		n, more, err := r.Events(until, w.limit)
+		n, more, err := r.Events(until, w.limit, func(seq, n int64) { last.cursor, last.n = seq, n })
 		if err != nil {
 			return err
 		}
 		w.swept.Events, w.swept.More = n, w.swept.More || more
-		return w.removed(sweptEvents, n)
+		return w.removedEvents(last)
 	}
 	err := w.rows(selOldEvents, func(r Row) error {
 		if job.Micros(r.Int(1)) > until {
@@ -204,16 +207,24 @@ func (w *sweep) oldEvents() error {
 			return errEnough
 		}
 		w.swept.Events++
-		last = r.Int(0)
+		last.cursor, last.n = r.Int(0), r.Int(2)
 		return nil
 	})
-	if err := enough(err); err != nil || last == 0 {
+	if err := enough(err); err != nil || w.swept.Events == 0 {
 		return err
 	}
-	if _, err := w.exec(delEvents, num(last)); err != nil {
+	if _, err := w.exec(delEvents, num(last.cursor)); err != nil {
 		return err
 	}
-	return w.removed(sweptEvents, w.swept.Events)
+	return w.removedEvents(last)
+}
+
+// removedEvents counts the removed commits and stores the last of them, for EventSpan.
+func (w *sweep) removedEvents(last sweepNote) error {
+	if err := w.removed(sweptEvents, w.swept.Events); err != nil {
+		return err
+	}
+	return w.remember(sweptThrough, last)
 }
 
 var (

@@ -21,8 +21,9 @@ type Remover interface {
 	// Keys removes up to limit expired keys.
 	Keys(now job.Micros, limit int) (n int64, more bool, err error)
 	// Events removes the events of up to limit commits, but never the events of the
-	// newest commit.
-	Events(until job.Micros, limit int) (n int64, more bool, err error)
+	// newest commit. It calls last with the number of the last removed commit and the
+	// number of the events of that commit, unless it removes nothing.
+	Events(until job.Micros, limit int, last func(seq, n int64)) (n int64, more bool, err error)
 	// Records returns the number of failure records of each dead letter's job. It also
 	// locks the keys of the jobs. A negative number says that another transaction holds
 	// the key.

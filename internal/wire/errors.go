@@ -30,6 +30,7 @@ const (
 	StoreReadOnly
 	StoreFull
 	OutcomeUnknown
+	Gone
 )
 
 // kindRow holds the name, the exit code and the HTTP status of a kind of error.
@@ -57,6 +58,7 @@ func (k Kind) row() kindRow {
 		StoreReadOnly:    {"store-read-only", 1, http.StatusServiceUnavailable},
 		StoreFull:        {"store-full", 1, http.StatusInsufficientStorage},
 		OutcomeUnknown:   {"outcome-unknown", 1, http.StatusGatewayTimeout},
+		Gone:             {"gone", 5, http.StatusGone},
 	}[k]
 }
 
@@ -96,7 +98,7 @@ func KindOf(err error) Kind {
 		{store.ErrNotFound, NotFound}, {store.ErrConflict, StateMoved}, {store.ErrDraining, QueueDraining},
 		{store.ErrLeaseLost, LeaseLost}, {store.ErrInvalid, InvalidField}, {store.ErrTooLarge, TooLarge},
 		{store.ErrUnknown, OutcomeUnknown}, {store.ErrFull, StoreFull}, {store.ErrReadOnly, StoreReadOnly},
-		{store.ErrUnavailable, StoreUnavailable},
+		{store.ErrUnavailable, StoreUnavailable}, {store.ErrGone, Gone},
 	} {
 		if errors.Is(err, row.is) {
 			return row.kind

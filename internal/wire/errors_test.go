@@ -30,6 +30,8 @@ func TestKindOf(t *testing.T) {
 		{store.ErrReadOnly, "store-read-only", 1, 503},
 		{store.ErrFull, "store-full", 1, 507},
 		{store.ErrUnknown, "outcome-unknown", 1, 504},
+		{store.ErrGone, "gone", 5, 410},
+		{store.ErrClosed, "store-unavailable", 1, 503},
 		{ownKind{store.ErrNotFound}, "stopping", 3, 503}, // the kind of a Kinded error has precedence over the kind of the error that it wraps
 	} {
 		k := wire.KindOf(tt.err)

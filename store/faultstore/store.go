@@ -212,6 +212,16 @@ func (s *Store) Events(ctx context.Context, after event.Cursor, limit int) ([]ev
 	return do(ctx, s, "Events", func() ([]event.Event, error) { return s.inner.Events(ctx, after, limit) })
 }
 
+// EventSpan implements store.Reader.
+func (s *Store) EventSpan(ctx context.Context) (first, last event.Cursor, err error) {
+	type span struct{ first, last event.Cursor }
+	got, err := do(ctx, s, "EventSpan", func() (got span, err error) {
+		got.first, got.last, err = s.inner.EventSpan(ctx)
+		return got, err
+	})
+	return got.first, got.last, err
+}
+
 // Audit implements store.Reader.
 func (s *Store) Audit(ctx context.Context, after int64, limit int) ([]store.Audit, error) {
 	return do(ctx, s, "Audit", func() ([]store.Audit, error) { return s.inner.Audit(ctx, after, limit) })

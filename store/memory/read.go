@@ -176,6 +176,19 @@ func (s *Store) Events(ctx context.Context, after event.Cursor, limit int) ([]ev
 	return firstOf(t.events[first:], limit), nil
 }
 
+// EventSpan implements store.Reader.
+func (s *Store) EventSpan(ctx context.Context) (first, last event.Cursor, err error) {
+	t, err := s.begin(ctx, "event span")
+	if err != nil {
+		return first, last, err
+	}
+	defer t.end()
+	if n := len(t.events); n > 0 {
+		last = t.events[n-1].Cursor
+	}
+	return t.eventGone, last, nil
+}
+
 // Audit implements store.Reader. A limit below 1 returns no rows.
 func (s *Store) Audit(ctx context.Context, after int64, limit int) ([]store.Audit, error) {
 	t, err := s.begin(ctx, "audit")

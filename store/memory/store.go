@@ -57,6 +57,7 @@ type Store struct {
 	inForce   string // the hash of the policy that was published last
 	seq       int64  // number of the last commit that had events
 	events    []event.Event
+	eventGone event.Cursor // the last event that was removed
 	audit     []store.Audit
 	listeners map[*listener]struct{}
 }
@@ -125,7 +126,7 @@ func (s *Store) begin(ctx context.Context, op string) (*tx, error) {
 	s.mu.Lock()
 	if s.closed {
 		s.mu.Unlock()
-		return nil, fmt.Errorf("%s: the store is closed: %w", op, store.ErrUnavailable)
+		return nil, fmt.Errorf("%s: %w", op, store.ErrClosed)
 	}
 	return &tx{Store: s, op: op, now: s.clock.Now(), from: len(s.events)}, nil
 }

@@ -196,6 +196,9 @@ func (w *sweep) sweepEvents() {
 		n++
 		at = end
 	}
+	if at > 0 {
+		w.eventGone = w.events[at-1].Cursor
+	}
 	w.events = slices.Delete(w.events, 0, at)
 	w.from -= at
 	w.swept.Events = int64(n)

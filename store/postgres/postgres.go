@@ -319,7 +319,7 @@ func (s *Store) Schema() string { return s.options.Schema }
 func (s *Store) Notify(ch chan<- struct{}) (stop func()) { return s.news.subscribe(ch) }
 
 // errClosed is the answer of every call after Close.
-var errClosed = fmt.Errorf("store is closed: %w", store.ErrUnavailable)
+var errClosed = store.ErrClosed
 
 // keepEvery is how often the clock is compared with the server's and the events
 // are folded.

@@ -60,12 +60,12 @@ const (
 	// Commits that nobody has been able to read yet stay. A row without events has
 	// changes of counters only, as of a sweep.
 	sweepEvents = `WITH part AS MATERIALIZED (
-			SELECT seq, at FROM redrive_events WHERE n > 0 ORDER BY seq LIMIT $2::bigint + 1),
+			SELECT seq, at, n FROM redrive_events WHERE n > 0 ORDER BY seq LIMIT $2::bigint + 1),
 		old AS MATERIALIZED (
-			SELECT seq FROM part WHERE seq < least((SELECT min(seq) FROM part WHERE at > $1::bigint),
+			SELECT seq, n FROM part WHERE seq < least((SELECT min(seq) FROM part WHERE at > $1::bigint),
 				(SELECT seq FROM redrive_events WHERE n > 0 ORDER BY seq DESC LIMIT 1), ` + inSightUntil + `) ORDER BY seq)
-		SELECT (SELECT max(seq) FROM (SELECT seq FROM old ORDER BY seq LIMIT $2::bigint) o),
-			(SELECT least(count(*), $2::bigint) FROM old), (SELECT count(*) FROM old) > $2::bigint`
+		SELECT o.seq, (SELECT least(count(*), $2::bigint) FROM old), (SELECT count(*) FROM old) > $2::bigint, o.n
+		FROM (SELECT seq, n FROM old ORDER BY seq LIMIT $2::bigint) o ORDER BY o.seq DESC LIMIT 1`
 	// What is in redrive_keys and not returned by lockKeys is held by somebody.
 	lockKeys = `SELECT t.job FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[]) AS t(owner, kind, key, job)
 		JOIN redrive_keys k ON k.owner = t.owner AND k.kind = t.kind AND k.key = t.key AND k.job = t.job
@@ -129,16 +129,17 @@ func (r remover) Keys(now job.Micros, limit int) (n int64, more bool, err error)
 }
 
 // Events implements sqlstore.Remover.
-func (r remover) Events(until job.Micros, limit int) (n int64, more bool, err error) {
-	last := int64(0)
+func (r remover) Events(until job.Micros, limit int, last func(seq, n int64)) (n int64, more bool, err error) {
+	through, events := int64(0), int64(0)
 	err = r.send(step{name: "sweepEvents", text: sweepEvents, args: []any{int64(until), int64(limit)}, each: func(row sqlstore.Row) error {
-		last, n, more = row.Int(0), row.Int(1), row.Int(2) != 0
+		through, n, more, events = row.Int(0), row.Int(1), row.Int(2) != 0, row.Int(3)
 		return nil
 	}})
 	if err != nil || n == 0 {
 		return 0, false, err
 	}
-	return n, more, r.send(step{name: "delEvents", text: overrides["delEvents"], args: []any{last}})
+	last(through, events)
+	return n, more, r.send(step{name: "delEvents", text: overrides["delEvents"], args: []any{through}})
 }
 
 // Records implements sqlstore.Remover.

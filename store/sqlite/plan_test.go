@@ -147,6 +147,8 @@ var reading = []plan{
 	{name: "selCancels", want: "SEARCH redrive_jobs USING INDEX redrive_cancel (cancel_at>?)"},
 	{name: "selCounts", want: "SCAN l USING COVERING INDEX sqlite_autoindex_redrive_lanes_1; " +
 		"SEARCH c USING PRIMARY KEY (lane=?); USE TEMP B-TREE FOR GROUP BY"},
+	{name: "selRemovedEvents", want: "SEARCH redrive_swept USING PRIMARY KEY (what=?)"},
+	{name: "selLastEvent", want: "SCAN redrive_events", scan: "from the end, and one row is all"},
 	{name: "selEvents", want: "SEARCH redrive_events USING INTEGER PRIMARY KEY (rowid>?)"},
 	{name: "selFailures", want: "SEARCH redrive_failures USING INDEX sqlite_autoindex_redrive_failures_1 (job=?)"},
 	{name: "selOverdue", want: "SEARCH redrive_jobs USING COVERING INDEX redrive_lease (lease_until<?)"},

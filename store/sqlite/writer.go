@@ -3,7 +3,6 @@ package sqlite
 import (
 	"context"
 	"errors"
-	"fmt"
 	"runtime"
 	"slices"
 	"sync"
@@ -122,7 +121,7 @@ func (w *writer) park(ctx context.Context) (release func(), err error) {
 	}
 }
 
-var errClosed = fmt.Errorf("the store is closed: %w", store.ErrUnavailable)
+var errClosed = store.ErrClosed
 
 func (w *writer) run() {
 	defer close(w.ended)

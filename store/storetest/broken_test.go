@@ -279,6 +279,7 @@ func readMutants() []mutant {
 		{"loses events", "N6_EachTransitionIsAnEvent", dumps(func(d *store.Dump) {
 			d.Events = slices.DeleteFunc(d.Events, func(e event.Event) bool { return e.Type == event.JobDeferred })
 		})},
+		{"does not say that events were removed", "N6_EndsOfTheEvents", func(s store.Store, _ *Clock) store.Store { return &keepsAll{s} }},
 		{"does not report that a process is silent", "Q9_SilentProcessIsFoundOnce", dumps(func(d *store.Dump) {
 			d.Events = slices.DeleteFunc(d.Events, func(e event.Event) bool { return e.Type == event.ProcessSilent })
 		})},

@@ -16,6 +16,7 @@ func eventPromises() []promise {
 		{"N6_NoEventOfWhatDidNotHappen", noEventOfWhatDidNotHappen},
 		{"N1_EventsAreReadOnFromACursor", eventsAreReadOn},
 		{"N6_ExpiryIsAnEvent", expiryIsAnEvent},
+		{"N6_EndsOfTheEvents", endsOfTheEvents},
 	}
 }
 
@@ -147,4 +148,34 @@ func expiryIsAnEvent(r *rig) {
 		Cursor: event.Cursor{Seq: 1, Index: 1}, At: r.now(), Type: event.JobExpired, Job: id, Kind: kind, Queue: queue,
 		From: job.Waiting, To: job.Dead, Life: 1, Reason: string(job.DeadlineOver),
 	}})
+}
+
+// The ends of the events tell a reader where to begin, and whether it has missed events.
+//
+// part of: N6, Q6
+func endsOfTheEvents(r *rig) {
+	ends := func() (ends [2]event.Cursor) {
+		first, last, err := r.EventSpan(ctx())
+		r.ok(err)
+		return [2]event.Cursor{first, last}
+	}
+	same(r, "ends without events", ends(), [2]event.Cursor{})
+	r.enqueue(r.newJob(), r.newJob())
+	r.enqueue(r.newJob(), r.newJob(), r.newJob())
+	r.clock.Advance(time.Hour)
+	r.enqueue(r.newJob())
+	all := r.events(event.Cursor{})
+	same(r, "ends", ends(), [2]event.Cursor{{}, all[5].Cursor})
+
+	keep := store.Retention{Events: time.Minute}
+	r.removed = true
+	swept, err := r.Sweep(ctx(), keep, 1)
+	r.ok(err)
+	same(r, "commits removed", swept.Events, int64(1))
+	same(r, "ends when the first commit is removed", ends(), [2]event.Cursor{all[1].Cursor, all[5].Cursor})
+	same(r, "commits removed", r.sweep(keep, 10).Events, int64(1))
+	same(r, "ends when two commits are removed", ends(), [2]event.Cursor{all[4].Cursor, all[5].Cursor})
+	same(r, "events after the first end", r.events(all[4].Cursor), all[5:])
+	same(r, "commits removed", r.sweep(keep, 10).Events, int64(0))
+	same(r, "ends when nothing is removed", ends(), [2]event.Cursor{all[4].Cursor, all[5].Cursor})
 }

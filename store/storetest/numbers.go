@@ -104,3 +104,23 @@ func (n *numbers) events(s store.Store, reference []event.Event, after event.Cur
 	}
 	return cut(reference, after), nil
 }
+
+// last checks the ends of the store's events against the store's dump. It returns the last end with
+// the number of the reference, whose newest commit can be another half of the same exchange.
+func (n *numbers) last(s store.Store, first event.Cursor, reference []event.Event) (event.Cursor, error) {
+	if len(n.own) == 0 {
+		return event.Cursor{}, nil
+	}
+	if err := shownAll(s, n.own); err != nil {
+		return event.Cursor{}, err
+	}
+	_, last, err := s.EventSpan(ctx())
+	if err != nil {
+		return last, err
+	}
+	if want := n.own[len(n.own)-1].Cursor; last != want || !first.Before(n.own[0].Cursor) {
+		return last, fmt.Errorf("the ends of the events are %s and %s, want %s as the last end, and a first end before event %s",
+			first, last, want, n.own[0].Cursor)
+	}
+	return reference[len(reference)-1].Cursor, nil
+}

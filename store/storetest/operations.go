@@ -45,7 +45,7 @@ func (d *duel) operations() map[string]func(*rapid.T) {
 func operationNames() []string {
 	return []string{
 		"ReserveIDs", "Enqueue", "Exchange", "Heartbeat", "Rescue", "Cancel", "Retry", "SetQueue", "Declare", "Signals",
-		"Get", "GetAll", "Latest", "Lookup", "Failures", "DeadLetter", "List", "Counts", "Queues", "Events", "Audit", "AuditPage",
+		"Get", "GetAll", "Latest", "Lookup", "Failures", "DeadLetter", "List", "Counts", "Queues", "Events", "EventSpan", "Audit", "AuditPage",
 		"settle that is written", "settle that is written again", "heartbeat that is held", "enqueue with a known key",
 		"enqueue that is repeated", "cancel that is taken", "retry that is taken",
 		"DeadLetters", "Groups", "DeadStats", "Preview", "Act", "Original", "StartRedrive", "Redrive", "RedriveList", "ControlRedrive",
@@ -299,6 +299,16 @@ func (d *duel) read() {
 	if n := len(d.last.Events); n > 0 {
 		after = d.last.Events[rapid.IntRange(0, n-1).Draw(d.t, "after")].Cursor
 	}
+	d.askOf("EventSpan", func(c *contender) (any, error) {
+		first, last, err := c.EventSpan(ctx())
+		if c.numbers != nil && err == nil {
+			last, err = c.numbers.last(c, first, d.last.Events)
+		}
+		return struct {
+			Removed bool
+			Last    event.Cursor
+		}{first != event.Cursor{}, last}, err
+	})
 	d.askOf("Events", func(c *contender) (any, error) {
 		if c.numbers == nil {
 			return c.Events(ctx(), after, limit)
