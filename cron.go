@@ -37,6 +37,11 @@ const CronLimit = 10 * time.Second
 // latest of them is fired. An entry that has never fired on a store begins with the
 // first slot after the client was made or SetCron was called.
 //
+// A person can pause an entry (Client.PauseCron). A paused entry is not fired by any client,
+// and slots that pass during the pause are not fired later: the entry continues with the
+// first slot after ResumeCron. Cron.Make may be called for the first slot of a pause; its job
+// is not enqueued.
+//
 // If Expression or Location changes, the entry begins with the first slot after the
 // change: slots of the past are not fired because a new expression defines them. The store
 // keeps the expression of the last fired slot, so a change is also recognised when a
@@ -231,6 +236,8 @@ type CronStatus struct {
 	Last       time.Time `json:"last,omitzero"`  // the last slot that was fired, by any client
 	FiredAt    time.Time `json:"fired_at,omitzero"`
 	Job        JobID     `json:"job,omitempty"` // the job that was enqueued for the last slot
+	Paused     bool      `json:"paused,omitempty"`
+	SetAt      time.Time `json:"set_at,omitzero"` // when a person last paused or resumed the entry
 }
 
 // Crons returns the cron entries of this client and the entries that any client has
@@ -258,12 +265,31 @@ func (c *Client) Crons(ctx context.Context) ([]CronStatus, error) {
 			i = len(all)
 			all = append(all, CronStatus{Name: f.Name})
 		}
-		all[i].Last, all[i].FiredAt, all[i].Job = f.Slot.Time(), f.At.Time(), f.Job
+		if f.Slot > 0 {
+			all[i].Last, all[i].FiredAt, all[i].Job = f.Slot.Time(), f.At.Time(), f.Job
+		}
+		if f.SetAt > 0 {
+			all[i].Paused, all[i].SetAt = f.Paused, f.SetAt.Time()
+		}
 	}
 	slices.SortFunc(all, func(a, b CronStatus) int { return strings.Compare(a.Name, b.Name) })
 	return all, nil
 }
 
+// PauseCron pauses a cron entry for all clients of the store, in the name of a person. The
+// entry is not fired until ResumeCron, and slots that pass meanwhile are not fired later. A
+// pause is stored under the entry's name, so it also holds for clients that are started later
+// and for an entry that has never fired. A second pause changes nothing.
+func (c *Client) PauseCron(ctx context.Context, by By, name string) (CronSlot, error) {
+	return c.store.SetSchedule(ctx, by, name, true)
+}
+
+// ResumeCron ends the pause of a cron entry. The entry continues with the first slot after
+// the call. The error is ErrNotFound if the store does not have the name.
+func (c *Client) ResumeCron(ctx context.Context, by By, name string) (CronSlot, error) {
+	return c.store.SetSchedule(ctx, by, name, false)
+}
+
 // CronSlots returns the last fired slot of each cron entry that any client has ever
-// fired on the store, sorted by name.
+// fired or a person has paused on the store, sorted by name.
 func (c *Client) CronSlots(ctx context.Context) ([]CronSlot, error) { return c.store.CronSlots(ctx) }

@@ -57,10 +57,11 @@ func (c *Client) fireWithin(ctx context.Context, limit time.Duration, busy *atom
 	}
 }
 
-// fire enqueues the job of a slot unless another client has already done so. In that case
-// the middlewares see no error, but a receipt that names the job of the other client.
+// fire enqueues the job of a slot unless another client has already done so, or a person has
+// paused the entry. In the first case the middlewares see no error, but a receipt that names
+// the job of the other client; in the second case they see an ErrConflict.
 func (c *Client) fire(ctx context.Context, s *Cron, expression string, slot time.Time) (f store.Fired, err error) {
-	lost := false // whether another client has already fired the slot
+	lost := false // whether another client has already fired the slot, or the entry is paused
 	_, err = c.through(ctx, []Spec{cronSpec(s, slot)}, func(ctx context.Context, specs []Spec) ([]Receipt, error) {
 		jobs, err := c.check(specs)
 		if err != nil {
@@ -74,6 +75,9 @@ func (c *Client) fire(ctx context.Context, s *Cron, expression string, slot time
 		f, err = c.store.Fire(ctx, s.Name, expression, job.At(slot), jobs)
 		c.ids.lost(err)
 		if lost = err == nil && !f.Fired; lost {
+			if f.Last.Slot < job.At(slot) {
+				return nil, fmt.Errorf("cron entry %q: a person paused it, so no job was enqueued for this slot: %w", s.Name, store.ErrConflict)
+			}
 			return []Receipt{{ID: f.Last.Job, Existing: true}}, nil
 		}
 		return f.Receipts, err

@@ -339,3 +339,45 @@ func TestQ13_AScheduleSendsItsJobLikeAnyEnqueue(t *testing.T) {
 		t.Errorf("got jobs with the correlations %v, want cron:plain and mine", names)
 	}
 }
+
+// A paused entry fires on no client, and after the pause only later slots are fired.
+//
+// part of: Q13
+func TestQ13_APausedEntryIsNotFired(t *testing.T) {
+	t.Parallel()
+	var had []string
+	e := redrivetest.New(t, &redrive.Config{Cron: []redrive.Cron{{Name: "half-hours", Expression: "*/30 * * * *", Make: scenes}}})
+	redrive.Handle(e.Client, render, func(_ context.Context, j *redrive.Job[renderArgs]) error {
+		had = append(had, time.Unix(j.Args.Scene, 0).UTC().Format("15:04"))
+		return nil
+	}, nil)
+	after := func(wait time.Duration, want ...string) {
+		t.Helper()
+		had = nil
+		e.Advance(wait)
+		e.Work()
+		if !slices.Equal(had, want) {
+			t.Errorf("got jobs for the slots %q, want %q", had, want)
+		}
+	}
+	after(30*time.Minute, "00:30")
+	by := redrive.By{Actor: "ann", Reason: "the archive moves"}
+	if c, err := e.PauseCron(t.Context(), by, "half-hours"); err != nil || !c.Paused {
+		t.Fatalf("PauseCron: got %+v, error %v; want a paused entry", c, err)
+	}
+	after(30 * time.Minute)
+	after(30 * time.Minute)
+	all, err := e.Crons(t.Context())
+	if err != nil || len(all) != 1 || !all[0].Paused || all[0].SetAt.IsZero() {
+		t.Errorf("Crons: got %+v, error %v; want one paused entry", all, err)
+	}
+	after(10 * time.Minute)
+	if c, err := e.ResumeCron(t.Context(), by, "half-hours"); err != nil || c.Paused {
+		t.Fatalf("ResumeCron: got %+v, error %v; want an active entry", c, err)
+	}
+	after(10 * time.Minute)
+	after(10*time.Minute, "02:00")
+	if _, err := e.ResumeCron(t.Context(), by, "unknown"); !errors.Is(err, redrive.ErrNotFound) {
+		t.Errorf("ResumeCron of an unknown name: got error %v, want ErrNotFound", err)
+	}
+}

@@ -34,7 +34,7 @@ type grammar struct {
 	Policy  policyCmd  `cmd:"" help:"Show, check, explain and list policies: what is retried, when and how often."`
 	Queues  queuesCmd  `cmd:"" help:"List queues and change their settings."`
 	Events  eventsCmd  `cmd:"" help:"Print what happened, as JSON lines."`
-	Cron    cronCmd    `cmd:"" help:"List schedules with their jobs, their next slot and their last slot."`
+	Cron    cronCmd    `cmd:"" help:"List schedules with their slots, pause and resume them."`
 	Audit   auditCmd   `cmd:"" help:"Print the audit log: actions of people, redrives and retention."`
 	Doctor  doctorCmd  `cmd:"" help:"Check the database."`
 	Migrate migrateCmd `cmd:"" help:"Migrate the schema of the database to the version of this program."`

@@ -4,20 +4,28 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/redrive/redrive"
 	"github.com/redrive/redrive/internal/config"
 	"github.com/redrive/redrive/internal/cron"
+	"github.com/redrive/redrive/internal/suggest"
 	"github.com/redrive/redrive/internal/wire"
 	"github.com/redrive/redrive/internal/words"
 	"github.com/redrive/redrive/job"
 )
 
-type cronCmd struct{ jsonFlag }
+type cronCmd struct {
+	List   cronListCmd   `cmd:"" default:"withargs" help:"List schedules; what \"cron\" does by itself."`
+	Pause  cronPauseCmd  `cmd:"" help:"Fire no slots of a schedule until it is resumed."`
+	Resume cronResumeCmd `cmd:"" help:"End the pause of a schedule."`
+}
+
+type cronListCmd struct{ jsonFlag }
 
 // Help implements kong.HelpProvider.
-func (*cronCmd) Help() string {
+func (*cronListCmd) Help() string {
 	return `The list has the schedules of the configuration. Each has its next slot, and the last slot that any worker has fired. The
 list also has schedules that are only in the database, because they were in the configuration earlier.
 
@@ -25,7 +33,7 @@ list also has schedules that are only in the database, because they were in the 
     redrive cron --json | jq -r '.entries[] | [.name, .next] | @tsv'`
 }
 
-func (c *cronCmd) Run(ctx context.Context, a *app) (err error) {
+func (c *cronListCmd) Run(ctx context.Context, a *app) (err error) {
 	s, err := a.settings()
 	if err != nil {
 		return err
@@ -96,11 +104,14 @@ func viewCron(c *config.Config, fired []redrive.CronSlot, now time.Time) ([]wire
 			views = append(views, wire.Cron{Name: f.Name})
 		}
 		views[i].LastSlot, views[i].FiredAt, views[i].LastJob = f.Slot, f.At, f.Job
+		if views[i].Paused = f.Paused; f.Paused {
+			views[i].PausedAt, views[i].Next = f.SetAt, 0
+		}
 	}
 	return views, nil
 }
 
-func (c *cronCmd) print(a *app, views []wire.Cron) {
+func (c *cronListCmd) print(a *app, views []wire.Cron) {
 	out := a.styleOf(a.stdout)
 	if len(views) == 0 {
 		fmt.Fprintln(a.out, out.faint("no cron entries"))
@@ -117,6 +128,9 @@ func (c *cronCmd) print(a *app, views []wire.Cron) {
 		if v.Next > 0 {
 			next = fmt.Sprintf("%s (%s)", words.Time(v.Next), words.Away(v.Next, now))
 		}
+		if v.Paused {
+			next = fmt.Sprintf("paused since %s (%s)", words.Time(v.PausedAt), words.Away(v.PausedAt, now))
+		}
 		if v.LastSlot > 0 {
 			last, id = fmt.Sprintf("%s (%s)", words.Time(v.LastSlot), words.Away(v.LastSlot, now)), v.LastJob.String()
 		}
@@ -127,4 +141,90 @@ func (c *cronCmd) print(a *app, views []wire.Cron) {
 		t.add(v.Name, v.Kind, when, v.Zone, next, last, id)
 	}
 	t.print(a.out, out)
+}
+
+type cronPauseCmd struct {
+	by
+	jsonFlag
+	Name string `arg:"" help:"Name of the schedule."`
+}
+
+// Help implements kong.HelpProvider.
+func (*cronPauseCmd) Help() string {
+	return `The pause takes effect at once and for all workers. Jobs that are enqueued already run. Slots that pass during the pause
+are not fired later: the schedule continues with the first slot after "cron resume".
+
+    redrive cron pause nightly --reason "the archive moves"`
+}
+
+func (c *cronPauseCmd) Run(ctx context.Context, a *app) error {
+	return a.setCron(ctx, c.Name, true, c.by, c.JSON)
+}
+
+type cronResumeCmd struct {
+	by
+	jsonFlag
+	Name string `arg:"" help:"Name of the schedule."`
+}
+
+// Help implements kong.HelpProvider.
+func (*cronResumeCmd) Help() string {
+	return `The schedule continues with its first slot after this command. Slots that passed during the pause are not fired.
+
+    redrive cron resume nightly --reason "the archive has moved"`
+}
+
+func (c *cronResumeCmd) Run(ctx context.Context, a *app) error {
+	return a.setCron(ctx, c.Name, false, c.by, c.JSON)
+}
+
+// setCron pauses or resumes a schedule that is in the database or in the configuration.
+func (a *app) setCron(ctx context.Context, name string, paused bool, who by, asJSON bool) (err error) {
+	s, err := a.settings()
+	if err != nil {
+		return err
+	}
+	client, db, err := a.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer closing(db, &err)
+	stored, err := client.CronSlots(ctx)
+	if err != nil {
+		return fmt.Errorf("read the schedules: %w", err)
+	}
+	known := slices.Clone(s.CronNames)
+	isStored := false
+	for _, c := range stored {
+		isStored = isStored || c.Name == name
+		known = append(known, c.Name)
+	}
+	set := redrive.CronSlot{Name: name}
+	switch {
+	case !slices.Contains(known, name):
+		return absentError(suggest.Unknown("schedule", name, known))
+	case paused:
+		set, err = client.PauseCron(ctx, who.actor(a), name)
+	case isStored: // otherwise it was never paused
+		set, err = client.ResumeCron(ctx, who.actor(a), name)
+	}
+	if err != nil {
+		return err
+	}
+	views, err := viewCron(s.Config, []redrive.CronSlot{set}, a.now())
+	if err != nil {
+		return err
+	}
+	view := &views[slices.IndexFunc(views, func(v wire.Cron) bool { return v.Name == name })]
+	switch {
+	case asJSON:
+		return a.printJSON(view)
+	case paused:
+		_, err = fmt.Fprintf(a.out, "%s is paused\n", name)
+	case view.Next > 0:
+		_, err = fmt.Fprintf(a.out, "%s is active; its next slot is %s\n", name, words.Time(view.Next))
+	default:
+		_, err = fmt.Fprintf(a.out, "%s is active\n", name)
+	}
+	return err
 }

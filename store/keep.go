@@ -21,10 +21,12 @@ type Keeper interface {
 	Sweep(ctx context.Context, r Retention, limit int) (Swept, error)
 	// Fire enqueues the jobs of a slot of the cron entry name, and stores the slot with
 	// the expression that defined it. It does nothing if any process has already fired
-	// that slot or a later one, also with another expression. A slot in the store's
-	// future is an ErrConflict.
+	// that slot or a later one, also with another expression, if the entry is paused, or
+	// if the slot is not later than the last pause or resumption of the entry. A slot in
+	// the store's future is an ErrConflict.
 	Fire(ctx context.Context, name, expression string, slot job.Micros, jobs []job.New) (Fired, error)
-	// CronSlots returns the last fired slot of each cron entry, sorted by name.
+	// CronSlots returns the last fired slot of each cron entry, sorted by name. An entry
+	// that was paused before its first slot has the Slot 0.
 	CronSlots(ctx context.Context) ([]CronSlot, error)
 }
 
@@ -103,13 +105,40 @@ func (s *Swept) Removed() bool {
 // CronSlot is the last fired slot of a cron entry.
 type CronSlot struct {
 	Name string     `json:"name"`
-	Slot job.Micros `json:"slot"` // the last slot that was fired
+	Slot job.Micros `json:"slot"` // the last slot that was fired; 0 if no slot was fired yet
 	At   job.Micros `json:"at"`   // time at which it was fired
 	Job  job.ID     `json:"job"`  // the first job that this slot enqueued
 	// Expression is the expression that defined the slot, with its time zone, such as
 	// "30 2 * * * Europe/Berlin" or "@every 1h30m0s". An entry whose expression differs
 	// was changed after the slot was fired, or another client has another expression.
 	Expression string `json:"expression"`
+	// Paused says that a person has paused the entry: its slots are not fired.
+	Paused bool `json:"paused,omitempty"`
+	// SetAt is when a person last paused or resumed the entry; 0 means never. Slots up to
+	// this time are not fired any more, so slots that passed during a pause are left out.
+	SetAt job.Micros `json:"set_at,omitempty"`
+}
+
+// Takes reports whether a slot of the entry may be fired, by what is stored.
+func (c *CronSlot) Takes(slot job.Micros) bool {
+	return slot > c.Slot && slot > c.SetAt && !c.Paused
+}
+
+// ScheduleState returns the word for a paused or active cron entry, for audit rows and
+// events.
+func ScheduleState(paused bool) string {
+	if paused {
+		return "paused"
+	}
+	return "active"
+}
+
+// ScheduleAction returns the audit action of SetSchedule.
+func ScheduleAction(paused bool) string {
+	if paused {
+		return "schedule.pause"
+	}
+	return "schedule.resume"
 }
 
 // Fired is the answer to Fire.

@@ -345,6 +345,12 @@ type Admin interface {
 	// SetQueue changes the settings of a queue. A nil field keeps the setting; a zero
 	// value removes it. ErrNotFound means that the queue was never declared or used.
 	SetQueue(ctx context.Context, by By, c QueueChange) (Queue, error)
+	// SetSchedule pauses or resumes a cron entry. A paused entry is not fired, and slots
+	// that pass during the pause are not fired later. The store does not know the entries
+	// that no process has fired yet, so a pause of any valid name is stored; at most
+	// CronsMax names (ErrTooLarge). To resume a name that the store does not have is an
+	// ErrNotFound. A call that changes nothing writes no audit row.
+	SetSchedule(ctx context.Context, by By, name string, paused bool) (CronSlot, error)
 }
 
 // By names the person who acts and the reason.

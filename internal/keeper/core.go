@@ -115,8 +115,13 @@ type duty struct {
 // schedule is the state of a cron entry.
 type schedule struct {
 	duty
-	last fired     // the last slot that any process has fired
-	next time.Time // no slot is due before this time
+	last   fired     // the last slot that any process has fired
+	next   time.Time // no slot is due before this time
+	asked  time.Time // the slot of the last call of Fire
+	passed time.Time // slots up to this time are not fired, because the store did not fire them
+	// paused is whether a person had paused the entry when the store was last asked. While
+	// it is, Load is called for each slot instead of Fire.
+	paused bool
 }
 
 // fired describes a slot that was fired. It is zero if no slot is known.
@@ -162,9 +167,16 @@ func (k *Core) Next(now time.Time) Action {
 	}
 	if k.loaded {
 		for i := range k.crons {
-			if slot, ok := k.due(i, now); ok {
-				k.crons[i].began = now
+			s := &k.crons[i]
+			slot, ok := k.due(i, now)
+			switch {
+			case !ok:
+			case !s.paused:
+				s.began, s.asked = now, slot
 				return Action{Call: Fire, Cron: i, Slot: slot}
+			case !now.Before(k.load.at):
+				k.load.began = now
+				return Action{Call: Load}
 			}
 		}
 	}
@@ -181,7 +193,11 @@ func (k *Core) Next(now time.Time) Action {
 		return Action{At: earliest(at, k.load.at)}
 	}
 	for i := range k.crons {
-		at = earliest(at, latest(k.crons[i].next, k.crons[i].at))
+		due := latest(k.crons[i].next, k.crons[i].at)
+		if k.crons[i].paused {
+			due = latest(due, k.load.at)
+		}
+		at = earliest(at, due)
 	}
 	return Action{At: at}
 }
@@ -219,7 +235,7 @@ func (k *Core) due(i int, now time.Time) (time.Time, bool) {
 // fired slot, or the time at which the expression came into force, if that is later.
 func (k *Core) after(i int) time.Time {
 	c, last := &k.config.Cron[i], &k.crons[i].last
-	after := latest(last.slot, c.Changed)
+	after := latest(latest(last.slot, c.Changed), k.crons[i].passed)
 	if last.expression == c.Expression.Identity() {
 		return after
 	}
@@ -243,6 +259,11 @@ func (k *Core) Loaded(now time.Time, slots []store.CronSlot) {
 				k.crons[i].know(&slots[j])
 			}
 		}
+		if s := &k.crons[i]; s.paused {
+			if slot, ok := k.config.Cron[i].Expression.Last(now); ok {
+				s.passed = latest(s.passed, slot)
+			}
+		}
 	}
 }
 
@@ -250,11 +271,18 @@ func (k *Core) Loaded(now time.Time, slots []store.CronSlot) {
 func (k *Core) Fired(now time.Time, i int, f store.Fired) {
 	s := &k.crons[i]
 	s.know(&f.Last)
+	if !f.Fired {
+		s.passed = latest(s.passed, s.asked)
+	}
 	s.done(now, now)
 }
 
-// know records a slot that some process has fired.
+// know records what the store has of an entry.
 func (s *schedule) know(c *store.CronSlot) {
+	s.paused = c.Paused
+	if c.SetAt > 0 {
+		s.passed = latest(s.passed, c.SetAt.Time())
+	}
 	if slot := c.Slot.Time(); c.Slot > 0 && slot.After(s.last.slot) {
 		s.last = fired{slot: slot, at: c.At.Time(), expression: c.Expression}
 	}

@@ -365,6 +365,52 @@ func TestQ13_EntriesAreReplaced(t *testing.T) {
 	r.want(keeper.None)
 }
 
+// While an entry is paused, the core reads the schedules for each slot instead of firing it,
+// and after the pause it fires only later slots.
+//
+// part of: Q13
+func TestQ13_APausedEntryIsAskedForOnceForEachSlot(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, every(t, "0 * * * *", 0))
+	hour := func(h int) time.Time { return time.Date(2026, 1, 1, h, 0, 0, 0, time.UTC) }
+	stored := store.CronSlot{Name: "c", Slot: job.At(hour(10)), At: job.At(hour(10)), Expression: r.expression}
+	r.want(keeper.Load)
+	r.core.Loaded(r.now, []store.CronSlot{stored})
+	r.quiet()
+
+	r.to(hour(11)) // the core does not know yet that the entry was paused at 10:30
+	stored.Paused, stored.SetAt = true, job.At(hour(10).Add(30*time.Minute))
+	a := r.want(keeper.Fire)
+	r.core.Fired(r.now, a.Cron, store.Fired{Last: stored})
+	r.quiet()
+	r.want(keeper.None)
+
+	r.to(hour(12))
+	r.want(keeper.Load)
+	r.core.Loaded(r.now, []store.CronSlot{stored})
+	r.quiet()
+	r.want(keeper.None)
+
+	r.to(hour(13))
+	a = r.want(keeper.Load)
+	wait := r.core.Failed(r.now, a) // the store does not answer: no other call of this kind until later
+	r.quiet()
+	if a := r.want(keeper.None); a.At.After(r.now.Add(wait)) {
+		t.Errorf("after a failed read of the schedules, the next call is due at %s, want %s after the failure at the latest", a.At.Sub(r.now), wait)
+	}
+	r.to(r.now.Add(wait))
+	r.want(keeper.Load)
+	stored.Paused, stored.SetAt = false, job.At(r.now.Add(-time.Second)) // resumed after the slot of 13:00
+	r.core.Loaded(r.now, []store.CronSlot{stored})
+	r.quiet()
+	r.want(keeper.None)
+
+	r.to(hour(14))
+	if a := r.want(keeper.Fire); !a.Slot.Equal(hour(14)) {
+		t.Errorf("after the pause the core fires the slot %s, want 14:00", a.Slot)
+	}
+}
+
 func TestGoing(t *testing.T) {
 	t.Parallel()
 	// This redrive has released three canary jobs, of which two have ended.

@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/redrive/redrive/event"
@@ -9,7 +10,7 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-const scheduleColumns = `name, slot, at, job, expression`
+const scheduleColumns = `name, slot, at, job, expression, paused, set_at`
 
 var (
 	selSchedule    = declare("selSchedule", `SELECT `+scheduleColumns+` FROM redrive_schedules WHERE name = ?`)
@@ -18,6 +19,9 @@ var (
 	// The condition keeps the stored slot when it is later than the new one.
 	putSchedule = declare("putSchedule", `INSERT INTO redrive_schedules (name, slot, at, job, expression) VALUES (?1, ?2, ?3, ?4, ?5)
 		ON CONFLICT (name) DO UPDATE SET slot = ?2, at = ?3, job = ?4, expression = ?5 WHERE slot < ?2`)
+	// A schedule that was paused before its first slot has the slot 0.
+	setSchedule = declare("setSchedule", `INSERT INTO redrive_schedules (name, slot, at, job, expression, paused, set_at) VALUES (?1, 0, 0, 0, '', ?2, ?3)
+		ON CONFLICT (name) DO UPDATE SET paused = ?2, set_at = ?3`)
 )
 
 // Fire implements store.Keeper.
@@ -50,11 +54,11 @@ func (t *Txn) fire(name, expression string, slot job.Micros, jobs []job.New) (st
 	if err != nil {
 		return store.Fired{}, err
 	}
-	if last.Slot >= slot {
+	if last.Name != "" && !last.Takes(slot) {
 		t.reliesOnEarlier = true
 		return store.Fired{Last: last}, nil
 	}
-	if last.Slot == 0 {
+	if last.Name == "" {
 		if err := t.roomForSchedule(name); err != nil {
 			return store.Fired{}, err
 		}
@@ -63,7 +67,7 @@ func (t *Txn) fire(name, expression string, slot job.Micros, jobs []job.New) (st
 	if err != nil {
 		return store.Fired{}, fmt.Errorf("schedule %q: %w", name, err)
 	}
-	last = store.CronSlot{Name: name, Slot: slot, At: t.now, Job: receipts[0].ID, Expression: expression}
+	last = store.CronSlot{Name: name, Slot: slot, At: t.now, Job: receipts[0].ID, Expression: expression, SetAt: last.SetAt}
 	n, err := t.exec(putSchedule, text(name), num(slot), num(t.now), num(last.Job), text(expression))
 	if err == nil && n == 0 {
 		err = fmt.Errorf("schedule %q: the slot was not written, because the row already has a later slot", name) // This cannot happen: the row was read in this transaction.
@@ -86,6 +90,45 @@ func (t *Txn) roomForSchedule(name string) error {
 	return err
 }
 
+// SetSchedule implements store.Admin.
+func (s *Core) SetSchedule(ctx context.Context, by store.By, name string, paused bool) (c store.CronSlot, err error) {
+	if err := errors.Join(by.Validate(), store.ValidName("schedule", name)); err != nil {
+		return c, err
+	}
+	err = s.db.Write(ctx, func(t *Txn) error {
+		c, err = t.setSchedule(by, name, paused)
+		return err
+	})
+	return c, err
+}
+
+func (t *Txn) setSchedule(by store.By, name string, paused bool) (c store.CronSlot, err error) {
+	t.noDeadLetters = true
+	if err := t.lockName("schedule:" + name); err != nil {
+		return c, err
+	}
+	err = t.rows(selSchedule, func(r Row) error { c = scanSchedule(r); return nil }, text(name))
+	switch {
+	case err != nil:
+		return c, err
+	case c.Name == "" && !paused:
+		return c, fmt.Errorf("schedule %q: it was never fired and never paused: %w", name, store.ErrNotFound)
+	case c.Paused == paused:
+		t.reliesOnEarlier = true
+		return c, nil
+	case c.Name == "":
+		if err := t.roomForSchedule(name); err != nil {
+			return c, err
+		}
+	}
+	c.Name, c.Paused, c.SetAt = name, paused, t.now
+	if _, err := t.exec(setSchedule, text(name), bit(paused), num(t.now)); err != nil {
+		return store.CronSlot{}, err
+	}
+	t.events.Add(&event.Event{Type: event.ScheduleChanged, Note: name, Reason: store.ScheduleState(paused)})
+	return c, t.audit(by, store.ScheduleAction(paused), name, store.ScheduleState(!paused), store.ScheduleState(paused))
+}
+
 // CronSlots implements store.Keeper.
 func (s *Core) CronSlots(ctx context.Context) (list []store.CronSlot, err error) {
 	err = s.db.Read(ctx, func(c Session) error {
@@ -102,5 +145,6 @@ func readSchedules(c Session) (list []store.CronSlot, err error) {
 }
 
 func scanSchedule(r Row) store.CronSlot {
-	return store.CronSlot{Name: r.Text(0), Slot: job.Micros(r.Int(1)), At: job.Micros(r.Int(2)), Job: job.ID(r.Int(3)), Expression: r.Text(4)}
+	return store.CronSlot{Name: r.Text(0), Slot: job.Micros(r.Int(1)), At: job.Micros(r.Int(2)), Job: job.ID(r.Int(3)), Expression: r.Text(4),
+		Paused: r.Int(5) != 0, SetAt: job.Micros(r.Int(6))}
 }

@@ -56,7 +56,9 @@ type Cron struct {
 	Expression string     `json:"expression,omitempty"`
 	Words      string     `json:"words,omitempty"` // description of the expression in words
 	Zone       string     `json:"timezone,omitempty"`
-	Next       job.Micros `json:"next,omitempty"`
+	Next       job.Micros `json:"next,omitempty"` // the next slot; left out while the entry is paused
+	Paused     bool       `json:"paused,omitempty"`
+	PausedAt   job.Micros `json:"paused_at,omitempty"`
 	LastSlot   job.Micros `json:"last_slot,omitempty"`
 	FiredAt    job.Micros `json:"fired_at,omitempty"`
 	LastJob    job.ID     `json:"last_job,omitempty"` // first job that the last slot enqueued

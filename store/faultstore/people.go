@@ -72,6 +72,11 @@ func (s *Store) Fire(ctx context.Context, name, expression string, slot job.Micr
 	return do(ctx, s, "Fire", func() (store.Fired, error) { return s.inner.Fire(ctx, name, expression, slot, jobs) })
 }
 
+// SetSchedule implements store.Admin.
+func (s *Store) SetSchedule(ctx context.Context, by store.By, name string, paused bool) (store.CronSlot, error) {
+	return do(ctx, s, "SetSchedule", func() (store.CronSlot, error) { return s.inner.SetSchedule(ctx, by, name, paused) })
+}
+
 // CronSlots implements store.Keeper.
 func (s *Store) CronSlots(ctx context.Context) ([]store.CronSlot, error) {
 	return do(ctx, s, "Schedules", func() ([]store.CronSlot, error) { return s.inner.CronSlots(ctx) })

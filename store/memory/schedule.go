@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -24,7 +25,7 @@ func (s *Store) Fire(ctx context.Context, name, expression string, slot job.Micr
 	switch {
 	case slot > t.now:
 		return store.Fired{}, t.errorf("schedule %q: slot %s is in the future: %w", name, slot.Time(), store.ErrConflict)
-	case known && slot <= last.Slot:
+	case known && !last.Takes(slot):
 		return store.Fired{Last: last}, nil
 	case !known && len(t.schedules) >= store.CronsMax:
 		return store.Fired{}, t.errorf("schedule %q: the store has %d already, the most it keeps: %w", name, len(t.schedules), store.ErrTooLarge)
@@ -33,10 +34,36 @@ func (s *Store) Fire(ctx context.Context, name, expression string, slot job.Micr
 	if err != nil {
 		return store.Fired{}, t.errorf("schedule %q: %w", name, err)
 	}
-	last = store.CronSlot{Name: name, Slot: slot, At: t.now, Job: receipts[0].ID, Expression: expression}
+	last = store.CronSlot{Name: name, Slot: slot, At: t.now, Job: receipts[0].ID, Expression: expression, SetAt: last.SetAt}
 	t.schedules[name] = last
 	t.emit(event.Event{Type: event.ScheduleFired, Note: name, DueAt: slot, Job: last.Job})
 	return store.Fired{Fired: true, Receipts: receipts, Last: last}, nil
+}
+
+// SetSchedule implements store.Admin.
+func (s *Store) SetSchedule(ctx context.Context, by store.By, name string, paused bool) (store.CronSlot, error) {
+	t, err := s.begin(ctx, "set schedule")
+	if err != nil {
+		return store.CronSlot{}, err
+	}
+	defer t.end()
+	if err := cmp.Or(by.Validate(), store.ValidName("schedule", name)); err != nil {
+		return store.CronSlot{}, t.errorf("%w", err)
+	}
+	c, known := t.schedules[name]
+	switch {
+	case !known && !paused:
+		return store.CronSlot{}, t.errorf("schedule %q: it was never fired and never paused: %w", name, store.ErrNotFound)
+	case c.Paused == paused:
+		return c, nil
+	case !known && len(t.schedules) >= store.CronsMax:
+		return store.CronSlot{}, t.errorf("schedule %q: the store has %d already, the most it keeps: %w", name, len(t.schedules), store.ErrTooLarge)
+	}
+	c.Name, c.Paused, c.SetAt = name, paused, t.now
+	t.schedules[name] = c
+	t.note(by, store.ScheduleAction(paused), name, store.ScheduleState(!paused), store.ScheduleState(paused))
+	t.emit(event.Event{Type: event.ScheduleChanged, Note: name, Reason: store.ScheduleState(paused)})
+	return c, nil
 }
 
 // CronSlots implements store.Keeper.

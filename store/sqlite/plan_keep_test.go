@@ -6,6 +6,7 @@ const processByName = "SEARCH redrive_processes USING PRIMARY KEY (name=? AND in
 // write transaction.
 var writingKept = []plan{
 	{name: "countSchedules", want: "SCAN redrive_schedules"},
+	{name: "setSchedule", want: noPlan},
 	{name: "putSchedule", want: noPlan},
 	{name: "selSchedule", want: "SEARCH redrive_schedules USING PRIMARY KEY (name=?)"},
 

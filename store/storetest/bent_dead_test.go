@@ -19,6 +19,7 @@ type bentDead struct {
 	keep     func(*store.Retention)
 	slot     func(c *Clock, slot *job.Micros)
 	cron     func(expression *string)
+	schedule func(paused *bool)
 	original func(*store.Original)
 	present  func(*store.Process)
 	order    func(quiet *bool)
@@ -54,6 +55,13 @@ func (s *bentDead) Sweep(ctx context.Context, r store.Retention, limit int) (sto
 		s.keep(&r)
 	}
 	return s.Store.Sweep(ctx, r, limit)
+}
+
+func (s *bentDead) SetSchedule(ctx context.Context, by store.By, name string, paused bool) (store.CronSlot, error) {
+	if s.schedule != nil {
+		s.schedule(&paused)
+	}
+	return s.Store.SetSchedule(ctx, by, name, paused)
 }
 
 func (s *bentDead) Fire(ctx context.Context, name, expression string, slot job.Micros, jobs []job.New) (store.Fired, error) {
@@ -97,6 +105,7 @@ func deadMutants() []mutant {
 		}
 	}
 	return []mutant{
+		{"does not pause a schedule", "Q13_PausedScheduleIsNotFired", with(bentDead{schedule: func(paused *bool) { *paused = false }})},
 		{"acts on other classes, too", "D3_FilterEquals", with(bentDead{act: func(a *store.Action) {
 			if a.Filter != nil {
 				a.Filter.Class = ""

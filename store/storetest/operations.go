@@ -27,7 +27,7 @@ func (d *duel) operations() map[string]func(*rapid.T) {
 		{"read dead letters", d.readDead}, {"step redrives", d.stepRedrives}, {"claim all later", d.claimAllLater}, {"act by id", d.actIDs},
 		{"act by filter", d.actFilter}, {"rescue late", d.rescueLate}, {"enqueue", d.enqueue}, {"exchange", d.exchange},
 		{"control redrive", d.controlRedrive}, {"step redrives", d.stepRedrives}, {"set queue", d.setQueue}, {"heartbeat", d.heartbeat},
-		{"advance", d.advance}, {"rescue", d.rescue}, {"cancel", d.cancel}, {"retry", d.retry}, {"fire", d.fire},
+		{"advance", d.advance}, {"rescue", d.rescue}, {"cancel", d.cancel}, {"retry", d.retry}, {"fire", d.fire}, {"set schedule", d.setSchedule},
 		{"declare", d.declare}, {"signals", d.signals}, {"read", d.read}, {"list", d.list}, {"exchange", d.exchange},
 		{"publish policy", d.publish}, {"sweep", d.sweep}, {"exchange", d.exchange},
 		{"present", d.present},
@@ -49,7 +49,7 @@ func operationNames() []string {
 		"settle that is written", "settle that is written again", "heartbeat that is held", "enqueue with a known key",
 		"enqueue that is repeated", "cancel that is taken", "retry that is taken",
 		"DeadLetters", "Groups", "DeadStats", "Preview", "Act", "Original", "StartRedrive", "Redrive", "RedriveList", "ControlRedrive",
-		"StepRedrives", "Sweep", "Fire", "Schedules", "PublishPolicy", "Present", "Processes", "OrderProcess",
+		"StepRedrives", "Sweep", "Fire", "SetSchedule", "Schedules", "PublishPolicy", "Present", "Processes", "OrderProcess",
 		"act by id that is taken", "act by filter that changes something", "job that a redrive brings back",
 		"removal by a sweep", "reopening by a sweep", "slot that is fired", "process that is found silent",
 	}

@@ -278,6 +278,11 @@ func (d *duel) fire() {
 	}
 }
 
+func (d *duel) setSchedule() {
+	name, paused, by := pick(d.t, "schedule", "s1", "s2", "no good"), chance(d.t, "paused", 2), d.by()
+	d.each("SetSchedule", func(s store.Store) (any, error) { return s.SetSchedule(ctx(), by, name, paused) })
+}
+
 func (d *duel) publish() {
 	hash, by := pick(d.t, "hash", "h1", "h2"), d.by()
 	d.each("PublishPolicy", func(s store.Store) (any, error) {

@@ -18,6 +18,9 @@ func schedulePromises() []promise {
 		{"Q13_RefusedEnqueueLeavesTheSlot", refusedEnqueue},
 		{"Q13_SchedulesAreListed", schedulesAreListed},
 		{"Q13_ExpressionIsStoredWithItsSlot", expressionIsStored},
+		{"Q13_PausedScheduleIsNotFired", pausedIsNotFired},
+		{"Q13_ScheduleIsPausedBeforeItsFirstSlot", pausedBeforeTheFirst},
+		{"Q9_PauseOfAScheduleIsAudited", pauseIsAudited},
 		{"X3_SlotBounds", slotBounds},
 	}
 }
@@ -166,6 +169,88 @@ func expressionIsStored(r *rig) {
 		same(r, step.what+": whether it was fired, and the stored expression", []any{fired, stored}, []any{step.fired, step.stored})
 	}
 	same(r, "schedules in the dump", r.dump().Schedules[0].Expression, "@every 1h0m0s")
+}
+
+func (r *rig) setSchedule(name string, paused bool) store.CronSlot {
+	c, err := r.SetSchedule(ctx(), person, name, paused)
+	r.ok(err)
+	return c
+}
+
+// Slots that pass during a pause are not fired, neither during the pause nor after it.
+//
+// part of: Q13
+func pausedIsNotFired(r *rig) {
+	last := r.fire("s", r.now()).Last
+	before := r.in(time.Second) // a slot that nobody fired before the pause
+	r.clock.Advance(time.Minute)
+	last.Paused, last.SetAt = true, r.now()
+	same(r, "paused schedule", r.setSchedule("s", true), last)
+	r.clock.Advance(time.Minute)
+	during, another := r.now(), r.fire("other", r.now()).Fired
+	same(r, "another schedule fires", another, true)
+	n := r.newJob()
+	r.unchanged(func() {
+		for _, slot := range []job.Micros{before, last.SetAt, during} {
+			same(r, "a slot of a paused schedule", r.fire("s", slot, n), store.Fired{Last: last})
+		}
+		same(r, "a second pause", r.setSchedule("s", true), last)
+	})
+	r.clock.Advance(time.Minute)
+	last.Paused, last.SetAt = false, r.now()
+	same(r, "resumed schedule", r.setSchedule("s", false), last)
+	list, err := r.CronSlots(ctx())
+	r.ok(err)
+	same(r, "listed schedule", list[1], last)
+	r.unchanged(func() {
+		for _, slot := range []job.Micros{before, during, last.SetAt} {
+			same(r, "a slot that passed before the end of the pause", r.fire("s", slot, n), store.Fired{Last: last})
+		}
+		same(r, "a second resumption", r.setSchedule("s", false), last)
+	})
+	r.clock.Advance(time.Second)
+	got := r.fire("s", r.now(), n)
+	same(r, "the first slot after the pause", got.Fired, true)
+	same(r, "the time of the resumption", got.Last.SetAt, last.SetAt)
+}
+
+// part of: Q13
+func pausedBeforeTheFirst(r *rig) {
+	r.unchanged(func() {
+		_, err := r.SetSchedule(ctx(), person, "s", false)
+		r.is(err, store.ErrNotFound)
+		_, err = r.SetSchedule(ctx(), person, "no good", true)
+		r.is(err, store.ErrInvalid)
+		_, err = r.SetSchedule(ctx(), store.By{}, "s", true)
+		r.is(err, store.ErrInvalid)
+	})
+	paused := store.CronSlot{Name: "s", Paused: true, SetAt: r.now()}
+	same(r, "paused schedule", r.setSchedule("s", true), paused)
+	same(r, "schedules of the dump", r.dump().Schedules, []store.CronSlot{paused})
+	r.clock.Advance(time.Minute)
+	same(r, "a slot of the paused schedule", r.fire("s", r.now()), store.Fired{Last: paused})
+	r.setSchedule("s", false)
+	r.clock.Advance(time.Minute)
+	same(r, "the first slot after the pause", r.fire("s", r.now()).Fired, true)
+}
+
+// part of: Q9
+func pauseIsAudited(r *rig) {
+	at := r.now()
+	r.setSchedule("s", true)
+	r.setSchedule("s", true)
+	r.clock.Advance(time.Second)
+	r.setSchedule("s", false)
+	row := store.Audit{Seq: 1, At: at, Actor: person.Actor, Action: "schedule.pause", Target: "s", Reason: person.Reason, Before: "active", After: "paused"}
+	end := row
+	end.Seq, end.At, end.Action, end.Before, end.After = 2, r.now(), "schedule.resume", "paused", "active"
+	same(r, "audit rows", r.audit(), []store.Audit{row, end})
+	var got []string
+	for _, e := range r.dump().Events {
+		same(r, "type of the event", e.Type, event.ScheduleChanged)
+		got = append(got, e.Note+" "+e.Reason)
+	}
+	same(r, "events", got, []string{"s paused", "s active"})
 }
 
 // proves: X3

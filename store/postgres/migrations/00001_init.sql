@@ -321,10 +321,12 @@ CREATE UNIQUE INDEX redrive_redrives_key ON redrive_redrives (key) WHERE key IS 
 -- For each cron entry, the last slot that was fired.
 CREATE TABLE redrive_schedules (
 	name       text COLLATE "C" PRIMARY KEY,
-	slot       bigint NOT NULL,
+	slot       bigint NOT NULL,           -- 0: no slot was fired yet
 	at         bigint NOT NULL,
 	job        bigint NOT NULL,
-	expression text COLLATE "C" NOT NULL -- the expression that defined the slot, with its time zone
+	expression text COLLATE "C" NOT NULL, -- the expression that defined the slot, with its time zone
+	paused     bigint NOT NULL DEFAULT 0,
+	set_at     bigint                     -- when a person last paused or resumed it; no slot up to then is fired
 );
 
 -- For each kind of data, the number of rows that sweeps have removed since their last audit

@@ -308,10 +308,12 @@ CREATE UNIQUE INDEX redrive_redrives_key ON redrive_redrives (key) WHERE key IS 
 -- For each cron entry, the last slot that was fired.
 CREATE TABLE redrive_schedules (
 	name       TEXT PRIMARY KEY,
-	slot       INTEGER NOT NULL,
+	slot       INTEGER NOT NULL, -- 0: no slot was fired yet
 	at         INTEGER NOT NULL,
 	job        INTEGER NOT NULL,
-	expression TEXT NOT NULL -- the expression that defined the slot, with its time zone
+	expression TEXT NOT NULL,    -- the expression that defined the slot, with its time zone
+	paused     INTEGER NOT NULL DEFAULT 0,
+	set_at     INTEGER           -- when a person last paused or resumed it; no slot up to then is fired
 ) WITHOUT ROWID;
 
 -- For each kind of data, the number of rows that sweeps have removed since their last audit
