@@ -60,7 +60,7 @@ func (w *working) stop() {
 
 // later lets time pass.
 func later(d time.Duration) {
-	<-time.After(d)
+	elapse(d)
 	synctest.Wait()
 }
 

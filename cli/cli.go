@@ -20,7 +20,7 @@ import (
 
 const description = `redrive keeps durable jobs in an SQLite file or in PostgreSQL. The commands of redrive.yaml run the jobs. Failures are kept and explained.
 
-Exit codes: 0 done, 1 error, 2 wrong usage, 3 stopped before the work was done, 4 not found, 5 conflict.`
+Exit codes: 0 done, 1 error, 2 wrong usage, 3 stopped before the work was done, 4 not found, 5 conflict, 9 works, with warnings.`
 
 // grammar describes the command line: all commands and flags.
 type grammar struct {
@@ -36,7 +36,7 @@ type grammar struct {
 	Events  eventsCmd  `cmd:"" help:"Print what happened, as JSON lines."`
 	Cron    cronCmd    `cmd:"" help:"List schedules with their slots, pause and resume them."`
 	Audit   auditCmd   `cmd:"" help:"Print the audit log: actions of people, redrives and retention."`
-	Doctor  doctorCmd  `cmd:"" help:"Check the database."`
+	Doctor  doctorCmd  `cmd:"" help:"Check the database, its workers and its disk."`
 	Migrate migrateCmd `cmd:"" help:"Migrate the schema of the database to the version of this program."`
 	Config  configCmd  `cmd:"" help:"Check the configuration."`
 	Demo    demoCmd    `cmd:"" help:"Play a demo: five systems, a service that fails, and a cause that is repaired."`

@@ -5,30 +5,53 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
+	"github.com/redrive/redrive"
+	"github.com/redrive/redrive/internal/config"
+	"github.com/redrive/redrive/internal/human"
 	"github.com/redrive/redrive/internal/words"
 	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
 	"github.com/redrive/redrive/store/postgres"
 	"github.com/redrive/redrive/store/sqlite"
 )
 
-type doctorCmd struct{ jsonFlag }
+type doctorCmd struct {
+	jsonFlag
+	Nobody    string `default:"60s" placeholder:"60s" help:"Warn when jobs have been due for this long and no running worker has their kind and queue."`
+	Oldest    string `default:"5m" placeholder:"5m" help:"Warn when the oldest due job has been due for this long."`
+	FreeShare string `default:"10%" placeholder:"10%" help:"Warn when less than this share of the file system is free."`
+	FreeSize  string `default:"1GiB" placeholder:"1GiB" help:"Warn when less than this is free on the file system."`
+	Lag       string `default:"1m" placeholder:"1m" help:"Warn when retention or counters are behind for longer."`
+	Dead      int    `default:"10" placeholder:"10" help:"Warn when so many jobs died within --dead-in; 0 never warns."`
+	DeadIn    string `default:"10m" placeholder:"10m" help:"The time in which --dead counts."`
+	Clocks    string `default:"2s" placeholder:"2s" help:"Warn when the clocks of database and machine differ by more."`
+}
 
 // Help implements kong.HelpProvider.
 func (*doctorCmd) Help() string {
-	return `The command checks the files, the settings and every page, and counts all jobs to compare them with the counters. With
-PostgreSQL it checks important settings, sizes, old transactions, transactions that delay events, and the two clocks
-instead of files and pages. It changes nothing, and workers may run at the same time. A large database takes long. The
-exit code is 1 when something is wrong.
+	return `Checks the files and the settings, reads every page, and compares the counters with all jobs. With PostgreSQL it checks
+settings, sizes, old transactions, what delays events, and both clocks instead of files and pages. Then it compares due jobs,
+workers, free space, retention, counters, deaths and clocks with the limits that the flags set.
+
+It changes nothing and can run beside workers. A large database takes a while. The exit code is 1 when something is wrong, and 9
+when everything works but there are warnings. Retention is checked only with a configuration, which has its times.
 
     redrive doctor
-    redrive doctor --json | jq -r '.problems[]'`
+    redrive doctor --oldest 1h --dead 100
+    redrive doctor --json | jq -r '.problems[], .warnings[].message'`
 }
 
 func (c *doctorCmd) Run(ctx context.Context, a *app) error {
+	limits, err := c.limits(a.known())
+	if err != nil {
+		return err
+	}
 	d, err := a.database()
 	if err != nil {
 		return err
@@ -40,33 +63,97 @@ func (c *doctorCmd) Run(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
+	r.compare(&limits, job.At(a.now()))
 	if c.JSON {
 		err = a.printJSON(r)
 	} else {
 		a.printReport(r)
 	}
-	if err == nil && len(r.problems()) > 0 {
+	switch {
+	case err != nil:
+		return err
+	case len(r.found().Problems) > 0:
 		return failed{}
+	case len(r.warnings()) > 0:
+		return warned{}
 	}
-	return err
+	return nil
+}
+
+// limits returns the limits that the flags set, with the retention of a configuration.
+func (c *doctorCmd) limits(known *config.Config) (words.Limits, error) {
+	l := words.DefaultLimits()
+	var wrong several
+	for _, d := range []struct {
+		flag, text string
+		into       *time.Duration
+	}{
+		{"--nobody", c.Nobody, &l.Nobody}, {"--oldest", c.Oldest, &l.Oldest}, {"--lag", c.Lag, &l.Lag}, {"--dead-in", c.DeadIn, &l.DeathsIn},
+		{"--clocks", c.Clocks, &l.Clocks},
+	} {
+		span, err := human.ParseDuration(d.text)
+		if err != nil || span == 0 {
+			wrong = append(wrong, usagef("%s %.40q: must be a duration above 0 such as 90s, 2h or 3d", d.flag, d.text))
+		}
+		*d.into = span
+	}
+	share, err := strconv.ParseFloat(strings.TrimSuffix(c.FreeShare, "%"), 64)
+	if l.FreeShare = share / 100; err != nil || !(share >= 0 && share <= 100) || !strings.HasSuffix(c.FreeShare, "%") {
+		wrong = append(wrong, usagef("--free-share %.40q: must be 0%% to 100%%, such as 10%%", c.FreeShare))
+	}
+	if l.FreeSize, err = parseSize(c.FreeSize); err != nil {
+		wrong = append(wrong, err)
+	}
+	if l.Deaths = c.Dead; c.Dead < 0 || c.Dead > store.DeathsMax {
+		wrong = append(wrong, usagef("--dead %d: must be 0 to %d", c.Dead, store.DeathsMax))
+	}
+	if len(known.KindNames) > 0 {
+		kept := retention(known)
+		l.Keep.Completed = max(0, cmp.Or(kept.Completed, redrive.CompletedDefault))
+		l.Keep.Events = max(0, cmp.Or(kept.Events, redrive.EventsDefault))
+	}
+	return l, wrong.asError()
+}
+
+// parseSize returns the number of bytes that a text such as 512MiB means.
+func parseSize(text string) (int64, error) {
+	digits := strings.TrimRight(text, "BKMGTi")
+	shift, known := map[string]int{"B": 0, "KiB": 10, "MiB": 20, "GiB": 30, "TiB": 40}[text[len(digits):]]
+	n, err := strconv.ParseInt(digits, 10, 64)
+	if err != nil || !known || n < 0 || n > math.MaxInt64>>shift {
+		return 0, usagef("--free-size %.40q: must be a whole number with the unit B, KiB, MiB, GiB or TiB, such as 1GiB", text)
+	}
+	return n << shift, nil
 }
 
 // findings are the results of examining a database. Each store has a type for them, which
 // is also their JSON form.
 type findings interface {
 	facts(now job.Micros) words.Facts
-	problems() []string
+	found() *store.Findings
+	compare(l *words.Limits, now job.Micros)
+	warnings() []words.Warning
 }
+
+// verdict is the part of a report that compares what was found with limits.
+type verdict struct {
+	Warnings []words.Warning `json:"warnings"`
+}
+
+func (v *verdict) warnings() []words.Warning { return v.Warnings }
 
 func (a *app) printReport(r findings) {
 	p := &page{w: a.out, style: a.styleOf(a.stdout), now: job.At(a.now())}
 	f := r.facts(p.now)
 	p.facts(f)
 	fmt.Fprintln(a.out)
-	for _, problem := range r.problems() {
+	for _, problem := range r.found().Problems {
 		fmt.Fprintf(a.out, "  %s %s\n", p.style.red("wrong:"), words.Clean(problem))
 	}
-	if len(r.problems()) == 0 {
+	for _, w := range r.warnings() {
+		fmt.Fprintf(a.out, "  %s %s\n", p.style.yellow("warning:"), words.Clean(w.Text))
+	}
+	if len(r.found().Problems)+len(r.warnings()) == 0 {
 		fmt.Fprintln(a.out, "  All is well.")
 	}
 }
@@ -74,22 +161,29 @@ func (a *app) printReport(r findings) {
 // diagnose examines the database and returns what it found.
 func (d *database) diagnose(ctx context.Context, now func() time.Time) (findings, error) {
 	if d.file != "" {
-		r, err := sqlite.Diagnose(ctx, d.file, now())
-		return &fileReport{r}, err
+		r, err := sqlite.Diagnose(ctx, d.file, now)
+		return &fileReport{Diagnosis: r}, err
 	}
 	r, err := postgres.Diagnose(ctx, d.dsn.Reveal(), d.postgres.Schema, now)
-	return &serverReport{r}, err
+	return &serverReport{Diagnosis: r}, err
 }
 
 // fileReport is the result of examining an SQLite file.
-type fileReport struct{ *sqlite.Diagnosis }
+type fileReport struct {
+	*sqlite.Diagnosis
+	verdict
+}
 
-func (r *fileReport) problems() []string { return r.Problems }
+func (r *fileReport) found() *store.Findings { return &r.Findings }
+
+func (r *fileReport) compare(l *words.Limits, now job.Micros) {
+	r.Warnings = words.Warnings(&r.Findings, l, now)
+}
 
 func (r *fileReport) facts(now job.Micros) words.Facts {
 	f := words.Facts{}
 	f.Add("file", fmt.Sprintf("%s, %s", r.Path, words.Size(r.Size)))
-	f.Add("file system", r.Place)
+	f.Add("file system", strings.TrimPrefix(r.Place+spaceText(r.Space), ", "))
 	f.Add("log", fmt.Sprintf("%s in the write-ahead log", words.Size(r.WALSize)))
 	f.Add("pages", fmt.Sprintf("%s of %s bytes, %s free", words.Number(r.Pages), r.Settings["page_size"], words.Number(r.Free)))
 	f.Add("settings", fmt.Sprintf("journal_mode %s, synchronous %s", r.Settings["journal_mode"], synchronousText(r.Settings["synchronous"])))
@@ -98,6 +192,7 @@ func (r *fileReport) facts(now job.Micros) words.Facts {
 	for _, module := range slices.Sorted(maps.Keys(r.Modules)) {
 		f.Add("", module+" "+r.Modules[module])
 	}
+	addWorkers(&f, r.Processes)
 	addJobs(&f, r.Jobs)
 	if o := r.Oldest; o != nil {
 		addOldest(&f, o.ID, o.Kind, o.Queue, o.RunAt, now)
@@ -107,9 +202,17 @@ func (r *fileReport) facts(now job.Micros) words.Facts {
 }
 
 // serverReport is the result of examining a PostgreSQL schema.
-type serverReport struct{ *postgres.Diagnosis }
+type serverReport struct {
+	*postgres.Diagnosis
+	verdict
+}
 
-func (r *serverReport) problems() []string { return r.Problems }
+func (r *serverReport) found() *store.Findings { return &r.Findings }
+
+// compare uses the clock of the server, because the times in the report are the server's.
+func (r *serverReport) compare(l *words.Limits, now job.Micros) {
+	r.Warnings = words.Warnings(&r.Findings, l, now.Add(r.ClockAhead))
+}
 
 func (r *serverReport) facts(now job.Micros) words.Facts {
 	f := words.Facts{}
@@ -132,6 +235,7 @@ func (r *serverReport) facts(now job.Micros) words.Facts {
 		words.Span(r.OldestTransaction), words.Span(r.OldestSnapshot)))
 	f.Add("events", fmt.Sprintf("%s commits cannot be read yet, %s are not in the counters' table yet", words.Number(r.Hidden), words.Number(r.Unfolded)))
 	f.Add("clock", fmt.Sprintf("the server's is %s ahead of this machine's", words.Span(r.ClockAhead)))
+	addWorkers(&f, r.Processes)
 	addJobs(&f, r.Jobs)
 	if o := r.Oldest; o != nil {
 		addOldest(&f, o.ID, o.Kind, o.Queue, o.RunAt, now)
@@ -142,6 +246,28 @@ func (r *serverReport) facts(now job.Micros) words.Facts {
 
 // tablesShown is the number of tables that doctor lists; these are the largest ones.
 const tablesShown = 3
+
+func spaceText(s *store.Space) string {
+	if s == nil || s.Total <= 0 {
+		return ""
+	}
+	return fmt.Sprintf(", %s of %s free", words.Size(s.Free), words.Size(s.Total))
+}
+
+// addWorkers adds the numbers of workers, by what they do.
+func addWorkers(f *words.Facts, list []store.Process) {
+	count := map[string]int64{}
+	for i := range list {
+		count[words.ProcessState(&list[i])]++
+	}
+	var parts []string
+	for _, state := range []string{"working", "idle", "quiet", "silent"} {
+		if n := count[state]; n > 0 {
+			parts = append(parts, words.Number(n)+" "+state)
+		}
+	}
+	f.Add("workers", cmp.Or(strings.Join(parts, ", "), "none"))
+}
 
 func addJobs(f *words.Facts, byState map[string]int64) {
 	var jobs []string

@@ -65,9 +65,15 @@ type failed struct{}
 
 func (failed) Error() string { return "something is wrong" }
 
+// warned ends a command with exit code 9. The command has already printed its warnings.
+type warned struct{}
+
+func (warned) Error() string   { return "something should be looked at" }
+func (warned) Kind() wire.Kind { return wire.Warned }
+
 // report writes an error to standard error: as lines of text, or as one JSON object.
 func report(w io.Writer, err error, asJSON bool) {
-	if errors.Is(err, failed{}) {
+	if errors.Is(err, failed{}) || errors.Is(err, warned{}) {
 		return
 	}
 	if !asJSON {

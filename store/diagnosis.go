@@ -3,6 +3,7 @@ package store
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/redrive/redrive/job"
 )
@@ -38,8 +39,56 @@ type Findings struct {
 	Expired   int64      `json:"expired_leases"`
 	ExpiredAt job.Micros `json:"oldest_expired_lease,omitempty"`
 
+	// Due holds the oldest due job of each queue and kind, oldest first, at most
+	// DueLanesMax.
+	Due       []DueLane `json:"due"`
+	Processes []Process `json:"processes"`
+	// Space is the space of the file system that holds the database; nil when it is not
+	// known.
+	Space *Space `json:"space,omitempty"`
+	// Deaths are the times of the newest deaths, newest first, at most DeathsMax.
+	Deaths []job.Micros `json:"-"`
+	// Classes counts the pending dead letters by the class of their group.
+	Classes []PendingClass `json:"pending_by_class"`
+	// OldestEnded is the end of the oldest completed or cancelled job that retention may
+	// remove, and OldestEvent the time of the oldest such event; 0 when no such row exists.
+	OldestEnded job.Micros `json:"oldest_ended,omitempty"`
+	OldestEvent job.Micros `json:"oldest_event,omitempty"`
+	// CounterLag is the age of the oldest commit that the table of counters does not
+	// contain yet.
+	CounterLag time.Duration `json:"counter_lag_ns"`
+	// ClockAhead is how far the clock of the store is ahead of the clock of this machine;
+	// it is negative when it is behind.
+	ClockAhead time.Duration `json:"clock_ahead_ns"`
+
 	// Problems say what is wrong and what to do about it; a healthy database has none.
 	Problems []string `json:"problems"`
+}
+
+// Limits of Findings.
+const (
+	DueLanesMax = 1_000
+	DeathsMax   = 1_000
+)
+
+// DueLane is the oldest due job of a queue and kind.
+type DueLane struct {
+	DueJob
+	Paused bool `json:"paused"` // a person has paused the queue
+}
+
+// Space is the size of a file system, and the part of it that the program may still use,
+// in bytes.
+type Space struct {
+	Free  int64 `json:"free"`
+	Total int64 `json:"total"`
+}
+
+// PendingClass is the number of pending dead letters in the groups of one class.
+type PendingClass struct {
+	Class   string `json:"class"`
+	Groups  int64  `json:"groups"`
+	Pending int64  `json:"pending"`
 }
 
 // DueJob is a job that is due and has not started.

@@ -39,7 +39,7 @@ func TestSeededDatabasesHaveNoProblems(t *testing.T) {
 			if err := seed(t.Context(), path, 2000); err != nil {
 				t.Fatal(err)
 			}
-			report, err := store.Diagnose(t.Context(), path, time.Now())
+			report, err := store.Diagnose(t.Context(), path, time.Now)
 			if err != nil {
 				t.Fatal(err)
 			}

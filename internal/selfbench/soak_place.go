@@ -120,7 +120,7 @@ func (f *soakFile) hold(ctx context.Context) (soakSnapshot, error) {
 }
 
 func (f *soakFile) examine(ctx context.Context) (map[string]int64, []string, error) {
-	r, err := sqlite.Diagnose(ctx, f.path, time.Now())
+	r, err := sqlite.Diagnose(ctx, f.path, time.Now)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -14,7 +14,9 @@ const rescueLate = 2 * time.Minute
 
 // NewFindings returns the findings of a database without jobs.
 func NewFindings() store.Findings {
-	return store.Findings{Jobs: map[string]int64{}, Problems: []string{}}
+	return store.Findings{
+		Jobs: map[string]int64{}, Problems: []string{}, Due: []store.DueLane{}, Processes: []store.Process{}, Classes: []store.PendingClass{},
+	}
 }
 
 func problem(f *store.Findings, format string, args ...any) {
@@ -78,13 +80,61 @@ func CompareDead(f *store.Findings) func(Row) error {
 	}
 }
 
-// FindOldest reads the id, queue, kind and time of the job that has been due for the
-// longest time.
-func FindOldest(f *store.Findings) func(Row) error {
+// FindDue reads due jobs, the oldest first: id, queue, kind, time, mode of the queue, and
+// gate of the lane. It keeps the first job of each queue and kind whose lane is open.
+func FindDue(f *store.Findings) func(Row) error {
+	type lane struct{ queue, kind string }
+	seen := make(map[lane]bool)
 	return func(r Row) error {
-		f.Oldest = &store.DueJob{ID: job.ID(r.Int(0)), Queue: r.Text(1), Kind: r.Text(2), RunAt: job.Micros(r.Int(3))}
+		j := store.DueJob{ID: job.ID(r.Int(0)), Queue: r.Text(1), Kind: r.Text(2), RunAt: job.Micros(r.Int(3))}
+		if f.Oldest == nil {
+			f.Oldest = &j
+		}
+		if of := (lane{j.Queue, j.Kind}); r.Int(5) == 0 && !seen[of] && len(f.Due) < store.DueLanesMax {
+			seen[of] = true
+			f.Due = append(f.Due, store.DueLane{DueJob: j, Paused: store.Mode(r.Int(4)) == store.Paused})
+		}
 		return nil
 	}
+}
+
+// The statements below have no parameters. Their names say which function reads their rows.
+const (
+	SelProcesses = `SELECT ` + processColumns + ` FROM redrive_processes ORDER BY name, instance`
+	SelDeaths    = `SELECT died_at FROM redrive_dead ORDER BY death DESC LIMIT 1000` // store.DeathsMax
+	SelClasses   = `SELECT coalesce(class, ''), count(*), CAST(sum(pending) AS bigint) FROM redrive_groups WHERE pending > 0
+		GROUP BY coalesce(class, '') ORDER BY 1`
+	// Retention never removes the newest row.
+	SelOldestEnded = `SELECT finished_at FROM redrive_done WHERE seq < (SELECT max(seq) FROM redrive_done) ORDER BY seq LIMIT 1`
+	SelOldestEvent = `SELECT at FROM redrive_events WHERE seq < (SELECT max(seq) FROM redrive_events) ORDER BY seq LIMIT 1`
+)
+
+// FindProcesses reads the rows of SelProcesses.
+func FindProcesses(f *store.Findings, now job.Micros) func(Row) error {
+	return func(r Row) error {
+		p := scanProcess(r)
+		p.Silent = p.SilentBy(now)
+		f.Processes = append(f.Processes, p)
+		return nil
+	}
+}
+
+// FindDeaths reads the rows of SelDeaths.
+func FindDeaths(f *store.Findings) func(Row) error {
+	return func(r Row) error { f.Deaths = append(f.Deaths, job.Micros(r.Int(0))); return nil }
+}
+
+// FindClasses reads the rows of SelClasses.
+func FindClasses(f *store.Findings) func(Row) error {
+	return func(r Row) error {
+		f.Classes = append(f.Classes, store.PendingClass{Class: r.Text(0), Groups: r.Int(1), Pending: r.Int(2)})
+		return nil
+	}
+}
+
+// FindTime reads the only row of SelOldestEnded or SelOldestEvent.
+func FindTime(at *job.Micros) func(Row) error {
+	return func(r Row) error { *at = job.Micros(r.Int(0)); return nil }
 }
 
 // FindExpired reads the number of leases that are over and the time at which the first

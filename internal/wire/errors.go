@@ -31,6 +31,7 @@ const (
 	StoreFull
 	OutcomeUnknown
 	Gone
+	Warned
 )
 
 // kindRow holds the name, the exit code and the HTTP status of a kind of error.
@@ -59,6 +60,7 @@ func (k Kind) row() kindRow {
 		StoreFull:        {"store-full", 1, http.StatusInsufficientStorage},
 		OutcomeUnknown:   {"outcome-unknown", 1, http.StatusGatewayTimeout},
 		Gone:             {"gone", 5, http.StatusGone},
+		Warned:           {"warned", 9, http.StatusOK},
 	}[k]
 }
 
@@ -67,7 +69,8 @@ func (k Kind) String() string { return k.row().name }
 
 // ExitCode returns the exit code of a command that ends with an error of this kind: 0 for
 // success, 1 for any other error, 2 for a wrong call, 3 for a stop before all work was
-// done, 4 if something does not exist, and 5 if the current state does not allow the call.
+// done, 4 if something does not exist, 5 if the current state does not allow the call, and 9
+// if everything works but something should be looked at.
 func (k Kind) ExitCode() int { return k.row().exit }
 
 // Status returns the HTTP status of a response that reports an error of this kind.

@@ -39,3 +39,17 @@ func lend(t *testing.T, o *Options) *Store {
 	})
 	return s
 }
+
+// part of: Q10
+func TestQ10_FindingsOfTheDoctor(t *testing.T) {
+	t.Parallel()
+	server := pgtest.New(t, pgtest.Setting("fsync", "on")) // a server whose settings and transactions belong to this test
+	s := opened(t, server.DSN(), nil)
+	storetest.Findings(t, s, time.Now(), func() (*store.Findings, error) {
+		d, err := Diagnose(t.Context(), server.DSN(), "", time.Now)
+		if err != nil {
+			return nil, err
+		}
+		return &d.Findings, nil
+	})
+}

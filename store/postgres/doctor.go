@@ -56,8 +56,6 @@ type Diagnosis struct {
 	EventLag time.Duration `json:"event_lag_ns"`
 	// Unfolded is how many rows of events are not in the counters' table yet.
 	Unfolded int64 `json:"unfolded_events"`
-	// ClockAhead is how far the server's clock is ahead of this machine's.
-	ClockAhead time.Duration `json:"clock_ahead_ns"`
 	// StoredAhead is how far the latest stored time is ahead of the server's clock, 0
 	// when it is not: no process goes by an earlier one.
 	StoredAhead time.Duration `json:"stored_ahead_ns"`
@@ -285,12 +283,16 @@ func (r *Diagnosis) events(c *session) error {
 const (
 	// selOldest seeks the first job of each lane and priority, which the ready
 	// index has at hand; gates and pauses are not looked at.
-	selOldest = `SELECT j.id, l.queue, l.kind, j.run_at FROM redrive_lanes l CROSS JOIN generate_series(1, 4) p
+	selOldest = `SELECT j.id, l.queue, l.kind, j.run_at, coalesce(q.mode, 0), l.gate FROM redrive_lanes l CROSS JOIN generate_series(1, 4) p
 		CROSS JOIN LATERAL (SELECT id, run_at FROM redrive_jobs WHERE lane = l.id AND priority = p AND state < 3
 			ORDER BY run_at, id LIMIT 1) j
-		WHERE j.run_at <= $1::bigint ORDER BY j.run_at, j.id LIMIT 1`
+		LEFT JOIN redrive_queues q ON q.name = l.queue
+		WHERE j.run_at <= $1::bigint ORDER BY j.run_at, j.id`
 	selOverdue = `SELECT count(*), min(lease_until) FROM redrive_jobs WHERE lease_until <= $1::bigint AND state = 3`
 	selNow     = `SELECT ` + serverTime
+	selFoldLag = `SELECT coalesce(min(e.at), 0) FROM ` + unfolded + ` e`
+	// selOldestEvent leaves out rows without events, which retention does not count.
+	selOldestEvent = `SELECT at FROM redrive_events WHERE n > 0 AND seq < (SELECT max(seq) FROM redrive_events) ORDER BY seq LIMIT 1`
 )
 
 // jobs compares the counters with the rows, and looks for what is late.
@@ -306,7 +308,25 @@ func (r *Diagnosis) jobs(c *session) error {
 	if err := r.each(c, selStored, r.ahead(now)); err != nil {
 		return err
 	}
-	if err := r.each(c, selOldest, sqlstore.FindOldest(f), sqlstore.Num(now)); err != nil {
+	if err := r.each(c, selOldest, sqlstore.FindDue(f), sqlstore.Num(now)); err != nil {
+		return err
+	}
+	if err := r.each(c, sqlstore.SelProcesses, sqlstore.FindProcesses(f, now)); err != nil {
+		return err
+	}
+	err := r.each(c, selFoldLag, func(row sqlstore.Row) error {
+		if oldest := job.Micros(row.Int(0)); oldest > 0 {
+			f.CounterLag = max(0, now.Sub(oldest))
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if err := r.each(c, sqlstore.SelOldestEnded, sqlstore.FindTime(&f.OldestEnded)); err != nil {
+		return err
+	}
+	if err := r.each(c, selOldestEvent, sqlstore.FindTime(&f.OldestEvent)); err != nil {
 		return err
 	}
 	return r.each(c, selOverdue, sqlstore.FindExpired(f, now), sqlstore.Num(now))
@@ -330,5 +350,11 @@ func (r *Diagnosis) deadLetters(c *session) error {
 	if err := r.each(c, sqlstore.RecountGroups, sqlstore.CompareGroups(&r.Findings)); err != nil {
 		return err
 	}
-	return r.each(c, sqlstore.RecountDead, sqlstore.CompareDead(&r.Findings))
+	if err := r.each(c, sqlstore.RecountDead, sqlstore.CompareDead(&r.Findings)); err != nil {
+		return err
+	}
+	if err := r.each(c, sqlstore.SelDeaths, sqlstore.FindDeaths(&r.Findings)); err != nil {
+		return err
+	}
+	return r.each(c, sqlstore.SelClasses, sqlstore.FindClasses(&r.Findings))
 }

@@ -2,6 +2,7 @@ package sqlite_test
 
 import (
 	"path/filepath"
+	"runtime"
 	"testing"
 	"time"
 
@@ -23,4 +24,20 @@ func open(t *testing.T, clock func() time.Time) store.Store {
 		t.Fatal(err)
 	}
 	return s
+}
+
+// part of: Q10
+func TestQ10_FindingsOfTheDoctor(t *testing.T) {
+	t.Parallel()
+	s := openTemp(t, nil)
+	storetest.Findings(t, s, time.Now(), func() (*store.Findings, error) {
+		d, err := sqlite.Diagnose(t.Context(), s.Path(), time.Now)
+		if err != nil {
+			return nil, err
+		}
+		if runtime.GOOS == "linux" && (d.Space == nil || d.Space.Total <= 0 || d.Space.Free > d.Space.Total) {
+			t.Errorf("got the space %+v of the file system, want its size and what is free of it", d.Space)
+		}
+		return &d.Findings, nil
+	})
 }

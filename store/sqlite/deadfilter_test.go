@@ -82,7 +82,7 @@ func TestD7_RangesBringBackAsOne(t *testing.T) {
 		if live != done || taken != done {
 			t.Errorf("limit %d: the actions changed %d entries, and %d jobs are live; want %d of both", limit, done, live, taken)
 		}
-		report, err := Diagnose(t.Context(), s.s.Path(), seedNow)
+		report, err := Diagnose(t.Context(), s.s.Path(), func() time.Time { return seedNow })
 		s.must(err)
 		if len(report.Problems) > 0 {
 			t.Errorf("limit %d: redrive doctor found the problems %q, want none", limit, report.Problems)

@@ -50,8 +50,8 @@ func (r *Diagnosis) problem(format string, args ...any) {
 // Diagnose examines a database: where and how it is stored, whether its pages are sound,
 // and whether its counters agree with its rows. It reads every page and changes nothing.
 // Problems are in the report; an error means that the database could not be examined. A
-// job or a lease is late by comparison with now.
-func Diagnose(ctx context.Context, path string, now time.Time) (*Diagnosis, error) {
+// job or a lease is late by comparison with now, which is called after the pages are read.
+func Diagnose(ctx context.Context, path string, now func() time.Time) (*Diagnosis, error) {
 	r := &Diagnosis{SQLite: sqlite3.SQLITE_VERSION, Modules: modules(), Settings: map[string]string{}, Findings: sqlstore.NewFindings()}
 	path, err := resolve(path)
 	if err != nil {
@@ -70,7 +70,7 @@ func Diagnose(ctx context.Context, path string, now time.Time) (*Diagnosis, erro
 	}
 	defer conn.Close()
 	conn.SetInterrupt(ctx.Done())
-	if err := r.examine(conn, job.At(now)); err != nil {
+	if err := r.examine(conn, now); err != nil {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
@@ -96,6 +96,7 @@ func (r *Diagnosis) files() error {
 		r.problem("the write-ahead log has %d bytes: a program keeps a read transaction open, which blocks check-points; end it",
 			r.WALSize)
 	}
+	r.Space = spaceOf(r.Path)
 	if err := checkPlace(r.Path); err != nil {
 		r.problem("%v", err)
 	}
@@ -147,7 +148,7 @@ func modules() map[string]string {
 	return versions
 }
 
-func (r *Diagnosis) examine(conn *sqlite.Conn, now job.Micros) error {
+func (r *Diagnosis) examine(conn *sqlite.Conn, now func() time.Time) error {
 	for _, name := range []string{"journal_mode", "synchronous", "page_size", "auto_vacuum", "encoding", "busy_timeout"} {
 		value, err := one(conn, `PRAGMA `+name)
 		if err != nil {
@@ -174,7 +175,7 @@ func (r *Diagnosis) examine(conn *sqlite.Conn, now job.Micros) error {
 	if _, err := s.Exec(beginRead); err != nil {
 		return err
 	}
-	return errors.Join(r.rows(s, now), s.end())
+	return errors.Join(r.rows(s, job.At(now())), s.end())
 }
 
 // end ends a read transaction.
@@ -210,11 +211,18 @@ var (
 	recountDead   = &sqlstore.Query{Text: sqlstore.RecountDead}
 	// selOldest finds the first job of each lane and priority in the ready index. It
 	// also finds jobs in closed lanes and paused queues.
-	selOldest = &sqlstore.Query{Text: `SELECT j.id, l.queue, l.kind, j.run_at FROM redrive_lanes l,
-		(SELECT 1 AS p UNION ALL SELECT 2 UNION ALL SELECT 3 UNION ALL SELECT 4)
+	selOldest = &sqlstore.Query{Text: `SELECT j.id, l.queue, l.kind, j.run_at, coalesce(q.mode, 0), l.gate FROM redrive_lanes l
+		JOIN (SELECT 1 AS p UNION ALL SELECT 2 UNION ALL SELECT 3 UNION ALL SELECT 4)
 		JOIN redrive_jobs j ON j.id = (SELECT id FROM redrive_jobs INDEXED BY redrive_ready
 			WHERE lane = l.id AND priority = p AND state < 3 ORDER BY run_at LIMIT 1)
-		WHERE j.run_at <= ?1 ORDER BY j.run_at, j.id LIMIT 1`}
+		LEFT JOIN redrive_queues q ON q.name = l.queue
+		WHERE j.run_at <= ?1 ORDER BY j.run_at, j.id`}
+	selProcesses    = &sqlstore.Query{Text: sqlstore.SelProcesses}
+	selNewestDeaths = &sqlstore.Query{Text: sqlstore.SelDeaths}
+	selClasses      = &sqlstore.Query{Text: sqlstore.SelClasses}
+	selOldestEnded  = &sqlstore.Query{Text: sqlstore.SelOldestEnded}
+	selOldestEvent  = &sqlstore.Query{Text: sqlstore.SelOldestEvent}
+
 	selOverdue = &sqlstore.Query{Text: `SELECT count(*), min(lease_until) FROM redrive_jobs INDEXED BY redrive_lease
 		WHERE state = 3 AND lease_until <= ?1`}
 )
@@ -231,8 +239,20 @@ func (r *Diagnosis) rows(s *native, now job.Micros) error {
 	if err := s.Rows(recountDead, sqlstore.CompareDead(f)); err != nil {
 		return err
 	}
-	if err := s.Rows(selOldest, sqlstore.FindOldest(f), sqlstore.Num(now)); err != nil {
+	if err := s.Rows(selOldest, sqlstore.FindDue(f), sqlstore.Num(now)); err != nil {
 		return err
+	}
+	for _, q := range []struct {
+		query *sqlstore.Query
+		each  func(sqlstore.Row) error
+	}{
+		{selProcesses, sqlstore.FindProcesses(f, now)}, {selNewestDeaths, sqlstore.FindDeaths(f)}, {selClasses, sqlstore.FindClasses(f)},
+		{selOldestEnded, sqlstore.FindTime(&f.OldestEnded)}, {selOldestEvent, sqlstore.FindTime(&f.OldestEvent)},
+		{selLastAt, func(row sqlstore.Row) error { f.ClockAhead = max(0, job.Micros(row.Int(0)).Sub(now)); return nil }},
+	} {
+		if err := s.Rows(q.query, q.each); err != nil {
+			return err
+		}
 	}
 	return s.Rows(selOverdue, sqlstore.FindExpired(f, now), sqlstore.Num(now))
 }

@@ -317,7 +317,7 @@ func TestDiagnoseAndReadSchemaChangeNothing(t *testing.T) {
 	if schema, err := sqlite.ReadSchema(t.Context(), backup); err != nil || schema.Version != schema.Known {
 		t.Errorf("ReadSchema of a copy: got schema %+v, error %v; want the newest schema", schema, err)
 	}
-	if report, err := sqlite.Diagnose(t.Context(), backup, time.Unix(1, 0)); err != nil || len(report.Problems) > 0 {
+	if report, err := sqlite.Diagnose(t.Context(), backup, func() time.Time { return time.Unix(1, 0) }); err != nil || len(report.Problems) > 0 {
 		t.Errorf("Diagnose of a copy: got report %+v, error %v; want no problems", report, err)
 	}
 	if after, err := os.ReadFile(backup); err != nil || string(after) != string(before) {

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/redrive/redrive/store"
 )
 
 // networkFileSystems are refused. Their locks and shared memory do not work across
@@ -27,6 +29,16 @@ func checkFileSystem(path string) error {
 		return nil // the error appears when the file is opened
 	}
 	return refuseNetwork(path, int64(stat.Type))
+}
+
+// spaceOf returns the space of the file system of a file; nil when it is not known.
+func spaceOf(path string) *store.Space {
+	var stat unix.Statfs_t
+	if err := unix.Statfs(filepath.Dir(path), &stat); err != nil {
+		return nil
+	}
+	block := int64(stat.Bsize) //nolint:unconvert // the type differs between architectures
+	return &store.Space{Free: int64(stat.Bavail) * block, Total: int64(stat.Blocks) * block}
 }
 
 func refuseNetwork(path string, magic int64) error {

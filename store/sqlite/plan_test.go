@@ -39,6 +39,7 @@ type plan struct {
 var own = map[string]*sqlstore.Query{
 	"selPages": selPages, "selFree": selFree, "selIntegrity": selIntegrity, "recount": recount,
 	"recountGroups": recountGroups, "recountDead": recountDead, "selOldest": selOldest, "selOverdue": selOverdue,
+	"selProcesses": selProcesses, "selNewestDeaths": selNewestDeaths, "selClasses": selClasses, "selOldestEnded": selOldestEnded, "selOldestEvent": selOldestEvent,
 	"beginRead": beginRead, "selSynchronous": selSynchronous, "selFile": selFile, "savepoint": savepoint,
 	"releaseTo": releaseTo, "rollbackTo": rollbackTo, "beginTx": beginTx, "commitTx": commitTx,
 	"rollbackTx": rollbackTx, "selVersion": selVersion, "selLastAt": selLastAt,
@@ -170,7 +171,8 @@ var whole = []plan{
 	{name: "allLive"}, {name: "allProgress"}, {name: "auditRows"},
 	{name: "recount"}, {name: "recountDead"}, {name: "recountGroups"},
 	{name: "selDeadLetters"},
-	{name: "selIntegrity"}, {name: "selOldest"},
+	{name: "selIntegrity"}, {name: "selOldest"}, {name: "selProcesses"}, {name: "selClasses"},
+	{name: "selNewestDeaths"}, {name: "selOldestEnded"}, {name: "selOldestEvent"}, // each reads one row, or 1,000 rows, from an end of the table
 }
 
 // proves: Q2

@@ -157,7 +157,7 @@ func TestQ9_ARememberedRunIsStillAskedToStop(t *testing.T) {
 			if err != nil || (len(records) == 1) != (end().Failure != nil) {
 				t.Errorf("%s, stop requested by %s: got failure records %v, error %v; want one record exactly when the outcome has a failure", name, asker, records, err)
 			}
-			if report, err := sqlite.Diagnose(t.Context(), p.ours.Path(), p.now); err != nil || len(report.Problems) > 0 {
+			if report, err := sqlite.Diagnose(t.Context(), p.ours.Path(), func() time.Time { return p.now }); err != nil || len(report.Problems) > 0 {
 				t.Errorf("%s, stop requested by %s: redrive doctor found the problems %v, error %v; want none", name, asker, report.Problems, err)
 			}
 		}

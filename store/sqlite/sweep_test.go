@@ -200,7 +200,7 @@ func TestQ6_SweepsGoOnWhereTheLastOneEnded(t *testing.T) {
 // healthy checks that the doctor finds no problems.
 func (k *keeper) healthy() {
 	k.t.Helper()
-	report, err := Diagnose(k.t.Context(), k.path, seedNow.Add(time.Duration(k.ahead.Load())))
+	report, err := Diagnose(k.t.Context(), k.path, func() time.Time { return seedNow.Add(time.Duration(k.ahead.Load())) })
 	k.must(err)
 	for _, problem := range report.Problems {
 		k.t.Errorf("redrive doctor found a problem, want none: %v", problem)

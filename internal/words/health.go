@@ -1,0 +1,230 @@
+package words
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/redrive/redrive/failure"
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+// Limits say from when on Warnings warns.
+type Limits struct {
+	Nobody     time.Duration // jobs are due for this long and no process can run them
+	Oldest     time.Duration // the oldest due job is due for this long
+	FreeShare  float64       // less than this share of the file system is free
+	FreeSize   int64         // less than this number of bytes is free
+	Lag        time.Duration // retention or counters are behind for longer than this
+	Deaths     int           // this many jobs died within DeathsIn
+	DeathsIn   time.Duration
+	Clocks     time.Duration // two clocks differ by more than this
+	SweepEvery time.Duration // time between two sweeps; retention is not behind before it
+	// Keep is the retention of the configuration. A field that is 0 is not checked.
+	Keep store.Retention
+}
+
+// DefaultLimits returns the limits that apply unless a person sets others.
+func DefaultLimits() Limits {
+	return Limits{
+		Nobody: time.Minute, Oldest: 5 * time.Minute, FreeShare: 0.1, FreeSize: 1 << 30, Lag: time.Minute,
+		Deaths: 10, DeathsIn: 10 * time.Minute, Clocks: 2 * time.Second, SweepEvery: time.Minute,
+	}
+}
+
+// Warning is something that a person should look at, while the database works.
+type Warning struct {
+	Check string `json:"check"` // what was checked, such as "free-space"
+	Text  string `json:"message"`
+}
+
+// The values of Warning.Check.
+const (
+	checkWorkers   = "workers"
+	checkOldest    = "oldest-due"
+	checkSpace     = "free-space"
+	checkRetention = "retention"
+	checkCounters  = "counters"
+	checkDeaths    = "dead-letters"
+	checkClocks    = "clocks"
+	checkOwners    = "no-owner"
+)
+
+// Warnings compares what was found in a database with limits.
+func Warnings(f *store.Findings, l *Limits, now job.Micros) []Warning {
+	w := health{findings: f, limits: l, now: now, list: []Warning{}}
+	w.due()
+	w.space()
+	w.retention()
+	w.counters()
+	w.deaths()
+	w.clocks()
+	w.owners()
+	return w.list
+}
+
+// health collects the warnings about one database.
+type health struct {
+	findings *store.Findings
+	limits   *Limits
+	now      job.Micros
+	list     []Warning
+}
+
+func (w *health) warn(check, format string, args ...any) {
+	w.list = append(w.list, Warning{check, fmt.Sprintf(format, args...)})
+}
+
+// lanesShown is the maximum number of warnings about single queues and kinds.
+const lanesShown = 10
+
+// due warns about due jobs that no process can run, and about the oldest of the others. Jobs
+// of a paused queue wait because a person wants it so.
+func (w *health) due() {
+	nobody, late := 0, false
+	for i := range w.findings.Due {
+		d := &w.findings.Due[i]
+		waits := w.now.Sub(d.RunAt)
+		if d.Paused {
+			continue
+		}
+		living, quiet := w.workersOf(d)
+		switch {
+		case living > quiet && waits >= w.limits.Oldest && !late:
+			late = true
+			w.warn(checkOldest, "job %d (kind %s, queue %s) has been due for %s; more than %s is late: add workers, or look at limits and rates "+
+				"with `redrive queues list`", d.ID, d.Kind, d.Queue, Span(waits), Span(w.limits.Oldest))
+		case living > quiet || waits < w.limits.Nobody:
+		case nobody >= lanesShown:
+			nobody++
+		case living > 0:
+			nobody++
+			w.warn(checkWorkers, "jobs of kind %s in queue %s have been due for %s, and each worker that runs them is quiet: "+
+				"wake one with `redrive workers wake NAME`", d.Kind, d.Queue, Span(waits))
+		default:
+			nobody++
+			w.warn(checkWorkers, "jobs of kind %s in queue %s have been due for %s, and no running worker has this kind and queue: start one",
+				d.Kind, d.Queue, Span(waits))
+		}
+	}
+	if nobody > lanesShown {
+		w.warn(checkWorkers, "no worker claims the due jobs of %s more pairs of a kind and a queue", Number(int64(nobody-lanesShown)))
+	}
+}
+
+// workersOf returns the number of living processes that have the queue and kind of a job,
+// and how many of them are quiet.
+func (w *health) workersOf(d *store.DueLane) (living, quiet int) {
+	for i := range w.findings.Processes {
+		p := &w.findings.Processes[i]
+		if p.Silent || !slices.Contains(p.Queues, d.Queue) || !slices.Contains(p.Kinds, d.Kind) {
+			continue
+		}
+		living++
+		if p.Quiet {
+			quiet++
+		}
+	}
+	return living, quiet
+}
+
+func (w *health) space() {
+	s := w.findings.Space
+	if s == nil || s.Total <= 0 {
+		return
+	}
+	share := float64(s.Free) / float64(s.Total)
+	if s.Free >= w.limits.FreeSize && share >= w.limits.FreeShare {
+		return
+	}
+	w.warn(checkSpace, "%s are free on the file system of the database, %s; less than %s or %s is too little: make room, or shorten the retention",
+		Size(s.Free), Share(share), Size(w.limits.FreeSize), Share(w.limits.FreeShare))
+}
+
+func (w *health) retention() {
+	for _, kept := range [...]struct {
+		what   string
+		oldest job.Micros
+		keep   time.Duration
+	}{
+		{"ended job", w.findings.OldestEnded, w.limits.Keep.Completed}, {"event", w.findings.OldestEvent, w.limits.Keep.Events},
+	} {
+		if kept.oldest == 0 || kept.keep == 0 {
+			continue
+		}
+		if lag := w.now.Sub(kept.oldest) - kept.keep; lag > w.limits.Lag+w.limits.SweepEvery {
+			w.warn(checkRetention, "the oldest %s should have been removed %s ago (it is kept for %s); workers remove old rows: is one running, "+
+				"and does its log say why it cannot?", kept.what, Span(lag), Span(kept.keep))
+		}
+	}
+}
+
+// counters warns if the table of counters is behind. Processes bring it up to date, so
+// without one that is normal.
+func (w *health) counters() {
+	lag := w.findings.CounterLag
+	if lag <= w.limits.Lag || w.living() == 0 {
+		return
+	}
+	w.warn(checkCounters, "the table of counters does not contain the commits of the last %s; more than %s is late: look for old transactions "+
+		"of the server above", Span(lag), Span(w.limits.Lag))
+}
+
+func (w *health) living() (n int) {
+	for i := range w.findings.Processes {
+		if !w.findings.Processes[i].Silent {
+			n++
+		}
+	}
+	return n
+}
+
+func (w *health) deaths() {
+	n, since := 0, w.now.Add(-w.limits.DeathsIn)
+	for _, at := range w.findings.Deaths {
+		if at > since {
+			n++
+		}
+	}
+	if w.limits.Deaths == 0 || n < w.limits.Deaths {
+		return
+	}
+	atLeast := ""
+	if n == store.DeathsMax {
+		atLeast = "at least "
+	}
+	w.warn(checkDeaths, "%s%s died in the last %s; %s or more are too many: `redrive dlq groups` shows the causes",
+		atLeast, Count(int64(n), "job"), Span(w.limits.DeathsIn), Number(int64(w.limits.Deaths)))
+}
+
+func (w *health) clocks() {
+	ahead := w.findings.ClockAhead
+	if ahead <= w.limits.Clocks && ahead >= -w.limits.Clocks {
+		return
+	}
+	side := "ahead of"
+	if ahead < 0 {
+		side, ahead = "behind", -ahead
+	}
+	w.warn(checkClocks, "the clock of the database is %s %s the clock of this machine; more than %s is too much: set both by NTP",
+		Span(ahead), side, Span(w.limits.Clocks))
+}
+
+// owners warns about pending dead letters that are not classified. The texts of all other
+// classes name somebody who has to act.
+func (w *health) owners() {
+	for _, c := range w.findings.Classes {
+		if c.Class != string(failure.UnknownError) {
+			continue
+		}
+		w.warn(checkOwners, "the cause of %s in %s is not classified, so nobody is named who has to act: `redrive dlq groups --class %s` "+
+			"lists them; give them a class in the policy", Count(c.Pending, "pending dead letter"), Count(c.Groups, "group"), c.Class)
+	}
+}
+
+// Share returns the text of a share, such as "12 %".
+func Share(share float64) string {
+	return strings.TrimSuffix(fmt.Sprintf("%.1f", 100*share), ".0") + " %"
+}
