@@ -33,6 +33,9 @@ type DB struct {
 	// BackgroundWrite is Write for work in the background. It may fail with
 	// ErrDeadLettersLocked. If the field is nil, Write is used.
 	BackgroundWrite func(ctx context.Context, do func(*Txn) error) error
+	// SignWrite is Write for signs of life, which need not survive the loss of a server. If
+	// the field is nil, Write is used.
+	SignWrite func(ctx context.Context, do func(*Txn) error) error
 	// Read calls do in a read-only transaction over one snapshot. Read may call do
 	// again; do must then discard what it read before.
 	Read func(ctx context.Context, do func(Session) error) error
@@ -56,6 +59,9 @@ func NewCore(db DB) *Core {
 	}
 	if db.BackgroundWrite == nil {
 		db.BackgroundWrite = db.Write
+	}
+	if db.SignWrite == nil {
+		db.SignWrite = db.Write
 	}
 	return &Core{db: db}
 }

@@ -46,7 +46,7 @@ func (s *Core) Present(ctx context.Context, p store.Process) (orders store.Order
 	if err := p.Validate(); err != nil {
 		return store.Orders{}, err
 	}
-	err = s.db.Write(ctx, func(t *Txn) error {
+	err = s.db.SignWrite(ctx, func(t *Txn) error {
 		t.noDeadLetters = true
 		if s.grace(t.now) == 0 { // after a jump of the clock, the other processes need time to report
 			if err := t.findSilent(&p); err != nil {

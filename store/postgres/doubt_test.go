@@ -371,7 +371,8 @@ func TestQ3_AHeldJobOfAClaimThatIsOverStopsNoClaims(t *testing.T) {
 	run(t, admin, `ROLLBACK`)
 }
 
-// Without a standby no run loses its lease: heartbeats wait for the disk alone.
+// Without a standby no run loses its lease, and no process is silent: heartbeats and signs of life
+// wait for the disk alone.
 //
 // part of: Q3
 func TestQ3_HeartbeatsWaitForNoStandby(t *testing.T) {
@@ -384,6 +385,11 @@ func TestQ3_HeartbeatsWaitForNoStandby(t *testing.T) {
 	status, err := s.Heartbeat(t.Context(), store.Beat{Lease: time.Hour, Runs: []store.Run{{ID: c.ID, Token: c.Token}}})
 	if err != nil || !status[0].Held {
 		t.Fatalf("%+v, %v", status, err)
+	}
+	for range 2 { // the first call registers the process
+		if _, err := s.Present(t.Context(), store.Process{Name: "p", Instance: "1"}); err != nil {
+			t.Fatalf("a sign of life: got error %v, want none", err)
+		}
 	}
 	until := numberOf(t, admin, `SELECT lease_until FROM redrive.redrive_jobs`)
 	if left := job.Micros(until).Sub(s.clock.Now()); left < 30*time.Minute {

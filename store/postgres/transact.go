@@ -40,7 +40,7 @@ const (
 // one flush, and set what holds for the transaction only: behind a pooler the next
 // one is on another connection. The last column of the answer is the server's
 // time.
-type begins struct{ write, sweep, fold, read, dump beginning }
+type begins struct{ write, sign, sweep, fold, read, dump beginning }
 
 type beginning struct {
 	text  string
@@ -69,6 +69,9 @@ func newBegins(o *Options) begins {
 			ELSE current_setting('synchronous_commit') END, true), ` + replicates + `, ` + serverTime
 	return begins{
 		write: beginning{text: durable},
+		// A sign of life waits for the disk and for no standby: without one, all processes
+		// would be silent.
+		sign:  beginning{text: write + `set_config('synchronous_commit', 'local', true), false, ` + serverTime},
 		sweep: beginning{text: withPins(durable)},
 		fold:  beginning{text: write + `set_config('synchronous_commit', 'off', true), ` + serverTime},
 		read: beginning{text: `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; ` + limits(o.ReadLimit) + serverTime,
@@ -81,8 +84,17 @@ func newBegins(o *Options) begins {
 // write runs do in a transaction of the shared statements. It implements
 // sqlstore.DB's Write.
 func (s *Store) write(ctx context.Context, do func(*sqlstore.Txn) error) error {
+	return s.writeIn(ctx, &s.begins.write, do)
+}
+
+// sign is write for signs of life. It implements sqlstore.DB's SignWrite.
+func (s *Store) sign(ctx context.Context, do func(*sqlstore.Txn) error) error {
+	return s.writeIn(ctx, &s.begins.sign, do)
+}
+
+func (s *Store) writeIn(ctx context.Context, begin *beginning, do func(*sqlstore.Txn) error) error {
 	var told news
-	err := s.transact(ctx, &s.begins.write, func(c *session) error {
+	err := s.transact(ctx, begin, func(c *session) error {
 		t, err := s.txn(c, true)
 		if err != nil {
 			return err
