@@ -1,7 +1,9 @@
 package storetest
 
 import (
+	"errors"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/redrive/redrive/event"
@@ -15,6 +17,7 @@ func presencePromises() []promise {
 		{"Q9_SignsOfLifeWriteNoEvent", signsOfLife},
 		{"Q9_SilentProcessIsFoundOnce", silentIsFoundOnce},
 		{"Q9_SilentProcessComesBack", silentComesBack},
+		{"Q9_ManySilentProcessesComeBackAtOnce", manyComeBack},
 		{"Q9_SilentProcessIsReplacedByItsName", silentIsReplaced},
 		{"Q9_OldProcessesAreRemoved", oldProcessesAreRemoved},
 		{"Q7_QuietOrderReachesTheProcess", quietReachesTheProcess},
@@ -133,6 +136,47 @@ func silentComesBack(r *rig) {
 	r.clock.Advance(store.SilentAfter)
 	r.present(p) // nobody has found it silent, and so it did not go
 	same(r, "events of the process", r.processEvents()[4:], []string{"silent other"})
+}
+
+// All processes are silent, and find each other silent while they come back. The events of a
+// process must alternate between its start and its silence.
+//
+// part of: Q9
+func manyComeBack(r *rig) {
+	const processes, rounds = 6, 3
+	instance := func(i int) store.Process { return process(string(rune('a'+i/2)), string(rune('1'+i%2))) } // two of each name
+	for range rounds {
+		var wg sync.WaitGroup
+		failures := make([]error, processes)
+		for i := range processes {
+			wg.Go(func() { _, failures[i] = r.Present(ctx(), instance(i)) })
+		}
+		wg.Wait()
+		r.ok(errors.Join(failures...))
+		r.clock.Advance(store.SilentAfter)
+	}
+	alive := map[string]int{}
+	for _, text := range r.processEvents() {
+		what, name, _ := strings.Cut(text, " ")
+		if what == "started" {
+			alive[name]++
+		} else {
+			alive[name]--
+		}
+		if alive[name] < 0 || alive[name] > 2 {
+			r.fail("after the events %q, %d processes named %q are alive, want 0 to 2", r.processEvents(), alive[name], name)
+		}
+	}
+	list := r.processes()
+	for name, n := range alive {
+		shown := 0
+		for _, p := range list {
+			if p.Name == name {
+				shown++
+			}
+		}
+		same(r, "living processes of one name, by the events and in the list", n, shown)
+	}
 }
 
 // part of: Q9
