@@ -47,6 +47,9 @@ type HandlerOptions struct {
 	// was enqueued or since a person last retried it. A run has crashed when its lease
 	// expired. The default and the maximum is job.MaxCrashes.
 	MaxCrashes int
+	// KeepPayload keeps the payload and the attributes of completed jobs, until the
+	// retention removes the jobs. By default the store removes them when a job completes.
+	KeepPayload bool
 	// Middleware is the middleware around the handler, inside Config.Middleware. The
 	// first in the list is outermost.
 	Middleware []Middleware

@@ -231,7 +231,7 @@ func (c *Client) engineConfig() (engine.Config, error) {
 		}
 		config.Kinds = append(config.Kinds, engine.Kind{
 			Name: name, Handler: run, Workers: o.Workers, Limit: o.Limit, Rate: o.Rate,
-			MaxCrashes: cmp.Or(o.MaxCrashes, job.MaxCrashes), Timeout: o.Timeout, KillGrace: o.KillGrace,
+			MaxCrashes: cmp.Or(o.MaxCrashes, job.MaxCrashes), Timeout: o.Timeout, KillGrace: o.KillGrace, KeepPayload: o.KeepPayload,
 		})
 	}
 	return config, nil

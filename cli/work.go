@@ -193,7 +193,7 @@ func (w *worker) client(db *opened) (*redrive.Client, error) {
 		c := &command{kind: k, log: w.log}
 		redrive.HandleRaw(client, name, c.handle, &redrive.HandlerOptions{
 			Timeout: k.Timeout, KillGrace: max(k.KillGrace, time.Millisecond), Schedule: schedule(&k),
-			Workers: k.Workers, Limit: k.Limit, Rate: redrive.Rate(k.Rate), MaxCrashes: k.MaxCrashes,
+			Workers: k.Workers, Limit: k.Limit, Rate: redrive.Rate(k.Rate), MaxCrashes: k.MaxCrashes, KeepPayload: k.KeepPayload,
 		})
 	}
 	return client, nil

@@ -25,6 +25,7 @@ type Ending struct {
 	Cost       int64  // the cost of the run, in millionths of a US dollar
 	Sends      int32  // how many requests the run sent; see Outcome.Sends
 	Stderr     []byte // the last part of the standard error of the run's commands
+	Keep       bool   // whether a completed job keeps its payload; see Outcome.Keep
 	Progressed bool   // whether the run reported progress
 
 	// Admission is what the rules of the policy decided before the run began; nil means
@@ -53,7 +54,7 @@ func (e *Ending) Outcome(c *Claim, cause Cause, to State) Outcome {
 		Cost: e.Cost, Sends: e.Sends, Progressed: e.Progressed,
 	}
 	if to == Completed {
-		o.Result = e.Result
+		o.Result, o.Keep = e.Result, e.Keep
 	}
 	return o
 }

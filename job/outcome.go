@@ -29,6 +29,9 @@ type Outcome struct {
 	Sends   int32    // how many requests this run sent, as counted by package retry
 	Failure *Failure // the failure record; required when Cause is Failed or Held, otherwise optional
 	Reason  Reason   // why the job is dead; set only when To is Dead
+	// Keep says that the store keeps the payload and the attributes of the job when the
+	// job is completed. Otherwise it removes them. For other states it means nothing.
+	Keep bool
 	// Progressed is true when the run reported progress. The store then removes this
 	// progress, because the run has ended.
 	Progressed bool

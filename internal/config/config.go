@@ -147,6 +147,8 @@ type Kind struct {
 	// Payload is PayloadJSON or PayloadText: the form of the payload in an enqueue.
 	// Default PayloadJSON.
 	Payload string
+	// KeepPayload keeps the payload and the attributes of completed jobs. Default false.
+	KeepPayload bool
 	// PermanentExitCodes are the exit codes (1 to 255) that are never retried.
 	PermanentExitCodes []int
 	// Retry is the kind's own schedule. Default nil: the policy decides.

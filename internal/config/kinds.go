@@ -30,6 +30,7 @@ func (r *reader) kind(v value, at position, c *Config) Kind {
 		{"set_env", r.setEnv(&k.SetEnv)},
 		{"dir", r.NonEmpty(&k.Dir)},
 		{"payload", yamlfile.Choice(r.Reader, &k.Payload, []string{PayloadJSON, PayloadText}, []string{PayloadJSON, PayloadText})},
+		{"keep_payload", r.Boolean(&k.KeepPayload)},
 		{"permanent_exit_codes", r.exitCodes(&k.PermanentExitCodes)},
 		{"retry", r.retry(&k.Retry, c.MaxAttempts)},
 	})

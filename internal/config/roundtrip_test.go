@@ -50,7 +50,7 @@ func written(c *config.Config) object {
 		o := optional(object{
 			"command": k.Command, "queue": k.Queue, "timeout": k.Timeout.String(), "kill_grace": k.KillGrace.String(),
 			"priority": k.Priority, "max_crashes": k.MaxCrashes, "env": k.Env, "set_env": k.SetEnv, "dir": k.Dir,
-			"payload": k.Payload, "permanent_exit_codes": k.PermanentExitCodes,
+			"payload": k.Payload, "keep_payload": k.KeepPayload, "permanent_exit_codes": k.PermanentExitCodes,
 		}, k.Limit, k.Rate)
 		if k.Workers > 0 {
 			o["workers"] = k.Workers

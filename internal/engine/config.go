@@ -81,6 +81,8 @@ type Kind struct {
 	Rate       store.Rate    // largest rate of starts in all processes
 	MaxCrashes int           // number of crashes (lost leases) in one life after which the job is dead; 0 means job.MaxCrashes
 	Timeout    time.Duration // time limit of a run; 0 means no limit
+	// KeepPayload is whether the store keeps the payload and attributes of completed jobs.
+	KeepPayload bool
 	// KillGrace is the time that subprocesses have between SIGTERM and SIGKILL after the
 	// run's context has ended. The handler then has one more second to return.
 	KillGrace time.Duration // default 5 s

@@ -145,7 +145,7 @@ func (r *Run) Success() job.Outcome {
 	defer r.mu.Unlock()
 	return job.Outcome{
 		ID: r.Claim.ID, Token: r.Claim.Token, Cause: job.Succeeded, To: job.Completed,
-		Result: r.end.Result, Cost: r.end.Cost, Sends: r.sent(), Progressed: r.end.Progressed,
+		Result: r.end.Result, Cost: r.end.Cost, Sends: r.sent(), Progressed: r.end.Progressed, Keep: r.kind.KeepPayload,
 	}
 }
 
@@ -232,6 +232,7 @@ func (r *Run) gather(end *job.Ending) {
 		end.Stderr = r.group.Stderr()
 	}
 	end.Result, end.Cost, end.Sends, end.Progressed = r.end.Result, r.end.Cost, r.sent(), r.end.Progressed
+	end.Keep = r.kind.KeepPayload
 	end.Stopped = stopOf(context.Cause(&r.ctx))
 	end.Holder, end.Admission = r.engine.cfg.Holder, r.end.Admission
 	if end.Err == nil && r.inTx {

@@ -76,7 +76,7 @@ func (t *Txn) stopped(r *Run, from job.State) error {
 		return err
 	}
 	t.answered(r, answer)
-	return t.finish(r, from, job.Cancelled, job.Cancel, 0, 0, nil)
+	return t.finish(r, from, job.Cancelled, job.Cancel, 0, 0, nil, nil)
 }
 
 func (t *Txn) setQueue(by store.By, c *store.QueueChange) (store.Queue, error) {

@@ -13,7 +13,7 @@ import (
 var (
 	allLive = declare("allLive", `SELECT `+liveColumns+`, j.attrs, j.policy, coalesce(j.payload, b.payload)`+fromLive+
 		`LEFT JOIN redrive_bodies b ON b.job = j.id ORDER BY j.id`)
-	allDone = declare("allDone", `SELECT `+doneColumns+`, j.result, j.cost, j.sends`+fromDone+`ORDER BY j.job, j.seq`)
+	allDone = declare("allDone", `SELECT `+doneColumns+`, j.result, j.cost, j.sends, j.attrs, j.payload`+fromDone+`ORDER BY j.job, j.seq`)
 	allDead = declare("allDead", `SELECT `+deadColumns+`, j.attrs, j.policy, coalesce(j.payload, b.payload)`+fromDead+
 		`LEFT JOIN redrive_bodies b ON b.job = j.job WHERE j.revived = 0 ORDER BY j.job`)
 	allFailures = declare("allFailures", `SELECT `+failureColumns+` FROM redrive_failures ORDER BY job, token`)
@@ -114,7 +114,7 @@ func dumpJobs(c Session, d *store.Dump, spent map[job.ID]spending) error {
 	}
 	err = c.Rows(allDone, func(r Row) error {
 		j := scanJob(r)
-		j.Result, j.Cost, j.Sends = r.Blob(columns), r.Int(columns+1), r.Int(columns+2)
+		scanDone(r, &j)
 		add(j)
 		return nil
 	})

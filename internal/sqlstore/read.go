@@ -33,7 +33,7 @@ const progressColumns = `job, token, at, done, total, note`
 
 var (
 	getLive = declare("getLive", `SELECT `+liveColumns+`, j.attrs, j.policy, j.long, j.payload`+fromLive+`WHERE j.id = ?`)
-	getDone = declare("getDone", `SELECT `+doneColumns+`, j.result, j.cost, j.sends`+fromDone+`WHERE j.job = ? ORDER BY j.seq DESC LIMIT 1`)
+	getDone = declare("getDone", `SELECT `+doneColumns+`, j.result, j.cost, j.sends, j.attrs, j.payload`+fromDone+`WHERE j.job = ? ORDER BY j.seq DESC LIMIT 1`)
 	getDead = declare("getDead", `SELECT `+deadColumns+`, j.attrs, j.policy, j.long, j.payload`+fromDead+`WHERE j.job = ? AND j.revived = 0`)
 
 	selProgress = declare("selProgress", `SELECT `+progressColumns+` FROM redrive_progress WHERE job = ?`)
@@ -52,6 +52,12 @@ func scanJob(r Row) job.Job {
 		LeaseUntil: job.Micros(r.Int(18)), CancelAt: job.Micros(r.Int(19)), Holder: r.Text(20), Owner: r.Text(21),
 		Correlation: r.Text(22), Key: r.Text(23), Batch: r.Int(24), Reason: job.Reason(r.Text(25)),
 	}
+}
+
+// scanDone reads the further columns of an ended job.
+func scanDone(r Row, j *job.Job) {
+	j.Result, j.Cost, j.Sends = r.Blob(columns), r.Int(columns+1), r.Int(columns+2)
+	j.Attrs, j.Payload = r.Blob(columns+3), r.Blob(columns+4)
 }
 
 // Get implements store.Reader.
@@ -82,7 +88,7 @@ func getJob(c Session, id job.ID) (j job.Job, err error) {
 	if err == nil && !found {
 		err = c.Rows(getDone, func(r Row) error {
 			j, found = scanJob(r), true
-			j.Result, j.Cost, j.Sends = r.Blob(columns), r.Int(columns+1), r.Int(columns+2)
+			scanDone(r, &j)
 			return nil
 		}, num(id))
 	}

@@ -14,6 +14,14 @@ var (
 		attempts, crashes, deferrals, snoozes, interrupts, created_at, life_at, claimed_at, finished_at,
 		holder, owner, correlation, key, batch, cost, sends, result)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
+	// insKept is insDone for a job that keeps its attributes and its payload.
+	insKept = declare("insKept", `INSERT INTO redrive_done (job, lane, state, priority, token, life,
+		attempts, crashes, deferrals, snoozes, interrupts, created_at, life_at, claimed_at, finished_at,
+		holder, owner, correlation, key, batch, cost, sends, result, attrs, payload)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
+	// selKept reads what a completed job keeps, before its row is deleted.
+	selKept = declare("selKept", `SELECT j.attrs, coalesce(j.payload, b.payload) FROM redrive_jobs j
+		LEFT JOIN redrive_bodies b ON b.job = j.id WHERE j.id = ?`)
 	delBody = declare("delBody", `DELETE FROM redrive_bodies WHERE job = ?`)
 
 	setReady = declare("setReady", `UPDATE redrive_jobs SET state = ?3, lane = ?4, priority = ?5, run_at = ?6,
@@ -162,6 +170,14 @@ func appendFailure(args []Value, packed []byte, now job.Micros, r *Run, f *job.F
 
 // close writes the end of a job that its run has completed or cancelled.
 func (t *Txn) close(r *Run, o *job.Outcome) (ok bool, err error) {
+	var kept *keptPayload
+	if o.Keep && o.To == job.Completed {
+		kept = new(keptPayload)
+		err := t.rows(selKept, func(r Row) error { kept.attrs, kept.payload = r.Blob(0), r.Blob(1); return nil }, num(r.id))
+		if err != nil {
+			return false, err
+		}
+	}
 	n, err := t.exec(delRun, num(r.id), num(r.token))
 	if err != nil || n == 0 {
 		return false, err
@@ -170,17 +186,26 @@ func (t *Txn) close(r *Run, o *job.Outcome) (ok bool, err error) {
 	if o.Failure != nil {
 		cost, sends = 0, 0 // The values are in the failure record.
 	}
-	return true, t.finish(r, job.Running, o.To, o.Cause, cost, sends, o.Result)
+	return true, t.finish(r, job.Running, o.To, o.Cause, cost, sends, o.Result, kept)
 }
 
-// finish adds a job to the ended jobs. The job's row is deleted already.
-func (t *Txn) finish(r *Run, from, to job.State, cause job.Cause, cost int64, sends int32, result []byte) error {
-	c := r.counters
-	_, err := t.exec(insDone, num(r.id), num(r.lane.id), num(to), num(r.priority), num(r.token), num(r.life),
+// keptPayload holds the attributes and the payload of a job that keeps them when it is
+// completed.
+type keptPayload struct{ attrs, payload []byte }
+
+// finish adds a job to the ended jobs. The job's row is deleted already. kept is nil if the
+// job does not keep its payload.
+func (t *Txn) finish(r *Run, from, to job.State, cause job.Cause, cost int64, sends int32, result []byte, kept *keptPayload) error {
+	c, q := r.counters, insDone
+	t.args = append(t.args[:0], num(r.id), num(r.lane.id), num(to), num(r.priority), num(r.token), num(r.life),
 		num(c.Attempts), num(c.Crashes), num(c.Deferrals), num(c.Snoozes), num(c.Interrupts),
 		num(r.createdAt), num(r.lifeAt), setNum(r.claimedAt), num(t.now), setText(r.holder), setText(r.owner),
 		setText(r.correlation), setText(r.key), setNum(r.batch), setNum(cost), setNum(sends), setBlob(result))
-	if err != nil {
+	if kept != nil {
+		q, t.args = insKept, append(t.args, setBlob(kept.attrs), setBlob(kept.payload))
+	}
+	t.wrote = true
+	if _, err := t.s.Exec(q, t.args...); err != nil {
 		return err
 	}
 	if r.long {

@@ -85,10 +85,13 @@ func (t *tx) wait(r *record, to job.State, runAt job.Micros) {
 
 // finish ends a detached job as completed or cancelled. It clears the fields that cannot
 // be read any more when a job has ended.
-func (t *tx) finish(r *record, to job.State) {
+func (t *tx) finish(r *record, to job.State, keep bool) {
 	r.State, r.FinishedAt = to, t.now
 	r.RunAt, r.Deadline = 0, 0
-	r.Payload, r.Attrs, r.Override, r.memo = nil, nil, nil, nil
+	r.Override, r.memo = nil, nil
+	if !keep {
+		r.Payload, r.Attrs = nil, nil
+	}
 	r.redrive = 0
 	t.attach(r)
 	t.ended = append(t.ended, r.ID)
@@ -107,7 +110,7 @@ func (t *tx) cancel(r *record) {
 	from := r.State
 	t.answered(r, false, job.Cancelled, nil)
 	t.detach(r)
-	t.finish(r, job.Cancelled)
+	t.finish(r, job.Cancelled, false)
 	t.transition(r, from, job.Cancel, "")
 }
 

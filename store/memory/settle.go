@@ -89,7 +89,7 @@ func (t *tx) endRun(r *record, o *job.Outcome, to laneName) {
 			r.Cost, r.Sends = o.Cost, int64(o.Sends)
 		}
 		class = "" // the run ended with success or was cancelled
-		t.finish(r, o.To)
+		t.finish(r, o.To, o.Keep && o.To == job.Completed)
 	case job.Dead:
 		t.makeDead(r, o.Cause, o.Reason, class, fingerprint)
 	case job.Waiting, job.Retrying:

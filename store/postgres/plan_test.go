@@ -23,6 +23,7 @@ var fastStatements = map[string]struct{ text, index string }{
 	"longPayloads": {longPayloads, "redrive_bodies_pkey"},
 	"claimJobs":    {claimJobs, "redrive_jobs_pkey"},
 	"closeJobs":    {closeJobs, "redrive_jobs_pkey"},
+	"closeKept":    {closeKept, "redrive_jobs_pkey"},
 	"postponeJobs": {postponeJobs, "redrive_jobs_pkey"},
 	"lockDying":    {lockDying, "redrive_jobs_pkey"},
 	"lockRunning":  {lockRunning, "redrive_jobs_pkey"},

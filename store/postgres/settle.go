@@ -27,6 +27,20 @@ const (
 		SELECT id, lane, 4, priority, token, life, attempts + 1, crashes, deferrals, snoozes, interrupts,
 			created_at, life_at, claimed_at, $1::bigint, holder, owner, correlation, key, batch, cost, sends, result FROM d
 		RETURNING job`
+	// closeKept is closeJobs for an exchange in which some jobs keep attributes and payload.
+	closeKept = `WITH d AS (
+		DELETE FROM redrive_jobs j USING unnest($2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bytea[], $7::bigint[])
+			AS t(id, token, cost, sends, result, keep)
+		WHERE j.id BETWEEN t.id AND t.id AND j.token = t.token AND j.state = 3
+		RETURNING j.id, j.lane, j.priority, j.token, j.life, j.attempts, j.crashes, j.deferrals, j.snoozes, j.interrupts,
+			j.created_at, j.life_at, j.claimed_at, j.holder, j.owner, j.correlation, j.key, j.batch, t.cost, t.sends, t.result,
+			CASE WHEN t.keep = 1 THEN j.attrs END AS attrs, CASE WHEN t.keep = 1 THEN coalesce(j.payload,
+				(SELECT b.payload FROM redrive_bodies b WHERE b.job BETWEEN j.id AND j.id)) END AS payload)
+		INSERT INTO redrive_done (job, lane, state, priority, token, life, attempts, crashes, deferrals, snoozes, interrupts,
+			created_at, life_at, claimed_at, finished_at, holder, owner, correlation, key, batch, cost, sends, result, attrs, payload)
+		SELECT id, lane, 4, priority, token, life, attempts + 1, crashes, deferrals, snoozes, interrupts,
+			created_at, life_at, claimed_at, $1::bigint, holder, owner, correlation, key, batch, cost, sends, result, attrs, payload FROM d
+		RETURNING job`
 	postponeJobs = `UPDATE redrive_jobs j SET state = t.state, priority = coalesce(t.priority, j.priority), run_at = t.run_at,
 			attempts = t.attempts, deferrals = t.deferrals, snoozes = t.snoozes, interrupts = t.interrupts,
 			memo = coalesce(t.memo, j.memo), lease_until = NULL
@@ -294,8 +308,19 @@ func (w *settling) close() step {
 		sends.setInt(int64(e.Sends))
 		results.blob(e.Result)
 	}
-	return step{name: "closeJobs", text: closeJobs, args: []any{int64(w.t.Now()), ids, tokens, costs, sends, results},
-		each: written(w.closed)}
+	args := []any{int64(w.t.Now()), ids, tokens, costs, sends, results}
+	if !slices.ContainsFunc(w.closed, func(e *ending) bool { return e.Keep }) {
+		return step{name: "closeJobs", text: closeJobs, args: args, each: written(w.closed)}
+	}
+	keep := ints(n)
+	for _, e := range w.closed {
+		if e.Keep {
+			keep.int(1)
+		} else {
+			keep.int(0)
+		}
+	}
+	return step{name: "closeKept", text: closeKept, args: append(args, keep), each: written(w.closed)}
 }
 
 func (w *settling) postpone() step {

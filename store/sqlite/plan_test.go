@@ -67,6 +67,8 @@ var writing = []plan{
 	{name: "insBody", want: noPlan},
 	{name: "insDead", want: "SEARCH redrive_jobs" + byID},
 	{name: "insDone", want: noPlan},
+	{name: "insKept", want: noPlan},
+	{name: "selKept", want: "SEARCH j" + byID + "; SEARCH b" + byID + " LEFT-JOIN"},
 	{name: "insEvents", want: noPlan},
 	{name: "insFailure", want: noPlan},
 	{name: "insGroup", want: noPlan},

@@ -153,6 +153,11 @@ func (s *silentTB) Fatal(...any)          { s.FailNow() }
 
 func writeMutants() []mutant {
 	return []mutant{
+		{"keeps no payload of a completed job", "Q1_PayloadIsKeptWhereAsked", exchanges(func(_ store.Store, x *store.Exchange) {
+			for i := range x.Settle {
+				x.Settle[i].Keep = false
+			}
+		})},
 		{"settles without the token", "Q4_LostRunCannotEnd", exchanges(func(s store.Store, x *store.Exchange) {
 			for i := range x.Settle {
 				if j, err := s.Get(context.Background(), x.Settle[i].ID); err == nil && j.State == job.Running {

@@ -140,6 +140,7 @@ func (d *duel) outcome() job.Outcome {
 	if o.To == job.Completed && chance(d.t, "result", 2) {
 		o.Result = []byte("result")
 	}
+	o.Keep = chance(d.t, "keep", 3)
 	o.Progressed = chance(d.t, "progressed", 2)
 	switch rapid.IntRange(0, 29).Draw(d.t, "wrong") {
 	case 29:

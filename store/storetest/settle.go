@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"bytes"
 	"fmt"
 	"time"
 
@@ -12,6 +13,7 @@ func settlePromises() []promise {
 	return []promise{
 		{"Q9_EachEndHasItsStateAndCounter", eachEndHasItsStateAndCounter},
 		{"Q1_SuccessKeepsTheResult", successKeepsTheResult},
+		{"Q1_PayloadIsKeptWhereAsked", payloadIsKept},
 		{"F1_FailureIsAWholeRecord", failureIsAWholeRecord},
 		{"F1_FailuresAreKeptBesideEachOther", failuresAreKept},
 		{"F1_EveryEndMayHaveARecord", everyEndMayHaveARecord},
@@ -22,6 +24,41 @@ func settlePromises() []promise {
 		{"R11_CostAddsUp", costAddsUp},
 		{"Q9_WrongOutcomeHoldsUpNothing", wrongOutcomeHoldsUpNothing},
 		{"Q9_SettlesBeforeItClaims", settlesBeforeItClaims},
+	}
+}
+
+// Of the jobs that end in one exchange, only completed jobs with Keep have a payload and
+// attributes afterwards.
+//
+// part of: Q1
+func payloadIsKept(r *rig) {
+	short, long := []byte("short"), bytes.Repeat([]byte("long"), 1000)
+	var outcomes []job.Outcome
+	var want []job.Job
+	for _, end := range []struct {
+		payload []byte
+		keep    bool
+		outcome func(job.Claim) job.Outcome
+	}{
+		{short, true, succeeded}, {short, false, succeeded}, {long, true, succeeded}, {long, false, succeeded}, {nil, true, succeeded},
+		{long, true, func(c job.Claim) job.Outcome { return outcome(c, job.Cancel, job.Cancelled) }},
+	} {
+		r.add(func(n *job.New) { n.Payload, n.Attrs = end.payload, []byte(`{"a":1}`) })
+		o := end.outcome(r.take())
+		o.Keep = end.keep
+		outcomes = append(outcomes, o)
+		var w job.Job
+		if o.Keep && o.To == job.Completed {
+			w.Payload, w.Attrs = end.payload, []byte(`{"a":1}`)
+		}
+		want = append(want, w)
+	}
+	r.end(outcomes...)
+	d := r.dump()
+	for i, o := range outcomes {
+		j := r.get(o.ID)
+		same(r, fmt.Sprintf("payload and attributes of job %d", o.ID), job.Job{Payload: j.Payload, Attrs: j.Attrs}, want[i])
+		same(r, fmt.Sprintf("job %d of the dump", o.ID), d.Jobs[i], j)
 	}
 }
 

@@ -137,7 +137,9 @@ CREATE TABLE redrive_done (
 	owner       text COLLATE "C",
 	correlation text COLLATE "C",
 	key         text COLLATE "C",
-	result      bytea
+	result      bytea,
+	attrs       bytea, -- attributes and payload, of completed jobs that keep them
+	payload     bytea
 );
 CREATE INDEX redrive_done_job ON redrive_done (job, seq);
 CREATE INDEX redrive_done_correlation ON redrive_done (correlation, job) WHERE correlation IS NOT NULL;

@@ -124,7 +124,9 @@ CREATE TABLE redrive_done (
 	batch       INTEGER,
 	cost        INTEGER,
 	sends       INTEGER,
-	result      BLOB
+	result      BLOB,
+	attrs       BLOB, -- attributes and payload, of completed jobs that keep them
+	payload     BLOB
 );
 CREATE INDEX redrive_done_job ON redrive_done (job);
 CREATE INDEX redrive_done_correlation ON redrive_done (correlation, job) WHERE correlation IS NOT NULL;
