@@ -206,7 +206,7 @@ func TestRunUntilEmpty_OutlivesAStoreThatIsAwayForAWhile(t *testing.T) {
 				t.Fatal(err)
 			}
 			if err := c.RunUntilEmpty(t.Context()); !errors.Is(err, want) || len(s.errs) != 0 {
-				t.Errorf("RunUntilEmpty: got error %v with %d errors left, want %v", err, len(s.errs), want)
+				t.Errorf("RunUntilEmpty: got error %v, and the store has %d of its errors left to return; want error %v and 0", err, len(s.errs), want)
 			}
 		}
 	})

@@ -65,7 +65,7 @@ func TestQ1_ALostAnswerIsReportedAsUnknown(t *testing.T) {
 					}
 				}
 				if strings.Contains(err.Error(), "nothing after it") {
-					t.Errorf("the error says that nothing was taken in after the batch, but this is not known:\n%v", err)
+					t.Errorf("the error says that no job was enqueued after the last confirmed batch, but the answer to the next batch was lost, so this is not known:\n%v", err)
 				}
 			})
 		})

@@ -60,7 +60,7 @@ func (o *Outcome) Validate() error {
 	case o.Cost < 0 || o.Cost > CostMax:
 		return fmt.Errorf("job %d: cost of %d millionths of a dollar: must be 0 to %d", o.ID, o.Cost, int64(CostMax))
 	case o.Sends < 0:
-		return fmt.Errorf("job %d: %d sends: must not be negative", o.ID, o.Sends)
+		return fmt.Errorf("job %d: %d requests sent: must not be negative", o.ID, o.Sends)
 	case o.Failure != nil:
 		return o.Failure.validate(o.ID)
 	}

@@ -235,13 +235,13 @@ func TestP3_ThreeHandOversAJob(t *testing.T) {
 	j, _ := r.do(file{Name: "form"})
 	for n := int32(1); n <= 3; n++ {
 		if j.State != job.Waiting || j.Counters.Deferrals != n {
-			t.Fatalf("hand-over %d: got job %+v, want it waiting", n, j)
+			t.Fatalf("the calls failed %d times and were left to the next run: got job %+v, want it waiting", n, j)
 		}
 		r.advance(315 * time.Second)
 		j, _ = r.work(j.ID)
 	}
 	if j.State != job.Dead || j.Reason != job.MaxRetries || j.Counters != (job.Counters{Attempts: 1, Deferrals: 3}) {
-		t.Fatalf("after the last hand-over: got job %+v, want a dead job after one attempt", j)
+		t.Fatalf("the calls failed once more after 3 deferrals: got job %+v, want it dead as max_retries with 1 attempt and 3 deferrals", j)
 	}
 	if got := len(r.plan.Calls(world.Model, "")); got != 16 {
 		t.Errorf("got %d calls, want 16: four runs with four calls", got)

@@ -388,12 +388,12 @@ func TestSignalsAreReadAtSomeWakeUps(t *testing.T) {
 	}
 	r.pass(signalsGap)
 	if !r.act.Signals {
-		t.Error("the signals were not read after a wake-up")
+		t.Error("the signals of the store (cancellations, settings of queues) were not read after a wake-up")
 	}
 	r.step(SignalsRead{})
 	r.pass(signalsGap)
 	if r.act.Signals {
-		t.Error("the signals were read without a wake-up")
+		t.Error("the signals of the store (cancellations, settings of queues) were read again before the next poll, without a wake-up")
 	}
 	r.pass(signalsGap, Woken{})
 	if !r.act.Signals {

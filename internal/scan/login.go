@@ -53,8 +53,9 @@ func (s *scanner) lookForAt(i int) {
 	}
 }
 
-// lastAt returns the last '@' before a host, or -1. It stops at a character that
-// no password has outside of quotes.
+// lastAt looks for the '@' between a password and a host in the text from i on. It returns
+// the position of the last '@' that a host may follow, or -1. The search ends at a character
+// that a password without quotes does not contain, such as a comma or a bracket.
 func (s *scanner) lastAt(i int) int {
 	c := &s.creds
 	if i < c.partEnd {

@@ -36,7 +36,7 @@ func TestL6_WithinACallARetriableStatusIsAnError(t *testing.T) {
 		status, err := around(t, ctx, p, client(t, p), name, u.URL)
 		e, ok := errors.AsType[*httpretry.StatusError](err)
 		if !ok || e.StatusCode != http.StatusServiceUnavailable || !errors.Is(err, retry.ErrExhausted) || failure.Of(err).HandOver == 0 {
-			t.Errorf("%s: got status %d and the error %v; want exhausted retries with status 503 and a hand-over", name, status, err)
+			t.Errorf("%s: got status %d and the error %v; want ErrExhausted with a StatusError 503 and with HandOver set", name, status, err)
 		}
 		if u.requests.Load() != 4 || account.Sends() != 4 {
 			t.Errorf("%s: got %d requests and %d counted sends, want 4", name, u.requests.Load(), account.Sends())

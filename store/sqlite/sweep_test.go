@@ -318,8 +318,8 @@ func TestQ6_ARemovedGroupIsForgottenEverywhere(t *testing.T) {
 // When more groups are muted than one sweep examines, the sweeps still find all groups whose mute
 // has ended. The dead letters of the other groups stay ignored.
 //
-// part of: F10
-func TestF10_ManyMutedGroups(t *testing.T) {
+// part of: D6
+func TestD6_ManyMutedGroups(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("skipped with -short, because the test makes thousands of dead letters")
@@ -351,12 +351,12 @@ func TestF10_ManyMutedGroups(t *testing.T) {
 	k.healthy()
 }
 
-// A sweep reports More as long as there is more to do. This also holds in two cases: when it
-// has reopened its maximum number of dead letters, and when it has reopened a part of a group
-// and cannot examine all later muted groups.
+// A sweep also reopens ignored dead letters whose time has come. It reports More as long as
+// some are left, because one sweep reopens a limited number of dead letters and examines a
+// limited number of muted groups.
 //
-// part of: F10
-func TestF10_ReopeningComesToItsEnd(t *testing.T) {
+// part of: D6
+func TestD6_ReopeningComesToItsEnd(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("skipped with -short, because the test makes thousands of dead letters")

@@ -229,8 +229,9 @@ func answerOf(transaction, own error) error {
 	return transaction
 }
 
-// commit runs the group in the transaction that was begun. It returns nil when the
-// transaction is durable. Otherwise it has rolled back the transaction.
+// commit runs the requests of a group (requests that share one commit) in the transaction
+// that was begun, and commits it. It returns nil when the transaction is durable. When it
+// returns an error, it has rolled back the transaction.
 func (w *writer) commit(group []*request, answers []error) (err error) {
 	t := w.txn
 	t.Reset(w.clock.Now(), w.cat)

@@ -79,7 +79,9 @@ umount -l "$1/disk"
 rm -rf "$1"
 `
 
-// newHome makes a directory for a server of the account, and starts the guard process.
+// newHome makes the directory of one server, owned by the operating-system user that will
+// run the server. It also starts the guard: a process that ends the server and removes the
+// directory when this process has ended.
 func newHome() (*home, error) {
 	temp := os.TempDir()
 	owner, err := serverAccount(temp)
