@@ -89,6 +89,7 @@ func TestEveryKeyIsRead(t *testing.T) {
 				SetEnv:             map[string]string{"LANG": "C", "EMPTY": ""},
 				Dir:                "/srv/app/work",
 				Payload:            config.PayloadText,
+				KeepPayload:        true,
 				PermanentExitCodes: []int{65, 66},
 				Retry: &config.Retry{
 					MaxRetries: 5,
