@@ -4,19 +4,22 @@ package canonical
 import (
 	"bytes"
 	"encoding/json"
+	"unicode/utf8"
 )
 
-// JSON returns the text with sorted fields and without white space. A text that is not JSON
-// is returned as it is.
+// JSON returns the text with sorted fields and without white space. A text is returned as
+// it is if it is not JSON, is not valid UTF-8, or contains the replacement character: the
+// decoder writes that character in place of what it cannot represent, such as half of a
+// surrogate pair, so different texts would become equal.
 func JSON(text []byte) []byte {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
 	var value any
-	if !json.Valid(text) || d.Decode(&value) != nil {
+	if !utf8.Valid(text) || !json.Valid(text) || d.Decode(&value) != nil {
 		return text
 	}
 	sorted, err := json.Marshal(value)
-	if err != nil {
+	if err != nil || bytes.ContainsRune(sorted, utf8.RuneError) {
 		return text
 	}
 	return sorted
