@@ -94,8 +94,17 @@ func (c *Client) wrapped(h *handler) (func(context.Context, *engine.Run, *policy
 	}
 	return func(ctx context.Context, r *engine.Run, a *policy.Admission) error {
 		i, j := h.begin(r, a)
-		i.wrapped = &wrappedRun{client: c, info: i, job: j, ended: make(chan struct{})}
-		return i.wrapped.ending(h.kind, chain(ctx, i))
+		w := &wrappedRun{client: c, info: i, job: j, ended: make(chan struct{})}
+		i.wrapped = w
+		returned := false
+		defer func() { // a middleware that panics or calls runtime.Goexit may have left the handler running
+			if !returned {
+				w.awaitHandler()
+			}
+		}()
+		err := chain(ctx, i)
+		returned = true
+		return w.ending(h.kind, err)
 	}, nil
 }
 
@@ -124,17 +133,21 @@ const calledAgain = "called the handler more than once in a run; return its erro
 
 func (w *wrappedRun) calledAgain(kind string) error { return badMiddleware(kind, calledAgain, w.err) }
 
-// ending returns the error of a run from the error that its outermost middleware has
-// returned.
-//
-// It waits for a handler that still runs: a run that ended before its handler could begin
-// again beside it. The engine's grace time bounds the wait, as for a handler that does
-// not return.
-func (w *wrappedRun) ending(kind string, err error) error {
-	stage := w.stage.Swap(runEnded)
-	if stage == handlerCalled {
+// awaitHandler ends the run for its handler: it waits for a handler that still runs, and
+// keeps a handler that was not called from being called later. Without it, the job could
+// run again beside its handler. The engine's grace time bounds the wait, as for a handler
+// that does not return. awaitHandler returns how far the run had come.
+func (w *wrappedRun) awaitHandler() (stage int32) {
+	if stage = w.stage.Swap(runEnded); stage == handlerCalled {
 		<-w.ended
 	}
+	return stage
+}
+
+// ending returns the error of a run from the error that its outermost middleware has
+// returned. It first waits for the handler; see awaitHandler.
+func (w *wrappedRun) ending(kind string, err error) error {
+	stage := w.awaitHandler()
 	switch {
 	case stage == handlerNotCalled && err == nil:
 		return badMiddleware(kind, "returned nil without calling the handler; call next, or return redrive.ErrSkipHandler to complete the job without it", nil)

@@ -188,13 +188,16 @@ func TestMiddleware_MustWaitForTheHandler(t *testing.T) {
 	early := errors.New("the middleware did not wait")
 	for name, tt := range map[string]struct {
 		late     bool // next is called after the middleware has returned
+		panics   bool // the middleware panics instead of returning
 		returned error
 		message  string
 	}{
-		"nil while the handler runs":       {false, nil, "returned nil while the handler still runs"},
-		"an error while the handler runs":  {false, early, early.Error()},
-		"nil, and the handler runs later":  {true, nil, "returned nil without calling the handler"},
-		"an error, the handler runs later": {true, early, early.Error()},
+		"nil while the handler runs":       {false, false, nil, "returned nil while the handler still runs"},
+		"an error while the handler runs":  {false, false, early, early.Error()},
+		"a panic while the handler runs":   {false, true, nil, "the middleware panicked"},
+		"nil, and the handler runs later":  {true, false, nil, "returned nil without calling the handler"},
+		"an error, the handler runs later": {true, false, early, early.Error()},
+		"a panic, the handler runs later":  {true, true, nil, "the middleware panicked"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			release, answered := make(chan struct{}), make(chan error, 1)
@@ -210,6 +213,9 @@ func TestMiddleware_MustWaitForTheHandler(t *testing.T) {
 							answered <- next(ctx, run)
 						}()
 						synctest.Wait()
+						if tt.panics {
+							panic("the middleware panicked")
+						}
 						return tt.returned
 					}
 				},
