@@ -287,6 +287,12 @@ func (d *duel) list() {
 	f.States = some(d.t, "states", 2, func(int) job.State { return pick(d.t, "state", job.States[:]...) })
 	if f.Order == store.Newest && chance(d.t, "from the middle", 3) {
 		f.From.ID = d.id()
+		if chance(d.t, "a cursor of another list", 4) {
+			f.From.At = 5
+		}
+	}
+	if n := len(d.last.Jobs); n > 0 && chance(d.t, "created before", 3) {
+		f.Created.Until = d.last.Jobs[rapid.IntRange(0, n-1).Draw(d.t, "job")].CreatedAt
 	}
 	d.ask("List", func(s store.Store) (any, error) { return listAll(s, f) })
 }
