@@ -172,11 +172,18 @@ func (m *matcher) lookUp() error {
 // firstDeath returns the number of the first death at or after a time. Later deaths have
 // higher numbers.
 func firstDeath(c Session, at job.Micros) (int64, error) {
-	newest, err := ReadInt(c, selNewest)
+	return firstNumber(c, selNewest, selDeathFrom, at)
+}
+
+// firstNumber returns the number of the first row at or after a time, in a table whose
+// times grow with the numbers of its rows. The statement last returns the highest number.
+// The statement from returns the number and the time of the first row from a number on.
+func firstNumber(c Session, last, from *Query, at job.Micros) (int64, error) {
+	newest, err := ReadInt(c, last)
 	low, high := int64(1), newest+1
 	for err == nil && low < high {
 		middle := low + (high-low)/2
-		err = c.Rows(selDeathFrom, func(r Row) error {
+		err = c.Rows(from, func(r Row) error {
 			if job.Micros(r.Int(1)) >= at {
 				high = middle
 			} else {

@@ -301,18 +301,5 @@ func (l *lister) endedFrom() (seq, death int64, err error) {
 // firstSeq returns the number of the first completed or cancelled job that ended at or
 // after a time.
 func (l *lister) firstSeq(at job.Micros) (int64, error) {
-	last, err := ReadInt(l.c, selLastSeq)
-	low, high := int64(1), last+1
-	for err == nil && low < high {
-		middle := low + (high-low)/2
-		err = l.c.Rows(selSeqFrom, func(r Row) error {
-			if job.Micros(r.Int(1)) >= at {
-				high = middle
-			} else {
-				low = r.Int(0) + 1
-			}
-			return nil
-		}, num(middle))
-	}
-	return low, err
+	return firstNumber(l.c, selLastSeq, selSeqFrom, at)
 }
