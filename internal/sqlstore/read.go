@@ -216,7 +216,7 @@ func readQueues(c Session) (queues []store.Queue, err error) {
 	return queues, err
 }
 
-var selCancels = declare("selCancels", `SELECT id, token FROM redrive_jobs INDEXED BY redrive_cancel
+var selCancels = declare("selCancels", `SELECT id, token FROM redrive_jobs INDEXED BY redrive_lease
 	WHERE cancel_at IS NOT NULL AND state = 3 AND holder = ?`)
 
 // Signals implements store.Worker.

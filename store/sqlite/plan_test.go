@@ -93,7 +93,7 @@ var writing = []plan{
 	{name: "selDone", want: "SEARCH redrive_done USING INDEX redrive_done_job (job=?)"},
 	{name: "selEnded", want: "SCAN CONSTANT ROW; SCALAR SUBQUERY 1; " +
 		"SEARCH redrive_done USING COVERING INDEX redrive_done_job; SCALAR SUBQUERY 2; SEARCH redrive_dead USING COVERING INDEX sqlite_autoindex_redrive_dead_1"},
-	{name: "selExpiredLeases", want: "SEARCH redrive_jobs USING INDEX redrive_lease (lease_until<?)"},
+	{name: "selExpiredLeases", want: "SEARCH redrive_jobs USING INDEX redrive_lease (lease_until<?); USE TEMP B-TREE FOR LAST TERM OF ORDER BY"},
 	{name: "selGroup", want: "SEARCH redrive_groups USING INDEX sqlite_autoindex_redrive_groups_1 (fingerprint=?)"},
 	{name: "selKey", want: "SEARCH redrive_keys USING PRIMARY KEY (owner=? AND kind=? AND key=?)"},
 	{name: "selLanes", want: "SCAN redrive_lanes"},
@@ -147,7 +147,8 @@ var reading = []plan{
 	{name: "walkAuditActor", want: "SEARCH redrive_audit USING INDEX redrive_audit_actor (actor=? AND rowid<?)"},
 	{name: "walkAuditTarget", want: "SEARCH redrive_audit USING INDEX redrive_audit_target (<expr>=? AND rowid<?)"},
 	{name: "selAudit", want: "SEARCH redrive_audit USING INTEGER PRIMARY KEY (rowid>?)"},
-	{name: "selCancels", want: "SEARCH redrive_jobs USING INDEX redrive_cancel (cancel_at>?)"},
+	{name: "selCancels", want: "SCAN redrive_jobs USING INDEX redrive_lease",
+		scan: "only running jobs"},
 	{name: "selCounts", want: "SCAN l USING COVERING INDEX sqlite_autoindex_redrive_lanes_1; " +
 		"SEARCH c USING PRIMARY KEY (lane=?); USE TEMP B-TREE FOR GROUP BY"},
 	{name: "selRemovedEvents", want: "SEARCH redrive_swept USING PRIMARY KEY (what=?)"},
