@@ -198,38 +198,40 @@ type Action struct {
 	IDs    []job.ID // at most job.IDsMax ids
 	Filter *DeadFilter
 
-	// These fields are for an action by filter. Through is the last death of the frozen
-	// set, taken from Preview; Act requires it. After is the Next of the previous
-	// step's answer. Limit is the maximum number of entries that the step changes; 0
-	// means StepMax.
+	// These fields are used only in an action by filter. Through is the number of the last
+	// death of the frozen set; Act requires it, and Preview returns it. After is the Next of
+	// the previous step's answer. Limit is the maximum number of entries that the step
+	// changes; 0 means StepMax.
 	Through int64
 	After   int64
 	Limit   int
 
-	Note   string // the person's comment; at most job.MessageMax bytes
-	Change Change // what an ActRetry changes in the jobs
+	Note   string // a comment of the person; at most job.MessageMax bytes
+	Change Change // changes that an ActRetry makes in the jobs
 
-	// These fields are for ActIgnore and say when the entries become pending again.
-	// Until is a time, at most UntilMax. Count is a number of further deaths of the
-	// group; it needs a filter with a Group and no other field. While a group is
-	// ignored, new deaths in it are ignored at once. If both are set, the entries
-	// become pending when the first of them is reached.
+	// These fields are used only for ActIgnore. They say when the entries become pending
+	// again. Until is a time, at most UntilMax. Count is a number of further deaths of the
+	// group; it needs a filter with a Group and no other field. While a group is ignored, new
+	// deaths in it are ignored at once. If both fields are set, the entries become pending
+	// when the first limit is reached.
 	Until job.Micros
 	Count int64
 }
 
 // Acted is the answer to a step of an action.
 type Acted struct {
-	Errors  []error // for an action by id: ErrNotFound, ErrConflict when the state does not allow the act, or nil
-	Done    int64   // entries that were changed, or counted by Preview
-	Through int64   // the last death of the frozen set
-	// Next is the After of the next step; 0 when nothing is left. A step examines a
-	// limited number of rows, so it may change nothing and still have a next step.
+	// for an action by id, one value per id: nil, ErrNotFound, or ErrConflict when the state
+	// does not allow the act
+	Errors  []error
+	Done    int64 // number of entries that were changed, or that Preview has counted
+	Through int64 // the number of the last death of the frozen set
+	// Next is the After for the next step; 0 when there is no next step. A step examines a
+	// limited number of rows, so a step may change nothing although a next step follows.
 	Next int64
 }
 
-// Validate returns an ErrInvalid or ErrTooLarge when the action cannot be done. preview
-// says that the entries will only be counted.
+// Validate returns an ErrInvalid or ErrTooLarge when the action is not allowed. If preview is
+// true, the entries will only be counted.
 func (a *Action) Validate(preview bool) error {
 	most := StepMax
 	if preview {
@@ -241,7 +243,7 @@ func (a *Action) Validate(preview bool) error {
 	case (a.Filter == nil) == (a.IDs == nil):
 		return fmt.Errorf("%s: either ids or a filter is required: %w", a.Do, ErrInvalid)
 	case len(a.IDs) > job.IDsMax:
-		return fmt.Errorf("%s: %d ids in one call: at most %d are allowed: %w", a.Do, len(a.IDs), job.IDsMax, ErrTooLarge)
+		return fmt.Errorf("%s: %d ids in one call: at most %d ids are allowed: %w", a.Do, len(a.IDs), job.IDsMax, ErrTooLarge)
 	case len(a.Note) > job.MessageMax:
 		return fmt.Errorf("%s: note of %d bytes: at most %d bytes are allowed: %w", a.Do, len(a.Note), job.MessageMax, ErrTooLarge)
 	case a.Through < 0 || a.After < 0 || a.Limit < 0 || a.Limit > most:
@@ -259,7 +261,7 @@ func (a *Action) Validate(preview bool) error {
 	case a.Count > 0 && (a.Filter == nil || !a.Filter.WholeGroup()):
 		return fmt.Errorf("ignore: a count of deaths needs a filter that selects a whole group: %w", ErrInvalid)
 	case a.Change.Payload != nil && len(a.IDs) != 1:
-		return fmt.Errorf("retry: a new payload is allowed only with one id, but there are %d: %w", len(a.IDs), ErrInvalid)
+		return fmt.Errorf("retry: a new payload is allowed only with one id, but there are %d ids: %w", len(a.IDs), ErrInvalid)
 	}
 	if a.Filter != nil {
 		if err := a.Filter.Validate(); err != nil {
@@ -282,8 +284,8 @@ func (f *DeadFilter) isZero() bool {
 		f.Group == "" && f.Since == 0 && f.Until == 0 && f.Text == "" && f.Redrive == 0
 }
 
-// AuditBy returns by for the audit log. Its reason is the reason in by, or else the
-// note of the action.
+// AuditBy returns the actor and reason for the audit log. If by has no reason, the reason is
+// the note of the action.
 func (a *Action) AuditBy(by By) By {
 	by.Reason = cmp.Or(by.Reason, a.Note)
 	return by

@@ -8,19 +8,19 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// ErrSchema is returned by a store's Open, wrapped, when the schema of the database
-// does not fit this program.
+// ErrSchema says that the schema of the database does not fit this program. The Open function
+// of a store returns an error that wraps it.
 var ErrSchema = errors.New("schema version does not fit")
 
 // Schema is the state of a database's schema.
 type Schema struct {
-	Version    int64 `json:"version"`         // the schema of the database; 0 means that the database is empty
-	Known      int64 `json:"known"`           // the newest schema that this program knows
-	Compatible int64 `json:"compatible_from"` // the oldest program that may use the database, given by the program's schema
+	Version    int64 `json:"version"`         // the version of the database's schema; 0 means that the database is empty
+	Known      int64 `json:"known"`           // the newest schema version that this program knows
+	Compatible int64 `json:"compatible_from"` // the oldest schema version that a program must know to use the database
 }
 
-// Fits returns an ErrSchema when this program may not use the database. The error names
-// both schema versions and says what to do.
+// Fits returns an ErrSchema when this program may not use the database. The error names both
+// schema versions and says what the user can do.
 func (s Schema) Fits() error {
 	if s.Version > s.Known && s.Compatible > s.Known {
 		return fmt.Errorf("%w: the database has schema %d, which needs a program that knows schema %d; "+
@@ -34,34 +34,36 @@ type Findings struct {
 	Jobs map[string]int64 `json:"jobs"` // number of jobs by state, counted from the rows
 	// Oldest is the job that has been due for the longest time.
 	Oldest *DueJob `json:"oldest_due,omitempty"`
-	// Expired is the number of runs whose lease is over. ExpiredAt is when the oldest
-	// of these leases ended.
+	// Expired is the number of runs whose lease has expired. ExpiredAt is the time at which
+	// the first of these leases expired.
 	Expired   int64      `json:"expired_leases"`
 	ExpiredAt job.Micros `json:"oldest_expired_lease,omitempty"`
 
-	// Due holds the oldest due job of each queue and kind, oldest first, at most
-	// DueLanesMax.
+	// Due holds the oldest due job of each queue and kind, sorted by age, the oldest first. It
+	// has at most DueLanesMax entries.
 	Due       []DueLane `json:"due"`
 	Processes []Process `json:"processes"`
-	// Space is the space of the file system that holds the database; nil when it is not
-	// known.
+	// Space is the space of the file system that holds the database. It is nil when the space
+	// is not known.
 	Space *Space `json:"space,omitempty"`
-	// Deaths are the times of the newest deaths, newest first, at most DeathsMax.
+	// Deaths are the times of the newest deaths, the newest first, at most DeathsMax.
 	Deaths []job.Micros `json:"-"`
 	// Classes counts the pending dead letters by the class of their group.
 	Classes []PendingClass `json:"pending_by_class"`
-	// OldestEnded is the end of the oldest completed or cancelled job that retention may
-	// remove, and OldestEvent the time of the oldest such event; 0 when no such row exists.
+	// OldestEnded is the time when the oldest completed or cancelled job ended. OldestEvent is
+	// the time of the oldest event. Both count only rows that retention may remove; 0 when
+	// there is no such row.
 	OldestEnded job.Micros `json:"oldest_ended,omitempty"`
 	OldestEvent job.Micros `json:"oldest_event,omitempty"`
 	// CounterLag is the age of the oldest commit that the table of counters does not
 	// contain yet.
 	CounterLag time.Duration `json:"counter_lag_ns"`
-	// ClockAhead is how far the clock of the store is ahead of the clock of this machine;
-	// it is negative when it is behind.
+	// ClockAhead is the store's time minus the time of this machine. It is negative when the
+	// store's clock is behind.
 	ClockAhead time.Duration `json:"clock_ahead_ns"`
 
-	// Problems say what is wrong and what to do about it; a healthy database has none.
+	// Problems are sentences that say what is wrong and what a person should do. A healthy
+	// database has no problems.
 	Problems []string `json:"problems"`
 }
 
@@ -71,13 +73,13 @@ const (
 	DeathsMax   = 1_000
 )
 
-// DueLane is the oldest due job of a queue and kind.
+// DueLane is the oldest due job of one queue and kind.
 type DueLane struct {
 	DueJob
-	Paused bool `json:"paused"` // a person has paused the queue
+	Paused bool `json:"paused"` // whether a person has paused the queue
 }
 
-// Space is the size of a file system, and the part of it that the program may still use,
+// Space is the size of a file system, and how much of it the program may still use. Both are
 // in bytes.
 type Space struct {
 	Free  int64 `json:"free"`

@@ -9,9 +9,9 @@ import (
 
 // The errors that every store returns. Test for them with errors.Is.
 var (
-	// ErrLeaseLost: the run is not the current run of its job any more. Nothing
-	// was written; the run must stop.
-	ErrLeaseLost = errors.New("lease lost: another run of the job has the right to write")
+	// ErrLeaseLost: another run of the job has replaced this run. Nothing was written; the run
+	// must stop.
+	ErrLeaseLost = errors.New("lease lost: only another run of the job may write its outcome now")
 	// ErrConflict: the state of the job or other object does not allow the call.
 	ErrConflict = errors.New("conflict")
 	// ErrNotFound: the object does not exist.
@@ -24,43 +24,45 @@ var (
 	// ErrUnavailable: the store did not answer in time, or it is closed. Nothing was
 	// written; try again later.
 	ErrUnavailable = errors.New("store unavailable")
-	// ErrClosed: this process has closed the store. It is an ErrUnavailable that does not
-	// end.
+	// ErrClosed: this process has closed the store. The error wraps ErrUnavailable, but trying
+	// again later does not help.
 	ErrClosed = fmt.Errorf("store is closed: %w", ErrUnavailable)
-	// ErrGone: events that the caller has not read were removed, because they were older
-	// than the retention. No store returns it: a reader of events finds it by EventSpan.
+	// ErrGone: the events that the caller wants to read next were removed, because they were
+	// older than the retention. No store returns this error: a reader of events finds the gap
+	// with EventSpan.
 	ErrGone = errors.New("events are removed")
 	// ErrUnknown: the call may or may not have been committed. Repeat the call: an
 	// enqueue with Repeat set, any other call unchanged.
 	ErrUnknown = errors.New("outcome of the commit unknown")
 	// ErrDraining: the queue takes no new jobs.
 	ErrDraining = errors.New("queue is draining")
-	// ErrTooLarge: a value is above its limit, or the store has no room for one more.
+	// ErrTooLarge: a value is above its limit, or the store has reached a maximum number of
+	// rows.
 	ErrTooLarge = errors.New("too large")
 	// ErrInvalid: the arguments of the call are wrong.
 	ErrInvalid = errors.New("invalid")
 )
 
-// IDConflict says that another job already has the id of a new job. Ids from ReserveIDs
-// never cause this error, except after a fail-over that lost a reservation. The new job
-// was not accepted. It is an ErrConflict.
+// IDConflict says that another job already has the id of a new job. The new job was not
+// accepted. IDConflict matches ErrConflict. Ids from ReserveIDs never cause this error, except
+// after a fail-over that lost a reservation.
 type IDConflict struct{ ID job.ID }
 
 func (e *IDConflict) Error() string {
 	return fmt.Sprintf("job id %d: taken already, by another job; take ids from ReserveIDs", e.ID)
 }
 
-// Is makes an IDConflict an ErrConflict.
+// Is reports that an IDConflict matches ErrConflict.
 func (e *IDConflict) Is(target error) bool { return target == ErrConflict }
 
-// KeyConflict says that a job with another payload holds the idempotency key. It is an
-// ErrConflict.
+// KeyConflict says that a job with another payload holds the idempotency key. KeyConflict
+// matches ErrConflict.
 type KeyConflict struct {
-	Index int // index of the refused job in the call
+	Index int // index of the refused job in the list of new jobs
 	Kind  string
 	Owner string
 	Key   string
-	ID    job.ID // the job that holds the key
+	ID    job.ID // the job that holds the idempotency key
 }
 
 func (e *KeyConflict) Error() string {
@@ -68,5 +70,5 @@ func (e *KeyConflict) Error() string {
 		e.Key, e.Kind, e.ID)
 }
 
-// Is makes a KeyConflict an ErrConflict.
+// Is reports that a KeyConflict matches ErrConflict.
 func (e *KeyConflict) Is(target error) bool { return target == ErrConflict }

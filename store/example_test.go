@@ -9,7 +9,7 @@ import (
 	"github.com/redrive/redrive/store/memory"
 )
 
-// The errors of a store are tested with errors.Is.
+// Use errors.Is to test which error a store has returned.
 func ExampleStore() {
 	st := memory.New(memory.Options{})
 	_, err := st.Get(context.Background(), 7)

@@ -11,8 +11,8 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// Filter selects jobs and says how a list of them is ordered. Zero fields select
-// everything. A job must match all other fields.
+// Filter selects jobs and gives the order of a list of them. A job must match all fields that
+// are not zero.
 type Filter struct {
 	States      []job.State
 	Kind        string
@@ -21,16 +21,16 @@ type Filter struct {
 	Batch       int64
 	Worker      string // the name of the process that has or had the last run
 	Correlation string
-	// Key selects the job that holds this idempotency key of Kind and Owner now. It
-	// needs Kind; without Owner it is a key of the jobs that have no owner.
+	// Key selects the job of Kind and Owner that holds this idempotency key now. It needs
+	// Kind. Without Owner, it selects a job that has no owner.
 	Key  string
 	Attr Attr
-	// Class, Group (a fingerprint) and Text (a substring of the message, ignoring case)
-	// select retrying and dead jobs by their last failure.
+	// Class, Group (a fingerprint) and Text (a part of the message; upper and lower case are
+	// equal) select retrying and dead jobs by their last failure.
 	Class  string
 	Group  string
 	Text   string
-	Reason job.Reason // selects dead jobs
+	Reason job.Reason // the reason of a death; selects only dead jobs
 
 	Created Span // when the job was enqueued
 	Ended   Span // when the job was completed or cancelled, or became dead
@@ -51,8 +51,8 @@ type Span struct {
 	Until job.Micros // before this time
 }
 
-// Has reports whether a time is in the range. Only a range without bounds has the time
-// 0, which means that the time is not set.
+// Has reports whether a time is in the range. If at is 0, the time is not set; only a range
+// without bounds contains it.
 func (s Span) Has(at job.Micros) bool {
 	return s == Span{} || at != 0 && at >= s.Since && (s.Until == 0 || at < s.Until)
 }
@@ -91,8 +91,8 @@ func (o *Order) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// States returns the states of the jobs that a list in this order can contain; nil
-// means all states.
+// States returns the states of the jobs that a list in this order can contain. It returns nil
+// if the list can contain jobs in all states.
 func (o Order) States() []job.State {
 	switch o {
 	case Due:
@@ -104,17 +104,18 @@ func (o Order) States() []job.State {
 	return nil
 }
 
-// Cursor is a position in a list: the last job of a page, or the last job that was
-// examined. The position stays valid when the job changes or is removed.
+// Cursor is a position in a list: the last job of a page, or the last examined job. The
+// position stays valid when this job changes or is removed.
 type Cursor struct {
-	At job.Micros // when the job is due or has ended; 0 in the order Newest
+	At job.Micros // the time of the job in the order of the list (due time or end time); 0 in the order Newest
 	ID job.ID
 }
 
 // IsZero reports whether the cursor is the beginning of a list.
 func (c Cursor) IsZero() bool { return c == Cursor{} }
 
-// String returns the cursor as text, or "" for the beginning. ParseCursor reads it.
+// String returns the cursor as text. It returns "" for the beginning of the list. ParseCursor
+// reads the text.
 func (c Cursor) String() string {
 	switch {
 	case c.IsZero():
@@ -125,8 +126,8 @@ func (c Cursor) String() string {
 	return strconv.FormatInt(int64(c.At), 10) + "." + c.ID.String()
 }
 
-// ParseCursor reads the text of a cursor. It returns an ErrInvalid if String does not
-// write such a text.
+// ParseCursor reads the text of a cursor. It returns an ErrInvalid if the text does not come
+// from Cursor.String.
 func ParseCursor(s string) (c Cursor, err error) {
 	at, id, timed := strings.Cut(s, ".")
 	if !timed {
@@ -143,7 +144,7 @@ func ParseCursor(s string) (c Cursor, err error) {
 	return c, nil
 }
 
-// clip returns at most 80 bytes of a text for an error message.
+// clip returns the first 80 bytes of a text at most, for an error message.
 func clip(s string) string { return s[:min(len(s), 80)] }
 
 // MarshalText implements encoding.TextMarshaler.
@@ -162,20 +163,20 @@ func (c *Cursor) UnmarshalText(text []byte) (err error) {
 // Page is one page of a list.
 type Page struct {
 	Jobs []job.Job
-	// Next is the From of the next page; the zero value on the last page. A page may
-	// have fewer rows than its limit, or none, and still have a next page: a list stops
+	// Next is the From for the next page. On the last page it is the zero value. A page may
+	// have fewer rows than its limit, or none, although a next page follows: a list stops
 	// after it has examined a limited number of rows.
 	Next Cursor
-	// Searched says how far a page that stopped early has come: the time of the last job
-	// that it examined, by the order of the list (the creation in the order Newest). It
-	// is 0 when the page is full or the last one.
+	// Searched is the time of the last examined job if the page stopped before it was full.
+	// The time is the due time, the end time or, in the order Newest, the creation time.
+	// Searched is 0 when the page is full or is the last page.
 	Searched job.Micros
 }
 
 // ByCause reports whether the filter selects jobs by their last failure.
 func (f *Filter) ByCause() bool { return f.Class != "" || f.Group != "" || f.Text != "" }
 
-// Wants reports whether the filter, in its order, can select jobs in the state.
+// Wants reports whether a list with this filter and its order can contain jobs in the state s.
 func (f *Filter) Wants(s job.State) bool {
 	of := f.Order.States()
 	return (len(f.States) == 0 || slices.Contains(f.States, s)) && (of == nil || slices.Contains(of, s)) &&
@@ -183,9 +184,8 @@ func (f *Filter) Wants(s job.State) bool {
 		(f.Ended == Span{} || s.Terminal()) && (f.Due == Span{} || s == job.Waiting || s == job.Retrying)
 }
 
-// Match reports whether the filter selects a job, as far as the job itself shows it. It
-// ignores Class, Group and Text, for which see MatchCause. j.Attrs must be set if the
-// filter has an Attr.
+// Match reports whether the filter selects a job by the fields of the job. It ignores Class,
+// Group and Text; MatchCause checks them. j.Attrs must be set if the filter has an Attr.
 func (f *Filter) Match(j *job.Job) bool {
 	return f.Wants(j.State) &&
 		(f.Kind == "" || f.Kind == j.Kind) &&
@@ -202,7 +202,8 @@ func (f *Filter) Match(j *job.Job) bool {
 		f.Attr.matches(j.Attrs)
 }
 
-// MatchCause reports whether the filter selects a job by its last failure.
+// MatchCause reports whether the job's last failure has the Class, Group and Text of the
+// filter.
 func (f *Filter) MatchCause(class, group, message string) bool {
 	return (f.Class == "" || f.Class == class) && (f.Group == "" || f.Group == group) &&
 		(f.Text == "" || strings.Contains(strings.ToLower(message), strings.ToLower(f.Text)))
@@ -266,7 +267,7 @@ func (f *Filter) Validate() error {
 	case f.From.At < 0 || f.From.ID < 0 || f.Order == Newest && f.From.At != 0:
 		return fmt.Errorf("filter: cursor %q is not from a list in the order %s: %w", f.From, f.Order, ErrInvalid)
 	case f.Limit < 0 || f.Limit > job.PageMax:
-		return fmt.Errorf("page of %d jobs: a page has 1 to %d: %w", f.Limit, job.PageMax, ErrInvalid)
+		return fmt.Errorf("page of %d jobs: a page has 1 to %d jobs: %w", f.Limit, job.PageMax, ErrInvalid)
 	}
 	return nil
 }

@@ -7,7 +7,8 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// Group holds the dead letters with one fingerprint, which means one root cause.
+// Group holds the dead letters whose failures have the same fingerprint, and so the same root
+// cause.
 type Group struct {
 	Fingerprint string     `json:"group"`
 	Kind        string     `json:"kind"`
@@ -21,19 +22,20 @@ type Group struct {
 	Entries     int64      `json:"dead_letters"` // dead letters of any status
 	Pending     int64      `json:"pending"`      // dead letters that are pending
 
-	// While a group is ignored, its new deaths are ignored at once. Two limits can end
-	// this: a time and a number of further deaths; 0 means no such limit. An ignored
-	// group has at least one of the two limits.
+	// While a group is ignored, its new dead letters are ignored at once. Two limits can end
+	// this state: a time, and a number of further deaths; 0 means that there is no such limit.
+	// An ignored group has at least one of the two limits.
 	Muted      bool       `json:"muted,omitempty"`
 	MutedUntil job.Micros `json:"muted_until,omitempty"`
-	MutedFor   int64      `json:"muted_for,omitempty"` // number of further deaths that are still ignored
+	MutedFor   int64      `json:"muted_for,omitempty"` // number of further deaths that will be ignored
 
-	// Trend is the number of deaths in each of the last TrendHours hours. The current
-	// hour comes last. Trend is nil in a Dump.
+	// Trend is the number of deaths in each of the last TrendHours hours. The last number is
+	// for the current hour. Trend is nil in a Dump.
 	Trend []int64 `json:"trend,omitempty"`
 }
 
-// Limits and lengths of the statistics about groups.
+// The maximum size of a group's message, and the number of hours and minutes in the statistics
+// of deaths.
 const (
 	GroupMessageMax = 300 // maximum size of Group.Message in bytes
 	TrendHours      = 24
@@ -46,9 +48,9 @@ type GroupFilter struct {
 	Kind    string
 	Class   string
 	Pending bool // only groups that have pending dead letters
-	// Largest sorts the groups by pending dead letters, then by deaths, the largest
-	// number first. Without it, the groups are sorted by their last death, the newest
-	// first.
+	// Largest sorts the groups by their number of pending dead letters, then by their number
+	// of deaths, the largest number first. If Largest is false, the groups are sorted by the
+	// time of their last death, the newest first.
 	Largest bool
 	Skip    int // number of groups to skip before the page
 	Limit   int // 1 to job.PageMax; 0 means 50
@@ -78,20 +80,20 @@ type DeadCount struct {
 	N      int64      `json:"n"`
 }
 
-// DeadStats holds figures about the dead letters.
+// DeadStats holds statistics of the dead letters.
 type DeadStats struct {
-	At            job.Micros  `json:"at"`     // the store's time when the figures were read
+	At            job.Micros  `json:"at"`     // the store's time when the statistics were read
 	Counts        []DeadCount `json:"counts"` // sorted by queue, kind, reason, class and status; zero counts are left out
 	OldestPending job.Micros  `json:"oldest_pending,omitempty"`
-	// Added is the number of deaths in each of the last AddedMinutes minutes. The
-	// current minute comes last.
+	// Added is the number of deaths in each of the last AddedMinutes minutes. The last number
+	// is for the current minute.
 	Added []int64 `json:"added"`
-	// Hours holds one entry for each hour of the last HoursKept in which something
-	// happened, the oldest first.
+	// Hours holds the statistics of each hour within HoursKept in which something happened,
+	// the oldest hour first.
 	Hours []Hour `json:"hours"`
 }
 
-// HoursKept is how long the statistics of an hour are kept.
+// HoursKept is the time for which the statistics of an hour are kept.
 const HoursKept = 30 * 24 * time.Hour
 
 // Hour counts what happened to jobs in one hour. A job that dies, is retried by a
@@ -99,9 +101,9 @@ const HoursKept = 30 * 24 * time.Hour
 type Hour struct {
 	At        job.Micros `json:"at"`        // start of the hour
 	Completed int64      `json:"completed"` // completed jobs, including those in Recovered
-	Recovered int64      `json:"recovered"` // jobs that completed, but not at the first attempt of their first life
+	Recovered int64      `json:"recovered"` // jobs that needed more than the first attempt of their first life to complete
 	Dead      int64      `json:"dead"`      // jobs that died, including those in Exhausted
-	Exhausted int64      `json:"exhausted"` // jobs that died, but not at the first attempt of their first life
-	Retries   int64      `json:"retries"`   // attempts, except the first attempt of a job's first life
+	Exhausted int64      `json:"exhausted"` // jobs that died after more than the first attempt of their first life
+	Retries   int64      `json:"retries"`   // all attempts except the first attempts of the first lives of jobs
 	RetryCost int64      `json:"retry_cost_microusd"`
 }

@@ -11,59 +11,57 @@ import (
 
 // Keeper does the maintenance of a store: retention and periodic jobs.
 type Keeper interface {
-	// Sweep removes what is older than its retention, and makes ignored dead letters
-	// pending again when their time has come. It handles up to limit rows (1 to
-	// SweepMax) of each kind of data, in short transactions that never wait for a
-	// caller's transaction: rows that another transaction has locked are left to a
-	// later sweep. Removals are counted in the same transaction. The actor SweepActor
-	// writes at most one audit row about them an hour. Removals of pending dead letters
-	// are audited at once, in the same transaction.
+	// Sweep removes data that is older than its retention, and makes ignored dead letters
+	// pending again when their time has come. It handles up to limit rows (1 to SweepMax) of
+	// each kind of data, in short transactions that never wait for a caller's transaction:
+	// rows that another transaction has locked are left to a later sweep. Removals are counted
+	// in the same transaction. The actor SweepActor writes at most one audit row about them an
+	// hour. Removals of pending dead letters are audited at once, in the same transaction.
 	Sweep(ctx context.Context, r Retention, limit int) (Swept, error)
-	// Fire enqueues the jobs of a slot of the cron entry name, and stores the slot with
-	// the expression that defined it. It does nothing if any process has already fired
-	// that slot or a later one, also with another expression, if the entry is paused, or
-	// if the slot is not later than the last pause or resumption of the entry. A slot in
-	// the store's future is an ErrConflict.
+	// Fire enqueues the jobs for one slot of the cron entry name, and stores the slot with the
+	// expression that defined it. Fire does nothing in three cases: if any process has already
+	// fired that slot or a later slot, even with another expression; if the entry is paused;
+	// or if the slot is not later than the time when the entry was last paused or resumed. A
+	// slot that is later than the store's time is an ErrConflict.
 	Fire(ctx context.Context, name, expression string, slot job.Micros, jobs []job.New) (Fired, error)
 	// CronSlots returns the last fired slot of each cron entry, sorted by name. An entry
 	// that was paused before its first slot has the Slot 0.
 	CronSlots(ctx context.Context) ([]CronSlot, error)
 }
 
-// BackgroundSweeper is a Keeper whose sweeps may delay no other call because they run in
-// the background. Such sweeps can follow each other closely and handle up to SweepMax
-// rows each.
+// BackgroundSweeper is a Keeper whose sweeps run in the background, so that they delay no
+// other call. Such sweeps can follow each other closely and handle up to SweepMax rows each.
 type BackgroundSweeper interface {
 	// SweepsInBackground reports whether the sweeps run in the background.
 	SweepsInBackground() bool
 }
 
-// Limits and names of the maintenance.
+// Limits of the maintenance, and the actor of its audit rows.
 const (
 	SweepMax = 5_000
 	CronsMax = 1_000
-	// ExpressionMax is the longest expression of a cron entry, with its time zone, in
-	// bytes.
+	// ExpressionMax is the maximum size of a cron entry's expression in bytes, with its time
+	// zone.
 	ExpressionMax = 512
 	SweepActor    = "redrive"
-	// SweepAuditEvery is the shortest time between two audit rows about removals of the
-	// same kind.
+	// SweepAuditEvery is the minimum time between two audit rows about removals of the same
+	// kind of data.
 	SweepAuditEvery = time.Hour
 )
 
-// Retention is how long ended jobs and other data are kept; 0 means for ever.
+// Retention says how long ended jobs and other data are kept; 0 means for ever.
 type Retention struct {
-	// Completed applies to completed and cancelled jobs with their results. An
-	// idempotency key is kept until its KeyUntil, independent of this.
+	// Completed is for completed and cancelled jobs with their results. An idempotency key is
+	// kept until its KeyUntil, even if its job is removed earlier.
 	Completed time.Duration
-	// Failures applies to failure records. The records of a dead job are kept as long
-	// as its dead letter, and the records of a live job as long as the job.
+	// Failures is for failure records. The records of a dead job are kept as long as its dead
+	// letter, and the records of a live job as long as the job.
 	Failures time.Duration
-	// Dead applies to dead letters with their jobs and all failure records. The time
-	// counts from the death or from the last action on the dead letter. Some dead
-	// letters stay longer: a pending one for ever, one with a live job until that job
-	// ends, and one that is ignored for a time until it becomes pending. A group is
-	// removed when it has had no entries for this long, unless it is ignored.
+	// Dead is for dead letters with their jobs and all failure records. The time is measured
+	// from the death or from the last action on the dead letter. Some dead letters stay
+	// longer: a pending one for ever, one with a live job until that job ends, and one that is
+	// ignored for a time until it becomes pending. A group is removed when it has had no
+	// entries for this time, unless it is ignored.
 	Dead time.Duration
 	// DropPending removes dead letters of every status by their age, including pending
 	// ones.
@@ -84,7 +82,7 @@ func (r *Retention) Validate() error {
 	return nil
 }
 
-// Swept is the result of a sweep. It counts removed rows.
+// Swept is the result of a sweep. Its numbers count removed rows.
 type Swept struct {
 	Completed int64 `json:"completed"` // completed and cancelled jobs that were removed
 	Failures  int64 `json:"failures"`
@@ -93,7 +91,7 @@ type Swept struct {
 	Events    int64 `json:"events"`  // removed rows of events; a commit has one row
 	Keys      int64 `json:"keys"`
 	Reopened  int64 `json:"reopened"`
-	// More says that another sweep would find more rows to remove now.
+	// More says that another sweep would now find more rows to remove.
 	More bool `json:"-"`
 }
 
@@ -105,26 +103,27 @@ func (s *Swept) Removed() bool {
 // CronSlot is the last fired slot of a cron entry.
 type CronSlot struct {
 	Name string     `json:"name"`
-	Slot job.Micros `json:"slot"` // the last slot that was fired; 0 if no slot was fired yet
-	At   job.Micros `json:"at"`   // time at which it was fired
-	Job  job.ID     `json:"job"`  // the first job that this slot enqueued
-	// Expression is the expression that defined the slot, with its time zone, such as
-	// "30 2 * * * Europe/Berlin" or "@every 1h30m0s". An entry whose expression differs
-	// was changed after the slot was fired, or another client has another expression.
+	Slot job.Micros `json:"slot"` // the last slot that was fired; 0 if no slot has been fired
+	At   job.Micros `json:"at"`   // time at which the last slot was fired
+	Job  job.ID     `json:"job"`  // the first job that was enqueued for this slot
+	// Expression is the expression that defined the slot, with its time zone, such as "30 2 *
+	// * * Europe/Berlin" or "@every 1h30m0s". If the entry has a different expression now,
+	// then it was changed after the slot was fired, or another client uses another expression.
 	Expression string `json:"expression"`
 	// Paused says that a person has paused the entry: its slots are not fired.
 	Paused bool `json:"paused,omitempty"`
-	// SetAt is when a person last paused or resumed the entry; 0 means never. Slots up to
-	// this time are not fired any more, so slots that passed during a pause are left out.
+	// SetAt is the time at which a person last paused or resumed the entry; 0 means never.
+	// Slots up to this time are not fired any more. So slots that passed during a pause are
+	// never fired.
 	SetAt job.Micros `json:"set_at,omitempty"`
 }
 
-// Takes reports whether a slot of the entry may be fired, by what is stored.
+// Takes reports whether the stored data of the entry allow the slot to be fired.
 func (c *CronSlot) Takes(slot job.Micros) bool {
 	return slot > c.Slot && slot > c.SetAt && !c.Paused
 }
 
-// ScheduleState returns the word for a paused or active cron entry, for audit rows and
+// ScheduleState returns "paused" or "active", the state of a cron entry in audit rows and
 // events.
 func ScheduleState(paused bool) string {
 	if paused {
@@ -133,7 +132,7 @@ func ScheduleState(paused bool) string {
 	return "active"
 }
 
-// ScheduleAction returns the audit action of SetSchedule.
+// ScheduleAction returns the name of the audit action for SetSchedule.
 func ScheduleAction(paused bool) string {
 	if paused {
 		return "schedule.pause"
@@ -144,12 +143,12 @@ func ScheduleAction(paused bool) string {
 // Fired is the answer to Fire.
 type Fired struct {
 	Fired    bool
-	Receipts []job.Receipt // receipts of the jobs, if this call fired the slot
-	Last     CronSlot      // the last fired slot after the call
+	Receipts []job.Receipt // receipts of the enqueued jobs, if this call has fired the slot
+	Last     CronSlot      // the last fired slot of the entry after the call
 }
 
-// ValidateSlot returns an ErrInvalid or ErrTooLarge when a slot and its jobs cannot be
-// fired.
+// ValidateSlot returns an ErrInvalid or ErrTooLarge when the arguments of Fire are not
+// allowed.
 func ValidateSlot(name, expression string, slot job.Micros, jobs []job.New) error {
 	if err := ValidName("schedule", name); err != nil {
 		return err
@@ -158,10 +157,10 @@ func ValidateSlot(name, expression string, slot job.Micros, jobs []job.New) erro
 	case expression == "":
 		return fmt.Errorf("schedule %q: the expression is empty: set the expression that defines the slot: %w", name, ErrInvalid)
 	case len(expression) > ExpressionMax:
-		return fmt.Errorf("schedule %q: expression with time zone of %d bytes: at most %d bytes are allowed: %w",
+		return fmt.Errorf("schedule %q: the expression and its time zone have %d bytes: at most %d bytes are allowed: %w",
 			name, len(expression), ExpressionMax, ErrTooLarge)
 	case slot <= 0:
-		return fmt.Errorf("schedule %q: slot %d: must be after 1970: %w", name, slot, ErrInvalid)
+		return fmt.Errorf("schedule %q: slot %d: its time must be after 1970: %w", name, slot, ErrInvalid)
 	case len(jobs) < 1 || len(jobs) > job.EnqueueMax:
 		return fmt.Errorf("schedule %q has %d jobs: the number must be 1 to %d: %w", name, len(jobs), job.EnqueueMax, ErrInvalid)
 	}
@@ -173,16 +172,16 @@ func ValidateSlot(name, expression string, slot job.Micros, jobs []job.New) erro
 	return nil
 }
 
-// The functions below make the events of changes to dead letters and redrives. Every
-// store writes the same events; the store sets their cursors.
+// The functions below make the events for changes of dead letters and redrives. Every store
+// writes the same events; the store sets the cursors of the events.
 
-// DeadLetterEvent returns the event for a change of an entry.
+// DeadLetterEvent returns the event for a change of a dead letter.
 func DeadLetterEvent(d *job.DeadLetter, did job.DeadAction) event.Event {
 	return event.Event{Type: event.DeadLetterChanged, Job: d.Job, Kind: d.Kind, Queue: d.Queue, Owner: d.Owner,
 		Life: d.Life, Class: d.Class, Reason: string(did)}
 }
 
-// PurgeEvent returns the event for the removal of an entry and its job. The cause is
+// PurgeEvent returns the event for the removal of a dead letter and its job. The cause is
 // "purge" or "retention".
 func PurgeEvent(d *job.DeadLetter, by string) event.Event {
 	e := DeadLetterEvent(d, "")

@@ -6,14 +6,14 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// Policies keeps all policies that were published. They are immutable, with one row for
-// each hash of the content. A decision names the hash of its policy, so that the
-// decision can be explained from the text of that policy.
+// Policies keeps all policies that were published. A stored policy never changes; there is one
+// row for each hash of the content. A decision names the hash of its policy, so that people
+// can later see the text that led to the decision.
 type Policies interface {
-	// PublishPolicy stores a policy and records that it applies from now on. If a
-	// different policy was published before, PublishPolicy also writes an audit row and
-	// an event, even if the new policy is already stored. Publishing the current policy
-	// again changes nothing and is not an error.
+	// PublishPolicy stores a policy and makes it the current policy. If a different policy was
+	// current before, PublishPolicy also writes an audit row and an event, even if the new
+	// policy is already stored. Publishing the current policy again changes nothing and is not
+	// an error.
 	PublishPolicy(ctx context.Context, by By, p StoredPolicy) error
 	// Policy returns a policy by its hash. It returns ErrNotFound when the policy is
 	// not stored.
@@ -33,7 +33,7 @@ const (
 type StoredPolicy struct {
 	Hash string     `json:"hash"` // hash of the content, at most job.NameMax bytes
 	Name string     `json:"name"` // name of the file, at most job.TextMax bytes
-	At   job.Micros `json:"at"`   // when it was first published
+	At   job.Micros `json:"at"`   // when the policy was first published
 	By   string     `json:"by"`
 	Body []byte     `json:"-"` // content of the policy file; at most PolicyBodyMax bytes
 }

@@ -28,55 +28,55 @@ type Presence interface {
 	Present(ctx context.Context, p Process) (Orders, error)
 	// Processes returns the registered processes, sorted by name and instance.
 	Processes(ctx context.Context) ([]Process, error)
-	// OrderProcess orders the processes with this name to be quiet, or takes this order
-	// back. A quiet process claims no jobs and finishes those that it runs. It gets the
-	// order with its next call of Present. The order ends with the process. The call
-	// writes one audit row, or none if it changes nothing. ErrNotFound means that no
-	// process with this name is registered.
+	// OrderProcess orders all processes with this name to be quiet, or withdraws this order. A
+	// quiet process claims no jobs and finishes the jobs that it runs. It gets the order in
+	// the answer to its next call of Present. The order ends with the process. The call writes
+	// one audit row, or none if it changes nothing. ErrNotFound means that no process with
+	// this name is registered.
 	OrderProcess(ctx context.Context, by By, name string, quiet bool) error
 }
 
 // Times and limits of the register of processes.
 const (
-	PresentEvery = 10 * time.Second // time between two calls of Present by one process
-	SilentAfter  = time.Minute      // a process without a call for this long is silent
-	SilentKept   = 24 * time.Hour   // entries of silent processes are removed after this time
+	PresentEvery = 10 * time.Second // time between two calls of Present by the same process
+	SilentAfter  = time.Minute      // a process that has not called Present for this time is silent
+	SilentKept   = 24 * time.Hour   // the entry of a silent process is removed after this time
 	ProcessesMax = 10_000           // maximum number of registered processes
-	// ProcessNamesMax is the maximum size in bytes of the names of all queues of a
-	// process, and of the names of all its kinds. Each name counts one byte more than
-	// its length.
+	// ProcessNamesMax is the maximum total size in bytes of the names of all queues of a
+	// process, and likewise of its kinds. Each name counts as its length plus one byte.
 	ProcessNamesMax = 64 << 10
 )
 
 // Process is a process that works on the store.
 type Process struct {
 	Name     string `json:"name"`     // the holder of its leases, 1 to job.TextMax bytes
-	Instance string `json:"instance"` // differs for each start of the process, 1 to job.NameMax bytes
+	Instance string `json:"instance"` // a text that differs for each start of the process, 1 to job.NameMax bytes
 	What     string `json:"what"`     // what the process does, such as "work"; at most job.NameMax bytes
 	Host     string `json:"host,omitempty"`
 	PID      int    `json:"pid,omitempty"`
 	Version  string `json:"version,omitempty"` // version of redrive; at most job.TextMax bytes
-	Build    string `json:"build,omitempty"`   // build of the program, as the program names it; at most job.TextMax bytes
-	Policy   string `json:"policy,omitempty"`  // hash of the policy that is in force in the process
+	Build    string `json:"build,omitempty"`   // the build of the program, in the words of the program; at most job.TextMax bytes
+	Policy   string `json:"policy,omitempty"`  // hash of the policy that the process uses now
 
 	Queues  []string `json:"queues"`  // the queues that the process works on
 	Kinds   []string `json:"kinds"`   // the kinds that the process can run
 	Slots   int      `json:"slots"`   // number of jobs that the process can run at a time
-	Running int      `json:"running"` // number of jobs that the process runs
+	Running int      `json:"running"` // number of jobs that the process is running
 
-	// Left is set in the last call of Present. The other fields are set by the store.
+	// Left is true in the last call of Present, when the process ends. The store sets the
+	// other fields.
 	Left      bool       `json:"-"`
-	StartedAt job.Micros `json:"started_at"` // time of the first call of Present of this instance
-	SeenAt    job.Micros `json:"seen_at"`    // time of its last call
+	StartedAt job.Micros `json:"started_at"` // time of the first call of Present by this instance
+	SeenAt    job.Micros `json:"seen_at"`    // time of the latest call of Present by this instance
 	Quiet     bool       `json:"quiet"`      // whether a person has ordered the process to be quiet
-	// Silent says that the last call was at least SilentAfter ago. In a Dump it says
-	// that another process has found this one silent.
+	// Silent says that the latest call of Present was at least SilentAfter ago. In a Dump it
+	// says that another process has marked this process as silent.
 	Silent bool `json:"silent"`
 }
 
-// Orders are what people have ordered a process to do.
+// Orders are the orders of people to a process.
 type Orders struct {
-	Quiet bool // claim no jobs, and finish those that run
+	Quiet bool // the process must claim no jobs, and finish the jobs that it runs
 }
 
 // Validate returns an ErrInvalid or ErrTooLarge that names the field and its limit.
@@ -86,7 +86,7 @@ func (p *Process) Validate() error {
 	}
 	switch {
 	case p.Instance == "" || len(p.Instance) > job.NameMax:
-		return fmt.Errorf("process %q: instance of %d bytes: must be 1 to %d: %w", p.Name, len(p.Instance), job.NameMax, ErrInvalid)
+		return fmt.Errorf("process %q: the instance has %d bytes: it must have 1 to %d bytes: %w", p.Name, len(p.Instance), job.NameMax, ErrInvalid)
 	case p.PID < 0 || p.Slots < 0 || p.Running < 0:
 		return fmt.Errorf("process %q: pid %d, slots %d and running %d must not be negative: %w", p.Name, p.PID, p.Slots, p.Running, ErrInvalid)
 	}
@@ -110,7 +110,7 @@ func (p *Process) Validate() error {
 // ValidProcess checks the name of a process: 1 to job.TextMax bytes.
 func ValidProcess(name string) error {
 	if name == "" || len(name) > job.TextMax {
-		return fmt.Errorf("process: name of %d bytes: must be 1 to %d: %w", len(name), job.TextMax, ErrInvalid)
+		return fmt.Errorf("process: the name has %d bytes: it must have 1 to %d bytes: %w", len(name), job.TextMax, ErrInvalid)
 	}
 	return nil
 }
@@ -130,21 +130,21 @@ func validNames(process, what string, names []string) error {
 	return nil
 }
 
-// SilentBy reports whether the process is silent at a time.
+// SilentBy reports whether the process is silent at the given time.
 func (p *Process) SilentBy(now job.Micros) bool { return now.Sub(p.SeenAt) >= SilentAfter }
 
-// ProcessEvent returns the event of a change of a process. Every store writes the same
-// events; the store sets their cursors.
+// ProcessEvent returns the event for a change of a process. Every store writes the same
+// events; the store sets the cursors of the events.
 func ProcessEvent(t event.Type, name string) event.Event { return event.Event{Type: t, Note: name} }
 
-// The actions of OrderProcess in the audit.
+// The names of OrderProcess's actions in audit rows.
 const (
 	AuditQuiet = "process.quiet"
 	AuditWake  = "process.wake"
 )
 
-// ProcessAudit returns the action of an order, and the words for the state before and
-// after it.
+// ProcessAudit returns the values for the audit row of an order: the action, and the state
+// before and after it.
 func ProcessAudit(quiet bool) (action, before, after string) {
 	if quiet {
 		return AuditQuiet, "awake", "quiet"

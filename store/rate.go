@@ -7,16 +7,15 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// A rate is enforced by the generic cell rate algorithm (ITU-T I.371). Its state is one
-// number, the theoretical arrival time of the next start. The algorithm needs no refill
-// and no history. It is exact over all processes that share the store.
+// A rate is enforced by the generic cell rate algorithm (ITU-T I.371). Its whole state is one
+// time: the theoretical arrival time of the next start. The algorithm needs no background work
+// and no history. It is exact for all processes that share the store.
 
 // Unlimited reports whether the rate sets no limit.
 func (r Rate) Unlimited() bool { return r.N <= 0 || r.Per <= 0 }
 
-// Validate returns an ErrInvalid when the rate is not positive and not the zero value,
-// or when it is above one start per microsecond. Stored times have a unit of one
-// microsecond.
+// Validate returns an ErrInvalid in two cases: N and Per are neither both positive nor both
+// zero, or the rate is above one start per microsecond, which is the unit of stored times.
 func (r Rate) Validate() error {
 	switch {
 	case r == Rate{}:
@@ -33,35 +32,36 @@ func (r Rate) Validate() error {
 // rate is never exceeded.
 func (r Rate) interval() int64 { return ceil(ceil(int64(r.Per), int64(time.Microsecond)), int64(r.N)) }
 
-// ceil divides positive numbers and rounds up.
+// ceil returns a divided by b, rounded up. Both must be positive.
 func ceil(a, b int64) int64 { return (a-1)/b + 1 }
 
-// burst is the number of starts in one second, at least one.
+// burst is the number of starts that the rate allows at once: the starts of one second, and at
+// least one.
 func (r Rate) burst() int64 {
 	const most = float64(time.Second / time.Microsecond)
 	return max(1, int64(min(float64(r.N)*float64(time.Second)/float64(r.Per), most)))
 }
 
-// due is the arrival time, limited to the latest time that this rate can have set. A
-// later arrival time was set by a slower rate or by a clock that was ahead. It must not
-// delay the starts of this rate.
+// due returns the arrival time, limited to the latest value that this rate can have set. A
+// later arrival time was set by a slower rate or by a clock that was ahead, and must not delay
+// the starts of this rate.
 func (r Rate) due(arrival, now job.Micros) job.Micros {
 	return max(now, min(arrival, now+job.Micros(r.burst()*r.interval())))
 }
 
-// Room returns how many starts the rate allows now, given the arrival time of the next
-// start.
+// Room returns the number of starts that the rate allows at the time now. arrival is the
+// stored state of the rate.
 func (r Rate) Room(arrival, now job.Micros) int {
 	ahead := int64(r.due(arrival, now) - now)
 	return int(max(0, (r.burst()*r.interval()-ahead)/r.interval()))
 }
 
-// Take returns the arrival time after n starts at the current time.
+// Take returns the new state of the rate after n starts at the time now.
 func (r Rate) Take(arrival, now job.Micros, n int) job.Micros {
 	return r.due(arrival, now) + job.Micros(int64(n)*r.interval())
 }
 
-// Next returns when the rate next allows a start: now or later.
+// Next returns the time at which the rate allows the next start. The time is now or later.
 func (r Rate) Next(arrival, now job.Micros) job.Micros {
 	return max(now, r.due(arrival, now)-job.Micros((r.burst()-1)*r.interval()))
 }

@@ -8,12 +8,12 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// Redrives stores and advances bulk retries. Every process that runs jobs advances
-// them. When one of the processes dies, no progress is lost.
+// Redrives stores bulk retries and advances them. Every process that runs jobs also advances
+// the redrives. When one of the processes dies, no progress is lost.
 type Redrives interface {
-	// StartRedrive makes a redrive of the dead letters that its filter selects
-	// now. Through and Total come from a Preview of ActRetry. A redrive into a
-	// queue that needs more lanes than the store has room for is an ErrTooLarge.
+	// StartRedrive makes a redrive of the dead letters that its filter selects now. Through
+	// and Total come from a Preview of ActRetry. If the jobs go to another queue and need more
+	// lanes than the store has room for, the error is ErrTooLarge.
 	//
 	// When the Key of the spec has already started a redrive, the call starts nothing
 	// and returns the current state of that redrive. It then ignores the rest of the
@@ -25,13 +25,13 @@ type Redrives interface {
 	// first, a "redrive.release" row gives the number of jobs released since the
 	// previous one: {"done":N}.
 	StartRedrive(ctx context.Context, by By, r RedriveSpec) (Redrive, error)
-	// Redrive returns a redrive; ErrNotFound when it does not exist.
+	// Redrive returns a redrive. It returns ErrNotFound when the redrive does not exist.
 	Redrive(ctx context.Context, id int64) (Redrive, error)
 	// RedriveList returns the redrives, the newest first, at most RedrivesMax.
 	RedriveList(ctx context.Context) ([]Redrive, error)
-	// ControlRedrive pauses, resumes or cancels a redrive, or ends its canary.
-	// ErrNotFound when it does not exist; ErrConflict when its state does not
-	// allow the operation. Repeating an operation is not an error.
+	// ControlRedrive pauses, resumes or cancels a redrive, or ends its canary. It returns
+	// ErrNotFound when the redrive does not exist, and ErrConflict when the redrive's state
+	// does not allow the operation. Repeating an operation is not an error.
 	ControlRedrive(ctx context.Context, by By, id int64, do RedriveOp) (Redrive, error)
 	// StepRedrives advances every active redrive by one step. Together the steps retry
 	// at most limit jobs (1 to StepMax), all in one transaction. The redrives share the
@@ -41,11 +41,11 @@ type Redrives interface {
 
 // RedriveStep is the result of one call of StepRedrives.
 type RedriveStep struct {
-	Active   int   // active redrives, including those that wait for outcomes of released jobs
-	Released int64 // jobs retried
-	// Wait is the time until the next step has work to do. 0 means that there is work
-	// now. Never means that the next work needs the end of a released job or an action
-	// of a person.
+	Active   int   // number of active redrives, including those that wait for outcomes of released jobs
+	Released int64 // number of jobs that the step has retried
+	// Wait is the time until the next step has work to do. 0 means that there is work now.
+	// Never means that there is no more work until a released job ends or a person does
+	// something.
 	Wait time.Duration
 }
 
@@ -57,19 +57,19 @@ const (
 	RedriveRateMax    = 1_000_000
 	StopDefault       = 0.2
 	RedrivePriority   = job.PriorityMax // priority of released jobs, so that they run after new jobs
-	redriveWindow     = 100             // number of released jobs without an answer that is always allowed
-	redriveAnswersMin = 10              // number of answers after which the stop rule applies to a ramp
+	redriveWindow     = 100             // number of released jobs without an answer that is allowed even before the first answer
+	redriveAnswersMin = 10              // number of answers from which the stop rule applies, after the canary
 )
 
 // RedriveSpec describes a redrive that a person starts.
 type RedriveSpec struct {
 	Filter  DeadFilter `json:"filter"` // a filter without statuses selects pending dead letters
 	Through int64      `json:"through"`
-	// Total is the number of dead letters when the set was counted. It grows when more
-	// jobs than that are released: a dead letter that a person reopened since then
-	// joins the set again.
+	// Total is the number of dead letters in the set when Preview counted them. It grows if
+	// more jobs are released: a dead letter that a person has reopened since then belongs to
+	// the set again.
 	Total int64 `json:"total"`
-	// Change must not have a payload or a delay. Priority 0 means RedrivePriority. Any
+	// Change must have neither a payload nor a delay. Priority 0 means RedrivePriority. The
 	// priority applies only to the life that the redrive opens.
 	Change Change `json:"-"`
 	// Canary is the number of jobs that are retried first. They are spread over the
@@ -77,14 +77,13 @@ type RedriveSpec struct {
 	Canary int `json:"canary"`
 	// Rate is the maximum number of jobs released per second; 0 means no limit.
 	Rate int `json:"rate,omitempty"`
-	// StopShare is a share of the answered jobs, above 0 and at most 1. The redrive
-	// stops automatically when more than this share fail their first attempt again with
-	// the same fingerprint, or when no job of the canary completes. 0 means
-	// StopDefault; 1 means that it never stops.
+	// StopShare is a share of the answered jobs, above 0 and at most 1. The redrive stops
+	// automatically in two cases: more than this share of the jobs fail their first attempt
+	// again with the same fingerprint, or no job of the canary completes. 0 means StopDefault;
+	// 1 means that the redrive never stops automatically.
 	StopShare float64 `json:"stop_share"`
-	// Key identifies the request, at most job.TextMax bytes. The first call with a key
-	// starts a redrive, and later calls with the key never start another. Every call
-	// with the key "" starts a redrive.
+	// Key identifies the request, at most job.TextMax bytes. Only the first call with a key
+	// starts a redrive. If the key is "", every call starts a redrive.
 	Key string `json:"-"`
 }
 
@@ -97,7 +96,7 @@ func (r *RedriveSpec) Validate() error {
 		return fmt.Errorf("redrive: canary of %d jobs: at most %d are allowed: %w", r.Canary, CanaryMax, ErrInvalid)
 	case r.Rate < 0 || r.Rate > RedriveRateMax:
 		return fmt.Errorf("redrive: rate of %d jobs per second: must be 1 to %d, or 0 for no limit: %w", r.Rate, RedriveRateMax, ErrInvalid)
-	case !(r.StopShare >= 0 && r.StopShare <= 1): // also refuses NaN
+	case !(r.StopShare >= 0 && r.StopShare <= 1): // this condition also refuses NaN
 		return fmt.Errorf("redrive: stop share %g: must be above 0 and at most 1: %w", r.StopShare, ErrInvalid)
 	case r.Change.Payload != nil || r.Change.Delay != 0:
 		return fmt.Errorf("redrive: a redrive can change only the queue, priority and settings of the jobs: %w", ErrInvalid)
@@ -111,7 +110,7 @@ func (r *RedriveSpec) Validate() error {
 	return r.Change.validate()
 }
 
-// WithDefaults returns the spec with its defaults filled in.
+// WithDefaults returns the spec in which every unset field has its default value.
 func (r RedriveSpec) WithDefaults() RedriveSpec {
 	if len(r.Filter.Statuses) == 0 {
 		r.Filter.Statuses = ActRetry.Statuses()
@@ -132,16 +131,17 @@ func (r RedriveSpec) WithDefaults() RedriveSpec {
 	return r
 }
 
-// RedriveState is the state of a redrive. The database stores the words.
+// RedriveState is the state of a redrive. The database stores it as a word.
 type RedriveState string
 
 // The states of a redrive.
 const (
-	RedriveCanary    RedriveState = "canary"    // the first few jobs are released; the other jobs wait for their results
+	// the canary: the first few jobs are released; the other jobs wait for their results
+	RedriveCanary    RedriveState = "canary"
 	RedriveRamping   RedriveState = "ramping"   // more and more jobs are released
-	RedriveSettling  RedriveState = "settling"  // all jobs are released, and some have not ended yet
+	RedriveSettling  RedriveState = "settling"  // all jobs are released, but some of them have not ended yet
 	RedrivePaused    RedriveState = "paused"    // paused by a person
-	RedriveStopped   RedriveState = "stopped"   // stopped automatically; Why says the reason
+	RedriveStopped   RedriveState = "stopped"   // stopped automatically; the field Why gives the reason
 	RedriveCompleted RedriveState = "completed" // all jobs have ended
 	RedriveCancelled RedriveState = "cancelled" // cancelled by a person
 )
@@ -154,38 +154,43 @@ func (s RedriveState) Active() bool {
 // RedriveOp is an operation of a person on a redrive.
 type RedriveOp string
 
-// The operations. The audit log names them "redrive.pause" and so on.
+// The operations on a redrive. The audit log names them "redrive.pause" and so on.
 const (
 	RedrivePause   RedriveOp = "pause"
-	RedriveResume  RedriveOp = "resume"  // continues a redrive that is paused or has stopped automatically
-	RedriveProceed RedriveOp = "proceed" // stops waiting for the results of the canary
-	RedriveCancel  RedriveOp = "cancel"  // releases no further jobs; released jobs continue
+	RedriveResume  RedriveOp = "resume"  // continues a redrive that is paused or was stopped automatically
+	RedriveProceed RedriveOp = "proceed" // ends the canary: the other jobs are released without waiting for its results
+	RedriveCancel  RedriveOp = "cancel"  // releases no further jobs; the jobs that are already released continue
 )
 
-// Redrive is a bulk retry. Its numbers count jobs.
+// Redrive is a bulk retry of dead jobs. Its numbers count jobs.
 type Redrive struct {
 	ID int64 `json:"id"`
 	RedriveSpec
-	State     RedriveState `json:"state"`
-	Why       string       `json:"why,omitempty"` // why the redrive stopped: too many jobs failed again, or it could not continue
-	By        string       `json:"by"`
-	Reason    string       `json:"reason,omitempty"`
-	CreatedAt job.Micros   `json:"created_at"`
-	EndedAt   job.Micros   `json:"ended_at,omitempty"`
+	State RedriveState `json:"state"`
+	// why the redrive was stopped: too many jobs failed again, or it could not continue
+	Why       string     `json:"why,omitempty"`
+	By        string     `json:"by"`
+	Reason    string     `json:"reason,omitempty"`
+	CreatedAt job.Micros `json:"created_at"`
+	EndedAt   job.Micros `json:"ended_at,omitempty"`
 
 	Released  int64 `json:"released"`
-	Answered  int64 `json:"answered"` // jobs whose first attempt has ended, or that ended without an attempt
-	Again     int64 `json:"again"`    // answered jobs that failed with the same fingerprint as before
+	Answered  int64 `json:"answered"` // released jobs whose first attempt has ended, or that ended without an attempt
+	Again     int64 `json:"again"`    // answered jobs that failed with the same fingerprint as before the redrive
 	Completed int64 `json:"completed"`
 	Dead      int64 `json:"dead"`
 	Cancelled int64 `json:"cancelled"`
 
-	// These fields are the progress of the redrive. Resume is the state to which the
-	// redrive returns after a pause or a stop.
-	Resume       RedriveState `json:"-"`
-	Cursor       int64        `json:"-"` // all deaths up to this number were released or skipped, except canaries above it
-	LastAt       job.Micros   `json:"-"` // time of the release from which the rate counts
-	BaseAnswered int64        `json:"-"` // value of Answered when a person last resumed the redrive; the stop rule counts from it
-	BaseAgain    int64        `json:"-"` // value of Again when a person last resumed the redrive
-	Audited      int64        `json:"-"` // value of Released when the last audit row was written
+	// These fields are the progress of the redrive. Resume is the state in which the redrive
+	// continues after a pause or a stop.
+	Resume RedriveState `json:"-"`
+	// all deaths up to this number were released or skipped; above it, only canaries were
+	// released
+	Cursor int64      `json:"-"`
+	LastAt job.Micros `json:"-"` // the time from which the rate limit is computed, set by releases
+	// value of Answered when a person last resumed the redrive; the stop rule ignores answers
+	// before this
+	BaseAnswered int64 `json:"-"`
+	BaseAgain    int64 `json:"-"` // value of Again when a person last resumed the redrive
+	Audited      int64 `json:"-"` // value of Released when the last audit row about releases was written
 }

@@ -8,18 +8,19 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// RedrivePlan says what a step has to do for a redrive.
+// RedrivePlan says what the next step of a redrive has to do.
 type RedrivePlan struct {
-	// Release is the number of jobs to release. If Spread is set, they are spread over
-	// the whole set. Otherwise they are the jobs with the lowest numbers above the
+	// Release is the number of jobs to release. If Spread is true, the jobs are spread over
+	// the whole set. Otherwise they are the jobs with the lowest death numbers above the
 	// cursor.
 	Release int
 	Spread  bool
-	Wait    time.Duration // as RedriveStep.Wait; set only when the plan releases no job
+	Wait    time.Duration // time until the next step has work, like RedriveStep.Wait; set only when the plan releases no job
 }
 
-// Plan moves the redrive to the state that follows from its numbers and from now, the
-// store's time. It returns what to do next, with at most limit releases.
+// Plan computes the next step of a redrive. It first moves the redrive to the state that
+// follows from its numbers and from the store's time now. The plan releases at most limit
+// jobs.
 //
 // The ramp depends on the answers. The number of released jobs without an answer may be
 // at most twice the number of answers, plus a window of 100. So the number of released
@@ -55,22 +56,23 @@ func (r *Redrive) Plan(now job.Micros, limit int) RedrivePlan {
 		if r.Completed+r.Dead+r.Cancelled >= r.Released {
 			r.State, r.EndedAt = RedriveCompleted, now
 		}
-	case RedriveCanary, RedrivePaused, RedriveStopped, RedriveCompleted, RedriveCancelled: // nothing to do
+	// a redrive in one of these states has no work to do
+	case RedriveCanary, RedrivePaused, RedriveStopped, RedriveCompleted, RedriveCancelled:
 	}
 	return nothing
 }
 
-// AwaitsOutcomes reports whether an active redrive can continue only after one of its
-// released jobs ends. Until then a step has nothing to do.
+// AwaitsOutcomes reports whether an active redrive has no work to do until one of its released
+// jobs ends.
 func (r *Redrive) AwaitsOutcomes() bool {
-	const later = 1 << 62 // so far in the past that no rate delays the first release
+	const later = 1 << 62 // a time so far in the future that no rate limit delays a release
 	next := *r
 	plan := next.Plan(later, StepMax)
 	return r.State.Active() && next.State == r.State && plan.Release == 0
 }
 
-// paced limits the number of releases to the rate. At most one second of unused time
-// counts.
+// paced limits the number of releases by the rate. The redrive may make up for at most one
+// second without releases.
 func (r *Redrive) paced(now job.Micros, n int64) RedrivePlan {
 	if r.Rate <= 0 {
 		return RedrivePlan{Release: int(n)}
@@ -85,18 +87,18 @@ func (r *Redrive) paced(now job.Micros, n int64) RedrivePlan {
 	return RedrivePlan{Release: int(min(n, allowed))}
 }
 
-// RedriveDone is the result of a step that carried out a plan.
+// RedriveDone is the result of a step that has carried out a plan.
 type RedriveDone struct {
-	Released int64 // jobs released
-	// Cursor is the number of the last death examined. A spread release looks at
-	// the whole set and leaves the redrive's cursor unchanged.
+	Released int64 // number of jobs that the step has released
+	// Cursor is the number of the last examined death. A release with Spread examines the
+	// whole set and does not change the redrive's cursor.
 	Cursor    int64
 	Exhausted bool  // whether the set has no further jobs to release
 	Blocked   error // why the next job could not be released; nil when no release failed
 }
 
-// RecordStep records the result of a step. It stops the redrive when the redrive cannot
-// continue.
+// RecordStep records the result of a step in the redrive. It stops the redrive when the
+// redrive cannot continue.
 func (r *Redrive) RecordStep(now job.Micros, p RedrivePlan, did RedriveDone) {
 	stuck := did.Released == 0 && (p.Spread || did.Cursor <= r.Cursor)
 	r.Released += did.Released
@@ -128,28 +130,29 @@ func (r *Redrive) TakeUnaudited() int64 {
 	return n
 }
 
-// RedriveTurns compares two redrives by the order in which a step serves them. The
-// redrive with the fewest released jobs comes first, so that no redrive waits for ever.
+// RedriveTurns compares two redrives: a step serves the redrive with fewer released jobs
+// first, so that no redrive waits for ever.
 func RedriveTurns(a, b *Redrive) int {
 	return cmp.Or(cmp.Compare(a.Released, b.Released), cmp.Compare(a.ID, b.ID))
 }
 
-// RedriveShare returns how many releases of a step the next redrive may use. left is the
-// number of releases that the step may still make, and redrives the number of redrives
-// left. Releases that a redrive does not use are left to the redrives after it.
+// RedriveShare returns how many releases the next redrive may use in a step. left is the
+// number of releases that the step may still make. redrives is the number of redrives that the
+// step has not served yet. Releases that a redrive does not use stay for the redrives after
+// it.
 func RedriveShare(left, redrives int) int { return (left + redrives - 1) / redrives }
 
-// enoughAnswers reports whether the ramp has enough answers to apply the stop rule.
+// enoughAnswers reports whether there are enough answers after the canary to apply the stop
+// rule.
 func (r *Redrive) enoughAnswers() bool { return r.Answered-r.BaseAnswered >= redriveAnswersMin }
 
-// failing reports whether the share of jobs that failed again is above the limit of the
-// redrive.
+// failing reports whether too many jobs failed again: their share is above StopShare.
 func (r *Redrive) failing() bool {
 	answered, again := r.Answered-r.BaseAnswered, r.Again-r.BaseAgain
 	return answered >= 1 && float64(again) > r.StopShare*float64(answered)
 }
 
-// stop stops the redrive when the share of jobs that failed again is above the limit.
+// stop stops the redrive if too many jobs failed again.
 func (r *Redrive) stop(now job.Micros) bool {
 	if !r.failing() {
 		return false
@@ -159,9 +162,9 @@ func (r *Redrive) stop(now job.Micros) bool {
 	return true
 }
 
-// noneCompleted reports whether no job of the canary has completed yet. The redrive waits
-// for the first completed job. It stops when all jobs of the canary have ended without
-// completing, for whatever cause. With a StopShare of 1 it never stops.
+// noneCompleted reports whether no job of the canary has completed yet. The redrive continues
+// only after the first completed job. It stops when all jobs of the canary have ended and none
+// has completed, for whatever cause. With a StopShare of 1 it never stops.
 func (r *Redrive) noneCompleted(now job.Micros) bool {
 	if r.Completed > 0 || r.Released == 0 || r.StopShare >= 1 {
 		return false
@@ -178,7 +181,7 @@ func (r *Redrive) stopFor(now job.Micros, why string) {
 	r.State, r.EndedAt, r.Why = RedriveStopped, now, why
 }
 
-// Apply does the operation of a person, or returns an ErrConflict.
+// Apply carries out an operation that a person asks for, or returns an ErrConflict.
 func (r *Redrive) Apply(now job.Micros, do RedriveOp) (changed bool, err error) {
 	refuse := func(only string) error {
 		return fmt.Errorf("redrive %d is %s; only %s: %w", r.ID, r.State, only, ErrConflict)
@@ -200,7 +203,7 @@ func (r *Redrive) Apply(now job.Micros, do RedriveOp) (changed bool, err error) 
 			return false, refuse("a paused or stopped one can be resumed")
 		}
 		if r.State == RedriveStopped && r.failing() {
-			r.Resume = RedriveRamping // all canaries have answered, and a person resumes the redrive although it stopped
+			r.Resume = RedriveRamping // a person resumes the redrive although it stopped after all canaries had answered
 			r.BaseAnswered, r.BaseAgain = r.Answered, r.Again
 		}
 		r.State, r.EndedAt, r.Why, r.LastAt = r.Resume, 0, "", now
@@ -223,13 +226,13 @@ func (r *Redrive) Apply(now job.Micros, do RedriveOp) (changed bool, err error) 
 		}
 		r.State, r.EndedAt = RedriveCancelled, now
 	default:
-		return false, fmt.Errorf("redrive %d: %.40q is not an operation: %w", r.ID, string(do), ErrInvalid)
+		return false, fmt.Errorf("redrive %d: the operation %.40q is unknown: %w", r.ID, string(do), ErrInvalid)
 	}
 	return true, nil
 }
 
-// SpreadTarget returns the number of the death at which the search for canary i of n
-// starts, in a set from the death first to the death last.
+// SpreadTarget returns the number of a death: the search for canary i of n starts there. The
+// set has the deaths from first to last.
 func SpreadTarget(first, last int64, i, n int) int64 {
 	if n < 2 {
 		return first

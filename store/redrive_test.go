@@ -30,9 +30,8 @@ func answers(released, answered, again int64) func(*store.Redrive) {
 	return func(r *store.Redrive) { r.Released, r.Answered, r.Again = released, answered, again }
 }
 
-// ended returns a redrive with a canary of 10 jobs that have all answered. The
-// arguments are the numbers of jobs that completed, died, and failed again with the
-// same fingerprint.
+// ended returns a redrive whose canary of 10 jobs has fully answered. The arguments are the
+// numbers of jobs that completed, that died, and that failed again with the same fingerprint.
 func ended(completed, dead, again int64) func(*store.Redrive) {
 	return func(r *store.Redrive) {
 		answers(10, 10, again)(r)
@@ -78,7 +77,7 @@ func TestD7_PlanOfARedrive(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			if got := tt.r.Plan(at, tt.limit); got != tt.want || tt.r.State != tt.state {
-				t.Errorf("got plan %+v and state %s, want %+v and %s", got, tt.r.State, tt.want, tt.state)
+				t.Errorf("got plan %+v and state %s, want plan %+v and state %s", got, tt.r.State, tt.want, tt.state)
 			}
 			if ended := tt.state == store.RedriveStopped || tt.state == store.RedriveCompleted; ended != (tt.r.EndedAt == at) {
 				t.Errorf("redrive in state %s: EndedAt is %d, want it set only when the redrive has ended", tt.r.State, tt.r.EndedAt)
@@ -90,9 +89,9 @@ func TestD7_PlanOfARedrive(t *testing.T) {
 	}
 }
 
-// For any order of steps and answers, the jobs released without an answer stay within
-// the window, the rate holds in every window of time, and a set whose jobs all end is
-// completed.
+// Three rules hold for any order of steps and answers. The number of released jobs without an
+// answer stays within the limit. The rate is never exceeded. When all jobs of the set have
+// ended, the redrive is completed.
 //
 // part of: D7
 func TestD7_RampStaysInItsBounds(t *testing.T) {
@@ -113,15 +112,15 @@ func TestD7_RampStaysInItsBounds(t *testing.T) {
 			if out := r.Released - r.Answered; out > 2*r.Answered+100 {
 				t.Fatalf("%d released jobs have no answer after %d answers, want at most twice the answers plus 100", out, r.Answered)
 			}
-			// One second's worth of jobs may start at once, and each job may be rounded
-			// by a microsecond.
+			// The jobs of one second may start at once, and the time of each job may be
+			// rounded by a microsecond.
 			if most := int64(rate) + int64(now-at)*int64(rate)/1_000_000 + 1; rate > 0 && r.Released > most+most/1000 {
-				t.Fatalf("%d jobs were released in %s, want no more than a rate of %d per second allows", r.Released, now.Sub(at), rate)
+				t.Fatalf("%d jobs were released in %s, want fewer, because the rate is %d jobs per second", r.Released, now.Sub(at), rate)
 			}
 			if p.Wait > 0 && p.Wait != store.Never && r.Released == before {
 				now = now.Add(p.Wait)
 				if again := *r; again.Plan(now, 1).Release == 0 {
-					t.Fatalf("after the wait of %s that Plan asked for, Plan releases nothing; want a release", p.Wait)
+					t.Fatalf("Plan asked to wait %s; after this wait it releases no job, want a release", p.Wait)
 				}
 			}
 			n := rapid.Int64Range(0, r.Released-r.Answered).Draw(t, "answers")
@@ -169,13 +168,13 @@ func TestD7_WhatPeopleDoWithARedrive(t *testing.T) {
 				got = same(r.State)
 			}
 			if got != want[i] {
-				t.Errorf("operation %s on a redrive that is %s: got %s, want %s", do, from, got, want[i])
+				t.Errorf("operation %s on a redrive in state %s: got state %s, want state %s", do, from, got, want[i])
 			}
 			if err != nil && r.State != from {
 				t.Errorf("operation %s was refused, but the state is now %s; want it unchanged", do, r.State)
 			}
 			if from == store.RedriveStopped && do == store.RedriveResume && (r.BaseAnswered != 5 || r.BaseAgain != 3 || r.EndedAt != 0 || r.Why != "") {
-				t.Errorf("got the resumed redrive %+v, want EndedAt and Why cleared and the stop rule to start again", r)
+				t.Errorf("resumed redrive: got %+v, want EndedAt and Why cleared, and a stop rule that counts from now", r)
 			}
 		}
 	}
@@ -189,23 +188,23 @@ func TestD7_SpreadCoversTheRange(t *testing.T) {
 		last := first + rapid.SampledFrom([]int64{0, 1, 2, 9, 1000, 1 << 61}).Draw(t, "range")
 		n := rapid.IntRange(1, store.CanaryMax).Draw(t, "n")
 		if got := store.SpreadTarget(first, last, 0, n); got != first {
-			t.Fatalf("the first target is %d, want %d", got, first)
+			t.Fatalf("the target of the first canary is death %d, want death %d", got, first)
 		}
 		if got := store.SpreadTarget(first, last, n-1, n); n > 1 && got != last {
-			t.Fatalf("the last target is %d, want %d", got, last)
+			t.Fatalf("the target of the last canary is death %d, want death %d", got, last)
 		}
 		before := first
 		for i := 1; i < n; i++ {
 			got := store.SpreadTarget(first, last, i, n)
 			if step := (last - first) / int64(n-1); got < before+step || got > before+step+1 {
-				t.Fatalf("target %d of %d is %d after %d, want a step of %d", i, n, got, before, step)
+				t.Fatalf("the target of canary %d of %d is death %d, after a target at death %d; want a distance of about %d deaths", i, n, got, before, step)
 			}
 			before = got
 		}
 	})
 }
 
-// The rate applies from the first canary on.
+// The rate limit already applies to the first canary.
 //
 // part of: D7
 func TestD7_CanaryIsPaced(t *testing.T) {
@@ -225,8 +224,8 @@ func TestD7_CanaryIsPaced(t *testing.T) {
 	}
 }
 
-// A redrive whose step makes no progress stops with a reason. Otherwise the step would
-// be repeated for ever.
+// If a step of a redrive makes no progress, the redrive stops and names a reason. Otherwise
+// the step would be repeated for ever.
 //
 // part of: D7
 func TestD7_AStepWithoutProgressStops(t *testing.T) {

@@ -46,37 +46,38 @@ type Store interface {
 
 // Producer accepts new jobs.
 type Producer interface {
-	// ReserveIDs reserves n (1 to 1<<20) consecutive job ids and returns the first. Ids
-	// that are not used only leave a gap.
+	// ReserveIDs reserves n (1 to 1<<20) consecutive job ids and returns the first. Reserved
+	// ids that are never used leave a gap and do no harm.
 	ReserveIDs(ctx context.Context, n int) (job.ID, error)
-	// Enqueue accepts all the jobs or none (at most job.EnqueueMax) and returns their
-	// receipts in the same order. For an idempotency key that is already used, it
-	// returns the receipt of the job that holds the key. If that job has another
-	// payload, the whole call fails with a *KeyConflict. For a draining queue it
-	// returns ErrDraining. A job with Repeat whose id is already stored is only looked
-	// up. If the stored job differs from it, the call fails with an *IDConflict. A key
-	// that begins with job.AliveKey is known only while the job that holds it is alive.
+	// Enqueue accepts all the jobs or none (at most job.EnqueueMax) and returns their receipts
+	// in the same order. For an idempotency key that is already used, it returns the receipt
+	// of the job that holds the key. If that job has another payload, the whole call fails
+	// with a *KeyConflict. For a draining queue it returns ErrDraining. For a job with Repeat
+	// whose id is already stored, Enqueue writes nothing and returns the receipt of the stored
+	// job. If the stored job differs from the new one, the call fails with an *IDConflict. A
+	// job holds a key that begins with job.AliveKey only until the job has ended.
 	Enqueue(ctx context.Context, jobs []job.New) ([]job.Receipt, error)
 }
 
-// Tx is a transaction of the caller. The store's package makes it from the caller's
-// transaction, with sqlite.Tx, postgres.Tx or postgres.SQLTx.
+// Tx is a transaction of the caller in a form that a store accepts. sqlite.Tx, postgres.Tx and
+// postgres.SQLTx make it from a transaction of the database driver.
 type Tx interface {
-	// StoreTx returns the name of the store's package, for error messages.
+	// StoreTx returns the name of the package whose store accepts the transaction, for error
+	// messages.
 	StoreTx() string
 }
 
-// Transactor is a store that can join a transaction of the caller. What the calls write
-// exists if and only if the caller commits. A call that returns an error has written
-// nothing. The stores of redrive (sqlite, postgres) then leave the transaction as it
-// was before the call, and it can continue unless its connection was lost. With any
-// other store, roll back the transaction unless that store promises the same.
+// Transactor is a store that can join a transaction of the caller. The changes of its calls
+// exist if and only if the caller commits. A call that returns an error has written nothing.
+// The stores of redrive (sqlite, postgres) then leave the transaction as it was before the
+// call, and the caller can continue it unless its connection was lost. With any other store,
+// roll back the transaction unless that store promises the same.
 type Transactor interface {
-	// EnqueueTx is Enqueue inside the caller's transaction. Until that transaction
-	// commits, another Enqueue with the same key may wait for the transaction.
+	// EnqueueTx does the same as Enqueue, but inside the caller's transaction. Until that
+	// transaction commits, another Enqueue with the same key may wait for the transaction.
 	EnqueueTx(ctx context.Context, tx Tx, jobs []job.New) ([]job.Receipt, error)
-	// SettleTx writes one outcome inside the caller's transaction. After
-	// ErrLeaseLost the caller must roll back: another run owns the job now.
+	// SettleTx writes one outcome inside the caller's transaction. After ErrLeaseLost the
+	// caller must roll back, because the job now belongs to another run.
 	SettleTx(ctx context.Context, tx Tx, o job.Outcome) error
 }
 
@@ -107,7 +108,7 @@ type Worker interface {
 	// all processes does not count, because the store notifies the callers of Notify
 	// when another run ends.
 	Exchange(ctx context.Context, x Exchange) (Exchanged, error)
-	// Heartbeat extends the leases of runs and stores their progress.
+	// Heartbeat extends the leases of runs and stores the progress of these runs.
 	Heartbeat(ctx context.Context, b Beat) ([]RunStatus, error)
 	// Rescue ends up to limit runs whose lease is over. The job goes back to waiting,
 	// due after job.Terms.CrashDelay. Its number of crashes grows by one, but not its
@@ -115,22 +116,23 @@ type Worker interface {
 	// as stalled instead. Each rescued run gets a failure record. The terms of the
 	// run's claim give the class, the texts and the delay.
 	Rescue(ctx context.Context, limit int) (Rescue, error)
-	// Signals returns what people have asked of the process with this holder name: runs
-	// to stop, and the settings of queues. The call is cheap; make it at every wake-up.
+	// Signals returns the requests of people to the process with this holder name: runs that
+	// must stop, and the settings of queues. The call costs little; make it each time the
+	// process wakes up.
 	Signals(ctx context.Context, holder string) (Signals, error)
 	// Declare registers the names of queues, so that people can refer to them.
 	Declare(ctx context.Context, queues []string) error
-	// Notify sends to ch, without blocking, whenever this or another process may have
-	// made jobs ready or changed signals. It may also send when nothing has changed.
-	// The returned function ends the notifications.
+	// Notify sends to ch, without blocking, whenever this or another process may have made
+	// jobs ready or changed signals. It may also send when nothing has changed. The returned
+	// function stops the notifications.
 	Notify(ch chan<- struct{}) (stop func())
 }
 
 // Exchange holds the arguments of Worker.Exchange: the outcomes to write and the wanted
 // jobs.
 type Exchange struct {
-	Holder string        // names the process; at most job.TextMax bytes
-	Lease  time.Duration // the lease of the new claims
+	Holder string        // the name of the process; at most job.TextMax bytes
+	Lease  time.Duration // the length of the leases of the new claims
 	Settle []job.Outcome
 	Want   []Want
 }
@@ -138,7 +140,7 @@ type Exchange struct {
 // Want asks for jobs of one queue.
 type Want struct {
 	Queue string
-	Max   int // maximum number of jobs of all kinds together
+	Max   int // maximum number of jobs, of all kinds together
 	Kinds []KindWant
 	// Limit and Rate apply to all processes together; zero means no limit. A setting
 	// that a person made on the queue replaces both.
@@ -146,8 +148,8 @@ type Want struct {
 	Rate  Rate
 }
 
-// KindWant is one kind that the process can run. Jobs of other kinds are not
-// touched.
+// KindWant asks for jobs of one kind that the process can run. An exchange does not touch jobs
+// of other kinds.
 type KindWant struct {
 	Kind string
 	Max  int // maximum number of jobs of this kind
@@ -155,16 +157,16 @@ type KindWant struct {
 	// kind is dead, 1 to job.MaxCrashes. It is stored with the claim, so that any
 	// process can rescue the job correctly.
 	MaxCrashes int
-	// Terms says how the policy treats crashes and the deadline of a job of this kind.
-	// job.Terms.Encode makes it. Terms replaces the terms of the enqueue or of the last
-	// claim.
+	// Terms are the policy's rules about crashes and the deadline of a job of this kind,
+	// encoded by job.Terms.Encode. They replace the terms that the job has from its enqueue or
+	// its last claim.
 	Terms string
-	Limit int  // maximum of running jobs over all processes and queues; 0 means no limit
-	Rate  Rate // starts over all processes and queues; zero means no limit
+	Limit int  // maximum number of running jobs of this kind in all processes and queues; 0 means no limit
+	Rate  Rate // maximum rate of starts of this kind in all processes and queues; zero means no limit
 }
 
-// Rate is N starts per duration Per; the zero value means no limit. Starts are
-// spread evenly, with a burst of one second's worth at most (at least one).
+// Rate is N starts per duration Per; the zero value means no limit. Starts are spread evenly.
+// After a time without starts, the starts of one second may happen at once (at least one).
 type Rate struct {
 	N   int
 	Per time.Duration
@@ -172,34 +174,35 @@ type Rate struct {
 
 // Exchanged is the answer to an Exchange.
 type Exchanged struct {
-	Settled []error // one error per outcome, in the order of the call; nil means that the outcome was written
-	// Cancelled holds the indexes of written outcomes whose job should run again, but is
-	// cancelled instead, because a person has asked for it. It is in ascending order.
+	Settled []error // one value for each outcome, in the order of the call; nil means that the outcome was written
+	// Cancelled holds the indexes of those written outcomes that ask for another run of a job
+	// which a person has asked to cancel. These jobs are cancelled. The indexes are in
+	// ascending order.
 	Cancelled []int
 	Claims    []job.Claim
-	// NextDue is the time until the earliest job that the wants could take becomes due;
-	// Never when there is no such job. 0 means that it is due now. It is never
-	// negative.
+	// NextDue is the time until the earliest job that the wants could take becomes due. It is
+	// Never when there is no such job, and 0 when the job is due now. It is never negative.
 	NextDue time.Duration
 	// Full says that more jobs may be due now for at least one want. An exchange ends
 	// early with Full set when the payloads of its claims have reached ClaimBytes.
 	Full bool
-	// Expired holds the jobs that were found past their deadline. They are dead now. An
-	// exchange ends early with Full set when it has found ExpiredMax of them.
+	// Expired holds the jobs whose deadline had passed when the exchange found them. They are
+	// dead now. An exchange ends early with Full set when it has found ExpiredMax of them.
 	Expired []job.ID
 }
 
-// ExpiredMax is the maximum number of jobs that one exchange finds past their deadline.
+// ExpiredMax is the maximum number of jobs past their deadline that one exchange finds and
+// ends.
 const ExpiredMax = 1_000
 
-// ClaimBytes is the maximum size in bytes of all payloads that one exchange claims.
-// Only the last payload may exceed it.
+// ClaimBytes limits the total size of all payloads that one exchange claims, in bytes. Only
+// the last payload may exceed the limit.
 const ClaimBytes = 32 << 20
 
-// Never is the value of NextDue when no job is waiting.
+// Never is the value of NextDue when there is no waiting job.
 const Never = time.Duration(1<<63 - 1)
 
-// Run names one run.
+// Run identifies a run by its job and its token.
 type Run struct {
 	ID    job.ID
 	Token job.Token
@@ -207,50 +210,50 @@ type Run struct {
 
 // Beat is a heartbeat. It says which runs are alive.
 type Beat struct {
-	Lease    time.Duration // the new length of the lease, from the store's current time
+	Lease    time.Duration // the new length of the leases, measured from the store's current time
 	Runs     []Run
-	Progress []job.Progress // progress of runs in Runs
+	Progress []job.Progress // progress of some of the runs in Runs
 }
 
 // RunStatus is the answer to a heartbeat for one run.
 type RunStatus struct {
-	Held   bool // if false, the lease is lost: the run must stop and write nothing
-	Cancel bool // a person asked the run to stop
+	Held   bool // whether the run still holds its lease; if false, the run must stop and write nothing
+	Cancel bool // whether a person has asked the run to stop
 }
 
-// Rescue is the result of a rescue.
+// Rescue is the result of Worker.Rescue.
 type Rescue struct {
 	Jobs []Rescued
-	// NextExpiry is the time until the earliest lease that is still valid ends; Never
-	// when there is no such lease. It is never negative. Engines schedule their next
-	// rescue for that time.
+	// NextExpiry is the time until the earliest of the valid leases expires. It is Never when
+	// there is no valid lease. It is never negative. Engines schedule their next rescue for
+	// that time.
 	NextExpiry time.Duration
 }
 
-// Rescued is a run that was ended because its lease was over.
+// Rescued is a run that the store has ended because its lease had expired.
 type Rescued struct {
 	Run
 	Kind, Queue string
 	Holder      string // name of the process that had the run
-	Crashes     int32  // crashes in this life, including this one
+	Crashes     int32  // number of crashes in this life, including this crash
 	To          job.State
 }
 
-// Signals are the requests of people to a process.
+// Signals are the requests of people to one process.
 type Signals struct {
-	Cancel []Run // runs of the holder that have to stop
+	Cancel []Run // runs of the process that must stop
 	Queues []Queue
 }
 
-// Mode says whether a queue accepts jobs and whether they are claimed. The
-// numbers are stored.
+// Mode says whether a queue accepts new jobs and whether its jobs are claimed. The numbers of
+// the modes are stored in databases.
 type Mode uint8
 
 // The modes of a queue.
 const (
 	Open     Mode = 0
-	Paused   Mode = 1 // accepts jobs, but no jobs are claimed
-	Draining Mode = 2 // jobs are claimed, but no new jobs are accepted
+	Paused   Mode = 1 // the queue accepts new jobs, but its jobs are not claimed
+	Draining Mode = 2 // the queue's jobs are claimed, but it accepts no new jobs
 )
 
 var modeNames = [...]string{"open", "paused", "draining"}
@@ -266,64 +269,64 @@ func (m Mode) String() string {
 // MarshalText implements encoding.TextMarshaler.
 func (m Mode) MarshalText() ([]byte, error) { return []byte(m.String()), nil }
 
-// Queue is a queue with the settings that people made on it. For a zero setting, the
+// Queue is a queue with the settings that people have made for it. If a setting is zero, the
 // configuration of each process applies.
 type Queue struct {
 	Name    string `json:"name"`
 	Mode    Mode   `json:"mode"`
 	Workers int    `json:"workers,omitempty"` // maximum number of jobs that each process runs at a time
 	Limit   int    `json:"limit,omitempty"`   // maximum number of jobs that all processes together run at a time
-	Rate    Rate   `json:"rate,omitzero"`     // rate of starts over all processes
+	Rate    Rate   `json:"rate,omitzero"`     // maximum rate of starts in all processes together
 }
 
 // Reader reads stored data. No call holds a snapshot for more than a second.
 type Reader interface {
-	// Get returns a job in any state; ErrNotFound when it does not exist.
+	// Get returns a job in any state. It returns ErrNotFound when the job does not exist.
 	Get(ctx context.Context, id job.ID) (job.Job, error)
-	// Failures returns the failure records of a job, oldest first.
+	// Failures returns the failure records of a job, the oldest first.
 	Failures(ctx context.Context, id job.ID) ([]job.Failure, error)
-	// GetAll returns jobs in any state as lists show them: without payload, attributes,
-	// settings, result, progress and cost. The jobs have the order of the ids. An id
-	// that does not exist is left out, and an id that is given twice is answered twice.
+	// GetAll returns jobs in any state with the fields that lists have: without payload,
+	// attributes, settings, result, progress and cost. The jobs are in the order of the ids.
+	// An id that does not exist is left out. A job whose id is given twice is returned twice.
 	// More than job.PageMax ids are an ErrTooLarge.
 	GetAll(ctx context.Context, ids []job.ID) ([]job.Job, error)
 	// Latest returns the last failure record of each job, in the order of the ids. A job
-	// without a failure record is left out, and an id that is given twice is answered
-	// twice. More than job.PageMax ids are an ErrTooLarge.
+	// without a failure record is left out. For an id that is given twice, the record is
+	// returned twice. More than job.PageMax ids are an ErrTooLarge.
 	Latest(ctx context.Context, ids []job.ID) ([]job.Failure, error)
-	// Lookup returns the job that holds an idempotency key; ErrNotFound when no job holds
-	// the key: it was never used, its time is over, or it begins with job.AliveKey and
-	// its job has ended. Retention may have removed the job while its key is kept; then
-	// Get does not find the job.
+	// Lookup returns the job that holds an idempotency key. It returns ErrNotFound when no job
+	// holds the key. The reason can be that the key was never used, that its time is over, or
+	// that it begins with job.AliveKey and its job has ended. Retention may have removed the
+	// job while its key is kept; then Get does not find the job.
 	Lookup(ctx context.Context, owner, kind, key string) (job.ID, error)
-	// DeadLetter returns the dead letter of a job; ErrNotFound when it has no dead letter.
+	// DeadLetter returns the dead letter of a job. It returns ErrNotFound when the job has
+	// none.
 	DeadLetter(ctx context.Context, id job.ID) (job.DeadLetter, error)
-	// List returns a page of jobs without their payloads. A list by Key or Correlation,
-	// and a list of dead jobs in the order Ended by Class, Group, Owner or Ended, is fast
-	// whatever the number of jobs. Other filters may examine many jobs; see Page.Next.
+	// List returns a page of jobs without their payloads. Two kinds of lists are fast for any
+	// number of jobs: lists by Key or Correlation, and lists of dead jobs in the order Ended
+	// by Class, Group, Owner or Ended. Other filters may examine many jobs; see Page.Next.
 	List(ctx context.Context, f Filter) (Page, error)
-	// Counts returns the number of jobs per queue, kind and state. It reads counters,
-	// so its cost does not grow with the number of jobs.
+	// Counts returns the number of jobs for each queue, kind and state. It reads counters, so
+	// its cost does not grow with the number of jobs.
 	Counts(ctx context.Context) ([]Count, error)
 	// Queues returns the queues, sorted by name.
 	Queues(ctx context.Context) ([]Queue, error)
-	// Events returns up to limit events after the cursor, in order. If an earlier
-	// commit is not visible yet, it stops before that commit, so that the caller misses
-	// no event.
+	// Events returns at most limit events after the cursor, in order. If an earlier commit is
+	// not visible yet, it stops before that commit, so that the caller misses no event.
 	Events(ctx context.Context, after event.Cursor, limit int) ([]event.Event, error)
-	// EventSpan returns the ends of the events. The cursor first is that of the last event
-	// that a sweep has removed, or zero: Events returns the oldest kept event after it,
-	// and a reader whose cursor is before first has missed events. The cursor last is
-	// that of the newest event that Events returns, or zero.
+	// EventSpan returns the two ends of the events. first is the cursor of the last event that
+	// a sweep has removed, or zero. A reader whose cursor is before first has missed events;
+	// Events(first) returns the oldest kept event. last is the cursor of the newest event that
+	// Events returns, or zero.
 	EventSpan(ctx context.Context) (first, last event.Cursor, err error)
-	// Audit returns up to limit rows with a Seq above after, in order.
+	// Audit returns at most limit audit rows with a Seq above after, in order.
 	Audit(ctx context.Context, after int64, limit int) ([]Audit, error)
-	// AuditPage returns the newest rows that the filter selects, newest first. It reads
-	// rows by an index when the filter has an actor, a target or times; otherwise it
-	// examines the newest rows of the log.
+	// AuditPage returns the newest audit rows that the filter selects, the newest first. If
+	// the filter has an actor, a target or times, AuditPage reads rows by an index; otherwise
+	// it examines the newest rows of the log.
 	AuditPage(ctx context.Context, f AuditFilter) (AuditPage, error)
-	// Dump returns the whole content in a canonical order. It is for tests, which check
-	// invariants and compare stores, and for `redrive doctor`.
+	// Dump returns the whole content in a canonical order. Tests use it to check invariants
+	// and to compare stores. `redrive doctor` uses it, too.
 	Dump(ctx context.Context) (*Dump, error)
 }
 
@@ -338,24 +341,24 @@ type Count struct {
 // Admin holds the operations of people on jobs and queues. Each call writes one audit
 // row for each job or queue that it changes, in the same transaction.
 type Admin interface {
-	// Cancel cancels jobs: a waiting job at once, a running one by asking its handler
-	// to stop. The answer has one error for each id: ErrNotFound, ErrConflict for a job
-	// that has ended, or nil. Cancelling twice is not an error.
+	// Cancel cancels jobs. A waiting job is cancelled at once. For a running job, the handler
+	// is asked to stop. The answer has one error for each id: ErrNotFound, ErrConflict for a
+	// job that has ended, or nil. Cancelling twice is not an error.
 	Cancel(ctx context.Context, by By, ids []job.ID) ([]error, error)
 	// SetQueue changes the settings of a queue. A nil field keeps the setting; a zero
 	// value removes it. ErrNotFound means that the queue was never declared or used.
 	SetQueue(ctx context.Context, by By, c QueueChange) (Queue, error)
-	// SetSchedule pauses or resumes a cron entry. A paused entry is not fired, and slots
-	// that pass during the pause are not fired later. The store does not know the entries
-	// that no process has fired yet, so a pause of any valid name is stored; at most
+	// SetSchedule pauses or resumes a cron entry. The slots of a paused entry are not fired,
+	// and slots that pass during the pause are not fired later. The store does not know the
+	// entries that no process has fired yet, so it stores a pause of any valid name; at most
 	// CronsMax names (ErrTooLarge). To resume a name that the store does not have is an
 	// ErrNotFound. A call that changes nothing writes no audit row.
 	SetSchedule(ctx context.Context, by By, name string, paused bool) (CronSlot, error)
 }
 
-// By names the person who acts and the reason.
+// By says which person acts, and for what reason.
 type By struct {
-	Actor  string // required; the name of the person
+	Actor  string // the name of the person; required
 	Reason string
 }
 
@@ -368,9 +371,9 @@ type QueueChange struct {
 	Rate    *Rate
 }
 
-// Dump is the whole content of a store in a canonical order: jobs, failures,
-// dead letters and keys by id; counts by queue, kind and state, without zero
-// counts.
+// Dump is the whole content of a store in a canonical order. Jobs, failures, dead letters and
+// keys are sorted by id. Counts are sorted by queue, kind and state, and zero counts are left
+// out.
 type Dump struct {
 	Now      job.Micros // the store's time when the dump was made
 	Jobs     []job.Job
@@ -379,8 +382,8 @@ type Dump struct {
 	Keys     []Key
 	Counts   []Count
 	Groups   []Group // sorted by fingerprint, without trends
-	// DeadCounts are sorted by queue, kind, reason, class and status, without zero
-	// counts.
+	// DeadCounts are sorted by queue, kind, reason, class and status. Zero counts are left
+	// out.
 	DeadCounts []DeadCount
 	Originals  []Original // sorted by job
 	Redrives   []Redrive  // sorted by id
@@ -391,18 +394,18 @@ type Dump struct {
 	Audit      []Audit
 	Policies   []StoredPolicy // sorted by hash
 	Processes  []Process      // sorted by name and instance
-	Terms      []JobTerms     // of live and dead jobs, sorted by job, without those that have only defaults
+	Terms      []JobTerms     // terms of live and dead jobs, sorted by job; jobs with the default terms are left out
 }
 
-// JobTerms holds the terms that are stored with a job, for a crash or the passed
-// deadline of the job.
+// JobTerms holds the terms that are stored with a job. They apply when its run crashes or its
+// deadline passes.
 type JobTerms struct {
 	Job      job.ID
 	Terms    string // the terms, encoded by job.Terms.Encode
-	Released bool   // see job.Claim
+	Released bool   // whether a rule held the job and a person has released it; see job.Claim
 }
 
-// Key is an idempotency key and the job that holds it.
+// Key is an idempotency key and the job that holds the key.
 type Key struct {
 	Owner, Kind, Key string
 	Job              job.ID

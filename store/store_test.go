@@ -12,8 +12,8 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// In any period of time, a rate allows at most its burst plus the starts for the length
-// of the period.
+// In any period of time, a rate allows at most its burst plus the starts for the length of
+// that period.
 //
 // proves: Q7
 func TestQ7_RateHoldsInEveryWindow(t *testing.T) {
@@ -27,8 +27,8 @@ func TestQ7_RateHoldsInEveryWindow(t *testing.T) {
 	})
 }
 
-// wantRateHolds starts as many jobs as the rate allows at random times. It compares the
-// number of starts in every period with the exact number that the rate allows.
+// wantRateHolds starts as many jobs as the rate allows, at random times. For every period, it
+// compares the number of starts with the number that the rate allows exactly.
 func wantRateHolds(rt *rapid.T, rate store.Rate) {
 	burst := max(1, int64(rate.N)*int64(time.Second)/int64(rate.Per))
 	step := max(1, rate.Per.Microseconds()/int64(rate.N))
@@ -44,7 +44,7 @@ func wantRateHolds(rt *rapid.T, rate store.Rate) {
 		n := rate.Room(arrival, now)
 		if n == 0 {
 			if next := rate.Next(arrival, now); rate.Room(arrival, next) < 1 {
-				rt.Fatalf("Room is 0 at %d, want above 0 because Next returned this time", next)
+				rt.Fatalf("at the time %d that Next returned, Room is 0; want at least one start", next)
 			}
 			continue
 		}
@@ -54,14 +54,14 @@ func wantRateHolds(rt *rapid.T, rate store.Rate) {
 			started += starts[i].n
 			window := now.Sub(starts[i].at)
 			if most := burst + int64(float64(rate.N)*float64(window)/float64(rate.Per)); started > most {
-				rt.Fatalf("%d starts in %s at a rate of %d per %s, want at most %d", started, window, rate.N, rate.Per, most)
+				rt.Fatalf("the rate allowed %d starts in %s; the rate is %d per %s, want at most %d starts", started, window, rate.N, rate.Per, most)
 			}
 		}
 	}
 }
 
-// If the interval between starts is not a whole number of microseconds, it is not
-// rounded down. The burst is not rounded down either.
+// If the interval between starts is not a whole number of microseconds, the number of starts
+// must not exceed the rate. The burst is exact, too.
 //
 // proves: Q7
 func TestQ7_RateIsNeverExceededByRounding(t *testing.T) {
@@ -69,7 +69,7 @@ func TestQ7_RateIsNeverExceededByRounding(t *testing.T) {
 	for _, tt := range []struct {
 		rate  store.Rate
 		burst int
-		most  int // starts allowed in the ten seconds after the burst
+		most  int // maximum number of starts in the ten seconds after the burst
 	}{
 		{store.Rate{N: 70_000, Per: time.Second}, 70_000, 700_000},
 		{store.Rate{N: 3, Per: time.Second}, 3, 30},
@@ -79,7 +79,7 @@ func TestQ7_RateIsNeverExceededByRounding(t *testing.T) {
 		now := job.Micros(1_000_000)
 		room := tt.rate.Room(0, now)
 		if room != tt.burst {
-			t.Errorf("%d per %s: burst of %d, want %d", tt.rate.N, tt.rate.Per, room, tt.burst)
+			t.Errorf("rate of %d per %s: got a burst of %d starts, want %d starts", tt.rate.N, tt.rate.Per, room, tt.burst)
 		}
 		arrival, started := tt.rate.Take(0, now, room), 0
 		for end := now.Add(10 * time.Second); now < end; {
@@ -89,7 +89,7 @@ func TestQ7_RateIsNeverExceededByRounding(t *testing.T) {
 			started += n
 		}
 		if started > tt.most || started < tt.most*9/10 {
-			t.Errorf("%d per %s: %d starts in ten seconds, want at most %d", tt.rate.N, tt.rate.Per, started, tt.most)
+			t.Errorf("rate of %d per %s: got %d starts in ten seconds, want at most %d and at least 90 % of that", tt.rate.N, tt.rate.Per, started, tt.most)
 		}
 	}
 }
@@ -112,7 +112,7 @@ func TestRate_Validate(t *testing.T) {
 		{store.Rate{N: 1, Per: time.Nanosecond}, false},
 	} {
 		if err := tt.rate.Validate(); (err == nil) != tt.ok || err != nil && !errors.Is(err, store.ErrInvalid) {
-			t.Errorf("Validate of rate %d per %s: got error %v, want an error exactly for a rate that is not allowed", tt.rate.N, tt.rate.Per, err)
+			t.Errorf("Validate of rate %d per %s: got error %v, want an error if and only if the rate is not allowed", tt.rate.N, tt.rate.Per, err)
 		}
 	}
 }
@@ -120,7 +120,7 @@ func TestRate_Validate(t *testing.T) {
 func TestMode_StringOfAnUnknownNumber(t *testing.T) {
 	t.Parallel()
 	if got := store.Mode(7).String(); got != "mode(7)" || store.Draining.String() != "draining" {
-		t.Errorf("got the names %s and %s", got, store.Draining)
+		t.Errorf("names of the modes 7 and Draining: got %s and %s, want mode(7) and draining", got, store.Draining)
 	}
 }
 
@@ -131,15 +131,15 @@ func TestRateNextIsTheFirstRoom(t *testing.T) {
 	arrival := rate.Take(0, now, rate.Room(0, now))
 	next := rate.Next(arrival, now)
 	if want := now + 10_000_000; next != want {
-		t.Fatalf("next start at %d, want %d", next, want)
+		t.Fatalf("Next: got the time %d, want %d", next, want)
 	}
 	if rate.Room(arrival, next-1) != 0 || rate.Room(arrival, next) != 1 {
-		t.Errorf("Room is %d before the next start and %d at it, want 0 and 1", rate.Room(arrival, next-1), rate.Room(arrival, next))
+		t.Errorf("Room: got %d just before the time of Next and %d at that time, want 0 and 1", rate.Room(arrival, next-1), rate.Room(arrival, next))
 	}
 }
 
-// A rate that was set too low by mistake does not delay starts any more after a person
-// has raised it.
+// If a person raises a rate that was much too low, the earlier low rate does not delay starts
+// any more.
 //
 // proves: Q7
 func TestQ7_RaisedRateHoldsAtOnce(t *testing.T) {
@@ -148,14 +148,14 @@ func TestQ7_RaisedRateHoldsAtOnce(t *testing.T) {
 	slow, fast := store.Rate{N: 1, Per: 365 * 24 * time.Hour}, store.Rate{N: 10, Per: time.Second}
 	arrival := slow.Take(0, now, 1)
 	if next := fast.Next(arrival, now); next > now+job.Micros(time.Second.Microseconds()) {
-		t.Errorf("the next start is in %s, want at most 1s", next.Sub(now))
+		t.Errorf("after the rate was raised, the next start is in %s; want at most 1s", next.Sub(now))
 	}
 	later := now + 1_000_000
 	if room := fast.Room(arrival, later); room > 10 {
-		t.Errorf("Room is %d, want at most 10", room)
+		t.Errorf("one second after the rate was raised, Room is %d; want at most 10 starts", room)
 	}
 	if room := fast.Room(fast.Take(arrival, later, 0), later+1_000_000); room < 1 {
-		t.Error("Room is 0 after two seconds at 10 starts per second, want above 0")
+		t.Error("two seconds after the rate was raised to 10 per second, Room is 0; want at least one start")
 	}
 }
 
@@ -192,7 +192,7 @@ func TestX3_JobsAreHeldToTheirLimits(t *testing.T) {
 		n := atLimit()
 		c.breaks(&n)
 		if err := store.Validate(&n); !errors.Is(err, c.err) {
-			t.Errorf("%s: %v, want %v", name, err, c.err)
+			t.Errorf("Validate of a job with %s: got error %v, want %v", name, err, c.err)
 		}
 	}
 }

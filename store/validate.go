@@ -8,8 +8,8 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// Validate returns an ErrInvalid or ErrTooLarge that names the field and its limit
-// when a job cannot be accepted. Every store calls it before it writes.
+// Validate checks a new job. It returns an ErrInvalid or ErrTooLarge that names the field and
+// its limit when a store cannot accept the job. Every store calls it before it writes.
 func Validate(n *job.New) error {
 	switch {
 	case n.ID < 1:
@@ -19,17 +19,17 @@ func Validate(n *job.New) error {
 	case n.RunAt < 0 || n.Deadline < 0 || n.KeyUntil < 0:
 		return fmt.Errorf("a time before 1970 cannot be stored: %w", ErrInvalid)
 	case n.KeyPeriod < 0 || n.KeyPeriod%time.Microsecond != 0:
-		return fmt.Errorf("key period %s: must be a whole number of microseconds, or 0: %w", n.KeyPeriod, ErrInvalid)
+		return fmt.Errorf("key period %s: the period must be a whole number of microseconds, or 0: %w", n.KeyPeriod, ErrInvalid)
 	case n.KeyPeriod != 0 && (n.Key == "" || n.KeyUntil != 0):
-		return fmt.Errorf("key period %s: needs a key, and no other end of the key: %w", n.KeyPeriod, ErrInvalid)
+		return fmt.Errorf("key period %s: a job with a key period must have a key, and must not have KeyUntil: %w", n.KeyPeriod, ErrInvalid)
 	case job.WhileAlive(n.Key) && (n.KeyUntil != 0 || n.KeyPeriod != 0):
 		return fmt.Errorf("key %q is held while its job is alive, so KeyUntil and KeyPeriod must be 0: %w", n.Key, ErrInvalid)
 	case len(n.Payload) > job.PayloadMax:
 		return fmt.Errorf("payload of %d bytes: at most %d bytes are allowed: %w", len(n.Payload), job.PayloadMax, ErrTooLarge)
 	case len(n.Override) > job.PolicyMax:
-		return fmt.Errorf("settings of %d bytes: at most %d: %w", len(n.Override), job.PolicyMax, ErrTooLarge)
+		return fmt.Errorf("settings of %d bytes: at most %d bytes are allowed: %w", len(n.Override), job.PolicyMax, ErrTooLarge)
 	case len(n.Attrs) > job.AttrsMax:
-		return fmt.Errorf("attributes of %d bytes: at most %d: %w", len(n.Attrs), job.AttrsMax, ErrTooLarge)
+		return fmt.Errorf("attributes of %d bytes: at most %d bytes are allowed: %w", len(n.Attrs), job.AttrsMax, ErrTooLarge)
 	}
 	if _, err := job.ParseTerms(n.Terms); err != nil {
 		return fmt.Errorf("the terms of the policy cannot be used: %w: %w", err, ErrInvalid)
@@ -69,16 +69,16 @@ func ValidName(what, name string) error {
 	return nil
 }
 
-// ValidIDs returns an ErrTooLarge when there are too many ids for a call that answers
-// with one row for each id.
+// ValidIDs returns an ErrTooLarge when a call has too many ids. It is for calls that return
+// one row for each id.
 func ValidIDs(ids []job.ID) error {
 	if len(ids) > job.PageMax {
-		return fmt.Errorf("%d job ids in one call: at most %d are allowed; divide them over several calls: %w", len(ids), job.PageMax, ErrTooLarge)
+		return fmt.Errorf("%d job ids in one call: at most %d ids are allowed; divide them over several calls: %w", len(ids), job.PageMax, ErrTooLarge)
 	}
 	return nil
 }
 
-// Apply returns the queue as it is after the change.
+// Apply returns the queue with the change applied.
 func (c *QueueChange) Apply(q Queue) Queue {
 	if c.Mode != nil {
 		q.Mode = *c.Mode
@@ -95,9 +95,11 @@ func (c *QueueChange) Apply(q Queue) Queue {
 	return q
 }
 
-// Limits of the settings that a person may make on a queue.
+// Limits of the queue settings that a person can make.
 const (
-	WorkersMax = job.ExchangeMax / 2 // per process; the jobs that run and as many jobs claimed in advance fit into one exchange
+	// for each process; the running jobs and as many jobs claimed in advance fit into one
+	// exchange
+	WorkersMax = job.ExchangeMax / 2
 	LimitMax   = 1_000_000
 )
 
@@ -118,8 +120,8 @@ func (c *QueueChange) Validate() error {
 	return nil
 }
 
-// Validate returns an ErrInvalid when the exchange as a whole is wrong. Errors that
-// concern one outcome are returned in Exchanged.Settled instead.
+// Validate returns an ErrInvalid when the exchange as a whole is not allowed. Errors that
+// concern only one outcome are returned in Exchanged.Settled.
 func (x *Exchange) Validate() error {
 	wanted := 0
 	for i := range x.Want {
@@ -133,26 +135,26 @@ func (x *Exchange) Validate() error {
 	}
 	switch {
 	case x.Holder == "" || len(x.Holder) > job.TextMax:
-		return fmt.Errorf("holder of %d bytes: must be 1 to %d: %w", len(x.Holder), job.TextMax, ErrInvalid)
+		return fmt.Errorf("holder of %d bytes: the name must have 1 to %d bytes: %w", len(x.Holder), job.TextMax, ErrInvalid)
 	case x.Lease <= 0:
 		return fmt.Errorf("lease %s: must be above zero: %w", x.Lease, ErrInvalid)
 	case len(x.Settle) > job.ExchangeMax || wanted > job.ExchangeMax:
-		return fmt.Errorf("exchange of %d outcomes and %d wanted jobs: at most %d of each are allowed: %w",
+		return fmt.Errorf("exchange of %d outcomes and %d wanted jobs: at most %d outcomes and as many wanted jobs are allowed: %w",
 			len(x.Settle), wanted, job.ExchangeMax, ErrInvalid)
 	}
 	return nil
 }
 
-// Validate returns an ErrInvalid when the actor is missing or wrong, or the reason is
-// too long.
+// Validate returns an ErrInvalid when the actor is missing or not allowed, or when the reason
+// is too long.
 func (b By) Validate() error {
 	switch {
 	case b.Actor == "" || len(b.Actor) > job.TextMax:
-		return fmt.Errorf("actor of %d bytes: must be 1 to %d: %w", len(b.Actor), job.TextMax, ErrInvalid)
+		return fmt.Errorf("actor of %d bytes: the name must have 1 to %d bytes: %w", len(b.Actor), job.TextMax, ErrInvalid)
 	case b.Actor == SweepActor || strings.HasPrefix(b.Actor, SweepActor+" "):
-		return fmt.Errorf("actor %q: this name stands for redrive itself in the audit; use another name: %w", b.Actor, ErrInvalid)
+		return fmt.Errorf("actor %q: only redrive itself may use this name in the audit log; use another name: %w", b.Actor, ErrInvalid)
 	case len(b.Reason) > job.MessageMax:
-		return fmt.Errorf("reason of %d bytes: at most %d: %w", len(b.Reason), job.MessageMax, ErrTooLarge)
+		return fmt.Errorf("reason of %d bytes: at most %d bytes are allowed: %w", len(b.Reason), job.MessageMax, ErrTooLarge)
 	}
 	return nil
 }
@@ -161,13 +163,13 @@ func (b By) Validate() error {
 func (p *StoredPolicy) Validate() error {
 	switch {
 	case p.Hash == "" || len(p.Hash) > job.NameMax:
-		return fmt.Errorf("policy: hash of %d bytes: must be 1 to %d: %w", len(p.Hash), job.NameMax, ErrInvalid)
+		return fmt.Errorf("policy: the hash has %d bytes: it must have 1 to %d bytes: %w", len(p.Hash), job.NameMax, ErrInvalid)
 	case len(p.Name) > job.TextMax:
-		return fmt.Errorf("policy %s: name of %d bytes: at most %d: %w", p.Hash, len(p.Name), job.TextMax, ErrTooLarge)
+		return fmt.Errorf("policy %s: the name has %d bytes: at most %d bytes are allowed: %w", p.Hash, len(p.Name), job.TextMax, ErrTooLarge)
 	case len(p.Body) == 0:
-		return fmt.Errorf("policy %s: has no body: %w", p.Hash, ErrInvalid)
+		return fmt.Errorf("policy %s: the policy has no body: %w", p.Hash, ErrInvalid)
 	case len(p.Body) > PolicyBodyMax:
-		return fmt.Errorf("policy %s: body of %d bytes: at most %d: %w", p.Hash, len(p.Body), PolicyBodyMax, ErrTooLarge)
+		return fmt.Errorf("policy %s: the body has %d bytes: at most %d bytes are allowed: %w", p.Hash, len(p.Body), PolicyBodyMax, ErrTooLarge)
 	}
 	return nil
 }

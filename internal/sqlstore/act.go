@@ -32,7 +32,7 @@ func (s *Core) Preview(ctx context.Context, a store.Action) (answer store.Acted,
 	return answer, err
 }
 
-// previewFilter counts the entries that an action would take.
+// previewFilter counts the dead letters to which an action by filter would apply.
 func previewFilter(c Session, a *store.Action) (answer store.Acted, err error) {
 	if answer.Through = a.Through; a.Through == 0 {
 		if answer.Through, err = ReadInt(c, selNewest); err != nil {
@@ -56,15 +56,15 @@ func previewFilter(c Session, a *store.Action) (answer store.Acted, err error) {
 	return answer, err
 }
 
-// counted reports whether the counters give the number of entries that the act applies
-// to.
+// counted reports whether the counters alone give the number of entries to which the act
+// applies, so that no rows must be read.
 func (m *matcher) counted(do store.Act) bool {
 	f := m.f
 	if f.Owner != "" || f.Group != "" || f.Since != 0 || f.Until != 0 || f.Text != "" || f.Redrive != 0 {
 		return false
 	}
 	for s, selected := range m.statuses {
-		// Only for pending and ignored entries do the counters know that the job is dead.
+		// The counters show only for pending and ignored entries that the job is still dead.
 		d := job.DeadLetter{Status: job.Status(s)}
 		if selected && do.Takes(&d, false) && d.Status != job.Pending && d.Status != job.Ignored {
 			return false
@@ -84,7 +84,8 @@ func (m *matcher) total() (int64, error) {
 	return of.selected, err
 }
 
-// selection returns the filter of an action with the default statuses of its act.
+// selection returns the filter of an action. If the filter names no statuses, selection adds
+// the default statuses of the act.
 func selection(a *store.Action) *store.DeadFilter {
 	f := *a.Filter
 	if len(f.Statuses) == 0 {
@@ -121,8 +122,8 @@ func previewIDs(c Session, a *store.Action) (answer store.Acted, err error) {
 	return answer, t.laneErr
 }
 
-// named returns the entry of a job if the action may be applied to it. The error own concerns this
-// job only.
+// named returns the dead letter of the job id if the act may be applied to it. The error own
+// concerns only this job; the error fatal ends the transaction.
 func (t *Txn) named(do store.Act, id job.ID) (d *deadRow, own, fatal error) {
 	err := t.rows(selDeadRow, func(r Row) error { found := t.scanDeadRow(r); d = &found; return nil }, num(id))
 	switch {
@@ -204,7 +205,7 @@ func (t *Txn) actOne(by store.By, a *store.Action, id job.ID) (own, fatal error)
 	return nil, t.audit(a.AuditBy(by), action, id.String(), before, after)
 }
 
-// actFilter does one step of an action by filter.
+// actFilter does one step of an action on all dead letters that a filter selects.
 func (t *Txn) actFilter(by store.By, a *store.Action) (answer store.Acted, err error) {
 	if err := t.lockDeadLetters(); err != nil {
 		return answer, err
@@ -244,10 +245,10 @@ func (t *Txn) actFilter(by store.By, a *store.Action) (answer store.Acted, err e
 	return answer, t.audit(a.AuditBy(by), "dead_letter."+a.Do.String(), string(target), "", a.AuditStep(answer.Done))
 }
 
-// mute mutes a group when the action ignores the whole group for a while, and unmutes
-// it when the action reopens the group. mark is the reopen_at value of entries that are
-// ignored together with the group; it is 0 for other actions. muted reports whether the
-// group was changed.
+// mute changes the group of an action by filter. It mutes the group when the action ignores
+// the whole group for a while, and unmutes it when the action reopens the group. mark is the
+// reopen_at value of entries that are ignored together with the group; it is 0 for other
+// actions. muted reports whether the group was changed.
 func (t *Txn) mute(by store.By, a *store.Action) (mark int64, muted bool, err error) {
 	ignores := a.Do == store.ActIgnore && (a.Until != 0 || a.Count != 0)
 	if !ignores && a.Do != store.ActReopen || !a.Filter.WholeGroup() {

@@ -15,8 +15,8 @@ var (
 		WHERE name = ?1`)
 )
 
-// cancel cancels one job. Call it after lockJobs. The first error concerns this job
-// only.
+// cancel cancels one job. Call it after lockJobs. The first error concerns only this job; the
+// second error ends the transaction.
 func (t *Txn) cancel(by store.By, id job.ID) (own, fatal error) {
 	r, err := t.live(id)
 	if err != nil {
@@ -69,7 +69,7 @@ func (t *Txn) cancelReady(r *Run, from job.State) error {
 	return t.stopped(r, from)
 }
 
-// stopped writes the cancellation of a waiting job after its row was removed.
+// stopped writes the cancellation of a waiting job whose row was already removed.
 func (t *Txn) stopped(r *Run, from job.State) error {
 	answer, err := t.answer(r, false, job.Cancelled, nil)
 	if err != nil {
@@ -108,7 +108,7 @@ func (t *Txn) setQueue(by store.By, c *store.QueueChange) (store.Queue, error) {
 func asJSON(q store.Queue) string {
 	b, err := json.Marshal(q)
 	if err != nil {
-		return err.Error() // This cannot fail: a Queue can always be marshalled.
+		return err.Error() // Marshalling cannot fail, because every Queue can be written as JSON.
 	}
 	return string(b)
 }

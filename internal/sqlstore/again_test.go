@@ -10,7 +10,7 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// oneRow is a session in which every statement returns one row, or none.
+// oneRow is a fake session for tests. Every statement returns one row, or no row.
 type oneRow struct{ none bool }
 
 func (s oneRow) Exec(*Query, ...Value) (int, error) { return 1, nil }
@@ -22,7 +22,7 @@ func (s oneRow) Rows(_ *Query, each func(Row) error, _ ...Value) error {
 	return each(row{})
 }
 
-// row has the number 1 and the text "1" in every column.
+// row is a fake row: every column has the number 1 and the text "1".
 type row struct{}
 
 func (row) Int(int) int64   { return 1 }

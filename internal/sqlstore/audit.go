@@ -21,8 +21,8 @@ var (
 	selAuditAt   = declare("selAuditAt", `SELECT at FROM redrive_audit WHERE seq >= ? ORDER BY seq LIMIT 1`)
 	selAuditLast = declare("selAuditLast", `SELECT max(seq) FROM redrive_audit`)
 
-	// Rows below a number, the newest first. Targets can be long, so the index has only
-	// their first 256 characters.
+	// These statements read the audit rows below a sequence number, the newest first. Targets
+	// can be long, so the index has only their first 256 characters.
 	walkAudit      = declareWalk("walkAudit", `SELECT `+auditColumns+` FROM redrive_audit WHERE seq < ? ORDER BY seq DESC`)
 	walkAuditActor = declareWalk("walkAuditActor", `SELECT `+auditColumns+` FROM redrive_audit INDEXED BY redrive_audit_actor
 		WHERE actor = +?1 AND seq < +?2 ORDER BY seq DESC`)
@@ -30,8 +30,9 @@ var (
 		WHERE target = +?1 AND substr(target, 1, 256) = substr(?1, 1, 256) AND seq < +?2 ORDER BY seq DESC`)
 )
 
-// auditLate is how much later than its time a row may get its number. The time is that of
-// the beginning of the transaction, and the number is given when the row is written.
+// auditLate is the maximum time between the time of an audit row and the moment when the row
+// gets its number. The time of the row is the beginning of its transaction. The number is
+// given when the row is written.
 const auditLate = time.Minute
 
 func (t *Txn) audit(by store.By, action, target, before, after string) error {
@@ -90,7 +91,7 @@ func auditPage(c Session, f *store.AuditFilter) (page store.AuditPage, err error
 		walk, args = walkAuditActor, []Value{text(f.Actor), num(before)}
 	}
 	examined := 0
-	var last store.Audit // the last examined row
+	var last store.Audit // the number of the last examined row
 	err = c.Rows(walk, func(r Row) error {
 		if len(page.Entries) == f.Limit || examined == scanMax {
 			page.Next, page.Searched = last.Seq, last.At
@@ -111,8 +112,8 @@ func auditPage(c Session, f *store.AuditFilter) (page store.AuditPage, err error
 	return page, err
 }
 
-// auditUntil returns the number of the first row below before that is not older than until.
-// It returns before if all rows below it are older.
+// auditUntil returns the number of the oldest row that was written at or after until. It
+// returns before if all rows below before are older than until.
 func auditUntil(c Session, before int64, until job.Micros) (int64, error) {
 	var err error
 	older := sort.Search(int(max(0, before-1)), func(i int) bool {

@@ -48,8 +48,8 @@ func (t *Txn) heartbeat(b *store.Beat) ([]store.RunStatus, error) {
 	return status, nil
 }
 
-// byJob returns the indexes of runs sorted by their jobs. All transactions lock
-// jobs in this order.
+// byJob returns the indexes of the runs, sorted by the ids of their jobs. All transactions
+// lock jobs in this order, so they cannot deadlock.
 func byJob(runs []store.Run) []int {
 	order := make([]int, len(runs))
 	for i := range order {

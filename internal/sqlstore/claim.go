@@ -18,7 +18,7 @@ var seekReady = declareWalk("seekReady", `SELECT run_at, id FROM redrive_jobs IN
 	WHERE lane = +?1 AND priority = +?2 AND state < 3 AND (run_at, id) > (+?3, +?4)
 	ORDER BY run_at, id`)
 
-// claimer serves the wants of one exchange.
+// claimer claims the jobs that one exchange asks for.
 type claimer struct {
 	t       *Txn
 	holder  string
@@ -27,14 +27,14 @@ type claimer struct {
 	cursors []laneCursor
 	left    []left
 	source  Source // if nil, seekReady and the statements of take.go read the jobs
-	bytes   int    // bytes of the claimed payloads
+	bytes   int    // bytes of the payloads that were claimed so far
 	passed  int    // number of jobs past their deadline that were not ended because dead letters are locked
 
-	// The values that take reads, and the functions that read them. They are made once
-	// and reused for every job.
+	// These fields hold the values of the job that take reads, and the functions that read
+	// them. They are made once and reused for every job.
 	run            *Run
 	next           job.Claim
-	size           int // bytes of the payload, if the payload is read later
+	size           int // size of the payload in bytes; used when the payload is read later
 	scan, scanBody func(Row) error
 }
 
@@ -42,9 +42,9 @@ type claimer struct {
 type laneCursor struct {
 	lane *Lane
 	room *kindRoom
-	due  []Ready // jobs that were read but not taken yet, in order
-	last Ready   // the last row read; reading continues after it
-	more bool    // whether there may be more due rows after last
+	due  []Ready // jobs that were read but not taken yet, in the order of their due times
+	last Ready   // the last row that was read; reading continues after this row
+	more bool    // whether the lane may have more due rows after last
 }
 
 // Ready is the position of a job among the ready jobs of its lane and priority.
@@ -126,8 +126,8 @@ func (c *claimer) claim(w *store.Want, kinds map[string]*kindRoom) error {
 	return nil
 }
 
-// takes returns the room for the kind of a lane. It returns nil when no job may be
-// taken from the lane.
+// takes returns the free places (kindRoom) for the kind of a lane. It returns nil when the
+// claim may take no job from the lane.
 func (c *claimer) takes(l *Lane, kinds map[string]*kindRoom) *kindRoom {
 	room := kinds[l.kind]
 	if room == nil || l.parked || room.want.Max <= 0 || c.source == nil && l.ready() == 0 {
@@ -168,7 +168,7 @@ func (c *claimer) open(q *queueRow, priority int, kinds map[string]*kindRoom, al
 	return nil
 }
 
-// errEnough ends a read of rows before the last row.
+// errEnough stops the reading of rows early. It is not a failure.
 var errEnough = errors.New("enough")
 
 // read reads up to n further due rows of a cursor. When there are fewer, it also reads
@@ -242,7 +242,7 @@ func (c *claimer) merge(priority int, all *kindRoom) error {
 	return nil
 }
 
-// rest records the next row of each cursor, to compute NextDue.
+// rest notes the next unclaimed row of each cursor. NextDue is computed from these rows.
 func (c *claimer) rest(priority int, all *kindRoom) error {
 	if all.max <= 0 {
 		return nil
@@ -261,7 +261,7 @@ func (c *claimer) rest(priority int, all *kindRoom) error {
 	return nil
 }
 
-// exchange writes the outcomes and then claims jobs.
+// exchange first writes the outcomes of an exchange and then claims new jobs.
 func (t *Txn) exchange(x *store.Exchange) (store.Exchanged, error) {
 	out := store.Exchanged{Settled: make([]error, len(x.Settle)), NextDue: store.Never}
 	for i := range x.Settle {

@@ -12,35 +12,35 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// Clock is a store's clock.
+// Clock is the clock that a store uses for all its times.
 type Clock interface {
-	// Now returns the time, which never runs backwards.
+	// Now returns the present time. Later calls never return an earlier time.
 	Now() job.Micros
-	// SinceJump returns how long ago the clock last jumped forward, and whether it ever
-	// did.
+	// SinceJump returns the time since the clock last jumped forward. The bool is false if the
+	// clock has never jumped.
 	SinceJump() (time.Duration, bool)
 }
 
-// DB is the access of a store to its database.
+// DB is how a store reads and writes its database.
 type DB struct {
 	Clock Clock
-	// Write calls do in a transaction. When Write returns nil, the transaction is
+	// Write calls the function do in a transaction. When Write returns nil, the transaction is
 	// durable. Write may call do more than once.
 	Write func(ctx context.Context, do func(*Txn) error) error
-	// AdminWrite is Write for the request of a person: it waits only a short time for
-	// the lock on dead letters. If the field is nil, Write is used.
+	// AdminWrite is like Write, but for requests of people: it waits only a short time for the
+	// lock on dead letters. If the field is nil, Write is used.
 	AdminWrite func(ctx context.Context, do func(*Txn) error) error
-	// BackgroundWrite is Write for work in the background. It may fail with
+	// BackgroundWrite is like Write, but for work in the background. It may fail with
 	// ErrDeadLettersLocked. If the field is nil, Write is used.
 	BackgroundWrite func(ctx context.Context, do func(*Txn) error) error
-	// SignWrite is Write for signs of life, which need not survive the loss of a server. If
-	// the field is nil, Write is used.
+	// SignWrite is like Write, but for signs of life of processes. These signs may be lost
+	// when the database server crashes. If the field is nil, Write is used.
 	SignWrite func(ctx context.Context, do func(*Txn) error) error
-	// Read calls do in a read-only transaction over one snapshot. Read may call do
-	// again; do must then discard what it read before.
+	// Read calls the function do in a read-only transaction over one snapshot. Read may call
+	// do again; do must then discard the data of its first call.
 	Read func(ctx context.Context, do func(Session) error) error
-	// Join calls do in the caller's transaction. The changes of do are written
-	// completely or not at all.
+	// Join calls the function do in the caller's transaction. Either all changes of do are
+	// written or none.
 	Join func(ctx context.Context, tx store.Tx, do func(*Txn) error) error
 }
 
@@ -48,8 +48,8 @@ type DB struct {
 // the access to the database, the notifications and Close.
 type Core struct {
 	db    DB
-	lease atomic.Int64 // the longest lease that any worker has asked for, a time.Duration
-	quiet job.Micros   // when the store was opened after a time without use; 0 if there was no such time
+	lease atomic.Int64 // the longest lease that any worker has asked for, as a time.Duration
+	quiet job.Micros   // the time at which the store was opened, if nobody had used it for a while before; otherwise 0
 }
 
 // NewCore returns the core of a store.
@@ -87,8 +87,9 @@ func checkReserve(n int) error {
 
 var addNextID = declare("addNextID", `UPDATE redrive_meta SET value = value + ? WHERE key = 'next_id' RETURNING value`)
 
-// ErrNoMeta says that rows of redrive_meta are missing. Without them, numbers would be
-// given out twice. It can happen when that table alone is restored from a backup.
+// ErrNoMeta says that rows of the table redrive_meta are missing. Without these rows, the
+// store would give the same number twice. This can happen when only this table is restored
+// from a backup.
 var ErrNoMeta = fmt.Errorf("rows of the table redrive_meta are missing: restore the database from a backup: %w", store.ErrUnavailable)
 
 func (t *Txn) reserve(n int) (first job.ID, err error) {
@@ -142,7 +143,8 @@ func (s *Core) Exchange(ctx context.Context, x store.Exchange) (out store.Exchan
 	return out, err
 }
 
-// hitExchange calls the crash points for the outcomes written and the jobs claimed.
+// hitExchange reports to the crash points of tests how many outcomes were written and how many
+// jobs were claimed.
 func hitExchange(x *store.Exchange, out *store.Exchanged, settle, claim crashpoint.Point) {
 	if len(x.Settle) > 0 {
 		crashpoint.Hit(settle)
@@ -166,11 +168,11 @@ func (s *Core) Heartbeat(ctx context.Context, b store.Beat) (status []store.RunS
 }
 
 const (
-	// graceMin is the shortest time without rescues after the clock has jumped forward,
-	// as it does when a suspended machine wakes up. The leases ended during the jump,
-	// and workers that are alive need time to extend them. A worker extends its lease
-	// after a third of the lease; a grace time of half the longest lease leaves time
-	// for a second try.
+	// graceMin is the shortest time during which no run is rescued after the clock has jumped
+	// forward, for example when a suspended machine wakes up. The leases ended during the
+	// jump, and the workers that are alive need time to extend them. A worker extends its
+	// lease after a third of the lease; a grace time of half the longest lease leaves time for
+	// a second try.
 	graceMin = 15 * time.Second
 	// quietMin is how long a store must have been without events before it is opened,
 	// so that this time counts as a gap in its use. A process cannot see a jump of the
@@ -181,8 +183,8 @@ const (
 	quietMin = time.Minute
 )
 
-// NoteLease notes the length of a lease that a worker has asked for; the longest one
-// counts. NoteLease and NoteOpened are functions, because methods of a Core would
+// NoteLease notes the length of a lease that a worker has asked for; the store keeps the
+// longest length. NoteLease and NoteOpened are functions, because methods of a Core would
 // become methods of the stores that embed it.
 func NoteLease(s *Core, lease time.Duration) {
 	for {
@@ -202,7 +204,7 @@ func NoteOpened(s *Core, now, newest job.Micros) {
 	}
 }
 
-// grace returns how long from now no run may be rescued.
+// grace returns the time from now during which no run may be rescued.
 func (s *Core) grace(now job.Micros) time.Duration {
 	grace, left := max(graceMin, time.Duration(s.lease.Load())/2), time.Duration(0)
 	if ago, jumped := s.db.Clock.SinceJump(); jumped {
@@ -238,11 +240,11 @@ func (s *Core) Rescue(ctx context.Context, limit int) (out store.Rescue, err err
 	return out, err
 }
 
-// lockedAgain is the wait before the next try to lock dead letters.
+// lockedAgain is the wait before the next attempt to lock dead letters.
 const lockedAgain = time.Second
 
-// rescueLast ends the runs that rescueFirst has left. If rescueLast fails, the rescues
-// of rescueFirst stay.
+// rescueLast ends the expired runs that rescueFirst has skipped. If rescueLast fails, the
+// rescues of rescueFirst stay written.
 func (s *Core) rescueLast(ctx context.Context, limit int, out *store.Rescue) error {
 	var last store.Rescue
 	err := s.db.BackgroundWrite(ctx, func(t *Txn) (err error) {

@@ -17,10 +17,12 @@ const (
 )
 
 var (
-	// These statements use OR FAIL, because SQLite otherwise keeps a journal of each
-	// statement to undo a part of it. Any error here rolls back the whole transaction.
+	// The statements use INSERT OR FAIL and UPDATE OR FAIL, because otherwise SQLite keeps a
+	// journal of each statement to undo it. Here any error rolls back the whole transaction
+	// anyway.
 	insDead = declare("insDead", `INSERT OR FAIL INTO redrive_dead (`+insDeadColumns+`) SELECT `+insDeadValues)
-	// A job in its second or a later life may already have an entry.
+	// The INSERT updates an existing row, because a job in its second or a later life may
+	// already have a dead letter.
 	putDead = declare("putDead", `INSERT INTO redrive_dead (`+insDeadColumns+`) SELECT `+insDeadValues+`
 		ON CONFLICT (job) DO UPDATE SET death = excluded.death, status = excluded.status,
 		revived = 0, reason = excluded.reason, class = excluded.class, grp = excluded.grp, died_at = excluded.died_at,
@@ -43,8 +45,9 @@ var (
 // muted any more.
 const withGroup = 1 << 62
 
-// makeDead moves a job to the dead jobs. The job was running, or it was ready and its
-// deadline has passed. ok is false when the job is not in that state with that run.
+// makeDead moves a job from the live jobs to the dead jobs. The job was running, or it was
+// waiting and its deadline has passed. ok is false when the job is not in that state or has
+// another token.
 func (t *Txn) makeDead(from job.State, r *Run, cause job.Cause, reason job.Reason, f *job.Failure) (ok bool, err error) {
 	if err := t.lockDeadLetters(); err != nil {
 		return false, err
@@ -80,7 +83,7 @@ func (t *Txn) makeDead(from job.State, r *Run, cause job.Cause, reason job.Reaso
 // groupEffect is the effect of a group on a new dead letter of the group: a muted group
 // makes it ignored.
 type groupEffect struct {
-	group                    *groupRow // nil when the dead letter has no group
+	group                    *groupRow // the group of the dead letter; nil when it has no group
 	status                   job.Status
 	action, note, by, at, re Value
 }
@@ -89,14 +92,14 @@ func (t *Txn) inGroup(r *Run, f *job.Failure) (b groupEffect, err error) {
 	if b.group, err = t.group(f, r); err != nil || b.group == nil {
 		return b, err
 	}
-	if g := b.group; g.mutes(t.now) && g.left != 1 { // the last counted death ends the mute and is not ignored
+	if g := b.group; g.mutes(t.now) && g.left != 1 { // the last death that the mute counts is not ignored: it ends the mute
 		b.status, b.action, b.note, b.by = job.Ignored, text(job.ActionMuted), setText(g.note), setText(g.by)
 		b.at, b.re = num(t.now), num(withGroup+g.id)
 	}
 	return b, nil
 }
 
-// appendDeath appends the arguments of the statements insDead and putDead.
+// appendDeath appends the arguments of the statements insDead and putDead to args.
 func (t *Txn) appendDeath(args []Value, from job.State, r *Run, reason job.Reason, f *job.Failure, b *groupEffect) []Value {
 	var group int64
 	if b.group != nil {
@@ -108,7 +111,7 @@ func (t *Txn) appendDeath(args []Value, from job.State, r *Run, reason job.Reaso
 		num(b.status), b.action, b.note, b.at, b.by, b.re, num(t.cat.deaths+1))
 }
 
-// noteDeath collects the counts and the event of a death that was written.
+// noteDeath records the counts and the event of a death that is already written.
 func (t *Txn) noteDeath(from job.State, r *Run, cause job.Cause, reason job.Reason, f *job.Failure, b *groupEffect) {
 	t.cat.deaths++
 	*t.dead.at(deadKey{r.lane.id, reason, f.Class, b.status})++
@@ -135,7 +138,9 @@ func (t *Txn) countDeath(g *groupRow, status job.Status) {
 	switch {
 	case !g.muted || g.mutes(t.now) && g.left == 0:
 		return
-	case !g.mutes(t.now) || g.left == 1: // The time of the mute is over but no sweep has ended the mute yet, or this death ends the mute.
+	// The mute is over: either its time has passed and no sweep has ended it yet, or this
+	// death ends it.
+	case !g.mutes(t.now) || g.left == 1:
 		g.unmute()
 	default:
 		g.left--
@@ -143,13 +148,15 @@ func (t *Txn) countDeath(g *groupRow, status job.Status) {
 	d.mute = g
 }
 
-// entry is the key under which a dead letter is counted, with its group.
+// entry is a dead letter as the counters see it: the fields by which it is counted, and its
+// group.
 type entry struct {
 	deadKey
 	group int64
 }
 
-// entry returns the dead letter of a job; nil when it has no dead letter.
+// entry returns the counted fields of a job's dead letter; nil when the job has no dead
+// letter.
 func (t *Txn) entry(id job.ID) (e *entry, err error) {
 	err = t.rows(selEntry, func(r Row) error {
 		e = &entry{deadKey{r.Int(0), job.Reason(r.Text(1)), r.Text(2), job.Status(r.Int(3))}, r.Int(4)}
@@ -158,7 +165,7 @@ func (t *Txn) entry(id job.ID) (e *entry, err error) {
 	return e, err
 }
 
-// uncount removes a dead letter from the counts.
+// uncount subtracts a dead letter from the counters.
 func (t *Txn) uncount(group int64, k deadKey) {
 	*t.dead.at(k)--
 	if group == 0 {
@@ -171,7 +178,7 @@ func (t *Txn) uncount(group int64, k deadKey) {
 	}
 }
 
-// recount moves a dead letter to another status in the counts.
+// recount changes the counters when a dead letter gets another status.
 func (t *Txn) recount(group int64, k deadKey, to job.Status) {
 	if k.status == to {
 		return
@@ -189,25 +196,25 @@ func (t *Txn) recount(group int64, k deadKey, to job.Status) {
 	*t.dead.at(k)++
 }
 
-// groupRow is the part of a group that the code for a death needs.
+// groupRow is a group with only those columns that are needed when a job dies.
 type groupRow struct {
 	id       int64
 	muted    bool
 	until    job.Micros
-	left     int64 // deaths until the mute ends; 0 means that no number ends it
+	left     int64 // number of deaths until the mute ends; 0 means that the mute does not end by a number of deaths
 	by, note string
 }
 
-// mutes reports whether a death in the group at time now is ignored. The caller checks
-// for the last counted death, which is not ignored.
+// mutes reports whether the mute of the group applies at the time now. The caller handles the
+// last death that the mute counts, because that death is not ignored.
 func (g *groupRow) mutes(now job.Micros) bool { return g.muted && (g.until == 0 || g.until > now) }
 
 func (g *groupRow) unmute() { *g = groupRow{id: g.id} }
 
-// groupsMax is the maximum number of groups in the cache of a catalogue.
+// groupsMax is the maximum number of groups that a catalogue caches.
 const groupsMax = 4096
 
-// hasGroup reports whether the group of a fingerprint is in the cache.
+// hasGroup reports whether the catalogue has cached the group of a fingerprint.
 func (c *Catalog) hasGroup(fingerprint string) bool {
 	return fingerprint == "" || c.groups[fingerprint] != nil
 }
@@ -244,7 +251,8 @@ func (t *Txn) groupOf(fingerprint string) (g *groupRow, err error) {
 	if err != nil || g == nil {
 		return nil, err
 	}
-	if changed := t.groups.at(g.id).mute; changed != nil { // changed by this transaction but not written yet
+	// whether this transaction has changed the group but not written it yet
+	if changed := t.groups.at(g.id).mute; changed != nil {
 		g = changed
 	}
 	t.knowGroup(fingerprint, g)
@@ -258,5 +266,6 @@ func (t *Txn) knowGroup(fingerprint string, g *groupRow) {
 	t.cat.groups[fingerprint] = g
 }
 
-// forgetGroup drops a group from the cache, after a statement has removed or changed it.
+// forgetGroup removes a group from the cache, after a statement has removed or changed the
+// group.
 func (t *Txn) forgetGroup(fingerprint string) { delete(t.cat.groups, fingerprint) }

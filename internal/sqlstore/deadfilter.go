@@ -14,25 +14,26 @@ const (
 	// step of an action, examines. With this limit, a filter that selects few dead
 	// letters costs milliseconds and not a walk over all of them.
 	LookMax = 12_000
-	// MessageCost is the number of examined dead letters that count for reading one
-	// message.
+	// MessageCost is the cost of reading the text of one message. The unit is examined dead
+	// letters: one message costs as much of the limit as this number of rows.
 	MessageCost = 8
-	// lanesMerged is the maximum number of lanes that a search reads one by one and
-	// merges. For more lanes it uses another route.
+	// lanesMerged is the maximum number of lanes whose dead letters a search reads lane by
+	// lane and merges. For more lanes the search uses another route.
 	lanesMerged = 8
 )
 
-// The columns that a filter needs, and the additional columns that an action needs.
+// The columns of a dead letter that a filter needs, and the further columns that an action
+// needs.
 const (
 	filterColumns = `death, job, status, revived, reason, class, grp, lane, owner, redrive, token`
 	actColumns    = filterColumns + `, life, priority, batch, long, key, died_at`
 )
 
-// route is an index order through the dead letters. ?1 is the key in the index; ?2 to
-// ?3 is the range of deaths. Up is the statement for actions, down the statement for
-// lists. The reader stops when it has enough rows. There is no bound LIMIT, because
-// SQLite would compile the statement each time. The plus signs before bound values
-// prevent the same in a database on which ANALYZE was run.
+// route is an index of the table of dead letters and the statements that read it. ?1 is the
+// key in the index; ?2 to ?3 is the range of deaths. The statement up is for actions
+// (ascending), down is for lists (descending). The reader stops when it has enough rows. There
+// is no bound LIMIT, because SQLite would compile the statement each time. The plus signs
+// before bound values prevent the same in a database on which ANALYZE was run.
 type route struct{ up, down *Query }
 
 var (
@@ -70,7 +71,7 @@ var (
 
 var (
 	selLanesOf = declare("selLanesOf", `SELECT id FROM redrive_lanes WHERE (?1 IS NULL OR queue = ?1) AND (?2 IS NULL OR kind = ?2)`)
-	// selDeathFrom finds the first death with the given number or a higher one.
+	// selDeathFrom finds the first death whose number is at least the given number.
 	selDeathFrom = declare("selDeathFrom", `SELECT death, died_at FROM redrive_dead WHERE death >= ? ORDER BY death LIMIT 1`)
 	selNewest    = declare("selNewest", `SELECT max(death) FROM redrive_dead`)
 	selSpan      = declare("selSpan", `SELECT id, first_at FROM redrive_groups WHERE fingerprint = ?`)
@@ -88,32 +89,34 @@ type deadRow struct {
 	priority int8
 	batch    int64
 	long     bool
-	name     string // the idempotency key of the job
+	name     string // the idempotency key of the dead job
 }
 
-// key is the key under which the dead letter is counted.
+// key returns the fields by which the counters count the dead letter.
 func (d *deadRow) key() deadKey { return deadKey{d.lane.id, d.Reason, d.Class, d.Status} }
 
-// matcher finds the dead letters of a filter.
+// matcher finds the dead letters that a filter selects.
 type matcher struct {
-	c        Session
-	f        *store.DeadFilter
-	takes    func(*job.DeadLetter) bool // reports whether the act applies to an entry; nil means that it applies to all
-	statuses [job.Ignored + 1]bool      // the selected statuses
+	c Session
+	f *store.DeadFilter
+	// reports whether the act applies to an entry; nil means that the act applies to all
+	// entries
+	takes    func(*job.DeadLetter) bool
+	statuses [job.Ignored + 1]bool // the statuses that the filter selects
 	group    int64
-	lanes    map[int64]bool // the selected lanes; nil means all
+	lanes    map[int64]bool // the lanes that the filter selects; nil means all lanes
 	text     string
-	low      int64 // only deaths with numbers from low to high are selected
+	low      int64 // the filter selects only deaths with numbers from low to high
 	high     int64
-	none     bool // whether the filter can select nothing
+	none     bool // whether it is known that the filter selects no entry
 
 	route route
-	keys  []Value // the keys in the index of the route; a search reads the route once for each key
-	most  int64   // maximum number of entries that the filter can select, if it is known
+	keys  []Value // the keys to look up in the index of the route; a search reads the index once for each key
+	most  int64   // maximum number of entries that the filter can select; math.MaxInt64 if it is not known
 }
 
-// newMatcher looks up the names in the filter and chooses a route. exact says that the
-// counters of dead letters agree with the rows, because this transaction has changed
+// newMatcher looks up the names in the filter and chooses a route. exact must be true only if
+// the counters of dead letters agree with the rows, because this transaction has changed
 // nothing yet.
 func newMatcher(c Session, f *store.DeadFilter, exact bool) (*matcher, error) {
 	m := &matcher{c: c, f: f, text: strings.ToLower(f.Text), low: 1, high: math.MaxInt64, most: math.MaxInt64}
@@ -129,7 +132,7 @@ func newMatcher(c Session, f *store.DeadFilter, exact bool) (*matcher, error) {
 	return m, m.choose(exact)
 }
 
-// lookUp finds the ids of the names in the filter.
+// lookUp replaces the names in the filter by their ids in the database.
 func (m *matcher) lookUp() error {
 	f := m.f
 	if f.Group != "" {
@@ -138,7 +141,7 @@ func (m *matcher) lookUp() error {
 		if m.none = m.group == 0; err != nil || m.none {
 			return err
 		}
-		if !m.pendingOnly() { // there is already a short route to pending entries
+		if !m.pendingOnly() { // for pending entries there is already a short route
 			if m.low, err = firstDeath(m.c, since); err != nil {
 				return err
 			}
@@ -175,9 +178,9 @@ func firstDeath(c Session, at job.Micros) (int64, error) {
 	return firstNumber(c, selNewest, selDeathFrom, at)
 }
 
-// firstNumber returns the number of the first row at or after a time, in a table whose
-// times grow with the numbers of its rows. The statement last returns the highest number.
-// The statement from returns the number and the time of the first row from a number on.
+// firstNumber returns the number of the first row at or after the time at. In the table, later
+// rows have later times. The statement last returns the highest number. The statement from
+// returns the number and the time of the first row whose number is at least its argument.
 func firstNumber(c Session, last, from *Query, at job.Micros) (int64, error) {
 	newest, err := ReadInt(c, last)
 	low, high := int64(1), newest+1
@@ -199,7 +202,7 @@ func (m *matcher) pendingOnly() bool {
 	return m.statuses == [job.Ignored + 1]bool{job.Pending: true}
 }
 
-// choose chooses the route on which the fewest rows are expected.
+// choose chooses the route with the fewest expected rows.
 func (m *matcher) choose(exact bool) error {
 	f := m.f
 	if m.group != 0 && m.pendingOnly() {
@@ -223,7 +226,7 @@ func (m *matcher) choose(exact bool) error {
 			m.most, m.none = of.selected, of.selected == 0
 		}
 	}
-	// A route without an estimate is used only if there is no other route.
+	// A route whose number of rows is unknown is used only if there is no other route.
 	best := int64(math.MaxInt64)
 	if f.Owner != "" {
 		best = of.owner
@@ -244,8 +247,8 @@ func (m *matcher) choose(exact bool) error {
 
 func (m *matcher) take(r route, key Value) { m.route, m.keys = r, append(m.keys[:0], key) }
 
-// estimate holds estimated numbers of dead letters by the fields of a filter. The
-// number selected is computed from the counters by reason, class, lane and status.
+// estimate holds the estimated number of dead letters for each field of a filter. The number
+// for the whole filter is computed from the counters by reason, class, lane and status.
 type estimate struct{ owner, class, lanes, selected int64 }
 
 func (m *matcher) estimate() (of estimate, err error) {
@@ -264,11 +267,13 @@ func (m *matcher) estimate() (of estimate, err error) {
 		}
 		return nil
 	})
-	of.owner = min(of.owner/16, LookMax/4) // Owners have no counter. If there are several owners, one of them usually has few entries.
+	// There is no counter for each owner, so the number is a guess: if there are several
+	// owners, one of them usually has few entries.
+	of.owner = min(of.owner/16, LookMax/4)
 	return of, err
 }
 
-// fits reports whether the filter selects a row of filterColumns.
+// fits reports whether the filter selects a row that has the columns filterColumns.
 func (m *matcher) fits(r Row, left *int) (bool, error) {
 	f := m.f
 	status := job.Status(r.Int(2))
@@ -292,17 +297,17 @@ func (m *matcher) fits(r Row, left *int) (bool, error) {
 	return found, err
 }
 
-// page is the result of one search.
+// page is the result of one search for dead letters.
 type page[T any] struct {
 	found []T
-	// edge is the last death that was examined; 0 if there are no deaths after it
+	// edge is the number of the last examined death; 0 if the search has reached the end
 	edge int64
 	more bool
 }
 
-// search returns up to want entries with deaths from low to high: the lowest first when
-// up is set, otherwise the highest. It examines at most look rows. make makes an entry
-// from a row. death returns the number of the death of an entry.
+// search returns at most want entries with deaths from low to high. If up is true, the lowest
+// deaths come first, otherwise the highest. search examines at most look rows. make makes an
+// entry from a row. death returns the number of an entry's death.
 func search[T any](m *matcher, up bool, low, high int64, want, look int, make func(Row) T, death func(*T) int64) (p page[T], err error) {
 	low, high = max(low, m.low), min(high, m.high)
 	if m.none || low > high {
@@ -332,7 +337,8 @@ func search[T any](m *matcher, up bool, low, high int64, want, look int, make fu
 	return p, nil
 }
 
-// walk looks for one entry more than wanted. If it finds that entry, there are more.
+// walk searches for one entry more than the caller wants. If walk finds that entry, the caller
+// knows that there are more.
 func walk[T any](m *matcher, q *Query, key Value, low, high int64, want, look int, make func(Row) T) (p page[T], err error) {
 	err = m.c.Rows(q, func(r Row) error {
 		if look <= 0 {
@@ -361,8 +367,8 @@ func walk[T any](m *matcher, q *Query, key Value, low, high int64, want, look in
 	return p, err
 }
 
-// merge joins the results of several walks. It stops at the death at which the first of
-// the walks stopped.
+// merge joins the results of several walks. The joined result ends at the death at which the
+// first of the walks stopped.
 func merge[T any](parts []page[T], up bool, death func(*T) int64) (p page[T]) {
 	before := func(a, b int64) bool { return up && a < b || !up && a > b }
 	for _, part := range parts {
@@ -385,13 +391,13 @@ func merge[T any](parts []page[T], up bool, death func(*T) int64) (p page[T]) {
 	}
 }
 
-// search finds up to limit entries to which the action applies, in the order of their
-// deaths. The deaths are above after and at most through.
+// search finds up to limit entries to which the action applies, in the order of their deaths.
+// Only deaths with numbers above after and at most through are searched.
 func (t *Txn) search(m *matcher, after, through int64, limit int) (page[deadRow], error) {
 	return search(m, true, after+1, through, limit, LookMax, t.scanDeadRow, func(d *deadRow) int64 { return d.Death })
 }
 
-// scanDeadRow reads a row of actColumns.
+// scanDeadRow reads a row that has the columns actColumns.
 func (t *Txn) scanDeadRow(r Row) deadRow {
 	l := t.laneOf(r.Int(7))
 	return deadRow{

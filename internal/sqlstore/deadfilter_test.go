@@ -17,8 +17,8 @@ import (
 
 var begin = time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
 
-// openDead opens a store with n dead letters that differ in everything a filter can
-// select by.
+// openDead opens a store with n dead letters. The dead letters differ in every field that a
+// filter can select by.
 func openDead(t *testing.T, n int) *sqlite.Store {
 	t.Helper()
 	s, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "jobs.db"),
@@ -50,7 +50,7 @@ func openDead(t *testing.T, n int) *sqlite.Store {
 	x := store.Exchange{Holder: "w", Lease: time.Minute, Want: []store.Want{want}}
 	out, err := s.Exchange(t.Context(), x)
 	if err != nil || len(out.Claims) != n {
-		t.Fatalf("got %d claims, error %v; want %d claims", len(out.Claims), err, n)
+		t.Fatalf("claim of the jobs that must die: got %d claims, error %v; want %d claims", len(out.Claims), err, n)
 	}
 	x.Want = nil
 	for _, c := range out.Claims {
@@ -68,7 +68,7 @@ func openDead(t *testing.T, n int) *sqlite.Store {
 
 func deadKind(i int) string { return fmt.Sprintf("kind-%02d", i%5) }
 
-// A search uses the index order in which the filter allows the fewest rows.
+// A search uses the index in which it has to read the fewest rows for the filter.
 //
 // part of: D2
 func TestD2_RouteOfAFilter(t *testing.T) {
@@ -95,7 +95,7 @@ func TestD2_RouteOfAFilter(t *testing.T) {
 	} {
 		err := s.Way(t.Context(), &c.f, true, func(w *sqlstore.Way) error {
 			if w.None || w.Statement != c.route+".down" || w.Keys != c.keys {
-				t.Errorf("%s: got route %s with %d keys (selects nothing: %v); want route %s with %d keys", c.name, w.Statement, w.Keys, w.None, c.route, c.keys)
+				t.Errorf("filter by %s: got statement %s with %d keys (filter selects nothing: %v); want statement %s with %d keys", c.name, w.Statement, w.Keys, w.None, c.route, c.keys)
 			}
 			return nil
 		})
@@ -105,8 +105,8 @@ func TestD2_RouteOfAFilter(t *testing.T) {
 	}
 }
 
-// When counters and names show in advance that a filter can select nothing, there is no
-// search.
+// When counters and names show in advance that a filter selects nothing, the store does not
+// search at all.
 //
 // part of: D2
 func TestD2_NothingIsKnownAtOnce(t *testing.T) {
@@ -128,9 +128,9 @@ func TestD2_NothingIsKnownAtOnce(t *testing.T) {
 	}
 }
 
-// A search that may examine only a limited number of rows can be continued where it stopped. All
-// its parts together find the same entries as an unlimited search, on each route and in both
-// directions.
+// A search that may examine only a limited number of rows can be continued from the row where
+// it stopped. All its steps together find the same entries as an unlimited search, on each
+// route and in both directions.
 //
 // part of: D2
 func TestD2_SearchGoesOnWhereItStopped(t *testing.T) {
@@ -150,10 +150,10 @@ func TestD2_SearchGoesOnWhereItStopped(t *testing.T) {
 					up, down := piecemeal(t, w, true, want, look), piecemeal(t, w, false, want, look)
 					slices.Reverse(down)
 					if diff := cmp.Diff(whole, up); diff != "" {
-						t.Errorf("filter %+v, at most %d entries and %d examined rows per step, ascending (-one search +steps):\n%s", f, want, look, diff)
+						t.Errorf("filter %+v, at most %d entries and %d examined rows per step, ascending: the steps found other entries than one search (-one search +steps):\n%s", f, want, look, diff)
 					}
 					if diff := cmp.Diff(whole, down); diff != "" {
-						t.Errorf("filter %+v, at most %d entries and %d examined rows per step, descending (-one search +steps):\n%s", f, want, look, diff)
+						t.Errorf("filter %+v, at most %d entries and %d examined rows per step, descending: the steps found other entries than one search (-one search +steps):\n%s", f, want, look, diff)
 					}
 				}
 			}
@@ -165,8 +165,8 @@ func TestD2_SearchGoesOnWhereItStopped(t *testing.T) {
 	}
 }
 
-// piecemeal repeats a search that may examine only a limited number of rows, until
-// nothing is left.
+// piecemeal makes a search in steps. Each step may examine only a limited number of rows, and
+// piecemeal continues until no rows are left.
 func piecemeal(t *testing.T, w *sqlstore.Way, up bool, want, look int) (all []int64) {
 	t.Helper()
 	low, high := int64(1), w.High
@@ -188,6 +188,6 @@ func piecemeal(t *testing.T, w *sqlstore.Way, up bool, want, look int) (all []in
 			high = edge - 1
 		}
 	}
-	t.Fatal("the steps of the search never reach the end of the entries")
+	t.Fatal("the search in steps does not end; want an end after all entries")
 	return nil
 }

@@ -9,13 +9,12 @@ import (
 )
 
 const (
-	// listedColumns are the columns of a dead letter that a list shows. The SQL gives a
-	// dead letter that is ignored together with its group the time at which the group's
-	// mute ends.
+	// listedColumns are the columns of a dead letter in a list. If a dead letter is ignored
+	// together with its group, the SQL returns the time at which the mute of the group ends.
 	listedColumns = `j.death, j.job, j.life, j.status, j.reason, j.class, f.code, g.fingerprint, f.message, l.kind, l.queue,
 		j.owner, j.died_at, j.revived, j.action, j.note, j.acted_at, j.acted_by,
 		CASE WHEN j.reopen_at > 1 << 62 THEN g.muted_until ELSE j.reopen_at END, j.redrive`
-	listedWidth = 20 // the statement adds further columns
+	listedWidth = 20 // number of listedColumns; the statements add further columns after them
 	fromLetters = ` FROM redrive_dead j JOIN redrive_lanes l ON l.id = j.lane LEFT JOIN redrive_groups g ON g.id = j.grp
 		LEFT JOIN redrive_failures f ON f.job = j.job AND f.token = j.token `
 
@@ -105,8 +104,8 @@ func deadLetters(c Session, f *store.DeadFilter, p *store.DeadPaging) (out store
 	return out, nil
 }
 
-// readEntry reads an existing entry. It also reads the job if the caller asks for it
-// and the job is dead.
+// readEntry reads an existing dead letter. If the caller asks for the job and the job is still
+// dead, readEntry also reads the job.
 func readEntry(c Session, death int64, withJob bool) (e store.DeadEntry, err error) {
 	if !withJob {
 		err = c.Rows(selListed, func(r Row) error { e.DeadLetter = scanDeadLetter(r); return nil }, num(death))
@@ -133,7 +132,8 @@ func readEntry(c Session, death int64, withJob bool) (e store.DeadEntry, err err
 	return e, err
 }
 
-// shifted is a row whose first columns are skipped.
+// shifted is a row without its first columns: column 0 of a shifted row is the column number
+// by of the row below it.
 type shifted struct {
 	Row
 	by int
@@ -164,13 +164,15 @@ func scanOriginal(r Row) store.Original {
 var (
 	selDeadCounts = declare("selDeadCounts", `SELECT l.queue, l.kind, c.reason, c.class, c.status, sum(c.n) FROM redrive_dead_counts c
 		JOIN redrive_lanes l ON l.id = c.lane GROUP BY 1, 2, 3, 4, 5 HAVING sum(c.n) <> 0 ORDER BY 1, 2, 3, 4, 5`)
-	// With the index, this statement reads only the first pending entry of each group.
+	// The statement uses an index, so it reads only the first pending dead letter of each
+	// group.
 	selOldestPending = declare("selOldestPending", `SELECT died_at FROM redrive_dead WHERE death = (SELECT min(first) FROM (
 		SELECT (SELECT death FROM redrive_dead INDEXED BY redrive_dead_pending WHERE status = 0 AND grp = g.id ORDER BY death LIMIT 1) AS first
 		FROM redrive_groups g WHERE g.pending > 0
 		UNION ALL SELECT (SELECT death FROM redrive_dead INDEXED BY redrive_dead_pending WHERE status = 0 AND grp IS NULL ORDER BY death LIMIT 1)))`)
 	selTrend = declare("selTrend", `SELECT at, n FROM redrive_trends WHERE grp = ? AND at > ?`)
-	// There are at most some hundred rows, because each row is for one hour.
+	// The table has one row for each hour, and old rows are removed, so it has at most some
+	// hundred rows.
 	allHours = declare("allHours", `SELECT at, completed, recovered, dead, exhausted, retries, retry_cost FROM redrive_hours ORDER BY at`)
 )
 
@@ -210,7 +212,8 @@ func readDeadCounts(c Session) (counts []store.DeadCount, err error) {
 	return counts, err
 }
 
-// readTrend reads the numbers of the last n units of time. The current unit comes last.
+// readTrend reads the numbers of deaths in each of the last n units of time, the oldest first.
+// The last number is for the current unit.
 func readTrend(c Session, group int64, now, unit job.Micros, units int) ([]int64, error) {
 	trend := make([]int64, units)
 	before := start(now, unit) - unit*job.Micros(units)

@@ -8,11 +8,11 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// rescueLate is how long after the end of its lease a run should have been rescued at
-// the latest. The doctor reports a run that is not rescued by then.
+// rescueLate is the latest time after the end of a lease at which the run should have been
+// rescued. The doctor reports a run that was not rescued by then.
 const rescueLate = 2 * time.Minute
 
-// NewFindings returns the findings of a database without jobs.
+// NewFindings returns the findings for a database without jobs.
 func NewFindings() store.Findings {
 	return store.Findings{
 		Jobs: map[string]int64{}, Problems: []string{}, Due: []store.DueLane{}, Processes: []store.Process{}, Classes: []store.PendingClass{},
@@ -23,9 +23,9 @@ func problem(f *store.Findings, format string, args ...any) {
 	f.Problems = append(f.Problems, fmt.Sprintf(format, args...))
 }
 
-// Recount returns the statement that counts the jobs in their tables. [CompareJobs]
-// reads its rows. counters is the table or query of the counters, with the columns lane,
-// state and n.
+// Recount returns the statement that counts the jobs in their tables and compares the counts
+// with the counters. [CompareJobs] reads its rows. counters is the table or query of the
+// counters, with the columns lane, state and n.
 func Recount(counters string) string {
 	return `SELECT l.queue, l.kind, l.deps, x.state, sum(x.n), sum(x.kept) FROM (
 			SELECT lane, state, count(*) AS n, 0 AS kept FROM redrive_jobs GROUP BY 1, 2
@@ -36,20 +36,20 @@ func Recount(counters string) string {
 }
 
 const (
-	// RecountGroups is the statement that finds groups with wrong counts.
+	// RecountGroups is the statement that finds groups whose counters are wrong.
 	// [CompareGroups] reads its rows.
 	RecountGroups = `SELECT g.fingerprint, g.pending, count(d.job) FILTER (WHERE d.status = 0), g.entries, count(d.job)
 		FROM redrive_groups g LEFT JOIN redrive_dead d ON d.grp = g.id GROUP BY g.id
 		HAVING g.pending <> count(d.job) FILTER (WHERE d.status = 0) OR g.entries <> count(d.job)`
-	// RecountDead is the statement that finds wrong counts of dead letters.
-	// [CompareDead] reads its rows.
+	// RecountDead is the statement that finds wrong counters of dead letters. [CompareDead]
+	// reads its rows.
 	RecountDead = `SELECT l.queue, l.kind, x.reason, x.class, x.status, sum(x.kept), sum(x.n) FROM (
 			SELECT lane, reason, coalesce(class, '') AS class, status, 1 AS n, 0 AS kept FROM redrive_dead
 			UNION ALL SELECT lane, reason, class, status, 0, n FROM redrive_dead_counts) x
 		JOIN redrive_lanes l ON l.id = x.lane GROUP BY l.id, x.reason, x.class, x.status HAVING sum(x.kept) <> sum(x.n)`
 )
 
-// CompareJobs reads a row of Recount.
+// CompareJobs reads one row of the statement Recount into the findings.
 func CompareJobs(f *store.Findings) func(Row) error {
 	return func(r Row) error {
 		state, n, kept := job.State(r.Int(3)), r.Int(4), r.Int(5)
@@ -62,7 +62,7 @@ func CompareJobs(f *store.Findings) func(Row) error {
 	}
 }
 
-// CompareGroups reads a row of RecountGroups.
+// CompareGroups reads one row of the statement RecountGroups into the findings.
 func CompareGroups(f *store.Findings) func(Row) error {
 	return func(r Row) error {
 		problem(f, "the group %q counts %d pending of %d dead letters, but there are %d of %d; please report this",
@@ -71,7 +71,7 @@ func CompareGroups(f *store.Findings) func(Row) error {
 	}
 }
 
-// CompareDead reads a row of RecountDead.
+// CompareDead reads one row of the statement RecountDead into the findings.
 func CompareDead(f *store.Findings) func(Row) error {
 	return func(r Row) error {
 		problem(f, "the count of %s dead letters of queue %q, kind %q, %s, class %q is %d, but there are %d; please report this",
@@ -98,13 +98,14 @@ func FindDue(f *store.Findings) func(Row) error {
 	}
 }
 
-// The statements below have no parameters. Their names say which function reads their rows.
+// The statements below have no parameters. For each statement there is a function Find… that
+// reads its rows.
 const (
 	SelProcesses = `SELECT ` + processColumns + ` FROM redrive_processes ORDER BY name, instance`
-	SelDeaths    = `SELECT died_at FROM redrive_dead ORDER BY death DESC LIMIT 1000` // store.DeathsMax
+	SelDeaths    = `SELECT died_at FROM redrive_dead ORDER BY death DESC LIMIT 1000` // the LIMIT is store.DeathsMax
 	SelClasses   = `SELECT coalesce(class, ''), count(*), CAST(sum(pending) AS bigint) FROM redrive_groups WHERE pending > 0
 		GROUP BY coalesce(class, '') ORDER BY 1`
-	// Retention never removes the newest row.
+	// These two statements leave out the newest row, because retention never removes it.
 	SelOldestEnded = `SELECT finished_at FROM redrive_done WHERE seq < (SELECT max(seq) FROM redrive_done) ORDER BY seq LIMIT 1`
 	SelOldestEvent = `SELECT at FROM redrive_events WHERE seq < (SELECT max(seq) FROM redrive_events) ORDER BY seq LIMIT 1`
 )
@@ -137,8 +138,8 @@ func FindTime(at *job.Micros) func(Row) error {
 	return func(r Row) error { *at = job.Micros(r.Int(0)); return nil }
 }
 
-// FindExpired reads the number of leases that are over and the time at which the first
-// of them ended.
+// FindExpired reads two values: how many running jobs have an expired lease, and when the
+// first of these leases ended.
 func FindExpired(f *store.Findings, now job.Micros) func(Row) error {
 	return func(r Row) error {
 		f.Expired, f.ExpiredAt = r.Int(0), job.Micros(r.Int(1))

@@ -28,8 +28,8 @@ var (
 	auditRows = declare("auditRows", `SELECT `+auditColumns+` FROM redrive_audit ORDER BY seq`)
 )
 
-// Dump implements store.Reader. It reads in the writer's transaction, so that nothing
-// changes while it reads.
+// Dump implements store.Reader. It reads in the writer's transaction, so the data cannot
+// change during the dump.
 func (s *Core) Dump(ctx context.Context) (d *store.Dump, err error) {
 	err = s.db.Write(ctx, func(t *Txn) error {
 		d, err = ReadDump(t.s, t.now)
@@ -41,8 +41,8 @@ func (s *Core) Dump(ctx context.Context) (d *store.Dump, err error) {
 	return d, nil
 }
 
-// ReadDump reads the whole content of the store. The parts of the result agree if the
-// session's transaction reads from one snapshot.
+// ReadDump reads the whole content of the store. All parts of the result show the same moment
+// if the session's transaction reads from one snapshot.
 func ReadDump(c Session, now job.Micros) (*store.Dump, error) {
 	d := &store.Dump{Now: now}
 	return d, dump(c, d)
@@ -79,7 +79,8 @@ func dumpFailures(c Session, d *store.Dump) error {
 	})
 }
 
-// spending is the sum of the costs of all failed runs of a job.
+// spending is the total cost of all failed runs of a job, and the total number of bytes that
+// they sent.
 type spending struct{ cost, sends int64 }
 
 func dumpJobs(c Session, d *store.Dump, spent map[job.ID]spending) error {

@@ -25,17 +25,17 @@ var (
 		deadline, owner, correlation, key, batch, attrs, policy, terms, long, payload)
 		VALUES (?1, ?2, 1, ?3, ?4, 0, 1, 0, 0, 0, 0, 0, ?5, max(?4, ?5), ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?15, ?13, ?14)
 		ON CONFLICT (id) DO NOTHING`)
-	// insPlainJob is insJob for a job without any of the optional columns. It is faster:
-	// each bound value costs about as much as a column.
+	// insPlainJob inserts a job that has none of the optional columns. It is faster than
+	// insJob, because each bound value costs about as much time as a column.
 	insPlainJob = declare("insPlainJob", `INSERT INTO redrive_jobs (id, lane, state, priority, run_at, token, life,
 		attempts, crashes, deferrals, snoozes, interrupts, created_at, life_at, payload)
 		VALUES (?1, ?2, 1, ?3, ?4, 0, 1, 0, 0, 0, 0, 0, ?5, max(?4, ?5), ?6)
 		ON CONFLICT (id) DO NOTHING`)
 	insBody = declare("insBody", `INSERT INTO redrive_bodies (job, payload) VALUES (?, ?)`)
 	selKey  = declare("selKey", `SELECT job, digest, until, state, created_at FROM redrive_keys WHERE owner = ? AND kind = ? AND key = ?`)
-	// ?8 is the created_at of the key of a job that has ended; see job.AliveKey. Each
-	// job that takes such a key increases its created_at. So if two calls have read the
-	// same row, only one of them changes it.
+	// ?8 is the created_at value of the key's row if the key belongs to a job that has ended;
+	// see job.AliveKey. Each job that takes such a key increases created_at. So if two calls
+	// have read the same row, only one of them changes the row.
 	putKey = declare("putKey", `INSERT INTO redrive_keys (owner, kind, key, job, digest, created_at, until)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
 		ON CONFLICT (owner, kind, key) DO UPDATE SET job = ?4, digest = ?5, created_at = max(?6, redrive_keys.created_at + 1),
@@ -49,7 +49,7 @@ var (
 // hold locks on lanes, because other calls may need them.
 func (t *Txn) enqueue(jobs []job.New) ([]job.Receipt, error) {
 	receipts := make([]job.Receipt, len(jobs))
-	var keys map[keyName]newKey // the keys of this call
+	var keys map[keyName]newKey // the idempotency keys of the jobs in this call
 	fresh := make([]int, 0, len(jobs))
 	ids := repeated(jobs)
 	for i := range jobs {
@@ -85,8 +85,8 @@ func (t *Txn) enqueue(jobs []job.New) ([]job.Receipt, error) {
 	return receipts, nil
 }
 
-// repeated returns the set in which the ids of a call are collected. It returns nil
-// when no job of the call is a repeat. A call with repeats may contain an id twice.
+// repeated returns a new set for the ids of a call's jobs. It returns nil when no job of the
+// call is a repeat. A call with repeats may contain the same id twice.
 func repeated(jobs []job.New) map[job.ID]bool {
 	for i := range jobs {
 		if jobs[i].Repeat {
@@ -96,7 +96,7 @@ func repeated(jobs []job.New) map[job.ID]bool {
 	return nil
 }
 
-// takeKeys writes the keys of a call. It writes them in a fixed order, so that two
+// takeKeys writes the idempotency keys of a call. It writes them in a fixed order, so that two
 // transactions cannot deadlock.
 func (t *Txn) takeKeys(jobs []job.New, keys map[keyName]newKey) error {
 	for _, name := range slices.SortedFunc(maps.Keys(keys), compareKeys) {
@@ -109,8 +109,8 @@ func (t *Txn) takeKeys(jobs []job.New, keys map[keyName]newKey) error {
 	return nil
 }
 
-// takeKey writes a key that was found free. ended is the created_at of the key of an
-// ended job, or 0.
+// takeKey writes an idempotency key that was free when it was read. ended is the created_at
+// value of the key if its last job has ended; otherwise 0.
 func (t *Txn) takeKey(name keyName, id job.ID, digest []byte, until, ended job.Micros) error {
 	changed, err := t.exec(putKey, text(name.owner), text(name.kind), text(name.key), num(id), blob(digest),
 		num(t.now), setNum(until), setNum(ended))
@@ -127,7 +127,7 @@ func (t *Txn) insert(n *job.New) error {
 	if err != nil {
 		return err
 	}
-	if n.ID <= ended { // no ended job has an id above this one
+	if n.ID <= ended { // no job with an id above this id has ended
 		state, _, err := t.find(n.ID)
 		if err != nil {
 			return err
@@ -165,7 +165,7 @@ func (t *Txn) insert(n *job.New) error {
 	}
 	switch {
 	case changed > 0:
-	case n.Repeat: // another transaction has written the key in the meantime
+	case n.Repeat: // the key is taken: another transaction has written it in the meantime
 		return ErrAgain
 	default:
 		return taken(n.ID)
@@ -183,16 +183,16 @@ func (t *Txn) insert(n *job.New) error {
 	return nil
 }
 
-// plain reports whether a job has none of the columns that insPlainJob leaves out, its
-// terms excepted.
+// plain reports whether insPlainJob can insert the job: the job needs no optional column,
+// except the column for its terms.
 func plain(n *job.New) bool {
 	return len(n.Payload) <= InlineMax && n.Deadline == 0 && n.Owner == "" && n.Correlation == "" && n.Key == "" && n.Batch == 0 &&
 		len(n.Attrs) == 0 && len(n.Override) == 0
 }
 
-// ErrAgain says that another transaction has taken something that was free before. It is
-// not a failure: run the transaction again.
-var ErrAgain = errors.New("another transaction was faster")
+// ErrAgain says that another transaction was faster: for example, it has taken a key that was
+// free before. This is not a failure: the store must run the transaction again.
+var ErrAgain = errors.New("another transaction was faster: run this transaction again")
 
 type keyName struct{ owner, kind, key string }
 
@@ -200,17 +200,18 @@ func compareKeys(a, b keyName) int {
 	return cmp.Or(cmp.Compare(a.owner, b.owner), cmp.Compare(a.kind, b.kind), cmp.Compare(a.key, b.key))
 }
 
-// newKey is a key that a call takes.
+// newKey is an idempotency key that a job of a call takes.
 type newKey struct {
-	index int        // of the job in the call
-	ended job.Micros // as in takeKey
+	index int        // index of the job in the call
+	ended job.Micros // created_at of the key if its last job has ended; see takeKey
 }
 
-// repeats returns an error when the id of a repeat belongs to a different job.
+// repeats checks a job that the caller enqueues again with the same id. It returns an error
+// when the id belongs to a different job.
 func (t *Txn) repeats(n *job.New) error {
 	j, err := getJob(t.s, n.ID)
 	switch {
-	case errors.Is(err, store.ErrNotFound): // the job has moved from one table to another in the meantime
+	case errors.Is(err, store.ErrNotFound): // another transaction has moved the job to another table in the meantime
 		return ErrAgain
 	case err != nil:
 		return err
@@ -220,8 +221,8 @@ func (t *Txn) repeats(n *job.New) error {
 	return nil
 }
 
-// known looks for a job that exists already. It finds a repeat by its id, and other
-// jobs by their key. It also searches the earlier jobs of the call.
+// known finds the job if it was enqueued before. It finds a repeat by its id, and other jobs
+// by their idempotency key. It also searches the earlier jobs of the same call.
 func (t *Txn) known(n *job.New, i int, keys *map[keyName]newKey, jobs []job.New, receipts []job.Receipt) (bool, error) {
 	if n.Repeat {
 		state, _, err := t.find(n.ID)

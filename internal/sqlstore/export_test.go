@@ -6,7 +6,7 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// Way exports the route of a filter through the dead letters for tests.
+// Way gives tests access to the route on which a search reads the dead letters of a filter.
 type Way struct {
 	Statement string // the statement that reads the rows in descending order
 	Keys      int
@@ -16,7 +16,7 @@ type Way struct {
 	m *matcher
 }
 
-// Way chooses the route for a filter and calls do with it.
+// Way chooses the route for a filter and calls the function do with the route.
 func (s *Core) Way(ctx context.Context, f *store.DeadFilter, exact bool, do func(*Way) error) error {
 	find := func(c Session) error {
 		m, err := newMatcher(c, f, exact)
@@ -32,11 +32,12 @@ func (s *Core) Way(ctx context.Context, f *store.DeadFilter, exact bool, do func
 	if exact {
 		return s.db.Read(ctx, find)
 	}
-	return s.db.Write(ctx, func(t *Txn) error { return find(t.s) }) // in the writer's transaction, because a reader has a time limit of one second
+	// in the writer's transaction, because read transactions end after one second
+	return s.db.Write(ctx, func(t *Txn) error { return find(t.s) })
 }
 
-// Search returns the numbers of the deaths that were found, the death at which the
-// search stopped, and whether there are more.
+// Search returns four values: the numbers of the found deaths, the death at which the search
+// stopped, whether there are more deaths, and an error.
 func (w *Way) Search(up bool, low, high int64, want, look int) (found []int64, edge int64, more bool, err error) {
 	p, err := search(w.m, up, low, high, want, look, func(r Row) int64 { return r.Int(0) }, func(death *int64) int64 { return *death })
 	return p.found, p.edge, p.more, err

@@ -11,9 +11,9 @@ var (
 	selDead = declare("selDead", `SELECT 5, token FROM redrive_dead WHERE job = ? AND revived = 0`)
 )
 
-// selPlace searches all three tables in one statement. With two statements, another writer
-// could move the job between them. Only a store with other writers has a text for this
-// statement.
+// selPlace searches all three tables for a job in one statement. With two statements, another
+// writer could move the job between them. Only a store with other writers has an SQL text for
+// this statement.
 var selPlace = &Query{Name: "selPlace"}
 
 // find returns the state of a job and the token of its last run. It returns job.None when

@@ -7,7 +7,8 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// jumpyClock is a clock that jumped forward a given time ago, or never.
+// jumpyClock is a clock for tests. It reports that it jumped forward a given time ago, or that
+// it never jumped.
 type jumpyClock struct {
 	ago    time.Duration
 	jumped bool
@@ -23,7 +24,7 @@ func TestQ3_RescueWaitsForTheLivingAfterAGap(t *testing.T) {
 	for name, c := range map[string]struct {
 		leases []time.Duration
 		clock  jumpyClock
-		newest time.Duration // time from the newest event to the opening of the store; 0 means no event
+		newest time.Duration // time between the newest event and the opening of the store; 0 means that there is no event
 		open   time.Duration // time since the store was opened
 		want   time.Duration
 	}{

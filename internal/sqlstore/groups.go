@@ -16,7 +16,8 @@ const (
 		AND (?4 = 0 OR pending > 0) `
 )
 
-// All groups are read and sorted, because there are only as many groups as root causes.
+// These statements read and sort all groups. This costs little, because there are only as many
+// groups as root causes of failures.
 var (
 	countGroups   = declare("countGroups", `SELECT count(*) FROM redrive_groups`+groupFilter)
 	lastGroups    = declare("lastGroups", `SELECT `+groupColumns+fromGroups+groupFilter+`ORDER BY last_at DESC, fingerprint LIMIT ?5 OFFSET ?6`)

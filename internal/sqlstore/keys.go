@@ -10,16 +10,16 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// heldKey is the state of an idempotency key.
+// heldKey is an idempotency key as the database has it.
 type heldKey struct {
-	job    job.ID // the job that holds the key; 0 when the key is free
+	job    job.ID // the job that holds the key; 0 when no job holds it
 	state  job.State
 	digest []byte
-	ended  job.Micros // for a free key whose last job has ended: the created_at of the key; otherwise 0
+	ended  job.Micros // if the key is free and its last job has ended: the created_at value of the key; otherwise 0
 }
 
-// heldKey reads a key. The row of the key stores the state of a job that was removed;
-// without a stored state, the removed job was completed.
+// heldKey reads an idempotency key. If the job of the key was removed, the row of the key has
+// the job's last state. A row without a state means that the removed job was completed.
 func (t *Txn) heldKey(name keyName) (heldKey, error) {
 	k := heldKey{state: job.Completed}
 	err := t.rows(selKey, func(r Row) error {
@@ -63,7 +63,7 @@ func (t *Txn) keyInUse(d *deadRow, c *store.Change) (own, fatal error) {
 
 func (d *deadRow) keyName() keyName { return keyName{d.Owner, d.lane.kind, d.name} }
 
-// changedKey returns the key that the job has after a retry with the change.
+// changedKey returns the idempotency key that the job has after a retry with the given change.
 func (d *deadRow) changedKey(c *store.Change) keyName {
 	name := d.keyName()
 	if c.Payload != nil {
@@ -79,7 +79,7 @@ func (t *Txn) retakeKey(d *deadRow, c *store.Change) error {
 	var until job.Micros
 	if name != old {
 		held, end, err := t.giveUpKey(old, d.Job)
-		if err != nil || !held && !job.WhileAlive(name.key) { // the job's period is over
+		if err != nil || !held && !job.WhileAlive(name.key) { // the period for which the job holds the key is over
 			return err
 		}
 		until = end
@@ -93,14 +93,14 @@ func (t *Txn) retakeKey(d *deadRow, c *store.Change) error {
 		return err
 	case held.job == 0:
 		return t.takeKey(name, d.Job, nil, until, held.ended)
-	case held.job == d.Job || held.state.Terminal(): // a job that has ended keeps the key of its period
+	case held.job == d.Job || held.state.Terminal(): // a job that has ended keeps the key until the end of the key's period
 		return nil
 	}
 	return ErrAgain
 }
 
-// giveUpKey removes a key if the job holds it. held reports whether the job still held the
-// key, and end is when the key's time would have been over; 0 means never.
+// giveUpKey removes a key if the job holds the key. held reports whether the job still held
+// the key. end is the time at which the key would have become free; 0 means never.
 func (t *Txn) giveUpKey(name keyName, id job.ID) (held bool, end job.Micros, err error) {
 	err = t.rows(selKey, func(r Row) error {
 		end = job.Micros(r.Int(2))
@@ -118,7 +118,7 @@ func (t *Txn) giveUpKey(name keyName, id job.ID) (held bool, end job.Micros, err
 // first of them takes it. Only keys with the prefix job.AliveKey are taken; other keys
 // stay with their jobs.
 func (t *Txn) retakeKeys(all []deadRow) ([]deadRow, error) {
-	keys := make(map[keyName]job.ID) // by key, the first job that has it
+	keys := make(map[keyName]job.ID) // for each key, the first job in the list that has the key
 	for i := range all {
 		if d := &all[i]; job.WhileAlive(d.name) && keys[d.keyName()] == 0 {
 			keys[d.keyName()] = d.Job

@@ -22,27 +22,27 @@ type Lane struct {
 
 func (l *Lane) ready() int64 { return l.counts[job.Waiting] + l.counts[job.Retrying] }
 
-// Catalog holds what a transaction needs to know about lanes and queues. The writer
-// keeps it from one of its commits to the next. It is read again after a commit of
-// another process and after a rollback.
+// Catalog is the cache of lanes and queues that transactions use. The writer keeps it after a
+// commit. The writer reads it again after a commit of another process and after a rollback.
 type Catalog struct {
 	lanes  map[laneKey]*Lane
 	byID   map[int64]*Lane
 	queues map[string]*queueRow
 	rates  map[string]job.Micros
-	groups map[string]*groupRow // a cache, by fingerprint
-	terms  map[string]int64     // a cache: the numbers of encoded terms
-	ended  job.ID               // every ended job has this id or a lower one
-	deaths int64                // the number of the last death
+	groups map[string]*groupRow // a cache; the map key is the fingerprint
+	terms  map[string]int64     // a cache; the map key is the encoded form of the terms, the value is their number
+	ended  job.ID               // an upper bound for the ids of ended jobs
+	deaths int64                // the number of the newest death
 
-	termsByID map[int64]job.Terms // a cache
+	termsByID map[int64]job.Terms // a cache; the map key is the number of the terms
 
-	borrowed  bool // whether lanes and queues are shared with other catalogues and must not be changed
-	uncounted bool // whether the counters of lanes are left out
-	late      bool // whether ended was not read yet
+	borrowed  bool // whether other catalogues share the lanes and queues, so that they must not be changed
+	uncounted bool // whether the counters of lanes are missing in this catalogue
+	late      bool // whether the field ended must still be read
 }
 
-// Borrow returns a catalogue for one transaction. It shares the lanes and queues of c.
+// Borrow returns a catalogue for one transaction. The new catalogue shares the lanes and
+// queues with c.
 func (c *Catalog) Borrow() *Catalog {
 	return &Catalog{lanes: c.lanes, byID: c.byID, queues: c.queues, borrowed: true, uncounted: true, late: true}
 }
@@ -70,8 +70,8 @@ var (
 		ON CONFLICT (scope) DO UPDATE SET arrival = ?2`)
 )
 
-// ReadCatalog reads the whole catalogue. It takes longer the more other writers there
-// are; see NewCatalog.
+// ReadCatalog reads the whole catalogue. The more other writers there are, the longer this
+// takes; see NewCatalog.
 func ReadCatalog(s Session) (*Catalog, error) {
 	c := &Catalog{
 		lanes:  make(map[laneKey]*Lane),
@@ -107,7 +107,7 @@ func ReadCatalog(s Session) (*Catalog, error) {
 	return c, err
 }
 
-// readLanes reads the queues, and those lanes that the catalogue does not have yet.
+// readLanes reads all queues, and those lanes that are not yet in the catalogue.
 func (c *Catalog) readLanes(s Session) error {
 	if c.borrowed {
 		c.lanes, c.byID, c.queues = make(map[laneKey]*Lane), make(map[int64]*Lane), make(map[string]*queueRow)
@@ -167,8 +167,8 @@ func (q *queueRow) running() (n int64) {
 	return n
 }
 
-// laneOf returns the lane with an id. Another writer may have made the lane after the
-// lanes were read. If the lane does not exist, Flush returns the error.
+// laneOf returns the lane with the given id. If another writer has made the lane, laneOf reads
+// the lanes again. If the lane does not exist, the next call of Flush returns the error.
 func (t *Txn) laneOf(id int64) *Lane {
 	if l := t.cat.byID[id]; l != nil {
 		return l
@@ -185,8 +185,9 @@ func (t *Txn) laneOf(id int64) *Lane {
 	return &Lane{id: id}
 }
 
-// lockLanes keeps other transactions from making lanes and queues, and reads the lanes
-// and queues that they have made. It reports whether the database has other writers.
+// lockLanes locks the tables of lanes and queues, so that other transactions cannot make new
+// lanes or queues. Then it reads the lanes and queues that other transactions have made. It
+// reports whether the database has other writers.
 func (t *Txn) lockLanes() (others bool, err error) {
 	if t.hooks.LockLanes == nil {
 		return false, nil
@@ -194,7 +195,9 @@ func (t *Txn) lockLanes() (others bool, err error) {
 	if t.lanesLocked {
 		return true, nil
 	}
-	if !t.noDeadLetters { // Dead letters must be locked before lanes, so lock them now in case they are needed.
+	// The order of locks is dead letters, then lanes. So lock dead letters now, in case they
+	// are needed later.
+	if !t.noDeadLetters {
 		if err := t.lockDeadLetters(); err != nil {
 			return true, err
 		}
@@ -206,7 +209,7 @@ func (t *Txn) lockLanes() (others bool, err error) {
 	return true, t.cat.readLanes(t.s)
 }
 
-// endedUpTo returns an id. No job with a higher id had ended when the id was read.
+// endedUpTo returns an upper bound for the ids of the jobs that have ended.
 func (t *Txn) endedUpTo() (job.ID, error) {
 	if t.cat.late {
 		ended, err := ReadInt(t.s, selEnded)
@@ -241,7 +244,7 @@ func (t *Txn) deadByLane() (map[int64]int64, error) {
 	return dead, err
 }
 
-// makeQueue inserts a queue's row if it does not exist.
+// makeQueue inserts a queue's row if the row does not exist.
 func (t *Txn) makeQueue(name string) error {
 	if t.cat.queues[name] != nil {
 		return nil
@@ -256,7 +259,7 @@ func (t *Txn) makeQueue(name string) error {
 	return nil
 }
 
-// lane returns the lane of a job and makes it if necessary.
+// lane returns the lane of a job. If the lane does not exist, it makes the lane.
 func (t *Txn) lane(queue, kind, deps string) (*Lane, error) {
 	if l := t.cat.lanes[laneKey{queue, kind, deps}]; l != nil {
 		return l, nil
@@ -280,23 +283,24 @@ func (t *Txn) lane(queue, kind, deps string) (*Lane, error) {
 	return l, nil
 }
 
-// MakeLane makes the lane of a job if necessary. Its transaction must do nothing else.
+// MakeLane makes the lane of a job if the lane does not exist. Call it in a transaction that
+// does nothing else.
 func (t *Txn) MakeLane(n *job.New) error {
 	t.noDeadLetters = true
 	_, err := t.lane(n.Queue, n.Kind, n.Deps)
 	return err
 }
 
-// selLaneOfRun returns the lane of a run without locking anything. Only a store with
-// other writers has a text for this statement.
+// selLaneOfRun returns the lane of a run without locking anything. Only a store with other
+// writers has an SQL text for this statement.
 var selLaneOfRun = &Query{Name: "selLaneOfRun"}
 
-// MakeLaneAfter makes the lane that a job needs when an outcome moves the job into
+// MakeLaneAfter makes the lane that a job needs after an outcome has moved the job into
 // another queue.
 func (t *Txn) MakeLaneAfter(o *job.Outcome) error {
 	id, err := ReadInt(t.s, selLaneOfRun, num(o.ID), num(o.Token))
 	if err != nil || id == 0 {
-		return err // the store will refuse the outcome
+		return err // such an outcome is not valid, and the store will refuse it
 	}
 	from := t.laneOf(id)
 	return t.MakeLane(&job.New{Queue: o.Queue, Kind: from.kind, Deps: from.deps})

@@ -12,8 +12,8 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// When a lane's row is missing, the store must not return jobs without a queue and a kind. Calls
-// that concern the lane's jobs fail until the row is restored.
+// When a lane's row is missing, the store must not return jobs without a queue and a kind.
+// Calls that concern jobs of the lane fail until the row is restored.
 func TestNothingIsWrittenWithoutALane(t *testing.T) {
 	t.Parallel()
 	s := openDead(t, 3)
@@ -28,7 +28,7 @@ func TestNothingIsWrittenWithoutALane(t *testing.T) {
 		{Queue: "aside", Max: 1, Kinds: []store.KindWant{{Kind: "lonely", Max: 1, MaxCrashes: 1}}}}}
 	out, err := s.Exchange(t.Context(), x)
 	if err != nil || len(out.Claims) != 1 {
-		t.Fatalf("got %d claims, error %v; want one claim", len(out.Claims), err)
+		t.Fatalf("claim before the lane's row is deleted: got %d claims, error %v; want one claim", len(out.Claims), err)
 	}
 	db, err := sql.Open("sqlite", s.Path())
 	if err != nil {
@@ -50,7 +50,7 @@ func TestNothingIsWrittenWithoutALane(t *testing.T) {
 	run(`DELETE FROM redrive_lanes WHERE kind = 'lonely'`)
 	for range 2 {
 		if err := settle(); !errors.Is(err, store.ErrUnavailable) || !strings.Contains(err.Error(), "restore the database") {
-			t.Errorf("settle while the lane's row is missing: got error %v, want ErrUnavailable with the advice to restore the database", err)
+			t.Errorf("write of an outcome while the lane's row is missing: got error %v, want ErrUnavailable with the advice to restore the database", err)
 		}
 	}
 	if _, err := s.SetQueue(t.Context(), store.By{Actor: "ann"}, store.QueueChange{Name: "main", Workers: new(7)}); err != nil {
@@ -58,14 +58,14 @@ func TestNothingIsWrittenWithoutALane(t *testing.T) {
 	}
 	run(`INSERT INTO redrive_lanes SELECT * FROM kept`)
 	if err := settle(); err != nil {
-		t.Errorf("settle after the lane's row was restored: got error %v, want none", err)
+		t.Errorf("write of an outcome after the lane's row was restored: got error %v, want none", err)
 	}
 	if j, err := s.Get(t.Context(), id); err != nil || j.State != job.Completed || j.Queue != "aside" || j.Kind != "lonely" {
-		t.Errorf("got job %+v, error %v; want a completed job of kind lonely in queue aside", j, err)
+		t.Errorf("after the lane's row was restored: got job %+v, error %v; want a completed job of kind lonely in queue aside", j, err)
 	}
 }
 
-// noLanes is a session in which reading lanes fails with the error err.
+// noLanes is a fake session in which the reading of lanes fails with the error err.
 type noLanes struct{ err error }
 
 func (s noLanes) Exec(*sqlstore.Query, ...sqlstore.Value) (int, error) { return 1, nil }
@@ -77,14 +77,15 @@ func (s noLanes) Rows(q *sqlstore.Query, each func(sqlstore.Row) error, _ ...sql
 	return nil
 }
 
-// aRow is a row in which every number is 7.
+// aRow is a fake row in which every number is 7.
 type aRow struct{ sqlstore.Row }
 
 func (aRow) Int(int) int64   { return 7 }
 func (aRow) Text(int) string { return "" }
 func (aRow) Null(int) bool   { return true }
 
-// An error in reading the lanes is returned, even if the next statement succeeds.
+// If the store cannot read the lanes, it returns that error, even if the next statement
+// succeeds.
 func TestTheErrorOfReadingALaneIsReturned(t *testing.T) {
 	t.Parallel()
 	s := noLanes{}
@@ -97,7 +98,7 @@ func TestTheErrorOfReadingALaneIsReturned(t *testing.T) {
 	txn.Reset(0, cat)
 	txn.ScanRun(aRow{})
 	if err := txn.Flush(); !errors.Is(err, s.err) {
-		t.Errorf("Flush after lanes could not be read: got error %v, want %v", err, s.err)
+		t.Errorf("Flush after the lanes could not be read: got error %v, want error %v", err, s.err)
 	}
 	txn.Reset(0, cat)
 	if err := txn.Flush(); err != nil {

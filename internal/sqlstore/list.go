@@ -16,18 +16,19 @@ import (
 // over all jobs.
 const scanMax = 20_000
 
-// place is one of the three tables that jobs are listed from.
+// place is one of the three tables in which a job can be, as a list reads it.
 type place struct {
 	states []job.State
-	walk   *Query // the jobs below an id, the newest id first
-	// correlated is walk for the jobs of one correlation id.
+	walk   *Query // reads the jobs with an id below the given id, the newest first
+	// correlated does the same as walk, but only for the jobs with one correlation id.
 	correlated *Query
 }
 
-// ListLive are the columns of a live job in a list.
+// ListLive names the columns of a live job that a list reads.
 const ListLive = liveColumns + `, j.attrs`
 
-// The columns of a list end with the attributes, which completed jobs do not have.
+// The columns that a list reads from each table. The last column holds the attributes;
+// completed jobs have no attributes.
 const (
 	listLive = `SELECT ` + ListLive
 	listDone = `SELECT ` + doneColumns + `, NULL`
@@ -56,10 +57,11 @@ var places = [...]place{
 }
 
 var (
-	// selRunning lists running jobs with the index of leases, which is small.
+	// selRunning lists the running jobs. It uses the index of leases, because that index is
+	// small.
 	selRunning = declareWalk("selRunning", listLive+` FROM redrive_jobs j INDEXED BY redrive_lease
 		JOIN redrive_lanes l ON l.id = j.lane WHERE j.state = 3 AND j.id < ? ORDER BY j.id DESC LIMIT ?`)
-	// listedLive, listedDone and listedDead list one job.
+	// listedLive, listedDone and listedDead read one job for a list.
 	listedLive = declare("listedLive", listLive+fromLive+`WHERE j.id = ?`)
 	listedDone = declare("listedDone", listDone+fromDone+`WHERE j.job = ? ORDER BY j.seq DESC LIMIT 1`)
 	listedDead = declare("listedDead", listDead+fromDead+`WHERE j.job = ? AND j.revived = 0`)
@@ -106,15 +108,15 @@ func (s *Core) list(c Session, f *store.Filter) (store.Page, error) {
 	return l.newest()
 }
 
-// lister makes one page of a list.
+// lister finds the jobs of one page of a list.
 type lister struct {
 	c     Session
 	f     *store.Filter
 	limit int
 }
 
-// fits reports whether the filter selects a job. It adds the cost of reading the job's
-// last failure to *rows.
+// fits reports whether the filter selects a job. If fits must read the job's last failure, it
+// adds the cost of that read to *rows.
 func (l *lister) fits(j *job.Job, rows *int) (ok bool, err error) {
 	if !l.f.Match(j) {
 		return false, nil
@@ -134,7 +136,7 @@ func (l *lister) fits(j *job.Job, rows *int) (ok bool, err error) {
 	return ok, err
 }
 
-// scan reads a job in the columns of a list.
+// scan makes a job from a row that has the columns of a list.
 func (l *lister) scan(r Row) job.Job {
 	j := scanJob(r)
 	if l.f.Attr.Name != "" {
@@ -143,18 +145,18 @@ func (l *lister) scan(r Row) job.Job {
 	return j
 }
 
-// stretch is the result of walking one table.
+// stretch is the part of a list that comes from one table.
 type stretch struct {
 	jobs []job.Job
-	// end is the last row that was examined. It is zero when the table was read to its
-	// end.
+	// end is the position of the last examined row. It is zero when all rows of the table were
+	// read.
 	end store.Cursor
-	at  job.Micros // the time of that row, for store.Page.Searched
+	at  job.Micros // the time of the last examined row, for store.Page.Searched
 }
 
-// walk reads rows until it has found one job more than the page holds, or has examined
-// scanMax rows. position returns the position of a job in the list. skip rows are not
-// part of the list.
+// walk reads rows until it has found one job more than the page holds, or has examined scanMax
+// rows. position returns the position of a job in the list. If skip returns true for a row,
+// the row is not part of the list.
 func (l *lister) walk(q *Query, position func(*job.Job) store.Cursor, args ...Value) (s stretch, err error) {
 	rows, full := 0, false
 	err = l.c.Rows(q, func(r Row) error {
@@ -184,9 +186,10 @@ func (l *lister) walk(q *Query, position func(*job.Job) store.Cursor, args ...Va
 	return s, err
 }
 
-// page merges what was found in several tables. compare orders positions in the list.
+// page makes one page from the parts of the list that were found in several tables. compare
+// says which of two positions comes first in the list.
 func (l *lister) page(parts []stretch, compare func(a, b store.Cursor) int, position func(*job.Job) store.Cursor) (p store.Page) {
-	var end store.Cursor // the first position at which one of the walks stopped
+	var end store.Cursor // the first position at which the reading of a table stopped early
 	for _, s := range parts {
 		p.Jobs = append(p.Jobs, s.jobs...)
 		if !s.end.IsZero() && (end.IsZero() || compare(s.end, end) < 0) {
@@ -233,9 +236,9 @@ func (l *lister) newest() (store.Page, error) {
 	return l.page(parts, newestFirst, byID), nil
 }
 
-// byKey lists the job that holds the key of the filter.
+// byKey lists the only job that holds the idempotency key of the filter.
 func (l *lister) byKey(now job.Micros) (p store.Page, err error) {
-	if !l.f.From.IsZero() { // the list has one page
+	if !l.f.From.IsZero() { // this list has only one page, so there is no next page
 		return p, nil
 	}
 	id, err := lookup(l.c, keyName{l.f.Owner, l.f.Kind, l.f.Key}, now)

@@ -10,9 +10,9 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// Lists in the order of due times read the index of retries, or the first jobs of each
-// lane and priority. Lists in the order of ends read the tables of ended jobs, which
-// grow in this order.
+// A list in the order of due times reads the index of retrying jobs, or the first jobs of each
+// lane and priority. A list in the order of ends reads the tables of ended jobs, because their
+// rows are written in that order.
 var (
 	walkRetries = declareWalk("walkRetries", listLive+` FROM redrive_jobs j INDEXED BY redrive_retry JOIN redrive_lanes l ON l.id = j.lane
 		WHERE j.state = 2 AND j.run_at > ? ORDER BY j.run_at, j.id LIMIT ?`)
@@ -28,7 +28,7 @@ var (
 	countLanes = declare("countLanes", `SELECT count(*) FROM redrive_lanes WHERE (?1 IS NULL OR queue = ?1) AND (?2 IS NULL OR kind = ?2)`)
 
 	walkEnded = declareWalk("walkEnded", listDone+fromDone+`WHERE j.seq < ? ORDER BY j.seq DESC LIMIT ?`)
-	// selSeqOf finds where a job is among the ended ones.
+	// selSeqOf returns the sequence number and the end time of an ended job.
 	selSeqOf   = declare("selSeqOf", `SELECT seq, finished_at FROM redrive_done INDEXED BY redrive_done_job WHERE job = ? ORDER BY seq DESC LIMIT 1`)
 	selSeqFrom = declare("selSeqFrom", `SELECT seq, finished_at FROM redrive_done WHERE seq >= ? ORDER BY seq LIMIT 1`)
 	selLastSeq = declare("selLastSeq", `SELECT max(seq) FROM redrive_done`)
@@ -36,8 +36,8 @@ var (
 	listedDied = declare("listedDied", listDead+fromDead+`WHERE j.death = ?`)
 )
 
-// endSlack is how far the times of two ends may differ from the order in which they were
-// written: transactions that commit at the same time number their rows in any order.
+// endSlack is the largest possible difference between the order of end times and the order of
+// row numbers. Transactions that commit at the same time can number their rows in any order.
 const endSlack = job.Micros(60_000_000)
 
 func byDue(j *job.Job) store.Cursor { return store.Cursor{At: j.RunAt, ID: j.ID} }
@@ -65,7 +65,7 @@ func (l *lister) due() (store.Page, error) {
 		each = max(each, scanMax/int(max(priorities*lanes, 1)))
 	}
 	var all []head
-	read := make(map[lanePriority]int) // the number of rows that were read of each
+	read := make(map[lanePriority]int) // the number of rows that were read for each lane and priority
 	err = l.c.Rows(listHeads, func(r Row) error {
 		h := head{l.scan(r), lanePriority{r.Int(columns + 1), r.Int(columns + 2)}}
 		read[h.of]++
@@ -96,8 +96,9 @@ func (l *lister) due() (store.Page, error) {
 			s.jobs = append(s.jobs, h.Job)
 		}
 		rows++
-		// After the last row that was read of a lane and priority, there may be more rows of
-		// it before the next row of the others.
+		// Only the first jobs of each lane and priority were read. So after the last of these
+		// jobs, unread jobs of the same lane and priority may come before jobs of the others:
+		// end the page here.
 		read[h.of]--
 		if cut := read[h.of] == 0 && full[h.of]; cut || len(s.jobs) > l.limit || rows >= scanMax {
 			s.end, s.at = byDue(&h.Job), h.RunAt
@@ -107,19 +108,19 @@ func (l *lister) due() (store.Page, error) {
 	return l.page([]stretch{s}, dueFirst, byDue), nil
 }
 
-// priorities is the number of priorities.
+// priorities is the number of different priorities.
 const priorities = job.PriorityMax - job.PriorityMin + 1
 
-// lanePriority is what listHeads reads the first jobs of.
+// lanePriority is a lane with one priority. listHeads reads the first jobs of each such pair.
 type lanePriority struct{ lane, priority int64 }
 
-// head is one of the first jobs of a lane and priority.
+// head is a job that listHeads has read, with its lane and priority.
 type head struct {
 	job.Job
 	of lanePriority
 }
 
-// retries lists retrying jobs only.
+// retries lists only retrying jobs, the earliest due time first.
 func (l *lister) retries(from store.Cursor) (store.Page, error) {
 	tie := stretch{}
 	var err error
@@ -143,8 +144,8 @@ func (l *lister) retries(from store.Cursor) (store.Page, error) {
 	return p, nil
 }
 
-// onlyLanes reports whether a filter in the order of due times selects all jobs of some
-// lanes.
+// onlyLanes reports whether a filter for a list in the order of due times selects whole lanes,
+// that is, all jobs of each selected lane.
 func onlyLanes(f *store.Filter) bool {
 	return f.Wants(job.Waiting) && f.Wants(job.Retrying) && f.Owner == "" && f.Batch == 0 && f.Worker == "" && f.Correlation == "" &&
 		f.Attr == store.Attr{} && f.Created == store.Span{} && !f.ByCause()
@@ -152,9 +153,8 @@ func onlyLanes(f *store.Filter) bool {
 
 func byEnd(j *job.Job) store.Cursor { return store.Cursor{At: j.FinishedAt, ID: j.ID} }
 
-// ended lists completed, cancelled and dead jobs with the latest end first. Jobs that
-// ended at the same time are listed by the order of the tables: first completed and
-// cancelled jobs, then dead ones.
+// ended lists completed, cancelled and dead jobs, the latest end first. For jobs that ended at
+// the same time, completed and cancelled jobs come before dead jobs.
 func (l *lister) ended() (p store.Page, err error) {
 	seq, death, err := l.endedFrom()
 	if err != nil {
@@ -171,7 +171,8 @@ func (l *lister) ended() (p store.Page, err error) {
 			return p, err
 		}
 	}
-	// Merge by the times. A stretch that ended early bounds the page.
+	// Merge the two lists by end time. If the reading of a table stopped early, the page ends
+	// there.
 	for len(done.jobs) > 0 || len(dead.jobs) > 0 {
 		from := &done
 		if len(done.jobs) == 0 || len(dead.jobs) > 0 && dead.jobs[0].FinishedAt > done.jobs[0].FinishedAt {
@@ -204,12 +205,13 @@ func (l *lister) ended() (p store.Page, err error) {
 func (l *lister) done(seq int64) (stretch, error) {
 	s, err := l.walk(walkEnded, byEnd, num(seq))
 	if since := l.f.Ended.Since; since != 0 && s.end.At < since-endSlack {
-		s.end, s.at = store.Cursor{}, 0 // the rest ended before the span
+		s.end, s.at = store.Cursor{}, 0 // all further jobs ended before the time span of the filter
 	}
 	return s, err
 }
 
-// dead searches the dead jobs with deaths up to a number, by the indexes of dead letters.
+// dead searches the dead jobs with death numbers up to the given number. It uses the indexes
+// of dead letters.
 func (l *lister) dead(death int64) (s stretch, err error) {
 	of := store.DeadFilter{Reason: l.f.Reason, Class: l.f.Class, Kind: l.f.Kind, Queue: l.f.Queue, Owner: l.f.Owner,
 		Group: l.f.Group, Text: l.f.Text, Since: l.f.Ended.Since, Until: l.f.Ended.Until}
@@ -219,7 +221,7 @@ func (l *lister) dead(death int64) (s stretch, err error) {
 	}
 	m.takes = func(d *job.DeadLetter) bool { return !d.Revived }
 	want := l.limit + 1
-	if !onlyLetters(l.f) { // then a part of the candidates does not match
+	if !onlyLetters(l.f) { // the search also finds jobs that the filter does not select, so search for more
 		want = store.StepMax
 	}
 	found, err := search(m, false, 1, death, want, LookMax,
@@ -254,14 +256,16 @@ func (l *lister) dead(death int64) (s stretch, err error) {
 	return s, err
 }
 
-// onlyLetters reports whether a store.DeadFilter can express the filter for dead jobs.
+// onlyLetters reports whether the filter, applied to dead jobs, can be written as a
+// store.DeadFilter.
 func onlyLetters(f *store.Filter) bool {
 	return f.Batch == 0 && f.Worker == "" && f.Correlation == "" && f.Attr == store.Attr{} && f.Created == store.Span{}
 }
 
-// endedFrom returns the position of the cursor: the number below which completed jobs
-// follow, and the death up to which dead jobs follow. When the cursor's job has moved or is
-// gone, its time decides, and jobs that ended at the same time may be listed again.
+// endedFrom returns where a page begins in the two tables: completed jobs have numbers below
+// seq, and dead jobs have death numbers up to death. If the cursor's job has moved to another
+// table or is gone, the time in the cursor is used, and jobs that ended at that time may be
+// listed again.
 func (l *lister) endedFrom() (seq, death int64, err error) {
 	seq, death = math.MaxInt64, math.MaxInt64
 	from := l.f.From
@@ -289,7 +293,7 @@ func (l *lister) endedFrom() (seq, death int64, err error) {
 		return 0, 0, err
 	}
 	if inDead != 0 {
-		if inDone == 0 { // all completed jobs of this time were listed before
+		if inDone == 0 { // earlier pages have listed all completed jobs that ended at this time
 			seq, err = l.firstSeq(from.At)
 		}
 		return seq, inDead - 1, err

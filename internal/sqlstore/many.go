@@ -6,13 +6,14 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// The functions of this file are for stores that write many jobs by one statement. Such
-// a store executes the statement itself. The changes of counters, figures and events
-// are collected here, job by job in the order of the call. Special cases, such as a
-// death or the end of a job that a redrive released, are written as single jobs.
+// The functions of this file are for stores that write many jobs with one statement. Such a
+// store executes the statement itself. These functions record the changes of counters,
+// statistics and events for each job, in the order of the call. Special cases are written job
+// by job, for example a death or the end of a job that a redrive released.
 
-// NewCatalog reads only the lanes and queues. Everything else is read when it is needed.
-// It does not read what the limits of claims need; use ReadCatalog for that.
+// NewCatalog reads only the lanes and queues. Everything else is read when a transaction needs
+// it. NewCatalog does not read the data for the limits of claims; use ReadCatalog for a claim
+// with limits.
 func NewCatalog(s Session) (*Catalog, error) {
 	c := &Catalog{lanes: make(map[laneKey]*Lane), byID: make(map[int64]*Lane), queues: make(map[string]*queueRow),
 		uncounted: true, late: true}
@@ -44,8 +45,8 @@ func (c *Catalog) Draining(queue string) bool {
 	return q != nil && q.Mode == store.Draining
 }
 
-// Limited reports whether any want has a limit over all processes, from the want or
-// from a setting that a person made.
+// Limited reports whether any want has a limit that counts the running jobs of all processes.
+// Such a limit comes from the want or from a setting that a person made.
 func (c *Catalog) Limited(wants []store.Want) bool {
 	for i := range wants {
 		w := &wants[i]
@@ -80,10 +81,10 @@ func (r *Run) Queue() string { return r.lane.queue }
 // Priority returns the job's priority.
 func (r *Run) Priority() int8 { return r.priority }
 
-// Long reports whether the payload is in the table redrive_bodies.
+// Long reports whether the job's payload is stored in the table redrive_bodies.
 func (r *Run) Long() bool { return r.long }
 
-// MaxCrashes returns the stored crash limit of the job.
+// MaxCrashes returns the crash limit that is stored with the job.
 func (r *Run) MaxCrashes() int32 { return r.crashMax }
 
 // Terms returns the number of the terms of the job; 0 means the defaults.
@@ -97,39 +98,41 @@ func (r *Run) Counters(cause job.Cause) job.Counters {
 	return c
 }
 
-// Plain reports whether the end of the run concerns only the job itself: the job is in
-// its first life, no redrive released it and no person asked it to stop.
+// Plain reports whether the end of the run changes nothing outside the job: the job is in its
+// first life, no redrive released the job, and no person asked it to stop.
 func (r *Run) Plain() bool { return r.life == 1 && r.redrive == 0 && !r.asked }
 
-// ClaimAll claims jobs for all wants through a source.
+// ClaimAll claims jobs for all wants. It reads the jobs from the given source.
 func (t *Txn) ClaimAll(x *store.Exchange, out *store.Exchanged, source Source) error {
 	return t.claimAll(x, out, source)
 }
 
-// Readied is a job that was made ready, with the time at which it is due.
+// Readied is a job that became ready to run, with its due time.
 type Readied struct {
 	Lane     int64
 	Priority int8
 	At       job.Micros
 }
 
-// Readied returns the jobs that were made ready since the last call, by outcomes and
-// new jobs that were written one by one.
+// Readied returns the jobs that became ready since the last call. It covers outcomes and new
+// jobs that were written one by one.
 func (t *Txn) Readied() []Readied {
 	all := t.readied
 	t.readied = nil
 	return all
 }
 
-// Settle writes one outcome. The first error concerns only this outcome.
+// Settle writes one outcome. The first error concerns only this outcome; the second error ends
+// the transaction.
 func (t *Txn) Settle(o *job.Outcome) (own, fatal error) { return t.settle(o) }
 
-// Cancelled reports whether the job of the outcome that Settle has just written is
-// cancelled, because a person has asked for it, although the outcome makes it ready.
+// Cancelled concerns the outcome that Settle has just written. It reports whether the job was
+// cancelled although its outcome asks for another run, because a person has asked the job to
+// stop.
 func (t *Txn) Cancelled() bool { return t.cancelled }
 
-// Completed records that a plain run has completed its job. The rows are written
-// already.
+// Completed records that a plain run has completed its job. The caller has already written the
+// rows.
 func (t *Txn) Completed(r *Run, o *job.Outcome) {
 	t.wrote = true
 	r.counters.Count(o.Cause)
@@ -140,8 +143,8 @@ func (t *Txn) Completed(r *Run, o *job.Outcome) {
 	t.attempted(r, o.Cost)
 }
 
-// Postponed records that a plain run has put its job back into its lane, with the time
-// at which the job is due. The rows are written already, except the failure record.
+// Postponed records that a plain run has put its job back into its lane, and when the job is
+// due. The caller has already written the rows, except the failure record.
 func (t *Txn) Postponed(r *Run, o *job.Outcome, due job.Micros) {
 	t.wrote, t.wake = true, true
 	r.counters.Count(o.Cause)
@@ -160,18 +163,19 @@ func (t *Txn) Postponed(r *Run, o *job.Outcome, due job.Micros) {
 // Progress stores the progress of a run that holds its lease.
 func (t *Txn) Progress(p *job.Progress) error { return t.progress(p) }
 
-// AppendFailure appends the columns of an outcome's failure record to a row, in the
-// order of insFailure. Call it after Postponed or AppendDeath for the same run. The
-// values point into packed.
+// AppendFailure appends the columns of an outcome's failure record to args, in the order of
+// insFailure. Call it after Postponed or AppendDeath for the same run. The appended values
+// refer to the bytes of packed.
 func (t *Txn) AppendFailure(args []Value, packed []byte, r *Run, o *job.Outcome) ([]Value, []byte) {
 	attempt := r.counters.Attempts
 	if o.Cause != job.Failed && o.Cause != job.Succeeded {
-		attempt++ // the attempt that ends now is not counted yet
+		attempt++ // the counters do not yet contain the attempt that ends now
 	}
 	return appendFailure(args, packed, t.now, r, o.Failure, attempt, o.Cost, o.Sends)
 }
 
-// BeginDeaths begins the deaths of a transaction. The rows of the jobs must be locked.
+// BeginDeaths must be called before the first death of a transaction. The rows of the jobs
+// must be locked before.
 func (t *Txn) BeginDeaths() error { return t.lockDeadLetters() }
 
 // AppendDeath appends the arguments of insDead for a plain run whose outcome makes the
@@ -192,8 +196,8 @@ func (t *Txn) AppendDeath(args []Value, r *Run, o *job.Outcome) ([]Value, error)
 	return args, nil
 }
 
-// Enqueued records that a job was added to a lane, with the time at which it is due.
-// The row is written already.
+// Enqueued records that a job was added to a lane, and when the job is due. The caller has
+// already written the row.
 func (t *Txn) Enqueued(n *job.New, lane int64, due job.Micros) {
 	t.wrote, t.wake = true, true
 	t.count(t.cat.byID[lane], job.Waiting, 1)

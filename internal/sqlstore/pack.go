@@ -29,12 +29,12 @@ const (
 	hexBit, sameBit = 0x40, 0x80
 )
 
-// dictionary finds the longest piece of its text that equals the beginning of given
-// bytes.
+// dictionary is a text in which find searches for the longest piece that equals the first
+// bytes of its argument.
 type dictionary struct {
 	text  string
-	first [1 << 10]uint16 // position plus one; the index is the hash of the first sameMin bytes
-	next  []uint16        // position plus one of the next piece with the same hash
+	first [1 << 10]uint16 // the first position in text with this hash, plus 1; the index is the hash of the first sameMin bytes
+	next  []uint16        // the next position in text with the same hash, plus 1
 }
 
 func newDictionary(text string) *dictionary {
@@ -46,13 +46,14 @@ func newDictionary(text string) *dictionary {
 	return d
 }
 
-// packHash returns an index into dictionary.first.
+// packHash returns the hash of the first four bytes of b, an index into dictionary.first.
 func packHash(b []byte) uint32 {
-	return binary.LittleEndian.Uint32(b) * 0x9E3779B1 >> 22 // multiplicative hashing: Knuth, TAOCP 3, § 6.4
+	return binary.LittleEndian.Uint32(b) * 0x9E3779B1 >> 22 // the method is multiplicative hashing: Knuth, TAOCP 3, § 6.4
 }
 
-// find returns the position and length of the longest piece of the text that equals the
-// beginning of b. The length is 0 when the piece would be shorter than sameMin.
+// find searches the text for the longest piece that equals the first bytes of b. It returns
+// the position and the length of that piece. The length is 0 when there is no piece of at
+// least sameMin bytes.
 func (d *dictionary) find(b []byte) (at, n int) {
 	if len(b) < sameMin {
 		return 0, 0
@@ -60,7 +61,7 @@ func (d *dictionary) find(b []byte) (at, n int) {
 	for p := d.first[packHash(b)]; p != 0; p = d.next[p] {
 		place := int(p) - 1
 		if n > 0 && (place+n >= len(d.text) || n >= len(b) || d.text[place+n] != b[n]) {
-			continue // not longer than the best piece so far
+			continue // this piece cannot be longer than the longest piece so far
 		}
 		if m := inCommon(d.text[place:], b); m >= sameMin && m > n {
 			at, n = place, m
@@ -86,7 +87,7 @@ func packRecord(dst, record []byte) []byte {
 	for i := 0; i < len(record); {
 		c := record[i]
 		edge = edge || c == '"' || c == ',' || c == ':' || c == '{' || c == '}' || c == ' '
-		if edge { // trying every position takes twice as long and saves little space
+		if edge { // a search at every position would take twice as long and save little space
 			edge = false
 			if at, n := records.find(record[i:]); n > 0 {
 				dst = append(appendAsIs(dst, record[asIs:i]), sameBit|byte(n-sameMin))
@@ -119,8 +120,8 @@ func appendAsIs(dst, b []byte) []byte {
 	return dst
 }
 
-// hexDigits returns how many hexadecimal digits are at the beginning of b: an even
-// number from hexMin to hexMax, or 0.
+// hexDigits counts the hexadecimal digits at the beginning of b. It returns an even number
+// from hexMin to hexMax, or 0.
 func hexDigits(b []byte) int {
 	if len(b) < hexMin || !isHex(b[hexMin-1]) {
 		return 0
@@ -144,9 +145,9 @@ func nibble(digit byte) byte {
 	return digit - 'a' + 10
 }
 
-var errPacked = errors.New("stored decision: its packed form is damaged or of a newer version")
+var errPacked = errors.New("the stored record of a decision cannot be unpacked: it is damaged, or a newer version of the program wrote it")
 
-// unpackRecord reverses packRecord.
+// unpackRecord returns the record from its packed form.
 func unpackRecord(b []byte) ([]byte, error) {
 	if len(b) == 0 || b[0] == '{' {
 		return b, nil

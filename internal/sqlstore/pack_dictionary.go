@@ -1,9 +1,9 @@
 package sqlstore
 
-// records is the dictionary of packed records. It is a text like the records that
-// decisions write today, with members that often occur together in one long piece.
-// Stored records refer to positions in it, so it must not change. A better dictionary
-// gets a new version and is added beside it.
+// records is the dictionary for packed records. Its text resembles the records that decisions
+// write today, and JSON members that often follow each other stand together. Stored records
+// refer to positions in the text, so it must not change. A better dictionary gets a new
+// version and is added beside this dictionary.
 var records = newDictionary(
 	`{"v":2,"action":"retry","rule":"schedule","class":"TemporaryServiceError","verdict":"retry","n":1,"of":3,"wait_us":30000000,"by":"http.503"` +
 		`,"rank":"typed","saw":"503","code":"http.503","beat":[{"rule":"service.unavailable","class":"TemporaryServiceError","rank":"pattern","saw":"` +

@@ -10,7 +10,7 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// recordSamples are records as decisions write them.
+// recordSamples are examples of the records that decisions write.
 var recordSamples = []string{
 	`{"v":2,"action":"retry","rule":"schedule","class":"TemporaryServiceError","verdict":"retry","n":1,"of":3,"wait_us":24040000,"by":"cloud.retriable","rank":"pattern","saw":"Service Unavailable","code":"http.503","beat":[{"rule":"service.unavailable","class":"TemporaryServiceError","rank":"pattern","saw":"upstream connect error"},{"rule":"transport.connect","class":"NetworkTimeout","rank":"pattern","saw":"connect error"},{"rule":"http.503","class":"TemporaryServiceError","rank":"text","saw":"503 Service"}],"drawn_us":24040000,"nominal_us":30000000,"ceiling_us":36000000,"u":0.0033333333333333335,"growth":"30s × 2^(n−1)","spreading":"±20 %","backoff_from":"class","retries_from":"class","class_failures":1,"failures":2,"max_attempts":100,"max_age_us":7776000000000,"policy":"default","hash":"5e89b241fc8fdd56b40dd5efd9b498999305db9b4613e82486d6214480d5ccd7"}`,
 	`{"v":2,"action":"dead","rule":"schedule.exhausted","class":"TemporaryServiceError","verdict":"retry","dead":"max_retries_exceeded","of":3,"by":"cloud.retriable","rank":"pattern","saw":"Service Unavailable","code":"http.503","beat":[{"rule":"business.state","class":"BusinessLogicError","rank":"pattern","saw":"unexpected status"}],"count":"total","retries_from":"schedule","class_failures":4,"failures":4,"max_attempts":100,"age_us":20232,"max_age_us":7776000000000,"policy":"default","hash":"5e89b241fc8fdd56b40dd5efd9b498999305db9b4613e82486d6214480d5ccd7"}`,
@@ -21,7 +21,7 @@ func TestPackedRecordsAreShort(t *testing.T) {
 	t.Parallel()
 	for _, s := range recordSamples {
 		if n := len(packRecord(nil, []byte(s))); 3*n > len(s) {
-			t.Errorf("a record of %d bytes was packed into %d bytes, want fewer: %s", len(s), n, s)
+			t.Errorf("the record of %d bytes was packed into %d bytes, want fewer bytes; record: %s", len(s), n, s)
 		}
 	}
 }
@@ -36,11 +36,11 @@ func TestTheDictionaryStaysAsItIs(t *testing.T) {
 		t.Errorf("the dictionary of version %d was changed: its SHA-256 is %s, want %s", packVersion, got, want)
 	}
 	if len(records.text) >= 1<<16 {
-		t.Errorf("the dictionary has %d bytes, want positions that fit into two bytes", len(records.text))
+		t.Errorf("the dictionary has %d bytes, want at most 65535, so that a position fits into two bytes", len(records.text))
 	}
 	packed := packRecord(nil, []byte(`{"v":2,"action":"retry","hash":"00112233445566"}`))
 	if want := "\x01\x95\x00\x00"; !strings.HasPrefix(string(packed), want) {
-		t.Errorf("got packed record %q, want it to begin with %q", packed, want)
+		t.Errorf("got packed record %q, want a packed record that begins with %q", packed, want)
 	}
 }
 
@@ -58,7 +58,7 @@ func TestUnpackedRecords(t *testing.T) {
 	long := "\x01" + strings.Repeat("\xff\x00\x00", job.EvidenceMax/sameMax+1)
 	for _, damaged := range []string{"\x02", "\x00", "[1]", "\x01\x00", "\x01\x05abc", "\x01\x40abc", "\x01\x80", "\x01\x80\x01", far, long} {
 		if got, err := unpackRecord([]byte(damaged)); err == nil {
-			t.Errorf("unpack of the damaged record %.40q: got %.40q, want an error", damaged, got)
+			t.Errorf("unpack of the damaged record %.40q: got %.40q and no error, want an error", damaged, got)
 		}
 	}
 }
@@ -90,7 +90,7 @@ func FuzzUnpackRecord(f *testing.F) {
 	f.Fuzz(func(t *testing.T, packed []byte) {
 		record, err := unpackRecord(packed)
 		if len(record) > max(job.EvidenceMax, len(packed)) || err != nil && record != nil {
-			t.Errorf("unpack returned %d bytes, error %v; want at most job.EvidenceMax bytes, and none with an error", len(record), err)
+			t.Errorf("unpack returned %d bytes and error %v; want at most job.EvidenceMax bytes, and no bytes if there is an error", len(record), err)
 		}
 	})
 }

@@ -16,7 +16,8 @@ var (
 	insPolicy = declare("insPolicy", `INSERT INTO redrive_policies (hash, name, at, by, body) VALUES (?, ?, ?, ?, ?)
 		ON CONFLICT (hash) DO NOTHING`)
 	selPolicy = declare("selPolicy", `SELECT `+policyColumns+`, body FROM redrive_policies WHERE hash = ?`)
-	// The latest audit row of a publication names the policy that was published last.
+	// The policy in force is the policy that was published last. redrive_meta has the number
+	// of the audit row of that publication.
 	selInForce = declare("selInForce", `SELECT a.target FROM redrive_meta m JOIN redrive_audit a ON a.seq = m.value WHERE m.key = 'policy'`)
 	setInForce = declare("setInForce", `INSERT INTO redrive_meta (key, value) VALUES ('policy', (SELECT max(seq) FROM redrive_audit))
 		ON CONFLICT (key) DO UPDATE SET value = excluded.value`)
@@ -46,7 +47,7 @@ func (t *Txn) publishPolicy(by store.By, p *store.StoredPolicy) error {
 		return err
 	}
 	name := p.Name
-	if changed == 0 { // The policy is already known; it keeps its first name.
+	if changed == 0 { // the store already has this policy; the policy keeps its first name
 		err = t.rows(selPolicy, func(r Row) error { name = scanPolicyHead(r).Name; return nil }, text(p.Hash))
 		if err != nil {
 			return err

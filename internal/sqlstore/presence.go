@@ -15,19 +15,20 @@ const processColumns = `name, instance, what, host, pid, version, coalesce(build
 	queues, kinds, slots, running, quiet, silent`
 
 var (
-	// setProcess reports that a known process is alive. It finds no row if the process
-	// is new or was found silent.
+	// setProcess records that a known process is alive. It changes no row if the process is
+	// new or was marked as silent.
 	setProcess = declare("setProcess", `UPDATE redrive_processes SET seen_at = ?3, policy = ?4, slots = ?5, running = ?6
 		WHERE name = ?1 AND instance = ?2 AND silent = 0 RETURNING quiet`)
 	putProcess = declare("putProcess", `INSERT INTO redrive_processes (name, instance, what, host, pid, version, build, policy,
 		started_at, seen_at, queues, kinds, slots, running) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?9, ?10, ?11, ?12, ?13)
 		ON CONFLICT (name, instance) DO UPDATE SET policy = ?8, seen_at = ?9, slots = ?12, running = ?13, silent = 0 RETURNING quiet`)
-	delProcess     = declare("delProcess", `DELETE FROM redrive_processes WHERE name = ?1 AND instance = ?2`)
-	countProcesses = declare("countProcesses", `SELECT count(*) FROM redrive_processes`) // at most store.ProcessesMax
+	delProcess = declare("delProcess", `DELETE FROM redrive_processes WHERE name = ?1 AND instance = ?2`)
+	// the table has at most store.ProcessesMax rows
+	countProcesses = declare("countProcesses", `SELECT count(*) FROM redrive_processes`)
 	allProcesses   = declare("allProcesses", `SELECT `+processColumns+` FROM redrive_processes ORDER BY name, instance`)
-	// selSilent finds the processes that have not reported since a time, and that a call of
-	// Present has to change: those that were not found silent yet, those whose entry is
-	// too old, and those with the name of the caller.
+	// selSilent finds the processes that have not reported since a given time and whose row a
+	// call of Present has to change. These are the processes not yet marked as silent, those
+	// whose row is too old, and those with the name of the calling process.
 	selSilent = declare("selSilent", `SELECT name, instance FROM redrive_processes
 		WHERE seen_at <= ?1 AND (silent = 0 OR seen_at <= ?2 OR name = ?3) ORDER BY name, instance`)
 	setSilent  = declare("setSilent", `UPDATE redrive_processes SET silent = 1 WHERE name = ?1 AND instance = ?2 AND silent = 0 AND seen_at <= ?3`)
@@ -36,9 +37,9 @@ var (
 	quietNamed = declare("quietNamed", `UPDATE redrive_processes SET quiet = ?2 WHERE name = ?1 AND quiet <> ?2`)
 )
 
-// lockedProcesses is the name of the lock for changes of the entries of other processes.
-// A transaction takes it before it writes its own entry, so that two transactions never
-// wait for each other.
+// lockedProcesses is the name of the lock for changing the rows of other processes. A
+// transaction takes the lock before it writes its process's row, so that two transactions
+// cannot deadlock.
 const lockedProcesses = "processes"
 
 // Present implements store.Presence.
@@ -48,7 +49,9 @@ func (s *Core) Present(ctx context.Context, p store.Process) (orders store.Order
 	}
 	err = s.db.SignWrite(ctx, func(t *Txn) error {
 		t.noDeadLetters = true
-		if s.grace(t.now) == 0 { // after a jump of the clock, the other processes need time to report
+		// after a jump of the clock, no process is marked as silent until the others have had
+		// time to report
+		if s.grace(t.now) == 0 {
 			if err := t.findSilent(&p); err != nil {
 				return err
 			}
@@ -95,7 +98,7 @@ func (t *Txn) processEvent(of event.Type, name string) {
 	t.events.Add(&e)
 }
 
-// leave removes the entry of a process that ends.
+// leave removes the row of a process that ends.
 func (t *Txn) leave(p *store.Process) error {
 	n, err := t.exec(delProcess, text(p.Name), text(p.Instance))
 	if err != nil {
@@ -109,8 +112,8 @@ func (t *Txn) leave(p *store.Process) error {
 	return nil
 }
 
-// findSilent marks the other processes that have become silent. It removes the entries of
-// those that are too old or that p replaces.
+// findSilent marks the other processes that have become silent. It removes the rows of silent
+// processes that are too old or that the process p replaces.
 func (t *Txn) findSilent(p *store.Process) error {
 	type name struct{ name, instance string }
 	var found []name
@@ -128,7 +131,7 @@ func (t *Txn) findSilent(p *store.Process) error {
 		return err
 	}
 	for _, f := range found {
-		// Another transaction may have changed the row before this one got the lock.
+		// Another transaction may have changed the row before this transaction got the lock.
 		n, err := t.exec(setSilent, text(f.name), text(f.instance), num(silent))
 		if err != nil {
 			return err
@@ -163,8 +166,8 @@ func (s *Core) Processes(ctx context.Context) (list []store.Process, err error) 
 	return list, nil
 }
 
-// ReadProcesses returns the registered processes, sorted by name and instance. The field
-// Silent of a process says that another process has found it silent.
+// ReadProcesses returns the registered processes, sorted by name and instance. If the field
+// Silent of a process is true, another process has marked it as silent.
 func ReadProcesses(c Session) (list []store.Process, err error) {
 	err = c.Rows(allProcesses, func(r Row) error { list = append(list, scanProcess(r)); return nil })
 	return list, err

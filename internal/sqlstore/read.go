@@ -10,8 +10,8 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// The columns of a job in the three tables, in the same order for each. A column that a
-// table does not have is NULL. scanJob reads them.
+// The columns of a job in each of the three tables, in the same order. If a table does not
+// have a column, NULL stands in its place. scanJob reads these columns.
 const (
 	liveColumns = `j.id, l.kind, l.queue, j.state, j.priority, j.life, j.token, j.attempts, j.crashes, j.deferrals,
 		j.snoozes, j.interrupts, j.created_at, j.life_at, j.run_at, j.claimed_at, NULL, j.deadline, j.lease_until,
@@ -22,7 +22,7 @@ const (
 	deadColumns = `j.job, l.kind, l.queue, 5, j.priority, j.life, j.token, j.attempts, j.crashes, j.deferrals,
 		j.snoozes, j.interrupts, j.created_at, j.life_at, NULL, j.claimed_at, j.died_at, j.deadline, NULL,
 		NULL, j.holder, j.owner, j.correlation, j.key, j.batch, j.reason`
-	columns = 26 // each statement adds further columns
+	columns = 26 // number of these columns; the statements add further columns after them
 
 	fromLive = ` FROM redrive_jobs j JOIN redrive_lanes l ON l.id = j.lane `
 	fromDone = ` FROM redrive_done j JOIN redrive_lanes l ON l.id = j.lane `
@@ -54,7 +54,7 @@ func scanJob(r Row) job.Job {
 	}
 }
 
-// scanDone reads the further columns of an ended job.
+// scanDone reads the columns that only ended jobs have.
 func scanDone(r Row, j *job.Job) {
 	j.Result, j.Cost, j.Sends = r.Blob(columns), r.Int(columns+1), r.Int(columns+2)
 	j.Attrs, j.Payload = r.Blob(columns+3), r.Blob(columns+4)
@@ -119,7 +119,7 @@ func getJob(c Session, id job.ID) (j job.Job, err error) {
 	return j, err
 }
 
-// addSpent adds the cost and the bytes sent by the failed runs of a job.
+// addSpent adds the cost of a job's failed runs, and the number of bytes that they sent.
 func addSpent(c Session, j *job.Job) error {
 	return c.Rows(sumCost, func(r Row) error {
 		j.Cost += r.Int(0)
@@ -142,8 +142,8 @@ func scanProgress(r Row) job.Progress {
 		Total: r.Int(4), Note: r.Text(5)}
 }
 
-// failureColumns are the columns of a failure, in the order of scanFailure and
-// insertFailure.
+// failureColumns are the columns of a failure record. scanFailure and insertFailure use this
+// order.
 const failureColumns = `job, token, life, attempt, started_at, ended_at, how, class, code, permanent, http, exit,
 	signal, holder, correlation, fingerprint, cost, message, user_message, decision, details, stack, stderr, sends`
 

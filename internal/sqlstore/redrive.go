@@ -23,13 +23,14 @@ var (
 	allRedrives = declare("allRedrives", `SELECT `+redriveColumns+` FROM redrive_redrives ORDER BY id`)
 	selActive   = declare("selActive", `SELECT `+redriveColumns+` FROM redrive_redrives INDEXED BY redrive_redrives_active
 		WHERE ended_at IS NULL ORDER BY id`)
-	// Only outcomes change the numbers of ended jobs; see addRedrive.
+	// setRedrive does not change the numbers of ended jobs. Only the outcomes of jobs change
+	// these numbers; see addRedrive.
 	setRedrive = declare("setRedrive", `UPDATE redrive_redrives SET state = ?2, resume = ?3, why = ?4, ended_at = ?5, cursor = ?6, last_at = ?7,
 		forgive = ?8, forgave = ?9, released = ?10, audited = ?11 WHERE id = ?1`)
 )
 
-// keptSpec is the stored form of a spec. In it, statuses are numbers, and the override
-// for jobs is in a separate column.
+// keptSpec is a redrive's spec in the form in which the store keeps it. Statuses are numbers,
+// and the override for jobs is in a separate column.
 type keptSpec struct {
 	store.RedriveSpec
 	Filter   keptFilter `json:"filter"`
@@ -40,7 +41,7 @@ type keptSpec struct {
 type keptFilter struct {
 	store.DeadFilter
 	Statuses []int `json:"statuses"`
-	Since    int64 `json:"since,omitempty"` // a number, because a time stored as text cannot be read back
+	Since    int64 `json:"since,omitempty"` // a number, because a time that is stored as text cannot be read back
 	Until    int64 `json:"until,omitempty"`
 }
 
@@ -211,12 +212,12 @@ func (t *Txn) controlRedrive(by store.By, id int64, do store.RedriveOp) (store.R
 	return r, t.audit(by, "redrive."+string(do), strconv.FormatInt(id, 10), string(before), string(r.State))
 }
 
-// keepRedrive writes the changes that a step or a person made to a redrive.
+// keepRedrive writes a redrive that a step or a person has changed.
 func (t *Txn) keepRedrive(r *store.Redrive) error {
 	n, err := t.exec(setRedrive, num(r.ID), text(r.State), setText(r.Resume), setText(r.Why), setNum(r.EndedAt), num(r.Cursor),
 		num(r.LastAt), num(r.BaseAnswered), num(r.BaseAgain), num(r.Released), num(r.Audited))
 	if err == nil && n == 0 {
-		err = fmt.Errorf("redrive %d was read, but its row is missing when it is updated", r.ID) // This cannot happen: the row was read in this transaction.
+		err = fmt.Errorf("redrive %d: its row was read in this transaction, but the update did not find the row", r.ID) // This cannot happen: the row was read in this transaction.
 	}
 	return err
 }

@@ -12,9 +12,9 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// spreadLook is the number of rows that the canaries of one step may examine together, in
-// addition to the first search. If these rows contain too few jobs, the remaining
-// canaries are taken from the start of the set.
+// spreadLook is the maximum number of rows that one step examines to find canaries, in
+// addition to the first search. If these rows contain too few jobs, the step takes the
+// remaining canaries from the start of the set.
 const spreadLook = 20_000
 
 var anyActive = declare("anyActive", `SELECT EXISTS (SELECT 1 FROM redrive_redrives INDEXED BY redrive_redrives_active WHERE ended_at IS NULL)`)
@@ -24,7 +24,7 @@ func (s *Core) StepRedrives(ctx context.Context, limit int) (answer store.Redriv
 	if limit < 1 || limit > store.StepMax {
 		return answer, fmt.Errorf("redrive step of up to %d jobs: the number must be 1 to %d: %w", limit, store.StepMax, store.ErrInvalid)
 	}
-	active := int64(0) // usually no redrive is active, and no write transaction is needed
+	active := int64(0) // number of active redrives; usually 0, and then no write transaction is needed
 	err = s.db.Read(ctx, func(c Session) error {
 		active, err = ReadInt(c, anyActive)
 		return err
@@ -54,7 +54,8 @@ func (t *Txn) stepRedrives(limit int) (store.RedriveStep, error) {
 	if err != nil {
 		return answer, err
 	}
-	list = slices.DeleteFunc(list, func(r store.Redrive) bool { return !r.State.Active() }) // a redrive may have been paused since it was read
+	// a person may have paused a redrive since the list was read
+	list = slices.DeleteFunc(list, func(r store.Redrive) bool { return !r.State.Active() })
 	slices.SortFunc(list, func(a, b store.Redrive) int { return store.RedriveTurns(&a, &b) })
 	for i := range list {
 		r := &list[i]
@@ -81,8 +82,8 @@ func (t *Txn) stepRedrives(limit int) (store.RedriveStep, error) {
 	return answer, nil
 }
 
-// stepped writes the result of a step of a redrive, with the audit row and the event for
-// a new state.
+// stepped writes how a step has changed a redrive. If the state is new, it also writes an
+// audit row and an event.
 func (t *Txn) stepped(before, r *store.Redrive) error {
 	if r.State == before.State && r.Cursor == before.Cursor && r.LastAt == before.LastAt && r.Released == before.Released {
 		return nil
@@ -101,17 +102,17 @@ func (t *Txn) stepped(before, r *store.Redrive) error {
 	case store.RedriveCompleted:
 		action = "redrive.complete"
 	case store.RedriveCanary, store.RedriveRamping, store.RedriveSettling, store.RedrivePaused, store.RedriveCancelled:
-		return nil // the redrive continues in the same state, or a person changed the state
+		return nil // no audit row: the redrive continues in the same state, or a person changed the state
 	}
 	return t.audit(store.By{Actor: "redrive", Reason: r.Why}, action, strconv.FormatInt(r.ID, 10), string(before.State), string(r.State))
 }
 
-// redriver returns the actor under which the actions of a redrive are recorded.
+// redriver returns the actor for the audit rows of a redrive.
 func redriver(id int64) store.By { return store.By{Actor: "redrive " + strconv.FormatInt(id, 10)} }
 
-// auditReleases writes an audit row with the number of jobs released since the last
-// such row. It is called only when the redrive's state changes: a rate makes the steps
-// small, so a row for each step could mean thousands of rows.
+// auditReleases writes an audit row with the number of jobs released since the last such row.
+// It is called only when the redrive's state changes. Rows for each step would be thousands of
+// rows, because a rate limit makes the steps small.
 func (t *Txn) auditReleases(r *store.Redrive) error {
 	n := r.TakeUnaudited()
 	if n == 0 {
@@ -120,16 +121,17 @@ func (t *Txn) auditReleases(r *store.Redrive) error {
 	return t.audit(redriver(r.ID), "redrive.release", strconv.FormatInt(r.ID, 10), "", fmt.Sprintf(`{"done":%d}`, n))
 }
 
-// release releases jobs of a redrive by its plan and returns how many it has released.
-// It skips jobs whose unique keys other jobs have, and stops at the first job for whose
-// lane the store has no room.
+// release releases jobs of a redrive as its plan says and returns the number of released jobs.
+// It skips a job if another job holds its unique key. It stops at the first job whose lane
+// would be one lane too many for the store.
 func (t *Txn) release(r *store.Redrive, plan store.RedrivePlan) (released int64, err error) {
 	b, err := t.toRelease(r, &plan)
 	if err != nil {
 		return 0, err
 	}
 	jobs, err := t.retakeKeys(b.jobs)
-	if err == nil && len(jobs) == 0 && plan.Spread && !b.exhausted { // a spread would choose the same jobs again
+	// a second spread would choose the same jobs again, so search from the start
+	if err == nil && len(jobs) == 0 && plan.Spread && !b.exhausted {
 		plan.Spread = false
 		if b, err = t.toRelease(r, &plan); err == nil {
 			jobs, err = t.retakeKeys(b.jobs)
@@ -139,7 +141,7 @@ func (t *Txn) release(r *store.Redrive, plan store.RedrivePlan) (released int64,
 		return 0, err
 	}
 	did := store.RedriveDone{Cursor: b.cursor, Exhausted: b.exhausted}
-	if r.Change.Queue != "" { // without a new queue the jobs stay in their lanes
+	if r.Change.Queue != "" { // without a new queue, the jobs stay in their lanes and need no new lane
 		jobs, did.Blocked = t.whatHasRoom(jobs, &r.Change)
 	}
 	if did.Blocked != nil {
@@ -156,8 +158,8 @@ func (t *Txn) release(r *store.Redrive, plan store.RedrivePlan) (released int64,
 	return did.Released, nil
 }
 
-// whatHasRoom returns the jobs before the first job for whose lane there is no room, and
-// the error for that job.
+// whatHasRoom returns the jobs before the first job whose lane would be one lane too many for
+// the store. It also returns the error for that job.
 func (t *Txn) whatHasRoom(jobs []deadRow, c *store.Change) ([]deadRow, error) {
 	fresh := make(map[laneKey]bool)
 	for i := range jobs {
@@ -172,9 +174,8 @@ func (t *Txn) whatHasRoom(jobs []deadRow, c *store.Change) ([]deadRow, error) {
 	return jobs, nil
 }
 
-// roomForAll returns an error when the store has no room for the lanes that a redrive
-// needs. It searches the set of the redrive only if the lanes of all dead jobs would be
-// too many.
+// roomForAll returns an error if a redrive needs more new lanes than the store has room for.
+// It reads the set of the redrive only if the lanes of all dead jobs would be too many.
 func (t *Txn) roomForAll(spec *store.RedriveSpec) error {
 	if spec.Change.Queue == "" {
 		return nil
@@ -219,16 +220,16 @@ func (t *Txn) roomForAll(spec *store.RedriveSpec) error {
 	}
 }
 
-// releases holds the jobs that a step releases.
+// releases is the result of toRelease: the jobs that a step releases.
 type releases struct {
 	jobs      []deadRow
-	cursor    int64 // the last death that was examined
+	cursor    int64 // the number of the last examined death
 	exhausted bool
 }
 
-// toRelease finds the jobs that a plan releases. When the start of a large set contains
-// no canaries, toRelease changes the plan into a plan without a spread. The search then
-// continues where the earlier search ended.
+// toRelease finds the jobs that a plan releases. When the start of a large set contains no
+// canaries, toRelease changes the plan so that it does not spread the canaries. The search
+// then continues where the earlier search ended.
 func (t *Txn) toRelease(r *store.Redrive, plan *store.RedrivePlan) (b releases, err error) {
 	m, err := newMatcher(t.s, &r.Filter, false)
 	if err != nil {
@@ -257,9 +258,9 @@ func (t *Txn) toRelease(r *store.Redrive, plan *store.RedrivePlan) (b releases, 
 	return b, err
 }
 
-// spread chooses n of the entries that a filter selects, over the whole range of their
-// deaths. low holds the first of these entries. spread takes entries from low when a
-// search finds nothing.
+// spread chooses n of the entries that a filter selects, spread over the whole range of their
+// deaths. low holds the first of these entries. When a search finds nothing, spread takes an
+// entry from low.
 func (t *Txn) spread(m *matcher, r *store.Redrive, low []deadRow, n int) ([]deadRow, error) {
 	look := max(spreadLook/(n+1), 1)
 	number := func(death *int64) int64 { return *death }
@@ -273,7 +274,7 @@ func (t *Txn) spread(m *matcher, r *store.Redrive, low []deadRow, n int) ([]dead
 	}
 	chosen := make([]deadRow, 0, n)
 	taken := make(map[int64]bool, n)
-	top := int64(0) // the last entry taken; entries between a target and it are already taken
+	top := int64(0) // the death number of the last chosen entry; all entries between a target and this number are already chosen
 	for i := range n {
 		from := max(store.SpreadTarget(first, last, i, n), top+1)
 		p, err := search(m, true, from, r.Through, 1, look, t.scanDeadRow, func(d *deadRow) int64 { return d.Death })

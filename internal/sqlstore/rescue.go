@@ -11,8 +11,8 @@ import (
 var (
 	selExpiredLeases = declare("selExpiredLeases", `SELECT `+runColumns+`
 		FROM redrive_jobs INDEXED BY redrive_lease WHERE state = 3 AND lease_until <= ?1 ORDER BY lease_until, id LIMIT ?2`)
-	// With other writers, a rescue handles those runs last whose end needs the lock on
-	// dead letters. Only a store with other writers has texts for these statements.
+	// In a store with other writers, a rescue ends those runs last that need the lock on dead
+	// letters. Only such a store has SQL texts for these two statements.
 	selExpiredFirst = &Query{Name: "selExpiredFirst"}
 	selExpiredLast  = &Query{Name: "selExpiredLast"}
 	selNextLease    = declare("selNextLease", `SELECT lease_until FROM redrive_jobs INDEXED BY redrive_lease WHERE state = 3
@@ -21,8 +21,9 @@ var (
 		cancel_at = NULL WHERE id = ?1 AND token = ?2 AND state = 3`)
 )
 
-// rescueFirst ends runs whose lease is over. When dead letters are locked, it skips the
-// runs that need them, so that the other runs do not wait. It then sets rest.
+// rescueFirst ends expired runs. When another transaction has locked dead letters, rescueFirst
+// skips the runs that need this lock, so that the other runs do not wait. It then returns rest
+// as true.
 func (t *Txn) rescueFirst(limit int) (out store.Rescue, rest bool, err error) {
 	found, err := t.expired(selExpiredLeases, limit)
 	if err != nil {
@@ -43,21 +44,21 @@ func (t *Txn) rescueFirst(limit int) (out store.Rescue, rest bool, err error) {
 	return out, rest, err
 }
 
-// crashTouchesDeadLetters reports whether a crash of the run needs the lock on dead
-// letters. That is so if this is the last allowed crash, which makes the job dead. It is
-// also so for a job that a redrive released and that is cancelled, because that job has a
-// dead letter.
+// crashTouchesDeadLetters reports whether the rescue of the run needs the lock on dead
+// letters. There are two such cases. If this is the last allowed crash, the job becomes dead.
+// If a redrive released the job and a person has asked it to stop, the rescue changes the
+// job's dead letter.
 func (r *Run) crashTouchesDeadLetters() bool {
 	return r.counters.Crashes+1 >= r.crashMax || r.asked && r.life > 1
 }
 
-// expired returns the runs whose lease is over.
+// expired returns the running runs whose lease has expired.
 func (t *Txn) expired(which *Query, limit int) (found []*Run, err error) {
 	err = t.rows(which, func(r Row) error { found = append(found, t.scanRun(r)); return nil }, num(t.now), num(limit))
 	return found, err
 }
 
-// rescue ends runs whose lease is over.
+// rescue ends the running runs whose lease has expired.
 func (t *Txn) rescue(found []*Run) (out store.Rescue, err error) {
 	out = store.Rescue{NextExpiry: store.Never}
 	for _, s := range found {

@@ -10,7 +10,7 @@ import (
 )
 
 var (
-	// For the reason for OR FAIL, see insDead.
+	// The comment on insDead says why the statement uses OR FAIL.
 	insRetry = declare("insRetry", `INSERT OR FAIL INTO redrive_jobs (id, lane, state, priority, run_at, token, life,
 		attempts, crashes, deferrals, snoozes, interrupts, created_at, life_at, deadline, owner, correlation, key,
 		batch, attrs, policy, terms, released, redrive, own_priority, long, payload)
@@ -18,13 +18,14 @@ var (
 		CASE WHEN deadline > ?2 THEN deadline END, owner, correlation, key, batch, attrs, policy, terms,
 		CASE WHEN reason = 'manual_review' THEN 1 ELSE released END, ?6, ?7, long, payload
 		FROM redrive_dead WHERE death = ?1 AND revived = 0`)
-	// The entry does not keep a copy of the values that the job takes back.
+	// The dead letter does not keep the attributes, policy and payload, because the live job
+	// has them again.
 	setRedriven = declare("setRedriven", `UPDATE OR FAIL redrive_dead SET status = 1, revived = 1, action = 'retried', note = ?2, acted_at = ?3,
 		acted_by = ?4, reopen_at = NULL, redrive = ?5, attrs = NULL, policy = NULL, long = NULL, payload = NULL
 		WHERE death = ?1`)
-	// insRetries is the same for a range of deaths whose jobs stay in their lanes. If
-	// the priority is NULL, the jobs keep their priority. ?7 says whether the priority
-	// is for one life only.
+	// insRetries is like insRetry for a range of deaths whose jobs stay in their lanes. If the
+	// priority is NULL, the jobs keep their priorities. ?7 says whether the new priority is
+	// for one life only.
 	insRetries = declare("insRetries", `INSERT OR FAIL INTO redrive_jobs (id, lane, state, priority, run_at, token, life,
 		attempts, crashes, deferrals, snoozes, interrupts, created_at, life_at, deadline, owner, correlation, key,
 		batch, attrs, policy, terms, released, redrive, own_priority, long, payload)
@@ -44,10 +45,10 @@ var (
 	setPayload = declare("setPayload", `UPDATE redrive_jobs SET long = ?2, payload = ?3 WHERE id = ?1`)
 )
 
-// revive opens the next life of an entry's dead job. A redrive of 0 means that a person
-// retries the job; otherwise that redrive does. The note of the entry is the reason in
-// by. If the request itself is wrong, for example because it needs one lane too many,
-// revive returns the error before it writes anything.
+// revive makes the dead job of an entry live again and begins the job's next life. If redrive
+// is 0, a person retries the job; otherwise redrive is the id of the redrive that retries it.
+// The reason in by becomes the note of the entry. If the request itself is wrong, for example
+// because it needs one lane too many, revive returns the error before it writes anything.
 func (t *Txn) revive(by store.By, d *deadRow, c *store.Change, redrive int64) error {
 	to, priority := d.lane, d.priority
 	if c.Queue != "" && c.Queue != d.lane.queue {
@@ -75,7 +76,7 @@ func (t *Txn) revive(by store.By, d *deadRow, c *store.Change, redrive int64) er
 	}
 	if changed {
 		var payload Value
-		if own.newPayload { // otherwise the payload stays where it is
+		if own.newPayload { // if the payload does not change, it stays where it is stored
 			payload = blob(own.payload)
 		}
 		_, err := t.exec(insOriginal, num(d.Job), num(t.now), text(by.Actor), text(d.lane.queue), num(d.priority),
@@ -91,7 +92,7 @@ func (t *Txn) revive(by store.By, d *deadRow, c *store.Change, redrive int64) er
 	if err := t.change(d.Job, c, &own); err != nil {
 		return err
 	}
-	if name := d.changedKey(c); name.key != d.name { // retakeKey has taken the key
+	if name := d.changedKey(c); name.key != d.name { // the job has a new key, which retakeKey has already taken
 		if err := t.one(setJobKey, num(d.Job), text(name.key)); err != nil {
 			return err
 		}
@@ -104,8 +105,8 @@ func (t *Txn) revive(by store.By, d *deadRow, c *store.Change, redrive int64) er
 	return nil
 }
 
-// revived records that a job was retried: in the counts, as an event, and as a ready
-// job.
+// revived records that a job was retried: it changes the counts, adds an event, and reports
+// the job as ready.
 func (t *Txn) revived(d *deadRow, to *Lane, due job.Micros) {
 	t.recount(d.group, d.key(), job.Redriven)
 	t.move(d.lane, job.Dead, to, job.Waiting)
@@ -115,8 +116,8 @@ func (t *Txn) revived(d *deadRow, to *Lane, due job.Micros) {
 	t.wake = true
 }
 
-// reviveAll revives the jobs of all the entries. The entries are sorted by their
-// deaths, and retakeKeys has taken their keys.
+// reviveAll revives the jobs of all the entries. The entries are sorted by their deaths, and
+// retakeKeys has already taken the unique keys of their jobs.
 func (t *Txn) reviveAll(by store.By, all []deadRow, c *store.Change, redrive int64) error {
 	// A change of the job needs the job's old values, and a change of the queue needs the
 	// job's lane. So these jobs are revived one by one.
@@ -140,8 +141,8 @@ func (t *Txn) reviveAll(by store.By, all []deadRow, c *store.Change, redrive int
 	return nil
 }
 
-// reviveRun is reviveAll for a range of consecutive deaths. All the jobs get the same
-// change.
+// reviveRun does the same as reviveAll, but for a range of consecutive deaths. All the jobs
+// get the same change.
 func (t *Txn) reviveRun(by store.By, run []deadRow, c *store.Change, redrive int64) error {
 	first, last, due := run[0].Death, run[len(run)-1].Death, t.now.Add(c.Delay)
 	n, err := t.exec(insRetries, num(first), num(last), num(t.now), setNum(c.Priority), num(due), setNum(redrive), bit(c.OneLifePriority()))
@@ -153,7 +154,7 @@ func (t *Txn) reviveRun(by store.By, run []deadRow, c *store.Change, redrive int
 		return err
 	}
 	if n != len(run) || m != n {
-		return fmt.Errorf("deaths %d to %d: %d jobs were read, but %d jobs were made ready and %d dead letters marked as retried", first, last, len(run), n, m) // This cannot happen: the rows were read in this transaction.
+		return fmt.Errorf("deaths %d to %d: read %d jobs, but made %d jobs ready and marked %d dead letters as retried; the three numbers must be equal", first, last, len(run), n, m) // This cannot happen: the rows were read in this transaction.
 	}
 	for i := range run {
 		t.revived(&run[i], run[i].lane, due)
@@ -161,15 +162,16 @@ func (t *Txn) reviveRun(by store.By, run []deadRow, c *store.Change, redrive int
 	return nil
 }
 
-// own holds the values of a dead job, and says which of them a retry changes.
+// own holds those values of a dead job that a retry can change. newPolicy and newPayload say
+// which values it changes.
 type own struct {
 	policy, payload       []byte
 	long                  bool
 	newPolicy, newPayload bool
 }
 
-// own reads the values of a dead job. It reads the payload only if the retry changes
-// it.
+// own reads the values of a dead job that a retry can change. It reads the payload only if
+// payload is true.
 func (t *Txn) own(d *deadRow, payload bool) (o own, err error) {
 	err = t.rows(selOwn, func(r Row) error {
 		o.policy, o.long, o.payload = r.Blob(0), r.Int(1) != 0, r.Blob(2)
@@ -181,7 +183,7 @@ func (t *Txn) own(d *deadRow, payload bool) (o own, err error) {
 	return o, err
 }
 
-// change gives a revived job its new override and its new payload.
+// change writes a new override and a new payload into a revived job.
 func (t *Txn) change(id job.ID, c *store.Change, o *own) error {
 	if o.newPolicy {
 		if _, err := t.exec(setPolicy, num(id), blob(c.Override)); err != nil {

@@ -5,12 +5,12 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// kindRoom is how many more jobs may be claimed of one kind, or of all kinds of a
+// kindRoom says how many more jobs of one kind may be claimed, or how many more jobs of one
 // queue. It also says which limits apply.
 type kindRoom struct {
 	want     store.KindWant
 	max      int
-	limit    int // how many more jobs may run over all processes, if limited
+	limit    int // number of further jobs that may run in all processes; valid if limited is true
 	limited  bool
 	rate     store.Rate
 	scope    string
@@ -30,8 +30,8 @@ func (k *kindRoom) take() {
 	k.started++
 }
 
-// nextStart returns when a due job that is delayed here may start, and whether that
-// time is known. It is not known for a job that waits for another run to end; a
+// nextStart concerns a due job that a limit delays. It returns when the job may start, and
+// whether that time is known. The time is not known if the job waits for another run to end; a
 // notification reports that end.
 func (k *kindRoom) nextStart(now job.Micros) (job.Micros, bool) {
 	if k.max <= 0 || k.limited && k.limit <= 0 {
@@ -52,13 +52,13 @@ func (t *Txn) room(want store.KindWant, scope string, limit int, rate store.Rate
 	return k
 }
 
-// left is the first job of a lane and priority that was left unclaimed.
+// left is the first job of a lane and priority that a claim has not taken.
 type left struct {
 	at   job.Micros
 	room *kindRoom
 }
 
-// due returns when the job may be claimed, and whether that time is known.
+// due returns the time at which the job may be claimed, and whether this time is known.
 func (l left) due(now job.Micros, all *kindRoom) (job.Micros, bool) {
 	if l.at > now {
 		return l.at, l.room.max > 0
@@ -68,7 +68,7 @@ func (l left) due(now job.Micros, all *kindRoom) (job.Micros, bool) {
 	return max(own, queue), ok1 && ok2
 }
 
-// charge counts the new starts of the exchange against the rate.
+// charge counts the jobs that this exchange has claimed against the rate limits.
 func (c *claimer) charge(k *kindRoom) error {
 	if k.rate.Unlimited() || k.started == 0 {
 		return nil

@@ -5,7 +5,7 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// Run is the part of a live job's row that is needed to end a run.
+// Run is a job's current run: those columns of the live job that are needed to end the run.
 type Run struct {
 	id          job.ID
 	token       job.Token
@@ -22,21 +22,21 @@ type Run struct {
 	correlation string
 	key         string
 	batch       int64
-	long        bool // the payload is in redrive_bodies
-	asked       bool // a person asked the run to stop
+	long        bool // whether the payload is stored in the table redrive_bodies
+	asked       bool // whether a person has asked the run to stop
 	released    bool // whether a rule held the job and a person has retried it; see job.Claim
 	crashMax    int32
-	terms       int64 // number of the job's terms; see TermsID
+	terms       int64 // number of the job's terms; see the method TermsID
 	redrive     int64 // id of the redrive that opened this life
 }
 
 const runColumns = `id, token, lane, state, priority, life, attempts, crashes, deferrals, snoozes, interrupts,
 	created_at, life_at, claimed_at, holder, owner, correlation, key, batch, long, crash_max, cancel_at, redrive, terms, released`
 
-// RunColumns are the columns of the table redrive_jobs that ScanRun reads.
+// RunColumns names the columns of the table redrive_jobs that ScanRun reads.
 const RunColumns = runColumns
 
-// runWidth is the number of RunColumns. Statements add further columns.
+// runWidth is the number of columns in RunColumns. Statements add further columns after them.
 const runWidth = 25
 
 var (
@@ -59,20 +59,20 @@ func (t *Txn) scanRun(r Row) *Run {
 	}
 }
 
-// running returns the run of a job. It returns nil when the run is not the job's
-// current run.
+// running returns the current run of a job. It returns nil when the job is not running or has
+// another token.
 func (t *Txn) running(id job.ID, token job.Token) (*Run, error) {
 	return t.oneRun(selRun, num(id), num(token))
 }
 
-// ScanRun reads a live job from a row of selAny or selRun.
+// ScanRun reads a live job from a row that has the columns RunColumns.
 func (t *Txn) ScanRun(r Row) *Run { return t.scanRun(r) }
 
-// recall returns the run that an outcome ends, with the values it had when this process
-// claimed it, and forgets the run. It returns nil when the row has to be read instead.
-// The values of a run do not change while it has the same token, except asked. The
-// statement that ends the run checks the token and asked, so it must be the first
-// statement that writes. An outcome that may need a new lane or group reads the row.
+// recall returns the run that an outcome ends, as this process claimed it, and forgets the
+// run. It returns nil when the row must be read from the database instead. While the token
+// stays the same, no value of a run changes except asked. The statement that ends the run
+// checks the token and asked, so it must be the first statement that writes. If an outcome may
+// need a new lane or group, the row is read.
 func (t *Txn) recall(o *job.Outcome) *Run {
 	r := t.ownRuns[o.ID]
 	if r == nil || r.token != o.Token || o.To.Ready() && o.Queue != "" && o.Queue != r.lane.queue ||
@@ -80,15 +80,15 @@ func (t *Txn) recall(o *job.Outcome) *Run {
 		return nil
 	}
 	delete(t.ownRuns, o.ID)
-	r.lane = t.laneOf(r.lane.id) // the catalogue may have been read again since the claim
+	r.lane = t.laneOf(r.lane.id) // take the lane again, because the catalogue may have been read again since the claim
 	return r
 }
 
-// ownRunsMax is the maximum number of runs that a process remembers. Runs with a lost
-// lease are not removed one by one.
+// ownRunsMax is the maximum number of claimed runs that a process remembers. A run that has
+// lost its lease stays remembered until the memory is full.
 const ownRunsMax = 2 * job.ExchangeMax
 
-// remember keeps a run that this process has claimed, so that recall can return it.
+// remember keeps a run that this process has claimed, so that recall can find it.
 func (t *Txn) remember(r *Run) {
 	if t.ownRuns == nil {
 		return
@@ -99,7 +99,8 @@ func (t *Txn) remember(r *Run) {
 	t.ownRuns[r.id] = r
 }
 
-// live returns the live job with the id, in any state, or nil.
+// live returns the live job with the given id, in any state. It returns nil when there is no
+// such job.
 func (t *Txn) live(id job.ID) (*Run, error) { return t.oneRun(selAny, num(id)) }
 
 func (t *Txn) oneRun(q *Query, args ...Value) (found *Run, err error) {

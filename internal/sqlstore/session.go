@@ -10,34 +10,34 @@ import (
 	"maps"
 )
 
-// Session runs statements inside one transaction.
+// Session runs the statements of one transaction.
 type Session interface {
-	// Exec runs a statement and returns the number of changed rows.
+	// Exec runs a statement and returns the number of rows that the statement changed.
 	Exec(q *Query, args ...Value) (int, error)
-	// Rows calls each for every row. The row is valid only during the call, and the
-	// call may run other statements. When each returns an error, Rows stops and returns
-	// that error.
+	// Rows runs a query and calls the function each for every row. The row is valid only
+	// during that call. The function may run other statements. When it returns an error, Rows
+	// stops and returns that error.
 	Rows(q *Query, each func(Row) error, args ...Value) error
 }
 
 // Query is a statement in the SQL dialect of SQLite. The address of a Query identifies
 // the statement.
 type Query struct {
-	Name string // the text of the statement as it was declared
+	Name string // the SQL text as it was declared
 	Text string
 	// Walk is true when the reader usually stops long before the last row or the LIMIT
 	// is reached.
 	Walk bool
 }
 
-// declared is filled when the package's variables are initialised. It does not change
-// later.
+// declared holds all statements by name. It is filled when the package's variables are
+// initialised and does not change later.
 var declared = make(map[string]*Query)
 
 // declare registers a statement under its name.
 func declare(name, text string) *Query { return keep(&Query{Name: name, Text: text}) }
 
-// declareWalk declares a statement whose reader stops before the last row.
+// declareWalk declares a statement whose reader usually stops before the last row.
 func declareWalk(name, text string) *Query { return keep(&Query{Name: name, Text: text, Walk: true}) }
 
 func keep(q *Query) *Query {
@@ -51,7 +51,8 @@ func keep(q *Query) *Query {
 // Statements returns all statements with their names, in no particular order.
 func Statements() iter.Seq2[string, *Query] { return maps.All(declared) }
 
-// Statement returns the statement with the name. It panics if the name is unknown.
+// Statement returns the statement with the given name. It panics if there is no such
+// statement.
 func Statement(name string) *Query {
 	q := declared[name]
 	if q == nil {
@@ -60,11 +61,11 @@ func Statement(name string) *Query {
 	return q
 }
 
-// Row reads the columns of a result's current row.
+// Row gives access to the columns of the current row of a result.
 type Row interface {
-	Int(col int) int64 // NULL is read as 0
+	Int(col int) int64 // returns 0 for NULL
 	Text(col int) string
-	Blob(col int) []byte // the slice is a copy; NULL is read as nil
+	Blob(col int) []byte // returns a copy of the bytes; returns nil for NULL
 	Null(col int) bool
 }
 
@@ -83,7 +84,7 @@ func TextOf(column any) string {
 	}
 }
 
-// BlobOf converts the value of a column with bytes. NULL becomes nil.
+// BlobOf converts the value of a column that contains bytes. NULL becomes nil.
 func BlobOf(column any) []byte {
 	switch v := column.(type) {
 	case []byte:
@@ -103,7 +104,7 @@ type Value struct {
 	B    []byte
 }
 
-// ValueKind says which field of a Value is used.
+// ValueKind says which field of a Value holds the argument.
 type ValueKind uint8
 
 // The kinds of values.
@@ -129,7 +130,8 @@ func bit(set bool) Value {
 	return num(0)
 }
 
-// The set… functions store a zero value as NULL, because NULL takes no space in a row.
+// The functions setNum, setText and setBlob store a zero value as NULL, because NULL takes no
+// space in a row.
 
 func setNum[T ~int | ~int8 | ~int32 | ~int64](n T) Value {
 	if n == 0 {
@@ -152,11 +154,11 @@ func setBlob(b []byte) Value {
 	return blob(b)
 }
 
-// Num returns an argument with a whole number.
+// Num returns a statement's argument for a whole number.
 func Num[T ~int | ~int8 | ~int32 | ~int64 | ~uint8](n T) Value { return num(n) }
 
-// ReadInt returns the first column of the last row that a statement returns. Without a
-// row it returns 0.
+// ReadInt runs a statement and returns the first column of the last row. Without a row it
+// returns 0.
 func ReadInt(s Session, q *Query, args ...Value) (n int64, err error) {
 	err = s.Rows(q, func(r Row) error { n = r.Int(0); return nil }, args...)
 	return n, err

@@ -14,12 +14,13 @@ var (
 		attempts, crashes, deferrals, snoozes, interrupts, created_at, life_at, claimed_at, finished_at,
 		holder, owner, correlation, key, batch, cost, sends, result)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
-	// insKept is insDone for a job that keeps its attributes and its payload.
+	// insKept is like insDone, but for a job that keeps its attributes and its payload.
 	insKept = declare("insKept", `INSERT INTO redrive_done (job, lane, state, priority, token, life,
 		attempts, crashes, deferrals, snoozes, interrupts, created_at, life_at, claimed_at, finished_at,
 		holder, owner, correlation, key, batch, cost, sends, result, attrs, payload)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
-	// selKept reads what a completed job keeps, before its row is deleted.
+	// selKept reads the attributes and the payload that a completed job keeps, before the
+	// job's row is deleted.
 	selKept = declare("selKept", `SELECT j.attrs, coalesce(j.payload, b.payload) FROM redrive_jobs j
 		LEFT JOIN redrive_bodies b ON b.job = j.id WHERE j.id = ?`)
 	delBody = declare("delBody", `DELETE FROM redrive_bodies WHERE job = ?`)
@@ -68,10 +69,10 @@ func (t *Txn) settle(o *job.Outcome) (own, fatal error) {
 	return own, err
 }
 
-// end writes the outcome of a run. ok is false, and nothing is written, when the row
-// differs from r. That happens when r was remembered from the claim and, since then,
-// another process has ended the run or a person has asked it to stop. So the statement
-// that moves the run must come first.
+// end writes the outcome of a run. When the row in the database differs from r, end writes
+// nothing and returns ok as false. The row can differ if r was remembered from the claim,
+// because another process can have ended the run since then, or a person can have asked the
+// run to stop. So the first write must be the statement that checks the row of the run.
 func (t *Txn) end(r *Run, o *job.Outcome) (own error, ok bool, fatal error) {
 	to := r.lane
 	if o.To.Ready() {
@@ -137,7 +138,7 @@ func (t *Txn) fail(r *Run, o *job.Outcome) error {
 	f := o.Failure
 	attempt := r.counters.Attempts
 	if o.Cause != job.Failed && o.Cause != job.Succeeded {
-		attempt++ // the attempt that ends now is not counted yet
+		attempt++ // the counters do not yet contain the attempt that ends now
 	}
 	return t.insertFailure(r, f, attempt, o.Cost, o.Sends)
 }
@@ -149,8 +150,8 @@ func (t *Txn) insertFailure(r *Run, f *job.Failure, attempt int32, cost int64, s
 	return err
 }
 
-// appendFailure appends the row of a failure to args, in the order of failureColumns. It
-// appends the packed record to packed.
+// appendFailure appends the columns of a failure record to args, in the order of
+// failureColumns. It appends the packed record of the decision to packed.
 func appendFailure(args []Value, packed []byte, now job.Micros, r *Run, f *job.Failure, attempt int32, cost int64, sends int32) ([]Value, []byte) {
 	exit := Value{}
 	if f.Exit != nil {
@@ -168,7 +169,7 @@ func appendFailure(args []Value, packed []byte, now job.Micros, r *Run, f *job.F
 		setText(f.UserMessage), decision, setBlob(f.Details), setText(f.Stack), setBlob(f.Stderr), setNum(sends)), packed
 }
 
-// close writes the end of a job that its run has completed or cancelled.
+// close ends a job whose run has completed or cancelled it.
 func (t *Txn) close(r *Run, o *job.Outcome) (ok bool, err error) {
 	var kept *keptPayload
 	if o.Keep && o.To == job.Completed {
@@ -184,17 +185,16 @@ func (t *Txn) close(r *Run, o *job.Outcome) (ok bool, err error) {
 	}
 	cost, sends := o.Cost, o.Sends
 	if o.Failure != nil {
-		cost, sends = 0, 0 // The values are in the failure record.
+		cost, sends = 0, 0 // the failure record has the cost and the sent bytes
 	}
 	return true, t.finish(r, job.Running, o.To, o.Cause, cost, sends, o.Result, kept)
 }
 
-// keptPayload holds the attributes and the payload of a job that keeps them when it is
-// completed.
+// keptPayload holds the attributes and the payload that a job keeps after it is completed.
 type keptPayload struct{ attrs, payload []byte }
 
-// finish adds a job to the ended jobs. The job's row is deleted already. kept is nil if the
-// job does not keep its payload.
+// finish writes the row of an ended job. The row of the live job is already deleted. kept is
+// nil if the job does not keep its payload.
 func (t *Txn) finish(r *Run, from, to job.State, cause job.Cause, cost int64, sends int32, result []byte, kept *keptPayload) error {
 	c, q := r.counters, insDone
 	t.args = append(t.args[:0], num(r.id), num(r.lane.id), num(to), num(r.priority), num(r.token), num(r.life),
@@ -222,8 +222,8 @@ func (t *Txn) finish(r *Run, from, to job.State, cause job.Cause, cost int64, se
 	return t.resolve(r, to)
 }
 
-// resolve closes the dead letter of a job. It is called when a later life of the job
-// ended with success or was cancelled by a person.
+// resolve closes the dead letter of a job. It is called when a later life of the job ended
+// with success, or when a person cancelled the job.
 func (t *Txn) resolve(r *Run, to job.State) error {
 	if r.life < 2 {
 		return nil
@@ -245,13 +245,13 @@ func (t *Txn) resolve(r *Run, to job.State) error {
 
 func (t *Txn) ended(r *Run, to job.State) {
 	t.batchCount(batchDelta{id: r.batch, endings: endingIn(to)})
-	if !t.shared() { // with other writers the catalogue is shared, and other processes also end jobs
+	if !t.shared() { // do not use the cache here: with other writers, other processes also end jobs
 		t.cat.ended = max(t.cat.ended, r.id)
 	}
 }
 
-// again makes a job waiting or retrying, in a lane of its queue. If a person has asked
-// the job to stop, the job is cancelled at once instead.
+// again makes a job waiting or retrying in the lane to. If a person has asked the job to stop,
+// again cancels the job at once instead.
 func (t *Txn) again(r *Run, o *job.Outcome, to *Lane) (ok bool, err error) {
 	priority := r.priority
 	if o.Priority != 0 {

@@ -9,10 +9,10 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// Reads of many jobs by their ids. The ids are one argument, a JSON array. Each table is
-// read by one statement, so that a store on a network has one round trip for each table.
-// PostgreSQL's planner cannot build a hash join from BETWEEN, so it looks up each id in the
-// index.
+// These parts of statements read many jobs by their ids. The ids are one argument, a JSON
+// array. Each table is read by one statement, so that a store on a network has one round trip
+// for each table. PostgreSQL's planner cannot build a hash join from BETWEEN, so it looks up
+// each id in the index.
 const (
 	eachID = ` FROM json_each(?1) i CROSS JOIN `
 	thisID = ` BETWEEN CAST(i.value AS BIGINT) AND CAST(i.value AS BIGINT)`
@@ -29,7 +29,7 @@ var (
 		WHERE job`+thisID+` AND token = (SELECT max(f.token) FROM redrive_failures f WHERE f.job = CAST(i.value AS BIGINT))`)
 )
 
-// idList returns ids as a JSON array.
+// idList returns the ids as an argument with a JSON array.
 func idList(ids []job.ID) Value {
 	b := make([]byte, 0, 12*len(ids)+2)
 	b = append(b, '[')
@@ -42,7 +42,8 @@ func idList(ids []job.ID) Value {
 	return text(string(append(b, ']')))
 }
 
-// inOrderOf returns the values that were found, in the order of the ids.
+// inOrderOf returns the found values in the order of the ids. It leaves out ids without a
+// value.
 func inOrderOf[T any](ids []job.ID, found map[job.ID]T) (list []T) {
 	for _, id := range ids {
 		if v, ok := found[id]; ok {
@@ -60,7 +61,8 @@ func (s *Core) GetAll(ctx context.Context, ids []job.ID) ([]job.Job, error) {
 	var found map[job.ID]job.Job
 	err := s.db.Read(ctx, func(c Session) error {
 		found = make(map[job.ID]job.Job, len(ids))
-		// A job is in one table only. Of several rows in redrive_done, the last one counts.
+		// A job is in one table only. If redrive_done has several rows of a job, the last row
+		// is used.
 		for _, q := range []*Query{severalDead, severalDone, severalLive} {
 			err := c.Rows(q, func(r Row) error { j := scanJob(r); found[j.ID] = j; return nil }, idList(ids))
 			if err != nil {
@@ -104,8 +106,8 @@ func (s *Core) Lookup(ctx context.Context, owner, kind, key string) (id job.ID, 
 	return id, err
 }
 
-// lookup returns the job that holds a key. Unlike Txn.heldKey it needs no write
-// transaction.
+// lookup returns the job that holds an idempotency key. It is like Txn.heldKey, but needs no
+// write transaction.
 func lookup(c Session, name keyName, now job.Micros) (id job.ID, err error) {
 	err = c.Rows(selKey, func(r Row) error {
 		if until := job.Micros(r.Int(2)); until == 0 || until > now {

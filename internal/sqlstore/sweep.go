@@ -11,19 +11,21 @@ import (
 )
 
 // The names under which sweeps store their progress. The first five names are also used in
-// audit rows. The others only have a cursor.
+// audit rows. The other names are only used to store a cursor.
 const (
 	sweptCompleted = "completed"
-	sweptFailures  = "failures" // the cursor is the id of the job whose failure record is examined next
+	sweptFailures  = "failures" // the stored cursor is the id of the job whose failure record the next sweep examines first
 	sweptDead      = "dead_letters"
 	sweptEvents    = "events"
 	sweptKeys      = "keys"
 
-	sweptThrough = "events.through" // the cursor is the number of the last removed commit, and n the number of its events
+	// the stored cursor is the number of the last removed commit, and n is the number of
+	// events in that commit
+	sweptThrough = "events.through"
 
-	sweptToken  = "failures.token" // the token of the failure record that is examined next
-	sweptTrends = "trends"         // the cursor is the id of a group
-	sweptMarks  = "marks"          // the cursor is a mark of a group; see withGroup
+	sweptToken  = "failures.token" // the stored cursor is the token of the failure record that the next sweep examines first
+	sweptTrends = "trends"         // the stored cursor is the id of a group
+	sweptMarks  = "marks"          // the stored cursor is a value of reopen_at that names a group; see withGroup
 )
 
 var (
@@ -61,8 +63,8 @@ func CheckSweep(keep store.Retention, limit int) error {
 // SweepPart is a part of a sweep that can run in a separate transaction.
 type SweepPart uint8
 
-// The parts of a sweep in the order in which they run. Two sweeps must not run at the
-// same time.
+// The parts of a sweep, in the order in which they run. Two sweeps must not run at the same
+// time.
 const (
 	SweepEnds        SweepPart = iota // ended jobs, failure records, and keys
 	SweepEvents                       // events and the statistics of hours
@@ -76,10 +78,10 @@ func (t *Txn) Sweep(keep store.Retention, limit int, parts ...SweepPart) (store.
 	return w.swept, err
 }
 
-// sweep is one sweep. Each of its steps reads a limited number of rows, and reads all of
-// them before it removes the first. The statements have no bound LIMIT, because SQLite
-// would compile them again each time. The plus signs before bound values prevent the same
-// in a database on which ANALYZE was run.
+// sweep is the state of one sweep. Each step reads a limited number of rows, and reads all of
+// them before it removes the first. The statements have no bound LIMIT, because SQLite would
+// compile them again each time. The plus signs before bound values prevent the same in a
+// database on which ANALYZE was run.
 type sweep struct {
 	*Txn
 	keep  store.Retention
@@ -88,11 +90,11 @@ type sweep struct {
 	notes map[string]*sweepNote
 }
 
-// sweepNote is the stored progress of sweeps for one kind of data.
+// sweepNote is the stored progress of sweeps for one kind of data, for example events.
 type sweepNote struct {
 	n      int64      // number of rows removed since the last audit row
 	since  job.Micros // when the first of these rows was removed
-	cursor int64      // where the next step continues; 0 means at the start
+	cursor int64      // the position at which the next step continues; 0 means the start
 }
 
 func (w *sweep) run(parts []SweepPart) error {
@@ -131,7 +133,7 @@ func (w *sweep) steps(part SweepPart) []func() error {
 	return nil
 }
 
-// note returns the stored progress for one kind of data.
+// note returns the stored progress of sweeps for one kind of data.
 func (w *sweep) note(what string) sweepNote {
 	if n := w.notes[what]; n != nil {
 		return *n
@@ -139,7 +141,7 @@ func (w *sweep) note(what string) sweepNote {
 	return sweepNote{}
 }
 
-// remember stores a changed progress.
+// remember stores a progress that has changed.
 func (w *sweep) remember(what string, n sweepNote) error {
 	if n == w.note(what) {
 		return nil
@@ -149,7 +151,8 @@ func (w *sweep) remember(what string, n sweepNote) error {
 	return err
 }
 
-// removed counts removed rows of one kind of data. audits writes the audit rows.
+// removed adds n to the number of removed rows of one kind of data. The method audits writes
+// the audit rows.
 func (w *sweep) removed(what string, n int64) error {
 	if n == 0 {
 		return nil
@@ -162,14 +165,14 @@ func (w *sweep) removed(what string, n int64) error {
 	return w.remember(what, sum)
 }
 
-// moveTo stores where the next step continues.
+// moveTo stores the position at which the next step continues.
 func (w *sweep) moveTo(what string, cursor int64) error {
 	n := w.note(what)
 	n.cursor = cursor
 	return w.remember(what, n)
 }
 
-// enough returns nil instead of errEnough, and any other error unchanged.
+// enough returns nil for errEnough. It returns any other error unchanged.
 func enough(err error) error {
 	if errors.Is(err, errEnough) {
 		return nil
@@ -219,7 +222,8 @@ func (w *sweep) oldEvents() error {
 	return w.removedEvents(last)
 }
 
-// removedEvents counts the removed commits and stores the last of them, for EventSpan.
+// removedEvents adds to the number of removed commits and stores the number of the last one,
+// for EventSpan.
 func (w *sweep) removedEvents(last sweepNote) error {
 	if err := w.removed(sweptEvents, w.swept.Events); err != nil {
 		return err
@@ -233,7 +237,7 @@ var (
 	delKey = declare("delKey", `DELETE FROM redrive_keys WHERE owner = ? AND kind = ? AND key = ? AND until <= +?`)
 )
 
-// keys removes expired keys.
+// keys removes idempotency keys whose time is over.
 func (w *sweep) keys() error {
 	if r := w.hooks.Remover; r != nil {
 		n, more, err := r.Keys(w.now, w.limit)
@@ -264,8 +268,8 @@ func (w *sweep) keys() error {
 	return w.removed(sweptKeys, w.swept.Keys)
 }
 
-// audits writes the audit rows about removals when they are due. Removals of pending
-// dead letters already got their audit rows when they were made.
+// audits writes the audit rows about removed rows, if it is time for a new audit row. Removed
+// pending dead letters already have audit rows: they were written with the removal.
 func (w *sweep) audits() error {
 	for _, what := range [...]string{sweptCompleted, sweptFailures, sweptDead, sweptEvents, sweptKeys} {
 		sum := w.note(what)

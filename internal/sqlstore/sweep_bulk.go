@@ -5,34 +5,35 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// Remover removes many rows with a few statements, where the shared statements remove row
-// by row. It is for a store with other writers. It does not wait for other transactions:
-// rows that they have locked stay until a later sweep.
+// Remover removes many rows with a few statements; the shared statements remove one row at a
+// time. It is for a store with other writers. It does not wait for other transactions: rows
+// that they have locked stay until a later sweep.
 type Remover interface {
-	// Ended removes up to limit jobs that ended at or before until, in the order in
-	// which they ended, but never the newest job. It calls each with the number of
-	// removed jobs for every lane and state. Jobs whose keys are locked stay. more
-	// reports whether there are more jobs to remove.
+	// Ended removes at most limit jobs that ended at or before until, the earliest end first,
+	// but never the newest job. It calls each with the number of removed jobs for every lane
+	// and state. Jobs whose keys are locked stay. more reports whether there are more jobs to
+	// remove.
 	Ended(until job.Micros, limit int, each func(lane int64, state job.State, n int64)) (n int64, more bool, err error)
-	// Failures examines up to limit failure records, starting at from. It removes
-	// records not later than until, if their jobs are not live and have no dead letter.
+	// Failures examines at most limit failure records, beginning with from. It removes a
+	// record if it is not later than until and its job is neither live nor has a dead letter.
 	// next is the first record that was not examined.
 	Failures(until job.Micros, from store.Run, limit int) (n int64, next store.Run, err error)
 	// Keys removes up to limit expired keys.
 	Keys(now job.Micros, limit int) (n int64, more bool, err error)
-	// Events removes the events of up to limit commits, but never the events of the
-	// newest commit. It calls last with the number of the last removed commit and the
-	// number of the events of that commit, unless it removes nothing.
+	// Events removes the events of at most limit commits, but never the events of the newest
+	// commit. If it removes events, it calls last with two numbers: the number of the last
+	// removed commit, and how many events that commit had.
 	Events(until job.Micros, limit int, last func(seq, n int64)) (n int64, more bool, err error)
-	// Records returns the number of failure records of each dead letter's job. It also
-	// locks the keys of the jobs. A negative number says that another transaction holds
-	// the key.
+	// Records returns the number of failure records for the job of each dead letter. It also
+	// locks the keys of the jobs. A negative number says that another transaction has locked
+	// the key of that job.
 	Records(letters []GoneLetter) ([]int, error)
 	// Letters removes dead letters with all data of their jobs. Call it after Records.
 	Letters(letters []GoneLetter) error
-	// Groups removes groups that have no dead letters, with their hourly counts.
+	// Groups removes groups that have no dead letters, together with their hourly counts.
 	Groups(ids []int64) error
-	// Trends removes hourly counts of deaths: of groups[i] in the hour hours[i].
+	// Trends removes hourly counts of deaths. For each i, it removes the count of groups[i] in
+	// the hour hours[i].
 	Trends(groups, hours []int64) error
 }
 
@@ -41,11 +42,11 @@ type GoneLetter struct {
 	Death            int64
 	Job              job.ID
 	Owner, Kind, Key string
-	Revived, Long    bool // the values as they are in redrive_dead
+	Revived, Long    bool // column values as they are in redrive_dead
 }
 
 // purgeAll removes dead letters in the order of their deaths. It returns the removed dead
-// letters and the number of those that were examined.
+// letters and how many dead letters it has examined.
 func (w *sweep) purgeAll(old []*letter) (gone []*letter, looked int, err error) {
 	if w.hooks.Remover != nil {
 		return w.purgeAtOnce(old)
@@ -65,7 +66,7 @@ func (w *sweep) purgeAll(old []*letter) (gone []*letter, looked int, err error) 
 	return gone, len(old), nil
 }
 
-// purgeAtOnce does the same as purgeAll with a few statements.
+// purgeAtOnce does the same as purgeAll, but with a few statements for all dead letters.
 func (w *sweep) purgeAtOnce(old []*letter) (gone []*letter, looked int, err error) {
 	if len(old) == 0 {
 		return nil, 0, nil
@@ -106,9 +107,10 @@ func (w *sweep) purgeAtOnce(old []*letter) (gone []*letter, looked int, err erro
 	return gone, looked, nil
 }
 
-// keepNumber stores the number of a removed death if it is the highest number in use.
+// keepNumber stores the number of a removed death if that number is the highest in use, so
+// that no later death gets the same number.
 func (t *Txn) keepNumber(death int64) error {
-	if death != t.cat.deaths { // only the highest number could be given out again
+	if death != t.cat.deaths { // only the highest number could be used again, because new deaths get the highest number plus 1
 		return nil
 	}
 	_, err := t.exec(setDeaths, num(death))

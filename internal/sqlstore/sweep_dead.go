@@ -9,19 +9,21 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// The maximum numbers of rows that one sweep examines. They apply in addition to the
-// limit of the sweep.
+// The maximum numbers of rows that one sweep examines, in addition to the limit that the
+// caller gives.
 const (
-	sweepRecords = 5_000              // failure records that are removed with dead letters
-	sweepGroups  = 1_000              // groups that are removed, or whose mute is ended
-	SweepMarks   = 200                // groups that have dead letters which were ignored with the group
-	sweepDue     = store.SweepMax + 1 // dead letters that become pending: one more than any limit allows, to see whether there are more
-	SweepTrends  = 500
+	sweepRecords = 5_000 // failure records that one sweep removes together with dead letters
+	sweepGroups  = 1_000 // groups that one sweep removes or unmutes
+	SweepMarks   = 200   // groups whose ignored dead letters one sweep examines
+	// dead letters that one sweep examines to make them pending: one more than the largest
+	// limit, to see whether there are more
+	sweepDue    = store.SweepMax + 1
+	SweepTrends = 500
 )
 
 const letterColumns = `death, job, lane, reason, class, status, grp, owner, key, life, revived, long, died_at, acted_at, reopen_at`
 
-// letter is the part of a dead letter that a sweep needs.
+// letter holds those columns of a dead letter that a sweep needs.
 type letter struct {
 	entry
 	goneJob
@@ -44,7 +46,7 @@ func (t *Txn) scanLetter(r Row) letter {
 	return l
 }
 
-// shown returns the part of the dead letter that events contain.
+// shown returns the dead letter with only those fields that events contain.
 func (l *letter) shown() *job.DeadLetter {
 	return &job.DeadLetter{Job: l.id, Kind: l.lane.kind, Queue: l.lane.queue, Owner: l.owner, Life: l.life, Class: l.class}
 }
@@ -56,8 +58,8 @@ var (
 	delOriginal = declare("delOriginal", `DELETE FROM redrive_originals WHERE job = ?`)
 )
 
-// letters reads the dead letters and removes those that are past their retention. It
-// does not remove an ignored dead letter that will become pending again.
+// letters reads the old dead letters and removes those that retention does not keep any
+// longer. It does not remove an ignored dead letter that will become pending again.
 func (w *sweep) letters() error {
 	if w.keep.Dead == 0 {
 		return nil
@@ -104,35 +106,34 @@ func (w *sweep) letters() error {
 	return errors.Join(w.removed(sweptDead, w.swept.Dead-w.swept.Pending), w.moveTo(sweptDead, cursor))
 }
 
-// droppable reports whether a dead letter that is old enough may be removed.
+// droppable reports whether a dead letter that is old enough may really be removed.
 func (w *sweep) droppable(l *letter) bool {
 	switch {
-	case l.status == job.Redriven: // the job of the dead letter is live
+	case l.status == job.Redriven: // the job was retried and is live again
 		return false
 	case l.status == job.Resolved || w.keep.DropPending:
 		return true
 	case l.status == job.Pending:
 		return false
 	}
-	return l.reopensAt == 0 // otherwise the dead letter will become pending again
+	return l.reopensAt == 0 // a dead letter with another value will become pending again
 }
 
 var selMuted = declare("selMuted", `SELECT 1 FROM redrive_groups WHERE id = ?1 AND muted <> 0 AND (muted_until IS NULL OR muted_until > ?2)`)
 
-// muted reports whether a group is still muted. Call it after the changed groups were
-// written.
+// muted reports whether a group is still muted. Call it after flushGroups.
 func (w *sweep) muted(group int64) (muted bool, err error) {
 	err = w.rows(selMuted, func(Row) error { muted = true; return nil }, num(group), num(w.now))
 	return muted, err
 }
 
-// purge removes a dead letter with all data of its job. Only the row in redrive_done
-// stays if a later life of the job ended there. purge returns the number of removed
+// purge removes a dead letter with all data of its job. It keeps only the job's row in
+// redrive_done, if a later life of the job ended there. It returns the number of removed
 // failure records.
 func (t *Txn) purge(l *letter) (records int, err error) {
 	n, err := t.exec(delDead, num(l.death), num(l.id))
 	if err == nil && n == 0 {
-		err = errors.New("a dead letter was read, but its row is missing when it is removed") // This cannot happen: the row was read in this transaction.
+		err = errors.New("the row of a dead letter was read in this transaction, but the removal did not find the row") // This cannot happen: the row was read in this transaction.
 	}
 	if err != nil {
 		return 0, err
@@ -157,7 +158,8 @@ func (t *Txn) purge(l *letter) (records int, err error) {
 	return t.exec(delFailures, num(l.id))
 }
 
-// setDeaths stores the number of the last death when the row of that death is removed.
+// setDeaths stores the number of the last death before the row of that death is removed, so
+// that the number is not used again.
 var setDeaths = declare("setDeaths", `INSERT INTO redrive_meta (key, value) VALUES ('deaths', ?1)
 	ON CONFLICT (key) DO UPDATE SET value = ?1`)
 
@@ -168,8 +170,7 @@ var (
 	delTrends = declare("delTrends", `DELETE FROM redrive_trends WHERE grp = +?`)
 )
 
-// emptyGroups removes groups that have had no dead letters for the whole retention
-// time.
+// emptyGroups removes groups that have had no dead letter for as long as the retention time.
 func (w *sweep) emptyGroups() error {
 	if err := w.flushGroups(); err != nil || w.keep.Dead == 0 {
 		return err
@@ -198,14 +199,15 @@ func (w *sweep) emptyGroups() error {
 		if _, err := w.exec(delGroup, num(id)); err != nil {
 			return err
 		}
-		if _, err := w.exec(delTrends, num(id)); err != nil { // so that no other group gets the id while it is cached
+		// otherwise a new group with the same id would show the counts of the removed group
+		if _, err := w.exec(delTrends, num(id)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// flushGroups writes the changed groups, because later statements read them.
+// flushGroups writes the changed groups. Call it before statements that read groups.
 func (t *Txn) flushGroups() error {
 	for i, id := range t.groups.keys {
 		if err := t.flushGroup(id, &t.groups.values[i]); err != nil {
@@ -219,7 +221,7 @@ func (t *Txn) flushGroups() error {
 var (
 	selMuteOver = declareWalk("selMuteOver", `SELECT id, fingerprint FROM redrive_groups INDEXED BY redrive_groups_muted
 		WHERE muted = 1 AND muted_until <= +? ORDER BY muted_until`)
-	// Each mark appears once, even if many dead letters have it.
+	// Each value of reopen_at is returned once, even if many dead letters have that value.
 	nextMark = declare("nextMark", `SELECT reopen_at FROM redrive_dead INDEXED BY redrive_dead_reopen
 		WHERE reopen_at > +? ORDER BY reopen_at LIMIT 1`)
 	selMarked = declareWalk("selMarked", `SELECT death FROM redrive_dead INDEXED BY redrive_dead_reopen WHERE reopen_at = +? ORDER BY death`)
@@ -230,7 +232,7 @@ var (
 		WHERE death = ?1 AND status = 3`)
 )
 
-// unmute ends the mutes whose time is over.
+// unmute ends the mutes of groups whose time is over.
 func (w *sweep) unmute() error {
 	var over []groupRow
 	var names []string
@@ -254,9 +256,9 @@ func (w *sweep) unmute() error {
 	return nil
 }
 
-// reopen makes ignored dead letters pending when their time has come or their group is not
-// muted any more. It examines a limited number of dead letters and reopens them in the
-// order of their deaths.
+// reopen makes ignored dead letters pending when their time has come or the mute of their
+// group has ended. It examines a limited number of dead letters and reopens them in the order
+// of their deaths.
 func (w *sweep) reopen() error {
 	var deaths []int64
 	collect := func(r Row) error {
@@ -279,7 +281,9 @@ func (w *sweep) reopen() error {
 		}
 	}
 	slices.Sort(deaths)
-	if len(deaths) > w.limit { // the next sweep begins with the same marks, because each of them may have more dead letters
+	// the next sweep begins with the same groups, because each group may have more ignored
+	// dead letters
+	if len(deaths) > w.limit {
 		deaths, w.swept.More = deaths[:w.limit], true
 	} else if err := w.moveTo(sweptMarks, next); err != nil {
 		return err
@@ -293,9 +297,9 @@ func (w *sweep) reopen() error {
 	return nil
 }
 
-// overMarks returns the marks of groups that are not muted any more; see withGroup. It
-// also returns the mark at which the next sweep continues after these dead letters are
-// reopened; 0 means at the start.
+// overMarks returns the values of reopen_at that name groups which are not muted any more; see
+// withGroup. next is the value at which the next sweep continues after the dead letters of
+// these groups are reopened; 0 means the start.
 func (w *sweep) overMarks() (over []int64, end int64, err error) {
 	mark := cmp.Or(w.note(sweptMarks).cursor, withGroup)
 	for range SweepMarks {
@@ -336,24 +340,25 @@ var (
 	delOldMinutes = declare("delOldMinutes", `DELETE FROM redrive_trends WHERE grp = 0 AND at <= +?`)
 	walkTrends    = declareWalk("walkTrends", `SELECT grp, at FROM redrive_trends WHERE grp >= +? ORDER BY grp, at`)
 	delTrend      = declare("delTrend", `DELETE FROM redrive_trends WHERE grp = ? AND at = ?`)
-	delOldHours   = declare("delOldHours", `DELETE FROM redrive_hours WHERE +at <= ?`) // 720 rows, and the rows since the last sweep
+	// 720 rows to keep, and the rows since the last sweep
+	delOldHours = declare("delOldHours", `DELETE FROM redrive_hours WHERE +at <= ?`)
 )
 
-// oldHours removes the statistics of hours that are not shown any more.
+// oldHours removes the statistics of hours that are too old to be shown.
 func (w *sweep) oldHours() error {
 	_, err := w.exec(delOldHours, num(w.now.Add(-store.HoursKept)))
 	return err
 }
 
-// figures removes counts of deaths that are not shown any more.
+// figures removes hourly counts of deaths that are too old to be shown.
 func (w *sweep) figures() error {
 	if _, err := w.exec(delOldMinutes, num(start(w.now, minute)-minute*store.AddedMinutes)); err != nil {
 		return err
 	}
 	var groups, hours []int64
 	until, looked, cursor := int64(start(w.now, hour)-hour*store.TrendHours), 0, int64(0)
-	// A group has counts for only a few hours. So even a read that begins at the first
-	// hour of a group makes progress.
+	// A group has counts for only a few hours. So a sweep makes progress even if it begins
+	// with the first hour of a group each time.
 	err := w.rows(walkTrends, func(r Row) error {
 		if looked++; looked > SweepTrends {
 			cursor = r.Int(0)

@@ -8,9 +8,9 @@ import (
 )
 
 var (
-	// The newest row, which the last column identifies, is kept so that its number is
-	// not used again. The statement starts at the oldest row, and the reader stops
-	// early.
+	// The last column says whether a row is the newest row. The newest row is kept, so that
+	// its number is not used again. The statement starts at the oldest row, and the reader
+	// stops early.
 	selEndedJobs = declareWalk("selEndedJobs", `SELECT d.seq, d.job, d.lane, d.state, d.finished_at, d.owner, d.key,
 		d.seq = (SELECT max(seq) FROM redrive_done) FROM redrive_done d ORDER BY d.seq`)
 	delDone     = declare("delDone", `DELETE FROM redrive_done WHERE seq = ?`)
@@ -18,7 +18,7 @@ var (
 	setKeyState = declare("setKeyState", `UPDATE redrive_keys SET state = ?5 WHERE owner = ?1 AND kind = ?2 AND key = ?3 AND job = ?4`)
 )
 
-// goneJob is a job that is being removed.
+// goneJob is an ended job that is being removed.
 type goneJob struct {
 	id         job.ID
 	lane       *Lane
@@ -26,8 +26,8 @@ type goneJob struct {
 	owner, key string
 }
 
-// ended removes completed and cancelled jobs in the order in which they ended. Their
-// failure records have a separate retention.
+// ended removes completed and cancelled jobs, the earliest end first. The failure records of
+// these jobs have a separate retention.
 func (w *sweep) ended() error {
 	if w.keep.Completed == 0 {
 		return nil
@@ -70,9 +70,9 @@ func (w *sweep) ended() error {
 	return w.removed(sweptCompleted, w.swept.Completed)
 }
 
-// remove removes the data of a job whose row is deleted already. If the job still holds
-// a key, the key stays and stores the job's state. A missing state means completed; see
-// heldKey. A key that is held only while its job is alive is removed.
+// remove removes the data of a job whose row is already deleted. If the job still holds an
+// idempotency key, the key stays and gets the job's state. A key without a state belongs to a
+// completed job; see heldKey. A key that a job holds only while it is alive is removed.
 func (t *Txn) remove(j *goneJob) error {
 	t.count(j.lane, j.state, -1)
 	if _, err := t.exec(delProgress, num(j.id)); err != nil {
@@ -96,8 +96,8 @@ var (
 	delFailure = declare("delFailure", `DELETE FROM redrive_failures WHERE job = ? AND token = ?`)
 )
 
-// failures examines the failure records and removes those that are past their
-// retention, if their jobs are not live and have no dead letter.
+// failures examines failure records. It removes a record if its retention time is over and its
+// job is neither live nor has a dead letter.
 func (w *sweep) failures() error {
 	if w.keep.Failures == 0 {
 		return nil
@@ -112,8 +112,8 @@ func (w *sweep) failures() error {
 	return errors.Join(w.removed(sweptFailures, n), w.moveTo(sweptFailures, int64(next.ID)), w.moveTo(sweptToken, int64(next.Token)))
 }
 
-// removeFailures returns the number of removed records, and the first record that the
-// next sweep examines.
+// removeFailures removes failure records. It returns how many records it has removed, and the
+// first record that the next sweep examines.
 func (w *sweep) removeFailures(until job.Micros, from store.Run) (n int64, next store.Run, err error) {
 	if r := w.hooks.Remover; r != nil {
 		return r.Failures(until, from, w.limit)

@@ -8,8 +8,8 @@ import (
 )
 
 var (
-	// The row is read first and written afterwards, because RETURNING would copy the
-	// row through a temporary table.
+	// The claim reads the row first and updates it afterwards. An UPDATE with RETURNING would
+	// copy the row through a temporary table.
 	selClaim   = declare("selClaim", `SELECT `+ReadyColumns+` FROM redrive_jobs WHERE id = ? AND state < 3`)
 	setClaimed = declare("setClaimed", `UPDATE redrive_jobs SET state = 3, token = ?2, lease_until = ?3, claimed_at = ?4,
 		holder = ?5, crash_max = ?6, terms = ?7 WHERE id = ?1 AND state < 3`)
@@ -47,7 +47,8 @@ func (c *claimer) take(id job.ID, room *kindRoom) (bool, error) {
 	return true, nil
 }
 
-// find reads a ready job. It sets c.run to nil when another process has taken the job.
+// find reads a ready job into c.run. It sets c.run to nil when another process has taken the
+// job.
 func (c *claimer) find(id job.ID) error {
 	c.run = nil
 	if c.source == nil {
@@ -60,7 +61,7 @@ func (c *claimer) find(id job.ID) error {
 	return err
 }
 
-// write writes a claim and reads the other values that the claim needs.
+// write writes the claim of a job and reads the other values that the worker needs.
 func (c *claimer) write(r *Run) error {
 	if c.source != nil {
 		c.source.Claimed(r)
@@ -77,13 +78,14 @@ const (
 	// passedMax is the maximum number of jobs past their deadline that one exchange leaves
 	// without ending them.
 	passedMax = 10 * store.ExpiredMax
-	// passedAgain is the wait before the next try to end these jobs.
+	// passedAgain is the wait before the next attempt to end jobs that are past their
+	// deadline.
 	passedAgain = time.Second
 )
 
-// expire ends a job that was found past its deadline. It does not end the job while
-// dead letters are locked: a claim holds locks on ready jobs, and these must not wait
-// for a caller's transaction.
+// expire ends a job that is past its deadline. It does not end the job while another
+// transaction has locked dead letters: the claim has locked ready jobs, and must not hold
+// these locks while it waits for another transaction.
 func (c *claimer) expire(r *Run, from job.State) error {
 	if c.passed > 0 {
 		c.passed++
@@ -120,11 +122,11 @@ func (c *claimer) scanRow(row Row) error {
 	return nil
 }
 
-// ReadyColumns are the columns of redrive_jobs that ScanReady reads.
+// ReadyColumns names the columns of redrive_jobs that ScanReady reads.
 const ReadyColumns = runColumns + `, run_at, deadline, attrs, policy, memo, payload`
 
-// ScanReady reads a ready job from a row of ReadyColumns. The other fields of the claim
-// are set when the job is taken.
+// ScanReady reads a ready job from a row with the columns ReadyColumns. The other fields of
+// the claim are set when the job is claimed.
 func (t *Txn) ScanReady(row Row) (*Run, job.Claim) {
 	return t.scanRun(row), job.Claim{
 		RunAt: job.Micros(row.Int(runWidth)), Deadline: job.Micros(row.Int(runWidth + 1)),

@@ -7,26 +7,27 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// The lengths of the time units by which deaths and ends of jobs are counted.
+// The lengths of the time units for which deaths and ends of jobs are counted: minutes and
+// hours.
 const (
 	minute = job.Micros(60_000_000)
 	hour   = 60 * minute
 )
 
-// start returns the beginning of the unit that contains a time.
+// start returns the beginning of the time unit that contains the given time.
 func start(at, unit job.Micros) job.Micros { return at - at%unit }
 
-// tally holds one value for each key, in the order in which the keys were added.
+// tally is a map with one value for each key. It keeps the order in which the keys were added.
 type tally[K comparable, V any] struct {
 	keys   []K
 	values []V
-	index  map[K]int // the positions of the keys, used when there are more than tallyFew keys
+	index  map[K]int // the position of each key; used only when there are more than tallyFew keys
 }
 
 // tallyFew is the number of keys up to which a linear search is faster than a map.
 const tallyFew = 16
 
-// at returns a pointer to the value of a key. The value of a new key is zero.
+// at returns a pointer to the value of a key. If the key is new, at adds it with a zero value.
 func (t *tally[K, V]) at(key K) *V {
 	if t.index == nil {
 		if i := slices.Index(t.keys, key); i >= 0 {
@@ -50,17 +51,17 @@ func (t *tally[K, V]) at(key K) *V {
 }
 
 func (t *tally[K, V]) reset() {
-	clear(t.values) // releases the memory that the values refer to
+	clear(t.values) // clear the values, so that the memory they refer to can be freed
 	t.keys, t.values, t.index = t.keys[:0], t.values[:0], nil
 }
 
-// groupDelta holds the changes of a group.
+// groupDelta holds the changes of a group's row in one transaction.
 type groupDelta struct {
 	n, pending, entries int64
 	mute                *groupRow // the new state of the mute; nil when it has not changed
 }
 
-// deadKey is the key under which dead letters are counted.
+// deadKey holds the fields of a dead letter by which the counters count it.
 type deadKey struct {
 	lane   int64
 	reason job.Reason
@@ -68,17 +69,17 @@ type deadKey struct {
 	status job.Status
 }
 
-// redriveDelta holds the numbers that outcomes add to a redrive.
+// redriveDelta holds the numbers that outcomes of jobs add to a redrive.
 type redriveDelta struct {
 	answered, again int64
 	endings
 }
 
-// retried reports whether the current or last attempt of a run's job came after the first
-// attempt of its first life. The attempt is counted already.
+// retried reports whether the latest attempt of a run's job came after the first attempt of
+// the job's first life. The counters already contain the latest attempt.
 func (r *Run) retried() bool { return r.counters.Attempts > 1 || r.life > 1 }
 
-// attempted counts an attempt that has ended.
+// attempted adds an ended attempt to the statistics of the hour.
 func (t *Txn) attempted(r *Run, cost int64) {
 	if r.retried() {
 		t.hour.Retries++
@@ -105,10 +106,9 @@ func (t *Txn) died(r *Run, cause job.Cause) {
 // selCauseOf finds the fingerprint of the failure that ended the job of a dead letter.
 var selCauseOf = declare("selCauseOf", `SELECT fingerprint FROM redrive_groups WHERE id = (SELECT grp FROM redrive_dead WHERE job = ?)`)
 
-// answer returns the numbers that the end of a run adds to the redrive that released the
-// job. A job can also end without a run. to is the new state of the job; f is the failure
-// or nil. When answer is called, the run is counted already, and the dead letter is not
-// changed yet.
+// answer returns the numbers that the end of a run adds to a redrive: the redrive that
+// released the job. A job can also end without a run. to is the new state of the job; f is the
+// failure or nil. Call answer after the run was counted and before the dead letter is changed.
 func (t *Txn) answer(r *Run, attempt bool, to job.State, f *job.Failure) (d redriveDelta, err error) {
 	if r.redrive == 0 {
 		return d, nil
@@ -131,7 +131,7 @@ func (t *Txn) answer(r *Run, attempt bool, to job.State, f *job.Failure) (d redr
 	return d, err
 }
 
-// answered adds the result of answer to the numbers of the redrive.
+// answered adds the numbers that answer has returned to the redrive.
 func (t *Txn) answered(r *Run, d redriveDelta) {
 	if d == (redriveDelta{}) {
 		return
@@ -140,7 +140,7 @@ func (t *Txn) answered(r *Run, d redriveDelta) {
 	sum.answered += d.answered
 	sum.again += d.again
 	sum.add(d.endings)
-	t.wake = true // the redrive may now be able to continue
+	t.wake = true // wake the redrive, because it may now be able to continue
 }
 
 var (
@@ -160,8 +160,8 @@ var (
 		completed = completed + ?4, dead = dead + ?5, cancelled = cancelled + ?6 WHERE id = ?1`)
 )
 
-// flushTallies writes the changes of groups, of the counts of dead letters, of
-// redrives, and of the statistics of the hour.
+// flushTallies writes the collected changes of groups, counts of dead letters, redrives, and
+// statistics of the hour.
 func (t *Txn) flushTallies() error {
 	for i, id := range t.groups.keys {
 		if err := t.flushGroup(id, &t.groups.values[i]); err != nil {
@@ -189,7 +189,7 @@ func (t *Txn) flushTallies() error {
 			return err
 		}
 	}
-	if *h == (store.Hour{}) || t.shared() { // in a store with other writers, Record writes them
+	if *h == (store.Hour{}) || t.shared() { // in a store with other writers, the hook Record writes the statistics
 		return nil
 	}
 	_, err := t.exec(addHour, num(start(t.now, hour)), num(h.Completed), num(h.Recovered), num(h.Dead), num(h.Exhausted),

@@ -6,22 +6,22 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// Terms say how the policy treats crashes and deadlines. They are the same for all jobs
-// of a kind and policy, so a job's row contains only their number; NULL means the
-// defaults. The numbers are cached, so that an enqueue and a claim write one additional
-// number but read nothing. Terms are read when a run has crashed or a deadline has
-// passed. No sweep removes them: there is one row for each different text.
+// Terms are the part of the policy about crashes and deadlines. All jobs of a kind and policy
+// have the same terms, so a job's row contains only their number; NULL means the default
+// terms. The numbers are cached, so that an enqueue and a claim write one additional number
+// but read nothing. Terms are read when a run has crashed or a deadline has passed. No sweep
+// removes terms, because each different text has only one row.
 var (
 	selTermsID = declare("selTermsID", `SELECT id FROM redrive_terms WHERE digest = ?`)
 	insTerms   = declare("insTerms", `INSERT INTO redrive_terms (digest, body) VALUES (?1, ?2) ON CONFLICT (digest) DO NOTHING RETURNING id`)
 	selTerms   = declare("selTerms", `SELECT body FROM redrive_terms WHERE id = ?`)
 )
 
-// termsMax is the maximum number of terms in the cache of a catalogue.
+// termsMax is the maximum number of terms that a catalogue caches.
 const termsMax = 4096
 
-// TermsID returns the number of encoded terms. It stores the terms if necessary. The
-// number is 0 for the defaults.
+// TermsID returns the number of encoded terms. If the terms are not stored yet, TermsID stores
+// them. The number of the default terms is 0.
 func (t *Txn) TermsID(terms string) (id int64, err error) {
 	if terms == "" {
 		return 0, nil
@@ -44,8 +44,8 @@ func (t *Txn) TermsID(terms string) (id int64, err error) {
 	return id, nil
 }
 
-// findTerms is TermsID without the caches. It is separate from TermsID, because its
-// closure needs an allocation in each call.
+// findTerms does the work of TermsID when the terms are not cached. It is a separate function,
+// because its closure needs an allocation in each call.
 func (t *Txn) findTerms(terms string) (id int64, err error) {
 	digest := sha256.Sum256([]byte(terms))
 	scan := func(r Row) error { id = r.Int(0); return nil }
@@ -59,7 +59,7 @@ func (t *Txn) findTerms(terms string) (id int64, err error) {
 		if err = t.rows(insTerms, scan, blob(digest[:]), blob([]byte(terms))); err != nil {
 			return 0, err
 		}
-		if id == 0 { // another transaction has stored the terms in the meantime
+		if id == 0 { // another transaction has stored the same terms in the meantime
 			return 0, ErrAgain
 		}
 		t.wrote = true
@@ -70,8 +70,9 @@ func (t *Txn) findTerms(terms string) (id int64, err error) {
 	return id, err
 }
 
-// termsOf returns the terms of a job. Terms that cannot be read are replaced by the
-// defaults, so that the job can end; a newer version of this program may have stored them.
+// termsOf returns the terms of a job. If it cannot decode the terms, it returns the default
+// terms, so that the job can end. A newer version of this program may have stored terms that
+// this version cannot decode.
 func (t *Txn) termsOf(r *Run) (terms job.Terms, err error) {
 	if r.terms == 0 {
 		return terms, nil

@@ -10,39 +10,38 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// Txn is one transaction of the store. Its statements run in a session. It collects
-// changes of counters and events. Flush writes them once, for all jobs of the
-// transaction.
+// Txn is one transaction of the store. Its statements run in a session. It collects the
+// changes of counters and the events of all its jobs, and the method Flush writes them once.
 type Txn struct {
 	s                 Session
 	hooks             Hooks
 	deadLettersLocked bool // whether LockDeadLetters was called
 
 	lanesLocked     bool // whether LockLanes was called
-	noDeadLetters   bool // whether the transaction must not lock dead letters any more
-	reliesOnEarlier bool // see ReliesOnEarlier
-	cancelled       bool // see Cancelled
+	noDeadLetters   bool // whether the transaction must not lock dead letters from now on
+	reliesOnEarlier bool // the result of the method ReliesOnEarlier
+	cancelled       bool // the result of the method Cancelled
 
 	now    job.Micros
 	cat    *Catalog
 	args   []Value
-	packed []byte // a buffer for the next failure record
+	packed []byte // a buffer that holds the next failure record
 
 	events event.Packer
 	deltas []delta
 	batch  []batchDelta
-	groups tally[int64, groupDelta] // by the id of the group
+	groups tally[int64, groupDelta] // the map key is the id of the group
 	dead   tally[deadKey, int64]    // changes of the counts of dead letters
-	hour   store.Hour               // what this transaction adds to the statistics of the current hour
+	hour   store.Hour               // numbers that this transaction adds to the statistics of the current hour
 
 	redrives tally[int64, redriveDelta]
 	readied  []Readied
 
-	laneErr error // set when a lane was not found; see laneOf
+	laneErr error // the error to return from Flush when a lane was not found; see laneOf
 
-	ownRuns map[job.ID]*Run // runs that this process has claimed; nil in a caller's transaction
-	wrote   bool            // whether something was changed, so that there is something to commit
-	wake    bool            // whether jobs other than those in readied may have become ready, or signals have changed
+	ownRuns map[job.ID]*Run // claimed runs that this process remembers; nil in a caller's transaction
+	wrote   bool            // whether this transaction has changed anything, so that a commit is needed
+	wake    bool            // whether other jobs than those in readied may have become ready, or signals for workers have changed
 }
 
 type delta struct {
@@ -56,11 +55,11 @@ type batchDelta struct {
 	endings
 }
 
-// endings counts jobs that have ended, by the state in which they ended.
+// endings counts the jobs that have ended, separately for each final state.
 type endings struct{ completed, dead, cancelled int64 }
 
-// endingIn returns the count for one job that moves to a state. It is zero unless the
-// state is an end of the job.
+// endingIn returns a count of one for the state to which a job moves. The result is zero if
+// the job does not end with that state.
 func endingIn(to job.State) (e endings) {
 	switch to {
 	case job.Completed:
@@ -80,49 +79,49 @@ func (e *endings) add(more endings) {
 	e.cancelled += more.cancelled
 }
 
-// Hooks are functions of a store whose database has other writers. The zero value is
+// Hooks are functions that a store sets if its database has other writers. The zero value is
 // for a store that is the only writer.
 type Hooks struct {
 	// LockDeadLetters waits until no other transaction writes dead letters, groups or
-	// redrives. It then blocks these writes in other transactions until this
-	// transaction ends. A transaction that also needs live jobs locks those first, in
-	// the order of their ids.
+	// redrives. Then other transactions cannot write them until this transaction ends. A
+	// transaction that also needs live jobs locks the live jobs first, in the order of their
+	// ids.
 	LockDeadLetters func() error
-	// TryLockDeadLetters does the same without waiting. ok is false when another
-	// transaction has the lock. It is for a transaction that holds locks which others
-	// need.
+	// TryLockDeadLetters is like LockDeadLetters, but does not wait. ok is false when another
+	// transaction has the lock. Use it in a transaction that holds locks for which other
+	// transactions may wait.
 	TryLockDeadLetters func() (ok bool, err error)
-	// LockLanes does the same for new lanes, new queues and the settings of queues. A
+	// LockLanes locks new lanes, new queues and the settings of queues in the same way. A
 	// transaction that needs both locks takes the lock on dead letters first.
 	LockLanes func() error
-	// LockName does the same for a single name. Call it before LockLanes. A transaction
+	// LockName locks a single name in the same way. Call it before LockLanes. A transaction
 	// that has locked a name must not lock dead letters afterwards.
 	LockName func(name string) error
-	// LockJobs waits until no other transaction writes these live jobs, which are
-	// sorted by id. It then blocks other writers until this transaction ends. When a
-	// redrive has released one of the jobs, LockJobs calls lockDeadLetters, because the
-	// end of that job is counted in the redrive. It returns ErrAgain when one of the
-	// jobs became live before that lock was taken.
+	// LockJobs waits until no other transaction writes the given live jobs, which are sorted
+	// by id. Then other transactions cannot write them until this transaction ends. If a
+	// redrive has released one of the jobs, LockJobs calls lockDeadLetters, because the end of
+	// that job is counted in the redrive. It returns ErrAgain when one of the jobs became live
+	// before LockJobs had that lock.
 	LockJobs func(ids []job.ID, lockDeadLetters func() error) error
-	// TermsID returns the number of stored terms, or 0 when it does not know the number.
-	// If the field is nil, the catalogue keeps the numbers.
+	// TermsID returns the number of stored terms, or 0 when it does not know the terms. If the
+	// field is nil, the catalogue caches the numbers.
 	TermsID func(terms string) int64
-	// KeepTermsID remembers the number of terms that other transactions can see, too. It
-	// may be nil.
+	// KeepTermsID remembers the number of terms that other transactions can see, too. The
+	// field may be nil.
 	KeepTermsID func(terms string, id int64)
-	// StoredTerms is called when the transaction has stored new terms. It may be nil.
+	// StoredTerms is called when the transaction has stored new terms. The field may be nil.
 	StoredTerms func() error
-	// Record writes the events of a transaction, and its changes of the counters of
-	// jobs, of batches and of the statistics of the hour. It is set if and only if the
-	// database has other writers.
+	// Record writes the events of a transaction and its changes of counters: those of jobs, of
+	// batches and of the statistics of the hour. The field is set if and only if the database
+	// has other writers.
 	Record func(*Txn) error
-	// Remover removes rows for sweeps. If it is nil, sweeps remove row by row.
+	// Remover removes rows for sweeps. If the field is nil, sweeps remove one row at a time.
 	Remover Remover
 }
 
-// NewTxn returns a Txn that is used for all transactions in a session, one after the
-// other. If remembers is true, the Txn remembers the runs that it claims; see recall. A
-// process may have only one such Txn.
+// NewTxn returns a Txn for all transactions of a session, one after the other. If remembers is
+// true, the Txn remembers the runs that it claims; see recall. A process may have only one Txn
+// that remembers runs.
 func NewTxn(s Session, remembers bool, hooks Hooks) *Txn {
 	t := &Txn{s: s, hooks: hooks}
 	if remembers {
@@ -131,34 +130,35 @@ func NewTxn(s Session, remembers bool, hooks Hooks) *Txn {
 	return t
 }
 
-// shared reports whether other processes write to the database at the same time.
+// shared reports whether the database has other writers at the same time.
 func (t *Txn) shared() bool { return t.hooks.Record != nil }
 
 // Session returns the session of the transaction.
 func (t *Txn) Session() Session { return t.s }
 
-// ReliesOnEarlier reports whether an answer of this transaction says that the request
-// was already done. Such an answer relies on what an earlier transaction has written.
-// Errors do not count.
+// ReliesOnEarlier reports whether this transaction has answered that a request was already
+// done. Such an answer is true only if the earlier transaction was committed. Errors do not
+// count as such answers.
 func (t *Txn) ReliesOnEarlier() bool { return t.reliesOnEarlier }
 
-// Now returns the time of the transaction.
+// Now returns the time of the transaction by the store's clock.
 func (t *Txn) Now() job.Micros { return t.now }
 
-// Wrote reports whether anything was changed since the last call of BeginPart.
+// Wrote reports whether the transaction has changed anything since the last call of BeginPart.
 func (t *Txn) Wrote() bool { return t.wrote }
 
-// BeginPart begins one caller's part of a transaction that several callers share.
+// BeginPart begins the part of one caller in a transaction that several callers share.
 func (t *Txn) BeginPart() { t.wrote = false }
 
-// Wakes reports whether jobs may have become ready, or signals may have changed.
+// Wakes reports whether the transaction may have made jobs ready or changed the signals for
+// workers.
 func (t *Txn) Wakes() bool { return t.wake || len(t.readied) > 0 }
 
-// WakesMore reports whether jobs that Readied does not return may have become ready, or
-// signals may have changed.
+// WakesMore reports whether other jobs than those in Readied may have become ready, or whether
+// the signals for workers may have changed.
 func (t *Txn) WakesMore() bool { return t.wake }
 
-// ready records that a job is ready in a lane, with the time at which it is due.
+// ready records that a job of a lane became ready, and when the job is due.
 func (t *Txn) ready(lane *Lane, priority int8, at job.Micros) {
 	if !t.shared() { // only a store with other writers uses the lane
 		t.wake = true
@@ -167,12 +167,12 @@ func (t *Txn) ready(lane *Lane, priority int8, at job.Micros) {
 	t.readied = append(t.readied, Readied{lane.id, priority, at})
 }
 
-// RolledBack says that the transaction was rolled back, so that its claims are
-// forgotten.
+// RolledBack says that the transaction was rolled back. The Txn then forgets the runs that it
+// has claimed in it.
 func (t *Txn) RolledBack() { clear(t.ownRuns) }
 
 // Reset prepares the Txn for the next transaction. It reuses the memory of the last
-// one.
+// transaction.
 func (t *Txn) Reset(now job.Micros, cat *Catalog) {
 	t.now, t.cat, t.reliesOnEarlier, t.laneErr = now, cat, false, nil
 	t.events.Reset()
@@ -184,13 +184,13 @@ func (t *Txn) Reset(now job.Micros, cat *Catalog) {
 	t.wrote, t.wake, t.deadLettersLocked, t.lanesLocked, t.noDeadLetters = false, false, false, false, false
 }
 
-// lockDeadLetters locks dead letters, groups and redrives. Call it before any change of
+// lockDeadLetters locks dead letters, groups and redrives. Call it before changing any of
 // them.
 func (t *Txn) lockDeadLetters() error {
 	if t.hooks.LockDeadLetters == nil || t.deadLettersLocked {
 		return nil
 	}
-	if t.noDeadLetters { // The transaction had promised not to need them.
+	if t.noDeadLetters { // An earlier step has excluded this lock, because the order of locks does not allow it any more.
 		return ErrAgain
 	}
 	t.deadLettersLocked = true
@@ -200,7 +200,7 @@ func (t *Txn) lockDeadLetters() error {
 	return t.readLastDeath()
 }
 
-// tryLockDeadLetters is lockDeadLetters without waiting. ok is false when another
+// tryLockDeadLetters is like lockDeadLetters, but does not wait. ok is false when another
 // transaction has the lock.
 func (t *Txn) tryLockDeadLetters() (ok bool, err error) {
 	if t.hooks.TryLockDeadLetters == nil || t.deadLettersLocked {
@@ -218,18 +218,18 @@ func (t *Txn) readLastDeath() error {
 	clear(t.cat.groups)
 	return t.s.Rows(selLastDeath, func(r Row) error {
 		t.cat.deaths = r.Int(0)
-		// Deaths are numbered in the order of time. That must also hold if this
-		// transaction began before another one and had to wait for it.
+		// The deaths must be numbered in the order of their times, even if this transaction
+		// began before another transaction and had to wait for it.
 		t.now = max(t.now, job.Micros(r.Int(1)))
 		return nil
 	})
 }
 
-// selLastDeath returns the number and the time of the last death. Only a store with
-// other writers has a text for this statement.
+// selLastDeath returns the number and the time of the last death. Only a store with other
+// writers has an SQL text for this statement.
 var selLastDeath = &Query{Name: "selLastDeath"}
 
-// lockJobs locks live jobs. Call it before changes of live jobs that may also change
+// lockJobs locks live jobs. Call it before changing live jobs if the changes may also concern
 // dead letters.
 func (t *Txn) lockJobs(ids []job.ID) error {
 	if t.hooks.LockJobs == nil {
@@ -242,8 +242,8 @@ func (t *Txn) lockJobs(ids []job.ID) error {
 	return err
 }
 
-// lockName lets only one transaction at a time work on the name. Afterwards the
-// transaction must not lock dead letters.
+// lockName makes other transactions that lock the same name wait until this transaction ends.
+// After lockName, the transaction must not lock dead letters.
 func (t *Txn) lockName(name string) error {
 	t.noDeadLetters = true
 	if t.hooks.LockName == nil {
@@ -252,15 +252,14 @@ func (t *Txn) lockName(name string) error {
 	return t.hooks.LockName(name)
 }
 
-// LockDeadLettersBy replaces the function with which the transaction locks dead
-// letters.
+// LockDeadLettersBy sets the function with which the transaction locks dead letters.
 func (t *Txn) LockDeadLettersBy(lock func() error) { t.hooks.LockDeadLetters = lock }
 
-// ErrDeadLettersLocked says that another transaction held the lock on dead letters for
-// longer than the caller may wait.
+// ErrDeadLettersLocked says that another transaction held the lock on dead letters for longer
+// than the caller was allowed to wait.
 var ErrDeadLettersLocked = errors.New("another transaction holds the lock on dead letters")
 
-// Deltas calls each for every change of the number of jobs in a lane and state.
+// Deltas calls each for every lane and state in which the number of jobs has changed.
 func (t *Txn) Deltas(each func(lane int64, state job.State, n int64)) {
 	for _, d := range t.deltas {
 		if d.n != 0 {
@@ -269,22 +268,21 @@ func (t *Txn) Deltas(each func(lane int64, state job.State, n int64)) {
 	}
 }
 
-// Batches calls each for every batch whose counts have changed.
+// Batches calls each for every batch whose counts have changed in the transaction.
 func (t *Txn) Batches(each func(id, total, completed, dead, cancelled int64)) {
 	for _, b := range t.batch {
 		each(b.id, b.total, b.completed, b.dead, b.cancelled)
 	}
 }
 
-// Hour returns the numbers that the transaction adds to the statistics of the current
-// hour.
+// Hour returns the numbers that the transaction adds to the statistics of the current hour.
 func (t *Txn) Hour() store.Hour { return t.hour }
 
 // Events returns the events of the transaction.
 func (t *Txn) Events() *event.Packer { return &t.events }
 
-// exec runs a statement. It copies the arguments, so that the caller's arguments are
-// not moved to the heap.
+// exec runs a statement. It copies the arguments into a buffer, so that Go need not allocate
+// the caller's arguments on the heap.
 func (t *Txn) exec(q *Query, args ...Value) (int, error) {
 	t.args = append(t.args[:0], args...)
 	n, err := t.s.Exec(q, t.args...)
@@ -294,24 +292,24 @@ func (t *Txn) exec(q *Query, args ...Value) (int, error) {
 	return n, err
 }
 
-// one runs a statement that must change exactly one row. That row was read in the same
+// one runs a statement that must change exactly one row. The row was read before in the same
 // transaction.
 func (t *Txn) one(q *Query, args ...Value) error {
 	n, err := t.exec(q, args...)
 	if err == nil && n != 1 {
-		err = fmt.Errorf("a statement changed %d rows, want 1 row: %.60s", n, q.Text)
+		err = fmt.Errorf("a statement changed %d rows, want 1 row; the statement begins with %.60s", n, q.Text)
 	}
 	return err
 }
 
 func (t *Txn) rows(q *Query, each func(Row) error, args ...Value) error {
-	t.args = append(t.args[:0], args...) // The arguments are bound before the first row is read, so each may reuse args.
+	t.args = append(t.args[:0], args...) // The database has the arguments before each is called, so each may reuse args.
 	return t.s.Rows(q, each, t.args...)
 }
 
 // count adds n (which may be negative) to the number of jobs in a lane and state. The
-// change is visible in the catalogue at once, because limits read the number there. A
-// catalogue without counts does not change.
+// catalogue has the new number at once, because limits are checked with that number. If the
+// catalogue has no counters, count does not change it.
 func (t *Txn) count(l *Lane, state job.State, n int64) {
 	if !t.cat.uncounted {
 		l.counts[state] += n
@@ -325,13 +323,13 @@ func (t *Txn) count(l *Lane, state job.State, n int64) {
 	t.deltas = append(t.deltas, delta{l, state, n})
 }
 
-// move counts a change of the state of one job, and of the lane if the job changes it.
+// move changes the counters for one job that gets a new state, and perhaps a new lane.
 func (t *Txn) move(from *Lane, a job.State, to *Lane, b job.State) {
 	t.count(from, a, -1)
 	t.count(to, b, 1)
 }
 
-// batchCount collects the changes in the counts of a batch.
+// batchCount collects a change of a batch's counts, to write it in Flush.
 func (t *Txn) batchCount(d batchDelta) {
 	if d.id == 0 {
 		return
@@ -352,8 +350,8 @@ var (
 	insEvents = declare("insEvents", `INSERT INTO redrive_events (at, n, body) VALUES (?, ?, ?)`)
 )
 
-// Flush writes the collected groups, statistics, batches, counters and events. It fails
-// when the lane of a job was not found.
+// Flush writes the collected changes of groups, statistics, batches and counters, and the
+// events. It fails when the lane of a job was not found.
 func (t *Txn) Flush() error {
 	if t.laneErr != nil {
 		return t.laneErr

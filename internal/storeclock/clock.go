@@ -9,9 +9,9 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// jumpMin is the smallest difference between the wall clock and the monotonic clock,
-// between two readings, that counts as a jump. Small corrections by NTP stay far below this
-// value.
+// jumpMin is the smallest jump of the wall clock that counts as a jump: the minimum difference
+// between the times that the wall clock and the monotonic clock measure between two readings.
+// Small corrections by NTP stay far below this value.
 const jumpMin = time.Second
 
 // Clock is a store's clock. It follows the wall clock. If the wall clock is behind a time
@@ -19,19 +19,19 @@ const jumpMin = time.Second
 // So leases and waits still end, and events stay in order.
 type Clock struct {
 	read func() time.Time
-	// elapsed returns the time between two readings. It uses the monotonic clock if the
-	// readings have one.
+	// elapsed returns the time between two readings. If the readings have a monotonic clock,
+	// elapsed uses it.
 	elapsed func(from, to time.Time) time.Duration
 
 	mu   sync.Mutex
-	mark job.Micros // mark is the latest time that was returned or stored.
-	last time.Time  // last is the wall clock at the last call of Now.
-	// jumped is the wall clock after the last forward jump. It is zero before the first
-	// jump.
+	mark job.Micros // mark is the latest time that the clock has returned or the store has stored.
+	last time.Time  // last is the time of the wall clock at the last call of Now.
+	// jumped is the time of the wall clock just after its last forward jump. It is zero before
+	// the first jump.
 	jumped time.Time
 }
 
-// New returns a clock that reads the time with a function such as time.Now.
+// New returns a clock that reads the time by calling now, a function such as time.Now.
 func New(read func() time.Time) *Clock {
 	return &Clock{read: read, elapsed: func(from, to time.Time) time.Duration { return to.Sub(from) }}
 }
@@ -57,7 +57,8 @@ func (c *Clock) Now() job.Micros {
 	return c.mark
 }
 
-// Floor raises the clock to a stored time: Now does not return earlier times afterwards.
+// Floor raises the clock to a stored time. Afterwards Now never returns a time before the
+// stored time.
 func (c *Clock) Floor(at job.Micros) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

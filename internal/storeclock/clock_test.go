@@ -24,7 +24,7 @@ func TestFollowsTheWallClock(t *testing.T) {
 	}
 }
 
-// The clock must continue when a stored time is ahead of the wall clock.
+// The clock must continue to run when a stored time is ahead of the wall clock.
 // part of: Q2
 func TestQ2_GoesOnWhileAhead(t *testing.T) {
 	t.Parallel()
@@ -35,9 +35,9 @@ func TestQ2_GoesOnWhileAhead(t *testing.T) {
 	c.Floor(ahead)
 	now = now.Add(10 * time.Second)
 	if got := c.Now(); got != ahead.Add(5*time.Second) {
-		t.Errorf("10 s after Floor, the clock is %s past the stored time, want 5s", got.Sub(ahead))
+		t.Errorf("10 s after Floor, the clock is %s after the stored time, want 5s after it", got.Sub(ahead))
 	}
-	now = now.Add(48 * time.Hour) // At this time the wall clock has caught up with the stored time.
+	now = now.Add(48 * time.Hour) // At this moment the wall clock has reached the time of the clock.
 	if got := c.Now(); got != job.At(now) {
 		t.Errorf("the clock shows %s, want the wall clock's time %s", got.Time(), now)
 	}

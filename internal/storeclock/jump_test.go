@@ -11,7 +11,8 @@ func TestQ3_JumpsAreSeen(t *testing.T) {
 	var wall, monotonic time.Duration
 	begin := time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
 	c := New(func() time.Time { return begin.Add(wall) })
-	// asleep is the time that passed although the monotonic clock did not count it.
+	// asleep is the time for which the machine was suspended: the wall clock counts it, the
+	// monotonic clock does not.
 	asleep := time.Duration(0)
 	c.elapsed = func(from, to time.Time) time.Duration { return to.Sub(from) - asleep }
 	step := func(awake, suspended time.Duration) {
@@ -23,16 +24,16 @@ func TestQ3_JumpsAreSeen(t *testing.T) {
 	}
 	c.Now()
 	step(time.Minute, 0)
-	step(time.Minute, jumpMin/2) // This is a small correction of the wall clock.
+	step(time.Minute, jumpMin/2) // a small correction of the wall clock, not a jump
 	if _, jumped := c.SinceJump(); jumped {
-		t.Fatal("SinceJump reports a jump, but only ordinary time and a small correction passed")
+		t.Fatal("SinceJump reports a jump after a small correction of the wall clock, want no jump")
 	}
 	step(time.Second, time.Hour)
 	if ago, jumped := c.SinceJump(); !jumped || ago != 0 {
-		t.Errorf("after an hour of suspension: the last jump was %s ago, jumped is %v; want 0s and true", ago, jumped)
+		t.Errorf("after an hour of suspension: SinceJump returned %s and %v, want 0s and true", ago, jumped)
 	}
 	step(5*time.Second, 0)
 	if ago, jumped := c.SinceJump(); !jumped || ago != 5*time.Second {
-		t.Errorf("5 s after the jump: the last jump was %s ago, jumped is %v; want 5s and true", ago, jumped)
+		t.Errorf("5 s after the jump: SinceJump returned %s and %v, want 5s and true", ago, jumped)
 	}
 }

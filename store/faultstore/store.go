@@ -1,6 +1,6 @@
-// Package faultstore wraps a store and makes calls fail as a plan says: before they
-// reach the store, after the store has carried them out, or by hanging. It is for
-// tests.
+// Package faultstore wraps a store and makes chosen calls fail, for tests. A call can fail
+// before it reaches the store, or after the store has carried it out, or it can hang. A plan
+// says which calls fail, and how.
 package faultstore
 
 import (
@@ -36,7 +36,7 @@ func New(inner store.Store, plan Plan) *Store {
 	return s
 }
 
-// Set changes the plan. The numbers of the calls continue from the first call.
+// Set changes the plan. The numbers of calls are not reset.
 func (s *Store) Set(plan Plan) {
 	if plan == nil {
 		plan = None
@@ -46,7 +46,8 @@ func (s *Store) Set(plan Plan) {
 	s.plan = plan
 }
 
-// Calls returns the number of calls of a method so far; "" counts all methods.
+// Calls returns the number of calls of a method so far. For "" it returns the number of calls
+// of all methods.
 func (s *Store) Calls(method string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -64,7 +65,7 @@ func (s *Store) fault(method string) Fault {
 	return s.plan(Call{Method: method, N: s.calls[method], Seq: s.seq})
 }
 
-// do makes one call with the fault that the plan returns for it.
+// do makes one call of a method of s, with the fault that the plan gives for it.
 func do[T any](ctx context.Context, s *Store, method string, call func() (T, error)) (answer T, err error) {
 	f := s.fault(method)
 	switch {
@@ -81,7 +82,7 @@ func do[T any](ctx context.Context, s *Store, method string, call func() (T, err
 	return done, err
 }
 
-// none is the result type of methods that return only an error.
+// none is the result type for methods that return nothing but an error.
 type none struct{}
 
 // Close implements store.Store.
@@ -124,7 +125,7 @@ func (s *Store) transactor() (store.Transactor, error) {
 	if inner, ok := s.inner.(store.Transactor); ok {
 		return inner, nil
 	}
-	return nil, fmt.Errorf("%T cannot join the caller's own transaction: %w", s.inner, store.ErrInvalid)
+	return nil, fmt.Errorf("the store %T cannot join the caller's transaction: %w", s.inner, store.ErrInvalid)
 }
 
 // Exchange implements store.Worker.
@@ -153,8 +154,7 @@ func (s *Store) Declare(ctx context.Context, queues []string) error {
 	return err
 }
 
-// Notify implements store.Worker. If the fault of the call has a Before, Notify never
-// sends.
+// Notify implements store.Worker. If the call's fault has a Before error, Notify never sends.
 func (s *Store) Notify(ch chan<- struct{}) (stop func()) {
 	if s.fault("Notify").Before != nil {
 		return func() {}

@@ -16,8 +16,8 @@ func TestFaultsComeByThePlan(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		plan   faultstore.Plan
-		fails  []int // the numbers of the calls that fail, of four calls
-		effect int   // how many ids the store has reserved at the end
+		fails  []int // of four calls, the numbers of the calls that must fail
+		effect int   // the number of ids that the store must have reserved after the calls
 	}{
 		{"none", nil, nil, 4},
 		{"nth before", faultstore.Nth("ReserveIDs", 2, faultstore.Fault{Before: boom}), []int{2}, 3},
@@ -39,20 +39,20 @@ func TestFaultsComeByThePlan(t *testing.T) {
 				}
 			}
 			if len(fails) != len(tt.fails) {
-				t.Fatalf("got failed calls %v, want %v", fails, tt.fails)
+				t.Fatalf("these calls failed: got numbers %v, want numbers %v", fails, tt.fails)
 			}
 			for i := range fails {
 				if fails[i] != tt.fails[i] {
-					t.Errorf("got failed calls %v, want %v", fails, tt.fails)
+					t.Errorf("these calls failed: got numbers %v, want numbers %v", fails, tt.fails)
 				}
 			}
 			if got := s.Calls("ReserveIDs"); got != 4 || s.Calls("") != 4 {
-				t.Errorf("Calls returned %d, want 4", got)
+				t.Errorf("Calls returned %d calls of ReserveIDs, want 4 calls", got)
 			}
 			s.Set(nil)
 			next, err := s.ReserveIDs(t.Context(), 1)
 			if err != nil || int(next) != tt.effect+1 {
-				t.Errorf("the next id: got %d, error %v; want %d", next, err, tt.effect+1)
+				t.Errorf("ReserveIDs after the faults: got id %d, error %v; want id %d", next, err, tt.effect+1)
 			}
 		})
 	}
@@ -65,7 +65,7 @@ func TestAHangingCallEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(why)
 	if _, err := s.Rescue(ctx, 1); !errors.Is(err, why) {
-		t.Errorf("call that hangs: got error %v, want the cause with which the context ended", err)
+		t.Errorf("call that hangs: got error %v, want the cause that the test gave to the context", err)
 	}
 }
 

@@ -52,7 +52,8 @@ func (t *tx) previewIDs(a *store.Action) store.Acted {
 	return answer
 }
 
-// named returns the entry of a job if the act may be applied to it.
+// named returns the dead letter of a job if the act may be applied to it. Otherwise it returns
+// an error that says why not.
 func (t *tx) named(do store.Act, id job.ID) (*entry, error) {
 	r, e := t.jobs[id], t.dead[id]
 	switch {
@@ -72,9 +73,8 @@ func notDead(r *record) error {
 	return fmt.Errorf("job %d is %s; only a dead job can be retried: %w", r.ID, r.State, store.ErrConflict)
 }
 
-// selected returns up to limit entries that the action's filter selects and to which
-// the act applies. The lowest deaths come first. It also returns the After of the next
-// step.
+// selected returns at most limit dead letters that the action's filter selects and to which
+// the act applies, the lowest deaths first. It also returns the value After for the next step.
 func (t *tx) selected(a *store.Action, limit int) (entries []*entry, next int64) {
 	f := *a.Filter
 	if len(f.Statuses) == 0 {
@@ -167,7 +167,7 @@ func (t *tx) actFilter(by store.By, a *store.Action) (store.Acted, error) {
 func asJSON(value any) string {
 	text, err := json.Marshal(value)
 	if err != nil {
-		panic(err) // This cannot fail: plain structs of checked values can always be marshalled.
+		panic(err) // Marshalling cannot fail: plain structs of checked values can always be written as JSON.
 	}
 	return string(text)
 }
@@ -192,7 +192,7 @@ func (t *tx) roomFor(c *store.Change, entries ...*entry) error {
 	return nil
 }
 
-// do applies the act to one entry.
+// do applies the act to one dead letter.
 func (t *tx) do(by store.By, a *store.Action, e *entry, withGroup bool) {
 	switch a.Do {
 	case store.ActRetry:
@@ -234,7 +234,7 @@ func (t *tx) keyInUse(e *entry, c *store.Change) error {
 
 func (r *record) keyName() keyName { return keyName{r.Owner, r.Kind, r.Key} }
 
-// changedKey returns the key that the job has after a retry with the change.
+// changedKey returns the idempotency key that the job has after a retry with the given change.
 func (r *record) changedKey(c *store.Change) keyName {
 	name := r.keyName()
 	if c.Payload != nil {
@@ -243,8 +243,8 @@ func (r *record) changedKey(c *store.Change) keyName {
 	return name
 }
 
-// retakeKey gives a dead job the key that it has after a retry with the change. keyInUse
-// has found that no other living job holds the key.
+// retakeKey gives a dead job the key that it has after a retry with the change. Call it after
+// keyInUse, which checks that no other living job holds the key.
 func (t *tx) retakeKey(r *record, c *store.Change) {
 	old, name := r.keyName(), r.changedKey(c)
 	taken := &key{Key: store.Key{Owner: r.Owner, Kind: r.Kind, Key: name.key, Job: r.ID}}
@@ -254,7 +254,7 @@ func (t *tx) retakeKey(r *record, c *store.Change) {
 			taken.Until, takes = k.Until, true
 			delete(t.keys, old)
 		}
-		if k := t.keys[name]; k != nil && t.holds(k) { // a job that has ended keeps the key of its period
+		if k := t.keys[name]; k != nil && t.holds(k) { // a job that has ended keeps the key until the end of the key's period
 			takes = false
 		}
 	}
@@ -263,8 +263,8 @@ func (t *tx) retakeKey(r *record, c *store.Change) {
 	}
 }
 
-// withFreeKeys returns the entries whose jobs can take their keys again. Of several entries
-// with the same key, it returns only the first.
+// withFreeKeys returns the dead letters whose jobs can take their keys again. If several jobs
+// have the same key, it returns only the first of them.
 func (t *tx) withFreeKeys(entries []*entry) []*entry {
 	taken := make(map[keyName]bool)
 	return slices.DeleteFunc(slices.Clone(entries), func(e *entry) bool {
@@ -280,7 +280,7 @@ func (t *tx) withFreeKeys(entries []*entry) []*entry {
 	})
 }
 
-// revive opens the next life of a dead job, for a person or for a redrive.
+// revive makes a dead job live again and begins its next life, for a person or for a redrive.
 func (t *tx) revive(e *entry, actor, note string, c *store.Change, redrive int64) {
 	t.set(e, job.Redriven, job.ActionRetried)
 	e.Revived, e.ActedBy, e.Note, e.Redrive = true, actor, note, redrive
@@ -301,8 +301,8 @@ func (t *tx) revive(e *entry, actor, note string, c *store.Change, redrive int64
 	t.transition(r, job.Dead, job.Retried, "")
 }
 
-// change applies the changes of a retry to a detached job and keeps the old values. A
-// priority for one life does not replace the job's permanent priority.
+// change changes a detached job as a retry asks, and keeps the old values. A priority for one
+// life does not replace the job's permanent priority.
 func (t *tx) change(r *record, actor string, c *store.Change, redrive int64) {
 	if r.own, r.redrive = 0, redrive; c.OneLifePriority() {
 		r.own = r.Priority

@@ -59,8 +59,8 @@ func (t *tx) cancelOne(by store.By, r *record) error {
 	return nil
 }
 
-// SetQueue implements store.Admin. A change without an effect writes neither an audit row
-// nor an event.
+// SetQueue implements store.Admin. If the change has no effect, SetQueue writes neither an
+// audit row nor an event.
 func (s *Store) SetQueue(ctx context.Context, by store.By, c store.QueueChange) (store.Queue, error) {
 	t, err := s.begin(ctx, "set queue")
 	if err != nil {

@@ -33,7 +33,7 @@ func TestARequestedCancelIsNotForgotten(t *testing.T) {
 				errs, err := b.Cancel(b.ctx, me, []job.ID{1, 2})
 				b.ok(err)
 				if errs[0] != nil || !errors.Is(errs[1], store.ErrNotFound) {
-					t.Fatalf("Cancel: got errors %v, want none", errs)
+					t.Fatalf("Cancel of a running job and of an unknown job: got errors %v, want nil and ErrNotFound", errs)
 				}
 			}
 			signals, err := b.Signals(b.ctx, "w1")
@@ -41,7 +41,7 @@ func TestARequestedCancelIsNotForgotten(t *testing.T) {
 			equal(t, "signals", signals, store.Signals{Cancel: []store.Run{{ID: 1, Token: 1}}, Queues: []store.Queue{{Name: "q"}}})
 			end(b, c)
 			if j := b.get(1); j.State != job.Cancelled || j.CancelAt != 0 {
-				t.Errorf("after the run: got state %s, want cancelled", j.State)
+				t.Errorf("job that was cancelled during its run: got state %s after the run, want cancelled", j.State)
 			}
 			signals, err = b.Signals(b.ctx, "w1")
 			b.ok(err)
@@ -70,7 +70,7 @@ func TestRetryOpensTheNextLife(t *testing.T) {
 	equal(t, "groups", b.dump().Groups[0].Pending, int64(0))
 	c := b.claim()
 	if c.Life != 2 || c.Token != 2 || c.Deadline != 0 || c.Counters != (job.Counters{}) || string(c.Payload) != "p" {
-		t.Errorf("claim after the retry: got %+v, want life 2 with run 2, no deadline, counters of zero and payload p", c)
+		t.Errorf("claim after the retry: got %+v, want life 2, run 2, no deadline, all counters 0 and payload p", c)
 	}
 	b.ok(b.settle(failed(c, job.Dead)))
 	equal(t, "group", b.dump().Groups, []store.Group{{Fingerprint: "f|k", Kind: "k", Class: "Bug", Message: "no", Sample: 1, N: 2, Entries: 1, Pending: 1,
@@ -81,7 +81,7 @@ func TestRetryOpensTheNextLife(t *testing.T) {
 	letter, err := b.DeadLetter(b.ctx, 1)
 	b.ok(err)
 	if letter.Status != job.Resolved || !letter.Revived || letter.Life != 2 {
-		t.Errorf("dead letter after the job completed: got %+v, want a revived entry of life 2 with status resolved", letter)
+		t.Errorf("dead letter of a retried job that has completed: got %+v, want a revived entry of life 2 with status resolved", letter)
 	}
 }
 

@@ -7,9 +7,9 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// order is the state of one want while jobs are claimed for it.
+// order holds one want with its limits while jobs are claimed for it.
 type order struct {
-	left  int // number of jobs that are still wanted
+	left  int // number of jobs that may still be claimed
 	limit int
 	rate  store.Rate
 	usage *usage
@@ -23,8 +23,8 @@ type kindOrder struct {
 	lanes []*lane
 }
 
-// order prepares a want. Settings that people made on the queue replace the settings of
-// the process.
+// order prepares the claims for one want. Settings that people made for the queue replace the
+// settings of the process.
 func (t *tx) order(w *store.Want, q *store.Queue) *order {
 	o := &order{left: w.Max, limit: w.Limit, rate: w.Rate, usage: usageOf(t.byQueue, w.Queue)}
 	if q.Limit > 0 {
@@ -41,21 +41,22 @@ func (t *tx) order(w *store.Want, q *store.Queue) *order {
 	return o
 }
 
-// limited reports whether a limit over all processes blocks the kind.
+// limited reports whether a limit that counts the runs of all processes stops the kind.
 func (o *order) limited(k *kindOrder) bool { return o.usage.full(o.limit) || k.usage.full(k.Limit) }
 
-// start returns when the rates allow the next start of the kind: now or later.
+// start returns the earliest time at which the rates allow another job of the kind to start.
+// The time is now or later.
 func (o *order) start(k *kindOrder, now job.Micros) job.Micros {
 	return max(o.usage.next(o.rate, now), k.usage.next(k.Rate, now))
 }
 
-// claims collects the claims of one exchange.
+// claims collects the claimed jobs of one exchange.
 type claims struct {
 	*tx
 	holder string
 	until  job.Micros // when the leases of the claims end
 	answer *store.Exchanged
-	bytes  int // bytes of the claimed payloads
+	bytes  int // bytes of the payloads that were claimed so far
 }
 
 // serve claims jobs for one want and records whether there may be more jobs.
@@ -79,7 +80,7 @@ func (c *claims) enough() bool {
 	return len(c.answer.Expired) >= store.ExpiredMax || c.bytes >= store.ClaimBytes
 }
 
-// fill takes due jobs for an order as long as its limits allow more.
+// fill claims due jobs for an order until its limits allow no more jobs.
 func (c *claims) fill(o *order) {
 	for i := range job.PriorityMax {
 		for o.left > 0 && !c.enough() {
@@ -96,8 +97,8 @@ func (c *claims) fill(o *order) {
 	}
 }
 
-// head returns the first due job of a priority. It considers only kinds for which more
-// jobs are allowed.
+// head returns the first due job with the given priority. It leaves out kinds that have
+// reached a limit.
 func (c *claims) head(o *order, priority int) (first *record, of *kindOrder) {
 	for _, k := range o.kinds {
 		if k.left <= 0 || o.limited(k) || o.start(k, c.now) > c.now {
@@ -152,9 +153,9 @@ func (c *claims) expire(r *record) {
 	c.answer.Expired = append(c.answer.Expired, r.ID)
 }
 
-// nextDue returns when the next job that the order may take can start; see Exchange in
-// the contract. In each lane and priority it examines only the first of the remaining
-// jobs.
+// nextDue returns the start time of the next job that the order may claim; see Exchange in the
+// contract. ok is false if no such time is known. In each lane and priority, nextDue examines
+// only the first remaining job.
 func (t *tx) nextDue(o *order) (next job.Micros, ok bool) {
 	consider := func(at job.Micros) {
 		if !ok || at < next {

@@ -21,7 +21,7 @@ func TestClaimsGoByPriorityThenTimeThenID(t *testing.T) {
 	x := b.exchange(nil, want(4))
 	equal(t, "claims", ids(x), []int64{6, 4, 5, 3})
 	if !x.Full || x.NextDue != store.Never {
-		t.Errorf("exchange that filled its want: got Full %v and NextDue %v, want true and Never", x.Full, x.NextDue)
+		t.Errorf("exchange with more due jobs than it wants: got Full %v and NextDue %v, want true and Never", x.Full, x.NextDue)
 	}
 	x = b.exchange(nil, want(4))
 	equal(t, "the rest", ids(x), []int64{1})
@@ -37,28 +37,28 @@ func TestLimitsAndRatesHoldBack(t *testing.T) {
 	limited := want(5, store.KindWant{Kind: "k", Max: 5, Limit: 2})
 	x := b.exchange(nil, limited)
 	if len(x.Claims) != 2 || x.NextDue != store.Never || x.Full {
-		t.Fatalf("with a limit of 2 runs: got %d claims and NextDue %v, want 2 claims and Never", len(x.Claims), x.NextDue)
+		t.Fatalf("claim with a limit of 2 running jobs: got %d claims and NextDue %v, want 2 claims and Never", len(x.Claims), x.NextDue)
 	}
 	if x = b.exchange(nil, limited); len(x.Claims) != 0 {
-		t.Fatalf("with all allowed runs in progress: got %d claims, want 0", len(x.Claims))
+		t.Fatalf("claim when the limit of running jobs is reached: got %d claims, want 0", len(x.Claims))
 	}
 	limited.Rate = store.Rate{N: 1, Per: 10 * time.Second}
 	limited.Kinds[0].Limit = 0
 	x = b.exchange(nil, limited)
 	if len(x.Claims) != 1 || x.NextDue != 10*time.Second {
-		t.Fatalf("with a rate of one start per 10 s: got %d claims and NextDue %v, want 1 claim and 10s", len(x.Claims), x.NextDue)
+		t.Fatalf("claim with a rate of one start per 10 s: got %d claims and NextDue %v, want 1 claim and 10s", len(x.Claims), x.NextDue)
 	}
 	perSecond := store.Rate{N: 1, Per: time.Second}
 	_, err := b.SetQueue(b.ctx, me, store.QueueChange{Name: "q", Rate: &perSecond})
 	b.ok(err)
 	b.pass(4 * time.Second)
 	if x = b.exchange(nil, limited); x.NextDue != time.Second {
-		t.Fatalf("after the rate was raised: got NextDue %v, want 1s because the faster rate applies at once", x.NextDue)
+		t.Fatalf("exchange after the rate was raised: got NextDue %v, want 1s, because the faster rate applies at once", x.NextDue)
 	}
 	b.pass(6 * time.Second)
 	x = b.exchange(nil, limited)
 	if len(x.Claims) != 1 || x.NextDue != time.Second {
-		t.Fatalf("with a rate set by a person: got %d claims and NextDue %v, want 1 claim and 1s", len(x.Claims), x.NextDue)
+		t.Fatalf("claim with a rate that a person has set: got %d claims and NextDue %v, want 1 claim and 1s", len(x.Claims), x.NextDue)
 	}
 }
 
@@ -115,7 +115,7 @@ func TestManyWorkersAtOnce(t *testing.T) {
 	wg.Wait()
 	slices.Sort(seen)
 	if len(slices.Compact(seen)) != n {
-		t.Errorf("got %d different claimed jobs, want %d", len(slices.Compact(seen)), n)
+		t.Errorf("the workers together claimed %d different jobs, want %d jobs", len(slices.Compact(seen)), n)
 	}
 }
 
@@ -137,11 +137,11 @@ func TestWhatIsLeftOfALaneCountsByItsFirstJob(t *testing.T) {
 	limited := want(5, store.KindWant{Kind: "k", Max: 5, Limit: 1})
 	b.add(3, func(i int, n *job.New) { n.RunAt = b.at(time.Duration(max(0, i-1)) * time.Minute) })
 	if x := b.exchange(nil, limited); len(x.Claims) != 1 || x.NextDue != store.Never {
-		t.Errorf("got %d claims and NextDue %v, want 1 claim and Never", len(x.Claims), x.NextDue)
+		t.Errorf("lane whose kind has a limit of 1 running job: got %d claims and NextDue %v, want 1 claim and Never", len(x.Claims), x.NextDue)
 	}
 	b.add(1, func(_ int, n *job.New) { n.RunAt, n.Priority = b.at(time.Hour), 4 })
 	if x := b.exchange(nil, limited); x.NextDue != time.Hour {
-		t.Errorf("got NextDue %v, want 1h", x.NextDue)
+		t.Errorf("exchange after a later job with another priority was added: got NextDue %v, want 1h", x.NextDue)
 	}
 }
 

@@ -12,14 +12,14 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// entry is a dead letter with further data of the store.
+// entry is a dead letter as the store keeps it, with fields that readers do not see.
 type entry struct {
 	job.DeadLetter
-	withGroup bool // whether the entry is ignored until the mute of its group ends
+	withGroup bool // whether the entry stays ignored until the mute of its group ends
 	gone      bool // whether the current call has removed it
 }
 
-// shown returns the dead letter as readers see it.
+// shown returns the dead letter with the fields that readers see.
 func (t *tx) shown(e *entry) job.DeadLetter {
 	d := e.DeadLetter
 	if g := t.groups[d.Fingerprint]; e.withGroup && g != nil {
@@ -69,8 +69,8 @@ func (t *tx) failureOf(r *record) *job.Failure {
 	return nil
 }
 
-// deathAt returns the index of the entry with the given death, or of the next higher
-// death.
+// deathAt returns the index of the first entry whose death number is at least the given
+// number.
 func (t *tx) deathAt(death int64) (int, bool) {
 	return slices.BinarySearchFunc(t.deaths, death, func(e *entry, n int64) int { return cmp.Compare(e.Death, n) })
 }
@@ -82,7 +82,7 @@ func (t *tx) between(after, through int64) []*entry {
 	return t.deaths[first:max(first, last)]
 }
 
-// forget removes an entry from all counts of dead letters.
+// forget subtracts a dead letter from all counters of dead letters.
 func (t *tx) forget(e *entry) {
 	t.countDead(e, -1)
 	if g := t.groups[e.Fingerprint]; g != nil {
@@ -93,7 +93,7 @@ func (t *tx) forget(e *entry) {
 	}
 }
 
-// set changes the status of an entry.
+// set changes the status of a dead letter.
 func (t *tx) set(e *entry, to job.Status, did job.DeadAction) {
 	g := t.groups[e.Fingerprint]
 	if g != nil && e.Status == job.Pending {
@@ -108,8 +108,8 @@ func (t *tx) set(e *entry, to job.Status, did job.DeadAction) {
 	}
 }
 
-// purge removes an entry with all data of its job. If a later life of the job was
-// completed or cancelled, the record of that end stays.
+// purge removes a dead letter with all data of its job. If a later life of the job was
+// completed or cancelled, purge keeps the record of that end.
 func (t *tx) purge(e *entry) {
 	t.forget(e)
 	e.gone, t.removed = true, true
@@ -121,8 +121,8 @@ func (t *tx) purge(e *entry) {
 	}
 }
 
-// remove removes an ended job. If the job still holds a key, the key stores the job's
-// state. A key that is held only while its job is alive is removed.
+// remove removes an ended job. If the job still holds an idempotency key, the key stays and
+// gets the job's state. A key that a job holds only while it is alive is removed.
 func (t *tx) remove(r *record) {
 	name := keyName{r.Owner, r.Kind, r.Key}
 	switch k := t.keys[name]; {
@@ -137,7 +137,8 @@ func (t *tx) remove(r *record) {
 	t.removed = true
 }
 
-// compact removes the empty places that the removals of a call have left in the slices.
+// compact removes the nil elements that a call has left in the slices where it removed jobs or
+// dead letters.
 func (t *tx) compact() {
 	t.deaths = slices.DeleteFunc(t.deaths, func(e *entry) bool { return e.gone })
 	t.ids = slices.DeleteFunc(t.ids, func(id job.ID) bool { return t.jobs[id] == nil })
@@ -206,7 +207,7 @@ func (s *Store) DeadStats(ctx context.Context) (store.DeadStats, error) {
 	stats := store.DeadStats{At: t.now, Counts: t.deadCounts(), Added: trend(t.minutes, t.now, minute, store.AddedMinutes)}
 	for _, e := range t.deaths {
 		if e.Status == job.Pending {
-			stats.OldestPending = e.DiedAt // deaths are ordered by time
+			stats.OldestPending = e.DiedAt // the slice is sorted by the times of the deaths
 			break
 		}
 	}

@@ -41,7 +41,7 @@ func (s *Store) Dump(ctx context.Context) (*store.Dump, error) {
 			d.Terms = append(d.Terms, store.JobTerms{Job: id, Terms: r.terms, Released: r.released})
 		}
 	}
-	for _, id := range slices.Sorted(maps.Keys(t.failures)) { // also the failure records of removed jobs
+	for _, id := range slices.Sorted(maps.Keys(t.failures)) { // this includes the failure records of removed jobs
 		d.Failures = append(d.Failures, t.failuresOf(id)...)
 	}
 	for _, id := range slices.Sorted(maps.Keys(t.dead)) {

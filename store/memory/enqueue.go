@@ -11,13 +11,13 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// keyName is the scope within which an idempotency key is unique.
+// keyName is the full name of an idempotency key: the key is unique for one owner and kind.
 type keyName struct{ owner, kind, key string }
 
 type key struct {
 	store.Key
 	digest []byte
-	state  job.State // the state of the job when it was removed
+	state  job.State // the state of the job when the job was removed
 }
 
 // Enqueue implements store.Producer.
@@ -60,17 +60,17 @@ func (t *tx) enqueue(jobs []job.New) ([]job.Receipt, error) {
 	return receipts, nil
 }
 
-// intake checks the jobs of one call, one after the other, before any of them is written.
-// For each job it takes into account what the earlier jobs of the call will write.
+// intake checks the jobs of one enqueue call, one after the other, before any job is written.
+// The check of a job also considers the earlier jobs of the call.
 type intake struct {
 	*tx
-	fresh    []*job.New // jobs that will be written
+	fresh    []*job.New // jobs that the call will write
 	newIDs   map[job.ID]bool
 	newKeys  map[keyName]*key
 	newLanes map[laneName]bool
 }
 
-// look returns the answer to one job of the call.
+// look returns the receipt or the error for one job of the call.
 func (c *intake) look(i int, n *job.New) (job.Receipt, error) {
 	state := c.state(n.ID)
 	if n.Repeat && state != job.None {
@@ -83,7 +83,7 @@ func (c *intake) look(i int, n *job.New) (job.Receipt, error) {
 		return c.existing(i, n, k)
 	}
 	if q := c.queues[n.Queue]; q != nil && q.Mode == store.Draining {
-		return job.Receipt{}, fmt.Errorf("queue %q takes no new jobs until it is opened: %w", n.Queue, store.ErrDraining)
+		return job.Receipt{}, fmt.Errorf("queue %q takes no new jobs until a person resumes it: %w", n.Queue, store.ErrDraining)
 	}
 	if state != job.None {
 		return job.Receipt{}, &store.IDConflict{ID: n.ID}
@@ -113,13 +113,13 @@ func (c *intake) state(id job.ID) job.State {
 	return job.None
 }
 
-// held returns the idempotency key of a job if the key is in use; otherwise nil.
+// held returns the idempotency key of a job if another job holds the key; otherwise nil.
 func (c *intake) held(n *job.New) *key {
 	if n.Key == "" {
 		return nil
 	}
 	if k := c.newKeys[nameOf(n)]; k != nil {
-		return k // a key of an earlier job in the same call cannot have expired
+		return k // an earlier job of the same call holds the key, so the key cannot have expired
 	}
 	if k := c.keys[nameOf(n)]; k != nil && c.holds(k) {
 		return k
@@ -127,7 +127,7 @@ func (c *intake) held(n *job.New) *key {
 	return nil
 }
 
-// holds reports whether a job holds the stored key now.
+// holds reports whether the key's job still holds the stored key now.
 func (t *tx) holds(k *key) bool {
 	return (k.Until == 0 || k.Until > t.now) && (!job.WhileAlive(k.Key.Key) || t.alive(k.Job))
 }

@@ -21,7 +21,7 @@ func TestEnqueueIsAllOrNothing(t *testing.T) {
 	})
 	var conflict *store.KeyConflict
 	if !errors.As(err, &conflict) || conflict.Index != 1 || conflict.ID != 1 || !errors.Is(err, store.ErrConflict) {
-		t.Fatalf("enqueue of a second job with the key of job 1: got error %v, want a KeyConflict of the second job with job 1", err)
+		t.Fatalf("enqueue of a second job with the key of job 1: got error %v, want a KeyConflict that names the second job and job 1", err)
 	}
 	equal(t, "content", b.dump(), before)
 }
@@ -55,11 +55,11 @@ func TestRepeatedEnqueueIsALookUp(t *testing.T) {
 	equal(t, "receipt", receipts, []job.Receipt{{ID: 1, State: job.Completed}})
 	again.ID = 2
 	if _, err = b.Enqueue(b.ctx, []job.New{again}); !errors.Is(err, store.ErrDraining) {
-		t.Errorf("a new job in a draining queue: got error %v, want ErrDraining", err)
+		t.Errorf("enqueue into a draining queue: got error %v, want ErrDraining", err)
 	}
 	again.ID, again.Queue, again.Repeat = 1, "other", false
 	if _, err = b.Enqueue(b.ctx, []job.New{again}); !errors.Is(err, store.ErrConflict) {
-		t.Errorf("a new job with an id that is in use: got error %v, want an IDConflict", err)
+		t.Errorf("enqueue of a new job with an id that another job has: got error %v, want an IDConflict", err)
 	}
 }
 
@@ -77,6 +77,6 @@ func TestLanesAreBounded(t *testing.T) {
 		t.Errorf("outcome that needs one lane too many: got error %v, want ErrTooLarge", err)
 	}
 	if got := b.get(c.ID); got.State != job.Running || got.Queue != "q" {
-		t.Errorf("after the refused outcome: got the job in state %s in queue %s, want it running in queue q", got.State, got.Queue)
+		t.Errorf("after the refused outcome: got a job in state %s in queue %s, want it running in queue q", got.State, got.Queue)
 	}
 }

@@ -10,16 +10,16 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// group is a group of dead letters with further data of the store.
+// group is a group of dead letters as the store keeps it, with data that readers do not see.
 type group struct {
 	store.Group
-	by, note string               // the person who muted the group, and the note
-	deaths   map[job.Micros]int64 // number of deaths, by the start of the hour
+	by, note string               // the person who muted the group, and that person's note
+	deaths   map[job.Micros]int64 // number of deaths in each hour; the map key is the start of the hour
 }
 
-// join adds the entry of a new death to its group. In a muted group the entry is ignored at
-// once, unless this death ends the mute. If a job dies because its deadline has
-// passed, a new group gets no code and message: those of the entry are from an earlier failure.
+// join adds a new dead letter to its group. If the group is muted, the dead letter is ignored
+// at once, unless this death ends the mute. If a job dies because its deadline has passed, a
+// new group gets no code and message: those of the dead letter are from an earlier failure.
 func (t *tx) join(e *entry, cause job.Cause) {
 	if e.Fingerprint == "" {
 		return
@@ -38,7 +38,7 @@ func (t *tx) join(e *entry, cause job.Cause) {
 	g.N++
 	g.Entries++
 	g.deaths[start(t.now, hour)]++
-	if g.over(t.now) { // the time of the mute is over, but no sweep has ended the mute yet
+	if g.over(t.now) { // the time of the mute has passed, but no sweep has ended the mute yet
 		g.unmute()
 	}
 	switch {
@@ -54,7 +54,7 @@ func (t *tx) join(e *entry, cause job.Cause) {
 	}
 }
 
-// mute mutes a group. It reports whether the group has changed.
+// mute mutes a group. It returns false if the mute changes nothing.
 func (g *group) mute(by store.By, a *store.Action) bool {
 	before := *g
 	g.Muted, g.MutedUntil, g.MutedFor = true, a.Until, a.Count
@@ -63,7 +63,7 @@ func (g *group) mute(by store.By, a *store.Action) bool {
 		before.by != g.by || before.note != g.note
 }
 
-// over reports whether the time of the mute is over.
+// over reports whether the mute has a time limit that has passed.
 func (g *group) over(now job.Micros) bool { return g.Muted && g.MutedUntil != 0 && g.MutedUntil <= now }
 
 func (g *group) unmute() {
@@ -111,7 +111,7 @@ func (g *group) matches(f *store.GroupFilter) bool {
 		(f.Class == "" || f.Class == g.Class) && (!f.Pending || g.Pending > 0)
 }
 
-// sortedGroups returns the groups by fingerprint.
+// sortedGroups returns the groups, sorted by fingerprint.
 func (t *tx) sortedGroups() []store.Group {
 	groups := make([]store.Group, 0, len(t.groups))
 	for _, g := range t.groups {

@@ -2,24 +2,25 @@ package memory
 
 import stdheap "container/heap"
 
-// heap orders jobs. Each job stores the heap that contains it and its index there, so that it
-// is found without a search.
+// heap orders jobs. Each job stores which heap contains it, and its index in that heap, so the
+// job is found without a search.
 type heap struct {
 	jobs   []*record
 	before func(a, b *record) bool
 }
 
-// dueBefore is the order in which jobs of one priority are claimed.
+// dueBefore compares two jobs of the same priority. It reports whether a is claimed before b.
 func dueBefore(a, b *record) bool {
 	return a.RunAt < b.RunAt || a.RunAt == b.RunAt && a.ID < b.ID
 }
 
-// leaseEndsBefore is the order in which runs are rescued.
+// leaseEndsBefore compares two running jobs. It reports whether a is rescued before b.
 func leaseEndsBefore(a, b *record) bool {
 	return a.LeaseUntil < b.LeaseUntil || a.LeaseUntil == b.LeaseUntil && a.ID < b.ID
 }
 
-// first returns the first job in order. It returns nil when the heap is empty.
+// first returns the job that comes first in the heap's order. It returns nil when the heap is
+// empty.
 func (h *heap) first() *record {
 	if len(h.jobs) == 0 {
 		return nil
@@ -38,10 +39,11 @@ func (r *record) remove() {
 	r.in = nil
 }
 
-// moved restores the order after the field that orders a job has changed.
+// moved restores the order of the heap. Call it after changing a field of the job by which the
+// heap is ordered.
 func (r *record) moved() { stdheap.Fix((*places)(r.in), r.place) }
 
-// places implements container/heap for the jobs of a heap.
+// places makes a heap usable with the package container/heap.
 type places heap
 
 func (p *places) Len() int           { return len(p.jobs) }

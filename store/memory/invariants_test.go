@@ -19,7 +19,7 @@ type failer interface {
 	Errorf(string, ...any)
 }
 
-// checkDump checks the invariants of a dump.
+// checkDump checks rules that must hold for every dump of a store.
 func checkDump(t failer, d *store.Dump) {
 	t.Helper()
 	checkCounts(t, d)
@@ -27,10 +27,10 @@ func checkDump(t failer, d *store.Dump) {
 	checkGroups(t, d)
 	for _, j := range d.Jobs {
 		if running := j.State == job.Running; running != (j.LeaseUntil != 0) || !running && j.CancelAt != 0 {
-			t.Errorf("job %d is %s and has LeaseUntil %d and CancelAt %d, want a LeaseUntil exactly while it runs, and a CancelAt only while it runs", j.ID, j.State, j.LeaseUntil, j.CancelAt)
+			t.Errorf("job %d is %s and has LeaseUntil %d and CancelAt %d, want LeaseUntil set if and only if the job is running, and CancelAt not set for other jobs", j.ID, j.State, j.LeaseUntil, j.CancelAt)
 		}
 		if j.State.Terminal() != (j.FinishedAt != 0) || j.State.Terminal() == (j.RunAt != 0) {
-			t.Errorf("job %d is %s and has RunAt %d and FinishedAt %d, want FinishedAt if it has ended, otherwise RunAt", j.ID, j.State, j.RunAt, j.FinishedAt)
+			t.Errorf("job %d is %s and has RunAt %d and FinishedAt %d, want FinishedAt set and RunAt 0 if the job has ended, otherwise the reverse", j.ID, j.State, j.RunAt, j.FinishedAt)
 		}
 	}
 }
@@ -50,7 +50,7 @@ func checkCounts(t failer, d *store.Dump) {
 		delete(want, c)
 	}
 	if len(want) != 0 {
-		t.Errorf("got jobs in these states without a counter, want none: %v", want)
+		t.Errorf("the dump has jobs for which there is no counter: %v; want a counter for every state of every kind and queue", want)
 	}
 }
 
@@ -64,14 +64,14 @@ func checkEvents(t failer, d *store.Dump) {
 	for _, e := range d.Events {
 		next := event.Cursor{Seq: last.Seq, Index: last.Index + 1}
 		if e.Cursor != next && e.Cursor != (event.Cursor{Seq: last.Seq + 1, Index: 1}) {
-			t.Errorf("event %s follows event %s, want ascending numbers", e.Cursor, last)
+			t.Errorf("event %s follows event %s, want a higher number than before", e.Cursor, last)
 		}
 		last = e.Cursor
 		if e.From == job.None && e.To == job.None {
 			continue
 		}
 		if e.From != states[e.Job] || !job.Legal(e.From, e.To, job.Cause(e.Type)) {
-			t.Errorf("event %s: job %d goes from state %s to state %s by %s, but its state was %s", e.Cursor, e.Job, e.From, e.To, e.Type, states[e.Job])
+			t.Errorf("event %s: job %d goes from state %s to state %s by %s, want the old state %s and a legal transition", e.Cursor, e.Job, e.From, e.To, e.Type, states[e.Job])
 		}
 		states[e.Job] = e.To
 		if e.Type == event.JobClaimed {
@@ -99,13 +99,14 @@ func checkGroups(t failer, d *store.Dump) {
 	}
 	for _, g := range d.Groups {
 		if g.Pending != pending[g.Fingerprint] || g.Entries != entries[g.Fingerprint] || g.N < g.Entries {
-			t.Errorf("group %q has %d pending entries, %d entries and %d deaths; want %d pending entries and %d entries", g.Fingerprint,
+			t.Errorf("group %q has %d pending entries, %d entries and %d deaths; want %d pending entries, %d entries and at least as many deaths as entries", g.Fingerprint,
 				g.Pending, g.Entries, g.N, pending[g.Fingerprint], entries[g.Fingerprint])
 		}
 	}
 }
 
-// choice is a simple model of a claim. It returns the first due jobs of a sorted list.
+// choice computes which jobs a claim must return, in a simple way for comparison: it sorts all
+// due jobs and takes the first n.
 func choice(d *store.Dump, queue string, n int) (want []job.ID) {
 	ready := slices.DeleteFunc(slices.Clone(d.Jobs), func(j job.Job) bool {
 		return j.Queue != queue || !j.State.Ready() || j.RunAt > d.Now || j.Deadline != 0 && j.Deadline <= d.Now
@@ -152,13 +153,13 @@ func TestRandomOperationsKeepTheInvariants(t *testing.T) {
 					got = append(got, c.ID)
 				}
 				if !slices.Equal(got, expected) {
-					t.Errorf("got claimed jobs %v, want %v", got, expected)
+					t.Errorf("the exchange claimed the jobs %v, want the jobs %v", got, expected)
 				}
 				runs = append(runs, x.Claims...)
 			},
 			"settle": func(t *rapid.T) {
 				if len(runs) == 0 {
-					t.Skip("there is no running job to draw")
+					t.Skip("there is no running job whose outcome the test could write")
 				}
 				o := drawOutcome(t, rapid.SampledFrom(runs).Draw(t, "run"), queues, seconds)
 				current, err := b.Get(b.ctx, o.ID)
@@ -190,7 +191,7 @@ func TestRandomOperationsKeepTheInvariants(t *testing.T) {
 	})
 }
 
-// drawOutcome draws a legal outcome for a run.
+// drawOutcome draws a random legal outcome for a run.
 func drawOutcome(t *rapid.T, c job.Claim, queues *rapid.Generator[string], delay *rapid.Generator[time.Duration]) job.Outcome {
 	var legal []job.Transition
 	for _, tr := range job.Transitions {

@@ -8,14 +8,15 @@ import (
 // laneName identifies a lane by its queue, kind and dependencies.
 type laneName struct{ queue, kind, deps string }
 
-// work is the queue and kind for which a claim asks. Several lanes may have them.
+// work is a queue and a kind for which a claim asks. Several lanes may have the same queue and
+// kind.
 type work struct{ queue, kind string }
 
-// lane holds the ready jobs with one queue, kind and set of dependencies. It counts all jobs
-// with them, in every state.
+// lane holds the ready jobs that have the same queue, kind and set of dependencies. It also
+// counts all jobs of the lane in every state.
 type lane struct {
 	laneName
-	ready  [job.PriorityMax]heap // the index is the priority of the jobs minus 1
+	ready  [job.PriorityMax]heap // the index is the priority minus 1
 	counts [job.Cancelled + 1]int64
 }
 
@@ -27,8 +28,8 @@ func newLane(name laneName) *lane {
 	return l
 }
 
-// lane returns the lane with the name. If the lane does not exist, it creates the lane and
-// registers the queue.
+// lane returns the lane with the given name. If the lane does not exist, the call makes the
+// lane and its queue.
 func (s *Store) lane(name laneName) *lane {
 	l := s.lanes[name]
 	if l == nil {
@@ -47,11 +48,11 @@ func (s *Store) declare(queue string) {
 	}
 }
 
-// usage is how far the limits and rates over all processes are used up, for a queue or
+// usage is what the running jobs of all processes use of the limit and the rate of a queue or
 // a kind.
 type usage struct {
 	running int
-	arrival job.Micros // arrival time of the rate; see store.Rate
+	arrival job.Micros // the state of the rate limit; see the comment on rates in package store
 }
 
 func usageOf(m map[string]*usage, name string) *usage {
@@ -63,10 +64,10 @@ func usageOf(m map[string]*usage, name string) *usage {
 	return u
 }
 
-// full reports whether the limit is reached; 0 means no limit.
+// full reports whether the number of running jobs has reached the limit; 0 means no limit.
 func (u *usage) full(limit int) bool { return limit > 0 && u.running >= limit }
 
-// next returns when the rate allows the next start: now or later.
+// next returns the time at which the rate allows the next start. The time is now or later.
 func (u *usage) next(r store.Rate, now job.Micros) job.Micros {
 	if r.Unlimited() {
 		return now
@@ -74,7 +75,7 @@ func (u *usage) next(r store.Rate, now job.Micros) job.Micros {
 	return r.Next(u.arrival, now)
 }
 
-// start counts a run that starts now.
+// start counts a run that starts at the time now.
 func (u *usage) start(r store.Rate, now job.Micros) {
 	u.running++
 	if !r.Unlimited() {

@@ -70,8 +70,8 @@ func (s *Store) Rescue(ctx context.Context, limit int) (store.Rescue, error) {
 	return answer, nil
 }
 
-// rescue ends one run as crashed. Usually the job then waits for its next run. A job that
-// was asked to stop is cancelled instead.
+// rescue ends one run as crashed. Usually the job then waits for its next run. If a person has
+// asked the job to stop, rescue cancels the job.
 func (t *tx) rescue(r *record) store.Rescued {
 	attempts, cancel := r.Counters.Attempts, r.CancelAt != 0
 	r.Counters.Count(job.Crashed)

@@ -9,7 +9,7 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// pageDefault is the number of jobs on a page when the filter has no limit.
+// pageDefault is the number of jobs on a page if the filter has no limit.
 const pageDefault = 50
 
 // List implements store.Reader.
@@ -40,7 +40,7 @@ func (s *Store) List(ctx context.Context, f store.Filter) (page store.Page, err 
 	return page, nil
 }
 
-// selects reports whether a filter selects a job.
+// selects reports whether a filter selects a job, also by the job's last failure.
 func (t *tx) selects(f *store.Filter, r *record) bool {
 	if !f.Match(&r.Job) {
 		return false
@@ -66,7 +66,7 @@ func (t *tx) selects(f *store.Filter, r *record) bool {
 	return f.MatchCause(last.Class, last.Fingerprint, last.Message)
 }
 
-// position returns the position of a job in a list.
+// position returns the position of a job in a list with the given order.
 func position(o store.Order, r *record) store.Cursor {
 	switch o {
 	case store.Due:
@@ -86,7 +86,7 @@ func compare(o store.Order, a, b *record) int {
 	return cmp.Or(cmp.Compare(y.At, x.At), cmp.Compare(y.ID, x.ID))
 }
 
-// after reports whether a job comes after a position in a list.
+// after reports whether a job comes after a given position in a list.
 func after(o store.Order, r *record, from store.Cursor) bool {
 	if from.IsZero() {
 		return true

@@ -1,7 +1,7 @@
 package memory
 
-// listener is one call of Notify. Its address distinguishes two calls with the same
-// channel.
+// listener is a channel registered by Notify. Each call of Notify makes a new listener, so two
+// calls with the same channel can be told apart by address.
 type listener struct{ ch chan<- struct{} }
 
 // Notify implements store.Worker.
@@ -21,7 +21,7 @@ func (s *Store) notify() {
 	for l := range s.listeners {
 		select {
 		case l.ch <- struct{}{}:
-		default: // the channel already holds a notification
+		default: // the channel already contains a notification that nobody has received
 		}
 	}
 }

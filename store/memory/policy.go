@@ -69,7 +69,7 @@ func (s *Store) PolicyList(ctx context.Context) ([]store.StoredPolicy, error) {
 	return firstOf(list, store.PoliciesMax), nil
 }
 
-// sortedPolicies returns the policies by hash, with their bodies.
+// sortedPolicies returns the policies with their bodies, sorted by hash.
 func (t *tx) sortedPolicies() []store.StoredPolicy {
 	list := make([]store.StoredPolicy, 0, len(t.policies))
 	for _, hash := range slices.Sorted(maps.Keys(t.policies)) {

@@ -9,7 +9,7 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// processName identifies one start of a process.
+// processName identifies one start of a process: the name of the process and the instance.
 type processName struct{ name, instance string }
 
 // Present implements store.Presence.
@@ -48,8 +48,8 @@ func (s *Store) Present(ctx context.Context, p store.Process) (store.Orders, err
 	return store.Orders{Quiet: known.Quiet}, nil
 }
 
-// findSilent marks the processes other than by that have become silent. It removes the
-// entries of those that are too old or that by replaces.
+// findSilent marks processes that have become silent, except the process by. It removes the
+// entries of silent processes that are too old or that the process by replaces.
 func (t *tx) findSilent(by processName) {
 	for _, p := range t.sortedProcesses() {
 		id := processName{p.Name, p.Instance}

@@ -26,7 +26,7 @@ func (s *Store) Get(ctx context.Context, id job.ID) (job.Job, error) {
 	return t.whole(r), nil
 }
 
-// whole returns a job with all its data.
+// whole returns a copy of a job with all its data.
 func (t *tx) whole(r *record) job.Job {
 	j := r.Job
 	j.Attrs, j.Override = bytes.Clone(j.Attrs), bytes.Clone(j.Override)
@@ -38,7 +38,7 @@ func (t *tx) whole(r *record) job.Job {
 	return j
 }
 
-// narrow returns a job without its payload and result, as lists show it.
+// narrow returns a job without its payload and its result. Lists show jobs in this form.
 func narrow(r *record) job.Job {
 	j := r.Job
 	j.Attrs, j.Override, j.Payload, j.Result = nil, nil, nil, nil
@@ -126,7 +126,7 @@ func (s *Store) Counts(ctx context.Context) ([]store.Count, error) {
 	return t.counts(), nil
 }
 
-// counts adds the lanes of each queue and kind together.
+// counts adds up the counters of all lanes with the same queue and kind.
 func (t *tx) counts() []store.Count {
 	var counts []store.Count
 	for w, lanes := range t.works {
@@ -213,7 +213,7 @@ func (s *Store) AuditPage(ctx context.Context, f store.AuditFilter) (store.Audit
 	page := store.AuditPage{Last: int64(len(t.audit))}
 	rows := t.audit
 	if f.Before > 0 {
-		rows = rows[:min(f.Before-1, page.Last)] // the numbers have no gaps
+		rows = rows[:min(f.Before-1, page.Last)] // audit rows are numbered without gaps
 	}
 	for i := range slices.Backward(rows) {
 		a := &rows[i]
@@ -230,7 +230,7 @@ func (s *Store) AuditPage(ctx context.Context, f store.AuditFilter) (store.Audit
 	return page, nil
 }
 
-// firstOf returns a copy of at most limit elements.
+// firstOf returns a copy of the first elements, at most limit.
 func firstOf[T any](all []T, limit int) []T {
 	return slices.Clone(all[:min(len(all), max(0, limit))])
 }

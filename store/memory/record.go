@@ -7,12 +7,13 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// record is a job in any state. Fields that do not apply to the state are zero.
+// record is a job as the store keeps it, in any state. Fields that do not apply to the state
+// are zero.
 type record struct {
 	job.Job
 	lane     *lane
 	memo     []byte
-	crashMax int32  // for a running job: the number of lost leases that end the life
+	crashMax int32  // for a running job: the number of crashes that make the job dead
 	terms    string // the encoded terms; see job.Terms
 	released bool   // whether a rule held the job and a person has retried it; see job.Claim
 	redrive  int64  // id of the redrive that opened this life; 0 means none
@@ -21,14 +22,14 @@ type record struct {
 	place    int    // index of the job in that heap
 }
 
-// decided returns the terms of the job.
+// decided returns the job's terms, decoded.
 func (r *record) decided() job.Terms {
-	terms, _ := job.ParseTerms(r.terms) // they were checked before they were stored
+	terms, _ := job.ParseTerms(r.terms) // no error is possible: the terms were checked before they were stored
 	return terms
 }
 
-// detach removes a job from the heap and counters of its state. Fields that determine its
-// position there may change only between detach and attach.
+// detach removes a job from the heap and the counters of its state. Call it before changing
+// the job's state, lane or due time, and call attach afterwards.
 func (t *tx) detach(r *record) {
 	r.lane.counts[r.State]--
 	if r.in != nil {
@@ -57,7 +58,7 @@ func (t *tx) attach(r *record) {
 	}
 }
 
-// transition emits the event of a job that has changed its state.
+// transition emits the event for a job whose state has changed.
 func (t *tx) transition(r *record, from job.State, cause job.Cause, class string) {
 	e := about(r)
 	e.Type, e.From, e.To = event.Of(cause), from, r.State
@@ -68,7 +69,7 @@ func (t *tx) transition(r *record, from job.State, cause job.Cause, class string
 	t.emit(e)
 }
 
-// about returns an event that names the job and its run.
+// about returns a new event that contains the fields of the job and its run.
 func about(r *record) event.Event {
 	return event.Event{
 		Job: r.ID, Kind: r.Kind, Queue: r.Queue, Owner: r.Owner, Batch: r.Batch,
@@ -76,15 +77,15 @@ func about(r *record) event.Event {
 	}
 }
 
-// wait makes a detached job waiting or retrying, with the time at which it is due.
+// wait makes a detached job waiting or retrying. The job is due at the given time.
 func (t *tx) wait(r *record, to job.State, runAt job.Micros) {
 	r.State, r.RunAt = to, runAt
 	t.attach(r)
 	t.wake = true
 }
 
-// finish ends a detached job as completed or cancelled. It clears the fields that cannot
-// be read any more when a job has ended.
+// finish ends a detached job as completed or cancelled. It clears the fields that readers
+// cannot see after a job has ended.
 func (t *tx) finish(r *record, to job.State, keep bool) {
 	r.State, r.FinishedAt = to, t.now
 	r.RunAt, r.Deadline = 0, 0
@@ -105,7 +106,7 @@ func (t *tx) finish(r *record, to job.State, keep bool) {
 	}
 }
 
-// cancel cancels a ready job.
+// cancel cancels a job that waits to run.
 func (t *tx) cancel(r *record) {
 	from := r.State
 	t.answered(r, false, job.Cancelled, nil)
@@ -114,8 +115,8 @@ func (t *tx) cancel(r *record) {
 	t.transition(r, from, job.Cancel, "")
 }
 
-// fail appends the failure record of the run that is ending. attempts is the number of
-// attempts before this run.
+// fail appends the failure record of the run that is ending. attempts is the number of the
+// job's attempts before this run.
 func (t *tx) fail(r *record, f job.Failure, attempts int32, o *job.Outcome) {
 	f = cloneFailure(f)
 	f.Job, f.Token, f.Life, f.Attempt = r.ID, r.Token, r.Life, attempts+1

@@ -13,9 +13,9 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// answered adds the end of a run to the numbers of the redrive that released the job. A job
-// can also end without a run. to is the new state of the job; f is the failure record of the
-// run or nil. When answered is called, the run is counted already.
+// answered adds the end of a run to the numbers of a redrive: the redrive that released the
+// job. A job can also end without a run. to is the new state of the job; f is the failure
+// record of the run or nil. Call answered after the run was counted.
 func (t *tx) answered(r *record, attempt bool, to job.State, f *job.Failure) {
 	if r.redrive == 0 {
 		return
@@ -70,7 +70,7 @@ func (s *Store) StartRedrive(ctx context.Context, by store.By, spec store.Redriv
 	return cloneRedrive(&r), nil
 }
 
-// redriveOf returns the redrive that was started with the key, or nil.
+// redriveOf returns the redrive that was started with the given key, or nil.
 func (t *tx) redriveOf(key string) *store.Redrive {
 	if key == "" {
 		return nil
@@ -116,7 +116,7 @@ func (s *Store) RedriveList(ctx context.Context) ([]store.Redrive, error) {
 	return firstOf(list, store.RedrivesMax), nil
 }
 
-// sortedRedrives returns the redrives by id.
+// sortedRedrives returns the redrives, sorted by id.
 func (t *tx) sortedRedrives() []store.Redrive {
 	list := make([]store.Redrive, 0, len(t.redrives))
 	for _, id := range slices.Sorted(maps.Keys(t.redrives)) {
@@ -184,8 +184,7 @@ func (s *Store) StepRedrives(ctx context.Context, limit int) (store.RedriveStep,
 	return answer, nil
 }
 
-// stepped writes the audit row and the event of the new state of a redrive after a
-// step.
+// stepped writes the audit row and the event for the new state of a redrive after a step.
 func (t *tx) stepped(r *store.Redrive, before store.RedriveState) {
 	if r.State == before {
 		return
@@ -202,19 +201,20 @@ func (t *tx) stepped(r *store.Redrive, before store.RedriveState) {
 	t.emit(store.RedriveEvent(r))
 }
 
-// redriver returns the actor under which the actions of a redrive are recorded.
+// redriver returns the actor for the audit rows of a redrive.
 func redriver(id int64) string { return fmt.Sprint("redrive ", id) }
 
-// auditReleases writes an audit row with the number of jobs released since the last such
-// row. It is called when the redrive's state changes.
+// auditReleases writes an audit row with the number of jobs released since the last such row.
+// It is called only when the redrive's state changes.
 func (t *tx) auditReleases(r *store.Redrive) {
 	if n := r.TakeUnaudited(); n > 0 {
 		t.note(store.By{Actor: redriver(r.ID)}, "redrive.release", strconv.FormatInt(r.ID, 10), "", fmt.Sprintf(`{"done":%d}`, n))
 	}
 }
 
-// release releases jobs of a redrive by its plan and returns how many. It skips jobs whose
-// unique keys other jobs have, and ends at the first job for whose lane there is no room.
+// release releases jobs of a redrive as its plan says and returns the number of released jobs.
+// It skips a job if another job holds its unique key. It stops at the first job whose lane
+// would be one lane too many for the store.
 func (t *tx) release(r *store.Redrive, plan store.RedrivePlan) int64 {
 	left, _ := t.selected(&store.Action{Do: store.ActRetry, Filter: &r.Filter, Through: r.Through, After: r.Cursor}, -1)
 	chosen := left[:min(plan.Release, len(left))]
@@ -222,7 +222,8 @@ func (t *tx) release(r *store.Redrive, plan store.RedrivePlan) int64 {
 		chosen = spread(left, plan.Release)
 	}
 	free := t.withFreeKeys(chosen)
-	if len(free) == 0 && plan.Spread && len(chosen) < len(left) { // a spread would choose the same jobs again
+	// a second spread would choose the same jobs again, so search from the start
+	if len(free) == 0 && plan.Spread && len(chosen) < len(left) {
 		plan.Spread = false
 		chosen = left[:min(plan.Release, len(left))]
 		free = t.withFreeKeys(chosen)
@@ -262,7 +263,7 @@ func spread(left []*entry, n int) []*entry {
 		}
 	}
 	for at := 0; len(taken) < n; at++ {
-		taken[at] = true // where no entry was found at or above a target, the lowest remaining entries
+		taken[at] = true // if there is no entry at or above a target, take the lowest remaining entry
 	}
 	chosen := make([]*entry, 0, n)
 	for _, at := range slices.Sorted(maps.Keys(taken)) {

@@ -15,7 +15,7 @@ import (
 
 const lease = 30 * time.Second
 
-// bench is a store with its clock, which the test sets.
+// bench is a store for tests. The test sets the time of its clock.
 type bench struct {
 	*memory.Store
 	t interface {
@@ -50,11 +50,11 @@ func (b *bench) at(d time.Duration) job.Micros { return job.At(b.clock().Add(d))
 func (b *bench) ok(err error) {
 	b.t.Helper()
 	if err != nil {
-		b.t.Fatalf("unexpected error: %v", err)
+		b.t.Fatalf("a call of the store returned error %v, want none", err)
 	}
 }
 
-// add enqueues n jobs of kind k in queue q. The function may change each job before it
+// add enqueues n jobs of kind k in queue q. The function change may change each job before it
 // is enqueued.
 func (b *bench) add(n int, change func(i int, n *job.New)) job.ID {
 	b.t.Helper()
@@ -91,7 +91,7 @@ func (b *bench) claim() job.Claim {
 	b.t.Helper()
 	x := b.exchange(nil, want(1))
 	if len(x.Claims) != 1 {
-		b.t.Fatalf("got %d claimed jobs, want 1", len(x.Claims))
+		b.t.Fatalf("claim of one job: got %d claimed jobs, want 1", len(x.Claims))
 	}
 	return x.Claims[0]
 }

@@ -18,12 +18,12 @@ func TestOutcomesAreFencedAndRepeatable(t *testing.T) {
 	second := b.claim()
 	before := b.dump()
 	if err := b.settle(completed(first)); !errors.Is(err, store.ErrLeaseLost) {
-		t.Errorf("outcome of an older run: got error %v, want ErrLeaseLost", err)
+		t.Errorf("outcome of an earlier run of the job: got error %v, want ErrLeaseLost", err)
 	}
 	bad := completed(second)
 	bad.To = job.Retrying
 	if err := b.settle(bad); !errors.Is(err, store.ErrInvalid) {
-		t.Errorf("illegal outcome: got error %v, want ErrInvalid", err)
+		t.Errorf("outcome that is not valid: got error %v, want ErrInvalid", err)
 	}
 	if err := b.settle(job.Outcome{ID: 99, Token: 1, Cause: job.Succeeded, To: job.Completed}); !errors.Is(err, store.ErrLeaseLost) {
 		t.Errorf("outcome of an unknown job: got error %v, want ErrLeaseLost", err)
@@ -104,7 +104,7 @@ func TestAHeartbeatChangesWhoIsRescuedFirst(t *testing.T) {
 		r, err := b.Rescue(b.ctx, 1)
 		b.ok(err)
 		if len(r.Jobs) != 1 || r.Jobs[0].ID != id {
-			t.Errorf("got rescued jobs %+v, want only job %d", r.Jobs, id)
+			t.Errorf("rescue of at most one run: got rescued jobs %+v, want only job %d", r.Jobs, id)
 		}
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// settle writes one outcome. When it returns an error, it has written nothing.
+// settle writes one outcome. If it returns an error, nothing was written.
 func (t *tx) settle(o *job.Outcome) error {
 	if err := validOutcome(o); err != nil {
 		return err
@@ -26,7 +26,7 @@ func (t *tx) settle(o *job.Outcome) error {
 	if t.lanes[to] == nil && len(t.lanes) >= job.LanesMax {
 		return fmt.Errorf("job %d: %w", o.ID, tooManyLanes(to))
 	}
-	t.wake = true // the end of a run may let another run start under a limit
+	t.wake = true // waiting jobs may start now, because the end of this run makes room under a limit
 	t.endRun(r, o, to)
 	return nil
 }
@@ -44,7 +44,7 @@ func validOutcome(o *job.Outcome) error {
 	return nil
 }
 
-// running returns the job of a run if the run is the job's current run; otherwise nil.
+// running returns the job of a run if the token is the job's current token; otherwise nil.
 func (t *tx) running(run store.Run) *record {
 	r := t.jobs[run.ID]
 	if r == nil || r.State != job.Running || r.Token != run.Token {
@@ -53,7 +53,7 @@ func (t *tx) running(run store.Run) *record {
 	return r
 }
 
-// settled returns the answer for an outcome whose run is over.
+// settled returns the result for an outcome whose run has already ended.
 func (t *tx) settled(o *job.Outcome) error {
 	r := t.jobs[o.ID]
 	if r == nil {
@@ -65,7 +65,7 @@ func (t *tx) settled(o *job.Outcome) error {
 	return storekit.Settled(r.State, r.Token, o, crashed)
 }
 
-// endRun ends a run as its outcome says.
+// endRun ends a run as the outcome asks.
 func (t *tx) endRun(r *record, o *job.Outcome, to laneName) {
 	attempts, cancel, class, fingerprint := r.Counters.Attempts, r.CancelAt != 0, "", ""
 	r.Counters.Count(o.Cause)
@@ -85,24 +85,24 @@ func (t *tx) endRun(r *record, o *job.Outcome, to laneName) {
 			r.Result = bytes.Clone(o.Result)
 			t.completed(r)
 		}
-		if o.Failure == nil { // otherwise the values are in the failure record
+		if o.Failure == nil { // if there is a failure record, it has the cost and the sent bytes
 			r.Cost, r.Sends = o.Cost, int64(o.Sends)
 		}
-		class = "" // the run ended with success or was cancelled
+		class = "" // the run has completed or cancelled its job
 		t.finish(r, o.To, o.Keep && o.To == job.Completed)
 	case job.Dead:
 		t.makeDead(r, o.Cause, o.Reason, class, fingerprint)
 	case job.Waiting, job.Retrying:
 		t.again(r, o, to)
-	case job.None, job.Running: // such outcomes are not legal
+	case job.None, job.Running: // Validate has refused such outcomes
 	}
 	t.transition(r, job.Running, o.Cause, class)
 	if cancel && r.State.Ready() {
-		t.cancel(r) // a cancel was requested while the job ran
+		t.cancel(r) // a person asked to cancel the job while it ran
 	}
 }
 
-// again makes a detached job ready, as the outcome of its run says.
+// again makes a detached job ready to run again, as the outcome of its run asks.
 func (t *tx) again(r *record, o *job.Outcome, to laneName) {
 	r.lane = t.lane(to)
 	r.Queue = to.queue

@@ -1,5 +1,6 @@
-// Package memory keeps jobs in memory. It is the store for tests, and the reference with which the
-// other stores are compared. It keeps every promise of package store except durability.
+// Package memory keeps jobs in memory. It is the store for tests. The other stores are
+// compared with it, because its code is simple. It keeps every promise of package store except
+// durability.
 package memory
 
 import (
@@ -16,30 +17,30 @@ import (
 
 // Options configures a Store. The zero value is ready to use.
 type Options struct {
-	// Clock is the store's clock; nil means time.Now. The store's time never runs
-	// backwards, see package storeclock.
+	// Clock gives the store the time; nil means time.Now. The store's time never runs
+	// backwards; see package storeclock.
 	Clock func() time.Time
 }
 
 // Store is a store.Store in memory. Any number of goroutines may use it at the same time. It
-// copies all byte slices that it gets and returns.
+// copies all byte slices that it receives or returns.
 type Store struct {
 	clock *storeclock.Clock
 
-	mu        sync.Mutex // guards all fields below
+	mu        sync.Mutex // protects all fields below
 	closed    bool
 	nextID    job.ID
-	ids       []job.ID // ids of all jobs, ascending
+	ids       []job.ID // ids of all jobs, in ascending order
 	jobs      map[job.ID]*record
 	lanes     map[laneName]*lane
 	works     map[work][]*lane
 	queues    map[string]*store.Queue
 	byQueue   map[string]*usage
 	byKind    map[string]*usage
-	leases    *heap // running jobs; the lease that ends first comes first
+	leases    *heap // running jobs; the job whose lease ends first comes first
 	asked     map[job.ID]*record
 	dead      map[job.ID]*entry
-	deaths    []*entry // all entries of dead, sorted by the numbers of their deaths
+	deaths    []*entry // all values of the map dead, sorted by the numbers of their deaths
 	lastDeath int64
 	ended     []job.ID // completed and cancelled jobs, in the order in which they ended
 	failures  map[job.ID][]job.Failure
@@ -49,15 +50,15 @@ type Store struct {
 	redrives  map[int64]*store.Redrive // the redrive with id n has index n-1; no redrive is ever removed
 	schedules map[string]store.CronSlot
 	processes map[processName]*store.Process
-	entries   map[store.DeadCount]int64 // numbers of dead letters; in the keys, the field N is 0
-	minutes   map[job.Micros]int64      // number of deaths, by the start of the minute
+	entries   map[store.DeadCount]int64 // numbers of dead letters; the field N of the map keys is 0
+	minutes   map[job.Micros]int64      // number of deaths in each minute; the map key is the start of the minute
 	hours     map[job.Micros]*store.Hour
 	sweeping  sweeping
 	policies  map[string]store.StoredPolicy
 	inForce   string // the hash of the policy that was published last
 	seq       int64  // number of the last commit that had events
 	events    []event.Event
-	eventGone event.Cursor // the last event that was removed
+	eventGone event.Cursor // the cursor of the last event that a sweep has removed
 	audit     []store.Audit
 	listeners map[*listener]struct{}
 }
@@ -106,19 +107,19 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// tx is one call while it holds the lock. It plays the part of a transaction. A call checks
-// everything before it writes anything, so it never has to roll back.
+// tx is one call of the store while it holds the lock. It corresponds to a transaction. A call
+// checks everything before it writes anything, so it never has to roll back.
 type tx struct {
 	*Store
-	op   string // name of the call, for error messages
+	op   string // name of the call, used in error messages
 	now  job.Micros
-	wake bool // whether listeners must be notified
-	from int  // length of the event log when the call began
+	wake bool // whether the call must notify listeners at its end
+	from int  // length of the event log at the beginning of the call
 
-	removed bool // whether jobs or entries were removed from their maps
+	removed bool // whether the call has removed jobs or dead letters from their maps
 }
 
-// begin locks the store for one call. The caller must end the tx.
+// begin locks the store for one call. The caller must call end on the returned tx.
 func (s *Store) begin(ctx context.Context, op string) (*tx, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("%s: %w", op, err)
@@ -131,7 +132,7 @@ func (s *Store) begin(ctx context.Context, op string) (*tx, error) {
 	return &tx{Store: s, op: op, now: s.clock.Now(), from: len(s.events)}, nil
 }
 
-// end ends the call: its events become one commit, and listeners are notified.
+// end ends the call: the events of the call become one commit, and listeners are notified.
 func (t *tx) end() {
 	if t.removed {
 		t.compact()
@@ -145,7 +146,7 @@ func (t *tx) end() {
 	t.mu.Unlock()
 }
 
-// emit adds an event to the events of the call.
+// emit adds an event to the events of this call.
 func (t *tx) emit(e event.Event) {
 	e.Cursor = event.Cursor{Seq: t.seq + 1, Index: len(t.events) - t.from + 1}
 	e.At = t.now
@@ -171,5 +172,5 @@ func (s *Store) ReserveIDs(ctx context.Context, n int) (job.ID, error) {
 	return first, nil
 }
 
-// reserveMax is the maximum number of ids that one call reserves.
+// reserveMax is the maximum number of ids that one call can reserve.
 const reserveMax = 1 << 20

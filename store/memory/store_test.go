@@ -86,19 +86,19 @@ func TestNotifySendsOnceAndStops(t *testing.T) {
 	ch := make(chan struct{}, 1)
 	stop := b.Notify(ch)
 	b.add(1, nil)
-	b.add(1, nil) // Notify must not block on a channel that is full.
+	b.add(1, nil) // the channel is full now; Notify must not block
 	<-ch
 	b.exchange(nil, want(1))
 	select {
 	case <-ch:
-		t.Error("a claim sent a notification, want none")
+		t.Error("a claim sent a notification, want no notification")
 	default:
 	}
 	stop()
 	b.add(1, nil)
 	select {
 	case <-ch:
-		t.Error("a notification came after the notifications were ended, want none")
+		t.Error("a notification came after stop was called, want none")
 	default:
 	}
 }
@@ -109,7 +109,7 @@ func TestClosedAndCancelledCallsAreRefused(t *testing.T) {
 	gone, cancel := context.WithCancel(b.ctx)
 	cancel()
 	if _, err := b.Dump(gone); !errors.Is(err, context.Canceled) {
-		t.Errorf("call with an ended context: got error %v, want the error of the context", err)
+		t.Errorf("call with a cancelled context: got error %v, want the error of the context", err)
 	}
 	b.ok(b.Close())
 	b.ok(b.Close())

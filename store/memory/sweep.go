@@ -12,15 +12,15 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// sweeping holds the positions at which the next sweep continues, and the removals since the last
-// audit row.
+// sweeping is the state that stays between sweeps: where the next sweep continues, and the
+// removals since the last audit row.
 type sweeping struct {
-	failure store.Run // position of the next failure record to examine
+	failure store.Run // the failure record that the next sweep examines first
 	death   int64     // number of the last death that was examined
 	removed map[string]*removal
 }
 
-// removal counts the removals of one kind of row.
+// removal counts the removed rows of one kind of data, since the last audit row.
 type removal struct {
 	n     int64
 	since job.Micros // when the first of these rows was removed
@@ -51,7 +51,7 @@ func (s *Store) Sweep(ctx context.Context, keep store.Retention, limit int) (sto
 	return w.swept, nil
 }
 
-// sweep is one sweep.
+// sweep is the state of one sweep.
 type sweep struct {
 	*tx
 	keep  store.Retention
@@ -59,8 +59,8 @@ type sweep struct {
 	swept store.Swept
 }
 
-// sweepEnded removes completed and cancelled jobs in the order in which they ended, but
-// never the newest one.
+// sweepEnded removes completed and cancelled jobs, the earliest end first, but never the
+// newest one.
 func (w *sweep) sweepEnded() {
 	if w.keep.Completed == 0 {
 		return
@@ -78,8 +78,8 @@ func (w *sweep) sweepEnded() {
 	w.swept.Completed = int64(n)
 }
 
-// sweepFailures examines the failure records and removes those that are past their
-// retention, if their jobs are not live and have no dead letter.
+// sweepFailures examines failure records. It removes a record if its retention time is over
+// and its job is neither live nor has a dead letter.
 func (w *sweep) sweepFailures() {
 	if w.keep.Failures == 0 {
 		return
@@ -119,8 +119,8 @@ func (w *sweep) sweepFailures() {
 	}
 }
 
-// sweepDead examines the dead letters and removes those that are past their retention. It
-// does not remove an ignored dead letter that will become pending again.
+// sweepDead examines dead letters and removes those whose retention time is over. It does not
+// remove an ignored dead letter that will become pending again.
 func (w *sweep) sweepDead() {
 	if w.keep.Dead == 0 {
 		return
@@ -158,15 +158,15 @@ func (w *sweep) droppable(e *entry) bool {
 	case job.Pending:
 		return w.keep.DropPending
 	case job.Ignored:
-		return w.keep.DropPending || !e.withGroup && e.ReopenAt == 0 // otherwise the dead letter will become pending again
+		return w.keep.DropPending || !e.withGroup && e.ReopenAt == 0 // a dead letter with another value will become pending again
 	case job.Resolved:
 		return true
-	case job.Redriven: // the job of the dead letter is live
+	case job.Redriven: // the job was retried and is live again
 	}
 	return false
 }
 
-// returns reports whether an ignored entry must become pending again now.
+// returns reports whether an ignored dead letter must become pending again now.
 func (w *sweep) returns(e *entry) bool {
 	if e.withGroup {
 		g := w.groups[e.Fingerprint]
@@ -175,7 +175,7 @@ func (w *sweep) returns(e *entry) bool {
 	return e.Status == job.Ignored && e.ReopenAt != 0 && e.ReopenAt <= w.now
 }
 
-// sweepEvents removes all events of old commits, but never those of the newest commit.
+// sweepEvents removes the events of old commits, but never the events of the newest commit.
 func (w *sweep) sweepEvents() {
 	if w.keep.Events == 0 {
 		return
@@ -204,7 +204,7 @@ func (w *sweep) sweepEvents() {
 	w.swept.Events = int64(n)
 }
 
-// sweepKeys removes expired keys.
+// sweepKeys removes idempotency keys whose time is over.
 func (w *sweep) sweepKeys() {
 	var over []keyName
 	for name, k := range w.keys {
@@ -224,7 +224,7 @@ func (w *sweep) sweepKeys() {
 	w.swept.Keys = int64(len(over))
 }
 
-// reopen makes ignored dead letters pending when their time has come. It does this in the
+// reopen makes ignored dead letters pending when their time has come. It reopens them in the
 // order of their deaths.
 func (w *sweep) reopen() {
 	for _, g := range w.groups {
@@ -247,7 +247,7 @@ func (w *sweep) reopen() {
 	}
 }
 
-// prune removes statistics that are not shown any more.
+// prune removes statistics that are too old to be shown.
 func (w *sweep) prune() {
 	drop := func(counts map[job.Micros]int64, until job.Micros) {
 		maps.DeleteFunc(counts, func(at job.Micros, _ int64) bool { return at <= until })
@@ -260,8 +260,9 @@ func (w *sweep) prune() {
 	maps.DeleteFunc(w.hours, func(at job.Micros, _ *store.Hour) bool { return at <= until })
 }
 
-// auditRemovals counts the removed rows and writes audit rows when they are due. Removals of
-// pending dead letters already got their audit rows when they were made.
+// auditRemovals counts the removed rows. It also writes audit rows about them, if it is time
+// for new audit rows. Removed pending dead letters already have audit rows: they were written
+// with the removal.
 func (w *sweep) auditRemovals() {
 	for _, r := range [...]struct {
 		what string

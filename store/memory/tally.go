@@ -9,16 +9,18 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// The lengths of the time units by which deaths and ends of jobs are counted.
+// The lengths of the time units for which deaths and ends of jobs are counted: minutes and
+// hours.
 const (
 	minute = job.Micros(60_000_000)
 	hour   = 60 * minute
 )
 
-// start returns the beginning of the unit that contains a time.
+// start returns the beginning of the time unit that contains the given time.
 func start(at, unit job.Micros) job.Micros { return at - at%unit }
 
-// trend returns the numbers of the last n units. The current unit comes last.
+// trend returns the number of deaths in each of the last n units of time. The last number is
+// for the current unit.
 func trend(counts map[job.Micros]int64, now, unit job.Micros, n int) []int64 {
 	last := start(now, unit)
 	numbers := make([]int64, n)
@@ -28,8 +30,8 @@ func trend(counts map[job.Micros]int64, now, unit job.Micros, n int) []int64 {
 	return numbers
 }
 
-// countDead adds by to the counter of dead letters that have the same values as an
-// entry now.
+// countDead adds by to a counter of dead letters: the counter for the status, reason, class,
+// kind and queue that the dead letter e has now.
 func (t *tx) countDead(e *entry, by int64) {
 	c := store.DeadCount{Status: e.Status, Reason: e.Reason, Class: e.Class, Kind: e.Kind, Queue: e.Queue}
 	t.entries[c] += by
@@ -70,11 +72,11 @@ func (t *tx) sortedHours() []store.Hour {
 	return list
 }
 
-// again reports whether the current or last attempt of the job came after the first
-// attempt of its first life. The attempt is counted already.
+// again reports whether the latest attempt of the job came after the first attempt of the
+// job's first life. The counters already contain the latest attempt.
 func (r *record) again() bool { return r.Counters.Attempts > 1 || r.Life > 1 }
 
-// attempted counts an attempt that has ended.
+// attempted adds an ended attempt to the statistics of the hour.
 func (t *tx) attempted(r *record, cost int64) {
 	if r.again() {
 		h := t.hour()
@@ -92,7 +94,7 @@ func (t *tx) completed(r *record) {
 	}
 }
 
-// died counts a death in the statistics.
+// died counts a death in the statistics of the hour.
 func (t *tx) died(r *record, cause job.Cause) {
 	t.minutes[start(t.now, minute)]++
 	h := t.hour()

@@ -10,7 +10,7 @@ import (
 	"zombiezen.com/go/sqlite"
 )
 
-// role is the use of a connection.
+// role says what a connection is used for.
 type role uint8
 
 const (
@@ -18,14 +18,16 @@ const (
 	roleReader
 )
 
-// busyTimeout is how long SQLite waits for a lock. Writers of this package wait at the
-// turnstile first. The timeout is for other programs, which do not use the turnstile.
+// busyTimeout is how long SQLite waits for a lock. Writers of this package first wait at the
+// turnstile, a lock file. So the timeout matters only for other programs, which do not use the
+// turnstile.
 const busyTimeout = 10 * time.Second
 
-// The settings of every connection. After they are set, they are read again to check them. With
-// synchronous=FULL a commit survives a power loss; NORMAL could lose acknowledged jobs. A page
-// cache takes twice its size in memory, because a page with its header is rounded up to 8 KiB. In
-// measurements with many waiting jobs, larger caches were not faster.
+// The settings of every connection. After the store has set them, it reads them again to check
+// them. With synchronous=FULL a commit survives a power loss; NORMAL could lose acknowledged
+// jobs. The page cache needs twice its nominal size in memory, because a page with its header
+// is rounded up to 8 KiB. In measurements with many waiting jobs, larger caches were not
+// faster.
 const (
 	writerPragmas = `PRAGMA synchronous=FULL; PRAGMA foreign_keys=OFF; PRAGMA temp_store=MEMORY;
 		PRAGMA cache_size=-32768; PRAGMA journal_size_limit=67108864; PRAGMA wal_autocheckpoint=4000;`
@@ -92,7 +94,7 @@ func configure(conn *sqlite.Conn, pragmas string) error {
 	return nil
 }
 
-// one runs a statement. It returns the first column of the last row.
+// one runs a statement and returns the first column of the last row.
 func one(conn *sqlite.Conn, text string) (value string, err error) {
 	stmt, _, err := conn.PrepareTransient(text)
 	if err != nil {
@@ -112,9 +114,9 @@ func one(conn *sqlite.Conn, text string) (value string, err error) {
 	}
 }
 
-// openDB opens database/sql over the same file, for migrations and for callers'
-// transactions. These transactions begin with IMMEDIATE, and their commits are as
-// durable as those of the store.
+// openDB opens the same file with database/sql, for migrations and for callers' transactions.
+// These transactions begin with BEGIN IMMEDIATE, and their commits are as durable as the
+// commits of the store.
 func openDB(path string) (*sql.DB, error) {
 	return openSQL(path, url.Values{"mode": {"rw"}, "_txlock": {"immediate"}, "_pragma": {
 		busyPragma, "journal_mode(wal)", "synchronous(full)", "wal_autocheckpoint(0)", "journal_size_limit(67108864)",

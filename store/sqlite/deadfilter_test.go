@@ -9,7 +9,7 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// dieAs makes jobs that die. as returns the failure of job number i.
+// dieAs adds jobs and makes them dead. The function as returns the failure of job number i.
 func (s *seeder) dieAs(n int, as func(i int, n *job.New) job.Failure) {
 	s.t.Helper()
 	failures := make(map[job.ID]job.Failure)
@@ -25,7 +25,7 @@ func (s *seeder) dieAs(n int, as func(i int, n *job.New) job.Failure) {
 	}
 }
 
-// spreadDead makes dead letters that differ in all fields that a filter can select by.
+// spreadDead makes dead letters that differ in every field that a filter can select by.
 func (s *seeder) spreadDead(n int) {
 	s.dieAs(n, func(i int, n *job.New) job.Failure {
 		n.Kind, n.Owner = seedKind(i%5), fmt.Sprintf("tenant-%d", i%7)
@@ -35,8 +35,7 @@ func (s *seeder) spreadDead(n int) {
 	})
 }
 
-// A retry of a range of deaths has the same result as a retry of the same jobs one by
-// one.
+// A retry of a range of deaths has the same result as single retries of the same jobs.
 //
 // part of: D7
 func TestD7_RangesBringBackAsOne(t *testing.T) {
@@ -66,7 +65,7 @@ func TestD7_RangesBringBackAsOne(t *testing.T) {
 			}
 			live++
 			if j.Life != 2 || j.RunAt != d.Now.Add(time.Minute) || j.LifeAt != d.Now || j.Payload == nil || j.Token != 1 || j.Counters.Attempts != 0 {
-				t.Errorf("limit %d: got the retried job %+v, want it in its second life and due in a minute, with a payload and no attempts", limit, j)
+				t.Errorf("limit %d: got the retried job %+v, want a job in its second life with a payload and no attempts that is due in a minute", limit, j)
 			}
 		}
 		taken := int64(0)
@@ -76,11 +75,11 @@ func TestD7_RangesBringBackAsOne(t *testing.T) {
 				taken++
 			}
 			if l.Revived != revived || revived != (l.Status == job.Redriven) || revived && l.ActedBy != "ann" {
-				t.Errorf("limit %d: got dead letter %+v, want a retried one exactly when its job was revived", limit, l)
+				t.Errorf("limit %d: got dead letter %+v, want status retried if and only if its job is live again", limit, l)
 			}
 		}
 		if live != done || taken != done {
-			t.Errorf("limit %d: the actions changed %d entries, and %d jobs are live; want %d of both", limit, done, live, taken)
+			t.Errorf("limit %d: the actions changed %d entries, and %d jobs are live; want %d changed entries and as many live jobs", limit, done, live, taken)
 		}
 		report, err := Diagnose(t.Context(), s.s.Path(), func() time.Time { return seedNow })
 		s.must(err)

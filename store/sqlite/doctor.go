@@ -19,10 +19,11 @@ import (
 )
 
 const (
-	// walLarge is the size in bytes from which the write-ahead log is reported. It is
-	// far above the size to which check-points limit the log.
+	// walLarge is the size in bytes of a write-ahead log that the doctor reports as a problem.
+	// It is far above the size to which check-points limit the log.
 	walLarge = 1 << 30
-	// damagesMax is the maximum number of damages of the integrity check that are kept.
+	// damagesMax is the maximum number of damages that the report lists from SQLite's
+	// integrity check.
 	damagesMax = 20
 )
 
@@ -36,21 +37,21 @@ type Diagnosis struct {
 	Schema   store.Schema      `json:"schema"`
 	SQLite   string            `json:"sqlite"`   // version of the SQLite library in this program
 	Modules  map[string]string `json:"modules"`  // versions of the modules that contain the SQLite library
-	Settings map[string]string `json:"settings"` // settings, as read from a connection
+	Settings map[string]string `json:"settings"` // settings of SQLite, as read from a connection
 	Pages    int64             `json:"pages"`
 	Free     int64             `json:"free_pages"`
 
-	store.Findings // results for redrive's own tables, and all problems
+	store.Findings // the findings in redrive's tables, and the problems of all examinations
 }
 
 func (r *Diagnosis) problem(format string, args ...any) {
 	r.Problems = append(r.Problems, fmt.Sprintf(format, args...))
 }
 
-// Diagnose examines a database: where and how it is stored, whether its pages are sound,
-// and whether its counters agree with its rows. It reads every page and changes nothing.
-// Problems are in the report; an error means that the database could not be examined. A
-// job or a lease is late by comparison with now, which is called after the pages are read.
+// Diagnose examines a database: where and how it is stored, whether its pages are sound, and
+// whether its counters agree with its rows. It reads every page and changes nothing. Problems
+// are in the report; an error means that Diagnose could not examine the database. now is
+// called after the pages are read; jobs and leases are late by comparison with that time.
 func Diagnose(ctx context.Context, path string, now func() time.Time) (*Diagnosis, error) {
 	r := &Diagnosis{SQLite: sqlite3.SQLITE_VERSION, Modules: modules(), Settings: map[string]string{}, Findings: sqlstore.NewFindings()}
 	path, err := resolve(path)
@@ -79,7 +80,7 @@ func Diagnose(ctx context.Context, path string, now func() time.Time) (*Diagnosi
 	return r, nil
 }
 
-// files examines the files and their file system.
+// files examines the files of the database and their file system.
 func (r *Diagnosis) files() error {
 	info, err := os.Stat(r.Path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -119,7 +120,7 @@ func fileSystem(mounts, path string) (kind string) {
 			continue
 		}
 		point := strings.TrimSuffix(strings.ReplaceAll(fields[4], `\040`, " "), "/") + "/"
-		// If two file systems are mounted at one path, the later one hides the earlier
+		// If two file systems are mounted at the same path, the later one hides the earlier
 		// one.
 		if strings.HasPrefix(path, point) && len(point) >= longest {
 			longest, kind = len(point), types[0]
@@ -209,8 +210,8 @@ var (
 	recount       = &sqlstore.Query{Text: sqlstore.Recount("redrive_counters")}
 	recountGroups = &sqlstore.Query{Text: sqlstore.RecountGroups}
 	recountDead   = &sqlstore.Query{Text: sqlstore.RecountDead}
-	// selOldest finds the first job of each lane and priority in the ready index. It
-	// also finds jobs in closed lanes and paused queues.
+	// selOldest finds the oldest ready job of each lane and priority. It also finds jobs in
+	// closed lanes and paused queues.
 	selOldest = &sqlstore.Query{Text: `SELECT j.id, l.queue, l.kind, j.run_at, coalesce(q.mode, 0), l.gate FROM redrive_lanes l
 		JOIN (SELECT 1 AS p UNION ALL SELECT 2 UNION ALL SELECT 3 UNION ALL SELECT 4)
 		JOIN redrive_jobs j ON j.id = (SELECT id FROM redrive_jobs INDEXED BY redrive_ready
@@ -227,7 +228,7 @@ var (
 		WHERE state = 3 AND lease_until <= ?1`}
 )
 
-// rows examines redrive's own tables.
+// rows examines the rows of redrive's tables.
 func (r *Diagnosis) rows(s *native, now job.Micros) error {
 	f := &r.Findings
 	if err := s.Rows(recount, sqlstore.CompareJobs(f)); err != nil {

@@ -20,8 +20,8 @@ func resultCode(err error) (sqlite.ResultCode, bool) {
 	return code, err != nil && code != sqlite.ResultOK && code != sqlite.ResultError
 }
 
-// asStoreError wraps an error of SQLite in the matching error of package store. Use it
-// only for errors after which nothing was written.
+// asStoreError wraps an error of SQLite in the matching error of package store. Call it only
+// if nothing was written.
 func asStoreError(err error) error {
 	code, ok := resultCode(err)
 	if !ok {
@@ -43,11 +43,11 @@ func asStoreError(err error) error {
 	return err
 }
 
-// commitError is asStoreError for a commit. After an I/O error in a commit, it is unknown
-// which changes reached the disk.
+// commitError is like asStoreError, but for errors of a commit. After an I/O error in a
+// commit, nobody knows which changes reached the disk.
 func commitError(err error) error {
 	if code, ok := resultCode(err); ok && code.ToPrimary() == sqlite.ResultIOErr {
-		return fmt.Errorf("commit: %w: %w", store.ErrUnknown, err)
+		return fmt.Errorf("commit of the transaction: %w: %w", store.ErrUnknown, err)
 	}
 	return asStoreError(err)
 }

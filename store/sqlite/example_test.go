@@ -10,7 +10,7 @@ import (
 	"github.com/redrive/redrive/store/sqlite"
 )
 
-// Open creates the file if it does not exist.
+// Open creates the database file if the file does not exist.
 func ExampleOpen() {
 	ctx := context.Background()
 	dir, err := os.MkdirTemp("", "redrive-example")

@@ -14,9 +14,9 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// On a full disk, calls that need space fail and change nothing, and the store works again
-// without a restart. The test limits the number of pages, because SQLite reports this
-// limit like a full disk.
+// On a full disk, calls that need space fail and change nothing. When there is space again,
+// the store works without a restart. The test limits the number of pages, because SQLite
+// reports this limit like a full disk.
 //
 // part of: Q10
 func TestFullDiskHeals(t *testing.T) {
@@ -58,9 +58,9 @@ func TestFullDiskHeals(t *testing.T) {
 	}}
 	claimed, err := s.Exchange(ctx, exchange)
 	if err != nil || len(claimed.Claims) != 5 {
-		t.Fatalf("got %d claims, error %v; want 5 claims", len(claimed.Claims), err)
+		t.Fatalf("claim before the disk is full: got %d claims, error %v; want 5 claims", len(claimed.Claims), err)
 	}
-	limit(1) // SQLite raises this limit to the current size
+	limit(1) // SQLite does not go below the current size, so the file cannot grow
 	before, err := s.Dump(ctx)
 	if err != nil {
 		t.Fatal(err)
@@ -73,7 +73,7 @@ func TestFullDiskHeals(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(before, after); diff != "" {
-		t.Errorf("failed calls changed the store (-before +after):\n%s", diff)
+		t.Errorf("the failed calls changed the store, want no change (-before +after):\n%s", diff)
 	}
 	limit(1 << 20)
 	if err := enqueue(200); err != nil {
@@ -82,7 +82,7 @@ func TestFullDiskHeals(t *testing.T) {
 	exchange.Settle = []job.Outcome{{ID: claimed.Claims[0].ID, Token: 1, Cause: job.Succeeded, To: job.Completed}}
 	x, err := s.Exchange(ctx, exchange)
 	if err != nil || x.Settled[0] != nil || len(x.Claims) != 5 {
-		t.Errorf("exchange when there is space again: got settled %v, %d claims, error %v; want 5 claims and no error", x.Settled, len(x.Claims), err)
+		t.Errorf("exchange when there is space again: got errors of outcomes %v, %d claims, error %v; want no errors and 5 claims", x.Settled, len(x.Claims), err)
 	}
 }
 
@@ -114,7 +114,7 @@ func TestQ2_ClockSetBack(t *testing.T) {
 			t.Fatal(err)
 		}
 		if j.CreatedAt < last {
-			t.Errorf("after a jump of %s the store's time went from %s back to %s", jump, last.Time(), j.CreatedAt.Time())
+			t.Errorf("after the clock jumped by %s, the store's time went back from %s to %s, want a time that never goes back", jump, last.Time(), j.CreatedAt.Time())
 		}
 		last = j.CreatedAt
 		if err := s.Close(); err != nil {
@@ -162,11 +162,11 @@ DELETE FROM redrive_meta WHERE key = 'compatible_from';
 	files := fstest.MapFS{"00001_init.sql": {Data: first}, "00002_later.sql": next}
 	for _, to := range []int64{2, 1} {
 		if _, err := migrateWith(ctx, path, files, to); err != nil {
-			t.Fatalf("migrate to schema %d: got error %v", to, err)
+			t.Fatalf("migrate to schema %d: got error %v, want none", to, err)
 		}
 		s, err := Open(ctx, path, nil)
 		if err != nil {
-			t.Fatalf("open at schema %d: got error %v", to, err)
+			t.Fatalf("open a database with schema %d: got error %v, want none", to, err)
 		}
 		after, err := s.Dump(ctx)
 		if err != nil {
@@ -174,7 +174,7 @@ DELETE FROM redrive_meta WHERE key = 'compatible_from';
 		}
 		after.Now = before.Now
 		if diff := cmp.Diff(before, after); diff != "" {
-			t.Errorf("rows after migration to schema %d (-want +got):\n%s", to, diff)
+			t.Errorf("migration to schema %d has changed rows (-want +got):\n%s", to, diff)
 		}
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
@@ -190,7 +190,7 @@ func TestOldSQLiteIsRefused(t *testing.T) {
 	t.Parallel()
 	for version, ok := range map[string]bool{"3.51.2": false, "3.9.0": false, "3.51.3": true, "3.53.4": true, "4.0.0": true} {
 		if err := checkVersion(version); (err == nil) != ok {
-			t.Errorf("version check of SQLite %s: got error %v, want an error exactly for versions below 3.51.3", version, err)
+			t.Errorf("check of SQLite version %s: got error %v, want an error if and only if the version is below 3.51.3", version, err)
 		}
 	}
 }

@@ -27,13 +27,13 @@ const schemaVersion = 1
 func embedded() (fs.FS, error) { return fs.Sub(migrations, "migrations") }
 
 func provider(db *sql.DB, files fs.FS) (*goose.Provider, error) {
-	// NewProvider refuses two migrations with the same number.
+	// NewProvider returns an error if two migrations have the same number.
 	return goose.NewProvider(database.DialectSQLite3, db, files,
 		goose.WithTableName(sqlstore.VersionTable), goose.WithDisableGlobalRegistry(true))
 }
 
-// migrateUp brings the schema up to date. When several processes try at once, the
-// turnstile lets one after the other migrate.
+// migrateUp migrates the database to the newest schema. If several processes try this at once,
+// the turnstile lets them migrate one after the other.
 func migrateUp(ctx context.Context, path string, keep bool) (err error) {
 	schema, err := ReadSchema(ctx, path)
 	if err != nil {
@@ -46,7 +46,7 @@ func migrateUp(ctx context.Context, path string, keep bool) (err error) {
 	return err
 }
 
-// ReadSchema reads the schema version of a database without changing it.
+// ReadSchema reads the schema version of a database without changing the database.
 func ReadSchema(ctx context.Context, path string) (schema store.Schema, err error) {
 	schema.Known = schemaVersion
 	if path, err = resolve(path); err != nil {
@@ -80,11 +80,11 @@ func ReadSchema(ctx context.Context, path string) (schema store.Schema, err erro
 	return schema, asStoreError(err)
 }
 
-// Migrate moves the schema up or down to a version. It returns the versions that it has
-// passed. A migration down to 0 removes all tables of redrive and no other tables.
+// Migrate moves the schema up or down to a version. It returns the versions of the migrations
+// that it has run. A migration down to 0 removes all tables of redrive and no other tables.
 func Migrate(ctx context.Context, path string, to int64) (passed []int64, err error) {
 	if to < 0 || to > schemaVersion {
-		return nil, fmt.Errorf("schema %d is unknown: this program knows the schemas 0 to %d", to, schemaVersion)
+		return nil, fmt.Errorf("schema version %d is unknown: this program knows the versions 0 to %d", to, schemaVersion)
 	}
 	if path, err = resolve(path); err != nil {
 		return nil, err

@@ -46,17 +46,17 @@ func TestQ10_NewerSchemaIsRefused(t *testing.T) {
 	}
 	_, err = sqlite.Open(t.Context(), path, nil)
 	if !errors.Is(err, store.ErrSchema) || !strings.Contains(err.Error(), "schema 7") || !strings.Contains(err.Error(), "newer redrive") {
-		t.Errorf("opening a newer schema: got error %v, want ErrSchema with schema 7 and the advice to use a newer redrive", err)
+		t.Errorf("Open of a database with a newer schema: got error %v, want ErrSchema with schema 7 and the advice to use a newer redrive", err)
 	}
 	if after, err := os.ReadFile(path); err != nil || string(after) != string(before) {
-		t.Errorf("Open changed the file that it refused, want it unchanged (error of reading it: %v)", err)
+		t.Errorf("Open changed the file that it refused, want an unchanged file (error of the read: %v)", err)
 	}
-	// A migration can allow older programs to continue, which makes a rolling upgrade
-	// possible.
+	// A migration can allow older programs to use the new schema. So processes can be upgraded
+	// one after the other.
 	execute(t, path, `INSERT INTO redrive_meta VALUES ('compatible_from', 1)`)
 	s, err = sqlite.Open(t.Context(), path, nil)
 	if err != nil {
-		t.Fatalf("opening a newer schema that allows this program: got error %v, want none", err)
+		t.Fatalf("Open of a database with a newer schema that allows this program: got error %v, want none", err)
 	}
 	if err := s.Close(); err != nil {
 		t.Error(err)
@@ -78,7 +78,7 @@ func TestOpenSaysWhatIsWrong(t *testing.T) {
 	} {
 		s, err := sqlite.Open(t.Context(), path, nil)
 		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), path) {
-			t.Errorf("Open(%s): got error %v, want %q", path, err, want)
+			t.Errorf("Open(%s): got error %v, want an error that contains %q", path, err, want)
 		}
 		if err == nil {
 			_ = s.Close() // Open returned no error, want one
@@ -86,7 +86,8 @@ func TestOpenSaysWhatIsWrong(t *testing.T) {
 	}
 }
 
-// Characters with a meaning in a URI have no meaning in the path of the file.
+// Characters that have a meaning in a URI have no special meaning in the path of a database
+// file.
 func TestOpenTakesAnyName(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -94,15 +95,15 @@ func TestOpenTakesAnyName(t *testing.T) {
 		path := filepath.Join(dir, name)
 		s, err := sqlite.Open(t.Context(), path, nil)
 		if err != nil {
-			t.Errorf("open file %q: got error %v", name, err)
+			t.Errorf("open file %q: got error %v, want none", name, err)
 			continue
 		}
 		if _, err := s.ReserveIDs(t.Context(), 1); err != nil {
-			t.Errorf("enqueue into file %q: got error %v", name, err)
+			t.Errorf("enqueue into file %q: got error %v, want none", name, err)
 		}
 		err = s.Tx(t.Context(), func(context.Context, *sql.Tx) error { return nil })
 		if err := errors.Join(err, s.Close()); err != nil {
-			t.Errorf("close file %q: got error %v", name, err)
+			t.Errorf("close file %q: got error %v, want none", name, err)
 		}
 		if info, err := os.Stat(path); err != nil || info.Size() == 0 {
 			t.Errorf("file %q does not exist at the given path: %v", name, err)
@@ -110,8 +111,8 @@ func TestOpenTakesAnyName(t *testing.T) {
 	}
 }
 
-// A symbolic link and its target are the same database. They also use the same lock
-// files.
+// The path of a symbolic link and the path of its target open the same database, with the same
+// lock files.
 func TestOpenFollowsLinks(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -130,11 +131,12 @@ func TestOpenFollowsLinks(t *testing.T) {
 	}
 	defer b.Close()
 	if a.Path() != b.Path() {
-		t.Errorf("got the paths %s and %s, want the same path", a.Path(), b.Path())
+		t.Errorf("opened by a link and by its target: got the paths %s and %s, want the same path", a.Path(), b.Path())
 	}
 }
 
-// Migrating down and up again leaves a usable database, and removes only redrive's tables.
+// A migration down and up again leaves a usable database. The migration down removes only
+// redrive's tables.
 //
 // proves: Q10
 func TestQ10_MigrateDownAndUp(t *testing.T) {
@@ -143,7 +145,7 @@ func TestQ10_MigrateDownAndUp(t *testing.T) {
 	execute(t, path, `CREATE TABLE mine (n INTEGER); INSERT INTO mine VALUES (1)`)
 	for _, to := range []int64{1, 0, 1} {
 		if _, err := sqlite.Migrate(t.Context(), path, to); err != nil {
-			t.Fatalf("migrate to schema %d: got error %v", to, err)
+			t.Fatalf("migrate to schema %d: got error %v, want none", to, err)
 		}
 		schema, err := sqlite.ReadSchema(t.Context(), path)
 		if err != nil || schema.Version != to {
@@ -273,7 +275,7 @@ func TestQ10_CommitsOfOthersWake(t *testing.T) {
 		select {
 		case <-woken:
 		case <-ctx.Done():
-			t.Fatal("the commit of another process did not wake the waiting caller")
+			t.Fatal("a caller was not notified after the commit of another process, want a notification")
 		}
 		signals, err := b.Signals(ctx, "h")
 		if err != nil {
@@ -296,7 +298,7 @@ func TestNewFilesArePrivate(t *testing.T) {
 	for _, suffix := range []string{"", "-wal", "-shm", "-turn1", "-turn2"} {
 		info, err := os.Stat(s.Path() + suffix)
 		if err != nil || info.Mode().Perm() != 0o600 {
-			t.Errorf("file with suffix %q: got mode %v, error %v; want 0600", suffix, info.Mode(), err)
+			t.Errorf("file with suffix %q: got file mode %v, error %v; want file mode 0600", suffix, info.Mode(), err)
 		}
 	}
 }
@@ -321,14 +323,14 @@ func TestDiagnoseAndReadSchemaChangeNothing(t *testing.T) {
 		t.Errorf("Diagnose of a copy: got report %+v, error %v; want no problems", report, err)
 	}
 	if after, err := os.ReadFile(backup); err != nil || string(after) != string(before) {
-		t.Errorf("ReadSchema or Diagnose changed the file, want it unchanged (error of reading it: %v)", err)
+		t.Errorf("ReadSchema or Diagnose changed the file, want an unchanged file (error of the read: %v)", err)
 	}
 	if entries, err := os.ReadDir(filepath.Dir(backup)); err != nil || len(entries) != 1 {
-		t.Errorf("got files %v in the directory, error %v; want only the copy", entries, err)
+		t.Errorf("ReadSchema or Diagnose: got files %v in the directory, error %v; want only the copy of the database", entries, err)
 	}
 }
 
-// A read holds a snapshot of the database, so it has a time limit. After the limit it
+// A read uses a snapshot of the database, so it has a time limit. After the limit the read
 // fails with an error of package store.
 func TestAReadHasATimeLimit(t *testing.T) {
 	t.Parallel()
@@ -367,8 +369,8 @@ func TestAReplacedFileTakesNothing(t *testing.T) {
 	t.Error("a write to a file that was replaced returned no error, want one")
 }
 
-// A run that another process has taken over writes nothing, even though this process
-// remembers its claim of the run.
+// When another process has taken over a run, this process cannot write an outcome of the run,
+// even though it remembers its claim of the run.
 //
 // proves: Q4
 func TestQ4_AnotherProcessTookTheJob(t *testing.T) {
@@ -389,9 +391,9 @@ func TestQ4_AnotherProcessTookTheJob(t *testing.T) {
 		t.Fatal(err)
 	}
 	old := claimOne(t, sleeper)
-	now = now.Add(2 * time.Minute) // past the lease
+	now = now.Add(2 * time.Minute) // a time after the end of the lease
 	if r, err := other.Rescue(t.Context(), 10); err != nil || len(r.Jobs) != 1 {
-		t.Fatalf("rescue after the lease: got %v, error %v; want one rescued job", r, err)
+		t.Fatalf("rescue after the end of the lease: got %v, error %v; want one rescued job", r, err)
 	}
 	current := claimOne(t, other)
 	settle := func(s *sqlite.Store, token job.Token) error {

@@ -19,8 +19,8 @@ import (
 // connections that write and check-point at the same time can damage the write-ahead log.
 const versionMin = "3.51.3"
 
-// checkPlace returns an error when the store could not keep its promises at this path.
-// It changes nothing.
+// checkPlace returns an error when a database at this path could not keep the store's
+// promises. It changes nothing.
 func checkPlace(path string) error {
 	if err := checkVersion(sqlite3.SQLITE_VERSION); err != nil {
 		return err
@@ -36,7 +36,7 @@ func checkPlace(path string) error {
 		return fmt.Errorf("database %s: %s is not a folder: %w", path, dir, store.ErrInvalid)
 	}
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		return fmt.Errorf("database %s: is a folder, a file is needed: %w", path, store.ErrInvalid)
+		return fmt.Errorf("database %s: the path is a folder; give the path of a file: %w", path, store.ErrInvalid)
 	}
 	return checkFileSystem(path)
 }
@@ -57,17 +57,16 @@ func createPrivate(path string) error {
 	return f.Close()
 }
 
-// readOnly adds an explanation to the error of a file that cannot be opened for
-// writing.
+// readOnly adds advice to the error for a file that the program cannot open for writing.
 func readOnly(err error) error {
 	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {
-		return fmt.Errorf("%w: %w; give this user the right to write to the file and its folder", store.ErrReadOnly, err)
+		return fmt.Errorf("%w: %w; give the user of this program the right to write to the file and its folder", store.ErrReadOnly, err)
 	}
 	return err
 }
 
-// resolve returns the absolute path of a file without symbolic links. The files beside the
-// database have names made from this path, and all processes must find the same files.
+// resolve returns the absolute path of a file without symbolic links. The names of the files
+// beside the database are made from this path, and all processes must find the same files.
 func resolve(path string) (string, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -79,7 +78,7 @@ func resolve(path string) (string, error) {
 	if dir, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil {
 		return filepath.Join(dir, filepath.Base(path)), nil
 	}
-	return path, nil // the error appears when the file is opened
+	return path, nil // ignore the error: opening the file returns it again
 }
 
 func checkVersion(have string) error {
@@ -93,7 +92,9 @@ func checkVersion(have string) error {
 func compareVersions(a, b string) int {
 	as, bs := strings.Split(a, "."), strings.Split(b, ".")
 	for i := range min(len(as), len(bs)) {
-		x, _ := strconv.Atoi(as[i]) // the version is a constant of the library and always consists of numbers
+		// the error is ignored, because the version is a constant of the library and always
+		// consists of numbers
+		x, _ := strconv.Atoi(as[i])
 		y, _ := strconv.Atoi(bs[i])
 		if x != y {
 			return x - y

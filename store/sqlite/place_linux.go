@@ -9,8 +9,8 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// networkFileSystems are refused. Their locks and shared memory do not work across
-// machines, so SQLite would damage the file.
+// networkFileSystems are file systems that the store refuses. Their locks and shared memory do
+// not work across machines, so SQLite would damage the file.
 var networkFileSystems = map[int64]string{
 	unix.NFS_SUPER_MAGIC:  "NFS",
 	unix.SMB_SUPER_MAGIC:  "SMB",
@@ -26,12 +26,13 @@ var networkFileSystems = map[int64]string{
 func checkFileSystem(path string) error {
 	var stat unix.Statfs_t
 	if err := unix.Statfs(filepath.Dir(path), &stat); err != nil {
-		return nil // the error appears when the file is opened
+		return nil // ignore the error: opening the file returns it again
 	}
 	return refuseNetwork(path, int64(stat.Type))
 }
 
-// spaceOf returns the space of the file system of a file; nil when it is not known.
+// spaceOf returns the space of the file system that contains a file. It returns nil when the
+// space is not known.
 func spaceOf(path string) *store.Space {
 	var stat unix.Statfs_t
 	if err := unix.Statfs(filepath.Dir(path), &stat); err != nil {

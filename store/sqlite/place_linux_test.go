@@ -16,7 +16,7 @@ func TestNetworkFileSystemsAreRefused(t *testing.T) {
 	} {
 		err := refuseNetwork("/mnt/jobs.db", magic)
 		if refused != (err != nil) || err != nil && !strings.Contains(err.Error(), "local disk") {
-			t.Errorf("check of the file system type %#x: got error %v", magic, err)
+			t.Errorf("check of the file system type %#x: got error %v, want an error that recommends a local disk, but only for network file systems", magic, err)
 		}
 	}
 }

@@ -14,15 +14,15 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// cost is the work of the writer's statements, measured by SQLite's own counters. It is the same in
-// every run and on every machine.
+// cost is the amount of work that SQLite did for the writer's statements, by SQLite's
+// counters. It is the same in every run and on every machine.
 type cost struct {
-	steps    int64 // steps of SQLite's virtual machine; reading a row takes some steps
-	compiled int64 // how many times statements were compiled again
+	steps    int64 // number of steps of SQLite's virtual machine; reading a row takes several steps
+	compiled int64 // number of times that SQLite compiled a statement again
 }
 
-// A claim costs the same whether there are few or many rows that it may not take. This also holds
-// if it finds fewer jobs than it wanted.
+// A claim costs the same whether there are few or many rows that it may not take. This is also
+// true if the claim finds fewer jobs than it wants.
 //
 // proves: Q2
 func TestQ2_ClaimCostIsFlat(t *testing.T) {
@@ -34,7 +34,7 @@ func TestQ2_ClaimCostIsFlat(t *testing.T) {
 	small.fill(seedHeads)
 	large.fill(max(*planRows/seedPlaces, 10*seedHeads))
 	for _, s := range []*seeder{small, large} {
-		s.poll(1) // this call compiles the statements
+		s.poll(1) // this call compiles the statements, so its cost is not measured
 		s.act()
 	}
 	for _, statistics := range []bool{false, true} {
@@ -46,7 +46,7 @@ func TestQ2_ClaimCostIsFlat(t *testing.T) {
 			few, many := small.costOf(due), large.costOf(due)
 			t.Logf("statistics %v, %d of 100 wanted jobs due: %d steps with few other rows, %d steps with many", statistics, due, few.steps, many.steps)
 			if float64(many.steps) > 1.5*float64(few.steps) {
-				t.Errorf("statistics %v, %d jobs due: %d steps with many other rows, %d steps with few; want at most 1.5 times as many",
+				t.Errorf("statistics %v, %d jobs due: %d steps with many other rows, %d steps with few; want at most 1.5 times as many steps",
 					statistics, due, many.steps, few.steps)
 			}
 			if few.compiled+many.compiled > 0 {
@@ -56,8 +56,8 @@ func TestQ2_ClaimCostIsFlat(t *testing.T) {
 	}
 }
 
-// costOf returns the cost of a poll for 100 jobs when the given number of jobs is due in
-// all lanes together. Afterwards it ends the claimed jobs.
+// costOf returns the cost of a claim of at most 100 jobs, when the given number of jobs is due
+// in all lanes together. Afterwards it ends the claimed jobs.
 func (s *seeder) costOf(due int) cost {
 	s.t.Helper()
 	s.add(due, func(_ int, n *job.New) { n.Payload, n.Key, n.Batch = []byte("{}"), "", 0 })
@@ -84,7 +84,7 @@ func (s *seeder) analyzeAndReopen() {
 	s.analyze()
 	s.must(s.s.Close())
 	s.s = openAt(s.t, s.s.path)
-	s.costOf(100) // this call compiles the statements
+	s.costOf(100) // this call compiles the statements, so its cost is not measured
 }
 
 // count returns the cost of the writer's statements since the last call.
@@ -102,8 +102,8 @@ func (s *seeder) count() (c cost) {
 	return c
 }
 
-// status reads one of SQLite's counters of a statement and resets it. The zombiezen package does
-// not export the statement's handle.
+// status reads one of SQLite's counters of a statement and resets it. It uses reflection,
+// because the zombiezen package does not export the statement's handle.
 func status(tls *libc.TLS, stmt *sqlite.Stmt, counter int32) int64 {
 	handle := reflect.ValueOf(stmt).Elem().FieldByName("stmt").Uint()
 	return int64(sqlite3.Xsqlite3_stmt_status(tls, uintptr(handle), counter, 1))

@@ -28,7 +28,8 @@ var writingDead = []plan{
 	{name: "setPolicy", want: "SEARCH redrive_jobs" + byID},
 	{name: "setStatus", want: deadByDeath},
 
-	// These statements are for filters, both in actions and in lists.
+	// The plans of the statements that search dead letters for a filter, in actions and in
+	// lists.
 	{name: "classRoute.up", want: "SEARCH redrive_dead USING INDEX redrive_dead_class (class=? AND " + between},
 	{name: "classRoute.down", want: "SEARCH redrive_dead USING INDEX redrive_dead_class (class=? AND " + between},
 	{name: "laneRoute.up", want: "SEARCH redrive_dead USING INDEX redrive_dead_lane (lane=? AND " + between},
@@ -46,9 +47,9 @@ var writingDead = []plan{
 	{name: "selTally", want: "SCAN redrive_dead_counts"},
 }
 
-// readingDead holds the statements that only readers run, and the reads in the order of
-// deaths. If the statistics say that a table has three rows or fewer, SQLite reads it
-// from its start and not from a given number.
+// readingDead holds the statements about dead letters that only readers run, and the
+// statements that read in the order of deaths. If the statistics say that a table has at most
+// three rows, SQLite reads the table from its start and not from the given number.
 var readingDead = []plan{
 	{name: "insRetries", want: "SEARCH redrive_dead USING INTEGER PRIMARY KEY (" + between},
 	{name: "setRedrivens", want: "SEARCH redrive_dead USING INTEGER PRIMARY KEY (" + between},

@@ -2,8 +2,8 @@ package sqlite
 
 const processByName = "SEARCH redrive_processes USING PRIMARY KEY (name=? AND instance=?)"
 
-// writingKept holds the statements of redrives, sweeps, cron slots and processes that run in the
-// write transaction.
+// writingKept holds the statements about redrives, sweeps, cron slots and processes that run
+// in the write transaction.
 var writingKept = []plan{
 	{name: "countSchedules", want: "SCAN redrive_schedules"},
 	{name: "setSchedule", want: noPlan},
@@ -61,8 +61,8 @@ var writingKept = []plan{
 	{name: "walkTrends", want: "SEARCH redrive_trends USING PRIMARY KEY (grp>?)"},
 }
 
-// readingKept holds the statements that run on connections for reading, and the read in
-// the order of deaths; see readingDead.
+// readingKept holds the statements of the same kind that run on connections for reading, and
+// the statement that reads in the order of deaths; see readingDead.
 var readingKept = []plan{
 	{name: "walkLetters", want: "SEARCH redrive_dead USING INTEGER PRIMARY KEY (rowid>?)"},
 	{name: "allProcesses", want: "SCAN redrive_processes"},

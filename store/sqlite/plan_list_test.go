@@ -1,6 +1,6 @@
 package sqlite
 
-// readingLists holds the statements that list jobs.
+// readingLists holds the statements that read lists of jobs.
 var readingLists = []plan{
 	{name: "correlatedDead", want: "SEARCH j USING INDEX redrive_dead_correlation (correlation=? AND job<?)" + laneByID},
 	{name: "correlatedDone", want: "SEARCH j USING INDEX redrive_done_correlation (correlation=? AND job<?)" + laneByID},

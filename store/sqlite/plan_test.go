@@ -21,21 +21,21 @@ var planRows = flag.Int("plan.rows", 12_000, "jobs, over all places, beside whic
 
 const (
 	byID   = " USING INTEGER PRIMARY KEY (rowid=?)"
-	ids    = "SCAN i VIRTUAL TABLE INDEX 1:; " // the ids of the call
+	ids    = "SCAN i VIRTUAL TABLE INDEX 1:; " // the plan for reading the ids that the call gives as a JSON array
 	noPlan = ""                                // the statement only inserts values, so it has no plan
 
 	deadByJob = "SEARCH redrive_dead USING INDEX sqlite_autoindex_redrive_dead_1 (job=?)"
 )
 
-// plan is the query plan that is expected for a statement.
+// plan is the query plan that the test expects for a statement.
 type plan struct {
 	name string
 	want string
-	scan string // why a SCAN of a growing table is allowed
+	scan string // the reason why the plan may read the whole of a growing table
 }
 
-// own holds the statements of this package. All other statements are those of package
-// sqlstore.
+// own holds the statements that this package declares. All other statements are declared in
+// package sqlstore.
 var own = map[string]*sqlstore.Query{
 	"selPages": selPages, "selFree": selFree, "selIntegrity": selIntegrity, "recount": recount,
 	"recountGroups": recountGroups, "recountDead": recountDead, "selOldest": selOldest, "selOverdue": selOverdue,
@@ -52,8 +52,8 @@ func (p plan) query() *sqlstore.Query {
 	return sqlstore.Statement(p.name)
 }
 
-// writing lists the statements of the write transaction. A slow statement there delays every
-// writer.
+// writing lists the expected plans of the statements in the write transaction. A slow
+// statement there delays every writer.
 var writing = []plan{
 	{name: "addBatch", want: noPlan},
 	{name: "addCounter", want: noPlan},
@@ -133,7 +133,7 @@ var writing = []plan{
 
 const laneByID = "; SEARCH l" + byID
 
-// reading lists the statements that run on connections for reading.
+// reading lists the expected plans of the statements that run on connections for reading.
 var reading = []plan{
 	{name: "getDead", want: "SEARCH j USING INDEX sqlite_autoindex_redrive_dead_1 (job=?)" + laneByID},
 	{name: "getDone", want: "SEARCH j USING INDEX redrive_done_job (job=?)" + laneByID},
@@ -167,7 +167,8 @@ var reading = []plan{
 	{name: "sumCost", want: "SEARCH redrive_failures USING INDEX sqlite_autoindex_redrive_failures_1 (job=?)"},
 }
 
-// whole lists the statements that must read all rows: those of Dump and of the doctor.
+// whole lists the statements that must read all rows: the statements of Dump and of the
+// doctor.
 var whole = []plan{
 	{name: "allDead"}, {name: "allHours"}, {name: "allOriginals"}, {name: "allDone"}, {name: "allEvents"},
 	{name: "allFailures"}, {name: "allGroups"}, {name: "allKeys"}, {name: "allPolicies"}, {name: "allRedrives"}, {name: "allTerms"},
@@ -175,7 +176,8 @@ var whole = []plan{
 	{name: "recount"}, {name: "recountDead"}, {name: "recountGroups"},
 	{name: "selDeadLetters"},
 	{name: "selIntegrity"}, {name: "selOldest"}, {name: "selProcesses"}, {name: "selClasses"},
-	{name: "selNewestDeaths"}, {name: "selOldestEnded"}, {name: "selOldestEvent"}, // each reads one row, or 1,000 rows, from an end of the table
+	// each of these reads one row, or at most 1,000 rows, at one end of a table
+	{name: "selNewestDeaths"}, {name: "selOldestEnded"}, {name: "selOldestEvent"},
 }
 
 // proves: Q2
@@ -207,8 +209,8 @@ func TestQ2_Plans(t *testing.T) {
 	}
 }
 
-// comparePlans reads the plans with a new connection, because it uses the latest
-// statistics.
+// comparePlans compares the plans of the statements with the expected plans. It opens a new
+// connection, because only a new connection uses the latest statistics.
 func (s *seeder) comparePlans(state string, plans []plan) {
 	s.t.Helper()
 	conn, err := connect(s.s.path, roleReader)
@@ -221,13 +223,12 @@ func (s *seeder) comparePlans(state string, plans []plan) {
 			return nil
 		}))
 		if diff := cmp.Diff(p.want, strings.Join(lines, "; ")); diff != "" {
-			s.t.Errorf("state %q, statement %s: the query plan is wrong (-want +got):\n%s", state, p.name, diff)
+			s.t.Errorf("database state %q, statement %s: the query plan differs from the expected plan (-want +got):\n%s", state, p.name, diff)
 		}
 	}
 }
 
-// The expected plans must not read all rows of a growing table, unless a reason is
-// given.
+// No expected plan reads all rows of a growing table, unless a reason is given.
 //
 // part of: Q2
 func TestQ2_PlansWalkNothingThatGrows(t *testing.T) {
@@ -235,7 +236,7 @@ func TestQ2_PlansWalkNothingThatGrows(t *testing.T) {
 	walk := regexp.MustCompile(`SCAN (j|d|redrive_(jobs|bodies|done|failures|dead|groups|keys|batches|progress|events|audit))\b`)
 	for _, p := range slices.Concat(writing, writingDead, writingKept, reading, readingDead, readingLists, readingKept) {
 		if walks := walk.MatchString(p.want); walks != (p.scan != "") {
-			t.Errorf("statement %s: the plan %q reads a whole growing table: %v; given reason: %q; want a reason exactly for such a plan", p.name, p.want, walks, p.scan)
+			t.Errorf("statement %s: the plan %q reads a whole growing table: %v; given reason: %q; want a reason if and only if the plan reads a whole growing table", p.name, p.want, walks, p.scan)
 		}
 	}
 }
@@ -253,7 +254,7 @@ func TestQ2_PlansAreComplete(t *testing.T) {
 	declared := slices.AppendSeq(declaredQueries(t), maps.Keys(maps.Collect(sqlstore.Statements())))
 	slices.Sort(declared)
 	if diff := cmp.Diff(declared, listed); diff != "" {
-		t.Errorf("names of the statements (-declared +listed):\n%s", diff)
+		t.Errorf("the declared statements differ from the statements with an expected plan (-declared +listed):\n%s", diff)
 	}
 }
 

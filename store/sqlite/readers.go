@@ -9,7 +9,7 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// readers is a pool of connections for reading.
+// readers is a pool of connections that only read.
 type readers struct {
 	free chan *native
 	all  []*native
@@ -39,7 +39,7 @@ func (r *readers) close() (err error) {
 
 var beginRead = &sqlstore.Query{Text: `BEGIN DEFERRED`}
 
-// read calls do in one read transaction, so that do sees one snapshot.
+// read calls the function do in one read transaction, so that do sees one snapshot.
 func (s *Store) read(ctx context.Context, do func(sqlstore.Session) error) (err error) {
 	select {
 	case <-s.closed:
@@ -63,7 +63,7 @@ func (s *Store) read(ctx context.Context, do func(sqlstore.Session) error) (err 
 	defer conn.conn.SetInterrupt(nil)
 	if _, err = conn.Exec(beginRead); err == nil {
 		err = do(conn)
-		conn.conn.SetInterrupt(nil) // the end of ctx must not interrupt the rollback
+		conn.conn.SetInterrupt(nil) // otherwise the end of ctx would also interrupt the rollback
 		if _, rerr := conn.Exec(rollbackTx); err == nil {
 			err = rerr
 		}

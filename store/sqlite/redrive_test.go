@@ -12,7 +12,7 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// start starts a redrive of the dead letters that the filter selects now.
+// start starts a redrive of the dead letters that a filter selects now.
 func (k *keeper) start(spec store.RedriveSpec) store.Redrive {
 	k.t.Helper()
 	for a := (store.Action{Do: store.ActRetry, Filter: &spec.Filter}); ; {
@@ -41,7 +41,7 @@ func (k *keeper) revived() (deaths []int64) {
 	return deaths
 }
 
-// After a restart, a redrive has the same spec as before.
+// After a restart of the process, a redrive has the same spec as before.
 //
 // part of: D7
 func TestD7_ARedriveIsKeptWhole(t *testing.T) {
@@ -62,15 +62,15 @@ func TestD7_ARedriveIsKeptWhole(t *testing.T) {
 	list, err := k.s.RedriveList(t.Context())
 	k.must(err)
 	if diff := cmp.Diff([]store.Redrive{bare, first}, list); diff != "" {
-		t.Errorf("redrive after a restart (-want +got):\n%s", diff)
+		t.Errorf("the redrives after a restart differ from those before (-want +got):\n%s", diff)
 	}
 	if first.Change.Override == nil || bare.Change.Override != nil {
-		t.Errorf("got overrides %v and %v, want an empty override and none", first.Change.Override, bare.Change.Override)
+		t.Errorf("started redrives: got overrides %v and %v, want an empty override and nil", first.Change.Override, bare.Change.Override)
 	}
 }
 
-// Canaries come from the whole set, even if the filter does not select most of the
-// deaths between them.
+// Canaries come from the whole set. This is also true if the filter selects only few of the
+// deaths in this range.
 //
 // part of: D7
 func TestD7_CanariesAreSpreadOverASparseSet(t *testing.T) {
@@ -90,8 +90,10 @@ func TestD7_CanariesAreSpreadOverASparseSet(t *testing.T) {
 		canary int
 		want   []int64
 	}{
-		{store.DeadFilter{Group: "rare"}, 4, []int64{1, 701, 1301, 1901}}, // the targets in the index are 1, 634.3…, 1267.7… and 1901
-		{store.DeadFilter{Group: "crowded"}, 4, []int64{2, 3, 4, 1999}},   // most targets are above the last selected death
+		// the targets of the canaries are the deaths 1, 634.3…, 1267.7… and 1901
+		{store.DeadFilter{Group: "rare"}, 4, []int64{1, 701, 1301, 1901}},
+		// most targets of the canaries are above the last selected death
+		{store.DeadFilter{Group: "crowded"}, 4, []int64{2, 3, 4, 1999}},
 		{store.DeadFilter{Text: "by frequent"}, 3, []int64{7, 1003, 2000}},
 	} {
 		before := k.revived()
@@ -102,7 +104,7 @@ func TestD7_CanariesAreSpreadOverASparseSet(t *testing.T) {
 		var got []int64
 		k.rows(fmt.Sprintf(`SELECT death FROM redrive_dead WHERE redrive = %d ORDER BY death`, r.ID), func(r sqlstore.Row) { got = append(got, r.Int(0)) })
 		if diff := cmp.Diff(test.want, got); diff != "" {
-			t.Errorf("filter %+v: deaths of the canaries (-want +got):\n%s", test.filter, diff)
+			t.Errorf("filter %+v: the wrong deaths were chosen as canaries (-want +got):\n%s", test.filter, diff)
 		}
 		if n := len(k.revived()) - len(before); n != test.canary {
 			t.Errorf("filter %+v: got %d retried jobs, want %d", test.filter, n, test.canary)
@@ -123,7 +125,7 @@ func TestD7_RedrivesShareTheLimitOfAStep(t *testing.T) {
 	}
 	for _, want := range []store.RedriveStep{{Active: 2, Released: 40}, {Active: 2, Released: 20, Wait: 0}, {Active: 2, Wait: store.Never}} {
 		if step := k.step(40); step != want {
-			t.Errorf("got step %+v, want %+v", step, want)
+			t.Errorf("step of two redrives: got %+v, want %+v", step, want)
 		}
 	}
 	if n := k.number(`SELECT count(*) FROM redrive_audit WHERE action = 'redrive.release'`); n != 2 {
@@ -132,7 +134,7 @@ func TestD7_RedrivesShareTheLimitOfAStep(t *testing.T) {
 }
 
 // When a filter selects few of very many deaths, each step examines a limited number of
-// them. Each step makes progress, and in the end all selected deaths are found.
+// deaths. Each step makes progress, and in the end all selected deaths are found.
 //
 // part of: D7
 func TestD7_ARareFilterIsSearchedInSteps(t *testing.T) {
@@ -140,7 +142,7 @@ func TestD7_ARareFilterIsSearchedInSteps(t *testing.T) {
 	if testing.Short() {
 		t.Skip("skipped with -short, because the test makes thousands of dead letters")
 	}
-	const deaths = sqlstore.LookMax/sqlstore.MessageCost + 100 // reading one message counts as several examined rows
+	const deaths = sqlstore.LookMax/sqlstore.MessageCost + 100 // the read of one message counts as several examined rows
 	for _, canary := range []int{-1, 5} {
 		k := openKeeper(t)
 		k.makeDead(deaths, func(i int) string {
@@ -154,7 +156,7 @@ func TestD7_ARareFilterIsSearchedInSteps(t *testing.T) {
 		step := k.step(100)
 		for ; step.Released == 0 && step.Wait == 0; step = k.step(100) {
 			if empty++; empty > 10 {
-				t.Fatalf("canary %d: more than 10 steps in a row released nothing", canary)
+				t.Fatalf("canary %d: more than 10 steps in a row released nothing, want a release earlier", canary)
 			}
 		}
 		want := int64(20)
@@ -162,22 +164,22 @@ func TestD7_ARareFilterIsSearchedInSteps(t *testing.T) {
 			want = int64(canary)
 		}
 		if empty == 0 || step.Released != want {
-			t.Errorf("canary %d: after %d steps that released nothing, got step %+v; want at least one such step and then %d released jobs", canary, empty, step, want)
+			t.Errorf("canary of %d jobs: %d steps released nothing, and then came step %+v; want at least one step without a release, and then %d released jobs", canary, empty, step, want)
 		}
 		r, err := k.s.Redrive(t.Context(), r.ID)
 		k.must(err)
 		if r.Released != want || !r.State.Active() {
-			t.Errorf("canary %d: got redrive %+v, want it active with all these jobs released", canary, r)
+			t.Errorf("canary of %d jobs: got redrive %+v, want an active redrive that has released all selected jobs", canary, r)
 		}
 		if r.State == store.RedriveCanary && r.Audited != 0 || r.State != store.RedriveCanary && r.Audited != want {
-			t.Errorf("canary %d: got state %s and %d audited releases, want none in state canary and all in a later state", canary, r.State, r.Audited)
+			t.Errorf("canary of %d jobs: got state %s and %d audited releases; want no audited release in state canary, and all of them in a later state", canary, r.State, r.Audited)
 		}
 		k.healthy()
 	}
 }
 
-// The cost of a step does not depend on the number of dead letters. Without an active
-// redrive it does not even write.
+// The cost of a step does not depend on the number of dead letters. If no redrive is active, a
+// step writes nothing.
 //
 // part of: D7
 func TestD7_StepCostIsFlat(t *testing.T) {
@@ -195,7 +197,7 @@ func TestD7_StepCostIsFlat(t *testing.T) {
 		k.start(store.RedriveSpec{Filter: store.DeadFilter{Group: "cause"}, Canary: 10})
 		_, err := k.s.ControlRedrive(t.Context(), store.By{Actor: "ann"}, 1, store.RedriveProceed)
 		k.must(err)
-		k.step(20) // this call compiles the statements
+		k.step(20) // this call compiles the statements, so its cost is not measured
 		k.analyze()
 		k.step(20)
 	}
@@ -203,7 +205,7 @@ func TestD7_StepCostIsFlat(t *testing.T) {
 		k.count()
 		commits := k.s.Commits()
 		if step := k.step(20); step.Released != 20 {
-			t.Fatalf("got step %+v, want 20 released jobs", step)
+			t.Fatalf("step of a redrive: got %+v, want 20 released jobs", step)
 		}
 		if n := k.s.Commits() - commits; n != 1 {
 			t.Errorf("a step took %d commits, want 1", n)
@@ -212,11 +214,11 @@ func TestD7_StepCostIsFlat(t *testing.T) {
 	}
 	t.Logf("release of 20 jobs: %d steps of SQLite with few dead letters, %d with many", costs[0].steps, costs[1].steps)
 	if costs[1].steps > costs[0].steps*3/2 || costs[0].compiled+costs[1].compiled > 0 {
-		t.Errorf("a step costs %+v with few dead letters, %+v with many; want about the same", costs[0], costs[1])
+		t.Errorf("a step costs %+v with few dead letters and %+v with many, want at most 1.5 times as many steps and no compiled statement", costs[0], costs[1])
 	}
 }
 
-// Two processes that step the same redrive release no job twice.
+// When two processes make steps of the same redrive, each job is released only once.
 //
 // part of: D7
 func TestD7_TwoProcessesStepOneRedrive(t *testing.T) {
@@ -283,11 +285,11 @@ func TestQ13_ASlotIsFiredOnceByManyProcesses(t *testing.T) {
 	sum := <-fired + <-fired + <-fired
 	jobs := k.number(`SELECT count(*) FROM redrive_jobs`)
 	if jobs != int64(2*sum) || sum > slots {
-		t.Errorf("got %d fired slots with %d jobs, want two jobs for each slot and no slot fired twice", sum, jobs)
+		t.Errorf("three schedulers together: got %d fired slots with %d jobs, want two jobs for each slot and no slot fired twice", sum, jobs)
 	}
 	list, err := k.s.CronSlots(t.Context())
 	k.must(err)
 	if len(list) != 1 || list[0].Slot != job.At(seedNow.Add(-time.Minute)) {
-		t.Errorf("got the schedules %+v, want one whose last slot was a minute ago", list)
+		t.Errorf("got the schedules %+v, want one schedule whose last slot was a minute ago", list)
 	}
 }

@@ -9,8 +9,9 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// A process that starts after a long time without events gives suspended workers time to
-// extend their leases. A process that replaces a killed process rescues at once.
+// A process that starts after a long time without events does not rescue at once: it gives
+// suspended workers time to extend their leases. A process that replaces a killed process
+// rescues at once.
 //
 // part of: Q3
 func TestQ3_RescueAfterTheStart(t *testing.T) {
@@ -42,7 +43,7 @@ func TestQ3_RescueAfterTheStart(t *testing.T) {
 				{Queue: "q", Max: 1, Kinds: []store.KindWant{{Kind: "k", Max: 1, MaxCrashes: 2}}},
 			}})
 			if err != nil || len(x.Claims) != 1 {
-				t.Fatalf("got %d claims, error %v; want 1 claim", len(x.Claims), err)
+				t.Fatalf("claim of one job: got %d claims, error %v; want 1 claim", len(x.Claims), err)
 			}
 			if err := s.Close(); err != nil {
 				t.Fatal(err)

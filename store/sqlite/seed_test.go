@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	seedPlaces = 6  // kinds of positions in which fill puts jobs
-	seedKinds  = 50 // number of lanes for each kind of position
+	seedPlaces = 6  // number of ways in which fill makes jobs that a claim must not read
+	seedKinds  = 50 // number of lanes for each of these ways
 	seedHeads  = seedKinds * job.PriorityMax
 	seedQueue  = "main"
 	seedHolder = "host-1-0123456789abcdef"
@@ -58,8 +58,8 @@ func (s *seeder) must(err error) {
 
 func seedKind(i int) string { return fmt.Sprintf("kind-%02d", i%seedKinds) }
 
-// fill adds jobs that a claim must not read: completed and dead jobs, jobs that are due
-// later, and jobs that are paused, of an unknown kind or parked. They are spread over all
+// fill adds jobs that a claim must not read: completed jobs, dead jobs, jobs that are due
+// later, and jobs that are paused, of an unknown kind or parked. The jobs are spread over all
 // kinds and priorities.
 func (s *seeder) fill(rows int) {
 	s.end(rows, func(o *job.Outcome) { o.To, o.Cause = job.Completed, job.Succeeded })
@@ -77,13 +77,13 @@ func (s *seeder) fill(rows int) {
 	s.park()
 }
 
-// park closes the lanes of all jobs with dependencies.
+// park closes the lanes of all jobs that have dependencies.
 func (s *seeder) park() {
 	s.direct(`UPDATE redrive_lanes SET gate = 1 WHERE deps <> ''`)
 }
 
-// add enqueues jobs. Each job gets the next kind. After the last kind, it starts again
-// with the first kind and takes the next priority.
+// add enqueues jobs. Each job gets the next kind; after the last kind, add takes the first
+// kind again and the next priority.
 func (s *seeder) add(rows int, change func(i int, n *job.New)) {
 	for done := 0; done < rows; {
 		jobs := make([]job.New, min(rows-done, job.EnqueueMax))
@@ -108,14 +108,14 @@ func (s *seeder) add(rows int, change func(i int, n *job.New)) {
 	}
 }
 
-// end adds jobs, claims them at once, and ends them with the given outcomes.
+// end enqueues jobs, claims them at once, and ends them with the given outcomes.
 func (s *seeder) end(rows int, as func(*job.Outcome)) {
 	for done := 0; done < rows; {
-		n := min(rows-done, job.ExchangeMax/2) // each poll asks for jobs of two queues
+		n := min(rows-done, job.ExchangeMax/2) // each claim asks for jobs of two queues
 		s.add(n, func(int, *job.New) {})
 		claims := s.poll(n).Claims
 		if len(claims) != n {
-			s.t.Fatalf("got %d claims, want %d", len(claims), n)
+			s.t.Fatalf("claim of the new jobs: got %d claims, want %d", len(claims), n)
 		}
 		x := store.Exchange{Holder: seedHolder, Lease: time.Minute, Settle: make([]job.Outcome, n)}
 		for i, c := range claims {
@@ -127,7 +127,7 @@ func (s *seeder) end(rows int, as func(*job.Outcome)) {
 	}
 }
 
-// poll claims up to n jobs of the kinds that the process knows.
+// poll claims at most n jobs of the kinds that the process knows.
 func (s *seeder) poll(most int) store.Exchanged {
 	s.t.Helper()
 	w := store.Want{Queue: seedQueue, Max: most}
@@ -148,7 +148,7 @@ func (s *seeder) exchange(x *store.Exchange) store.Exchanged {
 	return out
 }
 
-// act puts a row into each of the tables that stay empty when there are only jobs.
+// act fills the tables that stay empty when there are only jobs: each of them gets a row.
 func (s *seeder) act() {
 	ctx, by := s.t.Context(), store.By{Actor: "ann", Reason: "test"}
 	s.add(4, func(int, *job.New) {})
@@ -166,13 +166,13 @@ func (s *seeder) act() {
 	s.must(err)
 }
 
-// analyze makes SQLite collect the statistics of its planner.
+// analyze makes SQLite collect statistics for its query planner.
 func (s *seeder) analyze() { s.direct(`ANALYZE`) }
 
-// forget removes the statistics of the planner.
+// forget removes SQLite's statistics for the query planner.
 func (s *seeder) forget() { s.direct(`DROP TABLE sqlite_stat1; DROP TABLE sqlite_stat4`) }
 
-// direct runs statements on a new connection.
+// direct runs SQL statements on a new connection.
 func (s *seeder) direct(script string) {
 	s.t.Helper()
 	conn, err := connect(s.s.path, roleWriter)

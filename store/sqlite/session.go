@@ -9,7 +9,7 @@ import (
 	"github.com/redrive/redrive/internal/sqlstore"
 )
 
-// native is a session on a connection of the store.
+// native is a session on one of the store's connections.
 type native struct {
 	conn  *sqlite.Conn
 	stmts map[*sqlstore.Query]*sqlite.Stmt
@@ -81,7 +81,7 @@ func (s *native) Rows(q *sqlstore.Query, each func(sqlstore.Row) error, args ...
 			return stmt.Reset()
 		}
 		if err := each(nativeRow{stmt}); err != nil {
-			_ = stmt.Reset() // return the error of the row, not the error of closing the statement
+			_ = stmt.Reset() // return the error that reading the row has caused, not the error of closing the statement
 			return err
 		}
 	}
@@ -108,7 +108,7 @@ func (r nativeRow) Blob(col int) []byte {
 	return b
 }
 
-// foreign is a session in a caller's transaction.
+// foreign is a session in a transaction of the caller, with database/sql.
 type foreign struct {
 	ctx context.Context //nolint:containedctx // lives as long as the one call that uses it
 	tx  *sql.Tx
@@ -123,7 +123,7 @@ func (s *foreign) args(args []sqlstore.Value) []any {
 		case sqlstore.IsText:
 			out[i] = a.S
 		case sqlstore.IsBlob:
-			out[i] = append([]byte{}, a.B...) // an empty blob must not become NULL
+			out[i] = append([]byte{}, a.B...) // otherwise the driver would store an empty blob as NULL
 		case sqlstore.IsNull:
 		}
 	}
@@ -153,7 +153,7 @@ func (s *foreign) Rows(q *sqlstore.Query, each func(sqlstore.Row) error, args ..
 	if err != nil {
 		return err
 	}
-	// All rows are read before each is called, because each may run statements.
+	// All rows are read before the function each is called, because each may run statements.
 	var all []foreignRow
 	for rows.Next() {
 		values := make(foreignRow, len(columns))

@@ -13,7 +13,7 @@ import (
 	"github.com/redrive/redrive/store/sqlite"
 )
 
-// ends holds outcomes that the store writes in different ways.
+// ends holds outcomes of all forms that the store writes with different statements.
 var ends = map[string]func() job.Outcome{
 	"completed": func() job.Outcome { return job.Outcome{Cause: job.Succeeded, To: job.Completed} },
 	"cancelled": func() job.Outcome {
@@ -40,7 +40,7 @@ func failureOf(class string) *job.Failure {
 	return &job.Failure{How: job.ByError, Class: class, Message: "it failed", Fingerprint: "mail|" + class}
 }
 
-// pair is two stores on one file with one clock. They behave like two processes.
+// pair is two stores on one database file with one clock. They behave like two processes.
 type pair struct {
 	t      *testing.T
 	now    time.Time
@@ -49,7 +49,7 @@ type pair struct {
 	run    job.Claim // the run that the store ours has claimed
 }
 
-// newPair returns a pair in which the store ours has claimed a run. The file also contains
+// newPair returns a pair of stores. The store ours has claimed a run. The file also contains
 // one dead job of the known group.
 func newPair(t *testing.T) *pair {
 	p := &pair{t: t, now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
@@ -93,8 +93,8 @@ func (p *pair) dump() *store.Dump {
 	return d
 }
 
-// If another process has ended a run, no outcome of the run writes anything, even
-// though this process remembers its claim of the run.
+// If another process has ended a run, this process cannot write an outcome of the run, even
+// though it remembers its claim of the run.
 //
 // proves: Q4
 func TestQ4_ARememberedRunThatIsOverWritesNothing(t *testing.T) {
@@ -107,9 +107,9 @@ func TestQ4_ARememberedRunThatIsOverWritesNothing(t *testing.T) {
 			for _, again := range []bool{false, true} {
 				p := newPair(t)
 				s := map[string]*sqlite.Store{"ours": p.ours, "theirs": p.theirs}[rescuer]
-				p.now = p.now.Add(2 * time.Minute) // past the lease
+				p.now = p.now.Add(2 * time.Minute) // a time after the end of the lease
 				if r, err := s.Rescue(t.Context(), 10); err != nil || len(r.Jobs) != 1 {
-					t.Fatalf("rescue after the lease: got %v, error %v; want one rescued job", r, err)
+					t.Fatalf("rescue after the end of the lease: got %v, error %v; want one rescued job", r, err)
 				}
 				if again {
 					p.now = p.now.Add(time.Hour)
@@ -117,18 +117,18 @@ func TestQ4_ARememberedRunThatIsOverWritesNothing(t *testing.T) {
 				}
 				before := p.dump()
 				if err := p.settle(p.run, end()); !errors.Is(err, store.ErrLeaseLost) {
-					t.Errorf("%s, rescued by %s, claimed again %v: got error %v, want ErrLeaseLost", name, rescuer, again, err)
+					t.Errorf("outcome %s of a run that %s has rescued (claimed again: %v): got error %v, want ErrLeaseLost", name, rescuer, again, err)
 				}
 				if diff := cmp.Diff(before, p.dump()); diff != "" {
-					t.Errorf("%s, rescued by %s, claimed again %v: the outcome changed the store (-before +after):\n%s", name, rescuer, again, diff)
+					t.Errorf("outcome %s of a run that %s has rescued (claimed again: %v): the outcome changed the store (-before +after):\n%s", name, rescuer, again, diff)
 				}
 			}
 		}
 	}
 }
 
-// If a run is asked to stop after this process has claimed it, its job does not run again.
-// It does not matter which process asks.
+// If a person asks a run to stop after this process has claimed it, the job does not run
+// again. This is true for requests through either process.
 //
 // proves: Q9
 func TestQ9_ARememberedRunIsStillAskedToStop(t *testing.T) {
@@ -148,17 +148,17 @@ func TestQ9_ARememberedRunIsStillAskedToStop(t *testing.T) {
 				t.Fatal(errs, err)
 			}
 			if err := p.settle(p.run, end()); err != nil {
-				t.Errorf("%s, stop requested by %s: got error %v, want none", name, asker, err)
+				t.Errorf("outcome %s, stop requested through %s: got error %v, want none", name, asker, err)
 			}
 			if j, err := p.theirs.Get(t.Context(), p.run.ID); err != nil || j.State != want[name] {
-				t.Errorf("%s, stop requested by %s: got job state %s, error %v; want %s", name, asker, j.State, err, want[name])
+				t.Errorf("outcome %s, stop requested through %s: got job state %s, error %v; want state %s", name, asker, j.State, err, want[name])
 			}
 			records, err := p.theirs.Failures(t.Context(), p.run.ID)
 			if err != nil || (len(records) == 1) != (end().Failure != nil) {
-				t.Errorf("%s, stop requested by %s: got failure records %v, error %v; want one record exactly when the outcome has a failure", name, asker, records, err)
+				t.Errorf("outcome %s, stop requested through %s: got failure records %v, error %v; want one record if and only if the outcome has a failure", name, asker, records, err)
 			}
 			if report, err := sqlite.Diagnose(t.Context(), p.ours.Path(), func() time.Time { return p.now }); err != nil || len(report.Problems) > 0 {
-				t.Errorf("%s, stop requested by %s: redrive doctor found the problems %v, error %v; want none", name, asker, report.Problems, err)
+				t.Errorf("outcome %s, stop requested through %s: redrive doctor found the problems %v, error %v; want none", name, asker, report.Problems, err)
 			}
 		}
 	}

@@ -19,23 +19,23 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// Options are the settings of a store. nil and the zero value mean that all settings
-// have their defaults.
+// Options are the settings of a store. A nil pointer and the zero value mean the default
+// settings.
 type Options struct {
 	// Clock is the store's clock; nil means time.Now. The store's time is never earlier
 	// than the latest stored time, so it never runs backwards.
 	Clock func() time.Time
-	// Readers is the number of connections for reading, 1 to 64; default 4.
+	// Readers is the number of connections that only read, 1 to 64; default 4.
 	Readers int
 	// TxLimit is the time limit of a caller's transaction in Tx, because this
 	// transaction blocks every other writer; default 5 s.
 	TxLimit time.Duration
-	// ReadLimit is the time limit of one read; default 1 s. A read that takes longer
-	// fails with store.ErrUnavailable, because the write-ahead log grows while a read
+	// ReadLimit is the time limit of one read; default 1 s. A longer read fails with
+	// store.ErrUnavailable. The limit exists because the write-ahead log grows while a read
 	// runs.
 	ReadLimit time.Duration
-	// WatchEvery is the interval at which the file is checked for commits of other
-	// processes; default 10 ms.
+	// WatchEvery is the interval at which the store looks for commits of other processes;
+	// default 10 ms.
 	WatchEvery time.Duration
 	// KeepSchema makes Open fail on a database with an older schema instead of
 	// migrating it.
@@ -65,11 +65,11 @@ func (o *Options) withDefaults() Options {
 	return out
 }
 
-// core is the part of a store that does not depend on the database. The name begins
-// with a small letter, so that the embedded field is not exported.
+// core is the part of a store that does not depend on the database. Its name is not exported,
+// so that the field embedded in Store is not exported either.
 type core = sqlstore.Core
 
-// Store is a store.Store on one SQLite file.
+// Store is a store.Store that keeps its data in one SQLite file.
 type Store struct {
 	*core
 	path    string
@@ -78,7 +78,7 @@ type Store struct {
 	writer  *writer
 	readers *readers
 	watcher *watcher
-	db      *sql.DB // database/sql over the same file, for callers' transactions
+	db      *sql.DB // the same file opened with database/sql, for callers' transactions
 
 	closing sync.Once
 	closed  chan struct{}
@@ -90,9 +90,9 @@ var (
 	_ store.TxReserver = (*Store)(nil)
 )
 
-// Open opens the database at path, creates it if it does not exist, and brings its schema
-// up to date. It fails, with the reason, for a file of a newer version, a network file
-// system, a file that cannot be written, and an SQLite library older than 3.51.3.
+// Open opens the database at path, creates the file if it does not exist, and migrates the
+// schema to the newest version. It fails, and says why, for a file with a newer schema, a
+// network file system, a file that cannot be written, and an SQLite library older than 3.51.3.
 func Open(ctx context.Context, path string, o *Options) (*Store, error) {
 	options := o.withDefaults()
 	path, err := resolve(path)
@@ -146,7 +146,7 @@ func (s *Store) open() error {
 	return s.watcher.start(s.path, s.options.WatchEvery)
 }
 
-// Close waits until the current writes have ended. Then it closes the file.
+// Close waits until the writes in progress have ended. Then it closes the file.
 func (s *Store) Close() (err error) {
 	s.closing.Do(func() {
 		close(s.closed)
@@ -169,8 +169,9 @@ func (s *Store) Close() (err error) {
 // Path returns the database file's absolute path.
 func (s *Store) Path() string { return s.path }
 
-// write calls do in a transaction. It returns an error when ctx belongs to a caller's
-// transaction: that transaction holds the write lock, so the write would wait for ever.
+// write calls the function do in a transaction. It returns an error when ctx belongs to a
+// caller's transaction: that transaction holds the write lock, so the write would wait for
+// ever.
 func (s *Store) write(ctx context.Context, do func(*sqlstore.Txn) error) error {
 	if store.InTx(ctx, s) {
 		return fmt.Errorf("this context belongs to your own open transaction, which must end first: "+
@@ -182,7 +183,8 @@ func (s *Store) write(ctx context.Context, do func(*sqlstore.Txn) error) error {
 	return s.writer.write(ctx, do)
 }
 
-// writable returns an error when the open file is not the file at the path any more.
+// writable returns an error when the file at the path is not the open file any more, because
+// it was deleted or replaced.
 func (s *Store) writable() error {
 	if !s.watcher.replaced.Load() {
 		return nil
@@ -194,6 +196,6 @@ func (s *Store) writable() error {
 // Notify implements store.Worker.
 func (s *Store) Notify(ch chan<- struct{}) (stop func()) { return s.watcher.subscribe(ch) }
 
-// Commits returns the number of transactions that this process has committed. It is for
-// measuring how many requests share one transaction.
+// Commits returns the number of transactions that this process has committed. Tests and
+// benchmarks use it to measure how many requests share one transaction.
 func (s *Store) Commits() int64 { return s.writer.commits.Load() }

@@ -15,7 +15,7 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// keeper is a seeder with a clock that the test can advance.
+// keeper is a seeder whose clock the test can advance.
 type keeper struct {
 	*seeder
 	path  string
@@ -28,7 +28,7 @@ func openKeeper(t *testing.T) *keeper {
 	return k
 }
 
-// open opens the file a second time, like another process.
+// open opens the same database file again, like another process.
 func (k *keeper) open() *Store {
 	k.t.Helper()
 	s, err := Open(k.t.Context(), k.path, &Options{ReadLimit: time.Minute,
@@ -47,7 +47,8 @@ func (k *keeper) sweep(keep store.Retention, limit int) store.Swept {
 	return swept
 }
 
-// sweepAll sweeps until nothing is left to remove, at most the given number of times.
+// sweepAll sweeps until there is nothing more to remove. It fails the test after the given
+// number of sweeps.
 func (k *keeper) sweepAll(keep store.Retention, limit, most int) (sum store.Swept) {
 	k.t.Helper()
 	for range most {
@@ -71,7 +72,8 @@ func (k *keeper) complete(n int) {
 	k.end(n, func(o *job.Outcome) { o.To, o.Cause = job.Completed, job.Succeeded })
 }
 
-// makeDead makes jobs that die. cause returns the cause for job number i.
+// makeDead makes jobs that die. The function cause returns the cause of death for job number
+// i.
 func (k *keeper) makeDead(n int, cause func(i int) string) {
 	i := 0
 	k.end(n, func(o *job.Outcome) {
@@ -93,7 +95,7 @@ func (k *keeper) act(a *store.Action) store.Acted {
 	return acted
 }
 
-// number returns the number that a counting statement returns.
+// number returns the number that a counting SQL statement returns.
 func (k *keeper) number(text string, args ...any) (n int64) {
 	k.t.Helper()
 	k.rows(fmt.Sprintf(text, args...), func(r sqlstore.Row) { n = r.Int(0) })
@@ -102,9 +104,9 @@ func (k *keeper) number(text string, args ...any) (n int64) {
 
 var keepShort = store.Retention{Completed: time.Hour, Failures: time.Hour, Dead: time.Hour, DropPending: true, Events: time.Hour}
 
-// A sweep costs the same whether the tables have many or few other rows. This holds for
-// sweeps that remove rows and for sweeps that do not, also in a database on which ANALYZE
-// was run.
+// A sweep costs the same whether the tables have many or few other rows. This is true for
+// sweeps that remove rows and for sweeps that do not, also in a database on which ANALYZE was
+// run.
 //
 // proves: Q6
 func TestQ6_SweepCostIsFlat(t *testing.T) {
@@ -134,16 +136,16 @@ func TestQ6_SweepCostIsFlat(t *testing.T) {
 				} else {
 					k.advance(step.advance)
 				}
-				k.sweep(keepShort, 50) // this sweep compiles the statements
+				k.sweep(keepShort, 50) // this sweep compiles the statements, so its cost is not measured
 				k.count()
 				if swept := k.sweep(keepShort, 50); swept.Removed() != step.removes || !swept.More {
-					t.Fatalf("%s: got sweep %+v, want the expected number of removals and More true", step.name, swept)
+					t.Fatalf("%s: sweep returned %+v, want all removals that its limit allows and More true", step.name, swept)
 				}
 				costs = append(costs, k.count())
 			}
 			t.Logf("%s, statistics %v: %d steps of SQLite with few rows, %d with many", step.name, statistics, costs[0].steps, costs[1].steps)
 			if costs[1].steps > costs[0].steps*3/2 {
-				t.Errorf("%s, statistics %v: %d steps with many rows, %d with few; want at most 1.5 times as many",
+				t.Errorf("%s, statistics %v: %d steps with many rows, %d with few; want at most 1.5 times as many steps",
 					step.name, statistics, costs[1].steps, costs[0].steps)
 			}
 			if n := costs[0].compiled + costs[1].compiled; n > 0 {
@@ -153,8 +155,8 @@ func TestQ6_SweepCostIsFlat(t *testing.T) {
 	}
 }
 
-// Sweeps can continue in another process and after a restart. Together they remove all
-// data past its retention, from every table.
+// A later sweep can continue in another process and after a restart. Together the sweeps
+// remove all data whose retention is over, from every table.
 //
 // proves: Q6
 func TestQ6_SweepsGoOnWhereTheLastOneEnded(t *testing.T) {
@@ -162,7 +164,7 @@ func TestQ6_SweepsGoOnWhereTheLastOneEnded(t *testing.T) {
 	k := openKeeper(t)
 	k.complete(120)
 	k.makeDead(100, func(i int) string { return fmt.Sprint("cause ", i%7) })
-	k.add(30, func(int, *job.New) {}) // live jobs
+	k.add(30, func(int, *job.New) {}) // jobs that stay alive
 	k.advance(2 * time.Hour)
 	for i := 0; ; i++ {
 		if i > 100 {
@@ -174,7 +176,7 @@ func TestQ6_SweepsGoOnWhereTheLastOneEnded(t *testing.T) {
 		k.must(k.s.Close())
 		k.s = k.open()
 	}
-	k.sweepAll(keepShort, 11, 100) // this sweep removes rows that the earlier sweeps had passed
+	k.sweepAll(keepShort, 11, 100) // this sweep removes rows that earlier sweeps had passed when they could not yet be removed
 	got := map[string]int64{}
 	want := map[string]int64{"jobs": 30, "done": 1}
 	for _, table := range []string{"jobs", "done", "dead", "failures", "bodies", "originals", "progress", "groups", "trends"} {
@@ -186,10 +188,10 @@ func TestQ6_SweepsGoOnWhereTheLastOneEnded(t *testing.T) {
 		want["bodies"] = bodies
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("number of rows that remain in each table (-want +got):\n%s", diff)
+		t.Errorf("wrong number of remaining rows in the tables (-want +got):\n%s", diff)
 	}
 	if n := k.number(`SELECT count(*) FROM redrive_events WHERE at < %d`, job.At(seedNow.Add(time.Hour))); n != 0 {
-		t.Errorf("%d commits with old events remain, want 0", n)
+		t.Errorf("events of %d old commits remain after the sweeps, want 0", n)
 	}
 	if n := k.number(`SELECT coalesce(sum(n), 0) FROM redrive_dead_counts`); n != 0 {
 		t.Errorf("the counters still count %d removed dead letters, want 0", n)
@@ -197,7 +199,7 @@ func TestQ6_SweepsGoOnWhereTheLastOneEnded(t *testing.T) {
 	k.healthy()
 }
 
-// healthy checks that the doctor finds no problems.
+// healthy checks that redrive doctor finds no problems.
 func (k *keeper) healthy() {
 	k.t.Helper()
 	report, err := Diagnose(k.t.Context(), k.path, func() time.Time { return seedNow.Add(time.Duration(k.ahead.Load())) })
@@ -231,35 +233,35 @@ func TestQ6_SweepOnAFullDisk(t *testing.T) {
 			return err
 		}))
 	}
-	limit(1) // SQLite raises this limit to the current size
+	limit(1) // SQLite does not go below the current size, so the file cannot grow
 	for k.number(`PRAGMA freelist_count`) > 0 {
 		k.must(k.fillDisk())
 	}
 	if err := k.fillDisk(); !errors.Is(err, store.ErrFull) {
-		t.Fatalf("writing on a full disk: got error %v, want ErrFull", err)
+		t.Fatalf("write on a full disk: got error %v, want ErrFull", err)
 	}
 	before, err := k.s.Dump(t.Context())
 	k.must(err)
-	// This sweep would remove nothing, and it needs space for the events of 200
-	// reopened dead letters.
+	// This sweep has nothing to remove, but it needs space for the events of 200 reopened dead
+	// letters.
 	if _, err := k.s.Sweep(t.Context(), store.Retention{}, 200); !errors.Is(err, store.ErrFull) {
-		t.Fatalf("a sweep that needs space on a full disk: got error %v, want ErrFull", err)
+		t.Fatalf("sweep that needs space on a full disk: got error %v, want ErrFull", err)
 	}
 	after, err := k.s.Dump(t.Context())
 	k.must(err)
 	if diff := cmp.Diff(before, after); diff != "" {
-		t.Errorf("the failed sweep changed the store (-before +after):\n%s", diff)
+		t.Errorf("the failed sweep changed the store, want no change (-before +after):\n%s", diff)
 	}
 	if swept := k.sweep(keepShort, 500); swept.Completed == 0 || swept.Dead == 0 || swept.Events == 0 {
-		t.Errorf("a sweep that frees space: got %+v, want removed jobs, dead letters and events", swept)
+		t.Errorf("sweep on a full disk that frees space: got %+v, want removed jobs, dead letters and events", swept)
 	}
 	if err := k.fillDisk(); err != nil {
-		t.Errorf("a write after the sweep that frees space: got error %v, want none", err)
+		t.Errorf("write after a sweep that has freed space: got error %v, want none", err)
 	}
 	k.healthy()
 }
 
-// fillDisk writes a policy, which takes some pages.
+// fillDisk writes a policy that needs several pages of the file.
 func (k *keeper) fillDisk() error {
 	return k.s.PublishPolicy(k.t.Context(), store.By{Actor: "ann"}, store.StoredPolicy{
 		Hash: fmt.Sprint("hash ", k.number(`SELECT count(*) FROM redrive_policies`)), Name: "p", Body: make([]byte, 5_000)})
@@ -270,8 +272,8 @@ func (k *keeper) dead() (ids []job.ID) {
 	return ids
 }
 
-// When a group is removed, a process that has it in a cache must not use it any more, and no
-// other group may get its counts.
+// When one process removes a group, another process that has cached the group must not use it
+// any more. No other group may get the counts of the removed group.
 //
 // part of: Q6
 func TestQ6_ARemovedGroupIsForgottenEverywhere(t *testing.T) {
@@ -297,12 +299,12 @@ func TestQ6_ARemovedGroupIsForgottenEverywhere(t *testing.T) {
 		page, err := k.s.Groups(t.Context(), store.GroupFilter{Group: name})
 		k.must(err)
 		if len(page.Groups) != 1 {
-			t.Fatalf("got %d groups with fingerprint %q, want 1", len(page.Groups), name)
+			t.Fatalf("got %d groups with fingerprint %q, want 1 group", len(page.Groups), name)
 		}
 		g := page.Groups[0]
 		got := store.Group{Fingerprint: g.Fingerprint, N: g.N, Entries: g.Entries, Pending: g.Pending}
 		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("the counts of the group are wrong (-want +got):\n%s", diff)
+			t.Errorf("group after the sweep: the counts are wrong (-want +got):\n%s", diff)
 		}
 		sum := int64(0)
 		for _, n := range g.Trend {
@@ -315,8 +317,8 @@ func TestQ6_ARemovedGroupIsForgottenEverywhere(t *testing.T) {
 	k.healthy()
 }
 
-// When more groups are muted than one sweep examines, the sweeps still find all groups whose mute
-// has ended. The dead letters of the other groups stay ignored.
+// When more groups are muted than one sweep examines, several sweeps together still find all
+// groups whose mute has ended. The dead letters of the other groups stay ignored.
 //
 // part of: D6
 func TestD6_ManyMutedGroups(t *testing.T) {
@@ -339,21 +341,21 @@ func TestD6_ManyMutedGroups(t *testing.T) {
 	}
 	k.advance(2 * time.Hour)
 	sum := k.sweepAll(store.Retention{}, 7, 200)
-	for range 5 { // each sweep continues with the next groups
+	for range 5 { // each of these sweeps continues with the next groups
 		sum.Reopened += k.sweepAll(store.Retention{}, 7, 200).Reopened
 	}
 	if sum.Reopened != int64(soon) {
-		t.Errorf("got %d reopened dead letters, want %d", sum.Reopened, soon)
+		t.Errorf("all sweeps together reopened %d dead letters, want %d", sum.Reopened, soon)
 	}
 	if n := k.number(`SELECT count(*) FROM redrive_groups WHERE muted = 1`); n != int64(groups-soon) {
-		t.Errorf("got %d muted groups, want %d", n, groups-soon)
+		t.Errorf("after the sweeps: got %d muted groups, want %d", n, groups-soon)
 	}
 	k.healthy()
 }
 
-// A sweep also reopens ignored dead letters whose time has come. It reports More as long as
-// some are left, because one sweep reopens a limited number of dead letters and examines a
-// limited number of muted groups.
+// A sweep also reopens ignored dead letters whose time has come. One sweep reopens a limited
+// number of dead letters and examines a limited number of muted groups. It reports More as
+// long as there are more to reopen.
 //
 // part of: D6
 func TestD6_ReopeningComesToItsEnd(t *testing.T) {
@@ -371,7 +373,7 @@ func TestD6_ReopeningComesToItsEnd(t *testing.T) {
 		}
 		k.advance(2 * time.Hour)
 		if swept := k.sweep(store.Retention{}, store.SweepMax); swept.Reopened != store.SweepMax || !swept.More {
-			t.Errorf("first sweep: got %+v, want the maximum of reopened dead letters and More true", swept)
+			t.Errorf("first sweep: got %+v, want the largest allowed number of reopened dead letters and More true", swept)
 		}
 		if swept := k.sweep(store.Retention{}, store.SweepMax); swept.Reopened != 1 || swept.More {
 			t.Errorf("second sweep: got %+v, want 1 reopened dead letter and More false", swept)
@@ -390,7 +392,7 @@ func TestD6_ReopeningComesToItsEnd(t *testing.T) {
 		}
 		k.advance(2 * time.Hour)
 		if sum := k.sweepAll(store.Retention{}, 7, 10); sum.Reopened != 20 {
-			t.Errorf("got %d reopened dead letters, want 20", sum.Reopened)
+			t.Errorf("the sweeps after the mutes had ended reopened %d dead letters, want 20", sum.Reopened)
 		}
 		k.healthy()
 	})
@@ -413,15 +415,15 @@ func TestQ6_ManyRecordsAreSpreadOverSweeps(t *testing.T) {
 		t.Errorf("first sweep: got %+v, want 1 to 3 removed dead letters and More true", first)
 	}
 	if rest := k.sweepAll(keep, 500, 10); rest.Dead+first.Dead != 10 {
-		t.Errorf("all sweeps after the first: got %+v, want the rest of the 10 dead letters removed", rest)
+		t.Errorf("all sweeps together after the first: got %+v, want the rest of the 10 dead letters removed", rest)
 	}
 	if n := k.number(`SELECT count(*) FROM redrive_failures`); n != 0 {
 		t.Errorf("got %d failure records after the sweeps, want 0", n)
 	}
 }
 
-// Sweeps make progress even if a sweep stops in the middle of the failure records of
-// one job.
+// A sweep can stop in the middle of the failure records of one job. The next sweep continues
+// there.
 //
 // part of: Q6
 func TestQ6_ManyRecordsOfOneJob(t *testing.T) {
@@ -432,7 +434,7 @@ func TestQ6_ManyRecordsOfOneJob(t *testing.T) {
 		SELECT 900, i, 1, 1, 0, %d + i %% 2, 'error', 'Refused', 0, 'no' FROM n`, job.At(seedNow)))
 	k.advance(time.Hour)
 	if swept := k.sweepAll(store.Retention{Failures: time.Hour}, 7, 6); swept.Failures != 20 {
-		t.Errorf("got sweep %+v, want 20 removed failure records", swept)
+		t.Errorf("sweeps with small limits: got %+v together, want 20 removed failure records", swept)
 	}
 }
 
@@ -442,7 +444,7 @@ func TestQ6_ManyRecordsOfOneJob(t *testing.T) {
 func TestQ6_OldFiguresGo(t *testing.T) {
 	t.Parallel()
 	k := openKeeper(t)
-	const groups = sqlstore.SweepTrends + 100 // more rows than one sweep examines
+	const groups = sqlstore.SweepTrends + 100 // more rows than one sweep can examine
 	k.makeDead(groups, func(i int) string { return fmt.Sprint("cause ", i) })
 	k.advance(store.TrendHours*time.Hour + time.Minute)
 	k.makeDead(1, func(int) string { return "young" })
@@ -453,11 +455,11 @@ func TestQ6_OldFiguresGo(t *testing.T) {
 	k.sweep(store.Retention{}, 1)
 	k.sweep(store.Retention{}, 1)
 	if got, want := count(), [...]int64{1, 1, 2}; got != want {
-		t.Errorf("a day later: got %v rows of group trends, minutes and hours; want %v", got, want)
+		t.Errorf("after a day: got numbers of rows %v (group trends, minutes, hours), want %v", got, want)
 	}
 	k.advance(store.HoursKept)
 	k.sweep(store.Retention{}, 1)
 	if got := count(); got != [3]int64{} {
-		t.Errorf("a month later: got %v rows of group trends, minutes and hours; want none", got)
+		t.Errorf("after a month: got numbers of rows %v (group trends, minutes, hours), want 0 of each", got)
 	}
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// Every stored time is a number with one unit and one time zone. SQLite compares texts byte by
-// byte, and as a text "10:00:00.5Z" is before "10:00:00Z".
+// Every stored time is an integer with the same unit and time zone. Texts would be compared
+// byte by byte by SQLite, and as a text "10:00:00.5Z" comes before "10:00:00Z".
 //
 // proves: Q2
 func TestQ2_TimesAreNumbers(t *testing.T) {
@@ -41,7 +41,9 @@ func TestQ2_TimesAreNumbers(t *testing.T) {
 			s.rows(`SELECT coalesce(min(`+column+`), 0), coalesce(max(`+column+`), 0) FROM `+table, func(r sqlstore.Row) {
 				low, high = job.Micros(r.Int(0)), job.Micros(r.Int(1))
 			})
-			if table == "redrive_hours" || table == "redrive_trends" { // these columns hold the start of an hour
+			// a value in this column is the start of an hour, so it may be up to an hour too
+			// early
+			if table == "redrive_hours" || table == "redrive_trends" {
 				low += 3_600_000_000
 			}
 			if high != 0 && (low < earliest || high > latest) {
@@ -54,8 +56,8 @@ func TestQ2_TimesAreNumbers(t *testing.T) {
 	}
 }
 
-// addInTx enqueues a job with all times set. It uses the caller's transaction, which
-// goes through another driver.
+// addInTx enqueues a job that has every optional time. It uses the caller's transaction,
+// because that path goes through another driver.
 func (s *seeder) addInTx() {
 	at := func(d time.Duration) job.Micros { return job.At(seedNow.Add(d).In(time.FixedZone("", -7*3600))) }
 	ctx := s.t.Context()

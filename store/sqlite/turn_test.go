@@ -16,9 +16,8 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// If a process is stopped while it holds the right to write, it must not block the other
-// processes for ever. They get an error, and they can write again when the stopped process
-// continues.
+// If a process is suspended while it holds the right to write, the other processes do not wait
+// for ever: they get an error. They can write again when the suspended process continues.
 func TestAStoppedWriterBlocksNoOtherForEver(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "jobs.db")
@@ -35,7 +34,7 @@ func TestAStoppedWriterBlocksNoOtherForEver(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer waiting.close()
-	for range 2 { // the second call waits for the attempt of the first call
+	for range 2 { // the first call starts an attempt in the background; the second call waits for the same attempt
 		if err := waiting.enter(time.Millisecond, nil); !errors.Is(err, store.ErrUnavailable) {
 			t.Fatalf("enter while another process has the right to write: got error %v, want ErrUnavailable", err)
 		}
@@ -48,9 +47,10 @@ func TestAStoppedWriterBlocksNoOtherForEver(t *testing.T) {
 	attempt := waiting.waiting
 	stopped.leave()
 	<-attempt.ended
-	// No caller was waiting when the attempt got the locks, so it released them again.
+	// The attempt got the locks when no caller was waiting any more, so it released them
+	// again.
 	if entered, err := stopped.try(); !entered || err != nil {
-		t.Fatalf("after an attempt without a waiting caller: got entered %v, error %v; want the right to write to be free", entered, err)
+		t.Fatalf("after an attempt for which no caller was waiting: got entered %v, error %v; want entered true, because nobody holds the right to write", entered, err)
 	}
 	stopped.leave()
 	if err := waiting.enter(time.Hour, nil); err != nil {
@@ -62,7 +62,7 @@ func TestAStoppedWriterBlocksNoOtherForEver(t *testing.T) {
 	waiting.leave()
 }
 
-// A caller whose context has ended gets its answer even though the writer still waits.
+// A caller whose context has ended gets an error at once, even though the writer still waits.
 func TestAWaitingWriterLetsItsCallersGo(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "jobs.db")
@@ -81,14 +81,14 @@ func TestAWaitingWriterLetsItsCallersGo(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
 	if _, err := s.ReserveIDs(ctx, 1); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("ReserveIDs with a context that has ended: got error %v, want the error of the context", err)
+		t.Errorf("ReserveIDs whose context ends while the writer waits: got error %v, want the error of the context", err)
 	}
-	if err := s.Close(); err != nil { // Close does not wait for the process that was stopped.
+	if err := s.Close(); err != nil { // Close does not wait for the suspended process.
 		t.Error(err)
 	}
 }
 
-// An error of one request does not affect the other requests in the same commit.
+// An error of one request does not affect other requests that share its commit.
 func TestARefusedRequestAffectsNoOther(t *testing.T) {
 	t.Parallel()
 	s, err := Open(t.Context(), filepath.Join(t.TempDir(), "jobs.db"), nil)
@@ -107,7 +107,7 @@ func TestARefusedRequestAffectsNoOther(t *testing.T) {
 	if err := enqueue(first, 2000); err != nil {
 		t.Fatal(err)
 	}
-	release, err := s.writer.park(t.Context()) // makes the next requests share one commit
+	release, err := s.writer.park(t.Context()) // all requests until release share one commit
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,12 +130,12 @@ func TestARefusedRequestAffectsNoOther(t *testing.T) {
 		}
 	}
 	if conflicts != bad {
-		t.Errorf("got a conflict for %d requests, want it for %d", conflicts, bad)
+		t.Errorf("requests in one commit: %d got ErrConflict, want %d", conflicts, bad)
 	}
 }
 
-// If a caller's transaction waits for a call to the store, the transaction ends at its
-// time limit, and the call then ends, too.
+// If a caller's transaction waits for a call of the store that cannot finish, the transaction
+// ends at its time limit. Then the call can finish, too.
 func TestATransactionCannotWaitForItself(t *testing.T) {
 	t.Parallel()
 	s, err := Open(t.Context(), filepath.Join(t.TempDir(), "jobs.db"), &Options{TxLimit: 50 * time.Millisecond})
@@ -145,14 +145,16 @@ func TestATransactionCannotWaitForItself(t *testing.T) {
 	defer s.Close()
 	outer := t.Context()
 	err = s.Tx(outer, func(context.Context, *sql.Tx) error {
-		_, err := s.ReserveIDs(outer, 1) // not the transaction's context, because the store would refuse the call
+		// this is not the transaction's context, because the store refuses a call with that
+		// context
+		_, err := s.ReserveIDs(outer, 1)
 		return err
 	})
 	if err == nil {
-		t.Error("a transaction past its time limit returned no error, want it rolled back")
+		t.Error("Tx returned no error after its time limit, want an error and a rollback")
 	}
 	if _, err := s.ReserveIDs(outer, 1); err != nil {
-		t.Errorf("a write after the transaction has ended: got error %v, want none", err)
+		t.Errorf("write after the transaction has ended: got error %v, want none", err)
 	}
 }
 

@@ -4,8 +4,8 @@ package sqlite
 
 import "time"
 
-// turnstile does nothing on this system. Writers of several processes wait in SQLite's
-// busy handler, which does not let them write in the order in which they came.
+// turnstile does nothing on this system. Writers of several processes wait in SQLite's busy
+// handler, which does not serve them in the order in which they came.
 type turnstile struct{}
 
 func openTurnstile(string) (*turnstile, error) { return &turnstile{}, nil }

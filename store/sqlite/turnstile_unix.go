@@ -16,11 +16,11 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// turnstile lets the writers of several processes pass one after the other. Without it,
-// SQLite makes them poll with growing sleeps. Then a second writer waits for seconds while
-// another writer is busy. Here each writer waits in the kernel: it takes the first lock,
-// then the second, and then releases the first. So at most one writer waits for the second
-// lock, and no writer is overtaken twice.
+// turnstile lets the writers of several processes write one after the other. Without it,
+// SQLite makes them poll with growing sleeps, and a second writer waits for seconds while
+// another writer is busy. With the turnstile each writer waits in the kernel: it takes the
+// first lock, then the second, and then releases the first. So at most one writer waits for
+// the second lock, and no writer is overtaken twice.
 //
 // The locks are flock(2) on two empty files beside the database. A lock ends with the
 // process that holds it.
@@ -63,16 +63,16 @@ func createLock(path, suffix string) (*os.File, error) {
 	}
 	info, err := os.Stat(path)
 	if err != nil {
-		return f, nil // the database is new and belongs to this user
+		return f, nil // the database is new and belongs to this user, so nothing must be changed
 	}
-	_ = f.Chmod(info.Mode().Perm()) // if this fails, other users get a clear error when they open the file
+	_ = f.Chmod(info.Mode().Perm()) // if this fails, other users get a clear error when they open the lock file
 	if owner, ok := info.Sys().(*syscall.Stat_t); ok {
-		_ = f.Chown(int(owner.Uid), int(owner.Gid)) // works only for root; other users do not need it
+		_ = f.Chown(int(owner.Uid), int(owner.Gid)) // this works only for root; other users do not need it
 	}
 	return f, nil
 }
 
-// enter waits for the right to write and returns nil when this process has it. It
+// enter waits for the right to write and returns nil when this process has that right. It
 // returns an ErrUnavailable after the time limit, or when quit is closed.
 func (t *turnstile) enter(atMost time.Duration, quit <-chan struct{}) error {
 	if t.waiting == nil || !t.waiting.want(true) {
@@ -93,17 +93,17 @@ func (t *turnstile) enter(atMost time.Duration, quit <-chan struct{}) error {
 		why = errClosed
 	}
 	if why != nil && t.waiting.want(false) {
-		return why // the attempt continues, and it releases the locks as soon as it has them
+		return why // the attempt stays in the background; when it gets the locks, it releases them at once
 	}
 	err := t.waiting.err
 	t.waiting = nil
 	return err
 }
 
-// attempt waits for the right to write in the background.
+// attempt is a goroutine that waits for the right to write.
 type attempt struct {
-	ended chan struct{}
-	err   error // closed when the attempt has ended
+	ended chan struct{} // closed when the attempt has ended
+	err   error         // the result of the attempt; read it after ended is closed
 
 	mu     sync.Mutex
 	wanted bool
@@ -124,8 +124,8 @@ func (t *turnstile) attempt() *attempt {
 	return a
 }
 
-// want sets whether a caller waits for the attempt. It returns false when it is too
-// late, because the attempt has ended.
+// want says whether a caller waits for the attempt now. It returns false if the attempt has
+// already ended.
 func (a *attempt) want(wanted bool) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -135,7 +135,7 @@ func (a *attempt) want(wanted bool) bool {
 	return !a.over
 }
 
-// try takes the right to write if it is free. It does not wait.
+// try takes the right to write if no other process has it. It does not wait.
 func (t *turnstile) try() (bool, error) {
 	if err := flock(t.first, unix.LOCK_EX|unix.LOCK_NB); err != nil {
 		return false, unlessHeld(err)
@@ -159,12 +159,12 @@ func (t *turnstile) wait() error {
 	return errors.Join(flock(t.second, unix.LOCK_EX), flock(t.first, unix.LOCK_UN))
 }
 
-// leave gives up the right to write, so that the next writer gets it. Unlocking an open
-// file does not fail.
+// leave gives up the right to write, so that the next writer gets it. It ignores errors,
+// because unlocking an open file does not fail.
 func (t *turnstile) leave() { _ = flock(t.second, unix.LOCK_UN) }
 
-// close releases the locks. An attempt in the background ends when the process that blocks
-// it ends. The lock of the attempt is released when its file is closed.
+// close releases the locks. If an attempt still waits in the background, its files are closed
+// when it ends. It ends when the other process releases the lock.
 func (t *turnstile) close() error {
 	if t.waiting != nil && t.waiting.want(false) {
 		go func() {

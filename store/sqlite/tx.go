@@ -13,23 +13,24 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// Tx wraps a transaction of the caller so that jobs can be enqueued and completed in it.
-// The transaction must be of this database file and as durable as the store (synchronous
-// FULL or EXTRA). A transaction that could lose an acknowledged job in a power loss is
-// refused. Prefer Store.Tx, which begins such a transaction and waits for its turn. A
-// transaction that was begun in another way must be IMMEDIATE (in most drivers' data
-// source names: _txlock=immediate).
+// Tx wraps a transaction of the caller so that jobs can be enqueued and completed in it. The
+// transaction must be on this store's database file and as durable as the store (synchronous
+// FULL or EXTRA). Tx refuses a transaction that could lose an acknowledged job in a power
+// loss. Prefer Store.Tx, which begins such a transaction and waits for its turn. A transaction
+// that was begun in another way must be IMMEDIATE (in most drivers' data source names:
+// _txlock=immediate).
 func Tx(tx *sql.Tx) store.Tx { return callersTx{tx} }
 
 type callersTx struct{ tx *sql.Tx }
 
 func (callersTx) StoreTx() string { return "sqlite" }
 
-// Tx calls do in a transaction for the caller. The transaction is on the same file and as
-// durable as those of the store. It commits when do returns nil and rolls back otherwise.
-// It waits for its turn behind the store's writer and blocks every other writer while it
-// runs, so it ends after Options.TxLimit. The context that do gets belongs to the
-// transaction: a plain Enqueue with it fails, because it would wait for ever.
+// Tx begins a transaction for the caller and calls the function do in it. The transaction is
+// on the same file and as durable as the store's transactions. It commits when do returns nil
+// and rolls back otherwise. It waits for its turn behind the store's writer and blocks every
+// other writer while it runs, so it ends after Options.TxLimit. The context that do gets
+// belongs to the transaction: a plain Enqueue with this context fails, because it would wait
+// for ever.
 func (s *Store) Tx(ctx context.Context, do func(ctx context.Context, tx *sql.Tx) error) error {
 	if store.InTx(ctx, s) {
 		return errors.New("this context already belongs to a transaction; use that transaction")
@@ -54,11 +55,11 @@ func (s *Store) transact(ctx context.Context, release func(), do func(context.Co
 	if err != nil {
 		return withCause(ctx, asStoreError(err))
 	}
-	defer tx.Rollback() // does nothing after a commit; it also runs when do panics
-	// At the time limit, the other writers continue, even if do has not returned, because
-	// do may be waiting for one of them. The rollback, which database/sql does when ctx
-	// ends, waits for a running statement. If that statement was not given ctx, the
-	// others find the file locked and get an error instead of waiting.
+	defer tx.Rollback() // has no effect after a commit; also runs when do panics
+	// At the time limit, the other writers may continue, even if do has not returned: perhaps
+	// do is waiting for one of them. When ctx ends, database/sql rolls back, but only after
+	// the running statement has ended. If do did not give ctx to that statement, the other
+	// writers find the file locked and get an error; they do not wait.
 	stop := context.AfterFunc(ctx, release)
 	defer stop()
 	if err := do(store.MarkTx(ctx, s), tx); err != nil {
@@ -73,8 +74,8 @@ func (s *Store) transact(ctx context.Context, release func(), do func(context.Co
 	return nil
 }
 
-// withCause adds the reason for which the context ended to an error that the end of the
-// context has caused.
+// withCause changes an error that was caused by the end of the context: it adds the reason for
+// which the context ended.
 func withCause(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil && !errors.Is(err, cause) {
 		return fmt.Errorf("%w: %w", cause, err)
@@ -87,8 +88,8 @@ var (
 	selFile        = &sqlstore.Query{Text: `SELECT file FROM pragma_database_list WHERE name = 'main'`}
 )
 
-// sameFile refuses a transaction on another database, because its jobs would get ids of
-// this database.
+// sameFile returns an error if a transaction is on another database. The jobs in such a
+// transaction would get ids of this store's database.
 func (s *Store) sameFile(f *foreign) error {
 	var path string
 	if err := f.Rows(selFile, func(r sqlstore.Row) error { path = r.Text(0); return nil }); err != nil {
@@ -109,14 +110,14 @@ var (
 	rollbackTo = &sqlstore.Query{Text: `ROLLBACK TO redrive_join`}
 )
 
-// join calls do inside the caller's transaction. It uses only data that this transaction
-// can see, and not the state of the writer. All changes of do are made or none, even when
-// the caller commits after an error: the end of a context does not stop it, and on an
-// error it rolls back to its savepoint.
+// join calls the function do inside the caller's transaction. It uses only data that this
+// transaction can see, and not the state of the writer. All changes of do are made or none,
+// even when the caller commits after an error: do runs to its end when the context ends, and
+// on an error join rolls back to a savepoint.
 func (s *Store) join(ctx context.Context, tx store.Tx, do func(*sqlstore.Txn) error) error {
 	callers, ok := tx.(callersTx)
 	if !ok {
-		return fmt.Errorf("transaction of a %s store, this is sqlite: make it with sqlite.Tx: %w", tx.StoreTx(), store.ErrInvalid)
+		return fmt.Errorf("the transaction is for a %s store, but this store is sqlite: make the transaction with sqlite.Tx: %w", tx.StoreTx(), store.ErrInvalid)
 	}
 	if err := ctx.Err(); err != nil {
 		return err

@@ -17,8 +17,8 @@ import (
 	"github.com/redrive/redrive/store/sqlite"
 )
 
-// openTemp opens a new file for one test. Parallel tests slow each other down, so reads get
-// a longer time limit than the default, unless the test sets one.
+// openTemp opens a store on a new file for one test. Parallel tests slow each other down, so
+// reads get a longer time limit than the default, unless the test sets a limit.
 func openTemp(t *testing.T, o *sqlite.Options) *sqlite.Store {
 	t.Helper()
 	var with sqlite.Options
@@ -55,7 +55,7 @@ func claimOne(t *testing.T, s store.Store) job.Claim {
 		{Queue: "default", Max: 1, Kinds: []store.KindWant{{Kind: "mail", Max: 1, MaxCrashes: 2}}},
 	}})
 	if err != nil || len(x.Claims) != 1 {
-		t.Fatalf("got claims %v, error %v; want one claim", x.Claims, err)
+		t.Fatalf("claim of one job: got claims %v, error %v; want one claim", x.Claims, err)
 	}
 	return x.Claims[0]
 }
@@ -82,7 +82,7 @@ func createOrders(t *testing.T, s *sqlite.Store) {
 	}
 }
 
-// A job of the caller's transaction exists if and only if the caller commits.
+// A job that was enqueued in a caller's transaction exists if and only if the caller commits.
 //
 // proves: Q1
 func TestQ1_EnqueueInTheCallersTransaction(t *testing.T) {
@@ -102,21 +102,21 @@ func TestQ1_EnqueueInTheCallersTransaction(t *testing.T) {
 			return want
 		})
 		if !errors.Is(err, want) {
-			t.Fatalf("Tx: got error %v, want %v", err, want)
+			t.Fatalf("Tx: got error %v, want the error that its function returned: %v", err, want)
 		}
 		j, err := s.Get(t.Context(), n.ID)
 		if committed := want == nil; committed != (err == nil && j.State == job.Waiting) || !committed && !errors.Is(err, store.ErrNotFound) {
-			t.Errorf("after Tx returned %v: got job state %v, error %v", want, j.State, err)
+			t.Errorf("after Tx returned %v: got job state %v, error %v; want a waiting job only if Tx returned nil", want, j.State, err)
 		}
 	}
 	if n := rowsOf(t, s, "orders"); n != 1 {
-		t.Errorf("got %d orders, want 1", n)
+		t.Errorf("rows in the caller's table after one commit: got %d, want 1", n)
 	}
-	claimOne(t, s) // the lanes in the writer's cache include the job's lane
+	claimOne(t, s) // the claim works only if the writer's cache now contains the job's lane
 }
 
-// The first enqueue of a process may be inside a transaction. It reserves its ids in that
-// transaction, and a rollback gives the ids back.
+// The first enqueue of a process may be inside a caller's transaction. It reserves its ids in
+// that transaction, and a rollback also cancels the reservation.
 //
 // proves: Q1
 func TestQ1_FirstEnqueueInATransaction(t *testing.T) {
@@ -140,7 +140,7 @@ func TestQ1_FirstEnqueueInATransaction(t *testing.T) {
 			return want
 		})
 		if !errors.Is(err, want) {
-			t.Fatalf("Tx: got error %v, want %v", err, want)
+			t.Fatalf("Tx: got error %v, want the error that its function returned: %v", err, want)
 		}
 	}
 	if _, err := client.Enqueue(t.Context(), mail.New("c", nil)); err != nil {
@@ -148,7 +148,7 @@ func TestQ1_FirstEnqueueInATransaction(t *testing.T) {
 	}
 	page, err := s.List(t.Context(), store.Filter{})
 	if err != nil || len(page.Jobs) != 5 {
-		t.Fatalf("got %d jobs, error %v; want 5 with the ids %v", len(page.Jobs), err, ids)
+		t.Fatalf("after the commit: got %d jobs, error %v; want 5 jobs with the ids %v", len(page.Jobs), err, ids)
 	}
 }
 
@@ -172,16 +172,16 @@ func TestI2_CompleteInTheCallersTransaction(t *testing.T) {
 		})
 	}
 	if err := complete(c.Token-1, nil); !errors.Is(err, store.ErrInvalid) && !errors.Is(err, store.ErrLeaseLost) {
-		t.Errorf("SettleTx of an old run: got error %v, want ErrInvalid or ErrLeaseLost", err)
+		t.Errorf("SettleTx with an outcome of an older run: got error %v, want ErrInvalid or ErrLeaseLost", err)
 	}
 	if err := complete(c.Token, errors.New("an error of the handler")); err == nil {
-		t.Error("a transaction whose function failed returned no error, want the error of the function")
+		t.Error("Tx returned no error although its function failed, want the error of the function")
 	}
 	if j, err := s.Get(t.Context(), c.ID); err != nil || j.State != job.Running {
-		t.Fatalf("after the rollbacks: got job state %v, error %v; want running", j.State, err)
+		t.Fatalf("after two transactions were rolled back: got job state %v, error %v; want running", j.State, err)
 	}
 	if n := rowsOf(t, s, "orders"); n != 0 {
-		t.Errorf("got %d orders, want 0", n)
+		t.Errorf("rows in the caller's table after the rollbacks: got %d, want 0", n)
 	}
 	if err := complete(c.Token, nil); err != nil {
 		t.Fatal(err)
@@ -190,12 +190,12 @@ func TestI2_CompleteInTheCallersTransaction(t *testing.T) {
 		t.Errorf("after the commit: got job state %v, error %v; want completed", j.State, err)
 	}
 	if n := rowsOf(t, s, "orders"); n != 1 {
-		t.Errorf("got %d orders, want 1", n)
+		t.Errorf("rows in the caller's table after the commit: got %d, want 1", n)
 	}
 }
 
-// A plain Enqueue inside a caller's transaction would wait for ever. So it fails at once
-// with an error that says what to do instead.
+// A plain Enqueue inside a caller's transaction would wait for ever. So it fails at once, and
+// the error says that EnqueueTx must be used.
 func TestPlainWriteInATransactionIsRefused(t *testing.T) {
 	t.Parallel()
 	s := openTemp(t, nil)
@@ -211,7 +211,7 @@ func TestPlainWriteInATransactionIsRefused(t *testing.T) {
 		return s.Tx(ctx, func(context.Context, *sql.Tx) error { return nil })
 	})
 	if err == nil {
-		t.Error("Tx inside Tx returned no error, want one")
+		t.Error("a call of Tx inside another Tx returned no error, want an error")
 	}
 }
 
@@ -222,7 +222,7 @@ func TestPanicInATransactionRollsBack(t *testing.T) {
 	func() {
 		defer func() {
 			if recover() == nil {
-				t.Error("Tx did not pass on the panic of its function, want it to panic")
+				t.Error("Tx did not panic although its function panicked, want the same panic")
 			}
 		}()
 		_ = s.Tx(t.Context(), func(ctx context.Context, tx *sql.Tx) error {
@@ -233,34 +233,34 @@ func TestPanicInATransactionRollsBack(t *testing.T) {
 		})
 	}()
 	if n := rowsOf(t, s, "orders"); n != 0 {
-		t.Errorf("got %d orders, want 0", n)
+		t.Errorf("rows in the caller's table after the panic: got %d, want 0", n)
 	}
 	if _, err := s.Enqueue(t.Context(), []job.New{newJob(t, s)}); err != nil {
-		t.Errorf("a write after the panic: got error %v, want none", err)
+		t.Errorf("write after the panic: got error %v, want none", err)
 	}
 }
 
-// A caller's transaction that takes too long is ended, because it blocks every other
+// A caller's transaction that takes too long is rolled back, because it blocks every other
 // writer.
 func TestTransactionHasATimeLimit(t *testing.T) {
 	t.Parallel()
-	s := openTemp(t, &sqlite.Options{TxLimit: 3 * time.Second}) // this limit is long enough to create the table
+	s := openTemp(t, &sqlite.Options{TxLimit: 3 * time.Second}) // the limit is long enough for createOrders
 	createOrders(t, s)
 	err := s.Tx(t.Context(), func(ctx context.Context, tx *sql.Tx) error {
 		<-ctx.Done()
-		_, err := tx.Exec(`INSERT INTO orders DEFAULT VALUES`) // like a handler that ignores its context
+		_, err := tx.Exec(`INSERT INTO orders DEFAULT VALUES`) // a handler that ignores its context would do the same
 		return err
 	})
 	if err == nil || !strings.Contains(err.Error(), "limit of 3s") {
-		t.Errorf("got error %v, want one that names the limit of 3s", err)
+		t.Errorf("transaction after its time limit: got error %v, want an error that names the limit of 3s", err)
 	}
 	if n := rowsOf(t, s, "orders"); n != 0 {
-		t.Errorf("got %d orders, want 0", n)
+		t.Errorf("rows in the caller's table after the time limit: got %d, want 0", n)
 	}
 }
 
-// A transaction of another connection is accepted only if it is as durable as the
-// store.
+// The store accepts a transaction of another connection only if that transaction is as durable
+// as the store's transactions.
 func TestForeignTransactionsMustFlush(t *testing.T) {
 	t.Parallel()
 	s := openTemp(t, nil)
@@ -276,7 +276,7 @@ func TestForeignTransactionsMustFlush(t *testing.T) {
 		}
 		_, err = s.EnqueueTx(t.Context(), sqlite.Tx(tx), []job.New{n})
 		if taken != (err == nil) || err != nil && !strings.Contains(err.Error(), "synchronous=") {
-			t.Errorf("EnqueueTx on a connection with synchronous=%s: got error %v, want an error exactly when a power loss could lose the job", level, err)
+			t.Errorf("EnqueueTx on a connection with synchronous=%s: got error %v, want an error if and only if a power loss could lose the job", level, err)
 		}
 		if taken {
 			err = tx.Commit()
@@ -287,7 +287,7 @@ func TestForeignTransactionsMustFlush(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, err := s.Get(t.Context(), n.ID); taken != (err == nil) {
-			t.Errorf("job enqueued on a connection with synchronous=%s: got error %v, want to find the job exactly when EnqueueTx accepted it", level, err)
+			t.Errorf("Get of a job that was enqueued on a connection with synchronous=%s: got error %v, want the job if and only if EnqueueTx accepted it", level, err)
 		}
 	}
 }
@@ -314,7 +314,7 @@ func TestQ1_I1_ARefusedEnqueueTxLeavesNothing(t *testing.T) {
 	for name, second := range map[string]job.New{"key": other, "id": taken} {
 		err = s.Tx(t.Context(), func(ctx context.Context, tx *sql.Tx) error {
 			if _, err := s.EnqueueTx(ctx, sqlite.Tx(tx), []job.New{fresh, second}); err == nil {
-				t.Errorf("%s: the call returned no error, want it refused", name)
+				t.Errorf("%s: the call returned no error, want a refused call", name)
 			}
 			return nil // the caller commits
 		})
@@ -328,12 +328,12 @@ func TestQ1_I1_ARefusedEnqueueTxLeavesNothing(t *testing.T) {
 	}
 	after.Now = before.Now
 	if diff := cmp.Diff(before, after); diff != "" {
-		t.Errorf("content of the store (-want +got):\n%s", diff)
+		t.Errorf("the refused calls have changed the store, want no change (-want +got):\n%s", diff)
 	}
 }
 
-// When a context ends in the middle of a call, the call writes all of its changes or
-// none.
+// When the context ends in the middle of a call, the call still writes either all of its
+// changes or none.
 //
 // proves: I2
 func TestI2_SettleTxIsWholeUnderAnEndingContext(t *testing.T) {
@@ -360,7 +360,7 @@ func TestI2_SettleTxIsWholeUnderAnEndingContext(t *testing.T) {
 			want = job.Running
 		}
 		if j, err := s.Get(t.Context(), c.ID); err != nil || j.State != want {
-			t.Fatalf("after SettleTx returned %v: got job state %v, error %v; want %v", settled, j.State, err, want)
+			t.Fatalf("after SettleTx returned %v: got job state %v, error %v; want state %v", settled, j.State, err, want)
 		}
 	}
 	counts, err := s.Counts(t.Context())
@@ -372,6 +372,6 @@ func TestI2_SettleTxIsWholeUnderAnEndingContext(t *testing.T) {
 		sum += c.N
 	}
 	if sum != 60 {
-		t.Errorf("got the counts %v, want 60 jobs in total", counts)
+		t.Errorf("counters after all calls: got %v, want 60 jobs in total", counts)
 	}
 }

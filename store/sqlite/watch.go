@@ -13,15 +13,15 @@ import (
 	"github.com/redrive/redrive/internal/sqlstore"
 )
 
-// watcher wakes the callers of Notify. Commits of this process are reported to it
-// directly. It finds commits of other processes by reading SQLite's data_version, which
-// changes with every commit of another connection and costs microseconds.
+// watcher notifies the callers of Notify. The writer of this process reports its commits
+// directly. The watcher finds commits of other processes by reading SQLite's data_version,
+// which changes with every commit of another connection. This read takes microseconds.
 type watcher struct {
 	mu   sync.Mutex
 	subs map[int]chan<- struct{}
 	next int
 
-	replaced atomic.Bool // set when the file at the path is not the open file any more
+	replaced atomic.Bool // whether the file at the path is another file than the open one
 
 	quit  chan struct{}
 	ended chan struct{}
@@ -44,7 +44,7 @@ func (w *watcher) subscribe(ch chan<- struct{}) (stop func()) {
 	}
 }
 
-// tell notifies every subscriber whose channel is empty.
+// tell sends to every channel that is empty.
 func (w *watcher) tell() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -73,8 +73,8 @@ func (w *watcher) start(path string, every time.Duration) error {
 	return nil
 }
 
-// lookEvery is the interval at which the path is checked. A file that was deleted or
-// replaced still accepts writes, but they are lost when the last process closes it.
+// lookEvery is the interval at which the watcher looks for a deleted or replaced file. Such a
+// file still accepts writes, but they are lost when the last process closes it.
 const lookEvery = 500 * time.Millisecond
 
 func (w *watcher) run(conn *sqlite.Conn, every time.Duration, replaced func() bool) {
@@ -96,7 +96,7 @@ func (w *watcher) run(conn *sqlite.Conn, every time.Duration, replaced func() bo
 		}
 		version, err := sqlstore.ReadInt(s, selVersion)
 		if err != nil {
-			continue // the file is busy or the disk is full; the engines poll anyway
+			continue // the file is busy or the disk is full; nothing is lost, because the engines also poll
 		}
 		if version != seen {
 			w.tell()

@@ -18,17 +18,18 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// turnWait is how long a writer waits for the writers of other processes. Each of them holds the
-// right to write for one transaction. A caller's transaction takes a few seconds at most. A
-// process that holds it longer is stopped or hangs.
+// turnWait is the time for which a writer waits for the writers of other processes. A process
+// holds the right to write for one transaction; a caller's transaction takes a few seconds at
+// most. If a process holds it longer, the process is suspended or hangs.
 const turnWait = 10 * time.Second
 
-// groupMax is the maximum number of requests in one commit. It limits how long the first
-// request waits for the others.
+// groupMax is the maximum number of requests in one commit. The limit exists so that the first
+// request need not wait long for the others.
 const groupMax = 512
 
-// writer is the goroutine of this process that writes. Callers give it functions. All functions
-// that are waiting when a transaction begins share that transaction and its fsync (group commit).
+// writer is the only goroutine of this process that writes. Callers give it functions. All
+// functions that are waiting when a transaction begins share that transaction and its fsync
+// (group commit).
 type writer struct {
 	conn     *sqlite.Conn
 	turn     *turnstile
@@ -40,16 +41,18 @@ type writer struct {
 
 	native  *native
 	txn     *sqlstore.Txn
-	cat     *sqlstore.Catalog // nil means that it must be read again
-	version int64             // the data_version at which cat was read
+	cat     *sqlstore.Catalog // a cache; nil means that the lanes and queues must be read again
+	version int64             // SQLite's data_version when cat was read
 
 	commits atomic.Int64
 }
 
-// request is one caller's part of a transaction.
+// request is what one caller wants to do in a transaction that several callers share.
 type request struct {
-	do      func(*sqlstore.Txn) error // called inside the shared transaction, possibly twice
-	alone   func() error              // used instead of do: called outside of a transaction, with the right to write
+	do      func(*sqlstore.Txn) error // called inside the shared transaction, perhaps twice
+	// called instead of do, outside of any transaction, while this process has the right to
+	// write
+	alone   func() error
 	done    chan error
 	ctx     context.Context //nolint:containedctx // of the waiting caller
 	started atomic.Bool
@@ -57,10 +60,9 @@ type request struct {
 
 var requests = sync.Pool{New: func() any { return &request{done: make(chan error, 1)} }}
 
-// write calls do in a transaction and returns when the transaction is durable. If the
-// context ends before the transaction has begun, the request is withdrawn. After that,
-// write waits for the answer even if the context ends, so that the caller learns the
-// result.
+// write calls the function do in a transaction and returns when the transaction is durable. If
+// the context ends before the transaction has begun, the request is withdrawn. After that,
+// write waits for the answer even if the context ends, so that the caller learns the result.
 func (w *writer) write(ctx context.Context, do func(*sqlstore.Txn) error) error {
 	return w.request(ctx, do, nil)
 }
@@ -88,7 +90,7 @@ func (w *writer) request(ctx context.Context, do func(*sqlstore.Txn) error, alon
 		return err
 	case <-ctx.Done():
 		if r.start() {
-			return ctx.Err() // the writer will see that the request was withdrawn
+			return ctx.Err() // the writer sees that the request was withdrawn, and skips it
 		}
 		return <-r.done
 	case <-w.ended:
@@ -101,8 +103,8 @@ func (w *writer) request(ctx context.Context, do func(*sqlstore.Txn) error, alon
 	}
 }
 
-// park waits for the right to write and keeps it, without a transaction, until release is
-// called. Until then, all writers of this and other processes wait.
+// park waits for the right to write and keeps it, without a transaction, until the returned
+// function is called. Until then, all writers of this and other processes wait.
 func (w *writer) park(ctx context.Context) (release func(), err error) {
 	granted, finished := make(chan struct{}), make(chan struct{})
 	ended := make(chan error, 1)
@@ -133,8 +135,8 @@ func (w *writer) run() {
 		case <-w.quit:
 			return
 		}
-		// The callers that have just got an answer often write again at once. Letting
-		// them run first makes them share this commit.
+		// Callers that have just received an answer often write again at once. The writer lets
+		// them run first, so that their next requests share this commit.
 		runtime.Gosched()
 	gather:
 		for len(group) < groupMax {
@@ -149,11 +151,11 @@ func (w *writer) run() {
 	}
 }
 
-// serve runs a group of requests: first those that share a transaction, then those that
-// run alone.
+// serve runs the waiting requests: first those that share a transaction, then those that need
+// the right to write without a transaction.
 func (w *writer) serve(group []*request) {
-	// The group is divided before the first answer. After a request was answered, the writer
-	// must not read it any more.
+	// Divide the requests before answering the first one: after a request was answered, the
+	// writer must not read it any more.
 	var shared, alone []*request
 	for _, r := range group {
 		if r.alone == nil {
@@ -174,12 +176,12 @@ func (w *writer) serve(group []*request) {
 	}
 }
 
-// start accepts the request. It returns false when the caller has withdrawn the request.
-// Otherwise the caller waits for the answer from now on, even if its context ends.
+// start marks the request as accepted. It returns false when the caller has withdrawn the
+// request. Otherwise the caller waits for the answer from now on, even if its context ends.
 func (r *request) start() bool { return r.started.CompareAndSwap(false, true) }
 
-// inTurn calls do while this process has the right to write. If it cannot get that right,
-// it answers the requests with the error.
+// inTurn waits for the right to write and calls the function do. If it cannot get that right,
+// it answers all the requests with the error.
 func (w *writer) inTurn(group []*request, do func()) {
 	if err := w.turn.enter(turnWait, w.quit); err != nil {
 		for _, r := range group {
@@ -193,9 +195,9 @@ func (w *writer) inTurn(group []*request, do func()) {
 	w.turn.leave()
 }
 
-// errRedo says that a request failed after it had written. The transaction has to be rolled
-// back, and each of its requests is then run in a separate transaction.
-var errRedo = errors.New("the request was refused after it had written")
+// errRedo says that a request has failed after it had already written. The transaction must be
+// rolled back, and each of its requests is then run in a separate transaction.
+var errRedo = errors.New("a request of the shared transaction failed after it had written, so the transaction must be rolled back")
 
 func (w *writer) transact(group []*request) {
 	err := w.begin()
@@ -220,8 +222,8 @@ func (w *writer) transact(group []*request) {
 	}
 }
 
-// answerOf returns the answer to one request. result is the result of the request's
-// transaction.
+// answerOf returns the answer to one request of a shared transaction. result is the result of
+// the transaction.
 func answerOf(transaction, own error) error {
 	if transaction == nil || errors.Is(transaction, errRedo) && own != nil {
 		return own
@@ -229,9 +231,9 @@ func answerOf(transaction, own error) error {
 	return transaction
 }
 
-// commit runs the requests of a group (requests that share one commit) in the transaction
-// that was begun, and commits it. It returns nil when the transaction is durable. When it
-// returns an error, it has rolled back the transaction.
+// commit runs the requests that share the transaction, and commits the transaction. It returns
+// nil when the transaction is durable. When it returns an error, it has rolled back the
+// transaction.
 func (w *writer) commit(group []*request, answers []error) (err error) {
 	t := w.txn
 	t.Reset(w.clock.Now(), w.cat)
@@ -279,8 +281,8 @@ var (
 	selLastAt  = &sqlstore.Query{Text: `SELECT at FROM redrive_events ORDER BY seq DESC LIMIT 1`}
 )
 
-// begin starts the transaction. It reads the catalogue and the clock again when other
-// connections have committed.
+// begin begins the transaction. If other connections have committed since the last time, it
+// reads the catalogue and the clock again.
 func (w *writer) begin() error {
 	s := w.native
 	if _, err := s.Exec(beginTx); err != nil {
@@ -306,15 +308,16 @@ func (w *writer) rollback() {
 	w.cat = nil
 	w.txn.RolledBack()
 	if !w.conn.AutocommitEnabled() {
-		_, _ = w.native.Exec(rollbackTx) // if this fails, the next begin returns the error
+		_, _ = w.native.Exec(rollbackTx) // if the rollback fails, the next begin returns the error
 	}
 }
 
-// close stops the writer after its current work.
+// close lets the writer finish its current requests and stops it.
 func (w *writer) close() error {
 	close(w.quit)
 	<-w.ended
-	defer crashpoint.Span(crashpoint.InCheckpoint)() // when the last connection is closed, SQLite makes a check-point
+	// this is the last connection, so SQLite makes a check-point when it is closed
+	defer crashpoint.Span(crashpoint.InCheckpoint)()
 	err := w.conn.Close()
 	if terr := w.turn.close(); err == nil {
 		err = terr
