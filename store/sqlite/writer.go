@@ -49,7 +49,7 @@ type writer struct {
 
 // request is what one caller wants to do in a transaction that several callers share.
 type request struct {
-	do      func(*sqlstore.Txn) error // called inside the shared transaction, perhaps twice
+	do func(*sqlstore.Txn) error // called inside the shared transaction, perhaps twice
 	// called instead of do, outside of any transaction, while this process has the right to
 	// write
 	alone   func() error

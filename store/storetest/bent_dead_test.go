@@ -8,8 +8,9 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// bentDead is a correct store. Before it passes on a call about dead letters, redrives,
-// retention, schedules or processes, it changes the arguments of the call. A nil field changes nothing.
+// bentDead is a correct store that changes the arguments of calls about dead letters,
+// redrives, retention, schedules or processes before it carries them out. If a field is nil,
+// bentDead does not change the arguments of that call.
 type bentDead struct {
 	store.Store
 	clock    *Clock

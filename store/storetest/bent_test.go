@@ -12,10 +12,10 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// The broken stores: each is a correct store with one changed method.
+// The broken stores of the tests: each is a correct store with one changed method.
 
-// exchanges makes a store that changes each exchange before it carries the exchange
-// out.
+// exchanges makes a broken store that changes the arguments of each exchange before it carries
+// the exchange out.
 func exchanges(bend func(store.Store, *store.Exchange)) func(store.Store, *Clock) store.Store {
 	return func(s store.Store, _ *Clock) store.Store { return &exchanging{s, bend} }
 }
@@ -31,7 +31,7 @@ func (s *exchanging) Exchange(ctx context.Context, x store.Exchange) (store.Exch
 	return s.Store.Exchange(ctx, x)
 }
 
-// enqueues makes a store that changes each new job before it stores the job.
+// enqueues makes a broken store that changes each new job before it stores the job.
 func enqueues(bend func(*job.New)) func(store.Store, *Clock) store.Store {
 	return func(s store.Store, _ *Clock) store.Store { return &enqueuing{s, bend} }
 }
@@ -49,7 +49,7 @@ func (s *enqueuing) Enqueue(ctx context.Context, jobs []job.New) ([]job.Receipt,
 	return s.Store.Enqueue(ctx, jobs)
 }
 
-// holding forgets that a person released a job.
+// holding is a broken store: its claims do not say that a person has released the job.
 type holding struct{ store.Store }
 
 func (s *holding) Exchange(ctx context.Context, x store.Exchange) (store.Exchanged, error) {
@@ -126,7 +126,8 @@ func (s *partial) Enqueue(ctx context.Context, jobs []job.New) ([]job.Receipt, e
 	return receipts, nil
 }
 
-// endingKeys is a store that removes a key together with the job that holds it.
+// endingKeys is a broken store that removes an idempotency key together with the job that
+// holds it.
 type endingKeys struct{ store.Store }
 
 func (s *endingKeys) Enqueue(ctx context.Context, jobs []job.New) ([]job.Receipt, error) {
@@ -148,10 +149,11 @@ func (s *endingKeys) Enqueue(ctx context.Context, jobs []job.New) ([]job.Receipt
 	return s.Store.Enqueue(ctx, jobs)
 }
 
-// racing is a store that does not find a key while another call is in progress.
+// racing is a broken store that does not find an idempotency key while another call is in
+// progress.
 type racing struct {
 	store.Store
-	calls atomic.Int32 // number of calls in progress
+	calls atomic.Int32 // number of calls that are in progress
 }
 
 func (s *racing) Enqueue(ctx context.Context, jobs []job.New) ([]job.Receipt, error) {
@@ -163,7 +165,7 @@ func (s *racing) Enqueue(ctx context.Context, jobs []job.New) ([]job.Receipt, er
 		}
 	}
 	for range 100 {
-		runtime.Gosched() // so that concurrent calls overlap
+		runtime.Gosched() // give other goroutines time, so that concurrent calls overlap
 	}
 	return s.Store.Enqueue(ctx, jobs)
 }
@@ -194,7 +196,7 @@ func (s *deaf) Cancel(ctx context.Context, by store.By, ids []job.ID) ([]error, 
 	return errs, nil
 }
 
-// answers makes a store that changes its answer to each exchange.
+// answers makes a broken store that changes its answer to each exchange.
 func answers(bend func(*store.Exchanged)) func(store.Store, *Clock) store.Store {
 	return func(s store.Store, _ *Clock) store.Store { return &answering{s, bend} }
 }
@@ -210,8 +212,8 @@ func (s *answering) Exchange(ctx context.Context, x store.Exchange) (store.Excha
 	return answer, err
 }
 
-// dumps makes a store that changes everything that callers read from it: dumps, lists and
-// single jobs.
+// dumps makes a broken store that changes everything that callers read from it: dumps, lists
+// and single jobs.
 func dumps(bend func(*store.Dump)) func(store.Store, *Clock) store.Store {
 	return func(s store.Store, _ *Clock) store.Store { return &dumping{s, bend} }
 }
@@ -271,15 +273,16 @@ func (s *dumping) Audit(ctx context.Context, after int64, limit int) ([]store.Au
 	return d.Audit, err
 }
 
-// sortingIDs is a store that reads many jobs in the order of their ids, not in the order of
-// the call.
+// sortingIDs is a broken store: when it reads many jobs, it returns them in the order of their
+// ids and not in the order of the call.
 type sortingIDs struct{ store.Store }
 
 func (s *sortingIDs) GetAll(ctx context.Context, ids []job.ID) ([]job.Job, error) {
 	return s.Store.GetAll(ctx, slices.Sorted(slices.Values(ids)))
 }
 
-// firstFailures is a store that returns the first failure of each job instead of the last one.
+// firstFailures is a broken store that returns the first failure of each job instead of the
+// last failure.
 type firstFailures struct{ store.Store }
 
 func (s *firstFailures) Latest(ctx context.Context, ids []job.ID) ([]job.Failure, error) {
@@ -294,7 +297,8 @@ func (s *firstFailures) Latest(ctx context.Context, ids []job.ID) ([]job.Failure
 	return latest, err
 }
 
-// longKeys is a store that finds the job of a key for as long as the row of the key exists.
+// longKeys is a broken store: it finds the job of an idempotency key as long as the row of the
+// key exists, even when the key's time is over.
 type longKeys struct{ store.Store }
 
 func (s *longKeys) Lookup(ctx context.Context, owner, kind, key string) (job.ID, error) {
@@ -311,7 +315,8 @@ func (s *longKeys) Lookup(ctx context.Context, owner, kind, key string) (job.ID,
 	return id, err
 }
 
-// oldAudit is a store that returns the rows of each page of the audit log oldest first.
+// oldAudit is a broken store that returns each page of the audit log with the oldest row
+// first.
 type oldAudit struct{ store.Store }
 
 func (s *oldAudit) AuditPage(ctx context.Context, f store.AuditFilter) (store.AuditPage, error) {
@@ -320,7 +325,7 @@ func (s *oldAudit) AuditPage(ctx context.Context, f store.AuditFilter) (store.Au
 	return page, err
 }
 
-// keepsAll is a store that does not say that events were removed.
+// keepsAll is a broken store: its EventSpan does not show that events were removed.
 type keepsAll struct{ store.Store }
 
 func (s *keepsAll) EventSpan(ctx context.Context) (first, last event.Cursor, err error) {

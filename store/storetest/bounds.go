@@ -10,8 +10,8 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// Each limit is tested with the value just below it, the limit itself, and the value just above
-// it.
+// These checks test each limit with three values: just below the limit, the limit itself, and
+// just above it.
 
 func boundPromises() []promise {
 	return []promise{
@@ -33,7 +33,8 @@ func boundPromises() []promise {
 	}
 }
 
-// takes enqueues a changed job. The store must accept the job and return it unchanged.
+// takes enqueues a job with the given changes. The store must accept the job and return it
+// unchanged.
 func (r *rig) takes(change func(*job.New)) {
 	n := r.newJob(change)
 	r.enqueue(n)
@@ -239,12 +240,12 @@ func lanesOfAStore(r *rig) {
 	r.refuse(store.ErrTooLarge, r.newJob(lane(last)), r.newJob(lane(last+1)))
 	r.takes(lane(last))
 	r.refuse(store.ErrTooLarge, r.newJob(lane(last+1)))
-	r.takes(lane(0)) // the lanes that exist still work
+	r.takes(lane(0)) // the store still accepts jobs for lanes that exist
 	claims := r.claim(want(job.LanesMax + 9))
 	same(r, "claims", len(claims), job.LanesMax+1)
 
-	// An outcome that would need one lane too many is refused. The other outcomes of the
-	// exchange are written.
+	// The store refuses an outcome that needs one lane too many. It still writes the other
+	// outcomes of the exchange.
 	move := waits(claims[0], job.Snoozed, 0)
 	move.Queue = "elsewhere"
 	x := r.exchange(store.Exchange{Settle: []job.Outcome{move, succeeded(claims[1])}})
@@ -313,8 +314,8 @@ func whoActsAndWhy(r *rig) {
 	})
 }
 
-// One exchange returns a limited number of bytes of payloads. The next exchange returns the jobs
-// beyond that limit.
+// One exchange returns a limited number of bytes of payloads. The next exchange returns the
+// remaining jobs.
 //
 // proves: X3
 func payloadsPerExchange(r *rig) {

@@ -7,7 +7,7 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// listMutants are stores with a wrong List.
+// listMutants are broken stores with a wrong method List.
 func listMutants() []mutant {
 	filters := func(change func(*store.Filter)) func(store.Store, *Clock) store.Store {
 		return func(s store.Store, _ *Clock) store.Store {

@@ -16,13 +16,13 @@ import (
 	"github.com/redrive/redrive/store/memory"
 )
 
-// A test suite that cannot fail proves nothing. Each of these stores breaks one promise of the
-// contract, and the suite must find the broken promise.
+// A test suite that cannot fail proves nothing. So each of these stores breaks one promise of
+// the contract, and the suite must find the broken promise.
 
 // mutant is a correct store with one changed method that breaks a promise.
 type mutant struct {
 	name string
-	by   string // the promise whose check must fail with this store
+	by   string // the promise whose check must fail when the check runs with this store
 	bend func(store.Store, *Clock) store.Store
 }
 
@@ -47,8 +47,8 @@ func TestQ10_SuiteCatchesBrokenStores(t *testing.T) {
 	}
 }
 
-// The message of a failed check begins with the file and line in the check. This also holds when
-// a helper method of the rig fails.
+// The message of a failed check begins with the file and line of the check, even if a helper
+// method of the rig fails.
 func TestAMessageNamesTheLineOfTheCheck(t *testing.T) {
 	t.Parallel()
 	for name, check := range map[string]func(*rig){
@@ -69,7 +69,7 @@ func promiseNamed(t *testing.T, name string) promise {
 	all := suite()
 	i := slices.IndexFunc(all, func(p promise) bool { return p.name == name })
 	if i < 0 {
-		t.Fatalf("the suite has no promise named %s, want one, because a mutant breaks it", name)
+		t.Fatalf("the suite has no promise named %s, want such a promise, because a broken store breaks it", name)
 	}
 	return all[i]
 }
@@ -81,25 +81,27 @@ func TestQ10_DifferentialCatchesABrokenStore(t *testing.T) {
 	}
 	setFlag(t, "rapid.nofailfile", "true")
 	setFlag(t, "rapid.shrinktime", "0s")
-	setFlag(t, "rapid.checks", "3000") // A run ends at the first difference. For the mutant that is hardest to find, that takes 60 checks on average.
+	// Each run ends at the first difference. The broken store that is hardest to find needs 60
+	// checks on average.
+	setFlag(t, "rapid.checks", "3000")
 	setFlag(t, "rapid.steps", "60")
 	for _, m := range mutants() {
 		t.Run(m.name, func(t *testing.T) {
-			for _, own := range []bool{false, true} { // whether the store may number its commits differently
+			for _, own := range []bool{false, true} { // true: the store may number its commits differently
 				if !differs(m, own) {
-					t.Errorf("the differential run found no difference, want one (the store may number commits differently: %v)", own)
+					t.Errorf("the differential run found no difference between a broken store and a correct store, want a difference (the broken store may number commits differently: %v)", own)
 				}
 			}
 		})
 	}
 }
 
-// differs reports whether a differential run finds a difference between the mutant and a
-// correct store.
+// differs reports whether a differential run finds a difference between the broken store m and
+// a correct store.
 func differs(m mutant, own bool) bool {
 	verdict := &silentTB{}
 	done := make(chan struct{})
-	go func() { // in a separate goroutine, because FailNow ends the goroutine that calls it
+	go func() { // the run needs a separate goroutine, because FailNow ends the goroutine that calls it
 		defer close(done)
 		rapid.Check(verdict, func(rt *rapid.T) {
 			d := newDuel(rt, newCoverage(), func(clock *Clock) []contender {
@@ -117,23 +119,24 @@ func differs(m mutant, own bool) bool {
 	return verdict.failed
 }
 
-// A run without any operation must report that it has covered nothing.
+// A differential run that has carried out no operation must report that it has covered
+// nothing.
 func TestCoverageNamesWhatIsMissing(t *testing.T) {
 	t.Parallel()
 	seen := newCoverage()
 	if got, want := len(seen.missing()), len(operationNames())+len(job.Transitions); got != want {
-		t.Errorf("a run without operations reports %d missing operations and transitions, want %d", got, want)
+		t.Errorf("a run without operations reports %d operations and transitions as missing, want all %d", got, want)
 	}
 	seen.ops["Retry"]++
 	seen.edges[job.Transitions[0]]++
 	missing := seen.missing()
 	if slices.Contains(missing, "the operation Retry succeed") || slices.Contains(missing, "a job go from none to waiting by enqueued") {
-		t.Errorf("got the missing operations and transitions %q, want none that were seen", missing)
+		t.Errorf("these operations and transitions are reported as missing: %q; want only those that the run has not seen", missing)
 	}
 }
 
-// silentTB stands for the test of a run that is expected to fail. It records the
-// failure and prints nothing.
+// silentTB is the testing.TB of a run that must fail. It records the failure and prints
+// nothing.
 type silentTB struct {
 	rapid.TB
 	failed bool
@@ -234,8 +237,8 @@ func writeMutants() []mutant {
 	}
 }
 
-// raceMutants are broken only when callers call them concurrently, which the differential test
-// never does.
+// raceMutants are stores that are broken only when callers call them concurrently. The
+// differential test never makes concurrent calls.
 func raceMutants() []mutant {
 	return []mutant{
 		{"looks for a key outside its transaction", "I1_ConcurrentCallersMakeOneJob", func(s store.Store, _ *Clock) store.Store { return &racing{Store: s} }},

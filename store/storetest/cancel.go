@@ -52,7 +52,7 @@ func runningIsAskedToStop(r *rig) {
 		r.fail("events %+v, want one job.cancel_requested", events)
 	}
 	r.clock.Advance(time.Second)
-	r.unchanged(func() { r.ok(r.cancel(id)) }) // A second request changes nothing.
+	r.unchanged(func() { r.ok(r.cancel(id)) }) // a second cancel request changes nothing
 	j := r.get(id)
 	same(r, "state and when asked", []any{j.State, j.CancelAt}, []any{job.Running, asked})
 	same(r, "status", r.beat(runOf(c)), []store.RunStatus{{Held: true, Cancel: true}})
@@ -89,7 +89,7 @@ func cancelOutlivesTheRun(r *rig) {
 		other := r.takeID(r.add())
 		at := r.cursor()
 		o := end(c)
-		for range 2 { // the second time, the outcome is only looked up
+		for range 2 { // in the second round, the outcomes are already written
 			x := r.exchange(store.Exchange{Settle: []job.Outcome{succeeded(other), o}})
 			same(r, "outcomes whose jobs are cancelled", x.Cancelled, []int{1})
 			r.ok(x.Settled[0])
@@ -146,7 +146,7 @@ func cancelIsAudited(r *rig) {
 	r.clock.Advance(time.Second)
 	running := r.takeID(r.add())
 	r.ok(r.cancel(running.ID))
-	r.is(r.cancel(running.ID+1000), store.ErrNotFound) // A cancel that changes nothing writes no audit row.
+	r.is(r.cancel(running.ID+1000), store.ErrNotFound) // A cancel request that changes nothing writes no audit row.
 	same(r, "audit", r.audit(), []store.Audit{
 		{
 			Seq: 1, At: r.in(-time.Second), Actor: "ann", Action: "job.cancel", Target: waiting.String(),

@@ -64,7 +64,7 @@ func microsecondsSortAsNumbers(r *rig) {
 	for _, at := range due {
 		want = append(want, r.add(func(n *job.New) { n.RunAt = at }))
 	}
-	for _, at := range slices.Backward(due) { // they are added in the reverse order as well, with a lower priority
+	for _, at := range slices.Backward(due) { // add the same jobs again in the reverse order, with a lower priority
 		r.add(func(n *job.New) { n.RunAt, n.Priority = at, 3 })
 	}
 	claims := r.claim(wantMany())
@@ -94,7 +94,7 @@ func lanesAreMerged(r *rig) {
 	for i := range 12 {
 		want = append(want, r.add(func(n *job.New) {
 			n.Kind, n.Deps = kinds[i%3], deps[i%2+i/6]
-			n.RunAt = r.start - 100 + job.Micros(i/2) // two jobs are due at the same time, so the one with the lower id comes first
+			n.RunAt = r.start - 100 + job.Micros(i/2) // two jobs have the same due time; the job with the lower id comes first
 		}))
 	}
 	got := r.claim(wantKinds(5, "c", "a", "b"))
@@ -243,15 +243,15 @@ func badExchangeIsRefused(r *rig) {
 
 // proves: Q2
 func notifiesWhenJobsGetReady(r *rig) {
-	ready, deaf := make(chan struct{}, 1), make(chan struct{}) // the test does not read from the second channel
+	ready, deaf := make(chan struct{}, 1), make(chan struct{}) // nobody reads from the second channel
 	stop := r.Notify(ready)
 	stopDeaf := r.Notify(deaf)
 	defer stopDeaf()
 	r.add()
-	<-ready // waits until the test's time limit if no notification comes
+	<-ready // if no notification comes, this waits until the test's time limit
 	stop()
 	stop()
-	select { // read a notification that was sent before the notifications ended
+	select { // discard a notification that was sent before stop
 	case <-ready:
 	default:
 	}

@@ -85,8 +85,8 @@ func actsByID(r *rig) {
 			r.is(r.actOn(do, 1<<40), store.ErrNotFound)
 		}
 	})
-	// Two calls with the same action get an answer each, but the action has only one
-	// effect.
+	// When the same job is named twice in one call, each of its positions in the list gets an
+	// answer, but the act is applied only once.
 	answer, err := r.Act(ctx(), person, store.Action{Do: store.ActRetry, IDs: []job.ID{1 << 40, resolved, pending, living, pending, ignored}})
 	r.ok(err)
 	for i, want := range []error{store.ErrNotFound, nil, nil, store.ErrConflict, store.ErrConflict, nil} {
@@ -153,7 +153,7 @@ func frozenSetStays(r *rig) {
 	f := &store.DeadFilter{Class: "A"}
 	p := r.preview(store.Action{Do: store.ActRetry, Filter: f})
 	late := r.die("A")
-	r.ok(r.retry(all[0])) // The retried job dies again. This is a new death with a new number.
+	r.ok(r.retry(all[0])) // The retried job dies again. This is a new death with a new death number.
 	r.end(died(r.takeID(all[0]), "A", job.NonRetriable))
 	same(r, "preview of the same set", r.preview(store.Action{Do: store.ActRetry, Filter: f, Through: p.Through}).Done, int64(2))
 	same(r, "done", r.act(store.Action{Do: store.ActRetry, Filter: f, Through: p.Through}), int64(2))
@@ -163,7 +163,7 @@ func frozenSetStays(r *rig) {
 	r.state(all[2], job.Waiting)
 }
 
-// A death number must not be used twice: an older frozen set could then include a later
+// A death number must never be used twice. Otherwise an older frozen set could include a later
 // death.
 //
 // proves: D3
@@ -206,7 +206,7 @@ func purgeTakesAll(r *rig) {
 	same(r, "events", []any{len(events), events[0].Type, events[0].Job, events[0].Reason, events[0].Class},
 		[]any{1, event.DeadLetterPurged, id, "purge", "A"})
 
-	// The key still returns the state of the job.
+	// The idempotency key still shows the last state of the removed job.
 	n := r.newJob(everyField, func(n *job.New) { n.Key, n.Digest = "k", []byte("d") })
 	same(r, "enqueue with its key", r.enqueue(n), []job.Receipt{{ID: id, Existing: true, State: job.Dead}})
 	r.is(r.actOn(store.ActPurge, id), store.ErrNotFound)
@@ -226,7 +226,7 @@ func purgeLeaves(r *rig) {
 	}}), int64(2))
 	r.state(pending, job.Dead)
 	r.state(retried, job.Waiting)
-	r.state(completed, job.Completed) // the completed job stays until the retention of its result is over
+	r.state(completed, job.Completed) // the completed job stays until its retention time is over
 	same(r, "entries", sortedJobs(r.dump().Dead), []job.ID{pending, retried})
 	same(r, "failures of the completed job", r.failures(completed), nil)
 	_, err := r.Get(ctx(), ignored)
@@ -259,7 +259,7 @@ func actsAreAudited(r *rig) {
 	r.ok(r.actOn(store.ActRetry, b))
 	r.ok(r.actOn(store.ActPurge, a))
 	_, err := r.Act(ctx(), store.By{Actor: "ann"}, store.Action{Do: store.ActRetry, IDs: []job.ID{b}, Note: "x"})
-	r.ok(err) // an action that is refused writes no audit row
+	r.ok(err) // a refused action writes no audit row
 	r.end(died(r.takeID(b), "B", job.NonRetriable))
 	_, err = r.Act(ctx(), store.By{Actor: "ann"}, store.Action{Do: store.ActIgnore, IDs: []job.ID{b}, Note: "the note"})
 	r.ok(err)

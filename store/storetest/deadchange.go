@@ -29,12 +29,12 @@ func priorityForOneLife(r *rig) {
 	r.ok(r.actOn(store.ActRetry, all[0], func(a *store.Action) { a.Change = lent }))
 	same(r, "priority by id", r.get(all[0]).Priority, int8(job.PriorityMax))
 	o := failed(r.takeID(all[0]), "A", 0)
-	o.Priority = 3 // An outcome changes the priority for this life only.
+	o.Priority = 3 // an outcome changes the priority only for this life
 	r.end(o)
 	r.end(died(r.takeID(all[0]), "A", job.NonRetriable))
 	same(r, "priority after the third life", r.get(all[0]).Priority, int8(job.PriorityDefault))
 
-	// The other changes are permanent. The stored original has the job's permanent
+	// The other changes are permanent. The stored original values have the job's permanent
 	// priority.
 	change := lent
 	change.Queue = "night"

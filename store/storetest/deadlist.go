@@ -26,7 +26,7 @@ func deadListIsOrdered(r *rig) {
 	a, b, c := r.die("A"), r.die("B"), r.die("C")
 	same(r, "listed", r.listed(store.DeadFilter{}, 50), []job.ID{c, b, a})
 	same(r, "listed in pages of one", r.listed(store.DeadFilter{}, 1), []job.ID{c, b, a})
-	r.ok(r.retry(a)) // the entry keeps its position in the list until the job dies again
+	r.ok(r.retry(a)) // the dead letter keeps its position in the list until the job dies again
 	same(r, "listed after a retry", r.listed(store.DeadFilter{}, 2), []job.ID{c, b, a})
 	before := r.letter(c).Death
 	r.end(died(r.takeID(a), "A", job.MaxRetries))
@@ -106,8 +106,8 @@ func deadPagesStay(r *rig) {
 	if len(first.Entries) != 2 || first.Next == 0 || first.Searched == 0 {
 		r.fail("first page: %d entries, next %d, searched %d", len(first.Entries), first.Next, first.Searched)
 	}
-	// Between the pages, an entry of the first page dies again and moves to the top. A person acts
-	// on an entry of the next page, and more jobs die.
+	// While a reader reads the list page by page, a job of the first page dies again and moves
+	// to the top. A person acts on a dead letter of the next page, and more jobs die.
 	r.ok(r.retry(all[5]))
 	r.end(died(r.takeID(all[5]), "A", job.NonRetriable))
 	r.ok(r.actOn(store.ActResolve, all[3]))
@@ -194,8 +194,8 @@ func deadStatistics(r *rig) {
 	}
 	same(r, "statistics", stats, want)
 
-	// A different dead letter is now the oldest pending one, and the first minute is
-	// over.
+	// Now another dead letter is the oldest pending one, and a minute has passed since the
+	// first deaths.
 	r.ok(r.actOn(store.ActResolve, first))
 	r.clock.Advance(time.Minute)
 	stats, err = r.DeadStats(ctx())
@@ -220,9 +220,9 @@ func hoursTellRetries(r *rig) {
 	end(died(c, "A", job.NonRetriable), 8)
 	r.ok(r.retry(c.ID))
 	r.clock.Advance(time.Hour)
-	end(waits(r.take(), job.Snoozed, 0), 16) // this run uses up no attempt
+	end(waits(r.take(), job.Snoozed, 0), 16) // this run counts as no attempt
 	end(succeeded(r.take()), 32)
-	r.add() // this job dies because it has used up its attempts
+	r.add() // this job dies because it has used all its attempts
 	end(failed(r.take(), "A", 0), 64)
 	end(died(r.take(), "A", job.MaxRetries), 128)
 	stats, err := r.DeadStats(ctx())

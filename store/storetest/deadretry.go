@@ -40,7 +40,7 @@ func originalIsOfTheFirst(r *rig) {
 	r.is(err, store.ErrNotFound)
 	r.ok(r.retry(id))
 	_, err = r.Original(ctx(), id)
-	r.is(err, store.ErrNotFound) // the job was not changed, so it has no original
+	r.is(err, store.ErrNotFound) // no retry has changed the job, so it has no original values
 	for _, payload := range []string{"two", "three", ""} {
 		r.end(died(r.takeID(id), "A", job.NonRetriable))
 		r.ok(r.actOn(store.ActRetry, id, func(a *store.Action) { a.Change.Payload = []byte(payload) }))
@@ -53,7 +53,8 @@ func originalIsOfTheFirst(r *rig) {
 	r.is(err, store.ErrNotFound)
 }
 
-// The store keeps the original payload only when a retry has replaced the payload.
+// The store keeps the payload of a job as an original value only when a retry has replaced the
+// payload.
 //
 // proves: D5
 func originalPayload(r *rig) {
@@ -92,7 +93,7 @@ func changedJobDies(r *rig) {
 	j, l := r.get(id), r.letter(id)
 	same(r, "dead job", []any{j.Queue, j.Priority, string(j.Override), string(j.Payload)}, []any{"night", int8(1), `{"max_retries":3}`, "do it"})
 	same(r, "queue of the entry", l.Queue, "night")
-	r.ok(r.retry(id)) // this retry makes no change, so the job keeps the changes of the earlier retry
+	r.ok(r.retry(id)) // this retry changes nothing, so the job keeps the changes of the earlier retry
 	j = r.get(id)
 	same(r, "third life", []any{j.Queue, j.Priority, string(j.Override), j.Life}, []any{"night", int8(1), `{"max_retries":3}`, int32(3)})
 	r.end(died(r.takeID(id), "B", job.MaxRetries))

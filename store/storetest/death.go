@@ -75,7 +75,7 @@ func groupsCountByFingerprint(r *rig) {
 	b.Fingerprint, b.Class, b.Sample, b.FirstAt, b.LastAt, b.N, b.Entries = "B|"+kind, "B", other, otherAt, otherAt, 1, 1
 	same(r, "groups", r.dump().Groups, []store.Group{a, b})
 
-	// A second death is counted, too, in the group of its fingerprint.
+	// The second death of a job also counts in the group of its fingerprint.
 	r.clock.Advance(time.Second)
 	r.end(died(r.takeID(first), "B", job.NonRetriable))
 	r.end(died(r.takeID(third), "A", job.NonRetriable))

@@ -17,35 +17,36 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// ChecksVar is the name of an environment variable. It holds the number of checks of a Differential
-// whose Match gives no number.
+// ChecksVar is the name of the environment variable with the number of checks of a
+// Differential. It applies if Match gives no number.
 const ChecksVar = "REDRIVE_DIFFERENTIAL_CHECKS"
 
 const checksDefault = 200
 
-// Match says which stores a Differential compares, and how.
+// Match says which stores a Differential compares, and which differences it allows.
 type Match struct {
-	// Exact holds the stores whose dumps must be equal in everything, including the numbers
-	// of commits.
+	// Exact holds the stores whose dumps must be equal in everything, including the numbers of
+	// commits. The first of them is the reference.
 	Exact map[string]Open
 	// Own holds the stores that may number commits differently and with gaps. They may also
-	// commit the outcomes and the claims of an exchange separately, in any order. Everything
-	// else must be equal.
+	// commit the outcomes and the claims of an exchange separately, in any order. All other
+	// data must be equal.
 	Own map[string]Open
-	// Checks is the number of random sequences. If it is 0, the number in ChecksVar is used, or
-	// else Default.
+	// Checks is the number of random sequences. If it is 0, the number in the environment
+	// variable ChecksVar is used, or else Default.
 	Checks, Default int
 }
 
-// more limits the extra checks. To cover what was not seen yet, a run makes at most this many
-// times the wanted number of checks.
+// more limits the extra checks: a run that has not covered everything yet makes at most this
+// many times the wanted number of checks.
 const more = 4
 
-// Differential runs the same random operations on all the stores. After each operation the answers
-// must be equal; errors are compared by their sentinel. The dumps and the numbers of events must
-// also be equal, except as Match allows. A check is one random sequence on new, empty stores. The
-// run fails unless every operation has succeeded at least once and every legal transition has
-// happened. With -short, rapid runs fewer checks, and the run does not fail for this reason.
+// Differential runs the same random operations on all the stores. After each operation the
+// answers must be equal; errors are compared by their sentinel error. The dumps and the
+// numbers of events must also be equal, except as Match allows. One check is one random
+// sequence on new, empty stores. The run fails unless every operation has succeeded at least
+// once and every legal transition has happened. With -short, rapid runs fewer checks, and
+// missing operations are not a failure.
 //
 // It sets the flags of package rapid, so it must not run in parallel with another test that uses
 // them.
@@ -57,7 +58,7 @@ func Differential(t *testing.T, m Match) {
 	setFlag(t, "rapid.steps", "40")
 	seen, rounds := newCoverage(), more
 	if seed := flag.Lookup("rapid.seed"); seed.Value.String() != seed.DefValue {
-		rounds = 1 // a second run would draw the same sequences
+		rounds = 1 // with a fixed seed, a second run would draw the same sequences
 	}
 	for round := 0; round == 0 || round < rounds && len(seen.missing()) > 0 && !testing.Short() && !t.Failed(); round++ {
 		rapid.Check(t, func(rt *rapid.T) {
@@ -69,14 +70,14 @@ func Differential(t *testing.T, m Match) {
 	}
 	t.Log(seen)
 	if testing.Short() {
-		return // with -short, rapid runs fewer checks than wanted, so the coverage is not checked
+		return // with -short, there are too few checks to cover everything
 	}
 	for _, missing := range seen.missing() {
-		t.Errorf("the differential run covered too little: it never had %s", missing)
+		t.Errorf("the differential run must cover every operation and transition, but it never had %s", missing)
 	}
 }
 
-// open opens every store. The exact stores come first.
+// open opens all the stores. The exact stores come first.
 func (m *Match) open(t *testing.T, clock *Clock) (stores []contender) {
 	for _, name := range slices.Sorted(maps.Keys(m.Exact)) {
 		stores = append(stores, contender{name: name, Store: m.Exact[name](t, clock.Now)})
@@ -98,8 +99,8 @@ func checksOf(t *testing.T, text string, otherwise int) int {
 	return n
 }
 
-// setFlag sets a flag until the end of the test. It does nothing if the command line
-// has set the flag.
+// setFlag sets a flag until the end of the test. It does nothing if the command line has
+// already set the flag.
 func setFlag(t *testing.T, name, value string) {
 	f := flag.Lookup(name)
 	before := f.Value.String()
@@ -116,7 +117,7 @@ func setFlag(t *testing.T, name, value string) {
 	})
 }
 
-// coverage counts the operations and transitions of a run, over all its checks.
+// coverage counts the operations and transitions that a run has seen in all its checks.
 type coverage struct {
 	ops   map[string]int // number of times that each operation succeeded
 	edges map[job.Transition]int
@@ -126,8 +127,7 @@ func newCoverage() *coverage {
 	return &coverage{ops: map[string]int{}, edges: map[job.Transition]int{}}
 }
 
-// missing returns the operations and transitions that a run should have had but did not
-// have.
+// missing returns the operations and transitions that a run has not seen but must see.
 func (c *coverage) missing() []string {
 	var missing []string
 	for _, op := range operationNames() {
@@ -156,9 +156,9 @@ func (c *coverage) String() string {
 	return b.String()
 }
 
-// contender is one of the compared stores.
+// contender is one of the stores that a differential run compares.
 type contender struct {
 	name string
 	store.Store
-	numbers *numbers // set for a store that may number commits differently
+	numbers *numbers // not nil for a store that may number its commits differently
 }

@@ -21,8 +21,8 @@ func openMemory(_ *testing.T, clock func() time.Time) store.Store {
 	return memory.New(memory.Options{Clock: clock})
 }
 
-// empty is the content of a migrated database without jobs. It is made only once, because a
-// migration takes longer than a check.
+// empty is the content of a database file without jobs, after the migration. It is made only
+// once, because a migration takes longer than a check.
 var empty = sync.OnceValues(func() (content []byte, err error) {
 	dir, err := os.MkdirTemp("", "redrive")
 	if err != nil {
@@ -41,7 +41,7 @@ func openSQLite(t *testing.T, clock func() time.Time) store.Store {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := t.TempDir() // remove the directory at once, because one test uses hundreds of them
+	dir := t.TempDir() // remove the directory at once, because one test uses hundreds of directories
 	path := filepath.Join(dir, "jobs.db")
 	if err := os.WriteFile(path, content, 0o600); err != nil {
 		t.Fatal(err)
@@ -53,20 +53,21 @@ func openSQLite(t *testing.T, clock func() time.Time) store.Store {
 	return lent{s, func() error { return errors.Join(s.Close(), os.RemoveAll(dir)) }}
 }
 
-// schemas holds schemas that later stores use again, because a migration takes longer than a
-// check. It is a variable of the package, because all checks of the test binary share it.
+// schemas holds the database schemas that later stores can use again, because a migration
+// takes longer than a check. It is a variable of the package, because all checks of the test
+// binary share it.
 var schemas = pgtest.Schemas{Make: func(ctx context.Context, dsn, schema string) error {
 	_, err := postgres.Migrate(ctx, dsn, schema, 1)
 	return err
 }}
 
-// lent is a store that makes its schema available to later stores when it is closed.
+// lent is a store whose database schema can be used by later stores after the store is closed.
 type lent struct {
 	store.Store
 	end func() error
 }
 
-// Close closes the store and makes its schema available to later stores.
+// Close closes the store and lets later stores use its database schema.
 func (l lent) Close() error { return l.end() }
 
 func openPostgres(t *testing.T, clock func() time.Time) store.Store {
@@ -93,8 +94,8 @@ func TestQ10_PostgreSQLBehavesLikeTheOthers(t *testing.T) {
 	})
 }
 
-// With the reference store alone, a run reaches everything that a differential run must cover.
-// Two reference stores cannot differ, so the run passes.
+// A run with the reference store and a second reference store passes, because they cannot
+// differ. It must still cover everything that a differential run must cover.
 func TestDifferentialReachesEverything(t *testing.T) {
 	storetest.Differential(t, storetest.Match{Exact: map[string]storetest.Open{"memory 1": openMemory, "memory 2": openMemory}, Checks: 300})
 }

@@ -41,7 +41,7 @@ func nextDue(r *rig) {
 	r.clock.Advance(time.Microsecond)
 	same(r, "due, with one given out", due(), 57*time.Second)
 
-	// A job that this exchange has just put back counts as well.
+	// NextDue also counts a job that this exchange has just put back into the queue.
 	c := r.takeID(r.add())
 	x := r.exchange(store.Exchange{Settle: []job.Outcome{failed(c, "NetworkTimeout", 2*time.Second)}, Want: []store.Want{want(5)}})
 	same(r, "due", x.NextDue, 2*time.Second)
@@ -98,7 +98,7 @@ func deadlineIsTheEnd(r *rig) {
 	same(r, "claims at the deadline", ids(x.Claims), nil)
 	same(r, "expired", x.Expired, []job.ID{late})
 	r.clock.Advance(time.Hour)
-	r.state(inTime, job.Running) // a deadline does not stop a run that has started
+	r.state(inTime, job.Running) // a deadline does not end a run that has started
 }
 
 // proves: D1
@@ -140,7 +140,7 @@ func retryingExpiresToo(r *rig) {
 	r.end(failed(r.take(), "NetworkTimeout", 2*time.Minute))
 	r.clock.Advance(time.Minute + time.Second)
 	r.none()
-	r.state(id, job.Retrying) // the job's deadline has passed, but the store checks it only when the job is due
+	r.state(id, job.Retrying) // the job's deadline has passed, but the store checks deadlines only of due jobs
 	r.clock.Advance(time.Minute)
 	r.none()
 	j := r.get(id)

@@ -16,23 +16,23 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// duel runs the same operations on several stores that share one clock.
+// duel runs the same operations on several stores with the same clock.
 type duel struct {
 	t      *rapid.T
 	clock  *Clock
 	stores []contender
 	seen   *coverage
 
-	// These fields hold earlier answers. The stores have given equal answers.
+	// These fields hold answers to earlier operations. All stores have given the same answers.
 	ids     []job.ID
-	news    []job.New // jobs that were enqueued; some are enqueued again to test repeats
+	news    []job.New // jobs that were enqueued; the run enqueues some of them again to test repeats
 	runs    []store.Run
-	settled []job.Outcome // outcomes that were written; some are written again to test repeats
+	settled []job.Outcome // outcomes that were written; the run writes some of them again to test repeats
 	last    *store.Dump
-	removed bool         // whether a purge or sweep has removed something
-	cursor  event.Cursor // position up to which the transitions were counted
-	apart   bool         // whether any store may commit the two halves of an exchange separately
-	asked   []string     // operations since the content was last compared
+	removed bool         // whether a purge or a sweep has removed data
+	cursor  event.Cursor // the transitions are counted up to this position
+	apart   bool         // whether any store may commit the outcomes and the claims of an exchange separately
+	asked   []string     // the operations since the contents of the stores were last compared
 }
 
 func newDuel(t *rapid.T, seen *coverage, open func(*Clock) []contender) *duel {
@@ -50,8 +50,7 @@ func (d *duel) close() {
 	}
 }
 
-// finish compares the stores once more, and checks the invariants of the content that the sequence
-// has left in them.
+// finish compares the stores a last time. It also checks the invariants of their content.
 func (d *duel) finish() {
 	d.compare(false)
 	if err := soundDump(d.last, d.removed); err != nil {
@@ -59,7 +58,7 @@ func (d *duel) finish() {
 	}
 }
 
-// answer is the answer of a store in a form that can be compared.
+// answer is the answer of a store to an operation, in a form that can be compared.
 type answer struct {
 	Value    any
 	Err      string
@@ -74,7 +73,8 @@ func answerOf(value any, err error) answer {
 	return answer{value, sentinel(err), conflict}
 }
 
-// sentinel returns the text of the sentinel error for which callers test.
+// sentinel returns the text of the sentinel error that err wraps. Callers test for sentinel
+// errors with errors.Is.
 func sentinel(err error) string {
 	if err == nil {
 		return ""
@@ -98,8 +98,8 @@ func sentinels(errs []error) []string {
 	return texts
 }
 
-// each carries out one operation on every store. The answers and the contents must be equal. It
-// returns the answer.
+// each carries out one operation on every store. It fails the test unless the answers and the
+// contents of all stores are equal. It returns the answer.
 func (d *duel) each(op string, do func(store.Store) (any, error)) answer {
 	return d.eachOf(op, func(c *contender) (any, error) { return do(c.Store) })
 }
@@ -110,8 +110,8 @@ func (d *duel) eachOf(op string, do func(*contender) (any, error)) answer {
 	return first
 }
 
-// ask is like each, but for operations that change nothing in the dump. The next call of each,
-// or the end of the sequence, checks that nothing has changed.
+// ask is like each, but for operations that do not change the dump. It does not compare the
+// contents: the next call of each, or the end of the sequence, does.
 func (d *duel) ask(op string, do func(store.Store) (any, error)) answer {
 	return d.askOf(op, func(c *contender) (any, error) { return do(c.Store) })
 }
@@ -133,8 +133,8 @@ func (d *duel) askOf(op string, do func(*contender) (any, error)) answer {
 	return first
 }
 
-// atOnce carries out the same operation on all stores concurrently. This saves time: the stores
-// share nothing, and a store that waits for its server does not need the processor.
+// atOnce carries out the same operation on all stores concurrently. This saves time: the
+// stores share nothing, and a store that waits for its server does not use the processor.
 func (d *duel) atOnce(do func(i int)) {
 	var wg sync.WaitGroup
 	panics := make([]any, len(d.stores))
@@ -147,13 +147,13 @@ func (d *duel) atOnce(do func(i int)) {
 	wg.Wait()
 	for i, why := range panics {
 		if why != nil {
-			d.t.Fatalf("the store %s panicked: %v", d.stores[i].name, why)
+			d.t.Fatalf("the store %s panicked, want no panic: %v", d.stores[i].name, why)
 		}
 	}
 }
 
-// compare checks that the contents of all stores are equal. The two halves of an exchange may
-// have been committed in any order.
+// compare checks that the contents of all stores are equal. If exchange is true, the last
+// operation was an exchange whose outcomes and claims may have been committed in any order.
 func (d *duel) compare(exchange bool) {
 	after := strings.Join(d.asked, ", ")
 	d.asked = d.asked[:0]
@@ -182,8 +182,8 @@ func (d *duel) compare(exchange bool) {
 	}
 }
 
-// equalDumps returns the same result as cmp.Equal, but much faster when the dumps are equal.
-// The differential test calls it thousands of times a second.
+// equalDumps returns the same result as cmp.Equal, but is much faster when the dumps are
+// equal. The differential test calls it thousands of times a second.
 func equalDumps(a, b *store.Dump) bool {
 	return a.Now == b.Now && slices.Equal(a.Events, b.Events) && slices.Equal(a.Dead, b.Dead) && slices.Equal(a.Keys, b.Keys) &&
 		slices.Equal(a.Counts, b.Counts) && equalRows(a.Groups, b.Groups) && slices.Equal(a.Queues, b.Queues) &&
@@ -204,12 +204,12 @@ func pick[T any](t *rapid.T, label string, values ...T) T {
 	return rapid.SampledFrom(values).Draw(t, label)
 }
 
-// chance returns true in one of n draws on average.
+// chance returns true once in n draws, on average.
 func chance(t *rapid.T, label string, n int) bool {
 	return rapid.IntRange(0, n-1).Draw(t, label) == n-1
 }
 
-// some draws a list with at most the given number of values.
+// some draws a list. The list has at most the given number of values.
 func some[T any](t *rapid.T, label string, most int, draw func(i int) T) []T {
 	t.Helper()
 	n := rapid.IntRange(0, most).Draw(t, "number of "+label)
@@ -220,8 +220,8 @@ func some[T any](t *rapid.T, label string, most int, draw func(i int) T) []T {
 	return values
 }
 
-// tick draws a duration that ends just before, at, or just after a time at which something
-// may happen.
+// tick draws a duration. It ends just before, at, or just after a time at which something can
+// happen in the stores, for example the end of a lease.
 func (d *duel) tick(label string) time.Duration {
 	return pick(d.t, label, 0, time.Microsecond, time.Second, 10*time.Second, lease-time.Microsecond, lease, time.Minute, time.Hour)
 }

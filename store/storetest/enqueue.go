@@ -57,7 +57,8 @@ func keepsEveryField(r *rig) {
 // proves: Q1
 func payloadComesBackAsGiven(r *rig) {
 	payloads := [][]byte{nil, {}, {0}, []byte("\xff\xfe'\"\x00\r\n"), []byte("käse 🧀")}
-	for _, size := range []int{1023, 1024, 1025, 256 << 10} { // stores may keep large payloads in a separate table
+	// sizes near 1 KiB and above, because stores may keep large payloads in a separate table
+	for _, size := range []int{1023, 1024, 1025, 256 << 10} {
 		payloads = append(payloads, bytes.Repeat([]byte{0, 1, 254, 255}, size/4+1)[:size])
 	}
 	for _, p := range payloads {
@@ -82,7 +83,7 @@ func bulkAnswersInOrder(r *rig) {
 	for i := range 7 {
 		jobs = append(jobs, r.newJob(func(n *job.New) { n.Queue = []string{"a", "b"}[i%2] }))
 	}
-	jobs[0], jobs[6] = jobs[6], jobs[0] // ids need not ascend
+	jobs[0], jobs[6] = jobs[6], jobs[0] // the ids of the new jobs need not be in ascending order
 	receipts := r.enqueue(jobs...)
 	for i, n := range jobs {
 		same(r, "receipt", receipts[i], job.Receipt{ID: n.ID, State: job.Waiting})
@@ -122,11 +123,11 @@ func anIDIsUsedOnce(r *rig) {
 	again := func(id job.ID) job.New { return r.newJob(func(n *job.New) { n.ID = id }) }
 
 	id := r.add()
-	r.refuse(store.ErrConflict, again(id)) // while the job is waiting
+	r.refuse(store.ErrConflict, again(id)) // the job with the same id is waiting
 	c := r.take()
-	r.refuse(store.ErrConflict, again(id)) // while the job is running
+	r.refuse(store.ErrConflict, again(id)) // the job with the same id is running
 	r.end(succeeded(c))
-	r.refuse(store.ErrConflict, again(id)) // after the job has completed
+	r.refuse(store.ErrConflict, again(id)) // the job with the same id has completed
 	r.refuse(store.ErrConflict, again(r.dead()))
 
 	twice := r.newJob()

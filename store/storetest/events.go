@@ -20,7 +20,8 @@ func eventPromises() []promise {
 	}
 }
 
-// renumbered numbers the commits from 1 on, because a store may skip numbers.
+// renumbered numbers the commits of events from 1 on without gaps, because a store may skip
+// numbers.
 func renumbered(events []event.Event) []event.Event {
 	events = slices.Clone(events)
 	commits, last := int64(0), int64(0)
@@ -103,7 +104,7 @@ func noEventOfWhatDidNotHappen(r *rig) {
 	c := r.take()
 	r.end(succeeded(c))
 	at := r.cursor()
-	r.end(succeeded(c)) // writes the same outcome again
+	r.end(succeeded(c)) // write the same outcome again
 	r.is(r.cancel(id), store.ErrConflict)
 	r.is(r.retry(id), store.ErrConflict)
 	r.refuse(store.ErrConflict, r.newJob(), r.newJob(func(n *job.New) { n.ID = id }))
@@ -115,7 +116,7 @@ func noEventOfWhatDidNotHappen(r *rig) {
 // proves: N6
 // part of: N1
 func eventsAreReadOn(r *rig) {
-	for range 3 { // 3 commits with 4 events each
+	for range 3 { // three commits with four events each
 		r.enqueue(r.newJob(), r.newJob(), r.newJob(), r.newJob())
 	}
 	all := r.events(event.Cursor{})
@@ -150,7 +151,7 @@ func expiryIsAnEvent(r *rig) {
 	}})
 }
 
-// The ends of the events tell a reader where to begin, and whether it has missed events.
+// EventSpan says where a reader of events begins, and whether the reader has missed events.
 //
 // part of: N6, Q6
 func endsOfTheEvents(r *rig) {

@@ -11,7 +11,8 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// The exchanges of a differential run. Each has any combination of outcomes and wants.
+// This file makes the exchanges of a differential run. Each exchange has a random combination
+// of outcomes and wants.
 
 func (d *duel) exchange() {
 	x := store.Exchange{Holder: d.holder(), Lease: lease}
@@ -23,7 +24,7 @@ func (d *duel) exchange() {
 	d.bring(x)
 }
 
-// claimAll claims all due jobs, so that every sequence has running jobs.
+// claimAll claims all due jobs, so that there are running jobs in every sequence.
 func (d *duel) claimAll() {
 	x := store.Exchange{Holder: d.holder(), Lease: lease}
 	for _, queue := range []string{"z", "y", "x", "large"} {
@@ -41,8 +42,8 @@ func (d *duel) claimAllLater() {
 	d.claimAll()
 }
 
-// endDead ends up to three runs so that their jobs are dead, so that every sequence has dead
-// letters.
+// endDead makes up to three running jobs dead, so that there are dead letters in every
+// sequence.
 func (d *duel) endDead() {
 	x := store.Exchange{Holder: d.holder(), Lease: lease}
 	for i := range d.last.Jobs {
@@ -56,7 +57,7 @@ func (d *duel) endDead() {
 }
 
 func (d *duel) bring(x store.Exchange) {
-	type exchanged struct { // an Exchanged in which texts that can be compared replace the errors
+	type exchanged struct { // an Exchanged whose errors are replaced by texts, because texts can be compared
 		store.Exchanged
 		Settled []string
 	}
@@ -80,9 +81,9 @@ func (d *duel) bring(x store.Exchange) {
 	}
 }
 
-// halves makes an exchange in one call or in two. If any store may commit the two halves
-// separately, each half is a call: when both halves have deaths, the order of these deaths would
-// otherwise be undefined.
+// halves makes an exchange in one call or in two calls, one for the outcomes and one for the
+// claims. It makes two calls if any store may commit the two halves separately: when both
+// halves contain deaths, the order of these deaths would otherwise be undefined.
 func (d *duel) halves(c *contender, x store.Exchange) (store.Exchanged, error) {
 	dies := slices.ContainsFunc(x.Settle, func(o job.Outcome) bool { return o.To == job.Dead })
 	if !d.apart || len(x.Settle) == 0 || len(x.Want) == 0 || x.Validate() != nil || c.numbers != nil && !dies {
@@ -155,8 +156,8 @@ func (d *duel) outcome() job.Outcome {
 	return o
 }
 
-// askedToStop reports whether a person has asked to cancel the running job. Few jobs have such a
-// request, and the request changes how the job can end.
+// askedToStop reports whether a person has asked to cancel the running job. Such jobs are
+// rare, and they can end in other ways than other jobs.
 func (d *duel) askedToStop(run store.Run) bool {
 	return slices.ContainsFunc(d.last.Jobs, func(j job.Job) bool {
 		return j.ID == run.ID && j.Token == run.Token && j.State == job.Running && j.CancelAt != 0
@@ -197,7 +198,7 @@ func (d *duel) want() store.Want {
 	return w
 }
 
-// terms draws the terms of a policy for crashes and deadlines.
+// terms draws random terms of a policy for crashes and deadlines.
 func (d *duel) terms() string {
 	terms := pick(d.t, "terms", policyTerms, job.Terms{Class: "Other"}, job.Terms{Retrying: "again", Dead: "over"}, job.Terms{Spread: time.Minute})
 	return terms.Encode()

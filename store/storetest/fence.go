@@ -18,8 +18,8 @@ func fencePromises() []promise {
 	}
 }
 
-// lose lets the lease of the run expire and rescues the run. If the job is not dead, it then
-// waits until the job is due again.
+// lose waits until the lease of the run has expired and then rescues the run. If the job is
+// not dead, it then waits until the job is due again.
 func (r *rig) lose(c job.Claim) {
 	r.clock.Advance(lease)
 	rescued := r.rescue(10).Jobs
@@ -60,7 +60,7 @@ func rescuedRunCannotEnd(r *rig) {
 	r.lose(c)
 	r.refusesEveryEnd(c)
 
-	// The same holds for a job that is dead after the rescue.
+	// The same is true for a job that is dead after the rescue.
 	r.add(func(n *job.New) { n.Queue = "other" })
 	c = r.take(func(w *store.Want) { w.Queue, w.Kinds[0].MaxCrashes = "other", 1 })
 	r.lose(c)
@@ -94,7 +94,7 @@ func lostRunLearnsItFromItsHeartbeat(r *rig) {
 // proves: Q4
 func runThatNeverWasCannotEnd(r *rig) {
 	id := r.add()
-	r.refusesEveryEnd(job.Claim{ID: id, Token: 1})     // a job that was not claimed yet
+	r.refusesEveryEnd(job.Claim{ID: id, Token: 1})     // a job that exists but was never claimed
 	r.refusesEveryEnd(job.Claim{ID: id + 9, Token: 1}) // a job that does not exist
 	c := r.take()
 	c.Token++

@@ -13,9 +13,9 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// Filters checks that lists, previews and actions by filter select the right rows: exactly those
-// for which a separately written predicate is true. Each check is a random sequence of deaths and
-// actions on a new, empty store.
+// Filters checks that lists, previews and actions by filter select the right rows: exactly the
+// rows for which a separately written predicate is true. Each check is a random sequence of
+// deaths and actions on a new, empty store.
 func Filters(t *testing.T, open Open) {
 	rapid.Check(t, func(rt *rapid.T) {
 		clock := NewClock()
@@ -41,11 +41,11 @@ func Filters(t *testing.T, open Open) {
 func filterEquals(r *rig) {
 	var wrong any
 	step := rapid.Custom(func(t *rapid.T) bool {
-		end := rapid.Bool().Draw(t, "end") // each rapid action has to draw something
+		end := rapid.Bool().Draw(t, "end") // the function must draw a value, because rapid requires it
 		defer func() {
 			switch why := recover().(type) {
 			case nil:
-			case broken: // do not panic again, because rapid's Example would try again
+			case broken: // do not panic again, because rapid's Example would then try again
 				wrong = why
 			default:
 				panic(why)
@@ -62,7 +62,8 @@ func filterEquals(r *rig) {
 	}
 }
 
-// filtering draws deaths, actions on dead letters, and filters, and checks the filters.
+// filtering makes random deaths, actions on dead letters, and filters. Then it checks the
+// filters.
 type filtering struct {
 	*rig
 	t *rapid.T
@@ -86,7 +87,7 @@ var (
 	someTexts    = []string{"full", "DISK", "%", "_", "über", "o", "nowhere"}
 )
 
-// deaths enqueues jobs of several kinds, queues and classes and lets them die.
+// deaths enqueues jobs of several kinds, queues and classes and makes them dead.
 func (f *filtering) deaths() {
 	f.clock.Advance(pick(f.t, "passes", 0, time.Second, time.Minute))
 	for range rapid.IntRange(1, 6).Draw(f.t, "deaths") {
@@ -105,7 +106,7 @@ func (f *filtering) kill(c job.Claim) {
 	f.end(o)
 }
 
-// lives ends some of the retried jobs in various ways.
+// lives ends some of the retried jobs in different ways.
 func (f *filtering) lives() {
 	for _, j := range f.dump().Jobs {
 		if !j.State.Ready() || rapid.Bool().Draw(f.t, "leave") {
@@ -122,7 +123,7 @@ func (f *filtering) lives() {
 	}
 }
 
-// only1 claims one job. It first gives back jobs that were claimed earlier.
+// only1 claims one job. Before that, it gives back jobs that were claimed earlier.
 func (f *filtering) only1(id job.ID) job.Claim {
 	j := f.get(id)
 	claims := f.claim(store.Want{Queue: j.Queue, Max: 10_000, Kinds: []store.KindWant{{Kind: j.Kind, Max: 10_000, MaxCrashes: 5}}})
@@ -137,7 +138,7 @@ func (f *filtering) only1(id job.ID) job.Claim {
 	return mine
 }
 
-// redrives retries some jobs by a redrive, so that filters can select jobs by redrive.
+// redrives retries some jobs by a redrive, so that there are jobs for filters by redrive.
 func (f *filtering) redrives() {
 	filter := store.DeadFilter{Class: pick(f.t, "class", "A", "B", "C")}
 	if f.preview(store.Action{Do: store.ActRetry, Filter: &filter}).Done > 0 {
@@ -146,7 +147,7 @@ func (f *filtering) redrives() {
 	}
 }
 
-// filter draws a filter, mostly with several fields.
+// filter draws a random filter, mostly with several fields.
 func (f *filtering) filter() (d store.DeadFilter) {
 	t := f.t
 	maybe := func(what string, set func()) {
@@ -174,8 +175,8 @@ func (f *filtering) filter() (d store.DeadFilter) {
 	return d
 }
 
-// selects is the predicate for a filter. It is written separately and shares no code with the
-// filters of the stores.
+// selects is the predicate for a filter: it reports whether the filter must select the row. It
+// shares no code with the filters of the stores.
 func selects(f *store.DeadFilter, l *job.DeadLetter, message string) bool {
 	for _, field := range [...][2]string{
 		{string(f.Reason), string(l.Reason)}, {f.Class, l.Class}, {f.Kind, l.Kind}, {f.Queue, l.Queue}, {f.Owner, l.Owner},
@@ -200,10 +201,10 @@ func selects(f *store.DeadFilter, l *job.DeadLetter, message string) bool {
 	return status
 }
 
-// takes holds, for each action by filter, the states of jobs and entries to which the action
-// applies. It also holds the statuses that the action uses for a filter without statuses.
+// takes says to which jobs and dead letters each action by filter applies. It also gives the
+// statuses that the action uses when the filter has no statuses.
 var takes = map[store.Act]struct {
-	dead     bool // whether the job must be dead
+	dead     bool // whether the act needs a dead job
 	statuses []job.Status
 	fallback []job.Status
 	after    job.Status
@@ -215,13 +216,13 @@ var takes = map[store.Act]struct {
 	store.ActPurge:   {false, []job.Status{job.Resolved, job.Ignored}, []job.Status{job.Resolved, job.Ignored}, 0},
 }
 
-// acts draws a filter. It compares the list, the preview and the action for the filter with
-// the predicate.
+// acts draws a filter. It checks that the list, the preview and the action for this filter
+// agree with the predicate.
 func (f *filtering) acts() {
 	filter := f.filter()
 	do := pick(f.t, "act", store.ActRetry, store.ActRetry, store.ActResolve, store.ActIgnore, store.ActReopen, store.ActPurge)
 	before := f.dump()
-	messages := map[job.ID]string{} // by job: the message of the failure that made its entry
+	messages := map[job.ID]string{} // for each job, the message of the failure that made its dead letter
 	for i := range before.Failures {
 		if m := &before.Failures[i]; m.Life <= f.lifeOf(before, m.Job) {
 			messages[m.Job] = m.Message
@@ -266,7 +267,7 @@ func (f *filtering) acts() {
 	}
 }
 
-// lifeOf returns the life of the job in which the entry was made.
+// lifeOf returns the number of the life in which the job's dead letter was made.
 func (f *filtering) lifeOf(d *store.Dump, id job.ID) int32 {
 	for i := range d.Dead {
 		if d.Dead[i].Job == id {
@@ -276,7 +277,7 @@ func (f *filtering) lifeOf(d *store.Dump, id job.ID) int32 {
 	return 0
 }
 
-// previewed makes a preview in steps of a few entries and adds up their results.
+// previewed makes a preview in small steps and returns the sum of their results.
 func (f *filtering) previewed(do store.Act, filter store.DeadFilter) (n int64) {
 	a := store.Action{Do: do, Filter: &filter, Limit: pick(f.t, "preview limit", 0, 2)}
 	for {
@@ -301,7 +302,7 @@ func sortedJobs(letters []job.DeadLetter) []job.ID {
 	return ids
 }
 
-// changedIn returns the jobs whose entries have changed.
+// changedIn returns the jobs whose dead letters have changed between two dumps.
 func changedIn(before, after *store.Dump) (ids []job.ID) {
 	now := map[job.ID]job.DeadLetter{}
 	for _, l := range after.Dead {

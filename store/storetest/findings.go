@@ -8,9 +8,9 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// Findings fills an empty store and checks what its Diagnose finds:
-// due jobs, processes, deaths, pending dead letters, and the oldest rows that retention may
-// remove. Now is the time of the store. Diagnose must find no problems and must change nothing.
+// Findings fills an empty store and checks the results of diagnose: due jobs, processes,
+// deaths, pending dead letters, and the oldest rows that retention may remove. now is the time
+// of the store. diagnose must find no problems and must change nothing.
 func Findings(t *testing.T, s store.Store, now time.Time, diagnose func() (*store.Findings, error)) {
 	t.Helper()
 	must := func(err error) {
@@ -25,7 +25,7 @@ func Findings(t *testing.T, s store.Store, now time.Time, diagnose func() (*stor
 	for i := range 6 {
 		n := job.New{ID: first + job.ID(i), Kind: kind, Queue: queue, Priority: job.PriorityDefault}
 		switch i {
-		case 4: // more than any clock differs, so that this job is the oldest one that is due
+		case 4: // an hour is more than clocks can differ, so this job is certainly the oldest due job
 			n.RunAt, n.Kind = job.At(now.Add(-time.Hour)), "other"
 		case 5:
 			n.RunAt, n.Kind = job.At(now.Add(time.Hour)), "later"
@@ -37,13 +37,13 @@ func Findings(t *testing.T, s store.Store, now time.Time, diagnose func() (*stor
 	x, err := s.Exchange(ctx(), store.Exchange{Holder: holder, Lease: time.Minute, Want: []store.Want{want(3)}})
 	must(err)
 	if len(x.Claims) != 3 {
-		t.Fatalf("got %d claims, want 3", len(x.Claims))
+		t.Fatalf("claim of the jobs to end: got %d claims, want 3", len(x.Claims))
 	}
 	outcomes := []job.Outcome{{Cause: job.Succeeded, To: job.Completed}, {Cause: job.Succeeded, To: job.Completed}, {
 		Cause: job.Failed, To: job.Dead, Reason: job.NonRetriable,
 		Failure: &job.Failure{How: job.ByError, Class: "UnknownError", Fingerprint: "1:cause"},
 	}}
-	for i := range outcomes { // each in one transaction, so that no event row is the newest and the oldest
+	for i := range outcomes { // each outcome in a separate transaction, so that the newest event row is not also the oldest
 		outcomes[i].ID, outcomes[i].Token = x.Claims[i].ID, x.Claims[i].Token
 		answer, err := s.Exchange(ctx(), store.Exchange{Holder: holder, Lease: time.Minute, Settle: outcomes[i : i+1]})
 		must(err)
@@ -57,20 +57,20 @@ func Findings(t *testing.T, s store.Store, now time.Time, diagnose func() (*stor
 	f, err := diagnose()
 	must(err)
 	if len(f.Problems) != 0 {
-		t.Errorf("got the problems %q, want none", f.Problems)
+		t.Errorf("Diagnose found the problems %q, want none", f.Problems)
 	}
 	if f.Oldest == nil || f.Oldest.ID != jobs[4].ID {
-		t.Errorf("the oldest due job is %+v, want job %d", f.Oldest, jobs[4].ID)
+		t.Errorf("Diagnose: the oldest due job is %+v, want job %d", f.Oldest, jobs[4].ID)
 	}
 	var due []string
 	for _, d := range f.Due {
 		due = append(due, d.Queue+" "+d.Kind)
 	}
 	if len(due) != 2 || due[0] != queue+" other" || due[1] != queue+" "+kind || f.Due[1].ID != jobs[3].ID || f.Due[1].Paused {
-		t.Errorf("got the due jobs %+v, want job %d of kind other, then job %d of kind %s", f.Due, jobs[4].ID, jobs[3].ID, kind)
+		t.Errorf("Diagnose: got the due jobs %+v, want job %d of kind other, then job %d of kind %s", f.Due, jobs[4].ID, jobs[3].ID, kind)
 	}
 	if len(f.Processes) != 1 || f.Processes[0].Name != "p" || f.Processes[0].Silent {
-		t.Errorf("got the processes %+v, want p, which is not silent", f.Processes)
+		t.Errorf("Diagnose: got the processes %+v, want only process p, not silent", f.Processes)
 	}
 	near := func(what string, at job.Micros) {
 		t.Helper()
@@ -79,27 +79,27 @@ func Findings(t *testing.T, s store.Store, now time.Time, diagnose func() (*stor
 		}
 	}
 	if len(f.Deaths) != 1 {
-		t.Fatalf("got %d deaths, want 1", len(f.Deaths))
+		t.Fatalf("Diagnose: got %d deaths, want 1", len(f.Deaths))
 	}
 	near("the death", f.Deaths[0])
 	near("the oldest ended job", f.OldestEnded)
 	near("the oldest event", f.OldestEvent)
 	if f.OldestEnded >= f.Deaths[0] {
-		t.Errorf("the oldest ended job ended at %s, want a time before the death at %s", f.OldestEnded.Time(), f.Deaths[0].Time())
+		t.Errorf("Diagnose: the oldest ended job ended at %s, want a time before the death at %s", f.OldestEnded.Time(), f.Deaths[0].Time())
 	}
 	if len(f.Classes) != 1 || f.Classes[0] != (store.PendingClass{Class: "UnknownError", Groups: 1, Pending: 1}) {
-		t.Errorf("got the pending dead letters by class %+v, want 1 in 1 group of UnknownError", f.Classes)
+		t.Errorf("Diagnose: got the pending dead letters by class %+v, want 1 in 1 group of UnknownError", f.Classes)
 	}
 	mode := store.Paused
 	_, err = s.SetQueue(ctx(), operator, store.QueueChange{Name: queue, Mode: &mode})
 	must(err)
 	if f, err = diagnose(); err != nil || len(f.Due) != 2 || !f.Due[0].Paused {
-		t.Errorf("with a paused queue: got the due jobs %+v, error %v; want 2 that are marked as paused", f.Due, err)
+		t.Errorf("Diagnose with a paused queue: got the due jobs %+v, error %v; want 2 due jobs, marked as paused", f.Due, err)
 	}
 	after, err := s.Dump(ctx())
 	must(err)
 	if len(after.Events) != len(before.Events)+1 || len(after.Audit) != len(before.Audit)+1 {
-		t.Errorf("got %d events and %d audit rows, want only those of the pause in addition to the %d and %d before",
+		t.Errorf("Diagnose must write nothing: got %d events and %d audit rows, want one more of each (for the pause) than the %d and %d before",
 			len(after.Events), len(after.Audit), len(before.Events), len(before.Audit))
 	}
 }

@@ -29,7 +29,7 @@ func (r *rig) groups(f store.GroupFilter) []store.Group {
 	return page.Groups
 }
 
-// groupA returns the group of the jobs that died with class A. It leaves out the trend.
+// groupA returns the group of the jobs that died with class A, without its trend.
 func (r *rig) groupA() store.Group {
 	groups := r.groups(store.GroupFilter{Group: "A|" + kind})
 	if len(groups) != 1 {
@@ -144,7 +144,7 @@ func mutedUntil(r *rig) {
 		[]any{job.Ignored, job.ActionMuted, "known", person.Actor, r.now(), until})
 	same(r, "old one", []any{r.letter(old[0]).Action, r.letter(old[0]).ReopenAt}, []any{job.ActionIgnored, until})
 	same(r, "another cause", r.letter(r.die("B")).Status, job.Pending)
-	r.ok(r.retry(old[1])) // the retried job dies again, from another cause
+	r.ok(r.retry(old[1])) // the retried job dies again with another fingerprint
 	r.end(died(r.takeID(old[1]), "B", job.NonRetriable))
 	same(r, "second death elsewhere", r.letter(old[1]).Status, job.Pending)
 
@@ -215,7 +215,7 @@ func ignoredReopen(r *rig) {
 	r.clock.Advance(time.Minute)
 	same(r, "reopened", r.sweep(store.Retention{}, 10).Reopened, int64(1))
 	same(r, "early", r.letter(early).Status, job.Pending)
-	r.ok(r.actOn(store.ActResolve, late)) // a resolved entry does not become pending again
+	r.ok(r.actOn(store.ActResolve, late)) // a resolved dead letter does not become pending again
 	r.clock.Advance(24 * time.Hour)
 	same(r, "reopened later", r.sweep(store.Retention{}, 10).Reopened, int64(0))
 	same(r, "late and never", []job.Status{r.letter(late).Status, r.letter(never).Status}, []job.Status{job.Resolved, job.Ignored})

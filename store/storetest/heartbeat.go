@@ -35,7 +35,7 @@ func heartbeatExtendsTheLease(r *rig) {
 func livingRunIsNeverStalled(r *rig) {
 	id := r.add()
 	c := r.take()
-	for range 4 * 60 { // heartbeats for 40 minutes
+	for range 4 * 60 { // send heartbeats for 40 minutes
 		r.clock.Advance(10 * time.Second)
 		same(r, "status", r.beat(runOf(c)), []store.RunStatus{{Held: true}})
 		if stalled := r.rescue(10).Jobs; len(stalled) > 0 {
@@ -79,7 +79,7 @@ func progressBelongsToItsRun(r *rig) {
 	r.progress(c, 3, 4, "")
 	got := r.get(id).Progress
 	same(r, "progress", []any{got.Done, got.Total, got.Note, got.At}, []any{int64(3), int64(4), "", r.now()})
-	r.beat(runOf(c)) // a heartbeat without progress keeps the last progress
+	r.beat(runOf(c)) // after a heartbeat without progress, the store still has the last progress
 	same(r, "progress", r.get(id).Progress.Done, int64(3))
 
 	o := failed(c, "NetworkTimeout", 0)

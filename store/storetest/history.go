@@ -10,29 +10,29 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// A history is a table with the life of one job. It says what happens at which time, and which
-// values of the job a reader must see afterwards.
+// A history is a table that describes the life of one job. Each row says what happens at which
+// time, and which values of the job readers must see afterwards.
 type history struct {
 	name  string // name of the history; it begins with the id of the requirement that it proves
 	steps []step
 }
 
 type step struct {
-	at   string // time since the start of the history, such as "1m5s"
+	at   string // time since the beginning of the history, such as "1m5s"
 	do   action
-	want string // the expected answer of the action, if it has one, and the expected values of the job
+	want string // the expected answer of the action, if it has an answer, and then the expected values of the job
 }
 
-// An action does one thing and returns the store's answer as one word. The answer is "" when the
-// store returned no error.
+// An action does one thing and returns the store's answer as one word. The answer is "" when
+// the store has returned no error.
 type action func(*tale) string
 
-// tale is one replay of a history.
+// tale is the state of a test that replays a history.
 type tale struct {
 	*rig
 	id    job.ID
 	runs  []job.Claim
-	said  job.Claim // the run whose outcome the next action writes
+	said  job.Claim // the claimed run whose outcome the next action writes
 	lease time.Duration
 }
 
@@ -60,8 +60,8 @@ func (h history) prove(r *rig) {
 	}
 }
 
-// describe describes the job in one line: its state, and then all values that differ
-// from the default.
+// describe returns one line that describes the job: its state, and then all values that are
+// not the default.
 func (t *tale) describe() string {
 	j := t.get(t.id)
 	words := []string{j.State.String()}
@@ -110,7 +110,7 @@ func word(err error) string {
 	return ""
 }
 
-// Actions of the caller who enqueues.
+// The actions of a program that enqueues jobs.
 
 func enqueue(options ...func(*job.New)) action {
 	return func(t *tale) string {
@@ -119,7 +119,7 @@ func enqueue(options ...func(*job.New)) action {
 	}
 }
 
-// enqueueAgain enqueues a second job, which may be a duplicate of the first.
+// enqueueAgain enqueues a second job, which may have the same idempotency key as the first.
 func enqueueAgain(options ...func(*job.New)) action {
 	return func(t *tale) string {
 		receipts, err := t.Enqueue(ctx(), []job.New{t.newJob(options...)})
@@ -135,7 +135,7 @@ func enqueueAgain(options ...func(*job.New)) action {
 
 func look(*tale) string { return "" }
 
-// Actions of workers.
+// The actions of workers.
 
 // claim claims the job, with a lease of 30 s unless an option changes it.
 func claim(options ...func(*store.Exchange)) action {
@@ -167,7 +167,7 @@ func from(queue string) func(*store.Exchange) {
 	return func(x *store.Exchange) { x.Want[0].Queue = queue }
 }
 
-// beat sends a heartbeat that extends the lease by its original length.
+// beat sends a heartbeat. The heartbeat extends the lease by its original length.
 func beat(t *tale) string {
 	status, err := t.Heartbeat(ctx(), store.Beat{Lease: t.lease, Runs: []store.Run{runOf(t.said)}})
 	t.ok(err)
@@ -187,7 +187,7 @@ func rescue(t *tale) string {
 	return ""
 }
 
-// late repeats an action for the first run after that run has ended.
+// late carries out an action for the first run although that run has already ended.
 func late(do action) action {
 	return func(t *tale) string {
 		now := t.said
@@ -225,7 +225,7 @@ func wait(cause job.Cause, again string) action {
 	return ends(func(c job.Claim) job.Outcome { return waits(c, cause, duration(again)) })
 }
 
-// duration parses a duration in a table. It panics on a wrong duration, because that is a
+// duration parses a duration in a table. It panics if the duration is wrong, because that is a
 // mistake in this package.
 func duration(s string) time.Duration {
 	d, err := time.ParseDuration(s)
@@ -235,7 +235,7 @@ func duration(s string) time.Duration {
 	return d
 }
 
-// Actions of people.
+// The actions of people.
 
 func cancel(t *tale) string { return word(t.cancel(t.id)) }
 func retry(t *tale) string  { return word(t.retry(t.id)) }

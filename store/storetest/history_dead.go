@@ -6,8 +6,8 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// The histories of jobs that die. They were written from the catalogue of requirements and the
-// contract of package store, and not from the code.
+// The histories of jobs that become dead. They were written from the catalogue of requirements
+// and the contract of package store, and not from the code.
 
 // proves: D1, D5, Q3, F1, I1
 // part of: P2, P4, R7, Y1, Y2
@@ -15,11 +15,13 @@ func deadHistories() []history {
 	deadline := func(d time.Duration) func(*job.New) {
 		return func(n *job.New) { n.Deadline = job.At(NewClock().Now().Add(d)) }
 	}
-	after := func(seconds int, crashes int32) string { // the wait after that number of crashes, for the only job of the store
+	// time from a crash to the next run: the given seconds plus the delay after that number of
+	// crashes
+	after := func(seconds int, crashes int32) string {
 		return (time.Duration(seconds)*time.Second + defaults.CrashDelay(1, crashes)).String()
 	}
 	return []history{
-		{"P4_ThreeRetriesThenDead", []step{ // waits of exactly 60, 300 and 900 seconds
+		{"P4_ThreeRetriesThenDead", []step{ // the job waits exactly 60, 300 and 900 seconds between its runs
 			{"0s", enqueue(), "waiting due=0s"},
 			{"0s", claim(), "running run=1"},
 			{"0s", fail("T", "60s"), "retrying run=1 attempts=1 due=1m0s failures=T"},
@@ -129,7 +131,8 @@ func deadHistories() []history {
 			{"0s", enqueue(deadline(10 * time.Second)), "waiting due=0s"},
 			{"10s", look, "waiting due=0s"},
 			{"10s", claim(), "nothing: dead reason=expired entry=pending"},
-			{"11s", retry, "waiting life=2 due=11s entry=retried"}, // The deadline that has passed does not end the job a second time.
+			// the old deadline does not end the job again in its second life
+			{"11s", retry, "waiting life=2 due=11s entry=retried"},
 			{"12s", claim(), "running life=2 run=1 entry=retried"},
 			{"13s", succeed(), "completed life=2 run=1 attempts=1 entry=resolved"},
 		}},

@@ -8,8 +8,8 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// The histories of jobs that do not die. They were written from the catalogue of requirements
-// and the contract of package store, and not from the code.
+// The histories of jobs that do not become dead. They were written from the catalogue of
+// requirements and the contract of package store, and not from the code.
 
 func livingHistories() []history {
 	return slices.Concat(retryHistories(), waitHistories(), leaseHistories(), cancelHistories(), pauseHistories(), onceHistories())
@@ -45,7 +45,8 @@ func retryHistories() []history {
 			{"363s", claim(), "running run=3 attempts=2 failures=Transient,Transient"},
 			{"364s", succeed(), "completed run=3 attempts=3 failures=Transient,Transient"},
 		}},
-		{"R15_RateLimitWaitsLongerThanItsTimeLimit", []step{ // the job waits for 7,260 s although an attempt may take at most 7,200 s
+		// the wait of 7,260 s is longer than the 7,200 s that an attempt may take
+		{"R15_RateLimitWaitsLongerThanItsTimeLimit", []step{
 			{"0s", enqueue(), "waiting due=0s"},
 			{"0s", claim(), "running run=1"},
 			{"0s", fail("R", "60s"), "retrying run=1 attempts=1 due=1m0s failures=R"},
@@ -78,7 +79,7 @@ func retryHistories() []history {
 	}
 }
 
-// Histories of jobs that wait although they have not failed.
+// Histories of jobs that wait for another run although no run has failed.
 //
 // proves: R15, Q8
 // part of: L3, Y3
@@ -161,7 +162,8 @@ func leaseHistories() []history {
 		{"Q4_SleeperWakesUpBeforeItsRescue", []step{
 			{"0s", enqueue(), "waiting due=0s"},
 			{"0s", claim(), "running run=1"},
-			{"5m", claim(), "nothing: running run=1"}, // the worker of an expired run keeps the job until a rescue
+			// the worker of an expired run keeps the job until the store rescues the run
+			{"5m", claim(), "nothing: running run=1"},
 			{"5m", beat, "held: running run=1"},
 			{"5m", rescue, "nothing: running run=1"},
 			{"6m", succeed(), "completed run=1 attempts=1"},
@@ -236,7 +238,7 @@ func pauseHistories() []history {
 	}
 }
 
-// Histories of calls that are made twice but have only one effect.
+// Histories of calls that a caller makes twice. They have the effect of one call.
 //
 // proves: I1
 func onceHistories() []history {

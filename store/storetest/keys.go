@@ -81,14 +81,14 @@ func keysAreScoped(r *rig) {
 		r.newJob(keyed("k", "2", func(n *job.New) { n.Owner = "alice" })),
 		r.newJob(keyed("k", "3", func(n *job.New) { n.Kind = "other" })),
 		r.newJob(keyed("K", "4")),
-		r.newJob(), // two jobs without a key do not share a key
+		r.newJob(), // two jobs that have no key are not duplicates of each other
 		r.newJob(),
 	}
 	for i, receipt := range r.enqueue(jobs...) {
 		same(r, "receipt", receipt, job.Receipt{ID: jobs[i].ID, State: job.Waiting})
 	}
 	same(r, "number of keys", len(r.dump().Keys), 4)
-	// A key is not limited to a queue: two jobs in different queues can share it.
+	// A key applies to all queues: a job in another queue with the same key is a duplicate.
 	got := r.enqueue(r.newJob(keyed("k", "1", func(n *job.New) { n.Queue = "elsewhere" })))[0]
 	same(r, "receipt", got, job.Receipt{ID: jobs[0].ID, Existing: true, State: job.Waiting})
 }

@@ -26,7 +26,7 @@ func (r *rig) addMany(n int, options ...func(*job.New)) {
 	}
 }
 
-// claims claims jobs for the holder and returns how many it has claimed.
+// claims claims jobs for a holder and returns the number of claimed jobs.
 func (r *rig) claims(holder string, wants ...store.Want) int {
 	return len(r.exchange(store.Exchange{Holder: holder, Want: wants}).Claims)
 }
@@ -42,7 +42,7 @@ func queueLimitHolds(r *rig) {
 	same(r, "claims", r.claims("b", w), 1)
 	same(r, "claims under no limit", r.claims("c", want(2)), 2)
 	same(r, "claims over the limit", r.claims("b", w), 0)
-	r.clock.Advance(lease) // a run that has lost its lease also frees its place under the limit
+	r.clock.Advance(lease) // a run that has lost its lease does not count in the limit any more
 	r.rescue(4)
 	same(r, "claims", r.claims("b", w), 2)
 }
@@ -94,10 +94,10 @@ func queueRate(r *rig) {
 	same(r, "claims too early", r.claims("b", w), 0)
 	r.clock.Advance(time.Microsecond)
 	same(r, "claims", r.claims("b", w), 1)
-	r.clock.Advance(time.Hour) // starts that were not used cannot be used later
+	r.clock.Advance(time.Hour) // unused starts do not add up during a long pause
 	same(r, "claims after a pause", r.claims("a", w), 1)
 
-	// At a rate of five per second, five jobs may start at once.
+	// At a rate of five jobs per second, five jobs may start at once.
 	r.addMany(9, func(n *job.New) { n.Queue = "fast" })
 	w = want(9, func(w *store.Want) { w.Queue, w.Rate = "fast", store.Rate{N: 5, Per: time.Second} })
 	same(r, "claims of a burst", r.claims("a", w), 5)
@@ -144,14 +144,15 @@ func heldByRateIsDueAtTheNextStart(r *rig) {
 	r.clock.Advance(4 * time.Second)
 	same(r, "due", due(w), 6*time.Second)
 
-	// If two rates apply, the later of their start times decides.
+	// If two rates apply to a job, it can start at the later of their start times.
 	r.clock.Advance(6 * time.Second)
 	w.Kinds[0].Rate = perMinute(2)
 	same(r, "due", due(w), 30*time.Second)
 	r.clock.Advance(29 * time.Second)
 	same(r, "due", due(w), time.Second)
 
-	// If a job is due after the next start that the rate allows, its due time decides.
+	// If a job becomes due only after the next start that the rate allows, NextDue is its due
+	// time.
 	r.clock.Advance(time.Second)
 	same(r, "due with none left", due(w), store.Never)
 	r.add(func(n *job.New) { n.RunAt = r.in(time.Hour) })

@@ -13,7 +13,7 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// list reads all pages of a list.
+// list reads all pages of a list, and returns their jobs.
 func (r *rig) list(f store.Filter) []job.ID {
 	jobs, err := listAll(r, f)
 	r.ok(err)
@@ -24,9 +24,9 @@ func (r *rig) list(f store.Filter) []job.ID {
 	return ids
 }
 
-// listAll reads all pages of a list. Stores may end a page at different rows. Jobs that
-// ended at the same time are listed in any order, so listAll sorts them by id, the
-// highest first.
+// listAll reads all pages of a list. Stores may end a page at different rows. They may list
+// jobs that ended at the same time in any order, so listAll sorts such jobs by id, the highest
+// first.
 func listAll(s store.Reader, f store.Filter) ([]job.Job, error) {
 	var jobs []job.Job
 	for seen := make(map[store.Cursor]bool); ; {
@@ -39,7 +39,7 @@ func listAll(s store.Reader, f store.Filter) ([]job.Job, error) {
 			break
 		}
 		if seen[page.Next] {
-			return nil, fmt.Errorf("the list continues twice at cursor %s", page.Next)
+			return nil, fmt.Errorf("two pages of the list have the same next cursor %s, want a new cursor for each page", page.Next)
 		}
 		seen[page.Next] = true
 		f.From = page.Next
@@ -55,15 +55,15 @@ func listAll(s store.Reader, f store.Filter) ([]job.Job, error) {
 	return jobs, nil
 }
 
-// oracle selects and sorts the jobs of a dump as a list must.
+// oracle computes from a dump which jobs a list must return, and in which order.
 type oracle struct {
 	*store.Dump
-	causes map[job.ID][3]string // class, group and message of the last failure
+	causes map[job.ID][3]string // class, group and message of each job's last failure
 }
 
 func newOracle(d *store.Dump) *oracle {
 	o := &oracle{Dump: d, causes: make(map[job.ID][3]string)}
-	for i := range d.Failures { // in the order of runs
+	for i := range d.Failures { // the failures are in the order of their runs, so the last one wins
 		f := &d.Failures[i]
 		o.causes[f.Job] = [3]string{f.Class, f.Fingerprint, f.Message}
 	}
@@ -123,8 +123,8 @@ func (o *oracle) selects(f *store.Filter, j *job.Job) bool {
 		strings.Contains(strings.ToLower(c[2]), strings.ToLower(f.Text))
 }
 
-// manyJobs makes jobs of all states at different times, with every field that a filter
-// selects by.
+// manyJobs makes jobs in all states, at different times, with every field that a filter can
+// select by.
 func manyJobs(r *rig) {
 	r.population()
 	for i := range 24 {
@@ -202,7 +202,7 @@ func listFilters(r *rig) {
 // part of: D3
 func listIsPaged(r *rig) {
 	var want []job.ID
-	for i := range 60 { // live, dead and finished jobs take turns, so that the list has to merge their tables
+	for i := range 60 { // live, completed and dead jobs alternate, so that the list has to merge the three tables
 		id := r.add()
 		switch i % 3 {
 		case 1:

@@ -11,32 +11,32 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// numbers maps the commit numbers of a store to those of the reference store, because the store
-// numbers its commits differently. After this mapping, the events of both stores can be compared in
-// their order.
+// numbers translates the commit numbers of a store into those of the reference store, because
+// the store numbers its commits differently. After the translation, the events of both stores
+// can be compared in their order.
 type numbers struct {
-	toTheirs map[int64]int64 // maps a number of the store to the number of the reference
+	toTheirs map[int64]int64 // for each commit number of the store, the number in the reference store
 	toOwn    map[int64]int64
-	own      []event.Event // the events of the last dump, with the numbers of the store
+	own      []event.Event // the events of the last dump, with the commit numbers of the store
 }
 
 func newNumbers() *numbers {
 	return &numbers{toTheirs: make(map[int64]int64), toOwn: make(map[int64]int64)}
 }
 
-// follow maps the commits since the last call, and gives the events of a dump the numbers of
-// the reference. It fails when the commits do not match. After an exchange, the commits of its
-// two halves may be in either order.
+// follow translates the commits since the last call, and gives the events of a dump the commit
+// numbers of the reference store. It fails when the commits do not match. After an exchange,
+// the commits of its outcomes and of its claims may be in either order.
 func (n *numbers) follow(reference []event.Event, d *store.Dump, exchange bool) error {
 	for i := range d.Events {
 		if i > 0 && !d.Events[i-1].Cursor.Before(d.Events[i].Cursor) {
-			return fmt.Errorf("event %s follows event %s, want ascending numbers", d.Events[i].Cursor, d.Events[i-1].Cursor)
+			return fmt.Errorf("event %s follows event %s, want a higher number than before", d.Events[i].Cursor, d.Events[i-1].Cursor)
 		}
 	}
 	n.own = d.Events
 	own, theirs := commitsOf(d.Events, n.toTheirs), commitsOf(reference, n.toOwn)
 	if len(own) != len(theirs) {
-		return fmt.Errorf("the store has made %d new commits, want %d as in the reference store", len(own), len(theirs))
+		return fmt.Errorf("the store has made %d new commits, want %d commits as in the reference store", len(own), len(theirs))
 	}
 	if exchange && len(own) == 2 && !sameCommit(own[0], theirs[0]) && sameCommit(own[0], theirs[1]) {
 		slices.Reverse(own)
@@ -61,7 +61,7 @@ func (n *numbers) follow(reference []event.Event, d *store.Dump, exchange bool) 
 	return nil
 }
 
-// commitsOf splits the events of new commits into one list for each commit.
+// commitsOf divides the events of new commits into one list for each commit.
 func commitsOf(events []event.Event, known map[int64]int64) (commits [][]event.Event) {
 	for from := 0; from < len(events); {
 		seq, to := events[from].Cursor.Seq, from
@@ -76,7 +76,8 @@ func commitsOf(events []event.Event, known map[int64]int64) (commits [][]event.E
 	return commits
 }
 
-// sameCommit compares the events of two commits. It ignores the numbers of the commits.
+// sameCommit reports whether two commits have equal events. It ignores the numbers of the
+// commits.
 func sameCommit(a, b []event.Event) bool {
 	return slices.EqualFunc(a, b, func(x, y event.Event) bool {
 		x.Cursor.Seq = y.Cursor.Seq
@@ -84,8 +85,9 @@ func sameCommit(a, b []event.Event) bool {
 	})
 }
 
-// events reads the store's events after an event of the reference. They must be equal to the events
-// of the store's dump. events returns them with the numbers of the reference.
+// events reads the store's events after an event of the reference store. It fails unless they
+// are equal to the events in the store's dump. It returns them with the commit numbers of the
+// reference store.
 func (n *numbers) events(s store.Store, reference []event.Event, after event.Cursor, limit int) ([]event.Event, error) {
 	cut := func(events []event.Event, after event.Cursor) []event.Event {
 		from := slices.IndexFunc(events, func(e event.Event) bool { return after.Before(e.Cursor) })
@@ -100,13 +102,14 @@ func (n *numbers) events(s store.Store, reference []event.Event, after event.Cur
 		return nil, err
 	}
 	if want := cut(n.own, own); !slices.Equal(got, want) {
-		return nil, fmt.Errorf("the events read after cursor %s differ from those in the dump (-dump +events):\n%s", own, cmp.Diff(want, got, equal))
+		return nil, fmt.Errorf("the events that were read after cursor %s differ from the events in the dump (-dump +events):\n%s", own, cmp.Diff(want, got, equal))
 	}
 	return cut(reference, after), nil
 }
 
-// last checks the ends of the store's events against the store's dump. It returns the last end with
-// the number of the reference, whose newest commit can be another half of the same exchange.
+// last checks the store's EventSpan against the store's dump. It returns the last end,
+// translated into the commit numbers of the reference store. The newest commit of the
+// reference store can be the other half of the same exchange.
 func (n *numbers) last(s store.Store, first event.Cursor, reference []event.Event) (event.Cursor, error) {
 	if len(n.own) == 0 {
 		return event.Cursor{}, nil
@@ -119,7 +122,7 @@ func (n *numbers) last(s store.Store, first event.Cursor, reference []event.Even
 		return last, err
 	}
 	if want := n.own[len(n.own)-1].Cursor; last != want || !first.Before(n.own[0].Cursor) {
-		return last, fmt.Errorf("the ends of the events are %s and %s, want %s as the last end, and a first end before event %s",
+		return last, fmt.Errorf("EventSpan returned first %s and last %s; want last %s, and a first before event %s",
 			first, last, want, n.own[0].Cursor)
 	}
 	return reference[len(reference)-1].Cursor, nil

@@ -13,11 +13,11 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// The operations of a differential run. They draw names and numbers from small sets, so that
-// operations often use the same job, queue or key.
+// This file has the operations of a differential run. They draw names and numbers from small
+// sets, so that several operations often concern the same job, queue or key.
 
-// operations returns the operations that a step may carry out. It draws the first operations
-// more often, because the others need jobs, runs and dead letters.
+// operations returns the operations from which each step of a run draws one. It draws the
+// first operations more often, because the others need jobs, runs and dead letters.
 func (d *duel) operations() map[string]func(*rapid.T) {
 	ops := []struct {
 		name string
@@ -34,7 +34,8 @@ func (d *duel) operations() map[string]func(*rapid.T) {
 	}
 	steps := map[string]func(*rapid.T){}
 	for i, op := range ops {
-		steps[fmt.Sprintf("%02d %s", i, op.name)] = func(t *rapid.T) { // rapid sorts the operations by their names
+		// the names are numbered, because rapid sorts the operations by their names
+		steps[fmt.Sprintf("%02d %s", i, op.name)] = func(t *rapid.T) {
 			d.t = t
 			op.do()
 		}
@@ -91,8 +92,8 @@ func (d *duel) newJob(id job.ID) job.New {
 	t := d.t
 	if len(d.news) > 0 && chance(t, "repeat", 8) {
 		n := pick(t, "job", d.news...)
-		// A job that was removed is not enqueued again with Repeat. Callers do not repeat a
-		// call that late, and the store would accept the job as a new one.
+		// Do not enqueue a removed job again with Repeat: real callers do not repeat a call
+		// that late, and the store would accept the job as a new one.
 		if n.Repeat = true; slices.ContainsFunc(d.last.Jobs, func(j job.Job) bool { return j.ID == n.ID }) {
 			return n
 		}
@@ -126,12 +127,12 @@ func (d *duel) newJob(id job.ID) job.New {
 	return n
 }
 
-// drawKey gives a job a key.
+// drawKey gives a job a random idempotency key.
 func (d *duel) drawKey(n *job.New) {
 	t := d.t
 	if chance(t, "held while alive", 3) {
 		n.Key = job.AliveKey + pick(t, "alive key", "a", "b")
-		if chance(t, "key of the payload", 2) { // a retry with another payload can take the same key
+		if chance(t, "key of the payload", 2) { // with such a key, a retry with another payload changes the key
 			n.Key = job.PayloadKey(job.AliveKey, n.Payload)
 		}
 		return
@@ -149,8 +150,8 @@ func (d *duel) drawKey(n *job.New) {
 func (d *duel) kind() string  { return pick(d.t, "kind", "a", "b", "c") }
 func (d *duel) queue() string { return pick(d.t, "queue", "x", "x", "y", "z") }
 
-// run draws a run. It is mostly a current run, otherwise an earlier run or one that
-// does not exist.
+// run draws a run: mostly a current run, sometimes an earlier run or a run that does not
+// exist.
 func (d *duel) run() store.Run {
 	var running []store.Run
 	for i := range d.last.Jobs {
@@ -167,7 +168,7 @@ func (d *duel) run() store.Run {
 	return store.Run{ID: d.id(), Token: job.Token(rapid.IntRange(1, 9).Draw(d.t, "token"))}
 }
 
-// id draws the id of a job. Most of the ids exist.
+// id draws the id of a job. Most of these jobs exist.
 func (d *duel) id() job.ID {
 	if len(d.ids) == 0 || chance(d.t, "other job", 12) {
 		return job.ID(rapid.IntRange(1, 1<<30).Draw(d.t, "id"))
@@ -209,7 +210,7 @@ func (d *duel) by() store.By {
 
 func (d *duel) cancel() {
 	by, ids := d.by(), some(d.t, "ids", 2, func(int) job.ID { return d.id() })
-	for i := range d.last.Jobs { // few jobs wait for a retry
+	for i := range d.last.Jobs { // also for retrying jobs, because a random id is rarely one of them
 		if j := &d.last.Jobs[i]; j.State == job.Retrying && chance(d.t, "retrying job", 2) {
 			ids = append(ids, j.ID)
 		}
@@ -223,7 +224,7 @@ func (d *duel) cancel() {
 
 func (d *duel) retry() {
 	by, ids := d.by(), some(d.t, "ids", 1, func(int) job.ID { return d.id() })
-	for i := range d.last.Jobs { // few jobs are dead
+	for i := range d.last.Jobs { // also for dead jobs, because a random id is rarely one of them
 		if j := &d.last.Jobs[i]; j.State == job.Dead && chance(d.t, "dead job", 2) {
 			ids = append(ids, j.ID)
 		}
@@ -247,7 +248,7 @@ func accepted(a answer) (n int) {
 
 func (d *duel) setQueue() {
 	c := store.QueueChange{Name: pick(d.t, "queue", "x", "y", "z", "unheard")}
-	if chance(d.t, "mode", 2) { // queues are mostly open, because otherwise hardly any job would be claimed
+	if chance(d.t, "mode", 2) { // most queues stay open, because otherwise hardly any job would be claimed
 		c.Mode = new(pick(d.t, "new mode", store.Open, store.Open, store.Open, store.Paused, store.Draining))
 	}
 	if chance(d.t, "workers", 3) {
@@ -279,7 +280,7 @@ func (d *duel) signals() {
 
 func (d *duel) holder() string { return pick(d.t, "holder", "w1", "w2") }
 
-// read reads one job and its failures, events and audit rows.
+// read reads a job, its failures, its events and its audit rows.
 func (d *duel) read() {
 	id := d.id()
 	d.ask("Get", func(s store.Store) (any, error) { return s.Get(ctx(), id) })

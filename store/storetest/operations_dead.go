@@ -10,15 +10,16 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// The operations of a differential run on dead letters, redrives, retention and schedules.
+// This file has the operations of a differential run on dead letters, redrives, retention and
+// schedules.
 
-// status draws a status of a dead letter.
+// status draws a random status of a dead letter.
 func (d *duel) status() job.Status {
 	return pick(d.t, "status", job.Pending, job.Redriven, job.Resolved, job.Ignored)
 }
 
-// deadFilter draws a filter. Most filters have one field, so that they select
-// something.
+// deadFilter draws a random filter. Most of these filters have only one field, so that they
+// select some dead letters.
 func (d *duel) deadFilter() (f store.DeadFilter) {
 	t := d.t
 	for range rapid.IntRange(0, 2).Draw(t, "number of fields") {
@@ -88,7 +89,8 @@ func (d *duel) actIDs() {
 			a.IDs = append(a.IDs, d.last.Dead[i].Job)
 		}
 	}
-	if a.Do == store.ActRetry && len(a.IDs) > 0 && chance(d.t, "one", 2) { // only an action on a single id may change the payload, too
+	// only a retry of a single job may also change the payload
+	if a.Do == store.ActRetry && len(a.IDs) > 0 && chance(d.t, "one", 2) {
 		a.IDs = a.IDs[len(a.IDs)-1:]
 	}
 	if len(a.IDs) == 1 && a.Do == store.ActRetry {
@@ -100,7 +102,7 @@ func (d *duel) actIDs() {
 	d.acted(a.Do, "act by id that is taken", got)
 }
 
-// acted adds up the changes of an action.
+// acted notes how many dead letters an action has changed, and whether it has removed data.
 func (d *duel) acted(do store.Act, what string, a answer) {
 	if done, ok := a.Value.(actAnswer); ok {
 		d.did(what, int(done.Done))
@@ -108,8 +110,8 @@ func (d *duel) acted(do store.Act, what string, a answer) {
 	}
 }
 
-// actAnswer is the part of an answer that must be equal for all stores. Stores may end a step
-// at different entries.
+// actAnswer holds those parts of an answer that must be equal for all stores. Other parts may
+// differ, because stores may end a step at different entries.
 type actAnswer struct {
 	Errors  []string
 	Done    int64
@@ -171,7 +173,7 @@ func (d *duel) readDead() {
 	d.ask("Groups", func(s store.Store) (any, error) { return s.Groups(ctx(), g) })
 	d.ask("DeadStats", func(s store.Store) (any, error) { return s.DeadStats(ctx()) })
 	d.original(d.id())
-	for _, o := range d.last.Originals { // few original values include a payload
+	for _, o := range d.last.Originals { // also for these jobs, because few original values include a payload
 		d.original(o.Job)
 	}
 	n := rapid.Int64Range(1, 3).Draw(d.t, "redrive")
@@ -210,8 +212,8 @@ func (d *duel) controlRedrive() {
 	d.each("ControlRedrive", func(s store.Store) (any, error) { return s.ControlRedrive(ctx(), by, id, do) })
 }
 
-// sweep makes sweeps whose steps are large enough to remove everything at once, because stores
-// may end smaller steps at different rows.
+// sweep makes a sweep with steps that are large enough to remove everything at once, because
+// stores may end smaller steps at different rows.
 func (d *duel) sweep() {
 	if chance(d.t, "of what was ignored for a time", 2) {
 		d.ignore()
@@ -239,8 +241,8 @@ func (d *duel) sweep() {
 	}
 }
 
-// ignore ignores all dead letters for a limited time, so that a later sweep makes them pending
-// again.
+// ignore ignores all dead letters for a limited time, so that a later sweep has dead letters
+// to make pending again.
 func (d *duel) ignore() {
 	a := store.Action{Do: store.ActIgnore, Until: d.now().Add(time.Minute)}
 	for i := range d.last.Dead {
@@ -251,9 +253,9 @@ func (d *duel) ignore() {
 	}
 }
 
-// mark ends a job in a separate commit. A sweep keeps the job that ended last and the events of the
-// last commit. If several jobs end in one exchange, the last of them may differ from store to
-// store.
+// mark ends a job in a separate commit. A sweep keeps the job that ended last and the events
+// of the last commit. If several jobs end in one exchange, stores may differ in which of them
+// ends last.
 func (d *duel) mark() {
 	first := d.ask("ReserveIDs", func(s store.Store) (any, error) { return s.ReserveIDs(ctx(), 1) }).Value.(job.ID)
 	n := job.New{ID: first, Kind: "mark", Queue: "mark", Priority: job.PriorityDefault}
@@ -294,7 +296,8 @@ func (d *duel) original(id job.ID) {
 	d.ask("Original", func(s store.Store) (any, error) { return s.Original(ctx(), id) })
 }
 
-// present lets a process report, and orders a process.
+// present makes a random process report to the store, and sometimes orders a process to be
+// quiet.
 func (d *duel) present() {
 	t := d.t
 	p := process(d.holder(), pick(t, "instance", "1", "2"))

@@ -7,7 +7,7 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// The outcomes of a run that most checks use.
+// The functions below make the outcomes that most checks use.
 
 func runOf(c job.Claim) store.Run { return store.Run{ID: c.ID, Token: c.Token} }
 
@@ -35,21 +35,23 @@ func died(c job.Claim, class string, reason job.Reason) job.Outcome {
 	return o
 }
 
-// held returns the outcome of a run that is held for review before its handler starts.
+// held returns the outcome of a run that a rule holds for manual review before its handler
+// starts.
 func held(c job.Claim) job.Outcome {
 	o := died(c, "ManualReview", job.ManualReview)
 	o.Cause, o.Failure.How = job.Held, job.ByHold
 	return o
 }
 
-// waits returns an outcome that uses up no attempt. The job runs again after a wait.
+// waits returns an outcome of a run that counts as no attempt. The job runs again after a
+// wait.
 func waits(c job.Claim, cause job.Cause, again time.Duration) job.Outcome {
 	o := outcome(c, cause, job.Waiting)
 	o.Delay = again
 	return o
 }
 
-// ended returns an outcome for each way in which a run can end.
+// ended returns one outcome for each way in which a run can end.
 func ended(c job.Claim) []job.Outcome {
 	return []job.Outcome{
 		succeeded(c),

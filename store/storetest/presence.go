@@ -26,7 +26,7 @@ func presencePromises() []promise {
 	}
 }
 
-// process returns a process that works on the default queue and kind.
+// process returns a process that works on the default queue and can run the default kind.
 func process(name, instance string) store.Process {
 	return store.Process{
 		Name: name, Instance: instance, What: "work", Host: "host", PID: 42, Version: "v1.2.3", Build: "b7", Policy: "hash",
@@ -51,7 +51,7 @@ func (r *rig) processes() []store.Process {
 	return list
 }
 
-// processEvents returns the type and the name of each event of a process, in order.
+// processEvents returns the type and the process name of each event about processes, in order.
 func (r *rig) processEvents() (texts []string) {
 	for _, e := range r.dump().Events {
 		if e.Type >= event.ProcessStarted && e.Type <= event.ProcessSilent {
@@ -72,7 +72,7 @@ func processIsKept(r *rig) {
 	r.present(a1)
 	b.StartedAt, a2.StartedAt, a1.StartedAt = r.start, r.now(), r.now()
 	r.clock.Advance(store.PresentEvery)
-	// Only these three fields may change while a process runs.
+	// only these three fields may change while a process is running
 	b.Policy, b.Slots, b.Running = "hash2", 5, 0
 	changed := b
 	changed.PID, changed.Host, changed.Kinds = 1, "elsewhere", nil
@@ -117,7 +117,7 @@ func silentIsFoundOnce(r *rig) {
 	late := process("late", "1")
 	r.present(late)
 	r.clock.Advance(store.SilentAfter)
-	r.leave(late) // this call finds silent processes, too
+	r.leave(late) // a process that leaves also marks silent processes
 	same(r, "events", r.processEvents()[3:], []string{"started late", "silent alive", "stopped late"})
 }
 
@@ -134,17 +134,18 @@ func silentComesBack(r *rig) {
 	same(r, "the process is silent", list[1].Silent, false)
 	same(r, "start and last sign of the process", []job.Micros{list[1].StartedAt, list[1].SeenAt}, []job.Micros{began, r.now()})
 	r.clock.Advance(store.SilentAfter)
-	r.present(p) // nobody has found it silent, and so it did not go
+	r.present(p) // no other process has marked this process as silent, so it has no event
 	same(r, "events of the process", r.processEvents()[4:], []string{"silent other"})
 }
 
-// All processes are silent, and find each other silent while they come back. The events of a
-// process must alternate between its start and its silence.
+// All processes are silent, and mark each other as silent when they report again. For each
+// process, start events and silence events must alternate.
 //
 // part of: Q9
 func manyComeBack(r *rig) {
 	const processes, rounds = 6, 3
-	instance := func(i int) store.Process { return process(string(rune('a'+i/2)), string(rune('1'+i%2))) } // two of each name
+	// two processes have the same name
+	instance := func(i int) store.Process { return process(string(rune('a'+i/2)), string(rune('1'+i%2))) }
 	for range rounds {
 		var wg sync.WaitGroup
 		failures := make([]error, processes)
@@ -182,7 +183,7 @@ func manyComeBack(r *rig) {
 // part of: Q9
 func silentIsReplaced(r *rig) {
 	r.present(process("p", "1"))
-	r.present(process("p", "2")) // two living processes with one name are both shown
+	r.present(process("p", "2")) // two living processes with the same name are both shown
 	same(r, "number of processes", len(r.processes()), 2)
 	r.clock.Advance(store.SilentAfter)
 	r.present(process("p", "3"))
@@ -211,7 +212,7 @@ func quietReachesTheProcess(r *rig) {
 	r.present(twin)
 	r.present(other)
 	r.ok(r.OrderProcess(ctx(), operator, "p", true))
-	for range 2 { // the order stays
+	for range 2 { // the order stays in force
 		same(r, "orders of the process", r.present(p), store.Orders{Quiet: true})
 		same(r, "orders of its twin", r.present(twin), store.Orders{Quiet: true})
 		same(r, "orders of another process", r.present(other), store.Orders{})
@@ -250,7 +251,7 @@ func processOrderIsAudited(r *rig) {
 // proves: X3
 func processBounds(r *rig) {
 	long := func(n int) string { return strings.Repeat("n", n) }
-	names := func(bytes int) (list []string) { // names of 64 bytes in all, with the byte that each name costs
+	names := func(bytes int) (list []string) { // each name costs 64 bytes: 63 bytes and one additional byte for each name
 		for range bytes / 64 {
 			list = append(list, long(63))
 		}

@@ -27,9 +27,9 @@ func pausedGivesNothing(r *rig) {
 	waiting := r.add()
 	r.set(store.QueueChange{Mode: new(store.Paused)})
 	r.none()
-	later := r.add() // a paused queue still accepts jobs
+	later := r.add() // a paused queue still accepts new jobs
 	r.none()
-	r.end(failed(running, "NetworkTimeout", 0)) // a running job may still finish
+	r.end(failed(running, "NetworkTimeout", 0)) // a job that was running before the pause may still end
 	r.none()
 	same(r, "status", r.get(waiting).State, job.Waiting)
 	other := r.add(func(n *job.New) { n.Queue = "other" })
@@ -46,7 +46,7 @@ func drainingTakesNothing(r *rig) {
 	r.refuse(store.ErrDraining, r.newJob(func(n *job.New) { n.Queue = "other" }), r.newJob())
 	c := r.take()
 	same(r, "claim", c.ID, first)
-	r.end(failed(c, "NetworkTimeout", 0)) // jobs that are already in the queue stay in the queue
+	r.end(failed(c, "NetworkTimeout", 0)) // jobs that are in the queue before it drains stay there
 	same(r, "claims", ids(r.claim(want(9))), []job.ID{first, second})
 	r.set(store.QueueChange{Mode: new(store.Open)})
 	r.add()

@@ -28,7 +28,7 @@ func readPromises() []promise {
 	}
 }
 
-// population makes one job in each state. It returns the ids by state.
+// population makes one job in each state. It returns the jobs' ids by state.
 func (r *rig) population() map[job.State]job.ID {
 	p := map[job.State]job.ID{}
 	p[job.Completed] = r.add(everyField)
@@ -71,7 +71,7 @@ func manyAreRead(r *rig) {
 		want = append(want, j)
 	}
 	same(r, "jobs in the order of the ids, without the unknown one", got, want)
-	r.ok(r.retry(p[job.Dead])) // the dead letter stays, but the job is alive
+	r.ok(r.retry(p[job.Dead])) // after this, the dead letter still exists, but the job is live
 	got, err = r.GetAll(ctx(), []job.ID{p[job.Dead]})
 	r.ok(err)
 	if len(got) != 1 || got[0].State != job.Waiting || got[0].Life != 2 {
@@ -207,7 +207,9 @@ func auditIsReadOn(r *rig) {
 //
 // Pages of all filters are compared with a predicate over the whole log.
 func auditFromItsEnd(r *rig) {
-	owner := strings.Repeat("o", 250) // a filter by it is a target whose first 256 characters do not differ
+	// a filter with this owner becomes an audit target; such targets have the same first 256
+	// characters
+	owner := strings.Repeat("o", 250)
 	for i := range 12 {
 		id := r.add()
 		by := store.By{Actor: []string{"ann", "ben"}[i%2], Reason: "because"}
@@ -250,7 +252,7 @@ func auditFromItsEnd(r *rig) {
 	}
 }
 
-// auditPages reads all pages of the rows that a filter selects.
+// auditPages reads all pages of the audit rows that a filter selects.
 func (r *rig) auditPages(f store.AuditFilter) (rows []store.Audit) {
 	for {
 		page, err := r.AuditPage(ctx(), f)

@@ -19,7 +19,7 @@ func redriveControls(r *rig) {
 		r.ok(err)
 		same(r, "state after "+string(do), d.State, want)
 		same(r, "state that is kept", r.redrive(id), d)
-		r.unchanged(func() { // the same request again
+		r.unchanged(func() { // making the same request again changes nothing
 			_, err := r.ControlRedrive(ctx(), person, id, do)
 			r.ok(err)
 		})
@@ -41,7 +41,7 @@ func redriveControls(r *rig) {
 	control(store.RedriveProceed, store.RedriveRamping)
 	same(r, "limit of a step", r.step(7).Released, int64(7))
 	control(store.RedrivePause, store.RedrivePaused)
-	r.answer(9, "") // the released jobs continue to run
+	r.answer(9, "") // jobs that were released before the pause continue to run
 	same(r, "paused", r.step(100).Released, int64(0))
 	control(store.RedriveResume, store.RedriveRamping)
 	same(r, "resumed", r.step(11).Released, int64(11))
@@ -62,17 +62,17 @@ func redriveControls(r *rig) {
 func redrivePerson(r *rig) {
 	all := r.dieAll(3, "A")
 	id := r.startRedrive(canaryOf(1)).ID
-	r.ok(r.retry(all[1])) // a person has already retried the job
+	r.ok(r.retry(all[1])) // a person retries this job before the redrive reaches it
 	r.ok(r.actOn(store.ActResolve, all[2]))
 	r.step(100)
 	r.end(succeeded(r.takeID(all[1])))
 	r.end(died(r.takeID(all[0]), "A", job.NonRetriable))
-	r.ok(r.retry(all[0])) // the redrive did not open this life
+	r.ok(r.retry(all[0])) // a person, and not the redrive, opens this life
 	r.end(succeeded(r.takeID(all[0])))
 	same(r, "redrive of the entry", r.letter(all[1]).Redrive, int64(0))
 	d := r.redrive(id)
 	same(r, "numbers", []int64{d.Released, d.Answered, d.Again, d.Dead, d.Completed}, []int64{1, 1, 1, 1, 0})
-	r.step(100) // nothing is left after the only canary has been released
+	r.step(100) // nothing is left to release after the only canary
 	r.state(all[2], job.Dead)
 	same(r, "state", r.redrive(id).State, store.RedriveCompleted)
 }
@@ -135,7 +135,7 @@ func redrivesAreListed(r *rig) {
 		[]any{store.CanaryDefault, store.StopDefault, int8(store.RedrivePriority), person.Actor, person.Reason, r.now()})
 	_, err = r.Redrive(ctx(), 99)
 	r.is(err, store.ErrNotFound)
-	// Two redrives select the same jobs. Each job is retried only once.
+	// Two redrives select the same jobs. Each job is released only once.
 	same(r, "released", r.step(100).Released, int64(2))
 	same(r, "lives", []int32{r.get(1).Life, r.get(2).Life}, []int32{2, 2})
 	r.answer(2, "")

@@ -38,7 +38,7 @@ func canaryOf(n int) func(*store.RedriveSpec) {
 	return func(s *store.RedriveSpec) { s.Canary = n }
 }
 
-// waiting returns the ids of the due jobs, sorted.
+// waiting returns the sorted ids of the due jobs.
 func (r *rig) waiting() (ids []job.ID) {
 	for _, j := range r.dump().Jobs {
 		if j.State == job.Waiting {
@@ -48,7 +48,8 @@ func (r *rig) waiting() (ids []job.ID) {
 	return ids
 }
 
-// answer ends n runs. They fail with the class, or succeed if the class is "".
+// answer ends n runs of released jobs. The runs fail with the given class, or succeed if the
+// class is "".
 func (r *rig) answer(n int, class string) {
 	for _, c := range r.claim(want(n)) {
 		if class == "" {
@@ -104,7 +105,7 @@ func badCanary(r *rig) {
 	id := r.startRedrive(canaryOf(5)).ID
 	r.step(100)
 	r.answer(3, "")
-	r.answer(2, "A") // more failures than the default limit of one fifth of the jobs
+	r.answer(2, "A") // two of five is above the default limit of one fifth of the jobs
 	s := r.step(100)
 	same(r, "step", []any{s.Active, s.Released, s.Wait}, []any{0, int64(0), store.Never})
 	d := r.redrive(id)
@@ -126,7 +127,7 @@ func anotherCause(r *rig) {
 	r.dieAll(6, "A")
 	id := r.startRedrive(canaryOf(3)).ID
 	r.step(100)
-	r.answer(2, "B") // the jobs now die from a different cause
+	r.answer(2, "B") // the jobs now die with another fingerprint
 	same(r, "released before one has completed", r.step(100).Released, int64(0))
 	r.answer(1, "")
 	same(r, "released", r.step(100).Released, int64(3))
@@ -134,7 +135,7 @@ func anotherCause(r *rig) {
 	same(r, "answers", []int64{d.Answered, d.Again, d.Dead}, []int64{3, 0, 2})
 }
 
-// Canaries that die with a different class do not show that the old cause is gone.
+// Canaries that die with another class do not prove that the old cause is gone.
 //
 // proves: D7
 func barrenCanary(r *rig) {
@@ -169,7 +170,8 @@ func rampStops(r *rig) {
 	if d.Released > 130 {
 		r.fail("the redrive brought back %d jobs that fail again, want fewer", d.Released)
 	}
-	// A person resumes the redrive. The answers before that do not count any more.
+	// A person resumes the redrive. Answers from before that time do not count in the stop
+	// rule any more.
 	_, err := r.ControlRedrive(ctx(), person, id, store.RedriveResume)
 	r.ok(err)
 	if r.step(500).Released == 0 {
@@ -183,7 +185,7 @@ func laterDeathsDoNotJoin(r *rig) {
 	id := r.startRedrive(canaryOf(1)).ID
 	late := r.die("A")
 	r.step(100)
-	r.answer(1, "A") // the job dies again, which is a new death
+	r.answer(1, "A") // the job dies again, and this death has a new number
 	_, err := r.ControlRedrive(ctx(), person, id, store.RedriveResume)
 	r.ok(err)
 	r.step(100) // this step stops the redrive
@@ -198,8 +200,8 @@ func laterDeathsDoNotJoin(r *rig) {
 	same(r, "what died again", r.listed(store.DeadFilter{Redrive: id, Statuses: []job.Status{job.Pending}}, 5), []job.ID{1})
 }
 
-// If a person reopens a dead letter after the set was counted, the redrive also retries its job and
-// counts it. The counters of a redrive are consistent at any time.
+// If a person reopens a dead letter after the set was counted, the redrive also retries and
+// counts that job. At any time, the counters of a redrive agree with each other.
 //
 // proves: D7
 func reopenedIsBroughtBack(r *rig) {
@@ -218,7 +220,7 @@ func redriveRate(r *rig) {
 	r.dieAll(50, "A")
 	id := r.startRedrive(canaryOf(-1), func(s *store.RedriveSpec) { s.Rate = 10 }).ID
 	released := int64(0)
-	for tenth := range int64(40) { // the loop counts in tenths of a second
+	for tenth := range int64(40) { // one round of the loop is a tenth of a second
 		released += r.step(100).Released
 		if most := tenth + 1; released > most {
 			r.fail("%d jobs were released after %d tenths of a second, want at most %d", released, tenth, most)
@@ -231,7 +233,7 @@ func redriveRate(r *rig) {
 	if released < 38 {
 		r.fail("%d jobs were released in 4 s at 10 a second", released)
 	}
-	r.clock.Advance(time.Hour) // unused starts of more than one second cannot be used later
+	r.clock.Advance(time.Hour) // unused starts from more than one second ago are lost
 	same(r, "after an hour", r.step(100).Released, int64(10))
 	same(r, "state", r.redrive(id).State, store.RedriveRamping)
 }
@@ -241,17 +243,17 @@ func redriveAnswers(r *rig) {
 	r.dieAll(9, "A")
 	id := r.startRedrive(canaryOf(9)).ID
 	r.step(100)
-	numbers := func(want ...int64) { // the order of the numbers: answered, again, completed, dead, cancelled
+	numbers := func(want ...int64) { // the numbers are, in this order: answered, again, completed, dead, cancelled
 		d := r.redrive(id)
 		same(r, "numbers", []int64{d.Answered, d.Again, d.Completed, d.Dead, d.Cancelled}, want)
 	}
 	c := r.take()
-	r.end(failed(c, "A", 0)) // the first attempt is the answer
+	r.end(failed(c, "A", 0)) // the first attempt is the answer of the job
 	numbers(1, 1, 0, 0, 0)
-	r.end(succeeded(r.takeID(c.ID))) // later attempts are not answers
+	r.end(succeeded(r.takeID(c.ID))) // later attempts do not count as answers
 	numbers(1, 1, 1, 0, 0)
 	c = r.take()
-	r.end(waits(c, job.Snoozed, 0)) // this run uses up no attempt
+	r.end(waits(c, job.Snoozed, 0)) // this run counts as no attempt, so it is not an answer
 	numbers(1, 1, 1, 0, 0)
 	r.end(failed(r.takeID(c.ID), "B", 0))
 	numbers(2, 1, 1, 0, 0)
@@ -296,7 +298,7 @@ func redrivePriority(r *rig) {
 	j = r.get(id)
 	same(r, "retried by hand", []any{j.Priority, j.Queue}, []any{int8(1), "night"})
 
-	plain := r.die("A") // a lower priority for one life does not count as a change of the job
+	plain := r.die("A") // if a redrive gives the job a lower priority for one life, the store keeps no original values
 	r.startRedrive(canaryOf(-1))
 	r.step(100)
 	r.state(plain, job.Waiting)

@@ -25,7 +25,7 @@ func canaryKeepsTheRate(r *rig) {
 	r.dieAll(30, "A")
 	r.startRedrive(canaryOf(20), func(s *store.RedriveSpec) { s.Rate = 2 })
 	released := int64(0)
-	for half := range int64(8) { // the loop counts in half seconds
+	for half := range int64(8) { // one round of the loop is half a second
 		s := r.step(100)
 		if released += s.Released; released > half+1 {
 			r.fail("%d canaries were released after %d half seconds, want at most %d", released, half, half+1)
@@ -60,12 +60,12 @@ func redrivesShare(r *rig) {
 	same(r, "step", r.step(30), store.RedriveStep{Active: 3, Released: 30})
 	same(r, "shares", released(), []int64{10, 10, 10})
 	for range 3 {
-		r.step(1) // a step that may release fewer jobs than there are redrives: the redrives take turns
+		r.step(1) // this step may release fewer jobs than there are redrives, so the redrives take turns
 	}
 	same(r, "shares of small steps", released(), []int64{11, 11, 11})
 	_, err := r.ControlRedrive(ctx(), person, ids[0], store.RedrivePause)
 	r.ok(err)
-	same(r, "step", r.step(40).Released, int64(40)) // a redrive that does not use its share leaves it to the other redrives
+	same(r, "step", r.step(40).Released, int64(40)) // the other redrives use the share that the paused redrive does not use
 	same(r, "shares without the first", released(), []int64{11, 31, 31})
 }
 
@@ -95,14 +95,13 @@ func releasesAreAudited(r *rig) {
 		rows = append(rows, a.Action+" "+a.After)
 	}
 	same(r, "audit", rows[1:], []string{
-		`redrive.release {"done":3}`, // the canaries, and the job that was released after they had ended
+		`redrive.release {"done":3}`, // the two canaries, and one job that was released after both had ended
 		`redrive.release {"done":4}`, "redrive.pause paused", "redrive.resume ramping",
 		`redrive.release {"done":3}`, "redrive.cancel cancelled",
 	})
 }
 
-// fillLanes fills the store with lanes. It leaves room for the given number of further
-// lanes.
+// fillLanes makes lanes until the store has room only for the given number of further lanes.
 func (r *rig) fillLanes(room int) {
 	jobs := r.batch(job.LanesMax - len(r.lanes()) - room)
 	for i := range jobs {
@@ -111,7 +110,7 @@ func (r *rig) fillLanes(room int) {
 	r.enqueue(jobs...)
 }
 
-// lanes returns the combinations of queue and kind of all jobs. All jobs have the same
+// lanes returns the different pairs of queue and kind of all jobs. All jobs have the same
 // dependencies.
 func (r *rig) lanes() map[string]bool {
 	lanes := make(map[string]bool)
@@ -140,14 +139,14 @@ func redriveNeedsRoom(r *rig) {
 	_, err := r.StartRedrive(ctx(), person, part)
 	r.ok(err)
 	same(r, "released", r.step(10).Released, int64(2))
-	spec.Change.Queue = queue // the queue in which the jobs are now
+	spec.Change.Queue = queue // the new queue is the queue in which the jobs already are
 	_, err = r.StartRedrive(ctx(), person, spec)
 	r.ok(err)
 	same(r, "released", r.step(10).Released, int64(1))
 }
 
-// The store had room when the redrive began, but since then another job has taken the
-// last lane.
+// When the redrive began, the store had room for its lanes. Since then another job has taken
+// the last lane.
 func redriveStopsWhereLanesEnd(r *rig, canary int) {
 	all := []job.ID{r.die("A"), r.die("A")}
 	r.fillLanes(1)

@@ -8,9 +8,9 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// After ErrUnknown a caller makes the same call again. Whether or not the first call was committed,
-// both calls together must have the effect of one successful call, and the second call must return
-// its answer.
+// After ErrUnknown a caller makes the same call again. Two things must be true whether or not
+// the first call was committed: both calls together have the effect of one successful call,
+// and the second call returns the answer of that call.
 
 func repeatPromises() []promise {
 	return []promise{
@@ -31,7 +31,7 @@ func enqueueCanBeAskedAgain(r *rig) {
 	same(r, "first answer, of a commit that never was", r.enqueue(a, b), want)
 	r.unchanged(func() { same(r, "answer to the repeat", r.enqueue(a, b), want) })
 
-	// The job may be in any state when the call is repeated.
+	// The job may be in any state when the caller repeats the call.
 	c := r.take()
 	want[0].State = job.Running
 	r.unchanged(func() { same(r, "answer to the repeat", r.enqueue(a, b), want) })
@@ -51,8 +51,8 @@ func repeatedEnqueueKnowsItsOwnKey(r *rig) {
 	n.Repeat = true
 	r.unchanged(func() { same(r, "receipt", r.enqueue(n)[0], job.Receipt{ID: n.ID, State: job.Waiting}) })
 
-	// When an earlier job holds the key, the repeated call returns the same answer as
-	// the first call.
+	// When an earlier job holds the idempotency key, the repeated call returns the same answer
+	// as the first call.
 	other := r.newJob(keyed("k", "d"), func(n *job.New) { n.Repeat = true })
 	r.unchanged(func() {
 		same(r, "receipt", r.enqueue(other)[0], job.Receipt{ID: n.ID, Existing: true, State: job.Waiting})
@@ -130,7 +130,7 @@ func endCanBeWrittenAgain(r *rig) {
 		r.end(o)
 		r.unchanged(func() { r.is(r.settle(o), nil) })
 		r.clock.Advance(time.Hour)
-		if r.get(id).State.Ready() { // after the next claim the store does not recognise the repeated outcome any more
+		if r.get(id).State.Ready() { // after the next claim, the store refuses the outcome of the earlier run
 			next := r.take()
 			r.unchanged(func() { r.is(r.settle(o), store.ErrLeaseLost) })
 			r.end(succeeded(next))

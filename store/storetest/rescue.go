@@ -109,7 +109,7 @@ func stallsThatEndTheJob(r *rig) {
 		Kind: kind, Queue: queue, DiedAt: r.now(),
 	})
 
-	// A new life counts its stalls from 0 again.
+	// In a new life, crashes are counted from 0 again.
 	r.ok(r.retry(id))
 	r.lose(r.take(two))
 	r.state(id, job.Waiting)
@@ -142,7 +142,7 @@ func eachClaimBringsItsLimit(r *rig) {
 	r.lose(r.take(limit(5)))
 	r.lose(r.take(limit(3)))
 	r.state(id, job.Waiting)
-	r.lose(r.take(limit(2))) // the third stall, with a limit of two
+	r.lose(r.take(limit(2))) // this is the third crash, and the limit of this claim is two
 	r.state(id, job.Dead)
 }
 
@@ -202,7 +202,7 @@ func stalledRunThatWasAskedToStop(r *rig) {
 	same(r, "events of one commit", r.events(at)[0].Cursor.Seq, r.events(at)[1].Cursor.Seq)
 	same(r, "number of records", len(r.failures(id)), 1)
 
-	// If that stall ends the job, the job is dead, and not cancelled.
+	// If this crash is the last allowed one, the job becomes dead and not cancelled.
 	id = r.add()
 	r.take(func(w *store.Want) { w.Kinds[0].MaxCrashes = 1 })
 	r.ok(r.cancel(id))
@@ -211,11 +211,11 @@ func stalledRunThatWasAskedToStop(r *rig) {
 	r.state(id, job.Dead)
 }
 
-// defaults are the terms of a job when the policy sets none.
+// defaults are the terms of a job if the policy sets no terms.
 var defaults job.Terms
 
-// crashed returns the failure record of a crash that is retried. The caller adds the
-// values of the run.
+// crashed returns the expected failure record of a crash after which the job runs again. The
+// caller adds the values of the run.
 func crashed(t *job.Terms, holder string) job.Failure {
 	return t.Crash(&job.LostRun{Kind: kind, Holder: holder, Crashes: 1, MaxCrashes: 2}).Failure
 }

@@ -83,7 +83,7 @@ func retryOfAGoneJob(r *rig) {
 	r.ok(r.retry(id))
 	r.end(succeeded(r.takeID(id)))
 	r.add()
-	r.complete(func(n *job.New) { n.Queue = "else" }) // a sweep keeps the newest finished job
+	r.complete(func(n *job.New) { n.Queue = "else" }) // a sweep keeps the newest completed job, so make one more job
 	r.clock.Advance(2 * time.Hour)
 	same(r, "removed", r.sweep(store.Retention{Completed: time.Hour}, 10).Completed, int64(1))
 	same(r, "status of its dead letter", r.letter(id).Status, job.Resolved)
@@ -92,7 +92,8 @@ func retryOfAGoneJob(r *rig) {
 		r.is(r.actOn(store.ActRetry, id), store.ErrNotFound)
 		r.is(r.preview(store.Action{Do: store.ActRetry, IDs: []job.ID{id}}).Errors[0], store.ErrNotFound)
 		r.is(r.cancel(id), store.ErrNotFound)
-		r.is(r.actOn(store.ActReopen, id), store.ErrConflict) // the job exists, but the status of its dead letter does not allow the act
+		// the job exists, but its dead letter has a status that the act does not allow
+		r.is(r.actOn(store.ActReopen, id), store.ErrConflict)
 	})
 }
 
@@ -143,7 +144,7 @@ func successResolvesTheEntry(r *rig) {
 		same(r, "what was done and by whom", []any{l.Action, l.ActedBy, l.ActedAt}, []any{did[r.get(id).State], person.Actor, r.now()})
 		same(r, "number of failures", len(r.failures(id)), 1)
 	}
-	id := r.dead() // the job is cancelled before a run of the new life has begun
+	id := r.dead() // a person cancels the job before a run of its new life begins
 	r.ok(r.retry(id))
 	r.ok(r.cancel(id))
 	same(r, "status", r.letter(id).Status, job.Resolved)

@@ -17,7 +17,7 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// Default values of the checks.
+// Default values that the checks use.
 const (
 	kind   = "encode"
 	queue  = "main"
@@ -25,25 +25,24 @@ const (
 	lease  = 30 * time.Second
 )
 
-// rig is a store under test, with short methods for its calls. The methods end the check when
-// the store returns an unexpected error.
+// rig is a store under test with short methods for its calls. If the store returns an
+// unexpected error, the method ends the check.
 type rig struct {
 	store.Store
 	clock *Clock
 	start job.Micros
 
-	removed bool // whether a purge or sweep has removed data, so that the history is incomplete
+	removed bool // whether a purge or a sweep has removed data, so that the events are incomplete
 }
 
 func newRig(s store.Store, clock *Clock) *rig {
 	return &rig{Store: s, clock: clock, start: job.At(clock.Now())}
 }
 
-// ctx is the context of every call. The suite cancels no call.
+// ctx returns the context for every call. The suite cancels no call.
 func ctx() context.Context { return context.Background() }
 
-// fail ends the check with a message. The message begins with the file and line in the
-// check.
+// fail ends the check with a message. The message begins with the file and line of the check.
 func (r *rig) fail(format string, args ...any) {
 	panic(broken(checkLine() + fmt.Sprintf(format, args...)))
 }
@@ -67,8 +66,7 @@ func (r *rig) ok(err error) {
 	}
 }
 
-// is checks that err is one of the targets. nil among the targets means that success is
-// allowed.
+// is checks that err is one of the given errors. If nil is one of them, err may also be nil.
 func (r *rig) is(err error, targets ...error) {
 	for _, target := range targets {
 		if errors.Is(err, target) {
@@ -78,21 +76,22 @@ func (r *rig) is(err error, targets ...error) {
 	r.fail("got error %v, want %v", err, targets)
 }
 
-// equal compares two values. It treats empty and nil slices as equal. It compares bytes as a
-// whole, because cmp takes minutes to compare a large payload byte by byte.
+// equal reports whether two values are equal. An empty slice and a nil slice are equal. It
+// compares bytes as a whole, because cmp takes minutes to compare a large payload byte by
+// byte.
 var equal = cmp.Options{
 	cmpopts.EquateEmpty(),
 	cmp.FilterValues(func(a, b []byte) bool { return len(a)+len(b) > 0 }, cmp.Comparer(bytes.Equal)),
 }
 
-// same checks that got equals want.
+// same fails the check unless got equals want.
 func same[T any](r *rig, what string, got, want T) {
 	if diff := cmp.Diff(want, got, equal); diff != "" {
 		r.fail("%s (-want +got):\n%s", what, diff)
 	}
 }
 
-// unchanged runs f and checks that f has changed nothing in the store.
+// unchanged calls f and checks that the content of the store is the same as before.
 func (r *rig) unchanged(f func()) {
 	before := r.dump()
 	f()
@@ -102,7 +101,7 @@ func (r *rig) unchanged(f func()) {
 func (r *rig) now() job.Micros               { return job.At(r.clock.Now()) }
 func (r *rig) in(d time.Duration) job.Micros { return r.now().Add(d) }
 
-// newJob returns a job with a new id. The options change the job.
+// newJob returns a job with a new id. The functions in options change the job.
 func (r *rig) newJob(options ...func(*job.New)) job.New {
 	id, err := r.ReserveIDs(ctx(), 1)
 	r.ok(err)
@@ -127,7 +126,7 @@ func (r *rig) add(options ...func(*job.New)) job.ID {
 	return r.enqueue(r.newJob(options...))[0].ID
 }
 
-// refuse enqueues jobs and checks that the store refuses all of them.
+// refuse enqueues jobs and checks that the store refuses them all with the given error.
 func (r *rig) refuse(target error, jobs ...job.New) {
 	r.unchanged(func() {
 		_, err := r.Enqueue(ctx(), jobs)
@@ -150,7 +149,7 @@ func (r *rig) exchange(x store.Exchange) store.Exchanged {
 	return answer
 }
 
-// want asks for up to n jobs of the default queue and kind.
+// want asks for at most n jobs of the default queue and kind.
 func want(n int, options ...func(*store.Want)) store.Want {
 	w := store.Want{Queue: queue, Max: n, Kinds: []store.KindWant{{Kind: kind, Max: n, MaxCrashes: job.MaxCrashes}}}
 	for _, o := range options {
@@ -163,7 +162,7 @@ func (r *rig) claim(wants ...store.Want) []job.Claim {
 	return r.exchange(store.Exchange{Want: wants}).Claims
 }
 
-// take claims one job. It fails when there is no job to claim.
+// take claims one job. It fails the check when there is no job to claim.
 func (r *rig) take(options ...func(*store.Want)) job.Claim {
 	claims := r.claim(want(1, options...))
 	if len(claims) != 1 {
@@ -172,14 +171,14 @@ func (r *rig) take(options ...func(*store.Want)) job.Claim {
 	return claims[0]
 }
 
-// none checks that there is no job to claim.
+// none fails the check if there is a job to claim.
 func (r *rig) none() {
 	if claims := r.claim(want(1)); len(claims) != 0 {
 		r.fail("job %d was given out, want none", claims[0].ID)
 	}
 }
 
-// settle writes one outcome and returns its error.
+// settle writes one outcome and returns the error for this outcome.
 func (r *rig) settle(o job.Outcome) error {
 	return r.exchange(store.Exchange{Settle: []job.Outcome{o}}).Settled[0]
 }
@@ -208,13 +207,14 @@ func (r *rig) rescue(limit int) store.Rescue {
 
 var person = store.By{Actor: "ann", Reason: "because"}
 
-// cancel cancels one job and returns its error.
+// cancel cancels one job and returns the error for this job.
 func (r *rig) cancel(id job.ID) error {
 	errs, err := r.Cancel(ctx(), person, []job.ID{id})
 	return r.only(errs, err)
 }
 
-// retry retries one job and returns its error. The person's reason becomes the note.
+// retry retries one job and returns the error for this job. The note of the dead letter is the
+// person's reason.
 func (r *rig) retry(id job.ID) error {
 	return r.actOn(store.ActRetry, id, func(a *store.Action) { a.Note = person.Reason })
 }
@@ -267,7 +267,7 @@ func (r *rig) events(after event.Cursor) []event.Event {
 	return events
 }
 
-// cursor returns the cursor of the last event.
+// cursor returns the cursor of the newest event.
 func (r *rig) cursor() event.Cursor {
 	if events := r.dump().Events; len(events) > 0 {
 		return events[len(events)-1].Cursor
@@ -287,8 +287,8 @@ func (r *rig) dump() *store.Dump {
 	return d
 }
 
-// takeID claims jobs of the job's kind and queue one by one until it has claimed the job
-// itself.
+// takeID claims the job with the given id. It may have to claim other jobs of the same kind
+// and queue before.
 func (r *rig) takeID(id job.ID) job.Claim {
 	j := r.get(id)
 	w := store.Want{Queue: j.Queue, Max: 1, Kinds: []store.KindWant{{Kind: j.Kind, Max: 1, MaxCrashes: job.MaxCrashes}}}

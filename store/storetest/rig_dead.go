@@ -5,7 +5,7 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// Methods of the rig for dead jobs and actions on dead letters.
+// This file has the methods of the rig for dead jobs and for actions on dead letters.
 
 // dead makes a dead job and returns its id.
 func (r *rig) dead(options ...func(*job.New)) job.ID {
@@ -14,14 +14,15 @@ func (r *rig) dead(options ...func(*job.New)) job.ID {
 	return id
 }
 
-// die makes a job that dies with the class. It returns the job's id.
+// die makes a job that dies with a failure of the given class. It returns the job's id.
 func (r *rig) die(class string, options ...func(*job.New)) job.ID {
 	id := r.add(options...)
 	r.end(died(r.takeID(id), class, job.NonRetriable))
 	return id
 }
 
-// dieAll makes n jobs that die with the class in one exchange. It returns their ids.
+// dieAll makes n jobs that die in one exchange with failures of the given class. It returns
+// their ids.
 func (r *rig) dieAll(n int, class string) []job.ID {
 	jobs := make([]job.New, n)
 	for i := range jobs {
@@ -48,11 +49,11 @@ func (r *rig) preview(a store.Action) store.Acted {
 }
 
 // act carries out an action in as many steps as necessary. It returns the number of changed
-// entries.
+// dead letters.
 func (r *rig) act(a store.Action) (done int64) {
 	if a.Filter != nil && a.Through == 0 {
 		if a.Through = r.preview(a).Through; a.Through == 0 {
-			return 0 // no job has died in this store
+			return 0 // there are no dead letters, so there is no frozen set
 		}
 	}
 	for {
@@ -68,7 +69,7 @@ func (r *rig) act(a store.Action) (done int64) {
 	}
 }
 
-// actOn applies an action to one job and returns its error.
+// actOn applies an act to one job and returns the error for this job.
 func (r *rig) actOn(do store.Act, id job.ID, options ...func(*store.Action)) error {
 	a := store.Action{Do: do, IDs: []job.ID{id}}
 	for _, o := range options {
@@ -78,7 +79,8 @@ func (r *rig) actOn(do store.Act, id job.ID, options ...func(*store.Action)) err
 	return r.only(answer.Errors, err)
 }
 
-// listed returns the ids of all dead letters that a filter selects, page by page.
+// listed reads all pages of the dead letters that a filter selects and returns the ids of
+// their jobs.
 func (r *rig) listed(f store.DeadFilter, limit int) (found []job.ID) {
 	p := store.DeadPaging{Limit: limit}
 	for {
@@ -103,7 +105,7 @@ func (r *rig) redrive(id int64) store.Redrive {
 	return d
 }
 
-// startRedrive starts a redrive of the dead letters that the filter selects.
+// startRedrive starts a redrive of the dead letters that a filter selects.
 func (r *rig) startRedrive(options ...func(*store.RedriveSpec)) store.Redrive {
 	var spec store.RedriveSpec
 	for _, o := range options {
@@ -124,7 +126,8 @@ func (r *rig) step(limit int) store.RedriveStep {
 	return answer
 }
 
-// sweep sweeps until there is nothing left to remove. It adds up the removed rows.
+// sweep makes sweeps until there is nothing more to remove. It returns the sum of the removed
+// rows.
 func (r *rig) sweep(keep store.Retention, limit int) (sum store.Swept) {
 	r.removed = true
 	for range 10_000 {

@@ -25,7 +25,7 @@ func schedulePromises() []promise {
 	}
 }
 
-// everyMinute is the expression of the slots that fire fires.
+// everyMinute is the expression of the cron entry whose slots the checks fire.
 const everyMinute = "* * * * * UTC"
 
 func (r *rig) fire(name string, slot job.Micros, jobs ...job.New) store.Fired {
@@ -96,7 +96,8 @@ func manySchedulers(r *rig) {
 			r.fail("slot %d was fired %d times", slot, n)
 		}
 	}
-	same(r, "the last slot", fired[r.start+slots-1], 1) // other schedulers may already have fired later slots
+	// the entry may already have a later slot, which another process has fired
+	same(r, "the last slot", fired[r.start+slots-1], 1)
 	same(r, "jobs", len(r.dump().Jobs), len(fired))
 }
 
@@ -140,8 +141,8 @@ func schedulesAreListed(r *rig) {
 	same(r, "schedules", list, want)
 }
 
-// The stored expression is that of the last slot that was fired. A refused slot does not
-// change it.
+// The store keeps the expression of the last fired slot. A refused slot does not change the
+// stored expression.
 //
 // proves: Q13
 func expressionIsStored(r *rig) {
@@ -177,12 +178,12 @@ func (r *rig) setSchedule(name string, paused bool) store.CronSlot {
 	return c
 }
 
-// Slots that pass during a pause are not fired, neither during the pause nor after it.
+// Slots that pass during a pause are never fired, neither during the pause nor after it.
 //
 // part of: Q13
 func pausedIsNotFired(r *rig) {
 	last := r.fire("s", r.now()).Last
-	before := r.in(time.Second) // a slot that nobody fired before the pause
+	before := r.in(time.Second) // the time of this slot passed before the pause, but nobody fired it
 	r.clock.Advance(time.Minute)
 	last.Paused, last.SetAt = true, r.now()
 	same(r, "paused schedule", r.setSchedule("s", true), last)

@@ -27,7 +27,7 @@ func settlePromises() []promise {
 	}
 }
 
-// Of the jobs that end in one exchange, only completed jobs with Keep have a payload and
+// Three jobs end in one exchange. Only completed jobs with Keep still have their payload and
 // attributes afterwards.
 //
 // part of: Q1
@@ -131,7 +131,8 @@ func failureIsAWholeRecord(r *rig) {
 	r.clock.Advance(5 * time.Minute)
 	o := failed(c, "", 0)
 	o.Failure, o.Cost, o.Sends = richFailure(), 77, 9
-	o.Failure.Job, o.Failure.Token, o.Failure.Attempt, o.Failure.Holder = 99, 98, 97, "liar" // values that the store must replace
+	// the store must replace these values of the job
+	o.Failure.Job, o.Failure.Token, o.Failure.Attempt, o.Failure.Holder = 99, 98, 97, "liar"
 	o.Failure.StartedAt, o.Failure.EndedAt, o.Failure.Life = 1, 2, 96
 	r.end(o)
 	want := *richFailure()
@@ -147,7 +148,7 @@ func failuresAreKept(r *rig) {
 	id := r.add()
 	for i := range 4 {
 		r.end(failed(r.take(), fmt.Sprint("Class", i), 0))
-		if i == 1 { // a run in between that uses up no attempt and has no failure
+		if i == 1 { // between the two failures: a run that counts as no attempt and has no failure
 			r.end(waits(r.take(), job.Snoozed, 0))
 		}
 	}
@@ -228,7 +229,7 @@ func endMayMoveTheJob(r *rig) {
 	r.none()
 	c := r.take(func(w *store.Want) { w.Queue = "high-memory" })
 	same(r, "claim", c.ID, id)
-	r.end(waits(c, job.Snoozed, 0)) // an outcome without a queue and a priority does not change them
+	r.end(waits(c, job.Snoozed, 0)) // an outcome that gives neither a queue nor a priority does not change them
 	j = r.get(id)
 	same(r, "queue and priority", []any{j.Queue, j.Priority}, []any{"high-memory", int8(1)})
 }
@@ -267,8 +268,8 @@ func costAddsUp(r *rig) {
 	same(r, "cost", r.get(id).Cost, int64(735))
 	same(r, "sends", r.get(id).Sends, int64(7))
 
-	// The cost of a run counts once, even if the outcome has it both in the failure and for the
-	// end of the job.
+	// The cost of a run counts only once, even if the outcome contains the cost twice: in the
+	// failure and for the end of the job.
 	id = r.add()
 	o = outcome(r.take(), job.Cancel, job.Cancelled)
 	o.Failure, o.Cost = failure("stop"), 9
@@ -309,7 +310,8 @@ func settlesBeforeItClaims(r *rig) {
 	same(r, "claims", ids(x.Claims), []job.ID{id})
 	same(r, "run", x.Claims[0].Token, job.Token(2))
 
-	// A run that ends in the exchange frees its place under a global limit.
+	// When a run ends in the exchange, the same exchange can claim another job under the limit
+	// for all processes.
 	next := r.add()
 	w := want(1, func(w *store.Want) { w.Limit = 1 })
 	x = r.exchange(store.Exchange{Want: []store.Want{w}})

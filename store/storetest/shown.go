@@ -8,12 +8,12 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// shownLooks is how often a store is asked at most for its newest event.
+// shownLooks is the maximum number of times that Events asks a store for its newest event.
 const shownLooks = 20_000
 
-// Events reads events. It first waits until the newest event is visible. A store with other
-// writers shows an event only when all transactions that began earlier have ended. These include
-// transactions of other tests on the same server.
+// Events reads events. Before that, it waits until the newest event is visible. A store with
+// other writers shows an event only when all transactions that began earlier have ended; tests
+// that use the same server also have such transactions.
 func (r *rig) Events(ctx context.Context, after event.Cursor, limit int) ([]event.Event, error) {
 	if err := shown(r.Store); err != nil {
 		r.fail("%v", err)
@@ -21,7 +21,7 @@ func (r *rig) Events(ctx context.Context, after event.Cursor, limit int) ([]even
 	return r.Store.Events(ctx, after, limit)
 }
 
-// shown waits until the newest event is visible. For a closed store it returns at once.
+// shown waits until the newest event is visible. If the store is closed, it returns at once.
 func shown(s store.Store) error {
 	d, err := s.Dump(ctx())
 	if err != nil {
@@ -30,7 +30,7 @@ func shown(s store.Store) error {
 	return shownAll(s, d.Events)
 }
 
-// shownAll waits until the last of the given events is visible.
+// shownAll waits until the last of the given events is visible to readers.
 func shownAll(s store.Store, all []event.Event) error {
 	if len(all) == 0 {
 		return nil
@@ -40,8 +40,8 @@ func shownAll(s store.Store, all []event.Event) error {
 	for range shownLooks {
 		events, err := s.Events(ctx(), before, 1)
 		if err != nil || len(events) > 0 {
-			return nil // the test will get the same error
+			return nil // no report is needed, because the test gets the same error
 		}
 	}
-	return fmt.Errorf("the newest event was not visible after %s", before)
+	return fmt.Errorf("the newest event was not visible after %s, want it visible", before)
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// soundDead checks that the dead letters of a dump agree with the jobs and with all counters.
+// soundDead checks that the dead letters in a dump agree with the jobs and with all counters.
 func soundDead(d *store.Dump) error {
 	states := make(map[job.ID]job.State, len(d.Jobs))
 	for i := range d.Jobs {
@@ -20,7 +20,7 @@ func soundDead(d *store.Dump) error {
 	for i := range d.Dead {
 		l := &d.Dead[i]
 		if entries[l.Job] || deaths[l.Death] || l.Death < 1 {
-			return fmt.Errorf("job %d has a second dead letter, or its death number %d is used twice; want both unique", l.Job, l.Death)
+			return fmt.Errorf("job %d has two dead letters, or two dead letters have the death number %d; want one dead letter for each job and each number", l.Job, l.Death)
 		}
 		entries[l.Job], deaths[l.Death] = true, true
 		if err := soundEntry(l, states[l.Job]); err != nil {
@@ -29,12 +29,12 @@ func soundDead(d *store.Dump) error {
 	}
 	for id, state := range states {
 		if state == job.Dead && !entries[id] {
-			return fmt.Errorf("job %d is dead but has no dead letter", id)
+			return fmt.Errorf("job %d is dead but has no dead letter, want one", id)
 		}
 	}
 	for i := range d.Originals {
 		if !entries[d.Originals[i].Job] {
-			return fmt.Errorf("job %d has stored original values but no dead letter", d.Originals[i].Job)
+			return fmt.Errorf("job %d has stored original values but no dead letter, want one", d.Originals[i].Job)
 		}
 	}
 	for i := range d.Redrives {
@@ -53,7 +53,7 @@ func soundEntry(l *job.DeadLetter, state job.State) error {
 	live := state != job.None && !state.Terminal()
 	switch {
 	case l.Revived == (state == job.Dead):
-		return fmt.Errorf("dead letter of job %d in state %s: revived is %v, want the opposite", l.Job, state, l.Revived)
+		return fmt.Errorf("dead letter of job %d in state %s: got revived %v, want the opposite", l.Job, state, l.Revived)
 	case live != (l.Status == job.Redriven):
 		return fmt.Errorf("dead letter of job %d in state %s: the status %s is not allowed with this state", l.Job, state, l.Status)
 	case l.ReopenAt != 0 && l.Status != job.Ignored:
@@ -66,13 +66,13 @@ func soundEntry(l *job.DeadLetter, state job.State) error {
 		job.ActionReopened: job.Pending, job.ActionMuted: job.Ignored, job.ActionCompleted: job.Resolved, job.ActionCancelled: job.Resolved,
 	}
 	if status, known := fits[l.Action]; !known || status != l.Status {
-		return fmt.Errorf("dead letter of job %d: the status %s does not follow from the last action %q", l.Job, l.Status, l.Action)
+		return fmt.Errorf("dead letter of job %d: got status %s, which does not fit the last action %q", l.Job, l.Status, l.Action)
 	}
 	return nil
 }
 
-// soundCounts counts the rows of a dump and compares the numbers with the store's
-// counters.
+// soundCounts counts the rows in a dump and compares the numbers with the counters in the
+// dump.
 func soundCounts(d *store.Dump) error {
 	jobs := map[store.Count]int64{}
 	for i := range d.Jobs {
@@ -82,7 +82,7 @@ func soundCounts(d *store.Dump) error {
 		of := c
 		of.N = 0
 		if jobs[of] != c.N {
-			return fmt.Errorf("the counter says %d jobs of %+v, want %d as in the rows", c.N, of, jobs[of])
+			return fmt.Errorf("the counter of jobs says %d for %+v, want %d as in the rows", c.N, of, jobs[of])
 		}
 		delete(jobs, of)
 	}
@@ -106,7 +106,7 @@ func soundCounts(d *store.Dump) error {
 		counted[c] += n
 	}
 	if diff := cmp.Diff(dead, counted, equal); diff != "" {
-		return fmt.Errorf("the counters of dead letters are wrong (-rows +counters):\n%s", diff)
+		return fmt.Errorf("the counters of dead letters differ from the numbers of rows (-rows +counters):\n%s", diff)
 	}
 	for i := range d.Groups {
 		g := &d.Groups[i]
@@ -116,11 +116,11 @@ func soundCounts(d *store.Dump) error {
 		}
 		delete(inGroup, g.Fingerprint)
 		if g.Muted == (g.MutedUntil == 0 && g.MutedFor == 0) {
-			return fmt.Errorf("group %q: got muted %v, until time %d, for %d deaths; want a limit exactly when it is muted", g.Fingerprint, g.Muted, g.MutedUntil, g.MutedFor)
+			return fmt.Errorf("group %q: got muted %v until time %d and for %d deaths; want a time or a number of deaths if and only if the group is muted", g.Fingerprint, g.Muted, g.MutedUntil, g.MutedFor)
 		}
 	}
 	if len(jobs)+len(inGroup) > 0 {
-		return fmt.Errorf("got rows without a counter for jobs %v and groups %v, want a counter for each", jobs, inGroup)
+		return fmt.Errorf("these jobs and groups have rows but no counter: %v and %v; want a counter for each", jobs, inGroup)
 	}
 	return nil
 }

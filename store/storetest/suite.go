@@ -1,7 +1,7 @@
 // Package storetest checks that a store keeps the contract of package store. Run checks the
 // promises of the contract one by one and replays hand-written histories of jobs. Differential
-// runs random operations on several stores and compares them. The tests of the suite run it
-// against stores that are broken on purpose.
+// runs random operations on several stores and compares the stores. The package's tests run
+// the suite against stores that are broken on purpose.
 package storetest
 
 import (
@@ -14,12 +14,12 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// Open opens an empty store that reads the time from clock. The suite closes the store. The caller
-// removes everything else, such as files.
+// Open opens an empty store that reads the time from the given clock. The suite closes the
+// store. If something else must be removed, such as files, the caller removes it.
 type Open = func(t *testing.T, clock func() time.Time) store.Store
 
-// Run is the conformance suite. Each promise of the contract is a subtest. It runs on a new
-// store with a clock that only the test moves.
+// Run is the conformance suite. Each promise of the contract is a subtest. The subtest has a
+// new store and a clock that only the test moves.
 func Run(t *testing.T, open Open) {
 	for _, p := range suite() {
 		t.Run(p.name, func(t *testing.T) {
@@ -38,8 +38,8 @@ func Run(t *testing.T, open Open) {
 	}
 }
 
-// A promise is one part of the contract, with the function that checks it. The function takes a
-// store and not a test, so that the suite can also be run against stores that must fail.
+// A promise is one part of the contract, with the function that checks it. The function gets a
+// store and not a testing.T, so that the suite can also run against stores that must fail.
 type promise struct {
 	name  string // name of the promise; it begins with the id of the requirement that it proves
 	proof func(*rig)
@@ -53,8 +53,9 @@ func suite() []promise {
 	)
 }
 
-// on checks the promise with a store. It returns an error that says what is wrong with the store,
-// or nil. It also checks the invariants on the content that the check has left in the store.
+// on checks the promise with a store. It returns an error that says how the store breaks the
+// promise, or nil. It also checks the invariants of the content that the store has after the
+// check.
 func (p promise) on(s store.Store, clock *Clock) (err error) {
 	r := newRig(s, clock)
 	defer func() {
@@ -70,8 +71,8 @@ func (p promise) on(s store.Store, clock *Clock) (err error) {
 	return r.sound()
 }
 
-// sound checks the invariants of the store's content. It does nothing when the check has
-// closed the store.
+// sound checks the invariants of the store's content. If the check has closed the store, sound
+// does nothing.
 func (r *rig) sound() error {
 	d, err := r.Dump(ctx())
 	if err != nil {
@@ -80,29 +81,29 @@ func (r *rig) sound() error {
 	return soundDump(d, r.removed)
 }
 
-// soundDump checks a dump for all invariants for which the dump is enough. It does not know which
-// jobs were submitted, and how long a key was valid. If data was removed, it checks only the
-// remaining data.
+// soundDump checks all invariants that can be checked with a dump alone. It does not know
+// which jobs were submitted, nor how long a key was valid. If data was removed, it checks only
+// the remaining data.
 func soundDump(d *store.Dump, removed bool) error {
 	if err := soundDead(d); err != nil || removed {
 		return err
 	}
 	bulk := slices.ContainsFunc(d.Audit, func(a store.Audit) bool {
-		return a.Action == "dead_letter.retry" || a.Action == "redrive.release" // one row may stand for many retries
+		return a.Action == "dead_letter.retry" || a.Action == "redrive.release" // one audit row may stand for many retries
 	})
 	for _, v := range check.Check(&check.History{Dump: d}) {
 		switch {
 		case v.Invariant == check.NoPhantom, v.Invariant == check.IdempotentEnqueue:
 		case v.Invariant == check.AuditComplete && bulk:
 		default:
-			return fmt.Errorf("the content of the store breaks the invariant %s", v)
+			return fmt.Errorf("the content of the store breaks this invariant: %s", v)
 		}
 	}
 	return nil
 }
 
-// broken is the value with which a check panics when it has found that the promise is
-// broken.
+// broken is the value with which a check panics after it has found that the store breaks the
+// promise.
 type broken string
 
 func (b broken) Error() string { return string(b) }

@@ -65,7 +65,7 @@ func endedJobsGo(r *rig) {
 	r.clock.Advance(24 * time.Hour)
 	same(r, "the newest end", r.sweep(keep, 10).Completed, int64(0))
 	r.state(young, job.Completed)
-	r.ok(r.cancel(live)) // a later job is now the newest finished job
+	r.ok(r.cancel(live)) // now a later job is the newest completed job, which a sweep keeps
 	same(r, "swept later", r.sweep(keep, 10).Completed, int64(1))
 	r.gone(young)
 }
@@ -118,7 +118,7 @@ func pendingNeverVanishes(r *rig) {
 	r.ok(r.actOn(store.ActIgnore, all[1]))
 	r.ok(r.retry(all[2]))
 	r.clock.Advance(30 * 24 * time.Hour)
-	r.ok(r.actOn(store.ActIgnore, all[3])) // the time of the last action decides
+	r.ok(r.actOn(store.ActIgnore, all[3])) // the retention time is measured from the last action
 	keep := store.Retention{Completed: time.Hour, Failures: time.Hour, Dead: 30 * 24 * time.Hour, Events: time.Hour}
 	after := r.cursor()
 	swept := r.sweep(keep, 10)
@@ -159,7 +159,7 @@ func dueReopeningIsNotDropped(r *rig) {
 	muted := r.die("B")
 	r.ok(r.actOn(store.ActIgnore, id, func(a *store.Action) { a.Until = r.in(time.Hour) }))
 	r.act(store.Action{Do: store.ActIgnore, Filter: &store.DeadFilter{Group: "B|" + kind}, Until: r.in(time.Hour)})
-	r.clock.Advance(1000 * time.Hour) // no sweep ran at the time at which it was due
+	r.clock.Advance(1000 * time.Hour) // no sweep has run yet, although the time of the dead letter has come
 	swept := r.sweep(store.Retention{Dead: 2 * time.Hour}, 1)
 	same(r, "swept", []int64{swept.Dead, swept.Reopened}, []int64{0, 2})
 	same(r, "entries", []job.Status{r.letter(id).Status, r.letter(muted).Status}, []job.Status{job.Pending, job.Pending})
@@ -187,7 +187,7 @@ func promisedReturn(r *rig) {
 
 // proves: Q6
 func eventsGo(r *rig) {
-	r.enqueue(r.newJob(), r.newJob(), r.newJob()) // one commit
+	r.enqueue(r.newJob(), r.newJob(), r.newJob()) // all these jobs are in one commit
 	r.clock.Advance(time.Minute)
 	r.add()
 	r.clock.Advance(time.Minute)
@@ -268,8 +268,8 @@ func smallStepsDoAll(r *rig) {
 	if !first.More || first.Completed > 1 || first.Failures > 1 || first.Dead > 1 || first.Events > 1 || !first.Removed() {
 		r.fail("a sweep of 1 did %+v", first)
 	}
-	// After a round of the sweep has ended, the next round begins at the start. It finds the rows
-	// that the first round has left.
+	// When a sweep has examined all rows, the next sweep begins at the first row again. It
+	// removes the rows that the earlier sweep has left.
 	rest := r.sweep(all, 1)
 	same(r, "all of it", []int64{first.Completed + rest.Completed, first.Failures + rest.Failures, first.Dead + rest.Dead}, []int64{8, 4, 5})
 	r.gone(dead...)
@@ -306,7 +306,7 @@ func removalsAreAudited(r *rig) {
 		return found
 	}
 	r.complete()
-	for range 7 { // more than an hour, in steps of ten minutes
+	for range 7 { // 70 minutes in steps of ten minutes
 		r.complete()
 		r.clock.Advance(10 * time.Minute)
 		n += r.sweep(keep, 10).Completed
@@ -324,7 +324,7 @@ func removalsAreAudited(r *rig) {
 	same(r, "removed again", r.sweep(keep, 10).Completed, int64(1))
 	same(r, "rows within the next hour", len(rows()), 1)
 	r.clock.Advance(time.Hour)
-	r.sweep(store.Retention{}, 10) // writes the audit row about the earlier removals, although this sweep removes nothing
+	r.sweep(store.Retention{}, 10) // this sweep removes nothing, but writes the audit row about the earlier removals
 	same(r, "after", rows()[1].After, `{"n":1}`)
 }
 
@@ -338,8 +338,10 @@ func emptyGroupsGo(r *rig) {
 	r.clock.Advance(time.Hour)
 	r.sweep(store.Retention{Dead: time.Hour}, 10)
 	groups := r.groups(store.GroupFilter{})
-	same(r, "groups left", []any{len(groups), groups[0].Class, groups[1].Class}, []any{2, "B", "C"}) // the dead letter of C is still ignored
-	id := r.die("A")                                                                                 // this death starts a new group
+	// the dead letter with fingerprint C is still ignored
+	same(r, "groups left", []any{len(groups), groups[0].Class, groups[1].Class}, []any{2, "B", "C"})
+	// this death makes a new group
+	id := r.die("A")
 	g := r.groupA()
 	same(r, "new group", []any{g.N, g.Sample, g.FirstAt}, []any{int64(1), id, r.now()})
 }

@@ -21,23 +21,23 @@ func termsPromises() []promise {
 	}
 }
 
-// policyTerms are terms in which every field differs from its default.
+// policyTerms are terms in which every field differs from its default value.
 var policyTerms = job.Terms{
 	Class: "WorkerLost", Retrying: "It goes on soon.", Dead: "It was interrupted too often.",
 	Spread: time.Hour, SpreadMax: 2 * time.Hour, ExpiredClass: "TooLate",
 }
 
-// under adds terms to the claims of a want.
+// under returns an option for a want: its claims have the given terms.
 func under(t job.Terms) func(*store.Want) {
 	return func(w *store.Want) { w.Kinds[0].Terms = t.Encode() }
 }
 
-// given adds terms to the job of an enqueue.
+// given returns an option for a new job: the job has the given terms.
 func given(t job.Terms) func(*job.New) {
 	return func(n *job.New) { n.Terms = t.Encode() }
 }
 
-// last returns the last failure record of a job.
+// last returns the latest failure record of a job.
 func (r *rig) last(id job.ID) job.Failure {
 	failures := r.failures(id)
 	if len(failures) == 0 {
@@ -84,7 +84,7 @@ func termsOfTheLastClaimCount(r *rig) {
 func termsDecideTheSpread(r *rig) {
 	id := r.add()
 	for crashes := int32(1); crashes <= 3; crashes++ {
-		r.clock.Advance(policyTerms.SpreadMax) // longer than any wait after a crash
+		r.clock.Advance(policyTerms.SpreadMax) // this is longer than any wait after a crash
 		r.take(under(policyTerms))
 		r.clock.Advance(lease)
 		same(r, "number rescued", len(r.rescue(9).Jobs), 1)
@@ -158,7 +158,7 @@ func releaseTravelsWithTheClaim(r *rig) {
 	r.ok(r.retry(other))
 	same(r, "a claim after the retry of a job that was not held is released", r.take().Released, false)
 
-	var many []job.ID // both jobs are retried by one step
+	var many []job.ID // one step of an action retries all these jobs
 	for range 3 {
 		many = append(many, r.add())
 	}

@@ -29,11 +29,11 @@ func uniquePromises() []promise {
 	}
 }
 
-// aliveKey gives a job a key that the job holds while it is alive.
+// aliveKey gives a job an idempotency key that the job holds until it has ended.
 func aliveKey(n *job.New) { n.Key = job.AliveKey + "k" }
 
-// existing checks that the enqueue of another job with the key returns the job id and its
-// state.
+// existing checks that a key is held: the enqueue of another job with this key must return the
+// id and the state of the job that holds it.
 func (r *rig) existing(id job.ID, state job.State, key func(*job.New)) {
 	r.unchanged(func() {
 		got := r.enqueue(r.newJob(key))[0]
@@ -41,7 +41,7 @@ func (r *rig) existing(id job.ID, state job.State, key func(*job.New)) {
 	})
 }
 
-// alive returns the ids of the jobs that have the key and have not ended.
+// alive returns the ids of the jobs that have the key and have not ended yet.
 func (r *rig) alive(key string) (ids []job.ID) {
 	jobs := r.dump().Jobs
 	for i := range jobs {
@@ -68,10 +68,10 @@ func aliveKeyGivesTheLivingJob(r *rig) {
 	r.rescue(1)
 	r.existing(id, job.Waiting, aliveKey)
 	r.take()
-	r.ok(r.cancel(id)) // the running job has not ended; it was only asked to stop
+	r.ok(r.cancel(id)) // a person has asked the running job to stop, but it has not ended yet
 	r.existing(id, job.Running, aliveKey)
-	// A key belongs to an owner and a kind: jobs of another owner or kind do not share
-	// it.
+	// A key belongs to an owner and a kind: jobs of another owner or kind can hold the same
+	// key at the same time.
 	other := r.add(aliveKey, func(n *job.New) { n.Owner = "alice" })
 	same(r, "keys", len(r.dump().Keys), 2)
 	same(r, "another owner has another job", other != id, true)
@@ -126,10 +126,10 @@ func aliveKeyTwiceInOneCall(r *rig) {
 		return a.ID
 	}
 	r.ok(r.cancel(twice()))
-	r.ok(r.cancel(twice())) // this also holds for a call that takes the key of an ended job
+	r.ok(r.cancel(twice())) // the same is true if the call takes the key of an ended job
 }
 
-// race calls f n times concurrently and waits until all calls have ended.
+// race calls the function f n times concurrently and waits until all calls have returned.
 func race(n int, f func(i int)) {
 	begin := make(chan struct{})
 	var all sync.WaitGroup
@@ -146,7 +146,7 @@ func race(n int, f func(i int)) {
 // proves: I1
 func concurrentCallersOfAnAliveKey(r *rig) {
 	const callers, rounds = 20, 6
-	for round := range rounds { // from the second round on, the key belongs to the job of the last round, which has ended
+	for round := range rounds { // from the second round on, the job that had the key in the round before has ended
 		jobs := make([]job.New, callers)
 		for i := range jobs {
 			jobs[i] = r.newJob(aliveKey)
@@ -185,7 +185,7 @@ func aliveKeyGoesWithItsJob(r *rig) {
 	r.ok(r.actOn(store.ActResolve, purged))
 	r.removed = true
 	r.ok(r.actOn(store.ActPurge, purged))
-	replaced := r.complete(alive("again")) // another job takes the key of the job and keeps it
+	replaced := r.complete(alive("again")) // a later job takes the key of this job and keeps it
 	r.complete()
 	living := r.add(alive("again"))
 	r.clock.Advance(time.Hour)
@@ -195,7 +195,7 @@ func aliveKeyGoesWithItsJob(r *rig) {
 	r.existing(living, job.Waiting, alive("again"))
 }
 
-// ofAnHour gives a job a key for the current hour.
+// ofAnHour gives a job an idempotency key for the current hour.
 func ofAnHour(n *job.New) { n.Key, n.KeyPeriod = "hourly", time.Hour }
 
 // toNextHour moves the clock to the time d before the start of the next hour.
@@ -206,7 +206,8 @@ func (r *rig) toNextHour(d time.Duration) {
 // proves: I1
 func keyPeriodsAreAligned(r *rig) {
 	r.toNextHour(time.Minute)
-	first := r.add(ofAnHour, func(n *job.New) { n.RunAt = r.in(3 * time.Hour) }) // the time at which the job is due does not matter
+	// the due time of the job has no influence on the key's period
+	first := r.add(ofAnHour, func(n *job.New) { n.RunAt = r.in(3 * time.Hour) })
 	same(r, "keys", r.dump().Keys, []store.Key{{Kind: kind, Key: "hourly", Job: first, Until: r.in(time.Minute)}})
 	r.ok(r.cancel(first))
 	r.toNextHour(time.Microsecond)

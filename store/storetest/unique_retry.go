@@ -24,11 +24,11 @@ func retryTakesTheAliveKeyAgain(r *rig) {
 		r.is(r.retry(id), store.ErrConflict)
 	})
 	r.end(succeeded(r.takeID(other)))
-	r.ok(r.retry(id)) // the other job has ended, so the key is free
+	r.ok(r.retry(id)) // the other job has ended, so no living job holds the key
 	r.existing(id, job.Waiting, aliveKey)
 	r.end(died(r.takeID(id), "A", job.NonRetriable))
 
-	// The other job and its key have been removed.
+	// Here the sweep has removed the other job and its key.
 	r.ok(r.cancel(r.add(aliveKey)))
 	r.complete()
 	r.clock.Advance(time.Hour)
@@ -38,12 +38,13 @@ func retryTakesTheAliveKeyAgain(r *rig) {
 	r.existing(id, job.Waiting, aliveKey)
 }
 
-// payloadKey gives a job a payload and the key of the payload that begins with the prefix.
+// payloadKey gives a job the payload and the key that job.PayloadKey makes from the prefix and
+// this payload.
 func payloadKey(prefix, payload string) func(*job.New) {
 	return func(n *job.New) { n.Payload, n.Key = []byte(payload), job.PayloadKey(prefix, []byte(payload)) }
 }
 
-// retryWith retries a dead job with another payload. It returns the error of this job.
+// retryWith retries a dead job with another payload. It returns the error for this job.
 func (r *rig) retryWith(id job.ID, payload string) error {
 	a := store.Action{Do: store.ActRetry, IDs: []job.ID{id}, Change: store.Change{Payload: []byte(payload)}}
 	preview := r.preview(a)
@@ -53,8 +54,8 @@ func (r *rig) retryWith(id job.ID, payload string) error {
 	return answer.Errors[0]
 }
 
-// After a retry with another payload, the job is unique by the new arguments, and the old
-// arguments are free.
+// After a retry with another payload, the job holds the key of the new payload. The key of the
+// old payload is free.
 //
 // proves: I1
 func changedRetryTakesTheNewKey(r *rig) {
@@ -70,7 +71,7 @@ func changedRetryTakesTheNewKey(r *rig) {
 		}
 	})
 	r.end(succeeded(r.takeID(other)))
-	r.ok(r.retryWith(id, `{"a": 1, "b": 3}`)) // the other job has ended, so its key is free
+	r.ok(r.retryWith(id, `{"a": 1, "b": 3}`)) // the other job has ended, so no living job holds its key
 	same(r, "key of the job", r.get(id).Key, named.Key)
 	r.existing(id, job.Waiting, is)
 	same(r, "keys", r.dump().Keys, []store.Key{{Kind: kind, Key: named.Key, Job: id}})
@@ -78,7 +79,7 @@ func changedRetryTakesTheNewKey(r *rig) {
 	fresh := r.newJob(was)
 	same(r, "receipt of the old arguments", r.enqueue(fresh)[0], job.Receipt{ID: fresh.ID, State: job.Waiting})
 	r.end(died(r.takeID(id), "A", job.NonRetriable))
-	r.unchanged(func() { r.is(r.retryWith(id, `{"a":1,"b":2}`), store.ErrConflict) }) // back to the old arguments
+	r.unchanged(func() { r.is(r.retryWith(id, `{"a":1,"b":2}`), store.ErrConflict) }) // back to the first payload
 	r.ok(r.cancel(fresh.ID))
 	r.ok(r.retryWith(id, `{"a":1,"b":2}`))
 	r.existing(id, job.Waiting, was)
@@ -86,8 +87,8 @@ func changedRetryTakesTheNewKey(r *rig) {
 	same(r, "receipt of the arguments in between", r.enqueue(next)[0], job.Receipt{ID: next.ID, State: job.Waiting})
 }
 
-// A retry with another payload takes the key of its new arguments for the rest of the
-// period, and gives up the key of its old arguments.
+// A retry with another payload takes the key of the new payload for the rest of the period,
+// and releases the key of the old payload.
 //
 // proves: I1
 func changedRetryMovesTheKeyOfItsPeriod(r *rig) {
@@ -111,13 +112,14 @@ func changedRetryMovesTheKeyOfItsPeriod(r *rig) {
 	same(r, "keys", r.dump().Keys, want)
 	r.existing(id, job.Waiting, unique("c"))
 
-	// A job that has ended keeps the key of its period, but does not prevent the retry.
+	// A job that has ended keeps its key until the end of the key's period, but does not
+	// prevent the retry.
 	r.end(died(r.takeID(id), "A", job.NonRetriable), succeeded(r.takeID(other)))
 	r.ok(r.retryWith(id, "b"))
 	same(r, "key of the job", r.get(id).Key, job.PayloadKey(prefix, []byte("b")))
 	same(r, "keys", r.dump().Keys, []store.Key{key("b", other)})
 
-	// After the period the retried job takes no key.
+	// If the job's period is over, the retried job takes no key.
 	r.end(died(r.takeID(id), "A", job.NonRetriable))
 	r.toNextHour(time.Hour)
 	r.ok(r.retryWith(id, "d"))
@@ -168,7 +170,7 @@ func redriveSkipsJobsWithoutTheirKeys(r *rig) {
 	for i := range n {
 		dead = append(dead, r.dead(keyOf(i)))
 	}
-	for i := range n - 1 { // only the key of the last dead job stays free
+	for i := range n - 1 { // all keys are taken except the key of the last dead job
 		r.add(keyOf(i))
 	}
 	id := r.startRedrive(canaryOf(2)).ID
@@ -185,8 +187,8 @@ func redriveSkipsJobsWithoutTheirKeys(r *rig) {
 	}
 }
 
-// Retries of dead jobs and enqueues run concurrently. All of these jobs have the same
-// key.
+// Retries of dead jobs run concurrently with enqueues. All of these jobs have the same
+// idempotency key.
 //
 // proves: I1
 func retryAndEnqueueRace(r *rig) {
