@@ -27,15 +27,15 @@ type Audit struct {
 // AuditFilter selects rows of the audit log. Zero fields select everything.
 type AuditFilter struct {
 	Actor string
-	// Actions are the actions to select, such as job.retry. A name that ends with a
-	// dot, such as dead_letter., selects all actions that begin with it. At most
-	// AuditActionsMax.
+	// Actions are names of actions to select, such as job.retry. A name that ends with a dot,
+	// such as dead_letter., selects all actions that begin with it. There may be at most
+	// AuditActionsMax names.
 	Actions []string
-	Target  string     // a job's id, a queue's name, a redrive's number or a policy's hash
+	Target  string     // the target: a job's id, a queue's name, a redrive's number or a policy's hash
 	Since   job.Micros // only actions at or after this time
 	Until   job.Micros // only actions before this time; 0 means no limit
-	Before  int64      // only rows with a lower number: the AuditPage.Next of the page before; 0 starts at the newest row
-	Limit   int        // 1 to job.PageMax rows; 0 means 50
+	Before  int64      // only rows with a lower number; use AuditPage.Next of the page before; 0 starts at the newest row
+	Limit   int        // maximum number of rows, 1 to job.PageMax; 0 means 50
 }
 
 // AuditActionsMax is the maximum number of actions in an AuditFilter.
@@ -43,10 +43,10 @@ const AuditActionsMax = 100
 
 // AuditPage holds the newest audit rows that a filter selects.
 type AuditPage struct {
-	Entries []Audit // newest first
-	// Next is the Before of the next page; 0 on the last page. A page may have fewer
-	// rows than its limit, or none, and still have a next page: the search stops after
-	// it has examined a limited number of rows.
+	Entries []Audit // the newest row comes first
+	// Next is the value of Before for the next page; 0 on the last page. A page may have fewer
+	// rows than its limit, or none, although a next page follows: the search stops after it
+	// has examined a limited number of rows.
 	Next     int64
 	Searched job.Micros // the time of the oldest row that was examined; 0 on the last page
 	Last     int64      // the number of the newest row of the log; 0 when the log is empty
@@ -67,13 +67,13 @@ func (f *AuditFilter) Matches(a *Audit) bool {
 func (f *AuditFilter) Validate() error {
 	switch {
 	case f.Limit < 0 || f.Limit > job.PageMax:
-		return fmt.Errorf("page of %d audit rows: a page has 1 to %d: %w", f.Limit, job.PageMax, ErrInvalid)
+		return fmt.Errorf("page of %d audit rows: a page has 1 to %d rows: %w", f.Limit, job.PageMax, ErrInvalid)
 	case f.Before < 0:
 		return fmt.Errorf("audit rows before number %d: the number must not be negative: %w", f.Before, ErrInvalid)
 	case f.Since < 0 || f.Until < 0:
 		return fmt.Errorf("audit rows by time: a time before 1970 cannot be stored: %w", ErrInvalid)
 	case len(f.Actions) > AuditActionsMax:
-		return fmt.Errorf("audit rows of %d actions: at most %d are allowed: %w", len(f.Actions), AuditActionsMax, ErrInvalid)
+		return fmt.Errorf("filter with %d actions of audit rows: at most %d actions are allowed: %w", len(f.Actions), AuditActionsMax, ErrInvalid)
 	}
 	if f.Limit == 0 {
 		f.Limit = 50

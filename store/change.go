@@ -11,21 +11,21 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// Change is what a retry changes in a job. A zero field keeps the job's value. The
-// values from before the first change can be read with Original.
+// Change says what a retry changes in a job. A zero field does not change the job's value.
+// Original returns the values from before the first change.
 type Change struct {
-	Payload  []byte // the new payload; nil keeps it; only for a single id
+	Payload  []byte // the new payload; nil does not change the payload; allowed only for a single id
 	Queue    string
 	Priority int8
 	// Once says that the priority applies to this life only, as in a redrive. When that
 	// life dies, the job gets its earlier priority back. A priority for one life alone
 	// does not make the store keep an Original.
 	Once     bool
-	Override []byte        // the job's new override; nil keeps it, empty removes it
-	Delay    time.Duration // the job is due this long after the store's current time
+	Override []byte        // the job's new override; nil does not change the override, empty removes it
+	Delay    time.Duration // time from the retry until the job is due
 }
 
-// IsZero reports whether nothing is changed.
+// IsZero reports whether the change changes nothing.
 func (c *Change) IsZero() bool {
 	return c.Payload == nil && c.Queue == "" && c.Priority == 0 && !c.Once && c.Override == nil && c.Delay == 0
 }
@@ -33,7 +33,7 @@ func (c *Change) IsZero() bool {
 // OneLifePriority reports whether the change sets a priority for one life only.
 func (c *Change) OneLifePriority() bool { return c.Once && c.Priority != 0 }
 
-// shownChange is the form in which the audit shows a change.
+// shownChange is the JSON form of a change in the audit log.
 type shownChange struct {
 	Payload  *shownBytes     `json:"payload,omitempty"`
 	Queue    string          `json:"queue,omitempty"`
@@ -45,7 +45,7 @@ type shownChange struct {
 
 type shownBytes struct {
 	Bytes  int    `json:"bytes"`
-	SHA256 string `json:"sha256"` // the first half of the hash, in hex
+	SHA256 string `json:"sha256"` // the first half of the hash, in hexadecimal digits
 }
 
 // MarshalJSON returns the change as the audit shows it to people. A payload may be
@@ -72,8 +72,8 @@ func (c Change) MarshalJSON() ([]byte, error) {
 	return json.Marshal(shown)
 }
 
-// AuditRetry returns the After text of the audit row of a retry by id: the state of the
-// job and what the retry has changed in the job.
+// AuditRetry returns the text After for the audit row of a retry by id: the state of the job
+// and the changes in the job.
 func (c *Change) AuditRetry() string {
 	if c.IsZero() {
 		return job.Waiting.String()
@@ -84,8 +84,8 @@ func (c *Change) AuditRetry() string {
 	}{job.Waiting.String(), *c})
 }
 
-// AuditStep returns the After text of the audit row of a step by filter: the result of
-// the step and what it has changed in the jobs.
+// AuditStep returns the text After for the audit row of a step by filter: the result of the
+// step and the changes in the jobs.
 func (a *Action) AuditStep(done int64) string {
 	shown := struct {
 		Done    int64   `json:"done"`
@@ -99,7 +99,7 @@ func (a *Action) AuditStep(done int64) string {
 	return auditJSON(shown)
 }
 
-// Audit returns the After text of the audit row of a redrive's start.
+// Audit returns the text After for the audit row of a redrive's start.
 func (r *RedriveSpec) Audit() string {
 	return auditJSON(struct {
 		*RedriveSpec
@@ -118,13 +118,13 @@ func auditJSON(value any) string {
 // Original holds the values of a job before a retry changed them for the first time.
 type Original struct {
 	Job      job.ID     `json:"job"`
-	At       job.Micros `json:"at"` // time of the change
+	At       job.Micros `json:"at"` // time of the first change
 	By       string     `json:"by"`
 	Queue    string     `json:"queue"`
 	Priority int8       `json:"priority"`
 	Override []byte     `json:"-"`
-	// Payload is the payload before a retry changed it. It is nil when no retry has
-	// changed the payload; the job then still has it.
+	// Payload is the payload before a retry changed it. It is nil when no retry has changed
+	// the payload; then the job still has its first payload.
 	Payload []byte `json:"-"`
 }
 
@@ -135,7 +135,7 @@ func (c *Change) validate() error {
 	case len(c.Override) > job.PolicyMax:
 		return fmt.Errorf("settings of %d bytes: at most %d bytes are allowed: %w", len(c.Override), job.PolicyMax, ErrTooLarge)
 	case c.Priority < 0 || c.Priority > job.PriorityMax:
-		return fmt.Errorf("priority %d: must be %d to %d: %w", c.Priority, job.PriorityMin, job.PriorityMax, ErrInvalid)
+		return fmt.Errorf("priority %d: it must be %d to %d: %w", c.Priority, job.PriorityMin, job.PriorityMax, ErrInvalid)
 	case c.Delay < 0:
 		return fmt.Errorf("delay %s: must not be negative: %w", c.Delay, ErrInvalid)
 	case c.Queue != "":

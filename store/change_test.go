@@ -30,7 +30,7 @@ func TestQ9_ChangeAsTheAuditHasIt(t *testing.T) {
 	} {
 		got, err := json.Marshal(tt.c)
 		if err != nil || string(got) != tt.want {
-			t.Errorf("%+v: %s, error %v, want %s", tt.c, got, err, tt.want)
+			t.Errorf("JSON of the change %+v: got %s, error %v; want %s", tt.c, got, err, tt.want)
 		}
 	}
 	plain := store.Change{}

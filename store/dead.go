@@ -21,18 +21,18 @@ type DeadLetters interface {
 	DeadLetters(ctx context.Context, f DeadFilter, p DeadPaging) (DeadPage, error)
 	// Groups returns groups of dead letters.
 	Groups(ctx context.Context, f GroupFilter) (GroupPage, error)
-	// DeadStats returns figures about the dead letters. It reads counters, so its cost
-	// does not grow with the number of dead letters.
+	// DeadStats returns statistics of the dead letters. It reads counters, so its cost does
+	// not grow with the number of dead letters.
 	DeadStats(ctx context.Context) (DeadStats, error)
-	// Preview counts the entries that Act would change. Give the Through of the answer
-	// to Act, so that Act changes only entries that were counted.
+	// Preview counts the entries that Act would change. Pass the field Through of the answer
+	// to Act. Then Act changes only entries that Preview has counted.
 	Preview(ctx context.Context, a Action) (Acted, error)
-	// Act does one step of a person's action in one transaction, with its audit rows.
-	// By ids it writes one row per id: "job.retry", "dead_letter.resolve" and so on,
-	// with the job's id as the target. By filter it writes one row for each step that
-	// changed an entry: "dead_letter.retry" and so on, with the filter as JSON as the
-	// target. The After of a row says what was done and what a retry changes in the
-	// jobs. Repeating a step does nothing twice.
+	// Act does one step of a person's action in one transaction, with its audit rows. By ids
+	// it writes one row per id: "job.retry", "dead_letter.resolve" and so on, with the job's
+	// id as the target. By filter it writes one row for each step that changed an entry:
+	// "dead_letter.retry" and so on, with the filter as JSON as the target. The field After of
+	// a row says what was done and what a retry changes in the jobs. If a step is repeated, it
+	// does nothing a second time.
 	Act(ctx context.Context, by By, a Action) (Acted, error)
 	// Original returns the values of a dead job before a retry changed them for the
 	// first time. It includes the payload if a retry has changed the payload. It
@@ -51,8 +51,9 @@ type DeadFilter struct {
 	Group    string       `json:"group,omitempty"` // a fingerprint; selects the dead letters of this group
 	Since    job.Micros   `json:"since,omitempty"` // died at or after this time
 	Until    job.Micros   `json:"until,omitempty"` // died before this time
-	Text     string       `json:"text,omitempty"`  // substring of the message, ignoring case; at most job.TextMax bytes
-	Redrive  int64        `json:"redrive,omitempty"`
+	// a part of the message; upper and lower case are equal; at most job.TextMax bytes
+	Text    string `json:"text,omitempty"`
+	Redrive int64  `json:"redrive,omitempty"`
 }
 
 // Match reports whether the filter selects the entry.
@@ -94,28 +95,28 @@ func (f *DeadFilter) Validate() error {
 	return nil
 }
 
-// DeadPaging selects a page of a list.
+// DeadPaging selects one page of a list of dead letters.
 type DeadPaging struct {
 	Before int64 // only deaths with a lower number; 0 starts at the newest death
-	Limit  int   // 1 to job.PageMax; 0 means 50
+	Limit  int   // maximum number of entries on the page, 1 to job.PageMax; 0 means 50
 	Jobs   bool  // whether to return the jobs and their payloads as well
 }
 
 // DeadEntry is a dead letter in a list.
 type DeadEntry struct {
 	job.DeadLetter
-	Job *job.Job `json:"job_data,omitempty"` // set if DeadPaging.Jobs asks for it; nil when the job is not dead any more
+	Job *job.Job `json:"job_data,omitempty"` // the job; nil if DeadPaging.Jobs is false or the job is not dead any more
 }
 
 // DeadPage is one page of a list.
 type DeadPage struct {
 	Entries []DeadEntry
-	// Next is the Before of the next page; 0 on the last page. A page may have fewer
-	// entries than its limit, or none, and still have a next page: a list stops after
-	// it has examined a limited number of rows.
+	// Next is the value of Before for the next page; 0 on the last page. A page may have fewer
+	// entries than its limit, or none, although a next page follows: a list stops after it has
+	// examined a limited number of rows.
 	Next int64
-	// Searched is a point in time: every entry that died after it is on this page or an
-	// earlier one. It is 0 on the last page.
+	// Searched is a time: every entry that died later is on this page or an earlier page. It
+	// is 0 on the last page.
 	Searched job.Micros
 }
 
@@ -191,17 +192,17 @@ const (
 // ignored.
 const UntilMax job.Micros = 253_402_300_799_999_999
 
-// Action is an operation of a person on dead letters: on the dead letters of the jobs
-// IDs, or on all that Filter selects.
+// Action is an operation of a person on dead letters. It applies either to the dead letters of
+// the jobs IDs or to all dead letters that Filter selects.
 type Action struct {
 	Do     Act
-	IDs    []job.ID // at most job.IDsMax ids
+	IDs    []job.ID // ids of jobs; at most job.IDsMax
 	Filter *DeadFilter
 
 	// These fields are used only in an action by filter. Through is the number of the last
-	// death of the frozen set; Act requires it, and Preview returns it. After is the Next of
-	// the previous step's answer. Limit is the maximum number of entries that the step
-	// changes; 0 means StepMax.
+	// death of the frozen set; Act requires it, and Preview returns it. After is the field
+	// Next from the answer to the previous step. Limit is the maximum number of entries that
+	// the step changes; 0 means StepMax.
 	Through int64
 	After   int64
 	Limit   int
@@ -225,13 +226,14 @@ type Acted struct {
 	Errors  []error
 	Done    int64 // number of entries that were changed, or that Preview has counted
 	Through int64 // the number of the last death of the frozen set
-	// Next is the After for the next step; 0 when there is no next step. A step examines a
-	// limited number of rows, so a step may change nothing although a next step follows.
+	// Next is the value of After for the next step; 0 when there is no next step. A step
+	// examines a limited number of rows, so a step may change nothing although a next step
+	// follows.
 	Next int64
 }
 
-// Validate returns an ErrInvalid or ErrTooLarge when the action is not allowed. If preview is
-// true, the entries will only be counted.
+// Validate returns an ErrInvalid or ErrTooLarge when the action is not allowed. Set preview if
+// the entries will only be counted.
 func (a *Action) Validate(preview bool) error {
 	most := StepMax
 	if preview {
@@ -247,7 +249,7 @@ func (a *Action) Validate(preview bool) error {
 	case len(a.Note) > job.MessageMax:
 		return fmt.Errorf("%s: note of %d bytes: at most %d bytes are allowed: %w", a.Do, len(a.Note), job.MessageMax, ErrTooLarge)
 	case a.Through < 0 || a.After < 0 || a.Limit < 0 || a.Limit > most:
-		return fmt.Errorf("%s: limit %d: must be 1 to %d, and After and Through must not be negative: %w", a.Do, a.Limit, most, ErrInvalid)
+		return fmt.Errorf("%s: the limit is %d: it must be 1 to %d, and After and Through must not be negative: %w", a.Do, a.Limit, most, ErrInvalid)
 	case a.Filter != nil && a.Through == 0 && !preview:
 		return fmt.Errorf("%s: an action by filter needs Through, which Preview returns: %w", a.Do, ErrInvalid)
 	case a.Do != ActRetry && !a.Change.IsZero():

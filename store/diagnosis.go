@@ -67,7 +67,7 @@ type Findings struct {
 	Problems []string `json:"problems"`
 }
 
-// Limits of Findings.
+// Maximum numbers of entries in Findings.
 const (
 	DueLanesMax = 1_000
 	DeathsMax   = 1_000

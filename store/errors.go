@@ -9,10 +9,10 @@ import (
 
 // The errors that every store returns. Test for them with errors.Is.
 var (
-	// ErrLeaseLost: another run of the job has replaced this run. Nothing was written; the run
-	// must stop.
-	ErrLeaseLost = errors.New("lease lost: only another run of the job may write its outcome now")
-	// ErrConflict: the state of the job or other object does not allow the call.
+	// ErrLeaseLost: the run is not the current run of its job any more. Nothing was written;
+	// the run must stop.
+	ErrLeaseLost = errors.New("lease lost: this run must not write anything about its job any more")
+	// ErrConflict: the state of the job, or of another object, does not allow the call.
 	ErrConflict = errors.New("conflict")
 	// ErrNotFound: the object does not exist.
 	ErrNotFound = errors.New("not found")

@@ -19,7 +19,7 @@ type Filter struct {
 	Queue       string
 	Owner       string
 	Batch       int64
-	Worker      string // the name of the process that has or had the last run
+	Worker      string // the name of the process that runs the job or has run it last
 	Correlation string
 	// Key selects the job of Kind and Owner that holds this idempotency key now. It needs
 	// Kind. Without Owner, it selects a job that has no owner.
@@ -37,8 +37,8 @@ type Filter struct {
 	Due     Span // when a waiting or retrying job may start
 
 	Order Order
-	From  Cursor // the Next of the previous page; the zero value starts at the beginning
-	Limit int    // 1 to job.PageMax; 0 means 50
+	From  Cursor // the field Next of the previous page; the zero value starts at the beginning
+	Limit int    // maximum number of jobs on the page, 1 to job.PageMax; 0 means 50
 }
 
 // Attr selects jobs that have an attribute with this value. A number or a boolean is
@@ -92,7 +92,7 @@ func (o *Order) UnmarshalText(text []byte) error {
 }
 
 // States returns the states of the jobs that a list in this order can contain. It returns nil
-// if the list can contain jobs in all states.
+// if jobs in all states are possible.
 func (o Order) States() []job.State {
 	switch o {
 	case Due:
@@ -163,9 +163,9 @@ func (c *Cursor) UnmarshalText(text []byte) (err error) {
 // Page is one page of a list.
 type Page struct {
 	Jobs []job.Job
-	// Next is the From for the next page. On the last page it is the zero value. A page may
-	// have fewer rows than its limit, or none, although a next page follows: a list stops
-	// after it has examined a limited number of rows.
+	// Next is the value of From for the next page. On the last page it is the zero value. A
+	// page may have fewer rows than its limit, or none, although a next page follows: a list
+	// stops after it has examined a limited number of rows.
 	Next Cursor
 	// Searched is the time of the last examined job if the page stopped before it was full.
 	// The time is the due time, the end time or, in the order Newest, the creation time.

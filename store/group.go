@@ -15,7 +15,7 @@ type Group struct {
 	Class       string     `json:"class,omitempty"`
 	Code        string     `json:"code,omitempty"`
 	Message     string     `json:"message,omitempty"` // message of the first death, sanitised; at most GroupMessageMax bytes
-	Sample      job.ID     `json:"sample"`            // the first job of the group that died
+	Sample      job.ID     `json:"sample"`            // the job whose death was the first in the group
 	FirstAt     job.Micros `json:"first_at"`
 	LastAt      job.Micros `json:"last_at"`
 	N           int64      `json:"deaths"`       // number of deaths so far
@@ -53,7 +53,7 @@ type GroupFilter struct {
 	// time of their last death, the newest first.
 	Largest bool
 	Skip    int // number of groups to skip before the page
-	Limit   int // 1 to job.PageMax; 0 means 50
+	Limit   int // maximum number of groups on the page, 1 to job.PageMax; 0 means 50
 }
 
 // Validate returns an ErrInvalid that names the wrong field.
@@ -101,9 +101,9 @@ const HoursKept = 30 * 24 * time.Hour
 type Hour struct {
 	At        job.Micros `json:"at"`        // start of the hour
 	Completed int64      `json:"completed"` // completed jobs, including those in Recovered
-	Recovered int64      `json:"recovered"` // jobs that needed more than the first attempt of their first life to complete
+	Recovered int64      `json:"recovered"` // jobs that completed, but not at the first attempt of their first life
 	Dead      int64      `json:"dead"`      // jobs that died, including those in Exhausted
-	Exhausted int64      `json:"exhausted"` // jobs that died after more than the first attempt of their first life
-	Retries   int64      `json:"retries"`   // all attempts except the first attempts of the first lives of jobs
+	Exhausted int64      `json:"exhausted"` // jobs that died, but not at the first attempt of their first life
+	Retries   int64      `json:"retries"`   // all attempts of jobs except the first attempt of each job's first life
 	RetryCost int64      `json:"retry_cost_microusd"`
 }

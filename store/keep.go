@@ -24,8 +24,8 @@ type Keeper interface {
 	// or if the slot is not later than the time when the entry was last paused or resumed. A
 	// slot that is later than the store's time is an ErrConflict.
 	Fire(ctx context.Context, name, expression string, slot job.Micros, jobs []job.New) (Fired, error)
-	// CronSlots returns the last fired slot of each cron entry, sorted by name. An entry
-	// that was paused before its first slot has the Slot 0.
+	// CronSlots returns the last fired slot of each cron entry, sorted by name. For an entry
+	// that was paused before its first slot, the field Slot is 0.
 	CronSlots(ctx context.Context) ([]CronSlot, error)
 }
 
@@ -36,7 +36,7 @@ type BackgroundSweeper interface {
 	SweepsInBackground() bool
 }
 
-// Limits of the maintenance, and the actor of its audit rows.
+// The limits of the maintenance, and the actor that its audit rows name.
 const (
 	SweepMax = 5_000
 	CronsMax = 1_000
@@ -52,7 +52,7 @@ const (
 // Retention says how long ended jobs and other data are kept; 0 means for ever.
 type Retention struct {
 	// Completed is for completed and cancelled jobs with their results. An idempotency key is
-	// kept until its KeyUntil, even if its job is removed earlier.
+	// kept until the time in its KeyUntil, even if its job is removed earlier.
 	Completed time.Duration
 	// Failures is for failure records. The records of a dead job are kept as long as its dead
 	// letter, and the records of a live job as long as the job.
@@ -76,7 +76,7 @@ func (r *Retention) Validate() error {
 		value time.Duration
 	}{{"completed", r.Completed}, {"failures", r.Failures}, {"dead", r.Dead}, {"events", r.Events}} {
 		if d.value < 0 {
-			return fmt.Errorf("retention: %s %s: must not be negative: %w", d.name, d.value, ErrInvalid)
+			return fmt.Errorf("retention: the time for %s is %s: it must not be negative: %w", d.name, d.value, ErrInvalid)
 		}
 	}
 	return nil
@@ -110,7 +110,8 @@ type CronSlot struct {
 	// * * Europe/Berlin" or "@every 1h30m0s". If the entry has a different expression now,
 	// then it was changed after the slot was fired, or another client uses another expression.
 	Expression string `json:"expression"`
-	// Paused says that a person has paused the entry: its slots are not fired.
+	// Paused says that a person has paused the entry. The slots of a paused entry are not
+	// fired.
 	Paused bool `json:"paused,omitempty"`
 	// SetAt is the time at which a person last paused or resumed the entry; 0 means never.
 	// Slots up to this time are not fired any more. So slots that passed during a pause are

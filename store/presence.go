@@ -21,10 +21,10 @@ type Presence interface {
 	// and removes entries that are older than SilentKept. It removes the entry of a
 	// silent process at once when p has the same name, because p replaces that process.
 	//
-	// The store writes an event when a process comes, when it leaves, and when another
-	// process finds it silent. A silent process that reports again comes again. The
-	// other calls write no event. A store with ProcessesMax processes returns
-	// ErrTooLarge for another one.
+	// The store writes an event when a process is new, when it leaves, and when another
+	// process marks it as silent. When a silent process reports again, the store writes an
+	// event as for a new process. Other calls write no event. If the store already has
+	// ProcessesMax processes, a call for a new process returns ErrTooLarge.
 	Present(ctx context.Context, p Process) (Orders, error)
 	// Processes returns the registered processes, sorted by name and instance.
 	Processes(ctx context.Context) ([]Process, error)

@@ -57,8 +57,8 @@ const (
 	RedriveRateMax    = 1_000_000
 	StopDefault       = 0.2
 	RedrivePriority   = job.PriorityMax // priority of released jobs, so that they run after new jobs
-	redriveWindow     = 100             // number of released jobs without an answer that is allowed even before the first answer
-	redriveAnswersMin = 10              // number of answers from which the stop rule applies, after the canary
+	redriveWindow     = 100             // number of released jobs that may be without an answer before the first answer arrives
+	redriveAnswersMin = 10              // number of answers that the ramp needs before the stop rule applies
 )
 
 // RedriveSpec describes a redrive that a person starts.
@@ -93,11 +93,11 @@ func (r *RedriveSpec) Validate() error {
 	case r.Through < 1 || r.Total < 1:
 		return fmt.Errorf("redrive: Through is %d and Total is %d: no dead letter is selected: %w", r.Through, r.Total, ErrInvalid)
 	case r.Canary > CanaryMax:
-		return fmt.Errorf("redrive: canary of %d jobs: at most %d are allowed: %w", r.Canary, CanaryMax, ErrInvalid)
+		return fmt.Errorf("redrive: canary of %d jobs: at most %d jobs are allowed: %w", r.Canary, CanaryMax, ErrInvalid)
 	case r.Rate < 0 || r.Rate > RedriveRateMax:
-		return fmt.Errorf("redrive: rate of %d jobs per second: must be 1 to %d, or 0 for no limit: %w", r.Rate, RedriveRateMax, ErrInvalid)
+		return fmt.Errorf("redrive: rate of %d jobs per second: the rate must be 1 to %d, or 0 for no limit: %w", r.Rate, RedriveRateMax, ErrInvalid)
 	case !(r.StopShare >= 0 && r.StopShare <= 1): // this condition also refuses NaN
-		return fmt.Errorf("redrive: stop share %g: must be above 0 and at most 1: %w", r.StopShare, ErrInvalid)
+		return fmt.Errorf("redrive: stop share %g: the share must be above 0 and at most 1: %w", r.StopShare, ErrInvalid)
 	case r.Change.Payload != nil || r.Change.Delay != 0:
 		return fmt.Errorf("redrive: a redrive can change only the queue, priority and settings of the jobs: %w", ErrInvalid)
 	}

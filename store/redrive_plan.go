@@ -136,10 +136,10 @@ func RedriveTurns(a, b *Redrive) int {
 	return cmp.Or(cmp.Compare(a.Released, b.Released), cmp.Compare(a.ID, b.ID))
 }
 
-// RedriveShare returns how many releases the next redrive may use in a step. left is the
-// number of releases that the step may still make. redrives is the number of redrives that the
-// step has not served yet. Releases that a redrive does not use stay for the redrives after
-// it.
+// RedriveShare returns how many jobs the next redrive may release in a step. The argument left
+// is the number of jobs that the step may still release; redrives is the number of redrives
+// that the step has not served yet. Releases that a redrive does not use stay for the redrives
+// after it.
 func RedriveShare(left, redrives int) int { return (left + redrives - 1) / redrives }
 
 // enoughAnswers reports whether there are enough answers after the canary to apply the stop
@@ -181,7 +181,8 @@ func (r *Redrive) stopFor(now job.Micros, why string) {
 	r.State, r.EndedAt, r.Why = RedriveStopped, now, why
 }
 
-// Apply carries out an operation that a person asks for, or returns an ErrConflict.
+// Apply carries out an operation that a person has asked for. It returns an ErrConflict if the
+// redrive's state does not allow the operation.
 func (r *Redrive) Apply(now job.Micros, do RedriveOp) (changed bool, err error) {
 	refuse := func(only string) error {
 		return fmt.Errorf("redrive %d is %s; only %s: %w", r.ID, r.State, only, ErrConflict)
@@ -231,8 +232,8 @@ func (r *Redrive) Apply(now job.Micros, do RedriveOp) (changed bool, err error) 
 	return true, nil
 }
 
-// SpreadTarget returns the number of a death: the search for canary i of n starts there. The
-// set has the deaths from first to last.
+// SpreadTarget returns the death number at which the search for canary i of n starts. The
+// death numbers of the set are from first to last.
 func SpreadTarget(first, last int64, i, n int) int64 {
 	if n < 2 {
 		return first

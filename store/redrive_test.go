@@ -110,7 +110,7 @@ func TestD7_RampStaysInItsBounds(t *testing.T) {
 				r.RecordStep(now, p, store.RedriveDone{Released: n, Cursor: r.Cursor + n, Exhausted: left == 0})
 			}
 			if out := r.Released - r.Answered; out > 2*r.Answered+100 {
-				t.Fatalf("%d released jobs have no answer after %d answers, want at most twice the answers plus 100", out, r.Answered)
+				t.Fatalf("%d released jobs have no answer, but only %d jobs have answered; want at most twice the answers plus 100", out, r.Answered)
 			}
 			// The jobs of one second may start at once, and the time of each job may be
 			// rounded by a microsecond.
@@ -133,7 +133,7 @@ func TestD7_RampStaysInItsBounds(t *testing.T) {
 		}
 		r.Completed, r.Answered = r.Released, r.Released
 		if r.Plan(now, 1); left == 0 && r.State != store.RedriveCompleted {
-			t.Fatalf("all jobs have ended, and the redrive is %s, want completed", r.State)
+			t.Fatalf("the redrive is %s after all its jobs have ended, want completed", r.State)
 		}
 	})
 }

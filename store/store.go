@@ -40,7 +40,7 @@ type Store interface {
 	Redrives
 	Keeper
 	Presence
-	// Close releases the store's resources. Calls after it return an ErrClosed.
+	// Close releases the store's resources. Calls after Close return an ErrClosed.
 	Close() error
 }
 
@@ -142,8 +142,8 @@ type Want struct {
 	Queue string
 	Max   int // maximum number of jobs, of all kinds together
 	Kinds []KindWant
-	// Limit and Rate apply to all processes together; zero means no limit. A setting
-	// that a person made on the queue replaces both.
+	// Limit and Rate apply to all processes together; zero means no limit. A setting that a
+	// person has made for the queue replaces both.
 	Limit int
 	Rate  Rate
 }
@@ -174,20 +174,20 @@ type Rate struct {
 
 // Exchanged is the answer to an Exchange.
 type Exchanged struct {
-	Settled []error // one value for each outcome, in the order of the call; nil means that the outcome was written
-	// Cancelled holds the indexes of those written outcomes that ask for another run of a job
-	// which a person has asked to cancel. These jobs are cancelled. The indexes are in
-	// ascending order.
+	Settled []error // one value for each outcome, in the order of the outcomes; nil means that the outcome was written
+	// Cancelled holds indexes of outcomes: those whose job should run again, but is cancelled
+	// because a person has asked for that. The indexes are in ascending order.
 	Cancelled []int
 	Claims    []job.Claim
-	// NextDue is the time until the earliest job that the wants could take becomes due. It is
-	// Never when there is no such job, and 0 when the job is due now. It is never negative.
+	// NextDue is the time until a job becomes due: the earliest job that the wants could take.
+	// It is Never when there is no such job, and 0 when the job is due now. It is never
+	// negative.
 	NextDue time.Duration
-	// Full says that more jobs may be due now for at least one want. An exchange ends
-	// early with Full set when the payloads of its claims have reached ClaimBytes.
+	// Full says that more jobs may be due now for at least one want. An exchange ends early,
+	// and sets Full, when the payloads of its claims have reached ClaimBytes.
 	Full bool
 	// Expired holds the jobs whose deadline had passed when the exchange found them. They are
-	// dead now. An exchange ends early with Full set when it has found ExpiredMax of them.
+	// dead now. An exchange ends early, and sets Full, when it has found ExpiredMax of them.
 	Expired []job.ID
 }
 

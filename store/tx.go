@@ -9,8 +9,9 @@ import (
 type inTx struct{ store any }
 
 // MarkTx marks a context: it belongs to an open transaction of the caller on a store. A store
-// whose transactions exclude every other writer refuses plain writes with such a context. The
-// write would wait for the caller's transaction, and that transaction waits for the write.
+// whose transactions exclude every other writer refuses plain writes with such a context.
+// Otherwise the write would wait for the caller's transaction, while that transaction waits
+// for the write.
 func MarkTx(ctx context.Context, s any) context.Context {
 	return context.WithValue(ctx, inTx{s}, true)
 }

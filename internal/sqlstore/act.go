@@ -56,8 +56,8 @@ func previewFilter(c Session, a *store.Action) (answer store.Acted, err error) {
 	return answer, err
 }
 
-// counted reports whether the counters alone give the number of entries to which the act
-// applies, so that no rows must be read.
+// counted reports whether the counters are enough to compute the number of entries to which
+// the act applies. If so, no rows must be read.
 func (m *matcher) counted(do store.Act) bool {
 	f := m.f
 	if f.Owner != "" || f.Group != "" || f.Since != 0 || f.Until != 0 || f.Text != "" || f.Redrive != 0 {
@@ -122,8 +122,9 @@ func previewIDs(c Session, a *store.Action) (answer store.Acted, err error) {
 	return answer, t.laneErr
 }
 
-// named returns the dead letter of the job id if the act may be applied to it. The error own
-// concerns only this job; the error fatal ends the transaction.
+// named returns the dead letter of one job if the act may be applied to it. The second result
+// is an error that concerns only this job; the third result is an error that ends the
+// transaction.
 func (t *Txn) named(do store.Act, id job.ID) (d *deadRow, own, fatal error) {
 	err := t.rows(selDeadRow, func(r Row) error { found := t.scanDeadRow(r); d = &found; return nil }, num(id))
 	switch {
@@ -297,8 +298,9 @@ func (t *Txn) doAll(by store.By, a *store.Action, all []deadRow, mark int64) err
 	return nil
 }
 
-// do applies the act to one entry and returns the entry's new status. mark is the
-// reopen_at value of an entry that is ignored together with its group.
+// do applies the act to one entry and returns the entry's new status. The argument mark is
+// used only if the entry is ignored together with its group: then it is the entry's new
+// reopen_at value.
 func (t *Txn) do(by store.By, a *store.Action, d *deadRow, mark int64) (to job.Status, err error) {
 	var did job.DeadAction
 	reopen := Value{}
@@ -325,7 +327,8 @@ func (t *Txn) purgeDead(d *deadRow) error {
 	return err
 }
 
-// setStatus changes the status of an entry. The note of the entry is the reason in by.
+// setStatus changes the status of an entry. The reason of the person becomes the note of the
+// entry.
 func (t *Txn) setStatus(by store.By, d *deadRow, to job.Status, did job.DeadAction, reopen Value) error {
 	err := t.one(setStatus, num(d.Death), num(to), text(did), setText(by.Reason), num(t.now), text(by.Actor), reopen)
 	if err != nil {

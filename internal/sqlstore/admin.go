@@ -44,9 +44,9 @@ func (t *Txn) cancel(by store.By, id job.ID) (own, fatal error) {
 	return nil, t.audit(by, "job.cancel", id.String(), r.state.String(), "cancelled")
 }
 
-// refuse returns the error for an act that the job's state does not allow. only is a
-// text that names the states that allow the act. refuse returns nil if the job is
-// already in the state end, where the act would bring it.
+// refuse returns the error for a request that the job's state does not allow. The text in the
+// argument only names the states that allow the request. If the job already has the state that
+// the request asks for (the argument end), refuse returns nil.
 func (t *Txn) refuse(id job.ID, end job.State, only string) (own, fatal error) {
 	state, _, err := t.find(id)
 	switch {

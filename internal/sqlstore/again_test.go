@@ -74,7 +74,7 @@ func TestARepeatedReadHasNoRowsTwice(t *testing.T) {
 			want, wantErr := read(core(last))
 			got, err := read(core(oneRow{}, last))
 			if !reflect.DeepEqual(got, want) || (err == nil) != (wantErr == nil) {
-				t.Errorf("%s, run twice (second run without rows: %t): got %+v, error %v; want %+v, error %v", name, last.none, got, err, want, wantErr)
+				t.Errorf("%s, read twice (the second read finds no rows: %t): got %+v, error %v; want only the result of the second read: %+v, error %v", name, last.none, got, err, want, wantErr)
 			}
 		}
 	}

@@ -112,8 +112,9 @@ func auditPage(c Session, f *store.AuditFilter) (page store.AuditPage, err error
 	return page, err
 }
 
-// auditUntil returns the number of the oldest row that was written at or after until. It
-// returns before if all rows below before are older than until.
+// auditUntil returns the number of the oldest row that is not older than the time until. It
+// examines only rows with numbers below the argument before. If all of them are older, it
+// returns this argument.
 func auditUntil(c Session, before int64, until job.Micros) (int64, error) {
 	var err error
 	older := sort.Search(int(max(0, before-1)), func(i int) bool {

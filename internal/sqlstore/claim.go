@@ -30,8 +30,8 @@ type claimer struct {
 	bytes   int    // bytes of the payloads that were claimed so far
 	passed  int    // number of jobs past their deadline that were not ended because dead letters are locked
 
-	// These fields hold the values of the job that take reads, and the functions that read
-	// them. They are made once and reused for every job.
+	// The method take uses these fields for the job that it reads. They are kept so that they
+	// need not be allocated again for every job.
 	run            *Run
 	next           job.Claim
 	size           int // size of the payload in bytes; used when the payload is read later
@@ -43,7 +43,7 @@ type laneCursor struct {
 	lane *Lane
 	room *kindRoom
 	due  []Ready // jobs that were read but not taken yet, in the order of their due times
-	last Ready   // the last row that was read; reading continues after this row
+	last Ready   // the last row that was read; the next read continues after this row
 	more bool    // whether the lane may have more due rows after last
 }
 
@@ -63,16 +63,16 @@ type Source interface {
 	// Lanes sets the lanes from which the next want may take jobs, and the maximum
 	// number of jobs.
 	Lanes(lanes []int64, most int) error
-	// Next returns up to n due jobs of a lane and priority after a position. If there
-	// are fewer than n due jobs, it adds the first job that is due later. more reports
-	// whether there may be further due jobs.
+	// Next returns at most n due jobs of a lane and priority, beginning after a given
+	// position. If there are fewer than n due jobs, it adds the first job that is due later.
+	// The result more says whether there may be further due jobs.
 	Next(lane int64, priority int, after Ready, n int) (jobs []Ready, more bool, err error)
 	// Take returns a job that Next has returned, and the size of its payload if the
 	// claim reads the payload later. It returns nil when another process has taken the
 	// job.
 	Take(id job.ID) (r *Run, c *job.Claim, size int, err error)
-	// Claimed says that a job will be written as claimed. The run already has the
-	// token, the holder and the crash limit of the claim.
+	// The claim calls Claimed for each job that it claims. The argument has the token, the
+	// holder and the crash limit of the claim.
 	Claimed(r *Run)
 }
 
@@ -126,7 +126,7 @@ func (c *claimer) claim(w *store.Want, kinds map[string]*kindRoom) error {
 	return nil
 }
 
-// takes returns the free places (kindRoom) for the kind of a lane. It returns nil when the
+// takes returns how many more jobs of the lane's kind may be claimed. It returns nil when the
 // claim may take no job from the lane.
 func (c *claimer) takes(l *Lane, kinds map[string]*kindRoom) *kindRoom {
 	room := kinds[l.kind]
@@ -145,7 +145,7 @@ func (c *claimer) lanes(q *queueRow, kinds map[string]*kindRoom) (ids []int64) {
 	return ids
 }
 
-// open reads the first ready rows of each lane from which the want may take jobs.
+// open reads the first ready jobs of each lane from which the want may take jobs.
 func (c *claimer) open(q *queueRow, priority int, kinds map[string]*kindRoom, all *kindRoom) error {
 	c.cursors = c.cursors[:0]
 	for _, l := range q.lanes {
@@ -171,8 +171,8 @@ func (c *claimer) open(q *queueRow, priority int, kinds map[string]*kindRoom, al
 // errEnough stops the reading of rows early. It is not a failure.
 var errEnough = errors.New("enough")
 
-// read reads up to n further due rows of a cursor. When there are fewer, it also reads
-// the first row that is due later, so that the time of that row is known.
+// read reads at most n further due rows of a cursor. When there are fewer, it also reads the
+// first row that is due later, so that the time of that row is known.
 func (c *claimer) read(h *laneCursor, priority, n int) error {
 	h.due, h.more = h.due[:0], false
 	n = max(n, 1)

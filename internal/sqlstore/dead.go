@@ -45,9 +45,9 @@ var (
 // muted any more.
 const withGroup = 1 << 62
 
-// makeDead moves a job from the live jobs to the dead jobs. The job was running, or it was
-// waiting and its deadline has passed. ok is false when the job is not in that state or has
-// another token.
+// makeDead moves a job from the live jobs to the dead jobs. Before, the job was running, or it
+// was waiting and its deadline has passed. The result ok is false when the job has another
+// state or another token.
 func (t *Txn) makeDead(from job.State, r *Run, cause job.Cause, reason job.Reason, f *job.Failure) (ok bool, err error) {
 	if err := t.lockDeadLetters(); err != nil {
 		return false, err
@@ -80,10 +80,10 @@ func (t *Txn) makeDead(from job.State, r *Run, cause job.Cause, reason job.Reaso
 	return true, nil
 }
 
-// groupEffect is the effect of a group on a new dead letter of the group: a muted group
-// makes it ignored.
+// groupEffect says what the group of a new dead letter changes in it: if the group is muted,
+// the dead letter is ignored.
 type groupEffect struct {
-	group                    *groupRow // the group of the dead letter; nil when it has no group
+	group                    *groupRow // the group of the dead letter; nil when the dead letter has no group
 	status                   job.Status
 	action, note, by, at, re Value
 }
@@ -92,7 +92,7 @@ func (t *Txn) inGroup(r *Run, f *job.Failure) (b groupEffect, err error) {
 	if b.group, err = t.group(f, r); err != nil || b.group == nil {
 		return b, err
 	}
-	if g := b.group; g.mutes(t.now) && g.left != 1 { // the last death that the mute counts is not ignored: it ends the mute
+	if g := b.group; g.mutes(t.now) && g.left != 1 { // if g.left is 1, this death ends the mute and is not ignored
 		b.status, b.action, b.note, b.by = job.Ignored, text(job.ActionMuted), setText(g.note), setText(g.by)
 		b.at, b.re = num(t.now), num(withGroup+g.id)
 	}
@@ -126,8 +126,8 @@ func (t *Txn) noteDeath(from job.State, r *Run, cause job.Cause, reason job.Reas
 	t.events.Add(e)
 }
 
-// countDeath counts a death in its group. If the group is muted for a number of deaths,
-// it counts the death there too.
+// countDeath counts a death in its group. If a number of deaths ends the mute of the group,
+// countDeath also reduces that number.
 func (t *Txn) countDeath(g *groupRow, status job.Status) {
 	d := t.groups.at(g.id)
 	d.n++
@@ -148,8 +148,7 @@ func (t *Txn) countDeath(g *groupRow, status job.Status) {
 	d.mute = g
 }
 
-// entry is a dead letter as the counters see it: the fields by which it is counted, and its
-// group.
+// entry holds the fields by which the counters count a dead letter, and its group.
 type entry struct {
 	deadKey
 	group int64
@@ -205,8 +204,8 @@ type groupRow struct {
 	by, note string
 }
 
-// mutes reports whether the mute of the group applies at the time now. The caller handles the
-// last death that the mute counts, because that death is not ignored.
+// mutes reports whether the group is muted at the given time. The last death of a mute is not
+// ignored; the caller handles this case.
 func (g *groupRow) mutes(now job.Micros) bool { return g.muted && (g.until == 0 || g.until > now) }
 
 func (g *groupRow) unmute() { *g = groupRow{id: g.id} }

@@ -14,8 +14,8 @@ const (
 	// step of an action, examines. With this limit, a filter that selects few dead
 	// letters costs milliseconds and not a walk over all of them.
 	LookMax = 12_000
-	// MessageCost is the cost of reading the text of one message. The unit is examined dead
-	// letters: one message costs as much of the limit as this number of rows.
+	// MessageCost says how expensive it is to read the text of one message: it counts as much
+	// as this number of examined dead letters.
 	MessageCost = 8
 	// lanesMerged is the maximum number of lanes whose dead letters a search reads lane by
 	// lane and merges. For more lanes the search uses another route.
@@ -29,11 +29,11 @@ const (
 	actColumns    = filterColumns + `, life, priority, batch, long, key, died_at`
 )
 
-// route is an index of the table of dead letters and the statements that read it. ?1 is the
-// key in the index; ?2 to ?3 is the range of deaths. The statement up is for actions
-// (ascending), down is for lists (descending). The reader stops when it has enough rows. There
-// is no bound LIMIT, because SQLite would compile the statement each time. The plus signs
-// before bound values prevent the same in a database on which ANALYZE was run.
+// route is an index of the table of dead letters, with two statements that read the table by
+// this index. ?1 is the key in the index; ?2 to ?3 is the range of deaths. The statement up is
+// for actions (ascending), down is for lists (descending). The reader stops when it has enough
+// rows. There is no bound LIMIT, because SQLite would compile the statement each time. The
+// plus signs before bound values prevent the same in a database on which ANALYZE was run.
 type route struct{ up, down *Query }
 
 var (
@@ -115,9 +115,9 @@ type matcher struct {
 	most  int64   // maximum number of entries that the filter can select; math.MaxInt64 if it is not known
 }
 
-// newMatcher looks up the names in the filter and chooses a route. exact must be true only if
-// the counters of dead letters agree with the rows, because this transaction has changed
-// nothing yet.
+// newMatcher looks up the names in the filter and chooses a route. The argument exact must be
+// true only if this transaction has not changed anything yet, because then the counters of
+// dead letters agree with the rows.
 func newMatcher(c Session, f *store.DeadFilter, exact bool) (*matcher, error) {
 	m := &matcher{c: c, f: f, text: strings.ToLower(f.Text), low: 1, high: math.MaxInt64, most: math.MaxInt64}
 	for s := range m.statuses {
@@ -178,9 +178,10 @@ func firstDeath(c Session, at job.Micros) (int64, error) {
 	return firstNumber(c, selNewest, selDeathFrom, at)
 }
 
-// firstNumber returns the number of the first row at or after the time at. In the table, later
-// rows have later times. The statement last returns the highest number. The statement from
-// returns the number and the time of the first row whose number is at least its argument.
+// firstNumber returns the number of the first row whose time is at or after the given time. In
+// the table, later rows have later times. The statement last returns the highest number. The
+// statement from returns the number and the time of the first row whose number is at least its
+// argument.
 func firstNumber(c Session, last, from *Query, at job.Micros) (int64, error) {
 	newest, err := ReadInt(c, last)
 	low, high := int64(1), newest+1
@@ -267,13 +268,14 @@ func (m *matcher) estimate() (of estimate, err error) {
 		}
 		return nil
 	})
-	// There is no counter for each owner, so the number is a guess: if there are several
-	// owners, one of them usually has few entries.
+	// There are no counters by owner, so the number is a guess: if there are several owners,
+	// one of them usually has few entries.
 	of.owner = min(of.owner/16, LookMax/4)
 	return of, err
 }
 
-// fits reports whether the filter selects a row that has the columns filterColumns.
+// fits reports whether the filter selects a dead letter. The row has the columns
+// filterColumns.
 func (m *matcher) fits(r Row, left *int) (bool, error) {
 	f := m.f
 	status := job.Status(r.Int(2))
@@ -300,14 +302,15 @@ func (m *matcher) fits(r Row, left *int) (bool, error) {
 // page is the result of one search for dead letters.
 type page[T any] struct {
 	found []T
-	// edge is the number of the last examined death; 0 if the search has reached the end
+	// edge is the number of the last examined death; 0 if the search has examined all deaths
 	edge int64
 	more bool
 }
 
-// search returns at most want entries with deaths from low to high. If up is true, the lowest
-// deaths come first, otherwise the highest. search examines at most look rows. make makes an
-// entry from a row. death returns the number of an entry's death.
+// search returns at most want entries whose death numbers are from low to high. If up is true,
+// the lowest deaths come first, otherwise the highest. It examines at most look rows. The
+// function make makes an entry from a row. The function death returns the number of an entry's
+// death.
 func search[T any](m *matcher, up bool, low, high int64, want, look int, make func(Row) T, death func(*T) int64) (p page[T], err error) {
 	low, high = max(low, m.low), min(high, m.high)
 	if m.none || low > high {

@@ -118,7 +118,7 @@ func TestD2_NothingIsKnownAtOnce(t *testing.T) {
 	} {
 		err := s.Way(t.Context(), &f, true, func(w *sqlstore.Way) error {
 			if !w.None {
-				t.Errorf("filter %+v: a search was made, want no search because the filter can select nothing", f)
+				t.Errorf("filter %+v: got a search, want no search, because the filter can select nothing", f)
 			}
 			return nil
 		})
@@ -143,7 +143,7 @@ func TestD2_SearchGoesOnWhereItStopped(t *testing.T) {
 		err := s.Way(t.Context(), &f, false, func(w *sqlstore.Way) error {
 			whole, _, more, err := w.Search(true, 1, w.High, 1000, 1<<20)
 			if err != nil || more || len(whole) < 5 {
-				t.Fatalf("filter %+v: got %d entries, more %v, error %v; want all entries, at least 5, in one search", f, len(whole), more, err)
+				t.Fatalf("one search with filter %+v: got %d entries, more entries left: %v, error %v; want at least 5 entries and none left", f, len(whole), more, err)
 			}
 			for _, want := range []int{1, 3, 1000} {
 				for _, look := range []int{1, 7, 40} {

@@ -132,8 +132,8 @@ func readEntry(c Session, death int64, withJob bool) (e store.DeadEntry, err err
 	return e, err
 }
 
-// shifted is a row without its first columns: column 0 of a shifted row is the column number
-// by of the row below it.
+// shifted gives access to a row without its first columns: its column 0 is the column of the
+// row whose number is in the field by.
 type shifted struct {
 	Row
 	by int

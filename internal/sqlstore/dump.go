@@ -41,8 +41,8 @@ func (s *Core) Dump(ctx context.Context) (d *store.Dump, err error) {
 	return d, nil
 }
 
-// ReadDump reads the whole content of the store. All parts of the result show the same moment
-// if the session's transaction reads from one snapshot.
+// ReadDump reads the whole content of the store. All parts of the result belong to the same
+// moment if the session's transaction reads from one snapshot.
 func ReadDump(c Session, now job.Micros) (*store.Dump, error) {
 	d := &store.Dump{Now: now}
 	return d, dump(c, d)

@@ -43,10 +43,10 @@ var (
 		WHERE redrive_keys.until <= ?6 OR redrive_keys.created_at = ?8`)
 )
 
-// enqueue accepts all jobs or none. When it returns an error after it has written
-// something, the writer rolls back the transaction. Keys are written first. A call may
-// have to wait for a key that an open transaction holds; while it waits, it must not
-// hold locks on lanes, because other calls may need them.
+// enqueue accepts all jobs or none. If it returns an error after it has written something, the
+// writer rolls back the transaction. It writes the keys first: it may have to wait for a key
+// that an open transaction holds, and while it waits, it must not hold locks on lanes, because
+// other calls may need them.
 func (t *Txn) enqueue(jobs []job.New) ([]job.Receipt, error) {
 	receipts := make([]job.Receipt, len(jobs))
 	var keys map[keyName]newKey // the idempotency keys of the jobs in this call

@@ -10,7 +10,7 @@ import (
 type Way struct {
 	Statement string // the statement that reads the rows in descending order
 	Keys      int
-	None      bool // whether the filter can select nothing
+	None      bool // whether it is known that the filter selects no dead letter
 	High      int64
 
 	m *matcher
@@ -32,7 +32,7 @@ func (s *Core) Way(ctx context.Context, f *store.DeadFilter, exact bool, do func
 	if exact {
 		return s.db.Read(ctx, find)
 	}
-	// in the writer's transaction, because read transactions end after one second
+	// this runs in the writer's transaction, because read transactions end after one second
 	return s.db.Write(ctx, func(t *Txn) error { return find(t.s) })
 }
 

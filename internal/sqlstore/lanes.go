@@ -10,8 +10,8 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// Lane is a combination of queue, kind and dependencies with its gate and its counters.
-// A claim may take jobs from all of a lane or from none of it.
+// Lane is a combination of queue, kind and dependencies. It has counters of its jobs, and it
+// can be closed for claims. A claim may take all jobs of a lane or none.
 type Lane struct {
 	id          int64
 	queue, kind string
@@ -195,8 +195,8 @@ func (t *Txn) lockLanes() (others bool, err error) {
 	if t.lanesLocked {
 		return true, nil
 	}
-	// The order of locks is dead letters, then lanes. So lock dead letters now, in case they
-	// are needed later.
+	// Locks must be taken in this order: dead letters, then lanes. So lock dead letters now,
+	// in case they are needed later.
 	if !t.noDeadLetters {
 		if err := t.lockDeadLetters(); err != nil {
 			return true, err

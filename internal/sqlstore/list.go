@@ -16,7 +16,7 @@ import (
 // over all jobs.
 const scanMax = 20_000
 
-// place is one of the three tables in which a job can be, as a list reads it.
+// place describes one of the three tables that contain jobs, and how a list reads it.
 type place struct {
 	states []job.State
 	walk   *Query // reads the jobs with an id below the given id, the newest first
@@ -115,8 +115,8 @@ type lister struct {
 	limit int
 }
 
-// fits reports whether the filter selects a job. If fits must read the job's last failure, it
-// adds the cost of that read to *rows.
+// fits reports whether the filter selects a job. If it must read the job's last failure, it
+// increases *rows by the cost of that read.
 func (l *lister) fits(j *job.Job, rows *int) (ok bool, err error) {
 	if !l.f.Match(j) {
 		return false, nil
@@ -155,8 +155,8 @@ type stretch struct {
 }
 
 // walk reads rows until it has found one job more than the page holds, or has examined scanMax
-// rows. position returns the position of a job in the list. If skip returns true for a row,
-// the row is not part of the list.
+// rows. The function position returns the position of a job in the list. If the function skip
+// returns true for a row, the row is not part of the list.
 func (l *lister) walk(q *Query, position func(*job.Job) store.Cursor, args ...Value) (s stretch, err error) {
 	rows, full := 0, false
 	err = l.c.Rows(q, func(r Row) error {
@@ -186,8 +186,8 @@ func (l *lister) walk(q *Query, position func(*job.Job) store.Cursor, args ...Va
 	return s, err
 }
 
-// page makes one page from the parts of the list that were found in several tables. compare
-// says which of two positions comes first in the list.
+// page makes one page of a list from the jobs that were found in several tables. The function
+// compare says which of two positions comes first in the list.
 func (l *lister) page(parts []stretch, compare func(a, b store.Cursor) int, position func(*job.Job) store.Cursor) (p store.Page) {
 	var end store.Cursor // the first position at which the reading of a table stopped early
 	for _, s := range parts {

@@ -36,8 +36,9 @@ var (
 	listedDied = declare("listedDied", listDead+fromDead+`WHERE j.death = ?`)
 )
 
-// endSlack is the largest possible difference between the order of end times and the order of
-// row numbers. Transactions that commit at the same time can number their rows in any order.
+// endSlack is the maximum time by which an ended job can be older than a job in a row before
+// it. The rows are not sorted exactly by end time, because transactions that commit at the
+// same time can number their rows in any order.
 const endSlack = job.Micros(60_000_000)
 
 func byDue(j *job.Job) store.Cursor { return store.Cursor{At: j.RunAt, ID: j.ID} }
@@ -201,7 +202,8 @@ func (l *lister) ended() (p store.Page, err error) {
 	return p, nil
 }
 
-// done walks the completed and cancelled jobs below a number.
+// done lists the completed and cancelled jobs with sequence numbers below the given number,
+// the latest end first.
 func (l *lister) done(seq int64) (stretch, error) {
 	s, err := l.walk(walkEnded, byEnd, num(seq))
 	if since := l.f.Ended.Since; since != 0 && s.end.At < since-endSlack {
@@ -210,8 +212,8 @@ func (l *lister) done(seq int64) (stretch, error) {
 	return s, err
 }
 
-// dead searches the dead jobs with death numbers up to the given number. It uses the indexes
-// of dead letters.
+// dead lists the dead jobs with death numbers up to the given number. It uses the indexes of
+// dead letters.
 func (l *lister) dead(death int64) (s stretch, err error) {
 	of := store.DeadFilter{Reason: l.f.Reason, Class: l.f.Class, Kind: l.f.Kind, Queue: l.f.Queue, Owner: l.f.Owner,
 		Group: l.f.Group, Text: l.f.Text, Since: l.f.Ended.Since, Until: l.f.Ended.Until}
@@ -221,7 +223,9 @@ func (l *lister) dead(death int64) (s stretch, err error) {
 	}
 	m.takes = func(d *job.DeadLetter) bool { return !d.Revived }
 	want := l.limit + 1
-	if !onlyLetters(l.f) { // the search also finds jobs that the filter does not select, so search for more
+	// the search also finds jobs that the filter does not select, so it must find more jobs
+	// than a page holds
+	if !onlyLetters(l.f) {
 		want = store.StepMax
 	}
 	found, err := search(m, false, 1, death, want, LookMax,
@@ -262,10 +266,9 @@ func onlyLetters(f *store.Filter) bool {
 	return f.Batch == 0 && f.Worker == "" && f.Correlation == "" && f.Attr == store.Attr{} && f.Created == store.Span{}
 }
 
-// endedFrom returns where a page begins in the two tables: completed jobs have numbers below
-// seq, and dead jobs have death numbers up to death. If the cursor's job has moved to another
-// table or is gone, the time in the cursor is used, and jobs that ended at that time may be
-// listed again.
+// endedFrom returns where a page begins: in completed jobs below the sequence number seq, and
+// in dead jobs at the death number death. If the cursor's job has moved to another table or is
+// gone, the time in the cursor is used, and jobs that ended at that time may be listed again.
 func (l *lister) endedFrom() (seq, death int64, err error) {
 	seq, death = math.MaxInt64, math.MaxInt64
 	from := l.f.From

@@ -28,7 +28,7 @@ func (c *Catalog) LaneOf(queue, kind, deps string) int64 {
 	return 0
 }
 
-// Lane returns the queue and kind of a lane, and whether claims may take from it. The
+// Lane returns the queue and the kind of a lane, and whether claims may take jobs from it. The
 // names are empty when the lane does not exist.
 func (c *Catalog) Lane(id int64) (queue, kind string, open bool) {
 	l := c.byID[id]

@@ -32,9 +32,11 @@ const (
 // dictionary is a text in which find searches for the longest piece that equals the first
 // bytes of its argument.
 type dictionary struct {
-	text  string
-	first [1 << 10]uint16 // the first position in text with this hash, plus 1; the index is the hash of the first sameMin bytes
-	next  []uint16        // the next position in text with the same hash, plus 1
+	text string
+	// the first position in text that has this hash, plus 1; the array index is the hash of
+	// the first sameMin bytes
+	first [1 << 10]uint16
+	next  []uint16 // the next position in text that has the same hash, plus 1
 }
 
 func newDictionary(text string) *dictionary {

@@ -12,8 +12,8 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// spreadLook is the maximum number of rows that one step examines to find canaries, in
-// addition to the first search. If these rows contain too few jobs, the step takes the
+// spreadLook limits the search of one step for canaries: apart from its first search, a step
+// examines at most this number of rows. If these rows contain too few jobs, the step takes the
 // remaining canaries from the start of the set.
 const spreadLook = 20_000
 
@@ -24,7 +24,7 @@ func (s *Core) StepRedrives(ctx context.Context, limit int) (answer store.Redriv
 	if limit < 1 || limit > store.StepMax {
 		return answer, fmt.Errorf("redrive step of up to %d jobs: the number must be 1 to %d: %w", limit, store.StepMax, store.ErrInvalid)
 	}
-	active := int64(0) // number of active redrives; usually 0, and then no write transaction is needed
+	active := int64(0) // number of active redrives; it is usually 0, and then no write transaction is needed
 	err = s.db.Read(ctx, func(c Session) error {
 		active, err = ReadInt(c, anyActive)
 		return err
@@ -274,7 +274,7 @@ func (t *Txn) spread(m *matcher, r *store.Redrive, low []deadRow, n int) ([]dead
 	}
 	chosen := make([]deadRow, 0, n)
 	taken := make(map[int64]bool, n)
-	top := int64(0) // the death number of the last chosen entry; all entries between a target and this number are already chosen
+	top := int64(0) // the death number of the last chosen entry; all entries between a target and this number are chosen
 	for i := range n {
 		from := max(store.SpreadTarget(first, last, i, n), top+1)
 		p, err := search(m, true, from, r.Through, 1, look, t.scanDeadRow, func(d *deadRow) int64 { return d.Death })

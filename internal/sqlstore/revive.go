@@ -154,7 +154,7 @@ func (t *Txn) reviveRun(by store.By, run []deadRow, c *store.Change, redrive int
 		return err
 	}
 	if n != len(run) || m != n {
-		return fmt.Errorf("deaths %d to %d: read %d jobs, but made %d jobs ready and marked %d dead letters as retried; the three numbers must be equal", first, last, len(run), n, m) // This cannot happen: the rows were read in this transaction.
+		return fmt.Errorf("retry of the deaths %d to %d: read %d jobs, but made %d jobs ready and marked %d dead letters as retried; want three equal numbers", first, last, len(run), n, m) // This cannot happen: the rows were read in this transaction.
 	}
 	for i := range run {
 		t.revived(&run[i], run[i].lane, due)

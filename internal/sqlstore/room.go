@@ -5,7 +5,7 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// kindRoom says how many more jobs of one kind may be claimed, or how many more jobs of one
+// kindRoom says how many more jobs a claim may take: of one kind, or of all kinds in one
 // queue. It also says which limits apply.
 type kindRoom struct {
 	want     store.KindWant

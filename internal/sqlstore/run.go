@@ -5,7 +5,7 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// Run is a job's current run: those columns of the live job that are needed to end the run.
+// Run holds those columns of a live job that are needed to end its current run.
 type Run struct {
 	id          job.ID
 	token       job.Token
@@ -68,11 +68,11 @@ func (t *Txn) running(id job.ID, token job.Token) (*Run, error) {
 // ScanRun reads a live job from a row that has the columns RunColumns.
 func (t *Txn) ScanRun(r Row) *Run { return t.scanRun(r) }
 
-// recall returns the run that an outcome ends, as this process claimed it, and forgets the
-// run. It returns nil when the row must be read from the database instead. While the token
-// stays the same, no value of a run changes except asked. The statement that ends the run
-// checks the token and asked, so it must be the first statement that writes. If an outcome may
-// need a new lane or group, the row is read.
+// recall returns the run that an outcome ends, with the values from this process's claim, and
+// forgets the run. It returns nil when the row must be read from the database instead. While
+// the token stays the same, only the value asked of a run can change. The statement that ends
+// the run checks the token and asked, so it must be the first statement that writes. If an
+// outcome may need a new lane or group, recall returns nil.
 func (t *Txn) recall(o *job.Outcome) *Run {
 	r := t.ownRuns[o.ID]
 	if r == nil || r.token != o.Token || o.To.Ready() && o.Queue != "" && o.Queue != r.lane.queue ||

@@ -37,9 +37,9 @@ var (
 	setResolved = declare("setResolved", `UPDATE redrive_dead SET status = 2, action = ?2, acted_at = ?3 WHERE job = ?1 AND status = 1`)
 )
 
-// settle writes one outcome. The first error concerns only this outcome. The second
-// error ends the transaction. Afterwards t.cancelled says whether the job is cancelled
-// although the outcome makes it ready.
+// settle writes one outcome. The first error concerns only this outcome; the second error ends
+// the transaction. Afterwards t.cancelled reports whether the job was cancelled although the
+// outcome asks for another run.
 func (t *Txn) settle(o *job.Outcome) (own, fatal error) {
 	t.cancelled = false
 	if err := o.Validate(); err != nil {
@@ -64,15 +64,15 @@ func (t *Txn) settle(o *job.Outcome) (own, fatal error) {
 	}
 	own, ok, err := t.end(r, o)
 	if err == nil && !ok {
-		err = fmt.Errorf("job %d: run %d was read, but its row is missing when it is written", o.ID, o.Token) // This cannot happen: the row was read in this transaction.
+		err = fmt.Errorf("job %d, run %d: the row was read in this transaction, but the update did not find the row", o.ID, o.Token) // This cannot happen: the row was read in this transaction.
 	}
 	return own, err
 }
 
-// end writes the outcome of a run. When the row in the database differs from r, end writes
-// nothing and returns ok as false. The row can differ if r was remembered from the claim,
-// because another process can have ended the run since then, or a person can have asked the
-// run to stop. So the first write must be the statement that checks the row of the run.
+// end writes the outcome of the run r. When the row in the database differs from r, end writes
+// nothing and returns ok as false. This can happen if r was remembered from the claim: since
+// then, another process may have ended the run, or a person may have asked the run to stop. So
+// the first write must be the statement that checks the row of the run.
 func (t *Txn) end(r *Run, o *job.Outcome) (own error, ok bool, fatal error) {
 	to := r.lane
 	if o.To.Ready() {
@@ -250,8 +250,8 @@ func (t *Txn) ended(r *Run, to job.State) {
 	}
 }
 
-// again makes a job waiting or retrying in the lane to. If a person has asked the job to stop,
-// again cancels the job at once instead.
+// again makes a job waiting or retrying. The argument to is the lane in which the job waits.
+// If a person has asked the job to stop, the job is cancelled at once.
 func (t *Txn) again(r *Run, o *job.Outcome, to *Lane) (ok bool, err error) {
 	priority := r.priority
 	if o.Priority != 0 {

@@ -42,8 +42,8 @@ func idList(ids []job.ID) Value {
 	return text(string(append(b, ']')))
 }
 
-// inOrderOf returns the found values in the order of the ids. It leaves out ids without a
-// value.
+// inOrderOf returns the found values in the order of the ids. It leaves out ids for which
+// nothing was found.
 func inOrderOf[T any](ids []job.ID, found map[job.ID]T) (list []T) {
 	for _, id := range ids {
 		if v, ok := found[id]; ok {

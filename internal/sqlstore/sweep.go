@@ -172,7 +172,7 @@ func (w *sweep) moveTo(what string, cursor int64) error {
 	return w.remember(what, n)
 }
 
-// enough returns nil for errEnough. It returns any other error unchanged.
+// enough returns nil for the error errEnough. It returns any other error unchanged.
 func enough(err error) error {
 	if errors.Is(err, errEnough) {
 		return nil
@@ -222,7 +222,7 @@ func (w *sweep) oldEvents() error {
 	return w.removedEvents(last)
 }
 
-// removedEvents adds to the number of removed commits and stores the number of the last one,
+// removedEvents counts the removed commits and stores the number of the last removed commit,
 // for EventSpan.
 func (w *sweep) removedEvents(last sweepNote) error {
 	if err := w.removed(sweptEvents, w.swept.Events); err != nil {

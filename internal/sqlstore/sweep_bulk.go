@@ -9,20 +9,20 @@ import (
 // time. It is for a store with other writers. It does not wait for other transactions: rows
 // that they have locked stay until a later sweep.
 type Remover interface {
-	// Ended removes at most limit jobs that ended at or before until, the earliest end first,
-	// but never the newest job. It calls each with the number of removed jobs for every lane
-	// and state. Jobs whose keys are locked stay. more reports whether there are more jobs to
-	// remove.
+	// Ended removes at most limit jobs that ended at or before the time until, the earliest
+	// end first, but never the newest job. It calls the function each with the number of
+	// removed jobs for every lane and state. Jobs whose keys are locked stay. The result more
+	// says whether there are more jobs to remove.
 	Ended(until job.Micros, limit int, each func(lane int64, state job.State, n int64)) (n int64, more bool, err error)
-	// Failures examines at most limit failure records, beginning with from. It removes a
-	// record if it is not later than until and its job is neither live nor has a dead letter.
-	// next is the first record that was not examined.
+	// Failures examines at most limit failure records, beginning with the record from. It
+	// removes a record if it is not later than the time until and its job is neither live nor
+	// has a dead letter. The result next is the first record that was not examined.
 	Failures(until job.Micros, from store.Run, limit int) (n int64, next store.Run, err error)
-	// Keys removes up to limit expired keys.
+	// Keys removes at most limit idempotency keys whose time is over.
 	Keys(now job.Micros, limit int) (n int64, more bool, err error)
 	// Events removes the events of at most limit commits, but never the events of the newest
-	// commit. If it removes events, it calls last with two numbers: the number of the last
-	// removed commit, and how many events that commit had.
+	// commit. If it removes events, it calls the function last with two numbers: the number of
+	// the last removed commit, and how many events that commit had.
 	Events(until job.Micros, limit int, last func(seq, n int64)) (n int64, more bool, err error)
 	// Records returns the number of failure records for the job of each dead letter. It also
 	// locks the keys of the jobs. A negative number says that another transaction has locked
@@ -42,7 +42,7 @@ type GoneLetter struct {
 	Death            int64
 	Job              job.ID
 	Owner, Kind, Key string
-	Revived, Long    bool // column values as they are in redrive_dead
+	Revived, Long    bool // these values are column values of redrive_dead
 }
 
 // purgeAll removes dead letters in the order of their deaths. It returns the removed dead

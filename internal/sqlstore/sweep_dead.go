@@ -116,7 +116,7 @@ func (w *sweep) droppable(l *letter) bool {
 	case l.status == job.Pending:
 		return false
 	}
-	return l.reopensAt == 0 // a dead letter with another value will become pending again
+	return l.reopensAt == 0 // a dead letter with another reopen_at value will become pending again
 }
 
 var selMuted = declare("selMuted", `SELECT 1 FROM redrive_groups WHERE id = ?1 AND muted <> 0 AND (muted_until IS NULL OR muted_until > ?2)`)
@@ -297,9 +297,9 @@ func (w *sweep) reopen() error {
 	return nil
 }
 
-// overMarks returns the values of reopen_at that name groups which are not muted any more; see
-// withGroup. next is the value at which the next sweep continues after the dead letters of
-// these groups are reopened; 0 means the start.
+// overMarks returns those values of reopen_at that belong to groups which are not muted any
+// more; see withGroup. The result next is the value at which the next sweep continues after
+// the dead letters of these groups are reopened; 0 means the start.
 func (w *sweep) overMarks() (over []int64, end int64, err error) {
 	mark := cmp.Or(w.note(sweptMarks).cursor, withGroup)
 	for range SweepMarks {

@@ -8,9 +8,9 @@ import (
 )
 
 var (
-	// The last column says whether a row is the newest row. The newest row is kept, so that
+	// The last column says whether a row is the newest row. The newest row must stay, so that
 	// its number is not used again. The statement starts at the oldest row, and the reader
-	// stops early.
+	// stops when it has enough rows.
 	selEndedJobs = declareWalk("selEndedJobs", `SELECT d.seq, d.job, d.lane, d.state, d.finished_at, d.owner, d.key,
 		d.seq = (SELECT max(seq) FROM redrive_done) FROM redrive_done d ORDER BY d.seq`)
 	delDone     = declare("delDone", `DELETE FROM redrive_done WHERE seq = ?`)

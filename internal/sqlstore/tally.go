@@ -58,7 +58,7 @@ func (t *tally[K, V]) reset() {
 // groupDelta holds the changes of a group's row in one transaction.
 type groupDelta struct {
 	n, pending, entries int64
-	mute                *groupRow // the new state of the mute; nil when it has not changed
+	mute                *groupRow // the new state of the mute; nil when the mute has not changed
 }
 
 // deadKey holds the fields of a dead letter by which the counters count it.
@@ -106,8 +106,8 @@ func (t *Txn) died(r *Run, cause job.Cause) {
 // selCauseOf finds the fingerprint of the failure that ended the job of a dead letter.
 var selCauseOf = declare("selCauseOf", `SELECT fingerprint FROM redrive_groups WHERE id = (SELECT grp FROM redrive_dead WHERE job = ?)`)
 
-// answer returns the numbers that the end of a run adds to a redrive: the redrive that
-// released the job. A job can also end without a run. to is the new state of the job; f is the
+// answer returns the numbers that the end of a run adds to the redrive that released the job.
+// A job can also end without a run. The argument to is the new state of the job; f is the
 // failure or nil. Call answer after the run was counted and before the dead letter is changed.
 func (t *Txn) answer(r *Run, attempt bool, to job.State, f *job.Failure) (d redriveDelta, err error) {
 	if r.redrive == 0 {

@@ -15,9 +15,9 @@ import (
 type Txn struct {
 	s                 Session
 	hooks             Hooks
-	deadLettersLocked bool // whether LockDeadLetters was called
+	deadLettersLocked bool // whether this transaction has called LockDeadLetters
 
-	lanesLocked     bool // whether LockLanes was called
+	lanesLocked     bool // whether this transaction has called LockLanes
 	noDeadLetters   bool // whether the transaction must not lock dead letters from now on
 	reliesOnEarlier bool // the result of the method ReliesOnEarlier
 	cancelled       bool // the result of the method Cancelled
@@ -190,7 +190,9 @@ func (t *Txn) lockDeadLetters() error {
 	if t.hooks.LockDeadLetters == nil || t.deadLettersLocked {
 		return nil
 	}
-	if t.noDeadLetters { // An earlier step has excluded this lock, because the order of locks does not allow it any more.
+	// The transaction has locked something that must be locked after dead letters, so it
+	// cannot lock them now.
+	if t.noDeadLetters {
 		return ErrAgain
 	}
 	t.deadLettersLocked = true
@@ -259,7 +261,8 @@ func (t *Txn) LockDeadLettersBy(lock func() error) { t.hooks.LockDeadLetters = l
 // than the caller was allowed to wait.
 var ErrDeadLettersLocked = errors.New("another transaction holds the lock on dead letters")
 
-// Deltas calls each for every lane and state in which the number of jobs has changed.
+// Deltas calls the function each for every lane and state in which the number of jobs has
+// changed.
 func (t *Txn) Deltas(each func(lane int64, state job.State, n int64)) {
 	for _, d := range t.deltas {
 		if d.n != 0 {
@@ -268,7 +271,8 @@ func (t *Txn) Deltas(each func(lane int64, state job.State, n int64)) {
 	}
 }
 
-// Batches calls each for every batch whose counts have changed in the transaction.
+// Batches calls the function each for every batch whose counts have changed in the
+// transaction.
 func (t *Txn) Batches(each func(id, total, completed, dead, cancelled int64)) {
 	for _, b := range t.batch {
 		each(b.id, b.total, b.completed, b.dead, b.cancelled)
@@ -303,13 +307,15 @@ func (t *Txn) one(q *Query, args ...Value) error {
 }
 
 func (t *Txn) rows(q *Query, each func(Row) error, args ...Value) error {
-	t.args = append(t.args[:0], args...) // The database has the arguments before each is called, so each may reuse args.
+	// The database has copied the arguments before it calls the function each, so this
+	// function may reuse args.
+	t.args = append(t.args[:0], args...)
 	return t.s.Rows(q, each, t.args...)
 }
 
-// count adds n (which may be negative) to the number of jobs in a lane and state. The
-// catalogue has the new number at once, because limits are checked with that number. If the
-// catalogue has no counters, count does not change it.
+// count adds n to the number of jobs in a lane and state; n may be negative. The new number is
+// in the catalogue at once, because limits are checked with it. If the catalogue has no
+// counters, count does not change it.
 func (t *Txn) count(l *Lane, state job.State, n int64) {
 	if !t.cat.uncounted {
 		l.counts[state] += n

@@ -9,9 +9,9 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// jumpMin is the smallest jump of the wall clock that counts as a jump: the minimum difference
-// between the times that the wall clock and the monotonic clock measure between two readings.
-// Small corrections by NTP stay far below this value.
+// jumpMin is the smallest change of the wall clock that counts as a jump. It is compared with
+// the difference of two times between two readings: that of the wall clock and that of the
+// monotonic clock. Small corrections by NTP stay far below this value.
 const jumpMin = time.Second
 
 // Clock is a store's clock. It follows the wall clock. If the wall clock is behind a time

@@ -37,7 +37,7 @@ func TestQ2_GoesOnWhileAhead(t *testing.T) {
 	if got := c.Now(); got != ahead.Add(5*time.Second) {
 		t.Errorf("10 s after Floor, the clock is %s after the stored time, want 5s after it", got.Sub(ahead))
 	}
-	now = now.Add(48 * time.Hour) // At this moment the wall clock has reached the time of the clock.
+	now = now.Add(48 * time.Hour) // from now on the wall clock is ahead of the stored time
 	if got := c.Now(); got != job.At(now) {
 		t.Errorf("the clock shows %s, want the wall clock's time %s", got.Time(), now)
 	}

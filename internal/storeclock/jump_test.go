@@ -11,7 +11,7 @@ func TestQ3_JumpsAreSeen(t *testing.T) {
 	var wall, monotonic time.Duration
 	begin := time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
 	c := New(func() time.Time { return begin.Add(wall) })
-	// asleep is the time for which the machine was suspended: the wall clock counts it, the
+	// asleep is how long the machine was suspended. The wall clock counts this time, the
 	// monotonic clock does not.
 	asleep := time.Duration(0)
 	c.elapsed = func(from, to time.Time) time.Duration { return to.Sub(from) - asleep }

@@ -26,9 +26,9 @@ func Settled(state job.State, current job.Token, o *job.Outcome, crashed bool) e
 	return nil
 }
 
-// Repeats reports whether a stored job was created by an earlier call with the same enqueue.
-// The alternative is a different job with the same id. Repeats compares the fields that are
-// still stored.
+// Repeats reports whether an earlier call of the same enqueue has created the stored job.
+// Otherwise the stored job is a different job with the same id. Repeats compares the fields
+// that are still stored.
 func Repeats(j *job.Job, n *job.New) bool {
 	if j.Kind != n.Kind || j.Owner != n.Owner || j.Correlation != n.Correlation || j.Key != n.Key || j.Batch != n.Batch {
 		return false

@@ -74,7 +74,8 @@ func notDead(r *record) error {
 }
 
 // selected returns at most limit dead letters that the action's filter selects and to which
-// the act applies, the lowest deaths first. It also returns the value After for the next step.
+// the act applies, the lowest deaths first. It also returns the value of After for the next
+// step.
 func (t *tx) selected(a *store.Action, limit int) (entries []*entry, next int64) {
 	f := *a.Filter
 	if len(f.Statuses) == 0 {
@@ -192,7 +193,7 @@ func (t *tx) roomFor(c *store.Change, entries ...*entry) error {
 	return nil
 }
 
-// do applies the act to one dead letter.
+// do applies the act to one dead letter and returns its new status.
 func (t *tx) do(by store.By, a *store.Action, e *entry, withGroup bool) {
 	switch a.Do {
 	case store.ActRetry:

@@ -54,7 +54,7 @@ func (o *order) start(k *kindOrder, now job.Micros) job.Micros {
 type claims struct {
 	*tx
 	holder string
-	until  job.Micros // when the leases of the claims end
+	until  job.Micros // the time at which the leases of the new claims end
 	answer *store.Exchanged
 	bytes  int // bytes of the payloads that were claimed so far
 }

@@ -70,7 +70,7 @@ func TestAPausedQueueGivesNothingAndADrainingOneDoes(t *testing.T) {
 	_, err := b.SetQueue(b.ctx, me, store.QueueChange{Name: "q", Mode: &paused})
 	b.ok(err)
 	if x := b.exchange(nil, want(5)); len(x.Claims) != 0 || x.NextDue != store.Never {
-		t.Errorf("paused queue: got %d claims and NextDue %v, want no claim and Never", len(x.Claims), x.NextDue)
+		t.Errorf("exchange on a paused queue: got %d claims and NextDue %v, want no claim and Never", len(x.Claims), x.NextDue)
 	}
 	_, err = b.SetQueue(b.ctx, me, store.QueueChange{Name: "q", Mode: &draining})
 	b.ok(err)
@@ -155,7 +155,7 @@ func TestAnExchangeFindsABoundedNumberExpired(t *testing.T) {
 			len(x.Expired), x.Full, x.NextDue, store.ExpiredMax)
 	}
 	if x = b.exchange(nil, want(5), want(5)); len(x.Expired) != 1 || x.Full {
-		t.Errorf("second exchange: got %d expired jobs and Full %v, want the 1 expired job that was left and Full false", len(x.Expired), x.Full)
+		t.Errorf("second exchange: got %d expired jobs and Full %v, want the 1 remaining expired job and Full false", len(x.Expired), x.Full)
 	}
 }
 

@@ -30,7 +30,7 @@ func checkDump(t failer, d *store.Dump) {
 			t.Errorf("job %d is %s and has LeaseUntil %d and CancelAt %d, want LeaseUntil set if and only if the job is running, and CancelAt not set for other jobs", j.ID, j.State, j.LeaseUntil, j.CancelAt)
 		}
 		if j.State.Terminal() != (j.FinishedAt != 0) || j.State.Terminal() == (j.RunAt != 0) {
-			t.Errorf("job %d is %s and has RunAt %d and FinishedAt %d, want FinishedAt set and RunAt 0 if the job has ended, otherwise the reverse", j.ID, j.State, j.RunAt, j.FinishedAt)
+			t.Errorf("job %d is %s and has RunAt %d and FinishedAt %d, want only FinishedAt set if the job has ended, and only RunAt set otherwise", j.ID, j.State, j.RunAt, j.FinishedAt)
 		}
 	}
 }
@@ -83,7 +83,7 @@ func checkEvents(t failer, d *store.Dump) {
 	}
 	for _, j := range d.Jobs {
 		if j.State != states[j.ID] || j.Token != tokens[j.ID] {
-			t.Errorf("job %d is stored as %s with run number %d, but its events lead to %s with run number %d", j.ID, j.State, j.Token, states[j.ID], tokens[j.ID])
+			t.Errorf("job %d is stored as %s with run number %d, but its events lead to %s with run number %d; want the same state and number", j.ID, j.State, j.Token, states[j.ID], tokens[j.ID])
 		}
 	}
 }
@@ -170,7 +170,7 @@ func TestRandomOperationsKeepTheInvariants(t *testing.T) {
 					t.Errorf("outcome of a run that holds its lease: got error %v, want none", err)
 				}
 				if after := len(b.dump().Events); !held && after != before {
-					t.Errorf("an outcome of a run that has ended wrote %d events, want 0", after-before)
+					t.Errorf("outcome of a run that had already ended: it wrote %d events, want 0", after-before)
 				}
 			},
 			"rescue": func(t *rapid.T) {

@@ -48,8 +48,8 @@ func (s *Store) Present(ctx context.Context, p store.Process) (store.Orders, err
 	return store.Orders{Quiet: known.Quiet}, nil
 }
 
-// findSilent marks processes that have become silent, except the process by. It removes the
-// entries of silent processes that are too old or that the process by replaces.
+// findSilent marks processes that have become silent, except the calling process. It removes
+// the entries of silent processes that are too old or that the calling process replaces.
 func (t *tx) findSilent(by processName) {
 	for _, p := range t.sortedProcesses() {
 		id := processName{p.Name, p.Instance}

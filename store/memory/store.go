@@ -27,7 +27,7 @@ type Options struct {
 type Store struct {
 	clock *storeclock.Clock
 
-	mu        sync.Mutex // protects all fields below
+	mu        sync.Mutex // mu protects all fields below it
 	closed    bool
 	nextID    job.ID
 	ids       []job.ID // ids of all jobs, in ascending order

@@ -158,7 +158,8 @@ func (w *sweep) droppable(e *entry) bool {
 	case job.Pending:
 		return w.keep.DropPending
 	case job.Ignored:
-		return w.keep.DropPending || !e.withGroup && e.ReopenAt == 0 // a dead letter with another value will become pending again
+		// if reopen_at has a value, the dead letter will become pending again
+		return w.keep.DropPending || !e.withGroup && e.ReopenAt == 0
 	case job.Resolved:
 		return true
 	case job.Redriven: // the job was retried and is live again

@@ -30,8 +30,8 @@ func trend(counts map[job.Micros]int64, now, unit job.Micros, n int) []int64 {
 	return numbers
 }
 
-// countDead adds by to a counter of dead letters: the counter for the status, reason, class,
-// kind and queue that the dead letter e has now.
+// countDead changes the counter of the dead letters that have the status, reason, class, kind
+// and queue of the dead letter e. It adds the argument by to the counter.
 func (t *tx) countDead(e *entry, by int64) {
 	c := store.DeadCount{Status: e.Status, Reason: e.Reason, Class: e.Class, Kind: e.Kind, Queue: e.Queue}
 	t.entries[c] += by

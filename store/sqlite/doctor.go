@@ -50,8 +50,9 @@ func (r *Diagnosis) problem(format string, args ...any) {
 
 // Diagnose examines a database: where and how it is stored, whether its pages are sound, and
 // whether its counters agree with its rows. It reads every page and changes nothing. Problems
-// are in the report; an error means that Diagnose could not examine the database. now is
-// called after the pages are read; jobs and leases are late by comparison with that time.
+// are in the report; an error means that Diagnose could not examine the database. After
+// reading the pages, Diagnose asks the function now for the time, and decides with it which
+// jobs and leases are late.
 func Diagnose(ctx context.Context, path string, now func() time.Time) (*Diagnosis, error) {
 	r := &Diagnosis{SQLite: sqlite3.SQLITE_VERSION, Modules: modules(), Settings: map[string]string{}, Findings: sqlstore.NewFindings()}
 	path, err := resolve(path)

@@ -67,8 +67,8 @@ func ofStatement(err error) bool {
 	return false
 }
 
-// fatalError returns the store's error for an error of SQLite that ends the whole
-// transaction. It returns nil for an error that concerns only one request.
+// fatalError returns the store's error if an error of SQLite ends the whole transaction. It
+// returns nil if the error concerns only one request.
 func fatalError(err error) error {
 	if _, ok := resultCode(err); !ok || ofStatement(err) {
 		return nil

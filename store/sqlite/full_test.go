@@ -60,7 +60,7 @@ func TestFullDiskHeals(t *testing.T) {
 	if err != nil || len(claimed.Claims) != 5 {
 		t.Fatalf("claim before the disk is full: got %d claims, error %v; want 5 claims", len(claimed.Claims), err)
 	}
-	limit(1) // SQLite does not go below the current size, so the file cannot grow
+	limit(1) // SQLite raises this limit to the present number of pages, so the file cannot grow
 	before, err := s.Dump(ctx)
 	if err != nil {
 		t.Fatal(err)
@@ -174,7 +174,7 @@ DELETE FROM redrive_meta WHERE key = 'compatible_from';
 		}
 		after.Now = before.Now
 		if diff := cmp.Diff(before, after); diff != "" {
-			t.Errorf("migration to schema %d has changed rows (-want +got):\n%s", to, diff)
+			t.Errorf("migration to schema %d has changed rows, want unchanged rows (-want +got):\n%s", to, diff)
 		}
 		if err := s.Close(); err != nil {
 			t.Fatal(err)

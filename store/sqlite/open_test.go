@@ -49,7 +49,7 @@ func TestQ10_NewerSchemaIsRefused(t *testing.T) {
 		t.Errorf("Open of a database with a newer schema: got error %v, want ErrSchema with schema 7 and the advice to use a newer redrive", err)
 	}
 	if after, err := os.ReadFile(path); err != nil || string(after) != string(before) {
-		t.Errorf("Open changed the file that it refused, want an unchanged file (error of the read: %v)", err)
+		t.Errorf("Open changed the file that it refused, want an unchanged file (error when the test read the file: %v)", err)
 	}
 	// A migration can allow older programs to use the new schema. So processes can be upgraded
 	// one after the other.
@@ -106,7 +106,7 @@ func TestOpenTakesAnyName(t *testing.T) {
 			t.Errorf("close file %q: got error %v, want none", name, err)
 		}
 		if info, err := os.Stat(path); err != nil || info.Size() == 0 {
-			t.Errorf("file %q does not exist at the given path: %v", name, err)
+			t.Errorf("the store did not create the file %q at the given path: %v", name, err)
 		}
 	}
 }
@@ -149,7 +149,7 @@ func TestQ10_MigrateDownAndUp(t *testing.T) {
 		}
 		schema, err := sqlite.ReadSchema(t.Context(), path)
 		if err != nil || schema.Version != to {
-			t.Fatalf("got schema %+v, error %v; want schema version %d", schema, err, to)
+			t.Fatalf("schema after the migration: got %+v, error %v; want schema version %d", schema, err, to)
 		}
 	}
 	s, err := sqlite.Open(t.Context(), path, &sqlite.Options{KeepSchema: true})
@@ -311,7 +311,7 @@ func TestDiagnoseAndReadSchemaChangeNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	backup := filepath.Join(t.TempDir(), "backup.db")
-	execute(t, s.Path(), `VACUUM INTO '`+backup+`'`) // the copy uses the rollback journal
+	execute(t, s.Path(), `VACUUM INTO '`+backup+`'`) // the copy uses the rollback journal and not the write-ahead log
 	before, err := os.ReadFile(backup)
 	if err != nil {
 		t.Fatal(err)
@@ -323,7 +323,7 @@ func TestDiagnoseAndReadSchemaChangeNothing(t *testing.T) {
 		t.Errorf("Diagnose of a copy: got report %+v, error %v; want no problems", report, err)
 	}
 	if after, err := os.ReadFile(backup); err != nil || string(after) != string(before) {
-		t.Errorf("ReadSchema or Diagnose changed the file, want an unchanged file (error of the read: %v)", err)
+		t.Errorf("ReadSchema or Diagnose changed the file, want an unchanged file (error when the test read the file: %v)", err)
 	}
 	if entries, err := os.ReadDir(filepath.Dir(backup)); err != nil || len(entries) != 1 {
 		t.Errorf("ReadSchema or Diagnose: got files %v in the directory, error %v; want only the copy of the database", entries, err)

@@ -44,13 +44,13 @@ func TestQ2_ClaimCostIsFlat(t *testing.T) {
 		}
 		for _, due := range []int{0, 3, 100, 200} {
 			few, many := small.costOf(due), large.costOf(due)
-			t.Logf("statistics %v, %d of 100 wanted jobs due: %d steps with few other rows, %d steps with many", statistics, due, few.steps, many.steps)
+			t.Logf("claim with statistics %v and %d due jobs: SQLite needed %d steps with few other rows and %d steps with many other rows", statistics, due, few.steps, many.steps)
 			if float64(many.steps) > 1.5*float64(few.steps) {
-				t.Errorf("statistics %v, %d jobs due: %d steps with many other rows, %d steps with few; want at most 1.5 times as many steps",
+				t.Errorf("claim with statistics %v and %d due jobs: SQLite needed %d steps with many other rows and %d steps with few; want at most 1.5 times as many steps",
 					statistics, due, many.steps, few.steps)
 			}
 			if few.compiled+many.compiled > 0 {
-				t.Errorf("statistics %v, %d jobs due: statements were compiled again %d times with few rows and %d times with many, want 0", statistics, due, few.compiled, many.compiled)
+				t.Errorf("claim with statistics %v and %d due jobs: SQLite compiled statements again, %d times with few rows and %d times with many; want 0", statistics, due, few.compiled, many.compiled)
 			}
 		}
 	}
@@ -65,7 +65,7 @@ func (s *seeder) costOf(due int) cost {
 	got := s.poll(100)
 	c := s.count()
 	if want := min(due, 100); len(got.Claims) != want || got.Full != (want == 100) {
-		s.t.Fatalf("poll for 100 jobs: got %d claims with %d jobs due, and Full %v; want all due jobs, and Full only with 100 claims", len(got.Claims), due, got.Full)
+		s.t.Fatalf("claim of 100 jobs: got %d claims when %d jobs were due, and Full %v; want claims of all due jobs, and Full only if there are 100 claims", len(got.Claims), due, got.Full)
 	}
 	s.complete(got.Claims)
 	s.complete(s.poll(100).Claims)

@@ -254,7 +254,7 @@ func TestQ2_PlansAreComplete(t *testing.T) {
 	declared := slices.AppendSeq(declaredQueries(t), maps.Keys(maps.Collect(sqlstore.Statements())))
 	slices.Sort(declared)
 	if diff := cmp.Diff(declared, listed); diff != "" {
-		t.Errorf("the declared statements differ from the statements with an expected plan (-declared +listed):\n%s", diff)
+		t.Errorf("the declared statements differ from the statements in the lists of expected plans (-declared +listed):\n%s", diff)
 	}
 }
 

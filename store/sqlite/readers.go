@@ -63,7 +63,7 @@ func (s *Store) read(ctx context.Context, do func(sqlstore.Session) error) (err 
 	defer conn.conn.SetInterrupt(nil)
 	if _, err = conn.Exec(beginRead); err == nil {
 		err = do(conn)
-		conn.conn.SetInterrupt(nil) // otherwise the end of ctx would also interrupt the rollback
+		conn.conn.SetInterrupt(nil) // SetInterrupt(nil), so that the end of ctx does not interrupt the rollback
 		if _, rerr := conn.Exec(rollbackTx); err == nil {
 			err = rerr
 		}

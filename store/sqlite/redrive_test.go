@@ -99,7 +99,7 @@ func TestD7_CanariesAreSpreadOverASparseSet(t *testing.T) {
 		before := k.revived()
 		r := k.start(store.RedriveSpec{Filter: test.filter, Canary: test.canary})
 		if step := k.step(100); step.Released != int64(test.canary) {
-			t.Fatalf("filter %+v: got step %+v, want it to release every canary", test.filter, step)
+			t.Fatalf("filter %+v: the first step returned %+v, want a step that releases every canary", test.filter, step)
 		}
 		var got []int64
 		k.rows(fmt.Sprintf(`SELECT death FROM redrive_dead WHERE redrive = %d ORDER BY death`, r.ID), func(r sqlstore.Row) { got = append(got, r.Int(0)) })
@@ -107,7 +107,7 @@ func TestD7_CanariesAreSpreadOverASparseSet(t *testing.T) {
 			t.Errorf("filter %+v: the wrong deaths were chosen as canaries (-want +got):\n%s", test.filter, diff)
 		}
 		if n := len(k.revived()) - len(before); n != test.canary {
-			t.Errorf("filter %+v: got %d retried jobs, want %d", test.filter, n, test.canary)
+			t.Errorf("filter %+v: the redrive retried %d jobs, want %d", test.filter, n, test.canary)
 		}
 		_, err := k.s.ControlRedrive(t.Context(), store.By{Actor: "ann"}, r.ID, store.RedriveCancel)
 		k.must(err)
@@ -156,7 +156,7 @@ func TestD7_ARareFilterIsSearchedInSteps(t *testing.T) {
 		step := k.step(100)
 		for ; step.Released == 0 && step.Wait == 0; step = k.step(100) {
 			if empty++; empty > 10 {
-				t.Fatalf("canary %d: more than 10 steps in a row released nothing, want a release earlier", canary)
+				t.Fatalf("canary of %d jobs: more than 10 steps in a row released nothing, want a release earlier", canary)
 			}
 		}
 		want := int64(20)
@@ -212,7 +212,7 @@ func TestD7_StepCostIsFlat(t *testing.T) {
 		}
 		costs = append(costs, k.count())
 	}
-	t.Logf("release of 20 jobs: %d steps of SQLite with few dead letters, %d with many", costs[0].steps, costs[1].steps)
+	t.Logf("release of 20 jobs: SQLite needed %d steps with few dead letters and %d steps with many", costs[0].steps, costs[1].steps)
 	if costs[1].steps > costs[0].steps*3/2 || costs[0].compiled+costs[1].compiled > 0 {
 		t.Errorf("a step costs %+v with few dead letters and %+v with many, want at most 1.5 times as many steps and no compiled statement", costs[0], costs[1])
 	}
@@ -247,7 +247,7 @@ func TestD7_TwoProcessesStepOneRedrive(t *testing.T) {
 	r, err := k.s.Redrive(t.Context(), r.ID)
 	k.must(err)
 	if r.Released != 90 || r.State != store.RedriveSettling {
-		t.Errorf("got redrive %+v, want state settling with 90 released jobs", r)
+		t.Errorf("redrive after all steps: got %+v, want state settling with 90 released jobs", r)
 	}
 	if n := k.number(`SELECT count(*) FROM redrive_jobs WHERE redrive = %d AND life = 2`, r.ID); n != 90 {
 		t.Errorf("got %d jobs in the life that the redrive opened, want 90", n)

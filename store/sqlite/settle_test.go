@@ -46,11 +46,11 @@ type pair struct {
 	now    time.Time
 	ours   *sqlite.Store
 	theirs *sqlite.Store
-	run    job.Claim // the run that the store ours has claimed
+	run    job.Claim // the run that the store in the field ours has claimed
 }
 
-// newPair returns a pair of stores. The store ours has claimed a run. The file also contains
-// one dead job of the known group.
+// newPair returns a pair of stores whose first store, ours, has claimed a run. The file also
+// contains one dead job, whose group is the known group of the tests.
 func newPair(t *testing.T) *pair {
 	p := &pair{t: t, now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
 	path := filepath.Join(t.TempDir(), "jobs.db")

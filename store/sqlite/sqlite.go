@@ -170,8 +170,8 @@ func (s *Store) Close() (err error) {
 func (s *Store) Path() string { return s.path }
 
 // write calls the function do in a transaction. It returns an error when ctx belongs to a
-// caller's transaction: that transaction holds the write lock, so the write would wait for
-// ever.
+// caller's transaction, because that transaction holds the write lock, and the write would
+// wait for ever.
 func (s *Store) write(ctx context.Context, do func(*sqlstore.Txn) error) error {
 	if store.InTx(ctx, s) {
 		return fmt.Errorf("this context belongs to your own open transaction, which must end first: "+

@@ -64,7 +64,7 @@ func (k *keeper) sweepAll(keep store.Retention, limit, most int) (sum store.Swep
 			return sum
 		}
 	}
-	k.t.Fatalf("after %d sweeps of %d rows there is still more to remove: %+v", most, limit, sum)
+	k.t.Fatalf("after %d sweeps of %d rows there are still rows to remove, want none: %+v", most, limit, sum)
 	return sum
 }
 
@@ -139,17 +139,17 @@ func TestQ6_SweepCostIsFlat(t *testing.T) {
 				k.sweep(keepShort, 50) // this sweep compiles the statements, so its cost is not measured
 				k.count()
 				if swept := k.sweep(keepShort, 50); swept.Removed() != step.removes || !swept.More {
-					t.Fatalf("%s: sweep returned %+v, want all removals that its limit allows and More true", step.name, swept)
+					t.Fatalf("sweep when %s: got %+v, want all removals that its limit allows and More true", step.name, swept)
 				}
 				costs = append(costs, k.count())
 			}
-			t.Logf("%s, statistics %v: %d steps of SQLite with few rows, %d with many", step.name, statistics, costs[0].steps, costs[1].steps)
+			t.Logf("sweep when %s, statistics %v: SQLite needed %d steps with few rows and %d steps with many", step.name, statistics, costs[0].steps, costs[1].steps)
 			if costs[1].steps > costs[0].steps*3/2 {
-				t.Errorf("%s, statistics %v: %d steps with many rows, %d with few; want at most 1.5 times as many steps",
+				t.Errorf("sweep when %s, statistics %v: SQLite needed %d steps with many rows and %d steps with few; want at most 1.5 times as many steps",
 					step.name, statistics, costs[1].steps, costs[0].steps)
 			}
 			if n := costs[0].compiled + costs[1].compiled; n > 0 {
-				t.Errorf("%s, statistics %v: statements were compiled again %d times, want 0", step.name, statistics, n)
+				t.Errorf("sweep when %s, statistics %v: SQLite compiled statements again %d times, want 0", step.name, statistics, n)
 			}
 		}
 	}
@@ -168,7 +168,7 @@ func TestQ6_SweepsGoOnWhereTheLastOneEnded(t *testing.T) {
 	k.advance(2 * time.Hour)
 	for i := 0; ; i++ {
 		if i > 100 {
-			t.Fatal("after 100 sweeps there is still more to remove")
+			t.Fatal("after 100 sweeps there are still rows to remove, want none")
 		}
 		if !k.sweep(keepShort, 11).More {
 			break
@@ -176,7 +176,7 @@ func TestQ6_SweepsGoOnWhereTheLastOneEnded(t *testing.T) {
 		k.must(k.s.Close())
 		k.s = k.open()
 	}
-	k.sweepAll(keepShort, 11, 100) // this sweep removes rows that earlier sweeps had passed when they could not yet be removed
+	k.sweepAll(keepShort, 11, 100) // this sweep removes rows that were still needed when the earlier sweeps examined them
 	got := map[string]int64{}
 	want := map[string]int64{"jobs": 30, "done": 1}
 	for _, table := range []string{"jobs", "done", "dead", "failures", "bodies", "originals", "progress", "groups", "trends"} {
@@ -233,7 +233,7 @@ func TestQ6_SweepOnAFullDisk(t *testing.T) {
 			return err
 		}))
 	}
-	limit(1) // SQLite does not go below the current size, so the file cannot grow
+	limit(1) // SQLite raises this limit to the present number of pages, so the file cannot grow
 	for k.number(`PRAGMA freelist_count`) > 0 {
 		k.must(k.fillDisk())
 	}

@@ -27,7 +27,7 @@ import (
 type turnstile struct {
 	path          string
 	first, second *os.File
-	waiting       *attempt // the last attempt, if it did not end within its time limit; otherwise nil
+	waiting       *attempt // the attempt of an earlier call, if it still waits after the time limit of that call; otherwise nil
 }
 
 func openTurnstile(path string) (*turnstile, error) {
@@ -124,7 +124,7 @@ func (t *turnstile) attempt() *attempt {
 	return a
 }
 
-// want says whether a caller waits for the attempt now. It returns false if the attempt has
+// want notes whether a caller waits for the attempt. It returns false if the attempt has
 // already ended.
 func (a *attempt) want(wanted bool) bool {
 	a.mu.Lock()
@@ -169,7 +169,7 @@ func (t *turnstile) close() error {
 	if t.waiting != nil && t.waiting.want(false) {
 		go func() {
 			<-t.waiting.ended
-			_ = errors.Join(t.first.Close(), t.second.Close()) // no caller waits for this error
+			_ = errors.Join(t.first.Close(), t.second.Close()) // nobody waits for the result, so the error is ignored
 		}()
 		return nil
 	}

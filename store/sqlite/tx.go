@@ -55,7 +55,7 @@ func (s *Store) transact(ctx context.Context, release func(), do func(context.Co
 	if err != nil {
 		return withCause(ctx, asStoreError(err))
 	}
-	defer tx.Rollback() // has no effect after a commit; also runs when do panics
+	defer tx.Rollback() // does nothing after a commit; also runs when do panics
 	// At the time limit, the other writers may continue, even if do has not returned: perhaps
 	// do is waiting for one of them. When ctx ends, database/sql rolls back, but only after
 	// the running statement has ended. If do did not give ctx to that statement, the other
@@ -111,9 +111,9 @@ var (
 )
 
 // join calls the function do inside the caller's transaction. It uses only data that this
-// transaction can see, and not the state of the writer. All changes of do are made or none,
-// even when the caller commits after an error: do runs to its end when the context ends, and
-// on an error join rolls back to a savepoint.
+// transaction can see, and not the state of the writer. Either all changes of do are made or
+// none, even when the caller commits after an error: do continues when the context ends, and
+// after an error join rolls back to a savepoint.
 func (s *Store) join(ctx context.Context, tx store.Tx, do func(*sqlstore.Txn) error) error {
 	callers, ok := tx.(callersTx)
 	if !ok {

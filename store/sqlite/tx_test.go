@@ -112,7 +112,7 @@ func TestQ1_EnqueueInTheCallersTransaction(t *testing.T) {
 	if n := rowsOf(t, s, "orders"); n != 1 {
 		t.Errorf("rows in the caller's table after one commit: got %d, want 1", n)
 	}
-	claimOne(t, s) // the claim works only if the writer's cache now contains the job's lane
+	claimOne(t, s) // without the job's lane in the writer's cache, this claim would find no job
 }
 
 // The first enqueue of a process may be inside a caller's transaction. It reserves its ids in

@@ -21,7 +21,7 @@ type watcher struct {
 	subs map[int]chan<- struct{}
 	next int
 
-	replaced atomic.Bool // whether the file at the path is another file than the open one
+	replaced atomic.Bool // whether the file at the path is not the open file any more
 
 	quit  chan struct{}
 	ended chan struct{}

@@ -41,7 +41,7 @@ type writer struct {
 
 	native  *native
 	txn     *sqlstore.Txn
-	cat     *sqlstore.Catalog // a cache; nil means that the lanes and queues must be read again
+	cat     *sqlstore.Catalog // a cache of lanes and queues; nil means that they must be read again
 	version int64             // SQLite's data_version when cat was read
 
 	commits atomic.Int64
@@ -180,8 +180,8 @@ func (w *writer) serve(group []*request) {
 // request. Otherwise the caller waits for the answer from now on, even if its context ends.
 func (r *request) start() bool { return r.started.CompareAndSwap(false, true) }
 
-// inTurn waits for the right to write and calls the function do. If it cannot get that right,
-// it answers all the requests with the error.
+// inTurn waits until this process has the right to write, and calls the function do. If the
+// process cannot get that right, inTurn answers all the requests with the error.
 func (w *writer) inTurn(group []*request, do func()) {
 	if err := w.turn.enter(turnWait, w.quit); err != nil {
 		for _, r := range group {
@@ -195,8 +195,8 @@ func (w *writer) inTurn(group []*request, do func()) {
 	w.turn.leave()
 }
 
-// errRedo says that a request has failed after it had already written. The transaction must be
-// rolled back, and each of its requests is then run in a separate transaction.
+// errRedo says that a request has failed after it had written. The transaction must be rolled
+// back. Then each of its requests runs in a separate transaction.
 var errRedo = errors.New("a request of the shared transaction failed after it had written, so the transaction must be rolled back")
 
 func (w *writer) transact(group []*request) {
@@ -316,7 +316,7 @@ func (w *writer) rollback() {
 func (w *writer) close() error {
 	close(w.quit)
 	<-w.ended
-	// this is the last connection, so SQLite makes a check-point when it is closed
+	// before it closes the last connection, SQLite makes a check-point
 	defer crashpoint.Span(crashpoint.InCheckpoint)()
 	err := w.conn.Close()
 	if terr := w.turn.close(); err == nil {

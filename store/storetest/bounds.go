@@ -33,8 +33,8 @@ func boundPromises() []promise {
 	}
 }
 
-// takes enqueues a job with the given changes. The store must accept the job and return it
-// unchanged.
+// takes checks that the store accepts a job with the given changes, and that it returns the
+// job unchanged.
 func (r *rig) takes(change func(*job.New)) {
 	n := r.newJob(change)
 	r.enqueue(n)

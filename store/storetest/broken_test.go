@@ -87,7 +87,7 @@ func TestQ10_DifferentialCatchesABrokenStore(t *testing.T) {
 	setFlag(t, "rapid.steps", "60")
 	for _, m := range mutants() {
 		t.Run(m.name, func(t *testing.T) {
-			for _, own := range []bool{false, true} { // true: the store may number its commits differently
+			for _, own := range []bool{false, true} { // own says whether the broken store may number its commits differently
 				if !differs(m, own) {
 					t.Errorf("the differential run found no difference between a broken store and a correct store, want a difference (the broken store may number commits differently: %v)", own)
 				}

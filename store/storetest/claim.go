@@ -71,7 +71,7 @@ func microsecondsSortAsNumbers(r *rig) {
 	same(r, "number of claims", len(claims), 2*len(due))
 	same(r, "order of claims", ids(claims[:len(due)]), want)
 	if !slices.IsSortedFunc(claims[len(due):], func(a, b job.Claim) int { return int(a.RunAt - b.RunAt) }) {
-		r.fail("jobs that were added in reverse order were not claimed oldest first")
+		r.fail("jobs that were added in reverse order were claimed in another order, want the earliest due time first")
 	}
 }
 
@@ -218,7 +218,7 @@ func oneLeaseAJob(r *rig) {
 	given := map[job.ID]bool{}
 	for _, c := range slices.Concat(claims...) {
 		if given[c.ID] || c.Token != 1 {
-			r.fail("job %d was given out twice, the second time as run %d", c.ID, c.Token)
+			r.fail("job %d was claimed again or as run %d, want one claim of each job, as run 1", c.ID, c.Token)
 		}
 		given[c.ID] = true
 	}

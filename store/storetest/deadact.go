@@ -131,7 +131,7 @@ func actInSteps(r *rig) {
 		sum += answer.Done
 		same(r, "through", answer.Through, a.Through)
 		if answer.Done > 2 || steps > 100 {
-			r.fail("step %d changed %d entries, at most 2", steps, answer.Done)
+			r.fail("step %d changed %d entries, want at most 2 entries and at most 100 steps", steps, answer.Done)
 		}
 		if answer.Next == 0 {
 			break

@@ -104,7 +104,7 @@ func deadPagesStay(r *rig) {
 	first, err := r.DeadLetters(ctx(), store.DeadFilter{}, store.DeadPaging{Limit: 2})
 	r.ok(err)
 	if len(first.Entries) != 2 || first.Next == 0 || first.Searched == 0 {
-		r.fail("first page: %d entries, next %d, searched %d", len(first.Entries), first.Next, first.Searched)
+		r.fail("first page: got %d entries, Next %d and Searched %d; want 2 entries, and Next and Searched set", len(first.Entries), first.Next, first.Searched)
 	}
 	// While a reader reads the list page by page, a job of the first page dies again and moves
 	// to the top. A person acts on a dead letter of the next page, and more jobs die.

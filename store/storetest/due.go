@@ -75,12 +75,12 @@ func full(r *rig) {
 	}
 	x := r.exchange(store.Exchange{Want: []store.Want{want(2)}})
 	if !x.Full || len(x.Claims) != 2 {
-		r.fail("%d claims of 3 with room for 2, full %v", len(x.Claims), x.Full)
+		r.fail("exchange that wants 2 jobs when 3 jobs are due: got %d claims and Full %v, want 2 claims and Full true", len(x.Claims), x.Full)
 	}
 	same(r, "due of a want that was filled", x.NextDue, store.Never)
 	x = r.exchange(store.Exchange{Want: []store.Want{want(2)}})
 	if x.Full || len(x.Claims) != 1 {
-		r.fail("%d claims of 1 with room for 2, full %v", len(x.Claims), x.Full)
+		r.fail("exchange that wants 2 jobs when 1 job is due: got %d claims and Full %v, want 1 claim and Full false", len(x.Claims), x.Full)
 	}
 }
 

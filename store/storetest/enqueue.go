@@ -64,15 +64,15 @@ func payloadComesBackAsGiven(r *rig) {
 	for _, p := range payloads {
 		id := r.add(func(n *job.New) { n.Payload = p })
 		if got := r.get(id).Payload; !bytes.Equal(got, p) {
-			r.fail("a payload of %d bytes came back with %d", len(p), len(got))
+			r.fail("Get returned a payload of another content: %d bytes were enqueued, got %d bytes; want the same bytes", len(p), len(got))
 		}
 		c := r.take()
 		if !bytes.Equal(c.Payload, p) {
-			r.fail("a payload of %d bytes was handed out with %d", len(p), len(c.Payload))
+			r.fail("the claim returned a payload of another content: %d bytes were enqueued, got %d bytes; want the same bytes", len(p), len(c.Payload))
 		}
 		r.end(died(c, "InvalidInput", job.NonRetriable))
 		if got := r.get(id).Payload; !bytes.Equal(got, p) {
-			r.fail("a payload of %d bytes has %d after death", len(p), len(got))
+			r.fail("the dead job has a payload of another content: %d bytes were enqueued, got %d bytes; want the same bytes", len(p), len(got))
 		}
 	}
 }

@@ -127,7 +127,7 @@ func eventsAreReadOn(r *rig) {
 			page, err := r.Events(ctx(), at, size)
 			r.ok(err)
 			if len(page) > size {
-				r.fail("%d events with a limit of %d", len(page), size)
+				r.fail("Events returned %d events, want at most the limit of %d", len(page), size)
 			}
 			if len(page) == 0 {
 				break

@@ -60,7 +60,7 @@ func rescuedRunCannotEnd(r *rig) {
 	r.lose(c)
 	r.refusesEveryEnd(c)
 
-	// The same is true for a job that is dead after the rescue.
+	// A job that is dead after the rescue must also refuse outcomes of the lost run.
 	r.add(func(n *job.New) { n.Queue = "other" })
 	c = r.take(func(w *store.Want) { w.Queue, w.Kinds[0].MaxCrashes = "other", 1 })
 	r.lose(c)

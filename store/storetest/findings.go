@@ -75,7 +75,7 @@ func Findings(t *testing.T, s store.Store, now time.Time, diagnose func() (*stor
 	near := func(what string, at job.Micros) {
 		t.Helper()
 		if age := before.Now.Sub(at); age < 0 || age > time.Hour {
-			t.Errorf("%s is at %s, want a time shortly before %s", what, at.Time(), before.Now.Time())
+			t.Errorf("Diagnose: %s is at %s, want a time shortly before %s", what, at.Time(), before.Now.Time())
 		}
 	}
 	if len(f.Deaths) != 1 {

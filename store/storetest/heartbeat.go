@@ -39,7 +39,7 @@ func livingRunIsNeverStalled(r *rig) {
 		r.clock.Advance(10 * time.Second)
 		same(r, "status", r.beat(runOf(c)), []store.RunStatus{{Held: true}})
 		if stalled := r.rescue(10).Jobs; len(stalled) > 0 {
-			r.fail("rescued a living run: %+v", stalled)
+			r.fail("a run whose worker sends heartbeats was rescued, want no rescue: %+v", stalled)
 		}
 	}
 	r.end(succeeded(c))

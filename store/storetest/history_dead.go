@@ -131,7 +131,7 @@ func deadHistories() []history {
 			{"0s", enqueue(deadline(10 * time.Second)), "waiting due=0s"},
 			{"10s", look, "waiting due=0s"},
 			{"10s", claim(), "nothing: dead reason=expired entry=pending"},
-			// the old deadline does not end the job again in its second life
+			// in the second life, the old deadline does not end the job again
 			{"11s", retry, "waiting life=2 due=11s entry=retried"},
 			{"12s", claim(), "running life=2 run=1 entry=retried"},
 			{"13s", succeed(), "completed life=2 run=1 attempts=1 entry=resolved"},

@@ -246,7 +246,7 @@ func listGoesOnWithoutItsRow(r *rig) {
 		got := r.list(f)
 		for _, id := range all[3:] {
 			if !slices.Contains(got, id) {
-				r.fail("the list in the order %s goes on behind job %d without job %d", order, last.ID, id)
+				r.fail("the list in the order %s continues after job %d without job %d, want a list with all later jobs", order, last.ID, id)
 			}
 		}
 	}

@@ -210,7 +210,7 @@ func (d *duel) by() store.By {
 
 func (d *duel) cancel() {
 	by, ids := d.by(), some(d.t, "ids", 2, func(int) job.ID { return d.id() })
-	for i := range d.last.Jobs { // also for retrying jobs, because a random id is rarely one of them
+	for i := range d.last.Jobs { // also cancel some retrying jobs, because a random id is rarely the id of such a job
 		if j := &d.last.Jobs[i]; j.State == job.Retrying && chance(d.t, "retrying job", 2) {
 			ids = append(ids, j.ID)
 		}
@@ -224,7 +224,7 @@ func (d *duel) cancel() {
 
 func (d *duel) retry() {
 	by, ids := d.by(), some(d.t, "ids", 1, func(int) job.ID { return d.id() })
-	for i := range d.last.Jobs { // also for dead jobs, because a random id is rarely one of them
+	for i := range d.last.Jobs { // also retry some dead jobs, because a random id is rarely the id of such a job
 		if j := &d.last.Jobs[i]; j.State == job.Dead && chance(d.t, "dead job", 2) {
 			ids = append(ids, j.ID)
 		}

@@ -144,7 +144,7 @@ func silentComesBack(r *rig) {
 // part of: Q9
 func manyComeBack(r *rig) {
 	const processes, rounds = 6, 3
-	// two processes have the same name
+	// each name belongs to two processes
 	instance := func(i int) store.Process { return process(string(rune('a'+i/2)), string(rune('1'+i%2))) }
 	for range rounds {
 		var wg sync.WaitGroup

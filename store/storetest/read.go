@@ -264,7 +264,7 @@ func (r *rig) auditPages(f store.AuditFilter) (rows []store.Audit) {
 		case f.Before != 0 && page.Next >= f.Before:
 			r.fail("the page before row %d continues before row %d, want a lower number", f.Before, page.Next)
 		case f.Limit > 0 && len(page.Entries) > f.Limit:
-			r.fail("a page with a limit of %d has %d rows", f.Limit, len(page.Entries))
+			r.fail("the page has a limit of %d rows, but it has %d rows, want at most the limit", f.Limit, len(page.Entries))
 		}
 		f.Before = page.Next
 	}
@@ -278,7 +278,7 @@ func dumpIsCanonical(r *rig) {
 	for i := range d.Jobs {
 		same(r, "job of the dump", d.Jobs[i], r.get(d.Jobs[i].ID))
 		if i > 0 && d.Jobs[i].ID <= d.Jobs[i-1].ID {
-			r.fail("job %d after %d", d.Jobs[i].ID, d.Jobs[i-1].ID)
+			r.fail("the dump has job %d after job %d, want ascending ids", d.Jobs[i].ID, d.Jobs[i-1].ID)
 		}
 	}
 	for _, l := range d.Dead {
@@ -296,6 +296,6 @@ func dumpIsCanonical(r *rig) {
 	}
 	same(r, "failures of the dump", d.Failures, failures)
 	if !slices.IsSortedFunc(d.Keys, func(a, b store.Key) int { return int(a.Job - b.Job) }) {
-		r.fail("keys are not sorted by job")
+		r.fail("the keys of the dump are not sorted, want the order of the job ids")
 	}
 }

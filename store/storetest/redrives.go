@@ -60,7 +60,7 @@ func (r *rig) answer(n int, class string) {
 		n--
 	}
 	if n != 0 {
-		r.fail("too few jobs to claim: %d are missing", n)
+		r.fail("there are too few jobs to claim: %d jobs are missing, want none missing", n)
 	}
 }
 
@@ -111,7 +111,7 @@ func badCanary(r *rig) {
 	d := r.redrive(id)
 	same(r, "state", []any{d.State, d.Answered, d.Again, d.EndedAt}, []any{store.RedriveStopped, int64(5), int64(2), r.now()})
 	if !strings.Contains(d.Why, "2 of 5") {
-		r.fail("got the reason %q", d.Why)
+		r.fail("stopped redrive: got the reason %q, want a reason that contains 2 of 5", d.Why)
 	}
 	dead := 0
 	for _, id := range all {
@@ -175,7 +175,7 @@ func rampStops(r *rig) {
 	_, err := r.ControlRedrive(ctx(), person, id, store.RedriveResume)
 	r.ok(err)
 	if r.step(500).Released == 0 {
-		r.fail("a resumed redrive brought back no job")
+		r.fail("a step of a resumed redrive released no job, want at least one")
 	}
 }
 
@@ -226,12 +226,12 @@ func redriveRate(r *rig) {
 			r.fail("%d jobs were released after %d tenths of a second, want at most %d", released, tenth, most)
 		}
 		if s := r.step(100); s.Wait > 100*time.Millisecond || s.Wait <= 0 {
-			r.fail("got a wait of %s", s.Wait)
+			r.fail("step of a redrive with a rate of 10 per second: got a wait of %s, want above 0 and at most 100ms", s.Wait)
 		}
 		r.clock.Advance(100 * time.Millisecond)
 	}
 	if released < 38 {
-		r.fail("%d jobs were released in 4 s at 10 a second", released)
+		r.fail("%d jobs were released in 4 s at a rate of 10 per second, want at least 38", released)
 	}
 	r.clock.Advance(time.Hour) // unused starts from more than one second ago are lost
 	same(r, "after an hour", r.step(100).Released, int64(10))

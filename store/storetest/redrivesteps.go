@@ -31,12 +31,12 @@ func canaryKeepsTheRate(r *rig) {
 			r.fail("%d canaries were released after %d half seconds, want at most %d", released, half, half+1)
 		}
 		if s := r.step(100); s.Wait > time.Second/2 || s.Wait <= 0 {
-			r.fail("got a wait of %s", s.Wait)
+			r.fail("step of a redrive with a rate of 2 per second: got a wait of %s, want above 0 and at most 500ms", s.Wait)
 		}
 		r.clock.Advance(time.Second / 2)
 	}
 	if released < 7 {
-		r.fail("%d canaries were released in 4 s at 2 a second", released)
+		r.fail("%d canaries were released in 4 s at a rate of 2 per second, want at least 7", released)
 	}
 	r.clock.Advance(time.Hour)
 	same(r, "after an hour", r.step(100).Released, int64(2))
@@ -134,7 +134,7 @@ func redriveNeedsRoom(r *rig) {
 		_, err := r.StartRedrive(ctx(), person, spec)
 		r.is(err, store.ErrTooLarge)
 	})
-	part := spec // this queue has jobs of two kinds
+	part := spec // the jobs in this queue have two kinds
 	part.Through, part.Total = 2, 2
 	_, err := r.StartRedrive(ctx(), person, part)
 	r.ok(err)
@@ -158,7 +158,7 @@ func redriveStopsWhereLanesEnd(r *rig, canary int) {
 		d := r.redrive(id)
 		same(r, "state", []any{d.State, d.Released, d.EndedAt}, []any{store.RedriveStopped, int64(0), r.now()})
 		if !strings.Contains(d.Why, "0 of 2 are released") || !strings.Contains(d.Why, fmt.Sprint(job.LanesMax)) {
-			r.fail("why it stopped: %q", d.Why)
+			r.fail("stopped redrive: got the reason %q, want a reason that contains 0 of 2 are released and the maximum number of lanes", d.Why)
 		}
 	}
 	step()

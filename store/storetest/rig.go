@@ -62,7 +62,7 @@ func checkLine() string {
 
 func (r *rig) ok(err error) {
 	if err != nil {
-		r.fail("unexpected error: %v", err)
+		r.fail("a call of the store returned error %v, want none", err)
 	}
 }
 
@@ -116,7 +116,7 @@ func (r *rig) enqueue(jobs ...job.New) []job.Receipt {
 	receipts, err := r.Enqueue(ctx(), jobs)
 	r.ok(err)
 	if len(receipts) != len(jobs) {
-		r.fail("%d receipts for %d jobs", len(receipts), len(jobs))
+		r.fail("Enqueue returned %d receipts for %d jobs, want one receipt for each job", len(receipts), len(jobs))
 	}
 	return receipts
 }
@@ -144,7 +144,7 @@ func (r *rig) exchange(x store.Exchange) store.Exchanged {
 	answer, err := r.Exchange(ctx(), x)
 	r.ok(err)
 	if len(answer.Settled) != len(x.Settle) {
-		r.fail("%d answers for %d outcomes", len(answer.Settled), len(x.Settle))
+		r.fail("Exchange returned %d answers for %d outcomes, want one answer for each outcome", len(answer.Settled), len(x.Settle))
 	}
 	return answer
 }
@@ -194,7 +194,7 @@ func (r *rig) beat(runs ...store.Run) []store.RunStatus {
 	status, err := r.Heartbeat(ctx(), store.Beat{Lease: lease, Runs: runs})
 	r.ok(err)
 	if len(status) != len(runs) {
-		r.fail("%d answers for %d runs", len(status), len(runs))
+		r.fail("Heartbeat returned %d answers for %d runs, want one answer for each run", len(status), len(runs))
 	}
 	return status
 }
@@ -222,7 +222,7 @@ func (r *rig) retry(id job.ID) error {
 func (r *rig) only(errs []error, err error) error {
 	r.ok(err)
 	if len(errs) != 1 {
-		r.fail("%d answers for one id", len(errs))
+		r.fail("the call returned %d answers for one id, want one answer", len(errs))
 	}
 	return errs[0]
 }
@@ -295,7 +295,7 @@ func (r *rig) takeID(id job.ID) job.Claim {
 	for {
 		claims := r.claim(w)
 		if len(claims) == 0 {
-			r.fail("job %d was not given out", id)
+			r.fail("job %d was not claimed, although all jobs of its queue and kind were; want a claim of the job", id)
 		}
 		if claims[0].ID == id {
 			return claims[0]

@@ -87,7 +87,7 @@ func (r *rig) listed(f store.DeadFilter, limit int) (found []job.ID) {
 		page, err := r.DeadLetters(ctx(), f, p)
 		r.ok(err)
 		if len(page.Entries) > max(limit, 1) {
-			r.fail("%d entries on a page of %d", len(page.Entries), limit)
+			r.fail("the page has %d entries, want at most its limit of %d", len(page.Entries), limit)
 		}
 		for _, e := range page.Entries {
 			found = append(found, e.DeadLetter.Job)
@@ -144,6 +144,6 @@ func (r *rig) sweep(keep store.Retention, limit int) (sum store.Swept) {
 			return sum
 		}
 	}
-	r.fail("the sweep has not ended after many steps")
+	r.fail("after many steps there are still rows to remove, want none")
 	return sum
 }

@@ -93,7 +93,7 @@ func manySchedulers(r *rig) {
 	r.ok(failure)
 	for slot, n := range fired {
 		if n != 1 {
-			r.fail("slot %d was fired %d times", slot, n)
+			r.fail("slot %d was fired %d times, want once", slot, n)
 		}
 	}
 	// the entry may already have a later slot, which another process has fired

@@ -27,7 +27,7 @@ func settlePromises() []promise {
 	}
 }
 
-// Three jobs end in one exchange. Only completed jobs with Keep still have their payload and
+// Several jobs end in one exchange. Only completed jobs with Keep still have their payload and
 // attributes afterwards.
 //
 // part of: Q1

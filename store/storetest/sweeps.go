@@ -38,7 +38,7 @@ func (r *rig) complete(options ...func(*job.New)) job.ID {
 func (r *rig) gone(ids ...job.ID) {
 	for _, id := range ids {
 		if _, err := r.Get(ctx(), id); err == nil {
-			r.fail("job %d is still there", id)
+			r.fail("job %d still exists, want it removed", id)
 		} else {
 			r.is(err, store.ErrNotFound)
 		}
@@ -201,7 +201,7 @@ func eventsGo(r *rig) {
 	r.add()
 	now := r.dump().Events
 	if !left[0].Cursor.Before(now[len(now)-1].Cursor) || left[0].Cursor.Seq == now[len(now)-1].Cursor.Seq {
-		r.fail("commit %s after %s", now[len(now)-1].Cursor, left[0].Cursor)
+		r.fail("the commit after a sweep has the cursor %s, want a higher number than that of the kept commit %s", now[len(now)-1].Cursor, left[0].Cursor)
 	}
 	same(r, "read from the beginning", len(r.events(event.Cursor{})), 2)
 }
@@ -266,7 +266,7 @@ func smallStepsDoAll(r *rig) {
 	first, err := r.Sweep(ctx(), all, 1)
 	r.ok(err)
 	if !first.More || first.Completed > 1 || first.Failures > 1 || first.Dead > 1 || first.Events > 1 || !first.Removed() {
-		r.fail("a sweep of 1 did %+v", first)
+		r.fail("sweep with a limit of 1 row: got %+v, want at most 1 removed row of each kind, at least 1 removed row, and More true", first)
 	}
 	// When a sweep has examined all rows, the next sweep begins at the first row again. It
 	// removes the rows that the earlier sweep has left.

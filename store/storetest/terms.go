@@ -41,7 +41,7 @@ func given(t job.Terms) func(*job.New) {
 func (r *rig) last(id job.ID) job.Failure {
 	failures := r.failures(id)
 	if len(failures) == 0 {
-		r.fail("job %d has no failure record", id)
+		r.fail("job %d has no failure record, want at least one", id)
 	}
 	return failures[len(failures)-1]
 }

@@ -126,7 +126,7 @@ func aliveKeyTwiceInOneCall(r *rig) {
 		return a.ID
 	}
 	r.ok(r.cancel(twice()))
-	r.ok(r.cancel(twice())) // the same is true if the call takes the key of an ended job
+	r.ok(r.cancel(twice())) // now the call takes the key of a job that has ended
 }
 
 // race calls the function f n times concurrently and waits until all calls have returned.
@@ -185,7 +185,7 @@ func aliveKeyGoesWithItsJob(r *rig) {
 	r.ok(r.actOn(store.ActResolve, purged))
 	r.removed = true
 	r.ok(r.actOn(store.ActPurge, purged))
-	replaced := r.complete(alive("again")) // a later job takes the key of this job and keeps it
+	replaced := r.complete(alive("again")) // a later job takes the key from this job and keeps it
 	r.complete()
 	living := r.add(alive("again"))
 	r.clock.Advance(time.Hour)
@@ -248,6 +248,6 @@ func keysWithTwoEndsAreRefused(r *rig) {
 		r.refuse(store.ErrInvalid, r.newJob(wrong))
 	}
 	if slices.ContainsFunc(r.dump().Jobs, func(j job.Job) bool { return j.Key != "" }) {
-		r.fail("a job with a wrong key was stored")
+		r.fail("the store accepted a job with a key that is not valid, want ErrInvalid")
 	}
 }
