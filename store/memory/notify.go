@@ -1,7 +1,7 @@
 package memory
 
 // listener is a channel registered by Notify. Each call of Notify makes a new listener, so two
-// calls with the same channel can be told apart by address.
+// calls with the same channel have listeners with different addresses.
 type listener struct{ ch chan<- struct{} }
 
 // Notify implements store.Worker.
