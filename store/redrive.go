@@ -136,7 +136,7 @@ type RedriveState string
 
 // The states of a redrive.
 const (
-	// the canary: the first few jobs are released; the other jobs wait for their results
+	// In the canary the first few jobs are released. The other jobs wait for their results.
 	RedriveCanary    RedriveState = "canary"
 	RedriveRamping   RedriveState = "ramping"   // more and more jobs are released
 	RedriveSettling  RedriveState = "settling"  // all jobs are released, but some of them have not ended yet

@@ -97,8 +97,8 @@ func (c *QueueChange) Apply(q Queue) Queue {
 
 // Limits of the queue settings that a person can make.
 const (
-	// maximum for one process: the running jobs and the same number of jobs claimed in advance
-	// fit into one exchange
+	// WorkersMax is for one process: the running jobs and the same number of jobs claimed in
+	// advance fit into one exchange.
 	WorkersMax = job.ExchangeMax / 2
 	LimitMax   = 1_000_000
 )

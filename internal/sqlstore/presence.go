@@ -23,7 +23,7 @@ var (
 		started_at, seen_at, queues, kinds, slots, running) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?9, ?10, ?11, ?12, ?13)
 		ON CONFLICT (name, instance) DO UPDATE SET policy = ?8, seen_at = ?9, slots = ?12, running = ?13, silent = 0 RETURNING quiet`)
 	delProcess = declare("delProcess", `DELETE FROM redrive_processes WHERE name = ?1 AND instance = ?2`)
-	// the table has at most store.ProcessesMax rows
+	// The table has at most store.ProcessesMax rows.
 	countProcesses = declare("countProcesses", `SELECT count(*) FROM redrive_processes`)
 	allProcesses   = declare("allProcesses", `SELECT `+processColumns+` FROM redrive_processes ORDER BY name, instance`)
 	// selSilent finds the processes that have not reported since a given time and whose row a
