@@ -1,6 +1,6 @@
 // Package agent lets one process control job systems in other processes, written in any language.
-// An agent is a process that sets a system up and obeys requests, lines of JSON on its standard
-// input. The parent's side is [Process].
+// An agent is a process that sets up one job system and carries out requests, which are lines of
+// JSON on its standard input. The parent process controls an agent through a [Process].
 package agent
 
 import (
@@ -10,8 +10,8 @@ import (
 // Config is the configuration of an agent and the first line that it gets.
 type Config struct {
 	System string `json:"system"`
-	// Tuned uses the settings that the system's own documents or benchmarks recommend for speed,
-	// instead of its defaults.
+	// If Tuned is true, the system gets the settings that its own documents or benchmarks recommend
+	// for speed, instead of its defaults.
 	Tuned bool `json:"tuned"`
 	// Address is the URL of the PostgreSQL or Redis server.
 	Address string `json:"address"`
@@ -19,7 +19,7 @@ type Config struct {
 	Dir string `json:"dir"`
 	// If Create is true, the agent creates the tables.
 	Create bool `json:"create"`
-	// Jobs is an upper bound: the number of every job is smaller.
+	// Jobs is an upper limit: the number of each job is smaller than Jobs.
 	Jobs int `json:"jobs"`
 	// Workers is the number of concurrent workers in this process.
 	Workers int `json:"workers"`
@@ -29,8 +29,9 @@ type Config struct {
 	Payload int `json:"payload"`
 	// Failing is the percentage of jobs that fail; such a job has only one attempt.
 	Failing int `json:"failing"`
-	// Ledger is the path prefix of two files: before the agent continues, it writes each job with
-	// an acknowledged enqueue to .acked and each job that it runs to .ran. "" means no ledger.
+	// Ledger is the path of two files, without their endings. The agent writes each job whose
+	// enqueue was acknowledged to the file .acked, and each job that it runs to the file .ran. It
+	// does so before it continues. "" means no ledger.
 	Ledger string `json:"ledger"`
 	// If Tell is true, the agent sends a message at each start of a job.
 	Tell bool `json:"tell"`
@@ -50,17 +51,17 @@ const (
 	Finished   = 'f'
 )
 
-// System is one job system with a store of its own.
+// System is one job system with a separate store.
 type System interface {
-	// Bulk stores n jobs, numbered from first, with the fastest call of the system, in steps of
-	// [BulkStep].
+	// Bulk stores n jobs, whose numbers begin with first. It uses the fastest call of the system
+	// and stores [BulkStep] jobs with each call.
 	Bulk(ctx context.Context, first, n int) error
-	// Enqueue stores one job and returns its id in the system after the commit. It is called
-	// concurrently.
+	// Enqueue stores one job and, after the commit, returns the id that the system has given to the
+	// job. It is called concurrently.
 	Enqueue(ctx context.Context, n int) (id string, err error)
 	// Start begins to run jobs. It runs them until Stop.
 	Start(ctx context.Context) error
-	// Stop ends the work that Start began and waits for its end.
+	// Stop ends the work that Start began and waits until the work has ended.
 	Stop(ctx context.Context) error
 	// Unfinished counts the jobs in the store that are still to be run. A job whose completion is only in
 	// the memory of the system counts as unfinished.
@@ -69,7 +70,7 @@ type System interface {
 	Counts(ctx context.Context) (Counts, error)
 	// Known returns Unknown, Unfinished or Finished for each id.
 	Known(ctx context.Context, ids []string) ([]byte, error)
-	// Durability reads back the connection's settings that decide about durability.
+	// Durability reads those settings of the connection that decide about durability.
 	Durability(ctx context.Context) (string, error)
 	Close() error
 }
@@ -77,7 +78,8 @@ type System interface {
 // BulkStep is the number of jobs per call of a bulk enqueue.
 const BulkStep = 1000
 
-// Floor is not a job system, but the minimum of statements on the same storage.
+// Floor is not a job system. It only runs the smallest number of statements that jobs need on the
+// same storage.
 type Floor interface {
 	// Run does the work of the given number of jobs and returns its duration in seconds.
 	Run(ctx context.Context, mode string, jobs int) (seconds float64, err error)
@@ -87,13 +89,14 @@ type Floor interface {
 type Program struct {
 	// Open sets up a system.
 	Open func(ctx context.Context, c Config, w *Work) (System, error)
-	// Floor sets up a floor instead of a job system.
+	// Floor sets up a [Floor] instead of a job system.
 	Floor func(ctx context.Context, c Config) (Floor, error)
-	// Modules are the modules whose versions are published with the figures.
+	// Modules are the Go modules whose versions are published with the results.
 	Modules []string
 }
 
-// Steps calls store with the bounds of each step of a bulk enqueue.
+// Steps divides a bulk enqueue into steps of at most [BulkStep] jobs. It calls store for each step,
+// with the first job number and the number of jobs.
 func Steps(first, n int, store func(first, n int) error) error {
 	for end := first + n; first < end; first += BulkStep {
 		if err := store(first, min(BulkStep, end-first)); err != nil {

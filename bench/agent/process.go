@@ -16,7 +16,7 @@ import (
 // patience is the time limit for the normal end of an agent.
 const patience = 20 * time.Second
 
-// Process is the parent's side of an agent. It is safe for concurrent use.
+// Process is an agent as its parent process sees it. It is safe for concurrent use.
 type Process struct {
 	cmd    *exec.Cmd
 	in     io.WriteCloser
@@ -30,8 +30,8 @@ type Process struct {
 	waiting map[int]chan Reply
 	err     error // the reason why the agent does not answer requests any more
 
-	// writing is held instead of mu while a line is written to the agent, so that its output can
-	// still be read when the agent does not read.
+	// writing is locked while a line is written to the agent. It is not mu, so that the agent's
+	// output can still be read when the agent does not read its input.
 	writing sync.Mutex
 }
 
@@ -58,14 +58,14 @@ func Launch(ctx context.Context, cmd *exec.Cmd, c Config) (*Process, error) {
 	}
 	go p.read(out)
 	if err := json.NewEncoder(p.in).Encode(c); err != nil {
-		return nil, errors.Join(fmt.Errorf("configure %s: %w", c.System, err), p.Kill())
+		return nil, errors.Join(fmt.Errorf("send the configuration to the agent of %s: %w", c.System, err), p.Kill())
 	}
 	data, err := p.await(ctx, 0, greeted)
 	if err == nil {
 		err = json.Unmarshal(data, &p.hello)
 	}
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("set up %s: %w", c.System, err), p.Kill())
+		return nil, errors.Join(fmt.Errorf("set up the system %s: %w", c.System, err), p.Kill())
 	}
 	return p, nil
 }
@@ -79,14 +79,15 @@ func (p *Process) PID() int { return p.cmd.Process.Pid }
 // Starts returns the start messages of jobs, if the configuration asks for them.
 func (p *Process) Starts() <-chan Reply { return p.starts }
 
-// read distributes the lines of the agent until its output ends.
+// read reads the lines of the agent until the agent's output ends, and gives each line to the
+// goroutine that waits for it.
 func (p *Process) read(out io.Reader) {
 	defer close(p.ended)
 	lines := bufio.NewReaderSize(out, 1<<20)
 	for {
 		line, err := lines.ReadBytes('\n')
 		if err != nil {
-			_ = p.cmd.Wait() // the standard error of the agent says more than its exit code
+			_ = p.cmd.Wait() // no error check: the standard error of the agent says more than its exit code
 			p.fail(fmt.Errorf("the agent ended: %s", p.stderr))
 			return
 		}
@@ -98,7 +99,7 @@ func (p *Process) read(out io.Reader) {
 		if r.At != 0 && r.ID == 0 {
 			select {
 			case p.starts <- r:
-			default: // the parent does not receive the start messages
+			default: // the message is dropped, because nobody receives start messages
 			}
 			continue
 		}

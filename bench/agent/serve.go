@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// Request is any line to an agent after the first line, which is the Config.
+// Request is a line that an agent reads. Only the first line is not a Request but the Config.
 type Request struct {
 	ID    int      `json:"id"`
 	Do    string   `json:"do"` // the request: bulk, enqueue, start, stop, ran, runs, unfinished, counts, known or floor
@@ -154,7 +154,7 @@ type Enqueued struct {
 func (s *server) do(ctx context.Context, r Request) (any, error) {
 	if s.floor != nil {
 		if r.Do != "floor" {
-			return nil, fmt.Errorf("a floor cannot %s", r.Do)
+			return nil, fmt.Errorf("the agent of a floor got the unknown request %q, want floor", r.Do)
 		}
 		return s.floor.Run(ctx, r.Mode, r.N)
 	}
@@ -181,7 +181,7 @@ func (s *server) do(ctx context.Context, r Request) (any, error) {
 		known, err := s.system.Known(ctx, r.IDs)
 		return string(known), err
 	}
-	return nil, fmt.Errorf("an agent cannot %q", r.Do)
+	return nil, fmt.Errorf("the agent got the unknown request %q", r.Do)
 }
 
 // enqueue stores jobs one by one from as many goroutines as there are producers. Each waits for its

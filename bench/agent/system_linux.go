@@ -5,7 +5,7 @@ import (
 	"syscall"
 )
 
-// ownProcess makes the agent die with its parent, and keeps Ctrl-C from it.
+// ownProcess makes the agent end when its parent ends, and protects the agent from Ctrl-C.
 func ownProcess(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }

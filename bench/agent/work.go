@@ -58,8 +58,8 @@ func (w *Work) Args(n int) Args {
 	return Args{n, w.pad[:max(0, w.size-frame-len(strconv.Itoa(n)))]}
 }
 
-// Fails reports whether job n fails if the given percentage of the jobs fails. The failing jobs are
-// spread evenly.
+// Fails reports whether job n is one of the jobs that must fail, if the given percentage of all
+// jobs must fail. The failing jobs are spread evenly.
 func Fails(n, failing int) bool { return n*37%100 < failing }
 
 // Do runs job n.

@@ -80,7 +80,7 @@ func (b *bench) prepare(ctx context.Context, s system, prepared map[string]error
 // offered reports an error if this program has no agent for the system.
 func (b *bench) offered(s system) error {
 	if _, ok := systems.Programs()[s.name]; s.runs == inGo && !ok {
-		return errors.New("not part of this build")
+		return errors.New("this program was built without the system")
 	}
 	return nil
 }
@@ -109,8 +109,8 @@ func (b *bench) prepareAgent(ctx context.Context, runs string) error {
 	return b.install(ctx)
 }
 
-// install installs the packages of the Node programs, unless those of the lock file are installed
-// already.
+// install installs the packages of the Node programs, unless the packages in the lock file are
+// installed already.
 func (b *bench) install(ctx context.Context) error {
 	lock, err := os.Stat(filepath.Join(b.node, "package-lock.json"))
 	if err != nil {
@@ -165,7 +165,7 @@ func (b *bench) close() error {
 	return errors.Join(err, os.RemoveAll(b.dir))
 }
 
-// place is where one run keeps its data.
+// place is the database, the Redis server or the directory in which one run keeps its data.
 type place struct {
 	dir     string
 	address string
@@ -205,7 +205,7 @@ func (b *bench) place(ctx context.Context, s system) (p *place, err error) {
 	return p, nil
 }
 
-// sql runs statements in the database of the server that no run uses.
+// sql runs statements in the server's default database, which no run uses for its jobs.
 func (b *bench) sql(ctx context.Context, text string) error { return execute(ctx, b.pg.DSN(), text) }
 
 func execute(ctx context.Context, dsn string, texts ...string) (err error) {
@@ -257,8 +257,8 @@ func closeAll(group []*agent.Process) (err error) {
 	return err
 }
 
-// measureAll measures round by round, in each round workload by workload, and for each workload all
-// systems, so that comparable figures are taken close together.
+// measureAll runs all rounds. In each round it runs all workloads, and for each workload it
+// measures all systems. So figures that are compared are measured soon after each other.
 func (b *bench) measureAll(ctx context.Context) (results []result) {
 	for round := 1; round <= b.rounds; round++ {
 		for _, w := range b.workloads {
@@ -279,10 +279,11 @@ func (b *bench) measureAll(ctx context.Context) (results []result) {
 	return results
 }
 
-// once does one run. A result with an error has no figure.
+// once does one run and returns its result. If the run failed, the result has an error and no
+// measured values.
 func (b *bench) once(ctx context.Context, s system, w workload) result {
 	r := result{System: s.name, Setting: s.setting, Workload: w.name, Jobs: s.jobs(w.mode, b.jobs), Workers: s.workers}
-	ctx, cancel := context.WithTimeoutCause(ctx, b.limit, fmt.Errorf("not done within %v", b.limit))
+	ctx, cancel := context.WithTimeoutCause(ctx, b.limit, fmt.Errorf("the run did not end within %v", b.limit))
 	defer cancel()
 	p, err := b.place(ctx, s)
 	if err == nil {

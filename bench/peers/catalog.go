@@ -24,7 +24,7 @@ const (
 	killMode     mode = "kill"
 )
 
-// stores reports whether the mode only stores jobs.
+// stores reports whether the workload only stores jobs and runs none.
 func (m mode) stores() bool { return m == enqueueMode || m == bulkMode }
 
 // workloads returns all workloads in the order of the page.
@@ -89,7 +89,7 @@ type system struct {
 	tuned   bool
 	workers int
 	share   float64 // share of the configured number of jobs; slow systems get fewer jobs
-	ones    float64 // the share in workloads that enqueue jobs one by one; 0 means the value of share
+	ones    float64 // the same for workloads that enqueue jobs one by one; 0 means the value of share
 	floor   bool
 	history bool     // whether succeeded jobs leave a row
 	one     bool     // whether the system runs in one process only: its documents say so, or it is a floor

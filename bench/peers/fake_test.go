@@ -12,7 +12,8 @@ import (
 	"github.com/redrive/redrive/bench/agent"
 )
 
-// fakeArg makes the test program an agent of systems that are wrong on purpose.
+// fakeArg is a command-line argument. With it, the test program is an agent of systems that have
+// mistakes on purpose.
 const fakeArg = "fake-agent"
 
 func fakes() map[string]agent.Program {
@@ -130,7 +131,7 @@ func TestLostWorkIsAnErrorNotAFigure(t *testing.T) {
 			r := b.once(t.Context(), system{name: tt.name, runs: inGo, share: 1, history: true}, tt.w)
 			switch {
 			case tt.want == "" && (r.Error != "" || r.PerSecond <= 0):
-				t.Errorf("a correct system got no figure: %+v", r)
+				t.Errorf("got the result %+v for a correct system, want a figure and no error", r)
 			case tt.want != "" && (!strings.HasPrefix(r.Error, tt.want) || r.PerSecond != 0):
 				t.Errorf("got the error %q and %.0f jobs/s, want the error %q and no figure", r.Error, r.PerSecond, tt.want)
 			}
@@ -159,10 +160,10 @@ func TestMissingSystemsAreListedInOrder(t *testing.T) {
 		t.Errorf("got the systems %+v and PostgreSQL started: %v; want no system and no server", b.systems, b.pg != nil)
 	}
 	lines := strings.Split(log.String(), "\n")
-	for i, want := range []string{"MISSING: none 2: not part of this build", "MISSING: none 1: not part of this build",
+	for i, want := range []string{"MISSING: none 2: this program was built without", "MISSING: none 1: this program was built without",
 		"MISSING: river-postgres : build the agent of River: ", ""} {
 		if i >= len(lines) || !strings.HasPrefix(lines[i], want) {
-			t.Errorf("line %d is %q, want one that begins with %q", i, lines, want)
+			t.Errorf("line %d of the log is %q, want a line that begins with %q", i, lines, want)
 		}
 	}
 }

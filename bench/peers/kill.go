@@ -13,7 +13,8 @@ import (
 	"github.com/redrive/redrive/bench/agent"
 )
 
-// kill kills a system and its server while jobs run, and counts the jobs that are left.
+// kill kills a system and its server while jobs run. Then it counts which of the acknowledged jobs
+// ran, are still stored, or are lost.
 func (b *bench) kill(ctx context.Context, s system, w workload, p *place, r *result) error {
 	r.Jobs *= 10 // more jobs than the system can finish before it is killed
 	ledger := filepath.Join(p.dir, "ledger")
@@ -46,7 +47,7 @@ func (b *bench) kill(ctx context.Context, s system, w workload, p *place, r *res
 	}
 	group, err = b.launch(ctx, s, w, p, agent.Config{Jobs: r.Jobs})
 	if err != nil {
-		return fmt.Errorf("after the kill: %w", err)
+		return fmt.Errorf("start the system again after the kill: %w", err)
 	}
 	var known string
 	err = group[0].Ask(ctx, agent.Request{Do: "known", IDs: ids}, &known)
@@ -114,7 +115,8 @@ func compare(acked []int, known string, ran []bool) *killed {
 	return k
 }
 
-// readAcked reads the numbers and ids of jobs. An incomplete last line is skipped.
+// readAcked reads the numbers and the ids of the acknowledged jobs from a ledger. It skips an
+// incomplete last line.
 func readAcked(path string) (numbers []int, ids []string, err error) {
 	err = readLines(path, func(line string) {
 		var n int
@@ -137,7 +139,7 @@ func readRan(path string, jobs int) ([]bool, error) {
 	return ran, err
 }
 
-// readLines calls each with every complete line of a file.
+// readLines calls the function each for every complete line of a file.
 func readLines(path string, each func(string)) error {
 	f, err := os.Open(path)
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"io"
 )
 
-// ratio is the throughput of redrive in one workload divided by that of another system.
+// ratio is the throughput of redrive in one workload, divided by the throughput of another system.
 type ratio struct {
 	workload     workload
 	ours, theirs string
@@ -44,10 +44,10 @@ func (p page) short(out io.Writer) (err error) {
 		line := fmt.Sprintf("%s: %s is %.1f × %s", r.workload.title, r.ours, r.times, r.theirs)
 		switch {
 		case !r.measured:
-			err = errors.Join(err, fmt.Errorf("%s: no figure for %s beside %s", r.workload.title, r.ours, r.theirs))
+			err = errors.Join(err, fmt.Errorf("%s: %s cannot be compared with %s: one of the two has no figure", r.workload.title, r.ours, r.theirs))
 			continue
 		case r.times < p.least:
-			err = errors.Join(err, fmt.Errorf("%s: want at least %g ×", line, p.least))
+			err = errors.Join(err, fmt.Errorf("%s; want at least %g × as set with -least", line, p.least))
 		}
 		fmt.Fprintln(out, line)
 	}

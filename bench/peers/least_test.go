@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// compared returns the page of a run of redrive and of River on SQLite with these rates. A rate of
-// 0 is a failed run.
+// compared returns a page with two results on SQLite: one of redrive and one of River, with the
+// given rates. A rate of 0 stands for a failed run.
 func compared(t *testing.T, args string, ours, best, defaults float64) page {
 	t.Helper()
 	o, err := parseOptions(strings.Fields(args), nil)

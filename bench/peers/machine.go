@@ -17,7 +17,8 @@ import (
 	"github.com/redrive/redrive/bench/systems"
 )
 
-// describe returns a text about the measuring machine, without names.
+// describe returns a text about the machine that measures: its processors, memory, system and disk.
+// The text does not contain the name of the machine.
 func describe() string {
 	words := []string{fmt.Sprintf("%d processors", runtime.NumCPU())}
 	if model := lineOf("/proc/cpuinfo", "model name", ":"); model != "" {

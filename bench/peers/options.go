@@ -24,7 +24,7 @@ type options struct {
 	riverpg   string        // the directory of the module with River on PostgreSQL
 	page      string        // file of the page; "" prints the page
 	json      string        // file of the results; "" writes no file
-	least     float64       // lowest allowed ratio of redrive's speed to that of each other system; 0 means no limit
+	least     float64       // lowest allowed ratio of redrive's speed to the speed of each other system; 0 means no limit
 }
 
 // jobsMin is the smallest number of jobs of a run.

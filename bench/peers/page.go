@@ -120,7 +120,7 @@ func (p page) losses(w *strings.Builder) {
 
 const onSQLite = "redrive-sqlite defaults"
 
-// onPostgres returns the row of redrive with which a system is compared.
+// onPostgres returns the name of the redrive row with which a system on PostgreSQL is compared.
 func (p page) onPostgres(s system) string {
 	if s.setting == "defaults" {
 		return "redrive-postgres defaults"

@@ -76,6 +76,6 @@ func TestKillCountsWhatBecameOfAcknowledgedJobs(t *testing.T) {
 	got := compare([]int{0, 1, 2, 3, 4}, "fu-u-", ran)
 	want := killed{Acked: 5, Lost: 1, Ran: 4, Finished: 1, Pending: 2, Again: 1}
 	if *got != want {
-		t.Errorf("got %+v, want %+v", *got, want)
+		t.Errorf("got the counts %+v after the kill, want %+v", *got, want)
 	}
 }

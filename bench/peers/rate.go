@@ -40,7 +40,7 @@ func (b *bench) timed(ctx context.Context, s system, w workload, p *place, group
 		if err := group[0].Ask(ctx, agent.Request{Do: "bulk", N: r.Jobs}, nil); err != nil {
 			return err
 		}
-		if s.server == postgres { // River's own benchmark does the same; otherwise autovacuum would run during the measurement
+		if s.server == postgres { // otherwise autovacuum would run during the measurement; River's own benchmark does the same
 			if err := execute(ctx, p.address, "VACUUM ANALYZE"); err != nil {
 				return err
 			}
@@ -153,14 +153,14 @@ func awaitDone(ctx context.Context, group []*agent.Process, jobs int) error {
 		return ran >= jobs, nil
 	})
 	if err != nil {
-		return fmt.Errorf("%d of %d jobs have run: %w", ran, jobs, err)
+		return fmt.Errorf("only %d of %d jobs have run: %w", ran, jobs, err)
 	}
 	err = wait("settled", func() (bool, error) {
 		err := group[0].Ask(ctx, agent.Request{Do: "unfinished"}, &left)
 		return left == 0, err
 	})
 	if err != nil {
-		return fmt.Errorf("%d jobs ran and are not finished: %w", left, err)
+		return fmt.Errorf("all jobs ran, but the store still has %d unfinished jobs: %w", left, err)
 	}
 	return nil
 }
@@ -183,7 +183,7 @@ func verify(ctx context.Context, s system, w workload, group []*agent.Process, r
 	}
 	if w.mode.stores() {
 		if r.Rows.Unfinished != r.Jobs || total != 0 {
-			return fmt.Errorf("%d of %d jobs are stored, %d ran", r.Rows.Unfinished, r.Jobs, total)
+			return fmt.Errorf("the store has %d of %d jobs, and %d jobs ran; want all jobs stored and no run", r.Rows.Unfinished, r.Jobs, total)
 		}
 		return nil
 	}
@@ -192,22 +192,22 @@ func verify(ctx context.Context, s system, w workload, group []*agent.Process, r
 		distinct += bits.OnesCount8(b)
 	}
 	if distinct != r.Jobs {
-		return fmt.Errorf("%d of %d jobs ran", distinct, r.Jobs)
+		return fmt.Errorf("only %d of %d jobs ran, want all", distinct, r.Jobs)
 	}
 	r.Twice = total - int64(distinct)
 	dead := failures(r.Jobs, w.failing)
 	switch {
 	case r.Rows.Unfinished != 0:
-		return fmt.Errorf("%d jobs are still to be run", r.Rows.Unfinished)
+		return fmt.Errorf("the store still has %d unfinished jobs, want none", r.Rows.Unfinished)
 	case s.history && r.Rows.Finished != r.Jobs-dead:
-		return fmt.Errorf("the history has %d of %d jobs", r.Rows.Finished, r.Jobs-dead)
+		return fmt.Errorf("the history has %d jobs, want %d", r.Rows.Finished, r.Jobs-dead)
 	case r.Rows.Dead > dead:
 		return fmt.Errorf("the store has %d dead jobs, want %d", r.Rows.Dead, dead)
 	}
 	return nil // if a system keeps fewer dead jobs, the page shows their number
 }
 
-// failures counts the failing jobs for a percentage.
+// failures returns how many of the jobs must fail if the given percentage of them must fail.
 func failures(jobs, failing int) (dead int) {
 	for n := range jobs {
 		if agent.Fails(n, failing) {
@@ -217,7 +217,8 @@ func failures(jobs, failing int) (dead int) {
 	return dead
 }
 
-// floor measures the minimum of statements that a job needs.
+// floor measures an [agent.Floor], which only runs the smallest number of statements that jobs
+// need.
 func (b *bench) floor(ctx context.Context, s system, w workload, p *place, r *result) error {
 	group, err := b.launch(ctx, s, w, p, agent.Config{Create: true, Jobs: r.Jobs})
 	if err != nil {

@@ -1,5 +1,5 @@
 // Package retries compares package retry with other retry libraries in one run: go test -bench .
-// ./retries. All do the same: at most four sends, no wait, one result. The cost of a success is
-// measured with a strategy that would wait. It is made before and shared, as far as the library
-// allows that.
+// ./retries. Every library does the same work: at most four sends, no wait and one result. The cost
+// of a call that succeeds is measured with a retry strategy that would wait after a failure. If the
+// library allows it, this strategy is created before the measurement and all calls share it.
 package retries

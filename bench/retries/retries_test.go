@@ -27,7 +27,7 @@ var (
 	errMarked = sethvargo.RetryableError(errSend)
 )
 
-// operation fails its first sends in every call.
+// operation is a function for the libraries to retry. In every call, its first sends fail.
 type operation struct {
 	fails, n int
 	failed   func() // function that is called after each failure; may be nil
@@ -85,7 +85,7 @@ var peers = []peer{
 		return func(context.Context) (int, error) { return r.Do(op.send) }
 	}},
 	{"avast", func(_ *testing.B, wait time.Duration, op *operation) func(context.Context) (int, error) {
-		return func(ctx context.Context) (int, error) { // the context is bound to the strategy
+		return func(ctx context.Context) (int, error) { // this library binds the context to the strategy
 			return avast.NewWithData[int](avast.Context(ctx), avast.Attempts(4), avast.Delay(wait), avast.DelayType(avast.FixedDelay), avast.LastErrorOnly(true)).Do(op.send)
 		}
 	}},

@@ -16,11 +16,11 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// The floor of PostgreSQL is the minimum of statements for a job. It writes every row that redrive
-// writes: job, claim with lease, history, and packed events with the changes of counters. Inserts
-// use two connections, claims one and ends two, which was the fastest layout on a small machine.
-// Waiting calls are written as one transaction in one round trip. It checks and decides nothing,
-// and runs no handler.
+// The floor of PostgreSQL runs the smallest number of statements that jobs need. It writes every
+// row that redrive writes: job, claim with lease, history, and packed events with the changes of
+// counters. Inserts use two connections, claims one and ends two, which was the fastest layout on a
+// small machine. Waiting calls are written as one transaction in one round trip. It checks and
+// decides nothing, and runs no handler.
 const (
 	floorInserters = 2
 	floorSettlers  = 2
@@ -217,7 +217,7 @@ func (r *floorRun) callAll(ctx context.Context, mode string, jobs int, c agent.C
 	}
 }
 
-// call passes a job on and waits for its commit.
+// call passes a job to the goroutine that writes it, and waits for the commit.
 func (r *floorRun) call(ctx context.Context, to chan<- floorCall, j floorJob) error {
 	call := floorCall{j, make(chan error, 1)}
 	select {
@@ -333,8 +333,8 @@ func queueEvent(batch *pgx.Batch, now int64, p *event.Packer, from, to job.State
 // which its commit becomes visible.
 const floorLate = 2 * time.Second
 
-// claim claims for the idle workers. It searches only
-// rows that are due after the last claim, because only dead rows lie before them.
+// claim claims jobs for the idle workers. It searches only jobs that are due after the last claimed
+// job, because the index has only deleted rows before that time.
 func (r *floorRun) claim(ctx context.Context, c *pgx.Conn) error {
 	low := int64(0)
 	for {

@@ -8,7 +8,7 @@ import (
 	"github.com/redrive/redrive/internal/selfbench"
 )
 
-// floorSQLite is the minimum of redrive's statements on SQLite.
+// floorSQLite runs only those statements on SQLite that redrive needs at least for its jobs.
 func floorSQLite() agent.Program {
 	return agent.Program{
 		Modules: []string{"modernc.org/sqlite", "zombiezen.com/go/sqlite"},

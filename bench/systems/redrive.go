@@ -99,7 +99,7 @@ func (r *redriveSystem) Known(ctx context.Context, ids []string) ([]byte, error)
 	for i, id := range ids {
 		number, err := strconv.ParseInt(id, 10, 64)
 		if err != nil {
-			return nil, fmt.Errorf("job %q: %w", id, err)
+			return nil, fmt.Errorf("read the job id %q: %w", id, err)
 		}
 		j, err := r.client.Get(ctx, job.ID(number))
 		switch {

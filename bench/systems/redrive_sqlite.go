@@ -36,7 +36,8 @@ func openRedriveSQLite(ctx context.Context, c agent.Config, w *agent.Work) (agen
 	return r, nil
 }
 
-// redriveDurability reads the settings back through the store's own connection.
+// redriveDurability reads the settings for durability from the database, through the store's own
+// connection.
 func redriveDurability(ctx context.Context, s *sqlite.Store) (words string, err error) {
 	err = s.Tx(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		words, err = pragmas(ctx, tx)

@@ -51,7 +51,7 @@ func pragmas(ctx context.Context, db queryer) (string, error) {
 	}
 	names := [...]string{"off", "normal", "full", "extra"}
 	if level < 0 || level >= len(names) {
-		return "", fmt.Errorf("PRAGMA synchronous is %d", level)
+		return "", fmt.Errorf("PRAGMA synchronous has the unknown value %d", level)
 	}
 	return fmt.Sprintf("journal_mode=%s synchronous=%s", journal, names[level]), nil
 }

@@ -1,8 +1,8 @@
 // Package config reads redrive.yaml, the file that makes the redrive command usable
 // without writing Go: queues, kinds that run a program, their limits and their retries.
 //
-// The reader is strict and reports all mistakes of a file at once. Each names its
-// place, what is allowed and how to correct it.
+// The reader is strict and reports all mistakes of a file at once. Each message says where the
+// mistake is, which values are allowed, and how to correct the mistake.
 package config
 
 import (

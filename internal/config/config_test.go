@@ -284,6 +284,6 @@ func TestLoadOfAMissingFile(t *testing.T) {
 		t.Errorf("loading a missing file: got the error %v, want fs.ErrNotExist", err)
 	}
 	if _, ok := errors.AsType[config.Problems](err); ok {
-		t.Errorf("a missing file must not be reported as Problems: %v", err)
+		t.Errorf("a missing file is reported as Problems: %v; want another error", err)
 	}
 }

@@ -208,7 +208,8 @@ func (r *reader) asJSON(v value) (text []byte, ok bool) {
 	return nil, false
 }
 
-// join appends an item, after a comma unless it is the first.
+// join appends an item to the text of a JSON list. It puts a comma before every item except the
+// first.
 func join(text, item []byte) []byte {
 	if len(text) > 1 {
 		text = append(text, ',')

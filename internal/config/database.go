@@ -78,7 +78,7 @@ func (s Secret) String() string {
 }
 
 // Format implements fmt.Formatter for every verb.
-func (s Secret) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte(s.String())) } // f stores a write error itself
+func (s Secret) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte(s.String())) } // no error check: f stores the error of a failed write
 
 // MarshalText implements encoding.TextMarshaler.
 func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
@@ -185,7 +185,7 @@ func (r *reader) schema(into *string) func(value) {
 	return func(v value) {
 		name := ""
 		if r.NonEmpty(&name)(v); name == "" {
-			return // reported already
+			return // this mistake is reported already
 		}
 		if err := CheckSchema(name); err != nil {
 			r.Addf(v.Pos, "%s %v", v.Path, err)

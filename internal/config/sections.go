@@ -65,13 +65,13 @@ func (r *reader) limits(v value, l *Limits) {
 	})
 }
 
-// queues reads the queues. Without any, the default queue stays.
+// queues reads the queues. If the file has no queues, the configuration keeps the default queue.
 func (r *reader) queues(v value, c *Config) {
 	switch {
 	case len(v.Entries) > 0:
 		c.Queues, c.QueueNames = map[string]Queue{}, nil
 	case v.Shape != yamlfile.Mapping && v.Shape != yamlfile.Null:
-		c.Queues = nil // this prevents that kinds report an unknown queue as well
+		c.Queues = nil // otherwise the kinds would report an unknown queue as well
 	}
 	r.Named(v, "a mapping such as {default: {workers: 4}}", "queue", func(name string, _ position, v value) {
 		q := defaultQueue()

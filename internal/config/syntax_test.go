@@ -132,7 +132,7 @@ func TestX3_FileLimits(t *testing.T) {
 			_, err := config.Parse("redrive.yaml", []byte(tt.text), "/srv/app")
 			if got := err != nil && strings.Contains(err.Error(), tt.complaint); got != tt.want {
 				message := []rune(fmt.Sprint(err))
-				t.Errorf("the limit refused the file: %v, want %v; the error: %s", got, tt.want, string(message[:min(len(message), 300)]))
+				t.Errorf("got a file that the limit refused: %v, want %v; the error: %s", got, tt.want, string(message[:min(len(message), 300)]))
 			}
 		})
 	}

@@ -119,7 +119,7 @@ func TestQ13_SlotsAreWhatTheClocksShow(t *testing.T) {
 	}
 }
 
-// check compares the slots between two times with what the clocks show.
+// check compares the slots between two times with the times that the clocks show.
 func check(t *testing.T, s *cron.Expression, from, to time.Time) {
 	t.Helper()
 	naive := parse(t, s.String(), "UTC")
@@ -132,7 +132,7 @@ func check(t *testing.T, s *cron.Expression, from, to time.Time) {
 		shown, before := shows(at), shows(at.Add(-time.Minute))
 		first := shown.Add(-time.Second)
 		if !hourly && shown.After(before) {
-			first = before // including the minutes that the clocks have skipped
+			first = before // so that the minutes that the clocks have skipped are searched, too
 		}
 		if due := !naive.Next(first).After(shown); due && (hourly || !seen[shown]) {
 			want[at.UTC()] = true

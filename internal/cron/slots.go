@@ -8,7 +8,7 @@ func (s *Expression) Next(t time.Time) time.Time {
 	if s.every > 0 {
 		return s.nextMultiple(t)
 	}
-	at := t.In(s.zone) // a time between the two clock changes that are searched
+	at := t.In(s.zone) // a time in the period between two clock changes that is searched now
 	until := at.Add(Horizon)
 	for range segmentsMax {
 		begin, end := at.ZoneBounds()
@@ -20,7 +20,7 @@ func (s *Expression) Next(t time.Time) time.Time {
 		case s.leftOut(end):
 			return end
 		}
-		t, at = end.Add(-1), end // a nanosecond earlier, so that a slot exactly at the change is found
+		t, at = end.Add(-1), end // t is a nanosecond before the change, so that a slot exactly at the change is found
 	}
 	return time.Time{}
 }
@@ -36,8 +36,8 @@ func (s *Expression) nextMultiple(t time.Time) time.Time {
 }
 
 // within returns the first slot after t, as if the clocks always had the offset that they
-// have at the time at. It skips the times that the clocks show for the second time after
-// they were put back at the time begin.
+// have at the time at. If the clocks were put back at the time begin, they show some times twice
+// after it. within skips these times.
 func (s *Expression) within(t, at, begin time.Time) time.Time {
 	ahead := offset(at)
 	if !begin.IsZero() && !s.hourly {
@@ -53,7 +53,7 @@ func (s *Expression) within(t, at, begin time.Time) time.Time {
 	return shown.Add(-ahead).In(s.zone)
 }
 
-// leftOut reports whether the clocks skip a time of the schedule when they change at end.
+// leftOut reports whether the clocks skip a time of the schedule when they change at the time end.
 func (s *Expression) leftOut(end time.Time) bool {
 	before := offset(end.Add(-1))
 	skipped := offset(end) - before
@@ -71,8 +71,8 @@ func offset(t time.Time) time.Duration {
 	return time.Duration(seconds) * time.Second
 }
 
-// local returns the first clock time after shown that matches the fields. Both times are
-// written as if the clocks showed UTC.
+// local returns the first time on the clocks that is later than the time shown and matches the
+// fields. Both times are in UTC, as if the clocks showed UTC.
 func (s *Expression) local(shown time.Time) time.Time { return s.fields.Next(shown) }
 
 // Last returns the latest slot at or before t. It returns false if there is no slot within

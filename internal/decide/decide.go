@@ -33,9 +33,9 @@ type Settings struct {
 	Development bool // Development stores the %+v form of an error as its stack.
 }
 
-// Outcome returns the complete outcome of a run. It does not validate the outcome. It
-// returns an outcome also together with an error: the error states which setting of the job
-// could not be read and was ignored.
+// Outcome returns the complete outcome of a run. It does not validate the outcome. An error states
+// which setting of the job could not be read and was ignored; the outcome is valid in that case,
+// too.
 func Outcome(in *Input) (job.Outcome, error) {
 	claim, ending := in.Claim, in.Ending
 	switch {
@@ -132,7 +132,7 @@ func evidenceOf(end *job.Ending) failure.Evidence {
 	if e.Message == "" {
 		e.Message = fmt.Sprintf("an error of type %T without a text", end.Err)
 	}
-	// Evidence that already has a stderr has the output of the command that failed.
+	// If the evidence already has a stderr, this is the output of the command that failed.
 	if e.Stderr == nil {
 		e.Stderr = end.Stderr
 	}
@@ -186,8 +186,7 @@ func longForm(err error) string {
 	return long
 }
 
-// validText returns the beginning of a text as valid UTF-8. The result has at most as
-// many bytes as the argument most.
+// validText cuts a text to a largest number of bytes, and makes the result valid UTF-8.
 func validText(s string, most int) string {
 	return strings.ToValidUTF8(s[:min(len(s), most)], "")
 }

@@ -55,7 +55,7 @@ func TestARecordIsComplete(t *testing.T) {
 		},
 	}
 	if diff := cmp.Diff(want, o, cmpopts.IgnoreFields(job.Outcome{}, "Delay", "Memo"), cmpopts.IgnoreFields(job.Failure{}, "Fingerprint", "Decision")); diff != "" {
-		t.Errorf("outcome (-want +got):\n%s", diff)
+		t.Errorf("the outcome differs (-want +got):\n%s", diff)
 	}
 	if o.Delay <= 0 || o.Memo == nil || o.Failure.Fingerprint == "" || len(o.Failure.Decision) == 0 {
 		t.Errorf("got the outcome %+v, want one with a delay, a memo, a fingerprint and a decision", o)
@@ -107,7 +107,7 @@ func TestSettingsOfTheRecord(t *testing.T) {
 	} {
 		f := outcome(t, &decide.Input{Claim: aClaim(), Ending: &job.Ending{Err: err, How: job.ByError}, Settings: tt.settings}).Failure
 		if strings.Contains(f.Message, "hunter22") != tt.secret || strings.Contains(f.Message, "ann@") != tt.email {
-			t.Errorf("with the settings %+v the stored message is %q, want secrets and e-mail addresses as set", tt.settings, f.Message)
+			t.Errorf("with the settings %+v the stored message is %q, want secrets and e-mail addresses kept or removed as set", tt.settings, f.Message)
 		}
 	}
 }
@@ -138,7 +138,7 @@ func TestAHeldRun(t *testing.T) {
 		"a rule that is only observed":     {Would: &policy.Admission{Hold: &policy.Hold{Message: "Please call us."}}},
 	} {
 		if _, held := decide.Held(a, aClaim(), ""); held {
-			t.Errorf("the job is held although the policy gives %s, want it not held", name)
+			t.Errorf("the job is held before its run because of %s, want a job that is not held", name)
 		}
 	}
 }

@@ -72,7 +72,8 @@ func FuzzOutcome(f *testing.F) {
 	})
 }
 
-// keepRaw is the bit of the argument how that makes the outcome keep texts unchanged.
+// keepRaw is one bit of the fuzzed argument how. If this bit is set, the outcome keeps its texts
+// unchanged.
 const keepRaw = 128
 
 // marked returns an error with one of the marks that package failure defines.

@@ -93,9 +93,9 @@ func (r *recorder) sanitize(f *job.Failure, d *policy.Decision) {
 	}
 }
 
-// quote returns the part of the text behind a rule's match that may be stored. A secret is
-// recognised by the name in front of it, and a part of a text may lack this name. So a part
-// of the message is stored only if the sanitised message contains it too.
+// quote returns the text that a rule has matched, without secrets, so that it can be stored. A
+// secret is recognised by the name in front of it, and the matched text may lack this name. So
+// quote returns "" if the message contains the matched text, but the sanitised message does not.
 func quote(saw, raw, clean string, o *failure.SanitizeOptions) string {
 	if raw != clean && strings.Contains(raw, saw) && !strings.Contains(clean, saw) {
 		return ""

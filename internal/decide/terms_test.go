@@ -57,7 +57,7 @@ classify:
 		{"only observed", own + "rollout: {mode: observe}\n", "mail", job.Terms{}},
 	} {
 		if diff := cmp.Diff(tt.want, decide.Terms(parsed(t, tt.policy), tt.kind)); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
+			t.Errorf("%s: the terms differ (-want +got):\n%s", tt.name, diff)
 		}
 	}
 }

@@ -20,7 +20,7 @@ type services struct {
 	http *http.Client
 
 	mu   sync.Mutex
-	keys map[string]string // keys by tenant, as the worker is configured
+	keys map[string]string // the keys in the configuration of the worker, by tenant
 }
 
 func newServices(base string, keys map[string]string) *services {

@@ -135,7 +135,7 @@ func eachFailureIsARecord(t *testing.T, st store.Store) {
 		},
 	} {
 		if !slices.ContainsFunc(dump.Failures, func(f job.Failure) bool { return seen(&f) }) {
-			t.Errorf("no failure record has %s", what)
+			t.Errorf("no failure record has %s, want at least one", what)
 		}
 	}
 	for _, f := range dump.Failures {

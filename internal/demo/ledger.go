@@ -28,10 +28,11 @@ type account struct {
 	class    string     // class of the last failure that was retried
 	run      job.Token  // run of the last failure that was retried
 	classes  []string   // classes of all failures that were retried
-	outcomes []outcome  // results of its lives
+	outcomes []outcome  // results of the job's lives
 }
 
-// outcome is the result of a life: the attempts between two manual retries.
+// outcome is the result of one life of a job. A life consists of the attempts between two manual
+// retries.
 type outcome struct {
 	completed bool
 	retries   int // number of retries in that life

@@ -51,7 +51,8 @@ func serve(ctx context.Context, u *upstream) error {
 
 func (u *upstream) close() { _ = u.server.Close() }
 
-// mend makes the key of a tenant valid and makes room in the bucket.
+// mend makes the key of a tenant valid again, lets the bucket accept writes, and ends all other
+// faults.
 func (u *upstream) mend(tenant, key string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -160,7 +161,7 @@ func (u *upstream) answer(w http.ResponseWriter, r *http.Request, t trouble, ser
 	case wrongKey:
 		refuse(http.StatusUnauthorized, "the key was revoked")
 	case hang:
-		<-r.Context().Done() // wait until the client gives up
+		<-r.Context().Done() // send no response, and wait until the client gives up
 	case reset:
 		breakOff(w, true)
 	case cut:

@@ -3,7 +3,7 @@ package engine
 import "time"
 
 // Clock is the clock of an engine. The engine only uses differences between its times: the
-// store's clock decides when a job is due. The clock must not stand still.
+// store's clock decides when a job is due. The time must always advance.
 type Clock interface {
 	Now() time.Time
 	// AfterFunc calls f in a new goroutine after the duration d.

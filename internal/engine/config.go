@@ -48,8 +48,8 @@ type Config struct {
 	// the default terms.
 	Terms func(kind string) string
 	// Written is called for each outcome after its commit, with the duration of the
-	// handler. It must not block, and must not keep the claim. Nil means that no function
-	// is called.
+	// handler. It must not block, and must not use the claim after it has returned. Nil means that
+	// no function is called.
 	Written func(c *job.Claim, o *job.Outcome, took time.Duration)
 	// Present reports to the store that the process is alive, and returns whether a person
 	// has ordered it to be quiet. A quiet engine claims no jobs and finishes those that

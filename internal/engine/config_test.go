@@ -29,7 +29,7 @@ func TestNewNamesEveryMistake(t *testing.T) {
 		`queue "q": rate 10 per 0s: both must be positive`, `kind "k": rate 0 per 1ns: both must be positive`,
 	} {
 		if !slices.ContainsFunc(got, func(line string) bool { return strings.Contains(line, want) }) {
-			t.Errorf("the error lacks %q:\n%s", want, err)
+			t.Errorf("want an error that contains %q, got:\n%s", want, err)
 		}
 	}
 }

@@ -22,7 +22,8 @@ const (
 	// lease. All processes know when this lease ends, and should not all rescue at the same
 	// time.
 	rescueSpread = 500 * time.Millisecond
-	// signalsGap is the shortest time between two reads of the signals.
+	// signalsGap is the shortest time between two reads of the store's signals, such as
+	// cancellations of jobs.
 	signalsGap = 25 * time.Millisecond
 	// progressGap is the shortest time between two writes of progress.
 	progressGap = time.Second
@@ -48,9 +49,9 @@ type Core struct {
 	more     bool          // whether the store may have new jobs, or a slot has become free
 	dueAt    time.Duration // when the earliest known job becomes due
 	askedAt  time.Duration // when the core last asked for jobs
-	turn     int           // index of the queue that asks first
+	turn     int           // index of the queue whose request for jobs comes first in the next exchange
 	dry      int           // number of exchanges in a row that wrote no outcome and brought no job
-	skipped  bool          // whether a queue could not ask for jobs of a kind
+	skipped  bool          // whether the last exchange left out a kind for a queue, because the kind had no free workers
 	trip     average       // average duration of an exchange
 	pending  []*Task       // outcomes to write, oldest first
 	flying   []*Task       // outcomes in the exchange that is being made
@@ -209,7 +210,7 @@ func (e Rescued) apply(c *Core, now time.Duration) {
 	switch {
 	case e.Jobs >= rescueLimit:
 		c.rescue.at = now
-	case e.Next < never-now-rescueSpread: // this is usually a lease of this process, which will have been extended by then
+	case e.Next < never-now-rescueSpread: // the earliest lease usually belongs to this process, which extends it before it ends
 		end := now + e.Next + time.Duration(c.cfg.Rand()*float64(rescueSpread))
 		c.rescue.at = min(c.rescue.at, max(end, c.rescue.sentAt+rescueGap))
 	}

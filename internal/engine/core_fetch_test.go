@@ -144,7 +144,7 @@ func TestJobsOfAKindAreHeldAheadByItsOwnRuns(t *testing.T) {
 	r.pass(trip, r.answer(r.claims(2)...))
 	r.step(succeed(trip/5, r.act.Start...))
 	if got := r.act.Exchange.Want[0].Kinds[0].Max; got != 2+2*2*5 {
-		t.Errorf("the exchange asks for %d jobs of the kind, want 22", got)
+		t.Errorf("the exchange requests %d jobs of kind k, want 22 jobs", got)
 	}
 }
 
@@ -214,7 +214,7 @@ func TestABufferedJobIsHandedBack(t *testing.T) {
 				t.Errorf("the exchange hands back %d jobs, want 3", len(r.act.Exchange.Settle))
 			}
 			if len(r.act.Exchange.Want) != 0 {
-				t.Errorf("the exchange asks for %+v, want no jobs: all slots are busy and no jobs are claimed ahead", r.act.Exchange.Want)
+				t.Errorf("the exchange requests %+v, want no jobs: all slots are busy and no jobs are claimed ahead", r.act.Exchange.Want)
 			}
 		})
 	}
@@ -244,12 +244,12 @@ func TestQ7_WorkersOfAKindHoldOverItsQueues(t *testing.T) {
 	asked := map[string]int{}
 	for _, w := range r.act.Exchange.Want {
 		if w.Max != 5 || len(w.Kinds) != 2 || w.Kinds[0].Max != 5 {
-			t.Errorf("the exchange asks for %+v, want 5 jobs that may all be of kind k", w)
+			t.Errorf("the exchange requests %+v, want 5 jobs that may all be of kind k", w)
 		}
 		asked[w.Queue] = w.Kinds[1].Max
 	}
 	if asked["a"]+asked["b"] != 3 || asked["a"] == 0 || asked["b"] == 0 {
-		t.Errorf("the queues are asked for %v jobs of the kind, want 3 together", asked)
+		t.Errorf("the exchange requests these numbers of jobs of kind rare by queue: %v; want 3 jobs from both queues together", asked)
 	}
 	// Queue "a" returned its share of jobs and has room, so the rest is requested at once.
 	r.brings(r.claimsOf("a", "rare", asked["a"])...)
@@ -268,7 +268,7 @@ func TestQ7_WorkersOfAKindHoldOverItsQueues(t *testing.T) {
 		r.brings(claims...)
 	}
 	if got := r.core.kinds[1].busy; got != 3 {
-		t.Errorf("got %d running jobs of the kind, want 3", got)
+		t.Errorf("got %d running jobs of kind rare, want 3 jobs", got)
 	}
 }
 
@@ -304,7 +304,7 @@ func TestQ7_QueuesTakeTurnsForAKindWithOneWorker(t *testing.T) {
 	}
 	slices.Sort(asked)
 	if !slices.Equal(asked, []string{"a", "b", "c"}) {
-		t.Errorf("the queues were asked in the order %v, want each one once", asked)
+		t.Errorf("jobs were requested from the queues %v, want one request to each of the three queues", asked)
 	}
 	r.wantWake(time.Second)
 }
@@ -349,6 +349,6 @@ func TestAJobThatWasNotRequestedIsHandedBack(t *testing.T) {
 	r.brings(r.claimsOf("q", "other", 1)...)
 	r.wantNotes(ClaimUnknown)
 	if r.act.Exchange == nil || r.act.Exchange.Settle[0].Cause != job.Interrupted {
-		t.Errorf("got the exchange %+v, want an exchange that hands the job back", r.act.Exchange)
+		t.Errorf("got the exchange %+v, want an exchange that hands the unrequested job back", r.act.Exchange)
 	}
 }

@@ -72,7 +72,7 @@ func TestQ4_AnUnconfirmedLeaseEndsTheContext(t *testing.T) {
 			r.step(Beaten{Err: store.ErrUnavailable})
 		}
 		if len(r.act.End) != 0 {
-			t.Fatalf("the context ended at %s, want %s", r.now, lost)
+			t.Fatalf("the context of the run ended at %s, want %s", r.now, lost)
 		}
 	}
 	r.pass(1)
@@ -270,11 +270,11 @@ func TestQ3_RescueRunsAtTheStartAndEveryInterval(t *testing.T) {
 	r := newCore(t, func(c *Config) { c.RescueInterval = time.Minute })
 	r.pass(time.Minute - 1)
 	if r.act.Rescue != 0 {
-		t.Error("got a rescue before it is due")
+		t.Error("got a rescue before it is due, want none")
 	}
 	r.pass(1)
 	if r.act.Rescue != rescueLimit {
-		t.Error("got no rescue when it is due")
+		t.Error("got no rescue when it is due, want one")
 	}
 	r.step(Rescued{Jobs: rescueLimit})
 	if r.act.Rescue != rescueLimit {
@@ -283,7 +283,7 @@ func TestQ3_RescueRunsAtTheStartAndEveryInterval(t *testing.T) {
 	r.step(Rescued{Err: errors.New("boom")})
 	r.pass(backoffMin)
 	if r.act.Rescue != rescueLimit {
-		t.Error("got no rescue after the wait that follows an error")
+		t.Error("got no rescue after the wait that follows an error, want one")
 	}
 	r.step(Rescued{Jobs: 1, Next: store.Never})
 	if r.act.Rescue != 0 {
@@ -302,7 +302,7 @@ func TestQ3_RescueRunsWhenTheEarliestLeaseEnds(t *testing.T) {
 		t.Helper()
 		r.pass(after - 1)
 		if r.act.Rescue != 0 {
-			t.Errorf("at %s: got a rescue before it is due", r.now)
+			t.Errorf("at %s: got a rescue before it is due, want none", r.now)
 		}
 		r.pass(1)
 		if r.act.Rescue != rescueLimit {
@@ -365,7 +365,7 @@ func TestQ11_ProgressIsWrittenOnceASecond(t *testing.T) {
 	r.step(Beaten{Err: store.ErrUnavailable})
 	r.pass(progressGap)
 	if got := news(); !slices.Equal(got, []job.ID{1, 2}) {
-		t.Errorf("after a failed write: got the progress of the jobs %v, want both again", got)
+		t.Errorf("after a failed write: got the progress of the jobs %v, want the progress of both jobs again", got)
 	}
 	r.step(r.held(), Reported{tasks}, succeed(time.Second, tasks...))
 	r.pass(progressGap)
@@ -379,12 +379,12 @@ func TestSignalsAreReadAtSomeWakeUps(t *testing.T) {
 	r := newCore(t, nil)
 	r.pass(time.Second)
 	if !r.act.Signals {
-		t.Error("the signals are not read at the regular interval")
+		t.Error("the signals of the store (cancellations, settings of queues) were not read at the regular interval")
 	}
 	r.step(Woken{})
 	r.step(SignalsRead{})
 	if r.act.Signals {
-		t.Error("the signals were read twice without a wait")
+		t.Error("the signals of the store (cancellations, settings of queues) were read twice without a wait between the reads")
 	}
 	r.pass(signalsGap)
 	if !r.act.Signals {
@@ -397,6 +397,6 @@ func TestSignalsAreReadAtSomeWakeUps(t *testing.T) {
 	}
 	r.pass(signalsGap, Woken{})
 	if !r.act.Signals {
-		t.Error("the signals were not read at once at a wake-up")
+		t.Error("the signals of the store (cancellations, settings of queues) were not read at once after a wake-up")
 	}
 }

@@ -14,9 +14,8 @@ import (
 	"github.com/redrive/redrive/store/memory"
 )
 
-// world is one core on a memory store. The test takes the part of the loop and acts in
-// random order: calls take effect late, answers arrive late or are errors, and handlers
-// return or hang.
+// world is one core on a memory store. The test does the work of the loop, in random order: calls
+// take effect late, answers arrive late or are errors, and handlers return or hang.
 type world struct {
 	t     *rapid.T
 	now   time.Duration
@@ -63,11 +62,11 @@ func newWorld(t *rapid.T) *world {
 	return w
 }
 
-// step steps the core and executes the actions.
+// step calls Core.Step and executes the returned actions.
 func (w *world) step(events ...Event) {
 	a := w.core.Step(w.now, events...)
 	if a.Wake <= w.now {
-		w.t.Fatalf("the core asks to be woken at %s, which is not after %s", a.Wake, w.now)
+		w.t.Fatalf("the core asks for its next step at %s, want a time after the present time, %s", a.Wake, w.now)
 	}
 	for _, t := range a.Start {
 		if w.stops {
@@ -360,7 +359,7 @@ func TestRandomFaultsLoseAndRepeatNothing(t *testing.T) {
 		w.step(StopAsked{})
 		w.heal()
 		if !w.stops || len(w.core.tasks) != 0 {
-			t.Fatalf("got stopped %t with %d tasks left, want true and 0", w.stops, len(w.core.tasks))
+			t.Fatalf("the core has stopped: %t, with %d tasks left; want true and 0 tasks", w.stops, len(w.core.tasks))
 		}
 		checks++
 		starts, faults, completed = starts+w.starts, faults+w.faults, completed+len(w.completed)

@@ -40,7 +40,7 @@ func newCore(t *testing.T, change func(*Config)) *rig {
 	r := &rig{t: t, core: core}
 	r.step()
 	if r.act.Exchange == nil || !r.act.Signals || !r.act.Declare || r.act.Rescue != rescueLimit {
-		t.Fatalf("got the actions %+v of the first step, want all calls", r.act)
+		t.Fatalf("got the actions %+v of the first step, want calls of all kinds", r.act)
 	}
 	r.step(Declared{}, SignalsRead{}, Rescued{Next: store.Never})
 	r.act.Exchange = &r.core.request // The exchange is still under way.
@@ -54,7 +54,7 @@ type noStore struct{ store.Worker }
 func (r *rig) step(events ...Event) {
 	r.act = r.core.Step(r.now, events...)
 	if r.act.Wake <= r.now {
-		r.t.Fatalf("at %s: the core asks to be woken at %s, want a later time", r.now, r.act.Wake)
+		r.t.Fatalf("at %s: the core asks for its next step at %s, want a later time", r.now, r.act.Wake)
 	}
 }
 
@@ -110,7 +110,7 @@ func succeed(took time.Duration, tasks ...*Task) Finished {
 		t.settle(job.Succeeded, job.Completed)
 		t.Elapsed = took
 	}
-	return Finished{slices.Clone(tasks)} // The clone is needed because the slice may belong to the last step.
+	return Finished{slices.Clone(tasks)} // The slice may come from the actions of the last step, whose memory the next step reuses. So it is cloned.
 }
 
 // wantWake fails the test unless the core asks for its next step after d.
@@ -121,8 +121,8 @@ func (r *rig) wantWake(d time.Duration) {
 	}
 }
 
-// wantExchange fails the test unless this step sends an exchange that settles the jobs in
-// settle and requests at most max jobs of each queue.
+// wantExchange fails the test unless this step sends an exchange that settles the given jobs and
+// requests at most the given numbers of jobs of the queues.
 func (r *rig) wantExchange(settle []job.ID, max ...int) {
 	r.t.Helper()
 	if r.act.Exchange == nil {
@@ -137,7 +137,7 @@ func (r *rig) wantExchange(settle []job.ID, max ...int) {
 		wants = append(wants, w.Max)
 	}
 	if !slices.Equal(ids, settle) || !slices.Equal(wants, max) {
-		r.t.Errorf("at %s: the exchange settles the jobs %v and asks for %v jobs of each queue, want %v and %v", r.now, ids, wants, settle, max)
+		r.t.Errorf("at %s: the exchange settles the jobs %v and requests %v jobs of each queue, want it to settle the jobs %v and to request %v", r.now, ids, wants, settle, max)
 	}
 }
 

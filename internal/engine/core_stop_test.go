@@ -43,7 +43,7 @@ func TestQ8_AStopLetsRunsFinishWithinTheGrace(t *testing.T) {
 	}
 	r.brings()
 	if !r.act.Stopped || r.core.handed != 1 || r.core.unsaved != 0 {
-		t.Errorf("got stopped %t with %d jobs handed back and %d unsaved outcomes, want true, 1 and 0", r.act.Stopped, r.core.handed, r.core.unsaved)
+		t.Errorf("the core has stopped: %t, with %d jobs handed back and %d unsaved outcomes; want true, 1 job and 0 outcomes", r.act.Stopped, r.core.handed, r.core.unsaved)
 	}
 }
 
@@ -54,7 +54,7 @@ func TestQ8_AHaltEndsTheGraceAtOnce(t *testing.T) {
 		r, _ := withRuns(t, 2, nil)
 		r.step(first...)
 		if len(r.act.End) != 2 {
-			t.Errorf("after %T: got the ended runs %v, want both", first[0], ids(r.act.End))
+			t.Errorf("after %T: got the ended runs %v, want both runs ended", first[0], ids(r.act.End))
 		}
 		r.step(HaltAsked{}, StopAsked{})
 		if len(r.act.End) != 0 {
@@ -85,7 +85,7 @@ func TestAStopHandsBackWhatIsStillComing(t *testing.T) {
 		t.Errorf("got the started jobs %v and the settled outcomes %+v, want no start and the job handed back", ids(r.act.Start), r.act.Exchange.Settle)
 	}
 	if r.brings(); !r.act.Stopped || r.core.handed != 0 {
-		t.Errorf("got stopped %t and %d jobs counted as handed back, want true and 0, because the jobs had not started", r.act.Stopped, r.core.handed)
+		t.Errorf("the core has stopped: %t, with %d jobs counted as handed back; want true and 0, because the jobs had not started", r.act.Stopped, r.core.handed)
 	}
 }
 
@@ -101,7 +101,7 @@ func TestQ8_AStuckHandlerDoesNotDelayTheStop(t *testing.T) {
 	tasks[0].Stuck = true
 	r.step(interrupt(tasks[0]))
 	if r.brings(); !r.act.Stopped || r.core.handed != 1 {
-		t.Errorf("got stopped %t and %d jobs handed back, want true and 1", r.act.Stopped, r.core.handed)
+		t.Errorf("the core has stopped: %t, with %d jobs handed back; want true and 1 job", r.act.Stopped, r.core.handed)
 	}
 }
 
@@ -135,7 +135,7 @@ func TestAStopGivesUpOnAStoreThatStaysBroken(t *testing.T) {
 				t.Errorf("the core gave up %d outcomes after %s, want 2 after %s", r.core.unsaved, took, lastAttempts)
 			}
 			if !tt.hangs && asked < 10 {
-				t.Errorf("the store was asked %d times in %s, want at least 10 times", asked, lastAttempts)
+				t.Errorf("got %d calls to the store in %s, want at least 10", asked, lastAttempts)
 			}
 		})
 	}
@@ -154,7 +154,7 @@ func TestIdleMeansNothingLeftToDo(t *testing.T) {
 	want := func(idle bool, when string) {
 		t.Helper()
 		if got := r.core.Idle(); got != idle {
-			t.Errorf("%s: got idle %t, want %t", when, got, idle)
+			t.Errorf("%s: the core is idle: %t, want %t", when, got, idle)
 		}
 	}
 	want(false, "while asking")

@@ -108,7 +108,7 @@ func TestAnAnswerOfTheWrongLengthIsAnError(t *testing.T) {
 // ends. The core finds such an outcome also when the store refuses the whole exchange.
 func TestAnInvalidOutcomeBecomesAFailure(t *testing.T) {
 	t.Parallel()
-	invalid := fmt.Errorf("outcome 2: %w", store.ErrInvalid)
+	invalid := fmt.Errorf("the second outcome was refused: %w", store.ErrInvalid)
 	r, tasks := withRuns(t, 3, func(c *Config) { c.Queues[0].Workers = 3 })
 	r.step(succeed(time.Second, tasks...))
 	r.step(Exchanged{Err: invalid})
@@ -123,7 +123,7 @@ func TestAnInvalidOutcomeBecomesAFailure(t *testing.T) {
 	r.wantExchange([]job.ID{2}, 3)
 	o := r.act.Exchange.Settle[0]
 	if o.Cause != job.Failed || o.To != job.Dead || o.Failure.Code != job.CodeInvalidOutcome || o.Validate() != nil {
-		t.Errorf("got the replacement %+v, want a valid failure", o)
+		t.Errorf("got the replacement outcome %+v, want a valid failure that makes the job dead", o)
 	}
 	a := r.answer()
 	a.Answer.Settled[0] = invalid

@@ -22,11 +22,11 @@ type crewRig struct {
 
 	mu   sync.Mutex
 	did  []job.ID
-	free map[job.ID]chan func() // free has a channel for each run. The run receives from it a function and calls it at its end.
+	free map[job.ID]chan func() // free holds a channel for each run. At its end, the run receives a function from this channel and calls it.
 }
 
-// newCrewRig makes a crew with at most most idle goroutines. It must be called within
-// synctest.Test.
+// newCrewRig makes a crew that keeps at most the given number of idle goroutines. It must be called
+// within synctest.Test.
 func newCrewRig(t *testing.T, most int32) *crewRig {
 	h := &crewRig{t: t, ended: make(chan struct{}), free: make(map[job.ID]chan func())}
 	h.crew = newCrew(most, h.ended, func(r *Run) {
@@ -52,7 +52,8 @@ func (h *crewRig) give(ctx context.Context) job.ID {
 	return h.next
 }
 
-// end makes the given runs call how and end. It returns when they have ended.
+// end makes each of the given runs call the function how and then end. It returns when all these
+// runs have ended.
 func (h *crewRig) end(how func(), ids ...job.ID) {
 	for _, id := range ids {
 		h.free[id] <- how
@@ -60,7 +61,7 @@ func (h *crewRig) end(how func(), ids ...job.ID) {
 	synctest.Wait()
 }
 
-// wantIdle fails the test unless exactly want goroutines are idle.
+// wantIdle fails the test unless exactly the given number of goroutines is idle.
 func (h *crewRig) wantIdle(want int32) {
 	h.t.Helper()
 	if got := h.crew.idle.Load(); got != want {
@@ -76,11 +77,11 @@ func (h *crewRig) wantAll() {
 	slices.Sort(h.did)
 	for i, id := range h.did {
 		if id != job.ID(i+1) {
-			h.t.Fatalf("got the begun runs %v, want each one once", h.did)
+			h.t.Fatalf("got the begun runs %v, want each run to begin once", h.did)
 		}
 	}
 	if len(h.did) != int(h.next) {
-		h.t.Errorf("got %d of %d runs begun, want all", len(h.did), h.next)
+		h.t.Errorf("%d of %d runs have begun, want all", len(h.did), h.next)
 	}
 }
 

@@ -15,7 +15,7 @@ type Event interface {
 type (
 	// Woken says that the store sent a notification.
 	Woken struct{}
-	// Finished contains tasks whose outcomes are made.
+	// Finished contains tasks that have ended and whose outcomes can now be written.
 	Finished struct{ Tasks []*Task }
 	// Unstuck contains stuck tasks whose handlers have returned.
 	Unstuck struct{ Tasks []*Task }
@@ -45,7 +45,7 @@ type (
 		Next time.Duration // time until the earliest lease ends
 		Err  error
 	}
-	// SignalsRead is the answer to a read of the signals.
+	// SignalsRead is the answer to a read of the store's signals, such as cancellations of jobs.
 	SignalsRead struct {
 		Signals store.Signals
 		Err     error
@@ -100,7 +100,7 @@ const (
 	HandlerReturned                 // a stuck handler has returned
 	ClaimUnknown                    // the store returned a job that was not requested
 	OutcomesGivenUp                 // the stop gave up writing N outcomes
-	SignFailed                      // a sign of life could not be sent because of Err, and the one before could
+	SignFailed                      // a sign of life could not be sent because of Err, but the previous sign was sent
 	QuietBegan                      // a person has ordered the process to be quiet
 	QuietEnded                      // a person has taken this order back
 )

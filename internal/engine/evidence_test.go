@@ -109,8 +109,8 @@ func TestQ5_ACommandAfterTheRunIsRefused(t *testing.T) {
 	r := newRig(t, func(_ context.Context, run *engine.Run) error {
 		run.Command(context.Background(), "true")
 		go func() {
-			// Many attempts help the race detector, because they happen while the evidence
-			// is read.
+			// The evidence is read during these calls. There are many of them, so that the race
+			// detector can find a race.
 			for range 1000 {
 				run.Command(context.Background(), "true")
 			}
@@ -321,7 +321,7 @@ func TestWithoutABaseThereIsNoTempDir(t *testing.T) {
 		r.start()
 		r.idle()
 		if f := r.failures(ids[0]); len(f) != 1 || !strings.Contains(f[0].Message, "no base for temp directories") {
-			t.Errorf("got the failures %+v, want one about the missing base", f)
+			t.Errorf("got the failures %+v, want one about the missing base directory", f)
 		}
 		_ = r.finish()
 	})

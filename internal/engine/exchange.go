@@ -93,7 +93,7 @@ func (e Exchanged) apply(c *Core, now time.Duration) {
 		if asked {
 			c.brought(&e.Answer, wrote, now)
 		}
-	} // otherwise the store works, and only one of the outcomes cannot be written
+	} // after any other error the store works: it only cannot write one of the outcomes
 	c.flying = emptied(c.flying)
 	c.answered(&c.exchange, nil, now)
 }
@@ -106,7 +106,7 @@ func (c *Core) brought(a *store.Exchanged, wrote int, now time.Duration) {
 	} else {
 		c.dry++
 	}
-	if !c.skipped || c.dry <= 1 || c.dueAt <= now { // otherwise the answers for other queues count too
+	if !c.skipped || c.dry <= 1 || c.dueAt <= now { // if kinds were left out, the earlier value stays valid for them
 		c.dueAt = never
 	}
 	if a.NextDue < never-now {

@@ -20,7 +20,7 @@ import (
 // long enough for heartbeats and rescues.
 const (
 	succeeds  = 1 + iota
-	failsOnce // failsOnce succeeds in its second run, a minute later.
+	failsOnce // failsOnce fails in its first run, and succeeds in its second run a minute later.
 	panics    // panics fails in every run until its attempts are used up.
 	dies      // dies fails with a permanent error in its first run.
 	takesLong
@@ -151,8 +151,8 @@ func (s *script) audit(t *testing.T, st store.Store) {
 	}
 }
 
-// Each store call fails once, fails for a while (before or after its effect), or blocks. No
-// job may be lost, and none may succeed twice.
+// Each call of the store fails once or for a while, before or after it has changed the data, or it
+// blocks. No job may be lost, and no job may succeed twice.
 func TestEveryStoreCallMayFail(t *testing.T) {
 	if testing.Short() {
 		t.Skip("skipped with -short: the jobs run several hundred times")
@@ -209,7 +209,7 @@ func TestOutcomesAreKeptDuringALongOutage(t *testing.T) {
 					})
 				ids := r.enqueue(8)
 				r.start()
-				time.Sleep(time.Second) // During this second four jobs run.
+				time.Sleep(time.Second) // Four jobs have begun to run, and they end later.
 				faults.Set(faultstore.From("", 1, faultstore.Fault{Before: err}))
 				time.Sleep(10 * time.Minute)
 				synctest.Wait()

@@ -78,7 +78,7 @@ func (e LateAsked) apply(c *Core, now time.Duration) {
 	switch {
 	case err == nil:
 		c.written(c.late.flying, &e.Answer, now)
-	case errors.Is(err, store.ErrInvalid), errors.Is(err, store.ErrTooLarge): // one of the outcomes cannot be written: move all to pending, where it is found
+	case errors.Is(err, store.ErrInvalid), errors.Is(err, store.ErrTooLarge): // one of the outcomes is invalid: move all to pending, where the core searches for the invalid one
 		c.pending = append(c.pending, c.late.flying...)
 	default:
 		c.late.tasks = append(c.late.tasks, c.late.flying...)
@@ -90,7 +90,7 @@ func (e LateAsked) apply(c *Core, now time.Duration) {
 	c.late.flying = emptied(c.late.flying)
 	c.late.call.at = now + c.backoff(&c.late.call)
 	if len(c.late.tasks) == 0 {
-		if err == nil { // otherwise the outcome is pending and not written
+		if err == nil { // after an error, the outcomes are not written but pending
 			c.note(Note{Kind: LateWritten, Elapsed: now - c.late.since})
 		}
 		c.late.call.fails, c.late.since = 0, never

@@ -219,7 +219,7 @@ func TestAStopWaitsForLateOutcomes(t *testing.T) {
 			}
 		}
 		if lost := r.core.unsaved; !r.act.Stopped || (lost == 0) != written {
-			t.Errorf("got stopped %t with %d outcomes given up, want true and as many as were not written (all written: %t)", r.act.Stopped, lost, written)
+			t.Errorf("the core has stopped: %t, with %d outcomes given up; want true, and all outcomes given up that were not written (all written: %t)", r.act.Stopped, lost, written)
 		}
 	}
 }

@@ -38,7 +38,7 @@ func (c *Core) look(t *Task, now time.Duration) time.Duration {
 	case buffered:
 		if now < c.staleAt(t) {
 			return c.staleAt(t)
-		} // otherwise the method fill hands the task back
+		} // a task that has waited too long is handed back by the method fill
 	case running:
 		switch {
 		case now >= t.limitAt:
@@ -80,7 +80,7 @@ func (c *Core) sendBeat(now time.Duration) {
 		}
 	}
 	if len(c.out.Beat) == 0 {
-		c.answered(&c.beat, nil, now) // a failed call need not be repeated
+		c.answered(&c.beat, nil, now) // no heartbeat of this kind is due, so an earlier failed call need not be repeated
 		return
 	}
 	c.beating = append(c.beating[:0], c.out.Beat...)
@@ -148,7 +148,7 @@ func (c *Core) taken(t *Task, now time.Duration) {
 		if t.phase == running {
 			c.end(t, ErrLeaseLost, now)
 		}
-	case abandoned, finished: // the answer for its outcome decides
+	case abandoned, finished: // nothing to do: the store's answer to the task's outcome comes later
 	}
 }
 

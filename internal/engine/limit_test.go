@@ -132,7 +132,7 @@ func TestQ5_ARunEndsWithoutAHandlerThatDoesNotReturn(t *testing.T) {
 		})
 		ids := r.enqueue(1)
 		r.start()
-		time.Sleep(time.Minute + 3*time.Second) // This is the time limit, the grace time and one second.
+		time.Sleep(time.Minute + 3*time.Second) // The run has exceeded its time limit, the grace time of its subprocesses and the last second for its return.
 		synctest.Wait()
 		r.wantState(job.Retrying, ids...)
 		f := r.failures(ids[0])

@@ -76,7 +76,7 @@ func (e *Engine) logTransition(t *Task) {
 	case job.Held:
 		e.log(level, "job held: a person is to decide", c)
 	case job.Snoozed, job.Deferred, job.Interrupted:
-		if o.To == job.Cancelled { // a person has asked for it
+		if o.To == job.Cancelled { // a person has cancelled the job
 			e.log(level, "job cancelled", c, took)
 			return
 		}

@@ -21,8 +21,8 @@ func (e *Engine) loop(runs, calls context.Context, woken <-chan struct{}) {
 	wake, notified := time.Duration(0), false
 	for {
 		e.in.swap(&b)
-		// Check again after the swap, which takes the callers of Idle: the notifications of
-		// what they enqueued before that call have been sent.
+		// Look for a notification again after the swap. If the swap returned callers of Idle, the
+		// notifications about their earlier enqueues have already been sent.
 		select {
 		case <-woken:
 			notified = true

@@ -18,7 +18,7 @@ func withPresence(t *testing.T) *rig {
 		c.Poll = time.Hour
 	})
 	if got := r.core.presence; !got.busy || !got.sent {
-		t.Fatalf("after the first step the sign is under way: %v, was sent: %v; want both", got.busy, got.sent)
+		t.Fatalf("after the first step: a sign of life is being sent: %v, a sign of life was sent before: %v; want both true", got.busy, got.sent)
 	}
 	return r
 }
@@ -28,7 +28,7 @@ func (r *rig) wantSign(want *Sign) {
 	switch got := r.act.Sign; {
 	case got == nil && want == nil:
 	case got == nil || want == nil || *got != *want:
-		r.t.Errorf("at %s: got the sign %+v, want %+v", r.now, got, want)
+		r.t.Errorf("at %s: got the sign of life %+v, want %+v", r.now, got, want)
 	}
 }
 
@@ -43,18 +43,18 @@ func TestQ7_SignsAreSentAtTheStartAndEvery10Seconds(t *testing.T) {
 	r.pass(store.PresentEvery - 3*time.Second - time.Millisecond)
 	r.wantSign(nil)
 	if got := r.act.Wake - r.now; got > time.Millisecond {
-		t.Errorf("the core asks for its next step after %s, want 1 ms: the sign is due then", got)
+		t.Errorf("the core asks for its next step after %s, want 1 ms, because the next sign of life is due then", got)
 	}
 	r.pass(time.Millisecond)
 	r.wantSign(&Sign{Slots: 2, Running: 1})
 	r.pass(time.Minute)
-	r.wantSign(nil) // the call before has no answer yet
+	r.wantSign(nil) // the call that sent the first sign has not returned yet
 }
 
 // part of: Q7
 func TestQ7_AQuietCoreClaimsNothingAndHandsBackWhatHasNotStarted(t *testing.T) {
 	r := withPresence(t)
-	r.brings(r.claims(3)...) // two run, one is in the buffer
+	r.brings(r.claims(3)...) // two jobs run, and one is in the buffer
 	if len(r.act.Start) != 2 || len(r.core.queues[0].buffer) != 1 {
 		t.Fatalf("got %d started runs and %d jobs in the buffer, want 2 and 1", len(r.act.Start), len(r.core.queues[0].buffer))
 	}
@@ -65,11 +65,11 @@ func TestQ7_AQuietCoreClaimsNothingAndHandsBackWhatHasNotStarted(t *testing.T) {
 	r.wantExchange([]job.ID{3})
 	r.brings()
 	r.step(succeed(time.Minute, running), Woken{})
-	r.wantExchange([]job.ID{1}) // the outcome is written, and nothing is claimed
+	r.wantExchange([]job.ID{1}) // the outcome of job 1 is written, and no job is claimed
 	r.brings()
 	r.pass(time.Hour, Woken{})
 	r.wantQuiet()
-	r.step(Presented{Err: errors.New("down")}) // an error does not end the order
+	r.step(Presented{Err: errors.New("down")}) // after a call that fails, the order to be quiet still applies
 	r.wantNotes(SignFailed)
 	r.wantQuiet()
 	r.pass(store.PresentEvery)

@@ -113,7 +113,7 @@ func TestQ3_ACrashingJobIsRescuedUntilItsCrashLimit(t *testing.T) {
 			if err != nil || len(answer.Claims) != 1 {
 				t.Fatalf("got the claims %v and the error %v, want one claim", answer.Claims, err)
 			}
-			time.Sleep(41 * time.Second) // This is the lease and the time until the next rescue.
+			time.Sleep(41 * time.Second) // The lease ends, and the next rescue follows.
 			synctest.Wait()
 		}
 		crash()

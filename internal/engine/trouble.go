@@ -36,7 +36,7 @@ func (c *Core) backoff(k *call) time.Duration {
 	shortest, longest := backoffMin, backoffMax
 	switch {
 	case k == &c.beat:
-		shortest = min(backoffMin, c.cfg.Lease/20) // allows several attempts before the leases count as lost
+		shortest = min(backoffMin, c.cfg.Lease/20) // short enough for several attempts before the leases count as lost
 	case c.stop != serving:
 		longest = time.Second
 	case k == &c.late.call:

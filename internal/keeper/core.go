@@ -27,9 +27,9 @@ const (
 	RetryMax      = time.Minute
 )
 
-// The pause after a sweep that has more to do is a multiple of the time that the sweep
-// took. Sweeps that remove rows take a quarter of the time, and sweeps that only read take
-// a twentieth.
+// These factors give the pause after a sweep that has more to do: the duration of the sweep times
+// sweepPause if it removed rows, or times walkPause if it only read rows. So sweeps take at most a
+// quarter or a twentieth of the time.
 const (
 	sweepPause = 3
 	walkPause  = 19
@@ -118,7 +118,7 @@ type schedule struct {
 	last   fired     // the last slot that any process has fired
 	next   time.Time // no slot is due before this time
 	asked  time.Time // the slot of the last call of Fire
-	passed time.Time // slots up to this time are not fired, because the store did not fire them
+	passed time.Time // slots up to this time are not fired any more, for example because the entry was paused
 	// paused is whether a person had paused the entry when the store was last asked. While
 	// it is, Load is called for each slot instead of Fire.
 	paused bool
@@ -349,10 +349,10 @@ func latest(a, b time.Time) time.Time {
 	return a
 }
 
-// Going counts the redrives that may still give jobs to a worker that has no other work.
-// The arguments are the redrives before and after the worker found no live job for itself.
-// A redrive may wait until released jobs end. If none of its jobs has ended between the two
-// reads, it waits for jobs of other workers. Going returns the numbers of such redrives in
+// Going counts the active redrives that may still release jobs for a worker that has no other work.
+// The worker reads the redrives twice: before and after its search for a job, which found none. If
+// a redrive waits until its released jobs end, and none of them has ended between the two reads,
+// the redrive waits for jobs of other workers. Going returns the numbers of these redrives in
 // waiting.
 func Going(before, after []store.Redrive) (going int64, waiting []int64) {
 	for i := range after {

@@ -18,7 +18,7 @@ type rig struct {
 	*testing.T
 	core       *keeper.Core
 	now        time.Time
-	expression string // that of the first entry
+	expression string // the expression of the first cron entry
 }
 
 func newRig(t *testing.T, crons ...keeper.Cron) *rig {
@@ -43,7 +43,7 @@ func (r *rig) want(call keeper.Call) keeper.Action {
 	r.Helper()
 	a := r.core.Next(r.now)
 	if a.Call != call {
-		r.Fatalf("at %s: the core asks for %q (next call at %s), want %q", r.now.Sub(start), a.Call, a.At.Sub(start), call)
+		r.Fatalf("at %s: the core asks for the call %q (next call at %s), want the call %q", r.now.Sub(start), a.Call, a.At.Sub(start), call)
 	}
 	return a
 }
@@ -131,13 +131,13 @@ func TestQ13_TheLatestMissedSlotIsFired(t *testing.T) {
 			a := r.core.Next(r.now)
 			switch {
 			case tt.want == "" && a.Call != keeper.None:
-				t.Errorf("the core asks for %q (slot %s), want no call", a.Call, a.Slot)
+				t.Errorf("the core asks for the call %q (slot %s), want no call", a.Call, a.Slot)
 			case tt.want != "" && (a.Call != keeper.Fire || !a.Slot.Equal(at(tt.want))):
-				t.Errorf("the core asks for %q (slot %s), want to fire the slot %s", a.Call, a.Slot, tt.want)
+				t.Errorf("the core asks for the call %q (slot %s), want the call that fires the slot %s", a.Call, a.Slot, tt.want)
 			case tt.want == "":
 				r.to(at(tt.resume).Add(-time.Second))
 				if a := r.core.Next(r.now); a.Call != keeper.None || a.At.After(at(tt.resume)) {
-					t.Errorf("a second before the next slot: the core asks for %q, or its next call is at %s; want no call until the slot", a.Call, a.At)
+					t.Errorf("a second before the next slot: the core asks for the call %q, and its next call is at %s; want no call before the slot", a.Call, a.At)
 				}
 			}
 		})
@@ -189,9 +189,9 @@ func TestQ13_ANewExpressionFiresNoSlotOfThePast(t *testing.T) {
 			r.to(clock(tt.now))
 			switch a := r.core.Next(r.now); {
 			case tt.want == "" && a.Call != keeper.None:
-				t.Errorf("the core asks for %q (slot %s), want no call", a.Call, a.Slot)
+				t.Errorf("the core asks for the call %q (slot %s), want no call", a.Call, a.Slot)
 			case tt.want != "" && (a.Call != keeper.Fire || !a.Slot.Equal(clock(tt.want))):
-				t.Errorf("the core asks for %q (slot %s), want to fire the slot %s", a.Call, a.Slot, tt.want)
+				t.Errorf("the core asks for the call %q (slot %s), want the call that fires the slot %s", a.Call, a.Slot, tt.want)
 			}
 		})
 	}
@@ -225,7 +225,7 @@ func TestQ13_ASlotIsAskedAgainUntilItIsFired(t *testing.T) {
 	r.core.Fired(r.now, a.Cron, store.Fired{Last: store.CronSlot{Slot: job.At(slot), At: job.At(r.now), Expression: r.expression}}) // another process has fired the slot
 	r.quiet()
 	r.want(keeper.None)
-	for range 12 { // firing fails until the next slot replaces the slot
+	for range 12 { // firing fails so long that the next slot becomes due and is fired instead
 		if a := r.core.Next(r.now); a.Call == keeper.Fire {
 			slot = a.Slot
 			r.core.Failed(r.now, a)
@@ -393,14 +393,14 @@ func TestQ13_APausedEntryIsAskedForOnceForEachSlot(t *testing.T) {
 
 	r.to(hour(13))
 	a = r.want(keeper.Load)
-	wait := r.core.Failed(r.now, a) // the store does not answer: no other call of this kind until later
+	wait := r.core.Failed(r.now, a) // the read of the schedules fails, so the core waits before it reads them again
 	r.quiet()
 	if a := r.want(keeper.None); a.At.After(r.now.Add(wait)) {
 		t.Errorf("after a failed read of the schedules, the next call is due at %s, want %s after the failure at the latest", a.At.Sub(r.now), wait)
 	}
 	r.to(r.now.Add(wait))
 	r.want(keeper.Load)
-	stored.Paused, stored.SetAt = false, job.At(r.now.Add(-time.Second)) // resumed after the slot of 13:00
+	stored.Paused, stored.SetAt = false, job.At(r.now.Add(-time.Second)) // the entry was resumed after the slot of 13:00
 	r.core.Loaded(r.now, []store.CronSlot{stored})
 	r.quiet()
 	r.want(keeper.None)
@@ -440,7 +440,7 @@ func TestGoing(t *testing.T) {
 	} {
 		going, waiting := keeper.Going([]store.Redrive{tt.before}, []store.Redrive{tt.after})
 		if going != tt.going || !slices.Equal(waiting, tt.waiting) {
-			t.Errorf("%s: %d redrives may give jobs and %v wait for other workers, want %d and %v", name, going, waiting, tt.going, tt.waiting)
+			t.Errorf("%s: %d redrives may release jobs, and the redrives %v wait for other workers; want %d redrives, and the redrives %v waiting", name, going, waiting, tt.going, tt.waiting)
 		}
 	}
 }

@@ -85,7 +85,8 @@ func (c *command) await(sig syscall.Signal, limit time.Duration, skip <-chan str
 // idle reports whether the command has not been started yet.
 func (c *command) idle() bool { return c.process == nil }
 
-// release frees a command if all its processes are gone, and reports whether they are.
+// release frees the resources of a command and returns true, if all processes of the command are
+// gone.
 func (c *command) release() bool {
 	if c.idle() || !c.reaped() || c.alive() {
 		return false

@@ -154,7 +154,7 @@ func (s stage) enter(t *testing.T, roles ...string) map[string]*actor {
 	}
 	for _, role := range roles {
 		if actors[role] == nil {
-			t.Fatalf("want processes with the roles %v, have %v", roles, actors)
+			t.Fatalf("want processes with the roles %v, got %v", roles, actors)
 		}
 	}
 	return actors

@@ -5,7 +5,7 @@ import "sync"
 // Buffer holds the tokens of one text; its memory is reused.
 type Buffer struct {
 	Tokens []Token
-	Room   []byte // unused memory; texts that are made from the tokens are written here
+	Room   []byte // free memory for texts that are made from the tokens
 }
 
 // buffers is a cache of released buffers.

@@ -8,7 +8,7 @@ type strength uint8
 const (
 	noKey     strength = iota
 	hintKey            // session, signature, STRIPE_KEY: a value that looks random is secret
-	tokenKey           // token: also any other value, unless it is part of a sentence
+	tokenKey           // token: every value is secret, unless it is part of a sentence
 	sureKey            // password, api_key, client_secret: every value is secret
 	headerKey          // Authorization: what follows the scheme is secret
 	cookieKey          // Cookie: all pairs are secret
@@ -63,8 +63,8 @@ type keyName struct {
 	strength strength
 }
 
-// keyNames holds the ends of the names of secrets, by their last byte, longer ends
-// before shorter ones.
+// keyNames holds words that stand at the end of the names of secrets. The words are grouped by
+// their last byte. In each group, longer words come before shorter ones.
 var keyNames = keysByLast([]keyName{
 	{"password", anywhere, sureKey}, {"passwd", anywhere, sureKey}, {"oldpwd", alone, folderKey}, {"pwd", alone, folderKey},
 	{"pwd", anywhere, sureKey}, {"passphrase", anywhere, sureKey}, {"passcode", anywhere, sureKey}, {"pass", asWord, sureKey}, {"pw", asWord, sureKey},
@@ -149,7 +149,7 @@ type link struct {
 	value int // where the value begins; 0 means that there is no link
 	// tight means that the text is data and not a sentence: key=value or "key": "value".
 	tight   bool
-	bare    bool // the link is only a space and the quote of the value
+	bare    bool // between the name and the value there are only a space and a quote
 	element bool // an XML element: the value ends at the next tag
 }
 
@@ -187,7 +187,7 @@ func (s *scanner) link(start, end int) link {
 		return link{value: i + 1, tight: quoted || s.is(i+1)&cBlank == 0}
 	case c == '>' && start > s.base && (s.text[start-1] == '<' || s.text[start-1] == ':'):
 		return link{value: i + 1, tight: true, element: true}
-	case c == ',' && quoted && start > s.base && s.text[start-1] == '-': // "--password", "x"
+	case c == ',' && quoted && start > s.base && s.text[start-1] == '-': // an option in a list of arguments: "--password", "x"
 		return link{value: i + 1, tight: true}
 	case c == ',' && quoted:
 		return link{value: s.valueMember(i), tight: true}

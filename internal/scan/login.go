@@ -7,7 +7,7 @@ type credsMemo struct {
 	chunk int // the end of the chunk
 	last  int // position of the last '@', or -1
 	tcp   int // position of the first "@tcp(" or "@unix(", which MySQL drivers use; or -1
-	// The text up to partEnd may be a password that contains any character:
+	// The text before the offset partEnd may be a password with any characters.
 	partEnd int
 	partAt  int // position of the last '@' before a host in this text, or -1
 }
@@ -102,7 +102,7 @@ func notUser(name string) bool {
 	return false
 }
 
-// times reports whether [i, j) consists of digits and ':', as a time does.
+// times reports whether the text from i to j consists of digits and ':', like a time.
 func (s *scanner) times(i, j int) bool {
 	for ; i < j; i++ {
 		if !isDigit(s.text[i]) && s.text[i] != ':' {
@@ -146,7 +146,8 @@ func (s *scanner) option(i int) (from, to int) {
 	return from, s.valueEnd(from)
 }
 
-// command reports whether one of the names occurs shortly before on the same line.
+// command reports whether the name of one of these commands occurs shortly before an option, on the
+// same line.
 func (s *scanner) command(names ...string) bool {
 	for k := len(s.dst) - 1; k >= max(0, len(s.dst)-16) && s.dst[k].Kind != Newline; k-- {
 		if s.dst[k].Kind != Word {

@@ -1,7 +1,8 @@
 package scan
 
-// name reads a token that begins with a letter or a digit: first the shapes that are
-// one token as a whole, then words and numbers.
+// name reads a token that begins with a letter or a digit. It first looks for a text that is one
+// token in spite of its punctuation, such as a host or a URL. Otherwise it reads a word or a
+// number.
 func (s *scanner) name(i int) int {
 	c := classOf[s.text[i]]
 	if c&cHigh != 0 {
@@ -28,8 +29,9 @@ func (s *scanner) name(i int) int {
 	return s.identifier(i)
 }
 
-// whole finds texts that are one token as a whole. For credentials the token is only the
-// password, and from is its beginning. For all other tokens from is i.
+// whole finds a text that is one token in spite of its punctuation, such as a host, a URL or an
+// e-mail address. For a user name with a password, the token is only the password, and from is its
+// beginning. For all other tokens, from is i.
 func (s *scanner) whole(i int) (from, end int, kind Kind) {
 	if s.chunkEnd-i >= shapeMin {
 		if end = s.shape(i); end > i {
@@ -82,7 +84,7 @@ func (s *scanner) whole(i int) (from, end int, kind Kind) {
 // identifier adds the words that '_' and '-' join. If the identifier is the name of a
 // secret, it also adds the secret that follows.
 func (s *scanner) identifier(i int) int {
-	if s.mask&^cLetter == 0 && i < s.chunkEnd { // the text is a whole word between blanks, so whole has been tried already
+	if s.mask&^cLetter == 0 && i < s.chunkEnd { // the text is one word of letters between blanks
 		end := s.letters(i, s.chunkEnd, s.mask)
 		return s.valueOf(i, end)
 	}
@@ -131,8 +133,9 @@ func (s *scanner) identifier(i int) int {
 	}
 }
 
-// valueOf adds the secret that follows an identifier which names it. It returns the
-// position after the secret.
+// valueOf looks for a secret after an identifier. If the identifier is the name of a secret,
+// valueOf adds the secret that follows and returns the position after the secret. Otherwise it
+// returns the end of the identifier.
 func (s *scanner) valueOf(start, end int) int {
 	if from, to := s.named(start, end); from < to {
 		return s.secret(end, from, to)
@@ -198,7 +201,8 @@ func (m *mixture) count(text string) {
 	}
 }
 
-// wordAt reports whether [i, j) is a capital letter and then small letters, like a word.
+// wordAt reports whether the text from i to j is a capital letter followed by small letters, like a
+// word.
 func (s *scanner) wordAt(i, j int) bool {
 	if classOf[s.text[i]]&cLower != 0 {
 		return j-i >= 4

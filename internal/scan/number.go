@@ -70,8 +70,9 @@ func (s *scanner) digits(start, end int, inName bool) int {
 	return end
 }
 
-// before returns the last token if it is a Punct, and the kind of the token directly
-// before that Punct. For the ':' in [2001:db8::1]:443 that kind is IP.
+// before looks at the last token. If this token is a Punct, before returns its hash, and the kind
+// of the token directly before the Punct. For the ':' after the bracket in [2001:db8::1]:443, this
+// kind is IP.
 func (s *scanner) before() (k Kind, hash uint64) {
 	n := len(s.dst) - 1
 	if n < 0 || s.dst[n].Kind != Punct {

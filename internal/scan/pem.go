@@ -5,10 +5,11 @@ import "strings"
 const (
 	pemBegin = "-----BEGIN "
 	pemFinal = "-----END "
-	pemLine  = 40 // only the last line of base64 may be shorter
+	pemLine  = 40 // shortest length of a line of base64; only the last line may be shorter
 )
 
-// pem returns the end of a PEM block; either end of the block may be cut off.
+// pem returns the end of a PEM block. The beginning or the end of the block may be missing, because
+// the text was cut.
 func (s *scanner) pem(i int) int {
 	switch {
 	case strings.HasPrefix(s.text[i:], pemBegin):

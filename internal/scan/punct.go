@@ -66,8 +66,8 @@ func (s *scanner) placeholder(i int) (int, Kind) {
 	return i, Punct
 }
 
-// escape reads a backslash. Texts from JSON and source code contain line ends and
-// quotes as two characters each.
+// escape reads a backslash and the character after it. In texts from JSON and source code, a line
+// end or a quote is written as these two characters.
 func (s *scanner) escape(i int) int {
 	if end := s.uncPath(i); end > i {
 		s.add(Path, i, end)

@@ -8,8 +8,8 @@ import (
 	"strconv"
 )
 
-// Only the beginning and the end of a text longer than Max bytes are read: errors
-// begin with what was done and end with the cause.
+// If a text has more than Max bytes, only its beginning and its end are read. The text of an error
+// begins with the action that failed and ends with the cause.
 const (
 	Max     = 64 << 10      // number of bytes that are read of a longer text
 	headMax = 48 << 10      // bytes that are read at the beginning
@@ -44,8 +44,7 @@ func (k Kind) String() string {
 	return "kind(" + strconv.Itoa(int(k)) + ")"
 }
 
-// Token is a piece of a text. White space belongs to no token, nor do '_' and the '-'
-// in an identifier.
+// Token is a piece of a text. White space, '_' and the '-' in an identifier belong to no token.
 type Token struct {
 	Kind Kind
 	// Glued means that no white space is before the token: it belongs to the same
@@ -53,11 +52,10 @@ type Token struct {
 	// a Word is part of a name (job-404), not a separate number.
 	Glued      bool
 	Start, End int32 // the position of the token: byte offsets in the text
-	// Hash is the hash of the stem for a Word, see HashWord, and the character for a
-	// Punct.
+	// For a Word, Hash is the hash of its stem, see HashWord. For a Punct, Hash is the character.
 	Hash uint64
-	// Num is the value of a Number, or -1 when it has a fraction or separators or is
-	// too large.
+	// Num is the value of a Number. It is -1 if the number has a fraction or separators, or is too
+	// large.
 	Num int64
 }
 

@@ -74,7 +74,7 @@ func TestTokens(t *testing.T) {
 		{"\xff\xfe", "\xff\xfe"},
 	} {
 		if diff := cmp.Diff(tt.want, show(tt.text)); diff != "" {
-			t.Errorf("%q (-want +got):\n%s", tt.text, diff)
+			t.Errorf("the tokens of %q differ (-want +got):\n%s", tt.text, diff)
 		}
 	}
 }
@@ -109,7 +109,8 @@ func TestHashWord_Stems(t *testing.T) {
 	}
 }
 
-// nasty holds texts that make the scanner look ahead without a result when they are repeated.
+// nasty holds short texts. If such a text is repeated many times, the scanner reads ahead again and
+// again and finds nothing.
 var nasty = []string{
 	"a.", "a-", "a/", "a:", "a@", "a=", "x:y@", "ax:y@b ", "x:y@,", "a.b@", "user:p/w@", "https://", "a://b:c", "http://a)", "http://x:y\"", "jdbc:", "jdbc:a://",
 	"C:\\a b ", "C:\\)", "\\\\a\\", "\\", "/a", "'/a ", "~/", "./", "../", "1.", "1:", "1-", "1/", "1,234", "::", "fe80::", "a:b:", "password=", "password:", "token=\"a ",

@@ -1,8 +1,8 @@
 package scan
 
-// scanner is the state of one pass. The pass takes linear time for any text: each
-// look ahead consumes the text that it read, is limited to a few bytes, or remembers up
-// to where it found nothing.
+// scanner is the state of one pass. The pass takes linear time for any text: when the scanner reads
+// ahead, it consumes the text, or reads only a few bytes, or remembers the offset up to which it
+// found nothing.
 type scanner struct {
 	text  string // the text up to the end of the range that is read
 	base  int    // start of the range that is read
@@ -12,7 +12,8 @@ type scanner struct {
 	chunkEnd int   // end of the current chunk, a run of characters without white space
 	mask     class // classes of all characters in the chunk
 
-	// No token of the kind begins before these offsets.
+	// Offsets for the kinds of tokens: before noEmail, no further e-mail address begins; the other
+	// names have the same meaning.
 	noEmail, noScheme, noDotted, noRelPath, noBlob, noCreds int
 
 	creds    credsMemo

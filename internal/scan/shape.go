@@ -67,8 +67,8 @@ func (s *scanner) tokenEnd(i int) int {
 	return i
 }
 
-// senseless reports whether [i, j) looks random and not like a word. A random text has
-// digits, capitals after small letters or stars, or is very long.
+// senseless reports whether the text from i to j looks random and not like a word. A random text
+// has digits, capitals after small letters or stars, or is very long.
 func (s *scanner) senseless(i, j int) bool {
 	for k := i; k < j; k++ {
 		if c := classOf[s.text[k]]; c&cDigit != 0 || c&cUpper != 0 && k > i || s.text[k] == '*' {
@@ -102,9 +102,9 @@ const (
 	secretMin = 40 // the least length in bytes of a blob that is a secret in any context
 )
 
-// blob reads a long random-looking run of letters and digits: request ids, hashes,
-// base64. It is a Secret when it is very long or near the name of a secret, else an
-// ID.
+// blob reads a long run of letters and digits that looks random: a request id, a hash or base64.
+// Its token is a Secret if the run is very long or near the name of a secret. Otherwise the token
+// is an ID.
 func (s *scanner) blob(i int) (int, Kind) {
 	if i < s.noBlob || s.mask&cDigit == 0 {
 		return i, ID
@@ -166,7 +166,7 @@ func (b *blobRun) add(c class) {
 	}
 }
 
-// uuid reports whether [i, j) has the form of a UUID: 8-4-4-4-12 hexadecimal digits.
+// uuid reports whether the text from i to j has the form of a UUID: 8-4-4-4-12 hexadecimal digits.
 func (s *scanner) uuid(i, j int) bool {
 	if j-i != 36 {
 		return false

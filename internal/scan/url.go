@@ -25,7 +25,8 @@ func (s *scanner) url(i int) int {
 	return i
 }
 
-// jdbc reads what follows jdbc: up to :// or, for Oracle's drivers, :@.
+// jdbc reads the rest of a URL after its prefix "jdbc:". The host comes after "//" or, for Oracle's
+// drivers, after "@".
 func (s *scanner) jdbc(start, i int) int {
 	for j := i; j < i+32 && (s.is(j)&cAlnum != 0 || s.at(j) == ':' || s.at(j) == '/' || s.at(j) == '@'); j++ {
 		if strings.HasPrefix(s.text[j:], "//") || s.text[j] == '@' {
@@ -72,7 +73,7 @@ func (s *scanner) urlChars(i int) int {
 				return i
 			}
 		case 0xe2:
-			if s.at(i+1) == 0x80 { // typographic quotes, dashes and the ellipsis
+			if s.at(i+1) == 0x80 { // a typographic quote, a dash or an ellipsis ends the URL
 				return i
 			}
 		}

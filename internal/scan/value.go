@@ -59,8 +59,8 @@ func (s *scanner) value(start int, level strength, l link) (from, to int) {
 // elementMax is the longest text of an XML element that is taken as a secret, in bytes.
 const elementMax = 1 << 10
 
-// isNext reports whether the text at the place of a value is the next name or the next
-// option, so that the value is empty.
+// isNext reports whether the value of a name is missing, because the text after the name is the
+// next name or the next option.
 func (s *scanner) isNext(from, to int) bool {
 	switch c := s.at(to); {
 	case strings.HasPrefix(s.text[from:], "--"):
@@ -72,8 +72,8 @@ func (s *scanner) isNext(from, to int) bool {
 	}
 }
 
-// skips reports whether the text at i is not a value, or is a value that other functions
-// read.
+// skips reports whether value must skip the text at i: it is not a value, or other functions read
+// it.
 func (s *scanner) skips(i int, level strength) bool {
 	if strings.HasPrefix(s.text[i:], "-----BEGIN ") {
 		return true
@@ -232,7 +232,7 @@ func (s *scanner) ends(i int) bool {
 		return s.is(i+1)&cAlnum == 0 || s.nameAt(i+1)
 	case ')', ']', '}':
 		return s.is(i+1)&cAlnum == 0
-	case 0xe2: // typographic quotes, dashes and the ellipsis
+	case 0xe2: // a typographic quote, a dash or an ellipsis ends the value
 		return s.at(i+1) == 0x80
 	default:
 		return classOf[c]&cBlank != 0

@@ -32,7 +32,7 @@ func TestF8_ScoreOfLabelledLines(t *testing.T) {
 	}
 	if rep.Items != 7 || rep.Ambiguous != 1 || rep.NonretriableAsRetriable != 0.5 || rep.RetriableAsPermanent != 0.25 ||
 		rep.ClassRight != 4.0/6 || rep.AmbiguousClassRight != 1 {
-		t.Errorf("the report has wrong counts or shares: %+v", rep)
+		t.Errorf("got the report %+v, want 7 items with 1 ambiguous, a class right in 4 of 6 items, and the shares 1/2 and 1/4 of wrong verdicts", rep)
 	}
 	var kinds []string
 	for _, m := range rep.Misses {
@@ -43,10 +43,10 @@ func TestF8_ScoreOfLabelledLines(t *testing.T) {
 		t.Errorf("the report has the wrong misses (-want +got):\n%s", diff)
 	}
 	if rep.Confusion["NotFound"]["TemporaryServiceError"] != 1 || rep.Confusion["NetworkTimeout"]["NetworkTimeout"] != 2 {
-		t.Errorf("the report has wrong numbers by expected and assigned class: %v", rep.Confusion)
+		t.Errorf("got the numbers by expected and assigned class %v, want 1 NotFound as TemporaryServiceError and 2 NetworkTimeout as NetworkTimeout", rep.Confusion)
 	}
 	if rep.Rules["transport.refused"] != 2 {
-		t.Errorf("the report has wrong numbers of items by rule: %v", rep.Rules)
+		t.Errorf("got the numbers of items by rule %v, want 2 items for transport.refused", rep.Rules)
 	}
 	var fields map[string]any
 	data, err := json.Marshal(rep)

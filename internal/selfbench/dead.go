@@ -149,7 +149,7 @@ func deadRetry(ctx context.Context, p *printer, s *sqlite.Store, rows int) error
 	}
 	rate := float64(done) / time.Since(begin).Seconds()
 	if done != int64(rows) {
-		return fmt.Errorf("bulk retry: %d of %d dead letters were retried", done, rows)
+		return fmt.Errorf("bulk retry: only %d of %d dead letters were retried", done, rows)
 	}
 	return p.print(Figure{fmt.Sprintf("bulk retry of %d dead letters, alone", rows), fmt.Sprintf(">= %d/s", retryLeast),
 		round(rate), "jobs/s", 0, rate >= retryLeast})

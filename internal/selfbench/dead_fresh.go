@@ -83,8 +83,8 @@ func (b *bencher) fresh(ctx context.Context, dir string, capacity float64) (alon
 }
 
 // turns measures windows with and without the bulk retry in alternation. The bulk retry is
-// paused during the windows without it, and is stopped after the last window. The results
-// are those of fresh.
+// paused during the windows without it, and is stopped after the last window. It returns the same
+// results as fresh.
 func (w *freshWork) turns(ctx context.Context) (alone, beside time.Duration, rate float64, err error) {
 	var without, with []float64
 	var done atomic.Int64
@@ -133,8 +133,8 @@ func (w *freshWork) start(_ context.Context, j *redrive.Job[int64]) error {
 	return nil
 }
 
-// arrive enqueues jobs at the rate of w until the context ends. If a tick comes late, the
-// next call enqueues the missed jobs too, because work arrives even when the store is slow.
+// arrive enqueues jobs at the constant rate until the context ends. If a tick comes late, the next
+// call enqueues the missed jobs too, because work arrives even when the store is slow.
 func (w *freshWork) arrive(ctx context.Context) {
 	ticker := time.NewTicker(freshPulse)
 	defer ticker.Stop()

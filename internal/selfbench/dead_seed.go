@@ -4,8 +4,8 @@ import (
 	"context"
 )
 
-// These constants give the seeded dead letters their distribution. It is like that of a
-// system after a month with many failures.
+// These constants determine how the inserted dead letters are distributed over owners, groups and
+// kinds. The distribution is like in a system after a month with many failures.
 const (
 	deadOwners = 1_000
 	deadGroups = 200

@@ -66,9 +66,8 @@ func (b *bencher) throughput() []scenario {
 	}
 }
 
-// Figures measures all figures that have a target, or only those of the named subjects. It
-// prints one line of JSON for each figure, and returns ErrMissed if a figure missed its
-// target.
+// Figures measures all figures that have a target, or only the figures of the named subjects. It
+// prints one line of JSON for each figure, and returns ErrMissed if a figure missed its target.
 func Figures(ctx context.Context, load Load, rows int, only []string, out, log io.Writer) (err error) {
 	b, err := newBencher(load, log)
 	if err != nil {

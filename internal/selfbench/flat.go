@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// flatFew is the number of jobs in each place of the small file. A place is a set of
-	// jobs that a claim must not take, such as paused jobs.
+	// flatFew is the number of jobs in each set of flatPlaces in the small file. A claim must not
+	// take the jobs of these sets, such as paused jobs.
 	flatFew = 10_000
 	// flatMost is the highest accepted ratio of the time of a poll on the large file to the
 	// time on the small file.
@@ -43,11 +43,11 @@ var flatPolls = []struct {
 	{"full poll", 2 * flatWanted},
 }
 
-// flat measures polls on two files. In each place, the small file has flatFew jobs; the
-// argument rows is the number for the large file. A claim must not take these jobs: they are
-// due later, paused, of an unknown kind, parked, completed or dead. The polls alternate
-// between the files, so that other load on the machine affects both in the same way. Both
-// files are removed at the end.
+// flat measures polls on two files. In each set of flatPlaces, the small file has flatFew jobs, and
+// the large file has as many jobs as the argument rows says. A claim must not take these jobs: they
+// are due later, paused, of an unknown kind, parked, completed or dead. The polls alternate between
+// the files, so that other load on the machine affects both in the same way. Both files are removed
+// at the end.
 func flat(ctx context.Context, dir string, rows int) (results []flatResult, err error) {
 	few, err := openFlat(ctx, filepath.Join(dir, "few.db"), flatFew)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/redrive/redrive/store/sqlite"
 )
 
-// flatFile is an open database file with the same number of jobs in each place.
+// flatFile is an open database file with the same number of jobs in each set of flatPlaces.
 type flatFile struct {
 	path  string
 	store *sqlite.Store

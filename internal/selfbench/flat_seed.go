@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	flatKinds  = 50 // number of lanes of each place; each lane has jobs of all priorities
+	flatKinds  = 50 // number of lanes in each set of jobs; each lane has jobs of all priorities
 	flatQueue  = "main"
 	flatPaused = "paused"
 	// flatChunk is the number of rows that one statement inserts.
@@ -72,8 +72,8 @@ var flatPlaces = []struct {
 	{0, job.Dead, flatDead, -24 * time.Hour},
 }
 
-// seedFlat creates a database with the given number of jobs in each place. The number is
-// rounded down to a multiple of flatKinds times job.PriorityMax.
+// seedFlat creates a database with the given number of jobs in each set of flatPlaces. The number
+// is rounded down to a multiple of flatKinds times job.PriorityMax.
 func seedFlat(ctx context.Context, path string, rows int) error {
 	rows -= rows % (flatKinds * job.PriorityMax)
 	return seed(ctx, path, func(s *seeder) {

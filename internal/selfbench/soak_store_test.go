@@ -167,7 +167,7 @@ func TestGateKeepsTheBacklogBounded(t *testing.T) {
 	})
 }
 
-// Job number n depends only on n, and each kind of special job has its share.
+// The job with the number n depends only on n, and each kind of special job has its share.
 func TestSoakJobsAreOfAllSorts(t *testing.T) {
 	t.Parallel()
 	s, now := shortSoak(), time.Unix(1_800_000_000, 0)

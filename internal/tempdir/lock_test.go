@@ -25,19 +25,19 @@ func TestALockOnARemovedDirectoryIsNotUsed(t *testing.T) {
 	defer dir.Close()
 
 	if !stands(root, "job-1", dir) {
-		t.Error("stands returned false for a directory that was not touched")
+		t.Error("stands returned false for a directory that was not touched, want true")
 	}
 	if err := root.Remove("job-1"); err != nil {
 		t.Fatal(err)
 	}
 	if stands(root, "job-1", dir) {
-		t.Error("stands returned true for a directory that was removed")
+		t.Error("stands returned true for a directory that was removed, want false")
 	}
 	if err := root.Mkdir("job-1", 0o700); err != nil {
 		t.Fatal(err)
 	}
 	if stands(root, "job-1", dir) {
-		t.Error("stands returned true after the directory was replaced")
+		t.Error("stands returned true after the directory was replaced, want false")
 	}
 }
 
@@ -52,6 +52,6 @@ func TestLinkIsNotLocked(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := acquire(root, "job-2"); !errors.Is(err, errTaken) {
-		t.Errorf("acquire of a link: got the error %v, want errTaken", err)
+		t.Errorf("locking a link to a directory: got the error %v, want errTaken", err)
 	}
 }

@@ -2,10 +2,10 @@
 // directory, and makes sure that all of them are removed in the end.
 //
 // A directory belongs to the process that holds a lock on it. The operating system releases
-// the lock whenever the process ends, also after a crash. A directory without a lock is
-// therefore left over from an ended process and can be removed, without a look at clocks,
-// process numbers or a store. Workers of several stores may share a base. The base must be
-// on a local file system.
+// the lock whenever the process ends, also after a crash. A directory without a lock therefore
+// belongs to a process that has ended, and it can be removed. No clocks, process numbers or stores
+// are needed to find this out. Workers of several stores may share a base. The base must be on a
+// local file system.
 //
 // No operation leaves the base directory: links are removed and never followed.
 //
@@ -41,22 +41,22 @@ type Base struct{ root *os.Root }
 // is a link that another user made.
 func Open(path string) (*Base, error) {
 	if path == "" {
-		return nil, errors.New("temp base: the path is empty")
+		return nil, errors.New("base of the temp directories: the path is empty")
 	}
 	path, err := filepath.Abs(path)
 	if err != nil {
-		return nil, fmt.Errorf("temp base: %w", err)
+		return nil, fmt.Errorf("base of the temp directories: %w", err)
 	}
 	if err := os.MkdirAll(path, 0o700); err != nil {
-		return nil, fmt.Errorf("temp base: %w", err)
+		return nil, fmt.Errorf("base of the temp directories: %w", err)
 	}
 	root, err := os.OpenRoot(path)
 	if err != nil {
-		return nil, fmt.Errorf("temp base: %w", err)
+		return nil, fmt.Errorf("base of the temp directories: %w", err)
 	}
 	if err := check(root, path); err != nil {
 		root.Close()
-		return nil, fmt.Errorf("temp base: %w", err)
+		return nil, fmt.Errorf("base of the temp directories: %w", err)
 	}
 	return &Base{root}, nil
 }
@@ -146,7 +146,7 @@ func (b *Base) Sweep(ctx context.Context) (removed int, err error) {
 	}
 	entries, err := fs.ReadDir(b.root.FS(), ".")
 	if err != nil {
-		return 0, fmt.Errorf("sweep %s: %w", b.root.Name(), err)
+		return 0, fmt.Errorf("sweep the temp directories in %s: %w", b.root.Name(), err)
 	}
 	var stuck int
 	var first error
@@ -169,7 +169,7 @@ func (b *Base) Sweep(ctx context.Context) (removed int, err error) {
 		}
 	}
 	if stuck > 0 {
-		return removed, fmt.Errorf("sweep %s: %d directories cannot be removed, the first: %w", b.root.Name(), stuck, first)
+		return removed, fmt.Errorf("sweep the temp directories in %s: %d directories cannot be removed; the error of the first: %w", b.root.Name(), stuck, first)
 	}
 	return removed, nil
 }

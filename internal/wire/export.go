@@ -106,7 +106,7 @@ func (e *Exporter) Add(d *store.DeadEntry) error {
 		}
 		appendCSV(&e.line, cells)
 	} else if err := e.enc.Encode(row); err != nil {
-		return fmt.Errorf("job %d: %w", d.DeadLetter.Job, err)
+		return fmt.Errorf("write the dead letter of job %d as JSON: %w", d.DeadLetter.Job, err)
 	}
 	e.rows++
 	text := e.line.Bytes()
@@ -179,7 +179,7 @@ func (r *ExportRow) cells() ([]string, error) {
 	for i, v := range map[int]any{2: r.Payload, 3: r.Metadata, 7: r.Resolution} {
 		text, err := json.Marshal(v)
 		if err != nil {
-			return nil, fmt.Errorf("job %d: %w", r.Job, err)
+			return nil, fmt.Errorf("write the dead letter of job %d as CSV: %w", r.Job, err)
 		}
 		if string(text) != "null" {
 			// In JSON, semicolons can be only inside strings. They are escaped, because

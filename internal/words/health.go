@@ -11,7 +11,7 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// Limits say from when on Warnings warns.
+// Limits say in which cases Warnings returns a warning. The comment of each field names the case.
 type Limits struct {
 	Nobody     time.Duration // jobs are due for this long and no process can run them
 	Oldest     time.Duration // the oldest due job is due for this long
@@ -21,7 +21,7 @@ type Limits struct {
 	Deaths     int           // this many jobs died within DeathsIn
 	DeathsIn   time.Duration
 	Clocks     time.Duration // two clocks differ by more than this
-	SweepEvery time.Duration // time between two sweeps; retention is not behind before it
+	SweepEvery time.Duration // time between two sweeps; retention cannot be behind for less than this time
 	// Keep is the retention of the configuration. A field that is 0 is not checked.
 	Keep store.Retention
 }
@@ -161,8 +161,8 @@ func (w *health) retention() {
 	}
 }
 
-// counters warns if the table of counters is behind. Processes bring it up to date, so
-// without one that is normal.
+// counters warns if the table of counters is behind. Running processes bring this table up to date,
+// so there is no warning if no process runs.
 func (w *health) counters() {
 	lag := w.findings.CounterLag
 	if lag <= w.limits.Lag || w.living() == 0 {
@@ -212,8 +212,8 @@ func (w *health) clocks() {
 		Span(ahead), side, Span(w.limits.Clocks))
 }
 
-// owners warns about pending dead letters that are not classified. The texts of all other
-// classes name somebody who has to act.
+// owners warns about pending dead letters that are not classified. For all other dead letters, the
+// text of their class says who has to act.
 func (w *health) owners() {
 	for _, c := range w.findings.Classes {
 		if c.Class != string(failure.UnknownError) {

@@ -18,7 +18,7 @@ func healthy(now job.Micros) store.Findings {
 		Space:     &store.Space{Free: 1 << 30, Total: 10 << 30},
 		Classes:   []store.PendingClass{{Class: "NotFound", Groups: 2, Pending: 9}},
 		Deaths:    deaths(9, now),
-		// Retention keeps these for a day and for a week.
+		// Retention keeps ended jobs for a day and events for a week.
 		OldestEnded: now.Add(-24*time.Hour - 2*time.Minute), OldestEvent: now.Add(-7*24*time.Hour - 2*time.Minute),
 		CounterLag: time.Minute, ClockAhead: -2 * time.Second,
 	}
@@ -58,7 +58,7 @@ func TestWarnings(t *testing.T) {
 		}, ""},
 		"the worker is silent": {func(f *store.Findings) {
 			f.Processes[0].Silent = true
-			f.CounterLag = time.Hour // nobody brings the counters up to date
+			f.CounterLag = time.Hour // no process runs that could bring the counters up to date
 		}, "workers: jobs of kind a in queue mail have been due for 5m, and no running worker"},
 		"the worker is quiet": {func(f *store.Findings) { f.Processes[0].Quiet = true }, "workers: jobs of kind a in queue mail have been due for 5m, and each worker that runs them is quiet: wake one with"},
 		"one of two is quiet": {func(f *store.Findings) {

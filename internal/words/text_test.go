@@ -86,7 +86,7 @@ func TestWords(t *testing.T) {
 		{words.FirstLine("\n one\ntwo"), "one"},
 	} {
 		if tt.got != tt.want {
-			t.Errorf("got the text %q, want %q", tt.got, tt.want)
+			t.Errorf("got the text %q for a number, a size or a line; want %q", tt.got, tt.want)
 		}
 	}
 }
@@ -110,7 +110,7 @@ func TestTimes(t *testing.T) {
 		{strings.ReplaceAll(words.Time(now), " ", "")[:10], "2027-01-15"},
 	} {
 		if tt.got != tt.want {
-			t.Errorf("got the time or duration %q, want %q", tt.got, tt.want)
+			t.Errorf("got the text %q for a time or a duration, want %q", tt.got, tt.want)
 		}
 	}
 }

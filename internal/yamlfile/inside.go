@@ -2,9 +2,9 @@ package yamlfile
 
 import "unicode"
 
-// Inside returns the position in the file of the character at offset, counted from 0,
-// of the text of v. Problems within a text are reported there. It handles quotes,
-// escapes, and texts of several lines.
+// Inside returns the position in the file of one character in the text of v. The argument offset is
+// the number of characters before it in the text. Problems within a text are reported at this
+// position. Inside handles quotes, escapes, and texts of several lines.
 func (r *Reader) Inside(v Value, offset int) Position {
 	c := cursor{rest: r.from(v.Pos), at: v.Pos}
 	if len(c.rest) == 0 {
@@ -51,8 +51,8 @@ func (r *Reader) from(at Position) []rune {
 	return rest[min(at.Col-1, len(rest)):]
 }
 
-// space skips one space of a text: a space in the file, or the white space at the end
-// of a line that is read as one space.
+// space skips the part of the file that is read as one space: one space, or a line end with the
+// white space around it.
 func (c *cursor) space(want rune) {
 	if len(c.rest) == 0 || !unicode.IsSpace(c.rest[0]) {
 		return
@@ -71,7 +71,8 @@ func (c *cursor) skipSpaceBefore(want rune) {
 	}
 }
 
-// sign skips one character in the spelling that it has in a text with these quotes.
+// sign skips one character of a text, which may be written as several characters in the file. The
+// way of writing depends on the quotes of the text.
 func (c *cursor) sign(quote rune) {
 	first := c.rest[0]
 	c.next()

@@ -9,7 +9,7 @@ import (
 
 var about = yamlfile.About{Noun: "a test", Example: "a: b", Start: "write something", Depth: 3, Days: true}
 
-// In a file the mark « stands before the character that is # in the text.
+// In each file, the mark « stands before the character whose position Inside must return.
 func TestInside_FindsThePlaceInTheFile(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{
@@ -72,12 +72,12 @@ func TestSpan(t *testing.T) {
 		d, err := yamlfile.ParseSpan(text)
 		switch {
 		case want == "" && err == nil:
-			t.Errorf("%s is accepted as %v, want an error", text, d)
+			t.Errorf("the duration %s is accepted as %v, want an error", text, d)
 		case want != "" && (err != nil || yamlfile.Span(d) != want):
-			t.Errorf("%s is read as %s (error %v), want %s", text, yamlfile.Span(d), err, want)
+			t.Errorf("the duration %s is read as %s (error %v), want %s", text, yamlfile.Span(d), err, want)
 		case err == nil:
 			if again, err := yamlfile.ParseSpan(yamlfile.Span(d)); again != d || err != nil {
-				t.Errorf("%s is read again as %v (error %v), want the same duration", yamlfile.Span(d), again, err)
+				t.Errorf("the printed duration %s is read as %v (error %v), want the same duration", yamlfile.Span(d), again, err)
 			}
 		}
 	}

@@ -29,8 +29,8 @@ func locate(text string, tokens token.Tokens) (where map[*token.Token]Position, 
 	return where, c.at, len(c.rest) == 0
 }
 
-// positionOf returns the position of t, or fallback without a token. A token that is not
-// in the text, such as an omitted value, gets the position of the token before it.
+// positionOf returns the position of t, or fallback if t is nil. A token that is not in the text,
+// such as an omitted value, gets the position of the token before it.
 func positionOf(t *token.Token, where map[*token.Token]Position, fallback Position) Position {
 	for ; t != nil; t = t.Prev {
 		if at, ok := where[t]; ok {

@@ -38,7 +38,7 @@ type Reader struct {
 	source []rune // text of the file without a byte order mark
 }
 
-// NewReader returns a reader. Messages call the file by the name file.
+// NewReader returns a reader. The argument file is the name of the file in messages.
 func NewReader(file string, about About) *Reader {
 	return &Reader{file: file, about: about, seen: map[Problem]bool{}}
 }
@@ -163,8 +163,9 @@ func (r *Reader) Is(v Value, s Shape, want string) bool {
 	return false
 }
 
-// Mismatch adds the problem that v is not what is wanted; cure may be empty. It marks
-// v as reported, so that a value behind an anchor is not reported for each alias.
+// Mismatch adds the problem that v does not have the wanted form. The text cure says how to correct
+// v, and may be empty. Mismatch marks v as reported, so that a value behind an anchor is not
+// reported for each alias.
 func (r *Reader) Mismatch(v Value, want, cure string) {
 	switch v.Shape {
 	case Invalid:

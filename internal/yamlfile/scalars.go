@@ -49,7 +49,8 @@ func (r *Reader) Boolean(into *bool) func(Value) {
 	}
 }
 
-// Choice returns a function that reads one of words and stores its meaning.
+// Choice returns a function that reads one of the given words, and stores the value in meanings
+// that belongs to the word.
 func Choice[T any](r *Reader, into *T, words []string, meanings []T) func(Value) {
 	return func(v Value) {
 		i := slices.Index(words, v.Text)

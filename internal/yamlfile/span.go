@@ -22,7 +22,7 @@ func ParseSpan(s string) (time.Duration, error) {
 	}
 	days, err := strconv.ParseUint(number, 10, 32)
 	if err != nil || days > uint64(math.MaxInt64/Day) {
-		return 0, errors.New("days must be a whole number")
+		return 0, errors.New("the number of days before the d must be a whole number of at most 106751")
 	}
 	span := time.Duration(days) * Day
 	if rest == "" {
@@ -33,7 +33,7 @@ func ParseSpan(s string) (time.Duration, error) {
 		return 0, err
 	}
 	if strings.ContainsAny(rest[:1], "+-") || d > math.MaxInt64-span {
-		return 0, errors.New("out of range")
+		return 0, errors.New("the duration must be at most 292 years, and must have no sign after the days")
 	}
 	return span + d, nil
 }

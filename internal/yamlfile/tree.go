@@ -166,7 +166,8 @@ func firstToken(n ast.Node) *token.Token {
 	return n.GetToken()
 }
 
-// merge adds the entries of `<<` keys. Entries of the mapping itself win, then those of the first source.
+// merge adds the entries of `<<` keys. If several entries have the same key, the entry of the
+// mapping itself is used, or otherwise the entry of the first source.
 func (b *treeBuilder) merge(into *Node, taken map[string]int, sources []*Node) {
 	for _, source := range sources {
 		switch source.Shape {

@@ -127,7 +127,7 @@ func (r *report) takeTest(p *pack, t *test, e *event) {
 	case "skip":
 		r.skipped++
 		r.skips = append(r.skips, t)
-	default: // the actions run, pause, cont and start
+	default: // the actions run, pause, cont and start do not end a test
 		return
 	}
 	t.outcome = e.Action

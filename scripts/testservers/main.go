@@ -4,8 +4,8 @@
 //	testservers go test ./...
 //
 // The command gets their addresses in REDRIVE_TEST_POSTGRES and REDRIVE_TEST_REDIS. A variable that
-// is set already is used as it is. A server that is not installed is reported and left out. The
-// exit code is that of the command.
+// is set already is used as it is. A server that is not installed is reported and left out.
+// testservers ends with the exit code of the command.
 package main
 
 import (
@@ -94,7 +94,7 @@ func start(ctx context.Context, signals chan os.Signal) (stop func() error, err 
 			return err
 		}
 		running = append(running, closing)
-		fmt.Fprintf(os.Stderr, "== %s: a private server\n", name)
+		fmt.Fprintf(os.Stderr, "== %s: a private server was started\n", name)
 		return os.Setenv(variable, address)
 	}
 	err = add("PostgreSQL", pgtest.EnvDSN, func() (string, func() error, error) {

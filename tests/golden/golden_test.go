@@ -115,7 +115,7 @@ func writeGolden(t *testing.T, rows []byte) {
 	if err := os.WriteFile(goldenFile, b.Bytes(), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("%s: %d rows, %d bytes, %d compressed", goldenFile, bytes.Count(rows, []byte("\n")), len(rows), b.Len())
+	t.Logf("recorded %s: %d rows with %d bytes, %d bytes compressed", goldenFile, bytes.Count(rows, []byte("\n")), len(rows), b.Len())
 }
 
 func readGolden(t *testing.T) []byte {
@@ -194,7 +194,8 @@ func byKey(all []line) map[string]string {
 	return rows
 }
 
-// inputOf returns the error text of the handler in a row, for the reader.
+// inputOf returns the error text that the handler of a row's job has returned. The test prints it
+// to explain a difference.
 func inputOf(rows map[string]string, key string) string {
 	name, _, of := strings.Cut(key, " ")
 	if !of {

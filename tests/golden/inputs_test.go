@@ -122,7 +122,7 @@ func recordInputs(r *recording) {
 		}
 		policies, names = append(policies, f.Policy), append(names, name)
 	}
-	rows := make([][][]any, len(policies)) // keyed by policy and input
+	rows := make([][][]any, len(policies)) // the rows of each policy and, within it, of each input
 	for i, p := range policies {
 		recordPolicy(r, names[i], p)
 		synctest.Test(t, func(t *testing.T) { rows[i] = runInputs(t, names[i], p, all) })

@@ -49,7 +49,7 @@ type scene struct {
 	life func(context.Context, *act)
 }
 
-// act is a scene that is being played, and its current run.
+// act is a scene that is running now, with its current run.
 type act struct {
 	*redrive.Job[args]
 
@@ -80,7 +80,7 @@ func (s *scene) play(t *testing.T, r *recording) {
 	if s.policy != "" {
 		f, err := policyfile.Parse(s.name+".yaml", []byte(s.policy))
 		if err != nil {
-			t.Fatalf("scene %s: %v", s.name, err)
+			t.Fatalf("read the policy of the scene %s: %v", s.name, err)
 		}
 		config.Policy, hash = f.Policy, f.Policy.Hash()
 	}
@@ -95,7 +95,7 @@ func (s *scene) play(t *testing.T, r *recording) {
 	}
 	receipt, err := a.engine.Enqueue(t.Context(), spec)
 	if err != nil {
-		t.Fatalf("scene %s: %v", s.name, err)
+		t.Fatalf("enqueue the job of the scene %s: %v", s.name, err)
 	}
 	a.id = receipt.ID
 	var ctx context.Context
@@ -103,7 +103,7 @@ func (s *scene) play(t *testing.T, r *recording) {
 	defer a.stop()
 	err = a.engine.RunUntilIdle(ctx) // the first run, whose worker can be stopped
 	if _, stopped := errors.AsType[*redrive.Returned](err); err != nil && !stopped {
-		t.Fatalf("scene %s: %v", s.name, err)
+		t.Fatalf("run the job of the scene %s: %v", s.name, err)
 	}
 	outcomes := map[job.ID][]redrivetest.Outcome{}
 	workAll(t, a.engine, outcomes, a.id)

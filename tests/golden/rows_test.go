@@ -92,8 +92,9 @@ type deadRow struct {
 	Action  job.DeadAction `json:"action,omitempty"`
 }
 
-// steps are the times by which the clock advances between two passes of the engine. They do not
-// depend on the waits, so that a changed wait does not move other jobs.
+// steps are the times at which the engine runs the due jobs, counted from the start of the clock.
+// They do not depend on the waits of jobs, so that a changed wait of one job does not change the
+// times of other jobs.
 var steps = []time.Duration{
 	0, 10 * time.Second, 30 * time.Second, time.Minute, 2 * time.Minute, 4 * time.Minute, 8 * time.Minute, 15 * time.Minute,
 	30 * time.Minute, time.Hour, 2 * time.Hour, 4 * time.Hour, 8 * time.Hour, 16 * time.Hour, 25 * time.Hour, 30 * time.Hour,

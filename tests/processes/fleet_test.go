@@ -59,7 +59,7 @@ func built(t *testing.T) string {
 	return filepath.Join(program.dir, "worker")
 }
 
-// fleet is a group of processes on one database, with the test that watches them.
+// fleet is a group of processes on one database, together with the test that started them.
 type fleet struct {
 	*testing.T
 	database string // name of the database for package place
@@ -139,7 +139,7 @@ func (f *fleet) start(name string, args ...string) *process {
 	}
 	go func() {
 		p.read(out)
-		_ = p.cmd.Wait() // the state of the process says how it ended
+		_ = p.cmd.Wait() // no error check: the state of the process says how it ended
 		close(p.ended)
 	}()
 	f.Cleanup(func() {
@@ -294,7 +294,7 @@ func count(lines []line.Line, op, from string) (n int) {
 	return n
 }
 
-// since returns the time from an instant to a line.
+// since returns the duration between a time and the time of a line.
 func since(at time.Time, l *line.Line) time.Duration {
 	return time.Duration(l.At-at.UnixMicro()) * time.Microsecond
 }

@@ -19,7 +19,8 @@ func TestI1_ProcessesThatRaceWithOneKeyMakeOneJob(t *testing.T) { race(t) }
 // proves: I1
 func TestI1_ProcessesThatRaceWithEqualArgumentsMakeOneUniqueJob(t *testing.T) { race(t, "-unique") }
 
-// race tests each store with a race of processes.
+// race lets two processes enqueue the same jobs at the same time, once on SQLite and once on
+// PostgreSQL.
 func race(t *testing.T, flags ...string) {
 	t.Helper()
 	t.Parallel()
@@ -40,8 +41,8 @@ func race(t *testing.T, flags ...string) {
 	}
 }
 
-// racing has two processes enqueue under the same keys at the same time. With the flag
-// -unique, the jobs have the same arguments instead.
+// racing lets two processes enqueue jobs with the same keys at the same time. With the flag
+// -unique, the jobs have no keys but the same arguments.
 func racing(t *testing.T, database string, flags ...string) {
 	const processes, callers, keys = 2, 10, 25
 	st, err := place.Open(t.Context(), database)

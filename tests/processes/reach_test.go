@@ -34,8 +34,8 @@ func (f *fleet) set(c store.QueueChange) {
 	}
 }
 
-// most returns the highest number of jobs that ran concurrently after an instant, and the last time
-// at which more than limit jobs ran.
+// most returns the highest number of jobs that ran concurrently after a given time, and the last
+// time at which more than limit jobs ran.
 func most(lines []line.Line, from time.Time, limit int) (n int, last time.Time) {
 	type change struct {
 		at int64
@@ -67,7 +67,7 @@ func most(lines []line.Line, from time.Time, limit int) (n int, last time.Time) 
 	return n, last
 }
 
-// begun counts the runs that began at or after an instant.
+// begun counts the runs that began at or after a given time.
 func begun(lines []line.Line, from string, at time.Time) (n int) {
 	for i := range lines {
 		if l := &lines[i]; l.Op == line.Begin && (from == "" || l.From == from) && l.At >= at.UnixMicro() {

@@ -23,8 +23,8 @@ import (
 	"github.com/redrive/redrive/tests/torture/plan"
 )
 
-// command tortures the redrive command: a worker starts one process per job, and a client is one
-// call of the command.
+// command is the redrive command as the tested program. Its worker starts one process for each job,
+// and its client is one call of the command.
 type command struct {
 	files
 	redrive, job string
@@ -40,7 +40,7 @@ func newCommand(tt *torture) *command {
 // lease is the shortest lease that a configuration may have.
 func (*command) lease() time.Duration { return 3 * time.Second }
 
-// returned is the exit code of a worker that has given jobs back.
+// returned is the exit code of a worker that has handed unfinished jobs back at its stop.
 const returned = 3
 
 func (*command) exits(code int) bool { return code == 0 || code == returned }
@@ -95,7 +95,7 @@ func (c *command) config(r *round) (path string, err error) {
 	return path, os.WriteFile(path, []byte(text), 0o600)
 }
 
-// witness is the ledger of all runs.
+// witness returns the path of the ledger in which the programs of all jobs record their runs.
 func (*command) witness(r *round) string { return r.ledger("commands") }
 
 func (c *command) worker(r *round, _ string) (*exec.Cmd, error) { return c.call(r, "work") }
@@ -191,7 +191,7 @@ func (rs *receipts) Write(b []byte) (int, error) {
 		}
 		rs.rest = rest
 		if err := rs.receipt(text); err != nil {
-			rs.Errorf("receipt of call %s: %v", text, err)
+			rs.Errorf("a call printed the receipt %s, which cannot be used: %v", text, err)
 		}
 	}
 }
@@ -255,7 +255,7 @@ func (c *command) finish(r *round) error {
 	}
 	doctor := exec.Command(c.redrive, "doctor", "--json", "--db", r.database)
 	if out, err := doctor.CombinedOutput(); err != nil && doctor.ProcessState.ExitCode() != wire.Warned.ExitCode() {
-		r.Errorf("round %d: redrive doctor: %v\n%s", r.n, err, out)
+		r.Errorf("round %d: redrive doctor failed: %v\n%s", r.n, err, out)
 	}
 	return nil
 }

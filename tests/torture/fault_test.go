@@ -44,8 +44,8 @@ func (s *slot) between(low, high time.Duration) time.Duration {
 	return low + time.Duration(s.rand.Int64N(int64(high-low)))
 }
 
-// within returns a random duration below most. Short durations are more likely, because the time
-// until the target varies a lot between machines.
+// within returns a random duration below most. Short durations are more likely, because fast
+// machines reach the point of the fault much earlier than slow ones.
 func (s *slot) within(most time.Duration) time.Duration {
 	return s.between(0, most) >> s.rand.IntN(8)
 }
@@ -146,7 +146,7 @@ func standStill() fault {
 		w.endsWithin(s.between(s.program.lease()*3/2, s.program.lease()*2))
 		w.signal(syscall.SIGCONT)
 		s.faulted("stand still")
-		for range 20 { // the redrive command does not log this
+		for range 20 { // wait only for a limited time, because the redrive command does not log that it was paused
 			if w.endsWithin(s.between(50*time.Millisecond, 100*time.Millisecond)) || w.says(awake) {
 				break
 			}

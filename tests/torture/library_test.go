@@ -12,8 +12,8 @@ import (
 	"github.com/redrive/redrive/internal/testing/crashpoint"
 )
 
-// library tortures a small program on the Go API. Its handlers and clients keep the ledgers
-// themselves. It runs many jobs a second.
+// library is a small program on the Go API as the tested program. Its handlers and clients write
+// the ledgers themselves. It runs many jobs a second.
 type library struct {
 	site
 	program string
@@ -27,8 +27,8 @@ func newLibrary(tt *torture, on site) *library {
 
 func (*library) lease() time.Duration { return 500 * time.Millisecond }
 
-// exits are the exit codes that the program may end with. Giving jobs back at a stop is not an
-// error for it.
+// exits reports whether the program may end with an exit code. If it hands jobs back at a stop,
+// this is no error, so its exit code is 0.
 func (*library) exits(code int) bool { return code == 0 }
 
 func (*library) ownTables() bool { return true }

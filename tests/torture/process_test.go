@@ -14,8 +14,8 @@ import (
 	"github.com/redrive/redrive/internal/testing/crashpoint"
 )
 
-// patience is the time limit of a wait. It only ends a wait that would never end, because machines
-// under test are busy.
+// patience is the time limit of a wait. It is long, because machines that run tests are busy. So
+// only a wait that would never end reaches it.
 const patience = 2 * time.Minute
 
 // process is a child process in which the test causes faults.
@@ -43,7 +43,7 @@ func (r *round) start(role, point string, command func(name string) (*exec.Cmd, 
 		return p
 	}
 	go func() {
-		_ = p.cmd.Wait() // the state of the process says how it ended
+		_ = p.cmd.Wait() // no error check: the state of the process says how it ended
 		close(p.ended)
 	}()
 	return p

@@ -70,7 +70,7 @@ func (r *round) settle() {
 		err = r.verify()
 	}
 	if err != nil {
-		r.Errorf("round %d: %v", r.n, err)
+		r.Errorf("round %d: the final check failed: %v", r.n, err)
 	}
 	r.program.end(r)
 	if !r.Failed() {
@@ -89,7 +89,7 @@ func (r *round) migrate() {
 		func() bool { return s.startsAndDies(crashpoint.InMigration, s.within(8*time.Millisecond)) },
 		func() bool { return s.startsAndDies(crashpoint.AfterMigration, 0) },
 	} {
-		s.insist("a death in the migration", func() bool {
+		s.insist("the death of a process in the migration", func() bool {
 			if died() {
 				return true
 			}
@@ -101,7 +101,7 @@ func (r *round) migrate() {
 	}
 }
 
-// faultsPerSlot is the number of faults in a worker's slot per cycle.
+// faultsPerSlot is the number of faults in each cycle for each of the slots in which workers run.
 const faultsPerSlot = 3
 
 // cycle runs two workers and a client with faults for a while.
@@ -121,17 +121,17 @@ func (r *round) cycle(c int) {
 	r.enqueue(ackedPerCycle - r.acked(before))
 
 	last := r.workers(c, 2)
-	last.insist("a death in a rescue", func() bool {
+	last.insist("the death of a worker in a rescue", func() bool {
 		r.enqueue(orphans)
 		return crashAt(crashpoint.AfterClaimCommit, 1, 0).do(last) && crashAt(crashpoint.InRescue, 1, 0).do(last)
 	})
 	if r.program.comesTo(crashpoint.InCheckpoint) {
-		last.insist("a death in a checkpoint", last.closing)
+		last.insist("the death of a worker in a checkpoint", last.closing)
 	}
 }
 
-// orphans is the number of jobs that must exist before a worker claims some and dies. So there are
-// jobs to rescue.
+// orphans is the number of jobs that must exist before a worker claims some of them and dies, so
+// that other workers have jobs to rescue.
 const orphans = 4
 
 // closing kills a worker while it copies the log into the database at its close.

@@ -46,7 +46,7 @@ func (s *postgresSite) trouble(name string, do func(p *slot, srv *server) bool) 
 // must fails the test if a fault could not be caused.
 func (s *slot) must(err error) bool {
 	if err != nil {
-		s.Errorf("round %d: %v", s.n, err)
+		s.Errorf("round %d: a fault of the server could not be caused: %v", s.n, err)
 	}
 	return err == nil
 }

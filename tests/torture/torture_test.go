@@ -103,8 +103,8 @@ func TestQ3_Q4_I1_TortureOfTheLibraryOnPostgres(t *testing.T) {
 	tt.run(*serverFlag, newLibrary(tt, newPostgresSite(tt)))
 }
 
-// commandShare reduces the cycles for the command, which is slower: its leases are at least three
-// seconds, and each job is a process.
+// commandShare is the divisor for the number of cycles of the command. The command is slower than
+// the library: its leases are at least three seconds long, and each job is a process.
 const commandShare = 8
 
 // proves: Q3, Q4, Q8, Q9, I1
@@ -183,7 +183,8 @@ func (tt *torture) build(into, pkg string) {
 	}
 }
 
-// random returns a separate source of random numbers for each place that draws.
+// random returns a source of random numbers. The argument place numbers the users of random
+// numbers, such as a slot in a cycle, so that each of them gets a separate source.
 func (tt *torture) random(place ...int) *rand.Rand {
 	mixed := tt.seed
 	for _, p := range place {

@@ -113,13 +113,14 @@ func (r *round) verdicts(plans map[string]plan.Plan, dump *store.Dump) {
 			continue // the job is unexpected; the checker reports it
 		}
 		if err := p.Verdict(j); err != nil {
-			r.Errorf("round %d: %v", r.n, err)
+			r.Errorf("round %d: a job has not ended as planned: %v", r.n, err)
 		}
 	}
 }
 
-// applicationTables demands that every order has its job and every job its order, and that a job
-// that ended in a transaction has exactly one effect, written by the run that completed it.
+// applicationTables checks that every order has its job, and that every job has its order. It also
+// checks that a job that ended in a transaction has exactly one effect, which the run that
+// completed the job has written.
 func (r *round) applicationTables(ctx context.Context, st *place.Place, notes *ledger.Notes, dump *store.Dump) error {
 	jobs, completed := make(map[string]bool), make(map[store.Run]bool)
 	for i := range dump.Jobs {
@@ -130,7 +131,7 @@ func (r *round) applicationTables(ctx context.Context, st *place.Place, notes *l
 		}
 	}
 	for _, name := range r.purged {
-		jobs[name] = true // the job was enqueued
+		jobs[name] = true // a purged job was enqueued, too
 	}
 	err := query(ctx, st, `SELECT name, 0, 0 FROM orders`, func(name string, _ store.Run) {
 		if !jobs[name] {

@@ -18,7 +18,7 @@ type life struct {
 	running  int32 // 1 if the last run has not ended, else 0
 }
 
-// accounted returns the number of claims for which the counters of the life account.
+// accounted returns how many claims the life must have according to its counters.
 func (l *life) accounted() int32 { return l.counters.Sum() + l.stopped + l.running }
 
 // add adds one event to the life.

@@ -33,8 +33,8 @@ func TestASoundHistoryPasses(t *testing.T) {
 	}
 }
 
-// The check finds a job whose client was killed by the correlation id of the job. After a purge it
-// uses the correlation id that was recorded before the purge.
+// If a client was killed during an enqueue, the check finds the job by its correlation id. If the
+// job was purged, the check uses the correlation id that was recorded before the purge.
 func TestAPurgedJobOfAKilledClientIsNoPhantom(t *testing.T) {
 	t.Parallel()
 	h := sound(t)

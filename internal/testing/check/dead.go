@@ -182,7 +182,7 @@ func redriveNumbers(x *index, broken func(job.ID, string, ...any)) {
 		case r.State == store.RedriveCompleted && ended != r.Released:
 			broken(0, "redrive %d is completed and %d of its %d jobs have ended", r.ID, ended, r.Released)
 		}
-		// The audit rows catch up with the released jobs when the redrive's state changes.
+		// The audit rows count all released jobs only after the redrive has changed its state.
 		if n := audited[r.ID]; n > r.Released || n != r.Released && !releases(r) {
 			broken(0, "redrive %d is %s and has brought back %d jobs, but the audit has %d", r.ID, r.State, r.Released, n)
 		}

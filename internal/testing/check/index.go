@@ -115,8 +115,8 @@ func (x *index) names(p *past) (names []string) {
 	return names
 }
 
-// origin returns the submission that made the job: one whose correlation id the job has, or one
-// that reserved its id. It returns nil without such a submission.
+// origin returns the submission that made the job: it has the correlation id of the job, or it
+// reserved the id of the job. Without such a submission, origin returns nil.
 func (x *index) origin(p *past) *Enqueue {
 	for _, name := range x.names(p) {
 		if s := x.byName[name]; s != nil {

@@ -75,7 +75,7 @@ func unknownCommitSafe(x *index, broken func(job.ID, string, ...any)) {
 	}
 }
 
-// keyName is the scope in which a key is unique.
+// keyName is a key together with the scope in which the key is unique.
 type keyName struct{ owner, kind, key string }
 
 func idempotentEnqueue(x *index, broken func(job.ID, string, ...any)) {

@@ -121,7 +121,7 @@ func (x *index) letter(p *past, broken func(job.ID, string, ...any)) {
 	row := p.row()
 	switch {
 	case row == nil && len(p.letters) == 0:
-	case row == nil && x.Retention && p.letters[0].Revived && x.gone(p): // it was retried, has ended and was removed
+	case row == nil && x.Retention && p.letters[0].Revived && x.gone(p): // the job was retried, has ended and was removed
 	case row == nil:
 		broken(p.id, "has a dead letter and is not stored")
 	case row.State == job.Dead && len(p.letters) == 0:

@@ -50,7 +50,7 @@ type recorder struct {
 	worked bool // whether the redrive has released its jobs
 }
 
-// sound returns a sound history that has every kind of end.
+// sound returns a sound history in which jobs end in every possible way.
 func sound(t *testing.T) *check.History {
 	t.Helper()
 	r := &recorder{t: t, ctx: t.Context(), now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}

@@ -17,7 +17,8 @@ import (
 // Enabled reports whether the program was built with the tag "crashpoint".
 const Enabled = true
 
-// Hit kills the process if the environment names this point and this pass.
+// Hit kills the process if the environment names this point, and the process has reached the point
+// as often as the environment says.
 func Hit(p Point) {
 	if t := armed(); t != nil && t.passes(p) == 0 {
 		<-time.After(t.delay)
@@ -40,10 +41,11 @@ func Span(p Point) (end func()) {
 type target struct {
 	point Point
 	delay time.Duration
-	left  atomic.Int64 // number of passes of the point before the process is killed
+	left  atomic.Int64 // how many times the process must still reach the point before it is killed
 }
 
-// passes counts one pass of the point and returns how many are left.
+// passes records that the process has reached a point. It returns how many times the process must
+// still reach it before it is killed.
 func (t *target) passes(p Point) int64 {
 	if p != t.point {
 		return math.MaxInt64

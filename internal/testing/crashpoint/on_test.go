@@ -15,8 +15,8 @@ import (
 	"github.com/redrive/redrive/internal/testing/crashpoint"
 )
 
-// The test program runs again as a child with a crash point. The child passes the point three times
-// and prints a line before each pass.
+// The test program runs again as a child with a crash point. The child reaches each point three
+// times, and prints a line each time before it does.
 const childVariable = "REDRIVE_TEST_CHILD"
 
 func TestMain(m *testing.M) {

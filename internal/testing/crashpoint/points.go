@@ -4,9 +4,9 @@
 // With the tag, the environment variable REDRIVE_CRASHPOINT names the point at which the process is
 // killed by SIGKILL, as by a power failure:
 //
-//	name          at the first pass of the point
-//	name:3        at the third pass
-//	name:3:700us  700 µs after the third pass; for a span: in the third or a later pass that lasts so long
+//	name          when the process reaches the point for the first time
+//	name:3        when the process reaches the point for the third time
+//	name:3:700us  700 µs after the third time; in a span: in the third or a later span, when it has lasted 700 µs
 package crashpoint
 
 // Variable is the environment variable with the crash point.
@@ -19,25 +19,26 @@ const KilledPrefix = "crashpoint:"
 // Point names a place in the code.
 type Point string
 
-// The points. Those of a commit are inside its transaction, when everything is written and nothing
-// committed, and after the commit, before any goroutine learns its result.
+// The points. A point Before…Commit is inside the transaction, when all rows are written but not
+// committed. A point After…Commit is after the commit, before any goroutine gets the result of the
+// commit.
 const (
 	BeforeEnqueueCommit Point = "before-enqueue-commit"
 	AfterEnqueueCommit  Point = "after-enqueue-commit"
 	BeforeClaimCommit   Point = "before-claim-commit"
 	AfterClaimCommit    Point = "after-claim-commit"
 	HandlerStart        Point = "handler-start"
-	MidHandler          Point = "mid-handler" // hit by test programs in their handlers
+	MidHandler          Point = "mid-handler" // test programs call Hit with this point in their handlers
 	BeforeSettleCommit  Point = "before-settle-commit"
 	AfterSettleCommit   Point = "after-settle-commit"
-	InRescue            Point = "in-rescue"    // one run is rescued, and the transaction goes on
-	InCommit            Point = "in-commit"    // a span: the COMMIT with its write to the log and its fsync
-	InMigration         Point = "in-migration" // a span: all migrations
+	InRescue            Point = "in-rescue"    // inside the transaction of a rescue, after each rescued run
+	InCommit            Point = "in-commit"    // a span: during the COMMIT, with its write to the log and its fsync
+	InMigration         Point = "in-migration" // a span: during all migrations
 	AfterMigration      Point = "after-migration"
-	InCheckpoint        Point = "in-checkpoint" // a span: the close, which copies the log into the database
+	InCheckpoint        Point = "in-checkpoint" // a span: during the close, which copies the log into the database
 )
 
-// Points lists every point, in the order in which a job passes them.
+// Points lists all points, in the order in which a process reaches them.
 var Points = [...]Point{
 	InMigration, AfterMigration, BeforeEnqueueCommit, AfterEnqueueCommit, BeforeClaimCommit, AfterClaimCommit,
 	HandlerStart, MidHandler, BeforeSettleCommit, AfterSettleCommit, InRescue, InCommit, InCheckpoint,

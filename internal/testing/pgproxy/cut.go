@@ -5,15 +5,15 @@ import "sync"
 // Point is the moment at which a connection is cut.
 type Point int
 
-// The points. The client always sees the end of the connection. The points differ in what the
-// server has done by then.
+// The points. At each of them the client sees that the connection ends. The points differ in how
+// much the server has done before.
 const (
 	// BeforeMessage: the server got everything before the message, and then the end of the
 	// connection.
 	BeforeMessage Point = iota
-	// The other points wait for the reply. If the server sends no reply to the message itself, as
-	// for a Parse or a row of a COPY, or skips it because of an earlier error, both sides see the
-	// end right after the message.
+	// The following points wait for the reply of the server. The server sends no separate reply to
+	// some messages, such as a Parse or a row of a COPY, and it skips messages after an error.
+	// After such a message, the connection ends at once for both sides.
 
 	// AfterMessage: the server got the message. The client sees the end at once, perhaps before the
 	// server has executed the message. [Cut.Done] waits until it has.
@@ -25,7 +25,7 @@ const (
 	InReply
 )
 
-// Direction is the direction in which bytes pass.
+// Direction is the direction in which bytes are sent.
 type Direction int
 
 // The directions.
@@ -39,7 +39,7 @@ type Cut struct {
 	point Point
 	match func(*Message) bool // nil for a cut after a number of bytes
 	way   Direction
-	left  int64 // bytes that still pass before the cut
+	left  int64 // number of bytes that may still be sent before the cut
 
 	once sync.Once
 	done chan struct{}
@@ -113,7 +113,8 @@ func (p *Proxy) seen(m *Message) *Cut {
 	return nil
 }
 
-// passing counts bytes and returns how many of them may pass, and the cut that follows them.
+// passing counts bytes that are to be sent. It returns how many of them may be sent, and the cut
+// that comes after them, or nil.
 func (p *Proxy) passing(way Direction, n int) (int, *Cut) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

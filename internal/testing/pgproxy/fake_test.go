@@ -21,8 +21,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(pgtest.Stopping(m)) }
 // patience is the time limit of a wait that should end at once.
 const patience = time.Minute
 
-// fake is a server that accepts every statement and records what it received. Like PostgreSQL it
-// buffers replies until a message asks for them.
+// fake is a server that accepts every statement and records the messages that it received. Like
+// PostgreSQL, it buffers its replies until a client's message asks for them.
 type fake struct {
 	listener net.Listener
 	running  sync.WaitGroup
@@ -89,7 +89,7 @@ func (f *fake) serve(c net.Conn) {
 		case *pgproto3.Execute:
 			if skips = strings.Contains(bound, "wrong"); skips {
 				b.Send(&pgproto3.ErrorResponse{Severity: "ERROR", Code: "42601", Message: "wrong"})
-				if b.Flush() != nil { // errors are sent at once
+				if b.Flush() != nil { // like PostgreSQL, the server sends an error at once and does not buffer it
 					return
 				}
 			} else {
@@ -210,7 +210,8 @@ func (c *client) hear() pgproto3.BackendMessage {
 	return m
 }
 
-// rest reads to the end of the connection and returns all bytes after the start phase.
+// rest reads until the connection ends. It returns all bytes that the client has received since the
+// connection was set up.
 func (c *client) rest() string {
 	c.t.Helper()
 	for {

@@ -27,8 +27,8 @@ type link struct {
 	skips    bool              // whether the server ignores all messages before the next Sync
 	block    bool              // whether a transaction block is open
 	ran      []string          // SQL that was run since the last Sync
-	cut      *Cut              // the cut that is being made; no more bytes of the client pass
-	over     bool              // the cut is made; no more bytes of the server pass
+	cut      *Cut              // the cut that is being made; nothing more is sent to the server
+	over     bool              // whether the cut is made; then nothing more is sent to the client
 	held     []byte            // the reply that is being cut
 }
 
@@ -42,13 +42,13 @@ func newLink(p *Proxy, client, server half) *link {
 	return &link{p: p, client: client, server: server, prepared: make(map[string]string), portals: make(map[string]string)}
 }
 
-// close closes both sides in whatever state they are.
+// close closes both connections, whatever their state is.
 func (l *link) close() {
 	reset(l.client)
 	reset(l.server)
 }
 
-// run passes bytes in both directions until both sides have ended.
+// run sends bytes in both directions until both connections have ended.
 func (l *link) run() {
 	var sides sync.WaitGroup
 	sides.Go(func() {
@@ -60,16 +60,16 @@ func (l *link) run() {
 	sides.Go(func() {
 		l.down()
 		endOf(l.client)
-		_, _ = io.Copy(io.Discard, l.server) // see the reason above
+		_, _ = io.Copy(io.Discard, l.server) // the rest is discarded for the same reason as above
 		l.ended()
 	})
 	sides.Wait()
 }
 
-// endOf closes a side for writing.
-func endOf(side half) { _ = side.CloseWrite() } // the side may already be closed
+// endOf closes a connection for writing.
+func endOf(side half) { _ = side.CloseWrite() } // no error check: the connection may already be closed
 
-// ended finishes the cut after the server's side has ended.
+// ended marks the cut as done after the server has closed its connection.
 func (l *link) ended() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -86,7 +86,8 @@ const (
 	codeGSS    = 80877104
 )
 
-// greet passes the first message on. It declines encryption.
+// greet handles the first message of a client. It refuses encryption, and sends any other first
+// message to the server.
 func (l *link) greet() bool {
 	for {
 		raw, err := readMessage(l.client, false)
@@ -108,7 +109,7 @@ func (l *link) greet() bool {
 	}
 }
 
-// up passes the messages of the client to the server.
+// up sends the messages of the client to the server.
 func (l *link) up() {
 	defer l.quiet()
 	if !l.greet() {
@@ -141,8 +142,8 @@ func (l *link) up() {
 	}
 }
 
-// quiet is called when the client's side has ended. It closes the server's side for writing, unless
-// a cut waits for a reply.
+// quiet is called when the client sends nothing more. It closes the connection to the server for
+// writing, unless a cut waits for a reply.
 func (l *link) quiet() {
 	l.mu.Lock()
 	waits := l.cut != nil && !l.over
@@ -152,7 +153,8 @@ func (l *link) quiet() {
 	}
 }
 
-// send writes bytes to a side, at most up to a cut. It reports whether more bytes may follow.
+// send writes bytes to the client or to the server, but none after a cut. It reports whether more
+// bytes may follow.
 func (l *link) send(way Direction, raw []byte) bool {
 	n, cut := l.p.passing(way, len(raw))
 	side := l.server
@@ -243,7 +245,8 @@ func commits(ran []string) bool {
 	return false
 }
 
-// runs notes the transaction blocks that a text opens and ends, and reports whether it commits.
+// runs records which transaction blocks an SQL text opens and ends, and reports whether the text
+// commits.
 func (l *link) runs(sql string) (commit bool) {
 	for _, verb := range verbs(sql) {
 		switch verb {
@@ -258,7 +261,7 @@ func (l *link) runs(sql string) (commit bool) {
 	return commit
 }
 
-// down passes the server's messages to the client.
+// down sends the messages of the server to the client.
 func (l *link) down() {
 	for {
 		raw, err := readMessage(l.server, true)
@@ -275,8 +278,8 @@ func (l *link) down() {
 	}
 }
 
-// reply handles a message of the server. It returns the bytes to pass to the client and whether
-// more may follow.
+// reply handles a message of the server. It returns the bytes to send to the client, and whether
+// more bytes may follow.
 func (l *link) reply(raw []byte) (pass []byte, more bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -315,7 +318,7 @@ func (l *link) replied(raw []byte) (cut *Cut, ended bool) {
 	case typeReady:
 		ended = true
 		if len(l.pending) == 1 && len(l.ran) == 0 && len(raw) > 5 {
-			l.block = raw[5] != 'I' // the server reports its own state, which is always right
+			l.block = raw[5] != 'I' // the server reports its state, which may differ from the computed one
 		}
 	case typeComplete, typeEmpty, typeSuspended:
 		ended = head.last == typeComplete

@@ -60,8 +60,8 @@ func Runs(text string) func(*Message) bool {
 // messageMax is the largest message in bytes, as in PostgreSQL.
 const messageMax = 1 << 30
 
-// readMessage reads one message and returns all its bytes. Without typed it reads the first message
-// of a connection, which has no type byte.
+// readMessage reads one message and returns all its bytes. If typed is false, it reads the first
+// message of a connection, which has no type byte.
 func readMessage(in io.Reader, typed bool) ([]byte, error) {
 	size := 4
 	if typed {
@@ -73,9 +73,9 @@ func readMessage(in io.Reader, typed bool) ([]byte, error) {
 	}
 	length := binary.BigEndian.Uint32(head[len(head)-4:])
 	if length < 4 || length > messageMax {
-		return nil, fmt.Errorf("the message claims a length of %d bytes, want at most the limit", length)
+		return nil, fmt.Errorf("the message claims a length of %d bytes, want 4 to %d bytes", length, messageMax)
 	}
-	var body bytes.Buffer // grows with the bytes that arrive, whatever length the message claims
+	var body bytes.Buffer // grows only with the bytes that arrive, because the length in the message may be wrong
 	body.Write(head)
 	if _, err := io.CopyN(&body, in, int64(length)-4); err != nil {
 		if errors.Is(err, io.EOF) {
@@ -166,7 +166,7 @@ func quoted(sql string) int {
 	switch {
 	case sql == "":
 		return 0
-	case sql[0] == '\'' || sql[0] == '"': // a doubled quote is read as two literals in a row
+	case sql[0] == '\'' || sql[0] == '"': // a literal with a doubled quote is read as two literals, one after the other
 		return end(1, sql[:1])
 	case strings.HasPrefix(sql, "--"):
 		return end(2, "\n")

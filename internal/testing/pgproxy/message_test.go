@@ -25,7 +25,7 @@ func TestVerbs(t *testing.T) {
 		"(select 1); commit":                              "COMMIT",
 	} {
 		if diff := cmp.Diff(want, strings.Join(verbs(sql), ",")); diff != "" {
-			t.Errorf("verbs of %s (-want +got):\n%s", sql, diff)
+			t.Errorf("the verbs of %s differ (-want +got):\n%s", sql, diff)
 		}
 	}
 }

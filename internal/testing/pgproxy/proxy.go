@@ -25,7 +25,7 @@ type Proxy struct {
 	mu      sync.Mutex
 	links   map[*link]struct{}
 	cuts    []*Cut
-	gate    chan struct{} // closed while bytes may pass
+	gate    chan struct{} // a channel that is closed while the proxy is not paused
 	refuses bool
 	closed  bool
 	stats   Stats
@@ -36,18 +36,18 @@ type Stats struct {
 	Connections int          // accepted connections
 	Refused     int          // refused connections
 	Cuts        int          // cuts that were made
-	Trips       int          // messages that ask for the end of a reply: Query and Sync
+	Trips       int          // messages after which a client waits for a reply: Query and Sync
 	Commits     int          // commits by a statement; see [Message]
-	Messages    map[byte]int // messages of clients by type, without the first ones of a connection
-	ToServer    int64        // bytes
-	ToClient    int64        // bytes
+	Messages    map[byte]int // messages of clients by type, without the first message of each connection
+	ToServer    int64        // bytes that were sent to the server
+	ToClient    int64        // bytes that were sent to the client
 }
 
 // Before starts a proxy in front of the server at a DSN and returns the DSN of the proxy.
 func Before(dsn string) (p *Proxy, through string, err error) {
 	config, err := pgconn.ParseConfig(dsn)
 	if err != nil {
-		return nil, "", fmt.Errorf("proxy: the DSN of the server: %w", err)
+		return nil, "", fmt.Errorf("proxy: read the DSN of the server: %w", err)
 	}
 	_, target := pgconn.NetworkAddress(config.Host, config.Port)
 	if p, err = Start(target); err != nil {
@@ -90,7 +90,7 @@ func (p *Proxy) DSN(server string) (string, error) {
 	}
 	u, err := url.Parse(server)
 	if err != nil {
-		return "", fmt.Errorf("proxy: the DSN of the server: %w", err)
+		return "", fmt.Errorf("proxy: read the DSN of the server: %w", err)
 	}
 	u.Host = p.Addr()
 	settings := u.Query()
@@ -186,7 +186,7 @@ func (p *Proxy) accept() {
 	}
 }
 
-// serve passes bytes between a client and the server.
+// serve sends bytes between a client and the server.
 func (p *Proxy) serve(client *net.TCPConn) {
 	p.mu.Lock()
 	refused := p.refuses || p.closed

@@ -23,7 +23,7 @@ func prepared(name string) []pgproto3.FrontendMessage {
 	return []pgproto3.FrontendMessage{&pgproto3.Bind{PreparedStatement: name}, &pgproto3.Execute{}}
 }
 
-// queryReply is the whole reply to COMMIT as a Query.
+// queryReply is the whole reply of the server to a Query message with the statement COMMIT.
 const queryReply = "C\x00\x00\x00\x0bCOMMIT\x00" + "Z\x00\x00\x00\x05I"
 
 func TestCutsComeWhereTheySay(t *testing.T) {
@@ -78,7 +78,7 @@ func TestCutsComeWhereTheySay(t *testing.T) {
 			reply, _ := strings.CutPrefix(c.rest(), setupReply)
 			await(t, cut.Done(), "the cut")
 			if diff := cmp.Diff(slices.Concat(setupGot, tt.got), server.heard(t, 1)); diff != "" {
-				t.Errorf("messages that the server got (-want +got):\n%s", diff)
+				t.Errorf("the messages that the server got differ (-want +got):\n%s", diff)
 			}
 			// The server buffers a reply until a message asks for it. A cut before that message
 			// loses the reply.
@@ -105,7 +105,7 @@ func TestACutBehindAnErrorDoesNotWaitForever(t *testing.T) {
 	c.rest()
 	await(t, cut.Done(), "the cut")
 	if got := server.heard(t, 1); slices.Contains(got, "Sync") {
-		t.Errorf("the server got %q, want nothing after the message of the cut", got)
+		t.Errorf("the server got %q, want no bytes after the message at which the connection was cut", got)
 	}
 }
 
@@ -152,7 +152,7 @@ func TestCutsAfterBytes(t *testing.T) {
 	p := through(t, server.listener.Addr().String())
 	c := dial(t, p)
 	cut := p.CutAfter(pgproxy.ToServer, 17)
-	c.say(query("commit")) // 12 bytes
+	c.say(query("commit")) // this message has 12 bytes
 	c.hear()
 	c.say(query("commit"))
 	c.rest()
@@ -178,7 +178,7 @@ func TestAPauseHoldsWhatIsSaidAndLosesNothing(t *testing.T) {
 	if m, ok := c.hear().(*pgproto3.CommandComplete); !ok {
 		t.Errorf("got the message %v after the pause, want CommandComplete", m)
 	}
-	_ = c.conn.Close() // the server must see the end
+	_ = c.conn.Close() // the server must notice that the client has closed the connection
 	server.heard(t, 1)
 }
 
@@ -192,7 +192,7 @@ func TestRefusedConnectionsAndCutOnes(t *testing.T) {
 	if err == nil {
 		defer conn.Close()
 		if _, err = io.ReadAll(conn); err == nil {
-			t.Error("a refused connection ended without a reset")
+			t.Error("a refused connection ended without a reset, want a reset")
 		}
 	}
 	c.say(query("commit")) // existing connections continue

@@ -93,7 +93,7 @@ func TestCutsOfARealServer(t *testing.T) {
 				p, through := before(t, dsn)
 				conn := connect(t, through)
 				insert := "INSERT INTO " + schema + ".jobs VALUES ($1)"
-				if err := commit.do(t.Context(), conn, insert); err != nil { // prepares the statements
+				if err := commit.do(t.Context(), conn, insert); err != nil { // the first commit, without a cut, prepares the statements
 					t.Fatal(err)
 				}
 				cut := p.Cut(at.point, commit.match)

@@ -8,10 +8,10 @@ import (
 	"github.com/redrive/redrive/internal/testing/servers"
 )
 
-// Bouncer starts PgBouncer in transaction mode in front of the server at a DSN, which must be a URL
-// as from [DSN] and [Server.DSN]. It returns the DSN of PgBouncer. Settings of pgbouncer.ini are
-// given as name and value in turn. PgBouncer is stopped at the end of the test. The test is skipped
-// where it is not installed.
+// Bouncer starts PgBouncer in transaction mode in front of the server at a DSN. The DSN must be a
+// URL, such as the results of [DSN] and [Server.DSN]. It returns the DSN of PgBouncer. Settings of
+// pgbouncer.ini are given as name and value in turn. PgBouncer is stopped at the end of the test.
+// The test is skipped where it is not installed.
 func Bouncer(t testing.TB, dsn string, settings ...string) string {
 	t.Helper()
 	o := &servers.BouncerOptions{Settings: make(map[string]string)}

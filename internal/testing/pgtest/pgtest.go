@@ -1,12 +1,13 @@
 // Package pgtest gives tests a PostgreSQL server.
 //
-// Most tests share one server: see [DSN], [Schema] and [Database]. REDRIVE_TEST_POSTGRES has its
-// DSN; scripts/test.sh sets it to a private server for a whole test run. Without the variable each
-// test binary starts a server from the installed programs. A test that stops, kills or fills its
-// server starts a separate one with [New].
+// Most tests share one server: see [DSN], [Schema] and [Database]. The environment variable
+// REDRIVE_TEST_POSTGRES holds the DSN of this server. For a whole test run, scripts/test.sh starts
+// a private server and sets the variable. Without the variable, each test binary starts a server
+// from the installed programs. A test that stops, kills or fills its server starts a separate one
+// with [New].
 //
-// Tests are skipped with the reason where no server can be had. With -short no server is started,
-// and only that of REDRIVE_TEST_POSTGRES is used.
+// If no server can be started, the tests are skipped, and the reason is logged. With -short, no
+// server is started, and tests use only the server in REDRIVE_TEST_POSTGRES.
 //
 // REDRIVE_TEST_POSTGRES_FSYNC=off makes servers that do not wait for the disk.
 // REDRIVE_TEST_POSTGRES_BIN is the directory of the programs.
@@ -70,8 +71,8 @@ func Connect(t testing.TB, dsn string) *pgx.Conn {
 	return conn
 }
 
-// lacks ends a test without a server. The test is skipped where no server is installed, and fails
-// where it does not start.
+// lacks ends a test that has no server. The test is skipped if no server is installed, and fails if
+// a server is installed but does not start.
 func lacks(t testing.TB, err error) {
 	t.Helper()
 	if errors.Is(err, servers.ErrMissing) {
@@ -105,9 +106,9 @@ type Runner interface{ Run() int }
 // With goleak it is goleak.VerifyTestMain(pgtest.Stopping(m)).
 func Main(m Runner) { os.Exit(Stopping(m).Run()) }
 
-// Stopping returns a runner that stops the server after the tests. If the server was there before,
-// it drops the schemas of [Schemas] instead. Without Stopping the server is stopped after the end
-// of the process.
+// Stopping returns a runner that stops the server after the tests. If the tests did not start the
+// server, it drops the schemas of [Schemas] instead. Without Stopping the server is stopped after
+// the end of the process.
 func Stopping(m Runner) Runner { return stopping{m} }
 
 type stopping struct{ Runner }

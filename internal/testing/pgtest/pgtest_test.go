@@ -18,14 +18,14 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(pgtest.Stopping(m)) }
 func run(t *testing.T, conn *pgx.Conn, statement string) {
 	t.Helper()
 	if _, err := conn.Exec(t.Context(), statement); err != nil {
-		t.Fatalf("run %s: %v", statement, err)
+		t.Fatalf("run the statement %s: %v", statement, err)
 	}
 }
 
 func ask[T any](t *testing.T, conn *pgx.Conn, query string) (answer T) {
 	t.Helper()
 	if err := conn.QueryRow(t.Context(), query).Scan(&answer); err != nil {
-		t.Fatalf("query %s: %v", query, err)
+		t.Fatalf("run the query %s: %v", query, err)
 	}
 	return answer
 }

@@ -28,7 +28,7 @@ func Schema(t testing.TB) (dsn, schema string) {
 			return exec(dsn, "SET client_min_messages = warning", "SET lock_timeout = '"+dropWait+"'",
 				"DROP SCHEMA IF EXISTS "+schema+" CASCADE")
 		})
-		if code(err) == "55P03" { // lock_not_available
+		if code(err) == "55P03" { // SQLSTATE lock_not_available
 			t.Errorf("drop the schema of the test: something still locks it after %s; close what the test opened", dropWait)
 		} else if err != nil {
 			t.Errorf("drop the schema of the test: %v", err)
@@ -44,7 +44,7 @@ func Database(t testing.TB) (dsn string) {
 	t.Helper()
 	server, database := DSN(t), name(t)
 	switch err := exec(server, "CREATE DATABASE "+database+" TEMPLATE template0"); {
-	case code(err) == "42501": // insufficient_privilege
+	case code(err) == "42501": // SQLSTATE insufficient_privilege
 		t.Skipf("the test cannot create a database: %v (give the role of %s the right CREATEDB)", err, EnvDSN)
 	case err != nil:
 		t.Fatalf("create a database for the test: %v", err)
@@ -116,11 +116,12 @@ func exec(dsn string, statements ...string) (err error) {
 // deadlocks is how many times in a row a cleanup tries again after a deadlock.
 const deadlocks = 5
 
-// again repeats do when the server has ended it to resolve a deadlock. A deadlock is possible,
-// because a connection that the test has cut may still have an open transaction.
+// again calls do, and calls it again if the server has ended do's transaction because of a
+// deadlock. A deadlock is possible, because a connection that the test has cut may still have an
+// open transaction.
 func again(do func() error) (err error) {
 	for range deadlocks {
-		if err = do(); code(err) != "40P01" { // deadlock_detected
+		if err = do(); code(err) != "40P01" { // SQLSTATE deadlock_detected
 			break
 		}
 	}

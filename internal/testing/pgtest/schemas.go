@@ -12,9 +12,9 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Schemas are schemas with tables that tests reuse: creating the tables takes hundreds of
-// milliseconds, emptying them a few. A Schemas with a Make is ready for use by concurrent tests.
-// The test binary drops the schemas at its end, see [Stopping].
+// Schemas are schemas whose tables several tests use one after the other. To create the tables
+// takes hundreds of milliseconds; to empty them takes a few. Concurrent tests may use one Schemas;
+// only its field Make must be set. The test binary drops the schemas at its end, see [Stopping].
 type Schemas struct {
 	// Make creates the schema with its tables and their initial rows.
 	Make func(ctx context.Context, dsn, schema string) error
@@ -23,22 +23,23 @@ type Schemas struct {
 	free []*lent
 }
 
-// lent is a schema that a test currently uses.
+// lent is a schema that tests use one after the other.
 type lent struct {
 	dsn, schema string
-	reset       []string // statements
+	reset       []string // statements that restore the initial rows
 }
 
-// largeTable is the size in bytes from which a table is emptied by TRUNCATE, which makes new files
-// and is slower than DELETE for a small table.
+// largeTable is a size in bytes. Tables of at least this size are emptied by TRUNCATE. For smaller
+// tables DELETE is faster, because TRUNCATE creates new files.
 const largeTable = "1 << 20"
 
 // seedSuffix is the suffix of the schema that keeps the initial rows.
 const seedSuffix = "_seed"
 
 // Take returns the DSN of the shared server and the name of a schema in the state that Make left
-// it. The caller uses it alone, closes its connections, and then calls back once to return it. The
-// call fails if something still locks a table. A schema that the caller does not return is not used again.
+// it. No other test uses the schema meanwhile. The caller closes its connections and then calls the
+// function back once, to return the schema. This call fails if something still locks a table. A
+// schema that is not returned is not used again.
 func (p *Schemas) Take(t testing.TB) (dsn, schema string, back func() error) {
 	t.Helper()
 	dsn = DSN(t)
@@ -64,8 +65,8 @@ func (p *Schemas) Take(t testing.TB) (dsn, schema string, back func() error) {
 	}
 }
 
-// Lend opens something in a schema from Take. The function end closes it and returns the schema;
-// the test fails if that is not possible.
+// Lend takes a schema and calls open, which opens a store or a connection in the schema. The
+// function end closes it and returns the schema. If that is not possible, the test fails.
 func Lend[C io.Closer](t testing.TB, p *Schemas, open func(dsn, schema string) (C, error)) (opened C, end func() error) {
 	t.Helper()
 	dsn, schema, back := p.Take(t)
@@ -148,7 +149,7 @@ func (l *lent) empty() (err error) {
 	}
 	statements = append(append(statements, l.reset...), "COMMIT")
 	_, err = conn.PgConn().Exec(ctx, strings.Join(statements, "; ")).ReadAll()
-	if code(err) == "55P03" { // lock_not_available
+	if code(err) == "55P03" { // SQLSTATE lock_not_available
 		err = errors.New("something still locks the schema of a test after " + dropWait + "; close what the test opened")
 	}
 	return err

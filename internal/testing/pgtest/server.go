@@ -29,8 +29,9 @@ func Setting(name, value string) Option {
 	}
 }
 
-// Disk puts the server on a file system of its own with the given size, such as 160m, which
-// [Server.FillDisk] fills. The test is skipped without root or Linux.
+// Disk puts the data of the server on a separate file system with the given size, such as 160m.
+// [Server.FillDisk] fills this file system. The test is skipped if it does not run as root on
+// Linux.
 func Disk(size string) Option {
 	return func(o *servers.PostgresOptions) { o.Disk = size }
 }
@@ -61,8 +62,8 @@ func New(t testing.TB, options ...Option) *Server {
 	return &Server{t, p}
 }
 
-// Process returns the server with methods that return errors, for goroutines that must not end the
-// test.
+// Process returns the same server as a value whose methods return errors. Goroutines that must not
+// end the test use it.
 func (s *Server) Process() *servers.Postgres { return s.p }
 
 // DSN returns the address over TCP. It stays the same over restarts.
@@ -74,7 +75,7 @@ func (s *Server) SocketDSN() string { return s.p.SocketDSN() }
 // Start starts the server after a stop.
 func (s *Server) Start() { s.t.Helper(); s.must(s.p.Start(context.Background())) }
 
-// Stop stops the server and waits for its end.
+// Stop stops the server and waits until it has ended.
 func (s *Server) Stop(mode servers.Mode) { s.t.Helper(); s.must(s.p.Stop(mode)) }
 
 // Restart stops the server and starts it again.

@@ -42,7 +42,7 @@ func StartBouncer(ctx context.Context, dsn string, o *BouncerOptions) (*Bouncer,
 	}
 	b := &Bouncer{home: h, url: *target}
 	if err := b.start(ctx, path, target, o); err != nil {
-		return nil, errors.Join(fmt.Errorf("private PgBouncer: %w", err), h.remove())
+		return nil, errors.Join(fmt.Errorf("start a private PgBouncer: %w", err), h.remove())
 	}
 	return b, nil
 }

@@ -36,7 +36,7 @@ type daemon struct {
 	logged chan struct{} // closed when no process holds the output of the server open
 
 	mu   sync.Mutex
-	tail []string // the last lines of its output
+	tail []string // the last lines of the process's output
 }
 
 // logName is the log file in the directory of a server.
@@ -45,8 +45,8 @@ const logName = "server.log"
 // tailMax is the number of log lines that an error includes.
 const tailMax = 40
 
-// environment returns the environment of a server. It takes nothing from the caller's, whose
-// PGDATA, PGPORT or LANG could disturb the server.
+// environment returns the environment of a server. It does not include the variables of the caller,
+// because PGDATA, PGPORT or LANG could change what the server does.
 func environment() []string {
 	return []string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C", "TZ=UTC"}
 }
@@ -73,7 +73,7 @@ func (h *home) run(path string, args ...string) error {
 		return cmd.Run()
 	})
 	if err != nil {
-		return fmt.Errorf("%s: %w\n%s", filepath.Base(path), err, strings.TrimSpace(out.String()))
+		return fmt.Errorf("run %s: %w\n%s", filepath.Base(path), err, strings.TrimSpace(out.String()))
 	}
 	return nil
 }
@@ -95,7 +95,7 @@ func (h *home) start(ctx context.Context, p *program) (*daemon, error) {
 	d := &daemon{home: h, ready: make(chan struct{}), ended: make(chan struct{}), logged: make(chan struct{})}
 	started := make(chan error, 1)
 	go func() {
-		runtime.LockOSThread() // onThread explains why
+		runtime.LockOSThread() // the comment of onThread gives the reason
 		defer runtime.UnlockOSThread()
 		d.live(p, started)
 	}()
@@ -105,7 +105,7 @@ func (h *home) start(ctx context.Context, p *program) (*daemon, error) {
 	return d, d.await(ctx, p)
 }
 
-// live starts the process and waits for its end.
+// live starts the process and waits until it has ended.
 func (d *daemon) live(p *program, started chan<- error) {
 	defer close(d.ended)
 	out, in, err := os.Pipe()
@@ -126,7 +126,7 @@ func (d *daemon) live(p *program, started chan<- error) {
 	d.home.runs(d.pid)
 	go d.read(out, p.ready)
 	started <- nil
-	_ = cmd.Wait() // the log says how it ended
+	_ = cmd.Wait() // no error check: the log says how the process ended
 	d.home.runs(0)
 }
 
@@ -165,7 +165,7 @@ func (d *daemon) keep(line string) {
 	}
 }
 
-// said returns the last lines of the output.
+// said returns the last lines of the server's output.
 func (d *daemon) said() string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -206,8 +206,8 @@ func (d *daemon) alive() bool {
 // signal sends a signal. It is no error when the process has ended.
 func (d *daemon) signal(s syscall.Signal) { _ = d.proc.Signal(s) }
 
-// stop sends a signal that ends the process and waits for its end. After the time limit it kills
-// the process.
+// stop sends a signal that ends the process, and waits until the process has ended. After the time
+// limit it kills the process.
 func (d *daemon) stop(s syscall.Signal) error {
 	d.signal(s)
 	if within(d.ended, patience) {

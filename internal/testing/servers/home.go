@@ -125,7 +125,7 @@ func open(dir string) bool {
 	}
 }
 
-// own makes the account of the server the owner of a file or directory.
+// own gives a file or directory to the account of the server.
 func (h *home) own(path string) error {
 	if h.owner == nil {
 		return nil
@@ -150,7 +150,7 @@ func (h *home) remove() error {
 	if err := h.tell.Close(); err != nil {
 		return err
 	}
-	_ = h.guard.Wait() // the check below finds out whether this worked; the exit code does not matter
+	_ = h.guard.Wait() // no error check: the code below checks whether the directory was removed
 	if _, err := os.Lstat(h.dir); !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("the directory %s of a server could not be removed", h.dir)
 	}

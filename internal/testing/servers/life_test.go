@@ -58,7 +58,7 @@ func play(role string) {
 	case "exit":
 		syscall.Exit(1)
 	default:
-		_, _ = io.Copy(io.Discard, os.Stdin) // until the process is killed
+		_, _ = io.Copy(io.Discard, os.Stdin) // wait until the process is killed
 	}
 }
 
@@ -113,7 +113,7 @@ func TestAServerDoesNotOutliveItsProcess(t *testing.T) {
 			if _, err := fmt.Sscan(line, &pid, &dir); err != nil {
 				t.Fatalf("%q: %v", line, err)
 			}
-			_ = cmd.Process.Kill() // needed if the process does not end by itself
+			_ = cmd.Process.Kill() // ends the process if it does not end by itself
 			if err := cmd.Wait(); err == nil {
 				t.Error("the process that started the server ended without an error, want the planned failure")
 			}

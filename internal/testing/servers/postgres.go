@@ -6,11 +6,11 @@ import (
 	"strconv"
 )
 
-// PostgresOptions are the options of a server. The zero value is a server that loses no confirmed
-// commit, as users run it.
+// PostgresOptions are the options of a PostgreSQL server. With the zero value, the server loses no
+// confirmed commit, like the servers of users.
 type PostgresOptions struct {
-	// Settings are settings of postgresql.conf. They override those of this package: 300
-	// connections, and PostgreSQL's defaults.
+	// Settings are settings for postgresql.conf. They override the settings of this package, which
+	// are 300 connections and otherwise PostgreSQL's defaults.
 	Settings map[string]string
 	// NoSync sets fsync = off. The server is then faster, and of no use for measurements.
 	NoSync bool
@@ -18,14 +18,14 @@ type PostgresOptions struct {
 	// [Postgres.FillDisk] fills. It needs Linux and root. "" means that the server has no private
 	// file system.
 	Disk string
-	// Bin is the directory of the programs; "" means that of [FindPostgres].
+	// Bin is the directory of the programs; "" means the directory that [FindPostgres] returns.
 	Bin string
 }
 
 // Mode is how a server is stopped.
 type Mode int
 
-// The modes of [Postgres.Stop], named as those of pg_ctl.
+// The modes of [Postgres.Stop]. They have the same names as the modes of pg_ctl.
 const (
 	Fast      Mode = iota // cuts connections and writes a checkpoint
 	Immediate             // like a crash: the next start recovers

@@ -19,9 +19,9 @@ import (
 	"time"
 )
 
-// Postgres is a private cluster with one superuser and the database postgres. Where the build
-// supports it, texts are sorted as in a dictionary (ICU, en) and not by bytes, as on most users'
-// servers. Its methods may be called concurrently.
+// Postgres is a private cluster with one superuser and the database postgres. If PostgreSQL was
+// built with ICU, texts are sorted as in an English dictionary and not by bytes. Most users'
+// servers do the same. Its methods may be called concurrently.
 type Postgres struct {
 	home     *home
 	bin      string
@@ -32,7 +32,7 @@ type Postgres struct {
 
 	mu     sync.Mutex
 	daemon *daemon // nil while the server is stopped
-	last   *daemon // the newest process, for its log
+	last   *daemon // the newest server process, whose log is still needed after its end
 	paused []int   // the processes that Pause has stopped
 }
 
@@ -54,7 +54,7 @@ func StartPostgres(ctx context.Context, o *PostgresOptions) (p *Postgres, err er
 		err = p.first(ctx)
 	}
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("private PostgreSQL (%s): %w", bin, err), p.Close())
+		return nil, errors.Join(fmt.Errorf("start a private PostgreSQL with the programs in %s: %w", bin, err), p.Close())
 	}
 	return p, nil
 }
@@ -102,8 +102,8 @@ func (p *Postgres) create(ctx context.Context, o *PostgresOptions) error {
 	}
 	icu := append(slices.Clone(args), "--locale-provider", "icu", "--icu-locale", "en")
 	if err := p.home.run(filepath.Join(p.bin, "initdb"), icu...); err != nil {
-		// Without ICU: a build without it, or a version before 15. initdb has removed the
-		// incomplete cluster.
+		// Try again without ICU: PostgreSQL was built without ICU, or is older than version 15.
+		// initdb has removed the incomplete cluster.
 		if p.home.run(filepath.Join(p.bin, "initdb"), args...) != nil {
 			return err
 		}
@@ -148,7 +148,7 @@ func (p *Postgres) Start(ctx context.Context) error {
 	return nil
 }
 
-// Stop stops the server and waits for its end. A paused server is resumed first.
+// Stop stops the server and waits until it has ended. A paused server is resumed first.
 func (p *Postgres) Stop(mode Mode) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -173,8 +173,8 @@ func (p *Postgres) Restart(ctx context.Context, mode Mode) error {
 	return p.Start(ctx)
 }
 
-// Kill kills all processes of the server with SIGKILL and waits until they are gone. Connections
-// get no message. The next Start recovers.
+// Kill kills all processes of the server with SIGKILL and waits until they are gone. Clients get no
+// message about the end of their connections. At the next Start, the server recovers its data.
 func (p *Postgres) Kill() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -195,8 +195,8 @@ func (p *Postgres) Kill() error {
 	return awaitAll(pids, dead)
 }
 
-// freeze pauses the first process of a server and returns the others. While it is paused it starts
-// no further process.
+// freeze pauses the first process of a server and returns the server's other processes. While the
+// first process is paused, it starts no further process.
 func (d *daemon) freeze() (children []int, err error) {
 	d.signal(syscall.SIGSTOP)
 	if err := awaitAll([]int{d.pid}, stopped); err != nil {
@@ -231,7 +231,7 @@ func (p *Postgres) Pause() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.daemon == nil || !p.daemon.alive() {
-		return errors.New("the server to pause is not running")
+		return errors.New("the server cannot be paused, because it is not running")
 	}
 	if len(p.paused) > 0 {
 		return nil
@@ -255,8 +255,8 @@ func (p *Postgres) Resume() {
 	p.resume()
 }
 
-// resume resumes the paused processes. Their parent comes last: until then no process id can be
-// reused.
+// resume resumes the paused processes. It resumes their parent last, because no process id can be
+// reused before that.
 func (p *Postgres) resume() {
 	for _, pid := range p.paused {
 		_ = syscall.Kill(pid, syscall.SIGCONT)

@@ -24,9 +24,9 @@ func redisURL(password string, port int) string {
 	return u.String()
 }
 
-// BouncerOptions are the options of PgBouncer.
+// BouncerOptions are the options of a private PgBouncer.
 type BouncerOptions struct {
-	// Settings override those of this package: transaction mode, 20 connections to the server, and
-	// PgBouncer's defaults.
+	// Settings are settings for pgbouncer.ini. They override the settings of this package, which
+	// are transaction mode, 20 connections to the server, and otherwise PgBouncer's defaults.
 	Settings map[string]string
 }

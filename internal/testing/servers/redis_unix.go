@@ -31,7 +31,7 @@ func StartRedis(ctx context.Context, o *RedisOptions) (*Redis, error) {
 	}
 	r := &Redis{home: h, password: rand.Text()}
 	if err := r.start(ctx, path, o); err != nil {
-		return nil, errors.Join(fmt.Errorf("private Redis: %w", err), h.remove())
+		return nil, errors.Join(fmt.Errorf("start a private Redis: %w", err), h.remove())
 	}
 	return r, nil
 }

@@ -1,9 +1,10 @@
 // Package servers starts private servers for tests and measurements: PostgreSQL, PgBouncer and
 // Redis. They are separate processes on free ports of 127.0.0.1 with data in temporary directories.
-// Servers of the system are not touched.
+// Servers that already run on the machine are not touched.
 //
-// A server and its data are removed soon after the process that started it has ended, however it
-// ended. The server runs as the user of that process or, under root, as an unprivileged user.
+// A server and its data are removed soon after the process that started the server has ended, even
+// if this process was killed. The server runs as the user of that process or, under root, as an
+// unprivileged user.
 package servers
 
 import (
@@ -22,7 +23,8 @@ import (
 // system is not supported. Tests are then skipped.
 var ErrMissing = errors.New("not installed")
 
-// patience is the time limit of each step of a server. It only ends steps that would never end.
+// patience is the time limit for each start, stop or other change of a server. It only matters for
+// changes that would never end.
 const patience = 2 * time.Minute
 
 // missing returns an ErrMissing that says which package to install.
@@ -37,7 +39,7 @@ var postgresPlaces = []string{
 }
 
 // FindPostgres returns the directory with the programs of the newest PostgreSQL in PATH and in the
-// usual places. The error is [ErrMissing] without one.
+// usual directories. The error is [ErrMissing] if PostgreSQL is not installed.
 func FindPostgres(ctx context.Context) (dir string, err error) {
 	var dirs []string
 	if path, err := exec.LookPath("initdb"); err == nil {

@@ -10,7 +10,9 @@ import (
 )
 
 // errSystem is the error of every function that would start a server.
-func errSystem() error { return fmt.Errorf("private servers on %s: %w", runtime.GOOS, ErrMissing) }
+func errSystem() error {
+	return fmt.Errorf("private servers cannot be started on %s: %w", runtime.GOOS, ErrMissing)
+}
 
 // Postgres is a private cluster, which this system does not support.
 type Postgres struct{}

@@ -102,7 +102,7 @@ func parse(payload []byte) (*execution, error) {
 func killWorker(parent int) error {
 	program, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", parent))
 	if err != nil || filepath.Base(program) != "redrive" {
-		return fmt.Errorf("process %d is not the worker, which is dead already", parent)
+		return fmt.Errorf("the parent process %d is not the worker: the worker has already died", parent)
 	}
 	return syscall.Kill(parent, syscall.SIGKILL)
 }

@@ -74,7 +74,7 @@ func TestReadAllPutsLedgersTogether(t *testing.T) {
 			"refused later": plan.Quick},
 	}
 	if diff := cmp.Diff(want, *notes); diff != "" {
-		t.Errorf("merged ledgers (-want +got):\n%s", diff)
+		t.Errorf("the merged ledgers differ (-want +got):\n%s", diff)
 	}
 }
 
@@ -99,7 +99,7 @@ func TestALineThatWasCutShortIsLeftOut(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := ledger.Read(path); err == nil {
-		t.Error("Read accepted a damaged line in the middle of a ledger")
+		t.Error("Read accepted a damaged line in the middle of a ledger, want an error")
 	}
 }
 

@@ -34,7 +34,7 @@ func Read(path string) ([]Line, error) {
 			err = json.Unmarshal(text, &line)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("ledger %s, line %d: %w", path, len(lines)+1, err)
+			return nil, fmt.Errorf("read ledger %s, line %d: %w", path, len(lines)+1, err)
 		}
 		lines = append(lines, line)
 	}
@@ -54,7 +54,7 @@ type Notes struct {
 func ReadAll(pattern string) (*Notes, error) {
 	paths, err := filepath.Glob(pattern)
 	if err != nil {
-		return nil, fmt.Errorf("ledgers %s: %w", pattern, err)
+		return nil, fmt.Errorf("find the ledgers %s: %w", pattern, err)
 	}
 	m := merger{
 		notes:    Notes{Plans: make(map[string]plan.Plan)},

@@ -39,7 +39,7 @@ const (
 
 // The limits of the kinds.
 const (
-	Retries      = 2 // limits of the kind Work
+	Retries      = 2 // the number of retries of the kind Work
 	BriefRetries = 1
 	BriefTimeout = 60 * time.Millisecond
 	ToxicCrashes = 2
@@ -150,7 +150,7 @@ func (p Plan) Verdict(j *job.Job) error {
 	}
 	want, got := p.end(), end{j.State, j.Reason, j.Counters.Attempts}
 	if got != want {
-		return fmt.Errorf("job %d with plan %s ended %s %q after %d attempts, want %s %q after %d",
+		return fmt.Errorf("job %d with plan %s ended in state %s with reason %q after %d attempts, want state %s with reason %q after %d attempts",
 			j.ID, p, got.state, got.reason, got.attempts, want.state, want.reason, want.attempts)
 	}
 	return nil

@@ -104,7 +104,7 @@ func (p *producer) submission() ledger.Line {
 func payload(l *ledger.Line) []byte {
 	name := l.Name
 	if l.Key != "" {
-		name = l.Key // the source makes the payload depend only on the key
+		name = l.Key // the payload then depends only on the key, as for a repeated call
 	}
 	return plan.Payload(name, l.Plan, l.Pad)
 }
@@ -159,7 +159,7 @@ func (p *producer) answered(ctx context.Context, lines []ledger.Line, receipts [
 	return p.book.Note(lines...)
 }
 
-var errRolledBack = errors.New("the application changed its mind")
+var errRolledBack = errors.New("the application rolls this transaction back on purpose")
 
 // inTx enqueues a job together with a row of the application. It rolls every third such transaction
 // back.

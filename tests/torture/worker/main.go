@@ -32,7 +32,7 @@ type options struct {
 	backlog int64  // number of live jobs at which a client pauses
 	seed    uint64 // seed of the client's random choices
 	poison  int    // number of additional jobs that kill their worker
-	again   string // pattern of the ledgers of earlier clients whose keyed jobs without an answer are enqueued again
+	again   string // file pattern of the ledgers of earlier clients; their jobs with a key whose enqueue got no answer are enqueued again
 }
 
 func main() {
