@@ -67,9 +67,9 @@ func checkResult(t *testing.T, s system, r result) {
 	case !s.floor && r.Durability != durability[s.server]:
 		t.Errorf("%s: got the durability settings %q, want %q", r.Workload, r.Durability, durability[s.server])
 	case r.Workload == "pickup" && r.Samples < 5, r.Workload == "kill" && r.Kill == nil:
-		t.Errorf("workload %s has no figure: %+v", r.Workload, r)
+		t.Errorf("workload %s got the result %+v, want a result with a figure", r.Workload, r)
 	case r.Workload == "kill" && r.Kill.Acked == 0:
-		t.Errorf("no job was stored before the kill: %+v", r.Kill)
+		t.Errorf("got the counts %+v after the kill, want at least one job stored before it", r.Kill)
 	case r.Workload == "kill" && r.Kill.Lost > 0 && s.server != redisEverySec:
 		t.Errorf("the kill lost %d jobs, want 0", r.Kill.Lost)
 	case strings.HasPrefix(r.Workload, "both"), strings.HasPrefix(r.Workload, "fail"):

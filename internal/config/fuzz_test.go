@@ -34,7 +34,7 @@ func FuzzParse(f *testing.F) {
 		checkProblems(t, problems, strings.TrimPrefix(string(data), "\ufeff"))
 		_, again := config.Parse("f", data, "/srv/app")
 		if d := cmp.Diff(problems, again); d != "" {
-			t.Errorf("a second reading of the same file reports other problems:\n%s", d)
+			t.Errorf("a second reading of the same file reports other problems, want the same problems:\n%s", d)
 		}
 	})
 }

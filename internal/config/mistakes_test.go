@@ -36,7 +36,7 @@ func TestEveryMistakeOfAFileIsReportedAtOnce(t *testing.T) {
 	const golden = "testdata/mistakes.golden"
 	_, err := config.Load("testdata/mistakes.yaml")
 	if err == nil {
-		t.Fatal("parsing a file with mistakes returned no error")
+		t.Fatal("parsing a file with mistakes returned no error, want Problems")
 	}
 	got := err.Error() + "\n"
 	if *update {

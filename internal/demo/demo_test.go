@@ -95,10 +95,10 @@ func oneStoppedOneCompleted(t *testing.T, st store.Store) {
 	}
 	late, early := list[0], list[1]
 	if early.State != store.RedriveStopped || early.Released != 5 || early.Completed != 0 {
-		t.Errorf("the first redrive should have stopped after 5 jobs without a success: %+v", early)
+		t.Errorf("got the first redrive %+v, want it stopped after 5 jobs without a success", early)
 	}
 	if late.State != store.RedriveCompleted || late.Completed != late.Total || late.Total != early.Total {
-		t.Errorf("the second redrive should have completed all jobs of the first: %+v", late)
+		t.Errorf("got the second redrive %+v, want all jobs of the first redrive completed", late)
 	}
 	filter := store.DeadFilter{Group: late.Filter.Group}
 	page, err := st.DeadLetters(t.Context(), filter, store.DeadPaging{Limit: job.PageMax})
@@ -193,7 +193,7 @@ func TestInterruptedDemoKeepsItsJobs(t *testing.T) {
 	var all int64
 	for _, c := range counts {
 		if all += c.N; c.State == job.Running && c.N > 0 {
-			t.Errorf("%d jobs of kind %s are still running", c.N, c.Kind)
+			t.Errorf("%d jobs of kind %s are still running, want none", c.N, c.Kind)
 		}
 	}
 	if all != 150 {

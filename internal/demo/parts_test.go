@@ -77,7 +77,7 @@ func TestSeedPicksTheJobsWithFaults(t *testing.T) {
 		for _, kind := range kinds {
 			for _, e := range encounters(kind) {
 				if count(one)[e] == 0 {
-					t.Errorf("%d jobs: no job gets the fault %v", n, e)
+					t.Errorf("%d jobs: no job gets the fault %v, want at least one", n, e)
 				}
 			}
 		}
@@ -139,6 +139,6 @@ func TestToolFailsOnFaultyFiles(t *testing.T) {
 		t.Errorf("without arguments the tool returned exit code %d, want 2", code)
 	}
 	if err := fmt.Sprint(&UntrueError{[]string{"a", "b"}}); !strings.HasSuffix(err, "\n  a\n  b") {
-		t.Errorf("the error %q does not list the two unmet expectations", err)
+		t.Errorf("got the error %q, want an error that lists the two unmet expectations", err)
 	}
 }

@@ -215,7 +215,7 @@ func TestQ5_TheTimeLimitEndsTheContextAndThenTheRun(t *testing.T) {
 	r.brings()
 	r.pass(time.Minute - 1)
 	if len(r.act.End) != 0 {
-		t.Fatal("a run was ended before its time limit")
+		t.Fatal("a run was ended before its time limit, want no run ended")
 	}
 	r.pass(1)
 	if len(r.act.End) != 2 || tasks[0].Cause != ErrTimeLimit {
@@ -225,7 +225,7 @@ func TestQ5_TheTimeLimitEndsTheContextAndThenTheRun(t *testing.T) {
 	r.brings()
 	r.pass(5*time.Second + returnGrace - 1)
 	if len(r.act.Abandon) != 0 {
-		t.Fatal("a run was given up before its grace time was over")
+		t.Fatal("a run was given up before its grace time was over, want no run given up")
 	}
 	r.pass(1)
 	if len(r.act.Abandon) != 1 || r.act.Abandon[0] != tasks[1] {

@@ -30,7 +30,7 @@ func TestQ8_AStopLetsRunsFinishWithinTheGrace(t *testing.T) {
 	r.brings()
 	r.pass(20*time.Second - 1)
 	if len(r.act.End) != 0 {
-		t.Error("a run was ended before the grace time was over")
+		t.Error("a run was ended before the grace time was over, want no run ended")
 	}
 	r.pass(1)
 	if len(r.act.End) != 1 || tasks[1].Cause != ErrInterrupted {
@@ -96,7 +96,7 @@ func TestQ8_AStuckHandlerDoesNotDelayTheStop(t *testing.T) {
 	r.step(HaltAsked{})
 	r.pass(5*time.Second + returnGrace)
 	if len(r.act.Abandon) != 1 {
-		t.Fatal("the stuck handler was not abandoned")
+		t.Fatal("the run of the stuck handler was not abandoned, want it abandoned")
 	}
 	tasks[0].Stuck = true
 	r.step(interrupt(tasks[0]))

@@ -158,12 +158,12 @@ func TestLabelsOfAHandlerAreItsOwn(t *testing.T) {
 			h.end(func() {
 				pprof.SetGoroutineLabels(pprof.WithLabels(ctx, pprof.Labels("test", ofHandler)))
 				if !strings.Contains(labelled(t), ofHandler) {
-					t.Error("the profile does not show the label that the handler has set")
+					t.Error("the profile of the goroutines lacks the label that the handler has set")
 				}
 			}, h.give(ctx))
 			h.wantIdle(1)
 			if strings.Contains(labelled(t), ofHandler) {
-				t.Error("an idle goroutine has the labels of a handler")
+				t.Error("an idle goroutine still has the profile labels of a handler, want no labels")
 			}
 			pprof.SetGoroutineLabels(context.Background())
 			h.end(func() {

@@ -5,7 +5,7 @@ import "sync"
 // inbox collects events for the loop. All events that arrive while the loop is busy become
 // one batch, which wakes the loop once.
 type inbox struct {
-	wake chan struct{} // a channel with capacity one
+	wake chan struct{} // wakes the loop; the channel has capacity one
 
 	mu sync.Mutex
 	batch

@@ -74,7 +74,7 @@ func TestALateOutcomeDelaysNoOtherJob(t *testing.T) {
 		}
 		r.brings(r.claims(1)...)
 		if len(r.act.Start) != 1 {
-			t.Fatalf("at %s: the claimed job did not start", r.now)
+			t.Fatalf("at %s: the claimed job did not start, want it started", r.now)
 		}
 		r.lateAgain(errHeldElsewhere)
 		r.wantNotes()
@@ -159,11 +159,11 @@ func TestLateOutcomesGoBeforeARescue(t *testing.T) {
 	r.lateAnswer([]job.ID{1, 2})
 	r.pass(LeaseDefault - 1)
 	if r.act.Rescue != 0 {
-		t.Error("got a rescue before the late outcomes were written")
+		t.Error("got a rescue before the late outcomes were written, want none")
 	}
 	r.pass(1)
 	if r.act.Rescue != rescueLimit {
-		t.Error("got no rescue one lease after the outcomes became late")
+		t.Error("got no rescue one lease after the outcomes became late, want one")
 	}
 }
 

@@ -146,7 +146,7 @@ func (s tardy) Exchange(ctx context.Context, x store.Exchange) (store.Exchanged,
 // part of: Q8
 func TestQ8_JobsClaimedAfterTheStopAreHandedBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, func(context.Context, *engine.Run) error { t.Error("a job ran after the stop"); return nil },
+		r := newRig(t, func(context.Context, *engine.Run) error { t.Error("a job ran after the stop, want no run"); return nil },
 			func(c *engine.Config) { c.Store = tardy{c.Store}; c.Lease = time.Minute })
 		ids := r.enqueue(2)
 		r.start()

@@ -145,7 +145,7 @@ func (s stage) enter(t *testing.T, roles ...string) map[string]*actor {
 		conn, err := s.Accept()
 		stop.Stop()
 		if err != nil {
-			t.Fatalf("waiting for the processes with the roles %v: %v", roles, err)
+			t.Fatalf("the processes with the roles %v did not all connect to the test: %v", roles, err)
 		}
 		a := &actor{conn: conn, lines: make(chan string, 1000)}
 		go a.listen()
@@ -184,7 +184,7 @@ func (a *actor) next(t *testing.T) string {
 		}
 		return line
 	case <-time.After(patience):
-		t.Fatal("the process neither sent a line nor ended in time")
+		t.Fatal("the process neither sent a line nor ended in time, want a line or the end of the process")
 		return ""
 	}
 }

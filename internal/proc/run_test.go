@@ -127,14 +127,14 @@ func TestF1_RunTellsHowTheProgramEnded(t *testing.T) {
 			t.Error(diff)
 		}
 		if !strings.HasSuffix(err.Error(), tt.message) || exit.ExitCode() != tt.want.Status.Code {
-			t.Errorf("got the error %q with the exit code %d, want the end %q and the exit code %d", err, exit.ExitCode(), tt.message, tt.want.Status.Code)
+			t.Errorf("got the error %q with the exit code %d, want an error that ends with %q and the exit code %d", err, exit.ExitCode(), tt.message, tt.want.Status.Code)
 		}
 		if status, ok := proc.StatusOf(err); !ok || status != tt.want.Status {
 			t.Errorf("StatusOf returned %v and %v, want the status of the process and true", status, ok)
 		}
 	}
 	if status, ok := proc.StatusOf(errors.New("no process")); ok {
-		t.Errorf("StatusOf returned the status %v for an error that comes from no process", status)
+		t.Errorf("StatusOf returned the status %v for an error that does not come from a process, want no status", status)
 	}
 }
 
@@ -231,7 +231,7 @@ func TestRunTellsWhyAProgramCannotStart(t *testing.T) {
 			t.Errorf("%s: got the error %v, want an error with %q that wraps %v", tt.name, err, tt.text, tt.is)
 		}
 		if _, ok := proc.StatusOf(err); ok {
-			t.Errorf("%s: StatusOf found the status of a command that never started", tt.name)
+			t.Errorf("%s: StatusOf returned a status for a command that never started, want no status", tt.name)
 		}
 	}
 }

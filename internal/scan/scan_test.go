@@ -143,7 +143,7 @@ func TestTokens_TakeLinearTime(t *testing.T) {
 			}
 		}
 		if ratio >= noise*long/short {
-			t.Errorf("%q: a text that is %d times as long takes %.0f times as long, so the time is not linear", piece, long/short, ratio)
+			t.Errorf("%q: to scan a text that is %d times as long takes %.0f times as much time, want time that grows linearly", piece, long/short, ratio)
 		}
 	}
 }
@@ -208,7 +208,7 @@ func FuzzTokens(f *testing.F) {
 			end = tok.End
 			if tok.Kind == scan.Word {
 				if got := scan.HashWord(tok.Text(text)); got != tok.Hash {
-					t.Fatalf("word %q: its hash in the text is %x, but HashWord gives %x", tok.Text(text), tok.Hash, got)
+					t.Fatalf("word %q: its token has the hash %x, want the hash %x that HashWord returns", tok.Text(text), tok.Hash, got)
 				}
 			}
 		}

@@ -45,7 +45,7 @@ func TestCorpus(t *testing.T) {
 	for _, m := range rep.Misses {
 		fmt.Fprintf(&b, "%s, item %s: want class %s, got class %s by rule %s (matched %q): %s\n", m.Kind, m.ID, m.Want, m.Got, m.Rule, m.Saw, m.Text)
 	}
-	fmt.Fprintf(&b, "items %d, ambiguous %d, share with the right class %.4f, non-retriable as retriable %.4f, retriable as permanent %.4f, share of lines with a rule of their own %.3f, unmatched %d, phrases %d\n",
+	fmt.Fprintf(&b, "items %d, ambiguous %d, share with the right class %.4f, non-retriable as retriable %.4f, retriable as permanent %.4f, share of items whose rule matches only one item %.3f, unmatched %d, phrases %d\n",
 		rep.Items, rep.Ambiguous, rep.ClassRight, rep.NonretriableAsRetriable, rep.RetriableAsPermanent, rep.OneLine, rep.Unknown, rep.Phrases)
 	meta := score.Metamorph(items, classify)
 	if os.Getenv("REDRIVE_CHANGED") != "" {

@@ -37,7 +37,7 @@ func TestFailingWorkIsRecorded(t *testing.T) {
 		texts[f.Message] = true
 		if n := len(f.Message); n < 150 || n > 220 || f.HTTPStatus != 503 || f.Fingerprint == "" || len(f.Decision) < 100 ||
 			f.How != job.ByError || f.Holder == "" || !strings.Contains(f.Message, "unexpected status 503") {
-			t.Errorf("a failure record is not complete: %+v", f)
+			t.Errorf("got the failure record %+v, want a record with all its fields", f)
 		}
 	}
 	if len(texts) != len(d.Failures) {

@@ -48,7 +48,7 @@ func TestJudgementFigures(t *testing.T) { // not parallel, because other tests w
 			t.Fatal(err)
 		}
 		if f.Unit == "µs" && (f.Measured <= 0 || f.Measured > 1e6) || f.Unit == "allocations" && !f.Pass {
-			t.Errorf("a figure is out of range: %+v", f)
+			t.Errorf("got the figure %+v, want a duration above 0 and at most 1 s, or a number of allocations that meets its target", f)
 		}
 	}
 	if p.printed != 6 {

@@ -74,7 +74,7 @@ func TestWatchedStoreReportsLostJobs(t *testing.T) {
 	}
 	if end.enqueued != 3 || !slices.Equal(end.unended, []job.ID{1}) || len(end.unknown) > 0 || end.rows != 2 || end.missing() != 1 ||
 		len(end.counters) > 0 || end.failures > 0 {
-		t.Errorf("the end of the soak does not show the lost and the unknown jobs: %+v", end)
+		t.Errorf("got the results %+v of the soak, want 3 enqueued jobs, job 1 without an end, 2 rows, 1 missing job and nothing else", end)
 	}
 	if n := w.claims.read().n(); n != 1 {
 		t.Errorf("the durations of %d exchanges were recorded, want 1: the other exchanges asked for no jobs", n)
@@ -108,7 +108,7 @@ func TestCountersThatDisagreeAreReported(t *testing.T) {
 	t.Parallel()
 	counts := []store.Count{{Queue: "a", State: job.Completed, N: 2}, {Queue: "b", State: job.Completed, N: 3}, {Queue: "a", State: job.Dead, N: 1}}
 	if found := disagreeing(counts, map[string]int64{"completed": 5, "dead": 1}); len(found) > 0 {
-		t.Errorf("counters that agree with the rows are reported as different: %q", found)
+		t.Errorf("got the report %q about counters that agree with the rows, want no report", found)
 	}
 	want := []string{"waiting: 0 counted, 1 rows", "dead: 1 counted, 0 rows"}
 	if found := disagreeing(counts, map[string]int64{"completed": 5, "waiting": 1}); !slices.Equal(found, want) {
@@ -195,7 +195,7 @@ func TestSoakJobsAreOfAllSorts(t *testing.T) {
 		}
 	}
 	if a, b := s.job(7, now), s.job(7, now); a.kind != b.kind || a.ends != b.ends || a.options.Key != b.options.Key {
-		t.Errorf("two calls with the same number return different jobs: %+v and %+v", a, b)
+		t.Errorf("two calls with the same number return the jobs %+v and %+v, want equal jobs", a, b)
 	}
 }
 

@@ -170,21 +170,21 @@ func wantSoaked(t *testing.T, spans []soakLine, figures []Figure) {
 	busy := 0
 	for _, s := range spans {
 		if s.PerSecond < 0 || (s.Claims > 0) != (s.P50 > 0) || s.P99 < s.P50 || s.Size <= 0 {
-			t.Errorf("a span has impossible values: %+v", s)
+			t.Errorf("got the span %+v, want a size above 0, a rate of at least 0, and a p99 that is not below the p50", s)
 		}
 		if s.PerSecond > 0 && s.Claims > 0 {
 			busy++
 		}
 	}
 	if busy == 0 {
-		t.Errorf("no job ended during the soak: %+v", spans)
+		t.Errorf("got the result %+v, want at least one job that ended during the soak", spans)
 	}
 	if len(figures) != 6 {
 		t.Errorf("got %d figures, want 6: %+v", len(figures), figures)
 	}
 	for _, f := range figures[1:] {
 		if !f.Pass {
-			t.Errorf("a figure missed its target: %+v", f)
+			t.Errorf("got the figure %+v, which missed its target; want all targets met", f)
 		}
 	}
 }

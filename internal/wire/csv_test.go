@@ -107,7 +107,7 @@ func TestF11_AnExportHasNoSecrets(t *testing.T) {
 			}
 			for _, secret := range []string{"hunter2", "/etc/passwd", "s3cr3t", "/home/tess"} {
 				if strings.Contains(clean.String(), secret) {
-					t.Errorf("the %s export contains the secret %s: %s", format, secret, clean.String())
+					t.Errorf("the %s export contains the secret %s, want it removed: %s", format, secret, clean.String())
 				}
 				if !strings.Contains(raw.String(), secret) {
 					t.Errorf("the %s export without removal of secrets does not contain the text %s: %s", format, secret, raw.String())

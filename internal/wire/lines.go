@@ -223,13 +223,13 @@ func newLineParser() lineParser {
 }
 
 var (
-	errNotOneObject = errors.New(`must be one JSON object such as {"kind":"thumbnail","payload":{}}`)
-	errBOM          = errors.New("begins with a byte-order mark; save the file as UTF-8 without one")
+	errNotOneObject = errors.New(`the line must be one JSON object such as {"kind":"thumbnail","payload":{}}`)
+	errBOM          = errors.New("the line begins with a byte-order mark; save the file as UTF-8 without this mark")
 )
 
 func (p *lineParser) parse(line []byte) (*Request, error) {
 	if !utf8.Valid(line) {
-		return nil, errors.New("is not UTF-8; save it as UTF-8")
+		return nil, errors.New("the line is not UTF-8; save the file as UTF-8")
 	}
 	if bytes.HasPrefix(line, []byte("\ufeff")) {
 		return nil, errBOM
@@ -287,8 +287,8 @@ func (p *lineParser) entry(dec *json.Decoder, r *Request, seen map[string]bool) 
 
 func notJSON(dec *json.Decoder, err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return errors.New("is not JSON: it ends too early; write each object on one line (`jq -c .` does)")
+		return errors.New("the line is not JSON: it ends too early; write each object on one line (`jq -c .` does)")
 	}
 	reason := strings.TrimPrefix(err.Error(), "json: ")
-	return fmt.Errorf("is not JSON, at byte %d: %s", dec.InputOffset()+1, reason)
+	return fmt.Errorf("the line is not JSON, at byte %d: %s", dec.InputOffset()+1, reason)
 }

@@ -39,7 +39,7 @@ func TestM4_FiguresOfAWindow(t *testing.T) {
 	var texts []string
 	for _, f := range got {
 		if f.Met == nil || f.Formula == "" || f.Window != "the last 24h" || f.Target == "" {
-			t.Errorf("figure %+v has an empty field or a window other than 24h", f)
+			t.Errorf("got the figure %+v, want no empty field and a window of 24h", f)
 			continue
 		}
 		texts = append(texts, f.Text+map[bool]string{true: " met", false: " missed"}[*f.Met])

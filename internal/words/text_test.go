@@ -38,12 +38,12 @@ func FuzzClean(f *testing.F) {
 	f.Fuzz(func(t *testing.T, s string) {
 		for _, r := range words.Clean(s) {
 			if !strconv.IsPrint(r) {
-				t.Fatalf("Clean(%q) does not escape %U", s, r)
+				t.Fatalf("Clean(%q) does not escape the character %U, want it escaped", s, r)
 			}
 		}
 		for _, r := range words.CleanBlock(s) {
 			if !strconv.IsPrint(r) && r != '\n' && r != '\t' {
-				t.Fatalf("CleanBlock(%q) does not escape %U", s, r)
+				t.Fatalf("CleanBlock(%q) does not escape the character %U, want it escaped", s, r)
 			}
 		}
 	})

@@ -62,7 +62,7 @@ func recordOutcomes(r *recording) {
 	seen := map[string]bool{}
 	for _, s := range scenes() {
 		if seen[s.name] {
-			r.t.Fatalf("two scenes have the name %q", s.name)
+			r.t.Fatalf("two scenes have the name %q, want a different name for each scene", s.name)
 		}
 		seen[s.name] = true
 		synctest.Test(r.t, func(t *testing.T) { s.play(t, r) })

@@ -39,7 +39,7 @@ func (f *fleet) exec(statements ...string) {
 	defer func() { _ = conn.Close(context.Background()) }() // an error of Close does not matter
 	for _, s := range statements {
 		if _, err := conn.Exec(f.Context(), strings.ReplaceAll(s, "$", f.schema), pgx.QueryExecModeSimpleProtocol); err != nil {
-			f.Fatalf("run %s: %v", s, err)
+			f.Fatalf("run the statement %s: %v", s, err)
 		}
 	}
 }
@@ -79,7 +79,7 @@ func TestQ10_ARollingUpgrade(t *testing.T) {
 	}
 	for _, p := range old {
 		if strings.Contains(p.said(), "level=ERROR") {
-			t.Errorf("process %s logged errors: %s", p.name, p.said())
+			t.Errorf("process %s logged these errors, want none: %s", p.name, p.said())
 		}
 	}
 }

@@ -38,7 +38,7 @@ func (r *round) start(role, point string, command func(name string) (*exec.Cmd, 
 	p := &process{round: r, name: name, cmd: new(exec.Cmd), log: filepath.Join(r.dir, "log", name), ended: make(chan struct{}),
 		born: r.shortages.Load()}
 	if err := p.begin(point, command); err != nil {
-		r.Errorf("start process %s: %v", name, err) // this may run outside of the test's goroutine, where Fatal must not be called
+		r.Errorf("the process %s could not be started: %v", name, err) // this may run outside of the test's goroutine, where Fatal must not be called
 		close(p.ended)
 		return p
 	}

@@ -213,7 +213,7 @@ func (r *round) heal() {
 			return
 		}
 	}
-	r.Errorf("workers still died after the faults had ended; their logs are in %s", filepath.Join(r.dir, "log"))
+	r.Errorf("workers still died after the faults had ended, want no deaths; their logs are in %s", filepath.Join(r.dir, "log"))
 }
 
 // noted returns the size of all ledgers in bytes. The size grows while jobs run or are enqueued.

@@ -149,7 +149,7 @@ func (r *round) applicationTables(ctx context.Context, st *place.Place, notes *l
 	}
 	err = query(ctx, st, `SELECT '', job, run FROM effects`, func(_ string, run store.Run) {
 		if !completed[run] {
-			r.Errorf("round %d: run %d of job %d has an effect, but another run completed the job, or the effect is stored twice", r.n, run.Token, run.ID)
+			r.Errorf("round %d: run %d of job %d has an effect, but another run completed the job, or the effect is stored twice; want one effect of the completing run", r.n, run.Token, run.ID)
 		}
 		delete(completed, run)
 		r.count(func(s *summary) { s.Effects++ })

@@ -50,7 +50,7 @@ func FuzzReadMessage(f *testing.F) {
 	f.Fuzz(func(t *testing.T, in []byte, typed bool) {
 		raw, err := readMessage(bytes.NewReader(in), typed)
 		if err == nil && !bytes.HasPrefix(in, raw) {
-			t.Errorf("readMessage returned %q, which is not a prefix of its input %q", raw, in)
+			t.Errorf("readMessage returned %q, want the beginning of its input %q", raw, in)
 		}
 		if err == nil && typed {
 			l := newLink(nil, nil, nil)

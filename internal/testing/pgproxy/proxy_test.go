@@ -121,7 +121,7 @@ func TestWhatIsNotCutPassesUnchanged(t *testing.T) {
 			t.Errorf("reply to %s: got the message %v, want CommandComplete", sql, m)
 		}
 		if _, ok := c.hear().(*pgproto3.ReadyForQuery); !ok {
-			t.Errorf("the reply to %s does not end with ReadyForQuery", sql)
+			t.Errorf("the reply to %s does not end with ReadyForQuery, want this message at the end", sql)
 		}
 	}
 	if !p.Cancel(cut) || p.Cancel(cut) {

@@ -54,7 +54,7 @@ func TestSchemasAreApartAndGoWithTheirTests(t *testing.T) {
 	}
 	for _, schema := range used {
 		if n := ask[int](t, conn, "SELECT count(*) FROM pg_namespace WHERE nspname = '"+schema+"'"); n != 0 {
-			t.Errorf("schema %s was not dropped after its test", schema)
+			t.Errorf("schema %s still exists after its test, want it dropped", schema)
 		}
 	}
 }
@@ -63,13 +63,13 @@ func TestADatabaseGoesWithItsTest(t *testing.T) {
 	t.Parallel()
 	var database string
 	t.Run("user", func(t *testing.T) {
-		conn := pgtest.Connect(t, pgtest.Database(t)) // still open when the database is dropped
+		conn := pgtest.Connect(t, pgtest.Database(t)) // this connection is still open when the database is dropped
 		database = ask[string](t, conn, "SELECT current_database()")
 		run(t, conn, "CREATE TABLE jobs (id int)")
 	})
 	conn := pgtest.Connect(t, pgtest.DSN(t))
 	if n := ask[int](t, conn, "SELECT count(*) FROM pg_database WHERE datname = '"+database+"'"); n != 0 || database == "" {
-		t.Errorf("database %q was not dropped after its test", database)
+		t.Errorf("database %q still exists after its test, want it dropped", database)
 	}
 }
 

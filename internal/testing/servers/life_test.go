@@ -140,7 +140,7 @@ func gone(t *testing.T, pid int, dir string) {
 		select {
 		case <-look.C:
 		case <-limit.C:
-			t.Fatalf("after waiting for %v: process %d has ended: %t; looking up its directory %s: %v", patience, pid, ended, dir, err)
+			t.Fatalf("after %v: process %d has ended: %t, want true; its directory %s: got the error %v, want os.ErrNotExist", patience, pid, ended, dir, err)
 		}
 	}
 }

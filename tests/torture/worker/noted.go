@@ -140,7 +140,7 @@ func (s *noted) watchForStops(ctx context.Context) {
 		now := time.Now()
 		if now.Sub(last) > s.lease {
 			if err := s.writeLate(ctx); err != nil {
-				fmt.Fprintln(os.Stderr, "worker: late writes:", err)
+				fmt.Fprintln(os.Stderr, "worker: the late writes failed:", err)
 			}
 			s.log.InfoContext(ctx, "awake")
 		}
