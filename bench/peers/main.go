@@ -65,7 +65,7 @@ func run(ctx context.Context, args []string, out, log io.Writer) int {
 	err = p.write(out)
 	for _, r := range results {
 		if r.Error != "" {
-			err = errors.Join(err, fmt.Errorf("%s, %s, round %d: %s", r.Workload, r.key(), r.Round, r.Error))
+			err = errors.Join(err, fmt.Errorf("system %s, workload %s, round %d: %s", r.Workload, r.key(), r.Round, r.Error))
 		}
 	}
 	if err != nil {

@@ -63,7 +63,7 @@ func TestALedgerThatCannotBeReadIsAnError(t *testing.T) {
 	}
 	numbers, ids, err := readAcked(path)
 	if err != nil || !slices.Equal(numbers, []int{1, 2}) || !slices.Equal(ids, []string{"a", "b"}) {
-		t.Errorf("got the numbers %v, the ids %v and the error %v; want those of the complete lines", numbers, ids, err)
+		t.Errorf("got the numbers %v, the ids %v and the error %v; want the numbers and the ids of the complete lines and no error", numbers, ids, err)
 	}
 	if _, _, err := readAcked(t.TempDir()); err == nil { // a directory can be opened, but has no lines
 		t.Error("readAcked of an unreadable ledger returned no error, want one")

@@ -89,7 +89,7 @@ func TestStoppedRuns(t *testing.T) {
 		}
 		end = &job.Ending{Stopped: stop, Result: []byte("r")}
 		if o := outcome(t, &decide.Input{Claim: aClaim(), Ending: end}); o.Cause != job.Succeeded || string(o.Result) != "r" {
-			t.Errorf("run that succeeded in spite of stop %d: got cause %s, want success with its result", stop, o.Cause)
+			t.Errorf("run that succeeded although it was stopped by reason %d: got cause %s, want success with its result", stop, o.Cause)
 		}
 	}
 }

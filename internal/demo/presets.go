@@ -41,7 +41,7 @@ func eachWait(b *backoff.Backoff, change func(time.Duration) time.Duration) {
 	}
 }
 
-// eachBackoff calls f with each back-off of a policy.
+// eachBackoff calls the function f with each back-off of a policy.
 func eachBackoff(s *policy.Spec, f func(*backoff.Backoff)) {
 	settings := func(s policy.Settings) {
 		if s.Backoff != nil {

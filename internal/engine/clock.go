@@ -6,7 +6,7 @@ import "time"
 // store's clock decides when a job is due. The time must always advance.
 type Clock interface {
 	Now() time.Time
-	// AfterFunc calls f in a new goroutine after the duration d.
+	// AfterFunc calls the function f in a new goroutine after the duration d.
 	AfterFunc(d time.Duration, f func()) Timer
 }
 

@@ -158,7 +158,7 @@ func quick(t *testing.T) (r *rig, busy []*Task) {
 	r.step(succeed(trip/2, tasks...))
 	r.pass(trip, r.answer(r.claims(5)...))
 	if len(r.act.Start) != 2 || len(r.core.queues[0].buffer) != 3 {
-		t.Fatalf("got %d started and %d buffered jobs, want 2 and 3", len(r.act.Start), len(r.core.queues[0].buffer))
+		t.Fatalf("got %d started and %d buffered jobs, want 2 started and 3 buffered jobs", len(r.act.Start), len(r.core.queues[0].buffer))
 	}
 	return r, slices.Clone(r.act.Start)
 }

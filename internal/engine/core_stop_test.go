@@ -39,7 +39,7 @@ func TestQ8_AStopLetsRunsFinishWithinTheGrace(t *testing.T) {
 	r.step(interrupt(tasks[1]))
 	r.wantExchange([]job.ID{2})
 	if r.act.Stopped {
-		t.Error("the core stopped before the outcome was written")
+		t.Error("the core stopped before the outcome was written, want it to wait until then")
 	}
 	r.brings()
 	if !r.act.Stopped || r.core.handed != 1 || r.core.unsaved != 0 {
@@ -58,7 +58,7 @@ func TestQ8_AHaltEndsTheGraceAtOnce(t *testing.T) {
 		}
 		r.step(HaltAsked{}, StopAsked{})
 		if len(r.act.End) != 0 {
-			t.Error("a run was ended a second time")
+			t.Error("a run was ended a second time, want each run ended once")
 		}
 	}
 }
@@ -68,7 +68,7 @@ func TestAStopWithNothingToDoIsComplete(t *testing.T) {
 	r := newCore(t, nil)
 	r.brings()
 	if r.step(StopAsked{}); !r.act.Stopped {
-		t.Error("the core did not stop, although it had nothing to do")
+		t.Error("the core did not stop although it had nothing to do, want it stopped")
 	}
 }
 
@@ -77,7 +77,7 @@ func TestAStopHandsBackWhatIsStillComing(t *testing.T) {
 	t.Parallel()
 	r := newCore(t, nil)
 	if r.step(StopAsked{}); r.act.Stopped {
-		t.Fatal("the core stopped while an exchange was under way")
+		t.Fatal("the core stopped while an exchange was under way, want it to wait for the answer")
 	}
 	r.brings(r.claims(2)...)
 	r.wantExchange([]job.ID{1, 2})
@@ -119,13 +119,13 @@ func TestAStopGivesUpOnAStoreThatStaysBroken(t *testing.T) {
 			for !r.act.Stopped {
 				if r.act.Exchange != nil && !tt.hangs {
 					if asked++; !slices.Equal(settled(r.act.Exchange), []job.ID{1, 2}) {
-						t.Fatalf("the exchange settles the outcomes %v, want those of jobs 1 and 2", r.act.Exchange.Settle)
+						t.Fatalf("the exchange settles the outcomes %v, want the outcomes of jobs 1 and 2", r.act.Exchange.Settle)
 					}
 					r.step(Exchanged{Err: store.ErrUnavailable})
 					continue
 				}
 				if r.now-began > time.Minute {
-					t.Fatal("the core did not give up its outcomes within a minute")
+					t.Fatal("the core did not give up its outcomes within a minute, want it to give them up")
 				}
 				r.now = r.act.Wake
 				r.step()

@@ -383,7 +383,7 @@ func TestASuccessInATransactionIsVerified(t *testing.T) {
 				r.idle()
 				r.wantState(tt.want, ids...)
 				if j := r.get(ids[0]); tt.commits && (string(j.Result) != "in tx" || j.Cost != 9) {
-					t.Errorf("got the result %q and the cost %d, want those of the transaction", j.Result, j.Cost)
+					t.Errorf("got the result %q and the cost %d, want the result and the cost that the transaction has written", j.Result, j.Cost)
 				}
 				if f := r.failures(ids[0]); tt.commits != (len(f) == 0) {
 					t.Errorf("got the failures %+v, want none after a commit and one otherwise", f)

@@ -146,7 +146,7 @@ func (s *script) audit(t *testing.T, st store.Store) {
 		case failures[j.ID] != c.Crashes+c.Attempts-succeeded:
 			t.Errorf("job %d has %d failure records, want one for each failed attempt and crash in %+v", j.ID, failures[j.ID], c)
 		case j.ID == reports && (string(j.Result) != "done" || j.Cost < 5):
-			t.Errorf("job %d: got the result %q and the cost %d, want done and at least 5", j.ID, j.Result, j.Cost)
+			t.Errorf("job %d: got the result %q and the cost %d, want the result done and a cost of at least 5", j.ID, j.Result, j.Cost)
 		}
 	}
 }

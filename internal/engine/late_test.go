@@ -203,7 +203,7 @@ func TestAStopWaitsForLateOutcomes(t *testing.T) {
 		r.empty()
 		r.step(StopAsked{})
 		if r.act.Stopped {
-			t.Fatal("the core stopped before the late outcomes were written")
+			t.Fatal("the core stopped before the late outcomes were written, want it to wait until then")
 		}
 		for range 100 {
 			r.pass(backoffMin)

@@ -139,7 +139,7 @@ func TestALongRunDoesNotKeepThePayloadsOfOthers(t *testing.T) {
 	}
 	for try := 0; p.Value() != nil; try++ {
 		if try == 1000 {
-			t.Fatal("the payload of an ended job is still in memory")
+			t.Fatal("the payload of an ended job is still in memory, want it freed")
 		}
 		runtime.GC()
 		runtime.Gosched()

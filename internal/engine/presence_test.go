@@ -56,7 +56,7 @@ func TestQ7_AQuietCoreClaimsNothingAndHandsBackWhatHasNotStarted(t *testing.T) {
 	r := withPresence(t)
 	r.brings(r.claims(3)...) // two jobs run, and one is in the buffer
 	if len(r.act.Start) != 2 || len(r.core.queues[0].buffer) != 1 {
-		t.Fatalf("got %d started runs and %d jobs in the buffer, want 2 and 1", len(r.act.Start), len(r.core.queues[0].buffer))
+		t.Fatalf("got %d started runs and %d jobs in the buffer, want 2 runs and 1 job", len(r.act.Start), len(r.core.queues[0].buffer))
 	}
 	running := r.core.tasks[0]
 	r.empty()

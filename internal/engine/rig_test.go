@@ -141,7 +141,7 @@ func (r *rig) wantState(state job.State, ids ...job.ID) {
 	r.t.Helper()
 	for _, id := range ids {
 		if got := r.get(id).State; got != state {
-			r.t.Errorf("job %d is %s, want %s", id, got, state)
+			r.t.Errorf("job %d is in state %s, want state %s", id, got, state)
 		}
 	}
 }

@@ -171,6 +171,6 @@ func TestQ6_BackgroundSweepsTakeAllTheyMay(t *testing.T) {
 	k.Run(ctx)
 	if took := s.now.Load() - start.UnixNano(); !slices.Equal(s.limits, []int{store.SweepMax, store.SweepMax, store.SweepMax}) ||
 		took != int64(2*keeper.AsideMin) {
-		t.Errorf("the sweeps had the limits %v and ended after %s, want three limits of store.SweepMax and twice AsideMin", s.limits, time.Duration(took))
+		t.Errorf("the sweeps had the limits %v and ended after %s, want three limits of store.SweepMax and an end after twice AsideMin", s.limits, time.Duration(took))
 	}
 }

@@ -194,7 +194,7 @@ func (a *actor) expect(t *testing.T, want ...string) {
 	t.Helper()
 	for _, line := range want {
 		if got := a.next(t); got != line {
-			t.Fatalf("the process sent %q, want %q", got, line)
+			t.Fatalf("the process sent the line %q, want %q", got, line)
 		}
 	}
 }

@@ -58,8 +58,8 @@ func (s *scanner) pemLabel(i int) int {
 	return i
 }
 
-// pemBody returns the end of the lines at i that belong to a block without an end:
-// headers and base64.
+// pemBody is for a PEM block whose end was cut off. It returns the end of the lines at i that
+// belong to the block: headers and base64.
 func (s *scanner) pemBody(i int) int {
 	end := i
 	for i < len(s.text) {

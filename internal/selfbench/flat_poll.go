@@ -21,7 +21,7 @@ type flatFile struct {
 func openFlat(ctx context.Context, path string, rows int) (*flatFile, error) {
 	err := seedFlat(ctx, path, rows)
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("fill %s: %w", path, err), removeDatabase(path))
+		return nil, errors.Join(fmt.Errorf("fill the database file %s: %w", path, err), removeDatabase(path))
 	}
 	f := &flatFile{path: path}
 	if f.store, err = sqlite.Open(ctx, path, nil); err != nil {

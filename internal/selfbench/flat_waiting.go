@@ -37,7 +37,7 @@ func waiting(ctx context.Context, dir string, jobs, run int) (r waitingResult, e
 	path := filepath.Join(dir, "bench.db")
 	defer func() { err = errors.Join(err, removeDatabase(path)) }()
 	if err := seedWaiting(ctx, path, jobs); err != nil {
-		return r, fmt.Errorf("fill %s: %w", path, err)
+		return r, fmt.Errorf("fill the database file %s: %w", path, err)
 	}
 	var warm, cold []time.Duration
 	for range startRounds {

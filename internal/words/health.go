@@ -80,8 +80,8 @@ func (w *health) warn(check, format string, args ...any) {
 // lanesShown is the maximum number of warnings about single queues and kinds.
 const lanesShown = 10
 
-// due warns about due jobs that no process can run, and about the oldest of the others. Jobs
-// of a paused queue wait because a person wants it so.
+// due warns about due jobs that no process can run, and about the oldest of the other due jobs. It
+// does not warn about jobs of a paused queue, because a person wants them to wait.
 func (w *health) due() {
 	nobody, late := 0, false
 	for i := range w.findings.Due {

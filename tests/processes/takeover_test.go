@@ -130,5 +130,5 @@ func TestQ13_EachSlotFiresOnceForAllProcesses(t *testing.T) {
 		}
 	}
 	fired := slices.Sorted(maps.Keys(jobs))
-	t.Logf("%d slots, from %s to %s", len(fired), fired[0], fired[len(fired)-1])
+	t.Logf("%d slots were fired, from %s to %s", len(fired), fired[0], fired[len(fired)-1])
 }

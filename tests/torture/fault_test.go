@@ -224,7 +224,8 @@ func (s *slot) suffer(b *bag, faults int) {
 	}
 }
 
-// insist repeats try until try succeeds or the test has failed.
+// insist calls the function try until it returns true or the test has failed. If this takes longer
+// than patience, insist fails the test.
 func (s *slot) insist(what string, try func() bool) {
 	for begun := time.Now(); !try() && !s.Failed(); {
 		if time.Since(begun) > patience {

@@ -29,7 +29,7 @@ func TestASoundHistoryPasses(t *testing.T) {
 	}
 	want := check.Numbers{Submitted: 18, Acknowledged: 16, Jobs: 15, Executed: 35, DoubleRuns: 1, Crashes: 1, LateRefused: 1}
 	if got := check.Count(h); got != want {
-		t.Errorf("got the numbers %+v, want %+v", got, want)
+		t.Errorf("got the totals %+v of the sound history, want %+v", got, want)
 	}
 }
 

@@ -62,7 +62,7 @@ func TestTheProcessDiesAtTheNamedPoint(t *testing.T) {
 				t.Errorf("got standard error %q, want only the line of the crash point", exit.Stderr)
 			}
 			if killed := diedOf(err, syscall.SIGKILL); killed != tt.killed || !killed && err != nil {
-				t.Errorf("got killed %v, want %v; the process ended with %v", killed, tt.killed, err)
+				t.Errorf("the process was killed: %v, want %v; it ended with the error %v", killed, tt.killed, err)
 			}
 			if n := strings.Count(out, "\n"); n != tt.printed {
 				t.Errorf("the process printed %d lines before its end, want %d", n, tt.printed)

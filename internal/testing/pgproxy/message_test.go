@@ -37,7 +37,7 @@ func FuzzVerbs(f *testing.F) {
 		if len(got) > strings.Count(sql, ";")+1 {
 			t.Errorf("got %d statements in %q, want at most one more than it has semicolons", len(got), sql)
 		}
-		// A comment before the text changes nothing.
+		// An SQL comment before the text must not change the verbs.
 		if diff := cmp.Diff(got, verbs("/* ; */ "+sql)); diff != "" {
 			t.Errorf("a comment before the text changes its verbs (-without +with):\n%s", diff)
 		}

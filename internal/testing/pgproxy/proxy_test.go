@@ -225,6 +225,6 @@ func TestEncryptionIsDeclined(t *testing.T) {
 	}
 	answer := make([]byte, 1)
 	if _, err := io.ReadFull(conn, answer); err != nil || answer[0] != 'N' {
-		t.Errorf("got the answer %q and the error %v, want the answer N", answer, err)
+		t.Errorf("request for encryption: got the answer %q and the error %v, want the answer N and no error", answer, err)
 	}
 }

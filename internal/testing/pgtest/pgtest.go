@@ -40,8 +40,9 @@ var shared struct {
 	err    error
 }
 
-// DSN returns the DSN of the shared server. The role is a superuser unless REDRIVE_TEST_POSTGRES
-// names another. A test must only use its own schema there, see [Schema].
+// DSN returns the DSN of the shared server. The role in the DSN is a superuser, unless
+// REDRIVE_TEST_POSTGRES names another role. A test must only use its own schema there, see
+// [Schema].
 func DSN(t testing.TB) string {
 	t.Helper()
 	if dsn := os.Getenv(EnvDSN); dsn != "" {

@@ -51,7 +51,7 @@ func TestASchemaThatIsTakenAgainIsAsNew(t *testing.T) {
 			t.Errorf("round %d: the second note has number %d, want 2", round, n)
 		}
 		run(t, conn, "UPDATE settings SET value = 9; INSERT INTO settings VALUES ('more', 1)")
-		if round == 1 { // large enough to be emptied by TRUNCATE
+		if round == 1 { // the table becomes so large that it is emptied by TRUNCATE
 			run(t, conn, "INSERT INTO jobs (payload) SELECT repeat('x', 200) FROM generate_series(1, 20000)")
 		}
 		if err := back(); err != nil {

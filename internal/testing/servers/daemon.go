@@ -78,8 +78,8 @@ func (h *home) run(path string, args ...string) error {
 	return nil
 }
 
-// onThread calls f on an OS thread that exists while f runs. For the kernel, the parent of a child
-// process is the thread that started it.
+// onThread calls the function f on an OS thread that exists until f returns. For the kernel, the
+// parent of a child process is the thread that started it.
 func onThread(f func() error) error {
 	done := make(chan error, 1)
 	go func() {

@@ -51,13 +51,13 @@ func Open(ctx context.Context, where string) (*Place, error) {
 	return openSQLite(ctx, where)
 }
 
-// Tx runs do in a transaction of the application, which commits when do returns nil. The error is a
-// store.ErrUnknown when the answer to the commit was lost.
+// Tx calls the function do in a transaction of the application. The transaction commits if do
+// returns nil. The error is a store.ErrUnknown if the answer to the commit was lost.
 func (p *Place) Tx(ctx context.Context, do func(ctx context.Context, tx *Tx) error) error {
 	return p.app.tx(ctx, do)
 }
 
-// Query runs a query of the application and calls each with every row.
+// Query runs a query of the application and calls the function each for every row.
 func (p *Place) Query(ctx context.Context, text string, each func(scan func(...any) error) error) error {
 	return p.app.query(ctx, text, each)
 }

@@ -100,7 +100,7 @@ func (h *handlers) note(line ledger.Line) {
 	}
 }
 
-// recover1 calls f and returns the value of its panic.
+// recover1 calls the function f and returns the value of its panic, or nil.
 func recover1(f func()) (p any) {
 	defer func() { p = recover() }()
 	f()
