@@ -24,8 +24,9 @@ func Load(path string) (*Config, error) {
 	return Parse(path, data, filepath.Dir(path))
 }
 
-// Parse reads the configuration in data. Messages about mistakes call the file name. Relative paths
-// in the file start from dir. All mistakes are returned at once, as Problems.
+// Parse reads the configuration in data. The argument name is the name of the file in messages
+// about mistakes. Relative paths in the file start from dir. All mistakes are returned at once, as
+// Problems.
 func Parse(name string, data []byte, dir string) (*Config, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {

@@ -34,7 +34,7 @@ type Settings struct {
 }
 
 // Outcome returns the complete outcome of a run. It does not validate the outcome. An error states
-// which setting of the job could not be read and was ignored; the outcome is valid in that case,
+// which setting of the job could not be read and was ignored. The outcome is complete in that case,
 // too.
 func Outcome(in *Input) (job.Outcome, error) {
 	claim, ending := in.Claim, in.Ending

@@ -192,7 +192,7 @@ func (r *Run) handle() {
 	returned = true
 }
 
-// admitted reports whether the run is admitted.
+// admitted calls Config.Admit and reports whether the handler of the run may be called.
 func (r *Run) admitted() bool {
 	if r.engine.cfg.Admit == nil {
 		return true

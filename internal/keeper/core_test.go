@@ -161,7 +161,7 @@ func TestQ13_ANewExpressionFiresNoSlotOfThePast(t *testing.T) {
 		name     string
 		catch    time.Duration
 		stored   string // the expression of the last slot, which was 09:00
-		at       string // when that slot was fired
+		at       string // when the last slot was fired
 		replaced bool   // whether the expression was replaced at 10:07 while the program was running
 		now      string
 		want     string // the slot that must be fired; empty for no slot

@@ -27,8 +27,8 @@ const (
 	Path                // path of a file, absolute or with an extension
 	File                // name of a file without a folder, recognised by its extension
 	URL                 // a whole URL with its user and query
-	Host                // a name with dots, or localhost, without its port
-	IP                  // version 4 or 6, without port or brackets
+	Host                // a host: a name with dots, or localhost, without its port
+	IP                  // an IP address of version 4 or 6, without port or brackets
 	Email               // e-mail address
 	Secret              // a password, key or token, without the name before it
 	Punct               // one or more of the same punctuation character
