@@ -116,11 +116,11 @@ func TestLostWorkIsAnErrorNotAFigure(t *testing.T) {
 	}{
 		{"honest", process, ""},
 		{"honest", both, ""},
-		{"swaps", process, "49 of 50 jobs ran"},
-		{"forgets", process, "the history has 38 of 39 jobs"},
-		{"leaves", process, "2 jobs ran and are not finished: "},
-		{"drops", workload{name: "bulk", mode: bulkMode, procs: 1}, "49 of 50 jobs are stored, 0 ran"},
-		{"drops", process, "49 of 50 jobs have run: "},
+		{"swaps", process, "only 49 of 50 jobs ran"},
+		{"forgets", process, "the history has 38 jobs, want 39"},
+		{"leaves", process, "all jobs ran, but the store still has 2 unfinished jobs: "},
+		{"drops", workload{name: "bulk", mode: bulkMode, procs: 1}, "the store has 49 of 50 jobs, and 0 jobs ran"},
+		{"drops", process, "only 49 of 50 jobs have run: "},
 	} {
 		t.Run(tt.name+" "+tt.w.name, func(t *testing.T) {
 			t.Parallel()

@@ -36,14 +36,14 @@ func TestLeastHoldsForEachSystem(t *testing.T) {
 	}{
 		{"enough", 20_000, 2_000, 1_000, nil},
 		{"one is too fast", 20_000, 2_001, 1_000, []string{
-			"Enqueue and process at once: redrive on SQLite (defaults) is 10.0 × River on SQLite (best): want at least 10 ×",
+			"Enqueue and process at once: redrive on SQLite (defaults) is 10.0 × River on SQLite (best); want at least 10 × as set with -least",
 		}},
 		{"one has no figure", 20_000, 2_000, 0, []string{
-			"Enqueue and process at once: no figure for redrive on SQLite (defaults) beside River on SQLite (defaults)",
+			"Enqueue and process at once: redrive on SQLite (defaults) cannot be compared with River on SQLite (defaults): one of the two has no figure",
 		}},
 		{"redrive has no figure", 0, 2_000, 1_000, []string{
-			"Enqueue and process at once: no figure for redrive on SQLite (defaults) beside River on SQLite (defaults)",
-			"Enqueue and process at once: no figure for redrive on SQLite (defaults) beside River on SQLite (best)",
+			"Enqueue and process at once: redrive on SQLite (defaults) cannot be compared with River on SQLite (defaults): one of the two has no figure",
+			"Enqueue and process at once: redrive on SQLite (defaults) cannot be compared with River on SQLite (best): one of the two has no figure",
 		}},
 	} {
 		var out strings.Builder

@@ -46,7 +46,9 @@ func (f *fleet) exec(statements ...string) {
 
 // Programs of the earlier version keep running while a migration is applied. If the migration
 // allows it, programs of the earlier version can also start afterwards. Otherwise they end with a
-// log that says what to do. proves: Q10
+// log that says what to do.
+//
+// proves: Q10
 func TestQ10_ARollingUpgrade(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t)
