@@ -21,9 +21,9 @@ const (
 	// actShare, but at most actPauseMax. So a slow or busy store gets longer pauses.
 	actShare    = 10
 	actPauseMax = time.Second
-	// actQuiet is how long a store must be idle before steps grow again. One look at
-	// the counters is not enough: if runs are short, there are moments without a
-	// running job even in a busy store.
+	// actQuiet is how long a store must be idle before steps grow again. Reading the counters
+	// once is not enough: if runs are short, there are moments without a running job even in a
+	// busy store.
 	actQuiet = time.Second
 )
 
@@ -35,11 +35,11 @@ type actPace struct {
 	took  time.Duration // the duration of the last step
 	seen  actSeen
 	fresh time.Time // until this time, other clients are assumed to enqueue jobs
-	until time.Time // until this time, other clients are assumed to use the store
+	until time.Time // until this time, other clients are assumed to use the store in some way
 }
 
-// actSeen holds the counters at the last look. actPace.look compares them with the
-// present ones to notice the work of other clients.
+// actSeen holds the counters as they were last read. actPace.look compares them with the
+// present counters to notice the work of other clients.
 type actSeen struct {
 	running    bool
 	all, ended int64
@@ -70,8 +70,8 @@ func (p *actPace) next(ctx context.Context, c *Client) (int, error) {
 	return p.size, c.sleep(ctx, min(max(actPause, actShare*p.took), actPauseMax))
 }
 
-// look reports whether jobs have been enqueued since the last look (fresh), and whether
-// any process has run, enqueued or ended jobs since then (busy).
+// look reports whether jobs have been enqueued since its last call (fresh), and whether any
+// process has run, enqueued or ended jobs since then (busy).
 func (p *actPace) look(ctx context.Context, c *Client) (fresh, busy bool) {
 	counts, err := c.store.Counts(ctx)
 	if err != nil {

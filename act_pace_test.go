@@ -29,7 +29,7 @@ func TestD3_ABulkActMakesRoomWhileOthersWork(t *testing.T) {
 	tests := []struct {
 		name  string
 		other func(t *testing.T, c *redrive.Client, step int)
-		most  int                 // the most entries that a small step may change
+		most  int                 // the maximum number of entries that a small step changes
 		small func(step int) bool // whether step n must be small; the first step has n = 0
 	}{
 		{"nobody", func(*testing.T, *redrive.Client, int) {}, gentle, func(step int) bool { return step < 1 }},

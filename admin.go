@@ -88,7 +88,7 @@ func (c *Client) CancelAll(ctx context.Context, by By, ids []JobID) ([]error, er
 	return c.store.Cancel(ctx, by, ids)
 }
 
-// only joins the errors of a call that acted on one job.
+// only is for calls that act on one job: it joins the errors of such a call into one error.
 func only(answers []error, err error) error {
 	return errors.Join(append(answers, err)...)
 }

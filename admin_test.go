@@ -54,7 +54,7 @@ func TestAdmin_QueuesAreSetAndListed(t *testing.T) {
 		c := adminClient(t, st)
 		by, workers, mode := redrive.By{Actor: "ann", Reason: "backup"}, 3, redrive.QueuePaused
 		want := redrive.QueueSettings{Name: "mail", Mode: redrive.QueuePaused, Workers: 3}
-		for _, name := range []string{"mail", "mail"} { // first a queue that no client has used, then a queue of the configuration
+		for _, name := range []string{"mail", "mail"} { // first, only the client's configuration has the queue; then the store has it, too
 			got, err := c.SetQueue(t.Context(), by, redrive.QueueChange{Name: name, Mode: &mode, Workers: &workers})
 			if err != nil || got != want {
 				t.Errorf("SetQueue: got %+v, error %v; want the new settings", got, err)
@@ -69,7 +69,7 @@ func TestAdmin_QueuesAreSetAndListed(t *testing.T) {
 		}
 		queues, err := c.Queues(t.Context())
 		if diff := cmp.Diff([]redrive.QueueSettings{want}, queues); err != nil || diff != "" {
-			t.Errorf("Queues: error %v, list (-want +got):\n%s", err, diff)
+			t.Errorf("Queues: got error %v, want none; wrong list of queues (-want +got):\n%s", err, diff)
 		}
 	})
 }
@@ -104,7 +104,7 @@ func TestAdmin_BacklogDividesTheJobs(t *testing.T) {
 			},
 		}
 		if diff := cmp.Diff(want, b); diff != "" {
-			t.Errorf("backlog of the client (-want +got):\n%s", diff)
+			t.Errorf("wrong backlog of the client (-want +got):\n%s", diff)
 		}
 		if b.Live() != 3 || b.Runnable() != 1 {
 			t.Errorf("got %d live and %d runnable jobs in the backlog, want 3 live and 1 runnable", b.Live(), b.Runnable())
@@ -152,7 +152,7 @@ func TestAdmin_AuditIsFilteredFromItsEnd(t *testing.T) {
 				got = append(got, e.Seq)
 			}
 			if err != nil || !slices.Equal(got, tc.want) || page.Last != 4 || page.Next != 0 && len(got) < tc.filter.Limit {
-				t.Errorf("%s: got entries %d on page %+v, error %v; want the entries %d, the last number 4, and a next page only after a full one",
+				t.Errorf("%s: got entries %d on page %+v, error %v; want the entries %d, Last 4, and Next 0 unless the page is full",
 					name, got, page, err, tc.want)
 			}
 		}
@@ -190,7 +190,7 @@ func TestQ9_TheEndOfALongAuditLogIsFound(t *testing.T) {
 		}
 	}
 	if found, err := c.Audit(t.Context(), redrive.AuditFilter{Actor: "tess"}); err != nil || len(found.Entries) != 0 || found.Next != 0 {
-		t.Errorf("Audit of an actor who did nothing: got %+v, error %v; want an empty page without a next one", found, err)
+		t.Errorf("Audit of an actor who did nothing: got %+v, error %v; want an empty page and no next page", found, err)
 	}
 }
 

@@ -24,7 +24,7 @@ func TestAPI_NamesNoInternalType(t *testing.T) {
 	imp := importer.ForCompiler(token.NewFileSet(), "gc", func(path string) (io.ReadCloser, error) {
 		file, ok := exports[path]
 		if !ok {
-			return nil, fmt.Errorf("no export data for package %s", path)
+			return nil, fmt.Errorf("got no export data for package %s, want the file of its compiled package", path)
 		}
 		return os.Open(file)
 	})
@@ -109,7 +109,7 @@ func exportData(t *testing.T) map[string]string {
 		cmd.Stderr = os.Stderr
 		out, err := cmd.Output()
 		if err != nil {
-			t.Fatalf("run %v: %v", cmd, err)
+			t.Fatalf("run the command %v: %v", cmd, err)
 		}
 		return out
 	}
@@ -167,7 +167,7 @@ func internalNames(p *types.Package) (found []string) {
 		if _, isInterface := typeName.Type().Underlying().(*types.Interface); isInterface {
 			continue
 		}
-		methods := types.NewMethodSet(types.NewPointer(typeName.Type())) // with the promoted methods of embedded fields
+		methods := types.NewMethodSet(types.NewPointer(typeName.Type())) // this includes the promoted methods of embedded fields
 		for m := range methods.Methods() {
 			if m.Obj().Exported() {
 				nameWalk{where: name + "." + m.Obj().Name(), found: &found}.visit(m.Type())

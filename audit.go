@@ -20,14 +20,13 @@ func (c *Client) Audit(ctx context.Context, f AuditFilter) (AuditPage, error) {
 	return page, nil
 }
 
-// FollowAudit returns the audit entries with numbers above after, in order and in
-// batches, and waits for new ones. It ignores AuditFilter.Before and Limit. The loop
-// ends when ctx ends. While the store does not answer (ErrUnavailable), FollowAudit
-// tries again every Config.Poll. Any other error ends the loop, also that of a store that
-// was closed (ErrClosed).
+// FollowAudit returns the audit entries with numbers above after, in order and in batches, and
+// waits for new ones. It ignores AuditFilter.Before and Limit. The loop ends when ctx ends.
+// While the store does not answer (ErrUnavailable), FollowAudit tries again every Config.Poll.
+// Any other error ends the loop, also the error ErrClosed of a store that was closed.
 func (c *Client) FollowAudit(ctx context.Context, after int64, f AuditFilter) iter.Seq2[[]AuditEntry, error] {
 	return func(yield func([]AuditEntry, error) bool) {
-		after := after // each loop over the sequence begins where the caller said
+		after := after // each loop over the sequence begins after the number that the caller gave
 		err := c.follow(ctx, true, func() (full, more bool, err error) {
 			entries, err := c.auditAfter(ctx, after, auditPage)
 			if err != nil {

@@ -120,8 +120,8 @@ type Config struct {
 	Poll           time.Duration // the longest delay before new work is noticed when a notification is lost; default 1 s
 	Grace          time.Duration // the time that running jobs have to end after a stop, and that OnOutcome has then; default 30 s, negative means no time
 	TempDir        string        // the parent of the temporary directories of jobs; default a directory below os.TempDir
-	Logger         *slog.Logger  // default: slog.Default
-	Clock          Clock         // default: the system's clock; tests set another one
+	Logger         *slog.Logger  // the default is slog.Default
+	Clock          Clock         // the default is the system's clock; tests set another one
 }
 
 // Queue configures how Run works on a queue.
@@ -168,8 +168,8 @@ func defaultName() string {
 	return fmt.Sprintf("%.64s-%d-%s", host, os.Getpid(), rand.Text()[:8])
 }
 
-// invalid makes an error with the same text an ErrInvalid, unless it is an ErrInvalid or
-// an ErrTooLarge already.
+// invalid returns an error with the same text that is also an ErrInvalid. An ErrInvalid or an
+// ErrTooLarge is returned unchanged.
 func invalid(err error) error {
 	if err == nil || errors.Is(err, store.ErrInvalid) || errors.Is(err, store.ErrTooLarge) {
 		return err

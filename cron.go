@@ -122,12 +122,12 @@ func (c *crons) set(entry Cron, k keeper.Cron) error {
 	return nil
 }
 
-// SetCron adds a cron entry, or replaces the entry with the same name; see Config.Cron.
-// If Run is running, the entry fires from its next slot on; otherwise it fires when Run
-// is called next. If the expression or the time zone differs from that of the replaced
-// entry, slots before the call are never fired, not even within Catch. The entry belongs to this client only: it is not stored, and the
-// entries of other clients do not change. If a slot is being fired during the call, its
-// job is still made from the old entry.
+// SetCron adds a cron entry, or replaces the entry with the same name; see Config.Cron. If Run
+// is running, the entry fires from its next slot on; otherwise it fires when Run is called
+// next. If the new entry has another expression or time zone than the replaced entry, slots
+// before the call are never fired, not even within Catch. The entry belongs to this client
+// only: it is not stored, and the entries of other clients do not change. If a slot is being
+// fired during the call, its job is still made from the old entry.
 func (c *Client) SetCron(entry Cron) error {
 	k, err := c.newCron(&entry)
 	if err == nil {

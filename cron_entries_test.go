@@ -54,7 +54,7 @@ func TestQ13_MistakesOfASchedule(t *testing.T) {
 		`entry "kind": kind "k k": only letters`,
 	} {
 		if i >= len(lines) || !strings.Contains(lines[i], want) {
-			t.Errorf("line %d of the error does not contain %q; the whole error is:\n%s", i+1, want, err)
+			t.Errorf("line %d of the error does not contain the text %q, want it there; the whole error is:\n%s", i+1, want, err)
 			break
 		}
 	}
@@ -90,11 +90,11 @@ func TestQ13_ANameTooManyIsRefusedWithTheCure(t *testing.T) {
 		}
 	}
 	if n := strings.Count(said.String(), "give this entry a name that no client uses any more"); n != 1 {
-		t.Errorf("the log has the advice %d times, want it once:\n%s", n, said.String())
+		t.Errorf("the log has the advice to reuse a name %d times, want it once:\n%s", n, said.String())
 	}
 	list, err := c.CronSlots(t.Context())
 	if i := slices.IndexFunc(list, func(s redrive.CronSlot) bool { return s.Name == "old-7" }); err != nil || i < 0 || list[i].Slot == 1 {
-		t.Errorf("want the reused cron name old-7 in the store with a slot that was fired now; error %v", err)
+		t.Errorf("the reused cron name old-7: got no new slot in the store, error %v; want a slot that was fired now", err)
 	}
 }
 
@@ -132,7 +132,7 @@ func TestQ13_EntriesChangeWhileAClientRuns(t *testing.T) {
 		set(c, "b", "@daily") // no slot becomes due in this test
 		elapse(25 * time.Minute)
 		if !c.RemoveCron("a") || c.RemoveCron("a") || !other.RemoveCron("a") {
-			t.Error("RemoveCron: want true for an entry of the client, and false for an entry that was removed already")
+			t.Error("RemoveCron: got a wrong result, want true for an entry of the client, and false for an entry that was removed already")
 		}
 		elapse(2 * time.Hour)
 		if err := c.SetCron(redrive.Cron{Name: "b", Expression: "61 * * * *", Make: scenes}); err == nil {
@@ -140,13 +140,13 @@ func TestQ13_EntriesChangeWhileAClientRuns(t *testing.T) {
 		}
 		crons, err := c.Crons(t.Context())
 		if err != nil || len(crons) != 2 || crons[0].Expression != "" || crons[1].Expression != "@daily" {
-			t.Errorf("Crons: got %+v, error %v; want one entry of the store only, and the entry with @daily", crons, err)
+			t.Errorf("Crons: got %+v, error %v; want one entry that only the store has, and the entry with @daily", crons, err)
 		}
 		cancel()
 		running.Wait()
 		want := map[string][]string{"cron:a": {"01 01:00", "01 02:00", "01 03:00", "01 03:20"}}
 		if diff := cmp.Diff(want, had.had); diff != "" {
-			t.Errorf("fired slots (-want +got):\n%s", diff)
+			t.Errorf("wrong fired slots (-want +got):\n%s", diff)
 		}
 	})
 }

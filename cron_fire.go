@@ -61,7 +61,7 @@ func (c *Client) fireWithin(ctx context.Context, limit time.Duration, busy *atom
 // paused the entry. In the first case the middlewares see no error, but a receipt that names
 // the job of the other client; in the second case they see an ErrConflict.
 func (c *Client) fire(ctx context.Context, s *Cron, expression string, slot time.Time) (f store.Fired, err error) {
-	lost := false // whether another client has already fired the slot, or the entry is paused
+	lost := false // lost is true if another client has already fired the slot, or if a person has paused the entry
 	_, err = c.through(ctx, []Spec{cronSpec(s, slot)}, func(ctx context.Context, specs []Spec) ([]Receipt, error) {
 		jobs, err := c.check(specs)
 		if err != nil {

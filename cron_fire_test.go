@@ -134,7 +134,7 @@ func TestQ13_AChangedExpressionFiresNoSlotOfThePast(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		change redrive.Cron
-		want   string // the slot that is fired at 26:30, 90 minutes after the missed slot of the old expression; empty for none
+		want   string // the slot that is fired at 26:30, 90 minutes after the old expression's missed slot; empty if no slot is fired
 		next   string // the slot that is fired a day later
 	}{
 		{"not changed", daily, "00:00", "00:00"},
@@ -244,10 +244,10 @@ func TestQ13_AMiddlewareGetsNoErrorForASlotOfAnotherProcess(t *testing.T) {
 		}
 		want := receipts{{ID: st.other, Existing: true}}
 		if diff := cmp.Diff([]receipts{want, want}, got); diff != "" {
-			t.Errorf("receipts that the two middlewares got (-want +got):\n%s", diff)
+			t.Errorf("the two middlewares got wrong receipts (-want +got):\n%s", diff)
 		}
 		if strings.Contains(log.String(), "maintenance call failed") {
-			t.Errorf("a slot that another process has fired was logged as a failure:\n%s", log.String())
+			t.Errorf("a slot that another process has fired was logged as a failure, want no such line; the log is:\n%s", log.String())
 		}
 	})
 }

@@ -90,11 +90,11 @@ func TestQ13_EachSlotIsFiredOnce(t *testing.T) {
 			"cron:nightly":   {"26 01:00", "27 00:30"}, // the first slot is 03:00, because 02:30 does not exist in this night
 			"cron:hours":     {"25 17:00", "25 23:00", "26 04:00", "26 10:00", "26 16:00", "26 22:00", "27 04:00", "27 10:00"},
 			"cron:new-york":  {"26 06:30", "26 07:30", "27 06:30", "27 07:30"},
-			"cron:lord-howe": {"25 14:15", "25 14:45", "26 14:45", "26 15:15"}, // the second day is half an hour longer
+			"cron:lord-howe": {"25 14:15", "25 14:45", "26 14:45", "26 15:15"}, // the second day is half an hour longer, because the clocks go back by half an hour
 			"cron:often":     {"25 15:00", "25 22:00", "26 05:00", "26 12:00", "26 19:00", "27 02:00", "27 09:00"},
 		}},
 		{"autumn", time.Date(2000, 10, 28, 12, 0, 0, 0, time.UTC), map[string][]string{
-			"cron:nightly":   {"29 00:30", "30 01:30"}, // the first of the two times 01:30
+			"cron:nightly":   {"29 00:30", "30 01:30"}, // the time 01:30 occurs twice; the slot is the first of the two
 			"cron:hours":     {"28 16:00", "28 22:00", "29 05:00", "29 11:00", "29 17:00", "29 23:00", "30 05:00", "30 11:00"},
 			"cron:new-york":  {"29 05:30", "29 07:30", "30 06:30", "30 07:30"}, // in this zone 01:30 occurs twice, and 02:30 does not occur
 			"cron:lord-howe": {"28 14:15", "28 14:45", "29 14:15", "29 14:45"},
@@ -136,7 +136,7 @@ func TestQ13_EachSlotIsFiredOnce(t *testing.T) {
 				}
 				delete(had.had, "cron:quarters")
 				if diff := cmp.Diff(tt.want, had.had); diff != "" {
-					t.Errorf("fired slots by correlation (-want +got):\n%s", diff)
+					t.Errorf("wrong fired slots by correlation (-want +got):\n%s", diff)
 				}
 			})
 		})
@@ -224,8 +224,8 @@ func TestQ13_AMissedSlotIsFiredOnceAndLate(t *testing.T) {
 		{29 * time.Minute, nil},
 		{time.Minute, []string{"cron:half-hours 00:30"}},
 		{0, nil},
-		{5*time.Hour + 39*time.Minute, []string{"cron:caught 06:00", "cron:half-hours 06:00"}}, // fired at 06:09
-		{5*time.Hour + 22*time.Minute, []string{"cron:half-hours 11:30"}},                      // fired at 11:31
+		{5*time.Hour + 39*time.Minute, []string{"cron:caught 06:00", "cron:half-hours 06:00"}}, // these slots are fired at 06:09
+		{5*time.Hour + 22*time.Minute, []string{"cron:half-hours 11:30"}},                      // this slot is fired at 11:31
 		{24 * time.Hour, []string{"cron:half-hours 11:30"}},
 	} {
 		had = nil
@@ -233,7 +233,7 @@ func TestQ13_AMissedSlotIsFiredOnceAndLate(t *testing.T) {
 		e.Work()
 		slices.Sort(had)
 		if diff := cmp.Diff(step.want, had); diff != "" {
-			t.Errorf("slots fired at %s (-want +got):\n%s", e.Now().Format(time.TimeOnly), diff)
+			t.Errorf("wrong slots fired at %s (-want +got):\n%s", e.Now().Format(time.TimeOnly), diff)
 		}
 	}
 }
@@ -327,7 +327,7 @@ func TestQ13_AScheduleSendsItsJobLikeAnyEnqueue(t *testing.T) {
 		{Name: "plain", Expression: "@daily", Zone: "UTC", Kind: "render", Next: began.Add(24 * time.Hour)},
 	}
 	if diff := cmp.Diff(want, got, cmpopts.EquateApproxTime(0)); diff != "" {
-		t.Errorf("cron entries (-want +got):\n%s", diff)
+		t.Errorf("wrong cron entries (-want +got):\n%s", diff)
 	}
 	e.Advance(23 * time.Hour)
 	e.Work()

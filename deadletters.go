@@ -30,8 +30,8 @@ func (c *Client) Groups(ctx context.Context, f GroupFilter) (GroupPage, error) {
 	return c.store.Groups(ctx, f)
 }
 
-// DeadStats returns the numbers of dead letters, and for each hour how many jobs ended
-// in which state. Its cost does not grow with the number of dead letters.
+// DeadStats returns the numbers of dead letters and, for each hour, the numbers of jobs that
+// ended, by state. Its cost does not grow with the number of dead letters.
 func (c *Client) DeadStats(ctx context.Context) (DeadStats, error) {
 	return c.store.DeadStats(ctx)
 }

@@ -108,7 +108,7 @@ func TestD5_ARetryMayChangeTheJob(t *testing.T) {
 	}
 	original, err := e.Original(t.Context(), id)
 	if err != nil || original.Queue != redrive.DefaultQueue || string(original.Payload) != `{"scene":1}` || original.By != "ops" {
-		t.Errorf("Original: got %+v, error %v; want the job with its first queue and payload, and By ops", original, err)
+		t.Errorf("Original: got %+v, error %v; want the job with its first queue and payload, changed by ops", original, err)
 	}
 	d, err := e.DeadLetter(t.Context(), id)
 	if err != nil || d.Status != job.Pending || d.Life != 2 {
@@ -138,7 +138,7 @@ func TestD6_EveryActWorksOnAGroup(t *testing.T) {
 			last = n
 		})
 		if err != nil || acted.Done != done || last != done && done > 0 {
-			t.Errorf("%s: got %+v, last progress %d, error %v; want %d dead letters changed", do, acted, last, err, done)
+			t.Errorf("%s: got the result %+v, last progress %d, error %v; want %d dead letters changed", do, acted, last, err, done)
 		}
 		return acted
 	}
@@ -292,7 +292,7 @@ func TestD6_AGroupWithoutPendingOnesIsIgnored(t *testing.T) {
 			act := func(a store.Action) {
 				t.Helper()
 				if acted, err := c.Act(t.Context(), ops, a, nil); err != nil || acted.Done != 0 {
-					t.Errorf("%s of a group without entries to change: got %+v, error %v; want no change", a.Do, acted, err)
+					t.Errorf("%s of a group without entries to change: got the result %+v, error %v; want no dead letter changed", a.Do, acted, err)
 				}
 			}
 			first := dies(job.Pending)

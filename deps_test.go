@@ -24,7 +24,7 @@ func listDeps(t *testing.T, packages ...string) (listed []goPackage) {
 	cmd := exec.CommandContext(t.Context(), "go", append([]string{"list", "-deps", "-json=ImportPath,Imports"}, packages...)...)
 	out, err := cmd.Output()
 	if err != nil {
-		t.Fatalf("run %v: %v", cmd, err)
+		t.Fatalf("run the command %v: %v", cmd, err)
 	}
 	for dec := json.NewDecoder(strings.NewReader(string(out))); ; {
 		var p goPackage
@@ -72,7 +72,7 @@ func TestDeps_WhatImportingRedriveMustNotPullIn(t *testing.T) {
 	for _, p := range listDeps(t, module) {
 		for tree, reason := range forbidden {
 			if within(p.ImportPath, tree) {
-				t.Errorf("package redrive depends on %s, but must not: %s", p.ImportPath, reason)
+				t.Errorf("package redrive depends on %s, want no such dependency: %s", p.ImportPath, reason)
 			}
 		}
 	}
@@ -108,7 +108,7 @@ func TestDeps_TheCoreIsPure(t *testing.T) {
 		}
 		for _, imported := range p.Imports {
 			if reason, bad := forbidden[imported]; bad {
-				t.Errorf("package %s imports %s, but must not: %s", p.ImportPath, imported, reason)
+				t.Errorf("package %s imports %s, want no such import: %s", p.ImportPath, imported, reason)
 			}
 		}
 	}

@@ -183,7 +183,7 @@ func (c *Client) checkSize(s *Spec) error {
 	if s.largeBy != "" {
 		from = ", made by enqueue middleware " + s.largeBy
 	}
-	return fmt.Errorf("payload of kind %q: %d bytes%s: at most %d (Config.PayloadMax); store large data elsewhere and name it: %w",
+	return fmt.Errorf("payload of kind %q: %d bytes%s: at most %d (Config.PayloadMax); store large data elsewhere and put only its address into the payload: %w",
 		s.new.Kind, size, from, c.config.PayloadMax, store.ErrTooLarge)
 }
 

@@ -63,10 +63,10 @@ type enqueueCall struct {
 	context.Context //nolint:containedctx // it is one
 	chain           *enqueueChain
 	size            int         // the number of jobs
-	end             EnqueueFunc // called after the last middleware; enqueues the jobs
+	end             EnqueueFunc // the function that enqueues the jobs; it is called after the last middleware
 	stages          []stage
 	few             [fewStages]stage
-	receipts        []Receipt // the result of end after a success
+	receipts        []Receipt // the receipts that end returned after a success
 }
 
 // fewStages is the number of middlewares whose stages fit into an enqueueCall without
@@ -81,7 +81,7 @@ func (call *enqueueCall) Value(key any) any {
 	return call.Context.Value(key)
 }
 
-// stage records whether one middleware has called next, and with which result.
+// stage records whether one middleware has called next, and the result of that call.
 type stage struct {
 	state atomic.Int32
 	err   error // the error of the last call of next
@@ -196,7 +196,7 @@ func (c *Client) passedOn(call *enqueueCall, specs []Spec, middleware string) er
 		return fmt.Errorf("passed on %d of %d jobs; a middleware must pass on all jobs or return an error: %w", len(specs), call.size, store.ErrInvalid)
 	}
 	for i := range specs {
-		if specs[i].checkedBy == c { // no middleware has changed the job since the last check
+		if specs[i].checkedBy == c { // this client has checked the job, and no middleware has changed it since
 			continue
 		}
 		if err := c.checkSpec(&specs[i]); err != nil {
@@ -243,7 +243,7 @@ func (ch *enqueueChain) around(i int, middleware EnqueueFunc) EnqueueFunc {
 	}
 }
 
-// run passes jobs through the chain and then to end.
+// run passes jobs through the chain and then calls end with them.
 func (ch *enqueueChain) run(ctx context.Context, specs []Spec, end EnqueueFunc) ([]Receipt, error) {
 	call := &enqueueCall{Context: ctx, chain: ch, size: len(specs), end: end}
 	if n := len(ch.stages); n <= fewStages {
@@ -297,16 +297,16 @@ func (m *enqueueChains) logUnknown(log *slog.Logger, handled []string) {
 // installed reports whether there are any middlewares.
 func (m *enqueueChains) installed() bool { return m.all != nil || m.kinds != nil }
 
-// through passes jobs through the middlewares, if there are any, and then to end.
+// through passes jobs through the middlewares, if there are any, and then calls end with them.
 func (c *Client) through(ctx context.Context, specs []Spec, end EnqueueFunc) ([]Receipt, error) {
-	if !c.enqueueing.installed() || len(specs) == 0 || len(specs) > job.EnqueueMax { // an enqueue of too many jobs is refused by end
+	if !c.enqueueing.installed() || len(specs) == 0 || len(specs) > job.EnqueueMax { // the function end refuses an enqueue of too many jobs
 		return end(ctx, specs)
 	}
 	return c.throughAll(ctx, slices.Clone(specs), end)
 }
 
-// throughAll passes jobs through the middlewares, which may change the slice, and then
-// to end.
+// throughAll passes jobs through the middlewares, which may change the slice, and then calls
+// end with them.
 func (c *Client) throughAll(ctx context.Context, specs []Spec, end EnqueueFunc) ([]Receipt, error) {
 	m := &c.enqueueing
 	for i := range specs {

@@ -49,15 +49,15 @@ func TestEnqueueMiddleware_Order(t *testing.T) {
 		"render [2]", "inner [1 3]", "convert [1 3]", "second [1 2 3 4]", "first [1 2 3 4]",
 	}
 	if diff := cmp.Diff(want, calls); diff != "" {
-		t.Errorf("calls of the middlewares (-want +got):\n%s", diff)
+		t.Errorf("wrong calls of the middlewares (-want +got):\n%s", diff)
 	}
 	if none, err := c.EnqueueMany(t.Context(), nil); none != nil || err != nil || len(calls) != len(want) {
 		t.Errorf("EnqueueMany of no jobs: got %v, error %v, %d calls of middlewares; want no error and no call", none, err, len(calls))
 	}
 }
 
-// Run logs the kinds that have enqueue middleware and no handler. A kind with the name of a handler,
-// almost, is a warning.
+// Run logs the kinds that have enqueue middleware and no handler. If the name of such a kind is
+// similar to the name of a handled kind, the line is a warning.
 func TestEnqueueMiddleware_KindsWithoutAHandlerAreLogged(t *testing.T) {
 	t.Parallel()
 	var log lockedBuffer
@@ -83,7 +83,7 @@ func TestEnqueueMiddleware_KindsWithoutAHandlerAreLogged(t *testing.T) {
 		`WARN msg="Config.KindEnqueueMiddleware has a kind that has no handler in this client, did you mean \"render\"?" kind=rendr`,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("log lines about kinds (-want +got):\n%s", diff)
+		t.Errorf("wrong log lines about kinds (-want +got):\n%s", diff)
 	}
 	_, err := redrive.New(memory.New(memory.Options{}), &redrive.Config{KindEnqueueMiddleware: map[string][]redrive.EnqueueMiddleware{"a b": none}})
 	if want := `Config.KindEnqueueMiddleware: kind "a b": only letters`; !errors.Is(err, redrive.ErrInvalid) || !strings.Contains(err.Error(), want) {

@@ -70,7 +70,7 @@ func TestEnqueueMiddleware_ChangesEveryEnqueue(t *testing.T) {
 		}
 		got := []any{j.Queue, int(j.Priority), j.Owner, j.Correlation, string(j.Attrs), string(j.Payload)}
 		if diff := cmp.Diff([]any{"tenant", 1, "ann", "trace-7", `{"tenant":"ann"}`, `{"Scene":9}`}, got); diff != "" {
-			t.Errorf("the job that %s enqueued (-want +got):\n%s", name, diff)
+			t.Errorf("%s enqueued a wrong job (-want +got):\n%s", name, diff)
 		}
 	}
 	onEachStore(t, func(t *testing.T, d database) {
@@ -182,14 +182,14 @@ func TestEnqueueMiddleware_MistakesAreErrorsAndNothingIsEnqueued(t *testing.T) {
 	}
 	c := clientWith(t, memory.New(memory.Options{}), redrive.Config{KindEnqueueMiddleware: map[string][]redrive.EnqueueMiddleware{"render": {tests[1].bad}}})
 	if _, err := c.Enqueue(t.Context(), render.New(renderArgs{}, nil)); err == nil || !strings.Contains(err.Error(), `Config.KindEnqueueMiddleware["render"][0]: returned`) {
-		t.Errorf("a mistake of the middleware of the kind: got error %v, want one that names the middleware", err)
+		t.Errorf("a mistake of the middleware of the kind: got error %v, want an error that names the middleware", err)
 	}
 	if _, err := c.Enqueue(t.Context(), convert.New(1, nil)); err != nil {
 		t.Errorf("enqueue of a kind without that middleware: got error %v, want none", err)
 	}
 	_, err := redrive.New(memory.New(memory.Options{}), &redrive.Config{EnqueueMiddleware: []redrive.EnqueueMiddleware{nil}})
 	if err == nil || !strings.Contains(err.Error(), "Config.EnqueueMiddleware[0] is nil") {
-		t.Errorf("New with a nil middleware: got error %v, want one that names Config.EnqueueMiddleware[0]", err)
+		t.Errorf("New with a nil middleware: got error %v, want an error that names Config.EnqueueMiddleware[0]", err)
 	}
 }
 
@@ -265,7 +265,7 @@ func TestEnqueueMiddleware_WhatFollowsASuccess(t *testing.T) {
 func TestEnqueueMiddleware_APanicReachesTheCaller(t *testing.T) {
 	t.Parallel()
 	onEachStore(t, func(t *testing.T, d database) {
-		var before, after bool // whether the middleware panics before it calls next, and after
+		var before, after bool // before: the middleware panics before it calls next; after: it panics after that
 		st := d.open()
 		c := clientWith(t, st, redrive.Config{EnqueueMiddleware: []redrive.EnqueueMiddleware{
 			instead(func(ctx context.Context, s specs, next redrive.EnqueueFunc) (receipts, error) {
@@ -344,11 +344,12 @@ func TestEnqueueMiddleware_BlocksUntilTheCallersContextEnds(t *testing.T) {
 	select {
 	case <-blocked:
 	default:
-		t.Error("the enqueue ended without the middleware")
+		t.Error("the enqueue ended, but its middleware was not called; want a call")
 	}
 }
 
-// A middleware that gives up while next still runs cannot say that nothing is enqueued.
+// If a middleware returns while next still runs, the enqueue returns ErrUnknown, because the
+// jobs may be enqueued.
 func TestEnqueueMiddleware_ReturnsWhileNextRuns(t *testing.T) {
 	t.Parallel()
 	errImpatient := errors.New("impatient")
@@ -375,7 +376,7 @@ func TestEnqueueMiddleware_ReturnsWhileNextRuns(t *testing.T) {
 		}})
 		_, err := c.Enqueue(t.Context(), render.New(renderArgs{}, nil))
 		if !errors.Is(err, store.ErrUnknown) || returned != nil && !errors.Is(err, returned) {
-			t.Errorf("the middleware returned %v: got the error %v, want it with ErrUnknown", returned, err)
+			t.Errorf("the middleware returned %v: got the error %v, want this error and ErrUnknown", returned, err)
 		}
 		close(release)
 		<-answered

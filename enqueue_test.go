@@ -28,7 +28,7 @@ type faulty struct {
 	mu       sync.Mutex
 	faults   []fault // the errors of the next calls, in order
 	calls    [][]job.New
-	called   func()    // is called by each enqueue, if it is not nil
+	called   func()    // a function that each enqueue calls, if it is not nil
 	first    []job.New // the jobs of the first call, as the store received them
 	reserved int
 }
@@ -135,7 +135,7 @@ func TestEnqueue_GivesUpWithTheIDs(t *testing.T) {
 			t.Fatalf("got error %v, want an UnknownError", err)
 		}
 		if diff := cmp.Diff([]redrive.JobID{f.calls[0][0].ID}, unknown.IDs); diff != "" {
-			t.Errorf("ids of the UnknownError (-want +got):\n%s", diff)
+			t.Errorf("wrong ids in the UnknownError (-want +got):\n%s", diff)
 		}
 		if took := time.Since(began); len(f.calls) != 13 || took > 20*time.Second {
 			t.Errorf("the client called the store %d times in %v, want 13 calls in about 15 s", len(f.calls), took)

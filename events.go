@@ -25,8 +25,8 @@ type EventsOptions struct {
 // events after its cursor. It is an ErrGone.
 type EventsGone struct {
 	After event.Cursor // the cursor of the reader
-	// First is where the kept events begin: a reader with this cursor gets the oldest
-	// event that is kept.
+	// First is the cursor before the oldest kept event: a reader with this cursor gets the
+	// oldest event that is kept.
 	First event.Cursor
 }
 
@@ -45,9 +45,9 @@ func (c *Client) EventSpan(ctx context.Context) (first, last event.Cursor, err e
 	return c.store.EventSpan(ctx)
 }
 
-// Events returns the events of the store after a cursor, in the order of their commits.
-// They come from all processes: every enqueue, claim and end of a run, every crash and
-// expiry, and every action of a person. Options may be nil.
+// Events returns the events of the store after a cursor, in the order of their commits. They
+// come from all processes: every enqueue, claim and end of a run, every crash and expiry, and
+// every action of a person. Options may be nil.
 //
 //	for e, err := range client.Events(ctx, after, nil) {
 //		if err != nil {
@@ -57,18 +57,17 @@ func (c *Client) EventSpan(ctx context.Context) (first, last event.Cursor, err e
 //		after = e.Cursor // keep it where it survives a restart
 //	}
 //
-// Events waits for further events until ctx ends. The loop then ends without an error. A
-// reader can keep the cursor of the last event that it has handled, and continue from
-// there later, also in another process. It then misses no event and sees no event twice.
-// The zero cursor is before the oldest event in the store. To begin at the newest event,
-// use the cursor last of EventSpan. If events after the cursor were removed, because they
-// are older than Retention.Events, the loop ends with an *EventsGone.
+// Events waits for further events until ctx ends. The loop then ends without an error. A reader
+// can keep the cursor of the last event that it has handled, and continue from there later,
+// also in another process. It then misses no event and sees no event twice. The zero cursor is
+// before the oldest event in the store. To begin at the newest event, use the cursor last of
+// EventSpan. If events after the cursor were removed, because they are older than
+// Retention.Events, the loop ends with an *EventsGone.
 //
-// A waiting reader gets enqueues and actions of people at once. It gets the begin and
-// the end of a run at the next notification, or after Config.Poll. While the store does
-// not answer (ErrUnavailable), Events tries again every Config.Poll; with StopAtEnd it
-// returns the error instead. Any other error ends the loop, also that of a store that was
-// closed (ErrClosed).
+// A waiting reader gets enqueues and actions of people at once. It gets the begin and the end
+// of a run at the next notification, or after Config.Poll. While the store does not answer
+// (ErrUnavailable), Events tries again every Config.Poll; with StopAtEnd it returns the error
+// instead. Any other error ends the loop, also the error ErrClosed of a store that was closed.
 func (c *Client) Events(ctx context.Context, after event.Cursor, o *EventsOptions) iter.Seq2[event.Event, error] {
 	if o == nil {
 		o = &EventsOptions{}
@@ -106,7 +105,7 @@ func (c *Client) eventsAfter(ctx context.Context, after event.Cursor) ([]event.E
 	}
 	first, _, err := c.store.EventSpan(ctx) // read after the events, so that it shows what was removed before they were read
 	if err != nil {
-		return nil, fmt.Errorf("read where the kept events begin: %w", err)
+		return nil, fmt.Errorf("read the cursor of the oldest kept event: %w", err)
 	}
 	if after.Before(first) && first.Before(events[0].Cursor) {
 		return nil, &EventsGone{After: after, First: first}
@@ -114,10 +113,10 @@ func (c *Client) eventsAfter(ctx context.Context, after event.Cursor) ([]event.E
 	return events, nil
 }
 
-// follow calls next again and again to read a log page by page. It waits for changes after
-// a page that is not full. Without wait it ends there. It returns nil when next wants no
-// more, or when ctx has ended. With wait it tries again every Config.Poll while the store
-// does not answer.
+// follow calls next again and again to read a log page by page. After a page that is not full,
+// it waits for changes if wait is true, and otherwise returns. It returns nil when next wants
+// no more pages, or when ctx has ended. If wait is true, it tries again every Config.Poll while
+// the store does not answer.
 func (c *Client) follow(ctx context.Context, wait bool, next func() (full, more bool, err error)) error {
 	changed := make(chan struct{}, 1)
 	if wait {
@@ -132,7 +131,7 @@ func (c *Client) follow(ctx context.Context, wait bool, next func() (full, more 
 			_ = c.await(ctx, nil) // await returns an error only when ctx has ended; the loop checks ctx
 		case err != nil:
 			return err
-		case full: // there may be more
+		case full: // there may be more entries
 		case !wait:
 			return nil
 		default:

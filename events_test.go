@@ -61,7 +61,7 @@ func readersGoOnFromTheirCursors(t *testing.T, d database) {
 	var read []event.Event
 	var after event.Cursor
 	completed, turns := 0, 0
-	for completed < 2*jobs { // starts a new reader after each interruption, as after a restart
+	for completed < 2*jobs { // each round starts a new reader after an interruption, as after a restart
 		turns++
 		n := 0
 		for e, err := range open().Events(t.Context(), after, nil) {
@@ -138,7 +138,7 @@ func TestEvents_AsksAgainWhileTheStoreIsAway(t *testing.T) {
 			t.Errorf("got error %s, want the error of the damaged row", text)
 		}
 		if took := time.Since(start); took != 3*time.Second {
-			t.Errorf("the reader got the events after %s, want three times Config.Poll", took)
+			t.Errorf("the reader got the events after %s, want a delay of three times Config.Poll", took)
 		}
 	})
 }
@@ -253,7 +253,7 @@ func TestEvents_HaveCrashesAndExpiries(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if e.Job != 0 { // events without a job are of queues and policies
+			if e.Job != 0 { // events without a job are about queues and policies
 				got[e.Job] = append(got[e.Job], e.Type)
 				left--
 			}
@@ -262,7 +262,7 @@ func TestEvents_HaveCrashesAndExpiries(t *testing.T) {
 			}
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("types of the events by job (-want +got):\n%s", diff)
+			t.Errorf("wrong types of events by job (-want +got):\n%s", diff)
 		}
 	})
 }
@@ -297,7 +297,7 @@ func TestEvents_AReaderThatHasMissedEventsGetsAnError(t *testing.T) {
 		ahead.Store(int64(time.Hour))
 		add(1)
 		var all []event.Event
-		for e, err := range c.Events(t.Context(), event.Cursor{}, nil) { // waits until PostgreSQL shows all events
+		for e, err := range c.Events(t.Context(), event.Cursor{}, nil) { // this loop waits until PostgreSQL shows all events
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -318,22 +318,22 @@ func TestEvents_AReaderThatHasMissedEventsGetsAnError(t *testing.T) {
 			got, err := read(after)
 			if i >= 4 {
 				if err != nil || !slices.Equal(got, all[i+1:]) {
-					t.Errorf("events after event %d, the last but %d: got %+v, error %v; want the events after it", i, 5-i, got, err)
+					t.Errorf("read after event %d, which %d events follow: got %+v, error %v; want these events", i, 5-i, got, err)
 				}
 				continue
 			}
 			gone, ok := errors.AsType[*redrive.EventsGone](err)
 			if !ok || !errors.Is(err, redrive.ErrGone) || gone.After != after || gone.First != first || len(got) != 0 {
-				t.Errorf("events after event %d, which is removed with the next ones: got %d events, error %v; want an EventsGone that names %s", i, len(got), err, first)
+				t.Errorf("read after event %d, which was removed together with later events: got %d events, error %v; want an EventsGone that names %s", i, len(got), err, first)
 			}
 		}
 		for name, after := range map[string]event.Cursor{"the zero cursor": {}, "the first end": first} {
 			if got, err := read(after); err != nil || !slices.Equal(got, all[5:]) {
-				t.Errorf("events after %s: got %+v, error %v; want the kept event", name, got, err)
+				t.Errorf("read after %s: got %+v, error %v; want the kept event", name, got, err)
 			}
 		}
 		if got, err := read(last); err != nil || len(got) != 0 {
-			t.Errorf("events after the last end: got %+v, error %v; want none", got, err)
+			t.Errorf("read after the last cursor: got %+v, error %v; want no events", got, err)
 		}
 	})
 }

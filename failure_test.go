@@ -39,8 +39,8 @@ func failures(t *testing.T, e *redrivetest.Engine, id redrive.JobID) []job.Failu
 	return records
 }
 
-// nearly compares times. It treats two times as equal if their difference is shorter than the wait
-// of a run for its slot.
+// nearly compares times. Two times are equal if they differ by less than half a second, because
+// a run may wait so long until a worker is free.
 var nearly = cmp.Comparer(func(a, b job.Micros) bool { return max(a, b)-min(a, b) < 500_000 })
 
 // proves: F1
@@ -78,7 +78,7 @@ func TestF1_EveryFailedAttemptIsOneRecord(t *testing.T) {
 	}
 	got := failures(t, e, id)
 	if diff := cmp.Diff([]job.Failure{first, second, third}, got, cmpopts.IgnoreFields(job.Failure{}, "Decision", "UserMessage"), nearly); diff != "" {
-		t.Errorf("failure records (-want +got):\n%s", diff)
+		t.Errorf("wrong failure records (-want +got):\n%s", diff)
 	}
 	var reasons []string
 	for _, f := range got {
@@ -90,7 +90,7 @@ func TestF1_EveryFailedAttemptIsOneRecord(t *testing.T) {
 	}
 	want := []string{"retry 1 of 5 in 1m", "retry 2 of 5 in 1m", "dead at once: the error is marked as permanent"}
 	if diff := cmp.Diff(want, reasons); diff != "" {
-		t.Errorf("reasons of the decisions (-want +got):\n%s", diff)
+		t.Errorf("wrong reasons of the decisions (-want +got):\n%s", diff)
 	}
 }
 
@@ -134,11 +134,11 @@ func TestR4_BetweenAttemptsAJobIsRetrying(t *testing.T) {
 	}
 	e.Advance(30*time.Second - time.Microsecond)
 	if out := e.Work(); len(out) != 0 {
-		t.Errorf("a job ran before it was due: got %+v, want no run", out)
+		t.Errorf("a job ran before it was due: got the outcomes %+v, want no run", out)
 	}
 	e.Advance(time.Microsecond)
 	if out := e.Work(); len(out) != 1 || out[0].Attempt != 3 {
-		t.Errorf("runs after the job was due: got %+v, want attempt 3", out)
+		t.Errorf("after the job was due: got the outcomes %+v, want one run with attempt 3", out)
 	}
 }
 
@@ -253,7 +253,7 @@ func TestCancel_TheHandlersReasonIsKept(t *testing.T) {
 	id := enqueue(t, e, render.New(renderArgs{}, nil))
 	e.Work()
 	if f := failures(t, e, id); len(f) != 1 || f[0].Message != "scene was deleted" || f[0].Class != "Cancelled" {
-		t.Errorf("got failures %+v, want one of class Cancelled with the handler's reason", f)
+		t.Errorf("got failures %+v, want one failure of class Cancelled with the handler's reason", f)
 	}
 }
 
@@ -287,7 +287,7 @@ func TestCancel_APersonEndsARunningJob(t *testing.T) {
 	}, nil)
 	id := enqueue(t, e, render.New(renderArgs{}, nil))
 	if out := e.Work()[0]; out.State != job.Cancelled || out.Failure != nil {
-		t.Errorf("got the outcomes %+v, want one: cancelled without a failure", out)
+		t.Errorf("got the outcomes %+v, want one outcome: cancelled, without a failure record", out)
 	}
 	if j := get(t, e, id); j.State != job.Cancelled || j.Counters.Attempts != 0 {
 		t.Errorf("got state %v after %d attempts, want state cancelled after 0 attempts", j.State, j.Counters.Attempts)

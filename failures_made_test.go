@@ -15,7 +15,7 @@ import (
 // about each failure. Other files may only read stored records.
 func TestFailuresAreMadeByJobAndDecide(t *testing.T) {
 	t.Parallel()
-	makers := []string{"job", "internal/decide", "store/storetest"} // storetest is used by tests only
+	makers := []string{"job", "internal/decide", "store/storetest"} // the package storetest is used by tests only
 	decoders := []string{"internal/sqlstore/read.go"}               // this file decodes rows of the database
 	used := map[string]bool{}
 	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
@@ -73,7 +73,7 @@ func TestFailuresMadeAreFound(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := len(failuresMade(file)); got != want {
-			t.Errorf("%s: found %d places that make a failure, want %d", source, got, want)
+			t.Errorf("%s: found %d expressions that make a failure, want %d", source, got, want)
 		}
 	}
 }

@@ -85,8 +85,8 @@ func (o *HandlerOptions) validate() error {
 type handler struct {
 	kind string
 	args reflect.Type // the type of the handler's arguments, which are stored as JSON; nil for HandleRaw
-	// begin makes the *Job of a run, and call runs the handler with it. It is nil when
-	// there is no handler.
+	// begin makes the *Job of a run, and call runs the handler with it. Both are nil when there
+	// is no handler.
 	begin   func(*engine.Run, *policy.Admission) (*Info, any)
 	call    func(ctx context.Context, job any) error
 	options HandlerOptions

@@ -72,7 +72,7 @@ func TestQ1_AHandlerSeesWhatWasEnqueued(t *testing.T) {
 		Owner: "ann", Correlation: "req-9", Attrs: map[string]any{"length": 90}, Batch: 4,
 	}))
 	if out := e.Work(); len(out) != 0 {
-		t.Fatalf("a job ran before it was due: got %+v, want no run", out)
+		t.Fatalf("a job ran before it was due: got the outcomes %+v, want no run", out)
 	}
 	e.Advance(time.Hour)
 	e.Work()
@@ -88,7 +88,7 @@ func TestQ1_AHandlerSeesWhatWasEnqueued(t *testing.T) {
 		},
 	}
 	if diff := cmp.Diff(want, got[0], cmpopts.IgnoreUnexported(redrive.Info{})); diff != "" {
-		t.Errorf("the job as the handler got it (-want +got):\n%s", diff)
+		t.Errorf("the handler got a wrong job (-want +got):\n%s", diff)
 	}
 }
 
@@ -115,7 +115,7 @@ func TestQ1_BulkOfSeveralKinds(t *testing.T) {
 	}
 	e.Work()
 	if diff := cmp.Diff([]string{"render 2", "render 1", "probe a,b"}, order); diff != "" {
-		t.Errorf("order of the runs (-want +got):\n%s", diff)
+		t.Errorf("wrong order of the runs (-want +got):\n%s", diff)
 	}
 	if none, err := e.EnqueueMany(t.Context(), nil); none != nil || err != nil {
 		t.Errorf("EnqueueMany of no jobs: got %v, error %v; want nil and no error", none, err)
@@ -133,7 +133,7 @@ func TestArgs_WholeNumbersAbove2To53Survive(t *testing.T) {
 	enqueue(t, e, render.New(renderArgs{Scene: big}, nil))
 	e.Work()
 	if got != big {
-		t.Errorf("got %d, want %d", got, int64(big))
+		t.Errorf("the handler got the number %d in its arguments, want %d", got, int64(big))
 	}
 }
 
@@ -147,7 +147,7 @@ func TestArgs_APayloadThatDoesNotFitIsAPermanentFailure(t *testing.T) {
 		enqueue(t, e, redrive.NewRaw("render", []byte(payload), nil))
 		out := e.Work()
 		if len(out) != 1 || out[0].State != job.Dead || out[0].Reason != job.NonRetriable {
-			t.Fatalf("payload %q: got %+v, want a dead job after one run", payload, out)
+			t.Fatalf("payload %q: got the outcomes %+v, want a dead job after one run", payload, out)
 		}
 		f := out[0].Failure
 		if f.Code != redrive.CodeBadPayload || !f.Permanent {

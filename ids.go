@@ -28,7 +28,7 @@ type idPool struct {
 	reserve func(ctx context.Context, n int) (job.ID, error)
 	block   atomic.Pointer[idRange]
 	turn    chan struct{} // a channel of capacity 1: its token is the right to reserve
-	size    int           // the size of the next block; the holder of the turn changes it
+	size    int           // the size of the next block; only the caller that has the token changes it
 }
 
 // idRange is a reserved block of ids. The ids are used in ascending order.

@@ -164,7 +164,7 @@ func TestI1_NoJobIsLostToAnotherWithItsID(t *testing.T) {
 			}
 			j, err := c.Get(t.Context(), receipt.ID)
 			if err != nil || receipt.ID <= 100 || string(j.Payload) == "another" {
-				t.Errorf("got receipt %+v, payload %s, error %v; want an id above 100 and the payload of the own job", receipt, j.Payload, err)
+				t.Errorf("got receipt %+v, payload %s, error %v; want an id above 100 and the payload of this job", receipt, j.Payload, err)
 			}
 		})
 	}

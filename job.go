@@ -44,7 +44,7 @@ type Info struct {
 	Overrides map[string]string
 
 	run     *engine.Run
-	wrapped *wrappedRun // the middleware's state; without middleware Client.unwrapped
+	wrapped *wrappedRun // the middleware's state; a run without middleware has the shared value Client.unwrapped
 }
 
 // set fills the Info in place. An Info is large and every run needs one, so it is not

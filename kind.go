@@ -46,12 +46,12 @@ func NewRaw(kind string, payload []byte, o *Options) Spec {
 // Spec is a job to be enqueued, made by Kind.New or NewRaw.
 type Spec struct {
 	new    job.New
-	unique *Unique      // new.Key is made of it; nil when the caller chose the key
-	args   reflect.Type // the arguments, set by Kind.New, whose payload is JSON; nil for NewRaw
+	unique *Unique      // the field new.Key is computed from it; nil when the caller chose the key
+	args   reflect.Type // the type of the arguments, set by Kind.New, whose payload is JSON; nil for NewRaw
 
 	badOptions error // the mistake in the options, or nil
 	badPayload error // the mistake in the payload, or nil
-	// rewritten says that the payload is new since a client has last looked at it.
+	// rewritten is true if the payload has changed since a client last checked it.
 	rewritten bool
 	// largeBy is the enqueue middleware that has made the payload larger than
 	// Config.PayloadMax, for the error; "" when none has.
@@ -213,7 +213,7 @@ func (o *Options) override() (*policy.Override, error) {
 		most  int
 	}{{"MaxRetries", all.MaxRetries, n - 1}, {"MaxTotalRetries", all.MaxTotalRetries, n - 1}} {
 		if given.value != nil && *given.value > given.most {
-			return nil, fmt.Errorf("MaxAttempts %d allows %d retries, but Override.%s is %d: raise MaxAttempts or lower the other: %w",
+			return nil, fmt.Errorf("MaxAttempts %d allows %d retries, but Override.%s is %d: raise MaxAttempts or lower the override: %w",
 				n, given.most, given.name, *given.value, store.ErrInvalid)
 		}
 	}
@@ -286,8 +286,8 @@ func (s *Spec) fill(o *Options) error {
 	return nil
 }
 
-// setKey sets what depends on the payload: the key of a unique job, or else a digest that
-// tells the payloads of one key apart.
+// setKey sets the value that depends on the payload: the key of a unique job, or else the
+// digest by which payloads of jobs with the same key are compared.
 func (s *Spec) setKey() {
 	switch n := &s.new; {
 	case s.unique != nil:

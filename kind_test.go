@@ -72,18 +72,19 @@ func TestSpec_OptionsComeBackAsTheyWere(t *testing.T) {
 	}
 	s := render.New(renderArgs{Scene: 7}, &given)
 	if diff := cmp.Diff(given, s.Options()); diff != "" {
-		t.Errorf("options of the spec (-given +got):\n%s", diff)
+		t.Errorf("the spec has other options than those given (-given +got):\n%s", diff)
 	}
 	if again := s.WithOptions(s.Options()); !cmp.Equal(s.Options(), again.Options()) || string(again.Payload()) != string(s.Payload()) {
-		t.Errorf("WithOptions with the same options changed the job; got the options %+v", again.Options())
+		t.Errorf("WithOptions with the same options changed the job, want no change; got the options %+v", again.Options())
 	}
 	want := redrive.Options{Queue: redrive.DefaultQueue, Priority: job.PriorityDefault, Attrs: map[string]any{}}
 	if diff := cmp.Diff(want, render.New(renderArgs{}, nil).Options()); diff != "" {
-		t.Errorf("default options (-want +got):\n%s", diff)
+		t.Errorf("wrong default options (-want +got):\n%s", diff)
 	}
 }
 
-// A middleware can set MaxAttempts of a job, however the job was given its number of attempts.
+// A middleware can set MaxAttempts of a job. It does not matter how the job got its earlier
+// number of attempts: from MaxAttempts, from Override.MaxAttempts, from both, or from neither.
 func TestSpec_MaxAttemptsCanBeChanged(t *testing.T) {
 	t.Parallel()
 	for name, given := range map[string]redrive.Options{
@@ -103,7 +104,8 @@ func TestSpec_MaxAttemptsCanBeChanged(t *testing.T) {
 			t.Errorf("MaxAttempts given %s, and set to 5: got %d attempts, want 5", name, n)
 		}
 	}
-	// Override alone may allow more retries than its attempts. Such options stay as they are.
+	// Without Options.MaxAttempts, an Override may contain more retries than its MaxAttempts
+	// allows. Such options are kept unchanged.
 	given := redrive.Options{Override: &policy.Override{MaxAttempts: new(3), MaxRetries: new(9)}}
 	s := render.New(renderArgs{}, &given)
 	if o := s.Options(); o.MaxAttempts != 0 || !cmp.Equal(o.Override, given.Override) || s.WithOptions(o).Err() != nil {

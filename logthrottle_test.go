@@ -33,10 +33,10 @@ func TestALineIsLoggedOnceAMinute(t *testing.T) {
 	}
 	for i, want := range []int{1, 0} {
 		if got := throttle.rest("x"); got != want {
-			t.Errorf("rest, call %d: got %d suppressed lines, want %d", i+1, got, want)
+			t.Errorf("call %d of rest: got %d suppressed lines, want %d", i+1, got, want)
 		}
 	}
 	if got := throttle.rest("unknown"); got != 0 {
-		t.Errorf("rest of a line that was never logged: got %d suppressed lines, want 0", got)
+		t.Errorf("rest for a line that was never logged: got %d suppressed lines, want 0", got)
 	}
 }

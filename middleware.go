@@ -56,7 +56,7 @@ func validMiddleware(name string, all []Middleware) error {
 	return nil
 }
 
-// The stages of a run: how far it has come with calling its handler.
+// The stages of a run: whether its handler was called and whether it has ended.
 const (
 	handlerNotCalled int32 = iota // the state before the handler is called
 	handlerCalled
@@ -121,7 +121,7 @@ func (h *handler) innermost(ctx context.Context, i *Info) error {
 		}
 		return badMiddleware(h.kind, calledAgain, nil)
 	}
-	defer func() { // deferred, so that it also runs when a middleware recovers a panic of the handler
+	defer func() { // this is deferred, so that it also runs when a middleware recovers a panic of the handler
 		w.stage.CompareAndSwap(handlerCalled, handlerEnded)
 		close(w.ended)
 	}()
@@ -133,10 +133,10 @@ const calledAgain = "called the handler more than once in a run; return its erro
 
 func (w *wrappedRun) calledAgain(kind string) error { return badMiddleware(kind, calledAgain, w.err) }
 
-// awaitHandler ends the run for its handler: it waits for a handler that still runs, and
-// keeps a handler that was not called from being called later. Without it, the job could
-// run again beside its handler. The engine's grace time bounds the wait, as for a handler
-// that does not return. awaitHandler returns how far the run had come.
+// awaitHandler waits for a handler that still runs, and makes sure that a handler that was not
+// called cannot be called later. Otherwise the handler could run beside the next run of the
+// job. The engine's grace time limits the wait, as for a handler that does not return.
+// awaitHandler returns the stage that the run had reached.
 func (w *wrappedRun) awaitHandler() (stage int32) {
 	if stage = w.stage.Swap(runEnded); stage == handlerCalled {
 		<-w.ended

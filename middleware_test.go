@@ -57,7 +57,7 @@ func TestMiddleware_WrapsEveryHandler(t *testing.T) {
 		"d of render no JSON: " + bad, "c of render no JSON: " + bad, "b of render no JSON: " + bad, "a of render no JSON: " + bad,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("calls of middlewares and handlers (-want +got):\n%s", diff)
+		t.Errorf("wrong calls of middlewares and handlers (-want +got):\n%s", diff)
 	}
 }
 
@@ -247,7 +247,7 @@ func TestMiddleware_MustWaitForTheHandler(t *testing.T) {
 			}
 			f, err := c.Failures(t.Context(), r.ID)
 			if err != nil || len(f) != 1 || !strings.Contains(f[0].Message, tt.message) {
-				t.Errorf("%s: got the failures %+v, error %v; want one with %q", name, f, err, tt.message)
+				t.Errorf("%s: got the failures %+v, error %v; want one failure with the text %q", name, f, err, tt.message)
 			}
 			if tt.late {
 				close(release)
@@ -295,7 +295,7 @@ func TestMiddleware_BlocksForTheTimeLimit(t *testing.T) {
 		}
 		f, err := c.Failures(t.Context(), 1)
 		if err != nil || len(f) != 1 || f[0].How != job.ByTimeout {
-			t.Errorf("got the failures %+v, error %v; want one timeout", f, err)
+			t.Errorf("got the failures %+v, error %v; want one failure by the time limit", f, err)
 		}
 	})
 }
@@ -305,18 +305,18 @@ func TestMiddleware_NilIsRefused(t *testing.T) {
 	st := memory.New(memory.Options{})
 	_, err := redrive.New(st, &redrive.Config{Middleware: []redrive.Middleware{nil}})
 	if err == nil || err.Error() != "redrive: Config.Middleware[0] is nil" {
-		t.Errorf("nil in Config.Middleware: got error %v, want one that names Config.Middleware[0]", err)
+		t.Errorf("nil in Config.Middleware: got error %v, want an error that names Config.Middleware[0]", err)
 	}
 	c := newClient(t, st, succeed)
 	err = redrive.TryHandleRaw(c, "raw", func(context.Context, *redrive.Job[[]byte]) error { return nil },
 		&redrive.HandlerOptions{Middleware: []redrive.Middleware{nil}})
 	if err == nil || err.Error() != `redrive: kind "raw": HandlerOptions.Middleware[0] is nil` {
-		t.Errorf("nil in HandlerOptions.Middleware: got error %v, want one that names HandlerOptions.Middleware[0]", err)
+		t.Errorf("nil in HandlerOptions.Middleware: got error %v, want an error that names HandlerOptions.Middleware[0]", err)
 	}
 	redrive.HandleRaw(c, "raw", func(context.Context, *redrive.Job[[]byte]) error { return nil },
 		&redrive.HandlerOptions{Middleware: []redrive.Middleware{func(redrive.HandlerFunc) redrive.HandlerFunc { return nil }}})
 	err = c.RunUntilIdle(t.Context())
 	if err == nil || err.Error() != `redrive: kind "raw": middleware 1 of 1 returned nil instead of a HandlerFunc` {
-		t.Errorf("a middleware that returns nil: got error %v, want one that names the middleware", err)
+		t.Errorf("a middleware that returns nil: got error %v, want an error that names the middleware", err)
 	}
 }

@@ -79,7 +79,7 @@ type (
 	DeadPage = store.DeadPage
 	// DeadEntry is a dead letter in a list.
 	DeadEntry = store.DeadEntry
-	// DeadStats are figures about dead letters.
+	// DeadStats contains the numbers of dead letters, and of the jobs that ended in each hour.
 	DeadStats = store.DeadStats
 	// DeadCount is the number of dead letters of one status, reason, class, kind and
 	// queue.
@@ -100,7 +100,7 @@ type (
 	Act = store.Act
 	// Acted is the result of an Action.
 	Acted = store.Acted
-	// EncodedChange is a Change in the form that Action and RedriveSpec take.
+	// EncodedChange is a Change in the encoded form that Action and RedriveSpec contain.
 	EncodedChange = store.Change
 )
 
@@ -143,7 +143,7 @@ const (
 const (
 	RedrivePause   = store.RedrivePause
 	RedriveResume  = store.RedriveResume  // continues a redrive that is paused or was stopped automatically
-	RedriveProceed = store.RedriveProceed // ends the canary now
+	RedriveProceed = store.RedriveProceed // ends the canary now, so that more jobs are retried
 	RedriveCancel  = store.RedriveCancel  // retries no more jobs; jobs that were already retried continue
 )
 

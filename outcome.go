@@ -80,7 +80,7 @@ type outcomeCalls struct {
 	working  sync.WaitGroup
 	underWay atomic.Int64
 	dropped  atomic.Int64  // the number of outcomes that were not reported because the grace time was over
-	endGrace func()        // ends the grace time: closes the channel over
+	endGrace func()        // the function that ends the grace time, by closing the channel over
 	over     chan struct{} // this channel is closed when no further call may begin
 	skipped  logThrottle   // counts the outcomes that were skipped
 }
@@ -186,7 +186,7 @@ func (o *outcomeCalls) stop() {
 	}
 }
 
-// halt ends the grace time, also when it has not begun.
+// halt ends the grace time at once, even if it has not begun.
 func (o *outcomeCalls) halt() {
 	if o != nil {
 		o.endGrace()

@@ -106,7 +106,7 @@ func TestOnOutcome_ReportsEachRun(t *testing.T) {
 		for i, r := range receipts {
 			slices.Sort(got[int64(r.ID)]) // the calls of OnOutcome are concurrent, so their order can differ
 			if diff := cmp.Diff(want[i], got[int64(r.ID)]); diff != "" {
-				t.Errorf("outcomes of job %d (-want +got):\n%s", i+1, diff)
+				t.Errorf("wrong outcomes of job %d (-want +got):\n%s", i+1, diff)
 			}
 		}
 	})
@@ -216,7 +216,7 @@ func TestOnOutcome_ASlowHookHoldsUpNoJob(t *testing.T) {
 				elapse(time.Minute)
 			},
 		}
-		var last atomic.Int64 // the time from the start to the end of the last run
+		var last atomic.Int64 // the time from the start of the test to the end of the last run
 		start := time.Now()
 		c := outcomeClient(t, memory.New(memory.Options{}), config, func(context.Context, *redrive.Job[renderArgs]) error {
 			ran.Add(1)
@@ -255,7 +255,7 @@ func TestOnOutcome_ASlowHookHoldsUpNoJob(t *testing.T) {
 			t.Errorf("the log counts %d skipped outcomes, want %d or a few more:\n%s", n, beyond, log.String())
 		}
 		if want := int(jobs-calls.Load()) - skippedIn(t, log.String(), "skipped=") - skippedIn(t, log.String(), "under_way="); skippedIn(t, log.String(), "not_reported=") < want {
-			t.Errorf("want at least %d outcomes that the log counts as not reported:\n%s", want, log.String())
+			t.Errorf("the log counts too few outcomes as not reported, want at least %d:\n%s", want, log.String())
 		}
 		elapse(time.Hour) // wait until the last calls of OnOutcome have ended
 	})

@@ -116,16 +116,16 @@ func TestOnOutcome_FailureIsTheStoredOne(t *testing.T) {
 	})
 }
 
-// The outcomes of runs that end after a stop began are reported, however much of the grace time
-// the runs have used.
+// The outcomes of runs that end after a stop are reported, even if the runs have used the whole
+// grace time.
 func TestOnOutcome_OutcomesAfterAStopAreReported(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		const grace = 10 * time.Second
 		type call struct {
 			title string
-			at    time.Duration // the time from the stop to the end of the call
-			err   error         // the error of the context at the end of the call
+			at    time.Duration // the time from the stop to the end of this call
+			err   error         // the error of the call's context when the call ended
 		}
 		var stopped time.Time
 		calls := make(chan call, 2)
@@ -136,7 +136,7 @@ func TestOnOutcome_OutcomesAfterAStopAreReported(t *testing.T) {
 		running := make(chan struct{}, 2)
 		c := outcomeClient(t, memory.New(memory.Options{}), config, func(ctx context.Context, j *redrive.Job[renderArgs]) error {
 			running <- struct{}{}
-			if j.Args.Title == "late" { // runs until the end of the grace time
+			if j.Args.Title == "late" { // this job runs until the end of the grace time
 				<-ctx.Done()
 				return ctx.Err()
 			}
@@ -157,7 +157,7 @@ func TestOnOutcome_OutcomesAfterAStopAreReported(t *testing.T) {
 		cancel()
 		err := <-ended
 		if returned, ok := errors.AsType[*redrive.Returned](err); !ok || returned.Jobs != 1 {
-			t.Errorf("Run: got error %v, want that one job was handed back", err)
+			t.Errorf("Run: got error %v, want an error about one job that was handed back", err)
 		}
 		if took := time.Since(stopped); took != grace+grace/2 {
 			t.Errorf("Run returned %s after the stop, want %s: the grace time of the jobs and the rest of the last call", took, grace+grace/2)

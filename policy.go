@@ -21,8 +21,8 @@ type policies struct {
 	terms atomic.Pointer[map[string]string] // encoded terms by kind; a cache, replaced as a whole
 }
 
-// termsOf returns what the effective policy says of crashes and deadlines of jobs of a
-// kind, encoded.
+// termsOf returns the terms for jobs of a kind by the effective policy: what this policy says
+// about crashes and deadlines. The terms are encoded.
 func (p *policies) termsOf(kind string) string {
 	known := p.terms.Load()
 	if known != nil {
@@ -40,11 +40,11 @@ func (p *policies) termsOf(kind string) string {
 		maps.Copy(next, *known)
 	}
 	next[kind] = terms
-	p.terms.CompareAndSwap(known, &next) // when another goroutine was faster, this kind is added by a later call
+	p.terms.CompareAndSwap(known, &next) // if another goroutine has changed the cache first, a later call adds this kind
 	return terms
 }
 
-// termsOf returns the terms of a kind by the policy in force.
+// termsOf returns the terms for jobs of a kind by the policy in force.
 func (c *Client) termsOf(kind string) string { return c.policies.Load().termsOf(kind) }
 
 // Policy returns the effective policy: the policy that was set, with the schedules and
@@ -59,7 +59,7 @@ func (c *Client) SetPolicy(ctx context.Context, by By, p *policy.Policy) error {
 	if p == nil {
 		p = policy.Default()
 	}
-	c.setting.Lock() // locked for the whole call, so that the policy saved last is also the policy that the client uses
+	c.setting.Lock() // locked during the whole call of SetPolicy, so that the policy saved last is also the policy that the client uses
 	defer c.setting.Unlock()
 	c.mu.Lock()
 	next, err := c.underConfig(p)
@@ -117,7 +117,7 @@ func (c *Client) publish(ctx context.Context, by By, p *policy.Policy) error {
 // admission holds what the rules of a policy decided about a run before the run began.
 type admission struct {
 	policy *policy.Policy
-	says   *policy.Admission // nil when no rule matches
+	says   *policy.Admission // the decision of the rules; nil when no rule matches
 }
 
 // admit evaluates the rules of the policy for a run that is about to begin. The engine

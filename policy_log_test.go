@@ -36,7 +36,7 @@ func TestARuleThatFailsDoesNotFloodTheLog(t *testing.T) {
 			}
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("number of suppressed lines in each logged warning (-want +got):\n%s%s", diff, &log)
+			t.Errorf("wrong numbers of suppressed lines in the logged warnings (-want +got):\n%s%s", diff, &log)
 		}
 	}
 	warnings(50, "0")

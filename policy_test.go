@@ -95,7 +95,7 @@ func TestR5_ALongVideoGetsItsQueueOneRetryAndOverrides(t *testing.T) {
 		e := engineWith(t, videos(t), func(_ context.Context, j *redrive.Job[renderArgs]) error {
 			attempts++
 			if diff := cmp.Diff(tt.overrides, j.Overrides); diff != "" || j.Queue != tt.queue {
-				t.Errorf("video of %v s: got queue %q, overrides (-want +got):\n%s", tt.seconds, j.Queue, diff)
+				t.Errorf("video of %v s: got queue %q; wrong overrides (-want +got):\n%s", tt.seconds, j.Queue, diff)
 			}
 			return failure.WithClass("Flaky", errors.New("oops"))
 		})
@@ -118,7 +118,7 @@ func TestR5_AHeldJobNeverRunsUntilAPersonReleasesIt(t *testing.T) {
 	id := enqueue(t, e, render.New(renderArgs{}, &redrive.Options{Attrs: map[string]any{"seconds": 8 * 3600}}))
 	out := e.Work()
 	if len(out) != 1 || out[0].Cause != job.Held || runs != 0 {
-		t.Fatalf("got %+v after %d runs; want the job held before its first run", out, runs)
+		t.Fatalf("got the outcomes %+v after %d runs; want the job held before its first run", out, runs)
 	}
 	j := get(t, e, id)
 	if j.State != job.Dead || j.Reason != job.ManualReview || j.Counters.Attempts != 0 {
@@ -131,7 +131,7 @@ func TestR5_AHeldJobNeverRunsUntilAPersonReleasesIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	if out := e.Work(); len(out) != 1 || out[0].State != job.Completed || runs != 1 {
-		t.Errorf("after the release: got %+v after %d runs; want the job completed after one run", out, runs)
+		t.Errorf("after the release: got the outcomes %+v after %d runs; want the job completed after one run", out, runs)
 	}
 }
 
@@ -164,7 +164,7 @@ func TestR6_AClassCanMoveTheNextAttempt(t *testing.T) {
 		e.Advance(time.Minute)
 	}
 	if diff := cmp.Diff([]string{redrive.DefaultQueue, "high-memory"}, queues); diff != "" {
-		t.Errorf("queues of the attempts (-want +got):\n%s", diff)
+		t.Errorf("wrong queues of the attempts (-want +got):\n%s", diff)
 	}
 	if j := get(t, e, id); j.Priority != 1 {
 		t.Errorf("got priority %d, want priority 1", j.Priority)
@@ -413,7 +413,7 @@ func TestR8_AnObservedPolicyLetsJobsRun(t *testing.T) {
 		p := policyOf(t, policy.Spec{Name: "watching", Rules: rules, Rollout: policy.Rollout{Mode: mode}})
 		e := engineWith(t, p, func(_ context.Context, j *redrive.Job[renderArgs]) error {
 			if j.Overrides != nil || j.Queue != redrive.DefaultQueue {
-				t.Errorf("the job ran in queue %q with the overrides %v, want both as in the enqueue", j.Queue, j.Overrides)
+				t.Errorf("the job ran in queue %q with the overrides %v, want the queue and the overrides of the enqueue", j.Queue, j.Overrides)
 			}
 			return nil
 		})

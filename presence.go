@@ -26,8 +26,8 @@ func (c *Client) OrderProcess(ctx context.Context, by By, name string, quiet boo
 	return c.store.OrderProcess(ctx, by, name, quiet)
 }
 
-// newPresence returns the function with which the engine of one Run reports that the
-// process is alive. The caller holds the client's lock.
+// newPresence returns the function that the engine of one Run calls to report that the process
+// is alive. The caller holds the client's lock.
 func (c *Client) newPresence() func(context.Context, engine.Sign) (bool, error) {
 	host, err := os.Hostname()
 	if err != nil {

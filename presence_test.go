@@ -20,7 +20,7 @@ import (
 	"github.com/redrive/redrive/store/memory"
 )
 
-// working is a client that runs in the background. Its jobs run until let is called.
+// working is a client that runs in the background. Its jobs run until the test lets them end.
 type working struct {
 	*redrive.Client
 	t      *testing.T
@@ -58,7 +58,7 @@ func (w *working) stop() {
 	}
 }
 
-// later lets time pass.
+// later waits for the duration in a synctest bubble, which takes no real time.
 func later(d time.Duration) {
 	elapse(d)
 	synctest.Wait()
@@ -124,7 +124,7 @@ func TestQ9_AClientIsListedWhileItRuns(t *testing.T) {
 			StartedAt: now.Add(-store.PresentEvery), SeenAt: now,
 		}
 		if diff := cmp.Diff(want, list[0]); diff != "" || want.Instance == "" {
-			t.Errorf("Processes, with the instance %q (-want +got):\n%s", want.Instance, diff)
+			t.Errorf("wrong list of processes, with the instance %q (-want +got):\n%s", want.Instance, diff)
 		}
 		close(w.gate)
 		w.stop()
@@ -134,8 +134,8 @@ func TestQ9_AClientIsListedWhileItRuns(t *testing.T) {
 	})
 }
 
-// A second in which no job is enqueued or ends writes only signs of life, and these write no
-// event and no audit row.
+// A client on which no job is enqueued or ends writes only signs of life to the store. They add
+// no event and no entry to the audit log.
 //
 // part of: Q9
 func TestQ9_SignsOfLifeWriteNothingElse(t *testing.T) {
@@ -164,7 +164,7 @@ func TestQ7_AQuietClientFinishesItsRunsAndClaimsNothingUntilItIsWoken(t *testing
 	synctest.Test(t, func(t *testing.T) {
 		st := memory.New(memory.Options{})
 		w := work(t, st, "one")
-		ids := w.enqueue(3) // two workers: one job waits
+		ids := w.enqueue(3) // two of the jobs run, because there are two workers, and one job waits
 		by := redrive.By{Actor: "ann", Reason: "deploy"}
 		if err := w.OrderProcess(t.Context(), by, "one", true); err != nil {
 			t.Fatal(err)
@@ -222,7 +222,7 @@ func TestQ9_AKilledProcessIsFoundSilent(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		st := memory.New(memory.Options{})
-		killed := store.Process{Name: "killed", Instance: "1"} // it never reports again
+		killed := store.Process{Name: "killed", Instance: "1"} // this process never reports again
 		if _, err := st.Present(t.Context(), killed); err != nil {
 			t.Fatal(err)
 		}
@@ -239,7 +239,7 @@ func TestQ9_AKilledProcessIsFoundSilent(t *testing.T) {
 			}
 		}
 		if strings.Join(names, " ") != "killed" {
-			t.Errorf("got events of the silent processes %q, want one of \"killed\"", names)
+			t.Errorf("got events of the silent processes %q, want one event of \"killed\"", names)
 		}
 	})
 }

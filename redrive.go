@@ -40,7 +40,7 @@ import (
 //	RunUntilIdle   until no job is due; for a program that a timer starts
 //	RunUntilEmpty  until every job has ended, retries included; for a batch program
 //	WaitIdle       waits until a client that runs has nothing to do; for a test
-//	Halt           stops one that runs without the grace time; for a second signal
+//	Halt           stops a running client without a grace time; for a second signal
 type Client struct {
 	store  store.Store
 	config Config
@@ -56,7 +56,7 @@ type Client struct {
 	keeper   *keeper.Keeper      // not nil while Run is running
 	calls    *outcomeCalls       // not nil while Run is running and Config.OnOutcome is set
 
-	argTypes atomic.Pointer[map[string]reflect.Type] // by kind; the types of the arguments of handlers that take JSON
+	argTypes atomic.Pointer[map[string]reflect.Type] // the types of the arguments of handlers that take JSON, by kind
 
 	setting     sync.Mutex // locked while the policy is being replaced; locked before mu
 	policies    atomic.Pointer[policies]

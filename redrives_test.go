@@ -34,7 +34,7 @@ func TestD7_ARedriveStopsByItselfAndGoesOn(t *testing.T) {
 	}
 	e.Work()
 	if r, err = e.WaitRedrive(t.Context(), r.ID); err != nil || r.State != store.RedriveStopped || r.Released != 5 || r.Again != 5 || r.Why == "" {
-		t.Errorf("redrive while the cause of the failures persists: got %+v, error %v; want it stopped after 5 canaries", r, err)
+		t.Errorf("redrive while the cause of the failures persists: got %+v, error %v; want it stopped after 5 canary jobs", r, err)
 	}
 	(*causes)[0] = nil
 	if _, err := e.ControlRedrive(t.Context(), ops, r.ID, store.RedriveResume); err != nil {
@@ -209,7 +209,7 @@ func TestD7_RunUntilEmptyLeavesRedrivesOfOthers(t *testing.T) {
 			t.Errorf("RunUntilEmpty took %s, error %v; want less than a minute", time.Since(began), err)
 		}
 		if r, err = c.GetRedrive(t.Context(), r.ID); err != nil || r.Released != 3 || !r.State.Active() {
-			t.Errorf("got redrive %+v, error %v; want it active after it has retried 3 canaries", r, err)
+			t.Errorf("got redrive %+v, error %v; want it active after it has retried 3 canary jobs", r, err)
 		}
 		if err := c.RunUntilEmpty(t.Context()); err != nil {
 			t.Fatal(err)

@@ -102,7 +102,7 @@ func TestT1_LeftoversAreSweptOnASchedule(t *testing.T) {
 		ended := make(chan error, 1)
 		go func() { ended <- c.Run(ctx) }()
 		elapse(30 * time.Second)
-		left := filepath.Join(base, "job-99") // a directory of a worker that was killed later
+		left := filepath.Join(base, "job-99") // the directory that a killed worker has left
 		for _, err := range []error{
 			os.Mkdir(left, 0o700),
 			os.Symlink(outside, filepath.Join(left, "link")),

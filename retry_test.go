@@ -89,7 +89,7 @@ func TestL3_ExhaustedInAJobIsRescheduled(t *testing.T) {
 	}
 	e.Advance(314 * time.Second)
 	if o := e.Work(); len(o) != 0 {
-		t.Errorf("the job ran before it was due: got %+v, want no run", o)
+		t.Errorf("the job ran before it was due: got the outcomes %+v, want no run", o)
 	}
 	e.Advance(time.Second)
 	if o := e.Work(); len(o) != 1 || o[0].State != job.Completed || o[0].Attempt != 1 || string(o[0].Result) != `"text"` {
@@ -106,12 +106,12 @@ func TestL3_WithinTheJobsOwnLimit_P3(t *testing.T) {
 	e, id := reading(t, u, steady(1), retry.Options{})
 	for n := range 3 {
 		if o := e.Work(); len(o) != 1 || o[0].Cause != job.Deferred {
-			t.Fatalf("deferral %d: got %+v, want the job deferred", n+1, o)
+			t.Fatalf("deferral %d: got the outcomes %+v, want the job deferred", n+1, o)
 		}
 		e.Advance(315 * time.Second)
 	}
 	if o := e.Work(); len(o) != 1 || o[0].Cause != job.Failed || o[0].State != job.Retrying || o[0].Wait != time.Minute {
-		t.Fatalf("one deferral more than the limit: got %+v, want a failed attempt", o)
+		t.Fatalf("one deferral more than the limit: got the outcomes %+v, want a failed attempt", o)
 	}
 	e.Advance(time.Minute)
 	if o := e.Work(); len(o) != 1 || o[0].State != job.Dead || o[0].Reason != job.MaxRetries {

@@ -13,7 +13,7 @@ import (
 	"github.com/redrive/redrive/store/memory"
 )
 
-// wantsSeen is a store that notes the terms which a client sends.
+// wantsSeen is a store that records the terms that a client sends.
 type wantsSeen struct {
 	store.Store
 
@@ -46,8 +46,8 @@ func crashPolicy(t *testing.T, retrying string) *policy.Policy {
 	return p
 }
 
-// What the policy says of crashes goes into the store with each enqueue and each claim,
-// so that any process can end the job. A new policy counts from the next call on.
+// Each enqueue and each claim stores the terms of the job: what the policy says about crashes.
+// So any process can end a crashed run. A new policy is used from the next enqueue or claim on.
 //
 // part of: F10, Q3
 func TestTheTermsOfThePolicyTravelWithTheJob(t *testing.T) {
@@ -77,15 +77,15 @@ func TestTheTermsOfThePolicyTravelWithTheJob(t *testing.T) {
 	}
 	first, second := job.Terms{Retrying: "one moment"}, job.Terms{Retrying: "it goes on"}
 	if got := s.enqueued; len(got) != 3 || got[0] != "" || got[1] != first.Encode() || got[2] != second.Encode() {
-		t.Errorf("terms of the three enqueues are %q", got)
+		t.Errorf("got the terms %q of the three enqueues, want no terms, then those of the first and the second policy", got)
 	}
 	if len(s.wanted) != 1 || !s.wanted[second.Encode()] {
-		t.Errorf("terms of the claims are %v, want those of the last policy", s.wanted)
+		t.Errorf("got the terms %v of the claims, want those of the last policy", s.wanted)
 	}
 }
 
-// A crash of a process is ended by one that has another policy and does not know the
-// kind. The first policy decides.
+// A process crashes, and another process ends its run. The other process has another policy and
+// does not know the kind, so the policy of the first process decides.
 //
 // part of: F10, Q3
 func TestACrashIsDecidedByThePolicyOfTheClaim(t *testing.T) {

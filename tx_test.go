@@ -15,7 +15,7 @@ import (
 	"github.com/redrive/redrive/store/sqlite"
 )
 
-// openSQLite opens a new database that also has a table of the user.
+// openSQLite opens a new database that also has a table for the test's own rows.
 func openSQLite(t *testing.T) *sqlite.Store {
 	t.Helper()
 	st, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "jobs.db"), nil)
@@ -117,7 +117,7 @@ func TestCompleteTx_CompletesIfTheTransactionDoes(t *testing.T) {
 			return nil
 		})
 		if errors.Is(err, errChangedMind) {
-			return nil // returns success although the transaction was not committed
+			return nil // the handler returns success, although it has not committed the transaction
 		}
 		return err
 	})

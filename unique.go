@@ -29,12 +29,11 @@ import (
 // retry fails with store.ErrConflict, which names that job. The end of a period does not
 // move.
 type Unique struct {
-	// Period, when it is not 0, makes the job unique for a time instead: in each period
-	// at most one job is enqueued, also when it has ended or was removed meanwhile.
-	// Periods are aligned to 1970-01-01 00:00 UTC, so 24 hours are a day in UTC. The
-	// time of the enqueue on the store's clock decides, not RunAt. It is a whole number
-	// of microseconds. Jobs that are unique for periods of another length, or while
-	// alive, do not count.
+	// Period, when it is not 0, makes the job unique for a time instead: in each period at most
+	// one job is enqueued, even if that job has ended or was removed. Periods are aligned to
+	// 1970-01-01 00:00 UTC, so 24 hours are a day in UTC. The time of the enqueue on the
+	// store's clock decides, not RunAt. It is a whole number of microseconds. Jobs that are
+	// unique for periods of another length, or while alive, do not count.
 	Period time.Duration
 }
 

@@ -208,7 +208,7 @@ func TestI1_ARetryWithOtherArgumentsChangesWhatIsUnique(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := retry(); err != nil {
-		t.Fatalf("retry after the end of job %s: %v", holder, err)
+		t.Fatalf("retry after the end of job %s: got error %v, want none", holder, err)
 	}
 	if got := enqueue(right); !got.Existing || got.ID != dead {
 		t.Errorf("enqueue of the new arguments: got receipt %+v, want the existing job %s", got, dead)

@@ -10,8 +10,8 @@ import (
 
 // These tests check for bugs that other back-off implementations are known to have.
 
-// A shift or a product that overflows gives a negative, zero or random wait, so a job does
-// not wait when it should wait longest.
+// If a shift or a product overflows, the wait is negative, zero or arbitrary. A job that should
+// wait longest would then not wait.
 func TestBug_OverflowBecomesAHotLoop(t *testing.T) {
 	t.Parallel()
 	b := exponential(time.Second, 2)
@@ -23,7 +23,7 @@ func TestBug_OverflowBecomesAHotLoop(t *testing.T) {
 		}
 		for _, n := range []int{26, 34, 37, 41, 42, 45, 47, 50, 51, 53, 63, 64, 65, 127, 128, 1000, 1 << 30, math.MaxInt32, math.MaxInt - 1, math.MaxInt} {
 			if d, ok := b.Wait(n, 0, almostOne); !ok || d.Wait != want {
-				t.Errorf("retry %d under the cap %v got the wait %v, want %v", n, capped, d.Wait, want)
+				t.Errorf("retry %d with the cap %v: got the wait %v, want %v", n, capped, d.Wait, want)
 			}
 		}
 	}
@@ -31,9 +31,9 @@ func TestBug_OverflowBecomesAHotLoop(t *testing.T) {
 		b := exponential(time.Microsecond, factor)
 		if d, _ := b.Wait(math.MaxInt, 0, 0); d.Wait != backoff.Max {
 			if factor == 1.0000001 && math.MaxInt == math.MaxInt32 {
-				continue // with this factor, 2^31 retries are too few to reach the cap
+				continue // with this factor, the wait does not reach the cap within 2^31 retries
 			}
-			t.Errorf("factor %v: the wait at the largest n is %v, want the constant Max", factor, d.Wait)
+			t.Errorf("factor %v, largest retry number: got the wait %v, want the constant Max", factor, d.Wait)
 		}
 	}
 }
@@ -45,7 +45,7 @@ func TestBug_JitterAroundTheLargestWait(t *testing.T) {
 		b := backoff.Backoff{Formula: backoff.Exponential, First: math.MaxInt64, Factor: 1000, Jitter: j,
 			Percent: 1, Spread: math.MaxInt64}
 		if d, ok := b.Wait(math.MaxInt, math.MaxInt64, almostOne); !ok || d.Wait < backoff.Max-time.Second || d.Wait > backoff.Max {
-			t.Errorf("jitter %d around the longest wait: got %v, want a wait of Max or at most a second less", j, d)
+			t.Errorf("jitter %d with the nominal wait Max: got the wait %v, want Max or at most 1s less", j, d)
 		}
 	}
 }
@@ -59,7 +59,7 @@ func TestBug_NotANumber(t *testing.T) {
 			t.Errorf("the invalid factor %v gives the wait %v, want 1s", bad, d.Wait)
 		}
 		if b.Validate() == nil {
-			t.Errorf("Validate accepted the invalid factor %v", bad)
+			t.Errorf("Validate accepted the invalid factor %v, want an error", bad)
 		}
 	}
 	b := backoff.Backoff{Formula: backoff.Exponential, First: time.Second, Jitter: backoff.Percent, Percent: math.NaN(), Cap: time.Minute}
@@ -75,7 +75,7 @@ func TestBug_ZeroTimesInfinity(t *testing.T) {
 	b := exponential(0, 1000)
 	b.Cap = time.Hour
 	if d, _ := b.Wait(math.MaxInt, 0, almostOne); d.Wait != 0 {
-		t.Errorf("the first wait of 0 grew to %v, want 0", d.Wait)
+		t.Errorf("a back-off with the first wait 0: got the later wait %v, want 0", d.Wait)
 	}
 }
 
@@ -108,7 +108,7 @@ func TestBug_WaitsPileUpAtTheCap(t *testing.T) {
 			seen[d.Wait]++
 		}
 		if len(seen) < 999 {
-			t.Errorf("jitter %d: only %d of 1,000 waits are different, want at least 999", j, len(seen))
+			t.Errorf("jitter %d: got only %d different waits in 1,000 draws, want at least 999", j, len(seen))
 		}
 	}
 }
@@ -119,11 +119,11 @@ func TestBug_StopIsNoDuration(t *testing.T) {
 	b := backoff.Backoff{Waits: seconds(1), Past: backoff.Stop}
 	for n := 2; n < 100; n++ {
 		if d, ok := b.Wait(n, 0, 0); ok || d.Wait < 0 {
-			t.Fatalf("retry %d after the only wait of a list that stops: got %v and %v, want no wait and false", n, d, ok)
+			t.Fatalf("retry %d after the only wait of a list that stops: Wait returned %v and %v, want no wait and false", n, d, ok)
 		}
 	}
 	if d, ok := (&backoff.Backoff{Waits: []time.Duration{-1}}).Wait(1, -1, 0); !ok || d.Wait != 0 {
-		t.Errorf("the invalid wait −1: got %v and %v, want a wait of 0 and true", d, ok)
+		t.Errorf("the invalid wait −1: Wait returned %v and %v, want a wait of 0 and true", d, ok)
 	}
 }
 
@@ -137,6 +137,6 @@ func TestBug_CostGrowsWithN(t *testing.T) {
 		last, _ = b.Wait(math.MaxInt-i, 0, 0)
 	}
 	if math.MaxInt > math.MaxInt32 && last.Wait != backoff.Max {
-		t.Errorf("the wait at the largest n is %v, want the constant Max", last.Wait)
+		t.Errorf("largest retry number: got the wait %v, want the constant Max", last.Wait)
 	}
 }

@@ -71,8 +71,8 @@ func (b *Backoff) Borders() string {
 	return strings.Join(parts, ", ")
 }
 
-// Short formats a duration without zero units at its end: 5m, not 5m0s. Whole days from two
-// days on are written as days: 30d.
+// Short formats a duration without zero units at its end: 5m, not 5m0s. Two or more whole days
+// are written in days: 30d.
 func Short(d time.Duration) string {
 	const day = 24 * time.Hour
 	if d >= 2*day && d%day == 0 {

@@ -15,7 +15,7 @@ const FactorMax = 1000
 // Mistake is one mistake in the fields of a back-off.
 type Mistake struct {
 	Field   string // the name of the field in a policy file, such as "first" or "waits[2]"
-	Message string // says what the value is, what is allowed, and how to correct it
+	Message string // the mistake in words: the value, what is allowed, and how to correct it
 }
 
 // Validate returns all mistakes of the back-off as one error.

@@ -79,7 +79,7 @@ func TestValidate_ReportsAllMistakes(t *testing.T) {
 		}
 	}
 	if err := (&backoff.Backoff{Waits: []time.Duration{0}}).Validate(); err != nil {
-		t.Errorf("Validate refused a list with a wait of 0: %v", err)
+		t.Errorf("a list with a wait of 0: Validate returned the error %v, want none", err)
 	}
 }
 

@@ -72,7 +72,7 @@ func (b *Backoff) Sum(n int) time.Duration {
 	for k := 1; k <= n && !b.ended(k); k++ {
 		wait, times := b.Nominal(k), 1
 		if !b.ended(k+1) && (b.Formula == Fixed && k >= len(b.Waits) || b.Formula == Exponential && b.factor() == 1 || wait == span(limit)) {
-			times = n - k + 1 // all later waits are equal
+			times = n - k + 1 // all waits after this one are equal
 		}
 		if wait > 0 && time.Duration(times) > (math.MaxInt64-sum)/wait {
 			return math.MaxInt64
@@ -169,7 +169,7 @@ func grow(first int64, factor float64, k int) int64 {
 	return micros64(float64(first) * power)
 }
 
-// scale returns d × by as a whole number, at least 0.
+// scale returns the product d × by, rounded to a whole number and at least 0.
 func scale(d int64, by float64) int64 { return micros64(float64(d) * by) }
 
 // micros64 rounds a value to whole microseconds. It first limits the value to [0, 2 × Max],
@@ -183,7 +183,7 @@ func micros64(f float64) int64 {
 	case f <= 0:
 		return 0
 	}
-	return int64(limit) // also true for NaN
+	return int64(limit) // the value is too large, or NaN
 }
 
 // micros returns a duration in whole microseconds, limited to the range from 0 to Max.

@@ -56,7 +56,7 @@ func TestR1_NominalWaitsOfThePresets(t *testing.T) {
 	}
 	for name, tt := range tests {
 		if err := tt.b.Validate(); err != nil {
-			t.Errorf("%s: Validate refused the back-off: %v", name, err)
+			t.Errorf("%s: Validate returned the error %v, want none", name, err)
 		}
 		var got []time.Duration
 		for i := range tt.want {
@@ -111,13 +111,13 @@ func TestR1_JitterAtItsBounds(t *testing.T) {
 	}
 	for name, tt := range tests {
 		if err := tt.b.Validate(); err != nil {
-			t.Errorf("%s: Validate refused the back-off: %v", name, err)
+			t.Errorf("%s: Validate returned the error %v, want none", name, err)
 		}
 		var got []float64
 		for _, u := range []float64{0, 0.5, almostOne} {
 			d, ok := tt.b.Wait(tt.n, tt.previous, u)
 			if !ok || d.U != u || d.Ceiling != time.Duration(tt.top*1e9) {
-				t.Errorf("%s: got %+v and %v, want true, the listed ceiling and the random number %v", name, d, ok, u)
+				t.Errorf("%s: Wait returned %+v and %v; want the ceiling of the table, the random number %v, and true", name, d, ok, u)
 			}
 			got = append(got, d.Wait.Seconds())
 		}
@@ -145,7 +145,7 @@ func TestR1_ADrawIsReproducible(t *testing.T) {
 		t.Errorf("Wait returned %+v, want %+v", d, want)
 	}
 	if again, _ := b.Wait(2, 0, d.U); again != d {
-		t.Errorf("the second call with the same random number returned %+[2]v, the first call %+[1]v", d, again)
+		t.Errorf("the second call with the same random number returned %+[2]v, want %+[1]v as from the first call", d, again)
 	}
 }
 
@@ -153,17 +153,17 @@ func TestWait_AListStopsOrRepeats(t *testing.T) {
 	t.Parallel()
 	b := backoff.Backoff{Waits: seconds(1, 5), Past: backoff.Stop}
 	if d, ok := b.Wait(2, 0, 0); !ok || d.Wait != 5*time.Second {
-		t.Errorf("retry 2 of a list of two waits: got %v and %v, want 5s and true", d, ok)
+		t.Errorf("retry 2 of a list of two waits: Wait returned %v and %v, want 5s and true", d, ok)
 	}
 	if d, ok := b.Wait(3, 0, 0); ok || d != (backoff.Draw{}) || b.Nominal(3) != 0 {
-		t.Errorf("retry 3 of a list of two waits that stops: got %v and %v, want no wait and false", d, ok)
+		t.Errorf("retry 3 of a list of two waits that stops: Wait returned %v and %v, want no wait and false", d, ok)
 	}
 	if low, high := b.Bounds(3); low != 0 || high != 0 {
 		t.Errorf("retry 3 of a list of two waits that stops: got the bounds %v and %v, want 0 and 0", low, high)
 	}
 	b.Past = backoff.Repeat
 	if d, ok := b.Wait(1<<30, 0, 0); !ok || d.Wait != 5*time.Second {
-		t.Errorf("retry 1<<30 of a list that repeats its last wait: got %v and %v, want 5s and true", d, ok)
+		t.Errorf("retry 1<<30 of a list that repeats its last wait: Wait returned %v and %v, want 5s and true", d, ok)
 	}
 }
 
@@ -211,20 +211,20 @@ func TestR1_NoValueLeavesTheBounds(t *testing.T) {
 		floor := min(max(b.Floor, 0).Truncate(time.Microsecond), limit)
 		switch {
 		case !ok && (b.Formula != backoff.Fixed || b.Past != backoff.Stop):
-			t.Fatal("Wait returned no wait, although the back-off does not stop")
+			t.Fatal("Wait returned no wait for a back-off that never stops, want a wait")
 		case !ok:
 			return
 		case d.Wait < floor || d.Wait > limit:
-			t.Fatalf("the wait %v is not between the floor %v and the cap %v", d.Wait, floor, limit)
+			t.Fatalf("got the wait %v, want a wait between the floor %v and the cap %v", d.Wait, floor, limit)
 		case d.Wait > d.Ceiling || d.Ceiling > limit || d.Nominal > limit || d.Nominal < 0:
-			t.Fatalf("%+v: the wait exceeds its ceiling, or a value is outside of the range from 0 to %v", d, limit)
+			t.Fatalf("got the draw %+v, want a wait up to its ceiling, and values from 0 to %v", d, limit)
 		case d.Wait%time.Microsecond != 0 || d.Ceiling%time.Microsecond != 0 || d.Nominal%time.Microsecond != 0:
-			t.Fatalf("a duration of %+v is not a whole number of microseconds", d)
+			t.Fatalf("got the draw %+v, want only durations in whole microseconds", d)
 		case !(d.U >= 0 && d.U < 1):
 			t.Fatalf("the recorded random number is %v, want a number in [0, 1)", d.U)
 		}
 		if low, high := b.Bounds(n); b.Jitter != backoff.Decorrelated && (d.Wait < low || d.Wait > high) {
-			t.Fatalf("the wait %v is not between the bounds %v and %v", d.Wait, low, high)
+			t.Fatalf("got the wait %v, want a wait between the bounds %v and %v", d.Wait, low, high)
 		}
 		if b.Validate() == nil && b.Jitter == backoff.None && d.Wait != b.Nominal(n) {
 			t.Fatalf("without jitter, the wait is %v, want the nominal wait %v", d.Wait, b.Nominal(n))

@@ -156,7 +156,7 @@ func (w *completer) set(flag *kong.Flag, value string) {
 	}
 }
 
-// flags returns the flags that can be used here, with those of the default command.
+// flags returns the flags that can be used here, including the flags of the default command.
 func (w *completer) flags() (all []*kong.Flag) {
 	for _, group := range w.node.AllFlags(true) {
 		all = append(all, group...)
@@ -310,8 +310,8 @@ func plainWords(all []string) []suggestion {
 // completionLimit is the longest time that a completion waits for a database server.
 const completionLimit = 2 * time.Second
 
-// names returns all kinds, queues, classes, groups, redrives or workers that the configuration or
-// the database contains. The argument sort says which of them.
+// names returns all kinds, queues, classes, groups, redrives or workers that the configuration
+// or the database contains. The parameter sort selects one of these sorts of names.
 func (a *app) names(ctx context.Context, sort string) []suggestion {
 	n := &nameReader{known: a.known(), all: map[string]string{}}
 	if sort == "class" {
@@ -337,7 +337,7 @@ func (a *app) names(ctx context.Context, sort string) []suggestion {
 
 type nameReader struct {
 	known *config.Config
-	all   map[string]string // short descriptions by name
+	all   map[string]string // short descriptions of the names, by name
 }
 
 func (n *nameReader) configured(sort string) []string {

@@ -60,7 +60,7 @@ func (c *demoCmd) Run(ctx context.Context, a *app) error {
 	defer stop()
 	err = demo.Run(ctx, o)
 	if errors.Is(err, demo.ErrInterrupted) {
-		return &interruptedError{"the demo is not over; what it has taken in is in " + path}
+		return &interruptedError{"the demo is not over; its jobs are in " + path}
 	}
 	return err
 }
@@ -99,8 +99,8 @@ func (a *app) demoFile() (string, error) {
 // demoFiles is the largest number of demo files in a folder.
 const demoFiles = 100
 
-// commandName returns the words with which a person can call this program again from the
-// current folder.
+// commandName returns the words that a person types to call this program again from the current
+// folder.
 func commandName(exe string) string {
 	if strings.Contains(exe, string(filepath.Separator)+"go-build") {
 		return "go run ./cmd/redrive"
@@ -139,6 +139,6 @@ type demoToolCmd struct {
 
 // Run implements the command.
 func (c *demoToolCmd) Run(ctx context.Context, a *app) error {
-	os.Exit(demo.Tool(ctx, c.Args, a.stderr)) // Tool has already printed its errors
+	os.Exit(demo.Tool(ctx, c.Args, a.stderr)) // the called program has already printed its errors
 	return nil
 }

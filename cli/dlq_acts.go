@@ -79,7 +79,8 @@ func (c *dlqRetryCmd) Run(ctx context.Context, a *app) error {
 	})
 }
 
-// change makes the change of a retry from the flags, without the payload and the delay.
+// change returns the change that a retry makes to jobs, as the flags describe it. Payload and
+// delay are not set.
 func (c *changeFlags) change(ctx context.Context, a *app, client *redrive.Client) (redrive.EncodedChange, error) {
 	change := redrive.EncodedChange{Queue: c.ToQueue, Priority: c.Priority}
 	if c.Priority < 0 || c.Priority > job.PriorityMax {

@@ -115,7 +115,7 @@ func readPages(ctx context.Context, client *redrive.Client, f redrive.DeadFilter
 	for {
 		page, err := client.DeadLetters(ctx, f, p)
 		if errors.Is(err, redrive.ErrUnavailable) && p.Limit > 1 && ctx.Err() == nil {
-			p.Limit /= 4 // the disk is slow or busy: a read should take at most a second
+			p.Limit /= 4 // the read took too long, because the disk is slow or busy: ask for fewer dead letters
 			p.Limit = max(p.Limit, 1)
 			continue
 		}
@@ -166,7 +166,7 @@ func exportTotal(ctx context.Context, a *app, client *redrive.Client, f *redrive
 	}
 	stats, err := client.DeadStats(ctx)
 	if err != nil {
-		return 0 // the progress bar works without a total
+		return 0 // the number is only for the progress bar, which works without it
 	}
 	total := int64(0)
 	for i := range stats.Counts {
@@ -197,7 +197,7 @@ func (a *app) exportFile(name string) (*exportFile, error) {
 		}
 		return &exportFile{Writer: bufio.NewWriterSize(f, 64<<10), file: f}, nil
 	}
-	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*") // only its owner can read it
+	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*") // only the owner of the file can read it
 	if err != nil {
 		return nil, fmt.Errorf("export: %w", err)
 	}

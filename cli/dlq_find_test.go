@@ -56,7 +56,7 @@ func TestD6_TheSearchForAGroupIsBounded(t *testing.T) {
 			t.Errorf("findGroup(%q) returned %q after %d pages with error %v, want an error of kind %s after at most %d pages", name, got, st.pages, err, want, groupPagesMax)
 		}
 		if want == wire.NotFound && (err == nil || !strings.Contains(err.Error(), "20,000 were not searched")) {
-			t.Errorf("findGroup(%q): the error is %v, but should say that 20,000 groups were not searched", name, err)
+			t.Errorf("findGroup(%q): got the error %v, want one that says that 20,000 groups were not searched", name, err)
 		}
 	}
 	// One match is not enough if some groups were not searched: another match may be among
@@ -151,7 +151,7 @@ func TestD2_ASearchThatEndedEarlySaysSo(t *testing.T) {
 	p := &page{w: &out, now: 1 << 40}
 	p.dead(d)
 	if !strings.Contains(out.String(), "What was done\n  searched back to 1970-01-01") || !strings.Contains(out.String(), "redrive audit --target 1 ") {
-		t.Errorf("the page of the dead letter does not say how far the audit log was searched:\n%s", out.String())
+		t.Errorf("the page of the dead letter does not say how far the audit log was searched, want this text:\n%s", out.String())
 	}
 	if v := wire.DeadDetailsOf(d, commandLine); v.Searched == 0 || len(v.Acts) != 0 {
 		t.Errorf("the JSON says that the log was searched to %d and has actions %+v, want a number above 0 and no actions", v.Searched, v.Acts)

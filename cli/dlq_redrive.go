@@ -153,7 +153,7 @@ func parseShare(text string) (float64, error) {
 	if percent {
 		share /= 100
 	}
-	if err != nil || !(share > 0 && share <= 1) { // also refuses NaN
+	if err != nil || !(share > 0 && share <= 1) { // the comparisons are false for NaN, so NaN is refused, too
 		return 0, usagef("--stop %q: must be a share above 0%%, at most 100%%, such as 20%% or 0.2", text)
 	}
 	return share, nil

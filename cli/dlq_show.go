@@ -78,7 +78,7 @@ func readDead(ctx context.Context, client *redrive.Client, id job.ID, known *con
 	acts, err := actsOn(ctx, client, id)
 	d.Acts, d.Searched = acts.Entries, acts.Searched
 	if len(d.Acts) == actsMax {
-		d.Searched = 0 // the page is full; older actions are left out, but they were not searched for
+		d.Searched = 0 // the list of actions is full, so it does not matter how far the audit log was searched
 	}
 	slices.Reverse(d.Acts)
 	return d, err

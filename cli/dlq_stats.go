@@ -51,8 +51,8 @@ func (c *dlqStatsCmd) Run(ctx context.Context, a *app) (err error) {
 	return nil
 }
 
-// entryOf returns a dead letter with the properties that a count belongs to. Filters are
-// tested with it.
+// entryOf returns a dead letter with the status, reason, class, kind and queue of a count. The
+// filter is tested on it.
 func entryOf(n *redrive.DeadCount) job.DeadLetter {
 	return job.DeadLetter{Status: n.Status, Reason: n.Reason, Class: n.Class, Kind: n.Kind, Queue: n.Queue}
 }

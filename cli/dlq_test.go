@@ -77,7 +77,7 @@ func TestAnswered(t *testing.T) {
 	t.Parallel()
 	for answer, yes := range map[string]bool{"y\n": true, " YES \n": true, "y": true, "n\n": false, "\n": false, "": false, "yeah\n": false} {
 		if err := answered(strings.NewReader(answer)); (err == nil) != yes {
-			t.Errorf("the answer %q gave error %v, want accepted: %t", answer, err, yes)
+			t.Errorf("the answer %q gave the error %v; whether it must be accepted: %t", answer, err, yes)
 		}
 	}
 }
@@ -138,7 +138,7 @@ func TestD3_AWideActionStopsBetweenSteps(t *testing.T) {
 	}
 	_ = a.out.Flush()
 	if !strings.Contains(out.String(), "20 dead letters resolved\n") {
-		t.Errorf("the second action does not say that the other 20 dead letters were resolved:\n%s", out.String())
+		t.Errorf("the second action does not say that the other 20 dead letters were resolved, want this text:\n%s", out.String())
 	}
 }
 
@@ -175,7 +175,7 @@ func TestQ9_TheEndOfALongAuditLogIsFound(t *testing.T) {
 		}
 		for i := 1; i < len(found.Entries); i++ {
 			if found.Entries[i].Seq != found.Entries[i-1].Seq-2 {
-				t.Errorf("in a log of %d entries the search left a match out or changed the order: %+v", rows, found.Entries)
+				t.Errorf("in a log of %d entries the search left a match out or changed the order, want all matches, newest first: %+v", rows, found.Entries)
 			}
 		}
 	}

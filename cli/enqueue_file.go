@@ -115,7 +115,7 @@ func mistakes(s *lineSource) error {
 		case !ok:
 			return err
 		case len(found) == mistakesMax:
-			return append(found, fmt.Errorf("%s: more mistakes follow; nothing was taken in", s.Name()))
+			return append(found, fmt.Errorf("%s: more mistakes follow; no job was enqueued", s.Name()))
 		default:
 			found = append(found, wrong)
 		}
@@ -219,15 +219,15 @@ func (t *taker) tell(batch []lineJob, receipts []redrive.Receipt) error {
 
 // stopped adds to an error the number of jobs that were enqueued before the error.
 func (t *taker) stopped(err error) error {
-	taken := "nothing was taken in"
+	taken := "no job was enqueued"
 	if t.last > 0 {
-		taken = fmt.Sprintf("the jobs up to line %d were taken in (%s)", t.last, words.Count(t.jobs, "job"))
+		taken = fmt.Sprintf("the jobs up to line %d were enqueued (%s)", t.last, words.Count(t.jobs, "job"))
 	}
 	switch {
 	case errors.Is(err, redrive.ErrUnknown):
 		return &noted{err, fmt.Sprintf("%s: %s\n%s: %s", t.source.Name(), taken, t.source.Name(), t.unknown(err))}
 	case t.last > 0:
-		taken += ", nothing after it"
+		taken += ", no job after it"
 	}
 	return &noted{err, t.source.Name() + ": " + taken}
 }
@@ -239,10 +239,10 @@ func (t *taker) unknown(err error) string {
 	lines := fmt.Sprintf("lines %d to %d", from, to)
 	lost, ok := errors.AsType[*redrive.UnknownError](err)
 	if !ok {
-		return lines + " may or may not have been taken in, all or none of them; look with `redrive jobs list`"
+		return lines + " may or may not have been enqueued, all or none of them; look with `redrive jobs list`"
 	}
 	first, last := lost.IDs[0], lost.IDs[len(lost.IDs)-1]
-	return fmt.Sprintf("%s, as jobs %d to %d, may or may not have been taken in, all or none of them; look with "+
+	return fmt.Sprintf("%s, as jobs %d to %d, may or may not have been enqueued, all or none of them; look with "+
 		"`redrive jobs show %d` and so on (a line whose key was known has no job of its own)", lines, first, last, first)
 }
 
@@ -251,7 +251,7 @@ func (t *taker) summary() error {
 		return nil
 	}
 	made := t.jobs - t.existing
-	text := words.Count(made, "job") + " taken in"
+	text := words.Count(made, "job") + " enqueued"
 	if made > 0 {
 		text += fmt.Sprintf(", ids %d to %d", t.first, t.final)
 	}

@@ -45,11 +45,11 @@ func TestQ1_ALostAnswerIsReportedAsUnknown(t *testing.T) {
 		lost  string
 	}{
 		{"the second batch", faultstore.From("Enqueue", 2, lost),
-			"\njobs.jsonl: the jobs up to line 1000 were taken in (1,000 jobs)\n",
-			"\njobs.jsonl: lines 1001 to 2000, as jobs 1001 to 2000, may or may not have been taken in"},
+			"\njobs.jsonl: the jobs up to line 1000 were enqueued (1,000 jobs)\n",
+			"\njobs.jsonl: lines 1001 to 2000, as jobs 1001 to 2000, may or may not have been enqueued"},
 		{"the first batch", faultstore.From("Enqueue", 1, lost),
-			"\njobs.jsonl: nothing was taken in\n",
-			"\njobs.jsonl: lines 1 to 1000, as jobs 1 to 1000, may or may not have been taken in"},
+			"\njobs.jsonl: no job was enqueued\n",
+			"\njobs.jsonl: lines 1 to 1000, as jobs 1 to 1000, may or may not have been enqueued"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -61,11 +61,11 @@ func TestQ1_ALostAnswerIsReportedAsUnknown(t *testing.T) {
 				}
 				for _, want := range []string{tt.taken, tt.lost, "`redrive jobs show "} {
 					if !strings.Contains(err.Error(), want) {
-						t.Errorf("the text %q is missing in the error:\n%v", want, err)
+						t.Errorf("the error does not contain the text %q, want it there:\n%v", want, err)
 					}
 				}
-				if strings.Contains(err.Error(), "nothing after it") {
-					t.Errorf("the error says that no job was enqueued after the last confirmed batch, but the answer to the next batch was lost, so this is not known:\n%v", err)
+				if strings.Contains(err.Error(), "no job after it") {
+					t.Errorf("the error says that no job was enqueued after the last confirmed batch, but the answer to the next batch was lost, so this is not known; want an error without this text:\n%v", err)
 				}
 			})
 		})
@@ -76,7 +76,7 @@ func TestTaker_ARefusedBatchIsNotTakenIn(t *testing.T) {
 	t.Parallel()
 	k := newTaker(t, 2500, faultstore.Nth("Enqueue", 2, faultstore.Fault{Before: redrive.ErrFull}))
 	err := k.stopped(k.all(t.Context()))
-	const want = "the jobs up to line 1000 were taken in (1,000 jobs), nothing after it"
+	const want = "the jobs up to line 1000 were enqueued (1,000 jobs), no job after it"
 	if !errors.Is(err, redrive.ErrFull) || !strings.Contains(err.Error(), want) {
 		t.Errorf("got error %v, want redrive.ErrFull with the text %q", err, want)
 	}
@@ -95,11 +95,11 @@ func (fullDevice) Write([]byte) (int, error) { return 0, errDevice }
 // part of: Q1
 func TestQ1_ReceiptsThatCannotBePrintedAreTakenInAllTheSame(t *testing.T) {
 	t.Parallel()
-	for _, lines := range []int{1, 1500} { // one receipt fails when the buffer is flushed, 1500 receipts fail before
+	for _, lines := range []int{1, 1500} { // a single receipt fails when the buffer is flushed; 1500 receipts fail earlier
 		k := newTaker(t, lines, nil)
 		k.json, k.out = true, bufio.NewWriter(fullDevice{})
 		err := k.stopped(k.all(t.Context()))
-		want := fmt.Sprintf("the jobs up to line %d were taken in (%s), nothing after it",
+		want := fmt.Sprintf("the jobs up to line %d were enqueued (%s), no job after it",
 			min(lines, enqueueBatch), words.Count(int64(min(lines, enqueueBatch)), "job"))
 		if !errors.Is(err, errDevice) || !strings.Contains(err.Error(), want) {
 			t.Errorf("got error %v, want the device error with the text %q", err, want)

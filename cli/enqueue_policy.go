@@ -64,7 +64,7 @@ func lastInForce(ctx context.Context, client *redrive.Client) (*policy.Policy, e
 		return nil, fmt.Errorf("read policy %s: %w", hash, err)
 	}
 	f, err := policyfile.Parse("policy "+policy.ShortHash(hash), stored.Body)
-	if err != nil { // for example a policy made by a Go program
+	if err != nil { // the text cannot be parsed, for example because a Go program made the policy
 		return nil, err
 	}
 	return f.Policy, nil

@@ -133,7 +133,7 @@ func mayHaveFailed(j *job.Job) bool {
 
 func (c *jobsListCmd) print(a *app, rows []wire.JobRow, page *redrive.JobPage) {
 	now := job.At(a.now())
-	owned, correlated := false, false // optional columns that some job fills
+	owned, correlated := false, false // whether a job in the list has a value for these optional columns
 	for i := range rows {
 		owned, correlated = owned || rows[i].Owner != "", correlated || rows[i].Correlation != ""
 	}
@@ -172,7 +172,7 @@ func (c *jobsListCmd) print(a *app, rows []wire.JobRow, page *redrive.JobPage) {
 	switch {
 	case page.Next.IsZero():
 	case page.Searched != 0:
-		fmt.Fprintf(a.stderr, "redrive: the search ended at %s (%s); --from %s goes on\n",
+		fmt.Fprintf(a.stderr, "redrive: the search ended at %s (%s); --from %s continues it\n",
 			words.Time(page.Searched), words.Away(page.Searched, now), page.Next)
 	case out.terminal:
 		fmt.Fprintln(a.out, out.faint(fmt.Sprintf("next page: --from %s", page.Next)))

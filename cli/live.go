@@ -27,7 +27,7 @@ func (l *live) set(text string) {
 		return
 	}
 	if l.style.columns > 1 {
-		text = words.Shorten(text, l.style.columns-1) // a line of full width would wrap
+		text = words.Shorten(text, l.style.columns-1) // a line of the full width would continue on the next line
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()

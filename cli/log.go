@@ -77,7 +77,7 @@ func (c *console) Handle(ctx context.Context, r slog.Record) error {
 		message = c.style.yellow(message)
 	}
 	line := c.style.faint(r.Time.Format(time.TimeOnly)) + " " + message
-	if c.buf.Len() > 1 { // there is more than a line end
+	if c.buf.Len() > 1 { // the text of the attributes is more than a line break
 		line += "  "
 	}
 	_, err := c.w.Write(append([]byte(line), c.buf.Bytes()...))

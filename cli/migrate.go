@@ -64,8 +64,7 @@ func (m *migrateCmd) Run(ctx context.Context, a *app) error {
 	return err
 }
 
-// target returns the version to which the schema is moved. A lower version needs --down and
-// --yes.
+// target returns the version that the schema gets. A lower version needs --down and --yes.
 func (m *migrateCmd) target(schema store.Schema) (int64, error) {
 	to := schema.Known
 	switch {

@@ -43,7 +43,7 @@ func (a *app) settings() (settings, error) {
 	return settings{c, file}, nil
 }
 
-// override replaces the database and the schema by those of the command line or the
+// override replaces the database and the schema by the values from the command line or the
 // environment.
 func (a *app) override(c *config.Config) error {
 	if name, from := a.namedDatabase(); name != "" {

@@ -32,11 +32,11 @@ func TestTable(t *testing.T) {
 	tab.print(&narrow, style{terminal: true, columns: 30})
 	for line := range strings.SplitSeq(strings.TrimSpace(narrow.String()), "\n") {
 		if words.Width(line) > 30 {
-			t.Errorf("the line %q is wider than the terminal (30 columns)", line)
+			t.Errorf("the line %q is wider than the terminal, want at most 30 columns", line)
 		}
 	}
 	if !strings.Contains(narrow.String(), "no such host, o…") {
-		t.Errorf("the error in the table is not shortened:\n%s", narrow.String())
+		t.Errorf("the error in the table is not shortened, want it cut to the width of the terminal:\n%s", narrow.String())
 	}
 }
 
@@ -59,7 +59,7 @@ func TestLive_KeepsItsLineBelowOtherOutput(t *testing.T) {
 	var out bytes.Buffer
 	l := &live{w: &out, style: style{terminal: true, columns: 10}}
 	l.set("3 running, and more")
-	l.set("3 running, and more") // the same text is not drawn again
+	l.set("3 running, and more") // the line shows this text already, so it is not drawn again
 	fmt.Fprintln(l, "a log line")
 	l.set("")
 	fmt.Fprintln(l, "another")
@@ -86,7 +86,7 @@ func TestBarText(t *testing.T) {
 		{50, 100, 1000, 2 * time.Second, "[############            ]  50%  1,000 jobs  500/s"},
 		{100, 100, 1, time.Second, "[########################] 100%  1 job  1/s"},
 		{500, 0, 2000, 0, "2,000 jobs"},
-		{500, 100, 1, 0, "[########################] 100%  1 job"}, // the file has grown since its size was read
+		{500, 100, 1, 0, "[########################] 100%  1 job"}, // more bytes were read than the file had when its size was read
 	} {
 		if got := barText(tt.bytes, tt.total, tt.jobs, tt.elapsed); got != tt.want {
 			t.Errorf("the progress bar is %q, want %q", got, tt.want)
@@ -140,7 +140,7 @@ func TestKindsOfErrors(t *testing.T) {
 		{notFound, wire.NotFound},
 		{absentf("queue x"), wire.NotFound},
 		{conflict, wire.StateMoved},
-		{&noted{&wire.LineError{Err: conflict}, "nothing was taken in"}, wire.StateMoved},
+		{&noted{&wire.LineError{Err: conflict}, "no job was enqueued"}, wire.StateMoved},
 		{several{notFound, notFound}, wire.NotFound},
 		{several{notFound, conflict}, wire.Internal},
 		{several{conflict, &redrive.KeyConflict{}}, wire.StateMoved},

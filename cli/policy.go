@@ -36,7 +36,7 @@ func (*policyCheckCmd) Help() string {
 // checked is the result of checking one policy file.
 type checked struct {
 	wire.PolicyCheck
-	lines []string // the problems as printed lines
+	lines []string // the problems as lines to be printed
 }
 
 func (c *policyCheckCmd) Run(a *app) error {

@@ -69,12 +69,12 @@ func TestEffective_DecidesAsThePolicyDoes(t *testing.T) {
 			written := effective(&spec, c)
 			f, err := policyfile.Parse("effective.yaml", policyfile.Render(&written))
 			if err != nil {
-				t.Fatalf("the printed policy is not a valid file:\n%v", err)
+				t.Fatalf("the printed policy is not a valid file, want a valid one:\n%v", err)
 			}
 			for _, kind := range []string{"plain", "paced", "off", "other"} {
 				for _, class := range under.Classes() {
 					if diff := cmp.Diff(course(under, kind, class), course(f.Policy, kind, class)); diff != "" {
-						t.Errorf("the printed policy decides differently for kind %s and class %s (-policy +printed):\n%s", kind, class, diff)
+						t.Errorf("the printed policy decides differently for kind %s and class %s, want equal decisions (-policy +printed):\n%s", kind, class, diff)
 					}
 				}
 			}

@@ -63,7 +63,7 @@ func readable(s *policy.Spec) (*policy.Policy, error) {
 	spec := *s
 	spec.Source = policyfile.Render(s)
 	p, problems := policy.New(spec)
-	if len(problems) > 0 { // only here: mistakes of a file were reported with their lines before
+	if len(problems) > 0 { // mistakes of a policy file were reported earlier with their lines, so this mistake comes from another source
 		return nil, fmt.Errorf("policy %q: %s", s.Name, problems[0])
 	}
 	return p, nil

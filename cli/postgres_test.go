@@ -119,7 +119,7 @@ func runScript(t *testing.T, file string, server *servers.Postgres, set func(*te
 			// With the race detector, each process would sleep for a second before it
 			// exits.
 			e.Setenv("GORACE", "atexit_sleep_ms=0")
-			e.Setenv("DB", "redrive.db") // for scripts whose configuration uses this variable
+			e.Setenv("DB", "redrive.db") // some scripts use this variable in their configuration
 			if set != nil {
 				set(e)
 			}

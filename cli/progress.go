@@ -16,7 +16,7 @@ import (
 func (w *worker) logLeft(ctx context.Context, client *redrive.Client) {
 	b, err := client.Backlog(ctx)
 	if err != nil {
-		return // all jobs are done; only the summary cannot be logged
+		return // all jobs are done, so the error only prevents the summary in the log
 	}
 	w.log.Info("no jobs are left to run", "completed", b.Jobs[job.Completed], "dead", b.Jobs[job.Dead],
 		"cancelled", b.Jobs[job.Cancelled])

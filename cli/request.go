@@ -49,7 +49,7 @@ func (r *rules) spec(q *wire.Request) (redrive.Spec, error) {
 		}
 	}
 	spec := redrive.NewRaw(q.Kind, q.Payload, &o)
-	return spec, spec.Validate() // so that a mistake is found before the other jobs of the batch are enqueued
+	return spec, spec.Validate() // Validate finds a mistake before the other jobs of the batch are enqueued
 }
 
 // kind returns the configuration of a kind. Without a configuration, every name is

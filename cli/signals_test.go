@@ -30,7 +30,7 @@ func TestObey_EndsWithTheWork(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) { // the test fails if the goroutine does not end
 		over := make(chan struct{})
-		go obey(make(chan os.Signal), over, func(os.Signal) { t.Error("a function was called without a signal") })
+		go obey(make(chan os.Signal), over, func(os.Signal) { t.Error("a function was called without a signal, want no call") })
 		close(over)
 	})
 }

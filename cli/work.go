@@ -73,7 +73,7 @@ func (c *workCmd) Run(ctx context.Context, a *app) (err error) {
 	}
 	ctx, stop, release := w.stopOnSignals(ctx, client)
 	defer release()
-	defer closing(db, &err) // closes before release runs, so that a third signal can end a slow Close
+	defer closing(db, &err) // the database is closed before release runs, so that a third signal can end a slow Close
 	defer w.keepPolicy(ctx, client, by{Reason: "the policy file has changed"}.actor(a))()
 	defer stop()
 	w.log.InfoContext(ctx, "working", "database", d.String(), "queues", strings.Join(s.QueueNames, ","),

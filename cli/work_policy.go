@@ -48,7 +48,7 @@ type policyKeeper struct {
 	set     func(context.Context, redrive.By, *policy.Policy) error
 	by      redrive.By
 	inForce *policy.Policy
-	refused string // the last policy that was refused and the error, so that it is logged once only
+	refused string // the last policy that was refused, with the error; it is kept so that the refusal is logged only once
 }
 
 // keepPolicy reads the policy file again after each change and after each SIGHUP, until the
@@ -107,7 +107,7 @@ func (k *policyKeeper) look(ctx context.Context, asked bool) {
 	}
 	if f.Policy.Hash() == k.inForce.Hash() {
 		if asked {
-			k.log.InfoContext(ctx, "the policy file has not changed the policy", k.about(f.Name, k.inForce)...)
+			k.log.InfoContext(ctx, "the policy file was read again, and the policy is the same", k.about(f.Name, k.inForce)...)
 		}
 		return
 	}

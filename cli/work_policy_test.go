@@ -112,7 +112,7 @@ func TestF9_AWorkerDoesNotTakeOverAHalfWrittenPolicy(t *testing.T) {
 			t.Errorf("wrong policies were put in force (-want +got):\n%s", diff)
 		}
 	}
-	tick("name: second\nkin") // not valid, because only half of the file is written
+	tick("name: second\nkin") // this text is not valid, because only half of the file is written
 	tick(half)
 	tick(whole)
 	if log.Len() != 0 {
@@ -123,7 +123,7 @@ func TestF9_AWorkerDoesNotTakeOverAHalfWrittenPolicy(t *testing.T) {
 	writePolicy(t, path, "name: third\n")
 	k.look(t.Context(), true)
 	if got := set[len(set)-1]; got != "third with 0 kinds" {
-		t.Errorf("after a signal the policy is %s, want third with 0 kinds", got)
+		t.Errorf("after a signal the policy in force is \"%s\", want \"third with 0 kinds\"", got)
 	}
 }
 
@@ -141,7 +141,7 @@ func TestPolicyKeeper_KnowsAPolicyByWhatItSays(t *testing.T) {
 		t.Errorf("a file with the same policy caused the log %s, want no log", log)
 	}
 	k.look(t.Context(), true)
-	if want := "level=INFO msg=\"the policy file has not changed the policy\" policy=first\n"; log.String() != want {
+	if want := "level=INFO msg=\"the policy file was read again, and the policy is the same\" policy=first\n"; log.String() != want {
 		t.Errorf("after a signal the keeper logs %q, want %q", log, want)
 	}
 }
@@ -197,7 +197,7 @@ func TestF9_AChangedPolicyReachesAllWorkersWithinASecond(t *testing.T) {
 				w := &worker{
 					settings: settings{Config: config.Default()}, log: slog.New(slog.DiscardHandler),
 					policy: workPolicy{policy: watcher.File().Policy, watcher: watcher},
-					screen: &live{w: io.Discard, style: style{terminal: true}}, // so that SIGHUP is ignored
+					screen: &live{w: io.Discard, style: style{terminal: true}}, // on a terminal, a worker ignores SIGHUP
 				}
 				waits = append(waits, w.keepPolicy(ctx, client, redrive.By{Actor: "test"}))
 				clients = append(clients, client)
@@ -259,6 +259,6 @@ rules:
 func TestAPolicyThatIsReadCanBeKept(t *testing.T) {
 	t.Parallel()
 	if policyfile.RenderedMax != store.PolicyBodyMax {
-		t.Errorf("a rendered policy file may have %d bytes, but a store keeps at most %d bytes", policyfile.RenderedMax, store.PolicyBodyMax)
+		t.Errorf("a rendered policy file may have %d bytes and a store keeps at most %d bytes, want equal limits", policyfile.RenderedMax, store.PolicyBodyMax)
 	}
 }

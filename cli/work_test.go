@@ -61,7 +61,7 @@ func TestWorker_WaitsForWhatItCouldRun(t *testing.T) {
 		"queue or kind  queue/kind=elsewhere/k jobs=2000\n",
 	} {
 		if !strings.Contains(log.String(), want) {
-			t.Errorf("the log does not say %q:\n%s", want, log.String())
+			t.Errorf("the log does not contain the text %q, want it there:\n%s", want, log.String())
 		}
 	}
 }
@@ -125,7 +125,7 @@ func FuzzResultOf(f *testing.F) {
 			t.Fatalf("got a result of %d bytes, want at most %d bytes", len(result), job.ResultMax)
 		}
 		if len(result) > 0 && !json.Valid(result) {
-			t.Fatalf("the result is not valid JSON: %.100s", result)
+			t.Fatalf("the result is not valid JSON, want JSON: %.100s", result)
 		}
 		if len(result) == 0 && strings.Trim(string(out), "\r\n") != "" {
 			t.Fatalf("the output %.100q gave no result, want a result", out)
@@ -148,7 +148,7 @@ func TestCommandError(t *testing.T) {
 			t.Errorf("the command error is %q, want %q", got, tt.want)
 		}
 		if e.ExitCode() != tt.exit.Status.Code || e.SignalName() != tt.exit.Status.Signal || string(e.StderrTail()) != string(tt.exit.Stderr) {
-			t.Errorf("error %q: exit code, signal or error output differ from those of the command", e)
+			t.Errorf("error %q: exit code, signal or error output differ from those of the command, want the same", e)
 		}
 	}
 }
@@ -251,7 +251,7 @@ func TestWatch_CountsJobsOnlyWhenNeeded(t *testing.T) {
 					t.Fatal(err)
 				}
 				if looked := st.Calls("Counts") > 0; looked != tt.look {
-					t.Errorf("the worker counted the jobs %d times, want at least once: %t", st.Calls("Counts"), tt.look)
+					t.Errorf("the worker counted the jobs %d times; whether it must count them: %t", st.Calls("Counts"), tt.look)
 				}
 			})
 		})

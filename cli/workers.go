@@ -210,7 +210,7 @@ func workerNamed(list []redrive.Process, text string) (string, error) {
 // idleWarning returns a warning if no worker can run the jobs of a redrive now, or "".
 func idleWarning(list []redrive.Process, now time.Time) string {
 	quiet, silent := []string{}, 0
-	var seen redrive.Process // the silent worker that was seen last
+	var seen redrive.Process // the silent worker that reported last
 	for i := range list {
 		switch p := &list[i]; {
 		case p.Silent:

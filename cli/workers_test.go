@@ -44,7 +44,7 @@ c                         silent        0/0  23h ago  90 days ago  -
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(want, out.String()); want != "" && diff != "" {
-			t.Errorf("list on %d columns (-want +got):\n%s", columns, diff)
+			t.Errorf("wrong list of workers on a terminal with %d columns (-want +got):\n%s", columns, diff)
 		}
 		for line := range strings.Lines(out.String()) {
 			if n := words.Width(strings.TrimSuffix(line, "\n")); n > columns {
@@ -52,7 +52,7 @@ c                         silent        0/0  23h ago  90 days ago  -
 			}
 		}
 		if all := strings.Contains(out.String(), "VERSION"); all != (columns == 200) {
-			t.Errorf("the list on %d columns has the column VERSION: %v", columns, all)
+			t.Errorf("a terminal with %d columns: the list of workers has the column VERSION: %v, want it only with 200 columns", columns, all)
 		}
 	}
 }
@@ -80,12 +80,12 @@ func TestWorkers_TheBeginningOfANameIsEnough(t *testing.T) {
 	list := []redrive.Process{{Name: "web-1"}, {Name: "web-1"}, {Name: "web-12"}, {Name: "mail-1"}}
 	for text, want := range map[string]string{"web-1": "web-1", "web-12": "web-12", "m": "mail-1", "mail-1": "mail-1"} {
 		if got, err := workerNamed(list, text); err != nil || got != want {
-			t.Errorf("the worker %q: got %q, error %v; want %q", text, got, err, want)
+			t.Errorf("workerNamed(%q): got the name %q, error %v; want %q", text, got, err, want)
 		}
 	}
 	for _, text := range []string{"web", "", "x"} {
 		if got, err := workerNamed(list, text); err == nil {
-			t.Errorf("the worker %q: got %q, want an error, because no single worker's name begins so", text, got)
+			t.Errorf("workerNamed(%q): got the name %q, want an error, because not exactly one worker has a name with this beginning", text, got)
 		}
 	}
 }

@@ -15,8 +15,8 @@ import (
 // meaning.
 type Type uint8
 
-// The types of events. The type of a change of a job's state has the same name as the
-// cause of the change.
+// The types of events. If an event reports a change of a job's state, its type has the same
+// name as the cause of the change.
 const (
 	JobEnqueued    Type = 1
 	JobClaimed     Type = 2

@@ -28,7 +28,7 @@ func drawEvent(t *rapid.T) event.Event {
 // part of: N6
 func TestN6_PackedEventsComeBack(t *testing.T) {
 	t.Parallel()
-	var p event.Packer // the memory is reused, as stores do
+	var p event.Packer // the Packer is reused for several rows, as stores do
 	rapid.Check(t, func(rt *rapid.T) {
 		p.Reset()
 		n := rapid.IntRange(0, 60).Draw(rt, "n")

@@ -49,7 +49,7 @@ type DeadLetter struct {
 	DiedAt      Micros `json:"died_at"`
 	Revived     bool   `json:"revived"` // whether the job was retried and is live again
 
-	// Action is the last action on the dead letter; the following fields belong to it.
+	// Action is the last action on the dead letter; the following fields describe that action.
 	// When the job dies again, these fields are cleared.
 	Action   DeadAction `json:"action,omitempty"`
 	Note     string     `json:"note,omitempty"`      // the reason that the person gave for the action
@@ -62,7 +62,7 @@ type DeadLetter struct {
 // DeadAction is an action on a dead letter. The words are stored and append-only.
 type DeadAction string
 
-// The actions on a dead letter: first those of people, then the automatic ones.
+// The actions on a dead letter: first the actions of people, then the automatic actions.
 const (
 	ActionRetried   DeadAction = "retried"
 	ActionResolved  DeadAction = "resolved"

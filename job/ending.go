@@ -26,7 +26,7 @@ type Ending struct {
 	Sends      int32  // how many requests the run sent; see Outcome.Sends
 	Stderr     []byte // the last part of the standard error of the run's commands
 	Keep       bool   // whether a completed job keeps its payload; see Outcome.Keep
-	Progressed bool   // whether the run reported progress
+	Progressed bool   // whether the handler reported progress during the run
 
 	// Admission is what the rules of the policy decided before the run began; nil means
 	// that the kind has no rules. Only package redrive makes and reads this value, so
@@ -34,7 +34,7 @@ type Ending struct {
 	Admission any
 }
 
-// Stop is why a worker stopped a run before it ended by itself.
+// Stop is the reason why a worker stopped a run before it ended by itself.
 type Stop uint8
 
 // The reasons to stop a run.
@@ -46,8 +46,8 @@ const (
 	StopLeaseLost      // the worker could not extend the lease in time
 )
 
-// Outcome returns an outcome in which only the fields that need no decision are set:
-// id, token, cost, sends, and the result of a completed job.
+// Outcome returns an outcome with the values that need no decision: id, token, cost, sends, and
+// the result of a completed job. All other fields are empty.
 func (e *Ending) Outcome(c *Claim, cause Cause, to State) Outcome {
 	o := Outcome{
 		ID: c.ID, Token: c.Token, Cause: cause, To: to,

@@ -41,8 +41,8 @@ func ParseID(s string) (ID, error) {
 // that the store can refuse an outdated run.
 type Token int64
 
-// Micros is a point in time as microseconds since 1970-01-01 UTC, the only
-// unit in which times are stored and compared. Zero means "not set".
+// Micros is a time in microseconds since 1970-01-01 UTC. All times are stored and compared in
+// this unit. Zero means "not set".
 type Micros int64
 
 // At converts t, truncating to the microsecond. The zero time becomes 0. To keep it

@@ -18,20 +18,20 @@ const (
 // Limits for values that a caller sets. Stores and clients refuse larger values; no
 // value is shortened silently.
 const (
-	PayloadMax  = 16 << 20 // bytes of a payload; the default limit of a client is 256 KiB
-	ResultMax   = 64 << 10 // bytes of a result
-	AttrsMax    = 16 << 10 // bytes of a job's attributes as JSON
-	PolicyMax   = 1 << 10  // bytes of a job's own retry settings
-	NameMax     = 64       // bytes of the name of a kind or queue
-	TextMax     = 256      // bytes of an owner, key or correlation id
-	MessageMax  = 8 << 10  // bytes of a failure's message
-	EvidenceMax = 64 << 10 // bytes of each of the stored stderr, details and stack
-	EnqueueMax  = 10_000   // jobs per enqueue call
-	ExchangeMax = 10_000   // outcomes per exchange, and also wanted jobs per exchange
-	IDsMax      = 1_000    // job ids per bulk action of a person
-	PageMax     = 500      // entries per page of a list
-	LanesMax    = 1_000    // different combinations of queue, kind and dependencies in a store
-	MaxCrashes  = 5        // crashes (expired leases) in one life after which any job is dead
+	PayloadMax  = 16 << 20 // maximum size of a payload in bytes; the default limit of a client is 256 KiB
+	ResultMax   = 64 << 10 // maximum size of a result in bytes
+	AttrsMax    = 16 << 10 // maximum size of a job's attributes as JSON, in bytes
+	PolicyMax   = 1 << 10  // maximum size of a job's own retry settings, in bytes
+	NameMax     = 64       // maximum length of the name of a kind or queue, in bytes
+	TextMax     = 256      // maximum length of an owner, key or correlation id, in bytes
+	MessageMax  = 8 << 10  // maximum length of a failure's message, in bytes
+	EvidenceMax = 64 << 10 // maximum size of the stored stderr, of the details and of the stack, in bytes each
+	EnqueueMax  = 10_000   // maximum number of jobs in one enqueue call
+	ExchangeMax = 10_000   // maximum number of outcomes in one exchange, and of wanted jobs in one exchange
+	IDsMax      = 1_000    // maximum number of job ids in one bulk action of a person
+	PageMax     = 500      // maximum number of entries on a page of a list
+	LanesMax    = 1_000    // maximum number of different combinations of queue, kind and dependencies in a store
+	MaxCrashes  = 5        // maximum number of crashes (expired leases) in one life; after so many crashes any job is dead
 	CostMax     = 1e15     // the maximum cost of a run, in millionths of a dollar: a billion US dollars
 )
 
@@ -79,11 +79,11 @@ type Claim struct {
 	Token       Token
 	Kind, Queue string
 	Priority    int8
-	Released    bool // a rule held the job in an earlier life, and a person has retried it
+	Released    bool // whether a rule held the job in an earlier life and a person has retried it since
 	Life        int32
 	Counters    Counters // the counters of the present life, without this run
 	CreatedAt   Micros
-	LifeAt      Micros // when the present life could first run; the age of the life counts from this time
+	LifeAt      Micros // the first time at which the job could run in its present life; the age of the life counts from this time
 	RunAt       Micros // when the job became due
 	ClaimedAt   Micros // the time of the claim, by the store's clock
 	Deadline    Micros
@@ -92,7 +92,7 @@ type Claim struct {
 	Batch       int64
 	Attrs       []byte
 	Override    []byte
-	Memo        []byte // notes that the last decision left for the next decision
+	Memo        []byte // notes that the last decision stored for the next decision
 	Payload     []byte
 }
 
@@ -100,7 +100,7 @@ type Claim struct {
 // the next run has the same number.
 func (c *Claim) Attempt() int32 { return c.Counters.Attempts + 1 }
 
-// Job is the present state of a job, as readers get it.
+// Job is the present state of a job, as a store returns it to readers.
 type Job struct {
 	ID          ID       `json:"id"`
 	Kind        string   `json:"kind"`

@@ -19,7 +19,7 @@ func TestQ9_TransitionsAreOneMachine(t *testing.T) {
 	seen := map[job.Transition]bool{}
 	for _, tr := range job.Transitions {
 		if seen[tr] {
-			t.Errorf("transition %v is listed twice", tr)
+			t.Errorf("transition %v is listed twice, want it once", tr)
 		}
 		seen[tr] = true
 		if !job.Legal(tr.From, tr.To, tr.Cause) {
@@ -30,7 +30,7 @@ func TestQ9_TransitionsAreOneMachine(t *testing.T) {
 		into := slices.ContainsFunc(job.Transitions[:], func(tr job.Transition) bool { return tr.To == s })
 		out := slices.ContainsFunc(job.Transitions[:], func(tr job.Transition) bool { return tr.From == s })
 		if !into {
-			t.Errorf("no transition leads to state %s", s)
+			t.Errorf("no transition leads to state %s, want at least one", s)
 		}
 		// A dead job can only be retried by a person. Completed and cancelled jobs
 		// never change.
@@ -88,11 +88,11 @@ func TestStatesReadBack(t *testing.T) {
 			t.Errorf("ParseState(%q): got %v, error %v; want the same state", s, got, err)
 		}
 		if s.Ready() == s.Terminal() && s != job.Running {
-			t.Errorf("state %s: Ready is %v and Terminal is %v, want exactly one of them true", s, s.Ready(), s.Terminal())
+			t.Errorf("state %s: got Ready %v and Terminal %v, want exactly one of them true", s, s.Ready(), s.Terminal())
 		}
 	}
 	if _, err := job.ParseState("stuck"); err == nil || !strings.Contains(err.Error(), "one of waiting") {
-		t.Errorf("ParseState of an unknown state: got error %v, want one that lists the states", err)
+		t.Errorf("ParseState of an unknown state: got error %v, want an error that lists the states", err)
 	}
 }
 

@@ -59,7 +59,7 @@ func (s State) Ready() bool { return s == Waiting || s == Retrying }
 // person can change a dead job; the other final states never change.
 func (s State) Terminal() bool { return s >= Completed && s <= Cancelled }
 
-// Cause is why a job changes its state. The numbers are stored and append-only.
+// Cause is the reason why a job changes its state. The numbers are stored and append-only.
 type Cause uint8
 
 // The causes of a change of state.
@@ -141,9 +141,9 @@ type Counters struct {
 	Interrupts int32 `json:"interrupts"` // runs handed back by a stopping worker
 }
 
-// Count adds one to the counter for the cause with which a run ended. It does nothing
-// for a cause that does not end a run. It also does nothing for Cancel, because the
-// job's state shows that.
+// Count adds one to the counter that belongs to the cause of a run's end. It does nothing for a
+// cause that does not end a run. It also does nothing for Cancel, because the job's state shows
+// that the run was cancelled.
 func (c *Counters) Count(cause Cause) {
 	switch cause {
 	case Succeeded, Failed:
@@ -160,7 +160,7 @@ func (c *Counters) Count(cause Cause) {
 	}
 }
 
-// Sum returns the number of ended runs that the counters account for.
+// Sum returns the sum of the counters: the number of ended runs that were not cancelled.
 func (c Counters) Sum() int32 {
 	return c.Attempts + c.Crashes + c.Deferrals + c.Snoozes + c.Interrupts
 }

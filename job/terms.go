@@ -85,7 +85,7 @@ const (
 	SpreadDefault    = 5 * time.Second
 	SpreadMaxDefault = time.Minute
 	SpreadUnit       = time.Microsecond
-	SpreadLimit      = 24 * time.Hour // the longest spread; doubled as often as CrashDelay does, it fits in a time.Duration
+	SpreadLimit      = 24 * time.Hour // the longest spread; small enough that the doublings in CrashDelay do not overflow
 )
 
 // CrashDelay returns the time until a crashed job is due again. It depends on the
@@ -114,8 +114,8 @@ func (t *Terms) Expiry(kind string) Failure {
 // termsVersion is the first byte of encoded terms.
 const termsVersion = 1
 
-// Encode returns the terms in the form in which they are stored. Equal terms have the
-// same encoding. The encoding of the zero Terms is empty.
+// Encode returns the stored form of the terms. Equal terms have the same encoding. The encoding
+// of the zero Terms is empty.
 func (t *Terms) Encode() string {
 	if *t == (Terms{}) {
 		return ""

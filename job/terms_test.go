@@ -35,7 +35,7 @@ func TestQ3_CrashDelaySpreadsAGroup(t *testing.T) {
 		}
 		for i, n := range tenths {
 			if spread > 0 && (n < jobs/20 || n > jobs/5) {
-				t.Errorf("after %d crashes, %d of %d jobs are in tenth %d of the spread, want about a tenth of the jobs", crashes, n, jobs, i)
+				t.Errorf("after %d crashes, %d of %d jobs are due in tenth %d of the spread, want about a tenth of the jobs", crashes, n, jobs, i)
 			}
 		}
 	}
@@ -61,12 +61,12 @@ func TestQ3_TermsDecideACrash(t *testing.T) {
 		Fingerprint: job.Fingerprint("render", "WorkerLost", "lease_lost"),
 	}
 	if diff := cmp.Diff(want, c.Failure); diff != "" {
-		t.Errorf("failure record of the second crash (-want +got):\n%s", diff)
+		t.Errorf("wrong failure record of the second crash (-want +got):\n%s", diff)
 	}
 	lost.Crashes = 3
 	want.UserMessage = "given up"
 	if c = terms.Crash(&lost); c.To != job.Dead || c.Delay != 0 || !cmp.Equal(want, c.Failure) {
-		t.Errorf("third of three crashes: got state %s, delay %s, failure %+v; want a dead job with the text given up", c.To, c.Delay, c.Failure)
+		t.Errorf("third of three crashes: got state %s, delay %s, failure %+v; want a dead job with the user message \"given up\"", c.To, c.Delay, c.Failure)
 	}
 	if f := terms.Expiry("render"); f.Class != "TooLate" || f.Fingerprint != job.Fingerprint("render", "TooLate", "expired") {
 		t.Errorf("expired job: got class %q, group %q; want the class TooLate and the group for the code expired", f.Class, f.Fingerprint)

@@ -15,7 +15,7 @@ const AttrsMax = 64 << 10
 type RuleInput struct {
 	Kind, Queue, Owner string
 	Priority           int
-	Attrs              []byte // a JSON object or nil
+	Attrs              []byte // the attributes as a JSON object, or nil
 }
 
 // Admission is the result of applying the rules of a policy to one job.

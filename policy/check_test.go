@@ -165,7 +165,7 @@ func TestNew_ReportsAllMistakes(t *testing.T) {
 			t.Errorf("%s: New returned a policy, want nil because of the mistakes", name)
 		}
 		if diff := cmp.Diff(tt.want, got); diff != "" {
-			t.Errorf("%s: New returned other mistakes than expected (-want +got):\n%s", name, diff)
+			t.Errorf("%s: wrong mistakes of New (-want +got):\n%s", name, diff)
 		}
 	}
 }
@@ -204,7 +204,7 @@ func TestNew_SeemingContradictionsAreAccepted(t *testing.T) {
 			Backoff: &backoff.Backoff{Formula: backoff.Exponential, First: 30 * time.Second, Cap: time.Hour}}},
 	} {
 		if _, problems := policy.New(s); problems != nil {
-			t.Errorf("%s: New refused the policy: %v", name, problems)
+			t.Errorf("%s: New returned the mistakes %v, want none", name, problems)
 		}
 	}
 }
@@ -215,16 +215,16 @@ func TestNew_TheSameContentsHaveTheSameHash(t *testing.T) {
 	t.Parallel()
 	one, two := videos(), videos()
 	if compile(t, one).Hash() != compile(t, two).Hash() {
-		t.Error("two policies with the same contents have different hashes")
+		t.Error("two policies with the same contents have different hashes, want equal hashes")
 	}
 	two.Rules[0].When = always{}
 	if compile(t, one).Hash() == compile(t, two).Hash() {
-		t.Error("a policy with a changed condition has the same hash")
+		t.Error("a policy with a changed condition has the same hash, want another hash")
 	}
 	two = videos()
 	two.Rules[1].Hold.Message += "."
 	if compile(t, one).Hash() == compile(t, two).Hash() {
-		t.Error("a policy with a changed message has the same hash")
+		t.Error("a policy with a changed message has the same hash, want another hash")
 	}
 }
 
@@ -282,7 +282,7 @@ func FuzzParseOverride(f *testing.F) {
 		in := failed(failure.NetworkTimeout)
 		in.Message, in.Attempts = o, attempts
 		if d := p.Decide(in); d.Wait < 0 || d.Wait > policy.MaxWaitDefault || d.Of >= policy.MaxAttemptsDefault {
-			t.Fatalf("the override %s led to the decision %s, which exceeds the limits", b, d.Record())
+			t.Fatalf("the override %s led to the decision %s, want a decision within the limits", b, d.Record())
 		}
 	})
 }
@@ -312,7 +312,7 @@ func TestPolicy_IsSafeForConcurrentUse(t *testing.T) {
 	first := <-done
 	for range 7 {
 		if other := <-done; string(other) != string(first) {
-			t.Errorf("two decisions on the same input differ: %s and %s", first, other)
+			t.Errorf("two decisions on the same input differ: %s and %s, want equal decisions", first, other)
 		}
 	}
 	if !json.Valid(first) {
@@ -331,7 +331,7 @@ func TestNew_MatchersInGoArePartOfTheHash(t *testing.T) {
 	}
 	one := compile(t, spec("1"))
 	if one.Hash() != compile(t, spec("1")).Hash() || one.Hash() == compile(t, spec("2")).Hash() {
-		t.Error("policies with different versions of a Go matcher have the same hash, or the same version has different hashes")
+		t.Error("got wrong hashes for matchers written in Go, want equal hashes for one version and different hashes for two versions")
 	}
 	if c := one.Classify(&failure.Evidence{Message: "ours"}, "render"); c.Class != failure.NotFound || !strings.Contains(string(one.Source()), "ours@1") {
 		t.Errorf("got the classification %+v and the policy source %s, want the class NotFound and the matcher ours@1", c, one.Source())

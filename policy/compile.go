@@ -25,7 +25,7 @@ const (
 	LevelMessage  Level = "message"
 	LevelJob      Level = "job"
 	LevelBaseline Level = "baseline" // the baseline, used where the policy only observes
-	LevelLimits   Level = "limits"   // a limit that has cut the setting
+	LevelLimits   Level = "limits"   // a limit of the policy, which has cut the setting
 )
 
 // origin says where the value of a plan's field was set.
@@ -166,7 +166,7 @@ func (p *Policy) compileKind(kind string) *kindTable {
 	return t
 }
 
-// newPlan returns an empty plan, to which settings are added.
+// newPlan returns an empty plan. Its caller adds the settings.
 func (p *Policy) newPlan() overlay {
 	return overlay{curves: p.curves, keep: true, longest: p.limits.MaxWait,
 		plan: &plan{retry: true, handOvers: HandOversDefault, total: noTotal, maxCost: noCost, hint: Hint{}.withDefaults()}}
@@ -258,7 +258,7 @@ func (p *Policy) scheduleOf(kind string) *Schedule {
 type overlay struct {
 	plan    *plan
 	curves  curves
-	keep    bool // whether to keep new curves; must be false while other goroutines make decisions
+	keep    bool // whether newly compiled curves are kept in curves; must be false while other goroutines make decisions
 	longest time.Duration
 }
 

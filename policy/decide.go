@@ -110,9 +110,9 @@ func (p *Policy) Decide(in *Input) (d Decision) {
 	return d
 }
 
-// classify returns the class and the rule that found it. If the handler did not name a
-// class, the way in which the run ended decides, because the error of a stopped run is only
-// a consequence of the stop.
+// classify returns the class and the rule that found it. If the handler did not name a class, a
+// stop or a panic of the run decides: the error of a stopped run is only a consequence of the
+// stop.
 func classify(in *Input, e *failure.Evidence) failure.Classification {
 	c := in.Class
 	if c.Class == "" {
@@ -161,8 +161,8 @@ func outranked(c failure.Classification, by failure.Class, rule string) failure.
 	return failure.Classification{Class: by, Rank: failure.RankCause, Rule: rule, Code: c.Code, Hint: c.Hint, Beat: beat}
 }
 
-// verdictOf returns the verdict of the evidence. The marks come first, then the policy, the
-// classification and the class.
+// verdictOf returns the verdict of the evidence. It uses the first source that has a verdict:
+// the marks of the handler, the policy, the classification, and then the class.
 func (p *plan) verdictOf(c *failure.Classification, e *failure.Evidence, in *Input) failure.Verdict {
 	switch {
 	case e.Permanent:
@@ -261,7 +261,7 @@ func (p *Policy) over(plan *plan) overlay {
 	return overlay{plan: plan, curves: p.curves, longest: p.limits.MaxWait}
 }
 
-// decideBy decides with a plan.
+// decideBy makes the decision with the settings of a plan.
 func (p *Policy) decideBy(d *Decision, in *Input, plan *plan, final bool) {
 	n := d.ClassFailures
 	if plan.count == Total {
@@ -350,7 +350,8 @@ func (p *Policy) handOver(d *Decision, in *Input, plan *plan) bool {
 	return true
 }
 
-// again fills in the next attempt of the job.
+// again records in the decision that the job runs again: the number of the retry, its wait,
+// queue and priority.
 func (d *Decision) again(plan *plan, n int, wait, age time.Duration) {
 	d.N, d.Wait = n, wait
 	d.Memo.add(d.Class, d.Drawn, age)

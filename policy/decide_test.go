@@ -154,13 +154,13 @@ func TestDecide_EveryScheduleEnds(t *testing.T) {
 		for ; ; in.Attempts++ {
 			d := p.Decide(&in)
 			if again := p.Decide(&in); string(d.Record()) != string(again.Record()) || d.Memo != again.Memo {
-				t.Fatalf("two decisions on the same input differ:\n%s\n%s", d.Record(), again.Record())
+				t.Fatalf("two decisions on the same input differ, want equal decisions:\n%s\n%s", d.Record(), again.Record())
 			}
 			if d.Action == policy.Die {
 				break
 			}
 			if d.Wait < in.Evidence.RetryAfter || d.Wait < s.Wait(d.N) {
-				t.Fatalf("the wait is %v, want at least the hint and the wait of the schedule", d.Wait)
+				t.Fatalf("got the wait %v, want at least the hint and at least the wait of the schedule", d.Wait)
 			}
 			in.Memo = d.Memo
 		}
@@ -173,7 +173,7 @@ func TestDecide_EveryScheduleEnds(t *testing.T) {
 func TestLimits_AreThoseOfJobs(t *testing.T) {
 	t.Parallel()
 	if policy.OverrideMax != job.PolicyMax || policy.AttrsMax < job.AttrsMax {
-		t.Error("want OverrideMax equal to job.PolicyMax, and AttrsMax not below job.AttrsMax")
+		t.Error("the limits differ from those of package job, want OverrideMax equal to job.PolicyMax and AttrsMax at least job.AttrsMax")
 	}
 }
 
@@ -206,7 +206,7 @@ func TestR2_ExitCodesAloneLeaveTheRestToThePolicy(t *testing.T) {
 	p := scheduled(t, &policy.Schedule{PermanentExitCodes: []int{65}})
 	in := failed(failure.RateLimitExceeded)
 	if d := p.Decide(in); d.Of != 5 || d.Nominal != time.Minute || d.RetriesFrom != policy.LevelClass {
-		t.Errorf("got %d retries, the first after %s, set by %s; want the retries and waits of the class", d.Of, d.Nominal, d.RetriesFrom)
+		t.Errorf("got %d retries, a first wait of %s, and retries set by %s; want the retries and waits of the class", d.Of, d.Nominal, d.RetriesFrom)
 	}
 	code := 65
 	in.Evidence.Exit = &code
@@ -218,7 +218,7 @@ func TestR2_ExitCodesAloneLeaveTheRestToThePolicy(t *testing.T) {
 func TestAction_StringOfAnUnknownNumber(t *testing.T) {
 	t.Parallel()
 	if got := policy.Action(9).String(); got != "action(9)" || policy.Cancel.String() != "cancel" {
-		t.Errorf("got the names %s and %s, want action(9) and cancel", got, policy.Cancel)
+		t.Errorf("String of two actions: got %s and %s, want action(9) and cancel", got, policy.Cancel)
 	}
 }
 
@@ -229,12 +229,12 @@ func TestDecide_CommonPathDoesNotAllocate(t *testing.T) {
 	in.Attempts = 1
 	in.Evidence.RetryAfter = time.Second
 	if n := testing.AllocsPerRun(100, func() { p.Decide(in) }); n != 0 {
-		t.Errorf("Decide made %v allocations, want 0", n)
+		t.Errorf("Decide made %v memory allocations, want 0", n)
 	}
 	var buf []byte
 	d := p.Decide(in)
 	if n := testing.AllocsPerRun(100, func() { buf = d.Memo.Append(d.Append(buf[:0])) }); n != 0 {
-		t.Errorf("Append made %v allocations, want 0", n)
+		t.Errorf("Append made %v memory allocations, want 0", n)
 	}
 }
 

@@ -32,8 +32,7 @@ func (a Action) String() string {
 	return fmt.Sprintf("action(%d)", uint8(a))
 }
 
-// The rules by which Decide decides. The words are stored, so existing words must not
-// change.
+// The names of the rules of Decide. The words are stored, so existing words must not change.
 const (
 	RuleSuccess        = "success"
 	RuleSnooze         = "mark.snooze"
@@ -43,8 +42,8 @@ const (
 	RuleShutdown       = "stopped.shutdown"
 	RuleExitCode       = "schedule.permanent_exit_codes"
 	RuleHandOver       = "mark.hand_over"
-	RuleSchedule       = "schedule"           // the job has a retry left
-	RuleExhausted      = "schedule.exhausted" // the number of retries has reached max_retries
+	RuleSchedule       = "schedule"           // a retry is left for the job
+	RuleExhausted      = "schedule.exhausted" // the number of retries has reached the setting max_retries
 	RuleEnded          = "schedule.ended"     // the list of waits has ended
 	RuleNoRetry        = "policy.no_retry"    // the setting retry: false applies
 	RuleVerdict        = "policy.verdict"     // the verdict of the class is permanent
@@ -59,7 +58,7 @@ const (
 // The rules that find a class from how the run ended. The words are stored, so existing
 // words must not change.
 const (
-	ClassByMark      = "mark.class"      // the handler named the class, and no matcher found another
+	ClassByMark      = "mark.class"      // the handler named the class, and no matcher found another class
 	ClassByPanic     = "run.panic"       // the handler panicked
 	ClassByTimeLimit = "stopped.timeout" // the time limit of the kind was reached
 	ClassByPerson    = "stopped.cancel"  // a person cancelled the job

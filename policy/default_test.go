@@ -51,7 +51,7 @@ func TestF3_F4_F5_F13_TheDefaultPolicy(t *testing.T) {
 	}
 }
 
-// If its time limit ended a run, the failure has the class AttemptTimeout, even if the
+// If a run was ended by its time limit, the failure has the class AttemptTimeout, even if the
 // handler reports another error. A class that the handler names takes precedence.
 // proves: F13
 func TestF13_TheTimeLimitIsAClassOfItsOwn(t *testing.T) {
@@ -76,7 +76,7 @@ func TestF13_TheTimeLimitIsAClassOfItsOwn(t *testing.T) {
 			t.Errorf("%s: got the class %s, want the class that the handler named", c.Rule, d.Class)
 		}
 	}
-	in.Evidence.Code = "" // now the code comes from another service, not from the handler
+	in.Evidence.Code = "" // this code comes from another service, not from the handler
 	if d := p.Decide(in); d.Class != failure.AttemptTimeout {
 		t.Errorf("the code of another service gave the class %s, want AttemptTimeout", d.Class)
 	}
@@ -86,8 +86,8 @@ func TestF13_TheTimeLimitIsAClassOfItsOwn(t *testing.T) {
 	}
 }
 
-// Both classes have their own number of retries: network timeouts do not use up the retries
-// of AttemptTimeout.
+// Each of the two classes has a separate number of retries: network timeouts do not use up the
+// retries of AttemptTimeout.
 // proves: F13
 func TestF13_ItsOwnBudget(t *testing.T) {
 	t.Parallel()
@@ -102,16 +102,16 @@ func TestDefault_EmptySpecIsTheDefault(t *testing.T) {
 	t.Parallel()
 	empty, spelt := compile(t, policy.Spec{}), compile(t, policy.DefaultSpec())
 	if empty.Hash() != spelt.Hash() || empty.Name() != "default" || empty.Hash() != policy.Default().Hash() {
-		t.Errorf("the names and hashes of the empty and the default Spec differ: %s %s and %s %s", empty.Name(), empty.Hash(), spelt.Name(), spelt.Hash())
+		t.Errorf("the empty Spec: got name %s and hash %s, want those of the default Spec: %s and %s", empty.Name(), empty.Hash(), spelt.Name(), spelt.Hash())
 	}
 	changed := policy.DefaultSpec()
 	changed.Limits.MaxAttempts = 99
 	if compile(t, changed).Hash() == empty.Hash() {
-		t.Error("a Spec with a changed limit has the same hash")
+		t.Error("a Spec with a changed limit has the same hash, want another hash")
 	}
 	named := policy.Spec{Hash: "cafe"}
 	if compile(t, named).Hash() != "cafe" {
-		t.Error("the policy does not use Spec.Hash as its hash")
+		t.Error("the policy has another hash than its Spec, want Spec.Hash")
 	}
 	if l := empty.Limits(); l.MaxAttempts != 100 || l.MaxAge != 90*24*time.Hour || l.MaxWait != 24*time.Hour {
 		t.Errorf("got the limits %+v, want 100 attempts, 90 days and waits of 24 h", l)

@@ -32,8 +32,8 @@ func withHandOvers(t *testing.T, n int, change func(*policy.Spec)) *policy.Polic
 	return p
 }
 
-// Hand-overs within the limit of the policy use up no attempt. The next hand-over counts as
-// a failure.
+// A call may hand its job over to the queue as often as the policy allows. This uses up no
+// attempt. The next hand-over counts as a failure.
 // part of: L3
 func TestL3_HandOversWithinTheJobsLimit(t *testing.T) {
 	t.Parallel()
@@ -62,7 +62,8 @@ func TestL3_HandOversWithinTheJobsLimit(t *testing.T) {
 	}
 }
 
-// Other ends of a run, and the limits of the job, take precedence over a hand-over.
+// If a run ends in another way, or a limit of the job is reached, this takes precedence over a
+// hand-over to the queue.
 func TestHandOver_WhatGoesBeforeIt(t *testing.T) {
 	t.Parallel()
 	p := policy.Default()
@@ -123,13 +124,13 @@ func TestHandOver_ALimitOutOfBoundsIsRefused(t *testing.T) {
 	for _, n := range []int{-1, policy.HandOversMax + 1} {
 		_, err := policy.New(policy.Spec{Name: "t", Default: policy.Settings{HandOvers: &n}})
 		if !strings.Contains(fmt.Sprint(err), "default.handovers") {
-			t.Errorf("the setting of %d hand-overs: New returned %v, want a mistake of default.handovers", n, err)
+			t.Errorf("a policy that allows %d hand-overs: New returned %v, want a mistake at default.handovers", n, err)
 		}
 	}
 }
 
-// A hand-over does not give the job another run when the retries over all classes are used
-// up.
+// When the retries over all classes are used up, a hand-over to the queue does not give the job
+// another run.
 func TestHandOver_WithinTheTotal(t *testing.T) {
 	t.Parallel()
 	two, total := 2, policy.Total

@@ -29,11 +29,11 @@ func (p *Policy) Source() []byte {
 func encode(s *Spec) []byte {
 	type ruleText struct {
 		RuleSpec
-		When string // leaves out the compiled condition, which is not data
+		When string // this field replaces the compiled condition, which is not data
 	}
 	type matchersText struct {
 		failure.Rules
-		Matchers []string // leaves out matchers written in Go, of which only the name and the version are data
+		Matchers []string // this field replaces the matchers written in Go; only their names and versions are data
 	}
 	hashed := struct {
 		Spec

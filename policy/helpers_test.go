@@ -41,8 +41,8 @@ func failed(class failure.Class) *policy.Input {
 	return &policy.Input{Kind: "render", How: job.ByError, Evidence: &failure.Evidence{Message: "broken", Class: class}, U: 0.5}
 }
 
-// life makes the decisions about failures of the given classes in turn, as the engine
-// would. It returns the decisions up to the one that ends the job.
+// life makes the decisions about failures of the given classes in turn, as the engine would. It
+// returns all decisions up to the decision that ends the job.
 func life(p *policy.Policy, in policy.Input, classes ...failure.Class) (all []policy.Decision) {
 	for _, class := range classes {
 		e := failure.Evidence{}

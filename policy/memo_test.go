@@ -38,7 +38,7 @@ func TestMemo_CountsFailuresByClass(t *testing.T) {
 	}
 	// The shared count is five with the failure of this class, so this is retry 5.
 	if d := all[39]; d.N != 5 {
-		t.Errorf("got retry %d, want 5", d.N)
+		t.Errorf("got retry number %d, want 5", d.N)
 	}
 }
 

@@ -34,8 +34,8 @@ type Policy struct {
 
 // Problem is one mistake in a Spec.
 type Problem struct {
-	// Path is the place of the mistake in the policy file. Steps are separated by dots, and
-	// list items are numbered from 0: "classes.NetworkTimeout.max_retries",
+	// Path is the path of the wrong value in the policy file. Its keys are separated by dots,
+	// and list items are numbered from 0: "classes.NetworkTimeout.max_retries",
 	// "rules[2].when".
 	Path string
 	// Message says what the value is, what is allowed, and how to correct it.
@@ -95,9 +95,9 @@ func (p *Policy) Spec() *Spec { return &p.spec }
 // Limits returns the limits, with default values for limits that the Spec does not set.
 func (p *Policy) Limits() Limits { return p.limits }
 
-// Info returns the texts of a class. They come from the policy, or else from the class of
-// which it is an alias, or else from the built-in class. A class without texts has the
-// texts of UnknownError.
+// Info returns the texts of a class. The first of these sources that has texts is used: the
+// policy, the class that this class is an alias of, and the built-in class. A class without
+// texts has the texts of UnknownError.
 func (p *Policy) Info(class failure.Class) failure.ClassInfo {
 	info, known := failure.InfoOf(class)
 	if !known {
@@ -178,9 +178,9 @@ func (p *Policy) WithLimits(l Limits) *Policy {
 
 // The default limits of a policy. They are also the highest limits that a policy may set.
 const (
-	MaxAttemptsDefault = 100                 // attempts in one life
-	MaxAgeDefault      = 90 * 24 * time.Hour // age of one life
-	MaxWaitDefault     = 24 * time.Hour      // wait before a retry
+	MaxAttemptsDefault = 100                 // default limit on the attempts in one life
+	MaxAgeDefault      = 90 * 24 * time.Hour // default limit on the age of one life
+	MaxWaitDefault     = 24 * time.Hour      // default limit on a wait before a retry
 
 	MaxAttemptsLimit = 1_000_000
 	MaxAgeLimit      = 10 * 365 * 24 * time.Hour
@@ -188,8 +188,8 @@ const (
 
 // Limits on the size of a policy.
 const (
-	ClassesMax = 256 // classes that the policy defines
+	ClassesMax = 256 // maximum number of classes that a policy defines
 	KindsMax   = 1000
 	RulesMax   = 100
-	TextMax    = 2 << 10 // bytes of a user message
+	TextMax    = 2 << 10 // maximum size of a user message in bytes
 )

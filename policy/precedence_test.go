@@ -256,7 +256,7 @@ func TestClass_AnotherName(t *testing.T) {
 	base, _ := failure.InfoOf(failure.InputExceedsLimits)
 	info := p.Info("VideoTooLong")
 	if info.Dead != "Videos over 6+ hours cannot be worked on." || info.Operator != "Support" || info.Retrying != base.Retrying || info.Class != "VideoTooLong" {
-		t.Errorf("the alias VideoTooLong has the texts %+v, want its own and otherwise those of its class", info)
+		t.Errorf("the alias VideoTooLong has the texts %+v, want the texts of the alias, completed with those of its class", info)
 	}
 	unknown, _ := failure.InfoOf(failure.UnknownError)
 	if info := p.Info("Nobody's"); info.Dead != unknown.Dead || info.Verdict != failure.VerdictUnknown {

@@ -157,7 +157,7 @@ func TestR2_NoConfigurationLoopsForEver(t *testing.T) {
 			d := p.Decide(in)
 			again := p.Decide(in)
 			if string(d.Record()) != string(again.Record()) || d.Memo != again.Memo {
-				t.Fatalf("two decisions on the same input differ:\n%s\n%s", d.Record(), again.Record())
+				t.Fatalf("two decisions on the same input differ, want equal decisions:\n%s\n%s", d.Record(), again.Record())
 			}
 			checkDecision(t, &d, limits)
 			if d.Action != policy.Retry {
@@ -219,7 +219,7 @@ func TestDecide_AnyInput(t *testing.T) {
 		{How: job.ByError, Attempts: math.MaxInt, Age: math.MaxInt64, Cost: math.MaxInt64, Deadline: math.MinInt64},
 	} {
 		if d := p.Decide(&in); d.Explain() == "" {
-			t.Errorf("Explain returned no text for the decision %+v", d)
+			t.Errorf("Explain returned no text for the decision %+v, want a text", d)
 		}
 	}
 }

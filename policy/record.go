@@ -16,8 +16,8 @@ const recordVersion = 2
 // sawMax is how many bytes a record keeps of the error text that decided the class.
 const sawMax = 160
 
-// Record is a decision in the form in which it is stored with its failure. Times are in
-// microseconds and costs in millionths of a US dollar.
+// Record is the form of a decision that is stored with its failure. Times are in microseconds
+// and costs in millionths of a US dollar.
 type Record struct {
 	V        int             `json:"v"`
 	Action   string          `json:"action"`

@@ -86,7 +86,7 @@ func TestR9_OneLineSaysWhatWasDecided(t *testing.T) {
 	}
 }
 
-// classified returns an input for which the explanation has the most lines.
+// classified returns an input whose explanation has the largest number of lines.
 func classified() *policy.Input {
 	in := failed("")
 	in.Class = failure.Classification{
@@ -127,7 +127,7 @@ policy    videos 0123456789ab
 	in.Evidence.RetryAfter = 120 * time.Second
 	d = p.Decide(in)
 	if want := "hint      the other side asked for 2m: waits 2m3.7s, 3.7s more so that not all come back together\n"; !strings.Contains(d.Explain(), want) {
-		t.Errorf("the explanation does not contain %q:\n%s", want, d.Explain())
+		t.Errorf("the explanation does not contain %q, want it there:\n%s", want, d.Explain())
 	}
 	in.Admission = nil
 	d = compile(t, observing(func(*policy.Rollout) {})).Decide(in)
@@ -137,7 +137,7 @@ policy    videos 0123456789ab
 		"observed  the policy only observes RateLimitExceeded; it would retry in 2m3.7s, by schedule, retry 1 of 9\n",
 	} {
 		if !strings.Contains(d.Explain(), want) {
-			t.Errorf("the explanation does not contain %q:\n%s", want, d.Explain())
+			t.Errorf("the explanation does not contain %q, want it there:\n%s", want, d.Explain())
 		}
 	}
 }
@@ -176,7 +176,7 @@ func TestRecord_FormatIsStored(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(one, two); diff != "" {
-		t.Errorf("the record changed when it was read and written again (-want +got):\n%s", diff)
+		t.Errorf("reading and writing the record again gave a wrong record (-want +got):\n%s", diff)
 	}
 }
 
@@ -184,7 +184,7 @@ func TestRecord_DamagedOrOfAnotherFormatIsRefused(t *testing.T) {
 	t.Parallel()
 	for _, bad := range []string{``, `{}`, `{"v":1}`, `{"v":3}`, `[]`, `{"v":2`} {
 		if _, err := policy.ParseRecord([]byte(bad)); err == nil {
-			t.Errorf("ParseRecord(%q) returned no error", bad)
+			t.Errorf("ParseRecord(%q) returned no error, want one", bad)
 		}
 	}
 }
@@ -202,7 +202,7 @@ func FuzzRecord_AnyText(f *testing.F) {
 		d := p.Decide(in)
 		b := d.Record()
 		if !json.Valid(b) {
-			t.Fatalf("the record is not valid JSON: %q", b)
+			t.Fatalf("the record is not valid JSON, want JSON: %q", b)
 		}
 		r, err := policy.ParseRecord(b)
 		if err != nil || len(r.Saw) > 200 || r.Explain() == "" {

@@ -79,7 +79,7 @@ func TestR5_OneRetryOverAllClasses(t *testing.T) {
 			t.Errorf("attributes %s: the last decision is %s, want the limit of the rule long-video", attrs, last.Record())
 		}
 	}
-	// The failure of a limit of the other service has a class that is not retried.
+	// A failure caused by a limit of the other service has a class that is not retried.
 	if d := p.Decide(failed(failure.InputExceedsLimits)); d.Rule != policy.RuleVerdict {
 		t.Errorf("got the class %s by the rule %s, want the job dead by its verdict", d.Class, d.Rule)
 	}

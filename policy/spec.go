@@ -26,8 +26,8 @@ type Spec struct {
 	Default Settings
 	Classes map[failure.Class]ClassSpec
 	Kinds   map[string]KindSpec
-	// Rules change jobs by their attributes. All matching rules apply, in this order. If
-	// several rules set the same field, the first rule wins.
+	// Rules change jobs according to their attributes. All matching rules apply, in this order.
+	// If several rules set the same field, the first rule wins.
 	Rules []RuleSpec
 	// Classify contains matchers that give failures a class. They come before the built-in
 	// matchers of the same rank. If there are no matchers here, only the built-in ones are
@@ -95,7 +95,7 @@ type Hint struct {
 	Mode HintMode
 	// A random time is added to a hint: U(0, max(JitterMin, Jitter × hint)).
 	Jitter    float64       // share of the hint; default 0.1; NoJitter means none
-	JitterMin time.Duration // shortest upper end of the random time; default 1 s
+	JitterMin time.Duration // lowest value for the upper end of the random time; default 1 s
 	// Max is the longest hint that is accepted; default 24 h. OverMax says what happens to
 	// longer hints. A hint is never cut to Max.
 	Max     time.Duration
@@ -161,8 +161,8 @@ type Escalation struct {
 // the policy.
 type ClassSpec struct {
 	Settings
-	// Is names a built-in class of which this class is an alias. The alias uses its verdict
-	// and messages.
+	// If this class is an alias, Is names its built-in class. The alias uses the verdict and
+	// the messages of that class.
 	Is failure.Class
 	// Retrying and Dead are the messages that users see. "" means the built-in message.
 	Retrying, Dead string
@@ -237,7 +237,7 @@ const (
 	Observe      // decisions are only recorded, and the baseline applies
 )
 
-// Words give stored names the names that an external system uses.
+// Words map stored names to the names that an external system uses.
 type Words struct {
 	// States contains names for states ("waiting", "retrying", "running", "completed",
 	// "dead", "cancelled"), or for one reason of death ("dead:<reason>").

@@ -29,8 +29,9 @@ var errorFields = [...]string{
 // error object.
 func ErrorFields() []string { return append([]string(nil), errorFields[:]...) }
 
-// State returns the external name of a state. The reason is that of a dead job; it is empty
-// for other jobs. If a state has no external name, State returns the stored name.
+// State returns the external name of a state. The parameter reason is a dead job's reason of
+// death; it is empty for other jobs. If a state has no external name, State returns the stored
+// name.
 func (w *Words) State(state job.State, reason job.Reason) string {
 	own := state.String()
 	if reason != "" {
@@ -55,18 +56,18 @@ func (w *Words) Class(class failure.Class) string {
 // ErrorValues contains the values for an error object about a failure.
 type ErrorValues struct {
 	Class       failure.Class
-	Code        string // "" is written as null
+	Code        string // the code of the failure; "" is written as null
 	Message     string // the message, without secrets
 	UserMessage string
 	Permanent   bool
 	At          time.Time // time of the failure in UTC; zero is written as null
-	Details     []byte    // a JSON object; nil means that the field is left out
-	Stack       string    // "" means that the field is left out
+	Details     []byte    // the details as a JSON object; nil means that the field is left out
+	Stack       string    // the stack; "" means that the field is left out
 	Attempt     int       // number of the failed attempt, starting at 1
 	Retries     int       // number of retries so far
 	MaxRetries  int
-	NextRetryAt time.Time // zero is written as null: the job is due now, or there is no retry
-	Context     []byte    // a JSON object; nil is written as an empty object
+	NextRetryAt time.Time // the time of the next retry; zero is written as null: the job is due now, or there is no retry
+	Context     []byte    // the context as a JSON object; nil is written as an empty object
 }
 
 // ErrorObject returns a failure as a JSON object. It contains the fields that Words.Error

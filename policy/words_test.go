@@ -67,7 +67,7 @@ func TestQ14_ErrorObjects(t *testing.T) {
 			t.Errorf("%s:\ngot the error object  %s\nwant the error object %s", name, got, tt.want)
 		}
 		if !json.Valid(got) {
-			t.Errorf("%s: the error object is not valid JSON: %s", name, got)
+			t.Errorf("%s: the error object is not valid JSON, want JSON: %s", name, got)
 		}
 	}
 }

@@ -22,7 +22,7 @@ import (
 	"github.com/redrive/redrive/store/sqlite"
 )
 
-// failing is a testing.TB that records the message with which a test is ended.
+// failing is a testing.TB that records the message of the failure that ends a test.
 type failing struct {
 	testing.TB
 	message string
@@ -33,7 +33,8 @@ func (f *failing) Fatalf(format string, args ...any) {
 	runtime.Goexit()
 }
 
-// messageOf returns the message with which f ends its test; empty when f does not end its test.
+// messageOf runs f and returns the message of the failure that ends its test; "" when f does
+// not end its test.
 func messageOf(t *testing.T, f func(t testing.TB)) string {
 	recorded := &failing{TB: t}
 	done := make(chan struct{})
@@ -96,7 +97,7 @@ func TestRequireEnqueued_FindsMoreThanAPageOfJobs(t *testing.T) {
 	add(t, c, specs...)
 	all := redrivetest.RequireEnqueued(t, c, Upload, redrivetest.Count(1100))
 	if all[0].Args.File != "0" || all[1099].Args.File != "1099" {
-		t.Errorf("the first job has the file %s and the last %s, want 0 and 1099", all[0].Args.File, all[1099].Args.File)
+		t.Errorf("the first job has the file %s and the last %s, want file 0 and file 1099", all[0].Args.File, all[1099].Args.File)
 	}
 }
 
@@ -148,7 +149,7 @@ func TestRequireEnqueued_SaysThatArgumentsAreGone(t *testing.T) {
 		redrivetest.RequireEnqueued(t, e.Client, Upload, redrivetest.Args(upload{"a.png"}))
 	})
 	if !strings.Contains(got, "args are not stored any more, because the job is completed") {
-		t.Errorf("got the message %q, want one that says why the arguments are not found", got)
+		t.Errorf("got the message %q, want a message that says why the arguments are not found", got)
 	}
 }
 

@@ -62,7 +62,7 @@ func TestWork_RunsWhatIsDueAndWhatFollows(t *testing.T) {
 	}
 	want := []job.State{job.Completed, job.Retrying, job.Completed, job.Completed}
 	if diff := cmp.Diff(want, states); diff != "" {
-		t.Errorf("outcomes (-want +got):\n%s", diff)
+		t.Errorf("wrong outcomes (-want +got):\n%s", diff)
 	}
 	if out := e.Work(); len(out) != 0 {
 		t.Errorf("the retry ran before it was due: got outcomes %+v, want none", out)
@@ -84,7 +84,7 @@ func TestAttempt_ReturnsDecisionAndFailure(t *testing.T) {
 		t.Errorf("got code %q, details %s; want CARD_EXPIRED with 5 euros", o.Failure.Code, o.Failure.Details)
 	}
 	if len(o.TempFiles) > 0 || len(o.Processes) > 0 {
-		t.Errorf("Attempt reported the files %v and the processes %v, want none of both", o.TempFiles, o.Processes)
+		t.Errorf("Attempt reported the files %v and the processes %v, want no files and no processes", o.TempFiles, o.Processes)
 	}
 }
 
@@ -147,7 +147,7 @@ func TestI3_TwiceShowsDoubleEffects(t *testing.T) {
 	}
 	for name, h := range handlers {
 		if diff := cmp.Diff(h.want, redrivetest.Twice(t, h.handler, charge{5}, h.effects)); diff != "" {
-			t.Errorf("effects of the second run of the handler %s (-want +got):\n%s", name, diff)
+			t.Errorf("wrong effects of the second run of the handler %s (-want +got):\n%s", name, diff)
 		}
 	}
 }

@@ -42,12 +42,12 @@ func TestL4_AnInterruptedWaitIsGivenBack(t *testing.T) {
 	r := newRig(t, 0.5, retry.Options{})
 	r.clock.onNap = func() {
 		if ledger.Resends() != 1 {
-			t.Errorf("%d resends are reserved during the wait, want 1", ledger.Resends())
+			t.Errorf("got %d reserved resends during the wait, want 1", ledger.Resends())
 		}
 		cancel()
 	}
 	if _, err := retry.Do(ctx, r.Strategy, always(unavailable).op); !errors.Is(err, retry.ErrCancelled) || ledger.Resends() != 0 {
-		t.Errorf("got %d resends, want 0; error %v", ledger.Resends(), err)
+		t.Errorf("a call that was cancelled during its wait: got %d resends, want 0; the error is %v", ledger.Resends(), err)
 	}
 }
 
@@ -96,8 +96,8 @@ func TestL4_OnlyACallThatRetriesSuppresses(t *testing.T) {
 	}
 }
 
-// A run must begin before the job's deadline. A hand-over beyond the deadline would end
-// the job, although its policy may still have a shorter wait.
+// A job's next run must begin before the job's deadline. A hand-over to the queue until a time
+// after the deadline would end the job, although its policy may still have a shorter wait.
 //
 // part of: L3
 func TestL3_NoHandOverBeyondTheJobsDeadline(t *testing.T) {
@@ -115,7 +115,7 @@ func TestL3_NoHandOverBeyondTheJobsDeadline(t *testing.T) {
 		}
 		_, err := retry.Do(ctx, r.Strategy, s.op)
 		if e := failedWith(t, err); e.HandOver != want || evidence(err).HandOver != want || e.Reason != retry.Exhausted || s.calls != 4 {
-			t.Errorf("%v before the deadline: got a hand-over of %v after %d calls, want %v; error %v", left, e.HandOver, s.calls, want, err)
+			t.Errorf("%v before the deadline: got a hand-over with the wait %v after %d calls, want the wait %v; the error is %v", left, e.HandOver, s.calls, want, err)
 		}
 	}
 }

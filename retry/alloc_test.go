@@ -15,7 +15,7 @@ import (
 // TestAllocations is not parallel, because testing.AllocsPerRun requires it.
 func TestAllocations(t *testing.T) {
 	if raceDetector {
-		t.Skip("the race detector allocates")
+		t.Skip("skipped, because the race detector allocates memory")
 	}
 	p := mustNew(t, "op", retry.Options{Immediate: true})
 	limited, cancel := context.WithTimeout(t.Context(), time.Hour)
@@ -44,7 +44,7 @@ func TestAllocations(t *testing.T) {
 		"a wait":                {0, func() { _, _ = b.Wait(1<<30, 0, 0.5) }},
 	} {
 		if got := testing.AllocsPerRun(1000, c.f); got > c.most {
-			t.Errorf("%s allocates %v times, want at most %v", name, got, c.most)
+			t.Errorf("%s makes %v memory allocations, want at most %v", name, got, c.most)
 		}
 	}
 }

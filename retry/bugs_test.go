@@ -19,8 +19,8 @@ import (
 	"github.com/redrive/redrive/retry"
 )
 
-// These tests are about known bugs of other implementations. Bugs of wait formulas are
-// tested in package backoff, bugs in parsing hints in package failure.
+// These tests check for bugs that other implementations have had. Bugs of wait formulas are
+// tested in package backoff, and bugs in the parsing of hints in package failure.
 
 // retried makes a call whose operation always fails with err.
 func retried(t *testing.T, u float64, o retry.Options, err error) (*retry.Error, *rig, *script) {
@@ -30,9 +30,9 @@ func retried(t *testing.T, u float64, o retry.Options, err error) (*retry.Error,
 	return failedWith(t, got), r, s
 }
 
-// An overflowing wait becomes zero, so the loop does not wait: avast/retry-go#30,
-// cenkalti/backoff#190, aws/aws-sdk-java#874, aws/aws-sdk-java-v2#1453 and #1673,
-// reactor/reactor-addons#282, onflow/flow-go#2258, qdrant/go-client#153,
+// Bug in other libraries: a wait that overflows becomes zero, so the loop does not wait:
+// avast/retry-go#30, cenkalti/backoff#190, aws/aws-sdk-java#874, aws/aws-sdk-java-v2#1453 and
+// #1673, reactor/reactor-addons#282, onflow/flow-go#2258, qdrant/go-client#153,
 // garethgeorge/backrest#618, onosproject/onos-lib-go#127, carlescere/goback#5,
 // App-vNext/Polly#2163, opentelemetry-collector-contrib#46178,
 // anthropics/anthropic-sdk-python#1760, hynek/stamina#137, jd/tenacity#710.
@@ -48,15 +48,15 @@ func TestBug_AWaitThatOverflows(t *testing.T) {
 			}
 			for n, wait := range r.clock.slept {
 				if wait <= 0 && first > time.Microsecond || wait > 10*time.Second || n > 63 && wait < 5*time.Second {
-					t.Fatalf("first %v, jitter %d: wait %d is %v, which is out of range", first, jitter, n+1, wait)
+					t.Fatalf("first wait %v, jitter %d: wait %d is %v, want more than 0 and at most 10s, and at least 5s after wait 64", first, jitter, n+1, wait)
 				}
 			}
 		}
 	}
 }
 
-// Other libraries need more time to compute the wait before the n-th retry the larger n is
-// (jd/tenacity#526). Here the time is the same for each n.
+// Bug in another library (jd/tenacity#526): the time to compute the wait before retry n grows
+// with n. Here it is the same for each n.
 func TestBug_TheCostOfAWaitGrows(t *testing.T) {
 	t.Parallel()
 	b := backoff.Backoff{Formula: backoff.Exponential, First: time.Second, Cap: time.Minute, Jitter: backoff.Full}
@@ -67,7 +67,8 @@ func TestBug_TheCostOfAWaitGrows(t *testing.T) {
 	}
 }
 
-// The call sleeps for a special duration that means "stop": istio/istio#45092, ovh/utask#145.
+// Bug in other libraries: the call sleeps for a special duration that means "stop":
+// istio/istio#45092, ovh/utask#145.
 func TestBug_StopIsNoDuration(t *testing.T) {
 	t.Parallel()
 	e, r, s := retried(t, 0.5, retry.Options{Retries: 9, Backoff: backoff.Backoff{
@@ -78,7 +79,8 @@ func TestBug_StopIsNoDuration(t *testing.T) {
 	}
 }
 
-// An undocumented default limit of 15 minutes ends calls: traefik/traefik#628.
+// Bug in another library: an undocumented default limit of 15 minutes ends calls:
+// traefik/traefik#628.
 func TestBug_ALimitThatNobodySet(t *testing.T) {
 	t.Parallel()
 	_, r, s := retried(t, 0.9, retry.Options{Retries: 500, Backoff: backoff.Backoff{Waits: []time.Duration{time.Minute}}}, unavailable)
@@ -87,7 +89,7 @@ func TestBug_ALimitThatNobodySet(t *testing.T) {
 	}
 }
 
-// The cap is applied after the jitter, so all late waits are equal:
+// Bug in other libraries: the cap is applied after the jitter, so all late waits are equal:
 // App-vNext/Polly#530, maximhq/bifrost#6964.
 func TestBug_LateWaitsAreAllTheCap(t *testing.T) {
 	t.Parallel()
@@ -107,7 +109,7 @@ func TestBug_LateWaitsAreAllTheCap(t *testing.T) {
 	}
 }
 
-// The first wait is doubled, or the first retry does not wait:
+// Bug in other libraries: the first wait is doubled, or the first retry does not wait:
 // riverqueue/river#1023, avast/retry-go#17, #127 and #130.
 func TestBug_OffByOne(t *testing.T) {
 	t.Parallel()
@@ -131,14 +133,15 @@ func (h *hinted) Error() string       { return "429" }
 func (h *hinted) StatusCode() int     { return 429 }
 func (h *hinted) Header() http.Header { return h.header }
 
-// Hints are misread: hashicorp/go-retryablehttp#247 and #295 (no cap),
-// urllib3#1896 (time zone) and #3743 (a huge value raises), azure-sdk-for-net#5268
-// (seconds as milliseconds), #44222 and #50949 (24 h and 114 h), openai-node#1841 (the
-// cap lost), python-genai#1875 (ignored), NousResearch/hermes-agent#84738
-// (negative, dates ignored), sindresorhus/ky#390 (0 is "stop"), acme.sh#7201.
+// Bugs in other libraries: the wait that the other side asked for is misread:
+// hashicorp/go-retryablehttp#247 and #295 (no cap), urllib3#1896 (time zone) and #3743 (a huge
+// value raises), azure-sdk-for-net#5268 (seconds as milliseconds), #44222 and #50949 (24 h and
+// 114 h), openai-node#1841 (the cap lost), python-genai#1875 (ignored),
+// NousResearch/hermes-agent#84738 (negative, dates ignored), sindresorhus/ky#390 (0 is "stop"),
+// acme.sh#7201.
 func TestBug_Hints(t *testing.T) {
 	t.Parallel()
-	date := "Fri, 02 Jan 2026 03:04:05 GMT" // start of the test's clock
+	date := "Fri, 02 Jan 2026 03:04:05 GMT" // the time at which the test's clock starts
 	for value, want := range map[string]struct {
 		calls int
 		least time.Duration // the shortest allowed first wait
@@ -164,7 +167,7 @@ func TestBug_Hints(t *testing.T) {
 	}
 }
 
-// The call sleeps until the deadline, although no attempt fits after it:
+// Bug in another library: the call sleeps until the deadline, although no attempt can follow:
 // hashicorp/go-retryablehttp#272.
 func TestBug_SleepsPastTheDeadline(t *testing.T) {
 	t.Parallel()
@@ -178,13 +181,13 @@ func TestBug_SleepsPastTheDeadline(t *testing.T) {
 		began := time.Now()
 		_, err = retry.Do(ctx, p, always(unavailable).op)
 		if !errors.Is(err, retry.ErrDeadline) || time.Since(began) != 0 || !errors.Is(err, error(unavailable)) {
-			t.Errorf("got the error %v after %v, want it at once", err, time.Since(began))
+			t.Errorf("got the error %v after %v, want ErrDeadline at once", err, time.Since(began))
 		}
 	})
 }
 
-// Timers are not stopped, and contexts are cancelled too early or never:
-// projectdiscovery/retryablehttp-go#554, failsafe-go#123, #134 and #136.
+// Bug in other libraries: timers are not stopped, and contexts are cancelled too early or
+// never: projectdiscovery/retryablehttp-go#554, failsafe-go#123, #134 and #136.
 func TestBug_ContextsEndWithTheirAttempt(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -201,7 +204,7 @@ func TestBug_ContextsEndWithTheirAttempt(t *testing.T) {
 				}
 			}
 			if ctx.Err() != nil {
-				t.Error("the context of an attempt ended before the attempt")
+				t.Error("the context of an attempt ended before the attempt, want it open until then")
 			}
 			seen = append(seen, ctx)
 		}
@@ -222,8 +225,9 @@ func TestBug_ContextsEndWithTheirAttempt(t *testing.T) {
 	})
 }
 
-// A cancellation is reported as a timeout and retried: NVIDIA/aicr#2850. A
-// cancellation or a refusal by a breaker is retried: ferro-labs/ai-gateway#137.
+// Bugs in other libraries: a cancellation is reported as a timeout and retried
+// (NVIDIA/aicr#2850); a cancellation or the refusal of a circuit breaker is retried
+// (ferro-labs/ai-gateway#137).
 func TestBug_CancelledIsRetried(t *testing.T) {
 	t.Parallel()
 	for _, err := range []error{context.DeadlineExceeded, &status{code: 504}, errors.New("timeout"), io.ErrUnexpectedEOF} {
@@ -238,7 +242,8 @@ func TestBug_CancelledIsRetried(t *testing.T) {
 	}
 }
 
-// If the timer and the end of the context come together, the context wins: cenkalti/backoff#194.
+// If the wait and the context end at the same time, the call is cancelled. See the bug
+// cenkalti/backoff#194.
 func TestBug_BothTheTimerAndTheContext(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -257,7 +262,8 @@ func TestBug_BothTheTimerAndTheContext(t *testing.T) {
 	})
 }
 
-// The returned error no longer contains the original error: cenkalti/backoff#184 and #185.
+// Bug in another library: the returned error no longer contains the original error:
+// cenkalti/backoff#184 and #185.
 func TestBug_IdentityOfErrors(t *testing.T) {
 	t.Parallel()
 	sentinel := errors.New("503 service unavailable")
@@ -266,10 +272,10 @@ func TestBug_IdentityOfErrors(t *testing.T) {
 		t.Error(e)
 	}
 	if e.Is(nil) || errors.Is(e, retry.ErrPermanent) {
-		t.Error("errors.Is found an error that is not in the chain of errors")
+		t.Error("errors.Is found an error that is not in the chain of errors, want false")
 	}
 	if _, found := errors.AsType[*retry.Error](sentinel); found {
-		t.Error("errors.As found a type that is not in the error")
+		t.Error("errors.As found a type that is not in the error, want false")
 	}
 }
 
@@ -293,7 +299,7 @@ type panicky struct{}
 
 func (panicky) Error() string { panic("no") }
 
-// Calls do not change a strategy and do not wait for each other:
+// Calls do not change a strategy and do not wait for each other. Bugs in other libraries:
 // aws-sdk-go-v2#1665 and #3550, cenkalti/backoff (a BackOff is not shareable).
 func TestBug_AStrategyIsNotUsedUp(t *testing.T) {
 	t.Parallel()
@@ -311,8 +317,9 @@ func TestBug_AStrategyIsNotUsedUp(t *testing.T) {
 	}
 }
 
-// When the SDK's retry quota is used up, first attempts fail without a wait, and the queue
-// makes the call again at once: aws-sdk-go-v2#3413. Here the job's policy recognises the error.
+// Bug in an SDK (aws-sdk-go-v2#3413): when its retry quota is used up, first attempts fail
+// without a wait, and the queue makes the call again at once. Here the job's policy recognises
+// the error.
 func TestBug_AQuotaIsNoRate(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{

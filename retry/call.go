@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Call is what an operation can know about its call; see From.
+// Call describes the current call to the operation of that call. From returns it.
 type Call struct {
 	Operation string
 	Attempt   int // number of the attempt, from 1
@@ -15,7 +15,7 @@ type Call struct {
 	// that the call makes. Outside a job, a call has a key only with WithKey,
 	// Options.Keyed or an attempt limit; otherwise Key is "".
 	Key string
-	// Job and Correlation are the ids of the job, or those of WithAttrs.
+	// Job and Correlation are the ids of the job, or the ids that WithAttrs has set.
 	Job, Correlation string
 	Last             error     // error of the previous attempt; nil in the first attempt
 	Deadline         time.Time // deadline of the attempt's context; zero means no deadline
@@ -128,7 +128,7 @@ func CountSend(ctx context.Context) {
 	}
 }
 
-// note adds sends to an attempt and to the attempts around it.
+// note adds sends to an attempt and to the outer attempts that contain it.
 func (f *frame) note(n int32) {
 	for ; f != nil; f = f.up {
 		f.physical.Add(n)

@@ -77,7 +77,7 @@ func (o *Options) checkTimes(c *checker) {
 		backoff.Short(o.MinUseful), backoff.Short(o.AttemptTimeout))
 }
 
-// checkLease adds mistakes when a call can take longer than the lease.
+// checkLease adds a mistake if a call can take longer than the lease.
 func (o *Options) checkLease(c *checker) {
 	if o.Lease <= 0 || len(c.errs) > 0 {
 		return

@@ -30,9 +30,9 @@ func DoErr(ctx context.Context, p *Strategy, op func(context.Context) error) err
 	return err
 }
 
-// DoOr is Do with a fallback. The fallback is called instead of returning an *Error,
-// and its results are returned: another value, or the error, which then hands the job
-// over as with Do. It is not called when the caller's context has ended.
+// DoOr is Do with a fallback. Where Do would return an *Error, DoOr calls the fallback and
+// returns its results: another value, or the *Error, which then hands the job over to its queue
+// as with Do. The fallback is not called when the caller's context has ended.
 func DoOr[T any](ctx context.Context, p *Strategy, op func(context.Context) (T, error), fallback func(context.Context, error) (T, error)) (T, error) {
 	v, r := do(ctx, p, op)
 	if r == nil {
@@ -47,7 +47,7 @@ func DoOr[T any](ctx context.Context, p *Strategy, op func(context.Context) (T, 
 	return v, err
 }
 
-// do returns a value, or the run that ended without one.
+// do returns a value, or the run that ended without a value.
 func do[T any](ctx context.Context, p *Strategy, op func(context.Context) (T, error)) (T, *run) {
 	// Nothing is recorded before the first failure, so that a success costs almost
 	// nothing. A context that never ends has no deadline.
@@ -121,7 +121,7 @@ func (*limitError) Timeout() bool        { return true }
 type run struct {
 	base
 	p     *Strategy
-	once  bool // a call around this one retries
+	once  bool // whether an outer call does the retrying
 	timed bool // whether a time limit is set, so that the call must read the clock
 
 	reserved bool // whether the next attempt is already counted in the job's resends
@@ -146,7 +146,7 @@ type failedState struct {
 	status   int
 	same     error // the last error that was classified; the same error is not classified again
 	retry    bool
-	reported bool // whether a call within this one has logged the failure
+	reported bool // whether an inner call has logged the failure
 }
 
 // newRun begins a run whose first attempt needs a frame.
@@ -229,8 +229,8 @@ func (f *frame) outerKey() string {
 	return ""
 }
 
-// sent adds the sends of the attempt to those of the call. If no transport counted a
-// send, the attempt counts as one send.
+// sent adds the sends of the attempt to the sends of the call. If no transport counted a send,
+// the attempt counts as one send.
 func (r *run) sent() {
 	if r.current == nil {
 		r.sends++
@@ -346,7 +346,7 @@ func (r *run) fail(why Reason, err error) {
 	}
 }
 
-// seal fills in the error of a call that has ended.
+// seal completes the error of a call that has ended.
 func (r *run) seal() *Error {
 	e := &r.err
 	if e.cause != nil {
@@ -404,7 +404,7 @@ func (r *run) finish(ctx context.Context, leaves bool) {
 	switch {
 	case e.Reason == Suppressed:
 		c.suppressed.Add(1)
-		r.reported = true // the call around this one will log the error
+		r.reported = true // the outer call will log the error
 		r.emit(ctx, GaveUp, 0, r.p.o.Hooks.End)
 		return
 	case e.Reason == Cancelled:

@@ -26,9 +26,9 @@ func TestL1_ACallKeepsItsTypeAndRetries(t *testing.T) {
 	if v != 4 || err != nil || s.calls != 4 {
 		t.Fatalf("got the value %d and the error %v after %d calls, want the value 4 and no error after 4 calls", v, err, s.calls)
 	}
-	// Full jitter on waits of 1, 2 and 4 s with the draw 0.5.
+	// The sleeps are waits of 1, 2 and 4 s with full jitter and the random number 0.5.
 	if want := []time.Duration{500 * time.Millisecond, time.Second, 2 * time.Second}; !slices.Equal(r.clock.slept, want) {
-		t.Errorf("slept %v, want %v", r.clock.slept, want)
+		t.Errorf("got the sleeps %v, want %v", r.clock.slept, want)
 	}
 	text, err := retry.Do(t.Context(), r.Strategy, func(context.Context) (string, error) { return "page", nil })
 	if text != "page" || err != nil {
@@ -55,7 +55,7 @@ func TestL1_FullJitterBelowTheCap(t *testing.T) {
 		e := failedWith(t, err)
 		for i, w := range want {
 			if got := e.Attempts[i].Wait; got > w || got < w-w/100000-time.Microsecond {
-				t.Errorf("draw %v: wait %d is %v, want %v", u, i+1, got, w)
+				t.Errorf("random number %v: wait %d is %v, want %v", u, i+1, got, w)
 			}
 		}
 	}
@@ -174,17 +174,17 @@ func TestL1_CancellingEndsAWaitAtOnce(t *testing.T) {
 		time.AfterFunc(time.Second, cancel)
 		_, err = retry.Do(ctx, p, always(unavailable).op)
 		if waited := time.Since(began); waited != time.Second || !errors.Is(err, retry.ErrCancelled) {
-			t.Errorf("the call ended after %v with the error %v, want it at the cancellation", waited, err)
+			t.Errorf("the call ended after %v with the error %v, want ErrCancelled after 1s", waited, err)
 		}
 		began = time.Now()
 		if _, err := retry.Do(t.Context(), p, failing(unavailable).op); err != nil || time.Since(began) != time.Hour {
-			t.Errorf("the call ended after %v with the error %v, want it at the cancellation", time.Since(began), err)
+			t.Errorf("a call that is not cancelled: it ended after %v with the error %v, want no error after 1h", time.Since(began), err)
 		}
 	})
 }
 
-// Each attempt has its own time limit, whatever error the operation returns at it. The
-// limit of an attempt is not the caller's deadline.
+// Each attempt has a separate time limit, for any error that the operation returns at the
+// limit. The limit of an attempt is not the caller's deadline.
 //
 // proves: L1
 func TestL1_TheLimitOfAnAttempt(t *testing.T) {
@@ -213,7 +213,7 @@ func TestL1_TheLimitOfAnAttempt(t *testing.T) {
 				t.Errorf("%s: got the error %v after %v, want exhausted retries after 7s", name, err, time.Since(began))
 			}
 			if e.Attempts[0].Took != time.Second {
-				t.Errorf("%s: an attempt took %v, want the limit", name, e.Attempts[0].Took)
+				t.Errorf("%s: the first attempt took %v, want its time limit of 1s", name, e.Attempts[0].Took)
 			}
 			for i := range contexts[1:] {
 				if contexts[i] == contexts[i+1] {
@@ -227,7 +227,7 @@ func TestL1_TheLimitOfAnAttempt(t *testing.T) {
 			return 0, &status{code: 401}
 		})
 		if e := failedWith(t, err); e.Reason != retry.Permanent {
-			t.Errorf("401 at the time limit: got the error %v, want a permanent one", err)
+			t.Errorf("status 401 at the time limit: got the error %v, want a permanent failure", err)
 		}
 	})
 }
@@ -248,9 +248,9 @@ func TestL1_LimitsAreLookedAtBeforeSleeping(t *testing.T) {
 	}{
 		// The waits are 1, 2 and 4 s.
 		"no limit":             {calls: 4},
-		"a deadline":           {ctx: deadline(3*time.Second + 1), calls: 3}, // attempts at 0, 1 and 3 s
+		"a deadline":           {ctx: deadline(3*time.Second + 1), calls: 3}, // the attempts begin at 0, 1 and 3 s
 		"just too near":        {ctx: deadline(3 * time.Second), calls: 2},
-		"no time to be useful": {ctx: deadline(5 * time.Second), takes: time.Second, calls: 2}, // attempts from 0 to 1 s, from 2 to 3 s, and from 5 s on
+		"no time to be useful": {ctx: deadline(5 * time.Second), takes: time.Second, calls: 2}, // the attempts run from 0 to 1 s, from 2 to 3 s, and from 5 s on
 		"just useful":          {ctx: deadline(6 * time.Second), takes: time.Second, calls: 3},
 		"min useful":           {o: retry.Options{MinUseful: 2 * time.Second}, ctx: deadline(3 * time.Second), calls: 2},
 		"min useful, first":    {o: retry.Options{MinUseful: 4 * time.Second}, ctx: deadline(3 * time.Second), calls: 0},
@@ -341,7 +341,7 @@ func TestFrom_AKeyIsTheSameInAllAttemptsOrNone(t *testing.T) {
 			t.Fatal(err)
 		}
 		if len(slices.Compact(keys)) != 1 || o.Keyed && keys[0] == "" {
-			t.Errorf("options %+v: the attempts have the keys %q, want the same in all or none", o, keys)
+			t.Errorf("options %+v: the attempts have the keys %q, want one key for all attempts, or no key", o, keys)
 		}
 	}
 }
@@ -360,7 +360,7 @@ func TestL7_AFallbackSeesTheErrorAndDecides(t *testing.T) {
 	ctx, _ := inJob(t)
 	v, err := retry.DoOr(ctx, r.Strategy, always(unavailable).op, fresh)
 	if v != 42 || err != nil {
-		t.Errorf("DoOr: got the value %d and the error %v, want the fallback's", v, err)
+		t.Errorf("DoOr: got the value %d and the error %v, want the value and the error of the fallback", v, err)
 	}
 	if got := r.Stats(); got.HandedOver != 0 || got.Exhausted != 1 {
 		t.Errorf("after the fallback: got the counts %+v, want 1 exhausted call and no hand-over", got)
@@ -379,7 +379,7 @@ func TestL7_AFallbackSeesTheErrorAndDecides(t *testing.T) {
 	ended, cancel := context.WithCancel(ctx)
 	cancel()
 	_, err = retry.DoOr(ended, r.Strategy, always(unavailable).op, func(context.Context, error) (int, error) {
-		t.Error("the call was cancelled, but its fallback was called")
+		t.Error("the call was cancelled, but its fallback was called; want no call of the fallback")
 		return 0, nil
 	})
 	if !errors.Is(err, retry.ErrCancelled) {

@@ -10,23 +10,23 @@ import (
 // Reason says why a call has ended without success.
 type Reason uint8
 
-// The reasons for which a call ends without success.
+// The reasons why a call ends without success.
 const (
 	Exhausted  Reason = iota + 1 // the retries of the call or of the job are used up
 	Permanent                    // waiting cannot repair the failure, or the error is unknown
 	OutOfTime                    // the next attempt could not end before a limit or a deadline
 	Cancelled                    // the caller's context has ended
 	LongHint                     // the other side asks for a longer wait than a call sleeps
-	Suppressed                   // a call around this one retries; only fallbacks see it
+	Suppressed                   // an outer call does the retrying; only fallbacks see this reason
 )
 
 // The errors that errors.Is finds in an *Error, one for each Reason.
 var (
 	ErrExhausted = errors.New("retry: retries exhausted")
-	ErrPermanent = errors.New("retry: not to be retried")
+	ErrPermanent = errors.New("retry: the failure must not be retried")
 	ErrDeadline  = errors.New("retry: no time left for another attempt")
 	ErrCancelled = errors.New("retry: cancelled")
-	ErrHint      = errors.New("retry: asked to wait longer than a call sleeps")
+	ErrHint      = errors.New("retry: the other side asked for a longer wait than a call sleeps")
 )
 
 var reasons = [...]struct {
@@ -49,7 +49,7 @@ func (r Reason) String() string {
 type Attempt struct {
 	Err   error
 	Class failure.Class
-	Took  time.Duration // 0 means unknown: a strategy without time limits reads no clock before the first failure
+	Took  time.Duration // the duration of the attempt; 0 means unknown, because a strategy without time limits reads no clock before the first failure
 	Wait  time.Duration // the wait after the attempt; 0 after the last attempt
 }
 
@@ -129,9 +129,9 @@ func (e *Error) tried(a Attempt) {
 	e.Attempts = append(e.Attempts, a)
 }
 
-// Stop marks err so that the call whose operation returns it ends. It says nothing to
-// the job or to a call around it; failure.Permanent would end the job, too. Stop(nil)
-// is nil.
+// Stop marks err as final for one call: the call whose operation returns err makes no further
+// attempt. The mark has no meaning for the job and for outer calls; failure.Permanent would
+// also end the job. Stop(nil) is nil.
 func Stop(err error) error {
 	if err == nil {
 		return nil

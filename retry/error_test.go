@@ -28,7 +28,7 @@ func TestError_HasAllDetails(t *testing.T) {
 	}
 	var s *status
 	if !errors.As(err, &s) || s.code != 503 {
-		t.Error("errors.As does not find the cause with status 503 in the error")
+		t.Error("errors.As does not find the cause with status 503 in the error, want it found")
 	}
 	for _, is := range []error{retry.ErrPermanent, retry.ErrDeadline, retry.ErrCancelled, retry.ErrHint} {
 		if errors.Is(err, is) {
@@ -53,7 +53,7 @@ func TestError_IsClassifiedLikeItsCause(t *testing.T) {
 				want, got := failure.Builtin().Classify(&a, ""), failure.Builtin().Classify(&b, "")
 				a.Message, b.Message, b.HandOver = "", "", 0
 				if got.Class != want.Class || got.Verdict != want.Verdict || !slices.Equal(a.Types, b.Types) || a.HTTPStatus != b.HTTPStatus {
-					t.Errorf("%v: class %s by %s, want %s by %s; types %v, want %v", err, got.Class, got.Rule, want.Class, want.Rule, b.Types, a.Types)
+					t.Errorf("%v: got class %s by the rule %s, want %s by %s; got the error types %v, want %v", err, got.Class, got.Rule, want.Class, want.Rule, b.Types, a.Types)
 				}
 			}
 		}

@@ -11,8 +11,8 @@ import (
 	"github.com/redrive/redrive/failure"
 )
 
-// nextWait decides what follows a failed attempt. It returns the wait before the next
-// attempt, or false and sets the reason in the error.
+// nextWait decides what follows a failed attempt. It returns the wait before the next attempt.
+// If no attempt may follow, it returns false and sets the reason in the error.
 func (r *run) nextWait(ctx context.Context, err error, limited bool) (time.Duration, bool) {
 	if ended := ctx.Err(); ended != nil { // the caller's context has ended; the text of the error does not matter
 		r.ends(ctx, ended)
@@ -116,8 +116,8 @@ const (
 
 var plainText = reflect.TypeOf(errors.New(""))
 
-// classify finds the class of a failure, whether it is retried, and its hint. If a call
-// within this one has used up its retries, classify returns the reason of that call.
+// classify finds the class of a failure, whether it is retried, and its hint. If an inner call
+// has used up its retries, classify returns the reason of the inner call.
 func (r *run) classify(ctx context.Context, err error, limited bool) (inherited Reason) {
 	e, o := &r.err, &r.p.o
 	plain := reflect.TypeOf(err) == plainText
@@ -141,7 +141,7 @@ func (r *run) classify(ctx context.Context, err error, limited bool) (inherited 
 		e.Hint = max(e.Hint, r.hint(&ev))
 		return in.ended.Reason
 	}
-	final := ev.Cancel || ev.Snooze > 0 || ev.HandOver > 0 || in.stopped || // marks of the handler, for this call and for its job
+	final := ev.Cancel || ev.Snooze > 0 || ev.HandOver > 0 || in.stopped || // these marks of the operation end this call and decide about its job
 		ev.Permanent && in.final == nil // a mark for an inner call does not apply to this one
 	if !final && !plain && o.Judge != nil && r.askOption(ctx, err, &ev) {
 		return 0
@@ -151,7 +151,7 @@ func (r *run) classify(ctx context.Context, err error, limited bool) (inherited 
 	switch {
 	case final:
 		return 0
-	case in.final != nil: // the class of the inner call decides
+	case in.final != nil: // the class of the inner call's failure decides
 		e.Class = in.final.Class
 		e.Class.Verdict = verdictOf(in.final.Class.Class)
 		r.retry = o.retried(e.Class.Verdict) && o.repeats(&ev, &e.Class)
@@ -183,7 +183,7 @@ func (r *run) askOption(ctx context.Context, err error, ev *failure.Evidence) bo
 	return true
 }
 
-// calls describes the calls within this one whose errors an error contains.
+// calls describes the inner calls whose errors are part of an error.
 type calls struct {
 	ended    *Error // the first call that has used up its retries
 	final    *Error // the first call that ended with a permanent failure

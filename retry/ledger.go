@@ -31,8 +31,8 @@ type Ledger struct {
 	suppressed atomic.Int64
 }
 
-// WithJob returns a context for one run of a job, with its Ledger. Calls under it hand
-// the job over when they run out of retries. The engine uses it for every handler;
+// WithJob returns a context for one run of a job, with its Ledger. Calls with this context hand
+// the job over to its queue when they run out of retries. The engine uses it for every handler;
 // another queue can use it too if it handles failure.HandOver.
 func WithJob(ctx context.Context, j JobInfo) (context.Context, *Ledger) {
 	if j.Resends <= 0 {

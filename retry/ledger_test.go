@@ -83,8 +83,8 @@ func TestL4_ASuppressedCallLeavesRetryingToTheOuter(t *testing.T) {
 	}
 }
 
-// Each send is counted once: by the transport if it counts, else by the call. An SDK
-// with three sends in each of three attempts makes nine sends.
+// Each send is counted once: by the transport if it counts sends, and otherwise by the call. An
+// SDK with three sends in each of three attempts makes nine sends.
 //
 // proves: L4
 func TestL4_PhysicalSendsAreCountedOnce(t *testing.T) {
@@ -129,7 +129,7 @@ func TestL4_AJobWideCapOnSendingAgain(t *testing.T) {
 		total += s.calls
 	}
 	if total != 15 || ledger.Sends() != 15 || ledger.Resends() != 5 || ledger.Calls() != 10 {
-		t.Errorf("got %d sends and %d resends in %d calls, want 10 and 5", ledger.Sends(), ledger.Resends(), ledger.Calls())
+		t.Errorf("got %d sends and %d resends in %d calls, want 15 sends and 5 resends in 10 calls", ledger.Sends(), ledger.Resends(), ledger.Calls())
 	}
 	if _, ledger := inJob(t); ledger.Sends() != 0 {
 		t.Error("the ledger of a new run has sends already, want none")
@@ -178,7 +178,7 @@ func TestL3_ACallInAJobHandsItOver(t *testing.T) {
 		_, err := retry.Do(ctx, r.Strategy, always(unavailable).op)
 		e, ev := failedWith(t, err), evidence(fmt.Errorf("page 3: %w", err))
 		if e.HandOver != want || ev.HandOver != want || ev.Permanent || ev.Message != "page 3: ocr retries exhausted: the service said no" {
-			t.Errorf("draw %v: got the hand-over %v and the evidence %+v; want the hand-over %v in both", u, e.HandOver, ev, want)
+			t.Errorf("random number %v: got the hand-over %v and the evidence %+v; want the hand-over %v in both", u, e.HandOver, ev, want)
 		}
 		if ev.HTTPStatus != 503 || !errors.Is(err, retry.ErrExhausted) || r.Stats().HandedOver != 1 || r.Stats().Exhausted != 0 {
 			t.Errorf("got the evidence %+v and the counts %+v; want status 503, exhausted retries and one call that handed over", ev, r.Stats())
@@ -216,7 +216,7 @@ func TestR3_TheZonesOfAHint(t *testing.T) {
 		hint     time.Duration
 		u        float64
 		slept    time.Duration // the expected first wait
-		job      time.Duration // the expected hand-over
+		job      time.Duration // the expected wait of the job after a hand-over to the queue
 		reason   retry.Reason
 		inJobOut time.Duration // the hint that the job's policy sees
 	}{
@@ -225,7 +225,7 @@ func TestR3_TheZonesOfAHint(t *testing.T) {
 		{hint: 10 * time.Second, u: 0.5, slept: 10500 * time.Millisecond},
 		{hint: 10*time.Second + 1, u: 0.5, job: 315 * time.Second, reason: retry.LongHint},
 		{hint: 120 * time.Second, u: 0, job: 300 * time.Second, reason: retry.LongHint},
-		{hint: 400 * time.Second, u: 0.5, job: 420 * time.Second, reason: retry.LongHint}, // the hint of 400 s + U(0, 40 s)
+		{hint: 400 * time.Second, u: 0.5, job: 420 * time.Second, reason: retry.LongHint}, // the job waits for the hint of 400 s and for U(0, 40 s)
 		{hint: 24 * time.Hour, u: 0.5, job: 24*time.Hour + 72*time.Minute, reason: retry.LongHint},
 		{hint: 24*time.Hour + 1, u: 0.5, reason: retry.LongHint, inJobOut: 24*time.Hour + 1},
 	} {

@@ -41,13 +41,13 @@ func (k EventKind) String() string {
 	return ""
 }
 
-// Event is what hooks get and what a log line says.
+// Event describes an event of a call, for hooks and for the log.
 type Event struct {
 	Kind       EventKind
 	Operation  string
-	Retry      int // number of the next retry, from 1, for Retrying; else the number of retries so far
+	Retry      int // for Retrying, the number of the next retry, from 1; for other events, the number of retries so far
 	MaxRetries int
-	Delay      time.Duration // the wait before the retry or the run; only for Retrying and Rescheduled
+	Delay      time.Duration // the wait before the retry or before the job's next run; only for Retrying and Rescheduled
 	Err        error         // error of the last attempt; nil for Succeeded
 	Class      failure.Class
 	Status     int  // HTTP status; 0 means unknown

@@ -68,13 +68,13 @@ func TestL5_OneLineForEachStepWithExactlyTheseKeys(t *testing.T) {
 				t.Errorf("%s: the line has the keys %v, want %v", name, have, keys)
 			}
 			if l["operation"] != "page download" || l["max_retries"] != 3.0 || l["shell_file_id"] != 12.0 || l["job_id"] != job || l["correlation_id"] != correlation {
-				t.Errorf("%s: got the line %v; want the operation, the limit, the ids and the attributes of the call in it", name, l)
+				t.Errorf("%s: got the log line %v; want a line with the operation, the limit, the ids and the attributes of the call", name, l)
 			}
 			got = append(got, line{l["level"].(string), l["retry_attempt"].(float64), l["delay_ms"].(float64),
 				l["error_type"].(string), l["error_status"].(float64), l["is_retryable"].(bool)})
 		}
 		if d := cmp.Diff(c.want, got); d != "" {
-			t.Errorf("%s (-want +got):\n%s", name, d)
+			t.Errorf("%s: wrong log lines (-want +got):\n%s", name, d)
 		}
 	}
 }
@@ -89,7 +89,7 @@ func TestL5_NoSecretsInLines(t *testing.T) {
 	_, _ = retry.Do(t.Context(), r.Strategy, failing(errors.New(secret)).op)
 	for _, s := range []string{"hunter2secret", "sk-abcdef", "abcdef0123456789"} {
 		if strings.Contains(r.log.String(), s) {
-			t.Errorf("the log contains the secret %q:\n%s", s, r.log)
+			t.Errorf("the log contains the secret %q, want it removed:\n%s", s, r.log)
 		}
 	}
 	if !strings.Contains(r.log.String(), "api.example.com") {
@@ -131,7 +131,7 @@ func TestHooks_GetEveryEvent(t *testing.T) {
 		"send 1", "call failed, not retried 0/1", "call ended by its caller 0/0",
 	}
 	if d := cmp.Diff(want, seen); d != "" {
-		t.Errorf("(-want +got):\n%s", d)
+		t.Errorf("wrong calls of the hooks (-want +got):\n%s", d)
 	}
 }
 
@@ -143,9 +143,9 @@ func TestStats_OfAnOperation(t *testing.T) {
 		_, _ = retry.Do(t.Context(), r.Strategy, failing().op)
 	}
 	for range 9 {
-		_, _ = retry.Do(t.Context(), r.Strategy, failing(unavailable).op) // 0.5 s
+		_, _ = retry.Do(t.Context(), r.Strategy, failing(unavailable).op) // each of these calls waits 0.5 s
 	}
-	_, _ = retry.Do(t.Context(), r.Strategy, always(unavailable).op) // 3.5 s
+	_, _ = retry.Do(t.Context(), r.Strategy, always(unavailable).op) // this call waits 3.5 s in all
 	_, _ = retry.Do(first(inJob(t)), r.Strategy, always(unavailable).op)
 	_, _ = retry.Do(t.Context(), r.Strategy, failing(errors.New("odd")).op)
 	_, _ = retry.Do(first(inJob(t)), r.Strategy, failing().op)
@@ -157,7 +157,7 @@ func TestStats_OfAnOperation(t *testing.T) {
 		Cancelled: 1, Unclassified: 1, AddedP95: 4096 * time.Millisecond,
 	}
 	if d := cmp.Diff(want, r.Stats()); d != "" {
-		t.Errorf("(-want +got):\n%s", d)
+		t.Errorf("wrong counts of the operation (-want +got):\n%s", d)
 	}
 	q, err := r.With(func(o *retry.Options) { o.Retries = 1 })
 	if err != nil || q.Stats().Calls != 104 {

@@ -23,7 +23,7 @@ type preset struct {
 	only429 bool          // whether 429 is the only status from 400 to 499 that is retried
 }
 
-// presets are the presets by name. All retry three times, with full jitter.
+// presets contains the presets by name. All retry three times, with full jitter.
 var presets = map[string]preset{
 	"openai":        {"OPENAI_RETRY_", 2 * time.Second, 30 * time.Second, 10 * time.Minute, true},
 	"google-vision": {"GOOGLE_VISION_RETRY_", time.Second, 15 * time.Second, time.Minute, true},

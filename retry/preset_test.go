@@ -13,7 +13,7 @@ import (
 	"github.com/redrive/redrive/retry"
 )
 
-// on returns a strategy with the test's clock and fixed draws.
+// on returns a strategy with the test's clock and fixed random numbers.
 func on(t *testing.T, p *retry.Strategy, u float64) *rig {
 	t.Helper()
 	r := newRig(t, u, retry.Options{})
@@ -58,7 +58,7 @@ func TestP3_CallsOfThePresets_L2(t *testing.T) {
 		}
 		for i, w := range want {
 			if got := e.Attempts[i].Wait; got > w || got < w-time.Millisecond {
-				t.Errorf("%s: the largest wait %d is %v, want %v", name, i+1, got, w)
+				t.Errorf("%s: wait %d with the largest random number is %v, want %v", name, i+1, got, w)
 			}
 		}
 		if e.HandOver < 300*second || e.HandOver > 330*second {
@@ -96,7 +96,7 @@ func TestL2_TheEnvironmentOverrides(t *testing.T) {
 	p := preset(t, "openai", "HOME=/", "OPENAI_API_KEY=x", "OPENAI_RETRY_MAX=5", "OPENAI_RETRY_BASE_MS=250", "OPENAI_RETRY_MAX_BACKOFF_MS=60000", "STORAGE_RETRY_MAX=9")
 	o := p.Options()
 	if o.Retries != 5 || o.Backoff.First != 250*time.Millisecond || o.Backoff.Cap != time.Minute || o.HintCap != time.Minute {
-		t.Errorf("got the options %+v, want those of the environment", o)
+		t.Errorf("got the options %+v, want the options that the environment variables set", o)
 	}
 	text := p.String()
 	for _, want := range []string{
@@ -104,11 +104,11 @@ func TestL2_TheEnvironmentOverrides(t *testing.T) {
 		"AttemptTimeout  10m  (preset)", "HandOver        5m  (default)", "Statuses        400-428 permanent, 430-499 permanent  (preset)",
 	} {
 		if !strings.Contains(text, want) {
-			t.Errorf("the strategy's text has no %q, want it there:\n%s", want, text)
+			t.Errorf("the text of the strategy does not contain %q, want it there:\n%s", want, text)
 		}
 	}
 	if strings.Contains(text, "x\n") {
-		t.Error("the strategy's text has a variable that is no setting")
+		t.Error("the text of the strategy contains a variable that is not a setting, want only settings")
 	}
 	s := always(unavailable)
 	if _, _ = retry.Do(t.Context(), on(t, preset(t, "storage", "STORAGE_RETRY_MAX=0"), 0).Strategy, s.op); s.calls != 1 {
@@ -127,7 +127,7 @@ func TestL2_ABrokenEnvironmentIsRefused(t *testing.T) {
 			for _, value := range []string{"3abc", "", "-1", "1e9", "+3", " 3", "3 ", "3.0", "0x3", "1_000", "99999999999999999999", "NaN", "٣", "2147483648"} {
 				_, err := retry.Preset(name, []string{prefix + key + "=" + value})
 				if err == nil || !strings.Contains(err.Error(), prefix+key) || !strings.Contains(err.Error(), fmt.Sprintf("%q", value)) {
-					t.Errorf("%s%s=%q: got the error %v, want one that names the variable and the value", prefix, key, value, err)
+					t.Errorf("%s%s=%q: got the error %v, want an error that names the variable and the value", prefix, key, value, err)
 				}
 			}
 		}
@@ -135,11 +135,11 @@ func TestL2_ABrokenEnvironmentIsRefused(t *testing.T) {
 	_, err := retry.Preset("openai", []string{"OPENAI_RETRY_MAX=x", "OPENAI_RETRY_BASE_MS=0", "OPENAI_RETRY_MAXIMUM=3"})
 	for _, want := range []string{"OPENAI_RETRY_MAX is", "OPENAI_RETRY_BASE_MS is", "OPENAI_RETRY_MAXIMUM: there is no such variable"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("the error %v does not contain %q", err, want)
+			t.Errorf("the error %v does not contain %q, want it there", err, want)
 		}
 	}
 	if _, err := retry.Preset("openai", []string{"OPENAI_RETRY_BASE_MS=60000"}); err == nil || !strings.Contains(err.Error(), "MAX_BACKOFF_MS") {
-		t.Errorf("a base above the cap: got the error %v, want one that names MAX_BACKOFF_MS", err)
+		t.Errorf("a base above the cap: got the error %v, want an error that names MAX_BACKOFF_MS", err)
 	}
 	if _, err := retry.Preset("opnai", nil); err == nil || !strings.Contains(err.Error(), "google-vision, http, openai, storage") {
 		t.Error(err)
@@ -177,7 +177,7 @@ func TestL2_PresetsCanBeChangedAtTheCall(t *testing.T) {
 		t.Errorf("got the options %+v after the change; want the operation page download, 1 retry and the dependency storage", o)
 	}
 	if o := p.Options(); o.Retries != 3 || o.Statuses[503] != "" {
-		t.Errorf("a change of a copy also changed the preset to %+v", o)
+		t.Errorf("a change of a copy also changed the preset, want no change; it is now %+v", o)
 	}
 	if text := q.String(); !strings.Contains(text, "Retries         1  (options)") || !strings.Contains(text, "HintCap         10s  (preset)") {
 		t.Error(text)
@@ -212,19 +212,19 @@ func TestNew_AllMistakesAtOnce(t *testing.T) {
 		_, err := retry.New("ocr", c.o)
 		for _, want := range c.want {
 			if err == nil || !strings.Contains(err.Error(), want) {
-				t.Errorf("%s: the error has no %q, want it there: %v", name, want, err)
+				t.Errorf("%s: the error does not contain %q, want it there: %v", name, want, err)
 			}
 		}
 	}
 	if _, err := retry.New("", retry.Options{Retries: -5, MinUseful: -1}); err == nil || strings.Count(err.Error(), "\n") != 2 {
-		t.Errorf("got the error %v, want one with three lines", err)
+		t.Errorf("got the error %v, want an error with three lines", err)
 	}
 	for name, o := range map[string]retry.Options{
 		"nothing": {}, "immediate": {Immediate: true}, "lease": {Lease: time.Hour, AttemptTimeout: time.Minute},
 		"lease, elapsed": {Lease: time.Minute, MaxElapsed: 50 * time.Second, AttemptTimeout: 9 * time.Second}, "none": {Retries: retry.None},
 	} {
 		if _, err := retry.New("ocr", o); err != nil {
-			t.Errorf("%s: valid options were refused with the error %v", name, err)
+			t.Errorf("%s: New returned the error %v for valid options, want none", name, err)
 		}
 	}
 }

@@ -126,7 +126,7 @@ func failedWith(t *testing.T, err error) *retry.Error {
 	t.Helper()
 	e, ok := errors.AsType[*retry.Error](err)
 	if !ok {
-		t.Fatalf("%T %v, want a *retry.Error", err, err)
+		t.Fatalf("got the error %T %v, want a *retry.Error", err, err)
 	}
 	return e
 }

@@ -195,7 +195,7 @@ func TestR3_ACutHintDoesNotShortenTheBackoff(t *testing.T) {
 	}
 }
 
-// A change that writes into a map changes only the new strategy.
+// If the change that is given to With writes into a map, only the new strategy changes.
 func TestWith_ChangesOfMapsAreNotShared(t *testing.T) {
 	t.Parallel()
 	p, err := retry.Preset("storage", []string{})
@@ -213,6 +213,6 @@ func TestWith_ChangesOfMapsAreNotShared(t *testing.T) {
 		}
 	}
 	if p.String() != before {
-		t.Errorf("a change of a copy also changed the original strategy to\n%s", p)
+		t.Errorf("a change of a copy also changed the original strategy, want no change; it is now\n%s", p)
 	}
 }

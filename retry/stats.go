@@ -10,22 +10,22 @@ import (
 type Stats struct {
 	Operation    string
 	Calls        int64 // number of calls that have ended
-	Sends        int64 // number of sends in these calls: those that transports counted, else one for each attempt
+	Sends        int64 // number of sends in these calls, as counted by transports; without such a transport, one for each attempt
 	Retried      int64 // number of calls that needed more than one attempt
 	Recovered    int64 // number of retried calls that succeeded
 	Exhausted    int64 // number of calls that ended without success, although waiting might have helped
 	HandedOver   int64 // number of calls that ran out of retries and handed their job over
 	FailedFast   int64 // number of calls that ended because waiting cannot help
 	Cancelled    int64 // number of calls whose caller ended them
-	Suppressed   int64 // number of calls that were made once because a call around them retries
+	Suppressed   int64 // number of calls that were made only once because an outer call retries
 	Unclassified int64 // number of failures with an unknown error
 	// AddedP95 is the 95th percentile of the time from the first failure of a retried
 	// call to its end, rounded up to a power of two of milliseconds.
 	AddedP95 time.Duration
 }
 
-// Stats returns the counts of the strategy's operation. They are not read atomically
-// together.
+// Stats returns the counts of the strategy's operation. They are read one after the other, not
+// atomically.
 func (p *Strategy) Stats() Stats {
 	c := p.counters
 	first := c.first.Load()

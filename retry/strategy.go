@@ -14,8 +14,8 @@ import (
 // The defaults of Options.
 const (
 	RetriesDefault        = 3
-	BaseDefault           = time.Second      // used in the exponential back-off
-	CapDefault            = 10 * time.Second // used in the exponential back-off
+	BaseDefault           = time.Second      // the first wait of the default back-off
+	CapDefault            = 10 * time.Second // the cap of the default back-off
 	HintCapDefault        = 10 * time.Second
 	HandOverDefault       = 300 * time.Second
 	HandOverJitterDefault = 30 * time.Second
@@ -99,9 +99,9 @@ type Options struct {
 	Keyed bool
 
 	Logger *slog.Logger   // the logger; default the job's logger, else slog.Default
-	Hooks  Hooks          // functions called during a call
+	Hooks  Hooks          // functions that are called during a call of the strategy
 	Clock  Clock          // the clock; default the system's clock; tests set it
-	Rand   func() float64 // returns uniform random numbers in [0, 1); must be safe for concurrent use; tests set it
+	Rand   func() float64 // a function that returns uniform random numbers in [0, 1); must be safe for concurrent use; tests set it
 }
 
 // Judgement is the decision of Options.Judge about an error.
@@ -116,9 +116,9 @@ type Judgement struct {
 // Hooks are called synchronously by the goroutine of the call; nil functions are
 // skipped.
 type Hooks struct {
-	Send  func(ctx context.Context, c Call)   // before each attempt, with the attempt's context
-	Retry func(ctx context.Context, e *Event) // before each wait
-	End   func(ctx context.Context, e *Event) // once at the end of each call
+	Send  func(ctx context.Context, c Call)   // called before each attempt, with the attempt's context
+	Retry func(ctx context.Context, e *Event) // called before each wait
+	End   func(ctx context.Context, e *Event) // called once at the end of each call
 }
 
 // Strategy says how a call is retried. It is immutable and safe for concurrent use.

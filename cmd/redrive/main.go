@@ -1,10 +1,10 @@
-// Command redrive takes jobs in, runs them and shows what became of them.
+// Command redrive enqueues jobs, runs them and shows their states and results.
 package main
 
 import (
 	"context"
 	"os"
-	_ "time/tzdata" // zones of schedules, on machines that have none
+	_ "time/tzdata" // the time zones of cron schedules, for machines without a database of time zones
 
 	"github.com/redrive/redrive/cli"
 )

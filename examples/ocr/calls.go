@@ -24,7 +24,7 @@ type settings struct {
 	// Environ is a list of environment variables that change the presets, such as
 	// OPENAI_RETRY_MAX=5. If it is nil, the environment of the process is used.
 	Environ []string
-	Change  func(*retry.Options) // changes the options of every strategy, such as clock, hooks and logger; may be nil
+	Change  func(*retry.Options) // a function that changes the options of every strategy, such as clock, hooks and logger; may be nil
 }
 
 // calls are the eight calls of the program, each with its retry strategy.

@@ -19,12 +19,12 @@ func newFast(times int) *fast { return &fast{time.Now(), time.Duration(times)} }
 // Now returns the time of this clock.
 func (f *fast) Now() time.Time { return f.start.Add(time.Since(f.start) * f.times) }
 
-// AfterFunc calls a function after a time on this clock. The client uses it.
+// AfterFunc calls a function after a duration of this clock. The client uses it.
 func (f *fast) AfterFunc(d time.Duration, call func()) redrive.Timer {
 	return fastTimer{time.AfterFunc(d/f.times, call), f.times}
 }
 
-// Sleep waits for a time on this clock. The calls use it.
+// Sleep waits for a duration of this clock. The calls use it.
 func (f *fast) Sleep(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d / f.times)
 	defer timer.Stop()

@@ -89,7 +89,7 @@ func (c *calls) process(ctx context.Context, j *redrive.Job[file]) error {
 		done.Warnings = append(done.Warnings, "the processed image could not be stored")
 		return struct{}{}, nil
 	})
-	if err != nil { // the run has to stop
+	if err != nil { // ctx has ended, so the run has to stop
 		return err
 	}
 	return j.SetResult(done)

@@ -90,7 +90,7 @@ func run(ctx context.Context, out io.Writer, dir string, times int) (err error) 
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "All is in %s; time passes %d times faster.\n", dir, times)
+	fmt.Fprintf(out, "All files are in %s; time passes %d times faster.\n", dir, times)
 	for _, act := range acts {
 		if err := show.act(ctx, client, bucket, plan, act); err != nil {
 			return err

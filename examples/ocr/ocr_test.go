@@ -27,14 +27,15 @@ func TestY3_Three429Then200AreFourCalls(t *testing.T) {
 	if calls := r.plan.Calls(world.Vision, ""); len(calls) != 4 || calls[3].Status != 200 || !sameKey(calls) {
 		t.Errorf("got the calls %+v of the OCR API, want four calls with one key", calls)
 	}
-	// half of the longest waits in P3 (1, 2 and 4 s), because the test fixes the jitter to a half
+	// half of the longest waits 1, 2 and 4 s, because the test sets the random part of the wait
+	// to a half
 	if want := []time.Duration{500 * time.Millisecond, time.Second, 2 * time.Second}; !slices.Equal(r.waits, want) {
 		t.Errorf("got the waits %v between the calls, want %v", r.waits, want)
 	}
 	lines := r.logged()
 	if len(lines) != 4 || lines[0]["level"] != "WARN" || lines[3]["level"] != "INFO" || lines[3]["retry_attempt"] != 3.0 ||
 		lines[3]["shell_file_id"] != "letter" || lines[3]["operation"] != "OCR" {
-		t.Errorf("got the log lines %v, want four: warnings, and then an INFO line about the recovered call", lines)
+		t.Errorf("got the log lines %v, want three warnings, and then an INFO line about the recovered call", lines)
 	}
 }
 
@@ -141,7 +142,7 @@ func TestY3_WrongKeyIsOneCallAndAClearMessage(t *testing.T) {
 		t.Errorf("got failure %+v, want a permanent failure of authentication without the word revoked", f)
 	}
 	if calls := r.plan.Calls(world.Model, ""); len(calls) != 1 || len(r.waits) != 0 {
-		t.Errorf("got calls %+v and waits %v, want one call", calls, r.waits)
+		t.Errorf("got calls %+v and waits %v, want one call and no wait", calls, r.waits)
 	}
 	if lines := r.logged(); len(lines) != 1 || lines[0]["level"] != "ERROR" || lines[0]["is_retryable"] != false {
 		t.Errorf("got the log lines %v, want one error that is not retryable", lines)
@@ -153,7 +154,7 @@ func TestY3_WrongKeyIsOneCallAndAClearMessage(t *testing.T) {
 type site struct {
 	name, where, about string
 	again              bool   // the call is made only for a document that was read before
-	warning            string // the warning with which the job continues; "" means that the job waits for another run or fails
+	warning            string // the warning in the result of the job; "" means that the job does not continue: it waits for another run or fails
 	source             string // the source of the text if the job continues
 }
 
@@ -235,7 +236,7 @@ func TestP3_ThreeHandOversAJob(t *testing.T) {
 	j, _ := r.do(file{Name: "form"})
 	for n := int32(1); n <= 3; n++ {
 		if j.State != job.Waiting || j.Counters.Deferrals != n {
-			t.Fatalf("the calls failed %d times and were left to the next run: got job %+v, want it waiting", n, j)
+			t.Fatalf("run %d has handed the job over to the queue: got job %+v, want it waiting", n, j)
 		}
 		r.advance(315 * time.Second)
 		j, _ = r.work(j.ID)
@@ -311,6 +312,6 @@ func TestL2_TheEnvironmentChangesThePresets(t *testing.T) {
 		t.Errorf("got the strategies\n%s\n%s\n%s\nwant 5 retries, 2 retries, and a first wait of 200 ms", c.languageModel, c.ocr, c.pageUpload)
 	}
 	if _, err := newCalls(&settings{Environ: []string{"OPENAI_RETRY_MAX=3abc"}}); err == nil || !strings.Contains(err.Error(), "OPENAI_RETRY_MAX") {
-		t.Errorf("got error %v, want one that names OPENAI_RETRY_MAX", err)
+		t.Errorf("got error %v, want an error that names OPENAI_RETRY_MAX", err)
 	}
 }

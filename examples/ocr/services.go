@@ -77,9 +77,9 @@ func (v *vision) read(ctx context.Context, picture []byte) (*page, error) {
 func imageError(code int, message string) error {
 	err := fmt.Errorf("vision: %s (code %d)", message, code)
 	switch code {
-	case 4, 13, 14: // DEADLINE_EXCEEDED, INTERNAL, UNAVAILABLE
+	case 4, 13, 14: // the codes DEADLINE_EXCEEDED, INTERNAL and UNAVAILABLE
 		return failure.WithClass(failure.TemporaryServiceError, err)
-	case 8: // RESOURCE_EXHAUSTED
+	case 8: // the code RESOURCE_EXHAUSTED
 		return failure.WithClass(failure.RateLimitExceeded, err)
 	}
 	return failure.WithClass(failure.InvalidInput, err)

@@ -78,7 +78,7 @@ func (s *screen) act(ctx context.Context, client *redrive.Client, bucket *blob.B
 			return err
 		}
 		if err := bucket.WriteAll(ctx, d.inbox(), picture, nil); err != nil {
-			return fmt.Errorf("bring in %s: %w", d.Name, err)
+			return fmt.Errorf("store the picture of %s in the inbox: %w", d.Name, err)
 		}
 		plan.Add(d.trouble...)
 		specs = append(specs, document.New(d.file, &redrive.Options{Correlation: d.Name}))

@@ -36,6 +36,6 @@ const (
 	microsDollar = 1_000_000 // costs are stored in millionths of a dollar
 
 	// The limits on the work that a condition can cause.
-	whenLengthMax = 1000 // length of a condition in bytes
+	whenLengthMax = 1000 // maximum length of a condition in bytes
 	whenNodesMax  = 200
 )

@@ -92,7 +92,7 @@ func matchers[T, R any](r *reader, key string, into *[]R, read func(*T) func(val
 	}
 }
 
-// placeOf returns the place of value n in an entry with one or more values.
+// placeOf returns the position in the file of value n of an entry that has one or more values.
 func placeOf(v *yamlfile.Node, n int) position {
 	if v.Shape == yamlfile.List && n < len(v.Items) {
 		return v.Items[n].Pos

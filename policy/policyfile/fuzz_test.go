@@ -24,16 +24,16 @@ func checkProblems(t *testing.T, err error, text string) {
 	var before policyfile.Problem
 	for _, p := range problems {
 		if p.Line < 1 || p.Line > len(lines) || p.Col < 1 || p.Col > utf8.RuneCountInString(lines[p.Line-1])+1 {
-			t.Errorf("the position of a problem is outside of the text: %v", p)
+			t.Errorf("the position of a problem is outside of the text, want it inside: %v", p)
 		}
 		if p.Line < before.Line || p.Line == before.Line && p.Col < before.Col {
-			t.Errorf("the problems are not sorted: %v comes after %v", p, before)
+			t.Errorf("the problem %v comes after %v, want problems sorted by position", p, before)
 		}
 		if p.Message == "" || !utf8.ValidString(p.Message) || strings.ContainsFunc(p.Message, unicode.IsControl) {
-			t.Errorf("the message of a problem is empty or not printable: %q", p.Message)
+			t.Errorf("the message of a problem is %q, want a text that can be printed", p.Message)
 		}
 		if strings.Contains(p.Message, "the parser failed") {
-			t.Errorf("the parser panicked: %v", p)
+			t.Errorf("the parser panicked, want no panic: %v", p)
 		}
 		before = p
 	}
@@ -57,7 +57,7 @@ func FuzzParse(f *testing.F) {
 		file, err := policyfile.Parse("f", data)
 		if err != nil {
 			if file != nil {
-				t.Error("Parse returned both a policy and problems")
+				t.Error("Parse returned both a policy and problems, want only one of them")
 			}
 			checkProblems(t, err, string(data))
 			return
@@ -65,10 +65,10 @@ func FuzzParse(f *testing.F) {
 		text := policyfile.Render(&file.Spec)
 		again, err := policyfile.Parse("f", text)
 		if err != nil {
-			t.Fatalf("reading the rendered policy failed: %v in\n%s", err, text)
+			t.Fatalf("reading the rendered policy gave the error %v, want none; the text is\n%s", err, text)
 		}
 		if again.Policy.Hash() != file.Policy.Hash() {
-			t.Errorf("reading the rendered policy gives a policy with another hash:\n%s", text)
+			t.Errorf("reading the rendered policy gives a policy with another hash, want the same hash:\n%s", text)
 		}
 	})
 }
@@ -102,7 +102,7 @@ func TestX3_PolicyFilesAreBounded(t *testing.T) {
 	} {
 		_, err := policyfile.Parse("f", []byte(tt.text))
 		if got := err != nil && strings.Contains(err.Error(), tt.complaint); got != tt.want {
-			t.Errorf("%s: refused for the expected reason: %v, want %v; error: %.300v", name, got, tt.want, err)
+			t.Errorf("%s: got the expected complaint: %v, want %v; the error is %.300v", name, got, tt.want, err)
 		}
 	}
 }

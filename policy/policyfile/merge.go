@@ -9,9 +9,9 @@ import (
 	"github.com/redrive/redrive/policy"
 )
 
-// merge returns over, completed with values of under. Settings are merged field by field.
-// Lists of over come before lists of under. step says whether over sets the active stage of
-// the roll-out.
+// merge returns the settings of over, completed with values of under. Settings are merged field
+// by field. Lists of over come before lists of under. The parameter step is true if over sets
+// the active stage of the roll-out.
 func merge(over, under *policy.Spec, step bool) policy.Spec {
 	return policy.Spec{
 		Name: cmp.Or(over.Name, under.Name),
@@ -105,9 +105,9 @@ func mergeRules(over, under []policy.RuleSpec) []policy.RuleSpec {
 	return merged
 }
 
-// mergeRollout takes the active stage from over if said is true, and otherwise from under.
-// The values of over do not show whether over sets a stage, because the first mode is also
-// the default. The result has the named stages of both.
+// mergeRollout takes the active stage from over if the parameter said is true, and otherwise
+// from under. The values of over alone do not show whether it sets a stage, because the first
+// mode is also the default. The result has the named stages of both.
 func mergeRollout(over, under *policy.Rollout, said bool) policy.Rollout {
 	merged := *over
 	if !said {

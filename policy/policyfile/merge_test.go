@@ -75,8 +75,9 @@ words:
 	}
 }
 
-// If a file sets the active stage, its value takes precedence over the extended file, even
-// if it is the default. Other stages and the baseline do not set the active stage.
+// If a file sets the active stage of the roll-out, this stage takes precedence over the stage
+// of the extended file, even if it is the default. Other stages and the baseline do not set the
+// active stage.
 // part of: F9, R8
 func TestF9_R8_AFileEndsTheObservingOfWhatItExtends(t *testing.T) {
 	t.Parallel()
@@ -120,7 +121,7 @@ func TestF9_ExtendingAPresetAddsNothingByItself(t *testing.T) {
 			t.Fatal(err)
 		}
 		if f.Extends != name || f.Policy.Hash() != of.Policy.Hash() {
-			t.Errorf("a file that only extends the preset %s has another policy", name)
+			t.Errorf("a file that only extends the preset %s has another policy, want the policy of the preset", name)
 		}
 	}
 	if _, err := policyfile.Preset("nope"); err == nil {

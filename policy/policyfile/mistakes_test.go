@@ -27,7 +27,7 @@ func problemsOf(t *testing.T, text string) policyfile.Problems {
 		t.Fatalf("the error has the type %T, want Problems: %v", err, err)
 	}
 	if f != nil {
-		t.Errorf("Parse returned both a policy and problems")
+		t.Errorf("Parse returned both a policy and problems, want only problems")
 	}
 	return problems
 }
@@ -38,7 +38,7 @@ func TestF9_EveryMistakeOfAFileIsReportedAtOnce(t *testing.T) {
 	const golden = "testdata/mistakes.golden"
 	_, err := policyfile.Load("testdata/mistakes.yaml")
 	if err == nil {
-		t.Fatal("Load returned no error for a file with mistakes")
+		t.Fatal("Load returned no error for a file with mistakes, want an error")
 	}
 	got := err.Error() + "\n"
 	if *update {
@@ -60,7 +60,7 @@ func TestSharesAreBounded(t *testing.T) {
 	t.Parallel()
 	for share, good := range map[string]bool{"0%": false, "0.0001%": true, "100%": true, "100.01%": false, ".5%": true, "%": false, "1.2.3%": false} {
 		if got := problemsOf(t, "default: {backoff: {first: 1s, jitter: "+share+"}}") == nil; got != good {
-			t.Errorf("share %s: accepted is %v, want %v", share, got, good)
+			t.Errorf("percentage %s: got accepted %v, want %v", share, got, good)
 		}
 	}
 }
@@ -109,7 +109,7 @@ func TestF9_MistakesAreReportedWithTheirExactPlace(t *testing.T) {
 					t.Errorf("the problem is at line and column %v, want %v: %v", got, marks[i], p)
 				}
 				if !strings.Contains(p.Message, tt.messages[i]) {
-					t.Errorf("the message %q does not contain %q", p.Message, tt.messages[i])
+					t.Errorf("the message %q does not contain %q, want it there", p.Message, tt.messages[i])
 				}
 			}
 		})
@@ -122,7 +122,7 @@ func TestF9_AHintOfNothingIsNotTheDefault(t *testing.T) {
 	for _, field := range []string{"max", "jitter_min"} {
 		_, err := policyfile.Parse("x.yaml", []byte("version: 1\ndefault: {hint: {"+field+": 0s}}\n"))
 		if err == nil || !strings.Contains(err.Error(), "default.hint."+field+" must be a duration from 1ns") {
-			t.Errorf("hint.%s with 0s: got the error %v, want one that names the smallest duration", field, err)
+			t.Errorf("hint.%s with 0s: got the error %v, want an error that names the smallest duration", field, err)
 		}
 	}
 }
@@ -133,7 +133,7 @@ func TestF9_AHintOfNothingIsNotTheDefault(t *testing.T) {
 func TestF9_WhatIsTooLongWrittenOutIsRefused(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
-		bytes int // length of each message
+		bytes int // length in bytes of each message
 		good  bool
 	}{{1900, true}, {2048, false}} {
 		var text strings.Builder

@@ -11,17 +11,17 @@ import (
 	"github.com/redrive/redrive/policy"
 )
 
-// reference is a place in the file that names a class.
+// reference is a position in the file at which a class is named.
 type reference struct {
 	at    position
 	path  string
 	class string
-	// defines is true if the place is a key under classes, which can define a new class.
+	// defines is true if this is a key under classes, which can define a new class.
 	defines bool
 }
 
-// refer records a place that names a class. The class is checked after the whole file was
-// read.
+// refer records a position at which the file names a class. The class is checked after the
+// whole file was read.
 func (r *reader) refer(at position, path, class string) {
 	r.references = append(r.references, reference{at: at, path: path, class: class})
 }

@@ -41,9 +41,9 @@ var spelt = map[string]string{
 	"formula":     "waits",
 }
 
-// place returns the places of a value and of its key. If the path is not in the file, it
-// returns the place of the nearest part above it. Values that come from an extended preset
-// have the place of the key extends.
+// place returns the positions of a value and of its key in the file. If the path is not in the
+// file, it returns the position of the nearest part that encloses it. Values that come from an
+// extended preset have the position of the key extends.
 func (r *reader) place(path string) (at, key position) {
 	at = position{Line: 1, Col: 1}
 	if extends := r.root.Get("extends"); extends != nil {
@@ -74,7 +74,7 @@ func (r *reader) place(path string) (at, key position) {
 	return at, key
 }
 
-// spotOf returns the place of a list entry that the file writes in a shorter form, and the
+// spotOf returns the position of a list entry that the file writes in a shorter form, and the
 // rest of the path.
 func (r *reader) spotOf(path string) (s spot, rest string) {
 	path = strings.Replace(path, "classify.exits[", "classify.exit_codes[", 1)
@@ -84,8 +84,8 @@ func (r *reader) spotOf(path string) (s spot, rest string) {
 	return spot{}, ""
 }
 
-// entryOf returns the entry of a mapping to which the path leads, and the rest of the path.
-// Names may contain dots, so the longest matching key is used.
+// entryOf returns the entry of a mapping that the beginning of the path names, and the rest of
+// the path. Names may contain dots, so the longest matching key is used.
 func entryOf(n *yamlfile.Node, path string) (found *yamlfile.Entry, rest string) {
 	for i := range n.Entries {
 		e := &n.Entries[i]

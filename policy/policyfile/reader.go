@@ -47,12 +47,12 @@ type reader struct {
 	references []reference
 	builtin    *bool // the value of classify.builtin; nil if the file does not set it
 	step       bool  // whether the file sets the active stage of the roll-out
-	// spots contains the places of list entries that the file writes in a shorter form. The
+	// spots contains the positions of list entries that the file writes in a shorter form. The
 	// keys are their paths in the Spec.
 	spots map[string]spot
 }
 
-// spot contains the place of a list entry, the place of its class, and the path of the
+// spot contains the position of a list entry, the position of its class, and the path of the
 // entry in the file.
 type spot struct {
 	at, class position

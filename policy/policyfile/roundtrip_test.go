@@ -40,7 +40,7 @@ func TestF9_WhatIsRenderedIsReadBack(t *testing.T) {
 		}
 		want.Hash, want.Source = f.Spec.Hash, f.Spec.Source
 		if d := sameSpec(want, f.Spec); d != "" {
-			rt.Fatalf("reading the rendered file gives another Spec (-want +got):\n%s\n%s", d, text)
+			rt.Fatalf("reading the rendered file gives a wrong Spec (-want +got):\n%s\n%s", d, text)
 		}
 		if again := policyfile.Render(&f.Spec); string(again) != string(text) {
 			rt.Fatalf("rendering the Spec again gives\n%s\nwant\n%s", again, text)
@@ -49,7 +49,7 @@ func TestF9_WhatIsRenderedIsReadBack(t *testing.T) {
 			rt.Fatalf("%v\n%s", err, text)
 		}
 		if got := policyfile.Hash(&f.Spec); got != policyfile.Hash(&want) {
-			rt.Fatalf("the hash %s differs from the hash of the original Spec:\n%s", got, text)
+			rt.Fatalf("got the hash %s, want the hash of the original Spec:\n%s", got, text)
 		}
 	})
 }
@@ -312,7 +312,7 @@ func TestF9_MatchersInGoAreHashedAndNamed(t *testing.T) {
 		hashes[policyfile.Hash(&s)] = true
 		text := string(policyfile.Render(&s))
 		if m.Name != "" && !strings.Contains(text, "# Without the matcher "+m.Name+" "+m.Version) {
-			t.Errorf("the file has no comment about the matcher written in Go:\n%s", text)
+			t.Errorf("the file has no comment about the matcher written in Go, want one:\n%s", text)
 		}
 		if _, err := policyfile.Parse("f", []byte(text)); err != nil {
 			t.Error(err)
@@ -357,7 +357,7 @@ func TestF9_TheHashIsOfWhatIsSaid(t *testing.T) {
 			t.Fatal(err)
 		}
 		if before, taken := hashes[f.Policy.Hash()]; taken {
-			t.Errorf("this policy:\n%s\nhas the same hash as this different policy:\n%s", text, before)
+			t.Errorf("two different policies have the same hash, want different hashes:\n%s\nand\n%s", text, before)
 		}
 		hashes[f.Policy.Hash()] = text
 	}

@@ -89,7 +89,7 @@ func TestF9_SchemaAndReaderKnowTheSameKeys(t *testing.T) {
 	written := map[string][]string{}
 	schemaKeys(root, root, "", written)
 	if d := cmp.Diff(read, written); d != "" {
-		t.Errorf("the reader and the schema allow different keys (-reader +schema):\n%s", d)
+		t.Errorf("the reader and the schema allow different keys, want equal keys (-reader +schema):\n%s", d)
 	}
 }
 
@@ -169,7 +169,7 @@ func TestF9_PresetsAreValid(t *testing.T) {
 	for _, name := range preset.Names() {
 		text, _ := preset.Text(name)
 		if err := valid(t, schema, text); err != nil {
-			t.Errorf("the schema refuses the preset %s: %v", name, err)
+			t.Errorf("the schema refuses the preset %s, want it accepted: %v", name, err)
 		}
 	}
 	// The schema also contains the names of the presets.
@@ -180,7 +180,7 @@ func TestF9_PresetsAreValid(t *testing.T) {
 		t.Fatal(err)
 	}
 	if d := cmp.Diff(slices.Sorted(slices.Values(policyfile.Presets())), slices.Sorted(slices.Values(root.Properties.Extends.Enum))); d != "" {
-		t.Errorf("the schema has other names of presets (-want +got):\n%s", d)
+		t.Errorf("the schema has wrong names of presets (-want +got):\n%s", d)
 	}
 }
 
@@ -249,10 +249,10 @@ func TestF9_SchemaAndReaderAgree(t *testing.T) {
 			text = fmt.Sprintf(format, text)
 			_, err := policyfile.ParseOnly("f", []byte(text))
 			if (err == nil) != good {
-				t.Errorf("%s: the reader returned the error %v, want the text accepted: %v", text, err, good)
+				t.Errorf("%s: the reader returned the error %v; whether it must accept the text: %v", text, err, good)
 			}
 			if err := valid(t, schema, []byte(text)); (err == nil) != good {
-				t.Errorf("%s: the schema check returned the error %v, want the text accepted: %v", text, err, good)
+				t.Errorf("%s: the schema check returned the error %v; whether it must accept the text: %v", text, err, good)
 			}
 		}
 	}

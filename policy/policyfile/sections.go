@@ -74,8 +74,8 @@ func (r *reader) kinds(v value, s *policy.Spec) {
 	})
 }
 
-// named reads a mapping whose keys are classes. defines says whether a key may define a new
-// class.
+// named reads a mapping whose keys are classes. The parameter defines says whether a key may
+// define a new class.
 func (r *reader) named(v value, defines bool, read func(name string, v value)) {
 	if v.Shape == yamlfile.Null || !r.Is(v, yamlfile.Mapping, "a mapping such as {NetworkTimeout: {max_retries: 3}}") {
 		return

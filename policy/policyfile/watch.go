@@ -64,7 +64,7 @@ func (w *Watcher) reload(complete bool) (changed bool, err error) {
 		return false, nil
 	}
 	if !complete && (w.seen == nil || !bytes.Equal(data, w.seen)) {
-		w.seen = append([]byte{}, data...) // never nil, even if the file is empty
+		w.seen = append([]byte{}, data...) // this makes a slice that is not nil, even if the file is empty
 		return false, nil
 	}
 	w.last, w.seen = append([]byte{}, data...), nil

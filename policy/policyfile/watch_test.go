@@ -63,16 +63,16 @@ func TestF9_HotReloadKeepsTheOldPolicyOnAMistake(t *testing.T) {
 	w.write("name: c\ndefault: {max_retires: 3}\n")
 	w.reload(false, 1, "b") // another text with a mistake, so it is reported again
 	w.write("name: c\ndefault: {max_ret")
-	w.reload(false, 1, "b") // the file is only half written
+	w.reload(false, 1, "b") // at this time, the file is only half written
 	w.write("")
-	w.reload(false, 1, "b") // the text is cut off
+	w.reload(false, 1, "b") // the text of the file ends too early
 	w.write("name: c\ndefault: {max_retries: 3}\n")
 	w.reload(true, 0, "c")
 	before := w.File()
 	w.write("name: a\n")
 	w.reload(true, 0, "a")
 	if before.Spec.Name != "c" || before.Policy.Name() != "c" {
-		t.Errorf("the policy that File returned earlier has changed")
+		t.Errorf("the policy that File returned earlier has changed, want no change")
 	}
 }
 
@@ -93,7 +93,7 @@ func TestF9_AFileThatIsAwayKeepsThePolicy(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := w.Reload(); err == nil {
-		t.Error("Reload returned no error when the file was missing for the second time")
+		t.Error("Reload returned no error when the file was missing for the second time, want an error")
 	}
 }
 
@@ -155,7 +155,7 @@ func TestWatcherRuns(t *testing.T) {
 		done.Go(func() {
 			for ctx.Err() == nil {
 				if f := w.File(); f.Spec.Name != f.Policy.Name() || len(f.Policy.Hash()) != 64 {
-					t.Errorf("the file has the Spec %s and the policy %s, want both from the same text", f.Spec.Name, f.Policy.Name())
+					t.Errorf("got a file with the Spec %s and the policy %s, want equal names", f.Spec.Name, f.Policy.Name())
 				}
 			}
 		})

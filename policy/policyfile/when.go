@@ -55,7 +55,7 @@ func (c *condition) Match(a *policy.ConditionInput) (bool, error) {
 	}
 	matched, ok := out.(bool)
 	if !ok && out != nil {
-		return false, fmt.Errorf("%s: gave %T; it must give true or false", c.text, out)
+		return false, fmt.Errorf("%s: the condition gave a value of type %T; it must give true or false", c.text, out)
 	}
 	return matched, nil
 }
@@ -134,8 +134,8 @@ func mistakeOf(err error) *mistake {
 	return &mistake{e.From, "is wrong here: " + strings.Join(strings.Fields(e.Message), " ")}
 }
 
-// functions contains the allowed functions. The cost of each is that of reading its
-// argument once.
+// functions contains the allowed functions. A call of each function costs as much work as
+// reading its argument once.
 var functions = []string{"abs", "len", "lower", "trim", "upper"}
 
 // operators contains the allowed operators. These are all but the range operator, because a
@@ -300,7 +300,7 @@ func attrPath(n ast.Node) []string {
 // when reads a condition.
 func (r *reader) when(into *policy.Condition) func(value) {
 	return func(v value) {
-		if v.Shape == yamlfile.Bool { // the condition true is valid, so read it as text
+		if v.Shape == yamlfile.Bool { // the YAML value true is a valid condition, so it is read as text
 			v.Shape = yamlfile.Text
 		}
 		var text string

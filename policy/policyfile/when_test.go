@@ -107,7 +107,7 @@ func TestR5_WrongTypesAreErrorsAndDoNotMatch(t *testing.T) {
 			continue
 		}
 		if strings.Contains(err.Error(), "\n") || !strings.Contains(err.Error(), when) {
-			t.Errorf("%s: the error has several lines or does not contain the condition: %q", when, err)
+			t.Errorf("%s: got the error %q, want one line that contains the condition", when, err)
 		}
 	}
 }
@@ -217,7 +217,7 @@ func FuzzWhen(f *testing.F) {
 		c := file.Spec.Rules[0].When
 		for _, attrs := range []*policy.ConditionInput{video, {}} {
 			if got, err := c.Match(attrs); got && err != nil {
-				t.Errorf("the condition %q matches although it returned the error %v", c, err)
+				t.Errorf("the condition %q returned a match and the error %v, want no match after an error", c, err)
 			}
 		}
 	})

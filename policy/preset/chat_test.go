@@ -129,7 +129,7 @@ func TestP5_AllFailuresCount(t *testing.T) {
 	p := load(t, "chat", "").Policy
 	all := life{}.execute(t, p, failing("x", status(429)), failing("x", status(503)), failing("x", typed("KafkaError")), failing("x", status(408)), failing("x", status(500)), failing("x", status(429)))
 	if got := waits(all); len(all) != 6 || got[4] != 32*time.Second {
-		t.Errorf("got the waits %v, want five of which the last is 32s", got)
+		t.Errorf("got the waits %v, want five waits, the last of 32s", got)
 	}
 }
 

@@ -82,7 +82,7 @@ func (l life) execute(t *testing.T, p *policy.Policy, runs ...run) []policy.Deci
 		in.Age += time.Minute + d.Wait
 		in.Memo = policy.ParseMemo(d.Memo.Append(nil))
 	}
-	t.Fatalf("the job is still retried after the largest number of attempts")
+	t.Fatalf("the job is still retried after the largest number of attempts, want a dead job")
 	return nil
 }
 
@@ -109,19 +109,19 @@ func seconds(s ...float64) []time.Duration {
 	return all
 }
 
-// figures are the expected retries after one class of failure.
+// figures contains the retries that are expected after failures of one class.
 type figures struct {
 	name   string
 	life   life
 	runs   []run
 	class  failure.Class
 	waits  []time.Duration                               // the nominal waits
-	bounds func(time.Duration) (low, high time.Duration) // returns the shortest and the longest wait for a nominal wait
+	bounds func(time.Duration) (low, high time.Duration) // a function that returns the shortest and the longest wait for a nominal wait
 	reason job.Reason                                    // the reason of the last decision
 }
 
-// check runs a failure with the lowest, a middle and the highest random number. It compares
-// each wait and the last decision with the expected figures.
+// check runs each failure with the lowest, a middle and the highest random number. It compares
+// each wait and the last decision with the expected values.
 func (f figures) check(t *testing.T, p *policy.Policy) {
 	t.Helper()
 	for _, r := range f.runs {
@@ -150,12 +150,13 @@ func (f figures) compare(t *testing.T, name string, u float64, all []policy.Deci
 		low, high := f.bounds(want)
 		drawn := low + time.Duration(float64(high-low)*u)
 		if d.Nominal != want || d.Wait < low || d.Wait > high || (d.Wait-drawn).Abs() > time.Millisecond {
-			t.Errorf("%s: wait %d is %v (nominal %v), want %v between %v and %v (nominal %v)", name, i+1, d.Wait, d.Nominal, drawn, low, high, want)
+			t.Errorf("%s: wait %d is %v with the nominal wait %v, want %v (between %v and %v) with the nominal wait %v", name, i+1, d.Wait, d.Nominal, drawn, low, high, want)
 		}
 	}
 }
 
-// spread returns the wait minus and plus a share of it.
+// spread returns a function that gives the shortest and the longest wait: the nominal wait
+// minus and plus a share of it.
 func spread(share float64) func(time.Duration) (low, high time.Duration) {
 	return func(d time.Duration) (low, high time.Duration) {
 		return time.Duration(float64(d) * (1 - share)), time.Duration(float64(d) * (1 + share))
@@ -166,7 +167,8 @@ func exact(d time.Duration) (low, high time.Duration) { return d, d }
 
 func upTo(d time.Duration) (low, high time.Duration) { return 0, d }
 
-// plus returns the wait, and the wait plus more, but at most the cap.
+// plus returns a function that gives the shortest and the longest wait: the nominal wait, and
+// the nominal wait plus more. Both are at most the parameter most.
 func plus(more, most time.Duration) func(time.Duration) (low, high time.Duration) {
 	return func(d time.Duration) (low, high time.Duration) { return min(d, most), min(d+more, most) }
 }

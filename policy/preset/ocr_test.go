@@ -31,12 +31,13 @@ func TestP3_OcrCalls(t *testing.T) {
 			f.check(t, p)
 		}
 	}
-	// The waits reach their caps only if a call may be sent more often.
+	// The default number of retries is too small for the waits to reach their caps, so this job
+	// allows nine retries.
 	for kind, capped := range map[string]time.Duration{"openai": 30 * time.Second, "google_vision": 15 * time.Second, "storage": 10 * time.Second} {
 		many := 9
 		got := nominal(life{kind: kind, message: &policy.Override{MaxRetries: &many}}.execute(t, p, failing("upstream said no", status(503))))
 		if len(got) != 9 || got[8] != capped {
-			t.Errorf("%s: got the waits %v, want nine of which the last is the cap %v", kind, got, capped)
+			t.Errorf("%s: got the waits %v, want nine waits, the last equal to the cap %v", kind, got, capped)
 		}
 	}
 }
@@ -60,7 +61,7 @@ func TestP3_WhatEndsACallAtOnce_F6(t *testing.T) {
 		}
 		for _, r := range []run{failing("something odd happened"), failing("")} {
 			if all := (life{kind: kind}).execute(t, p, r); len(all) != 1 || all[0].Reason != permanent || all[0].Class != failure.UnknownError {
-				t.Errorf("%s, unknown failure: got %d attempts and the class %s, want 1 and UnknownError", kind, len(all), all[0].Class)
+				t.Errorf("%s, unknown failure: got %d attempts and the class %s, want 1 attempt and UnknownError", kind, len(all), all[0].Class)
 			}
 		}
 	}
@@ -78,7 +79,7 @@ func TestP3_OcrJobs(t *testing.T) {
 	}
 	mixed := life{kind: "document"}.execute(t, p, transient[0].runs[0], transient[1].runs[0], transient[2].runs[0], transient[0].runs[0])
 	if len(mixed) != 4 {
-		t.Errorf("hand-overs of different classes: got %d attempts, want 4", len(mixed))
+		t.Errorf("calls that fail with different classes and hand their job over: got %d attempts, want 4", len(mixed))
 	}
 }
 
@@ -94,21 +95,21 @@ func TestP3_HintsOfCalls_R3(t *testing.T) {
 	}
 	for kind, most := range map[string]time.Duration{"openai": 30 * time.Second, "google_vision": 15 * time.Second, "storage": 10 * time.Second} {
 		if got := waits(life{kind: kind}.execute(t, p, hinted(most))); len(got) != 3 || got[0] != most {
-			t.Errorf("%s, a hint of %v: got the waits %v, want three that begin with the hint", kind, most, got)
+			t.Errorf("%s, a hint of %v: got the waits %v, want three waits, the first equal to the hint", kind, most, got)
 		}
 		for _, d := range []time.Duration{most + time.Microsecond, 120 * time.Second} {
 			if all := (life{kind: kind}).execute(t, p, hinted(d)); len(all) != 1 || all[0].Reason != job.HintTooLong {
-				t.Errorf("%s, a hint of %v: got %d sends and the reason %s, want 1 and hint_too_long", kind, d, len(all), all[0].Reason)
+				t.Errorf("%s, a hint of %v: got %d attempts and the reason %s, want 1 attempt and hint_too_long", kind, d, len(all), all[0].Reason)
 			}
 		}
 	}
 	if got := waits(life{kind: "document"}.execute(t, p, hinted(600*time.Second))); len(got) != 3 || got[0] != 600*time.Second {
-		t.Errorf("the job with a hint of 10m: got the waits %v, want three that begin with 10m", got)
+		t.Errorf("the job with a hint of 10m: got the waits %v, want three waits, the first of 10m", got)
 	}
-	// With this setting, the preset behaves exactly like the system for which it was made.
+	// With this setting, the preset behaves exactly like the OCR system that it was made for.
 	p = load(t, "ocr", "kinds: {google_vision: {hint: {mode: cap}}}").Policy
 	if got := waits(life{kind: "google_vision"}.execute(t, p, hinted(120*time.Second))); len(got) != 3 || got[0] != 15*time.Second {
-		t.Errorf("with mode cap: got the waits %v, want three that begin with 15s", got)
+		t.Errorf("a hint with the mode cap: got the waits %v, want three waits, the first of 15s", got)
 	}
 }
 
@@ -121,7 +122,7 @@ func TestR8_StagesOfOcr(t *testing.T) {
 		for i, kind := range kinds {
 			all := life{kind: kind, u: 0.5}.execute(t, p, failing("upstream said no", status(503)))
 			if want := i < enforced; all[0].Observed == want || (len(all) == 4) != want {
-				t.Errorf("stage %s, kind %s: got observed %v and %d sends, want observed %v", stage, kind, all[0].Observed, len(all), !want)
+				t.Errorf("stage %s, kind %s: got observed %v and %d attempts, want observed %v", stage, kind, all[0].Observed, len(all), !want)
 			}
 		}
 	}

@@ -16,7 +16,7 @@ func TestTextOfAPreset(t *testing.T) {
 	}
 	for _, name := range []string{"", "Chat", "chat.yaml", "../preset/chat", "default"} {
 		if _, ok := preset.Text(name); ok {
-			t.Errorf("Text found a preset with the invalid name %q", name)
+			t.Errorf("Text found a preset with the invalid name %q, want none", name)
 		}
 	}
 }

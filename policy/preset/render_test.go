@@ -43,7 +43,7 @@ func TestP2_Render_F12(t *testing.T) {
 	}
 	for _, s := range []int{400, 401, 403, 404, 409, 410, 413, 422} {
 		if all := (life{}).execute(t, p, failing("the server said no", status(s))); len(all) != 1 || all[0].Reason != permanent {
-			t.Errorf("status %d without an error code of the worker: got %d attempts, want one and a permanent failure", s, len(all))
+			t.Errorf("status %d without an error code of the worker: got %d attempts, want one attempt and a permanent failure", s, len(all))
 		}
 	}
 }
@@ -59,7 +59,7 @@ func TestP2_AFourthExecution(t *testing.T) {
 	three := 3
 	l := life{message: &policy.Override{MaxRetries: &three}}
 	if got := waits(l.execute(t, load(t, "render", "").Policy, failing("x"))); len(got) != 3 || got[2] != 4*time.Second {
-		t.Errorf("with the job's own settings: got the waits %v, want three that end with 4s", got)
+		t.Errorf("with the job's own settings: got the waits %v, want three waits, the last of 4s", got)
 	}
 }
 

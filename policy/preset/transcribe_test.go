@@ -82,12 +82,12 @@ func TestP1_ClassesCountByThemselves_R6(t *testing.T) {
 	}
 	info := p.Info(failure.ResourceConstraint)
 	if !strings.Contains(info.Retrying, "priority queue") {
-		t.Errorf("the user message does not mention the priority queue: %q", info.Retrying)
+		t.Errorf("the user message does not mention the priority queue, want it mentioned: %q", info.Retrying)
 	}
 }
 
-// Waits are not part of the duration of a run. Their sum may be longer than a run may take,
-// and is below every limit on the age of a job.
+// Waits do not count towards the duration of a run. The sum of the waits may exceed the time
+// limit of a run, but it is below every limit on the age of a job.
 // proves: P1
 func TestP1_TheWaitsAfterARateLimitAreLongerThanARun(t *testing.T) {
 	t.Parallel()
@@ -118,7 +118,7 @@ func TestR5_VideosByLength(t *testing.T) {
 			got = strings.Join(a.Rules, ",")
 		}
 		if got != want {
-			t.Errorf("a video of %s seconds: the matching rules are %q, want %q", seconds, got, want)
+			t.Errorf("a video of %s seconds: got the matching rules %q, want %q", seconds, got, want)
 		}
 		switch want {
 		case "long-video":
@@ -133,7 +133,7 @@ func TestR5_VideosByLength(t *testing.T) {
 	}
 }
 
-// A long video has at most one retry over all classes. The wait is that of its class.
+// A long video has at most one retry over all classes. The wait is the wait of its class.
 // part of: R5
 func TestR5_LongVideosHaveOneRetryOverAllClasses(t *testing.T) {
 	t.Parallel()
@@ -146,7 +146,7 @@ func TestR5_LongVideosHaveOneRetryOverAllClasses(t *testing.T) {
 	} {
 		all := l.execute(t, p, runs...)
 		if len(all) != 2 || all[1].Reason != exhausted || all[1].Rule != policy.RuleTotal {
-			t.Errorf("%s: got %d attempts, the last decision by the rule %s; want 2 and the limit over all classes", runs[0].evidence.Message, len(all), all[len(all)-1].Rule)
+			t.Errorf("%s: got %d attempts, the last decision by the rule %s; want 2 attempts and the limit over all classes", runs[0].evidence.Message, len(all), all[len(all)-1].Rule)
 		}
 	}
 	if all := l.execute(t, p, failing("Video is private")); len(all) != 1 {
@@ -169,11 +169,11 @@ func TestF10_Messages(t *testing.T) {
 			dead := strings.ToLower(info.Dead)
 			for _, promise := range []string{"retry", "retri", "tried again", "will be processed", "attempt is scheduled", "soon", "by itself"} {
 				if strings.Contains(dead, promise) {
-					t.Errorf("preset %s: the message for dead jobs of class %s promises another attempt: %q", name, class, info.Dead)
+					t.Errorf("preset %s: the message for dead jobs of class %s promises another attempt, want no promise: %q", name, class, info.Dead)
 				}
 			}
 			if strings.Contains(dead+strings.ToLower(info.Retrying), "notified") {
-				t.Errorf("preset %s, class %s: a message claims that someone was notified: %+v", name, class, info)
+				t.Errorf("preset %s, class %s: a message claims that someone was notified, want no such claim: %+v", name, class, info)
 			}
 			if priority := strings.Contains(info.Retrying, "priority queue"); priority != (name == "transcribe" && class == failure.ResourceConstraint) {
 				t.Errorf("preset %s, class %s: want a mention of the priority queue only for ResourceConstraint in transcribe, got the message %q", name, class, info.Retrying)
@@ -184,7 +184,7 @@ func TestF10_Messages(t *testing.T) {
 	for _, class := range []failure.Class{failure.InputExceedsLimits, "VideoExceedsLimits"} {
 		info := p.Info(class)
 		if !strings.Contains(info.Dead, "6+ hours") || !strings.Contains(info.Dead, "10 GB+") || info.Verdict != failure.VerdictPermanent {
-			t.Errorf("class %s: got %+v, want a permanent class with a text about both limits", class, info)
+			t.Errorf("class %s: got the class with its texts %+v, want a permanent class with a text about both limits", class, info)
 		}
 	}
 }
@@ -196,7 +196,7 @@ func TestF4_VideoExceedsLimits(t *testing.T) {
 	p := load(t, "transcribe", "").Policy
 	all := life{}.execute(t, p, run{failure.Evidence{Message: "x", Class: "VideoExceedsLimits"}, job.ByError})
 	if len(all) != 1 || all[0].Reason != permanent {
-		t.Errorf("got %d attempts with the reason %s, want one and a permanent failure", len(all), all[0].Reason)
+		t.Errorf("got %d attempts with the reason %s, want one attempt and a permanent failure", len(all), all[0].Reason)
 	}
 }
 

@@ -27,7 +27,7 @@ func TestP4_Watermark_F7(t *testing.T) {
 		f.waits, f.bounds, f.reason = seconds(60, 300, 900), exact, exhausted
 		f.check(t, p)
 	}
-	for _, r := range []run{ // these failures are not on the preset's list of permanent failures, so they are retried, whatever their class
+	for _, r := range []run{ // these failures are not on the preset's list of permanent failures, so they are retried, with any class
 		failing("context deadline exceeded"), failing("open /out/a.mp4: permission denied"), failing("write /out/a.mp4: input/output error"),
 		failing(`exec: "ffmpeg": executable file not found in $PATH`), failing("/usr/bin/env: 'python3': No such file or directory", exit(127)),
 		failing("fork/exec /opt/input/watermark: no such file or directory"), failing("upstream said no", status(404)), failing("401 Unauthorized"),
@@ -68,7 +68,7 @@ func TestR7_DetectIsNotRetried(t *testing.T) {
 	p := load(t, "watermark", "").Policy
 	for _, r := range []run{failing("something odd happened"), failing("upstream said no", status(503)), timeLimit(), failing("moov atom not found")} {
 		if all := (life{kind: "detect"}).execute(t, p, r); len(all) != 1 || all[0].Action != policy.Die {
-			t.Errorf("%s: got %d attempts, want one and a dead job", r.evidence.Message, len(all))
+			t.Errorf("%s: got %d attempts, want one attempt and a dead job", r.evidence.Message, len(all))
 		}
 	}
 }

@@ -16,7 +16,7 @@ type attempt struct {
 }
 
 // errLimit is the cause of the end of an attempt that reached its time limit.
-var errLimit = errors.New("the time limit of the attempt")
+var errLimit = errors.New("the attempt has reached its time limit")
 
 // begin begins an attempt. A limit of 0 means no limit.
 func begin(ctx context.Context, limit time.Duration) *attempt {
@@ -54,7 +54,7 @@ func (a *attempt) own(body io.ReadCloser) io.ReadCloser {
 	return &owned{body, a}
 }
 
-// owned is a response body that ends its attempt.
+// owned is a response body that ends its attempt when it has been read or closed.
 type owned struct {
 	io.ReadCloser
 	attempt *attempt

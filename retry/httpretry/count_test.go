@@ -30,7 +30,7 @@ func (n *naive) RoundTrip(req *http.Request) (resp *http.Response, err error) {
 	return resp, err
 }
 
-// get is a call of an SDK; its errors are like those of SDKs.
+// get returns a call of an SDK, with errors like the errors of SDKs.
 func get(t *testing.T, c *http.Client, url string) func(context.Context) (string, error) {
 	t.Helper()
 	return func(ctx context.Context) (string, error) {
@@ -137,7 +137,7 @@ func TestL4_ReplaysOfNetHTTPAreSeen(t *testing.T) {
 				}
 			}
 			if u.requests.Load() != 3 || account.Sends() != 3 {
-				t.Errorf("the server got %d requests and %d sends were counted, want 3", u.requests.Load(), account.Sends())
+				t.Errorf("the server got %d requests and %d sends were counted, want 3 of both", u.requests.Load(), account.Sends())
 			}
 		})
 	}

@@ -22,7 +22,7 @@ import (
 type clock struct {
 	mu    sync.Mutex
 	waits []time.Duration
-	wake  func() // called in each wait
+	wake  func() // a function that is called in each wait
 }
 
 func (*clock) Now() time.Time { return time.Now() }
@@ -98,8 +98,8 @@ func serveWith(t *testing.T, start func(*upstream), answer func(n int, w http.Re
 	return u
 }
 
-// failing returns a handler that answers with a status before the n-th request, and
-// with 200 and "done" from then on.
+// failing returns a handler that answers with a status until request n. From request n on it
+// answers with 200 and "done".
 func failing(n, status int, header ...string) func(int, http.ResponseWriter, *http.Request) {
 	return func(i int, w http.ResponseWriter, _ *http.Request) {
 		if i < n {

@@ -40,7 +40,7 @@ func TestL6_WhatIsNotRetriedComesBackAsItIs(t *testing.T) {
 				t.Fatal(err)
 			}
 			if got := bodyOf(t, resp); got != c.body || resp.StatusCode != c.status || u.requests.Load() != 1 {
-				t.Errorf("got status %d with %d bytes after %d requests, want %d with %d bytes after 1", resp.StatusCode, len(got), u.requests.Load(), c.status, len(c.body))
+				t.Errorf("got status %d with %d bytes after %d requests, want status %d with %d bytes after 1 request", resp.StatusCode, len(got), u.requests.Load(), c.status, len(c.body))
 			}
 		})
 	}
@@ -89,7 +89,7 @@ func TestTransport_RedirectsUpgradesAndHTTP2(t *testing.T) {
 		defer resp.Body.Close()
 		conn, ok := resp.Body.(io.ReadWriteCloser)
 		if !ok {
-			t.Fatalf("the body of the response with status 101 is a %T, want one that can be written to", resp.Body)
+			t.Fatalf("the body of the response with status 101 is a %T, want a body that can be written to", resp.Body)
 		}
 		io.WriteString(conn, "hello\n") //nolint:errcheck // the answer shows whether it was sent
 		if got, err := io.ReadAll(conn); string(got) != "hello\n" {

@@ -32,7 +32,7 @@ func ReadAll(p *retry.Strategy, client *http.Client, req *http.Request, limit in
 		return nil, nil, negative(limit)
 	}
 	if req.Body != nil && req.Body != http.NoBody && req.GetBody == nil {
-		return nil, nil, &BodyError{Method: method(req), URL: redactURL(req.URL), Err: errors.New("so it is not sent at all")}
+		return nil, nil, &BodyError{Method: method(req), URL: redactURL(req.URL), Err: errors.New("so the request is not sent")}
 	}
 	keyed := p.Options().Keyed
 	if !idempotent(req.Method) && keyOf(req) == "" && !keyed {
@@ -124,12 +124,12 @@ func Rewindable(req *http.Request, limit int64) error {
 
 // readUpTo reads all of r, or one byte more than limit, which shows that r is longer.
 func readUpTo(r io.Reader, limit int64) ([]byte, error) {
-	if limit < math.MaxInt64 { // limit + 1 would overflow
+	if limit < math.MaxInt64 { // this prevents an overflow of limit + 1
 		r = io.LimitReader(r, limit+1)
 	}
 	return io.ReadAll(r)
 }
 
 func negative(limit int64) error {
-	return fmt.Errorf("the limit of a body is %d bytes: give one of at least 0", limit)
+	return fmt.Errorf("the limit for a body is %d bytes: it must be at least 0", limit)
 }

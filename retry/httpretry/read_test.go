@@ -41,7 +41,7 @@ func TestL6_ABodyThatBreaksOff(t *testing.T) {
 		}
 		defer resp.Body.Close()
 		if got, err := io.ReadAll(resp.Body); !errors.Is(err, io.ErrUnexpectedEOF) || u.requests.Load() != 1 {
-			t.Errorf("got the body %q and the error %v after %d requests, want a part of the body after 1", got, err, u.requests.Load())
+			t.Errorf("got the body %q and the error %v after %d requests, want a part of the body after 1 request", got, err, u.requests.Load())
 		}
 	})
 	for name, below := range map[string]bool{"is retried by ReadAll": false, "is retried by ReadAll above another Transport": true} {
@@ -78,7 +78,7 @@ func TestL6_WhatReadAllRefuses(t *testing.T) {
 		u, p := serve(t, cutting(0)), strategy(t, func(o *retry.Options) { o.RetryUnknown = true })
 		_, _, err := httpretry.ReadAll(p, client(t, p), request(t, t.Context(), http.MethodGet, u.URL, nil), 9) //nolint:bodyclose // it is read
 		if err == nil || !strings.Contains(err.Error(), "longer than 9 bytes") || u.requests.Load() != 1 {
-			t.Errorf("got the error %v after %d requests, want one about the limit after 1", err, u.requests.Load())
+			t.Errorf("got the error %v after %d requests, want an error about the limit after 1 request", err, u.requests.Load())
 		}
 	})
 	t.Run("a status", func(t *testing.T) {
@@ -94,7 +94,7 @@ func TestL6_WhatReadAllRefuses(t *testing.T) {
 		u := serve(t, cutting(1))
 		_, _, err := httpretry.ReadAll(p, client(t, p), request(t, t.Context(), http.MethodPost, u.URL, strings.NewReader("x")), 99) //nolint:bodyclose // it is read
 		if !errors.Is(err, retry.ErrPermanent) || u.requests.Load() != 1 {
-			t.Errorf("got the error %v after %d requests, want an error after 1", err, u.requests.Load())
+			t.Errorf("got the error %v after %d requests, want an error after 1 request", err, u.requests.Load())
 		}
 	})
 	t.Run("a body that cannot be rewound", func(t *testing.T) {
@@ -148,7 +148,7 @@ func TestL6_ANegativeLimitIsRefused(t *testing.T) {
 	u, p := serve(t, cutting(0)), strategy(t, nil)
 	_, _, err := httpretry.ReadAll(p, client(t, p), request(t, t.Context(), http.MethodGet, u.URL, nil), -1) //nolint:bodyclose // the call returns no response
 	if err == nil || !strings.Contains(err.Error(), "-1 bytes") || u.requests.Load() != 0 {
-		t.Errorf("got the error %v after %d requests, want one about the limit and no request", err, u.requests.Load())
+		t.Errorf("got the error %v after %d requests, want an error about the limit and no request", err, u.requests.Load())
 	}
 	req := request(t, t.Context(), http.MethodPut, u.URL, opaque{bytes.NewReader([]byte("once"))})
 	if err := httpretry.Rewindable(req, -1); err == nil || !strings.Contains(err.Error(), "-1 bytes") {
@@ -179,6 +179,6 @@ func TestL6_ReadAllClosesEveryBodyOfTheRequest(t *testing.T) {
 	resp.Body.Close()
 	base.CloseIdleConnections()
 	if !bodies[0].closed || len(bodies) != 3 {
-		t.Errorf("original body closed: %v; got %d bodies, want the original body and two more", bodies[0].closed, len(bodies))
+		t.Errorf("original body closed: got %v, want true; got %d bodies, want the original body and two more", bodies[0].closed, len(bodies))
 	}
 }

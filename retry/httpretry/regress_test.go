@@ -50,7 +50,7 @@ func TestL6_BodyIsReadBeforeTheDecision(t *testing.T) {
 		t.Errorf("got the waits %v; want one wait of at least 6s, as the body asks for", waits)
 	}
 	if !strings.Contains(seen, "RetryInfo") {
-		t.Errorf("the hook got the body %q, want one with RetryInfo", seen)
+		t.Errorf("the hook got the body %q, want a body with RetryInfo", seen)
 	}
 }
 
@@ -82,7 +82,7 @@ func TestL6_DrainsAreBounded(t *testing.T) {
 		"endless": func(w http.ResponseWriter, _ *http.Request) {
 			for block := make([]byte, 32<<10); ; {
 				if _, err := w.Write(block); err != nil {
-					return // the client has closed the connection
+					return // return when the client has closed the connection
 				}
 			}
 		},
@@ -104,7 +104,7 @@ func TestL6_DrainsAreBounded(t *testing.T) {
 			})
 			base := &http.Transport{}
 			defer base.CloseIdleConnections()
-			waiting := &clock{wake: func() { <-gone }} // the wait ends when the first connection is closed
+			waiting := &clock{wake: func() { <-gone }} // the wait of the retry ends when the first connection is closed
 			drain := time.Hour
 			if name == "hanging" {
 				drain = 20 * time.Millisecond
@@ -139,7 +139,7 @@ func TestL6_NothingIsLeftOpenAtTheEnd(t *testing.T) {
 	if !errors.Is(err, retry.ErrExhausted) {
 		t.Error(err)
 	}
-	<-gone // the connection is closed
+	<-gone // wait until the connection is closed
 }
 
 // Bug: log lines of retries contained credentials (CVE-2024-6104 of hashicorp/go-retryablehttp).
@@ -166,14 +166,14 @@ func TestL6_NoSecretsInErrorsAndLogs(t *testing.T) {
 	_, _, refused := httpretry.ReadAll(p, &http.Client{Transport: base}, get(nobody(t)+"/v1/files?key=QUERY-SECRET"), 1) //nolint:bodyclose // as above
 	for what, text := range map[string]string{"RoundTrip": whole.Error(), "ReadAll": read.Error(), "refused": refused.Error(), "log": log.String()} {
 		if strings.Contains(text, "SECRET") {
-			t.Errorf("%s contains the secret SECRET: %s", what, text)
+			t.Errorf("%s contains the secret SECRET, want it removed: %s", what, text)
 		}
 	}
 	if want := "PUT " + u.URL + "/v1/files: 503 Service Unavailable"; !strings.Contains(whole.Error(), want) || !strings.Contains(read.Error(), want) {
-		t.Errorf("the errors %q and %q do not contain %q", whole, read, want)
+		t.Errorf("the errors %q and %q do not contain %q, want it in both", whole, read, want)
 	}
 	if !strings.Contains(log.String(), `"error_status":503`) {
-		t.Errorf("the log has no error_status 503: %s", log.String())
+		t.Errorf("the log has no error_status 503, want it there: %s", log.String())
 	}
 }
 
@@ -189,10 +189,10 @@ func FuzzRedactURL(f *testing.F) {
 		}
 		got := httpretry.RedactURL(u)
 		if strings.ContainsAny(got, "?#") && !strings.ContainsAny(u.Host, "?#") {
-			t.Errorf("the redacted form of %q still has a query or a fragment: %q", text, got)
+			t.Errorf("the redacted form of %q is %q, want no query and no fragment", text, got)
 		}
 		if password, _ := u.User.Password(); len(password) > 8 && strings.Contains(got, password) && !strings.Contains(u.EscapedPath()+u.Host, password) {
-			t.Errorf("the redacted form of %q still contains the password: %q", text, got)
+			t.Errorf("the redacted form of %q is %q, want no password", text, got)
 		}
 	})
 }
@@ -296,7 +296,7 @@ func TestL6_AttemptsAtTheirLimitAreTimeouts(t *testing.T) {
 		t.Errorf("the last error is %v, want a timeout", e.Last)
 	}
 	if errors.Is(err, context.Canceled) {
-		t.Errorf("the timeout is reported as a cancellation: %v", err)
+		t.Errorf("the timeout is reported as a cancellation, want a timeout: %v", err)
 	}
 }
 

@@ -14,7 +14,7 @@ type replay struct {
 	rest io.ReadCloser
 
 	mu     sync.Mutex
-	come   sync.Cond // signals that more was read in advance, or that the body was closed
+	come   sync.Cond // wakes waiting readers when more was read in advance, or when the body was closed
 	head   []byte    // bytes that were read in advance and that Read has not returned yet
 	err    error     // the read error after the bytes in head; nil means that more bytes follow
 	ahead  bool      // whether readAhead is running
@@ -22,9 +22,9 @@ type replay struct {
 	shut   bool
 }
 
-// peek reads the beginning of the body in advance, for at most the time d and until ctx
-// ends. It returns the bytes that were read by then; most limits their number. The body
-// stays complete: the next reader gets all bytes, also those of a read in progress.
+// peek reads the beginning of the body in advance, for at most the time d and until ctx ends.
+// It returns the bytes that were read by then; the parameter most limits their number. The body
+// stays complete: the next reader gets all bytes, also the bytes of a read in progress.
 func peek(ctx context.Context, body io.ReadCloser, most int, d time.Duration) (*replay, string) {
 	r := &replay{rest: body, ahead: true}
 	r.come.L = &r.mu
@@ -80,7 +80,7 @@ func (r *replay) Read(p []byte) (int, error) {
 		defer r.mu.Unlock()
 		return 0, r.err
 	}
-	r.mu.Unlock() // so that the body can be closed during the read
+	r.mu.Unlock() // unlock first, so that the body can be closed during the read
 	return r.rest.Read(p)
 }
 

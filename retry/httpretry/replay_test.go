@@ -29,8 +29,8 @@ func inParts(status int, second <-chan struct{}) func(int, http.ResponseWriter, 
 	}
 }
 
-// Bug: a returned response had lost the part of its body that came after DiscardTime.
-// Bug: the call waited for the whole bodies of 400 and 403, however long they took.
+// Bug: a returned response had lost the part of its body that came after DiscardTime. Bug: the
+// call waited for the whole bodies of 400 and 403, even if this took long.
 // part of: L6
 func TestL6_ASlowBodyComesBackWhole(t *testing.T) {
 	t.Parallel()
@@ -51,7 +51,7 @@ func TestL6_ASlowBodyComesBackWhole(t *testing.T) {
 			defer base.CloseIdleConnections()
 			p := strategy(t, func(o *retry.Options) { o.AttemptTimeout = time.Minute })
 			hc := &http.Client{Transport: httpretry.Hasty(p, base, 20*time.Millisecond)}
-			resp, err := hc.Do(request(t, t.Context(), c.method, u.URL, nil)) // returns before the second part is sent
+			resp, err := hc.Do(request(t, t.Context(), c.method, u.URL, nil)) // Do returns before the second part is sent
 			if err != nil {
 				t.Fatal(err)
 			}

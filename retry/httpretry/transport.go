@@ -14,7 +14,7 @@ import (
 
 // The headers that the transport sets.
 const (
-	AttemptHeader = "X-Retry-Attempt" // number of the attempt of this call or of a call around it, whichever is higher; from 1
+	AttemptHeader = "X-Retry-Attempt" // the number of the attempt, from 1; within an outer call, the larger of the two numbers of attempts
 	KeyHeader     = "Idempotency-Key"
 )
 
@@ -23,7 +23,7 @@ const (
 // can be used again. A longer or slower body is closed on a retry, and otherwise passed
 // on to the caller.
 const (
-	DiscardMax  = 64 << 10 // bytes
+	DiscardMax  = 64 << 10 // the maximum number of bytes that are read
 	DiscardTime = time.Second
 )
 
@@ -58,9 +58,8 @@ type transport struct {
 	mistake    error
 }
 
-// change sets the options for one kind of request. The transport applies the time limit
-// itself: with that of Do, the body of the response would end together with the
-// attempt.
+// change sets the options for one kind of request. The transport applies the time limit itself,
+// because Do would also end the body of the response at the end of the attempt.
 func (t *transport) change(o *retry.Options, once, fixed bool) {
 	o.AttemptTimeout, o.Lease = 0, 0
 	o.NotIdempotent = o.NotIdempotent || once
@@ -127,12 +126,12 @@ type call struct {
 	t     *transport
 	req   *http.Request
 	key   string // the key that the caller set
-	outer int    // number of the current attempt of the call around this one
+	outer int    // number of the outer call's current attempt
 	fixed bool   // whether the body cannot be rewound
 	safe  bool   // whether the request may be sent twice
 	n     int    // number of attempts begun
 
-	inherited string // key of the call around this one, if that call does the retrying
+	inherited string // key of the outer call, if the outer call does the retrying
 	retriable bool   // whether the strategy retries the last failure
 
 	resp *http.Response // response of the last attempt, if its status may be an error
@@ -242,7 +241,7 @@ func (c *call) end(err error) (*http.Response, error) {
 		return c.resp, nil
 	}
 	c.release()
-	if !own { // a call around this one retries
+	if !own { // an outer call does the retrying
 		if !c.safe && !c.retriable {
 			err = retry.Stop(err) // the outer call does not know the method, so it must not retry
 		}

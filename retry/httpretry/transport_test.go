@@ -49,7 +49,7 @@ func TestL6_IdempotentMethodsAreSentAgain(t *testing.T) {
 				}
 			}
 			if len(before) != len(req.Header) {
-				t.Errorf("the transport changed the headers of the caller's request to %v", req.Header)
+				t.Errorf("the transport changed the headers of the caller's request to %v, want no change", req.Header)
 			}
 			if s := p.Stats(); s.Calls != 1 || s.Sends != 4 || s.Recovered != 1 {
 				t.Errorf("got the counts %+v; want 1 recovered call with 4 sends", s)
@@ -72,7 +72,7 @@ func TestL6_OthersAreSentAgainOnlyIfNothingWasDone(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := bodyOf(t, resp); resp.StatusCode != 503 || got != "why it failed" || u.requests.Load() != 1 {
-			t.Errorf("got status %d and body %q after %d requests, want the unchanged response after 1", resp.StatusCode, got, u.requests.Load())
+			t.Errorf("got status %d and body %q after %d requests, want the unchanged response after 1 request", resp.StatusCode, got, u.requests.Load())
 		}
 	})
 	t.Run("connection broken off", func(t *testing.T) {
@@ -80,7 +80,7 @@ func TestL6_OthersAreSentAgainOnlyIfNothingWasDone(t *testing.T) {
 		u := serve(t, func(int, http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
 		_, err := client(t, strategy(t, nil)).Do(request(t, t.Context(), http.MethodPost, u.URL, strings.NewReader("x"))) //nolint:bodyclose // the call returns no response
 		if !errors.Is(err, retry.ErrPermanent) || u.requests.Load() != 1 {
-			t.Errorf("got the error %v after %d requests, want an error after 1", err, u.requests.Load())
+			t.Errorf("got the error %v after %d requests, want an error after 1 request", err, u.requests.Load())
 		}
 	})
 	t.Run("429", func(t *testing.T) {
@@ -91,7 +91,7 @@ func TestL6_OthersAreSentAgainOnlyIfNothingWasDone(t *testing.T) {
 			t.Fatal(err)
 		}
 		if bodyOf(t, resp) != "done" || !slices.Equal(u.bodies, []string{"x", "x", "x"}) {
-			t.Errorf("got the request bodies %q, want x three times", u.bodies)
+			t.Errorf("got the request bodies %q, want the body x three times", u.bodies)
 		}
 	})
 	t.Run("refused", func(t *testing.T) {
@@ -189,11 +189,11 @@ func TestL6_ABodyThatCannotBeRewoundIsRefused(t *testing.T) {
 		_, err := client(t, strategy(t, nil)).Do(request(t, ctx, http.MethodPut, u.URL, body())) //nolint:bodyclose // the call returns no response
 		e, ok := errors.AsType[*httpretry.BodyError](err)
 		if !ok || u.requests.Load() != 1 {
-			t.Fatalf("got the error %v after %d requests, want a *BodyError after 1", err, u.requests.Load())
+			t.Fatalf("got the error %v after %d requests, want a *BodyError after 1 request", err, u.requests.Load())
 		}
 		for _, part := range []string{"PUT " + u.URL, "GetBody", "Rewindable", "503"} {
 			if !strings.Contains(e.Error(), part) {
-				t.Errorf("the error %q has no %q, want it there", e, part)
+				t.Errorf("got the error %q, want an error that contains %q", e, part)
 			}
 		}
 		if failure.Of(err).HandOver == 0 {
@@ -221,10 +221,10 @@ func TestL6_ABodyThatCannotBeRewoundIsRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 		if bodyOf(t, resp) != "done" || !slices.Equal(u.bodies, []string{"once", "once", "once"}) {
-			t.Errorf("got the request bodies %q, want once three times", u.bodies)
+			t.Errorf("got the request bodies %q, want the body \"once\" three times", u.bodies)
 		}
 		if err := httpretry.Rewindable(request(t, t.Context(), http.MethodPut, u.URL, body()), 3); err == nil || !strings.Contains(err.Error(), "3 bytes") {
-			t.Errorf("a body of 4 bytes with a limit of 3: got the error %v, want one about 3 bytes", err)
+			t.Errorf("a body of 4 bytes with a limit of 3: got the error %v, want an error about 3 bytes", err)
 		}
 	})
 }

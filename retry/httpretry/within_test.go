@@ -12,7 +12,8 @@ import (
 	"github.com/redrive/redrive/retry/httpretry"
 )
 
-// around makes one request in a call of outer, which may be retried.
+// around makes one request inside a call of retry.Do with the strategy outer. That call may
+// make the request again.
 func around(t *testing.T, ctx context.Context, outer *retry.Strategy, c *http.Client, method, url string) (status int, err error) { //nolint:revive // t comes first in helpers
 	t.Helper()
 	return retry.Do(ctx, outer, func(ctx context.Context) (int, error) {
@@ -39,7 +40,7 @@ func TestL6_WithinACallARetriableStatusIsAnError(t *testing.T) {
 			t.Errorf("%s: got status %d and the error %v; want ErrExhausted with a StatusError 503 and with HandOver set", name, status, err)
 		}
 		if u.requests.Load() != 4 || account.Sends() != 4 {
-			t.Errorf("%s: got %d requests and %d counted sends, want 4", name, u.requests.Load(), account.Sends())
+			t.Errorf("%s: got %d requests and %d counted sends, want 4 of both", name, u.requests.Load(), account.Sends())
 		}
 		for i, h := range u.headers {
 			if key := h.Get(httpretry.KeyHeader); key != u.headers[0].Get(httpretry.KeyHeader) || (key != "") != keyed {
@@ -64,7 +65,8 @@ func TestL6_WithinACallWithoutAKeyAPostIsSentOnce(t *testing.T) {
 	t.Parallel()
 	keyed := strategy(t, func(o *retry.Options) { o.Keyed = true })
 	outer := strategy(t, nil)
-	// Outside a job, a call without Keyed has no key, and has a frame only from its second attempt on.
+	// Outside a job, a call without Keyed has no idempotency key. Its first attempt makes no
+	// frame (the value that the context of an attempt carries); later attempts do.
 	fails := func(u *upstream) (int, error) {
 		first := true
 		return retry.Do(t.Context(), outer, func(ctx context.Context) (int, error) {
@@ -82,7 +84,7 @@ func TestL6_WithinACallWithoutAKeyAPostIsSentOnce(t *testing.T) {
 	}
 	u := serve(t, failing(9, http.StatusServiceUnavailable))
 	if status, err := fails(u); status != http.StatusServiceUnavailable || err != nil || u.requests.Load() != 1 {
-		t.Errorf("got status %d and the error %v after %d requests, want the response of 1 request", status, err, u.requests.Load())
+		t.Errorf("got status %d and the error %v after %d requests, want the response to a single request", status, err, u.requests.Load())
 	}
 	u = serve(t, func(int, http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
 	if _, err := fails(u); err == nil || u.requests.Load() != 1 {

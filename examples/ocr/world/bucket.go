@@ -129,7 +129,7 @@ func (f *flaky) As(any) bool                            { return false }
 func (f *flaky) ErrorAs(err error, i any) bool          { return f.inner.ErrorAs(err, i) }
 func (r *reader) As(any) bool                           { return false }
 
-var errUnused = errors.New("not used by the example")
+var errUnused = errors.New("the example does not use this method")
 
 func (f *flaky) ListPaged(context.Context, *driver.ListOptions) (*driver.ListPage, error) {
 	return nil, errUnused

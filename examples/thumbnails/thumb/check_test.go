@@ -7,7 +7,7 @@ import (
 )
 
 // checkThumbnail compares the file that res names with its source: the values in the result are
-// true, and the thumbnail has the aspect ratio and the average colour of the source.
+// correct, and the thumbnail has the aspect ratio and the average colour of the source.
 func checkThumbnail(t *testing.T, source string, res result, size int) {
 	t.Helper()
 	src, dst := decodeFile(t, source), decodeFile(t, res.Thumbnail)
@@ -16,7 +16,7 @@ func checkThumbnail(t *testing.T, source string, res result, size int) {
 		t.Fatal(err)
 	}
 	if info.Size() != int64(res.Bytes) || dst.Bounds().Size() != image.Pt(res.Width, res.Height) {
-		t.Errorf("result %+v does not match the file, which has %d bytes and %v pixels", res, info.Size(), dst.Bounds().Size())
+		t.Errorf("got the result %+v, want the size of the file: %d bytes and %v pixels", res, info.Size(), dst.Bounds().Size())
 	}
 	s, d := src.Bounds().Size(), dst.Bounds().Size()
 	if max(d.X, d.Y) != min(size, max(s.X, s.Y)) {

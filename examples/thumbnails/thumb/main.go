@@ -25,7 +25,7 @@ const (
 	exitData      = 65 // the input exists, but it is not a usable image
 	exitNoInput   = 66 // the input does not exist or cannot be opened
 	exitCantWrite = 73 // the output file cannot be created
-	exitIO        = 74 // reading or writing broke off
+	exitIO        = 74 // reading or writing failed in the middle
 	exitTempFail  = 75 // the machine ran out of something: disk, memory, file handles
 )
 
@@ -39,7 +39,7 @@ const (
 // payload is the job: which image, and how long the longer side of its thumbnail may be.
 type payload struct {
 	Image string `json:"image"` // the path of the image below the folder of the flag -in, with slashes
-	Size  int    `json:"size"`  // pixels of the longer side, 1 to sizeMax
+	Size  int    `json:"size"`  // the length of the longer side in pixels, 1 to sizeMax
 }
 
 // result is the line that a successful run prints to standard output.

@@ -81,7 +81,7 @@ func TestExampleJobsNameEveryImage(t *testing.T) {
 		got[p.Image] = true
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("images of jobs.jsonl and files in images/ (-want +got):\n%s", diff)
+		t.Errorf("wrong images in jobs.jsonl or in images/ (-want +got):\n%s", diff)
 	}
 }
 

@@ -30,7 +30,7 @@ func writeFile(name string, data []byte) (err error) {
 	}
 	defer func() {
 		if err != nil {
-			_ = os.Remove(tmp.Name()) // the earlier error says more
+			_ = os.Remove(tmp.Name()) // an error of Remove is ignored, because the earlier error says more
 		}
 	}()
 	if err := fill(tmp, data); err != nil {

@@ -135,7 +135,7 @@ type span struct {
 func coverage(n, m int) []span {
 	spans := make([]span, m)
 	for i := range spans {
-		from, to := i*n, (i+1)*n // in units of 1/m of a source pixel
+		from, to := i*n, (i+1)*n // these numbers are in units of 1/m of a source pixel
 		s := span{first: from / m}
 		for k := s.first; k*m < to; k++ {
 			s.shares = append(s.shares, uint64(min(to, (k+1)*m)-max(from, k*m)))

@@ -89,7 +89,7 @@ func TestShrinkAveragesTheAreaCovered(t *testing.T) {
 	t.Parallel()
 	// Three columns become two: each new pixel has two thirds of its outer column and one third of
 	// the middle column.
-	src := image.NewGray(image.Rect(10, 20, 13, 21)) // the bounds begin at another point than 0,0, which must not matter
+	src := image.NewGray(image.Rect(10, 20, 13, 21)) // the picture does not begin at (0, 0); the result must be the same
 	copy(src.Pix, []uint8{0, 90, 255})
 	got := shrink(src, image.Pt(2, 1))
 	want := []color.RGBA{{30, 30, 30, 255}, {200, 200, 200, 255}}

@@ -70,7 +70,7 @@ func TestL4_RetriesMultiplyWithoutApply(t *testing.T) {
 		apply           func(*aws.Config)
 		requests, sends int
 	}{
-		"the SDK's retries on":          {func(*aws.Config) {}, 9, 3}, // the other six are not counted
+		"the SDK's retries on":          {func(*aws.Config) {}, 9, 3}, // the other six requests are not counted
 		"the SDK's retries on, counted": {awsretry.Count, 9, 9},
 		"off":                           {awsretry.Apply, 3, 3},
 	} {
@@ -82,7 +82,7 @@ func TestL4_RetriesMultiplyWithoutApply(t *testing.T) {
 			ctx, account := retry.WithJob(t.Context(), retry.JobInfo{ID: "7"})
 			err := put(ctx, cfg)
 			if !errors.Is(err, retry.ErrExhausted) || failure.Of(err).HandOver == 0 {
-				t.Errorf("got the error %v, want exhausted retries with a hand-over", err)
+				t.Errorf("got the error %v, want exhausted retries and a hand-over of the job to its queue", err)
 			}
 			if got := int(requests.Load()); got != c.requests || account.Sends() != c.sends {
 				t.Errorf("got %d requests and %d counted sends, want %d requests and %d sends", got, account.Sends(), c.requests, c.sends)

@@ -85,7 +85,7 @@ func TestL4_RetriesMultiplyWithoutOptions(t *testing.T) {
 			ctx, account := retry.WithJob(t.Context(), retry.JobInfo{ID: "7"})
 			requests, err := call(ctx, t, http.StatusServiceUnavailable, `{"error":{"code":503,"status":"UNAVAILABLE"}}`, c.with...)
 			if !errors.Is(err, retry.ErrExhausted) || failure.Of(err).HandOver == 0 {
-				t.Errorf("got the error %v, want exhausted retries with a hand-over", err)
+				t.Errorf("got the error %v, want exhausted retries and a hand-over of the job to its queue", err)
 			}
 			if requests != c.want || account.Sends() != c.want {
 				t.Errorf("got %d requests and %d counted sends, want %d of both", requests, account.Sends(), c.want)

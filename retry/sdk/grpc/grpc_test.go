@@ -75,7 +75,7 @@ func TestL4_RetriesMultiplyWithoutOptions(t *testing.T) {
 		with            []grpc.DialOption
 		requests, sends int
 	}{
-		"the connection's retries on":          {nil, 9, 3}, // the other six are not counted
+		"the connection's retries on":          {nil, 9, 3}, // the other six requests are not counted
 		"the connection's retries on, counted": {grpcretry.Counted(), 9, 9},
 		"off":                                  {grpcretry.Options(), 3, 3},
 	} {
@@ -85,7 +85,7 @@ func TestL4_RetriesMultiplyWithoutOptions(t *testing.T) {
 			ctx, account := retry.WithJob(t.Context(), retry.JobInfo{ID: "7"})
 			err := call(ctx, t, u, c.with...)
 			if !errors.Is(err, retry.ErrExhausted) || failure.Of(err).HandOver == 0 {
-				t.Errorf("got the error %v, want exhausted retries with a hand-over", err)
+				t.Errorf("got the error %v, want exhausted retries and a hand-over of the job to its queue", err)
 			}
 			if got := int(u.requests.Load()); got != c.requests || account.Sends() != c.sends {
 				t.Errorf("got %d requests and %d counted sends, want %d requests and %d sends", got, account.Sends(), c.requests, c.sends)

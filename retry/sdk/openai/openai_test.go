@@ -67,7 +67,7 @@ func TestL4_RetriesMultiplyWithoutOptions(t *testing.T) {
 		with            []option.RequestOption
 		requests, sends int
 	}{
-		"the client's retries on":          {nil, 9, 3}, // the other six are not counted
+		"the client's retries on":          {nil, 9, 3}, // the other six requests are not counted
 		"the client's retries on, counted": {openairetry.Counted(), 9, 9},
 		"off":                              {openairetry.Options(), 3, 3},
 	} {
@@ -77,7 +77,7 @@ func TestL4_RetriesMultiplyWithoutOptions(t *testing.T) {
 			ctx, account := retry.WithJob(t.Context(), retry.JobInfo{ID: "7"})
 			err := ask(ctx, url, c.with, 2)
 			if !errors.Is(err, retry.ErrExhausted) || failure.Of(err).HandOver == 0 {
-				t.Errorf("got the error %v, want exhausted retries with a hand-over", err)
+				t.Errorf("got the error %v, want exhausted retries and a hand-over of the job to its queue", err)
 			}
 			if got := int(requests.Load()); got != c.requests || account.Sends() != c.sends {
 				t.Errorf("got %d requests and %d counted sends, want %d requests and %d sends", got, account.Sends(), c.requests, c.sends)

@@ -54,7 +54,7 @@ func unsent(t *testing.T) error {
 	conn.Close(t.Context()) //nolint:errcheck // the other end is closed already
 	_, err = conn.Exec(t.Context(), "select 1").ReadAll()
 	if !pgconn.SafeToRetry(err) {
-		t.Fatalf("got the error %T %v, want one after which a retry is safe", err, err)
+		t.Fatalf("got the error %T %v, want an error after which a retry is safe", err, err)
 	}
 	return err
 }
