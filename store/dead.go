@@ -49,8 +49,8 @@ type DeadFilter struct {
 	Queue    string       `json:"queue,omitempty"`
 	Owner    string       `json:"owner,omitempty"`
 	Group    string       `json:"group,omitempty"` // a fingerprint; selects the dead letters of this group
-	Since    job.Micros   `json:"since,omitempty"` // died at or after this time
-	Until    job.Micros   `json:"until,omitempty"` // died before this time
+	Since    job.Micros   `json:"since,omitempty"` // selects only deaths at or after this time; 0 means no bound
+	Until    job.Micros   `json:"until,omitempty"` // selects only deaths before this time; 0 means no bound
 	// a part of the message; upper and lower case are equal; at most job.TextMax bytes
 	Text    string `json:"text,omitempty"`
 	Redrive int64  `json:"redrive,omitempty"`

@@ -30,7 +30,7 @@ var (
 	// ErrGone: the events that the caller wants to read next were removed, because they were
 	// older than the retention. No store returns this error: a reader of events finds the gap
 	// with EventSpan.
-	ErrGone = errors.New("events are removed")
+	ErrGone = errors.New("events were removed before they were read")
 	// ErrUnknown: the call may or may not have been committed. Repeat the call: an
 	// enqueue with Repeat set, any other call unchanged.
 	ErrUnknown = errors.New("outcome of the commit unknown")

@@ -32,9 +32,9 @@ type Filter struct {
 	Text   string
 	Reason job.Reason // the reason of a death; selects only dead jobs
 
-	Created Span // when the job was enqueued
-	Ended   Span // when the job was completed or cancelled, or became dead
-	Due     Span // when a waiting or retrying job may start
+	Created Span // range of times at which the job was enqueued
+	Ended   Span // range of times at which the job was completed or cancelled, or became dead
+	Due     Span // range of times at which a waiting or retrying job may start
 
 	Order Order
 	From  Cursor // the field Next of the previous page; the zero value starts at the beginning
@@ -47,8 +47,8 @@ type Attr struct{ Name, Value string }
 
 // Span is a range of time. A zero field means no bound.
 type Span struct {
-	Since job.Micros // at or after this time
-	Until job.Micros // before this time
+	Since job.Micros // the range begins at this time, which belongs to it
+	Until job.Micros // the range ends before this time
 }
 
 // Has reports whether a time is in the range. If at is 0, the time is not set; only a range

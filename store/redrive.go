@@ -51,14 +51,18 @@ type RedriveStep struct {
 
 // Limits and defaults of a redrive.
 const (
-	RedrivesMax       = 200 // maximum number of redrives in a list
-	CanaryDefault     = 10
-	CanaryMax         = 1_000
-	RedriveRateMax    = 1_000_000
-	StopDefault       = 0.2
-	RedrivePriority   = job.PriorityMax // priority of released jobs, so that they run after new jobs
-	redriveWindow     = 100             // number of released jobs that may be without an answer before the first answer arrives
-	redriveAnswersMin = 10              // number of answers that the ramp needs before the stop rule applies
+	RedrivesMax     = 200 // maximum number of redrives in a list
+	CanaryDefault   = 10
+	CanaryMax       = 1_000
+	RedriveRateMax  = 1_000_000
+	StopDefault     = 0.2
+	RedrivePriority = job.PriorityMax // priority of released jobs, so that they run after new jobs
+	// redriveWindow is the number of released jobs that may be running or waiting before any of
+	// them has ended its first attempt.
+	redriveWindow = 100
+	// In the ramp, the stop rule applies only after redriveAnswersMin released jobs have ended
+	// their first attempt.
+	redriveAnswersMin = 10
 )
 
 // RedriveSpec describes a redrive that a person starts.
@@ -77,10 +81,10 @@ type RedriveSpec struct {
 	Canary int `json:"canary"`
 	// Rate is the maximum number of jobs released per second; 0 means no limit.
 	Rate int `json:"rate,omitempty"`
-	// StopShare is a share of the answered jobs, above 0 and at most 1. The redrive stops
-	// automatically in two cases: more than this share of the jobs fail their first attempt
-	// again with the same fingerprint, or no job of the canary completes. 0 means StopDefault;
-	// 1 means that the redrive never stops automatically.
+	// StopShare is a share of the released jobs whose first attempt has ended. It is above 0
+	// and at most 1. The redrive stops automatically in two cases: more than this share of the
+	// jobs fail their first attempt again with the same fingerprint, or no job of the canary
+	// completes. 0 means StopDefault; 1 means that the redrive never stops automatically.
 	StopShare float64 `json:"stop_share"`
 	// Key identifies the request, at most job.TextMax bytes. Only the first call with a key
 	// starts a redrive. If the key is "", every call starts a redrive.
@@ -174,9 +178,11 @@ type Redrive struct {
 	CreatedAt job.Micros `json:"created_at"`
 	EndedAt   job.Micros `json:"ended_at,omitempty"`
 
-	Released  int64 `json:"released"`
-	Answered  int64 `json:"answered"` // released jobs whose first attempt has ended, or that ended without an attempt
-	Again     int64 `json:"again"`    // answered jobs that failed with the same fingerprint as before the redrive
+	Released int64 `json:"released"`
+	Answered int64 `json:"answered"` // number of released jobs whose first attempt has ended, or that ended without an attempt
+	// number of those jobs whose first attempt failed with the same fingerprint as before the
+	// redrive
+	Again     int64 `json:"again"`
 	Completed int64 `json:"completed"`
 	Dead      int64 `json:"dead"`
 	Cancelled int64 `json:"cancelled"`
@@ -188,8 +194,8 @@ type Redrive struct {
 	// released
 	Cursor int64      `json:"-"`
 	LastAt job.Micros `json:"-"` // the time from which the rate limit is computed, set by releases
-	// value of Answered when a person last resumed the redrive; the stop rule ignores answers
-	// before this
+	// value of Answered when a person last resumed the redrive; the stop rule ignores earlier
+	// attempts
 	BaseAnswered int64 `json:"-"`
 	BaseAgain    int64 `json:"-"` // value of Again when a person last resumed the redrive
 	Audited      int64 `json:"-"` // value of Released when the last audit row about releases was written

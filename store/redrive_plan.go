@@ -22,10 +22,10 @@ type RedrivePlan struct {
 // follows from its numbers and from the store's time now. The plan releases at most limit
 // jobs.
 //
-// The ramp depends on the answers. The number of released jobs without an answer may be
-// at most twice the number of answers, plus a window of 100. So the number of released
-// jobs doubles while jobs succeed. The ramp begins when every job of the canary has
-// answered and one of them has completed.
+// The ramp depends on the number of answers. A released job answers when its first attempt
+// ends. The number of released jobs without an answer may be at most twice the number of
+// answers, plus a window of 100. So the number of released jobs doubles while jobs succeed.
+// The ramp begins when every job of the canary has answered and one of them has completed.
 func (r *Redrive) Plan(now job.Micros, limit int) RedrivePlan {
 	nothing := RedrivePlan{Wait: Never}
 	if r.State == RedriveCanary {
@@ -142,8 +142,9 @@ func RedriveTurns(a, b *Redrive) int {
 // after it.
 func RedriveShare(left, redrives int) int { return (left + redrives - 1) / redrives }
 
-// enoughAnswers reports whether there are enough answers after the canary to apply the stop
-// rule.
+// enoughAnswers reports whether enough first attempts of released jobs have ended to apply the
+// stop rule. It counts from the beginning of the redrive or from the time when a person last
+// resumed it.
 func (r *Redrive) enoughAnswers() bool { return r.Answered-r.BaseAnswered >= redriveAnswersMin }
 
 // failing reports whether too many jobs failed again: their share is above StopShare.
@@ -204,7 +205,9 @@ func (r *Redrive) Apply(now job.Micros, do RedriveOp) (changed bool, err error) 
 			return false, refuse("a paused or stopped one can be resumed")
 		}
 		if r.State == RedriveStopped && r.failing() {
-			r.Resume = RedriveRamping // a person resumes the redrive although it stopped after all canaries had answered
+			// a person resumes the redrive although it stopped when all jobs of the canary had
+			// ended their first attempt
+			r.Resume = RedriveRamping
 			r.BaseAnswered, r.BaseAgain = r.Answered, r.Again
 		}
 		r.State, r.EndedAt, r.Why, r.LastAt = r.Resume, 0, "", now

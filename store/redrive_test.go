@@ -30,8 +30,9 @@ func answers(released, answered, again int64) func(*store.Redrive) {
 	return func(r *store.Redrive) { r.Released, r.Answered, r.Again = released, answered, again }
 }
 
-// ended returns a redrive whose canary of 10 jobs has fully answered. The arguments are the
-// numbers of jobs that completed, that died, and that failed again with the same fingerprint.
+// ended returns a redrive with a canary of 10 jobs whose first attempts have all ended. The
+// arguments are the numbers of jobs that completed, that died, and that failed again with the
+// same fingerprint.
 func ended(completed, dead, again int64) func(*store.Redrive) {
 	return func(r *store.Redrive) {
 		answers(10, 10, again)(r)
@@ -89,9 +90,9 @@ func TestD7_PlanOfARedrive(t *testing.T) {
 	}
 }
 
-// Three rules hold for any order of steps and answers. The number of released jobs without an
-// answer stays within the limit. The rate is never exceeded. When all jobs of the set have
-// ended, the redrive is completed.
+// Three rules hold for any order of steps and ends of jobs. The number of released jobs whose
+// first attempt has not ended stays within the limit. The rate is never exceeded. When all
+// jobs of the set have ended, the redrive is completed.
 //
 // part of: D7
 func TestD7_RampStaysInItsBounds(t *testing.T) {
@@ -110,7 +111,7 @@ func TestD7_RampStaysInItsBounds(t *testing.T) {
 				r.RecordStep(now, p, store.RedriveDone{Released: n, Cursor: r.Cursor + n, Exhausted: left == 0})
 			}
 			if out := r.Released - r.Answered; out > 2*r.Answered+100 {
-				t.Fatalf("%d released jobs have no answer, but only %d jobs have answered; want at most twice the answers plus 100", out, r.Answered)
+				t.Fatalf("the first attempt of %d released jobs has not ended, that of %d jobs has ended; want at most twice the second number plus 100", out, r.Answered)
 			}
 			// The jobs of one second may start at once, and the time of each job may be
 			// rounded by a microsecond.

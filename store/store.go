@@ -381,19 +381,19 @@ type Dump struct {
 	Dead     []job.DeadLetter
 	Keys     []Key
 	Counts   []Count
-	Groups   []Group // sorted by fingerprint, without trends
+	Groups   []Group // groups without their trends, sorted by fingerprint
 	// DeadCounts are sorted by queue, kind, reason, class and status. Zero counts are left
 	// out.
 	DeadCounts []DeadCount
-	Originals  []Original // sorted by job
-	Redrives   []Redrive  // sorted by id
-	Schedules  []CronSlot // sorted by name
-	Hours      []Hour     // sorted by time
+	Originals  []Original // original values, sorted by job id
+	Redrives   []Redrive  // redrives, sorted by id
+	Schedules  []CronSlot // cron slots, sorted by name
+	Hours      []Hour     // statistics of hours, sorted by time
 	Queues     []Queue
 	Events     []event.Event
 	Audit      []Audit
-	Policies   []StoredPolicy // sorted by hash
-	Processes  []Process      // sorted by name and instance
+	Policies   []StoredPolicy // policies, sorted by hash
+	Processes  []Process      // processes, sorted by name and instance
 	Terms      []JobTerms     // terms of live and dead jobs, sorted by job; jobs with the default terms are left out
 }
 

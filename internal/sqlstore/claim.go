@@ -26,7 +26,7 @@ type claimer struct {
 	out     *store.Exchanged
 	cursors []laneCursor
 	left    []left
-	source  Source // if nil, seekReady and the statements of take.go read the jobs
+	source  Source // reads the ready jobs; if nil, seekReady and the statements of take.go read them
 	bytes   int    // bytes of the payloads that were claimed so far
 	passed  int    // number of jobs past their deadline that were not ended because dead letters are locked
 

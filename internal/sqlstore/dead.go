@@ -154,8 +154,8 @@ type entry struct {
 	group int64
 }
 
-// entry returns the counted fields of a job's dead letter; nil when the job has no dead
-// letter.
+// entry returns the fields by which a job's dead letter is counted. It returns nil when the
+// job has no dead letter.
 func (t *Txn) entry(id job.ID) (e *entry, err error) {
 	err = t.rows(selEntry, func(r Row) error {
 		e = &entry{deadKey{r.Int(0), job.Reason(r.Text(1)), r.Text(2), job.Status(r.Int(3))}, r.Int(4)}

@@ -80,8 +80,9 @@ func CompareDead(f *store.Findings) func(Row) error {
 	}
 }
 
-// FindDue reads due jobs, the oldest first: id, queue, kind, time, mode of the queue, and
-// gate of the lane. It keeps the first job of each queue and kind whose lane is open.
+// FindDue reads rows of due jobs, the oldest first. Their columns are id, queue, kind, due
+// time, mode of the queue, and gate of the lane. FindDue keeps the first job of each queue and
+// kind whose lane is open.
 func FindDue(f *store.Findings) func(Row) error {
 	type lane struct{ queue, kind string }
 	seen := make(map[lane]bool)

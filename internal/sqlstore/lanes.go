@@ -70,8 +70,8 @@ var (
 		ON CONFLICT (scope) DO UPDATE SET arrival = ?2`)
 )
 
-// ReadCatalog reads the whole catalogue. The more other writers there are, the longer this
-// takes; see NewCatalog.
+// ReadCatalog reads the whole catalogue. This takes longer if there are many other writers;
+// see NewCatalog.
 func ReadCatalog(s Session) (*Catalog, error) {
 	c := &Catalog{
 		lanes:  make(map[laneKey]*Lane),

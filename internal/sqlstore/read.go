@@ -22,7 +22,7 @@ const (
 	deadColumns = `j.job, l.kind, l.queue, 5, j.priority, j.life, j.token, j.attempts, j.crashes, j.deferrals,
 		j.snoozes, j.interrupts, j.created_at, j.life_at, NULL, j.claimed_at, j.died_at, j.deadline, NULL,
 		NULL, j.holder, j.owner, j.correlation, j.key, j.batch, j.reason`
-	columns = 26 // number of these columns; the statements add further columns after them
+	columns = 26 // number of columns in each of the lists above; some statements add further columns
 
 	fromLive = ` FROM redrive_jobs j JOIN redrive_lanes l ON l.id = j.lane `
 	fromDone = ` FROM redrive_done j JOIN redrive_lanes l ON l.id = j.lane `

@@ -47,8 +47,9 @@ var (
 
 // revive makes the dead job of an entry live again and begins the job's next life. If redrive
 // is 0, a person retries the job; otherwise redrive is the id of the redrive that retries it.
-// The reason in by becomes the note of the entry. If the request itself is wrong, for example
-// because it needs one lane too many, revive returns the error before it writes anything.
+// The reason of the request becomes the note of the entry. If the request itself is wrong, for
+// example because it needs one lane too many, revive returns the error before it writes
+// anything.
 func (t *Txn) revive(by store.By, d *deadRow, c *store.Change, redrive int64) error {
 	to, priority := d.lane, d.priority
 	if c.Queue != "" && c.Queue != d.lane.queue {

@@ -52,7 +52,7 @@ func (t *Txn) room(want store.KindWant, scope string, limit int, rate store.Rate
 	return k
 }
 
-// left is the first job of a lane and priority that a claim has not taken.
+// left is a job that a claim has not taken. It is the first such job of its lane and priority.
 type left struct {
 	at   job.Micros
 	room *kindRoom

@@ -15,7 +15,7 @@ const scheduleColumns = `name, slot, at, job, expression, paused, set_at`
 var (
 	selSchedule  = declare("selSchedule", `SELECT `+scheduleColumns+` FROM redrive_schedules WHERE name = ?`)
 	allSchedules = declare("allSchedules", `SELECT `+scheduleColumns+` FROM redrive_schedules ORDER BY name`)
-	// the table has at most store.CronsMax rows
+	// The table has at most store.CronsMax rows.
 	countSchedules = declare("countSchedules", `SELECT count(*) FROM redrive_schedules`)
 	// The WHERE keeps the stored slot when that slot is later than the new slot.
 	putSchedule = declare("putSchedule", `INSERT INTO redrive_schedules (name, slot, at, job, expression) VALUES (?1, ?2, ?3, ?4, ?5)

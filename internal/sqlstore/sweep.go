@@ -141,7 +141,7 @@ func (w *sweep) note(what string) sweepNote {
 	return sweepNote{}
 }
 
-// remember stores a progress that has changed.
+// remember stores the progress of sweeps for one kind of data, after the progress has changed.
 func (w *sweep) remember(what string, n sweepNote) error {
 	if n == w.note(what) {
 		return nil

@@ -39,11 +39,11 @@ func TestFaultsComeByThePlan(t *testing.T) {
 				}
 			}
 			if len(fails) != len(tt.fails) {
-				t.Fatalf("these calls failed: got numbers %v, want numbers %v", fails, tt.fails)
+				t.Fatalf("these calls of ReserveIDs failed: numbers %v, want numbers %v", fails, tt.fails)
 			}
 			for i := range fails {
 				if fails[i] != tt.fails[i] {
-					t.Errorf("these calls failed: got numbers %v, want numbers %v", fails, tt.fails)
+					t.Errorf("these calls of ReserveIDs failed: numbers %v, want numbers %v", fails, tt.fails)
 				}
 			}
 			if got := s.Calls("ReserveIDs"); got != 4 || s.Calls("") != 4 {

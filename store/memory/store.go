@@ -50,7 +50,7 @@ type Store struct {
 	redrives  map[int64]*store.Redrive // the redrive with id n has index n-1; no redrive is ever removed
 	schedules map[string]store.CronSlot
 	processes map[processName]*store.Process
-	entries   map[store.DeadCount]int64 // numbers of dead letters; the field N of the map keys is 0
+	entries   map[store.DeadCount]int64 // counters of dead letters; in each map key, the field N is 0
 	minutes   map[job.Micros]int64      // number of deaths in each minute; the map key is the start of the minute
 	hours     map[job.Micros]*store.Hour
 	sweeping  sweeping

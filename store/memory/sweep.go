@@ -158,7 +158,7 @@ func (w *sweep) droppable(e *entry) bool {
 	case job.Pending:
 		return w.keep.DropPending
 	case job.Ignored:
-		// if reopen_at has a value, the dead letter will become pending again
+		// if ReopenAt is set or the group is muted, the dead letter will become pending again
 		return w.keep.DropPending || !e.withGroup && e.ReopenAt == 0
 	case job.Resolved:
 		return true

@@ -158,7 +158,7 @@ func TestQ10_MigrateDownAndUp(t *testing.T) {
 	}
 	defer s.Close()
 	if n := rowsOf(t, s, "mine"); n != 1 {
-		t.Errorf("got %d rows in the caller's own table, want 1", n)
+		t.Errorf("rows in the caller's own table after the migrations: got %d, want 1", n)
 	}
 	if _, err := sqlite.Migrate(t.Context(), path, 9); err == nil {
 		t.Error("Migrate to an unknown schema returned no error, want one")

@@ -64,7 +64,7 @@ func (k *keeper) sweepAll(keep store.Retention, limit, most int) (sum store.Swep
 			return sum
 		}
 	}
-	k.t.Fatalf("after %d sweeps of %d rows there are still rows to remove, want none: %+v", most, limit, sum)
+	k.t.Fatalf("after %d sweeps of up to %d rows there are still rows to remove, want none; removed so far: %+v", most, limit, sum)
 	return sum
 }
 
@@ -286,7 +286,7 @@ func TestQ6_ARemovedGroupIsForgottenEverywhere(t *testing.T) {
 	k.advance(2 * time.Hour)
 	k.s = other
 	if swept := k.sweep(keepShort, 100); swept.Dead != 3 {
-		t.Fatalf("got sweep %+v, want 3 removed dead letters", swept)
+		t.Fatalf("sweep of a group whose retention is over: got %+v, want 3 removed dead letters", swept)
 	}
 	k.s = first
 	k.makeDead(1, one("last"))

@@ -44,7 +44,7 @@ func (w *watcher) subscribe(ch chan<- struct{}) (stop func()) {
 	}
 }
 
-// tell sends to every channel that is empty.
+// tell sends a notification to every channel that is empty.
 func (w *watcher) tell() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

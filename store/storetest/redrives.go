@@ -170,7 +170,7 @@ func rampStops(r *rig) {
 	if d.Released > 130 {
 		r.fail("the redrive brought back %d jobs that fail again, want fewer", d.Released)
 	}
-	// A person resumes the redrive. Answers from before that time do not count in the stop
+	// A person resumes the redrive. Jobs that failed before that time do not count in the stop
 	// rule any more.
 	_, err := r.ControlRedrive(ctx(), person, id, store.RedriveResume)
 	r.ok(err)
@@ -248,7 +248,7 @@ func redriveAnswers(r *rig) {
 		same(r, "numbers", []int64{d.Answered, d.Again, d.Completed, d.Dead, d.Cancelled}, want)
 	}
 	c := r.take()
-	r.end(failed(c, "A", 0)) // the first attempt is the answer of the job
+	r.end(failed(c, "A", 0)) // the end of the first attempt counts as the answer of the job
 	numbers(1, 1, 0, 0, 0)
 	r.end(succeeded(r.takeID(c.ID))) // later attempts do not count as answers
 	numbers(1, 1, 1, 0, 0)

@@ -29,18 +29,18 @@ func soundDead(d *store.Dump) error {
 	}
 	for id, state := range states {
 		if state == job.Dead && !entries[id] {
-			return fmt.Errorf("job %d is dead but has no dead letter, want one", id)
+			return fmt.Errorf("job %d is dead but has no dead letter, want a dead letter", id)
 		}
 	}
 	for i := range d.Originals {
 		if !entries[d.Originals[i].Job] {
-			return fmt.Errorf("job %d has stored original values but no dead letter, want one", d.Originals[i].Job)
+			return fmt.Errorf("job %d has stored original values but no dead letter, want a dead letter", d.Originals[i].Job)
 		}
 	}
 	for i := range d.Redrives {
 		r := &d.Redrives[i]
 		if r.Completed+r.Dead+r.Cancelled > r.Answered || r.Answered > r.Released || r.Again > r.Answered {
-			return fmt.Errorf("the counters of redrive %d contradict each other: %d released, %d answered, %d failed again, %d completed, %d dead, %d cancelled",
+			return fmt.Errorf("the counters of redrive %d contradict each other, want counters that agree: %d released, %d answered, %d failed again, %d completed, %d dead, %d cancelled",
 				r.ID, r.Released, r.Answered, r.Again, r.Completed, r.Dead, r.Cancelled)
 		}
 	}
