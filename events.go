@@ -75,7 +75,7 @@ func (c *Client) Events(ctx context.Context, after event.Cursor, o *EventsOption
 	return func(yield func(event.Event, error) bool) {
 		after := after // each loop over the sequence begins at the cursor that the caller gave
 		err := c.follow(ctx, !o.StopAtEnd, func() (full, more bool, err error) {
-			events, err := c.eventsAfter(ctx, after)
+			events, full, err := c.eventsAfter(ctx, after)
 			if err != nil {
 				return false, false, err
 			}
@@ -85,7 +85,7 @@ func (c *Client) Events(ctx context.Context, after event.Cursor, o *EventsOption
 				}
 				after = events[i].Cursor
 			}
-			return len(events) == eventsRead, true, nil
+			return full, true, nil
 		})
 		if err != nil {
 			yield(event.Event{}, err)
@@ -93,24 +93,32 @@ func (c *Client) Events(ctx context.Context, after event.Cursor, o *EventsOption
 	}
 }
 
-// eventsAfter returns the next events after a cursor. The error is an *EventsGone when
-// events between the cursor and the returned ones were removed.
-func (c *Client) eventsAfter(ctx context.Context, after event.Cursor) ([]event.Event, error) {
-	events, err := c.store.Events(ctx, after, eventsRead)
+// eventsAfter returns the next events after a cursor. full reports that there may be more.
+// The error is an *EventsGone when events after the cursor were removed.
+//
+// It also reads the event at the cursor. The store removes the oldest events first. So if
+// that event is still there, none after it is missing, whatever is removed from then on.
+func (c *Client) eventsAfter(ctx context.Context, after event.Cursor) (events []event.Event, full bool, err error) {
+	from := after
+	from.Index = max(from.Index-1, 0)
+	if events, err = c.store.Events(ctx, from, eventsRead); err != nil {
+		return nil, false, fmt.Errorf("read events after %s: %w", after, err)
+	}
+	full = len(events) == eventsRead
+	switch {
+	case len(events) == 0 || after == (event.Cursor{}): // a store keeps the newest event, so without an event nothing is missed
+		return events, full, nil
+	case events[0].Cursor == after:
+		return events[1:], full, nil
+	}
+	first, _, err := c.store.EventSpan(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("read events after %s: %w", after, err)
+		return nil, false, fmt.Errorf("read the cursor of the oldest kept event: %w", err)
 	}
-	if len(events) == 0 || after == (event.Cursor{}) { // a store keeps the newest event, so without an event nothing is missed
-		return events, nil
+	if after.Before(first) {
+		return nil, false, &EventsGone{After: after, First: first}
 	}
-	first, _, err := c.store.EventSpan(ctx) // read after the events, so that it shows what was removed before they were read
-	if err != nil {
-		return nil, fmt.Errorf("read the cursor of the oldest kept event: %w", err)
-	}
-	if after.Before(first) && first.Before(events[0].Cursor) {
-		return nil, &EventsGone{After: after, First: first}
-	}
-	return events, nil
+	return events, full, nil
 }
 
 // follow calls next again and again to read a log page by page. After a page that is not full,

@@ -338,41 +338,53 @@ func TestEvents_AReaderThatHasMissedEventsGetsAnError(t *testing.T) {
 	})
 }
 
-// sweepingEvents is a store that removes old events just after they were read.
-type sweepingEvents struct {
+// sweptAround is a store that removes old events just after each read, and just before it
+// if before is true.
+type sweptAround struct {
 	*memory.Store
-	keep store.Retention
+	before bool
+	sweep  func()
 }
 
-func (s *sweepingEvents) Events(ctx context.Context, after event.Cursor, limit int) ([]event.Event, error) {
-	events, err := s.Store.Events(ctx, after, limit)
-	if _, err := s.Sweep(ctx, s.keep, store.SweepMax); err != nil {
-		return nil, err
+func (s *sweptAround) Events(ctx context.Context, after event.Cursor, limit int) ([]event.Event, error) {
+	if s.before {
+		s.sweep()
 	}
-	return events, err
+	defer s.sweep()
+	return s.Store.Events(ctx, after, limit)
 }
 
-// A reader has not missed the events that are removed just after it has read them.
-func TestEvents_WhatIsRemovedAfterItWasReadIsNotMissed(t *testing.T) {
+// A reader has not missed the events that are removed just after it has read them. It learns
+// that it has missed events when one sweep comes before the read and another one after it.
+func TestEvents_SweepsAroundARead(t *testing.T) {
 	t.Parallel()
-	now := time.Unix(1e9, 0)
-	s := &sweepingEvents{memory.New(memory.Options{Clock: func() time.Time { return now }}), store.Retention{Events: time.Minute}}
-	c := newClient(t, s, succeed)
-	for range 3 {
-		if _, err := c.Enqueue(t.Context(), render.New(renderArgs{}, nil)); err != nil {
-			t.Fatal(err)
+	for _, before := range []bool{false, true} {
+		now := time.Unix(1e9, 0)
+		s := &sweptAround{Store: memory.New(memory.Options{Clock: func() time.Time { return now }}), before: before}
+		s.sweep = func() {
+			if _, err := s.Sweep(t.Context(), store.Retention{Events: 150 * time.Minute}, store.SweepMax); err != nil {
+				t.Error(err)
+			}
+			now = now.Add(time.Hour) // the next sweep removes one event more
 		}
-		now = now.Add(time.Hour)
-	}
-	n := 0
-	for _, err := range c.Events(t.Context(), event.Cursor{Seq: 1, Index: 1}, &redrive.EventsOptions{StopAtEnd: true}) {
-		if err != nil {
-			t.Fatal(err)
+		c := newClient(t, s, succeed)
+		for range 5 {
+			if _, err := c.Enqueue(t.Context(), render.New(renderArgs{}, nil)); err != nil {
+				t.Fatal(err)
+			}
+			now = now.Add(time.Hour)
 		}
-		n++
-	}
-	if n != 2 {
-		t.Errorf("got %d events after the first, want 2", n)
+		n, gone := 0, false
+		for _, err := range c.Events(t.Context(), event.Cursor{Seq: 1, Index: 1}, &redrive.EventsOptions{StopAtEnd: true}) {
+			if gone = errors.Is(err, redrive.ErrGone); err != nil && !gone {
+				t.Fatal(err)
+			} else if !gone {
+				n++
+			}
+		}
+		if want := map[bool]int{false: 4, true: 0}[before]; n != want || gone != before {
+			t.Errorf("a sweep after each read, and before it %t: got %d events after the first and ErrGone %t, want %d and %t", before, n, gone, want, before)
+		}
 	}
 }
 
