@@ -32,7 +32,7 @@ func TestLeastHoldsForEachSystem(t *testing.T) {
 	for _, tt := range []struct {
 		name                 string
 		ours, best, defaults float64
-		want                 []string // expected errors
+		want                 []string // the expected errors
 	}{
 		{"enough", 20_000, 2_000, 1_000, nil},
 		{"one is too fast", 20_000, 2_001, 1_000, []string{

@@ -41,7 +41,7 @@ func defaultPostgres() Postgres {
 
 // Secret is a text that may hold a password. Printing, logging or marshalling it shows
 // Redacted; only Reveal returns the text. The zero Secret is empty.
-type Secret struct{ text *string } // the text is behind a pointer, because fmt prints only the address where it cannot call methods
+type Secret struct{ text *string } // the text is behind a pointer: where fmt cannot call methods, it prints only the address of the text
 
 // Redacted replaces a secret in every output.
 const Redacted = "[redacted]"

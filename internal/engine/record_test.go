@@ -140,7 +140,7 @@ func TestQ9_EveryTransitionIsLoggedWithItsJob(t *testing.T) {
 		for i := range job.ID(5) {
 			n := job.New{ID: id + i, Kind: "k", Queue: "q", Priority: 1, Correlation: fmt.Sprintf("request-%d", id+i)}
 			if i == 4 {
-				n.Deadline = 1 // This deadline passed long ago.
+				n.Deadline = 1 // The deadline is in the distant past.
 			}
 			if _, err := r.store.Enqueue(t.Context(), []job.New{n}); err != nil {
 				t.Fatal(err)

@@ -17,7 +17,7 @@ import (
 func TestQ8_RunningJobsFinishWithinTheGrace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, func(context.Context, *engine.Run) error { time.Sleep(20 * time.Second); return nil }, nil)
-		ids := r.enqueue(10) // Four of these jobs run at once.
+		ids := r.enqueue(10) // The engine runs four of these jobs at a time.
 		r.start()
 		synctest.Wait()
 		if err := r.finish(); err != nil {

@@ -47,7 +47,7 @@ type Keeper struct {
 	o     Options
 	core  *Core
 	wake  chan struct{}
-	crons chan []Cron // the entries of the last call of SetCrons
+	crons chan []Cron // a channel for the cron entries of the last call of SetCrons
 	pass  chan chan<- bool
 	moved bool // whether the keeper has made jobs ready since the last pass
 	// searching is true if the last step of the redrives found no job to release and the
@@ -118,7 +118,7 @@ func (k *Keeper) Nudge() {
 // Do not call it concurrently.
 func (k *Keeper) SetCrons(list []Cron) {
 	select {
-	case <-k.crons: // drop an older list that was not used yet
+	case <-k.crons: // remove an older list of entries that the keeper has not used yet
 	default:
 	}
 	k.crons <- list

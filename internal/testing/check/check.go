@@ -59,7 +59,7 @@ const (
 // Violation is one violation of an invariant.
 type Violation struct {
 	Invariant Invariant
-	Job       job.ID // 0 when the violation is not about one job
+	Job       job.ID // the job of the violation; 0 if the violation is not about one job
 	What      string
 }
 

@@ -195,7 +195,7 @@ func TestRefusedConnectionsAndCutOnes(t *testing.T) {
 			t.Error("a refused connection ended without a reset, want a reset")
 		}
 	}
-	c.say(query("commit")) // existing connections continue
+	c.say(query("commit")) // connections that already exist are not refused
 	c.hear()
 	p.CutAll()
 	c.rest()

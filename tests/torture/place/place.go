@@ -33,7 +33,7 @@ type application interface {
 
 // Tx is a transaction of the application.
 type Tx struct {
-	Jobs store.Tx // the client that enqueues and completes jobs in the transaction
+	Jobs store.Tx // the same transaction as a store.Tx, to enqueue and complete jobs in it
 	exec func(ctx context.Context, text string, args ...any) error
 }
 
