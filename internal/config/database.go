@@ -135,7 +135,7 @@ func (c *Config) SetDatabase(database string) error {
 	return nil
 }
 
-// CheckSchema returns an error for a name that cannot be a schema's.
+// CheckSchema returns an error for a text that cannot be the name of a schema.
 func CheckSchema(name string) error {
 	if !schemaName.MatchString(name) || strings.HasPrefix(name, "pg_") {
 		return fmt.Errorf("must be 1 to 48 lower-case letters, digits and underscores, and must not begin with a digit or with pg_, found %s",

@@ -239,8 +239,8 @@ func (k *Core) after(i int) time.Time {
 	if last.expression == c.Expression.Identity() {
 		return after
 	}
-	// The expression has come into force between last.at and Since. Without Catch, it is in
-	// force since Since. With Catch, slots after last.at may be fired late: otherwise a
+	// The expression has come into force between last.at and Since. Without Catch, it counts as in
+	// force since the time Since. With Catch, slots after last.at may be fired late: otherwise a
 	// program that runs only from time to time would never fire a slot.
 	from := c.Since
 	if c.Catch > 0 {

@@ -108,8 +108,8 @@ func Invariants() []Invariant {
 	return names
 }
 
-// Check returns all violations of the invariants, in the order of the invariants. It returns nothing
-// for a sound history.
+// Check returns all violations of the invariants, in the order of the invariants. For a sound
+// history, it returns nil.
 func Check(h *History) []Violation {
 	x := newIndex(h)
 	var found []Violation

@@ -139,7 +139,7 @@ func (p *Postgres) Start(ctx context.Context) error {
 	}
 	d, err := p.home.start(ctx, &program{
 		path: filepath.Join(p.bin, "postgres"), args: args, death: syscall.SIGQUIT,
-		ready: "database system is ready to accept", // the server accepts all connections or only read-only connections
+		ready: "database system is ready to accept", // the same beginning of the text for all connections and for read-only connections
 	})
 	if err != nil {
 		return err
