@@ -37,7 +37,7 @@ type Info struct {
 	Attrs       json.RawMessage // the attributes as a JSON object; nil when the job has none
 	CreatedAt   time.Time
 	DueAt       time.Time
-	Deadline    time.Time // zero when the job has no deadline
+	Deadline    time.Time // the deadline of the job; zero when the job has none
 	// Overrides are settings that the rules of the policy give this job because of its
 	// attributes. They are nil when no rule gives any. The handler decides what they
 	// mean.

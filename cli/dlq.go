@@ -111,8 +111,8 @@ func texts[S ~string](list []S) []string {
 // search.
 const groupPagesMax = 20
 
-// findGroup returns the fingerprint that begins with a name. The name may leave out the
-// version in front. It is an error if several fingerprints match.
+// findGroup returns the fingerprint that begins with a name. The name may leave out the version
+// at the beginning of a fingerprint. It is an error if several fingerprints match.
 func findGroup(ctx context.Context, client *redrive.Client, name string) (string, error) {
 	whole := []string{name}
 	for version := failure.FingerprintVersion; version > 0; version-- {

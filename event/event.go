@@ -122,7 +122,7 @@ type Event struct {
 	Life    int32      `json:"life,omitempty"`
 	Token   job.Token  `json:"run,omitempty"`
 	Attempt int32      `json:"attempt,omitempty"` // the number of attempts so far in this life
-	DueAt   job.Micros `json:"due_at,omitempty"`  // when a waiting job is due
+	DueAt   job.Micros `json:"due_at,omitempty"`  // the time at which a waiting job is due
 	Class   string     `json:"class,omitempty"`   // the class of a failure
 	Reason  string     `json:"reason,omitempty"`  // for a dead job: why it is dead; for a queue: what changed; otherwise see Type
 	Done    int64      `json:"done,omitempty"`    // progress: the amount of work done
