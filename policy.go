@@ -137,6 +137,7 @@ func (c *Client) admit(claim *job.Claim) (any, *job.Outcome) {
 	if !held || claim.Released {
 		return a, nil
 	}
+	o.Failure.Build = c.config.Build
 	return a, &o
 }
 

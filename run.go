@@ -214,7 +214,7 @@ func (c *Client) start(ctx context.Context) (stop func(), err error) {
 
 func (c *Client) engineConfig() (engine.Config, error) {
 	config := engine.Config{
-		Store: c.store, Holder: c.config.Name,
+		Store: c.store, Holder: c.config.Name, Build: c.config.Build,
 		Lease: c.config.Lease, RescueInterval: c.config.RescueInterval, Poll: c.config.Poll, Grace: c.config.Grace,
 		Admit: c.admit, Decide: c.decide, Terms: c.termsOf, Present: c.newPresence(), Clock: c.config.engineClock(), Logger: c.config.Logger,
 	}

@@ -18,7 +18,7 @@ import (
 type dlqCmd struct {
 	List    dlqListCmd    `cmd:"" help:"List dead letters, newest first."`
 	Show    dlqShowCmd    `cmd:"" help:"Show a dead letter: its cause, its runs, past actions and what to do next."`
-	Groups  dlqGroupsCmd  `cmd:"" help:"List dead letters by root cause."`
+	Groups  dlqCausesCmd  `cmd:"" help:"List dead letters by root cause, and work on the causes."`
 	Stats   dlqStatsCmd   `cmd:"" help:"Count dead letters, and show how many retries succeed."`
 	Retry   dlqRetryCmd   `cmd:"" help:"Retry dead jobs at once, in a new life."`
 	Redrive dlqRedriveCmd `cmd:"" help:"Retry many jobs in steps: a few first, then more and more."`

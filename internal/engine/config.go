@@ -29,6 +29,7 @@ const (
 type Config struct {
 	Store          store.Worker
 	Holder         string        // the name of the process, 1 to job.TextMax bytes
+	Build          string        // the build of the program, for failure records; "" means that it names none
 	Lease          time.Duration // duration of a lease; default 10 s
 	RescueInterval time.Duration // longest time between two rescues; default 30 s; a rescue is also made when the earliest known lease ends
 	Poll           time.Duration // time between two polls, which find jobs whose notification was lost; default 1 s

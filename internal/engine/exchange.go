@@ -168,7 +168,7 @@ func (c *Core) replace(t *Task, err error) {
 	c.note(Note{Kind: OutcomeInvalid, Task: t, Err: err})
 	t.replaced = true
 	t.Outcome = job.Unwritable(t.Claim, &job.Ending{
-		Holder: c.cfg.Holder, Cost: t.Outcome.Cost, Sends: t.Outcome.Sends, Progressed: true,
+		Holder: c.cfg.Holder, Build: c.cfg.Build, Cost: t.Outcome.Cost, Sends: t.Outcome.Sends, Progressed: true,
 	}, err)
 	c.pending = append(c.pending, t)
 }

@@ -234,7 +234,7 @@ func (r *Run) gather(end *job.Ending) {
 	end.Result, end.Cost, end.Sends, end.Progressed = r.end.Result, r.end.Cost, r.sent(), r.end.Progressed
 	end.Keep = r.kind.KeepPayload
 	end.Stopped = stopOf(context.Cause(&r.ctx))
-	end.Holder, end.Admission = r.engine.cfg.Holder, r.end.Admission
+	end.Holder, end.Build, end.Admission = r.engine.cfg.Holder, r.engine.cfg.Build, r.end.Admission
 	if end.Err == nil && r.inTx {
 		end.Err = errNotCommitted
 	}

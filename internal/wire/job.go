@@ -74,11 +74,12 @@ type JobDetails struct {
 	Job      Job             `json:"job"`
 	Failures []Failure       `json:"failures"` // the failures of the job, the oldest first
 	Letter   *job.DeadLetter `json:"dead_letter,omitempty"`
+	Notes    []store.Note    `json:"notes,omitempty"` // notes and feedbacks, from the oldest to the newest
 }
 
 // DetailsOf returns the JSON shape of everything that is stored about a job.
 func DetailsOf(d *words.Details) JobDetails {
-	return JobDetails{Job: JobOf(&d.Job), Failures: failuresOf(d.Failures), Letter: d.Letter}
+	return JobDetails{Job: JobOf(&d.Job), Failures: failuresOf(d.Failures), Letter: d.Letter, Notes: d.Notes}
 }
 
 // Run is a failed run with the facts about the decision that followed.
