@@ -19,8 +19,8 @@ const (
 	sweptEvents    = "events"
 	sweptKeys      = "keys"
 
-	// the stored cursor is the number of the last removed commit, and n is the number of
-	// events in that commit
+	// The stored cursor is the number of the last removed commit, and n is the number of
+	// events in that commit.
 	sweptThrough = "events.through"
 
 	sweptToken  = "failures.token" // the stored cursor is the token of the failure record that the next sweep examines first
