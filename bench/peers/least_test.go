@@ -62,6 +62,6 @@ func TestLeastHoldsForEachSystem(t *testing.T) {
 	}
 	err := compared(t, "-only both,redrive-sqlite -least 10", 20_000, 0, 0).short(&strings.Builder{})
 	if err == nil || !strings.Contains(err.Error(), "no system to compare") {
-		t.Errorf("-least without another system: got the error %v, want one about no system to compare with", err)
+		t.Errorf("-least without another system: got the error %v, want an error that there is no system to compare redrive with", err)
 	}
 }

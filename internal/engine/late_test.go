@@ -70,7 +70,7 @@ func TestALateOutcomeDelaysNoOtherJob(t *testing.T) {
 		r.empty()
 		r.pass(r.core.cfg.Poll)
 		if r.act.Exchange == nil || len(r.act.Exchange.Want) == 0 {
-			t.Fatalf("at %s: got no exchange that requests jobs, want one", r.now)
+			t.Fatalf("at %s: got no exchange that requests jobs, want an exchange", r.now)
 		}
 		r.brings(r.claims(1)...)
 		if len(r.act.Start) != 1 {
@@ -163,7 +163,7 @@ func TestLateOutcomesGoBeforeARescue(t *testing.T) {
 	}
 	r.pass(1)
 	if r.act.Rescue != rescueLimit {
-		t.Error("got no rescue one lease after the outcomes became late, want one")
+		t.Error("got no rescue one lease after the outcomes became late, want a rescue")
 	}
 }
 

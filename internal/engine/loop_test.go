@@ -31,7 +31,7 @@ func TestJobsRunOnce(t *testing.T) {
 			t.Error(err)
 		}
 		if err := r.engine.Run(t.Context()); err == nil {
-			t.Error("a second call of Run returned no error, want one")
+			t.Error("a second call of Run returned no error, want an error")
 		}
 	})
 }

@@ -62,7 +62,7 @@ func TestQ8_RunsThatExceedTheGraceAreHandedBackWithoutAnAttempt(t *testing.T) {
 				}
 				var returned *engine.Returned
 				if err := <-r.ended; !errors.As(err, &returned) || returned.Jobs != 1 || returned.Unsaved != 0 {
-					t.Errorf("Run returned the error %v, want one with 1 job handed back", err)
+					t.Errorf("Run returned the error %v, want an error with 1 job handed back", err)
 				}
 				if took := time.Since(began); took != tt.want {
 					t.Errorf("the stop took %s, want %s", took, tt.want)

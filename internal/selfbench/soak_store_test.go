@@ -96,7 +96,7 @@ func TestWatchedStoreCountsCallsThatFail(t *testing.T) {
 	stop()
 	for _, ctx := range []context.Context{t.Context(), stopped} { // the second context has ended: its call must not count as failed
 		if _, err := w.Sweep(ctx, store.Retention{}, 1); err == nil {
-			t.Fatal("Sweep of a closed store returned no error, want one")
+			t.Fatal("Sweep of a closed store returned no error, want an error")
 		}
 	}
 	if w.failures != 1 || w.failed == nil {

@@ -98,7 +98,7 @@ func TestCutsOfARealServer(t *testing.T) {
 				}
 				cut := p.Cut(at.point, commit.match)
 				if err := commit.do(t.Context(), conn, insert); err == nil {
-					t.Error("the client got no error from the cut connection, want one")
+					t.Error("the client got no error from the cut connection, want an error")
 				}
 				await(t, cut.Done(), "the cut")
 				var rows int
