@@ -38,7 +38,7 @@ func elapse(d time.Duration) { <-time.NewTimer(d).C }
 // scenes makes the job of a slot, with the slot's time as its argument.
 func scenes(slot time.Time) redrive.Spec { return render.New(renderArgs{Scene: slot.Unix()}, nil) }
 
-// ahead is a clock that shows a fixed time more than the real time.
+// ahead is a clock that is a fixed duration ahead of the real time.
 type ahead time.Duration
 
 func (a ahead) Now() time.Time { return time.Now().Add(time.Duration(a)) }

@@ -161,7 +161,7 @@ func (c *Client) Act(ctx context.Context, by By, a Action, progress func(done in
 			if err != nil || seen.Done == 0 && !ofGroup(&a) {
 				return Acted{Through: seen.Through}, err
 			}
-			a.Through = max(1, seen.Through) // a store without dead letters: the set is empty, because it ends before the first death
+			a.Through = max(1, seen.Through) // if the store has no dead letters, the set ends before the first death, so it is empty
 		}
 	}
 	pace, unknown := actPace{most: a.Limit}, false

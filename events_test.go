@@ -383,7 +383,7 @@ func TestEvents_SweepsAroundARead(t *testing.T) {
 			}
 		}
 		if want := map[bool]int{false: 4, true: 0}[before]; n != want || gone != before {
-			t.Errorf("a sweep after each read, and before it %t: got %d events after the first and ErrGone %t, want %d and %t", before, n, gone, want, before)
+			t.Errorf("a sweep after each read, and also before it: %t; got %d events after the first event and ErrGone: %t; want %d events and ErrGone: %t", before, n, gone, want, before)
 		}
 	}
 }

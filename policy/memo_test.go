@@ -60,7 +60,7 @@ func TestMemo_DecorrelatedJitterGoesOn(t *testing.T) {
 	p := compile(t, policy.Spec{Name: "test", Default: policy.Settings{MaxRetries: new(4), Backoff: &backoff.Backoff{
 		Formula: backoff.Exponential, First: time.Second, Cap: time.Hour, Jitter: backoff.Decorrelated}}})
 	in := *failed("")
-	in.U = 0.5 // the middle between 1 s and three times the previous wait
+	in.U = 0.5 // with this random number, the wait is in the middle between 1 s and three times the previous wait
 	all := life(p, in, repeat("Own", 5)...)
 	if diff := cmp.Diff(seconds(2, 3.5, 5.75, 9.125), waits(all)); diff != "" {
 		t.Errorf("wrong waits (-want +got):\n%s", diff)

@@ -16,7 +16,7 @@ import (
 // use.
 type Policy struct {
 	spec    Spec
-	builtin Spec // the Spec that decides what spec does not set
+	builtin Spec // the Spec for all values that the field spec does not set
 	hash    string
 	limits  Limits // limits with default values filled in
 	// ceilingFrom is the level that has lowered limits.MaxAttempts. It is empty if the

@@ -36,7 +36,7 @@ type check struct {
 	miss func(j *job.Job) string // a function that returns the value that the job has instead; "" when the job meets the condition
 }
 
-// Args wants a job with these arguments. They are compared as JSON. The arguments of jobs
+// Args requires a job with these arguments. They are compared as JSON. The arguments of jobs
 // that were completed or cancelled are not stored any more, so these jobs do not match.
 func Args(args any) Want {
 	return func(w *wanted) {
@@ -56,18 +56,18 @@ func Args(args any) Want {
 	}
 }
 
-// Queue wants a job in this queue.
+// Queue requires a job in this queue.
 func Queue(name string) Want { return text("queue", name, func(j *job.Job) string { return j.Queue }) }
 
-// Key wants a job with this idempotency key.
+// Key requires a job with this idempotency key.
 func Key(key string) Want { return text("key", key, func(j *job.Job) string { return j.Key }) }
 
-// Owner wants a job of this owner.
+// Owner requires a job of this owner.
 func Owner(owner string) Want {
 	return text("owner", owner, func(j *job.Job) string { return j.Owner })
 }
 
-// RunAt wants a job that is due at this time, in microseconds. The time of a job without
+// RunAt requires a job that is due at this time, in microseconds. The time of a job without
 // Options.RunAt is the time of its enqueue.
 func RunAt(at time.Time) Want {
 	return func(w *wanted) {
@@ -80,8 +80,8 @@ func RunAt(at time.Time) Want {
 	}
 }
 
-// Count wants exactly n jobs that meet the other conditions. Without Count, the test
-// wants at least one such job.
+// Count requires exactly n jobs that meet the other conditions. Without Count, the test wants
+// at least one such job.
 func Count(n int) Want { return func(w *wanted) { w.count = n } }
 
 func text(name, want string, of func(*job.Job) string) Want {

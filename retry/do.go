@@ -89,7 +89,7 @@ func loop[T any](ctx context.Context, r *run, op func(context.Context) (T, error
 	return zero, r
 }
 
-// attempt calls op once. limited reports whether the attempt ended at its time limit.
+// attempt calls op once. The result limited is true if the attempt ended at its time limit.
 func attempt[T any](ctx context.Context, r *run, op func(context.Context) (T, error)) (v T, err error, limited bool) { //nolint:revive // limited tells about the error
 	inner := r.frame(ctx)
 	if limit := r.p.o.AttemptTimeout; limit > 0 {

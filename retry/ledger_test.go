@@ -76,7 +76,7 @@ func TestL4_ASuppressedCallLeavesRetryingToTheOuter(t *testing.T) {
 	s := failing(unavailable, unavailable)
 	v, err := retry.Do(ctx, outer.Strategy, func(ctx context.Context) (int, error) { return retry.Do(ctx, inner.Strategy, s.op) })
 	if v != 3 || err != nil || ledger.Sends() != 3 || ledger.Resends() != 2 || ledger.Suppressed() != 3 {
-		t.Errorf("got the value %d and the error %v; %d sends, %d resends and %d suppressed calls; want 3, no error, 3 sends, 2 resends and 3 suppressed calls", v, err, ledger.Sends(), ledger.Resends(), ledger.Suppressed())
+		t.Errorf("got the value %d and the error %v; %d sends, %d resends and %d suppressed calls; want the value 3, no error, 3 sends, 2 resends and 3 suppressed calls", v, err, ledger.Sends(), ledger.Resends(), ledger.Suppressed())
 	}
 	if got := inner.Stats(); got.Suppressed != 3 || got.Calls != 3 || len(inner.clock.slept) != 0 || len(inner.lines(t)) != 0 {
 		t.Errorf("the inner call has the counts %+v and the log lines %v; want 3 suppressed calls, no wait and no log line", got, inner.lines(t))

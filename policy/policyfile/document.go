@@ -19,7 +19,7 @@ type item struct {
 	key     string
 	comment string // the comment that is written on separate lines above the item
 	text    string // the scalar as text that YAML and JSON write in the same way, or as plain YAML
-	same    string // the scalar as text for the hash; set if text can be written in several ways
+	same    string // the scalar as text for the hash; set only if the field text can be written in several ways
 	shape   yamlfile.Shape
 	inline  bool // whether the item is written on one line
 	items   []item

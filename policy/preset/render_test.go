@@ -71,7 +71,7 @@ func TestP2_AllFailuresCount(t *testing.T) {
 	p := load(t, "render", "").Policy
 	all := life{}.execute(t, p, renderFailures[0].runs[0], renderFailures[1].runs[0], renderFailures[3].runs[0])
 	if len(all) != 3 || all[0].Wait != time.Second || all[1].Wait != 2*time.Second {
-		t.Errorf("got %d attempts with the waits %v, want 3 with the waits 1s and 2s", len(all), waits(all))
+		t.Errorf("got %d attempts with the waits %v, want 3 attempts with the waits 1s and 2s", len(all), waits(all))
 	}
 }
 

@@ -32,7 +32,7 @@ func ReadAll(p *retry.Strategy, client *http.Client, req *http.Request, limit in
 		return nil, nil, negative(limit)
 	}
 	if req.Body != nil && req.Body != http.NoBody && req.GetBody == nil {
-		return nil, nil, &BodyError{Method: method(req), URL: redactURL(req.URL), Err: errors.New("so the request is not sent")}
+		return nil, nil, &BodyError{Method: method(req), URL: redactURL(req.URL), Err: errors.New("the request was not sent")}
 	}
 	keyed := p.Options().Keyed
 	if !idempotent(req.Method) && keyOf(req) == "" && !keyed {

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"image"
 	"image/draw"
-	_ "image/gif" // registers the GIF decoder
+	_ "image/gif" // this import registers the GIF decoder
 	"image/jpeg"
 	"image/png"
 )
@@ -89,7 +89,7 @@ func shrink(src image.Image, size image.Point) *image.RGBA {
 	area := uint64(bounds.Dx()) * uint64(bounds.Dy())
 
 	dst := image.NewRGBA(image.Rectangle{Max: size})
-	line := image.NewRGBA(image.Rect(0, 0, bounds.Dx(), 1)) // holds one source row, so that a large picture need not be copied
+	line := image.NewRGBA(image.Rect(0, 0, bounds.Dx(), 1)) // this picture holds one source row, so that a large source need not be copied
 	sums := make([]uint64, 4*size.X)
 	for y, row := range rows {
 		clear(sums)
