@@ -73,6 +73,9 @@ func (f *DeadFilter) Match(d *job.DeadLetter) bool {
 
 // Validate returns an ErrInvalid or ErrTooLarge that names the wrong field.
 func (f *DeadFilter) Validate() error {
+	if n := int(job.Ignored) + 1; len(f.Statuses) > n {
+		return fmt.Errorf("filter: %d statuses are named, but there are only %d: name each once: %w", len(f.Statuses), n, ErrTooLarge)
+	}
 	for _, s := range f.Statuses {
 		if s > job.Ignored {
 			return fmt.Errorf("filter: status %d is unknown: %w", uint8(s), ErrInvalid)

@@ -230,6 +230,9 @@ func (a Attr) matches(attrs []byte) bool {
 
 // Validate returns an ErrInvalid or ErrTooLarge that names the wrong field.
 func (f *Filter) Validate() error {
+	if len(f.States) > len(job.States) {
+		return fmt.Errorf("filter: %d states are named, but there are only %d: name each once: %w", len(f.States), len(job.States), ErrTooLarge)
+	}
 	for _, s := range f.States {
 		if !slices.Contains(job.States[:], s) {
 			return fmt.Errorf("filter: state %d is unknown: %w", uint8(s), ErrInvalid)
