@@ -19,14 +19,9 @@ type dlqGroupsCmd struct {
 	Class   string `placeholder:"CLASS" help:"List only groups of this class of failure."`
 	Group   string `placeholder:"GROUP" help:"List only this group: its name, or the beginning of its name."`
 	Pending bool   `help:"List only groups that have pending dead letters."`
-
-	State    string `placeholder:"STATE" help:"List only groups of this state: open, resolved or regressed."`
-	Assignee string `placeholder:"NAME" help:"List only groups that this person works on."`
-	Set      string `placeholder:"NAME" help:"List only groups of this set; see dlq groups merge."`
-
-	Largest bool `help:"Sort by the number of pending dead letters. Default: the last seen group first."`
-	Limit   int  `default:"50" help:"Largest number of groups, 1 to ${pageMax}."`
-	Skip    int  `placeholder:"N" help:"Skip this number of groups: the next page."`
+	Largest bool   `help:"Sort by the number of pending dead letters. Default: the last seen group first."`
+	Limit   int    `default:"50" help:"Largest number of groups, 1 to ${pageMax}."`
+	Skip    int    `placeholder:"N" help:"Skip this number of groups: the next page."`
 }
 
 // Help implements kong.HelpProvider.
@@ -44,8 +39,7 @@ and any beginning of a name if no other name begins with it.`
 }
 
 func (c *dlqGroupsCmd) Run(ctx context.Context, a *app) (err error) {
-	f := redrive.GroupFilter{Kind: c.Kind, Class: c.Class, Pending: c.Pending, Largest: c.Largest, Skip: c.Skip, Limit: c.Limit,
-		State: redrive.GroupState(c.State), Assignee: c.Assignee, Set: c.Set}
+	f := redrive.GroupFilter{Kind: c.Kind, Class: c.Class, Pending: c.Pending, Largest: c.Largest, Skip: c.Skip, Limit: c.Limit}
 	if c.Limit < 1 {
 		return usagef("--limit %d: must be 1 to %d", c.Limit, job.PageMax)
 	}
@@ -88,14 +82,6 @@ func (c *dlqGroupsCmd) print(a *app, page *redrive.GroupPage) {
 	if muted {
 		t.columns = slices.Insert(t.columns, 3, column{title: "IGNORED"})
 	}
-	worked := slices.ContainsFunc(page.Groups, func(g redrive.Group) bool { return g.Assignee != "" || g.ResolvedAt > 0 })
-	if worked {
-		t.columns = slices.Insert(t.columns, 3, column{title: "STATE"}, column{title: "ASSIGNEE"})
-	}
-	merged := slices.ContainsFunc(page.Groups, func(g redrive.Group) bool { return g.Set != "" })
-	if merged {
-		t.columns = slices.Insert(t.columns, 3, column{title: "SET"})
-	}
 	for i := range page.Groups {
 		g := &page.Groups[i]
 		row := []string{
@@ -104,12 +90,6 @@ func (c *dlqGroupsCmd) print(a *app, page *redrive.GroupPage) {
 		}
 		if muted {
 			row = slices.Insert(row, 3, words.Muted(g, now))
-		}
-		if worked {
-			row = slices.Insert(row, 3, string(g.State()), orDash(g.Assignee))
-		}
-		if merged {
-			row = slices.Insert(row, 3, orDash(g.Set))
 		}
 		t.add(row...)
 	}

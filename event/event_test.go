@@ -2,6 +2,7 @@ package event_test
 
 import (
 	"bytes"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -15,7 +16,7 @@ import (
 func drawEvent(t *rapid.T) event.Event {
 	word := rapid.OneOf(rapid.Just(""), rapid.SampledFrom([]string{"render", "chat", "a"}), rapid.String())
 	return event.Event{
-		Type: event.Type(rapid.Uint8().Draw(t, "type")), Job: job.ID(rapid.Int64().Draw(t, "job")),
+		Type: event.Type(rapid.OneOf(rapid.Just(uint8(event.JobEnqueued)), rapid.Uint8()).Draw(t, "type")), Job: job.ID(rapid.Int64().Draw(t, "job")),
 		Kind: word.Draw(t, "kind"), Queue: word.Draw(t, "queue"), Owner: word.Draw(t, "owner"),
 		Batch: rapid.Int64().Draw(t, "batch"), From: job.State(rapid.IntRange(0, 6).Draw(t, "from")),
 		To: job.State(rapid.IntRange(0, 6).Draw(t, "to")), Life: rapid.Int32().Draw(t, "life"),
@@ -49,7 +50,35 @@ func TestN6_PackedEventsComeBack(t *testing.T) {
 		if diff := cmp.Diff(want, append([]event.Event{}, got...)); diff != "" {
 			rt.Fatal(diff)
 		}
+		if err := sameEnqueued(p.Bytes(), got); err != nil {
+			rt.Fatal(err)
+		}
 	})
+}
+
+// sameEnqueued returns an error when Enqueued does not report the new jobs of the unpacked events.
+func sameEnqueued(body []byte, events []event.Event) error {
+	type owned struct {
+		ID    job.ID
+		Owner string
+	}
+	var got, want []owned
+	n, err := event.Enqueued(7, body, func(id job.ID, owner []byte) { got = append(got, owned{id, string(owner)}) })
+	if err != nil {
+		return err
+	}
+	if n != len(events) {
+		return fmt.Errorf("Enqueued: got %d events, want %d", n, len(events))
+	}
+	for i := range events {
+		if e := &events[i]; e.Type == event.JobEnqueued && e.Owner != "" {
+			want = append(want, owned{e.Job, e.Owner})
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		return fmt.Errorf("new jobs of owners (-want +got):\n%s", diff)
+	}
+	return nil
 }
 
 func TestCursorsAreOrderedAndReadBack(t *testing.T) {
@@ -89,7 +118,13 @@ func FuzzUnpack(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte) {
 		events, err := event.Unpack(1, 1, 1, body)
 		if err != nil {
+			if _, also := event.Enqueued(1, body, func(job.ID, []byte) {}); also == nil {
+				t.Fatalf("Enqueued: got no error, want one as Unpack has: %v", err)
+			}
 			return
+		}
+		if err := sameEnqueued(body, events); err != nil {
+			t.Fatal(err)
 		}
 		var again event.Packer
 		for i := range events {

@@ -136,7 +136,7 @@ type run struct {
 	made         int // number of frames that the call has made
 	current      *frame
 	first        frame
-	*failedState // the state after the first failure; nil before it
+	*failedState // nil before the first failure
 }
 
 // failedState holds what a run needs after its first failure.

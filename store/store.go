@@ -37,7 +37,6 @@ type Store interface {
 	Admin
 	Policies
 	DeadLetters
-	Causes
 	Redrives
 	Keeper
 	Presence
@@ -303,9 +302,10 @@ type Reader interface {
 	// DeadLetter returns the dead letter of a job. It returns ErrNotFound when the job has
 	// none.
 	DeadLetter(ctx context.Context, id job.ID) (job.DeadLetter, error)
-	// List returns a page of jobs without their payloads. Two kinds of lists are fast for any
-	// number of jobs: lists by Key or Correlation, and lists of dead jobs in the order Ended
-	// by Class, Group, Owner or Ended. Other filters may examine many jobs; see Page.Next.
+	// List returns a page of jobs without their payloads. Three kinds of lists are fast for
+	// any number of jobs: lists by Key or Correlation, lists by Owner in the order Newest, and
+	// lists of dead jobs in the order Ended by Class, Group, Owner or Ended. Other filters may
+	// examine many jobs; see Page.Next.
 	List(ctx context.Context, f Filter) (Page, error)
 	// Counts returns the number of jobs for each queue, kind and state. It reads counters, so
 	// its cost does not grow with the number of jobs.
@@ -395,7 +395,6 @@ type Dump struct {
 	Audit      []Audit
 	Policies   []StoredPolicy // policies, sorted by hash
 	Processes  []Process      // processes, sorted by name and instance
-	Notes      []Note         // notes and feedbacks, sorted by number
 	Terms      []JobTerms     // terms of live and dead jobs, sorted by job; jobs with the default terms are left out
 }
 

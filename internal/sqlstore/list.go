@@ -27,11 +27,11 @@ type place struct {
 // ListLive names the columns of a live job that a list reads.
 const ListLive = liveColumns + `, j.attrs`
 
-// The columns that a list reads from each table. The last column holds the attributes;
-// completed jobs have no attributes.
+// The columns of a list end with the attributes. A completed job has them only if it keeps
+// its payload.
 const (
 	listLive = `SELECT ` + ListLive
-	listDone = `SELECT ` + doneColumns + `, NULL`
+	listDone = `SELECT ` + doneColumns + `, j.attrs`
 	listDead = `SELECT ` + deadColumns + `, j.attrs`
 )
 
@@ -61,10 +61,6 @@ var (
 	// small.
 	selRunning = declareWalk("selRunning", listLive+` FROM redrive_jobs j INDEXED BY redrive_lease
 		JOIN redrive_lanes l ON l.id = j.lane WHERE j.state = 3 AND j.id < ? ORDER BY j.id DESC LIMIT ?`)
-	// listedLive, listedDone and listedDead read one job for a list.
-	listedLive = declare("listedLive", listLive+fromLive+`WHERE j.id = ?`)
-	listedDone = declare("listedDone", listDone+fromDone+`WHERE j.job = ? ORDER BY j.seq DESC LIMIT 1`)
-	listedDead = declare("listedDead", listDead+fromDead+`WHERE j.job = ? AND j.revived = 0`)
 
 	selLiveCause = declare("selLiveCause", `SELECT class, fingerprint, message FROM redrive_failures WHERE job = ? ORDER BY token DESC LIMIT 1`)
 	selDeadCause = declare("selDeadCause", `SELECT d.class, g.fingerprint, f.message FROM redrive_dead d
@@ -104,6 +100,11 @@ func (s *Core) list(c Session, f *store.Filter) (store.Page, error) {
 		return l.due()
 	case f.Order == store.Ended:
 		return l.ended()
+	}
+	if l.byOwner() {
+		if page, ok, err := l.owned(); ok || err != nil {
+			return page, err
+		}
 	}
 	return l.newest()
 }
@@ -248,20 +249,19 @@ func (l *lister) byKey(now job.Micros) (p store.Page, err error) {
 	if err != nil {
 		return p, err
 	}
-	for _, q := range []*Query{listedLive, listedDone, listedDead} {
-		rows, found := 0, false
-		err = l.c.Rows(q, func(r Row) error {
-			j := l.scan(r)
-			found = true
-			ok, err := l.fits(&j, &rows)
-			if ok {
-				j.Attrs = nil
-				p.Jobs = append(p.Jobs, j)
-			}
-			return err
-		}, num(id))
-		if err != nil || found {
+	found, err := l.several([]job.ID{id})
+	if err != nil {
+		return p, err
+	}
+	if j, exists := found[id]; exists {
+		rows := 0
+		ok, err := l.fits(&j, &rows)
+		if err != nil {
 			return p, err
+		}
+		if ok {
+			j.Attrs = nil
+			p.Jobs = append(p.Jobs, j)
 		}
 	}
 	return p, nil

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"slices"
+	"time"
 
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store"
@@ -31,15 +32,20 @@ var (
 	// selSeqOf returns the sequence number and the end time of an ended job.
 	selSeqOf   = declare("selSeqOf", `SELECT seq, finished_at FROM redrive_done INDEXED BY redrive_done_job WHERE job = ? ORDER BY seq DESC LIMIT 1`)
 	selSeqFrom = declare("selSeqFrom", `SELECT seq, finished_at FROM redrive_done WHERE seq >= ? ORDER BY seq LIMIT 1`)
+	walkSeqs   = declareWalk("walkSeqs", `SELECT seq, finished_at FROM redrive_done WHERE seq >= ? ORDER BY seq LIMIT ?`)
 	selLastSeq = declare("selLastSeq", `SELECT max(seq) FROM redrive_done`)
 	selDeathOf = declare("selDeathOf", `SELECT death, died_at FROM redrive_dead WHERE job = ?`)
 	listedDied = declare("listedDied", listDead+fromDead+`WHERE j.death = ?`)
 )
 
-// endSlack is the maximum time by which an ended job can be older than a job in a row before
-// it. The rows are not sorted exactly by end time, because transactions that commit at the
-// same time can number their rows in any order.
-const endSlack = job.Micros(60_000_000)
+// Transactions of other processes that overlap number their rows of ended jobs in any
+// order. So a job can have a lower number than another one that ended before it. A list
+// shows ended jobs in the order of their numbers, and expects that two jobs in the wrong
+// order are not further apart than this.
+const (
+	endSlack = time.Minute
+	endRows  = 2_000
+)
 
 func byDue(j *job.Job) store.Cursor { return store.Cursor{At: j.RunAt, ID: j.ID} }
 
@@ -206,7 +212,7 @@ func (l *lister) ended() (p store.Page, err error) {
 // the latest end first.
 func (l *lister) done(seq int64) (stretch, error) {
 	s, err := l.walk(walkEnded, byEnd, num(seq))
-	if since := l.f.Ended.Since; since != 0 && s.end.At < since-endSlack {
+	if since := l.f.Ended.Since; since != 0 && s.end.At < since.Add(-endSlack) {
 		s.end, s.at = store.Cursor{}, 0 // all further jobs ended before the time span of the filter
 	}
 	return s, err
@@ -274,7 +280,7 @@ func (l *lister) endedFrom() (seq, death int64, err error) {
 	from := l.f.From
 	if from.IsZero() {
 		if until := l.f.Ended.Until; until != 0 {
-			seq, err = l.firstSeq(until + endSlack)
+			seq, err = l.firstSeq(until.Add(endSlack))
 		}
 		return seq, death, err
 	}
@@ -291,18 +297,53 @@ func (l *lister) endedFrom() (seq, death int64, err error) {
 		return 0, 0, err
 	}
 	if inDone != 0 {
-		seq = inDone
-	} else if seq, err = l.firstSeq(from.At + 1); err != nil {
+		earliest := from.At // of the jobs that were listed before, up to the cursor's job
+		err := l.rowsFrom(inDone, from.At, func(_ int64, at job.Micros) { earliest = min(earliest, at) })
+		if err != nil {
+			return 0, 0, err
+		}
+		death, err = firstDeath(l.c, earliest.Add(time.Microsecond))
+		return inDone, death - 1, err
+	}
+	before := from.At
+	if inDead == 0 {
+		before = before.Add(time.Microsecond)
+	}
+	if seq, err = l.seqBefore(before); err != nil {
 		return 0, 0, err
 	}
 	if inDead != 0 {
-		if inDone == 0 { // earlier pages have listed all completed jobs that ended at this time
-			seq, err = l.firstSeq(from.At)
-		}
-		return seq, inDead - 1, err
+		return seq, inDead - 1, nil
 	}
-	death, err = firstDeath(l.c, from.At+1)
+	death, err = firstDeath(l.c, before)
 	return seq, death - 1, err
+}
+
+// seqBefore returns the number after the last completed or cancelled job that ended before
+// a time.
+func (l *lister) seqBefore(at job.Micros) (int64, error) {
+	seq, err := l.firstSeq(at)
+	if err != nil {
+		return 0, err
+	}
+	err = l.rowsFrom(seq, at, func(number int64, ended job.Micros) {
+		if ended < at {
+			seq = number + 1
+		}
+	})
+	return seq, err
+}
+
+// rowsFrom calls each for the completed and cancelled jobs with the numbers from seq on that
+// can have ended before a time.
+func (l *lister) rowsFrom(seq int64, at job.Micros, each func(seq int64, ended job.Micros)) error {
+	return enough(l.c.Rows(walkSeqs, func(r Row) error {
+		if job.Micros(r.Int(1)) > at.Add(endSlack) {
+			return errEnough
+		}
+		each(r.Int(0), job.Micros(r.Int(1)))
+		return nil
+	}, num(seq), num(endRows)))
 }
 
 // firstSeq returns the number of the first completed or cancelled job that ended at or

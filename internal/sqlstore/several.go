@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/redrive/redrive/job"
@@ -19,11 +20,11 @@ const (
 )
 
 var (
-	severalLive = declare("severalLive", `SELECT `+liveColumns+eachID+`redrive_jobs j CROSS JOIN redrive_lanes l
+	severalLive = declare("severalLive", listLive+eachID+`redrive_jobs j CROSS JOIN redrive_lanes l
 		WHERE j.id`+thisID+` AND l.id = j.lane`)
-	severalDone = declare("severalDone", `SELECT `+doneColumns+eachID+`redrive_done j CROSS JOIN redrive_lanes l
+	severalDone = declare("severalDone", listDone+eachID+`redrive_done j CROSS JOIN redrive_lanes l
 		WHERE j.job`+thisID+` AND l.id = j.lane ORDER BY j.seq`)
-	severalDead = declare("severalDead", `SELECT `+deadColumns+eachID+`redrive_dead j CROSS JOIN redrive_lanes l
+	severalDead = declare("severalDead", listDead+eachID+`redrive_dead j CROSS JOIN redrive_lanes l
 		WHERE j.job`+thisID+` AND j.revived = 0 AND l.id = j.lane`)
 	severalLatest = declare("severalLatest", `SELECT `+failureColumns+eachID+`redrive_failures
 		WHERE job`+thisID+` AND token = (SELECT max(f.token) FROM redrive_failures f WHERE f.job = CAST(i.value AS BIGINT))`)
@@ -59,22 +60,30 @@ func (s *Core) GetAll(ctx context.Context, ids []job.ID) ([]job.Job, error) {
 		return nil, err
 	}
 	var found map[job.ID]job.Job
-	err := s.db.Read(ctx, func(c Session) error {
-		found = make(map[job.ID]job.Job, len(ids))
-		// A job is in one table only. If redrive_done has several rows of a job, the last row
-		// is used.
-		for _, q := range []*Query{severalDead, severalDone, severalLive} {
-			err := c.Rows(q, func(r Row) error { j := scanJob(r); found[j.ID] = j; return nil }, idList(ids))
-			if err != nil {
-				return err
-			}
-		}
-		return nil
+	err := s.db.Read(ctx, func(c Session) (err error) {
+		l := lister{c: c, f: &store.Filter{}}
+		found, err = l.several(ids)
+		return err
 	})
 	if err != nil {
 		return nil, err
 	}
 	return inOrderOf(ids, found), nil
+}
+
+// several reads those of the jobs that have a state which the filter wants.
+func (l *lister) several(ids []job.ID) (map[job.ID]job.Job, error) {
+	found := make(map[job.ID]job.Job, len(ids))
+	// A job is in one table only. Of several rows in redrive_done, the last one counts.
+	for i, q := range slices.Backward([]*Query{severalLive, severalDone, severalDead}) {
+		if !slices.ContainsFunc(places[i].states, l.f.Wants) {
+			continue
+		}
+		if err := l.c.Rows(q, func(r Row) error { j := l.scan(r); found[j.ID] = j; return nil }, idList(ids)); err != nil {
+			return nil, err
+		}
+	}
+	return found, nil
 }
 
 // Latest implements store.Reader.

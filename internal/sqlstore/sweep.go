@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,14 +20,13 @@ const (
 	sweptEvents    = "events"
 	sweptKeys      = "keys"
 
-	// The stored cursor is the number of the last removed commit, and n is the number of
-	// events in that commit.
+	// the stored cursor is the number of the last removed commit, and n is the number of
+	// events in that commit
 	sweptThrough = "events.through"
 
 	sweptToken  = "failures.token" // the stored cursor is the token of the failure record that the next sweep examines first
 	sweptTrends = "trends"         // the stored cursor is the id of a group
 	sweptMarks  = "marks"          // the stored cursor is a value of reopen_at that names a group; see withGroup
-	sweptNotes  = "notes"          // the stored cursor is the number of the last note that was examined
 )
 
 var (
@@ -40,11 +40,13 @@ func (s *Core) Sweep(ctx context.Context, keep store.Retention, limit int) (swep
 	if err := CheckSweep(keep, limit); err != nil {
 		return store.Swept{}, err
 	}
+	// When the disk is full, the index cannot grow, but removals make room.
+	indexed := KeepOwners(ctx, s, keep)
 	err = s.db.Write(ctx, func(t *Txn) error {
 		swept, err = t.Sweep(keep, limit, SweepEnds, SweepEvents, SweepDeadLetters)
 		return err
 	})
-	if err != nil {
+	if err = cmp.Or(err, indexed); err != nil {
 		return store.Swept{}, err
 	}
 	return swept, nil
@@ -129,7 +131,7 @@ func (w *sweep) steps(part SweepPart) []func() error {
 	case SweepEvents:
 		return []func() error{w.oldEvents, w.oldHours}
 	case SweepDeadLetters:
-		return []func() error{w.flushGroups, w.letters, w.emptyGroups, w.strayNotes, w.unmute, w.reopen, w.figures, w.audits}
+		return []func() error{w.flushGroups, w.letters, w.emptyGroups, w.unmute, w.reopen, w.figures, w.audits}
 	}
 	return nil
 }
@@ -187,7 +189,8 @@ var (
 )
 
 // oldEvents removes old events. It removes all events of a commit together, and never
-// removes the events of the newest commit.
+// removes the events of the newest commit, or events that are not in the index of owners
+// yet.
 func (w *sweep) oldEvents() error {
 	if w.keep.Events == 0 {
 		return nil
@@ -202,8 +205,12 @@ func (w *sweep) oldEvents() error {
 		w.swept.Events, w.swept.More = n, w.swept.More || more
 		return w.removedEvents(last)
 	}
-	err := w.rows(selOldEvents, func(r Row) error {
-		if job.Micros(r.Int(1)) > until {
+	indexed, err := ReadInt(w.s, selOwnedMark)
+	if err != nil {
+		return err
+	}
+	err = w.rows(selOldEvents, func(r Row) error {
+		if job.Micros(r.Int(1)) > until || r.Int(0) > indexed {
 			return errEnough
 		}
 		if w.swept.Events == int64(w.limit) {

@@ -21,8 +21,9 @@ type Remover interface {
 	// Keys removes at most limit idempotency keys whose time is over.
 	Keys(now job.Micros, limit int) (n int64, more bool, err error)
 	// Events removes the events of at most limit commits, but never the events of the newest
-	// commit. If it removes events, it calls the function last with two numbers: the number of
-	// the last removed commit, and how many events that commit had.
+	// commit, or events that are not in the index of owners yet. If it removes events, it
+	// calls the function last with two numbers: the number of the last removed commit, and
+	// how many events that commit had.
 	Events(until job.Micros, limit int, last func(seq, n int64)) (n int64, more bool, err error)
 	// Records returns the number of failure records for the job of each dead letter. It also
 	// locks the keys of the jobs. A negative number says that another transaction has locked

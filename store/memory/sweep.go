@@ -17,7 +17,6 @@ import (
 type sweeping struct {
 	failure store.Run // the failure record that the next sweep examines first
 	death   int64     // number of the last death that was examined
-	note    int64     // number of the last note that was examined
 	removed map[string]*removal
 }
 
@@ -44,7 +43,6 @@ func (s *Store) Sweep(ctx context.Context, keep store.Retention, limit int) (sto
 	w.sweepEnded()
 	w.sweepFailures()
 	w.sweepDead()
-	w.sweepNotes()
 	w.sweepEvents()
 	w.sweepKeys()
 	w.reopen()

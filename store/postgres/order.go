@@ -23,7 +23,8 @@ import (
 //  7. lanes: by whoever makes a lane or a queue, or sets one, with the number of the
 //     settings
 //  8. counters, batches and hours, by id: by folding
-//  9. numbers, rows of redrive_meta
+//  9. numbers, rows of redrive_meta; with the number of the index of owners, its runs, which
+//     nothing else writes
 //  10. events: new rows, which wait for nobody
 //
 // A caller's own transaction in which a job has died has the graves for as long as it is

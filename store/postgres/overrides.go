@@ -56,8 +56,9 @@ var overrides = map[string]string{
 	"selEvents": `SELECT seq, at, body FROM redrive_events WHERE seq >= $1 AND n > 0 AND seq < (SELECT
 		(pg_snapshot_xmin(pg_current_snapshot())::text::bigint + value) << 20 FROM redrive_meta WHERE key = 'event_base')
 		ORDER BY seq LIMIT $2`,
-	"selLastEvent": `SELECT seq, n FROM redrive_events WHERE n > 0 AND seq < ` + inSightUntil + ` ORDER BY seq DESC LIMIT 1`,
-	"allEvents":    `SELECT seq, at, body FROM redrive_events WHERE n > 0 ORDER BY seq`,
+	"walkUnindexed": `SELECT seq, at, n, body FROM redrive_events WHERE seq > $1 AND n > 0 AND seq < ` + inSightUntil + ` ORDER BY seq`,
+	"selLastEvent":  `SELECT seq, n FROM redrive_events WHERE n > 0 AND seq < ` + inSightUntil + ` ORDER BY seq DESC LIMIT 1`,
+	"allEvents":     `SELECT seq, at, body FROM redrive_events WHERE n > 0 ORDER BY seq`,
 	// Hours that nobody is shown any more may be in rows that are not folded yet.
 	"delOldHours": `WITH unfolded AS (UPDATE redrive_events SET hour = NULL
 			WHERE seq IN (SELECT e.seq FROM ` + unfolded + ` e WHERE e.hour IS NOT NULL AND e.at - e.at % 3600000000 <= $1))

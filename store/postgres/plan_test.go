@@ -60,7 +60,7 @@ var fastStatements = map[string]struct{ text, index string }{
 var wholeTables = map[string]string{
 	"allDone": "dump", "allDead": "dump", "allLive": "dump", "allFailures": "dump", "allKeys": "dump", "allProgress": "dump", "allTerms": "dump",
 	"allEvents": "dump", "auditRows": "dump", "selDeadLetters": "dump",
-	"allGroups": "dump", "allNotes": "dump", "countGroups": "as many rows as there are causes", "lastGroups": "as many rows as there are causes",
+	"allGroups": "dump", "countGroups": "as many rows as there are causes", "lastGroups": "as many rows as there are causes",
 	"largestGroups": "as many rows as there are causes", "selOldestPending": "as many rows as there are causes",
 }
 
@@ -155,7 +155,7 @@ func filled(n int) []string {
 			deferrals, snoozes, interrupts, created_at, life_at, owner)
 			SELECT i, 2000000 + i, 0, 'r', 'C' || i % 9, i, i, 1 + i % 50, 3, 1, 1, 1, 0, 0, 0, 0, i, i, 'o' || i % 100 FROM ` + rows,
 		`INSERT INTO redrive_keys (owner, kind, key, job, digest, created_at, until) SELECT '', 'k', i, i, 'd', i, i FROM ` + rows,
-		`INSERT INTO redrive_events (seq, at, n, body) SELECT i, i, 1, 'x' FROM ` + rows,
+		`INSERT INTO redrive_events (seq, at, n, body) SELECT i, i, 1, '\x01' FROM ` + rows,
 		`INSERT INTO redrive_audit (seq, at, actor, action, target) SELECT i, i, 'a', 'b', 'c' FROM ` + rows,
 		`INSERT INTO redrive_originals (job, at, by, queue, priority) SELECT i, i, 'a', 'q', 3 FROM ` + rows,
 	}

@@ -321,8 +321,8 @@ func (s *Store) Notify(ch chan<- struct{}) (stop func()) { return s.news.subscri
 // errClosed is the answer of every call after Close.
 var errClosed = store.ErrClosed
 
-// keepEvery is how often the clock is compared with the server's and the events
-// are folded.
+// keepEvery is how often the clock is compared with the server's, the events are folded,
+// and the index of owners is extended.
 const keepEvery = time.Second
 
 // untilClosed returns a context that ends when Close begins.
@@ -339,6 +339,7 @@ func (s *Store) keep() {
 	ticker := time.NewTicker(keepEvery)
 	defer ticker.Stop()
 	keeping := trouble{s: s, what: "the counters are not folded, and reads of them get slower"}
+	indexing := trouble{s: s, what: "the index of owners does not grow, and lists of the jobs of an owner get slower"}
 	for {
 		select {
 		case <-s.closed:
@@ -346,5 +347,6 @@ func (s *Store) keep() {
 		case <-ticker.C:
 		}
 		keeping.see(s.foldAll(ctx))
+		indexing.see(sqlstore.IndexOwners(ctx, s.core, false))
 	}
 }

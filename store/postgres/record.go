@@ -65,9 +65,9 @@ const lateEvents = `SELECT e.seq, e.at, e.lanes, e.states, e.ns, e.hour, e.batch
 		WHERE f.key = 'folded'`
 
 // lastNumber is the last transaction that has a number, before its base: of the
-// events that are there, and of those that were folded, which a backup may lack.
+// events that are there, and of those that were folded or indexed, which a backup may lack.
 const lastNumber = `SELECT greatest((SELECT max(seq) FROM redrive_events),
-		(SELECT value FROM redrive_meta WHERE key = 'folded')) >> 20`
+		(SELECT max(value) FROM redrive_meta WHERE key IN ('folded', 'owned'))) >> 20`
 
 // numbered is whether the number is there that tells events of transactions: without it
 // nobody knows which rows are still to come.

@@ -63,7 +63,8 @@ const (
 			SELECT seq, at, n FROM redrive_events WHERE n > 0 ORDER BY seq LIMIT $2::bigint + 1),
 		old AS MATERIALIZED (
 			SELECT seq, n FROM part WHERE seq < least((SELECT min(seq) FROM part WHERE at > $1::bigint),
-				(SELECT seq FROM redrive_events WHERE n > 0 ORDER BY seq DESC LIMIT 1), ` + inSightUntil + `) ORDER BY seq)
+				(SELECT seq FROM redrive_events WHERE n > 0 ORDER BY seq DESC LIMIT 1), ` + inSightUntil + `,
+				(SELECT value + 1 FROM redrive_meta WHERE key = 'owned')) ORDER BY seq)
 		SELECT o.seq, (SELECT least(count(*), $2::bigint) FROM old), (SELECT count(*) FROM old) > $2::bigint, o.n
 		FROM (SELECT seq, n FROM old ORDER BY seq LIMIT $2::bigint) o ORDER BY o.seq DESC LIMIT 1`
 	// What is in redrive_keys and not returned by lockKeys is held by somebody.

@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/redrive/redrive/internal/sqlstore"
@@ -23,6 +24,7 @@ func (s *Store) Sweep(ctx context.Context, keep store.Retention, limit int) (swe
 	if err := sqlstore.CheckSweep(keep, limit); err != nil {
 		return swept, err
 	}
+	indexed := sqlstore.KeepOwners(ctx, s.core, keep)
 	for _, part := range [...]sqlstore.SweepPart{sqlstore.SweepEnds, sqlstore.SweepEvents, sqlstore.SweepDeadLetters} {
 		if part == sqlstore.SweepEvents && keep.Events > 0 {
 			// Events are removed when they can be read and their changes are folded in.
@@ -32,6 +34,7 @@ func (s *Store) Sweep(ctx context.Context, keep store.Retention, limit int) (swe
 			if err := s.foldAll(ctx); err != nil {
 				return store.Swept{}, err
 			}
+			indexed = cmp.Or(indexed, sqlstore.IndexOwners(ctx, s.core, true))
 		}
 		some, err := s.sweep(ctx, part, keep, limit)
 		switch {
@@ -41,6 +44,9 @@ func (s *Store) Sweep(ctx context.Context, keep store.Retention, limit int) (swe
 			return store.Swept{}, err
 		}
 		add(&swept, &some)
+	}
+	if indexed != nil {
+		return store.Swept{}, indexed
 	}
 	return swept, nil
 }

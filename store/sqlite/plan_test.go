@@ -171,7 +171,7 @@ var reading = []plan{
 // doctor.
 var whole = []plan{
 	{name: "allDead"}, {name: "allHours"}, {name: "allOriginals"}, {name: "allDone"}, {name: "allEvents"},
-	{name: "allFailures"}, {name: "allGroups"}, {name: "allNotes"}, {name: "allKeys"}, {name: "allPolicies"}, {name: "allRedrives"}, {name: "allTerms"},
+	{name: "allFailures"}, {name: "allGroups"}, {name: "allKeys"}, {name: "allPolicies"}, {name: "allRedrives"}, {name: "allTerms"},
 	{name: "allLive"}, {name: "allProgress"}, {name: "auditRows"},
 	{name: "recount"}, {name: "recountDead"}, {name: "recountGroups"},
 	{name: "selDeadLetters"},
@@ -187,7 +187,8 @@ func TestQ2_Plans(t *testing.T) {
 		t.Skip("skipped with -short, because the test needs many rows")
 	}
 	s := openSeeded(t)
-	writing, reading := slices.Concat(writing, writingDead, writingKept), slices.Concat(reading, readingDead, readingLists, readingKept)
+	writing := slices.Concat(writing, writingDead, writingKept, writingOwned)
+	reading := slices.Concat(reading, readingDead, readingLists, readingKept, readingOwned)
 	both := slices.Concat(writing, reading)
 	for _, step := range []struct {
 		name  string
@@ -233,8 +234,8 @@ func (s *seeder) comparePlans(state string, plans []plan) {
 // part of: Q2
 func TestQ2_PlansWalkNothingThatGrows(t *testing.T) {
 	t.Parallel()
-	walk := regexp.MustCompile(`SCAN (j|d|redrive_(jobs|bodies|done|failures|dead|groups|keys|batches|progress|events|audit))\b`)
-	for _, p := range slices.Concat(writing, writingDead, writingKept, reading, readingDead, readingLists, readingKept) {
+	walk := regexp.MustCompile(`SCAN (j|d|o|r|redrive_(jobs|bodies|done|failures|dead|groups|keys|batches|progress|events|audit|owned))\b`)
+	for _, p := range slices.Concat(writing, writingDead, writingKept, writingOwned, reading, readingDead, readingLists, readingKept, readingOwned) {
 		if walks := walk.MatchString(p.want); walks != (p.scan != "") {
 			t.Errorf("statement %s: the plan %q reads a whole growing table: %v; given reason: %q; want a reason if and only if the plan reads a whole growing table", p.name, p.want, walks, p.scan)
 		}
@@ -247,7 +248,7 @@ func TestQ2_PlansWalkNothingThatGrows(t *testing.T) {
 func TestQ2_PlansAreComplete(t *testing.T) {
 	t.Parallel()
 	var listed []string
-	for _, p := range slices.Concat(writing, writingDead, writingKept, reading, readingDead, readingLists, readingKept, whole) {
+	for _, p := range slices.Concat(writing, writingDead, writingKept, writingOwned, reading, readingDead, readingLists, readingKept, readingOwned, whole) {
 		listed = append(listed, p.name)
 	}
 	slices.Sort(listed)

@@ -80,8 +80,9 @@ type Store struct {
 	watcher *watcher
 	db      *sql.DB // the same file opened with database/sql, for callers' transactions
 
-	closing sync.Once
-	closed  chan struct{}
+	closing  sync.Once
+	closed   chan struct{}
+	indexing sync.WaitGroup
 }
 
 var (
@@ -143,13 +144,40 @@ func (s *Store) open() error {
 		return asStoreError(err)
 	}
 	sqlstore.NoteOpened(s.core, s.clock.Now(), job.Micros(newest))
-	return s.watcher.start(s.path, s.options.WatchEvery)
+	if err := s.watcher.start(s.path, s.options.WatchEvery); err != nil {
+		return err
+	}
+	s.indexing.Go(s.index)
+	return nil
+}
+
+// indexEvery is how often the index of owners is extended, if there are enough new events.
+const indexEvery = time.Second
+
+// index extends the index of owners until the store is closed.
+func (s *Store) index() {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	go func() { <-s.closed; cancel() }()
+	ticker := time.NewTicker(indexEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-s.closed:
+			return
+		case <-ticker.C:
+		}
+		// After an error, for example because the disk is full, lists are slower. A sweep
+		// returns the same error.
+		_ = sqlstore.IndexOwners(ctx, s.core, false)
+	}
 }
 
 // Close waits until the writes in progress have ended. Then it closes the file.
 func (s *Store) Close() (err error) {
 	s.closing.Do(func() {
 		close(s.closed)
+		s.indexing.Wait()
 		if s.watcher != nil {
 			err = errors.Join(err, s.watcher.stop())
 		}

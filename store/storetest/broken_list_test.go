@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store"
 )
 
@@ -54,6 +55,17 @@ func listMutants() []mutant {
 				return s.List(ctx, f)
 			}}
 		}},
+		{"does not find completed jobs by the attributes that they keep", "Q9_ListFilters", func(s store.Store, _ *Clock) store.Store {
+			return &listing{Store: s, list: func(ctx context.Context, f store.Filter) (store.Page, error) {
+				page, err := s.List(ctx, f)
+				if f.Attr.Name != "" {
+					page.Jobs = slices.DeleteFunc(page.Jobs, func(j job.Job) bool { return j.State == job.Completed })
+				}
+				return page, err
+			}}
+		}},
+		{"forgets the owners of jobs whose events were removed", "Q9_OwnerListsOutliveRetention",
+			func(s store.Store, _ *Clock) store.Store { return &forgettingOwners{Store: s} }},
 		{"takes a cursor of another list", "X3_BadListsAreRefused", filters(func(f *store.Filter) {
 			if f.Order == store.Newest {
 				f.From.At = 0
@@ -69,4 +81,31 @@ type listing struct {
 
 func (s *listing) List(ctx context.Context, f store.Filter) (store.Page, error) {
 	return s.list(ctx, f)
+}
+
+// forgettingOwners is a store that does not list the jobs of an owner when their events were
+// removed.
+type forgettingOwners struct {
+	store.Store
+	through job.ID // the highest id of the jobs whose events were removed
+}
+
+func (s *forgettingOwners) Sweep(ctx context.Context, keep store.Retention, limit int) (store.Swept, error) {
+	before, err := s.Dump(ctx)
+	if err != nil {
+		return store.Swept{}, err
+	}
+	swept, err := s.Store.Sweep(ctx, keep, limit)
+	for i := range before.Events[:min(int(swept.Events), len(before.Events))] {
+		s.through = max(s.through, before.Events[i].Job)
+	}
+	return swept, err
+}
+
+func (s *forgettingOwners) List(ctx context.Context, f store.Filter) (store.Page, error) {
+	page, err := s.Store.List(ctx, f)
+	if f.Owner != "" {
+		page.Jobs = slices.DeleteFunc(page.Jobs, func(j job.Job) bool { return j.ID <= s.through })
+	}
+	return page, err
 }

@@ -51,7 +51,6 @@ func (d *duel) endDead() {
 		if j.State == job.Running && len(x.Settle) < 3 {
 			c := job.Claim{ID: j.ID, Token: j.Token}
 			x.Settle = append(x.Settle, died(c, pick(d.t, "class", "A", "B"), pick(d.t, "reason", job.MaxRetries, job.NonRetriable)))
-			x.Settle[len(x.Settle)-1].Failure.Build = d.build()
 		}
 	}
 	d.bring(x)
@@ -142,7 +141,7 @@ func (d *duel) outcome() job.Outcome {
 	if o.To == job.Completed && chance(d.t, "result", 2) {
 		o.Result = []byte("result")
 	}
-	o.Keep = chance(d.t, "keep", 3)
+	o.Keep = chance(d.t, "keep", 2)
 	o.Progressed = chance(d.t, "progressed", 2)
 	switch rapid.IntRange(0, 29).Draw(d.t, "wrong") {
 	case 29:
@@ -170,11 +169,8 @@ func (d *duel) failure() *job.Failure {
 	if chance(d.t, "no fingerprint", 6) {
 		f.Fingerprint = ""
 	}
-	f.Build = d.build()
 	return f
 }
-
-func (d *duel) build() string { return pick(d.t, "build", "", "b1", "b2") }
 
 func (d *duel) want() store.Want {
 	t := d.t

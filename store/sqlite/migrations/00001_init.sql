@@ -9,7 +9,8 @@ CREATE TABLE redrive_meta (
 	key   TEXT PRIMARY KEY,
 	value INTEGER NOT NULL
 ) WITHOUT ROWID;
-INSERT INTO redrive_meta VALUES ('next_id', 1), ('settings', 1);
+INSERT INTO redrive_meta VALUES ('next_id', 1), ('settings', 1),
+	('owned', 0); -- the index of owners has the new jobs of all events up to this number
 
 -- The lanes. A lane is a combination of queue, kind and dependencies. A claim takes or
 -- skips a lane as a whole.
@@ -99,6 +100,23 @@ CREATE TABLE redrive_terms (
 	body   BLOB NOT NULL
 );
 
+-- The index of owners: which jobs an owner has. It is built from the events of new jobs, and
+-- consists of runs. A run has n jobs with ids from low to high, in parts by the hash of the owner.
+CREATE TABLE redrive_owned_runs (
+	run        INTEGER PRIMARY KEY,
+	low        INTEGER NOT NULL,
+	high       INTEGER NOT NULL,
+	n          INTEGER NOT NULL,
+	parts      INTEGER NOT NULL, -- a power of two, at most 1024
+	at         INTEGER NOT NULL, -- time of the last commit in the run
+	checked_at INTEGER NOT NULL  -- when removed jobs were last taken out of the run; 0: never
+);
+CREATE INDEX redrive_owned_high ON redrive_owned_runs (high);
+CREATE TABLE redrive_owned (
+	place INTEGER PRIMARY KEY, -- 1024 times the number of the run, plus the number of the part
+	body  BLOB NOT NULL        -- hashes of owners with the ids of their jobs
+);
+
 -- The completed and cancelled jobs, in the order in which they ended. Rows are added and
 -- removed, but not changed.
 CREATE TABLE redrive_done (
@@ -157,7 +175,6 @@ CREATE TABLE redrive_failures (
 	details      BLOB,
 	stack        TEXT,
 	stderr       BLOB,
-	build        TEXT, -- NULL: the program does not name its build
 	PRIMARY KEY (job, token)
 );
 
@@ -232,23 +249,11 @@ CREATE TABLE redrive_groups (
 	muted_until INTEGER,
 	muted_for   INTEGER, -- number of deaths after which the mute ends
 	muted_by    TEXT,
-	muted_note  TEXT,
-	retried     INTEGER NOT NULL DEFAULT 0, -- number of retries of dead letters of the group
-	helped      INTEGER NOT NULL DEFAULT 0, -- number of these retries whose job completed
-	first_build TEXT, -- the builds of the first and the last death whose program names its build
-	last_build  TEXT,
-	name        TEXT, -- what people call the cause
-	assignee    TEXT,
-	assigned_at INTEGER,
-	resolved_at INTEGER, -- when a person marked the cause as resolved; NULL: it is open
-	resolved_by TEXT,
-	regressed_at INTEGER, -- time of the first death after resolved_at
-	merged      TEXT -- name of the set into which a person has merged the group
+	muted_note  TEXT
 );
 -- For sweeps: groups without dead letters, and mutes by the time at which they end.
 CREATE INDEX redrive_groups_empty ON redrive_groups (last_at) WHERE entries = 0;
 CREATE INDEX redrive_groups_muted ON redrive_groups (muted_until) WHERE muted = 1;
-CREATE INDEX redrive_groups_merged ON redrive_groups (merged) WHERE merged IS NOT NULL;
 
 -- The numbers of deaths over time: per minute for all jobs together (grp is 0), and per hour
 -- for each group.
@@ -371,22 +376,6 @@ CREATE TABLE redrive_processes (
 	PRIMARY KEY (name, instance)
 ) WITHOUT ROWID;
 
--- The notes and feedbacks on jobs and groups, by people and handlers. The last number is in
--- redrive_meta, because sweeps remove rows.
-CREATE TABLE redrive_notes (
-	id    INTEGER PRIMARY KEY,
-	at    INTEGER NOT NULL,
-	by    TEXT NOT NULL,
-	what  TEXT NOT NULL, -- 'note' or 'feedback'
-	job   INTEGER, -- NULL: the note is on a group
-	grp   TEXT, -- fingerprint of the group; NULL: the note is on a job
-	token INTEGER, -- the run whose handler wrote the note; NULL: a person did
-	text  TEXT NOT NULL
-);
-CREATE INDEX redrive_notes_job ON redrive_notes (job) WHERE job IS NOT NULL;
-CREATE INDEX redrive_notes_group ON redrive_notes (grp) WHERE grp IS NOT NULL;
-CREATE INDEX redrive_notes_what ON redrive_notes (what);
-
 CREATE TABLE redrive_keys (
 	owner      TEXT NOT NULL,
 	kind       TEXT NOT NULL,
@@ -458,7 +447,6 @@ DROP TABLE redrive_counters;
 DROP TABLE redrive_progress;
 DROP TABLE redrive_batches;
 DROP TABLE redrive_keys;
-DROP TABLE redrive_notes;
 DROP TABLE redrive_processes;
 DROP TABLE redrive_policies;
 DROP TABLE redrive_swept;
@@ -471,6 +459,8 @@ DROP TABLE redrive_trends;
 DROP TABLE redrive_groups;
 DROP TABLE redrive_dead;
 DROP TABLE redrive_failures;
+DROP TABLE redrive_owned;
+DROP TABLE redrive_owned_runs;
 DROP TABLE redrive_done;
 DROP TABLE redrive_terms;
 DROP TABLE redrive_bodies;

@@ -1,0 +1,202 @@
+package sqlstore
+
+import (
+	"cmp"
+	"encoding/binary"
+	"errors"
+	"hash/fnv"
+	"math"
+	"math/bits"
+	"slices"
+
+	"github.com/redrive/redrive/job"
+)
+
+// The index of owners finds the jobs of an owner. Writers of jobs do not touch it, because
+// a row of an index for each job would make them a third slower. It is built later, from
+// the events of new jobs: see IndexOwners. A list reads the index, and the events that are
+// not in the index yet.
+//
+// The index consists of runs. A run has the jobs of a range of commits, divided into parts
+// by the hash of the owner, so a list reads one part of each run. The index can contain
+// jobs of other owners with the same hash, and jobs that were removed. A list reads each
+// job and so finds out. See keepOwned for how the runs are merged and cleaned.
+
+// ownedJob is one job in the index of owners.
+type ownedJob struct {
+	tag uint32 // hash of the owner
+	id  job.ID
+}
+
+// ownerTag returns the hash of an owner. Its lowest bits choose the part of a run.
+func ownerTag(owner []byte) uint32 {
+	h := fnv.New32a()
+	_, _ = h.Write(owner) // never fails
+	return h.Sum32()
+}
+
+// The sizes of runs and parts.
+const (
+	ownedStepMax  = 16_384  // jobs of a new run; the last commit may exceed it
+	ownedRunMax   = 131_072 // jobs of a merged run
+	ownedPartJobs = 128     // jobs of a part, on average
+	ownedPartsMax = 1_024   // parts of a run; a power of two
+)
+
+// ownedRun is a run of the index.
+type ownedRun struct {
+	run     int64
+	low     job.ID     // the lowest id in the run
+	high    job.ID     // the highest id in the run
+	n       int64      // number of jobs
+	parts   int64      // a power of two
+	at      job.Micros // time of the last commit
+	checked job.Micros // when jobs that no longer exist were last removed from the run; 0 means never
+}
+
+// partsOf returns the number of parts of a run with n jobs.
+func partsOf(n int) int64 {
+	return min(int64(1)<<bits.Len(uint(n/ownedPartJobs)), ownedPartsMax)
+}
+
+// places returns the range of the numbers of a run's parts: from the first to the one
+// after the last.
+func (r *ownedRun) places() (from, to int64) {
+	return r.run * ownedPartsMax, (r.run + 1) * ownedPartsMax
+}
+
+// ownedPart is a part of a run: the jobs of the owners with the same lowest bits in their
+// tags.
+type ownedPart struct {
+	part int64
+	body []byte
+}
+
+// divide sorts the jobs of a run and packs them into parts. Parts without jobs are left
+// out. It removes repeated jobs.
+func divide(jobs []ownedJob) (r ownedRun, parts []ownedPart) {
+	r.parts = partsOf(len(jobs))
+	partOf := func(j ownedJob) int64 { return int64(j.tag) & (r.parts - 1) }
+	slices.SortFunc(jobs, func(a, b ownedJob) int {
+		return cmp.Or(cmp.Compare(partOf(a), partOf(b)), cmp.Compare(a.tag, b.tag), cmp.Compare(a.id, b.id))
+	})
+	jobs = slices.Compact(jobs)
+	r.n, r.low, r.high = int64(len(jobs)), math.MaxInt64, 0
+	for _, j := range jobs {
+		r.low, r.high = min(r.low, j.id), max(r.high, j.id)
+	}
+	for len(jobs) > 0 {
+		part := partOf(jobs[0])
+		end := slices.IndexFunc(jobs, func(j ownedJob) bool { return partOf(j) != part })
+		if end < 0 {
+			end = len(jobs)
+		}
+		parts = append(parts, ownedPart{part, packOwned(jobs[:end])})
+		jobs = jobs[end:]
+	}
+	return r, parts
+}
+
+// packOwned packs sorted jobs. For each tag it writes the tag in 4 bytes, the number of
+// jobs, the first id, and the differences to the following ids.
+func packOwned(jobs []ownedJob) []byte {
+	var b []byte
+	for len(jobs) > 0 {
+		tag := jobs[0].tag
+		end := slices.IndexFunc(jobs, func(j ownedJob) bool { return j.tag != tag })
+		if end < 0 {
+			end = len(jobs)
+		}
+		b = binary.LittleEndian.AppendUint32(b, tag)
+		b = binary.AppendUvarint(b, uint64(end))
+		last := job.ID(0)
+		for _, j := range jobs[:end] {
+			b = binary.AppendUvarint(b, uint64(j.id-last))
+			last = j.id
+		}
+		jobs = jobs[end:]
+	}
+	return b
+}
+
+var errOwned = errors.New("the index of owners is damaged")
+
+// unpackOwned calls each for every job of a part, in the order in which they were packed.
+func unpackOwned(b []byte, each func(ownedJob)) error {
+	for len(b) > 0 {
+		if len(b) < 4 {
+			return errOwned
+		}
+		j := ownedJob{tag: binary.LittleEndian.Uint32(b)}
+		count, n := binary.Uvarint(b[4:])
+		if n <= 0 {
+			return errOwned
+		}
+		for b = b[4+n:]; count > 0; count-- {
+			more, n := binary.Uvarint(b)
+			if n <= 0 {
+				return errOwned
+			}
+			b = b[n:]
+			j.id += job.ID(more)
+			each(j)
+		}
+	}
+	return nil
+}
+
+var (
+	selOwnedMark = declare("selOwnedMark", `SELECT value FROM redrive_meta WHERE key = 'owned'`)
+	// walkUnindexed reads the events that are not in the index of owners yet, as far as no
+	// earlier commit can follow.
+	walkUnindexed = declareWalk("walkUnindexed", `SELECT seq, at, n, body FROM redrive_events WHERE seq > ? ORDER BY seq`)
+	// selUnindexed reads all events that are not in the index of owners yet.
+	selUnindexed = declare("selUnindexed", `SELECT seq, at, body FROM redrive_events
+		WHERE seq > (SELECT value FROM redrive_meta WHERE key = 'owned') ORDER BY seq LIMIT ?`)
+	countUnindexed = declare("countUnindexed", `SELECT count(*), coalesce(sum(n), 0) FROM (SELECT n FROM redrive_events
+		WHERE seq > (SELECT value FROM redrive_meta WHERE key = 'owned') ORDER BY seq LIMIT ?)`)
+	// selOwnedParts reads, of each run with jobs below the id ?2, the part for the tag ?1.
+	selOwnedParts = declareWalk("selOwnedParts", `SELECT r.high, r.at,
+		(SELECT o.body FROM redrive_owned o WHERE o.place = r.run * 1024 + (?1 & (r.parts - 1)))
+		FROM redrive_owned_runs r WHERE r.low < ?2 ORDER BY r.high DESC`)
+	selOwnedRuns = declare("selOwnedRuns", `SELECT run, low, high, n, parts, at, checked_at FROM redrive_owned_runs ORDER BY run`)
+	selLastRun   = declare("selLastRun", `SELECT max(run) FROM redrive_owned_runs`)
+	selOwnedRun  = declare("selOwnedRun", `SELECT body FROM redrive_owned WHERE place >= ?1 AND place < ?2 ORDER BY place`)
+
+	setOwnedMark = declare("setOwnedMark", `UPDATE redrive_meta SET value = ?2 WHERE key = 'owned' AND value = ?1`)
+	insOwnedRun  = declare("insOwnedRun", `INSERT INTO redrive_owned_runs (run, low, high, n, parts, at, checked_at) VALUES (?, ?, ?, ?, ?, ?, ?)`)
+	insOwned     = declare("insOwned", `INSERT INTO redrive_owned (place, body) VALUES (?, ?)`)
+	delOwnedRun  = declare("delOwnedRun", `DELETE FROM redrive_owned_runs WHERE run = ?`)
+	delOwned     = declare("delOwned", `DELETE FROM redrive_owned WHERE place >= ?1 AND place < ?2`)
+)
+
+func readOwnedRuns(c Session) (runs []ownedRun, err error) {
+	err = c.Rows(selOwnedRuns, func(r Row) error {
+		runs = append(runs, ownedRun{run: r.Int(0), low: job.ID(r.Int(1)), high: job.ID(r.Int(2)), n: r.Int(3), parts: r.Int(4),
+			at: job.Micros(r.Int(5)), checked: job.Micros(r.Int(6))})
+		return nil
+	})
+	return runs, err
+}
+
+// putOwnedRun writes a run with its parts.
+func (t *Txn) putOwnedRun(r *ownedRun, parts []ownedPart) error {
+	from, _ := r.places()
+	for _, p := range parts {
+		if _, err := t.exec(insOwned, num(from+p.part), blob(p.body)); err != nil {
+			return err
+		}
+	}
+	_, err := t.exec(insOwnedRun, num(r.run), num(r.low), num(r.high), num(r.n), num(r.parts), num(r.at), num(r.checked))
+	return err
+}
+
+// ownedOf returns the jobs with the tag in a part, the lowest id first.
+func ownedOf(body []byte, tag uint32) (ids []job.ID, err error) {
+	err = unpackOwned(body, func(j ownedJob) {
+		if j.tag == tag {
+			ids = append(ids, j.id)
+		}
+	})
+	return ids, err
+}

@@ -1,0 +1,264 @@
+package sqlstore
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+// The merging and cleaning of the runs of the index of owners.
+const (
+	ownedMerged   = 8  // number of runs that are merged into one
+	ownedSmall    = 16 // number of small runs from which runs are merged
+	ownedKeepMax  = 4  // merged runs, and cleaned runs, of one call of KeepOwners
+	ownedCleanMin = time.Hour
+	ownedBlock    = 1_000 // jobs of a run that are looked for at a time
+	ownedScanMax  = 4_000 // neighbouring rows of a table that are read to look for a block of jobs
+	// ownedCleanRare is the time between two cleanings if nothing but a purge removes
+	// jobs.
+	ownedCleanRare = 30 * 24 * time.Hour
+)
+
+// KeepOwners keeps the index of owners small: it adds the jobs of all events, merges small
+// runs, and removes jobs that no longer exist from old runs. It is a function for the same
+// reason as IndexOwners.
+func KeepOwners(ctx context.Context, s *Core, keep store.Retention) error {
+	if err := IndexOwners(ctx, s, true); err != nil {
+		return err
+	}
+	for range ownedKeepMax {
+		runs, err := s.ownedRuns(ctx)
+		if err != nil {
+			return err
+		}
+		merge := toMerge(runs)
+		clean := slices.IndexFunc(runs, func(r ownedRun) bool { return s.db.Clock.Now() >= r.cleanAt(keep) })
+		if merge == nil && clean < 0 {
+			return nil
+		}
+		if merge != nil {
+			if err := s.mergeOwned(ctx, merge); err != nil {
+				return err
+			}
+		}
+		if clean >= 0 {
+			if err := s.cleanOwned(ctx, &runs[clean]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (s *Core) ownedRuns(ctx context.Context) (runs []ownedRun, err error) {
+	err = s.db.Read(ctx, func(c Session) error {
+		runs, err = readOwnedRuns(c)
+		return err
+	})
+	return runs, err
+}
+
+// cleanAt returns when the run is cleaned next. The first time is when most of its jobs
+// are past their retention.
+func (r *ownedRun) cleanAt(keep store.Retention) job.Micros {
+	every := max(keep.Completed/4, ownedCleanMin)
+	if keep.Completed == 0 {
+		every = ownedCleanRare
+	}
+	if r.checked == 0 {
+		return r.at.Add(keep.Completed + every)
+	}
+	return r.checked.Add(every)
+}
+
+// toMerge returns the runs to merge: the neighbours that have the fewest jobs together. It
+// returns nil when there are few small runs.
+func toMerge(runs []ownedRun) []ownedRun {
+	small := slices.DeleteFunc(slices.Clone(runs), func(r ownedRun) bool { return r.n > ownedRunMax/2 })
+	if len(small) < ownedSmall {
+		return nil
+	}
+	best, fewest := -1, int64(ownedRunMax+1)
+	for i := range len(small) - ownedMerged + 1 {
+		sum := int64(0)
+		for _, r := range small[i : i+ownedMerged] {
+			sum += r.n
+		}
+		if sum < fewest {
+			best, fewest = i, sum
+		}
+	}
+	if best < 0 {
+		return nil
+	}
+	return small[best : best+ownedMerged]
+}
+
+// mergeOwned replaces runs by one run.
+func (s *Core) mergeOwned(ctx context.Context, runs []ownedRun) error {
+	var jobs []ownedJob
+	err := s.db.Read(ctx, func(c Session) error {
+		jobs = nil
+		for i := range runs {
+			more, err := readOwned(c, &runs[i])
+			if err != nil {
+				return err
+			}
+			jobs = append(jobs, more...)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	at, checked := runs[0].at, runs[0].checked
+	for _, r := range runs {
+		at, checked = max(at, r.at), min(checked, r.checked)
+	}
+	return s.db.Write(ctx, newOwnedChange(runs, jobs, at, checked).write)
+}
+
+// readOwned reads the jobs of a run.
+func readOwned(c Session, run *ownedRun) (jobs []ownedJob, err error) {
+	from, to := run.places()
+	err = c.Rows(selOwnedRun, func(r Row) error {
+		return unpackOwned(r.Blob(0), func(j ownedJob) { jobs = append(jobs, j) })
+	}, num(from), num(to))
+	return jobs, err
+}
+
+// cleanOwned removes the jobs that no longer exist from a run.
+func (s *Core) cleanOwned(ctx context.Context, run *ownedRun) error {
+	var jobs []ownedJob
+	err := s.db.Read(ctx, func(c Session) (err error) {
+		jobs, err = readOwned(c, run)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	slices.SortFunc(jobs, func(a, b ownedJob) int { return cmp.Compare(a.id, b.id) })
+	var left []ownedJob
+	for block := range slices.Chunk(jobs, ownedBlock) {
+		var exists map[job.ID]bool
+		// An id is used once, so a job that does not exist any more will not exist later.
+		err := s.db.Read(ctx, func(c Session) (err error) {
+			exists, err = existing(c, block)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		for _, j := range block {
+			if exists[j.id] {
+				left = append(left, j)
+			}
+		}
+	}
+	return s.db.Write(ctx, newOwnedChange([]ownedRun{*run}, left, run.at, s.db.Clock.Now()).write)
+}
+
+// idTable finds the jobs that are in one of the three tables of jobs.
+type idTable struct {
+	between *Query // the ids from ?1 to ?2; faster when most of the jobs were removed
+	each    *Query // for each of the ids ?1, the id or NULL
+}
+
+var idTables = [...]idTable{
+	{
+		declareWalk("liveBetween", `SELECT id FROM redrive_jobs WHERE id >= ?1 AND id <= ?2 ORDER BY id`),
+		declare("liveIDs", `SELECT (SELECT id FROM redrive_jobs WHERE id = CAST(i.value AS BIGINT)) FROM json_each(?1) i`),
+	},
+	{
+		declareWalk("doneBetween", `SELECT job FROM redrive_done INDEXED BY redrive_done_job WHERE job >= ?1 AND job <= ?2 ORDER BY job`),
+		declare("doneIDs", `SELECT (SELECT max(job) FROM redrive_done INDEXED BY redrive_done_job WHERE job = CAST(i.value AS BIGINT))
+			FROM json_each(?1) i`),
+	},
+	{
+		declareWalk("deadBetween", `SELECT job FROM redrive_dead WHERE job >= ?1 AND job <= ?2 ORDER BY job`),
+		declare("deadIDs", `SELECT (SELECT job FROM redrive_dead WHERE job = CAST(i.value AS BIGINT)) FROM json_each(?1) i`),
+	},
+}
+
+// existing returns which jobs exist. The jobs are sorted by id.
+func existing(c Session, jobs []ownedJob) (map[job.ID]bool, error) {
+	exists := make(map[job.ID]bool)
+	for _, t := range idTables {
+		rows := 0
+		err := c.Rows(t.between, func(r Row) error {
+			if rows++; rows > ownedScanMax {
+				return errEnough
+			}
+			exists[job.ID(r.Int(0))] = true
+			return nil
+		}, num(jobs[0].id), num(jobs[len(jobs)-1].id))
+		if err := enough(err); err != nil {
+			return nil, err
+		}
+		if rows <= ownedScanMax {
+			continue
+		}
+		ids := make([]job.ID, len(jobs))
+		for i := range jobs {
+			ids[i] = jobs[i].id
+		}
+		err = c.Rows(t.each, func(r Row) error { exists[job.ID(r.Int(0))] = true; return nil }, idList(ids))
+		if err != nil {
+			return nil, err
+		}
+	}
+	return exists, nil
+}
+
+// ownedChange replaces runs of the index by one run.
+type ownedChange struct {
+	old   []ownedRun
+	run   ownedRun // the new run; it has the number of the last replaced run
+	parts []ownedPart
+}
+
+func newOwnedChange(old []ownedRun, jobs []ownedJob, at, checked job.Micros) *ownedChange {
+	o := &ownedChange{old: old}
+	o.run, o.parts = divide(jobs)
+	o.run.run, o.run.at, o.run.checked = old[len(old)-1].run, at, checked
+	return o
+}
+
+// write replaces the runs. It does nothing when another process has changed them since
+// they were read.
+func (o *ownedChange) write(t *Txn) error {
+	mark, err := ReadInt(t.s, selOwnedMark)
+	if err != nil {
+		return err
+	}
+	// Each writer of the index changes the mark first, so only one at a time gets further.
+	if n, err := t.exec(setOwnedMark, num(mark), num(mark)); err != nil || n == 0 {
+		return err
+	}
+	now, err := readOwnedRuns(t.s)
+	if err != nil {
+		return err
+	}
+	for _, r := range o.old {
+		if !slices.Contains(now, r) {
+			return nil
+		}
+	}
+	for _, r := range o.old {
+		from, to := r.places()
+		if _, err := t.exec(delOwned, num(from), num(to)); err != nil {
+			return err
+		}
+		if _, err := t.exec(delOwnedRun, num(r.run)); err != nil {
+			return err
+		}
+	}
+	if o.run.n == 0 {
+		return nil
+	}
+	return t.putOwnedRun(&o.run, o.parts)
+}

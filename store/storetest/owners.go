@@ -1,0 +1,162 @@
+package storetest
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+func ownerPromises() []promise {
+	return []promise{
+		{"Q9_OwnerListsAreComplete", ownerListsAreComplete},
+		{"Q9_OwnerListsOutliveRetention", ownerListsOutliveRetention},
+		{"Q9_OwnerListIsNoWalk", ownerListIsNoWalk},
+	}
+}
+
+// ownerNames are many owners. Some names are hard to tell apart.
+func ownerNames() []string {
+	names := []string{"a", "A", "a ", "a\x00", "a\x00b", "ä", "a\u0308", "'; --", "%", "\u202eowner"}
+	for i := range 30 {
+		names = append(names, fmt.Sprintf("tenant-%d", i))
+	}
+	return names
+}
+
+// jobsOfOwners makes a job of each owner, and ends the jobs in different ways. Only every
+// third job of each call has an owner.
+func jobsOfOwners(r *rig, round int) {
+	var jobs []job.New
+	for i, owner := range ownerNames() {
+		if (i+round)%3 == 0 {
+			jobs = append(jobs, r.newJob(func(n *job.New) { n.Owner = owner }))
+		} else if i%2 == 0 {
+			jobs = append(jobs, r.newJob())
+		}
+	}
+	if round%2 == 0 { // ids in another order than that of the commits
+		slices.Reverse(jobs)
+	}
+	for half := range slices.Chunk(jobs, (len(jobs)+1)/2) {
+		r.enqueue(half...)
+	}
+	var ends []job.Outcome
+	for i, c := range r.claim(want(len(jobs) - 5)) {
+		switch (i + round) % 8 {
+		case 0:
+			ends = append(ends, died(c, "InvalidInput", job.NonRetriable))
+		case 1:
+			ends = append(ends, failed(c, "NetworkTimeout", 1000*time.Hour))
+		case 2: // it runs on
+		default:
+			ends = append(ends, succeeded(c))
+		}
+	}
+	r.end(ends...)
+}
+
+// sameOwners compares the lists of all owners with the jobs in a dump.
+func sameOwners(r *rig, what string) {
+	d := r.dump()
+	o := newOracle(d)
+	ids := make(map[string][]job.ID)
+	for i := range d.Jobs {
+		ids[d.Jobs[i].Owner] = append(ids[d.Jobs[i].Owner], d.Jobs[i].ID)
+	}
+	for n, owner := range ownerNames() {
+		f := store.Filter{Owner: owner, Limit: []int{0, 1, 2, 7}[n%4]}
+		same(r, fmt.Sprintf("%s: jobs of the owner %q", what, owner), r.list(f), o.list(&f))
+		if all := ids[owner]; len(all) > 0 {
+			f.From.ID = all[n%len(all)]
+			same(r, fmt.Sprintf("%s: jobs of the owner %q below job %d", what, owner, f.From.ID), r.list(f), o.list(&f))
+		}
+	}
+	for _, f := range []store.Filter{
+		{Owner: "a", States: []job.State{job.Dead}}, {Owner: "a", States: []job.State{job.Completed, job.Waiting}},
+		{Owner: "tenant-1", States: []job.State{job.Running}}, {Owner: "tenant-1", Class: "InvalidInput"}, {Owner: "tenant-2", Kind: kind},
+		{Owner: "tenant-3", Kind: "nothing"}, {Owner: "nobody"}, {Owner: "tenant-4", Order: store.Ended}, {Owner: "tenant-4", Order: store.Due},
+	} {
+		same(r, fmt.Sprintf("%s: jobs of %+v", what, f), r.list(f), o.list(&f))
+	}
+}
+
+// proves: Q9
+// part of: D3
+//
+// The list of an owner has all of the owner's jobs: right after they were enqueued, and
+// after any number of sweeps, with which stores may extend an index.
+func ownerListsAreComplete(r *rig) {
+	for round := range 20 { // stores that build an index in runs merge some of them
+		jobsOfOwners(r, round)
+		r.clock.Advance(time.Minute)
+		if round%9 == 0 {
+			sameOwners(r, fmt.Sprintf("round %d before the sweep", round))
+		}
+		r.sweep(store.Retention{}, store.SweepMax)
+		if round%9 == 0 || round == 19 {
+			sameOwners(r, fmt.Sprintf("round %d after the sweep", round))
+		}
+	}
+}
+
+// proves: Q9
+// part of: Q6, D3
+//
+// Sweeps remove jobs and events, but no job that exists leaves the list of its owner.
+func ownerListsOutliveRetention(r *rig) {
+	keep := store.Retention{Completed: 3 * time.Hour, Failures: time.Hour, Dead: 12 * time.Hour, DropPending: true, Events: 2 * time.Hour}
+	for round := range 24 {
+		jobsOfOwners(r, round)
+		r.clock.Advance(time.Hour)
+		if round%4 == 3 {
+			r.sweep(keep, 50)
+			sameOwners(r, fmt.Sprintf("round %d", round))
+		}
+	}
+	d := r.dump()
+	owners := make(map[string]int)
+	for i := range d.Jobs {
+		owners[d.Jobs[i].Owner]++
+	}
+	if len(d.Jobs) > 400 || len(owners) < 20 {
+		r.fail("%d jobs of %d owners are left (%v), want at most 400 jobs and at least 20 owners", len(d.Jobs), len(owners), slices.Sorted(maps.Keys(owners)))
+	}
+}
+
+// proves: Q9
+// part of: D3
+//
+// The list of an owner is one page although more jobs of others are newer than a page
+// examines.
+func ownerListIsNoWalk(r *rig) {
+	alice := r.add(func(n *job.New) { n.Owner = "alice" })
+	for range 3 {
+		first, err := r.ReserveIDs(ctx(), job.EnqueueMax)
+		r.ok(err)
+		jobs := make([]job.New, job.EnqueueMax)
+		for i := range jobs {
+			jobs[i] = job.New{ID: first + job.ID(i), Kind: kind, Queue: queue, Priority: job.PriorityDefault, Owner: "bob"}
+		}
+		r.enqueue(jobs...)
+	}
+	for _, swept := range []bool{false, true} {
+		if swept {
+			r.sweep(store.Retention{}, store.SweepMax)
+		}
+		page, err := r.List(ctx(), store.Filter{Owner: "alice"})
+		r.ok(err)
+		if len(page.Jobs) != 1 || page.Jobs[0].ID != alice || !page.Next.IsZero() || page.Searched != 0 {
+			r.fail("list of an owner with one job, after a sweep: %v: got %d jobs, the cursor %q and the time %d; want job %d alone, and no further page",
+				swept, len(page.Jobs), page.Next, page.Searched, alice)
+		}
+		page, err = r.List(ctx(), store.Filter{Owner: "bob", Limit: 3})
+		r.ok(err)
+		if len(page.Jobs) != 3 || page.Jobs[0].ID != page.Jobs[2].ID+2 || page.Next.ID != page.Jobs[2].ID {
+			r.fail("list of an owner with many jobs, after a sweep: %v: got %d jobs and the cursor %q, want the newest 3 and a cursor", swept, len(page.Jobs), page.Next)
+		}
+	}
+}
