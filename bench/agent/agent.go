@@ -1,6 +1,7 @@
-// Package agent lets one process control job systems in other processes, written in any language.
-// An agent is a process that sets up one job system and carries out requests, which are lines of
-// JSON on its standard input. The parent process controls an agent through a [Process].
+// Package agent lets one process control job systems that run in other processes, which may be
+// written in any language. An agent is a process that sets up one job system and carries out
+// requests, which are lines of JSON on its standard input. The parent process controls an agent
+// through a [Process].
 package agent
 
 import (

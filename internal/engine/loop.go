@@ -11,8 +11,8 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// loop is the only goroutine that uses the core. The contexts of handlers are children of
-// runs. The contexts of store calls are children of calls.
+// loop is the only goroutine that uses the core. The context runs is the parent of the contexts of
+// all handlers. The context calls is the parent of the contexts of all store calls.
 func (e *Engine) loop(runs, calls context.Context, woken <-chan struct{}) {
 	timer := e.cfg.Clock.AfterFunc(0, e.in.ring)
 	defer timer.Stop()
