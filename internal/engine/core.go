@@ -71,7 +71,9 @@ type Core struct {
 
 	rescue, signals, declare call
 	presence                 presence
-	troubledAt               time.Duration // since when calls have been failing; never if the store works
+	troubledAt               time.Duration // the time since which calls of the store have been failing; never if the store works
+	outage                   bool          // whether a call other than a rescue is failing
+	calmAt                   time.Duration // one lease after the end of the last outage
 
 	stop    stopPhase
 	graceAt time.Duration // the end of the grace time
@@ -167,17 +169,19 @@ func (c *Core) sendRest(now time.Duration) {
 	}
 }
 
-// rescueAt returns when the next rescue is due. After an outage, the outcomes of this
-// process are written before a rescue: their leases may be over, and a rescue would make
-// these jobs run again. Late outcomes delay a rescue by one lease at most.
+// rescueAt returns when the next rescue is due. During an outage of the store, the leases
+// of living workers end, too. So a rescue waits until all other calls have worked for one
+// lease: by then every living worker has extended its leases or written its outcomes. Late
+// outcomes delay a rescue by one lease at most.
 func (c *Core) rescueAt() time.Duration {
-	if c.rescue.busy || c.stop != serving || c.exchange.fails > 0 {
+	if c.rescue.busy || c.stop != serving || c.outage {
 		return never
 	}
+	at := max(c.rescue.at, c.calmAt)
 	if c.late.since < never {
-		return max(c.rescue.at, c.late.since+c.cfg.Lease)
+		at = max(at, c.late.since+c.cfg.Lease)
 	}
-	return c.rescue.at
+	return at
 }
 
 // nextWake returns when the next step is due.

@@ -234,6 +234,22 @@ func TestADeadlineThatPassesInTheBufferKeepsTheJobFromStarting(t *testing.T) {
 	}
 }
 
+// The store took 300 ms to answer the exchange. The job's deadline was 200 ms after the time
+// at which the store began to claim it.
+func TestADeadlineThatPassesDuringTheClaimKeepsTheJobFromStarting(t *testing.T) {
+	t.Parallel()
+	for _, wait := range []time.Duration{100 * time.Millisecond, 300 * time.Millisecond} {
+		r := newCore(t, nil)
+		claims := r.claims(1)
+		claims[0].Deadline = claims[0].ClaimedAt.Add(200 * time.Millisecond)
+		r.now += wait
+		r.brings(claims...)
+		if got, want := len(r.act.Start), map[bool]int{true: 1}[wait < 200*time.Millisecond]; got != want {
+			t.Errorf("got %d started jobs %s after the exchange was sent, want %d with a deadline of 200 ms", got, wait, want)
+		}
+	}
+}
+
 // part of: Q7
 func TestQ7_WorkersOfAKindHoldOverItsQueues(t *testing.T) {
 	t.Parallel()

@@ -319,22 +319,54 @@ func TestQ3_RescueRunsWhenTheEarliestLeaseEnds(t *testing.T) {
 	look(RescueIntervalDefault, store.Never)
 }
 
-// After an outage, a process writes the outcomes of its runs before it rescues jobs.
-// Otherwise it would rescue its own runs.
+// After an outage of 20 s, a process rescues no jobs for one lease. By then, all living
+// workers have extended their leases or written their outcomes, also those that were waiting
+// longest before they tried again.
 //
 // part of: Q3
-func TestQ3_NoRescueBeforeOwnOutcomesAreWritten(t *testing.T) {
+func TestQ3_NoRescueUntilOneLeaseAfterAnOutage(t *testing.T) {
 	t.Parallel()
 	r, tasks := withRuns(t, 1, nil)
-	r.step(succeed(time.Second, tasks...))
-	r.step(Exchanged{Err: store.ErrUnavailable})
-	r.pass(RescueIntervalDefault)
-	if r.act.Rescue != 0 {
-		t.Error("got a rescue while an outcome of this process waits, want none")
+	outage := func(fails Event, works func() Event) {
+		t.Helper()
+		r.step(fails)
+		for range 20 {
+			r.pass(time.Second)
+			if r.act.Rescue != 0 {
+				t.Fatalf("at %s: got a rescue during the outage, want none", r.now)
+			}
+		}
+		r.step(works())
+		healed := r.now
+		r.pass(LeaseDefault - 1)
+		if r.act.Rescue != 0 {
+			t.Errorf("got a rescue %s after the outage, want none before the lease of %s", r.now-healed, LeaseDefault)
+		}
+		r.pass(1)
+		if r.act.Rescue != rescueLimit {
+			t.Errorf("got no rescue one lease after the outage, want one")
+		}
+		r.step(Rescued{Next: store.Never})
 	}
-	r.brings()
+	r.pass(RescueIntervalDefault)
+	r.step(Rescued{Next: store.Never})
+	r.step(succeed(time.Second, tasks...))
+	outage(Exchanged{Err: store.ErrUnavailable}, func() Event { return r.answer() })
+	r.empty()
+	outage(SignalsRead{Err: store.ErrUnavailable}, func() Event { return SignalsRead{} })
+}
+
+// If only rescues fail, the next one comes after the back-off.
+//
+// part of: Q3
+func TestQ3_AFailedRescueIsRepeatedSoon(t *testing.T) {
+	t.Parallel()
+	r := newCore(t, nil)
+	r.pass(RescueIntervalDefault)
+	r.step(Rescued{Err: store.ErrUnavailable})
+	r.pass(backoffMin)
 	if r.act.Rescue != rescueLimit {
-		t.Error("got no rescue after the outcome was written, want one")
+		t.Error("got no rescue after the back-off, want one")
 	}
 }
 

@@ -144,7 +144,7 @@ func (c *Core) accept(claims []job.Claim, now time.Duration) {
 	tasks := make([]Task, len(claims))
 	for i := range claims {
 		t := &tasks[i]
-		*t = Task{Claim: &claims[i], arrivedAt: now, confirmedAt: c.exchange.sentAt}
+		*t = Task{Claim: &claims[i], arrivedAt: now, sentAt: c.exchange.sentAt, confirmedAt: c.exchange.sentAt}
 		c.add(t)
 		c.sweepBy(c.staleAt(t))
 		c.beatBy(c.beatDue(t))
@@ -208,9 +208,10 @@ func (c *Core) staleAt(t *Task) time.Duration {
 	return min(t.arrivedAt+c.cfg.Lease/3, c.lostAt(t))
 }
 
-// expired reports whether the deadline of a buffered task has passed.
+// expired reports whether the deadline of a buffered task may have passed. ClaimedAt is the
+// time at which the store began to claim the job, which is not before the exchange was sent.
 func (c *Core) expired(t *Task, now time.Duration) bool {
-	return t.Claim.Deadline > 0 && t.Claim.ClaimedAt.Add(now-t.arrivedAt) >= t.Claim.Deadline
+	return t.Claim.Deadline > 0 && t.Claim.ClaimedAt.Add(now-t.sentAt) >= t.Claim.Deadline
 }
 
 // drop removes a task from the buffer.

@@ -41,6 +41,7 @@ type Task struct {
 	index int // the index in Core.tasks; negative after the task was removed
 
 	arrivedAt   time.Duration // when the claim was received
+	sentAt      time.Duration // when the exchange that claimed the job was sent
 	confirmedAt time.Duration // when the last call was sent that confirmed the lease
 	limitAt     time.Duration // in the phase running: the time limit of the run
 	giveUpAt    time.Duration // in the phase ending: when the run is abandoned

@@ -24,6 +24,7 @@ func (c *Core) answered(k *call, err error, now time.Duration) bool {
 		c.heal(now)
 		return true
 	}
+	c.outage = c.outage || k != &c.rescue
 	if k.fails++; c.troubledAt == never {
 		c.troubledAt = now
 		c.note(Note{Kind: TroubleBegan, Err: err})
@@ -48,12 +49,18 @@ func (c *Core) backoff(k *call) time.Duration {
 
 // heal records that the store works again, if no call is failing anymore.
 func (c *Core) heal(now time.Duration) {
-	for _, k := range []*call{&c.exchange, &c.beat, &c.rescue, &c.signals, &c.declare} {
+	if c.troubledAt == never {
+		return
+	}
+	for _, k := range []*call{&c.exchange, &c.beat, &c.signals, &c.declare} {
 		if k.fails > 0 {
 			return
 		}
 	}
-	if c.troubledAt == never {
+	if c.outage {
+		c.outage, c.calmAt = false, now+c.cfg.Lease
+	}
+	if c.rescue.fails > 0 {
 		return
 	}
 	c.note(Note{Kind: TroubleEnded, N: len(c.pending), Elapsed: now - c.troubledAt})
