@@ -10,16 +10,16 @@ import (
 
 // benchSoakCmd runs jobs at the full rate for a long time and checks that no job is lost.
 type benchSoakCmd struct {
-	For       time.Duration `default:"10m" help:"Duration, without the warm-up and the end."`
-	Keep      time.Duration `default:"1m" help:"Retention of completed jobs, failures, dead letters and events."`
-	Backlog   int           `default:"20000" help:"Number of unfinished jobs above which no jobs are enqueued."`
-	Workers   int           `default:"400" help:"Number of jobs that run at the same time, in four queues together."`
-	Producers int           `default:"100" help:"Number of goroutines that enqueue."`
-	Payload   int           `default:"200" help:"Size of a payload in bytes."`
-	Rate      int           `help:"Number of jobs to enqueue per second. Default: as fast as possible."`
-	Snapshot  bool          `help:"Hold a snapshot on another connection for the whole time, as a backup does."`
-	SizeMax   int64         `name:"size-max" placeholder:"GIB" default:"20" help:"Size of the database in GiB at which the test ends."`
-	JSON      bool          `name:"json" help:"Print JSON lines."`
+	For       span  `default:"10m" help:"Duration, without the warm-up and the end."`
+	Keep      span  `default:"1m" help:"Retention of completed jobs, failures, dead letters and events."`
+	Backlog   int   `default:"20000" help:"Number of unfinished jobs above which no jobs are enqueued."`
+	Workers   int   `default:"400" help:"Number of jobs that run at the same time, in four queues together."`
+	Producers int   `default:"100" help:"Number of goroutines that enqueue."`
+	Payload   int   `default:"200" help:"Size of a payload in bytes."`
+	Rate      int   `help:"Number of jobs to enqueue per second. Default: as fast as possible."`
+	Snapshot  bool  `help:"Hold a snapshot on another connection for the whole time, as a backup does."`
+	SizeMax   int64 `name:"size-max" placeholder:"GIB" default:"20" help:"Size of the database in GiB at which the test ends."`
+	JSON      bool  `name:"json" help:"Print JSON lines."`
 }
 
 // Help implements kong.HelpProvider.
@@ -43,7 +43,7 @@ func (c *benchSoakCmd) Validate() error { return c.soak().Validate() }
 
 func (c *benchSoakCmd) soak() *selfbench.Soak {
 	return &selfbench.Soak{
-		For: c.For, Keep: c.Keep, Backlog: c.Backlog, Workers: c.Workers, Producers: c.Producers, Payload: c.Payload, Rate: c.Rate,
+		For: time.Duration(c.For), Keep: time.Duration(c.Keep), Backlog: c.Backlog, Workers: c.Workers, Producers: c.Producers, Payload: c.Payload, Rate: c.Rate,
 		Snapshot: c.Snapshot, SizeMax: c.SizeMax << 30,
 	}
 }

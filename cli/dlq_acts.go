@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/redrive/redrive"
-	"github.com/redrive/redrive/internal/human"
 	"github.com/redrive/redrive/internal/suggest"
 	"github.com/redrive/redrive/internal/wire"
 	"github.com/redrive/redrive/job"
@@ -24,18 +23,18 @@ type dlqRetryCmd struct {
 	who
 	changeFlags
 	Payload string `placeholder:"FILE" help:"File with a new payload, for one job only; - reads standard input."`
-	Delay   string `placeholder:"DURATION" help:"Time until the jobs are due, such as 10m or 2d. Default: they are due at once."`
+	Delay   span   `placeholder:"DURATION" help:"Time until the jobs are due, such as 10m or 2d. Default: they are due at once."`
 }
 
 // changeFlags are the flags for what a retry changes in jobs, except the payload.
 type changeFlags struct {
-	ToQueue         string          `placeholder:"NAME" help:"Move the jobs to this queue."`
-	Priority        int8            `placeholder:"N" help:"Priority of the jobs: 1 runs first, 4 last."`
-	MaxRetries      *int            `placeholder:"N" help:"Number of retries of a job, after the first attempt of a life."`
-	MaxTotalRetries *int            `placeholder:"N" help:"Number of retries of a job over all classes."`
-	MaxCost         *float64        `placeholder:"DOLLARS" help:"Largest cost of all runs of a life, in US dollars."`
-	Waits           []time.Duration `placeholder:"DURATION" help:"Waits before the retries of a job. The last wait repeats."`
-	PolicyAlone     bool            `help:"Remove the retry settings of the jobs, so that only the policy decides."`
+	ToQueue         string   `placeholder:"NAME" help:"Move the jobs to this queue."`
+	Priority        int8     `placeholder:"N" help:"Priority of the jobs: 1 runs first, 4 last."`
+	MaxRetries      *int     `placeholder:"N" help:"Number of retries of a job, after the first attempt of a life."`
+	MaxTotalRetries *int     `placeholder:"N" help:"Number of retries of a job over all classes."`
+	MaxCost         *float64 `placeholder:"DOLLARS" help:"Largest cost of all runs of a life, in US dollars."`
+	Waits           []span   `placeholder:"DURATION" help:"Waits before the retries of a job. The last wait repeats."`
+	PolicyAlone     bool     `help:"Remove the retry settings of the jobs, so that only the policy decides."`
 }
 
 // Help implements kong.HelpProvider.
@@ -64,11 +63,7 @@ func (c *dlqRetryCmd) Run(ctx context.Context, a *app) error {
 		if err != nil {
 			return err
 		}
-		if c.Delay != "" {
-			if change.Delay, err = human.ParseDuration(c.Delay); err != nil {
-				return usagef("--delay %q: must be a duration such as 90s, 2h or 3d", c.Delay)
-			}
-		}
+		change.Delay = time.Duration(c.Delay)
 		if c.Payload != "" {
 			if change.Payload, err = c.payload(ctx, a, client); err != nil {
 				return err
@@ -91,7 +86,7 @@ func (c *changeFlags) change(ctx context.Context, a *app, client *redrive.Client
 			return change, err
 		}
 	}
-	o := policy.Override{MaxRetries: c.MaxRetries, MaxTotalRetries: c.MaxTotalRetries, Waits: c.Waits}
+	o := policy.Override{MaxRetries: c.MaxRetries, MaxTotalRetries: c.MaxTotalRetries, Waits: spans(c.Waits)}
 	if c.MaxCost != nil {
 		if *c.MaxCost < 0 || *c.MaxCost > job.CostMax/1e6 {
 			return change, usagef("--max-cost %g: must be 0 to %d dollars", *c.MaxCost, int64(job.CostMax/1e6))

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/redrive/redrive"
+	"github.com/redrive/redrive/internal/human"
 	"github.com/redrive/redrive/internal/wire"
 )
 
@@ -25,16 +26,16 @@ type enqueueCmd struct {
 
 // jobFlags are the flags for the options of one job.
 type jobFlags struct {
-	Queue       string        `placeholder:"NAME" help:"Queue of the job. Default: the queue of the kind."`
-	Priority    *int          `placeholder:"N" help:"Priority of the job: 1 runs first, 4 last. Default: the priority of the kind, or 2."`
-	At          time.Time     `placeholder:"TIME" help:"Start the job not before this time, such as 2026-01-31T18:00:00Z."`
-	In          time.Duration `placeholder:"DURATION" help:"Start the job not before this duration has passed, such as 90s or 1h30m."`
-	Deadline    time.Time     `placeholder:"TIME" help:"Do not start the job after this time; it is dead then."`
-	Owner       string        `placeholder:"NAME" help:"Owner of the job."`
-	Key         string        `placeholder:"KEY" help:"Idempotency key: an enqueue with the same key, owner and kind returns the first job."`
-	Unique      string        `placeholder:"alive|DURATION" help:"Return the earlier job of the same owner, kind and payload: while it is alive, or in each period of this length in UTC, such as 24h."`
-	Correlation string        `placeholder:"ID" help:"Correlation id, for logs."`
-	Attr        []string      `placeholder:"NAME=VALUE" sep:"none" help:"Attribute of the job as a text, or NAME:=JSON for any other value. You can repeat this flag."`
+	Queue       string   `placeholder:"NAME" help:"Queue of the job. Default: the queue of the kind."`
+	Priority    *int     `placeholder:"N" help:"Priority of the job: 1 runs first, 4 last. Default: the priority of the kind, or 2."`
+	At          string   `placeholder:"WHEN" help:"Start the job not before this time, such as 2026-01-31T18:00."`
+	In          *span    `placeholder:"DURATION" help:"Start the job not before this duration has passed, such as 90s, 1h30m or 3d."`
+	Deadline    string   `placeholder:"WHEN" help:"Do not start the job after this time, or after this duration; it is dead then."`
+	Owner       string   `placeholder:"NAME" help:"Owner of the job."`
+	Key         string   `placeholder:"KEY" help:"Idempotency key: an enqueue with the same key, owner and kind returns the first job."`
+	Unique      string   `placeholder:"alive|DURATION" help:"Return the earlier job of the same owner, kind and payload: while it is alive, or in each period of this length in UTC, such as 24h."`
+	Correlation string   `placeholder:"ID" help:"Correlation id, for logs."`
+	Attr        []string `placeholder:"NAME=VALUE" sep:"none" help:"Attribute of the job as a text, or NAME:=JSON for any other value. You can repeat this flag."`
 }
 
 // Help implements kong.HelpProvider.
@@ -47,8 +48,9 @@ func (*enqueueCmd) Help() string {
     generate | redrive enqueue --file -
 
 A line of a file has the fields kind, payload, queue, priority, run_at, in, deadline, owner, key, unique, correlation and
-attrs; only kind is required. The whole file is checked before its first job is enqueued. Jobs from standard input are
-enqueued 1,000 at a time, in order, until a line is wrong.`
+attrs; only kind is required. run_at and deadline have the forms of --at and --deadline: a time, or a duration from now. The
+whole file is checked before its first job is enqueued. Jobs from standard input are enqueued 1,000 at a time, in order,
+until a line is wrong.`
 }
 
 func (c *enqueueCmd) Run(ctx context.Context, a *app) error {
@@ -63,7 +65,7 @@ func (c *enqueueCmd) Run(ctx context.Context, a *app) error {
 	if c.File != "" {
 		return a.enqueueFile(ctx, &r, c.File, c.JSON)
 	}
-	one, err := c.request(a.in, s.Limits.PayloadBytes)
+	one, err := c.request(a.in, r.now, s.Limits.PayloadBytes)
 	if err != nil {
 		return &usageError{err}
 	}
@@ -89,10 +91,23 @@ func (c *enqueueCmd) checkUse() error {
 }
 
 // request makes the request for one job from the command line.
-func (c *enqueueCmd) request(stdin io.Reader, payloadMax int) (*wire.Request, error) {
+func (c *enqueueCmd) request(stdin io.Reader, now time.Time, payloadMax int) (*wire.Request, error) {
 	r := &wire.Request{
 		Kind: c.Kind, Queue: c.Queue, Owner: c.Owner, Key: c.Key, Correlation: c.Correlation,
-		Payload: []byte(c.Payload), Priority: c.Priority, RunAt: c.At, Deadline: c.Deadline,
+		Payload: []byte(c.Payload), Priority: c.Priority,
+	}
+	for _, t := range [...]struct {
+		flag, text string
+		into       *time.Time
+	}{{"--at", c.At, &r.RunAt}, {"--deadline", c.Deadline, &r.Deadline}} {
+		if t.text == "" {
+			continue
+		}
+		at, err := human.ParseTime(t.text, now, false)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", t.flag, err)
+		}
+		*t.into = at
 	}
 	if c.Unique != "" {
 		unique, err := wire.ParseUnique(c.Unique)
@@ -101,9 +116,7 @@ func (c *enqueueCmd) request(stdin io.Reader, payloadMax int) (*wire.Request, er
 		}
 		r.Unique = &unique
 	}
-	if c.In != 0 {
-		r.In = &c.In
-	}
+	r.In = (*time.Duration)(c.In)
 	for _, a := range c.Attr {
 		name, text, ok := strings.Cut(a, "=")
 		value := any(text)

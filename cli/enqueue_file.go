@@ -32,7 +32,7 @@ type lineSource struct {
 }
 
 func (r *rules) source(name string, in io.Reader) *lineSource {
-	return &lineSource{wire.ReadRequests(name, in, r.Limits.PayloadBytes), r}
+	return &lineSource{wire.ReadRequests(name, in, r.Limits.PayloadBytes, r.now), r}
 }
 
 // job returns the job of the next line, and io.EOF after the last line. A *wire.LineError

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/redrive/redrive/backoff"
+	"github.com/redrive/redrive/internal/human"
 )
 
 // OverrideMax is the largest size, in bytes, of an encoded Override.
@@ -47,9 +48,12 @@ func (w *Waits) UnmarshalJSON(b []byte) error {
 	}
 	waits := make(Waits, len(words))
 	for i, word := range words {
-		d, err := time.ParseDuration(word)
+		d, err := human.ParseDuration(word)
+		if _, bound := errors.AsType[human.BoundError](err); bound {
+			return fmt.Errorf("waits[%d]: %w", i, err)
+		}
 		if err != nil {
-			return fmt.Errorf("waits[%d] %q: must be a duration such as 90s or 1h30m", i, word)
+			return fmt.Errorf("waits[%d] %q: must be a duration such as 90s, 1h30m or 2d", i, word)
 		}
 		waits[i] = d
 	}

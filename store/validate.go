@@ -18,6 +18,8 @@ func Validate(n *job.New) error {
 		return fmt.Errorf("priority %d: must be %d to %d: %w", n.Priority, job.PriorityMin, job.PriorityMax, ErrInvalid)
 	case n.RunAt < 0 || n.Deadline < 0 || n.KeyUntil < 0:
 		return fmt.Errorf("a time before 1970 cannot be stored: %w", ErrInvalid)
+	case n.RunAt > UntilMax || n.Deadline > UntilMax || n.KeyUntil > UntilMax:
+		return fmt.Errorf("a time after the year 9999 cannot be stored: %w", ErrInvalid)
 	case n.KeyPeriod < 0 || n.KeyPeriod%time.Microsecond != 0:
 		return fmt.Errorf("key period %s: the period must be a whole number of microseconds, or 0: %w", n.KeyPeriod, ErrInvalid)
 	case n.KeyPeriod != 0 && (n.Key == "" || n.KeyUntil != 0):

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/redrive/redrive/internal/human"
 	"github.com/redrive/redrive/internal/yamlfile"
 )
 
@@ -42,12 +43,11 @@ func (r *reader) retention(v value, into *Retention) {
 	})
 }
 
-// span reads how long something is kept. It accepts days, which other settings do not,
-// because people give such times in days.
+// span reads how long something is kept: a duration or "forever".
 func (r *reader) span(into *time.Duration) func(value) {
 	want := fmt.Sprintf("a time from %s to %s such as 12h or 30d, or %s", yamlfile.Span(keptMin), yamlfile.Span(keptMax), forever)
 	return func(v value) {
-		d, err := yamlfile.ParseSpan(v.Text)
+		d, err := human.ParseDuration(v.Text)
 		switch {
 		case v.Shape == yamlfile.Text && v.Text == forever:
 			*into = Forever

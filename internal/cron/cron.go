@@ -23,6 +23,8 @@ import (
 	"unicode"
 
 	"github.com/robfig/cron/v3"
+
+	"github.com/redrive/redrive/internal/human"
 )
 
 // The limits of a schedule.
@@ -116,7 +118,7 @@ func (s *Expression) named(text string) error {
 	if !ok {
 		return &Problem{0, fmt.Sprintf("there is no schedule %.40q; %s", text, wanted)}
 	}
-	every, err := time.ParseDuration(strings.TrimSpace(span))
+	every, err := human.ParseDuration(strings.TrimSpace(span))
 	if err != nil || every < EveryMin || every > EveryMax || every%time.Second != 0 {
 		return &Problem{0, fmt.Sprintf("@every %.40q must be whole seconds from 1s to 8784h, such as @every 90s", span)}
 	}

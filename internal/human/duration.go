@@ -23,11 +23,21 @@ func Duration(d time.Duration) string {
 	return s
 }
 
-var daysPattern = regexp.MustCompile(`^(?:(\d{1,5})w)?(?:(\d{1,5})d)?(.*)$`)
+var daysPattern = regexp.MustCompile(`^(?:(\d{1,9})w)?(?:(\d{1,9})d)?(.*)$`)
+
+// BoundError is the error of a time or a duration that has one of the accepted forms and is
+// outside of the accepted range.
+type BoundError string
+
+func (e BoundError) Error() string { return string(e) }
+
+func boundf(format string, args ...any) error { return BoundError(fmt.Sprintf(format, args...)) }
+
+func tooLong(text string) error { return boundf("%.40q must be at most 15250w", text) }
 
 // ParseDuration reads a duration that is not negative, such as 1w, 2d12h or 90s. It accepts
 // weeks and days in front of the units of time.ParseDuration. A duration above 292 years,
-// the maximum of time.Duration, is an error.
+// the maximum of time.Duration, is a BoundError.
 func ParseDuration(text string) (time.Duration, error) {
 	m := daysPattern.FindStringSubmatch(text)
 	if m == nil {
@@ -43,7 +53,7 @@ func ParseDuration(text string) (time.Duration, error) {
 		case err != nil:
 			return 0, err
 		case time.Duration(n) > (math.MaxInt64-total)/unit:
-			return 0, fmt.Errorf("duration %q: must be at most 15250w", text)
+			return 0, tooLong(text)
 		}
 		total += time.Duration(n) * unit
 	}
@@ -55,9 +65,9 @@ func ParseDuration(text string) (time.Duration, error) {
 	case err != nil:
 		return 0, err
 	case d < 0:
-		return 0, fmt.Errorf("duration %q: must not be negative", text)
+		return 0, boundf("%.40q must not be negative", text)
 	case d > math.MaxInt64-total:
-		return 0, fmt.Errorf("duration %q: must be at most 15250w", text)
+		return 0, tooLong(text)
 	}
 	return total + d, nil
 }

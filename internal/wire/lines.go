@@ -37,9 +37,9 @@ type Requests struct {
 
 // ReadRequests returns a reader for the jobs in a file. Messages contain the name of the
 // file. payloadMax is the largest size of a payload in bytes; it also limits the length of
-// a line.
-func ReadRequests(name string, in io.Reader, payloadMax int) *Requests {
-	return &Requests{newLineReader(name, in, payloadMax), newLineParser()}
+// a line. Times that are written as durations are counted from now.
+func ReadRequests(name string, in io.Reader, payloadMax int, now time.Time) *Requests {
+	return &Requests{newLineReader(name, in, payloadMax), newLineParser(now)}
 }
 
 // Next returns the next job, or io.EOF at the end of the file. A *LineError means that one
@@ -141,22 +141,28 @@ func text(key string, into func(*Request) *string) field {
 	return field{key, "a text", func(r *Request, v json.RawMessage) error { return json.Unmarshal(v, into(r)) }}
 }
 
-func moment(key string, into func(*Request) *time.Time) field {
-	return field{key, "a time such as \"2026-01-31T18:00:00Z\"", func(r *Request, v json.RawMessage) error {
-		return json.Unmarshal(v, into(r))
+func moment(key string, now time.Time, into func(*Request) *time.Time) field {
+	return field{key, human.TimeForms, func(r *Request, v json.RawMessage) error {
+		var written string
+		if err := json.Unmarshal(v, &written); err != nil {
+			return err
+		}
+		at, err := human.ParseTime(written, now, false)
+		*into(r) = at
+		return err
 	}}
 }
 
 // fields returns the keys that a line can have.
-func fields() []field {
+func fields(now time.Time) []field {
 	return []field{
 		text("kind", func(r *Request) *string { return &r.Kind }),
 		{"payload", "", func(r *Request, v json.RawMessage) error { r.Payload = v; return nil }},
 		text("queue", func(r *Request) *string { return &r.Queue }),
 		{"priority", fmt.Sprintf("a number from %d to %d", job.PriorityMin, job.PriorityMax), readPriority},
-		moment("run_at", func(r *Request) *time.Time { return &r.RunAt }),
-		{"in", "a duration such as \"90s\", \"1h30m\" or \"2d\"", readIn},
-		moment("deadline", func(r *Request) *time.Time { return &r.Deadline }),
+		moment("run_at", now, func(r *Request) *time.Time { return &r.RunAt }),
+		{"in", human.DurationForms, readIn},
+		moment("deadline", now, func(r *Request) *time.Time { return &r.Deadline }),
 		text("owner", func(r *Request) *string { return &r.Owner }),
 		text("key", func(r *Request) *string { return &r.Key }),
 		{"unique", "\"alive\" or a duration such as \"24h\"", readUnique},
@@ -213,9 +219,9 @@ type lineParser struct {
 	keys   []string
 }
 
-func newLineParser() lineParser {
+func newLineParser(now time.Time) lineParser {
 	p := lineParser{fields: make(map[string]field)}
-	for _, f := range fields() {
+	for _, f := range fields(now) {
 		p.fields[f.key] = f
 		p.keys = append(p.keys, f.key)
 	}
@@ -279,7 +285,11 @@ func (p *lineParser) entry(dec *json.Decoder, r *Request, seen map[string]bool) 
 	if string(value) == "null" && key != "payload" {
 		return fmt.Errorf("%q must be %s, found null; leave the key out", key, f.want)
 	}
-	if err := f.read(r, value); err != nil {
+	err = f.read(r, value)
+	if _, bound := errors.AsType[human.BoundError](err); bound {
+		return fmt.Errorf("%q: %w", key, err)
+	}
+	if err != nil {
 		return fmt.Errorf("%q must be %s, found %s", key, f.want, words.Shorten(words.Clean(string(value)), 40))
 	}
 	return nil

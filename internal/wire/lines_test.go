@@ -102,7 +102,7 @@ func FuzzLine(f *testing.F) {
 	f.Add([]byte(`{"kind":"a","payload":null,"run_at":"2026-01-31T18:00:00Z","owner":"o","key":"k","correlation":"c"}`))
 	f.Add([]byte(`{"kind":"a","kind":"b"}`))
 	f.Add([]byte("{\"kind\":\"\xff\"}"))
-	p := newLineParser()
+	p := newLineParser(time.Unix(1_700_000_000, 0))
 	f.Fuzz(func(t *testing.T, line []byte) {
 		q, err := p.parse(bytes.TrimSpace(line))
 		if err == nil {
@@ -128,12 +128,12 @@ func TestRequests_ErrorsDescribeTheMistake(t *testing.T) {
 		`["a"]`:                          "must be one JSON object",
 		`{}`:                             `"kind" is missing`,
 	} {
-		_, err := ReadRequests("f", strings.NewReader(line), 100).Next()
+		_, err := ReadRequests("f", strings.NewReader(line), 100, time.Unix(1_700_000_000, 0)).Next()
 		if _, ok := errors.AsType[*LineError](err); !ok || !strings.HasPrefix(err.Error(), "f:1: ") || !strings.Contains(err.Error(), want) {
 			t.Errorf("line %s: got the error %v, want an error that contains %q", line, err, want)
 		}
 	}
-	q, err := ReadRequests("f", strings.NewReader(`{"kind":"a","in":"3d","attrs":{"n":9007199254740993}}`), 100).Next()
+	q, err := ReadRequests("f", strings.NewReader(`{"kind":"a","in":"3d","attrs":{"n":9007199254740993}}`), 100, time.Unix(1_700_000_000, 0)).Next()
 	if err != nil || *q.In != 72*time.Hour || q.Attrs["n"] != json.Number("9007199254740993") {
 		t.Errorf("got the request %+v and error %v, want 72h and the exact number 9007199254740993", q, err)
 	}

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/redrive/redrive/internal/human"
 	"github.com/redrive/redrive/internal/yamlfile"
 )
 
@@ -66,17 +67,17 @@ func TestInside_BeyondTheEndIsTheEnd(t *testing.T) {
 func TestSpan(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"7d": "7d", "1d": "24h", "1d12h": "36h", "0d": "0s", "90s": "1m30s", "48h": "2d", "30d": "30d", "1.5h": "1h30m", "106751d": "106751d",
+		"7d": "7d", "1w": "7d", "1w1d12h": "204h", "1d": "24h", "1d12h": "36h", "0d": "0s", "90s": "1m30s", "48h": "2d", "30d": "30d", "1.5h": "1h30m", "106751d": "106751d",
 		"1.5d": "", "-1d": "", "1d-1h": "", "d": "", "99999999d": "", "106751d24h": "", "7dd": "", "7 d": "", "1h7d": "",
 	} {
-		d, err := yamlfile.ParseSpan(text)
+		d, err := human.ParseDuration(text)
 		switch {
 		case want == "" && err == nil:
 			t.Errorf("the duration %s is accepted as %v, want an error", text, d)
 		case want != "" && (err != nil || yamlfile.Span(d) != want):
 			t.Errorf("the duration %s is read as %s (error %v), want %s", text, yamlfile.Span(d), err, want)
 		case err == nil:
-			if again, err := yamlfile.ParseSpan(yamlfile.Span(d)); again != d || err != nil {
+			if again, err := human.ParseDuration(yamlfile.Span(d)); again != d || err != nil {
 				t.Errorf("the printed duration %s is read as %v (error %v), want the same duration", yamlfile.Span(d), again, err)
 			}
 		}

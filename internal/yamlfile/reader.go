@@ -13,11 +13,11 @@ import (
 
 // About describes a sort of file for messages.
 type About struct {
-	Noun    string // the sort of file: "a configuration"
-	Example string // an example of a setting: "database: jobs.db"
-	Start   string // the remedy for an empty file: `define at least one kind under "kinds"`
-	Depth   int    // greatest depth of nesting that a correct file needs
-	Days    bool   // whether durations may use the unit d (24 hours)
+	Noun    string // the sort of file with its article, such as "a configuration"
+	Example string // an example of a setting, such as "database: jobs.db"
+	Start   string // a text that says how to correct an empty file, such as `define at least one kind under "kinds"`
+	Depth   int    // the greatest depth of nesting that a correct file needs
+	Days    bool   // whether messages write long durations in days (24 hours)
 	// Renamed maps former keys to their present names. A former key is reported as
 	// unknown, and the message names the present key.
 	Renamed map[string]string

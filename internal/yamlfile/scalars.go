@@ -83,9 +83,9 @@ func (r *Reader) Integer(into *int, lowest, highest int, note string) func(Value
 
 // Duration returns a function that reads a duration with units, from lowest to highest.
 func (r *Reader) Duration(into *time.Duration, lowest, highest time.Duration) func(Value) {
-	show, units, spelt := human.Duration, "ms, s, m and h, such as 90s or 1h30m", "write %[1]ss, %[1]sm or %[1]sh"
+	show, spelt := human.Duration, "write %[1]ss, %[1]sm or %[1]sh"
 	if r.about.Days {
-		show, units, spelt = Span, "ms, s, m, h and d, such as 90s, 1h30m or 7d", "write %[1]ss, %[1]sm, %[1]sh or %[1]sd"
+		show, spelt = Span, "write %[1]ss, %[1]sm, %[1]sh or %[1]sd"
 	}
 	want := fmt.Sprintf("a duration from %s to %s", show(lowest), show(highest))
 	return func(v Value) {
@@ -97,10 +97,10 @@ func (r *Reader) Duration(into *time.Duration, lowest, highest time.Duration) fu
 			r.Mismatch(v, want, fmt.Sprintf(" without a unit; "+spelt, Clip(v.Text)))
 			return
 		}
-		d, err := r.parseDuration(v.Text)
+		d, err := parseDuration(v.Text)
 		switch {
 		case err != nil:
-			r.Mismatch(v, want, "; write numbers with the units "+units)
+			r.Mismatch(v, want, "; write numbers with the units w, d, h, m, s and ms, such as 90s, 1h30m or 7d")
 		case d < lowest || d > highest:
 			r.Mismatch(v, want, "")
 		default:
@@ -109,9 +109,12 @@ func (r *Reader) Duration(into *time.Duration, lowest, highest time.Duration) fu
 	}
 }
 
-func (r *Reader) parseDuration(s string) (time.Duration, error) {
-	if r.about.Days {
-		return ParseSpan(s)
+// parseDuration reads a duration. It also reads negative ones, so that the error about them
+// names the range.
+func parseDuration(s string) (time.Duration, error) {
+	if rest, negative := strings.CutPrefix(s, "-"); negative {
+		d, err := human.ParseDuration(rest)
+		return -d, err
 	}
-	return time.ParseDuration(s)
+	return human.ParseDuration(s)
 }

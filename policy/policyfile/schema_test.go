@@ -222,7 +222,7 @@ func TestF9_SchemaAndReaderAgree(t *testing.T) {
 			"waits: [1s, 2m]": true, "waits: []": false, "waits: 1s": false, "waits: [1]": false, "waits: [1s], past: stop": true,
 			"waits: [1s], past: end": false, "waits: [1s], first: 1s": false, "cap: 1h": false, "first: 30s": true,
 			"first: 30s, factor: 1.5": true, "first: 30s, factor: 0.5": false, "first: 30s, factor: 1001": false, "first: 30s, factor: '2'": false,
-			"first: 1d12h, cap: 7d, floor: 1s": true, "first: 1w": false, "first: 1 s": false, "first: 10": false, "first: 1h30m5s10ms": true,
+			"first: 1d12h, cap: 7d, floor: 1s": true, "first: 1w": true, "first: 1y": false, "first: 1 s": false, "first: 10": false, "first: 1h30m5s10ms": true,
 			"first: 1s, jitter: 20%": true, "first: 1s, jitter: 2.5%": true, "first: 1s, jitter: 0.2": false, "first: 1s, jitter: 20 %": false,
 			"first: 1s, jitter: 100%": true, "first: 1s, jitter: some": false, "first: 1s, jitter: full": true, "first: 1s, jitter: none": true, "first: 1s, jitter: {add: 1s}": true,
 			"first: 1s, jitter: {plus: 1s}": false, "first: 1s, jitter: [full]": false,

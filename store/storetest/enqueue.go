@@ -97,7 +97,7 @@ func dueTimes(r *rig) {
 	same(r, "due time of 0", at(0), r.now())
 	same(r, "due time in the past", at(r.now()-1), r.now()-1)
 	same(r, "due time in the future", at(r.now()+1), r.now()+1)
-	far := job.Micros(1<<62 + 1)
+	far := store.UntilMax
 	same(r, "due time far away", at(far), far)
 }
 
