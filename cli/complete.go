@@ -12,8 +12,6 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/redrive/redrive"
-	"github.com/redrive/redrive/failure"
-	"github.com/redrive/redrive/internal/config"
 	"github.com/redrive/redrive/internal/words"
 	"github.com/redrive/redrive/job"
 )
@@ -313,20 +311,12 @@ const completionLimit = 2 * time.Second
 // names returns all kinds, queues, classes, groups, redrives or workers that the configuration
 // or the database contains. The parameter sort selects one of these sorts of names.
 func (a *app) names(ctx context.Context, sort string) []suggestion {
-	n := &nameReader{known: a.known(), all: map[string]string{}}
-	if sort == "class" {
-		for _, c := range failure.Classes() {
-			n.all[string(c.Class)] = firstSentence(c.Summary)
-		}
-	}
-	for _, name := range n.configured(sort) {
-		n.all[name] = ""
-	}
+	n := a.configuredNames(sort)
 	ctx, cancel := context.WithTimeout(ctx, completionLimit)
 	defer cancel()
 	if client, db, err := a.open(ctx); err == nil {
-		n.read(ctx, client, sort)
-		_ = db.Close() // no error matters here: the database was only read
+		_ = n.read(ctx, client, sort) // a shell does not show errors
+		_ = db.Close()                // no error matters here: the database was only read
 	}
 	found := []suggestion{}
 	for _, name := range slices.Sorted(maps.Keys(n.all)) {
@@ -335,55 +325,59 @@ func (a *app) names(ctx context.Context, sort string) []suggestion {
 	return found
 }
 
+// nameReader collects names.
 type nameReader struct {
-	known *config.Config
-	all   map[string]string // short descriptions of the names, by name
+	all map[string]string // short descriptions of the names, by name
 }
 
-func (n *nameReader) configured(sort string) []string {
-	switch sort {
-	case "kind":
-		return n.known.KindNames
-	case "queue":
-		return n.known.QueueNames
+func (n *nameReader) add(names []string) {
+	for _, name := range names {
+		n.all[name] = ""
 	}
-	return nil
 }
 
-func (n *nameReader) read(ctx context.Context, client *redrive.Client, sort string) {
+// read adds the names that the database has.
+func (n *nameReader) read(ctx context.Context, client *redrive.Client, sort string) error {
 	switch sort {
 	case "kind":
-		counts, _ := client.Counts(ctx)
+		counts, err := client.Counts(ctx)
 		for i := range counts {
 			n.all[counts[i].Kind] = ""
 		}
+		return err
 	case "queue":
-		queues, _ := client.Queues(ctx)
+		queues, err := client.Queues(ctx)
 		for i := range queues {
 			n.all[queues[i].Name] = ""
 		}
+		return err
 	case "class":
-		stats, _ := client.DeadStats(ctx)
+		stats, err := client.DeadStats(ctx)
 		for i := range stats.Counts {
 			if class := stats.Counts[i].Class; n.all[class] == "" && class != "" {
 				n.all[class] = ""
 			}
 		}
+		return err
 	case "group":
-		page, _ := client.Groups(ctx, redrive.GroupFilter{Limit: job.PageMax})
+		page, err := client.Groups(ctx, redrive.GroupFilter{Limit: job.PageMax})
 		for i := range page.Groups {
 			g := &page.Groups[i]
 			n.all[words.ShortGroup(g.Fingerprint)] = fmt.Sprintf("%s, %s pending: %s", g.Kind, words.Number(g.Pending), words.Shorten(words.GroupCause(g), 60))
 		}
+		return err
 	case "worker":
-		list, _ := client.Processes(ctx)
+		list, err := client.Processes(ctx)
 		for i := range list {
 			n.all[list[i].Name] = words.ProcessState(&list[i])
 		}
+		return err
 	case "redrive":
-		list, _ := client.Redrives(ctx)
+		list, err := client.Redrives(ctx)
 		for i := range list {
 			n.all[fmt.Sprint(list[i].ID)] = fmt.Sprintf("%s, %s", list[i].State, words.Count(list[i].Total, "job"))
 		}
+		return err
 	}
+	return nil
 }

@@ -1,9 +1,11 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -34,14 +36,21 @@ type statusFlag job.Status
 
 // UnmarshalText implements encoding.TextUnmarshaler.
 func (s *statusFlag) UnmarshalText(text []byte) error {
-	known := make([]string, len(job.Statuses))
-	for i, status := range job.Statuses {
-		if known[i] = status.String(); known[i] == string(text) {
-			*s = statusFlag(status)
-			return nil
+	status, err := wordOf("status", text, job.Statuses[:])
+	*s = statusFlag(status)
+	return err
+}
+
+// wordOf returns the value that a word of a fixed list names. The error about an unknown
+// word suggests the most similar one.
+func wordOf[S fmt.Stringer](what string, text []byte, all []S) (value S, err error) {
+	known := make([]string, len(all))
+	for i := range all {
+		if known[i] = all[i].String(); known[i] == string(text) {
+			return all[i], nil
 		}
 	}
-	return errors.New(suggest.Unknown("status", string(text), known))
+	return value, errors.New(suggest.Unknown(what, string(text), known))
 }
 
 // reasons lists all reasons why a job can become dead.
@@ -52,17 +61,11 @@ var reasons = [...]job.Reason{
 // deadFlags are the flags that select dead letters. All commands about dead letters have
 // them.
 type deadFlags struct {
-	Status  []statusFlag `placeholder:"STATUS" help:"Select by status: pending, retried, resolved or ignored."`
-	Reason  string       `placeholder:"REASON" help:"Select by the reason of the death, such as max_retries_exceeded."`
-	Class   string       `placeholder:"CLASS" help:"Select by the class of the failure, such as NetworkTimeout."`
-	Kind    string       `placeholder:"NAME" help:"Select by kind."`
-	Queue   string       `placeholder:"NAME" help:"Select by queue."`
-	Owner   string       `placeholder:"NAME" help:"Select by owner."`
-	Group   string       `placeholder:"GROUP" help:"Select by group: the name of a group, or its beginning; see dlq groups."`
-	Since   string       `placeholder:"WHEN" help:"Select deaths since this time, such as 2026-01-31T18:00, or since this long ago, such as 2h or 3d."`
-	Until   string       `placeholder:"WHEN" help:"Select deaths before this time, in the same forms."`
-	Text    string       `placeholder:"TEXT" help:"Select messages that contain this text, in any case."`
-	Redrive int64        `placeholder:"N" help:"Select jobs that this redrive was the last to retry."`
+	Status []statusFlag `placeholder:"STATUS" help:"Only with this status: pending, retried, resolved or ignored."`
+	selectFlags
+	Since   string `placeholder:"WHEN" help:"Only deaths since this time, such as 2026-01-31T18:00, or since this long ago, such as 2h or 3d."`
+	Until   string `placeholder:"WHEN" help:"Only deaths before this time, in the same forms."`
+	Redrive int64  `placeholder:"N" help:"Only jobs that this redrive was the last to retry."`
 }
 
 func (f *deadFlags) isZero() bool { return reflect.ValueOf(*f).IsZero() }
@@ -70,16 +73,17 @@ func (f *deadFlags) isZero() bool { return reflect.ValueOf(*f).IsZero() }
 // filter makes a filter from the flags. It looks up the full fingerprint of the group,
 // because the store needs it.
 func (f *deadFlags) filter(ctx context.Context, a *app, client *redrive.Client) (redrive.DeadFilter, error) {
+	of, err := f.fields("; --note says why you do something")
+	if err != nil {
+		return redrive.DeadFilter{}, err
+	}
 	filter := redrive.DeadFilter{
-		Reason: job.Reason(f.Reason), Class: f.Class, Kind: f.Kind, Queue: f.Queue, Owner: f.Owner, Text: f.Text, Redrive: f.Redrive,
+		Reason: of.Reason, Class: of.Class, Kind: of.Kind, Queue: of.Queue, Owner: of.Owner, Batch: of.Batch, Worker: of.Worker,
+		Correlation: of.Correlation, Key: of.Key, Attr: of.Attr, Text: of.Text, Redrive: f.Redrive,
 	}
 	for _, s := range f.Status {
 		filter.Statuses = append(filter.Statuses, job.Status(s))
 	}
-	if f.Reason != "" && !slices.Contains(reasons[:], filter.Reason) {
-		return filter, usagef("--reason: %s; --note says why you do something", suggest.Unknown("reason", f.Reason, texts(reasons[:])))
-	}
-	var err error
 	now := a.now()
 	if filter.Since, err = past("--since", f.Since, now); err != nil {
 		return filter, err
@@ -141,7 +145,12 @@ func findGroup(ctx context.Context, client *redrive.Client, name string) (string
 		return "", absentf("group %.64q: no name of the last %s groups begins with it, and the other %s were not searched; write the whole name",
 			name, words.Number(most), words.Number(int64(total-most)))
 	case len(found) == 0:
-		return "", absentf("group %.64q: there is no group of that name; see `redrive dlq groups`", name)
+		n := &nameReader{all: map[string]string{}}
+		if err := n.read(ctx, client, "group"); err != nil {
+			return "", fmt.Errorf("read groups: %w", err)
+		}
+		hint := cmp.Or(suggest.DidYouMean(name, slices.Sorted(maps.Keys(n.all))), "; see `redrive dlq groups`")
+		return "", absentf("group %.64q: there is no group of that name%s", name, hint)
 	}
 	return found[0], nil
 }

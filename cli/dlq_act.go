@@ -39,6 +39,9 @@ func (a *app) actOnDead(ctx context.Context, s *selection, do redrive.Act, w who
 		return a.actByID(ctx, client, w.actor(a), act, asJSON)
 	}
 	c, err := preview(ctx, client, act)
+	if err == nil && c.N == 0 && act.Filter != nil {
+		err = s.explainNothing(ctx, a, client)
+	}
 	switch {
 	case err != nil:
 		return err

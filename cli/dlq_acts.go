@@ -109,20 +109,11 @@ func (c *changeFlags) change(ctx context.Context, a *app, client *redrive.Client
 
 // knownQueue returns an error if neither the configuration nor the database has the queue.
 func (a *app) knownQueue(ctx context.Context, client *redrive.Client, name string) error {
-	queues, err := client.Queues(ctx)
-	if err != nil {
-		return fmt.Errorf("read queues: %w", err)
+	known, err := a.knownNames(ctx, client, "queue")
+	if err != nil || slices.Contains(known, name) {
+		return err
 	}
-	known := slices.Clone(a.known().QueueNames)
-	for _, q := range queues {
-		if !slices.Contains(known, q.Name) {
-			known = append(known, q.Name)
-		}
-	}
-	if slices.Contains(known, name) {
-		return nil
-	}
-	return &usageError{fmt.Errorf("--to-queue: %s", suggest.Unknown("queue", name, known))}
+	return absentf("--to-queue: %s", suggest.Unknown("queue", name, known))
 }
 
 // payload reads the new payload of the job. The size limit and the rules for new jobs apply

@@ -97,6 +97,9 @@ func (c *dlqExportCmd) write(ctx context.Context, a *app, client *redrive.Client
 		}
 		progress.set(e.Rows(), e.Rows())
 	}
+	if e.Rows() == 0 && ctx.Err() == nil {
+		return c.explainNothing(ctx, a, client)
+	}
 	return ctx.Err()
 }
 
@@ -161,7 +164,7 @@ func (c *dlqExportCmd) sanitiser(a *app) *failure.SanitizeOptions {
 // exportTotal returns the number of dead letters that the export will have, for the
 // progress bar. It returns 0 if the number is not known.
 func exportTotal(ctx context.Context, a *app, client *redrive.Client, f *redrive.DeadFilter) int64 {
-	if !a.styleOf(a.stderr).terminal || f.Owner+f.Group+f.Text != "" || f.Since > 0 || f.Until > 0 || f.Redrive > 0 {
+	if !a.styleOf(a.stderr).terminal || !f.Counted() {
 		return 0
 	}
 	stats, err := client.DeadStats(ctx)
@@ -171,7 +174,7 @@ func exportTotal(ctx context.Context, a *app, client *redrive.Client, f *redrive
 	total := int64(0)
 	for i := range stats.Counts {
 		n := &stats.Counts[i]
-		if entry := entryOf(n); f.Match(&entry) {
+		if entry := entryOf(n); f.Match(&entry, nil) {
 			total += n.N
 		}
 	}

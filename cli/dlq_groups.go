@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,13 +17,12 @@ import (
 
 type dlqGroupsCmd struct {
 	jsonFlag
-	Kind    string `placeholder:"NAME" help:"List only groups of this kind."`
-	Class   string `placeholder:"CLASS" help:"List only groups of this class of failure."`
-	Group   string `placeholder:"GROUP" help:"List only this group: its name, or the beginning of its name."`
-	Pending bool   `help:"List only groups that have pending dead letters."`
-	Largest bool   `help:"Sort by the number of pending dead letters. Default: the last seen group first."`
-	Limit   int    `default:"50" help:"Largest number of groups, 1 to ${pageMax}."`
-	Skip    int    `placeholder:"N" help:"Skip this number of groups: the next page."`
+	deadFlags
+	Pending bool `help:"List only groups that have pending dead letters."`
+	New     bool `help:"List only groups whose first death is not earlier than --since."`
+	Largest bool `help:"Sort by the number of pending dead letters. Default: the last seen group first."`
+	Limit   int  `default:"50" help:"Largest number of groups, 1 to ${pageMax}."`
+	Skip    int  `placeholder:"N" help:"Skip this number of groups: the next page."`
 }
 
 // Help implements kong.HelpProvider.
@@ -32,42 +33,127 @@ the deaths of each of the last 24 hours. JOB is the first job that died.
 
     redrive dlq groups
     redrive dlq groups --pending --largest
+    redrive dlq groups --owner ann --since 1d
+    redrive dlq groups --new --since 2026-01-31
     redrive dlq redrive --group 3fa9
+
+With filters other than --kind, --class and --group, all numbers count only the dead letters that match. The command reads
+up to 10,000 of them, the newest ones, and says so when there are more.
 
 GROUP is the short name: the first 8 digits. The full name, such as 1:957bd32c0b2a967f, is in --json. Commands accept both,
 and any beginning of a name if no other name begins with it.`
 }
 
 func (c *dlqGroupsCmd) Run(ctx context.Context, a *app) (err error) {
-	f := redrive.GroupFilter{Kind: c.Kind, Class: c.Class, Pending: c.Pending, Largest: c.Largest, Skip: c.Skip, Limit: c.Limit}
-	if c.Limit < 1 {
+	switch {
+	case c.Limit < 1 || c.Limit > job.PageMax:
 		return usagef("--limit %d: must be 1 to %d", c.Limit, job.PageMax)
-	}
-	if err := f.Validate(); err != nil {
-		return &usageError{err}
+	case c.Skip < 0:
+		return usagef("--skip %d: must not be negative", c.Skip)
+	case c.New && c.Since == "":
+		return usagef("--new needs --since: the time from which a group is new")
 	}
 	client, db, err := a.open(ctx)
 	if err != nil {
 		return err
 	}
 	defer closing(db, &err)
-	if c.Group != "" {
-		if f.Group, err = findGroup(ctx, client, c.Group); err != nil {
+	f, err := c.filter(ctx, a, client)
+	if err != nil {
+		return err
+	}
+	rest := f
+	rest.Kind, rest.Class, rest.Group = "", "", ""
+	list := wire.GroupList{}
+	if reflect.ValueOf(rest).IsZero() {
+		page, err := client.Groups(ctx, redrive.GroupFilter{Group: f.Group, Kind: f.Kind, Class: f.Class, Pending: c.Pending,
+			Largest: c.Largest, Skip: c.Skip, Limit: c.Limit})
+		if err != nil {
+			return fmt.Errorf("groups: %w", err)
+		}
+		list = wire.GroupsOf(&page)
+	} else if list, err = c.tally(ctx, a, client, &f); err != nil {
+		return err
+	}
+	if list.Total == 0 {
+		if err := c.explainNothing(ctx, a, client); err != nil {
 			return err
 		}
 	}
-	page, err := client.Groups(ctx, f)
-	if err != nil {
-		return fmt.Errorf("groups: %w", err)
-	}
 	if c.JSON {
-		return a.printJSON(wire.GroupsOf(&page))
+		return a.printJSON(list)
 	}
-	c.print(a, &page)
+	c.print(a, &list)
 	return nil
 }
 
-func (c *dlqGroupsCmd) print(a *app, page *redrive.GroupPage) {
+// tally lists the groups of the dead letters that a filter selects.
+func (c *dlqGroupsCmd) tally(ctx context.Context, a *app, client *redrive.Client, f *redrive.DeadFilter) (list wire.GroupList, err error) {
+	t, err := client.TallyDead(ctx, *f)
+	if err != nil {
+		return list, fmt.Errorf("count dead letters: %w", err)
+	}
+	a.warnSearched(t.Searched)
+	groups := t.Groups
+	if c.Pending {
+		groups = slices.DeleteFunc(groups, func(g redrive.Group) bool { return g.Pending == 0 })
+	}
+	if c.New {
+		if groups, err = newGroups(ctx, client, groups, f.Since); err != nil {
+			return list, err
+		}
+	}
+	if c.Largest {
+		slices.SortStableFunc(groups, func(a, b redrive.Group) int { return cmp.Or(cmp.Compare(b.Pending, a.Pending), cmp.Compare(b.N, a.N)) })
+	}
+	list.Total, list.Searched = len(groups), t.Searched
+	groups = groups[min(c.Skip, len(groups)):]
+	list.Groups = slices.Clone(groups[:min(c.Limit, len(groups))])
+	for i := range list.Groups {
+		g := &list.Groups[i]
+		whole, err := wholeGroup(ctx, client, g.Fingerprint)
+		if err != nil {
+			return list, err
+		}
+		g.Muted, g.MutedUntil, g.MutedFor = whole.Muted, whole.MutedUntil, whole.MutedFor
+	}
+	return list, nil
+}
+
+// newGroups returns the groups whose first death of all is at or after a time.
+func newGroups(ctx context.Context, client *redrive.Client, groups []redrive.Group, since job.Micros) (all []redrive.Group, err error) {
+	for i := range groups {
+		whole, err := wholeGroup(ctx, client, groups[i].Fingerprint)
+		if err != nil {
+			return nil, err
+		}
+		if whole.FirstAt >= since {
+			all = append(all, groups[i])
+		}
+	}
+	return all, nil
+}
+
+// wholeGroup returns a group with the numbers of all its dead letters. It returns the zero
+// value when the group was removed meanwhile.
+func wholeGroup(ctx context.Context, client *redrive.Client, fingerprint string) (redrive.Group, error) {
+	page, err := client.Groups(ctx, redrive.GroupFilter{Group: fingerprint, Limit: 1})
+	if err != nil || len(page.Groups) == 0 {
+		return redrive.Group{}, err
+	}
+	return page.Groups[0], nil
+}
+
+// warnSearched prints a warning if only the dead letters since a time were counted. It
+// prints nothing if the time is 0.
+func (a *app) warnSearched(since job.Micros) {
+	if since != 0 {
+		fmt.Fprintf(a.stderr, "redrive: only dead letters since %s (%s) were counted; --until counts older ones\n",
+			words.Time(since), words.Away(since, job.At(a.now())))
+	}
+}
+
+func (c *dlqGroupsCmd) print(a *app, page *wire.GroupList) {
 	out := a.styleOf(a.stdout)
 	if len(page.Groups) == 0 {
 		fmt.Fprintln(a.out, out.faint("no groups"))

@@ -51,6 +51,11 @@ func (c *dlqListCmd) Run(ctx context.Context, a *app) (err error) {
 	if err != nil {
 		return err
 	}
+	if len(page.Entries) == 0 && page.Next == 0 && c.Before == 0 {
+		if err := c.explainNothing(ctx, a, client); err != nil {
+			return err
+		}
+	}
 	switch {
 	case c.JSON:
 		return a.printJSON(wire.DeadPageOf(&page))
@@ -94,14 +99,33 @@ func (c *dlqListCmd) print(a *app, page *redrive.DeadPage) {
 		fmt.Fprintln(a.out, out.faint("no dead letters"))
 		return
 	}
-	t := table{columns: []column{
-		{title: "JOB", right: true}, {title: "KIND"}, {title: "QUEUE"}, {title: "STATUS"}, {title: "DIED"}, {title: "REASON"},
-		{title: "CLASS"}, {title: "GROUP"}, {title: "MESSAGE", loose: true},
-	}}
+	owned, correlated := false, false // optional columns that some dead letter fills
 	for i := range page.Entries {
 		d := &page.Entries[i].DeadLetter
-		t.add(d.Job.String(), d.Kind, d.Queue, d.Status.String(), words.Away(d.DiedAt, now), string(d.Reason), d.Class,
-			words.ShortGroup(d.Fingerprint), words.FirstLine(d.Message))
+		owned, correlated = owned || d.Owner != "", correlated || d.Correlation != ""
+	}
+	t := table{columns: []column{
+		{title: "JOB", right: true}, {title: "KIND"}, {title: "QUEUE"}, {title: "STATUS"}, {title: "DIED"}, {title: "REASON"},
+		{title: "CLASS"}, {title: "GROUP"},
+	}}
+	if owned {
+		t.columns = append(t.columns, column{title: "OWNER"})
+	}
+	if correlated {
+		t.columns = append(t.columns, column{title: "CORRELATION"})
+	}
+	t.columns = append(t.columns, column{title: "MESSAGE", loose: true})
+	for i := range page.Entries {
+		d := &page.Entries[i].DeadLetter
+		cells := []string{d.Job.String(), d.Kind, d.Queue, d.Status.String(), words.Away(d.DiedAt, now), string(d.Reason), d.Class,
+			words.ShortGroup(d.Fingerprint)}
+		if owned {
+			cells = append(cells, d.Owner)
+		}
+		if correlated {
+			cells = append(cells, d.Correlation)
+		}
+		t.add(append(cells, words.FirstLine(d.Message))...)
 	}
 	t.print(a.out, out)
 }

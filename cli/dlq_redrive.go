@@ -77,13 +77,16 @@ func (c *redriveStartCmd) Run(ctx context.Context, a *app) (err error) {
 		return err
 	}
 	found, err := preview(ctx, client, redrive.Action{Do: redrive.ActRetry, Filter: &spec.Filter, Change: spec.Change})
+	if err == nil && found.N == 0 {
+		err = c.explainNothing(ctx, a, client)
+	}
 	switch {
 	case err != nil:
 		return err
 	case c.DryRun:
 		return a.dryRun(&found, c.JSON)
 	case found.N == 0:
-		return absentf("nothing to retry: no dead letter matches the filter")
+		return a.acted(&found, 0, c.JSON)
 	}
 	if err := a.confirm("redrive"+strings.TrimPrefix(found.Question(), "retry"), c.Yes); err != nil {
 		return err

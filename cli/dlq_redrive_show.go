@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
 
 	"github.com/redrive/redrive"
+	"github.com/redrive/redrive/internal/suggest"
 	"github.com/redrive/redrive/internal/wire"
 	"github.com/redrive/redrive/internal/words"
 	"github.com/redrive/redrive/job"
@@ -24,7 +26,32 @@ func absentRedrive(err error, id int64) error {
 	return err
 }
 
-type redriveListCmd struct{ jsonFlag }
+type redriveListCmd struct {
+	jsonFlag
+	State []redriveState `placeholder:"STATE,..." help:"Only in this state: canary, ramping, settling, paused, stopped, completed or cancelled."`
+	By    string         `placeholder:"NAME" help:"Only redrives that this person started."`
+	Kind  string         `placeholder:"NAME" help:"Only redrives of dead letters of this kind."`
+	Queue string         `placeholder:"NAME" help:"Only redrives of dead letters of this queue."`
+	Owner string         `placeholder:"NAME" help:"Only redrives of dead letters of this owner."`
+	Class string         `placeholder:"CLASS" help:"Only redrives of dead letters of this class."`
+	Group string         `placeholder:"GROUP" help:"Only redrives of this group: its name, or the beginning of its name."`
+	Since string         `placeholder:"WHEN" help:"Only redrives that were started since this time, such as 2026-01-31T18:00, or since this long ago, such as 2h or 3d."`
+	Until string         `placeholder:"WHEN" help:"Only redrives that were started before this time, in the same forms."`
+}
+
+// redriveState is the value of a flag: a state of a redrive.
+type redriveState redrive.RedriveState
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (s *redriveState) UnmarshalText(text []byte) error {
+	known := texts([]redrive.RedriveState{redrive.RedriveCanary, redrive.RedriveRamping, redrive.RedriveSettling, redrive.RedrivePaused,
+		redrive.RedriveStopped, redrive.RedriveCompleted, redrive.RedriveCancelled})
+	if !slices.Contains(known, string(text)) {
+		return errors.New(suggest.Unknown("state", string(text), known))
+	}
+	*s = redriveState(text)
+	return nil
+}
 
 // Help implements kong.HelpProvider.
 func (*redriveListCmd) Help() string {
@@ -33,19 +60,55 @@ retried jobs whose first attempt has ended. AGAIN is how many of these failed by
 retried jobs that have ended.
 
     redrive dlq redrive list
-    redrive dlq redrive list --json`
+    redrive dlq redrive list --state canary,ramping
+    redrive dlq redrive list --group 3fa9 --since 1d --json
+
+--kind, --queue, --owner, --class and --group select redrives that were started with this filter.`
 }
 
 func (c *redriveListCmd) Run(ctx context.Context, a *app) (err error) {
+	now := a.now()
+	var span redrive.Span
+	if span.Since, err = past("--since", c.Since, now); err != nil {
+		return err
+	}
+	if span.Until, err = past("--until", c.Until, now); err != nil {
+		return err
+	}
 	client, db, err := a.open(ctx)
 	if err != nil {
 		return err
 	}
 	defer closing(db, &err)
+	group := ""
+	if c.Group != "" {
+		if group, err = findGroup(ctx, client, c.Group); err != nil {
+			return err
+		}
+	}
 	list, err := client.Redrives(ctx)
 	if err != nil {
 		return fmt.Errorf("list redrives: %w", err)
 	}
+	list = slices.DeleteFunc(list, func(r redrive.Redrive) bool {
+		f := &r.Filter
+		return len(c.State) > 0 && !slices.Contains(c.State, redriveState(r.State)) || !span.Has(r.CreatedAt) ||
+			differs(c.By, r.By) || differs(c.Kind, f.Kind) || differs(c.Queue, f.Queue) || differs(c.Owner, f.Owner) ||
+			differs(c.Class, f.Class) || differs(group, f.Group)
+	})
+	if len(list) == 0 {
+		named := selectFlags{Kind: c.Kind, Queue: c.Queue, Owner: c.Owner, Class: c.Class}
+		if err := a.explainNothing(ctx, client, &named); err != nil {
+			return err
+		}
+	}
+	return c.print(a, list)
+}
+
+// differs reports whether a value is not the wanted one. Every value is wanted if want is "".
+func differs(want, value string) bool { return want != "" && want != value }
+
+func (c *redriveListCmd) print(a *app, list []redrive.Redrive) error {
 	if c.JSON {
 		return a.printJSON(wire.RedrivesOf(list))
 	}

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/redrive/redrive"
-	"github.com/redrive/redrive/internal/human"
 	"github.com/redrive/redrive/internal/wire"
 	"github.com/redrive/redrive/internal/words"
 	"github.com/redrive/redrive/job"
@@ -17,7 +16,8 @@ import (
 
 type dlqStatsCmd struct {
 	jsonFlag
-	Window string `default:"24h" placeholder:"DURATION" help:"Time that the figures about retries cover, up to 30d, in whole hours. Default 24h."`
+	deadFlags
+	Window span `placeholder:"DURATION" help:"Time that the figures about retries cover, 1h to 30d, in whole hours. Default 24h."`
 }
 
 // Help implements kong.HelpProvider.
@@ -26,19 +26,33 @@ func (*dlqStatsCmd) Help() string {
 retried job is one that had more than one attempt, or that was retried by hand.
 
     redrive dlq stats
-    redrive dlq stats --window 7d --json | jq '.success[] | select(.met | not)'`
+    redrive dlq stats --owner ann --since 1d
+    redrive dlq stats --window 7d --json | jq '.success[] | select(.met | not)'
+
+With filters, the command counts only the dead letters that match. It leaves out the figures about retries, which are of
+all jobs. It reads up to 10,000 dead letters, the newest ones, and says so when there are more. --status, --reason, --class,
+--kind and --queue have counters, so the counts are complete with these.`
 }
 
 func (c *dlqStatsCmd) Run(ctx context.Context, a *app) (err error) {
-	window, err := human.ParseDuration(c.Window)
-	if err != nil || window < time.Hour || window > redrive.HoursKept {
-		return usagef("--window %q: must be 1h to 30d", c.Window)
+	window, filtered := time.Duration(c.Window), !c.isZero()
+	switch {
+	case filtered && window != 0:
+		return usagef("--window is for the figures about the retries of all jobs; it goes with no filter")
+	case filtered:
+	case window == 0:
+		window = 24 * time.Hour
+	case window < time.Hour || window > redrive.HoursKept:
+		return usagef("--window %s: must be 1h to 30d", words.Span(window))
 	}
 	client, db, err := a.open(ctx)
 	if err != nil {
 		return err
 	}
 	defer closing(db, &err)
+	if filtered {
+		return c.count(ctx, a, client)
+	}
 	stats, err := client.DeadStats(ctx)
 	if err != nil {
 		return fmt.Errorf("count dead letters: %w", err)
@@ -48,6 +62,33 @@ func (c *dlqStatsCmd) Run(ctx context.Context, a *app) (err error) {
 		return a.printJSON(v)
 	}
 	a.page().stats(v, words.Figures(&stats, window))
+	return nil
+}
+
+// count counts the dead letters that the filters select.
+func (c *dlqStatsCmd) count(ctx context.Context, a *app, client *redrive.Client) error {
+	f, err := c.filter(ctx, a, client)
+	if err != nil {
+		return err
+	}
+	t, err := client.TallyDead(ctx, f)
+	if err != nil {
+		return fmt.Errorf("count dead letters: %w", err)
+	}
+	v := wire.StatsOf(&t.DeadStats, 0)
+	v.Hours, v.Searched = []redrive.Hour{}, t.Searched
+	if v.Total == 0 {
+		if err := c.explainNothing(ctx, a, client); err != nil {
+			return err
+		}
+	}
+	if c.JSON {
+		return a.printJSON(v)
+	}
+	if !f.Counted() {
+		a.warnSearched(t.Searched)
+	}
+	a.page().stats(v, nil)
 	return nil
 }
 
@@ -74,7 +115,9 @@ func (p *page) stats(v *wire.DeadStats, figures []words.Figure) {
 	p.counts("REASON", v.Reason)
 	p.counts("CLASS", v.Class)
 	p.counts("KIND", v.Kind)
-	p.figures(figures)
+	if figures != nil {
+		p.figures(figures)
+	}
 }
 
 // counts prints names with their counts, the largest count first.

@@ -50,6 +50,11 @@ func (c *jobsListCmd) Run(ctx context.Context, a *app) (err error) {
 	if err != nil {
 		return err
 	}
+	if len(page.Jobs) == 0 && page.Next.IsZero() && c.From.IsZero() {
+		if err := a.explainNothing(ctx, client, &c.selectFlags); err != nil {
+			return err
+		}
+	}
 	if c.IDs {
 		for i := range page.Jobs {
 			fmt.Fprintln(a.out, page.Jobs[i].ID)

@@ -10,34 +10,31 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// filterFlags are the flags that select jobs in any state and order a list of them.
-type filterFlags struct {
-	State       []job.State      `placeholder:"STATE,..." help:"waiting, retrying, running, completed, dead or cancelled."`
-	Kind        string           `placeholder:"NAME" help:"Only of this kind."`
-	Queue       string           `placeholder:"NAME" help:"Only of this queue."`
-	Owner       string           `placeholder:"NAME" help:"Only of this owner."`
-	Worker      string           `placeholder:"NAME" help:"Only jobs that this process runs or ran last."`
-	Correlation string           `placeholder:"ID" help:"Only with this correlation id."`
-	Key         string           `placeholder:"KEY" help:"Only the job that holds this idempotency key of --kind and --owner."`
-	Attr        string           `placeholder:"NAME=VALUE" help:"Only with this attribute."`
-	Batch       int64            `placeholder:"N" help:"Only of this batch."`
-	Class       string           `placeholder:"CLASS" help:"Only retrying and dead jobs whose last failure has this class."`
-	Group       string           `placeholder:"GROUP" help:"Only retrying and dead jobs of this root cause: a group's name, or its beginning."`
-	Text        string           `placeholder:"TEXT" help:"Only retrying and dead jobs with this text in the message; case does not matter."`
-	Reason      string           `placeholder:"REASON" help:"Only jobs that are dead for this reason, such as max_retries_exceeded."`
-	Since       string           `placeholder:"WHEN" help:"Created at or after this time, such as 2026-01-31T18:00, or so long ago, such as 2h or 3d. With --order ended: ended then. With --order due: due then, or in so long."`
-	Until       string           `placeholder:"WHEN" help:"Created, due or ended before this time; see --since."`
-	Order       redrive.JobOrder `placeholder:"ORDER" help:"newest (the default), due (waiting and retrying jobs, the next one first) or ended (the latest end first)."`
+// selectFlags are the flags that select jobs and dead letters by the same fields.
+type selectFlags struct {
+	Kind        string `placeholder:"NAME" help:"Only of this kind."`
+	Queue       string `placeholder:"NAME" help:"Only of this queue."`
+	Owner       string `placeholder:"NAME" help:"Only of this owner."`
+	Worker      string `placeholder:"NAME" help:"Only jobs that this process runs or ran last."`
+	Correlation string `placeholder:"ID" help:"Only with this correlation id."`
+	Key         string `placeholder:"KEY" help:"Only the job that holds this idempotency key of --kind and --owner."`
+	Attr        string `placeholder:"NAME=VALUE" help:"Only with this attribute."`
+	Batch       int64  `placeholder:"N" help:"Only of this batch."`
+	Class       string `placeholder:"CLASS" help:"Only retrying and dead jobs whose last failure has this class, such as NetworkTimeout."`
+	Group       string `placeholder:"GROUP" help:"Only retrying and dead jobs of this root cause: the name of a group, or its beginning; see dlq groups."`
+	Text        string `placeholder:"TEXT" help:"Only retrying and dead jobs with this text in the message; case does not matter."`
+	Reason      string `placeholder:"REASON" help:"Only jobs that are dead for this reason, such as max_retries_exceeded."`
 }
 
-// filter makes a filter from the flags. It looks up the full fingerprint of the group.
-func (f *filterFlags) filter(ctx context.Context, a *app, client *redrive.Client) (redrive.JobFilter, error) {
-	filter := redrive.JobFilter{
-		States: f.State, Kind: f.Kind, Queue: f.Queue, Owner: f.Owner, Worker: f.Worker, Correlation: f.Correlation, Key: f.Key,
-		Batch: f.Batch, Class: f.Class, Text: f.Text, Reason: job.Reason(f.Reason), Order: f.Order,
+// fields makes a filter from the flags, without the group. hint is added to the error of an
+// unknown reason.
+func (f *selectFlags) fields(hint string) (filter redrive.JobFilter, err error) {
+	filter = redrive.JobFilter{
+		Kind: f.Kind, Queue: f.Queue, Owner: f.Owner, Worker: f.Worker, Correlation: f.Correlation, Key: f.Key,
+		Batch: f.Batch, Class: f.Class, Text: f.Text, Reason: job.Reason(f.Reason),
 	}
 	if f.Reason != "" && !slices.Contains(reasons[:], filter.Reason) {
-		return filter, usagef("--reason: %s", suggest.Unknown("reason", f.Reason, texts(reasons[:])))
+		return filter, usagef("--reason: %s%s", suggest.Unknown("reason", f.Reason, texts(reasons[:])), hint)
 	}
 	if f.Attr != "" {
 		name, value, ok := strings.Cut(f.Attr, "=")
@@ -46,8 +43,40 @@ func (f *filterFlags) filter(ctx context.Context, a *app, client *redrive.Client
 		}
 		filter.Attr = redrive.JobAttr{Name: name, Value: value}
 	}
+	return filter, nil
+}
+
+// stateFlag is the value of a flag: the state of a job.
+type stateFlag job.State
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (s *stateFlag) UnmarshalText(text []byte) error {
+	state, err := wordOf("state", text, job.States[:])
+	*s = stateFlag(state)
+	return err
+}
+
+// filterFlags are the flags that select jobs in any state and order a list of them.
+type filterFlags struct {
+	State []stateFlag `placeholder:"STATE,..." help:"waiting, retrying, running, completed, dead or cancelled."`
+	selectFlags
+	Since string           `placeholder:"WHEN" help:"Created at or after this time, such as 2026-01-31T18:00, or so long ago, such as 2h or 3d. With --order ended: ended then. With --order due: due then, or in so long."`
+	Until string           `placeholder:"WHEN" help:"Created, due or ended before this time; see --since."`
+	Order redrive.JobOrder `placeholder:"ORDER" help:"newest (the default), due (waiting and retrying jobs, the next one first) or ended (the latest end first)."`
+}
+
+// filter makes a filter from the flags. It looks up the full fingerprint of the group.
+func (f *filterFlags) filter(ctx context.Context, a *app, client *redrive.Client) (redrive.JobFilter, error) {
+	filter, err := f.fields("")
+	if err != nil {
+		return filter, err
+	}
+	filter.Order = f.Order
+	for _, state := range f.State {
+		filter.States = append(filter.States, job.State(state))
+	}
 	if of := f.Order.States(); of != nil {
-		for _, s := range f.State {
+		for _, s := range filter.States {
 			if !slices.Contains(of, s) {
 				return filter, usagef("--order %s lists no %s jobs", f.Order, s)
 			}
@@ -58,7 +87,6 @@ func (f *filterFlags) filter(ctx context.Context, a *app, client *redrive.Client
 	if f.Order == redrive.Due {
 		when = future
 	}
-	var err error
 	if span.Since, err = when("--since", f.Since, a.now()); err != nil {
 		return filter, err
 	}

@@ -134,7 +134,7 @@ func (a *app) changeQueue(ctx context.Context, c redrive.QueueChange, who by, as
 	defer closing(db, &err)
 	q, err := client.SetQueue(ctx, who.actor(a), c)
 	if errors.Is(err, redrive.ErrNotFound) {
-		return a.unknownQueue(ctx, client, c.Name, configured)
+		return a.unknownQueue(ctx, client, c.Name)
 	}
 	if err != nil {
 		return fmt.Errorf("queue %q: %w", c.Name, err)
@@ -146,13 +146,10 @@ func (a *app) changeQueue(ctx context.Context, c redrive.QueueChange, who by, as
 	return err
 }
 
-func (a *app) unknownQueue(ctx context.Context, client *redrive.Client, name string, known []string) error {
-	queues, err := client.Queues(ctx)
+func (a *app) unknownQueue(ctx context.Context, client *redrive.Client, name string) error {
+	known, err := a.knownNames(ctx, client, "queue")
 	if err != nil {
-		return fmt.Errorf("read queues: %w", err)
-	}
-	for _, q := range queues {
-		known = append(known, q.Name)
+		return err
 	}
 	return absentError(suggest.Unknown("queue", name, known))
 }

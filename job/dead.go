@@ -46,6 +46,9 @@ type DeadLetter struct {
 	Kind        string `json:"kind"`
 	Queue       string `json:"queue"`
 	Owner       string `json:"owner,omitempty"`
+	Correlation string `json:"correlation,omitempty"`
+	Batch       int64  `json:"batch,omitempty"`
+	Holder      string `json:"holder,omitempty"` // the process that ran the job last
 	DiedAt      Micros `json:"died_at"`
 	Revived     bool   `json:"revived"` // whether the job was retried and is live again
 

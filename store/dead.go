@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"reflect"
 	"slices"
-	"strings"
 
 	"github.com/redrive/redrive/job"
 )
@@ -40,35 +40,54 @@ type DeadLetters interface {
 	Original(ctx context.Context, id job.ID) (Original, error)
 }
 
-// DeadFilter selects dead letters. Zero fields select everything.
+// DeadFilter selects dead letters. Zero fields select everything. The names and meanings
+// of the fields are those of Filter.
 type DeadFilter struct {
-	Statuses []job.Status `json:"statuses,omitempty"`
-	Reason   job.Reason   `json:"reason,omitempty"`
-	Class    string       `json:"class,omitempty"`
-	Kind     string       `json:"kind,omitempty"`
-	Queue    string       `json:"queue,omitempty"`
-	Owner    string       `json:"owner,omitempty"`
-	Group    string       `json:"group,omitempty"` // a fingerprint; selects the dead letters of this group
-	Since    job.Micros   `json:"since,omitempty"` // selects only deaths at or after this time; 0 means no bound
-	Until    job.Micros   `json:"until,omitempty"` // selects only deaths before this time; 0 means no bound
-	// a part of the message; upper and lower case are equal; at most job.TextMax bytes
-	Text    string `json:"text,omitempty"`
-	Redrive int64  `json:"redrive,omitempty"`
+	Statuses    []job.Status `json:"statuses,omitempty"`
+	Reason      job.Reason   `json:"reason,omitempty"`
+	Class       string       `json:"class,omitempty"`
+	Kind        string       `json:"kind,omitempty"`
+	Queue       string       `json:"queue,omitempty"`
+	Owner       string       `json:"owner,omitempty"`
+	Batch       int64        `json:"batch,omitempty"`
+	Worker      string       `json:"worker,omitempty"` // the name of the process that had the last run
+	Correlation string       `json:"correlation,omitempty"`
+	// Key selects the dead letter of the job that holds this idempotency key of Kind and
+	// Owner now. It needs Kind; without Owner it is a key of the jobs that have no owner.
+	Key     string     `json:"key,omitempty"`
+	Attr    Attr       `json:"attr,omitzero"`
+	Group   string     `json:"group,omitempty"` // a fingerprint; selects the dead letters of this group
+	Since   job.Micros `json:"since,omitempty"` // selects only deaths at or after this time; 0 means no bound
+	Until   job.Micros `json:"until,omitempty"` // selects only deaths before this time; 0 means no bound
+	Text    string     `json:"text,omitempty"`  // a part of the message; upper and lower case are equal; at most job.TextMax bytes
+	Redrive int64      `json:"redrive,omitempty"`
 }
 
-// Match reports whether the filter selects the entry.
-func (f *DeadFilter) Match(d *job.DeadLetter) bool {
+// Match reports whether the filter selects an entry. attrs are the attributes of its
+// job. Match does not look at who holds the Key.
+func (f *DeadFilter) Match(d *job.DeadLetter, attrs []byte) bool {
 	return (len(f.Statuses) == 0 || slices.Contains(f.Statuses, d.Status)) &&
 		(f.Reason == "" || f.Reason == d.Reason) &&
-		(f.Class == "" || f.Class == d.Class) &&
 		(f.Kind == "" || f.Kind == d.Kind) &&
 		(f.Queue == "" || f.Queue == d.Queue) &&
 		(f.Owner == "" || f.Owner == d.Owner) &&
-		(f.Group == "" || f.Group == d.Fingerprint) &&
-		(f.Since == 0 || d.DiedAt >= f.Since) &&
-		(f.Until == 0 || d.DiedAt < f.Until) &&
+		(f.Batch == 0 || f.Batch == d.Batch) &&
+		(f.Worker == "" || f.Worker == d.Holder) &&
+		(f.Correlation == "" || f.Correlation == d.Correlation) &&
 		(f.Redrive == 0 || f.Redrive == d.Redrive) &&
-		(f.Text == "" || strings.Contains(strings.ToLower(d.Message), strings.ToLower(f.Text)))
+		f.died().Has(d.DiedAt) &&
+		f.Attr.Matches(attrs) &&
+		f.jobs().MatchCause(d.Class, d.Fingerprint, d.Message)
+}
+
+func (f *DeadFilter) died() Span { return Span{Since: f.Since, Until: f.Until} }
+
+// jobs returns a filter of jobs with the fields that both filters have.
+func (f *DeadFilter) jobs() *Filter {
+	return &Filter{
+		Kind: f.Kind, Queue: f.Queue, Owner: f.Owner, Batch: f.Batch, Worker: f.Worker, Correlation: f.Correlation, Key: f.Key,
+		Attr: f.Attr, Class: f.Class, Group: f.Group, Text: f.Text, Reason: f.Reason, Ended: f.died(),
+	}
 }
 
 // Validate returns an ErrInvalid or ErrTooLarge that names the wrong field.
@@ -81,21 +100,18 @@ func (f *DeadFilter) Validate() error {
 			return fmt.Errorf("filter: status %d is unknown: %w", uint8(s), ErrInvalid)
 		}
 	}
-	switch {
-	case f.Since < 0 || f.Until < 0 || f.Redrive < 0:
-		return fmt.Errorf("filter: since, until and redrive must not be negative: %w", ErrInvalid)
-	case f.Until != 0 && f.Until <= f.Since:
-		return fmt.Errorf("filter: until must be after since: %w", ErrInvalid)
+	if f.Redrive < 0 {
+		return fmt.Errorf("filter: redrive %d must not be negative: %w", f.Redrive, ErrInvalid)
 	}
-	for _, t := range [...]struct{ name, value string }{
-		{"reason", string(f.Reason)}, {"class", f.Class}, {"kind", f.Kind}, {"queue", f.Queue}, {"owner", f.Owner},
-		{"group", f.Group}, {"text", f.Text},
-	} {
-		if len(t.value) > job.TextMax {
-			return fmt.Errorf("filter: %s of %d bytes: at most %d bytes are allowed: %w", t.name, len(t.value), job.TextMax, ErrTooLarge)
-		}
-	}
-	return nil
+	return f.jobs().Validate()
+}
+
+// Counted reports whether the counts of DeadStats are enough to count what the filter
+// selects.
+func (f *DeadFilter) Counted() bool {
+	rest := *f
+	rest.Statuses, rest.Reason, rest.Class, rest.Kind, rest.Queue = nil, "", "", "", ""
+	return rest.isZero()
 }
 
 // DeadPaging selects one page of a list of dead letters.
@@ -191,8 +207,8 @@ const (
 	PreviewMax = 50_000 // maximum number of entries that one preview counts
 )
 
-// UntilMax is the end of the year 9999, the latest time until which an entry can be
-// ignored.
+// UntilMax is the end of the year 9999: the latest start, deadline and end of the key of a
+// job, and the latest time until which an entry can be ignored.
 const UntilMax job.Micros = 253_402_300_799_999_999
 
 // Action is an operation of a person on dead letters. It applies either to the dead letters of
@@ -284,10 +300,8 @@ func (f *DeadFilter) WholeGroup() bool {
 	return f.Group != "" && rest.isZero()
 }
 
-func (f *DeadFilter) isZero() bool {
-	return len(f.Statuses) == 0 && f.Reason == "" && f.Class == "" && f.Kind == "" && f.Queue == "" && f.Owner == "" &&
-		f.Group == "" && f.Since == 0 && f.Until == 0 && f.Text == "" && f.Redrive == 0
-}
+// isZero reports whether the filter selects everything.
+func (f *DeadFilter) isZero() bool { return reflect.ValueOf(*f).IsZero() }
 
 // AuditBy returns the actor and reason for the audit log. If by has no reason, the reason is
 // the note of the action.

@@ -43,7 +43,10 @@ type Filter struct {
 
 // Attr selects jobs that have an attribute with this value. A number or a boolean is
 // compared with its JSON text. An empty Name selects everything.
-type Attr struct{ Name, Value string }
+type Attr struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
 
 // Span is a range of time. A zero field means no bound.
 type Span struct {
@@ -199,7 +202,7 @@ func (f *Filter) Match(j *job.Job) bool {
 		f.Created.Has(j.CreatedAt) &&
 		f.Ended.Has(j.FinishedAt) &&
 		f.Due.Has(j.RunAt) &&
-		f.Attr.matches(j.Attrs)
+		f.Attr.Matches(j.Attrs)
 }
 
 // MatchCause reports whether the job's last failure has the Class, Group and Text of the
@@ -209,7 +212,9 @@ func (f *Filter) MatchCause(class, group, message string) bool {
 		(f.Text == "" || strings.Contains(strings.ToLower(message), strings.ToLower(f.Text)))
 }
 
-func (a Attr) matches(attrs []byte) bool {
+// Matches reports whether the attributes of a job, a JSON object, have this value. The zero
+// value matches everything.
+func (a Attr) Matches(attrs []byte) bool {
 	if a.Name == "" {
 		return true
 	}

@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"errors"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -193,6 +194,57 @@ func TestX3_JobsAreHeldToTheirLimits(t *testing.T) {
 		c.breaks(&n)
 		if err := store.Validate(&n); !errors.Is(err, c.err) {
 			t.Errorf("Validate of a job with %s: got error %v, want %v", name, err, c.err)
+		}
+	}
+}
+
+// Each field of a filter counts: a filter with a further field selects neither a whole group
+// nor everything, and the counters do not have most fields.
+//
+// part of: D3
+func TestDeadFilter_EachFieldCounts(t *testing.T) {
+	t.Parallel()
+	counted := map[string]bool{"Statuses": true, "Reason": true, "Class": true, "Kind": true, "Queue": true}
+	for field := range reflect.TypeFor[store.DeadFilter]().Fields() {
+		f := store.DeadFilter{Group: "g"}
+		switch v := reflect.ValueOf(&f).Elem().FieldByIndex(field.Index); v.Kind() {
+		case reflect.String:
+			v.SetString("x")
+		case reflect.Int64:
+			v.SetInt(1)
+		case reflect.Struct:
+			f.Attr = store.Attr{Name: "x"}
+		default:
+			f.Statuses = []job.Status{job.Resolved}
+		}
+		free := field.Name == "Group" || field.Name == "Statuses"
+		if got := f.WholeGroup(); got != free {
+			t.Errorf("a filter by group and %s selects a whole group: %t, want %t", field.Name, got, free)
+		}
+		f.Group = ""
+		if field.Name == "Group" {
+			f.Group = "g"
+		}
+		if got := f.Counted(); got != counted[field.Name] {
+			t.Errorf("the counters have what a filter by %s selects: %t, want %t", field.Name, got, counted[field.Name])
+		}
+	}
+}
+
+// proves: X3
+func TestX3_TimesAfterTheYear9999AreRefused(t *testing.T) {
+	t.Parallel()
+	for what, set := range map[string]func(*job.New, job.Micros){
+		"start":          func(n *job.New, at job.Micros) { n.RunAt = at },
+		"deadline":       func(n *job.New, at job.Micros) { n.Deadline = at },
+		"end of the key": func(n *job.New, at job.Micros) { n.Key, n.KeyUntil = "k", at },
+	} {
+		for at, want := range map[job.Micros]error{store.UntilMax - 1: nil, store.UntilMax: nil, store.UntilMax + 1: store.ErrInvalid} {
+			n := job.New{ID: 1, Kind: "k", Queue: "q", Priority: job.PriorityDefault}
+			set(&n, at)
+			if err := store.Validate(&n); !errors.Is(err, want) {
+				t.Errorf("a job with the %s %d: got error %v, want %v", what, at, err, want)
+			}
 		}
 	}
 }

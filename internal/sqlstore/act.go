@@ -25,7 +25,7 @@ func (s *Core) Preview(ctx context.Context, a store.Action) (answer store.Acted,
 		if a.Filter == nil {
 			answer, err = previewIDs(c, &a)
 		} else {
-			answer, err = previewFilter(c, &a)
+			answer, err = previewFilter(c, &a, s.db.Clock.Now())
 		}
 		return err
 	})
@@ -33,13 +33,13 @@ func (s *Core) Preview(ctx context.Context, a store.Action) (answer store.Acted,
 }
 
 // previewFilter counts the dead letters to which an action by filter would apply.
-func previewFilter(c Session, a *store.Action) (answer store.Acted, err error) {
+func previewFilter(c Session, a *store.Action, now job.Micros) (answer store.Acted, err error) {
 	if answer.Through = a.Through; a.Through == 0 {
 		if answer.Through, err = ReadInt(c, selNewest); err != nil {
 			return answer, err
 		}
 	}
-	m, err := newMatcher(c, selection(a), true)
+	m, err := newMatcher(c, selection(a), now, true)
 	if err != nil {
 		return answer, err
 	}
@@ -59,8 +59,7 @@ func previewFilter(c Session, a *store.Action) (answer store.Acted, err error) {
 // counted reports whether the counters are enough to compute the number of entries to which
 // the act applies. If so, no rows must be read.
 func (m *matcher) counted(do store.Act) bool {
-	f := m.f
-	if f.Owner != "" || f.Group != "" || f.Since != 0 || f.Until != 0 || f.Text != "" || f.Redrive != 0 {
+	if !m.f.Counted() {
 		return false
 	}
 	for s, selected := range m.statuses {
@@ -211,7 +210,7 @@ func (t *Txn) actFilter(by store.By, a *store.Action) (answer store.Acted, err e
 	if err := t.lockDeadLetters(); err != nil {
 		return answer, err
 	}
-	m, err := newMatcher(t.s, selection(a), false)
+	m, err := newMatcher(t.s, selection(a), t.now, false)
 	if err != nil {
 		return answer, err
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"sort"
 	"time"
 
 	"github.com/redrive/redrive/job"
@@ -18,7 +17,7 @@ var (
 	insAudit = declare("insAudit", `INSERT INTO redrive_audit (at, actor, action, target, reason, before, after)
 		VALUES (?, ?, ?, ?, ?, ?, ?)`)
 	selAudit     = declare("selAudit", `SELECT `+auditColumns+` FROM redrive_audit WHERE seq > ? ORDER BY seq LIMIT ?`)
-	selAuditAt   = declare("selAuditAt", `SELECT at FROM redrive_audit WHERE seq >= ? ORDER BY seq LIMIT 1`)
+	selAuditFrom = declare("selAuditFrom", `SELECT seq, at FROM redrive_audit WHERE seq >= ? ORDER BY seq LIMIT 1`)
 	selAuditLast = declare("selAuditLast", `SELECT max(seq) FROM redrive_audit`)
 
 	// These statements read the audit rows below a sequence number, the newest first. Targets
@@ -79,9 +78,11 @@ func auditPage(c Session, f *store.AuditFilter) (page store.AuditPage, err error
 		before = math.MaxInt64
 	}
 	if f.Until > 0 {
-		if before, err = auditUntil(c, min(before, page.Last+1), f.Until.Add(auditLate)); err != nil {
+		first, err := firstNumber(c, selAuditLast, selAuditFrom, f.Until.Add(auditLate))
+		if err != nil {
 			return page, err
 		}
+		before = min(before, first)
 	}
 	walk, args := walkAudit, []Value{num(before)}
 	switch {
@@ -110,19 +111,4 @@ func auditPage(c Session, f *store.AuditFilter) (page store.AuditPage, err error
 		err = nil
 	}
 	return page, err
-}
-
-// auditUntil returns the number of the oldest row that is not older than the time until. It
-// examines only rows with numbers below the argument before. If all of them are older, it
-// returns this argument.
-func auditUntil(c Session, before int64, until job.Micros) (int64, error) {
-	var err error
-	older := sort.Search(int(max(0, before-1)), func(i int) bool {
-		at := until
-		if err == nil {
-			err = c.Rows(selAuditAt, func(r Row) error { at = job.Micros(r.Int(0)); return nil }, num(i+1))
-		}
-		return at >= until
-	})
-	return int64(older) + 1, err
 }

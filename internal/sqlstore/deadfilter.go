@@ -14,8 +14,8 @@ const (
 	// step of an action, examines. With this limit, a filter that selects few dead
 	// letters costs milliseconds and not a walk over all of them.
 	LookMax = 12_000
-	// MessageCost says how expensive it is to read the text of one message: it counts as much
-	// as this number of examined dead letters.
+	// MessageCost says how expensive it is to read the text of one message, or the columns of
+	// selJobOf: it counts as much as this number of examined dead letters.
 	MessageCost = 8
 	// lanesMerged is the maximum number of lanes whose dead letters a search reads lane by
 	// lane and merges. For more lanes the search uses another route.
@@ -25,8 +25,8 @@ const (
 // The columns of a dead letter that a filter needs, and the further columns that an action
 // needs.
 const (
-	filterColumns = `death, job, status, revived, reason, class, grp, lane, owner, redrive, token`
-	actColumns    = filterColumns + `, life, priority, batch, long, key, died_at`
+	filterColumns = `death, job, status, revived, reason, class, grp, lane, owner, redrive, token, batch`
+	actColumns    = filterColumns + `, life, priority, long, key, died_at`
 )
 
 // route is an index of the table of dead letters, with two statements that read the table by
@@ -61,6 +61,18 @@ var (
 		down: declareWalk("classRoute.down", `SELECT `+filterColumns+` FROM redrive_dead INDEXED BY redrive_dead_class
 			WHERE class = +?1 AND death >= +?2 AND death <= +?3 ORDER BY death DESC`),
 	}
+	correlationRoute = route{
+		up: declareWalk("correlationRoute.up", `SELECT `+actColumns+` FROM redrive_dead INDEXED BY redrive_dead_correlated
+			WHERE correlation = +?1 AND death >= +?2 AND death <= +?3 ORDER BY death`),
+		down: declareWalk("correlationRoute.down", `SELECT `+filterColumns+` FROM redrive_dead INDEXED BY redrive_dead_correlated
+			WHERE correlation = +?1 AND death >= +?2 AND death <= +?3 ORDER BY death DESC`),
+	}
+	jobRoute = route{
+		up: declareWalk("jobRoute.up", `SELECT `+actColumns+` FROM redrive_dead
+			WHERE job = +?1 AND death >= +?2 AND death <= +?3 ORDER BY death`),
+		down: declareWalk("jobRoute.down", `SELECT `+filterColumns+` FROM redrive_dead
+			WHERE job = +?1 AND death >= +?2 AND death <= +?3 ORDER BY death DESC`),
+	}
 	laneRoute = route{
 		up: declareWalk("laneRoute.up", `SELECT `+actColumns+` FROM redrive_dead INDEXED BY redrive_dead_lane
 			WHERE lane = +?1 AND death >= +?2 AND death <= +?3 ORDER BY death`),
@@ -75,6 +87,7 @@ var (
 	selDeathFrom = declare("selDeathFrom", `SELECT death, died_at FROM redrive_dead WHERE death >= ? ORDER BY death LIMIT 1`)
 	selNewest    = declare("selNewest", `SELECT max(death) FROM redrive_dead`)
 	selSpan      = declare("selSpan", `SELECT id, first_at FROM redrive_groups WHERE fingerprint = ?`)
+	selJobOf     = declare("selJobOf", `SELECT correlation, holder, attrs FROM redrive_dead WHERE death = ?`)
 	selMessage   = declare("selMessage", `SELECT message FROM redrive_failures WHERE job = ? AND token = ?`)
 	selTally     = declare("selTally", `SELECT lane, reason, class, status, n FROM redrive_dead_counts`)
 )
@@ -104,7 +117,9 @@ type matcher struct {
 	takes    func(*job.DeadLetter) bool
 	statuses [job.Ignored + 1]bool // the statuses that the filter selects
 	group    int64
+	job      job.ID         // the only selected job; 0 means all
 	lanes    map[int64]bool // the lanes that the filter selects; nil means all lanes
+	ofJob    bool           // whether the filter needs the columns of selJobOf
 	text     string
 	low      int64 // the filter selects only deaths with numbers from low to high
 	high     int64
@@ -115,10 +130,10 @@ type matcher struct {
 	most  int64   // maximum number of entries that the filter can select; math.MaxInt64 if it is not known
 }
 
-// newMatcher looks up the names in the filter and chooses a route. The argument exact must be
-// true only if this transaction has not changed anything yet, because then the counters of
-// dead letters agree with the rows.
-func newMatcher(c Session, f *store.DeadFilter, exact bool) (*matcher, error) {
+// newMatcher looks up the names in the filter and chooses a route. The argument now is the
+// store's time. The argument exact must be true only if this transaction has not changed
+// anything yet, because then the counters of dead letters agree with the rows.
+func newMatcher(c Session, f *store.DeadFilter, now job.Micros, exact bool) (*matcher, error) {
 	m := &matcher{c: c, f: f, text: strings.ToLower(f.Text), low: 1, high: math.MaxInt64, most: math.MaxInt64}
 	for s := range m.statuses {
 		m.statuses[s] = len(f.Statuses) == 0
@@ -126,15 +141,25 @@ func newMatcher(c Session, f *store.DeadFilter, exact bool) (*matcher, error) {
 	for _, s := range f.Statuses {
 		m.statuses[s] = true
 	}
-	if err := m.lookUp(); err != nil || m.none {
+	if err := m.lookUp(now); err != nil || m.none {
 		return m, err
 	}
+	m.ofJob = f.Worker != "" || f.Attr.Name != "" || f.Correlation != "" && m.job != 0
 	return m, m.choose(exact)
 }
 
 // lookUp replaces the names in the filter by their ids in the database.
-func (m *matcher) lookUp() error {
+func (m *matcher) lookUp(now job.Micros) (err error) {
 	f := m.f
+	if f.Key != "" {
+		m.job, err = lookup(m.c, keyName{f.Owner, f.Kind, f.Key}, now)
+		if m.none = errors.Is(err, store.ErrNotFound); m.none {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
 	if f.Group != "" {
 		since := job.Micros(0)
 		err := m.c.Rows(selSpan, func(r Row) error { m.group, since = r.Int(0), job.Micros(r.Int(1)); return nil }, text(f.Group))
@@ -206,7 +231,14 @@ func (m *matcher) pendingOnly() bool {
 // choose chooses the route with the fewest expected rows.
 func (m *matcher) choose(exact bool) error {
 	f := m.f
-	if m.group != 0 && m.pendingOnly() {
+	switch { // each of these routes is expected to have few rows
+	case m.job != 0:
+		m.take(jobRoute, num(m.job))
+		return nil
+	case f.Correlation != "":
+		m.take(correlationRoute, text(f.Correlation))
+		return nil
+	case m.group != 0 && m.pendingOnly():
 		m.take(pendingRoute, num(m.group))
 		return nil
 	}
@@ -280,12 +312,23 @@ func (m *matcher) fits(r Row, left *int) (bool, error) {
 	f := m.f
 	status := job.Status(r.Int(2))
 	if !m.statuses[status] || m.lanes != nil && !m.lanes[r.Int(7)] || m.group != 0 && m.group != r.Int(6) ||
-		f.Redrive != 0 && f.Redrive != r.Int(9) ||
+		f.Redrive != 0 && f.Redrive != r.Int(9) || f.Batch != 0 && f.Batch != r.Int(11) ||
 		f.Reason != "" && string(f.Reason) != r.Text(4) || f.Class != "" && f.Class != r.Text(5) || f.Owner != "" && f.Owner != r.Text(8) {
 		return false, nil
 	}
 	if m.takes != nil && !m.takes(&job.DeadLetter{Status: status, Revived: r.Int(3) != 0}) {
 		return false, nil
+	}
+	if m.ofJob {
+		*left -= MessageCost
+		fits := false
+		err := m.c.Rows(selJobOf, func(r Row) error {
+			fits = (f.Correlation == "" || f.Correlation == r.Text(0)) && (f.Worker == "" || f.Worker == r.Text(1)) && f.Attr.Matches(r.Blob(2))
+			return nil
+		}, num(r.Int(0)))
+		if err != nil || !fits {
+			return false, err
+		}
 	}
 	if m.text == "" {
 		return true, nil
@@ -406,8 +449,8 @@ func (t *Txn) scanDeadRow(r Row) deadRow {
 	return deadRow{
 		DeadLetter: job.DeadLetter{Death: r.Int(0), Job: job.ID(r.Int(1)), Status: job.Status(r.Int(2)), Revived: r.Int(3) != 0,
 			Reason: job.Reason(r.Text(4)), Class: r.Text(5), Kind: l.kind, Queue: l.queue, Owner: r.Text(8), Redrive: r.Int(9),
-			Life: int32(r.Int(11)), DiedAt: job.Micros(r.Int(16))},
-		lane: l, group: r.Int(6), token: job.Token(r.Int(10)), priority: int8(r.Int(12)), batch: r.Int(13), long: r.Int(14) != 0,
+			Batch: r.Int(11), Life: int32(r.Int(12)), DiedAt: job.Micros(r.Int(16))},
+		lane: l, group: r.Int(6), token: job.Token(r.Int(10)), priority: int8(r.Int(13)), batch: r.Int(11), long: r.Int(14) != 0,
 		name: r.Text(15),
 	}
 }

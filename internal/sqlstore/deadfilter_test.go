@@ -39,7 +39,10 @@ func openDead(t *testing.T, n int) *sqlite.Store {
 	want := store.Want{Queue: "main", Max: n}
 	for i := range jobs {
 		jobs[i] = job.New{ID: first + job.ID(i), Kind: deadKind(i), Queue: "main", Priority: job.PriorityDefault,
-			Owner: fmt.Sprintf("tenant-%d", i%7)}
+			Owner: fmt.Sprintf("tenant-%d", i%7), Correlation: fmt.Sprintf("req-%d", i%20), Attrs: fmt.Appendf(nil, `{"n":%d}`, i%3)}
+		if i == 9 {
+			jobs[i].Key, jobs[i].Digest = "order-9", []byte("d")
+		}
 		if i < 5 {
 			want.Kinds = append(want.Kinds, store.KindWant{Kind: deadKind(i), Max: n, MaxCrashes: 3})
 		}
@@ -91,6 +94,8 @@ func TestD2_RouteOfAFilter(t *testing.T) {
 		{"a queue of many kinds", store.DeadFilter{Queue: "main"}, "laneRoute", 5},
 		{"a class and a kind with fewer", store.DeadFilter{Class: "Class1", Kind: deadKind(2)}, "laneRoute", 1},
 		{"a class and a queue with more", store.DeadFilter{Class: "Class1", Queue: "main"}, "classRoute", 1},
+		{"a correlation id", store.DeadFilter{Correlation: "req-3", Owner: "tenant-3", Class: "Class1"}, "correlationRoute", 1},
+		{"a key", store.DeadFilter{Key: "order-9", Kind: deadKind(9), Owner: "tenant-2", Correlation: "req-9"}, "jobRoute", 1},
 		{"an owner and a class", store.DeadFilter{Class: "Class1", Owner: "tenant-3"}, "ownerRoute", 1},
 	} {
 		err := s.Way(t.Context(), &c.f, true, func(w *sqlstore.Way) error {
@@ -114,7 +119,7 @@ func TestD2_NothingIsKnownAtOnce(t *testing.T) {
 	s := openDead(t, 60)
 	for _, f := range []store.DeadFilter{
 		{Reason: job.Stalled}, {Class: "None"}, {Kind: "none"}, {Queue: "none"}, {Group: "none"}, {Statuses: []job.Status{job.Resolved}},
-		{Until: job.At(begin.Add(-time.Hour))},
+		{Until: job.At(begin.Add(-time.Hour))}, {Key: "order-8", Kind: deadKind(9)},
 	} {
 		err := s.Way(t.Context(), &f, true, func(w *sqlstore.Way) error {
 			if !w.None {
@@ -139,6 +144,7 @@ func TestD2_SearchGoesOnWhereItStopped(t *testing.T) {
 	for _, f := range []store.DeadFilter{
 		{Text: "REFUSED 3"}, {Owner: "tenant-3", Kind: deadKind(2)}, {Class: "Class1", Text: "d 1"}, {Queue: "main", Text: "d 2"},
 		{Group: "Class1 1", Statuses: []job.Status{job.Pending}}, {Group: "Class2 2"}, {Queue: "main"},
+		{Correlation: "req-3"}, {Attr: store.Attr{Name: "n", Value: "2"}}, {Worker: "w", Class: "Class1"},
 	} {
 		err := s.Way(t.Context(), &f, false, func(w *sqlstore.Way) error {
 			whole, _, more, err := w.Search(true, 1, w.High, 1000, 1<<20)

@@ -13,8 +13,9 @@ const (
 	// together with its group, the SQL returns the time at which the mute of the group ends.
 	listedColumns = `j.death, j.job, j.life, j.status, j.reason, j.class, f.code, g.fingerprint, f.message, l.kind, l.queue,
 		j.owner, j.died_at, j.revived, j.action, j.note, j.acted_at, j.acted_by,
-		CASE WHEN j.reopen_at > 1 << 62 THEN g.muted_until ELSE j.reopen_at END, j.redrive`
-	listedWidth = 20 // number of listedColumns; the statements add further columns after them
+		CASE WHEN j.reopen_at > 1 << 62 THEN g.muted_until ELSE j.reopen_at END, j.redrive,
+		j.correlation, j.batch, j.holder`
+	listedWidth = 23 // number of listedColumns; the statements add further columns after them
 	fromLetters = ` FROM redrive_dead j JOIN redrive_lanes l ON l.id = j.lane LEFT JOIN redrive_groups g ON g.id = j.grp
 		LEFT JOIN redrive_failures f ON f.job = j.job AND f.token = j.token `
 
@@ -39,6 +40,7 @@ func scanDeadLetter(r Row) job.DeadLetter {
 		Class: r.Text(5), Code: r.Text(6), Fingerprint: r.Text(7), Message: r.Text(8), Kind: r.Text(9), Queue: r.Text(10),
 		Owner: r.Text(11), DiedAt: job.Micros(r.Int(12)), Revived: r.Int(13) != 0, Action: job.DeadAction(r.Text(14)),
 		Note: r.Text(15), ActedAt: job.Micros(r.Int(16)), ActedBy: r.Text(17), ReopenAt: job.Micros(r.Int(18)), Redrive: r.Int(19),
+		Correlation: r.Text(20), Batch: r.Int(21), Holder: r.Text(22),
 	}
 }
 
@@ -66,14 +68,14 @@ func (s *Core) DeadLetters(ctx context.Context, f store.DeadFilter, p store.Dead
 		p.Limit = 50
 	}
 	err = s.db.Read(ctx, func(c Session) error {
-		page, err = deadLetters(c, &f, &p)
+		page, err = deadLetters(c, &f, &p, s.db.Clock.Now())
 		return err
 	})
 	return page, err
 }
 
-func deadLetters(c Session, f *store.DeadFilter, p *store.DeadPaging) (out store.DeadPage, err error) {
-	m, err := newMatcher(c, f, true)
+func deadLetters(c Session, f *store.DeadFilter, p *store.DeadPaging, now job.Micros) (out store.DeadPage, err error) {
+	m, err := newMatcher(c, f, now, true)
 	if err != nil {
 		return out, err
 	}

@@ -222,8 +222,9 @@ func (l *lister) done(seq int64) (stretch, error) {
 // dead letters.
 func (l *lister) dead(death int64) (s stretch, err error) {
 	of := store.DeadFilter{Reason: l.f.Reason, Class: l.f.Class, Kind: l.f.Kind, Queue: l.f.Queue, Owner: l.f.Owner,
-		Group: l.f.Group, Text: l.f.Text, Since: l.f.Ended.Since, Until: l.f.Ended.Until}
-	m, err := newMatcher(l.c, &of, false)
+		Group: l.f.Group, Text: l.f.Text, Since: l.f.Ended.Since, Until: l.f.Ended.Until,
+		Batch: l.f.Batch, Worker: l.f.Worker, Correlation: l.f.Correlation, Attr: l.f.Attr}
+	m, err := newMatcher(l.c, &of, 0, false)
 	if err != nil {
 		return s, err
 	}
@@ -231,7 +232,7 @@ func (l *lister) dead(death int64) (s stretch, err error) {
 	want := l.limit + 1
 	// the search also finds jobs that the filter does not select, so it must find more jobs
 	// than a page holds
-	if !onlyLetters(l.f) {
+	if l.f.Created != (store.Span{}) {
 		want = store.StepMax
 	}
 	found, err := search(m, false, 1, death, want, LookMax,
@@ -264,12 +265,6 @@ func (l *lister) dead(death int64) (s stretch, err error) {
 		}, num(found.edge))
 	}
 	return s, err
-}
-
-// onlyLetters reports whether the filter, applied to dead jobs, can be written as a
-// store.DeadFilter.
-func onlyLetters(f *store.Filter) bool {
-	return f.Batch == 0 && f.Worker == "" && f.Correlation == "" && f.Attr == store.Attr{} && f.Created == store.Span{}
 }
 
 // endedFrom returns where a page begins: in completed jobs below the sequence number seq, and

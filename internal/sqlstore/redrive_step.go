@@ -194,7 +194,7 @@ func (t *Txn) roomForAll(spec *store.RedriveSpec) error {
 	if len(t.cat.byID)+len(fresh) <= job.LanesMax {
 		return nil
 	}
-	m, err := newMatcher(t.s, &spec.Filter, false)
+	m, err := newMatcher(t.s, &spec.Filter, t.now, false)
 	if err != nil {
 		return err
 	}
@@ -231,7 +231,7 @@ type releases struct {
 // canaries, toRelease changes the plan so that it does not spread the canaries. The search
 // then continues where the earlier search ended.
 func (t *Txn) toRelease(r *store.Redrive, plan *store.RedrivePlan) (b releases, err error) {
-	m, err := newMatcher(t.s, &r.Filter, false)
+	m, err := newMatcher(t.s, &r.Filter, t.now, false)
 	if err != nil {
 		return b, err
 	}

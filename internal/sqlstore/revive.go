@@ -18,10 +18,10 @@ var (
 		CASE WHEN deadline > ?2 THEN deadline END, owner, correlation, key, batch, attrs, policy, terms,
 		CASE WHEN reason = 'manual_review' THEN 1 ELSE released END, ?6, ?7, long, payload
 		FROM redrive_dead WHERE death = ?1 AND revived = 0`)
-	// The dead letter does not keep the attributes, policy and payload, because the live job
-	// has them again.
+	// The dead letter does not keep the policy and payload, because the live job has them
+	// again. It keeps the attributes, because filters select by them.
 	setRedriven = declare("setRedriven", `UPDATE OR FAIL redrive_dead SET status = 1, revived = 1, action = 'retried', note = ?2, acted_at = ?3,
-		acted_by = ?4, reopen_at = NULL, redrive = ?5, attrs = NULL, policy = NULL, long = NULL, payload = NULL
+		acted_by = ?4, reopen_at = NULL, redrive = ?5, policy = NULL, long = NULL, payload = NULL
 		WHERE death = ?1`)
 	// insRetries is like insRetry for a range of deaths whose jobs stay in their lanes. If the
 	// priority is NULL, the jobs keep their priorities. ?7 says whether the new priority is
@@ -34,7 +34,7 @@ var (
 		CASE WHEN reason = 'manual_review' THEN 1 ELSE released END, ?6, CASE WHEN ?7 THEN priority END, long, payload
 		FROM redrive_dead NOT INDEXED WHERE death >= +?1 AND death <= +?2 AND revived = 0`)
 	setRedrivens = declare("setRedrivens", `UPDATE OR FAIL redrive_dead NOT INDEXED SET status = 1, revived = 1, action = 'retried', note = ?3,
-		acted_at = ?4, acted_by = ?5, reopen_at = NULL, redrive = ?6, attrs = NULL, policy = NULL, long = NULL, payload = NULL
+		acted_at = ?4, acted_by = ?5, reopen_at = NULL, redrive = ?6, policy = NULL, long = NULL, payload = NULL
 		WHERE death >= +?1 AND death <= +?2 AND revived = 0`)
 	selOwn      = declare("selOwn", `SELECT policy, long, payload FROM redrive_dead WHERE death = ?`)
 	insOriginal = declare("insOriginal", `INSERT INTO redrive_originals AS o (job, at, by, queue, priority, policy, payload)

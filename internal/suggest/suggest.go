@@ -10,7 +10,7 @@ import (
 // These limits bound the time for finding a suggestion and the length of a list in a
 // message.
 const (
-	candidatesMax = 100
+	candidatesMax = 1_000
 	listedMax     = 20
 )
 

@@ -80,6 +80,8 @@ func DeadDetailsOf(d *words.DeadDetails, way words.Way) DeadDetails {
 type GroupList struct {
 	Groups []store.Group `json:"groups"`
 	Total  int           `json:"total"`
+	// Searched is set if only the dead letters that died after this time were counted.
+	Searched job.Micros `json:"searched_until,omitempty"`
 }
 
 // GroupsOf returns the JSON shape of a page of groups.
@@ -139,7 +141,9 @@ type DeadStats struct {
 	Class   map[string]int64 `json:"by_class"`
 	Kind    map[string]int64 `json:"by_kind"`
 	PerMin  Added            `json:"additions_per_minute"`
-	Success []Figure         `json:"success"`
+	Success []Figure         `json:"success"` // empty if a filter selects some dead letters only
+	// Searched is set if only the dead letters that died after this time were counted.
+	Searched job.Micros `json:"searched_until,omitempty"`
 }
 
 // Added holds the numbers of jobs that became dead per minute: in the current minute so
@@ -164,10 +168,10 @@ type Figure struct {
 }
 
 // StatsOf adds up the numbers of dead letters, and computes the figures about retries in a
-// time window.
+// time window. A window of 0 means no figures.
 func StatsOf(s *store.DeadStats, window time.Duration) *DeadStats {
 	v := &DeadStats{
-		DeadStats: *s, Status: map[string]int64{}, Reason: map[string]int64{}, Class: map[string]int64{}, Kind: map[string]int64{},
+		DeadStats: *s, Success: []Figure{}, Status: map[string]int64{}, Reason: map[string]int64{}, Class: map[string]int64{}, Kind: map[string]int64{},
 		PerMin: Added(words.AddedOf(s.Added)),
 	}
 	for _, status := range job.Statuses {
@@ -180,6 +184,9 @@ func StatsOf(s *store.DeadStats, window time.Duration) *DeadStats {
 		v.Reason[string(n.Reason)] += n.N
 		v.Class[n.Class] += n.N
 		v.Kind[n.Kind] += n.N
+	}
+	if window == 0 {
+		return v
 	}
 	for _, f := range words.Figures(s, window) {
 		v.Success = append(v.Success, Figure{f.Name, f.Formula, f.Window, f.Part, f.Of, f.Value, f.Target, f.Met})

@@ -117,6 +117,15 @@ func Filter(f *store.DeadFilter) string {
 	add("kind", f.Kind)
 	add("queue", f.Queue)
 	add("owner", f.Owner)
+	if f.Batch > 0 {
+		add("batch", fmt.Sprint(f.Batch))
+	}
+	add("worker", f.Worker)
+	add("correlation", f.Correlation)
+	add("key", f.Key)
+	if f.Attr.Name != "" {
+		add("attribute", f.Attr.Name+"="+f.Attr.Value)
+	}
 	add("group", ShortGroup(f.Group))
 	if f.Since > 0 {
 		add("died since", Time(f.Since))

@@ -205,6 +205,10 @@ func TestFilter_InWords(t *testing.T) {
 	if got, want := hideTimes(words.Filter(&f)), `status pending or ignored, class X, group 01234567, died since T, with "a b", redrive 2`; got != want {
 		t.Errorf("wrong text about the filter:\ngot  %s\nwant %s", got, want)
 	}
+	f = store.DeadFilter{Batch: 7, Worker: "w1", Correlation: "req-7", Kind: "k", Key: "order-1", Attr: store.Attr{Name: "bucket", Value: "2"}}
+	if got, want := words.Filter(&f), "kind k, batch 7, worker w1, correlation req-7, key order-1, attribute bucket=2"; got != want {
+		t.Errorf("the filter is described as %q, want %q", got, want)
+	}
 	if got := words.Filter(&store.DeadFilter{}); got != "" {
 		t.Error(got)
 	}

@@ -82,7 +82,7 @@ func (t *tx) selected(a *store.Action, limit int) (entries []*entry, next int64)
 		f.Statuses = a.Do.Statuses()
 	}
 	for _, e := range t.between(a.After, a.Through) {
-		if d := t.shown(e); !f.Match(&d) || !a.Do.Takes(&d, false) {
+		if !t.matches(&f, e) || !a.Do.Takes(&e.DeadLetter, false) {
 			continue
 		}
 		if len(entries) == limit {

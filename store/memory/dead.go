@@ -15,8 +15,9 @@ import (
 // entry is a dead letter as the store keeps it, with fields that readers do not see.
 type entry struct {
 	job.DeadLetter
-	withGroup bool // whether the entry stays ignored until the mute of its group ends
-	gone      bool // whether the current call has removed it
+	attrs     []byte // the attributes of the job
+	withGroup bool   // whether the entry stays ignored until the mute of its group ends
+	gone      bool   // whether the current call has removed it
 }
 
 // shown returns the dead letter with the fields that readers see.
@@ -28,6 +29,18 @@ func (t *tx) shown(e *entry) job.DeadLetter {
 	return d
 }
 
+// matches reports whether a filter selects an entry.
+func (t *tx) matches(f *store.DeadFilter, e *entry) bool {
+	d := t.shown(e)
+	return f.Match(&d, e.attrs) && (f.Key == "" || t.holdsKey(e.Job, keyName{f.Owner, f.Kind, f.Key}))
+}
+
+// holdsKey reports whether a job holds a key.
+func (t *tx) holdsKey(id job.ID, name keyName) bool {
+	k := t.keys[name]
+	return k != nil && k.Job == id && t.holds(k)
+}
+
 // makeDead makes a detached job dead and creates its dead letter. If the job already has a dead
 // letter, the dead letter gets the number of the new death.
 func (t *tx) makeDead(r *record, cause job.Cause, reason job.Reason, class, fingerprint string) {
@@ -36,8 +49,9 @@ func (t *tx) makeDead(r *record, cause job.Cause, reason job.Reason, class, fing
 	t.attach(r)
 	e := &entry{DeadLetter: job.DeadLetter{
 		Job: r.ID, Life: r.Life, Status: job.Pending, Reason: reason, Class: class, Fingerprint: fingerprint,
-		Kind: r.Kind, Queue: r.Queue, Owner: r.Owner, DiedAt: t.now, Redrive: r.redrive,
-	}}
+		Kind: r.Kind, Queue: r.Queue, Owner: r.Owner, Correlation: r.Correlation, Batch: r.Batch, Holder: r.Holder,
+		DiedAt: t.now, Redrive: r.redrive,
+	}, attrs: r.Attrs}
 	if r.own != 0 {
 		r.Priority = r.own
 	}
@@ -180,15 +194,14 @@ func (s *Store) DeadLetters(ctx context.Context, f store.DeadFilter, p store.Dea
 	}
 	var page store.DeadPage
 	for _, e := range slices.Backward(t.deaths[:end]) {
-		d := t.shown(e)
-		if !f.Match(&d) {
+		if !t.matches(&f, e) {
 			continue
 		}
 		if n := len(page.Entries); n == p.Limit {
 			page.Next, page.Searched = page.Entries[n-1].Death, page.Entries[n-1].DiedAt
 			break
 		}
-		listed := store.DeadEntry{DeadLetter: d}
+		listed := store.DeadEntry{DeadLetter: t.shown(e)}
 		if r := t.jobs[e.Job]; p.Jobs && r != nil && r.State == job.Dead {
 			listed.Job = new(t.whole(r))
 		}

@@ -45,11 +45,8 @@ func (t *tx) selects(f *store.Filter, r *record) bool {
 	if !f.Match(&r.Job) {
 		return false
 	}
-	if f.Key != "" {
-		k := t.keys[keyName{f.Owner, f.Kind, f.Key}]
-		if k == nil || k.Job != r.ID || !t.holds(k) {
-			return false
-		}
+	if f.Key != "" && !t.holdsKey(r.ID, keyName{f.Owner, f.Kind, f.Key}) {
+		return false
 	}
 	if !f.ByCause() {
 		return true

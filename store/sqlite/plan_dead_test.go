@@ -32,6 +32,11 @@ var writingDead = []plan{
 	// lists.
 	{name: "classRoute.up", want: "SEARCH redrive_dead USING INDEX redrive_dead_class (class=? AND " + between},
 	{name: "classRoute.down", want: "SEARCH redrive_dead USING INDEX redrive_dead_class (class=? AND " + between},
+	{name: "correlationRoute.up", want: "SEARCH redrive_dead USING INDEX redrive_dead_correlated (correlation=? AND " + between},
+	{name: "correlationRoute.down", want: "SEARCH redrive_dead USING INDEX redrive_dead_correlated (correlation=? AND " + between},
+	{name: "jobRoute.up", want: deadByJob},
+	{name: "jobRoute.down", want: deadByJob},
+	{name: "selJobOf", want: deadByDeath},
 	{name: "laneRoute.up", want: "SEARCH redrive_dead USING INDEX redrive_dead_lane (lane=? AND " + between},
 	{name: "laneRoute.down", want: "SEARCH redrive_dead USING INDEX redrive_dead_lane (lane=? AND " + between},
 	{name: "ownerRoute.up", want: "SEARCH redrive_dead USING INDEX redrive_dead_owner (owner=? AND " + between},

@@ -141,7 +141,7 @@ var reading = []plan{
 	{name: "walkLive", want: "SEARCH j USING INTEGER PRIMARY KEY (rowid<?)" + laneByID},
 	{name: "walkDone", want: "SEARCH j USING INDEX redrive_done_job (job<?)" + laneByID},
 	{name: "walkDead", want: "SEARCH j USING INDEX sqlite_autoindex_redrive_dead_1 (job<?)" + laneByID},
-	{name: "selAuditAt", want: "SEARCH redrive_audit USING INTEGER PRIMARY KEY (rowid>?)"},
+	{name: "selAuditFrom", want: "SEARCH redrive_audit USING INTEGER PRIMARY KEY (rowid>?)"},
 	{name: "selAuditLast", want: "SEARCH redrive_audit"},
 	{name: "walkAudit", want: "SEARCH redrive_audit USING INTEGER PRIMARY KEY (rowid<?)"},
 	{name: "walkAuditActor", want: "SEARCH redrive_audit USING INDEX redrive_audit_actor (actor=? AND rowid<?)"},

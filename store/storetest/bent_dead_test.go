@@ -113,6 +113,18 @@ func deadMutants() []mutant {
 			}
 		}})},
 		{"lists other groups, too", "D3_FilterEquals", with(bentDead{list: func(f *store.DeadFilter) { f.Group = "" }})},
+		{"lists dead letters of all correlation ids", "D3_EachFilterAloneSelects", with(bentDead{list: func(f *store.DeadFilter) { f.Correlation = "" }})},
+		{"lists dead letters with any attributes", "D3_EachFilterAloneSelects", with(bentDead{list: func(f *store.DeadFilter) { f.Attr = store.Attr{} }})},
+		{"acts on dead letters of all batches", "D3_FilterEquals", with(bentDead{act: func(a *store.Action) {
+			if a.Filter != nil {
+				a.Filter.Batch = 0
+			}
+		}})},
+		{"lists no retried dead letters by attribute", "D3_RetriedAreFoundByTheirJobs", with(bentDead{list: func(f *store.DeadFilter) {
+			if f.Attr.Name != "" && len(f.Statuses) == 0 {
+				f.Statuses = []job.Status{job.Pending, job.Resolved, job.Ignored}
+			}
+		}})},
 		{"acts on what died since it was counted", "D3_FrozenSetStaysFrozen", with(bentDead{act: func(a *store.Action) {
 			if a.Filter != nil {
 				a.Through = 1 << 40

@@ -110,7 +110,7 @@ func secondDeathClears(r *rig) {
 	r.end(died(r.takeID(id), "B", job.MaxRetries))
 	same(r, "after the second death", r.letter(id), job.DeadLetter{
 		Death: l.Death + 1, Job: id, Life: 2, Reason: job.MaxRetries, Class: "B", Code: "http.503", Fingerprint: "B|" + kind,
-		Message: "the other side is down", Kind: kind, Queue: queue, DiedAt: r.now(),
+		Message: "the other side is down", Kind: kind, Queue: queue, Holder: holder, DiedAt: r.now(),
 	})
 }
 

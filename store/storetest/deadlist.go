@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/redrive/redrive/job"
@@ -11,6 +12,7 @@ func deadListPromises() []promise {
 	return []promise{
 		{"D3_ListIsOfTheNewestDeathsFirst", deadListIsOrdered},
 		{"D3_EachFilterAloneSelects", deadFiltersSelect},
+		{"D3_RetriedAreFoundByTheirJobs", retriedAreFoundByTheirJobs},
 		{"D3_TextIsFoundInWhateverCase", deadTextIsFound},
 		{"D3_PagesStayWhileOthersAreActedOn", deadPagesStay},
 		{"D3_ListShowsJobsWhenAsked", deadListShowsJobs},
@@ -46,7 +48,10 @@ func deadFiltersSelect(r *rig) {
 	plain := r.die("A")
 	r.clock.Advance(time.Second)
 	at := r.now()
-	other := r.die("A", func(n *job.New) { n.Kind, n.Queue, n.Owner = "other", "else", "bob" })
+	other := r.die("A", func(n *job.New) {
+		n.Kind, n.Queue, n.Owner, n.Correlation, n.Batch = "other", "else", "bob", "req-7", 42
+		n.Key, n.Digest, n.Attrs = "order-1", []byte("d"), []byte(`{"bucket":"photos","n":2}`)
+	})
 	r.clock.Advance(time.Second)
 	classed := r.die("B")
 	stalled := r.add()
@@ -65,6 +70,17 @@ func deadFiltersSelect(r *rig) {
 		{"kind", store.DeadFilter{Kind: "other"}, []job.ID{other}},
 		{"queue", store.DeadFilter{Queue: "else"}, []job.ID{other}},
 		{"owner", store.DeadFilter{Owner: "bob"}, []job.ID{other}},
+		{"batch", store.DeadFilter{Batch: 42}, []job.ID{other}},
+		{"worker", store.DeadFilter{Worker: holder}, []job.ID{stalled, classed, other, plain}},
+		{"unknown worker", store.DeadFilter{Worker: "nobody"}, nil},
+		{"correlation", store.DeadFilter{Correlation: "req-7"}, []job.ID{other}},
+		{"the beginning of a correlation id", store.DeadFilter{Correlation: "req"}, nil},
+		{"key", store.DeadFilter{Kind: "other", Owner: "bob", Key: "order-1"}, []job.ID{other}},
+		{"key of another owner", store.DeadFilter{Kind: "other", Key: "order-1"}, nil},
+		{"key and another correlation id", store.DeadFilter{Kind: "other", Owner: "bob", Key: "order-1", Correlation: "req-8"}, nil},
+		{"attribute", store.DeadFilter{Attr: store.Attr{Name: "bucket", Value: "photos"}}, []job.ID{other}},
+		{"attribute that is a number", store.DeadFilter{Attr: store.Attr{Name: "n", Value: "2"}, Text: "OTHER"}, []job.ID{other}},
+		{"another value of an attribute", store.DeadFilter{Attr: store.Attr{Name: "n", Value: "3"}}, nil},
 		{"group", store.DeadFilter{Group: "A|" + kind}, []job.ID{other, plain}},
 		{"since", store.DeadFilter{Since: at}, []job.ID{stalled, classed, other}},
 		{"until", store.DeadFilter{Until: at}, []job.ID{plain}},
@@ -75,6 +91,25 @@ func deadFiltersSelect(r *rig) {
 	} {
 		for _, limit := range []int{1, 2, 50} {
 			same(r, tt.name, r.listed(tt.f, limit), tt.want)
+		}
+	}
+}
+
+// proves: D3
+//
+// A retry does not change which dead letters a filter selects by the fields of their jobs.
+func retriedAreFoundByTheirJobs(r *rig) {
+	id := r.die("A", func(n *job.New) { n.Correlation, n.Batch, n.Attrs = "req-7", 42, []byte(`{"bucket":"photos"}`) })
+	bucket := store.Attr{Name: "bucket", Value: "photos"}
+	for _, what := range []string{"before the retry", "after the retry", "after the next life"} {
+		switch what {
+		case "after the retry":
+			r.ok(r.retry(id))
+		case "after the next life":
+			r.end(succeeded(r.takeID(id)))
+		}
+		for _, f := range []store.DeadFilter{{Correlation: "req-7"}, {Batch: 42}, {Worker: holder}, {Attr: bucket}, {Attr: bucket, Correlation: "req-7"}} {
+			same(r, fmt.Sprintf("%+v %s", f, what), r.listed(f, 50), []job.ID{id})
 		}
 	}
 }
@@ -156,6 +191,15 @@ func deadListBounds(r *rig) {
 		{store.DeadFilter{Text: long}, store.DeadPaging{}, store.ErrTooLarge},
 		{store.DeadFilter{Since: 5, Until: 5}, store.DeadPaging{}, store.ErrInvalid},
 		{store.DeadFilter{Statuses: []job.Status{9}}, store.DeadPaging{}, store.ErrInvalid},
+		{store.DeadFilter{Since: -1}, store.DeadPaging{}, store.ErrInvalid},
+		{store.DeadFilter{Redrive: -1}, store.DeadPaging{}, store.ErrInvalid},
+		{store.DeadFilter{Batch: -1}, store.DeadPaging{}, store.ErrInvalid},
+		{store.DeadFilter{Key: "k"}, store.DeadPaging{}, store.ErrInvalid},
+		{store.DeadFilter{Attr: store.Attr{Value: "v"}}, store.DeadPaging{}, store.ErrInvalid},
+		{store.DeadFilter{Correlation: long}, store.DeadPaging{}, store.ErrTooLarge},
+		{store.DeadFilter{Worker: long}, store.DeadPaging{}, store.ErrTooLarge},
+		{store.DeadFilter{Attr: store.Attr{Name: "a", Value: long}}, store.DeadPaging{}, store.ErrTooLarge},
+		{store.DeadFilter{Kind: "k", Key: "\x00\n\u202e'; --", Correlation: "\xff", Worker: "%_"}, store.DeadPaging{}, nil},
 	} {
 		_, err := r.DeadLetters(ctx(), tt.f, tt.p)
 		r.is(err, tt.want)

@@ -94,6 +94,12 @@ func (f *filtering) deaths() {
 		id := f.add(func(n *job.New) {
 			n.Kind, n.Queue = pick(f.t, "kind", "a", "b"), pick(f.t, "queue", "x", "y")
 			n.Owner, n.Deps = pick(f.t, "owner", "", "al", "bo"), pick(f.t, "deps", "", "s3")
+			n.Correlation, n.Batch = pick(f.t, "correlation", "", "req-1", "req-2"), pick(f.t, "batch", int64(0), 7, 8)
+			n.Attrs = fmt.Appendf(nil, `{"bucket":%d}`, n.ID%3)
+			if chance(f.t, "keyed", 3) {
+				n.Key, n.Digest = fmt.Sprint("order-", n.ID), []byte("d")
+				n.KeyUntil = pick(f.t, "key until", 0, f.now().Add(time.Minute))
+			}
 		})
 		f.kill(f.takeID(id))
 	}
@@ -168,6 +174,20 @@ func (f *filtering) filter() (d store.DeadFilter) {
 	maybe("since", func() { d.Since = f.now().Add(-pick(t, "age", 0, time.Second, time.Minute, time.Hour)) })
 	maybe("until", func() { d.Until = f.now().Add(-pick(t, "age", 0, time.Second, time.Minute)) })
 	maybe("by text", func() { d.Text = pick(t, "text", someTexts...) })
+	maybe("by worker", func() { d.Worker = pick(t, "worker", holder, holder, "nobody") })
+	maybe("by correlation", func() { d.Correlation = pick(t, "correlation", "req-1", "req-2", "req-9") })
+	maybe("by batch", func() { d.Batch = pick(t, "batch", int64(7), 8, 9) })
+	maybe("by attribute", func() {
+		d.Attr = store.Attr{Name: pick(t, "attribute", "bucket", "bucket", "no"), Value: pick(t, "value", "0", "1", "9")}
+	})
+	maybe("by key", func() {
+		if all := f.dump().Keys; len(all) > 0 && !chance(t, "an unknown key", 4) {
+			k := pick(t, "key", all...)
+			d.Key, d.Kind, d.Owner = k.Key, k.Kind, k.Owner
+		} else {
+			d.Key, d.Kind = "order-0", "a"
+		}
+	})
 	maybe("by redrive", func() { d.Redrive = rapid.Int64Range(1, 3).Draw(t, "redrive") })
 	if d.Until != 0 && d.Until <= d.Since {
 		d.Until = 0
@@ -176,11 +196,11 @@ func (f *filtering) filter() (d store.DeadFilter) {
 }
 
 // selects is the predicate for a filter: it reports whether the filter must select the row. It
-// shares no code with the filters of the stores.
-func selects(f *store.DeadFilter, l *job.DeadLetter, message string) bool {
+// shares no code with the filters of the stores. The argument keys has the keys of the store.
+func selects(f *store.DeadFilter, l *job.DeadLetter, message string, keys []store.Key, now job.Micros) bool {
 	for _, field := range [...][2]string{
 		{string(f.Reason), string(l.Reason)}, {f.Class, l.Class}, {f.Kind, l.Kind}, {f.Queue, l.Queue}, {f.Owner, l.Owner},
-		{f.Group, l.Fingerprint},
+		{f.Group, l.Fingerprint}, {f.Worker, l.Holder}, {f.Correlation, l.Correlation},
 	} {
 		if field[0] != "" && field[0] != field[1] {
 			return false
@@ -189,7 +209,13 @@ func selects(f *store.DeadFilter, l *job.DeadLetter, message string) bool {
 	switch {
 	case f.Since > 0 && l.DiedAt < f.Since, f.Until > 0 && l.DiedAt >= f.Until:
 		return false
-	case f.Redrive != 0 && l.Redrive != f.Redrive:
+	case f.Redrive != 0 && l.Redrive != f.Redrive, f.Batch != 0 && l.Batch != f.Batch:
+		return false
+	case f.Attr.Name != "" && f.Attr != store.Attr{Name: "bucket", Value: fmt.Sprint(l.Job % 3)}:
+		return false
+	case f.Key != "" && !slices.ContainsFunc(keys, func(k store.Key) bool {
+		return k.Job == l.Job && k.Key == f.Key && k.Kind == f.Kind && k.Owner == f.Owner && (k.Until == 0 || k.Until > now)
+	}):
 		return false
 	case f.Text != "" && !regexp.MustCompile(`(?i)`+regexp.QuoteMeta(f.Text)).MatchString(message):
 		return false
@@ -240,10 +266,10 @@ func (f *filtering) acts() {
 		asked.Statuses = rule.fallback
 	}
 	for _, l := range before.Dead {
-		if selects(&filter, &l, messages[l.Job]) {
+		if selects(&filter, &l, messages[l.Job], before.Keys, before.Now) {
 			listed = append(listed, l)
 		}
-		if selects(&asked, &l, messages[l.Job]) && slices.Contains(rule.statuses, l.Status) && (!rule.dead || byState[l.Job] == job.Dead) {
+		if selects(&asked, &l, messages[l.Job], before.Keys, before.Now) && slices.Contains(rule.statuses, l.Status) && (!rule.dead || byState[l.Job] == job.Dead) {
 			taken = append(taken, l)
 		}
 	}

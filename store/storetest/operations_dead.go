@@ -23,7 +23,8 @@ func (d *duel) status() job.Status {
 func (d *duel) deadFilter() (f store.DeadFilter) {
 	t := d.t
 	for range rapid.IntRange(0, 2).Draw(t, "number of fields") {
-		switch pick(t, "field", "class", "group", "queue", "kind", "owner", "reason", "status", "since", "until", "text", "redrive") {
+		switch pick(t, "field", "class", "group", "queue", "kind", "owner", "reason", "status", "since", "until", "text", "redrive",
+			"batch", "worker", "correlation", "key", "attribute") {
 		case "class":
 			f.Class = pick(t, "class", "A", "B", job.ClassCrash)
 		case "group":
@@ -46,6 +47,16 @@ func (d *duel) deadFilter() (f store.DeadFilter) {
 			f.Text = pick(t, "text", "SIGN", "worker", "a", "nowhere")
 		case "redrive":
 			f.Redrive = rapid.Int64Range(1, 3).Draw(t, "redrive")
+		case "batch":
+			f.Batch = 7
+		case "worker":
+			f.Worker = d.holder()
+		case "correlation":
+			f.Correlation = "req-7"
+		case "key":
+			f.Key, f.Kind, f.Owner = pick(t, "key", "k1", "k2", "k3", job.AliveKey+"a"), d.kind(), pick(t, "owner", "", "alice")
+		case "attribute":
+			f.Attr = store.Attr{Name: "a", Value: pick(t, "value", "1", "1", "2")}
 		}
 	}
 	if f.Until != 0 && f.Until <= f.Since {

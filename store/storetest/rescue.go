@@ -106,7 +106,7 @@ func stallsThatEndTheJob(r *rig) {
 	same(r, "dead letter", r.letter(id), job.DeadLetter{
 		Death: 1, Job: id, Life: 1, Reason: job.Stalled, Class: crash.Class, Code: crash.Code,
 		Fingerprint: crash.Fingerprint, Message: crash.Message,
-		Kind: kind, Queue: queue, DiedAt: r.now(),
+		Kind: kind, Queue: queue, Holder: holder, DiedAt: r.now(),
 	})
 
 	// In a new life, crashes are counted from 0 again.

@@ -39,7 +39,8 @@ func retryOpensTheNextLife(r *rig) {
 	same(r, "dead letter", r.letter(id), job.DeadLetter{
 		Death: 1, Job: id, Life: 1, Status: job.Redriven, Reason: job.MaxRetries, Class: "NetworkTimeout", Code: "http.503",
 		Fingerprint: "NetworkTimeout|" + kind, Message: "the other side is down",
-		Kind: n.Kind, Queue: n.Queue, Owner: n.Owner, DiedAt: diedAt, Revived: true,
+		Kind: n.Kind, Queue: n.Queue, Owner: n.Owner, Correlation: n.Correlation, Batch: n.Batch, Holder: holder,
+		DiedAt: diedAt, Revived: true,
 		Action: job.ActionRetried, Note: person.Reason, ActedAt: r.now(), ActedBy: person.Actor,
 	})
 	same(r, "number of failures", len(r.failures(id)), 2)
@@ -116,7 +117,7 @@ func secondDeathReopensTheEntry(r *rig) {
 	r.end(died(r.take(), "PermissionError", job.NonRetriable))
 	same(r, "dead letter", r.letter(id), job.DeadLetter{
 		Death: 2, Job: id, Life: 2, Status: job.Pending, Reason: job.NonRetriable, Class: "PermissionError", Code: "http.503",
-		Fingerprint: "PermissionError|" + kind, Message: "the other side is down", Kind: kind, Queue: queue, DiedAt: r.now(),
+		Fingerprint: "PermissionError|" + kind, Message: "the other side is down", Kind: kind, Queue: queue, Holder: holder, DiedAt: r.now(),
 	})
 	same(r, "number of dead letters", len(r.dump().Dead), 1)
 	failures := r.failures(id)

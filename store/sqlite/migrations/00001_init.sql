@@ -229,6 +229,7 @@ CREATE INDEX redrive_dead_pending ON redrive_dead (grp) WHERE status = 0;
 CREATE INDEX redrive_dead_owner ON redrive_dead (owner) WHERE owner IS NOT NULL;
 CREATE INDEX redrive_dead_class ON redrive_dead (class);
 CREATE INDEX redrive_dead_correlation ON redrive_dead (correlation, job) WHERE correlation IS NOT NULL;
+CREATE INDEX redrive_dead_correlated ON redrive_dead (correlation) WHERE correlation IS NOT NULL;
 CREATE INDEX redrive_dead_lane ON redrive_dead (lane);
 CREATE INDEX redrive_dead_reopen ON redrive_dead (reopen_at) WHERE reopen_at IS NOT NULL;
 
