@@ -63,9 +63,9 @@ func (c *Client) Latest(ctx context.Context, ids []JobID) ([]job.Failure, error)
 	return c.store.Latest(ctx, ids)
 }
 
-// Lookup returns the id of the job that holds an idempotency key (Options.Key). The error
-// is ErrNotFound when no job holds the key: it was never used, or its time is over. The
-// retention may remove the job earlier than the key; then Get does not find the job.
+// Lookup returns the id of the job that holds an idempotency key (Options.Key). The error is
+// ErrNotFound when no job holds the key: the key was never used, or the store has forgotten it.
+// The retention may remove the job earlier than the key; then Get does not find the job.
 func (c *Client) Lookup(ctx context.Context, owner, kind, key string) (JobID, error) {
 	return c.store.Lookup(ctx, owner, kind, key)
 }

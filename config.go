@@ -34,7 +34,9 @@ type Config struct {
 	// made of host, process id and a random part.
 	Name string
 	// Build is the name of the build of the program, such as a version or a commit. It is
-	// shown with the process, see Client.Processes; at most job.TextMax bytes.
+	// shown with the process, see Client.Processes, and stored with each failure; a group
+	// of dead letters shows the builds of its first and its last death. At most
+	// job.TextMax bytes.
 	Build string
 	// Queues are the queues whose jobs Run executes, by name. The default is
 	// DefaultQueue with WorkersDefault workers.

@@ -229,15 +229,15 @@ func cronSpec(s *Cron, slot time.Time) Spec {
 // CronStatus is the state of a cron entry.
 type CronStatus struct {
 	Name       string    `json:"name"`
-	Expression string    `json:"schedule,omitempty"` // "" when this client does not have the entry
+	Expression string    `json:"schedule,omitempty"` // the expression of the entry; "" when this client does not have the entry
 	Zone       string    `json:"zone,omitempty"`
-	Kind       string    `json:"kind,omitempty"` // "" when Cron.Make makes the job
+	Kind       string    `json:"kind,omitempty"` // the kind of the job; "" when Cron.Make makes the job
 	Next       time.Time `json:"next,omitzero"`  // the next slot, by the client's clock
 	Last       time.Time `json:"last,omitzero"`  // the last slot that was fired, by any client
 	FiredAt    time.Time `json:"fired_at,omitzero"`
 	Job        JobID     `json:"job,omitempty"` // the job that was enqueued for the last slot
 	Paused     bool      `json:"paused,omitempty"`
-	SetAt      time.Time `json:"set_at,omitzero"` // when a person last paused or resumed the entry
+	SetAt      time.Time `json:"set_at,omitzero"` // the time at which a person last paused or resumed the entry
 }
 
 // Crons returns the cron entries of this client and the entries that any client has

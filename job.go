@@ -37,7 +37,7 @@ type Info struct {
 	Attrs       json.RawMessage // the attributes as a JSON object; nil when the job has none
 	CreatedAt   time.Time
 	DueAt       time.Time
-	Deadline    time.Time // zero when the job has no deadline
+	Deadline    time.Time // the deadline of the job; zero when the job has none
 	// Overrides are settings that the rules of the policy give this job because of its
 	// attributes. They are nil when no rule gives any. The handler decides what they
 	// mean.
@@ -74,6 +74,17 @@ func (i *Info) SetPayload(payload []byte) { i.run.Claim.Payload = payload }
 // cheap, because only the latest report is stored, about once a second. Notes are cut
 // to job.TextMax bytes. The next run starts without progress.
 func (i *Info) Progress(done, total int64, note string) { i.run.Progress(done, total, note) }
+
+// Feedback adds a feedback to the job, such as a hint for its user about a bad input. It is
+// stored at once and stays when the run fails. Client.Notes returns it, and it is an event.
+// The text has 1 to store.NoteMax bytes, and a job has at most store.NotesMax notes and
+// feedbacks (ErrTooLarge). The error is ErrLeaseLost when another run of the job has taken
+// over.
+func (i *Info) Feedback(ctx context.Context, text string) error {
+	c := i.wrapped.client
+	_, err := c.store.AddNote(ctx, By{Actor: c.config.Name}, Note{What: Feedback, Job: i.ID, Run: i.run.Claim.Token, Text: text})
+	return err
+}
 
 // SetResult sets the result that is kept when the run succeeds: v as JSON, or v itself
 // when it is a []byte; at most job.ResultMax bytes. The last call wins.

@@ -176,7 +176,7 @@ type Options struct {
 	// one, as a known Key does; see Unique. It contradicts Key and KeyUntil.
 	Unique *Unique
 
-	Owner       string         // for example the user or tenant that the job belongs to
+	Owner       string         // the owner of the job, such as a user or tenant
 	Correlation string         // the caller's id for logs
 	Attrs       map[string]any // the job's attributes, a JSON object of at most job.AttrsMax bytes
 	Batch       int64          // the number of the batch that the job belongs to; default none

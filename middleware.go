@@ -74,7 +74,7 @@ type wrappedRun struct {
 	again  atomic.Bool // whether the handler was called more than once
 	err    error       // the handler's error; written before the stage becomes handlerEnded
 
-	ended chan struct{} // closed when the handler has ended
+	ended chan struct{} // this channel is closed when the handler has ended
 }
 
 // wrapped returns the handler of a kind, wrapped in its middleware.

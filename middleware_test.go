@@ -187,8 +187,8 @@ func TestMiddleware_MustWaitForTheHandler(t *testing.T) {
 	t.Parallel()
 	early := errors.New("the middleware did not wait")
 	for name, tt := range map[string]struct {
-		late     bool // next is called after the middleware has returned
-		panics   bool // the middleware panics instead of returning
+		late     bool // whether the middleware calls next after it has returned
+		panics   bool // whether the middleware panics instead of returning
 		returned error
 		message  string
 	}{

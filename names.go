@@ -92,6 +92,16 @@ type (
 	GroupFilter = store.GroupFilter
 	// GroupPage is a page of groups.
 	GroupPage = store.GroupPage
+	// GroupChange changes what people say about a group.
+	GroupChange = store.GroupChange
+	// GroupState says how far people are with the cause of a group.
+	GroupState = store.GroupState
+	// Note is a note or a feedback on a job or a group.
+	Note = store.Note
+	// NoteKind says whether a Note is a note or a feedback.
+	NoteKind = store.NoteKind
+	// NoteFilter selects notes.
+	NoteFilter = store.NoteFilter
 	// Original is a job as it was before a retry changed it.
 	Original = store.Original
 	// Action is a change that a person makes to dead letters.
@@ -111,6 +121,19 @@ const (
 	ActIgnore  = store.ActIgnore  // marks pending dead letters as ignored
 	ActReopen  = store.ActReopen  // makes resolved and ignored dead letters pending again
 	ActPurge   = store.ActPurge   // removes resolved and ignored dead letters and their jobs
+)
+
+// The states of a group.
+const (
+	GroupOpen      = store.GroupOpen
+	GroupResolved  = store.GroupResolved  // a person marked the cause as resolved, and no job has died of it since
+	GroupRegressed = store.GroupRegressed // a job has died of the cause since a person marked it as resolved
+)
+
+// The kinds of notes.
+const (
+	PlainNote = store.PlainNote // what people know about a job or a cause
+	Feedback  = store.Feedback  // what the user of a job, or its handler, says about it
 )
 
 // HoursKept is the number of hours for which DeadStats returns the counts per hour.

@@ -59,7 +59,7 @@ func (c *Client) SetPolicy(ctx context.Context, by By, p *policy.Policy) error {
 	if p == nil {
 		p = policy.Default()
 	}
-	c.setting.Lock() // locked during the whole call of SetPolicy, so that the policy saved last is also the policy that the client uses
+	c.setting.Lock() // this lock is held during the whole call, so that the policy saved last is also the policy that the client uses
 	defer c.setting.Unlock()
 	c.mu.Lock()
 	next, err := c.underConfig(p)
@@ -137,6 +137,7 @@ func (c *Client) admit(claim *job.Claim) (any, *job.Outcome) {
 	if !held || claim.Released {
 		return a, nil
 	}
+	o.Failure.Build = c.config.Build
 	return a, &o
 }
 

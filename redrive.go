@@ -50,15 +50,15 @@ type Client struct {
 	unwrapped  wrappedRun // the shared value of all runs without middleware
 
 	mu       sync.Mutex
-	handlers map[string]*handler // not changed after sealed has become true
+	handlers map[string]*handler // the handlers by kind; they do not change after sealed has become true
 	sealed   bool                // whether Run has been called
-	engine   *engine.Engine      // not nil while Run is running
-	keeper   *keeper.Keeper      // not nil while Run is running
-	calls    *outcomeCalls       // not nil while Run is running and Config.OnOutcome is set
+	engine   *engine.Engine      // the engine of the active Run; nil when Run is not active
+	keeper   *keeper.Keeper      // the keeper of the active Run; nil when Run is not active
+	calls    *outcomeCalls       // the calls of OnOutcome during the active Run; nil without Run or without Config.OnOutcome
 
 	argTypes atomic.Pointer[map[string]reflect.Type] // the types of the arguments of handlers that take JSON, by kind
 
-	setting     sync.Mutex // locked while the policy is being replaced; locked before mu
+	setting     sync.Mutex // this mutex is locked while the policy is being replaced; lock it before mu
 	policies    atomic.Pointer[policies]
 	failedRules logThrottle // limits the log lines about rules that cannot be evaluated
 	crons       crons

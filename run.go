@@ -140,7 +140,7 @@ func (c *Client) awaitEmpty(ctx context.Context, e *engine.Engine) error {
 		c.keeping().Pass(ctx)
 		left, err := c.Backlog(ctx)
 		switch {
-		case passes(err): // after the wait, count the jobs again
+		case passes(err): // wait below, and then count the jobs again
 		case err != nil || left.Live() == 0:
 			return err
 		}
@@ -164,7 +164,7 @@ func (c *Client) running() *engine.Engine {
 // start makes the engine of one Run. The caller must call stop after the engine has
 // ended.
 func (c *Client) start(ctx context.Context) (stop func(), err error) {
-	c.setting.Lock() // locked before mu, in the same order as in SetPolicy
+	c.setting.Lock() // lock setting before mu, in the same order as in SetPolicy
 	defer c.setting.Unlock()
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -214,7 +214,7 @@ func (c *Client) start(ctx context.Context) (stop func(), err error) {
 
 func (c *Client) engineConfig() (engine.Config, error) {
 	config := engine.Config{
-		Store: c.store, Holder: c.config.Name,
+		Store: c.store, Holder: c.config.Name, Build: c.config.Build,
 		Lease: c.config.Lease, RescueInterval: c.config.RescueInterval, Poll: c.config.Poll, Grace: c.config.Grace,
 		Admit: c.admit, Decide: c.decide, Terms: c.termsOf, Present: c.newPresence(), Clock: c.config.engineClock(), Logger: c.config.Logger,
 	}

@@ -84,7 +84,7 @@ func TestRun_RefusesWhatCannotWork(t *testing.T) {
 	if err := c.WaitIdle(t.Context()); !errors.Is(err, redrive.ErrNotRunning) {
 		t.Errorf("WaitIdle when nothing runs: got error %v, want ErrNotRunning", err)
 	}
-	c.Halt() // has no effect, because Run is not running
+	c.Halt() // this call has no effect, because Run is not running
 }
 
 func TestRun_OnceAtATime(t *testing.T) {

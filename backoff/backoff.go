@@ -55,12 +55,12 @@ const (
 type Backoff struct {
 	Formula Formula
 	Waits   []time.Duration // the waits of the formula Fixed
-	Past    Past            // used by the formula Fixed
+	Past    Past            // what happens after the last wait of the formula Fixed
 	First   time.Duration   // the first wait of Exponential and Decorrelated
-	Factor  float64         // used by Exponential; at least 1; 0 means FactorDefault
+	Factor  float64         // the factor of the formula Exponential; at least 1; 0 means FactorDefault
 	Cap     time.Duration   // the longest wait; 0 means Max
 	Floor   time.Duration   // the shortest wait
 	Jitter  Jitter
-	Percent float64       // used by the jitter Percent: 0.2 means ±20 %
+	Percent float64       // the share of the jitter Percent: 0.2 means ±20 %
 	Spread  time.Duration // the largest addition of the jitter Additive
 }

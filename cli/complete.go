@@ -280,7 +280,7 @@ func (a *app) valuesOf(ctx context.Context, w *completer, v *kong.Value) []sugge
 		return wordsOf(job.States[:])
 	case "reason":
 		if w.find("--status") == nil {
-			return nil // here the reason is free text for the audit log
+			return nil // without the flag --status, the reason is free text for the audit log
 		}
 		return plainWords(texts(reasons[:]))
 	case "kind", "queue", "to-queue", "class", "group", "redrive", "worker":

@@ -57,8 +57,8 @@ func checkDSN(c *config.Config) error {
 	return err
 }
 
-// badDSN adds to an error about a DSN the flag, the variable or the setting that contains
-// the DSN.
+// badDSN completes an error about a DSN: it adds the flag, the variable or the setting that
+// contains the DSN.
 func (a *app) badDSN(err error) error {
 	if name, from := a.namedDatabase(); name != "" {
 		return usagef("%s: %w", from, err)

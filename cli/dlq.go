@@ -20,7 +20,7 @@ import (
 type dlqCmd struct {
 	List    dlqListCmd    `cmd:"" help:"List dead letters, newest first."`
 	Show    dlqShowCmd    `cmd:"" help:"Show a dead letter: its cause, its runs, past actions and what to do next."`
-	Groups  dlqGroupsCmd  `cmd:"" help:"List dead letters by root cause."`
+	Groups  dlqCausesCmd  `cmd:"" help:"List dead letters by root cause, and work on the causes."`
 	Stats   dlqStatsCmd   `cmd:"" help:"Count dead letters, and show how many retries succeed."`
 	Retry   dlqRetryCmd   `cmd:"" help:"Retry dead jobs at once, in a new life."`
 	Redrive dlqRedriveCmd `cmd:"" help:"Retry many jobs in steps: a few first, then more and more."`
@@ -115,8 +115,8 @@ func texts[S ~string](list []S) []string {
 // search.
 const groupPagesMax = 20
 
-// findGroup returns the fingerprint that begins with a name. The name may leave out the
-// version in front. It is an error if several fingerprints match.
+// findGroup returns the fingerprint that begins with a name. The name may leave out the version
+// at the beginning of a fingerprint. It is an error if several fingerprints match.
 func findGroup(ctx context.Context, client *redrive.Client, name string) (string, error) {
 	whole := []string{name}
 	for version := failure.FingerprintVersion; version > 0; version-- {

@@ -185,7 +185,7 @@ func exportTotal(ctx context.Context, a *app, client *redrive.Client, f *redrive
 // so that nobody reads half an export.
 type exportFile struct {
 	*bufio.Writer
-	file *os.File // nil if the export goes to standard output
+	file *os.File // the file of the export; nil if the export goes to standard output
 	name string   // the final name; "" if the file is written under its final name
 }
 
@@ -228,7 +228,7 @@ func (e *exportFile) end(err error) error {
 		err = os.Rename(e.file.Name(), e.name)
 	}
 	if err != nil {
-		_ = os.Remove(e.file.Name()) // ignored: err says more about the cause
+		_ = os.Remove(e.file.Name()) // an error of Remove is ignored, because err says more about the cause
 		return fmt.Errorf("export to %s: %w", e.name, err)
 	}
 	return nil

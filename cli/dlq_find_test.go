@@ -151,7 +151,7 @@ func TestD2_ASearchThatEndedEarlySaysSo(t *testing.T) {
 	p := &page{w: &out, now: 1 << 40}
 	p.dead(d)
 	if !strings.Contains(out.String(), "What was done\n  searched back to 1970-01-01") || !strings.Contains(out.String(), "redrive audit --target 1 ") {
-		t.Errorf("the page of the dead letter does not say how far the audit log was searched, want this text:\n%s", out.String())
+		t.Errorf("the page of the dead letter does not say how far the audit log was searched, want a sentence about this; the page is:\n%s", out.String())
 	}
 	if v := wire.DeadDetailsOf(d, commandLine); v.Searched == 0 || len(v.Acts) != 0 {
 		t.Errorf("the JSON says that the log was searched to %d and has actions %+v, want a number above 0 and no actions", v.Searched, v.Acts)

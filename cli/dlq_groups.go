@@ -10,16 +10,24 @@ import (
 	"strings"
 
 	"github.com/redrive/redrive"
+	"github.com/redrive/redrive/internal/suggest"
 	"github.com/redrive/redrive/internal/wire"
 	"github.com/redrive/redrive/internal/words"
 	"github.com/redrive/redrive/job"
 )
 
+// groupStates lists the states of a group.
+var groupStates = [...]redrive.GroupState{redrive.GroupOpen, redrive.GroupResolved, redrive.GroupRegressed}
+
 type dlqGroupsCmd struct {
 	jsonFlag
 	deadFlags
-	Pending bool `help:"List only groups that have pending dead letters."`
-	New     bool `help:"List only groups whose first death is not earlier than --since."`
+	Pending  bool   `help:"List only groups that have pending dead letters."`
+	New      bool   `help:"List only groups whose first death is not earlier than --since."`
+	State    string `placeholder:"STATE" help:"List only groups of this state: open, resolved or regressed."`
+	Assignee string `placeholder:"NAME" help:"List only groups that this person works on."`
+	Set      string `placeholder:"NAME" help:"List only groups of this set; see dlq groups merge."`
+
 	Largest bool `help:"Sort by the number of pending dead letters. Default: the last seen group first."`
 	Limit   int  `default:"50" help:"Largest number of groups, 1 to ${pageMax}."`
 	Skip    int  `placeholder:"N" help:"Skip this number of groups: the next page."`
@@ -50,6 +58,8 @@ func (c *dlqGroupsCmd) Run(ctx context.Context, a *app) (err error) {
 		return usagef("--limit %d: must be 1 to %d", c.Limit, job.PageMax)
 	case c.Skip < 0:
 		return usagef("--skip %d: must not be negative", c.Skip)
+	case c.State != "" && !slices.Contains(groupStates[:], redrive.GroupState(c.State)):
+		return usagef("--state: %s", suggest.Unknown("state", c.State, texts(groupStates[:])))
 	case c.New && c.Since == "":
 		return usagef("--new needs --since: the time from which a group is new")
 	}
@@ -64,10 +74,10 @@ func (c *dlqGroupsCmd) Run(ctx context.Context, a *app) (err error) {
 	}
 	rest := f
 	rest.Kind, rest.Class, rest.Group = "", "", ""
-	list := wire.GroupList{}
+	var list wire.GroupList
 	if reflect.ValueOf(rest).IsZero() {
 		page, err := client.Groups(ctx, redrive.GroupFilter{Group: f.Group, Kind: f.Kind, Class: f.Class, Pending: c.Pending,
-			Largest: c.Largest, Skip: c.Skip, Limit: c.Limit})
+			State: redrive.GroupState(c.State), Assignee: c.Assignee, Set: c.Set, Largest: c.Largest, Skip: c.Skip, Limit: c.Limit})
 		if err != nil {
 			return fmt.Errorf("groups: %w", err)
 		}
@@ -89,6 +99,7 @@ func (c *dlqGroupsCmd) Run(ctx context.Context, a *app) (err error) {
 
 // tally lists the groups of the dead letters that a filter selects.
 func (c *dlqGroupsCmd) tally(ctx context.Context, a *app, client *redrive.Client, f *redrive.DeadFilter) (list wire.GroupList, err error) {
+	list.Groups = []redrive.Group{}
 	t, err := client.TallyDead(ctx, *f)
 	if err != nil {
 		return list, fmt.Errorf("count dead letters: %w", err)
@@ -98,8 +109,8 @@ func (c *dlqGroupsCmd) tally(ctx context.Context, a *app, client *redrive.Client
 	if c.Pending {
 		groups = slices.DeleteFunc(groups, func(g redrive.Group) bool { return g.Pending == 0 })
 	}
-	if c.New {
-		if groups, err = newGroups(ctx, client, groups, f.Since); err != nil {
+	if c.New || c.State != "" || c.Assignee != "" || c.Set != "" {
+		if groups, err = c.ofWhole(ctx, client, groups, f.Since); err != nil {
 			return list, err
 		}
 	}
@@ -108,26 +119,29 @@ func (c *dlqGroupsCmd) tally(ctx context.Context, a *app, client *redrive.Client
 	}
 	list.Total, list.Searched = len(groups), t.Searched
 	groups = groups[min(c.Skip, len(groups)):]
-	list.Groups = slices.Clone(groups[:min(c.Limit, len(groups))])
-	for i := range list.Groups {
-		g := &list.Groups[i]
+	for _, g := range groups[:min(c.Limit, len(groups))] {
 		whole, err := wholeGroup(ctx, client, g.Fingerprint)
 		if err != nil {
 			return list, err
 		}
-		g.Muted, g.MutedUntil, g.MutedFor = whole.Muted, whole.MutedUntil, whole.MutedFor
+		whole.Fingerprint, whole.Kind, whole.Class, whole.Code, whole.Message = g.Fingerprint, g.Kind, g.Class, g.Code, g.Message
+		whole.Sample, whole.FirstAt, whole.LastAt, whole.Trend = g.Sample, g.FirstAt, g.LastAt, g.Trend
+		whole.N, whole.Entries, whole.Pending = g.N, g.Entries, g.Pending
+		list.Groups = append(list.Groups, whole)
 	}
 	return list, nil
 }
 
-// newGroups returns the groups whose first death of all is at or after a time.
-func newGroups(ctx context.Context, client *redrive.Client, groups []redrive.Group, since job.Micros) (all []redrive.Group, err error) {
+// ofWhole returns the groups that fit the flags which select by all dead letters of a group.
+// since is the time from which a group is new.
+func (c *dlqGroupsCmd) ofWhole(ctx context.Context, client *redrive.Client, groups []redrive.Group, since job.Micros) (all []redrive.Group, err error) {
 	for i := range groups {
 		whole, err := wholeGroup(ctx, client, groups[i].Fingerprint)
 		if err != nil {
 			return nil, err
 		}
-		if whole.FirstAt >= since {
+		if (!c.New || whole.FirstAt >= since) && !differs(c.State, string(whole.State())) && !differs(c.Assignee, whole.Assignee) &&
+			!differs(c.Set, whole.Set) {
 			all = append(all, groups[i])
 		}
 	}
@@ -168,6 +182,14 @@ func (c *dlqGroupsCmd) print(a *app, page *wire.GroupList) {
 	if muted {
 		t.columns = slices.Insert(t.columns, 3, column{title: "IGNORED"})
 	}
+	worked := slices.ContainsFunc(page.Groups, func(g redrive.Group) bool { return g.Assignee != "" || g.ResolvedAt > 0 })
+	if worked {
+		t.columns = slices.Insert(t.columns, 3, column{title: "STATE"}, column{title: "ASSIGNEE"})
+	}
+	merged := slices.ContainsFunc(page.Groups, func(g redrive.Group) bool { return g.Set != "" })
+	if merged {
+		t.columns = slices.Insert(t.columns, 3, column{title: "SET"})
+	}
 	for i := range page.Groups {
 		g := &page.Groups[i]
 		row := []string{
@@ -176,6 +198,12 @@ func (c *dlqGroupsCmd) print(a *app, page *wire.GroupList) {
 		}
 		if muted {
 			row = slices.Insert(row, 3, words.Muted(g, now))
+		}
+		if worked {
+			row = slices.Insert(row, 3, string(g.State()), orDash(g.Assignee))
+		}
+		if merged {
+			row = slices.Insert(row, 3, orDash(g.Set))
 		}
 		t.add(row...)
 	}

@@ -224,7 +224,7 @@ type redriveWatch struct {
 
 	last   redrive.Redrive
 	moved  time.Time // time of the last change
-	warned bool      // the warning that no worker can run the jobs was printed
+	warned bool      // whether the warning that no worker can run the jobs was printed
 }
 
 // show prints the changes since the last call.

@@ -125,6 +125,7 @@ func (p *page) dead(d *words.DeadDetails) {
 	if fatal != nil {
 		p.failure(slices.IndexFunc(d.Failures, func(f job.Failure) bool { return f.Token == fatal.Token })+1, len(d.Failures), fatal)
 	}
+	p.notes(d.Notes)
 	p.acts(d)
 	p.payload(d)
 }

@@ -138,7 +138,7 @@ func TestD3_AWideActionStopsBetweenSteps(t *testing.T) {
 	}
 	_ = a.out.Flush()
 	if !strings.Contains(out.String(), "20 dead letters resolved\n") {
-		t.Errorf("the second action does not say that the other 20 dead letters were resolved, want this text:\n%s", out.String())
+		t.Errorf("the second action does not say that the other 20 dead letters were resolved, want a sentence about this; the output is:\n%s", out.String())
 	}
 }
 

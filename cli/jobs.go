@@ -15,6 +15,9 @@ type jobsCmd struct {
 	Show   jobsShowCmd   `cmd:"" help:"Show a job: its state, its failures and their decisions."`
 	Cancel jobsCancelCmd `cmd:"" help:"Cancel jobs. Running jobs are asked to stop."`
 	Retry  jobsRetryCmd  `cmd:"" help:"Retry dead jobs, in a new life."`
+
+	Note     jobsNoteCmd     `cmd:"" help:"Add a note to a job."`
+	Feedback jobsFeedbackCmd `cmd:"" help:"Add feedback of a job's user."`
 }
 
 type jobsCancelCmd struct {

@@ -124,7 +124,7 @@ func (a *app) rows(ctx context.Context, client *redrive.Client, jobs []job.Job) 
 	return rows, nil
 }
 
-// mayHaveFailed reports whether the row of a job needs its failures.
+// mayHaveFailed reports whether a job may have failure records. Only then its row needs them.
 func mayHaveFailed(j *job.Job) bool {
 	switch j.State {
 	case job.Retrying, job.Dead:

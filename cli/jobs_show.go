@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/redrive/redrive"
 	"github.com/redrive/redrive/internal/config"
@@ -97,6 +98,10 @@ func readDetails(ctx context.Context, client *redrive.Client, id job.ID, known *
 	case !errors.Is(err, redrive.ErrNotFound):
 		return nil, fmt.Errorf("read the dead letter of job %d: %w", id, err)
 	}
+	if d.Notes, err = client.Notes(ctx, redrive.NoteFilter{Job: id, Limit: job.PageMax}); err != nil {
+		return nil, fmt.Errorf("read the notes of job %d: %w", id, err)
+	}
+	slices.Reverse(d.Notes)
 	queues, err := client.Queues(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("read queues: %w", err)

@@ -11,8 +11,8 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// logLeft logs at the end of `redrive work --until-idle` how many jobs were done and which
-// jobs are left.
+// logLeft logs how many jobs were done and which jobs are left. It is called at the end of
+// `redrive work --until-idle`.
 func (w *worker) logLeft(ctx context.Context, client *redrive.Client) {
 	b, err := client.Backlog(ctx)
 	if err != nil {

@@ -33,6 +33,7 @@ func (p *page) job(d *words.Details) {
 	for i := range d.Failures {
 		p.failure(i+1, len(d.Failures), &d.Failures[i])
 	}
+	p.notes(d.Notes)
 	p.block("Payload, "+words.Size(int64(len(d.Job.Payload))), string(d.Job.Payload))
 	p.block("Result", string(d.Job.Result))
 }

@@ -22,7 +22,7 @@ const policyEvery = 300 * time.Millisecond
 // workPolicy is the policy of a worker and the file from which it was read.
 type workPolicy struct {
 	policy  *policy.Policy
-	watcher *policyfile.Watcher // nil if the policy does not come from a file
+	watcher *policyfile.Watcher // the watcher of the policy file; nil if the policy does not come from a file
 }
 
 // openPolicy loads the policy of a configuration. It returns an error if the policy cannot

@@ -41,6 +41,8 @@ const (
 	RedriveChanged    Type = 42 // the state of a redrive changed; Note is the redrive's number, Reason is its state
 	ScheduleFired     Type = 43 // a cron entry fired; Note is the entry's name, DueAt the slot, Job the job that it enqueued
 	ScheduleChanged   Type = 44 // a person paused or resumed a cron entry; Note is the entry's name, Reason is "paused" or "active"
+	GroupChanged      Type = 45 // a person changed what is known of a cause, or a job died of a resolved one; Note is the fingerprint, Reason is what changed, see store.Causes
+	NoteAdded         Type = 47 // a person or a handler added a note; Reason is the store.NoteKind, and Note is the fingerprint for a note on a group
 
 	ProcessStarted Type = 60 // a process has begun to work; Note is its name
 	ProcessStopped Type = 61 // a process has ended; Note is its name
@@ -54,7 +56,7 @@ var typeNames = map[Type]string{
 	JobExpired: "job.expired", JobRetried: "job.retried", JobHeld: "job.held", JobCancelAsked: "job.cancel_requested",
 	JobProgressed: "job.progressed", QueueChanged: "queue.changed", PolicyChanged: "policy.published",
 	DeadLetterChanged: "dead_letter.changed", DeadLetterPurged: "dead_letter.purged", RedriveChanged: "redrive.changed",
-	ScheduleFired: "schedule.fired", ScheduleChanged: "schedule.changed", ProcessStarted: "process.started", ProcessStopped: "process.stopped", ProcessSilent: "process.silent",
+	ScheduleFired: "schedule.fired", ScheduleChanged: "schedule.changed", GroupChanged: "group.changed", NoteAdded: "note.added", ProcessStarted: "process.started", ProcessStopped: "process.stopped", ProcessSilent: "process.silent",
 }
 
 // Of returns the type of the event for a job's transition with the given cause.
@@ -122,7 +124,7 @@ type Event struct {
 	Life    int32      `json:"life,omitempty"`
 	Token   job.Token  `json:"run,omitempty"`
 	Attempt int32      `json:"attempt,omitempty"` // the number of attempts so far in this life
-	DueAt   job.Micros `json:"due_at,omitempty"`  // when a waiting job is due
+	DueAt   job.Micros `json:"due_at,omitempty"`  // the time at which a waiting job is due
 	Class   string     `json:"class,omitempty"`   // the class of a failure
 	Reason  string     `json:"reason,omitempty"`  // for a dead job: why it is dead; for a queue: what changed; otherwise see Type
 	Done    int64      `json:"done,omitempty"`    // progress: the amount of work done

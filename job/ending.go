@@ -19,6 +19,7 @@ type Ending struct {
 	Stopped  Stop   // why the worker stopped the run; StopNone if it ended by itself
 
 	Holder  string        // the name of the process that executed the run
+	Build   string        // the build of that process; "" means that it names none
 	Elapsed time.Duration // the time from the start of the handler to its end
 
 	Result     []byte // the result of the job, at most ResultMax bytes

@@ -38,6 +38,7 @@ type Failure struct {
 	Exit        *int   `json:"exit_code,omitempty"`   // exit code; nil means unknown
 	Signal      string `json:"signal,omitempty"`
 	Holder      string `json:"worker"`
+	Build       string `json:"build,omitempty"` // the build of the worker's program, as that program names it
 	Correlation string `json:"correlation,omitempty"`
 	Fingerprint string `json:"group,omitempty"`
 	Details     []byte `json:"-"` // details of the error as a JSON object; nil without details
@@ -58,7 +59,7 @@ func (f *Failure) validate(id ID) error {
 	}{
 		{"message", len(f.Message), MessageMax}, {"user message", len(f.UserMessage), MessageMax},
 		{"class", len(f.Class), TextMax}, {"code", len(f.Code), TextMax}, {"signal", len(f.Signal), TextMax},
-		{"fingerprint", len(f.Fingerprint), TextMax}, {"details", len(f.Details), EvidenceMax},
+		{"fingerprint", len(f.Fingerprint), TextMax}, {"build", len(f.Build), TextMax}, {"details", len(f.Details), EvidenceMax},
 		{"standard error", len(f.Stderr), EvidenceMax}, {"stack", len(f.Stack), EvidenceMax},
 		{"decision", len(f.Decision), EvidenceMax},
 	} {
@@ -82,7 +83,7 @@ func Fingerprint(kind, class, code string) string {
 func NewFailure(c *Claim, e *Ending) *Failure {
 	return &Failure{
 		Job: c.ID, Token: c.Token, Life: c.Life, Attempt: c.Attempt(),
-		How: e.How, Holder: e.Holder, Correlation: c.Correlation, Cost: e.Cost, Sends: e.Sends,
+		How: e.How, Holder: e.Holder, Build: e.Build, Correlation: c.Correlation, Cost: e.Cost, Sends: e.Sends,
 	}
 }
 

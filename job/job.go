@@ -84,7 +84,7 @@ type Claim struct {
 	Counters    Counters // the counters of the present life, without this run
 	CreatedAt   Micros
 	LifeAt      Micros // the first time at which the job could run in its present life; the age of the life counts from this time
-	RunAt       Micros // when the job became due
+	RunAt       Micros // the time at which the job became due
 	ClaimedAt   Micros // the time of the claim, by the store's clock
 	Deadline    Micros
 	Owner       string
@@ -112,12 +112,12 @@ type Job struct {
 	Counters    Counters `json:"counters"`
 	CreatedAt   Micros   `json:"created_at"`
 	LifeAt      Micros   `json:"life_at"`
-	RunAt       Micros   `json:"run_at,omitempty"`      // when a live job is due
+	RunAt       Micros   `json:"run_at,omitempty"`      // the time at which a live job is due
 	ClaimedAt   Micros   `json:"claimed_at,omitempty"`  // the time of the last claim
-	FinishedAt  Micros   `json:"finished_at,omitempty"` // when a completed, dead or cancelled job ended
+	FinishedAt  Micros   `json:"finished_at,omitempty"` // the time at which a completed, dead or cancelled job ended
 	Deadline    Micros   `json:"deadline,omitempty"`
-	LeaseUntil  Micros   `json:"lease_until,omitempty"` // when the lease of a running job expires
-	CancelAt    Micros   `json:"cancel_at,omitempty"`   // when a person asked to cancel the running job
+	LeaseUntil  Micros   `json:"lease_until,omitempty"` // the time at which the lease of a running job expires
+	CancelAt    Micros   `json:"cancel_at,omitempty"`   // the time at which a person asked to cancel the running job
 	Holder      string   `json:"holder,omitempty"`      // the process that runs the job or ran it last
 	Owner       string   `json:"owner,omitempty"`
 	Correlation string   `json:"correlation,omitempty"`

@@ -23,7 +23,7 @@ type Admission struct {
 	Queue     string            // the queue for the job; "" means that the job stays in its queue
 	Priority  int               // the new priority; 0 means that the priority does not change
 	Overrides map[string]string // settings for the handler, or nil if the rules set nothing
-	Hold      *Hold             // set if a person has to decide before the job runs
+	Hold      *Hold             // the hold; not nil if a person has to decide before the job runs
 	Rules     []string          // names of the matching rules, in the order of the policy
 	// Failed contains the rules whose condition could not be evaluated, with the reason.
 	// These rules do not match.

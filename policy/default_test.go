@@ -82,7 +82,7 @@ func TestF13_TheTimeLimitIsAClassOfItsOwn(t *testing.T) {
 	}
 	in.Class, in.How, in.Stop = found, job.ByError, policy.NotStopped
 	if d := p.Decide(in); d.Class != failure.NetworkTimeout || d.Of != 3 {
-		t.Errorf("without a time limit: got the class %s with %d retries, want NetworkTimeout with 3", d.Class, d.Of)
+		t.Errorf("without a time limit: got the class %s with %d retries, want NetworkTimeout with 3 retries", d.Class, d.Of)
 	}
 }
 
@@ -94,7 +94,7 @@ func TestF13_ItsOwnBudget(t *testing.T) {
 	const net, limit = failure.NetworkTimeout, failure.AttemptTimeout
 	all := life(policy.Default(), *failed(""), net, net, limit, net, limit)
 	if last := all[len(all)-1]; len(all) != 5 || last.Class != limit || last.Rule != policy.RuleExhausted {
-		t.Errorf("got %d decisions, the last for the class %s by the rule %s; want 5, AttemptTimeout and its retries used up", len(all), last.Class, last.Rule)
+		t.Errorf("got %d decisions, the last for the class %s by the rule %s; want 5 decisions, the last for AttemptTimeout with its retries used up", len(all), last.Class, last.Rule)
 	}
 }
 

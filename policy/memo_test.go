@@ -29,7 +29,7 @@ func TestMemo_CountsFailuresByClass(t *testing.T) {
 	all := life(p, in, classes...)
 	m := all[len(all)-1].Memo
 	if len(all) != 40 || m.Count("Even") != 20 || m.Failures() != 40 || m.Previous != time.Minute || m.FirstAge != time.Hour {
-		t.Errorf("got %d decisions, %d failures of the class Even, %d failures in all, the previous wait %v and the first failure at the age %v; want 40, 20, 40, 1m and 1h", len(all), m.Count("Even"), m.Failures(), m.Previous, m.FirstAge)
+		t.Errorf("got %d decisions, %d failures of the class Even, %d failures in all, the previous wait %v and the first failure at the age %v; want 40 decisions, 20 failures of Even, 40 failures in all, the wait 1m and the age 1h", len(all), m.Count("Even"), m.Failures(), m.Previous, m.FirstAge)
 	}
 	// 15 other classes have a separate count in the memo. The last five classes share one
 	// count.

@@ -251,7 +251,7 @@ func TestClass_AnotherName(t *testing.T) {
 		t.Errorf("got the verdict %s by the rule %s, want permanent by the verdict", d.Verdict, d.Rule)
 	}
 	if d := p.Decide(failed("Upstream")); d.Of != 7 || d.Wait != 5*time.Second || d.Verdict != failure.VerdictRetry {
-		t.Errorf("got %d retries, the wait %v and the verdict %s; want 7, 5s and retry", d.Of, d.Wait, d.Verdict)
+		t.Errorf("got %d retries, the wait %v and the verdict %s; want 7 retries, the wait 5s and the verdict retry", d.Of, d.Wait, d.Verdict)
 	}
 	base, _ := failure.InfoOf(failure.InputExceedsLimits)
 	info := p.Info("VideoTooLong")

@@ -200,14 +200,14 @@ func TestR11_ACapOnTheCost(t *testing.T) {
 	all := life(p, in, repeat(failure.NetworkTimeout, 50)...)
 	last := all[len(all)-1]
 	if len(all) != 4 || last.Reason != job.MaxCost || last.Cost != 133_332 {
-		t.Errorf("got %d attempts and a cost of %d, ended with the reason %s; want 4 attempts, 133332 and max_cost", len(all), last.Cost, last.Reason)
+		t.Errorf("got %d attempts and a cost of %d, ended with the reason %s; want 4 attempts, the cost 133332 and the reason max_cost", len(all), last.Cost, last.Reason)
 	}
 	// The cost of runs that use up no attempt counts too.
 	in.Evidence = &failure.Evidence{Snooze: time.Hour}
 	d := p.Decide(&in)
 	in.Memo, in.Evidence, in.Cost = policy.ParseMemo(d.Memo.Append(nil)), &failure.Evidence{Class: failure.NetworkTimeout}, 66_668
 	if d := p.Decide(&in); d.Reason != job.MaxCost || d.Cost != 100_001 {
-		t.Errorf("got a cost of %d, the action %s and the reason %s; want 100001, dead and max_cost", d.Cost, d.Action, d.Reason)
+		t.Errorf("got a cost of %d, the action %s and the reason %s; want the cost 100001, a dead job and the reason max_cost", d.Cost, d.Action, d.Reason)
 	}
 	in.Cost = 66_667
 	if d := p.Decide(&in); d.Action != policy.Retry {

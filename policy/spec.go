@@ -185,7 +185,7 @@ type RuleSpec struct {
 	Queue     string            // the queue for the job when it is enqueued; "" means that the queue does not change
 	Priority  int               // the priority when the job is enqueued; 0 means that the priority does not change
 	Overrides map[string]string // settings that the handler can read
-	Hold      *Hold             // set if the job must be held before it runs
+	Hold      *Hold             // the hold; not nil if the job must be held before it runs
 }
 
 // Hold stops a job from running until a person has decided.

@@ -33,7 +33,7 @@ type wanted struct {
 // check is one condition on a job.
 type check struct {
 	text string                  // the condition, as text for the failure message
-	miss func(j *job.Job) string // a function that returns the job's different value; "" when the job meets the condition
+	miss func(j *job.Job) string // a function that returns the value that the job has instead; "" when the job meets the condition
 }
 
 // Args requires a job with these arguments. They are compared as JSON. The arguments of jobs

@@ -152,7 +152,7 @@ func TestBug_Hints(t *testing.T) {
 		"Friday, 02-Jan-26 03:04:08 GMT": {4, 3 * time.Second},
 		"Fri Jan  2 03:04:08 2026":       {4, 3 * time.Second},
 		"Fri, 02 Jan 2026 03:03:00 GMT":  {4, time.Second}, // a time in the past
-		"Fri, 02 Jan 2026 03:04:08 PST":  {4, time.Second}, // not a valid HTTP date
+		"Fri, 02 Jan 2026 03:04:08 PST":  {4, time.Second}, // this is not a valid HTTP date
 		"Fri, 02 Jan 2026 04:04:05 GMT":  {1, 0},
 	} {
 		for _, header := range []http.Header{{"Retry-After": {value}, "Date": {date}}, {"Retry-After": {value}}} {

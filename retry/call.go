@@ -69,7 +69,7 @@ type frame struct {
 type base struct {
 	up       *frame // the frame of the caller's context
 	ledger   *Ledger
-	strategy *Strategy // nil if the frame belongs to a job or a key
+	strategy *Strategy // the strategy of the call; nil if the frame belongs to a job or a key
 	key      string
 	number   [2]uint64 // the key is made from this number when no other key is set; zero means no key
 }

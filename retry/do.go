@@ -136,7 +136,7 @@ type run struct {
 	made         int // number of frames that the call has made
 	current      *frame
 	first        frame
-	*failedState // nil before the first failure
+	*failedState // the state after the first failure; nil before it
 }
 
 // failedState holds what a run needs after its first failure.

@@ -37,7 +37,7 @@ func TestError_HasAllDetails(t *testing.T) {
 	}
 }
 
-// A job's policy classifies the error of a call like its cause.
+// A job's policy gives the error of a call the same class as the cause of this error.
 func TestError_IsClassifiedLikeItsCause(t *testing.T) {
 	t.Parallel()
 	for _, cause := range []error{

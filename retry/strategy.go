@@ -107,7 +107,7 @@ type Options struct {
 // Judgement is the decision of Options.Judge about an error.
 type Judgement struct {
 	Class   failure.Class
-	Verdict failure.Verdict // "" means no decision
+	Verdict failure.Verdict // the verdict for the error; "" means no decision
 	// Hint is the wait that the other side asked for. A longer hint in the error
 	// itself, by a mark or a type, takes precedence; a negative Hint removes that one.
 	Hint time.Duration

@@ -2,6 +2,7 @@ package store
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/redrive/redrive/job"
@@ -29,6 +30,22 @@ type Group struct {
 	MutedUntil job.Micros `json:"muted_until,omitempty"`
 	MutedFor   int64      `json:"muted_for,omitempty"` // number of further deaths that will be ignored
 
+	Retried int64 `json:"retried"` // retries of dead letters of the group
+	Helped  int64 `json:"helped"`  // the retries among these after which the job completed
+	// FirstBuild and LastBuild are the builds of the first and of the last death whose
+	// program names its build.
+	FirstBuild string `json:"first_build,omitempty"`
+	LastBuild  string `json:"last_build,omitempty"`
+
+	// What people say about the cause; see SetGroup and MergeGroups.
+	Name        string     `json:"name,omitempty"`
+	Assignee    string     `json:"assignee,omitempty"`
+	AssignedAt  job.Micros `json:"assigned_at,omitempty"`
+	ResolvedAt  job.Micros `json:"resolved_at,omitempty"` // when a person marked the cause as resolved; 0 means that it is open
+	ResolvedBy  string     `json:"resolved_by,omitempty"`
+	RegressedAt job.Micros `json:"regressed_at,omitempty"` // the first death after ResolvedAt; 0 means that there was none
+	Set         string     `json:"set,omitempty"`          // name of the set of groups that a person has merged
+
 	// Trend is the number of deaths in each of the last TrendHours hours. The last number is
 	// for the current hour. Trend is nil in a Dump.
 	Trend []int64 `json:"trend,omitempty"`
@@ -48,6 +65,11 @@ type GroupFilter struct {
 	Kind    string
 	Class   string
 	Pending bool // only groups that have pending dead letters
+
+	Assignee string
+	Set      string     // only the groups of this set; see MergeGroups
+	State    GroupState // "" selects every state
+
 	// Largest sorts the groups by their number of pending dead letters, then by their number
 	// of deaths, the largest number first. If Largest is false, the groups are sorted by the
 	// time of their last death, the newest first.
@@ -58,6 +80,9 @@ type GroupFilter struct {
 
 // Validate returns an ErrInvalid that names the wrong field.
 func (f *GroupFilter) Validate() error {
+	if f.State != "" && !slices.Contains(GroupStates[:], f.State) {
+		return fmt.Errorf("group state %.40q is unknown: it must be open, resolved or regressed: %w", f.State, ErrInvalid)
+	}
 	if f.Skip < 0 || f.Limit < 0 || f.Limit > job.PageMax {
 		return fmt.Errorf("page of %d groups after %d skipped groups: a page has 1 to %d groups: %w", f.Limit, f.Skip, job.PageMax, ErrInvalid)
 	}

@@ -37,6 +37,7 @@ type Store interface {
 	Admin
 	Policies
 	DeadLetters
+	Causes
 	Redrives
 	Keeper
 	Presence
@@ -395,6 +396,7 @@ type Dump struct {
 	Audit      []Audit
 	Policies   []StoredPolicy // policies, sorted by hash
 	Processes  []Process      // processes, sorted by name and instance
+	Notes      []Note         // notes and feedbacks, sorted by number
 	Terms      []JobTerms     // terms of live and dead jobs, sorted by job; jobs with the default terms are left out
 }
 

@@ -21,7 +21,7 @@ type Process struct {
 	cmd    *exec.Cmd
 	in     io.WriteCloser
 	hello  Hello
-	starts chan Reply // start messages of jobs
+	starts chan Reply // the messages about starts of jobs
 	ended  chan struct{}
 	stderr *tail
 

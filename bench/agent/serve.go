@@ -32,7 +32,7 @@ type Reply struct {
 	Error string          `json:"error,omitempty"`
 	Data  json.RawMessage `json:"data,omitempty"`
 	N     int             `json:"n,omitempty"`
-	At    int64           `json:"at,omitempty"` // the time in nanoseconds since 1970
+	At    int64           `json:"at,omitempty"` // the time of the job's start, in nanoseconds since 1970
 }
 
 // Hello is the answer to the configuration.

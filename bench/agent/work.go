@@ -21,10 +21,10 @@ type Work struct {
 	size    int
 	pad     string
 	total   atomic.Int64
-	ran     []atomic.Uint32 // number of runs by job
-	acked   *os.File        // nil without a ledger
+	ran     []atomic.Uint32 // the number of runs of each job
+	acked   *os.File        // the ledger of acknowledged jobs; nil if the agent has no ledger
 	done    *os.File
-	tell    func(n int, at time.Time) // called at each start of a job; may be nil
+	tell    func(n int, at time.Time) // a function that is called at each start of a job; may be nil
 }
 
 // NewWork returns the work of an agent. It calls tell at each start of a job if the configuration

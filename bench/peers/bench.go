@@ -26,8 +26,8 @@ type bench struct {
 	options
 	log      io.Writer
 	dir      string
-	programs map[string][]string // the command line of the agent for each way of starting it
-	missing  map[string]string   // the reason why a system cannot be measured, by system
+	programs map[string][]string // the command line of an agent, by the way of starting the agent
+	missing  map[string]string   // for each system that cannot be measured: the reason
 	settings map[server]string   // settings that were read from the running servers
 	pg       *servers.Postgres
 	runs     int
@@ -41,7 +41,7 @@ func newBench(ctx context.Context, o options, log io.Writer) (_ *bench, err erro
 	if b.dir, err = os.MkdirTemp("", "redrive-peers-"); err != nil {
 		return nil, err
 	}
-	prepared := make(map[string]error) // the result of the preparation for each agent program and server
+	prepared := make(map[string]error) // for each agent program and each server: the error of its preparation, or nil
 	for _, s := range b.systems {
 		if err := b.prepare(ctx, s, prepared); err != nil {
 			b.missing[s.key()] = err.Error()
@@ -172,7 +172,7 @@ type place struct {
 	redis   *servers.Redis
 	close   func() error
 	pid     int  // process id of the server; 0 without a server
-	forks   bool // whether the processor time of the server's children counts, too
+	forks   bool // whether the processor time of the server's child processes is counted, too
 }
 
 func (b *bench) place(ctx context.Context, s system) (p *place, err error) {

@@ -9,7 +9,7 @@ type workload struct {
 	about   string
 	mode    mode
 	procs   int
-	failing int // percentage of failing jobs
+	failing int // the percentage of the jobs that fail
 }
 
 type mode string
@@ -85,18 +85,18 @@ type system struct {
 	setting string
 	label   string
 	server  server
-	runs    string // the way of starting the agent
+	runs    string // the way in which the agent is started
 	tuned   bool
 	workers int
-	share   float64 // share of the configured number of jobs; slow systems get fewer jobs
-	ones    float64 // the same for workloads that enqueue jobs one by one; 0 means the value of share
+	share   float64 // the number of jobs as a share of the configured number; slow systems get fewer jobs
+	ones    float64 // the share in workloads that enqueue jobs one by one; 0 means the same share as in other workloads
 	floor   bool
-	history bool     // whether succeeded jobs leave a row
-	one     bool     // whether the system runs in one process only: its documents say so, or it is a floor
-	only    []string // the measured workloads; nil means all
+	history bool     // whether the system keeps a row of each succeeded job
+	one     bool     // whether the system supports only one process: its documents say so, or it is not a real job system but a floor
+	only    []string // the workloads that are measured for this system; nil means all
 
-	differs string // the difference between the settings and the defaults
-	keeps   string // the guarantees for the stored data
+	differs string // a text about the difference between the system's settings and its defaults
+	keeps   string // a text about the guarantees for the stored data
 }
 
 // jobs returns the number of jobs of a run, given the number for a fast system.

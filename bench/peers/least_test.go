@@ -32,7 +32,7 @@ func TestLeastHoldsForEachSystem(t *testing.T) {
 	for _, tt := range []struct {
 		name                 string
 		ours, best, defaults float64
-		want                 []string // expected errors
+		want                 []string // the expected errors
 	}{
 		{"enough", 20_000, 2_000, 1_000, nil},
 		{"one is too fast", 20_000, 2_001, 1_000, []string{
@@ -62,6 +62,6 @@ func TestLeastHoldsForEachSystem(t *testing.T) {
 	}
 	err := compared(t, "-only both,redrive-sqlite -least 10", 20_000, 0, 0).short(&strings.Builder{})
 	if err == nil || !strings.Contains(err.Error(), "no system to compare") {
-		t.Errorf("-least without another system: got the error %v, want one about no system to compare with", err)
+		t.Errorf("-least without another system: got the error %v, want an error that there is no system to compare redrive with", err)
 	}
 }

@@ -122,7 +122,7 @@ func TestWrongCommandLineIsNotRun(t *testing.T) {
 	} {
 		var out, log bytes.Buffer
 		if code := run(t.Context(), strings.Fields(tt.args), &out, &log); code != 2 || !strings.HasPrefix(log.String(), tt.want) {
-			t.Errorf("peers %s: got exit code %d and log %q, want 2 and %q", tt.args, code, &log, tt.want)
+			t.Errorf("peers %s: got exit code %d and log %q, want exit code 2 and a log with %q", tt.args, code, &log, tt.want)
 		}
 	}
 }

@@ -22,8 +22,8 @@ type options struct {
 	killAfter time.Duration // how long a system runs before it is killed
 	node      string        // the directory of the Node programs
 	riverpg   string        // the directory of the module with River on PostgreSQL
-	page      string        // file of the page; "" prints the page
-	json      string        // file of the results; "" writes no file
+	page      string        // the file to which the page is written; "" prints the page
+	json      string        // the file to which the results are written; "" writes no file
 	least     float64       // lowest allowed ratio of redrive's speed to the speed of each other system; 0 means no limit
 }
 

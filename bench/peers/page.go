@@ -21,7 +21,7 @@ type page struct {
 	settings map[server]string
 	began    time.Time
 	took     time.Duration
-	busy     [2]float64 // share of the processors that other programs used, before and after the run
+	busy     [2]float64 // the share of the processors that other programs used before the run, and the share after it
 }
 
 func (p page) write(out io.Writer) error {

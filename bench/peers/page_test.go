@@ -66,7 +66,7 @@ func TestALedgerThatCannotBeReadIsAnError(t *testing.T) {
 		t.Errorf("got the numbers %v, the ids %v and the error %v; want the numbers and the ids of the complete lines and no error", numbers, ids, err)
 	}
 	if _, _, err := readAcked(t.TempDir()); err == nil { // a directory can be opened, but has no lines
-		t.Error("readAcked of an unreadable ledger returned no error, want one")
+		t.Error("readAcked of an unreadable ledger returned no error, want an error")
 	}
 }
 

@@ -71,7 +71,7 @@ func processors() (idle, total float64) {
 		return 0, 0
 	}
 	line, _, _ := strings.Cut(string(text), "\n")
-	const idleField, diskField, last = 4, 5, 8 // guest times are already included in the first fields
+	const idleField, diskField, last = 4, 5, 8 // the fields with guest times are not read, because the first fields already include these times
 	for i, field := range strings.Fields(line) {
 		n, err := strconv.ParseFloat(field, 64)
 		if err != nil || i > last {

@@ -16,10 +16,10 @@ type result struct {
 	Workers    int               `json:"workers"`
 	Seconds    float64           `json:"seconds,omitempty"`
 	PerSecond  float64           `json:"per_second,omitempty"`
-	ClientCPU  float64           `json:"client_cpu_us,omitempty"` // microseconds per job, in all processes
+	ClientCPU  float64           `json:"client_cpu_us,omitempty"` // the processor time of all agents for each job, in microseconds
 	ServerCPU  float64           `json:"server_cpu_us,omitempty"`
 	Twice      int64             `json:"ran_twice,omitempty"`
-	Rows       agent.Counts      `json:"rows"` // numbers of rows after the run
+	Rows       agent.Counts      `json:"rows"` // the numbers of rows in the store after the run
 	P50        float64           `json:"p50_ms,omitempty"`
 	P99        float64           `json:"p99_ms,omitempty"`
 	Samples    int               `json:"samples,omitempty"`

@@ -30,7 +30,7 @@ var (
 // operation is a function for the libraries to retry. In every call, its first sends fail.
 type operation struct {
 	fails, n int
-	failed   func() // function that is called after each failure; may be nil
+	failed   func() // a function that is called after each failure; may be nil
 }
 
 func (o *operation) send() (int, error) {
@@ -168,7 +168,7 @@ func held(b *testing.B, p peer, waiters int) int64 {
 		ended.Go(func() { _, _ = call(ctx) })
 	}
 	sent.Wait()
-	for blocked() < idle+uint64(waiters) { // each failed call must have reached its wait
+	for blocked() < idle+uint64(waiters) { // wait until each failed call waits for its retry
 		runtime.Gosched()
 	}
 	runtime.GC()

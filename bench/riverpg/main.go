@@ -52,7 +52,7 @@ func open(ctx context.Context, c agent.Config, w *agent.Work) (agent.System, err
 		return nil, err
 	}
 	config := river.Config{Logger: slog.New(slog.DiscardHandler), MaxAttempts: 1}
-	if c.Tuned { // River's own benchmark uses these intervals
+	if c.Tuned { // with the same intervals as River's own benchmark
 		poolConfig.MaxConns = poolTuned
 		config.FetchCooldown = 2 * time.Millisecond
 		config.FetchPollInterval = 20 * time.Millisecond

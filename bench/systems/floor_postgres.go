@@ -78,8 +78,8 @@ type floorRun struct {
 	inserts chan floorCall
 	settles chan floorCall
 	claimed chan floorJob
-	idle    atomic.Int64  // number of workers without a job
-	wake    chan struct{} // signals the claimer that a worker has become idle
+	idle    atomic.Int64  // the number of workers that wait for a job
+	wake    chan struct{} // a channel that wakes the claimer when a worker has become idle
 	nextID  atomic.Int64
 	left    atomic.Int64 // number of jobs that are still to be settled
 	done    chan struct{}

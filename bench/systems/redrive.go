@@ -24,7 +24,7 @@ type redriveSystem struct {
 	cancel context.CancelFunc
 	ended  chan error
 
-	rows       func(context.Context) (agent.Counts, error) // this counts the rows of the tables and does not use redrive's counters
+	rows       func(context.Context) (agent.Counts, error) // counts the rows of the tables, without the use of redrive's counters
 	durability func(context.Context) (string, error)
 	closeRows  func() error
 }

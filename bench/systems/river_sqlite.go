@@ -33,7 +33,7 @@ type riverSystem struct {
 func openRiver(ctx context.Context, c agent.Config, w *agent.Work) (_ agent.System, err error) {
 	parameters := "_journal_mode=WAL&_synchronous=FULL&_pragma=busy_timeout(5000)"
 	config := river.Config{Logger: slog.New(slog.DiscardHandler), MaxAttempts: 1}
-	if c.Tuned { // River's own benchmark uses these intervals
+	if c.Tuned { // with the same intervals as River's own benchmark
 		parameters += "&_pragma=cache_size(-65536)&_pragma=temp_store(memory)"
 		config.FetchCooldown = 2 * time.Millisecond
 		config.FetchPollInterval = 20 * time.Millisecond

@@ -76,7 +76,7 @@ func (r *reader) cronJob(v value, at position, c *Config) Cron {
 	switch k, ok := c.Kinds[s.Kind]; {
 	case kind == nil:
 		r.Addf(at, "%s has no kind; name one of kinds", v.Path)
-	case s.Kind == "": // the problem is reported already
+	case s.Kind == "": // the wrong value of kind is reported already
 	case !ok:
 		names := slices.DeleteFunc(slices.Clone(c.KindNames), func(name string) bool { return !yamlfile.IsName(name) })
 		hint := suggest.DidYouMean(s.Kind, names)

@@ -41,7 +41,7 @@ func defaultPostgres() Postgres {
 
 // Secret is a text that may hold a password. Printing, logging or marshalling it shows
 // Redacted; only Reveal returns the text. The zero Secret is empty.
-type Secret struct{ text *string } // the text is behind a pointer, because fmt prints only the address where it cannot call methods
+type Secret struct{ text *string } // the text is behind a pointer: where fmt cannot call methods, it prints only the address of the text
 
 // Redacted replaces a secret in every output.
 const Redacted = "[redacted]"
@@ -135,7 +135,7 @@ func (c *Config) SetDatabase(database string) error {
 	return nil
 }
 
-// CheckSchema returns an error for a name that cannot be a schema's.
+// CheckSchema returns an error for a text that cannot be the name of a schema.
 func CheckSchema(name string) error {
 	if !schemaName.MatchString(name) || strings.HasPrefix(name, "pg_") {
 		return fmt.Errorf("must be 1 to 48 lower-case letters, digits and underscores, and must not begin with a digit or with pg_, found %s",

@@ -41,7 +41,7 @@ func TestDatabaseIsAFileOrADSN(t *testing.T) {
 		switch {
 		case tt.bad != "":
 			if err == nil || !strings.Contains(err.Error(), tt.bad) || strings.Contains(err.Error(), "cret") {
-				t.Errorf("database %s: got the error %v, want one with %q and without the password", tt.text, err, tt.bad)
+				t.Errorf("database %s: got the error %v, want an error with %q and without the password", tt.text, err, tt.bad)
 			}
 		case err != nil || config.IsDSN(tt.text) != tt.dsn:
 			t.Errorf("database %s: got IsDSN %v and the error %v, want IsDSN %v and no error", tt.text, config.IsDSN(tt.text), err, tt.dsn)

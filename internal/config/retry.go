@@ -35,7 +35,7 @@ func (r *reader) retry(set **Retry, ceiling int) func(value) {
 			into.MaxRetries = retries
 		case attempts != unset:
 			into.MaxRetries = attempts - 1
-		case v.Get("max_retries") != nil || v.Get("max_attempts") != nil: // the value is wrong, and the problem is reported already
+		case v.Get("max_retries") != nil || v.Get("max_attempts") != nil: // the number is wrong, and the mistake is reported already
 		case len(waits) > ceiling-1:
 			r.Addf(v.Get("waits").Pos, "%s.waits gives %d retries, but max_attempts_ceiling: %d allows %d; shorten it or set max_retries",
 				v.Path, len(waits), ceiling, ceiling-1)

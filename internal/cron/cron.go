@@ -29,7 +29,7 @@ import (
 
 // The limits of a schedule.
 const (
-	TextMax  = 256                  // the longest text, in bytes
+	TextMax  = 256                  // the largest length of the text of a schedule, in bytes
 	EveryMin = time.Second          // the shortest interval of @every
 	EveryMax = 366 * 24 * time.Hour // the longest interval of @every
 	// Horizon is how far in the future the next slot may be. Parse refuses a schedule
@@ -62,7 +62,7 @@ type field struct {
 	name   string
 	parser cron.ParseOption
 	values string
-	most   int // the largest allowed step
+	most   int // the largest step that is allowed in the field
 }
 
 var fields = [...]field{
@@ -164,7 +164,7 @@ func readable(o cron.ParseOption, part string) bool {
 // split returns the words of a text and their offsets in characters.
 func split(text string) (parts []string, offsets []int) {
 	at := 0
-	begin := -1 // the offset of the word's first byte, in bytes
+	begin := -1 // the offset of the first byte of the current word, or -1 between words
 	for i, r := range text {
 		switch space := unicode.IsSpace(r); {
 		case space && begin >= 0:

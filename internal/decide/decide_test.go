@@ -58,7 +58,7 @@ func TestARecordIsComplete(t *testing.T) {
 		t.Errorf("the outcome differs (-want +got):\n%s", diff)
 	}
 	if o.Delay <= 0 || o.Memo == nil || o.Failure.Fingerprint == "" || len(o.Failure.Decision) == 0 {
-		t.Errorf("got the outcome %+v, want one with a delay, a memo, a fingerprint and a decision", o)
+		t.Errorf("got the outcome %+v, want an outcome with a delay, a memo, a fingerprint and a decision", o)
 	}
 }
 
@@ -130,7 +130,7 @@ func TestAHeldRun(t *testing.T) {
 	o, held := decide.Held(a, aClaim(), "worker-1")
 	if !held || o.Validate() != nil || o.Reason != job.ManualReview || o.Failure.UserMessage != "Please call us." ||
 		o.Failure.Holder != "worker-1" || o.Failure.Fingerprint == "" || !strings.Contains(o.Failure.Message, "[long]") {
-		t.Errorf("got held %t, outcome %+v, failure %+v, want a job that is held for a manual review", held, o, o.Failure)
+		t.Errorf("the job is held: %t, with the outcome %+v and the failure %+v; want a job that is held for a manual review", held, o, o.Failure)
 	}
 	for name, a := range map[string]*policy.Admission{
 		"no rule that matches":             nil,
@@ -153,6 +153,6 @@ func TestAnErrorThatPanicsIsRecordedByItsText(t *testing.T) {
 	t.Parallel()
 	o := outcome(t, &decide.Input{Claim: aClaim(), Ending: &job.Ending{Err: brokenError{}, How: job.ByError}})
 	if o.Failure == nil || o.Failure.Message != "frame 3 is broken" {
-		t.Errorf("got the failure %+v, want one with the text of the error", o.Failure)
+		t.Errorf("got the failure %+v, want a failure with the text of the error", o.Failure)
 	}
 }

@@ -68,7 +68,7 @@ func spread(t *job.Terms, b *backoff.Backoff) {
 	}
 	t.Spread = min(t.Spread, job.SpreadLimit).Truncate(job.SpreadUnit)
 	t.SpreadMax = min(t.SpreadMax, job.SpreadLimit).Truncate(job.SpreadUnit)
-	if t.SpreadMax == 0 { // the backoff has no cap
+	if t.SpreadMax == 0 { // the back-off has no longest wait
 		t.SpreadMax = max(t.Spread, job.SpreadMaxDefault)
 	}
 }

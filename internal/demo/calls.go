@@ -48,7 +48,7 @@ func (s *services) key(tenant string) string {
 // many SDKs do, because status and Retry-After are evidence.
 type StatusError struct {
 	Service  string
-	Response *http.Response // the response; its body is already closed
+	Response *http.Response // the response of the service; its body is already closed
 	Text     string
 }
 
@@ -59,7 +59,7 @@ func (e *StatusError) Error() string {
 // request describes a call of a service.
 type request struct {
 	method, path string
-	tenant       string // tenant whose key is sent; "" means no key
+	tenant       string // the tenant whose key is sent with the request; "" means that no key is sent
 	bucket       string
 	body         []byte
 	limit        time.Duration // timeout of the call; 0 means no timeout

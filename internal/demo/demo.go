@@ -19,9 +19,9 @@ import (
 // Options configures the demo.
 type Options struct {
 	Path string // path of the new database; no file may exist there
-	Jobs int    // number of jobs, from JobsMin to JobsMax; 0 means JobsDefault
-	Seed uint64 // selects the jobs that get faults; the same seed selects the same jobs
-	Fast bool   // makes all waits even shorter, for tests
+	Jobs int    // the number of jobs, from JobsMin to JobsMax; 0 means JobsDefault
+	Seed uint64 // the seed that selects the jobs with faults; the same seed selects the same jobs
+	Fast bool   // whether all waits are made even shorter, for tests
 
 	// Tool is the command line that runs the function Tool. Arguments are appended to it.
 	Tool []string

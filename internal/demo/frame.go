@@ -70,7 +70,7 @@ func (v *view) bar(n map[job.State]int) []span {
 	columns := v.barColumns(60)
 	done := n[job.Completed] * columns / all
 	retrying := n[job.Retrying] * columns / all
-	dead := min((n[job.Dead]*columns+all-1)/all, columns-done-retrying) // rounded up, so that the bar shows even a single dead job
+	dead := min((n[job.Dead]*columns+all-1)/all, columns-done-retrying) // the width is rounded up, so that the bar shows even a single dead job
 	return []span{
 		{v.green, strings.Repeat("█", done)}, {v.yellow, strings.Repeat("▒", retrying)},
 		{v.faint, strings.Repeat("·", columns-done-retrying-dead)}, {v.red, strings.Repeat("█", dead)},

@@ -44,15 +44,15 @@ type demoJob struct {
 	task
 	kind, key string
 	attrs     map[string]any
-	spared    bool // the plan gives this job no fault, because the job itself is special
+	spared    bool // whether the job gets no fault, because the job itself is special
 }
 
 // The shares of special jobs among the jobs of a kind.
 const (
-	revokedShare = 0.40 // of kind ocr: jobs of the tenant whose key was revoked
-	fullShare    = 0.12 // of kind render: jobs for the bucket that accepts no writes
-	longShare    = 0.03 // of kind transcribe: jobs that a rule sends to another queue
-	holdShare    = 0.03 // of kind transcribe: jobs that a rule holds until a person decides
+	revokedShare = 0.40 // share of the jobs of kind ocr that belong to the tenant whose key was revoked
+	fullShare    = 0.12 // share of the jobs of kind render that write to the bucket that accepts no writes
+	longShare    = 0.03 // share of the jobs of kind transcribe that a rule sends to another queue
+	holdShare    = 0.03 // share of the jobs of kind transcribe that a rule holds until a person decides
 )
 
 // makeJobs makes the jobs of the demo. The seed selects the special jobs.

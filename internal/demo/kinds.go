@@ -23,7 +23,7 @@ import (
 // decides whether to retry.
 type worker struct {
 	services *services
-	tool     []string      // command line that runs the function Tool
+	tool     []string      // the command line that runs the function Tool
 	patience time.Duration // timeout of one call in jobs of the kind chat
 }
 

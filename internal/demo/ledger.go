@@ -23,19 +23,19 @@ type account struct {
 	kind     string
 	state    job.State
 	life     int32
-	retries  int        // number of retries that the policies decided, in all lives
-	due      job.Micros // time of the next retry
-	class    string     // class of the last failure that was retried
-	run      job.Token  // run of the last failure that was retried
-	classes  []string   // classes of all failures that were retried
-	outcomes []outcome  // results of the job's lives
+	retries  int        // the number of retries of the job that the policies decided, in all its lives
+	due      job.Micros // the time of the job's next retry
+	class    string     // the class of the job's last failure that was retried
+	run      job.Token  // the number of the run whose failure was retried last
+	classes  []string   // the classes of all failures of the job that were retried
+	outcomes []outcome  // the results of the job's lives
 }
 
 // outcome is the result of one life of a job. A life consists of the attempts between two manual
 // retries.
 type outcome struct {
 	completed bool
-	retries   int // number of retries in that life
+	retries   int // the number of retries in the life
 }
 
 func newLedger() *ledger { return &ledger{jobs: map[job.ID]*account{}} }

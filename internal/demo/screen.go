@@ -21,7 +21,7 @@ type Screen struct {
 type view struct {
 	out    io.Writer
 	screen Screen
-	height int // number of lines of the current block
+	height int // the number of lines of the block that is on the screen
 }
 
 // say writes lines that stay on the screen, above the block.
@@ -79,7 +79,7 @@ func (v *view) rest(b *bytes.Buffer) {
 // columns returns the largest allowed width of a line.
 func (v *view) columns() int {
 	if v.screen.Columns > 1 {
-		return v.screen.Columns - 1 // a line of full width may wrap
+		return v.screen.Columns - 1 // the terminal may wrap a line that has its full width
 	}
 	return 100
 }

@@ -22,11 +22,11 @@ const (
 
 // pace sets the speed of the demo.
 type pace struct {
-	latency time.Duration // response time of the upstream
+	latency time.Duration // the response time of the upstream
 	look    time.Duration // interval between two reads of the store
-	hold    time.Duration // pauses in which people can read the output
+	hold    time.Duration // the length of the pauses in which people can read the output
 	rate    int           // rate of a redrive in jobs a second
-	haste   int           // additional divisor of all waits
+	haste   int           // a number by which all waits are divided in addition
 }
 
 func (o *Options) pace() pace {

@@ -104,7 +104,7 @@ func (s *stage) theUpstreamFails(ctx context.Context) error {
 func (s *stage) theCauseIsStillThere(ctx context.Context) error {
 	g := s.revoked()
 	if g == nil {
-		return nil // no error here: check reports later that the group is missing
+		return nil // no error is returned, because check reports later that the group is missing
 	}
 	s.begin(fmt.Sprintf("2 of 3  The %d dead jobs of the largest cause are retried too early: the cause still exists.", g.Pending))
 	r, err := s.redrive(ctx, g, "the failure may have been temporary")

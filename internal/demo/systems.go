@@ -33,8 +33,8 @@ type systemOptions struct {
 	store   store.Store
 	worker  *worker
 	tempDir string
-	limit   time.Duration // timeout of a run
-	haste   int           // additional divisor of all waits
+	limit   time.Duration // the time limit of a run
+	haste   int           // a number by which all waits are divided in addition
 }
 
 func newSystems(o systemOptions) ([]system, error) {

@@ -22,7 +22,7 @@ const (
 	forbidden    trouble = "403"
 	unprocessed  trouble = "422"
 	teapot       trouble = "418"
-	wrongKey     trouble = "401" // the key is no longer valid
+	wrongKey     trouble = "401" // the response says that the key is no longer valid
 	readOnly     trouble = "503 of a full bucket"
 	hang         trouble = "no answer"
 	reset        trouble = "connection reset"
@@ -38,8 +38,8 @@ const (
 type encounter struct {
 	trouble trouble
 	service string
-	times   int     // number of requests of a job that get the fault; 0 means all requests
-	share   float64 // share of the jobs of a kind that get the fault
+	times   int     // the number of requests of one job that get the fault; 0 means all its requests
+	share   float64 // the share of the jobs of one kind that get the fault
 }
 
 // encounters returns the faults for the jobs of a kind. A job gets at most one of them; the

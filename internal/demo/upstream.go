@@ -19,18 +19,18 @@ import (
 // over a connection.
 type upstream struct {
 	now     func() time.Time
-	latency time.Duration // longest time of a response without fault
-	wait    time.Duration // the Retry-After value of 429 responses
+	latency time.Duration // the longest duration of a response without a fault
+	wait    time.Duration // the value of Retry-After in responses with status 429
 	server  *http.Server
 	address string
 
 	mu     sync.Mutex
 	plan   plan
-	keys   map[string]string // valid keys by tenant
-	full   bool              // true while the bucket "archive" accepts no writes
+	keys   map[string]string // the valid key of each tenant
+	full   bool              // whether the bucket "archive" accepts no writes
 	met    map[trouble]int
 	calls  int
-	served map[string]bool // keys of the jobs whose result was uploaded
+	served map[string]bool // the keys of the jobs whose results were uploaded
 }
 
 // serve starts the upstream on a free port of the loopback interface.
@@ -200,7 +200,7 @@ func (u *upstream) body(r *http.Request, t trouble, service, key string) []byte 
 func breakOff(w http.ResponseWriter, hard bool) {
 	rc := http.NewResponseController(w)
 	if !hard {
-		_ = rc.Flush() // sends the part of the body that was written
+		_ = rc.Flush() // this sends the part of the body that was already written
 	}
 	conn, _, err := rc.Hijack()
 	if err != nil {

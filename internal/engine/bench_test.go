@@ -38,7 +38,7 @@ func BenchmarkNoOp(b *testing.B) {
 }
 
 func drain(b *testing.B, inner store.Store, workers int) {
-	s := faultstore.New(inner, nil) // This store counts its calls.
+	s := faultstore.New(inner, nil) // The fault store is used because it counts the calls of the store.
 	for left := b.N; left > 0; {
 		n := min(left, job.EnqueueMax)
 		left -= n

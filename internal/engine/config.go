@@ -29,6 +29,7 @@ const (
 type Config struct {
 	Store          store.Worker
 	Holder         string        // the name of the process, 1 to job.TextMax bytes
+	Build          string        // the build of the program, for failure records; "" means that it names none
 	Lease          time.Duration // duration of a lease; default 10 s
 	RescueInterval time.Duration // longest time between two rescues; default 30 s; a rescue is also made when the earliest known lease ends
 	Poll           time.Duration // time between two polls, which find jobs whose notification was lost; default 1 s
@@ -57,10 +58,10 @@ type Config struct {
 	// with Leaving set. An error is logged and changes nothing. Nil means that the process
 	// does not report.
 	Present func(ctx context.Context, s Sign) (quiet bool, err error)
-	Clock   Clock          // default: the system's clock
-	Rand    func() float64 // random numbers in [0, 1) for the jitter of back-offs; default math/rand
-	Logger  *slog.Logger   // default: slog.Default()
-	Dirs    *tempdir.Base  // base of the temp directories of runs; nil means that runs have none
+	Clock   Clock          // the clock of the engine; default: the clock of the system
+	Rand    func() float64 // returns random numbers in [0, 1) for the jitter of back-offs; default: math/rand
+	Logger  *slog.Logger   // the log of the engine; default: slog.Default()
+	Dirs    *tempdir.Base  // the base of the temp directories of runs; nil means that runs have no temp directories
 }
 
 // Queue is a queue that the process works on.
@@ -69,23 +70,23 @@ type Queue struct {
 	// Workers is how many jobs of the queue this process runs at the same time, 1 to
 	// WorkersMax. A setting that a person stored for the queue takes precedence.
 	Workers int
-	Limit   int        // largest number of running jobs in all processes; 0 means no limit
-	Rate    store.Rate // largest rate of starts in all processes
+	Limit   int        // the largest number of jobs of the queue that run at the same time in all processes; 0 means no limit
+	Rate    store.Rate // the highest rate at which all processes together start jobs of the queue
 }
 
 // Kind is a kind of job, and how this process runs jobs of this kind.
 type Kind struct {
 	Name       string
-	Workers    int           // largest number of running jobs in this process; 0 means no limit
-	Limit      int           // largest number of running jobs in all processes; 0 means no limit
-	Rate       store.Rate    // largest rate of starts in all processes
-	MaxCrashes int           // number of crashes (lost leases) in one life after which the job is dead; 0 means job.MaxCrashes
+	Workers    int           // the largest number of jobs of the kind that run at the same time in this process; 0 means no limit
+	Limit      int           // the largest number of jobs of the kind that run at the same time in all processes; 0 means no limit
+	Rate       store.Rate    // the highest rate at which all processes together start jobs of the kind
+	MaxCrashes int           // the number of crashes (lost leases) in one life of a job after which the job is dead; 0 means job.MaxCrashes
 	Timeout    time.Duration // time limit of a run; 0 means no limit
 	// KeepPayload is whether the store keeps the payload and attributes of completed jobs.
 	KeepPayload bool
 	// KillGrace is the time that subprocesses have between SIGTERM and SIGKILL after the
 	// run's context has ended. The handler then has one more second to return.
-	KillGrace time.Duration // default 5 s
+	KillGrace time.Duration // KillGrace is 5 s by default.
 	Handler   func(ctx context.Context, r *Run) error
 }
 

@@ -76,7 +76,7 @@ type Core struct {
 	calmAt                   time.Duration // one lease after the end of the last outage
 
 	stop    stopPhase
-	graceAt time.Duration // the end of the grace time
+	graceAt time.Duration // when the grace time of the stop ends
 	giveUp  time.Duration // when the engine gives up writing outcomes; 0 before the last attempts begin
 	handed  int           // number of started runs that the stop has handed back
 	unsaved int           // number of outcomes that could not be written at the stop
@@ -89,8 +89,8 @@ type Core struct {
 type call struct {
 	busy   bool
 	sentAt time.Duration
-	at     time.Duration // earliest time of the next call
-	fails  int           // number of failures in a row
+	at     time.Duration // the earliest time of the next call of this kind
+	fails  int           // the number of calls in a row that have failed
 }
 
 func (k *call) send(now time.Duration) {
@@ -160,7 +160,7 @@ func (c *Core) sendRest(now time.Duration) {
 	}
 	if !c.signals.busy && now >= c.signals.at {
 		c.signals.send(now)
-		c.signals.at = never // no further step is needed until the answer or a notification
+		c.signals.at = never // the next step is needed only after the answer or a notification
 		c.out.Signals = true
 	}
 	if now >= c.rescueAt() {

@@ -77,7 +77,7 @@ func TestQ4_AnUnconfirmedLeaseEndsTheContext(t *testing.T) {
 	}
 	r.pass(1)
 	if len(r.act.End) != 1 || r.act.End[0].Cause != store.ErrLeaseLost {
-		t.Fatalf("at %s: got the ended runs %v, want one with ErrLeaseLost", r.now, r.act.End)
+		t.Fatalf("at %s: got the ended runs %v, want one run ended with ErrLeaseLost", r.now, r.act.End)
 	}
 	r.wantNotes(LeaseExpiring)
 	// No other worker is known to have the job, so its outcome is sent.
@@ -111,7 +111,7 @@ func TestQ4_ALeaseThatTheStoreCallsLostIsGone(t *testing.T) {
 	r.pass(LeaseDefault / 3)
 	r.step(r.held(func(i int, s *store.RunStatus) { s.Held = i != 0 }))
 	if len(r.act.End) != 1 || r.act.End[0] != tasks[0] || tasks[0].Cause != store.ErrLeaseLost {
-		t.Fatalf("got the ended runs %v, want the first one with ErrLeaseLost", ids(r.act.End))
+		t.Fatalf("got the ended runs %v, want the first run ended with ErrLeaseLost", ids(r.act.End))
 	}
 	r.wantNotes(LeaseTaken)
 	r.pass(LeaseDefault / 3)
@@ -133,7 +133,7 @@ func TestALostLeaseOfAnOutcomeThatWaitsIsLeftToTheStore(t *testing.T) {
 	r.step(Exchanged{Err: store.ErrUnavailable})
 	r.pass(LeaseDefault / 3)
 	if len(r.act.Beat) != 1 {
-		t.Fatal("got no heartbeat for a job whose outcome waits to be written, want one")
+		t.Fatal("got no heartbeat for a job whose outcome waits to be written, want a heartbeat")
 	}
 	r.step(r.held(func(_ int, s *store.RunStatus) { s.Held = false }))
 	r.step(Exchanged{Err: store.ErrUnavailable})
@@ -199,7 +199,7 @@ func TestCancelEndsARunAndAWaitingClaim(t *testing.T) {
 				t.Errorf("got the ended runs %v, want job 3 with ErrCancelled", got)
 			}
 			if r.act.Exchange == nil || len(r.act.Exchange.Settle) != 1 {
-				t.Fatalf("got the exchange %+v, want one with one outcome", r.act.Exchange)
+				t.Fatalf("got the exchange %+v, want an exchange with one outcome", r.act.Exchange)
 			}
 			if o := r.act.Exchange.Settle[0]; o.ID != 5 || o.To != job.Cancelled || o.Validate() != nil {
 				t.Errorf("the exchange settles %+v, want job 5 as cancelled", o)
@@ -219,7 +219,7 @@ func TestQ5_TheTimeLimitEndsTheContextAndThenTheRun(t *testing.T) {
 	}
 	r.pass(1)
 	if len(r.act.End) != 2 || tasks[0].Cause != ErrTimeLimit {
-		t.Fatalf("got the ended runs %v with the cause %v, want both with ErrTimeLimit", ids(r.act.End), tasks[0].Cause)
+		t.Fatalf("got the ended runs %v with the cause %v, want both runs ended with ErrTimeLimit", ids(r.act.End), tasks[0].Cause)
 	}
 	r.step(succeed(time.Minute, tasks[0])) // The first run returns within its grace time.
 	r.brings()
@@ -274,16 +274,16 @@ func TestQ3_RescueRunsAtTheStartAndEveryInterval(t *testing.T) {
 	}
 	r.pass(1)
 	if r.act.Rescue != rescueLimit {
-		t.Error("got no rescue when it is due, want one")
+		t.Error("got no rescue when it is due, want a rescue")
 	}
 	r.step(Rescued{Jobs: rescueLimit})
 	if r.act.Rescue != rescueLimit {
-		t.Error("got no second rescue at once, want one because there are more jobs to rescue")
+		t.Error("got no second rescue at once, want a rescue because there are more jobs to rescue")
 	}
 	r.step(Rescued{Err: errors.New("boom")})
 	r.pass(backoffMin)
 	if r.act.Rescue != rescueLimit {
-		t.Error("got no rescue after the wait that follows an error, want one")
+		t.Error("got no rescue after the wait that follows an error, want a rescue")
 	}
 	r.step(Rescued{Jobs: 1, Next: store.Never})
 	if r.act.Rescue != 0 {
@@ -306,7 +306,7 @@ func TestQ3_RescueRunsWhenTheEarliestLeaseEnds(t *testing.T) {
 		}
 		r.pass(1)
 		if r.act.Rescue != rescueLimit {
-			t.Fatalf("at %s: got no rescue, want one", r.now)
+			t.Fatalf("at %s: got no rescue, want a rescue", r.now)
 		}
 		r.step(Rescued{Next: ends})
 		r.empty()

@@ -126,7 +126,7 @@ func (r *rig) wantWake(d time.Duration) {
 func (r *rig) wantExchange(settle []job.ID, max ...int) {
 	r.t.Helper()
 	if r.act.Exchange == nil {
-		r.t.Fatalf("at %s: got no exchange, want one", r.now)
+		r.t.Fatalf("at %s: got no exchange, want an exchange", r.now)
 	}
 	var ids []job.ID
 	for _, o := range r.act.Exchange.Settle {

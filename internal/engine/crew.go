@@ -11,10 +11,10 @@ import (
 // lost.
 type crew struct {
 	do    func(*Run)
-	most  int32 // largest number of idle goroutines
+	most  int32 // the largest number of idle goroutines that the crew keeps
 	ended <-chan struct{}
 	more  chan *Run
-	idle  atomic.Int32 // number of goroutines that wait for a run
+	idle  atomic.Int32 // the number of goroutines that wait for a run
 }
 
 func newCrew(most int32, ended <-chan struct{}, do func(*Run)) *crew {

@@ -109,7 +109,7 @@ func TestACrewKeepsAFewGoroutines(t *testing.T) {
 		synctest.Wait()
 		h.wantIdle(0)
 		h.end(returns, ids[1:]...)
-		h.wantIdle(0) // synctest reports a goroutine that is left at the end.
+		h.wantIdle(0) // If a goroutine is left at the end of the test, synctest fails the test.
 		h.wantAll()
 	})
 }

@@ -36,13 +36,13 @@ type (
 	}
 	// Beaten is the answer to a heartbeat.
 	Beaten struct {
-		Status []store.RunStatus // the status of the runs, in the order of Actions.Beat
+		Status []store.RunStatus // the status of each run, in the same order as in Actions.Beat
 		Err    error
 	}
 	// Rescued is the answer to a rescue, which looks for lost leases.
 	Rescued struct {
 		Jobs int
-		Next time.Duration // time until the earliest lease ends
+		Next time.Duration // the time until the earliest lease of any run ends
 		Err  error
 	}
 	// SignalsRead is the answer to a read of the store's signals, such as cancellations of jobs.
@@ -97,12 +97,12 @@ const (
 	OutcomeRefused                  // the store refused the task's outcome with the error Err
 	OutcomeInvalid                  // the task's outcome could not be written because of Err and was replaced
 	HandlerStuck                    // the task's handler did not return after its context had ended
-	HandlerReturned                 // a stuck handler has returned
+	HandlerReturned                 // the handler of a stuck run has returned
 	ClaimUnknown                    // the store returned a job that was not requested
 	OutcomesGivenUp                 // the stop gave up writing N outcomes
 	SignFailed                      // a sign of life could not be sent because of Err, but the previous sign was sent
 	QuietBegan                      // a person has ordered the process to be quiet
-	QuietEnded                      // a person has taken this order back
+	QuietEnded                      // a person has ended the order to be quiet
 )
 
 // Note is something that the engine logs.

@@ -93,7 +93,7 @@ func TestQ5_TheTimeLimitKillsTheWholeGroup(t *testing.T) {
 	r.wantState(job.Retrying, ids...)
 	f := r.failures(ids[0])
 	if len(f) != 1 || f[0].How != job.ByTimeout || string(f[0].Stderr) != "partial output\n" {
-		t.Errorf("got the failures %+v, want one by timeout with its stderr", f)
+		t.Errorf("got the failures %+v, want one failure by timeout with its stderr", f)
 	}
 	if err := r.finish(); err != nil {
 		t.Error(err)
@@ -226,7 +226,7 @@ func TestT1_TheTempDirIsRemovedHoweverARunEnds(t *testing.T) {
 			// The sweep at the start may use the first name for a moment, so the name may
 			// have a number at its end.
 			if dir, want := used.Load().(string), filepath.Join(path, fmt.Sprintf("job-%d", ids[0])); !strings.HasPrefix(dir, want) {
-				t.Errorf("got the directory %q, want one that begins with %q", dir, want)
+				t.Errorf("got the directory %q, want a directory whose path begins with %q", dir, want)
 			}
 			if err := r.finish(); err != nil {
 				t.Error(err)
@@ -287,7 +287,7 @@ func TestT1_TheTempDirIsRemovedWhenTheOutcomeIsGivenUp(t *testing.T) {
 		r.start()
 		synctest.Wait()
 		if err := r.finish(); err == nil {
-			t.Error("Run returned no error, want one about the outcome that was given up")
+			t.Error("Run returned no error, want an error about the outcome that was given up")
 		}
 	})
 	if left := entries(t, path); len(left) != 0 {
@@ -321,7 +321,7 @@ func TestWithoutABaseThereIsNoTempDir(t *testing.T) {
 		r.start()
 		r.idle()
 		if f := r.failures(ids[0]); len(f) != 1 || !strings.Contains(f[0].Message, "no base for temp directories") {
-			t.Errorf("got the failures %+v, want one about the missing base directory", f)
+			t.Errorf("got the failures %+v, want one failure about the missing base directory", f)
 		}
 		_ = r.finish()
 	})

@@ -151,7 +151,7 @@ func (c *Core) isolates(err error) bool {
 		c.replace(c.flying[0], err)
 		return true
 	}
-	c.singly = len(c.flying) + 1 // the method answered subtracts 1 for this exchange
+	c.singly = len(c.flying) + 1 // one more than the number of outcomes, because the method answered will subtract 1 for this exchange
 	c.pending = append(c.flying, c.pending...)
 	c.flying = nil
 	return true
@@ -168,7 +168,7 @@ func (c *Core) replace(t *Task, err error) {
 	c.note(Note{Kind: OutcomeInvalid, Task: t, Err: err})
 	t.replaced = true
 	t.Outcome = job.Unwritable(t.Claim, &job.Ending{
-		Holder: c.cfg.Holder, Cost: t.Outcome.Cost, Sends: t.Outcome.Sends, Progressed: true,
+		Holder: c.cfg.Holder, Build: c.cfg.Build, Cost: t.Outcome.Cost, Sends: t.Outcome.Sends, Progressed: true,
 	}, err)
 	c.pending = append(c.pending, t)
 }

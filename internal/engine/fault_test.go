@@ -250,7 +250,7 @@ func TestQ8_AStopWithABrokenStoreGivesUp(t *testing.T) {
 		r.stop()
 		var returned *engine.Returned
 		if err := <-r.ended; !errors.As(err, &returned) || returned.Unsaved != 3 {
-			t.Errorf("Run returned the error %v, want one with 3 unsaved outcomes", err)
+			t.Errorf("Run returned the error %v, want an error with 3 unsaved outcomes", err)
 		}
 		if took := time.Since(began); took != 11*time.Second {
 			t.Errorf("the stop took %s, want 11s: one for the runs and ten for the outcomes", took)

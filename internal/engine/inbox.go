@@ -17,8 +17,8 @@ type batch struct {
 	reported []*Task
 	finished []*Task
 	returned []*Task
-	rang     bool              // whether the timer has fired
-	waiters  []chan<- struct{} // channels to close when the engine is idle
+	rang     bool              // whether the timer of the loop has fired
+	waiters  []chan<- struct{} // the channels that the loop closes when the engine is idle
 }
 
 func (in *inbox) post(e Event) {

@@ -23,9 +23,9 @@ const (
 
 // late contains the late outcomes and their schedule.
 type late struct {
-	tasks   []*Task       // outcomes to write
-	flying  []*Task       // outcomes in the exchange that is being made
-	since   time.Duration // time of the first late outcome; never if no outcome is late
+	tasks   []*Task       // the tasks whose late outcomes have to be written
+	flying  []*Task       // the tasks whose late outcomes are in the exchange that is being made
+	since   time.Duration // when the first of the late outcomes became late; never if no outcome is late
 	request store.Exchange
 	call    call
 }

@@ -70,7 +70,7 @@ func TestALateOutcomeDelaysNoOtherJob(t *testing.T) {
 		r.empty()
 		r.pass(r.core.cfg.Poll)
 		if r.act.Exchange == nil || len(r.act.Exchange.Want) == 0 {
-			t.Fatalf("at %s: got no exchange that requests jobs, want one", r.now)
+			t.Fatalf("at %s: got no exchange that requests jobs, want an exchange", r.now)
 		}
 		r.brings(r.claims(1)...)
 		if len(r.act.Start) != 1 {
@@ -108,7 +108,7 @@ func TestTooManyLateOutcomesStopClaims(t *testing.T) {
 	r.lateAnswer(ids(tasks[1:]))
 	r.pass(PollDefault)
 	r.wantLate(ids(tasks[1:])...)
-	r.wantExchange(nil, lateMax) // Only one more outcome may become late.
+	r.wantExchange(nil, lateMax) // The core claims jobs until one more outcome becomes late.
 	r.brings(r.claims(1)...)
 	last := r.act.Start[0]
 	r.empty()
@@ -125,7 +125,7 @@ func TestTooManyLateOutcomesStopClaims(t *testing.T) {
 	r.lateAgain(answers...)
 	r.wantExchange(nil, lateMax)
 	r.brings()
-	r.pass(backoffMin) // Some of the outcomes were written.
+	r.pass(backoffMin) // The next attempt is due after this short pause, because some of the outcomes were written.
 	if r.act.Late == nil || len(r.act.Late.Settle) != lateMax-1 {
 		t.Errorf("got the exchange %+v, want the remaining late outcomes", r.act.Late)
 	}
@@ -140,7 +140,7 @@ func TestLateOutcomesAreKeptWhenTheStoreFails(t *testing.T) {
 		r.pass(backoffMin)
 		r.wantLate(1, 2)
 		r.step(e)
-		r.wantNotes() // Other exchanges already report that the store fails.
+		r.wantNotes() // The failure of the store was already reported because of other exchanges.
 		r.pass(2*backoffMin - 1)
 		r.wantLate()
 		r.pass(1)
@@ -163,7 +163,7 @@ func TestLateOutcomesGoBeforeARescue(t *testing.T) {
 	}
 	r.pass(1)
 	if r.act.Rescue != rescueLimit {
-		t.Error("got no rescue one lease after the outcomes became late, want one")
+		t.Error("got no rescue one lease after the outcomes became late, want a rescue")
 	}
 }
 

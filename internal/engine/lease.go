@@ -142,7 +142,7 @@ func (c *Core) taken(t *Task, now time.Duration) {
 	case running, ending:
 		t.lost = true
 		if t.inTx {
-			return // the transaction has ended the job, and the handler may continue
+			return // a transaction of the handler has ended the job, so the handler may continue
 		}
 		c.note(Note{Kind: LeaseTaken, Task: t})
 		if t.phase == running {

@@ -46,7 +46,7 @@ func TestQ12_APanicIsAFailedRun(t *testing.T) {
 					t.Fatalf("got %d failures, want 1", len(f))
 				}
 				if f[0].How != job.ByPanic || !strings.Contains(f[0].Message, tt.message) || !strings.Contains(f[0].Stack, tt.stack) {
-					t.Errorf("got a failure by %q with message %q and stack %.300q, want one by panic with the message and the stack of the panic", f[0].How, f[0].Message, f[0].Stack)
+					t.Errorf("got a failure by %q with message %q and stack %.300q, want a failure by panic with the message and the stack of the panic", f[0].How, f[0].Message, f[0].Stack)
 				}
 				if n := len(f[0].Stack); n > job.EvidenceMax {
 					t.Errorf("got a stack of %d bytes, want at most job.EvidenceMax", n)

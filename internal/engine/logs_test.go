@@ -13,7 +13,7 @@ import (
 type logs struct {
 	mu    sync.Mutex
 	buf   bytes.Buffer
-	await string        // await is a text. seen is closed when a line contains it.
+	await string        // await is a text in a line of the log. When such a line arrives, seen is closed.
 	seen  chan struct{} // seen is nil when no test waits for a line.
 }
 

@@ -31,7 +31,7 @@ func TestJobsRunOnce(t *testing.T) {
 			t.Error(err)
 		}
 		if err := r.engine.Run(t.Context()); err == nil {
-			t.Error("a second call of Run returned no error, want one")
+			t.Error("a second call of Run returned no error, want an error")
 		}
 	})
 }
@@ -76,7 +76,7 @@ func TestIdleWaitsForJobsThatWereEnqueuedBefore(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err := r.engine.Idle(cut); err == nil {
-			synctest.Wait() // The engine may have been idle before Idle checked its context.
+			synctest.Wait() // Idle may have found the engine idle before it checked its context.
 		} else if !errors.Is(err, context.Canceled) {
 			t.Errorf("Idle with an ended context: got the error %v, want context.Canceled", err)
 		}

@@ -13,15 +13,15 @@ const leaveTimeout = 2 * time.Second
 
 // Sign is a sign of life of the process.
 type Sign struct {
-	Slots   int  // number of jobs that the process can run at a time
-	Running int  // number of jobs that it runs
-	Leaving bool // whether the process stops; this sign is its last
+	Slots   int  // the number of jobs that the process can run at the same time
+	Running int  // the number of jobs that the process runs now
+	Leaving bool // whether the process stops, so that this is its last sign of life
 }
 
 // presence is the part of a Core that reports that the process is alive.
 type presence struct {
 	call
-	sent  bool // whether any sign was sent
+	sent  bool // whether the process has sent a sign of life before
 	quiet bool // whether a person has ordered the process to claim no jobs
 }
 

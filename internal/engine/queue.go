@@ -12,23 +12,23 @@ import (
 // queue is the state of a queue in this process.
 type queue struct {
 	Queue
-	workers int // the number of slots, each for one running job
+	workers int // the number of slots; each slot is for one running job
 	paused  bool
 	busy    int     // the number of slots that are taken
-	buffer  []*Task // tasks that are claimed ahead, oldest first
-	runs    average // average duration of a run
+	buffer  []*Task // the tasks that are claimed ahead, the oldest first
+	runs    average // the average duration of a run of the queue
 
-	asked []int // for each kind: how many of the requested jobs did not come, or notAsked
+	asked []int // for each kind: how many requested jobs the store did not return, or notAsked
 	wants []store.KindWant
 }
 
 // kind is the state of a kind of job in this process.
 type kind struct {
 	*Kind
-	index          int // the index in Core.kinds
+	index          int // the index of the kind in Core.kinds
 	busy, buffered int
-	runs           average // average duration of a run
-	left           int     // how many more jobs the exchange that is being prepared may ask for
+	runs           average // the average duration of a run of the kind
+	left           int     // how many more jobs of the kind the next exchange may request
 }
 
 // notAsked marks a kind for which an exchange asked for no jobs.
@@ -185,7 +185,7 @@ func (c *Core) fill(now time.Duration) {
 		for _, t := range q.buffer {
 			switch {
 			case now >= c.staleAt(t):
-				q.runs = max(q.runs, average(c.cfg.Lease/3)) // runs take longer than measured before
+				q.runs = max(q.runs, average(c.cfg.Lease/3)) // the tasks have waited too long, so runs take longer than measured before
 				t.kind.runs = max(t.kind.runs, q.runs)
 				c.handBack(t)
 			case c.stop != serving || q.paused || c.presence.quiet || c.expired(t, now):

@@ -53,7 +53,7 @@ func TestQ11_ProgressResultAndCostAreStored(t *testing.T) {
 			t.Errorf("got the result %q and the cost %d, want first and 5 or 12", j.Result, j.Cost)
 		}
 		if f := r.failures(ids[0]); len(f) != 1 || f[0].Cost != 7 {
-			t.Errorf("got the failures %+v, want one with the cost 7", f)
+			t.Errorf("got the failures %+v, want one failure with the cost 7", f)
 		}
 		_ = r.finish()
 	})
@@ -82,7 +82,7 @@ func TestAnOutcomeThatCannotBeWrittenIsAFailure(t *testing.T) {
 				r.wantState(job.Dead, ids...)
 				f := r.failures(ids[0])
 				if len(f) != 1 || f[0].Code != job.CodeInvalidOutcome || !strings.Contains(f[0].Message, tt.why) {
-					t.Errorf("got the failures %+v, want one with the text %q", f, tt.why)
+					t.Errorf("got the failures %+v, want one failure with the text %q", f, tt.why)
 				}
 				logs.want(t, "ERROR", "cannot be written", "1")
 				_ = r.finish()
@@ -140,7 +140,7 @@ func TestQ9_EveryTransitionIsLoggedWithItsJob(t *testing.T) {
 		for i := range job.ID(5) {
 			n := job.New{ID: id + i, Kind: "k", Queue: "q", Priority: 1, Correlation: fmt.Sprintf("request-%d", id+i)}
 			if i == 4 {
-				n.Deadline = 1 // This deadline passed long ago.
+				n.Deadline = 1 // The deadline is in the distant past.
 			}
 			if _, err := r.store.Enqueue(t.Context(), []job.New{n}); err != nil {
 				t.Fatal(err)

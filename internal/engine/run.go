@@ -36,10 +36,10 @@ type Run struct {
 	begun  time.Time
 
 	mu       sync.Mutex
-	closed   bool       // whether the outcome is being made
+	closed   bool       // whether the run has ended and its outcome is being made
 	held     bool       // whether the run was not admitted; its task then has an outcome already
 	inTx     bool       // whether a transaction of the handler contains the success
-	end      job.Ending // the evidence that is known so far
+	end      job.Ending // the evidence about the run that is known so far
 	progress job.Progress
 	sends    func() int
 	group    *proc.Group
@@ -234,7 +234,7 @@ func (r *Run) gather(end *job.Ending) {
 	end.Result, end.Cost, end.Sends, end.Progressed = r.end.Result, r.end.Cost, r.sent(), r.end.Progressed
 	end.Keep = r.kind.KeepPayload
 	end.Stopped = stopOf(context.Cause(&r.ctx))
-	end.Holder, end.Admission = r.engine.cfg.Holder, r.end.Admission
+	end.Holder, end.Build, end.Admission = r.engine.cfg.Holder, r.engine.cfg.Build, r.end.Admission
 	if end.Err == nil && r.inTx {
 		end.Err = errNotCommitted
 	}
@@ -260,7 +260,7 @@ func (r *Run) removeDir() {
 // engine ends the context at this time.
 type runContext struct {
 	context.Context           //nolint:containedctx // it is one
-	limit           time.Time // the time limit; zero means no limit
+	limit           time.Time // the time limit of the run; zero means no limit
 }
 
 // Deadline implements context.Context.

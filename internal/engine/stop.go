@@ -15,8 +15,8 @@ type stopPhase uint8
 
 const (
 	serving  stopPhase = iota
-	graceful           // no more jobs are claimed, and running jobs may finish
-	halting            // the contexts of running jobs have ended
+	graceful           // the process claims no more jobs, and running jobs may finish
+	halting            // the grace time is over: the contexts of running jobs have ended
 )
 
 // lastAttempts is how long a stopping engine tries to write the remaining outcomes when no

@@ -17,7 +17,7 @@ import (
 func TestQ8_RunningJobsFinishWithinTheGrace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, func(context.Context, *engine.Run) error { time.Sleep(20 * time.Second); return nil }, nil)
-		ids := r.enqueue(10) // Four of these jobs run at once.
+		ids := r.enqueue(10) // The engine runs four of these jobs at a time.
 		r.start()
 		synctest.Wait()
 		if err := r.finish(); err != nil {
@@ -62,7 +62,7 @@ func TestQ8_RunsThatExceedTheGraceAreHandedBackWithoutAnAttempt(t *testing.T) {
 				}
 				var returned *engine.Returned
 				if err := <-r.ended; !errors.As(err, &returned) || returned.Jobs != 1 || returned.Unsaved != 0 {
-					t.Errorf("Run returned the error %v, want one with 1 job handed back", err)
+					t.Errorf("Run returned the error %v, want an error with 1 job handed back", err)
 				}
 				if took := time.Since(began); took != tt.want {
 					t.Errorf("the stop took %s, want %s", took, tt.want)

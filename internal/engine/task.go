@@ -16,10 +16,10 @@ type phase uint8
 
 const (
 	buffered  phase = iota // the job is claimed ahead and waits for a slot
-	running                // the handler is running
-	ending                 // the context has ended, and the handler has not returned yet
-	abandoned              // the engine no longer waits for the handler
-	finished               // the outcome waits to be written
+	running                // the handler of the task is running
+	ending                 // the context of the run has ended, and the handler has not returned yet
+	abandoned              // the engine no longer waits until the handler returns
+	finished               // the outcome of the task waits to be written
 )
 
 // Task is one run that this process has claimed. It exists from the claim until its outcome
@@ -29,8 +29,8 @@ type Task struct {
 	Claim *job.Claim
 
 	Outcome job.Outcome
-	Elapsed time.Duration // the duration of the handler
-	Stuck   bool          // the outcome was made without the handler, which still takes its slot
+	Elapsed time.Duration // how long the handler ran
+	Stuck   bool          // whether the outcome was made before the handler has returned; the handler then still occupies its slot
 
 	// Cause says why the core has ended the run's context; nil if it has not.
 	Cause error
@@ -38,13 +38,13 @@ type Task struct {
 	queue *queue
 	kind  *kind
 	phase phase
-	index int // the index in Core.tasks; negative after the task was removed
+	index int // the index of the task in Core.tasks; negative after the task was removed
 
 	arrivedAt   time.Duration // when the claim was received
 	sentAt      time.Duration // when the exchange that claimed the job was sent
-	confirmedAt time.Duration // when the last call was sent that confirmed the lease
-	limitAt     time.Duration // in the phase running: the time limit of the run
-	giveUpAt    time.Duration // in the phase ending: when the run is abandoned
+	confirmedAt time.Duration // when the last call that confirmed the lease was sent
+	limitAt     time.Duration // when the run reaches its time limit; used in the phase running
+	giveUpAt    time.Duration // when the run is abandoned; used in the phase ending
 
 	started  bool // whether the handler was started
 	lost     bool // whether the store said that the lease is lost

@@ -45,8 +45,8 @@ func TestParseDuration(t *testing.T) {
 		}
 	}
 	for _, in := range []string{
-		"", "d", "3", "-2h", "2h3d", "1d-1h", "x", "1dx", // these texts are not valid durations
-		"99999w", "20000w", "15251w", "15250w99999d", "15250w2563h", // these durations are longer than time.Duration can hold
+		"", "d", "3", "-2h", "2h3d", "1d-1h", "x", "1dx", // texts that are not valid durations
+		"99999w", "20000w", "15251w", "15250w99999d", "15250w2563h", // durations that are longer than time.Duration can hold
 	} {
 		if got, err := human.ParseDuration(in); err == nil {
 			t.Errorf("human.ParseDuration(%q) = %s, want an error", in, got)

@@ -16,14 +16,14 @@ import (
 // The intervals between two calls to the store. After a notification from the store, the
 // next call is made earlier.
 const (
-	StepMin       = 50 * time.Millisecond  // after a step of the redrives that released no job
-	IdleStepMin   = time.Second            // between two steps while no redrive is active
-	IdleStepEvery = 30 * time.Second       // between two steps without a notification
-	ActiveEvery   = 200 * time.Millisecond // while a redrive is active, because no notification is sent when a job ends
+	StepMin       = 50 * time.Millisecond  // the shortest pause after a step of the redrives that released no job
+	IdleStepMin   = time.Second            // the shortest pause between two steps while no redrive is active
+	IdleStepEvery = 30 * time.Second       // the pause between two steps of the redrives if no notification comes
+	ActiveEvery   = 200 * time.Millisecond // the pause between two steps while a redrive is active, because the end of a job sends no notification
 	SweepEvery    = time.Minute
-	SweepMin      = 50 * time.Millisecond // between two sweeps if there is more to remove
-	AsideMin      = 5 * time.Millisecond  // between two background sweeps if there is more to remove
-	RetryMin      = time.Second           // after an error; doubled with each further error, up to RetryMax
+	SweepMin      = 50 * time.Millisecond // the shortest pause between two sweeps if there is more to remove
+	AsideMin      = 5 * time.Millisecond  // the shortest pause between two background sweeps if there is more to remove
+	RetryMin      = time.Second           // the pause after an error; it doubles with each further error, up to RetryMax
 	RetryMax      = time.Minute
 )
 
@@ -88,7 +88,7 @@ type Action struct {
 	Call Call
 	Cron int       // for Fire: the index of the cron entry
 	Slot time.Time // for Fire: the slot to fire
-	At   time.Time // for None: when to call Next again
+	At   time.Time // for None: the time at which to call Next again
 }
 
 // Core decides when each call of the store is due. Its methods take the current time, which
@@ -108,14 +108,14 @@ type Core struct {
 type duty struct {
 	began  time.Time
 	ended  time.Time
-	at     time.Time // the time of the next call
-	failed int       // the number of failed calls in a row
+	at     time.Time // the time of the next call of this kind
+	failed int       // the number of calls of this kind in a row that have failed
 }
 
 // schedule is the state of a cron entry.
 type schedule struct {
 	duty
-	last   fired     // the last slot that any process has fired
+	last   fired     // the last slot of the entry that any process has fired
 	next   time.Time // no slot is due before this time
 	asked  time.Time // the slot of the last call of Fire
 	passed time.Time // slots up to this time are not fired any more, for example because the entry was paused
@@ -128,7 +128,7 @@ type schedule struct {
 type fired struct {
 	slot       time.Time
 	at         time.Time // when the slot was fired
-	expression string    // cron.Expression.Identity of the expression that defined the slot
+	expression string    // the identity (cron.Expression.Identity) of the cron expression that the slot belongs to
 }
 
 // NewCore returns a core for which all kinds of calls are due at once.
@@ -239,8 +239,8 @@ func (k *Core) after(i int) time.Time {
 	if last.expression == c.Expression.Identity() {
 		return after
 	}
-	// The expression has come into force between last.at and Since. Without Catch, it is in
-	// force since Since. With Catch, slots after last.at may be fired late: otherwise a
+	// The expression has come into force between last.at and Since. Without Catch, it counts as in
+	// force since the time Since. With Catch, slots after last.at may be fired late: otherwise a
 	// program that runs only from time to time would never fire a slot.
 	from := c.Since
 	if c.Catch > 0 {
@@ -296,7 +296,7 @@ func (k *Core) Stepped(now time.Time, s store.RedriveStep) {
 		every = ActiveEvery
 	}
 	wait := min(s.Wait, every)
-	if s.Wait > 0 || s.Released == 0 { // the step may have found no job to release yet
+	if s.Wait > 0 || s.Released == 0 { // without a released job, the next step must not follow at once
 		wait = max(wait, StepMin)
 	}
 	if !k.active {

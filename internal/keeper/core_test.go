@@ -104,7 +104,7 @@ func TestQ13_TheLatestMissedSlotIsFired(t *testing.T) {
 		last   string // the last slot that was fired before the process started
 		now    string // day and time at which the core is asked
 		want   string // the slot that must be fired; empty for no slot
-		resume string // if no slot must be fired: the next slot
+		resume string // the next slot, if no slot must be fired
 	}{
 		{"never fired: not what was before", 0, "", "01 10:07", "", "01 11:00"},
 		{"never fired: the next", 0, "", "01 11:00", "01 11:00", ""},

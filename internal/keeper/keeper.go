@@ -16,9 +16,9 @@ const (
 	sweepLimit = 1_000
 )
 
-// The limits of a pass: passMax for the calls that are due when the pass begins, and
-// searchMax for steps of redrives in a row that release no job. Normal passes make far
-// fewer calls. The limits end a pass if the store always returns the same answer.
+// A pass makes all calls that are due. It makes at most passMax calls, and at most searchMax steps
+// of redrives in a row that release no job. Normal passes make far fewer calls. The limits end a
+// pass if the store always returns the same answer.
 const (
 	passMax   = 100_000
 	searchMax = 1_000
@@ -47,7 +47,7 @@ type Keeper struct {
 	o     Options
 	core  *Core
 	wake  chan struct{}
-	crons chan []Cron // the entries of the last call of SetCrons
+	crons chan []Cron // a channel for the cron entries of the last call of SetCrons
 	pass  chan chan<- bool
 	moved bool // whether the keeper has made jobs ready since the last pass
 	// searching is true if the last step of the redrives found no job to release and the
@@ -83,8 +83,8 @@ func (k *Keeper) Run(ctx context.Context) {
 	}
 }
 
-// wait waits until the given time, a notification, new cron entries or the end of ctx. If
-// Pass is called meanwhile, wait makes the pass.
+// wait waits until the given time, a notification, new cron entries or the end of ctx. If Pass is
+// called meanwhile, wait makes the calls for it.
 func (k *Keeper) wait(ctx context.Context, at time.Time) {
 	due := make(chan struct{})
 	stop := k.o.After(at.Sub(k.o.Now()), func() { close(due) })
@@ -118,7 +118,7 @@ func (k *Keeper) Nudge() {
 // Do not call it concurrently.
 func (k *Keeper) SetCrons(list []Cron) {
 	select {
-	case <-k.crons: // drop an older list that was not used yet
+	case <-k.crons: // remove an older list of entries that the keeper has not used yet
 	default:
 	}
 	k.crons <- list

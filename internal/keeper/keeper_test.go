@@ -43,7 +43,7 @@ func TestD7_APassEnds(t *testing.T) {
 	stuck := func(int64) store.RedriveStep { return store.RedriveStep{Active: 1} }
 	for _, tt := range []struct {
 		name  string
-		takes time.Duration // the duration of a step
+		takes time.Duration // how long each step takes
 		step  func(n int64) store.RedriveStep
 		moved bool
 		least int64 // the smallest expected number of steps

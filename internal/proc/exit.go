@@ -10,7 +10,7 @@ import (
 
 // Status says how a process ended.
 type Status struct {
-	Code   int    // the exit code; -1 if a signal ended the process
+	Code   int    // the exit code of the process; -1 if a signal ended the process
 	Signal string // the name of the signal that ended the process, such as SIGKILL; otherwise empty
 }
 
@@ -24,7 +24,7 @@ func (s Status) String() string {
 
 // ExitError is the error of a command that started and did not succeed.
 type ExitError struct {
-	Name   string // the program, as the caller named it
+	Name   string // the name of the program, as the caller wrote it
 	Status Status
 	Stderr []byte // the last TailMax bytes of standard error
 	Cause  error  // why the context ended the command; nil if the command ended by itself

@@ -162,7 +162,7 @@ func (s stage) enter(t *testing.T, roles ...string) map[string]*actor {
 
 type actor struct {
 	conn  net.Conn
-	lines chan string // closed when the process has ended
+	lines chan string // the lines of the process; closed when the process has ended
 }
 
 func (a *actor) listen() {

@@ -20,7 +20,7 @@ func groupLives(pgid int) bool {
 	}
 	proc, err := os.Open("/proc")
 	if err != nil {
-		return true // the answer is unknown, and the caller has a time limit
+		return true // it is not known whether a member lives; the caller asks again until its time limit
 	}
 	defer proc.Close()
 	names, _ := proc.Readdirnames(-1)

@@ -117,7 +117,7 @@ func (g *Group) Close() error {
 		wg.Go(func() { errs[i] = c.finish() })
 	}
 	for _, c := range commands {
-		c.cancel(errClosed) // refuses later calls of Start and ends a command that is being started
+		c.cancel(errClosed) // this makes later calls of Start fail, and ends a command that is being started
 	}
 	wg.Wait()
 	return errors.Join(errs...)

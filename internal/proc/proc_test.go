@@ -198,7 +198,7 @@ func TestCloseWhileCommandsAreStarted(t *testing.T) {
 	}
 	for _, done := range running {
 		if err := result(t, done); err == nil {
-			t.Error("a command that was killed returned no error, want one")
+			t.Error("a command that was killed returned no error, want an error")
 		}
 	}
 }
@@ -248,7 +248,7 @@ func TestT2_LastBytesOfStderrAreKept(t *testing.T) {
 		t.Errorf("kept %d bytes of standard error that end in %q, want the last %d bytes", len(got), got[max(0, len(got)-10):], proc.TailMax)
 	}
 	if err := s.cast(group.Command(t.Context(), os.Args[0]), "fail", "").Run(); err == nil {
-		t.Error("the failing command returned no error, want one")
+		t.Error("the failing command returned no error, want an error")
 	}
 	if got := group.Stderr(); !bytes.HasSuffix(got, []byte("the enddisk full")) {
 		t.Errorf("the kept output ends in %q, want the output of the second command at its end", got[len(got)-20:])

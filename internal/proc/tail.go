@@ -12,7 +12,7 @@ const TailMax = 64 << 10
 // ready for use. It is safe for concurrent use.
 type Tail struct {
 	mu  sync.Mutex
-	buf []byte // grows up to twice TailMax, so that bytes are moved rarely
+	buf []byte // the kept bytes; the buffer grows up to twice TailMax, so that bytes are moved rarely
 }
 
 // Write implements io.Writer. It never fails.

@@ -150,7 +150,7 @@ type link struct {
 	// tight means that the text is data and not a sentence: key=value or "key": "value".
 	tight   bool
 	bare    bool // between the name and the value there are only a space and a quote
-	element bool // an XML element: the value ends at the next tag
+	element bool // whether the name is the tag of an XML element, whose value ends at the next tag
 }
 
 func (s *scanner) link(start, end int) link {
@@ -215,7 +215,7 @@ func (s *scanner) valueMember(i int) int {
 // expected reports whether the word before "token" shows that the text is about the token
 // of a grammar and not about a secret, as in "unexpected token".
 func (s *scanner) expected() bool {
-	n := len(s.dst) - 2 // the token before the name
+	n := len(s.dst) - 2 // the index of the token before the name
 	if n < 0 || s.dst[n].Kind != Word {
 		return false
 	}

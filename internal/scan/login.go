@@ -4,7 +4,7 @@ import "strings"
 
 // credsMemo caches the positions of the '@' characters of a chunk.
 type credsMemo struct {
-	chunk int // the end of the chunk
+	chunk int // the end of the chunk whose positions are cached
 	last  int // position of the last '@', or -1
 	tcp   int // position of the first "@tcp(" or "@unix(", which MySQL drivers use; or -1
 	// The text before the offset partEnd may be a password with any characters.

@@ -177,7 +177,7 @@ const unitMax = 7
 
 // mixture counts the parts of a run of letters and digits.
 type mixture struct {
-	groups, digits        int // the number of groups of digits and the number of digits
+	groups, digits        int // the number of groups of consecutive digits, and the number of all digits
 	firstDigit, lastDigit int
 	hex                   bool
 }

@@ -5,7 +5,7 @@ import "strings"
 const (
 	pemBegin = "-----BEGIN "
 	pemFinal = "-----END "
-	pemLine  = 40 // shortest length of a line of base64; only the last line may be shorter
+	pemLine  = 40 // the shortest length of a base64 line in a block; only the last line may be shorter
 )
 
 // pem returns the end of a PEM block. The beginning or the end of the block may be missing, because

@@ -11,9 +11,9 @@ import (
 // If a text has more than Max bytes, only its beginning and its end are read. The text of an error
 // begins with the action that failed and ends with the cause.
 const (
-	Max     = 64 << 10      // number of bytes that are read of a longer text
-	headMax = 48 << 10      // bytes that are read at the beginning
-	tailMax = Max - headMax // bytes that are read at the end
+	Max     = 64 << 10      // how many bytes of a longer text are read
+	headMax = 48 << 10      // how many bytes are read at the beginning of a longer text
+	tailMax = Max - headMax // how many bytes are read at the end of a longer text
 )
 
 // Kind is the type of a token.
@@ -22,14 +22,14 @@ type Kind uint8
 // The kinds of tokens.
 const (
 	Word    Kind = iota // letters, or letters and then digits: S3, x509, E11000
-	Number              // digits
+	Number              // a number, written in digits
 	ID                  // a value without meaning for the class: UUID, hexadecimal, request id, version, date, time, port, line
 	Path                // path of a file, absolute or with an extension
 	File                // name of a file without a folder, recognised by its extension
 	URL                 // a whole URL with its user and query
 	Host                // a host: a name with dots, or localhost, without its port
 	IP                  // an IP address of version 4 or 6, without port or brackets
-	Email               // e-mail address
+	Email               // an e-mail address
 	Secret              // a password, key or token, without the name before it
 	Punct               // one or more of the same punctuation character
 	Newline             // one or more line ends

@@ -5,7 +5,7 @@ package scan
 // found nothing.
 type scanner struct {
 	text  string // the text up to the end of the range that is read
-	base  int    // start of the range that is read
+	base  int    // the start of the range of the text that is read
 	dst   []Token
 	glued bool
 
@@ -129,14 +129,14 @@ const (
 	cLower
 	cUpper
 	cDigit
-	cHigh // byte of a character beyond ASCII
+	cHigh // a byte of a character beyond ASCII
 	cAt
 	cColon
 	cSlash
 	cDot
 	cBackslash
 	cJoin  // the characters '-' and '_'
-	cOther // other punctuation
+	cOther // all other punctuation characters
 
 	cLetter = cLower | cUpper
 	cAlnum  = cLetter | cDigit

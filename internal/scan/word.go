@@ -19,7 +19,7 @@ type stem struct {
 
 const (
 	hashStart = 14695981039346656037 // offset basis of 64-bit FNV-1a
-	hashPrime = 0x9e3779b97f4a7c15   // an odd number with evenly spread bits
+	hashPrime = 0x9e3779b97f4a7c15   // the factor of the hash: an odd number with evenly spread bits
 )
 
 func (w *stem) put(b byte) {
@@ -61,7 +61,7 @@ func (w *stem) hashShort() uint64 {
 		h ^= h >> 32
 	}
 	if i < w.n {
-		last := binary.LittleEndian.Uint64(w.buf[i:i+8]) & (1<<(8*(w.n-i)&63) - 1) // the letters without the removed ending
+		last := binary.LittleEndian.Uint64(w.buf[i:i+8]) & (1<<(8*(w.n-i)&63) - 1) // the last letters of the word, without the removed ending
 		h = (h ^ last) * hashPrime
 		h ^= h >> 32
 	}
@@ -198,7 +198,7 @@ func (s *scanner) plain(start int) bool {
 // see named.
 func (s *scanner) mayAnnounce(start, end int) bool {
 	if s.text[end] != ' ' {
-		return false // here the blank is not between a name and its value
+		return false // no secret follows, because the blank is not between a name and its value
 	}
 	switch next := s.at(end + 1); {
 	case classOf[next]&cBlank != 0:

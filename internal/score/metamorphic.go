@@ -17,8 +17,8 @@ type Transform struct {
 // Metamorphic reports how many texts keep their class when transforms change them.
 type Metamorphic struct {
 	Lines   int                `json:"lines"`
-	Kept    float64            `json:"kept"`    // share of the changed texts that kept their class
-	By      map[string]float64 `json:"by"`      // the same share for each transform
+	Kept    float64            `json:"kept"`    // the share of the changed texts that kept their class
+	By      map[string]float64 `json:"by"`      // for each transform: the share of the changed texts that kept their class
 	Changed []Changed          `json:"changed"` // texts that got another class after a transform
 }
 

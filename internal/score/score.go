@@ -31,7 +31,7 @@ type Item struct {
 	Source    string          `json:"source"`
 	Retriable bool            `json:"retriable"` // true if a later attempt may succeed without any change
 	Class     failure.Class   `json:"class"`
-	AlsoOK    []failure.Class `json:"also_ok"`   // other classes that are also right
+	AlsoOK    []failure.Class `json:"also_ok"`   // classes that are also right for the item, in addition to the expected class
 	Ambiguous bool            `json:"ambiguous"` // true if even people disagree about Retriable
 }
 
@@ -64,7 +64,7 @@ type Report struct {
 	NonretriableAsRetriable float64 `json:"nonretriable_as_retriable"` // share of the non-retriable items that were classified as retriable
 	RetriableAsPermanent    float64 `json:"retriable_as_permanent"`    // share of the retriable items that were classified as permanent
 	ClassRight              float64 `json:"class_right"`               // share of the items whose class is right
-	AmbiguousClassRight     float64 `json:"ambiguous_class_right"`     // the same share for the ambiguous items
+	AmbiguousClassRight     float64 `json:"ambiguous_class_right"`     // share of the ambiguous items whose class is right
 
 	Confusion map[failure.Class]map[failure.Class]int `json:"confusion"` // number of items by expected class and by assigned class; a class in also_ok counts as expected
 	Misses    []Miss                                  `json:"misses"`
@@ -83,7 +83,7 @@ type Miss struct {
 	Got  failure.Class `json:"got"`
 	Rule string        `json:"rule"` // name of the rule that decided; "" if no rule matched
 	Saw  string        `json:"saw"`
-	Kind string        `json:"kind"` // "nonretriable_as_retriable", "retriable_as_permanent" or "class"
+	Kind string        `json:"kind"` // the kind of the mistake: "nonretriable_as_retriable", "retriable_as_permanent" or "class"
 	Text string        `json:"text"` // the error text, shortened
 }
 

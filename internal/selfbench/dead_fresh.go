@@ -19,7 +19,7 @@ import (
 
 const (
 	freshKind  = "fresh"
-	freshDead  = 1_000_000 // dead letters that the bulk retry runs again
+	freshDead  = 1_000_000 // the number of dead letters for the bulk retry
 	freshPulse = 2 * time.Millisecond
 	freshMost  = 1.2 // highest accepted ratio of the p99 with a bulk retry to the p99 without one
 
@@ -34,7 +34,7 @@ const (
 // freshWork is new work that arrives at a constant rate, even if the store is slow.
 type freshWork struct {
 	client *redrive.Client
-	rate   float64 // jobs a second
+	rate   float64 // the rate at which jobs arrive, in jobs a second
 
 	mu    sync.Mutex
 	waits latencies // durations from the enqueue of a job to the start of its handler
@@ -98,7 +98,7 @@ func (w *freshWork) turns(ctx context.Context) (alone, beside time.Duration, rat
 	gate.Lock()
 	acted := make(chan error, 1)
 	go func() {
-		pass(0) // wait until the first window has ended
+		pass(0) // blocks until the first window has ended
 		_, err := w.client.Act(ctx, redrive.By{Actor: "bench"}, store.Action{Do: store.ActRetry, Filter: &store.DeadFilter{}}, pass)
 		acted <- err
 	}()

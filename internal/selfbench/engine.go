@@ -92,8 +92,8 @@ func enqueue(ctx context.Context, dir string, jobs, producers, batch, payload in
 // work describes the jobs and attempts of a measured run.
 type work struct {
 	jobs     int
-	attempts int       // total number of attempts of all jobs
-	end      job.State // state of all jobs after the run
+	attempts int       // the number of attempts of all jobs together
+	end      job.State // the state that all jobs must have after the run
 	attempt  func(*redrive.Job[[]byte]) error
 }
 

@@ -27,7 +27,7 @@ const (
 // file.
 type flatResult struct {
 	poll      string
-	few, many time.Duration // median durations on the small and on the large file
+	few, many time.Duration // the median duration of a poll on the small file, and the duration on the large file
 }
 
 func (r flatResult) ratio() float64 { return float64(r.many) / float64(r.few) }

@@ -19,7 +19,7 @@ func dropCache(path string) error {
 		return err
 	}
 	defer f.Close()
-	if err := f.Sync(); err != nil { // the kernel removes only pages that are written to the disk
+	if err := f.Sync(); err != nil { // sync first, because the kernel removes only pages that are written to the disk
 		return err
 	}
 	return unix.Fadvise(int(f.Fd()), 0, 0, unix.FADV_DONTNEED)

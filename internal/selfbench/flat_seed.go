@@ -48,7 +48,7 @@ const (
 
 // flatLanes are the groups of lanes. A claim may take jobs from the first group only.
 var flatLanes = []struct {
-	queue, kinds, deps string // kinds is a prefix for the name of each kind
+	queue, kinds, deps string // kinds is the beginning of the name of each kind
 	gate               int
 }{
 	{queue: flatQueue},
@@ -59,10 +59,10 @@ var flatLanes = []struct {
 
 // flatPlaces are the sets of jobs that a claim must not take.
 var flatPlaces = []struct {
-	lanes  int // index in flatLanes
+	lanes  int // the index of the set's lanes in flatLanes
 	state  job.State
 	insert string
-	at     time.Duration // time of the first job, relative to now
+	at     time.Duration // the time of the set's first job, relative to now
 }{
 	{0, job.Waiting, flatWaiting, 24 * time.Hour}, // these jobs are due in 24 hours
 	{1, job.Waiting, flatWaiting, -24 * time.Hour},
@@ -101,7 +101,7 @@ func flatLane(lanes int) int { return 1 + lanes*flatKinds }
 // the store. The seeder keeps the first error and does nothing more after it.
 type seeder struct {
 	conn *sqlite.Conn
-	next int // id of the next job
+	next int // the id of the next job that is inserted
 	now  job.Micros
 	err  error
 }

@@ -27,7 +27,7 @@ const (
 // waitingResult is the cost of opening a file with many waiting jobs.
 type waitingResult struct {
 	warm time.Duration // time from the start of the process to its first claim
-	cold time.Duration // the same time if the file is not in the page cache
+	cold time.Duration // the time from the start to the first claim, if the file is not in the page cache
 	peak int64         // peak memory in bytes while many jobs run
 }
 

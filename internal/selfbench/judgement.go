@@ -54,7 +54,7 @@ type failures struct {
 	texts  []error // errors that have only a text
 	inputs []policy.Input
 	giant  error
-	sink   int // changed by every result, so that the compiler does not remove a call
+	sink   int // a variable that every result changes, so that the compiler does not remove a call
 }
 
 func newFailures() *failures {
@@ -133,7 +133,7 @@ func (j *failures) huge(int) {
 // round. The rounds are short, so that few of them are interrupted.
 func perCall(do func(i int)) time.Duration {
 	n := 1
-	for min(several(do, n), several(do, n)) < callRound { // takes the shorter of two measurements, because one of them may be interrupted
+	for min(several(do, n), several(do, n)) < callRound { // the shorter of two measurements counts, because one of them may be interrupted
 		n *= 2
 	}
 	rounds := make([]time.Duration, callRounds)

@@ -186,8 +186,8 @@ func child(ctx context.Context, args ...string) (lines <-chan string, wait func(
 // saturated holds the latencies of other users of a database file while an engine and its
 // producers use the file as much as possible.
 type saturated struct {
-	own     latencies // durations of transactions of the caller, through Store.Tx
-	command latencies // durations of calls of the command, each in a new process
+	own     latencies // durations of transactions that the caller makes through Store.Tx
+	command latencies // durations of calls of the redrive command, each in a new process
 }
 
 func measureSaturated(ctx context.Context, dir string, load Load) (out saturated, err error) {

@@ -21,10 +21,10 @@ type Soak struct {
 	For       time.Duration // length of the measurement, without the warm-up and the end; at least 1 s
 	Keep      time.Duration // time for which ended jobs and other old rows are kept
 	Backlog   int           // largest number of open jobs; producers wait while it is reached
-	Workers   int           // jobs that run at the same time
+	Workers   int           // the number of jobs that run at the same time
 	Producers int           // number of goroutines that enqueue jobs
 	Payload   int           // size of a payload in bytes
-	Rate      int           // jobs enqueued a second; 0 means as fast as possible
+	Rate      int           // the number of jobs that are enqueued per second; 0 means as fast as possible
 	Snapshot  bool          // if true, another connection holds a database snapshot during the whole soak
 	SizeMax   int64         // largest size of the database in bytes; above it the soak fails
 	// DSN names a PostgreSQL database. The soak creates a schema there and removes it at
@@ -103,7 +103,7 @@ func (s *Soak) Run(ctx context.Context, out io.Writer, asJSON bool) (err error) 
 	place := s.place(dir)
 	opened, err := place.open(ctx)
 	if err != nil {
-		_ = place.remove(context.WithoutCancel(ctx)) // no error check: the caller returns the error of the creation
+		_ = place.remove(context.WithoutCancel(ctx)) // no error check: the caller already returns the error of the failed creation
 		return err
 	}
 	spans, end, err := s.on(ctx, place, newWatched(opened, s.Backlog), dir, p.span)

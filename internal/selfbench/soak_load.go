@@ -20,10 +20,10 @@ var (
 // These constants give the shares of special jobs in the load: a constant n means one job
 // in n.
 const (
-	soakFailing  = 10  // the job fails once and succeeds at the retry
-	soakDying    = 100 // the job becomes dead: half of these jobs at the first attempt, the others after their last retry
-	soakLater    = 50  // the job is scheduled for later, by at most soakLaterMax
-	soakKeyed    = 4   // the job has an idempotency key
+	soakFailing  = 10  // one job in soakFailing fails once and succeeds at the retry
+	soakDying    = 100 // one job in soakDying becomes dead: half of these jobs at the first attempt, the others after their last retry
+	soakLater    = 50  // one job in soakLater is scheduled for later, by at most soakLaterMax
+	soakKeyed    = 4   // one job in soakKeyed has an idempotency key
 	soakBatching = 10  // one producer in soakBatching enqueues soakBatch jobs in each call
 
 	soakBatch    = 10

@@ -22,8 +22,8 @@ import (
 
 // soakSize is the size of a database.
 type soakSize struct {
-	Bytes int64 // size in bytes, with the write-ahead log of SQLite
-	WAL   int64 // bytes of the write-ahead log, which are included in Bytes
+	Bytes int64 // the size of the database in bytes, with the write-ahead log of SQLite
+	WAL   int64 // the size of the write-ahead log in bytes; Bytes includes it
 	Dead  int64 // number of dead rows that vacuum must remove, as estimated by PostgreSQL
 }
 
@@ -40,7 +40,7 @@ type soakPlace interface {
 
 // soakSnapshot is an open snapshot and its connection.
 type soakSnapshot struct {
-	check   func(context.Context) error // returns an error if the snapshot was lost
+	check   func(context.Context) error // a function that returns an error if the snapshot was lost
 	release func()
 }
 

@@ -13,7 +13,7 @@ import (
 type soakPrinter struct {
 	soak *Soak
 	out  io.Writer
-	json *json.Encoder // nil if a table for people is printed
+	json *json.Encoder // the encoder of the JSON lines; nil if a table for people is printed
 }
 
 func newSoakPrinter(s *Soak, out io.Writer, asJSON bool) *soakPrinter {
@@ -33,7 +33,7 @@ type soakLine struct {
 	P50       float64 `json:"claim_p50_ms"`
 	P99       float64 `json:"claim_p99_ms"`
 	Size      int64   `json:"size"`               // size of the database in bytes
-	WAL       int64   `json:"wal_size,omitempty"` // bytes of the write-ahead log, which are included in size
+	WAL       int64   `json:"wal_size,omitempty"` // size of the write-ahead log in bytes; the size of the database includes it
 	Dead      int64   `json:"dead_rows,omitempty"`
 	Memory    int64   `json:"memory,omitempty"` // memory of the process in bytes
 }

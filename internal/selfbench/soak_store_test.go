@@ -96,7 +96,7 @@ func TestWatchedStoreCountsCallsThatFail(t *testing.T) {
 	stop()
 	for _, ctx := range []context.Context{t.Context(), stopped} { // the second context has ended: its call must not count as failed
 		if _, err := w.Sweep(ctx, store.Retention{}, 1); err == nil {
-			t.Fatal("Sweep of a closed store returned no error, want one")
+			t.Fatal("Sweep of a closed store returned no error, want an error")
 		}
 	}
 	if w.failures != 1 || w.failed == nil {
@@ -151,7 +151,7 @@ func TestGateKeepsTheBacklogBounded(t *testing.T) {
 				}
 			}()
 		}
-		for i, want := range []int{2, 3, 3, 4} { // the backlog is 4, then 6 − 2 + 2, then 6 − 1, then 6 − 3 + 2
+		for i, want := range []int{2, 3, 3, 4} { // want counts the calls that have returned; the backlog is 4, then 6 − 2 + 2, then 6 − 1, then 6 − 3 + 2
 			leaving := []int{0, 2, 1, 2}[i]
 			g.leave(leaving)
 			synctest.Wait()

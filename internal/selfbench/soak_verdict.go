@@ -54,7 +54,7 @@ func sizeFigure(spans []soakSpan) Figure {
 }
 
 type third struct {
-	bytes     int64 // largest size in bytes
+	bytes     int64 // the largest size of the database in bytes
 	perSecond float64
 }
 

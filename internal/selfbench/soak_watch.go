@@ -13,7 +13,7 @@ type soakSpan struct {
 	Jobs     int64 // number of jobs that ended
 	Claims   int64 // number of exchanges with the store that asked for jobs
 	P50, P99 time.Duration
-	Size     soakSize // the largest measured size
+	Size     soakSize // the largest size of the database that was measured in the span
 	Memory   int64    // memory of the process in bytes; 0 if it is not known
 }
 
@@ -24,7 +24,7 @@ type soakWatch struct {
 	soak    *Soak
 	watched *watched
 	place   soakPlace
-	held    func(context.Context) error // returns an error if the snapshot was lost; nil if there is no snapshot
+	held    func(context.Context) error // a function that returns an error if the snapshot was lost; nil if there is no snapshot
 	tell    func(*soakSpan) error
 }
 

@@ -265,7 +265,7 @@ func (t *Txn) mute(by store.By, a *store.Action) (mark int64, muted bool, err er
 		}
 		return 0, muted, nil
 	}
-	after := groupRow{id: g.id, muted: true, until: a.Until, left: a.Count, by: by.Actor, note: a.Note}
+	after := groupRow{id: g.id, muted: true, until: a.Until, left: a.Count, by: by.Actor, note: a.Note, resolved: g.resolved}
 	if a.After == 0 && *g != after {
 		*g = after
 		t.groups.at(g.id).mute = g

@@ -1,8 +1,11 @@
 package sqlstore
 
 import (
+	"cmp"
+
 	"github.com/redrive/redrive/internal/storekit"
 	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
 )
 
 const (
@@ -35,7 +38,8 @@ var (
 		deadline = excluded.deadline, key = excluded.key, attrs = excluded.attrs, policy = excluded.policy,
 		terms = excluded.terms, released = excluded.released, long = excluded.long, payload = excluded.payload`)
 	selEntry = declare("selEntry", `SELECT lane, reason, class, status, grp FROM redrive_dead WHERE job = ?`)
-	selGroup = declare("selGroup", `SELECT id, muted, muted_until, muted_for, muted_by, muted_note FROM redrive_groups WHERE fingerprint = ?`)
+	selGroup = declare("selGroup", `SELECT id, muted, muted_until, muted_for, muted_by, muted_note,
+		CASE WHEN resolved_at IS NOT NULL AND regressed_at IS NULL THEN 1 ELSE 0 END FROM redrive_groups WHERE fingerprint = ?`)
 	insGroup = declare("insGroup", `INSERT INTO redrive_groups (fingerprint, kind, class, code, message, sample, first_at, last_at, n, pending)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7, 0, 0) RETURNING id`)
 )
@@ -116,7 +120,8 @@ func (t *Txn) noteDeath(from job.State, r *Run, cause job.Cause, reason job.Reas
 	t.cat.deaths++
 	*t.dead.at(deadKey{r.lane.id, reason, f.Class, b.status})++
 	if b.group != nil {
-		t.countDeath(b.group, b.status)
+		t.countDeath(b.group, b.status, f.Build)
+		t.regress(b.group, r, f)
 	}
 	t.died(r, cause)
 	t.move(r.lane, from, r.lane, job.Dead)
@@ -128,8 +133,9 @@ func (t *Txn) noteDeath(from job.State, r *Run, cause job.Cause, reason job.Reas
 
 // countDeath counts a death in its group. If a number of deaths ends the mute of the group,
 // countDeath also reduces that number.
-func (t *Txn) countDeath(g *groupRow, status job.Status) {
+func (t *Txn) countDeath(g *groupRow, status job.Status, build string) {
 	d := t.groups.at(g.id)
+	d.firstBuild, d.lastBuild = cmp.Or(d.firstBuild, build), cmp.Or(build, d.lastBuild)
 	d.n++
 	d.entries++
 	if status == job.Pending {
@@ -146,6 +152,17 @@ func (t *Txn) countDeath(g *groupRow, status job.Status) {
 		g.left--
 	}
 	d.mute = g
+}
+
+// regress records that a death belongs to a cause that a person had marked as resolved.
+func (t *Txn) regress(g *groupRow, r *Run, f *job.Failure) {
+	if !g.resolved {
+		return
+	}
+	g.resolved = false
+	t.groups.at(g.id).regressed = true
+	e := store.RegressedEvent(f.Fingerprint, r.id, r.lane.kind, r.lane.queue, f.Class)
+	t.events.Add(&e)
 }
 
 // entry holds the fields by which the counters count a dead letter, and its group.
@@ -202,13 +219,14 @@ type groupRow struct {
 	until    job.Micros
 	left     int64 // number of deaths until the mute ends; 0 means that the mute does not end by a number of deaths
 	by, note string
+	resolved bool // whether a person marked the cause as resolved and no job has died of it since
 }
 
 // mutes reports whether the group is muted at the given time. The last death of a mute is not
 // ignored; the caller handles this case.
 func (g *groupRow) mutes(now job.Micros) bool { return g.muted && (g.until == 0 || g.until > now) }
 
-func (g *groupRow) unmute() { *g = groupRow{id: g.id} }
+func (g *groupRow) unmute() { *g = groupRow{id: g.id, resolved: g.resolved} }
 
 // groupsMax is the maximum number of groups that a catalogue caches.
 const groupsMax = 4096
@@ -244,7 +262,8 @@ func (t *Txn) groupOf(fingerprint string) (g *groupRow, err error) {
 		return g, nil
 	}
 	err = t.rows(selGroup, func(r Row) error {
-		g = &groupRow{id: r.Int(0), muted: r.Int(1) != 0, until: job.Micros(r.Int(2)), left: r.Int(3), by: r.Text(4), note: r.Text(5)}
+		g = &groupRow{id: r.Int(0), muted: r.Int(1) != 0, until: job.Micros(r.Int(2)), left: r.Int(3), by: r.Text(4), note: r.Text(5),
+			resolved: r.Int(6) != 0}
 		return nil
 	}, text(fingerprint))
 	if err != nil || g == nil {

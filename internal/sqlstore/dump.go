@@ -188,5 +188,9 @@ func dumpFigures(c Session, d *store.Dump) (err error) {
 	if d.Processes, err = ReadProcesses(c); err != nil {
 		return err
 	}
+	err = c.Rows(allNotes, func(r Row) error { d.Notes = append(d.Notes, scanNote(r)); return nil })
+	if err != nil {
+		return err
+	}
 	return c.Rows(allHours, func(r Row) error { d.Hours = append(d.Hours, scanHour(r)); return nil })
 }

@@ -145,7 +145,7 @@ func scanProgress(r Row) job.Progress {
 // failureColumns are the columns of a failure record. scanFailure and insertFailure use this
 // order.
 const failureColumns = `job, token, life, attempt, started_at, ended_at, how, class, code, permanent, http, exit,
-	signal, holder, correlation, fingerprint, cost, message, user_message, decision, details, stack, stderr, sends`
+	signal, holder, correlation, fingerprint, cost, message, user_message, decision, details, stack, stderr, sends, build`
 
 var selFailures = declare("selFailures", `SELECT `+failureColumns+` FROM redrive_failures WHERE job = ? ORDER BY token`)
 
@@ -155,7 +155,7 @@ func scanFailure(r Row) (f job.Failure, err error) {
 		StartedAt: job.Micros(r.Int(4)), EndedAt: job.Micros(r.Int(5)), How: job.How(r.Text(6)), Class: r.Text(7),
 		Code: r.Text(8), Permanent: r.Int(9) != 0, HTTPStatus: int(r.Int(10)), Signal: r.Text(12), Holder: r.Text(13),
 		Correlation: r.Text(14), Fingerprint: r.Text(15), Cost: r.Int(16), Message: r.Text(17),
-		UserMessage: r.Text(18), Details: r.Blob(20), Stack: r.Text(21), Stderr: r.Blob(22), Sends: int32(r.Int(23)),
+		UserMessage: r.Text(18), Details: r.Blob(20), Stack: r.Text(21), Stderr: r.Blob(22), Sends: int32(r.Int(23)), Build: r.Text(24),
 	}
 	if !r.Null(11) {
 		exit := int(r.Int(11))

@@ -110,6 +110,9 @@ func (t *Txn) revive(by store.By, d *deadRow, c *store.Change, redrive int64) er
 // the job as ready.
 func (t *Txn) revived(d *deadRow, to *Lane, due job.Micros) {
 	t.recount(d.group, d.key(), job.Redriven)
+	if d.group != 0 {
+		t.groups.at(d.group).retried++
+	}
 	t.move(d.lane, job.Dead, to, job.Waiting)
 	t.batchCount(batchDelta{id: d.batch, endings: endings{dead: -1}})
 	t.events.Add(&event.Event{Type: event.JobRetried, Job: d.Job, Kind: to.kind, Queue: to.queue, Owner: d.Owner,

@@ -20,13 +20,14 @@ const (
 	sweptEvents    = "events"
 	sweptKeys      = "keys"
 
-	// the stored cursor is the number of the last removed commit, and n is the number of
-	// events in that commit
+	// The stored cursor is the number of the last removed commit, and n is the number of
+	// events in that commit.
 	sweptThrough = "events.through"
 
 	sweptToken  = "failures.token" // the stored cursor is the token of the failure record that the next sweep examines first
 	sweptTrends = "trends"         // the stored cursor is the id of a group
 	sweptMarks  = "marks"          // the stored cursor is a value of reopen_at that names a group; see withGroup
+	sweptNotes  = "notes"          // the stored cursor is the number of the last note that was examined
 )
 
 var (
@@ -131,7 +132,7 @@ func (w *sweep) steps(part SweepPart) []func() error {
 	case SweepEvents:
 		return []func() error{w.oldEvents, w.oldHours}
 	case SweepDeadLetters:
-		return []func() error{w.flushGroups, w.letters, w.emptyGroups, w.unmute, w.reopen, w.figures, w.audits}
+		return []func() error{w.flushGroups, w.letters, w.emptyGroups, w.strayNotes, w.unmute, w.reopen, w.figures, w.audits}
 	}
 	return nil
 }

@@ -15,8 +15,8 @@ const (
 	sweepRecords = 5_000 // failure records that one sweep removes together with dead letters
 	sweepGroups  = 1_000 // groups that one sweep removes or unmutes
 	SweepMarks   = 200   // groups whose ignored dead letters one sweep examines
-	// dead letters that one sweep examines to make them pending: one more than the largest
-	// limit, to see whether there are more
+	// sweepDue is the number of dead letters that one sweep examines to make them pending: one
+	// more than the largest limit, to see whether there are more.
 	sweepDue    = store.SweepMax + 1
 	SweepTrends = 500
 )
@@ -340,7 +340,7 @@ var (
 	delOldMinutes = declare("delOldMinutes", `DELETE FROM redrive_trends WHERE grp = 0 AND at <= +?`)
 	walkTrends    = declareWalk("walkTrends", `SELECT grp, at FROM redrive_trends WHERE grp >= +? ORDER BY grp, at`)
 	delTrend      = declare("delTrend", `DELETE FROM redrive_trends WHERE grp = ? AND at = ?`)
-	// 720 rows to keep, and the rows since the last sweep
+	// delOldHours examines 720 rows to keep, and the rows since the last sweep.
 	delOldHours = declare("delOldHours", `DELETE FROM redrive_hours WHERE +at <= ?`)
 )
 

@@ -57,8 +57,11 @@ func (t *tally[K, V]) reset() {
 
 // groupDelta holds the changes of a group's row in one transaction.
 type groupDelta struct {
-	n, pending, entries int64
-	mute                *groupRow // the new state of the mute; nil when the mute has not changed
+	n, pending, entries   int64
+	retried, helped       int64
+	firstBuild, lastBuild string    // the builds of the first and the last death that has one
+	regressed             bool      // whether a job died of a cause that was resolved
+	mute                  *groupRow // the new state of the mute; nil when it has not changed
 }
 
 // deadKey holds the fields of a dead letter by which the counters count it.
@@ -145,7 +148,9 @@ func (t *Txn) answered(r *Run, d redriveDelta) {
 
 var (
 	addGroup = declare("addGroup", `UPDATE redrive_groups SET n = n + ?2, pending = pending + ?3, entries = entries + ?4,
-		last_at = CASE WHEN ?2 > 0 THEN ?5 ELSE last_at END WHERE id = ?1`)
+		last_at = CASE WHEN ?2 > 0 THEN ?5 ELSE last_at END, retried = retried + ?6, helped = helped + ?7,
+		first_build = coalesce(first_build, ?8), last_build = coalesce(?9, last_build),
+		regressed_at = CASE WHEN ?10 THEN ?5 ELSE regressed_at END WHERE id = ?1`)
 	setMute = declare("setMute", `UPDATE redrive_groups SET muted = ?2, muted_until = ?3, muted_for = ?4, muted_by = ?5, muted_note = ?6
 		WHERE id = ?1`)
 	addTrend = declare("addTrend", `INSERT INTO redrive_trends (grp, at, n) VALUES (?1, ?2, ?3)
@@ -198,8 +203,10 @@ func (t *Txn) flushTallies() error {
 }
 
 func (t *Txn) flushGroup(id int64, d *groupDelta) error {
-	if d.n != 0 || d.pending != 0 || d.entries != 0 {
-		if _, err := t.exec(addGroup, num(id), num(d.n), num(d.pending), num(d.entries), num(t.now)); err != nil {
+	if d.n != 0 || d.pending != 0 || d.entries != 0 || d.retried != 0 || d.helped != 0 {
+		_, err := t.exec(addGroup, num(id), num(d.n), num(d.pending), num(d.entries), num(t.now), num(d.retried), num(d.helped),
+			setText(d.firstBuild), setText(d.lastBuild), bit(d.regressed))
+		if err != nil {
 			return err
 		}
 	}

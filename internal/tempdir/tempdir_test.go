@@ -163,7 +163,7 @@ func TestT1_SweepKeepsDirectoriesOfLivingProcesses(t *testing.T) {
 	}
 	rerun := create(t, base, 42)
 	if rerun.Path() == dir {
-		t.Error("the second run got the same directory as the first run, want another")
+		t.Error("the second run got the same directory as the first run, want another directory")
 	}
 
 	kill(t, worker)
@@ -251,10 +251,10 @@ func TestCreateGivesUpAfterManyLeftovers(t *testing.T) {
 	}
 	last := create(t, base, 1)
 	if filepath.Base(last.Path()) != "job-1-100" {
-		t.Errorf("got the path %s, want job-1-100 at its end", last.Path())
+		t.Errorf("got the path %s, want a path that ends with job-1-100", last.Path())
 	}
 	if _, err := base.Create(1); err == nil || !strings.Contains(err.Error(), "100 directories of job 1") {
-		t.Errorf("Create after 100 directories: got the error %v, want one about 100 directories", err)
+		t.Errorf("Create after 100 directories: got the error %v, want an error about 100 directories", err)
 	}
 	sweep(t, base, 99)
 }
@@ -285,7 +285,7 @@ func TestOpenRefusesABaseThatIsNotPrivate(t *testing.T) {
 		base, err := tempdir.Open(tt.path)
 		if tt.refusal != "" {
 			if err == nil || !strings.Contains(err.Error(), tt.refusal) {
-				t.Errorf("Open(%q): got the error %v, want one with %q", tt.path, err, tt.refusal)
+				t.Errorf("Open(%q): got the error %v, want an error with %q", tt.path, err, tt.refusal)
 			}
 			continue
 		}

@@ -61,7 +61,7 @@ type Cron struct {
 	PausedAt   job.Micros `json:"paused_at,omitempty"`
 	LastSlot   job.Micros `json:"last_slot,omitempty"`
 	FiredAt    job.Micros `json:"fired_at,omitempty"`
-	LastJob    job.ID     `json:"last_job,omitempty"` // first job that the last slot enqueued
+	LastJob    job.ID     `json:"last_job,omitempty"` // the first of the jobs that the last slot has enqueued
 }
 
 // CronList is a list of cron entries.

@@ -50,7 +50,8 @@ type DeadDetails struct {
 	Operator string          `json:"operator,omitempty"` // text that says who must act, and how
 	Group    *store.Group    `json:"group,omitempty"`
 	Job      Job             `json:"job"`
-	Failures []Failure       `json:"failures"` // from the oldest to the newest
+	Failures []Failure       `json:"failures"`        // the failures of the job, the oldest first
+	Notes    []store.Note    `json:"notes,omitempty"` // notes and feedbacks, the oldest first
 	Original *Original       `json:"original,omitempty"`
 	Acts     []store.Audit   `json:"audit"`
 	// Searched is the time of the oldest audit row that was searched.
@@ -67,7 +68,7 @@ type Original struct {
 // DeadDetailsOf returns the JSON shape of everything that is stored about a dead letter.
 func DeadDetailsOf(d *words.DeadDetails, way words.Way) DeadDetails {
 	out := DeadDetails{
-		Letter: d.Letter, Cause: d.Cause(), Operator: d.Operator, Group: d.Group, Job: JobOf(&d.Job), Failures: failuresOf(d.Failures),
+		Letter: d.Letter, Cause: d.Cause(), Operator: d.Operator, Group: d.Group, Job: JobOf(&d.Job), Failures: failuresOf(d.Failures), Notes: d.Notes,
 		Acts: append([]store.Audit{}, d.Acts...), Searched: d.Searched, Next: StepsOf(words.JobSteps(d.Letter, d.Group), way),
 	}
 	if d.Original != nil {
@@ -87,6 +88,12 @@ type GroupList struct {
 // GroupsOf returns the JSON shape of a page of groups.
 func GroupsOf(page *store.GroupPage) GroupList {
 	return GroupList{Groups: append([]store.Group{}, page.Groups...), Total: page.Total}
+}
+
+// GroupDetails holds everything that is stored about a group.
+type GroupDetails struct {
+	Group *store.Group `json:"group"`
+	Notes []store.Note `json:"notes"` // from the oldest to the newest
 }
 
 // DeadAnswer is the result of an action for one dead letter, if the action was applied to
@@ -111,8 +118,8 @@ type Counted struct {
 // Redrive is a bulk retry of dead letters.
 type Redrive struct {
 	*store.Redrive
-	Priority int8   `json:"priority"`        // priority of the retried jobs
-	Queue    string `json:"queue,omitempty"` // queue of the retried jobs
+	Priority int8   `json:"priority"`        // the priority that the retried jobs get
+	Queue    string `json:"queue,omitempty"` // the queue that the retried jobs get
 }
 
 // RedriveOf returns the JSON shape of a redrive.
@@ -162,9 +169,9 @@ type Figure struct {
 	Window  string  `json:"window"`
 	Part    float64 `json:"numerator"`
 	Of      float64 `json:"denominator"`
-	Value   float64 `json:"value"` // 0 if the denominator is 0
+	Value   float64 `json:"value"` // the value of the figure; 0 if the denominator is 0
 	Target  string  `json:"target"`
-	Met     *bool   `json:"met"` // null if the denominator is 0
+	Met     *bool   `json:"met"` // whether the figure meets its target; null if the denominator is 0
 }
 
 // StatsOf adds up the numbers of dead letters, and computes the figures about retries in a

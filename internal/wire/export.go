@@ -20,12 +20,12 @@ import (
 type ExportRow struct {
 	Job        job.ID            `json:"job_id"`
 	Kind       string            `json:"task_type"`
-	Payload    json.RawMessage   `json:"payload"` // null if the job is no longer dead
+	Payload    json.RawMessage   `json:"payload"` // the payload of the job; null if the job is no longer dead
 	Metadata   ExportMetadata    `json:"metadata"`
 	Reason     job.Reason        `json:"dlq_reason"`
 	DiedAt     job.Micros        `json:"dlq_timestamp"`
 	Status     job.Status        `json:"status"`
-	Resolution *ExportResolution `json:"resolution"` // null while the dead letter is pending
+	Resolution *ExportResolution `json:"resolution"` // the last action on the dead letter; null while the dead letter is pending
 	ActedAt    *job.Micros       `json:"resolved_at"`
 	ActedBy    *string           `json:"resolved_by"`
 }

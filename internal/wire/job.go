@@ -36,7 +36,7 @@ type JobRow struct {
 	job.Job
 	// largest number of attempts in the current life, as known now
 	MaxAttempts int          `json:"max_attempts,omitempty"`
-	LastFailure *job.Failure `json:"last_failure,omitempty"` // set for jobs that are retrying or dead
+	LastFailure *job.Failure `json:"last_failure,omitempty"` // the last failure of the job; set for jobs that are retrying or dead
 }
 
 // JobList is a page of jobs.
@@ -72,13 +72,14 @@ func failuresOf(list []job.Failure) []Failure {
 // JobDetails holds everything that is stored about a job.
 type JobDetails struct {
 	Job      Job             `json:"job"`
-	Failures []Failure       `json:"failures"` // from the oldest to the newest
+	Failures []Failure       `json:"failures"` // the failures of the job, the oldest first
 	Letter   *job.DeadLetter `json:"dead_letter,omitempty"`
+	Notes    []store.Note    `json:"notes,omitempty"` // notes and feedbacks, from the oldest to the newest
 }
 
 // DetailsOf returns the JSON shape of everything that is stored about a job.
 func DetailsOf(d *words.Details) JobDetails {
-	return JobDetails{Job: JobOf(&d.Job), Failures: failuresOf(d.Failures), Letter: d.Letter}
+	return JobDetails{Job: JobOf(&d.Job), Failures: failuresOf(d.Failures), Letter: d.Letter, Notes: d.Notes}
 }
 
 // Run is a failed run with the facts about the decision that followed.
@@ -112,7 +113,7 @@ type Explanation struct {
 type JobAnswer struct {
 	ID    job.ID    `json:"id"`
 	State job.State `json:"state,omitzero"`
-	Asked bool      `json:"cancel_requested,omitempty"` // true if the running job was asked to stop
+	Asked bool      `json:"cancel_requested,omitempty"` // whether the running job was asked to stop
 	Code  string    `json:"error_code,omitempty"`       // name of the kind of the error
 	Error string    `json:"error,omitempty"`
 }

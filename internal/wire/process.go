@@ -7,7 +7,7 @@ import (
 
 // Worker is a process that runs jobs.
 type Worker struct {
-	State string `json:"state"` // idle, working, quiet or silent
+	State string `json:"state"` // the state of the worker: idle, working, quiet or silent
 	store.Process
 }
 
@@ -19,7 +19,7 @@ type WorkerList struct {
 // WorkerOf returns the JSON shape of a worker.
 func WorkerOf(p *store.Process) Worker {
 	w := Worker{State: words.ProcessState(p), Process: *p}
-	w.Queues, w.Kinds = append([]string{}, p.Queues...), append([]string{}, p.Kinds...) // never null
+	w.Queues, w.Kinds = append([]string{}, p.Queues...), append([]string{}, p.Kinds...) // lists without entries become [] and not null in JSON
 	return w
 }
 

@@ -23,7 +23,7 @@ type Question struct {
 	Evidence failure.Evidence
 	How      job.How
 	Stop     policy.Stop
-	Attrs    []byte // a JSON object or nil
+	Attrs    []byte // the attributes of the job as a JSON object, or nil
 	// Draw is the random number for the jitter, at least 0 and less than 1. If it is nil,
 	// 0.5 is used, and the answer also contains the range of the wait.
 	Draw *float64
@@ -38,7 +38,7 @@ type Ruling struct {
 	Asked     int               `json:"asked_attempt,omitempty"`
 	Held      string            `json:"held,omitempty"` // the reason why the job would not run at all
 	Rules     []string          `json:"rules,omitempty"`
-	Queue     string            `json:"queue,omitempty"` // queue to which the rules send the job
+	Queue     string            `json:"queue,omitempty"` // the queue to which the rules send the job
 	Priority  int               `json:"priority,omitempty"`
 	Overrides map[string]string `json:"overrides,omitempty"`
 	Failed    []string          `json:"failed_rules,omitempty"`

@@ -13,9 +13,9 @@ import (
 // DeadDetails holds the stored data about a dead letter.
 type DeadDetails struct {
 	*Details
-	Group    *store.Group    // nil if the dead letter belongs to no group
-	Original *store.Original // nil if no retry has changed the job
-	Acts     []store.Audit   // actions of people and redrives on this job, the oldest first
+	Group    *store.Group    // the group of the dead letter; nil if it belongs to no group
+	Original *store.Original // the values of the job before a retry changed them; nil if no retry has changed the job
+	Acts     []store.Audit   // the actions of people and redrives on this job, the oldest first
 	// Searched is the time of the oldest action that was searched. It is 0 if all actions
 	// were searched.
 	Searched job.Micros
@@ -30,7 +30,7 @@ func (d *DeadDetails) Fatal() *job.Failure {
 			if f.Life == d.Letter.Life {
 				return f
 			}
-			return nil // the job expired in a life without a run
+			return nil // no failure, because the job expired in a life without a run
 		}
 	}
 	return nil

@@ -82,6 +82,7 @@ func progress(p job.Progress) string {
 func FailureFacts(f *job.Failure) Facts {
 	out := Facts{}
 	out.Add("when", fmt.Sprintf("%s, after %s, on %s", Time(f.EndedAt), Took(f), f.Holder))
+	out.Add("build", f.Build)
 	out.Add("how", string(f.How))
 	out.Add("class", f.Class)
 	out.Add("code", f.Code)

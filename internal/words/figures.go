@@ -11,16 +11,16 @@ import (
 const (
 	recoveredLeast = 0.60
 	deadMost       = 0.02
-	costMost       = 0.10 // US dollars
+	costMost       = 0.10 // the upper limit of the figure about costs, in US dollars
 )
 
 // Figure is a number that is compared with a target.
 type Figure struct {
 	Name, Formula, Window, Target string
-	Part, Of                      float64 // numerator and denominator
-	Value                         float64 // 0 if Of is 0
-	Met                           *bool   // nil if there is no target or no data
-	Text                          string  // the value with its unit, or "-" if Of is 0
+	Part, Of                      float64 // the numerator and the denominator of the figure
+	Value                         float64 // the value of the figure; 0 if the denominator is 0
+	Met                           *bool   // whether the figure meets its target; nil if there is no target or no data
+	Text                          string  // the value with its unit, or "-" if the denominator is 0
 }
 
 // Verdict says whether the figure meets its target.

@@ -26,6 +26,8 @@ func ShortGroup(fingerprint string) string {
 // GroupCause returns one line about the common cause of the dead letters in a group.
 func GroupCause(g *store.Group) string {
 	switch message := FirstLine(g.Message); {
+	case g.Name != "":
+		return g.Name
 	case message != "":
 		return message
 	case g.Code != "":

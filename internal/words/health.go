@@ -11,16 +11,16 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// Limits say in which cases Warnings returns a warning. The comment of each field names the case.
+// Limits say in which cases Warnings returns a warning.
 type Limits struct {
-	Nobody     time.Duration // jobs are due for this long and no process can run them
-	Oldest     time.Duration // the oldest due job is due for this long
-	FreeShare  float64       // less than this share of the file system is free
-	FreeSize   int64         // less than this number of bytes is free
-	Lag        time.Duration // retention or counters are behind for longer than this
-	Deaths     int           // this many jobs died within DeathsIn
+	Nobody     time.Duration // a warning if jobs are due for this long and no process can run them
+	Oldest     time.Duration // a warning if the oldest due job is due for this long
+	FreeShare  float64       // a warning if less than this share of the file system is free
+	FreeSize   int64         // a warning if less than this number of bytes is free
+	Lag        time.Duration // a warning if retention or counters are behind for longer than this
+	Deaths     int           // a warning if this many jobs died within DeathsIn
 	DeathsIn   time.Duration
-	Clocks     time.Duration // two clocks differ by more than this
+	Clocks     time.Duration // a warning if two clocks differ by more than this
 	SweepEvery time.Duration // time between two sweeps; retention cannot be behind for less than this time
 	// Keep is the retention of the configuration. A field that is 0 is not checked.
 	Keep store.Retention

@@ -44,7 +44,7 @@ func TestWarnings(t *testing.T) {
 	ago := func(d time.Duration) job.Micros { return now.Add(-d) }
 	for name, tt := range map[string]struct {
 		change func(*store.Findings)
-		want   string // the check and the beginning of the text of each warning, one a line
+		want   string // one line for each warning: the name of the check and the beginning of the text
 	}{
 		"nothing":            {func(*store.Findings) {}, ""},
 		"nothing was found":  {func(f *store.Findings) { *f = store.Findings{} }, ""},

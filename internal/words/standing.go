@@ -15,8 +15,9 @@ import (
 // Details holds the stored data about a job.
 type Details struct {
 	Job      job.Job
-	Failures []job.Failure   // from the oldest to the newest
-	Letter   *job.DeadLetter // nil if the job never became dead
+	Failures []job.Failure   // the failures of the job, the oldest first
+	Letter   *job.DeadLetter // the dead letter of the job; nil if the job never became dead
+	Notes    []store.Note    // notes and feedbacks, the oldest first
 	Queue    store.Queue
 	// Scheduled is the number of attempts per life in the retry schedule of the kind. It is
 	// 0 if this number is not known.

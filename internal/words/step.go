@@ -33,7 +33,7 @@ const (
 type Step struct {
 	Verb    Verb
 	Job     job.ID
-	Group   string // fingerprint of the group
+	Group   string // the fingerprint of the group that the step is about
 	Redrive int64
 	Queue   string
 	// Does describes the effect of the step in a few words. It is "" if the step is part of

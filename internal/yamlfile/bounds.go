@@ -10,7 +10,7 @@ const (
 	// so all three are bounded before it runs.
 	maxTokens     = 50_000
 	maxDepth      = 32
-	maxBlankLines = 100 // the highest number of blank lines in a row
+	maxBlankLines = 100 // the largest allowed number of blank lines in a row
 	// maxExpanded is the largest number of values that all aliases together may repeat.
 	maxExpanded = 50_000
 )

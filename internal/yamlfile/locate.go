@@ -61,7 +61,7 @@ func (c *cursor) skipSpace() {
 	}
 }
 
-// skipWords skips words that any white space may separate.
+// skipWords skips the words of a text. Any white space may stand between them.
 func (c *cursor) skipWords(words string) bool {
 	for _, want := range words {
 		if unicode.IsSpace(want) {

@@ -35,7 +35,7 @@ type Reader struct {
 	// seen holds the reported problems, so that a problem behind an anchor is reported only once
 	// and not for each alias.
 	seen   map[Problem]bool
-	source []rune // text of the file without a byte order mark
+	source []rune // the text of the file without a byte order mark
 }
 
 // NewReader returns a reader. The argument file is the name of the file in messages.

@@ -34,7 +34,7 @@ func (r *Reader) Parse(data []byte) (Value, bool) {
 		return Value{Node: root}, true
 	case Null:
 		r.empty()
-	case Invalid: // the problem is reported already
+	case Invalid: // nothing to do, because the problem is reported already
 	default:
 		r.Addf(root.Pos, "the file must be a mapping of settings such as %q, found %s", r.about.Example, root.Describe())
 	}
@@ -87,7 +87,7 @@ func scan(text string) token.Tokens {
 			break
 		}
 		tokens.Add(batch[:min(len(batch), maxTokens+1-len(tokens))]...)
-		if err != nil { // the last token of the batch is wrong
+		if err != nil { // stop here, because the last token of the batch is wrong
 			break
 		}
 	}
@@ -97,7 +97,7 @@ func scan(text string) token.Tokens {
 // tooDeep returns the first token that is nested more than maxDepth levels.
 func tooDeep(tokens token.Tokens) *token.Token {
 	flow := 0
-	var columns []int // columns of the open block collections, ascending
+	var columns []int // the columns of the block collections that are open, in ascending order
 	for _, t := range tokens {
 		col := t.Position.Column
 		switch t.Type {

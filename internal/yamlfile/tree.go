@@ -10,7 +10,7 @@ type Shape uint8
 
 // The shapes.
 const (
-	Invalid Shape = iota // a problem of the value was reported already; readers skip the value
+	Invalid Shape = iota // a value whose problem was reported already, so that readers skip the value
 	Null
 	Text
 	Number
@@ -23,7 +23,7 @@ const (
 type Node struct {
 	Shape   Shape
 	Pos     Position
-	Text    string // text of a scalar as written, without quotes
+	Text    string // the text of a scalar as it is written in the file, without quotes
 	Items   []*Node
 	Entries []Entry
 	weight  int // number of values in the node, including the node; a value behind aliases counts once for each alias
@@ -67,7 +67,7 @@ type treeBuilder struct {
 	*Reader
 	where    map[*token.Token]Position
 	anchors  map[string]*Node
-	expanded int // number of values that aliases have repeated so far
+	expanded int // the number of values that aliases have repeated so far
 }
 
 func newTreeBuilder(r *Reader, where map[*token.Token]Position) *treeBuilder {

@@ -16,7 +16,7 @@ type Watcher struct {
 	read    func(path string) ([]byte, error)
 	current atomic.Pointer[File]
 
-	mu   sync.Mutex // locked during a reload
+	mu   sync.Mutex // this mutex is locked during a reload
 	last []byte     // the content that was parsed last; it may have mistakes
 	seen []byte     // the content that the last Look found, if it differs from the field last; otherwise nil
 	lost bool       // whether the last attempt to read the file failed

@@ -77,7 +77,7 @@ func TestR5_Conditions(t *testing.T) {
 		"len(attrs.missing) == 0":                    false,
 		"lower(attrs.missing) == 'x'":                false,
 		"attrs.missing or true":                      false,
-		"attrs.free or attrs.missing > 5":            true, // the second part is not evaluated
+		"attrs.free or attrs.missing > 5":            true, // the part after "or" is not evaluated
 		"attrs.missing == nil":                       true,
 		"attrs.nothing == nil":                       true,
 		"attrs.missing != nil and attrs.missing > 5": false,

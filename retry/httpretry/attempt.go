@@ -12,7 +12,7 @@ import (
 type attempt struct {
 	ctx    context.Context //nolint:containedctx // it is what an attempt is
 	cancel context.CancelCauseFunc
-	timer  *time.Timer // nil if the attempt has no time limit
+	timer  *time.Timer // the timer of the time limit; nil if the attempt has no time limit
 }
 
 // errLimit is the cause of the end of an attempt that reached its time limit.

@@ -66,7 +66,7 @@ func (t *transport) change(o *retry.Options, once, fixed bool) {
 	if fixed {
 		o.Retries = retry.None
 	}
-	if o.Hooks.Send == nil { // with a Send hook, the first attempt is recorded in a frame, as later attempts are
+	if o.Hooks.Send == nil { // because of this hook, the first attempt gets a frame, as later attempts do
 		o.Hooks.Send = func(context.Context, retry.Call) {}
 	}
 	own := o.Hooks.Retry

@@ -49,7 +49,7 @@ func run(ctx context.Context, note string, command []string) (ok bool, err error
 	err = cmd.Wait()
 	r.end(note, err == nil)
 	if _, exited := errors.AsType[*exec.ExitError](err); exited {
-		return false, rerr // no more details here: the report gives the reason
+		return false, rerr // the error has no more details, because the report gives the reason
 	}
 	return r.failed == 0, errors.Join(rerr, err)
 }

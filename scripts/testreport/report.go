@@ -15,7 +15,7 @@ type event struct {
 	Action      string
 	Package     string
 	Test        string
-	Elapsed     float64 // duration in seconds
+	Elapsed     float64 // the duration of the test or of the package, in seconds
 	Output      string
 	ImportPath  string // import path of the package whose build wrote the output
 	FailedBuild string // import path of the failed build that prevented the tests of a package
@@ -26,8 +26,8 @@ type report struct {
 	out io.Writer
 
 	packages map[string]*pack
-	builds   map[string][]string // output of builds, by import path
-	names    []string            // names of the failed tests, packages and builds
+	builds   map[string][]string // the output of each build, by the import path of its package
+	names    []string            // the names of the failed tests, packages and builds
 	skips    []*test
 
 	passed, failed, skipped int
@@ -38,7 +38,7 @@ type pack struct {
 	name   string
 	tests  map[string]*test
 	order  []*test
-	own    []string // output lines that belong to no test
+	own    []string // the output lines of the package that belong to no test
 	failed int
 }
 
@@ -207,7 +207,7 @@ func says(line string) bool {
 // end prints the skipped tests, the failed tests, a note and the counts. The run has passed
 // only if the command has succeeded too.
 func (r *report) end(note string, passed bool) {
-	for _, p := range r.packages { // the command ended before the tests of these packages
+	for _, p := range r.packages { // the tests of these packages have not ended, because the command ended before
 		r.endPackage(p, &event{Action: "fail"})
 	}
 	if !passed && r.failed == 0 {

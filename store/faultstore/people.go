@@ -37,6 +37,26 @@ func (s *Store) Original(ctx context.Context, id job.ID) (store.Original, error)
 	return do(ctx, s, "Original", func() (store.Original, error) { return s.inner.Original(ctx, id) })
 }
 
+// SetGroup implements store.Causes.
+func (s *Store) SetGroup(ctx context.Context, by store.By, c store.GroupChange) (store.Group, error) {
+	return do(ctx, s, "SetGroup", func() (store.Group, error) { return s.inner.SetGroup(ctx, by, c) })
+}
+
+// MergeGroups implements store.Causes.
+func (s *Store) MergeGroups(ctx context.Context, by store.By, set string, groups []string) (int, error) {
+	return do(ctx, s, "MergeGroups", func() (int, error) { return s.inner.MergeGroups(ctx, by, set, groups) })
+}
+
+// AddNote implements store.Causes.
+func (s *Store) AddNote(ctx context.Context, by store.By, n store.Note) (store.Note, error) {
+	return do(ctx, s, "AddNote", func() (store.Note, error) { return s.inner.AddNote(ctx, by, n) })
+}
+
+// Notes implements store.Causes.
+func (s *Store) Notes(ctx context.Context, f store.NoteFilter) ([]store.Note, error) {
+	return do(ctx, s, "Notes", func() ([]store.Note, error) { return s.inner.Notes(ctx, f) })
+}
+
 // StartRedrive implements store.Redrives.
 func (s *Store) StartRedrive(ctx context.Context, by store.By, r store.RedriveSpec) (store.Redrive, error) {
 	return do(ctx, s, "StartRedrive", func() (store.Redrive, error) { return s.inner.StartRedrive(ctx, by, r) })

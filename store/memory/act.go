@@ -284,6 +284,9 @@ func (t *tx) withFreeKeys(entries []*entry) []*entry {
 // revive makes a dead job live again and begins its next life, for a person or for a redrive.
 func (t *tx) revive(e *entry, actor, note string, c *store.Change, redrive int64) {
 	t.set(e, job.Redriven, job.ActionRetried)
+	if g := t.groups[e.Fingerprint]; g != nil {
+		g.Retried++
+	}
 	e.Revived, e.ActedBy, e.Note, e.Redrive = true, actor, note, redrive
 
 	r := t.jobs[e.Job]

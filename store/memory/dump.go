@@ -33,6 +33,7 @@ func (s *Store) Dump(ctx context.Context) (*store.Dump, error) {
 		Schedules:  t.sortedSchedules(),
 		Processes:  t.sortedProcesses(),
 		Hours:      t.sortedHours(),
+		Notes:      slices.Clone(t.notes),
 	}
 	for _, id := range t.ids {
 		r := t.jobs[id]

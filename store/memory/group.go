@@ -35,6 +35,13 @@ func (t *tx) join(e *entry, cause job.Cause) {
 		t.groups[e.Fingerprint] = g
 	}
 	g.LastAt = t.now
+	if f := t.failureOf(t.jobs[e.Job]); f != nil && cause != job.Expired {
+		g.FirstBuild, g.LastBuild = cmp.Or(g.FirstBuild, f.Build), cmp.Or(f.Build, g.LastBuild)
+	}
+	if g.ResolvedAt != 0 && g.RegressedAt == 0 {
+		g.RegressedAt = t.now
+		t.emit(store.RegressedEvent(e.Fingerprint, e.Job, e.Kind, e.Queue, e.Class))
+	}
 	g.N++
 	g.Entries++
 	g.deaths[start(t.now, hour)]++
@@ -108,7 +115,8 @@ func (s *Store) Groups(ctx context.Context, f store.GroupFilter) (store.GroupPag
 
 func (g *group) matches(f *store.GroupFilter) bool {
 	return (f.Group == "" || f.Group == g.Fingerprint) && (f.Kind == "" || f.Kind == g.Kind) &&
-		(f.Class == "" || f.Class == g.Class) && (!f.Pending || g.Pending > 0)
+		(f.Class == "" || f.Class == g.Class) && (!f.Pending || g.Pending > 0) && (f.Assignee == "" || f.Assignee == g.Assignee) &&
+		(f.Set == "" || f.Set == g.Set) && (f.State == "" || f.State == g.State())
 }
 
 // sortedGroups returns the groups, sorted by fingerprint.

@@ -101,6 +101,9 @@ func (t *tx) finish(r *record, to job.State, keep bool) {
 	case e == nil || e.Status != job.Redriven:
 	case to == job.Completed:
 		t.set(e, job.Resolved, job.ActionCompleted)
+		if g := t.groups[e.Fingerprint]; g != nil {
+			g.Helped++
+		}
 	default:
 		t.set(e, job.Resolved, job.ActionCancelled)
 	}

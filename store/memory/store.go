@@ -60,6 +60,8 @@ type Store struct {
 	events    []event.Event
 	eventGone event.Cursor // the cursor of the last event that a sweep has removed
 	audit     []store.Audit
+	notes     []store.Note
+	lastNote  int64 // number of the last note
 	listeners map[*listener]struct{}
 }
 

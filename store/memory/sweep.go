@@ -17,6 +17,7 @@ import (
 type sweeping struct {
 	failure store.Run // the failure record that the next sweep examines first
 	death   int64     // number of the last death that was examined
+	note    int64     // number of the last note that was examined
 	removed map[string]*removal
 }
 
@@ -43,6 +44,7 @@ func (s *Store) Sweep(ctx context.Context, keep store.Retention, limit int) (sto
 	w.sweepEnded()
 	w.sweepFailures()
 	w.sweepDead()
+	w.sweepNotes()
 	w.sweepEvents()
 	w.sweepKeys()
 	w.reopen()

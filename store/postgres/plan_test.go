@@ -60,7 +60,7 @@ var fastStatements = map[string]struct{ text, index string }{
 var wholeTables = map[string]string{
 	"allDone": "dump", "allDead": "dump", "allLive": "dump", "allFailures": "dump", "allKeys": "dump", "allProgress": "dump", "allTerms": "dump",
 	"allEvents": "dump", "auditRows": "dump", "selDeadLetters": "dump",
-	"allGroups": "dump", "countGroups": "as many rows as there are causes", "lastGroups": "as many rows as there are causes",
+	"allGroups": "dump", "allNotes": "dump", "countGroups": "as many rows as there are causes", "lastGroups": "as many rows as there are causes",
 	"largestGroups": "as many rows as there are causes", "selOldestPending": "as many rows as there are causes",
 }
 

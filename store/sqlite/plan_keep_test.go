@@ -35,6 +35,11 @@ var writingKept = []plan{
 	{name: "delFailures", want: "SEARCH redrive_failures USING INDEX sqlite_autoindex_redrive_failures_1 (job=?)"},
 	{name: "delGroup", want: "SEARCH redrive_groups" + byID},
 	{name: "delKey", want: "SEARCH redrive_keys USING PRIMARY KEY (owner=? AND kind=? AND key=?)"},
+	{name: "delNotes", want: "SEARCH redrive_notes" + byID + "; LIST SUBQUERY 1; SCAN i VIRTUAL TABLE INDEX 1:"},
+	{name: "walkNotes", want: "SEARCH n USING INTEGER PRIMARY KEY (rowid>?); CORRELATED SCALAR SUBQUERY 1; " +
+		"SEARCH g USING COVERING INDEX sqlite_autoindex_redrive_groups_1 (fingerprint=?); CORRELATED SCALAR SUBQUERY 2; SEARCH j" + byID +
+		"; CORRELATED SCALAR SUBQUERY 3; SEARCH d USING COVERING INDEX redrive_done_job (job=?); CORRELATED SCALAR SUBQUERY 4; " +
+		"SEARCH d USING COVERING INDEX sqlite_autoindex_redrive_dead_1 (job=?)"},
 	{name: "delOldHours", want: "SCAN redrive_hours"},
 	{name: "delOldMinutes", want: "SEARCH redrive_trends USING PRIMARY KEY (grp=? AND at<?)"},
 	{name: "delOriginal", want: "SEARCH redrive_originals" + byID},

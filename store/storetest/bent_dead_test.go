@@ -24,6 +24,9 @@ type bentDead struct {
 	original func(*store.Original)
 	present  func(*store.Process)
 	order    func(quiet *bool)
+	group    func(*store.GroupChange)
+	merge    func(set *string)
+	note     func(*store.Note)
 }
 
 func (s *bentDead) Act(ctx context.Context, by store.By, a store.Action) (store.Acted, error) {
@@ -42,6 +45,27 @@ func (s *bentDead) DeadLetters(ctx context.Context, f store.DeadFilter, p store.
 		s.list(&f)
 	}
 	return s.Store.DeadLetters(ctx, f, p)
+}
+
+func (s *bentDead) SetGroup(ctx context.Context, by store.By, c store.GroupChange) (store.Group, error) {
+	if s.group != nil {
+		s.group(&c)
+	}
+	return s.Store.SetGroup(ctx, by, c)
+}
+
+func (s *bentDead) MergeGroups(ctx context.Context, by store.By, set string, groups []string) (int, error) {
+	if s.merge != nil {
+		s.merge(&set)
+	}
+	return s.Store.MergeGroups(ctx, by, set, groups)
+}
+
+func (s *bentDead) AddNote(ctx context.Context, by store.By, n store.Note) (store.Note, error) {
+	if s.note != nil {
+		s.note(&n)
+	}
+	return s.Store.AddNote(ctx, by, n)
 }
 
 func (s *bentDead) StartRedrive(ctx context.Context, by store.By, r store.RedriveSpec) (store.Redrive, error) {
@@ -142,6 +166,15 @@ func deadMutants() []mutant {
 		{"loses the expression of a slot", "Q13_ExpressionIsStoredWithItsSlot", with(bentDead{cron: func(expression *string) { *expression = "@hourly" }})},
 		{"takes each sign of life for a new process", "Q9_SignsOfLifeWriteNoEvent", with(bentDead{present: func(p *store.Process) { p.Instance += rand.Text() }})},
 		{"keeps processes that have left", "Q9_SignsOfLifeWriteNoEvent", with(bentDead{present: func(p *store.Process) { p.Left = false }})},
+		{"forgets who works on a cause", "D6_CauseHasANameAndAnAssignee", with(bentDead{group: func(c *store.GroupChange) { c.Assignee = nil }})},
+		{"does not mark causes as resolved", "D6_ResolvedCauseRegresses", with(bentDead{group: func(c *store.GroupChange) { c.Resolved = nil }})},
+		{"puts groups into another set", "D6_MergedGroupsAreASet", with(bentDead{merge: func(set *string) {
+			if *set != "" {
+				*set += "2"
+			}
+		}})},
+		{"keeps feedback as notes", "D8_FeedbackIsKeptWithItsJob", with(bentDead{note: func(n *store.Note) { n.What = store.PlainNote }})},
+		{"takes feedback of a handler for that of a person", "Q11_HandlerLeavesFeedback", with(bentDead{note: func(n *store.Note) { n.Run = 0 }})},
 		{"never orders a process to be quiet", "Q7_QuietOrderReachesTheProcess", with(bentDead{order: func(quiet *bool) { *quiet = false }})},
 	}
 }

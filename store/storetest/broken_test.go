@@ -291,6 +291,21 @@ func readMutants() []mutant {
 		{"does not report that a process is silent", "Q9_SilentProcessIsFoundOnce", dumps(func(d *store.Dump) {
 			d.Events = slices.DeleteFunc(d.Events, func(e event.Event) bool { return e.Type == event.ProcessSilent })
 		})},
+		{"does not report that a cause has regressed", "D6_ResolvedCauseRegresses", dumps(func(d *store.Dump) {
+			d.Events = slices.DeleteFunc(d.Events, func(e event.Event) bool { return e.Type == event.GroupChanged && e.Reason == "regressed" })
+		})},
+		{"counts every retry as help", "D6_RetriesThatHelpedAreCounted", groupLists(func(g *store.Group) { g.Helped = g.Retried })},
+		{"forgets the first build of a cause", "D6_BuildsOfFirstAndLastDeath", groupLists(func(g *store.Group) { g.FirstBuild = g.LastBuild })},
+		{"keeps the notes of removed jobs", "Q6_NotesGoWithTheirJob", func(s store.Store, _ *Clock) store.Store { return &keepsNotes{Store: s} }},
+		{"loses the build of a failure", "F1_FailureNamesItsBuild", exchanges(func(_ store.Store, x *store.Exchange) {
+			for i := range x.Settle {
+				if x.Settle[i].Failure != nil {
+					f := *x.Settle[i].Failure
+					f.Build = ""
+					x.Settle[i].Failure = &f
+				}
+			}
+		})},
 		{"does not count what was cancelled", "B3_CountsFollowEveryChange", dumps(func(d *store.Dump) {
 			d.Counts = slices.DeleteFunc(d.Counts, func(c store.Count) bool { return c.State == job.Cancelled })
 		})},

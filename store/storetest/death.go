@@ -70,10 +70,11 @@ func groupsCountByFingerprint(r *rig) {
 	r.ok(r.retry(first))
 	a := store.Group{
 		Fingerprint: "A|" + kind, Kind: kind, Class: "A", Code: "http.503", Message: "the other side is down",
-		Sample: first, FirstAt: firstAt, LastAt: r.now(), N: 3, Entries: 3, Pending: 1,
+		Sample: first, FirstAt: firstAt, LastAt: r.now(), N: 3, Entries: 3, Pending: 1, Retried: 2,
 	}
 	b := a
 	b.Fingerprint, b.Class, b.Sample, b.FirstAt, b.LastAt, b.N, b.Entries = "B|"+kind, "B", other, otherAt, otherAt, 1, 1
+	b.Retried = 0
 	same(r, "groups", r.dump().Groups, []store.Group{a, b})
 
 	// The second death of a job also counts in the group of its fingerprint.

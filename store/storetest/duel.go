@@ -159,6 +159,7 @@ func (d *duel) compare(exchange bool) {
 	d.asked = d.asked[:0]
 	dumps, errs := make([]*store.Dump, len(d.stores)), make([]error, len(d.stores))
 	d.atOnce(func(i int) { dumps[i], errs[i] = d.stores[i].Dump(ctx()) })
+	d.noteCauses(d.last, dumps[0])
 	d.last = dumps[0]
 	for i := range d.stores {
 		s := &d.stores[i]
@@ -178,6 +179,9 @@ func (d *duel) compare(exchange bool) {
 		if d.cursor.Before(e.Cursor) {
 			d.cursor = e.Cursor
 			d.seen.edges[job.Transition{From: e.From, To: e.To, Cause: job.Cause(e.Type)}]++
+			if e.Type == event.GroupChanged && e.Reason == "regressed" {
+				d.did("cause that regresses", 1)
+			}
 		}
 	}
 }
@@ -190,7 +194,7 @@ func equalDumps(a, b *store.Dump) bool {
 		slices.Equal(a.Audit, b.Audit) && equalRows(a.Jobs, b.Jobs) && equalRows(a.Failures, b.Failures) &&
 		slices.Equal(a.DeadCounts, b.DeadCounts) && equalRows(a.Originals, b.Originals) && equalRows(a.Redrives, b.Redrives) &&
 		slices.Equal(a.Schedules, b.Schedules) && slices.Equal(a.Hours, b.Hours) && equalRows(a.Policies, b.Policies) &&
-		equalRows(a.Processes, b.Processes)
+		equalRows(a.Processes, b.Processes) && slices.Equal(a.Notes, b.Notes)
 }
 
 func equalRows[T any](a, b []T) bool { return reflect.DeepEqual(a, b) || cmp.Equal(a, b, equal) }

@@ -51,6 +51,7 @@ func (d *duel) endDead() {
 		if j.State == job.Running && len(x.Settle) < 3 {
 			c := job.Claim{ID: j.ID, Token: j.Token}
 			x.Settle = append(x.Settle, died(c, pick(d.t, "class", "A", "B"), pick(d.t, "reason", job.MaxRetries, job.NonRetriable)))
+			x.Settle[len(x.Settle)-1].Failure.Build = d.build()
 		}
 	}
 	d.bring(x)
@@ -169,8 +170,11 @@ func (d *duel) failure() *job.Failure {
 	if chance(d.t, "no fingerprint", 6) {
 		f.Fingerprint = ""
 	}
+	f.Build = d.build()
 	return f
 }
+
+func (d *duel) build() string { return pick(d.t, "build", "", "b1", "b2") }
 
 func (d *duel) want() store.Want {
 	t := d.t

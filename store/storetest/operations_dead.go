@@ -179,6 +179,7 @@ func (d *duel) readDead() {
 	})
 	g := store.GroupFilter{
 		Kind: pick(d.t, "kind", "", "", "a"), Class: pick(d.t, "class", "", "", "A"), Pending: chance(d.t, "pending", 3),
+		Assignee: pick(d.t, "assignee", "", "", "ben"), Set: pick(d.t, "set", "", "", "s1"), State: pick(d.t, "state", "", "", store.GroupRegressed),
 		Largest: chance(d.t, "largest", 2), Skip: rapid.IntRange(0, 2).Draw(d.t, "skip"), Limit: limit,
 	}
 	d.ask("Groups", func(s store.Store) (any, error) { return s.Groups(ctx(), g) })

@@ -115,6 +115,11 @@ func soundCounts(d *store.Dump) error {
 				g.Fingerprint, g.N, g.Entries, g.Pending, inGroup[g.Fingerprint], pending[g.Fingerprint])
 		}
 		delete(inGroup, g.Fingerprint)
+		if g.Helped > g.Retried || (g.ResolvedAt == 0) != (g.ResolvedBy == "") || g.RegressedAt != 0 && g.RegressedAt < g.ResolvedAt ||
+			g.RegressedAt != 0 && g.ResolvedAt == 0 || (g.Assignee == "") != (g.AssignedAt == 0) {
+			return fmt.Errorf("group %q contradicts itself: %d of %d retries helped; resolved at %d by %q, regressed at %d; assigned to %q at %d",
+				g.Fingerprint, g.Helped, g.Retried, g.ResolvedAt, g.ResolvedBy, g.RegressedAt, g.Assignee, g.AssignedAt)
+		}
 		if g.Muted == (g.MutedUntil == 0 && g.MutedFor == 0) {
 			return fmt.Errorf("group %q: got muted %v until time %d and for %d deaths; want a time or a number of deaths if and only if the group is muted", g.Fingerprint, g.Muted, g.MutedUntil, g.MutedFor)
 		}

@@ -49,7 +49,8 @@ func suite() []promise {
 	return slices.Concat(
 		enqueuePromises(), keyPromises(), uniquePromises(), claimPromises(), duePromises(), settlePromises(), deathPromises(), fencePromises(),
 		heartbeatPromises(), rescuePromises(), termsPromises(), cancelPromises(), queuePromises(), limitPromises(), retryPromises(),
-		policyPromises(), deadListPromises(), actPromises(), groupPromises(), redrivePromises(), redriveStepPromises(), sweepPromises(), schedulePromises(), presencePromises(), eventPromises(), readPromises(), ownerPromises(), boundPromises(), repeatPromises(), histories(),
+		policyPromises(), deadListPromises(), actPromises(), groupPromises(), redrivePromises(), redriveStepPromises(), sweepPromises(), schedulePromises(), presencePromises(),
+		causePromises(), notePromises(), eventPromises(), readPromises(), ownerPromises(), boundPromises(), repeatPromises(), histories(),
 	)
 }
 

@@ -63,7 +63,7 @@ func TestMain(m *testing.M) {
 func TestGolden(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
-		t.Skip("the golden file has signals and exit codes as Unix has them")
+		t.Skip("the golden file contains signals and exit codes that only Unix systems have")
 	}
 	var b bytes.Buffer
 	r := &recording{t: t, enc: json.NewEncoder(&b)}

@@ -38,11 +38,11 @@ func (a *args) UnmarshalJSON(b []byte) error {
 // scene is a job, its settings and its handler.
 type scene struct {
 	name   string
-	policy string // the text of the policy file; "" means the default policy
+	policy string // the text of the scene's policy file; "" means the default policy
 	config redrive.Config
 	kind   redrive.HandlerOptions
 	job    redrive.Options
-	raw    string // the payload, if it is not the JSON of args
+	raw    string // the payload of the job, if it is not the JSON form of args
 	run    func(context.Context, *act) error
 	// life, if not nil, is called after the clock has made all steps. It may retry the job by hand;
 	// the clock then makes all steps again.

@@ -23,7 +23,7 @@ import (
 // runRow is a run: its outcome and its stored failure record.
 type runRow struct {
 	Key      string          `json:"key"`
-	Cause    string          `json:"cause,omitempty"` // empty for a crash, because a crash has no outcome
+	Cause    string          `json:"cause,omitempty"` // the cause of the outcome; empty for a crash, because a crash has no outcome
 	State    string          `json:"state,omitempty"`
 	Reason   job.Reason      `json:"reason,omitempty"`
 	Wait     int64           `json:"wait_us,omitempty"`
@@ -37,7 +37,7 @@ type failureRow struct {
 	Run         int64           `json:"run"`
 	Life        int32           `json:"life"`
 	Attempt     int32           `json:"attempt"`
-	Ended       int64           `json:"ended_us"` // time since the job was created, by the store's clock
+	Ended       int64           `json:"ended_us"` // when the run ended: the time since the job was created, by the store's clock
 	How         job.How         `json:"how"`
 	Class       string          `json:"class"`
 	Code        string          `json:"code,omitempty"`
@@ -158,7 +158,7 @@ func rowsOf(t *testing.T, c *redrive.Client, id job.ID, outcomes []redrivetest.O
 			Cause: o.Cause.String(), State: o.State.String(), Reason: o.Reason, Wait: o.Wait.Microseconds(), Cost: o.Cost, Result: string(o.Result),
 		}
 		if o.Failure != nil {
-			for len(failures) > 0 && failures[0].Token < o.Failure.Token { // a crash happened before this run
+			for len(failures) > 0 && failures[0].Token < o.Failure.Token { // each earlier failure belongs to a crash before this run
 				add(runRow{Failure: failureOf(&failures[0], since)})
 				failures = failures[1:]
 			}

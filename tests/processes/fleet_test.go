@@ -62,7 +62,7 @@ func built(t *testing.T) string {
 // fleet is a group of processes on one database, together with the test that started them.
 type fleet struct {
 	*testing.T
-	database string // name of the database for package place
+	database string // the name of the database that package place opens
 
 	// The following fields are only used for fleets on PostgreSQL.
 	dsn, schema string
@@ -71,7 +71,7 @@ type fleet struct {
 
 	mu    sync.Mutex
 	lines []line.Line
-	news  chan struct{} // closed when the next line arrives
+	news  chan struct{} // a channel that is closed when the next line arrives
 }
 
 func newFleet(t *testing.T) *fleet {
@@ -186,7 +186,7 @@ func (p *process) read(out io.Reader) {
 }
 
 func (p *process) kill() {
-	_ = p.cmd.Process.Kill() // the process may have ended
+	_ = p.cmd.Process.Kill() // no error check: the process may have ended already
 	<-p.ended
 }
 

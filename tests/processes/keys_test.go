@@ -56,7 +56,7 @@ func racing(t *testing.T, database string, flags ...string) {
 	})
 	f := &fleet{T: t, database: database, news: make(chan struct{})}
 	all := f.up(processes, append(flags, "-kinds", "quick", "-enqueue", "-callers", fmt.Sprint(callers))...)
-	firsts := map[string]int{} // number of jobs that each process has made
+	firsts := map[string]int{} // for each process: the number of jobs that it was the first to make
 	for n := 1; n <= keys; n++ {
 		key := fmt.Sprintf("key-%d", n)
 		for _, p := range all {

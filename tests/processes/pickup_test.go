@@ -46,7 +46,7 @@ func TestQ10_IdlePickupAcrossProcesses(t *testing.T) {
 	}
 	slices.Sort(taken)
 	slices.Sort(called)
-	t.Logf("idle pickup across processes, %d jobs: from the answer p50 %s, p99 %s; from the call p50 %s, p99 %s",
+	t.Logf("start of %d jobs in an idle process: after the answer to the enqueue p50 %s, p99 %s; after the call of the enqueue p50 %s, p99 %s",
 		jobs, taken[jobs/2], taken[jobs*99/100], called[jobs/2], called[jobs*99/100])
 	if taken[jobs/2] > pickupMax {
 		t.Errorf("half of the jobs began more than %s after they were enqueued, want an immediate start by a notification", taken[jobs/2])

@@ -103,7 +103,7 @@ func TestQ7_APauseReachesAllProcesses(t *testing.T) {
 		}
 	}
 	still := count(lines, line.Begin, "")
-	f.enqueue("short", 10) // the change wakes all processes
+	f.enqueue("short", 10) // the new jobs wake all processes
 	f.up(1, "-kinds", "short", "-poll", seldom)
 	if lines, _ = f.all(); count(lines, line.Begin, "") != still {
 		t.Errorf("%d jobs began in a paused queue, want 0", count(lines, line.Begin, "")-still)

@@ -64,7 +64,7 @@ func TestQ10_UnknownKindsAreLeftAlone(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t)
 	f.up(2, "-kinds", "quick")
-	f.enqueue("other", 10) // these jobs are first in the queue
+	f.enqueue("other", 10) // these jobs come first in the queue, before the jobs of the known kind
 	f.enqueue("quick", 50)
 	f.await("all jobs of the known kind ran", func(lines []line.Line) bool { return count(lines, line.End, "") == 50 })
 	f.stored("they are completed", func() bool { return f.counts()[job.Completed] == 50 })
@@ -112,7 +112,7 @@ func TestQ13_EachSlotFiresOnceForAllProcesses(t *testing.T) {
 	lines, _ := f.all()
 	for i := range lines {
 		if lines[i].Op == line.Begin {
-			slotOf[lines[i].ID] = lines[i].Note // a completed job no longer has the argument
+			slotOf[lines[i].ID] = lines[i].Note // the slot comes from the line, because a completed job no longer has its payload
 		}
 	}
 	jobs := make(map[string]int)

@@ -36,7 +36,7 @@ func (f *fleet) exec(statements ...string) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	defer func() { _ = conn.Close(context.Background()) }() // an error of Close does not matter
+	defer func() { _ = conn.Close(context.Background()) }() // no error check: an error of Close does not matter
 	for _, s := range statements {
 		if _, err := conn.Exec(f.Context(), strings.ReplaceAll(s, "$", f.schema), pgx.QueryExecModeSimpleProtocol); err != nil {
 			f.Fatalf("run the statement %s: %v", s, err)

@@ -28,7 +28,7 @@ func TestQ10_ConcurrentWritersDoNotDeadlock(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: this test starts processes")
 	}
-	f := fleetAt(t, pgtest.Database(t), "redrive") // the server counts deadlocks per database
+	f := fleetAt(t, pgtest.Database(t), "redrive") // the test needs a separate database, because the server counts deadlocks per database
 	path := filepath.Join(t.TempDir(), "policy.yaml")
 	if err := os.WriteFile(path, []byte(strict), 0o600); err != nil {
 		t.Fatal(err)
@@ -118,7 +118,7 @@ func (f *fleet) deadlocks() int64 {
 	if err != nil {
 		f.Fatal(err)
 	}
-	defer func() { _ = conn.Close(context.Background()) }() // an error of Close does not matter
+	defer func() { _ = conn.Close(context.Background()) }() // no error check: an error of Close does not matter
 	number := func(query string) (n int64) {
 		f.Helper()
 		if err := conn.QueryRow(f.Context(), query).Scan(&n); err != nil {

@@ -206,7 +206,7 @@ func (rs *receipts) receipt(text []byte) error {
 		return err
 	}
 	if receipt.Line < 1 || receipt.Line > len(rs.lines) {
-		return fmt.Errorf("a receipt is for line %d of the input, which has %d lines", receipt.Line, len(rs.lines))
+		return fmt.Errorf("the receipt is for line %d of the input, but the input has %d lines", receipt.Line, len(rs.lines))
 	}
 	l := rs.lines[receipt.Line-1]
 	rs.answered(l.Name)

@@ -73,7 +73,7 @@ func waitOr(over <-chan struct{}, d time.Duration) bool {
 func fill(path string) {
 	f, err := os.Create(path)
 	if err != nil {
-		return // the file system is full
+		return // stop writing, because the file system is full
 	}
 	defer f.Close()
 	for _, chunk := range []int{1 << 20, 4 << 10} {

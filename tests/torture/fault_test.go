@@ -28,7 +28,7 @@ type slot struct {
 	role    string
 	command func(name string) (*exec.Cmd, error)
 	rand    *rand.Rand
-	over    <-chan struct{} // closed at the end of the cycle; nil for workers, because the cycle ends after their faults
+	over    <-chan struct{} // a channel that is closed at the end of the cycle; nil for workers, because the cycle ends after their faults
 }
 
 // workers returns a slot for workers.

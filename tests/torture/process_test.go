@@ -131,7 +131,7 @@ const failed = 1
 func (p *process) book(by string) string {
 	state := p.cmd.ProcessState
 	if state == nil {
-		return "" // the process could not be started
+		return "" // there is no state, because the process could not be started
 	}
 	status := state.Sys().(syscall.WaitStatus)
 	switch {

@@ -30,11 +30,11 @@ type round struct {
 	database  string       // the address of the database for the processes
 	direct    string       // the address of the database without the proxy
 	small     bool         // whether the database is on a small file system that can be filled
-	started   atomic.Int64 // number of started processes, which also numbers them
-	shortages atomic.Int64 // incremented when disk space becomes short and when it is enough again; odd while space is short
+	started   atomic.Int64 // the number of started processes; it also gives each process its number
+	shortages atomic.Int64 // a counter that grows by one when disk space becomes short, and again when there is enough; so it is odd while space is short
 
-	purged     map[job.ID]string      // correlation ids of purged jobs; guarded by torture.mu
-	unanswered map[string]ledger.Line // submissions with a key and without an answer; guarded by torture.mu
+	purged     map[job.ID]string      // the correlation ids of purged jobs; guarded by torture.mu
+	unanswered map[string]ledger.Line // the submissions that have a key and got no answer; guarded by torture.mu
 }
 
 // ledger returns the path of a process's ledger.

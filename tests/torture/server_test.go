@@ -54,7 +54,7 @@ type server struct {
 
 	release context.CancelFunc
 	holding sync.WaitGroup // the goroutine that keeps a snapshot open
-	close   func() error   // closes the server and the proxy; a second call does nothing
+	close   func() error   // a function that closes the server and the proxy; a second call does nothing
 }
 
 // schema is the schema of the jobs in every round.
@@ -126,7 +126,7 @@ func holdOnce(ctx context.Context, dsn string, held func()) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = conn.Close(context.Background()) }() // the connection may be lost
+	defer func() { _ = conn.Close(context.Background()) }() // no error check: the connection may be lost
 	if _, err := conn.Exec(ctx, `BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1`, pgx.QueryExecModeSimpleProtocol); err != nil {
 		return err
 	}

@@ -68,7 +68,7 @@ func (files) integrity(ctx context.Context, r *round) (complaints []string) {
 	if err != nil {
 		return []string{err.Error()}
 	}
-	defer func() { _ = rows.Close() }() // rows.Err returns the error
+	defer func() { _ = rows.Close() }() // no error check: rows.Err returns the error
 	for rows.Next() {
 		var line string
 		if err := rows.Scan(&line); err != nil {

@@ -65,7 +65,7 @@ type program interface {
 	ownTables() bool            // whether the program has its own tables in addition to the jobs
 	points() []crashpoint.Point // the crash points that processes of the program reach
 	clientFaults() []fault      // the faults of clients
-	finish(r *round) error      // called before the check of a round
+	finish(r *round) error      // a function that is called before the check of a round
 }
 
 // intake describes the jobs that a client enqueues.
@@ -81,8 +81,8 @@ type summary struct {
 	Rounds int    `json:"rounds"`
 	Seed   uint64 `json:"seed"`
 	check.Numbers
-	LostRunWrites int            `json:"lost_run_writes"` // late writes at the ends of rounds, which the store refused
-	Effects       int            `json:"effects"`         // rows that handlers wrote in the transactions that ended their jobs
+	LostRunWrites int            `json:"lost_run_writes"` // the number of late writes at the ends of rounds that the store refused
+	Effects       int            `json:"effects"`         // the number of rows that handlers wrote in the transactions that ended their jobs
 	Kills         map[string]int `json:"kills"`           // numbers of kills by crash point or signal
 	Faults        map[string]int `json:"faults"`          // numbers of the faults that do not kill a process
 	Seconds       float64        `json:"seconds"`

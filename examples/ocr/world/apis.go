@@ -162,7 +162,7 @@ func trouble(w http.ResponseWriter, t Trouble, body any) {
 		w.Header().Set("Content-Length", "1000")
 		fmt.Fprint(w, `{"responses": [`)
 		http.NewResponseController(w).Flush() //nolint:errcheck // the connection breaks off anyway
-		panic(http.ErrAbortHandler)           // closes the connection in the middle of the body
+		panic(http.ErrAbortHandler)           // this panic closes the connection in the middle of the body
 	}
 	if t.After > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(t.After))

@@ -14,7 +14,7 @@ type life struct {
 	number   int32
 	counters job.Counters
 	claims   int32
-	stopped  int32 // runs that ended with a cancel
+	stopped  int32 // the number of runs that were cancelled
 	running  int32 // 1 if the last run has not ended, else 0
 }
 
@@ -181,11 +181,11 @@ func (p *past) errorOf(e *event.Event, f *job.Failure, broken func(job.ID, strin
 }
 
 func auditComplete(x *index, broken func(job.ID, string, ...any)) {
-	rows := make(map[string]int) // keyed by the text "action target"
+	rows := make(map[string]int) // the numbers of audit rows, by the text "action target"
 	for _, a := range x.Dump.Audit {
 		rows[a.Action+" "+a.Target]++
 	}
-	inSteps := int64(0) // manual retries by a filter, not by ids
+	inSteps := int64(0) // the number of manual retries that selected jobs by a filter and not by ids
 	for _, p := range x.jobs {
 		if len(p.events) == 0 {
 			continue

@@ -59,7 +59,7 @@ const (
 // Violation is one violation of an invariant.
 type Violation struct {
 	Invariant Invariant
-	Job       job.ID // 0 when the violation is not about one job
+	Job       job.ID // the job of the violation; 0 if the violation is not about one job
 	What      string
 }
 
@@ -108,8 +108,8 @@ func Invariants() []Invariant {
 	return names
 }
 
-// Check returns all violations of the invariants, in the order of the invariants. It returns nothing
-// for a sound history.
+// Check returns all violations of the invariants, in the order of the invariants. For a sound
+// history, it returns nil.
 func Check(h *History) []Violation {
 	x := newIndex(h)
 	var found []Violation

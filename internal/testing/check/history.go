@@ -20,7 +20,7 @@ type History struct {
 	Dump     *store.Dump
 	// Integrity has the problems that the store's own check of its file found.
 	Integrity []string
-	Limits    map[string]Limits // limits by kind
+	Limits    map[string]Limits // the limits of each kind
 	// Retention is true when jobs, dead letters and failure records were removed some time after
 	// they ended. Events are not removed.
 	Retention bool
@@ -44,8 +44,8 @@ const (
 
 // Enqueue is one submission as its client recorded it.
 type Enqueue struct {
-	Name     string // unique among the submissions; the job's correlation id
-	ID       job.ID // id from the receipt, or reserved before the call; 0 if not known
+	Name     string // the name of the submission; it is unique, and it is the job's correlation id
+	ID       job.ID // the id of the job from the receipt, or reserved before the call; 0 if it is not known
 	Kind     string
 	Owner    string
 	Key      string
@@ -62,10 +62,10 @@ type Run struct {
 	Token  job.Token
 	Holder string
 	Start  job.Micros
-	End    job.Micros // 0 when the handler recorded no end
+	End    job.Micros // the end of the run; 0 if the handler recorded no end
 	Digest string     // digest of the payload that the handler got, see Digest
-	Result string     // digest of its result; "" when it had no result or the result is not known
-	Error  string     // a part of the error that it returned; "" when it returned no error or the error is not known
+	Result string     // digest of the run's result; "" if there was no result or the result is not known
+	Error  string     // a part of the error that the handler returned; "" if it returned no error or the error is not known
 }
 
 // Write is one outcome that a worker passed to the store.

@@ -11,7 +11,7 @@ import (
 // index has the history grouped by job.
 type index struct {
 	*History
-	jobs   []*past // sorted by id
+	jobs   []*past // the jobs of the history, sorted by id
 	byID   map[job.ID]*past
 	byName map[string]*submission
 }

@@ -54,7 +54,7 @@ func byPlace(a, b store.Count) int {
 func (x *index) regroup(broken func(job.ID, string, ...any)) {
 	pending, entries := make(map[string]int64), make(map[string]int64)
 	deaths := make(map[string][]job.Micros)
-	unknown := int64(0) // deaths whose failure records were removed
+	unknown := int64(0) // the number of deaths whose failure records were removed
 	for i := range x.Dump.Dead {
 		l := &x.Dump.Dead[i]
 		entries[l.Fingerprint]++
@@ -83,7 +83,7 @@ func (x *index) regroup(broken func(job.ID, string, ...any)) {
 		delete(entries, g.Fingerprint)
 	}
 	delete(entries, "")
-	for _, fingerprint := range slices.Sorted(maps.Keys(entries)) { // retention may remove a group without entries
+	for _, fingerprint := range slices.Sorted(maps.Keys(entries)) { // a missing group is reported only if it has entries, because retention may remove a group without entries
 		broken(0, "%d dead letters have fingerprint %q, which has no group", entries[fingerprint], fingerprint)
 	}
 }

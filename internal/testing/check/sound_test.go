@@ -14,22 +14,22 @@ import (
 
 // The jobs of the sound history, in the order of their enqueues.
 const (
-	plain      job.ID = 1 + iota // completed by its first run, with a result
-	keyed                        // submitted twice with one key
-	unsure                       // the call that enqueued it got no answer and was not repeated
-	askedAgain                   // the call that enqueued it got no answer and was repeated
-	flaky                        // failed, then completed
-	revived                      // died, was retried by hand, then completed
-	buried                       // died and stayed dead
-	orphan                       // its worker was killed and its outcome came too late
-	patient                      // snoozed, deferred and interrupted before it completed
-	unwanted                     // cancelled while it waited
-	stopped                      // cancelled while it ran
-	late                         // its deadline passed before it could start
-	returned                     // died, and was brought back by a redrive
-	bulky                        // died, was retried with its whole group, then completed
-	aside                        // died and was ignored
-	purged                       // died, was resolved and removed
+	plain      job.ID = 1 + iota // a job that its first run completes, with a result
+	keyed                        // a job that is submitted twice with one key
+	unsure                       // a job whose enqueue got no answer and was not repeated
+	askedAgain                   // a job whose enqueue got no answer and was repeated
+	flaky                        // a job that fails and then completes
+	revived                      // a job that dies, is retried by hand and then completes
+	buried                       // a job that dies and stays dead
+	orphan                       // a job whose worker is killed and whose outcome comes too late
+	patient                      // a job that is snoozed, deferred and interrupted before it completes
+	unwanted                     // a job that is cancelled while it waits
+	stopped                      // a job that is cancelled while it runs
+	late                         // a job whose deadline passes before it can start
+	returned                     // a job that dies and is brought back by a redrive
+	bulky                        // a job that dies, is retried with its whole group and then completes
+	aside                        // a job that dies and is then ignored
+	purged                       // a job that dies, is resolved and then removed
 	last       = purged
 )
 

@@ -37,7 +37,7 @@ const (
 // Cut is a cut that is made once.
 type Cut struct {
 	point Point
-	match func(*Message) bool // nil for a cut after a number of bytes
+	match func(*Message) bool // reports whether the cut is made at a message; nil for a cut after a number of bytes
 	way   Direction
 	left  int64 // number of bytes that may still be sent before the cut
 

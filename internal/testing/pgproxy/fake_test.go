@@ -26,7 +26,7 @@ const patience = time.Minute
 type fake struct {
 	listener net.Listener
 	running  sync.WaitGroup
-	ends     chan struct{} // receives a value for each connection that has ended
+	ends     chan struct{} // a channel that receives a value for each connection that has ended
 
 	mu  sync.Mutex
 	got []string
@@ -49,7 +49,7 @@ func newFake(t *testing.T) *fake {
 		}
 	})
 	t.Cleanup(func() {
-		_ = l.Close() // no data was written, so the error does not matter
+		_ = l.Close() // no error check: the listener has written no data
 		f.running.Wait()
 	})
 	return f

@@ -21,8 +21,8 @@ type link struct {
 	client, server half
 
 	mu       sync.Mutex
-	prepared map[string]string // SQL of prepared statements, by name
-	portals  map[string]string // SQL of portals, by name
+	prepared map[string]string // the SQL of each prepared statement, by its name
+	portals  map[string]string // the SQL of each portal, by its name
 	pending  []request         // requests that the server has not replied to, oldest first
 	skips    bool              // whether the server ignores all messages before the next Sync
 	block    bool              // whether a transaction block is open
@@ -132,7 +132,7 @@ func (l *link) up() {
 		if cut == nil {
 			continue
 		}
-		if raw[0] == typeExecute { // the server would buffer the reply until a Flush
+		if raw[0] == typeExecute { // ask for the reply, because the server would buffer it until a Flush
 			l.send(ToServer, []byte{typeFlush, 0, 0, 0, 4})
 		}
 		if !waits || cut.point == AfterMessage {
@@ -288,7 +288,7 @@ func (l *link) reply(raw []byte) (pass []byte, more bool) {
 	}
 	cut, ended := l.replied(raw)
 	if cut == nil {
-		if l.cut != nil && l.cut.point == AfterMessage { // the client's connection has ended
+		if l.cut != nil && l.cut.point == AfterMessage { // nothing more is sent to the client, because its connection has ended
 			return nil, true
 		}
 		return raw, true
@@ -309,7 +309,7 @@ func (l *link) reply(raw []byte) (pass []byte, more bool) {
 func (l *link) replied(raw []byte) (cut *Cut, ended bool) {
 	if len(l.pending) == 0 {
 		if raw[0] == typeError {
-			l.skips = true // a message before any Execute has failed: a Parse or Bind
+			l.skips = true // a Parse or Bind before the first Execute has failed
 		}
 		return nil, false
 	}

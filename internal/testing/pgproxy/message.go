@@ -23,7 +23,7 @@ const (
 
 // Types of messages from servers.
 const (
-	typeComplete  = 'C' // a statement is complete
+	typeComplete  = 'C' // the message after the end of a statement
 	typeEmpty     = 'I'
 	typeSuspended = 's'
 	typeError     = 'E'
@@ -32,7 +32,7 @@ const (
 
 // Message is one message of a client.
 type Message struct {
-	Type byte // as in PostgreSQL's protocol: Q, P, B, E, S …
+	Type byte // the type of the message in PostgreSQL's protocol: Q, P, B, E, S …
 	// SQL is the SQL that the message runs: the text of a Query, of the statement that an Execute
 	// runs, and for a Sync all SQL since the last Sync. For a Parse it is the text to prepare.
 	SQL string

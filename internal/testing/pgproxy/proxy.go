@@ -33,14 +33,14 @@ type Proxy struct {
 
 // Stats are counts since the start of a proxy.
 type Stats struct {
-	Connections int          // accepted connections
-	Refused     int          // refused connections
-	Cuts        int          // cuts that were made
-	Trips       int          // messages after which a client waits for a reply: Query and Sync
-	Commits     int          // commits by a statement; see [Message]
-	Messages    map[byte]int // messages of clients by type, without the first message of each connection
-	ToServer    int64        // bytes that were sent to the server
-	ToClient    int64        // bytes that were sent to the client
+	Connections int          // the number of accepted connections
+	Refused     int          // the number of refused connections
+	Cuts        int          // the number of cuts that were made
+	Trips       int          // the number of messages after which a client waits for a reply: Query and Sync
+	Commits     int          // the number of commits by a statement; see [Message]
+	Messages    map[byte]int // the number of messages of clients by type, without the first message of each connection
+	ToServer    int64        // the number of bytes that were sent to the server
+	ToClient    int64        // the number of bytes that were sent to the client
 }
 
 // Before starts a proxy in front of the server at a DSN and returns the DSN of the proxy.
@@ -123,7 +123,7 @@ func (p *Proxy) Pause() {
 	select {
 	case <-p.gate:
 		p.gate = make(chan struct{})
-	default: // the proxy is already paused
+	default: // nothing to do, because the proxy is already paused
 	}
 }
 
@@ -232,7 +232,7 @@ func (p *Proxy) add(l *link) bool {
 // reset closes a connection so that the other side gets an error.
 func reset(c net.Conn) {
 	if tcp, ok := c.(*net.TCPConn); ok {
-		_ = tcp.SetLinger(0) // the connection may be closed already
+		_ = tcp.SetLinger(0) // no error check: the connection may be closed already
 	}
-	_ = c.Close() // the connection may be closed already
+	_ = c.Close() // no error check: the connection may be closed already
 }

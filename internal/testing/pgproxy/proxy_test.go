@@ -131,7 +131,7 @@ func TestWhatIsNotCutPassesUnchanged(t *testing.T) {
 	server.heard(t, 1)
 	s := p.Stats()
 	if s.Trips != 4 || s.Commits != 1 || s.Messages['Q'] != 4 || s.Messages['X'] != 1 || s.ToServer == 0 || s.ToClient == 0 || s.Cuts != 0 {
-		t.Errorf("got the counts %+v; want 4 trips, 1 commit, 4 messages Q, 1 message X and no cut", s)
+		t.Errorf("got the counts %+v; want 4 messages that ask for a reply, 1 commit, 4 messages Q, 1 message X and no cut", s)
 	}
 }
 
@@ -171,7 +171,7 @@ func TestAPauseHoldsWhatIsSaidAndLosesNothing(t *testing.T) {
 	p.Pause()
 	c.say(query("commit"))
 	if s := p.Stats(); s.Messages['Q'] != 0 {
-		t.Errorf("got the counts %+v during a pause, want no bytes passed", s)
+		t.Errorf("got the counts %+v during a pause, want no bytes sent", s)
 	}
 	p.Resume()
 	p.Resume()
@@ -195,7 +195,7 @@ func TestRefusedConnectionsAndCutOnes(t *testing.T) {
 			t.Error("a refused connection ended without a reset, want a reset")
 		}
 	}
-	c.say(query("commit")) // existing connections continue
+	c.say(query("commit")) // connections that already exist are not refused
 	c.hear()
 	p.CutAll()
 	c.rest()

@@ -28,8 +28,8 @@ import (
 // Names of environment variables.
 const (
 	EnvDSN   = "REDRIVE_TEST_POSTGRES"       // the DSN of the server that tests share
-	EnvFsync = "REDRIVE_TEST_POSTGRES_FSYNC" // "off": servers do not wait for the disk
-	EnvBin   = "REDRIVE_TEST_POSTGRES_BIN"   // the directory of initdb and postgres
+	EnvFsync = "REDRIVE_TEST_POSTGRES_FSYNC" // with the value "off", servers do not wait for the disk
+	EnvBin   = "REDRIVE_TEST_POSTGRES_BIN"   // the directory with the programs initdb and postgres
 )
 
 // shared is the server of this test binary, if it had to start one. It is a variable of the package

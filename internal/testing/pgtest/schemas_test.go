@@ -34,7 +34,7 @@ func TestASchemaThatIsTakenAgainIsAsNew(t *testing.T) {
 			first = schema
 		}
 		if schema != first {
-			t.Errorf("round %d: got another schema, want the one that was returned before", round)
+			t.Errorf("round %d: got another schema, want the schema that was returned before", round)
 		}
 		conn := pgtest.Connect(t, dsn)
 		run(t, conn, "SET search_path = "+schema)

@@ -22,8 +22,8 @@ import (
 type program struct {
 	path  string
 	args  []string
-	ready string         // text in the output line that says that the server is ready
-	death syscall.Signal // sent to the server when this process dies, on systems that support it
+	ready string         // a text in the output of the server; its line says that the server is ready
+	death syscall.Signal // the signal that the system sends to the server when this process dies, if the system supports that
 }
 
 // daemon is the running process of a server.
@@ -32,8 +32,8 @@ type daemon struct {
 	proc   *os.Process
 	home   *home
 	ready  chan struct{}
-	ended  chan struct{} // closed when the process is gone
-	logged chan struct{} // closed when no process holds the output of the server open
+	ended  chan struct{} // a channel that is closed when the process is gone
+	logged chan struct{} // a channel that is closed when no process holds the output of the server open
 
 	mu   sync.Mutex
 	tail []string // the last lines of the process's output
@@ -211,7 +211,7 @@ func (d *daemon) signal(s syscall.Signal) { _ = d.proc.Signal(s) }
 func (d *daemon) stop(s syscall.Signal) error {
 	d.signal(s)
 	if within(d.ended, patience) {
-		within(d.logged, patience) // child processes still hold the output open
+		within(d.logged, patience) // wait for the rest of the output, because child processes may still hold it open
 		return nil
 	}
 	d.signal(syscall.SIGKILL)

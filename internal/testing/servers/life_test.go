@@ -195,6 +195,6 @@ func TestAServerThatDoesNotStartSaysWhy(t *testing.T) {
 	needs(t, err)
 	p, err := servers.StartPostgres(t.Context(), &servers.PostgresOptions{Settings: map[string]string{"shared_buffers": "many"}})
 	if p != nil || err == nil || !strings.Contains(err.Error(), "shared_buffers") {
-		t.Errorf("got the error %v, want one that names the setting", err)
+		t.Errorf("got the error %v, want an error that names the setting", err)
 	}
 }

@@ -27,9 +27,9 @@ type Mode int
 
 // The modes of [Postgres.Stop]. They have the same names as the modes of pg_ctl.
 const (
-	Fast      Mode = iota // cuts connections and writes a checkpoint
-	Immediate             // like a crash: the next start recovers
-	Smart                 // waits until all clients have disconnected
+	Fast      Mode = iota // the server cuts connections, writes a checkpoint and ends
+	Immediate             // the server ends as in a crash, and recovers at its next start
+	Smart                 // the server waits until all clients have disconnected, and then ends
 )
 
 // The role and the database of a private server. The role is a superuser.

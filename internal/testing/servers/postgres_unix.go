@@ -31,7 +31,7 @@ type Postgres struct {
 	settings map[string]string
 
 	mu     sync.Mutex
-	daemon *daemon // nil while the server is stopped
+	daemon *daemon // the running process of the server; nil while the server is stopped
 	last   *daemon // the newest server process, whose log is still needed after its end
 	paused []int   // the processes that Pause has stopped
 }
@@ -95,7 +95,7 @@ func (p *Postgres) create(ctx context.Context, o *PostgresOptions) error {
 		// Only the server's user has access to the directory of the socket. Other users need the
 		// password. The password check must cost nothing in measurements.
 		"--auth-local", "trust", "--auth-host", "password",
-		"--no-sync", // an empty cluster needs no fsync
+		"--no-sync", // an empty cluster need not be synced to the disk
 	}
 	if o.Disk != "" {
 		args = append(args, "--wal-segsize", "1") // a few WAL files of 16 MB could fill a small disk
@@ -139,7 +139,7 @@ func (p *Postgres) Start(ctx context.Context) error {
 	}
 	d, err := p.home.start(ctx, &program{
 		path: filepath.Join(p.bin, "postgres"), args: args, death: syscall.SIGQUIT,
-		ready: "database system is ready to accept", // the server accepts all connections or only read-only connections
+		ready: "database system is ready to accept", // the same beginning of the text for all connections and for read-only connections
 	})
 	if err != nil {
 		return err
@@ -188,7 +188,7 @@ func (p *Postgres) Kill() error {
 		return errors.Join(err, d.stop(syscall.SIGKILL))
 	}
 	for _, pid := range pids {
-		_ = syscall.Kill(pid, syscall.SIGKILL) // the process may have ended
+		_ = syscall.Kill(pid, syscall.SIGKILL) // no error check: the process may have ended already
 	}
 	d.signal(syscall.SIGKILL)
 	<-d.ended
@@ -243,7 +243,7 @@ func (p *Postgres) Pause() error {
 		return err
 	}
 	for _, pid := range pids {
-		_ = syscall.Kill(pid, syscall.SIGSTOP) // the process may have ended
+		_ = syscall.Kill(pid, syscall.SIGSTOP) // no error check: the process may have ended already
 	}
 	return awaitAll(pids, stopped)
 }

@@ -14,8 +14,8 @@ package gcpretry
 
 import "github.com/googleapis/gax-go/v2"
 
-// Options switches off the retries of one call. Without it, only the context limits
-// them. Pass these options last, because a later option wins.
+// Options switches off the retries of one call. Without these options, only the context limits
+// the retries. Pass these options last, because a later option wins.
 func Options() []gax.CallOption {
 	return []gax.CallOption{gax.WithRetry(func() gax.Retryer { return nil })}
 }

@@ -2,7 +2,7 @@
 -- byte by byte (COLLATE "C"), as in all stores. The search path of this transaction is the
 -- schema of the store, so the tables are created there. The order in which a transaction
 -- takes locks is described in order.go.
--- Deaths, audit rows and redrives are numbered without gaps in the order of commits: a lock or
+-- Deaths, audit rows, redrives and notes are numbered without gaps in the order of commits: a lock or
 -- a row of redrive_meta makes sure of that. Groups and ended jobs are numbered by sequences,
 -- so their numbers may have gaps.
 
@@ -187,6 +187,7 @@ CREATE TABLE redrive_failures (
 	details      bytea,
 	stack        text COLLATE "C",
 	stderr       bytea,
+	build        text COLLATE "C", -- NULL: the program does not name its build
 	PRIMARY KEY (job, token)
 );
 
@@ -262,11 +263,23 @@ CREATE TABLE redrive_groups (
 	muted_until bigint,
 	muted_for   bigint, -- number of deaths after which the mute ends
 	muted_by    text COLLATE "C",
-	muted_note  text COLLATE "C"
+	muted_note  text COLLATE "C",
+	retried     bigint NOT NULL DEFAULT 0, -- number of retries of dead letters of the group
+	helped      bigint NOT NULL DEFAULT 0, -- number of these retries whose job completed
+	first_build text COLLATE "C", -- the builds of the first and the last death whose program names its build
+	last_build  text COLLATE "C",
+	name        text COLLATE "C", -- what people call the cause
+	assignee    text COLLATE "C",
+	assigned_at bigint,
+	resolved_at bigint, -- when a person marked the cause as resolved; NULL: it is open
+	resolved_by text COLLATE "C",
+	regressed_at bigint, -- time of the first death after resolved_at
+	merged      text COLLATE "C" -- name of the set into which a person has merged the group
 );
 -- For sweeps: groups without dead letters, and mutes by the time at which they end.
 CREATE INDEX redrive_groups_empty ON redrive_groups (last_at) WHERE entries = 0;
 CREATE INDEX redrive_groups_muted ON redrive_groups (muted_until) WHERE muted = 1;
+CREATE INDEX redrive_groups_merged ON redrive_groups (merged) WHERE merged IS NOT NULL;
 
 -- The numbers of deaths over time: per minute for all jobs together (grp is 0), and per hour
 -- for each group.
@@ -389,6 +402,22 @@ CREATE TABLE redrive_processes (
 	PRIMARY KEY (name, instance)
 );
 
+-- The notes and feedbacks on jobs and groups, by people and handlers. The last number is in
+-- redrive_meta, because sweeps remove rows.
+CREATE TABLE redrive_notes (
+	id    bigint PRIMARY KEY,
+	at    bigint NOT NULL,
+	by    text COLLATE "C" NOT NULL,
+	what  text COLLATE "C" NOT NULL, -- 'note' or 'feedback'
+	job   bigint, -- NULL: the note is on a group
+	grp   text COLLATE "C", -- fingerprint of the group; NULL: the note is on a job
+	token bigint, -- the run whose handler wrote the note; NULL: a person did
+	text  text COLLATE "C" NOT NULL
+);
+CREATE INDEX redrive_notes_job ON redrive_notes (job, id) WHERE job IS NOT NULL;
+CREATE INDEX redrive_notes_group ON redrive_notes (grp, id) WHERE grp IS NOT NULL;
+CREATE INDEX redrive_notes_what ON redrive_notes (what, id);
+
 CREATE TABLE redrive_keys (
 	owner      text COLLATE "C" NOT NULL,
 	kind       text COLLATE "C" NOT NULL,
@@ -489,6 +518,7 @@ DROP TABLE redrive_counters;
 DROP TABLE redrive_progress;
 DROP TABLE redrive_batches;
 DROP TABLE redrive_keys;
+DROP TABLE redrive_notes;
 DROP TABLE redrive_processes;
 DROP TABLE redrive_policies;
 DROP TABLE redrive_swept;

@@ -175,6 +175,7 @@ CREATE TABLE redrive_failures (
 	details      BLOB,
 	stack        TEXT,
 	stderr       BLOB,
+	build        TEXT, -- NULL: the program does not name its build
 	PRIMARY KEY (job, token)
 );
 
@@ -250,11 +251,23 @@ CREATE TABLE redrive_groups (
 	muted_until INTEGER,
 	muted_for   INTEGER, -- number of deaths after which the mute ends
 	muted_by    TEXT,
-	muted_note  TEXT
+	muted_note  TEXT,
+	retried     INTEGER NOT NULL DEFAULT 0, -- number of retries of dead letters of the group
+	helped      INTEGER NOT NULL DEFAULT 0, -- number of these retries whose job completed
+	first_build TEXT, -- the builds of the first and the last death whose program names its build
+	last_build  TEXT,
+	name        TEXT, -- what people call the cause
+	assignee    TEXT,
+	assigned_at INTEGER,
+	resolved_at INTEGER, -- when a person marked the cause as resolved; NULL: it is open
+	resolved_by TEXT,
+	regressed_at INTEGER, -- time of the first death after resolved_at
+	merged      TEXT -- name of the set into which a person has merged the group
 );
 -- For sweeps: groups without dead letters, and mutes by the time at which they end.
 CREATE INDEX redrive_groups_empty ON redrive_groups (last_at) WHERE entries = 0;
 CREATE INDEX redrive_groups_muted ON redrive_groups (muted_until) WHERE muted = 1;
+CREATE INDEX redrive_groups_merged ON redrive_groups (merged) WHERE merged IS NOT NULL;
 
 -- The numbers of deaths over time: per minute for all jobs together (grp is 0), and per hour
 -- for each group.
@@ -377,6 +390,22 @@ CREATE TABLE redrive_processes (
 	PRIMARY KEY (name, instance)
 ) WITHOUT ROWID;
 
+-- The notes and feedbacks on jobs and groups, by people and handlers. The last number is in
+-- redrive_meta, because sweeps remove rows.
+CREATE TABLE redrive_notes (
+	id    INTEGER PRIMARY KEY,
+	at    INTEGER NOT NULL,
+	by    TEXT NOT NULL,
+	what  TEXT NOT NULL, -- 'note' or 'feedback'
+	job   INTEGER, -- NULL: the note is on a group
+	grp   TEXT, -- fingerprint of the group; NULL: the note is on a job
+	token INTEGER, -- the run whose handler wrote the note; NULL: a person did
+	text  TEXT NOT NULL
+);
+CREATE INDEX redrive_notes_job ON redrive_notes (job) WHERE job IS NOT NULL;
+CREATE INDEX redrive_notes_group ON redrive_notes (grp) WHERE grp IS NOT NULL;
+CREATE INDEX redrive_notes_what ON redrive_notes (what);
+
 CREATE TABLE redrive_keys (
 	owner      TEXT NOT NULL,
 	kind       TEXT NOT NULL,
@@ -448,6 +477,7 @@ DROP TABLE redrive_counters;
 DROP TABLE redrive_progress;
 DROP TABLE redrive_batches;
 DROP TABLE redrive_keys;
+DROP TABLE redrive_notes;
 DROP TABLE redrive_processes;
 DROP TABLE redrive_policies;
 DROP TABLE redrive_swept;

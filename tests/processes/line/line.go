@@ -22,7 +22,7 @@ const (
 // Line is one event in the output of a worker process.
 type Line struct {
 	Op   string    `json:"op"`
-	At   int64     `json:"at"`             // microseconds since 1970
+	At   int64     `json:"at"`             // the time of the event, in microseconds since 1970
 	Call int64     `json:"call,omitempty"` // start of the call that enqueued the job, in microseconds since 1970
 	ID   job.ID    `json:"id,omitempty"`
 	Run  job.Token `json:"run,omitempty"`

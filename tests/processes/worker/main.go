@@ -193,7 +193,7 @@ func (w *worker) handle(ctx context.Context, j *redrive.Job[[]byte]) error {
 
 func (w *worker) do(ctx context.Context, kind string) error {
 	switch kind {
-	case "short": // the handler takes a while
+	case "short": // a handler that takes a while
 		timer := time.NewTimer(20 * time.Millisecond)
 		defer timer.Stop()
 		select {

@@ -62,7 +62,7 @@ func run(path string) (code int, err error) {
 		end.Error = err.Error()
 	} else {
 		result := fmt.Sprintf("run %d of job %d", j.token, j.id)
-		end.Result = check.Digest(strconv.AppendQuote(nil, result)) // a text result is stored as JSON
+		end.Result = check.Digest(strconv.AppendQuote(nil, result)) // the digest is of the JSON form, because a text result is stored as JSON
 		fmt.Println(result)
 	}
 	if nerr := book.Note(end); nerr != nil {

@@ -33,23 +33,23 @@ const (
 // Line is one line of a ledger.
 type Line struct {
 	Op     Op     `json:"op"`
-	At     int64  `json:"at"` // microseconds since 1970
+	At     int64  `json:"at"` // the time of the operation, in microseconds since 1970
 	Holder string `json:"holder,omitempty"`
 
-	Name     string    `json:"name,omitempty"` // name of a submission
+	Name     string    `json:"name,omitempty"` // the name of the submission
 	Key      string    `json:"key,omitempty"`
 	Plan     plan.Plan `json:"plan,omitempty"`
-	Pad      int       `json:"pad,omitempty"`    // size of the padding in bytes
-	Digest   string    `json:"digest,omitempty"` // digest of the payload
+	Pad      int       `json:"pad,omitempty"`    // the size of the padding in the payload, in bytes
+	Digest   string    `json:"digest,omitempty"` // the digest of the job's payload
 	InTx     bool      `json:"in_tx,omitempty"`  // whether the job was enqueued in a transaction of the application
 	Existing bool      `json:"existing,omitempty"`
 
 	ID     job.ID    `json:"id,omitempty"`
 	Life   int32     `json:"life,omitempty"`
 	Token  job.Token `json:"token,omitempty"`
-	Cause  uint8     `json:"cause,omitempty"` // the number of a job.Cause
+	Cause  uint8     `json:"cause,omitempty"` // the cause of the outcome, as the number of a job.Cause
 	To     job.State `json:"to,omitempty"`
-	Result string    `json:"result,omitempty"` // digest of the result
+	Result string    `json:"result,omitempty"` // the digest of the job's result
 	Error  string    `json:"error,omitempty"`
 }
 

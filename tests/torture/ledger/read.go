@@ -45,7 +45,7 @@ type Notes struct {
 	Enqueues []check.Enqueue
 	Runs     []check.Run
 	Writes   []check.Write
-	Plans    map[string]plan.Plan // by the name of the submission
+	Plans    map[string]plan.Plan // the plans of the jobs, by the name of the submission
 	InTx     []string             // names of the submissions that were enqueued together with a row of the application
 }
 

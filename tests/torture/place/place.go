@@ -33,7 +33,7 @@ type application interface {
 
 // Tx is a transaction of the application.
 type Tx struct {
-	Jobs store.Tx // the client that enqueues and completes jobs in the transaction
+	Jobs store.Tx // the same transaction as a store.Tx, to enqueue and complete jobs in it
 	exec func(ctx context.Context, text string, args ...any) error
 }
 
@@ -42,8 +42,8 @@ func (t *Tx) Exec(ctx context.Context, text string, args ...any) error {
 	return t.exec(ctx, text, args...)
 }
 
-// Open opens a place. Its name is the path of a file, or the URL of a PostgreSQL server with the
-// schema as the fragment.
+// Open opens the database of a torture test. The argument where is the path of a file, or the URL
+// of a PostgreSQL server with the schema as the fragment.
 func Open(ctx context.Context, where string) (*Place, error) {
 	if strings.HasPrefix(where, "postgres://") {
 		return openPostgres(ctx, where)

@@ -19,7 +19,8 @@ import (
 // server is the application's connection to a schema of a PostgreSQL database.
 type server struct{ pool *pgxpool.Pool }
 
-// Split returns the DSN and the schema of a place on a PostgreSQL server.
+// Split splits the URL of a torture test's database on a PostgreSQL server into the DSN and the
+// schema.
 func Split(where string) (dsn, schema string, err error) {
 	u, err := url.Parse(where)
 	if err != nil {

@@ -42,7 +42,7 @@ func (f file) query(ctx context.Context, text string, each func(scan func(...any
 	if err != nil {
 		return err
 	}
-	defer func() { _ = rows.Close() }() // rows.Err has the error
+	defer func() { _ = rows.Close() }() // no error check: rows.Err returns the error
 	for rows.Next() {
 		if err := each(rows.Scan); err != nil {
 			return err

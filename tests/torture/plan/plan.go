@@ -90,7 +90,7 @@ type Args struct {
 func Payload(name string, p Plan, pad int) []byte {
 	b, err := json.Marshal(Args{name, p, strings.Repeat("x", pad)})
 	if err != nil {
-		panic(err) // a struct of strings always marshals
+		panic(err) // this cannot happen, because a struct of strings can always be encoded
 	}
 	return b
 }

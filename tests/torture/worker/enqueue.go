@@ -28,7 +28,7 @@ type producer struct {
 	client *redrive.Client
 	book   *ledger.Book
 	rand   *rand.Rand
-	made   int // number of submissions, which also numbers them
+	made   int // the number of submissions; it also gives each submission its number
 	taken  int // number of acknowledged jobs
 	keyed  []ledger.Line
 }

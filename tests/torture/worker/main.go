@@ -70,7 +70,7 @@ func run(o *options) error {
 	}
 	err = serve(ctx, o, book, log)
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
-		return nil // the process was stopped before it began to work
+		return nil // no error, because the process was stopped before it began to work
 	}
 	return err
 }

@@ -1,0 +1,82 @@
+package storetest
+
+import (
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+// The operations of a differential run on causes and notes.
+
+// changeCause changes a group, and puts groups into a set or takes them out.
+func (d *duel) changeCause() {
+	t, by := d.t, d.by()
+	c := store.GroupChange{Group: d.fingerprint()}
+	if chance(t, "name", 3) {
+		c.Name = new(pick(t, "new name", "", "the disk"))
+	}
+	if chance(t, "assignee", 3) {
+		c.Assignee = new(pick(t, "new assignee", "", "ben", "zoe"))
+	}
+	if chance(t, "resolve", 2) {
+		c.Resolved = new(!chance(t, "open", 4))
+	}
+	d.each("SetGroup", func(s store.Store) (any, error) { return s.SetGroup(ctx(), by, c) })
+	if !chance(t, "merge", 2) {
+		return
+	}
+	set, groups := pick(t, "set", "s1", "s1", "s2", "", "no good"), some(t, "groups", 2, func(int) string { return d.fingerprint() })
+	d.each("MergeGroups", func(s store.Store) (any, error) { return s.MergeGroups(ctx(), by, set, groups) })
+}
+
+// addNote adds a note and reads notes.
+func (d *duel) addNote() {
+	t, by := d.t, d.by()
+	n := store.Note{What: pick(t, "what", store.PlainNote, store.Feedback, store.Feedback, "label"), Text: pick(t, "text", "seen", "broken")}
+	switch {
+	case chance(t, "group", 3):
+		n.Group = d.fingerprint()
+	case chance(t, "handler", 3):
+		run := d.run()
+		n.Job, n.Run = run.ID, run.Token
+	default:
+		n.Job = d.id()
+	}
+	d.each("AddNote", func(s store.Store) (any, error) { return s.AddNote(ctx(), by, n) })
+	f := store.NoteFilter{What: pick(t, "listed", "", store.PlainNote, store.Feedback), Limit: pick(t, "limit", 0, 1, 2), Before: pick(t, "before", int64(0), 0, 3)}
+	switch pick(t, "of", "all", "job", "group") {
+	case "job":
+		f.Job = d.id()
+	case "group":
+		f.Group = d.fingerprint()
+	}
+	d.ask("Notes", func(s store.Store) (any, error) { return s.Notes(ctx(), f) })
+}
+
+// completeRetried completes a run whose job was dead before.
+func (d *duel) completeRetried() {
+	x := store.Exchange{Holder: d.holder(), Lease: lease}
+	for i := range d.last.Jobs {
+		if j := &d.last.Jobs[i]; j.State == job.Running && j.Life > 1 && len(x.Settle) < 2 {
+			x.Settle = append(x.Settle, succeeded(job.Claim{ID: j.ID, Token: j.Token}))
+		}
+	}
+	if len(x.Settle) > 0 {
+		d.bring(x)
+	}
+}
+
+// noteCauses counts what an operation has changed in the causes, by the contents before and
+// after it.
+func (d *duel) noteCauses(before, after *store.Dump) {
+	helped := int64(0)
+	for i := range after.Groups {
+		helped += after.Groups[i].Helped
+	}
+	for i := range before.Groups {
+		helped -= before.Groups[i].Helped
+	}
+	d.did("retry that helps", int(helped))
+	if len(after.Notes) < len(before.Notes) {
+		d.did("note that a sweep removes", 1)
+	}
+}
