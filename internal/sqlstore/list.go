@@ -93,18 +93,20 @@ func (s *Core) ListTx(ctx context.Context, tx store.Tx, f store.Filter) (page st
 
 func (s *Core) list(c Session, f *store.Filter) (store.Page, error) {
 	l := &lister{c: c, f: f, limit: cmp.Or(f.Limit, 50)}
-	switch {
-	case f.Key != "":
+	if f.Key != "" {
 		return l.byKey(s.db.Clock.Now())
-	case f.Order == store.Due:
-		return l.due()
-	case f.Order == store.Ended:
-		return l.ended()
 	}
 	if l.byOwner() {
 		if page, ok, err := l.owned(); ok || err != nil {
 			return page, err
 		}
+	}
+	switch f.Order {
+	case store.Due:
+		return l.due()
+	case store.Ended:
+		return l.ended()
+	case store.Newest:
 	}
 	return l.newest()
 }

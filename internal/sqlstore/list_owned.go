@@ -28,28 +28,30 @@ func (l *lister) byOwner() bool {
 		slices.ContainsFunc(job.States[:], func(s job.State) bool { return s != job.Running && l.f.Wants(s) })
 }
 
-// owned lists the jobs of an owner, the highest id first. ok is false when too many events
-// are not in the index yet.
+// owned lists the jobs of an owner. ok is false when the index cannot be used: too many
+// events are not in it yet, or the order needs all jobs of the owner and there are too many.
 func (l *lister) owned() (p store.Page, ok bool, err error) {
-	o := &ownedList{lister: l, below: cmp.Or(l.f.From.ID, math.MaxInt64), tag: ownerTag([]byte(l.f.Owner))}
+	o := &ownedList{lister: l, below: math.MaxInt64, tag: ownerTag([]byte(l.f.Owner))}
+	if l.f.Order == store.Newest {
+		o.below = cmp.Or(l.f.From.ID, o.below)
+	}
 	if ok, err = o.tail(); err != nil || !ok {
 		return p, false, err
 	}
-	err = l.c.Rows(selOwnedParts, func(r Row) error {
-		if full, err := o.above(job.ID(r.Int(0))); err != nil || full {
-			return cmp.Or(err, errEnough)
-		}
-		o.written = job.Micros(r.Int(1))
-		ids, err := ownedOf(r.Blob(2), o.tag)
-		o.add(ids)
-		return err
-	}, num(int64(o.tag)), num(o.below))
-	if err == nil {
-		var full bool
-		if full, err = o.above(0); full {
-			err = errEnough
-		}
+	switch l.f.Order {
+	case store.Due:
+		return o.sorted(byDue, dueFirst)
+	case store.Ended:
+		return o.sorted(byEnd, latestFirst)
+	case store.Newest:
 	}
+	err = o.runs(func(high job.ID) error {
+		full, err := o.above(high)
+		if full {
+			return errEnough
+		}
+		return err
+	})
 	if err == nil {
 		o.end = store.Cursor{} // nothing is left
 	}
@@ -58,6 +60,43 @@ func (l *lister) owned() (p store.Page, ok bool, err error) {
 	}
 	o.at = cmp.Or(o.at, o.written)
 	return l.page([]stretch{o.stretch}, newestFirst, byID), true, nil
+}
+
+func latestFirst(a, b store.Cursor) int {
+	return cmp.Or(cmp.Compare(b.At, a.At), cmp.Compare(b.ID, a.ID))
+}
+
+// sorted lists all jobs of an owner in another order than that of their ids.
+func (o *ownedList) sorted(position func(*job.Job) store.Cursor, compare func(a, b store.Cursor) int) (p store.Page, ok bool, err error) {
+	err = o.runs(func(job.ID) error {
+		if len(o.ids) > ownedLooksMax {
+			return errEnough
+		}
+		return nil
+	})
+	if errors.Is(err, errEnough) || err != nil {
+		return p, false, enough(err)
+	}
+	for ids := range slices.Chunk(o.ids, job.PageMax) {
+		found, err := o.several(ids)
+		if err != nil {
+			return p, false, err
+		}
+		for _, j := range found {
+			if !o.f.From.IsZero() && compare(position(&j), o.f.From) <= 0 {
+				continue
+			}
+			ok, err := o.fits(&j, &o.looks)
+			if err != nil {
+				return p, false, err
+			}
+			if ok {
+				j.Attrs = nil
+				o.jobs = append(o.jobs, j)
+			}
+		}
+	}
+	return o.page([]stretch{o.stretch}, compare, position), true, nil
 }
 
 // ownedList is a list in progress.
@@ -70,6 +109,25 @@ type ownedList struct {
 	ids   []job.ID // known jobs that are not looked up yet, the highest id first
 	looks int      // how many jobs were looked up; reading a failure counts, too
 	stretch
+}
+
+// runs reads the part of the owner in each run, the run with the highest id first. It calls
+// each before it reads a part, with the highest id of the run, and after the last run with
+// 0.
+func (o *ownedList) runs(each func(high job.ID) error) error {
+	err := o.c.Rows(selOwnedParts, func(r Row) error {
+		if err := each(job.ID(r.Int(0))); err != nil {
+			return err
+		}
+		o.written = job.Micros(r.Int(1))
+		ids, err := ownedOf(r.Blob(2), o.tag)
+		o.add(ids)
+		return err
+	}, num(int64(o.tag)), num(o.below))
+	if err != nil {
+		return err
+	}
+	return each(0)
 }
 
 // tail reads the events that are not in the index yet. ok is false when there are too

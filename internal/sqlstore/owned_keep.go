@@ -14,7 +14,7 @@ import (
 const (
 	ownedMerged   = 8  // number of runs that are merged into one
 	ownedSmall    = 16 // number of small runs from which runs are merged
-	ownedKeepMax  = 4  // merged runs, and cleaned runs, of one call of KeepOwners
+	ownedKeepMax  = 8  // merged runs, and cleaned runs, of one call of KeepOwners
 	ownedCleanMin = time.Hour
 	ownedBlock    = 1_000 // jobs of a run that are looked for at a time
 	ownedScanMax  = 4_000 // neighbouring rows of a table that are read to look for a block of jobs
