@@ -73,7 +73,7 @@ func TestRetryOpensTheNextLife(t *testing.T) {
 		t.Errorf("claim after the retry: got %+v, want life 2, run 2, no deadline, all counters 0 and payload p", c)
 	}
 	b.ok(b.settle(failed(c, job.Dead)))
-	equal(t, "group", b.dump().Groups, []store.Group{{Fingerprint: "f|k", Kind: "k", Class: "Bug", Message: "no", Sample: 1, N: 2, Entries: 1, Pending: 1,
+	equal(t, "group", b.dump().Groups, []store.Group{{Fingerprint: "f|k", Kind: "k", Class: "Bug", Message: "no", Sample: 1, N: 2, Entries: 1, Pending: 1, Retried: 1,
 		FirstAt: b.at(-time.Second), LastAt: b.at(0)}})
 	_, err := b.Act(b.ctx, me, store.Action{Do: store.ActRetry, IDs: []job.ID{1}})
 	b.ok(err)
