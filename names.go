@@ -136,6 +136,36 @@ const (
 	Feedback  = store.Feedback  // what the user of a job, or its handler, says about it
 )
 
+// Types of figures over time.
+type (
+	// SeriesQuery selects figures over time.
+	SeriesQuery = store.SeriesQuery
+	// SeriesBy says by which name the points of a series are divided.
+	SeriesBy = store.SeriesBy
+	// Point holds the figures of one step of a series.
+	Point = store.Point
+	// Figures counts what happened to jobs in a time.
+	Figures = store.Figures
+	// DueRetries says how many retries fall due in the next minutes.
+	DueRetries = store.DueRetries
+	// Head says when the first jobs of a queue and kind are due.
+	Head = store.Head
+)
+
+// The names by which the points of a series are divided.
+const (
+	ByQueue = store.ByQueue
+	ByKind  = store.ByKind
+	ByClass = store.ByClass // the class of the failure
+)
+
+// Limits of figures over time.
+const (
+	FigureMinutesKept = store.MinutesKept   // figures by minute are kept for so long
+	FigureHoursKept   = store.HourRowsKept  // figures by hour are kept for so long
+	DueMinutesMax     = store.DueMinutesMax // the maximum number of minutes of Client.Due
+)
+
 // HoursKept is the number of hours for which DeadStats returns the counts per hour.
 const HoursKept = store.HoursKept
 

@@ -33,6 +33,7 @@ type grammar struct {
 	DLQ     dlqCmd     `cmd:"" name:"dlq" help:"List, show, retry and close dead letters: jobs that failed for good."`
 	Policy  policyCmd  `cmd:"" help:"Show, check, explain and list policies: what is retried, when and how often."`
 	Queues  queuesCmd  `cmd:"" help:"List queues and change their settings."`
+	Stats   statsCmd   `cmd:"" help:"Show figures over time: jobs that were enqueued, completed, failed and so on."`
 	Events  eventsCmd  `cmd:"" help:"Print what happened, as JSON lines."`
 	Cron    cronCmd    `cmd:"" help:"List schedules with their slots, pause and resume them."`
 	Audit   auditCmd   `cmd:"" help:"Print the audit log: actions of people, redrives and retention."`

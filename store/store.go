@@ -312,6 +312,17 @@ type Reader interface {
 	// Counts returns the number of jobs for each queue, kind and state. It reads counters, so
 	// its cost does not grow with the number of jobs.
 	Counts(ctx context.Context) ([]Count, error)
+	// Series returns figures over time: for each step of the query in which something
+	// happened one point, or one for each name in it, sorted by time and name. A query that
+	// would read more than SeriesRowsMax stored figures is an ErrTooLarge.
+	Series(ctx context.Context, q SeriesQuery) ([]Point, error)
+	// Due returns how many retries fall due in each of the next minutes, 1 to
+	// DueMinutesMax.
+	Due(ctx context.Context, minutes int) (DueRetries, error)
+	// Heads returns, for each queue and kind with waiting or retrying jobs, when its first
+	// jobs are due, sorted by queue and kind. It includes paused queues. Its cost grows with
+	// the number of queues and kinds, not with the number of jobs.
+	Heads(ctx context.Context) ([]Head, error)
 	// Queues returns the queues, sorted by name.
 	Queues(ctx context.Context) ([]Queue, error)
 	// Events returns at most limit events after the cursor, in order. If an earlier commit is
@@ -388,10 +399,10 @@ type Dump struct {
 	// DeadCounts are sorted by queue, kind, reason, class and status. Zero counts are left
 	// out.
 	DeadCounts []DeadCount
-	Originals  []Original // original values, sorted by job id
-	Redrives   []Redrive  // redrives, sorted by id
-	Schedules  []CronSlot // cron slots, sorted by name
-	Hours      []Hour     // statistics of hours, sorted by time
+	Originals  []Original      // original values, sorted by job id
+	Redrives   []Redrive       // redrives, sorted by id
+	Schedules  []CronSlot      // cron slots, sorted by name
+	Figures    []StoredFigures // figures, sorted by unit, time, queue and kind; those of lanes with one queue and kind are added up
 	Queues     []Queue
 	Events     []event.Event
 	Audit      []Audit

@@ -123,7 +123,7 @@ func (t *Txn) noteDeath(from job.State, r *Run, cause job.Cause, reason job.Reas
 		t.countDeath(b.group, b.status, f.Build)
 		t.regress(b.group, r, f)
 	}
-	t.died(r, cause)
+	t.died(r, cause, f.Class)
 	t.move(r.lane, from, r.lane, job.Dead)
 	t.ended(r, job.Dead)
 	e := r.event(from, job.Dead, cause)

@@ -173,9 +173,6 @@ var (
 		FROM redrive_groups g WHERE g.pending > 0
 		UNION ALL SELECT (SELECT death FROM redrive_dead INDEXED BY redrive_dead_pending WHERE status = 0 AND grp IS NULL ORDER BY death LIMIT 1)))`)
 	selTrend = declare("selTrend", `SELECT at, n FROM redrive_trends WHERE grp = ? AND at > ?`)
-	// The table has one row for each hour, and old rows are removed, so it has at most some
-	// hundred rows.
-	allHours = declare("allHours", `SELECT at, completed, recovered, dead, exhausted, retries, retry_cost FROM redrive_hours ORDER BY at`)
 )
 
 // DeadStats implements store.DeadLetters.
@@ -193,14 +190,8 @@ func (s *Core) DeadStats(ctx context.Context) (stats store.DeadStats, err error)
 		if stats.Added, err = readTrend(c, 0, stats.At, minute, store.AddedMinutes); err != nil {
 			return err
 		}
-		stats.Hours = nil
-		since := stats.At.Add(-store.HoursKept)
-		return c.Rows(allHours, func(r Row) error {
-			if h := scanHour(r); h.At > since {
-				stats.Hours = append(stats.Hours, h)
-			}
-			return nil
-		})
+		stats.Hours, err = readHours(c, stats.At)
+		return err
 	})
 	return stats, err
 }
@@ -226,9 +217,4 @@ func readTrend(c Session, group int64, now, unit job.Micros, units int) ([]int64
 		return nil
 	}, num(group), num(before))
 	return trend, err
-}
-
-func scanHour(r Row) store.Hour {
-	return store.Hour{At: job.Micros(r.Int(0)), Completed: r.Int(1), Recovered: r.Int(2), Dead: r.Int(3), Exhausted: r.Int(4),
-		Retries: r.Int(5), RetryCost: r.Int(6)}
 }

@@ -192,5 +192,5 @@ func dumpFigures(c Session, d *store.Dump) (err error) {
 	if err != nil {
 		return err
 	}
-	return c.Rows(allHours, func(r Row) error { d.Hours = append(d.Hours, scanHour(r)); return nil })
+	return dumpStored(c, d)
 }

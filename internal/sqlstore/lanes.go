@@ -36,6 +36,9 @@ type Catalog struct {
 
 	termsByID map[int64]job.Terms // a cache; the map key is the number of the terms
 
+	figures map[FigureKey]*store.Figures // a cache: the stored figures of the current minute and hour
+	minute  job.Micros                   // the minute of that cache
+
 	borrowed  bool // whether other catalogues share the lanes and queues, so that they must not be changed
 	uncounted bool // whether the counters of lanes are missing in this catalogue
 	late      bool // whether the field ended must still be read

@@ -140,7 +140,7 @@ func (t *Txn) Completed(r *Run, o *job.Outcome) {
 	t.ended(r, job.Completed)
 	t.completed(r)
 	t.events.Add(r.event(job.Running, job.Completed, o.Cause))
-	t.attempted(r, o.Cost)
+	t.attempted(r.lane, r, o)
 }
 
 // Postponed records that a plain run has put its job back into its lane, and when the job is
@@ -155,8 +155,8 @@ func (t *Txn) Postponed(r *Run, o *job.Outcome, due job.Micros) {
 		e.Class = o.Failure.Class
 	}
 	t.events.Add(e)
-	if o.Cause == job.Succeeded || o.Cause == job.Failed {
-		t.attempted(r, o.Cost)
+	if isAttempt(o) {
+		t.attempted(r.lane, r, o)
 	}
 }
 
@@ -190,8 +190,8 @@ func (t *Txn) AppendDeath(args []Value, r *Run, o *job.Outcome) ([]Value, error)
 	}
 	args = t.appendDeath(args, job.Running, r, o.Reason, o.Failure, &b)
 	t.noteDeath(job.Running, r, o.Cause, o.Reason, o.Failure, &b)
-	if o.Cause == job.Succeeded || o.Cause == job.Failed {
-		t.attempted(r, o.Cost)
+	if isAttempt(o) {
+		t.attempted(r.lane, r, o)
 	}
 	return args, nil
 }
@@ -200,7 +200,9 @@ func (t *Txn) AppendDeath(args []Value, r *Run, o *job.Outcome) ([]Value, error)
 // already written the row.
 func (t *Txn) Enqueued(n *job.New, lane int64, due job.Micros) {
 	t.wrote, t.wake = true, true
-	t.count(t.cat.byID[lane], job.Waiting, 1)
+	l := t.cat.byID[lane]
+	t.count(l, job.Waiting, 1)
+	t.of(l).Enqueued++
 	t.batchCount(batchDelta{id: n.Batch, total: 1})
 	t.events.Add(&event.Event{Type: event.JobEnqueued, Job: n.ID, Kind: n.Kind, Queue: n.Queue, Owner: n.Owner,
 		Batch: n.Batch, To: job.Waiting, Life: 1, DueAt: due})

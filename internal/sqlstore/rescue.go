@@ -79,6 +79,7 @@ func (t *Txn) rescue(found []*Run) (out store.Rescue, err error) {
 
 func (t *Txn) crash(r *Run) (job.State, error) {
 	r.counters.Count(job.Crashed)
+	t.of(r.lane).Crashed++
 	terms, err := t.termsOf(r)
 	if err != nil {
 		return job.None, err

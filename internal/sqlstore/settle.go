@@ -74,7 +74,7 @@ func (t *Txn) settle(o *job.Outcome) (own, fatal error) {
 // then, another process may have ended the run, or a person may have asked the run to stop. So
 // the first write must be the statement that checks the row of the run.
 func (t *Txn) end(r *Run, o *job.Outcome) (own error, ok bool, fatal error) {
-	to := r.lane
+	from, to := r.lane, r.lane
 	if o.To.Ready() {
 		var err error
 		switch to, err = t.laneAfter(r, o.Queue); {
@@ -85,7 +85,7 @@ func (t *Txn) end(r *Run, o *job.Outcome) (own error, ok bool, fatal error) {
 		}
 	}
 	r.counters.Count(o.Cause)
-	attempt := o.Cause == job.Succeeded || o.Cause == job.Failed
+	attempt := isAttempt(o)
 	answer, fatal := t.answer(r, attempt, o.To, o.Failure)
 	if fatal != nil {
 		return nil, false, fatal
@@ -105,7 +105,7 @@ func (t *Txn) end(r *Run, o *job.Outcome) (own error, ok bool, fatal error) {
 	}
 	t.answered(r, answer)
 	if attempt {
-		t.attempted(r, o.Cost)
+		t.attempted(from, r, o)
 	}
 	if o.Failure != nil {
 		if err := t.fail(r, o); err != nil {
@@ -217,6 +217,8 @@ func (t *Txn) finish(r *Run, from, to job.State, cause job.Cause, cost int64, se
 	t.ended(r, to)
 	if to == job.Completed {
 		t.completed(r)
+	} else {
+		t.of(r.lane).Cancelled++
 	}
 	t.events.Add(r.event(from, to, cause))
 	return t.resolve(r, to)

@@ -71,7 +71,7 @@ type SweepPart uint8
 // time.
 const (
 	SweepEnds        SweepPart = iota // ended jobs, failure records, and keys
-	SweepEvents                       // events and the statistics of hours
+	SweepEvents                       // events and figures
 	SweepDeadLetters                  // everything about dead letters, and the audit rows of all parts
 )
 
@@ -130,7 +130,7 @@ func (w *sweep) steps(part SweepPart) []func() error {
 	case SweepEnds:
 		return []func() error{w.ended, w.failures, w.keys}
 	case SweepEvents:
-		return []func() error{w.oldEvents, w.oldHours}
+		return []func() error{w.oldEvents, w.oldFigures}
 	case SweepDeadLetters:
 		return []func() error{w.flushGroups, w.letters, w.emptyGroups, w.strayNotes, w.unmute, w.reopen, w.figures, w.audits}
 	}

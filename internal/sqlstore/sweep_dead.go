@@ -340,15 +340,7 @@ var (
 	delOldMinutes = declare("delOldMinutes", `DELETE FROM redrive_trends WHERE grp = 0 AND at <= +?`)
 	walkTrends    = declareWalk("walkTrends", `SELECT grp, at FROM redrive_trends WHERE grp >= +? ORDER BY grp, at`)
 	delTrend      = declare("delTrend", `DELETE FROM redrive_trends WHERE grp = ? AND at = ?`)
-	// delOldHours examines 720 rows to keep, and the rows since the last sweep.
-	delOldHours = declare("delOldHours", `DELETE FROM redrive_hours WHERE +at <= ?`)
 )
-
-// oldHours removes the statistics of hours that are too old to be shown.
-func (w *sweep) oldHours() error {
-	_, err := w.exec(delOldHours, num(w.now.Add(-store.HoursKept)))
-	return err
-}
 
 // figures removes hourly counts of deaths that are too old to be shown.
 func (w *sweep) figures() error {

@@ -37,6 +37,7 @@ func (c *claimer) take(id job.ID, room *kindRoom) (bool, error) {
 		return false, err
 	}
 	t.move(r.lane, from, r.lane, job.Running)
+	t.started(r, claim.RunAt)
 	t.events.Add(r.event(from, job.Running, job.Claimed))
 	t.remember(r)
 	claim.ID, claim.Token, claim.Kind, claim.Queue, claim.Priority = id, r.token, r.lane.kind, r.lane.queue, r.priority

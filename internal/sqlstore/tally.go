@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/redrive/redrive/job"
-	"github.com/redrive/redrive/store"
 )
 
 // The lengths of the time units for which deaths and ends of jobs are counted: minutes and
@@ -78,34 +77,6 @@ type redriveDelta struct {
 	endings
 }
 
-// retried reports whether the latest attempt of a run's job came after the first attempt of
-// the job's first life. The counters already contain the latest attempt.
-func (r *Run) retried() bool { return r.counters.Attempts > 1 || r.life > 1 }
-
-// attempted adds an ended attempt to the statistics of the hour.
-func (t *Txn) attempted(r *Run, cost int64) {
-	if r.retried() {
-		t.hour.Retries++
-		t.hour.RetryCost += cost
-	}
-}
-
-// completed counts a completed job in the statistics of the hour.
-func (t *Txn) completed(r *Run) {
-	t.hour.Completed++
-	if r.retried() {
-		t.hour.Recovered++
-	}
-}
-
-// died counts a death in the statistics of the hour.
-func (t *Txn) died(r *Run, cause job.Cause) {
-	t.hour.Dead++
-	if cause == job.Failed && r.retried() {
-		t.hour.Exhausted++
-	}
-}
-
 // selCauseOf finds the fingerprint of the failure that ended the job of a dead letter.
 var selCauseOf = declare("selCauseOf", `SELECT fingerprint FROM redrive_groups WHERE id = (SELECT grp FROM redrive_dead WHERE job = ?)`)
 
@@ -157,16 +128,12 @@ var (
 		ON CONFLICT (grp, at) DO UPDATE SET n = n + ?3`)
 	addDead = declare("addDead", `INSERT INTO redrive_dead_counts (lane, reason, class, status, n) VALUES (?1, ?2, ?3, ?4, ?5)
 		ON CONFLICT (lane, reason, class, status) DO UPDATE SET n = n + ?5`)
-	addHour = declare("addHour", `INSERT INTO redrive_hours (at, completed, recovered, dead, exhausted, retries, retry_cost)
-		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
-		ON CONFLICT (at) DO UPDATE SET completed = completed + ?2, recovered = recovered + ?3, dead = dead + ?4,
-		exhausted = exhausted + ?5, retries = retries + ?6, retry_cost = retry_cost + ?7`)
 	addRedrive = declare("addRedrive", `UPDATE redrive_redrives SET answered = answered + ?2, again = again + ?3,
 		completed = completed + ?4, dead = dead + ?5, cancelled = cancelled + ?6 WHERE id = ?1`)
 )
 
 // flushTallies writes the collected changes of groups, counts of dead letters, redrives, and
-// statistics of the hour.
+// figures.
 func (t *Txn) flushTallies() error {
 	for i, id := range t.groups.keys {
 		if err := t.flushGroup(id, &t.groups.values[i]); err != nil {
@@ -188,18 +155,12 @@ func (t *Txn) flushTallies() error {
 			return err
 		}
 	}
-	h := &t.hour
-	if h.Dead > 0 {
-		if _, err := t.exec(addTrend, num(0), num(start(t.now, minute)), num(h.Dead)); err != nil {
+	if n := t.deaths(); n > 0 {
+		if _, err := t.exec(addTrend, num(0), num(start(t.now, minute)), num(n)); err != nil {
 			return err
 		}
 	}
-	if *h == (store.Hour{}) || t.shared() { // in a store with other writers, the hook Record writes the statistics
-		return nil
-	}
-	_, err := t.exec(addHour, num(start(t.now, hour)), num(h.Completed), num(h.Recovered), num(h.Dead), num(h.Exhausted),
-		num(h.Retries), num(h.RetryCost))
-	return err
+	return t.flushFigures()
 }
 
 func (t *Txn) flushGroup(id int64, d *groupDelta) error {

@@ -32,7 +32,8 @@ type Txn struct {
 	batch  []batchDelta
 	groups tally[int64, groupDelta] // the map key is the id of the group
 	dead   tally[deadKey, int64]    // changes of the counts of dead letters
-	hour   store.Hour               // numbers that this transaction adds to the statistics of the current hour
+	// figures holds what this transaction adds to the figures of lanes.
+	figures tally[int64, store.Figures]
 
 	redrives tally[int64, redriveDelta]
 	readied  []Readied
@@ -112,8 +113,8 @@ type Hooks struct {
 	// StoredTerms is called when the transaction has stored new terms. The field may be nil.
 	StoredTerms func() error
 	// Record writes the events of a transaction and its changes of counters: those of jobs, of
-	// batches and of the statistics of the hour. The field is set if and only if the database
-	// has other writers.
+	// batches and of the figures. The field is set if and only if the database has other
+	// writers.
 	Record func(*Txn) error
 	// Remover removes rows for sweeps. If the field is nil, sweeps remove one row at a time.
 	Remover Remover
@@ -176,7 +177,8 @@ func (t *Txn) RolledBack() { clear(t.ownRuns) }
 func (t *Txn) Reset(now job.Micros, cat *Catalog) {
 	t.now, t.cat, t.reliesOnEarlier, t.laneErr = now, cat, false, nil
 	t.events.Reset()
-	t.deltas, t.batch, t.hour = t.deltas[:0], t.batch[:0], store.Hour{}
+	t.deltas, t.batch = t.deltas[:0], t.batch[:0]
+	t.figures.reset()
 	t.groups.reset()
 	t.dead.reset()
 	t.redrives.reset()
@@ -278,9 +280,6 @@ func (t *Txn) Batches(each func(id, total, completed, dead, cancelled int64)) {
 		each(b.id, b.total, b.completed, b.dead, b.cancelled)
 	}
 }
-
-// Hour returns the numbers that the transaction adds to the statistics of the current hour.
-func (t *Txn) Hour() store.Hour { return t.hour }
 
 // Events returns the events of the transaction.
 func (t *Txn) Events() *event.Packer { return &t.events }

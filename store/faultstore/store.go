@@ -202,6 +202,21 @@ func (s *Store) Counts(ctx context.Context) ([]store.Count, error) {
 	return do(ctx, s, "Counts", func() ([]store.Count, error) { return s.inner.Counts(ctx) })
 }
 
+// Series implements store.Reader.
+func (s *Store) Series(ctx context.Context, q store.SeriesQuery) ([]store.Point, error) {
+	return do(ctx, s, "Series", func() ([]store.Point, error) { return s.inner.Series(ctx, q) })
+}
+
+// Due implements store.Reader.
+func (s *Store) Due(ctx context.Context, minutes int) (store.DueRetries, error) {
+	return do(ctx, s, "Due", func() (store.DueRetries, error) { return s.inner.Due(ctx, minutes) })
+}
+
+// Heads implements store.Reader.
+func (s *Store) Heads(ctx context.Context) ([]store.Head, error) {
+	return do(ctx, s, "Heads", func() ([]store.Head, error) { return s.inner.Heads(ctx) })
+}
+
 // Queues implements store.Reader.
 func (s *Store) Queues(ctx context.Context) ([]store.Queue, error) {
 	return do(ctx, s, "Queues", func() ([]store.Queue, error) { return s.inner.Queues(ctx) })

@@ -125,6 +125,7 @@ func (c *claims) claim(r *record, o *order, k *kindOrder) {
 	k.left--
 	o.usage.start(o.rate, c.now)
 	k.usage.start(k.Rate, c.now)
+	c.started(r)
 	c.transition(r, from, job.Claimed, "")
 	c.answer.Claims = append(c.answer.Claims, claimOf(r))
 	c.bytes += len(r.Payload)

@@ -70,7 +70,7 @@ func (t *tx) makeDead(r *record, cause job.Cause, reason job.Reason, class, fing
 	t.deaths = append(t.deaths, e)
 	t.join(e, cause)
 	t.countDead(e, 1)
-	t.died(r, cause)
+	t.died(r, cause, class)
 }
 
 // failureOf returns the failure record of the job's last run. It returns nil when that
@@ -224,8 +224,7 @@ func (s *Store) DeadStats(ctx context.Context) (store.DeadStats, error) {
 			break
 		}
 	}
-	since := t.now.Add(-store.HoursKept)
-	stats.Hours = slices.DeleteFunc(t.sortedHours(), func(h store.Hour) bool { return h.At <= since })
+	stats.Hours = t.hours()
 	return stats, nil
 }
 

@@ -32,7 +32,7 @@ func (s *Store) Dump(ctx context.Context) (*store.Dump, error) {
 		Redrives:   t.sortedRedrives(),
 		Schedules:  t.sortedSchedules(),
 		Processes:  t.sortedProcesses(),
-		Hours:      t.sortedHours(),
+		Figures:    t.dumpFigures(),
 		Notes:      slices.Clone(t.notes),
 	}
 	for _, id := range t.ids {

@@ -183,6 +183,7 @@ func (t *tx) insert(n *job.New) {
 	if runAt == 0 {
 		runAt = t.now
 	}
+	t.count(r.lane.laneName, func(f *store.Figures) { f.Enqueued++ })
 	t.wait(r, job.Waiting, runAt)
 	t.transition(r, job.None, job.Enqueued, "")
 }

@@ -75,6 +75,7 @@ func (s *Store) Rescue(ctx context.Context, limit int) (store.Rescue, error) {
 func (t *tx) rescue(r *record) store.Rescued {
 	attempts, cancel := r.Counters.Attempts, r.CancelAt != 0
 	r.Counters.Count(job.Crashed)
+	t.count(r.lane.laneName, func(f *store.Figures) { f.Crashed++ })
 	terms := r.decided()
 	crash := terms.Crash(&job.LostRun{
 		ID: r.ID, Kind: r.Kind, Holder: r.Holder, Crashes: r.Counters.Crashes, MaxCrashes: r.crashMax,

@@ -5,6 +5,7 @@ import (
 
 	"github.com/redrive/redrive/event"
 	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
 )
 
 // record is a job as the store keeps it, in any state. Fields that do not apply to the state
@@ -94,6 +95,9 @@ func (t *tx) finish(r *record, to job.State, keep bool) {
 		r.Payload, r.Attrs = nil, nil
 	}
 	r.redrive = 0
+	if to == job.Cancelled {
+		t.count(r.lane.laneName, func(f *store.Figures) { f.Cancelled++ })
+	}
 	t.attach(r)
 	t.ended = append(t.ended, r.ID)
 	e := t.dead[r.ID]

@@ -71,7 +71,7 @@ func (t *tx) endRun(r *record, o *job.Outcome, to laneName) {
 	r.Counters.Count(o.Cause)
 	attempt := o.Cause == job.Succeeded || o.Cause == job.Failed
 	if attempt {
-		t.attempted(r, o.Cost)
+		t.attempted(r, o)
 	}
 	t.answered(r, attempt, o.To, o.Failure)
 	if f := o.Failure; f != nil {

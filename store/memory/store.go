@@ -11,6 +11,7 @@ import (
 
 	"github.com/redrive/redrive/event"
 	"github.com/redrive/redrive/internal/storeclock"
+	"github.com/redrive/redrive/internal/storekit"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store"
 )
@@ -50,9 +51,9 @@ type Store struct {
 	redrives  map[int64]*store.Redrive // the redrive with id n has index n-1; no redrive is ever removed
 	schedules map[string]store.CronSlot
 	processes map[processName]*store.Process
-	entries   map[store.DeadCount]int64 // counters of dead letters; in each map key, the field N is 0
-	minutes   map[job.Micros]int64      // number of deaths in each minute; the map key is the start of the minute
-	hours     map[job.Micros]*store.Hour
+	entries   map[store.DeadCount]int64              // counters of dead letters; in each map key, the field N is 0
+	minutes   map[job.Micros]int64                   // number of deaths in each minute; the map key is the start of the minute
+	figures   map[storekit.FigureName]*store.Figures // with those of all lanes together, under empty names
 	sweeping  sweeping
 	policies  map[string]store.StoredPolicy
 	inForce   string // the hash of the policy that was published last
@@ -93,7 +94,7 @@ func New(o Options) *Store {
 		processes: make(map[processName]*store.Process),
 		entries:   make(map[store.DeadCount]int64),
 		minutes:   make(map[job.Micros]int64),
-		hours:     make(map[job.Micros]*store.Hour),
+		figures:   make(map[storekit.FigureName]*store.Figures),
 		sweeping:  sweeping{removed: make(map[string]*removal)},
 		policies:  make(map[string]store.StoredPolicy),
 		listeners: make(map[*listener]struct{}),

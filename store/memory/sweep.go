@@ -49,6 +49,7 @@ func (s *Store) Sweep(ctx context.Context, keep store.Retention, limit int) (sto
 	w.sweepKeys()
 	w.reopen()
 	w.prune()
+	w.sweepFigures()
 	w.auditRemovals()
 	return w.swept, nil
 }
@@ -259,8 +260,6 @@ func (w *sweep) prune() {
 	for _, g := range w.groups {
 		drop(g.deaths, start(w.now, hour)-hour*store.TrendHours)
 	}
-	until := w.now.Add(-store.HoursKept)
-	maps.DeleteFunc(w.hours, func(at job.Micros, _ *store.Hour) bool { return at <= until })
 }
 
 // auditRemovals counts the removed rows. It also writes audit rows about them, if it is time

@@ -2,15 +2,13 @@ package memory
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store"
 )
 
-// The lengths of the time units for which deaths and ends of jobs are counted: minutes and
-// hours.
+// The lengths of the time units for which deaths are counted: minutes and hours.
 const (
 	minute = job.Micros(60_000_000)
 	hour   = 60 * minute
@@ -51,55 +49,4 @@ func (t *tx) deadCounts() []store.DeadCount {
 			cmp.Compare(a.Class, b.Class), cmp.Compare(a.Status, b.Status))
 	})
 	return counts
-}
-
-// hour returns the statistics of the current hour.
-func (t *tx) hour() *store.Hour {
-	at := start(t.now, hour)
-	h := t.hours[at]
-	if h == nil {
-		h = &store.Hour{At: at}
-		t.hours[at] = h
-	}
-	return h
-}
-
-func (t *tx) sortedHours() []store.Hour {
-	list := make([]store.Hour, 0, len(t.hours))
-	for _, at := range slices.Sorted(maps.Keys(t.hours)) {
-		list = append(list, *t.hours[at])
-	}
-	return list
-}
-
-// again reports whether the latest attempt of the job came after the first attempt of the
-// job's first life. The counters already contain the latest attempt.
-func (r *record) again() bool { return r.Counters.Attempts > 1 || r.Life > 1 }
-
-// attempted adds an ended attempt to the statistics of the hour.
-func (t *tx) attempted(r *record, cost int64) {
-	if r.again() {
-		h := t.hour()
-		h.Retries++
-		h.RetryCost += cost
-	}
-}
-
-// completed counts a completed job in the statistics of the hour.
-func (t *tx) completed(r *record) {
-	h := t.hour()
-	h.Completed++
-	if r.again() {
-		h.Recovered++
-	}
-}
-
-// died counts a death in the statistics of the hour.
-func (t *tx) died(r *record, cause job.Cause) {
-	t.minutes[start(t.now, minute)]++
-	h := t.hour()
-	h.Dead++
-	if cause == job.Failed && r.again() {
-		h.Exhausted++
-	}
 }

@@ -22,7 +22,7 @@ import (
 //  6. keys, by owner, kind and key; sweeps skip what is locked
 //  7. lanes: by whoever makes a lane or a queue, or sets one, with the number of the
 //     settings
-//  8. counters, batches and hours, by id: by folding
+//  8. counters, batches and figures, by id: by folding
 //  9. numbers, rows of redrive_meta; with the number of the index of owners, its runs, which
 //     nothing else writes
 //  10. events: new rows, which wait for nobody

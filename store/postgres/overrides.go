@@ -38,11 +38,11 @@ var overrides = map[string]string{
 	"selCounts": `SELECT l.queue, l.kind, c.state, sum(c.n) FROM ` + countersNow + `
 		JOIN redrive_lanes l ON l.id = c.lane GROUP BY l.queue, l.kind, c.state HAVING sum(c.n) <> 0
 		ORDER BY l.queue, l.kind, c.state`,
-	"allHours": `SELECT at, sum(completed), sum(recovered), sum(dead), sum(exhausted), sum(retries), sum(retry_cost) FROM (
-		SELECT at, completed, recovered, dead, exhausted, retries, retry_cost FROM redrive_hours
-		UNION ALL SELECT at - at % 3600000000, hour[1], hour[2], hour[3], hour[4], hour[5], hour[6] FROM ` + unfolded + ` e
-		WHERE hour IS NOT NULL) h
-		GROUP BY at ORDER BY at`,
+	"walkFigures": `SELECT at, lane, body FROM redrive_figures WHERE unit = $1 AND at >= $2 AND at < $3` + unfoldedFigures,
+	"laneFigures": `SELECT at, lane, body FROM redrive_figures WHERE unit = $1 AND at >= $2 AND at < $3 AND $4::bigint > 0
+		AND lane = ANY (ARRAY(SELECT value::bigint FROM json_array_elements_text($5::text::json) i(value)))` + unfoldedFigures,
+	"allFigures": `SELECT at, lane, body, unit FROM redrive_figures
+		UNION ALL SELECT e.at, -1, e.figures, 0 FROM ` + unfolded + ` e WHERE e.figures IS NOT NULL`,
 
 	// The first jobs of each lane and priority; SQLite has no LATERAL.
 	"listHeads": `SELECT ` + sqlstore.ListLive + `, j.lane, j.priority
@@ -59,17 +59,13 @@ var overrides = map[string]string{
 	"walkUnindexed": `SELECT seq, at, n, body FROM redrive_events WHERE seq > $1 AND n > 0 AND seq < ` + inSightUntil + ` ORDER BY seq`,
 	"selLastEvent":  `SELECT seq, n FROM redrive_events WHERE n > 0 AND seq < ` + inSightUntil + ` ORDER BY seq DESC LIMIT 1`,
 	"allEvents":     `SELECT seq, at, body FROM redrive_events WHERE n > 0 ORDER BY seq`,
-	// Hours that nobody is shown any more may be in rows that are not folded yet.
-	"delOldHours": `WITH unfolded AS (UPDATE redrive_events SET hour = NULL
-			WHERE seq IN (SELECT e.seq FROM ` + unfolded + ` e WHERE e.hour IS NOT NULL AND e.at - e.at % 3600000000 <= $1))
-		DELETE FROM redrive_hours WHERE at <= $1`,
 	// Those that are not folded yet are folded as they go. Nobody else folds
 	// meanwhile: whoever does so has the lock of folding.
 	"delEvents": `WITH gone AS (
-			DELETE FROM redrive_events WHERE seq <= $1 RETURNING seq, at, lanes, states, ns, hour, batches),
+			DELETE FROM redrive_events WHERE seq <= $1 RETURNING seq, at, lanes, states, ns, figures, batches),
 		part AS (SELECT g.* FROM gone g JOIN redrive_meta f ON f.key = 'folded' WHERE g.seq > f.value OR g.seq >> 20 = ANY (f.late)),
 		` + foldPart + `
-		SELECT 1 WHERE $1 IS NULL`,
+		SELECT ` + partFigures,
 }
 
 // besideOthers are the statements that are asked only where there are other writers:
@@ -83,6 +79,10 @@ var besideOthers = map[string]string{
 		UNION ALL SELECT 2, state, token FROM (SELECT state, token FROM redrive_done WHERE job = $1 ORDER BY seq DESC LIMIT 1) d
 		UNION ALL SELECT 3, 5, token FROM redrive_dead WHERE job = $1 AND revived = 0) p ORDER BY place LIMIT 1`,
 }
+
+// unfoldedFigures adds the figures of events that are not folded yet to a statement that reads
+// figures from the time $2 until $3.
+const unfoldedFigures = ` UNION ALL SELECT e.at, -1, e.figures FROM ` + unfolded + ` e WHERE e.figures IS NOT NULL AND e.at >= $2 AND e.at < $3`
 
 // countersNow are the counters of jobs: rows of (lane, state, n), several of one
 // lane and state.

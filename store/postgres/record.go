@@ -5,11 +5,10 @@ import (
 
 	"github.com/redrive/redrive/internal/sqlstore"
 	"github.com/redrive/redrive/job"
-	"github.com/redrive/redrive/store"
 )
 
 // A row of redrive_events holds, besides the events of a transaction, what it has
-// changed in the counters of jobs, in batches and in the figures of the hour. So no
+// changed in the counters of jobs, in batches and in the figures. So no
 // row that others want is written by every commit. Now and then the changes are
 // folded into the tables of the counters and figures; readers add up both.
 //
@@ -31,7 +30,7 @@ var (
 	raiseBase    = &sqlstore.Query{Name: "raiseBase"}
 )
 
-// foldPart adds what the events of part have changed to the counters and figures.
+// foldPart adds what the events of part have changed to the counters and batches.
 const foldPart = `counters AS (
 			INSERT INTO redrive_counters (lane, state, n)
 			SELECT d.lane, d.state, sum(d.n) FROM part p, unnest(p.lanes, p.states, p.ns) AS d(lane, state, n)
@@ -43,24 +42,20 @@ const foldPart = `counters AS (
 			FROM part p, generate_series(1, cardinality(p.batches), 5) AS i GROUP BY 1 ORDER BY 1
 			ON CONFLICT (id) DO UPDATE SET total = redrive_batches.total + excluded.total,
 				completed = redrive_batches.completed + excluded.completed, dead = redrive_batches.dead + excluded.dead,
-				cancelled = redrive_batches.cancelled + excluded.cancelled),
-		hours AS (
-			INSERT INTO redrive_hours (at, completed, recovered, dead, exhausted, retries, retry_cost)
-			SELECT at - at % 3600000000, sum(hour[1]), sum(hour[2]), sum(hour[3]), sum(hour[4]), sum(hour[5]), sum(hour[6])
-			FROM part WHERE hour IS NOT NULL GROUP BY 1
-			ON CONFLICT (at) DO UPDATE SET completed = redrive_hours.completed + excluded.completed,
-				recovered = redrive_hours.recovered + excluded.recovered, dead = redrive_hours.dead + excluded.dead,
-				exhausted = redrive_hours.exhausted + excluded.exhausted, retries = redrive_hours.retries + excluded.retries,
-				retry_cost = redrive_hours.retry_cost + excluded.retry_cost)`
+				cancelled = redrive_batches.cancelled + excluded.cancelled)`
+
+// partFigures are the figures of the events of part: for each event, its time, the size
+// of its figures, and these. foldFigures adds them to redrive_figures.
+const partFigures = `(SELECT string_agg(int8send(at) || int8send(octet_length(figures)) || figures, ''::bytea) FROM part WHERE figures IS NOT NULL)`
 
 // unfolded are the rows whose changes are not folded yet.
-const unfolded = `(SELECT e.seq, e.at, e.lanes, e.states, e.ns, e.hour, e.batches FROM redrive_events e
+const unfolded = `(SELECT e.seq, e.at, e.lanes, e.states, e.ns, e.figures, e.batches FROM redrive_events e
 		WHERE e.seq > (SELECT value FROM redrive_meta WHERE key = 'folded')
 		UNION ALL ` + lateEvents + `)`
 
 // lateEvents are those of unfolded that came to be seen after rows with higher numbers
 // were folded.
-const lateEvents = `SELECT e.seq, e.at, e.lanes, e.states, e.ns, e.hour, e.batches FROM redrive_meta f
+const lateEvents = `SELECT e.seq, e.at, e.lanes, e.states, e.ns, e.figures, e.batches FROM redrive_meta f
 		CROSS JOIN LATERAL unnest(f.late) AS l(id) JOIN redrive_events e ON e.seq >= l.id << 20 AND e.seq < (l.id + 1) << 20
 		WHERE f.key = 'folded'`
 
@@ -80,9 +75,9 @@ var eventStatements = map[string]string{
 	// The step is random: two servers that continue from the same version after a fail-over
 	// do not come to the same one.
 	"nextSettings": `UPDATE redrive_meta SET value = value + 1 + (random() * 1000000)::bigint WHERE key = 'settings'`,
-	"recordEvents": `INSERT INTO redrive_events (seq, at, n, body, lanes, states, ns, hour, batches)
+	"recordEvents": `INSERT INTO redrive_events (seq, at, n, body, lanes, states, ns, figures, batches)
 		SELECT (x.id << 20) + (SELECT count(*) FROM redrive_events WHERE seq >= x.id << 20 AND seq < (x.id + 1) << 20),
-			$1, $2, $3, $4::text::bigint[], $5::text::smallint[], $6::text::bigint[], $7::text::bigint[], $8::text::bigint[]
+			$1, $2, $3, $4::text::bigint[], $5::text::smallint[], $6::text::bigint[], $7, $8::text::bigint[]
 		FROM (SELECT pg_current_xact_id()::text::bigint + value AS id FROM redrive_meta WHERE key = 'event_base') x`,
 	"lock":      `SELECT pg_advisory_xact_lock($1)`,
 	"lockLive":  `SELECT count(*), count(*) FILTER (WHERE life > 1 AND state < 3) FROM (SELECT life, state FROM redrive_jobs WHERE id = ANY($1::text::bigint[]) ORDER BY id FOR UPDATE) l`,
@@ -90,14 +85,14 @@ var eventStatements = map[string]string{
 	"tryLock":   `SELECT pg_try_advisory_xact_lock($1)`,
 	// Of a transaction that is under way no row is seen, and of another one all.
 	"foldEvents": `WITH part AS MATERIALIZED (` + lateEvents + ` AND ` + numbered + `
-			UNION ALL (SELECT seq, at, lanes, states, ns, hour, batches FROM redrive_events
+			UNION ALL (SELECT seq, at, lanes, states, ns, figures, batches FROM redrive_events
 				WHERE seq > (SELECT value FROM redrive_meta WHERE key = 'folded') AND ` + numbered + ` ORDER BY seq LIMIT $1)),
 		` + foldPart + `,
 		until AS (SELECT greatest(value, (SELECT max(seq) FROM part)) AS seq FROM redrive_meta WHERE key = 'folded')
 		UPDATE redrive_meta SET value = (SELECT seq FROM until), late = ARRAY(
 			SELECT u.id FROM (SELECT x::text::bigint + (SELECT value FROM redrive_meta WHERE key = 'event_base') AS id
 				FROM pg_snapshot_xip(pg_current_snapshot()) AS x) u WHERE u.id <= (SELECT seq >> 20 FROM until))
-		WHERE key = 'folded' AND EXISTS (SELECT 1 FROM part) RETURNING (SELECT count(*) FROM part)`,
+		WHERE key = 'folded' AND EXISTS (SELECT 1 FROM part) RETURNING (SELECT count(*) FROM part), ` + partFigures,
 	// The ids of transactions begin anew where a backup is restored into another
 	// server; the numbers of events go on, see raise.
 	"raiseBase": `UPDATE redrive_meta SET value = (` + lastNumber + `) + 1
@@ -121,18 +116,15 @@ func record(t *sqlstore.Txn) error {
 			batches.add(n)
 		}
 	})
-	events, hour := t.Events(), t.Hour()
-	if events.Len() == 0 && len(lanes) == 0 && len(batches) == 0 && hour == (store.Hour{}) {
+	events, figures := t.Events(), sqlstore.Value{}
+	if packed := t.AppendFigures(nil); packed != nil {
+		figures = sqlstore.Value{Kind: sqlstore.IsBlob, B: packed}
+	}
+	if events.Len() == 0 && len(lanes) == 0 && len(batches) == 0 && figures.B == nil {
 		return nil
 	}
-	var hours array
-	if hour != (store.Hour{}) {
-		for _, n := range []int64{hour.Completed, hour.Recovered, hour.Dead, hour.Exhausted, hour.Retries, hour.RetryCost} {
-			hours.add(n)
-		}
-	}
 	n, err := t.Session().Exec(recordEvents, sqlstore.Num(t.Now()), sqlstore.Num(events.Len()),
-		sqlstore.Value{Kind: sqlstore.IsBlob, B: events.Bytes()}, lanes.value(), states.value(), ns.value(), hours.value(),
+		sqlstore.Value{Kind: sqlstore.IsBlob, B: events.Bytes()}, lanes.value(), states.value(), ns.value(), figures,
 		batches.value())
 	if err == nil && n == 0 {
 		err = sqlstore.ErrNoMeta
@@ -141,9 +133,9 @@ func record(t *sqlstore.Txn) error {
 }
 
 // recordFast is recordEvents for a transaction that writes one row for sure.
-const recordFast = `INSERT INTO redrive_events (seq, at, n, body, lanes, states, ns, hour, batches)
+const recordFast = `INSERT INTO redrive_events (seq, at, n, body, lanes, states, ns, figures, batches)
 	SELECT (pg_current_xact_id()::text::bigint + value) << 20, $1::bigint, $2::bigint, $3::bytea, $4::bigint[],
-		$5::bigint[]::smallint[], $6::bigint[], $7::bigint[], $8::bigint[]
+		$5::bigint[]::smallint[], $6::bigint[], $7::bytea, $8::bigint[]
 	FROM redrive_meta WHERE key = 'event_base'`
 
 // recordStep is record as a step, none when there is nothing to write.
@@ -160,17 +152,13 @@ func recordStep(t *sqlstore.Txn) []step {
 			batches.int(n)
 		}
 	})
-	events, h := t.Events(), t.Hour()
-	if events.Len() == 0 && lanes.n == 0 && batches.n == 0 && h == (store.Hour{}) {
+	events, figures := t.Events(), t.AppendFigures(nil)
+	if events.Len() == 0 && lanes.n == 0 && batches.n == 0 && figures == nil {
 		return nil
 	}
 	args := []any{int64(t.Now()), int64(events.Len()), events.Bytes(), lanes, states, ns, nil, nil}
-	if h != (store.Hour{}) {
-		hour := ints(6)
-		for _, n := range [...]int64{h.Completed, h.Recovered, h.Dead, h.Exhausted, h.Retries, h.RetryCost} {
-			hour.int(n)
-		}
-		args[6] = hour
+	if figures != nil {
+		args[6] = figures
 	}
 	if batches.n > 0 {
 		args[7] = batches
@@ -203,11 +191,16 @@ const foldMax = 20_000
 
 // fold folds the changes of earlier transactions in, unless another process is
 // at it. It reports whether there may be more.
-func (s *Store) fold(c sqlstore.Session) (more bool, err error) {
+func (s *Store) fold(c *session) (more bool, err error) {
 	got, err := sqlstore.ReadInt(c, tryLock, sqlstore.Num(s.folds))
 	if err != nil || got == 0 {
 		return false, err
 	}
-	n, err := sqlstore.ReadInt(c, foldEvents, sqlstore.Num(foldMax))
+	var n int64
+	var figures []byte
+	err = c.Rows(foldEvents, func(r sqlstore.Row) error { n, figures = r.Int(0), r.Blob(1); return nil }, sqlstore.Num(foldMax))
+	if err == nil {
+		err = foldFigures(c, figures)
+	}
 	return n >= foldMax, err
 }

@@ -140,7 +140,15 @@ func (r remover) Events(until job.Micros, limit int, last func(seq, n int64)) (n
 		return 0, false, err
 	}
 	last(through, events)
-	return n, more, r.send(step{name: "delEvents", text: overrides["delEvents"], args: []any{through}})
+	var figures []byte
+	err = r.send(step{name: "delEvents", text: overrides["delEvents"], args: []any{through}, each: func(row sqlstore.Row) error {
+		figures = row.Blob(0)
+		return nil
+	}})
+	if err == nil {
+		err = foldFigures(r.c, figures)
+	}
+	return n, more, err
 }
 
 // Records implements sqlstore.Remover.

@@ -26,12 +26,8 @@ func (s *Store) Sweep(ctx context.Context, keep store.Retention, limit int) (swe
 	}
 	indexed := sqlstore.KeepOwners(ctx, s.core, keep)
 	for _, part := range [...]sqlstore.SweepPart{sqlstore.SweepEnds, sqlstore.SweepEvents, sqlstore.SweepDeadLetters} {
-		if part == sqlstore.SweepEvents && keep.Events > 0 {
-			// Events are removed when they can be read and their changes are folded in.
-			if err := s.inSight(ctx, s.clock.Now().Add(-keep.Events)); err != nil {
-				return store.Swept{}, err
-			}
-			if err := s.foldAll(ctx); err != nil {
+		if part == sqlstore.SweepEvents {
+			if err := s.beforeEvents(ctx, keep); err != nil {
 				return store.Swept{}, err
 			}
 			indexed = cmp.Or(indexed, sqlstore.IndexOwners(ctx, s.core, true))
@@ -49,6 +45,17 @@ func (s *Store) Sweep(ctx context.Context, keep store.Retention, limit int) (swe
 		return store.Swept{}, indexed
 	}
 	return swept, nil
+}
+
+// beforeEvents prepares the removal of events and figures. Events are removed when they can
+// be read and their changes are folded in, and figures when they are folded.
+func (s *Store) beforeEvents(ctx context.Context, keep store.Retention) error {
+	if keep.Events > 0 {
+		if err := s.inSight(ctx, s.clock.Now().Add(-keep.Events)); err != nil {
+			return err
+		}
+	}
+	return s.foldAll(ctx)
 }
 
 // SweepsInBackground implements store.BackgroundSweeper.

@@ -12,7 +12,6 @@ const (
 // transaction.
 var writingDead = []plan{
 	{name: "addDead", want: noPlan},
-	{name: "addHour", want: noPlan},
 	{name: "addRedrive", want: "SEARCH redrive_redrives" + byID},
 	{name: "addTrend", want: noPlan},
 	{name: "countGroupNotes", want: "SEARCH redrive_notes USING COVERING INDEX redrive_notes_group (grp=?)"},

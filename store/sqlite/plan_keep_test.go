@@ -40,7 +40,10 @@ var writingKept = []plan{
 		"SEARCH g USING COVERING INDEX sqlite_autoindex_redrive_groups_1 (fingerprint=?); CORRELATED SCALAR SUBQUERY 2; SEARCH j" + byID +
 		"; CORRELATED SCALAR SUBQUERY 3; SEARCH d USING COVERING INDEX redrive_done_job (job=?); CORRELATED SCALAR SUBQUERY 4; " +
 		"SEARCH d USING COVERING INDEX sqlite_autoindex_redrive_dead_1 (job=?)"},
-	{name: "delOldHours", want: "SCAN redrive_hours"},
+	{name: "delFigures", want: "SEARCH redrive_figures USING PRIMARY KEY (unit=? AND at<?)"},
+	{name: "nextFigures", want: "SEARCH redrive_figures USING PRIMARY KEY (unit=? AND at>?)"},
+	{name: "putFigures", want: noPlan},
+	{name: "selFigures", want: "SEARCH redrive_figures USING PRIMARY KEY (unit=? AND at=? AND lane=?)"},
 	{name: "delOldMinutes", want: "SEARCH redrive_trends USING PRIMARY KEY (grp=? AND at<?)"},
 	{name: "delOriginal", want: "SEARCH redrive_originals" + byID},
 	{name: "delTrend", want: "SEARCH redrive_trends USING PRIMARY KEY (grp=? AND at=?)"},
@@ -72,6 +75,13 @@ var readingKept = []plan{
 	{name: "walkLetters", want: "SEARCH redrive_dead USING INTEGER PRIMARY KEY (rowid>?)"},
 	{name: "allProcesses", want: "SCAN redrive_processes"},
 	{name: "allSchedules", want: "SCAN redrive_schedules"},
+	{name: "countDue", want: "CO-ROUTINE (subquery-1); SEARCH redrive_jobs USING COVERING INDEX redrive_retry (run_at>? AND run_at<?); SCAN (subquery-1)"},
+	{name: "laneFigures", want: "CO-ROUTINE times; SETUP; SCAN CONSTANT ROW; RECURSIVE STEP; SCAN times; SCAN t; SCAN i VIRTUAL TABLE INDEX 1:; " +
+		"SEARCH f USING PRIMARY KEY (unit=? AND at=? AND lane=?)"},
+	{name: "selHeads", want: "MATERIALIZE priorities; SCAN 4 CONSTANT ROWS; SCAN l; SCAN p; " +
+		"CORRELATED SCALAR SUBQUERY 5; SEARCH redrive_jobs USING INDEX redrive_ready (lane=? AND priority=?); " +
+		"CORRELATED SCALAR SUBQUERY 6; SEARCH redrive_jobs USING INDEX redrive_ready (lane=? AND priority=? AND run_at>?)"},
+	{name: "walkFigures", want: "SEARCH redrive_figures USING PRIMARY KEY (unit=? AND at>? AND at<?)"},
 	{name: "anyActive", want: "SCAN CONSTANT ROW; SCALAR SUBQUERY 1; SCAN redrive_redrives USING INDEX redrive_redrives_active"},
 	{name: "lastRedrive", want: "SCAN redrive_redrives"},
 }

@@ -170,7 +170,7 @@ var reading = []plan{
 // whole lists the statements that must read all rows: the statements of Dump and of the
 // doctor.
 var whole = []plan{
-	{name: "allDead"}, {name: "allHours"}, {name: "allOriginals"}, {name: "allDone"}, {name: "allEvents"},
+	{name: "allDead"}, {name: "allFigures"}, {name: "allOriginals"}, {name: "allDone"}, {name: "allEvents"},
 	{name: "allFailures"}, {name: "allGroups"}, {name: "allNotes"}, {name: "allKeys"}, {name: "allPolicies"}, {name: "allRedrives"}, {name: "allTerms"},
 	{name: "allLive"}, {name: "allProgress"}, {name: "auditRows"},
 	{name: "recount"}, {name: "recountDead"}, {name: "recountGroups"},

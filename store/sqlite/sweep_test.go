@@ -453,14 +453,14 @@ func TestQ6_OldFiguresGo(t *testing.T) {
 	k.makeDead(1, func(int) string { return "young" })
 	count := func() [3]int64 {
 		return [...]int64{k.number(`SELECT count(*) FROM redrive_trends WHERE grp > 0`),
-			k.number(`SELECT count(*) FROM redrive_trends WHERE grp = 0`), k.number(`SELECT count(*) FROM redrive_hours`)}
+			k.number(`SELECT count(*) FROM redrive_trends WHERE grp = 0`), k.number(`SELECT count(*) FROM redrive_figures WHERE unit = 0 AND lane = 0`)}
 	}
 	k.sweep(store.Retention{}, 1)
 	k.sweep(store.Retention{}, 1)
 	if got, want := count(), [...]int64{1, 1, 2}; got != want {
 		t.Errorf("after a day: got numbers of rows %v (group trends, minutes, hours), want %v", got, want)
 	}
-	k.advance(store.HoursKept)
+	k.advance(store.MinutesKept)
 	k.sweep(store.Retention{}, 1)
 	if got := count(); got != [3]int64{} {
 		t.Errorf("after a month: got numbers of rows %v (group trends, minutes, hours), want 0 of each", got)

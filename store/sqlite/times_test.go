@@ -43,7 +43,7 @@ func TestQ2_TimesAreNumbers(t *testing.T) {
 			})
 			// a value in this column is the start of an hour, so it may be up to an hour too
 			// early
-			if table == "redrive_hours" || table == "redrive_trends" {
+			if table == "redrive_figures" || table == "redrive_trends" {
 				low += 3_600_000_000
 			}
 			if high != 0 && (low < earliest || high > latest) {

@@ -193,7 +193,7 @@ func equalDumps(a, b *store.Dump) bool {
 		slices.Equal(a.Counts, b.Counts) && equalRows(a.Groups, b.Groups) && slices.Equal(a.Queues, b.Queues) &&
 		slices.Equal(a.Audit, b.Audit) && equalRows(a.Jobs, b.Jobs) && equalRows(a.Failures, b.Failures) &&
 		slices.Equal(a.DeadCounts, b.DeadCounts) && equalRows(a.Originals, b.Originals) && equalRows(a.Redrives, b.Redrives) &&
-		slices.Equal(a.Schedules, b.Schedules) && slices.Equal(a.Hours, b.Hours) && equalRows(a.Policies, b.Policies) &&
+		slices.Equal(a.Schedules, b.Schedules) && equalRows(a.Figures, b.Figures) && equalRows(a.Policies, b.Policies) &&
 		equalRows(a.Processes, b.Processes) && slices.Equal(a.Notes, b.Notes)
 }
 

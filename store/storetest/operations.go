@@ -31,6 +31,7 @@ func (d *duel) operations() map[string]func(*rapid.T) {
 		{"declare", d.declare}, {"signals", d.signals}, {"read", d.read}, {"list", d.list}, {"exchange", d.exchange},
 		{"publish policy", d.publish}, {"sweep", d.sweep}, {"exchange", d.exchange},
 		{"present", d.present}, {"change cause", d.changeCause}, {"add note", d.addNote}, {"complete what was retried", d.completeRetried},
+		{"read figures", d.readFigures},
 	}
 	steps := map[string]func(*rapid.T){}
 	for i, op := range ops {
@@ -46,7 +47,7 @@ func (d *duel) operations() map[string]func(*rapid.T) {
 func operationNames() []string {
 	return []string{
 		"ReserveIDs", "Enqueue", "Exchange", "Heartbeat", "Rescue", "Cancel", "Retry", "SetQueue", "Declare", "Signals",
-		"Get", "GetAll", "Latest", "Lookup", "Failures", "DeadLetter", "List", "Counts", "Queues", "Events", "EventSpan", "Audit", "AuditPage",
+		"Get", "GetAll", "Latest", "Lookup", "Failures", "DeadLetter", "List", "Series", "Due", "Heads", "Counts", "Queues", "Events", "EventSpan", "Audit", "AuditPage",
 		"settle that is written", "settle that is written again", "heartbeat that is held", "enqueue with a known key",
 		"enqueue that is repeated", "cancel that is taken", "retry that is taken",
 		"DeadLetters", "Groups", "DeadStats", "Preview", "Act", "Original", "StartRedrive", "Redrive", "RedriveList", "ControlRedrive",

@@ -50,7 +50,7 @@ func suite() []promise {
 		enqueuePromises(), keyPromises(), uniquePromises(), claimPromises(), duePromises(), settlePromises(), deathPromises(), fencePromises(),
 		heartbeatPromises(), rescuePromises(), termsPromises(), cancelPromises(), queuePromises(), limitPromises(), retryPromises(),
 		policyPromises(), deadListPromises(), actPromises(), groupPromises(), redrivePromises(), redriveStepPromises(), sweepPromises(), schedulePromises(), presencePromises(),
-		causePromises(), notePromises(), eventPromises(), readPromises(), ownerPromises(), boundPromises(), repeatPromises(), histories(),
+		causePromises(), notePromises(), eventPromises(), readPromises(), ownerPromises(), seriesPromises(), boundPromises(), repeatPromises(), histories(),
 	)
 }
 
@@ -100,7 +100,7 @@ func soundDump(d *store.Dump, removed bool) error {
 			return fmt.Errorf("the content of the store breaks this invariant: %s", v)
 		}
 	}
-	return nil
+	return check.Figures(d)
 }
 
 // broken is the value with which a check panics after it has found that the store breaks the

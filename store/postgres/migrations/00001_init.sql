@@ -21,7 +21,7 @@ INSERT INTO redrive_meta VALUES
 	('event_base', 0), -- added to the id of a transaction to get the number of its events
 	-- a random number that identifies this schema, also among schemas of the same name in other databases
 	('identity', ('x' || substr(md5(random()::text || clock_timestamp()::text), 1, 15))::bit(60)::bigint),
-	('folded', 0);     -- redrive_counters, redrive_batches and redrive_hours include all events up to this number
+	('folded', 0);     -- redrive_counters, redrive_batches and redrive_figures include all events up to this number
 
 -- The lanes. A lane is a combination of queue, kind and dependencies. A claim takes or
 -- skips a lane as a whole.
@@ -300,15 +300,14 @@ CREATE TABLE redrive_dead_counts (
 	PRIMARY KEY (lane, reason, class, status)
 );
 
--- For each hour, how many jobs ended in which state; see store.Hour.
-CREATE TABLE redrive_hours (
-	at         bigint PRIMARY KEY,
-	completed  bigint NOT NULL,
-	recovered  bigint NOT NULL,
-	dead       bigint NOT NULL,
-	exhausted  bigint NOT NULL,
-	retries    bigint NOT NULL,
-	retry_cost bigint NOT NULL
+-- What happened to jobs, by minute and by hour; see store.Figures. Sweeps remove minutes after
+-- 30 days and hours after a year.
+CREATE TABLE redrive_figures (
+	unit bigint NOT NULL, -- 0: a minute; 1: an hour
+	at   bigint NOT NULL, -- start of the minute or hour
+	lane bigint NOT NULL, -- 0: all lanes together
+	body bytea NOT NULL, -- packed figures, see figures.go in internal/sqlstore
+	PRIMARY KEY (unit, at, lane)
 );
 
 -- The jobs that a retry has changed, as they were before the first change.
@@ -475,7 +474,7 @@ CREATE TABLE redrive_events (
 	lanes  bigint[], -- the changes of redrive_counters: their lanes
 	states smallint[], -- their states
 	ns     bigint[], -- the numbers to add
-	hour   bigint[], -- the changes of redrive_hours for the hour of at: its columns from completed to retry_cost
+	figures bytea, -- what to add to redrive_figures: for each lane, its number and packed figures
 	batches bigint[] -- the changes of redrive_batches: five numbers for each batch, its columns from id to cancelled
 );
 
@@ -504,7 +503,7 @@ ALTER TABLE redrive_bodies SET (autovacuum_vacuum_scale_factor = 0, autovacuum_v
 ALTER TABLE redrive_meta SET (fillfactor = 30, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 200);
 ALTER TABLE redrive_counters SET (fillfactor = 30, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 500);
 ALTER TABLE redrive_rates SET (fillfactor = 30, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 500);
-ALTER TABLE redrive_hours SET (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 500);
+ALTER TABLE redrive_figures SET (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 500);
 ALTER TABLE redrive_dead_counts SET (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 500);
 ALTER TABLE redrive_processes SET (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 200);
 ALTER TABLE redrive_batches SET (fillfactor = 70);
@@ -525,7 +524,7 @@ DROP TABLE redrive_swept;
 DROP TABLE redrive_schedules;
 DROP TABLE redrive_redrives;
 DROP TABLE redrive_originals;
-DROP TABLE redrive_hours;
+DROP TABLE redrive_figures;
 DROP TABLE redrive_dead_counts;
 DROP TABLE redrive_trends;
 DROP TABLE redrive_groups;

@@ -288,16 +288,15 @@ CREATE TABLE redrive_dead_counts (
 	PRIMARY KEY (lane, reason, class, status)
 ) WITHOUT ROWID;
 
--- For each hour, how many jobs ended in which state; see store.Hour.
-CREATE TABLE redrive_hours (
-	at         INTEGER PRIMARY KEY,
-	completed  INTEGER NOT NULL,
-	recovered  INTEGER NOT NULL,
-	dead       INTEGER NOT NULL,
-	exhausted  INTEGER NOT NULL,
-	retries    INTEGER NOT NULL,
-	retry_cost INTEGER NOT NULL
-);
+-- What happened to jobs, by minute and by hour; see store.Figures. Sweeps remove minutes after
+-- 30 days and hours after a year.
+CREATE TABLE redrive_figures (
+	unit INTEGER NOT NULL, -- 0: a minute; 1: an hour
+	at   INTEGER NOT NULL, -- start of the minute or hour
+	lane INTEGER NOT NULL, -- 0: all lanes together
+	body BLOB NOT NULL, -- packed figures, see figures.go in internal/sqlstore
+	PRIMARY KEY (unit, at, lane)
+) WITHOUT ROWID;
 
 -- The jobs that a retry has changed, as they were before the first change.
 CREATE TABLE redrive_originals (
@@ -484,7 +483,7 @@ DROP TABLE redrive_swept;
 DROP TABLE redrive_schedules;
 DROP TABLE redrive_redrives;
 DROP TABLE redrive_originals;
-DROP TABLE redrive_hours;
+DROP TABLE redrive_figures;
 DROP TABLE redrive_dead_counts;
 DROP TABLE redrive_trends;
 DROP TABLE redrive_groups;

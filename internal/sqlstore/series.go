@@ -1,0 +1,277 @@
+package sqlstore
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/redrive/redrive/internal/storekit"
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+// The statements that read figures return rows of (at, lane, body). In a store with other
+// writers they also return rows whose lane is unfolded: their body is that of AppendFigures,
+// for the time at.
+var (
+	walkFigures = declare("walkFigures", `SELECT at, lane, body FROM redrive_figures WHERE unit = ?1 AND at >= ?2 AND at < ?3`)
+	// laneFigures reads the rows of a few lanes, whose numbers are a JSON list. It seeks each
+	// row, because the rows of all lanes of a minute are side by side.
+	laneFigures = declare("laneFigures", `WITH RECURSIVE times(at) AS (VALUES (?2) UNION ALL SELECT at + ?4 FROM times WHERE at + ?4 < ?3)
+		SELECT f.at, f.lane, f.body FROM times t CROSS JOIN json_each(?5) i CROSS JOIN redrive_figures f
+		WHERE f.unit = ?1 AND f.at = t.at AND f.lane = i.value`)
+	allFigures = declare("allFigures", `SELECT at, lane, body, unit FROM redrive_figures ORDER BY unit, at, lane`)
+)
+
+// unfolded stands for the lane of figures that no row of redrive_figures includes yet.
+const unfolded = -1
+
+// seekShare decides how a few lanes are read: by seeks if they are at most one of so many
+// lanes, else by a walk over all lanes. A seek takes about four times as long as a step of a
+// walk.
+const seekShare = 4
+
+// Series implements store.Reader.
+func (s *Core) Series(ctx context.Context, q store.SeriesQuery) (points []store.Point, err error) {
+	if err := q.Validate(); err != nil {
+		return nil, err
+	}
+	err = s.db.Read(ctx, func(c Session) error {
+		sum := storekit.NewSeries(q, s.db.Clock.Now())
+		if err := readSeries(c, sum); err != nil {
+			return err
+		}
+		points = sum.Points()
+		return nil
+	})
+	return points, err
+}
+
+func readSeries(c Session, s *storekit.Series) error {
+	if s.Since >= s.Until {
+		return nil
+	}
+	g := figureRange{unit: s.Unit, since: s.Since, until: s.Until}
+	if s.Total {
+		g.onlyTotal()
+		return g.read(c, func(at job.Micros, _ int64, f *store.Figures) { s.Add(at, "", "", f) })
+	}
+	lanes, all := make(map[int64]*Lane), 0
+	err := c.Rows(selLanes, func(r Row) error {
+		all++
+		if l := (&Lane{id: r.Int(0), queue: r.Text(1), kind: r.Text(2)}); s.Selects(l.queue, l.kind) {
+			lanes[l.id] = l
+		}
+		return nil
+	})
+	if err != nil || len(lanes) == 0 {
+		return err
+	}
+	if err := s.Check(len(lanes)); err != nil {
+		return err
+	}
+	if len(lanes)*seekShare <= all {
+		g.seek = slices.Collect(maps.Keys(lanes))
+	}
+	g.wanted = func(lane int64) bool { return lanes[lane] != nil }
+	return g.read(c, func(at job.Micros, lane int64, f *store.Figures) { s.Add(at, lanes[lane].queue, lanes[lane].kind, f) })
+}
+
+// figureRange selects figures by time and lane.
+type figureRange struct {
+	unit         time.Duration
+	since, until job.Micros
+	seek         []int64 // the lanes that are sought; nil: a walk over all lanes
+	wanted       func(lane int64) bool
+}
+
+// read calls each for the figures of the range, in no order. It may call each several times
+// for the same time and lane.
+func (g *figureRange) read(c Session, each func(job.Micros, int64, *store.Figures)) error {
+	row := func(r Row) error {
+		if lane := r.Int(1); lane != unfolded && !g.wanted(lane) {
+			return nil
+		}
+		return scanFigures(r, func(at job.Micros, lane int64, f *store.Figures) {
+			if g.wanted(lane) {
+				each(storekit.FigureStart(at, g.unit), lane, f)
+			}
+		})
+	}
+	args := []Value{num(unitNumber(g.unit)), num(g.since), num(g.until)}
+	if g.seek == nil {
+		return c.Rows(walkFigures, row, args...)
+	}
+	list, err := json.Marshal(g.seek)
+	if err != nil {
+		return err // This cannot happen: numbers can always be marshalled.
+	}
+	return c.Rows(laneFigures, row, append(args, num(g.unit/time.Microsecond), text(string(list)))...)
+}
+
+// onlyTotal selects the figures of all lanes together.
+func (g *figureRange) onlyTotal() {
+	g.seek, g.wanted = []int64{allLanes}, func(lane int64) bool { return lane == allLanes }
+}
+
+// scanFigures reads a row of (at, lane, body).
+func scanFigures(r Row, each func(job.Micros, int64, *store.Figures)) error {
+	at, lane := job.Micros(r.Int(0)), r.Int(1)
+	if lane != unfolded {
+		var f store.Figures
+		err := UnpackFigures(r.Blob(2), &f)
+		each(at, lane, &f)
+		return err
+	}
+	return EachFigures(r.Blob(2), func(lane int64, f *store.Figures) error {
+		each(at, lane, f)
+		each(at, allLanes, f)
+		return nil
+	})
+}
+
+// readHours reads the hours of DeadStats.
+func readHours(c Session, now job.Micros) (hours []store.Hour, err error) {
+	since := storekit.FigureStart(now.Add(-store.HoursKept), time.Hour) + hour
+	sums := make(map[job.Micros]*store.Figures)
+	g := figureRange{unit: time.Hour, since: since, until: now + 1}
+	g.onlyTotal()
+	err = g.read(c, func(at job.Micros, _ int64, f *store.Figures) {
+		if sums[at] == nil {
+			sums[at] = new(store.Figures)
+		}
+		sums[at].Add(f)
+	})
+	return storekit.Hours(sums), err
+}
+
+// dumpStored reads all stored figures, with those that are not folded yet.
+func dumpStored(c Session, d *store.Dump) error {
+	lanes := make(map[int64]*Lane)
+	err := c.Rows(selLanes, func(r Row) error {
+		lanes[r.Int(0)] = &Lane{queue: r.Text(1), kind: r.Text(2)}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	sums := make(map[storekit.FigureName]*store.Figures)
+	err = c.Rows(allFigures, func(r Row) error {
+		number := r.Int(3)
+		return scanFigures(r, func(at job.Micros, lane int64, f *store.Figures) {
+			for n, unit := range unitsOfFigures {
+				if r.Int(1) != unfolded && number != int64(n) {
+					continue
+				}
+				k := storekit.FigureName{Unit: unit, At: storekit.FigureStart(at, unit)}
+				if lane != allLanes {
+					l := lanes[lane]
+					if l == nil {
+						l = &Lane{queue: "?", kind: "?"} // shows in the dump that the lane is missing
+					}
+					k.Queue, k.Kind = l.queue, l.kind
+				}
+				if sums[k] == nil {
+					sums[k] = new(store.Figures)
+				}
+				sums[k].Add(f)
+			}
+		})
+	})
+	d.Figures = storekit.SortedFigures(sums)
+	return err
+}
+
+var (
+	nextFigures = declare("nextFigures", `SELECT at FROM redrive_figures WHERE unit = ?1 AND at > +?2 ORDER BY at LIMIT 1`)
+	delFigures  = declare("delFigures", `DELETE FROM redrive_figures WHERE unit = ?1 AND at <= +?2`)
+)
+
+// oldFigures removes the figures of minutes and hours that are not shown any more.
+func (w *sweep) oldFigures() error {
+	for n, u := range storekit.FigureUnits {
+		until := int64(storekit.FigureStart(w.now, u.Unit).Add(-u.Kept))
+		last := int64(-1)
+		for found := 0; ; found++ {
+			at := int64(0)
+			if err := w.rows(nextFigures, func(r Row) error { at = max(r.Int(0), 1); return nil }, num(int64(n)), num(last)); err != nil {
+				return err
+			}
+			if at == 0 || at > until {
+				break
+			}
+			if found == store.SweptFigures {
+				w.swept.More = true
+				break
+			}
+			last = at
+		}
+		if last < 0 {
+			continue
+		}
+		if _, err := w.exec(delFigures, num(int64(n)), num(last)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// countDue counts the retries that are due after a time and until another. Its limit is
+// store.DueCountMax.
+var countDue = declare("countDue", `SELECT count(*) FROM (SELECT 1 FROM redrive_jobs INDEXED BY redrive_retry
+	WHERE state = 2 AND run_at > ?1 AND run_at <= ?2 LIMIT 10000)`)
+
+// Due implements store.Reader.
+func (s *Core) Due(ctx context.Context, minutes int) (due store.DueRetries, err error) {
+	if err := store.ValidMinutes(minutes); err != nil {
+		return due, err
+	}
+	err = s.db.Read(ctx, func(c Session) error {
+		due = store.DueRetries{At: s.db.Clock.Now(), Minutes: make([]int64, minutes)}
+		count := func(after, until job.Micros) (n int64, err error) {
+			n, err = ReadInt(c, countDue, num(after), num(until))
+			due.Capped = due.Capped || n == store.DueCountMax
+			return n, err
+		}
+		if due.Overdue, err = count(-1<<63, due.At); err != nil {
+			return err
+		}
+		for i := range due.Minutes {
+			after := due.At + minute*job.Micros(i)
+			if due.Minutes[i], err = count(after, after+minute); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return due, err
+}
+
+// selHeads finds, for each lane and priority, the first job, and the first one that is due
+// after ?1.
+var selHeads = declare("selHeads", `WITH priorities(n) AS (VALUES (1), (2), (3), (4)) SELECT l.queue, l.kind,
+	(SELECT run_at FROM redrive_jobs INDEXED BY redrive_ready WHERE lane = l.id AND priority = p.n AND state < 3 ORDER BY run_at LIMIT 1),
+	(SELECT run_at FROM redrive_jobs INDEXED BY redrive_ready WHERE lane = l.id AND priority = p.n AND state < 3 AND run_at > ?1
+		ORDER BY run_at LIMIT 1)
+	FROM redrive_lanes l CROSS JOIN priorities p`)
+
+// Heads implements store.Reader.
+func (s *Core) Heads(ctx context.Context) (heads []store.Head, err error) {
+	err = s.db.Read(ctx, func(c Session) error {
+		now := s.db.Clock.Now()
+		all := make(storekit.Heads)
+		err := c.Rows(selHeads, func(r Row) error {
+			for col := 2; col <= 3; col++ {
+				if !r.Null(col) {
+					all.Add(r.Text(0), r.Text(1), job.Micros(r.Int(col)), now)
+				}
+			}
+			return nil
+		}, num(now))
+		heads = all.Sorted()
+		return err
+	})
+	return heads, err
+}

@@ -1,0 +1,76 @@
+package postgres
+
+import (
+	"cmp"
+	"encoding/binary"
+	"errors"
+	"maps"
+	"slices"
+
+	"github.com/redrive/redrive/internal/sqlstore"
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+const (
+	// selFigures reads the figures to which a fold adds.
+	selFigures = `SELECT f.unit, f.at, f.lane, f.body FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS k(unit, at, lane)
+		JOIN redrive_figures f ON f.unit = k.unit AND f.at = k.at AND f.lane = k.lane`
+	// putFigures writes them. Its rows are in the order of the primary key.
+	putFigures = `INSERT INTO redrive_figures (unit, at, lane, body)
+		SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bytea[])
+		ON CONFLICT (unit, at, lane) DO UPDATE SET body = excluded.body`
+)
+
+var errFoldedFigures = errors.New("the figures in rows of redrive_events are damaged: restore the database from a backup")
+
+// foldFigures adds the figures of events, in the form of partFigures, to redrive_figures.
+// Only the holder of the lock of folding writes that table.
+func foldFigures(c *session, packed []byte) error {
+	sums := make(map[sqlstore.FigureKey]*store.Figures)
+	for len(packed) > 0 {
+		if len(packed) < 16 {
+			return errFoldedFigures
+		}
+		at, size := job.Micros(binary.BigEndian.Uint64(packed)), binary.BigEndian.Uint64(packed[8:])
+		if packed = packed[16:]; size > uint64(len(packed)) {
+			return errFoldedFigures
+		}
+		err := sqlstore.EachFigures(packed[:size], func(lane int64, f *store.Figures) error {
+			for _, k := range sqlstore.FigureKeys(at, lane) {
+				if sums[k] == nil {
+					sums[k] = new(store.Figures)
+				}
+				sums[k].Add(f)
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		packed = packed[size:]
+	}
+	if len(sums) == 0 {
+		return nil
+	}
+	keys := slices.SortedFunc(maps.Keys(sums), func(a, b sqlstore.FigureKey) int {
+		return cmp.Or(cmp.Compare(a.Unit, b.Unit), cmp.Compare(a.At, b.At), cmp.Compare(a.Lane, b.Lane))
+	})
+	units, times, lanes, bodies := ints(len(keys)), ints(len(keys)), ints(len(keys)), blobs(len(keys))
+	for _, k := range keys {
+		units.int(k.Unit)
+		times.int(int64(k.At))
+		lanes.int(k.Lane)
+	}
+	err := c.send(step{name: "selFigures", text: selFigures, args: []any{units, times, lanes}, each: func(r sqlstore.Row) error {
+		k := sqlstore.FigureKey{Unit: r.Int(0), At: job.Micros(r.Int(1)), Lane: r.Int(2)}
+		return sqlstore.UnpackFigures(r.Blob(3), sums[k])
+	}})
+	if err != nil {
+		return err
+	}
+	for _, k := range keys {
+		bodies.blob(sqlstore.PackFigures(nil, sums[k]))
+	}
+	return c.send(step{name: "putFigures", text: putFigures, args: []any{units, times, lanes, bodies}})
+}
