@@ -163,7 +163,7 @@ func (s *Spec) validJSON() error {
 // default.
 type Options struct {
 	Queue    string    // the queue of the job; default DefaultQueue
-	Priority int       // job.PriorityMin (runs first) to job.PriorityMax; default job.PriorityDefault
+	Priority int       // the priority: job.PriorityMin (runs first) to job.PriorityMax; default job.PriorityDefault
 	RunAt    time.Time // the job does not start before this time; default at once
 	Deadline time.Time // the job does not start at this time or later; default never
 

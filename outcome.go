@@ -82,7 +82,7 @@ type outcomeCalls struct {
 	dropped  atomic.Int64  // the number of outcomes that were not reported because the grace time was over
 	endGrace func()        // the function that ends the grace time, by closing the channel over
 	over     chan struct{} // this channel is closed when no further call may begin
-	skipped  logThrottle   // counts the outcomes that were skipped
+	skipped  logThrottle   // the counter of the outcomes that were skipped
 }
 
 // newOutcomeCalls starts the calls of one Run. It returns nil when Config.OnOutcome is

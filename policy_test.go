@@ -275,7 +275,7 @@ func (s *published) PublishPolicy(ctx context.Context, by store.By, p store.Stor
 	err := s.Store.PublishPolicy(ctx, by, p)
 	s.last = p.Name
 	s.mu.Unlock()
-	runtime.Gosched() // gives another SetPolicy call the chance to store its policy before this call has finished
+	runtime.Gosched() // this gives another SetPolicy call the chance to store its policy before this call has finished
 	return err
 }
 

@@ -44,7 +44,7 @@ func TestD7_ARedriveStopsByItselfAndGoesOn(t *testing.T) {
 	if r, err = e.WaitRedrive(t.Context(), r.ID); err != nil || r.State != store.RedriveCompleted || r.Released != 300 || r.Completed != 295 {
 		t.Errorf("redrive after the cause is fixed: got %+v, error %v; want it completed", r, err)
 	}
-	if n := statuses(t, e); n[job.Resolved] != 295 || n[job.Pending] != 605 { // the canaries died again and count as new deaths
+	if n := statuses(t, e); n[job.Resolved] != 295 || n[job.Pending] != 605 { // the canary jobs died again and count as new deaths
 		t.Errorf("got the dead letters by status %v, want 295 resolved and 605 pending", n)
 	}
 	if _, err := e.Redrive(t.Context(), ops, store.RedriveSpec{Filter: store.DeadFilter{Kind: "none"}}); !errors.Is(err, store.ErrNotFound) {

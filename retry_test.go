@@ -176,7 +176,7 @@ func TestL3_AFallbackThatSwallowsTheHandOverCompletes(t *testing.T) {
 			if !errors.Is(err, retry.ErrExhausted) {
 				t.Error(err)
 			}
-			return "", nil // logs the error as a warning and continues
+			return "", nil // a real program would log the error as a warning here, and continue
 		})
 		return err
 	}, nil)

@@ -21,8 +21,8 @@ type Formula uint8
 
 // The formulas. In the comments, n is the number of the next retry, starting at 1.
 const (
-	Fixed       Formula = iota // wait n of the list Waits
-	Exponential                // First × Factor^(n−1)
+	Fixed       Formula = iota // the wait is number n of the list Waits
+	Exponential                // the wait is First × Factor^(n−1)
 )
 
 // Jitter says how waits are spread randomly around t = min(Cap, nominal wait). U(a, b) is a
@@ -33,12 +33,12 @@ type Jitter uint8
 
 // The kinds of jitter, with the formula of the wait.
 const (
-	None         Jitter = iota // t, without jitter
-	Percent                    // t × U(1−Percent, 1+Percent)
-	Full                       // U(0, t)
-	Equal                      // t/2 + U(0, t/2)
-	Additive                   // min(nominal + U(0, Spread), Cap)
-	Decorrelated               // U(First, min(Cap, 3 × previous wait))
+	None         Jitter = iota // the wait is t, without jitter
+	Percent                    // the wait is t × U(1−Percent, 1+Percent)
+	Full                       // the wait is U(0, t)
+	Equal                      // the wait is t/2 + U(0, t/2)
+	Additive                   // the wait is min(nominal + U(0, Spread), Cap)
+	Decorrelated               // the wait is U(First, min(Cap, 3 × previous wait))
 )
 
 // Past says what happens after the last wait of the list Waits.

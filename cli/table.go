@@ -11,8 +11,8 @@ import (
 // column is one column of a table.
 type column struct {
 	title string
-	right bool // align right, for numbers
-	loose bool // shorten this column if the terminal is too narrow
+	right bool // whether the column is aligned right, as numbers are
+	loose bool // whether this column is shortened if the terminal is too narrow
 }
 
 // table prints aligned rows below column titles, and escapes control characters. If columns
@@ -20,7 +20,7 @@ type column struct {
 type table struct {
 	columns  []column
 	rows     [][]string
-	untitled bool // print no titles, because the rows continue a printed table
+	untitled bool // whether no titles are printed, because the rows continue a printed table
 }
 
 const columnGap = "  "

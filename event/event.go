@@ -41,7 +41,7 @@ const (
 	RedriveChanged    Type = 42 // the state of a redrive changed; Note is the redrive's number, Reason is its state
 	ScheduleFired     Type = 43 // a cron entry fired; Note is the entry's name, DueAt the slot, Job the job that it enqueued
 	ScheduleChanged   Type = 44 // a person paused or resumed a cron entry; Note is the entry's name, Reason is "paused" or "active"
-	GroupChanged      Type = 45 // a person changed what is known of a cause, or a job died of a resolved one; Note is the fingerprint, Reason is what changed, see store.Causes
+	GroupChanged      Type = 45 // a person changed what people know about a cause, or a job died of a cause that was marked as resolved; Note is the fingerprint, Reason says what changed (see store.Causes)
 	NoteAdded         Type = 47 // a person or a handler added a note; Reason is the store.NoteKind, and Note is the fingerprint for a note on a group
 
 	ProcessStarted Type = 60 // a process has begun to work; Note is its name

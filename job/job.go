@@ -40,7 +40,7 @@ type New struct {
 	ID          ID     // the id, reserved in the store
 	Kind        string // the kind; required
 	Queue       string // the queue; required
-	Priority    int8   // PriorityMin to PriorityMax
+	Priority    int8   // the priority, from PriorityMin to PriorityMax
 	RunAt       Micros // the job is due at this time; 0 means at once
 	Deadline    Micros // the job is not started at or after this time; 0 means never
 	Owner       string // the owner of the job, such as a tenant; part of the idempotency key; may be empty

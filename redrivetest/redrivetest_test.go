@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv("REDRIVETEST_ROLE") == "server" {
 		listener, err := net.Listen("tcp", "127.0.0.1:0")
 		if err == nil {
-			_, err = listener.Accept() // blocks until the test kills the process
+			_, err = listener.Accept() // this blocks until the test kills the process
 		}
 		panic(err)
 	}

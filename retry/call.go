@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Call describes the current call to the operation of that call. From returns it.
+// Call holds the data of a call for the operation of that call. From returns it.
 type Call struct {
 	Operation string
 	Attempt   int // number of the attempt, from 1
@@ -108,9 +108,9 @@ func (f *frame) keyed() string {
 	return strconv.FormatUint(f.number[0], 36) + "-" + strconv.FormatUint(f.number[1], 36)
 }
 
-// CountSend records one request that was sent in the attempt that ctx belongs to.
-// Transports and interceptors call it for every request, so that retries below Do are
-// counted. Without it, Do counts one send per attempt.
+// CountSend records one request that was sent in the attempt that ctx belongs to. Transports
+// and interceptors call it for every request, so that retries below Do are counted. If
+// CountSend is not called, Do counts one send per attempt.
 func CountSend(ctx context.Context) {
 	f := frameOf(ctx)
 	if f == nil {

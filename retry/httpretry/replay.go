@@ -46,7 +46,8 @@ func peek(ctx context.Context, body io.ReadCloser, most int, d time.Duration) (*
 	return r, string(r.head[:min(len(r.head), most)])
 }
 
-// readAhead reads until it has read the number of bytes in most, or until enough is set.
+// readAhead reads until it has read as many bytes as the parameter most says, or until the
+// field enough is set.
 func (r *replay) readAhead(most int) {
 	block := make([]byte, min(most, 4<<10)) //nolint:mnd // as much as net/http has at hand
 	for ahead := true; ahead; {
