@@ -329,7 +329,10 @@ func (r *Diagnosis) jobs(c *session) error {
 	if err := r.each(c, selOldestEvent, sqlstore.FindTime(&f.OldestEvent)); err != nil {
 		return err
 	}
-	return r.each(c, selOverdue, sqlstore.FindExpired(f, now), sqlstore.Num(now))
+	if err := r.each(c, selOverdue, sqlstore.FindExpired(f, now), sqlstore.Num(now)); err != nil {
+		return err
+	}
+	return sqlstore.CheckOwners(c, f)
 }
 
 // ahead compares the latest stored times with the server's.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store"
@@ -65,6 +66,16 @@ func TestQ9_OwnersOwnEnqueuesAreListed(t *testing.T) {
 		t.Fatal(err)
 	}
 	wants("after a sweep", late.ID, early.ID)
+	for lost, statement := range []string{`SELECT 1`, `DELETE FROM ` + s.Schema() + `.redrive_owned`} {
+		run(t, connected(t, dsn), statement)
+		r, err := Diagnose(t.Context(), dsn, s.Schema(), time.Now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if found := problems(r, "2 jobs with an owner are not in the index of owners"); len(found) != lost {
+			t.Errorf("problems of the index of owners after %s: got %q, want %d", statement, r.Problems, lost)
+		}
+	}
 }
 
 // Transactions that overlap number their ended jobs in another order than that of their times.

@@ -256,5 +256,8 @@ func (r *Diagnosis) rows(s *native, now job.Micros) error {
 			return err
 		}
 	}
-	return s.Rows(selOverdue, sqlstore.FindExpired(f, now), sqlstore.Num(now))
+	if err := s.Rows(selOverdue, sqlstore.FindExpired(f, now), sqlstore.Num(now)); err != nil {
+		return err
+	}
+	return sqlstore.CheckOwners(s, f)
 }

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -79,6 +80,26 @@ func TestQ9_IndexOfOwnersStaysSmall(t *testing.T) {
 	}
 	if n := k.number(`SELECT count(*) FROM redrive_owned WHERE place / 1024 NOT IN (SELECT run FROM redrive_owned_runs)`); n != 0 {
 		t.Errorf("parts of runs that were replaced: got %d, want 0", n)
+	}
+	k.doctor("", 0)
+	lost := k.number(`SELECT n FROM redrive_owned_runs ORDER BY n DESC LIMIT 1`)
+	k.direct(`DELETE FROM redrive_owned WHERE place / 1024 IN (SELECT run FROM redrive_owned_runs ORDER BY n DESC LIMIT 1)`)
+	k.doctor(fmt.Sprintf("%d jobs with an owner are not in the index of owners", lost), 1)
+}
+
+// doctor examines the database. It expects so many problems that begin with the text.
+func (k *keeper) doctor(text string, want int) {
+	k.t.Helper()
+	r, err := Diagnose(k.t.Context(), k.path, func() time.Time { return seedNow.Add(time.Duration(k.ahead.Load())) })
+	k.must(err)
+	found := 0
+	for _, p := range r.Problems {
+		if strings.Contains(p, "index of owners") && strings.HasPrefix(p, text) {
+			found++
+		}
+	}
+	if found != want {
+		k.t.Errorf("problems that begin with %q: got %d of %q, want %d", text, found, r.Problems, want)
 	}
 }
 

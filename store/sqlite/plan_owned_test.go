@@ -19,6 +19,10 @@ var writingOwned = []plan{
 // readingOwned holds the statements that read the index of owners.
 var readingOwned = []plan{
 	{name: "countUnindexed", want: "CO-ROUTINE (subquery-2); SEARCH redrive_events USING INTEGER PRIMARY KEY (rowid>?); " + ownedMark + "; SCAN (subquery-2)"},
+	{name: "selNextID", want: "SEARCH redrive_meta USING PRIMARY KEY (key=?)"},
+	{name: "liveOwners", want: "SEARCH redrive_jobs USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)"},
+	{name: "doneOwners", want: "SEARCH redrive_done USING INDEX redrive_done_job (job>? AND job<?)"},
+	{name: "deadOwners", want: "SEARCH redrive_dead USING INDEX sqlite_autoindex_redrive_dead_1 (job>? AND job<?)"},
 	{name: "deadBetween", want: "SEARCH redrive_dead USING COVERING INDEX sqlite_autoindex_redrive_dead_1 (job>? AND job<?)"},
 	{name: "deadIDs", want: eachOwned + "SEARCH redrive_dead USING COVERING INDEX sqlite_autoindex_redrive_dead_1 (job=?)"},
 	{name: "doneBetween", want: "SEARCH redrive_done USING COVERING INDEX redrive_done_job (job>? AND job<?)"},

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/redrive/redrive/job"
@@ -15,6 +17,7 @@ func ownerPromises() []promise {
 		{"Q9_OwnerListsAreComplete", ownerListsAreComplete},
 		{"Q9_OwnerListsOutliveRetention", ownerListsOutliveRetention},
 		{"Q9_OwnerListIsNoWalk", ownerListIsNoWalk},
+		{"Q9_OwnerListsAreCompleteWhileSwept", ownerListsWhileSwept},
 	}
 }
 
@@ -158,5 +161,91 @@ func ownerListIsNoWalk(r *rig) {
 		if len(page.Jobs) != 3 || page.Jobs[0].ID != page.Jobs[2].ID+2 || page.Next.ID != page.Jobs[2].ID {
 			r.fail("list of an owner with many jobs, after a sweep: %v: got %d jobs and the cursor %q, want the newest 3 and a cursor", swept, len(page.Jobs), page.Next)
 		}
+	}
+}
+
+// proves: Q9
+//
+// While callers enqueue jobs and sweeps run, a list of an owner has every job of the owner whose
+// enqueue had returned before the list began, and no job twice.
+func ownerListsWhileSwept(r *rig) {
+	const writers, calls, owners = 3, 25, 4
+	var mu sync.Mutex
+	enqueued := make(map[string][]job.ID) // by owner
+	var left atomic.Int32                 // writers that have not ended
+	left.Store(writers)
+	errs := make([]error, writers+2*2)
+	write := func() error {
+		defer left.Add(-1)
+		for call := range calls {
+			first, err := r.ReserveIDs(ctx(), 3)
+			if err != nil {
+				return err
+			}
+			owner := fmt.Sprintf("tenant-%d", call%owners)
+			jobs := make([]job.New, 3)
+			for i := range jobs {
+				jobs[i] = job.New{ID: first + job.ID(i), Kind: kind, Queue: queue, Priority: job.PriorityDefault, Owner: owner}
+			}
+			if _, err := r.Enqueue(ctx(), jobs); err != nil {
+				return err
+			}
+			mu.Lock()
+			enqueued[owner] = append(enqueued[owner], first, first+1, first+2)
+			mu.Unlock()
+		}
+		return nil
+	}
+	sweep := func() error {
+		for left.Load() > 0 {
+			if _, err := r.Sweep(ctx(), store.Retention{Events: time.Nanosecond}, store.SweepMax); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	list := func() error {
+		for i := 0; left.Load() > 0; i++ {
+			owner := fmt.Sprintf("tenant-%d", i%owners)
+			mu.Lock()
+			want := slices.Clone(enqueued[owner])
+			mu.Unlock()
+			jobs, err := listAll(r, store.Filter{Owner: owner, Limit: 40})
+			if err != nil {
+				return err
+			}
+			got := make(map[job.ID]bool)
+			for i := range jobs {
+				if got[jobs[i].ID] {
+					return fmt.Errorf("job %d is twice in the list of the owner %s", jobs[i].ID, owner)
+				}
+				got[jobs[i].ID] = true
+			}
+			for _, id := range want {
+				if !got[id] {
+					return fmt.Errorf("job %d is not in the list of the owner %s, which has %d jobs", id, owner, len(jobs))
+				}
+			}
+		}
+		return nil
+	}
+	r.removed = true
+	race(len(errs), func(i int) {
+		switch {
+		case i < writers:
+			errs[i] = write()
+		case i%2 == 0:
+			errs[i] = sweep()
+		default:
+			errs[i] = list()
+		}
+	})
+	for _, err := range errs {
+		r.ok(err)
+	}
+	for _, owner := range []string{"tenant-0", "tenant-1", "tenant-2", "tenant-3"} {
+		want := slices.Sorted(slices.Values(enqueued[owner]))
+		slices.Reverse(want)
+		same(r, "jobs of the owner "+owner+" afterwards", r.list(store.Filter{Owner: owner}), want)
 	}
 }
