@@ -56,6 +56,8 @@ type (
 	QueueChange = store.QueueChange
 	// QueueMode says whether a queue accepts jobs and hands them out.
 	QueueMode = store.Mode
+	// Request is a request with an idempotency key, and its answer.
+	Request = store.Request
 	// Process is a process that works on the store.
 	Process = store.Process
 	// StoredPolicy is a policy as the store keeps it.

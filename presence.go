@@ -29,19 +29,25 @@ func (c *Client) OrderProcess(ctx context.Context, by By, name string, quiet boo
 // newPresence returns the function that the engine of one Run calls to report that the process
 // is alive. The caller holds the client's lock.
 func (c *Client) newPresence() func(context.Context, engine.Sign) (bool, error) {
-	host, err := os.Hostname()
-	if err != nil {
-		host = "unknown"
-	}
-	p := store.Process{
-		Name: c.config.Name, Instance: rand.Text(), What: "work", Host: host, PID: os.Getpid(), Version: ownVersion(), Build: c.config.Build,
-		Queues: slices.Sorted(maps.Keys(c.config.Queues)), Kinds: slices.Sorted(maps.Keys(c.handlers)),
-	}
+	p := c.process("work")
+	p.Queues, p.Kinds = slices.Sorted(maps.Keys(c.config.Queues)), slices.Sorted(maps.Keys(c.handlers))
 	return func(ctx context.Context, s engine.Sign) (bool, error) {
 		p := p
 		p.Policy, p.Slots, p.Running, p.Left = c.policies.Load().set.Hash(), s.Slots, s.Running, s.Leaving
 		orders, err := c.store.Present(ctx, p)
 		return orders.Quiet, err
+	}
+}
+
+// process returns the entry of this process in the list of processes. what says what the
+// process does. Each call returns another instance.
+func (c *Client) process(what string) store.Process {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	return store.Process{
+		Name: c.config.Name, Instance: rand.Text(), What: what, Host: host, PID: os.Getpid(), Version: ownVersion(), Build: c.config.Build,
 	}
 }
 

@@ -33,12 +33,13 @@ import (
 )
 
 // Client enqueues jobs and runs them. It is safe for concurrent use, and has no
-// goroutines but those of Run. Three methods run jobs, and two methods act on a client
-// that is running jobs:
+// goroutines but those of Run and Keep. Three methods run jobs, one does the upkeep of the
+// store alone, and two methods act on a client that is running jobs:
 //
 //	Run            until ctx ends; for a server
 //	RunUntilIdle   until no job is due; for a program that a timer starts
 //	RunUntilEmpty  until every job has ended, retries included; for a batch program
+//	Keep           until ctx ends, without jobs: only the upkeep of the store
 //	WaitIdle       waits until a client that runs has nothing to do; for a test
 //	Halt           stops a running client without a grace time; for a second signal
 type Client struct {
@@ -53,7 +54,7 @@ type Client struct {
 	handlers map[string]*handler // the handlers by kind; they do not change after sealed has become true
 	sealed   bool                // whether Run has been called
 	engine   *engine.Engine      // the engine of the active Run; nil when Run is not active
-	keeper   *keeper.Keeper      // the keeper of the active Run; nil when Run is not active
+	keeper   *keeper.Keeper      // the keeper of the active Run or Keep; nil when neither is active
 	calls    *outcomeCalls       // the calls of OnOutcome during the active Run; nil without Run or without Config.OnOutcome
 
 	argTypes atomic.Pointer[map[string]reflect.Type] // the types of the arguments of handlers that take JSON, by kind

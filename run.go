@@ -169,7 +169,7 @@ func (c *Client) start(ctx context.Context) (stop func(), err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
-	case c.engine != nil:
+	case c.engine != nil || c.keeper != nil:
 		return nil, errors.New("redrive: this client is already running; to run twice, make another client")
 	case len(c.handlers) == 0:
 		return nil, errors.New("redrive: no kind has a handler; call redrive.Handle before Run")
@@ -200,7 +200,7 @@ func (c *Client) start(ctx context.Context) (stop func(), err error) {
 		calls.stop()
 		return nil, errors.Join(fmt.Errorf("redrive: %w", err), config.Dirs.Close())
 	}
-	c.sealed, c.engine, c.keeper, c.calls = true, e, c.newKeeper(), calls
+	c.sealed, c.engine, c.keeper, c.calls = true, e, c.newKeeper(nil), calls
 	return func() {
 		calls.stop()
 		c.mu.Lock()

@@ -213,6 +213,7 @@ func idleWarning(list []redrive.Process, now time.Time) string {
 	var seen redrive.Process // the silent worker that reported last
 	for i := range list {
 		switch p := &list[i]; {
+		case p.What == "keep": // it runs no jobs
 		case p.Silent:
 			silent++
 			if p.SeenAt > seen.SeenAt {

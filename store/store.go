@@ -38,6 +38,7 @@ type Store interface {
 	Policies
 	DeadLetters
 	Causes
+	Requests
 	Redrives
 	Keeper
 	Presence
@@ -408,6 +409,7 @@ type Dump struct {
 	Audit      []Audit
 	Policies   []StoredPolicy // policies, sorted by hash
 	Processes  []Process      // processes, sorted by name and instance
+	Requests   []Request      // requests with an idempotency key, sorted by scope and key
 	Notes      []Note         // notes and feedbacks, sorted by number
 	Terms      []JobTerms     // terms of live and dead jobs, sorted by job; jobs with the default terms are left out
 }

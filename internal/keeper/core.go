@@ -21,9 +21,10 @@ const (
 	IdleStepEvery = 30 * time.Second       // the pause between two steps of the redrives if no notification comes
 	ActiveEvery   = 200 * time.Millisecond // the pause between two steps while a redrive is active, because the end of a job sends no notification
 	SweepEvery    = time.Minute
-	SweepMin      = 50 * time.Millisecond // the shortest pause between two sweeps if there is more to remove
-	AsideMin      = 5 * time.Millisecond  // the shortest pause between two background sweeps if there is more to remove
-	RetryMin      = time.Second           // the pause after an error; it doubles with each further error, up to RetryMax
+	SweepMin      = 50 * time.Millisecond  // the shortest pause between two sweeps if there is more to remove
+	AsideMin      = 5 * time.Millisecond   // the shortest pause between two background sweeps if there is more to remove
+	RescueMin     = 100 * time.Millisecond // between two rescues, unless more runs can be ended
+	RetryMin      = time.Second            // the pause after an error; it doubles with each further error, up to RetryMax
 	RetryMax      = time.Minute
 )
 
@@ -64,6 +65,12 @@ type Config struct {
 	Cron []Cron
 	// Aside is true if sweeps run in the background; see store.BackgroundSweeper.
 	Aside bool
+	// RescueEvery is the longest time between two searches for runs whose lease is over.
+	// 0 means that the keeper ends no such runs, because an engine in the process does.
+	RescueEvery time.Duration
+	// PresentEvery is the time between two signs of life of the process. 0 means that the
+	// keeper sends none, because an engine in the process does.
+	PresentEvery time.Duration
 }
 
 // Call is a kind of store call that the core asks for.
@@ -71,14 +78,17 @@ type Call uint8
 
 // The kinds of store calls.
 const (
-	None  Call = iota
-	Load       // read the last fired slots of the cron entries
-	Fire       // fire a slot: enqueue its jobs
-	Step       // take a step of the redrives
-	Sweep      // remove rows that are past their retention time
+	None    Call = iota
+	Load         // read the last fired slots of the cron entries
+	Fire         // fire a slot: enqueue its jobs
+	Step         // take a step of the redrives
+	Sweep        // remove rows that are past their retention time
+	Rescue       // end runs whose lease is over
+	Present      // report that the process is alive
 )
 
-var callNames = [...]string{None: "wait", Load: "read the schedules", Fire: "fire a schedule", Step: "take redrives further", Sweep: "sweep"}
+var callNames = [...]string{None: "wait", Load: "read the schedules", Fire: "fire a schedule", Step: "take redrives further", Sweep: "sweep",
+	Rescue: "rescue jobs of crashed workers", Present: "report that the process is alive"}
 
 // String returns the kind of call in words, for log lines.
 func (c Call) String() string { return callNames[c] }
@@ -102,6 +112,8 @@ type Core struct {
 	active bool // whether a redrive is active
 	woken  bool // whether a notification came after the last step began
 	sweep  duty
+	rescue duty
+	sign   duty
 }
 
 // duty is the schedule of one kind of call.
@@ -180,6 +192,14 @@ func (k *Core) Next(now time.Time) Action {
 			}
 		}
 	}
+	if k.config.PresentEvery > 0 && !now.Before(k.sign.at) {
+		k.sign.began = now
+		return Action{Call: Present}
+	}
+	if k.config.RescueEvery > 0 && !now.Before(k.rescue.at) {
+		k.rescue.began = now
+		return Action{Call: Rescue}
+	}
 	if !now.Before(k.stepAt()) {
 		k.step.began, k.woken = now, false
 		return Action{Call: Step}
@@ -189,6 +209,12 @@ func (k *Core) Next(now time.Time) Action {
 		return Action{Call: Sweep}
 	}
 	at := earliest(k.stepAt(), k.sweep.at)
+	if k.config.PresentEvery > 0 {
+		at = earliest(at, k.sign.at)
+	}
+	if k.config.RescueEvery > 0 {
+		at = earliest(at, k.rescue.at)
+	}
 	if !k.loaded {
 		return Action{At: earliest(at, k.load.at)}
 	}
@@ -321,9 +347,21 @@ func (k *Core) Swept(now time.Time, s store.Swept) {
 	k.sweep.done(now, now.Add(wait))
 }
 
+// Rescued reports the result of Rescue. more is true if the call ended as many runs as it may.
+func (k *Core) Rescued(now time.Time, r store.Rescue, more bool) {
+	wait := min(max(r.NextExpiry, RescueMin), k.config.RescueEvery)
+	if more {
+		wait = 0
+	}
+	k.rescue.done(now, now.Add(wait))
+}
+
+// Reported reports that Present succeeded.
+func (k *Core) Reported(now time.Time) { k.sign.done(now, k.sign.began.Add(k.config.PresentEvery)) }
+
 // Failed reports that a call has failed, and returns the time until it is due again.
 func (k *Core) Failed(now time.Time, a Action) time.Duration {
-	d := map[Call]*duty{Load: &k.load, Step: &k.step, Sweep: &k.sweep}[a.Call]
+	d := map[Call]*duty{Load: &k.load, Step: &k.step, Sweep: &k.sweep, Rescue: &k.rescue, Present: &k.sign}[a.Call]
 	if a.Call == Fire {
 		d = &k.crons[a.Cron].duty
 	}

@@ -77,7 +77,7 @@ func (r *rig) quiet() {
 			r.core.Stepped(r.now, store.RedriveStep{Wait: store.Never})
 		case keeper.Sweep:
 			r.core.Swept(r.now, store.Swept{})
-		case keeper.None, keeper.Load, keeper.Fire:
+		case keeper.None, keeper.Load, keeper.Fire, keeper.Rescue, keeper.Present:
 			return
 		}
 	}

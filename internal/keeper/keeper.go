@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store"
 )
 
@@ -12,8 +13,9 @@ import (
 // other calls do not wait long. Background sweeps may remove up to store.SweepMax rows
 // instead.
 const (
-	stepLimit  = 500
-	sweepLimit = 1_000
+	stepLimit   = 500
+	sweepLimit  = 1_000
+	rescueLimit = 100
 )
 
 // A pass makes all calls that are due. It makes at most passMax calls, and at most searchMax steps
@@ -37,9 +39,13 @@ type Options struct {
 	Config
 	Store     Store
 	Retention store.Retention
-	Now       func() time.Time
-	After     func(d time.Duration, f func()) (stop func() bool)
-	Logger    *slog.Logger
+	// Rescue ends up to limit runs whose lease is over; it is needed if RescueEvery is set.
+	Rescue func(ctx context.Context, limit int) (store.Rescue, error)
+	// Present reports that the process is alive; it is needed if PresentEvery is set.
+	Present func(ctx context.Context) error
+	Now     func() time.Time
+	After   func(d time.Duration, f func()) (stop func() bool)
+	Logger  *slog.Logger
 }
 
 // Keeper maintains one store.
@@ -199,6 +205,17 @@ func (k *Keeper) do(ctx context.Context, a Action) (moved bool) {
 			k.core.Swept(k.o.Now(), s)
 			k.logSwept(ctx, s)
 		}
+	case Rescue:
+		var r store.Rescue
+		if r, err = k.o.Rescue(ctx, rescueLimit); err == nil {
+			k.core.Rescued(k.o.Now(), r, len(r.Jobs) >= rescueLimit)
+			k.logRescued(ctx, r.Jobs)
+			moved = len(r.Jobs) > 0
+		}
+	case Present:
+		if err = k.o.Present(ctx); err == nil {
+			k.core.Reported(k.o.Now())
+		}
 	case None:
 	}
 	if err != nil {
@@ -213,6 +230,17 @@ func (k *Keeper) logFired(ctx context.Context, a Action, f store.Fired) {
 	}
 	for _, r := range f.Receipts {
 		k.o.Logger.InfoContext(ctx, "schedule fired", "schedule", k.o.Cron[a.Cron].Name, "slot", a.Slot, "job", r.ID.String())
+	}
+}
+
+func (k *Keeper) logRescued(ctx context.Context, runs []store.Rescued) {
+	for _, r := range runs {
+		level, message := slog.LevelWarn, "job rescued: the lease of its run was over"
+		if r.To == job.Dead {
+			level, message = slog.LevelError, "job is dead"
+		}
+		k.o.Logger.Log(ctx, level, message, "job", r.ID.String(), "kind", r.Kind, "queue", r.Queue, "run", int64(r.Token),
+			"crashes", int(r.Crashes), "worker", r.Holder, "state", r.To.String())
 	}
 }
 

@@ -188,6 +188,10 @@ func dumpFigures(c Session, d *store.Dump) (err error) {
 	if d.Processes, err = ReadProcesses(c); err != nil {
 		return err
 	}
+	err = c.Rows(allRequests, func(r Row) error { d.Requests = append(d.Requests, scanRequest(r)); return nil })
+	if err != nil {
+		return err
+	}
 	err = c.Rows(allNotes, func(r Row) error { d.Notes = append(d.Notes, scanNote(r)); return nil })
 	if err != nil {
 		return err

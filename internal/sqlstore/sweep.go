@@ -128,7 +128,7 @@ func (w *sweep) run(parts []SweepPart) error {
 func (w *sweep) steps(part SweepPart) []func() error {
 	switch part {
 	case SweepEnds:
-		return []func() error{w.ended, w.failures, w.keys}
+		return []func() error{w.ended, w.failures, w.keys, w.requests}
 	case SweepEvents:
 		return []func() error{w.oldEvents, w.oldFigures}
 	case SweepDeadLetters:

@@ -15,6 +15,8 @@ func ProcessState(p *store.Process) string {
 		return "quiet"
 	case p.Running > 0:
 		return "working"
+	case p.What == "keep":
+		return "keeping"
 	}
 	return "idle"
 }

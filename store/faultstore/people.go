@@ -57,6 +57,22 @@ func (s *Store) Notes(ctx context.Context, f store.NoteFilter) ([]store.Note, er
 	return do(ctx, s, "Notes", func() ([]store.Note, error) { return s.inner.Notes(ctx, f) })
 }
 
+// BeginRequest implements store.Requests.
+func (s *Store) BeginRequest(ctx context.Context, r store.Request) (store.Request, bool, error) {
+	existing := false
+	stored, err := do(ctx, s, "BeginRequest", func() (stored store.Request, err error) {
+		stored, existing, err = s.inner.BeginRequest(ctx, r)
+		return stored, err
+	})
+	return stored, existing && err == nil, err
+}
+
+// EndRequest implements store.Requests.
+func (s *Store) EndRequest(ctx context.Context, scope, key string, status int, body []byte) error {
+	_, err := do(ctx, s, "EndRequest", func() (none, error) { return none{}, s.inner.EndRequest(ctx, scope, key, status, body) })
+	return err
+}
+
 // StartRedrive implements store.Redrives.
 func (s *Store) StartRedrive(ctx context.Context, by store.By, r store.RedriveSpec) (store.Redrive, error) {
 	return do(ctx, s, "StartRedrive", func() (store.Redrive, error) { return s.inner.StartRedrive(ctx, by, r) })

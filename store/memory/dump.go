@@ -34,6 +34,7 @@ func (s *Store) Dump(ctx context.Context) (*store.Dump, error) {
 		Processes:  t.sortedProcesses(),
 		Figures:    t.dumpFigures(),
 		Notes:      slices.Clone(t.notes),
+		Requests:   t.sortedRequests(),
 	}
 	for _, id := range t.ids {
 		r := t.jobs[id]

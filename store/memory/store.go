@@ -62,6 +62,7 @@ type Store struct {
 	eventGone event.Cursor // the cursor of the last event that a sweep has removed
 	audit     []store.Audit
 	notes     []store.Note
+	requests  map[requestName]store.Request
 	lastNote  int64 // number of the last note
 	listeners map[*listener]struct{}
 }
@@ -92,6 +93,7 @@ func New(o Options) *Store {
 		redrives:  make(map[int64]*store.Redrive),
 		schedules: make(map[string]store.CronSlot),
 		processes: make(map[processName]*store.Process),
+		requests:  make(map[requestName]store.Request),
 		entries:   make(map[store.DeadCount]int64),
 		minutes:   make(map[job.Micros]int64),
 		figures:   make(map[storekit.FigureName]*store.Figures),

@@ -47,6 +47,7 @@ func (s *Store) Sweep(ctx context.Context, keep store.Retention, limit int) (sto
 	w.sweepNotes()
 	w.sweepEvents()
 	w.sweepKeys()
+	w.sweepRequests()
 	w.reopen()
 	w.prune()
 	w.sweepFigures()

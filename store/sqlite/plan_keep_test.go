@@ -1,5 +1,7 @@
 package sqlite
 
+const requestByKey = "SEARCH redrive_requests USING PRIMARY KEY (scope=? AND key=?)"
+
 const processByName = "SEARCH redrive_processes USING PRIMARY KEY (name=? AND instance=?)"
 
 // writingKept holds the statements about redrives, sweeps, cron slots and processes that run
@@ -35,6 +37,11 @@ var writingKept = []plan{
 	{name: "delFailures", want: "SEARCH redrive_failures USING INDEX sqlite_autoindex_redrive_failures_1 (job=?)"},
 	{name: "delGroup", want: "SEARCH redrive_groups" + byID},
 	{name: "delKey", want: "SEARCH redrive_keys USING PRIMARY KEY (owner=? AND kind=? AND key=?)"},
+	{name: "delRequest", want: requestByKey},
+	{name: "insRequest", want: noPlan},
+	{name: "selRequest", want: requestByKey},
+	{name: "setAnswer", want: requestByKey},
+	{name: "sweepRequests", want: "SEARCH redrive_requests USING INDEX redrive_requests_at (at<?)"},
 	{name: "delNotes", want: "SEARCH redrive_notes" + byID + "; LIST SUBQUERY 1; SCAN i VIRTUAL TABLE INDEX 1:"},
 	{name: "walkNotes", want: "SEARCH n USING INTEGER PRIMARY KEY (rowid>?); CORRELATED SCALAR SUBQUERY 1; " +
 		"SEARCH g USING COVERING INDEX sqlite_autoindex_redrive_groups_1 (fingerprint=?); CORRELATED SCALAR SUBQUERY 2; SEARCH j" + byID +

@@ -27,6 +27,8 @@ type bentDead struct {
 	group    func(*store.GroupChange)
 	merge    func(set *string)
 	note     func(*store.Note)
+	request  func(*store.Request)
+	answer   func(status *int)
 }
 
 func (s *bentDead) Act(ctx context.Context, by store.By, a store.Action) (store.Acted, error) {
@@ -66,6 +68,20 @@ func (s *bentDead) AddNote(ctx context.Context, by store.By, n store.Note) (stor
 		s.note(&n)
 	}
 	return s.Store.AddNote(ctx, by, n)
+}
+
+func (s *bentDead) BeginRequest(ctx context.Context, r store.Request) (store.Request, bool, error) {
+	if s.request != nil {
+		s.request(&r)
+	}
+	return s.Store.BeginRequest(ctx, r)
+}
+
+func (s *bentDead) EndRequest(ctx context.Context, scope, key string, status int, body []byte) error {
+	if s.answer != nil {
+		s.answer(&status)
+	}
+	return s.Store.EndRequest(ctx, scope, key, status, body)
 }
 
 func (s *bentDead) StartRedrive(ctx context.Context, by store.By, r store.RedriveSpec) (store.Redrive, error) {
@@ -175,6 +191,9 @@ func deadMutants() []mutant {
 		}})},
 		{"keeps feedback as notes", "D8_FeedbackIsKeptWithItsJob", with(bentDead{note: func(n *store.Note) { n.What = store.PlainNote }})},
 		{"takes feedback of a handler for that of a person", "Q11_HandlerLeavesFeedback", with(bentDead{note: func(n *store.Note) { n.Run = 0 }})},
+		{"carries out a request again", "I1_RequestIsBegunOnce", with(bentDead{request: func(r *store.Request) { r.Scope += rand.Text() }})},
+		{"does not compare requests", "I1_OtherRequestIsRefused", with(bentDead{request: func(r *store.Request) { r.Digest = []byte("same") }})},
+		{"forgets the status of an answer", "I1_RequestHasItsFirstAnswer", with(bentDead{answer: func(status *int) { *status = 200 }})},
 		{"never orders a process to be quiet", "Q7_QuietOrderReachesTheProcess", with(bentDead{order: func(quiet *bool) { *quiet = false }})},
 	}
 }

@@ -194,7 +194,7 @@ func equalDumps(a, b *store.Dump) bool {
 		slices.Equal(a.Audit, b.Audit) && equalRows(a.Jobs, b.Jobs) && equalRows(a.Failures, b.Failures) &&
 		slices.Equal(a.DeadCounts, b.DeadCounts) && equalRows(a.Originals, b.Originals) && equalRows(a.Redrives, b.Redrives) &&
 		slices.Equal(a.Schedules, b.Schedules) && equalRows(a.Figures, b.Figures) && equalRows(a.Policies, b.Policies) &&
-		equalRows(a.Processes, b.Processes) && slices.Equal(a.Notes, b.Notes)
+		equalRows(a.Processes, b.Processes) && slices.Equal(a.Notes, b.Notes) && equalRows(a.Requests, b.Requests)
 }
 
 func equalRows[T any](a, b []T) bool { return reflect.DeepEqual(a, b) || cmp.Equal(a, b, equal) }

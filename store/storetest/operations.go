@@ -30,7 +30,7 @@ func (d *duel) operations() map[string]func(*rapid.T) {
 		{"advance", d.advance}, {"rescue", d.rescue}, {"cancel", d.cancel}, {"retry", d.retry}, {"fire", d.fire}, {"set schedule", d.setSchedule},
 		{"declare", d.declare}, {"signals", d.signals}, {"read", d.read}, {"list", d.list}, {"exchange", d.exchange},
 		{"publish policy", d.publish}, {"sweep", d.sweep}, {"exchange", d.exchange},
-		{"present", d.present}, {"change cause", d.changeCause}, {"add note", d.addNote}, {"complete what was retried", d.completeRetried},
+		{"present", d.present}, {"change cause", d.changeCause}, {"add note", d.addNote}, {"request", d.request}, {"complete what was retried", d.completeRetried},
 		{"read figures", d.readFigures},
 	}
 	steps := map[string]func(*rapid.T){}
@@ -52,7 +52,7 @@ func operationNames() []string {
 		"enqueue that is repeated", "cancel that is taken", "retry that is taken",
 		"DeadLetters", "Groups", "DeadStats", "Preview", "Act", "Original", "StartRedrive", "Redrive", "RedriveList", "ControlRedrive",
 		"StepRedrives", "Sweep", "Fire", "SetSchedule", "Schedules", "PublishPolicy", "Present", "Processes", "OrderProcess",
-		"SetGroup", "MergeGroups", "AddNote", "Notes", "cause that regresses", "retry that helps", "note that a sweep removes",
+		"SetGroup", "MergeGroups", "AddNote", "Notes", "BeginRequest", "EndRequest", "request that exists", "cause that regresses", "retry that helps", "note that a sweep removes",
 		"act by id that is taken", "act by filter that changes something", "job that a redrive brings back",
 		"removal by a sweep", "reopening by a sweep", "slot that is fired", "process that is found silent",
 	}

@@ -1,6 +1,8 @@
 package storetest
 
 import (
+	"pgregory.net/rapid"
+
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store"
 )
@@ -79,4 +81,29 @@ func (d *duel) noteCauses(before, after *store.Dump) {
 	if len(after.Notes) < len(before.Notes) {
 		d.did("note that a sweep removes", 1)
 	}
+}
+
+// request begins a request with an idempotency key, and answers one.
+func (d *duel) request() {
+	t := d.t
+	q := store.Request{Scope: pick(t, "scope", "s1", "s2"), Key: pick(t, "request key", "k1", "k2", ""), Digest: []byte(pick(t, "digest", "d1", "d1", "d1", "d2")),
+		First: d.id(), N: rapid.IntRange(0, 2).Draw(t, "number"), Through: pick(t, "through", int64(0), 5)}
+	type begun struct {
+		Request  store.Request
+		Existing bool
+	}
+	got := d.each("BeginRequest", func(s store.Store) (any, error) {
+		stored, existing, err := s.BeginRequest(ctx(), q)
+		return begun{stored, existing}, err
+	})
+	if b, ok := got.Value.(begun); ok && b.Existing {
+		d.did("request that exists", 1)
+	}
+	if !chance(t, "answer", 2) {
+		return
+	}
+	key, status := pick(t, "answered key", "k1", "k2", "k3"), pick(t, "status", 200, 201, 500)
+	d.each("EndRequest", func(s store.Store) (any, error) {
+		return nil, s.EndRequest(ctx(), q.Scope, key, status, []byte("done"))
+	})
 }

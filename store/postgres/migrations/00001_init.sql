@@ -417,6 +417,21 @@ CREATE INDEX redrive_notes_job ON redrive_notes (job, id) WHERE job IS NOT NULL;
 CREATE INDEX redrive_notes_group ON redrive_notes (grp, id) WHERE grp IS NOT NULL;
 CREATE INDEX redrive_notes_what ON redrive_notes (what, id);
 
+-- The requests with an idempotency key, and their answers. A request is kept for a day.
+CREATE TABLE redrive_requests (
+	scope   text COLLATE "C" NOT NULL,
+	key     text COLLATE "C" NOT NULL,
+	digest  bytea NOT NULL,
+	at      bigint NOT NULL,
+	first   bigint, -- the first of n reserved job ids
+	n       bigint,
+	through bigint, -- the end of the set that the request acts on
+	status  bigint, -- NULL: there is no answer yet
+	body    bytea,
+	PRIMARY KEY (scope, key)
+);
+CREATE INDEX redrive_requests_at ON redrive_requests (at);
+
 CREATE TABLE redrive_keys (
 	owner      text COLLATE "C" NOT NULL,
 	kind       text COLLATE "C" NOT NULL,
@@ -518,6 +533,7 @@ DROP TABLE redrive_progress;
 DROP TABLE redrive_batches;
 DROP TABLE redrive_keys;
 DROP TABLE redrive_notes;
+DROP TABLE redrive_requests;
 DROP TABLE redrive_processes;
 DROP TABLE redrive_policies;
 DROP TABLE redrive_swept;

@@ -405,6 +405,21 @@ CREATE INDEX redrive_notes_job ON redrive_notes (job) WHERE job IS NOT NULL;
 CREATE INDEX redrive_notes_group ON redrive_notes (grp) WHERE grp IS NOT NULL;
 CREATE INDEX redrive_notes_what ON redrive_notes (what);
 
+-- The requests with an idempotency key, and their answers. A request is kept for a day.
+CREATE TABLE redrive_requests (
+	scope   TEXT NOT NULL,
+	key     TEXT NOT NULL,
+	digest  BLOB NOT NULL,
+	at      INTEGER NOT NULL,
+	first   INTEGER, -- the first of n reserved job ids
+	n       INTEGER,
+	through INTEGER, -- the end of the set that the request acts on
+	status  INTEGER, -- NULL: there is no answer yet
+	body    BLOB,
+	PRIMARY KEY (scope, key)
+) WITHOUT ROWID;
+CREATE INDEX redrive_requests_at ON redrive_requests (at);
+
 CREATE TABLE redrive_keys (
 	owner      TEXT NOT NULL,
 	kind       TEXT NOT NULL,
@@ -477,6 +492,7 @@ DROP TABLE redrive_progress;
 DROP TABLE redrive_batches;
 DROP TABLE redrive_keys;
 DROP TABLE redrive_notes;
+DROP TABLE redrive_requests;
 DROP TABLE redrive_processes;
 DROP TABLE redrive_policies;
 DROP TABLE redrive_swept;
