@@ -36,14 +36,15 @@ func (c *Client) DeadStats(ctx context.Context) (DeadStats, error) {
 	return c.store.DeadStats(ctx)
 }
 
-// Original returns a job as it was before a manual retry first changed it. The payload
-// is included only if a retry has changed it. The error is ErrNotFound when no retry
-// has changed the job.
+// Original returns a job as it was before a manual retry or Alter first changed it. The
+// payload is included only if it was changed. The error is ErrNotFound when nothing was
+// changed.
 func (c *Client) Original(ctx context.Context, id JobID) (Original, error) {
 	return c.store.Original(ctx, id)
 }
 
-// Change lists what a manual retry changes in a job. A zero field changes nothing.
+// Change lists what a manual retry or Alter changes in a job. A zero field changes
+// nothing.
 type Change struct {
 	// Payload replaces the payload, at most Config.PayloadMax bytes; nil keeps it.
 	Payload  []byte
@@ -52,7 +53,9 @@ type Change struct {
 	// Policy replaces the job's own retry settings, Options.Override. An empty value
 	// removes these settings; nil keeps them.
 	Policy *policy.Override
-	Delay  time.Duration // the time from the manual retry until the job is due
+	// Delay is the time from now until the job is due; 0 makes it due now. Nil keeps the
+	// due time; a retry without a delay is due now.
+	Delay *time.Duration
 }
 
 // Encode returns the change in the form that the store takes, for an Action of ActRetry

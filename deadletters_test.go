@@ -86,7 +86,7 @@ func TestD5_ARetryMayChangeTheJob(t *testing.T) {
 	}
 	twice := 2
 	change := redrive.Change{
-		Payload: []byte(`{"scene":2}`), Queue: "big", Priority: 3, Delay: time.Minute, Policy: &policy.Override{MaxRetries: &twice},
+		Payload: []byte(`{"scene":2}`), Queue: "big", Priority: 3, Delay: new(time.Minute), Policy: &policy.Override{MaxRetries: &twice},
 	}
 	if err := e.Retry(t.Context(), ops, id, &change); err != nil {
 		t.Fatal(err)

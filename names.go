@@ -112,8 +112,24 @@ type (
 	Act = store.Act
 	// Acted is the result of an Action.
 	Acted = store.Acted
-	// EncodedChange is a Change in the encoded form that Action and RedriveSpec contain.
+	// EncodedChange is a Change in the encoded form that Action, LiveAction and RedriveSpec contain.
 	EncodedChange = store.Change
+)
+
+// Types of actions on live jobs.
+type (
+	// LiveAction is a change that a person makes to all live jobs that a filter selects.
+	LiveAction = store.LiveAction
+	// LiveAct names what a LiveAction does.
+	LiveAct = store.LiveAct
+	// LiveActed is the result of a LiveAction.
+	LiveActed = store.LiveActed
+)
+
+// The operations on live jobs.
+const (
+	LiveCancel = store.LiveCancel // cancels waiting and retrying jobs, and asks running jobs to stop
+	LiveAlter  = store.LiveAlter  // changes waiting and retrying jobs
 )
 
 // The operations on dead letters.

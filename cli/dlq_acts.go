@@ -63,7 +63,9 @@ func (c *dlqRetryCmd) Run(ctx context.Context, a *app) error {
 		if err != nil {
 			return err
 		}
-		change.Delay = time.Duration(c.Delay)
+		if c.Delay != 0 {
+			change.Delay = new(time.Duration(c.Delay))
+		}
 		if c.Payload != "" {
 			if change.Payload, err = c.payload(ctx, a, client); err != nil {
 				return err

@@ -33,6 +33,7 @@ const (
 
 	JobCancelAsked Type = 20 // a person asked to stop a running job
 	JobProgressed  Type = 21 // the handler of a running job reported progress
+	JobAltered     Type = 22 // a person changed a waiting or retrying job; Queue and DueAt are the present ones
 	QueueChanged   Type = 30 // a person changed the mode or the settings of a queue
 	PolicyChanged  Type = 31 // the policy of the store has changed; Reason is the hash of the new policy
 
@@ -54,7 +55,7 @@ var typeNames = map[Type]string{
 	JobFailed: "job.failed", JobSnoozed: "job.snoozed", JobDeferred: "job.deferred",
 	JobInterrupted: "job.interrupted", JobCrashed: "job.crashed", JobCancelled: "job.cancelled",
 	JobExpired: "job.expired", JobRetried: "job.retried", JobHeld: "job.held", JobCancelAsked: "job.cancel_requested",
-	JobProgressed: "job.progressed", QueueChanged: "queue.changed", PolicyChanged: "policy.published",
+	JobProgressed: "job.progressed", JobAltered: "job.altered", QueueChanged: "queue.changed", PolicyChanged: "policy.published",
 	DeadLetterChanged: "dead_letter.changed", DeadLetterPurged: "dead_letter.purged", RedriveChanged: "redrive.changed",
 	ScheduleFired: "schedule.fired", ScheduleChanged: "schedule.changed", GroupChanged: "group.changed", NoteAdded: "note.added", ProcessStarted: "process.started", ProcessStopped: "process.stopped", ProcessSilent: "process.silent",
 }

@@ -13,7 +13,7 @@ type Audit struct {
 	Seq   int64      `json:"seq"`
 	At    job.Micros `json:"at"`
 	Actor string     `json:"actor"`
-	// Action is "job.cancel", "job.retry", "queue.set", "policy.publish",
+	// Action is "job.cancel", "job.retry", "job.alter", "jobs.cancel", "jobs.alter", "queue.set", "policy.publish",
 	// "retention.remove", "schedule.pause", "schedule.resume", "process.quiet", "process.wake", or one of the "dead_letter."
 	// and "redrive." actions (see DeadLetters.Act and Redrives). For a retry, After
 	// says what was changed in the jobs; see Change.MarshalJSON.

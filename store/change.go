@@ -11,27 +11,37 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// Change says what a retry changes in a job. A zero field does not change the job's value.
-// Original returns the values from before the first change.
+// Change says what a retry or Alter changes in a job. A zero field does not change the job's
+// value. Original returns the values from before the first change.
 type Change struct {
 	Payload  []byte // the new payload; nil does not change the payload; allowed only for a single id
 	Queue    string
 	Priority int8
 	// Once says that the priority applies to this life only, as in a redrive. When that
 	// life dies, the job gets its earlier priority back. A priority for one life alone
-	// does not make the store keep an Original.
+	// does not make the store keep an Original. Only a retry can have it.
 	Once     bool
-	Override []byte        // the job's new override; nil does not change the override, empty removes it
-	Delay    time.Duration // time from the retry until the job is due
+	Override []byte // the job's new override; nil does not change the override, empty removes it
+	// Delay makes the job due this long after the store's current time; 0 makes it due
+	// now. Nil does not change the due time; a retry without a delay is due now.
+	Delay *time.Duration
 }
 
 // IsZero reports whether the change changes nothing.
 func (c *Change) IsZero() bool {
-	return c.Payload == nil && c.Queue == "" && c.Priority == 0 && !c.Once && c.Override == nil && c.Delay == 0
+	return c.Payload == nil && c.Queue == "" && c.Priority == 0 && !c.Once && c.Override == nil && c.Delay == nil
 }
 
 // OneLifePriority reports whether the change sets a priority for one life only.
 func (c *Change) OneLifePriority() bool { return c.Once && c.Priority != 0 }
+
+// DueAt returns when a job that is retried with the change is due.
+func (c *Change) DueAt(now job.Micros) job.Micros {
+	if c.Delay == nil {
+		return now
+	}
+	return now.Add(*c.Delay)
+}
 
 // shownChange is the JSON form of a change in the audit log.
 type shownChange struct {
@@ -66,7 +76,7 @@ func (c Change) MarshalJSON() ([]byte, error) {
 	default:
 		shown.Override = json.RawMessage(strconv.Quote(hex.EncodeToString(c.Override)))
 	}
-	if c.Delay != 0 {
+	if c.Delay != nil {
 		shown.Delay = c.Delay.String()
 	}
 	return json.Marshal(shown)
@@ -78,10 +88,16 @@ func (c *Change) AuditRetry() string {
 	if c.IsZero() {
 		return job.Waiting.String()
 	}
+	return c.AuditAlter(job.Waiting)
+}
+
+// AuditAlter returns the After text of the audit row of Alter: the state of the job and
+// what was changed in it.
+func (c *Change) AuditAlter(state job.State) string {
 	return auditJSON(struct {
 		State  string `json:"state"`
 		Change Change `json:"change"`
-	}{job.Waiting.String(), *c})
+	}{state.String(), *c})
 }
 
 // AuditStep returns the text After for the audit row of a step by filter: the result of the
@@ -115,7 +131,8 @@ func auditJSON(value any) string {
 	return string(text)
 }
 
-// Original holds the values of a job before a retry changed them for the first time.
+// Original holds the values of a job before a retry or Alter changed them for the first
+// time.
 type Original struct {
 	Job      job.ID     `json:"job"`
 	At       job.Micros `json:"at"` // time of the first change
@@ -123,10 +140,13 @@ type Original struct {
 	Queue    string     `json:"queue"`
 	Priority int8       `json:"priority"`
 	Override []byte     `json:"-"`
-	// Payload is the payload before a retry changed it. It is nil when no retry has changed
-	// the payload; then the job still has its first payload.
+	// Payload is the payload before it was changed for the first time. It is nil when nobody
+	// has changed the payload; then the job still has its first payload.
 	Payload []byte `json:"-"`
 }
+
+// DelayMax is the longest delay of a change: about 100 years.
+const DelayMax = 36_525 * 24 * time.Hour
 
 func (c *Change) validate() error {
 	switch {
@@ -136,8 +156,8 @@ func (c *Change) validate() error {
 		return fmt.Errorf("settings of %d bytes: at most %d bytes are allowed: %w", len(c.Override), job.PolicyMax, ErrTooLarge)
 	case c.Priority < 0 || c.Priority > job.PriorityMax:
 		return fmt.Errorf("priority %d: it must be %d to %d: %w", c.Priority, job.PriorityMin, job.PriorityMax, ErrInvalid)
-	case c.Delay < 0:
-		return fmt.Errorf("delay %s: must not be negative: %w", c.Delay, ErrInvalid)
+	case c.Delay != nil && (*c.Delay < 0 || *c.Delay > DelayMax):
+		return fmt.Errorf("delay %s: it must be 0 to %s: %w", c.Delay, DelayMax, ErrInvalid)
 	case c.Queue != "":
 		return ValidName("queue", c.Queue)
 	}

@@ -20,7 +20,7 @@ func TestQ9_ChangeAsTheAuditHasIt(t *testing.T) {
 		want string
 	}{
 		{store.Change{}, `{}`},
-		{store.Change{Queue: "night", Priority: 3, Delay: time.Minute}, `{"queue":"night","priority":3,"delay":"1m0s"}`},
+		{store.Change{Queue: "night", Priority: 3, Delay: new(time.Minute)}, `{"queue":"night","priority":3,"delay":"1m0s"}`},
 		{store.Change{Priority: 4, Once: true}, `{"priority":4,"once":true}`},
 		{store.Change{Once: true}, `{}`},
 		{store.Change{Override: []byte(`{"a": 1}`)}, `{"policy":{"a":1}}`},

@@ -34,9 +34,10 @@ type DeadLetters interface {
 	// a row says what was done and what a retry changes in the jobs. If a step is repeated, it
 	// does nothing a second time.
 	Act(ctx context.Context, by By, a Action) (Acted, error)
-	// Original returns the values of a dead job before a retry changed them for the
-	// first time. It includes the payload if a retry has changed the payload. It
-	// returns ErrNotFound when no retry has changed the job.
+	// Original returns the values of a job before a retry or Alter changed them for the
+	// first time. It includes the payload if the payload was changed. It returns
+	// ErrNotFound when nothing was changed. The values are kept as long as the job or its
+	// dead letter.
 	Original(ctx context.Context, id job.ID) (Original, error)
 }
 

@@ -14,31 +14,31 @@ import (
 // Filter selects jobs and gives the order of a list of them. A job must match all fields that
 // are not zero.
 type Filter struct {
-	States      []job.State
-	Kind        string
-	Queue       string
-	Owner       string
-	Batch       int64
-	Worker      string // the name of the process that runs the job or has run it last
-	Correlation string
+	States      []job.State `json:"states,omitempty"`
+	Kind        string      `json:"kind,omitempty"`
+	Queue       string      `json:"queue,omitempty"`
+	Owner       string      `json:"owner,omitempty"`
+	Batch       int64       `json:"batch,omitempty"`
+	Worker      string      `json:"worker,omitempty"` // the name of the process that runs the job or has run it last
+	Correlation string      `json:"correlation,omitempty"`
 	// Key selects the job of Kind and Owner that holds this idempotency key now. It needs
 	// Kind. Without Owner, it selects a job that has no owner.
-	Key  string
-	Attr Attr
+	Key  string `json:"key,omitempty"`
+	Attr Attr   `json:"attr,omitzero"`
 	// Class, Group (a fingerprint) and Text (a part of the message; upper and lower case are
 	// equal) select retrying and dead jobs by their last failure.
-	Class  string
-	Group  string
-	Text   string
-	Reason job.Reason // the reason of a death; selects only dead jobs
+	Class  string     `json:"class,omitempty"`
+	Group  string     `json:"group,omitempty"`
+	Text   string     `json:"text,omitempty"`
+	Reason job.Reason `json:"reason,omitempty"` // the reason of a death; selects only dead jobs
 
-	Created Span // range of times at which the job was enqueued
-	Ended   Span // range of times at which the job was completed or cancelled, or became dead
-	Due     Span // range of times at which a waiting or retrying job may start
+	Created Span `json:"created,omitzero"` // range of times at which the job was enqueued
+	Ended   Span `json:"ended,omitzero"`   // range of times at which the job was completed or cancelled, or became dead
+	Due     Span `json:"due,omitzero"`     // range of times at which a waiting or retrying job may start
 
-	Order Order
-	From  Cursor // the field Next of the previous page; the zero value starts at the beginning
-	Limit int    // maximum number of jobs on the page, 1 to job.PageMax; 0 means 50
+	Order Order  `json:"order,omitzero"`
+	From  Cursor `json:"from,omitzero"`   // the field Next of the previous page; the zero value starts at the beginning
+	Limit int    `json:"limit,omitempty"` // maximum number of jobs on the page, 1 to job.PageMax; 0 means 50
 }
 
 // Attr selects jobs that have an attribute with this value. A number or a boolean is
@@ -50,8 +50,8 @@ type Attr struct {
 
 // Span is a range of time. A zero field means no bound.
 type Span struct {
-	Since job.Micros // the range begins at this time, which belongs to it
-	Until job.Micros // the range ends before this time
+	Since job.Micros `json:"since,omitempty"` // the range begins at this time, which belongs to it
+	Until job.Micros `json:"until,omitempty"` // the range ends before this time
 }
 
 // Has reports whether a time is in the range. If at is 0, the time is not set; only a range

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -8,12 +9,14 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// Redrives stores bulk retries and advances them. Every process that runs jobs also advances
-// the redrives. When one of the processes dies, no progress is lost.
+// Redrives stores bulk retries and bulk actions on live jobs, and advances them. Every process
+// that runs jobs also advances the redrives. When one of the processes dies, no progress is
+// lost.
 type Redrives interface {
 	// StartRedrive makes a redrive of the dead letters that its filter selects now. Through
-	// and Total come from a Preview of ActRetry. If the jobs go to another queue and need more
-	// lanes than the store has room for, the error is ErrTooLarge.
+	// and Total come from a Preview of ActRetry, or from PreviewLive if Live is set. If dead
+	// jobs go to another queue and need more lanes than the store has room for, the error is
+	// ErrTooLarge.
 	//
 	// When the Key of the spec has already started a redrive, the call starts nothing
 	// and returns the current state of that redrive. It then ignores the rest of the
@@ -33,16 +36,16 @@ type Redrives interface {
 	// ErrNotFound when the redrive does not exist, and ErrConflict when the redrive's state
 	// does not allow the operation. Repeating an operation is not an error.
 	ControlRedrive(ctx context.Context, by By, id int64, do RedriveOp) (Redrive, error)
-	// StepRedrives advances every active redrive by one step. Together the steps retry
-	// at most limit jobs (1 to StepMax), all in one transaction. The redrives share the
-	// limit.
+	// StepRedrives advances every active redrive by one step. Together the steps retry or
+	// change at most limit jobs (1 to StepMax). A step is one transaction. The redrives
+	// share the limit.
 	StepRedrives(ctx context.Context, limit int) (RedriveStep, error)
 }
 
 // RedriveStep is the result of one call of StepRedrives.
 type RedriveStep struct {
 	Active   int   // number of active redrives, including those that wait for outcomes of released jobs
-	Released int64 // number of jobs that the step has retried
+	Released int64 // number of jobs that the step has retried or changed
 	// Wait is the time until the next step has work to do. 0 means that there is work now.
 	// Never means that there is no more work until a released job ends or a person does
 	// something.
@@ -86,27 +89,62 @@ type RedriveSpec struct {
 	// jobs fail their first attempt again with the same fingerprint, or no job of the canary
 	// completes. 0 means StopDefault; 1 means that the redrive never stops automatically.
 	StopShare float64 `json:"stop_share"`
+	// Live is set for a bulk action on live jobs. Then Through is the highest id of the
+	// frozen set, Filter is zero, and there is no canary and no stop rule. The Change of a
+	// LiveAlter may have a delay, counted from each step.
+	Live *LiveSpec `json:"live,omitempty"`
 	// Key identifies the request, at most job.TextMax bytes. Only the first call with a key
 	// starts a redrive. If the key is "", every call starts a redrive.
 	Key string `json:"-"`
+}
+
+// LiveSpec says what a redrive does with live jobs, instead of retrying dead ones.
+type LiveSpec struct {
+	Do     LiveAct    `json:"do"`
+	Filter Filter     `json:"filter"`
+	At     job.Micros `json:"at,omitempty"` // as LiveAction.At
+}
+
+// liveAction returns the action that a step makes. It must not change more than limit jobs.
+func (r *RedriveSpec) liveAction(after int64, limit int) LiveAction {
+	return LiveAction{Do: r.Live.Do, Filter: r.Live.Filter, Through: job.ID(r.Through), At: r.Live.At, After: job.ID(after),
+		Limit: limit, Change: r.Change}
+}
+
+// LiveAction returns the next step of a redrive of live jobs.
+func (r *Redrive) LiveAction(limit int) LiveAction { return r.liveAction(r.Cursor, limit) }
+
+// validateLive is Validate for a redrive of live jobs.
+func (r *RedriveSpec) validateLive() error {
+	switch {
+	case !r.Filter.isZero():
+		return fmt.Errorf("redrive: an action on live jobs must not have a filter of dead letters: %w", ErrInvalid)
+	case r.Canary > 0 || r.StopShare != 0 && r.StopShare != 1:
+		return fmt.Errorf("redrive: an action on live jobs has no canary and no stop share: %w", ErrInvalid)
+	}
+	a := r.liveAction(0, 0)
+	return a.Validate(false)
 }
 
 // Validate returns an ErrInvalid that names the field.
 func (r *RedriveSpec) Validate() error {
 	switch {
 	case r.Through < 1 || r.Total < 1:
-		return fmt.Errorf("redrive: Through is %d and Total is %d: no dead letter is selected: %w", r.Through, r.Total, ErrInvalid)
+		return fmt.Errorf("redrive: Through is %d and Total is %d: nothing is selected: %w", r.Through, r.Total, ErrInvalid)
 	case r.Canary > CanaryMax:
 		return fmt.Errorf("redrive: canary of %d jobs: at most %d jobs are allowed: %w", r.Canary, CanaryMax, ErrInvalid)
 	case r.Rate < 0 || r.Rate > RedriveRateMax:
 		return fmt.Errorf("redrive: rate of %d jobs per second: the rate must be 1 to %d, or 0 for no limit: %w", r.Rate, RedriveRateMax, ErrInvalid)
 	case !(r.StopShare >= 0 && r.StopShare <= 1): // this condition also refuses NaN
 		return fmt.Errorf("redrive: stop share %g: the share must be above 0 and at most 1: %w", r.StopShare, ErrInvalid)
-	case r.Change.Payload != nil || r.Change.Delay != 0:
+	case r.Live == nil && (r.Change.Payload != nil || r.Change.Delay != nil):
 		return fmt.Errorf("redrive: a redrive can change only the queue, priority and settings of the jobs: %w", ErrInvalid)
 	}
 	if len(r.Key) > job.TextMax {
 		return fmt.Errorf("redrive: key of %d bytes: at most %d bytes are allowed: %w", len(r.Key), job.TextMax, ErrTooLarge)
+	}
+	if r.Live != nil {
+		return r.validateLive()
 	}
 	if err := r.Filter.Validate(); err != nil {
 		return err
@@ -116,6 +154,10 @@ func (r *RedriveSpec) Validate() error {
 
 // WithDefaults returns the spec in which every unset field has its default value.
 func (r RedriveSpec) WithDefaults() RedriveSpec {
+	if r.Live != nil {
+		r.Canary, r.StopShare = max(r.Canary, 0), cmp.Or(r.StopShare, 1)
+		return r
+	}
 	if len(r.Filter.Statuses) == 0 {
 		r.Filter.Statuses = ActRetry.Statuses()
 	}
@@ -166,7 +208,8 @@ const (
 	RedriveCancel  RedriveOp = "cancel"  // releases no further jobs; the jobs that are already released continue
 )
 
-// Redrive is a bulk retry of dead jobs. Its numbers count jobs.
+// Redrive is a bulk retry of dead jobs, or a bulk action on live jobs. Its numbers count jobs. Released
+// counts the jobs that an action on live jobs has changed; the other counts are then 0.
 type Redrive struct {
 	ID int64 `json:"id"`
 	RedriveSpec

@@ -44,6 +44,9 @@ func (r *Redrive) Plan(now job.Micros, limit int) RedrivePlan {
 	}
 	switch r.State {
 	case RedriveRamping:
+		if r.Live != nil {
+			return r.paced(now, int64(limit))
+		}
 		if r.enoughAnswers() && r.stop(now) {
 			return nothing
 		}
@@ -91,7 +94,8 @@ func (r *Redrive) paced(now job.Micros, n int64) RedrivePlan {
 type RedriveDone struct {
 	Released int64 // number of jobs that the step has released
 	// Cursor is the number of the last examined death. A release with Spread examines the
-	// whole set and does not change the redrive's cursor.
+	// whole set and does not change the redrive's cursor. In a redrive of live jobs, Cursor
+	// is the id of the last examined job.
 	Cursor    int64
 	Exhausted bool  // whether the set has no further jobs to release
 	Blocked   error // why the next job could not be released; nil when no release failed
@@ -114,7 +118,7 @@ func (r *Redrive) RecordStep(now job.Micros, p RedrivePlan, did RedriveDone) {
 		r.stopFor(now, fmt.Sprintf("%d of %d are released; the next job cannot be: %v", r.Released, r.Total, did.Blocked))
 	case did.Exhausted:
 		r.State = RedriveSettling
-		if r.Completed+r.Dead+r.Cancelled >= r.Released {
+		if r.Live != nil || r.Completed+r.Dead+r.Cancelled >= r.Released {
 			r.State, r.EndedAt = RedriveCompleted, now
 		}
 	case stuck:

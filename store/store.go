@@ -35,6 +35,7 @@ type Store interface {
 	Worker
 	Reader
 	Admin
+	Live
 	Policies
 	DeadLetters
 	Causes

@@ -29,13 +29,9 @@ func (t *Txn) cancel(by store.By, id job.ID) (own, fatal error) {
 		t.reliesOnEarlier = true
 		return nil, nil
 	case r.state == job.Running:
-		if _, err := t.exec(askCancel, num(id), num(t.now)); err != nil {
+		if err := t.askToStop(r); err != nil {
 			return nil, err
 		}
-		e := r.event(job.None, job.None, 0)
-		e.Type = event.JobCancelAsked
-		t.events.Add(e)
-		t.wake = true
 		return nil, t.audit(by, "job.cancel", id.String(), r.state.String(), "cancel_requested")
 	}
 	if err := t.cancelReady(r, r.state); err != nil {

@@ -216,10 +216,15 @@ func (t *Txn) repeats(n *job.New) error {
 		return ErrAgain
 	case err != nil:
 		return err
-	case !storekit.Repeats(&j, n):
-		return taken(n.ID)
+	case storekit.Repeats(&j, n, false):
+		return nil
 	}
-	return nil
+	replaced := false
+	err = t.rows(selOriginal, func(r Row) error { replaced = !r.Null(6); return nil }, num(n.ID))
+	if err == nil && !storekit.Repeats(&j, n, replaced) {
+		err = taken(n.ID)
+	}
+	return err
 }
 
 // known finds the job if it was enqueued before. It finds a repeat by its id, and other jobs

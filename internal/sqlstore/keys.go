@@ -46,7 +46,7 @@ func (t *Txn) heldKey(name keyName) (heldKey, error) {
 	return k, err
 }
 
-// keyInUse returns an error when a dead job cannot be retried because another live job
+// keyInUse returns an error when a job cannot be retried or changed because another live job
 // holds the key that the job would have then. See job.AliveKey and job.ChangedKey.
 func (t *Txn) keyInUse(d *deadRow, c *store.Change) (own, fatal error) {
 	name := d.changedKey(c)

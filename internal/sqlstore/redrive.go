@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"time"
 
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store"
@@ -33,9 +34,59 @@ var (
 // and the override for jobs is in a separate column.
 type keptSpec struct {
 	store.RedriveSpec
-	Filter   keptFilter `json:"filter"`
-	Queue    string     `json:"queue,omitempty"`
-	Priority int8       `json:"priority"`
+	Filter   keptFilter     `json:"filter"`
+	Queue    string         `json:"queue,omitempty"`
+	Priority int8           `json:"priority"`
+	Delay    *time.Duration `json:"delay,omitempty"` // in nanoseconds
+	Live     *keptLive      `json:"live,omitempty"`
+}
+
+// keptLive is the stored form of an action on live jobs.
+type keptLive struct {
+	Do     int      `json:"do"`
+	Filter keptJobs `json:"filter"`
+	At     int64    `json:"at"`
+}
+
+type keptJobs struct {
+	store.Filter
+	States  []int    `json:"states,omitempty"`
+	Created keptSpan `json:"created,omitzero"`
+	Due     keptSpan `json:"due,omitzero"`
+}
+
+type keptSpan struct {
+	Since int64 `json:"since"`
+	Until int64 `json:"until"`
+}
+
+func packSpan(s store.Span) keptSpan { return keptSpan{int64(s.Since), int64(s.Until)} }
+
+func (s keptSpan) unpack() store.Span {
+	return store.Span{Since: job.Micros(s.Since), Until: job.Micros(s.Until)}
+}
+
+func packLive(l *store.LiveSpec) *keptLive {
+	if l == nil {
+		return nil
+	}
+	k := &keptLive{Do: int(l.Do), At: int64(l.At), Filter: keptJobs{Filter: l.Filter, Created: packSpan(l.Filter.Created), Due: packSpan(l.Filter.Due)}}
+	for _, s := range l.Filter.States {
+		k.Filter.States = append(k.Filter.States, int(s))
+	}
+	return k
+}
+
+func (k *keptLive) unpack() *store.LiveSpec {
+	if k == nil {
+		return nil
+	}
+	l := &store.LiveSpec{Do: store.LiveAct(k.Do), At: job.Micros(k.At), Filter: k.Filter.Filter}
+	l.Filter.Created, l.Filter.Due, l.Filter.States = k.Filter.Created.unpack(), k.Filter.Due.unpack(), nil
+	for _, s := range k.Filter.States {
+		l.Filter.States = append(l.Filter.States, job.State(s))
+	}
+	return l
 }
 
 type keptFilter struct {
@@ -46,7 +97,8 @@ type keptFilter struct {
 }
 
 func packSpec(s *store.RedriveSpec) ([]byte, error) {
-	k := keptSpec{RedriveSpec: *s, Filter: keptFilter{DeadFilter: s.Filter}, Queue: s.Change.Queue, Priority: s.Change.Priority}
+	k := keptSpec{RedriveSpec: *s, Filter: keptFilter{DeadFilter: s.Filter}, Queue: s.Change.Queue, Priority: s.Change.Priority,
+		Delay: s.Change.Delay, Live: packLive(s.Live)}
 	k.Filter.Since, k.Filter.Until = int64(s.Filter.Since), int64(s.Filter.Until)
 	for _, status := range s.Filter.Statuses {
 		k.Filter.Statuses = append(k.Filter.Statuses, int(status))
@@ -63,7 +115,8 @@ func unpackSpec(packed, policy []byte) (store.RedriveSpec, error) {
 	for _, status := range k.Filter.Statuses {
 		s.Filter.Statuses = append(s.Filter.Statuses, job.Status(status))
 	}
-	s.Change = store.Change{Queue: k.Queue, Priority: k.Priority, Once: true, Override: policy}
+	s.Live = k.Live.unpack()
+	s.Change = store.Change{Queue: k.Queue, Priority: k.Priority, Once: s.Live == nil, Override: policy, Delay: k.Delay}
 	return s, err
 }
 
@@ -131,6 +184,9 @@ func (t *Txn) startRedrive(by store.By, spec *store.RedriveSpec) (r store.Redriv
 			t.reliesOnEarlier = true
 			return known[0], nil
 		}
+	}
+	if spec.Live != nil && spec.Live.At == 0 {
+		spec.Live = &store.LiveSpec{Do: spec.Live.Do, Filter: spec.Live.Filter, At: t.now}
 	}
 	if err := t.roomForAll(spec); err != nil {
 		return r, err

@@ -17,69 +17,174 @@ import (
 // remaining canaries from the start of the set.
 const spreadLook = 20_000
 
-var anyActive = declare("anyActive", `SELECT EXISTS (SELECT 1 FROM redrive_redrives INDEXED BY redrive_redrives_active WHERE ended_at IS NULL)`)
-
 // StepRedrives implements store.Redrives.
 func (s *Core) StepRedrives(ctx context.Context, limit int) (answer store.RedriveStep, err error) {
 	if limit < 1 || limit > store.StepMax {
 		return answer, fmt.Errorf("redrive step of up to %d jobs: the number must be 1 to %d: %w", limit, store.StepMax, store.ErrInvalid)
 	}
-	active := int64(0) // number of active redrives; it is usually 0, and then no write transaction is needed
+	var active []store.Redrive // usually empty, and then no write transaction is needed
 	err = s.db.Read(ctx, func(c Session) error {
-		active, err = ReadInt(c, anyActive)
+		active, err = readRedrives(c, selActive)
+		active = slices.DeleteFunc(active, func(r store.Redrive) bool { return !r.State.Active() })
 		return err
 	})
-	if err != nil || active == 0 {
+	if err != nil || len(active) == 0 {
 		return store.RedriveStep{Wait: store.Never}, err
 	}
-	err = s.db.BackgroundWrite(ctx, func(t *Txn) error {
-		answer, err = t.stepRedrives(limit)
-		return err
-	})
+	live := slices.DeleteFunc(slices.Clone(active), func(r store.Redrive) bool { return r.Live == nil })
+	step := redriveStep{limit: limit, answer: store.RedriveStep{Wait: store.Never}}
+	err = s.stepAll(ctx, &step, len(active) > len(live), live)
 	if errors.Is(err, ErrDeadLettersLocked) {
-		return store.RedriveStep{Wait: lockedAgain, Active: int(active)}, nil
+		return store.RedriveStep{Wait: lockedAgain, Active: len(active)}, nil
 	}
 	if err != nil {
 		return store.RedriveStep{}, err
 	}
-	return answer, nil
+	if step.answer.Released == int64(limit) {
+		step.answer.Wait = 0
+	}
+	return step.answer, nil
 }
 
-func (t *Txn) stepRedrives(limit int) (store.RedriveStep, error) {
-	answer := store.RedriveStep{Wait: store.Never}
+// stepAll takes all redrives one step further. Those of dead letters share a transaction.
+// Each redrive of live jobs has its own: live jobs must be locked before dead letters and
+// redrives are.
+func (s *Core) stepAll(ctx context.Context, step *redriveStep, dead bool, live []store.Redrive) error {
+	if dead {
+		before := step.answer
+		err := s.db.BackgroundWrite(ctx, func(t *Txn) error {
+			step.answer = before
+			return step.dead(t, len(live) > 0)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	slices.SortFunc(live, func(a, b store.Redrive) int { return store.RedriveTurns(&a, &b) })
+	limit := step.limit
+	for i := range live {
+		before := step.answer
+		step.limit = int(before.Released) + store.RedriveShare(limit-int(before.Released), len(live)-i)
+		err := s.db.BackgroundWrite(ctx, func(t *Txn) error {
+			step.answer = before
+			return step.live(t, live[i].ID)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// redriveStep is one call of StepRedrives.
+type redriveStep struct {
+	limit  int
+	answer store.RedriveStep
+}
+
+// left returns how many jobs the step may still change.
+func (s *redriveStep) left() int { return s.limit - int(s.answer.Released) }
+
+// dead takes the redrives of dead letters one step further. half says that they may use
+// only half of the limit.
+func (s *redriveStep) dead(t *Txn, half bool) error {
 	if err := t.lockDeadLetters(); err != nil {
-		return answer, err
+		return err
 	}
 	list, err := readRedrives(t.s, selActive)
 	if err != nil {
-		return answer, err
+		return err
 	}
 	// a person may have paused a redrive since the list was read
-	list = slices.DeleteFunc(list, func(r store.Redrive) bool { return !r.State.Active() })
+	list = slices.DeleteFunc(list, func(r store.Redrive) bool { return !r.State.Active() || r.Live != nil })
 	slices.SortFunc(list, func(a, b store.Redrive) int { return store.RedriveTurns(&a, &b) })
+	left := s.left()
+	if half {
+		left = store.RedriveShare(left, 2)
+	}
 	for i := range list {
 		r := &list[i]
 		before := *r
-		plan := r.Plan(t.now, store.RedriveShare(limit-int(answer.Released), len(list)-i))
+		plan := r.Plan(t.now, store.RedriveShare(left, len(list)-i))
 		if plan.Release > 0 {
 			released, err := t.release(r, plan)
 			if err != nil {
-				return answer, err
+				return err
 			}
-			answer.Released += released
+			s.answer.Released += released
+			left -= int(released)
 		}
-		if r.State.Active() {
-			answer.Wait = min(answer.Wait, plan.Wait)
-			answer.Active++
-		}
-		if err := t.stepped(&before, r); err != nil {
-			return answer, err
+		if err := s.stepped(t, &before, r, plan); err != nil {
+			return err
 		}
 	}
-	if answer.Released == int64(limit) {
-		answer.Wait = 0
+	return nil
+}
+
+// live takes a redrive of live jobs one step further.
+func (s *redriveStep) live(t *Txn, id int64) error {
+	r, err := oneRedrive(t.s, id)
+	if err != nil || !r.State.Active() { // a person may have paused it since the list was read
+		return err
 	}
-	return answer, nil
+	before := r
+	plan := r.Plan(t.now, s.left())
+	if plan.Release > 0 {
+		changed, err := t.changeLive(&r, plan)
+		if err != nil {
+			return err
+		}
+		s.answer.Released += changed
+	}
+	return s.stepped(t, &before, &r, plan)
+}
+
+// stepped adds the step of one redrive to the answer, and writes it.
+func (s *redriveStep) stepped(t *Txn, before, r *store.Redrive, plan store.RedrivePlan) error {
+	if r.State.Active() {
+		s.answer.Wait = min(s.answer.Wait, plan.Wait)
+		s.answer.Active++
+	}
+	return t.stepped(before, r)
+}
+
+// changeLive changes live jobs of a redrive by its plan, and returns how many. When another
+// process has taken the redrive further in the meantime, it changes nothing.
+func (t *Txn) changeLive(r *store.Redrive, plan store.RedrivePlan) (int64, error) {
+	a := r.LiveAction(plan.Release)
+	p := newPicker(t, &a)
+	found, err := p.pick(plan.Release)
+	if err != nil {
+		return 0, err
+	}
+	jobs, err := p.lock(found.jobs)
+	if err != nil {
+		return 0, err
+	}
+	t.noDeadLetters = false // redrives are locked together with dead letters, after live jobs
+	if err := t.lockDeadLetters(); err != nil {
+		return 0, err
+	}
+	now, err := oneRedrive(t.s, r.ID)
+	if err != nil || now.Cursor != r.Cursor || now.State != r.State {
+		return 0, err
+	}
+	done, blocked, err := t.doLive(redriver(r.ID), &a, jobs)
+	if err != nil {
+		return 0, err
+	}
+	did := store.RedriveDone{Released: int64(done), Cursor: int64(found.edge), Exhausted: !found.more, Blocked: blocked}
+	switch {
+	case blocked == nil && !found.more:
+		did.Cursor = r.Through
+	case blocked == nil:
+	case done > 0:
+		did.Cursor = int64(jobs[done-1].id)
+	default:
+		did.Cursor = r.Cursor
+	}
+	r.RecordStep(t.now, plan, did)
+	return did.Released, nil
 }
 
 // stepped writes how a step has changed a redrive. If the state is new, it also writes an
@@ -177,7 +282,7 @@ func (t *Txn) whatHasRoom(jobs []deadRow, c *store.Change) ([]deadRow, error) {
 // roomForAll returns an error if a redrive needs more new lanes than the store has room for.
 // It reads the set of the redrive only if the lanes of all dead jobs would be too many.
 func (t *Txn) roomForAll(spec *store.RedriveSpec) error {
-	if spec.Change.Queue == "" {
+	if spec.Change.Queue == "" || spec.Live != nil { // a step on live jobs stops when there is no room
 		return nil
 	}
 	dead, err := t.deadByLane()

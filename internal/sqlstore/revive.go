@@ -86,7 +86,7 @@ func (t *Txn) revive(by store.By, d *deadRow, c *store.Change, redrive int64) er
 			return err
 		}
 	}
-	due := t.now.Add(c.Delay)
+	due := c.DueAt(t.now)
 	if err := t.one(insRetry, num(d.Death), num(t.now), num(to.id), num(priority), num(due), setNum(redrive), lent); err != nil {
 		return err
 	}
@@ -148,7 +148,7 @@ func (t *Txn) reviveAll(by store.By, all []deadRow, c *store.Change, redrive int
 // reviveRun does the same as reviveAll, but for a range of consecutive deaths. All the jobs
 // get the same change.
 func (t *Txn) reviveRun(by store.By, run []deadRow, c *store.Change, redrive int64) error {
-	first, last, due := run[0].Death, run[len(run)-1].Death, t.now.Add(c.Delay)
+	first, last, due := run[0].Death, run[len(run)-1].Death, c.DueAt(t.now)
 	n, err := t.exec(insRetries, num(first), num(last), num(t.now), setNum(c.Priority), num(due), setNum(redrive), bit(c.OneLifePriority()))
 	if err != nil {
 		return err

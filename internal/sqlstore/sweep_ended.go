@@ -14,6 +14,9 @@ var (
 	selEndedJobs = declareWalk("selEndedJobs", `SELECT d.seq, d.job, d.lane, d.state, d.finished_at, d.owner, d.key,
 		d.seq = (SELECT max(seq) FROM redrive_done) FROM redrive_done d ORDER BY d.seq`)
 	delDone     = declare("delDone", `DELETE FROM redrive_done WHERE seq = ?`)
+	anyOriginal = declare("anyOriginal", `SELECT EXISTS (SELECT 1 FROM redrive_originals)`)
+	// The dead letter of a job needs the original values until it is removed itself.
+	delAltered  = declare("delAltered", `DELETE FROM redrive_originals WHERE job = ?1 AND NOT EXISTS (SELECT 1 FROM redrive_dead WHERE job = ?1)`)
 	delAlive    = declare("delAlive", `DELETE FROM redrive_keys WHERE owner = ? AND kind = ? AND key = ? AND job = ?`)
 	setKeyState = declare("setKeyState", `UPDATE redrive_keys SET state = ?5 WHERE owner = ?1 AND kind = ?2 AND key = ?3 AND job = ?4`)
 )
@@ -58,9 +61,20 @@ func (w *sweep) ended() error {
 	if err := enough(err); err != nil {
 		return err
 	}
+	altered := int64(0)
+	if len(gone) > 0 {
+		if altered, err = ReadInt(w.s, anyOriginal); err != nil {
+			return err
+		}
+	}
 	for i := range gone {
 		if err := w.one(delDone, num(seqs[i])); err != nil {
 			return err
+		}
+		if altered != 0 {
+			if _, err := w.exec(delAltered, num(gone[i].id)); err != nil {
+				return err
+			}
 		}
 		if err := w.remove(&gone[i]); err != nil {
 			return err

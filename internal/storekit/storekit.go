@@ -29,8 +29,15 @@ func Settled(state job.State, current job.Token, o *job.Outcome, crashed bool) e
 // Repeats reports whether an earlier call of the same enqueue has created the stored job.
 // Otherwise the stored job is a different job with the same id. Repeats compares the fields
 // that are still stored.
-func Repeats(j *job.Job, n *job.New) bool {
-	if j.Kind != n.Kind || j.Owner != n.Owner || j.Correlation != n.Correlation || j.Key != n.Key || j.Batch != n.Batch {
+// replaced says that a person has replaced the payload, and so perhaps a unique key.
+func Repeats(j *job.Job, n *job.New, replaced bool) bool {
+	if j.Kind != n.Kind || j.Owner != n.Owner || j.Correlation != n.Correlation || j.Batch != n.Batch {
+		return false
+	}
+	if replaced {
+		return true
+	}
+	if j.Key != n.Key {
 		return false
 	}
 	// a job in a later life, or an ended job, may have a changed payload or no payload
@@ -59,4 +66,47 @@ func GroupMessage(message string) string {
 func TooManyLanes(queue, kind, deps string) error {
 	return fmt.Errorf("queue %q, kind %q, dependencies %q: the store has %d such combinations already, the most it keeps; "+
 		"use fewer names: %w", queue, kind, deps, job.LanesMax, store.ErrTooLarge)
+}
+
+// Waits holds the values of a waiting or retrying job that store.Live.Alter can change,
+// except the payload.
+type Waits struct {
+	Queue    string
+	Priority int8
+	// Own is the job's permanent priority while Priority holds for this life only;
+	// otherwise 0.
+	Own      int8
+	DueAt    job.Micros
+	LifeAt   job.Micros
+	Override []byte
+}
+
+// Altered returns the values that the job has after a change at the time now. fresh says
+// that the job has not run in its life. kept reports whether an Original must be stored,
+// changed whether anything is changed.
+func (w Waits) Altered(c *store.Change, now job.Micros, fresh bool) (to Waits, kept, changed bool) {
+	to = w
+	if c.Queue != "" {
+		to.Queue = c.Queue
+	}
+	if c.Priority != 0 {
+		to.Priority, to.Own = c.Priority, 0
+	}
+	if c.Override != nil {
+		to.Override = c.Override
+	}
+	switch {
+	case c.Delay == nil, *c.Delay == 0 && w.DueAt <= now:
+	default:
+		if to.DueAt = c.DueAt(now); fresh {
+			to.LifeAt = to.DueAt
+		}
+	}
+	permanent := w.Own
+	if permanent == 0 {
+		permanent = w.Priority
+	}
+	kept = to.Queue != w.Queue || c.Priority != 0 && c.Priority != permanent || !bytes.Equal(to.Override, w.Override)
+	changed = kept || to.Priority != w.Priority || to.Own != w.Own || to.DueAt != w.DueAt || to.LifeAt != w.LifeAt
+	return to, kept, changed
 }

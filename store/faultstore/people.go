@@ -133,3 +133,18 @@ func (s *Store) OrderProcess(ctx context.Context, by store.By, name string, quie
 	_, err := do(ctx, s, "OrderProcess", func() (none, error) { return none{}, s.inner.OrderProcess(ctx, by, name, quiet) })
 	return err
 }
+
+// Alter implements store.Live.
+func (s *Store) Alter(ctx context.Context, by store.By, ids []job.ID, c store.Change) ([]error, error) {
+	return do(ctx, s, "Alter", func() ([]error, error) { return s.inner.Alter(ctx, by, ids, c) })
+}
+
+// PreviewLive implements store.Live.
+func (s *Store) PreviewLive(ctx context.Context, a store.LiveAction) (store.LiveActed, error) {
+	return do(ctx, s, "PreviewLive", func() (store.LiveActed, error) { return s.inner.PreviewLive(ctx, a) })
+}
+
+// ActLive implements store.Live.
+func (s *Store) ActLive(ctx context.Context, by store.By, a store.LiveAction) (store.LiveActed, error) {
+	return do(ctx, s, "ActLive", func() (store.LiveActed, error) { return s.inner.ActLive(ctx, by, a) })
+}

@@ -38,7 +38,7 @@ func (t *tx) previewIDs(a *store.Action) store.Acted {
 	for i, id := range a.IDs {
 		e, err := t.named(a.Do, id)
 		if err == nil && a.Do == store.ActRetry {
-			err = t.keyInUse(e, &a.Change)
+			err = t.keyInUse(t.jobs[e.Job], &a.Change)
 		}
 		switch answer.Errors[i] = err; {
 		case answer.Errors[i] != nil:
@@ -118,7 +118,7 @@ func (t *tx) actIDs(by store.By, a *store.Action) store.Acted {
 	for i, id := range a.IDs {
 		e, err := t.named(a.Do, id)
 		if err == nil && a.Do == store.ActRetry {
-			err = cmp.Or(t.roomFor(&a.Change, e), t.keyInUse(e, &a.Change))
+			err = cmp.Or(t.roomFor(&a.Change, e), t.keyInUse(t.jobs[e.Job], &a.Change))
 		}
 		if answer.Errors[i] = err; err != nil {
 			continue
@@ -217,10 +217,9 @@ func (t *tx) do(by store.By, a *store.Action, e *entry, withGroup bool) {
 	t.emit(store.DeadLetterEvent(&e.DeadLetter, e.Action))
 }
 
-// keyInUse returns an error when a dead job cannot be retried because another live job
-// holds the key that the job would have then. See job.AliveKey and job.ChangedKey.
-func (t *tx) keyInUse(e *entry, c *store.Change) error {
-	r := t.jobs[e.Job]
+// keyInUse returns an error when a job cannot be retried or changed because another live
+// job holds the key that the job would have then. See job.AliveKey and job.ChangedKey.
+func (t *tx) keyInUse(r *record, c *store.Change) error {
 	name := r.changedKey(c)
 	if !job.WhileAlive(name.key) && name.key == r.Key {
 		return nil
@@ -235,7 +234,7 @@ func (t *tx) keyInUse(e *entry, c *store.Change) error {
 
 func (r *record) keyName() keyName { return keyName{r.Owner, r.Kind, r.Key} }
 
-// changedKey returns the idempotency key that the job has after a retry with the given change.
+// changedKey returns the idempotency key that the job has after the given change.
 func (r *record) changedKey(c *store.Change) keyName {
 	name := r.keyName()
 	if c.Payload != nil {
@@ -244,8 +243,8 @@ func (r *record) changedKey(c *store.Change) keyName {
 	return name
 }
 
-// retakeKey gives a dead job the key that it has after a retry with the change. Call it after
-// keyInUse, which checks that no other living job holds the key.
+// retakeKey gives a job the key that it has after a retry or Alter with the change. Call it
+// after keyInUse, which checks that no other living job holds the key.
 func (t *tx) retakeKey(r *record, c *store.Change) {
 	old, name := r.keyName(), r.changedKey(c)
 	taken := &key{Key: store.Key{Owner: r.Owner, Kind: r.Kind, Key: name.key, Job: r.ID}}
@@ -273,7 +272,7 @@ func (t *tx) withFreeKeys(entries []*entry) []*entry {
 		if !job.WhileAlive(r.Key) {
 			return false
 		}
-		if taken[r.keyName()] || t.keyInUse(e, &store.Change{}) != nil {
+		if taken[r.keyName()] || t.keyInUse(r, &store.Change{}) != nil {
 			return true
 		}
 		taken[r.keyName()] = true
@@ -301,7 +300,7 @@ func (t *tx) revive(e *entry, actor, note string, c *store.Change, redrive int64
 	if r.Deadline <= t.now {
 		r.Deadline = 0
 	}
-	t.wait(r, job.Waiting, t.now.Add(c.Delay))
+	t.wait(r, job.Waiting, c.DueAt(t.now))
 	t.transition(r, job.Dead, job.Retried, "")
 }
 
@@ -329,11 +328,19 @@ func (t *tx) change(r *record, actor string, c *store.Change, redrive int64) {
 		r.Priority = c.Priority
 		changed = changed || !c.Once
 	}
-	switch known, ok := t.originals[r.ID]; {
-	case changed && !ok:
-		t.originals[r.ID] = before
-	case ok && known.Payload == nil && before.Payload != nil:
+	if changed {
+		t.keepOriginal(before)
+	}
+}
+
+// keepOriginal stores the values of a job before a change, unless they are stored already.
+// The payload is stored at the first change of the payload.
+func (t *tx) keepOriginal(before store.Original) {
+	switch known, ok := t.originals[before.Job]; {
+	case !ok:
+		t.originals[before.Job] = before
+	case known.Payload == nil && before.Payload != nil:
 		known.Payload = before.Payload
-		t.originals[r.ID] = known
+		t.originals[before.Job] = known
 	}
 }

@@ -46,17 +46,22 @@ func (t *tx) cancelOne(by store.By, r *record) error {
 			return nil
 		}
 		t.note(by, "job.cancel", r.ID.String(), r.State.String(), "cancel_requested")
-		r.CancelAt = t.now
-		t.asked[r.ID] = r
-		e := about(r)
-		e.Type = event.JobCancelAsked
-		t.emit(e)
-		t.wake = true
+		t.askToStop(r)
 	case job.Cancelled:
 	case job.None, job.Completed, job.Dead:
 		return fmt.Errorf("job %d is %s and cannot be cancelled: %w", r.ID, r.State, store.ErrConflict)
 	}
 	return nil
+}
+
+// askToStop asks a running job to stop.
+func (t *tx) askToStop(r *record) {
+	r.CancelAt = t.now
+	t.asked[r.ID] = r
+	e := about(r)
+	e.Type = event.JobCancelAsked
+	t.emit(e)
+	t.wake = true
 }
 
 // SetQueue implements store.Admin. If the change has no effect, SetQueue writes neither an

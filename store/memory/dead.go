@@ -146,6 +146,9 @@ func (t *tx) remove(r *record) {
 	default:
 		k.state = r.State
 	}
+	if t.dead[r.ID] == nil { // otherwise the dead letter needs the values
+		delete(t.originals, r.ID)
+	}
 	t.detach(r)
 	delete(t.jobs, r.ID)
 	t.removed = true

@@ -74,7 +74,7 @@ type intake struct {
 func (c *intake) look(i int, n *job.New) (job.Receipt, error) {
 	state := c.state(n.ID)
 	if n.Repeat && state != job.None {
-		if r := c.jobs[n.ID]; r != nil && !storekit.Repeats(&r.Job, n) {
+		if r := c.jobs[n.ID]; r != nil && !storekit.Repeats(&r.Job, n, c.originals[n.ID].Payload != nil) {
 			return job.Receipt{}, &store.IDConflict{ID: n.ID}
 		}
 		return job.Receipt{ID: n.ID, State: state}, nil

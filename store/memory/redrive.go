@@ -52,9 +52,13 @@ func (s *Store) StartRedrive(ctx context.Context, by store.By, spec store.Redriv
 	if known := t.redriveOf(spec.Key); known != nil {
 		return cloneRedrive(known), nil
 	}
-	all, _ := t.selected(&store.Action{Do: store.ActRetry, Filter: &spec.Filter, Through: spec.Through}, -1)
-	if err := t.roomFor(&spec.Change, all...); err != nil {
-		return store.Redrive{}, t.errorf("%w", err)
+	if spec.Live == nil {
+		all, _ := t.selected(&store.Action{Do: store.ActRetry, Filter: &spec.Filter, Through: spec.Through}, -1)
+		if err := t.roomFor(&spec.Change, all...); err != nil {
+			return store.Redrive{}, t.errorf("%w", err)
+		}
+	} else if spec.Live.At == 0 {
+		spec.Live = &store.LiveSpec{Do: spec.Live.Do, Filter: spec.Live.Filter, At: t.now}
 	}
 	r := cloneRedrive(&store.Redrive{
 		ID: int64(len(t.redrives)) + 1, RedriveSpec: spec, State: store.RedriveCanary,
@@ -87,6 +91,11 @@ func cloneRedrive(r *store.Redrive) store.Redrive {
 	c := *r
 	c.Filter.Statuses = slices.Clone(c.Filter.Statuses)
 	c.Change.Override = bytes.Clone(c.Change.Override)
+	if r.Live != nil {
+		live := *r.Live
+		live.Filter.States = slices.Clone(live.Filter.States)
+		c.Live = &live
+	}
 	return c
 }
 
@@ -159,29 +168,83 @@ func (s *Store) StepRedrives(ctx context.Context, limit int) (store.RedriveStep,
 	if err != nil {
 		return store.RedriveStep{}, err
 	}
-	defer t.end()
+	defer func() {
+		if t != nil {
+			t.end()
+		}
+	}()
 	if limit < 1 || limit > store.StepMax {
 		return store.RedriveStep{}, t.errorf("limit %d: must be 1 to %d: %w", limit, store.StepMax, store.ErrInvalid)
 	}
 	answer := store.RedriveStep{Wait: store.Never}
-	active := slices.DeleteFunc(slices.Collect(maps.Values(t.redrives)), func(r *store.Redrive) bool { return !r.State.Active() })
-	slices.SortFunc(active, store.RedriveTurns)
-	for i, r := range active {
-		before := r.State
-		plan := r.Plan(t.now, store.RedriveShare(limit-int(answer.Released), len(active)-i))
-		if plan.Release > 0 {
-			answer.Released += t.release(r, plan)
+	dead, live := t.activeRedrives(false), t.activeRedrives(true)
+	left := limit
+	if len(live) > 0 && len(dead) > 0 {
+		left = store.RedriveShare(limit, 2)
+	}
+	for i, r := range dead {
+		left -= int(t.step(r, store.RedriveShare(left, len(dead)-i), &answer))
+	}
+	for i, r := range live { // each step is one commit
+		t.end()
+		if t, err = s.begin(ctx, "step redrives"); err != nil {
+			return store.RedriveStep{}, err
 		}
-		if r.State.Active() {
-			answer.Wait = min(answer.Wait, plan.Wait)
-			answer.Active++
+		if r.State.Active() { // it may have been paused in between
+			t.step(r, store.RedriveShare(limit-int(answer.Released), len(live)-i), &answer)
 		}
-		t.stepped(r, before)
 	}
 	if answer.Released == int64(limit) {
 		answer.Wait = 0
 	}
 	return answer, nil
+}
+
+// activeRedrives returns the active redrives, of live jobs or of dead letters, in the order
+// of their turns.
+func (t *tx) activeRedrives(live bool) []*store.Redrive {
+	list := slices.DeleteFunc(slices.Collect(maps.Values(t.redrives)), func(r *store.Redrive) bool {
+		return !r.State.Active() || (r.Live != nil) != live
+	})
+	slices.SortFunc(list, store.RedriveTurns)
+	return list
+}
+
+// step takes a redrive one step further and adds the result to the answer. It returns how
+// many jobs the step has released or changed.
+func (t *tx) step(r *store.Redrive, limit int, answer *store.RedriveStep) (released int64) {
+	before := r.State
+	plan := r.Plan(t.now, limit)
+	switch {
+	case plan.Release == 0:
+	case r.Live != nil:
+		released = t.changeLive(r, plan)
+	default:
+		released = t.release(r, plan)
+	}
+	answer.Released += released
+	if r.State.Active() {
+		answer.Wait = min(answer.Wait, plan.Wait)
+		answer.Active++
+	}
+	t.stepped(r, before)
+	return released
+}
+
+// changeLive changes live jobs of a redrive by its plan.
+func (t *tx) changeLive(r *store.Redrive, plan store.RedrivePlan) int64 {
+	a := r.LiveAction(plan.Release)
+	jobs, next := t.liveJobs(&a, plan.Release)
+	done, err := t.doLive(store.By{Actor: redriver(r.ID)}, &a, jobs)
+	did := store.RedriveDone{Released: int64(done), Cursor: r.Cursor, Exhausted: next == 0, Blocked: err}
+	switch {
+	case err == nil && next == 0:
+		did.Cursor = r.Through
+	case done > 0:
+		did.Cursor = int64(jobs[done-1].ID)
+	}
+	r.RecordStep(t.now, plan, did)
+	return did.Released
 }
 
 // stepped writes the audit row and the event for the new state of a redrive after a step.

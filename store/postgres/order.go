@@ -55,7 +55,7 @@ const overtaken = `((written - (SELECT pg_current_xact_id()::text::bigint)) & 42
 const writtenBy = `xmin::text::bigint AS written`
 
 // inOrder are the shared statements with that look.
-var inOrder = map[string]bool{"selAny": true}
+var inOrder = map[string]bool{"selAny": true, "pickAgain": true}
 
 // withOrder puts the look around a statement that locks rows.
 func withOrder(text string) string {

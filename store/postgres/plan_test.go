@@ -68,7 +68,7 @@ var wholeTables = map[string]string{
 // is right.
 var wholeIndexes = map[string]string{
 	"selNextLease": "it ends with the first", "selRunning": "as many rows as jobs run", "allLive": "dump",
-	"walkFailures": "not used here", "selClaim": "not used here", "setClaimed": "not used here", "seekReady": "not used here",
+	"walkFailures": "not used here", "selClaim": "not used here", "setClaimed": "not used here", "seekReady": "not used here", "insCancelled": "not used here",
 }
 
 // sharedIndexes are the indexes that shared statements have to take although they could

@@ -36,7 +36,9 @@ const (
 		freed AS (
 			DELETE FROM redrive_keys k USING free f WHERE k.owner = f.owner AND k.kind = f.kind AND k.key = f.key AND k.job = f.job
 			AND starts_with(f.key, ` + alive + `)),
-		cleared AS (DELETE FROM redrive_progress WHERE job = ANY (ARRAY(SELECT job FROM gone)))
+		cleared AS (DELETE FROM redrive_progress WHERE job = ANY (ARRAY(SELECT job FROM gone))),
+		altered AS (DELETE FROM redrive_originals o WHERE o.job = ANY (ARRAY(SELECT job FROM gone))
+			AND NOT EXISTS (SELECT 1 FROM redrive_dead d WHERE d.job = o.job OFFSET 0)) -- looked up for each: not joined
 		SELECT lane, state, count(*), (SELECT count(*) FROM old) > $2::bigint FROM gone GROUP BY lane, state ORDER BY lane, state`
 	// A record that goes is of a job that has ended, and that is for good.
 	sweepFailures = `WITH part AS MATERIALIZED (

@@ -46,7 +46,7 @@ func TestD7_RangesBringBackAsOne(t *testing.T) {
 		by := store.By{Actor: "ann"}
 		_, err := s.s.Act(t.Context(), by, store.Action{Do: store.ActIgnore, Filter: &store.DeadFilter{Owner: "tenant-2"}, Through: 60})
 		s.must(err)
-		a := store.Action{Do: store.ActRetry, Filter: &store.DeadFilter{}, Through: 50, Limit: limit, Change: store.Change{Delay: time.Minute}}
+		a := store.Action{Do: store.ActRetry, Filter: &store.DeadFilter{}, Through: 50, Limit: limit, Change: store.Change{Delay: new(time.Minute)}}
 		done := int64(0)
 		for {
 			step, err := s.s.Act(t.Context(), by, a)

@@ -187,7 +187,7 @@ func TestQ2_Plans(t *testing.T) {
 		t.Skip("skipped with -short, because the test needs many rows")
 	}
 	s := openSeeded(t)
-	writing := slices.Concat(writing, writingDead, writingKept, writingOwned)
+	writing := slices.Concat(writing, writingDead, writingKept, writingOwned, writingLive)
 	reading := slices.Concat(reading, readingDead, readingLists, readingKept, readingOwned)
 	both := slices.Concat(writing, reading)
 	for _, step := range []struct {
@@ -235,7 +235,7 @@ func (s *seeder) comparePlans(state string, plans []plan) {
 func TestQ2_PlansWalkNothingThatGrows(t *testing.T) {
 	t.Parallel()
 	walk := regexp.MustCompile(`SCAN (j|d|o|r|redrive_(jobs|bodies|done|failures|dead|groups|keys|batches|progress|events|audit|owned))\b`)
-	for _, p := range slices.Concat(writing, writingDead, writingKept, writingOwned, reading, readingDead, readingLists, readingKept, readingOwned) {
+	for _, p := range slices.Concat(writing, writingDead, writingKept, writingOwned, writingLive, reading, readingDead, readingLists, readingKept, readingOwned) {
 		if walks := walk.MatchString(p.want); walks != (p.scan != "") {
 			t.Errorf("statement %s: the plan %q reads a whole growing table: %v; given reason: %q; want a reason if and only if the plan reads a whole growing table", p.name, p.want, walks, p.scan)
 		}
@@ -248,7 +248,7 @@ func TestQ2_PlansWalkNothingThatGrows(t *testing.T) {
 func TestQ2_PlansAreComplete(t *testing.T) {
 	t.Parallel()
 	var listed []string
-	for _, p := range slices.Concat(writing, writingDead, writingKept, writingOwned, reading, readingDead, readingLists, readingKept, readingOwned, whole) {
+	for _, p := range slices.Concat(writing, writingDead, writingKept, writingOwned, writingLive, reading, readingDead, readingLists, readingKept, readingOwned, whole) {
 		listed = append(listed, p.name)
 	}
 	slices.Sort(listed)

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store"
@@ -54,7 +55,7 @@ func priorityForOneLife(r *rig) {
 // part of: D5
 func changesAreAudited(r *rig) {
 	id := r.die("A")
-	change := store.Change{Payload: []byte("secret"), Queue: "night", Priority: 1, Override: []byte(`{"max_retries":3}`), Delay: 1}
+	change := store.Change{Payload: []byte("secret"), Queue: "night", Priority: 1, Override: []byte(`{"max_retries":3}`), Delay: new(time.Nanosecond)}
 	r.ok(r.actOn(store.ActRetry, id, func(a *store.Action) { a.Change = change }))
 	r.clock.Advance(1000)
 	r.end(died(r.takeID(id), "A", job.NonRetriable))

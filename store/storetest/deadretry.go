@@ -104,7 +104,7 @@ func changedJobDies(r *rig) {
 // proves: D5
 func retryWithDelay(r *rig) {
 	id := r.die("A")
-	r.ok(r.actOn(store.ActRetry, id, func(a *store.Action) { a.Change.Delay = time.Hour }))
+	r.ok(r.actOn(store.ActRetry, id, func(a *store.Action) { a.Change.Delay = new(time.Hour) }))
 	same(r, "due and life from", []job.Micros{r.get(id).RunAt, r.get(id).LifeAt}, []job.Micros{r.in(time.Hour), r.now()})
 	r.none()
 	r.clock.Advance(time.Hour)

@@ -32,6 +32,7 @@ func (d *duel) operations() map[string]func(*rapid.T) {
 		{"publish policy", d.publish}, {"sweep", d.sweep}, {"exchange", d.exchange},
 		{"present", d.present}, {"change cause", d.changeCause}, {"add note", d.addNote}, {"request", d.request}, {"complete what was retried", d.completeRetried},
 		{"read figures", d.readFigures},
+		{"alter", d.alter}, {"act on live jobs", d.actLive},
 	}
 	steps := map[string]func(*rapid.T){}
 	for i, op := range ops {
@@ -53,6 +54,7 @@ func operationNames() []string {
 		"DeadLetters", "Groups", "DeadStats", "Preview", "Act", "Original", "StartRedrive", "Redrive", "RedriveList", "ControlRedrive",
 		"StepRedrives", "Sweep", "Fire", "SetSchedule", "Schedules", "PublishPolicy", "Present", "Processes", "OrderProcess",
 		"SetGroup", "MergeGroups", "AddNote", "Notes", "BeginRequest", "EndRequest", "request that exists", "cause that regresses", "retry that helps", "note that a sweep removes",
+		"Alter", "PreviewLive", "ActLive", "alter that is taken", "act on live jobs that changes something", "live job that a redrive changes",
 		"act by id that is taken", "act by filter that changes something", "job that a redrive brings back",
 		"removal by a sweep", "reopening by a sweep", "slot that is fired", "process that is found silent",
 	}

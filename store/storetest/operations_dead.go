@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"slices"
 	"time"
 
 	"pgregory.net/rapid"
@@ -80,7 +81,7 @@ func (d *duel) act(do store.Act) store.Action {
 	case do == store.ActRetry && chance(d.t, "change", 2):
 		a.Change = store.Change{
 			Queue: pick(d.t, "to queue", "", "x", "z"), Priority: pick(d.t, "to priority", int8(0), 0, 1, 4), Once: chance(d.t, "once", 2),
-			Override: pick(d.t, "to policy", nil, []byte{}, []byte(`{"p":1}`)), Delay: pick(d.t, "delay", 0, time.Second),
+			Override: pick(d.t, "to policy", nil, []byte{}, []byte(`{"p":1}`)), Delay: pick(d.t, "delay", nil, nil, new(time.Duration(0)), new(time.Second)),
 		}
 	case do == store.ActIgnore && chance(d.t, "for a time", 2):
 		a.Until = d.now().Add(d.tick("ignored"))
@@ -213,7 +214,10 @@ func (d *duel) startRedrive() {
 func (d *duel) stepRedrives() {
 	limit := pick(d.t, "limit", 1, 2, 100)
 	got := d.each("StepRedrives", func(s store.Store) (any, error) { return s.StepRedrives(ctx(), limit) })
-	if step, ok := got.Value.(store.RedriveStep); ok {
+	live := slices.ContainsFunc(d.last.Redrives, func(r store.Redrive) bool { return r.Live != nil && r.Released > 0 })
+	if step, ok := got.Value.(store.RedriveStep); ok && live {
+		d.did("live job that a redrive changes", int(step.Released))
+	} else if ok {
 		d.did("job that a redrive brings back", int(step.Released))
 	}
 }

@@ -178,7 +178,7 @@ func redriveBounds(r *rig) {
 			func(s *store.RedriveSpec) { s.Rate = store.RedriveRateMax + 1 },
 			func(s *store.RedriveSpec) { s.StopShare = 1.1 },
 			func(s *store.RedriveSpec) { s.Change.Payload = []byte("p") },
-			func(s *store.RedriveSpec) { s.Change.Delay = time.Second },
+			func(s *store.RedriveSpec) { s.Change.Delay = new(time.Second) },
 		} {
 			spec := store.RedriveSpec{Through: 1, Total: 1}
 			bend(&spec)

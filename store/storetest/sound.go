@@ -33,8 +33,8 @@ func soundDead(d *store.Dump) error {
 		}
 	}
 	for i := range d.Originals {
-		if !entries[d.Originals[i].Job] {
-			return fmt.Errorf("job %d has stored original values but no dead letter, want a dead letter", d.Originals[i].Job)
+		if id := d.Originals[i].Job; !entries[id] && states[id] == job.None {
+			return fmt.Errorf("job %d has stored original values, but neither the job nor a dead letter of it is stored", id)
 		}
 	}
 	for i := range d.Redrives {

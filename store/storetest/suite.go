@@ -48,7 +48,7 @@ type promise struct {
 func suite() []promise {
 	return slices.Concat(
 		enqueuePromises(), keyPromises(), uniquePromises(), claimPromises(), duePromises(), settlePromises(), deathPromises(), fencePromises(),
-		heartbeatPromises(), rescuePromises(), termsPromises(), cancelPromises(), queuePromises(), limitPromises(), retryPromises(),
+		heartbeatPromises(), rescuePromises(), termsPromises(), cancelPromises(), alterPromises(), queuePromises(), limitPromises(), retryPromises(),
 		policyPromises(), deadListPromises(), actPromises(), groupPromises(), redrivePromises(), redriveStepPromises(), sweepPromises(), schedulePromises(), presencePromises(),
 		causePromises(), notePromises(), requestPromises(), eventPromises(), readPromises(), ownerPromises(), seriesPromises(), boundPromises(), repeatPromises(), histories(),
 	)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/redrive/redrive/event"
 	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
 )
 
 // life is the sum of the events in one life of a job: the time until a manual retry begins the next life.
@@ -185,34 +186,60 @@ func auditComplete(x *index, broken func(job.ID, string, ...any)) {
 	for _, a := range x.Dump.Audit {
 		rows[a.Action+" "+a.Target]++
 	}
-	inSteps := int64(0) // the number of manual retries that selected jobs by a filter and not by ids
+	var inSteps acts // the acts that selected jobs by a filter and not by ids
 	for _, p := range x.jobs {
 		if len(p.events) == 0 {
 			continue
 		}
-		retries, asked, stopped := 0, 0, false
-		for _, e := range p.events {
-			switch {
-			case e.Type == event.JobRetried:
-				retries++
-			case e.Type == event.JobCancelAsked:
-				asked++
-			case e.Type == event.JobCancelled && e.From.Ready():
-				stopped = true
-			}
-		}
-		if n := rows["job.retry "+p.id.String()]; n > retries {
-			broken(p.id, "was retried by hand %d times and has %d audit rows", retries, n)
+		done := p.acts()
+		if n := rows["job.retry "+p.id.String()]; n > done.retries {
+			broken(p.id, "was retried by hand %d times and has %d audit rows", done.retries, n)
 		} else {
-			inSteps += int64(retries - n)
+			inSteps.retries += done.retries - n
 		}
-		if n := rows["job.cancel "+p.id.String()]; n < asked || stopped && n == 0 {
-			broken(p.id, "was cancelled and has %d audit rows", n)
+		if n := rows["job.alter "+p.id.String()]; n > done.changes {
+			broken(p.id, "was changed by hand %d times and has %d audit rows", done.changes, n)
+		} else {
+			inSteps.changes += done.changes - n
+		}
+		inSteps.cancels += max(0, done.cancels-rows["job.cancel "+p.id.String()])
+	}
+	for _, s := range []struct {
+		what    string
+		did     int
+		audited int64
+	}{
+		{"retried", inSteps.retries, x.stepsDone("dead_letter.retry") + x.released(0)},
+		{"cancelled", inSteps.cancels, x.stepsDone("jobs.cancel") + x.released(store.LiveCancel)},
+		{"changed", inSteps.changes, x.stepsDone("jobs.alter") + x.released(store.LiveAlter)},
+	} {
+		if int64(s.did) != s.audited {
+			broken(0, "%d jobs were %s without audit rows of their own, but the audit rows of the steps add up to %d", s.did, s.what, s.audited)
 		}
 	}
-	if n := x.stepsDone("dead_letter.retry") + x.stepsDone("redrive.release") + x.unauditedReleases(); n != inSteps {
-		broken(0, "%d jobs were retried in bulk, but the audit rows of the steps add up to %d", inSteps, n)
+}
+
+// acts counts what people have done to jobs.
+type acts struct{ retries, cancels, changes int }
+
+func (p *past) acts() (done acts) {
+	asked := job.Token(0) // the last run that was asked to stop
+	closing := false      // whether the request has just kept a run from making the job ready
+	for _, e := range p.events {
+		switch {
+		case e.Type == event.JobRetried:
+			done.retries++
+		case e.Type == event.JobAltered:
+			done.changes++
+		case e.Type == event.JobCancelAsked:
+			done.cancels++
+			asked = e.Token
+		case e.Type == event.JobCancelled && e.From.Ready() && !closing:
+			done.cancels++
+		}
+		closing = e.From == job.Running && e.To.Ready() && e.Token == asked
 	}
+	return done
 }
 
 func eventualProgress(x *index, broken func(job.ID, string, ...any)) {

@@ -179,7 +179,7 @@ func redriveNumbers(x *index, broken func(job.ID, string, ...any)) {
 		case ended > r.Released || r.Answered > r.Released || r.Again > r.Answered || r.Released > r.Total:
 			broken(0, "redrive %d: of %d jobs %d were brought back, %d answered, %d failed again, %d ended",
 				r.ID, r.Total, r.Released, r.Answered, r.Again, ended)
-		case r.State == store.RedriveCompleted && ended != r.Released:
+		case r.State == store.RedriveCompleted && r.Live == nil && ended != r.Released:
 			broken(0, "redrive %d is completed and %d of its %d jobs have ended", r.ID, ended, r.Released)
 		}
 		// The audit rows count all released jobs only after the redrive has changed its state.
@@ -210,12 +210,16 @@ func (x *index) auditedReleases() map[int64]int64 {
 	return audited
 }
 
-// unauditedReleases returns how many jobs the active redrives have brought back since their last
-// audit row.
-func (x *index) unauditedReleases() (n int64) {
+// released returns how many jobs the redrives of dead letters have brought back, or those of
+// live jobs have changed with the act, if it is not 0.
+func (x *index) released(do store.LiveAct) (n int64) {
 	audited := x.auditedReleases()
 	for i := range x.Dump.Redrives {
-		if r := &x.Dump.Redrives[i]; releases(r) {
+		r := &x.Dump.Redrives[i]
+		if r.Live != nil && r.Live.Do != do || r.Live == nil && do != 0 {
+			continue
+		}
+		if n += audited[r.ID]; releases(r) {
 			n += max(0, r.Released-audited[r.ID])
 		}
 	}

@@ -1,0 +1,166 @@
+package sqlstore
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+
+	"github.com/redrive/redrive/event"
+	"github.com/redrive/redrive/internal/storekit"
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+var (
+	selWaits = declare("selWaits", `SELECT run_at, own_priority, policy, payload FROM redrive_jobs WHERE id = ?`)
+	setWaits = declare("setWaits", `UPDATE redrive_jobs SET lane = ?3, priority = ?4, own_priority = ?5, run_at = ?6, life_at = ?7
+		WHERE id = ?1 AND token = ?2 AND state <> 3`)
+)
+
+// Alter implements store.Live.
+func (s *Core) Alter(ctx context.Context, by store.By, ids []job.ID, c store.Change) (answers []error, err error) {
+	if err := cmp.Or(by.Validate(), c.ValidateAlter(len(ids))); err != nil {
+		return nil, err
+	}
+	if len(ids) > job.IDsMax {
+		return nil, fmt.Errorf("%d ids in one call are too many: at most %d are allowed: %w", len(ids), job.IDsMax, store.ErrTooLarge)
+	}
+	err = s.db.AdminWrite(ctx, func(t *Txn) error {
+		if err := t.lockJobs(ids); err != nil {
+			return err
+		}
+		answers = make([]error, len(ids))
+		for i, id := range ids {
+			own, fatal := t.alterByID(by, id, &c)
+			if fatal != nil {
+				return fatal
+			}
+			answers[i] = own
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return answers, nil
+}
+
+// alterByID changes one job. Call it after lockJobs. The first error concerns this job
+// only.
+func (t *Txn) alterByID(by store.By, id job.ID, c *store.Change) (own, fatal error) {
+	const only = "a waiting or retrying job can be changed"
+	w := waiting{}
+	var err error
+	if w.Run, err = t.live(id); err != nil {
+		return nil, err
+	}
+	switch {
+	case w.Run == nil:
+		return t.refuse(id, job.None, only)
+	case w.state == job.Running:
+		return fmt.Errorf("job %d is running: only %s: %w", id, only, store.ErrConflict), nil
+	}
+	err = t.rows(selWaits, func(r Row) error {
+		w.Waits = w.waits(r, 0)
+		w.payload = r.Blob(3)
+		return nil
+	}, num(id))
+	if err == nil && w.long && c.Payload != nil {
+		err = t.rows(selBody, func(r Row) error { w.payload = r.Blob(0); return nil }, num(id))
+	}
+	if err != nil {
+		return nil, err
+	}
+	changed, own, err := t.alter(by, &w, c)
+	if err != nil || own != nil {
+		return own, err
+	}
+	if !changed {
+		t.reliesOnEarlier = true
+		return nil, nil
+	}
+	return nil, t.audit(by, "job.alter", id.String(), w.state.String(), c.AuditAlter(w.state))
+}
+
+// waiting is a waiting or retrying job with the values that Alter can change.
+type waiting struct {
+	*Run
+	storekit.Waits
+	payload []byte // set only if the change has a payload
+}
+
+// waits reads the columns run_at, own_priority and policy, which begin at from.
+func (r *Run) waits(row Row, from int) storekit.Waits {
+	return storekit.Waits{Queue: r.lane.queue, Priority: r.priority, Own: int8(row.Int(from + 1)),
+		DueAt: job.Micros(row.Int(from)), LifeAt: r.lifeAt, Override: row.Blob(from + 2)}
+}
+
+// fresh reports whether a waiting or retrying job has not run in its life.
+func (r *Run) fresh() bool { return r.counters == job.Counters{} }
+
+// alter changes a waiting or retrying job. It reports whether the change has changed
+// anything. The error own concerns this job only; then nothing was written.
+func (t *Txn) alter(by store.By, w *waiting, c *store.Change) (changed bool, own, fatal error) {
+	to, kept, changed := w.Altered(c, t.now, w.fresh())
+	o := w.replaced(c, &to)
+	if !changed && !o.newPayload {
+		return false, nil, nil
+	}
+	lane := w.lane
+	if key := (laneKey{to.Queue, lane.kind, lane.deps}); t.cat.lanes[key] == nil && len(t.cat.byID) >= job.LanesMax {
+		return false, tooManyLanes(key), nil
+	}
+	name := keyName{w.owner, lane.kind, w.key}
+	if o.newPayload { // keys are locked before lanes
+		d := &deadRow{DeadLetter: job.DeadLetter{Job: w.id, Owner: w.owner}, lane: lane, name: w.key}
+		if own, fatal = t.keyInUse(d, c); own != nil || fatal != nil {
+			return false, own, fatal
+		}
+		if fatal = t.retakeKey(d, c); fatal != nil {
+			return false, nil, fatal
+		}
+		name = d.changedKey(c)
+	}
+	if to.Queue != lane.queue {
+		if lane, fatal = t.lane(to.Queue, lane.kind, lane.deps); fatal != nil {
+			return false, nil, fatal
+		}
+	}
+	if kept || o.newPayload {
+		var payload Value
+		if o.newPayload { // otherwise the payload stays where it is
+			payload = blob(o.payload)
+		}
+		_, fatal = t.exec(insOriginal, num(w.id), num(t.now), text(by.Actor), text(w.lane.queue), num(cmp.Or(w.Own, w.priority)),
+			setBlob(w.Override), payload)
+		if fatal != nil {
+			return false, nil, fatal
+		}
+	}
+	fatal = t.one(setWaits, num(w.id), num(w.token), num(lane.id), num(to.Priority), setNum(to.Own), num(to.DueAt), num(to.LifeAt))
+	if fatal == nil {
+		fatal = t.change(w.id, c, &o)
+	}
+	if fatal == nil && name.key != w.key { // retakeKey has taken the key
+		fatal = t.one(setJobKey, num(w.id), text(name.key))
+	}
+	if fatal != nil {
+		return false, nil, fatal
+	}
+	if lane != w.lane {
+		t.move(w.lane, w.state, lane, w.state)
+	}
+	e := w.event(job.None, job.None, 0)
+	e.Type, e.Queue, e.DueAt = event.JobAltered, lane.queue, to.DueAt
+	t.events.Add(e)
+	t.ready(lane, to.Priority, to.DueAt)
+	return true, nil, nil
+}
+
+// replaced returns the settings and the payload of a job, and which of them a change replaces.
+func (w *waiting) replaced(c *store.Change, to *storekit.Waits) own {
+	return own{policy: w.Override, payload: w.payload, long: w.long,
+		newPolicy:  !bytes.Equal(to.Override, w.Override),
+		newPayload: c.Payload != nil && !bytes.Equal(c.Payload, w.payload)}
+}

@@ -1,0 +1,332 @@
+package sqlstore
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/redrive/redrive/event"
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+const pickColumns = runColumns + `, run_at, own_priority, policy, attrs`
+
+// PickColumns are the columns of the table redrive_jobs that an action on live jobs reads.
+const PickColumns = pickColumns
+
+var (
+	// The reader stops when it has enough jobs, or at the end of the set. There is no bound
+	// LIMIT, because SQLite would compile the statement each time; so would it without the
+	// plus sign, in a database on which ANALYZE was run.
+	pickLive = declareWalk("pickLive", `SELECT `+pickColumns+` FROM redrive_jobs NOT INDEXED
+		WHERE ?2 IS NULL AND id > +?1 ORDER BY id`)
+	pickCorrelated = declareWalk("pickCorrelated", `SELECT `+pickColumns+` FROM redrive_jobs INDEXED BY redrive_jobs_correlation
+		WHERE correlation = ?2 AND id > +?1 ORDER BY id`)
+	selNewestLive = declare("selNewestLive", `SELECT id FROM redrive_jobs WHERE id > 0 ORDER BY id DESC LIMIT 1`)
+
+	// insCancelled is for waiting and retrying jobs in their first life that no redrive
+	// released.
+	insCancelled = declare("insCancelled", `INSERT INTO redrive_done (job, lane, state, priority, token, life,
+		attempts, crashes, deferrals, snoozes, interrupts, created_at, life_at, claimed_at, finished_at,
+		holder, owner, correlation, key, batch)
+		SELECT j.id, j.lane, 6, j.priority, j.token, j.life, j.attempts, j.crashes, j.deferrals, j.snoozes, j.interrupts,
+		j.created_at, j.life_at, j.claimed_at, ?2, j.holder, j.owner, j.correlation, j.key, j.batch`+eachID+`redrive_jobs j
+		WHERE j.id = CAST(i.value AS BIGINT) AND j.state <> 3`)
+)
+
+// These statements are for a store with other writers; only such a store has texts for
+// them. pickAgain reads jobs again after they were locked. moveCancelled is insCancelled, and
+// removes the rows of the jobs. delBodies removes payloads.
+var (
+	pickAgain     = &Query{Name: "pickAgain"}
+	moveCancelled = &Query{Name: "moveCancelled"}
+	delBodies     = &Query{Name: "delCancelledBodies"}
+)
+
+// picked is the result of one search for the jobs of an action.
+type picked struct {
+	jobs []waiting
+	// edge is the last job that was examined. more says that there may be jobs after it.
+	edge job.ID
+	more bool
+}
+
+// picker finds the live jobs of an action.
+type picker struct {
+	*Txn
+	a      *store.LiveAction
+	f      store.Filter
+	lanes  map[int64]bool // the lanes of the selected queue and kind; nil means all
+	lister lister
+}
+
+func newPicker(t *Txn, a *store.LiveAction) *picker {
+	p := &picker{Txn: t, a: a, f: a.Selection()}
+	p.lister = lister{c: t.s, f: &p.f}
+	if p.f.Queue != "" || p.f.Kind != "" {
+		p.lanes = make(map[int64]bool)
+		for id, l := range t.cat.byID {
+			if (p.f.Queue == "" || l.queue == p.f.Queue) && (p.f.Kind == "" || l.kind == p.f.Kind) {
+				p.lanes[id] = true
+			}
+		}
+	}
+	return p
+}
+
+// pick finds up to want jobs to which the action applies, in the order of their ids. It
+// looks for one job more than wanted, to see whether there are more.
+func (p *picker) pick(want int) (found picked, err error) {
+	if p.lanes != nil && len(p.lanes) == 0 {
+		return found, nil
+	}
+	q, correlation := pickLive, Value{}
+	if p.f.Correlation != "" {
+		q, correlation = pickCorrelated, text(p.f.Correlation)
+	}
+	look := 0
+	err = p.rows(q, func(r Row) error {
+		if job.ID(r.Int(0)) > p.a.Through {
+			return errEnough
+		}
+		if found.more = look >= store.LiveLook || len(found.jobs) > want; found.more {
+			return errEnough
+		}
+		look++
+		found.edge = job.ID(r.Int(0))
+		if p.lanes != nil && !p.lanes[r.Int(2)] {
+			return nil
+		}
+		w, ok, err := p.read(r, &look)
+		if ok {
+			found.jobs = append(found.jobs, w)
+		}
+		return err
+	}, num(p.a.After), correlation)
+	if errors.Is(err, errEnough) {
+		err = nil
+	}
+	if len(found.jobs) > want {
+		found.jobs, found.more = found.jobs[:want], true
+		found.edge = found.jobs[want-1].id
+	}
+	return found, err
+}
+
+// read reads a job from pickColumns, and reports whether the action applies to it.
+func (p *picker) read(row Row, look *int) (w waiting, ok bool, err error) {
+	r := p.scanRun(row)
+	if p.a.At != 0 && r.createdAt > p.a.At {
+		return w, false, nil
+	}
+	w = waiting{Run: r, Waits: r.waits(row, runWidth)}
+	j := job.Job{ID: r.id, Kind: r.lane.kind, Queue: r.lane.queue, State: r.state, Holder: r.holder, Owner: r.owner, Batch: r.batch,
+		Correlation: r.correlation, Key: r.key, CreatedAt: r.createdAt}
+	if r.state.Ready() {
+		j.RunAt = w.DueAt
+	}
+	if p.f.Attr.Name != "" {
+		j.Attrs = row.Blob(runWidth + 3)
+	}
+	if ok, err = p.lister.fits(&j, look); err != nil || !ok {
+		return w, false, err
+	}
+	if p.a.Do == store.LiveCancel {
+		return w, !r.asked, nil
+	}
+	_, _, changes := w.Altered(&p.a.Change, p.now, r.fresh())
+	return w, changes, nil
+}
+
+// lock locks jobs that were found, and returns those to which the action still applies.
+func (p *picker) lock(jobs []waiting) ([]waiting, error) {
+	if p.hooks.LockJobs == nil || len(jobs) == 0 {
+		return jobs, nil
+	}
+	ids := idsOf(jobs)
+	if err := p.lockJobs(ids); err != nil {
+		return nil, err
+	}
+	kept := make(map[job.ID]waiting, len(ids))
+	look := 0
+	err := p.rows(pickAgain, func(r Row) error {
+		w, ok, err := p.read(r, &look)
+		if ok {
+			kept[w.id] = w
+		}
+		return err
+	}, idList(ids))
+	return inOrderOf(ids, kept), err
+}
+
+func idsOf(jobs []waiting) []job.ID {
+	ids := make([]job.ID, len(jobs))
+	for i := range jobs {
+		ids[i] = jobs[i].id
+	}
+	return ids
+}
+
+// PreviewLive implements store.Live.
+func (s *Core) PreviewLive(ctx context.Context, a store.LiveAction) (answer store.LiveActed, err error) {
+	if err := a.Validate(true); err != nil {
+		return answer, err
+	}
+	err = s.db.Read(ctx, func(c Session) error {
+		cat, err := NewCatalog(c)
+		if err != nil {
+			return err
+		}
+		t := &Txn{s: c, cat: cat, now: s.db.Clock.Now()}
+		answer = store.LiveActed{Through: a.Through, At: cmp.Or(a.At, t.now)}
+		if a.Through == 0 {
+			newest, err := ReadInt(c, selNewestLive)
+			if err != nil {
+				return err
+			}
+			answer.Through = job.ID(newest)
+		}
+		bounded := a
+		bounded.Through, bounded.At = answer.Through, answer.At
+		found, err := newPicker(t, &bounded).pick(cmp.Or(a.Limit, store.PreviewMax))
+		if answer.Done = int64(len(found.jobs)); found.more {
+			answer.Next = found.edge
+		}
+		return cmp.Or(err, t.laneErr)
+	})
+	return answer, err
+}
+
+// ActLive implements store.Live.
+func (s *Core) ActLive(ctx context.Context, by store.By, a store.LiveAction) (answer store.LiveActed, err error) {
+	if err := cmp.Or(by.Validate(), a.Validate(false)); err != nil {
+		return answer, err
+	}
+	err = s.db.AdminWrite(ctx, func(t *Txn) error {
+		answer, err = t.actLive(by, &a)
+		return err
+	})
+	if err != nil {
+		return store.LiveActed{}, err
+	}
+	return answer, nil
+}
+
+func (t *Txn) actLive(by store.By, a *store.LiveAction) (answer store.LiveActed, err error) {
+	p := newPicker(t, a)
+	found, err := p.pick(cmp.Or(a.Limit, store.StepMax))
+	if err != nil {
+		return answer, err
+	}
+	jobs, err := p.lock(found.jobs)
+	if err != nil {
+		return answer, err
+	}
+	done, blocked, err := t.doLive(by, a, jobs)
+	if err = cmp.Or(err, blocked); err != nil {
+		return answer, err
+	}
+	answer = store.LiveActed{Done: int64(done), Through: a.Through, At: a.At}
+	if found.more {
+		answer.Next = found.edge
+	}
+	if done == 0 {
+		return answer, nil
+	}
+	return answer, t.audit(by, "jobs."+a.Do.String(), a.AuditTarget(), "", a.AuditStep(answer.Done))
+}
+
+// doLive applies an action to locked jobs. done is the number of jobs before the first
+// job that could not be changed; blocked is the error for that job.
+func (t *Txn) doLive(by store.By, a *store.LiveAction, jobs []waiting) (done int, blocked, fatal error) {
+	if a.Do == store.LiveCancel {
+		return len(jobs), nil, t.cancelAll(jobs)
+	}
+	for i := range jobs {
+		_, own, err := t.alter(by, &jobs[i], &a.Change)
+		if own != nil || err != nil {
+			return i, own, err
+		}
+	}
+	return len(jobs), nil, nil
+}
+
+// cancelAll cancels jobs in their order: waiting and retrying ones at once, running ones by
+// a request.
+func (t *Txn) cancelAll(jobs []waiting) error {
+	for len(jobs) > 0 {
+		n := 0
+		for n < len(jobs) && jobs[n].state != job.Running && jobs[n].Plain() {
+			n++
+		}
+		var err error
+		switch w := &jobs[0]; {
+		case n > 0:
+			err = t.cancelPlain(jobs[:n])
+		case w.state == job.Running:
+			n, err = 1, t.askToStop(w.Run)
+		default:
+			n, err = 1, t.cancelReady(w.Run, w.state)
+		}
+		if err != nil {
+			return err
+		}
+		jobs = jobs[n:]
+	}
+	return nil
+}
+
+// cancelPlain cancels waiting and retrying jobs whose end concerns only themselves.
+func (t *Txn) cancelPlain(jobs []waiting) error {
+	ids, move := idList(idsOf(jobs)), insCancelled
+	if t.shared() {
+		move = moveCancelled
+	}
+	n, err := t.exec(move, ids, num(t.now))
+	if err == nil && n != len(jobs) {
+		err = fmt.Errorf("%d jobs were read, but %d were written as cancelled", len(jobs), n) // This cannot happen: the rows are locked.
+	}
+	if err != nil {
+		return err
+	}
+	var long []job.ID
+	for i := range jobs {
+		r := jobs[i].Run
+		if r.long {
+			long = append(long, r.id)
+		}
+		if !t.shared() {
+			if err := t.one(delJob, num(r.id), num(r.token)); err != nil {
+				return err
+			}
+		}
+		t.move(r.lane, r.state, r.lane, job.Cancelled)
+		t.ended(r, job.Cancelled)
+		t.of(r.lane).Cancelled++
+		t.events.Add(r.event(r.state, job.Cancelled, job.Cancel))
+	}
+	if t.shared() && len(long) > 0 {
+		_, err := t.exec(delBodies, idList(long))
+		return err
+	}
+	for _, id := range long {
+		if _, err := t.exec(delBody, num(id)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// askToStop asks a running job to stop.
+func (t *Txn) askToStop(r *Run) error {
+	if _, err := t.exec(askCancel, num(r.id), num(t.now)); err != nil {
+		return err
+	}
+	e := r.event(job.None, job.None, 0)
+	e.Type = event.JobCancelAsked
+	t.events.Add(e)
+	t.wake = true
+	return nil
+}
