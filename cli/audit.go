@@ -6,9 +6,11 @@ import (
 	"os"
 	"os/signal"
 	"slices"
+	"strings"
 	"syscall"
 
 	"github.com/redrive/redrive"
+	"github.com/redrive/redrive/internal/suggest"
 	"github.com/redrive/redrive/internal/words"
 	"github.com/redrive/redrive/job"
 )
@@ -55,6 +57,11 @@ func (c *auditCmd) Run(ctx context.Context, a *app) (err error) {
 	if err != nil {
 		return err
 	}
+	if len(page.Entries) == 0 && page.Next == 0 && !c.Follow {
+		if err := c.explainNothing(ctx, a, client); err != nil {
+			return err
+		}
+	}
 	if c.Follow {
 		slices.Reverse(page.Entries)
 	}
@@ -95,6 +102,34 @@ func (c *auditCmd) filter(a *app) (f redrive.AuditFilter, err error) {
 	}
 	f.Until, err = past("--until", c.Until, a.now())
 	return f, err
+}
+
+// explainNothing prints the most similar action and actor of recent entries if no entry
+// matches.
+func (c *auditCmd) explainNothing(ctx context.Context, a *app, client *redrive.Client) error {
+	if c.Action == "" && c.Actor == "" {
+		return nil
+	}
+	recent, err := client.Audit(ctx, redrive.AuditFilter{Limit: job.PageMax})
+	if err != nil {
+		return err
+	}
+	var actions, actors []string
+	for i := range recent.Entries {
+		family, _, _ := strings.Cut(recent.Entries[i].Action, ".")
+		actions = append(actions, recent.Entries[i].Action, family+".")
+		actors = append(actors, recent.Entries[i].Actor)
+	}
+	for _, named := range [...]struct {
+		sort, name string
+		known      []string
+	}{{"action", c.Action, actions}, {"actor", c.Actor, actors}} {
+		if named.name != "" && !slices.Contains(named.known, named.name) {
+			hint := suggest.DidYouMean(named.name, named.known)
+			fmt.Fprintf(a.stderr, "redrive: no recent entry has the %s %s%s\n", named.sort, words.Clean(fmt.Sprintf("%.64q", named.name)), hint)
+		}
+	}
+	return nil
 }
 
 // auditListPages is the largest number of pages that are read for one list. For each page

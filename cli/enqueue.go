@@ -70,6 +70,9 @@ func (c *enqueueCmd) Run(ctx context.Context, a *app) error {
 		return &usageError{err}
 	}
 	spec, err := r.spec(one)
+	if errors.Is(err, redrive.ErrNotFound) {
+		return err // an unknown kind or queue
+	}
 	if err != nil {
 		return &usageError{err}
 	}

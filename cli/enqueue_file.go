@@ -115,7 +115,7 @@ func mistakes(s *lineSource) error {
 		case !ok:
 			return err
 		case len(found) == mistakesMax:
-			return append(found, fmt.Errorf("%s: more mistakes follow; no job was enqueued", s.Name()))
+			return append(found, usagef("%s: more mistakes follow; no job was enqueued", s.Name()))
 		default:
 			found = append(found, wrong)
 		}

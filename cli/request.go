@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"time"
 
@@ -32,7 +31,7 @@ func (r *rules) spec(q *wire.Request) (redrive.Spec, error) {
 		Attrs: q.Attrs, RunAt: q.RunAt, Deadline: q.Deadline,
 	}
 	if _, ok := r.Queues[o.Queue]; !ok && r.file != "" {
-		return redrive.Spec{}, errors.New(suggest.Unknown("queue", o.Queue, r.QueueNames))
+		return redrive.Spec{}, absentError(suggest.Unknown("queue", o.Queue, r.QueueNames))
 	}
 	if q.Priority != nil {
 		o.Priority = *q.Priority
@@ -57,14 +56,14 @@ func (r *rules) spec(q *wire.Request) (redrive.Spec, error) {
 func (r *rules) kind(name string) (config.Kind, error) {
 	k, ok := r.Kinds[name]
 	if !ok && r.file != "" {
-		return k, errors.New(suggest.Unknown("kind", name, r.KindNames))
+		return k, absentError(suggest.Unknown("kind", name, r.KindNames))
 	}
 	return k, nil
 }
 
 func checkTimes(q *wire.Request) error {
 	if q.In != nil && (*q.In < 0 || !q.RunAt.IsZero()) {
-		return fmt.Errorf("in %s: the delay must not be negative, and cannot be used together with a time to run at", *q.In)
+		return fmt.Errorf("in %s: the delay must not be negative, and cannot be used together with a time to run at", words.Span(*q.In))
 	}
 	return nil
 }

@@ -84,7 +84,7 @@ func (c *workCmd) Run(ctx context.Context, a *app) (err error) {
 // runnable returns an error if the program of a kind is not installed on this machine.
 func runnable(s settings) error {
 	if s.file == "" {
-		return usagef("there is no %s here; it says which command runs a kind, and --config names another one", defaultConfig)
+		return absentf("there is no %s here; it says which command runs a kind, and --config names another one", defaultConfig)
 	}
 	if len(s.Kinds) == 0 {
 		return usagef("%s has no kinds; a kind says which command runs its jobs", s.file)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"unicode/utf8"
 
 	"github.com/redrive/redrive/job"
 )
@@ -303,6 +304,18 @@ func (f *DeadFilter) WholeGroup() bool {
 
 // isZero reports whether the filter selects everything.
 func (f *DeadFilter) isZero() bool { return reflect.ValueOf(*f).IsZero() }
+
+// isUTF8 reports whether all texts of the filter are UTF-8, so that JSON can hold them.
+func (f *DeadFilter) isUTF8() bool {
+	for _, text := range [...]string{
+		string(f.Reason), f.Class, f.Kind, f.Queue, f.Owner, f.Worker, f.Correlation, f.Key, f.Attr.Name, f.Attr.Value, f.Group, f.Text,
+	} {
+		if !utf8.ValidString(text) {
+			return false
+		}
+	}
+	return true
+}
 
 // AuditBy returns the actor and reason for the audit log. If by has no reason, the reason is
 // the note of the action.

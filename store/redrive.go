@@ -149,6 +149,9 @@ func (r *RedriveSpec) Validate() error {
 	if err := r.Filter.Validate(); err != nil {
 		return err
 	}
+	if !r.Filter.isUTF8() {
+		return fmt.Errorf("redrive: a text of the filter is not UTF-8, so the filter cannot be stored with the redrive: %w", ErrInvalid)
+	}
 	return r.Change.validate()
 }
 

@@ -217,6 +217,13 @@ func TestDeadFilter_EachFieldCounts(t *testing.T) {
 		default:
 			f.Statuses = []job.Status{job.Resolved}
 		}
+		if v := reflect.ValueOf(f).FieldByIndex(field.Index); v.Kind() == reflect.String {
+			bad := store.RedriveSpec{Through: 1, Total: 1, Filter: store.DeadFilter{Kind: "k"}}
+			reflect.ValueOf(&bad.Filter).Elem().FieldByIndex(field.Index).SetString("\xff")
+			if err := bad.Validate(); !errors.Is(err, store.ErrInvalid) {
+				t.Errorf("a redrive whose filter has a %s that is not UTF-8: got error %v, want ErrInvalid", field.Name, err)
+			}
+		}
 		free := field.Name == "Group" || field.Name == "Statuses"
 		if got := f.WholeGroup(); got != free {
 			t.Errorf("a filter by group and %s selects a whole group: %t, want %t", field.Name, got, free)

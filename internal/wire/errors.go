@@ -6,6 +6,7 @@ package wire
 
 import (
 	"errors"
+	"io/fs"
 	"net/http"
 
 	"github.com/redrive/redrive/store"
@@ -101,7 +102,7 @@ func KindOf(err error) Kind {
 		{store.ErrNotFound, NotFound}, {store.ErrConflict, StateMoved}, {store.ErrDraining, QueueDraining},
 		{store.ErrLeaseLost, LeaseLost}, {store.ErrInvalid, InvalidField}, {store.ErrTooLarge, TooLarge},
 		{store.ErrUnknown, OutcomeUnknown}, {store.ErrFull, StoreFull}, {store.ErrReadOnly, StoreReadOnly},
-		{store.ErrUnavailable, StoreUnavailable}, {store.ErrGone, Gone},
+		{store.ErrUnavailable, StoreUnavailable}, {store.ErrGone, Gone}, {fs.ErrNotExist, NotFound},
 	} {
 		if errors.Is(err, row.is) {
 			return row.kind

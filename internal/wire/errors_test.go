@@ -3,6 +3,7 @@ package wire_test
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"testing"
 
 	"github.com/redrive/redrive/internal/wire"
@@ -32,6 +33,9 @@ func TestKindOf(t *testing.T) {
 		{store.ErrUnknown, "outcome-unknown", 1, 504},
 		{store.ErrGone, "gone", 5, 410},
 		{store.ErrClosed, "store-unavailable", 1, 503},
+		{fmt.Errorf("open: %w", fs.ErrNotExist), "not-found", 4, 404},
+		{&wire.LineError{Err: errors.New("not JSON")}, "invalid-field", 2, 400},
+		{&wire.LineError{Err: store.ErrNotFound}, "not-found", 4, 404},
 		{ownKind{store.ErrNotFound}, "stopping", 3, 503}, // the kind of a Kinded error has precedence over the kind of the error that it wraps
 	} {
 		k := wire.KindOf(tt.err)

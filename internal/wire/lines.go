@@ -80,6 +80,14 @@ func (e *LineError) Error() string { return fmt.Sprintf("%s:%d: %v", e.Name, e.L
 // Unwrap returns the mistake without the file name and the line number.
 func (e *LineError) Unwrap() error { return e.Err }
 
+// Kind returns the kind of the mistake. A mistake without a kind makes the line invalid.
+func (e *LineError) Kind() Kind {
+	if k := KindOf(e.Err); k != Internal {
+		return k
+	}
+	return InvalidField
+}
+
 // lineReader reads lines and limits their length.
 type lineReader struct {
 	name  string

@@ -166,6 +166,30 @@ func aKeyStartsOne(r *rig) {
 	same(r, "after its end", r.startRedrive(key("monday")), ended)
 }
 
+// proves: D7, D3
+//
+// A redrive keeps its filter and retries only the dead letters that the filter selects.
+func redriveKeepsItsFilter(r *rig) {
+	at := r.now()
+	r.die("A")
+	id := r.die("A", func(n *job.New) {
+		n.Owner, n.Correlation, n.Batch, n.Attrs, n.Key, n.Digest = "alice", "req-7", 42, []byte(`{"bucket":"photos"}`), "order-1", []byte("d")
+	})
+	for _, f := range []store.DeadFilter{
+		{Attr: store.Attr{Name: "bucket", Value: "photos"}}, {Correlation: "req-7"}, {Batch: 42, Worker: holder}, {Kind: kind, Owner: "alice", Key: "order-1"},
+		{Owner: "alice", Class: "A", Kind: kind, Queue: queue, Group: "A|" + kind, Reason: job.NonRetriable, Since: at, Until: r.in(time.Hour), Text: "Side"},
+	} {
+		d := r.startRedrive(func(s *store.RedriveSpec) { s.Filter, s.Canary = f, -1 })
+		f.Statuses = []job.Status{job.Pending}
+		same(r, "filter of the redrive", r.redrive(d.ID).Filter, f)
+		same(r, fmt.Sprintf("number of jobs retried by %+v", f), r.step(100).Released, int64(1))
+		r.end(died(r.takeID(id), "A", job.NonRetriable))
+		for r.step(100).Active > 0 {
+			r.clock.Advance(time.Minute)
+		}
+	}
+}
+
 // proves: X3
 func redriveBounds(r *rig) {
 	r.die("A")
@@ -179,6 +203,8 @@ func redriveBounds(r *rig) {
 			func(s *store.RedriveSpec) { s.StopShare = 1.1 },
 			func(s *store.RedriveSpec) { s.Change.Payload = []byte("p") },
 			func(s *store.RedriveSpec) { s.Change.Delay = new(time.Second) },
+			func(s *store.RedriveSpec) { s.Filter.Owner = "\xff" },
+			func(s *store.RedriveSpec) { s.Filter.Attr = store.Attr{Name: "a", Value: "\xff"} },
 		} {
 			spec := store.RedriveSpec{Through: 1, Total: 1}
 			bend(&spec)

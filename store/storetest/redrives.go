@@ -30,6 +30,7 @@ func redrivePromises() []promise {
 		{"D7_RedrivesAreAuditedAndPublished", redrivesAreAudited},
 		{"D7_RedrivesAreListed", redrivesAreListed},
 		{"D7_AKeyStartsOneRedrive", aKeyStartsOne},
+		{"D7_RedriveKeepsItsFilter", redriveKeepsItsFilter},
 		{"X3_RedriveBounds", redriveBounds},
 	}
 }
