@@ -95,8 +95,14 @@ func (f *deadFlags) filter(ctx context.Context, a *app, client *redrive.Client) 
 		return filter, &usageError{err}
 	}
 	if f.Group != "" {
-		if filter.Group, err = findGroup(ctx, client, f.Group); err != nil {
+		groups, err := findCauses(ctx, client, f.Group)
+		switch {
+		case err != nil:
 			return filter, err
+		case len(groups) == 1:
+			filter.Group = groups[0]
+		default:
+			filter.Groups = groups
 		}
 	}
 	return filter, nil

@@ -70,7 +70,7 @@ func (s *selection) action(ctx context.Context, a *app, client *redrive.Client, 
 // dead letters. It returns nil if the action does not change a group.
 func groupToChange(ctx context.Context, client *redrive.Client, act *redrive.Action) (*redrive.Group, error) {
 	ignores := act.Do == redrive.ActIgnore && (act.Until > 0 || act.Count > 0)
-	if !act.Filter.WholeGroup() || !ignores && act.Do != redrive.ActReopen {
+	if !act.Filter.WholeGroup() || act.Filter.Group == "" || !ignores && act.Do != redrive.ActReopen {
 		return nil, nil
 	}
 	page, err := client.Groups(ctx, redrive.GroupFilter{Group: act.Filter.Group, Limit: 1})

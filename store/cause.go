@@ -156,15 +156,19 @@ func ValidateMerge(set string, groups []string) error {
 			return err
 		}
 	}
+	return validGroups("merge", groups)
+}
+
+func validGroups(what string, groups []string) error {
 	if len(groups) == 0 || len(groups) > GroupsMax {
-		return fmt.Errorf("merge of %d groups: the number must be 1 to %d: %w", len(groups), GroupsMax, ErrInvalid)
+		return fmt.Errorf("%s of %d groups: the number must be 1 to %d: %w", what, len(groups), GroupsMax, ErrInvalid)
 	}
 	for i, group := range groups {
 		if err := validFingerprint(group); err != nil {
 			return err
 		}
 		if slices.Contains(groups[:i], group) {
-			return fmt.Errorf("merge: group %.80q is named twice: %w", group, ErrInvalid)
+			return fmt.Errorf("%s: group %.80q is named twice: %w", what, group, ErrInvalid)
 		}
 	}
 	return nil

@@ -56,9 +56,12 @@ type DeadFilter struct {
 	Correlation string       `json:"correlation,omitempty"`
 	// Key selects the dead letter of the job that holds this idempotency key of Kind and
 	// Owner now. It needs Kind; without Owner it is a key of the jobs that have no owner.
-	Key     string     `json:"key,omitempty"`
-	Attr    Attr       `json:"attr,omitzero"`
-	Group   string     `json:"group,omitempty"` // a fingerprint; selects the dead letters of this group
+	Key   string `json:"key,omitempty"`
+	Attr  Attr   `json:"attr,omitzero"`
+	Group string `json:"group,omitempty"` // a fingerprint; selects the dead letters of this group
+	// Groups are fingerprints, such as those of a set; see Causes.MergeGroups. It selects
+	// the dead letters of all these groups, at most GroupsMax. It cannot be used with Group.
+	Groups  []string   `json:"groups,omitempty"`
 	Since   job.Micros `json:"since,omitempty"` // selects only deaths at or after this time; 0 means no bound
 	Until   job.Micros `json:"until,omitempty"` // selects only deaths before this time; 0 means no bound
 	Text    string     `json:"text,omitempty"`  // a part of the message; upper and lower case are equal; at most job.TextMax bytes
@@ -77,6 +80,7 @@ func (f *DeadFilter) Match(d *job.DeadLetter, attrs []byte) bool {
 		(f.Worker == "" || f.Worker == d.Holder) &&
 		(f.Correlation == "" || f.Correlation == d.Correlation) &&
 		(f.Redrive == 0 || f.Redrive == d.Redrive) &&
+		(len(f.Groups) == 0 || slices.Contains(f.Groups, d.Fingerprint)) &&
 		f.died().Has(d.DiedAt) &&
 		f.Attr.Matches(attrs) &&
 		f.jobs().MatchCause(d.Class, d.Fingerprint, d.Message)
@@ -100,6 +104,14 @@ func (f *DeadFilter) Validate() error {
 	for _, s := range f.Statuses {
 		if s > job.Ignored {
 			return fmt.Errorf("filter: status %d is unknown: %w", uint8(s), ErrInvalid)
+		}
+	}
+	if len(f.Groups) > 0 {
+		if f.Group != "" {
+			return fmt.Errorf("filter: name one group or several, not both: %w", ErrInvalid)
+		}
+		if err := validGroups("filter", f.Groups); err != nil {
+			return err
 		}
 	}
 	if f.Redrive < 0 {
@@ -294,12 +306,20 @@ func (a *Action) Validate(preview bool) error {
 	return a.Change.validate()
 }
 
-// WholeGroup reports whether the filter selects exactly one whole group, with entries
-// of any status.
+// WholeGroup reports whether the filter selects exactly one whole group, or several whole
+// groups, with entries of any status.
 func (f *DeadFilter) WholeGroup() bool {
 	rest := *f
-	rest.Group, rest.Statuses = "", nil
-	return f.Group != "" && rest.isZero()
+	rest.Group, rest.Groups, rest.Statuses = "", nil, nil
+	return len(f.Fingerprints()) > 0 && rest.isZero()
+}
+
+// Fingerprints returns the groups that the filter names: its Group or its Groups.
+func (f *DeadFilter) Fingerprints() []string {
+	if f.Group != "" {
+		return []string{f.Group}
+	}
+	return f.Groups
 }
 
 // isZero reports whether the filter selects everything.

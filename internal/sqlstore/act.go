@@ -224,11 +224,11 @@ func (t *Txn) actFilter(by store.By, a *store.Action) (answer store.Acted, err e
 			return answer, err
 		}
 	}
-	mark, muted, err := t.mute(by, a)
+	withGroups, muted, err := t.mute(by, a)
 	if err != nil {
 		return answer, err
 	}
-	if err := t.doAll(by, a, p.found, mark); err != nil {
+	if err := t.doAll(by, a, p.found, withGroups); err != nil {
 		return store.Acted{}, err
 	}
 	answer.Done, answer.Through = int64(len(p.found)), a.Through
@@ -245,33 +245,43 @@ func (t *Txn) actFilter(by store.By, a *store.Action) (answer store.Acted, err e
 	return answer, t.audit(a.AuditBy(by), "dead_letter."+a.Do.String(), string(target), "", a.AuditStep(answer.Done))
 }
 
-// mute changes the group of an action by filter. It mutes the group when the action ignores
-// the whole group for a while, and unmutes it when the action reopens the group. mark is the
-// reopen_at value of entries that are ignored together with the group; it is 0 for other
-// actions. muted reports whether the group was changed.
-func (t *Txn) mute(by store.By, a *store.Action) (mark int64, muted bool, err error) {
+// mute changes the groups of an action by filter. It mutes them when the action ignores whole
+// groups for a while, and unmutes them when the action reopens them. withGroups reports
+// whether the entries are ignored together with their groups, and muted whether a group was
+// changed.
+func (t *Txn) mute(by store.By, a *store.Action) (withGroups, muted bool, err error) {
 	ignores := a.Do == store.ActIgnore && (a.Until != 0 || a.Count != 0)
 	if !ignores && a.Do != store.ActReopen || !a.Filter.WholeGroup() {
-		return 0, false, nil
+		return false, false, nil
 	}
-	g, err := t.groupOf(a.Filter.Group)
-	if err != nil || g == nil {
-		return 0, false, err
+	for _, name := range a.Filter.Fingerprints() {
+		g, err := t.groupOf(name)
+		if err != nil {
+			return false, false, err
+		}
+		changed := g != nil && a.After == 0 && t.muteOne(by, a, g, ignores)
+		muted = muted || changed
 	}
+	return ignores, muted, nil
+}
+
+// muteOne mutes or unmutes one group. It reports whether the group has changed.
+func (t *Txn) muteOne(by store.By, a *store.Action, g *groupRow, ignores bool) (changed bool) {
 	if !ignores {
-		if muted = a.After == 0 && g.muted; muted {
+		if g.muted {
 			g.unmute()
 			t.groups.at(g.id).mute = g
+			return true
 		}
-		return 0, muted, nil
+		return false
 	}
 	after := groupRow{id: g.id, muted: true, until: a.Until, left: a.Count, by: by.Actor, note: a.Note, resolved: g.resolved}
-	if a.After == 0 && *g != after {
-		*g = after
-		t.groups.at(g.id).mute = g
-		muted = true
+	if *g == after {
+		return false
 	}
-	return withGroup + g.id, muted, nil
+	*g = after
+	t.groups.at(g.id).mute = g
+	return true
 }
 
 // roomFor returns an error when the store has no room for the lane that a retried job
@@ -284,12 +294,17 @@ func (t *Txn) roomFor(d *deadRow, c *store.Change) error {
 	return tooManyLanes(to)
 }
 
-// doAll applies the act to all the entries.
-func (t *Txn) doAll(by store.By, a *store.Action, all []deadRow, mark int64) error {
+// doAll applies the act to all the entries. withGroups says that they are ignored together
+// with their groups.
+func (t *Txn) doAll(by store.By, a *store.Action, all []deadRow, withGroups bool) error {
 	if a.Do == store.ActRetry {
 		return t.reviveAll(store.By{Actor: by.Actor, Reason: a.Note}, all, &a.Change, 0)
 	}
 	for i := range all {
+		mark := int64(0)
+		if withGroups {
+			mark = withGroup + all[i].group
+		}
 		if _, err := t.do(by, a, &all[i], mark); err != nil {
 			return err
 		}

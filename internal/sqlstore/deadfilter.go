@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"errors"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/redrive/redrive/job"
@@ -116,10 +117,10 @@ type matcher struct {
 	// entries
 	takes    func(*job.DeadLetter) bool
 	statuses [job.Ignored + 1]bool // the statuses that the filter selects
-	group    int64
-	job      job.ID         // the only selected job; 0 means all
-	lanes    map[int64]bool // the lanes that the filter selects; nil means all lanes
-	ofJob    bool           // whether the filter needs the columns of selJobOf
+	groups   []int64               // the groups that the filter names; nil means all
+	job      job.ID                // the only selected job; 0 means all
+	lanes    map[int64]bool        // the lanes that the filter selects; nil means all lanes
+	ofJob    bool                  // whether the filter needs the columns of selJobOf
 	text     string
 	low      int64 // the filter selects only deaths with numbers from low to high
 	high     int64
@@ -160,11 +161,19 @@ func (m *matcher) lookUp(now job.Micros) (err error) {
 			return err
 		}
 	}
-	if f.Group != "" {
-		since := job.Micros(0)
-		err := m.c.Rows(selSpan, func(r Row) error { m.group, since = r.Int(0), job.Micros(r.Int(1)); return nil }, text(f.Group))
-		if m.none = m.group == 0; err != nil || m.none {
-			return err
+	if names := f.Fingerprints(); len(names) > 0 {
+		since := job.Micros(math.MaxInt64)
+		for _, name := range names {
+			err := m.c.Rows(selSpan, func(r Row) error {
+				m.groups, since = append(m.groups, r.Int(0)), min(since, job.Micros(r.Int(1)))
+				return nil
+			}, text(name))
+			if err != nil {
+				return err
+			}
+		}
+		if m.none = len(m.groups) == 0; m.none {
+			return nil
 		}
 		if !m.pendingOnly() { // for pending entries there is already a short route
 			if m.low, err = firstDeath(m.c, since); err != nil {
@@ -238,8 +247,11 @@ func (m *matcher) choose(exact bool) error {
 	case f.Correlation != "":
 		m.take(correlationRoute, text(f.Correlation))
 		return nil
-	case m.group != 0 && m.pendingOnly():
-		m.take(pendingRoute, num(m.group))
+	case m.groups != nil && m.pendingOnly():
+		m.route, m.keys = pendingRoute, m.keys[:0]
+		for _, id := range m.groups {
+			m.keys = append(m.keys, num(id))
+		}
 		return nil
 	}
 	m.take(allRoute, Value{})
@@ -311,7 +323,7 @@ func (m *matcher) estimate() (of estimate, err error) {
 func (m *matcher) fits(r Row, left *int) (bool, error) {
 	f := m.f
 	status := job.Status(r.Int(2))
-	if !m.statuses[status] || m.lanes != nil && !m.lanes[r.Int(7)] || m.group != 0 && m.group != r.Int(6) ||
+	if !m.statuses[status] || m.lanes != nil && !m.lanes[r.Int(7)] || m.groups != nil && !slices.Contains(m.groups, r.Int(6)) ||
 		f.Redrive != 0 && f.Redrive != r.Int(9) || f.Batch != 0 && f.Batch != r.Int(11) ||
 		f.Reason != "" && string(f.Reason) != r.Text(4) || f.Class != "" && f.Class != r.Text(5) || f.Owner != "" && f.Owner != r.Text(8) {
 		return false, nil

@@ -127,6 +127,11 @@ func Filter(f *store.DeadFilter) string {
 		add("attribute", f.Attr.Name+"="+f.Attr.Value)
 	}
 	add("group", ShortGroup(f.Group))
+	groups := make([]string, len(f.Groups))
+	for i, group := range f.Groups {
+		groups[i] = ShortGroup(group)
+	}
+	add("group", strings.Join(groups, " or "))
 	if f.Since > 0 {
 		add("died since", Time(f.Since))
 	}

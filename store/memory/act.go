@@ -147,13 +147,16 @@ func (t *tx) actFilter(by store.By, a *store.Action) (store.Acted, error) {
 	}
 	withGroup := a.Do == store.ActIgnore && (a.Until != 0 || a.Count != 0) && a.Filter.WholeGroup()
 	muted := false
-	switch g := t.groups[a.Filter.Group]; {
-	case g == nil || a.After != 0:
-	case withGroup:
-		muted = g.mute(by, a)
-	case a.Do == store.ActReopen && a.Filter.WholeGroup() && g.Muted:
-		g.unmute()
-		muted = true
+	for _, name := range a.Filter.Fingerprints() {
+		switch g := t.groups[name]; {
+		case g == nil || a.After != 0:
+		case withGroup:
+			changed := g.mute(by, a)
+			muted = muted || changed
+		case a.Do == store.ActReopen && a.Filter.WholeGroup() && g.Muted:
+			g.unmute()
+			muted = true
+		}
 	}
 	for _, e := range entries {
 		t.do(by, a, e, withGroup)

@@ -152,6 +152,16 @@ func deadMutants() []mutant {
 				a.Filter.Class = ""
 			}
 		}})},
+		{"lists one group of several", "D6_FiltersTakeSeveralGroups", with(bentDead{list: func(f *store.DeadFilter) {
+			if len(f.Groups) > 0 {
+				f.Groups = f.Groups[:1]
+			}
+		}})},
+		{"mutes one group of several", "D6_SeveralGroupsAreMuted", with(bentDead{act: func(a *store.Action) {
+			if a.Filter != nil && len(a.Filter.Groups) > 0 {
+				a.Filter.Groups = a.Filter.Groups[:1]
+			}
+		}})},
 		{"lists other groups, too", "D3_FilterEquals", with(bentDead{list: func(f *store.DeadFilter) { f.Group = "" }})},
 		{"lists dead letters of all correlation ids", "D3_EachFilterAloneSelects", with(bentDead{list: func(f *store.DeadFilter) { f.Correlation = "" }})},
 		{"lists dead letters with any attributes", "D3_EachFilterAloneSelects", with(bentDead{list: func(f *store.DeadFilter) { f.Attr = store.Attr{} }})},

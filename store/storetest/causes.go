@@ -21,6 +21,10 @@ func causePromises() []promise {
 		{"D6_MergedGroupsAreASet", mergedGroups},
 		{"D6_MergeIsAllOrNothing", mergeIsWhole},
 		{"D6_SetIsBounded", setIsBounded},
+		{"D6_FiltersTakeSeveralGroups", filtersTakeGroups},
+		{"D6_SeveralGroupsAreMuted", severalAreMuted},
+		{"D7_RedriveOfASetIsFrozen", redriveOfASet},
+		{"X3_GroupsOfAFilterAreBounded", groupsAreBounded},
 		{"Q9_ChangesOfCausesAreAudited", causesAreAudited},
 		{"X3_CauseBounds", causeBounds},
 	}
@@ -335,4 +339,78 @@ func causeBounds(r *rig) {
 		_, err = r.Groups(ctx(), store.GroupFilter{State: "closed"})
 		r.is(err, store.ErrInvalid)
 	})
+}
+
+// part of: D6
+func filtersTakeGroups(r *rig) {
+	a, b, c := r.dieAll(3, "A"), r.dieAll(2, "B"), r.die("C")
+	f := store.DeadFilter{Groups: []string{groupName("A"), groupName("B"), "unheard"}}
+	for _, limit := range []int{1, 2, 9} {
+		same(r, "dead letters of two groups", r.listed(f, limit), []job.ID{b[1], b[0], a[2], a[1], a[0]})
+	}
+	r.ok(r.actOn(store.ActResolve, a[1]))
+	f.Statuses = []job.Status{job.Pending}
+	same(r, "pending dead letters of two groups", r.listed(f, 2), []job.ID{b[1], b[0], a[2], a[0]})
+	same(r, "counted", r.preview(store.Action{Do: store.ActRetry, Filter: &f}).Done, int64(4))
+	same(r, "retried in steps", r.act(store.Action{Do: store.ActRetry, Filter: &f, Limit: 1}), int64(4))
+	r.state(c, job.Dead)
+	same(r, "groups that do not exist", len(r.listed(store.DeadFilter{Groups: []string{"unheard"}}, 9)), 0)
+}
+
+// part of: D6
+func severalAreMuted(r *rig) {
+	a, b := r.die("A"), r.die("B")
+	r.die("C")
+	f := &store.DeadFilter{Groups: []string{groupName("A"), groupName("B")}}
+	until := r.in(time.Hour)
+	same(r, "ignored", r.act(store.Action{Do: store.ActIgnore, Filter: f, Until: until, Count: 2, Note: "known", Limit: 1}), int64(2))
+	for _, class := range []string{"A", "B", "C"} {
+		g := r.cause(class)
+		same(r, "muted group "+class, []any{g.Muted, g.MutedFor}, map[bool][]any{true: {true, int64(2)}, false: {false, int64(0)}}[class != "C"])
+	}
+	same(r, "a death in the second group", r.letter(r.die("B")).Status, job.Ignored)
+	same(r, "a death in another group", r.letter(r.die("C")).Status, job.Pending)
+	same(r, "deaths left of each group", []int64{r.cause("A").MutedFor, r.cause("B").MutedFor}, []int64{2, 1})
+	for _, id := range []job.ID{a, b} {
+		same(r, "reopen time of job "+id.String(), r.letter(id).ReopenAt, until)
+	}
+	same(r, "reopened", r.act(store.Action{Do: store.ActReopen, Filter: f}), int64(3))
+	same(r, "muted after it", []bool{r.cause("A").Muted, r.cause("B").Muted}, []bool{false, false})
+}
+
+// A redrive of a set keeps the groups that the set had at its start.
+//
+// part of: D7
+func redriveOfASet(r *rig) {
+	a, b, c := r.die("A"), r.die("B"), r.die("C")
+	r.merge("disk", "A", "B")
+	f := store.DeadFilter{Groups: []string{groupName("A"), groupName("B")}}
+	d := r.startRedrive(func(s *store.RedriveSpec) { s.Filter, s.Canary = f, -1 })
+	same(r, "groups of the redrive", r.redrive(d.ID).Filter.Groups, f.Groups)
+	r.merge("disk", "C")
+	r.merge("", "A")
+	r.step(100)
+	for id, want := range map[job.ID]job.State{a: job.Waiting, b: job.Waiting, c: job.Dead} {
+		r.state(id, want)
+	}
+}
+
+// part of: X3
+func groupsAreBounded(r *rig) {
+	r.die("A")
+	groups := make([]string, store.GroupsMax)
+	for i := range groups {
+		groups[i] = fmt.Sprintf("%d|%s", i, strings.Repeat("g", job.TextMax-4))
+	}
+	same(r, "entries of the most groups", len(r.listed(store.DeadFilter{Groups: groups}, 1)), 0)
+	for name, f := range map[string]store.DeadFilter{
+		"too many": {Groups: append(groups[:len(groups):len(groups)], "A")}, "twice": {Groups: []string{"A", "A"}},
+		"empty": {Groups: []string{""}}, "both": {Group: "A", Groups: []string{"B"}},
+	} {
+		if _, err := r.DeadLetters(ctx(), f, store.DeadPaging{}); err == nil {
+			r.fail("%s: got no error, want ErrInvalid", name)
+		} else {
+			r.is(err, store.ErrInvalid)
+		}
+	}
 }

@@ -87,6 +87,7 @@ func deadFiltersSelect(r *rig) {
 		{"since and until", store.DeadFilter{Since: at, Until: at + 1}, []job.ID{other}},
 		{"redrive", store.DeadFilter{Redrive: 1}, nil},
 		{"class and status", store.DeadFilter{Class: "B", Statuses: []job.Status{job.Pending}}, nil},
+		{"groups", store.DeadFilter{Groups: []string{"none", "A|" + kind}}, []job.ID{other, plain}},
 		{"unknown names", store.DeadFilter{Queue: "nobody", Kind: "nothing", Group: "none"}, nil},
 	} {
 		for _, limit := range []int{1, 2, 50} {

@@ -24,12 +24,14 @@ func (d *duel) status() job.Status {
 func (d *duel) deadFilter() (f store.DeadFilter) {
 	t := d.t
 	for range rapid.IntRange(0, 2).Draw(t, "number of fields") {
-		switch pick(t, "field", "class", "group", "queue", "kind", "owner", "reason", "status", "since", "until", "text", "redrive",
+		switch pick(t, "field", "class", "group", "groups", "queue", "kind", "owner", "reason", "status", "since", "until", "text", "redrive",
 			"batch", "worker", "correlation", "key", "attribute") {
 		case "class":
 			f.Class = pick(t, "class", "A", "B", job.ClassCrash)
 		case "group":
 			f.Group = d.fingerprint()
+		case "groups":
+			f.Groups = []string{d.fingerprint(), d.fingerprint()}
 		case "queue":
 			f.Queue = d.queue()
 		case "kind":
@@ -139,6 +141,9 @@ func (d *duel) actFilter() {
 	f := d.deadFilter()
 	if a.Do == store.ActIgnore && chance(d.t, "whole group", 2) {
 		f = store.DeadFilter{Group: d.fingerprint()}
+		if chance(d.t, "several groups", 2) {
+			f = store.DeadFilter{Groups: []string{d.fingerprint(), d.fingerprint()}}
+		}
 		a.Count = pick(d.t, "count", int64(0), 1, 2)
 	}
 	a.Filter, a.Limit = &f, pick(d.t, "limit", 0, 0, 1, 2)
