@@ -77,6 +77,11 @@ func (c *statsCmd) Run(ctx context.Context, a *app) (err error) {
 			s.heads = append(s.heads, h)
 		}
 	}
+	if len(s.points)+len(s.heads) == 0 {
+		if err := a.explainNothing(ctx, client, &selectFlags{Kind: q.Kind, Queue: q.Queue}); err != nil {
+			return err
+		}
+	}
 	if c.JSON {
 		return a.printJSON(wire.SeriesOf(&q, s.points, s.retries, s.heads))
 	}

@@ -114,6 +114,10 @@ func (p *page) more(rows int, noun string) {
 
 // seriesRows prints a row for each point.
 func (p *page) seriesRows(s *stats) {
+	if len(s.points) == 0 {
+		fmt.Fprintln(p.w, p.style.faint(fmt.Sprintf("nothing happened from %s to %s", words.Time(s.q.Since), words.Time(s.q.Until))))
+		return
+	}
 	t := table{columns: []column{{title: "FROM"}}}
 	named, classes := s.q.By != "", s.q.By == redrive.ByClass
 	if named {

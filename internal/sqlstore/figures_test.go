@@ -96,22 +96,3 @@ func FuzzEachFigures(f *testing.F) {
 		_ = EachFigures(b, func(int64, *store.Figures) error { return nil }) // it must not panic
 	})
 }
-
-// BenchmarkFigures measures what figures cost in a commit of 100 jobs of one lane, without the
-// statements: counting, adding and packing.
-func BenchmarkFigures(b *testing.B) {
-	var stored, delta store.Figures
-	var buf []byte
-	for b.Loop() {
-		delta = store.Figures{}
-		for range 100 {
-			delta.Completed++
-			delta.RunTime += 1000
-		}
-		for range 4 { // minute and hour, of the lane and of all lanes
-			stored.Add(&delta)
-			buf = PackFigures(buf[:0], &stored)
-		}
-	}
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/100, "ns/job")
-}

@@ -215,6 +215,9 @@ func (c *crowd) judge(ctx context.Context) {
 			t.Error(v)
 		}
 	}
+	if err := check.Figures(d, false); err != nil {
+		t.Error(err)
+	}
 	for slot, n := range c.slots {
 		if n != 1 {
 			t.Errorf("slot %s was fired %d times", slot.Time(), n)

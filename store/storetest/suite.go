@@ -100,7 +100,7 @@ func soundDump(d *store.Dump, removed bool) error {
 			return fmt.Errorf("the content of the store breaks this invariant: %s", v)
 		}
 	}
-	return check.Figures(d)
+	return check.Figures(d, true)
 }
 
 // broken is the value with which a check panics after it has found that the store breaks the

@@ -54,6 +54,9 @@ func (r *round) verify() error {
 		}
 		r.Errorf("round %d: %d violations of invariants\n%s", r.n, len(violations), b.String())
 	}
+	if err := check.Figures(dump, false); err != nil {
+		r.Errorf("round %d: %v", r.n, err)
+	}
 	r.verdicts(notes.Plans, dump)
 	if r.program.ownTables() {
 		return r.applicationTables(ctx, st, notes, dump)
