@@ -47,6 +47,7 @@ type grammar struct {
 	Completion completionCmd `cmd:"" help:"Print the script that completes this command in a shell."`
 	Complete   completeCmd   `cmd:"" name:"__complete" hidden:"" passthrough:""`
 	DemoTool   demoToolCmd   `cmd:"" name:"demo-tool" hidden:"" passthrough:""`
+	Guard      guardCmd      `cmd:"" name:"__guard" hidden:""`
 }
 
 // globals are the flags that all commands have.

@@ -20,8 +20,9 @@ import (
 
 // command runs the jobs of one kind with the command that the configuration names.
 type command struct {
-	kind config.Kind
-	log  *slog.Logger
+	kind  config.Kind
+	log   *slog.Logger
+	guard *proc.Guard
 }
 
 // commandStep is the name of the single step of a job that runs as a command.
@@ -34,7 +35,7 @@ func (c *command) handle(ctx context.Context, j *redrive.Job[[]byte]) error {
 	}
 	out, err := proc.Run(ctx, proc.Spec{
 		Argv: c.kind.Command, Stdin: j.Args, Dir: c.kind.Dir, Inherit: c.kind.Env, Env: c.environment(j, dir),
-		Grace: c.kind.KillGrace,
+		Grace: c.kind.KillGrace, TempDir: dir, Guard: c.guard,
 	})
 	if exit, ok := errors.AsType[*proc.ExitError](err); ok {
 		return &commandError{exit}
@@ -65,6 +66,7 @@ func (c *command) environment(j *redrive.Job[[]byte], dir string) map[string]str
 	env["REDRIVE_RUN"] = strconv.Itoa(j.Run)
 	env["REDRIVE_STEP_KEY"] = j.StepKey(commandStep)
 	env["REDRIVE_CORRELATION"] = j.Correlation
+	env["REDRIVE_PAYLOAD_BYTES"] = strconv.Itoa(len(j.Args))
 	return env
 }
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/redrive/redrive"
+	"github.com/redrive/redrive/internal/proc"
 	"github.com/redrive/redrive/internal/wire"
 	"github.com/redrive/redrive/internal/words"
 	"github.com/redrive/redrive/policy"
@@ -66,7 +67,8 @@ func (c *workCmd) Run(ctx context.Context, a *app) (err error) {
 	if err != nil {
 		return err
 	}
-	w := &worker{settings: s, policy: p, screen: screen, now: a.now, log: log}
+	w := &worker{settings: s, policy: p, screen: screen, now: a.now, log: log, guard: proc.NewGuard(guardCommand)}
+	defer w.guard.Close()
 	client, err := w.client(db)
 	if err != nil {
 		return errors.Join(err, db.Close())
@@ -111,6 +113,20 @@ type worker struct {
 	screen *live
 	log    *slog.Logger
 	now    func() time.Time
+	guard  *proc.Guard
+}
+
+// guardCommand is the name of the hidden command guardCmd.
+const guardCommand = "__guard"
+
+// guardCmd is a hidden command. A worker runs it to kill the worker's commands when the
+// worker is killed.
+type guardCmd struct{}
+
+// Run implements the command.
+func (*guardCmd) Run(a *app) error {
+	proc.RunGuard(a.in)
+	return nil
 }
 
 // lookEvery is the time between two reads of the numbers of jobs.
@@ -190,7 +206,7 @@ func (w *worker) client(db *opened) (*redrive.Client, error) {
 	}
 	for _, name := range w.KindNames {
 		k := w.Kinds[name]
-		c := &command{kind: k, log: w.log}
+		c := &command{kind: k, log: w.log, guard: w.guard}
 		redrive.HandleRaw(client, name, c.handle, &redrive.HandlerOptions{
 			Timeout: k.Timeout, KillGrace: max(k.KillGrace, time.Millisecond), Schedule: schedule(&k),
 			Workers: k.Workers, Limit: k.Limit, Rate: redrive.Rate(k.Rate), MaxCrashes: k.MaxCrashes, KeepPayload: k.KeepPayload,

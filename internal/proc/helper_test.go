@@ -5,6 +5,7 @@ package proc_test
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"net"
@@ -18,6 +19,8 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"github.com/redrive/redrive/internal/proc"
 )
 
 // The test binary also runs as the subprocesses of the tests. These environment variables
@@ -27,6 +30,7 @@ const (
 	roleVar  = "PROC_TEST_ROLE"
 	childVar = "PROC_TEST_CHILD"
 	stageVar = "PROC_TEST_STAGE"
+	guardArg = "__guard"
 )
 
 // termGrace is long enough for a process to report SIGTERM. A test that waits for SIGKILL
@@ -42,6 +46,10 @@ func TestMain(m *testing.M) {
 	if role := os.Getenv(roleVar); role != "" {
 		syscall.Exit(play(role)) // os.Exit would write coverage data and race reports, so the process does not call it
 	}
+	if len(os.Args) > 1 && os.Args[1] == guardArg {
+		proc.RunGuard(os.Stdin)
+		syscall.Exit(0)
+	}
 	goleak.VerifyTestMain(m)
 }
 
@@ -50,6 +58,9 @@ func play(role string) int {
 	case "echo":
 		_, _ = io.Copy(os.Stdout, os.Stdin)
 	case "deaf":
+	case "worker": // runs a command and its child with a guard
+		_, _ = proc.Run(context.Background(), proc.Spec{Argv: os.Args[:1], Guard: proc.NewGuard(guardArg), Env: map[string]string{
+			roleVar: "leader", childVar: "child", stageVar: os.Getenv(stageVar)}})
 	case "flood":
 		_, _ = os.Stdout.Write(bytes.Repeat([]byte("o"), floodBytes))
 		_, _ = os.Stderr.Write(append(bytes.Repeat([]byte("e"), floodBytes), "the end"...))

@@ -5,12 +5,12 @@
 // and leaves processes behind, they are killed when its [Group] is closed.
 //
 // There are two limits. A process that leaves the group (setsid) is not killed, and Wait
-// does not wait for it. And if the worker itself is killed by SIGKILL, its commands are not
-// killed: they run until they finish, read end of file or write to a closed pipe. The
-// kernel's parent death signal does not help, because it is sent when the thread that
-// forked ends. In Go, a thread may end before the process. If this matters, run the worker
-// under a supervisor that kills all processes: a service unit that kills its control group,
-// or a container whose first process is the worker.
+// does not wait for it. And if the worker itself is killed by SIGKILL, only the commands end
+// that a [Guard] has started on Linux. Others run until they finish, read end of file or
+// write to a closed pipe. A command of [Group.Command] is started by the caller, on a thread
+// that may end before the process, so the kernel's parent death signal cannot be used for it.
+// If this matters, run the worker under a supervisor that kills all processes: a service unit
+// that kills its control group, or a container whose first process is the worker.
 //
 // On systems without process groups, only the command itself is killed, without a grace
 // time.

@@ -1,7 +1,6 @@
 package proc
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -19,12 +18,14 @@ const StdoutMax = 64 << 10
 // Spec describes one run of a program. The program is started without a shell.
 type Spec struct {
 	Argv      []string          // the program and its arguments; the program is looked up in PATH unless it contains a slash
-	Stdin     []byte            // standard input; the program may ignore it
+	Stdin     []byte            // standard input, a file that is complete before the program starts
 	Dir       string            // the working directory; the default is the directory of this process
 	Inherit   []string          // names of environment variables to copy from this process; no others are inherited
 	Env       map[string]string // environment variables to add; they replace inherited variables of the same name
 	StdoutMax int               // bytes of standard output to keep; the default is [StdoutMax]
 	Grace     time.Duration     // time between SIGTERM and SIGKILL; the default is [DefaultGrace]
+	TempDir   string            // directory for the file of Stdin, where the system has no files in memory; the default is that of the system
+	Guard     *Guard            // starts the program; nil means that the program survives a killed worker
 }
 
 // Result is the result of a program that was started.
@@ -53,15 +54,31 @@ func Run(ctx context.Context, s Spec) (Result, error) {
 	}
 	group := NewGroup(s.Grace)
 	c := group.command(ctx, s.Argv[0], s.Argv[1:]...)
-	c.cmd.Stdin = bytes.NewReader(s.Stdin)
 	c.cmd.Stdout = &stdout
 	c.cmd.Dir = s.Dir
 	c.cmd.Env = env
-
-	err = c.cmd.Run()
+	if len(s.Stdin) > 0 {
+		in, err := s.stdin()
+		if err != nil {
+			return Result{}, fmt.Errorf("command %q: standard input: %w", s.Argv[0], err)
+		}
+		defer in.Close()
+		c.cmd.Stdin = in
+	}
+	if s.Guard != nil {
+		err = s.Guard.start(c.cmd)
+	} else {
+		err = c.cmd.Start()
+	}
+	if err == nil {
+		err = c.cmd.Wait()
+	}
 	closeErr := group.Close()
 	if c.cmd.ProcessState == nil {
 		return Result{}, s.startError(ctx, err)
+	}
+	if s.Guard != nil && closeErr == nil {
+		s.Guard.ended(c.pid)
 	}
 	r := Result{
 		Status:    statusOf(c.cmd.ProcessState),
@@ -77,6 +94,26 @@ func Run(ctx context.Context, s Spec) (Result, error) {
 		err = errors.Join(err, closeErr)
 	}
 	return r, err
+}
+
+// stdin returns an open file with the whole of Stdin, and no name in any directory. So the
+// program can read all of it, whatever becomes of this process. With a pipe, the rest would
+// be lost when this process is killed.
+func (s Spec) stdin() (*os.File, error) {
+	f, err := memoryFile()
+	if errors.Is(err, errors.ErrUnsupported) {
+		if f, err = os.CreateTemp(s.TempDir, "payload-"); err == nil {
+			_ = os.Remove(f.Name()) // Windows keeps it; there, it is removed with the directory
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	if _, err := f.WriteAt(s.Stdin, 0); err != nil { // does not move the position from which the program reads
+		f.Close()
+		return nil, err
+	}
+	return f, nil
 }
 
 // failure converts the error of a finished command to the error that Run returns.

@@ -1,0 +1,20 @@
+package proc
+
+import (
+	"errors"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// memoryFile returns a file in memory, or errors.ErrUnsupported.
+func memoryFile() (*os.File, error) {
+	fd, err := unix.MemfdCreate("redrive-payload", unix.MFD_CLOEXEC)
+	if errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EPERM) {
+		return nil, errors.ErrUnsupported
+	}
+	if err != nil {
+		return nil, os.NewSyscallError("memfd_create", err)
+	}
+	return os.NewFile(uintptr(fd), "payload"), nil
+}
