@@ -80,7 +80,7 @@ func TestDeps_WhatImportingRedriveMustNotPullIn(t *testing.T) {
 
 func TestDeps_TheCoreIsPure(t *testing.T) {
 	t.Parallel()
-	pure := []string{"failure", "backoff", "policy", "job", "event", "internal/scan", "internal/canonical", "internal/decide"}
+	pure := []string{"failure", "backoff", "policy", "job", "event", "internal/scan", "internal/canonical", "internal/human", "internal/decide"}
 	forbidden := map[string]string{
 		"os":           "no I/O",
 		"os/exec":      "no I/O: subprocesses are read by methods",
@@ -123,13 +123,14 @@ func TestDeps_PointAlongTheFlow(t *testing.T) {
 		"failure":         {"internal/scan"},
 		"backoff":         {},
 		"job":             {"internal/canonical", "failure", "internal/scan"},
-		"policy":          {"failure", "backoff", "job", "internal/canonical", "internal/scan"},
-		"internal/decide": {"failure", "backoff", "internal/scan", "policy", "job", "internal/canonical"},
+		"policy":          {"failure", "backoff", "job", "internal/canonical", "internal/human", "internal/scan"},
+		"internal/decide": {"failure", "backoff", "internal/scan", "policy", "job", "internal/canonical", "internal/human"},
 		"retry":           {"failure", "backoff", "internal/scan"},
 		"event":           {"job", "internal/canonical", "failure", "internal/scan"},
 		"store":           {"job", "internal/canonical", "event", "failure", "internal/scan"},
-		"internal/cron":   {},
-		"internal/keeper": {"job", "internal/canonical", "event", "failure", "internal/scan", "store", "internal/cron"},
+		"internal/human":  {},
+		"internal/cron":   {"internal/human"},
+		"internal/keeper": {"job", "internal/canonical", "event", "failure", "internal/scan", "store", "internal/cron", "internal/human"},
 		"internal/words": {"failure", "internal/scan", "job", "internal/canonical", "event", "backoff", "policy", "policy/preset", "policy/policyfile", "store",
 			"internal/cron", "internal/human", "internal/suggest", "internal/yamlfile"},
 		"internal/wire": {"failure", "internal/scan", "job", "internal/canonical", "event", "backoff", "policy", "policy/preset", "policy/policyfile", "store",
