@@ -12,11 +12,10 @@ import (
 
 // These parts of statements read many jobs by their ids. The ids are one argument, a JSON
 // array. Each table is read by one statement, so that a store on a network has one round trip
-// for each table. PostgreSQL's planner cannot build a hash join from BETWEEN, so it looks up
-// each id in the index.
+// for each table.
 const (
 	eachID = ` FROM json_each(?1) i CROSS JOIN `
-	thisID = ` BETWEEN CAST(i.value AS BIGINT) AND CAST(i.value AS BIGINT)`
+	thisID = ` = CAST(i.value AS BIGINT)`
 )
 
 var (

@@ -11,6 +11,21 @@ var amended = map[string]struct{ from, to string }{
 	"selExpiredLeases": {`LIMIT ?2`, `LIMIT ?2 FOR UPDATE SKIP LOCKED`},
 	"selNextLease":     {`state = 3`, `state = 3 AND lease_until IS NOT NULL`},
 	"selRunning":       {`j.state = 3`, `j.state = 3 AND j.lease_until IS NOT NULL`},
+
+	// A join of the ids with a table could begin with the table. A lateral part looks up each id.
+	"severalLive": eachOf("redrive_jobs", "id"),
+	"severalDone": eachOf("redrive_done", "job"),
+	"severalDead": eachOf("redrive_dead", "job"),
+	"severalLatest": {`redrive_failures
+		WHERE`, `LATERAL (SELECT * FROM redrive_failures WHERE job = CAST(i.value AS BIGINT) ORDER BY token DESC LIMIT 1) j
+		WHERE`},
+}
+
+// eachOf makes a statement for several ids look up each of them in a table, and then its lane.
+func eachOf(table, id string) struct{ from, to string } {
+	return struct{ from, to string }{table + ` j CROSS JOIN redrive_lanes l`,
+		`LATERAL (SELECT * FROM ` + table + ` WHERE ` + id + ` = CAST(i.value AS BIGINT) OFFSET 0) j
+		CROSS JOIN LATERAL (SELECT * FROM redrive_lanes WHERE id = j.lane OFFSET 0) l`}
 }
 
 // overrides are the shared statements that PostgreSQL needs in other words than

@@ -73,9 +73,8 @@ var wholeIndexes = map[string]string{
 
 // sharedIndexes are the indexes that shared statements have to take although they could
 // read the rows in the right order by the primary key, too.
-var sharedIndexes = map[string]string{
-	"walkAuditActor": "redrive_audit_actor", "walkAuditTarget": "redrive_audit_target",
-	"correlationRoute.up": "redrive_dead_correlated", "correlationRoute.down": "redrive_dead_correlated",
+var sharedIndexes = map[string]string{"walkAuditActor": "redrive_audit_actor", "walkAuditTarget": "redrive_audit_target",
+	"severalLive": "redrive_jobs_pkey", "severalDone": "redrive_done_job", "severalDead": "redrive_dead_job_key", "severalLatest": "redrive_failures_pkey",
 }
 
 var readsWhole = regexp.MustCompile(`Seq Scan on redrive_(jobs|bodies|done|failures|dead|keys|progress|events|audit|groups|originals)\b`)

@@ -159,11 +159,11 @@ var reading = []plan{
 	{name: "selProgress", want: "SEARCH redrive_progress" + byID},
 	{name: "selRunning", want: "SCAN j USING INDEX redrive_lease" + laneByID + "; USE TEMP B-TREE FOR ORDER BY",
 		scan: "the index of what runs"},
-	{name: "severalDead", want: ids + "SEARCH j USING INDEX sqlite_autoindex_redrive_dead_1 (job>? AND job<?)" + laneByID},
-	{name: "severalDone", want: ids + "SEARCH j USING INDEX redrive_done_job (job>? AND job<?)" + laneByID + "; USE TEMP B-TREE FOR ORDER BY"},
-	{name: "severalLatest", want: ids + "SEARCH redrive_failures USING INDEX sqlite_autoindex_redrive_failures_1 (job>? AND job<?)" +
+	{name: "severalDead", want: ids + "SEARCH j USING INDEX sqlite_autoindex_redrive_dead_1 (job=?)" + laneByID},
+	{name: "severalDone", want: ids + "SEARCH j USING INDEX redrive_done_job (job=?)" + laneByID + "; USE TEMP B-TREE FOR ORDER BY"},
+	{name: "severalLatest", want: ids + "SEARCH redrive_failures USING INDEX sqlite_autoindex_redrive_failures_1 (job=? AND token=?)" +
 		"; CORRELATED SCALAR SUBQUERY 1; SEARCH f USING COVERING INDEX sqlite_autoindex_redrive_failures_1 (job=?)"},
-	{name: "severalLive", want: ids + "SEARCH j USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)" + laneByID},
+	{name: "severalLive", want: ids + "SEARCH j" + byID + laneByID},
 	{name: "sumCost", want: "SEARCH redrive_failures USING INDEX sqlite_autoindex_redrive_failures_1 (job=?)"},
 }
 
