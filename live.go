@@ -2,7 +2,11 @@ package redrive
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
+	"time"
+
+	"github.com/redrive/redrive/store"
 )
 
 // Alter changes a waiting or retrying job in the name of a person: when it is due, its
@@ -79,5 +83,72 @@ func (c *Client) liveSteps(ctx context.Context, a LiveAction, step func(LiveActi
 			return sum, nil
 		}
 		a.Through, a.At, a.After = did.Through, did.At, did.Next
+	}
+}
+
+// StartLive starts a bulk action on all live jobs that a filter selects now, in the name of a
+// person. The store keeps it as a redrive with Live set: the running clients carry it out,
+// and ControlRedrive pauses, resumes or cancels it. rate limits the jobs per second; 0 means
+// no limit. When no client is running, AdvanceRedrive carries it out.
+//
+// counted is the answer of PreviewLive, which fixes the set; if it is zero, StartLive calls
+// PreviewLive. The error is ErrNotFound when the filter selects nothing.
+func (c *Client) StartLive(ctx context.Context, by By, a LiveAction, counted LiveActed, rate int) (Redrive, error) {
+	if counted.Through == 0 {
+		var err error
+		if counted, err = c.PreviewLive(ctx, a); err != nil {
+			return Redrive{}, err
+		}
+	}
+	if counted.Done == 0 {
+		return Redrive{}, fmt.Errorf("%s: the filter selects no job to which this applies: %w", a.Do, ErrNotFound)
+	}
+	spec := RedriveSpec{Live: &store.LiveSpec{Do: a.Do, Filter: a.Filter, At: counted.At}, Through: int64(counted.Through),
+		Total: counted.Done, Change: a.Change, Rate: rate, Key: rand.Text()}
+	r, err := again(ctx, c, func() (Redrive, error) { return c.store.StartRedrive(ctx, by, spec) })
+	if err == nil {
+		c.nudge()
+	}
+	return r, err
+}
+
+// A step of AdvanceRedrive takes about advanceStep, so that other calls do not wait long. The
+// pause after it is as long as the step.
+const (
+	advanceStep = 5 * time.Millisecond
+	advanceMin  = 50 // the smallest number of jobs of a step
+)
+
+// AdvanceRedrive takes the steps of the active redrives in this process until the redrive
+// has ended or is paused, and returns the redrive. It is for a program that starts a redrive
+// while perhaps no client is running. After each step, progress is called; it may be nil.
+func (c *Client) AdvanceRedrive(ctx context.Context, id int64, progress func(Redrive)) (Redrive, error) {
+	limit := 4 * advanceMin
+	for {
+		began := c.config.now()
+		step, err := again(ctx, c, func() (store.RedriveStep, error) { return c.store.StepRedrives(ctx, limit) })
+		if err != nil {
+			return Redrive{}, err
+		}
+		took := c.config.now().Sub(began)
+		r, err := again(ctx, c, func() (Redrive, error) { return c.store.Redrive(ctx, id) })
+		if err != nil {
+			return r, err
+		}
+		if progress != nil {
+			progress(r)
+		}
+		if !r.State.Active() {
+			return r, nil
+		}
+		wait := max(took, step.Wait)
+		if step.Released == 0 {
+			wait = max(wait, advanceStep)
+		} else if took > 0 {
+			limit = min(max(int(float64(step.Released)*float64(advanceStep)/float64(took)), advanceMin), store.StepMax, 2*limit)
+		}
+		if err := c.sleep(ctx, min(wait, time.Second)); err != nil {
+			return r, err
+		}
 	}
 }

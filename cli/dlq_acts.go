@@ -67,7 +67,7 @@ func (c *dlqRetryCmd) Run(ctx context.Context, a *app) error {
 			change.Delay = new(time.Duration(c.Delay))
 		}
 		if c.Payload != "" {
-			if change.Payload, err = c.payload(ctx, a, client); err != nil {
+			if change.Payload, err = a.newPayload(ctx, client, c.Payload, c.IDs[0]); err != nil {
 				return err
 			}
 		}
@@ -118,16 +118,16 @@ func (a *app) knownQueue(ctx context.Context, client *redrive.Client, name strin
 	return absentf("--to-queue: %s", suggest.Unknown("queue", name, known))
 }
 
-// payload reads the new payload of the job. The size limit and the rules for new jobs apply
-// to it.
-func (c *dlqRetryCmd) payload(ctx context.Context, a *app, client *redrive.Client) ([]byte, error) {
+// newPayload reads the new payload of a job from a file; "-" is standard input. The size limit
+// and the rules for new jobs apply to it.
+func (a *app) newPayload(ctx context.Context, client *redrive.Client, path string, id job.ID) ([]byte, error) {
 	s, err := a.settings()
 	if err != nil {
 		return nil, err
 	}
 	in := a.in
-	if c.Payload != "-" {
-		f, err := os.Open(c.Payload)
+	if path != "-" {
+		f, err := os.Open(path)
 		if err != nil {
 			return nil, fmt.Errorf("payload: %w", err)
 		}
@@ -138,7 +138,7 @@ func (c *dlqRetryCmd) payload(ctx context.Context, a *app, client *redrive.Clien
 	if err != nil {
 		return nil, fmt.Errorf("read the payload: %w", err)
 	}
-	j, err := client.Get(ctx, c.IDs[0])
+	j, err := client.Get(ctx, id)
 	if err != nil {
 		return nil, err
 	}

@@ -229,6 +229,10 @@ func (c *redriveControl) control(ctx context.Context, a *app, do redrive.Redrive
 	if c.JSON {
 		return a.printJSON(wire.RedriveOf(&r))
 	}
+	if do == redrive.RedriveResume && r.Live != nil { // perhaps no worker is running
+		counted := words.LiveCounted{LiveAction: r.LiveAction(0), N: r.Total}
+		return a.advanceLive(ctx, client, &counted, c.actor(a), r.ID, c.JSON)
+	}
 	_, err = fmt.Fprintf(a.out, "redrive %d is %s\n", r.ID, r.State)
 	return err
 }

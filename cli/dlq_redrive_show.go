@@ -126,7 +126,7 @@ func (c *redriveListCmd) print(a *app, list []redrive.Redrive) error {
 	for i := range list {
 		r := &list[i]
 		t.add(fmt.Sprint(r.ID), string(r.State), words.Number(r.Released), words.Number(r.Total), words.Number(r.Answered), words.Number(r.Again),
-			words.Number(r.Completed), words.Number(r.Dead), words.Away(r.CreatedAt, now), r.By, words.Filter(&r.Filter))
+			words.Number(r.Completed), words.Number(r.Dead), words.Away(r.CreatedAt, now), r.By, words.RedriveWhat(r))
 	}
 	t.print(a.out, out)
 	return nil

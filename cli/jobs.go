@@ -14,6 +14,9 @@ type jobsCmd struct {
 	List   jobsListCmd   `cmd:"" help:"List jobs, newest first."`
 	Show   jobsShowCmd   `cmd:"" help:"Show a job: its state, its failures and their decisions."`
 	Cancel jobsCancelCmd `cmd:"" help:"Cancel jobs. Running jobs are asked to stop."`
+	Move   jobsMoveCmd   `cmd:"" help:"Move waiting and retrying jobs to another queue."`
+	RunNow jobsRunNowCmd `cmd:"" help:"Make waiting and retrying jobs due now."`
+	Set    jobsSetCmd    `cmd:"" help:"Change waiting and retrying jobs: due time, queue, priority, retry settings, payload."`
 	Retry  jobsRetryCmd  `cmd:"" help:"Retry dead jobs, in a new life."`
 
 	Note     jobsNoteCmd     `cmd:"" help:"Add a note to a job."`
@@ -23,7 +26,7 @@ type jobsCmd struct {
 type jobsCancelCmd struct {
 	by
 	jsonFlag
-	IDs []job.ID `arg:"" name:"id" help:"Ids of jobs."`
+	liveFlags
 }
 
 // Help implements kong.HelpProvider.
@@ -31,13 +34,16 @@ func (*jobsCancelCmd) Help() string {
 	return `A waiting job is cancelled at once. The command of a running job gets SIGTERM, and SIGKILL after kill_grace.
 
     redrive jobs cancel 17
-    redrive jobs cancel 17 18 --reason "wrong customer"`
+    redrive jobs cancel 17 18 --reason "wrong customer"
+    redrive jobs cancel --kind report --owner acme --dry-run
+    redrive jobs cancel --correlation req-7 --yes
+
+Jobs that a filter selects are counted first, and jobs that are enqueued later are not included. The store keeps the action
+as a redrive: "redrive dlq redrive list" shows it, an interrupt pauses it, and "redrive dlq redrive resume" continues it.`
 }
 
 func (c *jobsCancelCmd) Run(ctx context.Context, a *app) error {
-	return a.act(ctx, c.IDs, c.JSON, func(client *redrive.Client) ([]error, error) {
-		return client.CancelAll(ctx, c.actor(a), c.IDs)
-	})
+	return a.actOnLive(ctx, &c.liveFlags, c.actor(a), c.JSON, nil)
 }
 
 type jobsRetryCmd struct {

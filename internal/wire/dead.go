@@ -115,7 +115,17 @@ type Counted struct {
 	Through int64  `json:"through,omitempty"`
 }
 
-// Redrive is a bulk retry of dead letters.
+// LiveCounted holds the number of live jobs that the filter of an action selects, and the
+// number that the action has changed.
+type LiveCounted struct {
+	Do      string `json:"act"`
+	N       int64  `json:"count"`
+	Done    *int64 `json:"done,omitempty"` // number of changed jobs; nil if they were only counted
+	Through job.ID `json:"through,omitempty"`
+	Redrive int64  `json:"redrive,omitempty"` // the redrive that has changed the jobs
+}
+
+// Redrive is a bulk retry of dead letters, or a bulk action on live jobs.
 type Redrive struct {
 	*store.Redrive
 	Priority int8   `json:"priority"`        // the priority that the retried jobs get

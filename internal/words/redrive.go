@@ -10,6 +10,9 @@ import (
 
 // RedriveStanding returns a sentence with the state and the progress of a redrive.
 func RedriveStanding(r *store.Redrive) string {
+	if r.Live != nil {
+		return liveStanding(r)
+	}
 	switch r.State {
 	case store.RedriveCanary:
 		return fmt.Sprintf("Canary: %s of the first %d jobs have a result", Number(r.Answered), min(int64(r.Canary), r.Total))
@@ -47,16 +50,13 @@ func RedrivePlan(r *store.Redrive) string {
 // RedriveFacts returns the plan and the numbers of a redrive.
 func RedriveFacts(r *store.Redrive, now job.Micros) Facts {
 	f := Facts{}
-	f.Add("what", Filter(&r.Filter))
+	f.Add("what", RedriveWhat(r))
 	f.Add("plan", RedrivePlan(r))
-	change := fmt.Sprintf("priority %d", r.Change.Priority)
-	if r.Change.Queue != "" {
-		change += ", queue " + r.Change.Queue
+	if r.Live == nil {
+		addRetries(&f, r)
+	} else {
+		f.Add(LiveDone(r.Live.Do), fmt.Sprintf("%s of %s", Number(r.Released), Number(r.Total)))
 	}
-	f.Add("jobs get", change)
-	f.Add("retried", fmt.Sprintf("%s of %s", Number(r.Released), Number(r.Total)))
-	f.Add("answered", fmt.Sprintf("%s, of which %s failed again by the same cause", Number(r.Answered), Number(r.Again)))
-	f.Add("ended", fmt.Sprintf("%s completed, %s dead, %s cancelled", Number(r.Completed), Number(r.Dead), Number(r.Cancelled)))
 	f.Add("started", fmt.Sprintf("%s (%s) by %s", Time(r.CreatedAt), Away(r.CreatedAt, now), r.By))
 	f.Add("reason", r.Reason)
 	if r.EndedAt > 0 {
@@ -65,8 +65,23 @@ func RedriveFacts(r *store.Redrive, now job.Micros) Facts {
 	return f
 }
 
+// addRetries adds the change and the numbers of a redrive of dead letters.
+func addRetries(f *Facts, r *store.Redrive) {
+	change := fmt.Sprintf("priority %d", r.Change.Priority)
+	if r.Change.Queue != "" {
+		change += ", queue " + r.Change.Queue
+	}
+	f.Add("jobs get", change)
+	f.Add("retried", fmt.Sprintf("%s of %s", Number(r.Released), Number(r.Total)))
+	f.Add("answered", fmt.Sprintf("%s, of which %s failed again by the same cause", Number(r.Answered), Number(r.Again)))
+	f.Add("ended", fmt.Sprintf("%s completed, %s dead, %s cancelled", Number(r.Completed), Number(r.Dead), Number(r.Cancelled)))
+}
+
 // RedriveCounts returns the numbers of a redrive in one line.
 func RedriveCounts(r *store.Redrive) string {
+	if r.Live != nil {
+		return fmt.Sprintf("%s of %s %s", Number(r.Released), Number(r.Total), LiveDone(r.Live.Do))
+	}
 	parts := []string{
 		fmt.Sprintf("%s of %s retried", Number(r.Released), Number(r.Total)),
 		Number(r.Answered) + " answered", Number(r.Again) + " failed again",

@@ -77,6 +77,15 @@ func RedriveSteps(r *store.Redrive) []Step {
 	step := func(v Verb, does string) Step { return Step{Verb: v, Redrive: r.ID, Does: does} }
 	left := step(ListRedriven, "the jobs that died again")
 	pause := step(PauseRedrive, "retry no more jobs for now")
+	if r.Live != nil {
+		switch {
+		case r.State.Active():
+			return []Step{step(WatchRedrive, "watch the progress"), step(PauseRedrive, "change no more jobs for now")}
+		case r.State == store.RedrivePaused, r.State == store.RedriveStopped:
+			return []Step{step(ResumeRedrive, "continue"), step(CancelRedrive, "leave the rest as it is")}
+		}
+		return nil
+	}
 	switch r.State {
 	case store.RedriveCanary:
 		return []Step{step(ProceedRedrive, "start the ramp without waiting for the canary"), pause}
