@@ -73,7 +73,9 @@ var wholeIndexes = map[string]string{
 
 // sharedIndexes are the indexes that shared statements have to take although they could
 // read the rows in the right order by the primary key, too.
-var sharedIndexes = map[string]string{"walkAuditActor": "redrive_audit_actor", "walkAuditTarget": "redrive_audit_target",
+var sharedIndexes = map[string]string{
+	"walkAuditActor": "redrive_audit_actor", "walkAuditTarget": "redrive_audit_target",
+	"correlationRoute.up": "redrive_dead_correlated", "correlationRoute.down": "redrive_dead_correlated",
 	"severalLive": "redrive_jobs_pkey", "severalDone": "redrive_done_job", "severalDead": "redrive_dead_job_key", "severalLatest": "redrive_failures_pkey",
 }
 
