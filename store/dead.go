@@ -334,7 +334,7 @@ func (f *DeadFilter) isUTF8() bool {
 			return false
 		}
 	}
-	return true
+	return !slices.ContainsFunc(f.Groups, func(group string) bool { return !utf8.ValidString(group) })
 }
 
 // AuditBy returns the actor and reason for the audit log. If by has no reason, the reason is

@@ -215,7 +215,9 @@ func TestDeadFilter_EachFieldCounts(t *testing.T) {
 		case reflect.Struct:
 			f.Attr = store.Attr{Name: "x"}
 		default:
-			f.Statuses = []job.Status{job.Resolved}
+			if f.Statuses = []job.Status{job.Resolved}; field.Name == "Groups" {
+				f.Statuses, f.Groups = nil, []string{"x"}
+			}
 		}
 		if v := reflect.ValueOf(f).FieldByIndex(field.Index); v.Kind() == reflect.String {
 			bad := store.RedriveSpec{Through: 1, Total: 1, Filter: store.DeadFilter{Kind: "k"}}
@@ -224,7 +226,7 @@ func TestDeadFilter_EachFieldCounts(t *testing.T) {
 				t.Errorf("a redrive whose filter has a %s that is not UTF-8: got error %v, want ErrInvalid", field.Name, err)
 			}
 		}
-		free := field.Name == "Group" || field.Name == "Statuses"
+		free := field.Name == "Group" || field.Name == "Groups" || field.Name == "Statuses"
 		if got := f.WholeGroup(); got != free {
 			t.Errorf("a filter by group and %s selects a whole group: %t, want %t", field.Name, got, free)
 		}

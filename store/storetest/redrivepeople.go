@@ -204,6 +204,7 @@ func redriveBounds(r *rig) {
 			func(s *store.RedriveSpec) { s.Change.Payload = []byte("p") },
 			func(s *store.RedriveSpec) { s.Change.Delay = new(time.Second) },
 			func(s *store.RedriveSpec) { s.Filter.Owner = "\xff" },
+			func(s *store.RedriveSpec) { s.Filter.Groups = []string{"\xff"} },
 			func(s *store.RedriveSpec) { s.Filter.Attr = store.Attr{Name: "a", Value: "\xff"} },
 		} {
 			spec := store.RedriveSpec{Through: 1, Total: 1}
