@@ -64,8 +64,8 @@ func (c *Client) EventSpan(ctx context.Context) (first, last event.Cursor, err e
 // EventSpan. If events after the cursor were removed, because they are older than
 // Retention.Events, the loop ends with an *EventsGone.
 //
-// A waiting reader gets enqueues and actions of people at once. It gets the begin and the end
-// of a run at the next notification, or after Config.Poll. While the store does not answer
+// A waiting reader gets an event within 50 ms after its commit, whichever process made it; on
+// PostgreSQL an older transaction that is still under way delays it. While the store does not answer
 // (ErrUnavailable), Events tries again every Config.Poll; with StopAtEnd it returns the error
 // instead. Any other error ends the loop, also the error ErrClosed of a store that was closed.
 func (c *Client) Events(ctx context.Context, after event.Cursor, o *EventsOptions) iter.Seq2[event.Event, error] {
@@ -128,7 +128,7 @@ func (c *Client) eventsAfter(ctx context.Context, after event.Cursor) (events []
 func (c *Client) follow(ctx context.Context, wait bool, next func() (full, more bool, err error)) error {
 	changed := make(chan struct{}, 1)
 	if wait {
-		defer c.store.Notify(changed)()
+		defer c.store.Follow(changed)()
 	}
 	for ctx.Err() == nil {
 		full, more, err := next()

@@ -335,6 +335,11 @@ type Reader interface {
 	// Events(first) returns the oldest kept event. last is the cursor of the newest event that
 	// Events returns, or zero.
 	EventSpan(ctx context.Context) (first, last event.Cursor, err error)
+	// Follow sends to ch, without blocking, within 50 ms after any process has committed
+	// events, when Events can return them. It may also send when there are no new events.
+	// Without callers of Follow, a store does nothing for it. The returned function ends
+	// it.
+	Follow(ch chan<- struct{}) (stop func())
 	// Audit returns at most limit audit rows with a Seq above after, in order.
 	Audit(ctx context.Context, after int64, limit int) ([]Audit, error)
 	// AuditPage returns the newest audit rows that the filter selects, the newest first. If

@@ -154,6 +154,14 @@ func (s *Store) Declare(ctx context.Context, queues []string) error {
 	return err
 }
 
+// Follow implements store.Reader. If the call's fault has a Before error, Follow never sends.
+func (s *Store) Follow(ch chan<- struct{}) (stop func()) {
+	if s.fault("Follow").Before != nil {
+		return func() {}
+	}
+	return s.inner.Follow(ch)
+}
+
 // Notify implements store.Worker. If the call's fault has a Before error, Notify never sends.
 func (s *Store) Notify(ch chan<- struct{}) (stop func()) {
 	if s.fault("Notify").Before != nil {

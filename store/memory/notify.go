@@ -1,27 +1,33 @@
 package memory
 
-// listener is a channel registered by Notify. Each call of Notify makes a new listener, so two
-// calls with the same channel have listeners with different addresses.
+// listener is one call of Notify or Follow. Its address distinguishes two calls with the same
+// channel.
 type listener struct{ ch chan<- struct{} }
 
 // Notify implements store.Worker.
-func (s *Store) Notify(ch chan<- struct{}) (stop func()) {
+func (s *Store) Notify(ch chan<- struct{}) (stop func()) { return s.listen(s.listeners, ch) }
+
+// Follow implements store.Reader.
+func (s *Store) Follow(ch chan<- struct{}) (stop func()) { return s.listen(s.followers, ch) }
+
+func (s *Store) listen(in map[*listener]struct{}, ch chan<- struct{}) (stop func()) {
 	l := &listener{ch}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.listeners[l] = struct{}{}
+	in[l] = struct{}{}
 	return func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		delete(s.listeners, l)
+		delete(in, l)
 	}
 }
 
-func (s *Store) notify() {
-	for l := range s.listeners {
+// wake sends to all listeners.
+func wake(listeners map[*listener]struct{}) {
+	for l := range listeners {
 		select {
 		case l.ch <- struct{}{}:
-		default: // the channel already contains a notification that nobody has received
+		default: // the channel already holds a notification
 		}
 	}
 }

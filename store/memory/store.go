@@ -63,8 +63,9 @@ type Store struct {
 	audit     []store.Audit
 	notes     []store.Note
 	requests  map[requestName]store.Request
-	lastNote  int64 // number of the last note
-	listeners map[*listener]struct{}
+	lastNote  int64                  // number of the last note
+	listeners map[*listener]struct{} // the callers of Notify
+	followers map[*listener]struct{} // the callers of Follow
 }
 
 var _ store.Store = (*Store)(nil)
@@ -100,6 +101,7 @@ func New(o Options) *Store {
 		sweeping:  sweeping{removed: make(map[string]*removal)},
 		policies:  make(map[string]store.StoredPolicy),
 		listeners: make(map[*listener]struct{}),
+		followers: make(map[*listener]struct{}),
 	}
 }
 
@@ -144,9 +146,10 @@ func (t *tx) end() {
 	}
 	if len(t.events) > t.from {
 		t.seq++
+		wake(t.followers)
 	}
 	if t.wake {
-		t.notify()
+		wake(t.listeners)
 	}
 	t.mu.Unlock()
 }

@@ -122,29 +122,30 @@ type core = sqlstore.Core
 // Store is a store.Store in one schema of a PostgreSQL database.
 type Store struct {
 	*core
-	options  Options
-	config   *pgxpool.Config
-	where    string // for error messages
-	pool     *pgxpool.Pool
-	fastPool *pgxpool.Pool // whose connections have the settings of fast transactions
-	dialect  *dialect
-	clock    *clock
-	news     *newsroom
-	unnamed  atomic.Bool // nothing is prepared: there is a pooler
-	begins   begins
-	commits  atomic.Int64
-	hot      *hotPath
-	intake   *intake
-	people   chan struct{} // places of calls that people make
-	ids      reservations
-	reserved int64         // ids up to it were taken from ReserveIDs before this store was opened
-	drained  chan struct{} // nothing is taken in any more
-	graves   int64         // keys of advisory locks
-	lanes    int64
-	folds    int64
-	sweeps   int64
-	blocked  atomic.Int64 // see inSight
-	identity string       // of the database and schema, as the server knows them
+	options   Options
+	config    *pgxpool.Config
+	where     string // for error messages
+	pool      *pgxpool.Pool
+	fastPool  *pgxpool.Pool // whose connections have the settings of fast transactions
+	dialect   *dialect
+	clock     *clock
+	news      *newsroom
+	followers *followers
+	unnamed   atomic.Bool // nothing is prepared: there is a pooler
+	begins    begins
+	commits   atomic.Int64
+	hot       *hotPath
+	intake    *intake
+	people    chan struct{} // places of calls that people make
+	ids       reservations
+	reserved  int64         // ids up to it were taken from ReserveIDs before this store was opened
+	drained   chan struct{} // nothing is taken in any more
+	graves    int64         // keys of advisory locks
+	lanes     int64
+	folds     int64
+	sweeps    int64
+	blocked   atomic.Int64 // see inSight
+	identity  string       // of the database and schema, as the server knows them
 
 	closing sync.Once
 	closed  chan struct{}
@@ -176,7 +177,7 @@ func Open(ctx context.Context, dsn string, o *Options) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{options: options, config: config, where: place(config.ConnConfig), closed: make(chan struct{}), drained: make(chan struct{}),
-		dialect: &dialect{schema: options.Schema}, clock: newClock(options.Clock), begins: newBegins(&options)}
+		dialect: &dialect{schema: options.Schema}, clock: newClock(options.Clock), begins: newBegins(&options), followers: newFollowers()}
 	s.over, s.end = context.WithCancelCause(context.Background())
 	s.graves, s.lanes, s.folds, s.sweeps = s.lockKey("graves"), s.lockKey("lanes"), s.lockKey("folds"), s.lockKey("sweeps")
 	s.core = sqlstore.NewCore(sqlstore.DB{Clock: s.clock, Write: s.write, AdminWrite: s.person, BackgroundWrite: s.brief, SignWrite: s.sign,
@@ -225,6 +226,7 @@ func (s *Store) open(ctx context.Context) error {
 	s.ended.Go(s.news.listen)
 	s.ended.Go(s.news.announce)
 	s.ended.Go(s.keep)
+	s.ended.Go(s.followAll)
 	s.ended.Go(s.resolveAll)
 	s.ended.Go(s.takeAll)
 	s.ended.Go(s.lookAll)

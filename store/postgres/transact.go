@@ -262,6 +262,9 @@ func (s *Store) attempt(ctx context.Context, begin *beginning, do func(*session)
 	switch {
 	case err == nil:
 		s.commits.Add(1)
+		if !begin.reads {
+			s.followers.wake()
+		}
 		return false, nil
 	case begin.reads:
 		return false, asStoreError(err)

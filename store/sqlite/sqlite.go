@@ -129,7 +129,7 @@ func (s *Store) open() error {
 		quit: make(chan struct{}), ended: make(chan struct{}), native: native, txn: sqlstore.NewTxn(native, true, sqlstore.Hooks{}),
 	}
 	s.watcher = newWatcher()
-	s.writer.wake = s.watcher.tell
+	s.writer.wake, s.writer.wrote = s.watcher.tell, s.watcher.tellFollowers
 	go s.writer.run()
 	if s.readers, err = openReaders(s.path, s.options.Readers); err != nil {
 		return err
@@ -223,6 +223,10 @@ func (s *Store) writable() error {
 
 // Notify implements store.Worker.
 func (s *Store) Notify(ch chan<- struct{}) (stop func()) { return s.watcher.subscribe(ch) }
+
+// Follow implements store.Reader. Commits of other processes are found every
+// Options.WatchEvery.
+func (s *Store) Follow(ch chan<- struct{}) (stop func()) { return s.watcher.follow(ch) }
 
 // Commits returns the number of transactions that this process has committed. Tests and
 // benchmarks use it to measure how many requests share one transaction.

@@ -17,9 +17,11 @@ import (
 // directly. The watcher finds commits of other processes by reading SQLite's data_version,
 // which changes with every commit of another connection. This read takes microseconds.
 type watcher struct {
-	mu   sync.Mutex
-	subs map[int]chan<- struct{}
-	next int
+	mu        sync.Mutex
+	subs      map[int]chan<- struct{} // the callers of Notify
+	followers map[int]chan<- struct{} // the callers of Follow
+	next      int
+	follows   atomic.Int32 // number of followers
 
 	replaced atomic.Bool // whether the file at the path is not the open file any more
 
@@ -28,7 +30,7 @@ type watcher struct {
 }
 
 func newWatcher() *watcher {
-	return &watcher{subs: make(map[int]chan<- struct{}), quit: make(chan struct{})}
+	return &watcher{subs: make(map[int]chan<- struct{}), followers: make(map[int]chan<- struct{}), quit: make(chan struct{})}
 }
 
 func (w *watcher) subscribe(ch chan<- struct{}) (stop func()) {
@@ -49,6 +51,37 @@ func (w *watcher) tell() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, ch := range w.subs {
+		select {
+		case ch <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// follow adds a follower.
+func (w *watcher) follow(ch chan<- struct{}) (stop func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	id := w.next
+	w.next++
+	w.followers[id] = ch
+	w.follows.Store(int32(len(w.followers)))
+	return func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		delete(w.followers, id)
+		w.follows.Store(int32(len(w.followers)))
+	}
+}
+
+// tellFollowers notifies every follower whose channel is empty.
+func (w *watcher) tellFollowers() {
+	if w.follows.Load() == 0 {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, ch := range w.followers {
 		select {
 		case ch <- struct{}{}:
 		default:
@@ -100,6 +133,7 @@ func (w *watcher) run(conn *sqlite.Conn, every time.Duration, replaced func() bo
 		}
 		if version != seen {
 			w.tell()
+			w.tellFollowers()
 		}
 		seen = version
 	}

@@ -35,6 +35,7 @@ type writer struct {
 	turn     *turnstile
 	clock    *storeclock.Clock
 	wake     func()
+	wrote    func() // called after a commit with events
 	requests chan *request
 	quit     chan struct{}
 	ended    chan struct{}
@@ -269,6 +270,9 @@ func (w *writer) commit(group []*request, answers []error) (err error) {
 	w.commits.Add(1)
 	if t.Wakes() {
 		w.wake()
+	}
+	if t.Events().Len() > 0 {
+		w.wrote()
 	}
 	return nil
 }

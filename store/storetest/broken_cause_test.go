@@ -56,3 +56,8 @@ func (s *keepsNotes) Dump(ctx context.Context) (*store.Dump, error) {
 	}
 	return d, err
 }
+
+// sleepyFollow is a store whose Follow does what Notify does.
+type sleepyFollow struct{ store.Store }
+
+func (s *sleepyFollow) Follow(ch chan<- struct{}) (stop func()) { return s.Notify(ch) }

@@ -237,10 +237,11 @@ func writeMutants() []mutant {
 	}
 }
 
-// raceMutants are stores that are broken only when callers call them concurrently. The
-// differential test never makes concurrent calls.
+// raceMutants are stores that are broken only when callers call them concurrently or wait for
+// wake-ups. The differential test does neither.
 func raceMutants() []mutant {
 	return []mutant{
+		{"wakes followers only when jobs become ready", "N6_EachCommitWakesItsFollowers", func(s store.Store, _ *Clock) store.Store { return &sleepyFollow{s} }},
 		{"looks for a key outside its transaction", "I1_ConcurrentCallersMakeOneJob", func(s store.Store, _ *Clock) store.Store { return &racing{Store: s} }},
 		{"looks for the job of a key outside its transaction", "I1_ConcurrentCallersOfAnAliveKeyMakeOneJob",
 			func(s store.Store, _ *Clock) store.Store { return &racing{Store: s} }},
