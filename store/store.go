@@ -111,13 +111,18 @@ type Worker interface {
 	// all processes does not count, because the store notifies the callers of Notify
 	// when another run ends.
 	Exchange(ctx context.Context, x Exchange) (Exchanged, error)
-	// Heartbeat extends the leases of runs and stores the progress of these runs.
+	// Heartbeat extends the leases of runs and stores the progress of these runs. With
+	// Beat.Begin, it also writes that the handlers of the runs begin.
 	Heartbeat(ctx context.Context, b Beat) ([]RunStatus, error)
 	// Rescue ends up to limit runs whose lease is over. The job goes back to waiting,
 	// due after job.Terms.CrashDelay. Its number of crashes grows by one, but not its
 	// number of attempts. If its life has reached the crash limit, the job becomes dead
-	// as stalled instead. Each rescued run gets a failure record. The terms of the
+	// as stalled instead. Each crashed run gets a failure record. The terms of the
 	// run's claim give the class, the texts and the delay.
+	//
+	// The crash that reaches the limit counts only for a run that has begun; see
+	// Beat.Begin. A run that has not begun is handed back instead, as if its worker had
+	// done it: the job is due at once, and the run counts as interrupted.
 	Rescue(ctx context.Context, limit int) (Rescue, error)
 	// Signals returns the requests of people to the process with this holder name: runs that
 	// must stop, and the settings of queues. The call costs little; make it each time the
@@ -216,6 +221,11 @@ type Beat struct {
 	Lease    time.Duration // the new length of the leases, measured from the store's current time
 	Runs     []Run
 	Progress []job.Progress // progress of some of the runs in Runs
+	// Begin says that the handlers of all runs in Runs begin after this call. A worker must
+	// write this for each run whose crash would be the last one of the life (crashes + 1 >=
+	// KindWant.MaxCrashes), before it calls the handler. It may write it for any run. When
+	// the call returns without an error, it is written for each run that is Held.
+	Begin bool
 }
 
 // RunStatus is the answer to a heartbeat for one run.
@@ -417,6 +427,7 @@ type Dump struct {
 	Processes  []Process      // processes, sorted by name and instance
 	Requests   []Request      // requests with an idempotency key, sorted by scope and key
 	Notes      []Note         // notes and feedbacks, sorted by number
+	Begun      []Run          // running runs that have begun, see Beat.Begin; sorted by job
 	Terms      []JobTerms     // terms of live and dead jobs, sorted by job; jobs with the default terms are left out
 }
 

@@ -36,6 +36,16 @@ func (e *Engine) call(ctx context.Context, a *Actions) {
 			e.in.post(Beaten{status, err})
 		})
 	}
+	if len(a.Begin) > 0 {
+		beat := e.beat(a.Begin)
+		beat.Begin = true
+		e.calls.Go(func() {
+			ctx, cancel := context.WithTimeout(ctx, max(e.cfg.Lease/3, LeaseMin))
+			defer cancel()
+			status, err := e.cfg.Store.Heartbeat(ctx, beat)
+			e.in.post(Begun{status, err})
+		})
+	}
 	if a.Rescue > 0 {
 		limit := a.Rescue
 		e.calls.Go(func() { e.rescue(ctx, limit) })

@@ -69,6 +69,8 @@ type Core struct {
 	beating    []*Task       // tasks in the heartbeat that is being made
 	beat       call
 
+	suspects suspects
+
 	rescue, signals, declare call
 	presence                 presence
 	troubledAt               time.Duration // the time since which calls of the store have been failing; never if the store works
@@ -131,6 +133,7 @@ func (c *Core) Step(now time.Duration, events ...Event) *Actions {
 	c.advanceStop(now)
 	c.sweep(now)
 	c.fill(now)
+	c.sendBegin(now)
 	c.sendExchange(now)
 	c.sendLate(now)
 	c.sendBeat(now)
@@ -186,7 +189,7 @@ func (c *Core) rescueAt() time.Duration {
 
 // nextWake returns when the next step is due.
 func (c *Core) nextWake() time.Duration {
-	at := min(c.sweepAt, c.exchangeAt(), c.lateAt(), c.nextBeat(), c.rescueAt(), c.signAt(), c.stopAt())
+	at := min(c.sweepAt, c.exchangeAt(), c.lateAt(), c.nextBeat(), c.beginAt(), c.rescueAt(), c.signAt(), c.stopAt())
 	for _, k := range []*call{&c.declare, &c.signals} {
 		if !k.busy {
 			at = min(at, k.at)
@@ -242,6 +245,10 @@ func (c *Core) cancel(t *Task, now time.Duration) {
 	case buffered:
 		t.queue.drop(t)
 		t.kind.buffered--
+		t.settle(job.Cancel, job.Cancelled)
+		c.pend(t)
+	case beginning:
+		c.leaveBegin(t)
 		t.settle(job.Cancel, job.Cancelled)
 		c.pend(t)
 	case running:

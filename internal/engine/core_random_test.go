@@ -43,10 +43,11 @@ type pendingCall struct {
 
 const worldWorkers, worldLease = 3, 10 * time.Second
 
-func newWorld(t *rapid.T) *world {
+// newWorld makes a world. The function change, if any, changes the configuration of its core.
+func newWorld(t *rapid.T, change func(*Config)) *world {
 	w := &world{t: t, ended: map[*Task]bool{}, completed: map[job.ID]int{}}
 	w.store = memory.New(memory.Options{Clock: func() time.Time { return time.Unix(1e9, 0).Add(w.now) }})
-	core, err := NewCore(Config{
+	cfg := Config{
 		Store: w.store, Holder: "me", Lease: worldLease, Decide: func(*job.Claim, *job.Ending) job.Outcome { return job.Outcome{} },
 		Queues: []Queue{{Name: "q", Workers: worldWorkers}, {Name: "r", Workers: 1}},
 		Kinds: []Kind{
@@ -54,7 +55,11 @@ func newWorld(t *rapid.T) *world {
 			{Name: "l", Workers: 2, Handler: func(context.Context, *Run) error { return nil }},
 		},
 		Rand: func() float64 { return 0 },
-	})
+	}
+	if change != nil {
+		change(&cfg)
+	}
+	core, err := NewCore(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +105,7 @@ func (w *world) step(events ...Event) {
 func (w *world) check() {
 	perKind := map[string]int{}
 	perQueue := map[string]int{}
-	for _, t := range slices.Concat(w.runs, w.stuck) {
+	for _, t := range slices.Concat(w.runs, w.stuck, w.beginning()) {
 		perKind[t.kind.Name]++
 		perQueue[t.queue.Name]++
 	}
@@ -114,6 +119,11 @@ func (w *world) check() {
 			w.t.Fatalf("kind %s counts %d of %d workers as busy, want %d", k.Name, k.busy, k.Workers, perKind[k.Name])
 		}
 	}
+}
+
+// beginning returns the tasks that have a slot and wait for their begin call.
+func (w *world) beginning() []*Task {
+	return slices.DeleteFunc(slices.Clone(w.core.tasks), func(t *Task) bool { return t.phase != beginning })
 }
 
 func (w *world) send(a *Actions) {
@@ -140,6 +150,14 @@ func (w *world) send(a *Actions) {
 		}
 		add(func() Event { status, err := w.store.Heartbeat(ctx, beat); return Beaten{status, err} },
 			func(err error) Event { return Beaten{Err: err} })
+	}
+	if len(a.Begin) > 0 {
+		beat := store.Beat{Lease: worldLease, Begin: true}
+		for _, t := range a.Begin {
+			beat.Runs = append(beat.Runs, t.name())
+		}
+		add(func() Event { status, err := w.store.Heartbeat(ctx, beat); return Begun{status, err} },
+			func(err error) Event { return Begun{Err: err} })
 	}
 	if limit := a.Rescue; limit > 0 {
 		add(func() Event {
@@ -349,7 +367,7 @@ func TestRandomFaultsLoseAndRepeatNothing(t *testing.T) {
 	t.Parallel()
 	var checks, starts, faults, completed int
 	rapid.Check(t, func(t *rapid.T) {
-		w := newWorld(t)
+		w := newWorld(t, nil)
 		w.step()
 		for range rapid.IntRange(10, 150).Draw(t, "actions") {
 			w.act()
@@ -373,7 +391,7 @@ func TestRandomFaultsLoseAndRepeatNothing(t *testing.T) {
 func TestAStopLosesNothing(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		w := newWorld(t)
+		w := newWorld(t, nil)
 		w.step()
 		for range rapid.IntRange(10, 80).Draw(t, "actions") {
 			w.act()

@@ -39,6 +39,11 @@ type (
 		Status []store.RunStatus // the status of each run, in the same order as in Actions.Beat
 		Err    error
 	}
+	// Begun is the answer to a begin call.
+	Begun struct {
+		Status []store.RunStatus // the status of each run, in the same order as in Actions.Begin
+		Err    error
+	}
 	// Rescued is the answer to a rescue, which looks for lost leases.
 	Rescued struct {
 		Jobs int
@@ -70,6 +75,7 @@ type Actions struct {
 	Exchange *store.Exchange // the exchange to make; valid until the core gets the answer
 	Late     *store.Exchange // the exchange that writes late outcomes; valid until the core gets the answer
 	Beat     []*Task         // tasks whose leases to extend; the heartbeat includes the progress of tasks for which HasNews is true
+	Begin    []*Task         // tasks whose runs begin: write this to the store, with a heartbeat in which Begin is true
 	Rescue   int             // the largest number of jobs to rescue; 0 means no rescue
 	Signals  bool
 	Declare  bool
@@ -117,7 +123,7 @@ type Note struct {
 func (a *Actions) reset() {
 	*a = Actions{
 		Start: emptied(a.Start), End: emptied(a.End), Abandon: emptied(a.Abandon), Written: emptied(a.Written),
-		Dropped: emptied(a.Dropped), Beat: emptied(a.Beat), Notes: a.Notes[:0],
+		Dropped: emptied(a.Dropped), Beat: emptied(a.Beat), Begin: emptied(a.Begin), Notes: a.Notes[:0],
 	}
 }
 

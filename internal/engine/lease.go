@@ -39,6 +39,10 @@ func (c *Core) look(t *Task, now time.Duration) time.Duration {
 		if now < c.staleAt(t) {
 			return c.staleAt(t)
 		} // a task that has waited too long is handed back by the method fill
+	case beginning:
+		if now < c.lostAt(t) {
+			return c.lostAt(t)
+		} // the method sendBegin, or the answer to the begin call, hands the task back
 	case running:
 		switch {
 		case now >= t.limitAt:
@@ -138,6 +142,9 @@ func (c *Core) taken(t *Task, now time.Duration) {
 	case buffered:
 		t.queue.drop(t)
 		t.kind.buffered--
+		c.discard(t)
+	case beginning:
+		c.leaveBegin(t)
 		c.discard(t)
 	case running, ending:
 		t.lost = true

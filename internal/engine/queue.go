@@ -68,7 +68,7 @@ func aheadMax(workers int) int { return max(workers, aheadMin) }
 
 // room returns how many jobs the queue may ask for.
 func (c *Core) room(q *queue) int {
-	if q.paused || c.presence.quiet {
+	if q.paused || c.presence.quiet || c.suspects.task != nil {
 		return 0
 	}
 	return q.workers + c.ahead(q.workers, q.runs) - q.busy - len(q.buffer)
@@ -155,10 +155,25 @@ func (c *Core) accept(claims []job.Claim, now time.Duration) {
 			c.pend(t)
 			continue
 		}
-		t.queue.buffer = append(t.queue.buffer, t)
+		c.buffer(t)
 		t.queue.asked[t.kind.index]--
 		t.kind.buffered++
 	}
+}
+
+// buffer adds a task to the buffer of its queue. A job that has crashed comes before the
+// jobs that have not, because its claim counts one more crash if this process is killed.
+func (c *Core) buffer(t *Task) {
+	q := t.queue
+	at := len(q.buffer)
+	if t.crashed() {
+		at = slices.IndexFunc(q.buffer, func(b *Task) bool { return !b.crashed() })
+		if at < 0 {
+			at = len(q.buffer)
+		}
+	}
+	q.buffer = slices.Insert(q.buffer, at, t)
+	c.suspect(t)
 }
 
 // asksAgain reports whether to ask again at once. This is so if all requested jobs of a
@@ -190,8 +205,16 @@ func (c *Core) fill(now time.Duration) {
 				c.handBack(t)
 			case c.stop != serving || q.paused || c.presence.quiet || c.expired(t, now):
 				c.handBack(t)
+			case c.suspects.task != nil && c.suspects.task != t:
+				c.handBack(t)
+			case c.suspects.task == t && !c.alone():
+				keep = append(keep, t)
 			case q.busy < q.workers && (t.kind.Workers == 0 || t.kind.busy < t.kind.Workers):
-				c.start(t, now)
+				if t.endsJob() {
+					c.begin(t)
+				} else {
+					c.start(t, now)
+				}
 			case len(keep) >= aheadMax(q.workers):
 				c.handBack(t)
 			default:
@@ -203,8 +226,12 @@ func (c *Core) fill(now time.Duration) {
 	}
 }
 
-// staleAt returns when a buffered task has waited too long for a slot.
+// staleAt returns when a buffered task has waited too long for a slot. A suspect waits
+// until the running tasks have ended, however long they run.
 func (c *Core) staleAt(t *Task) time.Duration {
+	if t == c.suspects.task {
+		return c.lostAt(t)
+	}
 	return min(t.arrivedAt+c.cfg.Lease/3, c.lostAt(t))
 }
 

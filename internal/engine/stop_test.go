@@ -105,13 +105,17 @@ func TestQ3_ACrashingJobIsRescuedUntilItsCrashLimit(t *testing.T) {
 		})
 		ids := r.enqueue(1)
 		r.start()
-		// crash acts as a worker that claims the job and then disappears.
+		// crash acts as a worker that claims the job, begins its run and then disappears.
 		crash := func() {
 			answer, err := r.store.Exchange(t.Context(), store.Exchange{Holder: "gone", Lease: 10 * time.Second, Want: []store.Want{
 				{Queue: "q", Max: 1, Kinds: []store.KindWant{{Kind: "k", Max: 1, MaxCrashes: 2}}},
 			}})
 			if err != nil || len(answer.Claims) != 1 {
 				t.Fatalf("got the claims %v and the error %v, want one claim", answer.Claims, err)
+			}
+			beat := store.Beat{Lease: 10 * time.Second, Runs: []store.Run{{ID: ids[0], Token: answer.Claims[0].Token}}, Begin: true}
+			if status, err := r.store.Heartbeat(t.Context(), beat); err != nil || !status[0].Held {
+				t.Fatalf("got the status %v and the error %v for a run that begins, want it held", status, err)
 			}
 			time.Sleep(41 * time.Second) // The lease ends, and the next rescue follows.
 			synctest.Wait()

@@ -16,6 +16,7 @@ type phase uint8
 
 const (
 	buffered  phase = iota // the job is claimed ahead and waits for a slot
+	beginning              // the task has a slot, and the store has not written yet that the run begins
 	running                // the handler of the task is running
 	ending                 // the context of the run has ended, and the handler has not returned yet
 	abandoned              // the engine no longer waits until the handler returns
@@ -79,15 +80,26 @@ func (c *Core) remove(t *Task) {
 	c.tasks[last] = nil
 	c.tasks = c.tasks[:last]
 	t.index = -1
+	c.unsuspect(t)
 }
 
-// start gives a buffered task a slot.
-func (c *Core) start(t *Task, now time.Duration) {
-	t.phase = running
-	t.started = true
+// takeSlot gives a buffered task a slot.
+func (c *Core) takeSlot(t *Task) {
 	t.queue.busy++
 	t.kind.busy++
 	t.kind.buffered--
+}
+
+// start gives a buffered task a slot and calls its handler.
+func (c *Core) start(t *Task, now time.Duration) {
+	c.takeSlot(t)
+	c.run(t, now)
+}
+
+// run calls the handler of a task that has a slot.
+func (c *Core) run(t *Task, now time.Duration) {
+	t.phase = running
+	t.started = true
 	t.limitAt = never
 	if t.kind.Timeout > 0 {
 		t.limitAt = now + t.kind.Timeout
@@ -124,4 +136,5 @@ func (c *Core) handBack(t *Task) {
 	t.kind.buffered--
 	t.settle(job.Interrupted, job.Waiting)
 	c.pend(t)
+	c.unsuspect(t)
 }

@@ -52,7 +52,7 @@ func (c *Core) heal(now time.Duration) {
 	if c.troubledAt == never {
 		return
 	}
-	for _, k := range []*call{&c.exchange, &c.beat, &c.signals, &c.declare} {
+	for _, k := range []*call{&c.exchange, &c.beat, &c.signals, &c.declare, &c.suspects.call} {
 		if k.fails > 0 {
 			return
 		}

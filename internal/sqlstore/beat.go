@@ -12,19 +12,24 @@ import (
 var (
 	setBeat = declare("setBeat", `UPDATE redrive_jobs SET lease_until = ?3 WHERE id = ?1 AND token = ?2 AND state = 3
 		RETURNING cancel_at`)
+	setBegun = declare("setBegun", `UPDATE redrive_jobs SET lease_until = ?3, begun = token WHERE id = ?1 AND token = ?2 AND state = 3
+		RETURNING cancel_at`)
 	putProgress = declare("putProgress", `INSERT INTO redrive_progress (job, token, at, done, total, note) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
 		ON CONFLICT (job) DO UPDATE SET token = ?2, at = ?3, done = ?4, total = ?5, note = ?6`)
 )
 
-// heartbeat extends leases and stores progress. It does both only for runs that still
-// hold their lease.
+// heartbeat extends leases, stores progress and marks runs as begun. It does so only for runs
+// that still hold their lease.
 func (t *Txn) heartbeat(b *store.Beat) ([]store.RunStatus, error) {
 	status := make([]store.RunStatus, len(b.Runs))
 	held := make(map[job.ID]job.Token, len(b.Progress))
-	until := t.now.Add(b.Lease)
+	until, set := t.now.Add(b.Lease), setBeat
+	if b.Begin {
+		set = setBegun
+	}
 	for _, i := range byJob(b.Runs) {
 		run := b.Runs[i]
-		err := t.rows(setBeat, func(r Row) error {
+		err := t.rows(set, func(r Row) error {
 			status[i] = store.RunStatus{Held: true, Cancel: !r.Null(0)}
 			return nil
 		}, num(run.ID), num(run.Token), num(until))

@@ -25,6 +25,7 @@ var (
 		SELECT id AS job, terms, released FROM redrive_jobs WHERE terms IS NOT NULL OR released IS NOT NULL
 		UNION ALL SELECT job, terms, released FROM redrive_dead WHERE revived = 0 AND (terms IS NOT NULL OR released IS NOT NULL)) AS j
 		LEFT JOIN redrive_terms t ON t.id = j.terms ORDER BY j.job`)
+	allBegun  = declare("allBegun", `SELECT id, token FROM redrive_jobs WHERE state = 3 AND begun = token ORDER BY id`)
 	auditRows = declare("auditRows", `SELECT `+auditColumns+` FROM redrive_audit ORDER BY seq`)
 )
 
@@ -158,6 +159,13 @@ func dumpRest(c Session, d *store.Dump) error {
 		return err
 	}
 	err = c.Rows(auditRows, func(r Row) error { d.Audit = append(d.Audit, scanAudit(r)); return nil })
+	if err != nil {
+		return err
+	}
+	err = c.Rows(allBegun, func(r Row) error {
+		d.Begun = append(d.Begun, store.Run{ID: job.ID(r.Int(0)), Token: job.Token(r.Int(1))})
+		return nil
+	})
 	if err != nil {
 		return err
 	}

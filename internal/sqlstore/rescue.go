@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/redrive/redrive/internal/testing/crashpoint"
@@ -19,6 +20,7 @@ var (
 		ORDER BY lease_until LIMIT 1`)
 	setCrashed = declare("setCrashed", `UPDATE redrive_jobs SET state = 1, run_at = ?3, crashes = crashes + 1, lease_until = NULL,
 		cancel_at = NULL WHERE id = ?1 AND token = ?2 AND state = 3`)
+	selBegun = declare("selBegun", `SELECT 1 FROM redrive_jobs WHERE id = ? AND begun = token`)
 )
 
 // rescueFirst ends expired runs. When another transaction has locked dead letters, rescueFirst
@@ -62,7 +64,7 @@ func (t *Txn) expired(which *Query, limit int) (found []*Run, err error) {
 func (t *Txn) rescue(found []*Run) (out store.Rescue, err error) {
 	out = store.Rescue{NextExpiry: store.Never}
 	for _, s := range found {
-		to, err := t.crash(s)
+		to, err := t.lose(s)
 		if err != nil {
 			return store.Rescue{}, err
 		}
@@ -75,6 +77,36 @@ func (t *Txn) rescue(found []*Run) (out store.Rescue, err error) {
 		return nil
 	})
 	return out, err
+}
+
+// lose ends a run whose lease has expired. If its crash would be the last one of the life, the
+// crash counts only when the run has begun.
+func (t *Txn) lose(r *Run) (job.State, error) {
+	if r.counters.Crashes+1 < r.crashMax {
+		return t.crash(r)
+	}
+	begun := false
+	if err := t.rows(selBegun, func(Row) error { begun = true; return nil }, num(r.id)); err != nil {
+		return job.None, err
+	}
+	if begun {
+		return t.crash(r)
+	}
+	t.cancelled = false
+	own, ok, err := t.end(r, &job.Outcome{ID: r.id, Token: r.token, Cause: job.Interrupted, To: job.Waiting})
+	switch {
+	case err != nil:
+		return job.None, err
+	case own != nil:
+		return job.None, own // This cannot happen: the job stays in its lane.
+	case !ok:
+		return job.None, fmt.Errorf("job %d, run %d: the row was read in this transaction, but the update did not find the row", r.id, r.token) // This cannot happen: the row was read in this transaction.
+	}
+	t.wake = true
+	if t.cancelled {
+		return job.Cancelled, nil
+	}
+	return job.Waiting, nil
 }
 
 func (t *Txn) crash(r *Run) (job.State, error) {

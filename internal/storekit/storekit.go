@@ -17,10 +17,11 @@ import (
 // outcome with the job's present state and token. It also checks whether the run has the
 // failure record of a crash, because only a rescue writes such a record. If the run has
 // completed its job, for example in a transaction of its handler, Settled refuses every other
-// outcome of that run.
+// outcome of that run. It refuses a success of any other job, for example of one that a
+// rescue has handed back.
 func Settled(state job.State, current job.Token, o *job.Outcome, crashed bool) error {
 	if o.Token < 1 || state == job.None || current != o.Token || state == job.Running || crashed ||
-		state == job.Completed && o.To != job.Completed {
+		(state == job.Completed) != (o.To == job.Completed) {
 		return store.ErrLeaseLost
 	}
 	return nil

@@ -39,6 +39,9 @@ func (s *Store) Dump(ctx context.Context) (*store.Dump, error) {
 	for _, id := range t.ids {
 		r := t.jobs[id]
 		d.Jobs = append(d.Jobs, t.whole(r))
+		if r.State == job.Running && r.begun == r.Token {
+			d.Begun = append(d.Begun, store.Run{ID: id, Token: r.Token})
+		}
 		if live := r.State.Ready() || r.State == job.Running || r.State == job.Dead; live && (r.terms != "" || r.released) {
 			d.Terms = append(d.Terms, store.JobTerms{Job: id, Terms: r.terms, Released: r.released})
 		}

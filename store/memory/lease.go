@@ -29,6 +29,9 @@ func (s *Store) Heartbeat(ctx context.Context, b store.Beat) ([]store.RunStatus,
 		}
 		r.LeaseUntil = t.now.Add(b.Lease)
 		r.moved()
+		if b.Begin {
+			r.begun = r.Token
+		}
 		held[run] = r
 		statuses[i] = store.RunStatus{Held: true, Cancel: r.CancelAt != 0}
 	}
@@ -71,8 +74,13 @@ func (s *Store) Rescue(ctx context.Context, limit int) (store.Rescue, error) {
 }
 
 // rescue ends one run as crashed. Usually the job then waits for its next run. If a person has
-// asked the job to stop, rescue cancels the job.
+// asked the job to stop, rescue cancels the job. A run whose crash would be the last one, but
+// that has not begun, is handed back instead.
 func (t *tx) rescue(r *record) store.Rescued {
+	if r.Counters.Crashes+1 >= r.crashMax && r.begun != r.Token {
+		t.endRun(r, &job.Outcome{ID: r.ID, Token: r.Token, Cause: job.Interrupted, To: job.Waiting}, r.lane.laneName)
+		return lost(r)
+	}
 	attempts, cancel := r.Counters.Attempts, r.CancelAt != 0
 	r.Counters.Count(job.Crashed)
 	t.count(r.lane.laneName, func(f *store.Figures) { f.Crashed++ })
@@ -93,6 +101,11 @@ func (t *tx) rescue(r *record) store.Rescued {
 	if cancel && r.State.Ready() {
 		t.cancel(r)
 	}
+	return lost(r)
+}
+
+// lost returns the answer about a run whose lease had expired and that has been ended.
+func lost(r *record) store.Rescued {
 	return store.Rescued{
 		Run: store.Run{ID: r.ID, Token: r.Token}, Kind: r.Kind, Queue: r.Queue, Holder: r.Holder,
 		Crashes: r.Counters.Crashes, To: r.State,

@@ -14,13 +14,14 @@ type record struct {
 	job.Job
 	lane     *lane
 	memo     []byte
-	crashMax int32  // for a running job: the number of crashes that make the job dead
-	terms    string // the encoded terms; see job.Terms
-	released bool   // whether a rule held the job and a person has retried it; see job.Claim
-	redrive  int64  // id of the redrive that opened this life; 0 means none
-	own      int8   // the job's permanent priority while this life has a different one; 0 otherwise
-	in       *heap  // the heap that contains the job; nil when the job has ended
-	place    int    // index of the job in that heap
+	begun    job.Token // the last run of which a worker has written that it begins
+	crashMax int32     // for a running job: the number of crashes that make the job dead
+	terms    string    // the encoded terms; see job.Terms
+	released bool      // whether a rule held the job and a person has retried it; see job.Claim
+	redrive  int64     // id of the redrive that opened this life; 0 means none
+	own      int8      // the job's permanent priority while this life has a different one; 0 otherwise
+	in       *heap     // the heap that contains the job; nil when the job has ended
+	place    int       // index of the job in that heap
 }
 
 // decided returns the job's terms, decoded.

@@ -56,6 +56,8 @@ func TestRescueUntilStalled(t *testing.T) {
 	equal(t, "nothing to rescue", r, store.Rescue{NextExpiry: lease})
 
 	for i, to := range []job.State{job.Waiting, job.Dead} {
+		_, err = b.Heartbeat(b.ctx, store.Beat{Lease: lease, Runs: []store.Run{{ID: 1, Token: job.Token(i + 1)}}, Begin: true})
+		b.ok(err)
 		b.pass(lease)
 		r, err = b.Rescue(b.ctx, 10)
 		b.ok(err)

@@ -23,6 +23,13 @@ const (
 		WHERE j.token = t.token AND j.state = 3 FOR UPDATE OF j SKIP LOCKED)
 		UPDATE redrive_jobs j SET lease_until = $1::bigint FROM free WHERE j.id BETWEEN free.id AND free.id
 		RETURNING j.id, j.token, (j.cancel_at IS NOT NULL)::int`
+	// beginRuns is setBeats for runs that begin. It waits for locks, because a run whose row
+	// was passed over would begin without the mark.
+	beginRuns = `WITH mine AS MATERIALIZED (
+		SELECT j.id FROM unnest($2::bigint[], $3::bigint[]) AS t(id, token) JOIN redrive_jobs j ON j.id BETWEEN t.id AND t.id
+		WHERE j.token = t.token AND j.state = 3 ORDER BY j.id FOR UPDATE OF j)
+		UPDATE redrive_jobs j SET lease_until = $1::bigint, begun = j.token FROM mine WHERE j.id BETWEEN mine.id AND mine.id
+		RETURNING j.id, j.token, (j.cancel_at IS NOT NULL)::int`
 	// What setBeats has not returned and is there all the same, is held by somebody
 	// else, who most likely ends it.
 	seeBeats = `SELECT j.id, j.token, (j.cancel_at IS NOT NULL)::int
@@ -64,8 +71,14 @@ func (s *Store) Heartbeat(ctx context.Context, b store.Beat) (status []store.Run
 			return nil
 		}
 		ids, tokens := runVectors(runs)
-		err := t.send(step{name: "noStandby", text: noStandby}, step{name: "setBeats", text: setBeats, args: []any{int64(t.Now().Add(b.Lease)), ids, tokens}, each: see})
-		if err != nil {
+		extend := step{name: "setBeats", text: setBeats, args: []any{int64(t.Now().Add(b.Lease)), ids, tokens}, each: see}
+		if b.Begin {
+			extend.name, extend.text = "beginRuns", beginRuns
+			if err := t.send(limitLocks(s.lockWait())); err != nil {
+				return err
+			}
+		}
+		if err := t.send(step{name: "noStandby", text: noStandby}, extend); err != nil {
 			return err
 		}
 		for i := range b.Progress {
@@ -78,7 +91,7 @@ func (s *Store) Heartbeat(ctx context.Context, b store.Beat) (status []store.Run
 			}
 		}
 		missing := slices.DeleteFunc(slices.Clone(runs), func(r store.Run) bool { return held[r].Held })
-		if len(missing) == 0 {
+		if len(missing) == 0 || b.Begin {
 			return nil
 		}
 		ids, tokens = runVectors(missing)

@@ -64,7 +64,7 @@ func TestQ3_AnOpenDeathStopsNoRescues(t *testing.T) {
 	end := held(t, s, dsn, kills(&all[0]))
 	jobs := s.Schema() + ".redrive_jobs"
 	run(t, admin, `UPDATE `+jobs+` SET lease_until = 1, crash_max = 3 WHERE id > `+all[0].ID.String(),
-		`UPDATE `+jobs+` SET crash_max = 1, lease_until = 0 WHERE id = `+all[1].ID.String())
+		`UPDATE `+jobs+` SET crash_max = 1, begun = token, lease_until = 0 WHERE id = `+all[1].ID.String())
 	rescued := func(limit, want int, to job.State) store.Rescue {
 		t.Helper()
 		out, err := s.Rescue(t.Context(), limit)

@@ -112,6 +112,30 @@ func (s *reviving) Heartbeat(ctx context.Context, b store.Beat) ([]store.RunStat
 	return status, err
 }
 
+// beginless is a broken store that loses the marks of runs that begin.
+type beginless struct{ store.Store }
+
+func (s *beginless) Heartbeat(ctx context.Context, b store.Beat) ([]store.RunStatus, error) {
+	b.Begin = false
+	return s.Store.Heartbeat(ctx, b)
+}
+
+// begunAlways is a broken store that marks each run that it extends as begun.
+type begunAlways struct{ store.Store }
+
+func (s *begunAlways) Exchange(ctx context.Context, x store.Exchange) (store.Exchanged, error) {
+	answer, err := s.Store.Exchange(ctx, x)
+	if err != nil || len(answer.Claims) == 0 {
+		return answer, err
+	}
+	b := store.Beat{Lease: x.Lease, Begin: true}
+	for i := range answer.Claims {
+		b.Runs = append(b.Runs, runOf(answer.Claims[i]))
+	}
+	_, err = s.Heartbeat(ctx, b)
+	return answer, err
+}
+
 type partial struct{ store.Store }
 
 func (s *partial) Enqueue(ctx context.Context, jobs []job.New) ([]job.Receipt, error) {

@@ -201,6 +201,8 @@ func writeMutants() []mutant {
 		{"claims what is not due", "Q2_NeverBeforeItsTime", func(s store.Store, c *Clock) store.Store { return &early{s, c} }},
 		{"refuses to write an outcome again", "I1_EndCanBeWrittenAgain", func(s store.Store, _ *Clock) store.Store { return &forgetful{s} }},
 		{"rescues living runs", "Q3_RescueAtTheEndOfTheLease", func(s store.Store, c *Clock) store.Store { return &hasty{s, c} }},
+		{"loses the marks of runs that begin", "Q3_LastCrashCountsForABegunRun", func(s store.Store, _ *Clock) store.Store { return &beginless{s} }},
+		{"marks each claimed run as begun", "Q3_LastCrashCountsForABegunRun", func(s store.Store, _ *Clock) store.Store { return &begunAlways{s} }},
 		{"revives leases that are lost", "Q4_LostRunLearnsItFromItsHeartbeat", func(s store.Store, _ *Clock) store.Store { return &reviving{s} }},
 		{"enqueues only some of the jobs", "Q1_AllOrNothing", func(s store.Store, _ *Clock) store.Store { return &partial{s} }},
 		{"does not compare payloads", "I1_OtherPayloadIsRefused", enqueues(func(n *job.New) { n.Digest = nil })},

@@ -137,7 +137,7 @@ func look(*tale) string { return "" }
 
 // The actions of workers.
 
-// claim claims the job, with a lease of 30 s unless an option changes it.
+// claim claims the job and begins its run, with a lease of 30 s unless an option changes it.
 func claim(options ...func(*store.Exchange)) action {
 	return func(t *tale) string {
 		x := store.Exchange{Lease: lease, Want: []store.Want{want(1)}}
@@ -153,6 +153,8 @@ func claim(options ...func(*store.Exchange)) action {
 		}
 		t.said, t.lease = claims[0], x.Lease
 		t.runs = append(t.runs, t.said)
+		_, err := t.Heartbeat(ctx(), store.Beat{Lease: x.Lease, Runs: []store.Run{runOf(t.said)}, Begin: true})
+		t.ok(err)
 		return ""
 	}
 }

@@ -182,6 +182,7 @@ func (d *duel) id() job.ID {
 
 func (d *duel) heartbeat() {
 	b := store.Beat{Lease: max(time.Second, d.tick("lease"))}
+	b.Begin = chance(d.t, "begin", 2)
 	b.Runs = some(d.t, "runs", 3, func(int) store.Run { return d.run() })
 	for i, run := range b.Runs {
 		if !slices.Contains(b.Runs[:i], run) && chance(d.t, "progress", 2) {

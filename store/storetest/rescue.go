@@ -17,6 +17,7 @@ func rescuePromises() []promise {
 		{"Q3_StallsThatEndTheJob", stallsThatEndTheJob},
 		{"Q3_CeilingHoldsEverywhere", ceilingHoldsEverywhere},
 		{"Q3_EachClaimBringsItsLimit", eachClaimBringsItsLimit},
+		{"Q3_LastCrashCountsForABegunRun", lastCrashCountsForABegunRun},
 		{"Q3_OldestLeaseFirst", oldestLeaseFirst},
 		{"Q3_NextExpiry", nextExpiry},
 		{"Q3_StalledRunThatWasAskedToStop", stalledRunThatWasAskedToStop},
@@ -147,6 +148,70 @@ func eachClaimBringsItsLimit(r *rig) {
 }
 
 // proves: Q3
+//
+// A run that has not begun did not kill its worker. So it counts no crash where the crash would
+// end the job. Earlier crashes count for every run.
+func lastCrashCountsForABegunRun(r *rig) {
+	two := func(w *store.Want) { w.Kinds[0].MaxCrashes = 2 }
+	id := r.add()
+	r.take(two)
+	r.clock.Advance(lease)
+	same(r, "crashes of the rescued run, which had not begun", r.rescue(10).Jobs[0].Crashes, int32(1))
+
+	for n := int32(1); n <= 3; n++ { // at its last chance, such a run is handed back each time
+		c := r.take(two)
+		at := r.cursor()
+		r.clock.Advance(lease)
+		same(r, "rescued", r.rescue(10).Jobs, []store.Rescued{{
+			Run: runOf(c), Kind: kind, Queue: queue, Holder: holder, Crashes: 1, To: job.Waiting,
+		}})
+		j := r.get(id)
+		same(r, "counters", j.Counters, job.Counters{Crashes: 1, Interrupts: n})
+		same(r, "state and due time", []any{j.State, j.RunAt, j.LeaseUntil}, []any{job.Waiting, r.now(), job.Micros(0)})
+		same(r, "number of records", len(r.failures(id)), 1)
+		events := r.events(at)
+		same(r, "number of events", len(events), 1)
+		same(r, "change", job.Transition{From: events[0].From, To: events[0].To, Cause: job.Cause(events[0].Type)},
+			job.Transition{From: job.Running, To: job.Waiting, Cause: job.Interrupted})
+		r.is(r.settle(succeeded(c)), store.ErrLeaseLost)
+	}
+
+	c := r.take(two)
+	same(r, "runs that have begun, before the begin", r.dump().Begun, nil)
+	r.clock.Advance(lease / 2)
+	r.begin(c)
+	same(r, "runs that have begun", r.dump().Begun, []store.Run{runOf(c)})
+	same(r, "lease", r.get(id).LeaseUntil, r.in(lease)) // a begin extends the lease
+	r.end(outcome(c, job.Interrupted, job.Waiting))
+
+	r.take(two) // the begin of an earlier run does not count for this one
+	same(r, "runs that have begun", r.dump().Begun, nil)
+	r.clock.Advance(lease)
+	same(r, "state after the rescue", r.rescue(10).Jobs[0].To, job.Waiting)
+
+	c = r.take(two)
+	r.begin(c)
+	r.begin(c) // a begin can be repeated
+	r.clock.Advance(lease)
+	same(r, "rescued", r.rescue(10).Jobs, []store.Rescued{{
+		Run: runOf(c), Kind: kind, Queue: queue, Holder: holder, Crashes: 2, To: job.Dead,
+	}})
+	status, err := r.Heartbeat(ctx(), store.Beat{Lease: lease, Runs: []store.Run{runOf(c)}, Begin: true})
+	r.ok(err)
+	same(r, "status of a lost run that wants to begin", status, []store.RunStatus{{}})
+
+	// A person has asked such a run to stop: the job is cancelled.
+	id = r.add()
+	c = r.take(func(w *store.Want) { w.Kinds[0].MaxCrashes = 1 })
+	r.ok(r.cancel(id))
+	r.clock.Advance(lease)
+	same(r, "rescued", r.rescue(10).Jobs, []store.Rescued{{
+		Run: runOf(c), Kind: kind, Queue: queue, Holder: holder, Crashes: 0, To: job.Cancelled,
+	}})
+	r.state(id, job.Cancelled)
+}
+
+// proves: Q3
 func oldestLeaseFirst(r *rig) {
 	claim := func(lease time.Duration) job.ID {
 		r.add()
@@ -204,7 +269,7 @@ func stalledRunThatWasAskedToStop(r *rig) {
 
 	// If this crash is the last allowed one, the job becomes dead and not cancelled.
 	id = r.add()
-	r.take(func(w *store.Want) { w.Kinds[0].MaxCrashes = 1 })
+	r.begin(r.take(func(w *store.Want) { w.Kinds[0].MaxCrashes = 1 }))
 	r.ok(r.cancel(id))
 	r.clock.Advance(lease)
 	r.rescue(10)

@@ -123,7 +123,7 @@ func (r *recording) addJob(t *testing.T, c *redrive.Client, id job.ID, outcomes 
 	r.add(end)
 }
 
-// playCrash claims a job several times with a worker that never reports back, each time until the
+// playCrash claims and begins a job several times with a worker that never reports back, each time until the
 // lease expires. Then a living worker takes the job.
 func playCrash(t *testing.T, r *recording, name string, crashes int) {
 	t.Helper()
@@ -145,6 +145,10 @@ func playCrash(t *testing.T, r *recording, name string, crashes int) {
 		}}})
 		if err != nil || len(x.Claims) != 1 {
 			t.Fatalf("scene %s: got %d claimed jobs and the error %v, want 1 job", name, len(x.Claims), err)
+		}
+		beat := store.Beat{Lease: time.Second, Runs: []store.Run{{ID: receipt.ID, Token: x.Claims[0].Token}}, Begin: true}
+		if _, err := mem.Heartbeat(t.Context(), beat); err != nil {
+			t.Fatal(err)
 		}
 		now = now.Add(2 * time.Second)
 		if _, err := mem.Rescue(t.Context(), 10); err != nil {

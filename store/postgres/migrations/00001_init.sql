@@ -63,6 +63,7 @@ CREATE TABLE redrive_jobs (
 	cancel_at   bigint,
 	batch       bigint,
 	redrive     bigint, -- the redrive that began this life; NULL: no redrive did
+	begun       bigint, -- the token of the last run of which a worker has written that it begins
 	lane        integer NOT NULL,
 	life        integer NOT NULL,
 	attempts    integer NOT NULL,

@@ -58,6 +58,7 @@ CREATE TABLE redrive_jobs (
 	claimed_at  INTEGER,
 	lease_until INTEGER,
 	crash_max   INTEGER,
+	begun       INTEGER, -- the token of the last run of which a worker has written that it begins
 	terms       INTEGER, -- id in redrive_terms; NULL means the defaults
 	holder      TEXT,
 	deadline    INTEGER,
