@@ -51,7 +51,7 @@ func (c *benchThroughputCmd) Run(ctx context.Context, a *app) error {
 type benchFiguresCmd struct {
 	loadFlags
 	Rows int      `default:"5000000" help:"Number of rows in each place beside which claims are measured. Dead letters are a fifth of it."`
-	Only []string `enum:"judgement,throughput,latency,flat,dead,fresh" help:"Measure only these subjects: ${enum}." placeholder:"SUBJECT"`
+	Only []string `enum:"judgement,throughput,latency,flat,dead,fresh,live" help:"Measure only these subjects: ${enum}." placeholder:"SUBJECT"`
 }
 
 // Run implements the command.

@@ -162,12 +162,15 @@ func (w *freshWork) arrive(ctx context.Context) {
 }
 
 // p99 measures one window and returns the p99 of the waits in it.
-func (w *freshWork) p99(ctx context.Context) time.Duration {
+func (w *freshWork) p99(ctx context.Context) time.Duration { return w.window(ctx, freshWindow) }
+
+// window is p99 for a window of the given length.
+func (w *freshWork) window(ctx context.Context, length time.Duration) time.Duration {
 	w.mu.Lock()
 	w.waits = nil
 	w.mu.Unlock()
 	w.count.Store(true)
-	pause(ctx, freshWindow)
+	pause(ctx, length)
 	w.count.Store(false)
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -85,6 +85,7 @@ func Figures(ctx context.Context, load Load, rows int, only []string, out, log i
 		{"flat", func(ctx context.Context, p *printer) error { return b.flatFigures(ctx, p, rows) }},
 		{"dead", func(ctx context.Context, p *printer) error { return b.deadFigures(ctx, p, max(1000, rows/5)) }},
 		{"fresh", b.freshFigures},
+		{"live", b.liveFigures},
 	} {
 		if len(only) > 0 && !slices.Contains(only, subject.name) {
 			continue
