@@ -114,7 +114,7 @@ const (
 	// SeriesRowsMax is the maximum number of stored figures that a query may have to read:
 	// its minutes or hours, multiplied by the number of combinations of queue, kind and
 	// dependencies. A query without Queue, Kind and By reads one for each minute or hour.
-	SeriesRowsMax = 100_000
+	SeriesRowsMax = 50_000
 	// SweptFigures is the maximum number of minutes, and of hours, whose figures one sweep
 	// removes.
 	SweptFigures = 60

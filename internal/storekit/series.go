@@ -3,6 +3,7 @@ package storekit
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -117,12 +118,12 @@ func (s *Series) point(at job.Micros, name string) *store.Figures {
 
 // Points returns the points, sorted by time and name.
 func (s *Series) Points() []store.Point {
-	points := make([]store.Point, 0, len(s.points))
-	for k, f := range s.points {
-		f.Classes = nil
-		points = append(points, store.Point{At: k.at, Name: k.name, Figures: *f})
+	keys := slices.SortedFunc(maps.Keys(s.points), func(a, b pointKey) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.name, b.name)) })
+	points := make([]store.Point, len(keys))
+	for i, k := range keys {
+		points[i] = store.Point{At: k.at, Name: k.name, Figures: *s.points[k]}
+		points[i].Classes = nil
 	}
-	slices.SortFunc(points, func(a, b store.Point) int { return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.Name, b.Name)) })
 	return points
 }
 

@@ -40,6 +40,8 @@ var fastStatements = map[string]struct{ text, index string }{
 	"insertBodies": {insertBodies, ""},
 	"reserveKeys":  {reserveKeys, ""},
 	"recordFast":   {recordFast, "redrive_meta_pkey"},
+	"selFigures":   {selFigures, "redrive_figures_pkey"},
+	"putFigures":   {putFigures, ""},
 
 	"sweepDone":     {sweepDone, "redrive_done_pkey"},
 	"sweepFailures": {sweepFailures, "redrive_failures_pkey"},
@@ -59,7 +61,7 @@ var fastStatements = map[string]struct{ text, index string }{
 // beginning to its end, and why that is right.
 var wholeTables = map[string]string{
 	"allDone": "dump", "allDead": "dump", "allLive": "dump", "allFailures": "dump", "allKeys": "dump", "allProgress": "dump", "allTerms": "dump",
-	"allEvents": "dump", "auditRows": "dump", "selDeadLetters": "dump",
+	"allEvents": "dump", "auditRows": "dump", "allFigures": "dump", "selDeadLetters": "dump",
 	"allGroups": "dump", "allNotes": "dump", "countGroups": "as many rows as there are causes", "lastGroups": "as many rows as there are causes",
 	"largestGroups": "as many rows as there are causes", "selOldestPending": "as many rows as there are causes",
 }
@@ -77,9 +79,11 @@ var sharedIndexes = map[string]string{
 	"walkAuditActor": "redrive_audit_actor", "walkAuditTarget": "redrive_audit_target",
 	"correlationRoute.up": "redrive_dead_correlated", "correlationRoute.down": "redrive_dead_correlated",
 	"severalLive": "redrive_jobs_pkey", "severalDone": "redrive_done_job", "severalDead": "redrive_dead_job_key", "severalLatest": "redrive_failures_pkey",
+	"walkFigures": "redrive_figures_pkey", "laneFigures": "redrive_figures_pkey", "selFigures": "redrive_figures_pkey",
+	"nextFigures": "redrive_figures_pkey", "delFigures": "redrive_figures_pkey", "countDue": "redrive_retry", "selHeads": "redrive_ready",
 }
 
-var readsWhole = regexp.MustCompile(`Seq Scan on redrive_(jobs|bodies|done|failures|dead|keys|progress|events|audit|groups|originals)\b`)
+var readsWhole = regexp.MustCompile(`Seq Scan on redrive_(jobs|bodies|done|failures|dead|keys|progress|events|audit|groups|originals|figures)\b`)
 
 // A statement finds its rows by an index whatever the server thinks of its tables:
 // that they are empty, which it found out when they were, or as they are.

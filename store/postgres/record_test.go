@@ -12,6 +12,7 @@ import (
 	"github.com/redrive/redrive/internal/testing/pgtest"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store"
+	"github.com/redrive/redrive/store/storetest"
 )
 
 // Counters and figures are the same before and after they are folded, whoever
@@ -67,6 +68,82 @@ func TestB3_FoldingChangesNoCount(t *testing.T) {
 	if counts, err = a.Counts(t.Context()); err != nil || !cmp.Equal(want, counts) {
 		t.Errorf("after: %v, %v", counts, err)
 	}
+}
+
+// Figures are the same before they are folded, after that, and when they are folded while
+// their events are removed.
+//
+// part of: M6
+func TestM6_FoldingChangesNoFigures(t *testing.T) {
+	t.Parallel()
+	clock := storetest.NewClock()
+	s, dsn := freshAt(t, &Options{Clock: clock.Now})
+	conn := connected(t, dsn)
+	run(t, conn, `UPDATE `+s.Schema()+`.redrive_meta SET value = 1::bigint << 62 WHERE key = 'folded'`) // nobody folds
+	want := store.Figures{}
+	work := func() {
+		id, err := s.ReserveIDs(t.Context(), 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := job.New{ID: id, Kind: "mail", Queue: "default", Priority: 2}
+		other := n
+		other.ID, other.Kind = id+1, "bill"
+		if _, err := s.Enqueue(t.Context(), []job.New{n, other}); err != nil {
+			t.Fatal(err)
+		}
+		answer, err := s.Exchange(t.Context(), store.Exchange{Holder: "w", Lease: time.Minute, Want: []store.Want{{Queue: "default", Max: 1,
+			Kinds: []store.KindWant{{Kind: "mail", Max: 1, MaxCrashes: 2}}}}})
+		if err != nil || len(answer.Claims) != 1 {
+			t.Fatalf("%d claims, want 1; error %v", len(answer.Claims), err)
+		}
+		clock.Advance(time.Second)
+		c := answer.Claims[0]
+		_, err = s.Exchange(t.Context(), store.Exchange{Holder: "w", Lease: time.Minute, Settle: []job.Outcome{{ID: c.ID, Token: c.Token, Cause: job.Failed,
+			To: job.Dead, Reason: job.NonRetriable, Failure: &job.Failure{How: job.ByError, Class: "Bug", Message: "no"}}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want.Add(&store.Figures{Enqueued: 2, Started: 1, Failed: 1, Dead: 1, RunTime: 1_000_000})
+	}
+	since := job.At(clock.Now())
+	check := func(when string) {
+		t.Helper()
+		for _, q := range []store.SeriesQuery{
+			{Since: since, Step: 24 * time.Hour}, {Since: since, Step: 1440 * time.Minute, Queue: "default"}, {Since: since, Step: 24 * time.Hour, Queue: "default"},
+		} {
+			points, err := s.Series(t.Context(), q)
+			if d := cmp.Diff([]store.Point{{At: since, Figures: want}}, points); d != "" || err != nil {
+				t.Errorf("%s: series of %+v: error %v, difference (-want +got):\n%s", when, q, err, d)
+			}
+		}
+		points, err := s.Series(t.Context(), store.SeriesQuery{Since: since, Step: 24 * time.Hour, By: store.ByClass, Kind: "mail"})
+		if d := cmp.Diff([]store.Point{{At: since, Name: "Bug", Figures: store.Figures{Failed: want.Failed, Dead: want.Dead}}}, points); d != "" || err != nil {
+			t.Errorf("%s: series by class: error %v, difference (-want +got):\n%s", when, err, d)
+		}
+	}
+	rows := `SELECT count(*) FROM ` + s.Schema() + `.redrive_figures`
+	work()
+	clock.Advance(time.Minute)
+	work()
+	run(t, conn, `UPDATE `+s.Schema()+`.redrive_meta SET value = 0 WHERE key = 'folded'`)
+	check("before folding, or after it")
+	if err := s.foldAll(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if n := numberOf(t, conn, rows); n != 9 { // two minutes and an hour, of two lanes and of both together
+		t.Errorf("%d rows of figures after folding, want 9", n)
+	}
+	check("after folding")
+	work()
+	clock.Advance(time.Hour)
+	work()
+	check("while a part is folded")
+	clock.Advance(time.Hour)
+	if _, err := s.Sweep(t.Context(), store.Retention{Events: time.Minute}, store.SweepMax); err != nil {
+		t.Fatal(err)
+	}
+	check("after the events were removed")
 }
 
 // A reader who goes on from the last event that it has seen misses none, however

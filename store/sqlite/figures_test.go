@@ -59,3 +59,61 @@ func BenchmarkFigures(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkSeries measures reads of figures beside those of a day of 500 lanes.
+func BenchmarkSeries(b *testing.B) {
+	now := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
+	s, err := Open(b.Context(), b.TempDir()+"/jobs.db", &Options{Clock: func() time.Time { return now }})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer s.Close()
+	f := store.Figures{Enqueued: 100, Started: 100, Completed: 90, Failed: 10, RunTime: 123_456_789, WaitTime: 12_345_678}
+	f.Class("NetworkTimeout").Failed = 10
+	body := sqlstore.Value{Kind: sqlstore.IsBlob, B: sqlstore.PackFigures(nil, &f)}
+	day := job.At(now.Add(-24 * time.Hour))
+	err = s.writer.write(b.Context(), func(t *sqlstore.Txn) error {
+		for _, q := range []string{
+			`WITH RECURSIVE l(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM l WHERE i < 500)
+				INSERT INTO redrive_lanes (id, queue, kind, deps) SELECT i, 'q' || (i / 5), 'k' || i, '' FROM l`,
+			`WITH RECURSIVE m(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM m WHERE i < 1439), l(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM l WHERE i < 500)
+				INSERT INTO redrive_figures SELECT 0, ?1 + m.i * 60000000, l.i, ?2 FROM m, l`,
+			`WITH RECURSIVE m(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM m WHERE i < 23), l(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM l WHERE i < 500)
+				INSERT INTO redrive_figures SELECT 1, ?1 + m.i * 3600000000, l.i, ?2 FROM m, l`,
+		} {
+			args := []sqlstore.Value{sqlstore.Num(day), body}
+			if q[len(q)-6:] == "FROM l" {
+				args = nil
+			}
+			if _, err := t.Session().Exec(&sqlstore.Query{Text: q}, args...); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, bb := range []struct {
+		name string
+		q    store.SeriesQuery
+	}{
+		{"minutes of a day", store.SeriesQuery{}},
+		{"minutes of a day by class", store.SeriesQuery{By: store.ByClass}},
+		{"minutes of a day of one queue by kind", store.SeriesQuery{Queue: "q7", By: store.ByKind}},
+		{"minutes of 90 minutes by queue", store.SeriesQuery{Since: job.At(now.Add(-90 * time.Minute)), By: store.ByQueue}},
+		{"hours of a day by kind", store.SeriesQuery{Step: time.Hour, By: store.ByKind}},
+	} {
+		b.Run(bb.name, func(b *testing.B) {
+			if bb.q.Since == 0 {
+				bb.q.Since = day
+			}
+			for b.Loop() {
+				points, err := s.Series(b.Context(), bb.q)
+				if err != nil || len(points) == 0 {
+					b.Fatalf("got %d points and error %v, want points", len(points), err)
+				}
+			}
+		})
+	}
+}
