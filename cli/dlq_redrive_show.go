@@ -30,10 +30,10 @@ type redriveListCmd struct {
 	jsonFlag
 	State []redriveState `placeholder:"STATE,..." help:"Only in this state: canary, ramping, settling, paused, stopped, completed or cancelled."`
 	By    string         `placeholder:"NAME" help:"Only redrives that this person started."`
-	Kind  string         `placeholder:"NAME" help:"Only redrives of dead letters of this kind."`
-	Queue string         `placeholder:"NAME" help:"Only redrives of dead letters of this queue."`
-	Owner string         `placeholder:"NAME" help:"Only redrives of dead letters of this owner."`
-	Class string         `placeholder:"CLASS" help:"Only redrives of dead letters of this class."`
+	Kind  string         `placeholder:"NAME" help:"Only redrives of this kind of jobs."`
+	Queue string         `placeholder:"NAME" help:"Only redrives of jobs of this queue."`
+	Owner string         `placeholder:"NAME" help:"Only redrives of jobs of this owner."`
+	Class string         `placeholder:"CLASS" help:"Only redrives of jobs that failed with this class."`
 	Group string         `placeholder:"GROUP" help:"Only redrives of this group: its name, or the beginning of its name."`
 	Since string         `placeholder:"WHEN" help:"Only redrives that were started since this time, such as 2026-01-31T18:00, or since this long ago, such as 2h or 3d."`
 	Until string         `placeholder:"WHEN" help:"Only redrives that were started before this time, in the same forms."`
@@ -91,10 +91,14 @@ func (c *redriveListCmd) Run(ctx context.Context, a *app) (err error) {
 		return fmt.Errorf("list redrives: %w", err)
 	}
 	list = slices.DeleteFunc(list, func(r redrive.Redrive) bool {
-		f := &r.Filter
+		f := r.Filter
+		if r.Live != nil {
+			of := &r.Live.Filter
+			f = redrive.DeadFilter{Kind: of.Kind, Queue: of.Queue, Owner: of.Owner, Class: of.Class, Group: of.Group}
+		}
 		return len(c.State) > 0 && !slices.Contains(c.State, redriveState(r.State)) || !span.Has(r.CreatedAt) ||
 			differs(c.By, r.By) || differs(c.Kind, f.Kind) || differs(c.Queue, f.Queue) || differs(c.Owner, f.Owner) ||
-			differs(c.Class, f.Class) || differs(group, f.Group)
+			differs(c.Class, f.Class) || group != "" && !slices.Contains(f.Fingerprints(), group)
 	})
 	if len(list) == 0 {
 		named := selectFlags{Kind: c.Kind, Queue: c.Queue, Owner: c.Owner, Class: c.Class}

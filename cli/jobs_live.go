@@ -58,11 +58,16 @@ func (f *liveFlags) check() error {
 }
 
 func (f *liveFlags) filter(ctx context.Context, a *app, client *redrive.Client) (redrive.JobFilter, error) {
-	all := filterFlags{State: f.State, Since: f.Since, Until: f.Until, selectFlags: selectFlags{
+	all := filterFlags{State: f.State, Since: f.Since, Until: f.Until, selectFlags: f.selected()}
+	return all.filter(ctx, a, client)
+}
+
+// selected returns the flags that lists of jobs have, too.
+func (f *liveFlags) selected() selectFlags {
+	return selectFlags{
 		Kind: f.Kind, Queue: f.Queue, Owner: f.Owner, Worker: f.Worker, Correlation: f.Correlation, Attr: f.Attr, Batch: f.Batch,
 		Class: f.Class, Group: f.Group, Text: f.Text,
-	}}
-	return all.filter(ctx, a, client)
+	}
 }
 
 // actOnLive cancels or changes live jobs: those with the ids, or all that the filter selects.
@@ -102,6 +107,11 @@ func (a *app) actOnLive(ctx context.Context, f *liveFlags, by redrive.By, asJSON
 	found, err := client.PreviewLive(ctx, c.LiveAction)
 	if err != nil {
 		return invalidIsUsage(err)
+	}
+	if found.Done == 0 {
+		if err := a.explainNothing(ctx, client, new(f.selected())); err != nil {
+			return err
+		}
 	}
 	c.N, c.Through, c.At = found.Done, found.Through, found.At
 	switch {

@@ -327,14 +327,7 @@ func (f *DeadFilter) isZero() bool { return reflect.ValueOf(*f).IsZero() }
 
 // isUTF8 reports whether all texts of the filter are UTF-8, so that JSON can hold them.
 func (f *DeadFilter) isUTF8() bool {
-	for _, text := range [...]string{
-		string(f.Reason), f.Class, f.Kind, f.Queue, f.Owner, f.Worker, f.Correlation, f.Key, f.Attr.Name, f.Attr.Value, f.Group, f.Text,
-	} {
-		if !utf8.ValidString(text) {
-			return false
-		}
-	}
-	return !slices.ContainsFunc(f.Groups, func(group string) bool { return !utf8.ValidString(group) })
+	return f.jobs().isUTF8() && !slices.ContainsFunc(f.Groups, func(group string) bool { return !utf8.ValidString(group) })
 }
 
 // AuditBy returns the actor and reason for the audit log. If by has no reason, the reason is

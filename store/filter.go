@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/redrive/redrive/job"
 )
@@ -278,4 +279,16 @@ func (f *Filter) Validate() error {
 		return fmt.Errorf("page of %d jobs: a page has 1 to %d jobs: %w", f.Limit, job.PageMax, ErrInvalid)
 	}
 	return nil
+}
+
+// isUTF8 reports whether all texts of the filter are UTF-8, so that JSON can hold them.
+func (f *Filter) isUTF8() bool {
+	for _, text := range [...]string{
+		f.Kind, f.Queue, f.Owner, f.Worker, f.Correlation, f.Key, f.Attr.Name, f.Attr.Value, f.Class, f.Group, f.Text, string(f.Reason),
+	} {
+		if !utf8.ValidString(text) {
+			return false
+		}
+	}
+	return true
 }

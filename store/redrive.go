@@ -143,14 +143,14 @@ func (r *RedriveSpec) Validate() error {
 	if len(r.Key) > job.TextMax {
 		return fmt.Errorf("redrive: key of %d bytes: at most %d bytes are allowed: %w", len(r.Key), job.TextMax, ErrTooLarge)
 	}
+	if !r.Filter.isUTF8() || r.Live != nil && !r.Live.Filter.isUTF8() {
+		return fmt.Errorf("redrive: a text of the filter is not UTF-8, so the filter cannot be stored with the redrive: %w", ErrInvalid)
+	}
 	if r.Live != nil {
 		return r.validateLive()
 	}
 	if err := r.Filter.Validate(); err != nil {
 		return err
-	}
-	if !r.Filter.isUTF8() {
-		return fmt.Errorf("redrive: a text of the filter is not UTF-8, so the filter cannot be stored with the redrive: %w", ErrInvalid)
 	}
 	return r.Change.validate()
 }

@@ -257,3 +257,16 @@ func TestX3_TimesAfterTheYear9999AreRefused(t *testing.T) {
 		}
 	}
 }
+
+// The filter of a redrive is stored as JSON, which cannot hold every text.
+//
+// part of: D7
+func TestRedrive_LiveFilterMustBeUTF8(t *testing.T) {
+	t.Parallel()
+	for owner, want := range map[string]error{"ann": nil, "\xff": store.ErrInvalid} {
+		r := store.RedriveSpec{Through: 1, Total: 1, Live: &store.LiveSpec{Do: store.LiveCancel, Filter: store.Filter{Owner: owner}}}
+		if err := r.Validate(); !errors.Is(err, want) {
+			t.Errorf("a bulk action on live jobs of the owner %q: got error %v, want %v", owner, err, want)
+		}
+	}
+}
