@@ -21,7 +21,7 @@ func fencePromises() []promise {
 // lose begins a run, waits until its lease has expired and then rescues the run. If the job is
 // not dead, it then waits until the job is due again.
 func (r *rig) lose(c job.Claim) {
-	r.begin(c)
+	r.beginRun(c)
 	r.clock.Advance(lease)
 	rescued := r.rescue(10).Jobs
 	if len(rescued) != 1 || rescued[0].Run != runOf(c) {

@@ -179,7 +179,7 @@ func lastCrashCountsForABegunRun(r *rig) {
 	c := r.take(two)
 	same(r, "runs that have begun, before the begin", r.dump().Begun, nil)
 	r.clock.Advance(lease / 2)
-	r.begin(c)
+	r.beginRun(c)
 	same(r, "runs that have begun", r.dump().Begun, []store.Run{runOf(c)})
 	same(r, "lease", r.get(id).LeaseUntil, r.in(lease)) // a begin extends the lease
 	r.end(outcome(c, job.Interrupted, job.Waiting))
@@ -190,8 +190,8 @@ func lastCrashCountsForABegunRun(r *rig) {
 	same(r, "state after the rescue", r.rescue(10).Jobs[0].To, job.Waiting)
 
 	c = r.take(two)
-	r.begin(c)
-	r.begin(c) // a begin can be repeated
+	r.beginRun(c)
+	r.beginRun(c) // a begin can be repeated
 	r.clock.Advance(lease)
 	same(r, "rescued", r.rescue(10).Jobs, []store.Rescued{{
 		Run: runOf(c), Kind: kind, Queue: queue, Holder: holder, Crashes: 2, To: job.Dead,
@@ -269,7 +269,7 @@ func stalledRunThatWasAskedToStop(r *rig) {
 
 	// If this crash is the last allowed one, the job becomes dead and not cancelled.
 	id = r.add()
-	r.begin(r.take(func(w *store.Want) { w.Kinds[0].MaxCrashes = 1 }))
+	r.beginRun(r.take(func(w *store.Want) { w.Kinds[0].MaxCrashes = 1 }))
 	r.ok(r.cancel(id))
 	r.clock.Advance(lease)
 	r.rescue(10)

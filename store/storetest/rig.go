@@ -199,8 +199,8 @@ func (r *rig) beat(runs ...store.Run) []store.RunStatus {
 	return status
 }
 
-// begin writes that the run of a claim begins.
-func (r *rig) begin(c job.Claim) {
+// beginRun writes that the run of a claim begins.
+func (r *rig) beginRun(c job.Claim) {
 	status, err := r.Heartbeat(ctx(), store.Beat{Lease: lease, Runs: []store.Run{runOf(c)}, Begin: true})
 	r.ok(err)
 	same(r, "status of the run that begins", status, []store.RunStatus{{Held: true}})

@@ -94,7 +94,7 @@ func aliveKeyIsFreeAfterTheEnd(r *rig) {
 			r.none()
 		}, job.Dead, func(n *job.New) { n.Deadline = r.in(time.Minute) }},
 		{"crashed for the last time", func(job.ID) {
-			r.begin(r.take(func(w *store.Want) { w.Kinds[0].MaxCrashes = 1 }))
+			r.beginRun(r.take(func(w *store.Want) { w.Kinds[0].MaxCrashes = 1 }))
 			r.clock.Advance(lease)
 			r.rescue(10)
 		}, job.Dead, nil},
