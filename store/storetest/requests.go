@@ -18,7 +18,7 @@ func requestPromises() []promise {
 	}
 }
 
-func (r *rig) begin(q store.Request) (store.Request, bool) {
+func (r *rig) beginRequest(q store.Request) (store.Request, bool) {
 	stored, existing, err := r.BeginRequest(ctx(), q)
 	r.ok(err)
 	return stored, existing
@@ -32,22 +32,22 @@ func bulk(key string) store.Request {
 func requestIsBegunOnce(r *rig) {
 	want := bulk("a")
 	want.At = r.now()
-	stored, existing := r.begin(bulk("a"))
+	stored, existing := r.beginRequest(bulk("a"))
 	same(r, "existing", existing, false)
 	same(r, "stored request", stored, want)
 	r.clock.Advance(time.Minute)
 	r.unchanged(func() {
 		other := bulk("a") // a process that came later has reserved other ids
 		other.First, other.N, other.Through = 40, 5, 0
-		stored, existing = r.begin(other)
+		stored, existing = r.beginRequest(other)
 		same(r, "existing, the second time", existing, true)
 		same(r, "stored request, the second time", stored, want)
 	})
 	scope := bulk("a")
 	scope.Scope = "bob bulk"
-	_, existing = r.begin(scope)
+	_, existing = r.beginRequest(scope)
 	same(r, "existing in another scope", existing, false)
-	_, existing = r.begin(bulk("b"))
+	_, existing = r.beginRequest(bulk("b"))
 	same(r, "existing with another key", existing, false)
 	same(r, "requests in the dump", len(r.dump().Requests), 3)
 	same(r, "first request in the dump", r.dump().Requests[0], want)
@@ -55,7 +55,7 @@ func requestIsBegunOnce(r *rig) {
 
 // part of: I1
 func otherRequestIsRefused(r *rig) {
-	r.begin(bulk("a"))
+	r.beginRequest(bulk("a"))
 	r.unchanged(func() {
 		other := bulk("a")
 		other.Digest = []byte("other")
@@ -67,25 +67,25 @@ func otherRequestIsRefused(r *rig) {
 // part of: I1
 func requestHasItsAnswer(r *rig) {
 	r.is(r.EndRequest(ctx(), "alice bulk", "a", 201, nil), store.ErrNotFound)
-	r.begin(bulk("a"))
+	r.beginRequest(bulk("a"))
 	r.ok(r.EndRequest(ctx(), "alice bulk", "a", 201, []byte("{}")))
 	r.unchanged(func() {
 		r.ok(r.EndRequest(ctx(), "alice bulk", "a", 500, []byte("late")))
-		stored, existing := r.begin(bulk("a"))
+		stored, existing := r.beginRequest(bulk("a"))
 		same(r, "answer", []any{existing, stored.Status, string(stored.Body)}, []any{true, 201, "{}"})
 	})
-	r.begin(bulk("empty"))
+	r.beginRequest(bulk("empty"))
 	r.ok(r.EndRequest(ctx(), "alice bulk", "empty", 204, nil))
-	stored, _ := r.begin(bulk("empty"))
+	stored, _ := r.beginRequest(bulk("empty"))
 	same(r, "answer without a body", []any{stored.Status, len(stored.Body)}, []any{204, 0})
 }
 
 // part of: I1
 func requestIsForgotten(r *rig) {
-	r.begin(bulk("a"))
-	r.begin(bulk("b"))
+	r.beginRequest(bulk("a"))
+	r.beginRequest(bulk("b"))
 	r.clock.Advance(store.RequestsKept - time.Microsecond)
-	_, existing := r.begin(bulk("a"))
+	_, existing := r.beginRequest(bulk("a"))
 	same(r, "just before", existing, true)
 	r.sweep(store.Retention{}, 10)
 	same(r, "requests before their time is over", len(r.dump().Requests), 2)
@@ -93,7 +93,7 @@ func requestIsForgotten(r *rig) {
 	r.is(r.EndRequest(ctx(), "alice bulk", "a", 200, nil), store.ErrNotFound)
 	other := bulk("a")
 	other.Digest = []byte("other")
-	stored, existing := r.begin(other)
+	stored, existing := r.beginRequest(other)
 	same(r, "the key of a forgotten request", []any{existing, stored.At, string(stored.Digest)}, []any{false, r.now(), "other"})
 	r.sweep(store.Retention{}, 10)
 	requests := r.dump().Requests
@@ -105,7 +105,7 @@ func requestIsForgotten(r *rig) {
 func requestBounds(r *rig) {
 	long := strings.Repeat("k", job.TextMax)
 	largest := store.Request{Scope: long, Key: long, Digest: make([]byte, job.NameMax)}
-	r.begin(largest)
+	r.beginRequest(largest)
 	r.ok(r.EndRequest(ctx(), long, long, 999, make([]byte, store.RequestBodyMax)))
 	r.unchanged(func() {
 		for name, change := range map[string]func(*store.Request){
