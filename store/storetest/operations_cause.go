@@ -23,6 +23,13 @@ func (d *duel) changeCause() {
 		c.Resolved = new(!chance(t, "open", 4))
 	}
 	d.each("SetGroup", func(s store.Store) (any, error) { return s.SetGroup(ctx(), by, c) })
+	if chance(t, "regress", 3) { // resolve the causes by which endDead lets jobs die
+		for _, class := range []string{"A", "B"} {
+			resolved := store.GroupChange{Group: groupName(class), Resolved: new(true)}
+			d.each("SetGroup", func(s store.Store) (any, error) { return s.SetGroup(ctx(), by, resolved) })
+		}
+		d.endDead()
+	}
 	if !chance(t, "merge", 2) {
 		return
 	}
@@ -106,4 +113,16 @@ func (d *duel) request() {
 	d.each("EndRequest", func(s store.Store) (any, error) {
 		return nil, s.EndRequest(ctx(), q.Scope, key, status, []byte("done"))
 	})
+}
+
+// noteEnded adds a note to a job that has ended, so that a sweep which removes the job also
+// removes a note.
+func (d *duel) noteEnded() {
+	for i := range d.last.Jobs {
+		if j := &d.last.Jobs[i]; j.State == job.Completed || j.State == job.Cancelled {
+			n := feedbackOn(j.ID, "it is over")
+			d.each("AddNote", func(s store.Store) (any, error) { return s.AddNote(ctx(), person, n) })
+			return
+		}
+	}
 }

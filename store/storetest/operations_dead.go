@@ -252,6 +252,9 @@ func (d *duel) sweep() {
 	if d.apart && (keep.Events > 0 || keep.Completed > 0) {
 		d.mark()
 	}
+	if keep.Completed > 0 {
+		d.noteEnded()
+	}
 	got := d.each("Sweep", func(s store.Store) (any, error) { return s.Sweep(ctx(), keep, store.SweepMax) })
 	if swept, ok := got.Value.(store.Swept); ok {
 		if swept.Removed() {
