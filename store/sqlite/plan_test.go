@@ -106,7 +106,9 @@ var writing = []plan{
 	{name: "selQueues", want: "SCAN redrive_queues"},
 	{name: "selRates", want: "SCAN redrive_rates"},
 	{name: "selRun", want: "SEARCH redrive_jobs" + byID},
+	{name: "selBegun", want: "SEARCH redrive_jobs" + byID},
 	{name: "setBeat", want: "SEARCH redrive_jobs" + byID},
+	{name: "setBegun", want: "SEARCH redrive_jobs" + byID},
 	{name: "selClaim", want: "SEARCH redrive_jobs" + byID},
 	{name: "setClaimed", want: "SEARCH redrive_jobs" + byID},
 	{name: "setCrashed", want: "SEARCH redrive_jobs" + byID},
@@ -170,7 +172,7 @@ var reading = []plan{
 // whole lists the statements that must read all rows: the statements of Dump and of the
 // doctor.
 var whole = []plan{
-	{name: "allDead"}, {name: "allFigures"}, {name: "allOriginals"}, {name: "allDone"}, {name: "allEvents"},
+	{name: "allBegun"}, {name: "allDead"}, {name: "allFigures"}, {name: "allOriginals"}, {name: "allDone"}, {name: "allEvents"},
 	{name: "allFailures"}, {name: "allGroups"}, {name: "allNotes"}, {name: "allRequests"}, {name: "allKeys"}, {name: "allPolicies"}, {name: "allRedrives"}, {name: "allTerms"},
 	{name: "allLive"}, {name: "allProgress"}, {name: "auditRows"},
 	{name: "recount"}, {name: "recountDead"}, {name: "recountGroups"},
