@@ -12,7 +12,7 @@ MODULES := bench bench/riverpg examples/ocr $(wildcard retry/sdk/*)
 GOLANGCI_VERSION := v2.15.0
 BIN := $(CURDIR)/bin
 
-.PHONY: help build test servers short lint fmt fuzz figures plans soak torture differential peers fresh docs tidy clean
+.PHONY: help build test servers short lint fmt fuzz figures plans soak torture poison differential peers fresh docs tidy clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
@@ -61,6 +61,9 @@ soak: ## MIN minutes at full rate (10): claims flat, size bounded, nothing lost 
 torture: ## N cycles of kills of the real program (N=200), of one store only with STORE=sqlite or postgres
 	go test ./tests/torture -run '$(or $(TORTURE_$(STORE)),.)' -count=1 -v -timeout 120m \
 		-torture.cycles=$(N) -torture.postgres=$(N) -torture.seed=$(SEED)
+
+poison: ## 10,000 jobs, of which every hundredth kills its process: none of the others may die (CRASHES=2)
+	go test ./tests/processes -run APoisonousJob -count=1 -v -timeout 60m -poison.jobs=$(or $(JOBS),9900) -poison.crashes=$(or $(CRASHES),2)
 
 differential: ## N runs of random operations on all stores in lockstep (N=200)
 	REDRIVE_DIFFERENTIAL_CHECKS=$(N) go test ./store/storetest -run 'Behaves?(Alike|Like)' -count=1 -v -timeout 120m

@@ -27,6 +27,7 @@ type options struct {
 	database, name, kinds, cron, policy string
 
 	workers, limit    int
+	crashes           int
 	lease, scan, poll time.Duration
 	enqueues          bool
 	callers           int
@@ -42,6 +43,7 @@ func main() {
 	flag.StringVar(&o.policy, "policy", "", "a policy file to follow")
 	flag.IntVar(&o.workers, "workers", 4, "jobs at a time")
 	flag.IntVar(&o.limit, "limit", 0, "jobs at a time over all processes")
+	flag.IntVar(&o.crashes, "crashes", 0, "crashes that end a job; 0 means the default")
 	flag.DurationVar(&o.lease, "lease", 0, "lease of a run")
 	flag.DurationVar(&o.scan, "scan", 0, "how often to look for lost leases")
 	flag.DurationVar(&o.poll, "poll", 0, "how often to poll for jobs without a notification")
@@ -141,7 +143,7 @@ func (w *worker) work(ctx context.Context, st *place.Place) error {
 		return err
 	}
 	for _, kind := range w.kinds {
-		redrive.HandleRaw(client, kind, w.handle, nil)
+		redrive.HandleRaw(client, kind, w.handle, &redrive.HandlerOptions{MaxCrashes: w.crashes})
 	}
 	if err := st.Declare(ctx, []string{redrive.DefaultQueue}); err != nil {
 		return err
@@ -205,6 +207,11 @@ func (w *worker) do(ctx context.Context, kind string) error {
 	case "stuck":
 		<-ctx.Done()
 		return context.Cause(ctx)
+	case "poison": // a handler that kills its process
+		if err := syscall.Kill(os.Getpid(), syscall.SIGKILL); err != nil {
+			return err
+		}
+		select {} // the process ends before the handler returns
 	case "broken":
 		return errBroken
 	}
