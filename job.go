@@ -110,13 +110,14 @@ func (i *Info) AddCost(usd float64) {
 
 // TempDir returns the temporary directory of the run (mode 0700). The first call
 // creates the directory. It is removed with its contents when the run ends, also after
-// a failure.
+// a failure. If it cannot be made, the error is ErrNotStarted.
 func (i *Info) TempDir() (string, error) { return i.run.TempDir() }
 
 // Command returns an exec.Cmd for a command of the run, as exec.CommandContext does.
 // When ctx ends, the whole process group of the command gets SIGTERM, and after
 // KillGrace SIGKILL. No process of the group is left when the run has ended. If the run
-// fails, the last part of the command's standard error is evidence for the failure.
+// fails, the last part of the command's standard error is evidence for the failure. See
+// ErrNotStarted for commands that cannot be started.
 func (i *Info) Command(ctx context.Context, name string, arg ...string) *exec.Cmd {
 	return i.run.Command(ctx, name, arg...)
 }

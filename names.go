@@ -1,6 +1,7 @@
 package redrive
 
 import (
+	"github.com/redrive/redrive/internal/proc"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store"
 )
@@ -60,9 +61,20 @@ type (
 	Request = store.Request
 	// Process is a process that works on the store.
 	Process = store.Process
+	// Sickness is a trouble of a process: it cannot start the program of a kind.
+	Sickness = store.Sickness
 	// StoredPolicy is a policy as the store keeps it.
 	StoredPolicy = store.StoredPolicy
 )
+
+// ErrNotStarted says that this worker could not start the work of a job: the temporary directory
+// of the run could not be made, or a program could not be started. errors.Is finds it in the
+// errors of Info.TempDir, and of Info.Command if the program was not found. When a handler
+// returns it, or another error of starting a command, the job is handed back without an
+// attempt, so that another worker runs it. This worker claims no more jobs of the kind until it
+// can start them again. A handler may wrap ErrNotStarted in an error about something else that
+// this worker lacks, such as a device.
+var ErrNotStarted = proc.ErrNotStarted
 
 // The modes of a queue.
 const (

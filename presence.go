@@ -34,6 +34,12 @@ func (c *Client) newPresence() func(context.Context, engine.Sign) (bool, error) 
 	return func(ctx context.Context, s engine.Sign) (bool, error) {
 		p := p
 		p.Policy, p.Slots, p.Running, p.Left = c.policies.Load().set.Hash(), s.Slots, s.Running, s.Leaving
+		for i, a := range s.Sick {
+			if i == store.SickMax {
+				break
+			}
+			p.Sick = append(p.Sick, store.Sickness{Kind: a.Kind, Cause: store.SickCause(a.Err.Error())})
+		}
 		orders, err := c.store.Present(ctx, p)
 		return orders.Quiet, err
 	}

@@ -261,7 +261,7 @@ func addWorkers(f *words.Facts, list []store.Process) {
 		count[words.ProcessState(&list[i])]++
 	}
 	var parts []string
-	for _, state := range []string{"working", "idle", "quiet", "silent"} {
+	for _, state := range []string{"working", "idle", "sick", "quiet", "silent"} {
 		if n := count[state]; n > 0 {
 			parts = append(parts, words.Number(n)+" "+state)
 		}

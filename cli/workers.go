@@ -24,7 +24,8 @@ type workersCmd struct {
 func (*workersCmd) Help() string {
 	return `A worker is a process that runs jobs: "redrive work", or a Go program. Each reports to the database every 10
 seconds. A worker that has not reported for a minute is silent: it was killed, or cannot reach the database.
-Silent workers leave the list after a day.
+Silent workers leave the list after a day. A worker that cannot start the program of a kind is sick: it claims no jobs of
+this kind until it can. Lines below the list say why.
 
     redrive workers
     redrive workers --json | jq -r '.workers[] | select(.silent) | .name'
@@ -102,6 +103,14 @@ func (a *app) printWorkers(list []redrive.Process, out style) {
 		t.add(row...)
 	}
 	t.print(a.out, out)
+	for i := range list {
+		if list[i].Silent {
+			continue
+		}
+		for _, text := range words.ProcessSick(&list[i]) {
+			fmt.Fprintln(a.out, text)
+		}
+	}
 }
 
 // middleCut shortens a text to a number of columns and keeps its beginning and its end.

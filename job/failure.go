@@ -109,6 +109,10 @@ func Unwritable(c *Claim, e *Ending, reason error) Outcome {
 	return o
 }
 
+// ClassWorker is the class of runs whose program the worker could not start. Such a run uses
+// up no attempt.
+const ClassWorker = "Worker"
+
 // ClassManualReview is the class of jobs that are held until a person has decided.
 const ClassManualReview = "ManualReview"
 

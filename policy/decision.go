@@ -19,7 +19,7 @@ const (
 	Snooze                 // the job runs again after Wait, as the handler asked
 	HandBack               // the job runs again at once, because the worker is shutting down
 	Cancel                 // the job ends without success or failure
-	Defer                  // the job runs again after Wait, because a call handed the job over to the queue
+	Defer                  // the job runs again after Wait, because a call handed the job over to the queue, or because the worker could not start its program
 )
 
 var actionNames = [...]string{"complete", "retry", "dead", "snooze", "hand_back", "cancel", "defer"}
@@ -53,6 +53,9 @@ const (
 	RuleDeadline       = "job.deadline"
 	RuleCeilingReached = "ceiling.attempts"
 	RuleTooOld         = "ceiling.age"
+	// RuleWorker defers a job whose program the worker could not start. It is the only rule
+	// that Decide does not use: package decide applies it before the policy.
+	RuleWorker = "worker"
 )
 
 // The rules that find a class from how the run ended. The words are stored, so existing

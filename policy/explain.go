@@ -26,6 +26,8 @@ func (r *Record) reason() string {
 	case RuleHandOver:
 		return fmt.Sprintf("a call has run out of retries and handed the job over: it runs again in %s, %d of %d times; no attempt burned",
 			rounded(r.Wait), r.HandOvers, *orZero(r.HandOversMax))
+	case RuleWorker:
+		return fmt.Sprintf("a worker could not start the program: any worker may run the job in %s; no attempt burned", rounded(r.Wait))
 	case RuleCancel:
 		return "the handler cancelled the job"
 	case RulePermanent:

@@ -231,7 +231,7 @@ func (w *recordWriter) counters(d *Decision) {
 	w.number(`,"class_failures":`, int64(d.ClassFailures))
 	w.number(`,"failures":`, int64(d.Failures))
 	w.number(`,"handovers":`, int64(d.HandOvers))
-	w.bound(`,"max_handovers":`, int64(d.HandOversMax), d.HandOversMax > 0 || d.Action == Defer)
+	w.bound(`,"max_handovers":`, int64(d.HandOversMax), d.HandOversMax > 0 || d.Rule == RuleHandOver)
 	w.bound(`,"max_total_retries":`, int64(d.TotalMax), d.TotalBound)
 	w.number(`,"max_attempts":`, int64(d.MaxAttempts))
 	w.number(`,"age_us":`, d.Age.Microseconds())

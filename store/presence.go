@@ -3,7 +3,9 @@ package store
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
+	"unicode"
 
 	"github.com/redrive/redrive/event"
 	"github.com/redrive/redrive/job"
@@ -14,7 +16,7 @@ type Presence interface {
 	// Present registers a process, or reports that it is still alive, and returns what
 	// people have ordered it to do. A process calls it every PresentEvery. The first
 	// call of an instance stores all fields. Later calls store only the policy, the
-	// slots and the number of running jobs.
+	// slots, the number of running jobs and what is sick.
 	//
 	// A call with Left set removes the entry, because the process ends. Each call also
 	// looks for other processes: it marks those that have been silent for SilentAfter,
@@ -63,6 +65,10 @@ type Process struct {
 	Slots   int      `json:"slots"`   // number of jobs that the process can run at a time
 	Running int      `json:"running"` // number of jobs that the process is running
 
+	// Sick lists the programs that the process cannot start now, at most SickMax. The process
+	// claims no jobs that need them. It is empty for a healthy process.
+	Sick []Sickness `json:"sick,omitempty"`
+
 	// Left is true in the last call of Present, when the process ends. The store sets the
 	// other fields.
 	Left      bool       `json:"-"`
@@ -72,6 +78,39 @@ type Process struct {
 	// Silent says that the latest call of Present was at least SilentAfter ago. In a Dump it
 	// says that another process has marked this process as silent.
 	Silent bool `json:"silent"`
+}
+
+// Sickness is a trouble of a process: it cannot start the program of a kind.
+type Sickness struct {
+	Kind  string `json:"kind,omitempty"` // "" means all kinds
+	Cause string `json:"cause"`          // the error, one line of 1 to job.TextMax bytes
+}
+
+// SickMax is the largest number of entries in Process.Sick.
+const SickMax = 100
+
+// SickCause shortens the text of an error so that it fits Sickness.Cause.
+func SickCause(text string) string {
+	text = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(text[:min(len(text), job.TextMax)], ""))
+	if text == "" {
+		return "unknown"
+	}
+	return text
+}
+
+// HasSick reports whether the process cannot run jobs of a kind, and why.
+func (p *Process) HasSick(kind string) (cause string, sick bool) {
+	for _, s := range p.Sick {
+		if s.Kind == "" || s.Kind == kind {
+			return s.Cause, true
+		}
+	}
+	return "", false
 }
 
 // Orders are the orders of people to a process.
@@ -99,6 +138,19 @@ func (p *Process) Validate() error {
 	} {
 		if len(t.value) > t.max {
 			return fmt.Errorf("process %q: %s of %d bytes: at most %d bytes are allowed: %w", p.Name, t.field, len(t.value), t.max, ErrTooLarge)
+		}
+	}
+	if len(p.Sick) > SickMax {
+		return fmt.Errorf("process %q: %d entries say what is sick: at most %d are allowed: %w", p.Name, len(p.Sick), SickMax, ErrTooLarge)
+	}
+	for _, s := range p.Sick {
+		if s.Kind != "" {
+			if err := ValidName("kind", s.Kind); err != nil {
+				return fmt.Errorf("process %q: %w", p.Name, err)
+			}
+		}
+		if len(s.Cause) < 1 || len(s.Cause) > job.TextMax || strings.Contains(s.Cause, "\n") {
+			return fmt.Errorf("process %q: the cause of a sickness has %d bytes: it must be one line of 1 to %d bytes: %w", p.Name, len(s.Cause), job.TextMax, ErrInvalid)
 		}
 	}
 	if err := validNames(p.Name, "queue", p.Queues); err != nil {

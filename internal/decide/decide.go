@@ -47,6 +47,9 @@ func Outcome(in *Input) (job.Outcome, error) {
 	}
 	r := recorder{id: claim.ID, policy: in.Policy, settings: &in.Settings}
 	evidence := evidenceOf(ending)
+	if ending.NotStarted && !evidence.Permanent && !evidence.Cancel && evidence.Snooze == 0 {
+		return r.notStarted(claim, ending, &evidence), nil
+	}
 	class := r.classify(&evidence, claim.Kind)
 	own, err := policy.ParseOverride(claim.Override)
 	if err != nil {
@@ -107,6 +110,28 @@ func outcomeOf(c *job.Claim, e *job.Ending, d *policy.Decision) job.Outcome {
 func waiting(c *job.Claim, e *job.Ending, d *policy.Decision, cause job.Cause) job.Outcome {
 	o := e.Outcome(c, cause, job.Waiting)
 	o.Delay, o.Memo = d.Wait, d.Memo.Append(nil)
+	return o
+}
+
+// The wait of a job after a worker could not start its program. The first time it is 0, so
+// that another worker takes the job at once. Then it doubles, up to notStartedMax.
+const (
+	notStartedMin = 100 * time.Millisecond
+	notStartedMax = 30 * time.Second
+)
+
+// notStarted returns the outcome of a run whose program the worker could not start.
+func (r *recorder) notStarted(c *job.Claim, e *job.Ending, evidence *failure.Evidence) job.Outcome {
+	d := policy.Decision{
+		Action: policy.Defer, Rule: policy.RuleWorker, Class: job.ClassWorker, Verdict: failure.VerdictUnknown,
+		By: failure.Classification{Class: job.ClassWorker, Rule: policy.RuleWorker, Code: evidence.Code},
+	}
+	if n := c.Counters.Deferrals; n > 0 {
+		d.Wait = min(notStartedMin<<min(n-1, 16), notStartedMax)
+	}
+	o := e.Outcome(c, job.Deferred, job.Waiting)
+	o.Delay = d.Wait
+	o.Failure = r.failure(c, e, evidence, &d)
 	return o
 }
 

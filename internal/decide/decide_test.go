@@ -37,6 +37,29 @@ func outcome(t *testing.T, in *decide.Input) job.Outcome {
 	return o
 }
 
+// part of: Q3, F1
+func TestARunThatWasNotStartedUsesUpNoAttempt(t *testing.T) {
+	t.Parallel()
+	for deferrals, wait := range map[int32]time.Duration{0: 0, 1: 100 * time.Millisecond, 3: 400 * time.Millisecond, 100: 30 * time.Second} {
+		claim := aClaim()
+		claim.Counters.Deferrals = deferrals
+		end := &job.Ending{Err: errors.New("fork/exec: too many open files"), How: job.ByError, NotStarted: true}
+		o := outcome(t, &decide.Input{Claim: claim, Ending: end})
+		if o.Cause != job.Deferred || o.To != job.Waiting || o.Delay != wait || o.Failure == nil || o.Failure.Class != job.ClassWorker {
+			t.Fatalf("got the outcome %+v after %d deferrals, want a deferral of class %s that waits %s", o, deferrals, job.ClassWorker, wait)
+		}
+		r, err := policy.ParseRecord(o.Failure.Decision)
+		if err != nil || r.Rule != policy.RuleWorker || r.Action != "defer" || !strings.Contains(r.Reason(), "no attempt burned") {
+			t.Errorf("got the record %+v with the reason %q and the error %v, want the rule %q", r, r.Reason(), err, policy.RuleWorker)
+		}
+	}
+	// A mark of the handler takes precedence.
+	end := &job.Ending{Err: failure.Permanent(errors.New("no such program")), How: job.ByError, NotStarted: true}
+	if o := outcome(t, &decide.Input{Claim: aClaim(), Ending: end}); o.To != job.Dead {
+		t.Errorf("got the state %s of a job whose handler marked the error as permanent, want dead", o.To)
+	}
+}
+
 func TestARecordIsComplete(t *testing.T) {
 	t.Parallel()
 	end := &job.Ending{

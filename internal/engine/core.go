@@ -73,6 +73,8 @@ type Core struct {
 
 	rescue, signals, declare call
 	presence                 presence
+	sick                     sickness      // the trouble that keeps this process from starting any program
+	ill                      int           // number of troubles, of the process and of kinds
 	troubledAt               time.Duration // the time since which calls of the store have been failing; never if the store works
 	outage                   bool          // whether a call other than a rescue is failing
 	calmAt                   time.Duration // one lease after the end of the last outage
@@ -132,6 +134,7 @@ func (c *Core) Step(now time.Duration, events ...Event) *Actions {
 	}
 	c.advanceStop(now)
 	c.sweep(now)
+	c.nurse(now)
 	c.fill(now)
 	c.sendBegin(now)
 	c.sendExchange(now)
@@ -189,7 +192,7 @@ func (c *Core) rescueAt() time.Duration {
 
 // nextWake returns when the next step is due.
 func (c *Core) nextWake() time.Duration {
-	at := min(c.sweepAt, c.exchangeAt(), c.lateAt(), c.nextBeat(), c.beginAt(), c.rescueAt(), c.signAt(), c.stopAt())
+	at := min(c.sweepAt, c.exchangeAt(), c.lateAt(), c.nextBeat(), c.beginAt(), c.rescueAt(), c.signAt(), c.stopAt(), c.nurseAt())
 	for _, k := range []*call{&c.declare, &c.signals} {
 		if !k.busy {
 			at = min(at, k.at)

@@ -79,7 +79,8 @@ type Actions struct {
 	Rescue   int             // the largest number of jobs to rescue; 0 means no rescue
 	Signals  bool
 	Declare  bool
-	Sign     *Sign // the sign of life to send; nil means none
+	Sign     *Sign       // the sign of life to send; nil means none
+	Checks   []*sickness // the troubles for which to call Trouble.Check
 
 	Notes   []Note
 	Wake    time.Duration // make the next step at this time, even without an event
@@ -109,6 +110,8 @@ const (
 	SignFailed                      // a sign of life could not be sent because of Err, but the previous sign was sent
 	QuietBegan                      // a person has ordered the process to be quiet
 	QuietEnded                      // a person has ended the order to be quiet
+	SickBegan                       // this process cannot start programs because of Err: those of the kind Of, or of all kinds if Of is ""
+	SickEnded                       // this process can start the programs of the kind Of, or of all kinds, again after the time Elapsed
 )
 
 // Note is something that the engine logs.
@@ -118,12 +121,14 @@ type Note struct {
 	Err     error
 	N       int
 	Elapsed time.Duration
+	Of      string // the name of a kind
 }
 
 func (a *Actions) reset() {
 	*a = Actions{
 		Start: emptied(a.Start), End: emptied(a.End), Abandon: emptied(a.Abandon), Written: emptied(a.Written),
 		Dropped: emptied(a.Dropped), Beat: emptied(a.Beat), Begin: emptied(a.Begin), Notes: a.Notes[:0],
+		Checks: a.Checks[:0],
 	}
 }
 

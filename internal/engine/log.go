@@ -131,10 +131,23 @@ func (e *Engine) logNote(n Note) {
 		e.cfg.Logger.LogAttrs(ctx, slog.LevelInfo, "a person ordered this process to be quiet: it claims no jobs and finishes those that run")
 	case QuietEnded:
 		e.cfg.Logger.LogAttrs(ctx, slog.LevelInfo, "the order to be quiet was taken back: this process claims jobs again")
+	case SickBegan:
+		e.cfg.Logger.LogAttrs(ctx, slog.LevelError, "this worker cannot start programs: it hands the jobs back without an attempt, "+
+			"and claims none until a check or a single job shows that it can", kindAttr(n.Of), failure)
+	case SickEnded:
+		e.cfg.Logger.LogAttrs(ctx, slog.LevelInfo, "this worker can start programs again", kindAttr(n.Of), slog.Duration("after", n.Elapsed))
 	case OutcomesGivenUp:
 		e.cfg.Logger.LogAttrs(ctx, slog.LevelError,
 			"stopping without having written all outcomes; the jobs run again when their leases are over", slog.Int("jobs", n.N))
 	}
+}
+
+// kindAttr names a kind; "" means all kinds.
+func kindAttr(kind string) slog.Attr {
+	if kind == "" {
+		return slog.String("kinds", "all")
+	}
+	return slog.String("kind", kind)
 }
 
 func (e *Engine) logInvalid(t *Task, err error) {

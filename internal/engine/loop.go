@@ -76,6 +76,9 @@ func (e *Engine) act(runs context.Context, a *Actions, now time.Duration) {
 	for _, n := range a.Notes {
 		e.logNote(n)
 	}
+	for _, s := range a.Checks {
+		e.calls.Go(func() { e.in.post(Checked{s, s.trouble.Check()}) })
+	}
 	for _, t := range a.Start {
 		e.start(runs, t, now)
 	}
@@ -142,7 +145,12 @@ func (e *Engine) finish(r *Run) {
 
 // endFailed makes the outcome of a run that has failed.
 func (e *Engine) endFailed(r *Run) {
+	trouble := r.trouble()
+	r.end.NotStarted = trouble != nil
 	e.conclude(r.task, &r.end)
+	if r.task.Outcome.Cause == job.Deferred {
+		r.task.trouble = trouble
+	}
 	e.in.postFinished(r.task)
 }
 

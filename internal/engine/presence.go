@@ -13,8 +13,9 @@ const leaveTimeout = 2 * time.Second
 
 // Sign is a sign of life of the process.
 type Sign struct {
-	Slots   int  // the number of jobs that the process can run at the same time
-	Running int  // the number of jobs that the process runs now
+	Slots   int // the number of jobs that the process can run at the same time
+	Running int // the number of jobs that the process runs now
+	Sick    []Ailment
 	Leaving bool // whether the process stops, so that this is its last sign of life
 }
 
@@ -38,7 +39,7 @@ func (c *Core) sendSign(now time.Duration) {
 	}
 	c.presence.send(now)
 	c.presence.sent = true
-	c.out.Sign = &Sign{Running: c.runningTasks()}
+	c.out.Sign = &Sign{Running: c.runningTasks(), Sick: c.ailments()}
 	for _, q := range c.queues {
 		c.out.Sign.Slots += q.workers
 	}

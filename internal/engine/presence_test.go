@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"reflect"
 	"testing"
 	"time"
 
@@ -27,7 +28,7 @@ func (r *rig) wantSign(want *Sign) {
 	r.t.Helper()
 	switch got := r.act.Sign; {
 	case got == nil && want == nil:
-	case got == nil || want == nil || *got != *want:
+	case !reflect.DeepEqual(got, want):
 		r.t.Errorf("at %s: got the sign of life %+v, want %+v", r.now, got, want)
 	}
 }

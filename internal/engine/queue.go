@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"math"
 	"slices"
 	"time"
 
@@ -29,6 +28,7 @@ type kind struct {
 	busy, buffered int
 	runs           average // the average duration of a run of the kind
 	left           int     // how many more jobs of the kind the next exchange may request
+	sick           sickness
 }
 
 // notAsked marks a kind for which an exchange asked for no jobs.
@@ -77,14 +77,14 @@ func (c *Core) room(q *queue) int {
 // kindRoom returns how many jobs of a kind may be asked for.
 func (c *Core) kindRoom(k *kind) int {
 	if k.Workers == 0 {
-		return math.MaxInt
+		return k.sick.room()
 	}
-	return k.Workers + c.ahead(k.Workers, k.runs) - k.busy - k.buffered
+	return min(k.sick.room(), k.Workers+c.ahead(k.Workers, k.runs)-k.busy-k.buffered)
 }
 
 // hasRoom reports whether this process could take another job.
 func (c *Core) hasRoom() bool {
-	return slices.ContainsFunc(c.queues, func(q *queue) bool { return c.room(q) > 0 }) &&
+	return c.sick.room() > 0 && slices.ContainsFunc(c.queues, func(q *queue) bool { return c.room(q) > 0 }) &&
 		slices.ContainsFunc(c.kinds, func(k *kind) bool { return c.kindRoom(k) > 0 })
 }
 
@@ -96,7 +96,7 @@ func (c *Core) wants(into []store.Want) []store.Want {
 	for _, k := range c.kinds {
 		k.left = c.kindRoom(k)
 	}
-	total := job.ExchangeMax
+	total := min(job.ExchangeMax, c.sick.room())
 	for i := range c.queues {
 		q := c.queues[(c.turn+i)%len(c.queues)]
 		for k := range q.asked {
@@ -104,6 +104,7 @@ func (c *Core) wants(into []store.Want) []store.Want {
 		}
 		room := min(c.room(q), total)
 		if room <= 0 {
+			c.skipped = c.skipped || c.sick.trouble != nil
 			continue
 		}
 		kinds := c.kindWants(q, room, len(c.queues)-i)
@@ -121,7 +122,7 @@ func (c *Core) kindWants(q *queue, room, queues int) []store.KindWant {
 	q.wants = q.wants[:0]
 	for i, k := range c.kinds {
 		share := room
-		if k.Workers > 0 {
+		if k.limited() {
 			share = min(room, (max(0, k.left)+queues-1)/queues)
 			k.left -= share
 		}
@@ -158,6 +159,7 @@ func (c *Core) accept(claims []job.Claim, now time.Duration) {
 		c.buffer(t)
 		t.queue.asked[t.kind.index]--
 		t.kind.buffered++
+		c.trialBegins(t)
 	}
 }
 
@@ -181,7 +183,7 @@ func (c *Core) buffer(t *Task) {
 func (c *Core) asksAgain() bool {
 	for _, q := range c.queues {
 		for i, k := range c.kinds {
-			if k.Workers > 0 && q.asked[i] == 0 && c.kindRoom(k) > 0 {
+			if k.limited() && q.asked[i] == 0 && c.kindRoom(k) > 0 {
 				return true
 			}
 		}
@@ -203,7 +205,7 @@ func (c *Core) fill(now time.Duration) {
 				q.runs = max(q.runs, average(c.cfg.Lease/3)) // the tasks have waited too long, so runs take longer than measured before
 				t.kind.runs = max(t.kind.runs, q.runs)
 				c.handBack(t)
-			case c.stop != serving || q.paused || c.presence.quiet || c.expired(t, now):
+			case c.stop != serving || q.paused || c.presence.quiet || c.expired(t, now) || c.unfit(t):
 				c.handBack(t)
 			case c.suspects.task != nil && c.suspects.task != t:
 				c.handBack(t)

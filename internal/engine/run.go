@@ -102,7 +102,8 @@ func (r *Run) sent() int32 {
 }
 
 // TempDir returns the directory of the run. The first call creates it. It is removed, with
-// its content, when the run's outcome is stored.
+// its content, when the run's outcome is stored. If the directory cannot be created, the
+// error is a *proc.NotStartedError.
 func (r *Run) TempDir() (string, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -116,7 +117,7 @@ func (r *Run) TempDir() (string, error) {
 	}
 	dir, err := r.engine.cfg.Dirs.Create(int64(r.Claim.ID))
 	if err != nil {
-		return "", err
+		return "", &proc.NotStartedError{Err: err, Process: true, Check: r.engine.cfg.Dirs.Check}
 	}
 	r.dir = dir
 	return dir.Path(), nil

@@ -36,6 +36,8 @@ type Task struct {
 	// Cause says why the core has ended the run's context; nil if it has not.
 	Cause error
 
+	trouble *Trouble // the trouble of this process that has ended the run; nil if there was none
+
 	queue *queue
 	kind  *kind
 	phase phase
@@ -105,6 +107,7 @@ func (c *Core) run(t *Task, now time.Duration) {
 		t.limitAt = now + t.kind.Timeout
 	}
 	c.sweepBy(min(t.limitAt, c.lostAt(t)))
+	c.trialStarts(t, now)
 	c.out.Start = append(c.out.Start, t)
 }
 
@@ -127,6 +130,7 @@ func (c *Core) freeSlot(t *Task) {
 // pend adds a task to the tasks whose outcomes have to be written.
 func (c *Core) pend(t *Task) {
 	t.phase = finished
+	c.trialEnds(t)
 	c.pending = append(c.pending, t)
 }
 

@@ -81,6 +81,9 @@ func (g *Group) command(ctx context.Context, name string, arg ...string) *comman
 	c.cmd.Cancel = c.stop
 	c.cmd.WaitDelay = pipeWait
 	c.cmd.Stderr = &g.stderr
+	if c.cmd.Err != nil {
+		c.cmd.Err = NotStarted(c.cmd.Err, nil) // the program was not found; Start returns this error
+	}
 	leadGroup(c.cmd)
 
 	g.mu.Lock()

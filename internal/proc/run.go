@@ -42,7 +42,8 @@ type Result struct {
 //
 // The error is nil if the program exited with code 0 by itself. It is an *[ExitError] if
 // the program ended in another way. Other errors say why the program could not be run;
-// exec.ErrNotFound means that the program was not found.
+// exec.ErrNotFound means that the program was not found. They are *[NotStartedError], unless
+// the Spec is wrong or ctx has ended.
 func Run(ctx context.Context, s Spec) (Result, error) {
 	env, err := s.environ()
 	if err != nil {
@@ -60,7 +61,7 @@ func Run(ctx context.Context, s Spec) (Result, error) {
 	if len(s.Stdin) > 0 {
 		in, err := s.stdin()
 		if err != nil {
-			return Result{}, fmt.Errorf("command %q: standard input: %w", s.Argv[0], err)
+			return Result{}, NotStarted(fmt.Errorf("command %q: standard input: %w", s.Argv[0], err), s.check)
 		}
 		defer in.Close()
 		c.cmd.Stdin = in
@@ -131,16 +132,16 @@ func (r Result) failure(name string, err error) error {
 func (s Spec) startError(ctx context.Context, err error) error {
 	name := s.Argv[0]
 	if errors.Is(err, exec.ErrNotFound) {
-		return fmt.Errorf("command %q: %w: install it or give its full path", name, exec.ErrNotFound)
+		return NotStarted(fmt.Errorf("command %q: %w: install it or give its full path", name, exec.ErrNotFound), s.check)
 	}
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		return fmt.Errorf("command %q was not started: %w", name, context.Cause(ctx))
 	}
 	// If the working directory is missing, the system's error names the program instead.
 	if _, dirErr := os.Stat(s.Dir); s.Dir != "" && dirErr != nil {
-		return fmt.Errorf("command %q: working directory: %w", name, dirErr)
+		return NotStarted(fmt.Errorf("command %q: working directory: %w", name, dirErr), s.check)
 	}
-	return fmt.Errorf("command %q: %w", name, err)
+	return NotStarted(fmt.Errorf("command %q: %w", name, err), s.check)
 }
 
 // environ checks the Spec and returns the environment of the program. The result is never

@@ -12,16 +12,16 @@ import (
 )
 
 const processColumns = `name, instance, what, host, pid, version, coalesce(build, ''), policy, started_at, seen_at,
-	queues, kinds, slots, running, quiet, silent`
+	queues, kinds, slots, running, quiet, silent, coalesce(sick, '')`
 
 var (
 	// setProcess records that a known process is alive. It changes no row if the process is
 	// new or was marked as silent.
-	setProcess = declare("setProcess", `UPDATE redrive_processes SET seen_at = ?3, policy = ?4, slots = ?5, running = ?6
+	setProcess = declare("setProcess", `UPDATE redrive_processes SET seen_at = ?3, policy = ?4, slots = ?5, running = ?6, sick = ?7
 		WHERE name = ?1 AND instance = ?2 AND silent = 0 RETURNING quiet`)
 	putProcess = declare("putProcess", `INSERT INTO redrive_processes (name, instance, what, host, pid, version, build, policy,
-		started_at, seen_at, queues, kinds, slots, running) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?9, ?10, ?11, ?12, ?13)
-		ON CONFLICT (name, instance) DO UPDATE SET policy = ?8, seen_at = ?9, slots = ?12, running = ?13, silent = 0 RETURNING quiet`)
+		started_at, seen_at, queues, kinds, slots, running, sick) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?9, ?10, ?11, ?12, ?13, ?14)
+		ON CONFLICT (name, instance) DO UPDATE SET policy = ?8, seen_at = ?9, slots = ?12, running = ?13, sick = ?14, silent = 0 RETURNING quiet`)
 	delProcess = declare("delProcess", `DELETE FROM redrive_processes WHERE name = ?1 AND instance = ?2`)
 	// The table has at most store.ProcessesMax rows.
 	countProcesses = declare("countProcesses", `SELECT count(*) FROM redrive_processes`)
@@ -75,7 +75,7 @@ func (t *Txn) present(p *store.Process) (orders store.Orders, err error) {
 		return nil
 	}
 	t.wrote = true
-	err = t.rows(setProcess, read, text(p.Name), text(p.Instance), num(t.now), text(p.Policy), num(p.Slots), num(p.Running))
+	err = t.rows(setProcess, read, text(p.Name), text(p.Instance), num(t.now), text(p.Policy), num(p.Slots), num(p.Running), sickText(p.Sick))
 	if err != nil || known {
 		return orders, err
 	}
@@ -88,7 +88,7 @@ func (t *Txn) present(p *store.Process) (orders store.Orders, err error) {
 	}
 	err = t.rows(putProcess, read, text(p.Name), text(p.Instance), text(p.What), text(p.Host), num(p.PID), text(p.Version),
 		setText(p.Build), text(p.Policy), num(t.now), text(strings.Join(p.Queues, " ")), text(strings.Join(p.Kinds, " ")),
-		num(p.Slots), num(p.Running))
+		num(p.Slots), num(p.Running), sickText(p.Sick))
 	t.processEvent(event.ProcessStarted, p.Name)
 	return orders, err
 }
@@ -178,7 +178,26 @@ func scanProcess(r Row) store.Process {
 		Name: r.Text(0), Instance: r.Text(1), What: r.Text(2), Host: r.Text(3), PID: int(r.Int(4)), Version: r.Text(5), Build: r.Text(6),
 		Policy: r.Text(7), StartedAt: job.Micros(r.Int(8)), SeenAt: job.Micros(r.Int(9)), Queues: strings.Fields(r.Text(10)),
 		Kinds: strings.Fields(r.Text(11)), Slots: int(r.Int(12)), Running: int(r.Int(13)), Quiet: r.Int(14) != 0, Silent: r.Int(15) != 0,
+		Sick: scanSick(r.Text(16)),
 	}
+}
+
+// sickText returns the stored form of Process.Sick: for each entry two lines, the kind and
+// the cause. It is NULL for a healthy process.
+func sickText(list []store.Sickness) Value {
+	var b strings.Builder
+	for _, s := range list {
+		fmt.Fprintf(&b, "%s\n%s\n", s.Kind, s.Cause)
+	}
+	return setText(b.String())
+}
+
+func scanSick(stored string) (list []store.Sickness) {
+	lines := strings.Split(stored, "\n")
+	for i := 0; i+1 < len(lines); i += 2 {
+		list = append(list, store.Sickness{Kind: lines[i], Cause: lines[i+1]})
+	}
+	return list
 }
 
 // OrderProcess implements store.Presence.

@@ -119,6 +119,26 @@ func (b *Base) Create(id int64) (*Dir, error) {
 		b.root.Name(), createTries, id)
 }
 
+// checkID is the id in the name of the directory that Check makes. No job has this id.
+const checkID = 0
+
+// checkSize is how many bytes Check writes.
+const checkSize = 4 << 10
+
+// Check reports whether a directory can be made in the base, and whether a file can be
+// written there. It removes both again.
+func (b *Base) Check() error {
+	dir, err := b.Create(checkID)
+	if err != nil {
+		return err
+	}
+	err = b.root.WriteFile(filepath.Join(dir.name, "check"), make([]byte, checkSize), 0o600)
+	if err != nil {
+		err = fmt.Errorf("write a file in %s: %w", dir.Path(), err)
+	}
+	return errors.Join(err, dir.Remove())
+}
+
 // Path returns the absolute path of the directory.
 func (d *Dir) Path() string { return filepath.Join(d.root.Name(), d.name) }
 

@@ -7,7 +7,7 @@ import (
 
 // Worker is a process that runs jobs.
 type Worker struct {
-	State string `json:"state"` // the state of the worker: idle, working, quiet or silent
+	State string `json:"state"` // the state of the worker: idle, working, sick, quiet or silent
 	store.Process
 }
 

@@ -80,7 +80,7 @@ func (w *health) warn(check, format string, args ...any) {
 // lanesShown is the maximum number of warnings about single queues and kinds.
 const lanesShown = 10
 
-// due warns about due jobs that no process can run, and about the oldest of the other due jobs. It
+// due warns about due jobs that no process can run or start, and about the oldest of the other due jobs. It
 // does not warn about jobs of a paused queue, because a person wants them to wait.
 func (w *health) due() {
 	nobody, late := 0, false
@@ -91,7 +91,12 @@ func (w *health) due() {
 			continue
 		}
 		living, quiet := w.workersOf(d)
+		cause, sick := w.sickOf(d)
 		switch {
+		case living > quiet && sick && nobody < lanesShown:
+			nobody++
+			w.warn(checkWorkers, "jobs of kind %s in queue %s are due and stand still, because each running worker that has this kind "+
+				"cannot start its program; the error of one worker: %s", d.Kind, d.Queue, Clean(cause))
 		case living > quiet && waits >= w.limits.Oldest && !late:
 			late = true
 			w.warn(checkOldest, "job %d (kind %s, queue %s) has been due for %s; more than %s is late: add workers, or look at limits and rates "+
@@ -128,6 +133,21 @@ func (w *health) workersOf(d *store.DueLane) (living, quiet int) {
 		}
 	}
 	return living, quiet
+}
+
+// sickOf reports whether each living process that has the queue and the kind of a job, and is not
+// quiet, cannot start the program of the kind. The cause is the error of one of them.
+func (w *health) sickOf(d *store.DueLane) (cause string, all bool) {
+	for i := range w.findings.Processes {
+		p := &w.findings.Processes[i]
+		if p.Silent || p.Quiet || !slices.Contains(p.Queues, d.Queue) || !slices.Contains(p.Kinds, d.Kind) {
+			continue
+		}
+		if cause, all = p.HasSick(d.Kind); !all {
+			return "", false
+		}
+	}
+	return cause, all
 }
 
 func (w *health) space() {

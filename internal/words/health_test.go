@@ -65,6 +65,16 @@ func TestWarnings(t *testing.T) {
 			f.Processes = append(f.Processes, f.Processes[0])
 			f.Processes[0].Quiet = true
 		}, ""},
+		"the program is missing everywhere": {func(f *store.Findings) {
+			f.Processes[0].Sick = []store.Sickness{{Kind: "a", Cause: "no ffmpeg"}}
+		}, "workers: jobs of kind a in queue mail are due and stand still, because each running worker that has this kind cannot start its program; the error of one worker: no ffmpeg"},
+		"the program is missing on one of two": {func(f *store.Findings) {
+			f.Processes = append(f.Processes, f.Processes[0])
+			f.Processes[0].Sick = []store.Sickness{{Cause: "too many open files"}}
+		}, ""},
+		"another kind is sick": {func(f *store.Findings) {
+			f.Processes[0].Sick = []store.Sickness{{Kind: "c", Cause: "no ffmpeg"}}
+		}, ""},
 		"many kinds": {func(f *store.Findings) {
 			f.Due = nil
 			for i := range lanesShown + 2 {

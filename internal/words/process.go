@@ -13,6 +13,8 @@ func ProcessState(p *store.Process) string {
 		return "silent"
 	case p.Quiet:
 		return "quiet"
+	case len(p.Sick) > 0:
+		return "sick"
 	case p.Running > 0:
 		return "working"
 	case p.What == "keep":
@@ -34,4 +36,16 @@ func ProcessOrder(p *store.Process) string {
 		return "claims no jobs, and finishes " + Count(int64(p.Running), "job") + gets
 	}
 	return "claims no jobs" + gets
+}
+
+// ProcessSick describes what a worker cannot start now, one text for each kind.
+func ProcessSick(p *store.Process) (texts []string) {
+	for _, s := range p.Sick {
+		of := "jobs of any kind"
+		if s.Kind != "" {
+			of = "jobs of kind " + s.Kind
+		}
+		texts = append(texts, fmt.Sprintf("%s claims no %s, because it cannot start them: %s", Clean(p.Name), of, Clean(s.Cause)))
+	}
+	return texts
 }

@@ -256,7 +256,7 @@ func MaxAttempts(j *job.Job, failures []job.Failure, scheduled int) int {
 		if f.Life != j.Life {
 			break
 		}
-		if r, err := policy.ParseRecord(f.Decision); err == nil && r.Action != "" {
+		if r, err := policy.ParseRecord(f.Decision); err == nil && r.Action != "" && r.Rule != policy.RuleWorker {
 			return max(made, attemptsAfter(&r))
 		}
 	}
@@ -267,10 +267,10 @@ func MaxAttempts(j *job.Job, failures []job.Failure, scheduled int) int {
 }
 
 // LimitsAttempts reports whether the decision about a failure says how many attempts its job
-// has. If it does not, as after a crash, an earlier failure may say it.
+// has. If it does not, as after a crash or a deferral by a worker, an earlier failure may say it.
 func LimitsAttempts(f *job.Failure) bool {
 	r, err := policy.ParseRecord(f.Decision)
-	return err == nil && r.Action != ""
+	return err == nil && r.Action != "" && r.Rule != policy.RuleWorker
 }
 
 // attemptsAfter returns the largest number of attempts in a life after a decision, if all

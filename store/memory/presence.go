@@ -36,7 +36,7 @@ func (s *Store) Present(ctx context.Context, p store.Process) (store.Orders, err
 		t.emit(store.ProcessEvent(event.ProcessStopped, p.Name))
 		return store.Orders{}, nil
 	case known == nil:
-		p.Queues, p.Kinds = slices.Clone(p.Queues), slices.Clone(p.Kinds)
+		p.Queues, p.Kinds, p.Sick = slices.Clone(p.Queues), slices.Clone(p.Kinds), append([]store.Sickness(nil), p.Sick...)
 		p.StartedAt, p.Quiet, p.Silent = t.now, false, false
 		known = &p
 		t.processes[id] = known
@@ -45,6 +45,7 @@ func (s *Store) Present(ctx context.Context, p store.Process) (store.Orders, err
 		t.emit(store.ProcessEvent(event.ProcessStarted, p.Name))
 	}
 	known.SeenAt, known.Policy, known.Slots, known.Running, known.Silent = t.now, p.Policy, p.Slots, p.Running, false
+	known.Sick = append([]store.Sickness(nil), p.Sick...)
 	return store.Orders{Quiet: known.Quiet}, nil
 }
 
@@ -85,7 +86,7 @@ func (t *tx) sortedProcesses() []store.Process {
 	list := make([]store.Process, 0, len(t.processes))
 	for _, p := range t.processes {
 		c := *p
-		c.Queues, c.Kinds = slices.Clone(p.Queues), slices.Clone(p.Kinds)
+		c.Queues, c.Kinds, c.Sick = slices.Clone(p.Queues), slices.Clone(p.Kinds), append([]store.Sickness(nil), p.Sick...)
 		list = append(list, c)
 	}
 	slices.SortFunc(list, func(a, b store.Process) int {

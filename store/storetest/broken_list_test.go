@@ -109,3 +109,11 @@ func (s *forgettingOwners) List(ctx context.Context, f store.Filter) (store.Page
 	}
 	return page, err
 }
+
+// forgetsSick is a store that does not store what a process cannot start.
+type forgetsSick struct{ store.Store }
+
+func (s forgetsSick) Present(ctx context.Context, p store.Process) (store.Orders, error) {
+	p.Sick = nil
+	return s.Store.Present(ctx, p)
+}

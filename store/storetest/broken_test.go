@@ -294,6 +294,7 @@ func readMutants() []mutant {
 		{"does not report that a process is silent", "Q9_SilentProcessIsFoundOnce", dumps(func(d *store.Dump) {
 			d.Events = slices.DeleteFunc(d.Events, func(e event.Event) bool { return e.Type == event.ProcessSilent })
 		})},
+		{"forgets that a process is sick", "Q9_SickProcessIsShown", func(s store.Store, _ *Clock) store.Store { return forgetsSick{s} }},
 		{"does not report that a cause has regressed", "D6_ResolvedCauseRegresses", dumps(func(d *store.Dump) {
 			d.Events = slices.DeleteFunc(d.Events, func(e event.Event) bool { return e.Type == event.GroupChanged && e.Reason == "regressed" })
 		})},

@@ -326,6 +326,9 @@ func (d *duel) present() {
 	t := d.t
 	p := process(d.holder(), pick(t, "instance", "1", "2"))
 	p.Running, p.Build, p.Left = rapid.IntRange(0, 2).Draw(t, "running"), pick(t, "build", "", "b7"), chance(t, "left", 5)
+	if chance(t, "sick", 3) {
+		p.Sick = []store.Sickness{{Kind: pick(t, "sick kind", "", kind), Cause: "no program"}}
+	}
 	if chance(t, "later", 3) {
 		d.clock.Advance(pick(t, "silence", store.SilentAfter, store.SilentAfter, store.SilentAfter, store.SilentKept))
 	}

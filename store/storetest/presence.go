@@ -14,6 +14,7 @@ import (
 func presencePromises() []promise {
 	return []promise{
 		{"Q9_ProcessIsKeptAsItReported", processIsKept},
+		{"Q9_SickProcessIsShown", sickProcessIsShown},
 		{"Q9_SignsOfLifeWriteNoEvent", signsOfLife},
 		{"Q9_SilentProcessIsFoundOnce", silentIsFoundOnce},
 		{"Q9_SilentProcessComesBack", silentComesBack},
@@ -72,14 +73,30 @@ func processIsKept(r *rig) {
 	r.present(a1)
 	b.StartedAt, a2.StartedAt, a1.StartedAt = r.start, r.now(), r.now()
 	r.clock.Advance(store.PresentEvery)
-	// only these three fields may change while a process is running
+	// only these fields may change while a process is running
 	b.Policy, b.Slots, b.Running = "hash2", 5, 0
+	b.Sick = []store.Sickness{{Cause: "too many open files"}, {Kind: kind, Cause: "no such file: \"ffmpeg\""}}
 	changed := b
 	changed.PID, changed.Host, changed.Kinds = 1, "elsewhere", nil
 	r.present(changed)
 	a1.SeenAt, a2.SeenAt, b.SeenAt = a1.StartedAt, a2.StartedAt, r.now()
 	same(r, "processes", r.processes(), []store.Process{a1, a2, b})
 	same(r, "processes in the dump", r.dump().Processes, []store.Process{a1, a2, b})
+}
+
+// part of: Q9
+func sickProcessIsShown(r *rig) {
+	p := process("p", "1")
+	p.Sick = []store.Sickness{{Kind: kind, Cause: "no program"}} // sick at its start
+	r.present(p)
+	same(r, "what is sick", r.processes()[0].Sick, p.Sick)
+	p.Sick = nil
+	r.present(p)
+	same(r, "number of sicknesses after the cure", len(r.processes()[0].Sick), 0)
+	p.Sick = []store.Sickness{{Cause: "no memory"}}
+	r.present(p)
+	same(r, "what is sick", r.processes()[0].Sick, p.Sick)
+	same(r, "events", r.processEvents(), []string{"started p"})
 }
 
 // part of: Q9
@@ -261,6 +278,12 @@ func processBounds(r *rig) {
 		Name: long(job.TextMax), Instance: long(job.NameMax), What: long(job.NameMax), Host: "\x00\xff" + long(job.TextMax-2), Version: long(job.TextMax),
 		Build: long(job.TextMax), Policy: long(job.NameMax), Queues: names(store.ProcessNamesMax), Kinds: names(store.ProcessNamesMax),
 	}
+	for range store.SickMax {
+		largest.Sick = append(largest.Sick, store.Sickness{Kind: long(job.NameMax), Cause: "\x00\xff" + long(job.TextMax-2)})
+	}
+	sick := func(s store.Sickness) func(*store.Process) {
+		return func(p *store.Process) { p.Sick = []store.Sickness{s} }
+	}
 	r.present(largest)
 	largest.StartedAt, largest.SeenAt = r.now(), r.now()
 	same(r, "the largest process", r.processes(), []store.Process{largest})
@@ -273,8 +296,13 @@ func processBounds(r *rig) {
 			"long policy": func(p *store.Process) { p.Policy += "n" }, "bad queue": func(p *store.Process) { p.Queues = []string{"no good"} },
 			"bad kind": func(p *store.Process) { p.Kinds = []string{""} }, "negative slots": func(p *store.Process) { p.Slots = -1 },
 			"negative running": func(p *store.Process) { p.Running = -1 }, "negative pid": func(p *store.Process) { p.PID = -1 },
-			"many queues": func(p *store.Process) { p.Queues = append(names(store.ProcessNamesMax), "n") },
-			"many kinds":  func(p *store.Process) { p.Kinds = append(names(store.ProcessNamesMax), "n") },
+			"many sicknesses":        func(p *store.Process) { p.Sick = make([]store.Sickness, store.SickMax+1) },
+			"a sickness of no kind":  sick(store.Sickness{Kind: "no good", Cause: "c"}),
+			"no cause of a sickness": sick(store.Sickness{Kind: kind}),
+			"a long cause":           sick(store.Sickness{Cause: long(job.TextMax + 1)}),
+			"a cause of two lines":   sick(store.Sickness{Cause: "a\nb"}),
+			"many queues":            func(p *store.Process) { p.Queues = append(names(store.ProcessNamesMax), "n") },
+			"many kinds":             func(p *store.Process) { p.Kinds = append(names(store.ProcessNamesMax), "n") },
 		} {
 			p := largest
 			change(&p)

@@ -399,6 +399,7 @@ CREATE TABLE redrive_processes (
 	running    bigint NOT NULL,
 	quiet      bigint NOT NULL DEFAULT 0, -- 1: a person ordered the process to claim no jobs
 	silent     bigint NOT NULL DEFAULT 0, -- 1: another process has found this one silent
+	sick       text COLLATE "C", -- kinds that the process cannot start: two lines each, kind ('' is all) and cause; NULL: none
 	PRIMARY KEY (name, instance)
 );
 

@@ -387,6 +387,7 @@ CREATE TABLE redrive_processes (
 	running    INTEGER NOT NULL,
 	quiet      INTEGER NOT NULL DEFAULT 0, -- 1: a person ordered the process to claim no jobs
 	silent     INTEGER NOT NULL DEFAULT 0, -- 1: another process has found this one silent
+	sick       TEXT, -- kinds that the process cannot start: two lines each, kind ('' is all) and cause; NULL: none
 	PRIMARY KEY (name, instance)
 ) WITHOUT ROWID;
 
