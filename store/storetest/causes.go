@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -404,7 +405,7 @@ func groupsAreBounded(r *rig) {
 	}
 	same(r, "entries of the most groups", len(r.listed(store.DeadFilter{Groups: groups}, 1)), 0)
 	for name, f := range map[string]store.DeadFilter{
-		"too many": {Groups: append(groups[:len(groups):len(groups)], "A")}, "twice": {Groups: []string{"A", "A"}},
+		"too many": {Groups: append(slices.Clip(groups), "A")}, "twice": {Groups: []string{"A", "A"}},
 		"empty": {Groups: []string{""}}, "both": {Group: "A", Groups: []string{"B"}},
 	} {
 		if _, err := r.DeadLetters(ctx(), f, store.DeadPaging{}); err == nil {
