@@ -69,7 +69,7 @@ var wholeTables = map[string]string{
 // wholeIndexes are those that walk over an index from its beginning, and why that
 // is right.
 var wholeIndexes = map[string]string{
-	"selNextLease": "it ends with the first", "selRunning": "as many rows as jobs run", "allLive": "dump",
+	"selNextLease": "it ends with the first", "selRunning": "as many rows as jobs run", "allLive": "dump", "allBegun": "dump",
 	"walkFailures": "not used here", "selClaim": "not used here", "setClaimed": "not used here", "seekReady": "not used here", "insCancelled": "not used here",
 }
 
