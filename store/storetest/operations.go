@@ -205,6 +205,15 @@ func (d *duel) rescue() {
 }
 
 func (d *duel) rescueLate() {
+	b := store.Beat{Lease: lease, Begin: true} // only the crash of a run that has begun ends a job
+	for i := range d.last.Jobs {
+		if j := &d.last.Jobs[i]; j.State == job.Running {
+			b.Runs = append(b.Runs, store.Run{ID: j.ID, Token: j.Token})
+		}
+	}
+	if len(b.Runs) > 0 && chance(d.t, "all runs begin", 2) {
+		d.each("Heartbeat", func(s store.Store) (any, error) { return s.Heartbeat(ctx(), b) })
+	}
 	d.clock.Advance(lease)
 	d.rescue()
 }
