@@ -23,6 +23,7 @@ type dlqRetryCmd struct {
 	who
 	changeFlags
 	Payload string `placeholder:"FILE" help:"File with a new payload, for one job only; - reads standard input."`
+	Patch   string `placeholder:"FILE" help:"File with a JSON Patch (RFC 6902) that changes the payload of each job; - reads standard input."`
 	Delay   span   `placeholder:"DURATION" help:"Time until the jobs are due, such as 10m or 2d. Default: they are due at once."`
 }
 
@@ -46,25 +47,29 @@ func (*dlqRetryCmd) Help() string {
     redrive dlq retry 17 --payload fixed.json --to-queue slow
     redrive dlq retry --group 3fa9 --dry-run
     redrive dlq retry --class NetworkTimeout --since 2h --priority 4 --yes
+    redrive dlq retry --group 3fa9 --patch bucket.json --dry-run
 
 A filter selects pending dead letters, unless --status is given. They are counted first, and jobs that die later are not
 included. They run after new jobs (priority 4), unless --priority is given. All of them are retried as fast as workers
 run them; "redrive dlq redrive" retries a few first and stops by itself when they fail again.
 
---max-retries, --max-total-retries, --max-cost and --waits together replace the jobs' own retry settings.`
+--max-retries, --max-total-retries, --max-cost and --waits together replace the jobs' own retry settings.
+
+A patch such as [{"op":"replace","path":"/bucket","value":"right"}] changes only the bytes of what it names. A job to which
+it does not apply stays dead, and the command says why. --dry-run shows one payload before and after the patch.`
 }
 
 func (c *dlqRetryCmd) Run(ctx context.Context, a *app) error {
+	if c.Patch != "" {
+		return c.retryPatched(ctx, a)
+	}
 	if c.Payload != "" && len(c.IDs) != 1 {
 		return usagef("--payload is of one job; name just one")
 	}
 	return a.actOnDead(ctx, &c.selection, redrive.ActRetry, c.who, c.JSON, func(ctx context.Context, client *redrive.Client, act *redrive.Action) error {
-		change, err := c.change(ctx, a, client)
+		change, err := c.changes(ctx, a, client)
 		if err != nil {
 			return err
-		}
-		if c.Delay != 0 {
-			change.Delay = new(time.Duration(c.Delay))
 		}
 		if c.Payload != "" {
 			if change.Payload, err = a.newPayload(ctx, client, c.Payload, c.IDs[0]); err != nil {
@@ -74,6 +79,15 @@ func (c *dlqRetryCmd) Run(ctx context.Context, a *app) error {
 		act.Change = change
 		return nil
 	})
+}
+
+// changes returns the change that the retry makes to jobs, without the payload.
+func (c *dlqRetryCmd) changes(ctx context.Context, a *app, client *redrive.Client) (redrive.EncodedChange, error) {
+	change, err := c.change(ctx, a, client)
+	if err == nil && c.Delay != 0 {
+		change.Delay = new(time.Duration(c.Delay))
+	}
+	return change, err
 }
 
 // change returns the change that a retry makes to jobs, as the flags describe it. Payload and

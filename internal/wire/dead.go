@@ -115,6 +115,17 @@ type Counted struct {
 	Through int64  `json:"through,omitempty"`
 }
 
+// Patched is the answer to a retry with a patch.
+type Patched struct {
+	Do   string `json:"act"`
+	N    int64  `json:"count"`          // number of dead letters to which the patch applies
+	Done *int64 `json:"done,omitempty"` // number of retried jobs; nil if they were only counted
+
+	Through  int64        `json:"through,omitempty"`
+	RefusedN int64        `json:"refused_count"`
+	Refused  []DeadAnswer `json:"refused"` // the first refused jobs, with the reasons
+}
+
 // LiveCounted holds the number of live jobs that the filter of an action selects, and the
 // number that the action has changed.
 type LiveCounted struct {

@@ -1,0 +1,131 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/redrive/redrive"
+	"github.com/redrive/redrive/internal/wire"
+	"github.com/redrive/redrive/internal/words"
+)
+
+// patchShown is the number of refused jobs whose reasons are printed.
+const patchShown = 10
+
+// patchMax is the size in bytes up to which a patch file is read. The client refuses smaller
+// patches already.
+const patchMax = 1 << 20
+
+// retryPatched retries the selected jobs, each with its payload after a JSON Patch.
+func (c *dlqRetryCmd) retryPatched(ctx context.Context, a *app) (err error) {
+	if c.Payload != "" {
+		return usagef("either --payload or --patch, not both")
+	}
+	if err := c.check(); err != nil {
+		return err
+	}
+	patch, err := a.readPatch(c.Patch)
+	if err != nil {
+		return err
+	}
+	client, db, err := a.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer closing(db, &err)
+	act, err := c.action(ctx, a, client, redrive.ActRetry)
+	if err != nil {
+		return err
+	}
+	act.Note = c.Note
+	if act.Change, err = c.changes(ctx, a, client); err != nil {
+		return err
+	}
+	found, err := client.RetryPatched(ctx, c.actor(a), act, patch, true, nil)
+	if err != nil {
+		return invalidIsUsage(err)
+	}
+	if c.DryRun || found.Done == 0 {
+		return a.patched(&found, nil, c.JSON)
+	}
+	if len(act.IDs) != 1 {
+		if err := a.confirm(fmt.Sprintf("retry %s with the patch", words.Count(found.Done, "dead letter")), c.Yes); err != nil {
+			return err
+		}
+	}
+	act.Through = found.Through
+	asked, release := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer release()
+	ctx, stop := context.WithCancel(context.WithoutCancel(ctx)) // an interrupt does not stop a retry that has begun
+	defer stop()
+	progress := newBar(a, found.Done)
+	did, err := client.RetryPatched(ctx, c.actor(a), act, patch, false, func(done int64) {
+		progress.set(done, done)
+		if asked.Err() != nil {
+			stop()
+		}
+	})
+	progress.end()
+	switch {
+	case err == nil:
+		return a.patched(&did, &did.Done, c.JSON)
+	case asked.Err() != nil && ctx.Err() != nil:
+		return &interruptedError{fmt.Sprintf("%s of %s were retried", words.Number(did.Done), words.Count(found.Done, "dead letter")) + sameAgain}
+	}
+	return err
+}
+
+// readPatch reads a patch from a file; "-" is standard input.
+func (a *app) readPatch(path string) ([]byte, error) {
+	in := a.in
+	if path != "-" {
+		f, err := os.Open(path)
+		if err != nil {
+			return nil, fmt.Errorf("patch: %w", err)
+		}
+		defer f.Close()
+		in = f
+	}
+	patch, err := io.ReadAll(io.LimitReader(in, patchMax))
+	if err != nil {
+		return nil, fmt.Errorf("read the patch: %w", err)
+	}
+	return patch, nil
+}
+
+// patched prints the result of a retry with a patch. done is nil if the jobs were only counted.
+func (a *app) patched(p *redrive.Patched, done *int64, asJSON bool) error {
+	if asJSON {
+		out := wire.Patched{Do: redrive.ActRetry.String(), N: p.Done, Done: done, Through: p.Through, RefusedN: p.RefusedN, Refused: []wire.DeadAnswer{}}
+		for _, r := range p.Refused {
+			out.Refused = append(out.Refused, wire.DeadAnswer{ID: r.Job, Code: wire.KindOf(r.Err).String(), Error: r.Err.Error()})
+		}
+		return a.printJSON(out)
+	}
+	verb := "would be retried"
+	if done != nil {
+		verb = "retried"
+	}
+	fmt.Fprintf(a.out, "%s %s with the patch\n", words.Count(p.Done, "dead letter"), verb)
+	if p.RefusedN > 0 {
+		stay := "stay"
+		if p.RefusedN == 1 {
+			stay = "stays"
+		}
+		fmt.Fprintf(a.out, "%s %s dead:\n", words.Count(p.RefusedN, "job"), stay)
+		for _, r := range p.Refused[:min(len(p.Refused), patchShown)] {
+			fmt.Fprintf(a.out, "  %s\n", words.Clean(r.Err.Error()))
+		}
+		if p.RefusedN > patchShown {
+			fmt.Fprintf(a.out, "  and %s more; --json lists up to %s\n", words.Number(p.RefusedN-patchShown), words.Number(redrive.PatchRefusedMax))
+		}
+	}
+	if done == nil && p.Example.Job != 0 {
+		fmt.Fprintf(a.out, "job %d, for example:\n- %s\n+ %s\n", p.Example.Job, words.Clean(string(p.Example.Before)), words.Clean(string(p.Example.After)))
+	}
+	return nil
+}

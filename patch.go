@@ -1,0 +1,166 @@
+package redrive
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/redrive/redrive/internal/jsonpatch"
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+// PatchRefusedMax is the maximum number of refused jobs that Patched lists.
+const PatchRefusedMax = 1_000
+
+// Patched is the answer to RetryPatched.
+type Patched struct {
+	Done    int64 // jobs that were retried, or that would be retried
+	Through int64 // the last death of the frozen set; 0 for an action by ids
+	// Refused has the first PatchRefusedMax jobs that stay dead, with the reason: the patch
+	// does not apply to the payload, the new payload is too large, or another living job has
+	// its unique arguments. RefusedN is the number of all of them.
+	Refused  []RefusedJob
+	RefusedN int64
+	// Example is the first job that is retried, with its payload before and after the patch.
+	// Its Job is 0 if no job is retried.
+	Example PatchedJob
+}
+
+// RefusedJob is a job that an action does not change, with the reason.
+type RefusedJob struct {
+	Job JobID
+	Err error
+}
+
+// PatchedJob is the payload of a job before and after a patch.
+type PatchedJob struct {
+	Job           JobID
+	Before, After []byte
+}
+
+// RetryPatched retries dead jobs in the name of a person, each with its own payload after a
+// JSON Patch (RFC 6902). a is an ActRetry by ids or by a filter; its set is frozen as in Act.
+// The bytes of a payload outside the patch do not change. A job to which the patch does not
+// apply stays dead and is in Patched.Refused.
+//
+// Each job is retried in its own transaction, with an audit row. If preview is true, nothing is
+// changed. After each job, progress is called with the number of retried jobs; it may be nil.
+func (c *Client) RetryPatched(ctx context.Context, by By, a Action, patch []byte, preview bool, progress func(done int64)) (Patched, error) {
+	if a.Do != ActRetry || a.Change.Payload != nil {
+		return Patched{}, fmt.Errorf("patch: only a retry without a new payload can have a patch: %w", ErrInvalid)
+	}
+	parsed, err := jsonpatch.Parse(patch)
+	if err != nil {
+		return Patched{}, fmt.Errorf("%w: %w", err, ErrInvalid)
+	}
+	if err := a.Validate(true); err != nil {
+		return Patched{}, err
+	}
+	p := &patcher{Client: c, by: by, a: a, patch: parsed, preview: preview, progress: progress}
+	if a.Filter == nil {
+		for _, id := range a.IDs {
+			if err := p.byID(ctx, id); err != nil {
+				return p.sum, err
+			}
+		}
+		return p.sum, nil
+	}
+	if p.a.Change.Priority == 0 {
+		p.a.Change.Priority, p.a.Change.Once = store.RedrivePriority, true
+	}
+	return p.sum, p.byFilter(ctx)
+}
+
+// patcher is one call of RetryPatched.
+type patcher struct {
+	*Client
+	by       By
+	a        Action
+	patch    jsonpatch.Patch
+	preview  bool
+	progress func(int64)
+	sum      Patched
+}
+
+// patchPage is the number of dead letters that are read at once, with their payloads.
+const patchPage = 50
+
+func (p *patcher) byFilter(ctx context.Context) error {
+	f := *p.a.Filter
+	if len(f.Statuses) == 0 {
+		f.Statuses = ActRetry.Statuses()
+	}
+	if p.a.Through == 0 {
+		seen, err := p.store.Preview(ctx, Action{Do: ActRetry, Filter: &f, Limit: 1})
+		if err != nil {
+			return err
+		}
+		p.a.Through = seen.Through
+	}
+	p.sum.Through = p.a.Through
+	for page := (DeadPaging{Before: p.a.Through + 1, Limit: patchPage, Jobs: true}); ; {
+		found, err := again(ctx, p.Client, func() (DeadPage, error) { return p.store.DeadLetters(ctx, f, page) })
+		if err != nil {
+			return err
+		}
+		for i := range found.Entries {
+			if j := found.Entries[i].Job; j != nil && !found.Entries[i].Revived {
+				if err := p.retry(ctx, j); err != nil {
+					return err
+				}
+			}
+		}
+		if page.Before = found.Next; page.Before == 0 {
+			return nil
+		}
+	}
+}
+
+func (p *patcher) byID(ctx context.Context, id JobID) error {
+	j, err := p.store.Get(ctx, id)
+	switch {
+	case err == nil && j.State != job.Dead:
+		err = fmt.Errorf("job %d is %s: only a dead job can be retried: %w", id, j.State, ErrConflict)
+	case err == nil:
+		return p.retry(ctx, &j)
+	}
+	p.refuse(id, err)
+	return nil
+}
+
+// retry retries one job with its patched payload.
+func (p *patcher) retry(ctx context.Context, j *job.Job) error {
+	payload, err := p.patch.Apply(j.Payload, p.config.PayloadMax)
+	if err != nil {
+		p.refuse(j.ID, fmt.Errorf("job %d: %w", j.ID, err))
+		return nil
+	}
+	a := p.a
+	a.IDs, a.Filter, a.Through = []JobID{j.ID}, nil, 0
+	a.Change.Payload = payload
+	act := func() (Acted, error) { return p.Act(ctx, p.by, a, nil) } // it knows what a try whose answer was lost has done
+	if p.preview {
+		act = func() (Acted, error) { return p.store.Preview(ctx, a) }
+	}
+	did, err := again(ctx, p.Client, act)
+	if err != nil {
+		return err
+	}
+	if err := did.Errors[0]; err != nil {
+		p.refuse(j.ID, err)
+		return nil
+	}
+	if p.sum.Done++; p.sum.Example.Job == 0 {
+		p.sum.Example = PatchedJob{Job: j.ID, Before: j.Payload, After: payload}
+	}
+	if p.progress != nil {
+		p.progress(p.sum.Done)
+	}
+	return ctx.Err()
+}
+
+func (p *patcher) refuse(id JobID, err error) {
+	if p.sum.RefusedN++; len(p.sum.Refused) < PatchRefusedMax {
+		p.sum.Refused = append(p.sum.Refused, RefusedJob{id, err})
+	}
+}
