@@ -27,7 +27,7 @@ const (
 	// was passed over would begin without the mark.
 	beginRuns = `WITH mine AS MATERIALIZED (
 		SELECT j.id FROM unnest($2::bigint[], $3::bigint[]) AS t(id, token) JOIN redrive_jobs j ON j.id BETWEEN t.id AND t.id
-		WHERE j.token = t.token AND j.state = 3 ORDER BY j.id FOR UPDATE OF j)
+		WHERE j.token = t.token AND j.state = 3 ORDER BY t.id FOR UPDATE OF j)
 		UPDATE redrive_jobs j SET lease_until = $1::bigint, begun = j.token FROM mine WHERE j.id BETWEEN mine.id AND mine.id
 		RETURNING j.id, j.token, (j.cancel_at IS NOT NULL)::int`
 	// What setBeats has not returned and is there all the same, is held by somebody

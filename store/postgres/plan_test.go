@@ -31,6 +31,7 @@ var fastStatements = map[string]struct{ text, index string }{
 	"lockFree":     {lockFree, "redrive_jobs_pkey"},
 	"seeRuns":      {seeRuns, "redrive_jobs_pkey"},
 	"setBeats":     {setBeats, "redrive_jobs_pkey"},
+	"beginRuns":    {beginRuns, "redrive_jobs_pkey"},
 	"seeBeats":     {seeBeats, "redrive_jobs_pkey"},
 	"delBodies":    {delBodies, "redrive_bodies_pkey"},
 	"delProgress":  {delProgress, "redrive_progress_pkey"},
