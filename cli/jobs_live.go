@@ -207,7 +207,7 @@ func (*jobsRunNowCmd) Help() string {
 	return `Waiting and retrying jobs that are due later become due now. Jobs that are due already keep their place.
 
     redrive jobs run-now 17
-    redrive jobs run-now --class NetworkTimeout --reason "the network is back" --yes`
+    redrive jobs run-now --class NetworkTimeout --reason "network is back"`
 }
 
 func (c *jobsRunNowCmd) Run(ctx context.Context, a *app) error {
