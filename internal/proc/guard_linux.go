@@ -172,11 +172,15 @@ func RunGuard(in io.Reader) {
 			delete(groups, group)
 		}
 	}
-	for end := time.Now().Add(killWait); len(groups) > 0 && time.Now().Before(end); time.Sleep(pollMin) {
+	for range killWait / pollMin {
+		if len(groups) == 0 {
+			return
+		}
 		for group := range groups {
 			if syscall.Kill(-group, syscall.SIGKILL) != nil {
 				delete(groups, group)
 			}
 		}
+		<-time.After(pollMin)
 	}
 }
