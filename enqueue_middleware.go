@@ -66,7 +66,7 @@ type enqueueCall struct {
 	end             EnqueueFunc // the function that enqueues the jobs; it is called after the last middleware
 	stages          []stage
 	few             [fewStages]stage
-	receipts        []Receipt // the receipts that the function end has returned after a success
+	receipts        []Receipt // the receipts that the field end returned, if it succeeded
 }
 
 // fewStages is the number of middlewares whose stages fit into an enqueueCall without

@@ -110,9 +110,10 @@ type (
 	GroupChange = store.GroupChange
 	// GroupState says how far people are with the cause of a group.
 	GroupState = store.GroupState
-	// Note is a note or a feedback on a job or a group.
+	// Note is a text that a person or a handler has added to a job or a group.
 	Note = store.Note
-	// NoteKind says whether a Note is a note or a feedback.
+	// NoteKind is PlainNote for what people know about a cause, or Feedback for what a user
+	// or a handler says about a job.
 	NoteKind = store.NoteKind
 	// NoteFilter selects notes.
 	NoteFilter = store.NoteFilter

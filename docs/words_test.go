@@ -22,8 +22,9 @@ var keptTexts = append([]string{
 	"o.Judge", "Judge: ", "Judge func(", "// Judge, if not nil", "retry.judge",
 }, operatorTexts()...)
 
-// operatorTexts returns the texts for operators of the built-in classes. Some pages show
-// these texts; tests/golden checks that they do not change.
+// operatorTexts returns the text that each built-in class of failures has for operators. Some
+// pages quote these texts, so they may contain banned words. tests/golden checks that the
+// texts do not change.
 func operatorTexts() (texts []string) {
 	for _, class := range failure.Classes() {
 		texts = append(texts, class.Operator)

@@ -29,7 +29,8 @@ type Admission struct {
 	// These rules do not match.
 	Failed []Problem
 	// Would is set if the policy only observes the kind. It contains what the rules would
-	// do, and all other fields are empty. It is nil if the rules are in force.
+	// do; Queue, Priority, Overrides and Hold of this Admission are then empty. It is nil if
+	// the rules are in force.
 	Would *Admission
 
 	matched []*rule

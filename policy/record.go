@@ -47,7 +47,7 @@ type Record struct {
 	BackoffFrom Level   `json:"backoff_from,omitempty"`
 
 	Hint     int64  `json:"hint_us,omitempty"`
-	HintMode string `json:"hint_mode,omitempty"` // the mode of the hint: "cap" or "off"; empty means floor
+	HintMode string `json:"hint_mode,omitempty"` // how the Retry-After hint was used: as "cap", or not ("off"); "" means as a floor
 
 	Count         string `json:"count,omitempty"` // what n counts: "total" for all failures; empty for the failures of the class
 	RetriesFrom   Level  `json:"retries_from,omitempty"`

@@ -133,7 +133,7 @@ func TestR8_RulesDoNotActWhereThePolicyObserves(t *testing.T) {
 	}
 	a := p.Admit(&policy.RuleInput{Kind: "render"})
 	if a.Queue != "" || a.Priority != 0 || a.Overrides != nil || a.Hold != nil || a.Would == nil || !acts(a.Would) || len(a.Rules) != 1 {
-		t.Errorf("observe mode: got the admission %+v, want only the names of the rules and Would", a)
+		t.Errorf("observe mode: got the admission %+v with the field Would %+v, want one rule, and its effects only in Would", a, a.Would)
 	}
 }
 

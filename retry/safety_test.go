@@ -209,7 +209,7 @@ func TestWith_ChangesOfMapsAreNotShared(t *testing.T) {
 	}
 	for _, s := range q.Settings() {
 		if s.Name == "Statuses" && s.From != "options" {
-			t.Errorf("got the setting %+v, want it with the source options", s)
+			t.Errorf("got the setting %+v, want From \"options\"", s)
 		}
 	}
 	if p.String() != before {

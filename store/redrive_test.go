@@ -217,7 +217,7 @@ func TestD7_CanaryIsPaced(t *testing.T) {
 	now := at.Add(time.Hour)
 	p := r.Plan(now, 500)
 	if p != (store.RedrivePlan{Release: 4, Spread: true}) {
-		t.Errorf("plan after an hour: got %+v, want to release 4 jobs, spread over the set", p)
+		t.Errorf("plan after an hour: got %+v, want Release 4 and Spread true: 4 jobs, taken from all parts of the selected dead letters", p)
 	}
 	r.RecordStep(now, p, store.RedriveDone{Released: 4})
 	if p := r.Plan(now, 500); p.Release != 0 || p.Wait != time.Second/4 {

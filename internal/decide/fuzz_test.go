@@ -62,7 +62,7 @@ func FuzzOutcome(f *testing.F) {
 			if diff := cmp.Diff(first, outcomeOf(&in)); diff != "" {
 				t.Errorf("policy %d: the same input gave two different outcomes (-first +second):\n%s", i, diff)
 			}
-			claim := *claim // The copy becomes the claim of the next run.
+			claim := *claim // a copy, which the next line changes to the claim of the next run
 			claim.Token, claim.Memo = claim.Token+1, first.Memo
 			next := outcomeOf(&decide.Input{Policy: p, Claim: &claim, Ending: &end})
 			if err := next.Validate(); err != nil {

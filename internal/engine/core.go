@@ -166,7 +166,7 @@ func (c *Core) sendRest(now time.Duration) {
 	}
 	if !c.signals.busy && now >= c.signals.at {
 		c.signals.send(now)
-		c.signals.at = never // the next step is needed only after the answer or a notification
+		c.signals.at = never // the answer to this read, or a notification, sets the time of the next read
 		c.out.Signals = true
 	}
 	if now >= c.rescueAt() {

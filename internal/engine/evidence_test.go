@@ -386,7 +386,7 @@ func TestASuccessInATransactionIsVerified(t *testing.T) {
 					t.Errorf("got the result %q and the cost %d, want the result and the cost that the transaction has written", j.Result, j.Cost)
 				}
 				if f := r.failures(ids[0]); tt.commits != (len(f) == 0) {
-					t.Errorf("got the failures %+v, want none after a commit and one otherwise", f)
+					t.Errorf("the transaction commits: %t: got the failures %+v, want none if it commits, and one if not", tt.commits, f)
 				} else if !tt.commits && tt.err == nil && !strings.Contains(f[0].Message, "did not commit") {
 					t.Errorf("got the failure %q, want a text that mentions the transaction", f[0].Message)
 				}

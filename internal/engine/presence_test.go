@@ -49,7 +49,7 @@ func TestQ7_SignsAreSentAtTheStartAndEvery10Seconds(t *testing.T) {
 	r.pass(time.Millisecond)
 	r.wantSign(&Sign{Slots: 2, Running: 1})
 	r.pass(time.Minute)
-	r.wantSign(nil) // the call that sent the first sign has not returned yet
+	r.wantSign(nil) // no second sign of life is sent before the call of the first one has returned
 }
 
 // part of: Q7

@@ -303,7 +303,7 @@ var selLaneOfRun = &Query{Name: "selLaneOfRun"}
 func (t *Txn) MakeLaneAfter(o *job.Outcome) error {
 	id, err := ReadInt(t.s, selLaneOfRun, num(o.ID), num(o.Token))
 	if err != nil || id == 0 {
-		return err // such an outcome is not valid, and the store will refuse it
+		return err // no run has this id and token if there is no error; the outcome is refused later, when it is settled
 	}
 	from := t.laneOf(id)
 	return t.MakeLane(&job.New{Queue: o.Queue, Kind: from.kind, Deps: from.deps})

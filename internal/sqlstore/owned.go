@@ -50,7 +50,7 @@ type ownedRun struct {
 	high    job.ID     // the highest id in the run
 	n       int64      // number of jobs
 	parts   int64      // a power of two
-	at      job.Micros // time of the last commit
+	at      job.Micros // time of the newest commit whose jobs are in the run
 	checked job.Micros // when jobs that no longer exist were last removed from the run; 0 means never
 }
 

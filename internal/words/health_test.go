@@ -58,7 +58,7 @@ func TestWarnings(t *testing.T) {
 		}, ""},
 		"the worker is silent": {func(f *store.Findings) {
 			f.Processes[0].Silent = true
-			f.CounterLag = time.Hour // no process runs that could bring the counters up to date
+			f.CounterLag = time.Hour // no running process could bring the counters up to date
 		}, "workers: jobs of kind a in queue mail have been due for 5m, and no running worker"},
 		"the worker is quiet": {func(f *store.Findings) { f.Processes[0].Quiet = true }, "workers: jobs of kind a in queue mail have been due for 5m, and each worker that runs them is quiet: wake one with"},
 		"one of two is quiet": {func(f *store.Findings) {

@@ -9,7 +9,8 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// niceSteps are the steps of a series from which NiceStep chooses.
+// niceSteps are the durations from which NiceStep chooses the time between two points of a
+// series.
 var niceSteps = [...]time.Duration{
 	time.Minute, 2 * time.Minute, 5 * time.Minute, 10 * time.Minute, 15 * time.Minute, 20 * time.Minute, 30 * time.Minute,
 	time.Hour, 2 * time.Hour, 3 * time.Hour, 6 * time.Hour, 12 * time.Hour,

@@ -339,7 +339,7 @@ func TestF9_TheHashIsOfWhatIsSaid(t *testing.T) {
 			t.Fatal(err)
 		}
 		if len(f.Policy.Hash()) != 64 || f.Policy.Hash() != policyfile.Hash(&f.Spec) {
-			t.Errorf("the hash is %q, want the 64 digits that Hash returns", f.Policy.Hash())
+			t.Errorf("Policy.Hash returned %q, want 64 digits, those that policyfile.Hash returns: %q", f.Policy.Hash(), policyfile.Hash(&f.Spec))
 		}
 		hashes[f.Policy.Hash()] = text
 	}

@@ -22,16 +22,16 @@ type replay struct {
 	shut   bool
 }
 
-// peek reads the beginning of the body in advance, for at most the time d and until ctx ends.
-// It returns the bytes that were read by then; the parameter most limits their number. The body
-// stays complete: the next reader gets all bytes, also the bytes of a read in progress.
-func peek(ctx context.Context, body io.ReadCloser, most int, d time.Duration) (*replay, string) {
+// peek reads the beginning of the body in advance. It stops after limit+1 bytes, at the end of
+// the body, after the time d, or when ctx ends. It returns what was read by then, limit bytes
+// at most. No byte is lost: a reader of the replay gets the whole body.
+func peek(ctx context.Context, body io.ReadCloser, limit int, d time.Duration) (*replay, string) {
 	r := &replay{rest: body, ahead: true}
 	r.come.L = &r.mu
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		r.readAhead(most + 1)
+		r.readAhead(limit + 1)
 	}()
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -43,19 +43,18 @@ func peek(ctx context.Context, body io.ReadCloser, most int, d time.Duration) (*
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.enough = true
-	return r, string(r.head[:min(len(r.head), most)])
+	return r, string(r.head[:min(len(r.head), limit)])
 }
 
-// readAhead reads until it has read as many bytes as the parameter most says, or until the
-// field enough is set.
-func (r *replay) readAhead(most int) {
-	block := make([]byte, min(most, 4<<10)) //nolint:mnd // as much as net/http has at hand
+// readAhead reads until it has read limit bytes, or until the field enough is set.
+func (r *replay) readAhead(limit int) {
+	block := make([]byte, min(limit, 4<<10)) //nolint:mnd // as much as net/http has at hand
 	for ahead := true; ahead; {
-		n, err := r.rest.Read(block[:min(most, len(block))])
-		most -= n
+		n, err := r.rest.Read(block[:min(limit, len(block))])
+		limit -= n
 		r.mu.Lock()
 		r.head, r.err = append(r.head, block[:n]...), err
-		ahead = err == nil && most > 0 && !r.enough && !r.shut
+		ahead = err == nil && limit > 0 && !r.enough && !r.shut
 		r.ahead = ahead
 		r.come.Broadcast()
 		r.mu.Unlock()

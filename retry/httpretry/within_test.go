@@ -116,6 +116,6 @@ func TestL6_TheKeyOfTheCallThatRetries(t *testing.T) {
 	}
 	own := serve(t, failing(3, http.StatusBadGateway))
 	if _, err := around(t, retry.WithKey(t.Context(), "step-7"), p, c, http.MethodPost, own.URL); err != nil || own.headers[own.requests.Load()-1].Get(httpretry.KeyHeader) != "step-7" {
-		t.Errorf("got the error %v and the headers %q, want the key step-7", err, own.headers)
+		t.Errorf("got the error %v and the headers of the requests %q, want no error and the idempotency key step-7 in the last request", err, own.headers)
 	}
 }

@@ -294,7 +294,7 @@ func count(lines []line.Line, op, from string) (n int) {
 	return n
 }
 
-// since returns the duration between a time and the time of a line.
+// since returns how long after a time a process reported the event in l.
 func since(at time.Time, l *line.Line) time.Duration {
 	return time.Duration(l.At-at.UnixMicro()) * time.Microsecond
 }

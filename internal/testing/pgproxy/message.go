@@ -43,7 +43,7 @@ type Message struct {
 	Auto bool
 }
 
-// Commit matches the messages that commit a transaction with a statement.
+// Commit matches the messages that run COMMIT or END.
 func Commit(m *Message) bool { return m.Commit }
 
 // Auto matches the messages that commit without a COMMIT statement; see [Message].

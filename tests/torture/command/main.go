@@ -71,7 +71,8 @@ func run(path string) (code int, err error) {
 	return code, err
 }
 
-// execution is the run as described by the environment variables.
+// execution is the run of a job that this process performs: the arguments in the payload, and
+// what the environment variables say about the job.
 type execution struct {
 	plan.Args
 	id      job.ID
