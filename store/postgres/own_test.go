@@ -65,14 +65,25 @@ func TestQ10_LimitsOfTheRole(t *testing.T) {
 				_, err := s.ReserveIDs(t.Context(), 1)
 				return err
 			})
-			err := s.fast(t.Context(), func(f *fastTxn) error {
-				return f.send(step{name: "limit", text: `SELECT current_setting('` + name + `')`, each: func(r sqlstore.Row) error {
-					if got := r.Text(0); got == "20ms" {
-						t.Errorf("statements for many jobs have the role's %s, %s", name, got)
-					}
-					return nil
-				}})
-			})
+			limit := func() error {
+				return s.fast(t.Context(), func(f *fastTxn) error {
+					return f.send(step{name: "limit", text: `SELECT current_setting('` + name + `')`, each: func(r sqlstore.Row) error {
+						if got := r.Text(0); got == "20ms" {
+							t.Errorf("statements for many jobs have the role's %s, %s", name, got)
+						}
+						return nil
+					}})
+				})
+			}
+			// The role's limit holds for the statement that replaces it. On a busy machine, this
+			// statement of a new connection can take longer.
+			err := limit()
+			for range 9 {
+				if !errors.Is(err, store.ErrUnavailable) {
+					break
+				}
+				err = limit()
+			}
 			if err != nil {
 				t.Error(err)
 			}
