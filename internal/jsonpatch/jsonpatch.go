@@ -186,16 +186,7 @@ func add(text []byte, path string, value []byte) ([]byte, error) {
 		at := whole(text)
 		return splice(text, at.begin, at.end, value), nil
 	}
-	parent, name := cut(path)
-	at, err := find(text, parent)
-	if err != nil {
-		return nil, err
-	}
-	all, err := elements(text, at)
-	if err != nil {
-		return nil, err
-	}
-	i, err := index(text, at, all, name)
+	at, all, name, i, err := place(text, path)
 	if err != nil {
 		return nil, err
 	}
@@ -223,16 +214,7 @@ func remove(text []byte, path string) ([]byte, error) {
 	if path == "" {
 		return nil, errors.New("the whole document cannot be removed")
 	}
-	parent, name := cut(path)
-	at, err := find(text, parent)
-	if err != nil {
-		return nil, err
-	}
-	all, err := elements(text, at)
-	if err != nil {
-		return nil, err
-	}
-	i, err := index(text, at, all, name)
+	_, all, name, i, err := place(text, path)
 	switch {
 	case err != nil:
 		return nil, err
@@ -244,6 +226,20 @@ func remove(text []byte, path string) ([]byte, error) {
 		return splice(text, all[i-1].end, all[i].end), nil
 	}
 	return splice(text, all[i].from, all[i].end), nil
+}
+
+// place returns where the last name of a path is: its container, the elements of the
+// container, the name, and the index of the name as index returns it.
+func place(text []byte, path string) (at element, all []element, name string, i int, err error) {
+	parent, name := cut(path)
+	if at, err = find(text, parent); err != nil {
+		return at, nil, name, 0, err
+	}
+	if all, err = elements(text, at); err != nil {
+		return at, nil, name, 0, err
+	}
+	i, err = index(text, at, all, name)
+	return at, all, name, i, err
 }
 
 // index returns the place of a name among the elements of a container: len(all) for a new

@@ -23,27 +23,7 @@ func (s *Core) Alter(ctx context.Context, by store.By, ids []job.ID, c store.Cha
 	if err := cmp.Or(by.Validate(), c.ValidateAlter(len(ids))); err != nil {
 		return nil, err
 	}
-	if len(ids) > job.IDsMax {
-		return nil, fmt.Errorf("%d ids in one call are too many: at most %d are allowed: %w", len(ids), job.IDsMax, store.ErrTooLarge)
-	}
-	err = s.db.AdminWrite(ctx, func(t *Txn) error {
-		if err := t.lockJobs(ids); err != nil {
-			return err
-		}
-		answers = make([]error, len(ids))
-		for i, id := range ids {
-			own, fatal := t.alterByID(by, id, &c)
-			if fatal != nil {
-				return fatal
-			}
-			answers[i] = own
-		}
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	return answers, nil
+	return s.eachJob(ctx, ids, func(t *Txn, id job.ID) (own, fatal error) { return t.alterByID(by, id, &c) })
 }
 
 // alterByID changes one job. Call it after lockJobs. The first error concerns this job

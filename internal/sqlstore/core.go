@@ -288,6 +288,12 @@ func (s *Core) Cancel(ctx context.Context, by store.By, ids []job.ID) (answers [
 	if err := by.Validate(); err != nil {
 		return nil, err
 	}
+	return s.eachJob(ctx, ids, func(t *Txn, id job.ID) (own, fatal error) { return t.cancel(by, id) })
+}
+
+// eachJob locks jobs and calls do for each of them, in one transaction. The answers are the
+// first errors of do, which concern only that job. A second error ends the transaction.
+func (s *Core) eachJob(ctx context.Context, ids []job.ID, do func(t *Txn, id job.ID) (own, fatal error)) (answers []error, err error) {
 	if len(ids) > job.IDsMax {
 		return nil, fmt.Errorf("%d ids in one call are too many: at most %d are allowed: %w", len(ids), job.IDsMax, store.ErrTooLarge)
 	}
@@ -297,7 +303,7 @@ func (s *Core) Cancel(ctx context.Context, by store.By, ids []job.ID) (answers [
 		}
 		answers = make([]error, len(ids))
 		for i, id := range ids {
-			own, fatal := t.cancel(by, id)
+			own, fatal := do(t, id)
 			if fatal != nil {
 				return fatal
 			}

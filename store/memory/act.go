@@ -118,7 +118,7 @@ func (t *tx) actIDs(by store.By, a *store.Action) store.Acted {
 	for i, id := range a.IDs {
 		e, err := t.named(a.Do, id)
 		if err == nil && a.Do == store.ActRetry {
-			err = cmp.Or(t.roomFor(&a.Change, e), t.keyInUse(t.jobs[e.Job], &a.Change))
+			err = cmp.Or(t.roomFor(&a.Change, t.jobs[e.Job]), t.keyInUse(t.jobs[e.Job], &a.Change))
 		}
 		if answer.Errors[i] = err; err != nil {
 			continue
@@ -141,7 +141,7 @@ func (t *tx) actFilter(by store.By, a *store.Action) (store.Acted, error) {
 	entries, next := t.selected(a, cmp.Or(a.Limit, store.StepMax))
 	if a.Do == store.ActRetry {
 		entries = t.withFreeKeys(entries)
-		if err := t.roomFor(&a.Change, entries...); err != nil {
+		if err := t.roomFor(&a.Change, t.jobsOf(entries)...); err != nil {
 			return store.Acted{}, err
 		}
 	}
@@ -176,15 +176,24 @@ func asJSON(value any) string {
 	return string(text)
 }
 
-// roomFor returns an error when the store has no room for the lanes that the retried
+// jobsOf returns the jobs of dead letters.
+func (t *tx) jobsOf(entries []*entry) []*record {
+	jobs := make([]*record, len(entries))
+	for i, e := range entries {
+		jobs[i] = t.jobs[e.Job]
+	}
+	return jobs
+}
+
+// roomFor returns an error when the store has no room for the lanes that the changed
 // jobs need.
-func (t *tx) roomFor(c *store.Change, entries ...*entry) error {
+func (t *tx) roomFor(c *store.Change, jobs ...*record) error {
 	if c.Queue == "" {
 		return nil
 	}
 	fresh := make(map[laneName]bool)
-	for _, e := range entries {
-		to := t.jobs[e.Job].lane.laneName
+	for _, r := range jobs {
+		to := r.lane.laneName
 		to.queue = c.Queue
 		if t.lanes[to] == nil {
 			fresh[to] = true

@@ -154,7 +154,7 @@ func (s *Store) ActLive(ctx context.Context, by store.By, a store.LiveAction) (s
 		return store.LiveActed{}, t.errorf("%w", err)
 	}
 	jobs, next := t.liveJobs(&a, cmp.Or(a.Limit, store.StepMax))
-	if err := t.roomForLive(&a.Change, jobs); err != nil {
+	if err := t.roomFor(&a.Change, jobs...); err != nil {
 		return store.LiveActed{}, t.errorf("%w", err)
 	}
 	done, err := t.doLive(by, &a, jobs)
@@ -165,26 +165,6 @@ func (s *Store) ActLive(ctx context.Context, by store.By, a store.LiveAction) (s
 		t.note(by, "jobs."+a.Do.String(), a.AuditTarget(), "", a.AuditStep(int64(done)))
 	}
 	return store.LiveActed{Done: int64(done), Through: a.Through, At: a.At, Next: next}, nil
-}
-
-// roomForLive returns an error when the store has no room for the lanes that the changed
-// jobs need.
-func (t *tx) roomForLive(c *store.Change, jobs []*record) error {
-	if c.Queue == "" {
-		return nil
-	}
-	fresh := make(map[laneName]bool)
-	for _, r := range jobs {
-		to := r.lane.laneName
-		to.queue = c.Queue
-		if t.lanes[to] == nil {
-			fresh[to] = true
-		}
-		if len(t.lanes)+len(fresh) > job.LanesMax {
-			return tooManyLanes(to)
-		}
-	}
-	return nil
 }
 
 // doLive applies an action to live jobs. It returns the number of jobs before the first job

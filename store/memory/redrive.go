@@ -54,7 +54,7 @@ func (s *Store) StartRedrive(ctx context.Context, by store.By, spec store.Redriv
 	}
 	if spec.Live == nil {
 		all, _ := t.selected(&store.Action{Do: store.ActRetry, Filter: &spec.Filter, Through: spec.Through}, -1)
-		if err := t.roomFor(&spec.Change, all...); err != nil {
+		if err := t.roomFor(&spec.Change, t.jobsOf(all)...); err != nil {
 			return store.Redrive{}, t.errorf("%w", err)
 		}
 	} else if spec.Live.At == 0 {
@@ -293,7 +293,7 @@ func (t *tx) release(r *store.Redrive, plan store.RedrivePlan) int64 {
 	}
 	did := store.RedriveDone{Cursor: r.Cursor, Exhausted: len(chosen) == len(left)}
 	for _, e := range free {
-		if did.Blocked = t.roomFor(&r.Change, e); did.Blocked != nil {
+		if did.Blocked = t.roomFor(&r.Change, t.jobs[e.Job]); did.Blocked != nil {
 			break
 		}
 		t.revive(e, redriver(r.ID), "", &r.Change, r.ID)
