@@ -137,7 +137,3 @@ func helpFor(err error) string {
 	}
 	return "`" + parse.Context.Selected().FullPath() + " --help`"
 }
-
-// systemNow returns the time of this machine. It is used only in output for people; the
-// clock of the store decides when jobs are due.
-func systemNow() time.Time { return time.Now() }

@@ -95,16 +95,3 @@ func encode(ctx context.Context, out string, in []string, stderr io.Writer) erro
 	}
 	return os.WriteFile(out, joined.Bytes(), 0o600)
 }
-
-// pause waits for a duration, or until ctx ends.
-func pause(ctx context.Context, d time.Duration) {
-	if d <= 0 {
-		return
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
-}
