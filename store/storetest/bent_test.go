@@ -349,7 +349,7 @@ func (s *oldAudit) AuditPage(ctx context.Context, f store.AuditFilter) (store.Au
 	return page, err
 }
 
-// keepsAll is a broken store: its EventSpan does not show that events were removed.
+// keepsAll is a broken store: its EventSpan always says that no events were removed.
 type keepsAll struct{ store.Store }
 
 func (s *keepsAll) EventSpan(ctx context.Context) (first, last event.Cursor, err error) {

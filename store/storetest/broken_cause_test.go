@@ -7,7 +7,7 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// groupLists bends a store so that each group is shown with a change, in lists and in dumps.
+// groupLists makes a broken store. It changes each group that callers read, in lists and in dumps.
 func groupLists(change func(*store.Group)) func(store.Store, *Clock) store.Store {
 	return func(s store.Store, _ *Clock) store.Store { return &bentGroups{s, change} }
 }
@@ -57,7 +57,8 @@ func (s *keepsNotes) Dump(ctx context.Context) (*store.Dump, error) {
 	return d, err
 }
 
-// sleepyFollow is a store whose Follow does what Notify does.
+// sleepyFollow is a broken store: Follow wakes its channel only when Notify would, not after each
+// commit.
 type sleepyFollow struct{ store.Store }
 
 func (s *sleepyFollow) Follow(ch chan<- struct{}) (stop func()) { return s.Notify(ch) }

@@ -8,7 +8,7 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// listMutants are broken stores with a wrong method List.
+// listMutants are broken stores whose method List breaks a promise.
 func listMutants() []mutant {
 	filters := func(change func(*store.Filter)) func(store.Store, *Clock) store.Store {
 		return func(s store.Store, _ *Clock) store.Store {
@@ -110,7 +110,8 @@ func (s *forgettingOwners) List(ctx context.Context, f store.Filter) (store.Page
 	return page, err
 }
 
-// forgetsSick is a store that does not store what a process cannot start.
+// forgetsSick is a broken store: it does not store which kinds of jobs a process cannot start, nor
+// why.
 type forgetsSick struct{ store.Store }
 
 func (s forgetsSick) Present(ctx context.Context, p store.Process) (store.Orders, error) {

@@ -7,7 +7,7 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// seriesMutants are stores with wrong figures.
+// seriesMutants are broken stores that return wrong figures over time.
 func seriesMutants() []mutant {
 	queries := func(change func(*store.SeriesQuery)) func(store.Store, *Clock) store.Store {
 		return func(s store.Store, _ *Clock) store.Store {
@@ -53,7 +53,7 @@ func seriesMutants() []mutant {
 	}
 }
 
-// charting is a store that changes the queries for series, and the points.
+// charting is a broken store. It changes the queries for series, or the points of the answers.
 type charting struct {
 	store.Store
 	query  func(*store.SeriesQuery)
@@ -69,7 +69,7 @@ func (s *charting) Series(ctx context.Context, q store.SeriesQuery) ([]store.Poi
 	return points, err
 }
 
-// neverLate is a store that has no overdue retries.
+// neverLate is a broken store: it counts an overdue retry as due in the first minute.
 type neverLate struct{ store.Store }
 
 func (s *neverLate) Due(ctx context.Context, minutes int) (store.DueRetries, error) {
@@ -80,7 +80,8 @@ func (s *neverLate) Due(ctx context.Context, minutes int) (store.DueRetries, err
 	return d, err
 }
 
-// hastyHeads is a store that shows the first later job of each queue and kind as due.
+// hastyHeads is a broken store: if no job of a queue and kind is due, it says that the next later
+// job is due.
 type hastyHeads struct{ store.Store }
 
 func (s *hastyHeads) Heads(ctx context.Context) ([]store.Head, error) {

@@ -19,7 +19,7 @@ import (
 // A test suite that cannot fail proves nothing. So each of these stores breaks one promise of
 // the contract, and the suite must find the broken promise.
 
-// mutant is a correct store with one changed method that breaks a promise.
+// mutant is a broken store: a correct store with one changed method. The change breaks one promise.
 type mutant struct {
 	name string
 	by   string // the promise whose check must fail when the check runs with this store

@@ -74,8 +74,8 @@ func lateSuccessWins(r *rig) {
 
 // proves: Q9
 //
-// A run may end and reschedule its job before its worker has seen the cancel request. The job must
-// then be cancelled all the same, and the answer to the outcome says so.
+// A run may end and reschedule its job before its worker has seen the cancel request. The request
+// must still cancel the job, and the answer to the outcome must say that the job was cancelled.
 func cancelOutlivesTheRun(r *rig) {
 	for _, end := range []func(job.Claim) job.Outcome{
 		func(c job.Claim) job.Outcome { return failed(c, "NetworkTimeout", time.Hour) },

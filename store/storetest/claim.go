@@ -57,7 +57,8 @@ func priorityThenAge(r *rig) {
 
 // proves: Q2
 //
-// If times were sorted as texts, .9 would come after .10, and an early year after a late one.
+// Due times are compared as numbers. As texts, a time that ends with .9 would come after one that
+// ends with .10.
 func microsecondsSortAsNumbers(r *rig) {
 	due := []job.Micros{9, 10, 99, 1_000_000, r.start - 1_000_000, r.start - 100_000, r.start - 99_999, r.start - 9}
 	var want []job.ID
@@ -87,7 +88,8 @@ func wantKinds(n int, kinds ...string) store.Want {
 
 // proves: Q2
 //
-// Within a queue jobs are claimed by age, whatever their kinds and dependencies.
+// The jobs of a queue are claimed in the order of their due times. Their kinds and dependencies
+// have no influence on the order.
 func lanesAreMerged(r *rig) {
 	kinds, deps := []string{"b", "a", "c"}, []string{"", "s3", "openai,s3"}
 	var want []job.ID
@@ -243,7 +245,7 @@ func badExchangeIsRefused(r *rig) {
 
 // proves: Q2
 func notifiesWhenJobsGetReady(r *rig) {
-	ready, deaf := make(chan struct{}, 1), make(chan struct{}) // nobody reads from the second channel
+	ready, deaf := make(chan struct{}, 1), make(chan struct{}) // nobody reads from deaf
 	stop := r.Notify(ready)
 	stopDeaf := r.Notify(deaf)
 	defer stopDeaf()

@@ -86,7 +86,8 @@ func full(r *rig) {
 
 // proves: D1
 //
-// A deadline is over from its very microsecond on, like every other time limit in a store.
+// A job expires at the microsecond of its deadline, not one microsecond later. All time limits of a
+// store are checked like this.
 func deadlineIsTheEnd(r *rig) {
 	inTime := r.add(func(n *job.New) { n.Deadline = r.in(time.Minute) })
 	r.clock.Advance(time.Minute - time.Microsecond)

@@ -57,7 +57,7 @@ func keepsEveryField(r *rig) {
 // proves: Q1
 func payloadComesBackAsGiven(r *rig) {
 	payloads := [][]byte{nil, {}, {0}, []byte("\xff\xfe'\"\x00\r\n"), []byte("käse 🧀")}
-	// sizes near 1 KiB and above, because stores may keep large payloads in a separate table
+	// Use sizes near 1 KiB and above, because stores may keep large payloads in a separate table.
 	for _, size := range []int{1023, 1024, 1025, 256 << 10} {
 		payloads = append(payloads, bytes.Repeat([]byte{0, 1, 254, 255}, size/4+1)[:size])
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// This file makes the exchanges of a differential run. Each exchange has a random combination
-// of outcomes and wants.
+// The functions below make the exchanges of a differential run. Each exchange has random outcomes
+// and random wants.
 
 func (d *duel) exchange() {
 	x := store.Exchange{Holder: d.holder(), Lease: lease}

@@ -54,7 +54,7 @@ func lostRunCannotEnd(r *rig) {
 
 // proves: Q4
 //
-// The rescue alone takes the right to write from the run, before any other claim.
+// A rescued run may not write any more, even if no worker has claimed the job again.
 func rescuedRunCannotEnd(r *rig) {
 	r.add()
 	c := r.take()

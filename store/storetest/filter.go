@@ -41,11 +41,11 @@ func Filters(t *testing.T, open Open) {
 func filterEquals(r *rig) {
 	var wrong any
 	step := rapid.Custom(func(t *rapid.T) bool {
-		end := rapid.Bool().Draw(t, "end") // the function must draw a value, because rapid requires it
+		end := rapid.Bool().Draw(t, "end") // rapid requires that this function draws at least one value
 		defer func() {
 			switch why := recover().(type) {
 			case nil:
-			case broken: // do not panic again, because rapid's Example would then try again
+			case broken: // the check panics with this value, and rapid's Example would try again if the panic continued
 				wrong = why
 			default:
 				panic(why)
@@ -87,7 +87,7 @@ var (
 	someTexts    = []string{"full", "DISK", "%", "_", "über", "o", "nowhere"}
 )
 
-// deaths enqueues jobs of several kinds, queues and classes and makes them dead.
+// deaths enqueues jobs of several kinds, queues and classes, and lets them die.
 func (f *filtering) deaths() {
 	f.clock.Advance(pick(f.t, "passes", 0, time.Second, time.Minute))
 	for range rapid.IntRange(1, 6).Draw(f.t, "deaths") {
@@ -144,7 +144,7 @@ func (f *filtering) only1(id job.ID) job.Claim {
 	return mine
 }
 
-// redrives retries some jobs by a redrive, so that there are jobs for filters by redrive.
+// redrives retries some jobs by a redrive. So there are jobs that a filter by redrive selects.
 func (f *filtering) redrives() {
 	filter := store.DeadFilter{Class: pick(f.t, "class", "A", "B", "C")}
 	if f.preview(store.Action{Do: store.ActRetry, Filter: &filter}).Done > 0 {
@@ -196,7 +196,8 @@ func (f *filtering) filter() (d store.DeadFilter) {
 }
 
 // selects is the predicate for a filter: it reports whether the filter must select the row. It
-// shares no code with the filters of the stores. The argument keys has the keys of the store.
+// shares no code with the filters of the stores. The argument keys holds the idempotency keys that
+// the store contains.
 func selects(f *store.DeadFilter, l *job.DeadLetter, message string, keys []store.Key, now job.Micros) bool {
 	for _, field := range [...][2]string{
 		{string(f.Reason), string(l.Reason)}, {f.Class, l.Class}, {f.Kind, l.Kind}, {f.Queue, l.Queue}, {f.Owner, l.Owner},
@@ -242,8 +243,8 @@ var takes = map[store.Act]struct {
 	store.ActPurge:   {false, []job.Status{job.Resolved, job.Ignored}, []job.Status{job.Resolved, job.Ignored}, 0},
 }
 
-// acts draws a filter. It checks that the list, the preview and the action for this filter
-// agree with the predicate.
+// acts draws a filter. It checks that the list, the preview and the actions for this filter select
+// the same dead letters as the function selects.
 func (f *filtering) acts() {
 	filter := f.filter()
 	do := pick(f.t, "act", store.ActRetry, store.ActRetry, store.ActResolve, store.ActIgnore, store.ActReopen, store.ActPurge)

@@ -25,7 +25,7 @@ func Findings(t *testing.T, s store.Store, now time.Time, diagnose func() (*stor
 	for i := range 6 {
 		n := job.New{ID: first + job.ID(i), Kind: kind, Queue: queue, Priority: job.PriorityDefault}
 		switch i {
-		case 4: // an hour is more than clocks can differ, so this job is certainly the oldest due job
+		case 4: // an hour is longer than any difference between two clocks, so this job is the oldest due job on each clock
 			n.RunAt, n.Kind = job.At(now.Add(-time.Hour)), "other"
 		case 5:
 			n.RunAt, n.Kind = job.At(now.Add(time.Hour)), "later"
@@ -43,7 +43,7 @@ func Findings(t *testing.T, s store.Store, now time.Time, diagnose func() (*stor
 		Cause: job.Failed, To: job.Dead, Reason: job.NonRetriable,
 		Failure: &job.Failure{How: job.ByError, Class: "UnknownError", Fingerprint: "1:cause"},
 	}}
-	for i := range outcomes { // each outcome in a separate transaction, so that the newest event row is not also the oldest
+	for i := range outcomes { // write each outcome in a separate transaction, so that the newest and the oldest row of events differ
 		outcomes[i].ID, outcomes[i].Token = x.Claims[i].ID, x.Claims[i].Token
 		answer, err := s.Exchange(ctx(), store.Exchange{Holder: holder, Lease: time.Minute, Settle: outcomes[i : i+1]})
 		must(err)

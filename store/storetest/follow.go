@@ -23,7 +23,8 @@ func eachCommitWakes(r *rig) {
 	woken, other := make(chan struct{}, 1), make(chan struct{}, 1)
 	defer r.Follow(woken)()
 	defer r.Follow(other)()
-	// wakes carries out an operation and waits until a wake-up comes when its events can be read.
+	// wakes carries out an operation. It checks that a wake-up comes and that the events of the
+	// operation can then be read.
 	wakes := func(what string, do func()) {
 		after := r.cursor()
 		do()
@@ -58,7 +59,7 @@ func eachCommitWakes(r *rig) {
 	select {
 	case <-other:
 	default:
-		r.fail("the second follower got no wake-up, want one")
+		r.fail("the second follower got no wake-up after the commit, want one")
 	}
 }
 
@@ -69,7 +70,7 @@ func endedIsNotWoken(r *rig) {
 	defer r.Follow(woken)()
 	stop()
 	select {
-	case <-ended: // a wake-up of before
+	case <-ended: // discard a wake-up for an earlier commit
 	default:
 	}
 	r.add()

@@ -33,7 +33,7 @@ func (r *rig) groups(f store.GroupFilter) []store.Group {
 func (r *rig) groupA() store.Group {
 	groups := r.groups(store.GroupFilter{Group: "A|" + kind})
 	if len(groups) != 1 {
-		r.fail("%d groups of class A, want 1", len(groups))
+		r.fail("got %d groups of class A, want 1", len(groups))
 	}
 	groups[0].Trend = nil
 	return groups[0]
@@ -187,7 +187,7 @@ func mutedFor(r *rig) {
 
 // proves: D6
 //
-// The time of the mute is over, and no sweep has run since.
+// A mute ends at its time, even if no sweep has run since then.
 func muteIsOver(r *rig) {
 	old := r.die("A")
 	until := r.in(time.Hour)

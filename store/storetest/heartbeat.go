@@ -31,7 +31,7 @@ func heartbeatExtendsTheLease(r *rig) {
 
 // proves: Q3
 //
-// A run is stalled when its lease expires, however long it has been running.
+// A run is rescued only when its lease has expired. The duration of the run does not matter.
 func livingRunIsNeverStalled(r *rig) {
 	id := r.add()
 	c := r.take()
@@ -48,7 +48,7 @@ func livingRunIsNeverStalled(r *rig) {
 
 // proves: Q3, Q4
 //
-// An expired run may still write until it has been rescued, however late.
+// A run whose lease has expired may still write until the store has rescued the run.
 func lateHeartbeatCounts(r *rig) {
 	id := r.add()
 	c := r.take()
@@ -104,7 +104,7 @@ func progressIsAnEvent(r *rig) {
 	r.progress(c, 1, 4, "frames")
 	events := r.events(at)
 	if len(events) != 1 {
-		r.fail("%d events, want 1", len(events))
+		r.fail("got %d events with the progress, want 1", len(events))
 	}
 	e := events[0]
 	same(r, "type and job", []any{e.Type, e.Job}, []any{event.JobProgressed, c.ID})

@@ -10,8 +10,8 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// A history is a table that describes the life of one job. Each row says what happens at which
-// time, and which values of the job readers must see afterwards.
+// A history is a table of what happens to one job. Each row has a time, an action, and the values
+// that the job must have after the action.
 type history struct {
 	name  string // name of the history; it begins with the id of the requirement that it proves
 	steps []step
@@ -32,7 +32,7 @@ type tale struct {
 	*rig
 	id    job.ID
 	runs  []job.Claim
-	said  job.Claim // the claimed run whose outcome the next action writes
+	said  job.Claim // the claim of the run whose outcome the next action writes
 	lease time.Duration
 }
 
@@ -189,7 +189,8 @@ func rescue(t *tale) string {
 	return ""
 }
 
-// late carries out an action for the first run although that run has already ended.
+// late returns an action that does the given action for the job's first run, although that run has
+// already ended.
 func late(do action) action {
 	return func(t *tale) string {
 		now := t.said

@@ -6,8 +6,8 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// The histories of jobs that become dead. They were written from the catalogue of requirements
-// and the contract of package store, and not from the code.
+// The histories of jobs that become dead. They were written from the requirements and the contract
+// of package store, without reading the code of the stores.
 
 // proves: D1, D5, Q3, F1, I1
 // part of: P2, P4, R7, Y1, Y2
@@ -15,8 +15,8 @@ func deadHistories() []history {
 	deadline := func(d time.Duration) func(*job.New) {
 		return func(n *job.New) { n.Deadline = job.At(NewClock().Now().Add(d)) }
 	}
-	// time from a crash to the next run: the given seconds plus the delay after that number of
-	// crashes
+	// The function after returns the time from a crash to the next run, as a text: the given
+	// seconds, and the wait that follows this number of crashes.
 	after := func(seconds int, crashes int32) string {
 		return (time.Duration(seconds)*time.Second + defaults.CrashDelay(1, crashes)).String()
 	}
@@ -131,7 +131,7 @@ func deadHistories() []history {
 			{"0s", enqueue(deadline(10 * time.Second)), "waiting due=0s"},
 			{"10s", look, "waiting due=0s"},
 			{"10s", claim(), "nothing: dead reason=expired entry=pending"},
-			// in the second life, the old deadline does not end the job again
+			// In the second life, the deadline of the first life no longer ends the job.
 			{"11s", retry, "waiting life=2 due=11s entry=retried"},
 			{"12s", claim(), "running life=2 run=1 entry=retried"},
 			{"13s", succeed(), "completed life=2 run=1 attempts=1 entry=resolved"},

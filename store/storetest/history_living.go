@@ -8,8 +8,8 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// The histories of jobs that do not become dead. They were written from the catalogue of
-// requirements and the contract of package store, and not from the code.
+// The histories of jobs that do not become dead. They were written from the requirements and the
+// contract of package store, without reading the code of the stores.
 
 func livingHistories() []history {
 	return slices.Concat(retryHistories(), waitHistories(), leaseHistories(), cancelHistories(), pauseHistories(), onceHistories())
@@ -45,7 +45,7 @@ func retryHistories() []history {
 			{"363s", claim(), "running run=3 attempts=2 failures=Transient,Transient"},
 			{"364s", succeed(), "completed run=3 attempts=3 failures=Transient,Transient"},
 		}},
-		// the wait of 7,260 s is longer than the 7,200 s that an attempt may take
+		// The wait of 7,260 s is longer than the time limit of an attempt, 7,200 s.
 		{"R15_RateLimitWaitsLongerThanItsTimeLimit", []step{
 			{"0s", enqueue(), "waiting due=0s"},
 			{"0s", claim(), "running run=1"},
@@ -162,7 +162,8 @@ func leaseHistories() []history {
 		{"Q4_SleeperWakesUpBeforeItsRescue", []step{
 			{"0s", enqueue(), "waiting due=0s"},
 			{"0s", claim(), "running run=1"},
-			// the worker of an expired run keeps the job until the store rescues the run
+			// The job stays with the worker, although the lease has expired, until the store
+			// rescues the run.
 			{"5m", claim(), "nothing: running run=1"},
 			{"5m", beat, "held: running run=1"},
 			{"5m", rescue, "nothing: running run=1"},

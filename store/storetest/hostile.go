@@ -33,8 +33,8 @@ func oddTexts() []string {
 // proves: X3
 // part of: Q9
 //
-// Owners, correlation ids and keys with any bytes are found exactly, before and after a sweep.
-// Any text in another field of a filter selects nothing.
+// Owners, correlation ids and keys with any bytes select exactly their own jobs, before and after a
+// sweep. Other fields of a filter accept any text, and select nothing if no job has it.
 func listsTakeAnyText(r *rig) {
 	texts := oddTexts()
 	ids := make([]job.ID, len(texts))
@@ -66,8 +66,8 @@ func listsTakeAnyText(r *rig) {
 // proves: X3
 // part of: Q9
 //
-// A cursor of another list, of another store or with a flipped bit gives an ErrInvalid or the
-// part of the list behind that position.
+// A list with a cursor of another list, with a cursor of another store, or with a changed bit in
+// its cursor either returns ErrInvalid or the jobs after the position that the cursor names.
 func foreignCursors(r *rig) {
 	manyJobs(r)
 	o := newOracle(r.dump())
@@ -99,7 +99,7 @@ func foreignCursors(r *rig) {
 					continue
 				}
 				got, want := r.list(f), o.list(&f)
-				if f.Order == store.Ended { // jobs that ended at the time of the cursor may be listed again
+				if f.Order == store.Ended { // jobs that ended at the time in the cursor may be listed again
 					got, want = notEndedAt(o, got, from.At), notEndedAt(o, want, from.At)
 				}
 				same(r, fmt.Sprintf("list of %+v", f), got, want)
@@ -108,11 +108,11 @@ func foreignCursors(r *rig) {
 		}
 	}
 	if tried < 100 {
-		r.fail("%d lists had a cursor that was not their own, want at least 100", tried)
+		r.fail("the check read %d lists with the cursor of another list, want at least 100", tried)
 	}
 }
 
-// notEndedAt returns the jobs that ended at another time.
+// notEndedAt returns those of the jobs that did not end at the time at.
 func notEndedAt(o *oracle, ids []job.ID, at job.Micros) []job.ID {
 	return slices.DeleteFunc(ids, func(id job.ID) bool {
 		return slices.ContainsFunc(o.Jobs, func(j job.Job) bool { return j.ID == id && j.FinishedAt == at })
@@ -122,7 +122,8 @@ func notEndedAt(o *oracle, ids []job.ID, at job.Micros) []job.ID {
 // proves: X3
 // part of: Q9, Q6
 //
-// A list goes on behind its cursor when a purge or the retention has removed the jobs up to it.
+// A list continues after its cursor even if a purge or a sweep has removed all jobs before the
+// cursor.
 func listGoesOnBehindRemovedRows(r *rig) {
 	for i := range 24 {
 		id := r.add(func(n *job.New) { n.Owner = []string{"alice", "bob"}[i/2%2] })
@@ -146,13 +147,13 @@ func listGoesOnBehindRemovedRows(r *rig) {
 			}
 		}
 		f.From = page.Next
-		same(r, fmt.Sprintf("list of %+v behind jobs that were purged", f), r.list(f), all[2:])
+		same(r, fmt.Sprintf("list of %+v, continued after jobs that were purged", f), r.list(f), all[2:])
 	}
 	f := store.Filter{Limit: 3}
 	page, err := r.List(ctx(), f)
 	r.ok(err)
 	live := r.add()
-	r.ok(r.cancel(live)) // retention keeps the last ended job
+	r.ok(r.cancel(live)) // a sweep keeps the job that ended last, which is now this job
 	r.clock.Advance(time.Hour)
 	r.sweep(store.Retention{Completed: time.Minute, Dead: time.Minute, DropPending: true}, store.SweepMax)
 	for _, f.Order = range []store.Order{store.Newest, store.Ended} {

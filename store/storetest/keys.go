@@ -67,7 +67,7 @@ func otherPayloadIsRefused(r *rig) {
 		r.is(err, store.ErrConflict)
 		conflict, ok := errors.AsType[*store.KeyConflict](err)
 		if !ok {
-			r.fail("got %T, want a *store.KeyConflict", err)
+			r.fail("got an error of type %T, want a *store.KeyConflict", err)
 		}
 		same(r, "conflict", *conflict, store.KeyConflict{Index: 1, Kind: kind, Owner: "alice", Key: "k", ID: id})
 	})
@@ -120,7 +120,8 @@ func sameKeyTwiceInOneCall(r *rig) {
 
 // proves: I1, Q7
 //
-// A job whose key is known is not a new job.
+// A queue that drains refuses new jobs. A job whose idempotency key exists is a duplicate and not a
+// new job, so it gets an answer.
 func knownKeyIsAnsweredByADrainingQueue(r *rig) {
 	id := r.add(keyed("k", "d"))
 	r.set(store.QueueChange{Mode: new(store.Draining)})

@@ -85,7 +85,7 @@ func heldByLimitIsNotDue(r *rig) {
 
 // proves: Q7
 //
-// Six a minute means one every ten seconds, over all processes together.
+// With a rate of six per minute, all processes together start one job every ten seconds.
 func queueRate(r *rig) {
 	r.addMany(9)
 	w := want(9, func(w *store.Want) { w.Rate = store.Rate{N: 6, Per: time.Minute} })

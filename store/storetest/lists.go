@@ -25,9 +25,9 @@ func (r *rig) list(f store.Filter) []job.ID {
 	return ids
 }
 
-// listAll reads all pages of a list. Stores may end a page at different rows. They may list
-// jobs that ended at the same time in any order, so listAll sorts such jobs by id, the highest
-// first.
+// listAll reads all pages of a list. Two stores may return different numbers of jobs in the same
+// page. They may list jobs that ended at the same time in any order, so listAll sorts such jobs by
+// id, the highest first.
 func listAll(s store.Reader, f store.Filter) ([]job.Job, error) {
 	var jobs []job.Job
 	for seen := make(map[store.Cursor]bool); ; {
@@ -64,7 +64,7 @@ type oracle struct {
 
 func newOracle(d *store.Dump) *oracle {
 	o := &oracle{Dump: d, causes: make(map[job.ID][3]string)}
-	for i := range d.Failures { // the failures are in the order of their runs, so the last one wins
+	for i := range d.Failures { // the failures are in the order of their runs, so the last failure of a job replaces the earlier ones
 		f := &d.Failures[i]
 		o.causes[f.Job] = [3]string{f.Class, f.Fingerprint, f.Message}
 	}
@@ -99,7 +99,7 @@ func (o *oracle) list(f *store.Filter) (ids []job.ID) {
 	return ids
 }
 
-// behind reports whether a job comes after the cursor of a list.
+// behind reports whether a job comes after the cursor of a list, in the order of the list.
 func behind(f *store.Filter, j *job.Job) bool {
 	switch {
 	case f.From.IsZero():
@@ -155,7 +155,7 @@ func manyJobs(r *rig) {
 		switch i % 6 {
 		case 0, 1:
 			o := succeeded(r.takeID(id))
-			o.Keep = i%12 < 6 // then the job keeps its attributes
+			o.Keep = i%12 < 6 // if Keep is true, the completed job keeps its attributes
 			r.end(o)
 		case 2:
 			r.end(died(r.takeID(id), "InvalidInput", job.NonRetriable))
@@ -208,7 +208,7 @@ func listFilters(r *rig) {
 		}
 	}
 	if n := len(o.list(&store.Filter{Order: store.Due})); n < 6 {
-		r.fail("%d jobs wait, want at least 6", n)
+		r.fail("got %d jobs that wait to be run, want at least 6", n)
 	}
 }
 
@@ -238,7 +238,7 @@ func listIsPaged(r *rig) {
 
 // proves: Q9
 //
-// A list goes on behind its cursor when the cursor's job has changed meanwhile.
+// A list continues after its cursor even if the job at the cursor has changed since.
 func listGoesOnWithoutItsRow(r *rig) {
 	manyJobs(r)
 	for _, order := range []store.Order{store.Newest, store.Due, store.Ended} {

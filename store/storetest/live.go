@@ -9,7 +9,8 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// previewLive counts what an action would change. The steps are as large as the store allows.
+// previewLive counts the jobs that an action would change. It makes steps of the largest size that
+// the store allows.
 func (r *rig) previewLive(a store.LiveAction) (sum store.LiveActed) {
 	for {
 		p, err := r.PreviewLive(ctx(), a)
@@ -147,7 +148,7 @@ func liveSetStaysFrozen(r *rig) {
 	p := r.previewLive(a)
 	r.clock.Advance(time.Second)
 	add(first + 2)
-	add(first) // its id was reserved before the preview
+	add(first) // the id of this job was reserved before the preview
 	a.Through, a.At = p.Through, p.At
 	same(r, "cancelled", r.actLive(a), int64(1))
 	r.state(first, job.Waiting)
@@ -252,7 +253,7 @@ func liveRedriveIsStoppedAndContinued(r *rig) {
 	same(r, "ended", []any{d.State, d.Released, d.Total, d.EndedAt}, []any{store.RedriveCompleted, int64(5), int64(5), r.now()})
 	same(r, "live jobs", liveIDs(r), []job.ID{late})
 
-	// One that was cancelled changes nothing more.
+	// A redrive that was cancelled changes no more jobs.
 	d = r.startLive(store.LiveAction{Do: store.LiveCancel})
 	_, err = r.ControlRedrive(ctx(), person, d.ID, store.RedriveCancel)
 	r.ok(err)
@@ -316,8 +317,8 @@ func liveRedriveKeepsItsRate(r *rig) {
 	same(r, "state", r.redrive(d.ID).State, store.RedriveCompleted)
 }
 
-// A redrive of live jobs is read back with its whole filter and its change, and it shares
-// the steps with a redrive of dead letters.
+// A redrive of live jobs is read back with its whole filter and its change, and a step of all
+// redrives also makes a step of this one.
 //
 // proves: Q9
 // part of: D7

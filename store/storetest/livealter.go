@@ -64,7 +64,7 @@ func waitingJobsAreAltered(r *rig) {
 	r.ok(r.alter(id, store.Change{Queue: "night", Override: []byte{}, Payload: make([]byte, 5000)}))
 	want = before
 	want.Queue, want.Override, want.Payload = "night", []byte{}, make([]byte, 5000)
-	same(r, "retrying job", r.get(id), want) // it keeps its state, its due time and its attempts
+	same(r, "retrying job", r.get(id), want) // the changed job keeps its state, due time and number of attempts
 	r.unchanged(func() { r.ok(r.alter(id, store.Change{Queue: "night", Payload: make([]byte, 5000)})) })
 	r.ok(r.alter(id, store.Change{Payload: []byte("short")}))
 	same(r, "payload that was long", string(r.get(id).Payload), "short")
@@ -75,7 +75,7 @@ func runNowAndLater(r *rig) {
 	now, later := store.Change{Delay: new(time.Duration(0))}, store.Change{Delay: new(time.Hour)}
 	first, second := r.add(), r.add()
 	r.clock.Advance(time.Second)
-	r.unchanged(func() { r.ok(r.alter(first, now)) }) // it is due already and keeps its place
+	r.unchanged(func() { r.ok(r.alter(first, now)) }) // the job is already due and keeps its position in the queue
 	scheduled := r.add(func(n *job.New) { n.RunAt = r.in(24 * time.Hour) })
 	r.ok(r.alter(scheduled, now))
 	j := r.get(scheduled)
@@ -147,7 +147,7 @@ func alterKeepsTheOriginal(r *rig) {
 	first := r.get(id)
 	r.ok(r.alter(id, store.Change{Delay: new(time.Minute)}))
 	_, err := r.Original(ctx(), id)
-	r.is(err, store.ErrNotFound) // the due time is not part of it
+	r.is(err, store.ErrNotFound) // the stored original values do not include the due time
 	r.clock.Advance(time.Second)
 	at := r.now()
 	r.ok(r.alter(id, store.Change{Queue: "night", Priority: 1}))
@@ -159,7 +159,7 @@ func alterKeepsTheOriginal(r *rig) {
 	same(r, "original", o, store.Original{Job: id, At: at, By: person.Actor, Queue: first.Queue, Priority: first.Priority,
 		Override: first.Override, Payload: first.Payload})
 
-	// A later retry does not replace it.
+	// A later retry of the job does not replace the stored original values.
 	r.clock.Advance(time.Minute)
 	r.end(died(r.takeID(id), "A", job.NonRetriable))
 	r.ok(r.actOn(store.ActRetry, id, func(a *store.Action) { a.Change = store.Change{Queue: "gpu", Payload: []byte("fourth")} }))
@@ -176,7 +176,7 @@ func originalGoesWithItsJob(r *rig) {
 	r.end(succeeded(r.takeID(id)))
 	r.complete()
 	_, err := r.Original(ctx(), id)
-	r.ok(err) // it is kept as long as the job
+	r.ok(err) // the store keeps the original values as long as it keeps the job
 	r.clock.Advance(time.Hour)
 	r.sweep(store.Retention{Completed: time.Hour}, 10)
 	_, err = r.Get(ctx(), id)

@@ -123,7 +123,7 @@ func handlerLeavesFeedback(r *rig) {
 	})
 	r.takeID(id)
 	r.unchanged(func() {
-		_, err := r.AddNote(ctx(), worker, n) // the run before
+		_, err := r.AddNote(ctx(), worker, n) // this note names the earlier run
 		r.is(err, store.ErrLeaseLost)
 	})
 	same(r, "the feedback outlives its run", r.notes(store.NoteFilter{Job: id}), []store.Note{added})
@@ -180,7 +180,7 @@ func notesGoInSteps(r *rig) {
 	r.end(succeeded(r.takeID(r.add())))
 	r.clock.Advance(2 * time.Hour)
 	r.sweep(store.Retention{Completed: time.Hour}, 2)
-	r.sweep(store.Retention{Completed: time.Hour}, 2) // a walk that began before the last job was removed
+	r.sweep(store.Retention{Completed: time.Hour}, 2) // this sweep continues a pass over the notes that began before the last job was removed
 	same(r, "notes", len(r.dump().Notes), 5)
 	same(r, "notes of the living job", len(r.notes(store.NoteFilter{Job: keep})), 5)
 }
@@ -219,7 +219,7 @@ func noteBounds(r *rig) {
 			"page": {Limit: job.PageMax + 1}, "negative page": {Limit: -1}, "before": {Before: -1}, "kind": {What: "label"}, "both": {Job: 1, Group: "A"},
 		} {
 			if _, err := r.Notes(ctx(), f); err == nil {
-				r.fail("%s: got no error, want ErrInvalid", name)
+				r.fail("list of notes with %s: got no error, want ErrInvalid", name)
 			} else {
 				r.is(err, store.ErrInvalid)
 			}

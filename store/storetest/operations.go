@@ -136,7 +136,7 @@ func (d *duel) drawKey(n *job.New) {
 	t := d.t
 	if chance(t, "held while alive", 3) {
 		n.Key = job.AliveKey + pick(t, "alive key", "a", "b")
-		if chance(t, "key of the payload", 2) { // with such a key, a retry with another payload changes the key
+		if chance(t, "key of the payload", 2) { // if the key is made from the payload, a retry with another payload also changes the key
 			n.Key = job.PayloadKey(job.AliveKey, n.Payload)
 		}
 		return
@@ -205,7 +205,7 @@ func (d *duel) rescue() {
 }
 
 func (d *duel) rescueLate() {
-	b := store.Beat{Lease: lease, Begin: true} // only the crash of a run that has begun ends a job
+	b := store.Beat{Lease: lease, Begin: true} // a crash can be the last one only if the run has begun
 	for i := range d.last.Jobs {
 		if j := &d.last.Jobs[i]; j.State == job.Running {
 			b.Runs = append(b.Runs, store.Run{ID: j.ID, Token: j.Token})
@@ -224,7 +224,7 @@ func (d *duel) by() store.By {
 
 func (d *duel) cancel() {
 	by, ids := d.by(), some(d.t, "ids", 2, func(int) job.ID { return d.id() })
-	for i := range d.last.Jobs { // also cancel some retrying jobs, because a random id is rarely the id of such a job
+	for i := range d.last.Jobs { // also cancel some retrying jobs, because a random id rarely belongs to one of them
 		if j := &d.last.Jobs[i]; j.State == job.Retrying && chance(d.t, "retrying job", 2) {
 			ids = append(ids, j.ID)
 		}
@@ -262,7 +262,7 @@ func accepted(a answer) (n int) {
 
 func (d *duel) setQueue() {
 	c := store.QueueChange{Name: pick(d.t, "queue", "x", "y", "z", "unheard")}
-	if chance(d.t, "mode", 2) { // most queues stay open, because otherwise hardly any job would be claimed
+	if chance(d.t, "mode", 2) { // most queues stay open, because a paused or draining queue gives out few jobs
 		c.Mode = new(pick(d.t, "new mode", store.Open, store.Open, store.Open, store.Paused, store.Draining))
 	}
 	if chance(d.t, "workers", 3) {
@@ -345,7 +345,8 @@ func (d *duel) read() {
 	d.ask("Audit", func(s store.Store) (any, error) { return s.Audit(ctx(), int64(limit), limit) })
 }
 
-// allAudit reads all pages of the audit log. Stores may end a page at different rows.
+// allAudit reads all pages of the audit log. Two stores may return different numbers of rows in the
+// same page.
 func allAudit(s store.Store, f store.AuditFilter) (rows []store.Audit, err error) {
 	for {
 		page, err := s.AuditPage(ctx(), f)

@@ -9,7 +9,8 @@ import (
 
 // The operations of a differential run on causes and notes.
 
-// changeCause changes a group, and puts groups into a set or takes them out.
+// changeCause changes a group of dead letters, or adds groups to a named set, or removes groups
+// from it.
 func (d *duel) changeCause() {
 	t, by := d.t, d.by()
 	c := store.GroupChange{Group: d.fingerprint()}
@@ -23,7 +24,7 @@ func (d *duel) changeCause() {
 		c.Resolved = new(!chance(t, "open", 4))
 	}
 	d.each("SetGroup", func(s store.Store) (any, error) { return s.SetGroup(ctx(), by, c) })
-	if chance(t, "regress", 3) { // resolve the causes by which endDead lets jobs die
+	if chance(t, "regress", 3) { // resolve the groups in which endDead lets jobs die, so that some of them regress
 		for _, class := range []string{"A", "B"} {
 			resolved := store.GroupChange{Group: groupName(class), Resolved: new(true)}
 			d.each("SetGroup", func(s store.Store) (any, error) { return s.SetGroup(ctx(), by, resolved) })
@@ -74,8 +75,8 @@ func (d *duel) completeRetried() {
 	}
 }
 
-// noteCauses counts what an operation has changed in the causes, by the contents before and
-// after it.
+// noteCauses compares the contents before and after an operation. It counts which kinds of changes
+// to groups and notes the run has covered.
 func (d *duel) noteCauses(before, after *store.Dump) {
 	helped := int64(0)
 	for i := range after.Groups {
@@ -90,7 +91,7 @@ func (d *duel) noteCauses(before, after *store.Dump) {
 	}
 }
 
-// request begins a request with an idempotency key, and answers one.
+// request begins a request with an idempotency key. Some of the requests also get their answer.
 func (d *duel) request() {
 	t := d.t
 	q := store.Request{Scope: pick(t, "scope", "s1", "s2"), Key: pick(t, "request key", "k1", "k2", ""), Digest: []byte(pick(t, "digest", "d1", "d1", "d1", "d2")),
@@ -115,8 +116,8 @@ func (d *duel) request() {
 	})
 }
 
-// noteEnded adds a note to a job that has ended, so that a sweep which removes the job also
-// removes a note.
+// noteEnded adds a note to a job that has ended. When a sweep removes the job, it then also has a
+// note to remove.
 func (d *duel) noteEnded() {
 	for i := range d.last.Jobs {
 		if j := &d.last.Jobs[i]; j.State == job.Completed || j.State == job.Cancelled {

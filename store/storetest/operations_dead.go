@@ -68,7 +68,7 @@ func (d *duel) deadFilter() (f store.DeadFilter) {
 	return f
 }
 
-// fingerprint draws the fingerprint of a group. Most of these groups exist.
+// fingerprint draws a fingerprint. Mostly a group with this fingerprint exists.
 func (d *duel) fingerprint() string {
 	if len(d.last.Groups) == 0 || chance(d.t, "other group", 8) {
 		return "unheard"
@@ -116,7 +116,7 @@ func (d *duel) actIDs() {
 	d.acted(a.Do, "act by id that is taken", got)
 }
 
-// acted notes how many dead letters an action has changed, and whether it has removed data.
+// acted records how many dead letters an action has changed, and whether it has removed data.
 func (d *duel) acted(do store.Act, what string, a answer) {
 	if done, ok := a.Value.(actAnswer); ok {
 		d.did(what, int(done.Done))
@@ -125,7 +125,7 @@ func (d *duel) acted(do store.Act, what string, a answer) {
 }
 
 // actAnswer holds those parts of an answer that must be equal for all stores. Other parts may
-// differ, because stores may end a step at different entries.
+// differ, because the steps of two stores may have different sizes.
 type actAnswer struct {
 	Errors  []string
 	Done    int64
@@ -191,7 +191,7 @@ func (d *duel) readDead() {
 	d.ask("Groups", func(s store.Store) (any, error) { return s.Groups(ctx(), g) })
 	d.ask("DeadStats", func(s store.Store) (any, error) { return s.DeadStats(ctx()) })
 	d.original(d.id())
-	for _, o := range d.last.Originals { // read the original values of these jobs, too, because few of them include a payload
+	for _, o := range d.last.Originals { // also read the original values of these jobs, because few of those drawn above include a payload
 		d.original(o.Job)
 	}
 	n := rapid.Int64Range(1, 3).Draw(d.t, "redrive")
@@ -233,8 +233,8 @@ func (d *duel) controlRedrive() {
 	d.each("ControlRedrive", func(s store.Store) (any, error) { return s.ControlRedrive(ctx(), by, id, do) })
 }
 
-// sweep makes a sweep with steps that are large enough to remove everything at once, because
-// stores may end smaller steps at different rows.
+// sweep makes a sweep with steps that are large enough to remove everything at once, because two
+// stores may remove different rows in a smaller step.
 func (d *duel) sweep() {
 	if chance(d.t, "of what was ignored for a time", 2) {
 		d.ignore()
@@ -277,9 +277,9 @@ func (d *duel) ignore() {
 	}
 }
 
-// mark ends a job in a separate commit. A sweep keeps the job that ended last and the events
-// of the last commit. If several jobs end in one exchange, stores may differ in which of them
-// ends last.
+// mark makes a job and lets it end in a separate commit. A sweep keeps the job that ended last and
+// the events of the last commit. If several jobs end in one exchange, stores may differ in which of
+// them ends last.
 func (d *duel) mark() {
 	first := d.ask("ReserveIDs", func(s store.Store) (any, error) { return s.ReserveIDs(ctx(), 1) }).Value.(job.ID)
 	n := job.New{ID: first, Kind: "mark", Queue: "mark", Priority: job.PriorityDefault}
@@ -320,8 +320,7 @@ func (d *duel) original(id job.ID) {
 	d.ask("Original", func(s store.Store) (any, error) { return s.Original(ctx(), id) })
 }
 
-// present makes a random process report to the store, and sometimes orders a process to be
-// quiet.
+// present reports a random process to the store. Sometimes it also orders a process to be quiet.
 func (d *duel) present() {
 	t := d.t
 	p := process(d.holder(), pick(t, "instance", "1", "2"))

@@ -90,8 +90,8 @@ func liveOf(a store.LiveActed, err error) (any, error) {
 	return liveAnswer{a.Done, a.Through, a.At}, err
 }
 
-// actLive counts the jobs that an action selects, lets jobs join in some runs, and then
-// makes the steps of the action or starts a redrive of them.
+// actLive counts the jobs that an action on live jobs selects. In some runs it then adds more such
+// jobs. Last, it makes the steps of the action or starts a redrive with it.
 func (d *duel) actLive() {
 	a := d.liveAction()
 	got := d.ask("PreviewLive", func(s store.Store) (any, error) { return liveOf(s.PreviewLive(ctx(), a)) })

@@ -21,7 +21,7 @@ func ownerPromises() []promise {
 	}
 }
 
-// ownerNames are many owners. Some names are hard to tell apart.
+// ownerNames returns many names of owners. Some of the names are hard to tell apart.
 func ownerNames() []string {
 	names := []string{"a", "A", "a ", "a\x00", "a\x00b", "ä", "a\u0308", "'; --", "%", "\u202eowner"}
 	for i := range 30 {
@@ -30,8 +30,8 @@ func ownerNames() []string {
 	return names
 }
 
-// jobsOfOwners makes a job of each owner, and ends the jobs in different ways. Only every
-// third job of each call has an owner.
+// jobsOfOwners makes a job for each owner, and lets the jobs end in different ways. Only one of
+// three calls of newJob sets an owner.
 func jobsOfOwners(r *rig, round int) {
 	var jobs []job.New
 	for i, owner := range ownerNames() {
@@ -41,7 +41,7 @@ func jobsOfOwners(r *rig, round int) {
 			jobs = append(jobs, r.newJob())
 		}
 	}
-	if round%2 == 0 { // ids in another order than that of the commits
+	if round%2 == 0 { // these jobs get ids in another order than that of their commits
 		slices.Reverse(jobs)
 	}
 	for half := range slices.Chunk(jobs, (len(jobs)+1)/2) {
@@ -54,7 +54,7 @@ func jobsOfOwners(r *rig, round int) {
 			ends = append(ends, died(c, "InvalidInput", job.NonRetriable))
 		case 1:
 			ends = append(ends, failed(c, "NetworkTimeout", 1000*time.Hour))
-		case 2: // it runs on
+		case 2: // this job keeps running
 		default:
 			ends = append(ends, succeeded(c))
 		}
@@ -93,7 +93,7 @@ func sameOwners(r *rig, what string) {
 // The list of an owner has all of the owner's jobs: right after they were enqueued, and
 // after any number of sweeps, with which stores may extend an index.
 func ownerListsAreComplete(r *rig) {
-	for round := range 20 { // stores that build an index in runs merge some of them
+	for round := range 20 { // an index of owners may be stored in parts, and 20 rounds make a store merge some parts
 		jobsOfOwners(r, round)
 		r.clock.Advance(time.Minute)
 		if round%9 == 0 {
@@ -109,7 +109,7 @@ func ownerListsAreComplete(r *rig) {
 // proves: Q9
 // part of: Q6, D3
 //
-// Sweeps remove jobs and events, but no job that exists leaves the list of its owner.
+// Sweeps remove jobs and events. Each job that still exists stays in the list of its owner.
 func ownerListsOutliveRetention(r *rig) {
 	keep := store.Retention{Completed: 3 * time.Hour, Failures: time.Hour, Dead: 12 * time.Hour, DropPending: true, Events: 2 * time.Hour}
 	for round := range 24 {
@@ -133,8 +133,8 @@ func ownerListsOutliveRetention(r *rig) {
 // proves: Q9
 // part of: D3
 //
-// The list of an owner is one page although more jobs of others are newer than a page
-// examines.
+// The list of an owner is complete in one page, even if the number of newer jobs of other owners is
+// above the number of jobs that one page may examine.
 func ownerListIsNoWalk(r *rig) {
 	alice := r.add(func(n *job.New) { n.Owner = "alice" })
 	for range 3 {
@@ -153,13 +153,13 @@ func ownerListIsNoWalk(r *rig) {
 		page, err := r.List(ctx(), store.Filter{Owner: "alice"})
 		r.ok(err)
 		if len(page.Jobs) != 1 || page.Jobs[0].ID != alice || !page.Next.IsZero() || page.Searched != 0 {
-			r.fail("list of an owner with one job, after a sweep: %v: got %d jobs, the cursor %q and the time %d; want job %d alone, and no further page",
+			r.fail("list of an owner with one job (after a sweep: %v): got %d jobs, the cursor %q and the time %d; want job %d alone, and no further page",
 				swept, len(page.Jobs), page.Next, page.Searched, alice)
 		}
 		page, err = r.List(ctx(), store.Filter{Owner: "bob", Limit: 3})
 		r.ok(err)
 		if len(page.Jobs) != 3 || page.Jobs[0].ID != page.Jobs[2].ID+2 || page.Next.ID != page.Jobs[2].ID {
-			r.fail("list of an owner with many jobs, after a sweep: %v: got %d jobs and the cursor %q, want the newest 3 and a cursor", swept, len(page.Jobs), page.Next)
+			r.fail("list of an owner with many jobs (after a sweep: %v): got %d jobs and the cursor %q, want the newest 3 and a cursor", swept, len(page.Jobs), page.Next)
 		}
 	}
 }
@@ -171,8 +171,8 @@ func ownerListIsNoWalk(r *rig) {
 func ownerListsWhileSwept(r *rig) {
 	const writers, calls, owners = 3, 25, 4
 	var mu sync.Mutex
-	enqueued := make(map[string][]job.ID) // by owner
-	var left atomic.Int32                 // writers that have not ended
+	enqueued := make(map[string][]job.ID) // for each owner, the jobs whose enqueue has returned
+	var left atomic.Int32                 // number of writers that have not ended
 	left.Store(writers)
 	errs := make([]error, writers+2*2)
 	write := func() error {

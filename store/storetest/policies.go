@@ -90,7 +90,7 @@ func policyComesBack(r *rig) {
 	var rows []store.Audit
 	for i, hash := range []string{"a", "b", "b", "a", "a"} {
 		r.ok(r.PublishPolicy(ctx(), operator, store.StoredPolicy{Hash: hash, Name: "n" + hash, Body: []byte(hash)}))
-		if i != 2 && i != 4 { // publishing the current policy again changes nothing
+		if i != 2 && i != 4 { // these two steps publish the current policy again, which changes nothing
 			rows = append(rows, store.Audit{
 				Seq: int64(len(rows)) + 1, At: r.now(), Actor: operator.Actor, Action: "policy.publish", Target: hash, Reason: operator.Reason, After: "n" + hash,
 			})

@@ -87,7 +87,7 @@ func processIsKept(r *rig) {
 // part of: Q9
 func sickProcessIsShown(r *rig) {
 	p := process("p", "1")
-	p.Sick = []store.Sickness{{Kind: kind, Cause: "no program"}} // sick at its start
+	p.Sick = []store.Sickness{{Kind: kind, Cause: "no program"}} // the process cannot run this kind from the start
 	r.present(p)
 	same(r, "what is sick", r.processes()[0].Sick, p.Sick)
 	p.Sick = nil
@@ -229,7 +229,7 @@ func quietReachesTheProcess(r *rig) {
 	r.present(twin)
 	r.present(other)
 	r.ok(r.OrderProcess(ctx(), operator, "p", true))
-	for range 2 { // the order stays in force
+	for range 2 { // both reports of the process get the order to be quiet
 		same(r, "orders of the process", r.present(p), store.Orders{Quiet: true})
 		same(r, "orders of its twin", r.present(twin), store.Orders{Quiet: true})
 		same(r, "orders of another process", r.present(other), store.Orders{})
@@ -268,7 +268,7 @@ func processOrderIsAudited(r *rig) {
 // proves: X3
 func processBounds(r *rig) {
 	long := func(n int) string { return strings.Repeat("n", n) }
-	names := func(bytes int) (list []string) { // each name costs 64 bytes: 63 bytes and one additional byte for each name
+	names := func(bytes int) (list []string) { // each name costs its length of 63 bytes and 1 byte more
 		for range bytes / 64 {
 			list = append(list, long(63))
 		}

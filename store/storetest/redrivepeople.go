@@ -135,7 +135,7 @@ func redrivesAreListed(r *rig) {
 		[]any{store.CanaryDefault, store.StopDefault, int8(store.RedrivePriority), person.Actor, person.Reason, r.now()})
 	_, err = r.Redrive(ctx(), 99)
 	r.is(err, store.ErrNotFound)
-	// Two redrives select the same jobs. Each job is released only once.
+	// Two redrives select the same jobs. Only one of them releases each job.
 	same(r, "released", r.step(100).Released, int64(2))
 	same(r, "lives", []int32{r.get(1).Life, r.get(2).Life}, []int32{2, 2})
 	r.answer(2, "")

@@ -106,13 +106,13 @@ func badCanary(r *rig) {
 	id := r.startRedrive(canaryOf(5)).ID
 	r.step(100)
 	r.answer(3, "")
-	r.answer(2, "A") // two of five is above the default limit of one fifth of the jobs
+	r.answer(2, "A") // two failures of five are more than the default limit, one fifth of the jobs
 	s := r.step(100)
 	same(r, "step", []any{s.Active, s.Released, s.Wait}, []any{0, int64(0), store.Never})
 	d := r.redrive(id)
 	same(r, "state", []any{d.State, d.Answered, d.Again, d.EndedAt}, []any{store.RedriveStopped, int64(5), int64(2), r.now()})
 	if !strings.Contains(d.Why, "2 of 5") {
-		r.fail("stopped redrive: got the reason %q, want a reason that contains 2 of 5", d.Why)
+		r.fail("stopped redrive: got the reason %q, want a reason that contains \"2 of 5\"", d.Why)
 	}
 	dead := 0
 	for _, id := range all {
@@ -136,7 +136,8 @@ func anotherCause(r *rig) {
 	same(r, "answers", []int64{d.Answered, d.Again, d.Dead}, []int64{3, 0, 2})
 }
 
-// Canaries that die with another class do not prove that the old cause is gone.
+// If all canaries die, the redrive stops, even if they die with another class than before. Such
+// deaths do not prove that the old cause is gone.
 //
 // proves: D7
 func barrenCanary(r *rig) {
@@ -169,7 +170,7 @@ func rampStops(r *rig) {
 	d := r.redrive(id)
 	same(r, "state", []any{d.State, d.Again}, []any{store.RedriveStopped, int64(10)})
 	if d.Released > 130 {
-		r.fail("the redrive brought back %d jobs that fail again, want fewer", d.Released)
+		r.fail("the redrive released %d jobs that fail again, want at most 130", d.Released)
 	}
 	// A person resumes the redrive. Jobs that failed before that time do not count in the stop
 	// rule any more.
@@ -201,8 +202,8 @@ func laterDeathsDoNotJoin(r *rig) {
 	same(r, "what died again", r.listed(store.DeadFilter{Redrive: id, Statuses: []job.Status{job.Pending}}, 5), []job.ID{1})
 }
 
-// If a person reopens a dead letter after the set was counted, the redrive also retries and
-// counts that job. At any time, the counters of a redrive agree with each other.
+// If a person reopens a dead letter after the redrive has counted its set, the redrive also retries
+// and counts that job. The counters of the redrive never contradict each other.
 //
 // proves: D7
 func reopenedIsBroughtBack(r *rig) {
@@ -299,7 +300,7 @@ func redrivePriority(r *rig) {
 	j = r.get(id)
 	same(r, "retried by hand", []any{j.Priority, j.Queue}, []any{int8(1), "night"})
 
-	plain := r.die("A") // if a redrive gives the job a lower priority for one life, the store keeps no original values
+	plain := r.die("A") // if a redrive changes only the priority of one life, the store keeps no original values of the job
 	r.startRedrive(canaryOf(-1))
 	r.step(100)
 	r.state(plain, job.Waiting)

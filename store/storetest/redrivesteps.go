@@ -65,7 +65,7 @@ func redrivesShare(r *rig) {
 	same(r, "shares of small steps", released(), []int64{11, 11, 11})
 	_, err := r.ControlRedrive(ctx(), person, ids[0], store.RedrivePause)
 	r.ok(err)
-	same(r, "step", r.step(40).Released, int64(40)) // the other redrives use the share that the paused redrive does not use
+	same(r, "step", r.step(40).Released, int64(40)) // the paused redrive takes no share of the 40 jobs
 	same(r, "shares without the first", released(), []int64{11, 31, 31})
 }
 
@@ -134,7 +134,7 @@ func redriveNeedsRoom(r *rig) {
 		_, err := r.StartRedrive(ctx(), person, spec)
 		r.is(err, store.ErrTooLarge)
 	})
-	part := spec // the jobs in this queue have two kinds
+	part := spec // the jobs in the queue of part have two kinds
 	part.Through, part.Total = 2, 2
 	_, err := r.StartRedrive(ctx(), person, part)
 	r.ok(err)

@@ -31,7 +31,7 @@ func enqueueCanBeAskedAgain(r *rig) {
 	same(r, "first answer, of a commit that never was", r.enqueue(a, b), want)
 	r.unchanged(func() { same(r, "answer to the repeat", r.enqueue(a, b), want) })
 
-	// The job may be in any state when the caller repeats the call.
+	// The repeated call returns the same receipt in each state of the job.
 	c := r.take()
 	want[0].State = job.Running
 	r.unchanged(func() { same(r, "answer to the repeat", r.enqueue(a, b), want) })
@@ -44,7 +44,8 @@ func enqueueCanBeAskedAgain(r *rig) {
 
 // proves: I1
 //
-// The key belongs to the job that is enqueued again, so it is not a duplicate.
+// The idempotency key belongs to the job itself. So a repeated enqueue of the job must not say that
+// it is a duplicate.
 func repeatedEnqueueKnowsItsOwnKey(r *rig) {
 	n := r.newJob(keyed("k", "d"))
 	r.enqueue(n)
@@ -61,8 +62,8 @@ func repeatedEnqueueKnowsItsOwnKey(r *rig) {
 
 // proves: I1
 //
-// The job is in the queue. Its queue has begun to drain since, and the answer must still say that
-// the job was enqueued.
+// The queue begins to drain after the job was enqueued. A repeated enqueue must still say that the
+// job was enqueued.
 func repeatedEnqueueIntoDraining(r *rig) {
 	n := r.newJob()
 	r.enqueue(n)
@@ -73,8 +74,8 @@ func repeatedEnqueueIntoDraining(r *rig) {
 
 // proves: I1
 //
-// After a fail-over that has lost a reservation of ids, two processes may use the same ids. The
-// second of them must not take the job of the other for its own.
+// After a fail-over that has lost a reservation of ids, two processes may use the same ids. An
+// enqueue of the second process must not succeed because a job of the first has the same id.
 func repeatIsNoOtherJob(r *rig) {
 	long := func(n *job.New) { n.Payload = make([]byte, 2000) }
 	n, m := r.newJob(keyed("k", "d")), r.newJob(long)
@@ -84,7 +85,7 @@ func repeatIsNoOtherJob(r *rig) {
 		change(&n)
 		_, err := r.Enqueue(ctx(), []job.New{n})
 		if err != nil && !errors.As(err, new(*store.IDConflict)) {
-			r.fail("got error %v, want an IDConflict", err)
+			r.fail("enqueue of another job with the same id: got error %v, want an IDConflict", err)
 		}
 		return err
 	}
@@ -105,7 +106,7 @@ func repeatIsNoOtherJob(r *rig) {
 				}
 				r.unchanged(func() {
 					if err := repeats(n, change); !errors.Is(err, want) {
-						r.fail("another %s: %v, want %v", what, err, want)
+						r.fail("repeated enqueue with another %s: got error %v, want %v", what, err, want)
 					}
 				})
 			}

@@ -65,8 +65,8 @@ func stallHasItsRecord(r *rig) {
 
 // proves: Q3
 //
-// The jobs of a dead process are due at once after their first stall. From the second stall on,
-// each waits for a different time.
+// When a process is gone, its jobs are due again at once after their first crash. From the second
+// crash on, each job waits for a different time.
 func stalledJobsSpread(r *rig) {
 	r.addMany(5)
 	for stalls := int32(1); stalls <= 3; stalls++ {
@@ -93,7 +93,7 @@ func stalledJobsSpread(r *rig) {
 
 // proves: Q3
 //
-// With the preset render, the second stall of a life ends the job.
+// With the preset render, a job is dead after the second crash of a life.
 func stallsThatEndTheJob(r *rig) {
 	id := r.add()
 	two := func(w *store.Want) { w.Kinds[0].MaxCrashes = 2 }
@@ -131,7 +131,7 @@ func ceilingHoldsEverywhere(r *rig) {
 			r.lose(r.take(func(w *store.Want) { w.Kinds[0].MaxCrashes = limit.asked }))
 		}
 		if n != limit.holds {
-			r.fail("limit %d: dead after %d stalls, want %d", limit.asked, n, limit.holds)
+			r.fail("crash limit %d: the job was dead after %d crashes, want %d", limit.asked, n, limit.holds)
 		}
 	}
 }
@@ -149,8 +149,8 @@ func eachClaimBringsItsLimit(r *rig) {
 
 // proves: Q3
 //
-// A run that has not begun did not kill its worker. So it counts no crash where the crash would
-// end the job. Earlier crashes count for every run.
+// A run that has not begun cannot have killed its worker. So if one more crash would make the job
+// dead, the crash counts only if the run has begun. The crashes before that count for every run.
 func lastCrashCountsForABegunRun(r *rig) {
 	two := func(w *store.Want) { w.Kinds[0].MaxCrashes = 2 }
 	id := r.add()
@@ -158,7 +158,7 @@ func lastCrashCountsForABegunRun(r *rig) {
 	r.clock.Advance(lease)
 	same(r, "crashes of the rescued run, which had not begun", r.rescue(10).Jobs[0].Crashes, int32(1))
 
-	for n := int32(1); n <= 3; n++ { // at its last chance, such a run is handed back each time
+	for n := int32(1); n <= 3; n++ { // one crash would make the job dead, so a run that has not begun is handed back each time
 		c := r.take(two)
 		at := r.cursor()
 		r.clock.Advance(lease)
@@ -181,17 +181,17 @@ func lastCrashCountsForABegunRun(r *rig) {
 	r.clock.Advance(lease / 2)
 	r.beginRun(c)
 	same(r, "runs that have begun", r.dump().Begun, []store.Run{runOf(c)})
-	same(r, "lease", r.get(id).LeaseUntil, r.in(lease)) // a begin extends the lease
+	same(r, "lease", r.get(id).LeaseUntil, r.in(lease)) // the heartbeat that marks the run as begun also extends the lease
 	r.end(outcome(c, job.Interrupted, job.Waiting))
 
-	r.take(two) // the begin of an earlier run does not count for this one
+	r.take(two) // the mark of an earlier run does not apply to this run
 	same(r, "runs that have begun", r.dump().Begun, nil)
 	r.clock.Advance(lease)
 	same(r, "state after the rescue", r.rescue(10).Jobs[0].To, job.Waiting)
 
 	c = r.take(two)
 	r.beginRun(c)
-	r.beginRun(c) // a begin can be repeated
+	r.beginRun(c) // a run can be marked as begun twice
 	r.clock.Advance(lease)
 	same(r, "rescued", r.rescue(10).Jobs, []store.Rescued{{
 		Run: runOf(c), Kind: kind, Queue: queue, Holder: holder, Crashes: 2, To: job.Dead,
@@ -200,7 +200,7 @@ func lastCrashCountsForABegunRun(r *rig) {
 	r.ok(err)
 	same(r, "status of a lost run that wants to begin", status, []store.RunStatus{{}})
 
-	// A person has asked such a run to stop: the job is cancelled.
+	// If a person has asked to cancel a run that has not begun, a crash of the run cancels the job.
 	id = r.add()
 	c = r.take(func(w *store.Want) { w.Kinds[0].MaxCrashes = 1 })
 	r.ok(r.cancel(id))
@@ -276,7 +276,7 @@ func stalledRunThatWasAskedToStop(r *rig) {
 	r.state(id, job.Dead)
 }
 
-// defaults are the terms of a job if the policy sets no terms.
+// defaults are the terms of a job whose policy sets no terms.
 var defaults job.Terms
 
 // crashed returns the expected failure record of a crash after which the job runs again. The

@@ -166,7 +166,7 @@ func (r *rig) claim(wants ...store.Want) []job.Claim {
 func (r *rig) take(options ...func(*store.Want)) job.Claim {
 	claims := r.claim(want(1, options...))
 	if len(claims) != 1 {
-		r.fail("%d claims, want 1", len(claims))
+		r.fail("got %d claims, want 1", len(claims))
 	}
 	return claims[0]
 }
@@ -174,7 +174,7 @@ func (r *rig) take(options ...func(*store.Want)) job.Claim {
 // none fails the check if there is a job to claim.
 func (r *rig) none() {
 	if claims := r.claim(want(1)); len(claims) != 0 {
-		r.fail("job %d was given out, want none", claims[0].ID)
+		r.fail("job %d was claimed, want no job to claim", claims[0].ID)
 	}
 }
 

@@ -47,8 +47,8 @@ func seriesByMinuteAndHour(r *rig) {
 	o := failed(claims[0], "A", 0)
 	o.Cost = 5
 	r.end(o, succeeded(claims[1]))
-	r.clock.Advance(10 * time.Second) // the second minute
-	o = succeeded(r.take())           // it has waited for 10 s
+	r.clock.Advance(10 * time.Second) // the second minute of the figures begins here
+	o = succeeded(r.take())           // the job of this run has waited for 10 s
 	o.Cost = 7
 	r.clock.Advance(time.Second)
 	r.end(o)
@@ -78,7 +78,7 @@ func seriesByClass(r *rig) {
 	}
 	r.die("B")
 	r.add()
-	r.end(held(r.take())) // no attempt
+	r.end(held(r.take())) // a held job counts no attempt
 	r.complete()
 	got := r.series(store.SeriesQuery{By: store.ByClass})
 	point := func(class string, failed, dead int64) store.Point {
@@ -142,7 +142,7 @@ func attemptsAreCountedOnce(r *rig) {
 	}}})
 }
 
-// A series is the sum of the stored figures, whatever the query.
+// The points of every series are the sums of the stored figures that the query selects.
 //
 // part of: M6
 func seriesSumsTheFigures(r *rig) {
@@ -186,7 +186,8 @@ func summed(d *store.Dump, q *store.SeriesQuery) (points []store.Point) {
 		f := &d.Figures[i]
 		at := f.At - f.At%step
 		since := q.Since - q.Since%step
-		// The figures without a queue are those of all lanes, so they are not added to the others.
+		// Figures without a queue are the sums of all lanes, so they are not added to the figures
+		// of single lanes.
 		if f.Unit != unit || f.Queue == "" || f.At < since || q.Queue != "" && q.Queue != f.Queue || q.Kind != "" && q.Kind != f.Kind {
 			continue
 		}
@@ -326,7 +327,7 @@ func dueByMinute(r *rig) {
 	same(r, "due retries of an empty store", due(2), store.DueRetries{At: r.now(), Minutes: []int64{0, 0}})
 	r.add(func(n *job.New) { n.RunAt = r.in(time.Minute) }) // a waiting job is no retry
 	r.add()
-	r.end(waits(r.take(), job.Snoozed, time.Minute)) // it waits, but not for a retry
+	r.end(waits(r.take(), job.Snoozed, time.Minute)) // the job waits, but because of a snooze and not for a retry
 	for _, delay := range []time.Duration{
 		time.Microsecond, time.Minute, time.Minute + time.Microsecond, 90 * time.Second, 2 * time.Hour, 2*time.Hour + time.Microsecond, 0,
 	} {
@@ -375,8 +376,8 @@ func headsOfLanes(r *rig) {
 	same(r, "heads later", heads(), want)
 }
 
-// readFigures reads series with random queries, retries that fall due, and the heads of
-// lanes.
+// readFigures reads three kinds of figures with random queries: series, retries by their due times,
+// and the first jobs of lanes.
 func (d *duel) readFigures() {
 	q := store.SeriesQuery{
 		Step:  pick(d.t, "step", time.Minute, 0, 5*time.Minute, time.Hour, 3*time.Hour, 24*time.Hour, time.Second),

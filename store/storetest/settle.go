@@ -167,8 +167,8 @@ func failuresAreKept(r *rig) {
 // proves: F1
 // part of: L3
 //
-// A run that burned no attempt may still have a failure record. The record has the number of the
-// attempt that was under way.
+// A run that does not count as an attempt may still have a failure record. The record has the
+// number that the attempt would have had.
 func everyEndMayHaveARecord(r *rig) {
 	id := r.add()
 	r.end(failed(r.take(), "NetworkTimeout", 0))

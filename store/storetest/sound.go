@@ -53,7 +53,7 @@ func soundEntry(l *job.DeadLetter, state job.State) error {
 	live := state != job.None && !state.Terminal()
 	switch {
 	case l.Revived == (state == job.Dead):
-		return fmt.Errorf("dead letter of job %d in state %s: got revived %v, want the opposite", l.Job, state, l.Revived)
+		return fmt.Errorf("dead letter of job %d in state %s: got Revived %v, want the opposite", l.Job, state, l.Revived)
 	case live != (l.Status == job.Redriven):
 		return fmt.Errorf("dead letter of job %d in state %s: the status %s is not allowed with this state", l.Job, state, l.Status)
 	case l.ReopenAt != 0 && l.Status != job.Ignored:

@@ -159,7 +159,7 @@ func dueReopeningIsNotDropped(r *rig) {
 	muted := r.die("B")
 	r.ok(r.actOn(store.ActIgnore, id, func(a *store.Action) { a.Until = r.in(time.Hour) }))
 	r.act(store.Action{Do: store.ActIgnore, Filter: &store.DeadFilter{Group: "B|" + kind}, Until: r.in(time.Hour)})
-	r.clock.Advance(1000 * time.Hour) // no sweep has run yet, although the time of the dead letter has come
+	r.clock.Advance(1000 * time.Hour) // the dead letter's time is over, but no sweep has run since
 	swept := r.sweep(store.Retention{Dead: 2 * time.Hour}, 1)
 	same(r, "swept", []int64{swept.Dead, swept.Reopened}, []int64{0, 2})
 	same(r, "entries", []job.Status{r.letter(id).Status, r.letter(muted).Status}, []job.Status{job.Pending, job.Pending})
@@ -306,7 +306,7 @@ func removalsAreAudited(r *rig) {
 		return found
 	}
 	r.complete()
-	for range 7 { // 70 minutes in steps of ten minutes
+	for range 7 { // seven steps of ten minutes are more than an hour
 		r.complete()
 		r.clock.Advance(10 * time.Minute)
 		n += r.sweep(keep, 10).Completed

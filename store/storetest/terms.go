@@ -21,13 +21,13 @@ func termsPromises() []promise {
 	}
 }
 
-// policyTerms are terms in which every field differs from its default value.
+// policyTerms are terms of a policy. Each field differs from its default.
 var policyTerms = job.Terms{
 	Class: "WorkerLost", Retrying: "It goes on soon.", Dead: "It was interrupted too often.",
 	Spread: time.Hour, SpreadMax: 2 * time.Hour, ExpiredClass: "TooLate",
 }
 
-// under returns an option for a want: its claims have the given terms.
+// under returns an option for a want: jobs are claimed with the terms t.
 func under(t job.Terms) func(*store.Want) {
 	return func(w *store.Want) { w.Kinds[0].Terms = t.Encode() }
 }
@@ -48,7 +48,8 @@ func (r *rig) last(id job.ID) job.Failure {
 
 // proves: Q3, F1, F10
 //
-// The process that rescues knows neither the kind nor the policy.
+// The process that rescues a job may have neither its kind nor its policy. The terms of the claim
+// say how the crash ends the run.
 func termsOfTheClaimDecideACrash(r *rig) {
 	id := r.add(given(job.Terms{Class: "OfTheEnqueue"}))
 	two := func(w *store.Want) { w.Kinds[0].MaxCrashes = 2 }
@@ -122,7 +123,8 @@ func termsOfTheClaimDecideALaterExpiry(r *rig) {
 
 // proves: D1
 //
-// The terms of a job outlive its death: a retried job may miss its deadline before the next claim.
+// The store keeps the terms of a dead job. It needs them if a retried job reaches its deadline
+// before the next claim.
 func termsOfARetriedJob(r *rig) {
 	deadline := r.in(time.Hour)
 	id := r.add(given(policyTerms), func(n *job.New) { n.Deadline = deadline })
@@ -135,7 +137,7 @@ func termsOfARetriedJob(r *rig) {
 
 // proves: R5
 //
-// A job that a rule has held is released by a retry, and stays released in all later lives.
+// A job that a rule has held is released by a retry, and no rule holds it again in any later life.
 func releaseTravelsWithTheClaim(r *rig) {
 	id := r.add()
 	c := r.take()
