@@ -56,14 +56,15 @@ func previewFilter(c Session, a *store.Action, now job.Micros) (answer store.Act
 	return answer, err
 }
 
-// counted reports whether the counters are enough to compute the number of entries to which
-// the act applies. If so, no rows must be read.
+// counted reports whether the number of entries to which the act applies can be computed from the
+// counters alone, so that no rows must be read.
 func (m *matcher) counted(do store.Act) bool {
 	if !m.f.Counted() {
 		return false
 	}
 	for s, selected := range m.statuses {
-		// The counters show only for pending and ignored entries that the job is still dead.
+		// The counters do not say whether the job of an entry is still dead. That is certain only if
+		// the entry is pending or ignored.
 		d := job.DeadLetter{Status: job.Status(s)}
 		if selected && do.Takes(&d, false) && d.Status != job.Pending && d.Status != job.Ignored {
 			return false
@@ -246,9 +247,9 @@ func (t *Txn) actFilter(by store.By, a *store.Action) (answer store.Acted, err e
 }
 
 // mute changes the groups of an action by filter. It mutes them when the action ignores whole
-// groups for a while, and unmutes them when the action reopens them. withGroups reports
-// whether the entries are ignored together with their groups, and muted whether a group was
-// changed.
+// groups for a while, and unmutes them when the action reopens them. The result withGroups says
+// whether the entries are ignored together with their groups. The result muted says whether a group
+// was changed.
 func (t *Txn) mute(by store.By, a *store.Action) (withGroups, muted bool, err error) {
 	ignores := a.Do == store.ActIgnore && (a.Until != 0 || a.Count != 0)
 	if !ignores && a.Do != store.ActReopen || !a.Filter.WholeGroup() {
@@ -294,8 +295,8 @@ func (t *Txn) roomFor(d *deadRow, c *store.Change) error {
 	return tooManyLanes(to)
 }
 
-// doAll applies the act to all the entries. withGroups says that they are ignored together
-// with their groups.
+// doAll applies the act to all the entries. The argument withGroups says whether the entries are
+// ignored together with their groups.
 func (t *Txn) doAll(by store.By, a *store.Action, all []deadRow, withGroups bool) error {
 	if a.Do == store.ActRetry {
 		return t.reviveAll(store.By{Actor: by.Actor, Reason: a.Note}, all, &a.Change, 0)

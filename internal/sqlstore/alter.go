@@ -76,7 +76,7 @@ func (r *Run) waits(row Row, from int) storekit.Waits {
 		DueAt: job.Micros(row.Int(from)), LifeAt: r.lifeAt, Override: row.Blob(from + 2)}
 }
 
-// fresh reports whether a waiting or retrying job has not run in its life.
+// fresh reports whether a waiting or retrying job has not run yet in its current life.
 func (r *Run) fresh() bool { return r.counters == job.Counters{} }
 
 // alter changes a waiting or retrying job. It reports whether the change has changed
@@ -92,7 +92,7 @@ func (t *Txn) alter(by store.By, w *waiting, c *store.Change) (changed bool, own
 		return false, tooManyLanes(key), nil
 	}
 	name := keyName{w.owner, lane.kind, w.key}
-	if o.newPayload { // keys are locked before lanes
+	if o.newPayload { // keys must be locked before lanes
 		d := &deadRow{DeadLetter: job.DeadLetter{Job: w.id, Owner: w.owner}, lane: lane, name: w.key}
 		if own, fatal = t.keyInUse(d, c); own != nil || fatal != nil {
 			return false, own, fatal
@@ -109,7 +109,7 @@ func (t *Txn) alter(by store.By, w *waiting, c *store.Change) (changed bool, own
 	}
 	if kept || o.newPayload {
 		var payload Value
-		if o.newPayload { // otherwise the payload stays where it is
+		if o.newPayload { // without a new payload, the stored payload stays unchanged
 			payload = blob(o.payload)
 		}
 		_, fatal = t.exec(insOriginal, num(w.id), num(t.now), text(by.Actor), text(w.lane.queue), num(cmp.Or(w.Own, w.priority)),
@@ -122,7 +122,7 @@ func (t *Txn) alter(by store.By, w *waiting, c *store.Change) (changed bool, own
 	if fatal == nil {
 		fatal = t.change(w.id, c, &o)
 	}
-	if fatal == nil && name.key != w.key { // retakeKey has taken the key
+	if fatal == nil && name.key != w.key { // the job has a new key, which retakeKey has already taken
 		fatal = t.one(setJobKey, num(w.id), text(name.key))
 	}
 	if fatal != nil {
@@ -138,7 +138,8 @@ func (t *Txn) alter(by store.By, w *waiting, c *store.Change) (changed bool, own
 	return true, nil, nil
 }
 
-// replaced returns the settings and the payload of a job, and which of them a change replaces.
+// replaced returns the job's override and payload from before a change, and which of them the
+// change replaces. The argument to has the job's values after the change.
 func (w *waiting) replaced(c *store.Change, to *storekit.Waits) own {
 	return own{policy: w.Override, payload: w.payload, long: w.long,
 		newPolicy:  !bytes.Equal(to.Override, w.Override),

@@ -9,11 +9,11 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// These statements search for the ready jobs of a claim. They fix every index column
-// before run_at, so SQLite stops at the first row that is due later, and the caller
-// stops reading when it has enough rows. They have no bound LIMIT, because SQLite would
-// compile the statement again for each search. The plus signs before bound values
-// prevent the same in a database on which ANALYZE was run.
+// These statements search for the ready jobs of a claim. They fix every index column before run_at,
+// so SQLite stops at the first row that is due later, and the caller stops reading when it has
+// enough rows. They have no bound LIMIT, because SQLite would compile the statement again for each
+// search. After ANALYZE, SQLite would also compile it again for other bound values; the plus signs
+// before them prevent this.
 var seekReady = declareWalk("seekReady", `SELECT run_at, id FROM redrive_jobs INDEXED BY redrive_ready
 	WHERE lane = +?1 AND priority = +?2 AND state < 3 AND (run_at, id) > (+?3, +?4)
 	ORDER BY run_at, id`)
@@ -22,7 +22,7 @@ var seekReady = declareWalk("seekReady", `SELECT run_at, id FROM redrive_jobs IN
 type claimer struct {
 	t       *Txn
 	holder  string
-	until   job.Micros // when the leases of the new claims end
+	until   job.Micros // time at which the leases of the new claims end
 	out     *store.Exchanged
 	cursors []laneCursor
 	left    []left
@@ -126,8 +126,8 @@ func (c *claimer) claim(w *store.Want, kinds map[string]*kindRoom) error {
 	return nil
 }
 
-// takes returns how many more jobs of the lane's kind may be claimed. It returns nil when the
-// claim may take no job from the lane.
+// takes returns the room for further jobs of the lane's kind, or nil if the claim may take no job
+// from the lane.
 func (c *claimer) takes(l *Lane, kinds map[string]*kindRoom) *kindRoom {
 	room := kinds[l.kind]
 	if room == nil || l.parked || room.want.Max <= 0 || c.source == nil && l.ready() == 0 {
@@ -242,7 +242,7 @@ func (c *claimer) merge(priority int, all *kindRoom) error {
 	return nil
 }
 
-// rest notes the next unclaimed row of each cursor. NextDue is computed from these rows.
+// rest records the first unclaimed row of each cursor. NextDue is computed from these rows.
 func (c *claimer) rest(priority int, all *kindRoom) error {
 	if all.max <= 0 {
 		return nil

@@ -39,8 +39,8 @@ type DB struct {
 	// Read calls the function do in a read-only transaction over one snapshot. Read may call
 	// do again; do must then discard the data of its first call.
 	Read func(ctx context.Context, do func(Session) error) error
-	// Join calls the function do in the caller's transaction. Either all changes of do are
-	// written or none.
+	// Join calls the function do in the caller's transaction. If do fails, none of its changes are
+	// written.
 	Join func(ctx context.Context, tx store.Tx, do func(*Txn) error) error
 }
 
@@ -169,10 +169,9 @@ func (s *Core) Heartbeat(ctx context.Context, b store.Beat) (status []store.RunS
 
 const (
 	// graceMin is the shortest time during which no run is rescued after the clock has jumped
-	// forward, for example when a suspended machine wakes up. The leases ended during the
-	// jump, and the workers that are alive need time to extend them. A worker extends its
-	// lease after a third of the lease; a grace time of half the longest lease leaves time for
-	// a second try.
+	// forward, for example when a suspended machine wakes up. Leases expired during the jump, so
+	// workers that are alive need time to extend them. A worker extends its lease after a third of
+	// the lease; a grace time of half the longest lease leaves time for a second try.
 	graceMin = 15 * time.Second
 	// quietMin is how long a store must have been without events before it is opened,
 	// so that this time counts as a gap in its use. A process cannot see a jump of the
@@ -183,9 +182,9 @@ const (
 	quietMin = time.Minute
 )
 
-// NoteLease notes the length of a lease that a worker has asked for; the store keeps the
-// longest length. NoteLease and NoteOpened are functions, because methods of a Core would
-// become methods of the stores that embed it.
+// NoteLease records the length of a lease that a worker has asked for; the store keeps the longest
+// length. NoteLease and NoteOpened are functions, because methods of a Core would become methods of
+// the stores that embed it.
 func NoteLease(s *Core, lease time.Duration) {
 	for {
 		most := s.lease.Load()
@@ -195,8 +194,8 @@ func NoteLease(s *Core, lease time.Duration) {
 	}
 }
 
-// NoteOpened notes that the store was opened. Call it before any other call. newest is
-// the time of the newest event; 0 means that there is no event.
+// NoteOpened records that the store was opened. Call it before any other call. newest is the time
+// of the newest event; 0 means that there is no event.
 func NoteOpened(s *Core, now, newest job.Micros) {
 	s.quiet = 0
 	if newest != 0 && now.Sub(newest) >= quietMin {

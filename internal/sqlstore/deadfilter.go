@@ -61,8 +61,8 @@ func (d *deadRow) key() deadKey { return deadKey{d.lane.id, d.Reason, d.Class, d
 type matcher struct {
 	c Session
 	f *store.DeadFilter
-	// reports whether the act applies to an entry; nil means that the act applies to all
-	// entries
+	// The function takes reports whether the act applies to an entry. If it is nil, the act applies
+	// to all entries.
 	takes    func(*job.DeadLetter) bool
 	statuses [job.Ignored + 1]bool // the statuses that the filter selects
 	groups   []int64               // the groups that the filter names; nil means all

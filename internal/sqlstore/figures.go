@@ -17,7 +17,7 @@ const allLanes = 0
 // unitsOfFigures holds the values of the column unit in redrive_figures.
 var unitsOfFigures = [...]time.Duration{time.Minute, time.Hour}
 
-// unitNumber returns the number under which a unit is stored.
+// unitNumber returns the number that stands for a time unit in the column unit.
 func unitNumber(unit time.Duration) int64 {
 	if unit == time.Hour {
 		return 1
@@ -51,11 +51,11 @@ var (
 // attempt of its first life. The attempt is counted already.
 func (r *Run) retried() bool { return r.counters.Attempts > 1 || r.life > 1 }
 
-// of returns the figures that the transaction adds to those of a lane. The pointer is valid
-// until the next call.
+// of returns the figures that the transaction adds to the stored figures of a lane. The pointer is
+// valid until the next call of this method.
 func (t *Txn) of(l *Lane) *store.Figures { return t.figures.at(l.id) }
 
-// started counts a claim. due is the time at which the job was due.
+// started counts a claim. The argument due is the time at which the job was due.
 func (t *Txn) started(r *Run, due job.Micros) {
 	f := t.of(r.lane)
 	f.Started++
@@ -106,8 +106,8 @@ func (t *Txn) deaths() (n int64) {
 	return n
 }
 
-// flushFigures adds the figures of the transaction to the stored ones, by minute and by
-// hour. In a store with other writers, Record stores them.
+// flushFigures adds the figures of the transaction to the stored figures of the current minute and
+// hour. In a store with other writers, the hook Record stores them.
 func (t *Txn) flushFigures() error {
 	if t.shared() {
 		return nil
@@ -145,8 +145,8 @@ func (t *Txn) addFigures(lane int64, f *store.Figures) error {
 	return nil
 }
 
-// storedFigures returns the figures of a row. The catalogue keeps them, so that the next
-// transaction of the same minute reads nothing.
+// storedFigures returns the figures of a row. The catalogue caches them, so that the next
+// transaction of the same minute need not read the row.
 func (t *Txn) storedFigures(k FigureKey) (*store.Figures, error) {
 	c := t.cat
 	if minute := storekit.FigureStart(t.now, time.Minute); c.figures == nil || c.minute != minute {
@@ -165,9 +165,9 @@ func (t *Txn) storedFigures(k FigureKey) (*store.Figures, error) {
 	return f, nil
 }
 
-// AppendFigures appends the figures of the transaction to b: for each lane, its number, the
-// size of its packed figures, and these. It appends nothing when nothing is counted.
-// EachFigures reads the result.
+// AppendFigures appends the figures of the transaction to b: for each lane its number, the size of
+// its packed figures, and the packed figures. It appends nothing if the transaction has counted
+// nothing. EachFigures reads the result.
 func (t *Txn) AppendFigures(b []byte) []byte {
 	for i, lane := range t.figures.keys {
 		f := &t.figures.values[i]
@@ -250,7 +250,7 @@ func appendSection(b []byte, number byte, content func([]byte) []byte) []byte {
 	}
 	var buf [binary.MaxVarintLen64]byte
 	n := binary.PutUvarint(buf[:], uint64(size))
-	b = append(b, buf[:n-1]...) // makes room
+	b = append(b, buf[:n-1]...) // makes room for the size, which needs n bytes instead of one
 	copy(b[begin+n-1:], b[begin:begin+size])
 	copy(b[begin-1:], buf[:n])
 	return b
@@ -296,7 +296,7 @@ func UnpackFigures(b []byte, f *store.Figures) error {
 	return nil
 }
 
-// figureReader reads packed figures. bad is set when they are damaged.
+// figureReader reads packed figures. The field bad is set when the figures are damaged.
 type figureReader struct {
 	b   []byte
 	bad bool

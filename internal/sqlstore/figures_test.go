@@ -28,10 +28,10 @@ func TestM6_PackedFiguresAreReadBack(t *testing.T) {
 		packed := PackFigures([]byte("before"), &f)
 		var got store.Figures
 		if err := UnpackFigures(packed[len("before"):], &got); err != nil {
-			t.Fatalf("unpack %+v: %v", f, err)
+			t.Fatalf("unpack the packed figures %+v: got error %v, want none", f, err)
 		}
 		if diff := cmp.Diff(f, got); diff != "" {
-			t.Errorf("figures after packing (-want +got):\n%s", diff)
+			t.Errorf("figures that were packed and unpacked (-want +got):\n%s", diff)
 		}
 	}
 	one, two := someFigures()[3], someFigures()[2]
@@ -55,9 +55,10 @@ func TestM6_DamagedFiguresAreAnError(t *testing.T) {
 		packed := PackFigures(nil, &f)
 		for n := range packed {
 			var got store.Figures
-			// A section may be missing, but not a part of it.
+			// Packed figures that were cut off can be read only if they end before a section
+			// begins.
 			if err := UnpackFigures(packed[:n], &got); err == nil && n != 1 && (n == 0 || packed[n] != sectionClasses) {
-				t.Errorf("the first %d of %d bytes of %+v: got no error, want one", n, len(packed), f)
+				t.Errorf("the first %d of %d bytes of %+v: unpack returned no error, want an error", n, len(packed), f)
 			}
 		}
 	}
@@ -66,7 +67,7 @@ func TestM6_DamagedFiguresAreAnError(t *testing.T) {
 		"a longer section than there are bytes": {figuresVersion, sectionCounts, 9, 0}, "bytes behind the counts": {figuresVersion, sectionCounts, 2, 0, 0},
 	} {
 		if err := UnpackFigures(b, new(store.Figures)); err == nil {
-			t.Errorf("figures with %s: got no error, want one", what)
+			t.Errorf("figures with %s: unpack returned no error, want an error", what)
 		}
 	}
 }
@@ -82,10 +83,10 @@ func FuzzUnpackFigures(f *testing.F) {
 		}
 		var again store.Figures
 		if err := UnpackFigures(PackFigures(nil, &got), &again); err != nil {
-			t.Fatalf("figures %+v were read, but not after they were packed: %v", got, err)
+			t.Fatalf("figures %+v: unpack of the packed figures: got error %v, want none", got, err)
 		}
 		if diff := cmp.Diff(got, again); diff != "" {
-			t.Errorf("figures after packing (-want +got):\n%s", diff)
+			t.Errorf("figures that were packed and unpacked (-want +got):\n%s", diff)
 		}
 	})
 }

@@ -2,9 +2,9 @@ package sqlstore
 
 import "github.com/redrive/redrive/job"
 
-// A job is in one of three places: live in redrive_jobs, ended in redrive_done, or dead in
-// redrive_dead. They are searched in this order. The entry of a dead job that was retried stays in
-// redrive_dead, marked as revived.
+// A job is in one of three tables: redrive_jobs if it is live, redrive_done if it has ended,
+// redrive_dead if it is dead. The tables are searched in this order. The entry of a dead job that
+// was retried stays in redrive_dead, marked as revived.
 var (
 	selLive = declare("selLive", `SELECT state, token FROM redrive_jobs WHERE id = ?`)
 	selDone = declare("selDone", `SELECT state, token FROM redrive_done INDEXED BY redrive_done_job WHERE job = +? ORDER BY seq DESC LIMIT 1`)

@@ -10,7 +10,7 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// heldKey is an idempotency key as the database has it.
+// heldKey is the row of an idempotency key in the database.
 type heldKey struct {
 	job    job.ID // the job that holds the key; 0 when no job holds it
 	state  job.State

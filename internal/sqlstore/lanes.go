@@ -37,11 +37,11 @@ type Catalog struct {
 	termsByID map[int64]job.Terms // a cache; the map key is the number of the terms
 
 	figures map[FigureKey]*store.Figures // a cache: the stored figures of the current minute and hour
-	minute  job.Micros                   // the minute of that cache
+	minute  job.Micros                   // the minute to which figures belongs
 
 	borrowed  bool // whether other catalogues share the lanes and queues, so that they must not be changed
-	uncounted bool // whether the counters of lanes are missing in this catalogue
-	late      bool // whether the field ended must still be read
+	uncounted bool // whether this catalogue has no counters of lanes
+	late      bool // whether the field ended was not read yet
 }
 
 // Borrow returns a catalogue for one transaction. The new catalogue shares the lanes and
@@ -303,7 +303,7 @@ var selLaneOfRun = &Query{Name: "selLaneOfRun"}
 func (t *Txn) MakeLaneAfter(o *job.Outcome) error {
 	id, err := ReadInt(t.s, selLaneOfRun, num(o.ID), num(o.Token))
 	if err != nil || id == 0 {
-		return err // no run has this id and token if there is no error; the outcome is refused later, when it is settled
+		return err // no row without an error: the run does not exist, and settle will refuse the outcome
 	}
 	from := t.laneOf(id)
 	return t.MakeLane(&job.New{Queue: o.Queue, Kind: from.kind, Deps: from.deps})

@@ -38,10 +38,9 @@ var (
 	listedDied = declare("listedDied", listDead+fromDead+`WHERE j.death = ?`)
 )
 
-// Transactions of other processes that overlap number their rows of ended jobs in any
-// order. So a job can have a lower number than another one that ended before it. A list
-// shows ended jobs in the order of their numbers, and expects that two jobs in the wrong
-// order are not further apart than this.
+// Transactions of other processes that overlap number their rows of ended jobs in any order. So a
+// job can have a lower number than a job that ended earlier. A list shows ended jobs in the order
+// of their numbers, and expects that two jobs in the wrong order are not further apart than this.
 const (
 	endSlack = time.Minute
 	endRows  = 2_000
@@ -292,7 +291,7 @@ func (l *lister) endedFrom() (seq, death int64, err error) {
 		return 0, 0, err
 	}
 	if inDone != 0 {
-		earliest := from.At // of the jobs that were listed before, up to the cursor's job
+		earliest := from.At // the earliest end of the jobs that were listed before, up to the cursor's job
 		err := l.rowsFrom(inDone, from.At, func(_ int64, at job.Micros) { earliest = min(earliest, at) })
 		if err != nil {
 			return 0, 0, err

@@ -13,23 +13,24 @@ import (
 
 // Limits of a list that reads the index of owners.
 const (
-	ownedLooksMax = 2_000 // jobs of the index that one page looks up
-	ownedLookMin  = 64    // jobs that are looked up at a time
+	ownedLooksMax = 2_000 // maximum number of jobs that one page looks up
+	ownedLookMin  = 64    // number of jobs that are looked up together
 	// If more commits or events than these are not in the index yet, a list walks over all
 	// jobs instead.
 	ownedTailRows   = 20_000
 	ownedTailEvents = 400_000
 )
 
-// byOwner reports whether a list reads the index of owners. The index of running jobs is
-// smaller.
+// byOwner reports whether a list reads the index of owners. It does not if the filter selects
+// running jobs only, because the index of running jobs is smaller.
 func (l *lister) byOwner() bool {
 	return l.f.Owner != "" && l.f.Correlation == "" &&
 		slices.ContainsFunc(job.States[:], func(s job.State) bool { return s != job.Running && l.f.Wants(s) })
 }
 
-// owned lists the jobs of an owner. ok is false when the index cannot be used: too many
-// events are not in it yet, or the order needs all jobs of the owner and there are too many.
+// owned lists the jobs of an owner. The result ok is false in two cases: too many events are not in
+// the index yet, or the list has another order than that of the ids and the owner has too many
+// jobs.
 func (l *lister) owned() (p store.Page, ok bool, err error) {
 	o := &ownedList{lister: l, below: math.MaxInt64, tag: ownerTag([]byte(l.f.Owner))}
 	if l.f.Order == store.Newest {
@@ -53,7 +54,7 @@ func (l *lister) owned() (p store.Page, ok bool, err error) {
 		return err
 	})
 	if err == nil {
-		o.end = store.Cursor{} // nothing is left
+		o.end = store.Cursor{} // all jobs were looked up, so the page is the last page
 	}
 	if err = enough(err); err != nil {
 		return p, false, err
@@ -99,21 +100,21 @@ func (o *ownedList) sorted(position func(*job.Job) store.Cursor, compare func(a,
 	return o.page([]stretch{o.stretch}, compare, position), true, nil
 }
 
-// ownedList is a list in progress.
+// ownedList is the state of a list that reads the index of owners.
 type ownedList struct {
 	*lister
 	below   job.ID
 	tag     uint32
-	written job.Micros // time of the commits that were read last
+	written job.Micros // time of the newest commit in the part that was read last
 
-	ids   []job.ID // known jobs that are not looked up yet, the highest id first
-	looks int      // how many jobs were looked up; reading a failure counts, too
+	ids   []job.ID // ids that were found but not looked up yet, the highest id first
+	looks int      // number of jobs that were looked up; reading a failure record counts, too
 	stretch
 }
 
-// runs reads the part of the owner in each run, the run with the highest id first. It calls
-// each before it reads a part, with the highest id of the run, and after the last run with
-// 0.
+// runs reads the part of the owner in each run, the run with the highest id first. Before it reads
+// a part, it calls the function each with the highest id of the run. After the last run it calls
+// each with 0.
 func (o *ownedList) runs(each func(high job.ID) error) error {
 	err := o.c.Rows(selOwnedParts, func(r Row) error {
 		if err := each(job.ID(r.Int(0))); err != nil {
@@ -130,8 +131,8 @@ func (o *ownedList) runs(each func(high job.ID) error) error {
 	return each(0)
 }
 
-// tail reads the events that are not in the index yet. ok is false when there are too
-// many.
+// tail reads the events that are not in the index yet. The result ok is false if there are too many
+// such events.
 func (o *ownedList) tail() (ok bool, err error) {
 	var ids []job.ID
 	rows, events := 0, 0
@@ -156,7 +157,8 @@ func (o *ownedList) tail() (ok bool, err error) {
 	return true, err
 }
 
-// add adds jobs. It keeps as many as can be looked up.
+// add adds ids to the ids that were found. It keeps the highest ids, as many as one page can look
+// up.
 func (o *ownedList) add(ids []job.ID) {
 	for _, id := range ids {
 		if id < o.below {
@@ -185,7 +187,8 @@ func (o *ownedList) above(high job.ID) (full bool, err error) {
 	}
 }
 
-// look looks up jobs and adds those that the filter selects.
+// look looks up jobs and adds to the page those that the filter selects. The result full is that of
+// the method above.
 func (o *ownedList) look(ids []job.ID) (full bool, err error) {
 	found, err := o.several(ids)
 	if err != nil {

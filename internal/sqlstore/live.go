@@ -17,17 +17,17 @@ const pickColumns = runColumns + `, run_at, own_priority, policy, attrs`
 const PickColumns = pickColumns
 
 var (
-	// The reader stops when it has enough jobs, or at the end of the set. There is no bound
-	// LIMIT, because SQLite would compile the statement each time; so would it without the
-	// plus sign, in a database on which ANALYZE was run.
+	// The reader stops when it has enough jobs, or at the end of the set. There is no bound LIMIT,
+	// because SQLite would compile the statement each time. After ANALYZE, SQLite would also
+	// compile it for each value of ?1 without the plus sign.
 	pickLive = declareWalk("pickLive", `SELECT `+pickColumns+` FROM redrive_jobs NOT INDEXED
 		WHERE ?2 IS NULL AND id > +?1 ORDER BY id`)
 	pickCorrelated = declareWalk("pickCorrelated", `SELECT `+pickColumns+` FROM redrive_jobs INDEXED BY redrive_jobs_correlation
 		WHERE correlation = ?2 AND id > +?1 ORDER BY id`)
 	selNewestLive = declare("selNewestLive", `SELECT id FROM redrive_jobs WHERE id > 0 ORDER BY id DESC LIMIT 1`)
 
-	// insCancelled is for waiting and retrying jobs in their first life that no redrive
-	// released.
+	// insCancelled inserts waiting and retrying jobs as cancelled. It is for jobs in their first
+	// life that no redrive has released.
 	insCancelled = declare("insCancelled", `INSERT INTO redrive_done (job, lane, state, priority, token, life,
 		attempts, crashes, deferrals, snoozes, interrupts, created_at, life_at, claimed_at, finished_at,
 		holder, owner, correlation, key, batch)
@@ -36,9 +36,9 @@ var (
 		WHERE j.id = CAST(i.value AS BIGINT) AND j.state <> 3`)
 )
 
-// These statements are for a store with other writers; only such a store has texts for
-// them. pickAgain reads jobs again after they were locked. moveCancelled is insCancelled, and
-// removes the rows of the jobs. delBodies removes payloads.
+// These statements are for a store with other writers; only such a store has texts for them.
+// pickAgain reads jobs again after they were locked. moveCancelled does what insCancelled does, and
+// also removes the rows of the live jobs. delBodies removes payloads.
 var (
 	pickAgain     = &Query{Name: "pickAgain"}
 	moveCancelled = &Query{Name: "moveCancelled"}
@@ -48,7 +48,8 @@ var (
 // picked is the result of one search for the jobs of an action.
 type picked struct {
 	jobs []waiting
-	// edge is the last job that was examined. more says that there may be jobs after it.
+	// edge is the last job that was examined. The field more says whether there may be jobs after
+	// edge.
 	edge job.ID
 	more bool
 }
@@ -76,8 +77,8 @@ func newPicker(t *Txn, a *store.LiveAction) *picker {
 	return p
 }
 
-// pick finds up to want jobs to which the action applies, in the order of their ids. It
-// looks for one job more than wanted, to see whether there are more.
+// pick finds up to want jobs to which the action applies, in the order of their ids. It searches
+// for one job more than wanted. If it finds that job, there are more jobs.
 func (p *picker) pick(want int) (found picked, err error) {
 	if p.lanes != nil && len(p.lanes) == 0 {
 		return found, nil
@@ -238,8 +239,8 @@ func (t *Txn) actLive(by store.By, a *store.LiveAction) (answer store.LiveActed,
 	return answer, t.audit(by, "jobs."+a.Do.String(), a.AuditTarget(), "", a.AuditStep(answer.Done))
 }
 
-// doLive applies an action to locked jobs. done is the number of jobs before the first
-// job that could not be changed; blocked is the error for that job.
+// doLive applies an action to locked jobs. The result done is the number of changed jobs: those
+// before the first job that could not be changed. The result blocked is the error for that job.
 func (t *Txn) doLive(by store.By, a *store.LiveAction, jobs []waiting) (done int, blocked, fatal error) {
 	if a.Do == store.LiveCancel {
 		return len(jobs), nil, t.cancelAll(jobs)
@@ -253,8 +254,8 @@ func (t *Txn) doLive(by store.By, a *store.LiveAction, jobs []waiting) (done int
 	return len(jobs), nil, nil
 }
 
-// cancelAll cancels jobs in their order: waiting and retrying ones at once, running ones by
-// a request.
+// cancelAll cancels jobs in the order of the list. Waiting and retrying jobs are cancelled at once.
+// Running jobs get a request to stop.
 func (t *Txn) cancelAll(jobs []waiting) error {
 	for len(jobs) > 0 {
 		n := 0
@@ -278,7 +279,7 @@ func (t *Txn) cancelAll(jobs []waiting) error {
 	return nil
 }
 
-// cancelPlain cancels waiting and retrying jobs whose end concerns only themselves.
+// cancelPlain cancels waiting and retrying jobs in their first life that no redrive has released.
 func (t *Txn) cancelPlain(jobs []waiting) error {
 	ids, move := idList(idsOf(jobs)), insCancelled
 	if t.shared() {
@@ -319,7 +320,7 @@ func (t *Txn) cancelPlain(jobs []waiting) error {
 	return nil
 }
 
-// askToStop asks a running job to stop.
+// askToStop records the request to cancel a running job.
 func (t *Txn) askToStop(r *Run) error {
 	if _, err := t.exec(askCancel, num(r.id), num(t.now)); err != nil {
 		return err

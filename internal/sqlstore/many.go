@@ -63,7 +63,7 @@ func (c *Catalog) Limited(wants []store.Want) bool {
 	return false
 }
 
-// ID returns the job of the run.
+// ID returns the id of the run's job.
 func (r *Run) ID() job.ID { return r.id }
 
 // Token returns the number of the run.
@@ -164,8 +164,8 @@ func (t *Txn) Postponed(r *Run, o *job.Outcome, due job.Micros) {
 func (t *Txn) Progress(p *job.Progress) error { return t.progress(p) }
 
 // AppendFailure appends the columns of an outcome's failure record to args, in the order of
-// insFailure. Call it after Postponed or AppendDeath for the same run. The appended values
-// refer to the bytes of packed.
+// insFailure. Call it after Postponed or AppendDeath for the same run. The appended values share
+// memory with packed.
 func (t *Txn) AppendFailure(args []Value, packed []byte, r *Run, o *job.Outcome) ([]Value, []byte) {
 	attempt := r.counters.Attempts
 	if o.Cause != job.Failed && o.Cause != job.Succeeded {

@@ -13,7 +13,8 @@ import (
 const noteColumns = `id, at, by, what, job, grp, token, text`
 
 var (
-	// selNoted finds the job of a note, or else its dead letter.
+	// selNoted finds the job to which a note belongs. If the job is not live and has not ended, it
+	// finds the dead letter of the job.
 	selNoted = declare("selNoted", `SELECT l.kind, l.queue, p.owner FROM (
 		SELECT 1 AS place, 0 AS seq, lane, owner FROM redrive_jobs WHERE id = ?1
 		UNION ALL SELECT 2, seq, lane, owner FROM redrive_done INDEXED BY redrive_done_job WHERE job = +?1
@@ -25,7 +26,7 @@ var (
 		ON CONFLICT (key) DO UPDATE SET value = value + 1 RETURNING value`)
 	insNote = declare("insNote", `INSERT INTO redrive_notes (`+noteColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`)
 
-	// A job or a group has at most store.NotesMax notes, so these read few rows.
+	// A job or a group has at most store.NotesMax notes, so these statements read few rows.
 	notesOfJob   = declare("notesOfJob", `SELECT `+noteColumns+` FROM redrive_notes WHERE job = ?2 AND id < ?1 ORDER BY id DESC LIMIT ?3`)
 	notesOfGroup = declare("notesOfGroup", `SELECT `+noteColumns+` FROM redrive_notes WHERE grp = ?2 AND id < ?1 ORDER BY id DESC LIMIT ?3`)
 	notesOfKind  = declare("notesOfKind", `SELECT `+noteColumns+` FROM redrive_notes WHERE what = ?2 AND id < ?1 ORDER BY id DESC LIMIT ?3`)
@@ -101,7 +102,8 @@ func (t *Txn) addNote(by store.By, n store.Note) (store.Note, error) {
 	return n, t.audit(by, n.Action(), n.Target(), "", "")
 }
 
-// noted finds the job or the group of a note.
+// noted finds the job or the group to which a note belongs. It returns the kind, queue and owner of
+// the job.
 func (t *Txn) noted(n *store.Note) (kind, queue, owner string, err error) {
 	found := false
 	if n.Group != "" {
@@ -158,7 +160,7 @@ var (
 
 // strayNotes examines the notes and removes those whose job or group is gone.
 func (w *sweep) strayNotes() error {
-	var stray []job.ID // numbers of notes
+	var stray []job.ID // the numbers of the notes to remove
 	seen, last, cursor := 0, int64(0), int64(0)
 	err := w.rows(walkNotes, func(r Row) error {
 		if seen++; seen > min(w.limit, sweepStray) {

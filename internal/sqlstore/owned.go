@@ -12,10 +12,10 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// The index of owners finds the jobs of an owner. Writers of jobs do not touch it, because
-// a row of an index for each job would make them a third slower. It is built later, from
-// the events of new jobs: see IndexOwners. A list reads the index, and the events that are
-// not in the index yet.
+// The index of owners finds the jobs of an owner. Enqueues do not write the index, because they
+// would become a third slower if each job had a row in an index. It is built later, from the events
+// of new jobs: see IndexOwners. A list reads the index, and the events that are not in the index
+// yet.
 //
 // The index consists of runs. A run has the jobs of a range of commits, divided into parts
 // by the hash of the owner, so a list reads one part of each run. The index can contain
@@ -31,16 +31,16 @@ type ownedJob struct {
 // ownerTag returns the hash of an owner. Its lowest bits choose the part of a run.
 func ownerTag(owner []byte) uint32 {
 	h := fnv.New32a()
-	_, _ = h.Write(owner) // never fails
+	_, _ = h.Write(owner) // Write of a hash never returns an error
 	return h.Sum32()
 }
 
-// The sizes of runs and parts.
+// Limits of the sizes of runs and parts.
 const (
-	ownedStepMax  = 16_384  // jobs of a new run; the last commit may exceed it
-	ownedRunMax   = 131_072 // jobs of a merged run
-	ownedPartJobs = 128     // jobs of a part, on average
-	ownedPartsMax = 1_024   // parts of a run; a power of two
+	ownedStepMax  = 16_384  // jobs of a new run; the last commit that is added may exceed this number
+	ownedRunMax   = 131_072 // maximum number of jobs of a merged run
+	ownedPartJobs = 128     // average number of jobs of a part
+	ownedPartsMax = 1_024   // maximum number of parts of a run; a power of two
 )
 
 // ownedRun is a run of the index.
@@ -59,14 +59,13 @@ func partsOf(n int) int64 {
 	return min(int64(1)<<bits.Len(uint(n/ownedPartJobs)), ownedPartsMax)
 }
 
-// places returns the range of the numbers of a run's parts: from the first to the one
-// after the last.
+// places returns the numbers of a run's parts: from is the first number, and to is one more than
+// the last number.
 func (r *ownedRun) places() (from, to int64) {
 	return r.run * ownedPartsMax, (r.run + 1) * ownedPartsMax
 }
 
-// ownedPart is a part of a run: the jobs of the owners with the same lowest bits in their
-// tags.
+// ownedPart is a part of a run: the jobs whose owners have the same lowest bits in their tags.
 type ownedPart struct {
 	part int64
 	body []byte
@@ -97,8 +96,8 @@ func divide(jobs []ownedJob) (r ownedRun, parts []ownedPart) {
 	return r, parts
 }
 
-// packOwned packs sorted jobs. For each tag it writes the tag in 4 bytes, the number of
-// jobs, the first id, and the differences to the following ids.
+// packOwned packs sorted jobs. For each tag it writes the tag in 4 bytes, the number of jobs, the
+// first id, and then the difference of each further id to the id before it.
 func packOwned(jobs []ownedJob) []byte {
 	var b []byte
 	for len(jobs) > 0 {
@@ -121,7 +120,8 @@ func packOwned(jobs []ownedJob) []byte {
 
 var errOwned = errors.New("the index of owners is damaged")
 
-// unpackOwned calls each for every job of a part, in the order in which they were packed.
+// unpackOwned calls the function each for every job of a part, in the order in which the jobs were
+// packed.
 func unpackOwned(b []byte, each func(ownedJob)) error {
 	for len(b) > 0 {
 		if len(b) < 4 {
@@ -147,15 +147,15 @@ func unpackOwned(b []byte, each func(ownedJob)) error {
 
 var (
 	selOwnedMark = declare("selOwnedMark", `SELECT value FROM redrive_meta WHERE key = 'owned'`)
-	// walkUnindexed reads the events that are not in the index of owners yet, as far as no
-	// earlier commit can follow.
+	// walkUnindexed reads the events that are not in the index of owners yet, up to the last commit
+	// before which no other commit can still become visible.
 	walkUnindexed = declareWalk("walkUnindexed", `SELECT seq, at, n, body FROM redrive_events WHERE seq > ? ORDER BY seq`)
 	// selUnindexed reads all events that are not in the index of owners yet.
 	selUnindexed = declare("selUnindexed", `SELECT seq, at, body FROM redrive_events
 		WHERE seq > (SELECT value FROM redrive_meta WHERE key = 'owned') ORDER BY seq LIMIT ?`)
 	countUnindexed = declare("countUnindexed", `SELECT count(*), coalesce(sum(n), 0) FROM (SELECT n FROM redrive_events
 		WHERE seq > (SELECT value FROM redrive_meta WHERE key = 'owned') ORDER BY seq LIMIT ?)`)
-	// selOwnedParts reads, of each run with jobs below the id ?2, the part for the tag ?1.
+	// selOwnedParts reads the part for the tag ?1 of each run that has jobs with ids below ?2.
 	selOwnedParts = declareWalk("selOwnedParts", `SELECT r.high, r.at,
 		(SELECT o.body FROM redrive_owned o WHERE o.place = r.run * 1024 + (?1 & (r.parts - 1)))
 		FROM redrive_owned_runs r WHERE r.low < ?2 ORDER BY r.high DESC`)
@@ -191,7 +191,7 @@ func (t *Txn) putOwnedRun(r *ownedRun, parts []ownedPart) error {
 	return err
 }
 
-// ownedOf returns the jobs with the tag in a part, the lowest id first.
+// ownedOf returns the ids of the jobs with the given tag in a packed part, the lowest id first.
 func ownedOf(body []byte, tag uint32) (ids []job.ID, err error) {
 	err = unpackOwned(body, func(j ownedJob) {
 		if j.tag == tag {

@@ -8,7 +8,7 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// ownedCheck is the number of ids that CheckOwners examines at a time.
+// ownedCheck is the number of ids that CheckOwners examines in one step.
 const ownedCheck = 250_000
 
 var (

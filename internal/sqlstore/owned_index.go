@@ -7,8 +7,8 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// A step of the index reads events from the mark on. The mark is the number of the last
-// commit whose new jobs are in the index. Sweeps do not remove events after the mark.
+// The mark is the number of the last commit whose new jobs are in the index. A step that extends
+// the index reads the events after the mark. Sweeps do not remove events after the mark.
 const (
 	// A step waits until there are ownedRowsMin commits or ownedEventsMin events, because
 	// a run for each job would be slow to read.
@@ -42,16 +42,16 @@ func IndexOwners(ctx context.Context, s *Core, all bool) error {
 	return nil
 }
 
-// ownedStep is one step of the index.
+// ownedStep is one step that extends the index.
 type ownedStep struct {
 	all     bool
-	from    int64 // the mark
-	through int64 // the new mark
+	from    int64 // the mark at the beginning of the step
+	through int64 // the mark after the step
 	at      job.Micros
 	jobs    []ownedJob
-	more    bool // whether there are more events
+	more    bool // whether there are more events to read
 
-	run   ownedRun // the new run
+	run   ownedRun // the run that the step adds to the index
 	parts []ownedPart
 }
 
@@ -83,7 +83,8 @@ func (s *ownedStep) read(c Session) (err error) {
 	return enough(err)
 }
 
-// write adds a run and moves the mark. It does nothing when another process was faster.
+// write adds a run and moves the mark. It does nothing if another process has moved the mark since
+// the step began.
 func (s *ownedStep) write(t *Txn) error {
 	if n, err := t.exec(setOwnedMark, num(s.from), num(s.through)); err != nil || n == 0 || len(s.jobs) == 0 {
 		return err

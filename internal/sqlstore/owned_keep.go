@@ -10,16 +10,15 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// The merging and cleaning of the runs of the index of owners.
+// Limits for merging and cleaning the runs of the index of owners.
 const (
 	ownedMerged   = 8  // number of runs that are merged into one
-	ownedSmall    = 16 // number of small runs from which runs are merged
-	ownedKeepMax  = 8  // merged runs, and cleaned runs, of one call of KeepOwners
+	ownedSmall    = 16 // number of small runs that must exist before runs are merged
+	ownedKeepMax  = 8  // maximum number of merges, and of cleaned runs, in one call of KeepOwners
 	ownedCleanMin = time.Hour
-	ownedBlock    = 1_000 // jobs of a run that are looked for at a time
-	ownedScanMax  = 4_000 // neighbouring rows of a table that are read to look for a block of jobs
-	// ownedCleanRare is the time between two cleanings if nothing but a purge removes
-	// jobs.
+	ownedBlock    = 1_000 // number of jobs of a run that are looked for with one query
+	ownedScanMax  = 4_000 // maximum number of neighbouring rows of a table that are read to look for ownedBlock jobs
+	// ownedCleanRare is the time between two cleanings of a run if only purges remove jobs.
 	ownedCleanRare = 30 * 24 * time.Hour
 )
 
@@ -62,8 +61,8 @@ func (s *Core) ownedRuns(ctx context.Context) (runs []ownedRun, err error) {
 	return runs, err
 }
 
-// cleanAt returns when the run is cleaned next. The first time is when most of its jobs
-// are past their retention.
+// cleanAt returns when the run is cleaned next. The first cleaning is due when the retention of
+// most of its jobs is over.
 func (r *ownedRun) cleanAt(keep store.Retention) job.Micros {
 	every := max(keep.Completed/4, ownedCleanMin)
 	if keep.Completed == 0 {
@@ -75,7 +74,7 @@ func (r *ownedRun) cleanAt(keep store.Retention) job.Micros {
 	return r.checked.Add(every)
 }
 
-// toMerge returns the runs to merge: the neighbours that have the fewest jobs together. It
+// toMerge returns the runs to merge: neighbouring small runs, with as few jobs as possible. It
 // returns nil when there are few small runs.
 func toMerge(runs []ownedRun) []ownedRun {
 	small := slices.DeleteFunc(slices.Clone(runs), func(r ownedRun) bool { return r.n > ownedRunMax/2 })
@@ -145,7 +144,7 @@ func (s *Core) cleanOwned(ctx context.Context, run *ownedRun) error {
 	var left []ownedJob
 	for block := range slices.Chunk(jobs, ownedBlock) {
 		var exists map[job.ID]bool
-		// An id is used once, so a job that does not exist any more will not exist later.
+		// An id is never used twice. So a job that does not exist now cannot exist later.
 		err := s.db.Read(ctx, func(c Session) (err error) {
 			exists, err = existing(c, block)
 			return err
@@ -162,10 +161,10 @@ func (s *Core) cleanOwned(ctx context.Context, run *ownedRun) error {
 	return s.db.Write(ctx, newOwnedChange([]ownedRun{*run}, left, run.at, s.db.Clock.Now()).write)
 }
 
-// idTable finds the jobs that are in one of the three tables of jobs.
+// idTable has the statements that find in one table of jobs which of the given ids exist.
 type idTable struct {
-	between *Query // the ids from ?1 to ?2; faster when most of the jobs were removed
-	each    *Query // for each of the ids ?1, the id or NULL
+	between *Query // finds all ids from ?1 to ?2; faster if most of the given jobs were removed
+	each    *Query // returns for each given id the id itself, or NULL if there is no such job
 }
 
 var idTables = [...]idTable{
@@ -184,7 +183,7 @@ var idTables = [...]idTable{
 	},
 }
 
-// existing returns which jobs exist. The jobs are sorted by id.
+// existing reports which of the jobs exist. The argument jobs must be sorted by id.
 func existing(c Session, jobs []ownedJob) (map[job.ID]bool, error) {
 	exists := make(map[job.ID]bool)
 	for _, t := range idTables {
@@ -235,7 +234,8 @@ func (o *ownedChange) write(t *Txn) error {
 	if err != nil {
 		return err
 	}
-	// Each writer of the index changes the mark first, so only one at a time gets further.
+	// Each transaction that writes the index first updates the mark, so only one such transaction
+	// at a time can continue.
 	if n, err := t.exec(setOwnedMark, num(mark), num(mark)); err != nil || n == 0 {
 		return err
 	}

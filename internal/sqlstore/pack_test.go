@@ -21,7 +21,7 @@ func TestPackedRecordsAreShort(t *testing.T) {
 	t.Parallel()
 	for _, s := range recordSamples {
 		if n := len(packRecord(nil, []byte(s))); 3*n > len(s) {
-			t.Errorf("the record of %d bytes was packed into %d bytes, want fewer bytes; record: %s", len(s), n, s)
+			t.Errorf("the record of %d bytes was packed into %d bytes, want at most a third; record: %s", len(s), n, s)
 		}
 	}
 }

@@ -268,7 +268,7 @@ func (t *Txn) controlRedrive(by store.By, id int64, do store.RedriveOp) (store.R
 	return r, t.audit(by, "redrive."+string(do), strconv.FormatInt(id, 10), string(before), string(r.State))
 }
 
-// keepRedrive writes a redrive that a step or a person has changed.
+// keepRedrive writes the row of a redrive that a step or a person has changed.
 func (t *Txn) keepRedrive(r *store.Redrive) error {
 	n, err := t.exec(setRedrive, num(r.ID), text(r.State), setText(r.Resume), setText(r.Why), setNum(r.EndedAt), num(r.Cursor),
 		num(r.LastAt), num(r.BaseAnswered), num(r.BaseAgain), num(r.Released), num(r.Audited))

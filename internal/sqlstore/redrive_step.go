@@ -46,9 +46,9 @@ func (s *Core) StepRedrives(ctx context.Context, limit int) (answer store.Redriv
 	return step.answer, nil
 }
 
-// stepAll takes all redrives one step further. Those of dead letters share a transaction.
-// Each redrive of live jobs has its own: live jobs must be locked before dead letters and
-// redrives are.
+// stepAll makes one step of each redrive. All redrives of dead letters share a transaction. Each
+// redrive of live jobs has a separate transaction, because live jobs must be locked before dead
+// letters and redrives.
 func (s *Core) stepAll(ctx context.Context, step *redriveStep, dead bool, live []store.Redrive) error {
 	if dead {
 		before := step.answer
@@ -85,8 +85,8 @@ type redriveStep struct {
 // left returns how many jobs the step may still change.
 func (s *redriveStep) left() int { return s.limit - int(s.answer.Released) }
 
-// dead takes the redrives of dead letters one step further. half says that they may use
-// only half of the limit.
+// dead makes one step of each redrive of dead letters. If half is true, these steps may use only
+// half of the limit.
 func (s *redriveStep) dead(t *Txn, half bool) error {
 	if err := t.lockDeadLetters(); err != nil {
 		return err
@@ -121,10 +121,10 @@ func (s *redriveStep) dead(t *Txn, half bool) error {
 	return nil
 }
 
-// live takes a redrive of live jobs one step further.
+// live makes one step of a redrive of live jobs.
 func (s *redriveStep) live(t *Txn, id int64) error {
 	r, err := oneRedrive(t.s, id)
-	if err != nil || !r.State.Active() { // a person may have paused it since the list was read
+	if err != nil || !r.State.Active() { // a person may have paused the redrive since the list was read
 		return err
 	}
 	before := r
@@ -139,7 +139,8 @@ func (s *redriveStep) live(t *Txn, id int64) error {
 	return s.stepped(t, &before, &r, plan)
 }
 
-// stepped adds the step of one redrive to the answer, and writes it.
+// stepped adds the result of a redrive's step to the answer. It also writes the changes of the
+// redrive.
 func (s *redriveStep) stepped(t *Txn, before, r *store.Redrive, plan store.RedrivePlan) error {
 	if r.State.Active() {
 		s.answer.Wait = min(s.answer.Wait, plan.Wait)
@@ -148,8 +149,8 @@ func (s *redriveStep) stepped(t *Txn, before, r *store.Redrive, plan store.Redri
 	return t.stepped(before, r)
 }
 
-// changeLive changes live jobs of a redrive by its plan, and returns how many. When another
-// process has taken the redrive further in the meantime, it changes nothing.
+// changeLive changes live jobs as the plan of their redrive says. It returns the number of changed
+// jobs. If another process has made a step of the redrive in the meantime, it changes nothing.
 func (t *Txn) changeLive(r *store.Redrive, plan store.RedrivePlan) (int64, error) {
 	a := r.LiveAction(plan.Release)
 	p := newPicker(t, &a)

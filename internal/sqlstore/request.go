@@ -60,7 +60,8 @@ func (t *Txn) beginRequest(r store.Request) (stored store.Request, existing bool
 	return stored, true, err
 }
 
-// request reads a request that is not forgotten.
+// request reads a request with an idempotency key, if the request is not older than
+// store.RequestsKept.
 func (t *Txn) request(scope, key string) (r store.Request, err error) {
 	err = t.rows(selRequest, func(row Row) error { r = scanRequest(row); return nil }, text(scope), text(key))
 	if err == nil && (r.Key == "" || r.At <= t.now.Add(-store.RequestsKept)) {
@@ -85,8 +86,8 @@ func (s *Core) EndRequest(ctx context.Context, scope, key string, status int, bo
 	})
 }
 
-// requests removes requests that are forgotten. There are few of them: one for each bulk
-// request of a day that has a key.
+// requests removes requests that are older than store.RequestsKept. There are few: a day has one
+// row for each bulk request with a key.
 func (w *sweep) requests() error {
 	_, err := w.exec(sweepRequests, num(w.now.Add(-store.RequestsKept)))
 	return err

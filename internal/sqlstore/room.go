@@ -68,7 +68,7 @@ func (l left) due(now job.Micros, all *kindRoom) (job.Micros, bool) {
 	return max(own, queue), ok1 && ok2
 }
 
-// charge counts the jobs that this exchange has claimed against the rate limits.
+// charge records the jobs that this exchange has claimed in the rate limits.
 func (c *claimer) charge(k *kindRoom) error {
 	if k.rate.Unlimited() || k.started == 0 {
 		return nil

@@ -12,25 +12,25 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// The statements that read figures return rows of (at, lane, body). In a store with other
-// writers they also return rows whose lane is unfolded: their body is that of AppendFigures,
-// for the time at.
+// The statements that read figures return rows of (at, lane, body). In a store with other writers
+// they also return rows in which the column lane is the constant unfolded: the body of such a row
+// is a result of AppendFigures for the time at.
 var (
 	walkFigures = declare("walkFigures", `SELECT at, lane, body FROM redrive_figures WHERE unit = ?1 AND at >= ?2 AND at < ?3`)
-	// laneFigures reads the rows of a few lanes, whose numbers are a JSON list. It seeks each
-	// row, because the rows of all lanes of a minute are side by side.
+	// laneFigures reads the rows of a few lanes, whose numbers are a JSON list. It looks up each
+	// row by its key, because the rows of all lanes of a minute are stored side by side.
 	laneFigures = declare("laneFigures", `WITH RECURSIVE times(at) AS (VALUES (?2) UNION ALL SELECT at + ?4 FROM times WHERE at + ?4 < ?3)
 		SELECT f.at, f.lane, f.body FROM times t CROSS JOIN json_each(?5) i CROSS JOIN redrive_figures f
 		WHERE f.unit = ?1 AND f.at = t.at AND f.lane = i.value`)
 	allFigures = declare("allFigures", `SELECT at, lane, body, unit FROM redrive_figures ORDER BY unit, at, lane`)
 )
 
-// unfolded stands for the lane of figures that no row of redrive_figures includes yet.
+// unfolded stands in the column lane for figures that no row of redrive_figures includes yet.
 const unfolded = -1
 
-// seekShare decides how a few lanes are read: by seeks if they are at most one of so many
-// lanes, else by a walk over all lanes. A seek takes about four times as long as a step of a
-// walk.
+// seekShare decides how the figures of some lanes are read. If at most one lane in seekShare is
+// wanted, each of its rows is looked up by key. Otherwise the rows of all lanes are read. A look-up
+// takes about four times as long as reading the next row.
 const seekShare = 4
 
 // Series implements store.Reader.
@@ -79,16 +79,16 @@ func readSeries(c Session, s *storekit.Series) error {
 	return g.read(c, func(at job.Micros, lane int64, f *store.Figures) { s.Add(at, lanes[lane].queue, lanes[lane].kind, f) })
 }
 
-// figureRange selects figures by time and lane.
+// figureRange says which figures are read: their times and their lanes.
 type figureRange struct {
 	unit         time.Duration
 	since, until job.Micros
-	seek         []int64 // the lanes that are sought; nil: a walk over all lanes
+	seek         []int64 // the lanes whose rows are looked up by key; nil means that the rows of all lanes are read
 	wanted       func(lane int64) bool
 }
 
-// read calls each for the figures of the range, in no order. It may call each several times
-// for the same time and lane.
+// read calls the function each for the figures of the range, in any order, and perhaps several
+// times for the same time and lane.
 func (g *figureRange) read(c Session, each func(job.Micros, int64, *store.Figures)) error {
 	row := func(r Row) error {
 		if lane := r.Int(1); lane != unfolded && !g.wanted(lane) {
@@ -111,7 +111,7 @@ func (g *figureRange) read(c Session, each func(job.Micros, int64, *store.Figure
 	return c.Rows(laneFigures, row, append(args, num(g.unit/time.Microsecond), text(string(list)))...)
 }
 
-// onlyTotal selects the figures of all lanes together.
+// onlyTotal selects only the figures that are the sums of all lanes.
 func (g *figureRange) onlyTotal() {
 	g.seek, g.wanted = []int64{allLanes}, func(lane int64) bool { return lane == allLanes }
 }
@@ -132,7 +132,7 @@ func scanFigures(r Row, each func(job.Micros, int64, *store.Figures)) error {
 	})
 }
 
-// readHours reads the hours of DeadStats.
+// readHours reads the figures by hour that DeadStats returns.
 func readHours(c Session, now job.Micros) (hours []store.Hour, err error) {
 	since := storekit.FigureStart(now.Add(-store.HoursKept), time.Hour) + hour
 	sums := make(map[job.Micros]*store.Figures)
@@ -147,7 +147,7 @@ func readHours(c Session, now job.Micros) (hours []store.Hour, err error) {
 	return storekit.Hours(sums), err
 }
 
-// dumpStored reads all stored figures, with those that are not folded yet.
+// dumpStored reads all stored figures, including those that no row of redrive_figures includes yet.
 func dumpStored(c Session, d *store.Dump) error {
 	lanes := make(map[int64]*Lane)
 	err := c.Rows(selLanes, func(r Row) error {
@@ -169,7 +169,7 @@ func dumpStored(c Session, d *store.Dump) error {
 				if lane != allLanes {
 					l := lanes[lane]
 					if l == nil {
-						l = &Lane{queue: "?", kind: "?"} // shows in the dump that the lane is missing
+						l = &Lane{queue: "?", kind: "?"} // this name shows in the dump that the row of the lane is missing
 					}
 					k.Queue, k.Kind = l.queue, l.kind
 				}
@@ -218,7 +218,7 @@ func (w *sweep) oldFigures() error {
 	return nil
 }
 
-// countDue counts the retries that are due after a time and until another. Its limit is
+// countDue counts the retries that are due after one time and up to another. It stops counting at
 // store.DueCountMax.
 var countDue = declare("countDue", `SELECT count(*) FROM (SELECT 1 FROM redrive_jobs INDEXED BY redrive_retry
 	WHERE state = 2 AND run_at > ?1 AND run_at <= ?2 LIMIT 10000)`)
@@ -249,8 +249,8 @@ func (s *Core) Due(ctx context.Context, minutes int) (due store.DueRetries, err 
 	return due, err
 }
 
-// selHeads finds, for each lane and priority, the first job, and the first one that is due
-// after ?1.
+// selHeads finds two jobs for each lane and priority: the job with the earliest due time, and the
+// first job that is due after ?1.
 var selHeads = declare("selHeads", `WITH priorities(n) AS (VALUES (1), (2), (3), (4)) SELECT l.queue, l.kind,
 	(SELECT run_at FROM redrive_jobs INDEXED BY redrive_ready WHERE lane = l.id AND priority = p.n AND state < 3 ORDER BY run_at LIMIT 1),
 	(SELECT run_at FROM redrive_jobs INDEXED BY redrive_ready WHERE lane = l.id AND priority = p.n AND state < 3 AND run_at > ?1

@@ -70,10 +70,11 @@ func (s *Core) GetAll(ctx context.Context, ids []job.ID) ([]job.Job, error) {
 	return inOrderOf(ids, found), nil
 }
 
-// several reads those of the jobs that have a state which the filter wants.
+// several reads many jobs by their ids. It returns those whose state the filter selects.
 func (l *lister) several(ids []job.ID) (map[job.ID]job.Job, error) {
 	found := make(map[job.ID]job.Job, len(ids))
-	// A job is in one table only. Of several rows in redrive_done, the last one counts.
+	// A job is in only one of the tables. If redrive_done has several rows of the job, the last row
+	// is used.
 	for i, q := range slices.Backward([]*Query{severalLive, severalDone, severalDead}) {
 		if !slices.ContainsFunc(places[i].states, l.f.Wants) {
 			continue

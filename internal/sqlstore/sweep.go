@@ -41,7 +41,8 @@ func (s *Core) Sweep(ctx context.Context, keep store.Retention, limit int) (swep
 	if err := CheckSweep(keep, limit); err != nil {
 		return store.Swept{}, err
 	}
-	// When the disk is full, the index cannot grow, but removals make room.
+	// If the disk is full, the index cannot grow. The sweep continues nevertheless, because its
+	// removals make room.
 	indexed := KeepOwners(ctx, s, keep)
 	err = s.db.Write(ctx, func(t *Txn) error {
 		swept, err = t.Sweep(keep, limit, SweepEnds, SweepEvents, SweepDeadLetters)

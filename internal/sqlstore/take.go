@@ -62,7 +62,7 @@ func (c *claimer) find(id job.ID) error {
 	return err
 }
 
-// write writes the claim of a job and reads the other values that the worker needs.
+// write writes the claim of a job and reads the values that the worker needs but find has not read.
 func (c *claimer) write(r *Run) error {
 	if c.source != nil {
 		c.source.Claimed(r)

@@ -58,7 +58,7 @@ func (t *tally[K, V]) reset() {
 type groupDelta struct {
 	n, pending, entries   int64
 	retried, helped       int64
-	firstBuild, lastBuild string    // the builds of the first and the last death that has one
+	firstBuild, lastBuild string    // the builds of the first and the last death whose build is known
 	regressed             bool      // whether a job died of a cause that was resolved
 	mute                  *groupRow // the new state of the mute; nil when it has not changed
 }
@@ -77,7 +77,7 @@ type redriveDelta struct {
 	endings
 }
 
-// selCauseOf finds the fingerprint of the failure that ended the job of a dead letter.
+// selCauseOf finds the fingerprint of the failure that made the dead letter of a job.
 var selCauseOf = declare("selCauseOf", `SELECT fingerprint FROM redrive_groups WHERE id = (SELECT grp FROM redrive_dead WHERE job = ?)`)
 
 // answer returns the numbers that the end of a run adds to the redrive that released the job.
@@ -114,7 +114,7 @@ func (t *Txn) answered(r *Run, d redriveDelta) {
 	sum.answered += d.answered
 	sum.again += d.again
 	sum.add(d.endings)
-	t.wake = true // wake the redrive, because it may now be able to continue
+	t.wake = true // wake the process that steps redrives, because the redrive may now be able to release more jobs
 }
 
 var (
@@ -132,8 +132,8 @@ var (
 		completed = completed + ?4, dead = dead + ?5, cancelled = cancelled + ?6 WHERE id = ?1`)
 )
 
-// flushTallies writes the collected changes of groups, counts of dead letters, redrives, and
-// figures.
+// flushTallies writes the changes that the transaction has collected for groups, counts of dead
+// letters, redrives, and figures.
 func (t *Txn) flushTallies() error {
 	for i, id := range t.groups.keys {
 		if err := t.flushGroup(id, &t.groups.values[i]); err != nil {

@@ -44,8 +44,8 @@ func (t *Txn) TermsID(terms string) (id int64, err error) {
 	return id, nil
 }
 
-// findTerms does the work of TermsID when the terms are not cached. It is a separate function,
-// because its closure needs an allocation in each call.
+// findTerms does the work of TermsID for terms that are not in the cache. It is a separate
+// function, because its closure allocates memory in each call.
 func (t *Txn) findTerms(terms string) (id int64, err error) {
 	digest := sha256.Sum256([]byte(terms))
 	scan := func(r Row) error { id = r.Int(0); return nil }

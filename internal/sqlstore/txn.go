@@ -32,7 +32,7 @@ type Txn struct {
 	batch  []batchDelta
 	groups tally[int64, groupDelta] // the map key is the id of the group
 	dead   tally[deadKey, int64]    // changes of the counts of dead letters
-	// figures holds what this transaction adds to the figures of lanes.
+	// figures holds the numbers that this transaction adds to the stored figures of lanes.
 	figures tally[int64, store.Figures]
 
 	redrives tally[int64, redriveDelta]
@@ -137,9 +137,9 @@ func (t *Txn) shared() bool { return t.hooks.Record != nil }
 // Session returns the session of the transaction.
 func (t *Txn) Session() Session { return t.s }
 
-// ReliesOnEarlier reports whether this transaction has answered that a request was already
-// done. Such an answer is true only if the earlier transaction was committed. Errors do not
-// count as such answers.
+// ReliesOnEarlier reports whether this transaction has answered that a request was already done.
+// Such an answer is true only if the earlier transaction was committed. An error is not such an
+// answer.
 func (t *Txn) ReliesOnEarlier() bool { return t.reliesOnEarlier }
 
 // Now returns the time of the transaction by the store's clock.

@@ -94,7 +94,7 @@ func configure(conn *sqlite.Conn, pragmas string) error {
 	return nil
 }
 
-// one runs a statement and returns the first column of the last row.
+// one runs a statement and returns the first column of the last row of its result.
 func one(conn *sqlite.Conn, text string) (value string, err error) {
 	stmt, _, err := conn.PrepareTransient(text)
 	if err != nil {

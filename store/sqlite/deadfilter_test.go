@@ -35,8 +35,8 @@ func (s *seeder) spreadDead(n int) {
 	})
 }
 
-// A retry of a range of deaths has the same result as single retries of the same jobs.
-//
+// A retry that writes whole ranges of dead letters has the same result as single retries of the
+// same jobs.
 // part of: D7
 func TestD7_RangesBringBackAsOne(t *testing.T) {
 	t.Parallel()

@@ -9,10 +9,9 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// BenchmarkFigures measures what the figures cost in a commit: counting 100 jobs of one lane,
-// and the rows of the minute and the hour, of the lane and of all lanes. "without" is the same
-// transaction without figures. The difference of the two is the cost; one job is a hundredth
-// of it.
+// BenchmarkFigures measures a transaction that counts 100 jobs of one lane and writes four rows of
+// figures: minute and hour, for this lane and for all lanes. The benchmark "without" measures the
+// same transaction without figures. The difference is the cost of the figures of 100 jobs.
 func BenchmarkFigures(b *testing.B) {
 	for name, figures := range map[string]bool{"without": false, "with": true} {
 		b.Run(name, func(b *testing.B) {
@@ -60,7 +59,8 @@ func BenchmarkFigures(b *testing.B) {
 	}
 }
 
-// BenchmarkSeries measures reads of figures beside those of a day of 500 lanes.
+// BenchmarkSeries measures queries for a series in a store that has the figures of 500 lanes for a
+// day.
 func BenchmarkSeries(b *testing.B) {
 	now := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
 	s, err := Open(b.Context(), b.TempDir()+"/jobs.db", &Options{Clock: func() time.Time { return now }})
@@ -111,7 +111,7 @@ func BenchmarkSeries(b *testing.B) {
 			for b.Loop() {
 				points, err := s.Series(b.Context(), bb.q)
 				if err != nil || len(points) == 0 {
-					b.Fatalf("got %d points and error %v, want points", len(points), err)
+					b.Fatalf("read the series: got %d points and error %v, want at least one point", len(points), err)
 				}
 			}
 		})

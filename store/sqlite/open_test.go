@@ -81,13 +81,12 @@ func TestOpenSaysWhatIsWrong(t *testing.T) {
 			t.Errorf("Open(%s): got error %v, want an error that contains %q", path, err, want)
 		}
 		if err == nil {
-			_ = s.Close() // Open returned no error, want one
+			_ = s.Close() // so that the file is not in use; Open should have failed
 		}
 	}
 }
 
-// Characters that have a meaning in a URI have no special meaning in the path of a database
-// file.
+// The path of a database file may contain any characters, also those that are special in a URI.
 func TestOpenTakesAnyName(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -161,7 +160,7 @@ func TestQ10_MigrateDownAndUp(t *testing.T) {
 		t.Errorf("rows in the caller's own table after the migrations: got %d, want 1", n)
 	}
 	if _, err := sqlite.Migrate(t.Context(), path, 9); err == nil {
-		t.Error("Migrate to an unknown schema returned no error, want one")
+		t.Error("Migrate to an unknown schema returned no error, want an error")
 	}
 }
 
@@ -366,7 +365,7 @@ func TestAReplacedFileTakesNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	t.Error("a write to a file that was replaced returned no error, want one")
+	t.Error("a write to a file that was replaced returned no error, want an error")
 }
 
 // When another process has taken over a run, this process cannot write an outcome of the run,

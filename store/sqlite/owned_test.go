@@ -69,7 +69,7 @@ func TestQ9_IndexOfOwnersStaysSmall(t *testing.T) {
 	k.owners("after a restart")
 	k.add(5, func(int, *job.New) {})
 	k.owners("after new jobs")
-	for range 20 { // hours in which nothing happens but sweeps
+	for range 20 { // each round is an hour in which only sweeps run
 		k.advance(time.Hour)
 		k.sweep(keep, store.SweepMax)
 	}
@@ -87,7 +87,8 @@ func TestQ9_IndexOfOwnersStaysSmall(t *testing.T) {
 	k.doctor(fmt.Sprintf("%d jobs with an owner are not in the index of owners", lost), 1)
 }
 
-// doctor examines the database. It expects so many problems that begin with the text.
+// doctor runs redrive doctor on the database. It checks that exactly want problems begin with the
+// text.
 func (k *keeper) doctor(text string, want int) {
 	k.t.Helper()
 	r, err := Diagnose(k.t.Context(), k.path, func() time.Time { return seedNow.Add(time.Duration(k.ahead.Load())) })

@@ -45,8 +45,8 @@ func checkPlace(path string) error {
 // payloads and evidence. SQLite gives the files beside it the same mode. An existing file
 // keeps its mode.
 func createPrivate(path string) error {
-	// Never open a file that exists: closing it would drop the locks that SQLite holds
-	// on it in this process.
+	// O_EXCL makes sure that this call opens only a new file. Closing an existing file would
+	// release the locks that SQLite holds on it in this process.
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	switch {
 	case errors.Is(err, fs.ErrExist):

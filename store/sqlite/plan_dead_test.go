@@ -37,7 +37,7 @@ var writingDead = []plan{
 	{name: "setPolicy", want: "SEARCH redrive_jobs" + byID},
 	{name: "setStatus", want: deadByDeath},
 
-	// The plans of the statements that search dead letters for a filter, in actions and in
+	// The statements below search for the dead letters that a filter selects, for actions and for
 	// lists.
 	{name: "classRoute.up", want: "SEARCH redrive_dead USING INDEX redrive_dead_class (class=? AND " + between},
 	{name: "classRoute.down", want: "SEARCH redrive_dead USING INDEX redrive_dead_class (class=? AND " + between},

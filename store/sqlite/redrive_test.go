@@ -90,9 +90,9 @@ func TestD7_CanariesAreSpreadOverASparseSet(t *testing.T) {
 		canary int
 		want   []int64
 	}{
-		// the targets of the canaries are the deaths 1, 634.3…, 1267.7… and 1901
+		// The four canaries are to be spread evenly: near the deaths 1, 634, 1268 and 1901.
 		{store.DeadFilter{Group: "rare"}, 4, []int64{1, 701, 1301, 1901}},
-		// most targets of the canaries are above the last selected death
+		// Most of the evenly spread places of the canaries are above the last selected death.
 		{store.DeadFilter{Group: "crowded"}, 4, []int64{2, 3, 4, 1999}},
 		{store.DeadFilter{Text: "by frequent"}, 3, []int64{7, 1003, 2000}},
 	} {

@@ -148,7 +148,7 @@ func (s *seeder) exchange(x *store.Exchange) store.Exchanged {
 	return out
 }
 
-// act fills the tables that stay empty when there are only jobs: each of them gets a row.
+// act makes one row in each table that jobs alone do not fill.
 func (s *seeder) act() {
 	ctx, by := s.t.Context(), store.By{Actor: "ann", Reason: "test"}
 	s.add(4, func(int, *job.New) {})

@@ -46,7 +46,7 @@ type pair struct {
 	now    time.Time
 	ours   *sqlite.Store
 	theirs *sqlite.Store
-	run    job.Claim // the run that the store in the field ours has claimed
+	run    job.Claim // the run that the first store, ours, has claimed
 }
 
 // newPair returns a pair of stores whose first store, ours, has claimed a run. The file also

@@ -112,7 +112,7 @@ func TestQ1_EnqueueInTheCallersTransaction(t *testing.T) {
 	if n := rowsOf(t, s, "orders"); n != 1 {
 		t.Errorf("rows in the caller's table after one commit: got %d, want 1", n)
 	}
-	claimOne(t, s) // without the job's lane in the writer's cache, this claim would find no job
+	claimOne(t, s) // the job is found only if the writer's cache contains the new lane
 }
 
 // The first enqueue of a process may be inside a caller's transaction. It reserves its ids in
@@ -248,7 +248,7 @@ func TestTransactionHasATimeLimit(t *testing.T) {
 	createOrders(t, s)
 	err := s.Tx(t.Context(), func(ctx context.Context, tx *sql.Tx) error {
 		<-ctx.Done()
-		_, err := tx.Exec(`INSERT INTO orders DEFAULT VALUES`) // a handler that ignores its context would do the same
+		_, err := tx.Exec(`INSERT INTO orders DEFAULT VALUES`) // the insert ignores ctx, as a handler might do
 		return err
 	})
 	if err == nil || !strings.Contains(err.Error(), "limit of 3s") {

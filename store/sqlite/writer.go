@@ -35,7 +35,7 @@ type writer struct {
 	turn     *turnstile
 	clock    *storeclock.Clock
 	wake     func()
-	wrote    func() // called after a commit with events
+	wrote    func() // called after each commit that wrote events
 	requests chan *request
 	quit     chan struct{}
 	ended    chan struct{}
