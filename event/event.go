@@ -110,9 +110,15 @@ func (c Cursor) Before(other Cursor) bool {
 }
 
 // Event is one event. Fields that its type does not use are zero.
+//
+// At is the time at which the transaction of the event read the store's clock. The other times of
+// the transaction follow from it: a retry with a wait of 200 ms has a DueAt of At plus 200 ms, and
+// a job that was claimed at At was claimed before its deadline. Events are ordered by Cursor, in
+// the order of their commits. On PostgreSQL transactions overlap, so an event can have an At a
+// little before that of an earlier event.
 type Event struct {
 	Cursor Cursor     `json:"id"`
-	At     job.Micros `json:"at"` // the time of the commit, by the store's clock
+	At     job.Micros `json:"at"` // the time of the transaction, by the store's clock: see Event
 	Type   Type       `json:"type"`
 
 	Job     job.ID     `json:"job,omitempty"`

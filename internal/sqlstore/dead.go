@@ -98,7 +98,7 @@ func (t *Txn) inGroup(r *Run, f *job.Failure) (b groupEffect, err error) {
 	}
 	if g := b.group; g.mutes(t.now) && g.left != 1 { // if g.left is 1, this death ends the mute and is not ignored
 		b.status, b.action, b.note, b.by = job.Ignored, text(job.ActionMuted), setText(g.note), setText(g.by)
-		b.at, b.re = num(t.now), num(withGroup+g.id)
+		b.at, b.re = num(t.diedAt()), num(withGroup+g.id)
 	}
 	return b, nil
 }
@@ -110,7 +110,7 @@ func (t *Txn) appendDeath(args []Value, from job.State, r *Run, reason job.Reaso
 		group = b.group.id
 	}
 	c := &r.counters
-	return append(args, num(r.id), num(r.token), text(reason), setText(f.Class), setNum(group), num(t.now),
+	return append(args, num(r.id), num(r.token), text(reason), setText(f.Class), setNum(group), num(t.diedAt()),
 		num(c.Attempts), num(c.Crashes), num(c.Deferrals), num(c.Snoozes), num(c.Interrupts), num(from),
 		num(b.status), b.action, b.note, b.at, b.by, b.re, num(t.cat.deaths+1))
 }
@@ -247,7 +247,7 @@ func (t *Txn) group(f *job.Failure, r *Run) (g *groupRow, err error) {
 	}
 	g = &groupRow{}
 	err = t.rows(insGroup, func(r Row) error { g.id = r.Int(0); return nil }, text(f.Fingerprint), text(r.lane.kind),
-		setText(f.Class), setText(f.Code), setText(storekit.GroupMessage(f.Message)), num(r.id), num(t.now))
+		setText(f.Class), setText(f.Code), setText(storekit.GroupMessage(f.Message)), num(r.id), num(t.diedAt()))
 	if err != nil {
 		return nil, err
 	}

@@ -165,7 +165,7 @@ func (t *Txn) flushTallies() error {
 
 func (t *Txn) flushGroup(id int64, d *groupDelta) error {
 	if d.n != 0 || d.pending != 0 || d.entries != 0 || d.retried != 0 || d.helped != 0 {
-		_, err := t.exec(addGroup, num(id), num(d.n), num(d.pending), num(d.entries), num(t.now), num(d.retried), num(d.helped),
+		_, err := t.exec(addGroup, num(id), num(d.n), num(d.pending), num(d.entries), num(t.diedAt()), num(d.retried), num(d.helped),
 			setText(d.firstBuild), setText(d.lastBuild), bit(d.regressed))
 		if err != nil {
 			return err

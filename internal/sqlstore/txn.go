@@ -22,10 +22,11 @@ type Txn struct {
 	reliesOnEarlier bool // the result of the method ReliesOnEarlier
 	cancelled       bool // the result of the method Cancelled
 
-	now    job.Micros
-	cat    *Catalog
-	args   []Value
-	packed []byte // a buffer that holds the next failure record
+	now       job.Micros
+	lastDeath job.Micros // the time of the last death, once dead letters are locked; see diedAt
+	cat       *Catalog
+	args      []Value
+	packed    []byte // a buffer that holds the next failure record
 
 	events event.Packer
 	deltas []delta
@@ -183,7 +184,7 @@ func (t *Txn) Reset(now job.Micros, cat *Catalog) {
 	t.dead.reset()
 	t.redrives.reset()
 	t.readied = t.readied[:0]
-	t.wrote, t.wake, t.deadLettersLocked, t.lanesLocked, t.noDeadLetters = false, false, false, false, false
+	t.wrote, t.wake, t.deadLettersLocked, t.lanesLocked, t.noDeadLetters, t.lastDeath = false, false, false, false, false, 0
 }
 
 // lockDeadLetters locks dead letters, groups and redrives. Call it before changing any of
@@ -221,13 +222,16 @@ func (t *Txn) tryLockDeadLetters() (ok bool, err error) {
 func (t *Txn) readLastDeath() error {
 	clear(t.cat.groups)
 	return t.s.Rows(selLastDeath, func(r Row) error {
-		t.cat.deaths = r.Int(0)
-		// The deaths must be numbered in the order of their times, even if this transaction
-		// began before another transaction and had to wait for it.
-		t.now = max(t.now, job.Micros(r.Int(1)))
+		t.cat.deaths, t.lastDeath = r.Int(0), job.Micros(r.Int(1))
 		return nil
 	})
 }
+
+// diedAt returns the time of the deaths of this transaction. The deaths must be numbered in the
+// order of their times, even if this transaction began before the one of the last death, or has
+// a clock that is behind. All other times, also those of the events, are t.now: a due time that
+// was computed from t.now must not contradict them.
+func (t *Txn) diedAt() job.Micros { return max(t.now, t.lastDeath) }
 
 // selLastDeath returns the number and the time of the last death. Only a store with other
 // writers has an SQL text for this statement.
