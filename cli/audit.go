@@ -32,7 +32,8 @@ func (*auditCmd) Help() string {
 	return `Each action of a person, of a redrive and of retention has a row with its time, actor, target and reason. The row is
 written in the same transaction as the change. BECAME shows the state before and after. An action by filter has one row
 for each step, and its target is the filter. The newest row is the first one; with --follow it is the
-last one. With --json, each line is one object.
+last one. With --json, each line is one object. If there are older entries, a line says how many there are, and with which
+--before the next page begins; on standard error if the output is not a terminal.
 
     redrive audit
     redrive audit --actor tess --since 1d
@@ -69,8 +70,7 @@ func (c *auditCmd) Run(ctx context.Context, a *app) (err error) {
 		return err
 	}
 	if !c.Follow {
-		c.printNext(a, &page)
-		return nil
+		return c.printNext(ctx, a, client, &f, &page)
 	}
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -158,17 +158,51 @@ func auditPages(ctx context.Context, client *redrive.Client, f redrive.AuditFilt
 	}
 }
 
-// printNext says how to read older entries. If the page is not full, it says on standard
-// error how far back the log was searched.
-func (c *auditCmd) printNext(a *app, page *redrive.AuditPage) {
-	out := a.styleOf(a.stdout)
+// printNext says how many entries there are and how to read older ones. If the page is
+// not full, it says on standard error how far back the log was searched.
+func (c *auditCmd) printNext(ctx context.Context, a *app, client *redrive.Client, f *redrive.AuditFilter, page *redrive.AuditPage) error {
 	switch {
 	case page.Next == 0:
+		return nil
 	case len(page.Entries) < c.Limit:
 		fmt.Fprintf(a.stderr, "redrive: only entries since %s were searched; --before %d searches older ones\n", words.Time(page.Searched), page.Next)
-	case out.terminal && !c.JSON:
-		fmt.Fprintln(a.out, out.faint(fmt.Sprintf("older ones: --before %d", page.Next)))
+		return nil
 	}
+	older, all, err := countAudit(ctx, client, *f, page.Next)
+	if err != nil || older == 0 {
+		return err
+	}
+	told := fmt.Sprintf("%s of %s%s entries", words.Number(int64(len(page.Entries))), all, words.Number(int64(len(page.Entries))+older))
+	if c.Before > 0 {
+		told += fmt.Sprintf(" below %d", c.Before)
+	}
+	told += fmt.Sprintf("; older ones: --before %d", page.Next)
+	if out := a.styleOf(a.stdout); out.terminal && !c.JSON {
+		fmt.Fprintln(a.out, out.faint(told))
+	} else {
+		fmt.Fprintln(a.stderr, "redrive: "+told)
+	}
+	return nil
+}
+
+// countAudit returns how many of the entries below a number a filter selects. It reads at most
+// auditListPages pages; if there are more, it also returns the words "more than ".
+func countAudit(ctx context.Context, client *redrive.Client, f redrive.AuditFilter, before int64) (older int64, least string, err error) {
+	if f.Actor == "" && f.Target == "" && len(f.Actions) == 0 && f.Since == 0 && f.Until == 0 {
+		return before - 1, "", nil // entries are numbered from 1 on, without gaps, and are never removed
+	}
+	f.Before, f.Limit = before, job.PageMax
+	for range auditListPages {
+		page, err := client.Audit(ctx, f)
+		if err != nil {
+			return 0, "", err
+		}
+		older += int64(len(page.Entries))
+		if f.Before = page.Next; page.Next == 0 {
+			return older, "", nil
+		}
+	}
+	return older, "more than ", nil
 }
 
 // print writes audit entries as JSON lines or as a table. If first is true, the table has
