@@ -29,6 +29,7 @@ type options struct {
 	workers, limit    int
 	crashes           int
 	lease, scan, poll time.Duration
+	timeout           time.Duration
 	enqueues          bool
 	callers           int
 	unique            bool
@@ -45,6 +46,7 @@ func main() {
 	flag.IntVar(&o.limit, "limit", 0, "jobs at a time over all processes")
 	flag.IntVar(&o.crashes, "crashes", 0, "crashes that end a job; 0 means the default")
 	flag.DurationVar(&o.lease, "lease", 0, "lease of a run")
+	flag.DurationVar(&o.timeout, "timeout", 0, "time limit of a run; 0 means no limit")
 	flag.DurationVar(&o.scan, "scan", 0, "how often to look for lost leases")
 	flag.DurationVar(&o.poll, "poll", 0, "how often to poll for jobs without a notification")
 	flag.BoolVar(&o.enqueues, "enqueue", false, "enqueue a job of the first kind for each line of the standard input")
@@ -143,7 +145,7 @@ func (w *worker) work(ctx context.Context, st *place.Place) error {
 		return err
 	}
 	for _, kind := range w.kinds {
-		redrive.HandleRaw(client, kind, w.handle, &redrive.HandlerOptions{MaxCrashes: w.crashes})
+		redrive.HandleRaw(client, kind, w.handle, &redrive.HandlerOptions{MaxCrashes: w.crashes, Timeout: w.timeout})
 	}
 	if err := st.Declare(ctx, []string{redrive.DefaultQueue}); err != nil {
 		return err
@@ -188,13 +190,13 @@ func (w *worker) handle(ctx context.Context, j *redrive.Job[[]byte]) error {
 	if err := w.out.Print(l); err != nil {
 		return err
 	}
-	err := w.do(ctx, j.Kind)
+	err := w.do(ctx, j)
 	l.Op, l.At = line.End, now()
 	return errors.Join(err, w.out.Print(l))
 }
 
-func (w *worker) do(ctx context.Context, kind string) error {
-	switch kind {
+func (w *worker) do(ctx context.Context, j *redrive.Job[[]byte]) error {
+	switch j.Kind {
 	case "short": // a handler that takes a while
 		timer := time.NewTimer(20 * time.Millisecond)
 		defer timer.Stop()
@@ -207,6 +209,14 @@ func (w *worker) do(ctx context.Context, kind string) error {
 	case "stuck":
 		<-ctx.Done()
 		return context.Cause(ctx)
+	case "deaf": // a handler that ignores its context and returns when a file exists
+		look := time.NewTicker(10 * time.Millisecond)
+		defer look.Stop()
+		for range look.C {
+			if _, err := os.Stat(string(j.Args)); err == nil {
+				return nil
+			}
+		}
 	case "poison": // a handler that kills its process
 		if err := syscall.Kill(os.Getpid(), syscall.SIGKILL); err != nil {
 			return err
