@@ -172,15 +172,15 @@ func (c *auditCmd) printNext(ctx context.Context, a *app, client *redrive.Client
 	if err != nil || older == 0 {
 		return err
 	}
-	told := fmt.Sprintf("%s of %s%s entries", words.Number(int64(len(page.Entries))), all, words.Number(int64(len(page.Entries))+older))
+	text := fmt.Sprintf("%s of %s%s entries", words.Number(int64(len(page.Entries))), all, words.Number(int64(len(page.Entries))+older))
 	if c.Before > 0 {
-		told += fmt.Sprintf(" below %d", c.Before)
+		text += fmt.Sprintf(" below %d", c.Before)
 	}
-	told += fmt.Sprintf("; older ones: --before %d", page.Next)
+	text += fmt.Sprintf("; older ones: --before %d", page.Next)
 	if out := a.styleOf(a.stdout); out.terminal && !c.JSON {
-		fmt.Fprintln(a.out, out.faint(told))
+		fmt.Fprintln(a.out, out.faint(text))
 	} else {
-		fmt.Fprintln(a.stderr, "redrive: "+told)
+		fmt.Fprintln(a.stderr, "redrive: "+text)
 	}
 	return nil
 }
