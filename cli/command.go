@@ -80,12 +80,13 @@ func resultOf(out []byte, cut bool) []byte {
 	for text != "" {
 		result, err := json.Marshal(text)
 		if err != nil {
-			panic("a text always marshals: " + err.Error())
+			panic("encode a text as JSON: " + err.Error())
 		}
 		if len(result) <= job.ResultMax {
 			return result
 		}
-		// The text was short enough, but its JSON form is too long because of escapes.
+		// The text is within the limit, but its JSON form is longer than the limit because of
+		// escapes.
 		text = text[:min(len(text)-1, len(text)*job.ResultMax/len(result))]
 	}
 	return nil

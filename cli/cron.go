@@ -205,7 +205,7 @@ func (a *app) setCron(ctx context.Context, name string, paused bool, who by, asJ
 		return absentError(suggest.Unknown("schedule", name, known))
 	case paused:
 		set, err = client.PauseCron(ctx, who.actor(a), name)
-	case isStored: // a schedule that is not in the database was never paused
+	case isStored: // not an error: a schedule that is not in the database was never paused
 		set, err = client.ResumeCron(ctx, who.actor(a), name)
 	}
 	if err != nil {

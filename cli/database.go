@@ -115,8 +115,7 @@ func (d *database) String() string {
 	return d.name + ", schema " + d.postgres.Schema
 }
 
-// there returns an error of the kind "not found" if the database or its tables do not
-// exist.
+// there returns an error of the kind wire.NotFound if the database or its tables do not exist.
 func (d *database) there(ctx context.Context) error {
 	if err := d.fileThere(); err != nil || d.file != "" {
 		return err
@@ -129,8 +128,8 @@ func (d *database) there(ctx context.Context) error {
 	return err
 }
 
-// fileThere returns an error if the database is an SQLite file that does not exist. For
-// PostgreSQL it returns nil without a connection to the server.
+// fileThere returns an error if the database is an SQLite file that does not exist. For PostgreSQL
+// it returns nil and does not connect to the server.
 func (d *database) fileThere() error {
 	if d.file == "" {
 		return nil
@@ -160,11 +159,11 @@ func (o *opened) operator(queues []string) (*redrive.Client, error) {
 // Close closes the database.
 func (o *opened) Close() error { return o.store.Close() }
 
-// connsOfLook is the largest number of connections of all commands except work.
+// connsOfLook is the maximum number of connections to PostgreSQL of each command except work.
 const connsOfLook = 8
 
-// open opens the database to read it or to change some jobs. It creates a schema if the
-// database has none, and does not change an existing schema.
+// open opens the database to read it or to change some jobs. It creates the tables if the database
+// has none, and does not change an existing schema.
 func (d *database) open(ctx context.Context, log *slog.Logger) (*opened, error) {
 	if d.file != "" {
 		return openedAs(sqlite.Open(ctx, d.file, &sqlite.Options{Readers: 1, KeepSchema: true}))
@@ -209,7 +208,8 @@ func (d *database) version(ctx context.Context) (store.Schema, error) {
 	return s, err
 }
 
-// numbered returns the noun that stands before the version number in messages.
+// numbered returns the words that stand before the version number in messages: they name what has
+// the version.
 func (d *database) numbered() string {
 	if d.file == "" {
 		return "version"

@@ -173,8 +173,8 @@ func groupsNamed(ctx context.Context, client *redrive.Client, name string) (foun
 		for i := range groups.Groups {
 			fingerprint := groups.Groups[i].Fingerprint
 			_, key, _ := strings.Cut(fingerprint, ":")
-			// A group can appear twice: it moves to the front when a new dead letter joins
-			// it during the search.
+			// The pages can contain a group twice: if a new dead letter joins it during the search,
+			// it moves to the front of the list.
 			if (strings.HasPrefix(fingerprint, name) || strings.HasPrefix(key, name)) && !slices.Contains(found, fingerprint) {
 				found = append(found, fingerprint)
 			}

@@ -13,7 +13,8 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// dlqCausesCmd lists groups, and changes what people say about them.
+// dlqCausesCmd has the commands that show groups, and those that change what people have noted
+// about them.
 type dlqCausesCmd struct {
 	List    dlqGroupsCmd    `cmd:"" default:"withargs" help:"List groups; what \"dlq groups\" does by itself."`
 	Show    causeShowCmd    `cmd:"" help:"Show a group: its cause, who works on it, its builds, its notes."`
@@ -26,8 +27,8 @@ type dlqCausesCmd struct {
 	Note    causeNoteCmd    `cmd:"" help:"Add a note to a group."`
 }
 
-// findCauses returns the groups that a name stands for: all groups of a set, or the group
-// whose fingerprint begins with the name.
+// findCauses returns the groups that a name selects: all groups of the set with that name, or else
+// the group whose fingerprint begins with the name.
 func findCauses(ctx context.Context, client *redrive.Client, name string) ([]string, error) {
 	set, err := client.Groups(ctx, redrive.GroupFilter{Set: name, Limit: job.PageMax})
 	if err != nil {

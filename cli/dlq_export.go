@@ -58,7 +58,7 @@ func (c *dlqExportCmd) Run(ctx context.Context, a *app) (err error) {
 		err = &interruptedError{"the export is not whole"}
 	}
 	if err = out.end(err); errors.Is(err, syscall.EPIPE) {
-		return nil // the program that reads the output has ended
+		return nil // no error: the program that reads the output has ended, for example head
 	}
 	return err
 }
@@ -109,8 +109,8 @@ type exportPage struct {
 	err     error
 }
 
-// readPages reads the selected dead letters and sends them page by page. It reads one page
-// ahead of the writer, and stops when there are no more or ctx ends. It closes the channel
+// readPages reads the selected dead letters and sends them page by page. It reads one page ahead of
+// the writer, and stops after the last dead letter or when ctx ends. Then it closes the channel
 // pages.
 func readPages(ctx context.Context, client *redrive.Client, f redrive.DeadFilter, pages chan<- exportPage) {
 	defer close(pages)
@@ -169,7 +169,7 @@ func exportTotal(ctx context.Context, a *app, client *redrive.Client, f *redrive
 	}
 	stats, err := client.DeadStats(ctx)
 	if err != nil {
-		return 0 // the number is only for the progress bar, which works without it
+		return 0 // ignore the error, because the progress bar also works without the number
 	}
 	total := int64(0)
 	for i := range stats.Counts {

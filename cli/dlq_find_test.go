@@ -13,7 +13,7 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// manyGroups is a store with more groups than a search by the beginning of a name reads.
+// manyGroups is a fake store. It has more groups than a search by the beginning of a name reads.
 type manyGroups struct {
 	store.Store
 	total, pages int
@@ -59,8 +59,8 @@ func TestD6_TheSearchForAGroupIsBounded(t *testing.T) {
 			t.Errorf("findGroup(%q): got the error %v, want one that says that 20,000 groups were not searched", name, err)
 		}
 	}
-	// One match is not enough if some groups were not searched: another match may be among
-	// these.
+	// One match is not enough if the search did not read all groups, because another group may also
+	// match.
 	if got, err := findGroup(t.Context(), client, groupName(17)[:17]); wire.KindOf(err) != wire.InvalidField || !strings.Contains(err.Error(), "write the whole name") {
 		t.Errorf("findGroup with one match in an incomplete search returned %q and error %v, want an error that asks for the whole name", got, err)
 	}
@@ -70,14 +70,14 @@ func TestD6_TheSearchForAGroupIsBounded(t *testing.T) {
 	}
 }
 
-// logged is a store with a long audit log.
+// logged is a fake store with a long audit log.
 type logged struct {
 	store.Store
 	rows int64
 	make func(seq int64) redrive.AuditEntry
 }
 
-// AuditPage examines up to 500 entries for each page.
+// AuditPage examines at most 500 entries for each page.
 func (l *logged) AuditPage(_ context.Context, f redrive.AuditFilter) (redrive.AuditPage, error) {
 	page := redrive.AuditPage{Last: l.rows}
 	seq := l.rows
@@ -113,7 +113,7 @@ func TestQ9_TheFirstOfManyRowsIsFound(t *testing.T) {
 	}
 }
 
-// The actions on a job do not include actions on a redrive or a queue of the same name.
+// The actions on job 17 do not include actions on redrive 17 or on a queue with the name 17.
 //
 // proves: D2
 func TestD2_ActsOnAJobAreItsOwn(t *testing.T) {

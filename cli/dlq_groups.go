@@ -79,7 +79,7 @@ func (c *dlqGroupsCmd) Run(ctx context.Context, a *app) (err error) {
 		page, err := client.Groups(ctx, redrive.GroupFilter{Group: f.Group, Kind: f.Kind, Class: f.Class, Pending: c.Pending,
 			State: redrive.GroupState(c.State), Assignee: c.Assignee, Set: c.Set, Largest: c.Largest, Skip: c.Skip, Limit: c.Limit})
 		if err != nil {
-			return fmt.Errorf("groups: %w", err)
+			return fmt.Errorf("list groups: %w", err)
 		}
 		list = wire.GroupsOf(&page)
 	} else if list, err = c.tally(ctx, a, client, &f); err != nil {
@@ -132,8 +132,8 @@ func (c *dlqGroupsCmd) tally(ctx context.Context, a *app, client *redrive.Client
 	return list, nil
 }
 
-// ofWhole returns the groups that fit the flags which select by all dead letters of a group.
-// since is the time from which a group is new.
+// ofWhole returns those groups that the flags about all dead letters of a group select. since is
+// the time from which a group counts as new.
 func (c *dlqGroupsCmd) ofWhole(ctx context.Context, client *redrive.Client, groups []redrive.Group, since job.Micros) (all []redrive.Group, err error) {
 	for i := range groups {
 		whole, err := wholeGroup(ctx, client, groups[i].Fingerprint)
@@ -148,8 +148,8 @@ func (c *dlqGroupsCmd) ofWhole(ctx context.Context, client *redrive.Client, grou
 	return all, nil
 }
 
-// wholeGroup returns a group with the numbers of all its dead letters. It returns the zero
-// value when the group was removed meanwhile.
+// wholeGroup returns a group with the numbers of all its dead letters. It returns the zero value
+// when the group was removed since then.
 func wholeGroup(ctx context.Context, client *redrive.Client, fingerprint string) (redrive.Group, error) {
 	page, err := client.Groups(ctx, redrive.GroupFilter{Group: fingerprint, Limit: 1})
 	if err != nil || len(page.Groups) == 0 {

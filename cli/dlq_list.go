@@ -99,7 +99,7 @@ func (c *dlqListCmd) print(a *app, page *redrive.DeadPage) {
 		fmt.Fprintln(a.out, out.faint("no dead letters"))
 		return
 	}
-	owned, correlated := false, false // optional columns that some dead letter fills
+	owned, correlated := false, false // whether any dead letter has a value for these optional columns
 	for i := range page.Entries {
 		d := &page.Entries[i].DeadLetter
 		owned, correlated = owned || d.Owner != "", correlated || d.Correlation != ""

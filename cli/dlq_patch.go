@@ -16,11 +16,11 @@ import (
 // patchShown is the number of refused jobs whose reasons are printed.
 const patchShown = 10
 
-// patchMax is the size in bytes up to which a patch file is read. The client refuses smaller
-// patches already.
+// patchMax is the maximum number of bytes that are read of a patch file. The client's own limit for
+// a patch is lower.
 const patchMax = 1 << 20
 
-// retryPatched retries the selected jobs, each with its payload after a JSON Patch.
+// retryPatched retries the selected jobs. It applies the JSON Patch to the payload of each job.
 func (c *dlqRetryCmd) retryPatched(ctx context.Context, a *app) (err error) {
 	if c.Payload != "" {
 		return usagef("either --payload or --patch, not both")
@@ -97,7 +97,8 @@ func (a *app) readPatch(path string) ([]byte, error) {
 	return patch, nil
 }
 
-// patched prints the result of a retry with a patch. done is nil if the jobs were only counted.
+// patched prints the result of a retry with a patch. The argument done is nil for a dry run, which
+// only counts the jobs.
 func (a *app) patched(p *redrive.Patched, done *int64, asJSON bool) error {
 	if asJSON {
 		out := wire.Patched{Do: redrive.ActRetry.String(), N: p.Done, Done: done, Through: p.Through, RefusedN: p.RefusedN, Refused: []wire.DeadAnswer{}}

@@ -99,8 +99,8 @@ func (c *redriveStartCmd) Run(ctx context.Context, a *app) (err error) {
 	return c.started(ctx, a, client, &r)
 }
 
-// started prints that the redrive was started. If the flags ask for it, started watches the
-// redrive until its end.
+// started prints that the redrive was started. With --watch, it then shows the progress of the
+// redrive until the redrive ends.
 func (c *redriveStartCmd) started(ctx context.Context, a *app, client *redrive.Client, r *redrive.Redrive) error {
 	watch := a.styleOf(a.stdout).terminal && !c.JSON
 	if c.Watch != nil {
@@ -121,7 +121,7 @@ func (c *redriveStartCmd) started(ctx context.Context, a *app, client *redrive.C
 	return a.printJSON(wire.RedriveOf(r))
 }
 
-// spec makes the plan of a redrive from the flags that can be read without a database.
+// spec makes the spec of a redrive from those flags that do not need a database.
 func (c *redriveStartCmd) spec() (redrive.RedriveSpec, error) {
 	spec := redrive.RedriveSpec{Canary: c.Canary}
 	switch filtered := !c.isZero(); {
@@ -229,7 +229,7 @@ func (c *redriveControl) control(ctx context.Context, a *app, do redrive.Redrive
 	if c.JSON {
 		return a.printJSON(wire.RedriveOf(&r))
 	}
-	if do == redrive.RedriveResume && r.Live != nil { // perhaps no worker is running
+	if do == redrive.RedriveResume && r.Live != nil { // a redrive of live jobs needs a worker to continue, and perhaps no worker is running
 		counted := words.LiveCounted{LiveAction: r.LiveAction(0), N: r.Total}
 		return a.advanceLive(ctx, client, &counted, c.actor(a), r.ID, c.JSON)
 	}

@@ -18,7 +18,8 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// absentRedrive adds to a "not found" error the command that lists all redrives.
+// absentRedrive completes the error about a redrive that does not exist: it adds the command that
+// lists all redrives.
 func absentRedrive(err error, id int64) error {
 	if errors.Is(err, redrive.ErrNotFound) {
 		return absentf("redrive %d does not exist; see `redrive dlq redrive list`", id)
@@ -109,7 +110,7 @@ func (c *redriveListCmd) Run(ctx context.Context, a *app) (err error) {
 	return c.print(a, list)
 }
 
-// differs reports whether a value is not the wanted one. Every value is wanted if want is "".
+// differs reports whether a value differs from the wanted value. If want is "", no value differs.
 func differs(want, value string) bool { return want != "" && want != value }
 
 func (c *redriveListCmd) print(a *app, list []redrive.Redrive) error {

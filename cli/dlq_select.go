@@ -76,15 +76,15 @@ func groupToChange(ctx context.Context, client *redrive.Client, act *redrive.Act
 	page, err := client.Groups(ctx, redrive.GroupFilter{Group: act.Filter.Group, Limit: 1})
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("groups: %w", err)
+		return nil, fmt.Errorf("read the group: %w", err)
 	case len(page.Groups) == 0 || !ignores && !page.Groups[0].Muted:
 		return nil, nil
 	}
 	return &page.Groups[0], nil
 }
 
-// preview counts the jobs that an action would change. The set of an action by filter does
-// not grow: it excludes jobs that become dead after the preview.
+// preview counts the jobs that an action would change. An action by filter that follows the preview
+// does not change jobs that become dead after the preview.
 func preview(ctx context.Context, client *redrive.Client, act redrive.Action) (words.Counted, error) {
 	found, err := client.Preview(ctx, act)
 	if err != nil {

@@ -78,7 +78,7 @@ func readDead(ctx context.Context, client *redrive.Client, id job.ID, known *con
 	acts, err := actsOn(ctx, client, id)
 	d.Acts, d.Searched = acts.Entries, acts.Searched
 	if len(d.Acts) == actsMax {
-		d.Searched = 0 // the list of actions is full, so it does not matter how far the audit log was searched
+		d.Searched = 0 // the page shows as many actions as it can, so it does not say how far the audit log was searched
 	}
 	slices.Reverse(d.Acts)
 	return d, err
@@ -91,8 +91,8 @@ const (
 	actsPages = 20
 )
 
-// actsOn returns the newest entries of the audit log about a job, newest first. It selects
-// actions on jobs only, because a redrive or a queue may have the same name.
+// actsOn returns the newest entries of the audit log about a job, newest first. It leaves out
+// actions on a redrive or queue whose name is the job's id.
 func actsOn(ctx context.Context, client *redrive.Client, id job.ID) (redrive.AuditPage, error) {
 	return auditPages(ctx, client, redrive.AuditFilter{
 		Target: id.String(), Actions: []string{"job.", "dead_letter."}, Limit: actsMax,
@@ -167,7 +167,8 @@ func (p *page) acts(d *words.DeadDetails) {
 	}
 }
 
-// payload writes the payload and how a retry has changed it.
+// payload writes the payload of the job, and the differences to the payload before a retry that
+// changed it.
 func (p *page) payload(d *words.DeadDetails) {
 	now := d.Job.Payload
 	p.block("Payload, "+words.Size(int64(len(now))), payloadText(now))

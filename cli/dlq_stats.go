@@ -92,8 +92,8 @@ func (c *dlqStatsCmd) count(ctx context.Context, a *app, client *redrive.Client)
 	return nil
 }
 
-// entryOf returns a dead letter with the status, reason, class, kind and queue of a count. The
-// filter is tested on it.
+// entryOf returns a dead letter with the status, reason, class, kind and queue of a count. So a
+// filter for dead letters can be tested on counts.
 func entryOf(n *redrive.DeadCount) job.DeadLetter {
 	return job.DeadLetter{Status: n.Status, Reason: n.Reason, Class: n.Class, Kind: n.Kind, Queue: n.Queue}
 }

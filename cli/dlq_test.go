@@ -77,7 +77,7 @@ func TestAnswered(t *testing.T) {
 	t.Parallel()
 	for answer, yes := range map[string]bool{"y\n": true, " YES \n": true, "y": true, "n\n": false, "\n": false, "": false, "yeah\n": false} {
 		if err := answered(strings.NewReader(answer)); (err == nil) != yes {
-			t.Errorf("the answer %q gave the error %v; whether it must be accepted: %t", answer, err, yes)
+			t.Errorf("answer %q to the question: got error %v; want no error: %t", answer, err, yes)
 		}
 	}
 }
@@ -158,7 +158,7 @@ func TestD6_AGroupIsFoundByItsBeginning(t *testing.T) {
 		}
 	}
 	if _, err := findGroup(t.Context(), client, "zz"); wire.KindOf(err) != wire.NotFound {
-		t.Errorf("zz: %v", err)
+		t.Errorf("findGroup(\"zz\"): got error %v, want an error of the kind not found", err)
 	}
 }
 

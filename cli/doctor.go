@@ -135,7 +135,7 @@ type findings interface {
 	warnings() []words.Warning
 }
 
-// verdict is the part of a report that compares what was found with limits.
+// verdict is the part of a report that says which findings are outside the limits.
 type verdict struct {
 	Warnings []words.Warning `json:"warnings"`
 }

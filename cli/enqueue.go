@@ -71,7 +71,7 @@ func (c *enqueueCmd) Run(ctx context.Context, a *app) error {
 	}
 	spec, err := r.spec(one)
 	if errors.Is(err, redrive.ErrNotFound) {
-		return err // an unknown kind or queue
+		return err // the error says that the kind or the queue is unknown
 	}
 	if err != nil {
 		return &usageError{err}
@@ -141,7 +141,7 @@ func (c *enqueueCmd) request(stdin io.Reader, now time.Time, payloadMax int) (*w
 		r.Attrs[name] = value
 	}
 	if c.Payload == "-" {
-		// One byte above the limit is enough to know that the payload is too long.
+		// One byte more than the limit is read, which shows that the payload is too long.
 		payload, err := io.ReadAll(io.LimitReader(stdin, int64(payloadMax)+1))
 		if err != nil {
 			return nil, fmt.Errorf("read the payload: %w", err)

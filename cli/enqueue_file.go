@@ -19,7 +19,7 @@ const (
 	mistakesMax = 20
 )
 
-// lineJob is the job from one line of a file.
+// lineJob is a job, and the line of the file from which it was read.
 type lineJob struct {
 	line int
 	spec redrive.Spec
@@ -130,7 +130,7 @@ type taker struct {
 	json   bool
 	bar    *bar
 
-	batch []lineJob // the batch of the last call that failed
+	batch []lineJob // the batch whose enqueue has failed; nil if none has failed
 
 	jobs     int64 // number of jobs that were enqueued
 	existing int64 // number of these jobs whose key already existed
@@ -149,7 +149,7 @@ func (t *taker) all(ctx context.Context) error {
 		if err == nil && len(batch) < enqueueBatch {
 			continue
 		}
-		// The lines before a mistake are correct, and their jobs are enqueued.
+		// Enqueue the jobs of the correct lines before the mistake.
 		if terr := t.take(ctx, batch); terr != nil {
 			return terr
 		}
@@ -184,7 +184,7 @@ func (t *taker) take(ctx context.Context, batch []lineJob) error {
 	return t.tell(batch, receipts)
 }
 
-// note counts the jobs that were enqueued.
+// note counts the jobs of a batch that was enqueued.
 func (t *taker) note(batch []lineJob, receipts []redrive.Receipt) {
 	t.last = batch[len(batch)-1].line
 	t.jobs += int64(len(receipts))
@@ -200,8 +200,8 @@ func (t *taker) note(batch []lineJob, receipts []redrive.Receipt) {
 	}
 }
 
-// tell prints the receipts of a batch at once, so that they are not lost if a later batch
-// fails.
+// tell prints the receipts of a batch right after its enqueue, so that they are printed even if a
+// later batch fails.
 func (t *taker) tell(batch []lineJob, receipts []redrive.Receipt) error {
 	if !t.json {
 		return nil

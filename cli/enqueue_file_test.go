@@ -89,13 +89,13 @@ var errDevice = errors.New("no space left on device")
 
 func (fullDevice) Write([]byte) (int, error) { return 0, errDevice }
 
-// If receipts cannot be printed, their jobs are stored all the same, and the error counts
-// them.
+// If the receipts of jobs cannot be printed, the jobs are stored nevertheless, and the error says
+// how many jobs are stored.
 //
 // part of: Q1
 func TestQ1_ReceiptsThatCannotBePrintedAreTakenInAllTheSame(t *testing.T) {
 	t.Parallel()
-	for _, lines := range []int{1, 1500} { // a single receipt fails when the buffer is flushed; 1500 receipts fail earlier
+	for _, lines := range []int{1, 1500} { // the output is buffered: one receipt fails when the buffer is flushed, 1500 receipts fail before
 		k := newTaker(t, lines, nil)
 		k.json, k.out = true, bufio.NewWriter(fullDevice{})
 		err := k.stopped(k.all(t.Context()))

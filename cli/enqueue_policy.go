@@ -24,7 +24,7 @@ func (a *app) policyOfEnqueue(ctx context.Context, s *settings) (*policy.Policy,
 		return nil, nil, err
 	}
 	if bad != nil && d.there(ctx) != nil {
-		return nil, nil, bad // return before a database is created
+		return nil, nil, bad // return before opening the database, because that would create it
 	}
 	db, err := d.open(ctx, a.warnings())
 	if err != nil {
@@ -64,7 +64,7 @@ func lastInForce(ctx context.Context, client *redrive.Client) (*policy.Policy, e
 		return nil, fmt.Errorf("read policy %s: %w", hash, err)
 	}
 	f, err := policyfile.Parse("policy "+policy.ShortHash(hash), stored.Body)
-	if err != nil { // the text cannot be parsed, for example because a Go program made the policy
+	if err != nil { // the text cannot be parsed, for example because the policy was made by a Go program and not from a file
 		return nil, err
 	}
 	return f.Policy, nil

@@ -19,8 +19,7 @@ func (e *usageError) Kind() wire.Kind { return wire.InvalidField }
 
 func usagef(format string, args ...any) error { return &usageError{fmt.Errorf(format, args...)} }
 
-// absentError says that something does not exist. errors.Is reports it as
-// redrive.ErrNotFound.
+// absentError says that something does not exist. It wraps redrive.ErrNotFound.
 type absentError string
 
 func (e absentError) Error() string        { return string(e) }
@@ -28,7 +27,7 @@ func (e absentError) Is(target error) bool { return target == redrive.ErrNotFoun
 
 func absentf(format string, args ...any) error { return absentError(fmt.Sprintf(format, args...)) }
 
-// several holds the errors of a call that acts on several things.
+// several holds the errors of a call that acts on several jobs, in the order of the jobs.
 type several []error
 
 func (s several) Error() string {

@@ -40,8 +40,8 @@ type explainFlags struct {
 	Draw      *float64 `placeholder:"U" help:"Random number for the jitter, from 0 to below 1. Default: 0.5; the range is also printed."`
 }
 
-// errorTextMax is the largest size of an error text, in bytes. The classifier looks at its
-// beginning and its end only.
+// errorTextMax is the largest size of an error text, in bytes. Of a long text the classifier reads
+// only the beginning and the end.
 const errorTextMax = 64 << 20
 
 // explainError prints the decision that the policy would make about an error.

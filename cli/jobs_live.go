@@ -62,7 +62,7 @@ func (f *liveFlags) filter(ctx context.Context, a *app, client *redrive.Client) 
 	return all.filter(ctx, a, client)
 }
 
-// selected returns the flags that lists of jobs have, too.
+// selected returns those of the flags that the commands which list jobs have, too.
 func (f *liveFlags) selected() selectFlags {
 	return selectFlags{
 		Kind: f.Kind, Queue: f.Queue, Owner: f.Owner, Worker: f.Worker, Correlation: f.Correlation, Attr: f.Attr, Batch: f.Batch,
@@ -70,8 +70,8 @@ func (f *liveFlags) selected() selectFlags {
 	}
 }
 
-// actOnLive cancels or changes live jobs: those with the ids, or all that the filter selects.
-// The function change makes the change; nil means that the jobs are cancelled.
+// actOnLive cancels or changes live jobs: the jobs with the given ids, or all jobs that the filter
+// selects. The function change makes the change; nil means that the jobs are cancelled.
 func (a *app) actOnLive(ctx context.Context, f *liveFlags, by redrive.By, asJSON bool, change func(*redrive.Client) (redrive.EncodedChange, error)) (err error) {
 	if err := f.check(); err != nil {
 		return err

@@ -26,8 +26,8 @@ type selectFlags struct {
 	Reason      string `placeholder:"REASON" help:"Only jobs that are dead for this reason, such as max_retries_exceeded."`
 }
 
-// fields makes a filter from the flags, without the group. hint is added to the error of an
-// unknown reason.
+// fields makes a filter from the flags, without the group. The text hint is added to the error
+// about an unknown reason of death.
 func (f *selectFlags) fields(hint string) (filter redrive.JobFilter, err error) {
 	filter = redrive.JobFilter{
 		Kind: f.Kind, Queue: f.Queue, Owner: f.Owner, Worker: f.Worker, Correlation: f.Correlation, Key: f.Key,

@@ -32,7 +32,7 @@ func (*jobsShowCmd) Help() string {
     redrive jobs show --key monthly-2026-01 --kind report`
 }
 
-// find returns the id of the job that the arguments name.
+// find returns the id of the job that the arguments of the command name.
 func (c *jobsShowCmd) find(ctx context.Context, client *redrive.Client) (job.ID, error) {
 	if c.Key == "" {
 		return c.ID, nil

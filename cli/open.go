@@ -19,7 +19,7 @@ const defaultConfig = "redrive.yaml"
 // settings are a configuration and the file from which it was read.
 type settings struct {
 	*config.Config
-	file string // path of the configuration file; "" if there is no file, and then kinds and queues are not known
+	file string // path of the configuration file; "" if no file was read: then nothing says which kinds and queues exist
 }
 
 // settings reads the configuration from --config, $REDRIVE_CONFIG or redrive.yaml; the
@@ -104,8 +104,8 @@ func (a *app) database() (*database, error) {
 	return a.databaseOf(s.Config)
 }
 
-// known returns the configuration, or an empty one if it cannot be read. It is for commands
-// that also work without a configuration.
+// known returns the configuration. If the configuration cannot be read, known returns an empty
+// configuration, because its callers work without one, too.
 func (a *app) known() *config.Config {
 	s, err := a.settings()
 	if err != nil || s.file == "" {

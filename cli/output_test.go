@@ -47,7 +47,7 @@ func TestStyle_ColorIsOnlyForTerminals(t *testing.T) {
 		t.Errorf("the style of a buffer is %+v, want the empty style", s)
 	}
 	if got := (style{}).red("x"); got != "x" {
-		t.Errorf("a style without colour wrote %q, want x without codes", got)
+		t.Errorf("a style without colour wrote %q, want x without colour codes", got)
 	}
 	if got := (style{color: true}).red("x"); got != "\x1b[31mx\x1b[0m" {
 		t.Errorf("a style with colour wrote %q, want a red x", got)

@@ -93,7 +93,7 @@ func checkPolicy(name string, s *settings) (checked, error) {
 	}
 	c.Notes = foreign(p.Spec(), s.Config)
 	if _, err := underConfig(p, s.Config); err != nil {
-		c.Notes = append(c.Notes, fmt.Sprintf("%s cannot go with it: %v", s.file, err))
+		c.Notes = append(c.Notes, fmt.Sprintf("%s cannot be combined with it: %v", s.file, err))
 	}
 	return c, nil
 }

@@ -53,8 +53,8 @@ func effective(s *policy.Spec, c *config.Config) policy.Spec {
 	return out
 }
 
-// bound applies the limits of a Spec to all its settings, in place: it lowers numbers of
-// retries and the longest waits.
+// bound applies the limits of a Spec to its own settings: it lowers the numbers of retries and the
+// longest waits to the limits. It changes the Spec.
 func bound(s *policy.Spec) {
 	s.Default = bounded(s.Default, &s.Limits)
 	for class, own := range s.Classes {
@@ -95,7 +95,8 @@ func scheduled(k *config.Kind) policy.Settings {
 	return policy.Settings{MaxRetries: &retries, Count: &count, Backoff: &backoff.Backoff{Waits: waits}}
 }
 
-// over returns the settings of a. Where a has no value, it takes the value of b.
+// over returns the settings of a. For each setting that a does not have, it returns the setting of
+// b.
 func over(a, b policy.Settings) policy.Settings {
 	return policy.Settings{
 		Retry:           cmp.Or(a.Retry, b.Retry),

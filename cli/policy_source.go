@@ -58,7 +58,8 @@ func absentPolicy(path string, err error) error {
 	return err
 }
 
-// readable compiles a Spec. The store keeps this policy in the form of a policy file.
+// readable compiles a Spec to a policy that has a text, so that the store can keep the policy as a
+// file.
 func readable(s *policy.Spec) (*policy.Policy, error) {
 	spec := *s
 	spec.Source = policyfile.Render(s)

@@ -16,7 +16,7 @@ import (
 func (w *worker) logLeft(ctx context.Context, client *redrive.Client) {
 	b, err := client.Backlog(ctx)
 	if err != nil {
-		return // all jobs are done, so the error only prevents the summary in the log
+		return // without this error, the log would show how many jobs were done
 	}
 	w.log.Info("no jobs are left to run", "completed", b.Jobs[job.Completed], "dead", b.Jobs[job.Dead],
 		"cancelled", b.Jobs[job.Cancelled])
@@ -44,7 +44,7 @@ type progress struct {
 	rate  float64
 }
 
-// rateEvery is the length of time over which the rate is measured.
+// rateEvery is the length of time over which the rate of completed jobs is measured.
 const rateEvery = 2 * time.Second
 
 func (p *progress) line(b *redrive.Backlog, stopping bool) string {

@@ -81,8 +81,8 @@ func (r *rules) checkPayload(q *wire.Request, k *config.Kind) error {
 	return fmt.Errorf("payload of kind %q is not JSON; give JSON, or set payload: text for the kind", q.Kind)
 }
 
-// asText returns the payload as text if the payloads of the kind are texts. In the JSON
-// line the text is a JSON string.
+// asText converts the payload if the kind has texts as payloads: in the line of a file the payload
+// is a JSON string, and the job gets the text itself.
 func (r *rules) asText(q *wire.Request) error {
 	k, ok := r.Kinds[q.Kind]
 	if !ok || k.Payload != config.PayloadText || len(q.Payload) == 0 {

@@ -68,7 +68,7 @@ func (p *page) failure(n, of int, f *job.Failure) {
 	p.indented("message", f.Message)
 	p.indented("users see", f.UserMessage)
 	if said := strings.TrimSpace(string(f.Stderr)); !strings.HasSuffix(f.Message, said) {
-		p.indented("stderr", string(f.Stderr)) // an error message of a subprocess that failed already contains all of it
+		p.indented("stderr", string(f.Stderr)) // if a subprocess has failed, the error message already contains its error output
 	}
 	p.indented("stack", f.Stack)
 }

@@ -39,8 +39,8 @@ for each step.
     redrive stats --since 30d --step 1d --json | jq '.points[] | {at, dead}'`
 }
 
-// Columns of the lines of a chart, where the width of the output is not known, and beside
-// which the other columns of the chart have room.
+// The numbers of columns of a chart's lines: first if the width of the output is not known, then
+// the smallest number for which other columns are shown beside the line.
 const (
 	chartColumns = 50
 	chartBeside  = 30
@@ -89,7 +89,7 @@ func (c *statsCmd) Run(ctx context.Context, a *app) (err error) {
 	return nil
 }
 
-// query returns the query of the flags. Its times are whole steps.
+// query returns the query of the flags. Its times are rounded to whole steps of the series.
 func (c *statsCmd) query(a *app, out style) (q redrive.SeriesQuery, err error) {
 	q = redrive.SeriesQuery{Queue: c.Queue, Kind: c.Kind, By: redrive.SeriesBy(c.By)}
 	var wrong several
@@ -124,7 +124,7 @@ func (c *statsCmd) query(a *app, out style) (q redrive.SeriesQuery, err error) {
 	return q, nil
 }
 
-// stats is what the command shows.
+// stats holds everything that the command stats shows.
 type stats struct {
 	q       redrive.SeriesQuery
 	points  []redrive.Point

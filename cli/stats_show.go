@@ -13,8 +13,8 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// namesShown is the number of rows that a terminal shows of the names of a series, and of
-// queues and kinds.
+// namesShown is the maximum number of names in a series that a terminal shows. It is also the
+// maximum number of queues and kinds.
 const namesShown = 20
 
 // series prints figures over time: lines on a terminal, otherwise a row for each step.
@@ -49,7 +49,7 @@ func (p *page) chartTitle(c *words.Chart) {
 func (p *page) chart(s *stats) {
 	beside := 0
 	var c words.Chart
-	for range 2 { // the second time with the widths of the other columns
+	for range 2 { // the first round measures the other columns, the second uses their widths
 		c = words.ChartOf(s.points, s.q.Since, s.q.Until, s.q.Step, p.room(beside))
 		beside = len("cancelled") + 3*len(columnGap)
 		sum, most := len("TOTAL"), len("MOST")
@@ -66,8 +66,8 @@ func (p *page) chart(s *stats) {
 	t.print(p.w, p.style)
 }
 
-// namedChart prints a line of the attempts for each queue or kind, or of the failed attempts
-// for each class.
+// namedChart prints one line for each name: the attempts of each queue or kind, or the failed
+// attempts of each class.
 func (p *page) namedChart(s *stats) {
 	name, classes := strings.ToUpper(string(s.q.By)), s.q.By == redrive.ByClass
 	row := func(l *words.ChartLine) []string {
@@ -105,7 +105,7 @@ func (p *page) namedChart(s *stats) {
 	p.more(len(c.Lines), "name")
 }
 
-// more says that rows are not shown.
+// more says how many rows the terminal does not show.
 func (p *page) more(rows int, noun string) {
 	if n := rows - namesShown; p.style.terminal && n > 0 {
 		fmt.Fprintf(p.w, "%s\n", p.style.faint(fmt.Sprintf("and %s more; --json has all", words.Count(int64(n), noun))))

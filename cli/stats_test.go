@@ -14,7 +14,8 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// someStats are the statistics of a day, with a burst of failures, at the time now.
+// someStats returns the statistics of the day before the time now, in which many attempts failed
+// within a short time.
 func someStats(by redrive.SeriesBy, columns int) *stats {
 	s := &stats{q: redrive.SeriesQuery{Since: job.At(now.Add(-24 * time.Hour)), Until: job.At(now), By: by}}
 	s.q.Step = words.NiceStep(24*time.Hour, columns-chartBeside)
@@ -56,7 +57,7 @@ func TestM4_M6_StatsAreDrawnInTheTerminal(t *testing.T) {
 	for _, tt := range []struct {
 		by      redrive.SeriesBy
 		columns int
-		column  string // the time of a column
+		column  string // the time that one column of the chart stands for
 		want    string
 	}{
 		{"", 80, "30m", chart80}, {"", 120, "20m", chart120}, {redrive.ByQueue, 80, "1h", queues80}, {redrive.ByClass, 120, "20m", classes120},
@@ -115,7 +116,7 @@ func TestM6_StatsOfManyNames(t *testing.T) {
 		p := &page{w: &out, style: style{terminal: terminal, columns: 100}, now: job.At(now)}
 		p.series(s)
 		if n := strings.Count(out.String(), "kind-"); n != want {
-			t.Errorf("on a terminal: %v: got %d rows, want %d rows:\n%s", terminal, n, want, out.String())
+			t.Errorf("statistics of many kinds, on a terminal: %v: got %d rows, want %d rows:\n%s", terminal, n, want, out.String())
 		}
 		if more := strings.Count(out.String(), " more; --json has all"); (more == 2) != terminal {
 			t.Errorf("on a terminal: %v: got %d lines that more rows exist, want 2 of them exactly on a terminal", terminal, more)

@@ -13,10 +13,10 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// explainNothing is called when a filter selects nothing. It returns an error if the filter
-// names a kind, a queue, a class or a worker that neither the configuration nor the database
-// has, so that a misspelled name does not look like an empty result. Owners are not
-// declared anywhere, so an unknown one is only a line on standard error.
+// explainNothing is called when a filter selects nothing. It returns an error if the filter names a
+// kind, a queue, a class or a worker that neither the configuration nor the database has, so that a
+// misspelled name does not look like an empty result. Owners are not declared anywhere, so for an
+// unknown owner it only prints a line on standard error.
 func (a *app) explainNothing(ctx context.Context, client *redrive.Client, f *selectFlags) error {
 	for _, named := range [...]struct{ sort, name string }{
 		{"kind", f.Kind}, {"queue", f.Queue}, {"class", f.Class}, {"worker", f.Worker},
@@ -74,7 +74,7 @@ func (a *app) configuredNames(sort string) *nameReader {
 			n.all[string(c.Class)] = firstSentence(c.Summary)
 		}
 		if s, err := a.settings(); err == nil {
-			if p, err := loadPolicy(s.policyName()); err == nil { // a wrong policy is reported by the commands that use it
+			if p, err := loadPolicy(s.policyName()); err == nil { // ignore the error, because other commands report a policy with mistakes
 				for _, class := range p.Classes() {
 					n.all[string(class)] = firstSentence(p.Info(class).Summary)
 				}
@@ -84,8 +84,8 @@ func (a *app) configuredNames(sort string) *nameReader {
 	return n
 }
 
-// isStored reports whether some job has a class or a worker that the lists of names do not
-// have: counters have the classes of dead jobs only, and workers are forgotten after a day.
+// isStored searches the jobs for a class or a worker that the lists of names do not contain. The
+// lists have only the classes of dead jobs, and only the workers of the last day.
 func isStored(ctx context.Context, client *redrive.Client, sort, name string) (bool, error) {
 	f := redrive.JobFilter{Limit: 1}
 	switch sort {

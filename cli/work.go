@@ -129,7 +129,7 @@ func (*guardCmd) Run(a *app) error {
 	return nil
 }
 
-// lookEvery is the time between two reads of the numbers of jobs.
+// lookEvery is the time between two reads of the numbers of jobs for the status line.
 const lookEvery = 100 * time.Millisecond
 
 // returnedError says that the worker had to give running jobs back before they were

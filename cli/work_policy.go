@@ -48,7 +48,7 @@ type policyKeeper struct {
 	set     func(context.Context, redrive.By, *policy.Policy) error
 	by      redrive.By
 	inForce *policy.Policy
-	refused string // the last policy that was refused, with the error; it is kept so that the refusal is logged only once
+	refused string // the last policy that was refused, with the error, so that each refusal is logged only once
 }
 
 // keepPolicy reads the policy file again after each change and after each SIGHUP, until the

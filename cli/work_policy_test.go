@@ -85,7 +85,7 @@ func TestPolicyKeeper_TriesAgain(t *testing.T) {
 	want := `level=ERROR msg="the policy of the file cannot be put in force; the previous policy stays in force" policy=first error="store is full"` +
 		"\n" + `level=INFO msg="the policy has changed; new decisions use it" policy=second` + "\n"
 	if diff := cmp.Diff(want, log.String()); diff != "" {
-		t.Errorf("wrong log (-want +got):\n%s", diff)
+		t.Errorf("the log of the keeper is wrong (-want +got):\n%s", diff)
 	}
 }
 
@@ -112,7 +112,7 @@ func TestF9_AWorkerDoesNotTakeOverAHalfWrittenPolicy(t *testing.T) {
 			t.Errorf("wrong policies were put in force (-want +got):\n%s", diff)
 		}
 	}
-	tick("name: second\nkin") // this text is not valid, because only half of the file is written
+	tick("name: second\nkin") // this text is not a valid policy file, as if only half of the file were written
 	tick(half)
 	tick(whole)
 	if log.Len() != 0 {
@@ -127,8 +127,8 @@ func TestF9_AWorkerDoesNotTakeOverAHalfWrittenPolicy(t *testing.T) {
 	}
 }
 
-// A policy file that differs only in comments and in the order of its keys is the same
-// policy.
+// If only the comments and the order of the keys in a policy file change, the policy stays the
+// same.
 func TestPolicyKeeper_KnowsAPolicyByWhatItSays(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "policy.yaml")
@@ -170,7 +170,7 @@ func TestPolicyKeeper_FollowsTicksAndSignalsUntilTheEnd(t *testing.T) {
 	<-ended
 }
 
-// pass waits for a duration of the simulated time of testing/synctest.
+// pass waits for the duration d in the simulated time of testing/synctest.
 func pass(d time.Duration) { <-time.NewTimer(d).C }
 
 // proves: F9

@@ -90,7 +90,7 @@ func TestProgressLine(t *testing.T) {
 	now = now.Add(4 * time.Second)
 	s.Jobs[job.Completed], s.Jobs[job.Dead] = 25, 3
 	if got := p.line(s, true); !strings.Contains(got, "25 completed  3 dead  4.5/s  mail is paused  stopping") {
-		t.Errorf("got %q", got)
+		t.Errorf("the status line of a worker that stops is %q, want it to contain the numbers, the rate, the paused queue and \"stopping\"", got)
 	}
 }
 
@@ -251,7 +251,7 @@ func TestWatch_CountsJobsOnlyWhenNeeded(t *testing.T) {
 					t.Fatal(err)
 				}
 				if looked := st.Calls("Counts") > 0; looked != tt.look {
-					t.Errorf("the worker counted the jobs %d times; whether it must count them: %t", st.Calls("Counts"), tt.look)
+					t.Errorf("the worker counted the jobs %d times; want it to count them: %t", st.Calls("Counts"), tt.look)
 				}
 			})
 		})

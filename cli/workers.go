@@ -60,7 +60,7 @@ func processes(ctx context.Context, client *redrive.Client) ([]redrive.Process, 
 	return list, nil
 }
 
-// The widths of a terminal from which the list of workers has more columns.
+// The widths, in columns, from which a terminal shows more columns of the list of workers.
 const (
 	wideColumns = 120
 	allColumns  = 170
@@ -222,7 +222,7 @@ func idleWarning(list []redrive.Process, now time.Time) string {
 	var seen redrive.Process // the silent worker that reported last
 	for i := range list {
 		switch p := &list[i]; {
-		case p.What == "keep": // it runs no jobs
+		case p.What == "keep": // such a process does not run jobs
 		case p.Silent:
 			silent++
 			if p.SeenAt > seen.SeenAt {

@@ -92,7 +92,7 @@ func auditPage(c Session, f *store.AuditFilter) (page store.AuditPage, err error
 		walk, args = walkAuditActor, []Value{text(f.Actor), num(before)}
 	}
 	examined := 0
-	var last store.Audit // the number of the last examined row
+	var last store.Audit // the entry that was examined last; only its number is set
 	err = c.Rows(walk, func(r Row) error {
 		if len(page.Entries) == f.Limit || examined == scanMax {
 			page.Next, page.Searched = last.Seq, last.At

@@ -94,6 +94,6 @@ func FuzzUnpackFigures(f *testing.F) {
 func FuzzEachFigures(f *testing.F) {
 	f.Add([]byte{1, 5, figuresVersion, sectionCounts, 2, 1, 7})
 	f.Fuzz(func(t *testing.T, b []byte) {
-		_ = EachFigures(b, func(int64, *store.Figures) error { return nil }) // it must not panic
+		_ = EachFigures(b, func(int64, *store.Figures) error { return nil }) // EachFigures must not panic, whatever the bytes are
 	})
 }

@@ -170,9 +170,10 @@ func (o *ownedList) add(ids []job.ID) {
 	o.ids = o.ids[:min(len(o.ids), ownedLooksMax+1)]
 }
 
-// above looks up the known jobs with ids above the highest id of the runs that were not
-// read yet, unless they are few. high is 0 after the last run. full reports whether the
-// page is full, or has looked up as many jobs as it may.
+// above looks up the ids that were found so far and are above high. These jobs come first in the
+// list, because high is the highest id of the runs that were not read yet; it is 0 after the last
+// run. If there are only a few such ids, above leaves them for its next call. The result full says
+// whether the page is full, or has looked up as many jobs as it may.
 func (o *ownedList) above(high job.ID) (full bool, err error) {
 	for {
 		n, _ := slices.BinarySearchFunc(o.ids, high, func(id, high job.ID) int { return cmp.Compare(high, id) })
