@@ -52,11 +52,10 @@ type Config struct {
 	// handler. It must not block, and must not use the claim after it has returned. Nil means that
 	// no function is called.
 	Written func(c *job.Claim, o *job.Outcome, took time.Duration)
-	// Present reports to the store that the process is alive, and returns whether a person
-	// has ordered it to be quiet. A quiet engine claims no jobs and finishes those that
-	// run. Present is called at the start, every store.PresentEvery, and once after the end
-	// with Leaving set. An error is logged and changes nothing. Nil means that the process
-	// does not report.
+	// Present reports to the store that the process is alive, and returns whether a person has
+	// ordered it to be quiet. A quiet engine claims no jobs and finishes those that run. Present is
+	// called at the start, every store.PresentEvery, and after the end once more with Leaving true.
+	// An error of Present is only logged. Nil means that the process does not report.
 	Present func(ctx context.Context, s Sign) (quiet bool, err error)
 	Clock   Clock          // the clock of the engine; default: the clock of the system
 	Rand    func() float64 // returns random numbers in [0, 1) for the jitter of back-offs; default: math/rand

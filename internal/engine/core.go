@@ -50,7 +50,7 @@ type Core struct {
 	dueAt    time.Duration // when the earliest known job becomes due
 	askedAt  time.Duration // when the core last asked for jobs
 	turn     int           // index of the queue whose request for jobs comes first in the next exchange
-	dry      int           // number of exchanges in a row that wrote no outcome and brought no job
+	dry      int           // number of exchanges in a row that wrote no outcome and claimed no job
 	skipped  bool          // whether the last exchange left out a kind for a queue, because the kind had no free workers
 	trip     average       // average duration of an exchange
 	pending  []*Task       // outcomes to write, oldest first
@@ -63,9 +63,9 @@ type Core struct {
 
 	// Fields for leases.
 	sweepAt    time.Duration // when the next check of a task is due
-	beatAt     time.Duration // when the next heartbeat of a task is due
+	beatAt     time.Duration // when the next heartbeat is due
 	progressAt time.Duration // earliest time of the next write of progress
-	news       int           // number of tasks with progress to write
+	news       int           // number of tasks whose new progress is not written yet
 	beating    []*Task       // tasks in the heartbeat that is being made
 	beat       call
 
@@ -73,11 +73,11 @@ type Core struct {
 
 	rescue, signals, declare call
 	presence                 presence
-	sick                     sickness      // the trouble that keeps this process from starting any program
-	ill                      int           // number of troubles, of the process and of kinds
+	sick                     sickness      // the trouble that prevents this process from starting any program; see sickness
+	ill                      int           // number of troubles: that of the process, and those of single kinds
 	troubledAt               time.Duration // the time since which calls of the store have been failing; never if the store works
 	outage                   bool          // whether a call other than a rescue is failing
-	calmAt                   time.Duration // one lease after the end of the last outage
+	calmAt                   time.Duration // the time at which one lease has passed since the end of the last outage
 
 	stop    stopPhase
 	graceAt time.Duration // when the grace time of the stop ends
@@ -126,7 +126,8 @@ func NewCore(cfg Config) (*Core, error) {
 	return c, nil
 }
 
-// Step takes events and returns the actions to execute.
+// Step makes one step of the engine: it takes in events and returns the actions that the caller
+// must execute.
 func (c *Core) Step(now time.Duration, events ...Event) *Actions {
 	c.out.reset()
 	for _, e := range events {
@@ -157,8 +158,8 @@ func (c *Core) Idle() bool {
 
 func (c *Core) wantsMore() bool { return c.more && c.stop == serving && c.hasRoom() }
 
-// sendRest sends the calls that are due at the time now: the declaration of the queues, the
-// read of the signals, and the rescue.
+// sendRest makes three kinds of calls if they are due at the time now: the declaration of the
+// queues, the read of the signals, and the rescue.
 func (c *Core) sendRest(now time.Duration) {
 	if !c.declare.busy && now >= c.declare.at {
 		c.declare.send(now)

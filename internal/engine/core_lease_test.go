@@ -10,8 +10,8 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// held answers the heartbeat that is under way: the store still holds all leases for this
-// worker.
+// held answers the heartbeat that is under way. The answer says that this worker still has all
+// leases.
 func (r *rig) held(change ...func(int, *store.RunStatus)) Beaten {
 	status := make([]store.RunStatus, len(r.core.beating))
 	for i := range status {
@@ -411,24 +411,24 @@ func TestSignalsAreReadAtSomeWakeUps(t *testing.T) {
 	r := newCore(t, nil)
 	r.pass(time.Second)
 	if !r.act.Signals {
-		t.Error("the signals of the store (cancellations, settings of queues) were not read at the regular interval")
+		t.Error("the signals of the store (cancellations, settings of queues) were not read at the regular interval, want a read")
 	}
 	r.step(Woken{})
 	r.step(SignalsRead{})
 	if r.act.Signals {
-		t.Error("the signals of the store (cancellations, settings of queues) were read twice without a wait between the reads")
+		t.Error("the signals of the store (cancellations, settings of queues) were read twice without a wait between the reads, want one read")
 	}
 	r.pass(signalsGap)
 	if !r.act.Signals {
-		t.Error("the signals of the store (cancellations, settings of queues) were not read after a wake-up")
+		t.Error("the signals of the store (cancellations, settings of queues) were not read after a wake-up, want a read")
 	}
 	r.step(SignalsRead{})
 	r.pass(signalsGap)
 	if r.act.Signals {
-		t.Error("the signals of the store (cancellations, settings of queues) were read again before the next poll, without a wake-up")
+		t.Error("the signals of the store (cancellations, settings of queues) were read again before the next poll, without a wake-up, want no read")
 	}
 	r.pass(signalsGap, Woken{})
 	if !r.act.Signals {
-		t.Error("the signals of the store (cancellations, settings of queues) were not read at once after a wake-up")
+		t.Error("the signals of the store (cancellations, settings of queues) were not read at once after a wake-up, want a read")
 	}
 }

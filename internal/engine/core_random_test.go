@@ -22,12 +22,12 @@ type world struct {
 	store *memory.Store
 	core  *Core
 	calls []*pendingCall
-	runs  []*Task // runs are the tasks whose handlers are running.
-	stuck []*Task // stuck are the abandoned tasks whose handlers are running.
+	runs  []*Task // the tasks whose handlers are running
+	stuck []*Task // the abandoned tasks whose handlers have not returned
 	ended map[*Task]bool
 	stops bool
 
-	late      bool // late makes every second outcome of an exchange late.
+	late      bool // whether the store reports every second outcome of an exchange as late
 	completed map[job.ID]int
 	starts    int
 	faults    int
@@ -246,7 +246,7 @@ func (w *world) conclude(t *Task, cause job.Cause) {
 	w.step(Finished{[]*Task{t}})
 }
 
-// finish makes a handler return.
+// finish lets a running handler return.
 func (w *world) finish(t *Task, cause job.Cause) {
 	w.runs = slices.DeleteFunc(w.runs, func(r *Task) bool { return r == t })
 	switch {
@@ -259,7 +259,7 @@ func (w *world) finish(t *Task, cause job.Cause) {
 	w.conclude(t, cause)
 }
 
-// unstick makes an abandoned handler return.
+// unstick lets the handler of an abandoned task return.
 func (w *world) unstick(i int) {
 	back := w.stuck[i]
 	w.stuck = slices.Delete(w.stuck, i, i+1)
@@ -331,7 +331,7 @@ func (w *world) person() {
 		}
 	} else {
 		mode := store.Mode(rapid.IntRange(0, 1).Draw(w.t, "mode"))
-		// The queue may not exist yet, so the error is ignored.
+		// Ignore the error, because the queue may not exist yet.
 		_, _ = w.store.SetQueue(ctx, by, store.QueueChange{Name: "q", Mode: &mode})
 	}
 	w.step(Woken{})
@@ -362,7 +362,7 @@ func (w *world) heal() {
 	}
 }
 
-// With random faults, every job ends, no run ends twice, and every slot becomes free again.
+// Whatever calls fail, every job ends, no run ends twice, and every slot becomes free again.
 func TestRandomFaultsLoseAndRepeatNothing(t *testing.T) {
 	t.Parallel()
 	var checks, starts, faults, completed int
@@ -415,8 +415,8 @@ func (w *world) verify(stopped bool) {
 		}
 		runs := int64(j.Counters.Sum())
 		if j.State == job.Running || j.State == job.Cancelled {
-			// This counts the run of another process, or one whose claim was lost together
-			// with an answer. A cancelled run is in no counter.
+			// The job is running, and no counter includes this run yet. Either another process has
+			// claimed it, or the answer with the claim was lost.
 			runs++
 		}
 		if runs != int64(j.Token) && (j.State != job.Cancelled || runs != int64(j.Token)+1) {

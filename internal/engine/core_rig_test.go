@@ -40,7 +40,7 @@ func newCore(t *testing.T, change func(*Config)) *rig {
 	r := &rig{t: t, core: core}
 	r.step()
 	if r.act.Exchange == nil || !r.act.Signals || !r.act.Declare || r.act.Rescue != rescueLimit {
-		t.Fatalf("got the actions %+v of the first step, want calls of all kinds", r.act)
+		t.Fatalf("got the actions %+v of the first step, want an exchange, a read of the signals, a declaration and a rescue", r.act)
 	}
 	r.step(Declared{}, SignalsRead{}, Rescued{Next: store.Never})
 	r.act.Exchange = &r.core.request // The exchange is still under way.
@@ -76,8 +76,8 @@ func (r *rig) claimsOf(queue, kind string, n int) []job.Claim {
 	return claims
 }
 
-// brings answers the exchange that is under way: all outcomes are written, and the answer
-// contains claims.
+// brings answers the exchange that is under way: all outcomes are written, and the answer contains
+// the given claims.
 func (r *rig) brings(claims ...job.Claim) { r.step(r.answer(claims...)) }
 
 // empty answers exchanges without claims until no exchange is under way.

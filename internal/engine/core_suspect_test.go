@@ -32,8 +32,8 @@ func (r *rig) begun() Begun {
 
 func twoCrashes(c *Config) { c.Kinds[0].MaxCrashes = 2 }
 
-// A job whose next crash would end it runs alone: the others are handed back, no job is
-// claimed, and the running ones end first.
+// If one more crash would make a job dead, the process runs this job alone: it hands back the other
+// buffered jobs, claims no jobs, and waits until the running jobs have ended.
 //
 // part of: Q3
 func TestQ3_ALastChanceHasTheProcessToItself(t *testing.T) {
@@ -43,7 +43,7 @@ func TestQ3_ALastChanceHasTheProcessToItself(t *testing.T) {
 	neighbour := r.act.Start[0]
 	r.pass(time.Millisecond, Woken{})
 	r.wantExchange(nil, 3)
-	r.brings(slices.Concat(r.claims(1), r.crashedClaims(2, 1))...) // jobs 2, 3 and 4
+	r.brings(slices.Concat(r.claims(1), r.crashedClaims(2, 1))...) // the claims of jobs 2, 3 and 4; jobs 3 and 4 have crashed
 	if len(r.act.Start)+len(r.act.Begin) != 0 {
 		t.Fatalf("started jobs %v and began jobs %v beside a running one, want none", ids(r.act.Start), ids(r.act.Begin))
 	}
@@ -74,7 +74,7 @@ func TestQ3_ALastChanceHasTheProcessToItself(t *testing.T) {
 	r.step(succeed(time.Second, suspect))
 	r.wantExchange([]job.ID{3})
 	r.brings()
-	r.wantExchange(nil, 4) // the process goes on
+	r.wantExchange(nil, 4) // after the suspect's end, the process claims jobs again
 }
 
 // A suspect may wait longer than other buffered tasks, because the running tasks may take
@@ -206,14 +206,14 @@ func TestQ3_ACrashedJobGetsTheNextSlot(t *testing.T) {
 	r.empty()
 	r.core.trip, r.core.queues[0].runs = average(10*time.Millisecond), average(time.Millisecond)
 	r.pass(time.Second, Woken{})
-	r.brings(slices.Concat(r.claims(3), r.crashedClaims(1, 1))...) // jobs 3 to 5, and 6
+	r.brings(slices.Concat(r.claims(3), r.crashedClaims(1, 1))...) // the claims of jobs 3 to 5, which have not crashed, and of job 6, which has crashed
 	r.step(succeed(time.Millisecond, tasks[0]))
 	if got := ids(r.act.Start); !slices.Equal(got, []job.ID{6}) {
 		t.Errorf("started the jobs %v in the free slot, want job 6, which has crashed", got)
 	}
 }
 
-// kills is a world whose process is killed by some of its jobs.
+// kills is a world in which some jobs kill their process.
 type kills struct {
 	*world
 	max    int
@@ -221,8 +221,8 @@ type kills struct {
 	own    map[job.ID]int // how many times each job has killed the process
 }
 
-// restart replaces the core, as if the process had been killed and started again. Calls that
-// are under way may still take effect.
+// restart replaces the core, as if the process had been killed and started again. Calls that the
+// killed process has made may still take effect.
 func (k *kills) restart() {
 	for _, c := range k.calls {
 		if c.event == nil && rapid.Bool().Draw(k.t, "call takes effect") {
@@ -238,7 +238,7 @@ func (k *kills) restart() {
 	k.step()
 }
 
-// kill kills the process by a running job.
+// kill makes a running job kill the process.
 func (k *kills) kill(t *Task) {
 	k.own[t.Claim.ID]++
 	if t.endsJob() && len(k.core.tasks)-len(k.core.late.tasks)-len(k.core.late.flying) != 1 && t.crashed() {
@@ -247,8 +247,8 @@ func (k *kills) kill(t *Task) {
 	k.restart()
 }
 
-// Whatever jobs kill their process, and whenever: no other job dies of it, each of them dies
-// after its last crash, and that crash was its own.
+// Some jobs kill their process at random times. Each of these jobs dies after its last allowed
+// crash, and it has caused this crash itself. All other jobs complete.
 //
 // part of: Q3
 func TestQ3_TheCrashThatEndsAJobIsItsOwn(t *testing.T) {

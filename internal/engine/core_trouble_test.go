@@ -53,7 +53,8 @@ func TestTheBackOffHasJitter(t *testing.T) {
 	r.wantWake(backoffMin * 3 / 4)
 }
 
-// When no outcomes wait to be written, the core tests a failing store with a claim.
+// When no outcomes wait to be written, the core finds out with a claim whether a failing store
+// works again.
 func TestAStoreInTroubleIsTriedWithAClaim(t *testing.T) {
 	t.Parallel()
 	r := newCore(t, nil)

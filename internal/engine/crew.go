@@ -5,10 +5,10 @@ import (
 	"sync/atomic"
 )
 
-// crew is a pool of goroutines that each run one handler after another. A new goroutine for
-// each run would have to grow its stack, which takes a quarter of the processor time of a
-// short job. If a handler never returns, or calls runtime.Goexit, only its own goroutine is
-// lost.
+// crew is a pool of goroutines that each run one handler after another. A new goroutine for each
+// run would have to grow its stack, which takes a quarter of the processor time of a short job. If
+// a handler never returns, or calls runtime.Goexit, the crew loses only the goroutine of that
+// handler.
 type crew struct {
 	do    func(*Run)
 	most  int32 // the largest number of idle goroutines that the crew keeps

@@ -22,7 +22,7 @@ type crewRig struct {
 
 	mu   sync.Mutex
 	did  []job.ID
-	free map[job.ID]chan func() // free holds a channel for each run. At its end, the run receives a function from this channel and calls it.
+	free map[job.ID]chan func() // a channel for each run; at its end, the run receives a function from its channel and calls it
 }
 
 // newCrewRig makes a crew that keeps at most the given number of idle goroutines. It must be called

@@ -48,7 +48,7 @@ func stopOf(cause error) job.Stop {
 	return job.StopNone
 }
 
-// The errors of runs whose handler returned no error itself.
+// The errors of runs that have failed although their handler has not returned an error.
 var (
 	errNotCommitted = errors.New("the job was completed in a transaction that did not commit")
 	errGoexit       = errors.New("the handler called runtime.Goexit")

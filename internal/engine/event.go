@@ -50,7 +50,8 @@ type (
 		Next time.Duration // the time until the earliest lease of any run ends
 		Err  error
 	}
-	// SignalsRead is the answer to a read of the store's signals, such as cancellations of jobs.
+	// SignalsRead is the answer to a read of the store's signals, such as requests to cancel
+	// running jobs.
 	SignalsRead struct {
 		Signals store.Signals
 		Err     error

@@ -27,7 +27,7 @@ import (
 // deaf is a shell command that ignores SIGTERM and has a child process that ignores it too.
 const deaf = `trap "" TERM; echo partial output >&2; (while :; do sleep 1; done) & echo started; wait`
 
-// gang is a running deaf command and the pipe that its processes hold open.
+// gang is a running shell command that ignores SIGTERM, and the pipe that its processes hold open.
 type gang struct {
 	read, write *os.File
 	cmd         *exec.Cmd
@@ -43,7 +43,7 @@ func newGang(t *testing.T) *gang {
 	return &gang{read: read, write: write}
 }
 
-// start starts the command and waits until its processes run.
+// start starts the command and waits until both of its processes run.
 func (g *gang) start(ctx context.Context, run *engine.Run) (*exec.Cmd, error) {
 	cmd := run.Command(ctx, "sh", "-c", deaf)
 	g.cmd = cmd
@@ -80,7 +80,7 @@ func TestQ5_TheTimeLimitKillsTheWholeGroup(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		clock.skip(limit) // Skipping makes the test independent of the time that the shell needed to start.
+		clock.skip(limit) // so the test does not depend on the time that the shell needed to start
 		return cmd.Wait()
 	}, func(c *engine.Config) {
 		c.Clock, c.Lease = clock, 6*limit
@@ -100,7 +100,8 @@ func TestQ5_TheTimeLimitKillsTheWholeGroup(t *testing.T) {
 	}
 }
 
-// A run refuses to start commands after its end, also while its evidence is read.
+// After the end of a run, the run refuses to start commands. This is also true while the engine
+// reads the evidence of the run.
 //
 // part of: Q5
 func TestQ5_ACommandAfterTheRunIsRefused(t *testing.T) {
@@ -109,7 +110,7 @@ func TestQ5_ACommandAfterTheRunIsRefused(t *testing.T) {
 	r := newRig(t, func(_ context.Context, run *engine.Run) error {
 		run.Command(context.Background(), "true")
 		go func() {
-			// The evidence is read during these calls. There are many of them, so that the race
+			// The engine reads the evidence during these calls. They are many, so that the race
 			// detector can find a race.
 			for range 1000 {
 				run.Command(context.Background(), "true")
@@ -223,8 +224,8 @@ func TestT1_TheTempDirIsRemovedHoweverARunEnds(t *testing.T) {
 			ids := r.enqueue(1)
 			r.start()
 			r.idle()
-			// The sweep at the start may use the first name for a moment, so the name may
-			// have a number at its end.
+			// The clean-up at the start may use the name job-N for a moment. So the name of the
+			// directory may have a further number at its end.
 			if dir, want := used.Load().(string), filepath.Join(path, fmt.Sprintf("job-%d", ids[0])); !strings.HasPrefix(dir, want) {
 				t.Errorf("got the directory %q, want a directory whose path begins with %q", dir, want)
 			}

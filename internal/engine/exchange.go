@@ -9,9 +9,9 @@ import (
 )
 
 const (
-	// dryFree is how many exchanges in a row may find no job and write no outcome before
-	// the next ones are delayed by dryGap each. This limits the calls that notifications
-	// about jobs of other workers cause.
+	// dryFree is the number of exchanges in a row that may claim no job and write no outcome. After
+	// them, each further exchange waits for dryGap. This limits the calls that notifications about
+	// jobs of other workers cause.
 	dryFree = 4
 	dryGap  = 5 * time.Millisecond
 )
@@ -93,7 +93,7 @@ func (e Exchanged) apply(c *Core, now time.Duration) {
 		if asked {
 			c.brought(&e.Answer, wrote, now)
 		}
-	} // after any other error the store works: it only cannot write one of the outcomes
+	} // after any other error the store works, and only one of the outcomes cannot be written
 	c.flying = emptied(c.flying)
 	c.answered(&c.exchange, nil, now)
 }
@@ -106,7 +106,7 @@ func (c *Core) brought(a *store.Exchanged, wrote int, now time.Duration) {
 	} else {
 		c.dry++
 	}
-	if !c.skipped || c.dry <= 1 || c.dueAt <= now { // if kinds were left out, the earlier value stays valid for them
+	if !c.skipped || c.dry <= 1 || c.dueAt <= now { // if the exchange did not request jobs of some kinds, the earlier time stays valid for these kinds
 		c.dueAt = never
 	}
 	if a.NextDue < never-now {

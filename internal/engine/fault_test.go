@@ -20,11 +20,11 @@ import (
 // long enough for heartbeats and rescues.
 const (
 	succeeds  = 1 + iota
-	failsOnce // failsOnce fails in its first run, and succeeds in its second run a minute later.
-	panics    // panics fails in every run until its attempts are used up.
-	dies      // dies fails with a permanent error in its first run.
+	failsOnce // fails in its first run, and succeeds in its second run a minute later
+	panics    // panics in every run until its attempts are used up
+	dies      // fails with a permanent error in its first run
 	takesLong
-	reports // reports reports progress, a result and a cost.
+	reports // reports progress, a result and a cost
 	scripted
 )
 
@@ -173,7 +173,7 @@ func TestEveryStoreCallMayFail(t *testing.T) {
 		if calls == 0 {
 			t.Fatalf("the method %s was never called, so no fault was tested", method)
 		}
-		// Later calls are all alike, because the engine has nothing to do.
+		// Later calls are all alike, because the engine then only polls.
 		calls = min(calls, 25)
 		for _, kind := range kinds {
 			for n := range calls {
@@ -209,7 +209,7 @@ func TestOutcomesAreKeptDuringALongOutage(t *testing.T) {
 					})
 				ids := r.enqueue(8)
 				r.start()
-				time.Sleep(time.Second) // Four jobs have begun to run, and they end later.
+				time.Sleep(time.Second) // in this time, four jobs begin to run; they end during the outage
 				faults.Set(faultstore.From("", 1, faultstore.Fault{Before: err}))
 				time.Sleep(10 * time.Minute)
 				synctest.Wait()
@@ -256,7 +256,7 @@ func TestQ8_AStopWithABrokenStoreGivesUp(t *testing.T) {
 			t.Errorf("the stop took %s, want 11s: one for the runs and ten for the outcomes", took)
 		}
 		if logs.count("without having written all outcomes") != 1 {
-			t.Error("the log lacks the line about the outcomes that were given up")
+			t.Error("the log has no line about the outcomes that were given up, want one")
 		}
 	})
 }

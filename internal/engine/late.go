@@ -78,19 +78,19 @@ func (e LateAsked) apply(c *Core, now time.Duration) {
 	switch {
 	case err == nil:
 		c.written(c.late.flying, &e.Answer, now)
-	case errors.Is(err, store.ErrInvalid), errors.Is(err, store.ErrTooLarge): // one of the outcomes is invalid: move all to pending, where the core searches for the invalid one
+	case errors.Is(err, store.ErrInvalid), errors.Is(err, store.ErrTooLarge): // the store does not say which outcome is invalid: move all of them to pending, where the core writes them one by one
 		c.pending = append(c.pending, c.late.flying...)
 	default:
 		c.late.tasks = append(c.late.tasks, c.late.flying...)
 	}
 	c.late.call.fails++
-	if len(c.late.tasks) < before+len(c.late.flying) { // some outcomes were written, so try again soon
+	if len(c.late.tasks) < before+len(c.late.flying) { // the store has written some of the outcomes, so try again soon
 		c.late.call.fails = 1
 	}
 	c.late.flying = emptied(c.late.flying)
 	c.late.call.at = now + c.backoff(&c.late.call)
 	if len(c.late.tasks) == 0 {
-		if err == nil { // after an error, the outcomes are not written but pending
+		if err == nil { // after an error, the outcomes were not written but moved to pending
 			c.note(Note{Kind: LateWritten, Elapsed: now - c.late.since})
 		}
 		c.late.call.fails, c.late.since = 0, never

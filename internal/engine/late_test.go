@@ -12,8 +12,8 @@ import (
 
 var errHeldElsewhere = fmt.Errorf("another transaction holds the row: %w", store.ErrUnavailable)
 
-// lateAnswer answers the exchange that is under way. The outcomes of the jobs in late
-// cannot be written yet, and the answer contains claims.
+// lateAnswer answers the exchange that is under way. The outcomes of the jobs in late cannot be
+// written yet, and the answer contains the given claims.
 func (r *rig) lateAnswer(late []job.ID, claims ...job.Claim) {
 	a := r.answer(claims...)
 	for i, t := range r.core.flying {
@@ -61,7 +61,8 @@ func TestALateOutcomeDelaysNoOtherJob(t *testing.T) {
 		r.wantLate()
 		r.pass(1)
 		r.wantLate(1)
-		// Meanwhile other jobs end, their outcomes are written, and more jobs are claimed.
+		// While job 1 is late, other jobs end, their outcomes are written, and more jobs are
+		// claimed.
 		started := slices.Clone(r.act.Start)
 		if len(started) == 0 {
 			started = tasksOf(r.core, running)
@@ -108,7 +109,7 @@ func TestTooManyLateOutcomesStopClaims(t *testing.T) {
 	r.lateAnswer(ids(tasks[1:]))
 	r.pass(PollDefault)
 	r.wantLate(ids(tasks[1:])...)
-	r.wantExchange(nil, lateMax) // The core claims jobs until one more outcome becomes late.
+	r.wantExchange(nil, lateMax) // with lateMax-1 late outcomes, the core still claims jobs
 	r.brings(r.claims(1)...)
 	last := r.act.Start[0]
 	r.empty()
@@ -150,8 +151,8 @@ func TestLateOutcomesAreKeptWhenTheStoreFails(t *testing.T) {
 	}
 }
 
-// A late outcome delays rescues by at most one lease. So its own run is not rescued at
-// once, and the runs of other workers are still rescued.
+// A late outcome delays rescues by at most one lease. So the run of the late outcome has time until
+// its outcome is written, and the expired runs of other workers are rescued nevertheless.
 func TestLateOutcomesGoBeforeARescue(t *testing.T) {
 	t.Parallel()
 	r, tasks := withRuns(t, 2, func(c *Config) { c.RescueInterval = LeaseDefault / 2 })
@@ -191,7 +192,7 @@ func TestALateOutcomeMayBeInvalid(t *testing.T) {
 	}
 }
 
-// A stop waits for late outcomes as for all others. It gives up those that cannot be
+// A stop waits for late outcomes as for all others. It gives up the outcomes that cannot be
 // written.
 func TestAStopWaitsForLateOutcomes(t *testing.T) {
 	t.Parallel()

@@ -38,11 +38,11 @@ func (c *Core) look(t *Task, now time.Duration) time.Duration {
 	case buffered:
 		if now < c.staleAt(t) {
 			return c.staleAt(t)
-		} // a task that has waited too long is handed back by the method fill
+		} // if the task has waited too long, the method fill hands it back
 	case beginning:
 		if now < c.lostAt(t) {
 			return c.lostAt(t)
-		} // the method sendBegin, or the answer to the begin call, hands the task back
+		} // the method sendBegin, or the answer to the begin call, hands the task back if necessary
 	case running:
 		switch {
 		case now >= t.limitAt:
@@ -84,7 +84,7 @@ func (c *Core) sendBeat(now time.Duration) {
 		}
 	}
 	if len(c.out.Beat) == 0 {
-		c.answered(&c.beat, nil, now) // no heartbeat of this kind is due, so an earlier failed call need not be repeated
+		c.answered(&c.beat, nil, now) // no heartbeat is due, so a failed call need not be repeated
 		return
 	}
 	c.beating = append(c.beating[:0], c.out.Beat...)
@@ -136,7 +136,7 @@ func (e Beaten) apply(c *Core, now time.Duration) {
 	c.beating = emptied(c.beating)
 }
 
-// taken handles the answer of the store that the lease of a task is lost.
+// taken handles an answer of the store which says that the lease of a task is lost.
 func (c *Core) taken(t *Task, now time.Duration) {
 	switch t.phase {
 	case buffered:
@@ -163,7 +163,7 @@ func (e Reported) apply(c *Core, now time.Duration) {
 	c.setReported(e.Tasks, true)
 }
 
-// setReported sets whether tasks have progress that has to be written.
+// setReported records which tasks have progress that must still be written.
 func (c *Core) setReported(tasks []*Task, reported bool) {
 	for _, t := range tasks {
 		switch {

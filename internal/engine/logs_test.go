@@ -13,8 +13,8 @@ import (
 type logs struct {
 	mu    sync.Mutex
 	buf   bytes.Buffer
-	await string        // await is a text in a line of the log. When such a line arrives, seen is closed.
-	seen  chan struct{} // seen is nil when no test waits for a line.
+	await string        // when a line of the log contains this text, seen is closed
+	seen  chan struct{} // nil when no test waits for a line
 }
 
 func (l *logs) Write(p []byte) (int, error) {

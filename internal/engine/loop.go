@@ -121,7 +121,7 @@ func (e *Engine) run(r *Run) {
 // finish makes the outcome of a run whose handler has ended.
 func (e *Engine) finish(r *Run) {
 	t := r.task
-	if !r.close() { // nothing to do, because the run was already abandoned
+	if !r.close() { // the run was already abandoned, and its outcome is made elsewhere
 		e.in.postReturned(t)
 		return
 	}
@@ -157,7 +157,7 @@ func (e *Engine) endFailed(r *Run) {
 // abandon makes the outcome of a run whose handler has not returned in time.
 func (e *Engine) abandon(r *Run) {
 	if !r.close() {
-		return // nothing to do, because the handler has returned just now
+		return // the handler has just returned, so its outcome is made elsewhere
 	}
 	t := r.task
 	patience := r.kind.KillGrace + returnGrace

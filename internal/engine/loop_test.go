@@ -109,7 +109,7 @@ func TestQuickJobsAreFetchedAhead(t *testing.T) {
 	})
 }
 
-// slowStore is a store whose exchanges take 10 ms.
+// slowStore is a store that takes 10 ms for each exchange.
 type slowStore struct{ store.Worker }
 
 func (s *slowStore) Exchange(ctx context.Context, x store.Exchange) (store.Exchanged, error) {
@@ -117,8 +117,8 @@ func (s *slowStore) Exchange(ctx context.Context, x store.Exchange) (store.Excha
 	return s.Worker.Exchange(ctx, x)
 }
 
-// The claims of one answer share a slice, so a long run could keep the payloads of the
-// other jobs in memory.
+// A long run must not keep the payloads of other jobs in memory, although the claims of one answer
+// share a slice.
 func TestALongRunDoesNotKeepThePayloadsOfOthers(t *testing.T) {
 	t.Parallel()
 	payload := make(chan weak.Pointer[byte], 1)

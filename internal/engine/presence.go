@@ -19,7 +19,7 @@ type Sign struct {
 	Leaving bool // whether the process stops, so that this is its last sign of life
 }
 
-// presence is the part of a Core that reports that the process is alive.
+// presence is the part of a Core that sends signs of life of the process to the store.
 type presence struct {
 	call
 	sent  bool // whether the process has sent a sign of life before

@@ -11,7 +11,7 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// withPresence makes a core that reports, and has sent its first sign.
+// withPresence makes a core that sends signs of life, and has sent the first one.
 func withPresence(t *testing.T) *rig {
 	t.Helper()
 	r := newCore(t, func(c *Config) {
@@ -55,7 +55,7 @@ func TestQ7_SignsAreSentAtTheStartAndEvery10Seconds(t *testing.T) {
 // part of: Q7
 func TestQ7_AQuietCoreClaimsNothingAndHandsBackWhatHasNotStarted(t *testing.T) {
 	r := withPresence(t)
-	r.brings(r.claims(3)...) // two jobs run, and one is in the buffer
+	r.brings(r.claims(3)...) // two jobs run, and one job is in the buffer
 	if len(r.act.Start) != 2 || len(r.core.queues[0].buffer) != 1 {
 		t.Fatalf("got %d started runs and %d jobs in the buffer, want 2 runs and 1 job", len(r.act.Start), len(r.core.queues[0].buffer))
 	}

@@ -27,7 +27,7 @@ type kind struct {
 	index          int // the index of the kind in Core.kinds
 	busy, buffered int
 	runs           average // the average duration of a run of the kind
-	left           int     // how many more jobs of the kind the next exchange may request
+	left           int     // number of further jobs of the kind that the next exchange may request
 	sick           sickness
 }
 
@@ -66,7 +66,7 @@ func (c *Core) ahead(workers int, runs average) int {
 
 func aheadMax(workers int) int { return max(workers, aheadMin) }
 
-// room returns how many jobs the queue may ask for.
+// room returns how many jobs the queue may request.
 func (c *Core) room(q *queue) int {
 	if q.paused || c.presence.quiet || c.suspects.task != nil {
 		return 0
@@ -74,7 +74,7 @@ func (c *Core) room(q *queue) int {
 	return q.workers + c.ahead(q.workers, q.runs) - q.busy - len(q.buffer)
 }
 
-// kindRoom returns how many jobs of a kind may be asked for.
+// kindRoom returns how many jobs of a kind the process may request.
 func (c *Core) kindRoom(k *kind) int {
 	if k.Workers == 0 {
 		return k.sick.room()
@@ -178,8 +178,9 @@ func (c *Core) buffer(t *Task) {
 	c.suspect(t)
 }
 
-// asksAgain reports whether to ask again at once. This is so if all requested jobs of a
-// kind came and there is room for more, or if a queue could not ask yet.
+// asksAgain reports whether the core must request jobs again at once. It must if the store has
+// returned all requested jobs of a kind and there is room for more, or if a queue was left out of
+// the last exchange.
 func (c *Core) asksAgain() bool {
 	for _, q := range c.queues {
 		for i, k := range c.kinds {
@@ -202,7 +203,7 @@ func (c *Core) fill(now time.Duration) {
 		for _, t := range q.buffer {
 			switch {
 			case now >= c.staleAt(t):
-				q.runs = max(q.runs, average(c.cfg.Lease/3)) // the tasks have waited too long, so runs take longer than measured before
+				q.runs = max(q.runs, average(c.cfg.Lease/3)) // tasks have waited too long for a slot, so the runs take longer than the average says
 				t.kind.runs = max(t.kind.runs, q.runs)
 				c.handBack(t)
 			case c.stop != serving || q.paused || c.presence.quiet || c.expired(t, now) || c.unfit(t):

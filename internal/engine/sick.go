@@ -12,9 +12,9 @@ const (
 	// checkEvery is the longest time between two checks of a trouble. A check costs little
 	// and writes nothing.
 	checkEvery = time.Second
-	// The waits after a failed trial. A trial takes a job and hands it back, so it writes to
-	// the store. The wait doubles with each failed trial, up to trialWaitMax, and up to
-	// trialWaitLong when the trouble has lasted for trialsLong.
+	// The waits after a failed trial. A failed trial claims a job and hands it back, so it writes
+	// to the store. The wait doubles with each failed trial, up to trialWaitMax. When the trouble
+	// has lasted for trialsLong, the wait grows up to trialWaitLong.
 	trialWaitMin  = 250 * time.Millisecond
 	trialWaitMax  = 1500 * time.Millisecond
 	trialWaitLong = 15 * time.Second
@@ -46,10 +46,10 @@ func (r *Run) trouble() *Trouble {
 // succeeds, or if there is no check, one job is claimed as a trial. The trouble ends when the
 // program of this job was started.
 type sickness struct {
-	trouble *Trouble // nil if there is no trouble
+	trouble *Trouble // the trouble of the kind or process; nil if there is none
 	phase   sickPhase
 	since   time.Duration // when the trouble began
-	at      time.Duration // when the phase resting ends; in the phase trying, when the trial has lasted long enough
+	at      time.Duration // in the phase resting: when the wait ends; in the phase trying: when the trial has lasted long enough
 	fails   int           // number of failed trials in a row
 	trial   *Task         // the task of the trial; nil if no job was claimed for it
 	endedAt time.Duration // when the previous trouble ended
@@ -63,13 +63,14 @@ const (
 	trying                    // one job may be claimed as a trial
 )
 
-// Checked is the answer of Trouble.Check.
+// Checked is the answer to a call of Trouble.Check.
 type Checked struct {
 	sick *sickness
 	err  error
 }
 
-// room returns how many jobs may be claimed.
+// room returns how many jobs may be claimed while this trouble lasts: any number if there is no
+// trouble, one for a trial, otherwise none.
 func (s *sickness) room() int {
 	switch {
 	case s.trouble == nil:
@@ -83,7 +84,8 @@ func (s *sickness) room() int {
 // limited reports whether the number of jobs of the kind is limited in this process.
 func (k *kind) limited() bool { return k.Workers > 0 || k.sick.trouble != nil }
 
-// sicknesses returns the states that concern the jobs of a kind.
+// sicknesses returns the two states of trouble that concern jobs of a kind: that of the process and
+// that of the kind.
 func (c *Core) sicknesses(k *kind) [2]*sickness { return [2]*sickness{&c.sick, &k.sick} }
 
 // unfit reports whether a buffered task must be handed back because its program cannot be
@@ -112,7 +114,7 @@ func (c *Core) trialBegins(t *Task) {
 	}
 }
 
-// trialStarts notes the start of a handler.
+// trialStarts records that the handler of a trial was started.
 func (c *Core) trialStarts(t *Task, now time.Duration) {
 	if c.ill == 0 {
 		return
@@ -124,8 +126,8 @@ func (c *Core) trialStarts(t *Task, now time.Duration) {
 	}
 }
 
-// trialEnds notes that a task has ended. If it was a trial that showed nothing, another job
-// may be claimed.
+// trialEnds notes that a task has ended. If the task was a trial that did not show whether programs
+// can be started, another job may be claimed as a trial.
 func (c *Core) trialEnds(t *Task) {
 	if c.ill == 0 || t.kind == nil {
 		return
@@ -138,7 +140,7 @@ func (c *Core) trialEnds(t *Task) {
 	}
 }
 
-// examine looks how a handler has ended: with a trouble of this process or without.
+// examine finds out from the end of a run whether its process had a trouble, and records it.
 func (c *Core) examine(t *Task, now time.Duration) {
 	if t.trouble != nil {
 		s, of := &t.kind.sick, t.kind.Name
@@ -158,7 +160,7 @@ func (c *Core) examine(t *Task, now time.Duration) {
 	c.trialEnds(t)
 }
 
-// ail records a trouble.
+// ail records that a run has ended because of a trouble.
 func (c *Core) ail(s *sickness, of string, t *Trouble, now time.Duration) {
 	switch {
 	case s.trouble == nil:
@@ -181,13 +183,14 @@ func (c *Core) ail(s *sickness, of string, t *Trouble, now time.Duration) {
 	c.rest(s, min(trialWaitMin<<min(s.fails-1, 8), longest), now)
 }
 
-// rest begins a wait. A random part of it, up to half, is subtracted.
+// rest begins the wait until the next check or trial of a trouble. A random part of the wait, up to
+// half, is subtracted.
 func (c *Core) rest(s *sickness, wait, now time.Duration) {
 	s.phase = resting
 	s.at = now + wait - time.Duration(c.cfg.Rand()*float64(wait)/2)
 }
 
-// recover ends a trouble.
+// recover records that a trouble has ended.
 func (c *Core) recover(s *sickness, now time.Duration) {
 	of := ""
 	for _, k := range c.kinds {
@@ -202,12 +205,13 @@ func (c *Core) recover(s *sickness, now time.Duration) {
 	c.signSoon(now)
 }
 
-// signSoon makes the next sign of life come soon, because the troubles have changed.
+// signSoon lets the next sign of life be sent soon, because a trouble has begun or ended.
 func (c *Core) signSoon(now time.Duration) {
 	c.presence.at = min(c.presence.at, max(now, c.presence.sentAt+sickSignGap))
 }
 
-// nurse continues the troubles whose time has come.
+// nurse goes through all troubles. If the wait of a trouble is over, it asks for a check or allows
+// a trial. If a trial has lasted long enough, the trouble ends.
 func (c *Core) nurse(now time.Duration) {
 	if c.ill == 0 {
 		return
@@ -231,7 +235,7 @@ func (c *Core) nurseOne(s *sickness, now time.Duration) {
 	}
 }
 
-// try allows one job as a trial.
+// try allows the claim of one job as a trial of whether programs can be started again.
 func (c *Core) try(s *sickness) {
 	s.phase, s.trial, s.at = trying, nil, never
 	c.more = true
@@ -245,7 +249,7 @@ func (e Checked) apply(c *Core, now time.Duration) {
 	c.try(e.sick)
 }
 
-// nurseAt returns when nurse has something to do.
+// nurseAt returns the time at which nurse has to be called next.
 func (c *Core) nurseAt() time.Duration {
 	if c.ill == 0 {
 		return never
@@ -264,7 +268,7 @@ func (s *sickness) nextAt() time.Duration {
 	return s.at
 }
 
-// ailments returns the troubles of the process.
+// ailments returns the present troubles of the process and of its kinds.
 func (c *Core) ailments() (list []Ailment) {
 	if c.ill == 0 {
 		return nil
@@ -280,7 +284,7 @@ func (c *Core) ailments() (list []Ailment) {
 	return list
 }
 
-// Ailment is a trouble of the process, for a Sign.
+// Ailment describes a trouble of the process in a sign of life.
 type Ailment struct {
 	Kind string // the kind whose programs cannot be started; "" means all kinds
 	Err  error

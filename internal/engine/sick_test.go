@@ -41,20 +41,20 @@ func TestQ3_AKindThatCannotStartIsNotClaimedUntilATrialWorks(t *testing.T) {
 		c.Kinds = []Kind{{Name: "k", Handler: handler}, {Name: "other", Handler: handler}}
 		c.Poll = time.Hour
 	})
-	r.brings(r.claims(3)...) // two jobs run, and one is in the buffer
+	r.brings(r.claims(3)...) // two jobs run, and one job is in the buffer
 	first, second := r.act.Start[0], r.act.Start[1]
 	r.empty()
 	trouble := &Trouble{Err: errProgram}
 	r.step(refuse(trouble, first))
 	r.wantNotes(SickBegan)
 	r.wantSick("k")
-	// Job 1 is deferred and job 3 is handed back. Only jobs of the other kind are claimed.
+	// Job 1 is deferred and job 3 is handed back. Only jobs of the kind other are claimed.
 	r.wantExchange([]job.ID{1, 3}, 1)
 	if kinds := r.act.Exchange.Want[0].Kinds; len(kinds) != 1 || kinds[0].Kind != "other" {
 		t.Fatalf("got requests %+v, want only a request for the kind %q", kinds, "other")
 	}
 	r.brings()
-	r.step(refuse(trouble, second)) // this run began before the trouble was known
+	r.step(refuse(trouble, second)) // this run began before the trouble was known, so it does not change the wait
 	r.wantNotes()
 	r.empty()
 	r.pass(trialWaitMin)
@@ -66,7 +66,7 @@ func TestQ3_AKindThatCannotStartIsNotClaimedUntilATrialWorks(t *testing.T) {
 	trial := r.act.Start[0]
 	r.empty()
 	r.step(refuse(trouble, trial))
-	r.wantNotes() // the trouble was noted before
+	r.wantNotes() // the core has made a note of this trouble before
 	r.empty()
 	r.pass(2*trialWaitMin - time.Millisecond)
 	if r.act.Exchange != nil && len(r.act.Exchange.Want[0].Kinds) == 2 {
@@ -113,14 +113,15 @@ func TestQ3_AProcessThatCannotStartAnythingClaimsNothing(t *testing.T) {
 	if len(r.act.Start) != 1 {
 		t.Fatalf("got %d started runs, want the run of the trial", len(r.act.Start))
 	}
-	r.wantQuiet() // one trial at a time
+	r.wantQuiet() // only one trial runs at a time
 	r.pass(trialTime)
 	r.wantNotes(SickEnded) // the run has lasted long enough to show that it was started
 	r.wantSick()
 	r.wantExchange(nil, 1)
 }
 
-// A trial that shows nothing is made again with another job.
+// If the run of a trial ends without showing whether programs can be started, another job is
+// claimed as a trial.
 //
 // part of: Q3
 func TestQ3_ATrialThatShowsNothingIsRepeated(t *testing.T) {
@@ -129,7 +130,7 @@ func TestQ3_ATrialThatShowsNothingIsRepeated(t *testing.T) {
 	r.step(refuse(&Trouble{Err: errProgram}, tasks[0]))
 	r.empty()
 	r.pass(trialWaitMin)
-	claims := r.claims(2) // the store returns more than was requested
+	claims := r.claims(2) // the store returns one job more than the core has requested
 	r.brings(claims...)
 	if len(r.act.Start) != 1 {
 		t.Fatalf("got %d started runs, want the run of the trial", len(r.act.Start))

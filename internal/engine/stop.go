@@ -37,7 +37,7 @@ func (HaltAsked) apply(c *Core, now time.Duration) {
 	}
 }
 
-// advanceStop ends the grace time when its end has come.
+// advanceStop ends the grace time of a stop when the time has come.
 func (c *Core) advanceStop(now time.Duration) {
 	if c.stop != graceful || now < c.graceAt {
 		return
@@ -84,8 +84,8 @@ func (c *Core) stopAt() time.Duration {
 	return at
 }
 
-// handBackLate hands back the jobs of an exchange that had not been answered when the loop
-// ended. Otherwise their leases would run out, and each job would count a crash.
+// handBackLate hands back the jobs of an exchange that had not been answered when the loop ended.
+// Otherwise the leases of these jobs would expire, and each job would count a crash.
 func (e *Engine) handBackLate(ctx context.Context) {
 	var b batch
 	e.in.swap(&b)

@@ -136,7 +136,7 @@ func TestQ3_ACrashingJobIsRescuedUntilItsCrashLimit(t *testing.T) {
 	})
 }
 
-// tardy is a store that answers a claim only after the context of the call has ended.
+// tardy is a store that answers a claim late: only after the context of the call has ended.
 type tardy struct{ store.Worker }
 
 func (s tardy) Exchange(ctx context.Context, x store.Exchange) (store.Exchanged, error) {

@@ -30,14 +30,15 @@ type suspects struct {
 	call   call
 }
 
-// suspect makes a buffered task the suspect, if it is one and if there is no suspect yet.
+// suspect makes a buffered task the suspect if its job has crashed, one more crash would make the
+// job dead, and there is no suspect yet.
 func (c *Core) suspect(t *Task) {
 	if c.suspects.task == nil && t.crashed() && t.endsJob() {
 		c.suspects.task = t
 	}
 }
 
-// unsuspect lets the process go on with other jobs if the task is the suspect.
+// unsuspect ends the time in which the process runs only the suspect, if the task is the suspect.
 func (c *Core) unsuspect(t *Task) {
 	if c.suspects.task == t {
 		c.suspects.task = nil
@@ -105,7 +106,7 @@ func (c *Core) sendBegin(now time.Duration) {
 	s.waits = keep
 	switch {
 	case len(s.waits) == 0:
-		c.answered(&s.call, nil, now) // no run has to begin, so an earlier failed call need not be repeated
+		c.answered(&s.call, nil, now) // no run has to begin, so a failed call need not be repeated
 	case now >= s.call.at:
 		c.out.Begin = append(c.out.Begin, s.waits...)
 		s.flying, s.waits = append(s.flying[:0], s.waits...), emptied(s.waits)

@@ -54,7 +54,7 @@ type Task struct {
 	inTx     bool // whether a transaction of the handler contains the success
 	replaced bool // whether the outcome is a replacement for an outcome that the store refused
 	reported bool // whether there is progress that the store does not know yet
-	telling  bool // whether the heartbeat that is being made contains the progress
+	telling  bool // whether the heartbeat that is under way contains the progress
 
 	run *Run // only the loop uses this field
 }

@@ -47,7 +47,7 @@ func (c *Core) backoff(k *call) time.Duration {
 	return wait - time.Duration(c.cfg.Rand()*float64(wait)/2)
 }
 
-// heal records that the store works again, if no call is failing anymore.
+// heal records that the store works again, if no kind of call is failing any more.
 func (c *Core) heal(now time.Duration) {
 	if c.troubledAt == never {
 		return
