@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/url"
 	"os"
 
 	"github.com/pressly/goose/v3"
@@ -46,12 +47,41 @@ func migrateUp(ctx context.Context, path string, keep bool) (err error) {
 	return err
 }
 
-// ReadSchema reads the schema version of a database without changing the database.
+// ReadSchema reads the schema version of a database. It changes the database in one case only: if
+// the power was cut, or a process died, while the file was created, SQLite rolls the interrupted
+// change back.
 func ReadSchema(ctx context.Context, path string) (schema store.Schema, err error) {
-	schema.Known = schemaVersion
 	if path, err = resolve(path); err != nil {
-		return schema, err
+		return store.Schema{Known: schemaVersion}, err
 	}
+	schema, err = readSchema(ctx, path)
+	if code, ok := resultCode(err); ok && code == sqlite.ResultReadOnlyRollback {
+		if err := rollBackJournal(ctx, path); err != nil {
+			return schema, err
+		}
+		schema, err = readSchema(ctx, path)
+	}
+	return schema, err
+}
+
+// rollBackJournal makes SQLite roll back the change that a rollback journal describes. A file has
+// such a journal only until it is in WAL mode. SQLite does that at the first read of a connection
+// that may write.
+func rollBackJournal(ctx context.Context, path string) (err error) {
+	db, err := openSQL(path, url.Values{"mode": {"rw"}, "_pragma": {busyPragma, "synchronous(full)"}})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	var tables int
+	if err := db.QueryRowContext(ctx, `SELECT count(*) FROM sqlite_schema`).Scan(&tables); err != nil {
+		return notADatabase(err)
+	}
+	return nil
+}
+
+func readSchema(ctx context.Context, path string) (schema store.Schema, err error) {
+	schema.Known = schemaVersion
 	if info, serr := os.Stat(path); errors.Is(serr, fs.ErrNotExist) || serr == nil && info.Size() == 0 {
 		return schema, nil
 	}

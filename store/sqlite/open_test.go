@@ -329,6 +329,56 @@ func TestDiagnoseAndReadSchemaChangeNothing(t *testing.T) {
 	}
 }
 
+// A process that dies while it creates the file leaves a rollback journal, because the file is not
+// yet in WAL mode. ReadSchema, Diagnose and Open recover such a file.
+//
+// proves: Q3
+func TestQ3_AFileThatWasBeingCreatedIsRecovered(t *testing.T) {
+	t.Parallel()
+	made := filepath.Join(t.TempDir(), "made.db")
+	db, err := sql.Open("sqlite", made+"?_pragma=cache_size(1)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	db.SetMaxOpenConns(1)
+	for _, text := range []string{`CREATE TABLE mine (n, pad)`, `BEGIN`,
+		// The cache is small, so SQLite writes pages before the commit. The journal must be valid then.
+		`WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < 500) INSERT INTO mine SELECT n, zeroblob(2000) FROM c`} {
+		if _, err := db.ExecContext(t.Context(), text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, do := range map[string]func(path string) error{
+		"ReadSchema": func(path string) error { _, err := sqlite.ReadSchema(t.Context(), path); return err },
+		"Diagnose": func(path string) error {
+			_, err := sqlite.Diagnose(t.Context(), path, time.Now)
+			return err
+		},
+		"Open": func(path string) error {
+			s, err := sqlite.Open(t.Context(), path, nil)
+			if err != nil {
+				return err
+			}
+			return s.Close()
+		},
+	} {
+		path := filepath.Join(t.TempDir(), "jobs.db")
+		for _, suffix := range []string{"", "-journal"} { // what a kill leaves at this moment
+			text, err := os.ReadFile(made + suffix)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(path+suffix, text, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := do(path); err != nil {
+			t.Errorf("%s of a file whose creation was interrupted: got error %v, want none", name, err)
+		}
+	}
+}
+
 // A read uses a snapshot of the database, so it has a time limit. After the limit the read
 // fails with an error of package store.
 func TestAReadHasATimeLimit(t *testing.T) {
