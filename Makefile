@@ -8,11 +8,11 @@ TORTURE_sqlite := TortureOfThe(Library|Command)$$
 TORTURE_postgres := OnPostgres$$
 SOAK = $(BIN)/redrive bench soak --for $(or $(MIN),10)m $(if $(SNAPSHOT),--snapshot)
 
-MODULES := bench bench/riverpg examples/ocr $(wildcard retry/sdk/*)
+MODULES := bench bench/riverpg bench/powercut examples/ocr $(wildcard retry/sdk/*)
 GOLANGCI_VERSION := v2.15.0
 BIN := $(CURDIR)/bin
 
-.PHONY: help build test servers short lint fmt fuzz figures plans soak torture poison differential peers fresh docs tidy clean
+.PHONY: help build test servers short lint fmt fuzz figures plans soak torture powercut poison differential peers fresh docs tidy clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
@@ -61,6 +61,9 @@ soak: ## MIN minutes at full rate (10): claims flat, size bounded, nothing lost 
 torture: ## N cycles of kills of the real program (N=200), of one store only with STORE=sqlite or postgres
 	go test ./tests/torture -run '$(or $(TORTURE_$(STORE)),.)' -count=1 -v -timeout 120m \
 		-torture.cycles=$(N) -torture.postgres=$(N) -torture.seed=$(SEED)
+
+powercut: ## N states of a disk after power cuts of a SQLite database (N=100000); Linux with FUSE
+	cd bench/powercut && go test . -count=1 -v -timeout 180m -powercut.states=$(if $(filter file,$(origin N)),100000,$(N)) -powercut.seed=$(SEED)
 
 poison: ## 10,000 jobs, of which every hundredth kills its process: none of the others may die (CRASHES=2)
 	go test ./tests/processes -run APoisonousJob -count=1 -v -timeout 60m -poison.jobs=$(or $(JOBS),9900) -poison.crashes=$(or $(CRASHES),2)

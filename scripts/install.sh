@@ -9,6 +9,7 @@ set -eu
 # has succeeds if a program is installed, in PATH or in a directory for administrators.
 has() {
 	case $1 in
+	fusermount3) test ! -e /dev/fuse || test "$(id -u)" = 0 || command -v fusermount3 ;;
 	postgres) command -v initdb || ls /usr/lib/postgresql/*/bin/initdb ;;
 	gcc) test "$(go env CGO_ENABLED)" = 1 && command -v "$(go env CC)" ;;
 	*) command -v "$1" || ls "/usr/sbin/$1" "/usr/local/sbin/$1" ;;
@@ -22,6 +23,7 @@ wanted() {
 		postgres|postgresql|the tests that start PostgreSQL
 		pgbouncer|pgbouncer|the tests with PgBouncer
 		redis-server|redis-server|what is measured against Redis
+		fusermount3|fuse3|the power cuts of SQLite files
 	END
 }
 

@@ -332,8 +332,8 @@ func TestDiagnoseAndReadSchemaChangeNothing(t *testing.T) {
 // A process that dies while it creates the file leaves a rollback journal, because the file is not
 // yet in WAL mode. ReadSchema, Diagnose and Open recover such a file.
 //
-// proves: Q3
-func TestQ3_AFileThatWasBeingCreatedIsRecovered(t *testing.T) {
+// proves: Q10
+func TestQ10_AFileThatWasBeingCreatedIsRecovered(t *testing.T) {
 	t.Parallel()
 	made := filepath.Join(t.TempDir(), "made.db")
 	db, err := sql.Open("sqlite", made+"?_pragma=cache_size(1)")
