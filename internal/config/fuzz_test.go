@@ -1,16 +1,14 @@
 package config_test
 
 import (
-	"errors"
 	"os"
 	"strings"
 	"testing"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/redrive/redrive/internal/config"
+	"github.com/redrive/redrive/internal/testing/mistakes"
 )
 
 func FuzzParse(f *testing.F) {
@@ -27,39 +25,16 @@ func FuzzParse(f *testing.F) {
 			checkConfig(t, c)
 			return
 		}
-		var problems config.Problems
-		if !errors.As(err, &problems) || len(problems) == 0 || c != nil {
-			t.Fatalf("got the configuration %v and the error %#v, want no configuration and Problems", c, err)
+		if c != nil {
+			t.Fatalf("got the configuration %v together with the error %v, want only the error", c, err)
 		}
-		checkProblems(t, problems, strings.TrimPrefix(string(data), "\ufeff"))
+		problems := mistakes.Of[config.Problems](t, err)
+		mistakes.Readable(t, problems, string(data))
 		_, again := config.Parse("f", data, "/srv/app")
-		if d := cmp.Diff(problems, again); d != "" {
+		if d := cmp.Diff(problems, mistakes.Of[config.Problems](t, again)); d != "" {
 			t.Errorf("a second reading of the same file reports other problems, want the same problems:\n%s", d)
 		}
 	})
-}
-
-// checkProblems checks that the problems are readable and sorted, and that their places are
-// inside the text.
-func checkProblems(t *testing.T, problems config.Problems, text string) {
-	t.Helper()
-	lines := strings.Split(text, "\n")
-	var before config.Problem
-	for _, p := range problems {
-		if p.Line < 1 || p.Line > len(lines) || p.Col < 1 || p.Col > utf8.RuneCountInString(lines[p.Line-1])+1 {
-			t.Errorf("the position of a problem is outside the text: %v", p)
-		}
-		if p.Line < before.Line || p.Line == before.Line && p.Col < before.Col {
-			t.Errorf("the problem %v comes after the problem %v, want the problems sorted by position", p, before)
-		}
-		if p.Message == "" || !utf8.ValidString(p.Message) || strings.ContainsFunc(p.Message, unicode.IsControl) {
-			t.Errorf("the message of a problem is empty or not printable: %q", p.Message)
-		}
-		if strings.Contains(p.Message, "the parser failed") {
-			t.Errorf("a problem reports a panic of the parser: %v", p)
-		}
-		before = p
-	}
 }
 
 // checkConfig checks the properties that users of a Config rely on.

@@ -1,56 +1,31 @@
 package config_test
 
 import (
-	"errors"
 	"flag"
-	"os"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/redrive/redrive/internal/config"
+	"github.com/redrive/redrive/internal/testing/mistakes"
+	"github.com/redrive/redrive/internal/yamlfile"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
 // problemsOf parses text and returns the problems that the parser reports.
-func problemsOf(t *testing.T, text string) config.Problems {
+func problemsOf(t *testing.T, text string) yamlfile.Problems {
 	t.Helper()
 	c, err := config.Parse("redrive.yaml", []byte(text), "/srv/app")
-	if err == nil {
-		return nil
-	}
-	var problems config.Problems
-	if !errors.As(err, &problems) {
-		t.Fatalf("got an error of type %T, want Problems: %v", err, err)
-	}
-	if c != nil {
+	if err != nil && c != nil {
 		t.Errorf("got a configuration together with problems, want none")
 	}
-	return problems
+	return mistakes.Of[config.Problems](t, err)
 }
 
 func TestEveryMistakeOfAFileIsReportedAtOnce(t *testing.T) {
 	t.Parallel()
-	const golden = "testdata/mistakes.golden"
 	_, err := config.Load("testdata/mistakes.yaml")
-	if err == nil {
-		t.Fatal("parsing a file with mistakes returned no error, want Problems")
-	}
-	got := err.Error() + "\n"
-	if *update {
-		if err := os.WriteFile(golden, []byte(got), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if d := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); d != "" {
-		t.Errorf("the problems differ (-want +got):\n%s", d)
-	}
+	mistakes.Golden(t, err, "testdata/mistakes.golden", *update)
 }
 
 // In these texts, the mark « is at each place where a problem is expected.
@@ -106,40 +81,8 @@ func TestMistakesAreReportedWithTheirExactPlace(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			text, marks := cutMarks(tt.text)
-			problems := problemsOf(t, text)
-			if len(problems) != len(marks) {
-				t.Fatalf("got %d problems, want %d:\n%v", len(problems), len(marks), problems)
-			}
-			for i, p := range problems {
-				if got := [2]int{p.Line, p.Col}; got != marks[i] {
-					t.Errorf("got a problem at line and column %v, want %v; the problem: %v", got, marks[i], p)
-				}
-				if !strings.Contains(p.Message, tt.messages[i]) {
-					t.Errorf("got the message %q, want a message with %q", p.Message, tt.messages[i])
-				}
-			}
+			text, marks := mistakes.Cut(tt.text)
+			mistakes.AtMarks(t, problemsOf(t, text), marks, tt.messages)
 		})
 	}
-}
-
-// cutMarks removes the marks from text and returns their lines and columns.
-func cutMarks(text string) (string, [][2]int) {
-	var out strings.Builder
-	var marks [][2]int
-	line, col := 1, 1
-	for _, c := range text {
-		switch c {
-		case '«':
-			marks = append(marks, [2]int{line, col})
-			continue
-		case '\n':
-			line, col = line+1, 0
-		case '\ufeff':
-			col--
-		}
-		col++
-		out.WriteRune(c)
-	}
-	return out.String(), marks
 }

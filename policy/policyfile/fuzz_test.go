@@ -1,43 +1,14 @@
 package policyfile_test
 
 import (
-	"errors"
 	"os"
 	"strings"
 	"testing"
-	"unicode"
-	"unicode/utf8"
 
+	"github.com/redrive/redrive/internal/testing/mistakes"
 	"github.com/redrive/redrive/policy/policyfile"
 	"github.com/redrive/redrive/policy/preset"
 )
-
-// checkProblems checks that an error contains readable problems, sorted by their positions,
-// which must be inside the text.
-func checkProblems(t *testing.T, err error, text string) {
-	t.Helper()
-	var problems policyfile.Problems
-	if !errors.As(err, &problems) || len(problems) == 0 {
-		t.Fatalf("the error is %#v, want the type Problems with at least one problem", err)
-	}
-	lines := strings.Split(strings.TrimPrefix(text, "\ufeff"), "\n")
-	var before policyfile.Problem
-	for _, p := range problems {
-		if p.Line < 1 || p.Line > len(lines) || p.Col < 1 || p.Col > utf8.RuneCountInString(lines[p.Line-1])+1 {
-			t.Errorf("the position of a problem is outside of the text, want it inside: %v", p)
-		}
-		if p.Line < before.Line || p.Line == before.Line && p.Col < before.Col {
-			t.Errorf("the problem %v comes after %v, want problems sorted by position", p, before)
-		}
-		if p.Message == "" || !utf8.ValidString(p.Message) || strings.ContainsFunc(p.Message, unicode.IsControl) {
-			t.Errorf("the message of a problem is %q, want a text that can be printed", p.Message)
-		}
-		if strings.Contains(p.Message, "the parser failed") {
-			t.Errorf("the parser panicked, want no panic: %v", p)
-		}
-		before = p
-	}
-}
 
 // Any text is either read as a policy, which can be written and read again, or refused with
 // readable problems.
@@ -59,7 +30,7 @@ func FuzzParse(f *testing.F) {
 			if file != nil {
 				t.Error("Parse returned both a policy and problems, want only one of them")
 			}
-			checkProblems(t, err, string(data))
+			mistakes.Readable(t, mistakes.Of[policyfile.Problems](t, err), string(data))
 			return
 		}
 		text := policyfile.Render(&file.Spec)

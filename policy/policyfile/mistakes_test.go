@@ -1,58 +1,33 @@
 package policyfile_test
 
 import (
-	"errors"
 	"flag"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/redrive/redrive/internal/testing/mistakes"
+	"github.com/redrive/redrive/internal/yamlfile"
 	"github.com/redrive/redrive/policy/policyfile"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
 // problemsOf parses a text and returns its problems.
-func problemsOf(t *testing.T, text string) policyfile.Problems {
+func problemsOf(t *testing.T, text string) yamlfile.Problems {
 	t.Helper()
 	f, err := policyfile.Parse("policy.yaml", []byte(text))
-	if err == nil {
-		return nil
-	}
-	var problems policyfile.Problems
-	if !errors.As(err, &problems) {
-		t.Fatalf("the error has the type %T, want Problems: %v", err, err)
-	}
-	if f != nil {
+	if err != nil && f != nil {
 		t.Errorf("Parse returned both a policy and problems, want only problems")
 	}
-	return problems
+	return mistakes.Of[policyfile.Problems](t, err)
 }
 
 // proves: F9
 func TestF9_EveryMistakeOfAFileIsReportedAtOnce(t *testing.T) {
 	t.Parallel()
-	const golden = "testdata/mistakes.golden"
 	_, err := policyfile.Load("testdata/mistakes.yaml")
-	if err == nil {
-		t.Fatal("Load returned no error for a file with mistakes, want an error")
-	}
-	got := err.Error() + "\n"
-	if *update {
-		if err := os.WriteFile(golden, []byte(got), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if d := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); d != "" {
-		t.Errorf("wrong problems (-want +got):\n%s", d)
-	}
+	mistakes.Golden(t, err, "testdata/mistakes.golden", *update)
 }
 
 // The schema cannot express these limits with its pattern for numbers.
@@ -93,25 +68,15 @@ func TestF9_MistakesAreReportedWithTheirExactPlace(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			text, marks := cutMarks(tt.text)
+			text, marks := mistakes.Cut(tt.text)
 			problems := problemsOf(t, text)
 			if tt.messages == nil {
 				if len(problems) == 0 || !strings.Contains(problems[0].Message, "contradicts retry: false") {
-					t.Errorf("got %v", problems)
+					t.Errorf("got the problems %v, want one that mentions retry: false", problems)
 				}
 				return
 			}
-			if len(problems) != len(marks) {
-				t.Fatalf("got %d problems, want %d:\n%v", len(problems), len(marks), problems)
-			}
-			for i, p := range problems {
-				if got := [2]int{p.Line, p.Col}; got != marks[i] {
-					t.Errorf("the problem is at line and column %v, want %v: %v", got, marks[i], p)
-				}
-				if !strings.Contains(p.Message, tt.messages[i]) {
-					t.Errorf("the message %q does not contain %q, want it there", p.Message, tt.messages[i])
-				}
-			}
+			mistakes.AtMarks(t, problems, marks, tt.messages)
 		})
 	}
 }
@@ -149,23 +114,4 @@ func TestF9_WhatIsTooLongWrittenOutIsRefused(t *testing.T) {
 			t.Errorf("messages of %d bytes: got the error %v, want an error that the policy is too long", tt.bytes, err)
 		}
 	}
-}
-
-// cutMarks removes the marks from a text and returns their lines and columns.
-func cutMarks(text string) (string, [][2]int) {
-	var out strings.Builder
-	var marks [][2]int
-	line, col := 1, 1
-	for _, c := range text {
-		switch c {
-		case '«':
-			marks = append(marks, [2]int{line, col})
-			continue
-		case '\n':
-			line, col = line+1, 0
-		}
-		col++
-		out.WriteRune(c)
-	}
-	return out.String(), marks
 }

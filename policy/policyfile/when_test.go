@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/redrive/redrive/internal/testing/mistakes"
 	"github.com/redrive/redrive/policy"
 	"github.com/redrive/redrive/policy/policyfile"
 )
@@ -208,7 +209,7 @@ func FuzzWhen(f *testing.F) {
 	f.Fuzz(func(t *testing.T, when string) {
 		file, err := policyfile.Parse("f", ruleFile(when))
 		if err != nil {
-			checkProblems(t, err, string(ruleFile(when)))
+			mistakes.Readable(t, mistakes.Of[policyfile.Problems](t, err), string(ruleFile(when)))
 			return
 		}
 		if len(file.Spec.Rules) != 1 || file.Spec.Rules[0].When == nil {
