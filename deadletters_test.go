@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -17,7 +16,6 @@ import (
 	"github.com/redrive/redrive/redrivetest"
 	"github.com/redrive/redrive/store"
 	"github.com/redrive/redrive/store/memory"
-	"github.com/redrive/redrive/store/sqlite"
 )
 
 var ops = redrive.By{Actor: "ops", Reason: "the upstream is back"}
@@ -265,54 +263,47 @@ func TestD3_PreviewLeavesTheLimitToTheStore(t *testing.T) {
 // proves: D6
 func TestD6_AGroupWithoutPendingOnesIsIgnored(t *testing.T) {
 	t.Parallel()
-	file, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "jobs.db"), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	for name, st := range map[string]store.Store{"memory": memory.New(memory.Options{}), "sqlite": file} {
-		t.Run(name, func(t *testing.T) {
-			c := newClient(t, st, func(context.Context, *redrive.Job[renderArgs]) error {
-				return failure.Permanent(errors.New("disk is on fire"))
-			})
-			dies := func(want job.Status) redrive.JobID {
-				t.Helper()
-				r, err := c.Enqueue(t.Context(), render.New(renderArgs{}, nil))
-				if err == nil {
-					err = c.RunUntilIdle(t.Context())
-				}
-				if err != nil {
-					t.Fatal(err)
-				}
-				if d, err := c.DeadLetter(t.Context(), r.ID); err != nil || d.Status != want {
-					t.Errorf("dead letter of job %d: got status %s, error %v; want status %s", r.ID, d.Status, err, want)
-				}
-				return r.ID
+	onEachStore(t, func(t *testing.T, db database) {
+		c := newClient(t, db.open(), func(context.Context, *redrive.Job[renderArgs]) error {
+			return failure.Permanent(errors.New("disk is on fire"))
+		})
+		dies := func(want job.Status) redrive.JobID {
+			t.Helper()
+			r, err := c.Enqueue(t.Context(), render.New(renderArgs{}, nil))
+			if err == nil {
+				err = c.RunUntilIdle(t.Context())
 			}
-			act := func(a store.Action) {
-				t.Helper()
-				if acted, err := c.Act(t.Context(), ops, a, nil); err != nil || acted.Done != 0 {
-					t.Errorf("%s of a group without entries to change: got the result %+v, error %v; want no dead letter changed", a.Do, acted, err)
-				}
-			}
-			first := dies(job.Pending)
-			d, err := c.DeadLetter(t.Context(), first)
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, do := range []store.Act{store.ActResolve, store.ActPurge} { // after this purge the store has no dead letters
-				if _, err := c.Act(t.Context(), ops, store.Action{Do: do, IDs: []redrive.JobID{first}, Note: "x"}, nil); err != nil {
-					t.Fatal(err)
-				}
+			if d, err := c.DeadLetter(t.Context(), r.ID); err != nil || d.Status != want {
+				t.Errorf("dead letter of job %d: got status %s, error %v; want status %s", r.ID, d.Status, err, want)
 			}
-			group := &store.DeadFilter{Group: d.Fingerprint}
-			act(store.Action{Do: store.ActIgnore, Filter: group, Count: 100})
-			second := dies(job.Ignored)
-			if _, err := c.Act(t.Context(), ops, store.Action{Do: store.ActResolve, IDs: []redrive.JobID{second}}, nil); err != nil {
+			return r.ID
+		}
+		act := func(a store.Action) {
+			t.Helper()
+			if acted, err := c.Act(t.Context(), ops, a, nil); err != nil || acted.Done != 0 {
+				t.Errorf("%s of a group without entries to change: got the result %+v, error %v; want no dead letter changed", a.Do, acted, err)
+			}
+		}
+		first := dies(job.Pending)
+		d, err := c.DeadLetter(t.Context(), first)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, do := range []store.Act{store.ActResolve, store.ActPurge} { // after this purge the store has no dead letters
+			if _, err := c.Act(t.Context(), ops, store.Action{Do: do, IDs: []redrive.JobID{first}, Note: "x"}, nil); err != nil {
 				t.Fatal(err)
 			}
-			act(store.Action{Do: store.ActReopen, Filter: &store.DeadFilter{Group: d.Fingerprint, Statuses: []job.Status{job.Ignored}}})
-			dies(job.Pending)
-		})
-	}
+		}
+		group := &store.DeadFilter{Group: d.Fingerprint}
+		act(store.Action{Do: store.ActIgnore, Filter: group, Count: 100})
+		second := dies(job.Ignored)
+		if _, err := c.Act(t.Context(), ops, store.Action{Do: store.ActResolve, IDs: []redrive.JobID{second}}, nil); err != nil {
+			t.Fatal(err)
+		}
+		act(store.Action{Do: store.ActReopen, Filter: &store.DeadFilter{Group: d.Fingerprint, Statuses: []job.Status{job.Ignored}}})
+		dies(job.Pending)
+	})
 }

@@ -3,7 +3,6 @@ package redrive_test
 import (
 	"context"
 	"errors"
-	"path/filepath"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -15,7 +14,6 @@ import (
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store"
 	"github.com/redrive/redrive/store/memory"
-	"github.com/redrive/redrive/store/sqlite"
 )
 
 // proves: D7
@@ -94,40 +92,33 @@ func TestD7_ARedriveIsPacedPausedAndCancelled(t *testing.T) {
 // proves: D7
 func TestD7_RunUntilIdleTakesARedriveToItsEnd(t *testing.T) {
 	t.Parallel()
-	file, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "jobs.db"), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	for name, st := range map[string]store.Store{"memory": memory.New(memory.Options{}), "sqlite": file} {
-		t.Run(name, func(t *testing.T) {
-			var healed atomic.Bool
-			c := newClient(t, st, func(context.Context, *redrive.Job[renderArgs]) error {
-				if !healed.Load() {
-					return failure.Permanent(errors.New("no"))
-				}
-				return nil
-			})
-			specs := slices.Repeat([]redrive.Spec{render.New(renderArgs{}, nil)}, 700)
-			if _, err := c.EnqueueMany(t.Context(), specs); err != nil {
-				t.Fatal(err)
+	onEachStore(t, func(t *testing.T, d database) {
+		var healed atomic.Bool
+		c := newClient(t, d.open(), func(context.Context, *redrive.Job[renderArgs]) error {
+			if !healed.Load() {
+				return failure.Permanent(errors.New("no"))
 			}
-			if err := c.RunUntilIdle(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			healed.Store(true)
-			r, err := c.Redrive(t.Context(), ops, store.RedriveSpec{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := c.RunUntilIdle(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			if r, err = c.GetRedrive(t.Context(), r.ID); err != nil || r.State != store.RedriveCompleted || r.Completed != 700 {
-				t.Errorf("got redrive %+v, error %v; want it completed", r, err)
-			}
+			return nil
 		})
-	}
+		specs := slices.Repeat([]redrive.Spec{render.New(renderArgs{}, nil)}, 700)
+		if _, err := c.EnqueueMany(t.Context(), specs); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.RunUntilIdle(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		healed.Store(true)
+		r, err := c.Redrive(t.Context(), ops, store.RedriveSpec{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.RunUntilIdle(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if r, err = c.GetRedrive(t.Context(), r.ID); err != nil || r.State != store.RedriveCompleted || r.Completed != 700 {
+			t.Errorf("got redrive %+v, error %v; want it completed", r, err)
+		}
+	})
 }
 
 // RunUntilEmpty waits for a redrive even when none of its jobs is live.
