@@ -73,7 +73,7 @@ var fields = [...]field{
 	{"day of the week", cron.Dow, "0 to 6 or SUN to SAT", 6},
 }
 
-// words are the names of schedules, such as @daily, with their five fields.
+// words are the schedules that have a name, such as @daily, with their five fields.
 var words = map[string]string{
 	"@hourly": "0 * * * *", "@daily": "0 0 * * *", "@midnight": "0 0 * * *", "@weekly": "0 0 * * 0",
 	"@monthly": "0 0 1 * *", "@yearly": "0 0 1 1 *", "@annually": "0 0 1 1 *",

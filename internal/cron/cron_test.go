@@ -19,7 +19,7 @@ func parse(t testing.TB, text, zone string) *cron.Expression {
 	}
 	s, err := cron.Parse(text, loc)
 	if err != nil {
-		t.Fatalf("%q: %v", text, err)
+		t.Fatalf("parse the schedule %q: got error %v, want none", text, err)
 	}
 	return s
 }
@@ -99,8 +99,9 @@ func TestQ13_SlotsWhenTheClocksChange(t *testing.T) {
 	}
 }
 
-// The slots are compared with clocks that the test reads minute by minute. Every matching
-// minute has its slot, there is no other slot, and Last finds the same slots as Next.
+// The test computes the slots in another way: it reads the clocks of the time zone minute by
+// minute. Every matching minute must have its slot, there must be no other slot, and Last must find
+// the same slots as Next.
 // part of: Q13
 func TestQ13_SlotsAreWhatTheClocksShow(t *testing.T) {
 	t.Parallel()

@@ -64,7 +64,7 @@ func (s *stage) missingJobs(ctx context.Context) (missing []string, err error) {
 	return missing, nil
 }
 
-// missingTrouble describes the expected failures and retries that did not happen.
+// missingTrouble describes those expected failures and retries that did not happen.
 func (s *stage) missingTrouble(context.Context) (missing []string, err error) {
 	met, _ := s.upstream.tally()
 	for _, t := range []trouble{

@@ -44,7 +44,7 @@ type demoJob struct {
 	task
 	kind, key string
 	attrs     map[string]any
-	spared    bool // whether the job gets no fault, because the job itself is special
+	spared    bool // whether the job gets no further fault, because it is a special job
 }
 
 // The shares of special jobs among the jobs of a kind.

@@ -18,9 +18,9 @@ import (
 	"github.com/redrive/redrive/failure"
 )
 
-// worker has what the handlers need. Each handler downloads a file, processes it and
-// uploads the result. It returns the first error, unchanged or with a code; the policy
-// decides whether to retry.
+// worker holds the services and settings that the handlers use. Each handler downloads a file,
+// processes it and uploads the result. It returns the first error, unchanged or with a code; the
+// policy decides whether to retry.
 type worker struct {
 	services *services
 	tool     []string      // the command line that runs the function Tool

@@ -26,7 +26,7 @@ type pace struct {
 	look    time.Duration // interval between two reads of the store
 	hold    time.Duration // the length of the pauses in which people can read the output
 	rate    int           // rate of a redrive in jobs a second
-	haste   int           // a number by which all waits are divided in addition
+	haste   int           // a further number by which all waits are divided
 }
 
 func (o *Options) pace() pace {

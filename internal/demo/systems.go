@@ -34,7 +34,7 @@ type systemOptions struct {
 	worker  *worker
 	tempDir string
 	limit   time.Duration // the time limit of a run
-	haste   int           // a number by which all waits are divided in addition
+	haste   int           // a further number by which all waits are divided
 }
 
 func newSystems(o systemOptions) ([]system, error) {

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// The files of the demo begin with magic, continue with frames and end with an index, as
-// the files of real videos do.
+// The lines with which files of the demo begin, continue and end, as real videos have a header,
+// frames and an index.
 const (
 	magic = "DEMOCLIP\n"
 	index = "moov\n"

@@ -23,7 +23,7 @@ const (
 	SweepEvery    = time.Minute
 	SweepMin      = 50 * time.Millisecond  // the shortest pause between two sweeps if there is more to remove
 	AsideMin      = 5 * time.Millisecond   // the shortest pause between two background sweeps if there is more to remove
-	RescueMin     = 100 * time.Millisecond // between two rescues, unless more runs can be ended
+	RescueMin     = 100 * time.Millisecond // the shortest pause between two rescues, unless the first one has ended as many runs as it may
 	RetryMin      = time.Second            // the pause after an error; it doubles with each further error, up to RetryMax
 	RetryMax      = time.Minute
 )
@@ -80,8 +80,8 @@ type Call uint8
 const (
 	None    Call = iota
 	Load         // read the last fired slots of the cron entries
-	Fire         // fire a slot: enqueue its jobs
-	Step         // take a step of the redrives
+	Fire         // fire a slot, which enqueues its jobs
+	Step         // make a step of the redrives
 	Sweep        // remove rows that are past their retention time
 	Rescue       // end runs whose lease is over
 	Present      // report that the process is alive
@@ -303,7 +303,7 @@ func (k *Core) Fired(now time.Time, i int, f store.Fired) {
 	s.done(now, now)
 }
 
-// know records what the store has of an entry.
+// know records the state of an entry that was read from the store.
 func (s *schedule) know(c *store.CronSlot) {
 	s.paused = c.Paused
 	if c.SetAt > 0 {

@@ -18,7 +18,8 @@ func newKeepRig(t *testing.T) *rig {
 	return r
 }
 
-// pass moves the time and reports results for everything but rescues.
+// pass moves the time forward. It reports a result for every call that the core asks for, except
+// rescues.
 func (r *rig) pass(d time.Duration) {
 	r.Helper()
 	for end := r.now.Add(d); ; {

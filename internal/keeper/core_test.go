@@ -48,7 +48,7 @@ func (r *rig) want(call keeper.Call) keeper.Action {
 	return a
 }
 
-// sweep expects that the core asks for a sweep after the steps of redrives, and reports a
+// sweep checks that the core asks for a sweep after the steps of redrives, and reports the given
 // result.
 func (r *rig) sweep(took time.Duration, s store.Swept) {
 	r.Helper()
@@ -60,7 +60,7 @@ func (r *rig) sweep(took time.Duration, s store.Swept) {
 	r.core.Swept(r.now, s)
 }
 
-// rest expects that no call is due until the given time after the start.
+// rest checks that no call is due until the given time after the start.
 func (r *rig) rest(until time.Duration) {
 	r.Helper()
 	if a := r.want(keeper.None); a.At.Sub(start) != until {
@@ -144,8 +144,7 @@ func TestQ13_TheLatestMissedSlotIsFired(t *testing.T) {
 	}
 }
 
-// The last slot was fired by another expression than the entry has now. The entry has been
-// set at 10:07.
+// The last slot was fired by another expression than the entry has now. The entry was set at 10:07.
 //
 // part of: Q13
 func TestQ13_ANewExpressionFiresNoSlotOfThePast(t *testing.T) {

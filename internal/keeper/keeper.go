@@ -102,7 +102,7 @@ func (k *Keeper) wait(ctx context.Context, at time.Time) {
 	case list := <-k.crons:
 		k.takeCrons(list)
 	case moved := <-k.pass:
-		select { // the pass includes the entries that were set before it
+		select { // this pass includes the entries that were set before the call of Pass
 		case list := <-k.crons:
 			k.takeCrons(list)
 		default:
@@ -124,7 +124,7 @@ func (k *Keeper) Nudge() {
 // Do not call it concurrently.
 func (k *Keeper) SetCrons(list []Cron) {
 	select {
-	case <-k.crons: // remove an older list of entries that the keeper has not used yet
+	case <-k.crons: // discard an older list of entries that the keeper has not used yet
 	default:
 	}
 	k.crons <- list

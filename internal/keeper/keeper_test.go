@@ -13,7 +13,7 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// answers is a store. The test sets what its steps of redrives return.
+// answers is a fake store. The test sets what its steps of redrives return.
 type answers struct {
 	steps atomic.Int64
 	step  func(n int64) store.RedriveStep

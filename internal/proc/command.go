@@ -37,8 +37,8 @@ func (c *command) Done() <-chan struct{} {
 	return c.Context.Done()
 }
 
-// stop ends the process group of a command whose context has ended. It is the Cancel
-// function of exec.Cmd, so Wait does not return before the group is gone.
+// stop ends the process group of a command whose context has ended. It is the function Cancel of
+// exec.Cmd. So Wait of the command does not return before all processes of the group are gone.
 func (c *command) stop() error {
 	if !c.alive() {
 		return os.ErrProcessDone

@@ -89,8 +89,8 @@ func (g *Guard) start(c *exec.Cmd) error {
 	g.mu.Lock()
 	g.groups[c.Process.Pid] = true
 	g.mu.Unlock()
-	// An error is ignored: the command runs, and the kernel's signal is still sent. The next
-	// start reports the trouble.
+	// Ignore an error, because the command runs, and the kernel still kills it with the worker. The
+	// next start returns the error.
 	_ = g.tell("+" + strconv.Itoa(c.Process.Pid) + "\n")
 	return nil
 }
@@ -103,7 +103,7 @@ func (g *Guard) ended(group int) {
 	_ = g.tell("-" + strconv.Itoa(group) + "\n") // if this fails, the next guard process gets a list without the group
 }
 
-// tell writes a line to the guard process. It starts the process if it does not run.
+// tell writes a line to the guard process. If no guard process runs, tell starts one.
 func (g *Guard) tell(line string) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -132,7 +132,7 @@ func (g *Guard) run() error {
 	}
 	defer r.Close()
 	c := &exec.Cmd{Path: "/proc/self/exe", Args: append([]string{os.Args[0]}, g.args...), Stdin: r, Dir: "/", Env: []string{}}
-	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // signals of a terminal do not reach the process
+	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // in a new session, the guard process gets no signals of the worker's terminal
 	if err := c.Start(); err != nil {
 		w.Close()
 		return fmt.Errorf("start the guard of the commands: %w", err)

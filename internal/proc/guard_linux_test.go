@@ -33,8 +33,8 @@ func TestQ5_CommandsEndWhenTheirWorkerIsKilled(t *testing.T) {
 	}
 }
 
-// Threads of the worker that end, and a guard process that is killed, do not end commands.
-// A new guard process knows all running commands.
+// Commands continue when threads of the worker end and when the guard process is killed. The next
+// guard process gets the list of all running commands.
 func TestCommandsSurviveThreadsAndTheGuardProcess(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -66,14 +66,15 @@ func TestCommandsSurviveThreadsAndTheGuardProcess(t *testing.T) {
 	guard.Close() // closes the pipe of the guard process, as the end of the worker would
 	two.expectDead(t)
 	if err := result(t, second); err == nil {
-		t.Error("got no error from the command that the second guard process killed, want one")
+		t.Error("the command that the second guard process must kill ended without an error, want an error")
 	}
 	if _, err := proc.Run(t.Context(), proc.Spec{Argv: []string{"true"}, Guard: guard}); err == nil {
-		t.Error("got no error from a command that starts after Close, want one")
+		t.Error("a command after Close of the guard returned no error, want an error")
 	}
 }
 
-// The whole payload can be read when the program starts, also if the worker is stopped then.
+// A program can read its whole standard input, even if the worker is stopped right after the start
+// of the program.
 func TestRunPassesAWholeFile(t *testing.T) {
 	t.Parallel()
 	for _, size := range []int{0, 2, 60 << 10, 1 << 20} {

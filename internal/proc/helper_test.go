@@ -58,7 +58,7 @@ func play(role string) int {
 	case "echo":
 		_, _ = io.Copy(os.Stdout, os.Stdin)
 	case "deaf":
-	case "worker": // runs a command and its child with a guard
+	case "worker": // this role runs a command and its child with a guard
 		_, _ = proc.Run(context.Background(), proc.Spec{Argv: os.Args[:1], Guard: proc.NewGuard(guardArg), Env: map[string]string{
 			roleVar: "leader", childVar: "child", stageVar: os.Getenv(stageVar)}})
 	case "flood":
@@ -227,7 +227,7 @@ func (a *actor) expectDead(t *testing.T) {
 	}
 }
 
-// result returns the value that a goroutine of the test sends.
+// result receives the value that another goroutine of the test sends, within the time limit.
 func result[T any](t *testing.T, c <-chan T) T {
 	t.Helper()
 	select {

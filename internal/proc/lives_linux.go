@@ -16,11 +16,11 @@ func groupLives(pgid int) bool {
 		return false
 	}
 	if livesIn(strconv.Itoa(pgid), pgid) {
-		return true // the leader is alive, so no other member needs to be found
+		return true // the leader of the group is alive, so the group lives
 	}
 	proc, err := os.Open("/proc")
 	if err != nil {
-		return true // it is not known whether a member lives; the caller asks again until its time limit
+		return true // without the list of processes the answer is not known; the caller asks again until its time limit
 	}
 	defer proc.Close()
 	names, _ := proc.Readdirnames(-1)

@@ -64,8 +64,8 @@ func TestStrangerWithOurNumberIsLeftAlone(t *testing.T) {
 	}
 }
 
-// Close does not kill a command that is just being started. When its context ends, this
-// command gets no grace time.
+// Close cannot kill a command that is just being started. Such a command is killed without a grace
+// time when it has started, because its context has ended.
 func TestLateStarterHasNoGrace(t *testing.T) {
 	t.Parallel()
 	group := NewGroup(time.Hour)

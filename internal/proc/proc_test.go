@@ -37,7 +37,7 @@ func TestQ5_TimeLimitKillsTheGroup(t *testing.T) {
 	group := proc.NewGroup(termGrace)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cmd := s.cast(group.Command(ctx, os.Args[0]), "parent", "stubborn")
-	var out bytes.Buffer // Wait also waits for a pipe that the child holds open
+	var out bytes.Buffer // Wait also waits until the child of the command closes this pipe
 	cmd.Stdout = &out
 	start(t, cmd)
 	cast := s.enter(t, "parent", "stubborn")

@@ -18,14 +18,14 @@ const StdoutMax = 64 << 10
 // Spec describes one run of a program. The program is started without a shell.
 type Spec struct {
 	Argv      []string          // the program and its arguments; the program is looked up in PATH unless it contains a slash
-	Stdin     []byte            // standard input, a file that is complete before the program starts
+	Stdin     []byte            // the content of standard input, which is written to a file before the program starts
 	Dir       string            // the working directory; the default is the directory of this process
 	Inherit   []string          // names of environment variables to copy from this process; no others are inherited
 	Env       map[string]string // environment variables to add; they replace inherited variables of the same name
 	StdoutMax int               // bytes of standard output to keep; the default is [StdoutMax]
 	Grace     time.Duration     // time between SIGTERM and SIGKILL; the default is [DefaultGrace]
 	TempDir   string            // directory for the file of Stdin, where the system has no files in memory; the default is that of the system
-	Guard     *Guard            // starts the program; nil means that the program survives a killed worker
+	Guard     *Guard            // the guard that starts the program; nil means that the program survives a worker that is killed
 }
 
 // Result is the result of a program that was started.
@@ -97,20 +97,20 @@ func Run(ctx context.Context, s Spec) (Result, error) {
 	return r, err
 }
 
-// stdin returns an open file with the whole of Stdin, and no name in any directory. So the
-// program can read all of it, whatever becomes of this process. With a pipe, the rest would
-// be lost when this process is killed.
+// stdin returns an open file with the whole of Stdin, and no name in any directory. So the program
+// can read all of Stdin, even if this process ends. With a pipe, the rest would be lost when this
+// process is killed.
 func (s Spec) stdin() (*os.File, error) {
 	f, err := memoryFile()
 	if errors.Is(err, errors.ErrUnsupported) {
 		if f, err = os.CreateTemp(s.TempDir, "payload-"); err == nil {
-			_ = os.Remove(f.Name()) // Windows keeps it; there, it is removed with the directory
+			_ = os.Remove(f.Name()) // Windows cannot remove an open file; there it is removed later, with the directory
 		}
 	}
 	if err != nil {
 		return nil, err
 	}
-	if _, err := f.WriteAt(s.Stdin, 0); err != nil { // does not move the position from which the program reads
+	if _, err := f.WriteAt(s.Stdin, 0); err != nil { // WriteAt does not move the position from which the program reads
 		f.Close()
 		return nil, err
 	}

@@ -14,15 +14,15 @@ import (
 // errors.Is finds it in every [NotStartedError].
 var ErrNotStarted = errors.New("the program was not started")
 
-// NotStartedError is the error of a program that this process could not start. Another
-// process, or this one later, may be able to start it.
+// NotStartedError is the error of a program that this process could not start. Another process may
+// be able to start the program, and so may this process later.
 type NotStartedError struct {
 	Err error
 	// Process says that the process lacks something that every program needs, such as file
 	// descriptors. Otherwise only this program cannot be started.
 	Process bool
-	// Check reports whether the cause still exists. It starts no program. Nil means that
-	// only another start can show it.
+	// Check reports whether the cause of the error still exists. It starts no program. If it is
+	// nil, only another start of the program can show whether the cause still exists.
 	Check func() error
 }
 
@@ -33,8 +33,8 @@ func (e *NotStartedError) Unwrap() error { return e.Err }
 // Is makes errors.Is find ErrNotStarted.
 func (e *NotStartedError) Is(target error) bool { return target == ErrNotStarted }
 
-// The errors of the system about a process that lacks something, and those about the
-// arguments of a program. The arguments come from the job.
+// Two lists of errors of the system: those of a process that lacks something, and those about the
+// arguments of a program, which come from the job.
 var (
 	processErrors  = []syscall.Errno{syscall.EMFILE, syscall.ENFILE, syscall.EAGAIN, syscall.ENOMEM, syscall.ENOSPC}
 	argumentErrors = []syscall.Errno{syscall.E2BIG, syscall.EINVAL, syscall.ENAMETOOLONG}
@@ -52,7 +52,7 @@ func NotStarted(err error, check func() error) error {
 	case errno == syscall.EMFILE || errno == syscall.ENFILE:
 		e.Check = checkFiles
 	case e.Process:
-		e.Check = nil // no check can show this cause
+		e.Check = nil // a check cannot show whether this cause still exists
 	}
 	return e
 }

@@ -91,18 +91,18 @@ func TestQ3_AHandlerReturnsTheErrorOfACommand(t *testing.T) {
 	}
 	err = g.Command(t.Context(), t.TempDir()).Run()
 	if err == nil || g.Refused(fmt.Errorf("render: %w", err)) == nil {
-		t.Errorf("got the error %v of a directory, want an error that Refused knows", err)
+		t.Errorf("got the error %v of a directory, want an error for which Refused returns a result", err)
 	}
 	if g.Refused(fmt.Errorf("no file for the program: %w", os.NewSyscallError("pipe2", syscall.EMFILE))) == nil {
-		t.Error("the error EMFILE after a command was not started is unknown to Refused, want it known")
+		t.Error("Refused returned nil for the error EMFILE after a command was not started, want a result")
 	}
 	var none *Group
 	for _, e := range []error{errors.New("x"), &fs.PathError{Op: "open", Path: "x", Err: syscall.ENOENT}, syscall.EMFILE} {
 		if none.Refused(e) != nil {
-			t.Errorf("Refused knows the error %v of a run without commands, want it unknown", e)
+			t.Errorf("Refused returned a result for the error %v of a run without commands, want nil", e)
 		}
 	}
 	if none.Refused(fmt.Errorf("no GPU: %w", ErrNotStarted)) == nil {
-		t.Error("an error that wraps ErrNotStarted is unknown to Refused, want it known")
+		t.Error("Refused returned nil for an error that wraps ErrNotStarted, want a result")
 	}
 }

@@ -7,7 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// memoryFile returns a file in memory, or errors.ErrUnsupported.
+// memoryFile returns a file that exists only in memory. If the system has no such files, the error
+// is errors.ErrUnsupported.
 func memoryFile() (*os.File, error) {
 	fd, err := unix.MemfdCreate("redrive-payload", unix.MFD_CLOEXEC)
 	if errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EPERM) {

@@ -161,7 +161,8 @@ func (w *freshWork) arrive(ctx context.Context) {
 	}
 }
 
-// p99 measures one window and returns the p99 of the waits in it.
+// p99 measures one window: it waits for the window's length and returns the p99 of the delays of
+// new jobs in this time.
 func (w *freshWork) p99(ctx context.Context) time.Duration { return w.window(ctx, freshWindow) }
 
 // window is p99 for a window of the given length.

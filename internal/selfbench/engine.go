@@ -169,7 +169,7 @@ func (b *bench) work(ctx context.Context, attempts int) (wait func() error) {
 		case err := <-ended:
 			return errors.Join(err, ctx.Err())
 		}
-		cancel() // a graceful stop stores the outcomes of jobs that have run
+		cancel() // Run stops gracefully, so it stores the outcomes of the jobs that have run
 		return <-ended
 	}
 }

@@ -25,9 +25,9 @@ var flatPayload = []byte(`{"user":4711,"template":"welcome"}`)
 
 func flatKind(i int) string { return fmt.Sprintf("kind-%02d", i%flatKinds) }
 
-// The statements begin in the same way. ?1 to ?2 are the ids of the jobs. The jobs are
-// spread over ?4 lanes, beginning with lane ?3, and over all priorities. ?5 is a time and
-// ?6 is a payload.
+// These statements have the same first parameters. ?1 to ?2 are the ids of the jobs. The jobs are
+// spread over ?4 lanes, beginning with lane ?3, and over all priorities. ?5 is a time and ?6 is a
+// payload.
 const (
 	flatRows = `WITH RECURSIVE seq(i) AS (VALUES (?1) UNION ALL SELECT i + 1 FROM seq WHERE i < ?2)
 		SELECT i, ?3 + i % ?4, 1 + i / ?4 % 4, `

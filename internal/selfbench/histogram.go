@@ -63,8 +63,8 @@ func (t *tally) n() (n int64) {
 	return n
 }
 
-// at returns the duration that is longer than the given share of all durations. It returns 0
-// if there are no durations.
+// at returns the duration below which the given share of all durations lies. It returns 0 if there
+// are no durations.
 func (t *tally) at(share float64) time.Duration {
 	rank := int64(share * float64(t.n()))
 	for i, c := range t {

@@ -54,7 +54,7 @@ type failures struct {
 	texts  []error // errors that have only a text
 	inputs []policy.Input
 	giant  error
-	sink   int // a variable that every result changes, so that the compiler does not remove a call
+	sink   int // every result changes this variable, so that the compiler does not remove the measured calls
 }
 
 func newFailures() *failures {
@@ -102,7 +102,7 @@ func (j *failures) text(i int) {
 	j.sink += len(c.Rule)
 }
 
-// all does all processing of a failure before it is stored.
+// all does everything that the engine does with a failure before it stores it.
 func (j *failures) all(i int) {
 	e := failure.Of(j.texts[i])
 	in := policy.Input{
@@ -133,7 +133,7 @@ func (j *failures) huge(int) {
 // round. The rounds are short, so that few of them are interrupted.
 func perCall(do func(i int)) time.Duration {
 	n := 1
-	for min(several(do, n), several(do, n)) < callRound { // the shorter of two measurements counts, because one of them may be interrupted
+	for min(several(do, n), several(do, n)) < callRound { // of two measurements the shorter one counts, because the system may interrupt one of them
 		n *= 2
 	}
 	rounds := make([]time.Duration, callRounds)
@@ -151,8 +151,8 @@ func several(do func(i int), n int) time.Duration {
 	return time.Since(start)
 }
 
-// allocations returns the number of memory allocations in a call. Allocations of other
-// goroutines are counted too, so the result is the smallest count of several rounds.
+// allocations returns the number of memory allocations in a call. The count of one round also
+// includes allocations of other goroutines. So the result is the smallest count of several rounds.
 func allocations(do func(i int)) int64 {
 	least := int64(math.MaxInt64)
 	for range 10 {

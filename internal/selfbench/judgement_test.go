@@ -35,7 +35,7 @@ func TestMeasuredFailuresAreOfManyClasses(t *testing.T) {
 	}
 }
 
-func TestJudgementFigures(t *testing.T) { // not parallel, because other tests would add allocations
+func TestJudgementFigures(t *testing.T) { // this test is not parallel, because other tests would add allocations
 	var out bytes.Buffer
 	p := printer{out: json.NewEncoder(&out)}
 	if err := (&bencher{}).judgementFigures(context.Background(), &p); err != nil {

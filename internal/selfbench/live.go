@@ -125,7 +125,7 @@ func (w *freshWork) liveTurns(ctx context.Context) (alone, beside time.Duration,
 			return 0, 0, 0, err
 		}
 		if r.State == redrive.RedriveCompleted {
-			break // the cancels ended within this window, so it does not count
+			break // the last job was cancelled during this window, so the window does not count
 		}
 		with, rates = append(with, float64(p99)), append(rates, float64(r.Released-before)/time.Since(began).Seconds())
 		if r, err = w.client.ControlRedrive(ctx, by, r.ID, redrive.RedrivePause); err != nil {

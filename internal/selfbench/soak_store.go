@@ -26,7 +26,7 @@ type watched struct {
 	swept    int64 // number of jobs that were removed
 	failed   error // error of the first call that failed
 	failures int
-	lost     int // number of runs whose lease was lost
+	lost     int // number of runs that lost their lease
 	changed  chan struct{}
 	done     atomic.Int64 // number of jobs that have ended
 }
@@ -180,7 +180,8 @@ type soakEnd struct {
 	problems  []string // problems that were found in the database
 }
 
-// missing returns the number of jobs that the store has lost, or has too many.
+// missing returns how many jobs the store has too few or too many: the difference between the
+// enqueued jobs and those that are stored or were removed.
 func (e *soakEnd) missing() int64 { return max(e.enqueued-e.rows-e.swept, e.rows+e.swept-e.enqueued) }
 
 // end compares the recorded calls with the contents of the store.

@@ -151,7 +151,7 @@ func TestGateKeepsTheBacklogBounded(t *testing.T) {
 				}
 			}()
 		}
-		for i, want := range []int{2, 3, 3, 4} { // want counts the calls that have returned; the backlog is 4, then 6 − 2 + 2, then 6 − 1, then 6 − 3 + 2
+		for i, want := range []int{2, 3, 3, 4} { // the numbers of calls that have returned; the backlog is 4, then 6 − 2 + 2, then 6 − 1, then 6 − 3 + 2
 			leaving := []int{0, 2, 1, 2}[i]
 			g.leave(leaving)
 			synctest.Wait()
@@ -167,7 +167,8 @@ func TestGateKeepsTheBacklogBounded(t *testing.T) {
 	})
 }
 
-// The job with the number n depends only on n, and each kind of special job has its share.
+// The number of a job alone determines what the job is. Each sort of special job has its share of
+// the load.
 func TestSoakJobsAreOfAllSorts(t *testing.T) {
 	t.Parallel()
 	s, now := shortSoak(), time.Unix(1_800_000_000, 0)
@@ -209,7 +210,7 @@ func TestSoakAttemptsEndAsTheirPayloadSays(t *testing.T) {
 		for i, want := range fails {
 			run := &redrive.Job[[]byte]{Args: j.payload(s.Payload), Info: redrive.Info{Attempt: i + 1}}
 			if err := soakAttempt(t.Context(), run); (err != nil) != want {
-				t.Errorf("attempt %d of a job that ends as %c returned an unexpected result: %v", i+1, ends, err)
+				t.Errorf("attempt %d of a job that ends as %c returned the error %v, want an error: %t", i+1, ends, err, want)
 			}
 		}
 	}

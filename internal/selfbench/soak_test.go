@@ -105,7 +105,7 @@ func TestSoakVerdict(t *testing.T) {
 		tt.change(&s, spans, &end)
 		figures := s.verdict(spans, &end)
 		if _, err := json.Marshal(figures); err != nil {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("case %q: encode the figures as JSON: %v", name, err)
 		}
 		if len(figures) != tt.figures {
 			t.Errorf("case %q: got %d figures, want %d: %+v", name, len(figures), tt.figures, figures)
@@ -159,9 +159,9 @@ func soaked(t *testing.T, s *Soak) (spans []soakLine, figures []Figure) {
 	return spans, figures
 }
 
-// wantSoaked checks that a soak did something and lost nothing. It does not check how long
-// claims take: in such a short time this says little, and on a busy machine a span of 200
-// ms may have no claim.
+// wantSoaked checks that a soak did something and lost nothing. It does not check how long claims
+// take: a short soak has few claims, and on a busy machine a span of 200 ms may have no claim at
+// all.
 func wantSoaked(t *testing.T, spans []soakLine, figures []Figure) {
 	t.Helper()
 	if len(spans) != soakSpans {

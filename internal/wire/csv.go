@@ -68,7 +68,7 @@ func exportTime(m *job.Micros) string {
 	}
 	text, err := m.MarshalText()
 	if err != nil {
-		panic("marshal a time: " + err.Error())
+		panic("encode a time as text: " + err.Error())
 	}
 	return string(text)
 }

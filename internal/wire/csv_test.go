@@ -44,7 +44,8 @@ func FuzzCSV(f *testing.F) {
 			t.Fatalf("reading the record of the cells %q returned the error %v, want no error", cells, err)
 		}
 		for i, cell := range cells {
-			// The CSV reader of the standard library turns \r\n into \n.
+			// The CSV reader of the standard library turns \r\n into \n, so the expected cell has
+			// \n, too.
 			want := strings.ReplaceAll(harmless(cell), "\r\n", "\n")
 			if got[i] != want {
 				t.Fatalf("the cell %q was read as %q, want %q", cell, got[i], want)

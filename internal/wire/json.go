@@ -74,7 +74,7 @@ func raw(b []byte) json.RawMessage {
 func quoted(text string) json.RawMessage {
 	b, err := json.Marshal(text)
 	if err != nil {
-		panic("marshal a text: " + err.Error())
+		panic("encode a text as JSON: " + err.Error())
 	}
 	return b
 }

@@ -7,7 +7,8 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// CauseStanding says how far people are with the cause of a group.
+// CauseStanding says what people have done about the cause of a group: whether it is open, resolved
+// or regressed.
 func CauseStanding(g *store.Group, now job.Micros) string {
 	switch g.State() {
 	case store.GroupResolved:
@@ -68,7 +69,7 @@ func NoteTitle(n *store.Note, now job.Micros) string {
 	return fmt.Sprintf("%s of %s, %s (%s)", title, from, Time(n.At), Away(n.At, now))
 }
 
-// Noted names the job or group of a note.
+// Noted returns the name of the job or group to which a note belongs.
 func Noted(n *store.Note) string {
 	if n.Group != "" {
 		return "group " + ShortGroup(n.Group)

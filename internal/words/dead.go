@@ -30,7 +30,7 @@ func (d *DeadDetails) Fatal() *job.Failure {
 			if f.Life == d.Letter.Life {
 				return f
 			}
-			return nil // no failure, because the job expired in a life without a run
+			return nil // the job expired in a life without a run, so no failure has ended it
 		}
 	}
 	return nil

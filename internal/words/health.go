@@ -13,8 +13,8 @@ import (
 
 // Limits say in which cases Warnings returns a warning.
 type Limits struct {
-	Nobody     time.Duration // a warning if jobs are due for this long and no process can run them
-	Oldest     time.Duration // a warning if the oldest due job is due for this long
+	Nobody     time.Duration // a warning if jobs are due for this time and no process can run them
+	Oldest     time.Duration // a warning if the oldest due job has been due for this time
 	FreeShare  float64       // a warning if less than this share of the file system is free
 	FreeSize   int64         // a warning if less than this number of bytes is free
 	Lag        time.Duration // a warning if retention or counters are behind for longer than this

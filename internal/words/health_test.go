@@ -18,7 +18,7 @@ func healthy(now job.Micros) store.Findings {
 		Space:     &store.Space{Free: 1 << 30, Total: 10 << 30},
 		Classes:   []store.PendingClass{{Class: "NotFound", Groups: 2, Pending: 9}},
 		Deaths:    deaths(9, now),
-		// Retention keeps ended jobs for a day and events for a week.
+		// The retention of the tests is a day for ended jobs and a week for events.
 		OldestEnded: now.Add(-24*time.Hour - 2*time.Minute), OldestEvent: now.Add(-7*24*time.Hour - 2*time.Minute),
 		CounterLag: time.Minute, ClockAhead: -2 * time.Second,
 	}

@@ -18,8 +18,8 @@ var niceSteps = [...]time.Duration{
 
 const day = 24 * time.Hour
 
-// NiceStep returns the shortest of some steps for which a span has at most so many steps. A
-// span of which minutes are no longer kept gets a step of at least an hour.
+// NiceStep returns the shortest of the niceSteps for which the span has at most the given number of
+// steps. If figures by minute are no longer kept for the whole span, the step is at least an hour.
 func NiceStep(span time.Duration, columns int) time.Duration {
 	for _, step := range niceSteps {
 		if span <= step*time.Duration(columns) && (span <= store.MinutesKept || step >= time.Hour) {
@@ -46,7 +46,7 @@ type ChartLine struct {
 	Values []int64
 }
 
-// span is the time of a series in whole steps.
+// span is the time of a series, counted in whole steps of the series.
 type span struct {
 	since job.Micros
 	step  job.Micros
@@ -60,8 +60,8 @@ func spanOf(since, until job.Micros, step time.Duration) span {
 	return s
 }
 
-// columns returns the figures of each column, when at most so many columns fit, and the number
-// of steps in a column.
+// columns returns the figures of each column, and the number of steps in a column. There are at
+// most the given number of columns.
 func (s *span) columns(points []store.Point, most int) (columns []store.Figures, each int) {
 	each = max(1, (s.steps+most-1)/max(most, 1))
 	columns = make([]store.Figures, (s.steps+each-1)/each)
@@ -77,7 +77,7 @@ func (s *span) columns(points []store.Point, most int) (columns []store.Figures,
 var figureLines = [...]struct {
 	name string
 	of   func(*store.Figures) int64
-	mean bool // the value is a mean in microseconds
+	mean bool // whether the value is a mean, in microseconds
 }{
 	{"enqueued", func(f *store.Figures) int64 { return f.Enqueued }, false},
 	{"completed", func(f *store.Figures) int64 { return f.Completed }, false},
@@ -89,8 +89,8 @@ var figureLines = [...]struct {
 	{"mean wait", func(f *store.Figures) int64 { return f.MeanWait().Microseconds() }, true},
 }
 
-// ChartOf returns the chart of the points of a series without names. It has at most so many
-// columns.
+// ChartOf returns the chart of the points of a series without names. It has at most the given
+// number of columns.
 func ChartOf(points []store.Point, since, until job.Micros, step time.Duration, most int) Chart {
 	s := spanOf(since, until, step)
 	columns, each := s.columns(points, most)
@@ -144,8 +144,8 @@ func (s *span) chart(each int) Chart {
 	return Chart{Since: s.since, Until: s.since + s.step*job.Micros(s.steps), Column: time.Duration(s.step) * time.Microsecond * time.Duration(each)}
 }
 
-// Grouped adds up neighbouring numbers, so that at most so many remain, and returns how many
-// each of them contains.
+// Grouped adds up neighbouring numbers, so that at most the given number of sums remain. It also
+// returns how many numbers each sum contains.
 func Grouped(numbers []int64, most int) (groups []int64, each int) {
 	each = max(1, (len(numbers)+most-1)/max(most, 1))
 	for i, n := range numbers {

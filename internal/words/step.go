@@ -11,21 +11,21 @@ type Verb uint8
 // The verbs of all steps. The step also contains the object of the verb: the job, the
 // group, the redrive or the queue.
 const (
-	RetryJob       Verb = iota // RetryJob starts a new life of the job.
-	ShowJob                    // ShowJob shows the state of the job.
-	ExplainJob                 // ExplainJob shows the decisions about the job.
-	ResolveDead                // ResolveDead resolves the dead letter of the job.
-	IgnoreDead                 // IgnoreDead ignores the dead letter of the job for two days.
-	ReopenDead                 // ReopenDead reopens the dead letter of the job.
-	RedriveGroup               // RedriveGroup starts a redrive of the group.
-	ShowRedrive                // ShowRedrive shows the redrive.
-	WatchRedrive               // WatchRedrive shows the progress of the redrive until it ends.
-	ProceedRedrive             // ProceedRedrive ends the canary stage of the redrive.
-	PauseRedrive               // PauseRedrive pauses the redrive.
-	ResumeRedrive              // ResumeRedrive resumes the redrive.
-	CancelRedrive              // CancelRedrive cancels the redrive.
-	ListRedriven               // ListRedriven lists the dead letters of the redrive that have become pending again.
-	ResumeQueue                // ResumeQueue resumes the queue.
+	RetryJob       Verb = iota // starts a new life of the job
+	ShowJob                    // shows the state of the job
+	ExplainJob                 // shows the decisions about the job
+	ResolveDead                // resolves the dead letter of the job
+	IgnoreDead                 // ignores the dead letter of the job for two days
+	ReopenDead                 // reopens the dead letter of the job
+	RedriveGroup               // starts a redrive of the group
+	ShowRedrive                // shows the redrive
+	WatchRedrive               // shows the progress of the redrive until it ends
+	ProceedRedrive             // ends the canary stage of the redrive
+	PauseRedrive               // pauses the redrive
+	ResumeRedrive              // resumes the redrive
+	CancelRedrive              // cancels the redrive
+	ListRedriven               // lists the dead letters of the redrive that have become pending again
+	ResumeQueue                // resumes the queue
 )
 
 // Step is an action that a person can do next. The command shows it as a command line, the

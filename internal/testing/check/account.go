@@ -37,7 +37,8 @@ func (l *life) add(e *event.Event) {
 	}
 }
 
-// lives adds up the events of each life. It calls visit with every event after adding it.
+// lives adds up the events of each life. After it has added an event, it calls visit with the event
+// and the life.
 func (p *past) lives(visit func(l *life, e *event.Event)) []*life {
 	var lives []*life
 	for _, e := range p.events {
@@ -115,7 +116,7 @@ func crashLimit(l Limits) int32 {
 func errorKept(x *index, broken func(job.ID, string, ...any)) {
 	for _, p := range x.jobs {
 		if p.row() == nil && x.gone(p) && len(p.letters) == 0 {
-			continue // the failure records were removed together with the job
+			continue // sweeps or a purge removed the failure records together with the job, so they cannot be compared
 		}
 		kept := make(map[job.Token]*job.Failure)
 		for _, f := range p.failures {
@@ -186,7 +187,7 @@ func auditComplete(x *index, broken func(job.ID, string, ...any)) {
 	for _, a := range x.Dump.Audit {
 		rows[a.Action+" "+a.Target]++
 	}
-	var inSteps acts // the acts that selected jobs by a filter and not by ids
+	var inSteps acts // the actions whose jobs were selected by a filter and not by ids
 	for _, p := range x.jobs {
 		if len(p.events) == 0 {
 			continue
@@ -219,12 +220,12 @@ func auditComplete(x *index, broken func(job.ID, string, ...any)) {
 	}
 }
 
-// acts counts what people have done to jobs.
+// acts counts actions of people on jobs, by the kind of action.
 type acts struct{ retries, cancels, changes int }
 
 func (p *past) acts() (done acts) {
 	asked := job.Token(0) // the last run that was asked to stop
-	closing := false      // whether the request has just kept a run from making the job ready
+	closing := false      // whether the last run ended with an outcome that would have made the job ready without the request to cancel
 	for _, e := range p.events {
 		switch {
 		case e.Type == event.JobRetried:

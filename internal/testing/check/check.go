@@ -23,7 +23,7 @@ const (
 	// UnknownCommitSafe: repeating a call whose answer was lost has the effect of exactly one
 	// success.
 	UnknownCommitSafe Invariant = "UnknownCommitSafe"
-	// OneLease: at most one current lease per job; tokens grow with each claim.
+	// OneLease: a job has at most one current lease, and each claim of a job gets a higher token.
 	OneLease Invariant = "OneLease"
 	// FencedWrite: a write with an old token changed nothing, and a write that the store
 	// acknowledged was carried out.
@@ -48,7 +48,7 @@ const (
 	DeadConservation Invariant = "DeadConservation"
 	// RedriveNumbers: the counters of a redrive are consistent and agree with the audit.
 	RedriveNumbers Invariant = "RedriveNumbers"
-	// AuditComplete: one audit row for each action of a person.
+	// AuditComplete: each action of a person has exactly one audit row.
 	AuditComplete Invariant = "AuditComplete"
 	// SoundStore: the file is undamaged and every counter agrees with the rows that it counts.
 	SoundStore Invariant = "SoundStore"

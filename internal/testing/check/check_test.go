@@ -60,7 +60,8 @@ func TestWhatRetentionRemovesIsNotMissed(t *testing.T) {
 	}
 }
 
-// mutant is a sound history with one fault, and exactly the invariants that the fault breaks.
+// mutant changes a sound history so that it contains one fault. It names exactly the invariants
+// that the fault breaks.
 type mutant struct {
 	name   string
 	breaks []check.Invariant
@@ -142,7 +143,7 @@ func leaseMutants() []mutant {
 		{"a job was claimed while it was leased", breaks(check.OneLease, check.LegalTransition, check.AttemptAccounting, check.ErrorKept),
 			func(h *check.History) { dropEvent(h, orphan, event.JobCrashed) }},
 		{"a token was given twice", breaks(check.OneLease, check.AttemptAccounting), func(h *check.History) {
-			for i := range h.Dump.Events { // the second run of the job plain gets the number 1 again
+			for i := range h.Dump.Events { // give the second run of the job plain the number 1, which its first run already has
 				if e := &h.Dump.Events[i]; e.Job == plain && e.Token == 2 {
 					e.Token = 1
 				}
@@ -328,7 +329,7 @@ func TestReportHasTheJobsHistory(t *testing.T) {
 		"handler    run 2 of life 1 by w", "outcome    run 2 failed to retrying: written", "failure    run 2: error Boom",
 	} {
 		if !strings.Contains(b.String(), want) {
-			t.Errorf("the report should contain %q:\n%s", want, b.String())
+			t.Errorf("the report does not contain %q, want it there:\n%s", want, b.String())
 		}
 	}
 	b.Reset()

@@ -14,7 +14,7 @@ import (
 // letterPast is the state that a job's dead letter must have after the events of the job.
 type letterPast struct {
 	deaths int
-	open   bool // whether the dead letter must exist
+	open   bool // whether the dead letter must exist now
 	status job.Status
 	action job.DeadAction
 	purged bool // whether the last event says that the dead letter was removed
@@ -104,7 +104,8 @@ func deadConservation(x *index, broken func(job.ID, string, ...any)) {
 	}
 }
 
-// stepsDone adds up the numbers in the audit rows of the steps of one action.
+// stepsDone returns the sum of the numbers in the audit rows that the steps of one action have
+// written.
 func (x *index) stepsDone(action string) (n int64) {
 	for i := range x.Dump.Audit {
 		if a := &x.Dump.Audit[i]; a.Action == action {
@@ -193,12 +194,12 @@ func redriveNumbers(x *index, broken func(job.ID, string, ...any)) {
 	}
 }
 
-// releases reports whether a redrive in its state may bring back more jobs.
+// releases reports whether a redrive in its state may release more jobs.
 func releases(r *store.Redrive) bool {
 	return r.State == store.RedriveCanary || r.State == store.RedriveRamping
 }
 
-// auditedReleases returns, by redrive, how many jobs were brought back according to the audit.
+// auditedReleases returns, by redrive, how many jobs were released according to the audit log.
 func (x *index) auditedReleases() map[int64]int64 {
 	audited := make(map[int64]int64)
 	for i := range x.Dump.Audit {
@@ -210,8 +211,8 @@ func (x *index) auditedReleases() map[int64]int64 {
 	return audited
 }
 
-// released returns how many jobs the redrives of dead letters have brought back, or those of
-// live jobs have changed with the act, if it is not 0.
+// released returns how many jobs all redrives together have released. If act is 0, it counts the
+// redrives of dead letters, otherwise the redrives that apply this act to live jobs.
 func (x *index) released(do store.LiveAct) (n int64) {
 	audited := x.auditedReleases()
 	for i := range x.Dump.Redrives {

@@ -48,7 +48,7 @@ func deadMutants() []mutant {
 			drop(&h.Dump.Audit, func(a store.Audit) bool { return a.Action == "redrive.release" })
 		}},
 		{"the audit has more released than there was", breaks(check.RedriveNumbers, check.AuditComplete), func(h *check.History) {
-			h.Dump.Redrives[0].State = store.RedriveRamping // a ramping redrive may have released more jobs than the audit shows, but not fewer
+			h.Dump.Redrives[0].State = store.RedriveRamping // a ramping redrive may have released more jobs than its audit rows say, but not fewer
 			find(h.Dump.Audit, func(a *store.Audit) bool { return a.Action == "redrive.release" }).After = `{"done":99}`
 		}},
 		{"a bulk retry is in no audit row", breaks(check.AuditComplete), func(h *check.History) {

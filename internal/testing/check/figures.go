@@ -56,7 +56,7 @@ func Figures(d *store.Dump, times bool) error {
 	}
 	for k, f := range got {
 		if want[k] == nil && !old(d, k) {
-			return fmt.Errorf("figures of %s: got %+v, want none, because no event happened then", nameOf(k), *f)
+			return fmt.Errorf("figures of %s: got %+v, want none, because no event happened in this time", nameOf(k), *f)
 		}
 	}
 	return nil
@@ -106,19 +106,19 @@ func difference(want, got *store.Figures, times bool) string {
 	return ""
 }
 
-// waiting is the part of a job's past that its figures need.
+// waiting is what figures must know about the earlier events of a job.
 type waiting struct {
 	created, due, claimed job.Micros
 	queue                 string // the queue of the last run
 }
 
-// figures returns what an event adds to the figures, by queue.
+// figures returns what an event adds to the figures of queues.
 func (p *waiting) figures(e *event.Event) map[string]*store.Figures {
 	f := new(store.Figures)
 	queue := e.Queue
 	attempt := e.Type == event.JobSucceeded || e.Type == event.JobFailed
 	if attempt {
-		queue = p.queue // the job may already be in another queue
+		queue = p.queue // the job may have been moved to another queue since its last run
 		f.RunTime = int64(e.At - p.claimed)
 		if e.Attempt > 1 || e.Life > 1 {
 			f.Retries++
@@ -141,7 +141,7 @@ func (p *waiting) figures(e *event.Event) map[string]*store.Figures {
 		f.Crashed++
 	case event.JobCancelled:
 		f.Cancelled++
-	default: // the others change no figure, or only the number of deaths
+	default: // other events change no figure, or only the number of deaths
 	}
 	if e.Type < event.JobCancelAsked && e.To == job.Dead {
 		f.Dead++

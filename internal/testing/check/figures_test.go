@@ -24,7 +24,7 @@ func TestM6_WrongFiguresAreFound(t *testing.T) {
 		h := sound(t)
 		change(h.Dump)
 		if err := check.Figures(h.Dump, true); err == nil {
-			t.Errorf("when %s: got no error, want one", what)
+			t.Errorf("figures when %s: got no error, want an error", what)
 		}
 	}
 }

@@ -49,10 +49,10 @@ type Enqueue struct {
 	Kind     string
 	Owner    string
 	Key      string
-	Digest   string // digest of the payload, see Digest
-	Answer   Answer // answer to the last call
+	Digest   string // the digest of the payload, made by the function Digest
+	Answer   Answer // the answer to the last call of this submission
 	Existing bool   // whether the receipt said that the key was known
-	Again    bool   // whether an earlier call ended without an answer
+	Again    bool   // whether the client made the call again after a call without an answer
 }
 
 // Run is one execution as its handler recorded it.
@@ -63,7 +63,7 @@ type Run struct {
 	Holder string
 	Start  job.Micros
 	End    job.Micros // the end of the run; 0 if the handler recorded no end
-	Digest string     // digest of the payload that the handler got, see Digest
+	Digest string     // the digest of the payload that the handler got, made by the function Digest
 	Result string     // digest of the run's result; "" if there was no result or the result is not known
 	Error  string     // a part of the error that the handler returned; "" if it returned no error or the error is not known
 }
@@ -74,7 +74,7 @@ type Write struct {
 	Cause  job.Cause
 	To     job.State
 	Answer Answer
-	Again  bool // whether an earlier call with this outcome ended without an answer
+	Again  bool // whether the worker made the call again after a call without an answer
 }
 
 // Limits are the limits of a kind for one life. 0 means no limit.

@@ -9,7 +9,7 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// Helpers that find and change parts of a history.
+// The functions below find and change parts of a history.
 
 func find[T any](all []T, is func(*T) bool) *T {
 	for i := range all {

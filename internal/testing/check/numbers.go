@@ -8,11 +8,11 @@ type Numbers struct {
 	Submitted    int `json:"submitted"` // number of jobs in all enqueue calls with any answer
 	Acknowledged int `json:"acknowledged"`
 	Jobs         int `json:"jobs"`         // number of stored jobs
-	Executed     int `json:"executed"`     // runs that a handler began
+	Executed     int `json:"executed"`     // number of runs whose handler was called
 	DoubleRuns   int `json:"double_runs"`  // runs that a handler began and that were then counted as crashes, so that the work was repeated
-	Crashes      int `json:"crashes"`      // leases that expired
+	Crashes      int `json:"crashes"`      // number of leases that expired
 	LateRefused  int `json:"late_refused"` // number of outcomes that came too late and that the store refused
-	Lost         int `json:"lost"`         // acknowledged jobs that are not stored
+	Lost         int `json:"lost"`         // number of jobs whose enqueue was acknowledged but that are not stored
 	Doubled      int `json:"doubled"`      // number of lives that ended twice
 }
 

@@ -91,11 +91,12 @@ func (x *index) regroup(broken func(job.ID, string, ...any)) {
 }
 
 // overlap is how far the time of an event may be before the time of a death that was committed
-// earlier, because transactions overlap and processes know the clock of the server not exactly.
+// earlier, because transactions overlap, and because processes do not know the server's time
+// exactly.
 const overlap = time.Minute
 
-// since counts the times from first on. A group that was empty for long may have been removed and
-// created again.
+// since returns how many of the times are not before first. Earlier deaths may not count, because a
+// group that stays empty for long is removed, and a later death creates it again.
 func since(times []job.Micros, first job.Micros) (n int64) {
 	for _, at := range times {
 		if at >= first {

@@ -119,7 +119,7 @@ func (r *recorder) submit(id job.ID) {
 		Digest: check.Digest(n.Payload), Answer: check.Written, Existing: receipts[0].Existing})
 }
 
-// again submits a job with a known key.
+// again enqueues a job a second time, with an idempotency key that exists.
 func (r *recorder) again(id job.ID) {
 	n := r.newJob(id)
 	n.ID, n.Correlation = 50, "again"
@@ -129,7 +129,8 @@ func (r *recorder) again(id job.ID) {
 		Digest: check.Digest(n.Payload), Answer: check.Written, Existing: receipts[0].Existing})
 }
 
-// claim claims jobs until it has the wanted one, gives the others back, and returns all claims.
+// claim claims jobs until it has claimed the wanted job, hands the other jobs back, and returns all
+// claims.
 func (r *recorder) claim(wanted job.ID) map[job.ID]job.Claim {
 	answer, err := r.Exchange(r.ctx, store.Exchange{Holder: "w", Lease: lease, Want: []store.Want{{Queue: queue, Max: 100,
 		Kinds: []store.KindWant{{Kind: kind, Max: 100, MaxCrashes: 2}}}}})
@@ -162,7 +163,7 @@ func (r *recorder) ended(c job.Claim, result []byte, err string) {
 	}
 }
 
-// The outcomes of the runs in the sound history.
+// The outcomes that runs in the sound history have.
 var (
 	success     = job.Outcome{Cause: job.Succeeded, To: job.Completed}
 	failed      = job.Outcome{Cause: job.Failed, To: job.Retrying}

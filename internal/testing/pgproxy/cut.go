@@ -11,9 +11,9 @@ const (
 	// BeforeMessage: the server got everything before the message, and then the end of the
 	// connection.
 	BeforeMessage Point = iota
-	// The following points wait for the reply of the server. The server sends no separate reply to
-	// some messages, such as a Parse or a row of a COPY, and it skips messages after an error.
-	// After such a message, the connection ends at once for both sides.
+	// At the following points, the cut waits for the reply of the server. The server sends no
+	// separate reply to some messages, such as a Parse or a row of a COPY, and it skips messages
+	// after an error. After such a message, the connection ends at once for both sides.
 
 	// AfterMessage: the server got the message. The client sees the end at once, perhaps before the
 	// server has executed the message. [Cut.Done] waits until it has.
@@ -34,7 +34,7 @@ const (
 	ToClient
 )
 
-// Cut is a cut that is made once.
+// Cut is a planned cut of one connection. It is made at most once.
 type Cut struct {
 	point Point
 	match func(*Message) bool // reports whether the cut is made at a message; nil for a cut after a number of bytes

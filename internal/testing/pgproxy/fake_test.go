@@ -129,7 +129,8 @@ func (f *fake) note(m pgproto3.FrontendMessage) {
 	f.got = append(f.got, word)
 }
 
-// heard returns what all clients sent, after n connections have ended.
+// heard waits until n connections have ended. Then it returns the names of the messages that all
+// clients have sent.
 func (f *fake) heard(t *testing.T, n int) []string {
 	t.Helper()
 	for range n {

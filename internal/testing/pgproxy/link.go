@@ -60,7 +60,7 @@ func (l *link) run() {
 	sides.Go(func() {
 		l.down()
 		endOf(l.client)
-		_, _ = io.Copy(io.Discard, l.server) // the rest is discarded for the same reason as above
+		_, _ = io.Copy(io.Discard, l.server) // read the rest before closing, for the same reason as above
 		l.ended()
 	})
 	sides.Wait()
@@ -245,8 +245,8 @@ func commits(ran []string) bool {
 	return false
 }
 
-// runs records which transaction blocks an SQL text opens and ends, and reports whether the text
-// commits.
+// runs records which transaction blocks an SQL text opens and ends. It reports whether the text
+// commits a transaction.
 func (l *link) runs(sql string) (commit bool) {
 	for _, verb := range verbs(sql) {
 		switch verb {

@@ -92,8 +92,8 @@ func TestCutsComeWhereTheySay(t *testing.T) {
 	}
 }
 
-// After an error the server skips the message that the cut matches, so the cut must not wait for
-// its reply.
+// After an error the server skips later messages and does not reply to them. A cut at such a
+// message must not wait for a reply.
 func TestACutBehindAnErrorDoesNotWaitForever(t *testing.T) {
 	t.Parallel()
 	server := newFake(t)

@@ -6,8 +6,8 @@ import (
 	"github.com/redrive/redrive/internal/testing/pgtest"
 )
 
-// Two clients that stay connected share one connection to the server. This is transaction mode:
-// prepared statements and LISTEN last for one transaction only.
+// Two clients that stay connected share one connection to the server. In this mode of PgBouncer,
+// transaction mode, a connection belongs to a client only during a transaction.
 func TestABouncerSharesConnectionsBetweenTransactions(t *testing.T) {
 	t.Parallel()
 	s := pgtest.New(t)

@@ -29,8 +29,8 @@ type lent struct {
 	reset       []string // statements that restore the initial rows
 }
 
-// largeTable is a size in bytes. Tables of at least this size are emptied by TRUNCATE. For smaller
-// tables DELETE is faster, because TRUNCATE creates new files.
+// largeTable is the size in bytes from which a table is emptied by TRUNCATE. For smaller tables
+// DELETE is faster, because TRUNCATE creates new files.
 const largeTable = "1 << 20"
 
 // seedSuffix is the suffix of the schema that keeps the initial rows.

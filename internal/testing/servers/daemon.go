@@ -105,7 +105,7 @@ func (h *home) start(ctx context.Context, p *program) (*daemon, error) {
 	return d, d.await(ctx, p)
 }
 
-// live starts the process and waits until it has ended.
+// live starts the process, reports the result of the start, and returns when the process has ended.
 func (d *daemon) live(p *program, started chan<- error) {
 	defer close(d.ended)
 	out, in, err := os.Pipe()
@@ -203,7 +203,7 @@ func (d *daemon) alive() bool {
 	}
 }
 
-// signal sends a signal. It is no error when the process has ended.
+// signal sends a signal. If the process has already ended, signal returns no error.
 func (d *daemon) signal(s syscall.Signal) { _ = d.proc.Signal(s) }
 
 // stop sends a signal that ends the process, and waits until the process has ended. After the time
@@ -219,7 +219,8 @@ func (d *daemon) stop(s syscall.Signal) error {
 	return fmt.Errorf("process %d did not end within %v and was killed\n%s", d.pid, patience, d.said())
 }
 
-// within waits until done is closed, at most for the limit, and reports whether it was.
+// within waits until done is closed, but not longer than the limit. It reports whether done was
+// closed.
 func within(done <-chan struct{}, limit time.Duration) bool {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()

@@ -111,9 +111,9 @@ func TestAServerDoesNotOutliveItsProcess(t *testing.T) {
 			var pid int
 			var dir string
 			if _, err := fmt.Sscan(line, &pid, &dir); err != nil {
-				t.Fatalf("%q: %v", line, err)
+				t.Fatalf("read the process id and the directory from the line %q: got error %v, want none", line, err)
 			}
-			_ = cmd.Process.Kill() // ends the process if it does not end by itself
+			_ = cmd.Process.Kill() // end the process if it has not ended by itself
 			if err := cmd.Wait(); err == nil {
 				t.Error("the process that started the server ended without an error, want the planned failure")
 			}
@@ -140,7 +140,7 @@ func gone(t *testing.T, pid int, dir string) {
 		select {
 		case <-look.C:
 		case <-limit.C:
-			t.Fatalf("after %v: process %d has ended: %t, want true; its directory %s: got the error %v, want os.ErrNotExist", patience, pid, ended, dir, err)
+			t.Fatalf("after %v: process %d has ended: %t, want true; look-up of its directory %s: got the error %v, want os.ErrNotExist", patience, pid, ended, dir, err)
 		}
 	}
 }

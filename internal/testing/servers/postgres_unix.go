@@ -98,7 +98,7 @@ func (p *Postgres) create(ctx context.Context, o *PostgresOptions) error {
 		"--no-sync", // an empty cluster need not be synced to the disk
 	}
 	if o.Disk != "" {
-		args = append(args, "--wal-segsize", "1") // a few WAL files of 16 MB could fill a small disk
+		args = append(args, "--wal-segsize", "1") // the default size of a WAL file is 16 MB; a few such files could fill a small disk
 	}
 	icu := append(slices.Clone(args), "--locale-provider", "icu", "--icu-locale", "en")
 	if err := p.home.run(filepath.Join(p.bin, "initdb"), icu...); err != nil {
@@ -139,7 +139,7 @@ func (p *Postgres) Start(ctx context.Context) error {
 	}
 	d, err := p.home.start(ctx, &program{
 		path: filepath.Join(p.bin, "postgres"), args: args, death: syscall.SIGQUIT,
-		ready: "database system is ready to accept", // the same beginning of the text for all connections and for read-only connections
+		ready: "database system is ready to accept", // this text begins two messages: that the server accepts all connections, or only those that read
 	})
 	if err != nil {
 		return err

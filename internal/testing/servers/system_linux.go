@@ -25,7 +25,7 @@ func childrenOf(parent int) ([]int, error) {
 	for _, path := range stats {
 		stat, err := os.ReadFile(path)
 		if err != nil {
-			continue // skipped: the process has ended meanwhile
+			continue // the process has ended since its directory was listed, so skip it
 		}
 		fields := fieldsOf(stat)
 		if len(fields) < 2 || fields[0] == "Z" || fields[1] != strconv.Itoa(parent) {
