@@ -7,11 +7,12 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// Enqueued calls each for every event of a row that reports a new job with an owner. It is
-// several times faster than Unpack, because it only skips what it does not need. The bytes
-// of owner are part of body. It returns the number of events in the row, and the same
-// errors as Unpack; each may have been called before an error.
-func Enqueued(seq int64, body []byte, each func(id job.ID, owner []byte)) (n int, err error) {
+// Enqueued calls each for every event of a row that reports a new job with an owner or a
+// correlation id; the other one is empty if the job does not have it. It is several times
+// faster than Unpack, because it only skips what it does not need. The bytes of both are part
+// of body. It returns the number of events in the row, and the same errors as Unpack; each
+// may have been called before an error.
+func Enqueued(seq int64, body []byte, each func(id job.ID, owner, correlation []byte)) (n int, err error) {
 	if len(body) == 0 {
 		return 0, nil
 	}
@@ -20,8 +21,8 @@ func Enqueued(seq int64, body []byte, each func(id job.ID, owner []byte)) (n int
 	}
 	s := skimmer{unpacker: unpacker{rest: body[1:]}}
 	for len(s.rest) > 0 && s.err == nil {
-		if id, owner := s.event(); len(owner) > 0 && s.err == nil {
-			each(id, owner)
+		if id, owner, correlation := s.event(); len(owner)+len(correlation) > 0 && s.err == nil {
+			each(id, owner, correlation)
 		}
 		n++
 	}
@@ -38,13 +39,14 @@ type skimmer struct {
 	n     int              // the number of known texts
 }
 
-// event reads one event. owner is empty unless the event reports a new job with an owner.
-func (s *skimmer) event() (id job.ID, owner []byte) {
+// event reads one event. owner and correlation are empty unless the event reports a new job
+// that has them.
+func (s *skimmer) event() (id job.ID, owner, correlation []byte) {
 	enqueued := Type(s.byte()) == JobEnqueued
 	fields := uint(s.uvarint())
 	if fields&^knownFields != 0 {
 		s.fail(fmt.Errorf("the event has unknown fields (bits %#x)", fields&^knownFields))
-		return 0, nil
+		return 0, nil, nil
 	}
 	s.last += job.ID(s.varint())
 	for field := uint(1); field <= fields; field <<= 1 {
@@ -58,6 +60,10 @@ func (s *skimmer) event() (id job.ID, owner []byte) {
 			if text := s.skimText(); enqueued {
 				owner = text
 			}
+		case hasCorrelation:
+			if text := s.skimText(); enqueued {
+				correlation = text
+			}
 		case hasStates:
 			s.byte()
 		case hasProgress:
@@ -67,7 +73,7 @@ func (s *skimmer) event() (id job.ID, owner []byte) {
 			s.skip()
 		}
 	}
-	return s.last, owner
+	return s.last, owner, correlation
 }
 
 // skip skips a number.

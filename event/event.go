@@ -137,4 +137,8 @@ type Event struct {
 	Done    int64      `json:"done,omitempty"`    // progress: the amount of work done
 	Total   int64      `json:"total,omitempty"`   // progress: the total amount of work
 	Note    string     `json:"note,omitempty"`    // progress: the handler's note; otherwise see Type
+
+	// Correlation is the correlation id of a new job. Only events of the type JobEnqueued
+	// have it.
+	Correlation string `json:"correlation,omitempty"`
 }

@@ -23,6 +23,7 @@ func drawEvent(t *rapid.T) event.Event {
 		Token: job.Token(rapid.Int64().Draw(t, "token")), Attempt: rapid.Int32().Draw(t, "attempt"),
 		DueAt: job.Micros(rapid.Int64().Draw(t, "due")), Class: word.Draw(t, "class"), Reason: word.Draw(t, "reason"),
 		Done: rapid.Int64().Draw(t, "done"), Total: rapid.Int64().Draw(t, "total"), Note: word.Draw(t, "note"),
+		Correlation: word.Draw(t, "correlation"),
 	}
 }
 
@@ -58,12 +59,14 @@ func TestN6_PackedEventsComeBack(t *testing.T) {
 
 // sameEnqueued returns an error when Enqueued does not report the new jobs of the unpacked events.
 func sameEnqueued(body []byte, events []event.Event) error {
-	type owned struct {
-		ID    job.ID
-		Owner string
+	type named struct {
+		ID                 job.ID
+		Owner, Correlation string
 	}
-	var got, want []owned
-	n, err := event.Enqueued(7, body, func(id job.ID, owner []byte) { got = append(got, owned{id, string(owner)}) })
+	var got, want []named
+	n, err := event.Enqueued(7, body, func(id job.ID, owner, correlation []byte) {
+		got = append(got, named{id, string(owner), string(correlation)})
+	})
 	if err != nil {
 		return err
 	}
@@ -71,12 +74,12 @@ func sameEnqueued(body []byte, events []event.Event) error {
 		return fmt.Errorf("Enqueued: got %d events, want %d", n, len(events))
 	}
 	for i := range events {
-		if e := &events[i]; e.Type == event.JobEnqueued && e.Owner != "" {
-			want = append(want, owned{e.Job, e.Owner})
+		if e := &events[i]; e.Type == event.JobEnqueued && e.Owner+e.Correlation != "" {
+			want = append(want, named{e.Job, e.Owner, e.Correlation})
 		}
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		return fmt.Errorf("new jobs of owners (-want +got):\n%s", diff)
+		return fmt.Errorf("new jobs with an owner or a correlation id (-want +got):\n%s", diff)
 	}
 	return nil
 }
@@ -118,7 +121,7 @@ func FuzzUnpack(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte) {
 		events, err := event.Unpack(1, 1, 1, body)
 		if err != nil {
-			if _, also := event.Enqueued(1, body, func(job.ID, []byte) {}); also == nil {
+			if _, also := event.Enqueued(1, body, func(job.ID, []byte, []byte) {}); also == nil {
 				t.Fatalf("Enqueued: got no error, want one as Unpack has: %v", err)
 			}
 			return

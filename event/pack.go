@@ -32,6 +32,7 @@ const (
 	hasReason
 	hasProgress
 	hasNote
+	hasCorrelation
 	knownFields = 1<<iota - 1
 )
 
@@ -114,6 +115,9 @@ func (p *Packer) Add(e *Event) {
 	if fields&hasNote != 0 {
 		b = p.text(b, e.Note)
 	}
+	if fields&hasCorrelation != 0 {
+		b = p.text(b, e.Correlation)
+	}
 	p.buf = b
 	p.n++
 }
@@ -137,6 +141,7 @@ func fieldsOf(e *Event) (fields uint) {
 	set(hasReason, e.Reason != "")
 	set(hasProgress, e.Done != 0 || e.Total != 0)
 	set(hasNote, e.Note != "")
+	set(hasCorrelation, e.Correlation != "")
 	return fields
 }
 
@@ -235,6 +240,9 @@ func (u *unpacker) event() (e Event) {
 	}
 	if fields&hasNote != 0 {
 		e.Note = u.text()
+	}
+	if fields&hasCorrelation != 0 {
+		e.Correlation = u.text()
 	}
 	return e
 }

@@ -316,10 +316,10 @@ type Reader interface {
 	// none.
 	DeadLetter(ctx context.Context, id job.ID) (job.DeadLetter, error)
 	// List returns a page of jobs without their payloads. Three kinds of lists are fast for
-	// any number of jobs: lists by Key or Correlation, lists by Owner, and
-	// lists of dead jobs in the order Ended by Class, Group, Owner or Ended. In the orders Due
-	// and Ended, this holds for owners with at most 2,000 jobs. Other filters may examine many
-	// jobs; see Page.Next.
+	// any number of jobs: lists by Key, lists by Owner or Correlation, and lists of dead jobs
+	// in the order Ended by Class, Group, Owner, Correlation or Ended. In the orders Due and
+	// Ended, lists by Owner or Correlation are fast if at most 2,000 jobs have that owner or
+	// correlation id. Other filters may examine many jobs; see Page.Next.
 	List(ctx context.Context, f Filter) (Page, error)
 	// Counts returns the number of jobs for each queue, kind and state. It reads counters, so
 	// its cost does not grow with the number of jobs.

@@ -179,7 +179,7 @@ func (t *Txn) insert(n *job.New) error {
 	t.of(l).Enqueued++
 	t.batchCount(batchDelta{id: n.Batch, total: 1})
 	t.events.Add(&event.Event{Type: event.JobEnqueued, Job: n.ID, Kind: n.Kind, Queue: n.Queue, Owner: n.Owner,
-		Batch: n.Batch, To: job.Waiting, Life: 1, DueAt: runAt})
+		Batch: n.Batch, To: job.Waiting, Life: 1, DueAt: runAt, Correlation: n.Correlation})
 	t.ready(l, n.Priority, runAt)
 	return nil
 }

@@ -20,8 +20,6 @@ const scanMax = 20_000
 type place struct {
 	states []job.State
 	walk   *Query // reads the jobs with an id below the given id, the newest first
-	// correlated does the same as walk, but only for the jobs with one correlation id.
-	correlated *Query
 }
 
 // ListLive names the columns of a live job that a list reads.
@@ -39,20 +37,14 @@ var places = [...]place{
 	{
 		[]job.State{job.Waiting, job.Retrying, job.Running},
 		declareWalk("walkLive", listLive+fromLive+`WHERE j.id < ? ORDER BY j.id DESC LIMIT ?`),
-		declareWalk("correlatedLive", listLive+` FROM redrive_jobs j INDEXED BY redrive_jobs_correlation JOIN redrive_lanes l ON l.id = j.lane
-			WHERE j.id < ? AND j.correlation = ? ORDER BY j.id DESC LIMIT ?`),
 	},
 	{
 		[]job.State{job.Completed, job.Cancelled},
 		declareWalk("walkDone", listDone+fromDone+`WHERE j.job < ? ORDER BY j.job DESC LIMIT ?`),
-		declareWalk("correlatedDone", listDone+` FROM redrive_done j INDEXED BY redrive_done_correlation JOIN redrive_lanes l ON l.id = j.lane
-			WHERE j.job < ? AND j.correlation = ? ORDER BY j.job DESC LIMIT ?`),
 	},
 	{
 		[]job.State{job.Dead},
 		declareWalk("walkDead", listDead+fromDead+`WHERE j.job < ? AND j.revived = 0 ORDER BY j.job DESC LIMIT ?`),
-		declareWalk("correlatedDead", listDead+` FROM redrive_dead j INDEXED BY redrive_dead_correlation JOIN redrive_lanes l ON l.id = j.lane
-			WHERE j.job < ? AND j.correlation = ? AND j.revived = 0 ORDER BY j.job DESC LIMIT ?`),
 	},
 }
 
@@ -96,7 +88,7 @@ func (s *Core) list(c Session, f *store.Filter) (store.Page, error) {
 	if f.Key != "" {
 		return l.byKey(s.db.Clock.Now())
 	}
-	if l.byOwner() {
+	if l.byIndex() {
 		if page, ok, err := l.owned(); ok || err != nil {
 			return page, err
 		}
@@ -223,14 +215,11 @@ func (l *lister) newest() (store.Page, error) {
 		if !slices.ContainsFunc(p.states, l.f.Wants) {
 			continue
 		}
-		q, args := p.walk, []Value{below}
-		switch {
-		case l.f.Correlation != "":
-			q, args = p.correlated, append(args, text(l.f.Correlation))
-		case p.walk == places[0].walk && !l.f.Wants(job.Waiting) && !l.f.Wants(job.Retrying):
+		q := p.walk
+		if q == places[0].walk && !l.f.Wants(job.Waiting) && !l.f.Wants(job.Retrying) {
 			q = selRunning
 		}
-		s, err := l.walk(q, byID, args...)
+		s, err := l.walk(q, byID, below)
 		if err != nil {
 			return store.Page{}, err
 		}

@@ -21,24 +21,36 @@ const (
 	ownedTailEvents = 400_000
 )
 
-// byOwner reports whether a list reads the index of owners. It does not if the filter selects
-// running jobs only, because the index of running jobs is smaller.
-func (l *lister) byOwner() bool {
-	return l.f.Owner != "" && l.f.Correlation == "" &&
+// byIndex reports whether a list reads the index of owners. A list by correlation id always does. A
+// list by owner does not if the filter selects running jobs only, because the index of running jobs
+// is smaller.
+func (l *lister) byIndex() bool {
+	return l.f.Correlation != "" || l.f.Owner != "" &&
 		slices.ContainsFunc(job.States[:], func(s job.State) bool { return s != job.Running && l.f.Wants(s) })
 }
 
-// owned lists the jobs of an owner. The result ok is false in two cases: too many events are not in
-// the index yet, or the list has another order than that of the ids and the owner has too many
-// jobs.
+// tag returns the hash by which a list reads the index of owners. A filter by both an owner and a
+// correlation id uses the correlation id, because fewer jobs have it.
+func (l *lister) tag() uint32 {
+	if l.f.Correlation != "" {
+		return correlationTag([]byte(l.f.Correlation))
+	}
+	return ownerTag([]byte(l.f.Owner))
+}
+
+// owned lists the jobs with the owner or the correlation id of the filter. The result ok is false in
+// two cases: too many events are not in the index yet, or the list has another order than that of
+// the ids and too many jobs have this owner or correlation id.
 func (l *lister) owned() (p store.Page, ok bool, err error) {
-	o := &ownedList{lister: l, below: math.MaxInt64, tag: ownerTag([]byte(l.f.Owner))}
+	o := &ownedList{lister: l, below: math.MaxInt64}
 	if l.f.Order == store.Newest {
 		o.below = cmp.Or(l.f.From.ID, o.below)
 	}
-	if ok, err = o.tail(); err != nil || !ok {
+	var late []job.ID
+	if ok, err = o.tail(func(id job.ID) { late = append(late, id) }); err != nil || !ok {
 		return p, false, err
 	}
+	o.add(late)
 	switch l.f.Order {
 	case store.Due:
 		return o.sorted(byDue, dueFirst)
@@ -67,7 +79,7 @@ func latestFirst(a, b store.Cursor) int {
 	return cmp.Or(cmp.Compare(b.At, a.At), cmp.Compare(b.ID, a.ID))
 }
 
-// sorted lists all jobs of an owner in another order than that of their ids.
+// sorted lists all jobs of an owner, or with a correlation id, in another order than that of their ids.
 func (o *ownedList) sorted(position func(*job.Job) store.Cursor, compare func(a, b store.Cursor) int) (p store.Page, ok bool, err error) {
 	err = o.runs(func(job.ID) error {
 		if len(o.ids) > ownedLooksMax {
@@ -104,7 +116,6 @@ func (o *ownedList) sorted(position func(*job.Job) store.Cursor, compare func(a,
 type ownedList struct {
 	*lister
 	below   job.ID
-	tag     uint32
 	written job.Micros // time of the newest commit in the part that was read last
 
 	ids   []job.ID // ids that were found but not looked up yet, the highest id first
@@ -112,36 +123,37 @@ type ownedList struct {
 	stretch
 }
 
-// runs reads the part of the owner in each run, the run with the highest id first. Before it reads
+// runs reads the part for the tag in each run, the run with the highest id first. Before it reads
 // a part, it calls the function each with the highest id of the run. After the last run it calls
 // each with 0.
 func (o *ownedList) runs(each func(high job.ID) error) error {
+	tag := o.tag()
 	err := o.c.Rows(selOwnedParts, func(r Row) error {
 		if err := each(job.ID(r.Int(0))); err != nil {
 			return err
 		}
 		o.written = job.Micros(r.Int(1))
-		ids, err := ownedOf(r.Blob(2), o.tag)
+		ids, err := ownedOf(r.Blob(2), tag)
 		o.add(ids)
 		return err
-	}, num(int64(o.tag)), num(o.below))
+	}, num(int64(tag)), num(o.below))
 	if err != nil {
 		return err
 	}
 	return each(0)
 }
 
-// tail reads the events that are not in the index yet. The result ok is false if there are too many
-// such events.
-func (o *ownedList) tail() (ok bool, err error) {
-	var ids []job.ID
+// tail reads the events that are not in the index yet, and calls the function each for the jobs with
+// the owner or the correlation id of the filter. The result ok is false if there are too many such
+// events.
+func (o *ownedList) tail(each func(job.ID)) (ok bool, err error) {
 	rows, events := 0, 0
 	err = o.c.Rows(selUnindexed, func(r Row) error {
 		rows++
 		o.written = job.Micros(r.Int(1))
-		n, err := event.Enqueued(r.Int(0), r.Blob(2), func(id job.ID, owner []byte) {
-			if string(owner) == o.f.Owner {
-				ids = append(ids, id)
+		n, err := event.Enqueued(r.Int(0), r.Blob(2), func(id job.ID, owner, correlation []byte) {
+			if o.f.Correlation != "" && string(correlation) == o.f.Correlation || o.f.Correlation == "" && string(owner) == o.f.Owner {
+				each(id)
 			}
 		})
 		events += n
@@ -153,7 +165,6 @@ func (o *ownedList) tail() (ok bool, err error) {
 	if errors.Is(err, errEnough) {
 		return false, nil
 	}
-	o.add(ids)
 	return true, err
 }
 

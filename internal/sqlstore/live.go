@@ -21,9 +21,7 @@ var (
 	// because SQLite would compile the statement each time. After ANALYZE, SQLite would also
 	// compile it for each value of ?1 without the plus sign.
 	pickLive = declareWalk("pickLive", `SELECT `+pickColumns+` FROM redrive_jobs NOT INDEXED
-		WHERE ?2 IS NULL AND id > +?1 ORDER BY id`)
-	pickCorrelated = declareWalk("pickCorrelated", `SELECT `+pickColumns+` FROM redrive_jobs INDEXED BY redrive_jobs_correlation
-		WHERE correlation = ?2 AND id > +?1 ORDER BY id`)
+		WHERE id > +?1 ORDER BY id`)
 	selNewestLive = declare("selNewestLive", `SELECT id FROM redrive_jobs WHERE id > 0 ORDER BY id DESC LIMIT 1`)
 
 	// insCancelled inserts waiting and retrying jobs as cancelled. It is for jobs in their first
@@ -52,6 +50,14 @@ type picked struct {
 	// edge.
 	edge job.ID
 	more bool
+}
+
+// limit removes the jobs after the first want.
+func (p *picked) limit(want int) {
+	if len(p.jobs) > want {
+		p.jobs, p.more = p.jobs[:want], true
+		p.edge = p.jobs[want-1].id
+	}
 }
 
 // picker finds the live jobs of an action.
@@ -83,12 +89,13 @@ func (p *picker) pick(want int) (found picked, err error) {
 	if p.lanes != nil && len(p.lanes) == 0 {
 		return found, nil
 	}
-	q, correlation := pickLive, Value{}
 	if p.f.Correlation != "" {
-		q, correlation = pickCorrelated, text(p.f.Correlation)
+		if found, ok, err := p.correlated(want); ok || err != nil {
+			return found, err
+		}
 	}
 	look := 0
-	err = p.rows(q, func(r Row) error {
+	err = p.rows(pickLive, func(r Row) error {
 		if job.ID(r.Int(0)) > p.a.Through {
 			return errEnough
 		}
@@ -105,14 +112,11 @@ func (p *picker) pick(want int) (found picked, err error) {
 			found.jobs = append(found.jobs, w)
 		}
 		return err
-	}, num(p.a.After), correlation)
+	}, num(p.a.After))
 	if errors.Is(err, errEnough) {
 		err = nil
 	}
-	if len(found.jobs) > want {
-		found.jobs, found.more = found.jobs[:want], true
-		found.edge = found.jobs[want-1].id
-	}
+	found.limit(want)
 	return found, err
 }
 

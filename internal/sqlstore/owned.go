@@ -9,37 +9,65 @@ import (
 	"math/bits"
 	"slices"
 
+	"github.com/redrive/redrive/event"
 	"github.com/redrive/redrive/job"
 )
 
-// The index of owners finds the jobs of an owner. Enqueues do not write the index, because they
-// would become a third slower if each job had a row in an index. It is built later, from the events
-// of new jobs: see IndexOwners. A list reads the index, and the events that are not in the index
-// yet.
+// The index of owners finds the jobs of an owner, and the jobs with a correlation id. Enqueues do
+// not write the index, because they would become a third slower if each job had a row in an index.
+// It is built later, from the events of new jobs: see IndexOwners. A list reads the index, and the
+// events that are not in the index yet.
 //
-// The index consists of runs. A run has the jobs of a range of commits, divided into parts
-// by the hash of the owner, so a list reads one part of each run. The index can contain
-// jobs of other owners with the same hash, and jobs that were removed. A list reads each
-// job and so finds out. See keepOwned for how the runs are merged and cleaned.
+// The index consists of runs. A run has the entries of a range of commits: one for the owner
+// of a job, and one for its correlation id. The entries are divided into parts by the hash
+// of the owner or the correlation id, so a list reads one part of each run. The index can
+// contain jobs with another value of the same hash, and jobs that were removed. A list reads
+// each job and so finds out. See keepOwned for how the runs are merged and cleaned.
 
-// ownedJob is one job in the index of owners.
+// ownedJob is one entry in the index of owners.
 type ownedJob struct {
-	tag uint32 // hash of the owner
+	tag uint32 // hash of the owner or of the correlation id
 	id  job.ID
 }
 
+// The first byte of a hash says what is hashed, so that an owner and a correlation id with
+// the same text have different hashes.
+const (
+	ownerSpace       = 'o'
+	correlationSpace = 'c'
+)
+
 // ownerTag returns the hash of an owner. Its lowest bits choose the part of a run.
-func ownerTag(owner []byte) uint32 {
+func ownerTag(owner []byte) uint32 { return tagOf(ownerSpace, owner) }
+
+// correlationTag is ownerTag for a correlation id.
+func correlationTag(id []byte) uint32 { return tagOf(correlationSpace, id) }
+
+func tagOf(space byte, text []byte) uint32 {
 	h := fnv.New32a()
-	_, _ = h.Write(owner) // Write of a hash never returns an error
+	_, _ = h.Write([]byte{space}) // Write of a hash never returns an error
+	_, _ = h.Write(text)
 	return h.Sum32()
+}
+
+// eachOwned reads a row of events. It calls the function each for every entry that the new jobs in
+// the row have in the index. It returns the number of events in the row.
+func eachOwned(seq int64, body []byte, each func(ownedJob)) (n int, err error) {
+	return event.Enqueued(seq, body, func(id job.ID, owner, correlation []byte) {
+		if len(owner) > 0 {
+			each(ownedJob{ownerTag(owner), id})
+		}
+		if len(correlation) > 0 {
+			each(ownedJob{correlationTag(correlation), id})
+		}
+	})
 }
 
 // Limits of the sizes of runs and parts.
 const (
-	ownedStepMax  = 16_384  // jobs of a new run; the last commit that is added may exceed this number
-	ownedRunMax   = 131_072 // maximum number of jobs of a merged run
-	ownedPartJobs = 128     // average number of jobs of a part
+	ownedStepMax  = 16_384  // entries of a new run; the last commit that is added may exceed this number
+	ownedRunMax   = 131_072 // maximum number of entries of a merged run
+	ownedPartJobs = 128     // average number of entries of a part
 	ownedPartsMax = 1_024   // maximum number of parts of a run; a power of two
 )
 
@@ -48,13 +76,13 @@ type ownedRun struct {
 	run     int64
 	low     job.ID     // the lowest id in the run
 	high    job.ID     // the highest id in the run
-	n       int64      // number of jobs
+	n       int64      // number of entries
 	parts   int64      // a power of two
 	at      job.Micros // time of the newest commit whose jobs are in the run
 	checked job.Micros // when jobs that no longer exist were last removed from the run; 0 means never
 }
 
-// partsOf returns the number of parts of a run with n jobs.
+// partsOf returns the number of parts of a run with n entries.
 func partsOf(n int) int64 {
 	return min(int64(1)<<bits.Len(uint(n/ownedPartJobs)), ownedPartsMax)
 }
@@ -65,14 +93,14 @@ func (r *ownedRun) places() (from, to int64) {
 	return r.run * ownedPartsMax, (r.run + 1) * ownedPartsMax
 }
 
-// ownedPart is a part of a run: the jobs whose owners have the same lowest bits in their tags.
+// ownedPart is a part of a run: the entries whose tags have the same lowest bits.
 type ownedPart struct {
 	part int64
 	body []byte
 }
 
-// divide sorts the jobs of a run and packs them into parts. Parts without jobs are left
-// out. It removes repeated jobs.
+// divide sorts the entries of a run and packs them into parts. Parts without entries are
+// left out. It removes repeated entries.
 func divide(jobs []ownedJob) (r ownedRun, parts []ownedPart) {
 	r.parts = partsOf(len(jobs))
 	partOf := func(j ownedJob) int64 { return int64(j.tag) & (r.parts - 1) }
@@ -96,7 +124,7 @@ func divide(jobs []ownedJob) (r ownedRun, parts []ownedPart) {
 	return r, parts
 }
 
-// packOwned packs sorted jobs. For each tag it writes the tag in 4 bytes, the number of jobs, the
+// packOwned packs sorted entries. For each tag it writes the tag in 4 bytes, the number of jobs, the
 // first id, and then the difference of each further id to the id before it.
 func packOwned(jobs []ownedJob) []byte {
 	var b []byte
@@ -120,8 +148,8 @@ func packOwned(jobs []ownedJob) []byte {
 
 var errOwned = errors.New("the index of owners is damaged")
 
-// unpackOwned calls the function each for every job of a part, in the order in which the jobs were
-// packed.
+// unpackOwned calls the function each for every entry of a part, in the order in which the entries
+// were packed.
 func unpackOwned(b []byte, each func(ownedJob)) error {
 	for len(b) > 0 {
 		if len(b) < 4 {

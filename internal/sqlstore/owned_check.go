@@ -3,7 +3,6 @@ package sqlstore
 import (
 	"math"
 
-	"github.com/redrive/redrive/event"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store"
 )
@@ -13,15 +12,16 @@ const ownedCheck = 250_000
 
 var (
 	selNextID  = declare("selNextID", `SELECT value FROM redrive_meta WHERE key = 'next_id'`)
-	liveOwners = declare("liveOwners", `SELECT id, owner FROM redrive_jobs WHERE id >= ?1 AND id < ?2 AND owner IS NOT NULL`)
-	doneOwners = declare("doneOwners", `SELECT job, owner FROM redrive_done INDEXED BY redrive_done_job
-		WHERE job >= ?1 AND job < ?2 AND owner IS NOT NULL`)
-	deadOwners = declare("deadOwners", `SELECT job, owner FROM redrive_dead INDEXED BY sqlite_autoindex_redrive_dead_1
-		WHERE job >= ?1 AND job < ?2 AND owner IS NOT NULL`)
+	liveOwners = declare("liveOwners", `SELECT id, owner, correlation FROM redrive_jobs
+		WHERE id >= ?1 AND id < ?2 AND (owner IS NOT NULL OR correlation IS NOT NULL)`)
+	doneOwners = declare("doneOwners", `SELECT job, owner, correlation FROM redrive_done INDEXED BY redrive_done_job
+		WHERE job >= ?1 AND job < ?2 AND (owner IS NOT NULL OR correlation IS NOT NULL)`)
+	deadOwners = declare("deadOwners", `SELECT job, owner, correlation FROM redrive_dead INDEXED BY sqlite_autoindex_redrive_dead_1
+		WHERE job >= ?1 AND job < ?2 AND (owner IS NOT NULL OR correlation IS NOT NULL)`)
 )
 
-// CheckOwners looks for jobs with an owner that are not in the index of owners. It reads all
-// jobs and the whole index.
+// CheckOwners looks for jobs with an owner or a correlation id that are not in the index of
+// owners. It reads all jobs and the whole index.
 func CheckOwners(c Session, f *store.Findings) error {
 	end, err := ReadInt(c, selNextID)
 	if err != nil {
@@ -33,13 +33,13 @@ func CheckOwners(c Session, f *store.Findings) error {
 	}
 	tail := make(map[ownedJob]bool)
 	err = c.Rows(selUnindexed, func(r Row) error {
-		_, err := event.Enqueued(r.Int(0), r.Blob(2), func(id job.ID, owner []byte) { tail[ownedJob{ownerTag(owner), id}] = true })
+		_, err := eachOwned(r.Int(0), r.Blob(2), func(j ownedJob) { tail[j] = true })
 		return err
 	}, num(int64(math.MaxInt64)))
 	if err != nil {
 		return err
 	}
-	missing, first, of := 0, job.ID(0), ""
+	var owners, correlations missing
 	for low := job.ID(0); low <= job.ID(end); low += ownedCheck {
 		high := low + ownedCheck
 		if high > job.ID(end) {
@@ -62,12 +62,12 @@ func CheckOwners(c Session, f *store.Findings) error {
 		}
 		for _, q := range []*Query{liveOwners, doneOwners, deadOwners} {
 			err := c.Rows(q, func(r Row) error {
-				j := ownedJob{ownerTag([]byte(r.Text(1))), job.ID(r.Int(0))}
-				if known[j] || tail[j] {
-					return nil
+				id := job.ID(r.Int(0))
+				if j := (ownedJob{ownerTag([]byte(r.Text(1))), id}); !r.Null(1) && !known[j] && !tail[j] {
+					owners.add(id, r.Text(1))
 				}
-				if missing++; missing == 1 {
-					first, of = j.id, r.Text(1)
+				if j := (ownedJob{correlationTag([]byte(r.Text(2))), id}); !r.Null(2) && !known[j] && !tail[j] {
+					correlations.add(id, r.Text(2))
 				}
 				return nil
 			}, num(low), num(high))
@@ -76,9 +76,26 @@ func CheckOwners(c Session, f *store.Findings) error {
 			}
 		}
 	}
-	if missing > 0 {
+	if m := &owners; m.n > 0 {
 		problem(f, "%d jobs with an owner are not in the index of owners, so lists by owner leave them out; the first is job %d of the owner %q; please report this",
-			missing, first, of)
+			m.n, m.first, m.of)
+	}
+	if m := &correlations; m.n > 0 {
+		problem(f, "%d jobs with a correlation id are not in the index of owners, so lists by correlation id leave them out; the first is job %d with the id %q; please report this",
+			m.n, m.first, m.of)
 	}
 	return nil
+}
+
+// missing counts the jobs that are not in the index.
+type missing struct {
+	n     int
+	first job.ID
+	of    string // owner or correlation id of the first job
+}
+
+func (m *missing) add(id job.ID, of string) {
+	if m.n++; m.n == 1 {
+		m.first, m.of = id, of
+	}
 }

@@ -3,7 +3,6 @@ package sqlstore
 import (
 	"context"
 
-	"github.com/redrive/redrive/event"
 	"github.com/redrive/redrive/job"
 )
 
@@ -75,9 +74,7 @@ func (s *ownedStep) read(c Session) (err error) {
 		}
 		s.through, s.at = r.Int(0), job.Micros(r.Int(1))
 		events += int(r.Int(2))
-		_, err := event.Enqueued(s.through, r.Blob(3), func(id job.ID, owner []byte) {
-			s.jobs = append(s.jobs, ownedJob{ownerTag(owner), id})
-		})
+		_, err := eachOwned(s.through, r.Blob(3), func(j ownedJob) { s.jobs = append(s.jobs, j) })
 		return err
 	}, num(s.from))
 	return enough(err)

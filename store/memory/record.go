@@ -68,6 +68,9 @@ func (t *tx) transition(r *record, from job.State, cause job.Cause, class string
 	if r.State.Ready() {
 		e.DueAt = r.RunAt
 	}
+	if cause == job.Enqueued {
+		e.Correlation = r.Correlation
+	}
 	t.emit(e)
 }
 

@@ -59,6 +59,10 @@ var overrides = map[string]string{
 	"allFigures": `SELECT at, lane, body, unit FROM redrive_figures
 		UNION ALL SELECT e.at, -1, e.figures, 0 FROM ` + unfolded + ` e WHERE e.figures IS NOT NULL`,
 
+	// A join of the ids with the table could begin with the table. A lateral part looks up each id.
+	"pickSome": `SELECT ` + sqlstore.PickColumns + ` FROM ` + eachID + `
+		CROSS JOIN LATERAL (SELECT * FROM redrive_jobs WHERE id = i.value::bigint OFFSET 0) j ORDER BY id`,
+
 	// The first jobs of each lane and priority; SQLite has no LATERAL.
 	"listHeads": `SELECT ` + sqlstore.ListLive + `, j.lane, j.priority
 		FROM redrive_lanes l CROSS JOIN (VALUES (1), (2), (3), (4)) p(n) CROSS JOIN LATERAL (

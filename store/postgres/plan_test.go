@@ -79,7 +79,7 @@ var wholeIndexes = map[string]string{
 var sharedIndexes = map[string]string{
 	"walkAuditActor": "redrive_audit_actor", "walkAuditTarget": "redrive_audit_target",
 	"correlationRoute.up": "redrive_dead_correlated", "correlationRoute.down": "redrive_dead_correlated",
-	"severalLive": "redrive_jobs_pkey", "severalDone": "redrive_done_job", "severalDead": "redrive_dead_job_key", "severalLatest": "redrive_failures_pkey",
+	"severalLive": "redrive_jobs_pkey", "pickSome": "redrive_jobs_pkey", "severalDone": "redrive_done_job", "severalDead": "redrive_dead_job_key", "severalLatest": "redrive_failures_pkey",
 	"walkFigures": "redrive_figures_pkey", "laneFigures": "redrive_figures_pkey", "selFigures": "redrive_figures_pkey",
 	"nextFigures": "redrive_figures_pkey", "delFigures": "redrive_figures_pkey", "countDue": "redrive_retry", "selHeads": "redrive_ready",
 }

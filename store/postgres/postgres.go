@@ -341,7 +341,7 @@ func (s *Store) keep() {
 	ticker := time.NewTicker(keepEvery)
 	defer ticker.Stop()
 	keeping := trouble{s: s, what: "the counters are not folded, and reads of them get slower"}
-	indexing := trouble{s: s, what: "the index of owners does not grow, and lists of the jobs of an owner get slower"}
+	indexing := trouble{s: s, what: "the index of owners does not grow, and lists by owner or correlation id get slower"}
 	for {
 		select {
 		case <-s.closed:

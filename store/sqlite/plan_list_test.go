@@ -2,9 +2,6 @@ package sqlite
 
 // readingLists holds the statements that read lists of jobs.
 var readingLists = []plan{
-	{name: "correlatedDead", want: "SEARCH j USING INDEX redrive_dead_correlation (correlation=? AND job<?)" + laneByID},
-	{name: "correlatedDone", want: "SEARCH j USING INDEX redrive_done_correlation (correlation=? AND job<?)" + laneByID},
-	{name: "correlatedLive", want: "SEARCH j USING INDEX redrive_jobs_correlation (correlation=? AND rowid<?)" + laneByID},
 	{name: "countLanes", want: "SCAN redrive_lanes"},
 	{name: "listHeads", want: "MATERIALIZE priorities; SCAN 4 CONSTANT ROWS; SCAN l; SCAN p; SEARCH j" + byID +
 		"; CORRELATED LIST SUBQUERY 5; SEARCH h USING INDEX redrive_ready (lane=? AND priority=? AND run_at>?)"},

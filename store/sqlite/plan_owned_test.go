@@ -31,6 +31,8 @@ var readingOwned = []plan{
 	{name: "liveIDs", want: eachOwned + "SEARCH redrive_jobs" + byID},
 	{name: "selOwnedParts", want: "SCAN r USING INDEX redrive_owned_high; CORRELATED SCALAR SUBQUERY 1; SEARCH o" + byID,
 		scan: "one row for each run"},
+	{name: "selOwnedPartsUp", want: "SCAN r; CORRELATED SCALAR SUBQUERY 1; SEARCH o" + byID + "; USE TEMP B-TREE FOR ORDER BY",
+		scan: "one row for each run"},
 	{name: "selOwnedRun", want: "SEARCH redrive_owned USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)"},
 	{name: "selOwnedRuns", want: "SCAN redrive_owned_runs"},
 	{name: "selUnindexed", want: "SEARCH redrive_events USING INTEGER PRIMARY KEY (rowid>?); " + ownedMark},

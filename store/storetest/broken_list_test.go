@@ -65,7 +65,13 @@ func listMutants() []mutant {
 			}}
 		}},
 		{"forgets the owners of jobs whose events were removed", "Q9_OwnerListsOutliveRetention",
-			func(s store.Store, _ *Clock) store.Store { return &forgettingOwners{Store: s} }},
+			func(s store.Store, _ *Clock) store.Store {
+				return &forgettingOwners{Store: s, of: func(f *store.Filter) string { return f.Owner }}
+			}},
+		{"forgets the correlation ids of jobs whose events were removed", "Q9_OwnerListsOutliveRetention",
+			func(s store.Store, _ *Clock) store.Store {
+				return &forgettingOwners{Store: s, of: func(f *store.Filter) string { return f.Correlation }}
+			}},
 		{"takes a cursor of another list", "X3_BadListsAreRefused", filters(func(f *store.Filter) {
 			if f.Order == store.Newest {
 				f.From.At = 0
@@ -83,11 +89,12 @@ func (s *listing) List(ctx context.Context, f store.Filter) (store.Page, error) 
 	return s.list(ctx, f)
 }
 
-// forgettingOwners is a store that does not list the jobs of an owner when their events were
-// removed.
+// forgettingOwners is a store whose lists by a field of the filter leave out jobs whose events
+// were removed.
 type forgettingOwners struct {
 	store.Store
-	through job.ID // the highest id of the jobs whose events were removed
+	of      func(*store.Filter) string // the field
+	through job.ID                     // the highest id of the jobs whose events were removed
 }
 
 func (s *forgettingOwners) Sweep(ctx context.Context, keep store.Retention, limit int) (store.Swept, error) {
@@ -104,7 +111,7 @@ func (s *forgettingOwners) Sweep(ctx context.Context, keep store.Retention, limi
 
 func (s *forgettingOwners) List(ctx context.Context, f store.Filter) (store.Page, error) {
 	page, err := s.Store.List(ctx, f)
-	if f.Owner != "" {
+	if s.of(&f) != "" {
 		page.Jobs = slices.DeleteFunc(page.Jobs, func(j job.Job) bool { return j.ID <= s.through })
 	}
 	return page, err

@@ -36,7 +36,7 @@ func renumbered(events []event.Event) []event.Event {
 
 // proves: N6, Q9
 func eachTransitionIsAnEvent(r *rig) {
-	id := r.add(func(n *job.New) { n.Owner, n.Batch, n.RunAt = "alice", 7, r.in(time.Second) })
+	id := r.add(func(n *job.New) { n.Owner, n.Batch, n.RunAt, n.Correlation = "alice", 7, r.in(time.Second), "req-7" })
 	due := r.in(time.Second)
 	var want []event.Event
 	add := func(e event.Event) {
@@ -47,7 +47,7 @@ func eachTransitionIsAnEvent(r *rig) {
 		}
 		want = append(want, e)
 	}
-	add(event.Event{Type: event.JobEnqueued, To: job.Waiting, DueAt: due})
+	add(event.Event{Type: event.JobEnqueued, To: job.Waiting, DueAt: due, Correlation: "req-7"})
 
 	r.clock.Advance(time.Second)
 	c := r.take()

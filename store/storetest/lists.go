@@ -304,11 +304,13 @@ func (d *duel) list() {
 		Limit: rapid.IntRange(0, 5).Draw(d.t, "limit"),
 	}
 	f.States = some(d.t, "states", 2, func(int) job.State { return pick(d.t, "state", job.States[:]...) })
-	switch pick(d.t, "alone", "", "", "attribute", "owner") { // several conditions together select few jobs
+	switch pick(d.t, "alone", "", "", "attribute", "owner", "correlation") { // several conditions together select few jobs
 	case "attribute":
 		f = store.Filter{Attr: store.Attr{Name: "a", Value: "1"}, Order: pick(d.t, "order", store.Newest, store.Ended), Limit: f.Limit}
 	case "owner":
 		f = store.Filter{Owner: "alice", Order: f.Order, Limit: f.Limit}
+	case "correlation":
+		f = store.Filter{Correlation: "req-7", Order: f.Order, Limit: f.Limit}
 	}
 	if f.Order == store.Newest && chance(d.t, "from the middle", 3) {
 		f.From.ID = d.id()

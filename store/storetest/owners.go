@@ -31,14 +31,23 @@ func ownerNames() []string {
 }
 
 // jobsOfOwners makes a job for each owner, and lets the jobs end in different ways. Only one of
-// three calls of newJob sets an owner.
+// three calls of newJob sets an owner. In every second round, these jobs have a correlation id, too;
+// in the other rounds, the other jobs have one.
 func jobsOfOwners(r *rig, round int) {
 	var jobs []job.New
 	for i, owner := range ownerNames() {
 		if (i+round)%3 == 0 {
-			jobs = append(jobs, r.newJob(func(n *job.New) { n.Owner = owner }))
+			jobs = append(jobs, r.newJob(func(n *job.New) {
+				if n.Owner = owner; round%2 == 0 {
+					n.Correlation = correlationOf(i, round)
+				}
+			}))
 		} else if i%2 == 0 {
-			jobs = append(jobs, r.newJob())
+			jobs = append(jobs, r.newJob(func(n *job.New) {
+				if round%2 == 1 {
+					n.Correlation = correlationOf(i, round)
+				}
+			}))
 		}
 	}
 	if round%2 == 0 { // these jobs get ids in another order than that of their commits
@@ -62,13 +71,25 @@ func jobsOfOwners(r *rig, round int) {
 	r.end(ends...)
 }
 
-// sameOwners compares the lists of all owners with the jobs in a dump.
+// correlationOf returns the correlation id of a job that jobsOfOwners makes. Some are the
+// names of owners.
+func correlationOf(i, round int) string {
+	names := ownerNames()
+	return names[(i*7+round)%len(names)]
+}
+
+// sameOwners compares the lists of all owners and correlation ids with the jobs in a dump.
 func sameOwners(r *rig, what string) {
 	d := r.dump()
 	o := newOracle(d)
 	ids := make(map[string][]job.ID)
+	living := make(map[string]int64) // by correlation id
 	for i := range d.Jobs {
-		ids[d.Jobs[i].Owner] = append(ids[d.Jobs[i].Owner], d.Jobs[i].ID)
+		j := &d.Jobs[i]
+		ids[j.Owner] = append(ids[j.Owner], j.ID)
+		if !j.State.Terminal() {
+			living[j.Correlation]++
+		}
 	}
 	for n, owner := range ownerNames() {
 		f := store.Filter{Owner: owner, Limit: []int{0, 1, 2, 7}[n%4]}
@@ -78,7 +99,15 @@ func sameOwners(r *rig, what string) {
 			same(r, fmt.Sprintf("%s: jobs of the owner %q below job %d", what, owner, f.From.ID), r.list(f), o.list(&f))
 		}
 	}
+	for n, id := range ownerNames() {
+		f := store.Filter{Correlation: id, Limit: []int{0, 1, 2, 7}[n%4], Order: []store.Order{store.Newest, store.Newest, store.Due, store.Ended}[n/4%4]}
+		same(r, fmt.Sprintf("%s: jobs with the correlation id %q", what, id), r.list(f), o.list(&f))
+		act := store.LiveAction{Do: store.LiveCancel, Filter: store.Filter{Correlation: id}, Limit: 1 + n%3}
+		same(r, fmt.Sprintf("%s: live jobs with the correlation id %q", what, id), r.previewLive(act).Done, living[id])
+	}
 	for _, f := range []store.Filter{
+		{Correlation: "a", Owner: "a"}, {Correlation: "tenant-1", States: []job.State{job.Running}}, {Correlation: "tenant-2", States: []job.State{job.Dead}},
+		{Correlation: "tenant-3", Class: "InvalidInput"}, {Correlation: "nothing"}, {Correlation: "tenant-4", Owner: "nobody"},
 		{Owner: "a", States: []job.State{job.Dead}}, {Owner: "a", States: []job.State{job.Completed, job.Waiting}},
 		{Owner: "tenant-1", States: []job.State{job.Running}}, {Owner: "tenant-1", Class: "InvalidInput"}, {Owner: "tenant-2", Kind: kind},
 		{Owner: "tenant-3", Kind: "nothing"}, {Owner: "nobody"}, {Owner: "tenant-4", Order: store.Ended}, {Owner: "tenant-4", Order: store.Due},
@@ -91,7 +120,8 @@ func sameOwners(r *rig, what string) {
 // part of: D3
 //
 // The list of an owner has all of the owner's jobs: right after they were enqueued, and
-// after any number of sweeps, with which stores may extend an index.
+// after any number of sweeps, with which stores may extend an index. The same holds for the
+// list of a correlation id, and for actions on live jobs with it.
 func ownerListsAreComplete(r *rig) {
 	for round := range 20 { // an index of owners may be stored in parts, and 20 rounds make a store merge some parts
 		jobsOfOwners(r, round)
@@ -109,7 +139,8 @@ func ownerListsAreComplete(r *rig) {
 // proves: Q9
 // part of: Q6, D3
 //
-// Sweeps remove jobs and events. Each job that still exists stays in the list of its owner.
+// Sweeps remove jobs and events. Each job that still exists stays in the list of its owner and in
+// the list of its correlation id.
 func ownerListsOutliveRetention(r *rig) {
 	keep := store.Retention{Completed: 3 * time.Hour, Failures: time.Hour, Dead: 12 * time.Hour, DropPending: true, Events: 2 * time.Hour}
 	for round := range 24 {
@@ -134,15 +165,16 @@ func ownerListsOutliveRetention(r *rig) {
 // part of: D3
 //
 // The list of an owner is complete in one page, even if the number of newer jobs of other owners is
-// above the number of jobs that one page may examine.
+// above the number of jobs that one page may examine. The same holds for the list of a correlation
+// id, and for an action on live jobs with a correlation id.
 func ownerListIsNoWalk(r *rig) {
-	alice := r.add(func(n *job.New) { n.Owner = "alice" })
+	alice := r.add(func(n *job.New) { n.Owner, n.Correlation = "alice", "req-7" })
 	for range 3 {
 		first, err := r.ReserveIDs(ctx(), job.EnqueueMax)
 		r.ok(err)
 		jobs := make([]job.New, job.EnqueueMax)
 		for i := range jobs {
-			jobs[i] = job.New{ID: first + job.ID(i), Kind: kind, Queue: queue, Priority: job.PriorityDefault, Owner: "bob"}
+			jobs[i] = job.New{ID: first + job.ID(i), Kind: kind, Queue: queue, Priority: job.PriorityDefault, Owner: "bob", Correlation: "req-8"}
 		}
 		r.enqueue(jobs...)
 	}
@@ -150,24 +182,38 @@ func ownerListIsNoWalk(r *rig) {
 		if swept {
 			r.sweep(store.Retention{}, store.SweepMax)
 		}
-		page, err := r.List(ctx(), store.Filter{Owner: "alice"})
-		r.ok(err)
-		if len(page.Jobs) != 1 || page.Jobs[0].ID != alice || !page.Next.IsZero() || page.Searched != 0 {
-			r.fail("list of an owner with one job (after a sweep: %v): got %d jobs, the cursor %q and the time %d; want job %d alone, and no further page",
-				swept, len(page.Jobs), page.Next, page.Searched, alice)
+		for _, f := range []store.Filter{{Owner: "alice"}, {Correlation: "req-7"}, {Correlation: "req-7", States: []job.State{job.Waiting}}} {
+			page, err := r.List(ctx(), f)
+			r.ok(err)
+			if len(page.Jobs) != 1 || page.Jobs[0].ID != alice || !page.Next.IsZero() || page.Searched != 0 {
+				r.fail("list of %+v, of one job, after a sweep: %v: got %d jobs, the cursor %q and the time %d; want job %d alone, and no further page",
+					f, swept, len(page.Jobs), page.Next, page.Searched, alice)
+			}
 		}
-		page, err = r.List(ctx(), store.Filter{Owner: "bob", Limit: 3})
+		for _, f := range []store.Filter{{Owner: "bob", Limit: 3}, {Correlation: "req-8", Limit: 3}} {
+			page, err := r.List(ctx(), f)
+			r.ok(err)
+			if len(page.Jobs) != 3 || page.Jobs[0].ID != page.Jobs[2].ID+2 || page.Next.ID != page.Jobs[2].ID {
+				r.fail("list of %+v, of many jobs, after a sweep: %v: got %d jobs and the cursor %q, want the newest 3 and a cursor", f, swept, len(page.Jobs), page.Next)
+			}
+		}
+		p, err := r.PreviewLive(ctx(), store.LiveAction{Do: store.LiveCancel, Filter: store.Filter{Correlation: "req-7"}})
 		r.ok(err)
-		if len(page.Jobs) != 3 || page.Jobs[0].ID != page.Jobs[2].ID+2 || page.Next.ID != page.Jobs[2].ID {
-			r.fail("list of an owner with many jobs (after a sweep: %v): got %d jobs and the cursor %q, want the newest 3 and a cursor", swept, len(page.Jobs), page.Next)
+		same(r, "live jobs with one correlation id", []int64{p.Done, int64(p.Next)}, []int64{1, 0})
+		many := store.LiveAction{Do: store.LiveCancel, Filter: store.Filter{Correlation: "req-8"}, Limit: 3}
+		for range 2 {
+			p, err = r.PreviewLive(ctx(), many)
+			r.ok(err)
+			same(r, "live jobs with another correlation id, a step of 3", []int64{p.Done, int64(p.Next)}, []int64{3, int64(max(alice, many.After) + 3)})
+			many.After = p.Next
 		}
 	}
 }
 
 // proves: Q9
 //
-// While callers enqueue jobs and sweeps run, a list of an owner has every job of the owner whose
-// enqueue had returned before the list began, and no job twice.
+// While callers enqueue jobs and sweeps run, a list of an owner or of a correlation id has every
+// job whose enqueue had returned before the list began, and no job twice.
 func ownerListsWhileSwept(r *rig) {
 	const writers, calls, owners = 3, 25, 4
 	var mu sync.Mutex
@@ -185,7 +231,7 @@ func ownerListsWhileSwept(r *rig) {
 			owner := fmt.Sprintf("tenant-%d", call%owners)
 			jobs := make([]job.New, 3)
 			for i := range jobs {
-				jobs[i] = job.New{ID: first + job.ID(i), Kind: kind, Queue: queue, Priority: job.PriorityDefault, Owner: owner}
+				jobs[i] = job.New{ID: first + job.ID(i), Kind: kind, Queue: queue, Priority: job.PriorityDefault, Owner: owner, Correlation: owner}
 			}
 			if _, err := r.Enqueue(ctx(), jobs); err != nil {
 				return err
@@ -206,24 +252,28 @@ func ownerListsWhileSwept(r *rig) {
 	}
 	list := func() error {
 		for i := 0; left.Load() > 0; i++ {
-			owner := fmt.Sprintf("tenant-%d", i%owners)
+			owner := fmt.Sprintf("tenant-%d", i/2%owners)
 			mu.Lock()
 			want := slices.Clone(enqueued[owner])
 			mu.Unlock()
-			jobs, err := listAll(r, store.Filter{Owner: owner, Limit: 40})
+			f := store.Filter{Owner: owner, Limit: 40}
+			if i%2 == 1 {
+				f = store.Filter{Correlation: owner, Limit: 40}
+			}
+			jobs, err := listAll(r, f)
 			if err != nil {
 				return err
 			}
 			got := make(map[job.ID]bool)
 			for i := range jobs {
 				if got[jobs[i].ID] {
-					return fmt.Errorf("job %d is twice in the list of the owner %s", jobs[i].ID, owner)
+					return fmt.Errorf("job %d is twice in the list of %+v", jobs[i].ID, f)
 				}
 				got[jobs[i].ID] = true
 			}
 			for _, id := range want {
 				if !got[id] {
-					return fmt.Errorf("job %d is not in the list of the owner %s, which has %d jobs", id, owner, len(jobs))
+					return fmt.Errorf("job %d is not in the list of %+v, which has %d jobs", id, f, len(jobs))
 				}
 			}
 		}

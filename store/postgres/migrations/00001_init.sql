@@ -94,8 +94,7 @@ CREATE INDEX redrive_ready ON redrive_jobs (lane, priority, run_at, id) WHERE st
 -- condition on the state, and the planner must not choose this index for them.
 CREATE INDEX redrive_lease ON redrive_jobs (lease_until) WHERE lease_until IS NOT NULL;
 CREATE INDEX redrive_cancel ON redrive_jobs (cancel_at) WHERE cancel_at IS NOT NULL;
--- For lists: jobs by correlation id, and retrying jobs by due time.
-CREATE INDEX redrive_jobs_correlation ON redrive_jobs (correlation, id) WHERE correlation IS NOT NULL;
+-- For lists of retrying jobs by due time.
 CREATE INDEX redrive_retry ON redrive_jobs (run_at, id) WHERE state = 2;
 
 -- The payloads above 1 KiB. They have a table of their own, so that a claim and the end of
@@ -113,8 +112,9 @@ CREATE TABLE redrive_terms (
 	body   bytea NOT NULL
 );
 
--- The index of owners: which jobs an owner has. It is built from the events of new jobs, and
--- consists of runs. A run has n jobs with ids from low to high, in parts by the hash of the owner.
+-- The index of owners: which jobs an owner has, and which jobs have a correlation id. It is
+-- built from the events of new jobs, and consists of runs. A run has n entries for jobs with
+-- ids from low to high, in parts by the hash of the owner or of the correlation id.
 CREATE TABLE redrive_owned_runs (
 	run        bigint PRIMARY KEY,
 	low        bigint NOT NULL,
@@ -127,7 +127,7 @@ CREATE TABLE redrive_owned_runs (
 CREATE INDEX redrive_owned_high ON redrive_owned_runs (high);
 CREATE TABLE redrive_owned (
 	place bigint PRIMARY KEY, -- 1024 times the number of the run, plus the number of the part
-	body  bytea NOT NULL      -- hashes of owners with the ids of their jobs
+	body  bytea NOT NULL      -- hashes of owners and correlation ids, with the ids of their jobs
 );
 
 -- The completed and cancelled jobs, in the order in which they ended. Rows are added and
@@ -161,7 +161,6 @@ CREATE TABLE redrive_done (
 	payload     bytea
 );
 CREATE INDEX redrive_done_job ON redrive_done (job, seq);
-CREATE INDEX redrive_done_correlation ON redrive_done (correlation, job) WHERE correlation IS NOT NULL;
 
 CREATE TABLE redrive_failures (
 	job          bigint NOT NULL,
@@ -242,7 +241,6 @@ CREATE TABLE redrive_dead (
 CREATE INDEX redrive_dead_pending ON redrive_dead (grp, death) WHERE status = 0;
 CREATE INDEX redrive_dead_owner ON redrive_dead (owner, death) WHERE owner IS NOT NULL;
 CREATE INDEX redrive_dead_class ON redrive_dead (class, death);
-CREATE INDEX redrive_dead_correlation ON redrive_dead (correlation, job) WHERE correlation IS NOT NULL;
 CREATE INDEX redrive_dead_correlated ON redrive_dead (correlation, death) WHERE correlation IS NOT NULL;
 CREATE INDEX redrive_dead_lane ON redrive_dead (lane, death);
 CREATE INDEX redrive_dead_reopen ON redrive_dead (reopen_at, death) WHERE reopen_at IS NOT NULL;

@@ -82,8 +82,7 @@ CREATE INDEX redrive_ready ON redrive_jobs (lane, priority, run_at) WHERE state 
 -- The running jobs. cancel_at is in the index to find the runs that a person has asked to
 -- stop. An index for these alone would slow down each enqueue and each end of a run.
 CREATE INDEX redrive_lease ON redrive_jobs (lease_until, cancel_at) WHERE state = 3;
--- For lists: jobs by correlation id, and retrying jobs by due time.
-CREATE INDEX redrive_jobs_correlation ON redrive_jobs (correlation) WHERE correlation IS NOT NULL;
+-- For lists of retrying jobs by due time.
 CREATE INDEX redrive_retry ON redrive_jobs (run_at) WHERE state = 2;
 
 -- The payloads above 1 KiB. They have a table of their own, so that a claim and the end of
@@ -101,8 +100,9 @@ CREATE TABLE redrive_terms (
 	body   BLOB NOT NULL
 );
 
--- The index of owners: which jobs an owner has. It is built from the events of new jobs, and
--- consists of runs. A run has n jobs with ids from low to high, in parts by the hash of the owner.
+-- The index of owners: which jobs an owner has, and which jobs have a correlation id. It is
+-- built from the events of new jobs, and consists of runs. A run has n entries for jobs with
+-- ids from low to high, in parts by the hash of the owner or of the correlation id.
 CREATE TABLE redrive_owned_runs (
 	run        INTEGER PRIMARY KEY,
 	low        INTEGER NOT NULL,
@@ -115,7 +115,7 @@ CREATE TABLE redrive_owned_runs (
 CREATE INDEX redrive_owned_high ON redrive_owned_runs (high);
 CREATE TABLE redrive_owned (
 	place INTEGER PRIMARY KEY, -- 1024 times the number of the run, plus the number of the part
-	body  BLOB NOT NULL        -- hashes of owners with the ids of their jobs
+	body  BLOB NOT NULL        -- hashes of owners and correlation ids, with the ids of their jobs
 );
 
 -- The completed and cancelled jobs, in the order in which they ended. Rows are added and
@@ -149,7 +149,6 @@ CREATE TABLE redrive_done (
 	payload     BLOB
 );
 CREATE INDEX redrive_done_job ON redrive_done (job);
-CREATE INDEX redrive_done_correlation ON redrive_done (correlation, job) WHERE correlation IS NOT NULL;
 
 CREATE TABLE redrive_failures (
 	job          INTEGER NOT NULL,
@@ -230,7 +229,6 @@ CREATE TABLE redrive_dead (
 CREATE INDEX redrive_dead_pending ON redrive_dead (grp) WHERE status = 0;
 CREATE INDEX redrive_dead_owner ON redrive_dead (owner) WHERE owner IS NOT NULL;
 CREATE INDEX redrive_dead_class ON redrive_dead (class);
-CREATE INDEX redrive_dead_correlation ON redrive_dead (correlation, job) WHERE correlation IS NOT NULL;
 CREATE INDEX redrive_dead_correlated ON redrive_dead (correlation) WHERE correlation IS NOT NULL;
 CREATE INDEX redrive_dead_lane ON redrive_dead (lane);
 CREATE INDEX redrive_dead_reopen ON redrive_dead (reopen_at) WHERE reopen_at IS NOT NULL;

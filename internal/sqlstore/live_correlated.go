@@ -1,0 +1,116 @@
+package sqlstore
+
+import (
+	"slices"
+
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+var (
+	// selOwnedPartsUp reads, of each run with jobs above the id ?2, the part for the tag ?1.
+	selOwnedPartsUp = declareWalk("selOwnedPartsUp", `SELECT r.low,
+		(SELECT o.body FROM redrive_owned o WHERE o.place = r.run * 1024 + (?1 & (r.parts - 1)))
+		FROM redrive_owned_runs r NOT INDEXED WHERE r.high > ?2 ORDER BY r.low`)
+	// pickSome reads jobs by their ids, a JSON array.
+	pickSome = declare("pickSome", `SELECT `+pickColumns+` FROM (SELECT CAST(value AS BIGINT) AS one FROM json_each(?1)) i
+		CROSS JOIN redrive_jobs WHERE id = i.one ORDER BY id`)
+)
+
+// pickBlock is the minimum number of jobs with a correlation id that a search reads at a time.
+const pickBlock = 64
+
+// correlated finds the jobs of an action on the jobs with a correlation id, as pick does. It
+// reads the index of owners. ok is false when too many events are not in the index yet.
+func (p *picker) correlated(want int) (found picked, ok bool, err error) {
+	ids := lowest{tag: correlationTag([]byte(p.f.Correlation)), after: p.a.After, through: p.a.Through}
+	list := ownedList{lister: &p.lister}
+	if ok, err = list.tail(ids.add); err != nil || !ok {
+		return found, false, err
+	}
+	err = p.rows(selOwnedPartsUp, func(r Row) error {
+		if ids.complete(job.ID(r.Int(0))) {
+			return errEnough
+		}
+		part, err := ownedOf(r.Blob(1), ids.tag)
+		for _, id := range part {
+			ids.add(id)
+		}
+		ids.cut()
+		return err
+	}, num(int64(ids.tag)), num(p.a.After))
+	if err := enough(err); err != nil {
+		return found, false, err
+	}
+	ids.cut()
+	found, err = p.pickSome(ids.ids, want)
+	if !found.more && ids.left {
+		found.more, found.edge = true, ids.ids[len(ids.ids)-1]
+	}
+	return found, true, err
+}
+
+// pickSome finds up to want of the given jobs to which the action applies. The ids are in
+// order.
+func (p *picker) pickSome(ids []job.ID, want int) (found picked, err error) {
+	look := 0
+	for len(ids) > 0 {
+		block := ids[:min(len(ids), max(pickBlock, want+1), job.PageMax)]
+		ids = ids[len(block):]
+		err := p.rows(pickSome, func(r Row) error {
+			if found.more = look >= store.LiveLook || len(found.jobs) > want; found.more {
+				return errEnough
+			}
+			look++
+			found.edge = job.ID(r.Int(0))
+			if p.lanes != nil && !p.lanes[r.Int(2)] {
+				return nil
+			}
+			w, ok, err := p.read(r, &look)
+			if ok {
+				found.jobs = append(found.jobs, w)
+			}
+			return err
+		}, idList(block))
+		if err := enough(err); err != nil {
+			return found, err
+		}
+		if found.more || len(found.jobs) > want {
+			break
+		}
+	}
+	found.limit(want)
+	return found, nil
+}
+
+// lowest collects the lowest ids of a range, at most store.LiveLook of them.
+type lowest struct {
+	tag            uint32
+	after, through job.ID // the range begins after the first and ends with the second
+	ids            []job.ID
+	left           bool // whether ids of the range were left out
+}
+
+func (l *lowest) add(id job.ID) {
+	if id > l.after && id <= l.through {
+		l.ids = append(l.ids, id)
+	}
+}
+
+// cut sorts the ids and keeps the lowest.
+func (l *lowest) cut() {
+	slices.Sort(l.ids)
+	l.ids = slices.Compact(l.ids)
+	l.left = l.left || len(l.ids) > store.LiveLook
+	l.ids = l.ids[:min(len(l.ids), store.LiveLook)]
+}
+
+// complete reports whether ids from low on cannot be among the lowest.
+func (l *lowest) complete(low job.ID) bool {
+	if low > l.through {
+		return true
+	}
+	full := len(l.ids) == store.LiveLook && low > l.ids[len(l.ids)-1]
+	l.left = l.left || full
+	return full
+}
