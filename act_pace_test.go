@@ -14,8 +14,8 @@ import (
 	"github.com/redrive/redrive/store/memory"
 )
 
-// A bulk action must notice that others use the store. In this test no job is running when a step
-// looks at the counters, so a step can only see the changes of others.
+// A bulk action must notice that other clients use the store. In this test no job is running when a
+// step reads the counters, so a step can only see how the counters have changed.
 //
 // part of: D3
 func TestD3_ABulkActMakesRoomWhileOthersWork(t *testing.T) {

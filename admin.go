@@ -88,7 +88,8 @@ func (c *Client) CancelAll(ctx context.Context, by By, ids []JobID) ([]error, er
 	return c.store.Cancel(ctx, by, ids)
 }
 
-// only is for calls that act on one job: it joins the errors of such a call into one error.
+// only joins the errors of a call that acts on one job: the error for the job, and the error of the
+// call.
 func only(answers []error, err error) error {
 	return errors.Join(append(answers, err)...)
 }

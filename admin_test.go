@@ -54,7 +54,7 @@ func TestAdmin_QueuesAreSetAndListed(t *testing.T) {
 		c := adminClient(t, st)
 		by, workers, mode := redrive.By{Actor: "ann", Reason: "backup"}, 3, redrive.QueuePaused
 		want := redrive.QueueSettings{Name: "mail", Mode: redrive.QueuePaused, Workers: 3}
-		for _, name := range []string{"mail", "mail"} { // first, only the client's configuration has the queue; then the store has it, too
+		for _, name := range []string{"mail", "mail"} { // in the first round only the client's configuration has the queue; in the second round the store has it, too
 			got, err := c.SetQueue(t.Context(), by, redrive.QueueChange{Name: name, Mode: &mode, Workers: &workers})
 			if err != nil || got != want {
 				t.Errorf("SetQueue: got %+v, error %v; want the new settings", got, err)
@@ -229,7 +229,7 @@ func TestQ9_AuditIsFollowed(t *testing.T) {
 	})
 }
 
-// awayAudit is a store whose audit log cannot be read at first, and which later returns a damaged
+// awayAudit is a store whose audit log cannot be read at first. Later its audit log has a damaged
 // row.
 type awayAudit struct {
 	store.Store

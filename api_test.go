@@ -36,7 +36,7 @@ func TestAPI_NamesNoInternalType(t *testing.T) {
 		public++
 		p, err := imp.Import(path)
 		if err != nil {
-			t.Errorf("import package %s: %v", path, err)
+			t.Errorf("import package %s: got error %v, want none", path, err)
 			continue
 		}
 		for _, found := range internalNames(p) {

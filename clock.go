@@ -37,8 +37,7 @@ func (c *Config) afterFunc(d time.Duration, f func()) Timer {
 	return c.Clock.AfterFunc(d, f)
 }
 
-// engineClock returns the client's clock in the form that the engine takes. A nil clock
-// means the system's clock.
+// engineClock returns the client's clock as an engine.Clock. A nil clock means the system's clock.
 func (c *Config) engineClock() engine.Clock {
 	if c.Clock == nil {
 		return nil

@@ -79,7 +79,7 @@ type Cron struct {
 // crons are the cron entries of a client. The client's lock guards them.
 type crons struct {
 	list []Cron
-	kept []keeper.Cron // the same entries in the form that the keeper takes
+	kept []keeper.Cron // the same entries as keeper.Cron values
 }
 
 // newCrons reads the entries of the configuration. The error lists all mistakes.
@@ -101,7 +101,7 @@ func (c *Client) newCrons() (crons, error) {
 	return all, errors.Join(errs...)
 }
 
-// find returns the index of an entry by its name, or -1.
+// find returns the index of the entry with a name, or -1.
 func (c *crons) find(name string) int {
 	return slices.IndexFunc(c.list, func(entry Cron) bool { return entry.Name == name })
 }
@@ -166,8 +166,8 @@ func (c *Client) keepCrons() {
 	}
 }
 
-// newCron checks an entry and returns it in the keeper's form. The error is an ErrInvalid
-// or an ErrTooLarge.
+// newCron checks an entry and returns it as a keeper.Cron. The error is an ErrInvalid or an
+// ErrTooLarge.
 func (c *Client) newCron(s *Cron) (keeper.Cron, error) {
 	k, err := c.cronOf(s)
 	return k, invalid(err)

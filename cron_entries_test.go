@@ -129,7 +129,7 @@ func TestQ13_EntriesChangeWhileAClientRuns(t *testing.T) {
 		set(other, "a", "0 * * * *")
 		elapse(time.Hour) // wait for the slot of 03:00, which is fired once
 		set(c, "a", "*/20 * * * *")
-		set(c, "b", "@daily") // no slot becomes due in this test
+		set(c, "b", "@daily") // no slot of this entry becomes due in the test
 		elapse(25 * time.Minute)
 		if !c.RemoveCron("a") || c.RemoveCron("a") || !other.RemoveCron("a") {
 			t.Error("RemoveCron: got a wrong result, want true for an entry of the client, and false for an entry that was removed already")

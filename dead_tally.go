@@ -18,8 +18,8 @@ const TallyMax = 10_000
 // be almost empty when the filter selects few dead letters.
 const tallyPages = 40
 
-// DeadTally counts the dead letters that a filter selects. Its Hours are nil, because the
-// figures of an hour are those of all jobs.
+// DeadTally counts the dead letters that a filter selects. Its Hours are nil, because the store has
+// these numbers only for all jobs together.
 type DeadTally struct {
 	DeadStats
 	// Groups are the groups of the dead letters, the one whose dead letter is the newest
@@ -57,7 +57,7 @@ func (c *Client) TallyDead(ctx context.Context, f DeadFilter) (t DeadTally, err 
 	if page.Next == 0 {
 		t.Searched = 0
 	} else {
-		t.OldestPending = 0 // the oldest one was not read
+		t.OldestPending = 0 // the oldest pending dead letter was not read, so its time is not known
 	}
 	if !f.Counted() {
 		t.Counts = n.sortedCounts()
@@ -73,7 +73,7 @@ func (c *Client) TallyDead(ctx context.Context, f DeadFilter) (t DeadTally, err 
 type tally struct {
 	at            job.Micros
 	read          int
-	counts        map[DeadCount]int64 // the keys have no N
+	counts        map[DeadCount]int64 // in the keys, N is 0
 	groups        map[string]*Group
 	added         []int64
 	oldestPending job.Micros
@@ -104,8 +104,8 @@ func (t *tally) add(d *job.DeadLetter) {
 	count(g.Trend, time.Hour, d.DiedAt, t.at)
 }
 
-// count adds 1 to the unit of time, such as the minute, of an event. The last number is
-// that of the current unit.
+// count adds 1 for an event to the unit of time, such as the hour, in which the event happened. The
+// last number is for the current unit.
 func count(numbers []int64, unit time.Duration, at, now job.Micros) {
 	u := job.Micros(unit.Microseconds())
 	if i := len(numbers) - 1 - int(now/u-at/u); i >= 0 && i < len(numbers) {

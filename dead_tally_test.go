@@ -136,7 +136,7 @@ func TestD3_TallyIsLimited(t *testing.T) {
 				f, got.Groups[0].N, got.Searched, got.OldestPending, want, job.At(now))
 		}
 		if f.Class != "" {
-			want = n // by the counters
+			want = n // Counts are complete, because they come from the counters
 		}
 		if got.Counts[0].N != want {
 			t.Errorf("filter %+v: got the count %d, want %d", f, got.Counts[0].N, want)

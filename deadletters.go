@@ -58,8 +58,8 @@ type Change struct {
 	Delay *time.Duration
 }
 
-// Encode returns the change in the form that the store takes, for an Action of ActRetry
-// or for a redrive.
+// Encode returns the change in the form in which Action (with ActRetry), LiveAction and RedriveSpec
+// contain it.
 func (ch Change) Encode() (EncodedChange, error) {
 	out := EncodedChange{Payload: ch.Payload, Queue: ch.Queue, Delay: ch.Delay}
 	if ch.Priority < 0 || ch.Priority > job.PriorityMax {

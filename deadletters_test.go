@@ -164,8 +164,8 @@ func TestD6_EveryActWorksOnAGroup(t *testing.T) {
 	}
 }
 
-// lossy is a store that loses the answers to two actions. It has carried out one of these actions,
-// and not the other.
+// lossy is a store that returns no answer to two calls. It has carried out one of these calls, and
+// not the other.
 type lossy struct {
 	store.Store
 	calls, starts int

@@ -37,7 +37,7 @@ func listDeps(t *testing.T, packages ...string) (listed []goPackage) {
 	}
 }
 
-// within reports whether importPath is the package tree or one below it.
+// within reports whether an import path is that of the package tree, or of a package below it.
 func within(importPath, tree string) bool {
 	return importPath == tree || strings.HasPrefix(importPath, tree+"/")
 }

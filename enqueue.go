@@ -142,7 +142,7 @@ func (c *Client) takeInTx(ctx context.Context, tx store.Tx, n int) (job.ID, erro
 	return c.ids.take(ctx, n)
 }
 
-// check returns the jobs in the form that the store takes, without ids.
+// check returns the jobs as job.New values, without ids.
 func (c *Client) check(specs []Spec) ([]job.New, error) {
 	if len(specs) > job.EnqueueMax {
 		return nil, fmt.Errorf("enqueue of %d jobs: a call takes at most %d; split them into several calls: %w", len(specs), job.EnqueueMax, store.ErrTooLarge)

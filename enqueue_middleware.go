@@ -129,8 +129,7 @@ func (c *Client) newEnqueueChain(all []EnqueueMiddleware, name string) (*enqueue
 	return chain, nil
 }
 
-// callOf returns the innermost enqueueCall of the chain that the context belongs to, or
-// nil.
+// callOf returns the innermost call of the chain from which the context comes, or nil.
 func callOf(ctx context.Context, chain *enqueueChain) *enqueueCall {
 	call, ok := ctx.(*enqueueCall)
 	if !ok {

@@ -280,7 +280,7 @@ func TestCancel_APersonEndsARunningJob(t *testing.T) {
 	var e *redrivetest.Engine
 	e = handle(t, func(ctx context.Context, j *redrive.Job[renderArgs]) error {
 		if err := e.Cancel(ctx, redrive.By{Actor: "ann"}, j.ID); err != nil {
-			t.Errorf("Cancel: %v", err)
+			t.Errorf("Cancel: got error %v, want none", err)
 		}
 		<-ctx.Done()
 		return ctx.Err()

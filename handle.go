@@ -215,8 +215,8 @@ func (c *Client) register(h *handler, o *HandlerOptions) error {
 	return nil
 }
 
-// checkType returns an error for a job whose arguments have another type than the
-// handler of its kind takes. The given type is nil for a payload of plain bytes.
+// checkType returns an error if the arguments of a job have another type than those of the handler
+// of the kind. The argument args is nil for a payload of plain bytes.
 func (c *Client) checkType(kind string, args reflect.Type) error {
 	known := c.argTypes.Load()
 	if known == nil || args == nil {

@@ -91,7 +91,8 @@ func (c *Client) keeping() *keeper.Keeper {
 	return c.keeper
 }
 
-// nudge makes the keeper check the redrives now, if the keeper is running.
+// nudge makes the keeper step the redrives now instead of at its next time, if the keeper is
+// running.
 func (c *Client) nudge() {
 	if k := c.keeping(); k != nil {
 		k.Nudge()

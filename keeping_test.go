@@ -58,11 +58,11 @@ func TestQ3_KeepRescuesJobsOfCrashedWorkers(t *testing.T) {
 			return x.Claims
 		}
 		claim()
-		later(40 * time.Second) // the longest time between two searches, and the lease
+		later(40 * time.Second) // both times have passed: the longest time between two searches for crashed runs, and the lease
 		if j, err := c.Get(t.Context(), id); err != nil || j.State != job.Waiting || j.Counters.Crashes != 1 {
 			t.Errorf("job of the crashed worker: got state %s with %d crashes and error %v, want it waiting with 1", j.State, j.Counters.Crashes, err)
 		}
-		later(time.Hour) // the wait after a crash
+		later(time.Hour) // the job is due again, because this is longer than any wait after a crash
 		last := claim()  // this crash counts only if the worker has written that the run begins
 		if len(last) != 1 {
 			t.Fatalf("got %d claims after the first crash, want 1", len(last))
@@ -140,7 +140,7 @@ func TestQ9_AKeepingProcessIsListed(t *testing.T) {
 			t.Errorf("processes: got %+v, want one named server that keeps", list)
 		}
 		if err := c.Keep(t.Context()); err == nil {
-			t.Error("a second Keep of the client: got no error, want one")
+			t.Error("a second Keep of the client returned no error, want an error")
 		}
 		before, signs := dumpOf(t, st), st.Calls("Present")
 		later(5 * time.Minute)

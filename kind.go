@@ -46,7 +46,7 @@ func NewRaw(kind string, payload []byte, o *Options) Spec {
 // Spec is a job to be enqueued, made by Kind.New or NewRaw.
 type Spec struct {
 	new    job.New
-	unique *Unique      // the field new.Key is computed from it; nil when the caller chose the key
+	unique *Unique      // the field new.Key is computed from it; nil unless Options.Unique is set
 	args   reflect.Type // the type of the arguments, set by Kind.New, whose payload is JSON; nil for NewRaw
 
 	badOptions error // the mistake in the options, or nil
@@ -114,8 +114,8 @@ func (s Spec) Options() Options {
 	return o
 }
 
-// takeMaxAttempts moves Override.MaxAttempts to MaxAttempts, unless the options would
-// contradict each other then.
+// takeMaxAttempts moves the number in Override.MaxAttempts to MaxAttempts. It does not if the new
+// options would contradict each other.
 func (o *Options) takeMaxAttempts() {
 	if o.Override == nil || o.Override.MaxAttempts == nil {
 		return

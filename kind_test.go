@@ -114,8 +114,8 @@ func TestSpec_MaxAttemptsCanBeChanged(t *testing.T) {
 	}
 }
 
-// A mistake in the payload ends when another payload is set, and a mistake in the options ends when
-// other options are set.
+// Err no longer returns a mistake in the payload after WithPayload has set another payload, nor a
+// mistake in the options after WithOptions has set other options.
 func TestSpec_AMistakeEndsWithItsCause(t *testing.T) {
 	t.Parallel()
 	bad, good := []byte("x"), []byte(`{"scene":7}`)

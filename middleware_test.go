@@ -131,7 +131,7 @@ func TestMiddleware_MistakesAreFailures(t *testing.T) {
 				}
 				return nil
 			}, &redrive.HandlerOptions{Middleware: []redrive.Middleware{tt.middleware}})
-			// The second job ends in the same way as the first, and does not have to wait for it.
+			// The second job runs in the same way as the first, and does not wait for its end.
 			r, err := c.EnqueueMany(t.Context(), slices.Repeat(specs{kind.New(renderArgs{Scene: 7}, nil)}, 2))
 			if err != nil {
 				t.Fatal(err)

@@ -40,7 +40,8 @@ func outcomeClient(t *testing.T, s store.Store, config redrive.Config, h func(co
 	return c
 }
 
-// OnOutcome is called once for each ended run and gets its decision, also when the job is retried.
+// OnOutcome is called once for each run that has ended, with the decision about the run, also when
+// the job is retried.
 func TestOnOutcome_ReportsEachRun(t *testing.T) {
 	t.Parallel()
 	onEachStore(t, func(t *testing.T, d database) {

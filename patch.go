@@ -138,7 +138,7 @@ func (p *patcher) retry(ctx context.Context, j *job.Job) error {
 	a := p.a
 	a.IDs, a.Filter, a.Through = []JobID{j.ID}, nil, 0
 	a.Change.Payload = payload
-	act := func() (Acted, error) { return p.Act(ctx, p.by, a, nil) } // it knows what a try whose answer was lost has done
+	act := func() (Acted, error) { return p.Act(ctx, p.by, a, nil) } // Act knows which retries an earlier try has made although its answer was lost
 	if p.preview {
 		act = func() (Acted, error) { return p.store.Preview(ctx, a) }
 	}

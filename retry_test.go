@@ -59,7 +59,7 @@ func reading(t *testing.T, u *upstream, s policy.Settings, o retry.Options) (*re
 	return e, receipt.ID
 }
 
-// still is a clock for the calls in a handler. A wait on this clock takes no time.
+// still is a clock for the calls in a handler. With this clock, a wait takes no time.
 type still struct{ e *redrivetest.Engine }
 
 func (s still) Now() time.Time                                 { return s.e.Now() }

@@ -140,7 +140,7 @@ func (c *Client) awaitEmpty(ctx context.Context, e *engine.Engine) error {
 		c.keeping().Pass(ctx)
 		left, err := c.Backlog(ctx)
 		switch {
-		case passes(err): // wait below, and then count the jobs again
+		case passes(err): // the error may be temporary: wait below, and then count the jobs again
 		case err != nil || left.Live() == 0:
 			return err
 		}

@@ -18,8 +18,9 @@ import (
 
 // database is an empty database for one test.
 type database struct {
-	// open opens a store on the database until the end of the test. Each call opens another one, as
-	// another process does; for the memory store, each call returns the same store.
+	// open opens a store on the database and closes it at the end of the test. Each call opens
+	// another store, as another process would; for the memory store, each call returns the same
+	// store.
 	open func() store.Store
 	// openAt opens a store that reads the time from a clock.
 	openAt func(clock func() time.Time) store.Store

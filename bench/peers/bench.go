@@ -20,8 +20,8 @@ import (
 	"github.com/redrive/redrive/internal/testing/servers"
 )
 
-// bench has what the runs share: a directory, the programs of the agents and one PostgreSQL server.
-// Each run gets a new database, Redis server or directory.
+// bench holds what all runs of the comparison use: a directory, the programs of the agents and one
+// PostgreSQL server. Each run gets a new database, Redis server or directory.
 type bench struct {
 	options
 	log      io.Writer
@@ -216,7 +216,7 @@ func execute(ctx context.Context, dsn string, texts ...string) (err error) {
 	defer func() { err = errors.Join(err, c.Close(context.WithoutCancel(ctx))) }()
 	for _, text := range texts {
 		if _, err := c.Exec(ctx, text); err != nil {
-			return fmt.Errorf("%.40s: %w", text, err)
+			return fmt.Errorf("run the statement %.40s: %w", text, err)
 		}
 	}
 	return nil

@@ -29,7 +29,7 @@ func (b *bench) kill(ctx context.Context, s system, w workload, p *place, r *res
 	enqueued := make(chan error, 1)
 	go func() { enqueued <- enqueueAll(ctx, w.mode, group, r.Jobs) }()
 	pause(ctx, b.killAfter)
-	for empty(ledger+".acked") && ctx.Err() == nil { // a slow machine may not have stored a job yet
+	for empty(ledger+".acked") && ctx.Err() == nil { // wait until the system has acknowledged a job, which may take a while on a slow machine
 		pause(ctx, lookEvery)
 	}
 	if err := b.killAll(ctx, s, p, group); err != nil {

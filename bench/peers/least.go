@@ -14,8 +14,8 @@ type ratio struct {
 	measured     bool // whether both systems have a figure in the workload
 }
 
-// ratios compares each other system with redrive on the same server, or with redrive on SQLite if
-// redrive does not support that server.
+// ratios compares each other system with redrive on the same server, For a server that redrive does
+// not support, it uses redrive on SQLite.
 func (p page) ratios() (all []ratio) {
 	for _, m := range p.workloads {
 		for _, s := range p.systems {

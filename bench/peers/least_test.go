@@ -57,7 +57,7 @@ func TestLeastHoldsForEachSystem(t *testing.T) {
 		}
 		if tt.want == nil && out.String() != "Enqueue and process at once: redrive on SQLite (defaults) is 20.0 × River on SQLite (defaults)\n"+
 			"Enqueue and process at once: redrive on SQLite (defaults) is 10.0 × River on SQLite (best)\n" {
-			t.Errorf("%s: the printed text is %q, want both ratios in it", tt.name, &out)
+			t.Errorf("%s: the printed text is %q, want a text with both ratios", tt.name, &out)
 		}
 	}
 	err := compared(t, "-only both,redrive-sqlite -least 10", 20_000, 0, 0).short(&strings.Builder{})

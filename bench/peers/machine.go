@@ -98,7 +98,7 @@ func postgresSettings() map[string]string {
 	}
 }
 
-// readPostgres reads the server's settings back.
+// readPostgres reads the settings of the running PostgreSQL server.
 func readPostgres(ctx context.Context, dsn string) (words string, err error) {
 	c, err := pgx.Connect(ctx, dsn)
 	if err != nil {
@@ -125,7 +125,7 @@ func readPostgres(ctx context.Context, dsn string) (words string, err error) {
 	return strings.Join(all, ", "), nil
 }
 
-// readRedis reads the server's settings back.
+// readRedis reads the settings of the running Redis server.
 func readRedis(ctx context.Context, address string) (words string, err error) {
 	o, err := redis.ParseURL(address)
 	if err != nil {

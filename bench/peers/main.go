@@ -33,8 +33,8 @@ func main() {
 // agentArg is the argument that makes this program an agent.
 const agentArg = "agent"
 
-// run returns 0 when every requested run succeeded, 1 when a run failed or the machine cannot do
-// it, and 2 when the command line is wrong.
+// run returns 0 when every requested run succeeded, 1 when a run failed or a run is not possible on
+// this machine, and 2 when the command line is wrong.
 func run(ctx context.Context, args []string, out, log io.Writer) int {
 	o, err := parseOptions(args, log)
 	if errors.Is(err, flag.ErrHelp) {
@@ -53,7 +53,7 @@ func run(ctx context.Context, args []string, out, log io.Writer) int {
 	busy := [2]float64{others(ctx)}
 	results := b.measureAll(ctx)
 	err = errors.Join(context.Cause(ctx), b.close())
-	if err != nil { // an incomplete comparison is not published
+	if err != nil { // do not write a page if the comparison is incomplete
 		fmt.Fprintln(log, err)
 		return 1
 	}

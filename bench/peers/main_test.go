@@ -78,7 +78,7 @@ func checkResult(t *testing.T, s system, r result) {
 			dead = failures(r.Jobs, 20)
 		}
 		if r.PerSecond <= 0 || !s.floor && r.Rows.Dead != dead || s.history && r.Rows.Finished != r.Jobs-dead {
-			t.Errorf("workload %s: want %d dead jobs and a figure, got %+v", r.Workload, dead, r)
+			t.Errorf("workload %s: got the result %+[3]v, want %[2]d dead jobs and a figure", r.Workload, dead, r)
 		}
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/redrive/redrive/bench/agent"
 )
 
-// shown is a page of three rounds with redrive, a slower and a faster peer, one that failed and one
-// that is missing.
+// shown returns a page of three rounds with five systems: redrive, a slower one, a faster one, one
+// whose runs failed, and one that could not be measured.
 func shown(t *testing.T) string {
 	t.Helper()
 	o, err := parseOptions([]string{"-only", "both,river-sqlite,backlite,asynq"}, nil)
@@ -47,7 +47,7 @@ func TestPageShowsMediansRatiosAndLosses(t *testing.T) {
 		"1,000 finished of 1,000",
 	} {
 		if !strings.Contains(text, want) {
-			t.Errorf("the page should contain: %s", want)
+			t.Errorf("the page does not contain %q, want it there", want)
 		}
 	}
 	if t.Failed() {

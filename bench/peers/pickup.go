@@ -42,7 +42,7 @@ func pickups(ctx context.Context, producer, worker *agent.Process, samples int) 
 	if err := worker.Ask(ctx, agent.Request{Do: "start"}, nil); err != nil {
 		return nil, err
 	}
-	pause(ctx, time.Second) // after this pause the process is idle
+	pause(ctx, time.Second) // after this pause the process that runs jobs is idle
 	began := time.Now()
 	for n := 0; n < samples && (time.Since(began) < pickupFor || n < 5); n++ {
 		var stored agent.Enqueued

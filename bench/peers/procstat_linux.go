@@ -51,8 +51,8 @@ func stat(pid string) (used time.Duration, parent int, ok bool) {
 	return used, parent, true
 }
 
-// others returns the share of the processors that is used during one second in which this program
-// waits.
+// others returns the share of the processors that other programs use. It measures for one second,
+// in which this program waits.
 func others(ctx context.Context) float64 {
 	idle, total := processors()
 	pause(ctx, time.Second)

@@ -40,7 +40,7 @@ func (b *bench) timed(ctx context.Context, s system, w workload, p *place, group
 		if err := group[0].Ask(ctx, agent.Request{Do: "bulk", N: r.Jobs}, nil); err != nil {
 			return err
 		}
-		if s.server == postgres { // otherwise autovacuum would run during the measurement; River's own benchmark does the same
+		if s.server == postgres { // vacuum now, because autovacuum would otherwise run during the measurement; River's own benchmark does the same
 			if err := execute(ctx, p.address, "VACUUM ANALYZE"); err != nil {
 				return err
 			}

@@ -52,7 +52,7 @@ func (o *operation) sendMarked() (int, error) {
 	return v, nil
 }
 
-// peer calls an operation with one library; wait is the wait before every retry.
+// peer is a library that retries an operation. The argument wait is the time before every retry.
 type peer struct {
 	name string
 	make func(b *testing.B, wait time.Duration, op *operation) func(context.Context) (int, error)
@@ -85,13 +85,13 @@ var peers = []peer{
 		return func(context.Context) (int, error) { return r.Do(op.send) }
 	}},
 	{"avast", func(_ *testing.B, wait time.Duration, op *operation) func(context.Context) (int, error) {
-		return func(ctx context.Context) (int, error) { // this library binds the context to the strategy
+		return func(ctx context.Context) (int, error) { // this library binds the context to the strategy, so each call makes a strategy
 			return avast.NewWithData[int](avast.Context(ctx), avast.Attempts(4), avast.Delay(wait), avast.DelayType(avast.FixedDelay), avast.LastErrorOnly(true)).Do(op.send)
 		}
 	}},
 	{"sethvargo", func(_ *testing.B, wait time.Duration, op *operation) func(context.Context) (int, error) {
 		send := func(context.Context) (int, error) { return op.sendMarked() }
-		return func(ctx context.Context) (int, error) { // a backoff has state, so each call needs a new one
+		return func(ctx context.Context) (int, error) { // a backoff of this library has state, so each call makes a new one
 			return sethvargo.DoValue(ctx, sethvargo.WithMaxRetries(3, sethvargo.BackoffFunc(func() (time.Duration, bool) { return wait, false })), send)
 		}
 	}},
@@ -174,7 +174,7 @@ func held(b *testing.B, p peer, waiters int) int64 {
 	runtime.GC()
 	runtime.ReadMemStats(&after)
 	cancel()
-	if p.name != "avast, reused" { // "avast, reused" has no context, so its calls would wait for the full time
+	if p.name != "avast, reused" { // the peer "avast, reused" takes no context, so its calls cannot be ended early
 		ended.Wait()
 	}
 	return int64(after.HeapInuse+after.StackInuse) - int64(before.HeapInuse+before.StackInuse)

@@ -21,7 +21,7 @@ func asynqProgram() agent.Program {
 // asynqType is the type of the benchmark's tasks.
 const asynqType = "bench"
 
-// asynqSystem keeps nothing of a succeeded task, which is asynq's default.
+// asynqSystem is asynq with its default of keeping nothing of a task that has succeeded.
 type asynqSystem struct {
 	redis  *redis.Client
 	client *asynq.Client

@@ -147,7 +147,7 @@ func (f postgresFloor) connect(ctx context.Context) (*pgx.Conn, error) {
 		return nil, err
 	}
 	for _, name := range []string{"enable_seqscan", "enable_hashjoin", "enable_mergejoin", "jit"} {
-		config.RuntimeParams[name] = "off" // these settings force the best query plans, independent of the statistics
+		config.RuntimeParams[name] = "off" // these settings force the best query plans, whatever the statistics are
 	}
 	return pgx.ConnectConfig(ctx, config)
 }
@@ -162,8 +162,8 @@ func (r *floorRun) preload(ctx context.Context, c *pgx.Conn, jobs int) error {
 	})
 }
 
-// serveAll runs a goroutine for each connection. The function stop ends the goroutines and waits for
-// them. The first error is passed to failed.
+// serveAll runs a goroutine for each connection. The function stop ends the goroutines and waits
+// for them. The function failed gets the first error.
 func (r *floorRun) serveAll(ctx context.Context, conns []*pgx.Conn, mode string, failed context.CancelCauseFunc) (stop func()) {
 	serving, end := context.WithCancel(ctx)
 	var all sync.WaitGroup

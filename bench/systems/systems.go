@@ -1,4 +1,4 @@
-// Package systems has the job systems that agents can set up.
+// Package systems contains the job systems that agents can set up.
 package systems
 
 import (

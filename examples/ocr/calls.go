@@ -95,7 +95,7 @@ func loadJSON[T any](c *calls, key string) func(context.Context) (*T, error) {
 		}
 		into := new(T)
 		if err := json.Unmarshal(content, into); err != nil {
-			return nil, fmt.Errorf("%s: %w", key, err)
+			return nil, fmt.Errorf("decode the object %s: %w", key, err)
 		}
 		return into, nil
 	}

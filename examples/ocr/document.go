@@ -32,20 +32,20 @@ func (f file) manifest() string  { return "documents/" + f.Name + "/manifest.jso
 func (f file) page() string      { return "documents/" + f.Name + "/page-1.json" }
 func (f file) processed() string { return "documents/" + f.Name + "/page-1.processed.png" }
 
-// manifest names the picture that the stored page was read from.
+// manifest names the picture from which a stored page was read.
 type manifest struct {
 	SHA256 string `json:"sha256"`
 	Page   string `json:"page"`
 }
 
-// result is the result of a job.
+// result is the result of a job, as it is stored.
 type result struct {
 	findings
 	Source   string   `json:"source"` // where the text comes from: "ocr", or "storage" when an earlier run has read the page
 	Warnings []string `json:"warnings,omitempty"`
 }
 
-// process is the handler. It makes eight calls. When a call fails finally, this happens:
+// process is the handler. It makes eight calls. If a call fails after its last retry, this happens:
 //
 //	file download           the job is handed over, or fails
 //	manifest download       the page is read by OCR again
@@ -95,8 +95,8 @@ func (c *calls) process(ctx context.Context, j *redrive.Job[file]) error {
 	return j.SetResult(done)
 }
 
-// known returns the text of a picture that was read before, or nil. A failed download does not fail
-// the job, because OCR can read the picture again.
+// known returns the text of a picture if an earlier run has read and stored it, or nil. A failed
+// download does not fail the job, because OCR can read the picture again.
 func (c *calls) known(ctx context.Context, f file, picture []byte, done *result) (*page, error) {
 	listed, err := retry.DoOr(ctx, c.manifestDownload, loadJSON[manifest](c, f.manifest()), func(context.Context, error) (*manifest, error) {
 		done.Warnings = append(done.Warnings, "the manifest could not be loaded")
@@ -111,8 +111,8 @@ func (c *calls) known(ctx context.Context, f file, picture []byte, done *result)
 	})
 }
 
-// fresh reads a picture by OCR and stores the text. It writes the manifest last, so that a manifest
-// never names a missing page.
+// fresh reads a picture by OCR and stores the text. It writes the manifest last, so that each page
+// which a manifest names exists.
 func (c *calls) fresh(ctx context.Context, j *redrive.Job[file], picture []byte) (*page, error) {
 	text, err := retry.Do(retry.WithKey(ctx, j.StepKey("ocr")), c.ocr, func(ctx context.Context) (*page, error) {
 		return c.vision.read(ctx, picture)

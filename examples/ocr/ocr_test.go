@@ -22,13 +22,13 @@ func TestY3_Three429Then200AreFourCalls(t *testing.T) {
 		t.Fatalf("got job %+v with failures %+v, want it completed without a failure", j, failures)
 	}
 	if got := resultOf(j.Result); got.Title != "LETTER" || got.Total != "107.50" || got.Source != "ocr" || got.Warnings != nil {
-		t.Errorf("result %+v", got)
+		t.Errorf("got the result %+v, want title LETTER, total 107.50, source ocr and no warnings", got)
 	}
 	if calls := r.plan.Calls(world.Vision, ""); len(calls) != 4 || calls[3].Status != 200 || !sameKey(calls) {
 		t.Errorf("got the calls %+v of the OCR API, want four calls with one key", calls)
 	}
-	// half of the longest waits 1, 2 and 4 s, because the test sets the random part of the wait
-	// to a half
+	// The expected waits are half of the longest waits 1, 2 and 4 s, because the test sets the
+	// random part of a wait to a half.
 	if want := []time.Duration{500 * time.Millisecond, time.Second, 2 * time.Second}; !slices.Equal(r.waits, want) {
 		t.Errorf("got the waits %v between the calls, want %v", r.waits, want)
 	}
@@ -114,7 +114,7 @@ func TestY3_LanguageModelDownReschedulesOnce(t *testing.T) {
 		t.Errorf("got job %+v with failures %+v, want it completed", j, failures)
 	}
 	if got := resultOf(j.Result); got.Title != "RECEIPT" || got.Source != "storage" {
-		t.Errorf("result %+v", got)
+		t.Errorf("got the result %+v, want title RECEIPT from the storage", got)
 	}
 	if calls := r.plan.Calls(world.Model, ""); len(calls) != 5 || !sameKey(calls) {
 		t.Errorf("got the calls %+v of the language model, want five calls with one key", calls)
@@ -153,7 +153,7 @@ func TestY3_WrongKeyIsOneCallAndAClearMessage(t *testing.T) {
 // its last retry.
 type site struct {
 	name, where, about string
-	again              bool   // the call is made only for a document that was read before
+	again              bool   // whether the call is made only for a document that was read before
 	warning            string // the warning in the result of the job; "" means that the job does not continue: it waits for another run or fails
 	source             string // the source of the text if the job continues
 }

@@ -21,7 +21,7 @@ import (
 	"github.com/redrive/redrive/store/sqlite"
 )
 
-// rig is the program on a real store with the three services. Its clock moves only when the test
+// rig runs the program on a real store, with simulated services. Its clock moves only when the test
 // says so. Calls do not sleep: their waits are recorded.
 type rig struct {
 	t      *testing.T

@@ -18,7 +18,7 @@ import (
 // answerMax is the maximum size of a response, in bytes.
 const answerMax = 32 << 20
 
-// vision is a client of the OCR API. It sends a request once; the caller retries.
+// vision is a client of the OCR API. It does not retry a request; its caller does.
 type vision struct {
 	url, key string
 	client   *http.Client
@@ -85,7 +85,7 @@ func imageError(code int, message string) error {
 	return failure.WithClass(failure.InvalidInput, err)
 }
 
-// model is a client of the language-model API. It sends a request once; the caller retries.
+// model is a client of the language-model API. It does not retry a request; its caller does.
 type model struct {
 	url    string
 	client *http.Client

@@ -21,7 +21,7 @@ type act struct {
 	documents []scene
 }
 
-// scene is a document with the faults that its calls meet.
+// scene is a document, and the faults of the calls that are made for it.
 type scene struct {
 	file
 	wrong   string
@@ -61,7 +61,7 @@ var acts = []act{
 	}},
 }
 
-// screen prints what happens while it happens.
+// screen prints the events of the demonstration at the time when they happen.
 type screen struct {
 	mu    sync.Mutex
 	out   io.Writer

@@ -83,7 +83,7 @@ func TestALongOutputKeepsItsBeginningAndItsEnd(t *testing.T) {
 	got, _ := reported(t, "", false, append(events, ended("fail", "a", "TestBad"), ended("fail", "a", ""))...)
 	if n := strings.Count(got, "\n"); strings.Count(got, "first") != 250 || strings.Count(got, "last") != 250 ||
 		!strings.Contains(got, "… 150 lines left out …") || n > 620 {
-		t.Errorf("got %d lines, want the first 250 lines, the last 250 lines and a note between them:\n%s", n, got)
+		t.Errorf("the report has %d lines, want the first 250 lines, the last 250 lines and a note between them:\n%s", n, got)
 	}
 }
 

@@ -81,7 +81,7 @@ func TestGolden(t *testing.T) {
 	t.Errorf("%s\nIf every difference is intended, record again: go test ./tests/golden -update", compare(lines(want), lines(b.Bytes())))
 }
 
-// recording collects rows.
+// recording collects the rows of the golden file.
 type recording struct {
 	t   *testing.T
 	enc *json.Encoder

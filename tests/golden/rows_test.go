@@ -102,7 +102,7 @@ var steps = []time.Duration{
 	168 * time.Hour, 192 * time.Hour, 30 * 24 * time.Hour, 60 * 24 * time.Hour,
 }
 
-// queues are the default queue and those that presets move jobs to.
+// queues are the default queue and the queues to which presets move jobs.
 var queues = map[string]redrive.Queue{redrive.DefaultQueue: {}, "compute-engine-high-memory": {}}
 
 // workAll runs the due jobs after each step until all jobs have ended, and adds their outcomes.

@@ -24,7 +24,8 @@ import (
 	"github.com/redrive/redrive/tests/processes/line"
 )
 
-// patience is the time limit of a wait. It only ends a wait that would never end.
+// patience is the time limit of a wait. It is so long that only a wait that would never end reaches
+// it.
 const patience = 2 * time.Minute
 
 // program is the worker program, which is built once.
@@ -64,7 +65,7 @@ type fleet struct {
 	*testing.T
 	database string // the name of the database that package place opens
 
-	// The following fields are only used for fleets on PostgreSQL.
+	// The following fields are only set for fleets on PostgreSQL.
 	dsn, schema string
 	store       *postgres.Store
 	client      *redrive.Client
@@ -223,7 +224,8 @@ func (f *fleet) await(what string, holds func([]line.Line) bool) []line.Line {
 	}
 }
 
-// stored waits until the condition holds for the stored data. It polls the database.
+// stored waits until the condition what holds for the data in the database, which it reads again
+// and again.
 func (f *fleet) stored(what string, holds func() bool) {
 	f.Helper()
 	ctx, cancel := context.WithTimeout(f.Context(), patience)

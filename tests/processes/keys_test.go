@@ -19,7 +19,7 @@ func TestI1_ProcessesThatRaceWithOneKeyMakeOneJob(t *testing.T) { race(t) }
 // proves: I1
 func TestI1_ProcessesThatRaceWithEqualArgumentsMakeOneUniqueJob(t *testing.T) { race(t, "-unique") }
 
-// race lets two processes enqueue the same jobs at the same time, once on SQLite and once on
+// race starts two processes enqueue the same jobs at the same time, once on SQLite and once on
 // PostgreSQL.
 func race(t *testing.T, flags ...string) {
 	t.Helper()
@@ -56,7 +56,7 @@ func racing(t *testing.T, database string, flags ...string) {
 	})
 	f := &fleet{T: t, database: database, news: make(chan struct{})}
 	all := f.up(processes, append(flags, "-kinds", "quick", "-enqueue", "-callers", fmt.Sprint(callers))...)
-	firsts := map[string]int{} // for each process: the number of jobs that it was the first to make
+	firsts := map[string]int{} // for each process, the number of keys for which it enqueued the job first
 	for n := 1; n <= keys; n++ {
 		key := fmt.Sprintf("key-%d", n)
 		for _, p := range all {

@@ -11,8 +11,8 @@ import (
 	"github.com/redrive/redrive/tests/processes/line"
 )
 
-// pickupMax is far above the usual time. A job that waits for a poll, which happens every 30 s,
-// takes longer.
+// pickupMax is the longest accepted time from the enqueue of a job to its start. It is far above
+// the usual time, and below the poll interval of 30 s, so that a start by a poll is noticed.
 const pickupMax = 5 * time.Second
 
 // A job that one process enqueues starts immediately in another process that is idle.

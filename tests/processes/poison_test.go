@@ -17,8 +17,8 @@ var (
 	poisonCrashes = flag.Int("poison.crashes", 2, "number of crashes that end a job")
 )
 
-// Every hundredth job kills its process, which has ten slots and is started again at once. No
-// other job dies of it.
+// Every hundredth job kills its process, which has ten slots and is started again at once. All
+// other jobs complete.
 //
 // part of: Q3
 func TestQ3_APoisonousJobTakesNoOtherWithIt(t *testing.T) {
@@ -74,8 +74,8 @@ func TestQ3_APoisonousJobTakesNoOtherWithIt(t *testing.T) {
 	}
 }
 
-// checkStalled fails the test unless a dead letter is of a job that has stalled as often as its
-// limit allows.
+// checkStalled fails the test unless each dead letter is of a job that has crashed as often as its
+// crash limit allows.
 func checkStalled(t *testing.T, d *job.DeadLetter, dump *store.Dump) {
 	t.Helper()
 	for i := range dump.Jobs {

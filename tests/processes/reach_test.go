@@ -106,7 +106,7 @@ func TestQ7_APauseReachesAllProcesses(t *testing.T) {
 	f.enqueue("short", 10) // the new jobs wake all processes
 	f.up(1, "-kinds", "short", "-poll", seldom)
 	if lines, _ = f.all(); count(lines, line.Begin, "") != still {
-		t.Errorf("%d jobs began in a paused queue, want 0", count(lines, line.Begin, "")-still)
+		t.Errorf("%d jobs in a paused queue began to run, want 0", count(lines, line.Begin, "")-still)
 	}
 
 	f.set(store.QueueChange{Mode: &active})

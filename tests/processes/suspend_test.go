@@ -15,8 +15,8 @@ import (
 )
 
 // A handler ignores its context and returns nil after the time limit of its run. The run succeeds
-// if its process was suspended meanwhile, because the process gives up a run only some time after
-// it has ended the context. If the process was not suspended, the run is a timeout.
+// if its process was suspended at the time limit, because the process gives up a run only some time
+// after it has ended the context. If the process was not suspended, the run is a timeout.
 //
 // part of: Q5
 func TestQ5_ASuccessAfterASuspensionIsASuccess(t *testing.T) {
@@ -35,7 +35,7 @@ func TestQ5_ASuccessAfterASuspensionIsASuccess(t *testing.T) {
 			begun := f.await("the job runs", func(lines []line.Line) bool { return count(lines, line.Begin, "") == 1 })
 			if suspended {
 				p.signal(syscall.SIGSTOP)
-				<-time.After(time.Until(time.UnixMicro(begun[len(begun)-1].At).Add(limit + time.Second))) // the suspension outlasts the limit
+				<-time.After(time.Until(time.UnixMicro(begun[len(begun)-1].At).Add(limit + time.Second))) // wait until the time limit is over
 				if err := os.WriteFile(returns, nil, 0o600); err != nil {
 					t.Fatal(err)
 				}

@@ -40,7 +40,7 @@ func newCommand(tt *torture) *command {
 // lease is the shortest lease that a configuration may have.
 func (*command) lease() time.Duration { return 3 * time.Second }
 
-// returned is the exit code of a worker that has handed unfinished jobs back at its stop.
+// returned is the exit code of a worker that has handed back unfinished jobs when it was stopped.
 const returned = 3
 
 func (*command) exits(code int) bool { return code == 0 || code == returned }
@@ -81,7 +81,7 @@ kinds:
     retry: {waits: [20ms], max_retries: %[5]d}
 `
 
-// config returns the path of the round's configuration, and writes the file at the first call.
+// config returns the path of the round's configuration, and creates the file at the first call.
 func (c *command) config(r *round) (path string, err error) {
 	path = filepath.Join(r.dir, "redrive.yaml")
 	if size(path) > 0 {

@@ -24,8 +24,8 @@ func (tt *torture) mountSmall(dir string) bool {
 	return true
 }
 
-// unmount unmounts the small file system. It moves the files of a failed round to the normal one
-// first.
+// unmount unmounts the small file system. If the round has failed, it first moves the files of the
+// round to the normal file system.
 func (tt *torture) unmount(dir string) {
 	if tt.Failed() {
 		saved := dir + "-saved"
@@ -57,7 +57,7 @@ func (r *round) fillDisk(c int, over <-chan struct{}) {
 	}
 }
 
-// waitOr waits for the time d and reports whether the cycle ended meanwhile.
+// waitOr waits for the time d and reports whether the cycle has ended in this time.
 func waitOr(over <-chan struct{}, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

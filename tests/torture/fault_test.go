@@ -28,10 +28,10 @@ type slot struct {
 	role    string
 	command func(name string) (*exec.Cmd, error)
 	rand    *rand.Rand
-	over    <-chan struct{} // a channel that is closed at the end of the cycle; nil for workers, because the cycle ends after their faults
+	over    <-chan struct{} // closed at the end of the cycle; nil for workers, because the cycle ends after their faults
 }
 
-// workers returns a slot for workers.
+// workers returns a slot in which workers run.
 func (r *round) workers(place ...int) *slot {
 	return &slot{round: r, role: work, rand: r.random(append(place, r.n)...),
 		command: func(name string) (*exec.Cmd, error) { return r.program.worker(r, name) }}
@@ -93,8 +93,8 @@ func (s *slot) endsOrOver(p *process, d time.Duration) {
 	}
 }
 
-// comesUp waits until a process is ready, and reports false when the process or the cycle has ended
-// before.
+// comesUp waits until a process is ready, and reports whether it is. It returns false if the
+// process or the cycle ends first.
 func (s *slot) comesUp(p *process) bool {
 	const look = 5 * time.Millisecond
 	for begun := time.Now(); !p.isUp(); {
@@ -146,7 +146,7 @@ func standStill() fault {
 		w.endsWithin(s.between(s.program.lease()*3/2, s.program.lease()*2))
 		w.signal(syscall.SIGCONT)
 		s.faulted("stand still")
-		for range 20 { // wait only for a limited time, because the redrive command does not log that it was paused
+		for range 20 { // the wait has a limit, because the redrive command does not log that it was paused
 			if w.endsWithin(s.between(50*time.Millisecond, 100*time.Millisecond)) || w.says(awake) {
 				break
 			}
@@ -178,7 +178,7 @@ func shortFile() fault {
 		w := s.start("")
 		s.comesUp(w)
 		w.endsWithin(s.between(50*time.Millisecond, 200*time.Millisecond))
-		// The worker's own ledger must still fit.
+		// The limit leaves enough space for the worker's ledger, which has the same limit.
 		limit := max(size(s.database+"-wal")+4<<10, size(s.ledger(w.name))+128<<10)
 		w.starved = true
 		if w.limitFiles(uint64(limit)) {
@@ -207,7 +207,7 @@ func size(path string) int64 {
 	return info.Size()
 }
 
-// bag gives out faults in random order, each once before any of them is repeated.
+// bag gives out faults in random order, and gives out all of them before it repeats one.
 type bag struct {
 	all, left []fault
 	rand      *rand.Rand

@@ -27,8 +27,8 @@ func newLibrary(tt *torture, on site) *library {
 
 func (*library) lease() time.Duration { return 500 * time.Millisecond }
 
-// exits reports whether the program may end with an exit code. If it hands jobs back at a stop,
-// this is no error, so its exit code is 0.
+// exits reports whether the program may end with an exit code. The code must be 0, also after a
+// stop at which the program has handed jobs back.
 func (*library) exits(code int) bool { return code == 0 }
 
 func (*library) ownTables() bool { return true }

@@ -118,7 +118,7 @@ func (r *round) steer(ctx context.Context, s *place.Place, by store.By) {
 			if _, err := s.ControlRedrive(ctx, by, list[i].ID, store.RedrivePause); err == nil {
 				r.faulted("pause of a redrive")
 			}
-			_, _ = s.ControlRedrive(ctx, by, list[i].ID, store.RedriveResume) // without this call the redrive would stay paused
+			_, _ = s.ControlRedrive(ctx, by, list[i].ID, store.RedriveResume) // so that the redrive does not stay paused
 			return
 		}
 	}
@@ -152,7 +152,8 @@ func (r *round) writeLate(ctx context.Context, s *place.Place) {
 	}
 }
 
-// some returns the newest jobs that are in one of the states and were not retried yet.
+// some returns the newest jobs that are in one of the given states and were never retried by a
+// person.
 func (r *round) some(ctx context.Context, s *place.Place, n int, states ...job.State) (ids []job.ID) {
 	page, err := s.List(ctx, store.Filter{States: states, Limit: 50})
 	if err != nil {
@@ -166,7 +167,8 @@ func (r *round) some(ctx context.Context, s *place.Place, n int, states ...job.S
 	return ids
 }
 
-// withStore opens the database for a moment. It does nothing when that fails.
+// withStore opens the database, calls the function with it, and closes the database. If it cannot
+// open the database, it does nothing.
 func (r *round) withStore(do func(ctx context.Context, s *place.Place)) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()

@@ -31,14 +31,14 @@ type process struct {
 	born    int64 // the value of round.shortages at the start of the process
 }
 
-// start starts a process in a role, with a crash point or "". If it cannot be started, the test has
-// failed; the process counts as ended and has no state.
+// start starts a process in a role, with a crash point or "". If the process cannot be started,
+// start fails the test; the process then counts as ended and has no state.
 func (r *round) start(role, point string, command func(name string) (*exec.Cmd, error)) *process {
 	name := fmt.Sprintf("%04d-%s", r.started.Add(1), role)
 	p := &process{round: r, name: name, cmd: new(exec.Cmd), log: filepath.Join(r.dir, "log", name), ended: make(chan struct{}),
 		born: r.shortages.Load()}
 	if err := p.begin(point, command); err != nil {
-		r.Errorf("the process %s could not be started: %v", name, err) // this may run outside of the test's goroutine, where Fatal must not be called
+		r.Errorf("the process %s could not be started: %v", name, err) // Errorf and not Fatal, because this may run outside of the test's goroutine
 		close(p.ended)
 		return p
 	}

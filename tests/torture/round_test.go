@@ -33,7 +33,7 @@ type round struct {
 	started   atomic.Int64 // the number of started processes; it also gives each process its number
 	shortages atomic.Int64 // a counter that grows by one when disk space becomes short, and again when there is enough; so it is odd while space is short
 
-	purged     map[job.ID]string      // the correlation ids of purged jobs; guarded by torture.mu
+	purged     map[job.ID]string      // the correlation ids of jobs that were purged; guarded by torture.mu
 	unanswered map[string]ledger.Line // the submissions that have a key and got no answer; guarded by torture.mu
 }
 
@@ -134,7 +134,8 @@ func (r *round) cycle(c int) {
 // that other workers have jobs to rescue.
 const orphans = 4
 
-// closing kills a worker while it copies the log into the database at its close.
+// closing makes a worker stop and kills it while its store is being closed, when SQLite copies the
+// log into the database.
 func (s *slot) closing() bool {
 	w := s.start(pointValue(crashpoint.InCheckpoint, 1, s.within(2*time.Millisecond)))
 	s.comesUp(w)
@@ -160,7 +161,8 @@ func (r *round) clients(c int, over <-chan struct{}) {
 // clientPause is the time between two clients.
 const clientPause = 50 * time.Millisecond
 
-// acked returns how many enqueues of the clients started since then were acknowledged.
+// acked returns how many enqueues were acknowledged to those clients whose process number is above
+// before.
 func (r *round) acked(before int64) (n int) {
 	for started := before + 1; started <= r.started.Load(); started++ {
 		path := r.ledger(fmt.Sprintf("%04d-%s", started, client))

@@ -30,7 +30,7 @@ func (s *postgresSite) faults() []fault {
 	}
 }
 
-// trouble makes a fault from a problem that begins, lasts for a while and ends.
+// trouble makes a fault that begins a problem, waits for a while, and ends the problem.
 func (s *postgresSite) trouble(name string, do func(p *slot, srv *server) bool) fault {
 	return fault{name, func(p *slot) bool {
 		p.shortages.Add(1)
@@ -173,7 +173,7 @@ func (s *postgresSite) fillDisk() fault {
 	}}
 }
 
-// recovers waits until a server that has ended its processes accepts connections again.
+// recovers waits until the server accepts connections again after it has ended its own processes.
 func (s *slot) recovers(srv *server) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()

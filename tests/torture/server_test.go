@@ -104,7 +104,7 @@ func (s *postgresSite) begin(r *round) {
 		srv.holding.Wait()
 		return errors.Join(proxy.Close(), p.Close())
 	})
-	r.Cleanup(func() { _ = srv.close() }) // this close is needed when the test fails before the end of the round
+	r.Cleanup(func() { _ = srv.close() }) // for the case that the test fails before the end of the round
 	srv.holding.Go(func() { r.hold(ctx, p.DSN()) })
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -13,8 +13,8 @@ import (
 
 // site is a kind of database, with the faults that the rounds cause in it.
 type site interface {
-	// begin prepares the database of a round. The method again removes this database, so that the
-	// round can start once more.
+	// begin prepares the database of a round. The method again removes the database, so that the
+	// round can start a second time.
 	begin(r *round)
 	again(r *round) error
 	// meanwhile causes faults of the database during a cycle.

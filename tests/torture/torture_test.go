@@ -75,7 +75,7 @@ type intake struct {
 	seed   uint64
 }
 
-// summary counts what a run has done. The run prints it at its end.
+// summary counts what a run of the test has done. The test prints the summary at its end.
 type summary struct {
 	Cycles int    `json:"cycles"`
 	Rounds int    `json:"rounds"`
@@ -132,7 +132,7 @@ func newTorture(t *testing.T) *torture {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("seed %d, %s", seed, dir)
+	t.Logf("seed %d, files in %s", seed, dir)
 	tt := &torture{T: t, dir: dir, seed: seed}
 	tt.summary = summary{Seed: seed, Kills: make(map[string]int), Faults: make(map[string]int)}
 	return tt

@@ -43,7 +43,7 @@ func (r *round) verify() error {
 	r.count(func(s *summary) { s.Add(check.Count(h)) })
 	late, err := r.writeForLostRuns(ctx, st, dump)
 	if err != nil {
-		r.Error(err) // the other checks follow even after this error
+		r.Error(err) // no return, so that the other checks are also made
 	}
 	h.Writes = append(h.Writes, late...)
 	violations := check.Check(h)
@@ -55,7 +55,7 @@ func (r *round) verify() error {
 		r.Errorf("round %d: %d violations of invariants\n%s", r.n, len(violations), b.String())
 	}
 	if err := check.Figures(dump, false); err != nil {
-		r.Errorf("round %d: %v", r.n, err)
+		r.Errorf("round %d: the figures disagree with the events: %v", r.n, err)
 	}
 	r.verdicts(notes.Plans, dump)
 	if r.program.ownTables() {
@@ -64,7 +64,7 @@ func (r *round) verify() error {
 	return nil
 }
 
-// close closes a file that was read to its end. An error of the close is a finding.
+// close closes a file that was read to its end. An error of Close fails the test.
 func (r *round) close(c io.Closer) {
 	if err := c.Close(); err != nil {
 		r.Error(err)
@@ -138,7 +138,7 @@ func (r *round) applicationTables(ctx context.Context, st *place.Place, notes *l
 	}
 	err := query(ctx, st, `SELECT name, 0, 0 FROM orders`, func(name string, _ store.Run) {
 		if !jobs[name] {
-			r.Errorf("round %d: order %s is stored, but its job is missing", r.n, name)
+			r.Errorf("round %d: order %s is stored, but its job is missing, want both", r.n, name)
 		}
 		delete(jobs, name)
 	})
@@ -147,7 +147,7 @@ func (r *round) applicationTables(ctx context.Context, st *place.Place, notes *l
 	}
 	for _, name := range notes.InTx {
 		if jobs[name] {
-			r.Errorf("round %d: the job of order %s is stored, but the order is missing", r.n, name)
+			r.Errorf("round %d: the job of order %s is stored, but the order is missing, want both", r.n, name)
 		}
 	}
 	err = query(ctx, st, `SELECT '', job, run FROM effects`, func(_ string, run store.Run) {
@@ -161,7 +161,7 @@ func (r *round) applicationTables(ctx context.Context, st *place.Place, notes *l
 		return err
 	}
 	for run := range completed {
-		r.Errorf("round %d: run %d completed job %d, but its effect is missing", r.n, run.Token, run.ID)
+		r.Errorf("round %d: run %d completed job %d, but its effect is missing, want one effect", r.n, run.Token, run.ID)
 	}
 	return nil
 }

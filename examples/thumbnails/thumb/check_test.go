@@ -45,7 +45,7 @@ func decodeFile(t *testing.T, name string) image.Image {
 	defer f.Close()
 	img, _, err := image.Decode(f)
 	if err != nil {
-		t.Fatalf("%s: %v", name, err)
+		t.Fatalf("decode the picture %s: %v", name, err)
 	}
 	return img
 }

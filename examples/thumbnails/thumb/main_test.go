@@ -56,7 +56,7 @@ func exampleJobs(t *testing.T) []payload {
 			Payload payload
 		}
 		if err := json.Unmarshal(lines.Bytes(), &job); err != nil {
-			t.Fatalf("%s: %v", lines.Text(), err)
+			t.Fatalf("decode the line %s of jobs.jsonl: %v", lines.Text(), err)
 		}
 		if job.Kind != "thumbnail" {
 			t.Errorf("kind %q in jobs.jsonl, want thumbnail", job.Kind)

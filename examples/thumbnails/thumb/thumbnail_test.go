@@ -102,7 +102,8 @@ func TestShrinkAveragesTheAreaCovered(t *testing.T) {
 
 func TestShrinkTurnsFineStripesGrey(t *testing.T) {
 	t.Parallel()
-	// A method that picks single pixels would give black or white.
+	// The source alternates between black and white pixels, so each new pixel must be grey. A
+	// method that picks single pixels would return black or white.
 	src := image.NewGray(image.Rect(0, 0, 64, 64))
 	for i := range src.Pix {
 		src.Pix[i] = uint8(255 * (i % 2))
@@ -179,7 +180,7 @@ func FuzzDecode(f *testing.F) {
 			return
 		}
 		if b := img.Bounds(); checkPixels(b.Dx(), b.Dy()) != nil {
-			t.Errorf("bounds %v", b)
+			t.Errorf("got a picture with the bounds %v, want at most pixelsMax pixels", b)
 		}
 	})
 }

@@ -33,7 +33,8 @@ func main() {
 func run(path string) (code int, err error) {
 	lock, err := os.Open(path) //nolint:gosec // the test that starts this program names the file
 	if err == nil {
-		// The lock is held while the process lives; the check at the end of a round waits for it.
+		// The process holds this lock until it ends. The check at the end of a round waits for the
+		// lock.
 		err = syscall.Flock(int(lock.Fd()), syscall.LOCK_SH)
 	}
 	if err != nil {
@@ -108,8 +109,8 @@ func killWorker(parent int) error {
 	return syscall.Kill(parent, syscall.SIGKILL)
 }
 
-// hangs is the longest duration of a run that waits for its time limit, in case its worker was
-// killed.
+// hangs is the longest duration of a run that waits for its time limit. It only matters if the
+// worker was killed.
 const hangs = 3 * time.Second
 
 func (r *execution) do() (code int, err error) {

@@ -15,8 +15,8 @@ import (
 // Op says what a line records.
 type Op string
 
-// The operations. The first of each group is written before the call and the others after it. A
-// missing later line means that the answer is not known.
+// The operations. The first operation of each group is recorded before the call, the other
+// operations after it. If no line of them follows, the answer of the call is not known.
 const (
 	Submit  Op = "submit"  // a client is about to enqueue Name
 	Taken   Op = "taken"   // the store accepted the job as ID

@@ -104,7 +104,7 @@ func (p *producer) submission() ledger.Line {
 func payload(l *ledger.Line) []byte {
 	name := l.Name
 	if l.Key != "" {
-		name = l.Key // the payload then depends only on the key, as for a repeated call
+		name = l.Key // a repeated call must have the same payload, so the payload depends only on the key
 	}
 	return plan.Payload(name, l.Plan, l.Pad)
 }

@@ -57,8 +57,8 @@ func main() {
 
 // run works or enqueues until it is done or gets SIGTERM.
 func run(o *options) error {
-	// With the signal ignored, a write beyond the file size limit fails with an error, like one on
-	// a full disk.
+	// If this signal is ignored, a write beyond the file size limit returns an error, as on a full
+	// disk.
 	signal.Ignore(syscall.SIGXFSZ)
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()

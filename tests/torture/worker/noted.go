@@ -125,8 +125,8 @@ func (s *noted) endsInTx(id job.ID, token job.Token) {
 	}
 }
 
-// watchForStops notices when the process was paused for longer than a lease. It then makes late
-// writes, as a handler does that has not noticed the pause.
+// watchForStops notices when the process was paused for longer than a lease. It then writes late
+// outcomes, like a worker that has not noticed the pause.
 func (s *noted) watchForStops(ctx context.Context) {
 	tick := time.NewTicker(s.lease / 20)
 	defer tick.Stop()

@@ -22,7 +22,7 @@ import (
 	"github.com/redrive/redrive/tests/torture/plan"
 )
 
-// handlers runs the plans and records them in the ledger.
+// handlers runs the jobs as their plans say and records the runs in the ledger.
 type handlers struct {
 	book  *ledger.Book
 	store *noted
@@ -138,7 +138,7 @@ func (h *handlers) do(ctx context.Context, j *redrive.Job[[]byte], result []byte
 	return j.SetResult(result)
 }
 
-// slowly takes 40 to 360 ms, depending on the job.
+// slowly works for 40 to 360 ms, depending on the job, and reports progress.
 func (h *handlers) slowly(ctx context.Context, j *redrive.Job[[]byte]) error {
 	const steps = 4
 	step := time.Duration(10+int64(j.ID)*37%80) * time.Millisecond
@@ -164,7 +164,7 @@ func (h *handlers) inTx(ctx context.Context, j *redrive.Job[[]byte], result []by
 		return j.CompleteTx(ctx, tx.Jobs)
 	})
 	if err != nil && !errors.Is(err, store.ErrLeaseLost) {
-		return failure.Snooze(troubleWait) // a full disk must not fail the job
+		return failure.Snooze(troubleWait) // the job is snoozed, because a full disk must not fail it
 	}
 	return err
 }
