@@ -60,7 +60,7 @@ soak: ## MIN minutes at full rate (10): claims flat, size bounded, nothing lost 
 
 torture: ## N cycles of kills of the real program (N=200), of one store only with STORE=sqlite or postgres
 	go test ./tests/torture -run '$(or $(TORTURE_$(STORE)),.)' -count=1 -v -timeout 120m \
-		-torture.cycles=$(N) -torture.postgres=$(N) -torture.seed=$(SEED)
+		-torture.cycles=$(N) -torture.postgres=$(N) -torture.promotions=$$(( ($(N) + 9) / 10 )) -torture.seed=$(SEED)
 
 powercut: ## N states of a disk after power cuts of a SQLite database (N=100000); Linux with FUSE
 	cd bench/powercut && go test . -count=1 -v -timeout 180m -powercut.states=$(if $(filter file,$(origin N)),100000,$(N)) -powercut.seed=$(SEED)

@@ -43,6 +43,19 @@ func (r *round) ledger(name string) string { return filepath.Join(r.dir, "ledger
 // round runs some cycles of faults on a new database. The database is then settled and checked
 // while the next round runs, because that is mostly waiting for leases and delays.
 func (tt *torture) round(cycles int) {
+	r := tt.newRound()
+	r.program.begin(r)
+	r.migrate()
+	for c := range cycles {
+		r.cycle(c)
+		tt.count(func(s *summary) { s.Cycles++ })
+	}
+	tt.settling.Wait()
+	tt.settling.Go(r.settle)
+}
+
+// newRound makes the next round with its directories.
+func (tt *torture) newRound() *round {
 	tt.count(func(s *summary) { s.Rounds++ })
 	n := tt.summary.Rounds
 	r := &round{torture: tt, n: n, dir: filepath.Join(tt.dir, fmt.Sprintf("round-%03d", n)),
@@ -52,14 +65,7 @@ func (tt *torture) round(cycles int) {
 			tt.Fatal(err)
 		}
 	}
-	r.program.begin(r)
-	r.migrate()
-	for c := range cycles {
-		r.cycle(c)
-		tt.count(func(s *summary) { s.Cycles++ })
-	}
-	tt.settling.Wait()
-	tt.settling.Go(r.settle)
+	return r
 }
 
 // settle runs the remaining jobs of a round and checks the result.

@@ -38,6 +38,12 @@ func (*Postgres) Pause() error { return errSystem() }
 // Resume does nothing.
 func (*Postgres) Resume() {}
 
+// Standby returns an error.
+func (*Postgres) Standby(context.Context, string) (*Postgres, error) { return nil, errSystem() }
+
+// Promote returns an error.
+func (*Postgres) Promote() error { return errSystem() }
+
 // Close returns an error.
 func (*Postgres) Close() error { return errSystem() }
 
