@@ -2,8 +2,9 @@
 // PostgreSQL server and keep ledgers outside of it. They are killed at random moments and at named
 // points, paused for longer than their leases, stopped gracefully, and run out of disk space. The
 // server is restarted and loses connections and disk space, and a proxy in front of it cuts
-// connections around COMMIT. After some cycles the faults end, the remaining jobs are run, and
-// package check compares the ledgers with the stored data.
+// connections around COMMIT. In some rounds PgBouncer is in front of it. Another test kills primaries and
+// promotes their standbys. After some cycles the faults end, the remaining jobs are run, and package
+// check compares the ledgers with the stored data.
 //
 //	go test ./tests/torture -torture.cycles 200 -torture.postgres 200 -torture.seed 1 -timeout 60m -v
 //

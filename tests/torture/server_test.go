@@ -50,7 +50,8 @@ func newPostgresSite(tt *torture) *postgresSite {
 type server struct {
 	*servers.Postgres
 	proxy *pgproxy.Proxy
-	disk  bool // whether the file system of the server can be filled
+	pool  *servers.Bouncer // PgBouncer between the proxy and the server; nil in rounds without it
+	disk  bool             // whether the file system of the server can be filled
 
 	release context.CancelFunc
 	holding sync.WaitGroup // the goroutine that keeps a snapshot open
@@ -92,23 +93,53 @@ func (s *postgresSite) begin(r *round) {
 	if err != nil {
 		r.Fatal(err)
 	}
-	proxy, through, err := pgproxy.Before(p.DSN())
+	pool, dsn, err := r.pooled(p.DSN())
 	if err != nil {
 		r.Fatal(errors.Join(err, p.Close()))
 	}
+	proxy, through, err := pgproxy.Before(dsn)
+	if err != nil {
+		r.Fatal(errors.Join(err, pool.Close(), p.Close()))
+	}
 	r.database, r.direct = through+"#"+schema, p.DSN()+"#"+schema
 	ctx, release := context.WithCancel(context.Background())
-	srv := &server{Postgres: p, proxy: proxy, disk: o.Disk != "", release: release}
+	srv := &server{Postgres: p, proxy: proxy, pool: pool, disk: o.Disk != "", release: release}
 	srv.close = sync.OnceValue(func() error {
 		release()
 		srv.holding.Wait()
-		return errors.Join(proxy.Close(), p.Close())
+		return errors.Join(proxy.Close(), pool.Close(), p.Close())
 	})
 	r.Cleanup(func() { _ = srv.close() }) // for the case that the test fails before the end of the round
 	srv.holding.Go(func() { r.hold(ctx, p.DSN()) })
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.rounds[r] = srv
+}
+
+// poolModes are the modes of PgBouncer in the rounds, one after the other; "" means a round without it.
+var poolModes = [...]string{"transaction", "", "session", ""}
+
+// pooled starts PgBouncer in front of the server at a DSN, in the mode of the round. It returns the DSN
+// of PgBouncer. Where PgBouncer is not installed, and in rounds without it, it returns the same DSN.
+func (r *round) pooled(dsn string) (pool *servers.Bouncer, through string, err error) {
+	mode := poolModes[(r.n-1)%len(poolModes)]
+	if mode == "" {
+		return nil, dsn, nil
+	}
+	pool, err = servers.StartBouncer(r.Context(), dsn, &servers.BouncerOptions{Settings: map[string]string{
+		"pool_mode": mode, "default_pool_size": "60",
+		// A server that has just been restarted is tried again at once, not after 15 s.
+		"server_login_retry": "1",
+	}})
+	if errors.Is(err, servers.ErrMissing) {
+		r.Logf("NO PGBOUNCER in this round: %v", err)
+		return nil, dsn, nil
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	r.faulted("round behind PgBouncer, pool_mode " + mode)
+	return pool, pool.DSN(), nil
 }
 
 // hold keeps a snapshot open for the whole round, so that no deleted row can be vacuumed. After a
@@ -185,6 +216,9 @@ func (s *postgresSite) end(r *round) {
 	srv := s.of(r)
 	if r.Failed() {
 		r.Logf("round %d: the last lines of the server's log:\n%s", r.n, srv.Log())
+		if srv.pool != nil {
+			r.Logf("round %d: the last lines of PgBouncer's log:\n%s", r.n, srv.pool.Log())
+		}
 	}
 	if err := srv.close(); err != nil {
 		r.Error(err)

@@ -98,7 +98,10 @@ func (b *Bouncer) DSN() string { return b.url.String() }
 // Log returns the last lines that PgBouncer wrote.
 func (b *Bouncer) Log() string { return b.daemon.said() }
 
-// Close stops PgBouncer and cuts the connections through it.
+// Close stops PgBouncer and cuts the connections through it. It does nothing if b is nil.
 func (b *Bouncer) Close() error {
+	if b == nil {
+		return nil
+	}
 	return errors.Join(b.daemon.stop(syscall.SIGKILL), b.home.remove())
 }

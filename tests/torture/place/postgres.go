@@ -17,7 +17,10 @@ import (
 )
 
 // server is the application's connection to a schema of a PostgreSQL database.
-type server struct{ pool *pgxpool.Pool }
+type server struct {
+	pool   *pgxpool.Pool
+	schema string
+}
 
 // Split splits the URL of a torture test's database on a PostgreSQL server into the DSN and the
 // schema.
@@ -39,7 +42,8 @@ func openPostgres(ctx context.Context, where string) (*Place, error) {
 	if err != nil {
 		return nil, err
 	}
-	config.ConnConfig.RuntimeParams["search_path"] = schema
+	// PgBouncer keeps neither prepared statements nor settings of a connection.
+	config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeExec
 	config.ConnConfig.RuntimeParams["application_name"] = "application"
 	s, err := postgres.Open(ctx, dsn, &postgres.Options{Schema: schema})
 	if err != nil {
@@ -49,11 +53,11 @@ func openPostgres(ctx context.Context, where string) (*Place, error) {
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
-	return &Place{Jobs: s, app: server{pool}}, nil
+	return &Place{Jobs: s, app: server{pool, schema}}, nil
 }
 
 func (s server) tx(ctx context.Context, do func(context.Context, *Tx) error) error {
-	tx, err := s.pool.Begin(ctx)
+	tx, err := s.begin(ctx)
 	if err != nil {
 		return err
 	}
@@ -72,6 +76,18 @@ func (s server) tx(ctx context.Context, do func(context.Context, *Tx) error) err
 	return fmt.Errorf("commit: %w: %w", store.ErrUnknown, err)
 }
 
+// begin begins a transaction in which tables are found in the schema.
+func (s server) begin(ctx context.Context) (pgx.Tx, error) {
+	tx, err := s.pool.Begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := tx.Exec(ctx, `SET LOCAL search_path = `+s.schema); err != nil {
+		return nil, errors.Join(err, tx.Rollback(ctx))
+	}
+	return tx, nil
+}
+
 // refused reports whether the server has answered that it did not commit. A server that ends
 // without such an answer may have committed.
 func refused(err error) bool {
@@ -80,7 +96,12 @@ func refused(err error) bool {
 }
 
 func (s server) query(ctx context.Context, text string, each func(scan func(...any) error) error) error {
-	rows, err := s.pool.Query(ctx, text)
+	tx, err := s.begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = tx.Rollback(ctx) }() // nothing was written
+	rows, err := tx.Query(ctx, text)
 	if err != nil {
 		return err
 	}
