@@ -31,7 +31,7 @@ func TestBug_OverflowBecomesAHotLoop(t *testing.T) {
 		b := exponential(time.Microsecond, factor)
 		if d, _ := b.Wait(math.MaxInt, 0, 0); d.Wait != backoff.Max {
 			if factor == 1.0000001 && math.MaxInt == math.MaxInt32 {
-				continue // with this factor, the wait does not reach the cap within 2^31 retries
+				continue // this factor grows so slowly that the wait stays below the cap for 2^31 retries
 			}
 			t.Errorf("factor %v, largest retry number: got the wait %v, want the constant Max", factor, d.Wait)
 		}
@@ -113,7 +113,7 @@ func TestBug_WaitsPileUpAtTheCap(t *testing.T) {
 	}
 }
 
-// One library returned the duration −1 for "stop", and a timer with −1 fires at once.
+// One library returned the duration −1 for "stop", and a timer with this duration fires at once.
 func TestBug_StopIsNoDuration(t *testing.T) {
 	t.Parallel()
 	b := backoff.Backoff{Waits: seconds(1), Past: backoff.Stop}

@@ -104,7 +104,7 @@ func TestLinksOfThePagesLeadSomewhere(t *testing.T) {
 				target = filepath.Join(filepath.Dir(page), match[1])
 			}
 			if _, err := os.Stat(target); err != nil {
-				t.Errorf("%s: %v", page, err)
+				t.Errorf("%s has a link to a file that does not exist: %v", page, err)
 			} else if match[2] != "" && !slices.Contains(anchors(read(t, target)), match[2][1:]) {
 				t.Errorf("%s links to the heading %s of %s, but there is no such heading", page, match[2], target)
 			}

@@ -187,7 +187,7 @@ func TestF9_EveryKeyIsOnThePage(t *testing.T) {
 	}
 }
 
-// schemaPaths calls tell with the path of each key in a JSON schema.
+// schemaPaths calls the function tell with the path of each key in a JSON schema.
 func schemaPaths(root, s map[string]any, path string, tell func(string)) {
 	if ref, ok := s["$ref"].(string); ok {
 		s = root["$defs"].(map[string]any)[strings.TrimPrefix(ref, "#/$defs/")].(map[string]any)
@@ -317,7 +317,7 @@ func TestR5_TheConditionsOfThePage(t *testing.T) {
 	t.Parallel()
 	attrs := regexp.MustCompile("(?s)the attributes `(\\{.*?\\})`").FindStringSubmatch(read(t, "policy.md"))
 	if attrs == nil {
-		t.Fatal("no attributes")
+		t.Fatal("policy.md has no example of attributes, want one")
 	}
 	for _, row := range tableRows(t, "^`.*(attrs|kind|owner)", 2) {
 		quoted, err := json.Marshal(strings.Trim(row[0], "`"))
@@ -344,7 +344,7 @@ func TestF8_ThePhrasesOfThePage(t *testing.T) {
 		match := strings.Trim(row[0], "`")
 		c, problems := failure.NewClassifier(failure.Rules{NoBuiltin: true, Phrases: []failure.PhraseRule{{Match: match, Class: "Found"}}})
 		if len(problems) > 0 {
-			t.Errorf("%s: %v", match, problems)
+			t.Errorf("the phrase %s of policy.md is not valid: %v", match, problems)
 			continue
 		}
 		checked++
@@ -398,12 +398,12 @@ func TestPolicy_WhatStandsBesideThePolicy(t *testing.T) {
 		c = append(c, parsed)
 	}
 	if got := c[0].Kinds["transcribe"].Timeout; got != 2*time.Hour {
-		t.Errorf("transcribe: %v", got)
+		t.Errorf("timeout of kind transcribe in policy.md: got %v, want 2h", got)
 	}
 	if k := c[1].Kinds["render"]; k.Timeout != 300_000*time.Millisecond || k.MaxCrashes != 2 || c[1].RescueInterval != 30*time.Second {
-		t.Errorf("render: %+v", k)
+		t.Errorf("kind render in policy.md: got %+v, want a timeout of 5 m, 2 crashes and a rescue interval of 30 s", k)
 	}
 	if k := c[2].Kinds["watermark"]; c[2].Lease != 30*time.Minute || k.MaxCrashes != 5 {
-		t.Errorf("watermark: %+v", k)
+		t.Errorf("kind watermark in policy.md: got %+v, want a lease of 30 m and 5 crashes", k)
 	}
 }

@@ -93,7 +93,7 @@ func TestPostgres_TheStatementsOfThePageRun(t *testing.T) {
 		for _, s := range all {
 			rows, err := conn.Query(t.Context(), s)
 			if err != nil {
-				t.Errorf("%s: %v", s, err)
+				t.Errorf("run the statement %s of postgres.md: got error %v, want none", s, err)
 				continue
 			}
 			n := 0
@@ -134,7 +134,7 @@ func TestPostgres_TheRolesOfThePageAreEnough(t *testing.T) {
 	run := func(conn *pgx.Conn, text string) {
 		t.Helper()
 		if _, err := conn.Exec(t.Context(), named.Replace(text), pgx.QueryExecModeSimpleProtocol); err != nil {
-			t.Fatalf("%s: %v", text, err)
+			t.Fatalf("run the statements %s of postgres.md: got error %v, want none", text, err)
 		}
 	}
 	as := func(role string) string {
@@ -147,7 +147,7 @@ func TestPostgres_TheRolesOfThePageAreEnough(t *testing.T) {
 		for _, role := range []string{user, owner} {
 			for _, s := range []string{"DROP OWNED BY " + role + " CASCADE", "DROP ROLE " + role} {
 				if _, err := admin.Exec(ctx, s); err != nil {
-					t.Errorf("%s: %v", s, err)
+					t.Errorf("run the statement %s: got error %v, want none", s, err)
 				}
 			}
 		}
@@ -161,7 +161,7 @@ func TestPostgres_TheRolesOfThePageAreEnough(t *testing.T) {
 	if _, err := postgres.Migrate(t.Context(), as(owner), "", 1); err != nil {
 		t.Fatal(err)
 	}
-	run(first, roles[2]) // has no further effect: the rights were granted before
+	run(first, roles[2]) // these statements were executed before, so they change nothing now
 	if err := first.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -172,7 +172,7 @@ func TestPostgres_TheRolesOfThePageAreEnough(t *testing.T) {
 	ran := false
 	fill(t, st, func() { ran = true })
 	if !ran {
-		t.Error("no job ran with the rights of the role, want one")
+		t.Error("no job ran with the rights of the role that runs jobs, want one run")
 	}
 	for _, s := range []string{"CREATE TABLE redrive.mine (n int)", "DROP TABLE redrive.redrive_jobs", "CREATE SCHEMA other"} {
 		conn, err := pgx.Connect(t.Context(), as(user))

@@ -200,6 +200,6 @@ var table = []promise{{"Q5_Bulk", bulk}}
 	want := "- **Q5** Limit.\n  Tests: cli: `Scripts//work`; x: `Q5_Bulk`, `TestQ5_T1_X`.\n" +
 		"- **F3** Classes.\n  No test proves it as a whole; tests of parts: 1.\n- **S1** Wire.\n  No test proves it.\n"
 	if diff := cmp.Diff(want, got); diff != "" || !slices.Equal(ids, []string{"Q5", "F3", "S1"}) {
-		t.Errorf("%s, %q", diff, ids)
+		t.Errorf("the page with evidence differs (-want +got):\n%s\ngot the requirements %q, want Q5, F3 and S1", diff, ids)
 	}
 }

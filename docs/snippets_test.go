@@ -14,7 +14,7 @@ import (
 // reader pastes it.
 func TestGoFilesOfThePagesCompile(t *testing.T) {
 	if testing.Short() {
-		t.Skip("compiles programs")
+		t.Skip("skipped with -short, because this test compiles programs")
 	}
 	t.Parallel()
 	block := regexp.MustCompile("(?s)```go\n(package .*?)```")

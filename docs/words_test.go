@@ -35,7 +35,7 @@ func operatorTexts() (texts []string) {
 // keptFolders are not checked, because a separate change renames their words.
 var keptFolders = []string{"failure", "store/postgres"}
 
-// testLists matches the generated lines of requirements.md with the names of tests.
+// testLists matches the generated lines of requirements.md that list the names of tests.
 var testLists = regexp.MustCompile(`(?m)^  Tests: .*$`)
 
 // bannedIn returns the lines of a text that contain banned words, with these words. In
@@ -67,7 +67,7 @@ func TestContributing_WordsArePlain(t *testing.T) {
 			continue
 		}
 		for _, line := range bannedIn(testLists.ReplaceAllString(text, "")) {
-			t.Errorf("%s: %s", path, line)
+			t.Errorf("%s has a line with a banned word: %s", path, line)
 		}
 	}
 }

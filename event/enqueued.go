@@ -8,10 +8,10 @@ import (
 )
 
 // Enqueued calls each for every event of a row that reports a new job with an owner or a
-// correlation id; the other one is empty if the job does not have it. It is several times
-// faster than Unpack, because it only skips what it does not need. The bytes of both are part
-// of body. It returns the number of events in the row, and the same errors as Unpack; each
-// may have been called before an error.
+// correlation id; the other one is empty if the job does not have it. It is several times faster
+// than Unpack, because it only skips what it does not need. The bytes of both are part of body. It
+// returns the number of events in the row, and the same errors as Unpack; the function each may
+// have been called before the error.
 func Enqueued(seq int64, body []byte, each func(id job.ID, owner, correlation []byte)) (n int, err error) {
 	if len(body) == 0 {
 		return 0, nil

@@ -71,7 +71,7 @@ func sameEnqueued(body []byte, events []event.Event) error {
 		return err
 	}
 	if n != len(events) {
-		return fmt.Errorf("Enqueued: got %d events, want %d", n, len(events))
+		return fmt.Errorf("Enqueued returned the number of events %d, want %d", n, len(events))
 	}
 	for i := range events {
 		if e := &events[i]; e.Type == event.JobEnqueued && e.Owner+e.Correlation != "" {
@@ -104,7 +104,7 @@ func TestCursorsAreOrderedAndReadBack(t *testing.T) {
 	}
 	for _, bad := range []string{"1", ".", "1.", ".1", "-1.2", "1.-2", "a.b", "1.2.3", strings.Repeat("9", 40) + ".1"} {
 		if _, err := event.ParseCursor(bad); err == nil {
-			t.Errorf("ParseCursor(%q): got no error, want one", bad)
+			t.Errorf("ParseCursor(%q): got no error, want an error", bad)
 		}
 	}
 }
@@ -122,7 +122,7 @@ func FuzzUnpack(f *testing.F) {
 		events, err := event.Unpack(1, 1, 1, body)
 		if err != nil {
 			if _, also := event.Enqueued(1, body, func(job.ID, []byte, []byte) {}); also == nil {
-				t.Fatalf("Enqueued: got no error, want one as Unpack has: %v", err)
+				t.Fatalf("Enqueued of a damaged row returned no error, want an error, because Unpack returned %v", err)
 			}
 			return
 		}

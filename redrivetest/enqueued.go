@@ -30,10 +30,10 @@ type wanted struct {
 	count  int // the wanted number of jobs; -1 means at least one
 }
 
-// check is one condition on a job.
+// check is one condition on a job, with its text.
 type check struct {
 	text string                  // the condition, as text for the failure message
-	miss func(j *job.Job) string // a function that returns the value that the job has instead; "" when the job meets the condition
+	miss func(j *job.Job) string // returns the value that the job has instead of the wanted value, or "" if the job meets the condition
 }
 
 // Args requires a job with these arguments. They are compared as JSON. The arguments of jobs
@@ -194,8 +194,7 @@ func (w *wanted) text(kind string) string {
 	return text
 }
 
-// reader reads jobs with a client. If its transaction is not nil, it reads inside that
-// transaction.
+// reader reads jobs with a client. If the field tx is not nil, it reads inside that transaction.
 type reader struct {
 	client *redrive.Client
 	tx     store.Tx

@@ -111,7 +111,8 @@ func (c *GroupChange) Apply(g Group, by string, now job.Micros) (after Group, ch
 	return g, changed
 }
 
-// GroupState says how far people are with a cause.
+// GroupState says whether the cause of a group is open, was resolved by a person, or has come back
+// since.
 type GroupState string
 
 // The states of a group.
@@ -143,7 +144,7 @@ func AuditGroup(g *Group) string {
 		State    GroupState `json:"state"`
 	}{g.Name, g.Assignee, g.State()})
 	if err != nil {
-		return err.Error() // This cannot fail: a struct of texts can always be marshalled.
+		return err.Error() // this cannot fail, because a struct of texts can always be written as JSON
 	}
 	return string(text)
 }

@@ -126,7 +126,7 @@ func (r *RedriveSpec) Audit() string {
 func auditJSON(value any) string {
 	text, err := json.Marshal(value)
 	if err != nil {
-		return strconv.Quote(err.Error()) // This cannot fail: structs of checked values can always be marshalled.
+		return strconv.Quote(err.Error()) // this cannot fail, because structs of checked values can always be written as JSON
 	}
 	return string(text)
 }

@@ -68,8 +68,8 @@ type DeadFilter struct {
 	Redrive int64      `json:"redrive,omitempty"`
 }
 
-// Match reports whether the filter selects an entry. attrs are the attributes of its
-// job. Match does not look at who holds the Key.
+// Match reports whether the filter selects an entry. attrs are the attributes of its job. Match
+// ignores the field Key.
 func (f *DeadFilter) Match(d *job.DeadLetter, attrs []byte) bool {
 	return (len(f.Statuses) == 0 || slices.Contains(f.Statuses, d.Status)) &&
 		(f.Reason == "" || f.Reason == d.Reason) &&

@@ -31,7 +31,7 @@ func TestX3_CursorsOfListsAreReadBack(t *testing.T) {
 	for _, text := range []string{
 		".", "1.", ".1", "-1", "-1.2", "1.-2", "+1.2", "01.2", "1.02", "0.5", "1.2.3", " 1.2", "1.2 ", "1.2\n", "a.b", "1e3.2", "0x1.2",
 		"9223372036854775808", "1.9223372036854775808", "9223372036854775808.1", strings.Repeat("9", 10_000), "1\x00", "٣.٤",
-		"120.3", // a cursor of events has the same form; it is a position that no job has
+		"120.3", // a cursor of events has the same form, but it is not a position in a list of jobs
 	} {
 		c, err := store.ParseCursor(text)
 		if text == "120.3" {
@@ -53,7 +53,7 @@ func TestX3_CursorsOfListsAreReadBack(t *testing.T) {
 func FuzzParseCursor(f *testing.F) {
 	for _, text := range []string{"", "7", "1790000000000000.7", "9223372036854775807.9223372036854775807", "-1.2", "1.2.3", "\xff"} {
 		f.Add(text)
-		for bit := range len(text) * 8 { // the text with one flipped bit
+		for bit := range len(text) * 8 { // change one bit of the text
 			flipped := []byte(text)
 			flipped[bit/8] ^= 1 << (bit % 8)
 			f.Add(string(flipped))

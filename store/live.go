@@ -8,12 +8,12 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// Live changes live jobs for people: those with known ids, or all that a filter selects.
+// Live changes live jobs for people: jobs with given ids, or all jobs that a filter selects.
 type Live interface {
-	// Alter changes waiting and retrying jobs: when they are due, their queue, priority
-	// and own retry settings, and the payload of a single job. A job keeps its state, its
-	// life and its counters. A job that has not run in its life begins the life when it is
-	// due. With a Delay of 0, a job that is due already keeps its place.
+	// Alter changes waiting and retrying jobs: when they are due, their queue, priority and own
+	// retry settings, and the payload of a single job. A job keeps its state, its life and its
+	// counters. A job that has not run in its life begins the life when it is due. With a Delay of
+	// 0, a job that is already due keeps its position in the queue.
 	//
 	// The answer has one error for each id: ErrNotFound, ErrConflict for a job in another
 	// state or for a payload whose unique key another live job holds, ErrTooLarge when the
@@ -25,10 +25,10 @@ type Live interface {
 	// Through of the answer to ActLive, so that ActLive takes no job that was enqueued
 	// later.
 	PreviewLive(ctx context.Context, a LiveAction) (LiveActed, error)
-	// ActLive does one step of an action in one transaction. A step that changed a job
-	// writes one audit row: "jobs.cancel" or "jobs.alter", with the filter as JSON as the
-	// target. Its After says how many jobs were changed, and what was changed in them.
-	// Repeating a step does nothing twice.
+	// ActLive does one step of an action in one transaction. A step that changed a job writes one
+	// audit row: "jobs.cancel" or "jobs.alter", with the filter as JSON as the target. Its After
+	// says how many jobs were changed, and what was changed in them. If a step is repeated, it does
+	// nothing a second time.
 	ActLive(ctx context.Context, by By, a LiveAction) (LiveActed, error)
 }
 

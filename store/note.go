@@ -25,9 +25,9 @@ const (
 // Note is a text on a job or on a group. The store sets ID, At and By. Retention removes
 // the notes with their job and its dead letter, or with their group.
 type Note struct {
-	ID    int64      `json:"id"` // numbers grow with time
+	ID    int64      `json:"id"` // later notes have higher numbers
 	At    job.Micros `json:"at"`
-	By    string     `json:"by"` // the person, or the worker whose handler wrote the note
+	By    string     `json:"by"` // the person who wrote the note, or the worker whose handler wrote it
 	What  NoteKind   `json:"what"`
 	Job   job.ID     `json:"job,omitempty"`
 	Group string     `json:"group,omitempty"` // a fingerprint; either Job or Group is set

@@ -13,10 +13,10 @@ import (
 
 // Presence is the register of the processes that work on a store.
 type Presence interface {
-	// Present registers a process, or reports that it is still alive, and returns what
-	// people have ordered it to do. A process calls it every PresentEvery. The first
-	// call of an instance stores all fields. Later calls store only the policy, the
-	// slots, the number of running jobs and what is sick.
+	// Present registers a process, or reports that it is still alive, and returns what people have
+	// ordered it to do. A process calls it every PresentEvery. The first call of an instance stores
+	// all fields. Later calls store only the policy, the slots, the number of running jobs and the
+	// programs that the process cannot start.
 	//
 	// A call with Left set removes the entry, because the process ends. Each call also
 	// looks for other processes: it marks those that have been silent for SilentAfter,

@@ -102,7 +102,7 @@ type RedriveSpec struct {
 type LiveSpec struct {
 	Do     LiveAct    `json:"do"`
 	Filter Filter     `json:"filter"`
-	At     job.Micros `json:"at,omitempty"` // as LiveAction.At
+	At     job.Micros `json:"at,omitempty"` // the same as LiveAction.At
 }
 
 // liveAction returns the action that a step makes. It must not change more than limit jobs.
@@ -239,7 +239,7 @@ type Redrive struct {
 	// all deaths up to this number were released or skipped; above it, only canaries were
 	// released
 	Cursor int64      `json:"-"`
-	LastAt job.Micros `json:"-"` // the time from which the rate limit is computed, set by releases
+	LastAt job.Micros `json:"-"` // the time from which the rate limit is computed; each release sets it
 	// value of Answered when a person last resumed the redrive; the stop rule ignores earlier
 	// attempts
 	BaseAnswered int64 `json:"-"`

@@ -15,9 +15,9 @@ func TestX3_EveryBoundHolds(t *testing.T) {
 	waits := func(n int) string { return "[" + strings.TrimSuffix(strings.Repeat("1s, ", n), ", ") + "]" }
 	for _, tt := range []struct {
 		in, key string
-		bad     []string // bad holds values just below the lowest and above the highest allowed value.
-		good    []string // good holds values at and near both limits.
-		bound   string   // bound is the part of the message that names the limits.
+		bad     []string // values just below the lowest and just above the highest allowed value
+		good    []string // values at both limits and close to them
+		bound   string   // the part of the message that names the limits
 	}{
 		{"%s: %s", "lease", []string{"2.999s", "1h1ms", "-1s"}, []string{"3s", "3.001s", "59m59s", "1h"}, "from 3s to 1h"},
 		{"%s: %s", "rescue_interval", []string{"999ms", "10m1ms"}, []string{"1s", "1.001s", "9m59s", "10m"}, "from 1s to 10m"},

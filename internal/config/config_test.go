@@ -144,7 +144,7 @@ func TestDefault(t *testing.T) {
 	want := &config.Config{
 		Database:       "jobs.db",
 		Postgres:       config.Postgres{Schema: "redrive", MaxConns: 20, StatementTimeout: 10 * time.Second},
-		TempDir:        "", // TempDir is empty, because redrive.Config has a default for each user.
+		TempDir:        "", // empty, because redrive.Config has a default for each user
 		Lease:          10 * time.Second,
 		RescueInterval: 30 * time.Second,
 		ShutdownGrace:  30 * time.Second,
@@ -160,7 +160,7 @@ func TestDefault(t *testing.T) {
 	}
 	diff(t, want, config.Default())
 	config.Default().Queues["default"] = config.Queue{}
-	diff(t, want, config.Default()) // Two calls of Default must not share any data.
+	diff(t, want, config.Default()) // two calls of Default must not share any data
 }
 
 func TestProgramsArePathsOnlyWithASlash(t *testing.T) {

@@ -34,7 +34,7 @@ type Cron struct {
 	Owner string
 	// Correlation is the id for logs. Default "": redrive.Cron sets the id.
 	Correlation string
-	// Attrs are the job's attributes, with json.Number for numbers. Default nil.
+	// Attrs are the job's attributes, whose numbers have the type json.Number. Default nil.
 	Attrs map[string]any
 }
 
@@ -76,7 +76,7 @@ func (r *reader) cronJob(v value, at position, c *Config) Cron {
 	switch k, ok := c.Kinds[s.Kind]; {
 	case kind == nil:
 		r.Addf(at, "%s has no kind; name one of kinds", v.Path)
-	case s.Kind == "": // the wrong value of kind is reported already
+	case s.Kind == "": // the mistake in the value of kind is already reported
 	case !ok:
 		names := slices.DeleteFunc(slices.Clone(c.KindNames), func(name string) bool { return !yamlfile.IsName(name) })
 		hint := suggest.DidYouMean(s.Kind, names)
@@ -126,8 +126,8 @@ func (r *reader) timezone(into *string) func(value) {
 	}
 }
 
-// payload reads the payload of the jobs of one kind. Kinds with JSON payloads take any
-// value, which is encoded as JSON; the others take a text.
+// payload reads the payload of the jobs of one kind. For a kind with JSON payloads, any value is
+// allowed and is encoded as JSON. For other kinds, the value must be a text.
 func (r *reader) payload(v value, k *Kind, c *Config) (payload []byte) {
 	asJSON := k.Payload == PayloadJSON
 	switch {

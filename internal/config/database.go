@@ -41,7 +41,7 @@ func defaultPostgres() Postgres {
 
 // Secret is a text that may hold a password. Printing, logging or marshalling it shows
 // Redacted; only Reveal returns the text. The zero Secret is empty.
-type Secret struct{ text *string } // the text is behind a pointer: where fmt cannot call methods, it prints only the address of the text
+type Secret struct{ text *string } // the text is behind a pointer, because fmt prints an unexported field without calling its methods
 
 // Redacted replaces a secret in every output.
 const Redacted = "[redacted]"
@@ -185,7 +185,7 @@ func (r *reader) schema(into *string) func(value) {
 	return func(v value) {
 		name := ""
 		if r.NonEmpty(&name)(v); name == "" {
-			return // this mistake is reported already
+			return // the mistake in this setting is already reported
 		}
 		if err := CheckSchema(name); err != nil {
 			r.Addf(v.Pos, "%s %v", v.Path, err)

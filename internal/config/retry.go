@@ -6,8 +6,8 @@ import (
 )
 
 // retry reads the section retry of a kind. The section gives the number of retries, or the number
-// of attempts, which is one more. Without both, there are as many retries as waits. For an empty
-// section, retry sets nil.
+// of attempts, which is one more. If it gives neither, there are as many retries as waits. An empty
+// section gives a nil Retry.
 func (r *reader) retry(set **Retry, ceiling int) func(value) {
 	return func(v value) {
 		own := Retry{Waits: []time.Duration{30 * time.Second}}
@@ -17,7 +17,7 @@ func (r *reader) retry(set **Retry, ceiling int) func(value) {
 		}
 		const unset = -1
 		retries, attempts := unset, unset
-		var waits []time.Duration // stays nil if the waits in the file are wrong
+		var waits []time.Duration // this stays nil if the waits in the file are wrong
 		note := fmt.Sprintf(" (max_attempts_ceiling is %d)", ceiling)
 		r.Fields(v, "a mapping such as {max_retries: 3, waits: [1s, 10s, 1m]}", []field{
 			{"max_retries", r.Integer(&retries, 0, ceiling-1, note)},
@@ -35,7 +35,7 @@ func (r *reader) retry(set **Retry, ceiling int) func(value) {
 			into.MaxRetries = retries
 		case attempts != unset:
 			into.MaxRetries = attempts - 1
-		case v.Get("max_retries") != nil || v.Get("max_attempts") != nil: // the number is wrong, and the mistake is reported already
+		case v.Get("max_retries") != nil || v.Get("max_attempts") != nil: // the mistake in this number is already reported
 		case len(waits) > ceiling-1:
 			r.Addf(v.Get("waits").Pos, "%s.waits gives %d retries, but max_attempts_ceiling: %d allows %d; shorten it or set max_retries",
 				v.Path, len(waits), ceiling, ceiling-1)

@@ -71,7 +71,7 @@ func (r *reader) queues(v value, c *Config) {
 	case len(v.Entries) > 0:
 		c.Queues, c.QueueNames = map[string]Queue{}, nil
 	case v.Shape != yamlfile.Mapping && v.Shape != yamlfile.Null:
-		c.Queues = nil // otherwise the kinds would report an unknown queue as well
+		c.Queues = nil // an empty default would make the kinds report an unknown queue, too
 	}
 	r.Named(v, "a mapping such as {default: {workers: 4}}", "queue", func(name string, _ position, v value) {
 		q := defaultQueue()

@@ -25,12 +25,13 @@ type Input struct {
 	Settings  Settings
 }
 
-// Settings state which parts of a failure are stored.
+// Settings say which parts of a failure are stored.
 type Settings struct {
-	// KeepRaw stores messages, details, stderr and stacks unchanged, including secrets.
+	// If KeepRaw is true, messages, details, stderr and stacks are stored unchanged, including
+	// secrets.
 	KeepRaw     bool
-	HideEmails  bool // HideEmails removes e-mail addresses in the same way as secrets.
-	Development bool // Development stores the %+v form of an error as its stack.
+	HideEmails  bool // whether e-mail addresses are removed, in the same way as secrets
+	Development bool // whether the %+v form of an error is stored as its stack
 }
 
 // Outcome returns the complete outcome of a run. It does not validate the outcome. An error states
@@ -41,7 +42,7 @@ func Outcome(in *Input) (job.Outcome, error) {
 	switch {
 	case ending.How == "":
 		return ending.Outcome(claim, job.Succeeded, job.Completed), nil
-	// Another run may have begun. In that case the store refuses this outcome.
+	// Another run of the job may have begun. The store then refuses this outcome.
 	case ending.Stopped == job.StopLeaseLost:
 		return ending.Outcome(claim, job.Interrupted, job.Waiting), nil
 	}
@@ -157,7 +158,7 @@ func evidenceOf(end *job.Ending) failure.Evidence {
 	if e.Message == "" {
 		e.Message = fmt.Sprintf("an error of type %T without a text", end.Err)
 	}
-	// If the evidence already has a stderr, this is the output of the command that failed.
+	// A stderr that the evidence already contains is that of the command that failed, so it stays.
 	if e.Stderr == nil {
 		e.Stderr = end.Stderr
 	}
@@ -190,7 +191,7 @@ func leftUntil(deadline, now job.Micros) time.Duration {
 // that a replay of the decision gets the same number. It also depends on the creation time
 // of the job, so that jobs with equal ids in different stores get different waits.
 func draw(claim *job.Claim) float64 {
-	const golden = 0x9E3779B97F4A7C15 // This is the constant of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
+	const golden = 0x9E3779B97F4A7C15 // the constant of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014)
 	z := uint64(claim.ID)*golden ^ uint64(claim.CreatedAt) + uint64(claim.Token)*golden
 	z = (z ^ z>>30) * 0xBF58476D1CE4E5B9
 	z = (z ^ z>>27) * 0x94D049BB133111EB

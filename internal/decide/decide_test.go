@@ -53,7 +53,7 @@ func TestARunThatWasNotStartedUsesUpNoAttempt(t *testing.T) {
 			t.Errorf("got the record %+v with the reason %q and the error %v, want the rule %q", r, r.Reason(), err, policy.RuleWorker)
 		}
 	}
-	// A mark of the handler takes precedence.
+	// A mark that the handler gives to the error takes precedence over NotStarted.
 	end := &job.Ending{Err: failure.Permanent(errors.New("no such program")), How: job.ByError, NotStarted: true}
 	if o := outcome(t, &decide.Input{Claim: aClaim(), Ending: end}); o.To != job.Dead {
 		t.Errorf("got the state %s of a job whose handler marked the error as permanent, want dead", o.To)
@@ -85,7 +85,8 @@ func TestARecordIsComplete(t *testing.T) {
 	}
 }
 
-// A remote worker sends the evidence instead of the error. The outcome is the same.
+// A remote worker sends the evidence instead of the error. The outcome must be the same as from the
+// error.
 func TestEvidenceStandsForTheError(t *testing.T) {
 	t.Parallel()
 	err := failure.RetryAfter(time.Hour, errors.New("429 too many requests"))
@@ -135,8 +136,8 @@ func TestSettingsOfTheRecord(t *testing.T) {
 	}
 }
 
-// An outcome is decided even if the settings of the job cannot be read. The error reports
-// the settings.
+// An outcome is decided even if the settings of the job cannot be read. The error says that the
+// settings are ignored.
 func TestSettingsOfAJobThatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	claim := aClaim()

@@ -29,7 +29,7 @@ func FuzzOutcome(f *testing.F) {
 		uint8(2), uint8(3), uint8(2), int32(1<<30), int64(-5), int64(0), int64(0))
 	f.Add(memo, []byte(nil), "password=hunter22hunter22", "C", []byte("token=sk-1234567890abcdef1234567890abcdef"),
 		uint8(3), uint8(4), uint8(3), int32(0), int64(1<<62), int64(1<<62), int64(1))
-	for how := range uint8(2) { // These texts are longer than all limits. One of the cases keeps them unchanged.
+	for how := range uint8(2) { // add texts that are longer than all limits, once with the setting KeepRaw and once without
 		f.Add(memo, []byte(nil), strings.Repeat("long ", 5_000), strings.Repeat("C", 400), bytes.Repeat([]byte("x"), 70_000),
 			how*keepRaw, uint8(0), 4+how, int32(1), int64(0), int64(0), int64(0))
 	}

@@ -68,7 +68,7 @@ func spread(t *job.Terms, b *backoff.Backoff) {
 	}
 	t.Spread = min(t.Spread, job.SpreadLimit).Truncate(job.SpreadUnit)
 	t.SpreadMax = min(t.SpreadMax, job.SpreadLimit).Truncate(job.SpreadUnit)
-	if t.SpreadMax == 0 { // the back-off has no longest wait
+	if t.SpreadMax == 0 { // without a longest wait of the back-off, the spread has no maximum
 		t.SpreadMax = max(t.Spread, job.SpreadMaxDefault)
 	}
 }
@@ -82,7 +82,7 @@ func stored(t job.Terms) job.Terms {
 	return t
 }
 
-// unless returns text, or "" when text is the built-in text.
+// unless returns text if it differs from the built-in text, and "" otherwise.
 func unless(text, builtin string) string {
 	if text == builtin {
 		return ""

@@ -79,7 +79,7 @@ func (o *operation) validate() error {
 	case needsFrom && o.From == nil:
 		return fmt.Errorf("%s needs the field from", o.Op)
 	case o.Op == "move" && strings.HasPrefix(*o.Path, *o.From+"/"):
-		return fmt.Errorf("move of %q into itself, at %q", *o.From, *o.Path)
+		return fmt.Errorf("move from %q to %q: a value cannot be moved into itself", *o.From, *o.Path)
 	}
 	for _, path := range []*string{o.Path, o.From} {
 		if path != nil && *path != "" && (*path)[0] != '/' {
@@ -134,7 +134,7 @@ func (o *operation) apply(text []byte) ([]byte, error) {
 	}
 	from, err := find(text, *o.From)
 	if err != nil {
-		return nil, fmt.Errorf("from %s: %w", *o.From, err)
+		return nil, fmt.Errorf("find the value at from %s: %w", *o.From, err)
 	}
 	value := bytes.Clone(text[from.begin:from.end])
 	if o.Op == "move" {
@@ -153,11 +153,12 @@ func splice(text []byte, begin, end int, with ...[]byte) []byte {
 	return slices.Concat(text[:begin], bytes.Join(with, nil), text[end:])
 }
 
-// element is a value in a container, with the place of its key if the container is an object.
+// element is the position of a value in an object or array. In an object, it includes the position
+// of the value's key.
 type element struct {
 	key        string
-	from       int // where the element begins: at its key, or at its value
-	begin, end int // of the value
+	from       int // position of the first byte of the key, or of the value in an array
+	begin, end int // positions of the first byte of the value, and of the byte after it
 }
 
 // find returns the value at a path.
@@ -228,8 +229,9 @@ func remove(text []byte, path string) ([]byte, error) {
 	return splice(text, all[i].from, all[i].end), nil
 }
 
-// place returns where the last name of a path is: its container, the elements of the
-// container, the name, and the index of the name as index returns it.
+// place finds the parent of a path: the object or array that contains the last name of the path. It
+// returns the parent, its elements, the name, and the index of the name as the function index
+// returns it.
 func place(text []byte, path string) (at element, all []element, name string, i int, err error) {
 	parent, name := cut(path)
 	if at, err = find(text, parent); err != nil {
@@ -242,11 +244,11 @@ func place(text []byte, path string) (at element, all []element, name string, i 
 	return at, all, name, i, err
 }
 
-// index returns the place of a name among the elements of a container: len(all) for a new
-// field, and for the end of an array.
+// index returns the position of a name among the elements of an object or array. It returns
+// len(all) for a new field of an object, and for the end of an array.
 func index(text []byte, at element, all []element, name string) (int, error) {
 	if text[at.begin] == '{' {
-		for i, e := range slices.Backward(all) { // of several fields with one name, the last counts
+		for i, e := range slices.Backward(all) { // if several fields have the same name, the last of them is used
 			if e.key == name {
 				return i, nil
 			}
@@ -281,7 +283,7 @@ func split(path string) []string {
 	return names
 }
 
-// cut returns the path of the container and the name in it.
+// cut splits a path into the path of the parent and the last name.
 func cut(path string) (parent, name string) {
 	i := strings.LastIndexByte(path, '/')
 	return path[:i], unescape(path[i+1:])
@@ -291,7 +293,7 @@ func unescape(name string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(name, "~1", "/"), "~0", "~")
 }
 
-// elements returns the elements of a container. The text is valid JSON.
+// elements returns the elements of the object or array at a position. The text is valid JSON.
 func elements(text []byte, at element) (all []element, err error) {
 	object := text[at.begin] == '{'
 	if !object && text[at.begin] != '[' {
@@ -304,7 +306,7 @@ func elements(text []byte, at element) (all []element, err error) {
 			if err := json.Unmarshal(text[i:end], &e.key); err != nil {
 				return nil, err
 			}
-			i = skip(text, skip(text, end)+1) // the colon
+			i = skip(text, skip(text, end)+1) // skip the colon after the key
 		}
 		e.begin, e.end = i, valueEnd(text, i)
 		all = append(all, e)
@@ -315,7 +317,7 @@ func elements(text []byte, at element) (all []element, err error) {
 	return all, nil
 }
 
-// skip returns the place of the next byte that is no white space.
+// skip returns the position of the next byte that is not white space.
 func skip(text []byte, i int) int {
 	for i < len(text) && strings.IndexByte(" \t\r\n", text[i]) >= 0 {
 		i++

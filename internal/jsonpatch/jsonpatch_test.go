@@ -52,7 +52,7 @@ func TestD5_PatchesKeepAllOtherBytes(t *testing.T) {
 	} {
 		p, err := jsonpatch.Parse([]byte(tt.patch))
 		if err != nil {
-			t.Errorf("patch %s: %v", tt.patch, err)
+			t.Errorf("parse the patch %s: got error %v, want none", tt.patch, err)
 			continue
 		}
 		got, err := p.Apply([]byte(tt.document), 1000)
@@ -76,7 +76,7 @@ func TestX3_PatchesAreBounded(t *testing.T) {
 		`[{"op":"add","path":"/a","value":"` + strings.Repeat("x", jsonpatch.BytesMax) + `"}]`,
 	} {
 		if _, err := jsonpatch.Parse([]byte(bad)); err == nil {
-			t.Errorf("patch %.60q: got no error, want one", bad)
+			t.Errorf("patch %.60q: Parse returned no error, want an error", bad)
 		}
 	}
 	double := `[` + strings.Repeat(`{"op":"copy","from":"","path":"/-"},`, 60) + `{"op":"test","path":"","value":1}]`

@@ -9,9 +9,9 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// jumpMin is the smallest change of the wall clock that counts as a jump. It is compared with
-// the difference of two times between two readings: that of the wall clock and that of the
-// monotonic clock. Small corrections by NTP stay far below this value.
+// jumpMin is the smallest change of the wall clock that counts as a jump. Between two readings, the
+// time by the wall clock may differ from the time by the monotonic clock; jumpMin is the smallest
+// such difference that counts. Small corrections by NTP stay far below this value.
 const jumpMin = time.Second
 
 // Clock is a store's clock. It follows the wall clock. If the wall clock is behind a time
@@ -24,8 +24,8 @@ type Clock struct {
 	elapsed func(from, to time.Time) time.Duration
 
 	mu   sync.Mutex
-	mark job.Micros // mark is the latest time that the clock has returned or the store has stored.
-	last time.Time  // last is the time of the wall clock at the last call of Now.
+	mark job.Micros // the latest time that the clock has returned or the store has stored
+	last time.Time  // the time of the wall clock at the last call of Now
 	// jumped is the time of the wall clock just after its last forward jump. It is zero before
 	// the first jump.
 	jumped time.Time

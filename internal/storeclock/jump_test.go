@@ -24,7 +24,7 @@ func TestQ3_JumpsAreSeen(t *testing.T) {
 	}
 	c.Now()
 	step(time.Minute, 0)
-	step(time.Minute, jumpMin/2) // a small correction of the wall clock, not a jump
+	step(time.Minute, jumpMin/2) // this is a small correction of the wall clock and no jump
 	if _, jumped := c.SinceJump(); jumped {
 		t.Fatal("SinceJump reports a jump after a small correction of the wall clock, want no jump")
 	}

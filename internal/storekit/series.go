@@ -14,8 +14,8 @@ import (
 // Series makes the points of a series from stored figures.
 type Series struct {
 	Unit         time.Duration // the unit of the stored figures: a minute or an hour
-	Since, Until job.Micros    // the time of the stored figures; empty if Since is not before Until
-	// Total says that the figures of all queues and kinds together are enough.
+	Since, Until job.Micros    // the span of time of the figures; empty if Since is not before Until
+	// Total says that only the figures of all queues and kinds together are needed.
 	Total bool
 
 	q      store.SeriesQuery
@@ -28,7 +28,7 @@ type pointKey struct {
 	name string
 }
 
-// FigureUnits are the units by which figures are kept, and how long.
+// FigureUnits are the time units of stored figures, and how long figures of each unit are kept.
 var FigureUnits = [...]struct{ Unit, Kept time.Duration }{
 	{time.Minute, store.MinutesKept}, {time.Hour, store.HourRowsKept},
 }

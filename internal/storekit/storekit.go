@@ -27,10 +27,10 @@ func Settled(state job.State, current job.Token, o *job.Outcome, crashed bool) e
 	return nil
 }
 
-// Repeats reports whether an earlier call of the same enqueue has created the stored job.
-// Otherwise the stored job is a different job with the same id. Repeats compares the fields
-// that are still stored.
-// replaced says that a person has replaced the payload, and so perhaps a unique key.
+// Repeats reports whether an earlier call of the same enqueue has created the stored job. Otherwise
+// the stored job is a different job with the same id. Repeats compares the fields that are still
+// stored. The argument replaced says whether a person has replaced the payload, which may also have
+// changed a unique key.
 func Repeats(j *job.Job, n *job.New, replaced bool) bool {
 	if j.Kind != n.Kind || j.Owner != n.Owner || j.Correlation != n.Correlation || j.Batch != n.Batch {
 		return false
@@ -82,9 +82,9 @@ type Waits struct {
 	Override []byte
 }
 
-// Altered returns the values that the job has after a change at the time now. fresh says
-// that the job has not run in its life. kept reports whether an Original must be stored,
-// changed whether anything is changed.
+// Altered returns the values that the job has after a change at the time now. The argument fresh
+// says whether the job has not run yet in its life. The result kept says whether an Original must
+// be stored, and changed says whether any value differs.
 func (w Waits) Altered(c *store.Change, now job.Micros, fresh bool) (to Waits, kept, changed bool) {
 	to = w
 	if c.Queue != "" {

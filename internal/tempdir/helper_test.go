@@ -171,5 +171,5 @@ func kill(t *testing.T, cmd *exec.Cmd) {
 	if err := cmd.Process.Kill(); err != nil {
 		t.Error(err)
 	}
-	_ = cmd.Wait() // Wait always returns an error here, because the process was killed.
+	_ = cmd.Wait() // Wait always returns an error here, because the process was killed
 }

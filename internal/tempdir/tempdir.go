@@ -23,7 +23,8 @@ import (
 	"regexp"
 )
 
-// createTries is how many names Create tries while directories of earlier runs exist.
+// createTries is the number of names that Create tries. A name is taken if the directory of an
+// earlier run exists.
 const createTries = 100
 
 var errPrivate = errors.New("name a directory that only the user of the worker can write to")
@@ -108,14 +109,14 @@ func (b *Base) Create(id int64) (*Dir, error) {
 		}
 		lock, err := acquire(b.root, name)
 		if errors.Is(err, errTaken) {
-			continue // A sweep removed the directory before it was locked.
+			continue // a sweep has removed the directory before it was locked, so try again
 		}
 		if err != nil {
 			return nil, fmt.Errorf("lock the temp directory of job %d: %w", id, errors.Join(err, b.root.Remove(name)))
 		}
 		return &Dir{root: b.root, name: name, lock: lock}, nil
 	}
-	return nil, fmt.Errorf("create a temp directory: %s holds %d directories of job %d: remove them by hand",
+	return nil, fmt.Errorf("create a temp directory: %s holds %d directories of job %d: remove these directories",
 		b.root.Name(), createTries, id)
 }
 
@@ -157,9 +158,9 @@ func (d *Dir) Remove() error {
 	return nil
 }
 
-// Sweep removes the directories whose process has ended, and returns how many it removed.
-// It stops when ctx ends. It continues after a directory that cannot be removed. The error
-// then states their number and the first reason.
+// Sweep removes the directories whose process has ended, and returns how many it removed. It stops
+// when ctx ends. It continues after a directory that cannot be removed. The error then gives the
+// number of such directories and the reason of the first one.
 func (b *Base) Sweep(ctx context.Context) (removed int, err error) {
 	if !canLock {
 		return 0, nil

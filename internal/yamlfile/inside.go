@@ -3,7 +3,7 @@ package yamlfile
 import "unicode"
 
 // Inside returns the position in the file of one character in the text of v. The argument offset is
-// the number of characters before it in the text. Problems within a text are reported at this
+// the number of characters that precede it in the text. Problems within a text are reported at this
 // position. Inside handles quotes, escapes, and texts of several lines.
 func (r *Reader) Inside(v Value, offset int) Position {
 	c := cursor{rest: r.from(v.Pos), at: v.Pos}

@@ -11,7 +11,7 @@ import (
 // Problem is one error in a file.
 type Problem struct {
 	File string
-	// Line and Col count from 1; Col counts characters, not bytes.
+	// Line and Col are the numbers of the line and of the character in it, both from 1.
 	Line, Col int
 	// Message is one line that names the setting, the bound and a remedy.
 	Message string
@@ -34,7 +34,8 @@ func (p Problems) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// Position is a place in a file. Line and Col count from 1; Col counts characters.
+// Position is a place in a file. Line and Col are the numbers of the line and of the character in
+// it, both from 1.
 type Position struct{ Line, Col int }
 
 var start = Position{1, 1}

@@ -34,7 +34,7 @@ func (r *Reader) Parse(data []byte) (Value, bool) {
 		return Value{Node: root}, true
 	case Null:
 		r.empty()
-	case Invalid: // nothing to do, because the problem is reported already
+	case Invalid: // the problem is already reported
 	default:
 		r.Addf(root.Pos, "the file must be a mapping of settings such as %q, found %s", r.about.Example, root.Describe())
 	}
@@ -76,7 +76,7 @@ func (r *Reader) syntax(text string) (file *ast.File, where map[*token.Token]Pos
 	return file, where, true
 }
 
-// scan splits text into tokens. It stops after too many tokens, to limit the memory.
+// scan splits text into tokens. It stops after maxTokens tokens, to limit the memory.
 func scan(text string) token.Tokens {
 	var s scanner.Scanner
 	s.Init(text)

@@ -171,7 +171,7 @@ func (t *tx) actFilter(by store.By, a *store.Action) (store.Acted, error) {
 func asJSON(value any) string {
 	text, err := json.Marshal(value)
 	if err != nil {
-		panic(err) // Marshalling cannot fail: plain structs of checked values can always be written as JSON.
+		panic(err) // this cannot happen: structs of checked values can always be written as JSON
 	}
 	return string(text)
 }
@@ -316,8 +316,8 @@ func (t *tx) revive(e *entry, actor, note string, c *store.Change, redrive int64
 	t.transition(r, job.Dead, job.Retried, "")
 }
 
-// change changes a detached job as a retry asks, and keeps the old values. A priority for one
-// life does not replace the job's permanent priority.
+// change applies the change of a retry to a detached job, and stores the old values. A priority for
+// one life does not replace the job's permanent priority.
 func (t *tx) change(r *record, actor string, c *store.Change, redrive int64) {
 	if r.own, r.redrive = 0, redrive; c.OneLifePriority() {
 		r.own = r.Priority

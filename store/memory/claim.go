@@ -44,8 +44,8 @@ func (t *tx) order(w *store.Want, q *store.Queue) *order {
 // limited reports whether a limit that counts the runs of all processes stops the kind.
 func (o *order) limited(k *kindOrder) bool { return o.usage.full(o.limit) || k.usage.full(k.Limit) }
 
-// start returns the earliest time at which the rates allow another job of the kind to start.
-// The time is now or later.
+// start returns the earliest time at which the rates allow another job of the kind to start. The
+// result is not before now.
 func (o *order) start(k *kindOrder, now job.Micros) job.Micros {
 	return max(o.usage.next(o.rate, now), k.usage.next(k.Rate, now))
 }
@@ -155,8 +155,8 @@ func (c *claims) expire(r *record) {
 }
 
 // nextDue returns the start time of the next job that the order may claim; see Exchange in the
-// contract. ok is false if no such time is known. In each lane and priority, nextDue examines
-// only the first remaining job.
+// contract. The result ok says whether such a time is known. In each lane and priority, nextDue
+// examines only the first remaining job.
 func (t *tx) nextDue(o *order) (next job.Micros, ok bool) {
 	consider := func(at job.Micros) {
 		if !ok || at < next {

@@ -146,7 +146,7 @@ func (t *tx) remove(r *record) {
 	default:
 		k.state = r.State
 	}
-	if t.dead[r.ID] == nil { // otherwise the dead letter needs the values
+	if t.dead[r.ID] == nil { // a dead letter of the job still needs the original values
 		delete(t.originals, r.ID)
 	}
 	t.detach(r)

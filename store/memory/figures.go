@@ -11,8 +11,8 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// count applies a change to the figures of a lane and to those of all lanes, by minute and by
-// hour.
+// count applies a change to four sets of figures: of the lane and of all lanes together, each by
+// minute and by hour.
 func (t *tx) count(name laneName, change func(*store.Figures)) {
 	for _, u := range storekit.FigureUnits {
 		k := storekit.FigureName{Unit: u.Unit, At: storekit.FigureStart(t.now, u.Unit)}

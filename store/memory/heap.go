@@ -2,8 +2,8 @@ package memory
 
 import stdheap "container/heap"
 
-// heap orders jobs. Each job stores which heap contains it, and its index in that heap, so the
-// job is found without a search.
+// heap is an ordered collection of jobs. Each job stores which heap contains it, and its index in
+// that heap, so that it is found without a search.
 type heap struct {
 	jobs   []*record
 	before func(a, b *record) bool

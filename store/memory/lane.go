@@ -48,8 +48,8 @@ func (s *Store) declare(queue string) {
 	}
 }
 
-// usage is what the running jobs of all processes use of the limit and the rate of a queue or
-// a kind.
+// usage counts the running jobs of a queue or kind in all processes, for its limit, and holds the
+// state of its rate.
 type usage struct {
 	running int
 	arrival job.Micros // the state of the rate limit; see the comment on rates in package store
@@ -67,7 +67,7 @@ func usageOf(m map[string]*usage, name string) *usage {
 // full reports whether the number of running jobs has reached the limit; 0 means no limit.
 func (u *usage) full(limit int) bool { return limit > 0 && u.running >= limit }
 
-// next returns the time at which the rate allows the next start. The time is now or later.
+// next returns the time at which the rate allows the next start. The result is not before now.
 func (u *usage) next(r store.Rate, now job.Micros) job.Micros {
 	if r.Unlimited() {
 		return now

@@ -27,7 +27,7 @@ func wake(listeners map[*listener]struct{}) {
 	for l := range listeners {
 		select {
 		case l.ch <- struct{}{}:
-		default: // the channel already holds a notification
+		default: // the channel already has a notification that was not received yet
 		}
 	}
 }

@@ -24,7 +24,7 @@ type record struct {
 	place    int       // index of the job in that heap
 }
 
-// decided returns the job's terms, decoded.
+// decided returns the decoded terms of the job.
 func (r *record) decided() job.Terms {
 	terms, _ := job.ParseTerms(r.terms) // no error is possible: the terms were checked before they were stored
 	return terms
@@ -126,8 +126,8 @@ func (t *tx) cancel(r *record) {
 	t.transition(r, from, job.Cancel, "")
 }
 
-// fail appends the failure record of the run that is ending. attempts is the number of the
-// job's attempts before this run.
+// fail appends the failure record of the run that is ending. The argument attempts is the number of
+// attempts of the job before this run.
 func (t *tx) fail(r *record, f job.Failure, attempts int32, o *job.Outcome) {
 	f = cloneFailure(f)
 	f.Job, f.Token, f.Life, f.Attempt = r.ID, r.Token, r.Life, attempts+1

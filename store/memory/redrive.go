@@ -13,9 +13,9 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// answered adds the end of a run to the numbers of a redrive: the redrive that released the
-// job. A job can also end without a run. to is the new state of the job; f is the failure
-// record of the run or nil. Call answered after the run was counted.
+// answered adds the end of a run to the numbers of the redrive that released the job. It is also
+// called if the job ends without a run. The argument to is the new state of the job, and f is the
+// failure record of the run or nil. Call answered after the run was counted.
 func (t *tx) answered(r *record, attempt bool, to job.State, f *job.Failure) {
 	if r.redrive == 0 {
 		return
@@ -185,12 +185,12 @@ func (s *Store) StepRedrives(ctx context.Context, limit int) (store.RedriveStep,
 	for i, r := range dead {
 		left -= int(t.step(r, store.RedriveShare(left, len(dead)-i), &answer))
 	}
-	for i, r := range live { // each step is one commit
+	for i, r := range live { // each redrive of live jobs makes its step in a separate commit
 		t.end()
 		if t, err = s.begin(ctx, "step redrives"); err != nil {
 			return store.RedriveStep{}, err
 		}
-		if r.State.Active() { // it may have been paused in between
+		if r.State.Active() { // the step of an earlier redrive may have changed this redrive in between
 			t.step(r, store.RedriveShare(limit-int(answer.Released), len(live)-i), &answer)
 		}
 	}
@@ -210,8 +210,8 @@ func (t *tx) activeRedrives(live bool) []*store.Redrive {
 	return list
 }
 
-// step takes a redrive one step further and adds the result to the answer. It returns how
-// many jobs the step has released or changed.
+// step makes one step of a redrive and adds the result to the answer. It returns how many jobs the
+// step has released or changed.
 func (t *tx) step(r *store.Redrive, limit int, answer *store.RedriveStep) (released int64) {
 	before := r.State
 	plan := r.Plan(t.now, limit)
@@ -231,7 +231,7 @@ func (t *tx) step(r *store.Redrive, limit int, answer *store.RedriveStep) (relea
 	return released
 }
 
-// changeLive changes live jobs of a redrive by its plan.
+// changeLive changes live jobs as the plan of their redrive says.
 func (t *tx) changeLive(r *store.Redrive, plan store.RedrivePlan) int64 {
 	a := r.LiveAction(plan.Release)
 	jobs, next := t.liveJobs(&a, plan.Release)

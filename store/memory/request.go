@@ -72,7 +72,7 @@ func (t *tx) sortedRequests() []store.Request {
 	return list
 }
 
-// sweepRequests removes requests that are forgotten.
+// sweepRequests removes requests that are older than store.RequestsKept.
 func (w *sweep) sweepRequests() {
 	maps.DeleteFunc(w.requests, func(_ requestName, r store.Request) bool { return r.At <= w.now.Add(-store.RequestsKept) })
 }

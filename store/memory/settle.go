@@ -26,7 +26,7 @@ func (t *tx) settle(o *job.Outcome) error {
 	if t.lanes[to] == nil && len(t.lanes) >= job.LanesMax {
 		return fmt.Errorf("job %d: %w", o.ID, tooManyLanes(to))
 	}
-	t.wake = true // waiting jobs may start now, because the end of this run makes room under a limit
+	t.wake = true // the end of this run makes room under a limit, so waiting jobs may start now
 	t.endRun(r, o, to)
 	return nil
 }
@@ -85,7 +85,7 @@ func (t *tx) endRun(r *record, o *job.Outcome, to laneName) {
 			r.Result = bytes.Clone(o.Result)
 			t.completed(r)
 		}
-		if o.Failure == nil { // if there is a failure record, it has the cost and the sent bytes
+		if o.Failure == nil { // without a failure record, the job itself stores the cost and the sent bytes
 			r.Cost, r.Sends = o.Cost, int64(o.Sends)
 		}
 		class = "" // the run has completed or cancelled its job

@@ -53,7 +53,7 @@ type Store struct {
 	processes map[processName]*store.Process
 	entries   map[store.DeadCount]int64              // counters of dead letters; in each map key, the field N is 0
 	minutes   map[job.Micros]int64                   // number of deaths in each minute; the map key is the start of the minute
-	figures   map[storekit.FigureName]*store.Figures // with those of all lanes together, under empty names
+	figures   map[storekit.FigureName]*store.Figures // includes the figures of all lanes together, under empty names
 	sweeping  sweeping
 	policies  map[string]store.StoredPolicy
 	inForce   string // the hash of the policy that was published last

@@ -86,7 +86,7 @@ func TestNotifySendsOnceAndStops(t *testing.T) {
 	ch := make(chan struct{}, 1)
 	stop := b.Notify(ch)
 	b.add(1, nil)
-	b.add(1, nil) // the channel is full now; Notify must not block
+	b.add(1, nil) // this enqueue fills the channel; a later notification must not block
 	<-ch
 	b.exchange(nil, want(1))
 	select {
