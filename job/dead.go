@@ -2,7 +2,7 @@ package job
 
 import "fmt"
 
-// Status says how far people have dealt with a dead letter.
+// Status says what has happened with a dead letter since its job died.
 type Status uint8
 
 // The statuses of a dead letter. The numbers are stored and append-only.

@@ -17,8 +17,8 @@ type Ending struct {
 	How      How    // how the run failed; "" means success
 	Stack    string // the stack of a panic; at most EvidenceMax bytes
 	Stopped  Stop   // why the worker stopped the run; StopNone if it ended by itself
-	// NotStarted says that the worker could not start the program of the run. Err says why.
-	// The trouble is the worker's, so the job is deferred and uses up no attempt.
+	// NotStarted says that the worker could not start the program of the run. Err says why. The
+	// worker and not the job is the cause, so the job is deferred and uses up no attempt.
 	NotStarted bool
 
 	Holder  string        // the name of the process that executed the run

@@ -45,8 +45,8 @@ type Token int64
 // this unit. Zero means "not set".
 type Micros int64
 
-// At converts t, truncating to the microsecond. The zero time becomes 0. To keep it
-// distinct, the time 1970-01-01 00:00:00 UTC becomes 1.
+// At converts t, truncating to the microsecond. The zero time becomes 0. The time 1970-01-01
+// 00:00:00 UTC becomes 1, because 0 means "not set".
 func At(t time.Time) Micros {
 	if t.IsZero() {
 		return 0

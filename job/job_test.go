@@ -109,7 +109,7 @@ func TestIDIsAStringInJSON(t *testing.T) {
 	}
 	for _, bad := range []string{"", "0", "-1", "1.5", "0x10", "9223372036854775808", " 1", "1 "} {
 		if _, err := job.ParseID(bad); err == nil {
-			t.Errorf("ParseID(%q) returned no error, want one", bad)
+			t.Errorf("ParseID(%q) returned no error, want an error", bad)
 		}
 	}
 }
@@ -176,7 +176,7 @@ func TestX3_OutcomesAreHeldToTheirLimits(t *testing.T) {
 		o := good()
 		breaks(&o)
 		if err := o.Validate(); err == nil {
-			t.Errorf("Validate of an outcome with %s: got no error, want one", name)
+			t.Errorf("Validate of an outcome with %s: got no error, want an error", name)
 		}
 	}
 }

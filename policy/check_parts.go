@@ -179,9 +179,9 @@ func (c *checker) word(path, s string) {
 	c.name(path, s)
 }
 
-// checkPlans finds mistakes that only show when all levels of settings are combined: waits
-// that the limits would cut. It reports each such mistake once, at the setting of the
-// waits. The limits may cut waits of the built-in default without a report.
+// checkPlans finds mistakes that can be found only in the combined settings of all levels: waits
+// that the limits would cut. It reports each such mistake once, at the setting of the waits. The
+// limits may cut waits of the built-in default without a report.
 func (c *checker) checkPlans() {
 	reported := map[string]bool{}
 	for _, kind := range append(c.policy.kindNames(), "") {

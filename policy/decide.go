@@ -104,7 +104,7 @@ func (p *Policy) Decide(in *Input) (d Decision) {
 	observed := d
 	p.decideBy(&observed, in, chosen, !d.Verdict.Retriable())
 	d.Observed, d.Would = true, observed.summary()
-	before := *t.baseline // the job's own settings also take precedence over the baseline
+	before := *t.baseline // a copy: the job's own settings also take precedence over the baseline
 	p.own(&before, in)
 	p.decideBy(&d, in, &before, before.verdict != "" && !before.verdict.Retriable())
 	return d

@@ -62,8 +62,8 @@ func TestL3_HandOversWithinTheJobsLimit(t *testing.T) {
 	}
 }
 
-// If a run ends in another way, or a limit of the job is reached, this takes precedence over a
-// hand-over to the queue.
+// If the run ends in another way at the same time, or the job reaches a limit, this decides and not
+// the hand-over to the queue.
 func TestHandOver_WhatGoesBeforeIt(t *testing.T) {
 	t.Parallel()
 	p := policy.Default()

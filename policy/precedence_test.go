@@ -64,7 +64,7 @@ func decideWith(t *testing.T, s policy.Spec, in *policy.Input) policy.Decision {
 	return p.Decide(in)
 }
 
-// For each pair of levels, the settings of the more specific level win, field by field.
+// For each pair of levels, each field has the value of the more specific level that sets it.
 // proves: R2
 func TestR2_TheMoreSpecificLevelHasTheWord(t *testing.T) {
 	t.Parallel()

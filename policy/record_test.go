@@ -184,7 +184,7 @@ func TestRecord_DamagedOrOfAnotherFormatIsRefused(t *testing.T) {
 	t.Parallel()
 	for _, bad := range []string{``, `{}`, `{"v":1}`, `{"v":3}`, `[]`, `{"v":2`} {
 		if _, err := policy.ParseRecord([]byte(bad)); err == nil {
-			t.Errorf("ParseRecord(%q) returned no error, want one", bad)
+			t.Errorf("ParseRecord(%q) returned no error, want an error", bad)
 		}
 	}
 }

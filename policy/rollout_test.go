@@ -51,13 +51,13 @@ func TestR8_ObserveRecordsAndLeavesTheBaselineToAct(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("wrong decisions (-want +got):\n%s", diff)
 	}
-	// the policy does not retry the class, but the baseline still does
+	// The policy does not retry this class, but the baseline still retries it.
 	d := p.Decide(failed(failure.NotFound))
 	if d.Action != policy.Retry || d.Wait != 5*time.Second || d.Verdict != failure.VerdictPermanent ||
 		d.Would != (policy.Would{Action: policy.Die, Rule: policy.RuleVerdict, Reason: job.NonRetriable, Of: 9}) {
 		t.Errorf("%s", d.Record())
 	}
-	// The marks of the handler also decide where the policy only observes.
+	// Where the policy only observes, the marks of the handler still decide.
 	in := failed(failure.NotFound)
 	in.Evidence.Permanent = true
 	if d := p.Decide(in); d.Observed || d.Rule != policy.RulePermanent {
