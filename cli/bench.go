@@ -12,6 +12,7 @@ type benchCmd struct {
 	Throughput benchThroughputCmd `cmd:"" default:"withargs" help:"Compare the throughput with its floor: the same rows, written by bare statements."`
 	Figures    benchFiguresCmd    `cmd:"" help:"Measure all figures that have a target, as JSON lines. This takes minutes and some GiB."`
 	Soak       benchSoakCmd       `cmd:"" help:"Run at full rate for a long time, and check claims, size and lost jobs."`
+	Seed       benchSeedCmd       `cmd:"" help:"Make the database with 8 million jobs beside which reads are measured, and keep it."`
 	Child      benchChildCmd      `cmd:"" hidden:"" help:"The other process of a measurement."`
 }
 

@@ -50,7 +50,7 @@ const (
 // seedDead creates a database with the given number of pending dead letters. The ids of the
 // jobs have a gap if rows is not a multiple of deadWindow.
 func seedDead(ctx context.Context, path string, rows int) error {
-	return seed(ctx, path, func(s *seeder) {
+	return seedFile(ctx, path, func(s *seeder) {
 		s.exec(`INSERT INTO redrive_queues (name) VALUES (?)`, deadQueue)
 		for k := range deadKinds {
 			s.exec(`INSERT INTO redrive_lanes (id, queue, kind, deps) VALUES (?, ?, ?, '')`, 1+k, deadQueue, deadKind(k))

@@ -76,7 +76,7 @@ var flatPlaces = []struct {
 // is rounded down to a multiple of flatKinds times job.PriorityMax.
 func seedFlat(ctx context.Context, path string, rows int) error {
 	rows -= rows % (flatKinds * job.PriorityMax)
-	return seed(ctx, path, func(s *seeder) {
+	return seedFile(ctx, path, func(s *seeder) {
 		for i, l := range flatLanes {
 			for k := range flatKinds {
 				s.exec(`INSERT INTO redrive_lanes (id, queue, kind, deps, gate) VALUES (?, ?, ?, ?, ?)`,
@@ -106,8 +106,8 @@ type seeder struct {
 	err  error
 }
 
-// seed creates a database and fills it.
-func seed(ctx context.Context, path string, fill func(*seeder)) (err error) {
+// seedFile creates a database and fills it.
+func seedFile(ctx context.Context, path string, fill func(*seeder)) (err error) {
 	made, err := store.Open(ctx, path, nil)
 	if err != nil {
 		return err

@@ -59,7 +59,7 @@ func waiting(ctx context.Context, dir string, jobs, run int) (r waitingResult, e
 }
 
 func seedWaiting(ctx context.Context, path string, rows int) error {
-	return seed(ctx, path, func(s *seeder) {
+	return seedFile(ctx, path, func(s *seeder) {
 		const lane = 1
 		s.exec(`INSERT INTO redrive_lanes (id, queue, kind, deps) VALUES (?, 'bench', 'noop', '')`, lane)
 		s.exec(`INSERT INTO redrive_queues (name) VALUES ('bench')`)
