@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 
 	"github.com/redrive/redrive/internal/selfbench"
 )
@@ -51,13 +52,23 @@ func (c *benchThroughputCmd) Run(ctx context.Context, a *app) error {
 
 type benchFiguresCmd struct {
 	loadFlags
+	seedFlags
 	Rows int      `default:"5000000" help:"Number of rows in each place beside which claims are measured. Dead letters are a fifth of it."`
-	Only []string `enum:"judgement,throughput,latency,flat,dead,fresh,live" help:"Measure only these subjects: ${enum}." placeholder:"SUBJECT"`
+	Only []string `enum:"judgement,throughput,latency,flat,dead,fresh,live,reads" help:"Measure only these subjects: ${enum}." placeholder:"SUBJECT"`
+}
+
+// Validate checks the flags. The parser kong calls it.
+func (c *benchFiguresCmd) Validate() error {
+	return errors.Join(c.loadFlags.Validate(), c.seedFlags.Validate())
 }
 
 // Run implements the command.
 func (c *benchFiguresCmd) Run(ctx context.Context, a *app) error {
-	return selfbench.Figures(ctx, selfbench.Load(c.loadFlags), c.Rows, c.Only, a.stdout, a.stderr)
+	in, err := c.seeded(a)
+	if err != nil {
+		return err
+	}
+	return selfbench.Figures(ctx, selfbench.Load(c.loadFlags), c.Rows, in, c.Only, a.stdout, a.stderr)
 }
 
 type benchChildCmd struct {

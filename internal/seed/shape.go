@@ -4,12 +4,15 @@
 package seed
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
 )
 
 // Shape is the size of a seeded database.
@@ -137,4 +140,16 @@ func (s Shape) Key(id job.ID) (owner, kind, key string) {
 // Group returns the fingerprint and the class of group g, from 0 on.
 func (s Shape) Group(g int) (fingerprint, class string) {
 	return fingerprintOf(g), classOf(g)
+}
+
+// End returns the end of the history of a seeded database, which was given as now.
+func End(ctx context.Context, s store.Reader) (job.Micros, error) {
+	page, err := s.AuditPage(ctx, store.AuditFilter{Limit: 1})
+	if err != nil {
+		return 0, err
+	}
+	if len(page.Entries) == 0 {
+		return 0, errors.New("the database was not made by this package: it has no audit rows")
+	}
+	return page.Entries[0].At.Add(quiet), nil
 }

@@ -196,7 +196,7 @@ func (f *filler) people() {
 		if i%10 == 0 {
 			action, target = "queue.set", f.queue(int(mix(i, 21)%uint64(f.Kinds)))
 		}
-		return append(row, int64(i+1), int64(f.now.Add(-span-quiet))+int64(i)*step, actors[mix(i, 22)%uint64(len(actors))], action, target, "as asked", "waiting", "cancelled")
+		return append(row, int64(i+1), int64(f.now.Add(-quiet))-int64(f.Audit-1-i)*step, actors[mix(i, 22)%uint64(len(actors))], action, target, "as asked", "waiting", "cancelled")
 	}))
 	notes := max(1, f.Audit/10)
 	f.insert("redrive_notes", "id at by what job text", rows(seq(notes), func(row []any, i int) []any {

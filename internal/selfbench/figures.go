@@ -68,7 +68,7 @@ func (b *bencher) throughput() []scenario {
 
 // Figures measures all figures that have a target, or only the figures of the named subjects. It
 // prints one line of JSON for each figure, and returns ErrMissed if a figure missed its target.
-func Figures(ctx context.Context, load Load, rows int, only []string, out, log io.Writer) (err error) {
+func Figures(ctx context.Context, load Load, rows int, in Seeded, only []string, out, log io.Writer) (err error) {
 	b, err := newBencher(load, log)
 	if err != nil {
 		return err
@@ -86,6 +86,7 @@ func Figures(ctx context.Context, load Load, rows int, only []string, out, log i
 		{"dead", func(ctx context.Context, p *printer) error { return b.deadFigures(ctx, p, max(1000, rows/5)) }},
 		{"fresh", b.freshFigures},
 		{"live", b.liveFigures},
+		{"reads", func(ctx context.Context, p *printer) error { return b.readFigures(ctx, p, in) }},
 	} {
 		if len(only) > 0 && !slices.Contains(only, subject.name) {
 			continue
