@@ -1,8 +1,10 @@
 package seed
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
+	"slices"
 
 	"github.com/redrive/redrive/internal/sqlstore"
 	"github.com/redrive/redrive/job"
@@ -82,7 +84,12 @@ func (f *filler) figures() {
 	maps.Copy(minutes, sums)
 	f.insert("redrive_figures", "unit at lane body", func(yield func([]any) bool) {
 		var packed []byte
-		for k, v := range minutes {
+		// Rows in the order of the primary key are inserted several times faster.
+		keys := slices.SortedFunc(maps.Keys(minutes), func(a, b sqlstore.FigureKey) int {
+			return cmp.Or(cmp.Compare(a.Unit, b.Unit), cmp.Compare(a.At, b.At), cmp.Compare(a.Lane, b.Lane))
+		})
+		for _, k := range keys {
+			v := minutes[k]
 			packed = sqlstore.PackFigures(packed[:0], v)
 			if !yield([]any{k.Unit, int64(k.At), k.Lane, packed}) {
 				return

@@ -53,6 +53,15 @@ func memoryLine(status, name string) (int64, error) {
 	return 0, errors.New(status + " has no line " + name)
 }
 
+// processorTime returns the time for which this process has used a processor.
+func processorTime() time.Duration {
+	var used unix.Rusage
+	if unix.Getrusage(unix.RUSAGE_SELF, &used) != nil {
+		return 0
+	}
+	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
+}
+
 // peakOf runs a command and returns the peak memory of its process in bytes. It reads the
 // memory every few milliseconds. getrusage(2) is of no use here: for a child it includes
 // the memory of the parent, because the child begins as a copy of the parent.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os/exec"
 	"runtime"
+	"time"
 )
 
 // dropCache removes the pages of a file from the page cache of the kernel.
@@ -23,3 +24,6 @@ func peakOf(*exec.Cmd) (int64, error) { return peakMemory() }
 
 // memoryNow returns the memory of this process in bytes, or 0 if it is not known.
 func memoryNow() int64 { return 0 }
+
+// processorTime returns 0, because it is not known.
+func processorTime() time.Duration { return 0 }
