@@ -12,7 +12,7 @@ MODULES := bench bench/riverpg bench/powercut examples/ocr $(wildcard retry/sdk/
 GOLANGCI_VERSION := v2.15.0
 BIN := $(CURDIR)/bin
 
-.PHONY: help build test servers short lint fmt fuzz figures plans soak torture powercut poison differential peers fresh docs tidy clean
+.PHONY: help build test servers short lint fmt fuzz figures seed plans soak torture powercut poison differential peers fresh docs tidy clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
@@ -46,9 +46,16 @@ fuzz: ## every fuzz target for 30 s
 	sh scripts/fuzz.sh 30s
 
 figures: ## the measured figures against their targets, as JSON, and redrive beside River on SQLite; needs a quiet machine
-	go build -o $(BIN)/ ./cmd/redrive
+	go build -o $(BIN)/ ./cmd/redrive ./scripts/testservers
 	$(BIN)/redrive bench figures
+	$(BIN)/testservers sh -c '$(BIN)/redrive bench figures --only reads --db "$${REDRIVE_TEST_POSTGRES:?no PostgreSQL was found: make servers installs it}"'
 	cd bench && go run ./peers -only both,redrive-sqlite,river-sqlite -least 10
+
+seed: ## the databases with 8 million jobs beside which reads are measured, kept in the user's cache folder (OVER=1000: smaller)
+	go build -o $(BIN)/ ./cmd/redrive ./scripts/testservers
+	$(BIN)/redrive bench seed --over $(or $(OVER),1)
+	REDRIVE_TEST_POSTGRES_FSYNC=off REDRIVE_TEST_REDIS=none $(BIN)/testservers sh -c '$(BIN)/redrive bench seed --over $(or $(OVER),1) \
+		--db "$${REDRIVE_TEST_POSTGRES:?no PostgreSQL was found: make servers installs it}"'
 
 plans: ## the claim's cost and query plans beside millions of rows (PLAN_ROWS=1000000 by default)
 	go test -p 1 ./store/sqlite ./store/postgres -run 'Q2_' -v -count=1 -timeout 60m -plan.rows=$(or $(PLAN_ROWS),1000000)
