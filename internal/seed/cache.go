@@ -39,7 +39,7 @@ func (c *Cache) progress() func(table string) {
 	}
 }
 
-// File returns the path of the seeded SQLite file. It makes the file if there is none.
+// File returns the path of the seeded SQLite file. If the file does not exist, File makes it.
 func (c *Cache) File(ctx context.Context) (path string, err error) {
 	if err := os.MkdirAll(c.Dir, 0o700); err != nil {
 		return "", err
@@ -83,9 +83,9 @@ func schemaOfFile(ctx context.Context, path string) (schema string, err error) {
 	return strings.Join(texts, ";"), err
 }
 
-// Schema returns the name of the seeded schema in the database of the DSN. If there is none, it
-// restores the dump in the folder of the cache. If there is no dump either, it makes the schema
-// and, if pg_dump is installed, the dump.
+// Schema returns the name of the seeded schema in the database of the DSN. If the schema does not
+// exist, Schema restores it from the dump in the folder of the cache. If the dump does not exist
+// either, it makes the schema and, if pg_dump is installed, the dump.
 func (c *Cache) Schema(ctx context.Context, dsn string) (schema string, err error) {
 	text, err := schemaOfServer(ctx, dsn)
 	if err != nil {
@@ -126,7 +126,7 @@ func (c *Cache) Schema(ctx context.Context, dsn string) (schema string, err erro
 }
 
 func run(ctx context.Context, name string, args ...string) error {
-	out, err := exec.CommandContext(ctx, name, args...).CombinedOutput() //nolint:gosec // name is a constant, and args are of the person who measures
+	out, err := exec.CommandContext(ctx, name, args...).CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("%s: %w: %s", name, err, out)
 	}

@@ -244,10 +244,10 @@ func (f *filler) keysAndBatches() {
 		}
 		b := batches[r.batch]
 		b.total++
-		switch {
-		case r.state == job.Completed:
+		if r.state == job.Completed {
 			b.completed++
-		case r.state == job.Dead:
+		}
+		if r.state == job.Dead {
 			b.dead++
 		}
 		batches[r.batch] = b

@@ -13,8 +13,8 @@ import (
 	"github.com/redrive/redrive/store/postgres"
 )
 
-// PostgreSQL creates the schema in the database of the DSN and fills it. The schema must not exist,
-// or have no jobs. The times of the jobs end at now. progress is called after each table.
+// PostgreSQL creates the schema in the database of the DSN and fills it. The schema must not
+// exist, or have no jobs. now and progress are as in SQLite.
 func PostgreSQL(ctx context.Context, dsn, schema string, s Shape, now time.Time, progress func(table string)) error {
 	options := &postgres.Options{Schema: schema, Clock: func() time.Time { return now }, ReadLimit: time.Hour, StatementTimeout: time.Hour}
 	made, err := postgres.Open(ctx, dsn, options)

@@ -15,8 +15,8 @@ import (
 	sqlitestore "github.com/redrive/redrive/store/sqlite"
 )
 
-// SQLite creates the database file path and fills it. The file must not exist, or have no jobs. The times of the
-// jobs end at now. progress is called after each table.
+// SQLite creates the database file path and fills it. The file must not exist, or have no
+// jobs. now is the end of the history of the jobs. progress is called after each table.
 func SQLite(ctx context.Context, path string, s Shape, now time.Time, progress func(table string)) error {
 	clock := func() time.Time { return now }
 	made, err := sqlitestore.Open(ctx, path, &sqlitestore.Options{Clock: clock})

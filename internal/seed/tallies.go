@@ -132,12 +132,11 @@ type trendKey struct {
 
 // groupRow has the counts of one group.
 type groupRow struct {
-	n, pending          int64
-	sample              job.ID
-	kind                int
-	first, last         job.Micros
-	message             string
-	assigned, set, done bool
+	n, pending  int64
+	sample      job.ID
+	kind        int
+	first, last job.Micros
+	message     string
 }
 
 func (f *filler) groups() {
