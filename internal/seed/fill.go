@@ -274,7 +274,7 @@ func (f *filler) events() {
 			r := f.job(i)
 			p.Add(&event.Event{
 				Type: event.JobEnqueued, Job: r.id, Kind: f.kind(r.kind), Queue: f.queue(r.queue), Owner: r.owner, Batch: r.batch,
-				To: job.Waiting, Life: 1, DueAt: r.created,
+				To: job.Waiting, Life: 1, DueAt: r.created, Correlation: r.correlation,
 			})
 			if p.Len() < eventRow && i < f.jobs-1 {
 				continue
