@@ -8,10 +8,10 @@ import (
 )
 
 // Act changes dead letters in steps. These constants are the sizes of one step, in dead
-// letters. The jobs that a step brings back are claimed and completed by later
+// letters. The jobs that a step releases are claimed and completed by later
 // exchanges, which delays the jobs that others enqueue. So steps are small while other
 // clients enqueue jobs, larger while jobs run but none is enqueued, and largest while
-// the store is idle. Jobs that Act itself has brought back also count as running jobs.
+// the store is idle. Jobs that Act itself has released also count as running jobs.
 const (
 	actStep   = 1_000 // size of a step while the store is idle
 	actBeside = 200   // size of a step while jobs run, and none is enqueued

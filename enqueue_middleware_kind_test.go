@@ -130,7 +130,7 @@ func TestX3_EnqueueMiddleware_PayloadMaxAppliesToWhatIsStored(t *testing.T) {
 				t.Errorf("%s: got error %v, want an ErrTooLarge with %s", tt.name, err, tt.wrong)
 			}
 		case err != nil:
-			t.Errorf("%s: got error %v, want none", tt.name, err)
+			t.Errorf("%s: the call returned the error %v, want none", tt.name, err)
 		default:
 			if j, err := c.Get(t.Context(), r.ID); err != nil || len(j.Payload) != 100 {
 				t.Errorf("%s: got a stored payload of %d bytes, error %v; want 100 bytes", tt.name, len(j.Payload), err)

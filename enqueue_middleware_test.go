@@ -174,7 +174,7 @@ func TestEnqueueMiddleware_MistakesAreErrorsAndNothingIsEnqueued(t *testing.T) {
 		c := clientWith(t, f, redrive.Config{PayloadMax: 1000, EnqueueMiddleware: []redrive.EnqueueMiddleware{outer, tt.bad, outer}})
 		r, err := c.Enqueue(t.Context(), render.New(renderArgs{}, nil))
 		if err == nil || !strings.Contains(err.Error(), tt.want) || r != (redrive.Receipt{}) {
-			t.Errorf("%s: got error %v\nwant %s", tt.name, err, tt.want)
+			t.Errorf("%s: the enqueue returned the error %v\nwant %s", tt.name, err, tt.want)
 		}
 		if len(f.calls)+f.reserved != 0 {
 			t.Errorf("%s: got %d enqueue calls of the store and %d reservations of ids, want none of both", tt.name, len(f.calls), f.reserved)

@@ -279,7 +279,7 @@ func TestX3_BoundsOfAnEnqueue(t *testing.T) {
 		case tt.want == "" && (err != nil || len(receipts) != len(tt.specs)):
 			t.Errorf("%s: got %d receipts, error %v; want all jobs accepted", tt.name, len(receipts), err)
 		case tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)):
-			t.Errorf("%s: got error %v\nwant %s", tt.name, err, tt.want)
+			t.Errorf("%s: Enqueue returned the error %v\nwant %s", tt.name, err, tt.want)
 		}
 	}
 	if n := countJobs(t, e.Client); n != stored {

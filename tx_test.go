@@ -147,7 +147,7 @@ func TestCompleteTx_CompletesIfTheTransactionDoes(t *testing.T) {
 		t.Errorf("got failures %+v, error %v; want one failure that says that the handler did not commit", failures, err)
 	}
 	if n := invoices(t, st); n != 2 {
-		t.Errorf("got %d invoices, want 2", n)
+		t.Errorf("the table has %d invoices, want 2", n)
 	}
 }
 

@@ -37,7 +37,7 @@ func specs(t *testing.T) map[string]policy.Spec {
 	} {
 		f, err := policyfile.Parse("policy.yaml", []byte("version: 1\nname: test\n"+text+"\n"))
 		if err != nil {
-			t.Fatalf("%s:\n%v", name, err)
+			t.Fatalf("policy %s cannot be parsed:\n%v", name, err)
 		}
 		all[name] = f.Spec
 	}

@@ -316,7 +316,7 @@ func TestPolicy_IsSafeForConcurrentUse(t *testing.T) {
 		}
 	}
 	if !json.Valid(first) {
-		t.Errorf("%s", first)
+		t.Errorf("the decision %s is not valid JSON", first)
 	}
 }
 

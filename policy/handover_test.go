@@ -110,7 +110,7 @@ func TestP3_TotalCountsHandOvers(t *testing.T) {
 	for range 3 {
 		d := p.Decide(handedOver(memo, time.Minute))
 		if d.Action != policy.Defer {
-			t.Fatalf("%v", d.Action)
+			t.Fatalf("got the action %v, want Defer", d.Action)
 		}
 		memo = d.Memo
 	}

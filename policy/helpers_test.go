@@ -15,7 +15,7 @@ func compile(t testing.TB, s policy.Spec) *policy.Policy {
 	t.Helper()
 	p, problems := policy.New(s)
 	for _, problem := range problems {
-		t.Errorf("%s", problem)
+		t.Errorf("compiling the policy found a problem, want none: %s", problem)
 	}
 	if p == nil {
 		t.FailNow()

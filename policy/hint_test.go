@@ -107,7 +107,7 @@ func TestR3_NeverBeforeTheHint(t *testing.T) {
 		s := anySpec(t)
 		p, problems := policy.New(s)
 		if p == nil {
-			t.Fatalf("%v", problems)
+			t.Fatalf("the random policy has problems, want none: %v", problems)
 		}
 		in := anyInput(t)
 		d := p.Decide(in)

@@ -143,7 +143,7 @@ func TestR2_NoConfigurationLoopsForEver(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p, problems := policy.New(anySpec(t))
 		if p == nil {
-			t.Fatalf("%v", problems)
+			t.Fatalf("the random policy has problems, want none: %v", problems)
 		}
 		limits := p.Limits()
 		in := anyInput(t)
@@ -182,7 +182,7 @@ func checkDecision(t *rapid.T, d *policy.Decision, limits policy.Limits) {
 	switch d.Action {
 	case policy.Retry:
 		if d.Wait < 0 || d.Wait%time.Microsecond != 0 || d.N < 1 || d.N > d.Of || d.Of >= limits.MaxAttempts || d.Reason != "" {
-			t.Fatalf("%s", d.Record())
+			t.Fatalf("the decision to retry has invalid values: %s", d.Record())
 		}
 		if d.Hint == 0 && d.Wait > limits.MaxWait {
 			t.Fatalf("got the wait %v, want at most %v: %s", d.Wait, limits.MaxWait, d.Record())
@@ -192,10 +192,10 @@ func checkDecision(t *rapid.T, d *policy.Decision, limits policy.Limits) {
 		}
 	case policy.Die:
 		if d.Wait != 0 || d.N != 0 || d.Reason == "" || d.Queue != "" {
-			t.Fatalf("%s", d.Record())
+			t.Fatalf("the decision to end the job as dead has invalid values: %s", d.Record())
 		}
 	case policy.Complete, policy.Snooze, policy.HandBack, policy.Cancel, policy.Defer:
-		t.Fatalf("%s", d.Record())
+		t.Fatalf("the decision has an action that these inputs do not allow: %s", d.Record())
 	}
 	r, err := policy.ParseRecord(d.Record())
 	if err != nil {

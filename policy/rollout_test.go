@@ -55,13 +55,13 @@ func TestR8_ObserveRecordsAndLeavesTheBaselineToAct(t *testing.T) {
 	d := p.Decide(failed(failure.NotFound))
 	if d.Action != policy.Retry || d.Wait != 5*time.Second || d.Verdict != failure.VerdictPermanent ||
 		d.Would != (policy.Would{Action: policy.Die, Rule: policy.RuleVerdict, Reason: job.NonRetriable, Of: 9}) {
-		t.Errorf("%s", d.Record())
+		t.Errorf("got the decision %s, want a retry after 5s by the baseline", d.Record())
 	}
 	// Where the policy only observes, the marks of the handler still decide.
 	in := failed(failure.NotFound)
 	in.Evidence.Permanent = true
 	if d := p.Decide(in); d.Observed || d.Rule != policy.RulePermanent {
-		t.Errorf("%s", d.Record())
+		t.Errorf("got the decision %s, want a decision by the mark Permanent", d.Record())
 	}
 }
 
@@ -143,19 +143,19 @@ func TestR8_TheBaselineIsTheScheduleThatWasThere(t *testing.T) {
 	t.Parallel()
 	p := compile(t, observing(func(r *policy.Rollout) { r.Baseline = policy.Settings{} }))
 	if d := p.Decide(failed(failure.NetworkTimeout)); d.Wait != 30*time.Second || d.Of != 3 || d.RetriesFrom != policy.LevelSchedule {
-		t.Errorf("%s", d.Record())
+		t.Errorf("got the decision %s, want a wait of 30s and 3 retries by the schedule", d.Record())
 	}
 	q, err := p.WithSchedule("render", &policy.Schedule{Waits: seconds(7), MaxRetries: 4, PermanentExitCodes: []int{65}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if d := q.Decide(failed(failure.NetworkTimeout)); d.Wait != 7*time.Second || d.Of != 4 {
-		t.Errorf("%s", d.Record())
+		t.Errorf("got the decision %s, want a wait of 7s and 4 retries", d.Record())
 	}
 	in := failed("")
 	in.Evidence.Exit = new(65)
 	if d := q.Decide(in); d.Rule != policy.RuleExitCode {
-		t.Errorf("%s", d.Record())
+		t.Errorf("got the decision %s, want a decision by the exit code", d.Record())
 	}
 }
 

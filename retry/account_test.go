@@ -79,7 +79,7 @@ func TestL4_FirstRequestsAreFree(t *testing.T) {
 	}
 }
 
-// A call within a call that never retries may retry itself.
+// If the outer call never retries, the call within it may retry.
 //
 // part of: L4
 func TestL4_OnlyACallThatRetriesSuppresses(t *testing.T) {

@@ -141,8 +141,8 @@ func (r *run) classify(ctx context.Context, err error, limited bool) (inherited 
 		e.Hint = max(e.Hint, r.hint(&ev))
 		return in.ended.Reason
 	}
-	final := ev.Cancel || ev.Snooze > 0 || ev.HandOver > 0 || in.stopped || // these marks of the operation end this call and decide about its job
-		ev.Permanent && in.final == nil // a mark for an inner call does not apply to this one
+	final := ev.Cancel || ev.Snooze > 0 || ev.HandOver > 0 || in.stopped || // these marks of the operation end the call and decide about the job
+		ev.Permanent && in.final == nil // a mark that an inner call set does not apply to this call
 	if !final && !plain && o.Judge != nil && r.askOption(ctx, err, &ev) {
 		return 0
 	}

@@ -38,7 +38,7 @@ func (p *Strategy) Stats() Stats {
 }
 
 type counters struct {
-	first atomic.Int64 // numbers of calls that succeeded at the first attempt, and of their sends
+	first atomic.Int64 // number of calls that succeeded at the first attempt with one send
 
 	calls, sends, recovered, exhausted, handedOver, failedFast, cancelled, suppressed, unclassified atomic.Int64
 

@@ -64,7 +64,7 @@ func TestACutKeepsWhatWasFlushedAndPartsOfTheRest(t *testing.T) {
 		found := seen(after(slices.Concat(made, c.ops)...))
 		for _, want := range c.want {
 			if !found[want] {
-				t.Errorf("%s: no cut leaves %q", c.name, want)
+				t.Errorf("%s: no power cut left the content %q, want at least one", c.name, want)
 			}
 		}
 		for _, not := range c.not {

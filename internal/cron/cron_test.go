@@ -214,7 +214,7 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			problem, ok := errors.AsType[*cron.Problem](err)
 			if !ok || problem.Message == "" || problem.Offset < 0 || problem.Offset > utf8.RuneCountInString(text) {
-				t.Fatalf("%q: %#v", text, err)
+				t.Fatalf("Parse(%q) returned the error %#v, want a Problem with a message and an offset within the text", text, err)
 			}
 			return
 		}

@@ -59,7 +59,7 @@ func TestD7_DemoRunsAsExpected_F1_F10_R4_D6(t *testing.T) {
 	var out bytes.Buffer
 	o := options(t, &out)
 	if err := demo.Run(t.Context(), o); err != nil {
-		t.Fatalf("%v\n%s", err, out.String())
+		t.Fatalf("the demo returned the error %v, want none; its output is\n%s", err, out.String())
 	}
 	st := open(t, o.Path)
 	t.Run("redrives", func(t *testing.T) { oneStoppedOneCompleted(t, st) })

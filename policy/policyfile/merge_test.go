@@ -125,6 +125,6 @@ func TestF9_ExtendingAPresetAddsNothingByItself(t *testing.T) {
 		}
 	}
 	if _, err := policyfile.Preset("nope"); err == nil {
-		t.Error("no error")
+		t.Error("Preset of an unknown name returned no error, want an error")
 	}
 }

@@ -36,7 +36,7 @@ func TestF9_WhatIsRenderedIsReadBack(t *testing.T) {
 		text := policyfile.Render(&want)
 		f, err := policyfile.ParseOnly("rendered", text)
 		if err != nil {
-			rt.Fatalf("%v\n%s", err, text)
+			rt.Fatalf("parsing the rendered file returned the error %v, want none; the file is\n%s", err, text)
 		}
 		want.Hash, want.Source = f.Spec.Hash, f.Spec.Source
 		if d := sameSpec(want, f.Spec); d != "" {
@@ -46,7 +46,7 @@ func TestF9_WhatIsRenderedIsReadBack(t *testing.T) {
 			rt.Fatalf("rendering the Spec again gives\n%s\nwant\n%s", again, text)
 		}
 		if err := valid(t, schema, text); err != nil {
-			rt.Fatalf("%v\n%s", err, text)
+			rt.Fatalf("the schema refuses the rendered file, want it accepted: %v\n%s", err, text)
 		}
 		if got := policyfile.Hash(&f.Spec); got != policyfile.Hash(&want) {
 			rt.Fatalf("got the hash %s, want the hash of the original Spec:\n%s", got, text)

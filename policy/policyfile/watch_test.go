@@ -130,13 +130,13 @@ func TestWatchRefusesABadFileAtTheStart(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "policy.yaml")
 	if _, err := policyfile.Watch(path); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("got %v", err)
+		t.Errorf("Watch of a missing file returned the error %v, want fs.ErrNotExist", err)
 	}
 	if err := os.WriteFile(path, []byte("nane: a\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if w, err := policyfile.Watch(path); w != nil || err == nil || err.Error() != path+`:1:1: unknown key "nane", did you mean "name"?` {
-		t.Errorf("got %v", err)
+		t.Errorf("Watch of a file with an unknown key returned the error %v, want one with the position of the key", err)
 	}
 }
 

@@ -60,7 +60,7 @@ func TestF9_PresetsAreRenderedAsTheyAre(t *testing.T) {
 		}
 		again, err := policyfile.Parse("rendered", policyfile.Render(&f.Spec))
 		if err != nil || again.Policy.Hash() != f.Policy.Hash() {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("preset %s: the rendered file gave the error %v or another policy, want the same policy", name, err)
 		}
 		if f.Policy.Name() != name {
 			t.Errorf("the policy of the preset %s has the name %s, want the name of the preset", name, f.Policy.Name())

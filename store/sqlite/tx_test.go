@@ -229,7 +229,7 @@ func TestPanicInATransactionRollsBack(t *testing.T) {
 			if _, err := tx.ExecContext(ctx, `INSERT INTO orders DEFAULT VALUES`); err != nil {
 				t.Error(err)
 			}
-			panic("the caller's")
+			panic("a panic of the caller")
 		})
 	}()
 	if n := rowsOf(t, s, "orders"); n != 0 {

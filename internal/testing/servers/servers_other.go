@@ -83,7 +83,7 @@ type Redis struct{}
 // StartRedis returns an error that is [ErrMissing].
 func StartRedis(context.Context, *RedisOptions) (*Redis, error) { return nil, errSystem() }
 
-// URL returns an address without a server.
+// URL returns an address at which no server listens.
 func (*Redis) URL() string { return redisURL("", 0) }
 
 // Close returns an error.
