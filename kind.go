@@ -61,9 +61,9 @@ type Spec struct {
 	checkedBy *Client
 }
 
-// Err returns the mistake in the options or arguments of the Spec, or nil. It is an
-// ErrInvalid. Limits that
-// a client or a store sets, such as Config.PayloadMax, are checked by the enqueue.
+// Err returns the mistake in the options or arguments of the Spec, or nil. The
+// error is an ErrInvalid. Limits that a client or a store sets, such as
+// Config.PayloadMax, are checked by the enqueue.
 func (s Spec) Err() error {
 	if s.badOptions != nil {
 		return s.badOptions

@@ -47,7 +47,7 @@ func (o *Options) checkBackoff(c *checker) {
 	}
 	c.add(o.Backoff.Formula != backoff.Exponential || o.Backoff.Cap > 0, "Backoff.cap: a back-off that grows needs one: set Cap, such as 30 s")
 	waits := func(n int) bool { _, high := o.Backoff.Bounds(n); return high > 0 }
-	c.add(o.Immediate || waits(1) || waits(max(len(o.Backoff.Waits), 1)), "Backoff: never waits, and would hammer what it calls: name a wait, or set Immediate")
+	c.add(o.Immediate || waits(1) || waits(max(len(o.Backoff.Waits), 1)), "Backoff: never waits, so all retries would follow without a pause: name a wait, or set Immediate")
 }
 
 func (o *Options) checkTimes(c *checker) {

@@ -102,7 +102,7 @@ func ownTables(ctx context.Context, path string, notes *ledger.Notes, dump *stor
 	}
 	err = query(ctx, path, `SELECT '', job, run FROM effects`, func(_ string, run store.Run) {
 		if !completed[run] {
-			problems = append(problems, fmt.Sprintf("run %d of job %d has an effect, but did not complete the job, or has two effects", run.Token, run.ID))
+			problems = append(problems, fmt.Sprintf("run %d of job %d either has an effect without having completed the job, or has two effects", run.Token, run.ID))
 		}
 		delete(completed, run)
 	})

@@ -275,7 +275,7 @@ func (k *Core) after(i int) time.Time {
 	return latest(after, from)
 }
 
-// Loaded reports the result of Load: the last slots that were fired.
+// Loaded records the result of Load: the last slots that were fired.
 func (k *Core) Loaded(now time.Time, slots []store.CronSlot) {
 	k.load.done(now, now)
 	k.loaded = true
@@ -314,7 +314,7 @@ func (s *schedule) know(c *store.CronSlot) {
 	}
 }
 
-// Stepped reports the result of Step.
+// Stepped records the result of Step, and computes when the next Step is due.
 func (k *Core) Stepped(now time.Time, s store.RedriveStep) {
 	k.active = s.Active > 0
 	every := IdleStepEvery
@@ -331,7 +331,7 @@ func (k *Core) Stepped(now time.Time, s store.RedriveStep) {
 	k.step.done(now, now.Add(wait))
 }
 
-// Swept reports the result of Sweep.
+// Swept records the result of Sweep.
 func (k *Core) Swept(now time.Time, s store.Swept) {
 	wait := SweepEvery
 	if took := now.Sub(k.sweep.began); s.More {
@@ -347,7 +347,7 @@ func (k *Core) Swept(now time.Time, s store.Swept) {
 	k.sweep.done(now, now.Add(wait))
 }
 
-// Rescued reports the result of Rescue. more is true if the call ended as many runs as it may.
+// Rescued records the result of Rescue. more is true if the call ended as many runs as it may.
 func (k *Core) Rescued(now time.Time, r store.Rescue, more bool) {
 	wait := min(max(r.NextExpiry, RescueMin), k.config.RescueEvery)
 	if more {

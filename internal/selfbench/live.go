@@ -18,7 +18,7 @@ const (
 	liveJobs   = 1_000_000 // number of waiting jobs that are cancelled by a filter
 	liveLeast  = 50_000    // lowest accepted rate of the cancels, in jobs a second
 	liveMost   = 1.5       // highest accepted ratio of the p99 of new jobs beside the cancels to the p99 without them
-	liveTurns  = 5         // number of windows with cancels, and also without them
+	liveTurns  = 5         // number of measured windows with cancels, and equally many without cancels
 	liveWindow = time.Second
 	liveQueue  = "wrong" // queue of the jobs that are cancelled; no process claims from it
 )

@@ -331,7 +331,7 @@ func payloadsPerExchange(r *rig) {
 	x2 := r.exchange(store.Exchange{Want: []store.Want{want(len(jobs))}})
 	for i, c := range append(x.Claims, x2.Claims...) {
 		if c.ID != jobs[i].ID || !bytes.Equal(c.Payload, jobs[i].Payload) {
-			r.fail("claim %d is of job %d with %d bytes, want job %d with its %d", i, c.ID, len(c.Payload), jobs[i].ID, len(jobs[i].Payload))
+			r.fail("claim %d is of job %d with a payload of %d bytes, want job %d with a payload of %d bytes", i, c.ID, len(c.Payload), jobs[i].ID, len(jobs[i].Payload))
 		}
 	}
 	same(r, "claims of both", len(x.Claims)+len(x2.Claims), len(jobs))

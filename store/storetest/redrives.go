@@ -61,7 +61,7 @@ func (r *rig) answer(n int, class string) {
 		n--
 	}
 	if n != 0 {
-		r.fail("there are too few jobs to claim: %d jobs are missing, want none missing", n)
+		r.fail("too few jobs can be claimed: %d expected jobs are missing", n)
 	}
 }
 

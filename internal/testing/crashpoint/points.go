@@ -21,7 +21,7 @@ type Point string
 
 // The points. A point Before…Commit is inside the transaction, when all rows are written but not
 // committed. A point After…Commit is after the commit, before any goroutine gets the result of the
-// commit.
+// commit. A span is a stretch of time in which the process may be killed.
 const (
 	BeforeEnqueueCommit Point = "before-enqueue-commit"
 	AfterEnqueueCommit  Point = "after-enqueue-commit"
@@ -35,7 +35,7 @@ const (
 	InCommit            Point = "in-commit"    // a span: during the COMMIT, with its write to the log and its fsync
 	InMigration         Point = "in-migration" // a span: during all migrations
 	AfterMigration      Point = "after-migration"
-	InCheckpoint        Point = "in-checkpoint" // a span: during the close, which copies the log into the database
+	InCheckpoint        Point = "in-checkpoint" // a span: while the close of the database copies the log into the database file
 )
 
 // Points lists all points, in the order in which a process reaches them.
