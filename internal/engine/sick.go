@@ -46,7 +46,7 @@ func (r *Run) trouble() *Trouble {
 // succeeds, or if there is no check, one job is claimed as a trial. The trouble ends when the
 // program of this job was started.
 type sickness struct {
-	trouble *Trouble // the trouble of the kind or process; nil if there is none
+	trouble *Trouble // the trouble of the kind or process; nil without trouble
 	phase   sickPhase
 	since   time.Duration // when the trouble began
 	at      time.Duration // in the phase resting: when the wait ends; in the phase trying: when the trial has lasted long enough
