@@ -28,10 +28,9 @@ const leaveLimit = 2 * time.Second
 // ended.
 func (c *Client) Keep(ctx context.Context) error {
 	p := c.process("keep")
-	present := func(ctx context.Context) error {
+	present := func(ctx context.Context) (store.Orders, error) {
 		p.Policy = c.policies.Load().set.Hash()
-		_, err := c.store.Present(ctx, p)
-		return err
+		return c.store.Present(ctx, p)
 	}
 	c.mu.Lock()
 	if c.engine != nil || c.keeper != nil {
@@ -52,7 +51,7 @@ func (c *Client) Keep(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveLimit)
 	defer cancel()
 	p.Left = true
-	if err := present(ctx); err != nil {
+	if _, err := present(ctx); err != nil {
 		c.config.Logger.WarnContext(ctx, "the process could not be removed from the list of processes; it is shown as silent there", "error", err)
 	}
 	return nil

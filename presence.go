@@ -28,10 +28,10 @@ func (c *Client) OrderProcess(ctx context.Context, by By, name string, quiet boo
 
 // newPresence returns the function that the engine of one Run calls to report that the process
 // is alive. The caller holds the client's lock.
-func (c *Client) newPresence() func(context.Context, engine.Sign) (bool, error) {
+func (c *Client) newPresence() func(context.Context, engine.Sign) (store.Orders, error) {
 	p := c.process("work")
 	p.Queues, p.Kinds = slices.Sorted(maps.Keys(c.config.Queues)), slices.Sorted(maps.Keys(c.handlers))
-	return func(ctx context.Context, s engine.Sign) (bool, error) {
+	return func(ctx context.Context, s engine.Sign) (store.Orders, error) {
 		p := p
 		p.Policy, p.Slots, p.Running, p.Left = c.policies.Load().set.Hash(), s.Slots, s.Running, s.Leaving
 		for i, a := range s.Sick {
@@ -40,8 +40,7 @@ func (c *Client) newPresence() func(context.Context, engine.Sign) (bool, error) 
 			}
 			p.Sick = append(p.Sick, store.Sickness{Kind: a.Kind, Cause: store.SickCause(a.Err.Error())})
 		}
-		orders, err := c.store.Present(ctx, p)
-		return orders.Quiet, err
+		return c.store.Present(ctx, p)
 	}
 }
 

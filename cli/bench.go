@@ -50,11 +50,18 @@ func (c *benchThroughputCmd) Run(ctx context.Context, a *app) error {
 	return selfbench.Bench(ctx, selfbench.Load(c.loadFlags), a.out)
 }
 
+// Help implements kong.HelpProvider.
+func (*benchFiguresCmd) Help() string {
+	return `With --db, a DSN, the subjects reads and takeover are also measured on PostgreSQL.
+
+    redrive bench figures --only takeover --db postgres://user@host:5432/database`
+}
+
 type benchFiguresCmd struct {
 	loadFlags
 	seedFlags
 	Rows int      `default:"5000000" help:"Number of rows in each place beside which claims are measured. Dead letters are a fifth of it."`
-	Only []string `enum:"judgement,throughput,latency,flat,dead,fresh,live,reads" help:"Measure only these subjects: ${enum}." placeholder:"SUBJECT"`
+	Only []string `enum:"judgement,throughput,latency,flat,dead,fresh,live,reads,takeover" help:"Measure only these subjects: ${enum}." placeholder:"SUBJECT"`
 }
 
 // Validate checks the flags. The parser kong calls it.
@@ -77,5 +84,5 @@ type benchChildCmd struct {
 
 // Run implements the command.
 func (c *benchChildCmd) Run(ctx context.Context, a *app) error {
-	return selfbench.Child(ctx, a.stdout, c.Args)
+	return selfbench.Child(ctx, a.stdout, c.Args, a.getenv)
 }

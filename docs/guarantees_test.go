@@ -50,9 +50,9 @@ func TestGuarantees_LeasesAreThoseOfTheCode(t *testing.T) {
 		"100 ms to 1 h":                          engine.LeaseMin.Milliseconds() == 100 && engine.LeaseMax.Hours() == 1,
 		"every 30 s":                             engine.RescueIntervalDefault.Seconds() == 30,
 		"the lease, extended just before | 10 s": engine.LeaseDefault.Seconds() == 10,
-		"leases that are over | 30 s":            engine.RescueIntervalDefault.Seconds() == 30,
+		"sign of life, every 10 s":               store.PresentEvery.Seconds() == 10 && store.PresentEvery <= engine.LeaseDefault,
 		"was lost | 1 s":                         engine.PollDefault.Seconds() == 1,
-		"| together | 41 s |":                    (engine.LeaseDefault + engine.RescueIntervalDefault + engine.PollDefault).Seconds() == 41,
+		"| together | 12.5 s |":                  (engine.LeaseDefault + 1500*time.Millisecond + engine.PollDefault).Seconds() == 12.5,
 		"`shutdown_grace` (30":                   engine.GraceDefault.Seconds() == 30,
 	} {
 		if !is || !strings.Contains(text, name) {

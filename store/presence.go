@@ -14,9 +14,9 @@ import (
 // Presence is the register of the processes that work on a store.
 type Presence interface {
 	// Present registers a process, or reports that it is still alive, and returns what people have
-	// ordered it to do. A process calls it every PresentEvery. The first call of an instance stores
-	// all fields. Later calls store only the policy, the slots, the number of running jobs and the
-	// programs that the process cannot start.
+	// ordered it to do and when the earliest lease expires. A process calls it every PresentEvery.
+	// The first call of an instance stores all fields. Later calls store only the policy, the
+	// slots, the number of running jobs and the programs that the process cannot start.
 	//
 	// A call with Left set removes the entry, because the process ends. Each call also
 	// looks for other processes: it marks those that have been silent for SilentAfter,
@@ -113,9 +113,15 @@ func (p *Process) HasSick(kind string) (cause string, sick bool) {
 	return "", false
 }
 
-// Orders are the orders of people to a process.
+// Orders is the answer to a sign of life: the orders of people to the process, and when it should
+// look for expired leases.
 type Orders struct {
 	Quiet bool // the process must claim no jobs, and finish the jobs that it runs
+	// NextExpiry is the time until the earliest lease of a running job expires; 0 if it has
+	// expired, and Never when no job is running or the process leaves. A process that has
+	// nothing to do learns in this way of the jobs that others have begun, and calls
+	// Rescue in time when such a process is killed.
+	NextExpiry time.Duration
 }
 
 // Validate returns an ErrInvalid or ErrTooLarge that names the field and its limit.

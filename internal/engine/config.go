@@ -53,10 +53,11 @@ type Config struct {
 	// no function is called.
 	Written func(c *job.Claim, o *job.Outcome, took time.Duration)
 	// Present reports to the store that the process is alive, and returns whether a person has
-	// ordered it to be quiet. A quiet engine claims no jobs and finishes those that run. Present is
-	// called at the start, every store.PresentEvery, and after the end once more with Leaving true.
-	// An error of Present is only logged. Nil means that the process does not report.
-	Present func(ctx context.Context, s Sign) (quiet bool, err error)
+	// ordered it to be quiet, and when the earliest lease expires. A quiet engine claims no jobs and
+	// finishes those that run. Present is called at the start, every store.PresentEvery, and after
+	// the end once more with Leaving true. An error of Present is only logged. Nil means that the
+	// process does not report.
+	Present func(ctx context.Context, s Sign) (store.Orders, error)
 	Clock   Clock          // the clock of the engine; default: the clock of the system
 	Rand    func() float64 // returns random numbers in [0, 1) for the jitter of back-offs; default: math/rand
 	Logger  *slog.Logger   // the log of the engine; default: slog.Default()

@@ -218,13 +218,21 @@ func (e Rescued) apply(c *Core, now time.Duration) {
 		return
 	}
 	c.rescue.at = c.rescue.sentAt + c.cfg.RescueInterval
-	switch {
-	case e.Jobs >= rescueLimit:
+	if e.Jobs >= rescueLimit {
 		c.rescue.at = now
-	case e.Next < never-now-rescueSpread: // the earliest lease usually belongs to this process, which extends it before it ends
-		end := now + e.Next + time.Duration(c.cfg.Rand()*float64(rescueSpread))
-		c.rescue.at = min(c.rescue.at, max(end, c.rescue.sentAt+rescueGap))
+		return
 	}
+	c.lookBy(now, e.Next)
+}
+
+// lookBy makes sure that a rescue is due soon after the earliest lease expires, which is after the
+// given duration. This lease often belongs to a living process, which extends it before.
+func (c *Core) lookBy(now, next time.Duration) {
+	if c.rescue.busy || c.rescue.fails > 0 || next >= never-now-rescueSpread {
+		return
+	}
+	end := now + next + time.Duration(c.cfg.Rand()*float64(rescueSpread))
+	c.rescue.at = min(c.rescue.at, max(end, c.rescue.sentAt+rescueGap))
 }
 
 func (e SignalsRead) apply(c *Core, now time.Duration) {

@@ -319,6 +319,31 @@ func TestQ3_RescueRunsWhenTheEarliestLeaseEnds(t *testing.T) {
 	look(RescueIntervalDefault, store.Never)
 }
 
+// An idle process learns from the answer to its sign of life when the earliest lease of other
+// processes ends, and looks for it then, not at the next interval.
+//
+// part of: Q3
+func TestQ3_ASignOfLifeTellsWhenALeaseEnds(t *testing.T) {
+	t.Parallel()
+	r := withPresence(t)
+	r.core.cfg.Rand = func() float64 { return 0.5 }
+	r.step(Presented{Orders: store.Orders{NextExpiry: store.Never}})
+	r.pass(store.PresentEvery)
+	r.step(Presented{Orders: store.Orders{NextExpiry: 4 * time.Second}})
+	r.pass(4*time.Second + rescueSpread/2 - 1)
+	if r.act.Rescue != 0 {
+		t.Error("got a rescue before the lease ends, want none")
+	}
+	r.pass(1)
+	if r.act.Rescue != rescueLimit {
+		t.Fatal("got no rescue after the end of the lease that the sign of life has told")
+	}
+	r.step(Rescued{Err: errors.New("down")}, Presented{Orders: store.Orders{NextExpiry: 0}})
+	if r.act.Rescue != 0 {
+		t.Error("a sign of life has ended the back-off of a failed rescue")
+	}
+}
+
 // After an outage of 20 s, a process rescues no jobs for one lease. By then, all living
 // workers have extended their leases or written their outcomes, also those that were waiting
 // longest before they tried again.

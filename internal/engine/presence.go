@@ -28,8 +28,8 @@ type presence struct {
 
 // Presented is the answer to a sign of life.
 type Presented struct {
-	Quiet bool // whether the process has to be quiet
-	Err   error
+	Orders store.Orders
+	Err    error
 }
 
 // sendSign sends a sign of life if one is due.
@@ -73,11 +73,12 @@ func (e Presented) apply(c *Core, now time.Duration) {
 		return
 	}
 	p.fails = 0
-	if e.Quiet == p.quiet {
+	c.lookBy(p.sentAt, e.Orders.NextExpiry)
+	if e.Orders.Quiet == p.quiet {
 		return
 	}
-	p.quiet = e.Quiet
-	if e.Quiet {
+	p.quiet = e.Orders.Quiet
+	if p.quiet {
 		c.note(Note{Kind: QuietBegan})
 		return
 	}
@@ -89,8 +90,8 @@ func (e Presented) apply(c *Core, now time.Duration) {
 func (e *Engine) sign(ctx context.Context, s Sign) {
 	ctx, cancel := e.limited(ctx)
 	defer cancel()
-	quiet, err := e.cfg.Present(ctx, s)
-	e.in.post(Presented{quiet, err})
+	orders, err := e.cfg.Present(ctx, s)
+	e.in.post(Presented{orders, err})
 }
 
 // leave removes the process from the register. It does not try if the last sign of life

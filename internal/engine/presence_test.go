@@ -15,7 +15,7 @@ import (
 func withPresence(t *testing.T) *rig {
 	t.Helper()
 	r := newCore(t, func(c *Config) {
-		c.Present = func(context.Context, Sign) (bool, error) { return false, nil }
+		c.Present = func(context.Context, Sign) (store.Orders, error) { return store.Orders{NextExpiry: store.Never}, nil }
 		c.Poll = time.Hour
 	})
 	if got := r.core.presence; !got.busy || !got.sent {
@@ -39,7 +39,7 @@ func TestQ7_SignsAreSentAtTheStartAndEvery10Seconds(t *testing.T) {
 	r.brings(r.claims(1)...)
 	r.pass(3 * time.Second)
 	r.wantSign(nil)
-	r.step(Presented{})
+	r.step(Presented{Orders: store.Orders{NextExpiry: store.Never}})
 	r.empty()
 	r.pass(store.PresentEvery - 3*time.Second - time.Millisecond)
 	r.wantSign(nil)
@@ -61,7 +61,7 @@ func TestQ7_AQuietCoreClaimsNothingAndHandsBackWhatHasNotStarted(t *testing.T) {
 	}
 	running := r.core.tasks[0]
 	r.empty()
-	r.step(Presented{Quiet: true})
+	r.step(Presented{Orders: store.Orders{Quiet: true, NextExpiry: store.Never}})
 	r.wantNotes(QuietBegan)
 	r.wantExchange([]job.ID{3})
 	r.brings()
@@ -74,10 +74,10 @@ func TestQ7_AQuietCoreClaimsNothingAndHandsBackWhatHasNotStarted(t *testing.T) {
 	r.wantNotes(SignFailed)
 	r.wantQuiet()
 	r.pass(store.PresentEvery)
-	r.step(Presented{Quiet: true})
+	r.step(Presented{Orders: store.Orders{Quiet: true, NextExpiry: store.Never}})
 	r.wantNotes()
 	r.pass(store.PresentEvery)
-	r.step(Presented{})
+	r.step(Presented{Orders: store.Orders{NextExpiry: store.Never}})
 	r.wantNotes(QuietEnded)
 	r.wantExchange(nil, 1)
 }
@@ -97,7 +97,7 @@ func TestQ7_FailedSignsAreNotedOnceAndAreNoTrouble(t *testing.T) {
 		r.pass(store.PresentEvery)
 		r.wantSign(&Sign{Slots: 2})
 	}
-	r.step(Presented{})
+	r.step(Presented{Orders: store.Orders{NextExpiry: store.Never}})
 	r.wantNotes()
 	r.pass(store.PresentEvery)
 	r.step(Presented{Err: errors.New("down again")})

@@ -146,7 +146,7 @@ func TestQ3_ATrialThatShowsNothingIsRepeated(t *testing.T) {
 // part of: Q7
 func TestQ7_ATroubleIsReportedSoon(t *testing.T) {
 	r := withPresence(t)
-	r.step(Presented{})
+	r.step(Presented{Orders: store.Orders{NextExpiry: store.Never}})
 	r.brings(r.claims(2)...)
 	task := r.act.Start[0]
 	r.empty()
@@ -155,7 +155,7 @@ func TestQ7_ATroubleIsReportedSoon(t *testing.T) {
 	if s := r.act.Sign; s == nil || len(s.Sick) != 1 || s.Sick[0].Kind != "k" {
 		t.Fatalf("got the sign of life %+v at the begin of a trouble, want one that names the kind %q", s, "k")
 	}
-	r.step(Presented{})
+	r.step(Presented{Orders: store.Orders{NextExpiry: store.Never}})
 	r.wantSign(nil)
 	if want := store.PresentEvery; r.core.presence.at != r.now+want {
 		t.Errorf("the next sign of life is due after %s, want %s", r.core.presence.at-r.now, want)

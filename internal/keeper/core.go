@@ -356,8 +356,13 @@ func (k *Core) Rescued(now time.Time, r store.Rescue, more bool) {
 	k.rescue.done(now, now.Add(wait))
 }
 
-// Reported reports that Present succeeded.
-func (k *Core) Reported(now time.Time) { k.sign.done(now, k.sign.began.Add(k.config.PresentEvery)) }
+// Reported reports the answer of Present.
+func (k *Core) Reported(now time.Time, o store.Orders) {
+	k.sign.done(now, k.sign.began.Add(k.config.PresentEvery))
+	if k.rescue.failed == 0 {
+		k.rescue.at = earliest(k.rescue.at, latest(now.Add(min(o.NextExpiry, k.config.RescueEvery)), k.rescue.ended.Add(RescueMin)))
+	}
+}
 
 // Failed reports that a call has failed, and returns the time until it is due again.
 func (k *Core) Failed(now time.Time, a Action) time.Duration {

@@ -14,7 +14,7 @@ func newKeepRig(t *testing.T) *rig {
 	c := keeper.Config{RescueEvery: 30 * time.Second, PresentEvery: 10 * time.Second}
 	r := &rig{T: t, core: keeper.NewCore(c), now: start}
 	r.want(keeper.Present)
-	r.core.Reported(r.now)
+	r.core.Reported(r.now, store.Orders{NextExpiry: store.Never})
 	return r
 }
 
@@ -26,7 +26,7 @@ func (r *rig) pass(d time.Duration) {
 		r.quiet()
 		switch a := r.core.Next(r.now); {
 		case a.Call == keeper.Present:
-			r.core.Reported(r.now)
+			r.core.Reported(r.now, store.Orders{NextExpiry: store.Never})
 		case a.Call == keeper.None && !a.At.After(end):
 			r.now = a.At
 		default:
@@ -35,6 +35,27 @@ func (r *rig) pass(d time.Duration) {
 			}
 			return
 		}
+	}
+}
+
+// The answer to a sign of life says when the next lease ends.
+//
+// part of: Q3
+func TestQ3_ASignOfLifeTellsWhenALeaseEnds(t *testing.T) {
+	t.Parallel()
+	r := newKeepRig(t)
+	r.pass(0)
+	r.want(keeper.Rescue)
+	r.core.Rescued(r.now, store.Rescue{NextExpiry: store.Never}, false)
+	r.pass(10*time.Second - 1)
+	r.now = r.now.Add(1)
+	r.want(keeper.Present)
+	r.core.Reported(r.now, store.Orders{NextExpiry: 4 * time.Second})
+	told := r.now
+	r.pass(time.Hour)
+	r.want(keeper.Rescue)
+	if got := r.now.Sub(told); got != 4*time.Second {
+		t.Errorf("the rescue is due %s after the sign of life, want 4s", got)
 	}
 }
 
@@ -95,6 +116,6 @@ func TestQ9_SignsOfLifeWithoutAnEngine(t *testing.T) {
 		r.core.Failed(r.now, a)
 		r.now = r.now.Add(keeper.RetryMin)
 		r.want(keeper.Present)
-		r.core.Reported(r.now)
+		r.core.Reported(r.now, store.Orders{NextExpiry: store.Never})
 	}
 }

@@ -42,7 +42,7 @@ type Options struct {
 	// Rescue ends up to limit runs whose lease is over; it is needed if RescueEvery is set.
 	Rescue func(ctx context.Context, limit int) (store.Rescue, error)
 	// Present reports that the process is alive; it is needed if PresentEvery is set.
-	Present func(ctx context.Context) error
+	Present func(ctx context.Context) (store.Orders, error)
 	Now     func() time.Time
 	After   func(d time.Duration, f func()) (stop func() bool)
 	Logger  *slog.Logger
@@ -213,8 +213,9 @@ func (k *Keeper) do(ctx context.Context, a Action) (moved bool) {
 			moved = len(r.Jobs) > 0
 		}
 	case Present:
-		if err = k.o.Present(ctx); err == nil {
-			k.core.Reported(k.o.Now())
+		var o store.Orders
+		if o, err = k.o.Present(ctx); err == nil {
+			k.core.Reported(k.o.Now(), o)
 		}
 	case None:
 	}

@@ -87,6 +87,7 @@ func Figures(ctx context.Context, load Load, rows int, in Seeded, only []string,
 		{"fresh", b.freshFigures},
 		{"live", b.liveFigures},
 		{"reads", func(ctx context.Context, p *printer) error { return b.readFigures(ctx, p, in) }},
+		{"takeover", func(ctx context.Context, p *printer) error { return b.takeoverFigures(ctx, p, in.DSN) }},
 	} {
 		if len(only) > 0 && !slices.Contains(only, subject.name) {
 			continue
@@ -226,14 +227,18 @@ func (b *bencher) flatFigures(ctx context.Context, p *printer, rows int) error {
 	)
 }
 
-// Child runs one part of a measurement. The benchmark starts a second process for it.
-func Child(ctx context.Context, out io.Writer, args []string) error {
+// Child runs one part of a measurement. The benchmark starts a second process for it. Getenv reads
+// an environment variable.
+func Child(ctx context.Context, out io.Writer, args []string, getenv func(string) string) error {
 	if len(args) == 3 && args[0] == "enqueue" {
 		n, err := strconv.Atoi(args[2])
 		if err != nil {
 			return err
 		}
 		return childEnqueue(ctx, out, args[1], n)
+	}
+	if len(args) == 2 && args[0] == "takeover" {
+		return childTakeover(ctx, out, args[1], getenv(takeoverEnv))
 	}
 	return childFlat(ctx, out, args)
 }

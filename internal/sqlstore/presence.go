@@ -57,9 +57,12 @@ func (s *Core) Present(ctx context.Context, p store.Process) (orders store.Order
 			}
 		}
 		if p.Left {
+			orders = store.Orders{NextExpiry: store.Never}
 			return t.leave(&p)
 		}
-		orders, err = t.present(&p)
+		if orders, err = t.present(&p); err == nil {
+			orders.NextExpiry, err = t.nextExpiry()
+		}
 		return err
 	})
 	if err != nil {

@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/redrive/redrive/internal/testing/crashpoint"
 	"github.com/redrive/redrive/job"
@@ -62,7 +63,6 @@ func (t *Txn) expired(which *Query, limit int) (found []*Run, err error) {
 
 // rescue ends the running runs whose lease has expired.
 func (t *Txn) rescue(found []*Run) (out store.Rescue, err error) {
-	out = store.Rescue{NextExpiry: store.Never}
 	for _, s := range found {
 		to, err := t.lose(s)
 		if err != nil {
@@ -72,11 +72,18 @@ func (t *Txn) rescue(found []*Run) (out store.Rescue, err error) {
 		out.Jobs = append(out.Jobs, store.Rescued{Run: store.Run{ID: s.id, Token: s.token}, Kind: s.lane.kind,
 			Queue: s.lane.queue, Holder: s.holder, Crashes: s.counters.Crashes, To: to})
 	}
+	out.NextExpiry, err = t.nextExpiry()
+	return out, err
+}
+
+// nextExpiry returns the time until the earliest lease of a running job expires.
+func (t *Txn) nextExpiry() (next time.Duration, err error) {
+	next = store.Never
 	err = t.rows(selNextLease, func(r Row) error {
-		out.NextExpiry = max(0, job.Micros(r.Int(0)).Sub(t.now))
+		next = max(0, job.Micros(r.Int(0)).Sub(t.now))
 		return nil
 	})
-	return out, err
+	return next, err
 }
 
 // lose ends a run whose lease has expired. If its crash would be the last one of the life, the

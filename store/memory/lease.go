@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"time"
 
 	"github.com/redrive/redrive/event"
 	"github.com/redrive/redrive/job"
@@ -58,7 +59,7 @@ func (s *Store) Rescue(ctx context.Context, limit int) (store.Rescue, error) {
 		return store.Rescue{}, err
 	}
 	defer t.end()
-	answer := store.Rescue{NextExpiry: store.Never}
+	var answer store.Rescue
 	for len(answer.Jobs) < limit {
 		r := t.leases.first()
 		if r == nil || r.LeaseUntil > t.now {
@@ -67,10 +68,16 @@ func (s *Store) Rescue(ctx context.Context, limit int) (store.Rescue, error) {
 		t.wake = true
 		answer.Jobs = append(answer.Jobs, t.rescue(r))
 	}
-	if r := t.leases.first(); r != nil {
-		answer.NextExpiry = max(0, r.LeaseUntil.Sub(t.now))
-	}
+	answer.NextExpiry = t.nextExpiry()
 	return answer, nil
+}
+
+// nextExpiry returns the time until the earliest lease expires.
+func (t *tx) nextExpiry() time.Duration {
+	if r := t.leases.first(); r != nil {
+		return max(0, r.LeaseUntil.Sub(t.now))
+	}
+	return store.Never
 }
 
 // rescue ends one run as crashed. Usually the job then waits for its next run. If a person has

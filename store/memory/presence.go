@@ -30,11 +30,11 @@ func (s *Store) Present(ctx context.Context, p store.Process) (store.Orders, err
 	t.findSilent(id)
 	switch {
 	case p.Left && known == nil:
-		return store.Orders{}, nil
+		return store.Orders{NextExpiry: store.Never}, nil
 	case p.Left:
 		delete(t.processes, id)
 		t.emit(store.ProcessEvent(event.ProcessStopped, p.Name))
-		return store.Orders{}, nil
+		return store.Orders{NextExpiry: store.Never}, nil
 	case known == nil:
 		p.Queues, p.Kinds, p.Sick = slices.Clone(p.Queues), slices.Clone(p.Kinds), append([]store.Sickness(nil), p.Sick...)
 		p.StartedAt, p.Quiet, p.Silent = t.now, false, false
@@ -46,7 +46,7 @@ func (s *Store) Present(ctx context.Context, p store.Process) (store.Orders, err
 	}
 	known.SeenAt, known.Policy, known.Slots, known.Running, known.Silent = t.now, p.Policy, p.Slots, p.Running, false
 	known.Sick = append([]store.Sickness(nil), p.Sick...)
-	return store.Orders{Quiet: known.Quiet}, nil
+	return store.Orders{Quiet: known.Quiet, NextExpiry: t.nextExpiry()}, nil
 }
 
 // findSilent marks processes that have become silent, except the calling process. It removes

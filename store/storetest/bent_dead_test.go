@@ -23,6 +23,7 @@ type bentDead struct {
 	schedule func(paused *bool)
 	original func(*store.Original)
 	present  func(*store.Process)
+	sign     func(*store.Orders)
 	order    func(quiet *bool)
 	group    func(*store.GroupChange)
 	merge    func(set *string)
@@ -127,7 +128,11 @@ func (s *bentDead) Present(ctx context.Context, p store.Process) (store.Orders, 
 	if s.present != nil {
 		s.present(&p)
 	}
-	return s.Store.Present(ctx, p)
+	orders, err := s.Store.Present(ctx, p)
+	if s.sign != nil {
+		s.sign(&orders)
+	}
+	return orders, err
 }
 
 func (s *bentDead) OrderProcess(ctx context.Context, by store.By, name string, quiet bool) error {
@@ -192,6 +197,7 @@ func deadMutants() []mutant {
 		{"fires a slot for each scheduler", "Q13_SlotIsFiredOnce", with(bentDead{slot: func(c *Clock, slot *job.Micros) { *slot = min(job.At(c.Now()), *slot+job.Micros(1_000_000)) }})},
 		{"loses the expression of a slot", "Q13_ExpressionIsStoredWithItsSlot", with(bentDead{cron: func(expression *string) { *expression = "@hourly" }})},
 		{"takes each sign of life for a new process", "Q9_SignsOfLifeWriteNoEvent", with(bentDead{present: func(p *store.Process) { p.Instance += rand.Text() }})},
+		{"tells no process of the leases of others", "Q3_SignsOfLifeTellTheNextExpiry", with(bentDead{sign: func(o *store.Orders) { o.NextExpiry = store.Never }})},
 		{"keeps processes that have left", "Q9_SignsOfLifeWriteNoEvent", with(bentDead{present: func(p *store.Process) { p.Left = false }})},
 		{"forgets who works on a cause", "D6_CauseHasANameAndAnAssignee", with(bentDead{group: func(c *store.GroupChange) { c.Assignee = nil }})},
 		{"does not mark causes as resolved", "D6_ResolvedCauseRegresses", with(bentDead{group: func(c *store.GroupChange) { c.Resolved = nil }})},

@@ -16,6 +16,7 @@ func presencePromises() []promise {
 		{"Q9_ProcessIsKeptAsItReported", processIsKept},
 		{"Q9_SickProcessIsShown", sickProcessIsShown},
 		{"Q9_SignsOfLifeWriteNoEvent", signsOfLife},
+		{"Q3_SignsOfLifeTellTheNextExpiry", signsTellTheNextExpiry},
 		{"Q9_SilentProcessIsFoundOnce", silentIsFoundOnce},
 		{"Q9_SilentProcessComesBack", silentComesBack},
 		{"Q9_ManySilentProcessesComeBackAtOnce", manyComeBack},
@@ -67,7 +68,7 @@ func processIsKept(r *rig) {
 	same(r, "processes of an empty store", len(r.processes()), 0)
 	b, a2, a1 := process("b", "1"), process("a", "2"), process("a", "1")
 	a1.Build, a1.Queues, a1.Kinds, a1.Host = "", nil, nil, ""
-	same(r, "orders", r.present(b), store.Orders{})
+	same(r, "orders", r.present(b), store.Orders{NextExpiry: store.Never})
 	r.clock.Advance(time.Second)
 	r.present(a2)
 	r.present(a1)
@@ -222,6 +223,21 @@ func oldProcessesAreRemoved(r *rig) {
 	same(r, "events", r.processEvents(), []string{"started old", "silent old", "started p"})
 }
 
+// part of: Q3
+func signsTellTheNextExpiry(r *rig) {
+	p := process("p", "1")
+	same(r, "expiry without runs", r.present(p).NextExpiry, store.Never)
+	first, second := r.takeID(r.add()), r.takeID(r.add())
+	r.clock.Advance(time.Second)
+	same(r, "expiry", r.present(p).NextExpiry, lease-time.Second)
+	r.beat(runOf(first), runOf(second))
+	same(r, "expiry after a heartbeat", r.present(p).NextExpiry, lease)
+	r.clock.Advance(2 * lease)
+	same(r, "expiry of leases that are over", r.present(p).NextExpiry, time.Duration(0))
+	r.rescue(10)
+	same(r, "expiry after the rescue", r.present(p).NextExpiry, store.Never)
+}
+
 // part of: Q7
 func quietReachesTheProcess(r *rig) {
 	p, twin, other := process("p", "1"), process("p", "2"), process("other", "1")
@@ -230,9 +246,9 @@ func quietReachesTheProcess(r *rig) {
 	r.present(other)
 	r.ok(r.OrderProcess(ctx(), operator, "p", true))
 	for range 2 { // both reports of the process get the order to be quiet
-		same(r, "orders of the process", r.present(p), store.Orders{Quiet: true})
-		same(r, "orders of its twin", r.present(twin), store.Orders{Quiet: true})
-		same(r, "orders of another process", r.present(other), store.Orders{})
+		same(r, "orders of the process", r.present(p), store.Orders{Quiet: true, NextExpiry: store.Never})
+		same(r, "orders of its twin", r.present(twin), store.Orders{Quiet: true, NextExpiry: store.Never})
+		same(r, "orders of another process", r.present(other), store.Orders{NextExpiry: store.Never})
 		r.clock.Advance(store.PresentEvery)
 	}
 	var quiet []bool
@@ -241,13 +257,13 @@ func quietReachesTheProcess(r *rig) {
 	}
 	same(r, "quiet processes", quiet, []bool{false, true, true})
 	r.ok(r.OrderProcess(ctx(), operator, "p", false))
-	same(r, "orders after the order was taken back", r.present(p), store.Orders{})
+	same(r, "orders after the order was taken back", r.present(p), store.Orders{NextExpiry: store.Never})
 	r.ok(r.OrderProcess(ctx(), operator, "p", true))
 	r.clock.Advance(store.SilentAfter)
 	r.present(other)
-	same(r, "orders of a process that was silent", r.present(p), store.Orders{Quiet: true})
+	same(r, "orders of a process that was silent", r.present(p), store.Orders{Quiet: true, NextExpiry: store.Never})
 	r.leave(p)
-	same(r, "orders after a restart", r.present(process("p", "3")), store.Orders{})
+	same(r, "orders after a restart", r.present(process("p", "3")), store.Orders{NextExpiry: store.Never})
 	r.unchanged(func() { r.is(r.OrderProcess(ctx(), operator, "nobody", true), store.ErrNotFound) })
 }
 

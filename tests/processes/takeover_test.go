@@ -11,6 +11,7 @@ import (
 
 	"github.com/redrive/redrive/internal/engine"
 	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
 	"github.com/redrive/redrive/tests/processes/line"
 )
 
@@ -18,14 +19,19 @@ import (
 // expire, a process scans for expired leases, and a process polls for jobs.
 func takeover(lease, scan, poll time.Duration) time.Duration { return lease + scan + poll }
 
-// takeoverMax is the longest takeover that the defaults may allow.
-const takeoverMax = 45 * time.Second
+// takeoverMax is the longest takeover that the defaults may allow. A process looks for leases at
+// most lookMax after the end of the earliest one. It knows each lease, because a lease is at least
+// as long as the time between two signs of life, whose answers tell the earliest one.
+const (
+	takeoverMax = 15 * time.Second
+	lookMax     = 1500 * time.Millisecond
+)
 
 // proves: Q3
 func TestQ3_JobsOfAKilledProcessRunElsewhereInTime(t *testing.T) {
 	t.Parallel()
-	if d := takeover(engine.LeaseDefault, engine.RescueIntervalDefault, engine.PollDefault); d > takeoverMax {
-		t.Errorf("with the defaults a takeover can take %s, want at most %s", d, takeoverMax)
+	if d := takeover(engine.LeaseDefault, lookMax, engine.PollDefault); d > takeoverMax || store.PresentEvery > engine.LeaseDefault {
+		t.Errorf("with the defaults a takeover can take %s, want at most %s, and signs of life that are no rarer than leases", d, takeoverMax)
 	}
 	f := newFleet(t)
 	const lease, scan, poll, jobs = 10 * time.Second, time.Second, 15 * time.Second, 8
