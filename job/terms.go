@@ -20,7 +20,7 @@ type Terms struct {
 	Retrying string // text for the user after a crash that is followed by a retry; may be empty
 	Dead     string // text for the user after the crash that makes the job dead; may be empty
 	// Spread is the time over which jobs are spread after their second crash. It
-	// doubles with each further crash, up to SpreadMax. 0 means 5 s for Spread and
+	// doubles with each further crash, up to SpreadMax. 0 means 2 s for Spread and
 	// 1 min for SpreadMax. Both are whole microseconds.
 	Spread, SpreadMax time.Duration
 
@@ -82,7 +82,7 @@ func (t *Terms) Crash(r *LostRun) Crash {
 
 // The values of Terms.Spread and Terms.SpreadMax.
 const (
-	SpreadDefault    = 5 * time.Second
+	SpreadDefault    = 2 * time.Second
 	SpreadMaxDefault = time.Minute
 	SpreadUnit       = time.Microsecond
 	SpreadLimit      = 24 * time.Hour // the longest spread; small enough that the doublings in CrashDelay do not overflow

@@ -19,8 +19,8 @@ func TestQ3_CrashDelaySpreadsAGroup(t *testing.T) {
 	const jobs = 1000
 	var terms job.Terms
 	for crashes, spread := range map[int32]time.Duration{
-		0: 0, 1: 0, 2: 5 * time.Second, 3: 10 * time.Second, 4: 20 * time.Second, 5: 40 * time.Second,
-		6: time.Minute, 1 << 30: time.Minute,
+		0: 0, 1: 0, 2: 2 * time.Second, 3: 4 * time.Second, 4: 8 * time.Second, 5: 16 * time.Second,
+		7: time.Minute, 1 << 30: time.Minute,
 	} {
 		var tenths [10]int
 		for id := job.ID(1); id <= jobs; id++ {

@@ -51,10 +51,10 @@ func TestQ3_ASignOfLifeTellsWhenALeaseEnds(t *testing.T) {
 	r.now = r.now.Add(1)
 	r.want(keeper.Present)
 	r.core.Reported(r.now, store.Orders{NextExpiry: 4 * time.Second})
-	told := r.now
+	signed := r.now
 	r.pass(time.Hour)
 	r.want(keeper.Rescue)
-	if got := r.now.Sub(told); got != 4*time.Second {
+	if got := r.now.Sub(signed); got != 4*time.Second {
 		t.Errorf("the rescue is due %s after the sign of life, want 4s", got)
 	}
 }

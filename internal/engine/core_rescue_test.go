@@ -1,0 +1,140 @@
+package engine
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/redrive/redrive/store"
+)
+
+// part of: Q3
+func TestQ3_RescueRunsAtTheStartAndEveryInterval(t *testing.T) {
+	t.Parallel()
+	r := newCore(t, func(c *Config) { c.RescueInterval = time.Minute })
+	r.pass(time.Minute - 1)
+	if r.act.Rescue != 0 {
+		t.Error("got a rescue before it is due, want none")
+	}
+	r.pass(1)
+	if r.act.Rescue != rescueLimit {
+		t.Error("got no rescue when it is due, want a rescue")
+	}
+	r.step(Rescued{Jobs: rescueLimit})
+	if r.act.Rescue != rescueLimit {
+		t.Error("got no second rescue at once, want a rescue because there are more jobs to rescue")
+	}
+	r.step(Rescued{Err: errors.New("boom")})
+	r.pass(backoffMin)
+	if r.act.Rescue != rescueLimit {
+		t.Error("got no rescue after the wait that follows an error, want a rescue")
+	}
+	r.step(Rescued{Jobs: 1, Next: store.Never})
+	if r.act.Rescue != 0 {
+		t.Error("got a rescue, want none before it is due")
+	}
+}
+
+// The jobs of a killed worker are rescued when their leases end, not only at the next
+// interval.
+//
+// part of: Q3
+func TestQ3_RescueRunsWhenTheEarliestLeaseEnds(t *testing.T) {
+	t.Parallel()
+	r := newCore(t, func(c *Config) { c.Rand = func() float64 { return 0.5 } })
+	look := func(after, ends time.Duration) {
+		t.Helper()
+		r.pass(after - 1)
+		if r.act.Rescue != 0 {
+			t.Errorf("at %s: got a rescue before it is due, want none", r.now)
+		}
+		r.pass(1)
+		if r.act.Rescue != rescueLimit {
+			t.Fatalf("at %s: got no rescue, want a rescue", r.now)
+		}
+		r.step(Rescued{Next: ends})
+		r.empty()
+	}
+	look(RescueIntervalDefault, 7*time.Second)
+	look(7*time.Second+rescueSpread/2, 0) // Another transaction holds the row of the job.
+	look(rescueGap, 0)
+	look(rescueGap, time.Hour)
+	look(RescueIntervalDefault, store.Never)
+	look(RescueIntervalDefault, store.Never)
+}
+
+// An idle process learns from the answer to its sign of life when the earliest lease of other
+// processes ends, and looks for it then, not at the next interval.
+//
+// part of: Q3
+func TestQ3_ASignOfLifeTellsWhenALeaseEnds(t *testing.T) {
+	t.Parallel()
+	r := withPresence(t)
+	r.core.cfg.Rand = func() float64 { return 0.5 }
+	r.step(Presented{Orders: store.Orders{NextExpiry: store.Never}})
+	r.pass(store.PresentEvery)
+	r.step(Presented{Orders: store.Orders{NextExpiry: 4 * time.Second}})
+	r.pass(4*time.Second + rescueSpread/2 - 1)
+	if r.act.Rescue != 0 {
+		t.Error("got a rescue before the lease ends, want none")
+	}
+	r.pass(1)
+	if r.act.Rescue != rescueLimit {
+		t.Fatal("got no rescue after the end of the lease that the sign of life announced")
+	}
+	r.step(Rescued{Err: errors.New("down")}, Presented{Orders: store.Orders{NextExpiry: 0}})
+	if r.act.Rescue != 0 {
+		t.Error("a sign of life has ended the back-off of a failed rescue")
+	}
+}
+
+// After an outage of 20 s, a process rescues no jobs for one lease. By then, all living
+// workers have extended their leases or written their outcomes, also those that were waiting
+// longest before they tried again.
+//
+// part of: Q3
+func TestQ3_NoRescueUntilOneLeaseAfterAnOutage(t *testing.T) {
+	t.Parallel()
+	r, tasks := withRuns(t, 1, nil)
+	outage := func(fails Event, works func() Event) {
+		t.Helper()
+		r.step(fails)
+		for range 20 {
+			r.pass(time.Second)
+			if r.act.Rescue != 0 {
+				t.Fatalf("at %s: got a rescue during the outage, want none", r.now)
+			}
+		}
+		r.step(works())
+		healed := r.now
+		r.pass(LeaseDefault - 1)
+		if r.act.Rescue != 0 {
+			t.Errorf("got a rescue %s after the outage, want none before the lease of %s", r.now-healed, LeaseDefault)
+		}
+		r.pass(1)
+		if r.act.Rescue != rescueLimit {
+			t.Errorf("got no rescue one lease after the outage, want one")
+		}
+		r.step(Rescued{Next: store.Never})
+	}
+	r.pass(RescueIntervalDefault)
+	r.step(Rescued{Next: store.Never})
+	r.step(succeed(time.Second, tasks...))
+	outage(Exchanged{Err: store.ErrUnavailable}, func() Event { return r.answer() })
+	r.empty()
+	outage(SignalsRead{Err: store.ErrUnavailable}, func() Event { return SignalsRead{} })
+}
+
+// If only rescues fail, the next one comes after the back-off.
+//
+// part of: Q3
+func TestQ3_AFailedRescueIsRepeatedSoon(t *testing.T) {
+	t.Parallel()
+	r := newCore(t, nil)
+	r.pass(RescueIntervalDefault)
+	r.step(Rescued{Err: store.ErrUnavailable})
+	r.pass(backoffMin)
+	if r.act.Rescue != rescueLimit {
+		t.Error("got no rescue after the back-off, want one")
+	}
+}
