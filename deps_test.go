@@ -80,7 +80,7 @@ func TestDeps_WhatImportingRedriveMustNotPullIn(t *testing.T) {
 
 func TestDeps_TheCoreIsPure(t *testing.T) {
 	t.Parallel()
-	pure := []string{"failure", "backoff", "policy", "job", "event", "internal/scan", "internal/canonical", "internal/human", "internal/decide"}
+	pure := []string{"failure", "backoff", "policy", "job", "event", "internal/scan", "internal/plaintext", "internal/canonical", "internal/human", "internal/decide"}
 	forbidden := map[string]string{
 		"os":           "no I/O",
 		"os/exec":      "no I/O: subprocesses are read by methods",
@@ -119,23 +119,24 @@ func TestDeps_TheCoreIsPure(t *testing.T) {
 func TestDeps_PointAlongTheFlow(t *testing.T) {
 	t.Parallel()
 	mayImport := map[string][]string{
-		"internal/scan":   {},
-		"failure":         {"internal/scan"},
-		"backoff":         {},
-		"job":             {"internal/canonical", "failure", "internal/scan"},
-		"policy":          {"failure", "backoff", "job", "internal/canonical", "internal/human", "internal/scan"},
-		"internal/decide": {"failure", "backoff", "internal/scan", "policy", "job", "internal/canonical", "internal/human"},
-		"retry":           {"failure", "backoff", "internal/scan"},
-		"event":           {"job", "internal/canonical", "failure", "internal/scan"},
-		"store":           {"job", "internal/canonical", "event", "failure", "internal/scan"},
-		"internal/human":  {},
-		"internal/cron":   {"internal/human"},
-		"internal/keeper": {"job", "internal/canonical", "event", "failure", "internal/scan", "store", "internal/cron", "internal/human"},
-		"internal/words": {"failure", "internal/scan", "job", "internal/canonical", "event", "backoff", "policy", "policy/preset", "policy/policyfile", "store",
+		"internal/scan":      {},
+		"internal/plaintext": {},
+		"failure":            {"internal/scan", "internal/plaintext"},
+		"backoff":            {},
+		"job":                {"internal/canonical", "failure", "internal/scan", "internal/plaintext"},
+		"policy":             {"failure", "backoff", "job", "internal/canonical", "internal/human", "internal/scan", "internal/plaintext"},
+		"internal/decide":    {"failure", "backoff", "internal/scan", "internal/plaintext", "policy", "job", "internal/canonical", "internal/human"},
+		"retry":              {"failure", "backoff", "internal/scan", "internal/plaintext"},
+		"event":              {"job", "internal/canonical", "failure", "internal/scan", "internal/plaintext"},
+		"store":              {"job", "internal/canonical", "event", "failure", "internal/scan", "internal/plaintext"},
+		"internal/human":     {},
+		"internal/cron":      {"internal/human"},
+		"internal/keeper":    {"job", "internal/canonical", "event", "failure", "internal/scan", "internal/plaintext", "store", "internal/cron", "internal/human"},
+		"internal/words": {"failure", "internal/scan", "internal/plaintext", "job", "internal/canonical", "event", "backoff", "policy", "policy/preset", "policy/policyfile", "store",
 			"internal/cron", "internal/human", "internal/suggest", "internal/yamlfile"},
-		"internal/wire": {"failure", "internal/scan", "job", "internal/canonical", "event", "backoff", "policy", "policy/preset", "policy/policyfile", "store",
+		"internal/wire": {"failure", "internal/scan", "internal/plaintext", "job", "internal/canonical", "event", "backoff", "policy", "policy/preset", "policy/policyfile", "store",
 			"internal/cron", "internal/human", "internal/suggest", "internal/yamlfile", "internal/words"},
-		"internal/engine": {"failure", "internal/scan", "job", "internal/canonical", "event", "store", "internal/proc", "internal/tempdir", "internal/testing/crashpoint"},
+		"internal/engine": {"failure", "internal/scan", "internal/plaintext", "job", "internal/canonical", "event", "store", "internal/proc", "internal/tempdir", "internal/testing/crashpoint"},
 	}
 	for name, allowed := range mayImport {
 		for _, p := range listDeps(t, module+"/"+name) {

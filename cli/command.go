@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"log/slog"
 	"maps"
 	"strconv"
@@ -14,7 +13,6 @@ import (
 	"github.com/redrive/redrive"
 	"github.com/redrive/redrive/internal/config"
 	"github.com/redrive/redrive/internal/proc"
-	"github.com/redrive/redrive/internal/words"
 	"github.com/redrive/redrive/job"
 )
 
@@ -92,25 +90,23 @@ func resultOf(out []byte, cut bool) []byte {
 	return nil
 }
 
-// commandError says that a command failed. It gives the classifier the exit status and the
-// last lines of the error output.
+// commandError says that a command failed. It gives the classifier the exit status and the end
+// of the output. Its text only says how the command ended: the line of the output that says why
+// is added when the failure is classified, see failure.Complete.
 type commandError struct{ exit *proc.ExitError }
 
 func (e *commandError) Error() string {
 	if e.exit.Cause != nil {
 		return e.exit.Error()
 	}
-	how := e.exit.Status.String()
 	if e.exit.Status.Signal != "" {
-		how = "killed by " + how
+		return "killed by " + e.exit.Status.Signal
 	}
-	if last := words.LastLine(string(e.exit.Stderr)); last != "" {
-		return fmt.Sprintf("%s: %s", how, last)
-	}
-	return how
+	return e.exit.Status.String()
 }
 
 func (e *commandError) Unwrap() error      { return e.exit }
 func (e *commandError) ExitCode() int      { return e.exit.ExitCode() }
 func (e *commandError) SignalName() string { return e.exit.Status.Signal }
 func (e *commandError) StderrTail() []byte { return e.exit.Stderr }
+func (e *commandError) StdoutTail() []byte { return e.exit.Stdout }

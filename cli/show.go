@@ -70,6 +70,9 @@ func (p *page) failure(n, of int, f *job.Failure) {
 	if said := strings.TrimSpace(string(f.Stderr)); !strings.HasSuffix(f.Message, said) {
 		p.indented("stderr", string(f.Stderr)) // if a subprocess has failed, the error message already contains its error output
 	}
+	if said := strings.TrimSpace(string(f.Stdout)); !strings.HasSuffix(f.Message, said) {
+		p.indented("stdout", string(f.Stdout))
+	}
 	p.indented("stack", f.Stack)
 }
 

@@ -144,8 +144,9 @@ func TestCommandError(t *testing.T) {
 		{proc.ExitError{Name: "x", Status: proc.Status{Code: -1, Signal: "SIGSEGV"}}, "killed by SIGSEGV"},
 	} {
 		e := &commandError{&tt.exit}
-		if got := e.Error(); got != tt.want {
-			t.Errorf("the command error is %q, want %q", got, tt.want)
+		evidence := failure.Of(e)
+		if got := failure.Complete(&evidence, &failure.Classification{}); got != tt.want {
+			t.Errorf("the message of the command is %q, want %q", got, tt.want)
 		}
 		if e.ExitCode() != tt.exit.Status.Code || e.SignalName() != tt.exit.Status.Signal || string(e.StderrTail()) != string(tt.exit.Stderr) {
 			t.Errorf("error %q: exit code, signal or error output differ from those of the command, want the same", e)

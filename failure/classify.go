@@ -38,6 +38,7 @@ type Classification struct {
 	Saw     string        // what it read: a value or a part of the text
 	Code    string        // the handler's own code, or one derived: "http.503", "pg.40001", "errno.ECONNRESET"; "" is unknown
 	Hint    time.Duration // a wait that the text asks for; 0 is none
+	Line    string        // the line that decided, of what a process wrote; "" is another one's evidence
 	Beat    [3]Beaten     // the strongest evidence that lost, the strongest first
 }
 
@@ -62,8 +63,19 @@ type hit struct {
 	order  int32 // of a policy's own phrase or pattern, from 1: where it is written; 0 else
 	trait  trait
 	final  bool // of a class that must not be retried, see add
+	from   source
+	offset int32 // in the text, in bytes
 	key    uint64
 }
+
+// source is the text that a hit is from.
+type source uint8
+
+const (
+	fromElsewhere source = iota // the message, details, or no text
+	fromStderr
+	fromStdout
+)
 
 // score orders hits: of one weight those that must not be retried come first,
 // because another attempt of them is lost, and of the rest the later.
@@ -202,6 +214,7 @@ func (r *reader) classification(out *Classification, best int) {
 	if waits := r.hint > 0 || r.e.RetryAfter > 0; best >= 0 && (!waits || r.hits[best].weight >= wFaint) {
 		h := &r.hits[best]
 		out.Class, out.Rank, out.Rule, out.Saw = h.class, h.rank, h.rule, h.saw
+		out.Line = r.line(h)
 		r.refine(out, h)
 		r.beaten(out, best)
 	} else if waits {

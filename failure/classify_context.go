@@ -97,8 +97,21 @@ func lineWorth(line string, frame, single bool) (worth int8, isFrame bool) {
 		if level := levelOf(text); level < 0 {
 			return level, false
 		}
+		if isPythonWarning(text) { // the next line is of the source
+			return -inNoise, true
+		}
 	}
 	return 0, false
+}
+
+const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+
+// isPythonWarning tells a warning of Python, such as "/app/a.py:2: DeprecationWarning: …". One that was
+// raised as an exception has no place before its name.
+func isPythonWarning(text string) bool {
+	head, _, ok := strings.Cut(text, "Warning: ")
+	place, name, named := strings.Cut(head, ": ")
+	return ok && named && name != "" && strings.Trim(name, letters) == "" && strings.TrimRight(place, "0123456789") != place
 }
 
 // isAside tells the lines that explain the one before.

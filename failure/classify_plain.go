@@ -67,7 +67,7 @@ func plainStatus(e *Evidence, out *Classification) bool {
 	default:
 		return false
 	}
-	if len(e.Details) > 0 || len(e.Stderr) > 0 {
+	if len(e.Details) > 0 || len(e.Stderr) > 0 || len(e.Stdout) > 0 {
 		return false
 	}
 	s, _ := statusOf(statuses, e.HTTPStatus)

@@ -23,6 +23,9 @@ type reader struct {
 	hint    time.Duration // the longest wait that the texts ask for
 	traits  trait         // of all phrases that were found
 
+	from   source    // what is being read
+	output [3]string // what a process wrote, by source
+
 	tokens  []scan.Token
 	matcher matcher
 	own     matcher
@@ -38,11 +41,13 @@ func (r *reader) start(c *Classifier, e *Evidence, kind string) {
 	r.copy = *e
 	r.c, r.e, r.kind = c, &r.copy, kind
 	r.hits, r.ordered, r.exact, r.refused, r.hint, r.traits = r.hits[:0], false, false, false, 0, 0
+	r.from = fromElsewhere
 }
 
 // release forgets what it has read, so that no text is kept alive.
 func (r *reader) release() {
 	clear(r.hits)
+	clear(r.output[:])
 	r.copy = Evidence{}
 	r.c, r.e, r.matcher.text, r.own.text, r.matcher.m, r.own.m = nil, nil, "", "", nil, nil
 	r.matcher.tokens, r.own.tokens = nil, nil
@@ -70,6 +75,7 @@ func (r *reader) doubted(rule *textRule) int {
 func (r *reader) add(h hit) {
 	if h.class != "" && len(r.hits) < hitsMax {
 		h.final = h.class != UnknownError && !retriable(h.class)
+		h.from = r.from
 		r.ordered = r.ordered || h.order > 0
 		r.hits = append(r.hits, h)
 	}

@@ -12,13 +12,59 @@ import (
 func (r *reader) readTexts() {
 	r.readText(r.e.Message)
 	if len(r.e.Stderr) > 0 {
-		r.readText(tail(r.e.Stderr))
+		r.readOutput(fromStderr, tail(r.e.Stderr))
+	}
+	if len(r.e.Stdout) > 0 {
+		r.readStdout(tail(r.e.Stdout))
 	}
 	if len(r.e.Details) > 0 {
 		if best := r.best(); best < 0 || r.hits[best].weight < wGeneric {
 			r.readText(tail(r.e.Details))
 		}
 	}
+}
+
+// readOutput reads what a process has written.
+func (r *reader) readOutput(from source, text string) {
+	r.from, r.output[from] = from, text
+	r.readText(text)
+	r.from = fromElsewhere
+}
+
+// readStdout reads what a process has written to its standard output. That is mostly its work
+// and not a report of the failure. So it counts as any text only where nothing else says much;
+// otherwise only what is said of one cause alone counts.
+func (r *reader) readStdout(text string) {
+	least := 0
+	if best := r.best(); best >= 0 && r.hits[best].weight >= wWeak {
+		least = wStrong
+	}
+	had, hint, traits := len(r.hits), r.hint, r.traits
+	r.readOutput(fromStdout, text)
+	if least == 0 {
+		return
+	}
+	kept := r.hits[:had]
+	for _, h := range r.hits[had:] {
+		if h.weight >= least {
+			kept = append(kept, h)
+		}
+	}
+	if r.hits = kept; len(kept) == had {
+		r.hint, r.traits = hint, traits
+	}
+}
+
+// line returns the line that a hit is from, if a process wrote it and the line is no frame.
+func (r *reader) line(h *hit) string {
+	if h.from == fromElsewhere {
+		return ""
+	}
+	line, worth := lineAt(r.output[h.from], int(h.offset))
+	if worth <= lineFrame {
+		return ""
+	}
+	return line
 }
 
 // tail returns the end of bytes, where errors say what happened.
@@ -82,6 +128,7 @@ func (r *reader) patterns(text string) {
 		if at := re.FindStringIndex(text[:min(len(text), PatternText)]); at != nil {
 			r.add(hit{
 				rule: r.c.ids.patterns[i], class: rule.Class, rank: RankPattern, weight: wOwnPattern, saw: text[at[0]:at[1]], order: int32(i + 1),
+				offset: int32(at[0]),
 			})
 		}
 	}
@@ -106,12 +153,13 @@ func (r *reader) matches(m *matcher, set *ruleset) {
 			r.number(m, f, rule, m.saw(f))
 			for k := from; k < len(r.hits); k++ {
 				r.hits[k].weight += place
+				r.hits[k].offset = m.offset(f)
 			}
 		case rule.trait&readHint != 0:
 			r.readHint(m, f)
 		case rule.trait&readLimit != 0:
 			if m.num(f.held[1]) > m.num(f.held[0]) && m.num(f.held[0]) > 0 {
-				r.add(hit{rule: rule.id, class: rule.class, rank: RankText, weight: rule.weight, saw: m.saw(f), at: f.end})
+				r.add(hit{rule: rule.id, class: rule.class, rank: RankText, weight: rule.weight, saw: m.saw(f), at: f.end, offset: m.offset(f)})
 			}
 		default:
 			r.traits |= rule.trait
@@ -131,10 +179,14 @@ func (r *reader) say(m *matcher, f *match, rule *textRule, place int) {
 	if rule.trait&readName != 0 {
 		h.code, h.rank = rule.id, RankText
 	}
+	h.from, h.offset = r.from, m.offset(f)
 	h.final = !rule.passes
 	h.weight = rule.weight + place - r.denied(m, f, rule) - r.doubted(rule)
 	r.ordered = r.ordered || h.order > 0
 }
+
+// offset returns where a phrase begins in the text.
+func (m *matcher) offset(f *match) int32 { return m.tokens[m.syms[f.start].token].Start }
 
 // saw returns the part of the text that a phrase was found in.
 func (m *matcher) saw(f *match) string {
@@ -163,9 +215,14 @@ func (r *reader) denied(m *matcher, f *match, rule *textRule) int {
 		return 0
 	}
 	less := 0
-	if last := m.syms[f.end-1].token; rule.weight <= wSaid+4 && int(last+1) < len(m.tokens) {
+	if last := int(m.syms[f.end-1].token); last+1 < len(m.tokens) {
 		if next := &m.tokens[last+1]; next.Kind == scan.Punct && next.Hash == '=' {
-			less = inQuote
+			switch {
+			case rule.weight <= wSaid+4:
+				less = inQuote
+			case last+2 < len(m.tokens) && m.tokens[last+2].Kind == scan.Number: // rate_limit=100
+				return inNoise
+			}
 		}
 	}
 	for i := f.start - 1; i >= 0 && i >= f.start-2 && m.syms[i+1].gap == noGap; i-- {

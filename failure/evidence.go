@@ -14,7 +14,7 @@ import (
 const (
 	MessageMax = 8 << 10  // bytes of Message
 	DetailsMax = 64 << 10 // bytes of Details
-	StderrMax  = 64 << 10 // bytes of Stderr
+	StderrMax  = 64 << 10 // bytes of Stderr, and of Stdout
 	CodeMax    = 64       // bytes of a code, a class, a dependency or a type name
 	TypesMax   = 8        // type names
 	NodesMax   = 1000     // errors of one tree that are looked at
@@ -56,7 +56,8 @@ type Evidence struct {
 	Exit        *int          // exit code of a subprocess; nil is unknown
 	Signal      string        // that ended a subprocess, such as "SIGKILL"
 	Details     []byte        // a JSON object or nil
-	Stderr      []byte        // the tail, of a subprocess
+	Stderr      []byte        // the tail, of a subprocess, as plain text
+	Stdout      []byte        // likewise; evidence after Stderr
 
 	details []any // as collected from the marks
 }

@@ -41,13 +41,14 @@ type wire struct {
 	Signal      string          `json:"signal,omitempty"`
 	Details     json.RawMessage `json:"details,omitempty"`
 	Stderr      string          `json:"stderr,omitempty"`
+	Stdout      string          `json:"stdout,omitempty"`
 }
 
 // MarshalJSON returns the evidence as one JSON object: "v", which is
 // EvidenceVersion, "message", and what else is known, each named like its field
 // in lower case with underscores ("service_code", "exit_code"). Waits are whole
 // microseconds, rounded up ("retry_after_us", "snooze_us", "hand_over_us"), times are of RFC
-// 3339, "details" is an object and "stderr" a text. It fails on evidence whose
+// 3339, "details" is an object, "stderr" and "stdout" are texts. It fails on evidence whose
 // details are not JSON.
 func (e Evidence) MarshalJSON() ([]byte, error) {
 	return json.Marshal(wire{
@@ -55,7 +56,7 @@ func (e Evidence) MarshalJSON() ([]byte, error) {
 		RetryAfter: micros(e.RetryAfter), NotBefore: e.NotBefore, Dependency: e.Dependency,
 		Snooze: micros(e.Snooze), Cancel: e.Cancel, HandOver: micros(e.HandOver), Timeout: e.Timeout, Canceled: e.Canceled,
 		HTTPStatus: e.HTTPStatus, GRPC: e.GRPC, SQLState: e.SQLState, Errno: e.Errno, ServiceCode: e.ServiceCode,
-		Types: e.Types, Sent: e.Sent, Exit: e.Exit, Signal: e.Signal, Details: e.Details, Stderr: string(e.Stderr),
+		Types: e.Types, Sent: e.Sent, Exit: e.Exit, Signal: e.Signal, Details: e.Details, Stderr: string(e.Stderr), Stdout: string(e.Stdout),
 	})
 }
 
@@ -140,9 +141,7 @@ func (w *wire) evidence() Evidence {
 	for _, name := range w.Types {
 		e.addType(clip(name, CodeMax))
 	}
-	if w.Stderr != "" {
-		e.Stderr = stderrTail([]byte(w.Stderr))
-	}
+	e.Stderr, e.Stdout = Output([]byte(w.Stderr)), Output([]byte(w.Stdout))
 	return e
 }
 

@@ -6,6 +6,9 @@ import (
 	"strings"
 	"syscall"
 	"time"
+	"unicode/utf8"
+
+	"github.com/redrive/redrive/internal/plaintext"
 )
 
 // readMethods asks an error by the method names that libraries in Go use.
@@ -148,7 +151,7 @@ func isCode(s string) bool {
 
 // readProcess asks for the end of a subprocess by methods, so that this package
 // needs no os/exec: ExitCode, as *exec.ExitError has it, and SignalName and
-// StderrTail, which errors may have beside it; or ExitStatus and Signal, as
+// StderrTail and StdoutTail, which errors may have beside it; or ExitStatus and Signal, as
 // clients of SSH have them.
 func (e *Evidence) readProcess(err error) {
 	if e.Exit != nil || e.Signal != "" {
@@ -177,18 +180,39 @@ func (e *Evidence) readProcess(err error) {
 	if p, ok := err.(interface{ StderrTail() []byte }); ok {
 		e.setStderr(p.StderrTail())
 	}
-}
-
-// setStderr keeps the tail of what a subprocess wrote, as UTF-8.
-func (e *Evidence) setStderr(b []byte) {
-	if e.Stderr == nil && len(b) > 0 {
-		e.Stderr = stderrTail(b)
+	if p, ok := err.(interface{ StdoutTail() []byte }); ok && e.Stdout == nil {
+		e.Stdout = Output(p.StdoutTail())
 	}
 }
 
-func stderrTail(b []byte) []byte {
-	b = b[max(0, len(b)-StderrMax):]
-	return []byte(cutStart(mend(string(b)), StderrMax))
+// setStderr keeps the tail of what a subprocess wrote.
+func (e *Evidence) setStderr(b []byte) {
+	if e.Stderr == nil {
+		e.Stderr = Output(b)
+	}
+}
+
+// Output returns what a subprocess wrote to its standard output or error in the form in which it
+// is evidence: valid UTF-8, without escape sequences of terminals and earlier states of progress
+// bars, and the last StderrMax bytes, from the beginning of a line. It returns nil for no output.
+func Output(b []byte) []byte {
+	if len(b) == 0 {
+		return nil
+	}
+	b = []byte(mend(string(plaintext.Clean(lastOutput(b)))))
+	return lastOutput(b)
+}
+
+// lastOutput returns the last StderrMax bytes, from the beginning of a line.
+func lastOutput(b []byte) []byte {
+	if len(b) <= StderrMax {
+		return b
+	}
+	b = plaintext.FromLine(b[len(b)-StderrMax:])
+	for len(b) > 0 && !utf8.RuneStart(b[0]) {
+		b = b[1:]
+	}
+	return b
 }
 
 // signalOf reads what the Sys method of *exec.ExitError gives.

@@ -49,7 +49,7 @@ func Sanitize(text string, o *SanitizeOptions) string {
 	return z.text(text)
 }
 
-// SanitizeStderr does the same for the tail of a standard error. If its
+// SanitizeStderr does the same for the tail of a standard error or output. If its
 // beginning was cut off, because it is as long as StderrMax allows, the rest of
 // its first line goes: it may be the second half of a secret.
 func SanitizeStderr(tail []byte, o *SanitizeOptions) []byte {

@@ -43,6 +43,7 @@ type Failure struct {
 	Fingerprint string `json:"group,omitempty"`
 	Details     []byte `json:"-"` // details of the error as a JSON object; nil without details
 	Stderr      []byte `json:"-"` // the last part of the standard error of the run's commands
+	Stdout      []byte `json:"-"` // the last part of the standard output of the command that failed; nil for commands that a handler in Go runs
 	Stack       string `json:"-"`
 	Decision    []byte `json:"-"` // the record of the decision (package policy): what was decided and why; as JSON with a version
 	Cost        int64  `json:"cost_microusd,omitempty"`
@@ -60,7 +61,7 @@ func (f *Failure) validate(id ID) error {
 		{"message", len(f.Message), MessageMax}, {"user message", len(f.UserMessage), MessageMax},
 		{"class", len(f.Class), TextMax}, {"code", len(f.Code), TextMax}, {"signal", len(f.Signal), TextMax},
 		{"fingerprint", len(f.Fingerprint), TextMax}, {"build", len(f.Build), TextMax}, {"details", len(f.Details), EvidenceMax},
-		{"standard error", len(f.Stderr), EvidenceMax}, {"stack", len(f.Stack), EvidenceMax},
+		{"standard error", len(f.Stderr), EvidenceMax}, {"standard output", len(f.Stdout), EvidenceMax}, {"stack", len(f.Stack), EvidenceMax},
 		{"decision", len(f.Decision), EvidenceMax},
 	} {
 		if part.size > part.max {

@@ -25,7 +25,7 @@ const (
 	NameMax     = 64       // maximum length of the name of a kind or queue, in bytes
 	TextMax     = 256      // maximum length of an owner, key or correlation id, in bytes
 	MessageMax  = 8 << 10  // maximum length of a failure's message, in bytes
-	EvidenceMax = 64 << 10 // maximum size of the stored stderr, of the details and of the stack, in bytes each
+	EvidenceMax = 64 << 10 // maximum size of the stored stderr, of stdout, of the details and of the stack, in bytes each
 	EnqueueMax  = 10_000   // maximum number of jobs in one enqueue call
 	ExchangeMax = 10_000   // maximum number of outcomes in one exchange, and of wanted jobs in one exchange
 	IDsMax      = 1_000    // maximum number of job ids in one bulk action of a person

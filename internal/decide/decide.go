@@ -155,12 +155,9 @@ func evidenceOf(end *job.Ending) failure.Evidence {
 	} else {
 		e = failure.Of(end.Err)
 	}
-	if e.Message == "" {
-		e.Message = fmt.Sprintf("an error of type %T without a text", end.Err)
-	}
 	// A stderr that the evidence already contains is that of the command that failed, so it stays.
 	if e.Stderr == nil {
-		e.Stderr = end.Stderr
+		e.Stderr = failure.Output(end.Stderr)
 	}
 	return e
 }

@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/redrive/redrive/failure"
@@ -52,9 +53,9 @@ func (r *recorder) storable(class failure.Class) failure.Class {
 func (r *recorder) failure(c *job.Claim, end *job.Ending, e *failure.Evidence, d *policy.Decision) *job.Failure {
 	f := job.NewFailure(c, end)
 	f.Class, f.Code, f.Permanent = string(d.Class), d.By.Code, !d.Verdict.Retriable()
-	f.Message, f.UserMessage = e.Message, r.userMessage(d)
+	f.Message, f.UserMessage = message(end, e, d), r.userMessage(d)
 	f.HTTPStatus, f.Exit, f.Signal = e.HTTPStatus, e.Exit, e.Signal
-	f.Details, f.Stderr, f.Stack = e.Details, e.Stderr, end.Stack
+	f.Details, f.Stderr, f.Stdout, f.Stack = e.Details, e.Stderr, e.Stdout, end.Stack
 	if f.Stack == "" && r.settings.Development {
 		f.Stack = longForm(end.Err)
 		if r.settings.KeepRaw {
@@ -67,6 +68,17 @@ func (r *recorder) failure(c *job.Claim, end *job.Ending, e *failure.Evidence, d
 	f.Fingerprint = failure.Fingerprint(c.Kind, d.Class, f.Code, f.Message).Key
 	f.Decision = d.Record()
 	return f
+}
+
+// message returns the message of a failed run. If the error has no text, the message says so.
+func message(end *job.Ending, e *failure.Evidence, d *policy.Decision) string {
+	if text := failure.Complete(e, &d.By); text != "" {
+		return text
+	}
+	if end.Err == nil {
+		return "an error without a text"
+	}
+	return fmt.Sprintf("an error of type %T without a text", end.Err)
 }
 
 // sanitize removes secrets from a record and from the texts that the decision quotes.
@@ -87,6 +99,9 @@ func (r *recorder) sanitize(f *job.Failure, d *policy.Decision) {
 	if len(f.Stderr) > 0 {
 		f.Stderr = failure.SanitizeStderr(f.Stderr, &o)
 	}
+	if len(f.Stdout) > 0 {
+		f.Stdout = failure.SanitizeStderr(f.Stdout, &o)
+	}
 	if f.Stack != "" {
 		o.Paths = true
 		f.Stack = failure.Sanitize(f.Stack, &o)
@@ -95,12 +110,14 @@ func (r *recorder) sanitize(f *job.Failure, d *policy.Decision) {
 
 // quote returns the text that a rule has matched, without secrets, so that it can be stored. A
 // secret is recognised by the name in front of it, and the matched text may lack this name. So
-// quote returns "" if the message contains the matched text, but the sanitised message does not.
+// quote returns "" if the message contains the matched text, and the sanitised message does not
+// contain what is left of it.
 func quote(saw, raw, clean string, o *failure.SanitizeOptions) string {
-	if raw != clean && strings.Contains(raw, saw) && !strings.Contains(clean, saw) {
+	left := failure.Sanitize(saw, o)
+	if raw != clean && strings.Contains(raw, saw) && !strings.Contains(clean, left) {
 		return ""
 	}
-	return failure.Sanitize(saw, o)
+	return left
 }
 
 // userMessage returns the message for the user of the job.

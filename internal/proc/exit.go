@@ -26,7 +26,8 @@ func (s Status) String() string {
 type ExitError struct {
 	Name   string // the name of the program, as the caller wrote it
 	Status Status
-	Stderr []byte // the last TailMax bytes of standard error
+	Stderr []byte // the last TailMax bytes of standard error, from the beginning of a line
+	Stdout []byte // the last TailMax bytes of standard output, likewise
 	Cause  error  // why the context ended the command; nil if the command ended by itself
 }
 

@@ -33,7 +33,7 @@ type Result struct {
 	Status    Status
 	Stdout    []byte // the first bytes of standard output, as many as the Spec allows
 	Truncated bool   // whether the program wrote more to standard output
-	Stderr    []byte // the last [TailMax] bytes of standard error
+	Stderr    []byte // the last [TailMax] bytes of standard error, from the beginning of a line
 	Cause     error  // why the context ended the program; nil if the program ended by itself
 }
 
@@ -90,7 +90,7 @@ func Run(ctx context.Context, s Spec) (Result, error) {
 	if c.stopped {
 		r.Cause = context.Cause(ctx)
 	}
-	err = r.failure(s.Argv[0], err)
+	err = r.failure(s.Argv[0], err, &stdout)
 	if closeErr != nil {
 		err = errors.Join(err, closeErr)
 	}
@@ -118,10 +118,10 @@ func (s Spec) stdin() (*os.File, error) {
 }
 
 // failure converts the error of a finished command to the error that Run returns.
-func (r Result) failure(name string, err error) error {
+func (r Result) failure(name string, err error, stdout *head) error {
 	switch {
 	case r.Cause != nil || r.Status != Status{}:
-		return &ExitError{Name: name, Status: r.Status, Stderr: r.Stderr, Cause: r.Cause}
+		return &ExitError{Name: name, Status: r.Status, Stderr: r.Stderr, Stdout: stdout.tail(), Cause: r.Cause}
 	case err == nil, errors.Is(err, exec.ErrWaitDelay): // the command succeeded, but a process that it left behind may still hold a pipe
 		return nil
 	default:

@@ -145,7 +145,7 @@ func scanProgress(r Row) job.Progress {
 // failureColumns are the columns of a failure record. scanFailure and insertFailure use this
 // order.
 const failureColumns = `job, token, life, attempt, started_at, ended_at, how, class, code, permanent, http, exit,
-	signal, holder, correlation, fingerprint, cost, message, user_message, decision, details, stack, stderr, sends, build`
+	signal, holder, correlation, fingerprint, cost, message, user_message, decision, details, stack, stderr, sends, build, stdout`
 
 var selFailures = declare("selFailures", `SELECT `+failureColumns+` FROM redrive_failures WHERE job = ? ORDER BY token`)
 
@@ -156,6 +156,7 @@ func scanFailure(r Row) (f job.Failure, err error) {
 		Code: r.Text(8), Permanent: r.Int(9) != 0, HTTPStatus: int(r.Int(10)), Signal: r.Text(12), Holder: r.Text(13),
 		Correlation: r.Text(14), Fingerprint: r.Text(15), Cost: r.Int(16), Message: r.Text(17),
 		UserMessage: r.Text(18), Details: r.Blob(20), Stack: r.Text(21), Stderr: r.Blob(22), Sends: int32(r.Int(23)), Build: r.Text(24),
+		Stdout: r.Blob(25),
 	}
 	if !r.Null(11) {
 		exit := int(r.Int(11))

@@ -31,7 +31,7 @@ var (
 		WHERE id = ?1 AND token = ?2 AND state = 3 AND cancel_at IS NULL`)
 
 	insFailure = declare("insFailure", `INSERT INTO redrive_failures (`+failureColumns+`)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
 	selCrashed  = declare("selCrashed", `SELECT 1 FROM redrive_failures WHERE job = ? AND token = ? AND how = 'crash'`)
 	delProgress = declare("delProgress", `DELETE FROM redrive_progress WHERE job = ?`)
 	setResolved = declare("setResolved", `UPDATE redrive_dead SET status = 2, action = ?2, acted_at = ?3 WHERE job = ?1 AND status = 1`)
@@ -166,7 +166,8 @@ func appendFailure(args []Value, packed []byte, now job.Micros, r *Run, f *job.F
 	return append(args, num(r.id), num(r.token), num(r.life), num(attempt), num(r.claimedAt), num(now),
 		text(f.How), text(f.Class), setText(f.Code), bit(f.Permanent), setNum(f.HTTPStatus), exit, setText(f.Signal),
 		setText(r.holder), setText(r.correlation), setText(f.Fingerprint), setNum(cost), text(f.Message),
-		setText(f.UserMessage), decision, setBlob(f.Details), setText(f.Stack), setBlob(f.Stderr), setNum(sends), setText(f.Build)), packed
+		setText(f.UserMessage), decision, setBlob(f.Details), setText(f.Stack), setBlob(f.Stderr), setNum(sends), setText(f.Build),
+		setBlob(f.Stdout)), packed
 }
 
 // close ends a job whose run has completed or cancelled it.

@@ -53,12 +53,13 @@ type Failure struct {
 	Details  json.RawMessage `json:"details,omitempty"`
 	Decision json.RawMessage `json:"decision,omitempty"`
 	Stderr   string          `json:"stderr,omitempty"`
+	Stdout   string          `json:"stdout,omitempty"`
 	Stack    string          `json:"stack,omitempty"`
 }
 
 // FailureOf returns the JSON shape of a failure.
 func FailureOf(f *job.Failure) Failure {
-	return Failure{*f, raw(f.Details), raw(f.Decision), string(f.Stderr), f.Stack}
+	return Failure{*f, raw(f.Details), raw(f.Decision), string(f.Stderr), string(f.Stdout), f.Stack}
 }
 
 func failuresOf(list []job.Failure) []Failure {

@@ -74,12 +74,6 @@ func FirstLine(s string) string {
 	return ""
 }
 
-// LastLine returns the last line that is not empty.
-func LastLine(s string) string {
-	s = strings.TrimRight(s, " \t\r\n")
-	return strings.TrimSpace(s[strings.LastIndexByte(s, '\n')+1:])
-}
-
 // Count returns a number with its noun, such as "1 job", "1,234 jobs" or "2 crashes".
 func Count(n int64, noun string) string {
 	switch {

@@ -81,8 +81,6 @@ func TestWords(t *testing.T) {
 		{words.Size(1536), "1.5 KiB"},
 		{words.Size(3 << 20), "3.0 MiB"},
 		{words.Size(5 << 30), "5.0 GiB"},
-		{words.LastLine("one\ntwo \r\n\n"), "two"},
-		{words.LastLine(""), ""},
 		{words.FirstLine("\n one\ntwo"), "one"},
 	} {
 		if tt.got != tt.want {

@@ -141,6 +141,6 @@ func cloneFailure(f job.Failure) job.Failure {
 		exit := *f.Exit
 		f.Exit = &exit
 	}
-	f.Details, f.Stderr, f.Decision = bytes.Clone(f.Details), bytes.Clone(f.Stderr), bytes.Clone(f.Decision)
+	f.Details, f.Stderr, f.Stdout, f.Decision = bytes.Clone(f.Details), bytes.Clone(f.Stderr), bytes.Clone(f.Stdout), bytes.Clone(f.Decision)
 	return f
 }

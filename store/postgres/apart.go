@@ -88,7 +88,7 @@ func sizeOf(o *job.Outcome) int {
 	n := len(o.Result) + len(o.Memo)
 	if f := o.Failure; f != nil {
 		n += len(f.Message) + len(f.UserMessage) + len(f.Class) + len(f.Code) + len(f.Signal) + len(f.Holder) +
-			len(f.Build) + len(f.Correlation) + len(f.Fingerprint) + len(f.Details) + len(f.Stderr) + len(f.Stack) + len(f.Decision)
+			len(f.Build) + len(f.Correlation) + len(f.Fingerprint) + len(f.Details) + len(f.Stderr) + len(f.Stdout) + len(f.Stack) + len(f.Decision)
 	}
 	return n
 }

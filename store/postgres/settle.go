@@ -72,15 +72,15 @@ const (
 			claimed_at, holder, deadline, owner, correlation, key, batch, attrs, policy, terms, released, long, payload FROM d`
 	// The columns are those of insFailure.
 	keepFailures = `INSERT INTO redrive_failures (job, token, life, attempt, started_at, ended_at, how, class, code, permanent,
-			http, exit, signal, holder, correlation, fingerprint, cost, message, user_message, decision, details, stack, stderr, sends, build)
+			http, exit, signal, holder, correlation, fingerprint, cost, message, user_message, decision, details, stack, stderr, sends, build, stdout)
 		SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::text[],
 			$8::text[], $9::text[], $10::bigint[], $11::bigint[], $12::bigint[], $13::text[], $14::text[], $15::text[], $16::text[],
-			$17::bigint[], $18::text[], $19::text[], $20::bytea[], $21::bytea[], $22::text[], $23::bytea[], $24::bigint[], $25::text[])`
+			$17::bigint[], $18::text[], $19::text[], $20::bytea[], $21::bytea[], $22::text[], $23::bytea[], $24::bigint[], $25::text[], $26::bytea[])`
 	delBodies   = `DELETE FROM redrive_bodies WHERE job = ANY($1::bigint[])`
 	delProgress = `DELETE FROM redrive_progress WHERE job = ANY($1::bigint[])`
 
 	deathTypes   = "iittiiiiiiiiittitii"
-	failureTypes = "iiiiiittt" + "iiitttti" + "ttbbtbit"
+	failureTypes = "iiiiiittt" + "iiitttti" + "ttbbtbitb"
 )
 
 // ending is an outcome that is written with others of its kind.

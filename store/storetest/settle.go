@@ -118,7 +118,7 @@ func richFailure() *job.Failure {
 		How: job.ByTimeout, Class: "AttemptTimeout", Code: "FFMPEG_TIMEOUT", Permanent: true,
 		Message: "ffmpeg: killed after 5m0s\x00\n\xff", UserMessage: "This took too long.", HTTPStatus: 504,
 		Exit: new(0), Signal: "SIGKILL", Fingerprint: "fp", Details: []byte(`{"url":"[URL]"}`),
-		Stderr: []byte("\x00\xffframe= 1"), Stack: "main.go:1", Decision: []byte(`{"v":1}`),
+		Stderr: []byte("\x00\xffframe= 1"), Stdout: []byte("\x00\xffrow 7"), Stack: "main.go:1", Decision: []byte(`{"v":1}`),
 	}
 }
 

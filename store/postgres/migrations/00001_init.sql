@@ -187,6 +187,7 @@ CREATE TABLE redrive_failures (
 	details      bytea,
 	stack        text COLLATE "C",
 	stderr       bytea,
+	stdout       bytea,
 	build        text COLLATE "C", -- NULL: the program does not name its build
 	PRIMARY KEY (job, token)
 );

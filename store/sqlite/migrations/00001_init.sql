@@ -175,6 +175,7 @@ CREATE TABLE redrive_failures (
 	details      BLOB,
 	stack        TEXT,
 	stderr       BLOB,
+	stdout       BLOB,
 	build        TEXT, -- NULL: the program does not name its build
 	PRIMARY KEY (job, token)
 );
