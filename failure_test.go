@@ -39,8 +39,8 @@ func failures(t *testing.T, e *redrivetest.Engine, id redrive.JobID) []job.Failu
 	return records
 }
 
-// nearly compares times. Two times are equal if they differ by less than half a second, because
-// a run may wait so long until a worker is free.
+// nearly compares times. It treats two times as equal if they differ by less than half a second,
+// because a run may have to wait up to that long for a free worker.
 var nearly = cmp.Comparer(func(a, b job.Micros) bool { return max(a, b)-min(a, b) < 500_000 })
 
 // proves: F1

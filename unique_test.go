@@ -202,7 +202,7 @@ func TestI1_ARetryWithOtherArgumentsChangesWhatIsUnique(t *testing.T) {
 	}
 	holder := enqueue(right).ID
 	if err := retry(); !errors.Is(err, store.ErrConflict) || !strings.Contains(err.Error(), "job "+holder.String()+" has the same unique key") {
-		t.Errorf("retry while job %s has the new arguments: got error %v, want an ErrConflict that names job %s", holder, err, holder)
+		t.Errorf("retry with a payload whose unique key job %s already has: got error %v, want an ErrConflict that names job %s", holder, err, holder)
 	}
 	if err := e.Cancel(t.Context(), redrive.By{Actor: "ann"}, holder); err != nil {
 		t.Fatal(err)

@@ -156,10 +156,10 @@ func TestWait_AListStopsOrRepeats(t *testing.T) {
 		t.Errorf("retry 2 of a list of two waits: Wait returned %v and %v, want 5s and true", d, ok)
 	}
 	if d, ok := b.Wait(3, 0, 0); ok || d != (backoff.Draw{}) || b.Nominal(3) != 0 {
-		t.Errorf("retry 3 of a list of two waits that stops: Wait returned %v and %v, want no wait and false", d, ok)
+		t.Errorf("retry 3 with a list of two waits and no retry after the list: Wait returned %v and %v, want no wait and false", d, ok)
 	}
 	if low, high := b.Bounds(3); low != 0 || high != 0 {
-		t.Errorf("retry 3 of a list of two waits that stops: got the bounds %v and %v, want 0 and 0", low, high)
+		t.Errorf("retry 3 with a list of two waits and no retry after the list: got the bounds %v and %v, want 0 and 0", low, high)
 	}
 	b.Past = backoff.Repeat
 	if d, ok := b.Wait(1<<30, 0, 0); !ok || d.Wait != 5*time.Second {

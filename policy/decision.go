@@ -42,7 +42,7 @@ const (
 	RuleShutdown       = "stopped.shutdown"
 	RuleExitCode       = "schedule.permanent_exit_codes"
 	RuleHandOver       = "mark.hand_over"
-	RuleSchedule       = "schedule"           // a retry is left for the job
+	RuleSchedule       = "schedule"           // the job has retries left, so it is retried
 	RuleExhausted      = "schedule.exhausted" // the number of retries has reached the setting max_retries
 	RuleEnded          = "schedule.ended"     // the list of waits has ended
 	RuleNoRetry        = "policy.no_retry"    // the setting retry: false applies

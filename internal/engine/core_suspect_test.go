@@ -296,8 +296,8 @@ func TestQ3_TheCrashThatEndsAJobIsItsOwn(t *testing.T) {
 			}
 			switch {
 			case poisonous && (j.State != job.Dead || j.Reason != job.Stalled || int(j.Counters.Crashes) != k.max || k.own[id] == 0 || k.own[id] > k.max):
-				t.Fatalf("job %d, which kills its process, is %s with %d crashes and has killed %d times, want it dead with %d crashes and at most as many kills",
-					id, j.State, j.Counters.Crashes, k.own[id], k.max)
+				t.Fatalf("job %d, which kills its process: got state %s, reason %s, %d crashes and %d kills of its process; want it dead as stalled with %d crashes and 1 to %d kills",
+					id, j.State, j.Reason, j.Counters.Crashes, k.own[id], k.max, k.max)
 			case !poisonous && j.State != job.Completed:
 				t.Fatalf("job %d, which kills no process, is %s with %d crashes, want completed", id, j.State, j.Counters.Crashes)
 			}

@@ -58,8 +58,9 @@ type transport struct {
 	mistake    error
 }
 
-// change sets the options for one kind of request. The transport applies the time limit itself,
-// because Do would also end the body of the response at the end of the attempt.
+// change sets the options for one kind of request. It takes the time limit of an attempt away
+// from Do, and the transport applies the limit itself: Do would cancel the context when the
+// attempt returns, and the caller could then not read the body of the response.
 func (t *transport) change(o *retry.Options, once, fixed bool) {
 	o.AttemptTimeout, o.Lease = 0, 0
 	o.NotIdempotent = o.NotIdempotent || once
