@@ -206,7 +206,7 @@ func (w *worker) do(ctx context.Context, j *redrive.Job[[]byte]) error {
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
-	case "stuck":
+	case "stuck", "held":
 		<-ctx.Done()
 		return context.Cause(ctx)
 	case "deaf": // a handler that ignores its context and returns when a file exists
