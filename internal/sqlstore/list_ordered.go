@@ -1,33 +1,22 @@
 package sqlstore
 
 import (
-	"cmp"
 	"errors"
 	"math"
-	"slices"
 	"time"
 
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store"
 )
 
-// A list in the order of due times reads the index of retrying jobs, or the first jobs of each
-// lane and priority. A list in the order of ends reads the tables of ended jobs, because their
+// A list of retrying jobs in the order of due times reads the index of retrying jobs; see due for
+// the others. A list in the order of ends reads the tables of ended jobs, because their
 // rows are written in that order.
 var (
 	walkRetries = declareWalk("walkRetries", listLive+` FROM redrive_jobs j INDEXED BY redrive_retry JOIN redrive_lanes l ON l.id = j.lane
 		WHERE j.state = 2 AND j.run_at > ? ORDER BY j.run_at, j.id LIMIT ?`)
 	walkRetriesAt = declareWalk("walkRetriesAt", listLive+` FROM redrive_jobs j INDEXED BY redrive_retry JOIN redrive_lanes l ON l.id = j.lane
 		WHERE j.state = 2 AND j.run_at = ? AND j.id > ? ORDER BY j.id LIMIT ?`)
-	// listHeads lists the first ?3 jobs of each lane and priority with a due time after ?1,
-	// or at ?1 and with an id after ?2. ?4 and ?5 are the queue and the kind.
-	listHeads = declare("listHeads", `WITH priorities(n) AS (VALUES (1), (2), (3), (4)) `+listLive+`, j.lane, j.priority
-		FROM redrive_lanes l CROSS JOIN priorities p CROSS JOIN redrive_jobs j
-		WHERE (?4 IS NULL OR l.queue = ?4) AND (?5 IS NULL OR l.kind = ?5) AND j.id IN (
-			SELECT h.id FROM redrive_jobs h INDEXED BY redrive_ready WHERE h.lane = l.id AND h.priority = p.n AND h.state < 3
-			AND (h.run_at, h.id) > (?1, ?2) ORDER BY h.run_at, h.id LIMIT ?3)`)
-	countLanes = declare("countLanes", `SELECT count(*) FROM redrive_lanes WHERE (?1 IS NULL OR queue = ?1) AND (?2 IS NULL OR kind = ?2)`)
-
 	walkEnded = declareWalk("walkEnded", listDone+fromDone+`WHERE j.seq < ? ORDER BY j.seq DESC LIMIT ?`)
 	// selSeqOf returns the sequence number and the end time of an ended job.
 	selSeqOf   = declare("selSeqOf", `SELECT seq, finished_at FROM redrive_done INDEXED BY redrive_done_job WHERE job = ? ORDER BY seq DESC LIMIT 1`)
@@ -45,86 +34,6 @@ const (
 	endSlack = time.Minute
 	endRows  = 2_000
 )
-
-func byDue(j *job.Job) store.Cursor { return store.Cursor{At: j.RunAt, ID: j.ID} }
-
-func dueFirst(a, b store.Cursor) int {
-	return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.ID, b.ID))
-}
-
-// due lists waiting and retrying jobs with the earliest due time first.
-func (l *lister) due() (store.Page, error) {
-	from := l.f.From
-	if since := l.f.Due.Since; since > from.At {
-		from = store.Cursor{At: since - 1, ID: math.MaxInt64}
-	}
-	if !l.f.Wants(job.Waiting) {
-		return l.retries(from)
-	}
-	queue, kind := setText(l.f.Queue), setText(l.f.Kind)
-	lanes, err := ReadInt(l.c, countLanes, queue, kind)
-	if err != nil {
-		return store.Page{}, err
-	}
-	each := l.limit + 1
-	if !onlyLanes(l.f) {
-		each = max(each, scanMax/int(max(priorities*lanes, 1)))
-	}
-	var all []head
-	read := make(map[lanePriority]int) // the number of rows that were read for each lane and priority
-	err = l.c.Rows(listHeads, func(r Row) error {
-		h := head{l.scan(r), lanePriority{r.Int(columns + 1), r.Int(columns + 2)}}
-		read[h.of]++
-		all = append(all, h)
-		return nil
-	}, num(from.At), num(from.ID), num(each), queue, kind)
-	if err != nil {
-		return store.Page{}, err
-	}
-	full := make(map[lanePriority]bool)
-	for of, n := range read {
-		full[of] = n >= each
-	}
-	slices.SortFunc(all, func(a, b head) int { return dueFirst(byDue(&a.Job), byDue(&b.Job)) })
-	var s stretch
-	rows := 0
-	for i := range all {
-		h := &all[i]
-		if until := l.f.Due.Until; until != 0 && h.RunAt >= until {
-			break
-		}
-		ok, err := l.fits(&h.Job, &rows)
-		if err != nil {
-			return store.Page{}, err
-		}
-		if ok {
-			h.Attrs = nil
-			s.jobs = append(s.jobs, h.Job)
-		}
-		rows++
-		// Only the first jobs of each lane and priority were read. So after the last of these
-		// jobs, unread jobs of the same lane and priority may come before jobs of the others:
-		// end the page here.
-		read[h.of]--
-		if cut := read[h.of] == 0 && full[h.of]; cut || len(s.jobs) > l.limit || rows >= scanMax {
-			s.end, s.at = byDue(&h.Job), h.RunAt
-			break
-		}
-	}
-	return l.page([]stretch{s}, dueFirst, byDue), nil
-}
-
-// priorities is the number of different priorities.
-const priorities = job.PriorityMax - job.PriorityMin + 1
-
-// lanePriority is a lane with one priority. listHeads reads the first jobs of each such pair.
-type lanePriority struct{ lane, priority int64 }
-
-// head is a job that listHeads has read, with its lane and priority.
-type head struct {
-	job.Job
-	of lanePriority
-}
 
 // retries lists only retrying jobs, the earliest due time first.
 func (l *lister) retries(from store.Cursor) (store.Page, error) {
@@ -148,13 +57,6 @@ func (l *lister) retries(from store.Cursor) (store.Page, error) {
 		p.Next, p.Searched = store.Cursor{}, 0
 	}
 	return p, nil
-}
-
-// onlyLanes reports whether a filter for a list in the order of due times selects whole lanes,
-// that is, all jobs of each selected lane.
-func onlyLanes(f *store.Filter) bool {
-	return f.Wants(job.Waiting) && f.Wants(job.Retrying) && f.Owner == "" && f.Batch == 0 && f.Worker == "" && f.Correlation == "" &&
-		f.Attr == store.Attr{} && f.Created == store.Span{} && !f.ByCause()
 }
 
 func byEnd(j *job.Job) store.Cursor { return store.Cursor{At: j.FinishedAt, ID: j.ID} }

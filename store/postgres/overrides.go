@@ -63,12 +63,12 @@ var overrides = map[string]string{
 	"pickSome": `SELECT ` + sqlstore.PickColumns + ` FROM ` + eachID + `
 		CROSS JOIN LATERAL (SELECT * FROM redrive_jobs WHERE id = i.value::bigint OFFSET 0) j ORDER BY id`,
 
-	// The first jobs of each lane and priority; SQLite has no LATERAL.
-	"listHeads": `SELECT ` + sqlstore.ListLive + `, j.lane, j.priority
-		FROM redrive_lanes l CROSS JOIN (VALUES (1), (2), (3), (4)) p(n) CROSS JOIN LATERAL (
-			SELECT * FROM redrive_jobs h WHERE h.lane = l.id AND h.priority = p.n AND h.state < 3
+	// The first jobs of lanes and priorities; SQLite has no LATERAL.
+	"listDue": `SELECT ` + sqlstore.ListLive + `, i.value::bigint FROM json_array_elements_text($4::text::json) i(value)
+		CROSS JOIN LATERAL (
+			SELECT * FROM redrive_jobs h WHERE h.lane = i.value::bigint / 8 AND h.priority = i.value::bigint % 8 AND h.state < 3
 			AND (h.run_at, h.id) > ($1::bigint, $2::bigint) ORDER BY h.run_at, h.id LIMIT $3::bigint) j
-		WHERE ($4::text IS NULL OR l.queue = $4) AND ($5::text IS NULL OR l.kind = $5)`,
+		JOIN redrive_lanes l ON l.id = j.lane`,
 
 	// Events are read up to the oldest transaction that may still write some, and
 	// removed when they are folded.

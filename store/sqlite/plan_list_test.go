@@ -2,9 +2,10 @@ package sqlite
 
 // readingLists holds the statements that read lists of jobs.
 var readingLists = []plan{
-	{name: "countLanes", want: "SCAN redrive_lanes"},
-	{name: "listHeads", want: "MATERIALIZE priorities; SCAN 4 CONSTANT ROWS; SCAN l; SCAN p; SEARCH j" + byID +
-		"; CORRELATED LIST SUBQUERY 5; SEARCH h USING INDEX redrive_ready (lane=? AND priority=? AND run_at>?)"},
+	{name: "firstDue", want: "MATERIALIZE priorities; SCAN 4 CONSTANT ROWS; SCAN l; SCAN p; " +
+		"CORRELATED SCALAR SUBQUERY 5; SEARCH h USING INDEX redrive_ready (lane=? AND priority=? AND run_at>?)"},
+	{name: "listDue", want: "SCAN i VIRTUAL TABLE INDEX 1:; SEARCH j" + byID +
+		"; CORRELATED LIST SUBQUERY 1; SEARCH h USING INDEX redrive_ready (lane=? AND priority=? AND run_at>?)" + laneByID},
 	{name: "listedDied", want: "SEARCH j" + byID + laneByID},
 	{name: "selDeadCause", want: "SEARCH d USING INDEX sqlite_autoindex_redrive_dead_1 (job=?); " + groupByID + "; " + failureByRun},
 	{name: "selDeathOf", want: deadByJob},

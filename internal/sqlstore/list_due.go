@@ -1,0 +1,207 @@
+package sqlstore
+
+import (
+	"cmp"
+	"container/heap"
+	"encoding/json"
+	"math"
+	"slices"
+
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+// A list in the order of due times merges the jobs of all lanes and priorities, because the
+// index of due times has them apart. First it reads only when the first job of each is due.
+// Then it reads jobs of those that come first, a few at a time.
+const (
+	dueStreams = 64    // lanes and priorities whose jobs are read for the first time by one statement
+	dueChunk   = 8     // number of jobs of a lane and priority that are read first; each further read doubles it
+	dueMax     = 5_000 // rows that a page examines if its filter does not select whole lanes
+)
+
+var (
+	// firstDue reads, for each lane and priority, the due time of the first job at or after
+	// ?1. ?2 and ?3 are the queue and the kind.
+	firstDue = declare("firstDue", `WITH priorities(n) AS (VALUES (1), (2), (3), (4)) SELECT l.id, p.n,
+		(SELECT h.run_at FROM redrive_jobs h INDEXED BY redrive_ready WHERE h.lane = l.id AND h.priority = p.n AND h.state < 3
+			AND h.run_at >= ?1 ORDER BY h.run_at LIMIT 1)
+		FROM redrive_lanes l CROSS JOIN priorities p WHERE (?2 IS NULL OR l.queue = ?2) AND (?3 IS NULL OR l.kind = ?3)`)
+	// listDue lists, for each number in ?4, the first ?3 jobs with a due time after ?1, or at
+	// ?1 and with an id after ?2. The number is priorityBase times the lane, plus the priority.
+	listDue = declare("listDue", listLive+`, i.value FROM json_each(?4) i CROSS JOIN redrive_jobs j CROSS JOIN redrive_lanes l
+		WHERE j.id IN (SELECT h.id FROM redrive_jobs h INDEXED BY redrive_ready
+			WHERE h.lane = CAST(i.value AS INTEGER) / 8 AND h.priority = CAST(i.value AS INTEGER) % 8 AND h.state < 3
+			AND (h.run_at, h.id) > (?1, ?2) ORDER BY h.run_at, h.id LIMIT ?3) AND l.id = j.lane`)
+)
+
+// priorityBase is greater than each priority. The statement listDue contains it.
+const priorityBase = 8
+
+func byDue(j *job.Job) store.Cursor { return store.Cursor{At: j.RunAt, ID: j.ID} }
+
+func dueFirst(a, b store.Cursor) int {
+	return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.ID, b.ID))
+}
+
+// due lists waiting and retrying jobs with the earliest due time first.
+func (l *lister) due() (store.Page, error) {
+	from := l.f.From
+	if since := l.f.Due.Since; since > from.At {
+		from = store.Cursor{At: since - 1, ID: math.MaxInt64}
+	}
+	if !l.f.Wants(job.Waiting) {
+		return l.retries(from)
+	}
+	m := dueMerge{lister: l, from: from}
+	if err := m.start(); err != nil {
+		return store.Page{}, err
+	}
+	var s stretch
+	rows, whole := 0, onlyLanes(l.f)
+	for {
+		j, err := m.next()
+		if err != nil {
+			return store.Page{}, err
+		}
+		if j == nil || l.f.Due.Until != 0 && j.RunAt >= l.f.Due.Until {
+			s.end, s.at = store.Cursor{}, 0
+			break
+		}
+		rows++
+		s.end, s.at = byDue(j), j.RunAt
+		ok, err := l.fits(j, &rows)
+		if err != nil {
+			return store.Page{}, err
+		}
+		if ok {
+			j.Attrs = nil
+			s.jobs = append(s.jobs, *j)
+		}
+		if len(s.jobs) > l.limit || !whole && rows >= dueMax {
+			break
+		}
+	}
+	return l.page([]stretch{s}, dueFirst, byDue), nil
+}
+
+// onlyLanes reports whether a filter for a list in the order of due times selects whole lanes,
+// that is, all jobs of each selected lane.
+func onlyLanes(f *store.Filter) bool {
+	return f.Wants(job.Waiting) && f.Wants(job.Retrying) && f.Owner == "" && f.Batch == 0 && f.Worker == "" && f.Correlation == "" &&
+		f.Attr == store.Attr{} && f.Created == store.Span{} && !f.ByCause()
+}
+
+// dueStream is the jobs of a lane with one priority, the first due job first.
+type dueStream struct {
+	number int64        // priorityBase times the lane, plus the priority
+	at     store.Cursor // position of the first job that was not returned yet; before the first read only its time is known
+	jobs   []job.Job    // jobs that were read and not returned yet
+	last   store.Cursor // the end of what was read
+	chunk  int          // number of jobs of the last read; 0 before the first read
+	more   bool         // whether there may be jobs after those that were read
+}
+
+// dueMerge merges streams. It is a heap of them.
+type dueMerge struct {
+	*lister
+	from    store.Cursor
+	streams []*dueStream
+}
+
+// Len implements heap.Interface.
+func (m *dueMerge) Len() int { return len(m.streams) }
+
+// Less implements heap.Interface.
+func (m *dueMerge) Less(i, k int) bool { return dueFirst(m.streams[i].at, m.streams[k].at) < 0 }
+
+// Swap implements heap.Interface.
+func (m *dueMerge) Swap(i, k int) { m.streams[i], m.streams[k] = m.streams[k], m.streams[i] }
+
+// Push implements heap.Interface. The streams are all there at the start.
+func (*dueMerge) Push(any) {}
+
+// Pop implements heap.Interface.
+func (m *dueMerge) Pop() any {
+	last := len(m.streams) - 1
+	s := m.streams[last]
+	m.streams = m.streams[:last]
+	return s
+}
+
+// start finds the streams that have jobs after the beginning of the page.
+func (m *dueMerge) start() error {
+	err := m.c.Rows(firstDue, func(r Row) error {
+		if at := job.Micros(r.Int(2)); !r.Null(2) {
+			m.streams = append(m.streams, &dueStream{number: r.Int(0)*priorityBase + r.Int(1), at: store.Cursor{At: at}, last: m.from, more: true})
+		}
+		return nil
+	}, num(m.from.At), setText(m.f.Queue), setText(m.f.Kind))
+	heap.Init(m)
+	return err
+}
+
+// next returns the next job, or nil after the last one.
+func (m *dueMerge) next() (*job.Job, error) {
+	for len(m.streams) > 0 {
+		s := m.streams[0]
+		if len(s.jobs) == 0 {
+			if !s.more {
+				heap.Pop(m)
+				continue
+			}
+			if err := m.read(s); err != nil {
+				return nil, err
+			}
+			heap.Init(m)
+			continue
+		}
+		j := &s.jobs[0]
+		s.jobs = s.jobs[1:]
+		if len(s.jobs) > 0 {
+			s.at = byDue(&s.jobs[0])
+		} else {
+			s.at = s.last // no job of the stream comes before the end of what was read
+		}
+		heap.Fix(m, 0)
+		return j, nil
+	}
+	return nil, nil
+}
+
+// read reads the next jobs of a stream. The first read of a stream also reads others that
+// come soon.
+func (m *dueMerge) read(s *dueStream) error {
+	streams := []*dueStream{s}
+	if s.chunk == 0 {
+		streams = slices.DeleteFunc(slices.Clone(m.streams), func(s *dueStream) bool { return s.chunk > 0 })
+		slices.SortFunc(streams, func(a, b *dueStream) int { return dueFirst(a.at, b.at) })
+		streams = streams[:min(len(streams), dueStreams)]
+	}
+	after, chunk := s.last, min(max(dueChunk, 2*s.chunk), m.limit+1)
+	numbers := make([]int64, len(streams))
+	read := make(map[int64]*dueStream, len(streams))
+	for i, s := range streams {
+		numbers[i], read[s.number] = s.number, s
+		s.chunk = chunk
+	}
+	list, err := json.Marshal(numbers)
+	if err != nil {
+		return err
+	}
+	err = m.c.Rows(listDue, func(r Row) error {
+		s := read[r.Int(columns+1)]
+		s.jobs = append(s.jobs, m.scan(r))
+		return nil
+	}, num(after.At), num(after.ID), num(chunk), text(string(list)))
+	if err != nil {
+		return err
+	}
+	for _, s := range streams {
+		slices.SortFunc(s.jobs, func(a, b job.Job) int { return dueFirst(byDue(&a), byDue(&b)) })
+		if s.more = len(s.jobs) >= chunk; len(s.jobs) > 0 {
+			s.at, s.last = byDue(&s.jobs[0]), byDue(&s.jobs[len(s.jobs)-1])
+		}
+	}
+	return nil
+}
