@@ -12,11 +12,11 @@ import (
 )
 
 // TallyMax is the maximum number of dead letters that one call of TallyDead reads.
-const TallyMax = 10_000
+const TallyMax = 2_500
 
 // tallyPages is the maximum number of pages that TallyDead reads, because most of them may
 // be almost empty when the filter selects few dead letters.
-const tallyPages = 40
+const tallyPages = 10
 
 // DeadTally counts the dead letters that a filter selects. Its Hours are nil, because the store has
 // these numbers only for all jobs together.

@@ -19,7 +19,7 @@ const scanMax = 20_000
 // place describes one of the three tables that contain jobs, and how a list reads it.
 type place struct {
 	states []job.State
-	walk   *Query // reads the jobs with an id below the given id, the newest first
+	rows   *walked
 }
 
 // ListLive names the columns of a live job that a list reads.
@@ -34,18 +34,9 @@ const (
 )
 
 var places = [...]place{
-	{
-		[]job.State{job.Waiting, job.Retrying, job.Running},
-		declareWalk("walkLive", listLive+fromLive+`WHERE j.id < ? ORDER BY j.id DESC LIMIT ?`),
-	},
-	{
-		[]job.State{job.Completed, job.Cancelled},
-		declareWalk("walkDone", listDone+fromDone+`WHERE j.job < ? ORDER BY j.job DESC LIMIT ?`),
-	},
-	{
-		[]job.State{job.Dead},
-		declareWalk("walkDead", listDead+fromDead+`WHERE j.job < ? AND j.revived = 0 ORDER BY j.job DESC LIMIT ?`),
-	},
+	{[]job.State{job.Waiting, job.Retrying, job.Running}, &walkedLive},
+	{[]job.State{job.Completed, job.Cancelled}, &walkedDone},
+	{[]job.State{job.Dead}, &walkedDead},
 }
 
 var (
@@ -145,40 +136,10 @@ type stretch struct {
 	jobs []job.Job
 	// end is the position of the last examined row. It is zero when all rows of the table were
 	// read.
-	end store.Cursor
-	at  job.Micros // the time of the last examined row, for store.Page.Searched
-}
-
-// walk reads rows until it has found one job more than the page holds, or has examined scanMax
-// rows. The function position returns the position of a job in the list. If the function skip
-// returns true for a row, the row is not part of the list.
-func (l *lister) walk(q *Query, position func(*job.Job) store.Cursor, args ...Value) (s stretch, err error) {
-	rows, full := 0, false
-	err = l.c.Rows(q, func(r Row) error {
-		rows++
-		j := l.scan(r)
-		s.end = position(&j)
-		s.at = cmp.Or(s.end.At, j.CreatedAt)
-		ok, err := l.fits(&j, &rows)
-		if err != nil {
-			return err
-		}
-		if ok {
-			j.Attrs = nil
-			s.jobs = append(s.jobs, j)
-		}
-		if full = rows >= scanMax || len(s.jobs) > l.limit; full {
-			return errEnough
-		}
-		return nil
-	}, append(args, num(scanMax))...)
-	if errors.Is(err, errEnough) {
-		err = nil
-	}
-	if !full && rows < scanMax {
-		s.end, s.at = store.Cursor{}, 0
-	}
-	return s, err
+	end  store.Cursor
+	at   job.Micros // the time of the last examined row, for store.Page.Searched
+	rows int        // number of rows that were read
+	cost int        // cost of the rows: one for each row, and more if the job's last failure was read
 }
 
 // page makes one page of a list from the jobs that were found in several tables. The function
@@ -209,17 +170,19 @@ func newestFirst(a, b store.Cursor) int { return cmp.Compare(b.ID, a.ID) }
 
 // newest lists jobs with the highest id first.
 func (l *lister) newest() (store.Page, error) {
-	below := num(cmp.Or(l.f.From.ID, math.MaxInt64))
+	below := cmp.Or(l.f.From.ID, math.MaxInt64)
 	var parts []stretch
 	for _, p := range places {
 		if !slices.ContainsFunc(p.states, l.f.Wants) {
 			continue
 		}
-		q := p.walk
-		if q == places[0].walk && !l.f.Wants(job.Waiting) && !l.f.Wants(job.Retrying) {
-			q = selRunning
+		var s stretch
+		var err error
+		if p.rows == &walkedLive && !l.f.Wants(job.Waiting) && !l.f.Wants(job.Retrying) {
+			s, err = l.walk(selRunning, scanMax, byID, num(below))
+		} else {
+			s, err = l.search(p.rows, byID, int64(below))
 		}
-		s, err := l.walk(q, byID, below)
 		if err != nil {
 			return store.Page{}, err
 		}

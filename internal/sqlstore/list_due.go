@@ -17,7 +17,7 @@ import (
 const (
 	dueStreams = 64    // lanes and priorities whose jobs are read for the first time by one statement
 	dueChunk   = 8     // number of jobs of a lane and priority that are read first; each further read doubles it
-	dueMax     = 5_000 // rows that a page examines if its filter does not select whole lanes
+	dueMax     = 5_000 // rows that a page reads if its filter does not select whole lanes
 )
 
 var (
@@ -78,7 +78,7 @@ func (l *lister) due() (store.Page, error) {
 			j.Attrs = nil
 			s.jobs = append(s.jobs, *j)
 		}
-		if len(s.jobs) > l.limit || !whole && rows >= dueMax {
+		if len(s.jobs) > l.limit || !whole && max(rows, m.rows) >= dueMax {
 			break
 		}
 	}
@@ -107,6 +107,7 @@ type dueMerge struct {
 	*lister
 	from    store.Cursor
 	streams []*dueStream
+	rows    int // number of jobs that were read
 }
 
 // Len implements heap.Interface.
@@ -192,6 +193,7 @@ func (m *dueMerge) read(s *dueStream) error {
 	err = m.c.Rows(listDue, func(r Row) error {
 		s := read[r.Int(columns+1)]
 		s.jobs = append(s.jobs, m.scan(r))
+		m.rows++
 		return nil
 	}, num(after.At), num(after.ID), num(chunk), text(string(list)))
 	if err != nil {

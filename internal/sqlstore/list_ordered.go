@@ -17,7 +17,6 @@ var (
 		WHERE j.state = 2 AND j.run_at > ? ORDER BY j.run_at, j.id LIMIT ?`)
 	walkRetriesAt = declareWalk("walkRetriesAt", listLive+` FROM redrive_jobs j INDEXED BY redrive_retry JOIN redrive_lanes l ON l.id = j.lane
 		WHERE j.state = 2 AND j.run_at = ? AND j.id > ? ORDER BY j.id LIMIT ?`)
-	walkEnded = declareWalk("walkEnded", listDone+fromDone+`WHERE j.seq < ? ORDER BY j.seq DESC LIMIT ?`)
 	// selSeqOf returns the sequence number and the end time of an ended job.
 	selSeqOf   = declare("selSeqOf", `SELECT seq, finished_at FROM redrive_done INDEXED BY redrive_done_job WHERE job = ? ORDER BY seq DESC LIMIT 1`)
 	selSeqFrom = declare("selSeqFrom", `SELECT seq, finished_at FROM redrive_done WHERE seq >= ? ORDER BY seq LIMIT 1`)
@@ -40,13 +39,13 @@ func (l *lister) retries(from store.Cursor) (store.Page, error) {
 	tie := stretch{}
 	var err error
 	if from.At > 0 && from.ID < math.MaxInt64 {
-		if tie, err = l.walk(walkRetriesAt, byDue, num(from.At), num(from.ID)); err != nil {
+		if tie, err = l.walk(walkRetriesAt, scanMax, byDue, num(from.At), num(from.ID)); err != nil {
 			return store.Page{}, err
 		}
 	}
 	parts := []stretch{tie}
 	if tie.end.IsZero() {
-		s, err := l.walk(walkRetries, byDue, num(from.At))
+		s, err := l.walk(walkRetries, scanMax, byDue, num(from.At))
 		if err != nil {
 			return store.Page{}, err
 		}
@@ -112,7 +111,7 @@ func (l *lister) ended() (p store.Page, err error) {
 // done lists the completed and cancelled jobs with sequence numbers below the given number,
 // the latest end first.
 func (l *lister) done(seq int64) (stretch, error) {
-	s, err := l.walk(walkEnded, byEnd, num(seq))
+	s, err := l.search(&walkedEnded, byEnd, seq)
 	if since := l.f.Ended.Since; since != 0 && s.end.At < since.Add(-endSlack) {
 		s.end, s.at = store.Cursor{}, 0 // all further jobs ended before the time span of the filter
 	}

@@ -16,10 +16,15 @@ var amended = map[string]struct{ from, to string }{
 	"severalLive": eachOf("redrive_jobs", "id"),
 	"severalDone": eachOf("redrive_done", "job"),
 	"severalDead": eachOf("redrive_dead", "job"),
+	"pickedLive":  withAttrs, "pickedDone": withAttrs, "pickedDead": withAttrs, "pickedEnded": withAttrs,
 	"severalLatest": {`redrive_failures
 		WHERE`, `LATERAL (SELECT * FROM redrive_failures WHERE job = CAST(i.value AS BIGINT) ORDER BY token DESC LIMIT 1) j
 		WHERE`},
 }
+
+// withAttrs makes the filter of a list look for bytes in the attributes.
+var withAttrs = struct{ from, to string }{`instr(j.attrs, ?11) > 0 OR instr(j.attrs, X'5C') > 0`,
+	`position(CAST(?11 AS bytea) IN j.attrs) > 0 OR position('\x5c'::bytea IN j.attrs) > 0`}
 
 // eachOf makes a statement for several ids look up each of them in a table, and then its lane.
 func eachOf(table, id string) struct{ from, to string } {

@@ -2,6 +2,16 @@ package sqlite
 
 // readingLists holds the statements that read lists of jobs.
 var readingLists = []plan{
+	{name: "edgeLive", want: "CO-ROUTINE e; SEARCH redrive_jobs USING INTEGER PRIMARY KEY (rowid<?); SCAN e; CORRELATED SCALAR SUBQUERY 1; SEARCH redrive_jobs" + byID},
+	{name: "edgeDone", want: "CO-ROUTINE e; SEARCH redrive_done USING COVERING INDEX redrive_done_job (job<?); SCAN e; " +
+		"CORRELATED SCALAR SUBQUERY 1; SEARCH redrive_done USING INDEX redrive_done_job (job=?)"},
+	{name: "edgeDead", want: "CO-ROUTINE e; SEARCH redrive_dead USING COVERING INDEX sqlite_autoindex_redrive_dead_1 (job<?); SCAN e; " +
+		"CORRELATED SCALAR SUBQUERY 1; SEARCH redrive_dead USING INDEX sqlite_autoindex_redrive_dead_1 (job=?)"},
+	{name: "edgeEnded", want: "CO-ROUTINE e; SEARCH redrive_done USING INTEGER PRIMARY KEY (rowid<?); SCAN e; SEARCH d" + byID},
+	{name: "pickedLive", want: "SEARCH j USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)" + laneByID},
+	{name: "pickedDone", want: "SEARCH j USING INDEX redrive_done_job (job>? AND job<?)" + laneByID},
+	{name: "pickedDead", want: "SEARCH j USING INDEX sqlite_autoindex_redrive_dead_1 (job>? AND job<?)" + laneByID},
+	{name: "pickedEnded", want: "SEARCH j USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)" + laneByID},
 	{name: "firstDue", want: "MATERIALIZE priorities; SCAN 4 CONSTANT ROWS; SCAN l; SCAN p; " +
 		"CORRELATED SCALAR SUBQUERY 5; SEARCH h USING INDEX redrive_ready (lane=? AND priority=? AND run_at>?)"},
 	{name: "listDue", want: "SCAN i VIRTUAL TABLE INDEX 1:; SEARCH j" + byID +

@@ -1,0 +1,155 @@
+package sqlstore
+
+import (
+	"cmp"
+	"errors"
+	"math"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+// walkFirst is the number of rows that a list reads before the database begins to compare the
+// fields of the filter. Most lists end before that.
+const walkFirst = 500
+
+// walkMatch is the part of a filter that the database compares, in the statements picked…. It
+// is only there for speed: a list compares all fields of each row that it gets. ?11 is a text
+// that the attributes have, and is compared if ?12 is 0; a backslash can hide any text.
+const walkMatch = ` AND (?3 IS NULL OR l.queue = ?3) AND (?4 IS NULL OR l.kind = ?4) AND (?5 IS NULL OR j.owner = ?5)
+	AND (?6 IS NULL OR j.holder = ?6) AND coalesce(j.batch, 0) BETWEEN ?7 AND ?8 AND j.created_at BETWEEN ?9 AND ?10
+	AND (?12 > 0 OR instr(j.attrs, ?11) > 0 OR instr(j.attrs, X'5C') > 0)`
+
+// walked is a table, and how a list reads it from a position on.
+type walked struct {
+	first *Query // reads rows after the position
+	// edge reads the key, the id and the time of the row that comes ?2 rows after the first
+	// row after the position ?1.
+	edge *Query
+	// picked reads the rows after the position ?1, up to the key ?2, that match the filter.
+	picked *Query
+}
+
+var (
+	walkedLive = walked{
+		declareWalk("walkLive", listLive+fromLive+`WHERE j.id < ? ORDER BY j.id DESC LIMIT ?`),
+		declare("edgeLive", `SELECT e.id, e.id, (SELECT created_at FROM redrive_jobs WHERE id = e.id)
+			FROM (SELECT id FROM redrive_jobs WHERE id < ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2) e`),
+		declareWalk("pickedLive", listLive+fromLive+`WHERE j.id < ?1 AND j.id >= ?2`+walkMatch+` ORDER BY j.id DESC`),
+	}
+	walkedDone = walked{
+		declareWalk("walkDone", listDone+fromDone+`WHERE j.job < ? ORDER BY j.job DESC LIMIT ?`),
+		declare("edgeDone", `SELECT e.job, e.job, (SELECT created_at FROM redrive_done WHERE job = e.job LIMIT 1)
+			FROM (SELECT job FROM redrive_done WHERE job < ?1 ORDER BY job DESC LIMIT 1 OFFSET ?2) e`),
+		declareWalk("pickedDone", listDone+fromDone+`WHERE j.job < ?1 AND j.job >= ?2`+walkMatch+` ORDER BY j.job DESC`),
+	}
+	walkedDead = walked{
+		declareWalk("walkDead", listDead+fromDead+`WHERE j.job < ? AND j.revived = 0 ORDER BY j.job DESC LIMIT ?`),
+		declare("edgeDead", `SELECT e.job, e.job, (SELECT created_at FROM redrive_dead WHERE job = e.job)
+			FROM (SELECT job FROM redrive_dead WHERE job < ?1 ORDER BY job DESC LIMIT 1 OFFSET ?2) e`),
+		declareWalk("pickedDead", listDead+fromDead+`WHERE j.job < ?1 AND j.job >= ?2 AND j.revived = 0`+walkMatch+` ORDER BY j.job DESC`),
+	}
+	walkedEnded = walked{
+		declareWalk("walkEnded", listDone+fromDone+`WHERE j.seq < ? ORDER BY j.seq DESC LIMIT ?`),
+		declare("edgeEnded", `SELECT d.seq, d.job, d.finished_at FROM (SELECT seq FROM redrive_done WHERE seq < ?1 ORDER BY seq DESC LIMIT 1 OFFSET ?2) e
+			JOIN redrive_done d ON d.seq = e.seq`),
+		declareWalk("pickedEnded", listDone+fromDone+`WHERE j.seq < ?1 AND j.seq >= ?2`+walkMatch+` ORDER BY j.seq DESC`),
+	}
+)
+
+// match returns the arguments ?3 to ?12 of walkMatch.
+func (l *lister) match() []Value {
+	f := l.f
+	batch, batches := int64(0), int64(math.MaxInt64)
+	if f.Batch != 0 {
+		batch, batches = f.Batch, f.Batch
+	}
+	until := int64(math.MaxInt64)
+	if f.Created.Until != 0 {
+		until = int64(f.Created.Until) - 1
+	}
+	needle := f.Attr.Value
+	any := f.Attr.Name == "" || needle == "" || !utf8.ValidString(needle) || strings.ContainsAny(needle, "\\\uFFFD")
+	if any {
+		needle = "{"
+	}
+	return []Value{setText(f.Queue), setText(f.Kind), setText(f.Owner), setText(f.Worker), num(batch), num(batches),
+		num(f.Created.Since), num(until), blob([]byte(needle)), bit(any)}
+}
+
+// search reads the rows of a table after the key from, until it has found one job more than the
+// page holds, or has examined scanMax rows. The function position returns the position of a job
+// in the list.
+func (l *lister) search(w *walked, position func(*job.Job) store.Cursor, from int64) (stretch, error) {
+	s, err := l.walk(w.first, walkFirst, position, num(from))
+	if err != nil || s.end.IsZero() || len(s.jobs) > l.limit {
+		return s, err
+	}
+	begin := int64(s.end.ID)
+	if w == &walkedEnded {
+		if begin, _, _, err = l.edge(w, from, s.rows-1); err != nil {
+			return s, err
+		}
+	}
+	low, end, found, err := l.edge(w, from, scanMax-1)
+	if err != nil {
+		return s, err
+	}
+	err = l.c.Rows(w.picked, func(r Row) error { return l.take(&s, r, scanMax, position) },
+		append([]Value{num(begin), num(low)}, l.match()...)...)
+	switch {
+	case errors.Is(err, errEnough):
+		return s, nil
+	case found:
+		s.end, s.at = position(&end), end.CreatedAt
+	default:
+		s.end, s.at = store.Cursor{}, 0
+	}
+	return s, err
+}
+
+// edge returns the row that comes rows after the first row after the key from: its key, and a
+// job with its id and its time. found is false, and key is 0, if there are fewer rows.
+func (l *lister) edge(w *walked, from int64, rows int) (key int64, end job.Job, found bool, err error) {
+	err = l.c.Rows(w.edge, func(r Row) error {
+		key, found = r.Int(0), true
+		end = job.Job{ID: job.ID(r.Int(1)), CreatedAt: job.Micros(r.Int(2)), FinishedAt: job.Micros(r.Int(2))}
+		return nil
+	}, num(from), num(rows))
+	return key, end, found, err
+}
+
+// walk reads rows until it has found one job more than the page holds, or has examined as many
+// rows as most says.
+func (l *lister) walk(q *Query, most int, position func(*job.Job) store.Cursor, args ...Value) (s stretch, err error) {
+	err = l.c.Rows(q, func(r Row) error { return l.take(&s, r, most, position) }, append(args, num(most))...)
+	if errors.Is(err, errEnough) {
+		return s, nil
+	}
+	s.end, s.at = store.Cursor{}, 0 // all rows were read
+	return s, err
+}
+
+// take examines a row. It returns errEnough when the page is full, or the cost of the stretch
+// has reached most.
+func (l *lister) take(s *stretch, r Row, most int, position func(*job.Job) store.Cursor) error {
+	j := l.scan(r)
+	s.rows++
+	s.cost++
+	s.end = position(&j)
+	s.at = cmp.Or(s.end.At, j.CreatedAt)
+	ok, err := l.fits(&j, &s.cost)
+	if err != nil {
+		return err
+	}
+	if ok {
+		j.Attrs = nil
+		s.jobs = append(s.jobs, j)
+	}
+	if s.cost >= most || len(s.jobs) > l.limit {
+		return errEnough
+	}
+	return nil
+}

@@ -1,0 +1,73 @@
+package storetest
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+// proves: Q9
+// part of: D3
+//
+// A filter that selects few of many jobs finds all of them, over as many pages as it takes,
+// and a page that is full ends at the right job.
+func longLists(r *rig) {
+	const jobs = 1_300 // more than a store reads before it may choose another way
+	var all []job.New
+	first, err := r.ReserveIDs(ctx(), jobs)
+	r.ok(err)
+	for i := range jobs {
+		n := job.New{ID: first + job.ID(i), Kind: fmt.Sprintf("kind-%d", i%70), Queue: queue, Priority: int8(1 + i%4),
+			RunAt: r.in(time.Duration(i*7919%jobs) * time.Second), Attrs: []byte(`{"size":"small"}`)}
+		switch {
+		case i%100 == 3:
+			n.Kind, n.Queue, n.Batch, n.Attrs = "rare", "rare", 7, []byte(`{"size":"large"}`)
+		case i%100 == 4:
+			n.Attrs = []byte(`{"size":"l\u0061rge"}`) // the same value, written in another way
+		case i < 90:
+			n.Kind, n.Priority, n.RunAt = "first", 2, r.in(time.Duration(i)*time.Millisecond) // one lane has the jobs that are due first
+		}
+		all = append(all, n)
+	}
+	for part := range slices.Chunk(all, 500) {
+		r.enqueue(part...)
+	}
+	r.clock.Advance(time.Hour)
+	for i := 0; i < jobs; i += 650 { // the rare jobs of both halves end, too
+		for k := 3; k < 650; k += 200 {
+			if all[i+k].Kind == "rare" {
+				r.ok(r.cancel(all[i+k].ID))
+			}
+		}
+	}
+	o := newOracle(r.dump())
+	for _, f := range []store.Filter{
+		{Kind: "rare"}, {Queue: "rare"}, {Batch: 7}, {Kind: "rare", States: []job.State{job.Waiting}}, {Kind: "kind-5"}, {Kind: "nothing"},
+		{Queue: queue, Kind: "rare"}, {Worker: "nobody"}, {Created: store.Span{Until: 1}}, {Created: store.Span{Since: 1}, Kind: "rare"},
+		{Attr: store.Attr{Name: "size", Value: "none"}}, {},
+	} {
+		for _, order := range []store.Order{store.Newest, store.Due, store.Ended} {
+			f.Order = order
+			for _, limit := range []int{0, 3, 200} {
+				f.Limit = limit
+				same(r, fmt.Sprintf("list of %+v", f), r.list(f), o.list(&f))
+			}
+		}
+	}
+	large := r.list(store.Filter{Attr: store.Attr{Name: "size", Value: "large"}, States: []job.State{job.Waiting}})
+	want := 0
+	for i := range o.Jobs {
+		if j := &o.Jobs[i]; j.State == job.Waiting && (store.Attr{Name: "size", Value: "large"}).Matches(j.Attrs) {
+			want++
+		}
+	}
+	if len(large) != want || want < 15 {
+		r.fail("the list by an attribute has %d jobs, want %d, also those whose value is written with an escape", len(large), want)
+	}
+	page, err := r.List(ctx(), store.Filter{Order: store.Due, Limit: 60})
+	r.ok(err)
+	same(r, "the page of the jobs that are due first", len(page.Jobs), 60)
+}
