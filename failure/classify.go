@@ -341,5 +341,7 @@ func (r *reader) mark(out *Classification) {
 		outrank("mark.permanent", "", out.Class, VerdictPermanent)
 	case e.Dependency != "":
 		outrank("mark.dependency", e.Dependency, TemporaryServiceError, VerdictDependencyDown)
+	case e.RetryMark && !out.Verdict.Retriable():
+		outrank("mark.retry_after", "", RateLimitExceeded, VerdictThrottle)
 	}
 }

@@ -12,7 +12,7 @@ import (
 // plain classifies evidence that is one such fact and nothing else. It writes to
 // where the result goes: to copy it would cost as much as to find it.
 func (c *Classifier) plain(e *Evidence, out *Classification) bool {
-	if !c.direct || e.Code != "" || e.Class != "" || e.Permanent || e.Cancel || e.Dependency != "" || e.ServiceCode != "" ||
+	if !c.direct || e.Code != "" || e.Class != "" || e.Permanent || e.RetryMark || e.Cancel || e.Dependency != "" || e.ServiceCode != "" ||
 		e.GRPC != "" || e.Exit != nil || e.Signal != "" || e.Canceled {
 		return false
 	}

@@ -39,6 +39,7 @@ type Evidence struct {
 	Class       Class         // by mark
 	Permanent   bool          // by mark
 	RetryAfter  time.Duration // by mark or by a typed error: the shortest wait
+	RetryMark   bool          // by mark: a later attempt can succeed, after RetryAfter
 	NotBefore   time.Time     // by a typed error: no attempt before this; the decision makes a wait of it
 	Dependency  string        // by mark: the service that is down
 	Snooze      time.Duration // by mark: not a failure, run again after this

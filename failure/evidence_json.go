@@ -23,6 +23,7 @@ type wire struct {
 	Class       string          `json:"class,omitempty"`
 	Permanent   bool            `json:"permanent,omitempty"`
 	RetryAfter  int64           `json:"retry_after_us,omitempty"`
+	RetryMark   bool            `json:"retry_mark,omitempty"`
 	NotBefore   time.Time       `json:"not_before,omitzero"`
 	Dependency  string          `json:"dependency,omitempty"`
 	Snooze      int64           `json:"snooze_us,omitempty"`
@@ -53,7 +54,7 @@ type wire struct {
 func (e Evidence) MarshalJSON() ([]byte, error) {
 	return json.Marshal(wire{
 		V: EvidenceVersion, Message: e.Message, Code: e.Code, Class: string(e.Class), Permanent: e.Permanent,
-		RetryAfter: micros(e.RetryAfter), NotBefore: e.NotBefore, Dependency: e.Dependency,
+		RetryAfter: micros(e.RetryAfter), RetryMark: e.RetryMark, NotBefore: e.NotBefore, Dependency: e.Dependency,
 		Snooze: micros(e.Snooze), Cancel: e.Cancel, HandOver: micros(e.HandOver), Timeout: e.Timeout, Canceled: e.Canceled,
 		HTTPStatus: e.HTTPStatus, GRPC: e.GRPC, SQLState: e.SQLState, Errno: e.Errno, ServiceCode: e.ServiceCode,
 		Types: e.Types, Sent: e.Sent, Exit: e.Exit, Signal: e.Signal, Details: e.Details, Stderr: string(e.Stderr), Stdout: string(e.Stdout),
@@ -131,7 +132,8 @@ func isObject(b json.RawMessage) bool {
 func (w *wire) evidence() Evidence {
 	e := Evidence{
 		Message: Message(w.Message), Code: clip(w.Code, CodeMax), Class: Class(clip(w.Class, CodeMax)),
-		Permanent: w.Permanent, RetryAfter: time.Duration(w.RetryAfter) * time.Microsecond, NotBefore: w.NotBefore,
+		Permanent: w.Permanent, RetryAfter: time.Duration(w.RetryAfter) * time.Microsecond, RetryMark: w.RetryMark && w.RetryAfter > 0,
+		NotBefore:  w.NotBefore,
 		Dependency: clip(w.Dependency, CodeMax), Snooze: time.Duration(w.Snooze) * time.Microsecond, Cancel: w.Cancel,
 		HandOver: time.Duration(w.HandOver) * time.Microsecond,
 		Timeout:  w.Timeout, Canceled: w.Canceled, HTTPStatus: w.HTTPStatus, GRPC: w.GRPC, SQLState: w.SQLState,

@@ -39,7 +39,10 @@ func (*permanent) note(e *Evidence) { e.Permanent = true }
 
 // RetryAfter marks err with the shortest wait that the other side has asked
 // for. It is a floor under the wait that the policy chooses, never shortened;
-// of several the longest counts. A negative d counts as zero.
+// of several the longest counts. Whatever the text of err says, a later attempt
+// can succeed: a class that must not be retried is replaced by
+// RateLimitExceeded, unless another mark names it. A d of zero or less asks for
+// no wait and marks nothing.
 func RetryAfter(d time.Duration, err error) error {
 	if err == nil {
 		return nil
@@ -52,7 +55,10 @@ type retryAfter struct {
 	after time.Duration
 }
 
-func (r *retryAfter) note(e *Evidence) { e.RetryAfter = max(e.RetryAfter, r.after) }
+func (r *retryAfter) note(e *Evidence) {
+	e.RetryAfter = max(e.RetryAfter, r.after)
+	e.RetryMark = e.RetryMark || r.after > 0
+}
 
 // Code gives err a machine code, such as "FFMPEG_TIMEOUT", and details as keys
 // and values the way log/slog takes them: "url", u, "clip", 3, or slog.Attr.

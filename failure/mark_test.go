@@ -54,7 +54,7 @@ func TestF2_MarksAreFoundAnywhereInTheTree(t *testing.T) {
 	}
 	want := map[string]failure.Evidence{
 		"Permanent":      {Permanent: true},
-		"RetryAfter":     {RetryAfter: time.Minute},
+		"RetryAfter":     {RetryAfter: time.Minute, RetryMark: true},
 		"Code":           {Code: "DISK", Details: []byte(`{"path":"/tmp"}`)},
 		"WithClass":      {Class: "Storage"},
 		"DependencyDown": {Dependency: "s3"},
@@ -84,7 +84,7 @@ func TestMarks_SeveralOfAKind(t *testing.T) {
 	outer := failure.WithClass("OuterClass", failure.Code("OUTER", inner, "url", "outer"))
 	got := failure.Of(failure.RetryAfter(time.Second, outer))
 	want := failure.Evidence{
-		Message: "broken", Code: "OUTER", Class: "OuterClass", RetryAfter: 2 * time.Minute,
+		Message: "broken", Code: "OUTER", Class: "OuterClass", RetryAfter: 2 * time.Minute, RetryMark: true,
 		Details: []byte(`{"url":"outer","clip":4}`),
 	}
 	if diff := cmp.Diff(want, got, compareEvidence); diff != "" {
@@ -150,3 +150,40 @@ func TestCode_Details(t *testing.T) {
 		}
 	}
 }
+
+// The mark RetryAfter is looked at before the words of the text, as all marks are. A wait in the header of
+// a response is no mark: a status that must not be retried stays so.
+//
+// proves: F2
+func TestF2_TheMarkRetryAfterOutranksWords(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"invalid api key", "not found yet", "file too large", "quota exceeded for this month", "insufficient_quota", "HTTP 404"} {
+		e := failure.Of(fmt.Errorf("upload: %w", failure.RetryAfter(time.Minute, errors.New(text))))
+		c := failure.Builtin().Classify(&e, "k")
+		if !c.Verdict.Retriable() {
+			t.Errorf("%q: got %+v, want a class that is retried", text, c)
+		}
+	}
+	busy := failure.Of(failure.RetryAfter(time.Minute, errors.New("503 service unavailable")))
+	if c := failure.Builtin().Classify(&busy, "k"); c.Class != failure.TemporaryServiceError {
+		t.Errorf("got the class %s, want that of the words, because it is retried", c.Class)
+	}
+	for name, err := range map[string]error{
+		"Permanent":  failure.Permanent(failure.RetryAfter(time.Minute, errors.New("not found"))),
+		"WithClass":  failure.WithClass(failure.NotFound, failure.RetryAfter(time.Minute, errors.New("busy"))),
+		"no wait":    failure.RetryAfter(0, errors.New("invalid api key")),
+		"a response": &waitingResponse{},
+	} {
+		e := failure.Of(err)
+		if c := failure.Builtin().Classify(&e, "k"); c.Verdict.Retriable() {
+			t.Errorf("%s: got %+v, want a class that is not retried", name, c)
+		}
+	}
+}
+
+// waitingResponse is a response that names a wait and says that a later attempt fails, too.
+type waitingResponse struct{}
+
+func (*waitingResponse) Error() string             { return "not found" }
+func (*waitingResponse) StatusCode() int           { return 404 }
+func (*waitingResponse) RetryAfter() time.Duration { return time.Minute }

@@ -71,9 +71,10 @@ func (p *Policy) HasRules(kind string) bool { return p.table(kind).rules }
 // the first rule wins; each key of the overrides counts as a separate field.
 //
 // Admit never fails. A condition that cannot be evaluated, for example because an attribute
-// has a wrong type, does not match. Attributes that are not a JSON object or are longer
-// than AttrsMax count as missing. But in both cases, a rule that would hold the job holds
-// it: people can release a job that was held wrongly, but they cannot undo a run.
+// has a wrong type, does not match, and Failed names it. Attributes that are not a JSON object
+// or are longer than AttrsMax count as missing. No rule can read them, so a rule with a condition
+// that would hold the job holds it: people can release a job that was held wrongly, but they
+// cannot undo a run.
 //
 // Where the policy only observes the kind, the rules have no effect. Admit returns nil if
 // no rule matches and no condition failed.
@@ -94,13 +95,11 @@ func (p *Policy) Admit(j *RuleInput) *Admission {
 		}
 		ok, err := r.match(&attrs)
 		if unread != nil && r.spec.Hold != nil && r.spec.When != nil {
+			a.take(r)
 			ok, err = false, unread
 		}
 		switch {
 		case err != nil:
-			if r.spec.Hold != nil {
-				a.take(r)
-			}
 			a.Failed = append(a.Failed, Problem{fmt.Sprintf("rules[%d].when", r.index), fmt.Sprintf("rule %q: %s", r.spec.Name, failure.Text(err))})
 		case ok:
 			a.take(r)

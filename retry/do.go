@@ -379,8 +379,8 @@ func (r *run) seal() *Error {
 func (r *run) handOver() time.Duration {
 	o := &r.p.o
 	after := o.HandOver + time.Duration(float64(max(o.HandOverJitter, 0))*o.Rand())
-	if r.err.Hint > o.HandOver {
-		after = max(after, r.err.Hint+hintJitter(r.err.Hint, o.Rand()))
+	if hint := r.err.Hint; r.err.Reason == LongHint || hint > o.HandOver {
+		after = hint + hintJitter(hint, o.Rand()) // the other side says when
 	}
 	return after.Truncate(time.Microsecond)
 }

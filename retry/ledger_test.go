@@ -223,8 +223,9 @@ func TestR3_TheZonesOfAHint(t *testing.T) {
 		{hint: time.Second, u: 0, slept: time.Second},
 		{hint: time.Second, u: 0.5, slept: 1500 * time.Millisecond}, // the wait is max(0.5 s, 1 s) + U(0, 1 s)
 		{hint: 10 * time.Second, u: 0.5, slept: 10500 * time.Millisecond},
-		{hint: 10*time.Second + 1, u: 0.5, job: 315 * time.Second, reason: retry.LongHint},
-		{hint: 120 * time.Second, u: 0, job: 300 * time.Second, reason: retry.LongHint},
+		{hint: 11 * time.Second, u: 0.5, job: 11550 * time.Millisecond, reason: retry.LongHint}, // the job waits for the hint of 11 s and for U(0, 1.1 s)
+		{hint: 120 * time.Second, u: 0, job: 120 * time.Second, reason: retry.LongHint},
+		{hint: 300 * time.Second, u: 0.5, job: 315 * time.Second, reason: retry.LongHint},
 		{hint: 400 * time.Second, u: 0.5, job: 420 * time.Second, reason: retry.LongHint}, // the job waits for the hint of 400 s and for U(0, 40 s)
 		{hint: 24 * time.Hour, u: 0.5, job: 24*time.Hour + 72*time.Minute, reason: retry.LongHint},
 		{hint: 24*time.Hour + 1, u: 0.5, reason: retry.LongHint, inJobOut: 24*time.Hour + 1},

@@ -47,7 +47,7 @@ func TestL5_OneLineForEachStepWithExactlyTheseKeys(t *testing.T) {
 			{"WARN", 3, 2000, "TemporaryServiceError", 503, true}, {"ERROR", 3, 0, "TemporaryServiceError", 503, true},
 		}},
 		"rescheduled": {errs: always(&status{code: 503, after: time.Minute}).errs, job: true, want: []line{
-			{"WARN", 0, 315000, "TemporaryServiceError", 503, true},
+			{"WARN", 0, 63000, "TemporaryServiceError", 503, true},
 		}},
 		"fast-fail":      {errs: []error{&status{code: 401}}, want: []line{{"ERROR", 0, 0, "AuthenticationFailure", 401, false}}},
 		"plain success":  {},

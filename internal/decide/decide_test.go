@@ -2,6 +2,7 @@ package decide_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -82,6 +83,23 @@ func TestARecordIsComplete(t *testing.T) {
 	}
 	if o.Delay <= 0 || o.Memo == nil || o.Failure.Fingerprint == "" || len(o.Failure.Decision) == 0 {
 		t.Errorf("got the outcome %+v, want an outcome with a delay, a memo, a fingerprint and a decision", o)
+	}
+}
+
+// An error without a text is an unknown error: what redrive writes in place of the text is no evidence.
+//
+// proves: F5
+func TestF5_AnErrorWithoutATextIsNotDeadAtOnce(t *testing.T) {
+	t.Parallel()
+	for _, end := range []*job.Ending{
+		{Err: errors.New(""), How: job.ByError},
+		{Err: fmt.Errorf("%w", errors.New("")), How: job.ByError},
+		{Evidence: &failure.Evidence{}, How: job.ByError},
+	} {
+		o := outcome(t, &decide.Input{Claim: aClaim(), Ending: end})
+		if o.To != job.Retrying || o.Failure.Class != string(failure.UnknownError) || !strings.Contains(o.Failure.Message, "without a text") {
+			t.Errorf("error %T: got the state %s and the failure %+v, want a retry of an unknown error", end.Err, o.To, o.Failure)
+		}
 	}
 }
 

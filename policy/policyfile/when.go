@@ -51,7 +51,7 @@ func (c *condition) Match(a *policy.ConditionInput) (bool, error) {
 		if c.misses(a.Values) {
 			return false, nil
 		}
-		return false, fmt.Errorf("%s: %w", c.text, firstLine(err))
+		return false, fmt.Errorf("%s: %w%s", c.text, firstLine(err), c.types(a.Values))
 	}
 	matched, ok := out.(bool)
 	if !ok && out != nil {
@@ -73,6 +73,38 @@ func (c *condition) misses(attrs map[string]any) bool {
 		}
 	}
 	return false
+}
+
+// types returns the attributes that the condition reads with their types, such as
+// "; attrs.pages is a text". The attributes exist.
+func (c *condition) types(attrs map[string]any) string {
+	var b strings.Builder
+	seen := map[string]bool{}
+	for _, path := range c.attrs {
+		var at any = attrs
+		for _, key := range path {
+			object, _ := at.(map[string]any)
+			at = object[key]
+		}
+		name := strings.Join(path, ".")
+		if seen[name] {
+			continue
+		}
+		seen[name] = true
+		kind := "an object"
+		switch at.(type) {
+		case string:
+			kind = "a text"
+		case float64:
+			kind = "a number"
+		case bool:
+			kind = "true or false"
+		case []any:
+			kind = "a list"
+		}
+		fmt.Fprintf(&b, "; attrs.%s is %s", name, kind)
+	}
+	return b.String()
 }
 
 // firstLine returns an error without the lines that show the place of the mistake in the

@@ -223,3 +223,21 @@ func FuzzWhen(f *testing.F) {
 		}
 	})
 }
+
+// A rule that compares an attribute of a wrong type names the attribute and its type, and does not match.
+//
+// proves: R5
+func TestR5_AnAttributeOfAWrongTypeIsNamed(t *testing.T) {
+	t.Parallel()
+	f, err := policyfile.Parse("p.yaml", []byte("name: p\nrules:\n  - name: long\n    when: attrs.video.seconds >= 28800\n    hold: {message: Please call us.}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := f.Policy.Admit(&policy.RuleInput{Kind: "k", Attrs: []byte(`{"video":{"seconds":"60"}}`)})
+	if a == nil || a.Hold != nil || len(a.Failed) != 1 || !strings.Contains(a.Failed[0].Message, "attrs.video.seconds is a text") {
+		t.Errorf("got the admission %+v, want no hold and a problem that names the attribute and its type", a)
+	}
+	if a := f.Policy.Admit(&policy.RuleInput{Kind: "k", Attrs: []byte(`{"video":{"seconds":28800}}`)}); a == nil || a.Hold == nil {
+		t.Errorf("got the admission %+v of a number, want a hold", a)
+	}
+}
