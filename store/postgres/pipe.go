@@ -77,10 +77,7 @@ func (s *session) commit() error {
 	if err := s.send(append(s.last, step{name: "commit", text: "COMMIT", tag: &tag})...); err != nil {
 		return err
 	}
-	if tag != "COMMIT" {
-		return errAborted
-	}
-	return nil
+	return committed(tag)
 }
 
 // receive reads the answers of all steps.

@@ -232,7 +232,7 @@ func (s *Store) attempt(ctx context.Context, begin *beginning, do func(*session)
 	}
 	b := watch(ctx, c.conn, 0)
 	defer func() {
-		if !b.stop() || c.conn.IsClosed() || c.conn.TxStatus() != 'I' || stale(err) {
+		if !b.stop() || c.conn.IsClosed() || c.conn.TxStatus() != 'I' || stale(err) || errors.Is(err, errAnswer) {
 			s.discard(conn)
 		}
 		conn.Release()
@@ -327,6 +327,12 @@ func (s *Store) discard(conn *pgxpool.Conn) {
 	_ = conn.Conn().Close(context.Background())
 }
 
+// cut closes a connection at once.
+func cut(conn *pgconn.PgConn) {
+	_ = conn.Conn().SetDeadline(past) // what it is about to say is of no use
+	_ = conn.Close(context.Background())
+}
+
 // sessionKey is where a connection keeps its session.
 const sessionKey = "redrive"
 
@@ -354,16 +360,35 @@ func (s *Store) begin(c *session, begin string) error {
 		return &failed{fastBegin, err}
 	}
 	received := s.clock.local()
-	last := results[len(results)-1].Rows
-	row := last[len(last)-1]
+	row := lastRow(results)
+	if len(row) < 1 {
+		cut(c.conn) // its other answers would belong to other statements, too
+		return &failed{fastBegin, errAnswer}
+	}
 	at, err := strconv.ParseInt(string(row[len(row)-1]), 10, 64)
 	if err != nil {
 		return fmt.Errorf("time of the server: %w", err)
 	}
 	s.clock.sample(sent, received, job.Micros(at))
-	c.standby = string(row[len(row)-2]) == "t" // of replicates, in transactions that write
+	c.standby = len(row) > 1 && string(row[len(row)-2]) == "t" // of replicates, in transactions that write
 	return nil
 }
+
+// lastRow returns the last row of the last answer, or nil if there is none.
+func lastRow(results []*pgconn.Result) [][]byte {
+	if len(results) == 0 {
+		return nil
+	}
+	rows := results[len(results)-1].Rows
+	if len(rows) == 0 {
+		return nil
+	}
+	return rows[len(rows)-1]
+}
+
+// errAnswer says that an answer does not belong to the statement that was sent. Poolers that
+// lose track of a connection do that.
+var errAnswer = errors.New("the answer is not that of the statement; the connection is closed")
 
 // errAborted is that of a transaction in which an error was not noticed.
 var errAborted = errors.New("the transaction was rolled back by the server")
@@ -373,10 +398,22 @@ func commit(conn *pgconn.PgConn) error {
 	if err != nil {
 		return &failed{"commit", err}
 	}
-	if tag := results[0].CommandTag.String(); tag != "COMMIT" {
+	if len(results) != 1 {
+		return &failed{"commit", errAnswer}
+	}
+	return committed(results[0].CommandTag.String())
+}
+
+// committed returns an error unless the server has answered to a COMMIT that it has committed. After
+// an answer that is not that of a COMMIT, nobody knows.
+func committed(tag string) error {
+	switch tag {
+	case "COMMIT":
+		return nil
+	case "ROLLBACK":
 		return errAborted
 	}
-	return nil
+	return &failed{"commit", errAnswer}
 }
 
 // rollback ends a transaction; a connection on which that fails is found not to
