@@ -12,7 +12,10 @@ import (
 	"github.com/redrive/redrive/internal/testing/servers"
 )
 
-const fullDiskFault = "full disk of the server"
+const (
+	fullDiskFault   = "full disk of the server"
+	killedPoolFault = "PgBouncer killed"
+)
 
 // faults are the faults of the server of a round and of the network to it.
 func (s *postgresSite) faults() []fault {
@@ -23,7 +26,7 @@ func (s *postgresSite) faults() []fault {
 		s.cut("cut in COMMIT", pgproxy.AfterMessage), s.cut("cut in COMMIT", pgproxy.AfterMessage),
 		s.cut("cut after COMMIT", pgproxy.BeforeReply), s.cut("cut after COMMIT", pgproxy.BeforeReply),
 		s.cut("cut in the reply to COMMIT", pgproxy.InReply),
-		s.cutAnywhere(), s.breakDown(), s.stall(), s.fillDisk(), s.exhaust(),
+		s.cutAnywhere(), s.breakDown(), s.stall(), s.fillDisk(), s.exhaust(), s.killPool(),
 		s.session("writer that does not end", `SELECT pg_current_xact_id()`),
 		s.session("table locked", `LOCK TABLE `+schema+`.redrive_jobs IN ACCESS EXCLUSIVE MODE`),
 		s.session("jobs locked", `SELECT count(*) FROM (SELECT 1 FROM `+schema+`.redrive_jobs ORDER BY id LIMIT 20 FOR UPDATE) x`),
@@ -132,6 +135,16 @@ func (s *postgresSite) session(name, statement string) fault {
 		}
 		return p.must(conn.Close(ctx)) && err == nil
 	})
+}
+
+// killPool makes a fault that kills PgBouncer, which is then started again. In rounds without
+// PgBouncer the fault is skipped.
+func (s *postgresSite) killPool() fault {
+	f := s.trouble(killedPoolFault, func(p *slot, srv *server) bool {
+		srv.pool.Kill()
+		return p.recovers(srv)
+	})
+	return fault{f.name, func(p *slot) bool { return s.of(p.round).pool == nil || f.do(p) }}
 }
 
 // exhaust makes a fault that takes all connections of the server for a while.

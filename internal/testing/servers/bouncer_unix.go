@@ -12,14 +12,21 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 )
 
 // Bouncer is a private PgBouncer in front of one server.
 type Bouncer struct {
-	home   *home
+	home    *home
+	program program
+	url     url.URL
+	keeping sync.WaitGroup
+
+	mu     sync.Mutex
 	daemon *daemon
-	url    url.URL
+	ends   int // how often PgBouncer has ended by itself or by Kill
+	closed bool
 }
 
 // StartBouncer starts PgBouncer in front of the server at a DSN, which must be a URL with host,
@@ -44,7 +51,42 @@ func StartBouncer(ctx context.Context, dsn string, o *BouncerOptions) (*Bouncer,
 	if err := b.start(ctx, path, target, o); err != nil {
 		return nil, errors.Join(fmt.Errorf("start a private PgBouncer: %w", err), h.remove())
 	}
+	if o.Keep {
+		b.keeping.Go(b.keep)
+	}
 	return b, nil
+}
+
+// keep starts PgBouncer again whenever it has ended, until Close.
+func (b *Bouncer) keep() {
+	for d := b.daemon; ; {
+		<-d.ended
+		b.mu.Lock()
+		if b.closed {
+			b.mu.Unlock()
+			return
+		}
+		b.ends++
+		next, err := b.home.start(context.Background(), &b.program)
+		if err == nil {
+			d, b.daemon = next, next
+		}
+		b.mu.Unlock()
+	}
+}
+
+// Kill kills PgBouncer with SIGKILL.
+func (b *Bouncer) Kill() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.daemon.signal(syscall.SIGKILL)
+}
+
+// Ends returns how often PgBouncer was started again.
+func (b *Bouncer) Ends() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.ends
 }
 
 func (b *Bouncer) start(ctx context.Context, path string, target *url.URL, o *BouncerOptions) error {
@@ -83,9 +125,8 @@ func (b *Bouncer) start(ctx context.Context, path string, target *url.URL, o *Bo
 	if err != nil {
 		return err
 	}
-	b.daemon, err = b.home.start(ctx, &program{
-		path: path, args: []string{config}, death: syscall.SIGKILL, ready: "process up",
-	})
+	b.program = program{path: path, args: []string{config}, death: syscall.SIGKILL, ready: "process up"}
+	b.daemon, err = b.home.start(ctx, &b.program)
 	return err
 }
 
@@ -96,12 +137,21 @@ func doubled(word string) string { return `"` + strings.ReplaceAll(word, `"`, `"
 func (b *Bouncer) DSN() string { return b.url.String() }
 
 // Log returns the last lines that PgBouncer wrote.
-func (b *Bouncer) Log() string { return b.daemon.said() }
+func (b *Bouncer) Log() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.daemon.said()
+}
 
 // Close stops PgBouncer and cuts the connections through it. It does nothing if b is nil.
 func (b *Bouncer) Close() error {
 	if b == nil {
 		return nil
 	}
-	return errors.Join(b.daemon.stop(syscall.SIGKILL), b.home.remove())
+	b.mu.Lock()
+	b.closed = true
+	err := b.daemon.stop(syscall.SIGKILL)
+	b.mu.Unlock()
+	b.keeping.Wait()
+	return errors.Join(err, b.home.remove())
 }

@@ -29,4 +29,7 @@ type BouncerOptions struct {
 	// Settings are settings for pgbouncer.ini. They override the settings of this package, which
 	// are transaction mode, 20 connections to the server, and otherwise PgBouncer's defaults.
 	Settings map[string]string
+	// Keep starts PgBouncer again when it has ended, as a service manager does. Some versions crash
+	// when clients cancel queries.
+	Keep bool
 }

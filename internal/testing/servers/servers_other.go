@@ -100,6 +100,12 @@ func StartBouncer(context.Context, string, *BouncerOptions) (*Bouncer, error) {
 // DSN returns "".
 func (*Bouncer) DSN() string { return "" }
 
+// Kill does nothing.
+func (*Bouncer) Kill() {}
+
+// Ends returns 0.
+func (*Bouncer) Ends() int { return 0 }
+
 // Log returns "".
 func (*Bouncer) Log() string { return "" }
 
