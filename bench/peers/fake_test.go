@@ -163,7 +163,7 @@ func TestMissingSystemsAreListedInOrder(t *testing.T) {
 	for i, want := range []string{"MISSING: none 2: this program was built without", "MISSING: none 1: this program was built without",
 		"MISSING: river-postgres : build the agent of River: ", ""} {
 		if i >= len(lines) || !strings.HasPrefix(lines[i], want) {
-			t.Errorf("line %d of the log is %q, want a line that begins with %q", i, lines, want)
+			t.Errorf("got the log %q, want its line %d to begin with %q", lines, i+1, want)
 		}
 	}
 }

@@ -137,7 +137,7 @@ func bind(stmt *sqlite.Stmt, row []any) error {
 		case []byte:
 			stmt.BindBytes(i+1, v)
 		default:
-			return fmt.Errorf("column %d: a value of the type %T", i, v)
+			return fmt.Errorf("column %d: cannot bind a value of the type %T", i, v)
 		}
 	}
 	return nil
