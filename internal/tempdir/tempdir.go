@@ -21,6 +21,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"sync/atomic"
 )
 
 // createTries is the number of names that Create tries. A name is taken if the directory of an
@@ -33,8 +34,12 @@ var errPrivate = errors.New("name a directory that only the user of the worker c
 var leftover = regexp.MustCompile(`^job-[0-9]+(-[0-9]+)?$`)
 
 // Base is the directory below which the directories of jobs are made. Its methods may be
-// called from several goroutines at once.
-type Base struct{ root *os.Root }
+// called from several goroutines at once. If the base directory is removed while the Base is open,
+// Create makes it again.
+type Base struct {
+	path string
+	root atomic.Pointer[os.Root]
+}
 
 // Open opens the base directory at path. A missing directory is made with mode 0700. Every
 // directory in the base with the name of a job's directory may be removed, so the base must
@@ -48,6 +53,17 @@ func Open(path string) (*Base, error) {
 	if err != nil {
 		return nil, fmt.Errorf("base of the temp directories: %w", err)
 	}
+	root, err := openRoot(path)
+	if err != nil {
+		return nil, err
+	}
+	b := &Base{path: path}
+	b.root.Store(root)
+	return b, nil
+}
+
+// openRoot opens the base directory, and makes it if it is missing.
+func openRoot(path string) (*os.Root, error) {
 	if err := os.MkdirAll(path, 0o700); err != nil {
 		return nil, fmt.Errorf("base of the temp directories: %w", err)
 	}
@@ -59,7 +75,7 @@ func Open(path string) (*Base, error) {
 		root.Close()
 		return nil, fmt.Errorf("base of the temp directories: %w", err)
 	}
-	return &Base{root}, nil
+	return root, nil
 }
 
 func check(root *os.Root, path string) error {
@@ -82,7 +98,7 @@ func check(root *os.Root, path string) error {
 }
 
 // Close closes the base. The directories in it must be removed first.
-func (b *Base) Close() error { return b.root.Close() }
+func (b *Base) Close() error { return b.root.Load().Close() }
 
 // Dir is the directory of one run. Only one goroutine may use it at a time.
 type Dir struct {
@@ -95,29 +111,47 @@ type Dir struct {
 // directory exists because of an earlier run of the job, the name gets a number:
 // job-<id>-2.
 func (b *Base) Create(id int64) (*Dir, error) {
+	root := b.root.Load()
+	dir, err := create(root, id)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return dir, err
+	}
+	// The base directory was removed. The open one cannot be used any more. It is not closed,
+	// because other runs may have directories in it.
+	again, err := openRoot(b.path)
+	if err != nil {
+		return nil, err
+	}
+	if !b.root.CompareAndSwap(root, again) {
+		again.Close() // another goroutine was faster
+	}
+	return create(b.root.Load(), id)
+}
+
+func create(root *os.Root, id int64) (*Dir, error) {
 	for n := range createTries {
 		name := fmt.Sprintf("job-%d", id)
 		if n > 0 {
 			name = fmt.Sprintf("job-%d-%d", id, n+1)
 		}
-		err := b.root.Mkdir(name, 0o700)
+		err := root.Mkdir(name, 0o700)
 		if errors.Is(err, fs.ErrExist) {
 			continue
 		}
 		if err != nil {
 			return nil, fmt.Errorf("create the temp directory of job %d: %w", id, err)
 		}
-		lock, err := acquire(b.root, name)
+		lock, err := acquire(root, name)
 		if errors.Is(err, errTaken) {
 			continue // a sweep has removed the directory before it was locked, so try again
 		}
 		if err != nil {
-			return nil, fmt.Errorf("lock the temp directory of job %d: %w", id, errors.Join(err, b.root.Remove(name)))
+			return nil, fmt.Errorf("lock the temp directory of job %d: %w", id, errors.Join(err, root.Remove(name)))
 		}
-		return &Dir{root: b.root, name: name, lock: lock}, nil
+		return &Dir{root: root, name: name, lock: lock}, nil
 	}
 	return nil, fmt.Errorf("create a temp directory: %s holds %d directories of job %d: remove these directories",
-		b.root.Name(), createTries, id)
+		root.Name(), createTries, id)
 }
 
 // checkID is the id in the name of the directory that Check makes. No job has this id.
@@ -133,7 +167,7 @@ func (b *Base) Check() error {
 	if err != nil {
 		return err
 	}
-	err = b.root.WriteFile(filepath.Join(dir.name, "check"), make([]byte, checkSize), 0o600)
+	err = dir.root.WriteFile(filepath.Join(dir.name, "check"), make([]byte, checkSize), 0o600)
 	if err != nil {
 		err = fmt.Errorf("write a file in %s: %w", dir.Path(), err)
 	}
@@ -165,9 +199,10 @@ func (b *Base) Sweep(ctx context.Context) (removed int, err error) {
 	if !canLock {
 		return 0, nil
 	}
-	entries, err := fs.ReadDir(b.root.FS(), ".")
+	root := b.root.Load()
+	entries, err := fs.ReadDir(root.FS(), ".")
 	if err != nil {
-		return 0, fmt.Errorf("sweep the temp directories in %s: %w", b.root.Name(), err)
+		return 0, fmt.Errorf("sweep the temp directories in %s: %w", root.Name(), err)
 	}
 	var stuck int
 	var first error
@@ -178,7 +213,7 @@ func (b *Base) Sweep(ctx context.Context) (removed int, err error) {
 		if !e.IsDir() || !leftover.MatchString(e.Name()) {
 			continue
 		}
-		err := b.sweep(e.Name())
+		err := sweep(root, e.Name())
 		switch {
 		case err == nil:
 			removed++
@@ -190,17 +225,17 @@ func (b *Base) Sweep(ctx context.Context) (removed int, err error) {
 		}
 	}
 	if stuck > 0 {
-		return removed, fmt.Errorf("sweep the temp directories in %s: %d directories cannot be removed; the error of the first: %w", b.root.Name(), stuck, first)
+		return removed, fmt.Errorf("sweep the temp directories in %s: %d directories cannot be removed; the error of the first: %w", root.Name(), stuck, first)
 	}
 	return removed, nil
 }
 
 // sweep removes one directory unless it is in use.
-func (b *Base) sweep(name string) error {
-	lock, err := acquire(b.root, name)
+func sweep(root *os.Root, name string) error {
+	lock, err := acquire(root, name)
 	if err != nil {
 		return err
 	}
 	defer lock.Close()
-	return removeAll(b.root, name)
+	return removeAll(root, name)
 }
