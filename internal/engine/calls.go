@@ -85,7 +85,8 @@ func (e *Engine) exchange(ctx context.Context, x store.Exchange) {
 	e.in.post(Exchanged{answer, err})
 }
 
-// beat sends a heartbeat for tasks, and new progress of the tasks that have any.
+// beat returns the heartbeat for the given tasks. It contains the progress of each task whose
+// progress is new.
 func (e *Engine) beat(tasks []*Task) store.Beat {
 	b := store.Beat{Lease: e.cfg.Lease, Runs: make([]store.Run, 0, len(tasks))}
 	for _, t := range tasks {

@@ -36,27 +36,26 @@ type Config struct {
 	Grace          time.Duration // grace time of running jobs at a stop; default 30 s; negative means 0
 	Queues         []Queue
 	Kinds          []Kind
-	// Admit is called for each run before its handler. If it returns an outcome, the run
-	// ends with this outcome and the handler is not called. Otherwise the second returned
-	// value becomes Run.Admission and Ending.Admission. Nil admits all runs. Admit must be
+	// Admit is called for each run before its handler. If held is not nil, the run ends with
+	// this outcome and the handler is not called. Otherwise, the value admission becomes
+	// Run.Admission and Ending.Admission. If Admit is nil, all runs are admitted. Admit must be
 	// safe for concurrent use.
 	Admit func(c *job.Claim) (admission any, held *job.Outcome)
 	// Decide returns the complete outcome of a run that has ended. It must be safe for
 	// concurrent use.
 	Decide func(c *job.Claim, e *job.Ending) job.Outcome
-	// Terms returns the encoded job.Terms of a kind. They say what happens to its jobs
-	// after crashes and after their deadlines. Terms is called for each exchange. Nil means
-	// the default terms.
+	// Terms returns the encoded job.Terms of a kind. The terms say what happens to the jobs of
+	// the kind after crashes and after deadlines. Terms is called for each exchange. If Terms
+	// is nil, each kind has the default terms.
 	Terms func(kind string) string
-	// Written is called for each outcome after its commit, with the duration of the
-	// handler. It must not block, and must not use the claim after it has returned. Nil means that
-	// no function is called.
+	// Written is called for each outcome after its commit, with the duration of the handler.
+	// Written must not block, and must not use the claim after it has returned. It may be nil.
 	Written func(c *job.Claim, o *job.Outcome, took time.Duration)
-	// Present reports to the store that the process is alive, and returns whether a person has
-	// ordered it to be quiet, and when the earliest lease expires. A quiet engine claims no jobs and
-	// finishes those that run. Present is called at the start, every store.PresentEvery, and after
-	// the end once more with Leaving true. An error of Present is only logged. Nil means that the
-	// process does not report.
+	// Present sends a sign of life to the store. It returns when the earliest lease expires,
+	// and whether a person has ordered the process to be quiet. A quiet engine claims no jobs
+	// and finishes those that run. Present is called at the start, every store.PresentEvery,
+	// and after the end once more with Leaving true. An error of Present is only logged. If
+	// Present is nil, the process sends no signs of life.
 	Present func(ctx context.Context, s Sign) (store.Orders, error)
 	Clock   Clock          // the clock of the engine; default: the clock of the system
 	Rand    func() float64 // returns random numbers in [0, 1) for the jitter of back-offs; default: math/rand
@@ -67,8 +66,8 @@ type Config struct {
 // Queue is a queue that the process works on.
 type Queue struct {
 	Name string
-	// Workers is how many jobs of the queue this process runs at the same time, 1 to
-	// WorkersMax. A setting that a person stored for the queue takes precedence.
+	// Workers is the number of jobs of the queue that this process runs at the same time, 1 to
+	// WorkersMax. A setting that a person has stored for the queue takes precedence.
 	Workers int
 	Limit   int        // the largest number of jobs of the queue that run at the same time in all processes; 0 means no limit
 	Rate    store.Rate // the highest rate at which all processes together start jobs of the queue
@@ -82,11 +81,11 @@ type Kind struct {
 	Rate       store.Rate    // the highest rate at which all processes together start jobs of the kind
 	MaxCrashes int           // the number of crashes (lost leases) in one life of a job after which the job is dead; 0 means job.MaxCrashes
 	Timeout    time.Duration // time limit of a run; 0 means no limit
-	// KeepPayload is whether the store keeps the payload and attributes of completed jobs.
+	// KeepPayload makes the store keep the payload and attributes of completed jobs.
 	KeepPayload bool
-	// KillGrace is the time that subprocesses have between SIGTERM and SIGKILL after the
-	// run's context has ended. The handler then has one more second to return.
-	KillGrace time.Duration // KillGrace is 5 s by default.
+	// KillGrace is the time that subprocesses have between SIGTERM and SIGKILL after the run's
+	// context has ended; the default is 5 s. The handler then has one more second to return.
+	KillGrace time.Duration
 	Handler   func(ctx context.Context, r *Run) error
 }
 

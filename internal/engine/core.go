@@ -74,14 +74,14 @@ type Core struct {
 	rescue, signals, declare call
 	presence                 presence
 	sick                     sickness      // the trouble that prevents this process from starting any program; see sickness
-	ill                      int           // number of troubles: that of the process, and those of single kinds
+	ill                      int           // number of present troubles: that of the process counts one, and so does that of each kind
 	troubledAt               time.Duration // the time since which calls of the store have been failing; never if the store works
 	outage                   bool          // whether a call other than a rescue is failing
 	calmAt                   time.Duration // the time at which one lease has passed since the end of the last outage
 
 	stop    stopPhase
 	graceAt time.Duration // when the grace time of the stop ends
-	giveUp  time.Duration // when the engine gives up writing outcomes; 0 before the last attempts begin
+	giveUp  time.Duration // when the engine gives up writing outcomes; 0 until the last attempts begin
 	handed  int           // number of started runs that the stop has handed back
 	unsaved int           // number of outcomes that could not be written at the stop
 
@@ -158,8 +158,8 @@ func (c *Core) Idle() bool {
 
 func (c *Core) wantsMore() bool { return c.more && c.stop == serving && c.hasRoom() }
 
-// sendRest makes three kinds of calls if they are due at the time now: the declaration of the
-// queues, the read of the signals, and the rescue.
+// sendRest makes those of the following calls that are due: the declaration of the queues, the
+// read of the signals, and the rescue.
 func (c *Core) sendRest(now time.Duration) {
 	if !c.declare.busy && now >= c.declare.at {
 		c.declare.send(now)
@@ -225,8 +225,8 @@ func (e Rescued) apply(c *Core, now time.Duration) {
 	c.lookBy(now, e.Next)
 }
 
-// lookBy makes sure that a rescue is due soon after the earliest lease expires, which is after the
-// given duration. This lease often belongs to a living process, which extends it before.
+// lookBy schedules a rescue for a time soon after the earliest lease expires; next is the time
+// until then. The rescue often finds nothing, because a living process has extended the lease.
 func (c *Core) lookBy(now, next time.Duration) {
 	if c.rescue.busy || c.rescue.fails > 0 || next >= never-now-rescueSpread {
 		return

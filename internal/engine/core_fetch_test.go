@@ -204,7 +204,7 @@ func TestABufferedJobIsHandedBack(t *testing.T) {
 			}
 			for i, o := range r.act.Exchange.Settle {
 				if want := job.ID(5 + i); o.ID != want || o.Cause != job.Interrupted || o.To != job.Waiting {
-					t.Errorf("the exchange settles %+v, want job %d as interrupted", o, want)
+					t.Errorf("the exchange settles the outcome %+v, want job %d handed back as interrupted", o, want)
 				}
 				if err := o.Validate(); err != nil {
 					t.Error(err)
@@ -265,9 +265,10 @@ func TestQ7_WorkersOfAKindHoldOverItsQueues(t *testing.T) {
 		asked[w.Queue] = w.Kinds[1].Max
 	}
 	if asked["a"]+asked["b"] != 3 || asked["a"] == 0 || asked["b"] == 0 {
-		t.Errorf("the exchange requests these numbers of jobs of kind rare by queue: %v; want 3 jobs from both queues together", asked)
+		t.Errorf("got requests for these numbers of jobs of the kind rare: %v; want 3 jobs in total, and at least 1 from each of the queues a and b", asked)
 	}
-	// Queue "a" returned its share of jobs and has room, so the rest is requested at once.
+	// The store has returned all jobs that were requested from queue "a", and there is room for
+	// more, so the core requests more jobs at once.
 	r.brings(r.claimsOf("a", "rare", asked["a"])...)
 	if len(r.act.Start) != asked["a"] || r.act.Exchange == nil {
 		t.Fatalf("got %d started jobs and the exchange %v, want all jobs started and an exchange", len(r.act.Start), r.act.Exchange)
@@ -288,7 +289,8 @@ func TestQ7_WorkersOfAKindHoldOverItsQueues(t *testing.T) {
 	}
 }
 
-// A store that returns more jobs than requested does not overload the process.
+// If a store returns more jobs than requested, the process does not run more jobs than it has
+// workers.
 func TestMoreThanWasAskedForWaits(t *testing.T) {
 	t.Parallel()
 	r := newCore(t, func(c *Config) { c.Queues[0].Workers, c.Kinds[0].Workers = 4, 2 })

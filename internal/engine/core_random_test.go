@@ -283,7 +283,7 @@ func (w *world) enqueue(n int) {
 	w.step(Woken{})
 }
 
-// act does one randomly chosen thing.
+// act executes one randomly chosen action of the store, a handler or a person.
 func (w *world) act() {
 	t := w.t
 	pick := func(n int) int { return rapid.IntRange(0, n-1).Draw(t, "which") }
@@ -355,7 +355,7 @@ func (w *world) heal() {
 			return
 		}
 		if round > 5000 {
-			w.t.Fatalf("%s after the last fault there are still %d tasks and %d calls, want none", w.now, len(w.core.tasks), len(w.calls))
+			w.t.Fatalf("%s after the start of the test, and long after the last fault, there are still %d tasks and %d calls, want none", w.now, len(w.core.tasks), len(w.calls))
 		}
 		w.now += 500 * time.Millisecond
 		w.step()

@@ -63,8 +63,8 @@ func TestQ3_RescueRunsWhenTheEarliestLeaseEnds(t *testing.T) {
 	look(RescueIntervalDefault, store.Never)
 }
 
-// An idle process learns from the answer to its sign of life when the earliest lease of other
-// processes ends, and looks for it then, not at the next interval.
+// The answer to a sign of life contains the time at which the earliest lease of other processes
+// ends. An idle process makes a rescue at that time, and does not wait for the next interval.
 //
 // part of: Q3
 func TestQ3_ASignOfLifeTellsWhenALeaseEnds(t *testing.T) {
@@ -84,13 +84,13 @@ func TestQ3_ASignOfLifeTellsWhenALeaseEnds(t *testing.T) {
 	}
 	r.step(Rescued{Err: errors.New("down")}, Presented{Orders: store.Orders{NextExpiry: 0}})
 	if r.act.Rescue != 0 {
-		t.Error("a sign of life has ended the back-off of a failed rescue")
+		t.Error("a sign of life has ended the back-off after a failed rescue, want the back-off to continue")
 	}
 }
 
-// After an outage of 20 s, a process rescues no jobs for one lease. By then, all living
-// workers have extended their leases or written their outcomes, also those that were waiting
-// longest before they tried again.
+// After an outage of 20 s, a process rescues no jobs for one lease. By then, each living worker
+// has extended its leases or written its outcomes, even a worker with the longest wait between
+// two attempts.
 //
 // part of: Q3
 func TestQ3_NoRescueUntilOneLeaseAfterAnOutage(t *testing.T) {

@@ -47,7 +47,8 @@ func newCore(t *testing.T, change func(*Config)) *rig {
 	return r
 }
 
-// noStore stands for a store in the configuration. It is never called.
+// noStore is a store whose methods must not be called. The configuration of a core needs a
+// store, but a core calls no store.
 type noStore struct{ store.Worker }
 
 // step makes one step of the core at the present time.
@@ -99,18 +100,18 @@ func withRuns(t *testing.T, n int, change func(*Config)) (*rig, []*Task) {
 	r := newCore(t, change)
 	r.brings(r.claims(n)...)
 	if len(r.act.Start) != n {
-		t.Fatalf("got %d started runs of %d claims, want all", len(r.act.Start), n)
+		t.Fatalf("got %d started runs after %d claims, want a run for each claim", len(r.act.Start), n)
 	}
 	return r, slices.Clone(r.act.Start)
 }
 
-// succeed reports that tasks have ended with success.
+// succeed returns the event that tasks have ended with success, each after the duration took.
 func succeed(took time.Duration, tasks ...*Task) Finished {
 	for _, t := range tasks {
 		t.settle(job.Succeeded, job.Completed)
 		t.Elapsed = took
 	}
-	return Finished{slices.Clone(tasks)} // The slice may come from the actions of the last step, whose memory the next step reuses. So it is cloned.
+	return Finished{slices.Clone(tasks)} // Clone the slice, because it may be part of the last step's actions, whose memory the next step reuses.
 }
 
 // wantWake fails the test unless the core asks for its next step after d.

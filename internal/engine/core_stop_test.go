@@ -9,7 +9,7 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// interrupt reports that tasks have ended as interrupted.
+// interrupt returns the event that tasks have ended as interrupted.
 func interrupt(tasks ...*Task) Finished {
 	for _, t := range tasks {
 		t.settle(job.Interrupted, job.Waiting)

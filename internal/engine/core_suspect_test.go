@@ -21,7 +21,8 @@ func (r *rig) crashedClaims(n int, crashes int32) []job.Claim {
 	return claims
 }
 
-// begun answers the begin call that is under way: the store still holds all leases.
+// begun answers the begin call that is under way. The answer says that this worker still has
+// all leases.
 func (r *rig) begun() Begun {
 	status := make([]store.RunStatus, len(r.core.suspects.flying))
 	for i := range status {
@@ -45,7 +46,7 @@ func TestQ3_ALastChanceHasTheProcessToItself(t *testing.T) {
 	r.wantExchange(nil, 3)
 	r.brings(slices.Concat(r.claims(1), r.crashedClaims(2, 1))...) // the claims of jobs 2, 3 and 4; jobs 3 and 4 have crashed
 	if len(r.act.Start)+len(r.act.Begin) != 0 {
-		t.Fatalf("started jobs %v and began jobs %v beside a running one, want none", ids(r.act.Start), ids(r.act.Begin))
+		t.Fatalf("got the started jobs %v and a begin call for the jobs %v while another job was running, want none", ids(r.act.Start), ids(r.act.Begin))
 	}
 	r.wantExchange([]job.ID{4, 2}) // job 3 is the suspect; the others are handed back, and no job is requested
 	r.brings()
@@ -58,15 +59,15 @@ func TestQ3_ALastChanceHasTheProcessToItself(t *testing.T) {
 	r.step(succeed(time.Second, neighbour))
 	r.wantExchange([]job.ID{1}) // the suspect waits until this outcome is written
 	if len(r.act.Begin) != 0 {
-		t.Fatal("the suspect began before the outcome of its neighbour was written, want it to wait")
+		t.Fatal("the suspect began before the outcome of the other job was written, want it to wait")
 	}
 	r.brings()
 	if got := ids(r.act.Begin); !slices.Equal(got, []job.ID{3}) || len(r.act.Start) != 0 {
-		t.Fatalf("began the jobs %v and started %v, want job 3 to begin in the store first", got, ids(r.act.Start))
+		t.Fatalf("got a begin call for the jobs %v and the started jobs %v, want a begin call for job 3 and no started job", got, ids(r.act.Start))
 	}
 	r.step(r.begun())
 	if got := ids(r.act.Start); !slices.Equal(got, []job.ID{3}) {
-		t.Fatalf("started the jobs %v, want job 3", got)
+		t.Fatalf("got the started jobs %v, want job 3", got)
 	}
 	suspect := r.act.Start[0]
 	r.pass(time.Second, Woken{})
@@ -114,8 +115,8 @@ func TestQ3_ASuspectWaitsForLongRuns(t *testing.T) {
 	})
 }
 
-// While the store cannot write that a run begins, the run does not begin. The call is
-// repeated until the lease counts as lost; then the job is handed back.
+// A run does not begin until the store has written that it begins. If the begin call fails, it
+// is repeated until the lease counts as lost; then the job is handed back.
 //
 // part of: Q3
 func TestQ3_ARunDoesNotBeginWithoutItsMark(t *testing.T) {
@@ -124,7 +125,7 @@ func TestQ3_ARunDoesNotBeginWithoutItsMark(t *testing.T) {
 		r := newCore(t, twoCrashes)
 		r.brings(r.crashedClaims(1, 1)...)
 		if got := ids(r.act.Begin); !slices.Equal(got, []job.ID{1}) {
-			t.Fatalf("began the jobs %v, want job 1", got)
+			t.Fatalf("got a begin call for the jobs %v, want job 1", got)
 		}
 		return r
 	}
@@ -139,7 +140,7 @@ func TestQ3_ARunDoesNotBeginWithoutItsMark(t *testing.T) {
 				r.step(Begun{Err: store.ErrUnavailable})
 			}
 			if len(r.act.Start) > 0 {
-				t.Fatal("a run was started without its mark, want no start")
+				t.Fatal("a run was started although the store has not written that it begins, want no start")
 			}
 			r.pass(r.act.Wake - r.now)
 		}
@@ -155,7 +156,7 @@ func TestQ3_ARunDoesNotBeginWithoutItsMark(t *testing.T) {
 		r.step(Begun{Status: []store.RunStatus{{}}})
 		r.wantExchange(nil, 2)
 		if len(r.act.Start)+len(r.core.tasks) != 0 {
-			t.Errorf("started the jobs %v and holds %d tasks, want none", ids(r.act.Start), len(r.core.tasks))
+			t.Errorf("got the started jobs %v and %d tasks in the core, want none", ids(r.act.Start), len(r.core.tasks))
 		}
 	})
 	t.Run("cancelled", func(t *testing.T) {
@@ -180,8 +181,9 @@ func TestQ3_ARunDoesNotBeginWithoutItsMark(t *testing.T) {
 	})
 }
 
-// With a crash limit of 1, each run begins in the store, many in one call, and none alone:
-// no job has crashed, so no job is a suspect.
+// With a crash limit of 1, the store writes the begin of each run, and one call contains many
+// runs. No run waits until it has the process to itself: no job has crashed, so no job is a
+// suspect.
 //
 // part of: Q3
 func TestQ3_WithALimitOfOneCrashEachRunBeginsInTheStore(t *testing.T) {
@@ -189,11 +191,11 @@ func TestQ3_WithALimitOfOneCrashEachRunBeginsInTheStore(t *testing.T) {
 	r := newCore(t, func(c *Config) { c.Kinds[0].MaxCrashes = 1 })
 	r.brings(r.claims(2)...)
 	if got := ids(r.act.Begin); !slices.Equal(got, []job.ID{1, 2}) {
-		t.Fatalf("began the jobs %v, want jobs 1 and 2 in one call", got)
+		t.Fatalf("got a begin call for the jobs %v, want one call for jobs 1 and 2", got)
 	}
 	r.step(r.begun())
 	if got := ids(r.act.Start); !slices.Equal(got, []job.ID{1, 2}) {
-		t.Fatalf("started the jobs %v, want jobs 1 and 2", got)
+		t.Fatalf("got the started jobs %v, want jobs 1 and 2", got)
 	}
 }
 
@@ -209,7 +211,7 @@ func TestQ3_ACrashedJobGetsTheNextSlot(t *testing.T) {
 	r.brings(slices.Concat(r.claims(3), r.crashedClaims(1, 1))...) // the claims of jobs 3 to 5, which have not crashed, and of job 6, which has crashed
 	r.step(succeed(time.Millisecond, tasks[0]))
 	if got := ids(r.act.Start); !slices.Equal(got, []job.ID{6}) {
-		t.Errorf("started the jobs %v in the free slot, want job 6, which has crashed", got)
+		t.Errorf("got the jobs %v started in the free slot, want job 6, which has crashed", got)
 	}
 }
 
@@ -242,7 +244,7 @@ func (k *kills) restart() {
 func (k *kills) kill(t *Task) {
 	k.own[t.Claim.ID]++
 	if t.endsJob() && len(k.core.tasks)-len(k.core.late.tasks)-len(k.core.late.flying) != 1 && t.crashed() {
-		k.t.Fatalf("job %d had its last chance beside %d other tasks, want it alone", t.Claim.ID, len(k.core.tasks)-1)
+		k.t.Fatalf("job %d, which is dead after one more crash, was running beside %d other tasks, want it to run alone", t.Claim.ID, len(k.core.tasks)-1)
 	}
 	k.restart()
 }

@@ -45,8 +45,8 @@ func New(cfg Config) (*Engine, error) {
 	return e, nil
 }
 
-// Returned is the error of a stop that left jobs to other workers. It is an error, so that
-// a program can set its exit code.
+// Returned is the error of a stop that left jobs to other workers. It is an error, so that a
+// program can choose its exit code by it.
 type Returned struct {
 	Jobs int // number of running jobs that did not end within the grace time
 	// Unsaved is the number of jobs that have ended, but whose outcome could not be stored.

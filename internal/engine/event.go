@@ -111,8 +111,8 @@ const (
 	SignFailed                      // a sign of life could not be sent because of Err, but the previous sign was sent
 	QuietBegan                      // a person has ordered the process to be quiet
 	QuietEnded                      // a person has ended the order to be quiet
-	SickBegan                       // this process cannot start programs because of Err: those of the kind Of, or of all kinds if Of is ""
-	SickEnded                       // this process can start the programs of the kind Of, or of all kinds, again after the time Elapsed
+	SickBegan                       // because of Err, this process cannot start the programs of the kind Of (of all kinds if Of is "")
+	SickEnded                       // this process can start the programs of the kind Of (of all kinds if Of is "") again, after the time Elapsed
 )
 
 // Note is something that the engine logs.
@@ -122,7 +122,7 @@ type Note struct {
 	Err     error
 	N       int
 	Elapsed time.Duration
-	Of      string // the name of a kind
+	Of      string // the name of a kind; "" means all kinds
 }
 
 func (a *Actions) reset() {

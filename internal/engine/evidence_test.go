@@ -80,7 +80,7 @@ func TestQ5_TheTimeLimitKillsTheWholeGroup(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		clock.skip(limit) // so the test does not depend on the time that the shell needed to start
+		clock.skip(limit) // Skip the time, so that the test does not depend on how fast the shell starts.
 		return cmd.Wait()
 	}, func(c *engine.Config) {
 		c.Clock, c.Lease = clock, 6*limit
@@ -110,8 +110,8 @@ func TestQ5_ACommandAfterTheRunIsRefused(t *testing.T) {
 	r := newRig(t, func(_ context.Context, run *engine.Run) error {
 		run.Command(context.Background(), "true")
 		go func() {
-			// The engine reads the evidence during these calls. They are many, so that the race
-			// detector can find a race.
+			// The engine reads the evidence during these calls. There are many calls, so that
+			// the race detector can find a race.
 			for range 1000 {
 				run.Command(context.Background(), "true")
 			}

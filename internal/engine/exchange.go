@@ -9,9 +9,9 @@ import (
 )
 
 const (
-	// dryFree is the number of exchanges in a row that may claim no job and write no outcome. After
-	// them, each further exchange waits for dryGap. This limits the calls that notifications about
-	// jobs of other workers cause.
+	// dryFree is the number of exchanges in a row that may claim no job and write no outcome.
+	// Each further exchange of this sort waits for dryGap. This limits the calls that
+	// notifications about jobs of other workers cause.
 	dryFree = 4
 	dryGap  = 5 * time.Millisecond
 )
@@ -93,7 +93,7 @@ func (e Exchanged) apply(c *Core, now time.Duration) {
 		if asked {
 			c.brought(&e.Answer, wrote, now)
 		}
-	} // after any other error the store works, and only one of the outcomes cannot be written
+	} // after any other error, the store works and only one of the outcomes cannot be written
 	c.flying = emptied(c.flying)
 	c.answered(&c.exchange, nil, now)
 }

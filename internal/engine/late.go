@@ -13,8 +13,8 @@ import (
 // yet, because another transaction has locked rows that it needs. Separate exchanges write
 // late outcomes, so that they do not delay claims and other outcomes.
 const (
-	// lateMax is the number of late outcomes from which on no more jobs are claimed. The
-	// results of late outcomes stay in memory; this limits them to 16 MiB.
+	// lateMax is the number of late outcomes at which the core stops claiming jobs. The results
+	// of late outcomes stay in memory; this limit keeps them below 16 MiB.
 	lateMax = 256
 	// lateWaitMax is the longest wait between two attempts to write late outcomes. The
 	// store also waits for locks during each attempt.
@@ -102,7 +102,7 @@ func wrongLength(answers, outcomes int) error {
 	return fmt.Errorf("the store returned %d results for %d outcomes: %w", answers, outcomes, store.ErrUnknown)
 }
 
-// shifted returns s without its first n elements and uses the same memory.
+// shifted returns s without its first n elements. The result uses the memory of s.
 func shifted(s []*Task, n int) []*Task {
 	rest := copy(s, s[n:])
 	clear(s[rest:])

@@ -151,8 +151,9 @@ func TestLateOutcomesAreKeptWhenTheStoreFails(t *testing.T) {
 	}
 }
 
-// A late outcome delays rescues by at most one lease. So the run of the late outcome has time until
-// its outcome is written, and the expired runs of other workers are rescued nevertheless.
+// Late outcomes delay rescues by one lease at most. During this lease, the outcomes can still
+// be written. After it, the expired runs of other workers are rescued even if outcomes are
+// late.
 func TestLateOutcomesGoBeforeARescue(t *testing.T) {
 	t.Parallel()
 	r, tasks := withRuns(t, 2, func(c *Config) { c.RescueInterval = LeaseDefault / 2 })
@@ -192,8 +193,8 @@ func TestALateOutcomeMayBeInvalid(t *testing.T) {
 	}
 }
 
-// A stop waits for late outcomes as for all others. It gives up the outcomes that cannot be
-// written.
+// A stop waits for late outcomes in the same way as for other outcomes. It gives up the
+// outcomes that it cannot write in time.
 func TestAStopWaitsForLateOutcomes(t *testing.T) {
 	t.Parallel()
 	for _, written := range []bool{true, false} {
@@ -220,7 +221,7 @@ func TestAStopWaitsForLateOutcomes(t *testing.T) {
 			}
 		}
 		if lost := r.core.unsaved; !r.act.Stopped || (lost == 0) != written {
-			t.Errorf("the core has stopped: %t, with %d outcomes given up; want true, and all outcomes given up that were not written (all written: %t)", r.act.Stopped, lost, written)
+			t.Errorf("the core has stopped: %t, with %d outcomes given up; want true, and outcomes given up unless all were written (all written: %t)", r.act.Stopped, lost, written)
 		}
 	}
 }

@@ -65,7 +65,7 @@ func (c *Core) look(t *Task, now time.Duration) time.Duration {
 	return never
 }
 
-// sendBeat extends the leases for which it is due now or soon, and writes new progress in
+// sendBeat extends the leases whose extension is due now or soon, and writes new progress in
 // the same call.
 func (c *Core) sendBeat(now time.Duration) {
 	if now < c.nextBeat() {
@@ -136,7 +136,7 @@ func (e Beaten) apply(c *Core, now time.Duration) {
 	c.beating = emptied(c.beating)
 }
 
-// taken handles an answer of the store which says that the lease of a task is lost.
+// taken handles a store's answer that the lease of a task is lost.
 func (c *Core) taken(t *Task, now time.Duration) {
 	switch t.phase {
 	case buffered:

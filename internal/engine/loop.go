@@ -11,8 +11,9 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// loop is the only goroutine that uses the core. The context runs is the parent of the contexts of
-// all handlers. The context calls is the parent of the contexts of all store calls.
+// loop is the only goroutine that uses the core. The parameter runs is the parent of the
+// contexts of all handlers; calls is the parent of the contexts of all store calls. The store
+// sends its notifications to woken.
 func (e *Engine) loop(runs, calls context.Context, woken <-chan struct{}) {
 	timer := e.cfg.Clock.AfterFunc(0, e.in.ring)
 	defer timer.Stop()

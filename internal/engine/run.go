@@ -123,8 +123,9 @@ func (r *Run) TempDir() (string, error) {
 	return dir.Path(), nil
 }
 
-// Command returns a command. Its process group is ended when ctx ends, or when the handler
-// returns. The last part of its standard error is kept as evidence.
+// Command returns a command, which the caller starts. The command's process group is ended when
+// ctx ends, or when the handler returns. The last part of its standard error is kept as
+// evidence.
 func (r *Run) Command(ctx context.Context, name string, arg ...string) *exec.Cmd {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -163,9 +164,9 @@ func (r *Run) SettledInTx() {
 	}
 }
 
-// handle calls the handler if the run is admitted, and records how it ended. It survives a
-// panic. If the handler calls runtime.Goexit, only the deferred functions of the caller
-// still run.
+// handle calls the handler if the run is admitted, and records how the handler ended. It
+// recovers from a panic. If the handler calls runtime.Goexit, only the deferred functions of
+// the caller still run.
 func (r *Run) handle() {
 	returned := false
 	defer func() {
@@ -260,7 +261,7 @@ func (r *Run) removeDir() {
 // runContext is the context of a handler. Deadline returns the time limit of the run. The
 // engine ends the context at this time.
 type runContext struct {
-	context.Context           //nolint:containedctx // it is one
+	context.Context           //nolint:containedctx // a runContext is a context
 	limit           time.Time // the time limit of the run; zero means no limit
 }
 
@@ -276,7 +277,8 @@ func (c *runContext) Err() error {
 	return err
 }
 
-// cut returns the first bytes of s, without cutting a character.
+// cut returns s if it has at most limit bytes. Otherwise, it returns the beginning of s, up to
+// limit bytes, without a partial character.
 func cut(s string, limit int) string {
 	if len(s) <= limit {
 		return s

@@ -42,9 +42,9 @@ func (r *Run) trouble() *Trouble {
 }
 
 // sickness is the state of a trouble, of one kind or of the whole process. While the trouble
-// lasts, no jobs are claimed that it concerns. After a wait, Trouble.Check is called. If it
-// succeeds, or if there is no check, one job is claimed as a trial. The trouble ends when the
-// program of this job was started.
+// lasts, the jobs that it concerns are not claimed. After a wait, Trouble.Check is called. If
+// it succeeds, or if there is no check, one job is claimed as a trial. The trouble ends when
+// the program of this job was started.
 type sickness struct {
 	trouble *Trouble // the trouble of the kind or process; nil without trouble
 	phase   sickPhase
@@ -84,8 +84,8 @@ func (s *sickness) room() int {
 // limited reports whether the number of jobs of the kind is limited in this process.
 func (k *kind) limited() bool { return k.Workers > 0 || k.sick.trouble != nil }
 
-// sicknesses returns the two states of trouble that concern jobs of a kind: that of the process and
-// that of the kind.
+// sicknesses returns the two states of trouble that concern jobs of the kind: the state of the
+// process and the state of the kind.
 func (c *Core) sicknesses(k *kind) [2]*sickness { return [2]*sickness{&c.sick, &k.sick} }
 
 // unfit reports whether a buffered task must be handed back because its program cannot be
@@ -126,8 +126,8 @@ func (c *Core) trialStarts(t *Task, now time.Duration) {
 	}
 }
 
-// trialEnds notes that a task has ended. If the task was a trial that did not show whether programs
-// can be started, another job may be claimed as a trial.
+// trialEnds records that a task has ended. If the task was a trial and it is still unknown
+// whether programs can be started, another job may be claimed as a trial.
 func (c *Core) trialEnds(t *Task) {
 	if c.ill == 0 || t.kind == nil {
 		return
@@ -183,8 +183,8 @@ func (c *Core) ail(s *sickness, of string, t *Trouble, now time.Duration) {
 	c.rest(s, min(trialWaitMin<<min(s.fails-1, 8), longest), now)
 }
 
-// rest begins the wait until the next check or trial of a trouble. A random part of the wait, up to
-// half, is subtracted.
+// rest begins the wait until the next check or trial of a trouble. The wait is shortened by a
+// random part, which is at most half of it.
 func (c *Core) rest(s *sickness, wait, now time.Duration) {
 	s.phase = resting
 	s.at = now + wait - time.Duration(c.cfg.Rand()*float64(wait)/2)

@@ -12,7 +12,7 @@ import (
 
 var errProgram = errors.New("no such program")
 
-// refuse reports that the programs of tasks could not be started.
+// refuse returns the event that tasks have ended because their programs could not be started.
 func refuse(trouble *Trouble, tasks ...*Task) Finished {
 	for _, t := range tasks {
 		t.settle(job.Deferred, job.Waiting)
@@ -48,13 +48,13 @@ func TestQ3_AKindThatCannotStartIsNotClaimedUntilATrialWorks(t *testing.T) {
 	r.step(refuse(trouble, first))
 	r.wantNotes(SickBegan)
 	r.wantSick("k")
-	// Job 1 is deferred and job 3 is handed back. Only jobs of the kind other are claimed.
+	// Job 1 is deferred and job 3 is handed back. Only jobs of the kind "other" are claimed.
 	r.wantExchange([]job.ID{1, 3}, 1)
 	if kinds := r.act.Exchange.Want[0].Kinds; len(kinds) != 1 || kinds[0].Kind != "other" {
 		t.Fatalf("got requests %+v, want only a request for the kind %q", kinds, "other")
 	}
 	r.brings()
-	r.step(refuse(trouble, second)) // this run began before the trouble was known, so it does not change the wait
+	r.step(refuse(trouble, second)) // The second run began before the trouble was known, so its end does not change the wait.
 	r.wantNotes()
 	r.empty()
 	r.pass(trialWaitMin)

@@ -37,7 +37,7 @@ func (HaltAsked) apply(c *Core, now time.Duration) {
 	}
 }
 
-// advanceStop ends the grace time of a stop when the time has come.
+// advanceStop ends the grace time of a stop when this time is over.
 func (c *Core) advanceStop(now time.Duration) {
 	if c.stop != graceful || now < c.graceAt {
 		return

@@ -101,7 +101,7 @@ func TestQ3_ACrashingJobIsRescuedUntilItsCrashLimit(t *testing.T) {
 		logs := &logs{}
 		r := newRig(t, func(context.Context, *engine.Run) error { return nil }, func(c *engine.Config) {
 			c.Logger = logs.logger()
-			c.Queues[0].Name = "elsewhere" // The engine of this test has no jobs in its queue: it only rescues.
+			c.Queues[0].Name = "elsewhere" // The engine's queue has no jobs, so the engine only rescues.
 		})
 		ids := r.enqueue(1)
 		r.start()
@@ -115,7 +115,7 @@ func TestQ3_ACrashingJobIsRescuedUntilItsCrashLimit(t *testing.T) {
 			}
 			beat := store.Beat{Lease: 10 * time.Second, Runs: []store.Run{{ID: ids[0], Token: answer.Claims[0].Token}}, Begin: true}
 			if status, err := r.store.Heartbeat(t.Context(), beat); err != nil || !status[0].Held {
-				t.Fatalf("got the status %v and the error %v for a run that begins, want it held", status, err)
+				t.Fatalf("got the status %v and the error %v for a run that begins, want a status with Held true", status, err)
 			}
 			time.Sleep(41 * time.Second) // The lease ends, and the next rescue follows.
 			synctest.Wait()

@@ -22,7 +22,7 @@ func (t *Task) endsJob() bool { return int(t.Claim.Counters.Crashes)+1 >= t.kind
 // crashed reports whether the job of the task has crashed in its present life.
 func (t *Task) crashed() bool { return t.Claim.Counters.Crashes > 0 }
 
-// suspects are the fields of the core that concern suspects and runs that begin in the store.
+// suspects contains the fields of the core for suspects and for runs that begin in the store.
 type suspects struct {
 	task   *Task   // the suspect that has the process to itself, or waits for it; nil means none
 	waits  []*Task // the tasks in the phase beginning that the next begin call must contain
@@ -38,7 +38,7 @@ func (c *Core) suspect(t *Task) {
 	}
 }
 
-// unsuspect ends the time in which the process runs only the suspect, if the task is the suspect.
+// unsuspect makes the process run other jobs again, if the given task is the suspect.
 func (c *Core) unsuspect(t *Task) {
 	if c.suspects.task == t {
 		c.suspects.task = nil
@@ -47,8 +47,8 @@ func (c *Core) unsuspect(t *Task) {
 }
 
 // alone reports whether the suspect is the only task in this process. Late outcomes do not
-// count: their handlers have returned, and a crash would not be the last one of their jobs.
-// An exchange that may still bring jobs counts.
+// count: their handlers have returned, so a crash would not be the last one of their jobs. An
+// exchange that may still bring jobs counts as a task.
 func (c *Core) alone() bool {
 	return len(c.tasks)-len(c.late.tasks)-len(c.late.flying) == 1 && (!c.exchange.busy || len(c.request.Want) == 0)
 }

@@ -4,8 +4,8 @@ import (
 	"time"
 )
 
-// The shortest and the longest back-off after failed store calls. It doubles with each
-// failure. A random part of it, up to half, is subtracted.
+// The shortest and the longest back-off after failed store calls. The back-off doubles with
+// each failure. A random part of it, up to half, is subtracted.
 const (
 	backoffMin = 100 * time.Millisecond
 	backoffMax = 5 * time.Second
