@@ -48,7 +48,7 @@ the deaths of each of the last 24 hours. JOB is the first job that died.
 With filters other than --kind, --class and --group, all numbers count only the dead letters that match. The command reads
 up to 10,000 of them, the newest ones, and says so when there are more.
 
-GROUP is the short name: the first 8 digits. The full name, such as 1:957bd32c0b2a967f, is in --json. Commands accept both,
+GROUP is the short name: the first 8 digits. The full name, such as 2:957bd32c0b2a967f, is in --json. Commands accept both,
 and any beginning of a name if no other name begins with it.`
 }
 

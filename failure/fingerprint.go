@@ -8,13 +8,13 @@ import (
 // FingerprintVersion is the version of the rules that make a Print. Prints of
 // other versions are of other groups, so it goes up with every change of
 // Normalize or of the hash.
-const FingerprintVersion = 1
+const FingerprintVersion = 2
 
 // Print says which failures are the same: those of one kind, class and code
 // whose messages have one shape.
 type Print struct {
 	Version int
-	Key     string // that is stored and grouped by, "1:0123456789abcdef"
+	Key     string // that is stored and grouped by, "2:0123456789abcdef"
 	Kind    string
 	Class   Class
 	Code    string

@@ -2,6 +2,7 @@ package failure
 
 import (
 	"strings"
+	"unicode/utf8"
 
 	"github.com/redrive/redrive/internal/scan"
 )
@@ -82,7 +83,8 @@ func codePrefix(word string) bool {
 func (s *shaper) opens(i int) bool { return !s.tokens[i].Glued || s.kind(i-1) == scan.Punct }
 
 // closing returns the token with the quote that closes the one at i, on the same
-// line and without white space inside of the quotes; i when there is none.
+// line; i when there is none. If white space is inside of the quotes, they must be
+// around a name, see isTitle.
 func (s *shaper) closing(i int) int {
 	want := s.char(i)
 	switch want {
@@ -96,18 +98,125 @@ func (s *shaper) closing(i int) int {
 	if s.tokens[i].End-s.tokens[i].Start > 2 {
 		return i
 	}
+	blank := false
 	for k := i + 1; k < min(len(s.tokens), i+24); k++ {
+		if s.kind(k) == scan.Newline || !s.tokens[k].Glued && (k == i+1 || s.char(k) == want) {
+			return i
+		}
 		if s.char(k) == want {
-			if !s.tokens[k].Glued {
+			if blank && (s.kind(k+1) == scan.Word && s.tokens[k+1].Glued || !s.isTitle(i, k)) {
 				return i
 			}
 			return k
 		}
-		if !s.tokens[k].Glued || s.kind(k) == scan.Newline {
-			return i
-		}
+		blank = blank || !s.tokens[k].Glued
 	}
 	return i
+}
+
+// isTitle reports whether several words between two quotes are the name of something that
+// differs from failure to failure, such as "Li Wei" and "final v2.xlsx", and not a message: they
+// are few, have digits, letters beyond ASCII, a file, or more than one capital, and no word of
+// failure.
+func (s *shaper) isTitle(open, end int) bool {
+	const most = 64 // bytes
+	inner := s.text[s.tokens[open].End:s.tokens[end].Start]
+	if len(inner) > most || s.namesBefore(open) || wordsOfFailure(inner) != linePlain || strings.Contains(strings.ToLower(inner), "timeout") {
+		return false
+	}
+	capitals := 0
+	for k := open + 1; k < end; k++ {
+		switch t := &s.tokens[k]; t.Kind {
+		case scan.Number, scan.ID, scan.File, scan.Path:
+			return true
+		case scan.Word:
+			if c := s.text[t.Start]; !t.Glued && 'A' <= c && c <= 'Z' || k == open+1 && 'A' <= c && c <= 'Z' {
+				capitals++
+			}
+			if part := s.part(k); strings.ContainsFunc(part, func(r rune) bool { return r >= utf8.RuneSelf || isDigit(byte(r)) }) {
+				return true
+			}
+		case scan.Punct:
+			if c := s.char(k); c == ':' || c == '=' {
+				return false
+			}
+		default:
+		}
+	}
+	return capitals > 1
+}
+
+// list returns the token behind a list of names that begins at i; i when there is none. A list
+// follows the plural of what a program names, "columns: a, b", or stands in brackets, "[a, b]".
+func (s *shaper) list(i int) int {
+	if s.kind(i) != scan.Word && !isQuote(s.char(i)) || i == 0 || s.kind(i-1) != scan.Punct {
+		return i
+	}
+	bracket := s.char(i-1) == '[' || s.char(i-1) == '{'
+	if !s.pluralBefore(i) && !bracket {
+		return i
+	}
+	items, k := 0, i
+	for {
+		end := s.item(k)
+		if end == k {
+			return i
+		}
+		items++
+		k = end
+		if s.char(k) != ',' {
+			break
+		}
+		k++
+	}
+	switch {
+	case s.kind(k) == scan.Newline, s.char(k) == ';', s.char(k) == ']', s.char(k) == ')', s.char(k) == '}', s.char(k) == '.':
+	default:
+		return i
+	}
+	if items < 2 && !s.pluralBefore(i) {
+		return i
+	}
+	return k
+}
+
+// item returns the token behind a name, in quotes or not; i when there is none.
+func (s *shaper) item(i int) int {
+	quote := s.char(i)
+	k := i
+	if isQuote(quote) {
+		k++
+	}
+	first := k
+	for k < len(s.tokens) && s.inName(k) && (k == first || s.tokens[k].Glued && s.kind(k-1) != scan.Punct) {
+		k++
+	}
+	switch {
+	case k == first:
+		return i
+	case !isQuote(quote):
+		return k
+	case s.char(k) == quote && s.tokens[k].Glued:
+		return k + 1
+	}
+	return i
+}
+
+// pluralBefore reports whether punctuation and before it the plural of a name are in front of i.
+func (s *shaper) pluralBefore(i int) bool {
+	k := i - 1
+	for k >= max(0, i-3) && s.kind(k) == scan.Punct && s.char(k) != ',' && s.char(k) != '.' {
+		k--
+	}
+	if s.kind(k) != scan.Word || k == i-1 {
+		return false
+	}
+	switch strings.ToLower(s.part(k)) {
+	case "columns", "fields", "keys", "names", "values", "options", "parameters", "params", "arguments", "attributes", "properties", "files",
+		"tables", "variables", "modules", "packages", "items", "rows", "ids", "hosts", "users", "headers", "flags", "tags", "types", "labels":
+		return true
+	}
+	return false
 }
 
 // isValue reports whether what is between two quotes is a value that differs

@@ -17,7 +17,8 @@ const (
 	shapeHost   = "<host>"
 	shapeEmail  = "<email>"
 	shapeSecret = "<secret>"
-	shapeValue  = "<value>" // in quotes
+	shapeValue  = "<value>"  // in quotes, or a list of names
+	shapeBinary = "<binary>" // a whole message that is no text
 )
 
 // Bytes of a shape. Of longer ones, beginning and end stay.
@@ -28,17 +29,34 @@ const (
 
 // Normalize returns the shape of a message, which is what messages of one cause
 // have in common: in small letters, without most punctuation, and with marks
-// for numbers, ids, paths, hosts, URLs, e-mail addresses, secrets and values in
-// quotes. Numbers and values that are codes stay: of statuses, of exits, errno,
+// for numbers, sizes, ids, paths, hosts, URLs, e-mail addresses, secrets, values in
+// quotes and lists of names. A message that is mostly no text has the shape "<binary>". Numbers and values that are codes stay: of statuses, of exits, errno,
 // SQLSTATE. Frames of stacks and tags of HTML are left out. It has at most 240
 // bytes and is the same for a text and for what Sanitize makes of it.
 func Normalize(text string) string {
+	if isBinary(text) {
+		return shapeBinary
+	}
 	read := scan.Read(text)
 	defer read.Release()
 	s := shaper{text: text, tokens: read.Tokens, out: read.Room}
 	s.run()
 	read.Room = s.out
 	return s.cut()
+}
+
+// isBinary reports whether a quarter of the characters at the beginning of a text are none: control
+// characters and what was not UTF-8.
+func isBinary(text string) bool {
+	const most, least = 1 << 10, 8
+	all, bad := 0, 0
+	for _, r := range text[:min(len(text), most)] {
+		all++
+		if r == utf8.RuneError || r < ' ' && r != '\n' && r != '\t' && r != '\r' || r == 0x7F {
+			bad++
+		}
+	}
+	return bad >= least && bad*4 >= all
 }
 
 // shaper writes the shape of one text.
@@ -60,6 +78,11 @@ func (s *shaper) run() {
 				i = s.nextLine(i)
 				continue
 			}
+		}
+		if end := s.list(i); end > i {
+			s.join(i, shapeValue)
+			i = end
+			continue
 		}
 		if s.alone(i) {
 			s.out = appendLower(append(s.out, ' '), s.part(i))
@@ -232,7 +255,19 @@ func (s *shaper) number(i int) int {
 			break
 		}
 	}
+	if s.kind(i) == scan.Word && isSizeUnit(s.part(i)) { // 12 MB, 17,345,112 bytes
+		i++
+	}
 	return i
+}
+
+// isSizeUnit reports whether a word is a unit of sizes.
+func isSizeUnit(word string) bool {
+	switch strings.ToLower(word) {
+	case "b", "byte", "bytes", "kb", "mb", "gb", "tb", "kib", "mib", "gib", "tib", "kilobytes", "megabytes", "gigabytes":
+		return true
+	}
+	return false
 }
 
 // idEnd returns the token behind an identifier that begins with a word and has

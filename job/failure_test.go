@@ -14,8 +14,8 @@ import (
 func TestD6_FormOfAFingerprint(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ kind, class, code, want string }{
-		{"render", "Crash", "lease_lost", "1:b242050919fdbdf2"},
-		{"render", "", "expired", "1:10b47344d46ff586"},
+		{"render", "Crash", "lease_lost", "2:b242050919fdbdf2"},
+		{"render", "", "expired", "2:10b47344d46ff586"},
 	} {
 		got := job.Fingerprint(tt.kind, tt.class, tt.code)
 		if got != tt.want {

@@ -10,7 +10,7 @@ import (
 )
 
 // shortGroupLen is the length of the short name of a group. A fingerprint such as
-// "1:0123456789abcdef" has a version before the colon. The short name is the beginning of
+// "2:0123456789abcdef" has a version before the colon. The short name is the beginning of
 // the part after the colon.
 const shortGroupLen = 8
 
