@@ -13,13 +13,14 @@ type Audit struct {
 	Seq   int64      `json:"seq"`
 	At    job.Micros `json:"at"`
 	Actor string     `json:"actor"`
-	// Action is "job.cancel", "job.retry", "job.alter", "jobs.cancel", "jobs.alter", "queue.set", "policy.publish",
-	// "retention.remove", "schedule.pause", "schedule.resume", "process.quiet", "process.wake",
-	// "group.set", "group.merge", "group.unmerge", "group.note", "group.feedback", "job.note", "job.feedback", or one of the "dead_letter."
-	// and "redrive." actions (see DeadLetters.Act and Redrives). For a retry, After
-	// says what was changed in the jobs; see Change.MarshalJSON.
+	// Action is "job.cancel", "job.retry", "job.alter", "jobs.cancel", "jobs.alter", "queue.set",
+	// "policy.publish", "retention.remove", "schedule.pause", "schedule.resume", "process.quiet",
+	// "process.wake", "group.set", "group.merge", "group.unmerge", "group.note", "group.feedback",
+	// "job.note", "job.feedback", or one of the "dead_letter." and "redrive." actions (see
+	// DeadLetters.Act and Redrives). For a retry, the field After shows the changes in the jobs;
+	// see Change.MarshalJSON.
 	Action string `json:"action"`
-	Target string `json:"target"` // a job id, the name of a queue, the hash of a policy, a filter, the number of a redrive, the name of a cron entry or a process, or the fingerprint of a group
+	Target string `json:"target"` // the changed object: a job id, the name of a queue, the hash of a policy, a filter, the number of a redrive, the name of a cron entry or a process, or the fingerprint of a group
 	Reason string `json:"reason,omitempty"`
 	Before string `json:"before,omitempty"`
 	After  string `json:"after,omitempty"`
@@ -28,21 +29,21 @@ type Audit struct {
 // AuditFilter selects rows of the audit log. Zero fields select everything.
 type AuditFilter struct {
 	Actor string
-	// Actions are names of actions to select, such as job.retry. A name that ends with a dot,
-	// such as dead_letter., selects all actions that begin with it. There may be at most
-	// AuditActionsMax names.
+	// Actions are the names of the actions to select, such as "job.retry". A name that ends with a
+	// dot, such as "dead_letter.", selects all actions that begin with this name. At most
+	// AuditActionsMax names are allowed.
 	Actions []string
 	Target  string     // the target: a job's id, a queue's name, a redrive's number or a policy's hash
 	Since   job.Micros // only actions at or after this time
 	Until   job.Micros // only actions before this time; 0 means no limit
-	Before  int64      // only rows with a lower number; use AuditPage.Next of the page before; 0 starts at the newest row
+	Before  int64      // only rows with a lower number; take it from the field Next of the previous page; 0 starts at the newest row
 	Limit   int        // maximum number of rows, 1 to job.PageMax; 0 means 50
 }
 
 // AuditActionsMax is the maximum number of actions in an AuditFilter.
 const AuditActionsMax = 100
 
-// AuditPage holds the newest audit rows that a filter selects.
+// AuditPage is one page of the audit rows that a filter selects.
 type AuditPage struct {
 	Entries []Audit // the newest row comes first
 	// Next is the value of Before for the next page; 0 on the last page. A page may have fewer
@@ -63,8 +64,8 @@ func (f *AuditFilter) Matches(a *Audit) bool {
 		(len(f.Actions) == 0 || slices.ContainsFunc(f.Actions, named))
 }
 
-// Validate sets the default of Limit, or returns an ErrInvalid that names the wrong field and
-// its limit.
+// Validate sets the default of Limit, or returns an ErrInvalid that names the wrong field and the
+// limit of the field.
 func (f *AuditFilter) Validate() error {
 	switch {
 	case f.Limit < 0 || f.Limit > job.PageMax:
@@ -74,7 +75,7 @@ func (f *AuditFilter) Validate() error {
 	case f.Since < 0 || f.Until < 0:
 		return fmt.Errorf("audit rows by time: a time before 1970 cannot be stored: %w", ErrInvalid)
 	case len(f.Actions) > AuditActionsMax:
-		return fmt.Errorf("filter with %d actions of audit rows: at most %d actions are allowed: %w", len(f.Actions), AuditActionsMax, ErrInvalid)
+		return fmt.Errorf("filter of audit rows: %d actions are named: at most %d actions are allowed: %w", len(f.Actions), AuditActionsMax, ErrInvalid)
 	}
 	if f.Limit == 0 {
 		f.Limit = 50

@@ -10,9 +10,9 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// Causes keeps what people know and do about the causes of dead letters (the groups) and
-// about single jobs. A group that retention removes loses its name, its assignee and its
-// notes.
+// Causes keeps what people know and do about the causes of dead letters (the groups) and about
+// single jobs. When retention removes a group, the group's name, assignee and notes are removed,
+// too.
 //
 // A change of a group writes an event of the type event.GroupChanged. Its Reason names what
 // changed, with commas between several words: "name", "assignee", "resolved", "reopened",
@@ -32,14 +32,13 @@ type Causes interface {
 	// row, "group.merge" or "group.unmerge", with the fingerprint as the target. The answer
 	// is the number of changed groups.
 	MergeGroups(ctx context.Context, by By, set string, groups []string) (int, error)
-	// AddNote adds a note or a feedback to a job or to a group, and returns it with its
-	// number and its time. ErrNotFound means that the job or the group does not exist, and
-	// ErrTooLarge that it has NotesMax notes already. A note of a person writes an audit
-	// row, "job.note", "job.feedback", "group.note" or "group.feedback", with the job's id
-	// or the fingerprint as the target. With a Run, the note is from the handler of that
-	// run, and by.Actor names the worker: it writes no audit row, and ErrLeaseLost means
-	// that the run is not the job's current run. Each note writes an event of the type
-	// event.NoteAdded.
+	// AddNote adds a note or a feedback to a job or to a group, and returns it with its number and
+	// its time. ErrNotFound means that the job or the group does not exist, and ErrTooLarge that it
+	// has NotesMax notes already. A note of a person writes an audit row, "job.note",
+	// "job.feedback", "group.note" or "group.feedback", with the job's id or the fingerprint as the
+	// target. If n.Run is set, the note is from the handler of that run, and by.Actor names the
+	// worker. Such a note writes no audit row, and ErrLeaseLost means that the run is not the job's
+	// current run. Each note writes an event of the type event.NoteAdded.
 	AddNote(ctx context.Context, by By, n Note) (Note, error)
 	// Notes returns notes, the newest first.
 	Notes(ctx context.Context, f NoteFilter) ([]Note, error)
@@ -49,13 +48,13 @@ type Causes interface {
 // filter.
 const GroupsMax = 100
 
-// GroupChange changes a group. A nil field keeps the value.
+// GroupChange changes a group. A nil field keeps the group's value.
 type GroupChange struct {
 	Group    string  // the fingerprint of the group
 	Name     *string // what people call the cause; at most job.TextMax bytes; "" removes it
 	Assignee *string // who works on the cause; at most job.TextMax bytes; "" means nobody
-	// Resolved true says that the cause is gone. The group stays resolved until a job
-	// dies of it again. Resolved false makes the group open again.
+	// Resolved true says that the cause is gone. The group stays resolved until a job dies of this
+	// cause again. Resolved false makes the group open again.
 	Resolved *bool
 }
 
@@ -111,8 +110,8 @@ func (c *GroupChange) Apply(g Group, by string, now job.Micros) (after Group, ch
 	return g, changed
 }
 
-// GroupState says whether the cause of a group is open, was resolved by a person, or has come back
-// since.
+// GroupState says whether the cause of a group is open, resolved by a person, or has caused another
+// death after a person resolved it.
 type GroupState string
 
 // The states of a group.
@@ -175,8 +174,8 @@ func validGroups(what string, groups []string) error {
 	return nil
 }
 
-// Merge decides what MergeGroups does to one group. changed is false when the group is in
-// the set already.
+// Merge decides what MergeGroups does to one group. The result changed is false when the group is
+// in the set already. ErrConflict means that the group is in another set.
 func Merge(g *Group, set string) (changed bool, err error) {
 	switch {
 	case g.Set == set:
@@ -192,7 +191,8 @@ func FullSet(set string) error {
 	return fmt.Errorf("set %q would have more than %d groups, which is the maximum: %w", set, GroupsMax, ErrTooLarge)
 }
 
-// MergeAction returns the audit action of MergeGroups, and the word for its event.
+// MergeAction returns the audit action of MergeGroups, and the Reason of the event that MergeGroups
+// writes for each group.
 func MergeAction(set string) (action, word string) {
 	if set == "" {
 		return "group.unmerge", "unmerged"

@@ -11,19 +11,19 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// Change says what a retry or Alter changes in a job. A zero field does not change the job's
-// value. Original returns the values from before the first change.
+// Change says what a retry or Alter changes in a job. A zero field does not change the job's value.
+// DeadLetters.Original returns the values that the job had before the first change.
 type Change struct {
 	Payload  []byte // the new payload; nil does not change the payload; allowed only for a single id
 	Queue    string
 	Priority int8
-	// Once says that the priority applies to this life only, as in a redrive. When that
-	// life dies, the job gets its earlier priority back. A priority for one life alone
-	// does not make the store keep an Original. Only a retry can have it.
+	// Once says that the priority applies to this life only, as in a redrive. When the job dies in
+	// that life, it gets its earlier priority back. A change that only sets a priority for one life
+	// does not make the store keep an Original. Only a retry can set Once.
 	Once     bool
 	Override []byte // the job's new override; nil does not change the override, empty removes it
-	// Delay makes the job due this long after the store's current time; 0 makes it due
-	// now. Nil does not change the due time; a retry without a delay is due now.
+	// Delay makes the job due this long after the store's current time; 0 makes it due now. Nil
+	// does not change the due time of Alter; a job that is retried without a delay is due now.
 	Delay *time.Duration
 }
 

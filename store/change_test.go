@@ -9,8 +9,8 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// The audit shows what was changed. For a payload it shows only the size and the start
-// of the hash.
+// The JSON text of a change in the audit log shows what was changed. It shows only the size and the
+// start of the hash of a payload.
 //
 // part of: Q9
 func TestQ9_ChangeAsTheAuditHasIt(t *testing.T) {

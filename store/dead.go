@@ -13,10 +13,10 @@ import (
 
 // DeadLetters lists and changes the dead letters: the jobs that failed for good.
 //
-// Entries are ordered by the numbers of their deaths, which grow with time. The fields
-// by which filters select a death never change, except the status. So the deaths up to
-// a number are a frozen set: no death joins it later. When a retried job dies again,
-// its new death has a higher number and is outside the set.
+// Entries are ordered by their death numbers; a later death has a higher number. The fields by
+// which filters select a death never change, except the status. So the deaths up to a number are a
+// frozen set: no death joins it later. When a retried job dies again, its new death has a higher
+// number and is outside the set.
 type DeadLetters interface {
 	// DeadLetters returns a page of entries, the newest death first.
 	DeadLetters(ctx context.Context, f DeadFilter, p DeadPaging) (DeadPage, error)
@@ -28,12 +28,12 @@ type DeadLetters interface {
 	// Preview counts the entries that Act would change. Pass the field Through of the answer
 	// to Act. Then Act changes only entries that Preview has counted.
 	Preview(ctx context.Context, a Action) (Acted, error)
-	// Act does one step of a person's action in one transaction, with its audit rows. By ids
-	// it writes one row per id: "job.retry", "dead_letter.resolve" and so on, with the job's
-	// id as the target. By filter it writes one row for each step that changed an entry:
-	// "dead_letter.retry" and so on, with the filter as JSON as the target. The field After of
-	// a row says what was done and what a retry changes in the jobs. If a step is repeated, it
-	// does nothing a second time.
+	// Act does one step of a person's action in one transaction, with its audit rows. An action by
+	// ids writes one row per id: "job.retry", "dead_letter.resolve" and so on; the target is the
+	// job's id. An action by filter writes one row for each step that changed an entry:
+	// "dead_letter.retry" and so on; the target is the filter as JSON. The field After of a row
+	// says what was done and what a retry changes in the jobs. A step that is repeated changes
+	// nothing the second time.
 	Act(ctx context.Context, by By, a Action) (Acted, error)
 	// Original returns the values of a job before a retry or Alter changed them for the
 	// first time. It includes the payload if the payload was changed. It returns
@@ -59,12 +59,13 @@ type DeadFilter struct {
 	Key   string `json:"key,omitempty"`
 	Attr  Attr   `json:"attr,omitzero"`
 	Group string `json:"group,omitempty"` // a fingerprint; selects the dead letters of this group
-	// Groups are fingerprints, such as those of a set; see Causes.MergeGroups. It selects
-	// the dead letters of all these groups, at most GroupsMax. It cannot be used with Group.
+	// Groups are at most GroupsMax fingerprints, such as the fingerprints of a set of groups; see
+	// Causes.MergeGroups. The filter selects the dead letters of all these groups. Groups and Group
+	// cannot be used together.
 	Groups  []string   `json:"groups,omitempty"`
 	Since   job.Micros `json:"since,omitempty"` // selects only deaths at or after this time; 0 means no bound
 	Until   job.Micros `json:"until,omitempty"` // selects only deaths before this time; 0 means no bound
-	Text    string     `json:"text,omitempty"`  // a part of the message; upper and lower case are equal; at most job.TextMax bytes
+	Text    string     `json:"text,omitempty"`  // a part of the message, compared without regard to case; at most job.TextMax bytes
 	Redrive int64      `json:"redrive,omitempty"`
 }
 
@@ -88,7 +89,7 @@ func (f *DeadFilter) Match(d *job.DeadLetter, attrs []byte) bool {
 
 func (f *DeadFilter) died() Span { return Span{Since: f.Since, Until: f.Until} }
 
-// jobs returns a filter of jobs with the fields that both filters have.
+// jobs returns a filter of jobs with the fields that DeadFilter and Filter have in common.
 func (f *DeadFilter) jobs() *Filter {
 	return &Filter{
 		Kind: f.Kind, Queue: f.Queue, Owner: f.Owner, Batch: f.Batch, Worker: f.Worker, Correlation: f.Correlation, Key: f.Key,
@@ -120,8 +121,8 @@ func (f *DeadFilter) Validate() error {
 	return f.jobs().Validate()
 }
 
-// Counted reports whether the counts of DeadStats are enough to count what the filter
-// selects.
+// Counted reports whether the counts of DeadStats are enough to count the dead letters that the
+// filter selects.
 func (f *DeadFilter) Counted() bool {
 	rest := *f
 	rest.Statuses, rest.Reason, rest.Class, rest.Kind, rest.Queue = nil, "", "", "", ""
@@ -169,8 +170,8 @@ const (
 	// ActReopen makes resolved and ignored entries pending if the job is dead. For a
 	// whole group it also ends the mute of the group.
 	ActReopen Act = 4
-	// ActPurge removes resolved and ignored entries together with all data of their
-	// jobs. It never removes a pending entry or one whose job is live.
+	// ActPurge removes resolved and ignored entries together with all data of their jobs. It never
+	// removes a pending entry or an entry whose job is live.
 	ActPurge Act = 5
 )
 
@@ -221,8 +222,8 @@ const (
 	PreviewMax = 50_000 // maximum number of entries that one preview counts
 )
 
-// UntilMax is the end of the year 9999: the latest start, deadline and end of the key of a
-// job, and the latest time until which an entry can be ignored.
+// UntilMax is the end of the year 9999. It is the latest time for a job's start, for its deadline
+// and for the end of its key, and the latest time until which an entry can be ignored.
 const UntilMax job.Micros = 253_402_300_799_999_999
 
 // Action is an operation of a person on dead letters. It applies either to the dead letters of

@@ -31,8 +31,8 @@ var (
 	// older than the retention. No store returns this error: a reader of events finds the gap
 	// with EventSpan.
 	ErrGone = errors.New("events were removed before they were read")
-	// ErrUnknown: the call may or may not have been committed. Repeat the call: an
-	// enqueue with Repeat set, any other call unchanged.
+	// ErrUnknown: the call may or may not have been committed. Repeat the call. Set Repeat in the
+	// jobs of a repeated enqueue; repeat any other call unchanged.
 	ErrUnknown = errors.New("outcome of the commit unknown")
 	// ErrDraining: the queue takes no new jobs.
 	ErrDraining = errors.New("queue is draining")
@@ -49,7 +49,7 @@ var (
 type IDConflict struct{ ID job.ID }
 
 func (e *IDConflict) Error() string {
-	return fmt.Sprintf("job id %d: taken already, by another job; take ids from ReserveIDs", e.ID)
+	return fmt.Sprintf("job id %d: another job already has this id; take ids from ReserveIDs", e.ID)
 }
 
 // Is reports that an IDConflict matches ErrConflict.

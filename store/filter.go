@@ -26,8 +26,8 @@ type Filter struct {
 	// Kind. Without Owner, it selects a job that has no owner.
 	Key  string `json:"key,omitempty"`
 	Attr Attr   `json:"attr,omitzero"`
-	// Class, Group (a fingerprint) and Text (a part of the message; upper and lower case are
-	// equal) select retrying and dead jobs by their last failure.
+	// Class, Group and Text select retrying and dead jobs by their last failure. Group is a
+	// fingerprint. Text is a part of the failure's message, compared without regard to case.
 	Class  string     `json:"class,omitempty"`
 	Group  string     `json:"group,omitempty"`
 	Text   string     `json:"text,omitempty"`
@@ -51,12 +51,12 @@ type Attr struct {
 
 // Span is a range of time. A zero field means no bound.
 type Span struct {
-	Since job.Micros `json:"since,omitempty"` // the range begins at this time, which belongs to it
+	Since job.Micros `json:"since,omitempty"` // the range begins at this time and includes it
 	Until job.Micros `json:"until,omitempty"` // the range ends before this time
 }
 
-// Has reports whether a time is in the range. If at is 0, the time is not set; only a range
-// without bounds contains it.
+// Has reports whether the time given by at is in the range. The value 0 means that the time is not
+// set; only a range without bounds contains an unset time.
 func (s Span) Has(at job.Micros) bool {
 	return s == Span{} || at != 0 && at >= s.Since && (s.Until == 0 || at < s.Until)
 }
@@ -148,7 +148,7 @@ func ParseCursor(s string) (c Cursor, err error) {
 	return c, nil
 }
 
-// clip returns the first 80 bytes of a text at most, for an error message.
+// clip returns at most the first 80 bytes of a text, for an error message.
 func clip(s string) string { return s[:min(len(s), 80)] }
 
 // MarshalText implements encoding.TextMarshaler.

@@ -13,7 +13,7 @@ import (
 
 // proves: X3
 //
-// A cursor is read back from its text, and any other text is an ErrInvalid.
+// ParseCursor reads back the text of a cursor. Any other text is an ErrInvalid.
 func TestX3_CursorsOfListsAreReadBack(t *testing.T) {
 	t.Parallel()
 	for _, c := range []store.Cursor{
@@ -80,7 +80,7 @@ func FuzzParseCursor(f *testing.F) {
 
 // proves: X3
 //
-// A filter of 10,000 values is an error and does not make each row slow.
+// A filter with 10,000 values is refused. Otherwise the comparison with each row would be slow.
 func TestX3_FiltersOfManyValues(t *testing.T) {
 	t.Parallel()
 	f := store.Filter{States: slices.Repeat([]job.State{job.Dead}, 10_000)}

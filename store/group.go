@@ -23,17 +23,17 @@ type Group struct {
 	Entries     int64      `json:"dead_letters"` // dead letters of any status
 	Pending     int64      `json:"pending"`      // dead letters that are pending
 
-	// While a group is ignored, its new dead letters are ignored at once. Two limits can end
-	// this state: a time, and a number of further deaths; 0 means that there is no such limit.
-	// An ignored group has at least one of the two limits.
+	// While a group is ignored, its new dead letters are ignored at once. Two limits can end this
+	// state: a time and a number of further deaths. A limit of 0 is not set. An ignored group has
+	// at least one of the two limits.
 	Muted      bool       `json:"muted,omitempty"`
 	MutedUntil job.Micros `json:"muted_until,omitempty"`
 	MutedFor   int64      `json:"muted_for,omitempty"` // number of further deaths that will be ignored
 
 	Retried int64 `json:"retried"` // retries of dead letters of the group
-	Helped  int64 `json:"helped"`  // the retries among these after which the job completed
-	// FirstBuild and LastBuild are the builds of the first and of the last death whose
-	// program names its build.
+	Helped  int64 `json:"helped"`  // retries after which the job completed; Retried includes them
+	// FirstBuild and LastBuild name the build of the program in which the first and the last death
+	// of the group happened. Deaths without a build are left out.
 	FirstBuild string `json:"first_build,omitempty"`
 	LastBuild  string `json:"last_build,omitempty"`
 

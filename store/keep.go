@@ -11,12 +11,13 @@ import (
 
 // Keeper does the maintenance of a store: retention and periodic jobs.
 type Keeper interface {
-	// Sweep removes data that is older than its retention, and makes ignored dead letters
-	// pending again when their time has come. It handles up to limit rows (1 to SweepMax) of
-	// each kind of data, in short transactions that never wait for a caller's transaction:
-	// rows that another transaction has locked are left to a later sweep. Removals are counted
-	// in the same transaction. The actor SweepActor writes at most one audit row about them an
-	// hour. Removals of pending dead letters are audited at once, in the same transaction.
+	// Sweep removes data that is older than its retention, and makes ignored dead letters pending
+	// again when their time has come. It handles up to limit rows (1 to SweepMax) of each kind of
+	// data, in short transactions that never wait for a caller's transaction: rows that another
+	// transaction has locked are left to a later sweep. Removals are counted in the transaction
+	// that makes them. The actor SweepActor writes at most one audit row an hour about removals of
+	// the same kind of data. A removal of pending dead letters is audited at once, in the
+	// transaction that makes it.
 	Sweep(ctx context.Context, r Retention, limit int) (Swept, error)
 	// Fire enqueues the jobs for one slot of the cron entry name, and stores the slot with the
 	// expression that defined it. Fire does nothing in three cases: if any process has already
@@ -40,7 +41,7 @@ type BackgroundSweeper interface {
 const (
 	SweepMax = 5_000
 	CronsMax = 1_000
-	// ExpressionMax is the maximum size of a cron entry's expression in bytes, with its time
+	// ExpressionMax is the maximum size in bytes of a cron entry's expression, including its time
 	// zone.
 	ExpressionMax = 512
 	SweepActor    = "redrive"
@@ -57,11 +58,11 @@ type Retention struct {
 	// Failures is for failure records. The records of a dead job are kept as long as its dead
 	// letter, and the records of a live job as long as the job.
 	Failures time.Duration
-	// Dead is for dead letters with their jobs and all failure records. The time is measured
-	// from the death or from the last action on the dead letter. Some dead letters stay
-	// longer: a pending one for ever, one with a live job until that job ends, and one that is
-	// ignored for a time until it becomes pending. A group is removed when it has had no
-	// entries for this time, unless it is ignored.
+	// Dead is for dead letters with their jobs and all failure records. The time is measured from
+	// the death or from the last action on the dead letter. Some dead letters stay longer: a
+	// pending dead letter stays for ever, a dead letter with a live job stays until that job ends,
+	// and a dead letter that is ignored for a time stays until it becomes pending. A group is
+	// removed when it has had no entries for this time, unless it is ignored.
 	Dead time.Duration
 	// DropPending removes dead letters of every status by their age, including pending
 	// ones.
@@ -82,7 +83,8 @@ func (r *Retention) Validate() error {
 	return nil
 }
 
-// Swept is the result of a sweep. Its numbers count removed rows.
+// Swept is the result of a sweep. Its fields are numbers of removed rows; only Reopened is the
+// number of dead letters that the sweep made pending again.
 type Swept struct {
 	Completed int64 `json:"completed"` // completed and cancelled jobs that were removed
 	Failures  int64 `json:"failures"`
@@ -113,9 +115,8 @@ type CronSlot struct {
 	// Paused says that a person has paused the entry. The slots of a paused entry are not
 	// fired.
 	Paused bool `json:"paused,omitempty"`
-	// SetAt is the time at which a person last paused or resumed the entry; 0 means never.
-	// Slots up to this time are not fired any more. So slots that passed during a pause are
-	// never fired.
+	// SetAt is the time at which a person last paused or resumed the entry; 0 means never. Slots up
+	// to this time are not fired any more, so slots that passed during a pause are never fired.
 	SetAt job.Micros `json:"set_at,omitempty"`
 }
 

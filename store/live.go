@@ -10,25 +10,24 @@ import (
 
 // Live changes live jobs for people: jobs with given ids, or all jobs that a filter selects.
 type Live interface {
-	// Alter changes waiting and retrying jobs: when they are due, their queue, priority and own
-	// retry settings, and the payload of a single job. A job keeps its state, its life and its
-	// counters. A job that has not run in its life begins the life when it is due. With a Delay of
-	// 0, a job that is already due keeps its position in the queue.
+	// Alter changes waiting and retrying jobs: their due time, their queue, their priority, their
+	// own retry settings, and the payload of a single job. A job keeps its state, its life and its
+	// counters. If a job has not run in its current life, the life begins at the new due time. With
+	// a Delay of 0, a job that is already due keeps its position in the queue.
 	//
-	// The answer has one error for each id: ErrNotFound, ErrConflict for a job in another
-	// state or for a payload whose unique key another live job holds, ErrTooLarge when the
-	// store has no room for the lane of the new queue, or nil. Original returns the values
-	// from before the first change. Each changed job has an audit row "job.alter" and an
-	// event. A change that changes nothing in a job writes nothing.
+	// The answer has one error for each id: ErrNotFound, ErrConflict for a job in another state or
+	// for a payload whose unique key another live job holds, ErrTooLarge when the store has no room
+	// for the lane of the new queue, or nil. Original returns the values from before the first
+	// change. Each changed job has an audit row "job.alter" and an event. Alter writes nothing for
+	// a job that already has the new values.
 	Alter(ctx context.Context, by By, ids []job.ID, c Change) ([]error, error)
-	// PreviewLive counts the jobs that ActLive would change, and changes nothing. Give the
-	// Through of the answer to ActLive, so that ActLive takes no job that was enqueued
-	// later.
+	// PreviewLive counts the jobs that ActLive would change, and changes nothing. Pass the field
+	// Through of the answer to ActLive, so that ActLive changes no job that was enqueued later.
 	PreviewLive(ctx context.Context, a LiveAction) (LiveActed, error)
 	// ActLive does one step of an action in one transaction. A step that changed a job writes one
-	// audit row: "jobs.cancel" or "jobs.alter", with the filter as JSON as the target. Its After
-	// says how many jobs were changed, and what was changed in them. If a step is repeated, it does
-	// nothing a second time.
+	// audit row, "jobs.cancel" or "jobs.alter"; the target is the filter as JSON. The field After
+	// of the row says how many jobs were changed, and what was changed in the jobs. A step that is
+	// repeated changes nothing the second time.
 	ActLive(ctx context.Context, by By, a LiveAction) (LiveActed, error)
 }
 
@@ -71,14 +70,14 @@ const LiveLook = 20_000
 // LiveAction is an operation of a person on all live jobs that a filter selects.
 type LiveAction struct {
 	Do LiveAct
-	// Filter selects the jobs. A filter without states selects jobs in all states to which
-	// the act applies. It must not have an order, a cursor, a limit, a key, a reason or a
-	// time of the end.
+	// Filter selects the jobs. A filter without states selects jobs in all states to which the act
+	// applies. It must not have an order, a cursor, a limit, a key, a reason or a range of end
+	// times.
 	Filter Filter
-	// Through is the highest id of the frozen set, taken from PreviewLive; ActLive requires
-	// it. At is the time of PreviewLive: jobs that were enqueued later are not in the set,
-	// whatever their ids are; 0 means no bound. After is the Next of the previous step's answer. Limit is the maximum number of
-	// jobs that the step changes; 0 means StepMax.
+	// Through is the highest id of the frozen set, taken from PreviewLive; ActLive requires it. At
+	// is the time of PreviewLive: jobs that were enqueued later are not in the set, even if their
+	// ids are lower; 0 means no bound. After is the field Next from the answer to the previous
+	// step. Limit is the maximum number of jobs that the step changes; 0 means StepMax.
 	Through job.ID
 	At      job.Micros
 	After   job.ID
@@ -91,8 +90,8 @@ type LiveActed struct {
 	Done    int64  // jobs that were changed, or counted by PreviewLive
 	Through job.ID // the highest id of the frozen set
 	At      job.Micros
-	// Next is the After of the next step; 0 when nothing is left. A step examines a limited
-	// number of jobs, so it may change nothing and still have a next step.
+	// Next is the value of After for the next step; 0 when there is no next step. A step examines a
+	// limited number of jobs, so a step may change nothing although a next step follows.
 	Next job.ID
 }
 
@@ -109,7 +108,7 @@ func (a *LiveAction) Selection() Filter {
 // says that the jobs will only be counted.
 func (a *LiveAction) Validate(preview bool) error {
 	if a.Do != LiveCancel && a.Do != LiveAlter {
-		return fmt.Errorf("live act %d is unknown: %w", uint8(a.Do), ErrInvalid)
+		return fmt.Errorf("operation %d on live jobs is unknown: %w", uint8(a.Do), ErrInvalid)
 	}
 	most := StepMax
 	if preview {
@@ -145,8 +144,8 @@ func (a *LiveAction) Validate(preview bool) error {
 	return a.Change.ValidateAlter(0)
 }
 
-// ValidateAlter returns an error when the change cannot be made in n live jobs. 0 means
-// that a filter selects the jobs.
+// ValidateAlter returns an ErrInvalid or ErrTooLarge when the change cannot be made in n live jobs.
+// If n is 0, a filter selects the jobs.
 func (c *Change) ValidateAlter(n int) error {
 	switch {
 	case c.IsZero():
@@ -159,8 +158,8 @@ func (c *Change) ValidateAlter(n int) error {
 	return c.validate()
 }
 
-// AuditStep returns the After text of the audit row of a step: the result of the step and
-// what it has changed in the jobs.
+// AuditStep returns the text After for the audit row of a step: the result of the step and the
+// changes in the jobs.
 func (a *LiveAction) AuditStep(done int64) string {
 	shown := struct {
 		Done    int64   `json:"done"`

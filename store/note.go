@@ -7,7 +7,7 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// NoteKind says what a note is. The words are stored and append-only.
+// NoteKind is the kind of a note. Stores keep these words, so an existing word must not change.
 type NoteKind string
 
 // The kinds of notes.
@@ -22,8 +22,8 @@ const (
 	NoteMax  = 4 << 10 // maximum size of the text of a note, in bytes
 )
 
-// Note is a text on a job or on a group. The store sets ID, At and By. Retention removes
-// the notes with their job and its dead letter, or with their group.
+// Note is a text on a job or on a group. The store sets ID, At and By. Retention removes a note
+// together with its job and the job's dead letter, or together with its group.
 type Note struct {
 	ID    int64      `json:"id"` // later notes have higher numbers
 	At    job.Micros `json:"at"`
@@ -31,7 +31,7 @@ type Note struct {
 	What  NoteKind   `json:"what"`
 	Job   job.ID     `json:"job,omitempty"`
 	Group string     `json:"group,omitempty"` // a fingerprint; either Job or Group is set
-	Run   job.Token  `json:"run,omitempty"`   // the run whose handler wrote the note; 0 means that a person did
+	Run   job.Token  `json:"run,omitempty"`   // the run whose handler wrote the note; 0 means that a person wrote it
 	Text  string     `json:"text"`            // 1 to NoteMax bytes
 }
 
@@ -54,8 +54,8 @@ func (n *Note) Validate() error {
 	return nil
 }
 
-// ValidateNote returns an ErrInvalid or ErrTooLarge when the note cannot be added by this
-// person or worker. A worker may have any name.
+// ValidateNote returns an ErrInvalid or ErrTooLarge when this person or worker may not add the
+// note. A worker may have any name of at most job.TextMax bytes.
 func ValidateNote(by By, n *Note) error {
 	if n.Run != 0 && len(by.Actor) >= 1 && len(by.Actor) <= job.TextMax {
 		return n.Validate()
@@ -97,7 +97,8 @@ func (n *Note) of() string {
 	return fmt.Sprintf("job %d", n.Job)
 }
 
-// Event returns the event of the note. kind, queue and owner are those of the job.
+// Event returns the event of the note. The arguments are the kind, the queue and the owner of the
+// note's job.
 func (n *Note) Event(kind, queue, owner string) event.Event {
 	return event.Event{Type: event.NoteAdded, Job: n.Job, Kind: kind, Queue: queue, Owner: owner, Token: n.Run,
 		Reason: string(n.What), Note: n.Group}

@@ -18,10 +18,10 @@ type Presence interface {
 	// The first call of an instance stores all fields. Later calls store only the policy, the
 	// slots, the number of running jobs and the programs that the process cannot start.
 	//
-	// A call with Left set removes the entry, because the process ends. Each call also
-	// looks for other processes: it marks those that have been silent for SilentAfter,
-	// and removes entries that are older than SilentKept. It removes the entry of a
-	// silent process at once when p has the same name, because p replaces that process.
+	// A call with Left set removes the entry, because the process ends. Each call also looks for
+	// other processes: it marks those that have been silent for SilentAfter, and removes entries
+	// that are older than SilentKept. If a silent process has the same name as p, its entry is
+	// removed at once, because p replaces that process.
 	//
 	// The store writes an event when a process is new, when it leaves, and when another
 	// process marks it as silent. When a silent process reports again, the store writes an
@@ -30,11 +30,11 @@ type Presence interface {
 	Present(ctx context.Context, p Process) (Orders, error)
 	// Processes returns the registered processes, sorted by name and instance.
 	Processes(ctx context.Context) ([]Process, error)
-	// OrderProcess orders all processes with this name to be quiet, or withdraws this order. A
-	// quiet process claims no jobs and finishes the jobs that it runs. It gets the order in
-	// the answer to its next call of Present. The order ends with the process. The call writes
-	// one audit row, or none if it changes nothing. ErrNotFound means that no process with
-	// this name is registered.
+	// OrderProcess orders all processes with this name to be quiet, or, if quiet is false,
+	// withdraws this order. A quiet process claims no jobs and finishes the jobs that it runs. It
+	// gets the order in the answer to its next call of Present. The order ends when the process
+	// ends. The call writes one audit row, or no row if it changes nothing. ErrNotFound means that
+	// no process with this name is registered.
 	OrderProcess(ctx context.Context, by By, name string, quiet bool) error
 }
 
@@ -51,13 +51,13 @@ const (
 
 // Process is a process that works on the store.
 type Process struct {
-	Name     string `json:"name"`     // the holder of its leases, 1 to job.TextMax bytes
+	Name     string `json:"name"`     // the name of the process, which its leases also have as their holder; 1 to job.TextMax bytes
 	Instance string `json:"instance"` // a text that differs for each start of the process, 1 to job.NameMax bytes
 	What     string `json:"what"`     // what the process does, such as "work"; at most job.NameMax bytes
 	Host     string `json:"host,omitempty"`
 	PID      int    `json:"pid,omitempty"`
 	Version  string `json:"version,omitempty"` // version of redrive; at most job.TextMax bytes
-	Build    string `json:"build,omitempty"`   // the build of the program, in the words of the program; at most job.TextMax bytes
+	Build    string `json:"build,omitempty"`   // the build of the program, a text that the program chooses; at most job.TextMax bytes
 	Policy   string `json:"policy,omitempty"`  // hash of the policy that the process uses now
 
 	Queues  []string `json:"queues"`  // the queues that the process works on
@@ -65,8 +65,8 @@ type Process struct {
 	Slots   int      `json:"slots"`   // number of jobs that the process can run at a time
 	Running int      `json:"running"` // number of jobs that the process is running
 
-	// Sick lists the programs that the process cannot start now, at most SickMax. The process
-	// claims no jobs that need them. It is empty for a healthy process.
+	// Sick lists the programs that the process cannot start now, at most SickMax entries. The
+	// process claims no jobs that need these programs. Sick is empty for a healthy process.
 	Sick []Sickness `json:"sick,omitempty"`
 
 	// Left is true in the last call of Present, when the process ends. The store sets the
@@ -80,7 +80,7 @@ type Process struct {
 	Silent bool `json:"silent"`
 }
 
-// Sickness is a trouble of a process: it cannot start the program of a kind.
+// Sickness says that a process cannot start the program of a kind of jobs.
 type Sickness struct {
 	Kind  string `json:"kind,omitempty"` // "" means all kinds
 	Cause string `json:"cause"`          // the error, one line of 1 to job.TextMax bytes
@@ -113,14 +113,14 @@ func (p *Process) HasSick(kind string) (cause string, sick bool) {
 	return "", false
 }
 
-// Orders is the answer to a sign of life: the orders of people to the process, and when it should
-// look for expired leases.
+// Orders is the answer to a call of Present: the orders of people to the process, and the time when
+// the process should look for expired leases.
 type Orders struct {
 	Quiet bool // the process must claim no jobs, and finish the jobs that it runs
 	// NextExpiry is the time until the earliest lease of a running job expires; 0 if it has
-	// expired, and Never when no job is running or the process leaves. A process that has
-	// nothing to do learns in this way of the jobs that others have begun, and calls
-	// Rescue in time when such a process is killed.
+	// expired, and Never when no job is running or the process leaves. So even an idle process
+	// knows when the leases of other processes end, and can call Rescue in time if another process
+	// is killed.
 	NextExpiry time.Duration
 }
 
@@ -147,7 +147,7 @@ func (p *Process) Validate() error {
 		}
 	}
 	if len(p.Sick) > SickMax {
-		return fmt.Errorf("process %q: %d entries say what is sick: at most %d are allowed: %w", p.Name, len(p.Sick), SickMax, ErrTooLarge)
+		return fmt.Errorf("process %q: the list of programs that cannot be started has %d entries: at most %d entries are allowed: %w", p.Name, len(p.Sick), SickMax, ErrTooLarge)
 	}
 	for _, s := range p.Sick {
 		if s.Kind != "" {

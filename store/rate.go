@@ -56,12 +56,13 @@ func (r Rate) Room(arrival, now job.Micros) int {
 	return int(max(0, (r.burst()*r.interval()-ahead)/r.interval()))
 }
 
-// Take returns the new state of the rate after n starts at the present time.
+// Take returns the new state of the rate after n starts at the time given by now.
 func (r Rate) Take(arrival, now job.Micros, n int) job.Micros {
 	return r.due(arrival, now) + job.Micros(int64(n)*r.interval())
 }
 
-// Next returns the time at which the rate allows the next start. The time is now or later.
+// Next returns the time at which the rate allows the next start. It is never before the time given
+// by now.
 func (r Rate) Next(arrival, now job.Micros) job.Micros {
 	return max(now, r.due(arrival, now)-job.Micros((r.burst()-1)*r.interval()))
 }

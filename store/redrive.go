@@ -13,20 +13,19 @@ import (
 // that runs jobs also advances the redrives. When one of the processes dies, no progress is
 // lost.
 type Redrives interface {
-	// StartRedrive makes a redrive of the dead letters that its filter selects now. Through
-	// and Total come from a Preview of ActRetry, or from PreviewLive if Live is set. If dead
-	// jobs go to another queue and need more lanes than the store has room for, the error is
-	// ErrTooLarge.
+	// StartRedrive makes a redrive of the dead letters that its filter selects now. Take Through
+	// and Total of the spec from a Preview of ActRetry, or from PreviewLive if Live is set.
+	// ErrTooLarge means that the jobs change to another queue and would need more lanes than the
+	// store has room for.
 	//
-	// When the Key of the spec has already started a redrive, the call starts nothing
-	// and returns the current state of that redrive. It then ignores the rest of the
-	// spec. So a caller that got no answer can repeat the start.
+	// When the Key of the spec has already started a redrive, the call starts nothing and returns
+	// the current state of that redrive. It then ignores the rest of the spec. So a caller that got
+	// no answer can repeat the call.
 	//
-	// Redrives are audited as "redrive.start", "redrive.stop",
-	// "redrive.complete", and, for actions of people, "redrive.pause" and so on,
-	// with the redrive's number as the target. Before each of these rows except the
-	// first, a "redrive.release" row gives the number of jobs released since the
-	// previous one: {"done":N}.
+	// Redrives are audited as "redrive.start", "redrive.stop", "redrive.complete", and, for actions
+	// of people, "redrive.pause" and so on. The target is the redrive's number. Before each of
+	// these rows except the first, a "redrive.release" row gives the number of jobs released since
+	// the previous "redrive.release" row: {"done":N}.
 	StartRedrive(ctx context.Context, by By, r RedriveSpec) (Redrive, error)
 	// Redrive returns a redrive. It returns ErrNotFound when the redrive does not exist.
 	Redrive(ctx context.Context, id int64) (Redrive, error)
@@ -59,7 +58,7 @@ const (
 	CanaryMax       = 1_000
 	RedriveRateMax  = 1_000_000
 	StopDefault     = 0.2
-	RedrivePriority = job.PriorityMax // priority of released jobs, so that they run after new jobs
+	RedrivePriority = job.PriorityMax // priority of released jobs; it is the lowest priority, so that new jobs run first
 	// redriveWindow is the number of released jobs that may be running or waiting before any of
 	// them has ended its first attempt.
 	redriveWindow = 100
@@ -84,10 +83,10 @@ type RedriveSpec struct {
 	Canary int `json:"canary"`
 	// Rate is the maximum number of jobs released per second; 0 means no limit.
 	Rate int `json:"rate,omitempty"`
-	// StopShare is a share of the released jobs whose first attempt has ended. It is above 0
-	// and at most 1. The redrive stops automatically in two cases: more than this share of the
-	// jobs fail their first attempt again with the same fingerprint, or no job of the canary
-	// completes. 0 means StopDefault; 1 means that the redrive never stops automatically.
+	// StopShare is a share of the released jobs whose first attempt has ended. It is above 0 and at
+	// most 1. The redrive stops automatically in two cases: the first attempt of more than this
+	// share of the jobs fails with the same fingerprint as before the redrive, or no job of the
+	// canary completes. 0 means StopDefault; 1 means that the redrive never stops automatically.
 	StopShare float64 `json:"stop_share"`
 	// Live is set for a bulk action on live jobs. Then Through is the highest id of the
 	// frozen set, Filter is zero, and there is no canary and no stop rule. The Change of a
@@ -105,16 +104,19 @@ type LiveSpec struct {
 	At     job.Micros `json:"at,omitempty"` // the same as LiveAction.At
 }
 
-// liveAction returns the action that a step makes. It must not change more than limit jobs.
+// liveAction returns the action of one step, which continues after the job with the id given by
+// after and changes at most limit jobs.
 func (r *RedriveSpec) liveAction(after int64, limit int) LiveAction {
 	return LiveAction{Do: r.Live.Do, Filter: r.Live.Filter, Through: job.ID(r.Through), At: r.Live.At, After: job.ID(after),
 		Limit: limit, Change: r.Change}
 }
 
-// LiveAction returns the next step of a redrive of live jobs.
+// LiveAction returns the action of the next step of a redrive of live jobs. The step changes at
+// most limit jobs.
 func (r *Redrive) LiveAction(limit int) LiveAction { return r.liveAction(r.Cursor, limit) }
 
-// validateLive is Validate for a redrive of live jobs.
+// validateLive checks the fields of a redrive of live jobs. It returns an ErrInvalid or ErrTooLarge
+// that names the wrong field.
 func (r *RedriveSpec) validateLive() error {
 	switch {
 	case !r.Filter.isZero():
@@ -185,7 +187,8 @@ type RedriveState string
 
 // The states of a redrive.
 const (
-	// In the canary the first few jobs are released. The other jobs wait for their results.
+	// In the state RedriveCanary the first few jobs are released. The other jobs wait for the
+	// results of these jobs.
 	RedriveCanary    RedriveState = "canary"
 	RedriveRamping   RedriveState = "ramping"   // more and more jobs are released
 	RedriveSettling  RedriveState = "settling"  // all jobs are released, but some of them have not ended yet
@@ -211,8 +214,9 @@ const (
 	RedriveCancel  RedriveOp = "cancel"  // releases no further jobs; the jobs that are already released continue
 )
 
-// Redrive is a bulk retry of dead jobs, or a bulk action on live jobs. Its numbers count jobs. Released
-// counts the jobs that an action on live jobs has changed; the other counts are then 0.
+// Redrive is a bulk retry of dead jobs, or a bulk action on live jobs. Its counts are numbers of
+// jobs. For an action on live jobs, Released is the number of changed jobs, and the other counts
+// are 0.
 type Redrive struct {
 	ID int64 `json:"id"`
 	RedriveSpec
@@ -226,7 +230,7 @@ type Redrive struct {
 
 	Released int64 `json:"released"`
 	Answered int64 `json:"answered"` // number of released jobs whose first attempt has ended, or that ended without an attempt
-	// number of those jobs whose first attempt failed with the same fingerprint as before the
+	// number of released jobs whose first attempt failed with the same fingerprint as before the
 	// redrive
 	Again     int64 `json:"again"`
 	Completed int64 `json:"completed"`
@@ -236,8 +240,8 @@ type Redrive struct {
 	// These fields are the progress of the redrive. Resume is the state in which the redrive
 	// continues after a pause or a stop.
 	Resume RedriveState `json:"-"`
-	// all deaths up to this number were released or skipped; above it, only canaries were
-	// released
+	// the dead letters up to this death number were released or skipped; above this number, only
+	// jobs of the canary were released
 	Cursor int64      `json:"-"`
 	LastAt job.Micros `json:"-"` // the time from which the rate limit is computed; each release sets it
 	// value of Answered when a person last resumed the redrive; the stop rule ignores earlier

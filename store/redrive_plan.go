@@ -68,7 +68,7 @@ func (r *Redrive) Plan(now job.Micros, limit int) RedrivePlan {
 // AwaitsOutcomes reports whether an active redrive has no work to do until one of its released
 // jobs ends.
 func (r *Redrive) AwaitsOutcomes() bool {
-	const later = 1 << 62 // a time so far in the future that no rate limit delays a release
+	const later = 1 << 62 // a time in microseconds, so far in the future that no rate limit delays a release
 	next := *r
 	plan := next.Plan(later, StepMax)
 	return r.State.Active() && next.State == r.State && plan.Release == 0
@@ -101,8 +101,8 @@ type RedriveDone struct {
 	Blocked   error // why the next job could not be released; nil when no release failed
 }
 
-// RecordStep records the result of a step in the redrive. It stops the redrive when the
-// redrive cannot continue.
+// RecordStep records the result of a step in the redrive. If the redrive cannot continue,
+// RecordStep stops it.
 func (r *Redrive) RecordStep(now job.Micros, p RedrivePlan, did RedriveDone) {
 	stuck := did.Released == 0 && (p.Spread || did.Cursor <= r.Cursor)
 	r.Released += did.Released
@@ -115,14 +115,14 @@ func (r *Redrive) RecordStep(now job.Micros, p RedrivePlan, did RedriveDone) {
 	}
 	switch {
 	case did.Blocked != nil:
-		r.stopFor(now, fmt.Sprintf("%d of %d are released; the next job cannot be: %v", r.Released, r.Total, did.Blocked))
+		r.stopFor(now, fmt.Sprintf("%d of %d jobs are released; the next job cannot be released: %v", r.Released, r.Total, did.Blocked))
 	case did.Exhausted:
 		r.State = RedriveSettling
 		if r.Live != nil || r.Completed+r.Dead+r.Cancelled >= r.Released {
 			r.State, r.EndedAt = RedriveCompleted, now
 		}
 	case stuck:
-		r.stopFor(now, fmt.Sprintf("%d of %d are released; a step found no further job and did not reach the end of the set", r.Released, r.Total))
+		r.stopFor(now, fmt.Sprintf("%d of %d jobs are released; a step found no further job and did not reach the end of the set", r.Released, r.Total))
 	}
 }
 
@@ -140,15 +140,15 @@ func RedriveTurns(a, b *Redrive) int {
 	return cmp.Or(cmp.Compare(a.Released, b.Released), cmp.Compare(a.ID, b.ID))
 }
 
-// RedriveShare returns how many jobs the next redrive may release in a step. The argument left
-// is the number of jobs that the step may still release; redrives is the number of redrives
-// that the step has not served yet. Releases that a redrive does not use stay for the redrives
-// after it.
+// RedriveShare returns how many jobs the next redrive may release in a step. The argument left is
+// the number of jobs that the step may still release; redrives is the number of redrives that the
+// step has not served yet. If a redrive releases fewer jobs than its share, the later redrives of
+// the step may release the rest.
 func RedriveShare(left, redrives int) int { return (left + redrives - 1) / redrives }
 
-// enoughAnswers reports whether enough first attempts of released jobs have ended to apply the
-// stop rule. It counts from the beginning of the redrive or from the time when a person last
-// resumed it.
+// enoughAnswers reports whether enough first attempts of released jobs have ended to apply the stop
+// rule. Only attempts that ended after a person last resumed the redrive are counted, or all
+// attempts if nobody has resumed it.
 func (r *Redrive) enoughAnswers() bool { return r.Answered-r.BaseAnswered >= redriveAnswersMin }
 
 // failing reports whether too many jobs failed again: their share is above StopShare.
@@ -167,9 +167,9 @@ func (r *Redrive) stop(now job.Micros) bool {
 	return true
 }
 
-// noneCompleted reports whether no job of the canary has completed yet. The redrive continues
-// only after the first completed job. It stops when all jobs of the canary have ended and none
-// has completed, for whatever cause. With a StopShare of 1 it never stops.
+// noneCompleted reports whether the redrive must wait, because no job of the canary has completed
+// yet. If all jobs of the canary have ended and none has completed, noneCompleted stops the
+// redrive, whatever the jobs died of. With a StopShare of 1 it returns false and stops nothing.
 func (r *Redrive) noneCompleted(now job.Micros) bool {
 	if r.Completed > 0 || r.Released == 0 || r.StopShare >= 1 {
 		return false
@@ -198,7 +198,7 @@ func (r *Redrive) Apply(now job.Micros, do RedriveOp) (changed bool, err error) 
 		case r.State == RedrivePaused:
 			return false, nil
 		case !r.State.Active():
-			return false, refuse("an active one can be paused")
+			return false, refuse("an active redrive can be paused")
 		}
 		r.Resume, r.State = r.State, RedrivePaused
 	case RedriveResume:
@@ -206,11 +206,11 @@ func (r *Redrive) Apply(now job.Micros, do RedriveOp) (changed bool, err error) 
 		case r.State.Active():
 			return false, nil
 		case r.State != RedrivePaused && r.State != RedriveStopped:
-			return false, refuse("a paused or stopped one can be resumed")
+			return false, refuse("a paused or stopped redrive can be resumed")
 		}
 		if r.State == RedriveStopped && r.failing() {
-			// a person resumes the redrive although it stopped when all jobs of the canary had
-			// ended their first attempt
+			// The redrive stopped after all jobs of the canary had ended their first attempt, and a
+			// person resumes it nevertheless.
 			r.Resume = RedriveRamping
 			r.BaseAnswered, r.BaseAgain = r.Answered, r.Again
 		}
@@ -222,14 +222,14 @@ func (r *Redrive) Apply(now job.Micros, do RedriveOp) (changed bool, err error) 
 		case RedriveCanary:
 			r.State = RedriveRamping
 		default:
-			return false, refuse("one with a running canary can proceed")
+			return false, refuse("a redrive with a running canary can proceed")
 		}
 	case RedriveCancel:
 		switch r.State {
 		case RedriveCancelled:
 			return false, nil
 		case RedriveCompleted:
-			return false, refuse("one that has not ended can be cancelled")
+			return false, refuse("a redrive that has not ended can be cancelled")
 		case RedriveCanary, RedriveRamping, RedriveSettling, RedrivePaused, RedriveStopped:
 		}
 		r.State, r.EndedAt = RedriveCancelled, now

@@ -65,7 +65,7 @@ func TestD7_PlanOfARedrive(t *testing.T) {
 		{"a ramp with a full window waits", redriveOf(store.RedriveRamping, answers(100, 0, 0)), 500, idle, store.RedriveRamping},
 		{"a ramp grows with answers", redriveOf(store.RedriveRamping, answers(100, 100, 0)), 500, store.RedrivePlan{Release: 300}, store.RedriveRamping},
 		{"nine answers are too few for the stop rule", redriveOf(store.RedriveRamping, answers(100, 9, 9)), 500, store.RedrivePlan{Release: 27}, store.RedriveRamping},
-		{"ten stop it", redriveOf(store.RedriveRamping, answers(100, 10, 10)), 500, idle, store.RedriveStopped},
+		{"ten answers are enough for the stop rule", redriveOf(store.RedriveRamping, answers(100, 10, 10)), 500, idle, store.RedriveStopped},
 		{"a ramp exactly at the stop share continues", redriveOf(store.RedriveRamping, answers(50, 50, 10)), 10, store.RedrivePlan{Release: 10}, store.RedriveRamping},
 		{"with a stop share of 1 a ramp never stops", redriveOf(store.RedriveRamping, func(r *store.Redrive) { answers(50, 50, 50)(r); r.StopShare = 1 }), 10,
 			store.RedrivePlan{Release: 10}, store.RedriveRamping},
@@ -90,9 +90,9 @@ func TestD7_PlanOfARedrive(t *testing.T) {
 	}
 }
 
-// Three rules hold for any order of steps and ends of jobs. The number of released jobs whose
-// first attempt has not ended stays within the limit. The rate is never exceeded. When all
-// jobs of the set have ended, the redrive is completed.
+// Three rules hold for any order in which steps are made and jobs end. The number of released jobs
+// whose first attempt has not ended stays within the limit of the ramp. The rate is never exceeded.
+// When all jobs of the set have ended, the redrive is completed.
 //
 // part of: D7
 func TestD7_RampStaysInItsBounds(t *testing.T) {
@@ -113,10 +113,10 @@ func TestD7_RampStaysInItsBounds(t *testing.T) {
 			if out := r.Released - r.Answered; out > 2*r.Answered+100 {
 				t.Fatalf("the first attempt of %d released jobs has not ended, that of %d jobs has ended; want at most twice the second number plus 100", out, r.Answered)
 			}
-			// The jobs of one second may start at once, and the time of each job may be
-			// rounded by a microsecond.
+			// The rate allows the jobs of one second to be released at once, and the time of each
+			// release may be rounded by one microsecond.
 			if most := int64(rate) + int64(now-at)*int64(rate)/1_000_000 + 1; rate > 0 && r.Released > most+most/1000 {
-				t.Fatalf("%d jobs were released in %s, want fewer, because the rate is %d jobs per second", r.Released, now.Sub(at), rate)
+				t.Fatalf("%d jobs were released in %s, want fewer at a rate of %d jobs per second", r.Released, now.Sub(at), rate)
 			}
 			if p.Wait > 0 && p.Wait != store.Never && r.Released == before {
 				now = now.Add(p.Wait)
@@ -175,7 +175,7 @@ func TestD7_WhatPeopleDoWithARedrive(t *testing.T) {
 				t.Errorf("operation %s was refused, but the state is now %s; want it unchanged", do, r.State)
 			}
 			if from == store.RedriveStopped && do == store.RedriveResume && (r.BaseAnswered != 5 || r.BaseAgain != 3 || r.EndedAt != 0 || r.Why != "") {
-				t.Errorf("resumed redrive: got %+v, want EndedAt and Why cleared, and a stop rule that counts from now", r)
+				t.Errorf("resumed redrive: got %+v, want EndedAt 0, an empty Why, BaseAnswered 5 and BaseAgain 3", r)
 			}
 		}
 	}
@@ -217,7 +217,7 @@ func TestD7_CanaryIsPaced(t *testing.T) {
 	now := at.Add(time.Hour)
 	p := r.Plan(now, 500)
 	if p != (store.RedrivePlan{Release: 4, Spread: true}) {
-		t.Errorf("plan after an hour: got %+v, want Release 4 and Spread true: 4 jobs, taken from all parts of the selected dead letters", p)
+		t.Errorf("plan after an hour: got %+v, want Release 4 and Spread true, because the rate is 4 jobs per second", p)
 	}
 	r.RecordStep(now, p, store.RedriveDone{Released: 4})
 	if p := r.Plan(now, 500); p.Release != 0 || p.Wait != time.Second/4 {
@@ -244,7 +244,7 @@ func TestD7_AStepWithoutProgressStops(t *testing.T) {
 		{"a search", ramp, store.RedriveDone{Cursor: 51}, store.RedriveRamping, ""},
 		{"nothing is left", ramp, store.RedriveDone{Cursor: 50, Exhausted: true}, store.RedriveSettling, ""},
 		{"no room", ramp, store.RedriveDone{Released: 2, Cursor: 60, Exhausted: true, Blocked: storekit.TooManyLanes("night", "k", "")},
-			store.RedriveStopped, `5 of 1000 are released; the next job cannot be: queue "night"`},
+			store.RedriveStopped, `5 of 1000 jobs are released; the next job cannot be released: queue "night"`},
 	} {
 		r := redriveOf(store.RedriveRamping, func(r *store.Redrive) { r.Cursor, r.Released = 50, 3 })
 		r.RecordStep(at, tt.plan, tt.did)

@@ -8,18 +8,18 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// Requests keeps what was done for requests that have an idempotency key, so that a request
-// that is sent again gets the first answer. A single job does not need it: its own key does
-// the same.
+// Requests keeps the answers to requests that have an idempotency key, so that a request that is
+// sent again gets the first answer. A request that enqueues a single job does not need this
+// interface, because the job's own key does the same.
 type Requests interface {
-	// BeginRequest stores a request before it is carried out. If the scope already has a
-	// request with this key, it stores nothing and returns that request with existing set;
-	// ErrConflict means that it has another Digest. A request is forgotten RequestsKept
-	// after its begin.
+	// BeginRequest stores a request before it is carried out. If the scope already has a request
+	// with this key, BeginRequest stores nothing and returns that request, and existing is true.
+	// ErrConflict means that the stored request has another Digest. The store removes a request
+	// when RequestsKept has passed since its begin.
 	BeginRequest(ctx context.Context, r Request) (stored Request, existing bool, err error)
-	// EndRequest stores the answer to a request. The first answer counts: a later call
-	// changes nothing. ErrNotFound means that the request was never begun, or is
-	// forgotten.
+	// EndRequest stores the answer to a request. Only the first call stores its answer; later calls
+	// change nothing. ErrNotFound means that the request was never begun, or that the store has
+	// removed it.
 	EndRequest(ctx context.Context, scope, key string, status int, body []byte) error
 }
 
@@ -34,10 +34,11 @@ const (
 type Request struct {
 	Scope  string     // who may use the key, and for what; 1 to job.TextMax bytes
 	Key    string     // 1 to job.TextMax bytes
-	Digest []byte     // a hash of what was asked; 1 to job.NameMax bytes
+	Digest []byte     // a hash of the content of the request; 1 to job.NameMax bytes
 	At     job.Micros // when the request was begun
-	// What the request needs to be continued after a crash: the ids that it has reserved
-	// for its N jobs begin with First, and Through is the end of the set that it acts on.
+	// With these fields a request can be continued after a crash. First is the first of the N job
+	// ids that were reserved for the request. Through is the end of the frozen set to which the
+	// request applies.
 	First   job.ID
 	N       int
 	Through int64

@@ -9,9 +9,9 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// Figures counts what happened to jobs in a minute, in an hour or in a longer time. The
-// store's clock at the commit of a change decides to which minute the change belongs. Each
-// attempt counts once, in the queue in which it ran.
+// Figures counts what happened to jobs in a minute, in an hour or in a longer time. The store's
+// clock at the commit of a change decides to which minute the change belongs. Each attempt is
+// counted once, in the queue in which it ran.
 type Figures struct {
 	Enqueued  int64 `json:"enqueued"`  // new jobs; a manual retry adds none
 	Started   int64 `json:"started"`   // claims of a job by a worker
@@ -24,9 +24,9 @@ type Figures struct {
 	Cancelled int64 `json:"cancelled"` // cancelled jobs
 	Retries   int64 `json:"retries"`   // attempts, except the first attempt of a job's first life
 	RetryCost int64 `json:"retry_cost_microusd"`
-	// RunTime is the total time from the claims of attempts to their ends, of the attempts
-	// that completed or failed. WaitTime is the total time from the due times of jobs to their
-	// claims. Both are in microseconds.
+	// RunTime is the sum of the times from claim to end of all attempts that completed or failed.
+	// WaitTime is the sum of the times from the due time of a job to its claim. Both are in
+	// microseconds.
 	RunTime  int64 `json:"run_us"`
 	WaitTime int64 `json:"wait_us"`
 
@@ -43,11 +43,11 @@ type ClassFigures struct {
 // Attempts returns the number of attempts that ended.
 func (f *Figures) Attempts() int64 { return f.Completed + f.Failed }
 
-// MeanRun returns the mean time of an attempt, and 0 without attempts.
+// MeanRun returns the mean time from claim to end of an attempt. It returns 0 if no attempt ended.
 func (f *Figures) MeanRun() time.Duration { return mean(f.RunTime, f.Attempts()) }
 
-// MeanWait returns the mean time from the due time of a job to its claim, and 0 without
-// claims.
+// MeanWait returns the mean time from the due time of a job to its claim. It returns 0 if there
+// were no claims.
 func (f *Figures) MeanWait() time.Duration { return mean(f.WaitTime, f.Started) }
 
 func mean(micros, n int64) time.Duration {
@@ -62,7 +62,8 @@ func (f *Figures) IsZero() bool {
 	return f.Enqueued == 0 && f.Started == 0 && f.Completed == 0 && f.Failed == 0 && f.Dead == 0 && f.Crashed == 0 && f.Cancelled == 0
 }
 
-// Class returns the figures of a class. The pointer is valid until the next call.
+// Class returns the figures of a class, and adds the class if it is missing. The pointer is valid
+// until the next call.
 func (f *Figures) Class(name string) *ClassFigures {
 	i, ok := slices.BinarySearchFunc(f.Classes, name, func(c ClassFigures, name string) int { return strings.Compare(c.Class, name) })
 	if !ok {
@@ -106,21 +107,22 @@ type StoredFigures struct {
 	Figures
 }
 
-// How long figures are kept, and how many of them a query reads.
+// These constants limit how long figures are kept, and how many figures one query or one sweep
+// handles.
 const (
 	MinutesKept   = 30 * 24 * time.Hour
 	HourRowsKept  = 365 * 24 * time.Hour
 	SeriesStepMax = 366 * 24 * time.Hour
-	// SeriesRowsMax is the maximum number of stored figures that a query may have to read:
-	// its minutes or hours, multiplied by the number of combinations of queue, kind and
-	// dependencies. A query without Queue, Kind and By reads one for each minute or hour.
+	// SeriesRowsMax is the maximum number of stored figures that a query may have to read: its
+	// minutes or hours, multiplied by the number of combinations of queue, kind and dependencies. A
+	// query without Queue, Kind and By reads one stored figure for each minute or hour.
 	SeriesRowsMax = 50_000
 	// SweptFigures is the maximum number of minutes, and of hours, whose figures one sweep
 	// removes.
 	SweptFigures = 60
 )
 
-// SeriesBy says by which name the points of a series are divided.
+// SeriesBy says whether a series has separate points for each queue, each kind or each class.
 type SeriesBy string
 
 // The values of SeriesBy.
@@ -132,13 +134,14 @@ const (
 
 // SeriesQuery selects figures over time.
 type SeriesQuery struct {
-	// Since and Until bound the time. Until 0 is now, and Since 0 is 60 steps before Until.
-	// Both are extended to whole steps. Times without figures have no points.
+	// Since and Until are the bounds of the time range. If Until is 0, the range ends at the
+	// store's current time. If Since is 0, the range begins 60 steps before Until. The range is
+	// extended to whole steps. A step without figures has no point.
 	Since, Until job.Micros
-	// Step is the length of a point: a whole number of minutes, at most SeriesStepMax; 0 is
-	// one minute. Steps begin at multiples of their length since 1970-01-01 00:00 UTC.
-	// Figures by minute are kept for MinutesKept. A step of whole hours reads the figures by
-	// hour, which are kept for HourRowsKept.
+	// Step is the period that one point covers: a whole number of minutes, at most SeriesStepMax; 0
+	// means one minute. Steps begin at multiples of Step since 1970-01-01 00:00 UTC. Figures by
+	// minute are kept for MinutesKept. A query whose step is a whole number of hours reads the
+	// figures by hour, which are kept for HourRowsKept.
 	Step  time.Duration
 	Queue string // "" selects all queues
 	Kind  string // "" selects all kinds
@@ -185,8 +188,8 @@ type DueRetries struct {
 	// Minutes counts the retries that fall due in each of the next minutes. The first minute
 	// begins at At.
 	Minutes []int64 `json:"minutes"`
-	// Capped says that a count has reached DueCountMax. Such a count means "at least so
-	// many".
+	// Capped says that at least one count has reached DueCountMax, so the real number may be
+	// higher.
 	Capped bool `json:"capped,omitempty"`
 }
 
@@ -198,7 +201,7 @@ func ValidMinutes(minutes int) error {
 	return nil
 }
 
-// Head says when the jobs of one queue and kind are due that wait to run.
+// Head says when the first waiting or retrying jobs of one queue and kind are due.
 type Head struct {
 	Queue string     `json:"queue"`
 	Kind  string     `json:"kind"`

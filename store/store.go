@@ -1,5 +1,5 @@
-// Package store is the contract between the engine and the stores that keep its
-// jobs. It uses the terms of the domain; no SQL type crosses it.
+// Package store is the contract between the engine and the stores that keep its jobs. It uses the
+// terms of the domain and no SQL types.
 //
 // What every store promises:
 //
@@ -52,13 +52,13 @@ type Producer interface {
 	// ReserveIDs reserves n (1 to 1<<20) consecutive job ids and returns the first. Reserved
 	// ids that are never used leave a gap and do no harm.
 	ReserveIDs(ctx context.Context, n int) (job.ID, error)
-	// Enqueue accepts all the jobs or none (at most job.EnqueueMax) and returns their receipts
-	// in the same order. For an idempotency key that is already used, it returns the receipt
-	// of the job that holds the key. If that job has another payload, the whole call fails
-	// with a *KeyConflict. For a draining queue it returns ErrDraining. For a job with Repeat
-	// whose id is already stored, Enqueue writes nothing and returns the receipt of the stored
-	// job. If the stored job differs from the new one, the call fails with an *IDConflict. A
-	// job holds a key that begins with job.AliveKey only until the job has ended.
+	// Enqueue accepts all the jobs or none (at most job.EnqueueMax) and returns their receipts in
+	// the same order. For an idempotency key that is already used, it returns the receipt of the
+	// job that holds the key. If that job has another payload, the whole call fails with a
+	// *KeyConflict. For a draining queue it returns ErrDraining. For a job with Repeat whose id is
+	// already stored, Enqueue writes nothing and returns the receipt of the stored job. If the
+	// stored job differs from the new job, the call fails with an *IDConflict. A job holds a key
+	// that begins with job.AliveKey only until the job has ended.
 	Enqueue(ctx context.Context, jobs []job.New) ([]job.Receipt, error)
 }
 
@@ -86,43 +86,43 @@ type Transactor interface {
 
 // Worker holds the calls that an engine needs to run jobs.
 type Worker interface {
-	// Exchange writes the outcomes of ended runs and then claims jobs. An outcome that
-	// cannot be written because its lease is lost gets an error in the answer. The
-	// other outcomes are still written. A store may commit the outcomes and the claims
-	// separately. After an error, repeat the call with the same outcomes; outcomes that
-	// are already written are then only looked up. If the answer was lost, its claims
-	// end with their leases, or the store ends them earlier as interrupted.
+	// Exchange writes the outcomes of ended runs and then claims jobs. If an outcome cannot be
+	// written because the lease of its run is lost, the answer contains an error for it. The other
+	// outcomes are still written. A store may commit the outcomes and the claims separately. After
+	// an error, repeat the call with the same outcomes; outcomes that are already written are then
+	// only looked up. If the answer was lost, its claims end with their leases, or the store ends
+	// them earlier as interrupted.
 	//
 	// Exchange is safe for concurrent use. An empty answer with NextDue 0 is legal
 	// when another process was faster; wait a little before the next call.
 	//
-	// While no other call is under way, every store claims in the same order.
-	// After the outcomes it goes through the wants in order and, within a want,
-	// through the priorities from 1. It takes due jobs of the open lanes of the
-	// wanted kinds, ordered by (run_at, id), within the want's Max, the kind's Max,
-	// the limits over all processes and the rates. A job found past its deadline
-	// dies as expired and does not count as claimed.
+	// While no other call is under way, every store claims in the same order. After the outcomes it
+	// goes through the wants in order and, within a want, through the priorities from 1. It takes
+	// due jobs of the open lanes of the wanted kinds, ordered by (run_at, id), within the want's
+	// Max, the kind's Max, the limits over all processes and the rates. If the deadline of a job
+	// has passed when Exchange finds the job, the job dies as expired and does not count as
+	// claimed.
 	//
-	// NextDue covers all lanes that the wants may take from, except the lanes of a want
-	// that was filled to its Max (Full is set instead) and of a kind whose Max is or
-	// became zero. A job that is due later counts with its due time. A job that is due
-	// but delayed by a rate counts with the time of the next allowed start (the later
-	// one of the queue's rate and the kind's rate). A job that waits for a limit over
-	// all processes does not count, because the store notifies the callers of Notify
-	// when another run ends.
+	// NextDue covers all lanes from which the wants may take jobs, with two exceptions: the lanes
+	// of a want that was filled to its Max (Full is set instead), and the lanes of a kind for which
+	// no further job may be claimed because of its Max. A job that is due later counts with its due
+	// time. A job that is due but delayed by a rate counts with the time of the next allowed start
+	// (the later one of the queue's rate and the kind's rate). A job that waits for a limit over
+	// all processes does not count, because the store notifies the callers of Notify when another
+	// run ends.
 	Exchange(ctx context.Context, x Exchange) (Exchanged, error)
-	// Heartbeat extends the leases of runs and stores the progress of these runs. With
-	// Beat.Begin, it also writes that the handlers of the runs begin.
+	// Heartbeat extends the leases of runs and stores the progress of these runs. If Beat.Begin is
+	// set, it also records that the handlers of the runs begin.
 	Heartbeat(ctx context.Context, b Beat) ([]RunStatus, error)
-	// Rescue ends up to limit runs whose lease is over. The job goes back to waiting,
-	// due after job.Terms.CrashDelay. Its number of crashes grows by one, but not its
-	// number of attempts. If its life has reached the crash limit, the job becomes dead
-	// as stalled instead. Each crashed run gets a failure record. The terms of the
-	// run's claim give the class, the texts and the delay.
+	// Rescue ends at most limit runs whose lease has expired. Their jobs wait again and are due
+	// after job.Terms.CrashDelay. A job's number of crashes grows by one, but not its number of
+	// attempts. If the life of a job has reached the crash limit, the job becomes dead as stalled
+	// instead. Each crashed run gets a failure record. The terms of the run's claim determine the
+	// class and the texts of this record, and the delay.
 	//
-	// The crash that reaches the limit counts only for a run that has begun; see
-	// Beat.Begin. A run that has not begun is handed back instead, as if its worker had
-	// done it: the job is due at once, and the run counts as interrupted.
+	// The crash that reaches the limit counts only for a run that has begun; see Beat.Begin. A run
+	// that has not begun is handed back instead, as if its worker had handed the job back: the job
+	// is due at once, and the run counts as interrupted.
 	Rescue(ctx context.Context, limit int) (Rescue, error)
 	// Signals returns the requests of people to the process with this holder name: runs that
 	// must stop, and the settings of queues. The call costs little; make it each time the
@@ -130,9 +130,9 @@ type Worker interface {
 	Signals(ctx context.Context, holder string) (Signals, error)
 	// Declare registers the names of queues, so that people can refer to them.
 	Declare(ctx context.Context, queues []string) error
-	// Notify sends to ch, without blocking, whenever this or another process may have made
-	// jobs ready or changed signals. It may also send when nothing has changed. The returned
-	// function stops the notifications.
+	// Notify sends to ch, without blocking, whenever any process may have made jobs ready or
+	// changed signals. It may also send when nothing has changed. The returned function stops the
+	// notifications.
 	Notify(ch chan<- struct{}) (stop func())
 }
 
@@ -183,13 +183,12 @@ type Rate struct {
 // Exchanged is the answer to an Exchange.
 type Exchanged struct {
 	Settled []error // one value for each outcome, in the order of the outcomes; nil means that the outcome was written
-	// Cancelled holds indexes of outcomes: those whose job should run again, but is cancelled
-	// because a person has asked for that. The indexes are in ascending order.
+	// Cancelled holds the indexes of some outcomes, in ascending order. These outcomes would have
+	// made their job run again, but the job was cancelled, because a person had asked for it.
 	Cancelled []int
 	Claims    []job.Claim
-	// NextDue is the time until a job becomes due: the earliest job that the wants could take.
-	// It is Never when there is no such job, and 0 when the job is due now. It is never
-	// negative.
+	// NextDue is the time until the earliest job that the wants may take becomes due. It is Never
+	// when there is no such job, and 0 when the job is due now. It is never negative.
 	NextDue time.Duration
 	// Full says that more jobs may be due now for at least one want. An exchange ends early,
 	// and sets Full, when the payloads of its claims have reached ClaimBytes.
@@ -207,7 +206,8 @@ const ExpiredMax = 1_000
 // the last payload may exceed the limit.
 const ClaimBytes = 32 << 20
 
-// Never is the value of NextDue when there is no waiting job.
+// Never is the value of NextDue when there is no job to wait for. Other waits of a store use it in
+// the same way.
 const Never = time.Duration(1<<63 - 1)
 
 // Run identifies a run by its job and its token.
@@ -221,10 +221,10 @@ type Beat struct {
 	Lease    time.Duration // the new length of the leases, measured from the store's current time
 	Runs     []Run
 	Progress []job.Progress // progress of some of the runs in Runs
-	// Begin says that the handlers of all runs in Runs begin after this call. A worker must
-	// write this for each run whose crash would be the last one of the life (crashes + 1 >=
-	// KindWant.MaxCrashes), before it calls the handler. It may write it for any run. When
-	// the call returns without an error, it is written for each run that is Held.
+	// Begin says that the handlers of all runs in Runs begin after this call. Before a worker calls
+	// the handler of a run, it must record this if one more crash would end the life of the job
+	// (crashes + 1 >= KindWant.MaxCrashes). It may record this for any run. When the call returns
+	// without an error, the begin is recorded for each run that is Held.
 	Begin bool
 }
 
@@ -324,33 +324,34 @@ type Reader interface {
 	// Counts returns the number of jobs for each queue, kind and state. It reads counters, so
 	// its cost does not grow with the number of jobs.
 	Counts(ctx context.Context) ([]Count, error)
-	// Series returns figures over time: for each step of the query in which something
-	// happened one point, or one for each name in it, sorted by time and name. A query that
-	// would read more than SeriesRowsMax stored figures is an ErrTooLarge.
+	// Series returns figures over time. For each step of the query in which something happened, it
+	// returns one point, or, if the query has By, one point for each name. The points are sorted by
+	// time and name. A query that would read more than SeriesRowsMax stored figures is an
+	// ErrTooLarge.
 	Series(ctx context.Context, q SeriesQuery) ([]Point, error)
-	// Due returns how many retries fall due in each of the next minutes, 1 to
+	// Due returns how many retries fall due in each of the next minutes. The argument must be 1 to
 	// DueMinutesMax.
 	Due(ctx context.Context, minutes int) (DueRetries, error)
-	// Heads returns, for each queue and kind with waiting or retrying jobs, when its first
-	// jobs are due, sorted by queue and kind. It includes paused queues. Its cost grows with
-	// the number of queues and kinds, not with the number of jobs.
+	// Heads returns, for each queue and kind with waiting or retrying jobs, when the first of these
+	// jobs are due. The result is sorted by queue and kind. It includes paused queues. Its cost
+	// grows with the number of queues and kinds, not with the number of jobs.
 	Heads(ctx context.Context) ([]Head, error)
 	// Queues returns the queues, sorted by name.
 	Queues(ctx context.Context) ([]Queue, error)
-	// Events returns at most limit events after the cursor, in order. If an earlier commit is
-	// not visible yet, it stops before that commit, so that the caller misses no event.
+	// Events returns at most limit events after the cursor, in the order of their cursors. If an
+	// earlier commit is not visible yet, it stops before that commit, so that the caller misses no
+	// event.
 	Events(ctx context.Context, after event.Cursor, limit int) ([]event.Event, error)
 	// EventSpan returns the two ends of the events. first is the cursor of the last event that
 	// a sweep has removed, or zero. A reader whose cursor is before first has missed events;
 	// Events(first) returns the oldest kept event. last is the cursor of the newest event that
 	// Events returns, or zero.
 	EventSpan(ctx context.Context) (first, last event.Cursor, err error)
-	// Follow sends to ch, without blocking, within 50 ms after any process has committed
-	// events, when Events can return them. It may also send when there are no new events.
-	// Without callers of Follow, a store does nothing for it. The returned function ends
-	// it.
+	// Follow sends to ch, without blocking, within 50 ms after any process has committed events,
+	// when Events can return them. It may also send when there are no new events. Without callers
+	// of Follow, a store does no work for it. The returned function stops the notifications.
 	Follow(ch chan<- struct{}) (stop func())
-	// Audit returns at most limit audit rows with a Seq above after, in order.
+	// Audit returns at most limit audit rows whose Seq is above the value of after, ordered by Seq.
 	Audit(ctx context.Context, after int64, limit int) ([]Audit, error)
 	// AuditPage returns the newest audit rows that the filter selects, the newest first. If
 	// the filter has an actor, a target or times, AuditPage reads rows by an index; otherwise
@@ -379,15 +380,15 @@ type Admin interface {
 	// SetQueue changes the settings of a queue. A nil field keeps the setting; a zero
 	// value removes it. ErrNotFound means that the queue was never declared or used.
 	SetQueue(ctx context.Context, by By, c QueueChange) (Queue, error)
-	// SetSchedule pauses or resumes a cron entry. The slots of a paused entry are not fired,
-	// and slots that pass during the pause are not fired later. The store does not know the
-	// entries that no process has fired yet, so it stores a pause of any valid name; at most
-	// CronsMax names (ErrTooLarge). To resume a name that the store does not have is an
-	// ErrNotFound. A call that changes nothing writes no audit row.
+	// SetSchedule pauses or resumes a cron entry. The slots of a paused entry are not fired, and
+	// slots that pass during the pause are not fired later. The store does not know the entries
+	// that no process has fired yet, so it stores a pause of any valid name. ErrTooLarge means that
+	// the store would have more than CronsMax names. ErrNotFound means that the name to resume is
+	// not stored. A call that changes nothing writes no audit row.
 	SetSchedule(ctx context.Context, by By, name string, paused bool) (CronSlot, error)
 }
 
-// By says which person acts, and for what reason.
+// By names the person who acts, and the reason.
 type By struct {
 	Actor  string // the name of the person; required
 	Reason string
@@ -419,7 +420,7 @@ type Dump struct {
 	Originals  []Original      // original values, sorted by job id
 	Redrives   []Redrive       // redrives, sorted by id
 	Schedules  []CronSlot      // cron slots, sorted by name
-	Figures    []StoredFigures // figures, sorted by unit, time, queue and kind; those of lanes with one queue and kind are added up
+	Figures    []StoredFigures // figures, sorted by unit, time, queue and kind; the figures of all lanes of the same queue and kind are added up
 	Queues     []Queue
 	Events     []event.Event
 	Audit      []Audit
@@ -436,7 +437,7 @@ type Dump struct {
 type JobTerms struct {
 	Job      job.ID
 	Terms    string // the terms, encoded by job.Terms.Encode
-	Released bool   // whether a rule held the job and a person has released it; see job.Claim
+	Released bool   // whether a rule had stopped the job for review and a person has released the job; see job.Claim
 }
 
 // Key is an idempotency key and the job that holds the key.

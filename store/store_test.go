@@ -113,7 +113,7 @@ func TestRate_Validate(t *testing.T) {
 		{store.Rate{N: 1, Per: time.Nanosecond}, false},
 	} {
 		if err := tt.rate.Validate(); (err == nil) != tt.ok || err != nil && !errors.Is(err, store.ErrInvalid) {
-			t.Errorf("Validate of rate %d per %s: got error %v, want an error if and only if the rate is not allowed", tt.rate.N, tt.rate.Per, err)
+			t.Errorf("Validate of rate %d per %s: got error %v, want ok %v: an ErrInvalid if the rate is not allowed, else none", tt.rate.N, tt.rate.Per, err, tt.ok)
 		}
 	}
 }
@@ -198,8 +198,8 @@ func TestX3_JobsAreHeldToTheirLimits(t *testing.T) {
 	}
 }
 
-// Each field of a filter counts: a filter with a further field selects neither a whole group
-// nor everything, and the counters do not have most fields.
+// WholeGroup and Counted must look at every field of a filter: with a further field, a filter does
+// not select a whole group any more, and the counters cannot count by most fields.
 //
 // part of: D3
 func TestDeadFilter_EachFieldCounts(t *testing.T) {

@@ -8,10 +8,10 @@ import (
 
 type inTx struct{ store any }
 
-// MarkTx marks a context: it belongs to an open transaction of the caller on a store. A store
-// whose transactions exclude every other writer refuses plain writes with such a context.
-// Otherwise the write would wait for the caller's transaction, while that transaction waits
-// for the write.
+// MarkTx returns a context that is marked as belonging to an open transaction of the caller on the
+// store s. A store whose transactions exclude every other writer refuses plain writes with such a
+// context. Otherwise the write would wait for the caller's transaction, while that transaction
+// waits for the write.
 func MarkTx(ctx context.Context, s any) context.Context {
 	return context.WithValue(ctx, inTx{s}, true)
 }
@@ -28,9 +28,9 @@ type TxReader interface {
 	ListTx(ctx context.Context, tx Tx, f Filter) (Page, error)
 }
 
-// TxReserver is a Transactor whose ReserveIDs would wait for the caller's transaction. So
-// ReserveIDsTx reserves ids inside that transaction. The ids are reserved if and only if the
-// caller commits, so use them only inside the transaction.
+// TxReserver is a Transactor whose ReserveIDs would wait for the end of the caller's transaction.
+// ReserveIDsTx reserves ids inside that transaction instead. The ids are reserved if and only if
+// the caller commits, so use them only inside the transaction.
 type TxReserver interface {
 	ReserveIDsTx(ctx context.Context, tx Tx, n int) (job.ID, error)
 }

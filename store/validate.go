@@ -53,8 +53,9 @@ func Validate(n *job.New) error {
 	return nil
 }
 
-// ValidName checks the name of a kind or a queue: 1 to job.NameMax bytes of
-// letters, digits, '_', '-', '.', ':' and '/'.
+// ValidName checks the name of a kind, a queue, a schedule or a set: 1 to job.NameMax bytes of
+// letters, digits, '_', '-', '.', ':' and '/'. The argument what says what is named; the ErrInvalid
+// begins with it.
 func ValidName(what, name string) error {
 	if len(name) < 1 || len(name) > job.NameMax {
 		return fmt.Errorf("%s of %d bytes: must be 1 to %d bytes: %w", what, len(name), job.NameMax, ErrInvalid)
@@ -99,8 +100,8 @@ func (c *QueueChange) Apply(q Queue) Queue {
 
 // Limits of the queue settings that a person can make.
 const (
-	// WorkersMax is for one process: the running jobs and the same number of jobs claimed in
-	// advance fit into one exchange.
+	// WorkersMax limits the workers of one process, so that one exchange can hold the running jobs
+	// and the same number of jobs claimed in advance.
 	WorkersMax = job.ExchangeMax / 2
 	LimitMax   = 1_000_000
 )
@@ -137,7 +138,7 @@ func (x *Exchange) Validate() error {
 	}
 	switch {
 	case x.Holder == "" || len(x.Holder) > job.TextMax:
-		return fmt.Errorf("holder of %d bytes: the name must have 1 to %d bytes: %w", len(x.Holder), job.TextMax, ErrInvalid)
+		return fmt.Errorf("holder: the name has %d bytes: it must have 1 to %d bytes: %w", len(x.Holder), job.TextMax, ErrInvalid)
 	case x.Lease <= 0:
 		return fmt.Errorf("lease %s: must be above zero: %w", x.Lease, ErrInvalid)
 	case len(x.Settle) > job.ExchangeMax || wanted > job.ExchangeMax:
@@ -152,7 +153,7 @@ func (x *Exchange) Validate() error {
 func (b By) Validate() error {
 	switch {
 	case b.Actor == "" || len(b.Actor) > job.TextMax:
-		return fmt.Errorf("actor of %d bytes: the name must have 1 to %d bytes: %w", len(b.Actor), job.TextMax, ErrInvalid)
+		return fmt.Errorf("actor: the name has %d bytes: it must have 1 to %d bytes: %w", len(b.Actor), job.TextMax, ErrInvalid)
 	case b.Actor == SweepActor || strings.HasPrefix(b.Actor, SweepActor+" "):
 		return fmt.Errorf("actor %q: only redrive itself may use this name in the audit log; use another name: %w", b.Actor, ErrInvalid)
 	case len(b.Reason) > job.MessageMax:
