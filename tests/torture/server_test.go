@@ -81,7 +81,8 @@ func (s *postgresSite) of(r *round) *server {
 func (s *postgresSite) begin(r *round) {
 	o := pgtest.Options()
 	o.Settings = map[string]string{"max_wal_size": "64MB", "min_wal_size": "32MB", "shared_buffers": "32MB",
-		"max_connections": strconv.Itoa(serverConnections)}
+		"max_connections":  strconv.Itoa(serverConnections),
+		"wal_writer_delay": "10s"} // the server loses up to 30 s of commits that do not wait for the disk, when it is killed
 	if r.n%smallServerEvery == 0 {
 		if os.Geteuid() == 0 && runtime.GOOS == "linux" {
 			o.Disk = smallServer
@@ -92,6 +93,9 @@ func (s *postgresSite) begin(r *round) {
 	p, err := servers.StartPostgres(r.Context(), o)
 	if err != nil {
 		r.Fatal(err)
+	}
+	if err := r.careless(p.DSN()); err != nil {
+		r.Fatal(errors.Join(err, p.Close()))
 	}
 	pool, dsn, err := r.pooled(p.DSN())
 	if err != nil {
@@ -114,6 +118,21 @@ func (s *postgresSite) begin(r *round) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.rounds[r] = srv
+}
+
+// carelessEvery says in which rounds the role does not wait for the disk: in the first of so many.
+const carelessEvery = 2
+
+// careless sets synchronous_commit = off for the role. The store must wait for the disk nevertheless.
+func (r *round) careless(dsn string) error {
+	if r.n%carelessEvery != 1 {
+		return nil
+	}
+	if err := execOn(r.Context(), dsn, `ALTER ROLE CURRENT_USER SET synchronous_commit = off`); err != nil {
+		return err
+	}
+	r.faulted("round with synchronous_commit = off for the role")
+	return nil
 }
 
 // poolModes are the modes of PgBouncer in the rounds, one after the other; "" means a round without it.
@@ -175,8 +194,10 @@ func (s *postgresSite) again(r *round) error {
 }
 
 // exec runs a statement on a new connection.
-func (s *server) exec(ctx context.Context, text string) error {
-	conn, err := pgx.Connect(ctx, s.DSN())
+func (s *server) exec(ctx context.Context, text string) error { return execOn(ctx, s.DSN(), text) }
+
+func execOn(ctx context.Context, dsn, text string) error {
+	conn, err := pgx.Connect(ctx, dsn)
 	if err != nil {
 		return err
 	}
