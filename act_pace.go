@@ -7,14 +7,14 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// Act changes dead letters in steps. These constants are the sizes of one step, in dead
-// letters. The jobs that a step releases are claimed and completed by later
-// exchanges, which delays the jobs that others enqueue. So steps are small while other
-// clients enqueue jobs, larger while jobs run but none is enqueued, and largest while
-// the store is idle. Jobs that Act itself has released also count as running jobs.
+// Act changes dead letters in steps. These constants are the numbers of dead letters in one
+// step. The jobs that a step releases compete with the jobs that other clients enqueue. So
+// steps are small while other clients enqueue jobs, larger while jobs run but no client
+// enqueues any, and largest while the store is idle. Jobs that Act itself has released count
+// as running jobs, too.
 const (
 	actStep   = 1_000 // size of a step while the store is idle
-	actBeside = 200   // size of a step while jobs run, and none is enqueued
+	actBeside = 200   // size of a step while jobs run, but no client enqueues any
 	actGentle = 50    // size of a step while other clients enqueue jobs
 	actPause  = 25 * time.Millisecond
 	// actShare sets the pause after a step: the pause is the duration of the step times
@@ -27,8 +27,8 @@ const (
 	actQuiet = time.Second
 )
 
-// actPace computes the size of the next step of an Act by filter, and the pause before
-// it.
+// actPace computes the size of the next step of an Act with a filter, and the pause before
+// that step.
 type actPace struct {
 	most  int           // the largest size of a step
 	size  int           // the size of the last step; 0 before the first step

@@ -43,7 +43,7 @@ func TestD3_ABulkActMakesRoomWhileOthersWork(t *testing.T) {
 			if step == 2 {
 				enqueues(t, c)
 			}
-		}, gentle, func(step int) bool { return step < 1 || step > 2 }}, // the other steps together take less than a second
+		}, gentle, func(step int) bool { return step < 1 || step > 2 }}, // steps 1 and 2 see no other client: all steps together take less than a second
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -88,8 +88,8 @@ func (c *Client) CancelAll(ctx context.Context, by By, ids []JobID) ([]error, er
 	return c.store.Cancel(ctx, by, ids)
 }
 
-// only joins the errors of a call that acts on one job: the error for the job, and the error of the
-// call.
+// only joins the two errors of a call that acts on a single job: the error for that job and
+// the error of the whole call.
 func only(answers []error, err error) error {
 	return errors.Join(append(answers, err)...)
 }

@@ -229,8 +229,8 @@ func TestQ9_AuditIsFollowed(t *testing.T) {
 	})
 }
 
-// awayAudit is a store whose audit log cannot be read at first. Later its audit log has a damaged
-// row.
+// awayAudit is a store whose audit log cannot be read: at first because the store does not
+// answer, later because a row is damaged.
 type awayAudit struct {
 	store.Store
 	errs []error

@@ -11,7 +11,7 @@ import (
 const auditPage = 500
 
 // Audit returns the newest entries of the audit log that the filter selects, newest first.
-// AuditPage.Next continues with older ones.
+// To get the next older page, set AuditFilter.Before to AuditPage.Next.
 func (c *Client) Audit(ctx context.Context, f AuditFilter) (AuditPage, error) {
 	page, err := c.store.AuditPage(ctx, f)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/redrive/redrive/failure"
 )
 
-// A handler leaves feedback, the failure and its group name the build of the program, and a
-// person works on the cause.
+// A handler leaves feedback. The failure record and the group of the dead letter name the
+// build of the program. A person then assigns, resolves and merges the group.
 //
 // part of: Q11, D6, D8
 func TestQ11_D6_D8_FeedbackAndWorkOnACause(t *testing.T) {

@@ -15,7 +15,7 @@ type Clock interface {
 	AfterFunc(d time.Duration, f func()) Timer
 }
 
-// Timer is a call that Clock.AfterFunc will make. *time.Timer implements it.
+// Timer is a call that Clock.AfterFunc has scheduled. *time.Timer implements it.
 type Timer interface {
 	Reset(d time.Duration) bool
 	Stop() bool
@@ -29,7 +29,7 @@ func (c *Config) now() time.Time {
 	return c.Clock.Now()
 }
 
-// afterFunc calls f after d on the client's clock.
+// afterFunc calls f when the duration d has passed on the client's clock.
 func (c *Config) afterFunc(d time.Duration, f func()) Timer {
 	if c.Clock == nil {
 		return time.AfterFunc(d, f)

@@ -45,9 +45,9 @@ type Config struct {
 	// Policy decides what happens after a failure; the default is policy.Default.
 	// SetPolicy replaces the policy, also while the client runs.
 	Policy *policy.Policy
-	// Schedule is the retry schedule of every kind that has no schedule in
-	// HandlerOptions and that the policy does not name; see policy.Policy.WithSchedule.
-	// By default the policy decides about all kinds.
+	// Schedule is the retry schedule of each kind without a schedule in HandlerOptions,
+	// unless the policy names the kind; see policy.Policy.WithSchedule. By default the
+	// policy decides about all kinds.
 	Schedule *policy.Schedule
 	// MaxAttempts limits the attempts of any job in one life (since its enqueue or its
 	// last manual retry). It is at least 1. The policy may have a limit, too; the lower

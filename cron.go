@@ -106,7 +106,9 @@ func (c *crons) find(name string) int {
 	return slices.IndexFunc(c.list, func(entry Cron) bool { return entry.Name == name })
 }
 
-// set adds an entry, or replaces the entry with the same name. It sets k.Changed.
+// set adds an entry, or replaces the entry with the same name. If the new entry has another
+// expression or time zone than the replaced entry, set writes the time of the change to
+// k.Changed.
 func (c *crons) set(entry Cron, k keeper.Cron) error {
 	if i := c.find(entry.Name); i >= 0 {
 		if k.Changed = c.kept[i].Changed; k.Expression.Identity() != c.kept[i].Expression.Identity() {

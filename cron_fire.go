@@ -16,8 +16,8 @@ import (
 // has ended.
 const cronLate = time.Second
 
-// fireWithin enqueues the job of a slot within a time limit. So a Make or a middleware
-// that blocks cannot delay other entries for longer. The value of busy is true while a
+// fireWithin enqueues the job of a slot within a time limit, so that a Make or a middleware
+// that blocks cannot delay other entries beyond the limit. The value of busy is true while a
 // call for the entry is running.
 func (c *Client) fireWithin(ctx context.Context, limit time.Duration, busy *atomic.Bool, s *Cron, expression string, slot time.Time) (store.Fired, error) {
 	if !busy.CompareAndSwap(false, true) {

@@ -118,9 +118,9 @@ func countKind(t *testing.T, c *redrive.Client, kind string) (n int64) {
 	return n
 }
 
-// A change of the expression or of the time zone fires no slot of the past, whether SetCron changes
-// it or another configuration after a restart. An expression that is written in another way is not a
-// change: its missed slot is fired.
+// A change of the expression or of the time zone fires no slot of the past. This applies to
+// a change by SetCron and to another configuration after a restart. Writing the same
+// expression in another way is not a change: the missed slot is fired.
 //
 // proves: Q13
 func TestQ13_AChangedExpressionFiresNoSlotOfThePast(t *testing.T) {

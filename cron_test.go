@@ -282,7 +282,7 @@ func TestQ13_AStoreInTroubleIsAskedAgain(t *testing.T) {
 		if st.tries < 5 || st.tries > 10 {
 			t.Errorf("the store was called %d times in 90 s, want 5 to 10 calls, because the wait grows from one second to one minute", st.tries)
 		}
-		st.tries = 0 // the answer of the next call is lost
+		st.tries = 0 // because of this reset, the store loses the answer of the next call
 		st.mu.Unlock()
 		elapse(time.Hour)
 		cancel()

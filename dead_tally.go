@@ -14,27 +14,29 @@ import (
 // TallyMax is the maximum number of dead letters that one call of TallyDead reads.
 const TallyMax = 2_500
 
-// tallyPages is the maximum number of pages that TallyDead reads, because most of them may
-// be almost empty when the filter selects few dead letters.
+// tallyPages is the maximum number of pages that TallyDead reads. If the filter selects few
+// dead letters, most pages may be almost empty, so TallyMax alone would not limit the number
+// of pages.
 const tallyPages = 10
 
-// DeadTally counts the dead letters that a filter selects. Its Hours are nil, because the store has
-// these numbers only for all jobs together.
+// DeadTally counts the dead letters that a filter selects. Its Hours are nil, because the
+// store counts ended jobs by hour only for all jobs together.
 type DeadTally struct {
 	DeadStats
-	// Groups are the groups of the dead letters, the one whose dead letter is the newest
-	// first. N and Entries are the number of dead letters that the filter selects, Pending
-	// is how many of them are pending, and FirstAt, LastAt, Sample and Trend are of these
-	// dead letters, too. Whether the group is muted is not set.
+	// Groups are the groups of the selected dead letters; the group with the newest dead
+	// letter comes first. Each group describes its selected dead letters only: N and Entries
+	// are their number, Pending is how many of them are pending, and FirstAt, LastAt, Sample
+	// and Trend are computed from them. The field that says whether the group is muted is
+	// not set.
 	Groups []Group
-	// Searched is set when there were too many dead letters to count: then Groups and
-	// Added, and Counts unless DeadFilter.Counted, count only those that died after this
-	// time.
+	// Searched is not 0 when there were too many dead letters to read them all. Groups and
+	// Added then count only the jobs that died after this time. The same applies to Counts,
+	// unless DeadFilter.Counted is true for the filter.
 	Searched job.Micros
 }
 
 // TallyDead counts the dead letters that a filter selects. It reads the newest TallyMax of
-// them. For filters that DeadFilter.Counted reports, the Counts are always complete.
+// them. If DeadFilter.Counted is true for the filter, the Counts are always complete.
 func (c *Client) TallyDead(ctx context.Context, f DeadFilter) (t DeadTally, err error) {
 	if t.DeadStats, err = c.store.DeadStats(ctx); err != nil {
 		return t, err
@@ -73,7 +75,7 @@ func (c *Client) TallyDead(ctx context.Context, f DeadFilter) (t DeadTally, err 
 type tally struct {
 	at            job.Micros
 	read          int
-	counts        map[DeadCount]int64 // in the keys, N is 0
+	counts        map[DeadCount]int64 // the number of dead letters for each key; the field N of a key is always 0
 	groups        map[string]*Group
 	added         []int64
 	oldestPending job.Micros
@@ -104,8 +106,8 @@ func (t *tally) add(d *job.DeadLetter) {
 	count(g.Trend, time.Hour, d.DiedAt, t.at)
 }
 
-// count adds 1 for an event to the unit of time, such as the hour, in which the event happened. The
-// last number is for the current unit.
+// count adds 1 to the number for the unit of time, such as the hour, in which an event
+// happened. The last element of numbers is for the unit that contains the instant now.
 func count(numbers []int64, unit time.Duration, at, now job.Micros) {
 	u := job.Micros(unit.Microseconds())
 	if i := len(numbers) - 1 - int(now/u-at/u); i >= 0 && i < len(numbers) {

@@ -68,7 +68,7 @@ func TestD3_D6_DeadLettersAreCountedByFilter(t *testing.T) {
 			Groups: []redrive.Group{group("B", annsB, at(2*time.Hour+time.Minute), 1, 0), group("A", anns, at(2*time.Hour), 2, 2)},
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("dead letters of ann in the last hour (-want +got):\n%s", diff)
+			t.Errorf("wrong tally of ann's dead letters of the last hour (-want +got):\n%s", diff)
 		}
 
 		byClass, err := client.TallyDead(t.Context(), redrive.DeadFilter{Class: "A", Kind: "k"})
@@ -76,7 +76,7 @@ func TestD3_D6_DeadLettersAreCountedByFilter(t *testing.T) {
 			t.Fatal(err)
 		}
 		if n := len(byClass.Counts); n != 1 || byClass.Counts[0].N != 6 || byClass.OldestPending != at(0) || byClass.Searched != 0 {
-			t.Errorf("dead letters of class A: got counts %+v, the oldest %d and searched until %d, want 6, %d and 0",
+			t.Errorf("dead letters of class A: got counts %+v, OldestPending %d, Searched %d; want the count 6, OldestPending %d, Searched 0",
 				byClass.Counts, byClass.OldestPending, byClass.Searched, at(0))
 		}
 	})
@@ -95,13 +95,13 @@ func killJob(t *testing.T, s store.Store, owner, class string) job.ID {
 	x := store.Exchange{Holder: "w", Lease: time.Minute, Want: []store.Want{{Queue: "q", Max: 1, Kinds: []store.KindWant{{Kind: "k", Max: 1, MaxCrashes: 3}}}}}
 	out, err := s.Exchange(t.Context(), x)
 	if err != nil || len(out.Claims) != 1 {
-		t.Fatalf("got %d claims and error %v, want the job %d", len(out.Claims), err, id)
+		t.Fatalf("Exchange: got %d claims and error %v, want one claim, for job %d", len(out.Claims), err, id)
 	}
 	x.Want = nil
 	x.Settle = []job.Outcome{{ID: id, Token: out.Claims[0].Token, To: job.Dead, Cause: job.Failed, Reason: job.NonRetriable,
 		Failure: &job.Failure{How: job.ByError, Class: class, Fingerprint: "1:" + class, Message: "oops " + class}}}
 	if out, err := s.Exchange(t.Context(), x); err != nil || out.Settled[0] != nil {
-		t.Fatalf("got error %v and outcome error %v, want a dead job", err, out.Settled)
+		t.Fatalf("Exchange with an outcome that makes the job dead: got error %v and outcome errors %v, want none", err, out.Settled)
 	}
 	return id
 }
@@ -132,7 +132,7 @@ func TestD3_TallyIsLimited(t *testing.T) {
 		}
 		want := int64(redrive.TallyMax)
 		if got.Groups[0].N != want || got.Searched != job.At(now) || got.OldestPending != 0 {
-			t.Errorf("filter %+v: got %d dead letters in the group, searched until %d, the oldest %d; want %d, %d and 0",
+			t.Errorf("filter %+v: got %d dead letters in the group, Searched %d, OldestPending %d; want %d dead letters, Searched %d, OldestPending 0",
 				f, got.Groups[0].N, got.Searched, got.OldestPending, want, job.At(now))
 		}
 		if f.Class != "" {

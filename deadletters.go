@@ -53,13 +53,14 @@ type Change struct {
 	// Policy replaces the job's own retry settings, Options.Override. An empty value
 	// removes these settings; nil keeps them.
 	Policy *policy.Override
-	// Delay is the time from now until the job is due; 0 makes it due now. Nil keeps the
-	// due time; a retry without a delay is due now.
+	// Delay is the time from now until the job is due; 0 makes it due now. If Delay is nil,
+	// Alter keeps the due time, and a retried job is due now.
 	Delay *time.Duration
 }
 
-// Encode returns the change in the form in which Action (with ActRetry), LiveAction and RedriveSpec
-// contain it.
+// Encode returns the change as an EncodedChange, which Action (with ActRetry), LiveAction
+// and RedriveSpec contain. The error is ErrInvalid if the priority or the policy is out of
+// its bounds.
 func (ch Change) Encode() (EncodedChange, error) {
 	out := EncodedChange{Payload: ch.Payload, Queue: ch.Queue, Delay: ch.Delay}
 	if ch.Priority < 0 || ch.Priority > job.PriorityMax {
@@ -82,9 +83,10 @@ func (ch Change) Encode() (EncodedChange, error) {
 // letter. If change is not nil, it is applied to the job; Original returns the job as
 // it was before its first change.
 //
-// The error is ErrNotFound when the job does not exist, ErrConflict when it is not
-// dead or when another living job has the same unique arguments (see Unique), and ErrTooLarge or ErrInvalid when an enqueue would refuse the changed job. The
-// payload must be JSON if this client handles the kind with Handle.
+// The error is ErrNotFound when the job does not exist, ErrConflict when it is not dead or
+// when another living job has the same unique arguments (see Unique), and ErrTooLarge or
+// ErrInvalid when an enqueue would refuse the changed job. The payload must be JSON if this
+// client handles the kind with Handle.
 func (c *Client) Retry(ctx context.Context, by By, id JobID, change *Change) error {
 	a := Action{Do: ActRetry, IDs: []JobID{id}, Note: by.Reason}
 	if change != nil {
@@ -117,7 +119,7 @@ func (c *Client) checkPayload(ctx context.Context, id JobID, payload []byte) err
 	c.mu.Lock()
 	h := c.handlers[j.Kind]
 	c.mu.Unlock()
-	if h != nil && h.args != nil { // a handler of this type takes JSON payloads
+	if h != nil && h.args != nil { // a handler with a type of arguments takes JSON payloads
 		return fmt.Errorf("the new payload is not JSON, but the handler of kind %q takes JSON: %w", j.Kind, ErrInvalid)
 	}
 	return nil

@@ -164,8 +164,8 @@ func TestD6_EveryActWorksOnAGroup(t *testing.T) {
 	}
 }
 
-// lossy is a store that returns no answer to two calls. It has carried out one of these calls, and
-// not the other.
+// lossy is a store that loses the answers of two calls. It carries out one of these calls;
+// it does not carry out the other one.
 type lossy struct {
 	store.Store
 	calls, starts int
@@ -257,8 +257,8 @@ func TestD3_PreviewLeavesTheLimitToTheStore(t *testing.T) {
 	}
 }
 
-// A group can be ignored and reopened when none of its dead letters can be changed. The action then
-// affects only later deaths.
+// A group can be ignored and reopened even when none of its dead letters can be changed. The
+// action then affects only later deaths.
 //
 // proves: D6
 func TestD6_AGroupWithoutPendingOnesIsIgnored(t *testing.T) {

@@ -10,8 +10,8 @@ import (
 	"github.com/redrive/redrive/retry"
 )
 
-// decide returns the outcome of a run. It uses the client's policy at the end of the
-// run.
+// decide returns the outcome of a run. It uses the policy that the client has when the run
+// ends.
 func (c *Client) decide(claim *job.Claim, e *job.Ending) job.Outcome {
 	in := decide.Input{Claim: claim, Ending: e}
 	if e.How != "" {

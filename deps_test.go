@@ -37,7 +37,8 @@ func listDeps(t *testing.T, packages ...string) (listed []goPackage) {
 	}
 }
 
-// within reports whether an import path is that of the package tree, or of a package below it.
+// within reports whether importPath is equal to the path in tree, or is the path of a
+// package below it.
 func within(importPath, tree string) bool {
 	return importPath == tree || strings.HasPrefix(importPath, tree+"/")
 }
@@ -104,7 +105,7 @@ func TestDeps_TheCoreIsPure(t *testing.T) {
 			continue
 		}
 		if !slices.Contains(paths, p.ImportPath) {
-			t.Errorf("the core depends on %s; want no import of that package, or the package in the list of the core", p.ImportPath)
+			t.Errorf("the core depends on %s, which is not in the list of core packages; want dependencies only on packages of this list", p.ImportPath)
 		}
 		for _, imported := range p.Imports {
 			if reason, bad := forbidden[imported]; bad {

@@ -52,7 +52,7 @@ func (c *Client) Enqueue(ctx context.Context, s Spec) (Receipt, error) {
 	if store.InTx(ctx, c.store) {
 		return Receipt{}, errInTx
 	}
-	if !c.enqueueing.installed() { // the common case of one job: then no slice has to be allocated
+	if !c.enqueueing.installed() { // the common case: without middleware no slice has to be allocated
 		return one(c.enqueue(ctx, []Spec{s}))
 	}
 	return one(c.throughAll(ctx, []Spec{s}, c.enqueueing.write))
@@ -142,7 +142,7 @@ func (c *Client) takeInTx(ctx context.Context, tx store.Tx, n int) (job.ID, erro
 	return c.ids.take(ctx, n)
 }
 
-// check returns the jobs as job.New values, without ids.
+// check checks the jobs and returns them as job.New values without ids.
 func (c *Client) check(specs []Spec) ([]job.New, error) {
 	if len(specs) > job.EnqueueMax {
 		return nil, fmt.Errorf("enqueue of %d jobs: a call takes at most %d; split them into several calls: %w", len(specs), job.EnqueueMax, store.ErrTooLarge)
@@ -228,8 +228,8 @@ func refused(err error) bool {
 		errors.Is(err, store.ErrInvalid) || errors.Is(err, store.ErrTooLarge)
 }
 
-// sleep waits by the client's clock. If the context ends first, sleep returns the
-// cause.
+// sleep waits for the duration d on the client's clock. If the context ends first, sleep
+// returns the cause of that end.
 func (c *Client) sleep(ctx context.Context, d time.Duration) error {
 	over := make(chan struct{})
 	timer := c.config.afterFunc(d, func() { close(over) })

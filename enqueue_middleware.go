@@ -19,8 +19,9 @@ type EnqueueFunc func(ctx context.Context, specs []Spec) ([]Receipt, error)
 
 // EnqueueMiddleware wraps the enqueues of a client: those of Enqueue, EnqueueMany,
 // EnqueueTx, EnqueueManyTx and cron. See Config.EnqueueMiddleware. It is called once when
-// the client is made; what it returns is called for each enqueue, by any goroutine, with a
-// slice of Specs that it may change. It passes the jobs on by calling next.
+// the client is made. The function that it returns is called for each enqueue, by any
+// goroutine, with a slice of Specs that the function may change. This function passes the
+// jobs on by calling next.
 //
 //   - It reads and changes a job by the methods of Spec. The jobs that it passes on are
 //     checked like the jobs of any enqueue; a mistake becomes an error that names the
@@ -47,8 +48,8 @@ type EnqueueFunc func(ctx context.Context, specs []Spec) ([]Receipt, error)
 //   - If another process has already fired the slot of a cron entry, next returns no error,
 //     and a receipt with Existing and the ID of the job of the last fired slot, but without
 //     a State.
-//   - If the enqueue is part of the caller's own transaction, it must not write to the same
-//     database by another connection.
+//   - In an enqueue inside the caller's own transaction, the middleware must not write to
+//     the same database by another connection.
 type EnqueueMiddleware func(next EnqueueFunc) EnqueueFunc
 
 // enqueueChain is an enqueue wrapped in middlewares, composed once.
@@ -60,7 +61,7 @@ type enqueueChain struct {
 // enqueueCall is one enqueue that passes through a chain. It is also the context that
 // the middlewares get.
 type enqueueCall struct {
-	context.Context //nolint:containedctx // it is one
+	context.Context //nolint:containedctx // enqueueCall is itself a context
 	chain           *enqueueChain
 	size            int         // the number of jobs
 	end             EnqueueFunc // the function that enqueues the jobs; it is called after the last middleware
@@ -129,7 +130,8 @@ func (c *Client) newEnqueueChain(all []EnqueueMiddleware, name string) (*enqueue
 	return chain, nil
 }
 
-// callOf returns the innermost call of the chain from which the context comes, or nil.
+// callOf returns the innermost call of the chain whose context ctx is, or is derived from.
+// It returns nil if there is no such call.
 func callOf(ctx context.Context, chain *enqueueChain) *enqueueCall {
 	call, ok := ctx.(*enqueueCall)
 	if !ok {
@@ -229,7 +231,7 @@ func (ch *enqueueChain) around(i int, middleware EnqueueFunc) EnqueueFunc {
 			err = ch.errorf(i, "returned an error while next was still running, so the jobs may or may not be enqueued: %w: %w", err, store.ErrUnknown)
 		case was == calling:
 			err = ch.errorf(i, "returned while next was still running, so the jobs may or may not be enqueued: %w", store.ErrUnknown)
-		case err != nil: // this error also counts if the middleware has not called next
+		case err != nil: // an error of the middleware is returned, also if the middleware has not called next
 		case was == callSucceeded:
 			return call.receipts, nil
 		case was == notCalled:

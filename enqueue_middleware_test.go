@@ -177,7 +177,7 @@ func TestEnqueueMiddleware_MistakesAreErrorsAndNothingIsEnqueued(t *testing.T) {
 			t.Errorf("%s: the enqueue returned the error %v\nwant %s", tt.name, err, tt.want)
 		}
 		if len(f.calls)+f.reserved != 0 {
-			t.Errorf("%s: got %d enqueue calls of the store and %d reservations of ids, want none of both", tt.name, len(f.calls), f.reserved)
+			t.Errorf("%s: got %d enqueue calls of the store and %d reservations of ids, want no call and no reservation", tt.name, len(f.calls), f.reserved)
 		}
 	}
 	c := clientWith(t, memory.New(memory.Options{}), redrive.Config{KindEnqueueMiddleware: map[string][]redrive.EnqueueMiddleware{"render": {tests[1].bad}}})
@@ -245,7 +245,7 @@ func TestEnqueueMiddleware_WhatFollowsASuccess(t *testing.T) {
 		}),
 	}})
 	if r, err := c.Enqueue(t.Context(), render.New(renderArgs{}, nil)); err != nil || r.ID != 1 {
-		t.Errorf("got receipts %+v, error %v; want the receipt of the store", r, err)
+		t.Errorf("got receipt %+v, error %v; want the receipt of the store", r, err)
 	}
 	answer = after
 	if _, err := c.Enqueue(t.Context(), render.New(renderArgs{}, nil)); !errors.Is(err, after) {
@@ -265,7 +265,7 @@ func TestEnqueueMiddleware_WhatFollowsASuccess(t *testing.T) {
 func TestEnqueueMiddleware_APanicReachesTheCaller(t *testing.T) {
 	t.Parallel()
 	onEachStore(t, func(t *testing.T, d database) {
-		var before, after bool // before: the middleware panics before it calls next; after: it panics after that
+		var before, after bool // before: the middleware panics before it calls next; after: it panics after next has returned
 		st := d.open()
 		c := clientWith(t, st, redrive.Config{EnqueueMiddleware: []redrive.EnqueueMiddleware{
 			instead(func(ctx context.Context, s specs, next redrive.EnqueueFunc) (receipts, error) {
@@ -339,7 +339,7 @@ func TestEnqueueMiddleware_BlocksUntilTheCallersContextEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() { <-blocked; cancel() }()
 	if _, err := c.Enqueue(ctx, render.New(renderArgs{}, nil)); !errors.Is(err, context.Canceled) {
-		t.Errorf("got the error %v, want context.Canceled", err)
+		t.Errorf("enqueue with a context that has ended: got error %v, want context.Canceled", err)
 	}
 	select {
 	case <-blocked:
@@ -376,7 +376,7 @@ func TestEnqueueMiddleware_ReturnsWhileNextRuns(t *testing.T) {
 		}})
 		_, err := c.Enqueue(t.Context(), render.New(renderArgs{}, nil))
 		if !errors.Is(err, store.ErrUnknown) || returned != nil && !errors.Is(err, returned) {
-			t.Errorf("the middleware returned %v: got the error %v, want this error and ErrUnknown", returned, err)
+			t.Errorf("enqueue whose middleware returned the error %v while next ran: got error %v, want ErrUnknown and the error of the middleware, if it is not nil", returned, err)
 		}
 		close(release)
 		<-answered

@@ -227,11 +227,11 @@ func TestI3_AStepKeyIsTheSameOverAttemptsAndLives(t *testing.T) {
 	}
 	run()
 	if j := get(t, e, id); j.Life != 2 || len(keys) != 1 {
-		t.Fatalf("got %d different step keys in %d lives, error %v; want 1 key in 2 lives", len(keys), j.Life, keys)
+		t.Fatalf("got %d different step keys in %d lives, want 1 key in 2 lives; the numbers of runs by key: %v", len(keys), j.Life, keys)
 	}
 	for key, runs := range keys {
 		if runs != 8 || !strings.HasPrefix(key, id.String()+"-") || !strings.HasSuffix(key, "-charge") {
-			t.Errorf("step key %q was seen in %d runs, want the same key in all runs", key, runs)
+			t.Errorf("step key %q was seen in %d runs, want 8 runs with a key that contains the job id and the step name", key, runs)
 		}
 	}
 	enqueue(t, e, render.New(renderArgs{}, nil))

@@ -38,9 +38,9 @@ func (e *EventsGone) Error() string {
 // Is makes an EventsGone an ErrGone.
 func (e *EventsGone) Is(target error) bool { return target == ErrGone }
 
-// EventSpan returns the ends of the events that the store keeps. A reader with the cursor
-// first gets the oldest kept event, and a reader with the cursor last gets only events
-// that happen from now on.
+// EventSpan returns the cursors at both ends of the events that the store keeps. A reader
+// with the cursor first gets the oldest kept event, and a reader with the cursor last gets
+// only events that happen from now on.
 func (c *Client) EventSpan(ctx context.Context) (first, last event.Cursor, err error) {
 	return c.store.EventSpan(ctx)
 }
@@ -106,7 +106,7 @@ func (c *Client) eventsAfter(ctx context.Context, after event.Cursor) (events []
 	}
 	full = len(events) == eventsRead
 	switch {
-	case len(events) == 0 || after == (event.Cursor{}): // a store keeps the newest event, so without an event nothing is missed
+	case len(events) == 0 || after == (event.Cursor{}): // a store always keeps its newest event, so a store without events has removed none
 		return events, full, nil
 	case events[0].Cursor == after:
 		return events[1:], full, nil

@@ -327,7 +327,7 @@ func TestEvents_AReaderThatHasMissedEventsGetsAnError(t *testing.T) {
 				t.Errorf("read after event %d, which was removed together with later events: got %d events, error %v; want an EventsGone that names %s", i, len(got), err, first)
 			}
 		}
-		for name, after := range map[string]event.Cursor{"the zero cursor": {}, "the first end": first} {
+		for name, after := range map[string]event.Cursor{"the zero cursor": {}, "the cursor first of EventSpan": first} {
 			if got, err := read(after); err != nil || !slices.Equal(got, all[5:]) {
 				t.Errorf("read after %s: got %+v, error %v; want the kept event", name, got, err)
 			}
@@ -338,8 +338,8 @@ func TestEvents_AReaderThatHasMissedEventsGetsAnError(t *testing.T) {
 	})
 }
 
-// sweptAround is a store that removes old events just after each read, and just before it
-// if before is true.
+// sweptAround is a store that removes old events just after each read of events. If the
+// field before is true, the store also removes old events just before each read.
 type sweptAround struct {
 	*memory.Store
 	before bool

@@ -271,7 +271,7 @@ func TestTimeout_IsItsOwnClass(t *testing.T) {
 	enqueue(t, e, render.New(renderArgs{}, nil))
 	f := e.Work()[0].Failure
 	if f.Class != "AttemptTimeout" || f.How != job.ByTimeout || f.Message != "encode: context deadline exceeded" {
-		t.Errorf("got class %q, how %q, message %q; want the class AttemptTimeout", f.Class, f.How, f.Message)
+		t.Errorf("got class %q, how %q, message %q; want class AttemptTimeout, how timeout, and the handler's message", f.Class, f.How, f.Message)
 	}
 }
 
@@ -287,7 +287,7 @@ func TestCancel_APersonEndsARunningJob(t *testing.T) {
 	}, nil)
 	id := enqueue(t, e, render.New(renderArgs{}, nil))
 	if out := e.Work()[0]; out.State != job.Cancelled || out.Failure != nil {
-		t.Errorf("got the outcomes %+v, want one outcome: cancelled, without a failure record", out)
+		t.Errorf("got the outcome %+v, want the state cancelled and no failure record", out)
 	}
 	if j := get(t, e, id); j.State != job.Cancelled || j.Counters.Attempts != 0 {
 		t.Errorf("got state %v after %d attempts, want state cancelled after 0 attempts", j.State, j.Counters.Attempts)
@@ -304,7 +304,7 @@ func TestCeiling_EndsAnyJob(t *testing.T) {
 		e.Advance(time.Minute)
 	}
 	if j := get(t, e, id); j.State != job.Dead || j.Counters.Attempts != 4 || j.Reason != job.MaxRetries {
-		t.Errorf("got state %v, reason %q after %d attempts; want state dead after 4 attempts", j.State, j.Reason, j.Counters.Attempts)
+		t.Errorf("got state %v, reason %q after %d attempts; want state dead, reason MaxRetries after 4 attempts", j.State, j.Reason, j.Counters.Attempts)
 	}
 }
 
@@ -358,7 +358,7 @@ func TestF11_ASecretInTheCodeIsNotStored(t *testing.T) {
 		f := failures(t, e, id)[0]
 		r, err := policy.ParseRecord(f.Decision)
 		if err != nil || f.Code != want || r.Code != want {
-			t.Errorf("the code %q is stored as %q in the failure and as %q in the decision; want %q in both, error %v", code, f.Code, r.Code, want, err)
+			t.Errorf("the code %q is stored as %q in the failure and as %q in the decision; want %q in both; reading the decision returned the error %v", code, f.Code, r.Code, want, err)
 		}
 	}
 }
@@ -383,7 +383,7 @@ func TestF11_NothingSecretIsStored(t *testing.T) {
 		}
 		want := "job 1: open [PATH] from [IP] with api_key=[REDACTED]"
 		if !raw && (f.Message != want || !strings.Contains(string(f.Details), `"clip":3`)) {
-			t.Errorf("got message %q, want %q; details %s", f.Message, want, f.Details)
+			t.Errorf("got message %q and details %s, want message %q and details with clip 3", f.Message, f.Details, want)
 		}
 	}
 }

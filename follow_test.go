@@ -11,8 +11,8 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// A waiting reader of events gets the end of a run that another process has made, without a
-// poll.
+// A waiting reader of events gets the event of the end of another process's run without
+// waiting for the next poll.
 //
 // part of: N6
 func TestN6_AReaderIsWokenByOtherProcesses(t *testing.T) {
@@ -43,7 +43,7 @@ func TestN6_AReaderIsWokenByOtherProcesses(t *testing.T) {
 		wantEvent := func(of event.Type) {
 			t.Helper()
 			if e := <-read; e.Type != of {
-				t.Fatalf("got the event %s, want %s", e.Type, of)
+				t.Fatalf("the reader got the event %s, want %s", e.Type, of)
 			}
 		}
 		mustEnqueue(t, producer)

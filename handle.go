@@ -92,12 +92,12 @@ type handler struct {
 	options HandlerOptions
 }
 
-// Handle registers h as the handler of a kind. Options may be nil. The handler's
-// context ends when the run has to stop. Its result decides what follows: nil completes
-// the job, an error is a failure unless it is failure.Snooze or failure.Cancel. A panic
-// is a failure, too. A job whose payload does not fit T fails for good with
-// CodeBadPayload. One goroutine runs the handlers of several jobs, one after another: a
-// handler that calls runtime.LockOSThread must also call UnlockOSThread.
+// Handle registers h as the handler of a kind. Options may be nil. The handler's context
+// ends when the run has to stop. The result of the handler decides what follows: nil
+// completes the job, an error is a failure unless it is failure.Snooze or failure.Cancel. A
+// panic is a failure, too. A job whose payload does not fit T is dead after its first run,
+// with the code CodeBadPayload. One goroutine runs the handlers of several jobs, one after
+// another: a handler that calls runtime.LockOSThread must also call UnlockOSThread.
 //
 // Handle panics when the kind already has a handler, when the name of the kind is not
 // valid, or when Run has been called before. TryHandle returns an error instead.

@@ -11,9 +11,9 @@ import (
 )
 
 const (
-	// The first reservation is for one id, so that a command that enqueues one job per
-	// process numbers its jobs 1, 2, 3. Each further reservation of a process is
-	// idGrowth times as large, up to idBlockMax.
+	// The first reservation of a process is for one id. So the jobs of a command that
+	// enqueues one job per process have the ids 1, 2, 3. Each further reservation of a
+	// process is idGrowth times as large, up to idBlockMax.
 	idBlockMin = 1
 	idBlockMax = 1 << 16
 	idGrowth   = 8
@@ -68,9 +68,9 @@ func (b *idRange) take(n int) (job.ID, bool) {
 // takeNow takes ids only if the present block has enough of them.
 func (p *idPool) takeNow(n int) (job.ID, bool) { return p.block.Load().take(n) }
 
-// drop removes the present block if it contains an id that another job already has.
-// Another process then uses the same block. This can happen after a fail-over in which
-// the database has lost a reservation.
+// drop removes the present block if it contains an id that another job already has. Another
+// process has then reserved the same block. This can happen after a fail-over in which the
+// database has lost a reservation.
 func (p *idPool) drop(id job.ID) {
 	if b := p.block.Load(); b != nil && int64(id) >= b.first && int64(id) <= b.end {
 		p.block.CompareAndSwap(b, nil)

@@ -34,7 +34,7 @@ func TestQ9_KeepPayload(t *testing.T) {
 				t.Fatal(err)
 			}
 			if (len(j.Payload) > 0) != keeps || (string(j.Attrs) == `{"bucket":2}`) != keeps {
-				t.Errorf("completed job of kind %s: got payload %q and attributes %q; whether both must be kept: %v", j.Kind, j.Payload, j.Attrs, keeps)
+				t.Errorf("completed job of kind %s with KeepPayload %v: got payload %q and attributes %q, want both only if KeepPayload is true", j.Kind, keeps, j.Payload, j.Attrs)
 			}
 		}
 	})

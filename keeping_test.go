@@ -58,12 +58,12 @@ func TestQ3_KeepRescuesJobsOfCrashedWorkers(t *testing.T) {
 			return x.Claims
 		}
 		claim()
-		later(40 * time.Second) // both times have passed: the longest time between two searches for crashed runs, and the lease
+		later(40 * time.Second) // by now both the search interval and the lease are over
 		if j, err := c.Get(t.Context(), id); err != nil || j.State != job.Waiting || j.Counters.Crashes != 1 {
-			t.Errorf("job of the crashed worker: got state %s with %d crashes and error %v, want it waiting with 1", j.State, j.Counters.Crashes, err)
+			t.Errorf("job of the crashed worker: got state %s with %d crashes and error %v, want state waiting with 1 crash", j.State, j.Counters.Crashes, err)
 		}
 		later(time.Hour) // the job is due again, because this is longer than any wait after a crash
-		last := claim()  // this crash counts only if the worker has written that the run begins
+		last := claim()  // this crash is counted only if the worker has written that the run began
 		if len(last) != 1 {
 			t.Fatalf("got %d claims after the first crash, want 1", len(last))
 		}
@@ -73,7 +73,7 @@ func TestQ3_KeepRescuesJobsOfCrashedWorkers(t *testing.T) {
 		later(40 * time.Second)
 		stop()
 		if d, err := c.DeadLetter(t.Context(), id); err != nil || d.Reason != job.Stalled {
-			t.Errorf("job after its last crash: got the dead letter %+v and error %v, want it stalled", d, err)
+			t.Errorf("job after its last crash: got the dead letter %+v and error %v, want one with reason stalled", d, err)
 		}
 		for _, want := range []string{`level=WARN msg="job rescued: the lease of its run was over" job=1 kind=render queue=mail run=1 crashes=1 worker=killed`, `level=ERROR msg="job is dead" job=1`} {
 			if !strings.Contains(logs.String(), want) {
@@ -119,7 +119,7 @@ func TestD7_Q13_Q6_KeepDoesTheUpkeep(t *testing.T) {
 		later(90 * time.Minute)
 		crons, err := c.Crons(t.Context())
 		if err != nil || len(crons) != 1 || crons[0].Job == 0 {
-			t.Errorf("cron entries: got %+v and error %v, want one that has fired", crons, err)
+			t.Errorf("cron entries: got %+v and error %v, want one entry that has fired", crons, err)
 		}
 		later(redrive.CompletedDefault)
 		if _, err := c.Get(t.Context(), cancelled); !errors.Is(err, redrive.ErrNotFound) {
@@ -128,7 +128,8 @@ func TestD7_Q13_Q6_KeepDoesTheUpkeep(t *testing.T) {
 	})
 }
 
-// The process is listed while Keep runs. It sends only signs of life.
+// The process is listed while Keep runs. Apart from the entry in this list, it writes
+// nothing to a store without jobs.
 //
 // part of: Q9
 func TestQ9_AKeepingProcessIsListed(t *testing.T) {
@@ -137,10 +138,10 @@ func TestQ9_AKeepingProcessIsListed(t *testing.T) {
 		st := faultstore.New(memory.New(memory.Options{}), nil)
 		c, stop := keep(t, st, redrive.Config{Build: "b7", Logger: quiet})
 		if list := processesOf(t, st); len(list) != 1 || list[0].Name != "server" || list[0].What != "keep" || list[0].Slots != 0 || list[0].Build != "b7" {
-			t.Errorf("processes: got %+v, want one named server that keeps", list)
+			t.Errorf("processes: got %+v, want one process with the name server, which does only the upkeep (What is keep)", list)
 		}
 		if err := c.Keep(t.Context()); err == nil {
-			t.Error("a second Keep of the client returned no error, want an error")
+			t.Error("Keep of a client whose Keep still runs: got no error, want one")
 		}
 		before, signs := dumpOf(t, st), st.Calls("Present")
 		later(5 * time.Minute)

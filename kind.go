@@ -19,9 +19,9 @@ import (
 //
 //	const Render = redrive.Kind[RenderArgs]("render")
 //
-// A client refuses to enqueue a kind with arguments of another type than its handler
-// takes. Arguments are stored as JSON. If the arguments change so that stored jobs
-// would not fit any more, give the kind another name.
+// A client refuses to enqueue a job whose arguments have another type than those of the
+// client's handler of the kind. Arguments are stored as JSON. If the arguments change so
+// that stored jobs would not fit any more, give the kind another name.
 type Kind[T any] string
 
 // New makes a job to be enqueued. Options may be nil. A mistake in the arguments or
@@ -46,8 +46,8 @@ func NewRaw(kind string, payload []byte, o *Options) Spec {
 // Spec is a job to be enqueued, made by Kind.New or NewRaw.
 type Spec struct {
 	new    job.New
-	unique *Unique      // the field new.Key is computed from it; nil unless Options.Unique is set
-	args   reflect.Type // the type of the arguments, set by Kind.New, whose payload is JSON; nil for NewRaw
+	unique *Unique      // the setting from which new.Key is computed; nil unless Options.Unique is set
+	args   reflect.Type // the type of the arguments that Kind.New encoded as JSON; nil for a job made by NewRaw
 
 	badOptions error // the mistake in the options, or nil
 	badPayload error // the mistake in the payload, or nil
@@ -71,9 +71,9 @@ func (s Spec) Err() error {
 	return s.badPayload
 }
 
-// Validate makes the checks that every enqueue makes: Err, the names of kind and queue,
-// and the lengths and times. The error is an ErrInvalid or an ErrTooLarge. Only the enqueue checks Config.PayloadMax, the policy's rules and
-// the key.
+// Validate makes those checks of an enqueue that need no client: Err, the names of kind and
+// queue, and the lengths and times. The error is an ErrInvalid or an ErrTooLarge. Only the
+// enqueue checks Config.PayloadMax, the policy's rules and the key.
 func (s Spec) Validate() error {
 	if err := s.Err(); err != nil {
 		return err
@@ -89,11 +89,11 @@ func (s Spec) Kind() string { return s.new.Kind }
 // NewRaw. They must not be changed; see WithPayload.
 func (s Spec) Payload() []byte { return s.new.Payload }
 
-// Options returns a copy of the job's options with their defaults filled in. Attrs is
-// never nil, and its numbers have the type json.Number. MaxAttempts is also set when the
-// number was given as Override.MaxAttempts, which is nil then; it stays in Override only
-// if other settings of Override allow more attempts. To change options, change the copy
-// and call WithOptions.
+// Options returns a copy of the job's options with their defaults filled in. Attrs is never
+// nil, and its numbers have the type json.Number. If the number of attempts was given as
+// Override.MaxAttempts, it is moved to MaxAttempts. It stays in Override only if other
+// settings of Override allow more attempts. To change options, change the copy and call
+// WithOptions.
 func (s Spec) Options() Options {
 	n := &s.new
 	o := Options{
@@ -114,8 +114,8 @@ func (s Spec) Options() Options {
 	return o
 }
 
-// takeMaxAttempts moves the number in Override.MaxAttempts to MaxAttempts. It does not if the new
-// options would contradict each other.
+// takeMaxAttempts moves the number in Override.MaxAttempts to MaxAttempts, unless the new
+// options would then contradict each other.
 func (o *Options) takeMaxAttempts() {
 	if o.Override == nil || o.Override.MaxAttempts == nil {
 		return
@@ -139,8 +139,8 @@ func (s Spec) WithOptions(o Options) Spec {
 	return with
 }
 
-// WithPayload returns a copy of the job with another payload. It must be JSON if
-// Kind.New made the job.
+// WithPayload returns a copy of the job with another payload. The new payload must be JSON
+// if Kind.New made the job.
 func (s Spec) WithPayload(payload []byte) Spec {
 	s.checkedBy, s.rewritten = nil, true
 	s.new.Payload = payload
@@ -149,7 +149,7 @@ func (s Spec) WithPayload(payload []byte) Spec {
 	return s
 }
 
-// validJSON returns an error when the kind takes JSON arguments and the payload is not
+// validJSON returns an ErrInvalid if the kind takes JSON arguments and the payload is not
 // JSON.
 func (s *Spec) validJSON() error {
 	if s.args == nil || json.Valid(s.new.Payload) {
@@ -181,11 +181,11 @@ type Options struct {
 	Attrs       map[string]any // the job's attributes, a JSON object of at most job.AttrsMax bytes
 	Batch       int64          // the number of the batch that the job belongs to; default none
 
-	// MaxAttempts is the number of attempts in one life after which the job is dead, at
-	// most policy.MaxAttemptsLimit; 0 means that the policy decides. The lowest of
-	// MaxAttempts, Config.MaxAttempts and the limits of the policy applies. A class of
-	// the policy may have fewer retries and end the job earlier; only Override raises
-	// these. It is the same as Override.MaxAttempts, and a different value there is an
+	// MaxAttempts is the number of attempts in one life after which the job is dead, at most
+	// policy.MaxAttemptsLimit; 0 means that the policy decides. The lowest of MaxAttempts,
+	// Config.MaxAttempts and the limits of the policy applies. A class of the policy may
+	// have fewer retries and end the job earlier; only Override can raise the retries of a
+	// class. Override.MaxAttempts is the same setting, so a different value there is an
 	// error.
 	MaxAttempts int
 	// Override is the job's own settings for its retries. They take precedence over the
@@ -286,8 +286,8 @@ func (s *Spec) fill(o *Options) error {
 	return nil
 }
 
-// setKey sets the value that depends on the payload: the key of a unique job, or else the
-// digest by which payloads of jobs with the same key are compared.
+// setKey sets the field that depends on the payload: for a unique job the key, and for other
+// jobs the digest by which payloads of jobs with the same key are compared.
 func (s *Spec) setKey() {
 	switch n := &s.new; {
 	case s.unique != nil:

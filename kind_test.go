@@ -109,7 +109,7 @@ func TestSpec_MaxAttemptsCanBeChanged(t *testing.T) {
 	given := redrive.Options{Override: &policy.Override{MaxAttempts: new(3), MaxRetries: new(9)}}
 	s := render.New(renderArgs{}, &given)
 	if o := s.Options(); o.MaxAttempts != 0 || !cmp.Equal(o.Override, given.Override) || s.WithOptions(o).Err() != nil {
-		t.Errorf("got MaxAttempts %d and the override %+v (error with the same options: %v), want the override as given and no error",
+		t.Errorf("got MaxAttempts %d and the override %+v (error of WithOptions with them: %v), want MaxAttempts 0, the override as given, and no error",
 			o.MaxAttempts, o.Override, s.WithOptions(o).Err())
 	}
 }
@@ -138,7 +138,7 @@ func TestSpec_AMistakeEndsWithItsCause(t *testing.T) {
 	} {
 		err := tt.spec.Err()
 		if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("%s: got error %v, want %q", tt.name, err, tt.want)
+			t.Errorf("%s: got error %v, want an error with the text %q (or none for an empty text)", tt.name, err, tt.want)
 		}
 		if err != nil && !errors.Is(err, redrive.ErrInvalid) {
 			t.Errorf("%s: got error %v, want an ErrInvalid", tt.name, err)

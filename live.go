@@ -28,9 +28,9 @@ func (c *Client) Alter(ctx context.Context, by By, id JobID, change Change) erro
 	return only(c.AlterAll(ctx, by, []JobID{id}, encoded))
 }
 
-// AlterAll changes up to job.IDsMax jobs; see Alter. Only for a single job the change may
-// have a payload. The first result has one error per id, which is nil for a job that is now
-// as the change says. The second result is not nil when the whole call failed.
+// AlterAll changes up to job.IDsMax jobs; see Alter. The change may have a payload only if
+// there is a single id. The first result has one error per id; it is nil for a job that now
+// has the values of the change. The second result is not nil when the whole call failed.
 func (c *Client) AlterAll(ctx context.Context, by By, ids []JobID, change EncodedChange) ([]error, error) {
 	if len(change.Payload) > c.config.PayloadMax {
 		return nil, fmt.Errorf("alter: payload of %d bytes: the limit is %d bytes (Config.PayloadMax): %w",
@@ -40,17 +40,17 @@ func (c *Client) AlterAll(ctx context.Context, by By, ids []JobID, change Encode
 }
 
 // PreviewLive counts the live jobs that ActLive would change, and changes nothing.
-// LiveActed.Done is their number. Its Through and At fix the set: passed to ActLive, they
-// exclude jobs that are enqueued later.
+// LiveActed.Done is their number. LiveActed.Through and LiveActed.At describe this set of
+// jobs: an ActLive with these values does not change jobs that are enqueued later.
 func (c *Client) PreviewLive(ctx context.Context, a LiveAction) (LiveActed, error) {
 	a.Limit = 0
 	return c.liveSteps(ctx, a, func(a LiveAction) (LiveActed, error) { return c.store.PreviewLive(ctx, a) }, nil)
 }
 
 // ActLive changes all live jobs that a filter selects, in the name of a person, step by
-// step. After each step, progress is called with the number of jobs changed so far;
-// progress may be nil. Without LiveAction.Through it fixes the set at its start. A second
-// ActLive on the same set changes only the rest of the set.
+// step. After each step, progress is called with the number of jobs changed so far; progress
+// may be nil. If LiveAction.Through is 0, the set of jobs is fixed at the start of ActLive.
+// A second ActLive on the same set changes only the rest of the set.
 //
 // After an error, the steps before it stay done; the answer says how many jobs they
 // changed. To change very many jobs, StartLive is safer: it goes on when this process ends,
@@ -91,8 +91,9 @@ func (c *Client) liveSteps(ctx context.Context, a LiveAction, step func(LiveActi
 // and ControlRedrive pauses, resumes or cancels it. rate limits the jobs per second; 0 means
 // no limit. When no client is running, AdvanceRedrive carries it out.
 //
-// counted is the answer of PreviewLive, which fixes the set; if it is zero, StartLive calls
-// PreviewLive. The error is ErrNotFound when the filter selects nothing.
+// counted is the answer of PreviewLive, which fixes the set of jobs; if counted is the zero
+// value, StartLive calls PreviewLive. The error is ErrNotFound when the filter selects
+// nothing.
 func (c *Client) StartLive(ctx context.Context, by By, a LiveAction, counted LiveActed, rate int) (Redrive, error) {
 	if counted.Through == 0 {
 		var err error
@@ -101,7 +102,7 @@ func (c *Client) StartLive(ctx context.Context, by By, a LiveAction, counted Liv
 		}
 	}
 	if counted.Done == 0 {
-		return Redrive{}, fmt.Errorf("%s: the filter selects no job to which this applies: %w", a.Do, ErrNotFound)
+		return Redrive{}, fmt.Errorf("%s: the filter selects no job that the action can change: %w", a.Do, ErrNotFound)
 	}
 	spec := RedriveSpec{Live: &store.LiveSpec{Do: a.Do, Filter: a.Filter, At: counted.At}, Through: int64(counted.Through),
 		Total: counted.Done, Change: a.Change, Rate: rate, Key: rand.Text()}
@@ -119,9 +120,10 @@ const (
 	advanceMin  = 50 // the smallest number of jobs of a step
 )
 
-// AdvanceRedrive takes the steps of the active redrives in this process until the redrive
-// has ended or is paused, and returns the redrive. It is for a program that starts a redrive
-// while perhaps no client is running. After each step, progress is called; it may be nil.
+// AdvanceRedrive carries out the steps of the active redrives in this process until the
+// redrive with this id has ended or is paused, and returns that redrive. It is for a program
+// that starts a redrive while perhaps no client is running. After each step, progress is
+// called; it may be nil.
 func (c *Client) AdvanceRedrive(ctx context.Context, id int64, progress func(Redrive)) (Redrive, error) {
 	limit := 4 * advanceMin
 	for {

@@ -47,7 +47,7 @@ func changeLive(t *testing.T) {
 	last := int64(0)
 	did, err := c.ActLive(ctx, ann, move, func(done int64) { last = done })
 	if err != nil || did.Done != 99 || last != 99 {
-		t.Errorf("ActLive: got %d jobs, %d in the progress, error %v; want 99", did.Done, last, err)
+		t.Errorf("ActLive: got %d changed jobs, a last progress of %d, error %v; want 99 for both", did.Done, last, err)
 	}
 	if _, err := c.StartLive(ctx, ann, move, redrive.LiveActed{}, 0); !errors.Is(err, redrive.ErrNotFound) {
 		t.Errorf("StartLive with a filter that selects nothing: got error %v, want ErrNotFound", err)
@@ -81,6 +81,6 @@ func changeLive(t *testing.T) {
 		t.Fatalf("AdvanceRedrive after the resumption: got state %s, %d jobs, error %v; want it completed with 100 jobs", r.State, r.Released, err)
 	}
 	if j, err := c.Get(ctx, first); err != nil || j.State != job.Cancelled {
-		t.Errorf("got state %s, error %v; want a cancelled job", j.State, err)
+		t.Errorf("job after LiveCancel: got state %s, error %v; want state cancelled", j.State, err)
 	}
 }

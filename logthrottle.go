@@ -13,16 +13,16 @@ const (
 	throttleTextsMax = 200
 )
 
-// logThrottle limits how often the same line is logged when every job would log it. It
-// is safe for concurrent use.
+// logThrottle limits how often the same line is logged, for lines that otherwise every job
+// would log. It is safe for concurrent use.
 type logThrottle struct {
 	mu   sync.Mutex
 	hash string // the hash of the policy that caused the lines; "" for lines that no policy has caused
 	last map[string]*throttled
 }
 
-// throttled records when a line was last logged, and how often it was suppressed after
-// that.
+// throttled records when a line was last logged, and how often it has been suppressed since
+// then.
 type throttled struct {
 	at         time.Time
 	suppressed int

@@ -28,7 +28,7 @@ func TestALineIsLoggedOnceAMinute(t *testing.T) {
 		{9*throttleInterval + 1, "b", "x", 0, false},
 	} {
 		if suppressed, ok := throttle.allow(time.Unix(0, 0).Add(tt.at), tt.hash, tt.what); suppressed != tt.suppressed || ok != tt.ok {
-			t.Errorf("line %d: got %d suppressed lines and logged %v, want %d and %v", i, suppressed, ok, tt.suppressed, tt.ok)
+			t.Errorf("line %d: got %d suppressed lines, allowed %v; want %d suppressed lines, allowed %v", i, suppressed, ok, tt.suppressed, tt.ok)
 		}
 	}
 	for i, want := range []int{1, 0} {

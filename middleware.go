@@ -31,12 +31,12 @@ type HandlerFunc func(ctx context.Context, run *Info) error
 // the payload is decoded. It must pass on the *Info that it was given; it may pass on
 // another context.
 //
-// Middleware is part of the run: its panic is a panic of the run, and the time limit
-// and the grace time include it. The error that it returns is the error of the run; if
-// it does not return an error of the handler, the run succeeds. It has to call next
-// exactly once, before it returns. The run fails with the code CodeBadMiddleware if the
-// middleware returns nil without having called next, returns nil while the handler
-// still runs, or calls next twice. ErrSkipHandler completes a job without its handler.
+// Middleware is part of the run: its panic is a panic of the run, and the time limit and the
+// grace time include it. The error that it returns is the error of the run; if it returns
+// nil after an error of the handler, the run succeeds. It has to call next exactly once,
+// before it returns. The run fails with the code CodeBadMiddleware if the middleware returns
+// nil without having called next, returns nil while the handler still runs, or calls next
+// twice. ErrSkipHandler completes a job without its handler.
 type Middleware func(next HandlerFunc) HandlerFunc
 
 // CodeBadMiddleware is the code of the failure of a run whose middleware did not call
@@ -48,7 +48,8 @@ const CodeBadMiddleware = "bad_middleware"
 // ErrSkipHandler is treated like any other error.
 var ErrSkipHandler = errors.New("redrive: the job is completed without its handler")
 
-// validMiddleware returns an error that names a middleware that is nil.
+// validMiddleware returns an error that names the first middleware of the list that is nil,
+// or nil if there is no such middleware.
 func validMiddleware(name string, all []Middleware) error {
 	if i := slices.IndexFunc(all, func(m Middleware) bool { return m == nil }); i >= 0 {
 		return fmt.Errorf("%s[%d] is nil", name, i)
@@ -121,7 +122,7 @@ func (h *handler) innermost(ctx context.Context, i *Info) error {
 		}
 		return badMiddleware(h.kind, calledAgain, nil)
 	}
-	defer func() { // this is deferred, so that it also runs when a middleware recovers a panic of the handler
+	defer func() { // deferred, so that these statements also run after a panic of the handler that a middleware recovers
 		w.stage.CompareAndSwap(handlerCalled, handlerEnded)
 		close(w.ended)
 	}()
@@ -133,10 +134,10 @@ const calledAgain = "called the handler more than once in a run; return its erro
 
 func (w *wrappedRun) calledAgain(kind string) error { return badMiddleware(kind, calledAgain, w.err) }
 
-// awaitHandler waits for a handler that still runs, and makes sure that a handler that was not
-// called cannot be called later. Otherwise the handler could run beside the next run of the
-// job. The engine's grace time limits the wait, as for a handler that does not return.
-// awaitHandler returns the stage that the run had reached.
+// awaitHandler waits for a handler that still runs. If the handler was not called, it
+// prevents a later call, because the handler could then run at the same time as the next run
+// of the job. The engine's grace time limits the wait, as for a handler that does not
+// return. The result is the stage that the run had reached.
 func (w *wrappedRun) awaitHandler() (stage int32) {
 	if stage = w.stage.Swap(runEnded); stage == handlerCalled {
 		<-w.ended
@@ -144,8 +145,8 @@ func (w *wrappedRun) awaitHandler() (stage int32) {
 	return stage
 }
 
-// ending returns the error of a run from the error that its outermost middleware has
-// returned. It first waits for the handler; see awaitHandler.
+// ending returns the error of a run. Parameter err is the error that the outermost
+// middleware of the run has returned. ending first waits for the handler; see awaitHandler.
 func (w *wrappedRun) ending(kind string, err error) error {
 	stage := w.awaitHandler()
 	switch {

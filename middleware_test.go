@@ -131,7 +131,8 @@ func TestMiddleware_MistakesAreFailures(t *testing.T) {
 				}
 				return nil
 			}, &redrive.HandlerOptions{Middleware: []redrive.Middleware{tt.middleware}})
-			// The second job runs in the same way as the first, and does not wait for its end.
+			// The second job must run like the first one: the end of the first job's run
+			// must not matter.
 			r, err := c.EnqueueMany(t.Context(), slices.Repeat(specs{kind.New(renderArgs{Scene: 7}, nil)}, 2))
 			if err != nil {
 				t.Fatal(err)
@@ -149,7 +150,7 @@ func TestMiddleware_MistakesAreFailures(t *testing.T) {
 	})
 }
 
-// mistake is a middleware and the expected end of a job that runs in it.
+// mistake is a middleware, and the expected end of a job that runs in this middleware.
 type mistake struct {
 	name       string
 	middleware redrive.Middleware
@@ -243,7 +244,7 @@ func TestMiddleware_MustWaitForTheHandler(t *testing.T) {
 				t.Fatal(err)
 			}
 			if n := inHandler.Load(); n != 0 {
-				t.Errorf("%s: the run ended while %d handlers ran, want none", name, n)
+				t.Errorf("%s: the run ended while %d handlers ran, want no running handler", name, n)
 			}
 			f, err := c.Failures(t.Context(), r.ID)
 			if err != nil || len(f) != 1 || !strings.Contains(f[0].Message, tt.message) {

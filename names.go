@@ -39,7 +39,7 @@ const (
 	Ended  = store.Ended  // completed, cancelled and dead jobs, the latest end first
 )
 
-// Types of people's actions and settings.
+// Types of the actions and settings of people.
 type (
 	// By names the person who acts and the reason, for the audit log.
 	By = store.By
@@ -108,7 +108,7 @@ type (
 	GroupPage = store.GroupPage
 	// GroupChange changes what people say about a group.
 	GroupChange = store.GroupChange
-	// GroupState says how far people are with the cause of a group.
+	// GroupState says how far people have come with the cause of a group.
 	GroupState = store.GroupState
 	// Note is a text that a person or a handler has added to a job or a group.
 	Note = store.Note
@@ -171,7 +171,7 @@ const (
 type (
 	// SeriesQuery selects figures over time.
 	SeriesQuery = store.SeriesQuery
-	// SeriesBy says by which name the points of a series are divided.
+	// SeriesBy says what divides the points of a series, such as the queue or the class.
 	SeriesBy = store.SeriesBy
 	// Point holds the figures of one step of a series.
 	Point = store.Point
@@ -183,7 +183,7 @@ type (
 	Head = store.Head
 )
 
-// The names by which the points of a series are divided.
+// The names that can divide the points of a series.
 const (
 	ByQueue = store.ByQueue
 	ByKind  = store.ByKind
@@ -192,8 +192,8 @@ const (
 
 // Limits of figures over time.
 const (
-	FigureMinutesKept = store.MinutesKept   // figures by minute are kept for so long
-	FigureHoursKept   = store.HourRowsKept  // figures by hour are kept for so long
+	FigureMinutesKept = store.MinutesKept   // how long figures by minute are kept
+	FigureHoursKept   = store.HourRowsKept  // how long figures by hour are kept
 	DueMinutesMax     = store.DueMinutesMax // the maximum number of minutes of Client.Due
 )
 

@@ -34,8 +34,9 @@ type Outcome struct {
 	Run         int // the number of the run over all lives, from 1
 
 	Cause job.Cause // how the run ended, such as job.Succeeded, job.Failed or job.Snoozed
-	// State is the state of the job after the run, as it was written. It is job.Cancelled
-	// for a failure that would be retried if no person had cancelled the job meanwhile.
+	// State is the state of the job after the run, as it was written. For a failure that
+	// would have been retried, it is job.Cancelled if a person has cancelled the job
+	// meanwhile.
 	State  State
 	Reason job.Reason    // why the job is dead; "" when it is not dead
 	Delay  time.Duration // the shortest time until the next run; 0 when no run follows
@@ -80,7 +81,7 @@ type outcomeCalls struct {
 	working  sync.WaitGroup
 	underWay atomic.Int64
 	dropped  atomic.Int64  // the number of outcomes that were not reported because the grace time was over
-	endGrace func()        // the function that ends the grace time, by closing the channel over
+	endGrace func()        // ends the grace time by closing the channel in the field over
 	over     chan struct{} // this channel is closed when no further call may begin
 	skipped  logThrottle   // the counter of the outcomes that were skipped
 }
@@ -156,9 +157,9 @@ func (o *outcomeCalls) report(ctx context.Context, outcome Outcome) {
 	o.config.OnOutcome(ctx, outcome)
 }
 
-// stop begins the grace time of the calls, and waits until all calls are made or the
-// grace time is over. Call stop only after the engine has ended, which adds no more
-// outcomes then.
+// stop begins the grace time of the calls, and waits until all calls are made or the grace
+// time is over. Call stop only after the engine has ended, because the engine then adds no
+// more outcomes.
 func (o *outcomeCalls) stop() {
 	if o == nil {
 		return

@@ -135,7 +135,7 @@ func TestOnOutcome_APanicIsContained(t *testing.T) {
 			t.Fatal(err)
 		}
 		if calls.Load() != jobs {
-			t.Errorf("got %d calls of OnOutcome, want %d", calls.Load(), jobs)
+			t.Errorf("OnOutcome that panics: got %d calls, want %d", calls.Load(), jobs)
 		}
 		if n := strings.Count(log.String(), `msg="Config.OnOutcome panicked"`); n != jobs/2 {
 			t.Errorf("got %d logged panics, want %d:\n%s", n, jobs/2, log.String())
@@ -262,8 +262,9 @@ func TestOnOutcome_ASlowHookHoldsUpNoJob(t *testing.T) {
 	})
 }
 
-// If OnOutcome does not return, a stop waits for it only during the grace time, and does not wait
-// after Halt. Then the context of the calls is ended.
+// If OnOutcome does not return, Run waits for it after a stop, but only during the grace
+// time. After Halt, Run does not wait. In both cases the context of the calls has ended when
+// Run returns.
 func TestOnOutcome_AStopWaitsForTheGraceTime(t *testing.T) {
 	t.Parallel()
 	for _, halt := range []bool{false, true} {
@@ -299,7 +300,7 @@ func TestOnOutcome_AStopWaitsForTheGraceTime(t *testing.T) {
 			}
 			synctest.Wait()
 			if ended.Load() != 1 {
-				t.Error("the context of the call of OnOutcome has not ended, want it ended")
+				t.Error("the context of the call of OnOutcome is still active after Run has returned, want it ended")
 			}
 		})
 	}
@@ -338,8 +339,8 @@ func (l *lockedBuffer) String() string {
 	return l.b.String()
 }
 
-// A success that the handler's own transaction has written is not reported, and a
-// transaction that was rolled back is reported as the failure that it is.
+// If a handler's own transaction has written the success of its run, the run is not reported
+// to OnOutcome. If that transaction was rolled back, the run is reported as a failure.
 func TestOnOutcome_CompleteTx(t *testing.T) {
 	t.Parallel()
 	onEachStore(t, func(t *testing.T, d database) {

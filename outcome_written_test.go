@@ -105,7 +105,7 @@ func TestOnOutcome_FailureIsTheStoredOne(t *testing.T) {
 		want := make(map[job.Token]job.Failure)
 		for _, f := range stored {
 			if f.StartedAt == 0 || f.EndedAt < f.StartedAt {
-				t.Errorf("stored failure of run %d: got the times %d and %d, want the time of the claim and a time after it", f.Token, f.StartedAt, f.EndedAt)
+				t.Errorf("stored failure of run %d: got StartedAt %d and EndedAt %d, want the time of the claim and a time that is not before it", f.Token, f.StartedAt, f.EndedAt)
 			}
 			f.StartedAt, f.EndedAt = 0, 0
 			want[f.Token] = f

@@ -18,7 +18,7 @@ type Patched struct {
 	Through int64 // the last death of the frozen set; 0 for an action by ids
 	// Refused has the first PatchRefusedMax jobs that stay dead, with the reason: the patch
 	// does not apply to the payload, the new payload is too large, or another living job has
-	// its unique arguments. RefusedN is the number of all of them.
+	// the same unique arguments. RefusedN is the number of all refused jobs.
 	Refused  []RefusedJob
 	RefusedN int64
 	// Example is the first job that is retried, with its payload before and after the patch.
@@ -47,7 +47,7 @@ type PatchedJob struct {
 // changed. After each job, progress is called with the number of retried jobs; it may be nil.
 func (c *Client) RetryPatched(ctx context.Context, by By, a Action, patch []byte, preview bool, progress func(done int64)) (Patched, error) {
 	if a.Do != ActRetry || a.Change.Payload != nil {
-		return Patched{}, fmt.Errorf("patch: only a retry without a new payload can have a patch: %w", ErrInvalid)
+		return Patched{}, fmt.Errorf("patch: a patch needs an action that is a retry and sets no new payload: %w", ErrInvalid)
 	}
 	parsed, err := jsonpatch.Parse(patch)
 	if err != nil {
@@ -138,7 +138,7 @@ func (p *patcher) retry(ctx context.Context, j *job.Job) error {
 	a := p.a
 	a.IDs, a.Filter, a.Through = []JobID{j.ID}, nil, 0
 	a.Change.Payload = payload
-	act := func() (Acted, error) { return p.Act(ctx, p.by, a, nil) } // Act knows which retries an earlier try has made although its answer was lost
+	act := func() (Acted, error) { return p.Act(ctx, p.by, a, nil) } // Act recognises jobs that an earlier try has retried although its answer was lost
 	if p.preview {
 		act = func() (Acted, error) { return p.store.Preview(ctx, a) }
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/redrive/redrive/redrivetest"
 )
 
-// All jobs with the wrong bucket are retried with the right one. The rest of their payloads
-// keeps each byte, and jobs to which the patch does not apply stay dead.
+// All jobs with the wrong bucket are retried with the right one. The other bytes of their
+// payloads do not change, and jobs to which the patch does not apply stay dead.
 //
 // proves: D5
 // part of: D3
@@ -79,7 +79,7 @@ func TestD5_DeadJobsAreRetriedWithAPatch(t *testing.T) {
 	byID, err := e.RetryPatched(t.Context(), ops, redrive.Action{Do: redrive.ActRetry, IDs: []redrive.JobID{ids[1], ids[3], 1 << 40}},
 		[]byte(`[{"op":"add","path":"/x","value":null}]`), false, nil)
 	if err != nil || byID.Done != 1 || byID.RefusedN != 2 || !errors.Is(byID.Refused[0].Err, redrive.ErrConflict) || !errors.Is(byID.Refused[1].Err, redrive.ErrNotFound) {
-		t.Errorf("RetryPatched by ids: got %+v, error %v; want one job, a conflict and an unknown job", byID, err)
+		t.Errorf("RetryPatched by ids: got %+v, error %v; want one job retried, and two refused with ErrConflict and ErrNotFound", byID, err)
 	}
 	for _, bad := range []string{``, `{}`, `[{"op":"eat","path":""}]`} {
 		if _, err := e.RetryPatched(t.Context(), ops, a, []byte(bad), true, nil); !errors.Is(err, redrive.ErrInvalid) {

@@ -21,8 +21,8 @@ type policies struct {
 	terms atomic.Pointer[map[string]string] // encoded terms by kind; a cache, replaced as a whole
 }
 
-// termsOf returns the terms for jobs of a kind by the effective policy: what this policy says
-// about crashes and deadlines. The terms are encoded.
+// termsOf returns the encoded terms for jobs of a kind by the effective policy. Terms say
+// what the policy does after crashes and at deadlines.
 func (p *policies) termsOf(kind string) string {
 	known := p.terms.Load()
 	if known != nil {
@@ -40,7 +40,7 @@ func (p *policies) termsOf(kind string) string {
 		maps.Copy(next, *known)
 	}
 	next[kind] = terms
-	p.terms.CompareAndSwap(known, &next) // if another goroutine has changed the cache first, a later call adds this kind
+	p.terms.CompareAndSwap(known, &next) // if another goroutine has replaced the cache meanwhile, a later call adds this kind
 	return terms
 }
 
@@ -59,7 +59,7 @@ func (c *Client) SetPolicy(ctx context.Context, by By, p *policy.Policy) error {
 	if p == nil {
 		p = policy.Default()
 	}
-	c.setting.Lock() // this lock is held during the whole call, so that the policy saved last is also the policy that the client uses
+	c.setting.Lock() // held during the whole call, so that the policy that is saved last is also the policy that the client uses
 	defer c.setting.Unlock()
 	c.mu.Lock()
 	next, err := c.underConfig(p)
@@ -156,8 +156,8 @@ func (c *Client) evaluate(p *policy.Policy, claim *job.Claim) *policy.Admission 
 	return a
 }
 
-// admissionOf returns the decision of the rules about a run. It is the decision from
-// before the run began, or a new decision if the policy was replaced since then.
+// admissionOf returns the decision of the rules about a run: the decision that was made
+// before the run began, or a new decision if the policy has been replaced since then.
 func (c *Client) admissionOf(p *policy.Policy, claim *job.Claim, e *job.Ending) *policy.Admission {
 	if a, ok := e.Admission.(*admission); ok && a.policy.Hash() == p.Hash() {
 		return a.says
@@ -191,8 +191,8 @@ func (c *Client) route(n *job.New) error {
 	return nil
 }
 
-// logFailedRules logs the rules that could not be evaluated. They fail for every job,
-// so the same line is logged at most once a minute, with the number of suppressed
+// logFailedRules logs the rules that could not be evaluated. Such a rule fails for every
+// job, so the same line is logged at most once a minute, with the number of suppressed
 // lines.
 func (c *Client) logFailedRules(id string, p *policy.Policy, a *policy.Admission) {
 	for _, problem := range a.Failed {

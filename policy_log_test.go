@@ -40,7 +40,7 @@ func TestARuleThatFailsDoesNotFloodTheLog(t *testing.T) {
 		}
 	}
 	warnings(50, "0")
-	e.Advance(20 * time.Second) // the clock also runs while the engine works
+	e.Advance(20 * time.Second) // the engine's clock also advances while the engine works
 	warnings(50)
 	e.Advance(time.Minute)
 	warnings(50, "99")
@@ -53,8 +53,8 @@ func TestARuleThatFailsDoesNotFloodTheLog(t *testing.T) {
 	warnings(3, "0", "0")
 }
 
-// The number of warnings is limited even if all have different texts. So the memory for their texts
-// is limited, too.
+// The number of warnings is limited even if they all have different texts, so the memory for
+// the texts is limited, too.
 func TestARuleThatFailsInManyWaysDoesNotFloodTheLog(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
@@ -65,6 +65,6 @@ func TestARuleThatFailsInManyWaysDoesNotFloodTheLog(t *testing.T) {
 		enqueue(t, e, render.New(renderArgs{}, &redrive.Options{Attrs: map[string]any{"n": n}}))
 	}
 	if got := strings.Count(log.String(), "level=WARN"); got != 201 {
-		t.Errorf("got %d warnings, want 201", got)
+		t.Errorf("rule that fails with many different errors: got %d warnings, want 201", got)
 	}
 }

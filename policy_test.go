@@ -23,7 +23,8 @@ import (
 	"github.com/redrive/redrive/store/memory"
 )
 
-// longer matches jobs whose attribute "seconds" is in [From, To). To 0 means no upper limit.
+// longer matches jobs whose attribute "seconds" is at least From and below To. If To is 0,
+// there is no upper limit.
 type longer struct{ From, To float64 }
 
 func (l longer) Match(a *policy.ConditionInput) (bool, error) {
@@ -36,7 +37,7 @@ func (l longer) Match(a *policy.ConditionInput) (bool, error) {
 
 func (l longer) String() string { return "attrs.seconds >= …" }
 
-// steady is a policy that retries after whole minutes, without jitter.
+// steady is a setting that retries after whole minutes, without jitter.
 func steady(retries int) policy.Settings {
 	return policy.Settings{MaxRetries: &retries, Backoff: &backoff.Backoff{Waits: []time.Duration{time.Minute}}}
 }
@@ -50,7 +51,7 @@ func policyOf(t *testing.T, s policy.Spec) *policy.Policy {
 	return p
 }
 
-// engineWith returns an engine with a policy that works on two queues.
+// engineWith returns an engine that uses a policy and works on two queues.
 func engineWith(t *testing.T, p *policy.Policy, h func(context.Context, *redrive.Job[renderArgs]) error) *redrivetest.Engine {
 	t.Helper()
 	e := redrivetest.New(t, &redrive.Config{
@@ -105,7 +106,7 @@ func TestR5_ALongVideoGetsItsQueueOneRetryAndOverrides(t *testing.T) {
 			e.Advance(time.Minute)
 		}
 		if j := get(t, e, id); j.State != job.Dead || j.Reason != job.MaxRetries || attempts != tt.attempts {
-			t.Errorf("video of %v s: got state %v, reason %q after %d attempts; want state dead after %d attempts", tt.seconds, j.State, j.Reason, attempts, tt.attempts)
+			t.Errorf("video of %v s: got state %v, reason %q after %d attempts; want state dead, reason max_retries after %d attempts", tt.seconds, j.State, j.Reason, attempts, tt.attempts)
 		}
 	}
 }
@@ -118,7 +119,7 @@ func TestR5_AHeldJobNeverRunsUntilAPersonReleasesIt(t *testing.T) {
 	id := enqueue(t, e, render.New(renderArgs{}, &redrive.Options{Attrs: map[string]any{"seconds": 8 * 3600}}))
 	out := e.Work()
 	if len(out) != 1 || out[0].Cause != job.Held || runs != 0 {
-		t.Fatalf("got the outcomes %+v after %d runs; want the job held before its first run", out, runs)
+		t.Fatalf("got the outcomes %+v after %d runs, want the job held before its first run", out, runs)
 	}
 	j := get(t, e, id)
 	if j.State != job.Dead || j.Reason != job.ManualReview || j.Counters.Attempts != 0 {
@@ -167,7 +168,7 @@ func TestR6_AClassCanMoveTheNextAttempt(t *testing.T) {
 		t.Errorf("wrong queues of the attempts (-want +got):\n%s", diff)
 	}
 	if j := get(t, e, id); j.Priority != 1 {
-		t.Errorf("got priority %d, want priority 1", j.Priority)
+		t.Errorf("job moved by its class: got priority %d, want priority 1", j.Priority)
 	}
 }
 
@@ -189,7 +190,7 @@ func TestR2_AJobsOwnRetriesWinInEveryLife(t *testing.T) {
 	}
 	run()
 	if attempts != 2 {
-		t.Errorf("got %d attempts, want 2", attempts)
+		t.Errorf("got %d attempts in the first life, want 2", attempts)
 	}
 	if err := e.Retry(t.Context(), redrive.By{Actor: "ann"}, id, nil); err != nil {
 		t.Fatal(err)

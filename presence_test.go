@@ -78,7 +78,7 @@ func (w *working) wantStates(ids []redrive.JobID, want ...job.State) {
 	w.t.Helper()
 	for i, id := range ids {
 		if j, err := w.Get(w.t.Context(), id); err != nil || j.State != want[i] {
-			w.t.Errorf("job %d: got the state %s, error %v; want %s", id, j.State, err, want[i])
+			w.t.Errorf("job %d: got state %s, error %v; want state %s", id, j.State, err, want[i])
 		}
 	}
 }
@@ -124,7 +124,7 @@ func TestQ9_AClientIsListedWhileItRuns(t *testing.T) {
 			StartedAt: now.Add(-store.PresentEvery), SeenAt: now,
 		}
 		if diff := cmp.Diff(want, list[0]); diff != "" || want.Instance == "" {
-			t.Errorf("wrong list of processes, with the instance %q (-want +got):\n%s", want.Instance, diff)
+			t.Errorf("wrong entry of the process in the list; the instance %q must not be empty (-want +got):\n%s", want.Instance, diff)
 		}
 		close(w.gate)
 		w.stop()
@@ -207,7 +207,7 @@ func TestQ9_AStoreThatCannotKeepProcessesStopsNothing(t *testing.T) {
 				began := time.Now()
 				w.stop()
 				if took := time.Since(began); took > time.Second {
-					t.Errorf("Run needed %s to stop, want no wait for the call that always fails", took)
+					t.Errorf("Run needed %s to stop, want at most 1 s, because Run must not wait for a failing report of its process", took)
 				}
 				if n := strings.Count(w.logs.String(), "level=WARN"); n != 1 {
 					t.Errorf("got %d warnings, want one:\n%s", n, w.logs)

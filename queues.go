@@ -14,10 +14,10 @@ import (
 // have made.
 func (c *Client) Queues(ctx context.Context) ([]QueueSettings, error) { return c.store.Queues(ctx) }
 
-// SetQueue changes the mode or the settings of a queue in the name of a person and
-// returns the new settings. They take effect at once and override the configuration of
-// every client until they are removed. Nil fields of the change stay as they are; a
-// pointer to a zero value removes a setting.
+// SetQueue changes the mode or the settings of a queue in the name of a person and returns
+// the new settings. They take effect at once and override the configuration of every client
+// until they are removed. Nil fields of the change keep their settings; a pointer to a zero
+// value removes a setting.
 //
 // The error is ErrNotFound when no client has ever used the queue and the queue is not
 // in Config.Queues. It is ErrInvalid for a value out of its bounds.
@@ -47,9 +47,8 @@ type Backlog struct {
 	// Others counts the live jobs that the client does not run: the client does not
 	// work on their queue, or has no handler for their kind.
 	Others []JobCount
-	// Redrives is the number of active redrives that may retry jobs. WaitingRedrives
-	// are the numbers of the redrives that continue only when jobs of other clients
-	// have ended.
+	// Redrives is the number of active redrives that may retry jobs. WaitingRedrives has the
+	// numbers of the redrives that continue only when jobs of other clients have ended.
 	Redrives        int64
 	WaitingRedrives []int64
 }

@@ -32,7 +32,7 @@ func TestD7_ARedriveStopsByItselfAndGoesOn(t *testing.T) {
 	}
 	e.Work()
 	if r, err = e.WaitRedrive(t.Context(), r.ID); err != nil || r.State != store.RedriveStopped || r.Released != 5 || r.Again != 5 || r.Why == "" {
-		t.Errorf("redrive while the cause of the failures persists: got %+v, error %v; want it stopped after 5 canary jobs", r, err)
+		t.Errorf("redrive while the cause of the failures persists: got %+v, error %v; want it stopped after its 5 canary jobs", r, err)
 	}
 	(*causes)[0] = nil
 	if _, err := e.ControlRedrive(t.Context(), ops, r.ID, store.RedriveResume); err != nil {
@@ -42,7 +42,7 @@ func TestD7_ARedriveStopsByItselfAndGoesOn(t *testing.T) {
 	if r, err = e.WaitRedrive(t.Context(), r.ID); err != nil || r.State != store.RedriveCompleted || r.Released != 300 || r.Completed != 295 {
 		t.Errorf("redrive after the cause is fixed: got %+v, error %v; want it completed", r, err)
 	}
-	if n := statuses(t, e); n[job.Resolved] != 295 || n[job.Pending] != 605 { // the canary jobs died again and count as new deaths
+	if n := statuses(t, e); n[job.Resolved] != 295 || n[job.Pending] != 605 { // the 5 canary jobs died again; these deaths are counted as new
 		t.Errorf("got the dead letters by status %v, want 295 resolved and 605 pending", n)
 	}
 	if _, err := e.Redrive(t.Context(), ops, store.RedriveSpec{Filter: store.DeadFilter{Kind: "none"}}); !errors.Is(err, store.ErrNotFound) {
@@ -63,7 +63,7 @@ func TestD7_ARedriveIsPacedPausedAndCancelled(t *testing.T) {
 		t.Helper()
 		e.Work()
 		if r, err = e.GetRedrive(t.Context(), r.ID); err != nil || r.Released != want || r.Completed != want {
-			t.Errorf("got redrive %+v, error %v; want %d jobs retried, and the redrive completed", r, err, want)
+			t.Errorf("got redrive %+v, error %v; want %d jobs retried and completed", r, err, want)
 		}
 	}
 	released(0)
@@ -116,7 +116,7 @@ func TestD7_RunUntilIdleTakesARedriveToItsEnd(t *testing.T) {
 			t.Fatal(err)
 		}
 		if r, err = c.GetRedrive(t.Context(), r.ID); err != nil || r.State != store.RedriveCompleted || r.Completed != 700 {
-			t.Errorf("got redrive %+v, error %v; want it completed", r, err)
+			t.Errorf("got redrive %+v, error %v; want it completed with 700 jobs", r, err)
 		}
 	})
 }
@@ -160,8 +160,8 @@ func TestD7_RunUntilEmptyWaitsForRedrives(t *testing.T) {
 	})
 }
 
-// A client does not wait for a redrive whose jobs only other clients can run. Those clients
-// complete it.
+// A client does not wait for a redrive if only other clients can run its jobs. The other
+// clients complete the redrive.
 //
 // proves: D7
 func TestD7_RunUntilEmptyLeavesRedrivesOfOthers(t *testing.T) {
@@ -211,7 +211,8 @@ func TestD7_RunUntilEmptyLeavesRedrivesOfOthers(t *testing.T) {
 	})
 }
 
-// A commit whose answer is lost may become visible only after the call was repeated.
+// If the answer to the start of a redrive is lost and the call is repeated, the first start
+// may become visible only after the repetition. The client still starts one redrive.
 //
 // proves: D7
 func TestD7_ALostStartIsNotMadeTwice(t *testing.T) {
@@ -229,11 +230,11 @@ func TestD7_ALostStartIsNotMadeTwice(t *testing.T) {
 		}
 		one, err := c.Redrive(t.Context(), ops, store.RedriveSpec{Canary: -1})
 		if list, lerr := c.Redrives(t.Context()); err != nil || lerr != nil || len(list) != 1 {
-			t.Fatalf("got %d redrives after one call of Redrive, errors %v and %v; want 1 redrive", len(list), err, lerr)
+			t.Fatalf("got %d redrives after one call of Redrive, error %v of Redrive and error %v of Redrives; want 1 redrive and no errors", len(list), err, lerr)
 		}
 		two, err := c.Redrive(t.Context(), ops, store.RedriveSpec{Canary: -1})
 		if err != nil || two.ID == one.ID {
-			t.Errorf("a second call returned redrive %d, error %v; want a new redrive", two.ID, err)
+			t.Errorf("a second call of Redrive returned redrive %d, error %v; want another redrive than the first call", two.ID, err)
 		}
 	})
 }
@@ -309,7 +310,7 @@ func TestD7_ALostStartIsNotMistakenForAnother(t *testing.T) {
 		}
 		r, err := c.Redrive(t.Context(), ops, store.RedriveSpec{Change: store.Change{Queue: "slow"}})
 		if err != nil || r.Change.Queue != "slow" {
-			t.Errorf("Redrive: got %+v, error %v; want a new redrive of this client", r, err)
+			t.Errorf("Redrive: got %+v, error %v; want a redrive with the queue slow, which this client asked for", r, err)
 		}
 	})
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/redrive/redrive"
 )
 
-// Of several processes that get the same request at once, one carries it out, and the others
-// get its answer.
+// Several processes get the same request at the same time. One of them carries the request
+// out, and the others get its answer.
 //
 // part of: I1
 func TestI1_ARequestThatIsSentTwiceIsBegunOnce(t *testing.T) {
@@ -45,10 +45,10 @@ func TestI1_ARequestThatIsSentTwiceIsBegunOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 		if r, existing, err := clients[1].BeginRequest(t.Context(), request); !existing || err != nil || r.Status != 201 || string(r.Body) != `{"jobs":3}` {
-			t.Errorf("request of the other client: got %+v, existing %v and error %v, want the answer", r, existing, err)
+			t.Errorf("BeginRequest of the request by the other client: got %+v, existing %v, error %v; want the stored request with its answer", r, existing, err)
 		}
 		if err := clients[0].EndRequest(t.Context(), "alice bulk", "k2", 201, nil); !errors.Is(err, redrive.ErrNotFound) {
-			t.Errorf("answer to an unknown request: got error %v, want ErrNotFound", err)
+			t.Errorf("EndRequest of an unknown request: got error %v, want ErrNotFound", err)
 		}
 	})
 }

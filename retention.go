@@ -42,7 +42,7 @@ type Retention struct {
 	Events time.Duration
 }
 
-// stored returns the retention in the store's form, where 0 means for ever.
+// stored returns the retention as a store.Retention, in which 0 means for ever.
 func (r Retention) stored() store.Retention {
 	span := func(d, byDefault time.Duration) time.Duration { return max(cmp.Or(d, byDefault), 0) }
 	return store.Retention{

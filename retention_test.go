@@ -119,7 +119,7 @@ func TestT1_LeftoversAreSweptOnASchedule(t *testing.T) {
 		}
 		for _, path := range []string{own, treasure} {
 			if _, err := os.Stat(path); err != nil || path == "" {
-				t.Errorf("%q was removed, want it kept: %v", path, err)
+				t.Errorf("Stat of %q: got error %v, want the path kept", path, err)
 			}
 		}
 		cancel()

@@ -59,14 +59,16 @@ func reading(t *testing.T, u *upstream, s policy.Settings, o retry.Options) (*re
 	return e, receipt.ID
 }
 
-// still is a clock for the calls in a handler. With this clock, a wait takes no time.
+// still is a clock for the calls that a handler makes with package retry. A wait on this
+// clock takes no time.
 type still struct{ e *redrivetest.Engine }
 
 func (s still) Now() time.Time                                 { return s.e.Now() }
 func (still) Sleep(ctx context.Context, _ time.Duration) error { return ctx.Err() }
 
-// If a call in a handler has used all its retries, the job is deferred and uses no attempt: the job
-// waits for a little over 300 s with the reason, and completes later.
+// If a call in a handler has used all its retries, the job is deferred and no attempt is
+// counted. The job waits for a little over 300 s, its failure record gives the reason, and
+// it completes later.
 //
 // proves: L3
 func TestL3_ExhaustedInAJobIsRescheduled(t *testing.T) {
@@ -78,10 +80,10 @@ func TestL3_ExhaustedInAJobIsRescheduled(t *testing.T) {
 		t.Fatalf("got outcomes %+v after %d calls of the service, want the job deferred after 4 calls", o, u.calls)
 	}
 	if f := o[0].Failure; f == nil || f.Message != "ocr retries exhausted: the service said no" || f.HTTPStatus != 503 || f.Sends != 4 {
-		t.Errorf("got failure %+v, want a failure with the last error of the call", f)
+		t.Errorf("got failure %+v, want the last error of the call, status 503 and 4 sends", f)
 	}
 	if !strings.Contains(o[0].Decision.Reason(), "handed the job over") || o[0].Decision.Rule != policy.RuleHandOver {
-		t.Errorf("got decision %+v, want the deferral of the job", o[0].Decision)
+		t.Errorf("got decision %+v, want the rule RuleHandOver and a reason that says that the call handed the job over", o[0].Decision)
 	}
 	d, err := e.Get(t.Context(), id)
 	if err != nil || d.Counters.Attempts != 0 || d.Counters.Deferrals != 1 {
@@ -115,7 +117,7 @@ func TestL3_WithinTheJobsOwnLimit_P3(t *testing.T) {
 	}
 	e.Advance(time.Minute)
 	if o := e.Work(); len(o) != 1 || o[0].State != job.Dead || o[0].Reason != job.MaxRetries {
-		t.Fatalf("got outcomes %+v, want the job dead", o)
+		t.Fatalf("second failed attempt: got the outcomes %+v, want the job dead", o)
 	}
 	d, err := e.Get(t.Context(), id)
 	if err != nil || d.Counters.Attempts != 2 || d.Counters.Deferrals != 3 || u.calls != 20 {
@@ -123,8 +125,8 @@ func TestL3_WithinTheJobsOwnLimit_P3(t *testing.T) {
 	}
 }
 
-// A wait that the service has asked for is never shortened, neither a wait of the call nor a wait
-// of the job.
+// A wait that the service has asked for is never shortened, whether the call waits or the
+// job.
 //
 // proves: R3
 func TestR3_AHintGoesOverToTheJob(t *testing.T) {
@@ -147,8 +149,8 @@ func TestR3_AHintGoesOverToTheJob(t *testing.T) {
 	}
 }
 
-// The number of sent requests is stored with every run, also with a failed one. A call that fails
-// permanently fails the job at once.
+// The number of sent requests is stored with every run, also with a failed run. If a call
+// fails permanently, the job is dead after this run.
 //
 // proves: L4
 func TestL4_SendsAreKeptWithTheRun(t *testing.T) {

@@ -62,7 +62,8 @@ func returned(err error) error {
 }
 
 // Halt makes Run stop without further grace time, also when Run is already stopping. The
-// grace time of Config.OnOutcome ends, too. A program calls Halt on a second signal. Halt does not wait until Run has returned.
+// grace time of Config.OnOutcome ends, too. A program calls Halt on a second signal. Halt
+// does not wait until Run has returned.
 func (c *Client) Halt() {
 	c.mu.Lock()
 	e, calls := c.engine, c.calls
@@ -84,9 +85,9 @@ func (c *Client) WaitIdle(ctx context.Context) error {
 	return e.Idle(ctx)
 }
 
-// RunUntilIdle works like Run, but ends when no job is due that this client could run,
-// or when ctx ends. Use it in a program that a timer starts. Cron slots that are due
-// are fired first. Redrives continue until they have to wait for a rate limit or for
+// RunUntilIdle works like Run, but ends when no job is due that this client could run, or
+// when ctx ends. Use it in a program that a timer starts. Cron slots that are due are fired
+// first. RunUntilIdle carries out redrives until they have to wait for a rate limit or for
 // their canary.
 func (c *Client) RunUntilIdle(ctx context.Context) error { return c.runUntil(ctx, c.awaitDue) }
 
@@ -237,8 +238,8 @@ func (c *Client) engineConfig() (engine.Config, error) {
 	return config, nil
 }
 
-// defaultTempDir returns a directory that differs for each user, because it must be
-// private.
+// defaultTempDir returns a directory whose name contains the user's id, because the
+// directories of different users must be separate and private.
 func defaultTempDir() string {
 	return filepath.Join(os.TempDir(), fmt.Sprintf("redrive-%d", os.Getuid()))
 }

@@ -84,7 +84,7 @@ func TestRun_RefusesWhatCannotWork(t *testing.T) {
 	if err := c.WaitIdle(t.Context()); !errors.Is(err, redrive.ErrNotRunning) {
 		t.Errorf("WaitIdle when nothing runs: got error %v, want ErrNotRunning", err)
 	}
-	c.Halt() // this call has no effect, because Run is not running
+	c.Halt() // Halt has no effect here, because Run is not running
 }
 
 func TestRun_OnceAtATime(t *testing.T) {
@@ -129,7 +129,7 @@ func TestQ8_AStopHandsBackWithoutBurningAnAttempt(t *testing.T) {
 	c.Halt()
 	returned, ok := errors.AsType[*redrive.Returned](<-ended)
 	if !ok || returned.Jobs != 1 {
-		t.Errorf("Run: got error %v, want one job handed back", returned)
+		t.Errorf("Run: got error %v, want an error that says that one job was handed back", returned)
 	}
 	j, err := c.Get(t.Context(), r.ID)
 	if err != nil || j.State != job.Waiting || j.Counters != (job.Counters{Interrupts: 1}) {
@@ -166,7 +166,7 @@ func TestRunUntilEmpty_EndsWhenEverythingHasEnded(t *testing.T) {
 			t.Fatal(err)
 		}
 		if took := last.Sub(start); took < time.Hour+time.Minute || took > time.Hour+2*time.Minute {
-			t.Errorf("the last run began after %v, want an hour and waits of 30 s and 1 min, both ±20 %%", took)
+			t.Errorf("the last run began after %v, want an hour plus the waits of 30 s and 1 min, each ±20 %%", took)
 		}
 		for i, want := range []job.State{job.Completed, job.Completed, job.Waiting, job.Waiting} {
 			if j, err := c.Get(t.Context(), receipts[i].ID); err != nil || j.State != want {
@@ -206,7 +206,7 @@ func TestRunUntilEmpty_OutlivesAStoreThatIsAwayForAWhile(t *testing.T) {
 				t.Fatal(err)
 			}
 			if err := c.RunUntilEmpty(t.Context()); !errors.Is(err, want) || len(s.errs) != 0 {
-				t.Errorf("RunUntilEmpty: got error %v, and the store has %d of its errors left to return; want error %v and 0", err, len(s.errs), want)
+				t.Errorf("RunUntilEmpty: got error %v, with %d errors of the store not yet returned; want error %v and no error left", err, len(s.errs), want)
 			}
 		}
 	})

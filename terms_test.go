@@ -77,15 +77,15 @@ func TestTheTermsOfThePolicyTravelWithTheJob(t *testing.T) {
 	}
 	first, second := job.Terms{Retrying: "one moment"}, job.Terms{Retrying: "it goes on"}
 	if got := s.enqueued; len(got) != 3 || got[0] != "" || got[1] != first.Encode() || got[2] != second.Encode() {
-		t.Errorf("got the terms %q of the three enqueues, want no terms, then those of the first and the second policy", got)
+		t.Errorf("got the terms %q of the three enqueues; want no terms, then the terms of the first policy, then the terms of the second policy", got)
 	}
 	if len(s.wanted) != 1 || !s.wanted[second.Encode()] {
 		t.Errorf("got the terms %v of the claims, want those of the last policy", s.wanted)
 	}
 }
 
-// A process crashes, and another process ends its run. The other process has another policy and
-// does not know the kind, so the policy of the first process decides.
+// A process crashes, and another process ends its run. That other process has another policy
+// and no handler for the kind, so the policy of the crashed process decides.
 //
 // part of: F10, Q3
 func TestACrashIsDecidedByThePolicyOfTheClaim(t *testing.T) {

@@ -15,7 +15,8 @@ import (
 	"github.com/redrive/redrive/store/sqlite"
 )
 
-// openSQLite opens a new database that also has a table for the test's own rows.
+// openSQLite opens a new database, which also has a table for rows that the test itself
+// writes.
 func openSQLite(t *testing.T) *sqlite.Store {
 	t.Helper()
 	st, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "jobs.db"), nil)
@@ -140,7 +141,7 @@ func TestCompleteTx_CompletesIfTheTransactionDoes(t *testing.T) {
 		}
 	}
 	if j, _ := c.Get(t.Context(), ids[1]); string(j.Result) != "1" {
-		t.Errorf("got the result %q, want 1", j.Result)
+		t.Errorf("job completed by CompleteTx: got the result %q, want 1", j.Result)
 	}
 	failures, err := c.Failures(t.Context(), ids[2])
 	if err != nil || len(failures) != 1 || !strings.Contains(failures[0].Message, "did not commit") {
@@ -195,7 +196,7 @@ func TestEnqueueTx_ReservesIDsInsideTheTransaction(t *testing.T) {
 		t.Fatal(err)
 	}
 	if s.tx != (ownTx{}) || s.jobs[0].ID != 998 || s.jobs[1].ID != 999 {
-		t.Errorf("got the ids %d and %d from transaction %v, want the ids 998 and 999", s.jobs[0].ID, s.jobs[1].ID, s.tx)
+		t.Errorf("got the ids %d and %d in transaction %v, want the ids 998 and 999 in the caller's transaction", s.jobs[0].ID, s.jobs[1].ID, s.tx)
 	}
 	s.inside = false
 	for range 2 { // the second transaction reserves more ids than it needs
@@ -208,7 +209,7 @@ func TestEnqueueTx_ReservesIDsInsideTheTransaction(t *testing.T) {
 		t.Fatal(err)
 	}
 	if s.jobs[0].ID != 3 {
-		t.Errorf("got id %d, want id 3 from the block that was reserved before", s.jobs[0].ID)
+		t.Errorf("enqueue after two transactions: got id %d, want id 3, which is left from the last reservation", s.jobs[0].ID)
 	}
 }
 
@@ -227,6 +228,6 @@ func TestTx_AStoreThatCannotJoinSaysSo(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := c.RunUntilIdle(t.Context()); err != nil || !errors.Is(inHandler, store.ErrInvalid) {
-		t.Errorf("RunUntilIdle: got CompleteTx error %v, error %v; want ErrInvalid from CompleteTx only", inHandler, err)
+		t.Errorf("RunUntilIdle: got error %v of CompleteTx in the handler and error %v of RunUntilIdle; want ErrInvalid of CompleteTx and no other error", inHandler, err)
 	}
 }

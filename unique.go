@@ -9,11 +9,11 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// Unique makes a job unique by its owner, kind and arguments. The zero value makes it
-// unique while an earlier job with the same owner, kind and arguments is alive, which
+// Unique makes a job unique by its owner, kind and arguments. With the zero value, the job
+// is unique while an earlier job with the same owner, kind and arguments is alive, which
 // means waiting, retrying or running, also in a paused queue. When that job is completed,
-// dead or cancelled, an enqueue makes a new job. A job that a rule of the policy holds for
-// a person is dead, too.
+// dead or cancelled, an enqueue makes a new job. A job that a rule of the policy holds for a
+// person is dead, too.
 //
 // Arguments are compared as JSON: the order of fields and white space do not matter.
 // Payloads that are not JSON are compared by their bytes. Queue, priority and other
@@ -37,7 +37,8 @@ type Unique struct {
 	Period time.Duration
 }
 
-// check returns the mistakes in the options that concern the job's key.
+// check returns an error for options that contradict u or use a reserved key, or nil. The
+// error is an ErrInvalid.
 func (u *Unique) check(o *Options) error {
 	switch {
 	case u == nil && strings.HasPrefix(o.Key, job.UniqueKey):
@@ -56,7 +57,7 @@ func (u *Unique) check(o *Options) error {
 	return nil
 }
 
-// key returns the key of a job with the payload.
+// key returns the key by which a job with this payload is unique.
 func (u *Unique) key(payload []byte) string {
 	if u.Period == 0 {
 		return job.PayloadKey(job.AliveKey, payload)

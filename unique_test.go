@@ -82,7 +82,7 @@ func TestI1_AUniqueJobIsEnqueuedAgainAfterItsEnd(t *testing.T) {
 	for range 2 {
 		r, err := c.Enqueue(t.Context(), monthly.New(report{"January", 2}, unique(0)))
 		if err != nil || r.Existing {
-			t.Fatalf("got receipt %+v and error %v, want a new job", r, err)
+			t.Fatalf("enqueue after the end of the earlier job: got receipt %+v, error %v; want a new job", r, err)
 		}
 		if err := c.Cancel(t.Context(), redrive.By{Actor: "ann"}, r.ID); err != nil {
 			t.Fatal(err)
@@ -106,7 +106,7 @@ func TestI1_AJobIsUniqueForAPeriod(t *testing.T) {
 		ids = append(ids, r.ID)
 	}
 	if ids[0] != ids[1] || ids[2] != ids[3] || ids[1] == ids[2] || ids[3] == ids[4] {
-		t.Errorf("got the jobs %v, want one for each day", ids)
+		t.Errorf("got the job ids %v, want the same id within a day and another id on the next day", ids)
 	}
 }
 
