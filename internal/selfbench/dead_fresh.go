@@ -54,32 +54,47 @@ func (b *bencher) fresh(ctx context.Context, dir string, capacity float64) (alon
 	if err := seedDead(ctx, path, freshDead); err != nil {
 		return 0, 0, 0, err
 	}
-	s, err := sqlite.Open(ctx, path, nil)
+	client, closing, err := b.openClient(ctx, path)
 	if err != nil {
 		return 0, 0, 0, err
 	}
-	defer func() { err = errors.Join(err, s.Close()) }()
-	client, err := redrive.New(s, &redrive.Config{
-		Queues:  map[string]redrive.Queue{deadQueue: {Workers: b.load.Workers}},
-		TempDir: filepath.Join(dir, "tmp"), Logger: slog.New(slog.DiscardHandler),
-	})
-	if err != nil {
-		return 0, 0, 0, err
-	}
+	defer func() { err = errors.Join(err, closing()) }()
 	w := &freshWork{client: client, rate: capacity / 2}
 	for k := range deadKinds {
 		redrive.HandleRaw(client, deadKind(k), func(context.Context, *redrive.Job[[]byte]) error { return nil }, nil)
 	}
-	redrive.Handle(client, redrive.Kind[int64](freshKind), w.start, nil)
+	return w.beside(ctx, w.turns)
+}
+
+// openClient opens a database file and a client that runs jobs of the queue deadQueue. Call
+// closing after the client has stopped.
+func (b *bencher) openClient(ctx context.Context, path string) (client *redrive.Client, closing func() error, err error) {
+	s, err := sqlite.Open(ctx, path, nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	client, err = redrive.New(s, &redrive.Config{
+		Queues:  map[string]redrive.Queue{deadQueue: {Workers: b.load.Workers}},
+		TempDir: filepath.Join(filepath.Dir(path), "tmp"), Logger: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		return nil, nil, errors.Join(err, s.Close())
+	}
+	return client, s.Close, nil
+}
+
+// beside calls measure while the client runs and new jobs arrive, and returns its results.
+func (w *freshWork) beside(ctx context.Context, measure func(context.Context) (alone, beside time.Duration, rate float64, err error),
+) (alone, beside time.Duration, rate float64, err error) {
+	redrive.Handle(w.client, redrive.Kind[int64](freshKind), w.start, nil)
 	running, stop := context.WithCancel(ctx)
 	var all sync.WaitGroup
 	defer all.Wait()
 	defer stop()
-	all.Go(func() { _ = client.Run(running) }) // Run returns when its context ends
+	all.Go(func() { _ = w.client.Run(running) }) // Run returns when its context ends
 	all.Go(func() { w.arrive(running) })
-
 	pause(ctx, 2*time.Second)
-	return w.turns(running)
+	return measure(running)
 }
 
 // turns measures windows with and without the bulk retry in alternation. The bulk retry is

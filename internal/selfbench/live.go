@@ -4,14 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"os"
 	"path/filepath"
-	"sync"
 	"time"
 
 	"github.com/redrive/redrive"
-	"github.com/redrive/redrive/store/sqlite"
 )
 
 const (
@@ -55,31 +52,16 @@ func (b *bencher) live(ctx context.Context, dir string, capacity float64) (alone
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return 0, 0, 0, err
 	}
-	s, err := sqlite.Open(ctx, filepath.Join(dir, "live.db"), nil)
+	client, closing, err := b.openClient(ctx, filepath.Join(dir, "live.db"))
 	if err != nil {
 		return 0, 0, 0, err
 	}
-	defer func() { err = errors.Join(err, s.Close()) }()
-	client, err := redrive.New(s, &redrive.Config{
-		Queues:  map[string]redrive.Queue{deadQueue: {Workers: b.load.Workers}},
-		TempDir: filepath.Join(dir, "tmp"), Logger: slog.New(slog.DiscardHandler),
-	})
-	if err != nil {
-		return 0, 0, 0, err
-	}
+	defer func() { err = errors.Join(err, closing()) }()
 	if err := seedWrong(ctx, client, liveJobs, b.load.Payload); err != nil {
 		return 0, 0, 0, err
 	}
 	w := &freshWork{client: client, rate: capacity / 2}
-	redrive.Handle(client, redrive.Kind[int64](freshKind), w.start, nil)
-	running, stop := context.WithCancel(ctx)
-	var all sync.WaitGroup
-	defer all.Wait()
-	defer stop()
-	all.Go(func() { _ = client.Run(running) }) // Run returns when its context ends
-	all.Go(func() { w.arrive(running) })
-	pause(ctx, 2*time.Second)
-	return w.liveTurns(running)
+	return w.beside(ctx, w.liveTurns)
 }
 
 // seedWrong enqueues jobs that no process claims.
