@@ -22,6 +22,14 @@ const walkMatch = ` AND (?3 IS NULL OR l.queue = ?3) AND (?4 IS NULL OR l.kind =
 	AND (?6 IS NULL OR j.holder = ?6) AND coalesce(j.batch, 0) BETWEEN ?7 AND ?8 AND j.created_at BETWEEN ?9 AND ?10
 	AND (?12 > 0 OR instr(j.attrs, ?11) > 0 OR instr(j.attrs, X'5C') > 0)`
 
+// The class ?13 and the group ?14 of the last failure. Dead jobs have both in their row.
+const (
+	walkLiveCause = ` AND (?13 IS NULL OR ?13 = (SELECT f.class FROM redrive_failures f WHERE f.job = j.id ORDER BY f.token DESC LIMIT 1))
+	AND (?14 IS NULL OR ?14 = (SELECT f.fingerprint FROM redrive_failures f WHERE f.job = j.id ORDER BY f.token DESC LIMIT 1))`
+	walkDeadCause = ` AND (?13 IS NULL OR j.class = ?13)
+	AND (?14 IS NULL OR j.grp = (SELECT g.id FROM redrive_groups g WHERE g.fingerprint = ?14))`
+)
+
 // walked is a table, and how a list reads it from a position on.
 type walked struct {
 	first *Query // reads rows after the position
@@ -37,7 +45,7 @@ var (
 		declareWalk("walkLive", listLive+fromLive+`WHERE j.id < ? ORDER BY j.id DESC LIMIT ?`),
 		declare("edgeLive", `SELECT e.id, e.id, (SELECT created_at FROM redrive_jobs WHERE id = e.id)
 			FROM (SELECT id FROM redrive_jobs WHERE id < ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2) e`),
-		declareWalk("pickedLive", listLive+fromLive+`WHERE j.id < ?1 AND j.id >= ?2`+walkMatch+` ORDER BY j.id DESC`),
+		declareWalk("pickedLive", listLive+fromLive+`WHERE j.id < ?1 AND j.id >= ?2`+walkMatch+walkLiveCause+` ORDER BY j.id DESC`),
 	}
 	walkedDone = walked{
 		declareWalk("walkDone", listDone+fromDone+`WHERE j.job < ? ORDER BY j.job DESC LIMIT ?`),
@@ -49,7 +57,7 @@ var (
 		declareWalk("walkDead", listDead+fromDead+`WHERE j.job < ? AND j.revived = 0 ORDER BY j.job DESC LIMIT ?`),
 		declare("edgeDead", `SELECT e.job, e.job, (SELECT created_at FROM redrive_dead WHERE job = e.job)
 			FROM (SELECT job FROM redrive_dead WHERE job < ?1 ORDER BY job DESC LIMIT 1 OFFSET ?2) e`),
-		declareWalk("pickedDead", listDead+fromDead+`WHERE j.job < ?1 AND j.job >= ?2 AND j.revived = 0`+walkMatch+` ORDER BY j.job DESC`),
+		declareWalk("pickedDead", listDead+fromDead+`WHERE j.job < ?1 AND j.job >= ?2 AND j.revived = 0`+walkMatch+walkDeadCause+` ORDER BY j.job DESC`),
 	}
 	walkedEnded = walked{
 		declareWalk("walkEnded", listDone+fromDone+`WHERE j.seq < ? ORDER BY j.seq DESC LIMIT ?`),
@@ -59,8 +67,8 @@ var (
 	}
 )
 
-// match returns the arguments ?3 to ?12 of walkMatch.
-func (l *lister) match() []Value {
+// match returns the arguments from ?3 on of the statement picked.
+func (l *lister) match(w *walked) []Value {
 	f := l.f
 	batch, batches := int64(0), int64(math.MaxInt64)
 	if f.Batch != 0 {
@@ -75,8 +83,12 @@ func (l *lister) match() []Value {
 	if any {
 		needle = "{"
 	}
-	return []Value{setText(f.Queue), setText(f.Kind), setText(f.Owner), setText(f.Worker), num(batch), num(batches),
+	args := []Value{setText(f.Queue), setText(f.Kind), setText(f.Owner), setText(f.Worker), num(batch), num(batches),
 		num(f.Created.Since), num(until), blob([]byte(needle)), bit(any)}
+	if w == &walkedLive || w == &walkedDead {
+		args = append(args, setText(f.Class), setText(f.Group))
+	}
+	return args
 }
 
 // search reads the rows of a table after the key from, until it has found one job more than the
@@ -98,7 +110,7 @@ func (l *lister) search(w *walked, position func(*job.Job) store.Cursor, from in
 		return s, err
 	}
 	err = l.c.Rows(w.picked, func(r Row) error { return l.take(&s, r, scanMax, position) },
-		append([]Value{num(begin), num(low)}, l.match()...)...)
+		append([]Value{num(begin), num(low)}, l.match(w)...)...)
 	switch {
 	case errors.Is(err, errEnough):
 		return s, nil

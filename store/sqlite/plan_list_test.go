@@ -8,9 +8,12 @@ var readingLists = []plan{
 	{name: "edgeDead", want: "CO-ROUTINE e; SEARCH redrive_dead USING COVERING INDEX sqlite_autoindex_redrive_dead_1 (job<?); SCAN e; " +
 		"CORRELATED SCALAR SUBQUERY 1; SEARCH redrive_dead USING INDEX sqlite_autoindex_redrive_dead_1 (job=?)"},
 	{name: "edgeEnded", want: "CO-ROUTINE e; SEARCH redrive_done USING INTEGER PRIMARY KEY (rowid<?); SCAN e; SEARCH d" + byID},
-	{name: "pickedLive", want: "SEARCH j USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)" + laneByID},
+	{name: "pickedLive", want: "SEARCH j USING INTEGER PRIMARY KEY (rowid>? AND rowid<?); " +
+		"CORRELATED SCALAR SUBQUERY 1; SEARCH f USING INDEX sqlite_autoindex_redrive_failures_1 (job=?); " +
+		"CORRELATED SCALAR SUBQUERY 2; SEARCH f USING INDEX sqlite_autoindex_redrive_failures_1 (job=?)" + laneByID},
 	{name: "pickedDone", want: "SEARCH j USING INDEX redrive_done_job (job>? AND job<?)" + laneByID},
-	{name: "pickedDead", want: "SEARCH j USING INDEX sqlite_autoindex_redrive_dead_1 (job>? AND job<?)" + laneByID},
+	{name: "pickedDead", want: "SEARCH j USING INDEX sqlite_autoindex_redrive_dead_1 (job>? AND job<?); " +
+		"SCALAR SUBQUERY 1; SEARCH g USING COVERING INDEX sqlite_autoindex_redrive_groups_1 (fingerprint=?)" + laneByID},
 	{name: "pickedEnded", want: "SEARCH j USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)" + laneByID},
 	{name: "firstDue", want: "MATERIALIZE priorities; SCAN 4 CONSTANT ROWS; SCAN l; SCAN p; " +
 		"CORRELATED SCALAR SUBQUERY 5; SEARCH h USING INDEX redrive_ready (lane=? AND priority=? AND run_at>?)"},

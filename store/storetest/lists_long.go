@@ -43,9 +43,14 @@ func longLists(r *rig) {
 			}
 		}
 	}
-	o := newOracle(r.dump())
+	r.end(died(r.takeID(all[0].ID), "InvalidInput", job.NonRetriable))
+	r.end(failed(r.takeID(all[1].ID), "NetworkTimeout", time.Hour))
+	r.dieLater(550)
+	d := r.dump()
+	o := newOracle(d)
 	for _, f := range []store.Filter{
-		{Kind: "rare"}, {Queue: "rare"}, {Batch: 7}, {Kind: "rare", States: []job.State{job.Waiting}}, {Kind: "kind-5"}, {Kind: "nothing"},
+		{Class: "InvalidInput"}, {Class: "NetworkTimeout"}, {Class: "Unheard"}, {Group: d.Dead[0].Fingerprint}, {Group: d.Failures[1].Fingerprint},
+		{Group: "1:unknown"}, {Class: "InvalidInput", Kind: "first"}, {Text: "oops"}, {Kind: "rare"}, {Queue: "rare"}, {Batch: 7}, {Kind: "rare", States: []job.State{job.Waiting}}, {Kind: "kind-5"}, {Kind: "nothing"},
 		{Queue: queue, Kind: "rare"}, {Worker: "nobody"}, {Created: store.Span{Until: 1}}, {Created: store.Span{Since: 1}, Kind: "rare"},
 		{Attr: store.Attr{Name: "size", Value: "none"}}, {},
 	} {
@@ -70,4 +75,28 @@ func longLists(r *rig) {
 	page, err := r.List(ctx(), store.Filter{Order: store.Due, Limit: 60})
 	r.ok(err)
 	same(r, "the page of the jobs that are due first", len(page.Jobs), 60)
+}
+
+// dieLater enqueues jobs of another kind and lets all of them die in one exchange.
+func (r *rig) dieLater(jobs int) {
+	first, err := r.ReserveIDs(ctx(), jobs)
+	r.ok(err)
+	var all []job.New
+	for i := range jobs {
+		all = append(all, job.New{ID: first + job.ID(i), Kind: "doomed", Queue: "doomed", Priority: 1})
+	}
+	r.enqueue(all...)
+	settle := store.Exchange{}
+	for len(settle.Settle) < jobs {
+		claims := r.claim(store.Want{Queue: "doomed", Max: jobs, Kinds: []store.KindWant{{Kind: "doomed", Max: jobs, MaxCrashes: job.MaxCrashes}}})
+		if len(claims) == 0 {
+			r.fail("got %d claims, want %d", len(settle.Settle), jobs)
+		}
+		for _, c := range claims {
+			settle.Settle = append(settle.Settle, died(c, "PermissionError", job.NonRetriable))
+		}
+	}
+	for _, err := range r.exchange(settle).Settled {
+		r.ok(err)
+	}
 }
