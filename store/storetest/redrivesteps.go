@@ -157,8 +157,8 @@ func redriveStopsWhereLanesEnd(r *rig, canary int) {
 		same(r, "step", r.step(10), store.RedriveStep{Wait: store.Never})
 		d := r.redrive(id)
 		same(r, "state", []any{d.State, d.Released, d.EndedAt}, []any{store.RedriveStopped, int64(0), r.now()})
-		if !strings.Contains(d.Why, "0 of 2 are released") || !strings.Contains(d.Why, fmt.Sprint(job.LanesMax)) {
-			r.fail("stopped redrive: got the reason %q, want a reason that contains 0 of 2 are released and the maximum number of lanes", d.Why)
+		if !strings.Contains(d.Why, "0 of 2 jobs are released") || !strings.Contains(d.Why, fmt.Sprint(job.LanesMax)) {
+			r.fail("stopped redrive: got the reason %q, want a reason that contains \"0 of 2 jobs are released\" and the maximum number of lanes", d.Why)
 		}
 	}
 	step()
