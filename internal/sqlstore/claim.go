@@ -15,7 +15,7 @@ import (
 // search. After ANALYZE, SQLite would also compile it again for other bound values; the plus signs
 // before them prevent this.
 var seekReady = declareWalk("seekReady", `SELECT run_at, id FROM redrive_jobs INDEXED BY redrive_ready
-	WHERE lane = +?1 AND priority = +?2 AND state < 3 AND (run_at, id) > (+?3, +?4)
+	WHERE lane = +?1 AND priority = +?2 AND state = +?5 AND state < 3 AND (run_at, id) > (+?3, +?4)
 	ORDER BY run_at, id`)
 
 // claimer claims the jobs that one exchange asks for.
@@ -38,13 +38,15 @@ type claimer struct {
 	scan, scanBody func(Row) error
 }
 
-// laneCursor is the reading position in the ready jobs of one lane and priority.
+// laneCursor is the reading position in the ready jobs of one lane and priority. Without a Source,
+// a cursor reads only waiting or only retrying jobs.
 type laneCursor struct {
-	lane *Lane
-	room *kindRoom
-	due  []Ready // jobs that were read but not taken yet, in the order of their due times
-	last Ready   // the last row that was read; the next read continues after this row
-	more bool    // whether the lane may have more due rows after last
+	lane  *Lane
+	state job.State // the state of the jobs; job.None with a Source
+	room  *kindRoom
+	due   []Ready // jobs that were read but not taken yet, in the order of their due times
+	last  Ready   // the last row that was read; the next read continues after this row
+	more  bool    // whether the lane may have more due rows after last
 }
 
 // Ready is the position of a job among the ready jobs of its lane and priority.
@@ -149,8 +151,17 @@ func (c *claimer) lanes(q *queueRow, kinds map[string]*kindRoom) (ids []int64) {
 func (c *claimer) open(q *queueRow, priority int, kinds map[string]*kindRoom, all *kindRoom) error {
 	c.cursors = c.cursors[:0]
 	for _, l := range q.lanes {
-		if room := c.takes(l, kinds); room != nil {
+		room := c.takes(l, kinds)
+		switch {
+		case room == nil:
+		case c.source != nil:
 			c.cursors = append(c.cursors, laneCursor{lane: l, room: room, more: true})
+		default:
+			for _, s := range [...]job.State{job.Waiting, job.Retrying} {
+				if l.counts[s] > 0 {
+					c.cursors = append(c.cursors, laneCursor{lane: l, state: s, room: room, more: true})
+				}
+			}
 		}
 	}
 	found := 0
@@ -191,7 +202,7 @@ func (c *claimer) read(h *laneCursor, priority, n int) error {
 			return errEnough
 		}
 		return nil
-	}, num(h.lane.id), num(priority), num(h.last.At), num(h.last.ID))
+	}, num(h.lane.id), num(priority), num(h.last.At), num(h.last.ID), num(h.state))
 	if errors.Is(err, errEnough) {
 		return nil
 	}

@@ -39,6 +39,10 @@ type DB struct {
 	// Read calls the function do in a read-only transaction over one snapshot. Read may call
 	// do again; do must then discard the data of its first call.
 	Read func(ctx context.Context, do func(Session) error) error
+	// RetryIndex says that the store has an index of retrying jobs by due time, and texts for
+	// walkRetries and walkRetriesAt. Without it, the ready jobs of a lane and priority are indexed
+	// by state and due time.
+	RetryIndex bool
 	// Join calls the function do in the caller's transaction. If do fails, none of its changes are
 	// written.
 	Join func(ctx context.Context, tx store.Tx, do func(*Txn) error) error

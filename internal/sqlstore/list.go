@@ -75,7 +75,7 @@ func (s *Core) ListTx(ctx context.Context, tx store.Tx, f store.Filter) (page st
 }
 
 func (s *Core) list(c Session, f *store.Filter) (store.Page, error) {
-	l := &lister{c: c, f: f, limit: cmp.Or(f.Limit, 50)}
+	l := &lister{c: c, f: f, limit: cmp.Or(f.Limit, 50), retryIndex: s.db.RetryIndex}
 	if f.Key != "" {
 		return l.byKey(s.db.Clock.Now())
 	}
@@ -99,6 +99,8 @@ type lister struct {
 	c     Session
 	f     *store.Filter
 	limit int
+
+	retryIndex bool // see DB.RetryIndex
 }
 
 // fits reports whether the filter selects a job. If it must read the job's last failure, it

@@ -11,32 +11,36 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// A list in the order of due times merges the jobs of all lanes and priorities, because the
+// A list in the order of due times merges the jobs of all lanes, priorities and states, because the
 // index of due times has them apart. First it reads only when the first job of each is due.
 // Then it reads jobs of those that come first, a few at a time.
 const (
-	dueStreams = 64    // lanes and priorities whose jobs are read for the first time by one statement
+	dueStreams = 64    // lanes, priorities and states whose jobs are read for the first time by one statement
 	dueChunk   = 8     // number of jobs of a lane and priority that are read first; each further read doubles it
 	dueMax     = 5_000 // rows that a page reads if its filter does not select whole lanes
 )
 
 var (
-	// firstDue reads, for each lane and priority, the due time of the first job at or after
-	// ?1. ?2 and ?3 are the queue and the kind.
-	firstDue = declare("firstDue", `WITH priorities(n) AS (VALUES (1), (2), (3), (4)) SELECT l.id, p.n,
-		(SELECT h.run_at FROM redrive_jobs h INDEXED BY redrive_ready WHERE h.lane = l.id AND h.priority = p.n AND h.state < 3
+	// firstDue reads, for each lane, priority and state, the due time of the first job at or after
+	// ?1. ?2 and ?3 are the queue and the kind, and ?4 is the state; NULL selects all. A store with an
+	// index of retrying jobs reads both states together, as state 1.
+	firstDue = declare("firstDue", `WITH priorities(n) AS (VALUES (1), (2), (3), (4)), states(n) AS (VALUES (1), (2)) SELECT l.id, p.n, s.n,
+		(SELECT h.run_at FROM redrive_jobs h INDEXED BY redrive_ready WHERE h.lane = l.id AND h.priority = p.n AND h.state = s.n AND h.state < 3
 			AND h.run_at >= ?1 ORDER BY h.run_at LIMIT 1)
-		FROM redrive_lanes l CROSS JOIN priorities p WHERE (?2 IS NULL OR l.queue = ?2) AND (?3 IS NULL OR l.kind = ?3)`)
+		FROM redrive_lanes l CROSS JOIN priorities p CROSS JOIN states s
+		WHERE (?4 IS NULL OR s.n = ?4) AND (?2 IS NULL OR l.queue = ?2) AND (?3 IS NULL OR l.kind = ?3)`)
 	// listDue lists, for each number in ?4, the first ?3 jobs with a due time after ?1, or at
-	// ?1 and with an id after ?2. The number is priorityBase times the lane, plus the priority.
+	// ?1 and with an id after ?2. See streamNumber for the numbers.
 	listDue = declare("listDue", listLive+`, i.value FROM json_each(?4) i CROSS JOIN redrive_jobs j CROSS JOIN redrive_lanes l
 		WHERE j.id IN (SELECT h.id FROM redrive_jobs h INDEXED BY redrive_ready
-			WHERE h.lane = CAST(i.value AS INTEGER) / 8 AND h.priority = CAST(i.value AS INTEGER) % 8 AND h.state < 3
+			WHERE h.lane = CAST(i.value AS INTEGER) / 16 AND h.priority = CAST(i.value AS INTEGER) % 8
+			AND h.state = 1 + CAST(i.value AS INTEGER) / 8 % 2 AND h.state < 3
 			AND (h.run_at, h.id) > (?1, ?2) ORDER BY h.run_at, h.id LIMIT ?3) AND l.id = j.lane`)
 )
 
-// priorityBase is greater than each priority. The statement listDue contains it.
-const priorityBase = 8
+// streamNumber returns the number of a lane, priority and state. The statement listDue contains its
+// inverse.
+func streamNumber(lane, priority, state int64) int64 { return 16*lane + 8*(state-1) + priority }
 
 func byDue(j *job.Job) store.Cursor { return store.Cursor{At: j.RunAt, ID: j.ID} }
 
@@ -50,7 +54,7 @@ func (l *lister) due() (store.Page, error) {
 	if since := l.f.Due.Since; since > from.At {
 		from = store.Cursor{At: since - 1, ID: math.MaxInt64}
 	}
-	if !l.f.Wants(job.Waiting) {
+	if l.retryIndex && !l.f.Wants(job.Waiting) {
 		return l.retries(from)
 	}
 	m := dueMerge{lister: l, from: from}
@@ -92,9 +96,9 @@ func onlyLanes(f *store.Filter) bool {
 		f.Attr == store.Attr{} && f.Created == store.Span{} && !f.ByCause()
 }
 
-// dueStream is the jobs of a lane with one priority, the first due job first.
+// dueStream is the jobs of a lane with one priority and state, the first due job first.
 type dueStream struct {
-	number int64        // priorityBase times the lane, plus the priority
+	number int64        // see streamNumber
 	at     store.Cursor // position of the first job that was not returned yet; before the first read only its time is known
 	jobs   []job.Job    // jobs that were read and not returned yet
 	last   store.Cursor // the end of what was read
@@ -133,13 +137,24 @@ func (m *dueMerge) Pop() any {
 // start finds the streams that have jobs after the beginning of the page.
 func (m *dueMerge) start() error {
 	err := m.c.Rows(firstDue, func(r Row) error {
-		if at := job.Micros(r.Int(2)); !r.Null(2) {
-			m.streams = append(m.streams, &dueStream{number: r.Int(0)*priorityBase + r.Int(1), at: store.Cursor{At: at}, last: m.from, more: true})
+		if at := job.Micros(r.Int(3)); !r.Null(3) {
+			m.streams = append(m.streams, &dueStream{number: streamNumber(r.Int(0), r.Int(1), r.Int(2)), at: store.Cursor{At: at}, last: m.from, more: true})
 		}
 		return nil
-	}, num(m.from.At), setText(m.f.Queue), setText(m.f.Kind))
+	}, num(m.from.At), setText(m.f.Queue), setText(m.f.Kind), m.state())
 	heap.Init(m)
 	return err
+}
+
+// state returns the only state that the filter selects, or NULL.
+func (m *dueMerge) state() Value {
+	switch waiting, retrying := m.f.Wants(job.Waiting), m.f.Wants(job.Retrying); {
+	case waiting && !retrying:
+		return num(job.Waiting)
+	case retrying && !waiting:
+		return num(job.Retrying)
+	}
+	return Value{}
 }
 
 // next returns the next job, or nil after the last one.

@@ -9,14 +9,14 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// A list of retrying jobs in the order of due times reads the index of retrying jobs; see due for
-// the others. A list in the order of ends reads the tables of ended jobs, because their
+// A list of retrying jobs in the order of due times reads the index of retrying jobs, in a store that
+// has one; see due for the others. A list in the order of ends reads the tables of ended jobs, because their
 // rows are written in that order.
 var (
-	walkRetries = declareWalk("walkRetries", listLive+` FROM redrive_jobs j INDEXED BY redrive_retry JOIN redrive_lanes l ON l.id = j.lane
-		WHERE j.state = 2 AND j.run_at > ? ORDER BY j.run_at, j.id LIMIT ?`)
-	walkRetriesAt = declareWalk("walkRetriesAt", listLive+` FROM redrive_jobs j INDEXED BY redrive_retry JOIN redrive_lanes l ON l.id = j.lane
-		WHERE j.state = 2 AND j.run_at = ? AND j.id > ? ORDER BY j.id LIMIT ?`)
+	// walkRetries reads the retrying jobs that are due after a time, and walkRetriesAt those that
+	// are due at a time. Only a store with an index of retrying jobs has SQL texts for them.
+	walkRetries   = &Query{Name: "walkRetries", Walk: true}
+	walkRetriesAt = &Query{Name: "walkRetriesAt", Walk: true}
 	// selSeqOf returns the sequence number and the end time of an ended job.
 	selSeqOf   = declare("selSeqOf", `SELECT seq, finished_at FROM redrive_done INDEXED BY redrive_done_job WHERE job = ? ORDER BY seq DESC LIMIT 1`)
 	selSeqFrom = declare("selSeqFrom", `SELECT seq, finished_at FROM redrive_done WHERE seq >= ? ORDER BY seq LIMIT 1`)
@@ -34,7 +34,8 @@ const (
 	endRows  = 2_000
 )
 
-// retries lists only retrying jobs, the earliest due time first.
+// retries lists only retrying jobs, the earliest due time first. It is for stores with an index of
+// retrying jobs.
 func (l *lister) retries(from store.Cursor) (store.Page, error) {
 	tie := stretch{}
 	var err error

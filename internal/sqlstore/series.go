@@ -218,10 +218,17 @@ func (w *sweep) oldFigures() error {
 	return nil
 }
 
-// countDue counts the retries that are due after one time and up to another. It stops counting at
+// countDue counts retries by the minute in which they are due: rows of (minute, number), several of one
+// minute. Minute 0 ends at ?1 and has no begin; the minutes 1 to ?2 follow. It stops counting a row at
 // store.DueCountMax.
-var countDue = declare("countDue", `SELECT count(*) FROM (SELECT 1 FROM redrive_jobs INDEXED BY redrive_retry
-	WHERE state = 2 AND run_at > ?1 AND run_at <= ?2 LIMIT 10000)`)
+var countDue = declare("countDue", `WITH RECURSIVE priorities(n) AS (VALUES (1), (2), (3), (4)),
+	minutes(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM minutes WHERE i < ?2)
+	SELECT m.i, (SELECT count(*) FROM (SELECT 1 FROM redrive_jobs j INDEXED BY redrive_ready
+		WHERE j.lane = c.lane AND j.priority = p.n AND j.state = 2 AND j.state < 3
+		AND j.run_at > CASE m.i WHEN 0 THEN -9223372036854775807 ELSE ?1 + (m.i - 1) * 60000000 END
+		AND j.run_at <= ?1 + m.i * 60000000 LIMIT 10000))
+	FROM redrive_counters c CROSS JOIN priorities p CROSS JOIN minutes m WHERE c.state = 2 AND c.n > 0
+	AND (SELECT 1 FROM redrive_jobs INDEXED BY redrive_ready WHERE lane = c.lane AND priority = p.n AND state = 2 AND state < 3 LIMIT 1) = 1`)
 
 // Due implements store.Reader.
 func (s *Core) Due(ctx context.Context, minutes int) (due store.DueRetries, err error) {
@@ -229,33 +236,27 @@ func (s *Core) Due(ctx context.Context, minutes int) (due store.DueRetries, err 
 		return due, err
 	}
 	err = s.db.Read(ctx, func(c Session) error {
-		due = store.DueRetries{At: s.db.Clock.Now(), Minutes: make([]int64, minutes)}
-		count := func(after, until job.Micros) (n int64, err error) {
-			n, err = ReadInt(c, countDue, num(after), num(until))
-			due.Capped = due.Capped || n == store.DueCountMax
-			return n, err
-		}
-		if due.Overdue, err = count(-1<<63, due.At); err != nil {
-			return err
-		}
-		for i := range due.Minutes {
-			after := due.At + minute*job.Micros(i)
-			if due.Minutes[i], err = count(after, after+minute); err != nil {
-				return err
-			}
-		}
-		return nil
+		due = store.DueRetries{At: s.db.Clock.Now()}
+		counts := make([]int64, 1+minutes)
+		err := c.Rows(countDue, func(r Row) error {
+			n := &counts[r.Int(0)]
+			*n = min(*n+r.Int(1), store.DueCountMax)
+			return nil
+		}, num(due.At), num(int64(minutes)))
+		due.Overdue, due.Minutes, due.Capped = counts[0], counts[1:], slices.Contains(counts, store.DueCountMax)
+		return err
 	})
 	return due, err
 }
 
-// selHeads finds two jobs for each lane and priority: the job with the earliest due time, and the
+// selHeads finds two jobs for each lane, priority and state: the job with the earliest due time, and the
 // first job that is due after ?1.
-var selHeads = declare("selHeads", `WITH priorities(n) AS (VALUES (1), (2), (3), (4)) SELECT l.queue, l.kind,
-	(SELECT run_at FROM redrive_jobs INDEXED BY redrive_ready WHERE lane = l.id AND priority = p.n AND state < 3 ORDER BY run_at LIMIT 1),
-	(SELECT run_at FROM redrive_jobs INDEXED BY redrive_ready WHERE lane = l.id AND priority = p.n AND state < 3 AND run_at > ?1
-		ORDER BY run_at LIMIT 1)
-	FROM redrive_lanes l CROSS JOIN priorities p`)
+var selHeads = declare("selHeads", `WITH priorities(n) AS (VALUES (1), (2), (3), (4)), states(s) AS (VALUES (1), (2)) SELECT l.queue, l.kind,
+	(SELECT run_at FROM redrive_jobs INDEXED BY redrive_ready WHERE lane = l.id AND priority = p.n AND state = s.s AND state < 3
+		ORDER BY run_at LIMIT 1),
+	(SELECT run_at FROM redrive_jobs INDEXED BY redrive_ready WHERE lane = l.id AND priority = p.n AND state = s.s AND state < 3
+		AND run_at > ?1 ORDER BY run_at LIMIT 1)
+	FROM redrive_lanes l CROSS JOIN priorities p CROSS JOIN states s`)
 
 // Heads implements store.Reader.
 func (s *Core) Heads(ctx context.Context) (heads []store.Head, err error) {

@@ -68,12 +68,25 @@ var overrides = map[string]string{
 	"pickSome": `SELECT ` + sqlstore.PickColumns + ` FROM ` + eachID + `
 		CROSS JOIN LATERAL (SELECT * FROM redrive_jobs WHERE id = i.value::bigint OFFSET 0) j ORDER BY id`,
 
+	// The index of ready jobs has no state: waiting and retrying jobs are read together.
+	"firstDue": `WITH priorities(n) AS (VALUES (1), (2), (3), (4)) SELECT l.id, p.n, 1,
+		(SELECT h.run_at FROM redrive_jobs h WHERE h.lane = l.id AND h.priority = p.n AND h.state < 3
+			AND h.run_at >= $1 ORDER BY h.run_at LIMIT 1)
+		FROM redrive_lanes l CROSS JOIN priorities p
+		WHERE ($4::bigint IS NULL OR $4::bigint < 3) AND ($2::text IS NULL OR l.queue = $2) AND ($3::text IS NULL OR l.kind = $3)`,
 	// The first jobs of lanes and priorities; SQLite has no LATERAL.
 	"listDue": `SELECT ` + sqlstore.ListLive + `, i.value::bigint FROM json_array_elements_text($4::text::json) i(value)
 		CROSS JOIN LATERAL (
-			SELECT * FROM redrive_jobs h WHERE h.lane = i.value::bigint / 8 AND h.priority = i.value::bigint % 8 AND h.state < 3
+			SELECT * FROM redrive_jobs h WHERE h.lane = i.value::bigint / 16 AND h.priority = i.value::bigint % 8 AND h.state < 3
 			AND (h.run_at, h.id) > ($1::bigint, $2::bigint) ORDER BY h.run_at, h.id LIMIT $3::bigint) j
 		JOIN redrive_lanes l ON l.id = j.lane`,
+	"countDue": `SELECT i, (SELECT count(*) FROM (SELECT 1 FROM redrive_jobs WHERE state = 2
+		AND run_at > CASE i WHEN 0 THEN -9223372036854775807 ELSE $1::bigint + (i - 1) * 60000000 END
+		AND run_at <= $1::bigint + i * 60000000 LIMIT 10000) r) FROM generate_series(0, $2::bigint) i ORDER BY i`,
+	"selHeads": `WITH priorities(n) AS (VALUES (1), (2), (3), (4)) SELECT l.queue, l.kind,
+		(SELECT run_at FROM redrive_jobs WHERE lane = l.id AND priority = p.n AND state < 3 ORDER BY run_at LIMIT 1),
+		(SELECT run_at FROM redrive_jobs WHERE lane = l.id AND priority = p.n AND state < 3 AND run_at > $1 ORDER BY run_at LIMIT 1)
+		FROM redrive_lanes l CROSS JOIN priorities p`,
 
 	// Events are read up to the oldest transaction that may still write some, and
 	// removed when they are folded.
@@ -110,6 +123,10 @@ var besideOthers = map[string]string{
 		SELECT id, lane, 6, priority, token, life, attempts, crashes, deferrals, snoozes, interrupts,
 			created_at, life_at, claimed_at, $2::bigint, holder, owner, correlation, key, batch FROM d ORDER BY id`,
 	"delCancelledBodies": `DELETE FROM redrive_bodies b USING ` + eachID + ` WHERE b.job BETWEEN i.value::bigint AND i.value::bigint`,
+	"walkRetries": `SELECT ` + sqlstore.ListLive + ` FROM redrive_jobs j JOIN redrive_lanes l ON l.id = j.lane
+		WHERE j.state = 2 AND j.run_at > $1 ORDER BY j.run_at, j.id LIMIT $2`,
+	"walkRetriesAt": `SELECT ` + sqlstore.ListLive + ` FROM redrive_jobs j JOIN redrive_lanes l ON l.id = j.lane
+		WHERE j.state = 2 AND j.run_at = $1 AND j.id > $2 ORDER BY j.id LIMIT $3`,
 	"selPlace": `SELECT state, token FROM (SELECT 1 AS place, state, token FROM redrive_jobs WHERE id = $1
 		UNION ALL SELECT 2, state, token FROM (SELECT state, token FROM redrive_done WHERE job = $1 ORDER BY seq DESC LIMIT 1) d
 		UNION ALL SELECT 3, 5, token FROM redrive_dead WHERE job = $1 AND revived = 0) p ORDER BY place LIMIT 1`,

@@ -181,7 +181,7 @@ func Open(ctx context.Context, dsn string, o *Options) (*Store, error) {
 	s.over, s.end = context.WithCancelCause(context.Background())
 	s.graves, s.lanes, s.folds, s.sweeps = s.lockKey("graves"), s.lockKey("lanes"), s.lockKey("folds"), s.lockKey("sweeps")
 	s.core = sqlstore.NewCore(sqlstore.DB{Clock: s.clock, Write: s.write, AdminWrite: s.person, BackgroundWrite: s.brief, SignWrite: s.sign,
-		Read: s.read, Join: s.join})
+		Read: s.read, Join: s.join, RetryIndex: true})
 	if err := s.open(ctx); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}

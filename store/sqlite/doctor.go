@@ -211,12 +211,13 @@ var (
 	recount       = &sqlstore.Query{Text: sqlstore.Recount("redrive_counters")}
 	recountGroups = &sqlstore.Query{Text: sqlstore.RecountGroups}
 	recountDead   = &sqlstore.Query{Text: sqlstore.RecountDead}
-	// selOldest finds the oldest ready job of each lane and priority. It also finds jobs in
+	// selOldest finds the oldest ready job of each lane, priority and state. It also finds jobs in
 	// closed lanes and paused queues.
 	selOldest = &sqlstore.Query{Text: `SELECT j.id, l.queue, l.kind, j.run_at, coalesce(q.mode, 0), l.gate FROM redrive_lanes l
 		JOIN (SELECT 1 AS p UNION ALL SELECT 2 UNION ALL SELECT 3 UNION ALL SELECT 4)
+		JOIN (SELECT 1 AS s UNION ALL SELECT 2)
 		JOIN redrive_jobs j ON j.id = (SELECT id FROM redrive_jobs INDEXED BY redrive_ready
-			WHERE lane = l.id AND priority = p AND state < 3 ORDER BY run_at LIMIT 1)
+			WHERE lane = l.id AND priority = p AND state = s AND state < 3 ORDER BY run_at LIMIT 1)
 		LEFT JOIN redrive_queues q ON q.name = l.queue
 		WHERE j.run_at <= ?1 ORDER BY j.run_at, j.id`}
 	selProcesses    = &sqlstore.Query{Text: sqlstore.SelProcesses}

@@ -82,12 +82,16 @@ var readingKept = []plan{
 	{name: "walkLetters", want: "SEARCH redrive_dead USING INTEGER PRIMARY KEY (rowid>?)"},
 	{name: "allProcesses", want: "SCAN redrive_processes"},
 	{name: "allSchedules", want: "SCAN redrive_schedules"},
-	{name: "countDue", want: "CO-ROUTINE (subquery-1); SEARCH redrive_jobs USING COVERING INDEX redrive_retry (run_at>? AND run_at<?); SCAN (subquery-1)"},
+	{name: "countDue", want: "MATERIALIZE priorities; SCAN 4 CONSTANT ROWS; MATERIALIZE minutes; SETUP; SCAN CONSTANT ROW; " +
+		"RECURSIVE STEP; SCAN minutes; SCAN c; SCAN p; CORRELATED SCALAR SUBQUERY 9; " +
+		"SEARCH redrive_jobs USING COVERING INDEX redrive_ready (lane=? AND priority=? AND state=?); SCAN m; " +
+		"CORRELATED SCALAR SUBQUERY 8; CO-ROUTINE (subquery-7); " +
+		"SEARCH j USING COVERING INDEX redrive_ready (lane=? AND priority=? AND state=? AND run_at>? AND run_at<?); SCAN (subquery-7)"},
 	{name: "laneFigures", want: "CO-ROUTINE times; SETUP; SCAN CONSTANT ROW; RECURSIVE STEP; SCAN times; SCAN t; SCAN i VIRTUAL TABLE INDEX 1:; " +
 		"SEARCH f USING PRIMARY KEY (unit=? AND at=? AND lane=?)"},
-	{name: "selHeads", want: "MATERIALIZE priorities; SCAN 4 CONSTANT ROWS; SCAN l; SCAN p; " +
-		"CORRELATED SCALAR SUBQUERY 5; SEARCH redrive_jobs USING INDEX redrive_ready (lane=? AND priority=?); " +
-		"CORRELATED SCALAR SUBQUERY 6; SEARCH redrive_jobs USING INDEX redrive_ready (lane=? AND priority=? AND run_at>?)"},
+	{name: "selHeads", want: "MATERIALIZE priorities; SCAN 4 CONSTANT ROWS; MATERIALIZE states; SCAN 2 CONSTANT ROWS; SCAN l; SCAN p; SCAN s; " +
+		"CORRELATED SCALAR SUBQUERY 7; SEARCH redrive_jobs USING COVERING INDEX redrive_ready (lane=? AND priority=? AND state=?); " +
+		"CORRELATED SCALAR SUBQUERY 8; SEARCH redrive_jobs USING COVERING INDEX redrive_ready (lane=? AND priority=? AND state=? AND run_at>?)"},
 	{name: "walkFigures", want: "SEARCH redrive_figures USING PRIMARY KEY (unit=? AND at>? AND at<?)"},
 	{name: "lastRedrive", want: "SCAN redrive_redrives"},
 }

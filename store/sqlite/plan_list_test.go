@@ -15,10 +15,10 @@ var readingLists = []plan{
 	{name: "pickedDead", want: "SEARCH j USING INDEX sqlite_autoindex_redrive_dead_1 (job>? AND job<?); " +
 		"SCALAR SUBQUERY 1; SEARCH g USING COVERING INDEX sqlite_autoindex_redrive_groups_1 (fingerprint=?)" + laneByID},
 	{name: "pickedEnded", want: "SEARCH j USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)" + laneByID},
-	{name: "firstDue", want: "MATERIALIZE priorities; SCAN 4 CONSTANT ROWS; SCAN l; SCAN p; " +
-		"CORRELATED SCALAR SUBQUERY 5; SEARCH h USING INDEX redrive_ready (lane=? AND priority=? AND run_at>?)"},
+	{name: "firstDue", want: "MATERIALIZE priorities; SCAN 4 CONSTANT ROWS; MATERIALIZE states; SCAN 2 CONSTANT ROWS; SCAN l; SCAN p; SCAN s; " +
+		"CORRELATED SCALAR SUBQUERY 7; SEARCH h USING COVERING INDEX redrive_ready (lane=? AND priority=? AND state=? AND run_at>?)"},
 	{name: "listDue", want: "SCAN i VIRTUAL TABLE INDEX 1:; SEARCH j" + byID +
-		"; CORRELATED LIST SUBQUERY 1; SEARCH h USING INDEX redrive_ready (lane=? AND priority=? AND run_at>?)" + laneByID},
+		"; CORRELATED LIST SUBQUERY 1; SEARCH h USING COVERING INDEX redrive_ready (lane=? AND priority=? AND state=? AND run_at>?)" + laneByID},
 	{name: "listedDied", want: "SEARCH j" + byID + laneByID},
 	{name: "selDeadCause", want: "SEARCH d USING INDEX sqlite_autoindex_redrive_dead_1 (job=?); " + groupByID + "; " + failureByRun},
 	{name: "selDeathOf", want: deadByJob},
@@ -28,6 +28,4 @@ var readingLists = []plan{
 	{name: "selSeqOf", want: "SEARCH redrive_done USING INDEX redrive_done_job (job=?)"},
 	{name: "walkSeqs", want: "SEARCH redrive_done USING INTEGER PRIMARY KEY (rowid>?)"},
 	{name: "walkEnded", want: "SEARCH j USING INTEGER PRIMARY KEY (rowid<?)" + laneByID},
-	{name: "walkRetries", want: "SEARCH j USING INDEX redrive_retry (run_at>?)" + laneByID},
-	{name: "walkRetriesAt", want: "SEARCH j USING INDEX redrive_retry (run_at=? AND rowid>?)" + laneByID},
 }

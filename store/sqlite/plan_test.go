@@ -84,7 +84,7 @@ var writing = []plan{
 	{name: "putDead", want: "SEARCH redrive_jobs" + byID},
 	{name: "putKey", want: noPlan},
 	{name: "putProgress", want: noPlan},
-	{name: "seekReady", want: "SEARCH redrive_jobs USING INDEX redrive_ready (lane=? AND priority=? AND run_at>?)"},
+	{name: "seekReady", want: "SEARCH redrive_jobs USING COVERING INDEX redrive_ready (lane=? AND priority=? AND state=? AND run_at>?)"},
 	{name: "selAny", want: "SEARCH redrive_jobs" + byID},
 	{name: "selBody", want: "SEARCH redrive_bodies" + byID},
 	{name: "selCounters", want: "SCAN redrive_counters"},

@@ -238,6 +238,42 @@ func listIsPaged(r *rig) {
 
 // proves: Q9
 //
+// The pages of a list in the order of due times are full, and each job is in one of them, when there
+// are many queues and most of the first jobs are of one of them.
+func dueListOverManyLanes(r *rig) {
+	const queues, busy = 600, 90
+	first, err := r.ReserveIDs(ctx(), queues+busy)
+	r.ok(err)
+	jobs := make([]job.New, queues+busy)
+	for i := range jobs {
+		n := &jobs[i]
+		*n = job.New{ID: first + job.ID(i), Kind: kind, Queue: fmt.Sprint("queue-", i), Priority: job.PriorityDefault, RunAt: r.in(time.Hour + time.Duration(i)*time.Second)}
+		if i >= queues {
+			n.Queue, n.RunAt = queue, r.in(time.Duration(i-queues)*time.Second)
+		}
+	}
+	r.enqueue(jobs...)
+	r.clock.Advance(busy / 2 * time.Second)
+	var failures []job.Outcome
+	for _, c := range r.claim(want(busy)) { // half of the jobs of the busy queue become retrying jobs
+		failures = append(failures, failed(c, "NetworkTimeout", time.Duration(len(failures))*time.Second))
+	}
+	r.end(failures...)
+	o := newOracle(r.dump())
+	for _, f := range []store.Filter{{}, {States: []job.State{job.Waiting}}, {States: []job.State{job.Retrying}}, {Queue: queue}, {Batch: 7}} {
+		f.Order = store.Due
+		want := o.list(&f)
+		for _, f.Limit = range []int{7, 50} {
+			same(r, fmt.Sprintf("list of %+v", f), r.list(f), want)
+			page, err := r.List(ctx(), f)
+			r.ok(err)
+			same(r, fmt.Sprintf("first page of the list of %+v", f), len(page.Jobs), min(f.Limit, len(want)))
+		}
+	}
+}
+
+// proves: Q9
+//
 // A list continues after its cursor even if the job at the cursor has changed since.
 func listGoesOnWithoutItsRow(r *rig) {
 	manyJobs(r)

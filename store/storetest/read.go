@@ -19,6 +19,7 @@ func readPromises() []promise {
 		{"Q9_ListFilters", listFilters},
 		{"Q9_ListIsPagedFromTheNewest", listIsPaged},
 		{"Q9_LongLists", longLists},
+		{"Q9_DueListOverManyLanes", dueListOverManyLanes},
 		{"Q9_ListGoesOnWithoutItsRow", listGoesOnWithoutItsRow},
 		{"X3_BadListsAreRefused", badListsAreRefused},
 		{"Q9_ListLeavesTheBulkOut", listLeavesTheBulkOut},
