@@ -32,7 +32,7 @@ func (s *Core) Preview(ctx context.Context, a store.Action) (answer store.Acted,
 	return answer, err
 }
 
-// previewFilter counts the dead letters to which an action by filter would apply.
+// previewFilter counts the dead letters to which an action with a filter would apply.
 func previewFilter(c Session, a *store.Action, now job.Micros) (answer store.Acted, err error) {
 	if answer.Through = a.Through; a.Through == 0 {
 		if answer.Through, err = ReadInt(c, selNewest); err != nil {
@@ -56,8 +56,8 @@ func previewFilter(c Session, a *store.Action, now job.Micros) (answer store.Act
 	return answer, err
 }
 
-// counted reports whether the number of entries to which the act applies can be computed from the
-// counters alone, so that no rows must be read.
+// counted reports whether the counters alone give the number of entries to which the act
+// applies, so that no rows must be read.
 func (m *matcher) counted(do store.Act) bool {
 	if !m.f.Counted() {
 		return false
@@ -84,7 +84,7 @@ func (m *matcher) total() (int64, error) {
 	return of.selected, err
 }
 
-// selection returns the filter of an action. If the filter names no statuses, selection adds
+// selection returns the filter of an action. If the filter contains no statuses, selection adds
 // the default statuses of the act.
 func selection(a *store.Action) *store.DeadFilter {
 	f := *a.Filter
@@ -122,9 +122,8 @@ func previewIDs(c Session, a *store.Action) (answer store.Acted, err error) {
 	return answer, t.laneErr
 }
 
-// named returns the dead letter of one job if the act may be applied to it. The second result
-// is an error that concerns only this job; the third result is an error that ends the
-// transaction.
+// named returns the dead letter of the given job if the act may be applied to it. The error own
+// concerns only this job; the error fatal ends the transaction.
 func (t *Txn) named(do store.Act, id job.ID) (d *deadRow, own, fatal error) {
 	err := t.rows(selDeadRow, func(r Row) error { found := t.scanDeadRow(r); d = &found; return nil }, num(id))
 	switch {
@@ -206,7 +205,7 @@ func (t *Txn) actOne(by store.By, a *store.Action, id job.ID) (own, fatal error)
 	return nil, t.audit(a.AuditBy(by), action, id.String(), before, after)
 }
 
-// actFilter does one step of an action on all dead letters that a filter selects.
+// actFilter makes one step of an action on all dead letters that a filter selects.
 func (t *Txn) actFilter(by store.By, a *store.Action) (answer store.Acted, err error) {
 	if err := t.lockDeadLetters(); err != nil {
 		return answer, err
@@ -246,10 +245,10 @@ func (t *Txn) actFilter(by store.By, a *store.Action) (answer store.Acted, err e
 	return answer, t.audit(a.AuditBy(by), "dead_letter."+a.Do.String(), string(target), "", a.AuditStep(answer.Done))
 }
 
-// mute changes the groups of an action by filter. It mutes them when the action ignores whole
-// groups for a while, and unmutes them when the action reopens them. The result withGroups says
-// whether the entries are ignored together with their groups. The result muted says whether a group
-// was changed.
+// mute changes the groups of an action with a filter: it mutes them when the action ignores
+// whole groups for a while, and unmutes them when the action reopens them. withGroups says
+// whether the entries are ignored together with their groups; muted says whether a group was
+// changed.
 func (t *Txn) mute(by store.By, a *store.Action) (withGroups, muted bool, err error) {
 	ignores := a.Do == store.ActIgnore && (a.Until != 0 || a.Count != 0)
 	if !ignores && a.Do != store.ActReopen || !a.Filter.WholeGroup() {
@@ -295,8 +294,8 @@ func (t *Txn) roomFor(d *deadRow, c *store.Change) error {
 	return tooManyLanes(to)
 }
 
-// doAll applies the act to all the entries. The argument withGroups says whether the entries are
-// ignored together with their groups.
+// doAll applies the act to all the given entries. withGroup is true if the entries are ignored
+// together with their groups.
 func (t *Txn) doAll(by store.By, a *store.Action, all []deadRow, withGroups bool) error {
 	if a.Do == store.ActRetry {
 		return t.reviveAll(store.By{Actor: by.Actor, Reason: a.Note}, all, &a.Change, 0)
@@ -313,9 +312,8 @@ func (t *Txn) doAll(by store.By, a *store.Action, all []deadRow, withGroups bool
 	return nil
 }
 
-// do applies the act to one entry and returns the entry's new status. The argument mark is
-// used only if the entry is ignored together with its group: then it is the entry's new
-// reopen_at value.
+// do applies the act to one entry and returns the entry's new status. mark is used only if the
+// entry is ignored together with its group; it is then the entry's new reopen_at value.
 func (t *Txn) do(by store.By, a *store.Action, d *deadRow, mark int64) (to job.Status, err error) {
 	var did job.DeadAction
 	reopen := Value{}
@@ -342,8 +340,7 @@ func (t *Txn) purgeDead(d *deadRow) error {
 	return err
 }
 
-// setStatus changes the status of an entry. The reason of the person becomes the note of the
-// entry.
+// setStatus changes the status of an entry. The person's reason becomes the note of the entry.
 func (t *Txn) setStatus(by store.By, d *deadRow, to job.Status, did job.DeadAction, reopen Value) error {
 	err := t.one(setStatus, num(d.Death), num(to), text(did), setText(by.Reason), num(t.now), text(by.Actor), reopen)
 	if err != nil {

@@ -15,8 +15,8 @@ var (
 		WHERE name = ?1`)
 )
 
-// cancel cancels one job. Call it after lockJobs. The first error concerns only this job; the
-// second error ends the transaction.
+// cancel cancels one job. Call it after lockJobs. The error own concerns only this job; the
+// error fatal ends the transaction.
 func (t *Txn) cancel(by store.By, id job.ID) (own, fatal error) {
 	r, err := t.live(id)
 	if err != nil {
@@ -40,9 +40,9 @@ func (t *Txn) cancel(by store.By, id job.ID) (own, fatal error) {
 	return nil, t.audit(by, "job.cancel", id.String(), r.state.String(), "cancelled")
 }
 
-// refuse returns the error for a request that the job's state does not allow. The text in the
-// argument only names the states that allow the request. If the job already has the state that
-// the request asks for (the argument end), refuse returns nil.
+// refuse returns the error own for a request that the job's present state does not allow. The
+// text only names the states that allow the request. If the job is already in the state end,
+// which the request would bring about, refuse returns nil.
 func (t *Txn) refuse(id job.ID, end job.State, only string) (own, fatal error) {
 	state, _, err := t.find(id)
 	switch {
@@ -104,7 +104,7 @@ func (t *Txn) setQueue(by store.By, c *store.QueueChange) (store.Queue, error) {
 func asJSON(q store.Queue) string {
 	b, err := json.Marshal(q)
 	if err != nil {
-		return err.Error() // Marshalling cannot fail, because every Queue can be written as JSON.
+		return err.Error() // This cannot happen: every Queue can be written as JSON.
 	}
 	return string(b)
 }

@@ -30,7 +30,8 @@ func (row) Text(int) string { return "1" }
 func (row) Blob(int) []byte { return nil }
 func (row) Null(int) bool   { return false }
 
-// A store may run a read twice. The result must then contain no rows of the first run.
+// A store may call the function of a read twice. The result must then contain no rows from the
+// first call.
 func TestARepeatedReadHasNoRowsTwice(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -74,7 +75,7 @@ func TestARepeatedReadHasNoRowsTwice(t *testing.T) {
 			want, wantErr := read(core(last))
 			got, err := read(core(oneRow{}, last))
 			if !reflect.DeepEqual(got, want) || (err == nil) != (wantErr == nil) {
-				t.Errorf("%s, read twice (the second read finds no rows: %t): got %+v, error %v; want only the result of the second read: %+v, error %v", name, last.none, got, err, want, wantErr)
+				t.Errorf("%s, read twice (the second read finds no rows: %t): got %+v, error %v; want only the rows of the second read: %+v, error %v", name, last.none, got, err, want, wantErr)
 			}
 		}
 	}

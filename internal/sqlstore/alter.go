@@ -26,8 +26,8 @@ func (s *Core) Alter(ctx context.Context, by store.By, ids []job.ID, c store.Cha
 	return s.eachJob(ctx, ids, func(t *Txn, id job.ID) (own, fatal error) { return t.alterByID(by, id, &c) })
 }
 
-// alterByID changes one job. Call it after lockJobs. The first error concerns this job
-// only.
+// alterByID changes one job. Call it after lockJobs. The error own concerns only this job; the
+// error fatal ends the transaction.
 func (t *Txn) alterByID(by store.By, id job.ID, c *store.Change) (own, fatal error) {
 	const only = "a waiting or retrying job can be changed"
 	w := waiting{}
@@ -79,8 +79,9 @@ func (r *Run) waits(row Row, from int) storekit.Waits {
 // fresh reports whether a waiting or retrying job has not run yet in its current life.
 func (r *Run) fresh() bool { return r.counters == job.Counters{} }
 
-// alter changes a waiting or retrying job. It reports whether the change has changed
-// anything. The error own concerns this job only; then nothing was written.
+// alter changes a waiting or retrying job, and reports whether anything was changed. The error
+// own concerns only this job; if it is not nil, nothing was written. The error fatal ends the
+// transaction.
 func (t *Txn) alter(by store.By, w *waiting, c *store.Change) (changed bool, own, fatal error) {
 	to, kept, changed := w.Altered(c, t.now, w.fresh())
 	o := w.replaced(c, &to)
@@ -122,7 +123,7 @@ func (t *Txn) alter(by store.By, w *waiting, c *store.Change) (changed bool, own
 	if fatal == nil {
 		fatal = t.change(w.id, c, &o)
 	}
-	if fatal == nil && name.key != w.key { // the job has a new key, which retakeKey has already taken
+	if fatal == nil && name.key != w.key { // the job's key has changed; retakeKey has already taken the new key
 		fatal = t.one(setJobKey, num(w.id), text(name.key))
 	}
 	if fatal != nil {
@@ -138,8 +139,8 @@ func (t *Txn) alter(by store.By, w *waiting, c *store.Change) (changed bool, own
 	return true, nil, nil
 }
 
-// replaced returns the job's override and payload from before a change, and which of them the
-// change replaces. The argument to has the job's values after the change.
+// replaced returns the job's override and payload as they were before the change c, and says
+// which of the two the change replaces. to contains the job's values after the change.
 func (w *waiting) replaced(c *store.Change, to *storekit.Waits) own {
 	return own{policy: w.Override, payload: w.payload, long: w.long,
 		newPolicy:  !bytes.Equal(to.Override, w.Override),

@@ -56,8 +56,8 @@ func (t *Txn) setGroup(by store.By, c *store.GroupChange) (store.Group, error) {
 	return after, t.audit(by, "group.set", after.Fingerprint, store.AuditGroup(&before), store.AuditGroup(&after))
 }
 
-// groupNamed reads a group in its present state. It first writes what this transaction has
-// collected for the groups.
+// groupNamed reads the present state of a group. First, it writes the changes of groups that
+// this transaction has collected.
 func (t *Txn) groupNamed(fingerprint string) (g store.Group, err error) {
 	if err := t.flushGroups(); err != nil {
 		return g, err

@@ -9,11 +9,11 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// These statements search for the ready jobs of a claim. They fix every index column before run_at,
-// so SQLite stops at the first row that is due later, and the caller stops reading when it has
-// enough rows. They have no bound LIMIT, because SQLite would compile the statement again for each
-// search. After ANALYZE, SQLite would also compile it again for other bound values; the plus signs
-// before them prevent this.
+// These statements search for the ready jobs of a claim. Each index column before run_at is
+// compared with one value, so SQLite stops at the first row that is due later, and the caller
+// stops reading when it has enough rows. LIMIT is not a bound value, because SQLite would then
+// compile the statement again for each search. After ANALYZE, SQLite would also compile it
+// again for other bound values; the plus signs before them prevent this.
 var seekReady = declareWalk("seekReady", `SELECT run_at, id FROM redrive_jobs INDEXED BY redrive_ready
 	WHERE lane = +?1 AND priority = +?2 AND state = +?5 AND state < 3 AND (run_at, id) > (+?3, +?4)
 	ORDER BY run_at, id`)
@@ -28,10 +28,10 @@ type claimer struct {
 	left    []left
 	source  Source // reads the ready jobs; if nil, seekReady and the statements of take.go read them
 	bytes   int    // bytes of the payloads that were claimed so far
-	passed  int    // number of jobs past their deadline that were not ended because dead letters are locked
+	passed  int    // number of jobs past their deadline that could not be ended, because another transaction has locked dead letters
 
-	// The method take uses these fields for the job that it reads. They are kept so that they
-	// need not be allocated again for every job.
+	// These fields belong to the job that the method take reads. They are kept between jobs to
+	// save allocations.
 	run            *Run
 	next           job.Claim
 	size           int // size of the payload in bytes; used when the payload is read later
@@ -59,22 +59,21 @@ func (a Ready) compare(b Ready) int {
 	return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.ID, b.ID))
 }
 
-// Source reads ready jobs for a claim. It is for stores that read and write many jobs
-// by one statement.
+// Source reads ready jobs for a claim. Stores that read and write many jobs with one statement
+// implement it.
 type Source interface {
 	// Lanes sets the lanes from which the next want may take jobs, and the maximum
 	// number of jobs.
 	Lanes(lanes []int64, most int) error
-	// Next returns at most n due jobs of a lane and priority, beginning after a given
-	// position. If there are fewer than n due jobs, it adds the first job that is due later.
-	// The result more says whether there may be further due jobs.
+	// Next returns at most n due jobs of a lane and priority, beginning after the position
+	// after. If there are fewer than n due jobs, it adds the first job that is due later. The
+	// result more says whether there may be further due jobs.
 	Next(lane int64, priority int, after Ready, n int) (jobs []Ready, more bool, err error)
-	// Take returns a job that Next has returned, and the size of its payload if the
-	// claim reads the payload later. It returns nil when another process has taken the
-	// job.
+	// Take returns a job that Next has returned. If the claim has yet to read the payload, size
+	// is the payload's size in bytes. Take returns nil if another process has taken the job.
 	Take(id job.ID) (r *Run, c *job.Claim, size int, err error)
-	// The claim calls Claimed for each job that it claims. The argument has the token, the
-	// holder and the crash limit of the claim.
+	// The claim calls Claimed for each job that it claims; r contains the token, the holder and
+	// the crash limit of the claim.
 	Claimed(r *Run)
 }
 
@@ -179,11 +178,11 @@ func (c *claimer) open(q *queueRow, priority int, kinds map[string]*kindRoom, al
 	return nil
 }
 
-// errEnough stops the reading of rows early. It is not a failure.
+// errEnough ends the reading of rows early. It is not returned to callers of the store.
 var errEnough = errors.New("enough")
 
-// read reads at most n further due rows of a cursor. When there are fewer, it also reads the
-// first row that is due later, so that the time of that row is known.
+// read reads at most n further due rows of a cursor. If there are fewer, it also reads the
+// first row that is due later, because the caller needs the due time of that row.
 func (c *claimer) read(h *laneCursor, priority, n int) error {
 	h.due, h.more = h.due[:0], false
 	n = max(n, 1)
@@ -209,7 +208,7 @@ func (c *claimer) read(h *laneCursor, priority, n int) error {
 	return err
 }
 
-// enough reports whether the exchange must stop claiming for any reason.
+// enough reports whether the exchange must stop claiming jobs, for whatever reason.
 func (c *claimer) enough() bool { return c.full() || c.passed >= passedMax }
 
 // full reports whether the exchange must stop claiming because it has reached a limit.

@@ -53,7 +53,7 @@ type DB struct {
 type Core struct {
 	db    DB
 	lease atomic.Int64 // the longest lease that any worker has asked for, as a time.Duration
-	quiet job.Micros   // the time at which the store was opened, if nobody had used it for a while before; otherwise 0
+	quiet job.Micros   // if the store was unused for a while before it was opened: the time at which it was opened; otherwise 0
 }
 
 // NewCore returns the core of a store.
@@ -91,9 +91,9 @@ func checkReserve(n int) error {
 
 var addNextID = declare("addNextID", `UPDATE redrive_meta SET value = value + ? WHERE key = 'next_id' RETURNING value`)
 
-// ErrNoMeta says that rows of the table redrive_meta are missing. Without these rows, the
-// store would give the same number twice. This can happen when only this table is restored
-// from a backup.
+// ErrNoMeta says that rows of the table redrive_meta are missing. Without these rows, the store
+// would use numbers a second time. Rows can be missing if only this table was restored from a
+// backup.
 var ErrNoMeta = fmt.Errorf("rows of the table redrive_meta are missing: restore the database from a backup: %w", store.ErrUnavailable)
 
 func (t *Txn) reserve(n int) (first job.ID, err error) {
@@ -177,12 +177,11 @@ const (
 	// workers that are alive need time to extend them. A worker extends its lease after a third of
 	// the lease; a grace time of half the longest lease leaves time for a second try.
 	graceMin = 15 * time.Second
-	// quietMin is how long a store must have been without events before it is opened,
-	// so that this time counts as a gap in its use. A process cannot see a jump of the
-	// clock from before its start. But if other processes committed during that time,
-	// the clock did not jump. quietMin is far above the time in which a killed worker
-	// is restarted. If a quiet time is wrongly taken for a gap, only the first rescue
-	// after the start is delayed.
+	// quietMin is the shortest time without events before the opening of a store that counts as
+	// a gap in its use. A process cannot see a jump of the clock from before its start. But if
+	// other processes have committed during that time, the clock did not jump. quietMin is far
+	// longer than the restart of a killed worker takes. If a quiet time is wrongly taken for a
+	// gap, only the first rescue after the start is delayed.
 	quietMin = time.Minute
 )
 
@@ -246,8 +245,8 @@ func (s *Core) Rescue(ctx context.Context, limit int) (out store.Rescue, err err
 // lockedAgain is the wait before the next attempt to lock dead letters.
 const lockedAgain = time.Second
 
-// rescueLast ends the expired runs that rescueFirst has skipped. If rescueLast fails, the
-// rescues of rescueFirst stay written.
+// rescueLast ends the expired runs that rescueFirst has skipped. If rescueLast fails, the runs
+// that rescueFirst has ended stay ended.
 func (s *Core) rescueLast(ctx context.Context, limit int, out *store.Rescue) error {
 	var last store.Rescue
 	err := s.db.BackgroundWrite(ctx, func(t *Txn) (err error) {
@@ -294,8 +293,9 @@ func (s *Core) Cancel(ctx context.Context, by store.By, ids []job.ID) (answers [
 	return s.eachJob(ctx, ids, func(t *Txn, id job.ID) (own, fatal error) { return t.cancel(by, id) })
 }
 
-// eachJob locks jobs and calls do for each of them, in one transaction. The answers are the
-// first errors of do, which concern only that job. A second error ends the transaction.
+// eachJob locks jobs and calls the function do for each of them, in one transaction. The error
+// own of do concerns only that job and becomes its answer. The error fatal of do ends the
+// transaction.
 func (s *Core) eachJob(ctx context.Context, ids []job.ID, do func(t *Txn, id job.ID) (own, fatal error)) (answers []error, err error) {
 	if len(ids) > job.IDsMax {
 		return nil, fmt.Errorf("%d ids in one call are too many: at most %d are allowed: %w", len(ids), job.IDsMax, store.ErrTooLarge)

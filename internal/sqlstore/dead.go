@@ -49,9 +49,9 @@ var (
 // muted any more.
 const withGroup = 1 << 62
 
-// makeDead moves a job from the live jobs to the dead jobs. Before, the job was running, or it
-// was waiting and its deadline has passed. The result ok is false when the job has another
-// state or another token.
+// makeDead moves a job from the live jobs to the dead jobs. The job must be running, or be
+// waiting with a deadline that has passed. ok is false if the job has another state or another
+// token.
 func (t *Txn) makeDead(from job.State, r *Run, cause job.Cause, reason job.Reason, f *job.Failure) (ok bool, err error) {
 	if err := t.lockDeadLetters(); err != nil {
 		return false, err
@@ -84,8 +84,8 @@ func (t *Txn) makeDead(from job.State, r *Run, cause job.Cause, reason job.Reaso
 	return true, nil
 }
 
-// groupEffect says what the group of a new dead letter changes in it: if the group is muted,
-// the dead letter is ignored.
+// groupEffect says what a new dead letter gets from its group: if the group is muted, the dead
+// letter is ignored.
 type groupEffect struct {
 	group                    *groupRow // the group of the dead letter; nil when the dead letter has no group
 	status                   job.Status
@@ -131,8 +131,8 @@ func (t *Txn) noteDeath(from job.State, r *Run, cause job.Cause, reason job.Reas
 	t.events.Add(e)
 }
 
-// countDeath counts a death in its group. If a number of deaths ends the mute of the group,
-// countDeath also reduces that number.
+// countDeath counts a death in its group. If the mute of the group ends after a number of
+// deaths, countDeath also reduces the number of deaths that are left.
 func (t *Txn) countDeath(g *groupRow, status job.Status, build string) {
 	d := t.groups.at(g.id)
 	d.firstBuild, d.lastBuild = cmp.Or(d.firstBuild, build), cmp.Or(build, d.lastBuild)
@@ -154,7 +154,7 @@ func (t *Txn) countDeath(g *groupRow, status job.Status, build string) {
 	d.mute = g
 }
 
-// regress records that a death belongs to a cause that a person had marked as resolved.
+// regress records that a job died of a cause that a person had marked as resolved.
 func (t *Txn) regress(g *groupRow, r *Run, f *job.Failure) {
 	if !g.resolved {
 		return
@@ -165,7 +165,7 @@ func (t *Txn) regress(g *groupRow, r *Run, f *job.Failure) {
 	t.events.Add(&e)
 }
 
-// entry holds the fields by which the counters count a dead letter, and its group.
+// entry contains the fields by which a dead letter is counted, and its group.
 type entry struct {
 	deadKey
 	group int64
@@ -222,8 +222,8 @@ type groupRow struct {
 	resolved bool // whether a person marked the cause as resolved and no job has died of it since
 }
 
-// mutes reports whether the group is muted at the given time. The last death of a mute is not
-// ignored; the caller handles this case.
+// mutes reports whether the group is muted at the given time. It also returns true for the last
+// death of a mute, which is not ignored; the caller handles this case.
 func (g *groupRow) mutes(now job.Micros) bool { return g.muted && (g.until == 0 || g.until > now) }
 
 func (g *groupRow) unmute() { *g = groupRow{id: g.id, resolved: g.resolved} }
@@ -256,7 +256,7 @@ func (t *Txn) group(f *job.Failure, r *Run) (g *groupRow, err error) {
 	return g, nil
 }
 
-// groupOf returns the group of a fingerprint; nil when it does not exist.
+// groupOf returns the group of a fingerprint, or nil if there is no such group.
 func (t *Txn) groupOf(fingerprint string) (g *groupRow, err error) {
 	if g = t.cat.groups[fingerprint]; g != nil {
 		return g, nil
@@ -269,7 +269,7 @@ func (t *Txn) groupOf(fingerprint string) (g *groupRow, err error) {
 	if err != nil || g == nil {
 		return nil, err
 	}
-	// whether this transaction has changed the group but not written it yet
+	// The transaction may have changed the group without having written the change yet.
 	if changed := t.groups.at(g.id).mute; changed != nil {
 		g = changed
 	}

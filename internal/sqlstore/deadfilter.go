@@ -11,12 +11,12 @@ import (
 )
 
 const (
-	// LookMax is the maximum number of dead letters that one page of a list, or one
-	// step of an action, examines. With this limit, a filter that selects few dead
-	// letters costs milliseconds and not a walk over all of them.
+	// LookMax is the maximum number of dead letters that one page of a list, or one step of an
+	// action, examines. Because of this limit, a filter that selects few dead letters costs
+	// milliseconds instead of a walk over all of them.
 	LookMax = 12_000
-	// MessageCost says how expensive it is to read the text of one message, or the columns of
-	// selJobOf: it counts as much as this number of examined dead letters.
+	// MessageCost is the cost of reading the text of one message, or the columns of selJobOf.
+	// Its unit is the cost of examining one dead letter.
 	MessageCost = 8
 	// lanesMerged is the maximum number of lanes whose dead letters a search reads lane by
 	// lane and merges. For more lanes the search uses another route.
@@ -41,8 +41,8 @@ var (
 	selTally     = declare("selTally", `SELECT lane, reason, class, status, n FROM redrive_dead_counts`)
 )
 
-// deadRow is the part of a dead letter that an action needs: without the texts of its
-// failure and without earlier actions on it.
+// deadRow contains those parts of a dead letter that an action needs. It lacks the texts of the
+// failure and the earlier actions.
 type deadRow struct {
 	job.DeadLetter
 	lane     *Lane
@@ -61,8 +61,8 @@ func (d *deadRow) key() deadKey { return deadKey{d.lane.id, d.Reason, d.Class, d
 type matcher struct {
 	c Session
 	f *store.DeadFilter
-	// The function takes reports whether the act applies to an entry. If it is nil, the act applies
-	// to all entries.
+	// takes reports whether the act applies to an entry. If it is nil, the act applies to all
+	// entries.
 	takes    func(*job.DeadLetter) bool
 	statuses [job.Ignored + 1]bool // the statuses that the filter selects
 	groups   []int64               // the groups that the filter names; nil means all
@@ -79,9 +79,9 @@ type matcher struct {
 	most  int64   // maximum number of entries that the filter can select; math.MaxInt64 if it is not known
 }
 
-// newMatcher looks up the names in the filter and chooses a route. The argument now is the
-// store's time. The argument exact must be true only if this transaction has not changed
-// anything yet, because then the counters of dead letters agree with the rows.
+// newMatcher looks up the names in the filter and chooses a route. now is the store's time.
+// exact must be false if this transaction has already changed anything, because then the
+// counters of dead letters may differ from the rows.
 func newMatcher(c Session, f *store.DeadFilter, now job.Micros, exact bool) (*matcher, error) {
 	m := &matcher{c: c, f: f, text: strings.ToLower(f.Text), low: 1, high: math.MaxInt64, most: math.MaxInt64}
 	for s := range m.statuses {
@@ -154,16 +154,16 @@ func (m *matcher) lookUp(now job.Micros) (err error) {
 	return nil
 }
 
-// firstDeath returns the number of the first death at or after a time. Later deaths have
+// firstDeath returns the number of the first death at or after the time at. Later deaths have
 // higher numbers.
 func firstDeath(c Session, at job.Micros) (int64, error) {
 	return firstNumber(c, selNewest, selDeathFrom, at)
 }
 
-// firstNumber returns the number of the first row whose time is at or after the given time. In
-// the table, later rows have later times. The statement last returns the highest number. The
-// statement from returns the number and the time of the first row whose number is at least its
-// argument.
+// firstNumber returns the number of the first row whose time is at or after the time at. Later
+// rows of the table must have later times. The query last returns the highest number in the
+// table. The query from has a number as its argument, and returns the number and the time of
+// the first row with at least that number.
 func firstNumber(c Session, last, from *Query, at job.Micros) (int64, error) {
 	newest, err := ReadInt(c, last)
 	low, high := int64(1), newest+1
@@ -240,8 +240,9 @@ func (m *matcher) choose(exact bool) error {
 
 func (m *matcher) take(r route, key Value) { m.route, m.keys = r, append(m.keys[:0], key) }
 
-// estimate holds the estimated number of dead letters for each field of a filter. The number
-// for the whole filter is computed from the counters by reason, class, lane and status.
+// estimate contains the estimated number of dead letters for each field of a filter, and in
+// selected for the whole filter. The latter is computed from the counters by reason, class,
+// lane and status.
 type estimate struct{ owner, class, lanes, selected int64 }
 
 func (m *matcher) estimate() (of estimate, err error) {
@@ -305,14 +306,15 @@ func (m *matcher) fits(r Row, left *int) (bool, error) {
 // page is the result of one search for dead letters.
 type page[T any] struct {
 	found []T
-	// edge is the number of the last examined death; 0 if the search has examined all deaths
+	// edge is the number of the last examined death; it is 0 if the search has examined all
+	// deaths.
 	edge int64
 	more bool
 }
 
 // search returns at most want entries whose death numbers are from low to high. If up is true,
-// the lowest deaths come first, otherwise the highest. It examines at most look rows. The
-// function make makes an entry from a row. The function death returns the number of an entry's
+// the lowest numbers come first, otherwise the highest. search examines at most look rows. The
+// function make makes an entry from a row; the function death returns the number of an entry's
 // death.
 func search[T any](m *matcher, up bool, low, high int64, want, look int, make func(Row) T, death func(*T) int64) (p page[T], err error) {
 	low, high = max(low, m.low), min(high, m.high)
@@ -343,8 +345,8 @@ func search[T any](m *matcher, up bool, low, high int64, want, look int, make fu
 	return p, nil
 }
 
-// walk searches for one entry more than the caller wants. If walk finds that entry, the caller
-// knows that there are more.
+// walk is search for one statement and key. It searches for one entry more than the caller
+// wants: if it finds that entry, there are more entries.
 func walk[T any](m *matcher, q *Query, key Value, low, high int64, want, look int, make func(Row) T) (p page[T], err error) {
 	err = m.c.Rows(q, func(r Row) error {
 		if look <= 0 {
@@ -373,8 +375,8 @@ func walk[T any](m *matcher, q *Query, key Value, low, high int64, want, look in
 	return p, err
 }
 
-// merge joins the results of several walks. The joined result ends at the death at which the
-// first of the walks stopped.
+// merge joins the results of several walks. The joined result ends at the first death at which
+// one of the walks stopped.
 func merge[T any](parts []page[T], up bool, death func(*T) int64) (p page[T]) {
 	before := func(a, b int64) bool { return up && a < b || !up && a > b }
 	for _, part := range parts {
@@ -398,7 +400,7 @@ func merge[T any](parts []page[T], up bool, death func(*T) int64) (p page[T]) {
 }
 
 // search finds up to limit entries to which the action applies, in the order of their deaths.
-// Only deaths with numbers above after and at most through are searched.
+// It searches only deaths with numbers above after, up to and including through.
 func (t *Txn) search(m *matcher, after, through int64, limit int) (page[deadRow], error) {
 	return search(m, true, after+1, through, limit, LookMax, t.scanDeadRow, func(d *deadRow) int64 { return d.Death })
 }

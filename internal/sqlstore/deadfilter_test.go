@@ -110,7 +110,7 @@ func TestD2_RouteOfAFilter(t *testing.T) {
 	}
 }
 
-// When counters and names show in advance that a filter selects nothing, the store does not
+// When the counters and names already show that a filter selects nothing, the store does not
 // search at all.
 //
 // part of: D2
@@ -134,8 +134,8 @@ func TestD2_NothingIsKnownAtOnce(t *testing.T) {
 }
 
 // A search that may examine only a limited number of rows can be continued from the row where
-// it stopped. All its steps together find the same entries as an unlimited search, on each
-// route and in both directions.
+// it stopped. On each route and in both directions, all steps together find the same entries as
+// one unlimited search.
 //
 // part of: D2
 func TestD2_SearchGoesOnWhereItStopped(t *testing.T) {

@@ -134,8 +134,8 @@ func readEntry(c Session, death int64, withJob bool) (e store.DeadEntry, err err
 	return e, err
 }
 
-// shifted gives access to a row without its first columns: its column 0 is the column of the
-// row whose number is in the field by.
+// shifted gives access to a row without its first columns: column 0 of shifted is the column of
+// the row that has the number by.
 type shifted struct {
 	Row
 	by int

@@ -24,8 +24,8 @@ func problem(f *store.Findings, format string, args ...any) {
 }
 
 // Recount returns the statement that counts the jobs in their tables and compares the counts
-// with the counters. [CompareJobs] reads its rows. counters is the table or query of the
-// counters, with the columns lane, state and n.
+// with the counters. [CompareJobs] reads its rows. The text counters is the table or query of
+// the counters, with the columns lane, state and n.
 func Recount(counters string) string {
 	return `SELECT l.queue, l.kind, l.deps, x.state, sum(x.n), sum(x.kept) FROM (
 			SELECT lane, state, count(*) AS n, 0 AS kept FROM redrive_jobs GROUP BY 1, 2

@@ -42,8 +42,8 @@ func (s *Core) Dump(ctx context.Context) (d *store.Dump, err error) {
 	return d, nil
 }
 
-// ReadDump reads the whole content of the store. All parts of the result belong to the same
-// moment if the session's transaction reads from one snapshot.
+// ReadDump reads the whole content of the store. If the session's transaction reads from one
+// snapshot, all parts of the result belong to the same moment.
 func ReadDump(c Session, now job.Micros) (*store.Dump, error) {
 	d := &store.Dump{Now: now}
 	return d, dump(c, d)

@@ -26,14 +26,14 @@ var (
 		VALUES (?1, ?2, 1, ?3, ?4, 0, 1, 0, 0, 0, 0, 0, ?5, max(?4, ?5), ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?15, ?13, ?14)
 		ON CONFLICT (id) DO NOTHING`)
 	// insPlainJob inserts a job that has none of the optional columns. It is faster than
-	// insJob, because each bound value costs about as much time as a column.
+	// insJob, because it has fewer bound values, and each of them costs time.
 	insPlainJob = declare("insPlainJob", `INSERT INTO redrive_jobs (id, lane, state, priority, run_at, token, life,
 		attempts, crashes, deferrals, snoozes, interrupts, created_at, life_at, payload)
 		VALUES (?1, ?2, 1, ?3, ?4, 0, 1, 0, 0, 0, 0, 0, ?5, max(?4, ?5), ?6)
 		ON CONFLICT (id) DO NOTHING`)
 	insBody = declare("insBody", `INSERT INTO redrive_bodies (job, payload) VALUES (?, ?)`)
 	selKey  = declare("selKey", `SELECT job, digest, until, state, created_at FROM redrive_keys WHERE owner = ? AND kind = ? AND key = ?`)
-	// ?8 is the created_at value of the key's row if the key belongs to a job that has ended;
+	// If the key belongs to a job that has ended, ?8 is the created_at value of the key's row;
 	// see job.AliveKey. Each job that takes such a key increases created_at. So if two calls
 	// have read the same row, only one of them changes the row.
 	putKey = declare("putKey", `INSERT INTO redrive_keys (owner, kind, key, job, digest, created_at, until)
@@ -44,9 +44,9 @@ var (
 )
 
 // enqueue accepts all jobs or none. If it returns an error after it has written something, the
-// writer rolls back the transaction. It writes the keys first: it may have to wait for a key
-// that an open transaction holds, and while it waits, it must not hold locks on lanes, because
-// other calls may need them.
+// caller of the transaction rolls it back. enqueue writes the keys first: it may have to wait
+// for a key that an open transaction has locked, and during this wait it must not have locks on
+// lanes, because other calls may need them.
 func (t *Txn) enqueue(jobs []job.New) ([]job.Receipt, error) {
 	receipts := make([]job.Receipt, len(jobs))
 	var keys map[keyName]newKey // the idempotency keys of the jobs in this call
@@ -85,7 +85,7 @@ func (t *Txn) enqueue(jobs []job.New) ([]job.Receipt, error) {
 	return receipts, nil
 }
 
-// repeated returns a new set for the ids of a call's jobs. It returns nil when no job of the
+// repeated returns an empty set for the ids of a call's jobs. It returns nil when no job of the
 // call is a repeat. A call with repeats may contain the same id twice.
 func repeated(jobs []job.New) map[job.ID]bool {
 	for i := range jobs {
@@ -109,8 +109,8 @@ func (t *Txn) takeKeys(jobs []job.New, keys map[keyName]newKey) error {
 	return nil
 }
 
-// takeKey writes an idempotency key that was free when it was read. ended is the created_at
-// value of the key if its last job has ended; otherwise 0.
+// takeKey writes an idempotency key that was free when it was read. If the key's last job has
+// ended, ended is the created_at value of the key; otherwise it is 0.
 func (t *Txn) takeKey(name keyName, id job.ID, digest []byte, until, ended job.Micros) error {
 	changed, err := t.exec(putKey, text(name.owner), text(name.kind), text(name.key), num(id), blob(digest),
 		num(t.now), setNum(until), setNum(ended))
@@ -201,10 +201,10 @@ func compareKeys(a, b keyName) int {
 	return cmp.Or(cmp.Compare(a.owner, b.owner), cmp.Compare(a.kind, b.kind), cmp.Compare(a.key, b.key))
 }
 
-// newKey is an idempotency key that a job of a call takes.
+// newKey is an idempotency key that a job of the present call takes.
 type newKey struct {
 	index int        // index of the job in the call
-	ended job.Micros // created_at of the key if its last job has ended; see takeKey
+	ended job.Micros // if the key's last job has ended: created_at of the key; otherwise 0
 }
 
 // repeats checks a job that the caller enqueues again with the same id. It returns an error

@@ -32,7 +32,7 @@ func (s *Core) Way(ctx context.Context, f *store.DeadFilter, exact bool, do func
 	if exact {
 		return s.db.Read(ctx, find)
 	}
-	// this runs in the writer's transaction, because read transactions end after one second
+	// The search runs in a write transaction, because read transactions end after one second.
 	return s.db.Write(ctx, func(t *Txn) error { return find(t.s) })
 }
 

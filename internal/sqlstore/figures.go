@@ -47,15 +47,15 @@ var (
 		ON CONFLICT (unit, at, lane) DO UPDATE SET body = ?4`)
 )
 
-// retried reports whether the current or last attempt of a run's job came after the first
-// attempt of its first life. The attempt is counted already.
+// retried reports whether an attempt of the run's job is a retry: not the first attempt of the
+// job's first life. Call it when the attempt is already counted.
 func (r *Run) retried() bool { return r.counters.Attempts > 1 || r.life > 1 }
 
-// of returns the figures that the transaction adds to the stored figures of a lane. The pointer is
-// valid until the next call of this method.
+// of returns the figures of a lane that the transaction will add to the stored figures. The
+// pointer is valid until the next call of this method.
 func (t *Txn) of(l *Lane) *store.Figures { return t.figures.at(l.id) }
 
-// started counts a claim. The argument due is the time at which the job was due.
+// started counts a claim of a job that was due at the time due.
 func (t *Txn) started(r *Run, due job.Micros) {
 	f := t.of(r.lane)
 	f.Started++
@@ -237,8 +237,8 @@ func PackFigures(b []byte, f *store.Figures) []byte {
 	})
 }
 
-// appendSection appends a section. Most sections are shorter than 128 bytes, so their size
-// has one byte.
+// appendSection appends a section whose bytes the function content appends. Most sections are
+// shorter than 128 bytes, so that their size takes one byte.
 func appendSection(b []byte, number byte, content func([]byte) []byte) []byte {
 	b = append(b, number, 0)
 	begin := len(b)
@@ -250,7 +250,7 @@ func appendSection(b []byte, number byte, content func([]byte) []byte) []byte {
 	}
 	var buf [binary.MaxVarintLen64]byte
 	n := binary.PutUvarint(buf[:], uint64(size))
-	b = append(b, buf[:n-1]...) // makes room for the size, which needs n bytes instead of one
+	b = append(b, buf[:n-1]...) // make room for the size, which needs n bytes instead of one
 	copy(b[begin+n-1:], b[begin:begin+size])
 	copy(b[begin-1:], buf[:n])
 	return b

@@ -16,8 +16,8 @@ var (
 // this statement.
 var selPlace = &Query{Name: "selPlace"}
 
-// find returns the state of a job and the token of its last run. It returns job.None when
-// the job does not exist.
+// find returns the state of a job and the token of its last run. If the job does not exist, the
+// state is job.None.
 func (t *Txn) find(id job.ID) (state job.State, token job.Token, err error) {
 	places := []*Query{selLive, selDone, selDead}
 	if t.shared() {

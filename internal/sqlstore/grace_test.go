@@ -7,8 +7,8 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// jumpyClock is a clock for tests. It reports that it jumped forward a given time ago, or that
-// it never jumped.
+// jumpyClock is a clock for tests. If jumped is true, it reports that it jumped forward the
+// duration ago before now; otherwise it reports no jump.
 type jumpyClock struct {
 	ago    time.Duration
 	jumped bool

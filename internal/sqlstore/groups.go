@@ -18,8 +18,8 @@ const (
 		AND (?7 IS NULL OR ?7 = CASE WHEN resolved_at IS NULL THEN 'open' WHEN regressed_at IS NULL THEN 'resolved' ELSE 'regressed' END) `
 )
 
-// These statements read and sort all groups. This costs little, because there are only as many
-// groups as root causes of failures.
+// These statements read and sort all groups. This costs little, because there is only one group
+// for each root cause.
 var (
 	countGroups   = declare("countGroups", `SELECT count(*) FROM redrive_groups`+groupFilter)
 	lastGroups    = declare("lastGroups", `SELECT `+groupColumns+fromGroups+groupFilter+`ORDER BY last_at DESC, fingerprint LIMIT ?8 OFFSET ?9`)

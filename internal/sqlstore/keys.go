@@ -15,7 +15,7 @@ type heldKey struct {
 	job    job.ID // the job that holds the key; 0 when no job holds it
 	state  job.State
 	digest []byte
-	ended  job.Micros // if the key is free and its last job has ended: the created_at value of the key; otherwise 0
+	ended  job.Micros // if no job holds the key because its last job has ended: the created_at value of the key; otherwise 0
 }
 
 // heldKey reads an idempotency key. If the job of the key was removed, the row of the key has
@@ -46,8 +46,9 @@ func (t *Txn) heldKey(name keyName) (heldKey, error) {
 	return k, err
 }
 
-// keyInUse returns an error when a job cannot be retried or changed because another live job
-// holds the key that the job would have then. See job.AliveKey and job.ChangedKey.
+// keyInUse returns the error own if a dead job cannot be retried, because another live job
+// holds the key that the retried job would have. See job.AliveKey and job.ChangedKey. The error
+// fatal ends the transaction.
 func (t *Txn) keyInUse(d *deadRow, c *store.Change) (own, fatal error) {
 	name := d.changedKey(c)
 	if !job.WhileAlive(name.key) && name.key == d.name {
@@ -72,8 +73,8 @@ func (d *deadRow) changedKey(c *store.Change) keyName {
 	return name
 }
 
-// retakeKey takes the key of a dead job that will be retried with the change. When keyInUse
-// has found the key free and another transaction has taken it since, the error is ErrAgain.
+// retakeKey takes the key that a dead job has after its retry with the change c. It returns
+// ErrAgain if another transaction has taken the key after keyInUse found it free.
 func (t *Txn) retakeKey(d *deadRow, c *store.Change) error {
 	old, name := d.keyName(), d.changedKey(c)
 	var until job.Micros
@@ -99,8 +100,8 @@ func (t *Txn) retakeKey(d *deadRow, c *store.Change) error {
 	return ErrAgain
 }
 
-// giveUpKey removes a key if the job holds the key. held reports whether the job still held
-// the key. end is the time at which the key would have become free; 0 means never.
+// giveUpKey removes a key if the job still holds it, and reports in held whether it did. end is
+// the time at which the key would have become free; 0 means never.
 func (t *Txn) giveUpKey(name keyName, id job.ID) (held bool, end job.Micros, err error) {
 	err = t.rows(selKey, func(r Row) error {
 		end = job.Micros(r.Int(2))

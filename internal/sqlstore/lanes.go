@@ -10,8 +10,8 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// Lane is a combination of queue, kind and dependencies. It has counters of its jobs, and it
-// can be closed for claims. A claim may take all jobs of a lane or none.
+// Lane is a combination of queue, kind and dependencies. It has counters of its jobs. Claims
+// may take all jobs of an open lane and no job of a closed lane.
 type Lane struct {
 	id          int64
 	queue, kind string
@@ -22,8 +22,9 @@ type Lane struct {
 
 func (l *Lane) ready() int64 { return l.counts[job.Waiting] + l.counts[job.Retrying] }
 
-// Catalog is the cache of lanes and queues that transactions use. The writer keeps it after a
-// commit. The writer reads it again after a commit of another process and after a rollback.
+// Catalog is the cache of lanes and queues that transactions use. The writer keeps the
+// catalogue after a commit of its own. It reads the catalogue again after a rollback and after
+// a commit of another process.
 type Catalog struct {
 	lanes  map[laneKey]*Lane
 	byID   map[int64]*Lane
@@ -170,8 +171,9 @@ func (q *queueRow) running() (n int64) {
 	return n
 }
 
-// laneOf returns the lane with the given id. If another writer has made the lane, laneOf reads
-// the lanes again. If the lane does not exist, the next call of Flush returns the error.
+// laneOf returns the lane with the given id. If the catalogue lacks the lane because another
+// writer has made it, laneOf reads the lanes again. If the lane does not exist, laneOf returns
+// an empty lane, and the next call of Flush returns the error.
 func (t *Txn) laneOf(id int64) *Lane {
 	if l := t.cat.byID[id]; l != nil {
 		return l
@@ -198,8 +200,8 @@ func (t *Txn) lockLanes() (others bool, err error) {
 	if t.lanesLocked {
 		return true, nil
 	}
-	// Locks must be taken in this order: dead letters, then lanes. So lock dead letters now,
-	// in case they are needed later.
+	// Dead letters must be locked before lanes. So lock dead letters now, in case they are
+	// needed later.
 	if !t.noDeadLetters {
 		if err := t.lockDeadLetters(); err != nil {
 			return true, err
@@ -303,7 +305,7 @@ var selLaneOfRun = &Query{Name: "selLaneOfRun"}
 func (t *Txn) MakeLaneAfter(o *job.Outcome) error {
 	id, err := ReadInt(t.s, selLaneOfRun, num(o.ID), num(o.Token))
 	if err != nil || id == 0 {
-		return err // no row without an error: the run does not exist, and settle will refuse the outcome
+		return err // if there is no row and no error, the run does not exist, and settle will refuse the outcome
 	}
 	from := t.laneOf(id)
 	return t.MakeLane(&job.New{Queue: o.Queue, Kind: from.kind, Deps: from.deps})

@@ -84,8 +84,8 @@ func (aRow) Int(int) int64   { return 7 }
 func (aRow) Text(int) string { return "" }
 func (aRow) Null(int) bool   { return true }
 
-// If the store cannot read the lanes, it returns that error, even if the next statement
-// succeeds.
+// If the store cannot read the lanes, Flush returns the error, even if later statements
+// succeed.
 func TestTheErrorOfReadingALaneIsReturned(t *testing.T) {
 	t.Parallel()
 	s := noLanes{}

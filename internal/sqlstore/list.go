@@ -11,9 +11,9 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// scanMax is the maximum number of rows of one table that one page of a list examines.
-// With this limit, a filter that selects few jobs costs milliseconds and not a walk
-// over all jobs.
+// scanMax is the maximum number of rows of one table that one page of a list examines. Because
+// of this limit, a filter that selects few jobs costs milliseconds instead of a walk over all
+// jobs.
 const scanMax = 20_000
 
 // place describes one of the three tables that contain jobs, and how a list reads it.
@@ -103,8 +103,8 @@ type lister struct {
 	retryIndex bool // see DB.RetryIndex
 }
 
-// fits reports whether the filter selects a job. If it must read the job's last failure, it
-// increases *rows by the cost of that read.
+// fits reports whether the filter selects a job. If fits has to read the job's last failure, it
+// adds the cost of this read to *rows.
 func (l *lister) fits(j *job.Job, rows *int) (ok bool, err error) {
 	if !l.f.Match(j) {
 		return false, nil
@@ -136,7 +136,7 @@ func (l *lister) scan(r Row) job.Job {
 // stretch is the part of a list that comes from one table.
 type stretch struct {
 	jobs []job.Job
-	// end is the position of the last examined row. It is zero when all rows of the table were
+	// end is the position of the last examined row; it is zero when all rows of the table were
 	// read.
 	end  store.Cursor
 	at   job.Micros // the time of the last examined row, for store.Page.Searched

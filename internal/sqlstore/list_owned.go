@@ -11,19 +11,19 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// Limits of a list that reads the index of owners.
+// These limits apply to a list that reads the index of owners.
 const (
 	ownedLooksMax = 2_000 // maximum number of jobs that one page looks up
 	ownedLookMin  = 64    // number of jobs that are looked up together
-	// If more commits or events than these are not in the index yet, a list walks over all
-	// jobs instead.
+	// If the index lacks more commits or events than these numbers, a list walks over all jobs
+	// instead.
 	ownedTailRows   = 20_000
 	ownedTailEvents = 400_000
 )
 
-// byIndex reports whether a list reads the index of owners. A list by correlation id always does. A
-// list by owner does not if the filter selects running jobs only, because the index of running jobs
-// is smaller.
+// byIndex reports whether a list reads the index of owners. A list by correlation id always
+// reads it. A list by owner reads it unless the filter selects running jobs only, because the
+// index of running jobs is smaller.
 func (l *lister) byIndex() bool {
 	return l.f.Correlation != "" || l.f.Owner != "" &&
 		slices.ContainsFunc(job.States[:], func(s job.State) bool { return s != job.Running && l.f.Wants(s) })
@@ -38,9 +38,9 @@ func (l *lister) tag() uint32 {
 	return ownerTag([]byte(l.f.Owner))
 }
 
-// owned lists the jobs with the owner or the correlation id of the filter. The result ok is false in
-// two cases: too many events are not in the index yet, or the list has another order than that of
-// the ids and too many jobs have this owner or correlation id.
+// owned lists the jobs with the owner or the correlation id of the filter. ok is false in two
+// cases: if the index lacks too many events, or if the list is not in the order of ids and too
+// many jobs have this owner or correlation id.
 func (l *lister) owned() (p store.Page, ok bool, err error) {
 	o := &ownedList{lister: l, below: math.MaxInt64}
 	if l.f.Order == store.Newest {
@@ -66,7 +66,7 @@ func (l *lister) owned() (p store.Page, ok bool, err error) {
 		return err
 	})
 	if err == nil {
-		o.end = store.Cursor{} // all jobs were looked up, so the page is the last page
+		o.end = store.Cursor{} // all jobs were looked up, so this is the last page
 	}
 	if err = enough(err); err != nil {
 		return p, false, err
@@ -79,7 +79,8 @@ func latestFirst(a, b store.Cursor) int {
 	return cmp.Or(cmp.Compare(b.At, a.At), cmp.Compare(b.ID, a.ID))
 }
 
-// sorted lists all jobs of an owner, or with a correlation id, in another order than that of their ids.
+// sorted lists all jobs of an owner, or with a correlation id, in an order other than the order
+// of ids.
 func (o *ownedList) sorted(position func(*job.Job) store.Cursor, compare func(a, b store.Cursor) int) (p store.Page, ok bool, err error) {
 	err = o.runs(func(job.ID) error {
 		if len(o.ids) > ownedLooksMax {
@@ -119,13 +120,13 @@ type ownedList struct {
 	written job.Micros // time of the newest commit in the part that was read last
 
 	ids   []job.ID // ids that were found but not looked up yet, the highest id first
-	looks int      // number of jobs that were looked up; reading a failure record counts, too
+	looks int      // number of jobs that were looked up, plus the number of failure records that were read
 	stretch
 }
 
-// runs reads the part for the tag in each run, the run with the highest id first. Before it reads
-// a part, it calls the function each with the highest id of the run. After the last run it calls
-// each with 0.
+// runs reads from each run the part that contains the tag. The run with the highest id comes
+// first. Before it reads a part, it calls the function each with the highest id of the run.
+// After the last run, it calls each with 0.
 func (o *ownedList) runs(each func(high job.ID) error) error {
 	tag := o.tag()
 	err := o.c.Rows(selOwnedParts, func(r Row) error {
@@ -143,8 +144,8 @@ func (o *ownedList) runs(each func(high job.ID) error) error {
 	return each(0)
 }
 
-// tail reads the events that are not in the index yet, and calls the function each for the jobs with
-// the owner or the correlation id of the filter. The result ok is false if there are too many such
+// tail reads the events that the index still lacks, and calls the function each for the jobs
+// with the owner or the correlation id of the filter. ok is false if there are too many such
 // events.
 func (o *ownedList) tail(each func(job.ID)) (ok bool, err error) {
 	rows, events := 0, 0
@@ -168,8 +169,8 @@ func (o *ownedList) tail(each func(job.ID)) (ok bool, err error) {
 	return true, err
 }
 
-// add adds ids to the ids that were found. It keeps the highest ids, as many as one page can look
-// up.
+// add adds ids to the ids that were found. It keeps only the highest ids, at most as many as
+// one page can look up.
 func (o *ownedList) add(ids []job.ID) {
 	for _, id := range ids {
 		if id < o.below {
@@ -181,10 +182,10 @@ func (o *ownedList) add(ids []job.ID) {
 	o.ids = o.ids[:min(len(o.ids), ownedLooksMax+1)]
 }
 
-// above looks up the ids that were found so far and are above high. These jobs come first in the
-// list, because high is the highest id of the runs that were not read yet; it is 0 after the last
-// run. If there are only a few such ids, above leaves them for its next call. The result full says
-// whether the page is full, or has looked up as many jobs as it may.
+// above looks up those ids found so far that are above high. The other runs contain no ids
+// above high; high is 0 after the last run. So the jobs with these ids come next in the list.
+// If there are only a few such ids, above leaves them for its next call. full says whether the
+// page is full, or has looked up as many jobs as it may.
 func (o *ownedList) above(high job.ID) (full bool, err error) {
 	for {
 		n, _ := slices.BinarySearchFunc(o.ids, high, func(id, high job.ID) int { return cmp.Compare(high, id) })
@@ -199,8 +200,8 @@ func (o *ownedList) above(high job.ID) (full bool, err error) {
 	}
 }
 
-// look looks up jobs and adds to the page those that the filter selects. The result full is that of
-// the method above.
+// look looks up jobs and adds to the page those that the filter selects. full says whether the
+// page is full, or has looked up as many jobs as it may.
 func (o *ownedList) look(ids []job.ID) (full bool, err error) {
 	found, err := o.several(ids)
 	if err != nil {

@@ -11,18 +11,20 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// walkFirst is the number of rows that a list reads before the database begins to compare the
+// walkFirst is the number of rows that a list reads before it makes the database compare the
 // fields of the filter. Most lists end before that.
 const walkFirst = 500
 
-// walkMatch is the part of a filter that the database compares, in the statements picked…. It
-// is only there for speed: a list compares all fields of each row that it gets. ?11 is a text
-// that the attributes have, and is compared if ?12 is 0; a backslash can hide any text.
+// walkMatch is the part of a filter that the database compares in the statements whose names
+// begin with picked. It only saves time: the list compares all fields of each row again. ?11 is
+// a text that the attributes must contain; it is compared only if ?12 is 0. If a backslash is
+// in the attributes, they always match, because it can hide any text.
 const walkMatch = ` AND (?3 IS NULL OR l.queue = ?3) AND (?4 IS NULL OR l.kind = ?4) AND (?5 IS NULL OR j.owner = ?5)
 	AND (?6 IS NULL OR j.holder = ?6) AND coalesce(j.batch, 0) BETWEEN ?7 AND ?8 AND j.created_at BETWEEN ?9 AND ?10
 	AND (?12 > 0 OR instr(j.attrs, ?11) > 0 OR instr(j.attrs, X'5C') > 0)`
 
-// The class ?13 and the group ?14 of the last failure. Dead jobs have both in their row.
+// These conditions compare the class ?13 and the group ?14 of a job's last failure. The rows of dead
+// jobs contain both.
 const (
 	walkLiveCause = ` AND (?13 IS NULL OR ?13 = (SELECT f.class FROM redrive_failures f WHERE f.job = j.id ORDER BY f.token DESC LIMIT 1))
 	AND (?14 IS NULL OR ?14 = (SELECT f.fingerprint FROM redrive_failures f WHERE f.job = j.id ORDER BY f.token DESC LIMIT 1))`
@@ -30,7 +32,7 @@ const (
 	AND (?14 IS NULL OR j.grp = (SELECT g.id FROM redrive_groups g WHERE g.fingerprint = ?14))`
 )
 
-// walked is a table, and how a list reads it from a position on.
+// walked is a table, and how a list reads the table from a given position.
 type walked struct {
 	first *Query // reads rows after the position
 	// edge reads the key, the id and the time of the row that comes ?2 rows after the first
@@ -67,7 +69,7 @@ var (
 	}
 )
 
-// match returns the arguments from ?3 on of the statement picked.
+// match returns the arguments of the statement picked, beginning with ?3.
 func (l *lister) match(w *walked) []Value {
 	f := l.f
 	batch, batches := int64(0), int64(math.MaxInt64)
@@ -92,8 +94,8 @@ func (l *lister) match(w *walked) []Value {
 }
 
 // search reads the rows of a table after the key from, until it has found one job more than the
-// page holds, or has examined scanMax rows. The function position returns the position of a job
-// in the list.
+// page contains, or has examined scanMax rows. The function position returns the position of a
+// job in the list.
 func (l *lister) search(w *walked, position func(*job.Job) store.Cursor, from int64) (stretch, error) {
 	s, err := l.walk(w.first, walkFirst, position, num(from))
 	if err != nil || s.end.IsZero() || len(s.jobs) > l.limit {
@@ -122,8 +124,9 @@ func (l *lister) search(w *walked, position func(*job.Job) store.Cursor, from in
 	return s, err
 }
 
-// edge returns the row that comes rows after the first row after the key from: its key, and a
-// job with its id and its time. found is false, and key is 0, if there are fewer rows.
+// edge returns the row whose distance from the first row after the key from is the given number
+// of rows. It returns the row's key, and a job with only the row's id and time. If there is no
+// such row, found is false and key is 0.
 func (l *lister) edge(w *walked, from int64, rows int) (key int64, end job.Job, found bool, err error) {
 	err = l.c.Rows(w.edge, func(r Row) error {
 		key, found = r.Int(0), true
@@ -133,8 +136,8 @@ func (l *lister) edge(w *walked, from int64, rows int) (key int64, end job.Job, 
 	return key, end, found, err
 }
 
-// walk reads rows until it has found one job more than the page holds, or has examined as many
-// rows as most says.
+// walk reads rows until it has found one job more than the page contains, or has examined as
+// many rows as the number most.
 func (l *lister) walk(q *Query, most int, position func(*job.Job) store.Cursor, args ...Value) (s stretch, err error) {
 	err = l.c.Rows(q, func(r Row) error { return l.take(&s, r, most, position) }, append(args, num(most))...)
 	if errors.Is(err, errEnough) {
@@ -144,8 +147,8 @@ func (l *lister) walk(q *Query, most int, position func(*job.Job) store.Cursor, 
 	return s, err
 }
 
-// take examines a row. It returns errEnough when the page is full, or the cost of the stretch
-// has reached most.
+// take examines a row. It returns errEnough when the page is full, or when the cost of the
+// stretch has reached the number most.
 func (l *lister) take(s *stretch, r Row, most int, position func(*job.Job) store.Cursor) error {
 	j := l.scan(r)
 	s.rows++

@@ -17,9 +17,9 @@ const pickColumns = runColumns + `, run_at, own_priority, policy, attrs`
 const PickColumns = pickColumns
 
 var (
-	// The reader stops when it has enough jobs, or at the end of the set. There is no bound LIMIT,
-	// because SQLite would compile the statement each time. After ANALYZE, SQLite would also
-	// compile it for each value of ?1 without the plus sign.
+	// The reader stops when it has enough jobs, or at the end of the set. LIMIT is not a bound
+	// value, because SQLite would then compile the statement each time. After ANALYZE, SQLite
+	// would also compile it for each value of ?1 without the plus sign.
 	pickLive = declareWalk("pickLive", `SELECT `+pickColumns+` FROM redrive_jobs NOT INDEXED
 		WHERE id > +?1 ORDER BY id`)
 	selNewestLive = declare("selNewestLive", `SELECT id FROM redrive_jobs WHERE id > 0 ORDER BY id DESC LIMIT 1`)
@@ -46,13 +46,12 @@ var (
 // picked is the result of one search for the jobs of an action.
 type picked struct {
 	jobs []waiting
-	// edge is the last job that was examined. The field more says whether there may be jobs after
-	// edge.
+	// edge is the last job that was examined. more says whether there may be jobs after it.
 	edge job.ID
 	more bool
 }
 
-// limit removes the jobs after the first want.
+// limit removes all jobs after the first want jobs.
 func (p *picked) limit(want int) {
 	if len(p.jobs) > want {
 		p.jobs, p.more = p.jobs[:want], true
@@ -83,8 +82,8 @@ func newPicker(t *Txn, a *store.LiveAction) *picker {
 	return p
 }
 
-// pick finds up to want jobs to which the action applies, in the order of their ids. It searches
-// for one job more than wanted. If it finds that job, there are more jobs.
+// pick finds up to want jobs to which the action applies, in the order of their ids. To know
+// whether there are more jobs, it searches for one job more.
 func (p *picker) pick(want int) (found picked, err error) {
 	if p.lanes != nil && len(p.lanes) == 0 {
 		return found, nil
@@ -243,8 +242,9 @@ func (t *Txn) actLive(by store.By, a *store.LiveAction) (answer store.LiveActed,
 	return answer, t.audit(by, "jobs."+a.Do.String(), a.AuditTarget(), "", a.AuditStep(answer.Done))
 }
 
-// doLive applies an action to locked jobs. The result done is the number of changed jobs: those
-// before the first job that could not be changed. The result blocked is the error for that job.
+// doLive applies an action to locked jobs, in their order. It stops at the first job that
+// cannot be changed. done is the number of jobs that were changed; blocked is the error for the
+// job that could not be changed.
 func (t *Txn) doLive(by store.By, a *store.LiveAction, jobs []waiting) (done int, blocked, fatal error) {
 	if a.Do == store.LiveCancel {
 		return len(jobs), nil, t.cancelAll(jobs)

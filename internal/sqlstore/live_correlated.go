@@ -20,8 +20,8 @@ var (
 // pickBlock is the minimum number of jobs with a correlation id that a search reads at a time.
 const pickBlock = 64
 
-// correlated finds the jobs of an action on the jobs with a correlation id, as pick does. It
-// reads the index of owners. ok is false when too many events are not in the index yet.
+// correlated does the same as pick, for an action on the jobs with a correlation id. It reads
+// the index of owners. ok is false if the index lacks too many events.
 func (p *picker) correlated(want int) (found picked, ok bool, err error) {
 	ids := lowest{tag: correlationTag([]byte(p.f.Correlation)), after: p.a.After, through: p.a.Through}
 	list := ownedList{lister: &p.lister}
@@ -50,8 +50,8 @@ func (p *picker) correlated(want int) (found picked, ok bool, err error) {
 	return found, true, err
 }
 
-// pickSome finds up to want of the given jobs to which the action applies. The ids are in
-// order.
+// pickSome finds up to want of the given jobs to which the action applies. The ids must be
+// sorted.
 func (p *picker) pickSome(ids []job.ID, want int) (found picked, err error) {
 	look := 0
 	for len(ids) > 0 {
@@ -86,7 +86,7 @@ func (p *picker) pickSome(ids []job.ID, want int) (found picked, err error) {
 // lowest collects the lowest ids of a range, at most store.LiveLook of them.
 type lowest struct {
 	tag            uint32
-	after, through job.ID // the range begins after the first and ends with the second
+	after, through job.ID // the range: ids above after, up to and including through
 	ids            []job.ID
 	left           bool // whether ids of the range were left out
 }
@@ -97,7 +97,7 @@ func (l *lowest) add(id job.ID) {
 	}
 }
 
-// cut sorts the ids and keeps the lowest.
+// cut sorts the ids and keeps only the lowest.
 func (l *lowest) cut() {
 	slices.Sort(l.ids)
 	l.ids = slices.Compact(l.ids)
@@ -105,7 +105,7 @@ func (l *lowest) cut() {
 	l.ids = l.ids[:min(len(l.ids), store.LiveLook)]
 }
 
-// complete reports whether ids from low on cannot be among the lowest.
+// complete reports whether no id that is low or higher can be among the lowest.
 func (l *lowest) complete(low job.ID) bool {
 	if low > l.through {
 		return true

@@ -7,8 +7,8 @@ import (
 )
 
 // The functions of this file are for stores that write many jobs with one statement. Such a
-// store executes the statement itself. These functions record the changes of counters,
-// statistics and events for each job, in the order of the call. Special cases are written job
+// store executes that statement itself. These functions record the changes of counters,
+// statistics and events for each job, in the order of the calls. Special cases are written job
 // by job, for example a death or the end of a job that a redrive released.
 
 // NewCatalog reads only the lanes and queues. Everything else is read when a transaction needs
@@ -45,8 +45,8 @@ func (c *Catalog) Draining(queue string) bool {
 	return q != nil && q.Mode == store.Draining
 }
 
-// Limited reports whether any want has a limit that counts the running jobs of all processes.
-// Such a limit comes from the want or from a setting that a person made.
+// Limited reports whether a limit for any of the wants counts the running jobs of all
+// processes. Such a limit comes from the want or from a setting that a person made.
 func (c *Catalog) Limited(wants []store.Want) bool {
 	for i := range wants {
 		w := &wants[i]
@@ -122,13 +122,12 @@ func (t *Txn) Readied() []Readied {
 	return all
 }
 
-// Settle writes one outcome. The first error concerns only this outcome; the second error ends
-// the transaction.
+// Settle writes one outcome. The error own concerns only this outcome; the error fatal ends the
+// transaction.
 func (t *Txn) Settle(o *job.Outcome) (own, fatal error) { return t.settle(o) }
 
-// Cancelled concerns the outcome that Settle has just written. It reports whether the job was
-// cancelled although its outcome asks for another run, because a person has asked the job to
-// stop.
+// Cancelled reports whether the last call of Settle has cancelled the job although the outcome
+// asks for another run. This happens if a person has asked the job to stop.
 func (t *Txn) Cancelled() bool { return t.cancelled }
 
 // Completed records that a plain run has completed its job. The caller has already written the
@@ -143,8 +142,8 @@ func (t *Txn) Completed(r *Run, o *job.Outcome) {
 	t.attempted(r.lane, r, o)
 }
 
-// Postponed records that a plain run has put its job back into its lane, and when the job is
-// due. The caller has already written the rows, except the failure record.
+// Postponed records that a plain run has put its job back into its lane, and that the job is
+// due at the time due. The caller has already written the rows, except the failure record.
 func (t *Txn) Postponed(r *Run, o *job.Outcome, due job.Micros) {
 	t.wrote, t.wake = true, true
 	r.counters.Count(o.Cause)

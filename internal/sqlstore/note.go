@@ -102,8 +102,8 @@ func (t *Txn) addNote(by store.By, n store.Note) (store.Note, error) {
 	return n, t.audit(by, n.Action(), n.Target(), "", "")
 }
 
-// noted finds the job or the group to which a note belongs. It returns the kind, queue and owner of
-// the job.
+// noted finds the job or the group to which a note belongs. For a job, it returns the kind,
+// queue and owner.
 func (t *Txn) noted(n *store.Note) (kind, queue, owner string, err error) {
 	found := false
 	if n.Group != "" {

@@ -13,10 +13,10 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// The index of owners finds the jobs of an owner, and the jobs with a correlation id. Enqueues do
-// not write the index, because they would become a third slower if each job had a row in an index.
-// It is built later, from the events of new jobs: see IndexOwners. A list reads the index, and the
-// events that are not in the index yet.
+// The index of owners finds the jobs of an owner, and the jobs with a correlation id. An
+// enqueue does not write the index, because an enqueue would take a third longer if each job
+// had a row in an index. The index is built later, from the events of new jobs: see
+// IndexOwners. A list reads the index, and the events that the index still lacks.
 //
 // The index consists of runs. A run has the entries of a range of commits: one for the owner
 // of a job, and one for its correlation id. The entries are divided into parts by the hash
@@ -45,7 +45,7 @@ func correlationTag(id []byte) uint32 { return tagOf(correlationSpace, id) }
 
 func tagOf(space byte, text []byte) uint32 {
 	h := fnv.New32a()
-	_, _ = h.Write([]byte{space}) // Write of a hash never returns an error
+	_, _ = h.Write([]byte{space}) // the Write method of a hash never returns an error
 	_, _ = h.Write(text)
 	return h.Sum32()
 }
@@ -93,7 +93,8 @@ func (r *ownedRun) places() (from, to int64) {
 	return r.run * ownedPartsMax, (r.run + 1) * ownedPartsMax
 }
 
-// ownedPart is a part of a run: the entries whose tags have the same lowest bits.
+// ownedPart is a part of a run. Its entries are those of the run whose tags have the same
+// lowest bits.
 type ownedPart struct {
 	part int64
 	body []byte
@@ -175,8 +176,8 @@ func unpackOwned(b []byte, each func(ownedJob)) error {
 
 var (
 	selOwnedMark = declare("selOwnedMark", `SELECT value FROM redrive_meta WHERE key = 'owned'`)
-	// walkUnindexed reads the events that are not in the index of owners yet, up to the last commit
-	// before which no other commit can still become visible.
+	// walkUnindexed reads the events that the index of owners still lacks, up to the last
+	// commit that is final: no earlier commit can become visible later.
 	walkUnindexed = declareWalk("walkUnindexed", `SELECT seq, at, n, body FROM redrive_events WHERE seq > ? ORDER BY seq`)
 	// selUnindexed reads all events that are not in the index of owners yet.
 	selUnindexed = declare("selUnindexed", `SELECT seq, at, body FROM redrive_events

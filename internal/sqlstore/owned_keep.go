@@ -161,7 +161,7 @@ func (s *Core) cleanOwned(ctx context.Context, run *ownedRun) error {
 	return s.db.Write(ctx, newOwnedChange([]ownedRun{*run}, left, run.at, s.db.Clock.Now()).write)
 }
 
-// idTable has the statements that find in one table of jobs which of the given ids exist.
+// idTable contains the statements for one table of jobs that find which of the given ids exist.
 type idTable struct {
 	between *Query // finds all ids from ?1 to ?2; faster if most of the given jobs were removed
 	each    *Query // returns for each given id the id itself, or NULL if there is no such job
@@ -183,7 +183,7 @@ var idTables = [...]idTable{
 	},
 }
 
-// existing reports which of the jobs exist. The argument jobs must be sorted by id.
+// existing returns the set of those jobs that exist. The given jobs must be sorted by id.
 func existing(c Session, jobs []ownedJob) (map[job.ID]bool, error) {
 	exists := make(map[job.ID]bool)
 	for _, t := range idTables {
@@ -227,8 +227,8 @@ func newOwnedChange(old []ownedRun, jobs []ownedJob, at, checked job.Micros) *ow
 	return o
 }
 
-// write replaces the runs. It does nothing when another process has changed them since
-// they were read.
+// write replaces the runs. It does nothing if another process has changed the runs since they
+// were read.
 func (o *ownedChange) write(t *Txn) error {
 	mark, err := ReadInt(t.s, selOwnedMark)
 	if err != nil {

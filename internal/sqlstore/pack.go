@@ -29,12 +29,12 @@ const (
 	hexBit, sameBit = 0x40, 0x80
 )
 
-// dictionary is a text in which find searches for the longest piece that equals the first
-// bytes of its argument.
+// dictionary is a text with an index. The method find searches the text for the longest piece
+// that equals the first bytes of its argument.
 type dictionary struct {
 	text string
-	// the first position in text that has this hash, plus 1; the array index is the hash of
-	// the first sameMin bytes
+	// For each hash of sameMin bytes, first has the first position in text that has this hash,
+	// plus 1. The hash is the index into the array.
 	first [1 << 10]uint16
 	next  []uint16 // the next position in text that has the same hash, plus 1
 }
@@ -149,7 +149,7 @@ func nibble(digit byte) byte {
 
 var errPacked = errors.New("the stored record of a decision cannot be unpacked: it is damaged, or a newer version of the program wrote it")
 
-// unpackRecord returns the record from its packed form.
+// unpackRecord returns the record that a packed form contains.
 func unpackRecord(b []byte) ([]byte, error) {
 	if len(b) == 0 || b[0] == '{' {
 		return b, nil

@@ -50,8 +50,8 @@ func (s *Core) Present(ctx context.Context, p store.Process) (orders store.Order
 	}
 	err = s.db.SignWrite(ctx, func(t *Txn) error {
 		t.noDeadLetters = true
-		// after a jump of the clock, no process is marked as silent until the others have had
-		// time to report
+		// After a jump of the clock, no process is marked as silent until the other processes
+		// have had time to report.
 		if s.grace(t.now) == 0 {
 			if err := t.findSilent(&p); err != nil {
 				return err
@@ -117,7 +117,7 @@ func (t *Txn) leave(p *store.Process) error {
 }
 
 // findSilent marks the other processes that have become silent. It removes the rows of silent
-// processes that are too old or that the process p replaces.
+// processes that are too old, or that have the name of the process p and so are replaced by it.
 func (t *Txn) findSilent(p *store.Process) error {
 	type name struct{ name, instance string }
 	var found []name

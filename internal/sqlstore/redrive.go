@@ -24,8 +24,8 @@ var (
 	allRedrives = declare("allRedrives", `SELECT `+redriveColumns+` FROM redrive_redrives ORDER BY id`)
 	selActive   = declare("selActive", `SELECT `+redriveColumns+` FROM redrive_redrives INDEXED BY redrive_redrives_active
 		WHERE ended_at IS NULL ORDER BY id`)
-	// setRedrive does not change the numbers of ended jobs. Only the outcomes of jobs change
-	// these numbers; see addRedrive.
+	// setRedrive does not change the counts of ended jobs. Only the outcomes of jobs change
+	// these counts; see addRedrive.
 	setRedrive = declare("setRedrive", `UPDATE redrive_redrives SET state = ?2, resume = ?3, why = ?4, ended_at = ?5, cursor = ?6, last_at = ?7,
 		forgive = ?8, forgave = ?9, released = ?10, audited = ?11 WHERE id = ?1`)
 )
@@ -92,7 +92,7 @@ func (k *keptLive) unpack() *store.LiveSpec {
 type keptFilter struct {
 	store.DeadFilter
 	Statuses []int `json:"statuses"`
-	Since    int64 `json:"since,omitempty"` // a number, because a time that is stored as text cannot be read back
+	Since    int64 `json:"since,omitempty"` // job.Micros as a number, because the text form of this type cannot be read back
 	Until    int64 `json:"until,omitempty"`
 }
 

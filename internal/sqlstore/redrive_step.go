@@ -12,9 +12,9 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// spreadLook limits the search of one step for canaries: apart from its first search, a step
-// examines at most this number of rows. If these rows contain too few jobs, the step takes the
-// remaining canaries from the start of the set.
+// spreadLook is the maximum number of rows that one step examines to find canaries, apart from
+// its first search. If these rows contain too few jobs, the step takes the remaining canaries
+// from the start of the set.
 const spreadLook = 20_000
 
 // StepRedrives implements store.Redrives.
@@ -82,11 +82,11 @@ type redriveStep struct {
 	answer store.RedriveStep
 }
 
-// left returns how many jobs the step may still change.
+// left returns how many more jobs the step may change.
 func (s *redriveStep) left() int { return s.limit - int(s.answer.Released) }
 
-// dead makes one step of each redrive of dead letters. If half is true, these steps may use only
-// half of the limit.
+// dead makes one step of each redrive of dead letters. If half is true, the steps together may
+// use only half of the limit.
 func (s *redriveStep) dead(t *Txn, half bool) error {
 	if err := t.lockDeadLetters(); err != nil {
 		return err
@@ -95,7 +95,7 @@ func (s *redriveStep) dead(t *Txn, half bool) error {
 	if err != nil {
 		return err
 	}
-	// a person may have paused a redrive since the list was read
+	// A person may have paused a redrive since the list was read.
 	list = slices.DeleteFunc(list, func(r store.Redrive) bool { return !r.State.Active() || r.Live != nil })
 	slices.SortFunc(list, func(a, b store.Redrive) int { return store.RedriveTurns(&a, &b) })
 	left := s.left()
@@ -139,7 +139,7 @@ func (s *redriveStep) live(t *Txn, id int64) error {
 	return s.stepped(t, &before, &r, plan)
 }
 
-// stepped adds the result of a redrive's step to the answer. It also writes the changes of the
+// stepped adds the result of a redrive's step to the answer, and writes the changes of the
 // redrive.
 func (s *redriveStep) stepped(t *Txn, before, r *store.Redrive, plan store.RedrivePlan) error {
 	if r.State.Active() {
@@ -236,7 +236,7 @@ func (t *Txn) release(r *store.Redrive, plan store.RedrivePlan) (released int64,
 		return 0, err
 	}
 	jobs, err := t.retakeKeys(b.jobs)
-	// a second spread would choose the same jobs again, so search from the start
+	// A second spread would choose the same jobs again, so search from the start.
 	if err == nil && len(jobs) == 0 && plan.Spread && !b.exhausted {
 		plan.Spread = false
 		if b, err = t.toRelease(r, &plan); err == nil {
@@ -265,7 +265,7 @@ func (t *Txn) release(r *store.Redrive, plan store.RedrivePlan) (released int64,
 }
 
 // whatHasRoom returns the jobs before the first job whose lane would be one lane too many for
-// the store. It also returns the error for that job.
+// the store. own is the error for that job, or nil if there is room for all jobs.
 func (t *Txn) whatHasRoom(jobs []deadRow, c *store.Change) ([]deadRow, error) {
 	fresh := make(map[laneKey]bool)
 	for i := range jobs {

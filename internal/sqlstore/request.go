@@ -13,7 +13,8 @@ const requestColumns = `scope, key, digest, at, first, n, through, status, body`
 
 var (
 	selRequest = declare("selRequest", `SELECT `+requestColumns+` FROM redrive_requests WHERE scope = ? AND key = ?`)
-	// insRequest inserts no row if another transaction has inserted the request meanwhile.
+	// insRequest inserts no row if another transaction has inserted the same request in the
+	// meantime.
 	insRequest = declare("insRequest", `INSERT INTO redrive_requests (scope, key, digest, at, first, n, through) VALUES (?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (scope, key) DO NOTHING`)
 	setAnswer     = declare("setAnswer", `UPDATE redrive_requests SET status = ?3, body = ?4 WHERE scope = ?1 AND key = ?2 AND status IS NULL`)
@@ -60,8 +61,8 @@ func (t *Txn) beginRequest(r store.Request) (stored store.Request, existing bool
 	return stored, true, err
 }
 
-// request reads a request with an idempotency key, if the request is not older than
-// store.RequestsKept.
+// request reads the request with an idempotency key. If no such request exists, or if it is older than
+// store.RequestsKept, the error is store.ErrNotFound.
 func (t *Txn) request(scope, key string) (r store.Request, err error) {
 	err = t.rows(selRequest, func(row Row) error { r = scanRequest(row); return nil }, text(scope), text(key))
 	if err == nil && (r.Key == "" || r.At <= t.now.Add(-store.RequestsKept)) {
@@ -86,8 +87,8 @@ func (s *Core) EndRequest(ctx context.Context, scope, key string, status int, bo
 	})
 }
 
-// requests removes requests that are older than store.RequestsKept. There are few: a day has one
-// row for each bulk request with a key.
+// requests removes requests that are older than store.RequestsKept. The table is small, because
+// it has one row for each bulk request with a key.
 func (w *sweep) requests() error {
 	_, err := w.exec(sweepRequests, num(w.now.Add(-store.RequestsKept)))
 	return err

@@ -24,9 +24,8 @@ var (
 	selBegun = declare("selBegun", `SELECT 1 FROM redrive_jobs WHERE id = ? AND begun = token`)
 )
 
-// rescueFirst ends expired runs. When another transaction has locked dead letters, rescueFirst
-// skips the runs that need this lock, so that the other runs do not wait. It then returns rest
-// as true.
+// rescueFirst ends expired runs. If another transaction has locked dead letters, rescueFirst
+// skips the runs that need this lock, so that the other runs do not wait, and rest is true.
 func (t *Txn) rescueFirst(limit int) (out store.Rescue, rest bool, err error) {
 	found, err := t.expired(selExpiredLeases, limit)
 	if err != nil {

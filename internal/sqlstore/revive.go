@@ -23,9 +23,9 @@ var (
 	setRedriven = declare("setRedriven", `UPDATE OR FAIL redrive_dead SET status = 1, revived = 1, action = 'retried', note = ?2, acted_at = ?3,
 		acted_by = ?4, reopen_at = NULL, redrive = ?5, policy = NULL, long = NULL, payload = NULL
 		WHERE death = ?1`)
-	// insRetries is like insRetry for a range of deaths whose jobs stay in their lanes. If the
-	// priority is NULL, the jobs keep their priorities. ?7 says whether the new priority is
-	// for one life only.
+	// insRetries does the same as insRetry for a range of deaths whose jobs stay in their
+	// lanes. If the priority is NULL, the jobs keep their priorities. ?7 says whether the new
+	// priority is for one life only.
 	insRetries = declare("insRetries", `INSERT OR FAIL INTO redrive_jobs (id, lane, state, priority, run_at, token, life,
 		attempts, crashes, deferrals, snoozes, interrupts, created_at, life_at, deadline, owner, correlation, key,
 		batch, attrs, policy, terms, released, redrive, own_priority, long, payload)
@@ -93,7 +93,7 @@ func (t *Txn) revive(by store.By, d *deadRow, c *store.Change, redrive int64) er
 	if err := t.change(d.Job, c, &own); err != nil {
 		return err
 	}
-	if name := d.changedKey(c); name.key != d.name { // the job has a new key, which retakeKey has already taken
+	if name := d.changedKey(c); name.key != d.name { // the job's key has changed; retakeKey has already taken the new key
 		if err := t.one(setJobKey, num(d.Job), text(name.key)); err != nil {
 			return err
 		}
@@ -166,8 +166,8 @@ func (t *Txn) reviveRun(by store.By, run []deadRow, c *store.Change, redrive int
 	return nil
 }
 
-// own holds those values of a dead job that a retry can change. newPolicy and newPayload say
-// which values it changes.
+// own contains those values of a dead job that a retry can change. newPolicy and newPayload say
+// which of them the retry changes.
 type own struct {
 	policy, payload       []byte
 	long                  bool

@@ -30,9 +30,9 @@ func (k *kindRoom) take() {
 	k.started++
 }
 
-// nextStart concerns a due job that a limit delays. It returns when the job may start, and
-// whether that time is known. The time is not known if the job waits for another run to end; a
-// notification reports that end.
+// nextStart returns when a due job that a limit delays may start. The result is false if that
+// time is not known, because the job waits for another run to end; a notification reports that
+// end.
 func (k *kindRoom) nextStart(now job.Micros) (job.Micros, bool) {
 	if k.max <= 0 || k.limited && k.limit <= 0 {
 		return 0, false
@@ -52,7 +52,7 @@ func (t *Txn) room(want store.KindWant, scope string, limit int, rate store.Rate
 	return k
 }
 
-// left is a job that a claim has not taken. It is the first such job of its lane and priority.
+// left is the first job of its lane and priority that a claim has left unclaimed.
 type left struct {
 	at   job.Micros
 	room *kindRoom
@@ -68,7 +68,7 @@ func (l left) due(now job.Micros, all *kindRoom) (job.Micros, bool) {
 	return max(own, queue), ok1 && ok2
 }
 
-// charge records the jobs that this exchange has claimed in the rate limits.
+// charge records in the rate limits the jobs that this exchange has claimed.
 func (c *claimer) charge(k *kindRoom) error {
 	if k.rate.Unlimited() || k.started == 0 {
 		return nil

@@ -9,9 +9,9 @@ import (
 const (
 	// VersionTable is the table in which goose notes the migrations that have run.
 	VersionTable = "redrive_migrations"
-	// CompatKey names a row of redrive_meta. A migration writes into that row the
-	// oldest schema version whose programs may continue to use the database. Without
-	// the row, only programs that know the newest schema may use it.
+	// CompatKey names a row of redrive_meta. A migration writes a schema version into that row:
+	// programs that know this version or a newer one may use the database. Without the row,
+	// only programs that know the newest schema may use it.
 	CompatKey = "compatible_from"
 )
 

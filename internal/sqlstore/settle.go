@@ -37,8 +37,8 @@ var (
 	setResolved = declare("setResolved", `UPDATE redrive_dead SET status = 2, action = ?2, acted_at = ?3 WHERE job = ?1 AND status = 1`)
 )
 
-// settle writes one outcome. The first error concerns only this outcome; the second error ends
-// the transaction. Afterwards t.cancelled reports whether the job was cancelled although the
+// settle writes one outcome. The error own concerns only this outcome; the error fatal ends the
+// transaction. After the call, t.cancelled says whether the job was cancelled although the
 // outcome asks for another run.
 func (t *Txn) settle(o *job.Outcome) (own, fatal error) {
 	t.cancelled = false
@@ -69,10 +69,10 @@ func (t *Txn) settle(o *job.Outcome) (own, fatal error) {
 	return own, err
 }
 
-// end writes the outcome of the run r. When the row in the database differs from r, end writes
-// nothing and returns ok as false. This can happen if r was remembered from the claim: since
-// then, another process may have ended the run, or a person may have asked the run to stop. So
-// the first write must be the statement that checks the row of the run.
+// end writes the outcome of the run r. If the row in the database differs from r, end writes
+// nothing and ok is false. This can happen if r was remembered from the claim: since then,
+// another process may have ended the run, or a person may have asked the run to stop. So the
+// first write must be the statement that checks the row of the run.
 func (t *Txn) end(r *Run, o *job.Outcome) (own error, ok bool, fatal error) {
 	from, to := r.lane, r.lane
 	if o.To.Ready() {
@@ -256,8 +256,8 @@ func (t *Txn) ended(r *Run, to job.State) {
 	}
 }
 
-// again makes a job waiting or retrying. The argument to is the lane in which the job waits.
-// If a person has asked the job to stop, the job is cancelled at once.
+// again makes a job waiting or retrying in the lane to. If a person has asked the job to stop,
+// the job is cancelled at once. ok is false if the row of the run has changed.
 func (t *Txn) again(r *Run, o *job.Outcome, to *Lane) (ok bool, err error) {
 	priority := r.priority
 	if o.Priority != 0 {

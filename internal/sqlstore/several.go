@@ -10,9 +10,9 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// These parts of statements read many jobs by their ids. The ids are one argument, a JSON
-// array. Each table is read by one statement, so that a store on a network has one round trip
-// for each table.
+// These are parts of statements that read many jobs by their ids. The ids are one argument, a
+// JSON array. Each table is read by one statement, so that a store on a network needs one round
+// trip for each table.
 const (
 	eachID = ` FROM json_each(?1) i CROSS JOIN `
 	thisID = ` = CAST(i.value AS BIGINT)`
@@ -42,8 +42,8 @@ func idList(ids []job.ID) Value {
 	return text(string(append(b, ']')))
 }
 
-// inOrderOf returns the found values in the order of the ids. It leaves out ids for which
-// nothing was found.
+// inOrderOf returns the found values in the order of the ids. It leaves out ids without a found
+// value.
 func inOrderOf[T any](ids []job.ID, found map[job.ID]T) (list []T) {
 	for _, id := range ids {
 		if v, ok := found[id]; ok {

@@ -156,8 +156,8 @@ func (w *sweep) remember(what string, n sweepNote) error {
 	return err
 }
 
-// removed adds n to the number of removed rows of one kind of data. The method audits writes
-// the audit rows.
+// removed adds n to the number of removed rows of one kind of data. The method audits later
+// writes the audit rows.
 func (w *sweep) removed(what string, n int64) error {
 	if n == 0 {
 		return nil
@@ -177,7 +177,7 @@ func (w *sweep) moveTo(what string, cursor int64) error {
 	return w.remember(what, n)
 }
 
-// enough returns nil for the error errEnough. It returns any other error unchanged.
+// enough returns nil for the error errEnough, and any other error unchanged.
 func enough(err error) error {
 	if errors.Is(err, errEnough) {
 		return nil
@@ -247,7 +247,7 @@ var (
 	delKey = declare("delKey", `DELETE FROM redrive_keys WHERE owner = ? AND kind = ? AND key = ? AND until <= +?`)
 )
 
-// keys removes idempotency keys whose time is over.
+// keys removes idempotency keys whose period is over.
 func (w *sweep) keys() error {
 	if r := w.hooks.Remover; r != nil {
 		n, more, err := r.Keys(w.now, w.limit)
@@ -278,8 +278,8 @@ func (w *sweep) keys() error {
 	return w.removed(sweptKeys, w.swept.Keys)
 }
 
-// audits writes the audit rows about removed rows, if it is time for a new audit row. Removed
-// pending dead letters already have audit rows: they were written with the removal.
+// audits writes audit rows about removed rows, if new audit rows are due. Pending dead letters
+// are not included, because their audit rows were written with their removal.
 func (w *sweep) audits() error {
 	for _, what := range [...]string{sweptCompleted, sweptFailures, sweptDead, sweptEvents, sweptKeys} {
 		sum := w.note(what)

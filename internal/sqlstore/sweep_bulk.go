@@ -9,14 +9,15 @@ import (
 // time. It is for a store with other writers. It does not wait for other transactions: rows
 // that they have locked stay until a later sweep.
 type Remover interface {
-	// Ended removes at most limit jobs that ended at or before the time until, the earliest
-	// end first, but never the newest job. It calls the function each with the number of
-	// removed jobs for every lane and state. Jobs whose keys are locked stay. The result more
-	// says whether there are more jobs to remove.
+	// Ended removes at most limit jobs that ended at or before the time until, the earliest end
+	// first, but never the newest job. It calls the function each with the number of removed
+	// jobs for every lane and state. It does not remove jobs whose keys are locked. The result
+	// more says whether there are more jobs to remove.
 	Ended(until job.Micros, limit int, each func(lane int64, state job.State, n int64)) (n int64, more bool, err error)
-	// Failures examines at most limit failure records, beginning with the record from. It
-	// removes a record if it is not later than the time until and its job is neither live nor
-	// has a dead letter. The result next is the first record that was not examined.
+	// Failures examines at most limit failure records, beginning with the failure record of the
+	// run from. It removes a record if two conditions are met: it was written at or before the
+	// time until, and its job is not live and has no dead letter. The result next names the
+	// first record that was not examined.
 	Failures(until job.Micros, from store.Run, limit int) (n int64, next store.Run, err error)
 	// Keys removes at most limit idempotency keys whose time is over.
 	Keys(now job.Micros, limit int) (n int64, more bool, err error)
@@ -108,8 +109,8 @@ func (w *sweep) purgeAtOnce(old []*letter) (gone []*letter, looked int, err erro
 	return gone, looked, nil
 }
 
-// keepNumber stores the number of a removed death if that number is the highest in use, so
-// that no later death gets the same number.
+// keepNumber stores the number of a removed death if it is the highest number in use, so that
+// no later death gets the same number.
 func (t *Txn) keepNumber(death int64) error {
 	if death != t.cat.deaths { // only the highest number could be used again, because new deaths get the highest number plus 1
 		return nil

@@ -15,8 +15,8 @@ const (
 	sweepRecords = 5_000 // failure records that one sweep removes together with dead letters
 	sweepGroups  = 1_000 // groups that one sweep removes or unmutes
 	SweepMarks   = 200   // groups whose ignored dead letters one sweep examines
-	// sweepDue is the number of dead letters that one sweep examines to make them pending: one
-	// more than the largest limit, to see whether there are more.
+	// sweepDue is the number of dead letters that one sweep reads to make them pending. It is
+	// one more than the largest limit, to see whether there are more.
 	sweepDue    = store.SweepMax + 1
 	SweepTrends = 500
 )
@@ -106,7 +106,7 @@ func (w *sweep) letters() error {
 	return errors.Join(w.removed(sweptDead, w.swept.Dead-w.swept.Pending), w.moveTo(sweptDead, cursor))
 }
 
-// droppable reports whether a dead letter that is old enough may really be removed.
+// droppable reports whether the sweep may remove a dead letter whose retention time is over.
 func (w *sweep) droppable(l *letter) bool {
 	switch {
 	case l.status == job.Redriven: // the job was retried and is live again
@@ -158,8 +158,8 @@ func (t *Txn) purge(l *letter) (records int, err error) {
 	return t.exec(delFailures, num(l.id))
 }
 
-// setDeaths stores the number of the last death before the row of that death is removed, so
-// that the number is not used again.
+// setDeaths stores the number of the last death. It is executed before the row of that death is
+// removed, so that the number is not used again.
 var setDeaths = declare("setDeaths", `INSERT INTO redrive_meta (key, value) VALUES ('deaths', ?1)
 	ON CONFLICT (key) DO UPDATE SET value = ?1`)
 
@@ -199,7 +199,8 @@ func (w *sweep) emptyGroups() error {
 		if _, err := w.exec(delGroup, num(id)); err != nil {
 			return err
 		}
-		// otherwise a new group with the same id would show the counts of the removed group
+		// If the counts stayed, a new group with the same id would show the counts of the
+		// removed group.
 		if _, err := w.exec(delTrends, num(id)); err != nil {
 			return err
 		}
@@ -281,8 +282,8 @@ func (w *sweep) reopen() error {
 		}
 	}
 	slices.Sort(deaths)
-	// the next sweep begins with the same groups, because each group may have more ignored
-	// dead letters
+	// The next sweep begins with the same groups, because each group may have more ignored dead
+	// letters.
 	if len(deaths) > w.limit {
 		deaths, w.swept.More = deaths[:w.limit], true
 	} else if err := w.moveTo(sweptMarks, next); err != nil {
@@ -297,9 +298,9 @@ func (w *sweep) reopen() error {
 	return nil
 }
 
-// overMarks returns those values of reopen_at that belong to groups which are not muted any
-// more; see withGroup. The result next is the value at which the next sweep continues after
-// the dead letters of these groups are reopened; 0 means the start.
+// overMarks returns those values of reopen_at whose groups are no longer muted; see withGroup.
+// end is the value at which the next sweep continues after the dead letters of these groups are
+// reopened; 0 means the start.
 func (w *sweep) overMarks() (over []int64, end int64, err error) {
 	mark := cmp.Or(w.note(sweptMarks).cursor, withGroup)
 	for range SweepMarks {

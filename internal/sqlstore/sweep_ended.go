@@ -15,7 +15,7 @@ var (
 		d.seq = (SELECT max(seq) FROM redrive_done) FROM redrive_done d ORDER BY d.seq`)
 	delDone     = declare("delDone", `DELETE FROM redrive_done WHERE seq = ?`)
 	anyOriginal = declare("anyOriginal", `SELECT EXISTS (SELECT 1 FROM redrive_originals)`)
-	// The dead letter of a job needs the original values until it is removed itself.
+	// A job's original values stay as long as the job has a dead letter.
 	delAltered  = declare("delAltered", `DELETE FROM redrive_originals WHERE job = ?1 AND NOT EXISTS (SELECT 1 FROM redrive_dead WHERE job = ?1)`)
 	delAlive    = declare("delAlive", `DELETE FROM redrive_keys WHERE owner = ? AND kind = ? AND key = ? AND job = ?`)
 	setKeyState = declare("setKeyState", `UPDATE redrive_keys SET state = ?5 WHERE owner = ?1 AND kind = ?2 AND key = ?3 AND job = ?4`)
@@ -84,9 +84,9 @@ func (w *sweep) ended() error {
 	return w.removed(sweptCompleted, w.swept.Completed)
 }
 
-// remove removes the data of a job whose row is already deleted. If the job still holds an
-// idempotency key, the key stays and gets the job's state. A key without a state belongs to a
-// completed job; see heldKey. A key that a job holds only while it is alive is removed.
+// remove removes the data of a job whose row is already deleted. A key that the job holds only
+// while it is alive is removed. Any other key that the job still holds stays, and gets the
+// job's state. A key without a state belongs to a completed job; see heldKey.
 func (t *Txn) remove(j *goneJob) error {
 	t.count(j.lane, j.state, -1)
 	if _, err := t.exec(delProgress, num(j.id)); err != nil {
@@ -111,7 +111,7 @@ var (
 )
 
 // failures examines failure records. It removes a record if its retention time is over and its
-// job is neither live nor has a dead letter.
+// job is not live and has no dead letter.
 func (w *sweep) failures() error {
 	if w.keep.Failures == 0 {
 		return nil
@@ -126,8 +126,8 @@ func (w *sweep) failures() error {
 	return errors.Join(w.removed(sweptFailures, n), w.moveTo(sweptFailures, int64(next.ID)), w.moveTo(sweptToken, int64(next.Token)))
 }
 
-// removeFailures removes failure records. It returns how many records it has removed, and the
-// first record that the next sweep examines.
+// removeFailures removes failure records. It returns the number of removed records, and the
+// record with which the next sweep begins.
 func (w *sweep) removeFailures(until job.Micros, from store.Run) (n int64, next store.Run, err error) {
 	if r := w.hooks.Remover; r != nil {
 		return r.Failures(until, from, w.limit)

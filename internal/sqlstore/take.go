@@ -48,8 +48,8 @@ func (c *claimer) take(id job.ID, room *kindRoom) (bool, error) {
 	return true, nil
 }
 
-// find reads a ready job into c.run. It sets c.run to nil when another process has taken the
-// job.
+// find reads a ready job into c.run. If another process has taken the job, find sets c.run to
+// nil.
 func (c *claimer) find(id job.ID) error {
 	c.run = nil
 	if c.source == nil {
@@ -84,9 +84,9 @@ const (
 	passedAgain = time.Second
 )
 
-// expire ends a job that is past its deadline. It does not end the job while another
-// transaction has locked dead letters: the claim has locked ready jobs, and must not hold
-// these locks while it waits for another transaction.
+// expire ends a job that is past its deadline. If another transaction has locked dead letters,
+// expire leaves the job for later: the claim has locked ready jobs, and must not keep these
+// locks while it waits for another transaction.
 func (c *claimer) expire(r *Run, from job.State) error {
 	if c.passed > 0 {
 		c.passed++

@@ -71,7 +71,7 @@ type deadKey struct {
 	status job.Status
 }
 
-// redriveDelta holds the numbers that outcomes of jobs add to a redrive.
+// redriveDelta contains the numbers by which outcomes of jobs increase the counts of a redrive.
 type redriveDelta struct {
 	answered, again int64
 	endings
@@ -80,9 +80,9 @@ type redriveDelta struct {
 // selCauseOf finds the fingerprint of the failure that made the dead letter of a job.
 var selCauseOf = declare("selCauseOf", `SELECT fingerprint FROM redrive_groups WHERE id = (SELECT grp FROM redrive_dead WHERE job = ?)`)
 
-// answer returns the numbers that the end of a run adds to the redrive that released the job.
-// A job can also end without a run. The argument to is the new state of the job; f is the
-// failure or nil. Call answer after the run was counted and before the dead letter is changed.
+// answer returns the numbers that the end of a run, or the end of a job without a run, adds to
+// the redrive that released the job. to is the new state of the job; f is the failure, or nil.
+// Call answer after the run was counted and before the dead letter is changed.
 func (t *Txn) answer(r *Run, attempt bool, to job.State, f *job.Failure) (d redriveDelta, err error) {
 	if r.redrive == 0 {
 		return d, nil
@@ -105,7 +105,7 @@ func (t *Txn) answer(r *Run, attempt bool, to job.State, f *job.Failure) (d redr
 	return d, err
 }
 
-// answered adds the numbers that answer has returned to the redrive.
+// answered adds to the redrive the numbers that answer has returned.
 func (t *Txn) answered(r *Run, d redriveDelta) {
 	if d == (redriveDelta{}) {
 		return

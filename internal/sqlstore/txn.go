@@ -93,17 +93,17 @@ type Hooks struct {
 	// transaction has the lock. Use it in a transaction that holds locks for which other
 	// transactions may wait.
 	TryLockDeadLetters func() (ok bool, err error)
-	// LockLanes locks new lanes, new queues and the settings of queues in the same way. A
-	// transaction that needs both locks takes the lock on dead letters first.
+	// LockLanes locks the making of lanes and queues, and the settings of queues, in the same
+	// way. A transaction that needs both locks takes the lock on dead letters first.
 	LockLanes func() error
 	// LockName locks a single name in the same way. Call it before LockLanes. A transaction
 	// that has locked a name must not lock dead letters afterwards.
 	LockName func(name string) error
-	// LockJobs waits until no other transaction writes the given live jobs, which are sorted
-	// by id. Then other transactions cannot write them until this transaction ends. If a
-	// redrive has released one of the jobs, LockJobs calls lockDeadLetters, because the end of
-	// that job is counted in the redrive. It returns ErrAgain when one of the jobs became live
-	// before LockJobs had that lock.
+	// LockJobs waits until no other transaction writes the given live jobs, which are sorted by
+	// id. Then other transactions cannot write them until this transaction ends. If a redrive
+	// has released one of the jobs, LockJobs calls lockDeadLetters, because the end of that job
+	// is counted in the redrive. LockJobs returns ErrAgain if one of the jobs became live
+	// before LockJobs had the lock on dead letters.
 	LockJobs func(ids []job.ID, lockDeadLetters func() error) error
 	// TermsID returns the number of stored terms, or 0 when it does not know the terms. If the
 	// field is nil, the catalogue caches the numbers.
@@ -138,9 +138,9 @@ func (t *Txn) shared() bool { return t.hooks.Record != nil }
 // Session returns the session of the transaction.
 func (t *Txn) Session() Session { return t.s }
 
-// ReliesOnEarlier reports whether this transaction has answered that a request was already done.
-// Such an answer is true only if the earlier transaction was committed. An error is not such an
-// answer.
+// ReliesOnEarlier reports whether this transaction has answered that an earlier transaction has
+// already done what was requested. This answer is only true if the earlier transaction was
+// committed. An error is not such an answer.
 func (t *Txn) ReliesOnEarlier() bool { return t.reliesOnEarlier }
 
 // Now returns the time of the transaction by the store's clock.
@@ -156,8 +156,8 @@ func (t *Txn) BeginPart() { t.wrote = false }
 // workers.
 func (t *Txn) Wakes() bool { return t.wake || len(t.readied) > 0 }
 
-// WakesMore reports whether other jobs than those in Readied may have become ready, or whether
-// the signals for workers may have changed.
+// WakesMore reports whether jobs that are not in Readied may have become ready, or whether the
+// signals for workers may have changed.
 func (t *Txn) WakesMore() bool { return t.wake }
 
 // ready records that a job of a lane became ready, and when the job is due.
@@ -193,8 +193,8 @@ func (t *Txn) lockDeadLetters() error {
 	if t.hooks.LockDeadLetters == nil || t.deadLettersLocked {
 		return nil
 	}
-	// The transaction has locked something that must be locked after dead letters, so it
-	// cannot lock them now.
+	// The transaction already has a lock that must be taken after the lock on dead letters, so
+	// it cannot lock dead letters now.
 	if t.noDeadLetters {
 		return ErrAgain
 	}
@@ -227,10 +227,10 @@ func (t *Txn) readLastDeath() error {
 	})
 }
 
-// diedAt returns the time of the deaths of this transaction. The deaths must be numbered in the
-// order of their times, even if this transaction began before the one of the last death, or has
-// a clock that is behind. All other times, also those of the events, are t.now: a due time that
-// was computed from t.now must not contradict them.
+// diedAt returns the time of the deaths of this transaction. Deaths must be numbered in the
+// order of their times, even if this transaction began before the transaction of the last
+// death, or has a clock that is behind. All other times, also the times of events, are t.now:
+// they must agree with due times that were computed from t.now.
 func (t *Txn) diedAt() job.Micros { return max(t.now, t.lastDeath) }
 
 // selLastDeath returns the number and the time of the last death. Only a store with other
@@ -299,8 +299,8 @@ func (t *Txn) exec(q *Query, args ...Value) (int, error) {
 	return n, err
 }
 
-// one runs a statement that must change exactly one row. The row was read before in the same
-// transaction.
+// one runs a statement that must change exactly one row, because the row was read earlier in
+// the same transaction.
 func (t *Txn) one(q *Query, args ...Value) error {
 	n, err := t.exec(q, args...)
 	if err == nil && n != 1 {
@@ -310,8 +310,8 @@ func (t *Txn) one(q *Query, args ...Value) error {
 }
 
 func (t *Txn) rows(q *Query, each func(Row) error, args ...Value) error {
-	// The database has copied the arguments before it calls the function each, so this
-	// function may reuse args.
+	// The database copies the arguments before it calls the function each, so this function may
+	// reuse args.
 	t.args = append(t.args[:0], args...)
 	return t.s.Rows(q, each, t.args...)
 }
