@@ -21,7 +21,7 @@ type Formula uint8
 
 // The formulas. In the comments, n is the number of the next retry, starting at 1.
 const (
-	Fixed       Formula = iota // the wait is number n of the list Waits
+	Fixed       Formula = iota // the wait before retry n is the n-th entry of the list Waits
 	Exponential                // the wait is First × Factor^(n−1)
 )
 

@@ -64,7 +64,7 @@ func TestBug_NotANumber(t *testing.T) {
 	}
 	b := backoff.Backoff{Formula: backoff.Exponential, First: time.Second, Jitter: backoff.Percent, Percent: math.NaN(), Cap: time.Minute}
 	if d, _ := b.Wait(3, 0, math.NaN()); d.Wait < 0 || d.Wait > time.Minute || b.Validate() == nil {
-		t.Errorf("percent NaN and random number NaN: got %v, want a wait between 0 and 1m and an error from Validate", d)
+		t.Errorf("percent NaN and random number NaN: got the draw %v, want a wait between 0 and 1m and an error from Validate", d)
 	}
 }
 
@@ -119,7 +119,7 @@ func TestBug_StopIsNoDuration(t *testing.T) {
 	b := backoff.Backoff{Waits: seconds(1), Past: backoff.Stop}
 	for n := 2; n < 100; n++ {
 		if d, ok := b.Wait(n, 0, 0); ok || d.Wait < 0 {
-			t.Fatalf("retry %d after the only wait of a list that stops: Wait returned %v and %v, want no wait and false", n, d, ok)
+			t.Fatalf("retry %d with a list of one wait and no retry after the list: Wait returned %v and %v, want no wait and false", n, d, ok)
 		}
 	}
 	if d, ok := (&backoff.Backoff{Waits: []time.Duration{-1}}).Wait(1, -1, 0); !ok || d.Wait != 0 {

@@ -27,8 +27,8 @@ func (b *Backoff) Validate() error {
 	return errors.Join(errs...)
 }
 
-// Mistakes returns all mistakes of the back-off. A back-off whose waits are all 0 is a
-// mistake, unless its list contains a wait of 0.
+// Mistakes returns all mistakes of the back-off, or nil. Waits that are all 0 are a mistake,
+// unless the list Waits contains the wait 0.
 func (b *Backoff) Mistakes() []Mistake {
 	var c checker
 	switch b.Formula {
@@ -130,7 +130,7 @@ func (c *checker) jitter(b *Backoff) {
 	}
 	switch {
 	case b.Jitter == Additive && b.Spread == 0:
-		c.add("spread", "0s: the jitter additive needs what to add at most")
+		c.add("spread", "0s: the jitter additive needs the longest time that it may add")
 	case b.Jitter != Additive && b.Spread != 0:
 		c.add("spread", "%s: belongs to the jitter additive", Short(b.Spread))
 	}

@@ -58,7 +58,7 @@ func TestValidate_ReportsAllMistakes(t *testing.T) {
 				"spread: 1µs: belongs to the jitter additive",
 			}},
 		"additive": {backoff.Backoff{Formula: backoff.Exponential, First: 1000, Jitter: backoff.Additive},
-			[]string{"spread: 0s: the jitter additive needs what to add at most"}},
+			[]string{"spread: 0s: the jitter additive needs the longest time that it may add"}},
 		"decorrelated": {backoff.Backoff{Waits: seconds(1), Jitter: backoff.Decorrelated, Factor: 2},
 			[]string{
 				"factor: 2: belongs to exponential; a fixed schedule lists its waits",
@@ -119,7 +119,7 @@ func TestString(t *testing.T) {
 		3*time.Hour + 1234*time.Millisecond: "3h0m1s", 24 * time.Hour: "24h", 48 * time.Hour: "2d", 49 * time.Hour: "49h", -1500 * time.Millisecond: "-1.5s", 1500: "1.5µs",
 	} {
 		if got := backoff.Rounded(d); got != want {
-			t.Errorf("Short or Rounded formats %d ns as %q, want %q", d, got, want)
+			t.Errorf("Rounded of %d ns: got %q, want %q", d, got, want)
 		}
 	}
 }

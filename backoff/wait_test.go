@@ -26,7 +26,7 @@ func exponential(first time.Duration, factor float64) backoff.Backoff {
 	return backoff.Backoff{Formula: backoff.Exponential, First: first, Factor: factor}
 }
 
-// The nominal waits of each preset must be exactly those listed.
+// Each preset must have exactly the nominal waits that the table lists.
 // proves: R1
 func TestR1_NominalWaitsOfThePresets(t *testing.T) {
 	t.Parallel()

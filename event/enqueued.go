@@ -7,11 +7,11 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// Enqueued calls each for every event of a row that reports a new job with an owner or a
-// correlation id; the other one is empty if the job does not have it. It is several times faster
-// than Unpack, because it only skips what it does not need. The bytes of both are part of body. It
-// returns the number of events in the row, and the same errors as Unpack; the function each may
-// have been called before the error.
+// Enqueued calls the function each once for every event of a row that reports a new job with
+// an owner or a correlation id. If the job has only one of the two, the other argument is
+// empty. Both arguments are parts of body. Enqueued is several times faster than Unpack,
+// because it skips all other fields. It returns the number of all events in the row, and the
+// same errors as Unpack. Before an error, the function may already have been called.
 func Enqueued(seq int64, body []byte, each func(id job.ID, owner, correlation []byte)) (n int, err error) {
 	if len(body) == 0 {
 		return 0, nil
@@ -69,14 +69,14 @@ func (s *skimmer) event() (id job.ID, owner, correlation []byte) {
 		case hasProgress:
 			s.skip()
 			s.skip()
-		default: // a number
+		default: // the other fields are numbers
 			s.skip()
 		}
 	}
 	return s.last, owner, correlation
 }
 
-// skip skips a number.
+// skip reads a number and ignores its value.
 func (s *skimmer) skip() {
 	if len(s.rest) > 0 && s.rest[0] < 0x80 { // most numbers have one byte
 		s.rest = s.rest[1:]

@@ -74,8 +74,8 @@ func (t Type) String() string {
 // MarshalText implements encoding.TextMarshaler.
 func (t Type) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
 
-// Cursor identifies an event by the number of its commit and the event's index within
-// that commit. Cursors define the order of events. Not every number exists. The zero
+// Cursor identifies an event by the number of its commit and the event's index within that
+// commit. Cursors define the order of events. The numbers of commits can have gaps. The zero
 // cursor is before the first event.
 type Cursor struct {
 	Seq   int64

@@ -79,7 +79,7 @@ func sameEnqueued(body []byte, events []event.Event) error {
 		}
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		return fmt.Errorf("new jobs with an owner or a correlation id (-want +got):\n%s", diff)
+		return fmt.Errorf("Enqueued reported wrong jobs with an owner or a correlation id (-want +got):\n%s", diff)
 	}
 	return nil
 }

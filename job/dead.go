@@ -5,7 +5,8 @@ import "fmt"
 // Status says what has happened with a dead letter since its job died.
 type Status uint8
 
-// The statuses of a dead letter. The numbers are stored and append-only.
+// The statuses of a dead letter. The numbers are stored, so they never change; new numbers
+// can be added.
 const (
 	Pending  Status = 0 // no person has acted on the dead letter yet
 	Redriven Status = 1 // the job was retried and its new life has not ended
@@ -29,8 +30,8 @@ func (s Status) String() string {
 // MarshalText implements encoding.TextMarshaler.
 func (s Status) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// DeadLetter is the entry of a job that failed for good. A job has at most one dead
-// letter; it becomes pending again when the job dies again.
+// DeadLetter is the entry of a job that has died. A job has at most one dead letter; it
+// becomes pending again when the job dies again.
 type DeadLetter struct {
 	// Death is the number of the job's last death. A store numbers the deaths of all
 	// its jobs in the order of time.
@@ -62,7 +63,8 @@ type DeadLetter struct {
 	Redrive  int64      `json:"redrive,omitempty"`   // the number of the redrive that retried the job
 }
 
-// DeadAction is an action on a dead letter. The words are stored and append-only.
+// DeadAction is an action on a dead letter. The words are stored, so they never change;
+// new words can be added.
 type DeadAction string
 
 // The actions on a dead letter: first the actions of people, then the automatic actions.

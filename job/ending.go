@@ -22,7 +22,7 @@ type Ending struct {
 	NotStarted bool
 
 	Holder  string        // the name of the process that executed the run
-	Build   string        // the build of that process; "" means that it names none
+	Build   string        // the build of that process; "" if the process names no build
 	Elapsed time.Duration // the time from the start of the handler to its end
 
 	Result     []byte // the result of the job, at most ResultMax bytes

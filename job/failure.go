@@ -7,7 +7,8 @@ import (
 	"github.com/redrive/redrive/failure"
 )
 
-// How says how a run failed. The words are stored and append-only.
+// How says how a run failed. The words are stored, so they never change; new words can be
+// added.
 type How string
 
 // The ways in which a run fails.
@@ -19,8 +20,8 @@ const (
 	ByHold    How = "hold" // a rule held the job before it ran, so that a person can decide
 )
 
-// Failure is the stored record of one failed run. There is one per (job, token), and it
-// is never changed.
+// Failure is the stored record of one failed run. Each run, which is a pair of job and
+// token, has at most one record. A record is never changed.
 type Failure struct {
 	Job         ID     `json:"job"`
 	Token       Token  `json:"run"`
@@ -79,8 +80,8 @@ func Fingerprint(kind, class, code string) string {
 }
 
 // NewFailure returns the record of a failed run with the facts of the run, such as its
-// number and its cost. The store adds the times. The caller adds what is known about the failure: class, message,
-// evidence and decision.
+// number and its cost. The store adds the times. The caller adds what is known about the
+// failure: class, message, evidence and decision.
 func NewFailure(c *Claim, e *Ending) *Failure {
 	return &Failure{
 		Job: c.ID, Token: c.Token, Life: c.Life, Attempt: c.Attempt(),

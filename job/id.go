@@ -36,9 +36,9 @@ func ParseID(s string) (ID, error) {
 	return ID(n), nil
 }
 
-// Token is the number of a run of a job. Each claim of the job adds one to it, in all
-// its lives; the number never decreases. Every write of a run carries its token, so
-// that the store can refuse an outdated run.
+// Token is the number of a run of a job. Each claim of the job adds one to the number, also
+// in later lives. Every write of a run carries its token, so that the store can refuse an
+// outdated run.
 type Token int64
 
 // Micros is a time in microseconds since 1970-01-01 UTC. All times are stored and compared in
@@ -57,7 +57,7 @@ func At(t time.Time) Micros {
 	return 1
 }
 
-// Time converts to a time.Time in UTC; 0 gives the zero time.
+// Time returns m as a time.Time in UTC. For 0 it returns the zero time.
 func (m Micros) Time() time.Time {
 	if m == 0 {
 		return time.Time{}

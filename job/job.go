@@ -5,10 +5,10 @@ package job
 
 import "time"
 
-// The bounds of a priority. Jobs with priority 1 run first. Among jobs of the same
-// priority, the job that was due first runs first. Priority is strict: while there are
-// due jobs of priority 1, jobs of the same queue with other priorities wait. Jobs that
-// must not wait so long need a separate queue.
+// The bounds of a priority. Jobs with priority 1 run first. Among jobs of the same priority,
+// the job that was due first runs first. Priority is strict: while there are due jobs of
+// priority 1, jobs of the same queue with other priorities wait. Jobs for which this wait
+// would be too long need a separate queue.
 const (
 	PriorityMin     = 1
 	PriorityDefault = 2
@@ -31,7 +31,7 @@ const (
 	IDsMax      = 1_000    // maximum number of job ids in one bulk action of a person
 	PageMax     = 500      // maximum number of entries on a page of a list
 	LanesMax    = 1_000    // maximum number of different combinations of queue, kind and dependencies in a store
-	MaxCrashes  = 5        // maximum number of crashes (expired leases) in one life; after so many crashes any job is dead
+	MaxCrashes  = 5        // maximum number of crashes (expired leases) in one life; after this number of crashes any job is dead
 	CostMax     = 1e15     // the maximum cost of a run, in millionths of a dollar: a billion US dollars
 )
 

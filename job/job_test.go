@@ -126,7 +126,7 @@ func TestQ2_MicrosAreOneUnit(t *testing.T) {
 		t.Errorf("MarshalText: got %s, want RFC 3339 in UTC with microseconds", b)
 	}
 	if job.At(time.Time{}) != 0 || !job.Micros(0).Time().IsZero() {
-		t.Error("the zero time and Micros 0 are not converted into each other, want them equal")
+		t.Error("the zero time and Micros 0 are not converted into each other, want Micros 0 for the zero time and the zero time for Micros 0")
 	}
 }
 

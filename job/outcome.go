@@ -29,8 +29,9 @@ type Outcome struct {
 	Sends   int32    // how many requests this run sent, as counted by package retry
 	Failure *Failure // the failure record; required when Cause is Failed or Held, otherwise optional
 	Reason  Reason   // why the job is dead; set only when To is Dead
-	// Keep says that the store keeps the payload and the attributes of the job when the
-	// job is completed. Otherwise it removes them. For other states it means nothing.
+	// If Keep is true, the store keeps the payload and the attributes of the job when the
+	// job is completed. Otherwise the store removes them then. Keep has no effect for other
+	// states.
 	Keep bool
 	// Progressed is true when the run reported progress. The store then removes this
 	// progress, because the run has ended.
@@ -48,7 +49,7 @@ func (o *Outcome) Validate() error {
 	case (o.Cause == Failed || o.Cause == Held) && o.Failure == nil:
 		return fmt.Errorf("job %d: the outcome of a %s run has no failure record", o.ID, o.Cause)
 	case (o.To == Dead) != (o.Reason != ""):
-		return fmt.Errorf("job %d: only a dead job may have a reason; got reason %q with state %s", o.ID, o.Reason, o.To)
+		return fmt.Errorf("job %d: a dead job must have a reason, and no other job may have one; got reason %q with state %s", o.ID, o.Reason, o.To)
 	case o.Delay < 0:
 		return fmt.Errorf("job %d: delay %s: must not be negative", o.ID, o.Delay)
 	case o.Priority < 0 || o.Priority > PriorityMax:
@@ -67,7 +68,8 @@ func (o *Outcome) Validate() error {
 	return nil
 }
 
-// Reason says why a job is dead. The words are stored and append-only.
+// Reason says why a job is dead. The words are stored, so they never change; new words can
+// be added.
 type Reason string
 
 // The reasons why a job is dead.

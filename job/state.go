@@ -2,7 +2,8 @@ package job
 
 import "fmt"
 
-// State is the state of a job. The numbers are stored and append-only.
+// State is the state of a job. The numbers are stored, so they never change; new numbers
+// can be added.
 type State uint8
 
 // The states. None stands for a job that does not exist. Only jobs in the states
@@ -13,7 +14,7 @@ const (
 	Retrying  State = 2 // waits until it is due, after a failure
 	Running   State = 3 // a worker has a lease for the job
 	Completed State = 4
-	Dead      State = 5 // failed for good; the dead letter says why
+	Dead      State = 5 // failed, and is not retried automatically; the dead letter says why
 	Cancelled State = 6
 )
 
@@ -59,7 +60,8 @@ func (s State) Ready() bool { return s == Waiting || s == Retrying }
 // person can change a dead job; the other final states never change.
 func (s State) Terminal() bool { return s >= Completed && s <= Cancelled }
 
-// Cause is the reason why a job changes its state. The numbers are stored and append-only.
+// Cause is the reason why a job changes its state. The numbers are stored, so they never
+// change; new numbers can be added.
 type Cause uint8
 
 // The causes of a change of state.
@@ -131,8 +133,9 @@ func Legal(from, to State, cause Cause) bool {
 	return false
 }
 
-// Counters are a job's counters within its present life. Each ended run added one to
-// exactly one of them; the cause of its end selects the counter.
+// Counters are a job's counters within its present life. Each run that has ended has added
+// one to one of them; the cause of its end selects the counter. A cancelled run adds to none
+// of them.
 type Counters struct {
 	Attempts   int32 `json:"attempts"`   // runs that succeeded or failed
 	Crashes    int32 `json:"crashes"`    // runs that crashed: the worker stopped responding

@@ -28,7 +28,7 @@ func TestQ3_CrashDelaySpreadsAGroup(t *testing.T) {
 			switch {
 			case spread == 0 && d == 0:
 			case d < 0 || d >= spread || d%time.Microsecond != 0 || d != terms.CrashDelay(id, crashes):
-				t.Fatalf("job %d after %d crashes: got a delay of %s, want less than %s", id, crashes, d, spread)
+				t.Fatalf("job %d after %d crashes: got a delay of %s, want 0 to %s, and the same delay from a second call", id, crashes, d, spread)
 			default:
 				tenths[d*10/spread]++
 			}
@@ -113,15 +113,15 @@ func TestTermsThatAreRefused(t *testing.T) {
 	t.Parallel()
 	good := (&job.Terms{Class: "C", Spread: time.Second}).Encode()
 	for name, s := range map[string]string{
-		"another version":          "\x02" + good[1:],
-		"cut off":                  good[:len(good)-1],
-		"with a rest":              good + "\x00",
-		"the zero terms written":   "\x01\x00\x00\x00\x00\x00\x00",
-		"a text that is not UTF-8": "\x01\x01\xff\x00\x00\x00\x00\x00",
-		"a number in a long form":  "\x01\x80\x00\x00\x00\x00\x01\x00",
-		"a text longer than all":   "\x01\x7fabc",
-		"a spread of 300 years":    "\x01\x00\x00\x00\x00\xff\xff\xff\xff\xff\xff\xff\xff\x7f\x00",
-		"more than TermsMax":       (&job.Terms{Retrying: strings.Repeat("x", job.TermsMax)}).Encode(),
+		"another version":           "\x02" + good[1:],
+		"cut off":                   good[:len(good)-1],
+		"with a byte after its end": good + "\x00",
+		"zero terms in a long form": "\x01\x00\x00\x00\x00\x00\x00",
+		"a text that is not UTF-8":  "\x01\x01\xff\x00\x00\x00\x00\x00",
+		"a number in a long form":   "\x01\x80\x00\x00\x00\x00\x01\x00",
+		"a text that is cut off":    "\x01\x7fabc",
+		"a spread of 300 years":     "\x01\x00\x00\x00\x00\xff\xff\xff\xff\xff\xff\xff\xff\x7f\x00",
+		"more than TermsMax":        (&job.Terms{Retrying: strings.Repeat("x", job.TermsMax)}).Encode(),
 	} {
 		if terms, err := job.ParseTerms(s); err == nil {
 			t.Errorf("ParseTerms of %s: got %+v, want an error", name, terms)

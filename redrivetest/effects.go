@@ -21,9 +21,9 @@ type Effects struct {
 	had  []string // the effects of the current run
 }
 
-// Do records that a handler asked for an effect with an idempotency key, or "" without one. It
-// reports whether the effect happens: if the key was used before, there is no second effect, as
-// with a service that supports idempotency keys.
+// Do records that a handler asked for an effect. The key is the idempotency key, or "" if
+// there is none. Do reports whether the effect happens: if the key was used before, there is
+// no second effect, as with a service that supports idempotency keys.
 func (e *Effects) Do(effect, key string) (happens bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

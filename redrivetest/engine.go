@@ -9,11 +9,11 @@
 //
 // # Owners
 //
-// Jobs have the owner of redrive.Options.Owner, and none without it: the engine sets no owner.
-// The handler finds it in Job.Owner. The jobs of Attempt and Twice have no owner, because these
-// functions take no options: to test a handler that needs an owner, use New. RequireEnqueued
-// finds the jobs of all owners; the condition Owner selects one, and Owner("") selects the jobs
-// without an owner.
+// A job has the owner that redrive.Options.Owner names; the engine itself sets no owner. The
+// handler finds the owner in Job.Owner. The jobs of Attempt and Twice have no owner, because
+// these functions take no options: to test a handler that needs an owner, use New.
+// RequireEnqueued finds the jobs of all owners; the condition Owner selects one owner, and
+// Owner("") selects the jobs without an owner.
 //
 // # Middleware and hooks
 //
@@ -104,10 +104,10 @@ func (e *Engine) Now() time.Time { return e.clock.store() }
 // call Advance, for example to reach its time limit.
 func (e *Engine) Advance(d time.Duration) { e.clock.advance(d) }
 
-// Work runs the due jobs. If a run makes other jobs due, Work runs these jobs, too. It returns the
-// outcomes in the order in which they were stored. It does not run jobs that are due later, or
-// that must wait because of a limit or a rate. Schedules of Config.Cron fire when the clock has
-// passed a slot, and redrives continue as far as they can at that time.
+// Work runs the due jobs. If a run makes other jobs due, Work runs these jobs, too. It
+// returns the outcomes in the order in which they were stored. It does not run jobs that are
+// due later, or that must wait because of a limit or a rate. Entries of Config.Cron fire
+// when the clock has passed a slot, and redrives continue as far as they can at that time.
 func (e *Engine) Work() []Outcome {
 	e.t.Helper()
 	var all []Outcome

@@ -67,8 +67,8 @@ func Owner(owner string) Want {
 	return text("owner", owner, func(j *job.Job) string { return j.Owner })
 }
 
-// RunAt requires a job that is due at this time, in microseconds. The time of a job without
-// Options.RunAt is the time of its enqueue.
+// RunAt requires a job that is due at this time. The times are compared in microseconds. The
+// time of a job without Options.RunAt is the time of its enqueue.
 func RunAt(at time.Time) Want {
 	return func(w *wanted) {
 		w.add("run at "+job.At(at).Time().Format(time.RFC3339Nano), func(j *job.Job) string {
@@ -107,9 +107,10 @@ func RequireEnqueued[T any](t testing.TB, c *redrive.Client, kind redrive.Kind[T
 	return require(t, reader{c, nil}, kind, want)
 }
 
-// RequireEnqueuedTx does the same as RequireEnqueued, but inside the open transaction of
-// the code under test. The package of the store makes the argument from that transaction
-// (sqlite.Tx, postgres.Tx or postgres.SQLTx). It sees jobs that are not committed yet.
+// RequireEnqueuedTx does the same as RequireEnqueued, but inside the open transaction of the
+// code under test, so it also finds jobs that are not committed yet. The package of the
+// store makes the argument tx from that transaction (sqlite.Tx, postgres.Tx or
+// postgres.SQLTx).
 func RequireEnqueuedTx[T any](t testing.TB, c *redrive.Client, tx store.Tx, kind redrive.Kind[T], want ...Want) []Enqueued[T] {
 	t.Helper()
 	return require(t, reader{c, tx}, kind, want)

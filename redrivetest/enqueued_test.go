@@ -33,8 +33,8 @@ func (f *failing) Fatalf(format string, args ...any) {
 	runtime.Goexit()
 }
 
-// messageOf runs f and returns the message of the failure that ends its test; "" when f does
-// not end its test.
+// messageOf runs f and returns the message with which f ends its test, or "" when f does not
+// end its test.
 func messageOf(t *testing.T, f func(t testing.TB)) string {
 	recorded := &failing{TB: t}
 	done := make(chan struct{})
@@ -149,7 +149,7 @@ func TestRequireEnqueued_SaysThatArgumentsAreGone(t *testing.T) {
 		redrivetest.RequireEnqueued(t, e.Client, Upload, redrivetest.Args(upload{"a.png"}))
 	})
 	if !strings.Contains(got, "args are not stored any more, because the job is completed") {
-		t.Errorf("got the message %q, want a message that says why the arguments are not found", got)
+		t.Errorf("RequireEnqueued with the arguments of a completed job: got the message %q, want the reason why the arguments are not found", got)
 	}
 }
 
@@ -175,13 +175,13 @@ func TestRequireEnqueuedTx_SeesWhatIsNotCommitted(t *testing.T) {
 					}
 					found := redrivetest.RequireEnqueuedTx(t, c, tx, Upload, redrivetest.Args(upload{"a.png"}), redrivetest.Queue("images"))
 					if len(found) != 1 || found[0].Args.File != "a.png" {
-						t.Errorf("got the jobs %+v, want the uncommitted job", found)
+						t.Errorf("RequireEnqueuedTx found the jobs %+v, want the uncommitted job a.png", found)
 					}
 					redrivetest.RequireEnqueuedTx(t, c, tx, Upload, redrivetest.Count(2))
 					return end
 				})
 				if !errors.Is(err, end) {
-					t.Fatalf("got error %v, want error %v", err, end)
+					t.Fatalf("transaction: got error %v, want error %v", err, end)
 				}
 				if end != nil {
 					redrivetest.RequireNotEnqueued(t, c, Upload, redrivetest.Args(upload{"a.png"}))

@@ -85,7 +85,7 @@ func (r *recorder) record(o *job.Outcome) {
 	if o.Failure != nil {
 		f := *o.Failure
 		kept.Failure = &f
-		kept.Decision, _ = policy.ParseRecord(f.Decision) // a failure that the engine makes has no decision
+		kept.Decision, _ = policy.ParseRecord(f.Decision) // the error is ignored, because a failure that the engine makes has no decision
 	}
 	r.outcomes = append(r.outcomes, kept)
 }

@@ -62,7 +62,7 @@ func TestWork_RunsWhatIsDueAndWhatFollows(t *testing.T) {
 	}
 	want := []job.State{job.Completed, job.Retrying, job.Completed, job.Completed}
 	if diff := cmp.Diff(want, states); diff != "" {
-		t.Errorf("wrong outcomes (-want +got):\n%s", diff)
+		t.Errorf("wrong states of the outcomes (-want +got):\n%s", diff)
 	}
 	if out := e.Work(); len(out) != 0 {
 		t.Errorf("the retry ran before it was due: got outcomes %+v, want none", out)
