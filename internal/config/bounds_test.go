@@ -53,12 +53,12 @@ func TestX3_EveryBoundHolds(t *testing.T) {
 		for _, v := range tt.bad {
 			problems := problemsOf(t, fmt.Sprintf(tt.in, tt.key, v))
 			if len(problems) != 1 || !strings.Contains(problems[0].Message, tt.bound) {
-				t.Errorf("%s: %s gave the problems %v, want one problem that names the bound %q", tt.key, clip(v), problems, tt.bound)
+				t.Errorf("setting %s with the value %s: got the problems %v, want one problem that names the bound %q", tt.key, clip(v), problems, tt.bound)
 			}
 		}
 		for _, v := range tt.good {
 			if problems := problemsOf(t, fmt.Sprintf(tt.in, tt.key, v)); problems != nil {
-				t.Errorf("%s: %s gave the problems %v, want none", tt.key, clip(v), problems)
+				t.Errorf("setting %s with the value %s: got the problems %v, want none", tt.key, clip(v), problems)
 			}
 		}
 	}
@@ -78,7 +78,7 @@ func TestX3_NamesAreBounded(t *testing.T) {
 		} {
 			problems := problemsOf(t, fmt.Sprintf(text, name))
 			if (len(problems) == 0) != ok {
-				t.Errorf("%s name %s: got the problems %v; want a name that is accepted: %v", thing, name, problems, ok)
+				t.Errorf("%s name %s: got the problems %v; want no problems: %v", thing, name, problems, ok)
 			}
 			if !ok && len(problems) > 0 && !strings.Contains(problems[0].Message, thing+" name ") {
 				t.Errorf("%s name %s: the problems do not mention the name: %v", thing, name, problems)
@@ -93,10 +93,10 @@ func TestVariableNames(t *testing.T) {
 		"A": true, "_": true, "a_9": true, "9A": false, "''": false, "A-B": false, "A=B": false, "Ä": false,
 	} {
 		if got := problemsOf(t, "kinds: {a: {command: [x], env: ["+name+"]}}") == nil; got != ok {
-			t.Errorf("variable %s in env: the name is accepted: %v, want %v", name, got, ok)
+			t.Errorf("variable %s in env: got a name without problems: %v, want %v", name, got, ok)
 		}
 		if got := problemsOf(t, "kinds: {a: {command: [x], set_env: {"+name+": x}}}") == nil; got != ok {
-			t.Errorf("variable %s in set_env: the name is accepted: %v, want %v", name, got, ok)
+			t.Errorf("variable %s in set_env: got a name without problems: %v, want %v", name, got, ok)
 		}
 	}
 }

@@ -19,7 +19,7 @@ type Config struct {
 	// from. It is empty in Default, whose relative paths start from the working
 	// directory.
 	Dir string
-	// Database is the path of the database file, "" when Postgres has a DSN. Default
+	// Database is the path of the database file; it is "" if Postgres has a DSN. Default
 	// "jobs.db".
 	Database string
 	// Postgres says how a PostgreSQL database is used.
@@ -29,8 +29,8 @@ type Config struct {
 	TempDir string
 	// Development adds stacks to the failure records. Default false.
 	Development bool
-	// KeepRaw stores the texts of failures with the secrets, paths and addresses in
-	// them. Default false.
+	// KeepRaw stores the texts of failures together with the secrets, paths and addresses that
+	// they contain. Default false.
 	KeepRaw bool
 	// HideEmails also removes e-mail addresses from the texts of failures. Default
 	// false.
@@ -39,17 +39,18 @@ type Config struct {
 	Lease time.Duration
 	// RescueInterval is the time between two searches for stalled runs. Default 30s.
 	RescueInterval time.Duration
-	// ShutdownGrace is how long running jobs may go on after a stop. Default 30s.
+	// ShutdownGrace is how long running jobs may continue after the beginning of a stop.
+	// Default 30s.
 	ShutdownGrace time.Duration
 	// MaxAttempts is the highest number of attempts of any job. The policy and Retry cannot
 	// exceed it. Default 100.
 	MaxAttempts int
-	// Policy is the path of the policy file, or PresetPrefix and the name of a
-	// preset. Default "", the built-in default policy.
+	// Policy is the path of the policy file, or PresetPrefix followed by the name of a preset.
+	// Default "", which means the built-in default policy.
 	Policy string
 	Log    Log
 	Limits Limits
-	// Queues holds at least one queue. Default: one named "default".
+	// Queues contains at least one queue. Default: one queue with the name "default".
 	Queues map[string]Queue
 	// QueueNames lists the keys of Queues in the order of the file.
 	QueueNames []string
@@ -57,20 +58,20 @@ type Config struct {
 	// KindNames lists the keys of Kinds in the order of the file.
 	KindNames []string
 	Retention Retention
-	// Cron is nil without cron entries.
+	// Cron is nil if the file has no cron entries.
 	Cron map[string]Cron
 	// CronNames lists the keys of Cron in the order of the file.
 	CronNames []string
 }
 
-// PresetPrefix is the start of a Policy that names a preset: "preset:watermark".
+// PresetPrefix is the beginning of a Policy that names a preset, such as "preset:watermark".
 const PresetPrefix = "preset:"
 
 // PresetDefault is the preset that is the built-in default policy.
 const PresetDefault = "default"
 
-// Preset returns the name of the preset that Policy names. ok is false when Policy is a
-// file or the default.
+// Preset returns the name of the preset that Policy names. ok is false if Policy names a file
+// or is empty.
 func (c *Config) Preset() (name string, ok bool) { return strings.CutPrefix(c.Policy, PresetPrefix) }
 
 // Log configures the log of the process.
@@ -93,7 +94,7 @@ type Limits struct {
 	PayloadBytes int
 }
 
-// Rate is a number of starts per duration; the zero Rate sets no limit.
+// Rate is a number of starts per duration. The zero Rate means no limit.
 type Rate struct {
 	N   int
 	Per time.Duration
@@ -135,10 +136,10 @@ type Kind struct {
 	Limit int
 	// Rate is the highest rate at which all processes together start jobs of the kind.
 	Rate Rate
-	// MaxCrashes is the number of crashes after which a job is dead. A manual retry sets the
-	// count to 0 again. Default 5.
+	// MaxCrashes is the number of crashes after which a job is dead. A manual retry resets the
+	// count of crashes to 0. Default 5.
 	MaxCrashes int
-	// Env names the variables that the program inherits. Default PATH only.
+	// Env lists the names of the variables that the program inherits. Default: only PATH.
 	Env []string
 	// SetEnv holds variables with fixed values; they override inherited ones.
 	SetEnv map[string]string
@@ -151,7 +152,8 @@ type Kind struct {
 	KeepPayload bool
 	// PermanentExitCodes are the exit codes (1 to 255) that are never retried.
 	PermanentExitCodes []int
-	// Retry is the kind's own schedule. Default nil: the policy decides.
+	// Retry is the kind's own schedule of retries. Default nil, which means that the policy
+	// decides.
 	Retry *Retry
 }
 

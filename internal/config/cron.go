@@ -18,13 +18,13 @@ type Cron struct {
 	Expression string
 	// Timezone is the IANA name of a time zone. Default "UTC".
 	Timezone string
-	// Catch is the longest delay with which a slot may still be fired; 0 means until the
-	// next slot. Default 0.
+	// Catch is the longest delay with which a slot may still be fired. 0 means that a slot may
+	// be fired until the next slot. Default 0.
 	Catch time.Duration
 	// Kind names a kind of the same Config.
 	Kind string
-	// Payload is a text or JSON, as the kind's Payload says. Default "{}" for JSON and
-	// "" for a text.
+	// Payload is JSON or a text, depending on the setting Payload of the kind. Default "{}" for
+	// JSON and "" for a text.
 	Payload []byte
 	// Queue names a queue of the same Config. Default: the queue of the kind.
 	Queue string
@@ -32,7 +32,8 @@ type Cron struct {
 	Priority int
 	// Owner is the owner of the job. Default "".
 	Owner string
-	// Correlation is the id for logs. Default "": redrive.Cron sets the id.
+	// Correlation is the correlation id of the job. Default "", which means that redrive.Cron
+	// sets the id.
 	Correlation string
 	// Attrs are the job's attributes, whose numbers have the type json.Number. Default nil.
 	Attrs map[string]any

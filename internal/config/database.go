@@ -14,10 +14,10 @@ import (
 	"github.com/redrive/redrive/internal/yamlfile"
 )
 
-// Postgres configures a PostgreSQL database. Without a DSN it is not used.
+// Postgres configures a PostgreSQL database. It has no effect if the DSN is empty.
 type Postgres struct {
-	// DSN is the value of "database" when that does not name a file: a URL or keywords,
-	// in the form of libpq. It may hold a password.
+	// DSN is the value of the setting database if that is not the path of a file. It is a URL
+	// or keywords, in the form of libpq. It may contain a password.
 	DSN Secret
 	// Schema is the schema of redrive's tables. Default "redrive".
 	Schema string
@@ -39,8 +39,8 @@ func defaultPostgres() Postgres {
 	return Postgres{Schema: "redrive", MaxConns: 20, StatementTimeout: 10 * time.Second}
 }
 
-// Secret is a text that may hold a password. Printing, logging or marshalling it shows
-// Redacted; only Reveal returns the text. The zero Secret is empty.
+// Secret is a text that may contain a password. If it is printed, logged or marshalled, the
+// output shows Redacted; only Reveal returns the text. The zero Secret is empty.
 type Secret struct{ text *string } // the text is behind a pointer, because fmt prints an unexported field without calling its methods
 
 // Redacted replaces a secret in every output.
@@ -78,7 +78,7 @@ func (s Secret) String() string {
 }
 
 // Format implements fmt.Formatter for every verb.
-func (s Secret) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte(s.String())) } // no error check: f stores the error of a failed write
+func (s Secret) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte(s.String())) } // the error is ignored, because f stores the error of a failed write
 
 // MarshalText implements encoding.TextMarshaler.
 func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
@@ -89,15 +89,15 @@ func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
 var (
 	schemes = []string{"postgres", "postgresql"}
 	scheme  = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9+.-]*)://`)
-	// keywords matches a DSN of keywords by its first keyword. A file with such a name
-	// must be written with its folder: ./host=1.
+	// keywords matches a DSN of keywords by its first keyword. A file whose name matches must
+	// be written with its folder, as in ./host=1.
 	keywords = regexp.MustCompile(`^\s*(?:host|hostaddr|port|dbname|user|password|passfile|service|sslmode|connect_timeout|` +
 		`application_name|target_session_attrs)\s*=`)
 	keywordPassword = regexp.MustCompile(`(?:^|\s)password\s*=`)
 	// schemaName matches the schema names that the store accepts.
 	schemaName = regexp.MustCompile(`^[a-z_][a-z0-9_]{0,47}$`)
-	// nearlyDSN matches a URL with a missing colon or slash. If it were taken for a
-	// path, messages would show its password.
+	// nearlyDSN matches a URL with a missing colon or slash. If such a URL were used as a path,
+	// messages would show its password.
 	nearlyDSN = regexp.MustCompile(`^postgres(?:ql)?(?::/?[^/]|//?).*@`)
 	variable  = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 )
@@ -108,9 +108,9 @@ func IsDSN(database string) bool {
 	return m != nil && slices.Contains(schemes, m[1]) || m == nil && keywords.MatchString(database)
 }
 
-// SetDatabase sets where the jobs are stored: the path of a file, or a DSN. It removes
-// the settings of a password, which were for the former database. The error contains
-// nothing of the text.
+// SetDatabase sets where the jobs are stored: the path of a file, or a DSN. It removes the
+// password settings, because they belong to the former database. The error contains no part of
+// the text.
 func (c *Config) SetDatabase(database string) error {
 	m := scheme.FindStringSubmatch(database)
 	if m != nil && !slices.Contains(schemes, m[1]) {
@@ -218,7 +218,8 @@ func (r *reader) passwordFile(p *Postgres) func(value) {
 	}
 }
 
-// onePassword adds a problem if a password setting has no effect or if there are two passwords.
+// onePassword reports a problem if a password setting has no effect or if there are two
+// passwords.
 func (r *reader) onePassword(v value, p *Postgres) {
 	switch {
 	case v.Shape == yamlfile.Null:

@@ -114,7 +114,7 @@ func TestPasswordsComeFromElsewhere(t *testing.T) {
 	if c.Postgres.PasswordEnv != "DB_PASSWORD" {
 		t.Errorf("got the settings %+v, want password_env DB_PASSWORD", c.Postgres)
 	}
-	// The password settings belong to the database in the file, so SetDatabase removes
+	// The password settings belong to the database in the file, so SetDatabase must remove
 	// them.
 	if err := c.SetDatabase("postgres://elsewhere/app"); err != nil || c.Postgres.PasswordEnv != "" {
 		t.Errorf("SetDatabase: got the error %v and the settings %+v, want no error and no password_env", err, c.Postgres)

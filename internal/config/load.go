@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Load reads the file at path. A file with mistakes gives Problems; a file that cannot
-// be read gives the error of the operating system.
+// Load reads the file at path. If the file has mistakes, the error is a Problems; if the file
+// cannot be read, it is the error of the operating system.
 func Load(path string) (*Config, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -75,8 +75,7 @@ func under(dir, path string) string {
 	return filepath.Join(dir, path)
 }
 
-// isPath reports whether a program is given by its path and not by a name to look up in
-// PATH.
+// isPath reports whether a program is a path, and not a name to look up in PATH.
 func isPath(program string) bool {
 	return strings.ContainsRune(program, '/') || strings.ContainsRune(program, filepath.Separator)
 }

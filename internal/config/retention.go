@@ -8,7 +8,8 @@ import (
 	"github.com/redrive/redrive/internal/yamlfile"
 )
 
-// Retention says how long jobs and other records are kept; Forever means without end.
+// Retention says how long jobs and other records are kept. The value Forever keeps them without
+// end.
 type Retention struct {
 	// Completed applies to completed and cancelled jobs. Default 24h.
 	Completed time.Duration

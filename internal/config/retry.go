@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// retry reads the section retry of a kind. The section gives the number of retries, or the number
-// of attempts, which is one more. If it gives neither, there are as many retries as waits. An empty
-// section gives a nil Retry.
+// retry reads the section retry of a kind. The section contains the number of retries, or the
+// number of attempts, which is one more. If it contains neither, there are as many retries as
+// waits. An empty section gives a nil Retry.
 func (r *reader) retry(set **Retry, ceiling int) func(value) {
 	return func(v value) {
 		own := Retry{Waits: []time.Duration{30 * time.Second}}
@@ -17,7 +17,7 @@ func (r *reader) retry(set **Retry, ceiling int) func(value) {
 		}
 		const unset = -1
 		retries, attempts := unset, unset
-		var waits []time.Duration // this stays nil if the waits in the file are wrong
+		var waits []time.Duration // waits stays nil if the waits in the file are wrong
 		note := fmt.Sprintf(" (max_attempts_ceiling is %d)", ceiling)
 		r.Fields(v, "a mapping such as {max_retries: 3, waits: [1s, 10s, 1m]}", []field{
 			{"max_retries", r.Integer(&retries, 0, ceiling-1, note)},

@@ -17,9 +17,9 @@ import (
 	"github.com/redrive/redrive/internal/config"
 )
 
-// The parser returns the random valid settings that were written to a file. The file is
-// written as JSON, which is also valid YAML, so that the writer and the parser share no
-// code.
+// Random valid settings are written to a file, and the parser must return the same settings.
+// The file is written as JSON, which is also valid YAML, so that the writer and the parser
+// share no code.
 func TestGoodFilesAreReadAsWritten(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

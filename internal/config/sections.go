@@ -10,8 +10,8 @@ import (
 	"github.com/redrive/redrive/policy/preset"
 )
 
-// config reads the whole file. Sections that others refer to are read first, wherever
-// they stand in the file.
+// config reads the whole file. It reads sections that other sections refer to first, wherever
+// they are in the file.
 func (r *reader) config(v value, c *Config) {
 	r.Fields(v, "a mapping", []field{
 		{"database", r.database(c)},

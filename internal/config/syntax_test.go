@@ -71,8 +71,7 @@ func TestX3_FileLimits(t *testing.T) {
 		const text = "lease: 5s\n#"
 		return text + strings.Repeat("x", bytes-len(text))
 	}
-	// The key, the colon and the brackets are 4 tokens. Each item is 2 tokens with its
-	// comma.
+	// The key, the colon and the brackets are 4 tokens. Each item and its comma are 2 tokens.
 	tokens := func(n int) string { return "x: [" + strings.Repeat("y, ", (n-4)/2) + strings.Repeat("y", n%2) + "]" }
 	flow := func(depth int) string {
 		return "x: " + strings.Repeat("[", depth-1) + strings.Repeat("]", depth-1)
@@ -132,7 +131,7 @@ func TestX3_FileLimits(t *testing.T) {
 			_, err := config.Parse("redrive.yaml", []byte(tt.text), "/srv/app")
 			if got := err != nil && strings.Contains(err.Error(), tt.complaint); got != tt.want {
 				message := []rune(fmt.Sprint(err))
-				t.Errorf("got a file that the limit refused: %v, want %v; the error: %s", got, tt.want, string(message[:min(len(message), 300)]))
+				t.Errorf("the limit refuses the file: got %v, want %v; the error: %s", got, tt.want, string(message[:min(len(message), 300)]))
 			}
 		})
 	}

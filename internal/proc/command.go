@@ -12,7 +12,7 @@ import (
 
 // command is a command of a Group, and the context that its exec.Cmd watches.
 type command struct {
-	context.Context //nolint:containedctx // the caller's, also ended by Close; the command ends with it
+	context.Context //nolint:containedctx // derived from the caller's context; Close ends it too, and its end ends the command
 	cancel          context.CancelCauseFunc
 	group           *Group
 	cmd             *exec.Cmd
@@ -62,13 +62,14 @@ func (c *command) finish() error {
 	return nil
 }
 
-// await sends the signal repeatedly until the group is gone; it sends no signal if sig is
-// 0. It returns false if the group still exists at the time limit, or when skip is closed.
+// await sends the signal repeatedly until the group is gone. If sig is 0, it only waits and
+// sends no signal. It returns false if the group still exists at the time limit, or when skip
+// is closed.
 func (c *command) await(sig syscall.Signal, limit time.Duration, skip <-chan struct{}) bool {
 	timeout := time.NewTimer(limit)
 	defer timeout.Stop()
 	for pause := pollMin; ; pause = min(2*pause, pollMax) {
-		_ = c.signal(sig) // an error is ignored: the time limit ends the loop
+		_ = c.signal(sig) // the error is ignored, because the time limit ends the loop
 		if !c.alive() {
 			return true
 		}
@@ -85,8 +86,8 @@ func (c *command) await(sig syscall.Signal, limit time.Duration, skip <-chan str
 // idle reports whether the command has not been started yet.
 func (c *command) idle() bool { return c.process == nil }
 
-// release frees the resources of a command and returns true, if all processes of the command are
-// gone.
+// release frees the resources of a command if all its processes are gone. It reports whether
+// they are gone.
 func (c *command) release() bool {
 	if c.idle() || !c.reaped() || c.alive() {
 		return false

@@ -29,13 +29,12 @@ func (c *command) signal(sig syscall.Signal) error {
 	return err
 }
 
-// alive reports whether the group still has a process.
+// alive reports whether the command's group still has a process.
 func (c *command) alive() bool { return c.ownsGroup() && groupLives(c.pid) }
 
-// ownsGroup reports whether the group's number still belongs to this command. While the
-// group has members, the system gives the leader's number to no other process. So if the
-// leader has been reaped and a process has this number, the number was reused and the group
-// is a different one.
+// ownsGroup reports whether the group's number still belongs to this command. While the group
+// has members, the system does not give this number to another process. So if the leader has
+// been reaped and a process has this number again, the number now belongs to a different group.
 func (c *command) ownsGroup() bool {
 	return !c.reaped() || errors.Is(syscall.Kill(c.pid, 0), syscall.ESRCH)
 }

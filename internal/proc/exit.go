@@ -27,7 +27,7 @@ type ExitError struct {
 	Name   string // the name of the program, as the caller wrote it
 	Status Status
 	Stderr []byte // the last TailMax bytes of standard error, from the beginning of a line
-	Stdout []byte // the last TailMax bytes of standard output, likewise
+	Stdout []byte // the last TailMax bytes of standard output, from the beginning of a line
 	Cause  error  // why the context ended the command; nil if the command ended by itself
 }
 
@@ -45,8 +45,8 @@ func (e *ExitError) Unwrap() error { return e.Cause }
 // ExitCode returns the exit code, like the method of *exec.ExitError.
 func (e *ExitError) ExitCode() int { return e.Status.Code }
 
-// StatusOf returns how a command ended, from an error of [Run] or of a command of a
-// [Group]. It returns false if err does not come from a process that ended.
+// StatusOf returns how a command ended. err is an error of [Run] or of a command of a [Group].
+// The result ok is false if err does not come from a process that ended.
 func StatusOf(err error) (Status, bool) {
 	if own, ok := errors.AsType[*ExitError](err); ok {
 		return own.Status, true

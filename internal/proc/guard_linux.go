@@ -14,11 +14,11 @@ import (
 	"time"
 )
 
-// Guard starts the commands of a worker and makes them end when the worker is killed. It
-// does this in two ways. The kernel kills a command when the thread that started it ends,
-// and the guard's threads end only with the worker. And a second process, which survives the
-// worker, kills what is left of the process groups. A process that leaves its group (setsid)
-// is not killed.
+// Guard starts the commands of a worker and ends them when the worker is killed. It does this
+// in two ways. First, the kernel kills a command when the thread that started it ends, and the
+// guard's threads end only with the worker. Second, a guard process, which survives the worker,
+// kills the remaining processes of the commands' groups. A process that has left its group
+// (setsid) is not killed.
 //
 // Its methods are safe for concurrent use.
 type Guard struct {
@@ -34,8 +34,8 @@ type Guard struct {
 	process *os.Process
 }
 
-// NewGuard returns a guard. Its second process starts with the first command. It is this
-// program, called with args; it must then call [RunGuard].
+// NewGuard returns a guard. The guard process starts with the first command. It is this
+// program, called with args; the program must then call [RunGuard].
 func NewGuard(args ...string) *Guard {
 	g := &Guard{args: args, starts: make(chan func()), closed: make(chan struct{}), groups: make(map[int]bool)}
 	for range runtime.GOMAXPROCS(0) {
@@ -57,7 +57,7 @@ func NewGuard(args ...string) *Guard {
 	return g
 }
 
-// Close ends the guard process, which kills the commands that are left. Later starts are
+// Close ends the guard process, which kills the commands that still run. Later starts are
 // refused.
 func (g *Guard) Close() {
 	close(g.closed)
@@ -89,8 +89,8 @@ func (g *Guard) start(c *exec.Cmd) error {
 	g.mu.Lock()
 	g.groups[c.Process.Pid] = true
 	g.mu.Unlock()
-	// Ignore an error, because the command runs, and the kernel still kills it with the worker. The
-	// next start returns the error.
+	// Ignore the error, because the command runs already, and the kernel still kills it with
+	// the worker. The next start returns the error.
 	_ = g.tell("+" + strconv.Itoa(c.Process.Pid) + "\n")
 	return nil
 }
@@ -124,7 +124,7 @@ func (g *Guard) tell(line string) error {
 	return g.run()
 }
 
-// run starts the guard process and names all groups to it.
+// run starts the guard process and sends it the numbers of all groups.
 func (g *Guard) run() error {
 	r, w, err := os.Pipe()
 	if err != nil {

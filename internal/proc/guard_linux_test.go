@@ -61,12 +61,12 @@ func TestCommandsSurviveThreadsAndTheGuardProcess(t *testing.T) {
 	two := s.enter(t, "leader")["leader"]
 	one.release()
 	if err := result(t, first); err != nil {
-		t.Errorf("got the error %v from the first command, want none: it ended by itself", err)
+		t.Errorf("the first command returned the error %v, want none, because it must end by itself", err)
 	}
 	guard.Close() // closes the pipe of the guard process, as the end of the worker would
 	two.expectDead(t)
 	if err := result(t, second); err == nil {
-		t.Error("the command that the second guard process must kill ended without an error, want an error")
+		t.Error("the second command ended without an error, want an error, because the guard process must kill it")
 	}
 	if _, err := proc.Run(t.Context(), proc.Spec{Argv: []string{"true"}, Guard: guard}); err == nil {
 		t.Error("a command after Close of the guard returned no error, want an error")

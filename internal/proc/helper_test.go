@@ -200,7 +200,7 @@ func (a *actor) next(t *testing.T) string {
 	}
 }
 
-// expect checks the next lines of the process.
+// expect fails the test unless the next lines of the process are those in want.
 func (a *actor) expect(t *testing.T, want ...string) {
 	t.Helper()
 	for _, line := range want {
@@ -210,8 +210,9 @@ func (a *actor) expect(t *testing.T, want ...string) {
 	}
 }
 
-// expectDead checks that the process ends, and ignores the lines that it sends before. It
-// is only useful for a process that would otherwise live longer than the constant patience.
+// expectDead fails the test unless the process ends in time. It ignores the lines that the
+// process sends before its end. It is only useful for a process that would otherwise live
+// longer than the constant patience.
 func (a *actor) expectDead(t *testing.T) {
 	t.Helper()
 	timeout := time.After(patience)
@@ -227,14 +228,15 @@ func (a *actor) expectDead(t *testing.T) {
 	}
 }
 
-// result receives the value that another goroutine of the test sends, within the time limit.
+// result returns the value that another goroutine of the test sends. It fails the test if the
+// value does not come within the time limit.
 func result[T any](t *testing.T, c <-chan T) T {
 	t.Helper()
 	select {
 	case v := <-c:
 		return v
 	case <-time.After(patience):
-		t.Fatal("hangs")
+		t.Fatalf("no result within %s, want a result", patience)
 		panic("unreachable")
 	}
 }

@@ -32,7 +32,7 @@ func TestStatLineWithAnyName(t *testing.T) {
 	}
 }
 
-// The system may give the number of a group that is gone to another group. That group must
+// When a group is gone, the system may give its number to another group. The other group must
 // not be killed.
 func TestStrangerWithOurNumberIsLeftAlone(t *testing.T) {
 	t.Parallel()
@@ -64,8 +64,8 @@ func TestStrangerWithOurNumberIsLeftAlone(t *testing.T) {
 	}
 }
 
-// Close cannot kill a command that is just being started. Such a command is killed without a grace
-// time when it has started, because its context has ended.
+// Close cannot kill a command that is just being started. Such a command is killed as soon as
+// it has started, without a grace time, because its context has already ended.
 func TestLateStarterHasNoGrace(t *testing.T) {
 	t.Parallel()
 	group := NewGroup(time.Hour)

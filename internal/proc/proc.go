@@ -51,8 +51,8 @@ type Group struct {
 	commands []*command
 }
 
-// NewGroup returns an empty group. If grace is zero or negative, the group uses
-// [DefaultGrace].
+// NewGroup returns an empty group. grace is the time between SIGTERM and SIGKILL; if it is zero
+// or negative, it is [DefaultGrace].
 func NewGroup(grace time.Duration) *Group {
 	if grace <= 0 {
 		grace = DefaultGrace
@@ -120,7 +120,7 @@ func (g *Group) Close() error {
 		wg.Go(func() { errs[i] = c.finish() })
 	}
 	for _, c := range commands {
-		c.cancel(errClosed) // this makes later calls of Start fail, and ends a command that is being started
+		c.cancel(errClosed) // the cancelled context makes later calls of Start fail, and ends a command that is being started
 	}
 	wg.Wait()
 	return errors.Join(errs...)

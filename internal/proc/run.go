@@ -97,14 +97,14 @@ func Run(ctx context.Context, s Spec) (Result, error) {
 	return r, err
 }
 
-// stdin returns an open file with the whole of Stdin, and no name in any directory. So the program
-// can read all of Stdin, even if this process ends. With a pipe, the rest would be lost when this
-// process is killed.
+// stdin returns an open file with the content of Stdin. No directory contains the file. The
+// program can read all of Stdin even if this process ends. With a pipe instead of a file, the
+// program would lose the rest.
 func (s Spec) stdin() (*os.File, error) {
 	f, err := memoryFile()
 	if errors.Is(err, errors.ErrUnsupported) {
 		if f, err = os.CreateTemp(s.TempDir, "payload-"); err == nil {
-			_ = os.Remove(f.Name()) // Windows cannot remove an open file; there it is removed later, with the directory
+			_ = os.Remove(f.Name()) // Windows cannot remove an open file; on Windows, the file is removed later, with its directory
 		}
 	}
 	if err != nil {

@@ -228,7 +228,7 @@ func TestRunTellsWhyAProgramCannotStart(t *testing.T) {
 	} {
 		_, err := proc.Run(tt.ctx, tt.spec)
 		if err == nil || !strings.Contains(err.Error(), tt.text) || tt.is != nil && !errors.Is(err, tt.is) {
-			t.Errorf("%s: got the error %v, want an error with %q that wraps %v", tt.name, err, tt.text, tt.is)
+			t.Errorf("%s: got the error %v, want an error that contains the text %q and wraps the error %v", tt.name, err, tt.text, tt.is)
 		}
 		if _, ok := proc.StatusOf(err); ok {
 			t.Errorf("%s: StatusOf returned a status for a command that never started, want no status", tt.name)

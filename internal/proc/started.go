@@ -14,15 +14,16 @@ import (
 // errors.Is finds it in every [NotStartedError].
 var ErrNotStarted = errors.New("the program was not started")
 
-// NotStartedError is the error of a program that this process could not start. Another process may
-// be able to start the program, and so may this process later.
+// NotStartedError is the error of a program that this process could not start. Another process
+// may be able to start it, or this process may be able to start it later.
 type NotStartedError struct {
 	Err error
 	// Process says that the process lacks something that every program needs, such as file
 	// descriptors. Otherwise only this program cannot be started.
 	Process bool
-	// Check reports whether the cause of the error still exists. It starts no program. If it is
-	// nil, only another start of the program can show whether the cause still exists.
+	// Check returns an error if the cause still exists, and nil if it is gone. It starts no
+	// program. If Check is nil, only another start of the program can show whether the cause
+	// still exists.
 	Check func() error
 }
 
@@ -33,8 +34,8 @@ func (e *NotStartedError) Unwrap() error { return e.Err }
 // Is makes errors.Is find ErrNotStarted.
 func (e *NotStartedError) Is(target error) bool { return target == ErrNotStarted }
 
-// Two lists of errors of the system: those of a process that lacks something, and those about the
-// arguments of a program, which come from the job.
+// The first list contains errors of a process that lacks something. The second list contains
+// errors about the arguments of a program; the arguments come from the job.
 var (
 	processErrors  = []syscall.Errno{syscall.EMFILE, syscall.ENFILE, syscall.EAGAIN, syscall.ENOMEM, syscall.ENOSPC}
 	argumentErrors = []syscall.Errno{syscall.E2BIG, syscall.EINVAL, syscall.ENAMETOOLONG}

@@ -2,7 +2,7 @@ package scan
 
 import "strings"
 
-// ipv6 returns the end of an IPv6 address with its zone, or i when there is no address at i.
+// ipv6 returns the end of an IPv6 address with its zone, or i if there is no address at i.
 func (s *scanner) ipv6(i int) int {
 	j, groups, double, digit := i, 0, false, false
 	for groups < 9 {
@@ -68,7 +68,8 @@ func (s *scanner) mapped(i, v4 int, double bool) int {
 	return j
 }
 
-// mac returns the end of a MAC address: six pairs of hexadecimal digits.
+// mac returns the end of a MAC address at i, which is six pairs of hexadecimal digits. It
+// returns i if there is none.
 func (s *scanner) mac(i int) int {
 	for n := range 6 {
 		p := i + 3*n

@@ -2,7 +2,7 @@ package scan
 
 import "sync"
 
-// Buffer holds the tokens of one text; its memory is reused.
+// Buffer contains the tokens of one text. After Release, its memory is used for another text.
 type Buffer struct {
 	Tokens []Token
 	Room   []byte // free memory for texts that are made from the tokens
@@ -14,7 +14,7 @@ var buffers = sync.Pool{New: func() any { return &Buffer{Tokens: make([]Token, 0
 // bufferMax is the largest capacity, in tokens, of a buffer that is kept for reuse.
 const bufferMax = 4096
 
-// Read returns a buffer with the tokens of a text, see Tokens. Call Release after use.
+// Read returns a buffer with the tokens of a text; see Tokens. Call Release after use.
 func Read(text string) *Buffer {
 	b := buffers.Get().(*Buffer)
 	b.Tokens = Tokens(b.Tokens[:0], text)

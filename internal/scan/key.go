@@ -17,8 +17,8 @@ const (
 	authKey            // auth: a value that looks like encoded bytes is secret
 )
 
-// strengthOf returns the strength of a name. The end of the name decides, so
-// DB_PASSWORD, dbPassword and pgpassword are treated alike.
+// strengthOf returns the strength of a name. Only the end of the name matters, so DB_PASSWORD,
+// dbPassword and pgpassword have the same strength.
 func strengthOf(text string) strength {
 	var buf [48]byte
 	n := len(buf)
@@ -48,12 +48,12 @@ func strengthOf(text string) strength {
 	return noKey
 }
 
-// part says at which position of a longer name the name of a secret may be.
+// part says where in a longer name the name of a secret may be.
 type part uint8
 
 const (
-	anywhere part = iota // the name may also be the end of a word: pgpassword
-	asWord               // the name must be a whole word at the end: not the pass of bypass
+	anywhere part = iota // the name may also be the end of a word, such as pgpassword
+	asWord               // the name must be the whole last word; so pass is not found in bypass
 	alone                // the text must be the whole name
 )
 
@@ -63,8 +63,8 @@ type keyName struct {
 	strength strength
 }
 
-// keyNames holds words that stand at the end of the names of secrets. The words are grouped by
-// their last byte. In each group, longer words come before shorter ones.
+// keyNames contains the words at the end of the names of secrets. The words are grouped by
+// their last byte. In each group, longer words come before shorter words.
 var keyNames = keysByLast([]keyName{
 	{"password", anywhere, sureKey}, {"passwd", anywhere, sureKey}, {"oldpwd", alone, folderKey}, {"pwd", alone, folderKey},
 	{"pwd", anywhere, sureKey}, {"passphrase", anywhere, sureKey}, {"passcode", anywhere, sureKey}, {"pass", asWord, sureKey}, {"pw", asWord, sureKey},
@@ -94,8 +94,8 @@ func keysByLast(all []keyName) (table [128][]keyName) {
 	return table
 }
 
-// keepsKey reports whether the word before "key" in a name shows that the key is not
-// secret: partition_key, idempotencyKey.
+// keepsKey reports whether the word before "key" in a name shows that the key is not secret, as
+// in partition_key or idempotencyKey.
 func keepsKey(before []byte) bool {
 	for _, word := range [...]string{"idempotency", "partition", "primary", "foreign", "routing", "sort", "cache", "object", "public",
 		"unique", "dedup", "deduplication", "message", "record", "group", "hash", "range", "index", "lock", "redis", "s3", "bucket", "file", "row"} {
@@ -114,8 +114,8 @@ func wordBorder(name string, i int) bool {
 	return classOf[name[i]]&cUpper != 0 && classOf[name[i-1]]&cLower != 0
 }
 
-// named returns the secret that follows an identifier such as password. from and to
-// are equal when no secret follows.
+// named returns the position of the secret that follows an identifier such as password. from
+// and to are equal if no secret follows.
 func (s *scanner) named(start, end int) (from, to int) {
 	switch c := s.at(end); {
 	case c == ' ':
@@ -147,7 +147,8 @@ func (s *scanner) named(start, end int) (from, to int) {
 // link is the text between a name and its value.
 type link struct {
 	value int // where the value begins; 0 means that there is no link
-	// tight means that the text is data and not a sentence: key=value or "key": "value".
+	// tight is true if the text is data and not a sentence, such as key=value or "key":
+	// "value".
 	tight   bool
 	bare    bool // between the name and the value there are only a space and a quote
 	element bool // whether the name is the tag of an XML element, whose value ends at the next tag
@@ -197,7 +198,8 @@ func (s *scanner) link(start, end int) link {
 	return link{}
 }
 
-// valueMember returns where the value in {"name":"PASSWORD","value":"…"} begins.
+// valueMember returns the position at which the value in {"name":"PASSWORD","value":"…"}
+// begins.
 func (s *scanner) valueMember(i int) int {
 	rest := s.text[i:min(len(s.text), i+24)]
 	n := strings.Index(rest, "alue")
@@ -226,8 +228,8 @@ func (s *scanner) expected() bool {
 	return false
 }
 
-// spaced returns the secret that follows a name after a space: --password x,
-// Bearer x.
+// spaced returns the position of the secret that follows a name after a space, as in --password
+// x or Bearer x.
 func (s *scanner) spaced(start, end int) (from, to int) {
 	last := lower(s.text[end-1])
 	if start > s.base && s.text[start-1] == '-' && s.at(end+1) != '-' {

@@ -12,8 +12,8 @@ type credsMemo struct {
 	partAt  int // position of the last '@' before a host in this text, or -1
 }
 
-// password returns the password in user:password@host. If there is no password, from and
-// to are i.
+// password returns the position of the password in user:password@host. If there is no password,
+// from and to are i.
 func (s *scanner) password(i int) (from, to int) {
 	if i < s.noCreds {
 		return i, i
@@ -53,8 +53,8 @@ func (s *scanner) lookForAt(i int) {
 	}
 }
 
-// lastAt looks for the '@' between a password and a host in the text from i on. It returns
-// the position of the last '@' that a host may follow, or -1. The search ends at a character
+// lastAt searches the text from i on for the '@' between a password and a host. It returns the
+// position of the last '@' after which a host may come, or -1. The search ends at a character
 // that a password without quotes does not contain, such as a comma or a bracket.
 func (s *scanner) lastAt(i int) int {
 	c := &s.creds
@@ -75,8 +75,8 @@ func (s *scanner) lastAt(i int) int {
 	return c.partAt
 }
 
-// hostAfter reports whether a host may follow the '@' at i. The hash of an object or
-// of an image is not a host.
+// hostAfter reports whether a host may follow the '@' at i. What follows the '@' is not a host
+// if it is the hash of an object or of an image.
 func (s *scanner) hostAfter(i int) bool {
 	rest := s.text[i+1:]
 	if rest == "" || classOf[rest[0]]&cAlnum == 0 && rest[0] != '[' && rest[0] != '/' || strings.HasPrefix(rest, "sha256:") {
@@ -112,8 +112,8 @@ func (s *scanner) times(i, j int) bool {
 	return true
 }
 
-// option returns the password in an option of a command line: -u user:password or
-// -ppassword. If there is no password, from is not less than to.
+// option returns the position of the password in an option of a command line, as in -u
+// user:password or -ppassword. If there is no password, from is not less than to.
 func (s *scanner) option(i int) (from, to int) {
 	rest := s.text[i:]
 	for _, option := range [...]string{"-u ", "--user ", "--user=", "-U ", "--proxy-user "} {

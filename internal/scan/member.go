@@ -7,8 +7,8 @@ func SecretMember(name, value string) bool {
 	return secretMember(strengthOf(name), value)
 }
 
-// SecretParameter is SecretMember for a parameter of a URL. More names are secret
-// there: key, code, X-Amz-Signature.
+// SecretParameter is like SecretMember for a parameter of a URL. In a URL, more names announce
+// secrets: key, code, X-Amz-Signature.
 func SecretParameter(name, value string) bool {
 	level := strengthOf(name)
 	if more := parameterStrength(name); more != noKey && (level == noKey || level == hintKey) {
@@ -77,8 +77,8 @@ func SecretPart(text string) (from, to int) {
 	return 0, 0
 }
 
-// partBegins reports whether a key may begin at i: at a letter or digit that does not
-// follow another one, or at a digit after letters, as in bot123456:….
+// partBegins reports whether a key may begin at i. A key begins at a letter or digit that
+// follows neither a letter nor a digit, or at a digit after letters, as in bot123456:….
 func partBegins(text string, i int) bool {
 	switch {
 	case classOf[text[i]]&cAlnum == 0:

@@ -143,8 +143,8 @@ func (s *scanner) valueOf(start, end int) int {
 	return end
 }
 
-// mixed adds a run of letters and digits and returns its end. If a contraction follows,
-// the end is after j.
+// mixed adds a run of letters and digits from i to j and returns its end. If a contraction
+// follows, the returned end is after j.
 func (s *scanner) mixed(i, j int) int {
 	var m mixture
 	m.count(s.text[i:j])

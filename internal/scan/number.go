@@ -45,8 +45,8 @@ func (s *scanner) id(start, end int) int {
 	return end
 }
 
-// digits adds a number. The port of a host, the line of a file, the index of a field
-// and an amount of money are IDs, because their value means nothing for the class.
+// digits adds a number. The port of a host, the line of a file, the index of a field and an
+// amount of money become IDs, because they say nothing about the class of the failure.
 func (s *scanner) digits(start, end int, inName bool) int {
 	kind, num := Number, int64(-1)
 	if end-start <= 18 {
@@ -70,9 +70,9 @@ func (s *scanner) digits(start, end int, inName bool) int {
 	return end
 }
 
-// before looks at the last token. If this token is a Punct, before returns its hash, and the kind
-// of the token directly before the Punct. For the ':' after the bracket in [2001:db8::1]:443, this
-// kind is IP.
+// before looks at the last token. If it is a Punct, before returns its hash and the kind of the
+// token directly before it. For the ':' after the bracket in [2001:db8::1]:443, this kind is
+// IP.
 func (s *scanner) before() (k Kind, hash uint64) {
 	n := len(s.dst) - 1
 	if n < 0 || s.dst[n].Kind != Punct {
@@ -90,7 +90,7 @@ func (s *scanner) before() (k Kind, hash uint64) {
 
 func (k Kind) place() bool { return k == Host || k == IP || k == File || k == Path || k == URL }
 
-// fraction adds a number with a fraction or separators, whose value is not used.
+// fraction adds a number with a fraction or separators. Its token has no value.
 func (s *scanner) fraction(start, end int) int {
 	s.add(Number, start, end)
 	s.dst[len(s.dst)-1].Num = -1
@@ -104,7 +104,7 @@ func (s *scanner) digitsEnd(i int) int {
 	return i
 }
 
-// dottedNumber reads numbers with dots: 1.5, 1.2.3 and 10.0.0.1.
+// dottedNumber reads numbers with dots, such as 1.5, 1.2.3 and 10.0.0.1.
 func (s *scanner) dottedNumber(i int) int {
 	parts, octets, j := 1, s.octet(i), s.digitsEnd(i)
 	for s.at(j) == '.' && isDigit(s.at(j+1)) {
@@ -132,9 +132,9 @@ func (s *scanner) octet(i int) bool {
 	return n < 3 || n == 3 && s.text[i:i+3] <= "255"
 }
 
-// isVersion reports whether four numbers with dots are a version and not an address:
-// after the word version, or after a product and '/', as browsers write it.
-// Host/address:port, as Java writes it, is an address.
+// isVersion reports whether four numbers with dots are a version and not an address. They are a
+// version after the word version, or after a product and '/', as browsers write it. In
+// host/address:port, as Java writes it, they are an address.
 func (s *scanner) isVersion(i, j int) bool {
 	n := len(s.dst)
 	if n == 0 {
@@ -152,7 +152,7 @@ func (s *scanner) isVersion(i, j int) bool {
 
 var hashVersion = HashWord("version")
 
-// private reports whether an IPv4 address is of a private or local network.
+// private reports whether an IPv4 address belongs to a private or local network.
 func private(v4 string) bool {
 	for _, prefix := range [...]string{"10.", "127.", "192.168.", "169.254."} {
 		if len(v4) > len(prefix) && v4[:len(prefix)] == prefix {
@@ -162,7 +162,7 @@ func private(v4 string) bool {
 	return len(v4) > 7 && v4[:4] == "172." && v4[6] == '.' && "16" <= v4[4:6] && v4[4:6] <= "31"
 }
 
-// unitAt reports whether a unit that touches a number begins at i and is a whole word.
+// unitAt reports whether the text at i is a unit of the number before it and is a whole word.
 func (s *scanner) unitAt(i int) bool {
 	j := i
 	for j <= i+unitMax && s.is(j)&cLetter != 0 {

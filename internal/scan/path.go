@@ -42,7 +42,8 @@ func (s *scanner) path(i int) (int, Kind) {
 	return i, Path
 }
 
-// slash returns the length of a path separator at i; JSON may have escaped it.
+// slash returns the length of the path separator at i, or 0. The separator may be escaped, as
+// in JSON.
 func (s *scanner) slash(i int) int {
 	switch {
 	case s.at(i) == '/':
@@ -53,7 +54,8 @@ func (s *scanner) slash(i int) int {
 	return 0
 }
 
-// segmentEnd returns the end of a part of a path. Spaces escaped for a shell belong to it.
+// segmentEnd returns the end of a part of a path. The part may contain spaces that are escaped
+// for a shell.
 func (s *scanner) segmentEnd(i int) int {
 	for {
 		switch c := s.at(i); {
@@ -279,7 +281,7 @@ loop:
 	return s.trimPath(start, i)
 }
 
-// goesOn reports whether the space at i is inside a path.
+// goesOn reports whether the path continues after the space at i.
 func (s *scanner) goesOn(i int) bool {
 	for limit := min(len(s.text), i+32); i < limit; i++ {
 		c := s.text[i]

@@ -58,8 +58,8 @@ func (s *scanner) pemLabel(i int) int {
 	return i
 }
 
-// pemBody is for a PEM block whose end was cut off. It returns the end of the lines at i that
-// belong to the block: headers and base64.
+// pemBody returns the end of a PEM block whose end was cut off. The lines at i that are headers
+// or base64 belong to the block.
 func (s *scanner) pemBody(i int) int {
 	end := i
 	for i < len(s.text) {

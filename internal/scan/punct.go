@@ -42,8 +42,8 @@ func (s *scanner) punct(i int) int {
 	return i + 1
 }
 
-// The sanitiser replaces private parts of a text by these marks. A mark is a token of the
-// same kind as the part that it replaces.
+// The sanitiser replaces private parts of a text by these marks. The token of a mark has the
+// same kind as the token of the part that the mark replaces.
 const (
 	MarkPath   = "[PATH]"
 	MarkIP     = "[IP]"
@@ -66,8 +66,8 @@ func (s *scanner) placeholder(i int) (int, Kind) {
 	return i, Punct
 }
 
-// escape reads a backslash and the character after it. In texts from JSON and source code, a line
-// end or a quote is written as these two characters.
+// escape reads a backslash and the character after it. In JSON and source code, a line end or a
+// quote is written as these two characters.
 func (s *scanner) escape(i int) int {
 	if end := s.uncPath(i); end > i {
 		s.add(Path, i, end)

@@ -11,7 +11,7 @@ import (
 // If a text has more than Max bytes, only its beginning and its end are read. The text of an error
 // begins with the action that failed and ends with the cause.
 const (
-	Max     = 64 << 10      // how many bytes of a longer text are read
+	Max     = 64 << 10      // how many bytes of a longer text are read in total
 	headMax = 48 << 10      // how many bytes are read at the beginning of a longer text
 	tailMax = Max - headMax // how many bytes are read at the end of a longer text
 )
@@ -80,11 +80,11 @@ func Tokens(dst []Token, text string) []Token {
 	return Range(dst, text, from, len(text))
 }
 
-// bytesPerToken is the usual length of a token in error texts.
+// bytesPerToken is the usual number of bytes per token in error texts.
 const bytesPerToken = 4
 
-// Range appends the tokens of text[from:to]. It does not read outside of the range, so a
-// token at the border of the range may be only a part of a token of the text.
+// Range appends the tokens of text[from:to]. It does not read outside this range. So a token at
+// the border of the range may be only a part of a token of the whole text.
 func Range(dst []Token, text string, from, to int) []Token {
 	if size := (to - from) / bytesPerToken; cap(dst)-len(dst) < size/4 {
 		dst = slices.Grow(dst, size)

@@ -12,7 +12,7 @@ import (
 	"github.com/redrive/redrive/internal/scan"
 )
 
-// show writes tokens as <kind text>, but words without their kind.
+// show writes tokens as <kind text>. A word is written without its kind.
 func show(text string) string {
 	var out []string
 	for _, tok := range scan.Tokens(nil, text) {
@@ -109,8 +109,8 @@ func TestHashWord_Stems(t *testing.T) {
 	}
 }
 
-// nasty holds short texts. If such a text is repeated many times, the scanner reads ahead again and
-// again and finds nothing.
+// nasty contains short texts. A simple scanner would need quadratic time for many repetitions
+// of such a text, because it would read ahead again and again and find nothing.
 var nasty = []string{
 	"a.", "a-", "a/", "a:", "a@", "a=", "x:y@", "ax:y@b ", "x:y@,", "a.b@", "user:p/w@", "https://", "a://b:c", "http://a)", "http://x:y\"", "jdbc:", "jdbc:a://",
 	"C:\\a b ", "C:\\)", "\\\\a\\", "\\", "/a", "'/a ", "~/", "./", "../", "1.", "1:", "1-", "1/", "1,234", "::", "fe80::", "a:b:", "password=", "password:", "token=\"a ",

@@ -12,8 +12,8 @@ type scanner struct {
 	chunkEnd int   // end of the current chunk, a run of characters without white space
 	mask     class // classes of all characters in the chunk
 
-	// Offsets for the kinds of tokens: before noEmail, no further e-mail address begins; the other
-	// names have the same meaning.
+	// Before these offsets, no further token of a kind begins. For example, no e-mail address
+	// begins before noEmail.
 	noEmail, noScheme, noDotted, noRelPath, noBlob, noCreds int
 
 	creds    credsMemo
@@ -59,7 +59,7 @@ func (s *scanner) chunk(i int) {
 }
 
 // secret adds the text between i and a secret, and then the secret. If the sanitiser has
-// replaced the value by its mark, the mark is the secret.
+// already replaced the value by a mark, the mark becomes the secret.
 func (s *scanner) secret(i, from, to int) int {
 	if end, kind := s.placeholder(from); end > from && kind == Secret {
 		to = end

@@ -2,11 +2,11 @@ package scan
 
 import "strings"
 
-// shapeMin is the least length in bytes of a key that is recognised by its shape.
+// shapeMin is the smallest length in bytes of a key that is recognised by its shape.
 const shapeMin = 12
 
-// shapes holds the known prefixes of keys and tokens by their first byte, and the least
-// number of characters that must follow each.
+// shapes contains the known prefixes of keys and tokens by their first byte. For each prefix,
+// it also contains how many characters must follow at least.
 var shapes = shapesByFirst([]shape{
 	{"1//0", 20}, {"AGE-SECRET-KEY-1", 10}, {"AIza", 20}, {"AKIA", 12}, {"ASIA", 12}, {"ATATT3", 16}, {"ATCTT3", 16},
 	{"GOCSPX-", 10}, {"LTAI", 12}, {"NRAK-", 16}, {"PMAK-", 20}, {"SG.", 16},
@@ -54,8 +54,8 @@ func (s *scanner) shape(i int) int {
 	return i
 }
 
-// tokenEnd returns the end of a run of characters that keys may have; stars may hide
-// some of them. A full stop at the end of a sentence does not belong to the run.
+// tokenEnd returns the end of a run of characters that keys may contain. Stars may hide some of
+// the characters. A full stop at the end of a sentence does not belong to the run.
 func (s *scanner) tokenEnd(i int) int {
 	from := i
 	for s.is(i)&(cAlnum|cJoin|cDot) != 0 || strings.IndexByte("*~+/=", s.at(i)) >= 0 {
@@ -99,7 +99,7 @@ func (s *scanner) botToken(i int) int {
 
 const (
 	blobMin   = 20
-	secretMin = 40 // the least length in bytes of a blob that is a secret in any context
+	secretMin = 40 // from this length in bytes on, a blob is a secret in any context
 )
 
 // blob reads a long run of letters and digits that looks random: a request id, a hash or base64.

@@ -44,8 +44,8 @@ func (s *scanner) urlEnd(start, i int) int {
 	return s.trimURL(start, s.passwordEnd(i, j))
 }
 
-// passwordEnd extends a URL that seems to end within its password, because a password
-// may have any character: the URL has a ':' and no '@', and an '@' follows later.
+// passwordEnd returns the real end of a URL that seems to end within its password: the URL has
+// a ':' and no '@', and an '@' follows later. A password may contain any character.
 func (s *scanner) passwordEnd(i, j int) int {
 	if j == s.chunkEnd || strings.IndexByte(s.text[i:j], '@') >= 0 {
 		return j
@@ -61,8 +61,8 @@ func (s *scanner) passwordEnd(i, j int) int {
 	return j
 }
 
-// urlChars returns the end of the characters that a URL may have. Some are escaped in
-// texts that come from JSON.
+// urlChars returns the end of a run of characters that a URL may contain. In texts from JSON,
+// some of them are escaped.
 func (s *scanner) urlChars(i int) int {
 	for ; i < s.chunkEnd; i++ {
 		switch s.text[i] {
@@ -81,7 +81,8 @@ func (s *scanner) urlChars(i int) int {
 	return i
 }
 
-// trimURL removes punctuation and unmatched closing brackets from the end.
+// trimURL returns the end of a URL without punctuation and unmatched closing brackets at its
+// end.
 func (s *scanner) trimURL(start, end int) int {
 	var open [3]int
 	counted := false

@@ -2,7 +2,8 @@ package scan
 
 import "strings"
 
-// value returns the secret value of a name that begins at start.
+// value returns the position of the secret that is the value of a name. The name begins at
+// start. If the value is not a secret, from and to are equal.
 func (s *scanner) value(start int, level strength, l link) (from, to int) {
 	i := s.skipSpaces(l.value)
 	none := i
@@ -56,11 +57,12 @@ func (s *scanner) value(start int, level strength, l link) (from, to int) {
 	return none, none
 }
 
-// elementMax is the longest text of an XML element that is taken as a secret, in bytes.
+// elementMax is the largest length in bytes of a text in an XML element that counts as a
+// secret.
 const elementMax = 1 << 10
 
-// isNext reports whether the value of a name is missing, because the text after the name is the
-// next name or the next option.
+// isNext reports whether a name has no value, because the text after the name is already the
+// next name or option.
 func (s *scanner) isNext(from, to int) bool {
 	switch c := s.at(to); {
 	case strings.HasPrefix(s.text[from:], "--"):
@@ -72,8 +74,8 @@ func (s *scanner) isNext(from, to int) bool {
 	}
 }
 
-// skips reports whether value must skip the text at i: it is not a value, or other functions read
-// it.
+// skips reports whether the method value must skip the text at i, because it is not a value or
+// because other methods read it.
 func (s *scanner) skips(i int, level strength) bool {
 	if strings.HasPrefix(s.text[i:], "-----BEGIN ") {
 		return true
@@ -102,8 +104,8 @@ func (s *scanner) isSecret(from, to int, level strength, quote byte, l link) boo
 	return s.looksSecret(from, to)
 }
 
-// header returns the secret after the scheme in a header. The secret of schemes with
-// several parts ends at the end of the line.
+// header returns the position of the secret after the scheme in a header. If the scheme has
+// several parts, the secret ends at the end of the line.
 func (s *scanner) header(start, i int, quote byte, l link) (from, to int) {
 	n := s.schemeLength(i)
 	rest := s.text[min(i, len(s.text)):]
@@ -177,8 +179,8 @@ func (s *scanner) lineEnd(start, i int, quote byte) int {
 	return min(i, len(s.text))
 }
 
-// end returns the end of a value, with or without quotes. A quote directly before a
-// word does not close the value, unless it is the last quote nearby on its line.
+// end returns the end of a value, with or without quotes. A quote directly before a word does
+// not end the value, unless it is the last quote nearby on its line.
 func (s *scanner) end(i int, quote byte) int {
 	if quote == 0 {
 		return s.valueEnd(i)
@@ -292,7 +294,7 @@ func wordSet(words string) map[string]bool {
 	return set
 }
 
-// blobKeyMin is the least length in bytes of a secret whose name only suggests a secret.
+// blobKeyMin is the smallest length in bytes of a secret whose name only suggests a secret.
 const blobKeyMin = 16
 
 // looksSecret reports whether a value looks random: not a word, a sentence or a short
@@ -321,8 +323,7 @@ func (s *scanner) looksSecret(from, to int) bool {
 	}
 }
 
-// blobLike reports whether a value has only characters of encoded bytes and looks
-// random.
+// blobLike reports whether a value looks random and contains only characters of encoded bytes.
 func (s *scanner) blobLike(from, to int) bool {
 	if s.uuid(from, to) {
 		return false

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// stemMax is the length in bytes up to which words are stemmed.
+// stemMax is the largest length in bytes of a word whose ending is removed before it is hashed.
 const stemMax = 40
 
 // stem holds the lower-case letters of a word while its hash is computed.

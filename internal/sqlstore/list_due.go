@@ -11,26 +11,28 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// A list in the order of due times merges the jobs of all lanes, priorities and states, because the
-// index of due times has them apart. First it reads only when the first job of each is due.
-// Then it reads jobs of those that come first, a few at a time.
+// A list in the order of due times merges the jobs of all lanes, priorities and states, because
+// the index of due times has a separate part for each of these combinations. First, the list
+// reads only the due time of the first job in each part. Then it reads the jobs of the parts
+// that are due first, a few jobs at a time.
 const (
-	dueStreams = 64    // lanes, priorities and states whose jobs are read for the first time by one statement
-	dueChunk   = 8     // number of jobs of a lane and priority that are read first; each further read doubles it
-	dueMax     = 5_000 // rows that a page reads if its filter does not select whole lanes
+	dueStreams = 64    // maximum number of parts whose first jobs are read by one statement
+	dueChunk   = 8     // number of jobs in the first read of a part; each further read of the part reads twice as many
+	dueMax     = 5_000 // maximum number of rows that a page reads if its filter does not select whole lanes
 )
 
 var (
-	// firstDue reads, for each lane, priority and state, the due time of the first job at or after
-	// ?1. ?2 and ?3 are the queue and the kind, and ?4 is the state; NULL selects all. A store with an
-	// index of retrying jobs reads both states together, as state 1.
+	// firstDue reads, for each lane, priority and state, the due time of the first job that is
+	// due at or after ?1. It reads only the queue ?2, the kind ?3 and the state ?4; NULL
+	// selects all. A store with an index of retrying jobs reads both states together, as state
+	// 1.
 	firstDue = declare("firstDue", `WITH priorities(n) AS (VALUES (1), (2), (3), (4)), states(n) AS (VALUES (1), (2)) SELECT l.id, p.n, s.n,
 		(SELECT h.run_at FROM redrive_jobs h INDEXED BY redrive_ready WHERE h.lane = l.id AND h.priority = p.n AND h.state = s.n AND h.state < 3
 			AND h.run_at >= ?1 ORDER BY h.run_at LIMIT 1)
 		FROM redrive_lanes l CROSS JOIN priorities p CROSS JOIN states s
 		WHERE (?4 IS NULL OR s.n = ?4) AND (?2 IS NULL OR l.queue = ?2) AND (?3 IS NULL OR l.kind = ?3)`)
-	// listDue lists, for each number in ?4, the first ?3 jobs with a due time after ?1, or at
-	// ?1 and with an id after ?2. See streamNumber for the numbers.
+	// listDue lists jobs for each number in the JSON array ?4: the first ?3 jobs that are due
+	// after ?1, or at ?1 with an id above ?2. See streamNumber for the numbers.
 	listDue = declare("listDue", listLive+`, i.value FROM json_each(?4) i CROSS JOIN redrive_jobs j CROSS JOIN redrive_lanes l
 		WHERE j.id IN (SELECT h.id FROM redrive_jobs h INDEXED BY redrive_ready
 			WHERE h.lane = CAST(i.value AS INTEGER) / 16 AND h.priority = CAST(i.value AS INTEGER) % 8
@@ -38,8 +40,8 @@ var (
 			AND (h.run_at, h.id) > (?1, ?2) ORDER BY h.run_at, h.id LIMIT ?3) AND l.id = j.lane`)
 )
 
-// streamNumber returns the number of a lane, priority and state. The statement listDue contains its
-// inverse.
+// streamNumber returns the number of a lane, priority and state. The statement listDue computes
+// the three values from this number.
 func streamNumber(lane, priority, state int64) int64 { return 16*lane + 8*(state-1) + priority }
 
 func byDue(j *job.Job) store.Cursor { return store.Cursor{At: j.RunAt, ID: j.ID} }
@@ -96,17 +98,17 @@ func onlyLanes(f *store.Filter) bool {
 		f.Attr == store.Attr{} && f.Created == store.Span{} && !f.ByCause()
 }
 
-// dueStream is the jobs of a lane with one priority and state, the first due job first.
+// dueStream contains the jobs of one lane, priority and state, in the order of their due times.
 type dueStream struct {
 	number int64        // see streamNumber
 	at     store.Cursor // position of the first job that was not returned yet; before the first read only its time is known
 	jobs   []job.Job    // jobs that were read and not returned yet
-	last   store.Cursor // the end of what was read
+	last   store.Cursor // position of the last job that was read
 	chunk  int          // number of jobs of the last read; 0 before the first read
 	more   bool         // whether there may be jobs after those that were read
 }
 
-// dueMerge merges streams. It is a heap of them.
+// dueMerge is a heap of streams. The stream whose next job is due first is at the top.
 type dueMerge struct {
 	*lister
 	from    store.Cursor
@@ -123,7 +125,8 @@ func (m *dueMerge) Less(i, k int) bool { return dueFirst(m.streams[i].at, m.stre
 // Swap implements heap.Interface.
 func (m *dueMerge) Swap(i, k int) { m.streams[i], m.streams[k] = m.streams[k], m.streams[i] }
 
-// Push implements heap.Interface. The streams are all there at the start.
+// Push implements heap.Interface. It is never called, because all streams are there at the
+// start.
 func (*dueMerge) Push(any) {}
 
 // Pop implements heap.Interface.
@@ -157,7 +160,7 @@ func (m *dueMerge) state() Value {
 	return Value{}
 }
 
-// next returns the next job, or nil after the last one.
+// next returns the next job, or nil if there are no more jobs.
 func (m *dueMerge) next() (*job.Job, error) {
 	for len(m.streams) > 0 {
 		s := m.streams[0]
@@ -177,7 +180,7 @@ func (m *dueMerge) next() (*job.Job, error) {
 		if len(s.jobs) > 0 {
 			s.at = byDue(&s.jobs[0])
 		} else {
-			s.at = s.last // no job of the stream comes before the end of what was read
+			s.at = s.last // the next job of the stream comes after the last job that was read
 		}
 		heap.Fix(m, 0)
 		return j, nil
@@ -185,8 +188,8 @@ func (m *dueMerge) next() (*job.Job, error) {
 	return nil, nil
 }
 
-// read reads the next jobs of a stream. The first read of a stream also reads others that
-// come soon.
+// read reads the next jobs of a stream. If this is the first read of the stream, read also
+// makes the first reads of other streams that come soon.
 func (m *dueMerge) read(s *dueStream) error {
 	streams := []*dueStream{s}
 	if s.chunk == 0 {

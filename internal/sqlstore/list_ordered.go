@@ -9,12 +9,13 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// A list of retrying jobs in the order of due times reads the index of retrying jobs, in a store that
-// has one; see due for the others. A list in the order of ends reads the tables of ended jobs, because their
-// rows are written in that order.
+// A list of retrying jobs in the order of due times reads the index of retrying jobs, if the
+// store has one; the method due makes the other lists in this order. A list in the order of
+// ends reads the tables of ended jobs, because their rows are written in that order.
 var (
-	// walkRetries reads the retrying jobs that are due after a time, and walkRetriesAt those that
-	// are due at a time. Only a store with an index of retrying jobs has SQL texts for them.
+	// walkRetries reads the retrying jobs that are due after a time, and walkRetriesAt reads
+	// the retrying jobs that are due at that time. Only a store with an index of retrying jobs
+	// has SQL texts for these two statements.
 	walkRetries   = &Query{Name: "walkRetries", Walk: true}
 	walkRetriesAt = &Query{Name: "walkRetriesAt", Walk: true}
 	// selSeqOf returns the sequence number and the end time of an ended job.
@@ -26,9 +27,9 @@ var (
 	listedDied = declare("listedDied", listDead+fromDead+`WHERE j.death = ?`)
 )
 
-// Transactions of other processes that overlap number their rows of ended jobs in any order. So a
-// job can have a lower number than a job that ended earlier. A list shows ended jobs in the order
-// of their numbers, and expects that two jobs in the wrong order are not further apart than this.
+// Rows of ended jobs have numbers. If transactions of several processes overlap, a job can have
+// a lower number than a job that ended earlier. A list shows ended jobs in the order of their
+// numbers, and expects that two jobs in the wrong order are not further apart than this.
 const (
 	endSlack = time.Minute
 	endRows  = 2_000
@@ -61,8 +62,8 @@ func (l *lister) retries(from store.Cursor) (store.Page, error) {
 
 func byEnd(j *job.Job) store.Cursor { return store.Cursor{At: j.FinishedAt, ID: j.ID} }
 
-// ended lists completed, cancelled and dead jobs, the latest end first. For jobs that ended at
-// the same time, completed and cancelled jobs come before dead jobs.
+// ended lists completed, cancelled and dead jobs, the job that ended last first. Among jobs
+// that ended at the same time, completed and cancelled jobs come before dead jobs.
 func (l *lister) ended() (p store.Page, err error) {
 	seq, death, err := l.endedFrom()
 	if err != nil {
@@ -109,8 +110,8 @@ func (l *lister) ended() (p store.Page, err error) {
 	return p, nil
 }
 
-// done lists the completed and cancelled jobs with sequence numbers below the given number,
-// the latest end first.
+// done lists the completed and cancelled jobs with sequence numbers below seq, the job that
+// ended last first.
 func (l *lister) done(seq int64) (stretch, error) {
 	s, err := l.search(&walkedEnded, byEnd, seq)
 	if since := l.f.Ended.Since; since != 0 && s.end.At < since.Add(-endSlack) {
@@ -131,8 +132,8 @@ func (l *lister) dead(death int64) (s stretch, err error) {
 	}
 	m.takes = func(d *job.DeadLetter) bool { return !d.Revived }
 	want := l.limit + 1
-	// the search also finds jobs that the filter does not select, so it must find more jobs
-	// than a page holds
+	// The search also finds jobs that the filter does not select, so it must find more jobs
+	// than one page contains.
 	if l.f.Created != (store.Span{}) {
 		want = store.StepMax
 	}
@@ -215,8 +216,8 @@ func (l *lister) endedFrom() (seq, death int64, err error) {
 	return seq, death - 1, err
 }
 
-// seqBefore returns the number after the last completed or cancelled job that ended before
-// a time.
+// seqBefore returns the number after the last completed or cancelled job that ended before the
+// time at.
 func (l *lister) seqBefore(at job.Micros) (int64, error) {
 	seq, err := l.firstSeq(at)
 	if err != nil {
@@ -230,8 +231,8 @@ func (l *lister) seqBefore(at job.Micros) (int64, error) {
 	return seq, err
 }
 
-// rowsFrom calls each for the completed and cancelled jobs with the numbers from seq on that
-// can have ended before a time.
+// rowsFrom calls the function each for completed and cancelled jobs with the number seq or
+// higher, until the jobs can no longer have ended before the time at.
 func (l *lister) rowsFrom(seq int64, at job.Micros, each func(seq int64, ended job.Micros)) error {
 	return enough(l.c.Rows(walkSeqs, func(r Row) error {
 		if job.Micros(r.Int(1)) > at.Add(endSlack) {
@@ -242,8 +243,8 @@ func (l *lister) rowsFrom(seq int64, at job.Micros, each func(seq int64, ended j
 	}, num(seq), num(endRows)))
 }
 
-// firstSeq returns the number of the first completed or cancelled job that ended at or
-// after a time.
+// firstSeq returns the number of the first completed or cancelled job that ended at or after
+// the time at.
 func (l *lister) firstSeq(at job.Micros) (int64, error) {
 	return firstNumber(l.c, selLastSeq, selSeqFrom, at)
 }

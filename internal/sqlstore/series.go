@@ -12,25 +12,27 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// The statements that read figures return rows of (at, lane, body). In a store with other writers
-// they also return rows in which the column lane is the constant unfolded: the body of such a row
-// is a result of AppendFigures for the time at.
+// The statements that read figures return rows with the columns at, lane and body. In a store
+// with other writers, they also return rows whose column lane is the constant unfolded. The
+// body of such a row is a result of AppendFigures for the time at.
 var (
 	walkFigures = declare("walkFigures", `SELECT at, lane, body FROM redrive_figures WHERE unit = ?1 AND at >= ?2 AND at < ?3`)
-	// laneFigures reads the rows of a few lanes, whose numbers are a JSON list. It looks up each
-	// row by its key, because the rows of all lanes of a minute are stored side by side.
+	// laneFigures reads the rows of a few lanes, whose numbers are a JSON array. It looks up
+	// each row by its key, because the table has the rows of all lanes together for each
+	// minute.
 	laneFigures = declare("laneFigures", `WITH RECURSIVE times(at) AS (VALUES (?2) UNION ALL SELECT at + ?4 FROM times WHERE at + ?4 < ?3)
 		SELECT f.at, f.lane, f.body FROM times t CROSS JOIN json_each(?5) i CROSS JOIN redrive_figures f
 		WHERE f.unit = ?1 AND f.at = t.at AND f.lane = i.value`)
 	allFigures = declare("allFigures", `SELECT at, lane, body, unit FROM redrive_figures ORDER BY unit, at, lane`)
 )
 
-// unfolded stands in the column lane for figures that no row of redrive_figures includes yet.
+// unfolded is the value of the column lane for figures that no row of redrive_figures includes
+// yet.
 const unfolded = -1
 
-// seekShare decides how the figures of some lanes are read. If at most one lane in seekShare is
-// wanted, each of its rows is looked up by key. Otherwise the rows of all lanes are read. A look-up
-// takes about four times as long as reading the next row.
+// seekShare decides how the figures of some lanes are read. If the caller wants at most one
+// lane in seekShare, each row is looked up by its key. Otherwise, the rows of all lanes are
+// read. A look-up takes about four times as long as reading the next row.
 const seekShare = 4
 
 // Series implements store.Reader.
@@ -116,7 +118,7 @@ func (g *figureRange) onlyTotal() {
 	g.seek, g.wanted = []int64{allLanes}, func(lane int64) bool { return lane == allLanes }
 }
 
-// scanFigures reads a row of (at, lane, body).
+// scanFigures reads a row with the columns at, lane and body.
 func scanFigures(r Row, each func(job.Micros, int64, *store.Figures)) error {
 	at, lane := job.Micros(r.Int(0)), r.Int(1)
 	if lane != unfolded {
@@ -169,7 +171,7 @@ func dumpStored(c Session, d *store.Dump) error {
 				if lane != allLanes {
 					l := lanes[lane]
 					if l == nil {
-						l = &Lane{queue: "?", kind: "?"} // this name shows in the dump that the row of the lane is missing
+						l = &Lane{queue: "?", kind: "?"} // the names "?" show in the dump that the row of the lane is missing
 					}
 					k.Queue, k.Kind = l.queue, l.kind
 				}
@@ -218,9 +220,9 @@ func (w *sweep) oldFigures() error {
 	return nil
 }
 
-// countDue counts retries by the minute in which they are due: rows of (minute, number), several of one
-// minute. Minute 0 ends at ?1 and has no begin; the minutes 1 to ?2 follow. It stops counting a row at
-// store.DueCountMax.
+// countDue counts retries by the minute in which they are due. Its rows have a minute and a
+// number; a minute can have several rows. Minute 0 includes everything that is due before ?1;
+// the minutes 1 to ?2 follow. The number of a row is at most store.DueCountMax.
 var countDue = declare("countDue", `WITH RECURSIVE priorities(n) AS (VALUES (1), (2), (3), (4)),
 	minutes(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM minutes WHERE i < ?2)
 	SELECT m.i, (SELECT count(*) FROM (SELECT 1 FROM redrive_jobs j INDEXED BY redrive_ready

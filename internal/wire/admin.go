@@ -25,7 +25,7 @@ type PolicyCheck struct {
 	Policy   string    `json:"policy,omitempty"` // name of the policy
 	Hash     string    `json:"hash,omitempty"`
 	Problems []Problem `json:"problems"`
-	// Notes names the kinds and queues of the policy that the configuration does not have.
+	// Notes names those kinds and queues of the policy that are not in the configuration.
 	Notes []string `json:"notes,omitempty"`
 }
 
@@ -45,7 +45,7 @@ type Migration struct {
 	Steps    int    `json:"steps"`
 }
 
-// Cron is a cron entry: it enqueues jobs at set times.
+// Cron is a cron entry. It enqueues jobs at the times of a cron expression.
 type Cron struct {
 	Name string `json:"name"`
 	// Configured is false if the entry has enqueued jobs in the past but is no longer in
@@ -73,7 +73,7 @@ type CronList struct {
 type Queue struct {
 	Name string `json:"name"`
 	Mode string `json:"mode"`
-	// number of workers in each process; 0 if it is not known
+	// Workers is the number of workers in each process; it is 0 if this number is not known.
 	Workers int `json:"workers,omitempty"`
 	// Limit is the largest number of jobs of the queue that run at the same time in all
 	// processes together. 0 means no limit.

@@ -32,8 +32,8 @@ func appendCSV(out *bytes.Buffer, cells []string) {
 // plainNumber matches a text that all spreadsheets read as a number.
 var plainNumber = regexp.MustCompile(`^-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)
 
-// formula matches the first character of a possible formula if it follows a character at
-// which some spreadsheets split cells or records.
+// formula matches the first character of a possible formula inside a cell: it follows a
+// character at which some spreadsheets split cells or records.
 var formula = regexp.MustCompile("([;\t\r\n][;\t\r\n \u00a0\"']*)([=+\\-@＝＋－＠])")
 
 // harmless puts an apostrophe before a cell that a spreadsheet would evaluate as a formula.

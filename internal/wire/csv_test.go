@@ -51,7 +51,7 @@ func FuzzCSV(f *testing.F) {
 				t.Fatalf("the cell %q was read as %q, want %q", cell, got[i], want)
 			}
 			if got[i] != "" && strings.ContainsRune("=+-@\t\r\n", rune(got[i][0])) && !json.Valid([]byte(got[i])) && !plainNumber.MatchString(got[i]) {
-				t.Fatalf("the cell %q begins as a formula, want an apostrophe at its beginning", got[i])
+				t.Fatalf("the cell %q begins with a character of a formula, want an apostrophe before it", got[i])
 			}
 		}
 		if rest, err := r.Read(); err == nil {
@@ -60,8 +60,8 @@ func FuzzCSV(f *testing.F) {
 	})
 }
 
-// Some spreadsheets split a line at semicolons, even inside a quoted cell. No part of a
-// cell may then begin a formula.
+// Some spreadsheets split a line at semicolons, even inside a quoted cell. Even then, no part
+// of a cell may begin a formula.
 //
 // part of: D3
 func TestD3_NoPartOfACellIsAFormula(t *testing.T) {
@@ -76,13 +76,13 @@ func TestD3_NoPartOfACellIsAFormula(t *testing.T) {
 		for _, cell := range strings.FieldsFunc(out.String(), func(r rune) bool { return r == comma || r == '\n' || r == '\r' }) {
 			cell = strings.Trim(cell, "\" ")
 			if cell != "" && strings.ContainsRune("=+-@", rune(cell[0])) && !plainNumber.MatchString(cell) {
-				t.Errorf("a line that is split at %q has the cell %q, which begins as a formula", comma, cell)
+				t.Errorf("a line that is split at %q has the cell %q, which begins a formula, want an apostrophe before it", comma, cell)
 			}
 		}
 	}
 }
 
-// deadEntry returns a dead letter that contains a secret in every field that can have one.
+// deadEntry returns a dead letter with a secret in every field that can contain one.
 func deadEntry(payload string) *store.DeadEntry {
 	return &store.DeadEntry{
 		DeadLetter: job.DeadLetter{

@@ -13,8 +13,8 @@ import (
 type DeadPage struct {
 	Entries []store.DeadEntry `json:"dead_letters"`
 	Next    string            `json:"next,omitempty"` // token for the next page; empty on the last page
-	// Searched is a time. All matching dead letters that died after this time are on this
-	// page or on earlier pages.
+	// Searched is a time. If a matching dead letter died after this time, it is on this page or
+	// on an earlier page.
 	Searched job.Micros `json:"searched_until,omitempty"`
 }
 
@@ -96,8 +96,7 @@ type GroupDetails struct {
 	Notes []store.Note `json:"notes"` // from the oldest to the newest
 }
 
-// DeadAnswer is the result of an action for one dead letter, if the action was applied to
-// several.
+// DeadAnswer is the result for one dead letter of an action on several dead letters.
 type DeadAnswer struct {
 	ID     job.ID `json:"id"`
 	Status string `json:"status,omitempty"`
@@ -105,12 +104,12 @@ type DeadAnswer struct {
 	Error  string `json:"error,omitempty"`
 }
 
-// Counted holds the number of dead letters that the filter of an action selects, and the
-// number that the action has changed.
+// Counted contains the number of dead letters that the filter of an action selects, and the
+// number of dead letters that the action has changed.
 type Counted struct {
 	Do string `json:"act"`
 	N  int64  `json:"count"`
-	// number of changed dead letters; nil if they were only counted
+	// Done is the number of changed dead letters; it is nil if they were only counted.
 	Done    *int64 `json:"done,omitempty"`
 	Through int64  `json:"through,omitempty"`
 }
@@ -126,8 +125,8 @@ type Patched struct {
 	Refused  []DeadAnswer `json:"refused"` // the first refused jobs, with the reasons
 }
 
-// LiveCounted holds the number of live jobs that the filter of an action selects, and the
-// number that the action has changed.
+// LiveCounted contains the number of live jobs that the filter of an action selects, and the
+// number of jobs that the action has changed.
 type LiveCounted struct {
 	Do      string `json:"act"`
 	N       int64  `json:"count"`
@@ -169,7 +168,7 @@ type DeadStats struct {
 	Class   map[string]int64 `json:"by_class"`
 	Kind    map[string]int64 `json:"by_kind"`
 	PerMin  Added            `json:"additions_per_minute"`
-	Success []Figure         `json:"success"` // empty if a filter selects some dead letters only
+	Success []Figure         `json:"success"` // empty if a filter selects only some of the dead letters
 	// Searched is set if only the dead letters that died after this time were counted.
 	Searched job.Micros `json:"searched_until,omitempty"`
 }

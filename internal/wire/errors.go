@@ -69,9 +69,9 @@ func (k Kind) row() kindRow {
 func (k Kind) String() string { return k.row().name }
 
 // ExitCode returns the exit code of a command that ends with an error of this kind: 0 for
-// success, 1 for any other error, 2 for a wrong call, 3 for a stop before all work was
-// done, 4 if something does not exist, 5 if the current state does not allow the call, and 9
-// if everything works but something should be looked at.
+// success, 1 for an error without another code, 2 for a wrong call, 3 for a stop before all
+// work was done, 4 if something does not exist, 5 if the current state does not allow the call,
+// and 9 if everything works but a person should look at something.
 func (k Kind) ExitCode() int { return k.row().exit }
 
 // Status returns the HTTP status of a response that reports an error of this kind.
@@ -83,8 +83,9 @@ type Kinded interface {
 	Kind() Kind
 }
 
-// KindOf returns the kind of an error. If the error is Kinded, this kind has precedence
-// over the kind of a wrapped store error. All other errors have the kind Internal.
+// KindOf returns the kind of an error. If the error is a Kinded, its method decides, even if it
+// wraps a store error of another kind. An error that KindOf does not know has the kind
+// Internal.
 func KindOf(err error) Kind {
 	if err == nil {
 		return None

@@ -61,8 +61,8 @@ type ExportMetadata struct {
 type Exporter struct {
 	out io.Writer
 	csv bool
-	// clean says which secrets are removed from payloads, attributes and notes. If it is
-	// nil, nothing is removed.
+	// clean says which secrets are removed from payloads, attributes and notes; if clean is
+	// nil, no secrets are removed.
 	clean *failure.SanitizeOptions
 	rows  int64
 
@@ -145,7 +145,7 @@ func (e *Exporter) row(d *store.DeadEntry) *ExportRow {
 	return row
 }
 
-// payload returns a payload as JSON. Valid JSON is not changed, other text becomes a JSON
+// payload returns a payload as JSON. Valid JSON stays unchanged, other text becomes a JSON
 // string, and other bytes become {"base64": …}.
 func (e *Exporter) payload(b []byte) json.RawMessage {
 	switch {

@@ -13,7 +13,7 @@ import (
 type Receipt struct {
 	Line int    `json:"line,omitempty"` // number of the line in the file, if the job was read from a file
 	ID   job.ID `json:"id"`
-	// true if a job with the same key already existed, so that no job was created
+	// Existing is true if a job with the same key already existed, so that no job was created.
 	Existing bool      `json:"existing"`
 	State    job.State `json:"state"`
 }
@@ -34,7 +34,8 @@ func JobOf(j *job.Job) Job {
 // JobRow is a job in a list, without its payload and its result.
 type JobRow struct {
 	job.Job
-	// largest number of attempts in the current life, as known now
+	// MaxAttempts is the largest number of attempts in the current life, as far as it is known
+	// now.
 	MaxAttempts int          `json:"max_attempts,omitempty"`
 	LastFailure *job.Failure `json:"last_failure,omitempty"` // the last failure of the job; set for jobs that are retrying or dead
 }
@@ -43,7 +44,7 @@ type JobRow struct {
 type JobList struct {
 	Jobs []JobRow     `json:"jobs"`
 	Next store.Cursor `json:"next,omitzero"` // token for the next page; left out on the last page
-	// Searched is set when a page ended before it was full; see store.Page.
+	// Searched is set if the page ended before it was full; see store.Page.
 	Searched job.Micros `json:"searched,omitempty"`
 }
 
@@ -110,7 +111,7 @@ type Explanation struct {
 	Runs     []Run     `json:"runs"` // the failed runs, the oldest first
 }
 
-// JobAnswer is the result of an action for one job, if the action was applied to several.
+// JobAnswer is the result for one job of an action on several jobs.
 type JobAnswer struct {
 	ID    job.ID    `json:"id"`
 	State job.State `json:"state,omitzero"`

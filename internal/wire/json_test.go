@@ -27,7 +27,7 @@ func FuzzPlain(f *testing.F) {
 		}
 		var back string
 		if err := json.Unmarshal(plain, &back); err != nil || back != s {
-			t.Fatalf("%q was decoded as %q with error %v, want the same text and no error", s, back, err)
+			t.Fatalf("the JSON of %q was decoded as %q with error %v, want the same text and no error", s, back, err)
 		}
 	})
 }

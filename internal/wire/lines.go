@@ -35,9 +35,9 @@ type Requests struct {
 	lineParser
 }
 
-// ReadRequests returns a reader for the jobs in a file. Messages contain the name of the
-// file. payloadMax is the largest size of a payload in bytes; it also limits the length of
-// a line. Times that are written as durations are counted from now.
+// ReadRequests returns a reader for the jobs in a file. name is the name of the file in
+// messages. payloadMax is the largest size of a payload in bytes; it also limits the length of
+// a line. Times that are written as durations count from now.
 func ReadRequests(name string, in io.Reader, payloadMax int, now time.Time) *Requests {
 	return &Requests{newLineReader(name, in, payloadMax), newLineParser(now)}
 }
@@ -80,7 +80,7 @@ func (e *LineError) Error() string { return fmt.Sprintf("%s:%d: %v", e.Name, e.L
 // Unwrap returns the mistake without the file name and the line number.
 func (e *LineError) Unwrap() error { return e.Err }
 
-// Kind returns the kind of the mistake. A mistake without a kind makes the line invalid.
+// Kind returns the kind of the mistake, or InvalidField if the mistake has no kind.
 func (e *LineError) Kind() Kind {
 	if k := KindOf(e.Err); k != Internal {
 		return k
@@ -97,8 +97,9 @@ type lineReader struct {
 	bytes int64 // number of bytes that were read
 }
 
-// newLineReader sets the largest length of a line. Each byte of the largest payload can
-// become an escape of six bytes, and the other fields need space too.
+// newLineReader returns a lineReader. It computes the largest length of a line from payloadMax:
+// each byte of a payload can become an escape of six bytes, and the other fields need space
+// too.
 func newLineReader(name string, in io.Reader, payloadMax int) lineReader {
 	return lineReader{name: name, in: bufio.NewReaderSize(in, 64<<10), max: 6*payloadMax + 8*job.AttrsMax}
 }
@@ -138,8 +139,8 @@ func (l *lineReader) line() (line []byte, err error) {
 // at adds to an error the name of the file and the number of the last line that was read.
 func (l *lineReader) at(err error) error { return &LineError{Name: l.name, Line: l.n, Err: err} }
 
-// field is a key that a line can have, with a description of its values and the function
-// that reads a value.
+// field is a key that a line can have. It has a description of the values for messages, and a
+// function that reads a value.
 type field struct {
 	key, want string
 	read      func(*Request, json.RawMessage) error
@@ -201,8 +202,8 @@ func readUnique(r *Request, v json.RawMessage) error {
 	return err
 }
 
-// ParseUnique reads for how long a job is unique: "alive" is 0, anything else is the
-// length of a period.
+// ParseUnique reads for how long a job is unique. It returns 0 for "alive"; any other text must
+// be the length of a period.
 func ParseUnique(written string) (time.Duration, error) {
 	if written == "alive" {
 		return 0, nil

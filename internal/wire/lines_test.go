@@ -107,7 +107,7 @@ func FuzzLine(f *testing.F) {
 		q, err := p.parse(bytes.TrimSpace(line))
 		if err == nil {
 			if !json.Valid(line) || q.Kind == "" {
-				t.Errorf("the parser accepted the line %s, want an error", line)
+				t.Errorf("the parser accepted the line %s, which is not valid JSON or has no kind, want an error", line)
 			}
 		}
 		if err != nil && words.Clean(err.Error()) != err.Error() {

@@ -6,13 +6,12 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// Counted is an action on dead letters together with the number of dead letters that it
-// selects.
+// Counted is an action on dead letters, and the number of dead letters that it selects.
 type Counted struct {
 	store.Action
-	N int64 // N is the number of dead letters that the action selects.
-	// Group is set if the action changes only a group: whether future dead letters of this
-	// group are ignored.
+	N int64 // number of selected dead letters
+	// Group is set if the action only changes whether future dead letters of this group are
+	// ignored.
 	Group *store.Group
 }
 
@@ -50,13 +49,13 @@ func (c *Counted) Result(done int64) string {
 	return fmt.Sprintf("%s %s", Count(done, "dead letter"), Done(c.Do))
 }
 
-// Progress returns a sentence about an action that was stopped early, with the number of
-// dead letters that it has changed.
+// Progress returns a sentence about an action that was stopped early. It gives the number of
+// dead letters that the action has changed.
 func (c *Counted) Progress(done int64) string {
 	return fmt.Sprintf("%s of %s were %s, the rest is unchanged", Number(done), Count(c.N, "dead letter"), Done(c.Do))
 }
 
-// group returns a sentence that the group is now ignored, or that it is no longer ignored.
+// group returns a sentence that says whether the group is now ignored or no longer ignored.
 func (c *Counted) group(ignored, reopened string) string {
 	text := "group " + ShortGroup(c.Group.Fingerprint) + " "
 	if c.Do == store.ActIgnore {

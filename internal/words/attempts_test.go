@@ -9,9 +9,8 @@ import (
 	"github.com/redrive/redrive/policy"
 )
 
-// The largest possible number of attempts is never smaller than the number of attempts so
-// far. It increases if a failure of another class with a separate budget occurs.
-// part of: U1, R4
+// The largest number of attempts is never smaller than the number of attempts so far. It
+// increases after a failure of another class, if this class has a separate budget.
 func TestMaxAttempts(t *testing.T) {
 	t.Parallel()
 	p := policy.Default() // the default policy allows 3 retries for NetworkTimeout and 5 for RateLimitExceeded

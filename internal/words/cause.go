@@ -40,7 +40,7 @@ func CauseFacts(g *store.Group, now job.Micros) Facts {
 	return f
 }
 
-// Help says how many retries of a cause helped.
+// Help says how many jobs of the group were retried, and how many of these retries helped.
 func Help(g *store.Group) string {
 	if g.Retried == 0 {
 		return "none yet"

@@ -30,7 +30,7 @@ func (d *DeadDetails) Fatal() *job.Failure {
 			if f.Life == d.Letter.Life {
 				return f
 			}
-			return nil // the job expired in a life without a run, so no failure has ended it
+			return nil // the job expired in a life without a run, so no failure made it dead
 		}
 	}
 	return nil

@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// diffLinesMax is the largest number of lines of each compared text. The work increases
-// with the product of the two numbers of lines.
+// diffLinesMax is the largest number of lines of each compared text. The time for a comparison
+// grows with the product of the two numbers of lines.
 const diffLinesMax = 1_000
 
 // Diff compares two payloads line by line. Removed lines begin with "-", added lines with

@@ -26,7 +26,7 @@ func (f *Facts) addNumber(name string, n int64) {
 	}
 }
 
-// Facts returns the facts about the job that the text of Standing does not contain.
+// Facts returns those facts about the job that are not in the text of Standing.
 func (d *Details) Facts() Facts {
 	j := &d.Job
 	f := Facts{}
@@ -146,7 +146,7 @@ func Evidence(f *job.Failure) string {
 	return strings.Join(parts, ", ")
 }
 
-// Facts returns the facts about the dead letter that the text of Standing does not contain.
+// Facts returns those facts about the dead letter that are not in the text of Standing.
 func (d *DeadDetails) Facts() Facts {
 	l, j := d.Letter, &d.Job
 	f := Facts{}
@@ -169,8 +169,8 @@ func (d *DeadDetails) Facts() Facts {
 	return f
 }
 
-// changed returns the current value of a fact, and its value before a retry changed the
-// job.
+// changed returns the current value of a fact. If a retry has changed the job, it adds the
+// value from before the retry.
 func (d *DeadDetails) changed(now string, before func(*store.Original) string) string {
 	if d.Original == nil || before(d.Original) == now {
 		return now

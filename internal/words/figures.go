@@ -11,7 +11,7 @@ import (
 const (
 	recoveredLeast = 0.60
 	deadMost       = 0.02
-	costMost       = 0.10 // the upper limit of the figure about costs, in US dollars
+	costMost       = 0.10 // the largest cost that meets the target, in US dollars
 )
 
 // Figure is a number that is compared with a target.
@@ -84,9 +84,8 @@ type Added struct {
 	Mean10, Mean60 float64
 }
 
-// AddedOf computes the four numbers from the numbers of dead jobs per minute, which begin
-// with the oldest. The averages do not include the current minute, because it has not
-// ended.
+// AddedOf computes the four numbers from the numbers of dead jobs per minute, the oldest minute
+// first. The averages do not include the current minute, because it has not ended.
 func AddedOf(minutes []int64) Added {
 	whole := minutes[:max(len(minutes)-1, 0)]
 	mean := func(n int) float64 {

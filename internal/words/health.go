@@ -11,7 +11,7 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// Limits say in which cases Warnings returns a warning.
+// Limits contains the values from which on Warnings returns a warning.
 type Limits struct {
 	Nobody     time.Duration // a warning if jobs are due for this time and no process can run them
 	Oldest     time.Duration // a warning if the oldest due job has been due for this time
@@ -34,7 +34,7 @@ func DefaultLimits() Limits {
 	}
 }
 
-// Warning is something that a person should look at, while the database works.
+// Warning describes something that a person should look at although the database works.
 type Warning struct {
 	Check string `json:"check"` // what was checked, such as "free-space"
 	Text  string `json:"message"`
@@ -135,8 +135,9 @@ func (w *health) workersOf(d *store.DueLane) (living, quiet int) {
 	return living, quiet
 }
 
-// sickOf reports whether each living process that has the queue and the kind of a job, and is not
-// quiet, cannot start the program of the kind. The cause is the error of one of them.
+// sickOf reports whether no worker can start the program of a job's kind. It asks only living
+// workers with the job's queue and kind that are not quiet. cause is the error of one of these
+// workers.
 func (w *health) sickOf(d *store.DueLane) (cause string, all bool) {
 	for i := range w.findings.Processes {
 		p := &w.findings.Processes[i]
@@ -232,8 +233,8 @@ func (w *health) clocks() {
 		Span(ahead), side, Span(w.limits.Clocks))
 }
 
-// owners warns about pending dead letters that are not classified. For all other dead letters, the
-// text of their class says who has to act.
+// owners warns about pending dead letters that are not classified. For all other dead letters,
+// the text of their class says who must act.
 func (w *health) owners() {
 	for _, c := range w.findings.Classes {
 		if c.Class != string(failure.UnknownError) {

@@ -35,7 +35,8 @@ func deaths(n int, now job.Micros) (list []job.Micros) {
 	return append(list, now.Add(-10*time.Minute), now.Add(-time.Hour))
 }
 
-// Each finding is tested at its limit, where nothing is wrong, and just beyond it.
+// Each finding is tested with a value at its limit, which gives no warning, and with a value
+// just beyond the limit.
 func TestWarnings(t *testing.T) {
 	t.Parallel()
 	now := job.At(time.Date(2026, 11, 23, 9, 0, 0, 0, time.UTC))

@@ -131,7 +131,7 @@ func RedriveWhat(r *store.Redrive) string {
 	return c.Question()
 }
 
-// liveStanding is RedriveStanding for a redrive of live jobs.
+// liveStanding does the same as RedriveStanding for a redrive of live jobs.
 func liveStanding(r *store.Redrive) string {
 	done, progress := LiveDone(r.Live.Do), fmt.Sprintf("%s of %s jobs are %s", Number(r.Released), Number(r.Total), LiveDone(r.Live.Do))
 	switch r.State {

@@ -39,8 +39,8 @@ func (o *Operators) Text(ctx context.Context, f *job.Failure) string {
 	return ""
 }
 
-// policy returns a policy that is stored as a policy file. It returns nil for any other
-// policy.
+// policy returns the policy with the given hash if it is stored as a policy file, and otherwise
+// nil.
 func (o *Operators) policy(ctx context.Context, hash string) *policy.Policy {
 	if p, known := o.known[hash]; known || hash == "" {
 		return p

@@ -18,8 +18,9 @@ var niceSteps = [...]time.Duration{
 
 const day = 24 * time.Hour
 
-// NiceStep returns the shortest of the niceSteps for which the span has at most the given number of
-// steps. If figures by minute are no longer kept for the whole span, the step is at least an hour.
+// NiceStep returns the shortest of the niceSteps with which the span has at most the given
+// number of columns. If figures by minute are no longer kept for the whole span, the step is at
+// least an hour.
 func NiceStep(span time.Duration, columns int) time.Duration {
 	for _, step := range niceSteps {
 		if span <= step*time.Duration(columns) && (span <= store.MinutesKept || step >= time.Hour) {
@@ -46,7 +47,7 @@ type ChartLine struct {
 	Values []int64
 }
 
-// span is the time of a series, counted in whole steps of the series.
+// span is the time range of a series, counted in whole steps of the series.
 type span struct {
 	since job.Micros
 	step  job.Micros
@@ -60,8 +61,8 @@ func spanOf(since, until job.Micros, step time.Duration) span {
 	return s
 }
 
-// columns returns the figures of each column, and the number of steps in a column. There are at
-// most the given number of columns.
+// columns adds up the figures of neighbouring steps, so that at most the given number of
+// columns remain. It returns the figures of each column and the number of steps in a column.
 func (s *span) columns(points []store.Point, most int) (columns []store.Figures, each int) {
 	each = max(1, (s.steps+most-1)/max(most, 1))
 	columns = make([]store.Figures, (s.steps+each-1)/each)
@@ -114,9 +115,9 @@ func ChartOf(points []store.Point, since, until job.Micros, step time.Duration, 
 	return c
 }
 
-// NamedChartOf returns the chart of the points of a series with names: one line for each name,
-// with the attempts of each column, or its failed attempts if the names are classes. The name
-// with the most attempts comes first.
+// NamedChartOf returns the chart of the points of a series with names. It has one line for each
+// name. A line has the attempts of each column; if the names are classes, it has the failed
+// attempts. The name with the most attempts comes first.
 func NamedChartOf(points []store.Point, since, until job.Micros, step time.Duration, most int) Chart {
 	s := spanOf(since, until, step)
 	byName := make(map[string][]store.Point)

@@ -141,8 +141,8 @@ func (d *Details) Because() string {
 	return ""
 }
 
-// waitsFor describes why a waiting job waits. The store does not record which of several
-// reasons was the last, so the text names all of them.
+// waitsFor describes why a waiting job waits. If there are several reasons, the text names all
+// of them, because the store does not record which of them was the last.
 func (d *Details) waitsFor(last *job.Failure) string {
 	j := &d.Job
 	switch c := &j.Counters; {
@@ -246,10 +246,10 @@ func Attempts(j *job.Job, most int) string {
 	return made + "/" + strconv.Itoa(most)
 }
 
-// MaxAttempts returns the largest number of attempts in the current life. The number comes
-// from the last decision, otherwise from scheduled, the number in the retry schedule of the
-// kind. It is 0 if it is not known: a policy with a separate budget for each class has no
-// such number before the first failure.
+// MaxAttempts returns the largest number of attempts in the current life. The number comes from
+// the last decision. If there is no decision, it is scheduled, the number in the retry schedule
+// of the kind. The result is 0 if the number is not known: a policy with a separate budget for
+// each class has no such number before the first failure.
 func MaxAttempts(j *job.Job, failures []job.Failure, scheduled int) int {
 	made := int(j.Counters.Attempts)
 	for _, f := range slices.Backward(failures) {
@@ -266,15 +266,16 @@ func MaxAttempts(j *job.Job, failures []job.Failure, scheduled int) int {
 	return 0
 }
 
-// LimitsAttempts reports whether the decision about a failure says how many attempts its job
-// has. If it does not, as after a crash or a deferral by a worker, an earlier failure may say it.
+// LimitsAttempts reports whether the decision about a failure says how many attempts the job
+// has. After a crash or a deferral by a worker, the decision does not say it; then an earlier
+// failure may say it.
 func LimitsAttempts(f *job.Failure) bool {
 	r, err := policy.ParseRecord(f.Decision)
 	return err == nil && r.Action != "" && r.Rule != policy.RuleWorker
 }
 
-// attemptsAfter returns the largest number of attempts in a life after a decision, if all
-// further attempts fail in the same way.
+// attemptsAfter returns the largest number of attempts in the life for which the decision was
+// made. It assumes that all further attempts fail in the same way.
 func attemptsAfter(d *policy.Record) int {
 	counted := d.ClassFailures
 	if d.Count == "total" {

@@ -22,7 +22,7 @@ var zone = regexp.MustCompile(`20\d\d-\d\d-\d\d \d\d:\d\d:\d\d [+-]\d\d:\d\d`)
 
 func hideTimes(text string) string { return zone.ReplaceAllString(text, "T") }
 
-// way is a function of type Way that writes only the fields of the step.
+// way is a function of the type Way. Its text contains only the fields of the step.
 func way(s words.Step) string { return fmt.Sprintf("<%d %d%s>", s.Verb, s.Job, s.Queue) }
 
 func TestDetails_InWords(t *testing.T) {

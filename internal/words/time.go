@@ -28,7 +28,8 @@ func Away(m, now job.Micros) string {
 	return "now"
 }
 
-// Span returns the text of a duration. The longer the duration, the less exact is the text.
+// Span returns the text of a duration. The text of a long duration is less exact than that of a
+// short one.
 func Span(d time.Duration) string {
 	const day = 24 * time.Hour
 	switch {
