@@ -22,8 +22,8 @@ type Effects struct {
 }
 
 // Do records that a handler asked for an effect. The key is the idempotency key, or "" if
-// there is none. Do reports whether the effect happens: if the key was used before, there is
-// no second effect, as with a service that supports idempotency keys.
+// the effect has no key. Do reports whether the effect happens: if the key was used before,
+// there is no second effect, as with a service that supports idempotency keys.
 func (e *Effects) Do(effect, key string) (happens bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

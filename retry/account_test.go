@@ -27,7 +27,7 @@ func TestL4_TheCapHoldsForParallelCalls(t *testing.T) {
 		}
 		wg.Wait()
 		if ledger.Resends() != retry.ResendsDefault || ledger.Sends() != 500+retry.ResendsDefault {
-			t.Errorf("got %d resends and %d sends, want %d resends", ledger.Resends(), ledger.Sends(), retry.ResendsDefault)
+			t.Errorf("got %d resends and %d sends, want %d resends, and as many sends more than the 500 first sends", ledger.Resends(), ledger.Sends(), retry.ResendsDefault)
 		}
 	})
 }
@@ -47,7 +47,7 @@ func TestL4_AnInterruptedWaitIsGivenBack(t *testing.T) {
 		cancel()
 	}
 	if _, err := retry.Do(ctx, r.Strategy, always(unavailable).op); !errors.Is(err, retry.ErrCancelled) || ledger.Resends() != 0 {
-		t.Errorf("a call that was cancelled during its wait: got %d resends, want 0; the error is %v", ledger.Resends(), err)
+		t.Errorf("a call that was cancelled during its wait: got %d resends and the error %v, want 0 resends and ErrCancelled", ledger.Resends(), err)
 	}
 }
 

@@ -55,8 +55,8 @@ func TestBug_AWaitThatOverflows(t *testing.T) {
 	}
 }
 
-// Bug in another library (jd/tenacity#526): the time to compute the wait before retry n grows
-// with n. Here it is the same for each n.
+// Bug in another library (jd/tenacity#526): the time to compute the wait before retry n
+// grows with n. In this package that time is the same for each n.
 func TestBug_TheCostOfAWaitGrows(t *testing.T) {
 	t.Parallel()
 	b := backoff.Backoff{Formula: backoff.Exponential, First: time.Second, Cap: time.Minute, Jitter: backoff.Full}
@@ -75,7 +75,7 @@ func TestBug_StopIsNoDuration(t *testing.T) {
 		Waits: []time.Duration{time.Second, time.Second}, Past: backoff.Stop,
 	}}, unavailable)
 	if s.calls != 3 || len(r.clock.slept) != 2 || e.Reason != retry.Exhausted {
-		t.Errorf("got %d calls, the waits %v and the error %v; want 3 calls, 2 waits and exhausted retries", s.calls, r.clock.slept, e)
+		t.Errorf("got %d calls, the waits %v and the error %v, want 3 calls, 2 waits and exhausted retries", s.calls, r.clock.slept, e)
 	}
 }
 
@@ -242,8 +242,8 @@ func TestBug_CancelledIsRetried(t *testing.T) {
 	}
 }
 
-// If the wait and the context end at the same time, the call is cancelled. See the bug
-// cenkalti/backoff#194.
+// If the wait and the context end at the same time, the call is cancelled. In another
+// library it was not: cenkalti/backoff#194.
 func TestBug_BothTheTimerAndTheContext(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -57,7 +57,7 @@ func WithKey(ctx context.Context, key string) context.Context {
 // frame is the value that the context of a call carries. It belongs to an attempt, to a
 // job or to a key; a frame of a job or a key has no strategy.
 type frame struct {
-	context.Context //nolint:containedctx // it is one
+	context.Context //nolint:containedctx // a frame is itself a context
 	*base
 	last     error
 	attempt  int32
@@ -90,8 +90,8 @@ func frameOf(ctx context.Context) *frame {
 	return f
 }
 
-// within reports whether the call is part of an attempt of another call of the same
-// dependency that retries.
+// within reports whether a new call in the context of f is part of an attempt of another
+// call that retries and has the same dependency.
 func (f *frame) within(dependency string) bool {
 	for ; f != nil; f = f.up {
 		if f.strategy != nil && f.strategy.retries > 0 && f.strategy.o.Dependency == dependency {
@@ -120,7 +120,7 @@ func CountSend(ctx context.Context) {
 		f.ledger.sends.Add(1)
 	}
 	f.note(1)
-	for f != nil && f.strategy == nil { // this loop skips frames of keys
+	for f != nil && f.strategy == nil { // skip the frames that belong to keys
 		f = f.up
 	}
 	if f != nil && f.direct.Add(1) > 1 && f.attempt > 1 && f.ledger != nil {
@@ -128,7 +128,7 @@ func CountSend(ctx context.Context) {
 	}
 }
 
-// note adds sends to an attempt and to the outer attempts that contain it.
+// note adds n sends to an attempt and to the outer attempts that contain it.
 func (f *frame) note(n int32) {
 	for ; f != nil; f = f.up {
 		f.physical.Add(n)

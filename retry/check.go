@@ -47,7 +47,7 @@ func (o *Options) checkBackoff(c *checker) {
 	}
 	c.add(o.Backoff.Formula != backoff.Exponential || o.Backoff.Cap > 0, "Backoff.cap: a back-off that grows needs one: set Cap, such as 30 s")
 	waits := func(n int) bool { _, high := o.Backoff.Bounds(n); return high > 0 }
-	c.add(o.Immediate || waits(1) || waits(max(len(o.Backoff.Waits), 1)), "Backoff: never waits, so all retries would follow without a pause: name a wait, or set Immediate")
+	c.add(o.Immediate || waits(1) || waits(max(len(o.Backoff.Waits), 1)), "Backoff: never waits, so all retries would follow without a pause: set a wait, or set Immediate")
 }
 
 func (o *Options) checkTimes(c *checker) {
@@ -82,7 +82,7 @@ func (o *Options) checkLease(c *checker) {
 	if o.Lease <= 0 || len(c.errs) > 0 {
 		return
 	}
-	c.add(o.AttemptTimeout > 0, "Lease %s: needs AttemptTimeout, else an attempt can take any time: MaxElapsed only keeps further ones back",
+	c.add(o.AttemptTimeout > 0, "Lease %s: needs AttemptTimeout, because otherwise an attempt can take any time: MaxElapsed only prevents further attempts",
 		backoff.Short(o.Lease))
 	longest := o.longest()
 	c.add(longest < o.Lease, "Lease %s: a call can take %s: lower Retries, AttemptTimeout or the cap, or set MaxElapsed",
@@ -111,7 +111,7 @@ func (o *Options) longest() time.Duration {
 	return sum
 }
 
-// verdicts checks the verdicts that the options set.
+// verdicts adds mistakes for the wrong statuses, classes and verdicts in the options.
 func (c *checker) verdicts(o *Options) {
 	for _, status := range slices.Sorted(maps.Keys(o.Statuses)) {
 		c.add(status >= 100 && status <= 599, "Statuses[%d]: must be 100 to 599", status)

@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// Clock tells a strategy the time.
+// Clock is the source of the time for a strategy.
 type Clock interface {
 	Now() time.Time
-	// Sleep returns nil after d, or the error of ctx as soon as ctx has ended.
+	// Sleep returns nil after the duration d, or the error of ctx as soon as ctx has ended.
 	Sleep(ctx context.Context, d time.Duration) error
 }
 

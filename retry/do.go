@@ -8,9 +8,10 @@ import (
 	"github.com/redrive/redrive/failure"
 )
 
-// Do calls op until it succeeds, and returns its value, or an *Error and the zero
-// value. From returns to op what is known about its call. With Options.AttemptTimeout
-// the context of op ends with the attempt; otherwise it ends with the caller's context.
+// Do calls op until it succeeds, and returns the value of op; if the call fails, it returns
+// the zero value and an *Error. In op, From returns what is known about the call. With
+// Options.AttemptTimeout the context of op ends with the attempt; otherwise it ends with the
+// caller's context.
 //
 // The end of the caller's context ends a call at once, even during a wait. Only the
 // end of that context is a cancellation. An error of op that looks like one is a failure. A call
@@ -31,8 +32,9 @@ func DoErr(ctx context.Context, p *Strategy, op func(context.Context) error) err
 }
 
 // DoOr is Do with a fallback. Where Do would return an *Error, DoOr calls the fallback and
-// returns its results: another value, or the *Error, which then hands the job over to its queue
-// as with Do. The fallback is not called when the caller's context has ended.
+// returns its results. The fallback may return another value. If it returns the *Error, the
+// job is handed over to its queue, as with Do. The fallback is not called when the caller's
+// context has ended.
 func DoOr[T any](ctx context.Context, p *Strategy, op func(context.Context) (T, error), fallback func(context.Context, error) (T, error)) (T, error) {
 	v, r := do(ctx, p, op)
 	if r == nil {
@@ -90,7 +92,7 @@ func loop[T any](ctx context.Context, r *run, op func(context.Context) (T, error
 }
 
 // attempt calls op once. The result limited is true if the attempt ended at its time limit.
-func attempt[T any](ctx context.Context, r *run, op func(context.Context) (T, error)) (v T, err error, limited bool) { //nolint:revive // limited tells about the error
+func attempt[T any](ctx context.Context, r *run, op func(context.Context) (T, error)) (v T, err error, limited bool) { //nolint:revive // the result limited belongs to the error
 	inner := r.frame(ctx)
 	if limit := r.p.o.AttemptTimeout; limit > 0 {
 		with, cancel := context.WithTimeoutCause(inner, limit, errLimit)
@@ -99,7 +101,7 @@ func attempt[T any](ctx context.Context, r *run, op func(context.Context) (T, er
 			send(with, From(with))
 		}
 		v, err = op(with)
-		return v, err, err != nil && context.Cause(with) == errLimit //nolint:errorlint // ours, by identity
+		return v, err, err != nil && context.Cause(with) == errLimit //nolint:errorlint // errLimit is never wrapped, so identity is enough
 	}
 	if send := r.p.o.Hooks.Send; send != nil {
 		send(inner, From(inner))
@@ -136,7 +138,7 @@ type run struct {
 	made         int // number of frames that the call has made
 	current      *frame
 	first        frame
-	*failedState // the state after the first failure; nil before it
+	*failedState // the state after the first failure; nil before the first failure
 }
 
 // failedState holds what a run needs after its first failure.
@@ -375,12 +377,12 @@ func (r *run) seal() *Error {
 	return e
 }
 
-// handOver returns how long after now the job is due again.
+// handOver returns the duration from now until the job is due again.
 func (r *run) handOver() time.Duration {
 	o := &r.p.o
 	after := o.HandOver + time.Duration(float64(max(o.HandOverJitter, 0))*o.Rand())
 	if hint := r.err.Hint; r.err.Reason == LongHint || hint > o.HandOver {
-		after = hint + hintJitter(hint, o.Rand()) // the other side says when
+		after = hint + hintJitter(hint, o.Rand()) // the hint of the other side decides
 	}
 	return after.Truncate(time.Microsecond)
 }
@@ -395,7 +397,8 @@ func (r *run) result(ctx context.Context) error {
 	return e
 }
 
-// finish counts and logs the end of a call. If leaves is true, the caller gets the error.
+// finish counts and logs the end of a call. The parameter leaves is true if the caller gets
+// the error.
 func (r *run) finish(ctx context.Context, leaves bool) {
 	e, c := &r.err, r.p.counters
 	c.calls.Add(1)

@@ -75,7 +75,7 @@ func TestL1_PermanentFailuresReturnAtOnce(t *testing.T) {
 		_, got := retry.Do(t.Context(), r.Strategy, s.op)
 		e := failedWith(t, got)
 		if s.calls != 1 || len(r.clock.slept) != 0 || e.Reason != retry.Permanent || !errors.Is(got, retry.ErrPermanent) || !errors.Is(got, err) {
-			t.Errorf("%s: got %d calls, the waits %v and the error %v; want 1 call", name, s.calls, r.clock.slept, got)
+			t.Errorf("%s: got %d calls, the waits %v and the error %v; want 1 call, no wait and a permanent failure", name, s.calls, r.clock.slept, got)
 		}
 	}
 }
@@ -153,7 +153,7 @@ func TestL1_OnlyTheCallersContextCancels(t *testing.T) {
 	if e := failedWith(t, err); s.calls != 1 || e.Reason != retry.Cancelled || e.Waited != 0 || !errors.Is(err, cause) {
 		t.Errorf("cancelled during a wait: got %d calls and the error %v; want 1 call and a cancellation with its cause", s.calls, err)
 	}
-	// With a cancelled context not even the first attempt is made.
+	// If the context is already cancelled, not even the first attempt is made.
 	if v, err := retry.Do(ctx, r.Strategy, failing().op); v != 0 || err == nil {
 		t.Errorf("a call with a cancelled context: got the value %d and the error %v, want 0 and an error", v, err)
 	}
@@ -227,7 +227,7 @@ func TestL1_TheLimitOfAnAttempt(t *testing.T) {
 			return 0, &status{code: 401}
 		})
 		if e := failedWith(t, err); e.Reason != retry.Permanent {
-			t.Errorf("status 401 at the time limit: got the error %v, want a permanent failure", err)
+			t.Errorf("status 401 when the time limit is reached: got the error %v, want a permanent failure", err)
 		}
 	})
 }
@@ -280,7 +280,7 @@ func TestL1_LimitsAreLookedAtBeforeSleeping(t *testing.T) {
 		}
 		for i, wait := range r.clock.slept { // waits are never shortened
 			if wait != time.Second<<i {
-				t.Errorf("%s: wait %d is %v, want %v without shortening", name, i+1, wait, time.Second<<i)
+				t.Errorf("%s: wait %d is %v, want the full wait of %v", name, i+1, wait, time.Second<<i)
 			}
 		}
 		if len(r.clock.slept) > max(c.calls-1, 0) {
@@ -313,7 +313,7 @@ func TestFrom_ReturnsTheAttempt(t *testing.T) {
 		}
 	}
 	if calls[0].Last != nil || calls[1].Last != error(unavailable) {
-		t.Errorf("got the previous errors %v and %v, want nil and the first error", calls[0].Last, calls[1].Last)
+		t.Errorf("Call.Last of the first two attempts: got %v and %v, want nil and the error of the first attempt", calls[0].Last, calls[1].Last)
 	}
 	s = failing()
 	s.do = func(ctx context.Context) { calls = append(calls, retry.From(ctx)) }
@@ -329,7 +329,7 @@ func TestFrom_ReturnsTheAttempt(t *testing.T) {
 	}
 }
 
-// If the first attempt has no key, later attempts have none either.
+// If the first attempt has no key, the later attempts have no key either.
 func TestFrom_AKeyIsTheSameInAllAttemptsOrNone(t *testing.T) {
 	t.Parallel()
 	for _, o := range []retry.Options{{}, {Keyed: true}, {AttemptTimeout: time.Minute}, {MaxElapsed: time.Hour}} {
@@ -360,7 +360,7 @@ func TestL7_AFallbackSeesTheErrorAndDecides(t *testing.T) {
 	ctx, _ := inJob(t)
 	v, err := retry.DoOr(ctx, r.Strategy, always(unavailable).op, fresh)
 	if v != 42 || err != nil {
-		t.Errorf("DoOr: got the value %d and the error %v, want the value and the error of the fallback", v, err)
+		t.Errorf("DoOr: got the value %d and the error %v, want the value 42 of the fallback and no error", v, err)
 	}
 	if got := r.Stats(); got.HandedOver != 0 || got.Exhausted != 1 {
 		t.Errorf("after the fallback: got the counts %+v, want 1 exhausted call and no hand-over", got)
@@ -407,7 +407,7 @@ func TestStrategy_IsSharedByManyCalls(t *testing.T) {
 		}
 		all.Wait()
 		if s := p.Stats(); good.Load() != 200 || s.Calls != 200 || s.Sends != 600 || s.Recovered != 200 || s.Retried != 200 {
-			t.Errorf("%d calls succeeded, with the counts %+v; want 200 calls that succeeded after 600 sends", good.Load(), s)
+			t.Errorf("%d calls succeeded, and the counts are %+v; want 200 calls that recovered, with 600 sends", good.Load(), s)
 		}
 	})
 }

@@ -4,9 +4,10 @@
 // (package backoff), and can be used without the rest of redrive.
 //
 // A call ends with its success, with a failure that waiting cannot repair, or at one of four
-// limits, all checked before it sleeps: its sends, its elapsed time, the deadline of the
-// context and that of the job. No wait is shortened to fit a limit, and none is shorter than
-// the other side asks for.
+// limits: the number of sends, the elapsed time, the deadline of the context, and the
+// deadline of the job. All limits are checked before the call sleeps. A wait is never
+// shortened to fit a limit, and it is never shorter than the wait that the other side asks
+// for.
 //
 // Inside a job the context carries a Ledger. Nested calls share it: only the outer call
 // retries, and what was really sent is counted. A call that runs out of retries returns an

@@ -65,9 +65,9 @@ type Error struct {
 	Class     failure.Classification
 	Hint      time.Duration // the wait that the other side asked for
 	Waited    time.Duration // sum of all waits
-	// HandOver is how long after now the job is due again; the error carries
-	// failure.HandOver. 0 means no hand-over: outside a job, and for reasons that
-	// waiting cannot repair.
+	// HandOver is the duration from the end of the call until the job is due again; the
+	// error then carries failure.HandOver. 0 means no hand-over: outside a job, and for
+	// reasons that waiting cannot repair.
 	HandOver time.Duration
 
 	cause  error // the error Last with marks for the job

@@ -32,12 +32,12 @@ func TestError_HasAllDetails(t *testing.T) {
 	}
 	for _, is := range []error{retry.ErrPermanent, retry.ErrDeadline, retry.ErrCancelled, retry.ErrHint} {
 		if errors.Is(err, is) {
-			t.Errorf("the error also matches %v, want a match only with its own reason", is)
+			t.Errorf("the error also matches %v, want errors.Is to find only the error of its reason", is)
 		}
 	}
 }
 
-// A job's policy gives the error of a call the same class as the cause of this error.
+// A job's policy gives the error of a call the same class as the cause of that error.
 func TestError_IsClassifiedLikeItsCause(t *testing.T) {
 	t.Parallel()
 	for _, cause := range []error{

@@ -14,7 +14,7 @@ import (
 	"github.com/redrive/redrive/retry"
 )
 
-// flaky fails twice, then answers.
+// flaky returns an operation that fails twice and then succeeds.
 func flaky() func(context.Context) (string, error) {
 	calls := 0
 	return func(context.Context) (string, error) {
@@ -38,7 +38,7 @@ func ExampleDo() {
 	}
 	read := flaky()
 	text, err := retry.Do(context.Background(), ocr, func(ctx context.Context) (string, error) {
-		return read(ctx) // pass ctx on: it ends with the attempt
+		return read(ctx) // pass ctx on, so that the read ends when the attempt ends
 	})
 	fmt.Println(text, err)
 	// Output: text of page 3, at call 3 <nil>

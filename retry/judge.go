@@ -84,7 +84,8 @@ func (r *run) useful() time.Duration {
 	return r.shortest
 }
 
-// The jitter added to a hint: U(0, max(1 s, a tenth of the hint)).
+// The jitter added to a hint is a random time between 0 and the longer of 1 s and a tenth of
+// the hint. These constants define it.
 const (
 	hintJitterMin  = time.Second
 	hintJitterPart = 10
@@ -94,8 +95,9 @@ func hintJitter(hint time.Duration, u float64) time.Duration {
 	return time.Duration(float64(max(hintJitterMin, hint/hintJitterPart)) * u)
 }
 
-// wait combines the wait of the back-off with a hint. It returns false when the hint is
-// too long to sleep. Jitter only adds to a hint.
+// wait returns the wait before the next attempt, from the wait of the back-off (drawn) and
+// the hint of the other side. It returns false when the hint is too long to sleep. Jitter
+// only makes the wait after a hint longer.
 func (o *Options) wait(drawn, hint time.Duration) (time.Duration, bool) {
 	switch {
 	case hint <= 0:
@@ -122,7 +124,7 @@ func (r *run) classify(ctx context.Context, err error, limited bool) (inherited 
 	e, o := &r.err, &r.p.o
 	plain := reflect.TypeOf(err) == plainText
 	known := plain && !limited && o.Judge == nil
-	if known && r.same == err { //nolint:errorlint // the very same text gives the same class
+	if known && r.same == err { //nolint:errorlint // the same error value has the same class
 		return 0
 	}
 	r.same = nil
@@ -196,7 +198,7 @@ type calls struct {
 // because their marks apply to the inner calls.
 func (c *calls) look(err error, hint *time.Duration) {
 	for ; err != nil && c.seen < failure.NodesMax; c.seen++ {
-		switch node := err.(type) { //nolint:errorlint // each by itself
+		switch node := err.(type) { //nolint:errorlint // each error of the tree is looked at separately
 		case *Error:
 			if node == nil {
 				return
@@ -223,7 +225,7 @@ func (c *calls) look(err error, hint *time.Duration) {
 			}
 			c.stopped = true
 		}
-		switch node := err.(type) { //nolint:errorlint // this is what unwraps
+		switch node := err.(type) { //nolint:errorlint // this switch unwraps the error
 		case interface{ Unwrap() error }:
 			err = node.Unwrap()
 		case interface{ Unwrap() []error }:

@@ -10,11 +10,11 @@ import (
 // ResendsDefault is the number of resends that all calls in one run of a job may make together.
 const ResendsDefault = 50
 
-// JobInfo is what the context of a job passes to the retried calls in it.
+// JobInfo describes a job to the retried calls in its context.
 type JobInfo struct {
 	ID          string
 	Correlation string
-	Deadline    time.Time // latest start of the job, which also limits a hand-over; zero means no limit
+	Deadline    time.Time // the latest time at which the job may start, which also limits a hand-over; zero means no limit
 	// Resends is the highest number of resends in the run, see Ledger.Resends; 0 means
 	// ResendsDefault.
 	Resends int
@@ -31,9 +31,9 @@ type Ledger struct {
 	suppressed atomic.Int64
 }
 
-// WithJob returns a context for one run of a job, with its Ledger. Calls with this context hand
-// the job over to its queue when they run out of retries. The engine uses it for every handler;
-// another queue can use it too if it handles failure.HandOver.
+// WithJob returns a context for one run of a job, with its Ledger. Calls with this context
+// hand the job over to its queue when they run out of retries. The engine uses WithJob for
+// every handler; another queue can use it, too, if that queue handles failure.HandOver.
 func WithJob(ctx context.Context, j JobInfo) (context.Context, *Ledger) {
 	if j.Resends <= 0 {
 		j.Resends = ResendsDefault
@@ -60,14 +60,14 @@ func (l *Ledger) Resends() int { return int(l.resends.Load()) }
 // Calls returns the number of calls.
 func (l *Ledger) Calls() int { return int(l.calls.Load()) }
 
-// Suppressed returns the number of calls that were made only once because a call around
-// them retries.
+// Suppressed returns the number of calls that were made only once because an outer call
+// retries.
 func (l *Ledger) Suppressed() int { return int(l.suppressed.Load()) }
 
 // spent reports whether the run has used up its resends.
 func (l *Ledger) spent() bool { return l.resends.Load() >= int64(l.job.Resends) }
 
-// reserve takes one resend, and reports whether one was left.
+// reserve counts one resend in advance if the run has one left, and reports whether it did.
 func (l *Ledger) reserve() bool {
 	for {
 		n := l.resends.Load()

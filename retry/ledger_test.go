@@ -79,7 +79,7 @@ func TestL4_ASuppressedCallLeavesRetryingToTheOuter(t *testing.T) {
 		t.Errorf("got the value %d and the error %v; %d sends, %d resends and %d suppressed calls; want the value 3, no error, 3 sends, 2 resends and 3 suppressed calls", v, err, ledger.Sends(), ledger.Resends(), ledger.Suppressed())
 	}
 	if got := inner.Stats(); got.Suppressed != 3 || got.Calls != 3 || len(inner.clock.slept) != 0 || len(inner.lines(t)) != 0 {
-		t.Errorf("the inner call has the counts %+v and the log lines %v; want 3 suppressed calls, no wait and no log line", got, inner.lines(t))
+		t.Errorf("the inner strategy has the counts %+v and the log lines %v, want 3 suppressed calls, no wait and no log line", got, inner.lines(t))
 	}
 }
 
@@ -106,7 +106,7 @@ func TestL4_PhysicalSendsAreCountedOnce(t *testing.T) {
 		ctx, ledger := inJob(t)
 		err := retry.DoErr(ctx, r.Strategy, c.op)
 		if e := failedWith(t, err); ledger.Sends() != c.want || e.Sends != c.want || r.Stats().Sends != int64(c.want) {
-			t.Errorf("%s: got %d sends in the ledger, %d in the error and %d in the counts, want %d", name, ledger.Sends(), e.Sends, r.Stats().Sends, c.want)
+			t.Errorf("%s: got %d sends in the ledger, %d in the error and %d in the counts, want %d in each", name, ledger.Sends(), e.Sends, r.Stats().Sends, c.want)
 		}
 	}
 	retry.CountSend(t.Context()) // CountSend has no effect outside a call
@@ -136,8 +136,8 @@ func TestL4_AJobWideCapOnSendingAgain(t *testing.T) {
 	}
 }
 
-// A mark for the inner call also ended the outer call in another library:
-// cenkalti/backoff#174 and #177.
+// In another library, a mark that an operation set for the inner call also ended the outer
+// call: cenkalti/backoff#174 and #177.
 //
 // part of: L4
 func TestL4_AMarkForOneCallIsNotOneForTheNext(t *testing.T) {
@@ -185,7 +185,7 @@ func TestL3_ACallInAJobHandsItOver(t *testing.T) {
 		}
 		lines := r.lines(t)
 		if last := lines[len(lines)-1]; len(lines) != 4 || last["level"] != "WARN" || last["delay_ms"] != float64(want.Milliseconds()) {
-			t.Errorf("got %d log lines, the last %v; want 4, the last about the hand-over", len(lines), last)
+			t.Errorf("got %d log lines, the last with the values %v; want 4 lines, the last about the hand-over", len(lines), last)
 		}
 	}
 	// Without a job, or if the strategy does not hand over, the call returns a plain error.
@@ -218,7 +218,7 @@ func TestR3_TheZonesOfAHint(t *testing.T) {
 		slept    time.Duration // the expected first wait
 		job      time.Duration // the expected wait of the job after a hand-over to the queue
 		reason   retry.Reason
-		inJobOut time.Duration // the hint that the job's policy sees
+		inJobOut time.Duration // the hint that the job's policy gets
 	}{
 		{hint: time.Second, u: 0, slept: time.Second},
 		{hint: time.Second, u: 0.5, slept: 1500 * time.Millisecond}, // the wait is max(0.5 s, 1 s) + U(0, 1 s)
@@ -245,7 +245,7 @@ func TestR3_TheZonesOfAHint(t *testing.T) {
 			t.Errorf("hint %v: got %d calls, the waits %v and the error %v; want 1 call, no wait and the reason %v", c.hint, s.calls, r.clock.slept, err, c.reason)
 		}
 		if ev.HandOver != c.job || ev.RetryAfter != c.hint {
-			t.Errorf("hint %v: got the hand-over %v, want %v; the job's policy gets the hint %v", c.hint, ev.HandOver, c.job, ev.RetryAfter)
+			t.Errorf("hint %v: got the hand-over %v, want %v; the job's policy gets the hint %v, want the whole hint", c.hint, ev.HandOver, c.job, ev.RetryAfter)
 		}
 		if _, err := retry.Do(t.Context(), r.Strategy, failing(&status{code: 429, after: c.hint}).op); !errors.Is(err, retry.ErrHint) || evidence(err).HandOver != 0 {
 			t.Errorf("outside a job: got the error %v, want ErrHint without a hand-over", err)
@@ -253,7 +253,8 @@ func TestR3_TheZonesOfAHint(t *testing.T) {
 	}
 }
 
-// If a hint of 120 s were cut to a cap of 15 s, every retry would come too early.
+// A hint of 120 s is not cut to the cap of 15 s, because then every retry would come too
+// early.
 //
 // proves: R3
 func TestR3_NoSecondCallBeforeTheHintIsOver(t *testing.T) {
@@ -262,7 +263,7 @@ func TestR3_NoSecondCallBeforeTheHintIsOver(t *testing.T) {
 	r := newRig(t, 0.5, retry.Options{HintCap: 15 * time.Second})
 	s := always(hinted)
 	if _, err := retry.Do(t.Context(), r.Strategy, s.op); s.calls != 1 || len(r.clock.slept) != 0 || !errors.Is(err, retry.ErrHint) {
-		t.Errorf("got %d calls, the waits %v and the error %v; want 1 call", s.calls, r.clock.slept, err)
+		t.Errorf("got %d calls, the waits %v and the error %v; want 1 call, no wait and ErrHint", s.calls, r.clock.slept, err)
 	}
 	// The option CutHints waits for min(hint, cap).
 	r = newRig(t, 0.5, retry.Options{HintCap: 15 * time.Second, CutHints: true})

@@ -55,7 +55,8 @@ type Event struct {
 	Sends      int
 }
 
-// emit logs an event of the call and calls a hook. Without a log and a hook it does nothing.
+// emit logs an event of the call and calls a hook with it. If there is neither a logger nor
+// a hook, emit does nothing.
 func (r *run) emit(ctx context.Context, k EventKind, delay time.Duration, hook func(context.Context, *Event)) {
 	l := r.logger()
 	logged := !r.reported && k != Ended && l.Enabled(ctx, kinds[k].level)

@@ -79,7 +79,7 @@ func TestL5_OneLineForEachStepWithExactlyTheseKeys(t *testing.T) {
 	}
 }
 
-// Credentials were logged in another library: hashicorp/go-retryablehttp, CVE-2024-6104.
+// Another library wrote credentials to the log: hashicorp/go-retryablehttp, CVE-2024-6104.
 //
 // proves: L5
 func TestL5_NoSecretsInLines(t *testing.T) {

@@ -42,14 +42,15 @@ const (
 
 // Preset returns the strategy for a kind of service: "openai" for language models,
 // "google-vision" for OCR, "storage" for uploads to and downloads from object storage,
-// "http" for others. Environment variables may change it: OPENAI_RETRY_MAX (retries, 0
-// means none), OPENAI_RETRY_BASE_MS and OPENAI_RETRY_MAX_BACKOFF_MS, which is also the
-// longest hint that is slept; likewise with GOOGLE_VISION_RETRY_, STORAGE_RETRY_ and
+// "http" for others. Environment variables may change it: OPENAI_RETRY_MAX is the number of
+// retries (0 means none), OPENAI_RETRY_BASE_MS is the first wait, and
+// OPENAI_RETRY_MAX_BACKOFF_MS is the cap of the waits and the longest hint that is slept.
+// The variables of the other presets begin with GOOGLE_VISION_RETRY_, STORAGE_RETRY_ and
 // HTTP_RETRY_.
 //
-// environ has the form of os.Environ; nil means the environment of the process. It is
-// an error when a value is empty or not a whole number within its limits, and when a
-// variable has the prefix but an unknown name. The error has all mistakes.
+// environ has the form of os.Environ; nil means the environment of the process. A value that
+// is empty or not a whole number within its limits is an error, and so is a variable with
+// the prefix but an unknown name. The error has all mistakes.
 func Preset(name string, environ []string) (*Strategy, error) {
 	s, ok := presets[name]
 	if !ok {
@@ -106,8 +107,8 @@ type environment struct {
 	errs   []error
 }
 
-// read passes each variable with the prefix to the function in known. When a variable
-// is set twice, the last one wins, as in a process.
+// read calls, for each variable with the prefix, the function that known has for the rest of
+// its name. When a variable is set twice, the last value counts, as in a process.
 func (e *environment) read(environ []string, known map[string]func(key, value string)) {
 	values := map[string]string{}
 	for _, variable := range environ {

@@ -13,7 +13,7 @@ import (
 	"github.com/redrive/redrive/retry"
 )
 
-// on returns a strategy with the test's clock and fixed random numbers.
+// on returns a copy of the strategy p that uses the test's clock and the random number u.
 func on(t *testing.T, p *retry.Strategy, u float64) *rig {
 	t.Helper()
 	r := newRig(t, u, retry.Options{})
@@ -217,7 +217,7 @@ func TestNew_AllMistakesAtOnce(t *testing.T) {
 		}
 	}
 	if _, err := retry.New("", retry.Options{Retries: -5, MinUseful: -1}); err == nil || strings.Count(err.Error(), "\n") != 2 {
-		t.Errorf("got the error %v, want an error with three lines", err)
+		t.Errorf("New with three mistakes: got the error %v, want one line for each mistake", err)
 	}
 	for name, o := range map[string]retry.Options{
 		"nothing": {}, "immediate": {Immediate: true}, "lease": {Lease: time.Hour, AttemptTimeout: time.Minute},

@@ -48,7 +48,7 @@ func (r *rig) lines(t *testing.T) (all []map[string]any) {
 	return all
 }
 
-// clock advances only when a call sleeps or a test moves it.
+// clock is a clock that advances only when a call sleeps or when a test moves it.
 type clock struct {
 	mu    sync.Mutex
 	now   time.Time
@@ -91,8 +91,8 @@ func (s *status) Error() string             { return "the service said no" + s.t
 func (s *status) StatusCode() int           { return s.code }
 func (s *status) RetryAfter() time.Duration { return s.after }
 
-// script is an operation that fails with the given errors one after the other, then succeeds
-// and returns the number of its calls.
+// script is an operation that fails with the given errors, one after the other. Then it
+// succeeds and returns how often it was called.
 type script struct {
 	errs  []error
 	calls int

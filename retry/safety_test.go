@@ -136,7 +136,8 @@ func TestL4_JoinedCallsWithinDoNotMultiply(t *testing.T) {
 	}
 }
 
-// The class of an error at the time limit is not remembered for the same error later.
+// If an error is returned when the time limit is reached, the class that it gets is not used
+// again when the same error is returned later.
 func TestDo_ClassAtTheLimitIsNotRemembered(t *testing.T) {
 	t.Parallel()
 	odd, busy := errors.New("something odd"), errors.New("503 service unavailable")
@@ -165,7 +166,7 @@ func TestDo_ClassAtTheLimitIsNotRemembered(t *testing.T) {
 	}
 }
 
-// A hint from Options.Judge or from the classifier reaches the job's policy.
+// A hint that Options.Judge or the classifier has found reaches the job's policy.
 //
 // part of: R3
 func TestR3_AFoundHintReachesTheJob(t *testing.T) {
@@ -178,7 +179,7 @@ func TestR3_AFoundHintReachesTheJob(t *testing.T) {
 		ctx, _ := inJob(t)
 		_, err := retry.Do(ctx, newRig(t, 0, o).Strategy, always(errors.New("no")).op)
 		if ev := evidence(err); ev.RetryAfter != time.Hour || (ev.HandOver > 0) != (handOver == 0) || !errors.Is(err, retry.ErrHint) {
-			t.Errorf("%s: the job's policy gets the hint %v and the hand-over %v from the error %v; want the hint 1h", name, ev.RetryAfter, ev.HandOver, err)
+			t.Errorf("%s: the job's policy gets the hint %v and the hand-over %v from the error %v; want the hint 1h, ErrHint, and a hand-over only if HandOver is not switched off", name, ev.RetryAfter, ev.HandOver, err)
 		}
 	}
 }
@@ -195,7 +196,7 @@ func TestR3_ACutHintDoesNotShortenTheBackoff(t *testing.T) {
 	}
 }
 
-// If the change that is given to With writes into a map, only the new strategy changes.
+// If the function given to With writes into a map, only the new strategy changes.
 func TestWith_ChangesOfMapsAreNotShared(t *testing.T) {
 	t.Parallel()
 	p, err := retry.Preset("storage", []string{})

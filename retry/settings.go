@@ -58,7 +58,7 @@ var fields = []field{
 	{"Keyed", func(o *Options) string { return yes(o.Keyed) }},
 }
 
-// sourcesOf records which options were set.
+// sourcesOf returns a map from the name of each option that is set to the given source.
 func sourcesOf(o *Options, source string) map[string]string {
 	from := map[string]string{}
 	for _, f := range fields {

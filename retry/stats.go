@@ -13,7 +13,7 @@ type Stats struct {
 	Sends        int64 // number of sends in these calls, as counted by transports; without such a transport, one for each attempt
 	Retried      int64 // number of calls that needed more than one attempt
 	Recovered    int64 // number of retried calls that succeeded
-	Exhausted    int64 // number of calls that ended without success, although waiting might have helped
+	Exhausted    int64 // number of calls that ended without success and without a hand-over, although waiting might have helped
 	HandedOver   int64 // number of calls that ran out of retries and handed their job over
 	FailedFast   int64 // number of calls that ended because waiting cannot help
 	Cancelled    int64 // number of calls whose caller ended them

@@ -23,18 +23,18 @@ const (
 	RetriesMax            = 1000 // the highest number of retries that a strategy may have
 )
 
-// None is the value of Options.Retries, HandOver and HandOverJitter that switches them
-// off, because 0 means their default.
+// None switches off Options.Retries, HandOver and HandOverJitter. The value 0 means the
+// default of these options.
 const None = -1
 
-// Options configure a strategy. The zero value of every field is its default; None
-// means zero.
+// Options configure a strategy. The zero value of every field is its default; for fields
+// that allow None, None means zero.
 type Options struct {
 	// Operation names the call in errors, log lines and counters; default the name
 	// of the strategy.
 	Operation string
-	// Dependency names the service that is called. A call inside another call of the
-	// same dependency runs once, because the outer one retries. Default the name of the
+	// Dependency names the service that is called. A call inside another call of the same
+	// dependency runs once, because the outer call retries. The default is the name of the
 	// strategy.
 	Dependency string
 
@@ -49,9 +49,9 @@ type Options struct {
 	// AttemptTimeout ends the context of each attempt; default no limit. The result of
 	// the operation must not need this context any more.
 	AttemptTimeout time.Duration
-	// MaxElapsed limits the whole call, including all attempts: no retry begins that
-	// could not end before it. By default only the number of retries and their waits
-	// limit a call.
+	// MaxElapsed limits the whole call, including all attempts: a retry begins only if it
+	// can end within MaxElapsed. By default only the number of retries and their waits limit
+	// a call.
 	MaxElapsed time.Duration
 	// MinUseful is the shortest time that an attempt needs. If less time is left before a
 	// limit, no attempt begins. The default is the duration of the shortest attempt so far.
@@ -108,8 +108,9 @@ type Options struct {
 type Judgement struct {
 	Class   failure.Class
 	Verdict failure.Verdict // the verdict for the error; "" means no decision
-	// Hint is the wait that the other side asked for. A longer hint in the error
-	// itself, by a mark or a type, takes precedence; a negative Hint removes that one.
+	// Hint is the wait that the other side asked for. If the error itself has a longer hint,
+	// by a mark or a type, that longer hint is used. A negative Hint removes the hint of the
+	// error.
 	Hint time.Duration
 }
 
@@ -132,8 +133,8 @@ type Strategy struct {
 	counters *counters
 }
 
-// New returns a strategy, or all mistakes in one error. Each names the option, what is
-// allowed and how to correct it.
+// New returns a strategy, or all mistakes in one error. Each mistake names the option, what
+// is allowed and how to correct it.
 func New(name string, o Options) (*Strategy, error) {
 	return build(name, o, sourcesOf(&o, fromOptions))
 }
@@ -151,8 +152,8 @@ func build(name string, o Options, from map[string]string) (*Strategy, error) {
 	return p, nil
 }
 
-// With returns a changed copy of the strategy. Both share counters as long as the
-// operation is the same.
+// With returns a changed copy of the strategy. The copy shares its counters with the
+// original if the operation is the same.
 func (p *Strategy) With(change func(*Options)) (*Strategy, error) {
 	o := p.Options()
 	before := p.Options() // a copy, because the change may write into the maps
@@ -232,7 +233,7 @@ func (p *Strategy) Within(ctx context.Context) (key string, ok bool) {
 		return "", false
 	}
 	for f := frameOf(ctx); f != around; f = f.up {
-		if f.key != "" { // WithKey has set this key; a key that an inner call makes differs in each attempt
+		if f.key != "" { // this key was set with WithKey; a key that an inner call makes differs in each attempt
 			return f.key, true
 		}
 	}

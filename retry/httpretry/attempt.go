@@ -10,7 +10,7 @@ import (
 // attempt is the context of one attempt. It ends when the body of the response has been
 // read or closed.
 type attempt struct {
-	ctx    context.Context //nolint:containedctx // it is what an attempt is
+	ctx    context.Context //nolint:containedctx // an attempt is a context with its time limit
 	cancel context.CancelCauseFunc
 	timer  *time.Timer // the timer of the time limit; nil if the attempt has no time limit
 }
@@ -40,13 +40,14 @@ func (a *attempt) stop() bool {
 	}
 	a.timer.Stop()
 	a.timer = nil
-	return context.Cause(a.ctx) == errLimit //nolint:errorlint // ours, by identity
+	return context.Cause(a.ctx) == errLimit //nolint:errorlint // errLimit is never wrapped, so identity is enough
 }
 
 // end releases the context of the attempt.
 func (a *attempt) end(err error) { a.cancel(err) }
 
-// own makes the attempt end when the body of its response ends.
+// own returns the body of the attempt's response in a form that ends the attempt when the
+// body has been read or closed.
 func (a *attempt) own(body io.ReadCloser) io.ReadCloser {
 	if both, ok := body.(io.ReadWriteCloser); ok { // the body of a response with status 101 is the connection
 		return &stream{both, a}

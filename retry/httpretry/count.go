@@ -37,8 +37,8 @@ func (c *counting) RoundTrip(req *http.Request) (*http.Response, error) {
 	return c.base.RoundTrip(sent)
 }
 
-// Middleware is Count in the form of a function, as the clients of OpenAI and Anthropic
-// take it (option.WithMiddleware).
+// Middleware does the same as Count, as a function for the option WithMiddleware of the
+// clients of OpenAI and Anthropic.
 func Middleware(req *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
 	return (&counting{roundTripper(next)}).RoundTrip(req)
 }
@@ -52,7 +52,7 @@ func (f roundTripper) RoundTrip(req *http.Request) (*http.Response, error) { ret
 // the innermost transport counts.
 type tally struct {
 	mu      sync.Mutex
-	last    context.Context //nolint:containedctx // of the attempt that began last
+	last    context.Context //nolint:containedctx // the context of the attempt that began last
 	pending bool            // whether the send is not counted yet
 	over    bool            // whether the attempt has returned
 }

@@ -79,7 +79,7 @@ func TestL4_SendsAreCountedAndDoNotMultiply(t *testing.T) {
 				t.Fatal(err)
 			}
 			if account.Sends() != c.sends || account.Suppressed() != c.suppressed {
-				t.Errorf("counted %d sends and %d suppressed calls, want %d and %d", account.Sends(), account.Suppressed(), c.sends, c.suppressed)
+				t.Errorf("counted %d sends and %d suppressed calls, want %d sends and %d suppressed calls", account.Sends(), account.Suppressed(), c.sends, c.suppressed)
 			}
 			for i, h := range u.headers {
 				if got := h.Get("X-Retry-Attempt"); c.sends == 4 && c.suppressed > 0 && got != fmt.Sprint(i+1) {

@@ -6,18 +6,19 @@
 // # What is sent again
 //
 // GET, HEAD, OPTIONS, TRACE, PUT and DELETE, and requests with the header Idempotency-Key or
-// X-Idempotency-Key, are sent again after every failure that the strategy retries. Others
-// (POST, PATCH) are sent again only when the other side has not received them, or has refused
-// them with 429. Options.Keyed of a strategy says that the other side supports Idempotency-Key.
-// Then these requests get a key, the same in all attempts, and are sent again like the rest.
-// Within a call of retry.Do of the same dependency, that call retries, and the requests get its
-// key (see retry.Strategy.Within). So such a call should make one request. If its strategy is
-// not Keyed, there is no key, and the requests are not sent again.
+// X-Idempotency-Key, are sent again after every failure that the strategy retries. Other
+// requests (POST, PATCH) are sent again only when the other side has not received them, or
+// has refused them with 429. Options.Keyed of a strategy says that the other side supports
+// Idempotency-Key. Then POST and PATCH get a key, which is the same in all attempts, and
+// they are sent again like the other methods. Within a call of retry.Do of the same
+// dependency, that call retries, and the requests get its key (see retry.Strategy.Within).
+// So such a call should make one request. If its strategy is not Keyed, there is no key, and
+// POST and PATCH are not sent again.
 //
 // A body is rewound by Request.GetBody, which http.NewRequest sets for bytes.Buffer,
-// bytes.Reader and strings.Reader. A request with a body that cannot be rewound is sent once,
-// and if it would have to be sent again the error is a *BodyError. Rewindable reads such a body
-// into memory.
+// bytes.Reader and strings.Reader. A request with a body that cannot be rewound is sent only
+// once. If it would have to be sent again, the error is a *BodyError. Rewindable reads such
+// a body into memory.
 //
 // # What comes back
 //

@@ -75,7 +75,7 @@ func (e *limitError) Temporary() bool { return true }
 
 // redact removes secrets from the address in an error of net/http.
 func redact(err error) error {
-	if e, ok := err.(*url.Error); ok { //nolint:errorlint // one further inside cannot be replaced
+	if e, ok := err.(*url.Error); ok { //nolint:errorlint // only the outermost error can be replaced
 		return &url.Error{Op: e.Op, URL: redactText(e.URL), Err: e.Err}
 	}
 	return err

@@ -63,7 +63,7 @@ func TestTransport_RedirectsUpgradesAndHTTP2(t *testing.T) {
 			t.Fatal(err)
 		}
 		if bodyOf(t, resp) != "done" || account.Sends() != 4 {
-			t.Errorf("got %d sends, want 4", account.Sends())
+			t.Errorf("calls until the server answers with 200: got %d sends, want 4", account.Sends())
 		}
 	})
 	t.Run("upgrade", func(t *testing.T) {

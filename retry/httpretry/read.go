@@ -12,15 +12,16 @@ import (
 	"github.com/redrive/redrive/retry"
 )
 
-// ReadAll sends a request and reads the whole body of its response, and retries both: a
-// body that breaks off is read again from its beginning. Requests that may not be sent
-// twice are sent as with NotIdempotent. A status of 400 and above is a *StatusError. A
-// body of more than limit bytes is an error without a retry; a negative limit is an
-// error before anything is sent. The returned response has no body any more. The body
-// of the request is always closed; the bodies that are sent come from Request.GetBody.
+// ReadAll sends a request and reads the whole body of its response, and retries both: a body
+// that breaks off is read again from its beginning. Requests that may not be sent twice are
+// sent as with NotIdempotent. A status of 400 and above is a *StatusError. A body of more
+// than limit bytes is an error without a retry; a negative limit is an error before anything
+// is sent. The body of the returned response is already read. The body of the request is
+// always closed; the bodies that are sent come from Request.GetBody.
 //
-// If the client has a Transport with the same dependency, strategy does the retrying and
-// the Transport sends each request once. Options.AttemptTimeout limits each attempt including its body.
+// If the client has a Transport with the same dependency, the strategy of ReadAll retries,
+// and the Transport sends each request once. Options.AttemptTimeout limits each attempt
+// including its body.
 func ReadAll(p *retry.Strategy, client *http.Client, req *http.Request, limit int64) ([]byte, *http.Response, error) {
 	if client == nil {
 		client = http.DefaultClient
@@ -122,7 +123,8 @@ func Rewindable(req *http.Request, limit int64) error {
 	return nil
 }
 
-// readUpTo reads all of r, or one byte more than limit, which shows that r is longer.
+// readUpTo reads r up to its end, but at most limit+1 bytes. If it returns limit+1 bytes, r
+// is longer than limit.
 func readUpTo(r io.Reader, limit int64) ([]byte, error) {
 	if limit < math.MaxInt64 { // this prevents an overflow of limit + 1
 		r = io.LimitReader(r, limit+1)

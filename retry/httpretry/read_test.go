@@ -16,7 +16,7 @@ import (
 
 const whole = "the whole of a long body"
 
-// cutting returns a handler that breaks off the first n bodies in the middle.
+// cutting returns a handler that breaks off its first n responses in the middle of the body.
 func cutting(n int) func(int, http.ResponseWriter, *http.Request) {
 	return func(i int, w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Length", strconv.Itoa(len(whole)))
@@ -86,7 +86,7 @@ func TestL6_WhatReadAllRefuses(t *testing.T) {
 		u := serve(t, failing(9, http.StatusUnauthorized))
 		_, _, err := httpretry.ReadAll(p, client(t, p), request(t, t.Context(), http.MethodGet, u.URL, nil), 9) //nolint:bodyclose // it is read
 		if e, ok := errors.AsType[*httpretry.StatusError](err); !ok || e.StatusCode != 401 || u.requests.Load() != 1 {
-			t.Errorf("got the error %v after %d requests, want a *StatusError", err, u.requests.Load())
+			t.Errorf("got the error %v after %d requests, want a *StatusError with status 401 after 1 request", err, u.requests.Load())
 		}
 	})
 	t.Run("a method that may not be sent twice", func(t *testing.T) {
@@ -114,7 +114,7 @@ func TestL6_WhatReadAllRefuses(t *testing.T) {
 		defer resp.Body.Close()
 		a, b := u.headers[0].Get("Idempotency-Key"), u.headers[1].Get("Idempotency-Key")
 		if string(got) != whole || a == "" || a != b || u.bodies[1] != "x" {
-			t.Errorf("got the body %q, the keys %q and %q and the request bodies %q, want one key and equal bodies", got, a, b, u.bodies)
+			t.Errorf("got the body %q, the idempotency keys %q and %q and the request bodies %q; want the whole body, one key for both requests, and equal request bodies", got, a, b, u.bodies)
 		}
 	})
 }

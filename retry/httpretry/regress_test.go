@@ -116,7 +116,7 @@ func TestL6_DrainsAreBounded(t *testing.T) {
 			}
 			bodyOf(t, resp)
 			if u.requests.Load() != 2 {
-				t.Errorf("got %d requests, want 2", u.requests.Load())
+				t.Errorf("server whose first body does not end: got %d requests, want 2", u.requests.Load())
 			}
 		})
 	}
@@ -274,7 +274,7 @@ func TestL6_TheContextOfAnAttemptLastsAsLongAsItsBody(t *testing.T) {
 		}
 	}
 	if len(contexts.contexts) != 4 {
-		t.Errorf("got %d attempts, want 4", len(contexts.contexts))
+		t.Errorf("the transport used %d contexts, want 4, one for each attempt", len(contexts.contexts))
 	}
 }
 
@@ -287,7 +287,7 @@ func TestL6_AttemptsAtTheirLimitAreTimeouts(t *testing.T) {
 	_, err := client(t, p).Do(request(t, t.Context(), http.MethodGet, u.URL, nil)) //nolint:bodyclose // the call returns no response
 	e, ok := errors.AsType[*retry.Error](err)
 	if !ok || e.Reason != retry.Exhausted || len(e.Attempts) != 3 {
-		t.Fatalf("got the error %v, want a *retry.Error", err)
+		t.Fatalf("got the error %v, want a *retry.Error about exhausted retries after 3 attempts", err)
 	}
 	if timeout, ok := errors.AsType[interface {
 		error
@@ -359,7 +359,7 @@ func TestL6_NoSleepBeyondTheClientsTimeout(t *testing.T) {
 	hc.Timeout = 8 * time.Second
 	_, err := hc.Do(request(t, t.Context(), http.MethodGet, u.URL, nil)) //nolint:bodyclose // the call returns no response
 	if !errors.Is(err, retry.ErrDeadline) || len(c.all()) != 0 || u.requests.Load() != 1 {
-		t.Errorf("got the error %v after the waits %v, want no wait", err, c.all())
+		t.Errorf("got the error %v after the waits %v, want ErrDeadline and no wait", err, c.all())
 	}
 }
 

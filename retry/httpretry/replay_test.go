@@ -58,14 +58,14 @@ func TestL6_ASlowBodyComesBackWhole(t *testing.T) {
 			defer resp.Body.Close()
 			first := make([]byte, 10)
 			if _, err := io.ReadFull(resp.Body, first); err != nil || string(first) != whole[:10] {
-				t.Fatalf("the first part of the body: got %q and the error %v, want %q", first, err, whole[:10])
+				t.Fatalf("the first part of the body: got %q and the error %v, want %q and no error", first, err, whole[:10])
 			}
 			close(second)
 			if rest, err := io.ReadAll(resp.Body); err != nil || string(rest) != whole[10:] || resp.StatusCode != c.status {
 				t.Errorf("status %d, second part of the body: got %q and the error %v; want status %d and %q", resp.StatusCode, rest, err, c.status, whole[10:])
 			}
 			if u.requests.Load() != 1 {
-				t.Errorf("got %d requests, want 1", u.requests.Load())
+				t.Errorf("request with a slow response: got %d requests, want 1", u.requests.Load())
 			}
 		})
 	}

@@ -96,7 +96,7 @@ func (t *transport) CloseIdleConnections() { closeIdle(t.base) }
 // RoundTrip implements http.RoundTripper.
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	c := &call{t: t, req: req, key: keyOf(req), outer: retry.From(req.Context()).Attempt}
-	if around, ok := req.Context().Value(callKey{}).(*call); ok { // this transport is within another transport of this package
+	if around, ok := req.Context().Value(callKey{}).(*call); ok { // this transport runs inside another transport of this package
 		c.outer = max(c.outer, around.outer)
 	}
 	hasBody := req.Body != nil && req.Body != http.NoBody
@@ -108,7 +108,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	c.safe = idempotent(req.Method) || c.key != "" || t.keyed
 	if t.keyed && !idempotent(req.Method) && c.key == "" {
 		if key, within := t.strategies[0][0].Within(req.Context()); within {
-			c.inherited, c.safe = key, key != "" // a newly made key would differ in the next attempt
+			c.inherited, c.safe = key, key != "" // a key that is made here would differ in the next attempt
 		}
 	}
 	ctx := context.WithValue(tallied(req.Context()), callKey{}, c)
@@ -140,7 +140,7 @@ type call struct {
 
 type callKey struct{}
 
-// unsent closes the body of a request that was never passed to the base.
+// unsent closes the body of a request that was not passed to the base transport.
 func (c *call) unsent() {
 	if c.req.Body != nil {
 		c.req.Body.Close()
@@ -216,7 +216,8 @@ func (c *call) status(a *attempt) error {
 	return e.marked()
 }
 
-// telling reports whether the body of a response may decide about a retry.
+// telling reports whether the decision about a retry may depend on the body of a response
+// with this status.
 func (c *call) telling(status int) bool {
 	switch status {
 	case http.StatusBadRequest, http.StatusForbidden, http.StatusRequestTimeout, http.StatusConflict, http.StatusLocked,
@@ -235,14 +236,14 @@ func (c *call) release() {
 	}
 }
 
-// end returns the result of a call without success.
+// end returns the result of a call that ended without success.
 func (c *call) end(err error) (*http.Response, error) {
-	e, own := err.(*retry.Error) //nolint:errorlint // one further inside is that of another call
+	e, own := err.(*retry.Error) //nolint:errorlint // an error that is wrapped deeper belongs to another call
 	if c.resp != nil && (own && e.Reason == retry.Permanent || !own && !c.retriable) {
 		return c.resp, nil
 	}
 	c.release()
-	if !own { // an outer call does the retrying
+	if !own { // the error is not of this call, because an outer call retries
 		if !c.safe && !c.retriable {
 			err = retry.Stop(err) // the outer call does not know the method, so it must not retry
 		}

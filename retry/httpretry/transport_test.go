@@ -136,7 +136,7 @@ func TestL6_TheKeyIsTheSameInAllAttempts(t *testing.T) {
 		}
 		bodyOf(t, resp)
 		if got := keys(u); len(got) != 3 || got[0] == "" || got[1] != got[0] || got[2] != got[0] {
-			t.Errorf("got the keys %q, want the same key in three requests", got)
+			t.Errorf("got the idempotency keys %q, want the same key in three requests", got)
 		}
 		return keys(u)
 	}
@@ -157,7 +157,7 @@ func TestL6_TheKeyIsTheSameInAllAttempts(t *testing.T) {
 		t.Parallel()
 		p := strategy(t, func(o *retry.Options) { o.Keyed = true })
 		if got := post(t, retry.WithKey(t.Context(), "step-7"), p, ""); got[0] != "step-7" {
-			t.Errorf("got the keys %q, want the key step-7 of the context", got)
+			t.Errorf("got the idempotency keys %q, want the key step-7 of the context", got)
 		}
 	})
 	t.Run("of the call around", func(t *testing.T) {
@@ -317,7 +317,7 @@ func TestL6_TheOtherSideSaysWhetherToRetry(t *testing.T) {
 		t.Fatal(err)
 	}
 	if bodyOf(t, resp) != "done" {
-		t.Error("the response 409 with X-Should-Retry was not retried, want a retry")
+		t.Error("the request was not sent again after status 409 with X-Should-Retry, want a retry")
 	}
 }
 

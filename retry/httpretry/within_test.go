@@ -12,8 +12,8 @@ import (
 	"github.com/redrive/redrive/retry/httpretry"
 )
 
-// around makes one request inside a call of retry.Do with the strategy outer. That call may
-// make the request again.
+// around makes one request inside a call of retry.Do with the strategy in outer. The call of
+// retry.Do may repeat the request.
 func around(t *testing.T, ctx context.Context, outer *retry.Strategy, c *http.Client, method, url string) (status int, err error) { //nolint:revive // t comes first in helpers
 	t.Helper()
 	return retry.Do(ctx, outer, func(ctx context.Context) (int, error) {
@@ -84,7 +84,7 @@ func TestL6_WithinACallWithoutAKeyAPostIsSentOnce(t *testing.T) {
 	}
 	u := serve(t, failing(9, http.StatusServiceUnavailable))
 	if status, err := fails(u); status != http.StatusServiceUnavailable || err != nil || u.requests.Load() != 1 {
-		t.Errorf("got status %d and the error %v after %d requests, want the response to a single request", status, err, u.requests.Load())
+		t.Errorf("got status %d and the error %v after %d requests, want the response 503 and no error after 1 request", status, err, u.requests.Load())
 	}
 	u = serve(t, func(int, http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
 	if _, err := fails(u); err == nil || u.requests.Load() != 1 {

@@ -119,7 +119,7 @@ func TestApply_LeavesCopiesAlone(t *testing.T) {
 	a, b := cfg, cfg
 	awsretry.Apply(&a)
 	if len(b.APIOptions) != 1 || len(a.APIOptions) != 2 || b.Retryer().MaxAttempts() != 3 || a.Retryer().MaxAttempts() != 1 {
-		t.Errorf("got %d options in the changed configuration, and %d options and %d attempts in its copy; want 2, 1 and 3", len(a.APIOptions), len(b.APIOptions), b.Retryer().MaxAttempts())
+		t.Errorf("got %d options in the changed configuration, and %d options and %d attempts in its copy; want 2 options, and 1 option and 3 attempts in the copy", len(a.APIOptions), len(b.APIOptions), b.Retryer().MaxAttempts())
 	}
 }
 

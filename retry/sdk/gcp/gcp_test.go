@@ -100,6 +100,6 @@ func TestL1_ErrorsOfTheClientAreRead(t *testing.T) {
 	requests, err := call(t.Context(), t, http.StatusTooManyRequests,
 		`{"error":{"code":429,"message":"too fast","status":"RESOURCE_EXHAUSTED","details":[{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"90s"}]}}`, gcpretry.Options()...)
 	if e, ok := errors.AsType[*retry.Error](err); !ok || e.Reason != retry.LongHint || e.Hint != 90*time.Second || requests != 1 {
-		t.Errorf("got the error %v after %d requests, want a hint of 90s that is too long after 1 request", err, requests)
+		t.Errorf("got the error %v after %d requests, want 1 request and an error about the hint of 90s, which is too long to sleep", err, requests)
 	}
 }

@@ -83,7 +83,7 @@ func TestL1_ErrorsOfPostgresAreRead(t *testing.T) {
 			got := failure.Builtin().Classify(&ev, "")
 			again, once := attempts(t, c.err, false), attempts(t, c.err, true)
 			if got.Class != c.class || got.Verdict != c.verdict || ev.Sent != c.sent || again != c.again || once != c.once {
-				t.Errorf("got class %s, verdict %s, sent %q, %d attempts and %d attempts with NotIdempotent; want %s, %s, %q, %d and %d (%v)",
+				t.Errorf("got class %s, verdict %s, sent %q, %d attempts and %d attempts with NotIdempotent; want class %s, verdict %s, sent %q, %d attempts and %d attempts with NotIdempotent; the error was %v",
 					got.Class, got.Verdict, ev.Sent, again, once, c.class, c.verdict, c.sent, c.again, c.once, c.err)
 			}
 			if e, ok := errors.AsType[*pgconn.PgError](c.err); ok && ev.SQLState != e.Code {
