@@ -67,14 +67,15 @@ func (p *Policy) compileRules() {
 func (p *Policy) HasRules(kind string) bool { return p.table(kind).rules }
 
 // Admit applies the rules to a job. It is called when the job is enqueued, before each run,
-// and after each failure. All matching rules apply. If several rules set the same field,
-// the first rule wins; each key of the overrides counts as a separate field.
+// and after each failure. All matching rules apply. If several rules set the same field, the
+// value of the first of these rules is used; each key of the overrides counts as a separate
+// field.
 //
 // Admit never fails. A condition that cannot be evaluated, for example because an attribute
-// has a wrong type, does not match, and Failed names it. Attributes that are not a JSON object
-// or are longer than AttrsMax count as missing. No rule can read them, so a rule with a condition
-// that would hold the job holds it: people can release a job that was held wrongly, but they
-// cannot undo a run.
+// has a wrong type, does not match, and Failed names its rule. Attributes that are not a
+// JSON object or are longer than AttrsMax count as missing. In that case a rule that has a
+// condition and a hold holds the job: people can release a job that was held wrongly, but
+// they cannot undo a run.
 //
 // Where the policy only observes the kind, the rules have no effect. Admit returns nil if
 // no rule matches and no condition failed.
@@ -116,7 +117,8 @@ func (p *Policy) Admit(j *RuleInput) *Admission {
 	return &a
 }
 
-// readAttrs decodes the attributes of a job. Empty attributes give an empty map.
+// readAttrs decodes the attributes of a job into a map. For empty attributes the map is
+// empty.
 func readAttrs(b []byte, into *map[string]any) error {
 	switch {
 	case len(b) == 0:
@@ -144,7 +146,8 @@ func (r *rule) match(attrs *ConditionInput) (ok bool, err error) {
 	return r.spec.When.Match(attrs)
 }
 
-// take copies the fields of a matching rule, except those that an earlier rule has set.
+// take copies the fields of a matching rule into the admission, except those that an earlier
+// rule has set.
 func (a *Admission) take(r *rule) {
 	s := r.spec
 	a.Rules = append(a.Rules, s.Name)

@@ -233,7 +233,7 @@ func TestOverride_IsReadAndWritten(t *testing.T) {
 	o := &policy.Override{Retry: new(true), MaxRetries: new(0), MaxTotalRetries: new(3), MaxCost: new(int64(5)), Waits: seconds(90, 0.5)}
 	const want = `{"retry":true,"max_retries":0,"max_total_retries":3,"max_cost":5,"waits":["1m30s","500ms"]}`
 	if got := string(o.Encode()); got != want {
-		t.Errorf("Encode returned %s, want the JSON of all fields", got)
+		t.Errorf("Encode returned %s, want %s", got, want)
 	}
 	back, err := policy.ParseOverride([]byte(want))
 	if diff := cmp.Diff(o, back); diff != "" || err != nil {

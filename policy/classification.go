@@ -66,8 +66,7 @@ func eachClass(r *failure.Rules, see func(list string, i int, class failure.Clas
 	}
 }
 
-// noMatchers reports whether rules contain no matcher and do not switch off the built-in
-// ones.
+// noMatchers reports whether the rules contain no matcher.
 func noMatchers(r *failure.Rules) bool {
 	return len(r.Codes) == 0 && len(r.Types) == 0 && len(r.Statuses) == 0 && len(r.Exits) == 0 &&
 		len(r.Phrases) == 0 && len(r.Patterns) == 0 && len(r.Matchers) == 0

@@ -21,7 +21,7 @@ func decideOn(p *policy.Policy, kind string, err error, change func(*policy.Inpu
 	return p.Decide(&in)
 }
 
-// The classes and the decisions of the built-in policy for these errors.
+// The built-in policy gives these errors these classes and decisions.
 // proves: F13
 func TestF13_FromAnErrorToADecision(t *testing.T) {
 	t.Parallel()
@@ -52,12 +52,12 @@ func TestF13_FromAnErrorToADecision(t *testing.T) {
 	} {
 		d := decideOn(p, "render", tt.err, tt.change)
 		if d.Class != tt.class || d.Action != tt.action || d.Wait != tt.wait {
-			t.Errorf("%s: got the class %s, the action %s and the wait %v, want %s, %s and %v\n%s", name, d.Class, d.Action, d.Wait, tt.class, tt.action, tt.wait, d.Explain())
+			t.Errorf("%s: got the class %s, the action %s and the wait %v, want the class %s, the action %s and the wait %v; the explanation is:\n%s", name, d.Class, d.Action, d.Wait, tt.class, tt.action, tt.wait, d.Explain())
 		}
 	}
 }
 
-// The same evidence can have another class for another kind.
+// The same evidence can have a different class for a job of another kind.
 //
 // proves: F7, F9
 func TestF7_F9_ThePolicyClassifiesByKind(t *testing.T) {
@@ -71,9 +71,9 @@ func TestF7_F9_ThePolicyClassifiesByKind(t *testing.T) {
 	err := failure.Code("ENCODER", fmt.Errorf("clip 3: %w", errors.New("moov atom not found")))
 	render, watermark := decideOn(p, "render", err, nil), decideOn(p, "watermark", err, nil)
 	if render.Class != "EncoderFailed" || render.Action != policy.Retry || render.By.Rule != "policy.codes.ENCODER" || render.Of != 2 {
-		t.Errorf("render:\n%s", render.Explain())
+		t.Errorf("kind render: want the class EncoderFailed by its code, and 2 retries; got:\n%s", render.Explain())
 	}
 	if watermark.Class != failure.InvalidInput || watermark.Action != policy.Die {
-		t.Errorf("watermark:\n%s", watermark.Explain())
+		t.Errorf("kind watermark: want the class InvalidInput and a dead job; got:\n%s", watermark.Explain())
 	}
 }

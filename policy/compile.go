@@ -24,7 +24,7 @@ const (
 	LevelRule     Level = "rule"
 	LevelMessage  Level = "message"
 	LevelJob      Level = "job"
-	LevelBaseline Level = "baseline" // the baseline, used where the policy only observes
+	LevelBaseline Level = "baseline" // the baseline of the roll-out, used where the policy only observes
 	LevelLimits   Level = "limits"   // a limit of the policy, which has cut the setting
 )
 
@@ -61,7 +61,7 @@ const (
 // curve is a back-off and the limit on its waits.
 type curve struct {
 	backoff.Backoff
-	written time.Duration // the cap of the back-off itself; 0 means that it has none
+	written time.Duration // the cap that the back-off itself sets; 0 means that the back-off sets no cap
 	stored  string        // the back-off in the form that is written to records
 }
 
@@ -88,7 +88,7 @@ type kindTable struct {
 	baseline *plan
 	schedule *Schedule
 	rules    bool // whether a rule can match jobs of the kind
-	observed bool // whether the policy only observes the rules for the kind
+	observed bool // whether the policy only observes the kind, so that the rules have no effect
 }
 
 func (t *kindTable) plan(c failure.Class) *plan {
@@ -222,8 +222,8 @@ func (p *Policy) stage() Stage {
 	return Stage{Mode: r.Mode, Enforce: r.Enforce, Kinds: r.Kinds}
 }
 
-// Enforces reports whether decisions about a class of a kind are in force, and not only
-// recorded.
+// Enforces reports whether decisions about a class of a kind are carried out; otherwise they
+// are only recorded.
 func (p *Policy) Enforces(kind string, class failure.Class) bool {
 	return !p.observes(kind, p.chains[class])
 }
@@ -258,7 +258,7 @@ func (p *Policy) scheduleOf(kind string) *Schedule {
 type overlay struct {
 	plan    *plan
 	curves  curves
-	keep    bool // whether newly compiled curves are kept in curves; must be false while other goroutines make decisions
+	keep    bool // whether new compiled curves are added to curves; must be false while other goroutines make decisions
 	longest time.Duration
 }
 
@@ -296,8 +296,8 @@ func (o overlay) put(s *Settings, level Level, path string) {
 	}
 }
 
-// curve returns the compiled form of a back-off. A back-off that comes with a job is
-// compiled for the decision and not kept.
+// curve returns the compiled form of a back-off. The back-off of a job is compiled for one
+// decision and then dropped.
 func (o overlay) curve(b *backoff.Backoff) *curve {
 	if known := o.curves[b]; known != nil {
 		return known

@@ -26,8 +26,9 @@ const (
 type Input struct {
 	Kind     string
 	Evidence *failure.Evidence // evidence of the failure, or nil if there is no evidence
-	// Class is the result of Classify for the evidence. If it is zero, the class is the
-	// mark of the evidence or, without a mark, UnknownError.
+	// Class is the result of Classify for the evidence. If Class is the zero value, Decide
+	// uses the class that a mark in the evidence names, or UnknownError if no mark names a
+	// class.
 	Class    failure.Classification
 	How      job.How
 	Stop     Stop
@@ -104,15 +105,15 @@ func (p *Policy) Decide(in *Input) (d Decision) {
 	observed := d
 	p.decideBy(&observed, in, chosen, !d.Verdict.Retriable())
 	d.Observed, d.Would = true, observed.summary()
-	before := *t.baseline // a copy: the job's own settings also take precedence over the baseline
+	before := *t.baseline // a copy, because the job's own settings are added to it
 	p.own(&before, in)
 	p.decideBy(&d, in, &before, before.verdict != "" && !before.verdict.Retriable())
 	return d
 }
 
-// classify returns the class and the rule that found it. If the handler did not name a class, a
-// stop or a panic of the run decides: the error of a stopped run is only a consequence of the
-// stop.
+// classify returns the class and the rule that found it. If the handler named no class, and
+// the run was stopped or panicked, the class comes from the stop or the panic: the error of
+// a stopped run is only a consequence of the stop.
 func classify(in *Input, e *failure.Evidence) failure.Classification {
 	c := in.Class
 	if c.Class == "" {
@@ -148,8 +149,8 @@ func namedByHandler(c *failure.Classification, e *failure.Evidence) bool {
 	return ok && strings.EqualFold(code, e.Code)
 }
 
-// outranked replaces the class that was found with another class, and keeps the first class
-// as outranked evidence.
+// outranked replaces the class in c with another class, and keeps the replaced class as
+// outranked evidence.
 func outranked(c failure.Classification, by failure.Class, rule string) failure.Classification {
 	if c.Class == by {
 		return c
@@ -318,7 +319,8 @@ func (p *Policy) decideBy(d *Decision, in *Input, plan *plan, final bool) {
 	}
 }
 
-// spent reports whether the job has used up a limit that counts all its failures.
+// spent reports whether the job has reached one of the limits that count its failures of all
+// classes.
 func (d *Decision) spent(plan *plan, n int) bool {
 	return plan.count == Total && n > d.Of || d.TotalBound && d.Failures > d.TotalMax
 }
@@ -361,7 +363,7 @@ func (d *Decision) again(plan *plan, n int, wait, age time.Duration) {
 	d.end(Retry, RuleSchedule)
 }
 
-// summary returns the part of a decision that is kept in Would.
+// summary returns those fields of a decision that are kept in Would.
 func (d *Decision) summary() Would {
 	return Would{Action: d.Action, Rule: d.Rule, Reason: d.Reason, N: d.N, Of: d.Of, Wait: d.Wait, Queue: d.Queue, Priority: d.Priority}
 }

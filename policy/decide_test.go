@@ -129,8 +129,8 @@ func dead(class failure.Class, v failure.Verdict, rule string, reason job.Reason
 	return brief{Action: policy.Die, Rule: rule, Class: class, Verdict: v, Reason: reason, Of: of}
 }
 
-// For any configuration and any failures, a job ends at some time, it never waits less than
-// the hint, and the same input gives the same decision.
+// For any configuration and any failures, a job ends after a limited number of attempts, no
+// wait is shorter than the hint, and the same input gives the same decision.
 func TestDecide_EveryScheduleEnds(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -160,7 +160,7 @@ func TestDecide_EveryScheduleEnds(t *testing.T) {
 				break
 			}
 			if d.Wait < in.Evidence.RetryAfter || d.Wait < s.Wait(d.N) {
-				t.Fatalf("got the wait %v, want at least the hint and at least the wait of the schedule", d.Wait)
+				t.Fatalf("got the wait %v, want a wait that is not shorter than the hint or the wait of the schedule", d.Wait)
 			}
 			in.Memo = d.Memo
 		}

@@ -15,7 +15,7 @@ type Action uint8
 const (
 	Complete Action = iota // the job has succeeded
 	Retry                  // the job runs again after Wait; the run used up an attempt
-	Die                    // the job has failed for good; Reason says why
+	Die                    // the job has failed and is not retried; Reason says why
 	Snooze                 // the job runs again after Wait, as the handler asked
 	HandBack               // the job runs again at once, because the worker is shutting down
 	Cancel                 // the job ends without success or failure

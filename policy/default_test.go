@@ -11,8 +11,8 @@ import (
 	"github.com/redrive/redrive/policy"
 )
 
-// The waits of the built-in default policy, with the smallest and the largest random
-// number. The jitter is ±20 %.
+// The waits of the built-in default policy with the smallest and the largest random number.
+// They differ by the jitter of ±20 %.
 // proves: F3, F4, F5, F13
 func TestF3_F4_F5_F13_TheDefaultPolicy(t *testing.T) {
 	t.Parallel()
@@ -76,7 +76,7 @@ func TestF13_TheTimeLimitIsAClassOfItsOwn(t *testing.T) {
 			t.Errorf("%s: got the class %s, want the class that the handler named", c.Rule, d.Class)
 		}
 	}
-	in.Evidence.Code = "" // this code comes from another service, not from the handler
+	in.Evidence.Code = "" // without Evidence.Code, the code in the classification comes from another service and not from the handler
 	if d := p.Decide(in); d.Class != failure.AttemptTimeout {
 		t.Errorf("the code of another service gave the class %s, want AttemptTimeout", d.Class)
 	}
@@ -86,8 +86,8 @@ func TestF13_TheTimeLimitIsAClassOfItsOwn(t *testing.T) {
 	}
 }
 
-// Each of the two classes has a separate number of retries: network timeouts do not use up the
-// retries of AttemptTimeout.
+// The classes AttemptTimeout and NetworkTimeout have separate numbers of retries: network
+// timeouts do not use up the retries of AttemptTimeout.
 // proves: F13
 func TestF13_ItsOwnBudget(t *testing.T) {
 	t.Parallel()
@@ -111,7 +111,7 @@ func TestDefault_EmptySpecIsTheDefault(t *testing.T) {
 	}
 	named := policy.Spec{Hash: "cafe"}
 	if compile(t, named).Hash() != "cafe" {
-		t.Error("the policy has another hash than its Spec, want Spec.Hash")
+		t.Error("a policy whose Spec sets Hash has another hash, want Spec.Hash")
 	}
 	if l := empty.Limits(); l.MaxAttempts != 100 || l.MaxAge != 90*24*time.Hour || l.MaxWait != 24*time.Hour {
 		t.Errorf("got the limits %+v, want 100 attempts, 90 days and waits of 24 h", l)

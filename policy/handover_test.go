@@ -32,8 +32,8 @@ func withHandOvers(t *testing.T, n int, change func(*policy.Spec)) *policy.Polic
 	return p
 }
 
-// A call may hand its job over to the queue as often as the policy allows. This uses up no
-// attempt. The next hand-over counts as a failure.
+// A call may hand its job over to the queue as often as the policy allows, and such a
+// hand-over uses up no attempt. A hand-over beyond this number counts as a failure.
 // part of: L3
 func TestL3_HandOversWithinTheJobsLimit(t *testing.T) {
 	t.Parallel()
@@ -57,13 +57,13 @@ func TestL3_HandOversWithinTheJobsLimit(t *testing.T) {
 		}
 		d := c.p.Decide(handedOver(memo, 300*time.Second))
 		if d.Action != policy.Retry || d.N != 1 || d.ClassFailures != 1 {
-			t.Errorf("%s: one hand-over above the limit: got the action %v and retry %d, want an ordinary failed attempt", name, d.Action, d.N)
+			t.Errorf("%s: one hand-over above the limit: got the action %v and retry %d, want the action retry and retry 1", name, d.Action, d.N)
 		}
 	}
 }
 
-// If the run ends in another way at the same time, or the job reaches a limit, this decides and not
-// the hand-over to the queue.
+// If the run also ends in another way, or if the job has reached a limit, that end or limit
+// decides, and the job is not handed over to the queue.
 func TestHandOver_WhatGoesBeforeIt(t *testing.T) {
 	t.Parallel()
 	p := policy.Default()
@@ -92,7 +92,7 @@ func TestHandOver_WhatGoesBeforeIt(t *testing.T) {
 		in.Class = p.Classify(in.Evidence, in.Kind)
 		d := p.Decide(in)
 		if d.Action != c.action || d.Rule != c.rule {
-			t.Errorf("%s: got the action %v by the rule %s, want %v by %s", name, d.Action, d.Rule, c.action, c.rule)
+			t.Errorf("%s: got the action %v by the rule %s, want the action %v by the rule %s", name, d.Action, d.Rule, c.action, c.rule)
 		}
 		if d.Action == policy.Defer && d.Wait < max(300*time.Second, in.Evidence.RetryAfter) {
 			t.Errorf("%s: got the wait %v, want at least 5m and the hint", name, d.Wait)
@@ -110,7 +110,7 @@ func TestP3_TotalCountsHandOvers(t *testing.T) {
 	for range 3 {
 		d := p.Decide(handedOver(memo, time.Minute))
 		if d.Action != policy.Defer {
-			t.Fatalf("got the action %v, want Defer", d.Action)
+			t.Fatalf("hand-over within the limit: got the action %v, want Defer", d.Action)
 		}
 		memo = d.Memo
 	}
@@ -139,7 +139,7 @@ func TestHandOver_WithinTheTotal(t *testing.T) {
 		in := handedOver(policy.Memo{}, time.Minute)
 		in.Attempts = attempts
 		if d := p.Decide(in); d.Action != want || want == policy.Die && d.Rule != policy.RuleTotal {
-			t.Errorf("after %d attempts: got the action %v by the rule %s, want %v", attempts, d.Action, d.Rule, want)
+			t.Errorf("after %d attempts: got the action %v by the rule %s, want the action %v", attempts, d.Action, d.Rule, want)
 		}
 	}
 	p = withHandOvers(t, 10, func(s *policy.Spec) { s.Default.MaxRetries, s.Default.Count = &two, &total })

@@ -26,9 +26,9 @@ func wholeMicros(d time.Duration) time.Duration {
 	return d
 }
 
-// wait combines the wait of the back-off with a hint. It returns false if the hint is
-// longer than its maximum. Only with HintCap can the result be shorter than the hint. The
-// jitter is only added to a hint, so that callers with the same hint do not all return at
+// wait combines the wait of the back-off (drawn) with a hint. It returns false if the hint
+// is longer than its maximum. Only with HintCap can the result be shorter than the hint. A
+// random time is added to a hint, so that callers with the same hint do not all return at
 // the same time.
 func (h *Hint) wait(drawn, hint, limit time.Duration, u float64) (time.Duration, bool) {
 	switch {

@@ -69,8 +69,8 @@ func hintedDead(rule string, reason job.Reason, hint time.Duration) brief {
 	return brief{Action: policy.Die, Rule: rule, Class: hinted, Verdict: failure.VerdictThrottle, Reason: reason, Of: 3, Hint: hint}
 }
 
-// A time is converted to a wait from now, a wait in the error text counts as a hint, and
-// the longest of several hints is used.
+// A hint that is a time becomes the wait from now until that time. A wait in the error text
+// is also a hint. Of several hints the longest is used.
 // proves: R3
 func TestR3_WhereAHintComesFrom(t *testing.T) {
 	t.Parallel()
@@ -99,7 +99,7 @@ func TestR3_WhereAHintComesFrom(t *testing.T) {
 	}
 }
 
-// With the mode floor, no policy makes a retry earlier than the hint.
+// With the mode floor, every policy waits at least as long as the hint.
 // proves: R3
 func TestR3_NeverBeforeTheHint(t *testing.T) {
 	t.Parallel()

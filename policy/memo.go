@@ -8,8 +8,9 @@ import (
 	"github.com/redrive/redrive/failure"
 )
 
-// The values of the first byte of an encoded memo, which is the format. A memo in the
-// format memoHanded includes hand-overs; a memo in the format memoVersion does not.
+// The values of the first byte of an encoded memo, which says the format. A memo in the
+// format memoHanded includes the number of hand-overs; a memo in the format memoVersion does
+// not.
 const (
 	memoVersion = 2
 	memoHanded  = 3
@@ -43,8 +44,8 @@ type classCount struct {
 	n     uint32
 }
 
-// Count returns how many failures of the class were retried in this life. For classes that
-// share one count, it returns this count.
+// Count returns how many failures of the class were retried in this life. For a class
+// without a separate count, it returns the count that these classes share.
 func (m *Memo) Count(class failure.Class) int {
 	for i := range m.classes[:m.known] {
 		if m.classes[i].class == class {
@@ -83,8 +84,8 @@ func (m *Memo) add(class failure.Class, wait, age time.Duration) {
 
 func plusOne(n uint32) uint32 { return min(n, math.MaxInt32-1) + 1 }
 
-// Append appends the encoded memo to dst, about 25 bytes. ParseMemo reads this format. It
-// appends nothing for the zero value.
+// Append appends the encoded memo, which has about 25 bytes, to dst. ParseMemo reads this
+// format. For the zero value nothing is appended.
 func (m *Memo) Append(dst []byte) []byte {
 	if m.failures == 0 && m.Cost == 0 && m.known == 0 && m.other == 0 && m.Previous == 0 && m.FirstAge == 0 && m.HandOvers == 0 {
 		return dst

@@ -36,9 +36,9 @@ func TestMemo_CountsFailuresByClass(t *testing.T) {
 	if m.Count("Class1") != 1 || m.Count("Class39") != 5 || m.Count("Never") != 5 {
 		t.Errorf("the counts of the classes Class1, Class39 and Never are %d, %d and %d, want 1, 5 and 5", m.Count("Class1"), m.Count("Class39"), m.Count("Never"))
 	}
-	// The shared count is five with the failure of this class, so this is retry 5.
+	// With this failure the shared count is five, so the decision is about retry 5.
 	if d := all[39]; d.N != 5 {
-		t.Errorf("got retry number %d, want 5", d.N)
+		t.Errorf("failure of a class without a separate count: got retry number %d, want 5", d.N)
 	}
 }
 
@@ -97,7 +97,7 @@ func FuzzParseMemo(f *testing.F) {
 		once := m.Append(nil)
 		again := policy.ParseMemo(once)
 		if again != m || !bytes.Equal(again.Append(nil), once) {
-			t.Errorf("ParseMemo decoded %q as %+v; after encoding, it decoded this as %+v, want no change", b, m, again)
+			t.Errorf("ParseMemo decoded %q as %+v; after encoding and decoding this memo again it was %+v, want no change", b, m, again)
 		}
 		in := failed(failure.NetworkTimeout)
 		in.Memo = m

@@ -61,8 +61,8 @@ func (w *Waits) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// ParseOverride decodes an Override. Unknown fields and values out of range give an error.
-// Empty input gives nil.
+// ParseOverride decodes an Override. It returns an error for unknown fields and for values
+// out of range. For empty input it returns nil and no error.
 func ParseOverride(b []byte) (*Override, error) {
 	if len(b) == 0 {
 		return nil, nil
@@ -123,7 +123,8 @@ func (o *Override) Validate() error {
 	return errors.Join(errs...)
 }
 
-// lowered returns the policy with the job's own limit on attempts, if that is lower.
+// lowered returns the policy with the job's own limit on attempts, if this limit is lower
+// than that of the policy; otherwise it returns the policy unchanged.
 func (p *Policy) lowered(o *Override) *Policy {
 	if o == nil || o.MaxAttempts == nil || *o.MaxAttempts < 1 || *o.MaxAttempts >= p.limits.MaxAttempts {
 		return p

@@ -16,7 +16,7 @@ import (
 // use.
 type Policy struct {
 	spec    Spec
-	builtin Spec // the Spec for all values that the field spec does not set
+	builtin Spec // the Spec that provides the values that the field spec leaves unset
 	hash    string
 	limits  Limits // limits with default values filled in
 	// ceilingFrom is the level that has lowered limits.MaxAttempts. It is empty if the
@@ -163,8 +163,8 @@ func (l Limits) withDefaults() Limits {
 }
 
 // WithLimits returns the policy with lower limits on attempts and age, for a program that
-// has its own limits. Zero, and values above the policy's limits, change nothing. If a
-// limit cuts retries, the decisions say so.
+// has its own limits. A limit that is 0 or above the policy's limit changes nothing. If a
+// limit reduces the number of retries, the decisions say so.
 func (p *Policy) WithLimits(l Limits) *Policy {
 	q := *p
 	if l.MaxAttempts > 0 {

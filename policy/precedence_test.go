@@ -17,7 +17,7 @@ type always struct{}
 func (always) Match(*policy.ConditionInput) (bool, error) { return true, nil }
 func (always) String() string                             { return "true" }
 
-// put sets settings at one level, either in the Spec or in the input of one job.
+// put sets the settings at one level, either in the Spec or in the input of one job.
 type put func(s *policy.Spec, in *policy.Input, settings policy.Settings)
 
 // levels are all levels at which settings can be made, the least specific first.
@@ -64,7 +64,8 @@ func decideWith(t *testing.T, s policy.Spec, in *policy.Input) policy.Decision {
 	return p.Decide(in)
 }
 
-// For each pair of levels, each field has the value of the more specific level that sets it.
+// For each pair of levels, a field that both levels set has the value of the more specific
+// level; a field that only one level sets has the value of that level.
 // proves: R2
 func TestR2_TheMoreSpecificLevelHasTheWord(t *testing.T) {
 	t.Parallel()
@@ -109,7 +110,7 @@ func TestR2_TheBuiltInDefaultIsBelowEverything(t *testing.T) {
 	p := compile(t, policy.Spec{Name: "only a limit", Limits: policy.Limits{MaxAttempts: 4}})
 	d := p.Decide(failed(failure.RateLimitExceeded))
 	if d.Wait != time.Minute || d.BackoffFrom != policy.LevelBuiltin || d.Of != 3 || d.RetriesFrom != policy.LevelLimits {
-		t.Errorf("got the wait %v set by %s and %d retries set by %s, want 1m of the built-in default and 3 retries of the limits", d.Wait, d.BackoffFrom, d.Of, d.RetriesFrom)
+		t.Errorf("got the wait %v set by %s and %d retries set by %s, want 1m set by the built-in default and 3 retries set by the limits", d.Wait, d.BackoffFrom, d.Of, d.RetriesFrom)
 	}
 }
 
@@ -194,7 +195,8 @@ func TestR2_CountersArePerClassAndOneTotal(t *testing.T) {
 	}
 }
 
-// A schedule that the program sets has the same precedence as the settings of a kind.
+// A schedule that the program sets has the same precedence as the policy's settings for a
+// kind.
 func TestSchedule_StandsWhereTheKindStands(t *testing.T) {
 	t.Parallel()
 	s := policy.Spec{Name: "test",
@@ -238,7 +240,8 @@ func TestSchedule_StandsWhereTheKindStands(t *testing.T) {
 	}
 }
 
-// An alias uses the settings of its class. Its own settings take precedence.
+// An alias uses the settings of the class that it stands for. The alias's own settings take
+// precedence.
 func TestClass_AnotherName(t *testing.T) {
 	t.Parallel()
 	p := compile(t, policy.Spec{Name: "test", Classes: map[failure.Class]policy.ClassSpec{
@@ -263,6 +266,6 @@ func TestClass_AnotherName(t *testing.T) {
 		t.Errorf("an unknown class has the texts %+v, want those of UnknownError", info)
 	}
 	if info := p.Info(failure.NetworkTimeout); info.Operator == "Backend team" {
-		t.Error("the class has the operator text of its alias, want its own text")
+		t.Error("the class NetworkTimeout has the operator text of its alias Backend, want its own text")
 	}
 }

@@ -134,9 +134,9 @@ func anyInput(t *rapid.T) *policy.Input {
 	return in
 }
 
-// For any configuration and any failures: a job ends at some time, no wait is outside of
-// its limits, the same input gives the same decision, and each decision can be stored, read
-// and explained.
+// For any configuration and any failures, a job ends after a limited number of runs, every
+// wait is within its limits, the same input gives the same decision, and each decision can
+// be stored, read and explained.
 // proves: R2
 func TestR2_NoConfigurationLoopsForEver(t *testing.T) {
 	t.Parallel()
@@ -195,7 +195,7 @@ func checkDecision(t *rapid.T, d *policy.Decision, limits policy.Limits) {
 			t.Fatalf("the decision to end the job as dead has invalid values: %s", d.Record())
 		}
 	case policy.Complete, policy.Snooze, policy.HandBack, policy.Cancel, policy.Defer:
-		t.Fatalf("the decision has an action that these inputs do not allow: %s", d.Record())
+		t.Fatalf("the decision has another action than Retry and Die, want one of these two: %s", d.Record())
 	}
 	r, err := policy.ParseRecord(d.Record())
 	if err != nil {

@@ -13,7 +13,8 @@ import (
 // recordVersion is the format number of a stored decision.
 const recordVersion = 2
 
-// sawMax is how many bytes a record keeps of the error text that decided the class.
+// sawMax is the number of bytes that a record keeps of the error text in which the rule
+// found the class.
 const sawMax = 160
 
 // Record is the form of a decision that is stored with its failure. Times are in microseconds
@@ -47,7 +48,7 @@ type Record struct {
 	BackoffFrom Level   `json:"backoff_from,omitempty"`
 
 	Hint     int64  `json:"hint_us,omitempty"`
-	HintMode string `json:"hint_mode,omitempty"` // how the Retry-After hint was used: as "cap", or not ("off"); "" means as a floor
+	HintMode string `json:"hint_mode,omitempty"` // how the Retry-After hint was used: "cap" means cut to the cap, "off" means not at all, "" means as the shortest wait
 
 	Count         string `json:"count,omitempty"` // what n counts: "total" for all failures; empty for the failures of the class
 	RetriesFrom   Level  `json:"retries_from,omitempty"`
@@ -70,7 +71,7 @@ type Record struct {
 	Would *WouldRecord `json:"would,omitempty"` // what the policy would have done; set if the policy only observes
 }
 
-// BeatenRecord is evidence that stronger evidence has outranked.
+// BeatenRecord is evidence that was not used, because stronger evidence decided the class.
 type BeatenRecord struct {
 	Rule  string        `json:"rule"`
 	Class failure.Class `json:"class,omitempty"`
@@ -143,7 +144,7 @@ var hintModeWords = [...]string{"", "cap", "off"}
 type recordWriter struct{ b []byte }
 
 // word writes a word of this package, which needs no JSON escapes. The argument key must
-// end with the opening quote of the value.
+// include the opening quote of the value.
 func (w *recordWriter) word(key, s string) {
 	if s != "" {
 		w.b = append(append(append(w.b, key...), s...), '"')

@@ -189,7 +189,7 @@ func TestRecord_DamagedOrOfAnotherFormatIsRefused(t *testing.T) {
 	}
 }
 
-// For any error text, the record is valid JSON of limited length.
+// For any error text, the record is valid JSON with a limited length.
 func FuzzRecord_AnyText(f *testing.F) {
 	f.Add("plain", "own", "queue")
 	f.Add("two\nlines", "a\tb", "\x01")

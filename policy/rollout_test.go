@@ -55,7 +55,7 @@ func TestR8_ObserveRecordsAndLeavesTheBaselineToAct(t *testing.T) {
 	d := p.Decide(failed(failure.NotFound))
 	if d.Action != policy.Retry || d.Wait != 5*time.Second || d.Verdict != failure.VerdictPermanent ||
 		d.Would != (policy.Would{Action: policy.Die, Rule: policy.RuleVerdict, Reason: job.NonRetriable, Of: 9}) {
-		t.Errorf("got the decision %s, want a retry after 5s by the baseline", d.Record())
+		t.Errorf("got the decision %s, want a retry after 5s by the baseline, and in Would a dead job by its verdict", d.Record())
 	}
 	// Where the policy only observes, the marks of the handler still decide.
 	in := failed(failure.NotFound)
@@ -74,7 +74,7 @@ func TestR8_TheBaselineEnds(t *testing.T) {
 	s.Limits.MaxAttempts = 20
 	all := life(compile(t, s), *failed(""), repeat(failure.InvalidInput, 100)...)
 	if len(all) != 20 {
-		t.Errorf("got %d attempts, want 20", len(all))
+		t.Errorf("baseline with many retries: got %d attempts, want 20, the limit of the policy", len(all))
 	}
 }
 
@@ -137,7 +137,8 @@ func TestR8_RulesDoNotActWhereThePolicyObserves(t *testing.T) {
 	}
 }
 
-// If there is no baseline, the schedule that the program set for the kind decides.
+// If there is no baseline, the schedule that the program has set for the kind decides where
+// the policy only observes.
 // proves: R8
 func TestR8_TheBaselineIsTheScheduleThatWasThere(t *testing.T) {
 	t.Parallel()
@@ -190,7 +191,7 @@ func TestR8_EnforcedClassByClassAndByStage(t *testing.T) {
 	}
 }
 
-// A roll-out can enforce the policy for one kind after the other.
+// A roll-out can enforce the policy kind by kind.
 // proves: R8
 func TestR8_EnforcedKindByKind(t *testing.T) {
 	t.Parallel()

@@ -117,7 +117,7 @@ func TestR5_BadAttributesBreakNothing(t *testing.T) {
 		// A rule that can read the attributes does not hold the job for a wrong type.
 		unread := attrs != "" && attrs != "null" && (attrs[0] != '{' || len(attrs) == 1 || len(attrs) > policy.AttrsMax)
 		if a == nil || a.Queue != "c" || a.Priority != 1 || len(a.Failed) != 4 || (a.Hold != nil) != unread {
-			t.Fatalf("attributes %.40q: got the admission %+v, want four failed rules, the queue \"c\" with priority 1, and a hold: %t", attrs, a, unread)
+			t.Fatalf("attributes %.40q: got the admission %+v, want four failed rules, the queue \"c\" with priority 1, and a hold only if the attributes cannot be read: %t", attrs, a, unread)
 		}
 		rules := []string{"by owner", "by kind"}
 		if unread {

@@ -20,10 +20,10 @@ const (
 )
 
 // Schedule is the simplest way to configure the retries of a kind: a list of waits between
-// the attempts, and one count for all failures. The zero value, and nil, mean three
-// retries, 30 seconds apart. A Schedule that only sets PermanentExitCodes leaves retries
-// and waits to the policy. WithSchedule describes how a schedule and a policy are combined.
-// Do not change a Schedule that is in use.
+// the attempts, and one number of retries for all failures together. The zero value, and
+// nil, mean three retries, 30 seconds apart. A Schedule that only sets PermanentExitCodes
+// leaves retries and waits to the policy. WithSchedule describes how a schedule and a policy
+// are combined. Do not change a Schedule that is in use.
 type Schedule struct {
 	// Waits are the waits before the first, second, … retry. The last wait repeats.
 	Waits []time.Duration

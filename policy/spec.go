@@ -8,8 +8,8 @@ import (
 )
 
 // Spec is a policy as plain data, with the same contents as a policy file. New checks and
-// compiles it. If a field is nil or zero, the next less specific level decides. The
-// built-in default decides what no level sets.
+// compiles it. If a field is nil or zero, the next less specific level decides. The built-in
+// default provides the values that no level sets.
 type Spec struct {
 	Name string
 	// Hash identifies the contents, in at most 64 bytes. The reader of a policy file sets
@@ -58,12 +58,13 @@ type Settings struct {
 	// job.
 	MaxTotalRetries *int
 	Backoff         *backoff.Backoff
-	// HandOvers is how often in one life calls may hand their job over to the queue without
-	// using up an attempt; see failure.HandOver. Further hand-overs count as failures. The
-	// default is HandOversDefault.
+	// HandOvers is how often, in one life of a job, calls may hand the job over to the queue
+	// without using up an attempt; see failure.HandOver. Further hand-overs count as
+	// failures. The default is HandOversDefault.
 	HandOvers *int `json:",omitempty"`
-	// Count says which number is compared with MaxRetries and is n in the formula of the
-	// back-off: the failures of the class in this life, or all failures and hand-overs.
+	// Count says which number is compared with MaxRetries and is used as n in the formula of
+	// the back-off: the number of failures of the class in this life, or the number of all
+	// failures and hand-overs.
 	Count *Count
 	// Hint says how to use a wait that the other side asks for.
 	Hint *Hint
@@ -95,7 +96,7 @@ type Hint struct {
 	Mode HintMode
 	// A random time is added to a hint: U(0, max(JitterMin, Jitter × hint)).
 	Jitter    float64       // share of the hint; default 0.1; NoJitter means none
-	JitterMin time.Duration // lowest value for the upper end of the random time; default 1 s
+	JitterMin time.Duration // the lowest value of the longest random time; default 1 s
 	// Max is the longest hint that is accepted; default 24 h. OverMax says what happens to
 	// longer hints. A hint is never cut to Max.
 	Max     time.Duration
@@ -161,8 +162,8 @@ type Escalation struct {
 // the policy.
 type ClassSpec struct {
 	Settings
-	// If this class is an alias, Is names its built-in class. The alias uses the verdict and
-	// the messages of that class.
+	// Is makes this class an alias of the class that it names. The alias uses the verdict
+	// and the messages of that class.
 	Is failure.Class
 	// Retrying and Dead are the messages that users see. "" means the built-in message.
 	Retrying, Dead string
@@ -208,7 +209,7 @@ type ConditionInput struct {
 	Values             map[string]any // the attributes of the job, as encoding/json decodes them
 }
 
-// Rollout says which decisions are carried out. Without a Rollout, all decisions are.
+// Rollout says which decisions are carried out. The zero value carries out all decisions.
 type Rollout struct {
 	// Stage is the name of the active stage in Stages. "" means that Mode, Enforce and
 	// Kinds apply.

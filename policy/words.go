@@ -45,7 +45,8 @@ func (w *Words) State(state job.State, reason job.Reason) string {
 	return own
 }
 
-// Class returns the external name of a class, or the class if it has none.
+// Class returns the external name of a class, or the class itself if it has no external
+// name.
 func (w *Words) Class(class failure.Class) string {
 	if word, ok := w.Classes[class]; ok {
 		return word

@@ -32,7 +32,7 @@ func (r *reader) backoff(into *backoff.Backoff) func(value) {
 		switch waits, first := v.Get("waits"), v.Get("first"); {
 		case waits != nil && first != nil:
 			r.Addf(first.Pos, "%s has both waits and first; keep the list, or the first wait that grows by a factor", v.Path)
-			into.First, into.Factor = 0, 0 // a valid value, so that no further mistake is reported
+			into.First, into.Factor = 0, 0 // valid values, so that no further mistake is reported
 		case waits == nil && first == nil:
 			r.Addf(v.Pos, "%s names no wait; write %s", v.Path, strings.TrimPrefix(backoffWanted, "a mapping such as "))
 			v.Shape = yamlfile.Invalid
@@ -101,7 +101,7 @@ func (r *reader) percent(into *float64, more string) func(value) {
 	want := "a share such as 20%" + more
 	return func(v value) {
 		digits, ok := strings.CutSuffix(v.Text, "%")
-		share, err := strconv.ParseFloat(digits+"e-2", 64) // the decimal point is moved in the text, because 7% must be exactly 0.07
+		share, err := strconv.ParseFloat(digits+"e-2", 64) // the decimal point is moved in the text, so that 7% becomes exactly 0.07
 		switch {
 		case v.Shape == yamlfile.Number && !ok:
 			r.Mismatch(v, want, "; write it with the sign %")

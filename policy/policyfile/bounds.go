@@ -23,7 +23,7 @@ const (
 	retriesMin, retriesMax   = 0, attemptsMax - 1
 	ageMin, ageMax           = time.Millisecond, policy.MaxAgeLimit
 	waitMax                  = backoff.Max
-	hintMin                  = time.Nanosecond // the smallest value, because 0 means the default and "off" and "none" mean no hint
+	hintMin                  = time.Nanosecond // the smallest allowed value; 0 cannot be allowed, because in a Spec 0 means the default
 	waitsMax                 = backoff.WaitsMax
 	priorityMin, priorityMax = job.PriorityMin, job.PriorityMax
 	afterMin, afterMax       = 1, attemptsMax

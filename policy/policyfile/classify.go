@@ -34,8 +34,8 @@ func (r *reader) classify(v value, rules *failure.Rules) {
 	})
 }
 
-// ownMatchers sets whether the built-in matchers are used after those of the policy. A
-// policy without matchers uses only the built-in ones.
+// ownMatchers sets whether the built-in matchers are used in addition to those of the
+// policy. A policy without matchers uses only the built-in matchers.
 func (r *reader) ownMatchers(rules *failure.Rules) {
 	if !noMatchers(rules) {
 		rules.NoBuiltin = r.builtin != nil && !*r.builtin
@@ -92,7 +92,8 @@ func matchers[T, R any](r *reader, key string, into *[]R, read func(*T) func(val
 	}
 }
 
-// placeOf returns the position in the file of value n of an entry that has one or more values.
+// placeOf returns the position in the file of the value with index n in a node that is one
+// value or a list of values.
 func placeOf(v *yamlfile.Node, n int) position {
 	if v.Shape == yamlfile.List && n < len(v.Items) {
 		return v.Items[n].Pos
@@ -100,7 +101,7 @@ func placeOf(v *yamlfile.Node, n int) position {
 	return v.Pos
 }
 
-// needs reports the required keys that are missing in a mapping.
+// needs reports each of the required keys that a mapping does not have.
 func (r *reader) needs(v value, keys ...string) {
 	for _, key := range keys {
 		if v.Shape == yamlfile.Mapping && v.Get(key) == nil {
@@ -155,7 +156,7 @@ func showStatuses(from, to int) string {
 	return fmt.Sprintf("%d-%d", from, to)
 }
 
-// end reads how a subprocess ended: an exit code or a signal.
+// end is how a subprocess ended: with an exit code or by a signal.
 type end struct {
 	code   int
 	signal string

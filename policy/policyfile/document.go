@@ -19,7 +19,7 @@ type item struct {
 	key     string
 	comment string // the comment that is written on separate lines above the item
 	text    string // the scalar as text that YAML and JSON write in the same way, or as plain YAML
-	same    string // the scalar as text for the hash; set only if the field text can be written in several ways
+	same    string // the scalar as text for the hash; set only if the scalar can be written in several ways
 	shape   yamlfile.Shape
 	inline  bool // whether the item is written on one line
 	items   []item
@@ -126,7 +126,8 @@ func choiceOf[T comparable](key string, v T, words []string, meanings []T) item 
 	return nothing
 }
 
-// optional returns the item for *v, made with show. If v is nil, it returns an empty item.
+// optional returns the item that show makes from the value of v, or an empty item if v is
+// nil.
 func optional[T any](v *T, show func(T) item) item {
 	if v == nil {
 		return nothing
@@ -187,7 +188,8 @@ func backoffItem(b *backoff.Backoff, retries *int) item {
 	return i
 }
 
-// waitsOf returns the first waits of a growing formula as text.
+// waitsOf returns the first waits of an exponential back-off as text. It returns "" for
+// other formulas.
 func waitsOf(b *backoff.Backoff, retries *int) string {
 	if b.Formula != backoff.Exponential || b.Jitter == backoff.Decorrelated || retries == nil || *retries == 0 {
 		return ""
@@ -214,7 +216,7 @@ func hintItem(h *policy.Hint) item {
 	}
 	i := flow("hint", choiceOf("mode", h.Mode, hintWords, hintModes), jitter, span("jitter_min", h.JitterMin),
 		span("max", h.Max), choiceOf("beyond", h.OverMax, overMaxWords, overMaxModes))
-	if len(i.items) == 0 { // a hint without values is written too, because it is set at this level
+	if len(i.items) == 0 { // a hint without values is written, too, because the file sets a hint at this level
 		i.always(word("mode", hintWords[0]))
 	}
 	return i

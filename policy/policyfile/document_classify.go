@@ -33,7 +33,8 @@ func classifyItem(rules *failure.Rules) item {
 	return m
 }
 
-// withoutGo returns the matchers without those written in Go, which a file cannot contain.
+// withoutGo returns the rules without the matchers that are written in Go, because a file
+// cannot contain them.
 func withoutGo(rules *failure.Rules) failure.Rules {
 	data := *rules
 	data.Matchers = nil

@@ -74,7 +74,8 @@ func (e *emitter) comment(text, indent string) {
 	}
 }
 
-// inline writes an item on one line. Outside of brackets, fewer texts need quotes.
+// inline writes an item on one line. The parameter alone is true outside of brackets, where
+// fewer texts need quotes.
 func (e *emitter) inline(i item, alone bool) {
 	opening, closing := "{", "}"
 	switch i.shape {

@@ -1,6 +1,7 @@
 package policyfile
 
-// ParseObserved is like Parse, and also reports which keys each part of a file may have.
+// ParseObserved is like Parse. It also calls onFields with the keys that each part of a file
+// may have.
 func ParseObserved(name string, data []byte, onFields func(path string, keys []string)) (*File, error) {
 	r := newReader(name)
 	r.OnFields = onFields
@@ -13,7 +14,7 @@ func ParseOnly(name string, data []byte) (*File, error) {
 	return newReader(name).file(data, false)
 }
 
-// ParseOver reads a file as if it extended another file.
+// ParseOver reads the file over as if it extended the file under.
 func ParseOver(name string, over, under []byte) (*File, error) {
 	below, err := ParseOnly("under", under)
 	if err != nil {

@@ -108,7 +108,7 @@ func (r *reader) extend(s *policy.Spec, name string) {
 	r.put(s, &under.Spec)
 }
 
-// put replaces s with the merge of s and under. Values of s take precedence.
+// put replaces s with the merge of s and under, in which the values of s take precedence.
 func (r *reader) put(s, under *policy.Spec) {
 	*s = merge(s, under, r.step)
 	if r.builtin == nil && !noMatchers(&under.Classify) {

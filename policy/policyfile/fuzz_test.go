@@ -10,8 +10,8 @@ import (
 	"github.com/redrive/redrive/policy/preset"
 )
 
-// Any text is either read as a policy, which can be written and read again, or refused with
-// readable problems.
+// Parse accepts or refuses any text. An accepted policy can be written and read again; a
+// refused text gives readable problems.
 func FuzzParse(f *testing.F) {
 	for _, name := range []string{"testdata/full.yaml", "testdata/mistakes.yaml"} {
 		text, err := os.ReadFile(name)
@@ -73,7 +73,7 @@ func TestX3_PolicyFilesAreBounded(t *testing.T) {
 	} {
 		_, err := policyfile.Parse("f", []byte(tt.text))
 		if got := err != nil && strings.Contains(err.Error(), tt.complaint); got != tt.want {
-			t.Errorf("%s: got the expected complaint: %v, want %v; the error is %.300v", name, got, tt.want, err)
+			t.Errorf("%s: whether the error contains the expected text: got %v, want %v; the error is %.300v", name, got, tt.want, err)
 		}
 	}
 }

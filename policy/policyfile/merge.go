@@ -105,9 +105,10 @@ func mergeRules(over, under []policy.RuleSpec) []policy.RuleSpec {
 	return merged
 }
 
-// mergeRollout takes the active stage from over if the parameter said is true, and otherwise
-// from under. The values of over alone do not show whether it sets a stage, because the first
-// mode is also the default. The result has the named stages of both.
+// mergeRollout returns the roll-out of a file (over) that extends another file (under). The
+// parameter said is true if the file over sets the active stage; the values alone do not
+// show this, because the first mode is also the default. If said is true, the active stage
+// comes from over, and otherwise from under. The result has the named stages of both files.
 func mergeRollout(over, under *policy.Rollout, said bool) policy.Rollout {
 	merged := *over
 	if !said {

@@ -72,7 +72,7 @@ func TestF9_MistakesAreReportedWithTheirExactPlace(t *testing.T) {
 			problems := problemsOf(t, text)
 			if tt.messages == nil {
 				if len(problems) == 0 || !strings.Contains(problems[0].Message, "contradicts retry: false") {
-					t.Errorf("got the problems %v, want one that mentions retry: false", problems)
+					t.Errorf("got the problems %v, want a first problem that says that a value contradicts retry: false", problems)
 				}
 				return
 			}

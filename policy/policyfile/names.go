@@ -20,14 +20,14 @@ type reference struct {
 	defines bool
 }
 
-// refer records a position at which the file names a class. The class is checked after the
-// whole file was read.
+// refer records a position at which the file names a class. The class is checked later, when
+// the whole file has been read.
 func (r *reader) refer(at position, path, class string) {
 	r.references = append(r.references, reference{at: at, path: path, class: class})
 }
 
-// checkNames reports names of things that do not exist. The Spec s contains the file merged
-// with the preset that it extends.
+// checkNames reports names of classes, stages and words that do not exist. The Spec s
+// contains the file merged with the preset that it extends.
 func (r *reader) checkNames(s *policy.Spec) {
 	known := classNames(s)
 	for _, ref := range r.references {

@@ -33,9 +33,10 @@ func (r *reader) compile(s policy.Spec) *policy.Policy {
 	return p
 }
 
-// spelt maps fields of the Spec to the keys that a file has for them.
+// spelt maps names of fields in the Spec to the other names that these fields have in a
+// file.
 var spelt = map[string]string{
-	"max_retries": "max_attempts", // max_attempts is also a key for this field, with a value that is one higher
+	"max_retries": "max_attempts", // the file may give max_attempts instead, whose value is one higher
 	"percent":     "jitter",
 	"spread":      "jitter",
 	"formula":     "waits",

@@ -135,7 +135,8 @@ func (g gen) number(lowest, highest int) int {
 	return rapid.IntRange(lowest, highest).Draw(g.T, "number")
 }
 
-// span generates a duration, or 0, which means not set. The duration may be an unusual one.
+// span generates a duration, or 0, which means that no duration is set. Some durations have
+// unusual values.
 func (g gen) span(lowest, highest time.Duration) time.Duration {
 	switch g.number(0, 3) {
 	case 0:
@@ -247,8 +248,8 @@ func (g gen) kinds() []string {
 	return append(some(g, g.name), "k")
 }
 
-// withBuiltin generates whether the built-in matchers are used. They are always used if
-// there are no others.
+// withBuiltin sets whether the built-in matchers are used. They are always used if there are
+// no other matchers.
 func withBuiltin(r failure.Rules, on bool) failure.Rules {
 	if len(r.Codes)+len(r.Types)+len(r.Statuses)+len(r.Exits)+len(r.Phrases)+len(r.Patterns) > 0 {
 		r.NoBuiltin = !on
@@ -402,7 +403,7 @@ func TestF9_RenderedForPeople(t *testing.T) {
 		t.Fatal(err)
 	}
 	if d := cmp.Diff(string(want), got); d != "" {
-		t.Errorf("wrong rendered file (-want +got):\n%s", d)
+		t.Errorf("wrong rendered file; if people can read the new form, run the test with -update (-want +got):\n%s", d)
 	}
 }
 

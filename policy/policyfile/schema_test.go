@@ -71,7 +71,7 @@ func TestF9_SchemaIsValid(t *testing.T) {
 	}
 }
 
-// The schema and the reader allow the same keys in the same places.
+// The schema and the reader allow the same keys in each part of a file.
 // proves: F9
 func TestF9_SchemaAndReaderKnowTheSameKeys(t *testing.T) {
 	t.Parallel()
@@ -93,7 +93,7 @@ func TestF9_SchemaAndReaderKnowTheSameKeys(t *testing.T) {
 	}
 }
 
-// generic replaces those parts of a path that users choose: names and numbers.
+// generic replaces those parts of a path that users choose, which are names and numbers.
 func generic(path string) string {
 	parts := strings.Split(path, ".")
 	for i := range parts {
@@ -249,10 +249,10 @@ func TestF9_SchemaAndReaderAgree(t *testing.T) {
 			text = fmt.Sprintf(format, text)
 			_, err := policyfile.ParseOnly("f", []byte(text))
 			if (err == nil) != good {
-				t.Errorf("%s: the reader returned the error %v; whether it must accept the text: %v", text, err, good)
+				t.Errorf("%s: the reader returned the error %v, want the text accepted: %v", text, err, good)
 			}
 			if err := valid(t, schema, []byte(text)); (err == nil) != good {
-				t.Errorf("%s: the schema check returned the error %v; whether it must accept the text: %v", text, err, good)
+				t.Errorf("%s: the schema check returned the error %v, want the text accepted: %v", text, err, good)
 			}
 		}
 	}

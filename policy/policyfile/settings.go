@@ -11,8 +11,8 @@ import (
 
 const settingsWanted = "a mapping such as {max_retries: 3, backoff: {waits: [1m, 5m, 15m]}}"
 
-// settings returns the keys that say how failures are retried. All levels have the same
-// keys.
+// settings returns the keys of a file that say how failures are retried. Every level of a
+// policy has these keys.
 func (r *reader) settings(v value, s *policy.Settings) []field {
 	return []field{
 		{"retry", pointer(&s.Retry, r.Boolean)},

@@ -18,7 +18,7 @@ type Watcher struct {
 
 	mu   sync.Mutex // this mutex is locked during a reload
 	last []byte     // the content that was parsed last; it may have mistakes
-	seen []byte     // the content that the last Look found, if it differs from the field last; otherwise nil
+	seen []byte     // the content that the last Look found, if it is not the content in last; otherwise nil
 	lost bool       // whether the last attempt to read the file failed
 }
 

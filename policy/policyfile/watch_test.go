@@ -61,7 +61,7 @@ func TestF9_HotReloadKeepsTheOldPolicyOnAMistake(t *testing.T) {
 	w.reload(false, 2, "b")
 	w.reload(false, 0, "b") // the same mistake is reported only once
 	w.write("name: c\ndefault: {max_retires: 3}\n")
-	w.reload(false, 1, "b") // another text with a mistake, so it is reported again
+	w.reload(false, 1, "b") // the text has another mistake, so a problem is reported again
 	w.write("name: c\ndefault: {max_ret")
 	w.reload(false, 1, "b") // at this time, the file is only half written
 	w.write("")

@@ -75,8 +75,8 @@ func (c *condition) misses(attrs map[string]any) bool {
 	return false
 }
 
-// types returns the attributes that the condition reads with their types, such as
-// "; attrs.pages is a text". The attributes exist.
+// types returns the attributes that the condition reads with their types, as text, such as
+// "; attrs.pages is a text". The attributes must exist.
 func (c *condition) types(attrs map[string]any) string {
 	var b strings.Builder
 	seen := map[string]bool{}
@@ -170,8 +170,8 @@ func mistakeOf(err error) *mistake {
 // reading its argument once.
 var functions = []string{"abs", "len", "lower", "trim", "upper"}
 
-// operators contains the allowed operators. These are all but the range operator, because a
-// range can be very long.
+// operators contains the allowed operators. Only the range operator is not allowed, because
+// a range can be very long.
 var operators = []string{
 	"==", "!=", "<", ">", "<=", ">=", "and", "&&", "or", "||", "??", "+", "-", "*", "/", "%",
 	"in", "contains", "startsWith", "endsWith", "matches",
@@ -187,7 +187,7 @@ func (c *condition) check(root ast.Node) *mistake {
 	return w.found
 }
 
-// costs visits the parts of an expression and stops at the first mistake.
+// costs visits the parts of an expression and stops at the first part that is not allowed.
 type costs struct {
 	*condition
 	found *mistake
@@ -302,7 +302,7 @@ func (w *costs) call(n *ast.CallNode) {
 	w.refuse(n, "must not call a value; the functions here are %s", suggest.List(functions))
 }
 
-// member records the attribute that an expression reads.
+// member records the attribute that a part of an expression reads.
 func (w *costs) member(n *ast.MemberNode) {
 	w.nodes(n.Node, n.Property)
 	if path := attrPath(n); len(path) > 0 {

@@ -26,7 +26,7 @@ func chatRetried() (all []figures) {
 			failing("x", typed(name)), failing("x", typed("library.errors."+name)), failing(name + ": x"),
 		}})
 	}
-	// Other languages call the time limit of a task TimeoutError.
+	// In other languages, the error of a task at its time limit is called TimeoutError.
 	return append(all, figures{name: "time limit", runs: []run{timeLimit()}, class: failure.AttemptTimeout})
 }
 

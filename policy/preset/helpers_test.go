@@ -58,9 +58,9 @@ type life struct {
 	attrs   string
 }
 
-// execute makes the job fail with the given runs in turn, and then with the last run, until
-// the job is not retried anymore. It classifies, decides and passes on the memo as the
-// engine does.
+// execute makes the job fail with the given runs, one after the other, and then again and
+// again with the last run, until the job is not retried any more. As the engine does, it
+// classifies each failure, decides, and passes the memo on to the next decision.
 func (l life) execute(t *testing.T, p *policy.Policy, runs ...run) []policy.Decision {
 	t.Helper()
 	if l.kind == "" {
@@ -139,7 +139,7 @@ func (f figures) compare(t *testing.T, name string, u float64, all []policy.Deci
 	t.Helper()
 	last := all[len(all)-1]
 	if last.Class != f.class || last.Reason != f.reason {
-		t.Errorf("%s: the last decision has the class %s and the reason %s (rule %s), want %s and %s", name, last.Class, last.Reason, last.By.Rule, f.class, f.reason)
+		t.Errorf("%s: the last decision has the class %s and the reason %s (rule %s), want the class %s and the reason %s", name, last.Class, last.Reason, last.By.Rule, f.class, f.reason)
 	}
 	if len(all) != len(f.waits)+1 {
 		t.Errorf("%s: got %d attempts with the waits %v, want %d attempts", name, len(all), waits(all), len(f.waits)+1)

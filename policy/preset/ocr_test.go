@@ -67,8 +67,8 @@ func TestP3_WhatEndsACallAtOnce_F6(t *testing.T) {
 	}
 }
 
-// When a call has used up its retries, its job is due again after 300 s and a short random
-// time. This happens three times.
+// When a call has used up its retries, its job is due again after 300 s plus a short random
+// time. This happens at most three times for a job.
 // proves: P3
 func TestP3_OcrJobs(t *testing.T) {
 	t.Parallel()
@@ -83,8 +83,8 @@ func TestP3_OcrJobs(t *testing.T) {
 	}
 }
 
-// A call waits as long as a hint asks for, up to its cap. A longer hint ends the call, and
-// the job waits instead. Hints are never cut.
+// A call waits as long as a hint asks for, up to the cap of the call. A longer hint ends the
+// call, and the job waits instead. Hints are never shortened.
 // proves: P3
 // part of: R3
 func TestP3_HintsOfCalls_R3(t *testing.T) {

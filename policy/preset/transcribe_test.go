@@ -56,7 +56,7 @@ func TestP1_Transcribe(t *testing.T) {
 	}
 }
 
-// code2 sets the error code of another service.
+// code2 sets the error code that another service has given.
 func code2(c string) func(*failure.Evidence) { return func(e *failure.Evidence) { e.ServiceCode = c } }
 
 // Each class is counted separately: failures of other classes do not use up its retries,

@@ -27,7 +27,7 @@ func TestP4_Watermark_F7(t *testing.T) {
 		f.waits, f.bounds, f.reason = seconds(60, 300, 900), exact, exhausted
 		f.check(t, p)
 	}
-	for _, r := range []run{ // these failures are not on the preset's list of permanent failures, so they are retried, with any class
+	for _, r := range []run{ // the preset does not list these failures as permanent, so they are retried, whatever their class is
 		failing("context deadline exceeded"), failing("open /out/a.mp4: permission denied"), failing("write /out/a.mp4: input/output error"),
 		failing(`exec: "ffmpeg": executable file not found in $PATH`), failing("/usr/bin/env: 'python3': No such file or directory", exit(127)),
 		failing("fork/exec /opt/input/watermark: no such file or directory"), failing("upstream said no", status(404)), failing("401 Unauthorized"),
@@ -50,8 +50,8 @@ func TestP4_Watermark_F7(t *testing.T) {
 	}
 }
 
-// One limit applies to all failures: another class does not start a new count, and no kind
-// has a separate limit.
+// One limit applies to all failures together: a failure of another class does not start a
+// new count, and no kind has a limit of its own.
 // proves: P4
 func TestP4_TheLimitIsSystemWide(t *testing.T) {
 	t.Parallel()
