@@ -11,10 +11,10 @@ type Call struct {
 type Fault struct {
 	// Before is the error that the call returns without reaching the store.
 	Before error
-	// After is the error that the call returns after the store has carried the call out. So
-	// the change is made, but the caller does not know. The contract of stores allows only
-	// store.ErrUnknown here. Use other errors to test callers against a store that breaks the
-	// contract.
+	// After is the error that the call returns after the store has carried the call out. So the
+	// change is made, but the caller does not know this. The contract of stores allows only
+	// store.ErrUnknown in this case. Use other errors to test callers against a store that breaks
+	// the contract.
 	After error
 	// Hang makes the call wait until its context ends. The call then returns the
 	// context's error without reaching the store.

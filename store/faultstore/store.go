@@ -82,7 +82,7 @@ func do[T any](ctx context.Context, s *Store, method string, call func() (T, err
 	return done, err
 }
 
-// none is the result type for methods that return nothing but an error.
+// none is the result type for methods that return only an error.
 type none struct{}
 
 // Close implements store.Store.

@@ -16,7 +16,7 @@ func TestFaultsComeByThePlan(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		plan   faultstore.Plan
-		fails  []int // of four calls, the numbers of the calls that must fail
+		fails  []int // which of the four calls must fail, by their numbers
 		effect int   // the number of ids that the store must have reserved after the calls
 	}{
 		{"none", nil, nil, 4},
@@ -39,15 +39,15 @@ func TestFaultsComeByThePlan(t *testing.T) {
 				}
 			}
 			if len(fails) != len(tt.fails) {
-				t.Fatalf("these calls of ReserveIDs failed: numbers %v, want numbers %v", fails, tt.fails)
+				t.Fatalf("numbers of the calls of ReserveIDs that failed: got %v, want %v", fails, tt.fails)
 			}
 			for i := range fails {
 				if fails[i] != tt.fails[i] {
-					t.Errorf("these calls of ReserveIDs failed: numbers %v, want numbers %v", fails, tt.fails)
+					t.Errorf("numbers of the calls of ReserveIDs that failed: got %v, want %v", fails, tt.fails)
 				}
 			}
 			if got := s.Calls("ReserveIDs"); got != 4 || s.Calls("") != 4 {
-				t.Errorf("Calls returned %d calls of ReserveIDs, want 4 calls", got)
+				t.Errorf("Calls returned %d calls of ReserveIDs and %d calls of all methods, want 4 and 4", got, s.Calls(""))
 			}
 			s.Set(nil)
 			next, err := s.ReserveIDs(t.Context(), 1)

@@ -52,8 +52,8 @@ func (t *tx) previewIDs(a *store.Action) store.Acted {
 	return answer
 }
 
-// named returns the dead letter of a job if the act may be applied to it. Otherwise it returns
-// an error that says why not.
+// named returns the dead letter of a job if the act may be applied to it. Otherwise it returns an
+// ErrNotFound or an ErrConflict that says why not.
 func (t *tx) named(do store.Act, id job.ID) (*entry, error) {
 	r, e := t.jobs[id], t.dead[id]
 	switch {
@@ -73,9 +73,9 @@ func notDead(r *record) error {
 	return fmt.Errorf("job %d is %s; only a dead job can be retried: %w", r.ID, r.State, store.ErrConflict)
 }
 
-// selected returns at most limit dead letters that the action's filter selects and to which
-// the act applies, the lowest deaths first. It also returns the value of After for the next
-// step.
+// selected returns the dead letters that the action's filter selects and to which the act applies:
+// at most limit dead letters, the lowest death numbers first. A negative limit means no limit. The
+// result next is the value of After for the next step.
 func (t *tx) selected(a *store.Action, limit int) (entries []*entry, next int64) {
 	f := *a.Filter
 	if len(f.Statuses) == 0 {
@@ -185,8 +185,8 @@ func (t *tx) jobsOf(entries []*entry) []*record {
 	return jobs
 }
 
-// roomFor returns an error when the store has no room for the lanes that the changed
-// jobs need.
+// roomFor returns an ErrTooLarge when the store has no room for the lanes that the changed jobs
+// need.
 func (t *tx) roomFor(c *store.Change, jobs ...*record) error {
 	if c.Queue == "" {
 		return nil
@@ -205,7 +205,8 @@ func (t *tx) roomFor(c *store.Change, jobs ...*record) error {
 	return nil
 }
 
-// do applies the act to one dead letter and returns its new status.
+// do applies the act to one dead letter. The argument withGroup says that an ignored dead letter
+// stays ignored until the mute of its group ends.
 func (t *tx) do(by store.By, a *store.Action, e *entry, withGroup bool) {
 	switch a.Do {
 	case store.ActRetry:
@@ -229,8 +230,8 @@ func (t *tx) do(by store.By, a *store.Action, e *entry, withGroup bool) {
 	t.emit(store.DeadLetterEvent(&e.DeadLetter, e.Action))
 }
 
-// keyInUse returns an error when a job cannot be retried or changed because another live
-// job holds the key that the job would have then. See job.AliveKey and job.ChangedKey.
+// keyInUse returns an ErrConflict when another live job holds the key that the job r would have
+// after a retry or Alter with the change c. See job.AliveKey and job.ChangedKey.
 func (t *tx) keyInUse(r *record, c *store.Change) error {
 	name := r.changedKey(c)
 	if !job.WhileAlive(name.key) && name.key == r.Key {
@@ -255,8 +256,9 @@ func (r *record) changedKey(c *store.Change) keyName {
 	return name
 }
 
-// retakeKey gives a job the key that it has after a retry or Alter with the change. Call it
-// after keyInUse, which checks that no other living job holds the key.
+// retakeKey updates the key of a job for a retry or Alter with the change c: if the payload
+// changes, the key may change, too. Call keyInUse first, which checks that no other live job holds
+// the new key.
 func (t *tx) retakeKey(r *record, c *store.Change) {
 	old, name := r.keyName(), r.changedKey(c)
 	taken := &key{Key: store.Key{Owner: r.Owner, Kind: r.Kind, Key: name.key, Job: r.ID}}
@@ -275,8 +277,8 @@ func (t *tx) retakeKey(r *record, c *store.Change) {
 	}
 }
 
-// withFreeKeys returns the dead letters whose jobs can take their keys again. If several jobs
-// have the same key, it returns only the first of them.
+// withFreeKeys returns the dead letters whose jobs can take their keys again. If several of the
+// jobs have the same key, it returns the dead letter of only the first of these jobs.
 func (t *tx) withFreeKeys(entries []*entry) []*entry {
 	taken := make(map[keyName]bool)
 	return slices.DeleteFunc(slices.Clone(entries), func(e *entry) bool {
@@ -345,8 +347,8 @@ func (t *tx) change(r *record, actor string, c *store.Change, redrive int64) {
 	}
 }
 
-// keepOriginal stores the values of a job before a change, unless they are stored already.
-// The payload is stored at the first change of the payload.
+// keepOriginal stores the values that a job had before its first change; later calls do not replace
+// them. Only the payload is stored later, at the first change of the payload.
 func (t *tx) keepOriginal(before store.Original) {
 	switch known, ok := t.originals[before.Job]; {
 	case !ok:

@@ -21,7 +21,7 @@ func (s *Store) Cancel(ctx context.Context, by store.By, ids []job.ID) ([]error,
 		return nil, t.errorf("%w", err)
 	}
 	if len(ids) > job.IDsMax {
-		return nil, t.errorf("%d jobs: at most %d in a call: %w", len(ids), job.IDsMax, store.ErrTooLarge)
+		return nil, t.errorf("%d jobs in one call: at most %d jobs are allowed: %w", len(ids), job.IDsMax, store.ErrTooLarge)
 	}
 	answers := make([]error, len(ids))
 	for i, id := range ids {

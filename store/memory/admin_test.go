@@ -41,7 +41,7 @@ func TestARequestedCancelIsNotForgotten(t *testing.T) {
 			equal(t, "signals", signals, store.Signals{Cancel: []store.Run{{ID: 1, Token: 1}}, Queues: []store.Queue{{Name: "q"}}})
 			end(b, c)
 			if j := b.get(1); j.State != job.Cancelled || j.CancelAt != 0 {
-				t.Errorf("job that was cancelled during its run: got state %s after the run, want cancelled", j.State)
+				t.Errorf("job that was cancelled during its run: got state %s and CancelAt %d after the run, want cancelled and 0", j.State, j.CancelAt)
 			}
 			signals, err = b.Signals(b.ctx, "w1")
 			b.ok(err)
@@ -64,7 +64,7 @@ func TestRetryOpensTheNextLife(t *testing.T) {
 		did, err := b.Act(b.ctx, me, store.Action{Do: store.ActRetry, IDs: []job.ID{1}})
 		b.ok(err)
 		if errors.Is(did.Errors[0], store.ErrConflict) != conflict {
-			t.Errorf("retry number %d: got error %v, want none from the first retry and ErrConflict from the second", i+1, did.Errors[0])
+			t.Errorf("retry number %d of the same job: got error %v, want none from retry 1 and ErrConflict from retry 2", i+1, did.Errors[0])
 		}
 	}
 	equal(t, "groups", b.dump().Groups[0].Pending, int64(0))

@@ -7,7 +7,7 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// order holds one want with its limits while jobs are claimed for it.
+// order is the state of one want, with its limits, while an exchange claims jobs for the want.
 type order struct {
 	left  int // number of jobs that may still be claimed
 	limit int
@@ -41,7 +41,8 @@ func (t *tx) order(w *store.Want, q *store.Queue) *order {
 	return o
 }
 
-// limited reports whether a limit that counts the runs of all processes stops the kind.
+// limited reports whether a limit on the running jobs of all processes is reached, for the queue or
+// for the kind.
 func (o *order) limited(k *kindOrder) bool { return o.usage.full(o.limit) || k.usage.full(k.Limit) }
 
 // start returns the earliest time at which the rates allow another job of the kind to start. The
@@ -80,7 +81,7 @@ func (c *claims) enough() bool {
 	return len(c.answer.Expired) >= store.ExpiredMax || c.bytes >= store.ClaimBytes
 }
 
-// fill claims due jobs for an order until its limits allow no more jobs.
+// fill claims due jobs for an order until no job is due or the limits allow no more jobs.
 func (c *claims) fill(o *order) {
 	for i := range job.PriorityMax {
 		for o.left > 0 && !c.enough() {
@@ -154,8 +155,8 @@ func (c *claims) expire(r *record) {
 	c.answer.Expired = append(c.answer.Expired, r.ID)
 }
 
-// nextDue returns the start time of the next job that the order may claim; see Exchange in the
-// contract. The result ok says whether such a time is known. In each lane and priority, nextDue
+// nextDue returns the start time of the next job that the order may claim; see NextDue in
+// store.Worker. The result ok is false if there is no such job. In each lane and priority, nextDue
 // examines only the first remaining job.
 func (t *tx) nextDue(o *order) (next job.Micros, ok bool) {
 	consider := func(at job.Micros) {

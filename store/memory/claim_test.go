@@ -53,7 +53,7 @@ func TestLimitsAndRatesHoldBack(t *testing.T) {
 	b.ok(err)
 	b.pass(4 * time.Second)
 	if x = b.exchange(nil, limited); x.NextDue != time.Second {
-		t.Fatalf("exchange after the rate was raised: got NextDue %v, want 1s, because the faster rate applies at once", x.NextDue)
+		t.Fatalf("exchange after a person has set a faster rate: got NextDue %v, want 1s", x.NextDue)
 	}
 	b.pass(6 * time.Second)
 	x = b.exchange(nil, limited)
@@ -115,7 +115,7 @@ func TestManyWorkersAtOnce(t *testing.T) {
 	wg.Wait()
 	slices.Sort(seen)
 	if len(slices.Compact(seen)) != n {
-		t.Errorf("the workers together claimed %d different jobs, want %d jobs", len(slices.Compact(seen)), n)
+		t.Errorf("all workers together: got %d different claimed jobs, want %d", len(slices.Compact(seen)), n)
 	}
 }
 
@@ -166,6 +166,6 @@ func TestAKindGivesItsMaxAndIsThenLeftOut(t *testing.T) {
 	x := b.exchange(nil, want(5, store.KindWant{Kind: "a", Max: 1}, store.KindWant{Kind: "b", Max: 5}))
 	equal(t, "claims", ids(x), []int64{1, 3})
 	if x.Full || x.NextDue != store.Never {
-		t.Errorf("exchange that took all due jobs that its kinds allow: got Full %v and NextDue %v, want false and Never", x.Full, x.NextDue)
+		t.Errorf("exchange that claimed all due jobs within the Max of each kind: got Full %v and NextDue %v, want false and Never", x.Full, x.NextDue)
 	}
 }

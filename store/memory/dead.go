@@ -17,7 +17,7 @@ type entry struct {
 	job.DeadLetter
 	attrs     []byte // the attributes of the job
 	withGroup bool   // whether the entry stays ignored until the mute of its group ends
-	gone      bool   // whether the current call has removed it
+	gone      bool   // whether the current call has removed the entry
 }
 
 // shown returns the dead letter with the fields that readers see.
@@ -107,7 +107,7 @@ func (t *tx) forget(e *entry) {
 	}
 }
 
-// set changes the status of a dead letter.
+// set changes the status of a dead letter, and updates the counters of the statuses.
 func (t *tx) set(e *entry, to job.Status, did job.DeadAction) {
 	g := t.groups[e.Fingerprint]
 	if g != nil && e.Status == job.Pending {
@@ -135,8 +135,8 @@ func (t *tx) purge(e *entry) {
 	}
 }
 
-// remove removes an ended job. If the job still holds an idempotency key, the key stays and
-// gets the job's state. A key that a job holds only while it is alive is removed.
+// remove removes an ended job. If the job still holds an idempotency key, the key stays and keeps
+// the job's last state. A key that a job holds only while it is alive is removed.
 func (t *tx) remove(r *record) {
 	name := keyName{r.Owner, r.Kind, r.Key}
 	switch k := t.keys[name]; {
@@ -154,8 +154,7 @@ func (t *tx) remove(r *record) {
 	t.removed = true
 }
 
-// compact removes the nil elements that a call has left in the slices where it removed jobs or
-// dead letters.
+// compact updates the sorted slices after a call has removed jobs or dead letters from the maps.
 func (t *tx) compact() {
 	t.deaths = slices.DeleteFunc(t.deaths, func(e *entry) bool { return e.gone })
 	t.ids = slices.DeleteFunc(t.ids, func(id job.ID) bool { return t.jobs[id] == nil })

@@ -17,7 +17,7 @@ type keyName struct{ owner, kind, key string }
 type key struct {
 	store.Key
 	digest []byte
-	state  job.State // the state of the job when the job was removed
+	state  job.State // the last state of the job; set when the job is removed
 }
 
 // Enqueue implements store.Producer.
@@ -28,7 +28,7 @@ func (s *Store) Enqueue(ctx context.Context, jobs []job.New) ([]job.Receipt, err
 	}
 	defer t.end()
 	if len(jobs) > job.EnqueueMax {
-		return nil, t.errorf("%d jobs: at most %d in a call: %w", len(jobs), job.EnqueueMax, store.ErrTooLarge)
+		return nil, t.errorf("%d jobs in one call: at most %d jobs are allowed: %w", len(jobs), job.EnqueueMax, store.ErrTooLarge)
 	}
 	for i := range jobs {
 		if err := store.Validate(&jobs[i]); err != nil {
@@ -60,8 +60,8 @@ func (t *tx) enqueue(jobs []job.New) ([]job.Receipt, error) {
 	return receipts, nil
 }
 
-// intake checks the jobs of one enqueue call, one after the other, before any job is written.
-// The check of a job also considers the earlier jobs of the call.
+// intake checks the jobs of one enqueue call, one after the other, before any job is written. Each
+// job is also checked against the earlier jobs of the call.
 type intake struct {
 	*tx
 	fresh    []*job.New // jobs that the call will write
@@ -113,7 +113,8 @@ func (c *intake) state(id job.ID) job.State {
 	return job.None
 }
 
-// held returns the idempotency key of a job if another job holds the key; otherwise nil.
+// held returns the idempotency key of a new job if another job holds the key. Otherwise it returns
+// nil.
 func (c *intake) held(n *job.New) *key {
 	if n.Key == "" {
 		return nil

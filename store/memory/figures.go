@@ -11,8 +11,8 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// count applies a change to four sets of figures: of the lane and of all lanes together, each by
-// minute and by hour.
+// count applies a change to the figures of the current minute and hour, both those of the lane and
+// those of all lanes together.
 func (t *tx) count(name laneName, change func(*store.Figures)) {
 	for _, u := range storekit.FigureUnits {
 		k := storekit.FigureName{Unit: u.Unit, At: storekit.FigureStart(t.now, u.Unit)}
@@ -28,8 +28,8 @@ func (t *tx) count(name laneName, change func(*store.Figures)) {
 	}
 }
 
-// again reports whether the current or last attempt of the job came after the first
-// attempt of its first life. The attempt is counted already.
+// again reports whether the current or last attempt of the job is not the first attempt of its
+// first life. Call it after the attempt was counted.
 func (r *record) again() bool { return r.Counters.Attempts > 1 || r.Life > 1 }
 
 // started counts a claim.
@@ -67,7 +67,7 @@ func (t *tx) completed(r *record) {
 	})
 }
 
-// died counts a death of a class.
+// died counts the death of a job whose last failure has the given class.
 func (t *tx) died(r *record, cause job.Cause, class string) {
 	t.minutes[start(t.now, minute)]++
 	t.count(r.lane.laneName, func(f *store.Figures) {

@@ -17,9 +17,10 @@ type group struct {
 	deaths   map[job.Micros]int64 // number of deaths in each hour; the map key is the start of the hour
 }
 
-// join adds a new dead letter to its group. If the group is muted, the dead letter is ignored
-// at once, unless this death ends the mute. If a job dies because its deadline has passed, a
-// new group gets no code and message: those of the dead letter are from an earlier failure.
+// join adds a new dead letter to its group. If the group is muted, the dead letter is ignored at
+// once, unless this death ends the mute. If a job dies because its deadline has passed, a new group
+// gets no code and no message, because the code and the message of the dead letter are from an
+// earlier failure.
 func (t *tx) join(e *entry, cause job.Cause) {
 	if e.Fingerprint == "" {
 		return
@@ -70,7 +71,7 @@ func (g *group) mute(by store.By, a *store.Action) bool {
 		before.by != g.by || before.note != g.note
 }
 
-// over reports whether the mute has a time limit that has passed.
+// over reports whether the group is muted until a time that has passed.
 func (g *group) over(now job.Micros) bool { return g.Muted && g.MutedUntil != 0 && g.MutedUntil <= now }
 
 func (g *group) unmute() {

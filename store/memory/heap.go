@@ -2,8 +2,8 @@ package memory
 
 import stdheap "container/heap"
 
-// heap is an ordered collection of jobs. Each job stores which heap contains it, and its index in
-// that heap, so that it is found without a search.
+// heap is an ordered collection of jobs. Each job stores its heap and its index in that heap, so
+// that the job can be removed without a search.
 type heap struct {
 	jobs   []*record
 	before func(a, b *record) bool
@@ -43,7 +43,7 @@ func (r *record) remove() {
 // heap is ordered.
 func (r *record) moved() { stdheap.Fix((*places)(r.in), r.place) }
 
-// places makes a heap usable with the package container/heap.
+// places implements heap.Interface of the package container/heap for a heap of jobs.
 type places heap
 
 func (p *places) Len() int           { return len(p.jobs) }

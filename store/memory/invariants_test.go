@@ -50,7 +50,7 @@ func checkCounts(t failer, d *store.Dump) {
 		delete(want, c)
 	}
 	if len(want) != 0 {
-		t.Errorf("the dump has jobs for which there is no counter: %v; want a counter for every state of every kind and queue", want)
+		t.Errorf("these numbers of jobs have no counter in the dump: %v; want a counter for every queue, kind and state that has jobs", want)
 	}
 }
 
@@ -64,7 +64,7 @@ func checkEvents(t failer, d *store.Dump) {
 	for _, e := range d.Events {
 		next := event.Cursor{Seq: last.Seq, Index: last.Index + 1}
 		if e.Cursor != next && e.Cursor != (event.Cursor{Seq: last.Seq + 1, Index: 1}) {
-			t.Errorf("event %s follows event %s, want a higher number than before", e.Cursor, last)
+			t.Errorf("event %s comes after event %s, want the next cursor of the same commit or the first cursor of the next commit", e.Cursor, last)
 		}
 		last = e.Cursor
 		if e.From == job.None && e.To == job.None {
@@ -83,7 +83,7 @@ func checkEvents(t failer, d *store.Dump) {
 	}
 	for _, j := range d.Jobs {
 		if j.State != states[j.ID] || j.Token != tokens[j.ID] {
-			t.Errorf("job %d is stored as %s with run number %d, but its events lead to %s with run number %d; want the same state and number", j.ID, j.State, j.Token, states[j.ID], tokens[j.ID])
+			t.Errorf("job %d: got state %s and run number %d, want state %s and run number %d, to which its events lead", j.ID, j.State, j.Token, states[j.ID], tokens[j.ID])
 		}
 	}
 }
@@ -170,7 +170,7 @@ func TestRandomOperationsKeepTheInvariants(t *testing.T) {
 					t.Errorf("outcome of a run that holds its lease: got error %v, want none", err)
 				}
 				if after := len(b.dump().Events); !held && after != before {
-					t.Errorf("outcome of a run that had already ended: it wrote %d events, want 0", after-before)
+					t.Errorf("outcome of a run that had already ended: got %d new events, want 0", after-before)
 				}
 			},
 			"rescue": func(t *rapid.T) {

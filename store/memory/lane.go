@@ -48,8 +48,8 @@ func (s *Store) declare(queue string) {
 	}
 }
 
-// usage counts the running jobs of a queue or kind in all processes, for its limit, and holds the
-// state of its rate.
+// usage holds two values of a queue or of a kind: the number of its running jobs in all processes,
+// which its limit bounds, and the state of its rate.
 type usage struct {
 	running int
 	arrival job.Micros // the state of the rate limit; see the comment on rates in package store
@@ -67,7 +67,8 @@ func usageOf(m map[string]*usage, name string) *usage {
 // full reports whether the number of running jobs has reached the limit; 0 means no limit.
 func (u *usage) full(limit int) bool { return limit > 0 && u.running >= limit }
 
-// next returns the time at which the rate allows the next start. The result is not before now.
+// next returns the time at which the rate allows the next start. It is never before the time given
+// by now.
 func (u *usage) next(r store.Rate, now job.Micros) job.Micros {
 	if r.Unlimited() {
 		return now
@@ -75,7 +76,7 @@ func (u *usage) next(r store.Rate, now job.Micros) job.Micros {
 	return r.Next(u.arrival, now)
 }
 
-// start counts a run that starts at the time now.
+// start counts a run that starts at the time given by now, and updates the state of the rate.
 func (u *usage) start(r store.Rate, now job.Micros) {
 	u.running++
 	if !r.Unlimited() {

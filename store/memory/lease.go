@@ -81,8 +81,8 @@ func (t *tx) nextExpiry() time.Duration {
 }
 
 // rescue ends one run as crashed. Usually the job then waits for its next run. If a person has
-// asked the job to stop, rescue cancels the job. A run whose crash would be the last one, but
-// that has not begun, is handed back instead.
+// asked the job to stop, rescue cancels the job. If one more crash would reach the crash limit but
+// the run has not begun, rescue hands the job back instead.
 func (t *tx) rescue(r *record) store.Rescued {
 	if r.Counters.Crashes+1 >= r.crashMax && r.begun != r.Token {
 		t.endRun(r, &job.Outcome{ID: r.ID, Token: r.Token, Cause: job.Interrupted, To: job.Waiting}, r.lane.laneName)
@@ -111,7 +111,7 @@ func (t *tx) rescue(r *record) store.Rescued {
 	return lost(r)
 }
 
-// lost returns the answer about a run whose lease had expired and that has been ended.
+// lost returns the answer of Rescue about one run, after the run was ended.
 func lost(r *record) store.Rescued {
 	return store.Rescued{
 		Run: store.Run{ID: r.ID, Token: r.Token}, Kind: r.Kind, Queue: r.Queue, Holder: r.Holder,

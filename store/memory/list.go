@@ -40,7 +40,8 @@ func (s *Store) List(ctx context.Context, f store.Filter) (page store.Page, err 
 	return page, nil
 }
 
-// selects reports whether a filter selects a job, also by the job's last failure.
+// selects reports whether a filter selects a job. It compares all fields of the filter, including
+// those about the job's last failure.
 func (t *tx) selects(f *store.Filter, r *record) bool {
 	if !f.Match(&r.Job) {
 		return false

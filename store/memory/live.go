@@ -23,7 +23,7 @@ func (s *Store) Alter(ctx context.Context, by store.By, ids []job.ID, c store.Ch
 		return nil, t.errorf("%w", err)
 	}
 	if len(ids) > job.IDsMax {
-		return nil, t.errorf("%d jobs: at most %d in a call: %w", len(ids), job.IDsMax, store.ErrTooLarge)
+		return nil, t.errorf("%d jobs in one call: at most %d jobs are allowed: %w", len(ids), job.IDsMax, store.ErrTooLarge)
 	}
 	answers := make([]error, len(ids))
 	for i, id := range ids {
@@ -51,11 +51,11 @@ func (r *record) waits() storekit.Waits {
 	return storekit.Waits{Queue: r.Queue, Priority: r.Priority, Own: r.own, DueAt: r.RunAt, LifeAt: r.LifeAt, Override: r.Override}
 }
 
-// fresh reports whether a waiting or retrying job has not run in its life.
+// fresh reports whether a waiting or retrying job has not run in its current life.
 func (r *record) fresh() bool { return r.Counters == job.Counters{} }
 
-// alter changes a waiting or retrying job. It reports whether the change has changed
-// anything. After an error nothing has changed.
+// alter applies the change c to a waiting or retrying job. The result changed is false if the job
+// already had all the new values. If alter returns an error, the job is unchanged.
 func (t *tx) alter(by store.By, r *record, c *store.Change) (changed bool, err error) {
 	was := r.waits()
 	to, kept, changed := was.Altered(c, t.now, r.fresh())
@@ -117,8 +117,8 @@ func (s *Store) PreviewLive(ctx context.Context, a store.LiveAction) (store.Live
 	return store.LiveActed{Done: int64(len(jobs)), Through: a.Through, At: a.At, Next: next}, nil
 }
 
-// liveJobs returns up to limit live jobs to which the action applies, in the order of their
-// ids. It also returns the After of the next step.
+// liveJobs returns at most limit live jobs to which the action applies, in the order of their ids.
+// The result next is the value of After for the next step.
 func (t *tx) liveJobs(a *store.LiveAction, limit int) (jobs []*record, next job.ID) {
 	f := a.Selection()
 	for _, id := range t.ids {
@@ -134,7 +134,7 @@ func (t *tx) liveJobs(a *store.LiveAction, limit int) (jobs []*record, next job.
 	return jobs, 0
 }
 
-// applies reports whether an action changes a live job that its filter selects.
+// applies reports whether an action would change a live job that the action's filter selects.
 func (t *tx) applies(a *store.LiveAction, r *record) bool {
 	if a.Do == store.LiveCancel {
 		return r.CancelAt == 0
@@ -167,8 +167,8 @@ func (s *Store) ActLive(ctx context.Context, by store.By, a store.LiveAction) (s
 	return store.LiveActed{Done: int64(done), Through: a.Through, At: a.At, Next: next}, nil
 }
 
-// doLive applies an action to live jobs. It returns the number of jobs before the first job
-// that could not be changed, and the error for that job.
+// doLive applies an action to live jobs. It stops at the first job that cannot be changed, and
+// returns the number of jobs before that job and the error for that job.
 func (t *tx) doLive(by store.By, a *store.LiveAction, jobs []*record) (done int, err error) {
 	for i, r := range jobs {
 		switch {

@@ -52,8 +52,8 @@ func (t *tx) addNote(by store.By, n *store.Note) error {
 	return nil
 }
 
-// noted finds the job or the group of a note. A dead letter whose job was removed has notes,
-// too.
+// noted finds the job or the group of a note. A removed job whose dead letter still exists is
+// found, too.
 func (t *tx) noted(n *store.Note) (kind, queue, owner string, found bool) {
 	if n.Group != "" {
 		if g := t.groups[n.Group]; g != nil {
@@ -89,7 +89,7 @@ func (s *Store) Notes(ctx context.Context, f store.NoteFilter) ([]store.Note, er
 	return list, nil
 }
 
-// sweepStray is the maximum number of notes that one sweep examines.
+// sweepStray is the maximum number of notes that one sweep examines for a removed job or group.
 const sweepStray = 500
 
 // sweepNotes examines the notes and removes those whose job or group is gone.

@@ -25,7 +25,7 @@ func (s *Store) Present(ctx context.Context, p store.Process) (store.Orders, err
 	id := processName{p.Name, p.Instance}
 	known := t.processes[id]
 	if !p.Left && known == nil && len(t.processes) >= store.ProcessesMax {
-		return store.Orders{}, t.errorf("process %q: the store has %d already, the most it keeps: %w", p.Name, len(t.processes), store.ErrTooLarge)
+		return store.Orders{}, t.errorf("process %q: the store already has %d processes, which is the maximum: %w", p.Name, len(t.processes), store.ErrTooLarge)
 	}
 	t.findSilent(id)
 	switch {

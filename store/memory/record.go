@@ -14,7 +14,7 @@ type record struct {
 	job.Job
 	lane     *lane
 	memo     []byte
-	begun    job.Token // the last run of which a worker has written that it begins
+	begun    job.Token // the last run whose begin a worker has recorded; see store.Beat
 	crashMax int32     // for a running job: the number of crashes that make the job dead
 	terms    string    // the encoded terms; see job.Terms
 	released bool      // whether a rule held the job and a person has retried it; see job.Claim
@@ -60,7 +60,7 @@ func (t *tx) attach(r *record) {
 	}
 }
 
-// transition emits the event for a job whose state has changed.
+// transition emits the event for a job whose state has changed. The job already has its new state.
 func (t *tx) transition(r *record, from job.State, cause job.Cause, class string) {
 	e := about(r)
 	e.Type, e.From, e.To = event.Of(cause), from, r.State
@@ -89,8 +89,8 @@ func (t *tx) wait(r *record, to job.State, runAt job.Micros) {
 	t.wake = true
 }
 
-// finish ends a detached job as completed or cancelled. It clears the fields that readers
-// cannot see after a job has ended.
+// finish ends a detached job as completed or cancelled. It clears the fields that an ended job does
+// not keep; a completed job keeps its payload and attributes only if keep is true.
 func (t *tx) finish(r *record, to job.State, keep bool) {
 	r.State, r.FinishedAt = to, t.now
 	r.RunAt, r.Deadline = 0, 0

@@ -210,8 +210,8 @@ func (t *tx) activeRedrives(live bool) []*store.Redrive {
 	return list
 }
 
-// step makes one step of a redrive and adds the result to the answer. It returns how many jobs the
-// step has released or changed.
+// step makes one step of a redrive, of at most limit jobs, and adds the result to the answer. It
+// returns the number of jobs that the step has released or changed.
 func (t *tx) step(r *store.Redrive, limit int, answer *store.RedriveStep) (released int64) {
 	before := r.State
 	plan := r.Plan(t.now, limit)
@@ -275,9 +275,9 @@ func (t *tx) auditReleases(r *store.Redrive) {
 	}
 }
 
-// release releases jobs of a redrive as its plan says and returns the number of released jobs.
-// It skips a job if another job holds its unique key. It stops at the first job whose lane
-// would be one lane too many for the store.
+// release releases jobs of a redrive as its plan says and returns the number of released jobs. It
+// skips a job if another job holds its unique key. It stops at the first job for whose lane the
+// store has no room.
 func (t *tx) release(r *store.Redrive, plan store.RedrivePlan) int64 {
 	left, _ := t.selected(&store.Action{Do: store.ActRetry, Filter: &r.Filter, Through: r.Through, After: r.Cursor}, -1)
 	chosen := left[:min(plan.Release, len(left))]
@@ -285,7 +285,8 @@ func (t *tx) release(r *store.Redrive, plan store.RedrivePlan) int64 {
 		chosen = spread(left, plan.Release)
 	}
 	free := t.withFreeKeys(chosen)
-	// a second spread would choose the same jobs again, so search from the start
+	// No chosen job has a free key, and another spread would choose the same jobs again. So choose
+	// from the lowest death number on.
 	if len(free) == 0 && plan.Spread && len(chosen) < len(left) {
 		plan.Spread = false
 		chosen = left[:min(plan.Release, len(left))]
@@ -307,7 +308,7 @@ func (t *tx) release(r *store.Redrive, plan store.RedrivePlan) int64 {
 	return did.Released
 }
 
-// spread chooses n of the entries, spread over the whole range of their deaths.
+// spread chooses at most n of the entries, spread evenly over the range of their death numbers.
 func spread(left []*entry, n int) []*entry {
 	n = min(n, len(left))
 	if n == 0 {

@@ -139,7 +139,7 @@ func ids(x store.Exchanged) (list []int64) {
 func equal(t *testing.T, what string, got, want any) {
 	t.Helper()
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("%s: got another value than expected (-want +got):\n%s", what, diff)
+		t.Errorf("%s: got another value than wanted (-want +got):\n%s", what, diff)
 	}
 }
 

@@ -26,7 +26,7 @@ func TestOutcomesAreFencedAndRepeatable(t *testing.T) {
 		t.Errorf("outcome that is not valid: got error %v, want ErrInvalid", err)
 	}
 	if err := b.settle(job.Outcome{ID: 99, Token: 1, Cause: job.Succeeded, To: job.Completed}); !errors.Is(err, store.ErrLeaseLost) {
-		t.Errorf("outcome of an unknown job: got error %v, want ErrLeaseLost", err)
+		t.Errorf("outcome of a job that does not exist: got error %v, want ErrLeaseLost", err)
 	}
 	equal(t, "content", b.dump(), before)
 	b.ok(b.settle(completed(second)))

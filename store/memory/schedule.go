@@ -28,7 +28,7 @@ func (s *Store) Fire(ctx context.Context, name, expression string, slot job.Micr
 	case known && !last.Takes(slot):
 		return store.Fired{Last: last}, nil
 	case !known && len(t.schedules) >= store.CronsMax:
-		return store.Fired{}, t.errorf("schedule %q: the store has %d already, the most it keeps: %w", name, len(t.schedules), store.ErrTooLarge)
+		return store.Fired{}, t.errorf("schedule %q: the store already has %d schedules, which is the maximum: %w", name, len(t.schedules), store.ErrTooLarge)
 	}
 	receipts, err := t.enqueue(jobs)
 	if err != nil {
@@ -57,7 +57,7 @@ func (s *Store) SetSchedule(ctx context.Context, by store.By, name string, pause
 	case c.Paused == paused:
 		return c, nil
 	case !known && len(t.schedules) >= store.CronsMax:
-		return store.CronSlot{}, t.errorf("schedule %q: the store has %d already, the most it keeps: %w", name, len(t.schedules), store.ErrTooLarge)
+		return store.CronSlot{}, t.errorf("schedule %q: the store already has %d schedules, which is the maximum: %w", name, len(t.schedules), store.ErrTooLarge)
 	}
 	c.Name, c.Paused, c.SetAt = name, paused, t.now
 	t.schedules[name] = c

@@ -44,7 +44,7 @@ func validOutcome(o *job.Outcome) error {
 	return nil
 }
 
-// running returns the job of a run if the token is the job's current token; otherwise nil.
+// running returns the job of a run if the run is the job's current run. Otherwise it returns nil.
 func (t *tx) running(run store.Run) *record {
 	r := t.jobs[run.ID]
 	if r == nil || r.State != job.Running || r.Token != run.Token {
@@ -53,7 +53,8 @@ func (t *tx) running(run store.Run) *record {
 	return r
 }
 
-// settled returns the result for an outcome whose run has already ended.
+// settled returns the answer to an outcome whose run has already ended: nil if this outcome was
+// written before, otherwise an ErrLeaseLost.
 func (t *tx) settled(o *job.Outcome) error {
 	r := t.jobs[o.ID]
 	if r == nil {
@@ -65,7 +66,7 @@ func (t *tx) settled(o *job.Outcome) error {
 	return storekit.Settled(r.State, r.Token, o, crashed)
 }
 
-// endRun ends a run as the outcome asks.
+// endRun ends a run with the given outcome. If the job runs again, the argument to is its lane.
 func (t *tx) endRun(r *record, o *job.Outcome, to laneName) {
 	attempts, cancel, class, fingerprint := r.Counters.Attempts, r.CancelAt != 0, "", ""
 	r.Counters.Count(o.Cause)
@@ -85,10 +86,10 @@ func (t *tx) endRun(r *record, o *job.Outcome, to laneName) {
 			r.Result = bytes.Clone(o.Result)
 			t.completed(r)
 		}
-		if o.Failure == nil { // without a failure record, the job itself stores the cost and the sent bytes
+		if o.Failure == nil { // without a failure record, the job itself stores the cost and the number of sends
 			r.Cost, r.Sends = o.Cost, int64(o.Sends)
 		}
-		class = "" // the run has completed or cancelled its job
+		class = "" // the event of a completed or cancelled job has no class
 		t.finish(r, o.To, o.Keep && o.To == job.Completed)
 	case job.Dead:
 		t.makeDead(r, o.Cause, o.Reason, class, fingerprint)

@@ -114,7 +114,7 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// tx is one call of the store while it holds the lock. It corresponds to a transaction. A call
+// tx is one call of the store, which has locked the store. It corresponds to a transaction. A call
 // checks everything before it writes anything, so it never has to roll back.
 type tx struct {
 	*Store

@@ -98,7 +98,7 @@ func TestNotifySendsOnceAndStops(t *testing.T) {
 	b.add(1, nil)
 	select {
 	case <-ch:
-		t.Error("a notification came after stop was called, want none")
+		t.Error("got a notification after the call of stop, want none")
 	default:
 	}
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// sweeping is the state that stays between sweeps: where the next sweep continues, and the
-// removals since the last audit row.
+// sweeping is the state that the store keeps between sweeps: the positions at which the next sweep
+// continues, and the removals since the last audit row.
 type sweeping struct {
 	failure store.Run // the failure record that the next sweep examines first
 	death   int64     // number of the last death that was examined
@@ -63,8 +63,8 @@ type sweep struct {
 	swept store.Swept
 }
 
-// sweepEnded removes completed and cancelled jobs, the earliest end first, but never the
-// newest one.
+// sweepEnded removes completed and cancelled jobs, the earliest end first. It never removes the job
+// that ended last.
 func (w *sweep) sweepEnded() {
 	if w.keep.Completed == 0 {
 		return
@@ -82,8 +82,8 @@ func (w *sweep) sweepEnded() {
 	w.swept.Completed = int64(n)
 }
 
-// sweepFailures examines failure records. It removes a record if its retention time is over
-// and its job is neither live nor has a dead letter.
+// sweepFailures examines failure records. It removes a record if the record's retention time is
+// over, the job is not live, and the job has no dead letter.
 func (w *sweep) sweepFailures() {
 	if w.keep.Failures == 0 {
 		return
@@ -263,9 +263,9 @@ func (w *sweep) prune() {
 	}
 }
 
-// auditRemovals counts the removed rows. It also writes audit rows about them, if it is time
-// for new audit rows. Removed pending dead letters already have audit rows: they were written
-// with the removal.
+// auditRemovals counts the removed rows. If store.SweepAuditEvery has passed, it also writes audit
+// rows about them. Removed pending dead letters already have audit rows, which were written with
+// their removal.
 func (w *sweep) auditRemovals() {
 	for _, r := range [...]struct {
 		what string

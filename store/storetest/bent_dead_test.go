@@ -8,9 +8,9 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// bentDead is a correct store that changes the arguments of calls about dead letters,
-// redrives, retention, schedules or processes before it carries them out. If a field is nil,
-// bentDead does not change the arguments of that call.
+// bentDead is a broken store: a correct store with changed arguments or answers for some calls
+// about dead letters, causes, redrives, retention, schedules or processes. Each field changes the
+// arguments or the answer of one call; a nil field changes nothing.
 type bentDead struct {
 	store.Store
 	clock    *Clock

@@ -12,7 +12,8 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// The broken stores of the tests: each is a correct store with one changed method.
+// This file has broken stores for the tests. Each of them is a correct store with one changed
+// method.
 
 // exchanges makes a broken store that changes the arguments of each exchange before it carries
 // the exchange out.
@@ -49,7 +50,8 @@ func (s *enqueuing) Enqueue(ctx context.Context, jobs []job.New) ([]job.Receipt,
 	return s.Store.Enqueue(ctx, jobs)
 }
 
-// holding is a broken store: its claims do not say that a person has released the job.
+// holding is a broken store: its claims never say that a person has released the job after a rule
+// had held it.
 type holding struct{ store.Store }
 
 func (s *holding) Exchange(ctx context.Context, x store.Exchange) (store.Exchanged, error) {
@@ -112,7 +114,7 @@ func (s *reviving) Heartbeat(ctx context.Context, b store.Beat) ([]store.RunStat
 	return status, err
 }
 
-// beginless is a broken store that loses the marks of runs that begin.
+// beginless is a broken store: it does not record that a run has begun.
 type beginless struct{ store.Store }
 
 func (s *beginless) Heartbeat(ctx context.Context, b store.Beat) ([]store.RunStatus, error) {
@@ -120,7 +122,7 @@ func (s *beginless) Heartbeat(ctx context.Context, b store.Beat) ([]store.RunSta
 	return s.Store.Heartbeat(ctx, b)
 }
 
-// begunAlways is a broken store that marks each run that it extends as begun.
+// begunAlways is a broken store: it records each run as begun as soon as the run is claimed.
 type begunAlways struct{ store.Store }
 
 func (s *begunAlways) Exchange(ctx context.Context, x store.Exchange) (store.Exchanged, error) {
@@ -189,7 +191,7 @@ func (s *racing) Enqueue(ctx context.Context, jobs []job.New) ([]job.Receipt, er
 		}
 	}
 	for range 100 {
-		runtime.Gosched() // give other goroutines time, so that concurrent calls overlap
+		runtime.Gosched() // let other goroutines run, so that concurrent calls overlap
 	}
 	return s.Store.Enqueue(ctx, jobs)
 }
@@ -321,8 +323,8 @@ func (s *firstFailures) Latest(ctx context.Context, ids []job.ID) ([]job.Failure
 	return latest, err
 }
 
-// longKeys is a broken store: it finds the job of an idempotency key as long as the row of the
-// key exists, even when the key's time is over.
+// longKeys is a broken store: it finds the job of an idempotency key even when the key's time is
+// over.
 type longKeys struct{ store.Store }
 
 func (s *longKeys) Lookup(ctx context.Context, owner, kind, key string) (job.ID, error) {

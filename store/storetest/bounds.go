@@ -10,8 +10,8 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// These checks test each limit with three values: just below the limit, the limit itself, and
-// just above it.
+// These checks test each limit with three values: a value just below the limit, the limit itself,
+// and a value just above it.
 
 func boundPromises() []promise {
 	return []promise{
@@ -33,8 +33,8 @@ func boundPromises() []promise {
 	}
 }
 
-// takes checks that the store accepts a job with the given changes, and that it returns the
-// job unchanged.
+// takes enqueues a job with the given changes. It checks that the store accepts the job and later
+// returns the same values.
 func (r *rig) takes(change func(*job.New)) {
 	n := r.newJob(change)
 	r.enqueue(n)
@@ -244,8 +244,8 @@ func lanesOfAStore(r *rig) {
 	claims := r.claim(want(job.LanesMax + 9))
 	same(r, "claims", len(claims), job.LanesMax+1)
 
-	// The store refuses an outcome that needs one lane too many. It still writes the other
-	// outcomes of the exchange.
+	// The store refuses an outcome that would need more lanes than the maximum. It still writes the
+	// other outcomes of the exchange.
 	move := waits(claims[0], job.Snoozed, 0)
 	move.Queue = "elsewhere"
 	x := r.exchange(store.Exchange{Settle: []job.Outcome{move, succeeded(claims[1])}})
@@ -314,8 +314,8 @@ func whoActsAndWhy(r *rig) {
 	})
 }
 
-// One exchange returns a limited number of bytes of payloads. The next exchange returns the
-// remaining jobs.
+// One exchange returns payloads up to a limited number of bytes in total. The next exchange returns
+// the remaining jobs.
 //
 // proves: X3
 func payloadsPerExchange(r *rig) {

@@ -35,7 +35,7 @@ func (s *bentGroups) Dump(ctx context.Context) (*store.Dump, error) {
 	return d, err
 }
 
-// keepsNotes is a store whose sweeps remove no notes.
+// keepsNotes is a broken store whose sweeps remove no notes.
 type keepsNotes struct {
 	store.Store
 	kept []store.Note
@@ -57,8 +57,7 @@ func (s *keepsNotes) Dump(ctx context.Context) (*store.Dump, error) {
 	return d, err
 }
 
-// sleepyFollow is a broken store: Follow wakes its channel only when Notify would, not after each
-// commit.
+// sleepyFollow is a broken store: Follow sends only when Notify would send, not after each commit.
 type sleepyFollow struct{ store.Store }
 
 func (s *sleepyFollow) Follow(ch chan<- struct{}) (stop func()) { return s.Notify(ch) }

@@ -89,8 +89,8 @@ func (s *listing) List(ctx context.Context, f store.Filter) (store.Page, error) 
 	return s.list(ctx, f)
 }
 
-// forgettingOwners is a store whose lists by a field of the filter leave out jobs whose events
-// were removed.
+// forgettingOwners is a broken store: its lists by one field of the filter, the owner or the
+// correlation id, leave out jobs whose events were removed.
 type forgettingOwners struct {
 	store.Store
 	of      func(*store.Filter) string // the field

@@ -7,8 +7,8 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// bentLive is a correct store. Before it passes on a call about live jobs, it changes the
-// arguments of the call. A nil field changes nothing.
+// bentLive is a broken store: it changes the arguments of some calls about live jobs before it
+// carries out the calls. A nil field changes nothing.
 type bentLive struct {
 	store.Store
 	alter func(*store.Change)

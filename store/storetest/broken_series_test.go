@@ -53,7 +53,8 @@ func seriesMutants() []mutant {
 	}
 }
 
-// charting is a broken store. It changes the queries for series, or the points of the answers.
+// charting is a broken store: it changes the query of each call of Series, or the points that
+// Series returns.
 type charting struct {
 	store.Store
 	query  func(*store.SeriesQuery)
@@ -80,8 +81,8 @@ func (s *neverLate) Due(ctx context.Context, minutes int) (store.DueRetries, err
 	return d, err
 }
 
-// hastyHeads is a broken store: if no job of a queue and kind is due, it says that the next later
-// job is due.
+// hastyHeads is a broken store: if no job of a queue and kind is due, it reports the first later
+// job as due.
 type hastyHeads struct{ store.Store }
 
 func (s *hastyHeads) Heads(ctx context.Context) ([]store.Head, error) {

@@ -16,8 +16,8 @@ import (
 	"github.com/redrive/redrive/store/memory"
 )
 
-// A test suite that cannot fail proves nothing. So each of these stores breaks one promise of
-// the contract, and the suite must find the broken promise.
+// A test suite that cannot fail proves nothing. So each broken store in this file breaks one
+// promise of the contract, and the suite must notice this.
 
 // mutant is a broken store: a correct store with one changed method. The change breaks one promise.
 type mutant struct {
@@ -42,13 +42,13 @@ func TestQ10_SuiteCatchesBrokenStores(t *testing.T) {
 			if err == nil {
 				t.Fatalf("the check %s passed with a broken store, want it to fail", m.by)
 			}
-			t.Logf("the check %s found the broken store: %s", m.by, err)
+			t.Logf("the check %s found that the store is broken: %s", m.by, err)
 		})
 	}
 }
 
-// The message of a failed check begins with the file and line of the check, even if a helper
-// method of the rig fails.
+// The message of a failed check begins with the file and line of the check, even if the failure is
+// found in a helper method of the rig.
 func TestAMessageNamesTheLineOfTheCheck(t *testing.T) {
 	t.Parallel()
 	for name, check := range map[string]func(*rig){
@@ -69,7 +69,7 @@ func promiseNamed(t *testing.T, name string) promise {
 	all := suite()
 	i := slices.IndexFunc(all, func(p promise) bool { return p.name == name })
 	if i < 0 {
-		t.Fatalf("the suite has no promise named %s, want such a promise, because a broken store breaks it", name)
+		t.Fatalf("the suite has no promise named %s, but a broken store of this test names it; want a promise with this name", name)
 	}
 	return all[i]
 }
@@ -81,23 +81,23 @@ func TestQ10_DifferentialCatchesABrokenStore(t *testing.T) {
 	}
 	setFlag(t, "rapid.nofailfile", "true")
 	setFlag(t, "rapid.shrinktime", "0s")
-	// Each run ends at the first difference. The broken store that is hardest to find needs 60
-	// checks on average.
+	// Each run ends at the first difference. The broken store whose difference is hardest to find
+	// needs 60 checks on average.
 	setFlag(t, "rapid.checks", "3000")
 	setFlag(t, "rapid.steps", "60")
 	for _, m := range mutants() {
 		t.Run(m.name, func(t *testing.T) {
-			for _, own := range []bool{false, true} { // own says whether the broken store may number its commits differently
+			for _, own := range []bool{false, true} { // own says whether the run allows the broken store to number its commits differently
 				if !differs(m, own) {
-					t.Errorf("the differential run found no difference between a broken store and a correct store, want a difference (the broken store may number commits differently: %v)", own)
+					t.Errorf("the differential run found no difference between a broken store and a correct store, want a difference (Match.Own allows other commit numbers: %v)", own)
 				}
 			}
 		})
 	}
 }
 
-// differs reports whether a differential run finds a difference between the broken store m and
-// a correct store.
+// differs reports whether a differential run finds a difference between the broken store m and a
+// correct store. If own is true, the run allows the broken store to number its commits differently.
 func differs(m mutant, own bool) bool {
 	verdict := &silentTB{}
 	done := make(chan struct{})
@@ -119,8 +119,8 @@ func differs(m mutant, own bool) bool {
 	return verdict.failed
 }
 
-// A differential run that has carried out no operation must report that it has covered
-// nothing.
+// A differential run that has carried out no operation must report all operations and transitions
+// as missing.
 func TestCoverageNamesWhatIsMissing(t *testing.T) {
 	t.Parallel()
 	seen := newCoverage()
@@ -131,7 +131,7 @@ func TestCoverageNamesWhatIsMissing(t *testing.T) {
 	seen.edges[job.Transitions[0]]++
 	missing := seen.missing()
 	if slices.Contains(missing, "the operation Retry succeed") || slices.Contains(missing, "a job go from none to waiting by enqueued") {
-		t.Errorf("these operations and transitions are reported as missing: %q; want only those that the run has not seen", missing)
+		t.Errorf("missing: got %q, want neither the operation Retry nor the first transition, because the run has seen both", missing)
 	}
 }
 
@@ -239,8 +239,8 @@ func writeMutants() []mutant {
 	}
 }
 
-// raceMutants are stores that are broken only when callers call them concurrently or wait for
-// wake-ups. The differential test does neither.
+// raceMutants are stores that are broken only for concurrent callers or for callers that wait for
+// wake-ups. The differential test has neither.
 func raceMutants() []mutant {
 	return []mutant{
 		{"wakes followers only when jobs become ready", "N6_EachCommitWakesItsFollowers", func(s store.Store, _ *Clock) store.Store { return &sleepyFollow{s} }},

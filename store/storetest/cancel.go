@@ -74,8 +74,8 @@ func lateSuccessWins(r *rig) {
 
 // proves: Q9
 //
-// A run may end and reschedule its job before its worker has seen the cancel request. The request
-// must still cancel the job, and the answer to the outcome must say that the job was cancelled.
+// A run may end with an outcome that makes the job run again, before its worker has seen the cancel
+// request. Then the request must still cancel the job, and the answer to the exchange must say so.
 func cancelOutlivesTheRun(r *rig) {
 	for _, end := range []func(job.Claim) job.Outcome{
 		func(c job.Claim) job.Outcome { return failed(c, "NetworkTimeout", time.Hour) },
@@ -89,7 +89,7 @@ func cancelOutlivesTheRun(r *rig) {
 		other := r.takeID(r.add())
 		at := r.cursor()
 		o := end(c)
-		for range 2 { // in the second round, the outcomes are already written
+		for range 2 { // the second exchange repeats the first; its outcomes are already written
 			x := r.exchange(store.Exchange{Settle: []job.Outcome{succeeded(other), o}})
 			same(r, "outcomes whose jobs are cancelled", x.Cancelled, []int{1})
 			r.ok(x.Settled[0])
@@ -146,7 +146,7 @@ func cancelIsAudited(r *rig) {
 	r.clock.Advance(time.Second)
 	running := r.takeID(r.add())
 	r.ok(r.cancel(running.ID))
-	r.is(r.cancel(running.ID+1000), store.ErrNotFound) // A cancel request that changes nothing writes no audit row.
+	r.is(r.cancel(running.ID+1000), store.ErrNotFound) // a cancel request that changes nothing writes no audit row
 	same(r, "audit", r.audit(), []store.Audit{
 		{
 			Seq: 1, At: r.in(-time.Second), Actor: "ann", Action: "job.cancel", Target: waiting.String(),

@@ -46,7 +46,7 @@ func (r *rig) resolve(class string, resolved bool) store.Group {
 	return r.setGroup(class, func(c *store.GroupChange) { c.Resolved = &resolved })
 }
 
-// cause returns the group of the jobs that died with a class. It sets the group's trend to zero.
+// cause returns the group of the jobs that died with a class, without its trend.
 func (r *rig) cause(class string) store.Group {
 	groups := r.groups(store.GroupFilter{Group: groupName(class)})
 	if len(groups) != 1 {
@@ -133,7 +133,7 @@ func resolvedRegresses(r *rig) {
 func manyRegressOnce(r *rig) {
 	r.die("A")
 	r.resolve("A", true)
-	r.dieAll(3, "A") // the clock stands still, so these jobs die at the time at which the group was resolved
+	r.dieAll(3, "A") // the clock does not move, so these jobs die at the time at which the group was resolved
 	g := r.cause("A")
 	same(r, "group", []any{g.State(), g.RegressedAt, g.N}, []any{store.GroupRegressed, r.now(), int64(4)})
 	same(r, "events", len(r.causeEvents()), 2)
@@ -153,7 +153,7 @@ func helpIsCounted(r *rig) {
 	r.ok(r.cancel(all[2]))
 	same(r, "one completed, one died of another cause, one was cancelled", counts("A"), []int64{3, 1})
 	same(r, "the other cause", counts("B"), []int64{0, 0})
-	r.ok(r.retry(all[1])) // this job died a second time, in the group of class B, so the retry counts for that group
+	r.ok(r.retry(all[1])) // the second death of this job was in the group of class B, so the retry counts for that group
 	r.end(succeeded(r.takeID(all[1])))
 	same(r, "the other cause after a retry", counts("B"), []int64{1, 1})
 	same(r, "the first cause after it", counts("A"), []int64{3, 1})

@@ -57,8 +57,8 @@ func priorityThenAge(r *rig) {
 
 // proves: Q2
 //
-// Due times are compared as numbers. As texts, a time that ends with .9 would come after one that
-// ends with .10.
+// Due times are compared as numbers. If they were compared as texts, the due time 9 would come
+// after the due time 10.
 func microsecondsSortAsNumbers(r *rig) {
 	due := []job.Micros{9, 10, 99, 1_000_000, r.start - 1_000_000, r.start - 100_000, r.start - 99_999, r.start - 9}
 	var want []job.ID
@@ -121,7 +121,7 @@ func takesWhatIsWantedOnly(r *rig) {
 	same(r, "claims of no kind", ids(r.claim(store.Want{Queue: queue, Max: 9})), nil)
 	for _, j := range r.dump().Jobs {
 		if j.ID != mine && (j.State != job.Waiting || j.Token != 0) {
-			r.fail("job %d was changed by a claim that did not want it", j.ID)
+			r.fail("job %d was changed by a claim that asked for other kinds or queues, want it unchanged", j.ID)
 		}
 	}
 }
@@ -190,7 +190,7 @@ func claimIsSeen(r *rig) {
 
 // proves: Q3
 //
-// Many callers claim at once, and each job is given to exactly one of them.
+// Many callers claim concurrently, and each job is given to exactly one of the callers.
 func oneLeaseAJob(r *rig) {
 	const jobs, workers = 120, 4
 	var batch []job.New
@@ -250,10 +250,10 @@ func notifiesWhenJobsGetReady(r *rig) {
 	stopDeaf := r.Notify(deaf)
 	defer stopDeaf()
 	r.add()
-	<-ready // if no notification comes, this waits until the test's time limit
+	<-ready // if no notification comes, the test fails at its time limit
 	stop()
 	stop()
-	select { // discard a notification that was sent before stop
+	select { // discard a notification that was sent before the call of stop
 	case <-ready:
 	default:
 	}

@@ -19,8 +19,8 @@ func NewClock() *Clock {
 // Now returns the current time of the clock.
 func (c *Clock) Now() time.Time { return time.UnixMicro(c.micros.Load()).UTC() }
 
-// Set sets the clock to the time t, truncated to the microsecond.
+// Set sets the clock to the time t, rounded down to a whole microsecond.
 func (c *Clock) Set(t time.Time) { c.micros.Store(t.UnixMicro()) }
 
-// Advance moves the clock forward by the duration d, truncated to the microsecond.
+// Advance moves the clock forward by the duration d, rounded down to a whole microsecond.
 func (c *Clock) Advance(d time.Duration) { c.micros.Add(d.Microseconds()) }

@@ -153,7 +153,7 @@ func frozenSetStays(r *rig) {
 	f := &store.DeadFilter{Class: "A"}
 	p := r.preview(store.Action{Do: store.ActRetry, Filter: f})
 	late := r.die("A")
-	r.ok(r.retry(all[0])) // The retried job dies again. This is a new death with a new death number.
+	r.ok(r.retry(all[0])) // the retried job dies again below; the new death has a new death number
 	r.end(died(r.takeID(all[0]), "A", job.NonRetriable))
 	same(r, "preview of the same set", r.preview(store.Action{Do: store.ActRetry, Filter: f, Through: p.Through}).Done, int64(2))
 	same(r, "done", r.act(store.Action{Do: store.ActRetry, Filter: f, Through: p.Through}), int64(2))
@@ -206,7 +206,7 @@ func purgeTakesAll(r *rig) {
 	same(r, "events", []any{len(events), events[0].Type, events[0].Job, events[0].Reason, events[0].Class},
 		[]any{1, event.DeadLetterPurged, id, "purge", "A"})
 
-	// The idempotency key still shows the last state of the removed job.
+	// The receipt for the idempotency key still shows the last state of the removed job.
 	n := r.newJob(everyField, func(n *job.New) { n.Key, n.Digest = "k", []byte("d") })
 	same(r, "enqueue with its key", r.enqueue(n), []job.Receipt{{ID: id, Existing: true, State: job.Dead}})
 	r.is(r.actOn(store.ActPurge, id), store.ErrNotFound)

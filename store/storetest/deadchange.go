@@ -10,8 +10,8 @@ import (
 
 // proves: D5
 //
-// A priority that a retry gives for one life does not change the job's own priority, however many
-// jobs the retry covers.
+// A retry can change a priority for one life only. After that life, the job has its own priority
+// again, whether the retry was by ids or by a filter.
 func priorityForOneLife(r *rig) {
 	all := r.dieAll(4, "A")
 	lent := store.Change{Priority: job.PriorityMax, Once: true}
@@ -35,8 +35,8 @@ func priorityForOneLife(r *rig) {
 	r.end(died(r.takeID(all[0]), "A", job.NonRetriable))
 	same(r, "priority after the third life", r.get(all[0]).Priority, int8(job.PriorityDefault))
 
-	// The other changes are permanent. The stored original values have the job's permanent
-	// priority.
+	// The other changes of such a retry are permanent. The stored original values have the job's
+	// own priority.
 	change := lent
 	change.Queue = "night"
 	r.ok(r.actOn(store.ActRetry, all[1], func(a *store.Action) { a.Change = change }))

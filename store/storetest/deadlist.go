@@ -142,8 +142,8 @@ func deadPagesStay(r *rig) {
 	if len(first.Entries) != 2 || first.Next == 0 || first.Searched == 0 {
 		r.fail("first page: got %d entries, Next %d and Searched %d; want 2 entries, and Next and Searched set", len(first.Entries), first.Next, first.Searched)
 	}
-	// While a reader reads the list page by page, a job of the first page dies again and moves
-	// to the top. A person acts on a dead letter of the next page, and more jobs die.
+	// Between the first page and the next page, a job of the first page dies again and moves to the
+	// top of the list, a person acts on a dead letter of the next page, and another job dies.
 	r.ok(r.retry(all[5]))
 	r.end(died(r.takeID(all[5]), "A", job.NonRetriable))
 	r.ok(r.actOn(store.ActResolve, all[3]))

@@ -93,7 +93,7 @@ func changedJobDies(r *rig) {
 	j, l := r.get(id), r.letter(id)
 	same(r, "dead job", []any{j.Queue, j.Priority, string(j.Override), string(j.Payload)}, []any{"night", int8(1), `{"max_retries":3}`, "do it"})
 	same(r, "queue of the entry", l.Queue, "night")
-	r.ok(r.retry(id)) // this retry changes nothing, so the job keeps the changes of the earlier retry
+	r.ok(r.retry(id)) // this retry has no changes, so the job keeps the changes of the earlier retry
 	j = r.get(id)
 	same(r, "third life", []any{j.Queue, j.Priority, string(j.Override), j.Life}, []any{"night", int8(1), `{"max_retries":3}`, int32(3)})
 	r.end(died(r.takeID(id), "B", job.MaxRetries))

@@ -77,7 +77,7 @@ func groupsCountByFingerprint(r *rig) {
 	b.Retried = 0
 	same(r, "groups", r.dump().Groups, []store.Group{a, b})
 
-	// The second death of a job also counts in the group of its fingerprint.
+	// The second death of a job counts in the group of its new fingerprint.
 	r.clock.Advance(time.Second)
 	r.end(died(r.takeID(first), "B", job.NonRetriable))
 	r.end(died(r.takeID(third), "A", job.NonRetriable))
@@ -115,6 +115,6 @@ func heldIsDeadWithoutAnAttempt(r *rig) {
 	o = held(r.takeID(r.add()))
 	o.Failure = nil
 	if err := r.settle(o); err == nil {
-		r.fail("a held run without a failure record was settled, want it refused")
+		r.fail("the store accepted a held run without a failure record, want it refused")
 	}
 }

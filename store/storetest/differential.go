@@ -17,8 +17,8 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// ChecksVar is the name of the environment variable with the number of checks of a
-// Differential. It applies if Match gives no number.
+// ChecksVar is the name of the environment variable with the number of checks of a Differential.
+// The variable is used if Match.Checks is 0.
 const ChecksVar = "REDRIVE_DIFFERENTIAL_CHECKS"
 
 const checksDefault = 200
@@ -37,16 +37,16 @@ type Match struct {
 	Checks, Default int
 }
 
-// more limits the extra checks: a run that has not covered everything yet makes at most this
-// many times the wanted number of checks.
+// more limits the extra checks of a run that has not covered everything yet: the run makes at most
+// this many times the wanted number of checks.
 const more = 4
 
-// Differential runs the same random operations on all the stores. After each operation the
-// answers must be equal; errors are compared by their sentinel error. The dumps and the
-// numbers of events must also be equal, except as Match allows. One check is one random
-// sequence on new, empty stores. The run fails unless every operation has succeeded at least
-// once and every legal transition has happened. With -short, rapid runs fewer checks, and
-// missing operations are not a failure.
+// Differential runs the same random operations on all the stores. After each operation the answers
+// must be equal; errors are compared by their sentinel error. The dumps and the numbers of events
+// must also be equal, except as Match allows. One check is one random sequence on new, empty
+// stores. The run fails unless every operation has succeeded at least once and every legal
+// transition of a job has happened. With -short, rapid runs fewer checks, and missing operations
+// are not a failure.
 //
 // It sets the flags of package rapid, so it must not run in parallel with another test that uses
 // them.
@@ -73,7 +73,7 @@ func Differential(t *testing.T, m Match) {
 		return // with -short, there are too few checks to cover everything
 	}
 	for _, missing := range seen.missing() {
-		t.Errorf("the differential run must cover every operation and transition, but it never had %s", missing)
+		t.Errorf("the differential run never saw %s, want every operation and transition at least once", missing)
 	}
 }
 

@@ -41,7 +41,7 @@ func openSQLite(t *testing.T, clock func() time.Time) store.Store {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := t.TempDir() // remove the directory at once, because one test uses hundreds of directories
+	dir := t.TempDir() // the directory is removed when the store is closed, because one test uses hundreds of directories
 	path := filepath.Join(dir, "jobs.db")
 	if err := os.WriteFile(path, content, 0o600); err != nil {
 		t.Fatal(err)
@@ -61,7 +61,8 @@ var schemas = pgtest.Schemas{Make: func(ctx context.Context, dsn, schema string)
 	return err
 }}
 
-// lent is a store whose database schema can be used by later stores after the store is closed.
+// lent is a store that lends its database schema: after the store is closed, later stores use the
+// schema again.
 type lent struct {
 	store.Store
 	end func() error
@@ -94,8 +95,8 @@ func TestQ10_PostgreSQLBehavesLikeTheOthers(t *testing.T) {
 	})
 }
 
-// A run with the reference store and a second reference store passes, because they cannot
-// differ. It must still cover everything that a differential run must cover.
+// A run with two reference stores finds no difference. It must still cover all operations and
+// transitions.
 func TestDifferentialReachesEverything(t *testing.T) {
 	storetest.Differential(t, storetest.Match{Exact: map[string]storetest.Open{"memory 1": openMemory, "memory 2": openMemory}, Checks: 300})
 }

@@ -86,8 +86,8 @@ func full(r *rig) {
 
 // proves: D1
 //
-// A job expires at the microsecond of its deadline, not one microsecond later. All time limits of a
-// store are checked like this.
+// A job expires exactly at its deadline, not one microsecond later. The suite checks all time
+// limits of a store in this way.
 func deadlineIsTheEnd(r *rig) {
 	inTime := r.add(func(n *job.New) { n.Deadline = r.in(time.Minute) })
 	r.clock.Advance(time.Minute - time.Microsecond)
@@ -141,7 +141,7 @@ func retryingExpiresToo(r *rig) {
 	r.end(failed(r.take(), "NetworkTimeout", 2*time.Minute))
 	r.clock.Advance(time.Minute + time.Second)
 	r.none()
-	r.state(id, job.Retrying) // the job's deadline has passed, but the store checks deadlines only of due jobs
+	r.state(id, job.Retrying) // the job's deadline has passed, but the store checks only the deadlines of due jobs
 	r.clock.Advance(time.Minute)
 	r.none()
 	j := r.get(id)

@@ -30,7 +30,7 @@ type duel struct {
 	settled []job.Outcome // outcomes that were written; the run writes some of them again to test repeats
 	last    *store.Dump
 	removed bool         // whether a purge or a sweep has removed data
-	cursor  event.Cursor // the transitions are counted up to this position
+	cursor  event.Cursor // the transitions are counted up to the event with this cursor
 	apart   bool         // whether any store may commit the outcomes and the claims of an exchange separately
 	asked   []string     // the operations since the contents of the stores were last compared
 }
@@ -111,7 +111,7 @@ func (d *duel) eachOf(op string, do func(*contender) (any, error)) answer {
 }
 
 // ask is like each, but for operations that do not change the dump. It does not compare the
-// contents: the next call of each, or the end of the sequence, does.
+// contents of the stores; the next call of each or the end of the sequence compares them.
 func (d *duel) ask(op string, do func(store.Store) (any, error)) answer {
 	return d.askOf(op, func(c *contender) (any, error) { return do(c.Store) })
 }
@@ -133,8 +133,9 @@ func (d *duel) askOf(op string, do func(*contender) (any, error)) answer {
 	return first
 }
 
-// atOnce carries out the same operation on all stores concurrently. This saves time: the
-// stores share nothing, and a store that waits for its server does not use the processor.
+// atOnce carries out the same operation on all stores concurrently. This saves time, because the
+// processor is free while a store waits for its server. It is safe, because the stores share
+// nothing.
 func (d *duel) atOnce(do func(i int)) {
 	var wg sync.WaitGroup
 	panics := make([]any, len(d.stores))
@@ -152,8 +153,9 @@ func (d *duel) atOnce(do func(i int)) {
 	}
 }
 
-// compare checks that the contents of all stores are equal. If exchange is true, the last
-// operation was an exchange whose outcomes and claims may have been committed in any order.
+// compare checks that the contents of all stores are equal. The argument exchange says that the
+// last operation was an exchange; a store may have committed its outcomes and its claims in any
+// order.
 func (d *duel) compare(exchange bool) {
 	after := strings.Join(d.asked, ", ")
 	d.asked = d.asked[:0]
@@ -168,7 +170,7 @@ func (d *duel) compare(exchange bool) {
 		}
 		if s.numbers != nil {
 			if err := s.numbers.follow(d.last.Events, dumps[i], exchange); err != nil {
-				d.t.Fatalf("after %s: reading the events of store %s failed: %v", after, s.name, err)
+				d.t.Fatalf("after %s: the events of store %s cannot be compared: %v", after, s.name, err)
 			}
 		}
 		if !equalDumps(d.last, dumps[i]) {
@@ -224,8 +226,8 @@ func some[T any](t *rapid.T, label string, most int, draw func(i int) T) []T {
 	return values
 }
 
-// tick draws a duration. It ends just before, at, or just after a time at which something can
-// happen in the stores, for example the end of a lease.
+// tick draws a duration by which the clock can move. The drawn durations end just before or exactly
+// at times at which something can happen in the stores, for example at the end of a lease.
 func (d *duel) tick(label string) time.Duration {
 	return pick(d.t, label, 0, time.Microsecond, time.Second, 10*time.Second, lease-time.Microsecond, lease, time.Minute, time.Hour)
 }

@@ -64,15 +64,15 @@ func payloadComesBackAsGiven(r *rig) {
 	for _, p := range payloads {
 		id := r.add(func(n *job.New) { n.Payload = p })
 		if got := r.get(id).Payload; !bytes.Equal(got, p) {
-			r.fail("Get returned a payload of another content: %d bytes were enqueued, got %d bytes; want the same bytes", len(p), len(got))
+			r.fail("payload that Get returned: %d bytes were enqueued, got %d other bytes; want the same bytes", len(p), len(got))
 		}
 		c := r.take()
 		if !bytes.Equal(c.Payload, p) {
-			r.fail("the claim returned a payload of another content: %d bytes were enqueued, got %d bytes; want the same bytes", len(p), len(c.Payload))
+			r.fail("payload of the claim: %d bytes were enqueued, got %d other bytes; want the same bytes", len(p), len(c.Payload))
 		}
 		r.end(died(c, "InvalidInput", job.NonRetriable))
 		if got := r.get(id).Payload; !bytes.Equal(got, p) {
-			r.fail("the dead job has a payload of another content: %d bytes were enqueued, got %d bytes; want the same bytes", len(p), len(got))
+			r.fail("payload of the dead job: %d bytes were enqueued, got %d other bytes; want the same bytes", len(p), len(got))
 		}
 	}
 }

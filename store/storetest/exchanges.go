@@ -58,7 +58,7 @@ func (d *duel) endDead() {
 }
 
 func (d *duel) bring(x store.Exchange) {
-	type exchanged struct { // an Exchanged whose errors are replaced by texts, because texts can be compared
+	type exchanged struct { // an Exchanged with texts instead of errors, because errors cannot be compared
 		store.Exchanged
 		Settled []string
 	}
@@ -82,9 +82,11 @@ func (d *duel) bring(x store.Exchange) {
 	}
 }
 
-// halves makes an exchange in one call or in two calls, one for the outcomes and one for the
-// claims. It makes two calls if any store may commit the two halves separately: when both
-// halves contain deaths, the order of these deaths would otherwise be undefined.
+// halves makes an exchange in one call or in two calls, first for the outcomes and then for the
+// claims. If any store may commit the outcomes and the claims separately, the exact stores make two
+// calls, so that they make two commits, too. The other stores then make two calls only if an
+// outcome makes a job dead; otherwise they could number this death and the deaths of expired jobs
+// in another order.
 func (d *duel) halves(c *contender, x store.Exchange) (store.Exchanged, error) {
 	dies := slices.ContainsFunc(x.Settle, func(o job.Outcome) bool { return o.To == job.Dead })
 	if !d.apart || len(x.Settle) == 0 || len(x.Want) == 0 || x.Validate() != nil || c.numbers != nil && !dies {
@@ -157,8 +159,7 @@ func (d *duel) outcome() job.Outcome {
 	return o
 }
 
-// askedToStop reports whether a person has asked to cancel the running job. Such jobs are
-// rare, and they can end in other ways than other jobs.
+// askedToStop reports whether a person has asked to cancel the running job of the run.
 func (d *duel) askedToStop(run store.Run) bool {
 	return slices.ContainsFunc(d.last.Jobs, func(j job.Job) bool {
 		return j.ID == run.ID && j.Token == run.Token && j.State == job.Running && j.CancelAt != 0

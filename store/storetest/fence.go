@@ -18,8 +18,8 @@ func fencePromises() []promise {
 	}
 }
 
-// lose begins a run, waits until its lease has expired and then rescues the run. If the job is
-// not dead, it then waits until the job is due again.
+// lose begins a run, advances the clock until the lease has expired, and rescues the run. If the
+// job is not dead then, lose advances the clock until the job is due again.
 func (r *rig) lose(c job.Claim) {
 	r.beginRun(c)
 	r.clock.Advance(lease)
@@ -61,7 +61,7 @@ func rescuedRunCannotEnd(r *rig) {
 	r.lose(c)
 	r.refusesEveryEnd(c)
 
-	// A job that is dead after the rescue must also refuse outcomes of the lost run.
+	// If the job is dead after the rescue, the store must refuse the outcomes of the lost run, too.
 	r.add(func(n *job.New) { n.Queue = "other" })
 	c = r.take(func(w *store.Want) { w.Queue, w.Kinds[0].MaxCrashes = "other", 1 })
 	r.lose(c)

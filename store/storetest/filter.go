@@ -45,7 +45,7 @@ func filterEquals(r *rig) {
 		defer func() {
 			switch why := recover().(type) {
 			case nil:
-			case broken: // the check panics with this value, and rapid's Example would try again if the panic continued
+			case broken: // a failed check panics with this value; the panic ends here, because rapid's Example would repeat a function that panics
 				wrong = why
 			default:
 				panic(why)
@@ -129,7 +129,8 @@ func (f *filtering) lives() {
 	}
 }
 
-// only1 claims one job. Before that, it gives back jobs that were claimed earlier.
+// only1 claims the job with the given id. It claims all jobs of the same queue and kind, and gives
+// back the other jobs.
 func (f *filtering) only1(id job.ID) job.Claim {
 	j := f.get(id)
 	claims := f.claim(store.Want{Queue: j.Queue, Max: 10_000, Kinds: []store.KindWant{{Kind: j.Kind, Max: 10_000, MaxCrashes: 5}}})
@@ -195,9 +196,9 @@ func (f *filtering) filter() (d store.DeadFilter) {
 	return d
 }
 
-// selects is the predicate for a filter: it reports whether the filter must select the row. It
-// shares no code with the filters of the stores. The argument keys holds the idempotency keys that
-// the store contains.
+// selects is the predicate for a filter: it reports whether the filter must select the dead letter
+// l. It shares no code with the filters of the stores. The argument keys holds all idempotency keys
+// of the store.
 func selects(f *store.DeadFilter, l *job.DeadLetter, message string, keys []store.Key, now job.Micros) bool {
 	for _, field := range [...][2]string{
 		{string(f.Reason), string(l.Reason)}, {f.Class, l.Class}, {f.Kind, l.Kind}, {f.Queue, l.Queue}, {f.Owner, l.Owner},
@@ -228,8 +229,8 @@ func selects(f *store.DeadFilter, l *job.DeadLetter, message string, keys []stor
 	return status
 }
 
-// takes says to which jobs and dead letters each action by filter applies. It also gives the
-// statuses that the action uses when the filter has no statuses.
+// takes says to which jobs and dead letters each action by filter applies. The field fallback holds
+// the statuses that the action uses when the filter has no statuses.
 var takes = map[store.Act]struct {
 	dead     bool // whether the act needs a dead job
 	statuses []job.Status
@@ -243,8 +244,8 @@ var takes = map[store.Act]struct {
 	store.ActPurge:   {false, []job.Status{job.Resolved, job.Ignored}, []job.Status{job.Resolved, job.Ignored}, 0},
 }
 
-// acts draws a filter. It checks that the list, the preview and the actions for this filter select
-// the same dead letters as the function selects.
+// acts draws a filter. It checks that the list, the preview and the action with this filter select
+// the same dead letters as the predicate in the function named selects.
 func (f *filtering) acts() {
 	filter := f.filter()
 	do := pick(f.t, "act", store.ActRetry, store.ActRetry, store.ActResolve, store.ActIgnore, store.ActReopen, store.ActPurge)

@@ -8,9 +8,9 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// Findings fills an empty store and checks the results of diagnose: due jobs, processes,
-// deaths, pending dead letters, and the oldest rows that retention may remove. now is the time
-// of the store. diagnose must find no problems and must change nothing.
+// Findings fills an empty store and checks the results of diagnose: due jobs, processes, deaths,
+// pending dead letters, and the oldest rows that retention may remove. The argument now is the
+// current time of the store. The function diagnose must find no problems and must change nothing.
 func Findings(t *testing.T, s store.Store, now time.Time, diagnose func() (*store.Findings, error)) {
 	t.Helper()
 	must := func(err error) {
@@ -25,7 +25,7 @@ func Findings(t *testing.T, s store.Store, now time.Time, diagnose func() (*stor
 	for i := range 6 {
 		n := job.New{ID: first + job.ID(i), Kind: kind, Queue: queue, Priority: job.PriorityDefault}
 		switch i {
-		case 4: // an hour is longer than any difference between two clocks, so this job is the oldest due job on each clock
+		case 4: // an hour is longer than any difference between the clocks of the test and the store, so this job is the oldest due job by both clocks
 			n.RunAt, n.Kind = job.At(now.Add(-time.Hour)), "other"
 		case 5:
 			n.RunAt, n.Kind = job.At(now.Add(time.Hour)), "later"

@@ -23,8 +23,8 @@ func eachCommitWakes(r *rig) {
 	woken, other := make(chan struct{}, 1), make(chan struct{}, 1)
 	defer r.Follow(woken)()
 	defer r.Follow(other)()
-	// wakes carries out an operation. It checks that a wake-up comes and that the events of the
-	// operation can then be read.
+	// The function wakes carries out an operation. It checks that a wake-up comes, and that the
+	// events of the operation can be read after it.
 	wakes := func(what string, do func()) {
 		after := r.cursor()
 		do()

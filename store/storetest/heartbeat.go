@@ -31,7 +31,7 @@ func heartbeatExtendsTheLease(r *rig) {
 
 // proves: Q3
 //
-// A run is rescued only when its lease has expired. The duration of the run does not matter.
+// A run is rescued only when its lease has expired, however long the run has lasted.
 func livingRunIsNeverStalled(r *rig) {
 	id := r.add()
 	c := r.take()
@@ -39,7 +39,7 @@ func livingRunIsNeverStalled(r *rig) {
 		r.clock.Advance(10 * time.Second)
 		same(r, "status", r.beat(runOf(c)), []store.RunStatus{{Held: true}})
 		if stalled := r.rescue(10).Jobs; len(stalled) > 0 {
-			r.fail("a run whose worker sends heartbeats was rescued, want no rescue: %+v", stalled)
+			r.fail("a run whose worker sends heartbeats was rescued: got %+v, want no rescued runs", stalled)
 		}
 	}
 	r.end(succeeded(c))

@@ -13,21 +13,21 @@ import (
 // A history is a table of what happens to one job. Each row has a time, an action, and the values
 // that the job must have after the action.
 type history struct {
-	name  string // name of the history; it begins with the id of the requirement that it proves
+	name  string // name of the history; it begins with the id of the requirement that the history proves
 	steps []step
 }
 
 type step struct {
 	at   string // time since the beginning of the history, such as "1m5s"
 	do   action
-	want string // the expected answer of the action, if it has an answer, and then the expected values of the job
+	want string // the expected answer of the action, if the action has an answer, and then the expected values of the job
 }
 
 // An action does one thing and returns the store's answer as one word. The answer is "" when
 // the store has returned no error.
 type action func(*tale) string
 
-// tale is the state of a test that replays a history.
+// tale is the state of a check that replays a history.
 type tale struct {
 	*rig
 	id    job.ID
@@ -119,7 +119,7 @@ func enqueue(options ...func(*job.New)) action {
 	}
 }
 
-// enqueueAgain enqueues a second job, which may have the same idempotency key as the first.
+// enqueueAgain enqueues a second job, which may have the same idempotency key as the first job.
 func enqueueAgain(options ...func(*job.New)) action {
 	return func(t *tale) string {
 		receipts, err := t.Enqueue(ctx(), []job.New{t.newJob(options...)})
@@ -189,8 +189,8 @@ func rescue(t *tale) string {
 	return ""
 }
 
-// late returns an action that does the given action for the job's first run, although that run has
-// already ended.
+// late returns an action that carries out the given action for the job's first run, although that
+// run has already ended.
 func late(do action) action {
 	return func(t *tale) string {
 		now := t.said
@@ -228,8 +228,8 @@ func wait(cause job.Cause, again string) action {
 	return ends(func(c job.Claim) job.Outcome { return waits(c, cause, duration(again)) })
 }
 
-// duration parses a duration in a table. It panics if the duration is wrong, because that is a
-// mistake in this package.
+// duration parses a duration of a history. It panics if the text is not a duration, because that is
+// a mistake in this package.
 func duration(s string) time.Duration {
 	d, err := time.ParseDuration(s)
 	if err != nil {

@@ -45,7 +45,8 @@ func retryHistories() []history {
 			{"363s", claim(), "running run=3 attempts=2 failures=Transient,Transient"},
 			{"364s", succeed(), "completed run=3 attempts=3 failures=Transient,Transient"},
 		}},
-		// The wait of 7,260 s is longer than the time limit of an attempt, 7,200 s.
+		// The job waits for 7,260 s in total. This is longer than the time limit of an attempt,
+		// 7,200 s.
 		{"R15_RateLimitWaitsLongerThanItsTimeLimit", []step{
 			{"0s", enqueue(), "waiting due=0s"},
 			{"0s", claim(), "running run=1"},
@@ -162,8 +163,8 @@ func leaseHistories() []history {
 		{"Q4_SleeperWakesUpBeforeItsRescue", []step{
 			{"0s", enqueue(), "waiting due=0s"},
 			{"0s", claim(), "running run=1"},
-			// The job stays with the worker, although the lease has expired, until the store
-			// rescues the run.
+			// Although the lease has expired, the job stays with its worker until the store rescues
+			// the run.
 			{"5m", claim(), "nothing: running run=1"},
 			{"5m", beat, "held: running run=1"},
 			{"5m", rescue, "nothing: running run=1"},
@@ -239,7 +240,7 @@ func pauseHistories() []history {
 	}
 }
 
-// Histories of calls that a caller makes twice. They have the effect of one call.
+// Histories of calls that a caller makes twice. Both calls together have the effect of one call.
 //
 // proves: I1
 func onceHistories() []history {

@@ -19,7 +19,8 @@ func hostilePromises() []promise {
 	}
 }
 
-// oddTexts holds a text with each control character, and other texts that are easily damaged.
+// oddTexts returns a text for each control character, and other texts that a store could easily
+// damage.
 func oddTexts() []string {
 	texts := []string{"\xff\xfe", "a\xc3", "'; DROP TABLE redrive_jobs; --", `"\`, "%_", "\u202eright to left", strings.Repeat("\x00", 20), "{1,2}", "?1 $1"}
 	for c := range rune(0xa0) {
@@ -33,8 +34,9 @@ func oddTexts() []string {
 // proves: X3
 // part of: Q9
 //
-// Owners, correlation ids and keys with any bytes select exactly their own jobs, before and after a
-// sweep. Other fields of a filter accept any text, and select nothing if no job has it.
+// A filter by an owner, a correlation id or a key selects exactly the jobs with this text, whatever
+// bytes the text has, before and after a sweep. The other fields of a filter accept any text, and
+// select nothing if no job has this text.
 func listsTakeAnyText(r *rig) {
 	texts := oddTexts()
 	ids := make([]job.ID, len(texts))
@@ -66,8 +68,9 @@ func listsTakeAnyText(r *rig) {
 // proves: X3
 // part of: Q9
 //
-// A list with a cursor of another list, with a cursor of another store, or with a changed bit in
-// its cursor either returns ErrInvalid or the jobs after the position that the cursor names.
+// The cursor of a list may come from another list or from another store, or one of its bits may
+// have changed. Then the list returns either an ErrInvalid or the jobs after the position of this
+// cursor.
 func foreignCursors(r *rig) {
 	manyJobs(r)
 	o := newOracle(r.dump())
@@ -108,11 +111,11 @@ func foreignCursors(r *rig) {
 		}
 	}
 	if tried < 100 {
-		r.fail("the check read %d lists with the cursor of another list, want at least 100", tried)
+		r.fail("the check has read only %d lists with a cursor of another list, want at least 100", tried)
 	}
 }
 
-// notEndedAt returns those of the jobs that did not end at the time at.
+// notEndedAt returns the jobs that did not end at the given time.
 func notEndedAt(o *oracle, ids []job.ID, at job.Micros) []job.ID {
 	return slices.DeleteFunc(ids, func(id job.ID) bool {
 		return slices.ContainsFunc(o.Jobs, func(j job.Job) bool { return j.ID == id && j.FinishedAt == at })

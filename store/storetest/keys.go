@@ -88,7 +88,7 @@ func keysAreScoped(r *rig) {
 		same(r, "receipt", receipt, job.Receipt{ID: jobs[i].ID, State: job.Waiting})
 	}
 	same(r, "number of keys", len(r.dump().Keys), 4)
-	// A key applies to all queues: a job in another queue with the same key is a duplicate.
+	// A key applies to all queues, so a job with the same key in another queue is a duplicate.
 	got := r.enqueue(r.newJob(keyed("k", "1", func(n *job.New) { n.Queue = "elsewhere" })))[0]
 	same(r, "receipt", got, job.Receipt{ID: jobs[0].ID, Existing: true, State: job.Waiting})
 }
@@ -120,8 +120,8 @@ func sameKeyTwiceInOneCall(r *rig) {
 
 // proves: I1, Q7
 //
-// A queue that drains refuses new jobs. A job whose idempotency key exists is a duplicate and not a
-// new job, so it gets an answer.
+// A draining queue refuses new jobs. A job whose idempotency key exists is a duplicate and not a
+// new job, so its enqueue returns a receipt.
 func knownKeyIsAnsweredByADrainingQueue(r *rig) {
 	id := r.add(keyed("k", "d"))
 	r.set(store.QueueChange{Mode: new(store.Draining)})

@@ -26,7 +26,8 @@ func (r *rig) addMany(n int, options ...func(*job.New)) {
 	}
 }
 
-// claims claims jobs for a holder and returns the number of claimed jobs.
+// claims claims jobs for the process with the given holder name. It returns the number of claimed
+// jobs.
 func (r *rig) claims(holder string, wants ...store.Want) int {
 	return len(r.exchange(store.Exchange{Holder: holder, Want: wants}).Claims)
 }

@@ -26,8 +26,8 @@ func (r *rig) list(f store.Filter) []job.ID {
 }
 
 // listAll reads all pages of a list. Two stores may return different numbers of jobs in the same
-// page. They may list jobs that ended at the same time in any order, so listAll sorts such jobs by
-// id, the highest first.
+// page. A store may list jobs that ended at the same time in any order, so listAll sorts such jobs
+// by id, the highest first.
 func listAll(s store.Reader, f store.Filter) ([]job.Job, error) {
 	var jobs []job.Job
 	for seen := make(map[store.Cursor]bool); ; {
@@ -99,7 +99,7 @@ func (o *oracle) list(f *store.Filter) (ids []job.ID) {
 	return ids
 }
 
-// behind reports whether a job comes after the cursor of a list, in the order of the list.
+// behind reports whether a job comes after the cursor of the filter, in the order of the filter.
 func behind(f *store.Filter, j *job.Job) bool {
 	switch {
 	case f.From.IsZero():
@@ -137,8 +137,8 @@ func (o *oracle) selects(f *store.Filter, j *job.Job) bool {
 		strings.Contains(strings.ToLower(c[2]), strings.ToLower(f.Text))
 }
 
-// manyJobs makes jobs in all states, at different times, with every field that a filter can
-// select by.
+// manyJobs makes jobs in all states, at different times, with values in every field by which a
+// filter can select.
 func manyJobs(r *rig) {
 	r.population()
 	for i := range 24 {
@@ -170,7 +170,7 @@ func manyJobs(r *rig) {
 // proves: Q9
 // part of: D3
 //
-// Each list is compared with a predicate over all jobs.
+// Each list is compared with the jobs that a separate computation selects from a dump.
 func listFilters(r *rig) {
 	manyJobs(r)
 	d := r.dump()
@@ -296,7 +296,7 @@ func listGoesOnWithoutItsRow(r *rig) {
 		got := r.list(f)
 		for _, id := range all[3:] {
 			if !slices.Contains(got, id) {
-				r.fail("the list in the order %s continues after job %d without job %d, want a list with all later jobs", order, last.ID, id)
+				r.fail("list in the order %s: after job %d it leaves out job %d, want all later jobs", order, last.ID, id)
 			}
 		}
 	}

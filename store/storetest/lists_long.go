@@ -12,10 +12,10 @@ import (
 // proves: Q9
 // part of: D3
 //
-// A filter that selects few of many jobs finds all of them, over as many pages as it takes,
-// and a page that is full ends at the right job.
+// A list by a filter that selects few of many jobs returns all of these jobs, in as many pages as
+// necessary. No job is lost where a page is full.
 func longLists(r *rig) {
-	const jobs = 1_300 // more than a store reads before it may choose another way
+	const jobs = 1_300 // so many jobs that a store may choose another way to read the list
 	var all []job.New
 	first, err := r.ReserveIDs(ctx(), jobs)
 	r.ok(err)
@@ -28,7 +28,7 @@ func longLists(r *rig) {
 		case i%100 == 4:
 			n.Attrs = []byte(`{"size":"l\u0061rge"}`) // the same value, written in another way
 		case i < 90:
-			n.Kind, n.Priority, n.RunAt = "first", 2, r.in(time.Duration(i)*time.Millisecond) // one lane has the jobs that are due first
+			n.Kind, n.Priority, n.RunAt = "first", 2, r.in(time.Duration(i)*time.Millisecond) // all jobs that are due first are in one lane
 		}
 		all = append(all, n)
 	}
@@ -36,7 +36,7 @@ func longLists(r *rig) {
 		r.enqueue(part...)
 	}
 	r.clock.Advance(time.Hour)
-	for i := 0; i < jobs; i += 650 { // the rare jobs of both halves end, too
+	for i := 0; i < jobs; i += 650 { // also end some of the rare jobs in both halves of the list
 		for k := 3; k < 650; k += 200 {
 			if all[i+k].Kind == "rare" {
 				r.ok(r.cancel(all[i+k].ID))
@@ -70,7 +70,7 @@ func longLists(r *rig) {
 		}
 	}
 	if len(large) != want || want < 15 {
-		r.fail("the list by an attribute has %d jobs, want %d, also those whose value is written with an escape", len(large), want)
+		r.fail("the list by an attribute has %d jobs, want %d, including the jobs whose value is written with an escape sequence", len(large), want)
 	}
 	page, err := r.List(ctx(), store.Filter{Order: store.Due, Limit: 60})
 	r.ok(err)

@@ -9,8 +9,8 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// previewLive counts the jobs that an action would change. It makes steps of the largest size that
-// the store allows.
+// previewLive counts the jobs that an action would change. It calls PreviewLive until there is no
+// next step, and returns the sum.
 func (r *rig) previewLive(a store.LiveAction) (sum store.LiveActed) {
 	for {
 		p, err := r.PreviewLive(ctx(), a)
@@ -317,8 +317,8 @@ func liveRedriveKeepsItsRate(r *rig) {
 	same(r, "state", r.redrive(d.ID).State, store.RedriveCompleted)
 }
 
-// A redrive of live jobs is read back with its whole filter and its change, and a step of all
-// redrives also makes a step of this one.
+// The store returns a redrive of live jobs with its whole filter and its change. StepRedrives also
+// advances a redrive of live jobs.
 //
 // proves: Q9
 // part of: D7

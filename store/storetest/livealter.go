@@ -217,7 +217,7 @@ func repeatOfAnAlteredJob(r *rig) {
 	n.Owner = "somebody else"
 	_, err := r.Enqueue(ctx(), []job.New{n})
 	if conflict, _ := errors.AsType[*store.IDConflict](err); conflict == nil {
-		r.fail("got error %v, want an IDConflict for another job with the same id", err)
+		r.fail("repeated enqueue of another job with the same id: got error %v, want an IDConflict", err)
 	}
 }
 

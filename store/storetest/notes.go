@@ -180,7 +180,7 @@ func notesGoInSteps(r *rig) {
 	r.end(succeeded(r.takeID(r.add())))
 	r.clock.Advance(2 * time.Hour)
 	r.sweep(store.Retention{Completed: time.Hour}, 2)
-	r.sweep(store.Retention{Completed: time.Hour}, 2) // this sweep continues a pass over the notes that began before the last job was removed
+	r.sweep(store.Retention{Completed: time.Hour}, 2) // the first sweep has begun to examine the notes before the last job was removed; this sweep continues
 	same(r, "notes", len(r.dump().Notes), 5)
 	same(r, "notes of the living job", len(r.notes(store.NoteFilter{Job: keep})), 5)
 }

@@ -11,9 +11,9 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// numbers translates the commit numbers of a store into those of the reference store, because
-// the store numbers its commits differently. After the translation, the events of both stores
-// can be compared in their order.
+// numbers translates the commit numbers of a store into the commit numbers of the reference store,
+// because the two stores may number the same commit differently. After the translation, the events
+// of both stores can be compared.
 type numbers struct {
 	toTheirs map[int64]int64 // for each commit number of the store, the number in the reference store
 	toOwn    map[int64]int64
@@ -24,13 +24,14 @@ func newNumbers() *numbers {
 	return &numbers{toTheirs: make(map[int64]int64), toOwn: make(map[int64]int64)}
 }
 
-// follow translates the commits since the last call, and gives the events of a dump the commit
-// numbers of the reference store. It fails when the commits do not match. After an exchange,
-// the commits of its outcomes and of its claims may be in either order.
+// follow translates the commit numbers of the commits since the last call. In the dump d, it
+// replaces the commit numbers of the events by those of the reference store. It returns an error
+// when the commits of the two stores do not match. If exchange is true, the last operation was an
+// exchange, and its outcomes and its claims may have been committed in either order.
 func (n *numbers) follow(reference []event.Event, d *store.Dump, exchange bool) error {
 	for i := range d.Events {
 		if i > 0 && !d.Events[i-1].Cursor.Before(d.Events[i].Cursor) {
-			return fmt.Errorf("event %s follows event %s, want a higher number than before", d.Events[i].Cursor, d.Events[i-1].Cursor)
+			return fmt.Errorf("event %s comes after event %s, want ascending cursors", d.Events[i].Cursor, d.Events[i-1].Cursor)
 		}
 	}
 	n.own = d.Events
@@ -43,7 +44,7 @@ func (n *numbers) follow(reference []event.Event, d *store.Dump, exchange bool) 
 	}
 	for i := range own {
 		if !sameCommit(own[i], theirs[i]) {
-			return errors.New("a new commit differs (-reference +store):\n" + cmp.Diff(theirs[i], own[i], equal))
+			return errors.New("the events of a new commit differ from those of the reference store (-reference +store):\n" + cmp.Diff(theirs[i], own[i], equal))
 		}
 		a, b := own[i][0].Cursor.Seq, theirs[i][0].Cursor.Seq
 		n.toTheirs[a], n.toOwn[b] = b, a
@@ -61,7 +62,8 @@ func (n *numbers) follow(reference []event.Event, d *store.Dump, exchange bool) 
 	return nil
 }
 
-// commitsOf divides the events of new commits into one list for each commit.
+// commitsOf divides the events of new commits into one list for each commit. Commits in known are
+// not new.
 func commitsOf(events []event.Event, known map[int64]int64) (commits [][]event.Event) {
 	for from := 0; from < len(events); {
 		seq, to := events[from].Cursor.Seq, from
@@ -85,9 +87,9 @@ func sameCommit(a, b []event.Event) bool {
 	})
 }
 
-// events reads the store's events after an event of the reference store. It fails unless they
-// are equal to the events in the store's dump. It returns them with the commit numbers of the
-// reference store.
+// events reads the store's events after a cursor of the reference store. It returns an error unless
+// the events are equal to the events in the store's dump. The returned events have the commit
+// numbers of the reference store.
 func (n *numbers) events(s store.Store, reference []event.Event, after event.Cursor, limit int) ([]event.Event, error) {
 	cut := func(events []event.Event, after event.Cursor) []event.Event {
 		from := slices.IndexFunc(events, func(e event.Event) bool { return after.Before(e.Cursor) })
@@ -107,9 +109,10 @@ func (n *numbers) events(s store.Store, reference []event.Event, after event.Cur
 	return cut(reference, after), nil
 }
 
-// last checks the store's EventSpan against the store's dump. It returns the last end,
-// translated into the commit numbers of the reference store. The newest commit of the
-// reference store can be the other half of the same exchange.
+// last checks that EventSpan of the store agrees with the store's dump. It returns the last cursor
+// of EventSpan, translated into the commit numbers of the reference store. If the newest commit of
+// the store is one half of an exchange, the newest commit of the reference store may be the other
+// half.
 func (n *numbers) last(s store.Store, first event.Cursor, reference []event.Event) (event.Cursor, error) {
 	if len(n.own) == 0 {
 		return event.Cursor{}, nil

@@ -16,8 +16,8 @@ import (
 // This file has the operations of a differential run. They draw names and numbers from small
 // sets, so that several operations often concern the same job, queue or key.
 
-// operations returns the operations from which each step of a run draws one. It draws the
-// first operations more often, because the others need jobs, runs and dead letters.
+// operations returns the operations from which each step of a run draws one. The first operations
+// are drawn more often, because the other operations need jobs, runs and dead letters.
 func (d *duel) operations() map[string]func(*rapid.T) {
 	ops := []struct {
 		name string
@@ -96,8 +96,8 @@ func (d *duel) newJob(id job.ID) job.New {
 	t := d.t
 	if len(d.news) > 0 && chance(t, "repeat", 8) {
 		n := pick(t, "job", d.news...)
-		// Do not enqueue a removed job again with Repeat: real callers do not repeat a call
-		// that late, and the store would accept the job as a new one.
+		// Do not enqueue a removed job again with Repeat. Real callers do not repeat a call so
+		// late, and the store would accept the job as a new job.
 		if n.Repeat = true; slices.ContainsFunc(d.last.Jobs, func(j job.Job) bool { return j.ID == n.ID }) {
 			return n
 		}
@@ -224,7 +224,7 @@ func (d *duel) by() store.By {
 
 func (d *duel) cancel() {
 	by, ids := d.by(), some(d.t, "ids", 2, func(int) job.ID { return d.id() })
-	for i := range d.last.Jobs { // also cancel some retrying jobs, because a random id rarely belongs to one of them
+	for i := range d.last.Jobs { // also cancel some retrying jobs, because a random id is rarely the id of such a job
 		if j := &d.last.Jobs[i]; j.State == job.Retrying && chance(d.t, "retrying job", 2) {
 			ids = append(ids, j.ID)
 		}
@@ -262,7 +262,7 @@ func accepted(a answer) (n int) {
 
 func (d *duel) setQueue() {
 	c := store.QueueChange{Name: pick(d.t, "queue", "x", "y", "z", "unheard")}
-	if chance(d.t, "mode", 2) { // most queues stay open, because a paused or draining queue gives out few jobs
+	if chance(d.t, "mode", 2) { // most queues stay open, because otherwise few jobs would be enqueued and claimed
 		c.Mode = new(pick(d.t, "new mode", store.Open, store.Open, store.Open, store.Paused, store.Draining))
 	}
 	if chance(d.t, "workers", 3) {

@@ -24,7 +24,7 @@ func (d *duel) changeCause() {
 		c.Resolved = new(!chance(t, "open", 4))
 	}
 	d.each("SetGroup", func(s store.Store) (any, error) { return s.SetGroup(ctx(), by, c) })
-	if chance(t, "regress", 3) { // resolve the groups in which endDead lets jobs die, so that some of them regress
+	if chance(t, "regress", 3) { // resolve the groups in which endDead lets jobs die, so that some of these groups regress
 		for _, class := range []string{"A", "B"} {
 			resolved := store.GroupChange{Group: groupName(class), Resolved: new(true)}
 			d.each("SetGroup", func(s store.Store) (any, error) { return s.SetGroup(ctx(), by, resolved) })
@@ -116,8 +116,8 @@ func (d *duel) request() {
 	})
 }
 
-// noteEnded adds a note to a job that has ended. When a sweep removes the job, it then also has a
-// note to remove.
+// noteEnded adds a note to a job that has ended, so that a sweep that removes the job must also
+// remove a note.
 func (d *duel) noteEnded() {
 	for i := range d.last.Jobs {
 		if j := &d.last.Jobs[i]; j.State == job.Completed || j.State == job.Cancelled {

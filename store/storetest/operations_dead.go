@@ -68,7 +68,7 @@ func (d *duel) deadFilter() (f store.DeadFilter) {
 	return f
 }
 
-// fingerprint draws a fingerprint. Mostly a group with this fingerprint exists.
+// fingerprint draws a fingerprint, in most cases the fingerprint of an existing group.
 func (d *duel) fingerprint() string {
 	if len(d.last.Groups) == 0 || chance(d.t, "other group", 8) {
 		return "unheard"
@@ -191,7 +191,7 @@ func (d *duel) readDead() {
 	d.ask("Groups", func(s store.Store) (any, error) { return s.Groups(ctx(), g) })
 	d.ask("DeadStats", func(s store.Store) (any, error) { return s.DeadStats(ctx()) })
 	d.original(d.id())
-	for _, o := range d.last.Originals { // also read the original values of these jobs, because few of those drawn above include a payload
+	for _, o := range d.last.Originals { // also read all stored original values, because the random id above rarely has original values with a payload
 		d.original(o.Job)
 	}
 	n := rapid.Int64Range(1, 3).Draw(d.t, "redrive")
@@ -278,8 +278,8 @@ func (d *duel) ignore() {
 }
 
 // mark makes a job and lets it end in a separate commit. A sweep keeps the job that ended last and
-// the events of the last commit. If several jobs end in one exchange, stores may differ in which of
-// them ends last.
+// the events of the last commit. Without mark, several jobs could have ended last in the same
+// exchange, and two stores could keep different jobs.
 func (d *duel) mark() {
 	first := d.ask("ReserveIDs", func(s store.Store) (any, error) { return s.ReserveIDs(ctx(), 1) }).Value.(job.ID)
 	n := job.New{ID: first, Kind: "mark", Queue: "mark", Priority: job.PriorityDefault}
@@ -320,7 +320,7 @@ func (d *duel) original(id job.ID) {
 	d.ask("Original", func(s store.Store) (any, error) { return s.Original(ctx(), id) })
 }
 
-// present reports a random process to the store. Sometimes it also orders a process to be quiet.
+// present registers a random process. Sometimes it also orders a process to be quiet.
 func (d *duel) present() {
 	t := d.t
 	p := process(d.holder(), pick(t, "instance", "1", "2"))

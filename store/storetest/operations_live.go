@@ -90,8 +90,8 @@ func liveOf(a store.LiveActed, err error) (any, error) {
 	return liveAnswer{a.Done, a.Through, a.At}, err
 }
 
-// actLive counts the jobs that an action on live jobs selects. In some runs it then adds more such
-// jobs. Last, it makes the steps of the action or starts a redrive with it.
+// actLive counts the jobs that an action on live jobs selects. Sometimes it then enqueues more
+// jobs. At the end, it makes the steps of the action or starts a redrive with the action.
 func (d *duel) actLive() {
 	a := d.liveAction()
 	got := d.ask("PreviewLive", func(s store.Store) (any, error) { return liveOf(s.PreviewLive(ctx(), a)) })

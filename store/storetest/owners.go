@@ -30,9 +30,9 @@ func ownerNames() []string {
 	return names
 }
 
-// jobsOfOwners makes a job for each owner, and lets the jobs end in different ways. Only one of
-// three calls of newJob sets an owner. In every second round, these jobs have a correlation id, too;
-// in the other rounds, the other jobs have one.
+// jobsOfOwners makes one job for each name that ownerNames returns, and lets the jobs end in
+// different ways. Every third job has the name as its owner. In every second round, the jobs with
+// an owner also have a correlation id; in the other rounds, the jobs without an owner have one.
 func jobsOfOwners(r *rig, round int) {
 	var jobs []job.New
 	for i, owner := range ownerNames() {
@@ -50,7 +50,7 @@ func jobsOfOwners(r *rig, round int) {
 			}))
 		}
 	}
-	if round%2 == 0 { // these jobs get ids in another order than that of their commits
+	if round%2 == 0 { // in these rounds, the order of the jobs' ids differs from the order of their commits
 		slices.Reverse(jobs)
 	}
 	for half := range slices.Chunk(jobs, (len(jobs)+1)/2) {
@@ -71,8 +71,8 @@ func jobsOfOwners(r *rig, round int) {
 	r.end(ends...)
 }
 
-// correlationOf returns the correlation id of a job that jobsOfOwners makes. Some are the
-// names of owners.
+// correlationOf returns the correlation id of job i that jobsOfOwners makes in a round. It is one
+// of the names that ownerNames returns.
 func correlationOf(i, round int) string {
 	names := ownerNames()
 	return names[(i*7+round)%len(names)]
@@ -119,11 +119,11 @@ func sameOwners(r *rig, what string) {
 // proves: Q9
 // part of: D3
 //
-// The list of an owner has all of the owner's jobs: right after they were enqueued, and
-// after any number of sweeps, with which stores may extend an index. The same holds for the
-// list of a correlation id, and for actions on live jobs with it.
+// The list of an owner has all of the owner's jobs right after they were enqueued, and also after
+// any number of sweeps, in which a store may extend its index. The same holds for the list of a
+// correlation id, and for actions on live jobs with a correlation id.
 func ownerListsAreComplete(r *rig) {
-	for round := range 20 { // an index of owners may be stored in parts, and 20 rounds make a store merge some parts
+	for round := range 20 { // a store may divide its index of owners into parts; after 20 rounds it must have merged some parts
 		jobsOfOwners(r, round)
 		r.clock.Advance(time.Minute)
 		if round%9 == 0 {
@@ -186,7 +186,7 @@ func ownerListIsNoWalk(r *rig) {
 			page, err := r.List(ctx(), f)
 			r.ok(err)
 			if len(page.Jobs) != 1 || page.Jobs[0].ID != alice || !page.Next.IsZero() || page.Searched != 0 {
-				r.fail("list of %+v, of one job, after a sweep: %v: got %d jobs, the cursor %q and the time %d; want job %d alone, and no further page",
+				r.fail("list of %+v (after a sweep: %v): got %d jobs, next cursor %q and searched time %d; want only job %d, and no further page",
 					f, swept, len(page.Jobs), page.Next, page.Searched, alice)
 			}
 		}
@@ -194,7 +194,7 @@ func ownerListIsNoWalk(r *rig) {
 			page, err := r.List(ctx(), f)
 			r.ok(err)
 			if len(page.Jobs) != 3 || page.Jobs[0].ID != page.Jobs[2].ID+2 || page.Next.ID != page.Jobs[2].ID {
-				r.fail("list of %+v, of many jobs, after a sweep: %v: got %d jobs and the cursor %q, want the newest 3 and a cursor", f, swept, len(page.Jobs), page.Next)
+				r.fail("list of %+v (after a sweep: %v): got %d jobs and next cursor %q, want the newest 3 jobs and the id of the last of them as the cursor", f, swept, len(page.Jobs), page.Next)
 			}
 		}
 		p, err := r.PreviewLive(ctx(), store.LiveAction{Do: store.LiveCancel, Filter: store.Filter{Correlation: "req-7"}})
@@ -267,13 +267,13 @@ func ownerListsWhileSwept(r *rig) {
 			got := make(map[job.ID]bool)
 			for i := range jobs {
 				if got[jobs[i].ID] {
-					return fmt.Errorf("job %d is twice in the list of %+v", jobs[i].ID, f)
+					return fmt.Errorf("list of %+[2]v: job %[1]d is in the list twice, want it once", jobs[i].ID, f)
 				}
 				got[jobs[i].ID] = true
 			}
 			for _, id := range want {
 				if !got[id] {
-					return fmt.Errorf("job %d is not in the list of %+v, which has %d jobs", id, f, len(jobs))
+					return fmt.Errorf("list of %+[2]v: job %[1]d is missing among its %[3]d jobs, want every job that was enqueued before the list began", id, f, len(jobs))
 				}
 			}
 		}

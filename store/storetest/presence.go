@@ -74,7 +74,7 @@ func processIsKept(r *rig) {
 	r.present(a1)
 	b.StartedAt, a2.StartedAt, a1.StartedAt = r.start, r.now(), r.now()
 	r.clock.Advance(store.PresentEvery)
-	// only these fields may change while a process is running
+	// The store updates only these fields while the process is running.
 	b.Policy, b.Slots, b.Running = "hash2", 5, 0
 	b.Sick = []store.Sickness{{Cause: "too many open files"}, {Kind: kind, Cause: "no such file: \"ffmpeg\""}}
 	changed := b
@@ -152,12 +152,12 @@ func silentComesBack(r *rig) {
 	same(r, "the process is silent", list[1].Silent, false)
 	same(r, "start and last sign of the process", []job.Micros{list[1].StartedAt, list[1].SeenAt}, []job.Micros{began, r.now()})
 	r.clock.Advance(store.SilentAfter)
-	r.present(p) // no other process has marked this process as silent, so it has no event
+	r.present(p) // no other process has marked this process as silent, so the store writes no event about it
 	same(r, "events of the process", r.processEvents()[4:], []string{"silent other"})
 }
 
-// All processes are silent, and mark each other as silent when they report again. For each
-// process, start events and silence events must alternate.
+// All processes are silent. When they report again concurrently, each of them marks others as
+// silent. For each process, start events and silence events must alternate.
 //
 // part of: Q9
 func manyComeBack(r *rig) {
@@ -201,7 +201,7 @@ func manyComeBack(r *rig) {
 // part of: Q9
 func silentIsReplaced(r *rig) {
 	r.present(process("p", "1"))
-	r.present(process("p", "2")) // two living processes with the same name are both shown
+	r.present(process("p", "2")) // two processes with the same name are both listed while neither of them is silent
 	same(r, "number of processes", len(r.processes()), 2)
 	r.clock.Advance(store.SilentAfter)
 	r.present(process("p", "3"))
@@ -245,7 +245,7 @@ func quietReachesTheProcess(r *rig) {
 	r.present(twin)
 	r.present(other)
 	r.ok(r.OrderProcess(ctx(), operator, "p", true))
-	for range 2 { // both reports of the process get the order to be quiet
+	for range 2 { // two calls of Present, and both return the order to be quiet
 		same(r, "orders of the process", r.present(p), store.Orders{Quiet: true, NextExpiry: store.Never})
 		same(r, "orders of its twin", r.present(twin), store.Orders{Quiet: true, NextExpiry: store.Never})
 		same(r, "orders of another process", r.present(other), store.Orders{NextExpiry: store.Never})
@@ -284,7 +284,7 @@ func processOrderIsAudited(r *rig) {
 // proves: X3
 func processBounds(r *rig) {
 	long := func(n int) string { return strings.Repeat("n", n) }
-	names := func(bytes int) (list []string) { // each name costs its length of 63 bytes and 1 byte more
+	names := func(bytes int) (list []string) { // each name counts as 64 bytes: its length of 63 bytes plus 1 byte
 		for range bytes / 64 {
 			list = append(list, long(63))
 		}

@@ -77,7 +77,7 @@ func manyAreRead(r *rig) {
 	got, err = r.GetAll(ctx(), []job.ID{p[job.Dead]})
 	r.ok(err)
 	if len(got) != 1 || got[0].State != job.Waiting || got[0].Life != 2 {
-		r.fail("got %+v for a dead job that was retried, want one waiting job in its second life", got)
+		r.fail("GetAll of a dead job that was retried: got %+v, want one waiting job in its second life", got)
 	}
 	got, err = r.GetAll(ctx(), nil)
 	r.ok(err)
@@ -207,10 +207,10 @@ func auditIsReadOn(r *rig) {
 
 // part of: Q9
 //
-// Pages of all filters are compared with a predicate over the whole log.
+// For each filter, the pages are compared with the rows of the whole log that the filter matches.
 func auditFromItsEnd(r *rig) {
-	// a filter with this owner becomes an audit target; such targets have the same first 256
-	// characters
+	// A filter with this owner becomes the target of an audit row. The targets of all such rows
+	// begin with the same 256 characters.
 	owner := strings.Repeat("o", 250)
 	for i := range 12 {
 		id := r.add()

@@ -67,12 +67,12 @@ func redrivePerson(r *rig) {
 	r.step(100)
 	r.end(succeeded(r.takeID(all[1])))
 	r.end(died(r.takeID(all[0]), "A", job.NonRetriable))
-	r.ok(r.retry(all[0])) // a person, and not the redrive, opens this life
+	r.ok(r.retry(all[0])) // a person and not the redrive retries this job
 	r.end(succeeded(r.takeID(all[0])))
 	same(r, "redrive of the entry", r.letter(all[1]).Redrive, int64(0))
 	d := r.redrive(id)
 	same(r, "numbers", []int64{d.Released, d.Answered, d.Again, d.Dead, d.Completed}, []int64{1, 1, 1, 1, 0})
-	r.step(100) // nothing is left to release after the only canary
+	r.step(100) // the redrive completes, because there are no further jobs to release
 	r.state(all[2], job.Dead)
 	same(r, "state", r.redrive(id).State, store.RedriveCompleted)
 }
@@ -168,7 +168,8 @@ func aKeyStartsOne(r *rig) {
 
 // proves: D7, D3
 //
-// A redrive keeps its filter and retries only the dead letters that the filter selects.
+// The store keeps the whole filter of a redrive, and the redrive retries only the dead letters that
+// the filter selects.
 func redriveKeepsItsFilter(r *rig) {
 	at := r.now()
 	r.die("A")

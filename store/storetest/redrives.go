@@ -49,8 +49,8 @@ func (r *rig) waiting() (ids []job.ID) {
 	return ids
 }
 
-// answer ends n runs of released jobs. The runs fail with the given class, or succeed if the
-// class is "".
+// answer claims n released jobs and ends their runs. The jobs die with the given class, or complete
+// if the class is "".
 func (r *rig) answer(n int, class string) {
 	for _, c := range r.claim(want(n)) {
 		if class == "" {
@@ -61,7 +61,7 @@ func (r *rig) answer(n int, class string) {
 		n--
 	}
 	if n != 0 {
-		r.fail("too few jobs can be claimed: %d expected jobs are missing", n)
+		r.fail("too few released jobs can be claimed: got %d jobs fewer than expected", n)
 	}
 }
 
@@ -106,7 +106,7 @@ func badCanary(r *rig) {
 	id := r.startRedrive(canaryOf(5)).ID
 	r.step(100)
 	r.answer(3, "")
-	r.answer(2, "A") // two failures of five are more than the default limit, one fifth of the jobs
+	r.answer(2, "A") // two failures of five jobs are more than the default stop share of one fifth
 	s := r.step(100)
 	same(r, "step", []any{s.Active, s.Released, s.Wait}, []any{0, int64(0), store.Never})
 	d := r.redrive(id)
@@ -136,8 +136,8 @@ func anotherCause(r *rig) {
 	same(r, "answers", []int64{d.Answered, d.Again, d.Dead}, []int64{3, 0, 2})
 }
 
-// If all canaries die, the redrive stops, even if they die with another class than before. Such
-// deaths do not prove that the old cause is gone.
+// If all jobs of the canary die, the redrive stops, even if they die with another class than
+// before. Such deaths do not prove that the old cause is gone.
 //
 // proves: D7
 func barrenCanary(r *rig) {
@@ -235,7 +235,7 @@ func redriveRate(r *rig) {
 	if released < 38 {
 		r.fail("%d jobs were released in 4 s at a rate of 10 per second, want at least 38", released)
 	}
-	r.clock.Advance(time.Hour) // unused starts from more than one second ago are lost
+	r.clock.Advance(time.Hour) // after a time without releases, the jobs of at most one second may be released at once
 	same(r, "after an hour", r.step(100).Released, int64(10))
 	same(r, "state", r.redrive(id).State, store.RedriveRamping)
 }
@@ -259,7 +259,7 @@ func redriveAnswers(r *rig) {
 	numbers(1, 1, 1, 0, 0)
 	r.end(failed(r.takeID(c.ID), "B", 0))
 	numbers(2, 1, 1, 0, 0)
-	r.end(died(r.takeID(c.ID), "A", job.MaxRetries)) // this job dies at its second attempt
+	r.end(died(r.takeID(c.ID), "A", job.MaxRetries)) // the job dies at its second attempt, which is not an answer
 	numbers(2, 1, 1, 1, 0)
 	r.end(outcome(r.take(), job.Cancel, job.Cancelled))
 	numbers(3, 1, 1, 1, 1)
@@ -300,7 +300,7 @@ func redrivePriority(r *rig) {
 	j = r.get(id)
 	same(r, "retried by hand", []any{j.Priority, j.Queue}, []any{int8(1), "night"})
 
-	plain := r.die("A") // if a redrive changes only the priority of one life, the store keeps no original values of the job
+	plain := r.die("A") // a redrive changes the priority of this job for one life only, so the store keeps no original values
 	r.startRedrive(canaryOf(-1))
 	r.step(100)
 	r.state(plain, job.Waiting)

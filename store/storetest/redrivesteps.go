@@ -60,7 +60,7 @@ func redrivesShare(r *rig) {
 	same(r, "step", r.step(30), store.RedriveStep{Active: 3, Released: 30})
 	same(r, "shares", released(), []int64{10, 10, 10})
 	for range 3 {
-		r.step(1) // this step may release fewer jobs than there are redrives, so the redrives take turns
+		r.step(1) // a step with a limit of 1 job serves only one redrive, so the redrives take turns
 	}
 	same(r, "shares of small steps", released(), []int64{11, 11, 11})
 	_, err := r.ControlRedrive(ctx(), person, ids[0], store.RedrivePause)
@@ -101,7 +101,8 @@ func releasesAreAudited(r *rig) {
 	})
 }
 
-// fillLanes makes lanes until the store has room only for the given number of further lanes.
+// fillLanes makes lanes until the store has room for only as many further lanes as the argument
+// room says.
 func (r *rig) fillLanes(room int) {
 	jobs := r.batch(job.LanesMax - len(r.lanes()) - room)
 	for i := range jobs {
@@ -134,7 +135,7 @@ func redriveNeedsRoom(r *rig) {
 		_, err := r.StartRedrive(ctx(), person, spec)
 		r.is(err, store.ErrTooLarge)
 	})
-	part := spec // the jobs in the queue of part have two kinds
+	part := spec // the redrive of part moves two jobs of two kinds, which need two lanes
 	part.Through, part.Total = 2, 2
 	_, err := r.StartRedrive(ctx(), person, part)
 	r.ok(err)
@@ -145,8 +146,8 @@ func redriveNeedsRoom(r *rig) {
 	same(r, "released", r.step(10).Released, int64(1))
 }
 
-// When the redrive began, the store had room for its lanes. Since then another job has taken
-// the last lane.
+// When the redrive begins, the store has room for the lane that its jobs need. Then another job
+// takes the last lane, so the redrive must stop.
 func redriveStopsWhereLanesEnd(r *rig, canary int) {
 	all := []job.ID{r.die("A"), r.die("A")}
 	r.fillLanes(1)

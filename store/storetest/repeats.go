@@ -44,8 +44,8 @@ func enqueueCanBeAskedAgain(r *rig) {
 
 // proves: I1
 //
-// The idempotency key belongs to the job itself. So a repeated enqueue of the job must not say that
-// it is a duplicate.
+// A job that holds its idempotency key is not its own duplicate. So the receipt of a repeated
+// enqueue must not have Existing set.
 func repeatedEnqueueKnowsItsOwnKey(r *rig) {
 	n := r.newJob(keyed("k", "d"))
 	r.enqueue(n)
@@ -62,8 +62,8 @@ func repeatedEnqueueKnowsItsOwnKey(r *rig) {
 
 // proves: I1
 //
-// The queue begins to drain after the job was enqueued. A repeated enqueue must still say that the
-// job was enqueued.
+// The queue is set to draining after the job was enqueued. A repeated enqueue must still return the
+// receipt of the job.
 func repeatedEnqueueIntoDraining(r *rig) {
 	n := r.newJob()
 	r.enqueue(n)
@@ -74,8 +74,9 @@ func repeatedEnqueueIntoDraining(r *rig) {
 
 // proves: I1
 //
-// After a fail-over that has lost a reservation of ids, two processes may use the same ids. An
-// enqueue of the second process must not succeed because a job of the first has the same id.
+// After a fail-over that has lost a reservation of ids, two processes may use the same ids. Then an
+// enqueue of the second process must fail, and must not be taken for a repeat because a job of the
+// first process has the same id.
 func repeatIsNoOtherJob(r *rig) {
 	long := func(n *job.New) { n.Payload = make([]byte, 2000) }
 	n, m := r.newJob(keyed("k", "d")), r.newJob(long)

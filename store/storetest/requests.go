@@ -37,7 +37,7 @@ func requestIsBegunOnce(r *rig) {
 	same(r, "stored request", stored, want)
 	r.clock.Advance(time.Minute)
 	r.unchanged(func() {
-		other := bulk("a") // another process that sends the same request has reserved other ids
+		other := bulk("a") // another process handles the same request again and has reserved other ids
 		other.First, other.N, other.Through = 40, 5, 0
 		stored, existing = r.beginRequest(other)
 		same(r, "existing, the second time", existing, true)

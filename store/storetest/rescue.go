@@ -65,8 +65,8 @@ func stallHasItsRecord(r *rig) {
 
 // proves: Q3
 //
-// When a process is gone, its jobs are due again at once after their first crash. From the second
-// crash on, each job waits for a different time.
+// The jobs of a process that has crashed are due again at once after their first crash. From the
+// second crash on, each job waits for a different time.
 func stalledJobsSpread(r *rig) {
 	r.addMany(5)
 	for stalls := int32(1); stalls <= 3; stalls++ {
@@ -150,7 +150,8 @@ func eachClaimBringsItsLimit(r *rig) {
 // proves: Q3
 //
 // A run that has not begun cannot have killed its worker. So if one more crash would make the job
-// dead, the crash counts only if the run has begun. The crashes before that count for every run.
+// dead, the crash counts only if the run has begun. Every earlier crash counts, whether or not the
+// run has begun.
 func lastCrashCountsForABegunRun(r *rig) {
 	two := func(w *store.Want) { w.Kinds[0].MaxCrashes = 2 }
 	id := r.add()
@@ -184,14 +185,14 @@ func lastCrashCountsForABegunRun(r *rig) {
 	same(r, "lease", r.get(id).LeaseUntil, r.in(lease)) // the heartbeat that marks the run as begun also extends the lease
 	r.end(outcome(c, job.Interrupted, job.Waiting))
 
-	r.take(two) // the mark of an earlier run does not apply to this run
+	r.take(two) // the begin of the earlier run does not count for this run
 	same(r, "runs that have begun", r.dump().Begun, nil)
 	r.clock.Advance(lease)
 	same(r, "state after the rescue", r.rescue(10).Jobs[0].To, job.Waiting)
 
 	c = r.take(two)
 	r.beginRun(c)
-	r.beginRun(c) // a run can be marked as begun twice
+	r.beginRun(c) // recording the begin of a run twice is not an error
 	r.clock.Advance(lease)
 	same(r, "rescued", r.rescue(10).Jobs, []store.Rescued{{
 		Run: runOf(c), Kind: kind, Queue: queue, Holder: holder, Crashes: 2, To: job.Dead,
@@ -267,7 +268,7 @@ func stalledRunThatWasAskedToStop(r *rig) {
 	same(r, "events of one commit", r.events(at)[0].Cursor.Seq, r.events(at)[1].Cursor.Seq)
 	same(r, "number of records", len(r.failures(id)), 1)
 
-	// If this crash is the last allowed one, the job becomes dead and not cancelled.
+	// If the crash reaches the crash limit, the job becomes dead and not cancelled.
 	id = r.add()
 	r.beginRun(r.take(func(w *store.Want) { w.Kinds[0].MaxCrashes = 1 }))
 	r.ok(r.cancel(id))

@@ -93,7 +93,8 @@ func retryOfAGoneJob(r *rig) {
 		r.is(r.actOn(store.ActRetry, id), store.ErrNotFound)
 		r.is(r.preview(store.Action{Do: store.ActRetry, IDs: []job.ID{id}}).Errors[0], store.ErrNotFound)
 		r.is(r.cancel(id), store.ErrNotFound)
-		// the job exists, but its dead letter has a status that the act does not allow
+		// The dead letter of the removed job still exists, but only an entry whose job is dead can
+		// be reopened.
 		r.is(r.actOn(store.ActReopen, id), store.ErrConflict)
 	})
 }

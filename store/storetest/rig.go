@@ -25,8 +25,8 @@ const (
 	lease  = 30 * time.Second
 )
 
-// rig is a store under test with short methods for its calls. If the store returns an
-// unexpected error, the method ends the check.
+// rig is a store under test with short methods for its calls. If the store returns an unexpected
+// error, such a method ends the check.
 type rig struct {
 	store.Store
 	clock *Clock
@@ -66,7 +66,8 @@ func (r *rig) ok(err error) {
 	}
 }
 
-// is checks that err is one of the given errors. If nil is one of them, err may also be nil.
+// is checks that err matches one of the given errors. If nil is among the given errors, err may
+// also be nil.
 func (r *rig) is(err error, targets ...error) {
 	for _, target := range targets {
 		if errors.Is(err, target) {
@@ -76,9 +77,8 @@ func (r *rig) is(err error, targets ...error) {
 	r.fail("got error %v, want %v", err, targets)
 }
 
-// equal reports whether two values are equal. An empty slice and a nil slice are equal. It
-// compares bytes as a whole, because cmp takes minutes to compare a large payload byte by
-// byte.
+// equal reports whether two values are equal. An empty slice and a nil slice are equal. Byte slices
+// are compared as a whole, because cmp takes minutes to compare a large payload byte by byte.
 var equal = cmp.Options{
 	cmpopts.EquateEmpty(),
 	cmp.FilterValues(func(a, b []byte) bool { return len(a)+len(b) > 0 }, cmp.Comparer(bytes.Equal)),
@@ -294,15 +294,15 @@ func (r *rig) dump() *store.Dump {
 	return d
 }
 
-// takeID claims the job with the given id. It may have to claim other jobs of the same kind
-// and queue before.
+// takeID claims the job with the given id. Before that, it claims all jobs of the same kind and
+// queue that come first in the order of claims.
 func (r *rig) takeID(id job.ID) job.Claim {
 	j := r.get(id)
 	w := store.Want{Queue: j.Queue, Max: 1, Kinds: []store.KindWant{{Kind: j.Kind, Max: 1, MaxCrashes: job.MaxCrashes}}}
 	for {
 		claims := r.claim(w)
 		if len(claims) == 0 {
-			r.fail("job %d was not claimed, although all jobs of its queue and kind were; want a claim of the job", id)
+			r.fail("claims of all jobs in the queue and kind of job %d: got no claim of this job, want one", id)
 		}
 		if claims[0].ID == id {
 			return claims[0]

@@ -63,7 +63,7 @@ func (r *rig) act(a store.Action) (done int64) {
 			return done
 		}
 		if answer.Next <= a.After || answer.Next > a.Through {
-			r.fail("the step after death %d continues at %d, want a later one up to %d", a.After, answer.Next, a.Through)
+			r.fail("the step after death %d continues after death %d, want a later death, at most %d", a.After, answer.Next, a.Through)
 		}
 		a.After = answer.Next
 	}

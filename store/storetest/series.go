@@ -78,7 +78,7 @@ func seriesByClass(r *rig) {
 	}
 	r.die("B")
 	r.add()
-	r.end(held(r.take())) // a held job counts no attempt
+	r.end(held(r.take())) // a run that a rule holds is not an attempt
 	r.complete()
 	got := r.series(store.SeriesQuery{By: store.ByClass})
 	point := func(class string, failed, dead int64) store.Point {
@@ -106,8 +106,8 @@ func seriesByQueueAndKind(r *rig) {
 	same(r, "series of an unknown queue", len(r.series(store.SeriesQuery{Queue: "z"})), 0)
 }
 
-// An attempt, a crash and the end of a job count once, however often the call is repeated, and
-// not when the call is refused.
+// An attempt, a crash and the end of a job are counted once, even if the call is repeated. A
+// refused call is not counted.
 //
 // proves: M6
 func attemptsAreCountedOnce(r *rig) {
@@ -327,7 +327,7 @@ func dueByMinute(r *rig) {
 	same(r, "due retries of an empty store", due(2), store.DueRetries{At: r.now(), Minutes: []int64{0, 0}})
 	r.add(func(n *job.New) { n.RunAt = r.in(time.Minute) }) // a waiting job is no retry
 	r.add()
-	r.end(waits(r.take(), job.Snoozed, time.Minute)) // the job waits, but because of a snooze and not for a retry
+	r.end(waits(r.take(), job.Snoozed, time.Minute)) // the job waits because of a snooze, so it is not a retry
 	for _, delay := range []time.Duration{
 		time.Microsecond, time.Minute, time.Minute + time.Microsecond, 90 * time.Second, 2 * time.Hour, 2*time.Hour + time.Microsecond, 0,
 	} {

@@ -131,7 +131,7 @@ func failureIsAWholeRecord(r *rig) {
 	r.clock.Advance(5 * time.Minute)
 	o := failed(c, "", 0)
 	o.Failure, o.Cost, o.Sends = richFailure(), 77, 9
-	// the store must replace these values of the job
+	// The store must replace these values by the values of the run.
 	o.Failure.Job, o.Failure.Token, o.Failure.Attempt, o.Failure.Holder = 99, 98, 97, "liar"
 	o.Failure.StartedAt, o.Failure.EndedAt, o.Failure.Life = 1, 2, 96
 	r.end(o)
@@ -229,7 +229,7 @@ func endMayMoveTheJob(r *rig) {
 	r.none()
 	c := r.take(func(w *store.Want) { w.Queue = "high-memory" })
 	same(r, "claim", c.ID, id)
-	r.end(waits(c, job.Snoozed, 0)) // an outcome that gives neither a queue nor a priority does not change them
+	r.end(waits(c, job.Snoozed, 0)) // an outcome without a queue and a priority does not change the queue and the priority of the job
 	j = r.get(id)
 	same(r, "queue and priority", []any{j.Queue, j.Priority}, []any{"high-memory", int8(1)})
 }
@@ -268,8 +268,8 @@ func costAddsUp(r *rig) {
 	same(r, "cost", r.get(id).Cost, int64(735))
 	same(r, "sends", r.get(id).Sends, int64(7))
 
-	// The cost of a run counts only once, even if the outcome contains the cost twice: in the
-	// failure and for the end of the job.
+	// The cost of a run is counted only once, even if the outcome also has a failure record, which
+	// stores the cost, too.
 	id = r.add()
 	o = outcome(r.take(), job.Cancel, job.Cancelled)
 	o.Failure, o.Cost = failure("stop"), 9

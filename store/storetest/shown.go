@@ -11,9 +11,9 @@ import (
 // shownLooks is the maximum number of times that Events asks a store for its newest event.
 const shownLooks = 20_000
 
-// Events reads events. Before that, it waits until the newest event is visible. A store with
-// other writers shows an event only when all transactions that began earlier have ended; tests
-// that use the same server also have such transactions.
+// Events reads events. Before that, it waits until the newest event is visible. A store on a
+// database server shows an event only when all transactions that began earlier have ended, and
+// other tests that use the same server also have transactions.
 func (r *rig) Events(ctx context.Context, after event.Cursor, limit int) ([]event.Event, error) {
 	if err := shown(r.Store); err != nil {
 		r.fail("%v", err)
@@ -40,7 +40,7 @@ func shownAll(s store.Store, all []event.Event) error {
 	for range shownLooks {
 		events, err := s.Events(ctx(), before, 1)
 		if err != nil || len(events) > 0 {
-			return nil // the test reads the events itself and gets the same error
+			return nil // on an error, the check gets the same error when it reads the events itself
 		}
 	}
 	return fmt.Errorf("the newest event was not visible after %s, want it visible", before)

@@ -34,20 +34,20 @@ func soundDead(d *store.Dump) error {
 	}
 	for i := range d.Originals {
 		if id := d.Originals[i].Job; !entries[id] && states[id] == job.None {
-			return fmt.Errorf("job %d has stored original values, but neither the job nor a dead letter of it is stored", id)
+			return fmt.Errorf("original values of job %d are stored, but neither the job nor its dead letter is; want no original values", id)
 		}
 	}
 	for i := range d.Redrives {
 		r := &d.Redrives[i]
 		if r.Completed+r.Dead+r.Cancelled > r.Answered || r.Answered > r.Released || r.Again > r.Answered {
-			return fmt.Errorf("the counters of redrive %d contradict each other, want counters that agree: %d released, %d answered, %d failed again, %d completed, %d dead, %d cancelled",
+			return fmt.Errorf("redrive %d: got the counts %d released, %d answered, %d failed again, %d completed, %d dead, %d cancelled; want at most as many answered as released, and all later counts within the answered jobs",
 				r.ID, r.Released, r.Answered, r.Again, r.Completed, r.Dead, r.Cancelled)
 		}
 	}
 	return soundCounts(d)
 }
 
-// soundEntry compares a dead letter with the state of its job. A removed job has the
+// soundEntry checks that a dead letter agrees with the state of its job. A removed job has the
 // state None.
 func soundEntry(l *job.DeadLetter, state job.State) error {
 	live := state != job.None && !state.Terminal()
@@ -66,7 +66,7 @@ func soundEntry(l *job.DeadLetter, state job.State) error {
 		job.ActionReopened: job.Pending, job.ActionMuted: job.Ignored, job.ActionCompleted: job.Resolved, job.ActionCancelled: job.Resolved,
 	}
 	if status, known := fits[l.Action]; !known || status != l.Status {
-		return fmt.Errorf("dead letter of job %d: got status %s, which does not fit the last action %q", l.Job, l.Status, l.Action)
+		return fmt.Errorf("dead letter of job %d: got status %s, want the status that the last action %q gives", l.Job, l.Status, l.Action)
 	}
 	return nil
 }
@@ -82,7 +82,7 @@ func soundCounts(d *store.Dump) error {
 		of := c
 		of.N = 0
 		if jobs[of] != c.N {
-			return fmt.Errorf("the counter of jobs says %d for %+v, want %d as in the rows", c.N, of, jobs[of])
+			return fmt.Errorf("the counter of jobs is %d for %+v, want %d, the number of rows", c.N, of, jobs[of])
 		}
 		delete(jobs, of)
 	}
@@ -117,7 +117,7 @@ func soundCounts(d *store.Dump) error {
 		delete(inGroup, g.Fingerprint)
 		if g.Helped > g.Retried || (g.ResolvedAt == 0) != (g.ResolvedBy == "") || g.RegressedAt != 0 && g.RegressedAt < g.ResolvedAt ||
 			g.RegressedAt != 0 && g.ResolvedAt == 0 || (g.Assignee == "") != (g.AssignedAt == 0) {
-			return fmt.Errorf("group %q contradicts itself: %d of %d retries helped; resolved at %d by %q, regressed at %d; assigned to %q at %d",
+			return fmt.Errorf("group %q has values that contradict each other: %d of %d retries helped; resolved at %d by %q, regressed at %d; assigned to %q at %d",
 				g.Fingerprint, g.Helped, g.Retried, g.ResolvedAt, g.ResolvedBy, g.RegressedAt, g.Assignee, g.AssignedAt)
 		}
 		if g.Muted == (g.MutedUntil == 0 && g.MutedFor == 0) {
@@ -125,7 +125,7 @@ func soundCounts(d *store.Dump) error {
 		}
 	}
 	if len(jobs)+len(inGroup) > 0 {
-		return fmt.Errorf("these jobs and groups have rows but no counter: %v and %v; want a counter for each", jobs, inGroup)
+		return fmt.Errorf("jobs %v and groups %v have rows but no counter, want a counter for each of them", jobs, inGroup)
 	}
 	return nil
 }

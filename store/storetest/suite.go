@@ -18,8 +18,8 @@ import (
 // store. If something else must be removed, such as files, the caller removes it.
 type Open = func(t *testing.T, clock func() time.Time) store.Store
 
-// Run is the conformance suite. Each promise of the contract is a subtest. The subtest has a
-// new store and a clock that only the test moves.
+// Run is the conformance suite. Each promise of the contract is checked by a subtest. Each subtest
+// has a new store and a clock that only the subtest moves.
 func Run(t *testing.T, open Open) {
 	for _, p := range suite() {
 		t.Run(p.name, func(t *testing.T) {
@@ -41,7 +41,7 @@ func Run(t *testing.T, open Open) {
 // A promise is one part of the contract, with the function that checks it. The function gets a
 // store and not a testing.T, so that the suite can also run against stores that must fail.
 type promise struct {
-	name  string // name of the promise; it begins with the id of the requirement that it proves
+	name  string // name of the promise; it begins with the id of the requirement that the check proves
 	proof func(*rig)
 }
 
@@ -54,9 +54,8 @@ func suite() []promise {
 	)
 }
 
-// on checks the promise with a store. It returns an error that says how the store breaks the
-// promise, or nil. It also checks the invariants of the content that the store has after the
-// check.
+// on runs the check of the promise with a store. Then it checks the invariants of the store's
+// content. It returns an error that says how the store breaks the promise, or nil.
 func (p promise) on(s store.Store, clock *Clock) (err error) {
 	r := newRig(s, clock)
 	defer func() {
@@ -82,9 +81,9 @@ func (r *rig) sound() error {
 	return soundDump(d, r.removed)
 }
 
-// soundDump checks all invariants that can be checked with a dump alone. It does not know
-// which jobs were submitted, nor how long a key was valid. If data was removed, it checks only
-// the remaining data.
+// soundDump checks all invariants that can be checked with a dump alone. It cannot check which jobs
+// were submitted or how long a key was valid. If data was removed, it checks only the dead letters
+// and the counters.
 func soundDump(d *store.Dump, removed bool) error {
 	if err := soundDead(d); err != nil || removed {
 		return err
@@ -103,8 +102,7 @@ func soundDump(d *store.Dump, removed bool) error {
 	return check.Figures(d, true)
 }
 
-// broken is the value with which a check panics after it has found that the store breaks the
-// promise.
+// broken is the panic value of a check that has found that the store breaks the promise.
 type broken string
 
 func (b broken) Error() string { return string(b) }

@@ -65,7 +65,7 @@ func endedJobsGo(r *rig) {
 	r.clock.Advance(24 * time.Hour)
 	same(r, "the newest end", r.sweep(keep, 10).Completed, int64(0))
 	r.state(young, job.Completed)
-	r.ok(r.cancel(live)) // now a later job is the newest completed job, which a sweep keeps
+	r.ok(r.cancel(live)) // a sweep keeps the job that ended last, which is now this job
 	same(r, "swept later", r.sweep(keep, 10).Completed, int64(1))
 	r.gone(young)
 }
@@ -201,7 +201,7 @@ func eventsGo(r *rig) {
 	r.add()
 	now := r.dump().Events
 	if !left[0].Cursor.Before(now[len(now)-1].Cursor) || left[0].Cursor.Seq == now[len(now)-1].Cursor.Seq {
-		r.fail("the commit after a sweep has the cursor %s, want a higher number than that of the kept commit %s", now[len(now)-1].Cursor, left[0].Cursor)
+		r.fail("the commit after a sweep has the cursor %s, want a higher commit number than in %s, the cursor of the kept commit", now[len(now)-1].Cursor, left[0].Cursor)
 	}
 	same(r, "read from the beginning", len(r.events(event.Cursor{})), 2)
 }
@@ -268,8 +268,8 @@ func smallStepsDoAll(r *rig) {
 	if !first.More || first.Completed > 1 || first.Failures > 1 || first.Dead > 1 || first.Events > 1 || !first.Removed() {
 		r.fail("sweep with a limit of 1 row: got %+v, want at most 1 removed row of each kind, at least 1 removed row, and More true", first)
 	}
-	// When a sweep has examined all rows, the next sweep begins at the first row again. It
-	// removes the rows that the earlier sweep has left.
+	// When sweeps have examined all rows, the next sweep begins at the first row again. So later
+	// sweeps remove the rows that the first sweep has left.
 	rest := r.sweep(all, 1)
 	same(r, "all of it", []int64{first.Completed + rest.Completed, first.Failures + rest.Failures, first.Dead + rest.Dead}, []int64{8, 4, 5})
 	r.gone(dead...)

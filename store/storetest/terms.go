@@ -48,8 +48,8 @@ func (r *rig) last(id job.ID) job.Failure {
 
 // proves: Q3, F1, F10
 //
-// The process that rescues a job may have neither its kind nor its policy. The terms of the claim
-// say how the crash ends the run.
+// The process that rescues a run may know neither the kind of the job nor its policy. So the terms
+// of the claim determine how the crash ends the run.
 func termsOfTheClaimDecideACrash(r *rig) {
 	id := r.add(given(job.Terms{Class: "OfTheEnqueue"}))
 	two := func(w *store.Want) { w.Kinds[0].MaxCrashes = 2 }
@@ -123,8 +123,8 @@ func termsOfTheClaimDecideALaterExpiry(r *rig) {
 
 // proves: D1
 //
-// The store keeps the terms of a dead job. It needs them if a retried job reaches its deadline
-// before the next claim.
+// The store keeps the terms of a dead job. It needs the terms if the job is retried and reaches its
+// deadline before the next claim.
 func termsOfARetriedJob(r *rig) {
 	deadline := r.in(time.Hour)
 	id := r.add(given(policyTerms), func(n *job.New) { n.Deadline = deadline })

@@ -32,8 +32,8 @@ func uniquePromises() []promise {
 // aliveKey gives a job an idempotency key that the job holds until it has ended.
 func aliveKey(n *job.New) { n.Key = job.AliveKey + "k" }
 
-// existing checks that a key is held: the enqueue of another job with this key must return the
-// id and the state of the job that holds it.
+// existing checks that the job with the given id holds a key: the enqueue of another job with this
+// key must return the id and the state of the holding job.
 func (r *rig) existing(id job.ID, state job.State, key func(*job.New)) {
 	r.unchanged(func() {
 		got := r.enqueue(r.newJob(key))[0]
@@ -126,7 +126,7 @@ func aliveKeyTwiceInOneCall(r *rig) {
 		return a.ID
 	}
 	r.ok(r.cancel(twice()))
-	r.ok(r.cancel(twice())) // now the call takes the key of a job that has ended
+	r.ok(r.cancel(twice())) // this call takes the key of a job that has ended
 }
 
 // race calls the function f n times concurrently and waits until all calls have returned.

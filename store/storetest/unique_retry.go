@@ -28,7 +28,7 @@ func retryTakesTheAliveKeyAgain(r *rig) {
 	r.existing(id, job.Waiting, aliveKey)
 	r.end(died(r.takeID(id), "A", job.NonRetriable))
 
-	// Here the sweep has removed the other job and its key.
+	// Now a sweep removes another job with the key, together with its key.
 	r.ok(r.cancel(r.add(aliveKey)))
 	r.complete()
 	r.clock.Advance(time.Hour)
@@ -44,7 +44,8 @@ func payloadKey(prefix, payload string) func(*job.New) {
 	return func(n *job.New) { n.Payload, n.Key = []byte(payload), job.PayloadKey(prefix, []byte(payload)) }
 }
 
-// retryWith retries a dead job with another payload. It returns the error for this job.
+// retryWith retries a dead job with another payload, after a preview of the retry. It returns the
+// error for this job.
 func (r *rig) retryWith(id job.ID, payload string) error {
 	a := store.Action{Do: store.ActRetry, IDs: []job.ID{id}, Change: store.Change{Payload: []byte(payload)}}
 	preview := r.preview(a)
@@ -71,7 +72,7 @@ func changedRetryTakesTheNewKey(r *rig) {
 		}
 	})
 	r.end(succeeded(r.takeID(other)))
-	r.ok(r.retryWith(id, `{"a": 1, "b": 3}`)) // the other job has ended, so no living job holds its key
+	r.ok(r.retryWith(id, `{"a": 1, "b": 3}`)) // the other job has ended, so no living job holds the key
 	same(r, "key of the job", r.get(id).Key, named.Key)
 	r.existing(id, job.Waiting, is)
 	same(r, "keys", r.dump().Keys, []store.Key{{Kind: kind, Key: named.Key, Job: id}})
@@ -79,7 +80,7 @@ func changedRetryTakesTheNewKey(r *rig) {
 	fresh := r.newJob(was)
 	same(r, "receipt of the old arguments", r.enqueue(fresh)[0], job.Receipt{ID: fresh.ID, State: job.Waiting})
 	r.end(died(r.takeID(id), "A", job.NonRetriable))
-	r.unchanged(func() { r.is(r.retryWith(id, `{"a":1,"b":2}`), store.ErrConflict) }) // this retry goes back to the first payload
+	r.unchanged(func() { r.is(r.retryWith(id, `{"a":1,"b":2}`), store.ErrConflict) }) // this retry uses the first payload again, but the job named fresh holds its key
 	r.ok(r.cancel(fresh.ID))
 	r.ok(r.retryWith(id, `{"a":1,"b":2}`))
 	r.existing(id, job.Waiting, was)
@@ -119,7 +120,7 @@ func changedRetryMovesTheKeyOfItsPeriod(r *rig) {
 	same(r, "key of the job", r.get(id).Key, job.PayloadKey(prefix, []byte("b")))
 	same(r, "keys", r.dump().Keys, []store.Key{key("b", other)})
 
-	// If the job's period is over, the retried job takes no key.
+	// If the period of the job's key is over, the retried job takes no key.
 	r.end(died(r.takeID(id), "A", job.NonRetriable))
 	r.toNextHour(time.Hour)
 	r.ok(r.retryWith(id, "d"))
