@@ -7,10 +7,10 @@ import (
 	"unicode/utf8"
 )
 
-// JSON returns the text with sorted fields and without white space. It returns the text unchanged
-// if the text is not JSON, is not valid UTF-8, or contains the replacement character. The decoder
-// replaces everything that it cannot represent, such as half of a surrogate pair, by that
-// character, so different texts would become equal.
+// JSON returns the text with sorted fields and without white space. It returns the text
+// unchanged if the text is not JSON, is not valid UTF-8, or contains the replacement character.
+// The decoder puts this character in place of everything that it cannot represent, such as half
+// of a surrogate pair, so different texts would become equal.
 func JSON(text []byte) []byte {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()

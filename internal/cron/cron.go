@@ -79,7 +79,8 @@ var words = map[string]string{
 	"@monthly": "0 0 1 * *", "@yearly": "0 0 1 1 *", "@annually": "0 0 1 1 *",
 }
 
-// Meaning returns the five fields of a named schedule, such as @daily.
+// Meaning returns the five fields of a named schedule, such as @daily. ok is false if there is
+// no such name.
 func Meaning(name string) (fields string, ok bool) {
 	fields, ok = words[name]
 	return fields, ok
@@ -88,7 +89,8 @@ func Meaning(name string) (fields string, ok bool) {
 const wanted = `write the five fields minute, hour, day of the month, month and day of the week, such as "*/5 * * * *", ` +
 	`or @hourly, @daily, @weekly, @monthly, @yearly, or "@every 90s"`
 
-// Parse parses a schedule for a time zone; nil means UTC. An error is a *Problem.
+// Parse parses a schedule for a time zone; nil means UTC. If the text has a mistake, the error
+// is a *Problem.
 func Parse(text string, zone *time.Location) (*Expression, error) {
 	if zone == nil {
 		zone = time.UTC
@@ -161,7 +163,7 @@ func readable(o cron.ParseOption, part string) bool {
 	return err == nil
 }
 
-// split returns the words of a text and their offsets in characters.
+// split returns the words of a text, and the offset of each word in characters.
 func split(text string) (parts []string, offsets []int) {
 	at := 0
 	begin := -1 // the offset of the first byte of the current word, or -1 between words
@@ -180,7 +182,8 @@ func split(text string) (parts []string, offsets []int) {
 	return parts, offsets
 }
 
-// largeStep returns the first step of the field that is too large for its values.
+// largeStep returns the first step in a field that is too large for the values of the field. ok
+// is false if no step is too large.
 func largeStep(part string, most int) (step int, ok bool) {
 	for item := range strings.SplitSeq(part, ",") {
 		_, text, found := strings.Cut(item, "/")

@@ -2,13 +2,13 @@ package cron
 
 import "time"
 
-// Next returns the first slot after t, in the schedule's time zone. It returns the zero
-// time if there is no slot within the Horizon.
+// Next returns the first slot after t, in the schedule's time zone. If the Horizon contains no
+// slot, Next returns the zero time.
 func (s *Expression) Next(t time.Time) time.Time {
 	if s.every > 0 {
 		return s.nextMultiple(t)
 	}
-	at := t.In(s.zone) // a time in the period between two clock changes that is searched now
+	at := t.In(s.zone) // a time in the period that is searched now; a period lies between two clock changes
 	until := at.Add(Horizon)
 	for range segmentsMax {
 		begin, end := at.ZoneBounds()
@@ -25,7 +25,8 @@ func (s *Expression) Next(t time.Time) time.Time {
 	return time.Time{}
 }
 
-// nextMultiple returns the first multiple of span after t.
+// nextMultiple returns the first instant after t that is a multiple of the interval of @every,
+// counted from the beginning of 1970.
 func (s *Expression) nextMultiple(t time.Time) time.Time {
 	every, at := int64(s.every/time.Second), t.Unix()
 	ago := at % every
@@ -35,9 +36,9 @@ func (s *Expression) nextMultiple(t time.Time) time.Time {
 	return time.Unix(at-ago+every, 0).In(s.zone)
 }
 
-// within returns the first slot after t, as if the clocks always had the offset that they
-// have at the time at. If the clocks were put back at the time begin, they show some times twice
-// after it. within skips these times.
+// within returns the first slot after t in a period between two clock changes. at is an instant
+// in this period, and begin is the beginning of the period. If the clocks were put back at its
+// beginning, they show some times a second time; within skips these times.
 func (s *Expression) within(t, at, begin time.Time) time.Time {
 	ahead := offset(at)
 	if !begin.IsZero() && !s.hourly {
@@ -53,7 +54,8 @@ func (s *Expression) within(t, at, begin time.Time) time.Time {
 	return shown.Add(-ahead).In(s.zone)
 }
 
-// leftOut reports whether the clocks skip a time of the schedule when they change at the time end.
+// leftOut reports whether the clock change at the instant end makes the clocks skip a time of
+// the schedule.
 func (s *Expression) leftOut(end time.Time) bool {
 	before := offset(end.Add(-1))
 	skipped := offset(end) - before
@@ -65,14 +67,14 @@ func (s *Expression) leftOut(end time.Time) bool {
 	return !shown.IsZero() && shown.Before(from.Add(skipped))
 }
 
-// offset returns how far the clocks of a time's zone are ahead of UTC at this time.
+// offset returns how far the clocks are ahead of UTC at the instant t, in the time zone of t.
 func offset(t time.Time) time.Duration {
 	_, seconds := t.Zone()
 	return time.Duration(seconds) * time.Second
 }
 
-// local returns the first time on the clocks that is later than the time shown and matches the
-// fields. Both times are in UTC, as if the clocks showed UTC.
+// local returns the first time on the clocks that matches the fields and is later than the
+// clock time shown. It computes with clock times as if the time zone were UTC.
 func (s *Expression) local(shown time.Time) time.Time { return s.fields.Next(shown) }
 
 // Last returns the latest slot at or before t. It returns false if there is no slot within
@@ -89,7 +91,7 @@ func (s *Expression) Last(t time.Time) (slot time.Time, ok bool) {
 			return time.Time{}, false
 		}
 	}
-	// Here, a slot lies in (t-high, t] and no slot lies in (t-low, t]: the latest slot is
+	// Here, a slot lies in (t-high, t] and no slot lies in (t-low, t]. So the latest slot is
 	// between t-high and t-low.
 	low, high := time.Duration(0), back
 	for high-low > time.Second {

@@ -34,9 +34,9 @@ type Settings struct {
 	Development bool // whether the %+v form of an error is stored as its stack
 }
 
-// Outcome returns the complete outcome of a run. It does not validate the outcome. An error states
-// which setting of the job could not be read and was ignored. The outcome is complete in that case,
-// too.
+// Outcome returns the complete outcome of a run. It does not validate the outcome. The error
+// says which setting of the job could not be read and was ignored. The outcome is complete even
+// if there is an error.
 func Outcome(in *Input) (job.Outcome, error) {
 	claim, ending := in.Claim, in.Ending
 	switch {
@@ -114,8 +114,9 @@ func waiting(c *job.Claim, e *job.Ending, d *policy.Decision, cause job.Cause) j
 	return o
 }
 
-// The wait of a job after a worker could not start its program. The first time it is 0, so
-// that another worker takes the job at once. Then it doubles, up to notStartedMax.
+// After a worker could not start the program of a job, the job waits. The first wait is 0, so
+// that another worker takes the job at once. Each further wait is twice as long, up to
+// notStartedMax.
 const (
 	notStartedMin = 100 * time.Millisecond
 	notStartedMax = 30 * time.Second
@@ -136,9 +137,9 @@ func (r *recorder) notStarted(c *job.Claim, e *job.Ending, evidence *failure.Evi
 	return o
 }
 
-// Held returns the outcome of a run that a rule of the policy holds before it begins. The
-// second result is false when no rule holds the run. The caller checks whether a person has
-// already released the job in an earlier life.
+// Held returns the outcome of a run that a rule of the policy holds before the run begins. held
+// is false if no rule holds the run. The caller checks whether a person has already released
+// the job in an earlier life.
 func Held(a *policy.Admission, c *job.Claim, holder string) (o job.Outcome, held bool) {
 	if a == nil || a.Hold == nil {
 		return o, false
@@ -155,7 +156,8 @@ func evidenceOf(end *job.Ending) failure.Evidence {
 	} else {
 		e = failure.Of(end.Err)
 	}
-	// A stderr that the evidence already contains is that of the command that failed, so it stays.
+	// If the evidence already contains a stderr, it is the stderr of the command that failed.
+	// So it stays.
 	if e.Stderr == nil {
 		e.Stderr = failure.Output(end.Stderr)
 	}
@@ -184,9 +186,9 @@ func leftUntil(deadline, now job.Micros) time.Duration {
 	return -1
 }
 
-// draw returns a number in [0, 1) for the jitter of a failed run. It depends on the run, so
-// that a replay of the decision gets the same number. It also depends on the creation time
-// of the job, so that jobs with equal ids in different stores get different waits.
+// draw returns a number in [0, 1) for the jitter of a failed run. The number depends on the
+// run, so that a replay of the decision uses the same number. It also depends on the creation
+// time of the job, so that jobs with equal ids in different stores get different waits.
 func draw(claim *job.Claim) float64 {
 	const golden = 0x9E3779B97F4A7C15 // the constant of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014)
 	z := uint64(claim.ID)*golden ^ uint64(claim.CreatedAt) + uint64(claim.Token)*golden
@@ -196,8 +198,8 @@ func draw(claim *job.Claim) float64 {
 	return float64(z>>11) / (1 << 53)
 }
 
-// longForm returns the %+v form of an error, which shows the stack for many error types. It
-// returns "" when that form equals the text of the error.
+// longForm returns the %+v form of an error, which shows the stack for many types of errors. It
+// returns "" if this form equals the text of the error.
 func longForm(err error) string {
 	if err == nil {
 		return ""
@@ -209,7 +211,7 @@ func longForm(err error) string {
 	return long
 }
 
-// validText cuts a text to a largest number of bytes, and makes the result valid UTF-8.
+// validText returns at most the given number of bytes of a text, as valid UTF-8.
 func validText(s string, most int) string {
 	return strings.ToValidUTF8(s[:min(len(s), most)], "")
 }

@@ -54,7 +54,7 @@ func TestARunThatWasNotStartedUsesUpNoAttempt(t *testing.T) {
 			t.Errorf("got the record %+v with the reason %q and the error %v, want the rule %q", r, r.Reason(), err, policy.RuleWorker)
 		}
 	}
-	// A mark that the handler gives to the error takes precedence over NotStarted.
+	// If the handler has marked the error, the mark takes precedence over NotStarted.
 	end := &job.Ending{Err: failure.Permanent(errors.New("no such program")), How: job.ByError, NotStarted: true}
 	if o := outcome(t, &decide.Input{Claim: aClaim(), Ending: end}); o.To != job.Dead {
 		t.Errorf("got the state %s of a job whose handler marked the error as permanent, want dead", o.To)
@@ -86,7 +86,8 @@ func TestARecordIsComplete(t *testing.T) {
 	}
 }
 
-// An error without a text is an unknown error: what redrive writes in place of the text is no evidence.
+// An error without a text is an unknown error. The text that redrive writes in place of the
+// missing text is not used as evidence.
 //
 // proves: F5
 func TestF5_AnErrorWithoutATextIsNotDeadAtOnce(t *testing.T) {
@@ -103,8 +104,8 @@ func TestF5_AnErrorWithoutATextIsNotDeadAtOnce(t *testing.T) {
 	}
 }
 
-// A remote worker sends the evidence instead of the error. The outcome must be the same as from the
-// error.
+// A remote worker sends evidence instead of an error. The evidence must give the same outcome
+// as the error.
 func TestEvidenceStandsForTheError(t *testing.T) {
 	t.Parallel()
 	err := failure.RetryAfter(time.Hour, errors.New("429 too many requests"))
@@ -154,7 +155,7 @@ func TestSettingsOfTheRecord(t *testing.T) {
 	}
 }
 
-// An outcome is decided even if the settings of the job cannot be read. The error says that the
+// If the settings of the job cannot be read, there is still an outcome. The error says that the
 // settings are ignored.
 func TestSettingsOfAJobThatCannotBeRead(t *testing.T) {
 	t.Parallel()
@@ -185,7 +186,7 @@ func TestAHeldRun(t *testing.T) {
 	}
 }
 
-// brokenError is an error that panics when errors.As reads it.
+// brokenError is an error whose method As panics.
 type brokenError struct{}
 
 func (brokenError) Error() string { return "frame 3 is broken" }

@@ -17,8 +17,8 @@ import (
 	"github.com/redrive/redrive/policy/preset"
 )
 
-// FuzzOutcome checks that the store accepts every outcome, for any data of the database and
-// any result of the handler. It also checks that the same input gives the same outcome.
+// FuzzOutcome checks that the store accepts every outcome, whatever data the database has and
+// whatever the handler returns. It also checks that the same input gives the same outcome.
 func FuzzOutcome(f *testing.F) {
 	memo := outcomeOf(&decide.Input{Policy: policy.Default(), Claim: aClaim(), Ending: &job.Ending{Err: errors.New("EOF"), How: job.ByError}}).Memo
 	f.Add(memo, []byte(`{"max_retries":2,"waits":["1m","5m"]}`), "read tcp 10.0.0.7:40000: connection reset by peer", "E7", []byte("frame 3"),
@@ -97,7 +97,8 @@ func marked(mark uint8, err error, d time.Duration) error {
 	return err
 }
 
-// outcomeOf returns an outcome. It ignores settings of the job that cannot be read.
+// outcomeOf returns the outcome for an input. It ignores the error about settings that cannot
+// be read.
 func outcomeOf(in *decide.Input) job.Outcome {
 	o, _ := decide.Outcome(in)
 	return o

@@ -17,7 +17,8 @@ import (
 	"github.com/redrive/redrive/policy"
 )
 
-// commandError is an error such as the command "redrive work" makes of a command that failed.
+// commandError is an error like the one that the command "redrive work" makes of a command that
+// failed.
 type commandError struct{ *proc.ExitError }
 
 func (e commandError) Error() string {
@@ -33,7 +34,7 @@ func (e commandError) StdoutTail() []byte { return e.Stdout }
 // programs are real programs that fail. The message of each run is the line that tells the cause.
 var programs = []struct {
 	name    string
-	argv    []string // FILE stands for the source
+	argv    []string // FILE stands for the path of the file with the source
 	file    string   // the name of the source
 	source  string
 	message string // a part of the message; "<nothing>" means that the message only says how the process ended
@@ -82,14 +83,14 @@ var programs = []struct {
 	{"sh: a killed process", []string{"sh", "-c", "echo 'error: the moon is wrong' >&2; kill -9 $$"}, "", "", "killed by SIGKILL: error: the moon is wrong", ""},
 }
 
-// TestMain runs the test binary as a program in Go that fails.
+// TestMain runs the test binary as a failing Go program if an environment variable asks for it.
 func TestMain(m *testing.M) {
 	switch os.Getenv("REDRIVE_TEST_PROGRAM") {
 	case "panic":
 		panic("invoice 7 has no lines")
 	case "index":
 		lines := make([]int, 3)
-		lines[len(os.Args)+6]++ // an index that the compiler does not know
+		lines[len(os.Args)+6]++ // this index is out of range, which the compiler cannot know
 	}
 	os.Exit(m.Run())
 }

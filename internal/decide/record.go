@@ -16,15 +16,15 @@ type recorder struct {
 	settings *Settings
 }
 
-// sanitizing returns options that remove secrets from texts. The argument is the highest
+// sanitizing returns the options for the removal of secrets from texts. most is the largest
 // number of bytes in a text.
 func (r *recorder) sanitizing(most int) failure.SanitizeOptions {
 	return failure.SanitizeOptions{Emails: r.settings.HideEmails, Keep: []string{r.id.String()}, Max: most}
 }
 
-// classify returns the class of a failure. A class or a code that the handler made up is
-// shortened and freed of secrets before the decision, because it becomes a part of the
-// record, the fingerprint and the memo.
+// classify returns the class of a failure. A handler may have made up a class or a code. Such a
+// class or code is shortened, and its secrets are removed, before the decision, because it
+// becomes a part of the record, the fingerprint and the memo.
 func (r *recorder) classify(e *failure.Evidence, kind string) failure.Classification {
 	e.Class = r.storable(e.Class)
 	found := r.policy.Classify(e, kind)
@@ -35,8 +35,8 @@ func (r *recorder) classify(e *failure.Evidence, kind string) failure.Classifica
 	return found
 }
 
-// storable returns a class in a form that may be stored. It does not change classes that
-// the policy knows.
+// storable returns a class in a form that may be stored. A class that the policy knows stays
+// unchanged.
 func (r *recorder) storable(class failure.Class) failure.Class {
 	switch {
 	case class == "" || r.policy.Knows(class):
@@ -70,7 +70,8 @@ func (r *recorder) failure(c *job.Claim, end *job.Ending, e *failure.Evidence, d
 	return f
 }
 
-// message returns the message of a failed run. If the error has no text, the message says so.
+// message returns the message of a failed run. If the error has no text, the message says that
+// the text is missing.
 func message(end *job.Ending, e *failure.Evidence, d *policy.Decision) string {
 	if text := failure.Complete(e, &d.By); text != "" {
 		return text
@@ -109,9 +110,9 @@ func (r *recorder) sanitize(f *job.Failure, d *policy.Decision) {
 }
 
 // quote returns the text that a rule has matched, without secrets, so that it can be stored. A
-// secret is recognised by the name in front of it, and the matched text may lack this name. So
-// quote returns "" if the message contains the matched text, and the sanitised message does not
-// contain what is left of it.
+// secret is recognised by the name before it, but the matched text may lack this name. So quote
+// compares the matched text with the whole message: it returns "" if the sanitised message no
+// longer contains the text.
 func quote(saw, raw, clean string, o *failure.SanitizeOptions) string {
 	left := failure.Sanitize(saw, o)
 	if raw != clean && strings.Contains(raw, saw) && !strings.Contains(clean, left) {

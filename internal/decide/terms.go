@@ -47,8 +47,8 @@ func Terms(p *policy.Policy, kind string) job.Terms {
 	return stored(t)
 }
 
-// classOf returns the class that the rules in the policy file give to a code. It returns
-// false when there is no such rule, or when the policy does not enforce the class.
+// classOf returns the class that the rules in the policy file give to a code. ok is false if
+// there is no such rule, or if the policy does not enforce the class.
 func classOf(p *policy.Policy, kind, code string) (failure.Class, bool) {
 	codes := p.Spec().Classify.Codes
 	i := slices.IndexFunc(codes, func(r failure.CodeRule) bool {
@@ -60,7 +60,7 @@ func classOf(p *policy.Policy, kind, code string) (failure.Class, bool) {
 	return codes[i].Class, true
 }
 
-// spread sets the time over which jobs are spread after a crash.
+// spread sets in the terms the time over which jobs are spread after a crash.
 func spread(t *job.Terms, b *backoff.Backoff) {
 	t.Spread, t.SpreadMax = b.First, b.Cap
 	if b.Formula == backoff.Fixed && len(b.Waits) > 0 {
@@ -73,7 +73,7 @@ func spread(t *job.Terms, b *backoff.Backoff) {
 	}
 }
 
-// stored returns terms in a form that the store accepts. If the terms are too long, it
+// stored returns terms in a form that the store accepts. If the terms are too long, stored
 // leaves out their texts.
 func stored(t job.Terms) job.Terms {
 	if t.Validate() != nil {

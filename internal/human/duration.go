@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Duration returns the text of a duration without zero units at the end, such as 5m instead
-// of 5m0s.
+// Duration returns the text of a duration. It leaves out units of zero at the end, so the text
+// is 5m instead of 5m0s.
 func Duration(d time.Duration) string {
 	s := d.String()
 	if strings.HasSuffix(s, "m0s") {
@@ -25,8 +25,8 @@ func Duration(d time.Duration) string {
 
 var daysPattern = regexp.MustCompile(`^(?:(\d{1,9})w)?(?:(\d{1,9})d)?(.*)$`)
 
-// BoundError is the error of a time or a duration that has one of the accepted forms and is
-// outside of the accepted range.
+// BoundError is the error for a time or duration that has an accepted form, but is outside the
+// accepted range.
 type BoundError string
 
 func (e BoundError) Error() string { return string(e) }

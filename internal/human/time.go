@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// TimeForms describes the times that ParseTime accepts, for messages.
+// TimeForms is a text for messages that describes the times that ParseTime accepts.
 const TimeForms = "a time such as 2026-01-31, 2026-01-31T18:00 or 2026-01-31T18:00:00Z, or a duration such as 90s, 2h or 3d"
 
-// DurationForms describes the durations that ParseDuration accepts, for messages.
+// DurationForms is a text for messages that describes the durations that ParseDuration accepts.
 const DurationForms = "a duration such as 90s, 1h30m, 3d or 2w"
 
 // timeLayouts are the accepted formats of times. A time without a zone is local time.
@@ -21,10 +21,10 @@ var timeLayouts = [...]string{
 // longYear matches the beginning of a date whose year has five digits or more.
 var longYear = regexp.MustCompile(`^\+?\d{5,}-\d`)
 
-// ParseTime reads a time: a date, a time with or without a zone, or a duration. A time
-// without a zone is local time. A duration is counted from now: backwards if ago is true,
-// otherwise forwards. A time that is not after the beginning of 1970, or that is after the
-// year 9999, both in UTC, is a BoundError.
+// ParseTime reads a date, a time with or without a zone, or a duration. A time without a zone
+// is local time. A duration is subtracted from now if ago is true, and otherwise added to now.
+// The error is a BoundError if the time is not after the beginning of 1970 or is after the year
+// 9999, both in UTC.
 func ParseTime(text string, now time.Time, ago bool) (time.Time, error) {
 	for _, layout := range timeLayouts {
 		if at, err := time.ParseInLocation(layout, text, time.Local); err == nil {

@@ -51,7 +51,7 @@ func TestParseTime(t *testing.T) {
 }
 
 // FuzzParseTime checks that each accepted time is in the allowed range, and that a duration
-// is on the right side of now.
+// gives a time before or after now, as the argument ago says.
 func FuzzParseTime(f *testing.F) {
 	for _, in := range []string{"", "2h", "1w2d", "2026-12-01", "2026-12-01T18:00", "9999-12-31T23:59:59-01:00", "1969-01-01", "15250w"} {
 		f.Add(in, true)
@@ -68,7 +68,7 @@ func FuzzParseTime(f *testing.F) {
 		}
 		if d, err := human.ParseDuration(in); err == nil {
 			if want := now.Add(map[bool]time.Duration{true: -d, false: d}[ago]); !got.Equal(want) {
-				t.Errorf("ParseTime(%q, ago %t) = %s, want %s: the duration from %s", in, ago, got, want, now)
+				t.Errorf("ParseTime(%q, ago %t) = %s, want %s, which is the duration away from %s", in, ago, got, want, now)
 			}
 			return
 		}

@@ -34,7 +34,7 @@ type operation struct {
 	Value json.RawMessage `json:"value"`
 }
 
-// Parse reads a patch. Fields that the operation does not use are refused.
+// Parse reads a patch. An operation with a field that its op does not use is an error.
 func Parse(text []byte) (Patch, error) {
 	var p Patch
 	if len(text) > BytesMax {
@@ -89,8 +89,8 @@ func (o *operation) validate() error {
 	return nil
 }
 
-// Apply returns the document after all operations. The result has at most limit bytes, and no
-// operation makes the document larger than that.
+// Apply returns the document after all operations. An operation fails if it makes the document
+// larger than limit bytes.
 func (p Patch) Apply(document []byte, limit int) ([]byte, error) {
 	if !json.Valid(document) {
 		return nil, fmt.Errorf("the document is not JSON: %w", ErrDoesNotApply)
@@ -148,7 +148,7 @@ func (o *operation) apply(text []byte) ([]byte, error) {
 	return add(text, *o.Path, value)
 }
 
-// splice replaces the bytes from begin to end.
+// splice replaces the bytes of text from begin to end by the slices in with.
 func splice(text []byte, begin, end int, with ...[]byte) []byte {
 	return slices.Concat(text[:begin], bytes.Join(with, nil), text[end:])
 }
@@ -157,7 +157,7 @@ func splice(text []byte, begin, end int, with ...[]byte) []byte {
 // of the value's key.
 type element struct {
 	key        string
-	from       int // position of the first byte of the key, or of the value in an array
+	from       int // position of the first byte of the key; in an array: of the value
 	begin, end int // positions of the first byte of the value, and of the byte after it
 }
 
@@ -229,9 +229,9 @@ func remove(text []byte, path string) ([]byte, error) {
 	return splice(text, all[i].from, all[i].end), nil
 }
 
-// place finds the parent of a path: the object or array that contains the last name of the path. It
-// returns the parent, its elements, the name, and the index of the name as the function index
-// returns it.
+// place finds the parent of a path: the object or array that contains the last name of the
+// path. It returns the parent, its elements, the last name, and the result of the function
+// index for this name.
 func place(text []byte, path string) (at element, all []element, name string, i int, err error) {
 	parent, name := cut(path)
 	if at, err = find(text, parent); err != nil {
@@ -245,7 +245,7 @@ func place(text []byte, path string) (at element, all []element, name string, i 
 }
 
 // index returns the position of a name among the elements of an object or array. It returns
-// len(all) for a new field of an object, and for the end of an array.
+// len(all) for a field that the object does not have yet, and for "-", the end of an array.
 func index(text []byte, at element, all []element, name string) (int, error) {
 	if text[at.begin] == '{' {
 		for i, e := range slices.Backward(all) { // if several fields have the same name, the last of them is used

@@ -1,7 +1,7 @@
-// Package keeper maintains a store while jobs run. It takes the steps of redrives (bulk
-// retries of dead jobs), removes rows that are past their retention time, and enqueues the
-// jobs of cron entries. Core decides which call of the store is due, without goroutines,
-// clock or I/O. Keeper makes the calls one at a time.
+// Package keeper maintains a store while jobs run. It makes the steps of redrives (bulk retries
+// of dead jobs), removes rows that are past their retention time, and enqueues the jobs of cron
+// entries. Core decides which call of the store is due, without goroutines, clock or I/O.
+// Keeper makes the calls one at a time.
 package keeper
 
 import (
@@ -23,14 +23,14 @@ const (
 	SweepEvery    = time.Minute
 	SweepMin      = 50 * time.Millisecond  // the shortest pause between two sweeps if there is more to remove
 	AsideMin      = 5 * time.Millisecond   // the shortest pause between two background sweeps if there is more to remove
-	RescueMin     = 100 * time.Millisecond // the shortest pause between two rescues, unless the first one has ended as many runs as it may
+	RescueMin     = 100 * time.Millisecond // the shortest pause between two rescues, unless the first rescue has reached its limit
 	RetryMin      = time.Second            // the pause after an error; it doubles with each further error, up to RetryMax
 	RetryMax      = time.Minute
 )
 
-// These factors give the pause after a sweep that has more to do: the duration of the sweep times
-// sweepPause if it removed rows, or times walkPause if it only read rows. So sweeps take at most a
-// quarter or a twentieth of the time.
+// The pause after a sweep that has more to do is the duration of the sweep times one of these
+// factors: sweepPause if the sweep removed rows, or walkPause if it only read rows. So sweeps
+// take at most a quarter or a twentieth of the time.
 const (
 	sweepPause = 3
 	walkPause  = 19
@@ -46,14 +46,15 @@ const asidePause = 4
 type Cron struct {
 	Name       string
 	Expression *cron.Expression
-	// Catch is how late a missed slot may still be fired. 0 means until the next slot.
+	// Catch is the longest delay with which a missed slot may still be fired. 0 means that a
+	// slot may be fired until the next slot.
 	Catch time.Duration
 	// Since is when the program added the entry. If the entry has never fired, or if its
 	// last slot was fired by another expression, slots up to this time are not fired,
 	// unless Catch allows them.
 	Since time.Time
-	// Changed is when the program replaced the expression of the entry, or zero if it did
-	// not. Slots up to this time are never fired.
+	// Changed is when the program replaced the expression of the entry. It is zero if the
+	// program has not replaced it. Slots up to this time are never fired.
 	Changed time.Time
 	// Fire enqueues the jobs of a slot, unless another process has already enqueued them.
 	// The keeper calls it, not the core.
@@ -128,11 +129,11 @@ type duty struct {
 type schedule struct {
 	duty
 	last   fired     // the last slot of the entry that any process has fired
-	next   time.Time // no slot is due before this time
+	next   time.Time // the earliest time at which a slot may be due
 	asked  time.Time // the slot of the last call of Fire
 	passed time.Time // slots up to this time are not fired any more, for example because the entry was paused
-	// paused is whether a person had paused the entry when the store was last asked. While
-	// it is, Load is called for each slot instead of Fire.
+	// paused says whether the entry was paused when the store was last asked. While an entry is
+	// paused, Load is called for each slot instead of Fire.
 	paused bool
 }
 
@@ -168,8 +169,9 @@ func (k *Core) SetCrons(list []Cron) {
 // Wake records a notification of the store.
 func (k *Core) Wake() { k.woken = true }
 
-// Next returns what the caller has to do now. The caller makes the call and reports the
-// result before it calls Next again: with the method for this kind of call, or with Failed.
+// Next returns what the caller has to do now. The caller makes the call, and reports its result
+// before it calls Next again. To report the result, it calls the method for this kind of call,
+// or Failed.
 func (k *Core) Next(now time.Time) Action {
 	if !k.loaded {
 		if !now.Before(k.load.at) {
@@ -257,17 +259,17 @@ func (k *Core) due(i int, now time.Time) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// after returns the time after which the slots of a schedule may be fired. This is the last
-// fired slot, or the time at which the expression came into force, if that is later.
+// after returns the time after which the slots of a schedule may be fired. It is the time of
+// the last fired slot, or the time from which the expression is valid, if that time is later.
 func (k *Core) after(i int) time.Time {
 	c, last := &k.config.Cron[i], &k.crons[i].last
 	after := latest(latest(last.slot, c.Changed), k.crons[i].passed)
 	if last.expression == c.Expression.Identity() {
 		return after
 	}
-	// The expression has come into force between last.at and Since. Without Catch, it counts as in
-	// force since the time Since. With Catch, slots after last.at may be fired late: otherwise a
-	// program that runs only from time to time would never fire a slot.
+	// The expression has become valid at some time between last.at and Since. Without Catch, it
+	// counts as valid from Since on. With Catch, slots after last.at may be fired late.
+	// Otherwise, a program that runs only from time to time would never fire a slot.
 	from := c.Since
 	if c.Catch > 0 {
 		from = earliest(from, last.at)
@@ -347,7 +349,8 @@ func (k *Core) Swept(now time.Time, s store.Swept) {
 	k.sweep.done(now, now.Add(wait))
 }
 
-// Rescued records the result of Rescue. more is true if the call ended as many runs as it may.
+// Rescued records the result of Rescue. more is true if the call has reached its limit, so that
+// there may be more runs to end.
 func (k *Core) Rescued(now time.Time, r store.Rescue, more bool) {
 	wait := min(max(r.NextExpiry, RescueMin), k.config.RescueEvery)
 	if more {
@@ -356,7 +359,7 @@ func (k *Core) Rescued(now time.Time, r store.Rescue, more bool) {
 	k.rescue.done(now, now.Add(wait))
 }
 
-// Reported reports the answer of Present.
+// Reported records the result of Present.
 func (k *Core) Reported(now time.Time, o store.Orders) {
 	k.sign.done(now, k.sign.began.Add(k.config.PresentEvery))
 	if k.rescue.failed == 0 {
@@ -392,11 +395,11 @@ func latest(a, b time.Time) time.Time {
 	return a
 }
 
-// Going counts the active redrives that may still release jobs for a worker that has no other work.
-// The worker reads the redrives twice: before and after its search for a job, which found none. If
-// a redrive waits until its released jobs end, and none of them has ended between the two reads,
-// the redrive waits for jobs of other workers. Going returns the numbers of these redrives in
-// waiting.
+// Going counts the active redrives that may still release jobs for a worker that has no other
+// work. The worker reads the redrives twice: before and after a search for a job that found no
+// job. If a redrive waits for the end of its released jobs, and none of these jobs has ended
+// between the two reads, other workers run these jobs. Going does not count such a redrive, and
+// returns its number in waiting.
 func Going(before, after []store.Redrive) (going int64, waiting []int64) {
 	for i := range after {
 		r := &after[i]

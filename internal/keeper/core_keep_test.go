@@ -59,7 +59,8 @@ func TestQ3_ASignOfLifeTellsWhenALeaseEnds(t *testing.T) {
 	}
 }
 
-// Runs whose lease is over are ended at the start, when the next lease ends, and every 30 s.
+// Runs whose leases are over are ended at the start, at the end of the next lease, and every 30
+// s.
 //
 // part of: Q3
 func TestQ3_RescuesWithoutAnEngine(t *testing.T) {

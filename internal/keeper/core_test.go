@@ -48,8 +48,8 @@ func (r *rig) want(call keeper.Call) keeper.Action {
 	return a
 }
 
-// sweep checks that the core asks for a sweep after the steps of redrives, and reports the given
-// result.
+// sweep fails the test unless the core asks for a sweep after the steps of redrives. Then it
+// reports the given result of the sweep.
 func (r *rig) sweep(took time.Duration, s store.Swept) {
 	r.Helper()
 	for r.core.Next(r.now).Call == keeper.Step {
@@ -60,7 +60,7 @@ func (r *rig) sweep(took time.Duration, s store.Swept) {
 	r.core.Swept(r.now, s)
 }
 
-// rest checks that no call is due until the given time after the start.
+// rest fails the test unless the next call is due at the given time after the start.
 func (r *rig) rest(until time.Duration) {
 	r.Helper()
 	if a := r.want(keeper.None); a.At.Sub(start) != until {
@@ -144,7 +144,8 @@ func TestQ13_TheLatestMissedSlotIsFired(t *testing.T) {
 	}
 }
 
-// The last slot was fired by another expression than the entry has now. The entry was set at 10:07.
+// The last slot was fired by another expression than the present expression of the entry, which
+// was set at 10:07.
 //
 // part of: Q13
 func TestQ13_ANewExpressionFiresNoSlotOfThePast(t *testing.T) {
@@ -324,9 +325,8 @@ func TestQ6_SweepsLeaveTimeToOthers(t *testing.T) {
 	}
 }
 
-// Entries that are set while the keeper runs fire from then on. Entries that were already
-// set do not fire a slot twice.
-// part of: Q13
+// Entries that are set while the keeper runs fire their slots from then on. Entries that were
+// set before do not fire a slot twice.
 func TestQ13_EntriesAreReplaced(t *testing.T) {
 	t.Parallel()
 	hourly := every(t, "0 * * * *", 0)
@@ -364,8 +364,8 @@ func TestQ13_EntriesAreReplaced(t *testing.T) {
 	r.want(keeper.None)
 }
 
-// While an entry is paused, the core reads the schedules for each slot instead of firing it,
-// and after the pause it fires only later slots.
+// While an entry is paused, the core reads the schedules at each slot and does not fire the
+// slot. After the pause, it fires only later slots.
 //
 // part of: Q13
 func TestQ13_APausedEntryIsAskedForOnceForEachSlot(t *testing.T) {

@@ -9,18 +9,18 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// The largest number of rows that one call may change. It keeps transactions short, so that
-// other calls do not wait long. Background sweeps may remove up to store.SweepMax rows
-// instead.
+// These constants are the largest numbers of rows that one call may change. They keep
+// transactions short, so that other calls do not wait long. Background sweeps may remove up to
+// store.SweepMax rows instead.
 const (
 	stepLimit   = 500
 	sweepLimit  = 1_000
 	rescueLimit = 100
 )
 
-// A pass makes all calls that are due. It makes at most passMax calls, and at most searchMax steps
-// of redrives in a row that release no job. Normal passes make far fewer calls. The limits end a
-// pass if the store always returns the same answer.
+// A pass makes all calls that are due: at most passMax calls, and at most searchMax steps of
+// redrives in a row that release no job. Normal passes make far fewer calls. With these limits,
+// a pass ends even if the store always returns the same answer.
 const (
 	passMax   = 100_000
 	searchMax = 1_000
@@ -56,8 +56,8 @@ type Keeper struct {
 	crons chan []Cron // a channel for the cron entries of the last call of SetCrons
 	pass  chan chan<- bool
 	moved bool // whether the keeper has made jobs ready since the last pass
-	// searching is true if the last step of the redrives found no job to release and the
-	// next step can continue the search at once.
+	// searching is true if the last step of the redrives found no job to release, but can be
+	// continued at once.
 	searching  bool
 	sweepLimit int
 	ended      chan struct{}
@@ -89,8 +89,8 @@ func (k *Keeper) Run(ctx context.Context) {
 	}
 }
 
-// wait waits until the given time, a notification, new cron entries or the end of ctx. If Pass is
-// called meanwhile, wait makes the calls for it.
+// wait returns at the given time, after a notification, with new cron entries, or at the end of
+// ctx. If Pass is called in the meantime, wait makes its calls.
 func (k *Keeper) wait(ctx context.Context, at time.Time) {
 	due := make(chan struct{})
 	stop := k.o.After(at.Sub(k.o.Now()), func() { close(due) })
@@ -112,7 +112,8 @@ func (k *Keeper) wait(ctx context.Context, at time.Time) {
 	}
 }
 
-// Nudge makes the next step of the redrives due soon, like a notification of the store.
+// Nudge makes the next step of the redrives due soon. It has the same effect as a notification
+// of the store.
 func (k *Keeper) Nudge() {
 	select {
 	case k.wake <- struct{}{}:
@@ -135,9 +136,9 @@ func (k *Keeper) takeCrons(list []Cron) {
 	k.core.SetCrons(list)
 }
 
-// Pass makes all calls that are due, and steps of the redrives even if none is due. It
-// reports whether the keeper has made jobs ready since the last pass. It returns false
-// after Run has ended.
+// Pass makes all calls that are due, and makes steps of the redrives even if no step is due. It
+// reports whether the keeper has made jobs ready since the last pass. It returns false after
+// Run has ended.
 func (k *Keeper) Pass(ctx context.Context) (moved bool) {
 	answer := make(chan bool, 1)
 	select {
@@ -150,8 +151,8 @@ func (k *Keeper) Pass(ctx context.Context) (moved bool) {
 	return <-answer
 }
 
-// passOnce makes the calls that are due now, and takes steps of the redrives as long as
-// they make progress. It ends even if calls take long or always return the same answer.
+// passOnce makes the calls that are due now, and makes steps of the redrives as long as they
+// make progress. It ends even if calls take long or always return the same answer.
 func (k *Keeper) passOnce(ctx context.Context) (moved bool) {
 	now := k.o.Now()
 	for range passMax {

@@ -13,7 +13,7 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// answers is a fake store. The test sets what its steps of redrives return.
+// answers is a fake store. Its steps of redrives return what the test has set.
 type answers struct {
 	steps atomic.Int64
 	step  func(n int64) store.RedriveStep
@@ -34,10 +34,9 @@ func (*answers) CronSlots(context.Context) ([]store.CronSlot, error) { return ni
 
 func (*answers) Notify(chan<- struct{}) (stop func()) { return func() {} }
 
-// A pass takes steps of the redrives as long as they make progress, including steps that
-// only search. The pass ends even if the store always returns the same answer or the clock
-// stands still.
-// part of: D7
+// A pass makes steps of the redrives as long as they make progress; a step that only searches
+// also counts as progress. The pass ends even if the store always returns the same answer or
+// the clock stands still.
 func TestD7_APassEnds(t *testing.T) {
 	t.Parallel()
 	stuck := func(int64) store.RedriveStep { return store.RedriveStep{Active: 1} }
@@ -76,7 +75,7 @@ func TestD7_APassEnds(t *testing.T) {
 			cancel()
 			<-ended
 			if n := s.steps.Load(); moved != tt.moved || n < tt.least {
-				t.Errorf("jobs made ready: %t after %d steps; want %t after at least %d steps", moved, n, tt.moved, tt.least)
+				t.Errorf("the pass made jobs ready: %t, after %d steps; want %t, after at least %d steps", moved, n, tt.moved, tt.least)
 			}
 		})
 	}
@@ -111,7 +110,7 @@ func (w *warnings) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-// If the store fails, each kind of call logs one warning, and not one for each attempt.
+// If the store fails, each kind of call logs one warning for all its attempts.
 func TestAFailureThatRepeatsIsLoggedOnce(t *testing.T) {
 	t.Parallel()
 	s, logged := &away{}, &warnings{}

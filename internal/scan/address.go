@@ -69,7 +69,7 @@ func (s *scanner) mapped(i, v4 int, double bool) int {
 }
 
 // mac returns the end of a MAC address at i, which is six pairs of hexadecimal digits. It
-// returns i if there is none.
+// returns i if there is no MAC address.
 func (s *scanner) mac(i int) int {
 	for n := range 6 {
 		p := i + 3*n

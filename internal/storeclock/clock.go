@@ -9,9 +9,9 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// jumpMin is the smallest change of the wall clock that counts as a jump. Between two readings, the
-// time by the wall clock may differ from the time by the monotonic clock; jumpMin is the smallest
-// such difference that counts. Small corrections by NTP stay far below this value.
+// jumpMin is the smallest change of the wall clock that counts as a jump. Such a change is a
+// difference between the time that passes by the wall clock and the time that passes by the
+// monotonic clock. Small corrections by NTP are far below this value.
 const jumpMin = time.Second
 
 // Clock is a store's clock. It follows the wall clock. If the wall clock is behind a time
@@ -19,8 +19,8 @@ const jumpMin = time.Second
 // So leases and waits still end, and events stay in order.
 type Clock struct {
 	read func() time.Time
-	// elapsed returns the time between two readings. If the readings have a monotonic clock,
-	// elapsed uses it.
+	// elapsed returns the time between two readings. It uses the monotonic clock if both
+	// readings have one.
 	elapsed func(from, to time.Time) time.Duration
 
 	mu   sync.Mutex
@@ -31,7 +31,7 @@ type Clock struct {
 	jumped time.Time
 }
 
-// New returns a clock that reads the time by calling now, a function such as time.Now.
+// New returns a clock that reads the time by calling read, a function such as time.Now.
 func New(read func() time.Time) *Clock {
 	return &Clock{read: read, elapsed: func(from, to time.Time) time.Duration { return to.Sub(from) }}
 }
@@ -57,8 +57,8 @@ func (c *Clock) Now() job.Micros {
 	return c.mark
 }
 
-// Floor raises the clock to a stored time. Afterwards Now never returns a time before the
-// stored time.
+// Floor raises the clock to a stored time. After this call, Now never returns an earlier time
+// than the stored time.
 func (c *Clock) Floor(at job.Micros) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -11,11 +11,11 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// Series makes the points of a series from stored figures.
+// Series computes the points of a series from stored figures.
 type Series struct {
 	Unit         time.Duration // the unit of the stored figures: a minute or an hour
-	Since, Until job.Micros    // the span of time of the figures; empty if Since is not before Until
-	// Total says that only the figures of all queues and kinds together are needed.
+	Since, Until job.Micros    // the figures lie from Since to Until; there are no figures if Since is not before Until
+	// Total is true if only the figures of all queues and kinds together are needed.
 	Total bool
 
 	q      store.SeriesQuery
@@ -28,7 +28,8 @@ type pointKey struct {
 	name string
 }
 
-// FigureUnits are the time units of stored figures, and how long figures of each unit are kept.
+// FigureUnits contains the time units of stored figures. Kept is how long the figures of a unit
+// are kept.
 var FigureUnits = [...]struct{ Unit, Kept time.Duration }{
 	{time.Minute, store.MinutesKept}, {time.Hour, store.HourRowsKept},
 }
@@ -38,8 +39,8 @@ func FigureStart(at job.Micros, unit time.Duration) job.Micros { return at - at%
 
 func micros(d time.Duration) job.Micros { return job.Micros(d / time.Microsecond) }
 
-// NewSeries returns the series of a valid query at a time. Figures that sweeps may have
-// removed are not part of it.
+// NewSeries returns the series of a valid query at the time now. The series does not include
+// figures that sweeps may have removed.
 func NewSeries(q store.SeriesQuery, now job.Micros) *Series {
 	s := &Series{Unit: time.Minute, q: q, Total: q.Queue == "" && q.Kind == "" && q.By != store.ByQueue && q.By != store.ByKind,
 		step: micros(cmp.Or(q.Step, time.Minute)), points: make(map[pointKey]*store.Figures)}
@@ -60,8 +61,8 @@ func NewSeries(q store.SeriesQuery, now job.Micros) *Series {
 	return s
 }
 
-// Check returns an ErrTooLarge if the series would have to read too many stored figures.
-// lanes is the number of lanes whose figures it reads.
+// Check returns an error that wraps store.ErrTooLarge if the series would have to read too many
+// stored figures. lanes is the number of lanes whose figures the series reads.
 func (s *Series) Check(lanes int) error {
 	if s.Since >= s.Until {
 		return nil
@@ -83,7 +84,8 @@ func (s *Series) Selects(queue, kind string) bool {
 	return (s.q.Queue == "" || s.q.Queue == queue) && (s.q.Kind == "" || s.q.Kind == kind)
 }
 
-// Add adds stored figures that begin at a time. queue and kind are not used if Total is set.
+// Add adds stored figures that begin at the time at. queue and kind are not used if Total is
+// set.
 func (s *Series) Add(at job.Micros, queue, kind string, f *store.Figures) {
 	if at < s.Since || at >= s.Until {
 		return
@@ -146,8 +148,9 @@ func SortedFigures(sums map[FigureName]*store.Figures) []store.StoredFigures {
 	return list
 }
 
-// Hours returns the hours of DeadStats in which something happened to a job that ended,
-// sorted by time. sums holds the figures of all queues and kinds, by the start of the hour.
+// Hours returns the hours of DeadStats in which something happened to a job that ended, sorted
+// by time. The map sums contains the figures of all queues and kinds together, by the start of
+// the hour.
 func Hours(sums map[job.Micros]*store.Figures) []store.Hour {
 	var hours []store.Hour
 	for at, f := range sums {

@@ -1,6 +1,6 @@
-// Package storekit holds small rules that the stores in this repository share. Stores outside
-// this repository do not need the package: the documentation of package store states each
-// rule.
+// Package storekit contains small rules that the stores in this repository share. Stores
+// outside this repository do not need this package, because the documentation of package store
+// states each rule.
 package storekit
 
 import (
@@ -27,10 +27,10 @@ func Settled(state job.State, current job.Token, o *job.Outcome, crashed bool) e
 	return nil
 }
 
-// Repeats reports whether an earlier call of the same enqueue has created the stored job. Otherwise
-// the stored job is a different job with the same id. Repeats compares the fields that are still
-// stored. The argument replaced says whether a person has replaced the payload, which may also have
-// changed a unique key.
+// Repeats reports whether an earlier call of the same enqueue has created the stored job j. If
+// not, j is a different job with the same id. Repeats compares those fields that are still
+// stored. replaced says whether a person has replaced the payload, which may also have changed
+// a unique key.
 func Repeats(j *job.Job, n *job.New, replaced bool) bool {
 	if j.Kind != n.Kind || j.Owner != n.Owner || j.Correlation != n.Correlation || j.Batch != n.Batch {
 		return false
@@ -41,7 +41,7 @@ func Repeats(j *job.Job, n *job.New, replaced bool) bool {
 	if j.Key != n.Key {
 		return false
 	}
-	// a job in a later life, or an ended job, may have a changed payload or no payload
+	// A job in a later life, or an ended job, may have a changed payload or no payload.
 	if j.Life > 1 || j.State == job.Completed || j.State == job.Cancelled {
 		return true
 	}
@@ -69,22 +69,22 @@ func TooManyLanes(queue, kind, deps string) error {
 		"use fewer names: %w", queue, kind, deps, job.LanesMax, store.ErrTooLarge)
 }
 
-// Waits holds the values of a waiting or retrying job that store.Live.Alter can change,
-// except the payload.
+// Waits contains those values of a waiting or retrying job that store.Live.Alter can change.
+// The payload is not among them.
 type Waits struct {
 	Queue    string
 	Priority int8
-	// Own is the job's permanent priority while Priority holds for this life only;
-	// otherwise 0.
+	// If Priority holds for this life only, Own is the job's permanent priority; otherwise it
+	// is 0.
 	Own      int8
 	DueAt    job.Micros
 	LifeAt   job.Micros
 	Override []byte
 }
 
-// Altered returns the values that the job has after a change at the time now. The argument fresh
-// says whether the job has not run yet in its life. The result kept says whether an Original must
-// be stored, and changed says whether any value differs.
+// Altered returns the values that the job has after the change c at the time now. fresh says
+// whether the job has not run yet in its present life. kept says whether an Original must be
+// stored; changed says whether any value differs.
 func (w Waits) Altered(c *store.Change, now job.Micros, fresh bool) (to Waits, kept, changed bool) {
 	to = w
 	if c.Queue != "" {

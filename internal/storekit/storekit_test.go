@@ -34,7 +34,7 @@ func TestQ4_SettledKnowsARepeatFromALostLease(t *testing.T) {
 	} {
 		err := storekit.Settled(c.state, c.current, &job.Outcome{Token: c.asked, To: c.to}, c.crashed)
 		if errors.Is(err, store.ErrLeaseLost) != c.lost {
-			t.Errorf("%s: got error %v, want store.ErrLeaseLost: %t", name, err, c.lost)
+			t.Errorf("%s: got the error %v, want an error that is store.ErrLeaseLost: %t", name, err, c.lost)
 		}
 	}
 }

@@ -7,8 +7,8 @@ import (
 	"unicode"
 )
 
-// These limits bound the time for finding a suggestion and the length of a list in a
-// message.
+// candidatesMax bounds the time for finding a suggestion. listedMax bounds the length of
+// a list in a message.
 const (
 	candidatesMax = 1_000
 	listedMax     = 20
@@ -45,7 +45,8 @@ func plain(s string) string {
 	}, s)
 }
 
-// slips returns in how many letters two similar words may differ.
+// slips returns the largest number of letters in which the two words may differ and still be
+// similar.
 func slips(a, b string) int {
 	switch shorter := min(len(a), len(b)); {
 	case shorter < 2:
@@ -56,9 +57,9 @@ func slips(a, b string) int {
 	return 2
 }
 
-// typos returns the number of letters that were left out, added, changed or swapped with
-// the next letter between a and b. It returns false if there are more of them than slips
-// allows.
+// typos returns the number of differences between a and b. A difference is a letter that was
+// left out, added, changed or swapped with the next letter. ok is false if there are more
+// differences than slips allows.
 func typos(a, b string) (int, bool) {
 	allowed := slips(a, b)
 	if max(len(a), len(b))-min(len(a), len(b)) > allowed {
@@ -86,7 +87,7 @@ func typos(a, b string) (int, bool) {
 	return above[len(b)], above[len(b)] <= allowed
 }
 
-// List joins names for a message. If the list is long, it shows only the first names and
+// List joins names for a message. If there are many names, it shows only the first names and
 // the number of the others.
 func List(names []string) string {
 	if len(names) <= listedMax {

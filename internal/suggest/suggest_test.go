@@ -62,7 +62,7 @@ func FuzzDidYouMean(f *testing.F) {
 	f.Fuzz(func(t *testing.T, word, name string) {
 		if got, back := suggest.DidYouMean(word, []string{name}), suggest.DidYouMean(name, []string{word}); (got == "") != (back == "") &&
 			word != "" && name != "" {
-			t.Errorf("DidYouMean finds %q and %q similar in only one of their two orders, want the same result for both orders", word, name)
+			t.Errorf("DidYouMean depends on the order of the words %q and %q, want the same result for both orders", word, name)
 		}
 	})
 }

@@ -71,7 +71,7 @@ func work(base *tempdir.Base) error {
 }
 
 // removeWithoutAccess removes and sweeps directories that their owner may not read. Then it
-// tries to remove one that the owner may not remove.
+// checks the errors for a directory that its owner may not remove.
 func removeWithoutAccess(base *tempdir.Base, path string) error {
 	dir, err := base.Create(1)
 	if err != nil {

@@ -32,9 +32,9 @@ func acquire(root *os.Root, name string) (*os.File, error) {
 	return dir, nil
 }
 
-// stands reports whether the name still belongs to the locked directory. Between opening
-// and locking, its owner may have removed it, and another run may have made a new one with
-// the same name.
+// stands reports whether the name still belongs to the locked directory. After this process
+// opened the directory and before it got the lock, the directory's owner may have removed it,
+// and another run may have made a new directory with the same name.
 func stands(root *os.Root, name string, dir *os.File) bool {
 	locked, err := dir.Stat()
 	if err != nil {
@@ -44,8 +44,8 @@ func stands(root *os.Root, name string, dir *os.File) bool {
 	return err == nil && os.SameFile(locked, named)
 }
 
-// removeAll removes a directory and its contents. The owner first gets access to
-// directories that have no access rights.
+// removeAll removes a directory and its contents. It first gives the owner access to
+// directories in it that have no access rights.
 func removeAll(root *os.Root, name string) error {
 	err := root.RemoveAll(name)
 	if !errors.Is(err, fs.ErrPermission) {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Between the opening of a directory and its locking, its run may end, and another run may
+// After a directory was opened and before it is locked, its run may end, and another run may
 // make a directory with the same name.
 func TestALockOnARemovedDirectoryIsNotUsed(t *testing.T) {
 	t.Parallel()

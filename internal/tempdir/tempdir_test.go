@@ -43,7 +43,7 @@ func create(t *testing.T, base *tempdir.Base, id int64) *tempdir.Dir {
 	return dir
 }
 
-// must stops the test when one of the errors is not nil.
+// must stops the test if one of the errors is not nil.
 func must(t *testing.T, errs ...error) {
 	t.Helper()
 	if err := errors.Join(errs...); err != nil {
@@ -122,7 +122,7 @@ func TestT1_RemoveDoesNotFollowLinks(t *testing.T) {
 	}
 	got, err := os.ReadFile(filepath.Join(outside, "file"))
 	if err != nil || string(got) != "keep" {
-		t.Errorf("the file outside of the base: got the content %q and the error %v, want it unchanged", got, err)
+		t.Errorf("the file outside of the base: got the content %q and the error %v, want the content keep and no error", got, err)
 	}
 }
 
@@ -190,8 +190,8 @@ func TestT1_UnreadableDirectoriesAreRemoved(t *testing.T) {
 	}
 }
 
-// A sweep that runs between the making of a directory and its locking may remove the
-// directory. Create must then still return a directory that exists.
+// A sweep may remove a directory after it was made and before it is locked. Create must then
+// return another directory, which exists.
 //
 // part of: T1
 func TestT1_SweepsNeverRemoveADirectoryInUse(t *testing.T) {

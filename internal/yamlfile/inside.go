@@ -2,9 +2,9 @@ package yamlfile
 
 import "unicode"
 
-// Inside returns the position in the file of one character in the text of v. The argument offset is
-// the number of characters that precede it in the text. Problems within a text are reported at this
-// position. Inside handles quotes, escapes, and texts of several lines.
+// Inside returns the position in the file of one character of the text of v, for problems
+// within a text. offset is the number of characters before this character in the text. Inside
+// handles quotes, escapes, and texts of several lines.
 func (r *Reader) Inside(v Value, offset int) Position {
 	c := cursor{rest: r.from(v.Pos), at: v.Pos}
 	if len(c.rest) == 0 {
@@ -40,7 +40,7 @@ func (r *Reader) Inside(v Value, offset int) Position {
 	return after
 }
 
-// from returns the text of the file from a position on.
+// from returns the rest of the file's text, beginning at a position.
 func (r *Reader) from(at Position) []rune {
 	rest := r.source
 	for line := 1; line < at.Line && len(rest) > 0; rest = rest[1:] {
@@ -51,8 +51,8 @@ func (r *Reader) from(at Position) []rune {
 	return rest[min(at.Col-1, len(rest)):]
 }
 
-// space skips the part of the file that is read as one space: one space, or a line end with the
-// white space around it.
+// space skips the part of the file that YAML reads as one space: a space, or a line end with
+// the white space around it.
 func (c *cursor) space(want rune) {
 	if len(c.rest) == 0 || !unicode.IsSpace(c.rest[0]) {
 		return
@@ -64,15 +64,15 @@ func (c *cursor) space(want rune) {
 	c.skipSpace()
 }
 
-// skipSpaceBefore skips white space that is not part of the text because of line folding.
+// skipSpaceBefore skips white space that line folding removes from the text.
 func (c *cursor) skipSpaceBefore(want rune) {
 	if !unicode.IsSpace(want) {
 		c.skipSpace()
 	}
 }
 
-// sign skips one character of a text, which may be written as several characters in the file. The
-// way of writing depends on the quotes of the text.
+// sign skips one character of a text. The character may be written as several characters in the
+// file, depending on the quotes of the text.
 func (c *cursor) sign(quote rune) {
 	first := c.rest[0]
 	c.next()

@@ -60,7 +60,7 @@ func TestInside_BeyondTheEndIsTheEnd(t *testing.T) {
 	r := yamlfile.NewReader("f", about)
 	root, _ := r.Parse([]byte("k: 'ab'\n"))
 	if got := r.Inside(yamlfile.Value{Node: root.Get("k")}, 99); got != (yamlfile.Position{Line: 1, Col: 7}) {
-		t.Errorf("an offset after the end gives the position %v, want the end of the text", got)
+		t.Errorf("Inside with an offset after the end of the text: got the position %v, want the end of the text", got)
 	}
 }
 

@@ -61,7 +61,8 @@ func (c *cursor) skipSpace() {
 	}
 }
 
-// skipWords skips the words of a text. Any white space may stand between them.
+// skipWords skips the words of a text. In the file, there may be any white space between the
+// words.
 func (c *cursor) skipWords(words string) bool {
 	for _, want := range words {
 		if unicode.IsSpace(want) {

@@ -50,7 +50,7 @@ func (r *Reader) Addf(at Position, format string, args ...any) {
 	r.problems = append(r.problems, p)
 }
 
-// Err returns the sorted problems as Problems, or nil without problems.
+// Err returns the sorted problems as Problems, or nil if there are no problems.
 func (r *Reader) Err() error {
 	if len(r.problems) == 0 {
 		return nil
@@ -64,7 +64,8 @@ func (r *Reader) Err() error {
 // Problems returns the problems so far, in the order in which they were added.
 func (r *Reader) Problems() Problems { return slices.Clip(r.problems) }
 
-// Quote quotes a text of the file for a message, shortened and on one line.
+// Quote returns a text of the file in quotes, for a message. The result has one line, and a
+// long text is shortened.
 func Quote(s string) string { return strconv.Quote(Clip(s)) }
 
 const clipLength = 60

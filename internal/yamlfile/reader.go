@@ -32,8 +32,8 @@ type Reader struct {
 	file     string
 	about    About
 	problems Problems
-	// seen holds the reported problems, so that a problem behind an anchor is reported only once
-	// and not for each alias.
+	// seen contains the problems that were reported, so that a problem behind an anchor is
+	// reported only once and not for each alias.
 	seen   map[Problem]bool
 	source []rune // the text of the file without a byte order mark
 }
@@ -120,7 +120,7 @@ func IsName(s string) bool {
 	return strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789_.-") == ""
 }
 
-// ListOf reads a list. It calls read for each item with the place to store it.
+// ListOf reads a list. For each item, it calls read with the place where the item is stored.
 func ListOf[T any](r *Reader, into *[]T, want string, read func(into *T) func(Value)) func(Value) {
 	return func(v Value) {
 		if !r.Is(v, List, want) {
@@ -153,8 +153,8 @@ func (r *Reader) NoRepeats(v Value) {
 	}
 }
 
-// Is reports whether v has the wanted shape, and adds a problem if it does not. For an
-// invalid value, which has a problem already, it adds none.
+// Is reports whether v has the wanted shape. If v has another shape, Is adds a problem, unless
+// v is invalid and so already has a problem.
 func (r *Reader) Is(v Value, s Shape, want string) bool {
 	if v.Shape == s {
 		return true
@@ -163,9 +163,9 @@ func (r *Reader) Is(v Value, s Shape, want string) bool {
 	return false
 }
 
-// Mismatch adds the problem that v does not have the wanted form. The text cure says how to correct
-// v, and may be empty. Mismatch marks v as reported, so that a value behind an anchor is not
-// reported for each alias.
+// Mismatch adds the problem that v does not have the wanted form. cure says how to correct v;
+// it may be empty. Mismatch marks v as reported, so that a value behind an anchor is reported
+// only once and not for each alias.
 func (r *Reader) Mismatch(v Value, want, cure string) {
 	switch v.Shape {
 	case Invalid:

@@ -27,7 +27,7 @@ func (r *Reader) Words(into *string) func(Value) {
 	}
 }
 
-// NonEmpty returns a function that reads a text and reports an empty one.
+// NonEmpty returns a function that reads a text. An empty text is a problem.
 func (r *Reader) NonEmpty(into *string) func(Value) {
 	return func(v Value) {
 		if v.Shape == Text && v.Text == "" {
@@ -49,8 +49,8 @@ func (r *Reader) Boolean(into *bool) func(Value) {
 	}
 }
 
-// Choice returns a function that reads one of the given words, and stores the value in meanings
-// that belongs to the word.
+// Choice returns a function that reads one of the given words. It stores the element of
+// meanings that has the same index as the word.
 func Choice[T any](r *Reader, into *T, words []string, meanings []T) func(Value) {
 	return func(v Value) {
 		i := slices.Index(words, v.Text)
@@ -62,7 +62,8 @@ func Choice[T any](r *Reader, into *T, words []string, meanings []T) func(Value)
 	}
 }
 
-// Integer returns a function that reads a whole number from lowest to highest. A note may explain the bound.
+// Integer returns a function that reads a whole number from lowest to highest. In messages,
+// note follows the two bounds; it may be empty.
 func (r *Reader) Integer(into *int, lowest, highest int, note string) func(Value) {
 	want := fmt.Sprintf("a whole number from %d to %d%s", lowest, highest, note)
 	return func(v Value) {
@@ -109,8 +110,8 @@ func (r *Reader) Duration(into *time.Duration, lowest, highest time.Duration) fu
 	}
 }
 
-// parseDuration reads a duration. It also reads negative ones, so that the error about them
-// names the range.
+// parseDuration reads a duration. It accepts negative durations, so that the problem of such a
+// duration names the range.
 func parseDuration(s string) (time.Duration, error) {
 	if rest, negative := strings.CutPrefix(s, "-"); negative {
 		d, err := human.ParseDuration(rest)
@@ -122,7 +123,7 @@ func parseDuration(s string) (time.Duration, error) {
 // Day is the length of the unit d.
 const Day = 24 * time.Hour
 
-// Span formats a duration so that human.ParseDuration can read it: 7d, 36h, 1h30m.
+// Span formats a duration in the form that human.ParseDuration reads, such as 7d, 36h or 1h30m.
 func Span(d time.Duration) string {
 	if d > Day && d%Day == 0 {
 		return strconv.FormatInt(int64(d/Day), 10) + "d"

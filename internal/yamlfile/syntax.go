@@ -12,8 +12,8 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// Parse parses a file into a tree whose root is a mapping. If it cannot, it adds a
-// problem and returns false.
+// Parse parses a file into a tree whose root is a mapping. If the file has no such tree, Parse
+// adds a problem and returns false.
 func (r *Reader) Parse(data []byte) (Value, bool) {
 	text, ok := r.text(data)
 	if !ok || r.tooBlank(text) {
@@ -45,7 +45,8 @@ func (r *Reader) empty() {
 	r.Addf(start, "the file is empty; %s", r.about.Start)
 }
 
-// syntax runs the YAML parser within the limits. where holds the position of each token.
+// syntax runs the YAML parser within the limits. The result where contains the position of each
+// token.
 func (r *Reader) syntax(text string) (file *ast.File, where map[*token.Token]Position, ok bool) {
 	// The YAML parser is third-party code that gets any text: a panic in it must not end the process.
 	defer func() {
@@ -126,7 +127,8 @@ func open(columns []int, col int) []int {
 	return append(columns, col)
 }
 
-// syntaxError reports where the parser stopped. A tab gets a separate message.
+// syntaxError adds a problem at the place where the parser stopped. If a tab is the cause, the
+// message says so.
 func (r *Reader) syntaxError(err error, text string, where map[*token.Token]Position) {
 	at, message := start, ""
 	type located interface {
@@ -151,9 +153,9 @@ func (r *Reader) invalid(at Position, what string) {
 	r.Addf(at, "not valid YAML: %s; check the indentation, quotes and brackets here", what)
 }
 
-// tabAt looks for a tab that may be the cause of a syntax error at a position: directly
-// before it, or in the indentation of its line or of the next line, which the parser may
-// have read as a continuation of the same text.
+// tabAt looks for a tab that may be the cause of a syntax error at a position. It looks
+// directly before the position, and in the indentation of its line and of the next line,
+// because the parser may have read the next line as a part of the same text.
 func tabAt(lines []string, at Position) (Position, bool) {
 	for n := at.Line; n <= min(at.Line+1, len(lines)); n++ {
 		line := lines[n-1]
@@ -173,8 +175,8 @@ func tabAt(lines []string, at Position) (Position, bool) {
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// onlyDocument returns the body of the file's only document, or nil without one. Several
-// documents are reported.
+// onlyDocument returns the body of the file's only document, or nil if the file has no
+// document. It adds a problem if there are several documents.
 func (r *Reader) onlyDocument(file *ast.File, where map[*token.Token]Position) ast.Node {
 	var only *ast.DocumentNode
 	for _, doc := range file.Docs {

@@ -30,8 +30,8 @@ func (r *Reader) text(data []byte) (string, bool) {
 	return text, true
 }
 
-// unreadable describes why the character c is not allowed in a file. It returns "" if c is allowed.
-// The arguments spelling and after are the bytes of c and the text after c.
+// unreadable describes why the character c is not allowed in a file. It returns "" if c is
+// allowed. spelling contains the bytes of c, and after is the text after c.
 func unreadable(c rune, spelling, after string) string {
 	switch {
 	case c == utf8.RuneError && len(spelling) == 1:

@@ -36,7 +36,7 @@ type Entry struct {
 	Value *Node
 }
 
-// Get returns the value of a key, or nil without that key.
+// Get returns the value of a key, or nil if the mapping does not have the key.
 func (n *Node) Get(key string) *Node {
 	for _, e := range n.Entries {
 		if e.Key == key {
@@ -74,8 +74,8 @@ func newTreeBuilder(r *Reader, where map[*token.Token]Position) *treeBuilder {
 	return &treeBuilder{Reader: r, where: where, anchors: map[string]*Node{}}
 }
 
-// build returns the node of n. An omitted value gets the position fallback. The
-// recursion ends because Parse has limited the depth.
+// build returns the Node for the parser's node n. An omitted value gets the position fallback.
+// The recursion ends because Parse has limited the depth.
 func (b *treeBuilder) build(n ast.Node, fallback Position) *Node {
 	switch n := n.(type) {
 	case nil:
@@ -166,8 +166,8 @@ func firstToken(n ast.Node) *token.Token {
 	return n.GetToken()
 }
 
-// merge adds the entries of `<<` keys. If several entries have the same key, the entry of the
-// mapping itself is used, or otherwise the entry of the first source.
+// merge adds the entries of `<<` keys to a mapping. If several entries have the same key, the
+// mapping's own entry is used; if it has no such entry, the entry of the first source is used.
 func (b *treeBuilder) merge(into *Node, taken map[string]int, sources []*Node) {
 	for _, source := range sources {
 		switch source.Shape {
@@ -212,7 +212,8 @@ func (b *treeBuilder) alias(n *ast.AliasNode) *Node {
 	return target
 }
 
-// keyText returns a key as written. It fails for null, tagged, anchored and explicit ("? ") keys.
+// keyText returns the text of a key. ok is false if the key is null, tagged, anchored or
+// explicit ("? ").
 func keyText(key ast.MapKeyNode) (string, bool) {
 	switch k := key.(type) {
 	case *ast.StringNode:
