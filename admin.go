@@ -88,8 +88,8 @@ func (c *Client) CancelAll(ctx context.Context, by By, ids []JobID) ([]error, er
 	return c.store.Cancel(ctx, by, ids)
 }
 
-// only joins the two errors of a call that acts on a single job: the error for that job and
-// the error of the whole call.
+// only returns one error for a call that acts on a single job: it joins the error for that
+// job and the error of the whole call.
 func only(answers []error, err error) error {
 	return errors.Join(append(answers, err)...)
 }

@@ -18,8 +18,8 @@ func (c *Client) DeadLetters(ctx context.Context, f DeadFilter, p DeadPaging) (D
 	return c.store.DeadLetters(ctx, f, p)
 }
 
-// DeadLetter returns the dead letter of a job. The error is ErrNotFound when the job
-// has none.
+// DeadLetter returns the dead letter of a job. The error is ErrNotFound when the job has no
+// dead letter.
 func (c *Client) DeadLetter(ctx context.Context, id JobID) (job.DeadLetter, error) {
 	return c.store.DeadLetter(ctx, id)
 }

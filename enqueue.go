@@ -58,8 +58,8 @@ func (c *Client) Enqueue(ctx context.Context, s Spec) (Receipt, error) {
 	return one(c.throughAll(ctx, []Spec{s}, c.enqueueing.write))
 }
 
-// EnqueueMany adds jobs of any kinds, all or none and at most job.EnqueueMax. The
-// receipts are in the order of the jobs. See Enqueue.
+// EnqueueMany adds jobs of any kinds, at most job.EnqueueMax. Either all jobs are added, or
+// no job. The receipts are in the order of the jobs. See Enqueue.
 func (c *Client) EnqueueMany(ctx context.Context, specs []Spec) ([]Receipt, error) {
 	if store.InTx(ctx, c.store) {
 		return nil, errInTx
@@ -104,8 +104,8 @@ func (c *Client) EnqueueTx(ctx context.Context, tx store.Tx, s Spec) (Receipt, e
 	return one(c.EnqueueManyTx(ctx, tx, []Spec{s}))
 }
 
-// EnqueueManyTx adds jobs inside the caller's own transaction. After an error none of
-// them exists. See EnqueueTx and EnqueueMany.
+// EnqueueManyTx adds jobs inside the caller's own transaction. If it returns an error, no
+// job was added. See EnqueueTx and EnqueueMany.
 func (c *Client) EnqueueManyTx(ctx context.Context, tx store.Tx, specs []Spec) ([]Receipt, error) {
 	joins, ok := c.store.(store.Transactor)
 	if !ok {

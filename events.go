@@ -97,7 +97,7 @@ func (c *Client) Events(ctx context.Context, after event.Cursor, o *EventsOption
 // The error is an *EventsGone when events after the cursor were removed.
 //
 // It also reads the event at the cursor. The store removes the oldest events first. So if
-// that event is still there, none after it is missing, whatever is removed from then on.
+// that event is still there, no event after it is missing from this read.
 func (c *Client) eventsAfter(ctx context.Context, after event.Cursor) (events []event.Event, full bool, err error) {
 	from := after
 	from.Index = max(from.Index-1, 0)

@@ -20,9 +20,9 @@ import (
 	"github.com/redrive/redrive/store/memory"
 )
 
-// Two clients write events. A reader that is interrupted again and again continues from the last
-// cursor that it has kept. It must see the same events as a reader of the whole log, none missing
-// and none twice.
+// Two clients write events. A reader that is interrupted again and again continues from the
+// last cursor that it has kept. It must see the same events as a reader of the whole log: no
+// event may be missing or appear twice.
 func TestEvents_AReaderGoesOnFromItsCursor(t *testing.T) {
 	t.Parallel()
 	onEachStore(t, readersGoOnFromTheirCursors)

@@ -54,7 +54,7 @@ type Spec struct {
 	// rewritten is true if the payload has changed since a client last checked it.
 	rewritten bool
 	// largeBy is the enqueue middleware that has made the payload larger than
-	// Config.PayloadMax, for the error; "" when none has.
+	// Config.PayloadMax, for the error; "" if no middleware has done so.
 	largeBy string
 	// checkedBy is the client that has checked the job on its way through middlewares;
 	// nil for a job that is new or changed.

@@ -44,7 +44,7 @@ func (p *policies) termsOf(kind string) string {
 	return terms
 }
 
-// termsOf returns the terms for jobs of a kind by the policy in force.
+// termsOf returns the terms for jobs of a kind by the effective policy.
 func (c *Client) termsOf(kind string) string { return c.policies.Load().termsOf(kind) }
 
 // Policy returns the effective policy: the policy that was set, with the schedules and

@@ -61,7 +61,7 @@ func (c *Client) process(what string) store.Process {
 const module = "github.com/redrive/redrive"
 
 // ownVersion returns the version of redrive that the go command has written into the
-// program, or "" if it has written none.
+// program, or "" if the program has no such version.
 func ownVersion() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

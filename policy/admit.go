@@ -29,8 +29,8 @@ type Admission struct {
 	// These rules do not match.
 	Failed []Problem
 	// Would is set if the policy only observes the kind. It contains what the rules would
-	// do; Queue, Priority, Overrides and Hold of this Admission are then empty. It is nil if
-	// the rules are in force.
+	// do; Queue, Priority, Overrides and Hold of this Admission are then empty. Would is nil
+	// if the policy carries the rules out.
 	Would *Admission
 
 	matched []*rule

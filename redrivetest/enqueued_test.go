@@ -156,7 +156,7 @@ func TestRequireEnqueued_SaysThatArgumentsAreGone(t *testing.T) {
 var errRollBack = errors.New("the code under test rolls back")
 
 // On each store and in each kind of transaction, a test sees the uncommitted jobs of the
-// transaction. After a rollback it sees none of them.
+// transaction. After a rollback it sees no job of the transaction.
 func TestRequireEnqueuedTx_SeesWhatIsNotCommitted(t *testing.T) {
 	t.Parallel()
 	for name, open := range map[string]func(t *testing.T) (store.Store, func(do func(store.Tx) error) error){

@@ -11,8 +11,8 @@ import (
 	"github.com/redrive/redrive/retry"
 )
 
-// StatusError is a response that counts as a failure. Its text has the method, the
-// address without secrets, and the status; failure.Of reads the rest.
+// StatusError is a response that counts as a failure. Its text has the method, the address
+// without secrets, and the status; failure.Of reads the other fields.
 type StatusError struct {
 	Method, URL string
 	StatusCode  int
