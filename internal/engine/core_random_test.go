@@ -75,14 +75,14 @@ func (w *world) step(events ...Event) {
 	}
 	for _, t := range a.Start {
 		if w.stops {
-			w.t.Fatal("a run was started after the core had stopped")
+			w.t.Fatal("a run was started after the core had stopped, want no start")
 		}
 		w.starts++
 		w.runs = append(w.runs, t)
 	}
 	for _, t := range slices.Concat(a.Written, a.Dropped) {
 		if w.ended[t] {
-			w.t.Fatalf("the context of run %d of job %d was ended twice", t.Claim.Token, t.Claim.ID)
+			w.t.Fatalf("the context of run %d of job %d was ended twice, want once", t.Claim.Token, t.Claim.ID)
 		}
 		w.ended[t] = true
 	}

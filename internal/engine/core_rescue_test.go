@@ -80,7 +80,7 @@ func TestQ3_ASignOfLifeTellsWhenALeaseEnds(t *testing.T) {
 	}
 	r.pass(1)
 	if r.act.Rescue != rescueLimit {
-		t.Fatal("got no rescue after the end of the lease that the sign of life announced")
+		t.Fatal("got no rescue at the end of the lease that the sign of life has announced, want a rescue")
 	}
 	r.step(Rescued{Err: errors.New("down")}, Presented{Orders: store.Orders{NextExpiry: 0}})
 	if r.act.Rescue != 0 {

@@ -158,7 +158,7 @@ func TestLabelsOfAHandlerAreItsOwn(t *testing.T) {
 			h.end(func() {
 				pprof.SetGoroutineLabels(pprof.WithLabels(ctx, pprof.Labels("test", ofHandler)))
 				if !strings.Contains(labelled(t), ofHandler) {
-					t.Error("the profile of the goroutines lacks the label that the handler has set")
+					t.Error("the profile of the goroutines lacks the label that the handler has set, want the label")
 				}
 			}, h.give(ctx))
 			h.wantIdle(1)

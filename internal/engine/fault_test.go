@@ -171,7 +171,7 @@ func TestEveryStoreCallMayFail(t *testing.T) {
 	for _, method := range []string{"Exchange", "Heartbeat", "Rescue", "Signals", "Declare", "Notify"} {
 		calls := play(t, method, nil, 0)
 		if calls == 0 {
-			t.Fatalf("the method %s was never called, so no fault was tested", method)
+			t.Fatalf("the method %s was never called, so no fault was tested; want at least one call", method)
 		}
 		// Later calls are all alike, because the engine then only polls.
 		calls = min(calls, 25)

@@ -56,8 +56,8 @@ func (l *logs) count(text string) (n int) {
 	return n
 }
 
-// want fails the test unless a line of this level has the message, the id of the job and
-// all the other texts.
+// want fails the test unless a line of the given level contains the message, the id of the job
+// and all texts in more.
 func (l *logs) want(t *testing.T, level, message, id string, more ...string) {
 	t.Helper()
 	texts := append(more, fmt.Sprintf("%q:%q", "level", level), message, fmt.Sprintf("%q:%q", "job", id))
@@ -72,5 +72,5 @@ func (l *logs) want(t *testing.T, level, message, id string, more ...string) {
 			return
 		}
 	}
-	t.Errorf("the log has no line with all of %q:\n%s", texts, strings.Join(l.lines(), "\n"))
+	t.Errorf("want a log line that contains all of the texts %q, got the log:\n%s", texts, strings.Join(l.lines(), "\n"))
 }

@@ -177,7 +177,7 @@ type strictStore struct {
 func (s strictStore) Exchange(ctx context.Context, x store.Exchange) (store.Exchanged, error) {
 	for _, o := range x.Settle {
 		if err := o.Validate(); err != nil {
-			s.t.Errorf("the engine sent an invalid outcome to the store: %v", err)
+			s.t.Errorf("the engine sent an invalid outcome to the store, want a valid one: %v", err)
 		}
 	}
 	return s.Worker.Exchange(ctx, x)

@@ -70,7 +70,7 @@ func TestQ3_AKindThatCannotStartIsNotClaimedUntilATrialWorks(t *testing.T) {
 	r.empty()
 	r.pass(2*trialWaitMin - time.Millisecond)
 	if r.act.Exchange != nil && len(r.act.Exchange.Want[0].Kinds) == 2 {
-		t.Errorf("at %s: the second trial begins before its wait of %s is over", r.now, 2*trialWaitMin)
+		t.Errorf("at %s: the second trial begins before its wait of %s is over, want it to begin later", r.now, 2*trialWaitMin)
 	}
 	r.empty()
 	r.pass(time.Millisecond)

@@ -258,9 +258,9 @@ func (k *Keeper) logSwept(ctx context.Context, s store.Swept) {
 		"dead_letters", s.Dead, "pending", s.Pending, "events", s.Events, "keys", s.Keys, "reopened", s.Reopened)
 }
 
-// logFailed reports a failed call to the core and logs the error, unless ctx has ended. The
-// first of several errors in a row is logged as a warning and the others as debug lines.
-// The engine logs when the store works again.
+// logFailed reports a failed call to the core and logs the error, unless ctx has ended. Among
+// several errors in a row, the first is logged as a warning and all others as debug lines. The
+// engine logs when the store works again.
 func (k *Keeper) logFailed(ctx context.Context, a Action, err error) {
 	again := k.core.Failed(k.o.Now(), a)
 	if ctx.Err() != nil {

@@ -26,10 +26,10 @@ var (
 	// The table has at most store.ProcessesMax rows.
 	countProcesses = declare("countProcesses", `SELECT count(*) FROM redrive_processes`)
 	allProcesses   = declare("allProcesses", `SELECT `+processColumns+` FROM redrive_processes ORDER BY name, instance`)
-	// selSilent finds, among the processes that have not reported since the time ?1, those whose
-	// row a call of Present changes. The row of such a process is marked as silent if it is not
-	// yet marked. It is removed if the last report came before the time ?2, or if the process
-	// has the name ?3, which is the name of the calling process.
+	// selSilent finds processes that have not reported since the time ?1 and whose rows have to
+	// be changed. Such a row has to be marked as silent if it is not marked yet. It has to be
+	// removed if the last report came before the time ?2, or if the process has the name ?3,
+	// which is the name of the calling process.
 	selSilent = declare("selSilent", `SELECT name, instance FROM redrive_processes
 		WHERE seen_at <= ?1 AND (silent = 0 OR seen_at <= ?2 OR name = ?3) ORDER BY name, instance`)
 	setSilent  = declare("setSilent", `UPDATE redrive_processes SET silent = 1 WHERE name = ?1 AND instance = ?2 AND silent = 0 AND seen_at <= ?3`)

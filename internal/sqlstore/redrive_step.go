@@ -365,8 +365,8 @@ func (t *Txn) toRelease(r *store.Redrive, plan *store.RedrivePlan) (b releases, 
 }
 
 // spread chooses n of the entries that a filter selects, spread over the whole range of their
-// deaths. low holds the first of these entries. When a search finds nothing, spread takes an
-// entry from low.
+// deaths. low contains the first of these entries. If a search finds no entry, spread takes an
+// entry from low instead.
 func (t *Txn) spread(m *matcher, r *store.Redrive, low []deadRow, n int) ([]deadRow, error) {
 	look := max(spreadLook/(n+1), 1)
 	number := func(death *int64) int64 { return *death }

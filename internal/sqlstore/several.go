@@ -70,7 +70,8 @@ func (s *Core) GetAll(ctx context.Context, ids []job.ID) ([]job.Job, error) {
 	return inOrderOf(ids, found), nil
 }
 
-// several reads many jobs by their ids. It returns those whose state the filter selects.
+// several reads many jobs by their ids. It returns only the jobs whose state the filter
+// selects.
 func (l *lister) several(ids []job.ID) (map[job.ID]job.Job, error) {
 	found := make(map[job.ID]job.Job, len(ids))
 	// A job is in only one of the tables. If redrive_done has several rows of the job, the last row
@@ -115,8 +116,8 @@ func (s *Core) Lookup(ctx context.Context, owner, kind, key string) (id job.ID, 
 	return id, err
 }
 
-// lookup returns the job that holds an idempotency key. It is like Txn.heldKey, but needs no
-// write transaction.
+// lookup returns the job that holds an idempotency key, or 0 if no job holds it. Unlike
+// Txn.heldKey, it needs no write transaction.
 func lookup(c Session, name keyName, now job.Micros) (id job.ID, err error) {
 	err = c.Rows(selKey, func(r Row) error {
 		if until := job.Micros(r.Int(2)); until == 0 || until > now {

@@ -9,8 +9,8 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// The maximum numbers of rows that one sweep examines, in addition to the limit that the
-// caller gives.
+// These constants are the maximum numbers of rows that one sweep examines, in addition to the
+// limit that the caller gives.
 const (
 	sweepRecords = 5_000 // failure records that one sweep removes together with dead letters
 	sweepGroups  = 1_000 // groups that one sweep removes or unmutes
@@ -58,8 +58,8 @@ var (
 	delOriginal = declare("delOriginal", `DELETE FROM redrive_originals WHERE job = ?`)
 )
 
-// letters reads the old dead letters and removes those that retention does not keep any
-// longer. It does not remove an ignored dead letter that will become pending again.
+// letters reads the old dead letters and removes those whose retention time is over. It keeps
+// an ignored dead letter that will become pending again.
 func (w *sweep) letters() error {
 	if w.keep.Dead == 0 {
 		return nil

@@ -76,8 +76,8 @@ func (c *claimer) write(r *Run) error {
 }
 
 const (
-	// passedMax is the maximum number of jobs past their deadline that one exchange leaves
-	// without ending them.
+	// passedMax is the maximum number of jobs past their deadline that one exchange reads and
+	// leaves for later.
 	passedMax = 10 * store.ExpiredMax
 	// passedAgain is the wait before the next attempt to end jobs that are past their
 	// deadline.

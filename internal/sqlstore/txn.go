@@ -93,11 +93,13 @@ type Hooks struct {
 	// transaction has the lock. Use it in a transaction that holds locks for which other
 	// transactions may wait.
 	TryLockDeadLetters func() (ok bool, err error)
-	// LockLanes locks the making of lanes and queues, and the settings of queues, in the same
-	// way. A transaction that needs both locks takes the lock on dead letters first.
+	// LockLanes waits until no other transaction makes lanes or queues, or changes settings of
+	// queues. Then other transactions cannot do this until this transaction ends. A transaction
+	// that needs both locks takes the lock on dead letters first.
 	LockLanes func() error
-	// LockName locks a single name in the same way. Call it before LockLanes. A transaction
-	// that has locked a name must not lock dead letters afterwards.
+	// LockName waits until no other transaction has locked the name. Then other transactions
+	// cannot lock it until this transaction ends. Call it before LockLanes. A transaction that
+	// has locked a name must not lock dead letters afterwards.
 	LockName func(name string) error
 	// LockJobs waits until no other transaction writes the given live jobs, which are sorted by
 	// id. Then other transactions cannot write them until this transaction ends. If a redrive
@@ -108,13 +110,13 @@ type Hooks struct {
 	// TermsID returns the number of stored terms, or 0 when it does not know the terms. If the
 	// field is nil, the catalogue caches the numbers.
 	TermsID func(terms string) int64
-	// KeepTermsID remembers the number of terms that other transactions can see, too. The
-	// field may be nil.
+	// KeepTermsID remembers the number of stored terms when other transactions can see the
+	// terms. The field may be nil.
 	KeepTermsID func(terms string, id int64)
 	// StoredTerms is called when the transaction has stored new terms. The field may be nil.
 	StoredTerms func() error
-	// Record writes the events of a transaction and its changes of counters: those of jobs, of
-	// batches and of the figures. The field is set if and only if the database has other
+	// Record writes the events of a transaction, and its changes to the counters of jobs and
+	// batches and to the figures. The field is set if and only if the database has other
 	// writers.
 	Record func(*Txn) error
 	// Remover removes rows for sweeps. If the field is nil, sweeps remove one row at a time.

@@ -24,13 +24,13 @@ import (
 	"sync/atomic"
 )
 
-// createTries is the number of names that Create tries. A name is taken if the directory of an
-// earlier run exists.
+// createTries is the number of names that Create tries. A name is not free if the directory of
+// an earlier run still exists.
 const createTries = 100
 
 var errPrivate = errors.New("name a directory that only the user of the worker can write to")
 
-// leftover matches the names that Create gives to directories: job-42, job-42-2.
+// leftover matches the names that Create gives to directories, such as job-42 and job-42-2.
 var leftover = regexp.MustCompile(`^job-[0-9]+(-[0-9]+)?$`)
 
 // Base is the directory below which the directories of jobs are made. Its methods may be
@@ -107,8 +107,8 @@ type Dir struct {
 	lock *os.File
 }
 
-// Create makes a directory named job-<id>, with mode 0700, for one run of a job. If that
-// directory exists because of an earlier run of the job, the name gets a number:
+// Create makes a directory for one run of a job, with the name job-<id> and mode 0700. If the
+// directory of an earlier run of the job still exists, a number is added to the name:
 // job-<id>-2.
 func (b *Base) Create(id int64) (*Dir, error) {
 	root := b.root.Load()
@@ -116,8 +116,8 @@ func (b *Base) Create(id int64) (*Dir, error) {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return dir, err
 	}
-	// The base directory was removed. The open one cannot be used any more. It is not closed,
-	// because other runs may have directories in it.
+	// The base directory was removed, so the open base directory cannot be used any more. Do
+	// not close it, because other runs may have directories in it.
 	again, err := openRoot(b.path)
 	if err != nil {
 		return nil, err
@@ -160,8 +160,8 @@ const checkID = 0
 // checkSize is how many bytes Check writes.
 const checkSize = 4 << 10
 
-// Check reports whether a directory can be made in the base, and whether a file can be
-// written there. It removes both again.
+// Check returns an error if no directory can be made in the base, or if no file can be written
+// there. It removes the directory and the file that it makes.
 func (b *Base) Check() error {
 	dir, err := b.Create(checkID)
 	if err != nil {
@@ -192,9 +192,9 @@ func (d *Dir) Remove() error {
 	return nil
 }
 
-// Sweep removes the directories whose process has ended, and returns how many it removed. It stops
-// when ctx ends. It continues after a directory that cannot be removed. The error then gives the
-// number of such directories and the reason of the first one.
+// Sweep removes the directories whose process has ended, and returns the number of removed
+// directories. It stops when ctx ends. It continues after a directory that cannot be removed;
+// the error then gives the number of these directories and the error of the first one.
 func (b *Base) Sweep(ctx context.Context) (removed int, err error) {
 	if !canLock {
 		return 0, nil

@@ -76,9 +76,9 @@ func compare(f Figure, write func(float64) string, good func(float64) bool) Figu
 	return f
 }
 
-// Added holds the numbers of jobs that became dead per minute: in the current minute so
-// far, in the last whole minute, on average in the last 10 minutes, and on average in all
-// whole minutes.
+// Added contains four numbers of jobs that became dead per minute: in the current minute so
+// far, in the last whole minute, on average in the last 10 minutes, and on average in all whole
+// minutes.
 type Added struct {
 	Present, Last  int64
 	Mean10, Mean60 float64
