@@ -46,7 +46,7 @@ type Failure struct {
 	Stderr      []byte `json:"-"` // the last part of the standard error of the run's commands
 	Stdout      []byte `json:"-"` // the last part of the standard output of the command that failed; nil for commands that a handler in Go runs
 	Stack       string `json:"-"`
-	Decision    []byte `json:"-"` // the record of the decision (package policy): what was decided and why; as JSON with a version
+	Decision    []byte `json:"-"` // the record of the decision as JSON; package policy reads it
 	Cost        int64  `json:"cost_microusd,omitempty"`
 	Sends       int32  `json:"sends,omitempty"` // how many requests the run sent; see Outcome.Sends
 }

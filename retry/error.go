@@ -100,7 +100,7 @@ func (e *Error) Error() string {
 	return text + ": " + e.Last.Error()
 }
 
-// Is reports whether target is the error of the Reason.
+// Is reports whether target is the error that belongs to the Reason of e.
 func (e *Error) Is(target error) bool {
 	return target != nil && int(e.Reason) < len(reasons) && target == reasons[e.Reason].is
 }

@@ -51,7 +51,7 @@ func TestJudgement_CannotDisableSafetyRules(t *testing.T) {
 	}
 }
 
-// The longer of the hints of Options.Judge and of the error counts. A negative hint
+// Of a hint of Options.Judge and a hint of the error, the longer one is used. A negative hint
 // of Options.Judge removes the hint of the error.
 func TestJudgement_LongerHintCounts(t *testing.T) {
 	t.Parallel()
@@ -184,7 +184,7 @@ func TestR3_AFoundHintReachesTheJob(t *testing.T) {
 	}
 }
 
-// After a hint is cut, the wait is still at least the cut hint.
+// If a hint is cut, the wait is the longer of the wait of the back-off and the cut hint.
 //
 // part of: R3
 func TestR3_ACutHintDoesNotShortenTheBackoff(t *testing.T) {

@@ -13,8 +13,8 @@ import (
 
 const backoffWanted = "a mapping such as {first: 30s, factor: 2, cap: 1h, jitter: 20%} or {waits: [1m, 5m, 15m]}"
 
-// backoff reads a back-off. It is a list of waits, or a first wait with a formula for later
-// waits.
+// backoff reads a back-off. A file gives a back-off as a list of waits, or as a first wait
+// with a formula for later waits.
 func (r *reader) backoff(into *backoff.Backoff) func(value) {
 	return func(v value) {
 		r.Fields(v, backoffWanted, []field{

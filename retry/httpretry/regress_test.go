@@ -177,7 +177,7 @@ func TestL6_NoSecretsInErrorsAndLogs(t *testing.T) {
 	}
 }
 
-// FuzzRedactURL looks for secret parts of a URL that are not removed.
+// FuzzRedactURL checks that the redacted form of any URL has no secret parts.
 func FuzzRedactURL(f *testing.F) {
 	f.Add("https://user:QSECRETQ@example.com/a?key=QSECRETQ#QSECRETQ")
 	f.Add("mailto:QSECRETQ@example.com")
