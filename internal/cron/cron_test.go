@@ -102,6 +102,8 @@ func TestQ13_SlotsWhenTheClocksChange(t *testing.T) {
 // The test computes the slots in another way: it reads the clocks of the time zone minute by
 // minute. The computed slots must be exactly the minutes that match the schedule, and Last must
 // find the same slots as Next.
+//
+// part of: Q13
 func TestQ13_SlotsAreWhatTheClocksShow(t *testing.T) {
 	t.Parallel()
 	for _, zone := range []string{"UTC", "Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Africa/Cairo", "America/St_Johns"} {

@@ -327,6 +327,8 @@ func TestQ6_SweepsLeaveTimeToOthers(t *testing.T) {
 
 // Entries that are set while the keeper runs fire their slots from then on. Entries that were
 // set before do not fire a slot twice.
+//
+// part of: Q13
 func TestQ13_EntriesAreReplaced(t *testing.T) {
 	t.Parallel()
 	hourly := every(t, "0 * * * *", 0)

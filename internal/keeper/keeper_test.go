@@ -37,6 +37,8 @@ func (*answers) Notify(chan<- struct{}) (stop func()) { return func() {} }
 // A pass makes steps of the redrives as long as they make progress; a step that only searches
 // also counts as progress. The pass ends even if the store always returns the same answer or
 // the clock stands still.
+//
+// part of: D7
 func TestD7_APassEnds(t *testing.T) {
 	t.Parallel()
 	stuck := func(int64) store.RedriveStep { return store.RedriveStep{Active: 1} }

@@ -11,6 +11,8 @@ import (
 
 // The largest number of attempts is never smaller than the number of attempts so far. It
 // increases after a failure of another class, if this class has a separate budget.
+//
+// part of: U1, R4
 func TestMaxAttempts(t *testing.T) {
 	t.Parallel()
 	p := policy.Default() // the default policy allows 3 retries for NetworkTimeout and 5 for RateLimitExceeded
