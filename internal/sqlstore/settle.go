@@ -14,6 +14,11 @@ var (
 		attempts, crashes, deferrals, snoozes, interrupts, created_at, life_at, claimed_at, finished_at,
 		holder, owner, correlation, key, batch, cost, sends, result)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
+	// insPlainDone is like insDone, but for a job that needs none of the optional columns and
+	// has counted nothing but attempts. Each bound value costs time, and most jobs end like this.
+	insPlainDone = declare("insPlainDone", `INSERT INTO redrive_done (job, lane, state, priority, token, life,
+		attempts, crashes, deferrals, snoozes, interrupts, created_at, life_at, claimed_at, finished_at, holder)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 0, 0, 0, 0, ?8, ?9, ?10, ?11, ?12)`)
 	// insKept is like insDone, but for a job that keeps its attributes and its payload.
 	insKept = declare("insKept", `INSERT INTO redrive_done (job, lane, state, priority, token, life,
 		attempts, crashes, deferrals, snoozes, interrupts, created_at, life_at, claimed_at, finished_at,
@@ -32,6 +37,11 @@ var (
 
 	insFailure = declare("insFailure", `INSERT INTO redrive_failures (`+failureColumns+`)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
+	// insPlainFailure is like insFailure, but for a failure of a handler in Go without any of the
+	// other columns.
+	insPlainFailure = declare("insPlainFailure", `INSERT INTO redrive_failures (job, token, life, attempt, started_at, ended_at,
+		how, class, code, permanent, http, holder, fingerprint, message, user_message, decision, build)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)`)
 	selCrashed  = declare("selCrashed", `SELECT 1 FROM redrive_failures WHERE job = ? AND token = ? AND how = 'crash'`)
 	delProgress = declare("delProgress", `DELETE FROM redrive_progress WHERE job = ?`)
 	setResolved = declare("setResolved", `UPDATE redrive_dead SET status = 2, action = ?2, acted_at = ?3 WHERE job = ?1 AND status = 1`)
@@ -144,10 +154,24 @@ func (t *Txn) fail(r *Run, o *job.Outcome) error {
 }
 
 func (t *Txn) insertFailure(r *Run, f *job.Failure, attempt int32, cost int64, sends int32) error {
-	t.args, t.packed = appendFailure(t.args[:0], t.packed[:0], t.now, r, f, attempt, cost, sends)
-	n, err := t.s.Exec(insFailure, t.args...)
+	q := insFailure
+	if cost == 0 && sends == 0 && r.correlation == "" && plainFailure(f) {
+		q = insPlainFailure
+		t.packed = packRecord(t.packed[:0], f.Decision)
+		t.args = append(t.args[:0], num(r.id), num(r.token), num(r.life), num(attempt), num(r.claimedAt), num(t.now),
+			text(f.How), text(f.Class), setText(f.Code), bit(f.Permanent), setNum(f.HTTPStatus), setText(r.holder),
+			setText(f.Fingerprint), text(f.Message), setText(f.UserMessage), blob(t.packed), setText(f.Build))
+	} else {
+		t.args, t.packed = appendFailure(t.args[:0], t.packed[:0], t.now, r, f, attempt, cost, sends)
+	}
+	n, err := t.s.Exec(q, t.args...)
 	t.wrote = t.wrote || n > 0
 	return err
+}
+
+// plainFailure reports whether insPlainFailure has a column for everything that f says of a failure.
+func plainFailure(f *job.Failure) bool {
+	return f.Decision != nil && f.Exit == nil && f.Signal == "" && f.Details == nil && f.Stack == "" && f.Stderr == nil && f.Stdout == nil
 }
 
 // appendFailure appends the columns of a failure record to args, in the order of
@@ -198,10 +222,15 @@ type keptPayload struct{ attrs, payload []byte }
 // nil if the job does not keep its payload.
 func (t *Txn) finish(r *Run, from, to job.State, cause job.Cause, cost int64, sends int32, result []byte, kept *keptPayload) error {
 	c, q := r.counters, insDone
-	t.args = append(t.args[:0], num(r.id), num(r.lane.id), num(to), num(r.priority), num(r.token), num(r.life),
-		num(c.Attempts), num(c.Crashes), num(c.Deferrals), num(c.Snoozes), num(c.Interrupts),
-		num(r.createdAt), num(r.lifeAt), setNum(r.claimedAt), num(t.now), setText(r.holder), setText(r.owner),
-		setText(r.correlation), setText(r.key), setNum(r.batch), setNum(cost), setNum(sends), setBlob(result))
+	t.args = append(t.args[:0], num(r.id), num(r.lane.id), num(to), num(r.priority), num(r.token), num(r.life), num(c.Attempts))
+	if kept == nil && cost == 0 && sends == 0 && result == nil && r.plain() {
+		q = insPlainDone
+		t.args = append(t.args, num(r.createdAt), num(r.lifeAt), setNum(r.claimedAt), num(t.now), setText(r.holder))
+	} else {
+		t.args = append(t.args, num(c.Crashes), num(c.Deferrals), num(c.Snoozes), num(c.Interrupts),
+			num(r.createdAt), num(r.lifeAt), setNum(r.claimedAt), num(t.now), setText(r.holder), setText(r.owner),
+			setText(r.correlation), setText(r.key), setNum(r.batch), setNum(cost), setNum(sends), setBlob(result))
+	}
 	if kept != nil {
 		q, t.args = insKept, append(t.args, setBlob(kept.attrs), setBlob(kept.payload))
 	}
@@ -223,6 +252,14 @@ func (t *Txn) finish(r *Run, from, to job.State, cause job.Cause, cost int64, se
 	}
 	t.events.Add(r.event(from, to, cause))
 	return t.resolve(r, to)
+}
+
+// plain reports whether the job of the run has no owner, correlation id, key or batch, and has
+// counted nothing but attempts.
+func (r *Run) plain() bool {
+	c := &r.counters
+	return r.owner == "" && r.correlation == "" && r.key == "" && r.batch == 0 &&
+		c.Crashes == 0 && c.Deferrals == 0 && c.Snoozes == 0 && c.Interrupts == 0
 }
 
 // resolve closes the dead letter of a job. It is called when a later life of the job ended
