@@ -36,7 +36,7 @@ func TestQ10_FindingsOfTheDoctor(t *testing.T) {
 			return nil, err
 		}
 		if runtime.GOOS == "linux" && (d.Space == nil || d.Space.Total <= 0 || d.Space.Free > d.Space.Total) {
-			t.Errorf("got the space %+v of the file system, want its size and its free bytes", d.Space)
+			t.Errorf("Diagnose: got the space %+v, want a total above 0 and at most as many free bytes", d.Space)
 		}
 		return &d.Findings, nil
 	})

@@ -23,11 +23,11 @@ const (
 // turnstile.
 const busyTimeout = 10 * time.Second
 
-// The settings of every connection. After the store has set them, it reads them again to check
-// them. With synchronous=FULL a commit survives a power loss; NORMAL could lose acknowledged
-// jobs. The page cache needs twice its nominal size in memory, because a page with its header
-// is rounded up to 8 KiB. In measurements with many waiting jobs, larger caches were not
-// faster.
+// These are the settings of every connection. After the store has set the journal mode and the
+// synchronous mode, it reads both again to check them. With synchronous=FULL a commit survives a
+// power loss; NORMAL could lose acknowledged jobs. The page cache needs twice its nominal size in
+// memory, because a page with its header is rounded up to 8 KiB. In measurements with many waiting
+// jobs, a store with larger caches was not faster.
 const (
 	writerPragmas = `PRAGMA synchronous=FULL; PRAGMA foreign_keys=OFF; PRAGMA temp_store=MEMORY;
 		PRAGMA cache_size=-32768; PRAGMA journal_size_limit=67108864; PRAGMA wal_autocheckpoint=4000;`
@@ -94,7 +94,7 @@ func configure(conn *sqlite.Conn, pragmas string) error {
 	return nil
 }
 
-// one runs a statement and returns the first column of the last row of its result.
+// one runs a statement and returns the first column of the last row of its result, as text.
 func one(conn *sqlite.Conn, text string) (value string, err error) {
 	stmt, _, err := conn.PrepareTransient(text)
 	if err != nil {
@@ -123,7 +123,7 @@ func openDB(path string) (*sql.DB, error) {
 	}})
 }
 
-// openDBReadOnly opens database/sql over a file that must not be changed.
+// openDBReadOnly opens the file with database/sql, only for reading.
 func openDBReadOnly(path string) (*sql.DB, error) {
 	return openSQL(path, url.Values{"mode": {"ro"}, "_pragma": {busyPragma}})
 }

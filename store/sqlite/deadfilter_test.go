@@ -9,7 +9,8 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// dieAs adds jobs and makes them dead. The function as returns the failure of job number i.
+// dieAs adds n jobs and makes them dead. For each job, it calls the function given by as with the
+// number of the job; the function may change the new job, and returns the failure.
 func (s *seeder) dieAs(n int, as func(i int, n *job.New) job.Failure) {
 	s.t.Helper()
 	failures := make(map[job.ID]job.Failure)
@@ -25,7 +26,7 @@ func (s *seeder) dieAs(n int, as func(i int, n *job.New) job.Failure) {
 	}
 }
 
-// spreadDead makes dead letters that differ in every field that a filter can select by.
+// spreadDead makes n dead letters. They differ in every field by which a filter can select.
 func (s *seeder) spreadDead(n int) {
 	s.dieAs(n, func(i int, n *job.New) job.Failure {
 		n.Kind, n.Owner = seedKind(i%5), fmt.Sprintf("tenant-%d", i%7)

@@ -22,8 +22,8 @@ const (
 	// walLarge is the size in bytes of a write-ahead log that the doctor reports as a problem.
 	// It is far above the size to which check-points limit the log.
 	walLarge = 1 << 30
-	// damagesMax is the maximum number of damages that the report lists from SQLite's
-	// integrity check.
+	// damagesMax is the maximum number of damages from SQLite's integrity check that the report
+	// lists.
 	damagesMax = 20
 )
 
@@ -49,10 +49,10 @@ func (r *Diagnosis) problem(format string, args ...any) {
 }
 
 // Diagnose examines a database: where and how it is stored, whether its pages are sound, and
-// whether its counters agree with its rows. It reads every page and changes nothing. Problems
-// are in the report; an error means that Diagnose could not examine the database. After
-// reading the pages, Diagnose asks the function now for the time, and decides with it which
-// jobs and leases are late.
+// whether its counters agree with its rows. It reads every page and changes nothing. Problems are
+// in the report; an error means that Diagnose could not examine the database. After reading the
+// pages, Diagnose calls the function given by now and uses the returned time to decide which jobs
+// and leases are late.
 func Diagnose(ctx context.Context, path string, now func() time.Time) (*Diagnosis, error) {
 	r := &Diagnosis{SQLite: sqlite3.SQLITE_VERSION, Modules: modules(), Settings: map[string]string{}, Findings: sqlstore.NewFindings()}
 	path, err := resolve(path)
@@ -121,8 +121,8 @@ func fileSystem(mounts, path string) (kind string) {
 			continue
 		}
 		point := strings.TrimSuffix(strings.ReplaceAll(fields[4], `\040`, " "), "/") + "/"
-		// If two file systems are mounted at the same path, the later one hides the earlier
-		// one.
+		// If two file systems are mounted at the same path, the later mount hides the earlier
+		// mount.
 		if strings.HasPrefix(path, point) && len(point) >= longest {
 			longest, kind = len(point), types[0]
 		}
@@ -130,8 +130,9 @@ func fileSystem(mounts, path string) (kind string) {
 	return kind
 }
 
-// modules returns the versions of the modules that contain the SQLite library.
-// modernc.org/sqlite works only with the libc module for which it was built.
+// modules returns the versions of the modules that contain the SQLite library. The report names
+// both modules, because modernc.org/sqlite works only with the version of modernc.org/libc for
+// which it was built.
 func modules() map[string]string {
 	versions := map[string]string{}
 	info, ok := debug.ReadBuildInfo()
@@ -171,7 +172,7 @@ func (r *Diagnosis) examine(conn *sqlite.Conn, now func() time.Time) error {
 		r.problem("the database has no tables of redrive; `redrive enqueue` and `redrive work` create them")
 		return nil
 	case r.Schema.Version < r.Schema.Known:
-		r.problem("the database has schema %d and this program uses %d; run `redrive migrate`", r.Schema.Version, r.Schema.Known)
+		r.problem("the database has schema %d and this program uses schema %d; run `redrive migrate`", r.Schema.Version, r.Schema.Known)
 		return nil
 	}
 	if _, err := s.Exec(beginRead); err != nil {

@@ -43,8 +43,9 @@ func asStoreError(err error) error {
 	return err
 }
 
-// commitError is like asStoreError, but for errors of a commit. After an I/O error in a
-// commit, nobody knows which changes reached the disk.
+// commitError wraps an error of a commit in the matching error of package store. After an I/O error
+// it is an ErrUnknown, because nobody knows which changes reached the disk. Other errors are
+// wrapped as asStoreError does.
 func commitError(err error) error {
 	if code, ok := resultCode(err); ok && code.ToPrimary() == sqlite.ResultIOErr {
 		return fmt.Errorf("commit of the transaction: %w: %w", store.ErrUnknown, err)
@@ -52,9 +53,8 @@ func commitError(err error) error {
 	return asStoreError(err)
 }
 
-// ofStatement reports whether an error of SQLite concerns only one statement and its
-// values, and not the file. Then other requests in the same transaction are not
-// affected.
+// ofStatement reports whether an error of SQLite concerns only one statement and its values, and
+// not the file. Such an error does not affect other requests in the same transaction.
 func ofStatement(err error) bool {
 	code, ok := resultCode(err)
 	if !ok {
@@ -67,8 +67,8 @@ func ofStatement(err error) bool {
 	return false
 }
 
-// fatalError returns the store's error if an error of SQLite ends the whole transaction. It
-// returns nil if the error concerns only one request.
+// fatalError returns the matching error of package store if an error of SQLite ends the whole
+// transaction. It returns nil if the error concerns only one request.
 func fatalError(err error) error {
 	if _, ok := resultCode(err); !ok || ofStatement(err) {
 		return nil

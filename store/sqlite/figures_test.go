@@ -10,8 +10,9 @@ import (
 )
 
 // BenchmarkFigures measures a transaction that counts 100 jobs of one lane and writes four rows of
-// figures: minute and hour, for this lane and for all lanes. The benchmark "without" measures the
-// same transaction without figures. The difference is the cost of the figures of 100 jobs.
+// figures: for the minute and for the hour, of this lane and of all lanes together. The benchmark
+// "without" measures the same transaction without figures. The difference is the cost of the
+// figures of 100 jobs.
 func BenchmarkFigures(b *testing.B) {
 	for name, figures := range map[string]bool{"without": false, "with": true} {
 		b.Run(name, func(b *testing.B) {

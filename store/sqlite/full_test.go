@@ -14,9 +14,9 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// On a full disk, calls that need space fail and change nothing. When there is space again,
-// the store works without a restart. The test limits the number of pages, because SQLite
-// reports this limit like a full disk.
+// On a full disk, calls that need space fail and change nothing. When there is space again, the
+// store works without a restart. The test limits the number of pages of the file, because SQLite
+// returns the same error at this limit as on a full disk.
 //
 // part of: Q10
 func TestFullDiskHeals(t *testing.T) {
@@ -114,7 +114,7 @@ func TestQ2_ClockSetBack(t *testing.T) {
 			t.Fatal(err)
 		}
 		if j.CreatedAt < last {
-			t.Errorf("after the clock jumped by %s, the store's time went back from %s to %s, want a time that never goes back", jump, last.Time(), j.CreatedAt.Time())
+			t.Errorf("after the machine's clock jumped by %s, the store's time went back from %s to %s; want no earlier time", jump, last.Time(), j.CreatedAt.Time())
 		}
 		last = j.CreatedAt
 		if err := s.Close(); err != nil {
@@ -190,7 +190,7 @@ func TestOldSQLiteIsRefused(t *testing.T) {
 	t.Parallel()
 	for version, ok := range map[string]bool{"3.51.2": false, "3.9.0": false, "3.51.3": true, "3.53.4": true, "4.0.0": true} {
 		if err := checkVersion(version); (err == nil) != ok {
-			t.Errorf("check of SQLite version %s: got error %v, want an error if and only if the version is below 3.51.3", version, err)
+			t.Errorf("check of SQLite version %s: got error %v, want an error only for versions below 3.51.3", version, err)
 		}
 	}
 }

@@ -48,8 +48,8 @@ func migrateUp(ctx context.Context, path string, keep bool) (err error) {
 }
 
 // ReadSchema reads the schema version of a database. It changes the database in one case only: if
-// the power was cut, or a process died, while the file was created, SQLite rolls the interrupted
-// change back.
+// the power failed or a process died while the file was created, SQLite rolls back the interrupted
+// change.
 func ReadSchema(ctx context.Context, path string) (schema store.Schema, err error) {
 	if path, err = resolve(path); err != nil {
 		return store.Schema{Known: schemaVersion}, err
@@ -65,8 +65,8 @@ func ReadSchema(ctx context.Context, path string) (schema store.Schema, err erro
 }
 
 // rollBackJournal makes SQLite roll back the change that a rollback journal describes. A file has
-// such a journal only until it is in WAL mode. SQLite does that at the first read of a connection
-// that may write.
+// such a journal only until it is in WAL mode. SQLite rolls the change back at the first read of a
+// connection that may write.
 func rollBackJournal(ctx context.Context, path string) (err error) {
 	db, err := openSQL(path, url.Values{"mode": {"rw"}, "_pragma": {busyPragma, "synchronous(full)"}})
 	if err != nil {

@@ -46,12 +46,12 @@ func TestQ10_NewerSchemaIsRefused(t *testing.T) {
 	}
 	_, err = sqlite.Open(t.Context(), path, nil)
 	if !errors.Is(err, store.ErrSchema) || !strings.Contains(err.Error(), "schema 7") || !strings.Contains(err.Error(), "newer redrive") {
-		t.Errorf("Open of a database with a newer schema: got error %v, want ErrSchema with schema 7 and the advice to use a newer redrive", err)
+		t.Errorf("Open of a database with a newer schema: got error %v, want an ErrSchema that names schema 7 and advises to install a newer redrive", err)
 	}
 	if after, err := os.ReadFile(path); err != nil || string(after) != string(before) {
 		t.Errorf("Open changed the file that it refused, want an unchanged file (error when the test read the file: %v)", err)
 	}
-	// A migration can allow older programs to use the new schema. So processes can be upgraded
+	// A migration can allow older programs to use the new schema, so that processes can be upgraded
 	// one after the other.
 	execute(t, path, `INSERT INTO redrive_meta VALUES ('compatible_from', 1)`)
 	s, err = sqlite.Open(t.Context(), path, nil)
@@ -81,12 +81,13 @@ func TestOpenSaysWhatIsWrong(t *testing.T) {
 			t.Errorf("Open(%s): got error %v, want an error that contains %q", path, err, want)
 		}
 		if err == nil {
-			_ = s.Close() // so that the file is not in use; Open should have failed
+			_ = s.Close() // Open should have failed; close the store so that the file is not in use
 		}
 	}
 }
 
-// The path of a database file may contain any characters, also those that are special in a URI.
+// The path of a database file may contain any characters, including characters that have a meaning
+// in a URI.
 func TestOpenTakesAnyName(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -98,14 +99,14 @@ func TestOpenTakesAnyName(t *testing.T) {
 			continue
 		}
 		if _, err := s.ReserveIDs(t.Context(), 1); err != nil {
-			t.Errorf("enqueue into file %q: got error %v, want none", name, err)
+			t.Errorf("ReserveIDs in file %q: got error %v, want none", name, err)
 		}
 		err = s.Tx(t.Context(), func(context.Context, *sql.Tx) error { return nil })
 		if err := errors.Join(err, s.Close()); err != nil {
-			t.Errorf("close file %q: got error %v, want none", name, err)
+			t.Errorf("transaction in file %q and close: got error %v, want none", name, err)
 		}
 		if info, err := os.Stat(path); err != nil || info.Size() == 0 {
-			t.Errorf("the store did not create the file %q at the given path: %v", name, err)
+			t.Errorf("file %q after the close: got error %v, want a file at the given path that is not empty", name, err)
 		}
 	}
 }
@@ -274,7 +275,7 @@ func TestQ10_CommitsOfOthersWake(t *testing.T) {
 		select {
 		case <-woken:
 		case <-ctx.Done():
-			t.Fatal("a caller was not notified after the commit of another process, want a notification")
+			t.Fatal("a caller of Notify got no notification after the commit of another process, want one")
 		}
 		signals, err := b.Signals(ctx, "h")
 		if err != nil {
@@ -286,8 +287,8 @@ func TestQ10_CommitsOfOthersWake(t *testing.T) {
 	}
 }
 
-// The file contains payloads and evidence, so the test checks that other users cannot
-// read it.
+// Other users must not be able to read the database and its lock files, because the database
+// contains payloads and evidence.
 func TestNewFilesArePrivate(t *testing.T) {
 	t.Parallel()
 	s := openTemp(t, nil)
@@ -310,7 +311,7 @@ func TestDiagnoseAndReadSchemaChangeNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	backup := filepath.Join(t.TempDir(), "backup.db")
-	execute(t, s.Path(), `VACUUM INTO '`+backup+`'`) // the copy uses the rollback journal and not the write-ahead log
+	execute(t, s.Path(), `VACUUM INTO '`+backup+`'`) // the copy is not in WAL mode, so opening it for writing would change it
 	before, err := os.ReadFile(backup)
 	if err != nil {
 		t.Fatal(err)
@@ -325,7 +326,7 @@ func TestDiagnoseAndReadSchemaChangeNothing(t *testing.T) {
 		t.Errorf("ReadSchema or Diagnose changed the file, want an unchanged file (error when the test read the file: %v)", err)
 	}
 	if entries, err := os.ReadDir(filepath.Dir(backup)); err != nil || len(entries) != 1 {
-		t.Errorf("ReadSchema or Diagnose: got files %v in the directory, error %v; want only the copy of the database", entries, err)
+		t.Errorf("after ReadSchema and Diagnose: got files %v in the directory, error %v; want only the copy of the database", entries, err)
 	}
 }
 
@@ -364,7 +365,7 @@ func TestQ10_AFileThatWasBeingCreatedIsRecovered(t *testing.T) {
 		},
 	} {
 		path := filepath.Join(t.TempDir(), "jobs.db")
-		for _, suffix := range []string{"", "-journal"} { // what a kill leaves at this moment
+		for _, suffix := range []string{"", "-journal"} { // the files that are left when the process is killed at this moment
 			text, err := os.ReadFile(made + suffix)
 			if err != nil {
 				t.Fatal(err)
@@ -389,12 +390,12 @@ func TestAReadHasATimeLimit(t *testing.T) {
 		t.Errorf("a read beyond its time limit: got error %v, want ErrUnavailable", err)
 	}
 	if _, err := s.ReserveIDs(t.Context(), 1); err != nil {
-		t.Errorf("a write that takes longer than ReadLimit: got error %v, want none", err)
+		t.Errorf("a write, to which ReadLimit does not apply: got error %v, want none", err)
 	}
 }
 
-// Writes to a file that was deleted or replaced fail, because they would be lost when the process
-// ends.
+// Writes to a file that was deleted or replaced fail, because such writes would be lost when the
+// process ends.
 func TestAReplacedFileTakesNothing(t *testing.T) {
 	t.Parallel()
 	s := openTemp(t, &sqlite.Options{WatchEvery: time.Millisecond})

@@ -31,13 +31,14 @@ func (k *keeper) owners(when string) {
 			f.From = page.Next
 		}
 		if !slices.Equal(got, want) {
-			k.t.Errorf("%s: got %d jobs of the owner %s, want %d: %v, %v", when, len(got), owner, len(want), got, want)
+			k.t.Errorf("list %s: got the jobs %v of the owner %s, want %v", when, got, owner, want)
 		}
 	}
 }
 
-// The index of owners has few runs however often it was extended, also by another process,
-// and loses the jobs that retention removes. A restart changes nothing.
+// The index of owners consists of few sorted parts, called runs, however often this process or
+// another process has extended it. Jobs that retention removes are removed from the index, too. A
+// restart does not change the index.
 //
 // proves: Q9
 // part of: Q6
@@ -76,10 +77,10 @@ func TestQ9_IndexOfOwnersStaysSmall(t *testing.T) {
 	k.owners("after the retention")
 	left := k.number(`SELECT (SELECT count(*) FROM redrive_jobs) + (SELECT count(*) FROM redrive_done) + (SELECT count(*) FROM redrive_dead)`)
 	if n := k.number(`SELECT sum(n) FROM redrive_owned_runs`); n != left || left > jobs/4 {
-		t.Errorf("jobs in the index after the retention: got %d, want the %d that are left of %d", n, left, jobs)
+		t.Errorf("jobs in the index after the retention: got %d, want %d as in the tables, and at most a quarter of the %d jobs before", n, left, jobs)
 	}
 	if n := k.number(`SELECT count(*) FROM redrive_owned WHERE place / 1024 NOT IN (SELECT run FROM redrive_owned_runs)`); n != 0 {
-		t.Errorf("parts of runs that were replaced: got %d, want 0", n)
+		t.Errorf("rows of the index that belong to no run: got %d, want 0", n)
 	}
 	k.doctor("", 0)
 	lost := k.number(`SELECT n FROM redrive_owned_runs ORDER BY n DESC LIMIT 1`)
@@ -87,8 +88,8 @@ func TestQ9_IndexOfOwnersStaysSmall(t *testing.T) {
 	k.doctor(fmt.Sprintf("%d jobs with an owner are not in the index of owners", lost), 1)
 }
 
-// doctor runs redrive doctor on the database. It checks that exactly want problems begin with the
-// text.
+// doctor makes the examination of redrive doctor. It checks how many problems about the index of
+// owners begin with the given text: as many as the argument want says.
 func (k *keeper) doctor(text string, want int) {
 	k.t.Helper()
 	r, err := Diagnose(k.t.Context(), k.path, func() time.Time { return seedNow.Add(time.Duration(k.ahead.Load())) })
@@ -100,12 +101,12 @@ func (k *keeper) doctor(text string, want int) {
 		}
 	}
 	if found != want {
-		k.t.Errorf("problems that begin with %q: got %d of %q, want %d", text, found, r.Problems, want)
+		k.t.Errorf("problems about the index of owners that begin with %q: got %d among %q, want %d", text, found, r.Problems, want)
 	}
 }
 
-// A sweep does not remove events that are not in the index of owners yet. While the index cannot
-// be extended and too many events are not in it, a list walks over all jobs.
+// A sweep does not remove events that are not in the index of owners yet. While the index cannot be
+// extended and too many events are missing in it, a list of an owner reads all jobs.
 //
 // proves: Q9
 // part of: N6
@@ -120,7 +121,7 @@ func TestQ9_OwnersAreListedWithoutTheIndex(t *testing.T) {
 	k.advance(time.Hour)
 	events := k.number(`SELECT count(*) FROM redrive_events`)
 	if _, err := k.s.Sweep(t.Context(), store.Retention{Events: time.Minute}, store.SweepMax); err == nil {
-		t.Error("sweep that cannot extend the index: got no error, want one")
+		t.Error("sweep that cannot extend the index of owners: got no error, want one")
 	}
 	if n := k.number(`SELECT count(*) FROM redrive_events`); n != events {
 		t.Errorf("events after a sweep that could not extend the index: got %d, want all %d", n, events)

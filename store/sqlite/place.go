@@ -19,8 +19,8 @@ import (
 // connections that write and check-point at the same time can damage the write-ahead log.
 const versionMin = "3.51.3"
 
-// checkPlace returns an error when a database at this path could not keep the store's
-// promises. It changes nothing.
+// checkPlace returns an error when the store could not keep its promises with a database file at
+// this path: because of the SQLite library, the folder or the file system. It changes nothing.
 func checkPlace(path string) error {
 	if err := checkVersion(sqlite3.SQLITE_VERSION); err != nil {
 		return err
@@ -41,9 +41,9 @@ func checkPlace(path string) error {
 	return checkFileSystem(path)
 }
 
-// createPrivate creates a new database file that only its user may read, because it holds
-// payloads and evidence. SQLite gives the files beside it the same mode. An existing file
-// keeps its mode.
+// createPrivate creates a new database file that only its user may read, because the file contains
+// payloads and evidence. SQLite gives the files beside it the same mode. An existing file keeps its
+// mode.
 func createPrivate(path string) error {
 	// O_EXCL makes sure that this call opens only a new file. Closing an existing file would
 	// release the locks that SQLite holds on it in this process.
@@ -65,8 +65,8 @@ func readOnly(err error) error {
 	return err
 }
 
-// resolve returns the absolute path of a file without symbolic links. The names of the files
-// beside the database are made from this path, and all processes must find the same files.
+// resolve returns the absolute path of a file without symbolic links. The names of the write-ahead
+// log and of the lock files are made from this path, and all processes must find the same files.
 func resolve(path string) (string, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -78,13 +78,13 @@ func resolve(path string) (string, error) {
 	if dir, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil {
 		return filepath.Join(dir, filepath.Base(path)), nil
 	}
-	return path, nil // ignore the error: opening the file returns it again
+	return path, nil // the error is ignored here, because opening the file returns it again
 }
 
 func checkVersion(have string) error {
 	if compareVersions(have, versionMin) < 0 {
-		return fmt.Errorf("SQLite %s is linked in, %s or newer is needed: older ones can damage the file "+
-			"when two connections write; update modernc.org/sqlite", have, versionMin)
+		return fmt.Errorf("this program contains SQLite %s, but %s or newer is needed: older versions can damage the file "+
+			"when two connections write; update the module modernc.org/sqlite", have, versionMin)
 	}
 	return nil
 }

@@ -26,7 +26,7 @@ var networkFileSystems = map[int64]string{
 func checkFileSystem(path string) error {
 	var stat unix.Statfs_t
 	if err := unix.Statfs(filepath.Dir(path), &stat); err != nil {
-		return nil // ignore the error: opening the file returns it again
+		return nil // the error is ignored here, because opening the file returns it again
 	}
 	return refuseNetwork(path, int64(stat.Type))
 }

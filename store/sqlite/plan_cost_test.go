@@ -14,15 +14,15 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// cost is the amount of work that SQLite did for the writer's statements, by SQLite's
-// counters. It is the same in every run and on every machine.
+// cost is the amount of work that SQLite did for the writer's statements, as SQLite counts it. The
+// same work has the same cost in every run and on every machine.
 type cost struct {
 	steps    int64 // number of steps of SQLite's virtual machine; reading a row takes several steps
 	compiled int64 // number of times that SQLite compiled a statement again
 }
 
-// A claim costs the same whether there are few or many rows that it may not take. This is also
-// true if the claim finds fewer jobs than it wants.
+// The cost of a claim does not depend on the number of jobs that the claim may not take. This is
+// also true if the claim finds fewer jobs than it wants.
 //
 // proves: Q2
 func TestQ2_ClaimCostIsFlat(t *testing.T) {
@@ -50,7 +50,7 @@ func TestQ2_ClaimCostIsFlat(t *testing.T) {
 					statistics, due, many.steps, few.steps)
 			}
 			if few.compiled+many.compiled > 0 {
-				t.Errorf("claim with statistics %v and %d due jobs: SQLite compiled statements again, %d times with few rows and %d times with many; want 0", statistics, due, few.compiled, many.compiled)
+				t.Errorf("claim with statistics %v and %d due jobs: SQLite compiled statements again, %d times with few other rows and %d times with many; want 0 and 0", statistics, due, few.compiled, many.compiled)
 			}
 		}
 	}
@@ -65,7 +65,7 @@ func (s *seeder) costOf(due int) cost {
 	got := s.poll(100)
 	c := s.count()
 	if want := min(due, 100); len(got.Claims) != want || got.Full != (want == 100) {
-		s.t.Fatalf("claim of 100 jobs: got %d claims when %d jobs were due, and Full %v; want claims of all due jobs, and Full only if there are 100 claims", len(got.Claims), due, got.Full)
+		s.t.Fatalf("claim of at most 100 jobs when %[2]d jobs are due: got %[1]d claims and Full %[3]v, want claims of all due jobs up to 100, and Full only for 100 claims", len(got.Claims), due, got.Full)
 	}
 	s.complete(got.Claims)
 	s.complete(s.poll(100).Claims)

@@ -61,9 +61,10 @@ var writingDead = []plan{
 	{name: "selTally", want: "SCAN redrive_dead_counts"},
 }
 
-// readingDead holds the statements about dead letters that only readers run, and the
-// statements that read in the order of deaths. If the statistics say that a table has at most
-// three rows, SQLite reads the table from its start and not from the given number.
+// readingDead holds the statements about dead letters that only connections for reading run, and
+// the statements that read dead letters in the order of their deaths. If the statistics say that a
+// table has at most three rows, SQLite reads the table from its start and not from the given
+// number.
 var readingDead = []plan{
 	{name: "insRetries", want: "SEARCH redrive_dead USING INTEGER PRIMARY KEY (" + between},
 	{name: "setRedrivens", want: "SEARCH redrive_dead USING INTEGER PRIMARY KEY (" + between},

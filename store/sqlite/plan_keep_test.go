@@ -76,8 +76,9 @@ var writingKept = []plan{
 	{name: "walkTrends", want: "SEARCH redrive_trends USING PRIMARY KEY (grp>?)"},
 }
 
-// readingKept holds the statements of the same kind that run on connections for reading, and
-// the statement that reads in the order of deaths; see readingDead.
+// readingKept holds the statements about sweeps, cron slots, processes and figures that run on
+// connections for reading. It also holds a statement that reads dead letters in the order of their
+// deaths; see readingDead.
 var readingKept = []plan{
 	{name: "walkLetters", want: "SEARCH redrive_dead USING INTEGER PRIMARY KEY (rowid>?)"},
 	{name: "allProcesses", want: "SCAN redrive_processes"},

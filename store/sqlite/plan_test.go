@@ -17,7 +17,7 @@ import (
 	"github.com/redrive/redrive/internal/sqlstore"
 )
 
-var planRows = flag.Int("plan.rows", 12_000, "jobs, over all places, beside which a claim and every other statement must stay cheap")
+var planRows = flag.Int("plan.rows", 12_000, "number of jobs in the full database for which the query plans of all statements are checked")
 
 const (
 	byID   = " USING INTEGER PRIMARY KEY (rowid=?)"
@@ -31,7 +31,7 @@ const (
 type plan struct {
 	name string
 	want string
-	scan string // the reason why the plan may read the whole of a growing table
+	scan string // the reason why the plan may read a whole table that grows; empty for other plans
 }
 
 // own holds the statements that this package declares. All other statements are declared in
@@ -180,7 +180,7 @@ var whole = []plan{
 	{name: "recount"}, {name: "recountDead"}, {name: "recountGroups"},
 	{name: "selDeadLetters"},
 	{name: "selIntegrity"}, {name: "selOldest"}, {name: "selProcesses"}, {name: "selClasses"},
-	// each of these reads one row, or at most 1,000 rows, at one end of a table
+	// Each of these statements reads at most 1,000 rows at one end of a table.
 	{name: "selNewestDeaths"}, {name: "selOldestEnded"}, {name: "selOldestEvent"},
 }
 
@@ -201,9 +201,8 @@ func TestQ2_Plans(t *testing.T) {
 	}{
 		{"empty", func() {}, both},
 		{"empty, with statistics", s.analyze, both},
-		// When statistics say that a table has one or two rows, SQLite assumes that
-		// reading the whole table costs nothing. SQLite keeps these statistics when the
-		// table grows.
+		// When statistics say that a table has one or two rows, SQLite assumes that reading the
+		// whole table costs nothing. The statistics do not change when the table grows.
 		{"a few jobs, with statistics", func() { s.fill(1); s.act(); s.analyze() }, writing},
 		{"full, with statistics of a few jobs", func() { s.fill(*planRows / seedPlaces) }, writing},
 		{"full, with statistics", s.analyze, both},
@@ -241,7 +240,7 @@ func TestQ2_PlansWalkNothingThatGrows(t *testing.T) {
 	walk := regexp.MustCompile(`SCAN (j|d|o|r|redrive_(jobs|bodies|done|failures|dead|groups|keys|batches|progress|events|audit|owned))\b`)
 	for _, p := range slices.Concat(writing, writingDead, writingKept, writingOwned, writingLive, reading, readingDead, readingLists, readingKept, readingOwned) {
 		if walks := walk.MatchString(p.want); walks != (p.scan != "") {
-			t.Errorf("statement %s: the plan %q reads a whole growing table: %v; given reason: %q; want a reason if and only if the plan reads a whole growing table", p.name, p.want, walks, p.scan)
+			t.Errorf("statement %s with the plan %q: the plan reads a whole growing table: %v; given reason: %q; want a reason for such plans and for no others", p.name, p.want, walks, p.scan)
 		}
 	}
 }

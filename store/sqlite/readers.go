@@ -39,7 +39,8 @@ func (r *readers) close() (err error) {
 
 var beginRead = &sqlstore.Query{Text: `BEGIN DEFERRED`}
 
-// read calls the function do in one read transaction, so that do sees one snapshot.
+// read calls the function given by do in one read transaction, so that all its reads see the same
+// snapshot.
 func (s *Store) read(ctx context.Context, do func(sqlstore.Session) error) (err error) {
 	select {
 	case <-s.closed:
@@ -63,7 +64,7 @@ func (s *Store) read(ctx context.Context, do func(sqlstore.Session) error) (err 
 	defer conn.conn.SetInterrupt(nil)
 	if _, err = conn.Exec(beginRead); err == nil {
 		err = do(conn)
-		conn.conn.SetInterrupt(nil) // SetInterrupt(nil), so that the end of ctx does not interrupt the rollback
+		conn.conn.SetInterrupt(nil) // the end of ctx must not interrupt the rollback
 		if _, rerr := conn.Exec(rollbackTx); err == nil {
 			err = rerr
 		}

@@ -62,15 +62,15 @@ func TestD7_ARedriveIsKeptWhole(t *testing.T) {
 	list, err := k.s.RedriveList(t.Context())
 	k.must(err)
 	if diff := cmp.Diff([]store.Redrive{bare, first}, list); diff != "" {
-		t.Errorf("the redrives after a restart differ from those before (-want +got):\n%s", diff)
+		t.Errorf("the redrives after a restart differ from the redrives before the restart (-want +got):\n%s", diff)
 	}
 	if first.Change.Override == nil || bare.Change.Override != nil {
 		t.Errorf("started redrives: got overrides %v and %v, want an empty override and nil", first.Change.Override, bare.Change.Override)
 	}
 }
 
-// Canaries come from the whole set. This is also true if the filter selects only few of the
-// deaths in this range.
+// The jobs of a canary are spread over the whole set. This is also true if the filter selects only
+// few of the deaths in the range of the set.
 //
 // part of: D7
 func TestD7_CanariesAreSpreadOverASparseSet(t *testing.T) {
@@ -90,9 +90,11 @@ func TestD7_CanariesAreSpreadOverASparseSet(t *testing.T) {
 		canary int
 		want   []int64
 	}{
-		// The four canaries are to be spread evenly: near the deaths 1, 634, 1268 and 1901.
+		// Evenly spread canaries would be the deaths 1, 634, 1268 and 1901; the filter selects
+		// deaths near these numbers.
 		{store.DeadFilter{Group: "rare"}, 4, []int64{1, 701, 1301, 1901}},
-		// Most of the evenly spread places of the canaries are above the last selected death.
+		// The filter selects only the deaths 2 to 6 and 1999, so the canaries cannot be spread
+		// evenly.
 		{store.DeadFilter{Group: "crowded"}, 4, []int64{2, 3, 4, 1999}},
 		{store.DeadFilter{Text: "by frequent"}, 3, []int64{7, 1003, 2000}},
 	} {
@@ -129,7 +131,7 @@ func TestD7_RedrivesShareTheLimitOfAStep(t *testing.T) {
 		}
 	}
 	if n := k.number(`SELECT count(*) FROM redrive_audit WHERE action = 'redrive.release'`); n != 2 {
-		t.Errorf("got %d audit rows about releases, want 2, one for each redrive", n)
+		t.Errorf("audit rows about releases: got %d, want 2, one for each redrive", n)
 	}
 }
 
@@ -142,7 +144,7 @@ func TestD7_ARareFilterIsSearchedInSteps(t *testing.T) {
 	if testing.Short() {
 		t.Skip("skipped with -short, because the test makes thousands of dead letters")
 	}
-	const deaths = sqlstore.LookMax/sqlstore.MessageCost + 100 // the read of one message counts as several examined rows
+	const deaths = sqlstore.LookMax/sqlstore.MessageCost + 100 // reading one message counts as the examination of sqlstore.MessageCost rows
 	for _, canary := range []int{-1, 5} {
 		k := openKeeper(t)
 		k.makeDead(deaths, func(i int) string {
@@ -164,7 +166,7 @@ func TestD7_ARareFilterIsSearchedInSteps(t *testing.T) {
 			want = int64(canary)
 		}
 		if empty == 0 || step.Released != want {
-			t.Errorf("canary of %d jobs: %d steps released nothing, and then came step %+v; want at least one step without a release, and then %d released jobs", canary, empty, step, want)
+			t.Errorf("canary of %d jobs: got %d steps without a release and then the step %+v, want at least one step without a release and then a step with %d released jobs", canary, empty, step, want)
 		}
 		r, err := k.s.Redrive(t.Context(), r.ID)
 		k.must(err)
@@ -208,13 +210,13 @@ func TestD7_StepCostIsFlat(t *testing.T) {
 			t.Fatalf("step of a redrive: got %+v, want 20 released jobs", step)
 		}
 		if n := k.s.Commits() - commits; n != 1 {
-			t.Errorf("a step took %d commits, want 1", n)
+			t.Errorf("a step of a redrive made %d commits, want 1", n)
 		}
 		costs = append(costs, k.count())
 	}
 	t.Logf("release of 20 jobs: SQLite needed %d steps with few dead letters and %d steps with many", costs[0].steps, costs[1].steps)
 	if costs[1].steps > costs[0].steps*3/2 || costs[0].compiled+costs[1].compiled > 0 {
-		t.Errorf("a step costs %+v with few dead letters and %+v with many, want at most 1.5 times as many steps and no compiled statement", costs[0], costs[1])
+		t.Errorf("a step of a redrive costs %+v with few dead letters and %+v with many, want at most 1.5 times as many steps of SQLite and no compiled statement", costs[0], costs[1])
 	}
 }
 
@@ -250,7 +252,7 @@ func TestD7_TwoProcessesStepOneRedrive(t *testing.T) {
 		t.Errorf("redrive after all steps: got %+v, want state settling with 90 released jobs", r)
 	}
 	if n := k.number(`SELECT count(*) FROM redrive_jobs WHERE redrive = %d AND life = 2`, r.ID); n != 90 {
-		t.Errorf("got %d jobs in the life that the redrive opened, want 90", n)
+		t.Errorf("jobs in the life that the redrive opened: got %d, want 90", n)
 	}
 	k.healthy()
 }

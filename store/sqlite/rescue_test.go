@@ -9,9 +9,9 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// A process that starts after a long time without events does not rescue at once: it gives
-// suspended workers time to extend their leases. A process that replaces a killed process
-// rescues at once.
+// A process that starts after a long time without events does not rescue runs at once, so that
+// suspended workers have time to extend their leases. A process that replaces a killed process
+// rescues runs at once.
 //
 // part of: Q3
 func TestQ3_RescueAfterTheStart(t *testing.T) {

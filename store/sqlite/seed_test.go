@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	seedPlaces = 6  // number of ways in which fill makes jobs that a claim must not read
-	seedKinds  = 50 // number of lanes for each of these ways
+	seedPlaces = 6  // number of groups of jobs that fill makes, such as completed jobs and paused jobs
+	seedKinds  = 50 // number of kinds of jobs in each of these groups
 	seedHeads  = seedKinds * job.PriorityMax
 	seedQueue  = "main"
 	seedHolder = "host-1-0123456789abcdef"
@@ -82,8 +82,8 @@ func (s *seeder) park() {
 	s.direct(`UPDATE redrive_lanes SET gate = 1 WHERE deps <> ''`)
 }
 
-// add enqueues jobs. Each job gets the next kind; after the last kind, add takes the first
-// kind again and the next priority.
+// add enqueues jobs. Each job gets the next kind. After the last kind, add starts again with the
+// first kind and the next priority. The function change may change each job before it is enqueued.
 func (s *seeder) add(rows int, change func(i int, n *job.New)) {
 	for done := 0; done < rows; {
 		jobs := make([]job.New, min(rows-done, job.EnqueueMax))
@@ -148,7 +148,7 @@ func (s *seeder) exchange(x *store.Exchange) store.Exchanged {
 	return out
 }
 
-// act makes one row in each table that jobs alone do not fill.
+// act makes at least one row in each table that stays empty when jobs are only enqueued and ended.
 func (s *seeder) act() {
 	ctx, by := s.t.Context(), store.By{Actor: "ann", Reason: "test"}
 	s.add(4, func(int, *job.New) {})

@@ -81,7 +81,7 @@ func (s *native) Rows(q *sqlstore.Query, each func(sqlstore.Row) error, args ...
 			return stmt.Reset()
 		}
 		if err := each(nativeRow{stmt}); err != nil {
-			_ = stmt.Reset() // return the error that reading the row has caused, not the error of closing the statement
+			_ = stmt.Reset() // the error of reading the row matters, so the error of Reset is ignored
 			return err
 		}
 	}

@@ -13,7 +13,8 @@ import (
 	"github.com/redrive/redrive/store/sqlite"
 )
 
-// ends holds outcomes of all forms that the store writes with different statements.
+// ends holds one outcome for each way of ending a run for which the store uses different SQL
+// statements.
 var ends = map[string]func() job.Outcome{
 	"completed": func() job.Outcome { return job.Outcome{Cause: job.Succeeded, To: job.Completed} },
 	"cancelled": func() job.Outcome {
@@ -40,7 +41,8 @@ func failureOf(class string) *job.Failure {
 	return &job.Failure{How: job.ByError, Class: class, Message: "it failed", Fingerprint: "mail|" + class}
 }
 
-// pair is two stores on one database file with one clock. They behave like two processes.
+// pair holds two stores on one database file, with one clock for both. The stores behave like two
+// processes.
 type pair struct {
 	t      *testing.T
 	now    time.Time
@@ -109,7 +111,7 @@ func TestQ4_ARememberedRunThatIsOverWritesNothing(t *testing.T) {
 				s := map[string]*sqlite.Store{"ours": p.ours, "theirs": p.theirs}[rescuer]
 				p.now = p.now.Add(2 * time.Minute) // a time after the end of the lease
 				if r, err := s.Rescue(t.Context(), 10); err != nil || len(r.Jobs) != 1 {
-					t.Fatalf("rescue after the end of the lease: got %v, error %v; want one rescued job", r, err)
+					t.Fatalf("rescue after the end of the lease: got %+v, error %v; want one rescued job", r, err)
 				}
 				if again {
 					p.now = p.now.Add(time.Hour)

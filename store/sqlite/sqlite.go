@@ -65,8 +65,8 @@ func (o *Options) withDefaults() Options {
 	return out
 }
 
-// core is the part of a store that does not depend on the database. Its name is not exported,
-// so that the field embedded in Store is not exported either.
+// core is the part of a store that does not depend on the database. The alias has a name that is
+// not exported, so that the field of Store that embeds it is not exported either.
 type core = sqlstore.Core
 
 // Store is a store.Store that keeps its data in one SQLite file.
@@ -151,7 +151,8 @@ func (s *Store) open() error {
 	return nil
 }
 
-// indexEvery is how often the index of owners is extended, if there are enough new events.
+// indexEvery is the time between two attempts to extend the index of owners. An attempt does
+// nothing if there are too few new events.
 const indexEvery = time.Second
 
 // index extends the index of owners until the store is closed.
@@ -167,7 +168,7 @@ func (s *Store) index() {
 			return
 		case <-ticker.C:
 		}
-		// After an error, for example because the disk is full, lists are slower. A sweep
+		// The error is ignored here: without the extension, lists are only slower, and a sweep
 		// returns the same error.
 		_ = sqlstore.IndexOwners(ctx, s.core, false)
 	}
@@ -197,9 +198,9 @@ func (s *Store) Close() (err error) {
 // Path returns the database file's absolute path.
 func (s *Store) Path() string { return s.path }
 
-// write calls the function do in a transaction. It returns an error when ctx belongs to a
-// caller's transaction, because that transaction holds the write lock, and the write would
-// wait for ever.
+// write calls the function given by do in a transaction. It returns an ErrInvalid when ctx belongs
+// to a caller's transaction, because that transaction has the right to write and the call would
+// wait for it for ever.
 func (s *Store) write(ctx context.Context, do func(*sqlstore.Txn) error) error {
 	if store.InTx(ctx, s) {
 		return fmt.Errorf("this context belongs to your own open transaction, which must end first: "+
@@ -211,8 +212,8 @@ func (s *Store) write(ctx context.Context, do func(*sqlstore.Txn) error) error {
 	return s.writer.write(ctx, do)
 }
 
-// writable returns an error when the file at the path is not the open file any more, because
-// it was deleted or replaced.
+// writable returns an ErrUnavailable when the file at the path is not the open file any more,
+// because the open file was deleted or replaced.
 func (s *Store) writable() error {
 	if !s.watcher.replaced.Load() {
 		return nil

@@ -28,7 +28,7 @@ func openKeeper(t *testing.T) *keeper {
 	return k
 }
 
-// open opens the same database file again, like another process.
+// open opens the same database file again, as another process would do.
 func (k *keeper) open() *Store {
 	k.t.Helper()
 	s, err := Open(k.t.Context(), k.path, &Options{ReadLimit: time.Minute,
@@ -64,7 +64,7 @@ func (k *keeper) sweepAll(keep store.Retention, limit, most int) (sum store.Swep
 			return sum
 		}
 	}
-	k.t.Fatalf("after %d sweeps of up to %d rows there are still rows to remove, want none; removed so far: %+v", most, limit, sum)
+	k.t.Fatalf("after %d sweeps of at most %d rows there are still rows to remove, want none; removed so far: %+v", most, limit, sum)
 	return sum
 }
 
@@ -72,8 +72,8 @@ func (k *keeper) complete(n int) {
 	k.end(n, func(o *job.Outcome) { o.To, o.Cause = job.Completed, job.Succeeded })
 }
 
-// makeDead makes jobs that die. The function cause returns the cause of death for job number
-// i.
+// makeDead makes n jobs that die. The function given by cause returns the cause of death of job
+// number i.
 func (k *keeper) makeDead(n int, cause func(i int) string) {
 	i := 0
 	k.end(n, func(o *job.Outcome) {
@@ -95,7 +95,7 @@ func (k *keeper) act(a *store.Action) store.Acted {
 	return acted
 }
 
-// number returns the number that a counting SQL statement returns.
+// number runs an SQL query whose result is one number, and returns that number.
 func (k *keeper) number(text string, args ...any) (n int64) {
 	k.t.Helper()
 	k.rows(fmt.Sprintf(text, args...), func(r sqlstore.Row) { n = r.Int(0) })
@@ -136,8 +136,8 @@ func TestQ6_SweepCostIsFlat(t *testing.T) {
 				} else {
 					k.advance(step.advance)
 				}
-				// These two sweeps compile the statements, so their cost is not measured. The second
-				// one finds events of the first one.
+				// These two sweeps compile the statements, so their cost is not measured. The
+				// second sweep is needed because it is the first that finds events of a sweep.
 				k.sweep(keepShort, 50)
 				k.sweep(keepShort, 50)
 				k.count()
@@ -158,8 +158,8 @@ func TestQ6_SweepCostIsFlat(t *testing.T) {
 	}
 }
 
-// A later sweep can continue in another process and after a restart. Together the sweeps
-// remove all data whose retention is over, from every table.
+// A sweep continues where the previous sweep ended, also in another process and after a restart.
+// Together the sweeps remove all data whose retention time is over, from every table.
 //
 // proves: Q6
 func TestQ6_SweepsGoOnWhereTheLastOneEnded(t *testing.T) {
@@ -179,7 +179,7 @@ func TestQ6_SweepsGoOnWhereTheLastOneEnded(t *testing.T) {
 		k.must(k.s.Close())
 		k.s = k.open()
 	}
-	k.sweepAll(keepShort, 11, 100) // this sweep removes rows that were still needed when the earlier sweeps examined them
+	k.sweepAll(keepShort, 11, 100) // these sweeps remove rows that were still needed when the earlier sweeps examined them
 	got := map[string]int64{}
 	want := map[string]int64{"jobs": 30, "done": 1}
 	for _, table := range []string{"jobs", "done", "dead", "failures", "bodies", "originals", "progress", "groups", "trends"} {
@@ -197,7 +197,7 @@ func TestQ6_SweepsGoOnWhereTheLastOneEnded(t *testing.T) {
 		t.Errorf("events of %d old commits remain after the sweeps, want 0", n)
 	}
 	if n := k.number(`SELECT coalesce(sum(n), 0) FROM redrive_dead_counts`); n != 0 {
-		t.Errorf("the counters still count %d removed dead letters, want 0", n)
+		t.Errorf("counters of dead letters after all were removed: got a sum of %d, want 0", n)
 	}
 	k.healthy()
 }
@@ -212,9 +212,9 @@ func (k *keeper) healthy() {
 	}
 }
 
-// On a full disk, a sweep that needs space fails and changes nothing. A sweep that frees
-// enough space succeeds. The test limits the number of pages, because SQLite reports this
-// limit like a full disk.
+// On a full disk, a sweep that needs space fails and changes nothing. A sweep that frees enough
+// space succeeds. The test limits the number of pages of the file, because SQLite returns the same
+// error at this limit as on a full disk.
 //
 // proves: Q6
 func TestQ6_SweepOnAFullDisk(t *testing.T) {
@@ -256,7 +256,7 @@ func TestQ6_SweepOnAFullDisk(t *testing.T) {
 		t.Errorf("the failed sweep changed the store, want no change (-before +after):\n%s", diff)
 	}
 	if swept := k.sweep(keepShort, 500); swept.Completed == 0 || swept.Dead == 0 || swept.Events == 0 {
-		t.Errorf("sweep on a full disk that frees space: got %+v, want removed jobs, dead letters and events", swept)
+		t.Errorf("sweep that frees space on a full disk: got %+v, want removed jobs, dead letters and events", swept)
 	}
 	if err := k.fillDisk(); err != nil {
 		t.Errorf("write after a sweep that has freed space: got error %v, want none", err)
@@ -275,8 +275,8 @@ func (k *keeper) dead() (ids []job.ID) {
 	return ids
 }
 
-// When one process removes a group, another process that has cached the group must not use it
-// any more. No other group may get the counts of the removed group.
+// When one process removes a group, another process that has cached the group must not use the
+// group any more. No other group may get the counts of the removed group.
 //
 // part of: Q6
 func TestQ6_ARemovedGroupIsForgottenEverywhere(t *testing.T) {
@@ -376,7 +376,7 @@ func TestD6_ReopeningComesToItsEnd(t *testing.T) {
 		}
 		k.advance(2 * time.Hour)
 		if swept := k.sweep(store.Retention{}, store.SweepMax); swept.Reopened != store.SweepMax || !swept.More {
-			t.Errorf("first sweep: got %+v, want the largest allowed number of reopened dead letters and More true", swept)
+			t.Errorf("first sweep: got %+v, want store.SweepMax reopened dead letters and More true", swept)
 		}
 		if swept := k.sweep(store.Retention{}, store.SweepMax); swept.Reopened != 1 || swept.More {
 			t.Errorf("second sweep: got %+v, want 1 reopened dead letter and More false", swept)
@@ -418,7 +418,7 @@ func TestQ6_ManyRecordsAreSpreadOverSweeps(t *testing.T) {
 		t.Errorf("first sweep: got %+v, want 1 to 3 removed dead letters and More true", first)
 	}
 	if rest := k.sweepAll(keep, 500, 10); rest.Dead+first.Dead != 10 {
-		t.Errorf("all sweeps together after the first: got %+v, want the rest of the 10 dead letters removed", rest)
+		t.Errorf("all sweeps after the first together: got %+v, want the rest of the 10 dead letters removed", rest)
 	}
 	if n := k.number(`SELECT count(*) FROM redrive_failures`); n != 0 {
 		t.Errorf("got %d failure records after the sweeps, want 0", n)

@@ -11,8 +11,9 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// Every stored time is an integer with the same unit and time zone. Texts would be compared
-// byte by byte by SQLite, and as a text "10:00:00.5Z" comes before "10:00:00Z".
+// Every stored time is an integer with the same unit and time zone. If times were stored as texts,
+// SQLite would compare them byte by byte, and the later time "10:00:00.5Z" would come before
+// "10:00:00Z".
 //
 // proves: Q2
 func TestQ2_TimesAreNumbers(t *testing.T) {
@@ -41,8 +42,8 @@ func TestQ2_TimesAreNumbers(t *testing.T) {
 			s.rows(`SELECT coalesce(min(`+column+`), 0), coalesce(max(`+column+`), 0) FROM `+table, func(r sqlstore.Row) {
 				low, high = job.Micros(r.Int(0)), job.Micros(r.Int(1))
 			})
-			// a value in this column is the start of an hour, so it may be up to an hour too
-			// early
+			// A time in this table is the start of a minute or hour, so it may be up to an hour
+			// before the earliest time.
 			if table == "redrive_figures" || table == "redrive_trends" {
 				low += 3_600_000_000
 			}
@@ -56,8 +57,8 @@ func TestQ2_TimesAreNumbers(t *testing.T) {
 	}
 }
 
-// addInTx enqueues a job that has every optional time. It uses the caller's transaction,
-// because that path goes through another driver.
+// addInTx enqueues a job that has every optional time. It enqueues the job in a caller's
+// transaction, because such a transaction uses another driver.
 func (s *seeder) addInTx() {
 	at := func(d time.Duration) job.Micros { return job.At(seedNow.Add(d).In(time.FixedZone("", -7*3600))) }
 	ctx := s.t.Context()

@@ -47,7 +47,7 @@ func TestAStoppedWriterBlocksNoOtherForEver(t *testing.T) {
 	attempt := waiting.waiting
 	stopped.leave()
 	<-attempt.ended
-	// The attempt got the locks when no caller was waiting any more, so it released them
+	// The attempt got the locks when no caller was waiting any more, so it released the locks
 	// again.
 	if entered, err := stopped.try(); !entered || err != nil {
 		t.Fatalf("after an attempt for which no caller was waiting: got entered %v, error %v; want entered true, because nobody holds the right to write", entered, err)
@@ -57,12 +57,13 @@ func TestAStoppedWriterBlocksNoOtherForEver(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := flock(stopped.second, unix.LOCK_EX|unix.LOCK_NB); !errors.Is(err, unix.EWOULDBLOCK) {
-		t.Errorf("lock of a second writer: got error %v, want EWOULDBLOCK because only one writer may have the right to write", err)
+		t.Errorf("second lock while a writer has the right to write: got error %v, want EWOULDBLOCK", err)
 	}
 	waiting.leave()
 }
 
-// A caller whose context has ended gets an error at once, even though the writer still waits.
+// A caller whose context has ended gets an error at once, even if the writer still waits for the
+// right to write.
 func TestAWaitingWriterLetsItsCallersGo(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "jobs.db")
@@ -145,8 +146,8 @@ func TestATransactionCannotWaitForItself(t *testing.T) {
 	defer s.Close()
 	outer := t.Context()
 	err = s.Tx(outer, func(context.Context, *sql.Tx) error {
-		// this is not the transaction's context, because the store refuses a call with that
-		// context
+		// the call uses another context than the transaction's, because the store refuses calls
+		// with the transaction's context
 		_, err := s.ReserveIDs(outer, 1)
 		return err
 	})

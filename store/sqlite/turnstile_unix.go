@@ -16,18 +16,18 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// turnstile lets the writers of several processes write one after the other. Without it,
-// SQLite makes them poll with growing sleeps, and a second writer waits for seconds while
-// another writer is busy. With the turnstile each writer waits in the kernel: it takes the
-// first lock, then the second, and then releases the first. So at most one writer waits for
-// the second lock, and no writer is overtaken twice.
+// turnstile lets the writers of several processes write one after the other. Without the turnstile,
+// SQLite makes the writers poll with growing sleeps, and a second writer waits for seconds while
+// another writer is busy. With the turnstile, each writer waits in the kernel: it takes the first
+// lock, then the second lock, and then releases the first lock. So at most one writer waits for the
+// second lock, and no writer is overtaken twice.
 //
 // The locks are flock(2) on two empty files beside the database. A lock ends with the
 // process that holds it.
 type turnstile struct {
 	path          string
 	first, second *os.File
-	waiting       *attempt // the attempt of an earlier call, if it still waits after the time limit of that call; otherwise nil
+	waiting       *attempt // the attempt of an earlier call that still waits although the call has ended; nil if there is no such attempt
 }
 
 func openTurnstile(path string) (*turnstile, error) {
@@ -124,8 +124,8 @@ func (t *turnstile) attempt() *attempt {
 	return a
 }
 
-// want notes whether a caller waits for the attempt. It returns false if the attempt has
-// already ended.
+// want records whether a caller waits for the attempt. It returns false if the attempt has already
+// ended.
 func (a *attempt) want(wanted bool) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -163,8 +163,8 @@ func (t *turnstile) wait() error {
 // because unlocking an open file does not fail.
 func (t *turnstile) leave() { _ = flock(t.second, unix.LOCK_UN) }
 
-// close releases the locks. If an attempt still waits in the background, its files are closed
-// when it ends. It ends when the other process releases the lock.
+// close releases the locks and closes their files. If an attempt still waits in the background, the
+// files are closed when the attempt ends, after the other process has released its lock.
 func (t *turnstile) close() error {
 	if t.waiting != nil && t.waiting.want(false) {
 		go func() {

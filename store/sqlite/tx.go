@@ -25,12 +25,12 @@ type callersTx struct{ tx *sql.Tx }
 
 func (callersTx) StoreTx() string { return "sqlite" }
 
-// Tx begins a transaction for the caller and calls the function do in it. The transaction is
-// on the same file and as durable as the store's transactions. It commits when do returns nil
-// and rolls back otherwise. It waits for its turn behind the store's writer and blocks every
-// other writer while it runs, so it ends after Options.TxLimit. The context that do gets
-// belongs to the transaction: a plain Enqueue with this context fails, because it would wait
-// for ever.
+// Tx begins a transaction for the caller and calls the function given by do in it. The transaction
+// is on the same file and as durable as the store's transactions. The transaction is committed when
+// the function returns nil, and is rolled back otherwise. It waits for its turn behind the store's
+// writer. While it runs, it blocks every other writer, so it is rolled back after Options.TxLimit.
+// The context that the function gets belongs to the transaction: a plain Enqueue with this context
+// fails, because it would wait for ever.
 func (s *Store) Tx(ctx context.Context, do func(ctx context.Context, tx *sql.Tx) error) error {
 	if store.InTx(ctx, s) {
 		return errors.New("this context already belongs to a transaction; use that transaction")
@@ -56,10 +56,10 @@ func (s *Store) transact(ctx context.Context, release func(), do func(context.Co
 		return withCause(ctx, asStoreError(err))
 	}
 	defer tx.Rollback() // does nothing after a commit; also runs when do panics
-	// At the time limit, the other writers may continue, even if do has not returned: perhaps
-	// do is waiting for one of them. When ctx ends, database/sql rolls back, but only after
-	// the running statement has ended. If do did not give ctx to that statement, the other
-	// writers find the file locked and get an error; they do not wait.
+	// At the time limit, the other writers may continue, even if the function do has not returned,
+	// because do may be waiting for one of these writers. When ctx ends, database/sql rolls the
+	// transaction back, but only after the running statement has ended. If do did not pass ctx to
+	// that statement, the other writers find the file locked and get an error; they do not wait.
 	stop := context.AfterFunc(ctx, release)
 	defer stop()
 	if err := do(store.MarkTx(ctx, s), tx); err != nil {
@@ -74,8 +74,8 @@ func (s *Store) transact(ctx context.Context, release func(), do func(context.Co
 	return nil
 }
 
-// withCause changes an error that was caused by the end of the context: it adds the reason for
-// which the context ended.
+// withCause adds to an error the reason for which the context ended. It returns the error unchanged
+// if the context has not ended.
 func withCause(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil && !errors.Is(err, cause) {
 		return fmt.Errorf("%w: %w", cause, err)
@@ -88,8 +88,8 @@ var (
 	selFile        = &sqlstore.Query{Text: `SELECT file FROM pragma_database_list WHERE name = 'main'`}
 )
 
-// sameFile returns an error if a transaction is on another database. The jobs in such a
-// transaction would get ids of this store's database.
+// sameFile returns an ErrInvalid if a transaction is on another database file than the store's.
+// Otherwise the jobs in such a transaction would get ids of the wrong database.
 func (s *Store) sameFile(f *foreign) error {
 	var path string
 	if err := f.Rows(selFile, func(r sqlstore.Row) error { path = r.Text(0); return nil }); err != nil {
@@ -98,7 +98,7 @@ func (s *Store) sameFile(f *foreign) error {
 	theirs, err1 := os.Stat(path)
 	ours, err2 := os.Stat(s.path)
 	if err := errors.Join(err1, err2); err != nil || !os.SameFile(theirs, ours) {
-		return fmt.Errorf("the transaction is of the database %q, this store is %q: begin it with Store.Tx, "+
+		return fmt.Errorf("the transaction is on the database %q, but this store uses %q: begin the transaction with Store.Tx, "+
 			"or on a connection to that file: %w", path, s.path, store.ErrInvalid)
 	}
 	return nil

@@ -112,11 +112,11 @@ func TestQ1_EnqueueInTheCallersTransaction(t *testing.T) {
 	if n := rowsOf(t, s, "orders"); n != 1 {
 		t.Errorf("rows in the caller's table after one commit: got %d, want 1", n)
 	}
-	claimOne(t, s) // the job is found only if the writer's cache contains the new lane
+	claimOne(t, s) // the claim finds the job only if the writer's cache contains the new lane
 }
 
-// The first enqueue of a process may be inside a caller's transaction. It reserves its ids in
-// that transaction, and a rollback also cancels the reservation.
+// The first enqueue of a process may be inside a caller's transaction. The enqueue reserves its ids
+// in that transaction, and a rollback also cancels the reservation.
 //
 // proves: Q1
 func TestQ1_FirstEnqueueInATransaction(t *testing.T) {
@@ -175,7 +175,7 @@ func TestI2_CompleteInTheCallersTransaction(t *testing.T) {
 		t.Errorf("SettleTx with an outcome of an older run: got error %v, want ErrInvalid or ErrLeaseLost", err)
 	}
 	if err := complete(c.Token, errors.New("an error of the handler")); err == nil {
-		t.Error("Tx returned no error although its function failed, want the error of the function")
+		t.Error("Tx returned no error after its function had failed, want the error of the function")
 	}
 	if j, err := s.Get(t.Context(), c.ID); err != nil || j.State != job.Running {
 		t.Fatalf("after two transactions were rolled back: got job state %v, error %v; want running", j.State, err)
@@ -194,8 +194,8 @@ func TestI2_CompleteInTheCallersTransaction(t *testing.T) {
 	}
 }
 
-// A plain Enqueue inside a caller's transaction would wait for ever. So it fails at once, and
-// the error says that EnqueueTx must be used.
+// A plain Enqueue inside a caller's transaction would wait for ever. So the call fails at once, and
+// its error says that EnqueueTx must be used.
 func TestPlainWriteInATransactionIsRefused(t *testing.T) {
 	t.Parallel()
 	s := openTemp(t, nil)
@@ -222,7 +222,7 @@ func TestPanicInATransactionRollsBack(t *testing.T) {
 	func() {
 		defer func() {
 			if recover() == nil {
-				t.Error("Tx did not panic although its function panicked, want the same panic")
+				t.Error("the function in Tx panicked, but Tx did not panic; want the same panic")
 			}
 		}()
 		_ = s.Tx(t.Context(), func(ctx context.Context, tx *sql.Tx) error {
@@ -372,6 +372,6 @@ func TestI2_SettleTxIsWholeUnderAnEndingContext(t *testing.T) {
 		sum += c.N
 	}
 	if sum != 60 {
-		t.Errorf("counters after all calls: got %v, want 60 jobs in total", counts)
+		t.Errorf("counters of jobs after all calls: got %v, want 60 jobs in total", counts)
 	}
 }

@@ -46,7 +46,8 @@ func (w *watcher) subscribe(ch chan<- struct{}) (stop func()) {
 	}
 }
 
-// tell sends a notification to every channel that is empty.
+// tell sends to every channel of a Notify caller, without blocking: a channel that is full is
+// skipped.
 func (w *watcher) tell() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -74,7 +75,8 @@ func (w *watcher) follow(ch chan<- struct{}) (stop func()) {
 	}
 }
 
-// tellFollowers notifies every follower whose channel is empty.
+// tellFollowers sends to every channel of a Follow caller, without blocking: a channel that is full
+// is skipped.
 func (w *watcher) tellFollowers() {
 	if w.follows.Load() == 0 {
 		return
@@ -106,8 +108,8 @@ func (w *watcher) start(path string, every time.Duration) error {
 	return nil
 }
 
-// lookEvery is the interval at which the watcher looks for a deleted or replaced file. Such a
-// file still accepts writes, but they are lost when the last process closes it.
+// lookEvery is the interval at which the watcher checks whether the file was deleted or replaced. A
+// deleted file still accepts writes, but the writes are lost when the last process closes the file.
 const lookEvery = 500 * time.Millisecond
 
 func (w *watcher) run(conn *sqlite.Conn, every time.Duration, replaced func() bool) {

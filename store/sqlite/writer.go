@@ -18,13 +18,13 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// turnWait is the time for which a writer waits for the writers of other processes. A process
-// holds the right to write for one transaction; a caller's transaction takes a few seconds at
-// most. If a process holds it longer, the process is suspended or hangs.
+// turnWait is the time for which a writer waits for the writers of other processes. A process has
+// the right to write for one transaction; a caller's transaction takes a few seconds at most. A
+// process that has the right for a longer time is suspended or hangs.
 const turnWait = 10 * time.Second
 
-// groupMax is the maximum number of requests in one commit. The limit exists so that the first
-// request need not wait long for the others.
+// groupMax is the maximum number of requests in one commit. Because of this limit, the first
+// request does not wait long for the other requests.
 const groupMax = 512
 
 // writer is the only goroutine of this process that writes. Callers give it functions. All
@@ -51,8 +51,8 @@ type writer struct {
 // request is what one caller wants to do in a transaction that several callers share.
 type request struct {
 	do func(*sqlstore.Txn) error // called inside the shared transaction, perhaps twice
-	// called instead of do, outside of any transaction, while this process has the right to
-	// write
+	// alone, if not nil, is called instead of do: outside of any transaction, while this process
+	// has the right to write.
 	alone   func() error
 	done    chan error
 	ctx     context.Context //nolint:containedctx // of the waiting caller
@@ -61,9 +61,10 @@ type request struct {
 
 var requests = sync.Pool{New: func() any { return &request{done: make(chan error, 1)} }}
 
-// write calls the function do in a transaction and returns when the transaction is durable. If
-// the context ends before the transaction has begun, the request is withdrawn. After that,
-// write waits for the answer even if the context ends, so that the caller learns the result.
+// write calls the function given by do in a transaction and returns when the transaction is
+// durable. If the context ends before the transaction has begun, the request is withdrawn. After
+// the transaction has begun, write waits for the answer even if the context ends, so that the
+// caller learns the result.
 func (w *writer) write(ctx context.Context, do func(*sqlstore.Txn) error) error {
 	return w.request(ctx, do, nil)
 }
@@ -104,8 +105,9 @@ func (w *writer) request(ctx context.Context, do func(*sqlstore.Txn) error, alon
 	}
 }
 
-// park waits for the right to write and keeps it, without a transaction, until the returned
-// function is called. Until then, all writers of this and other processes wait.
+// park waits until this process has the right to write. The process then keeps the right, without a
+// transaction, until the returned function is called. Until that call, all writers of this process
+// and of other processes wait.
 func (w *writer) park(ctx context.Context) (release func(), err error) {
 	granted, finished := make(chan struct{}), make(chan struct{})
 	ended := make(chan error, 1)
@@ -137,7 +139,7 @@ func (w *writer) run() {
 			return
 		}
 		// Callers that have just received an answer often write again at once. The writer lets
-		// them run first, so that their next requests share this commit.
+		// these callers run first, so that their next requests share this commit.
 		runtime.Gosched()
 	gather:
 		for len(group) < groupMax {
@@ -152,8 +154,8 @@ func (w *writer) run() {
 	}
 }
 
-// serve runs the waiting requests: first those that share a transaction, then those that need
-// the right to write without a transaction.
+// serve runs the waiting requests: first the requests that share a transaction, then the requests
+// that need the right to write without a transaction.
 func (w *writer) serve(group []*request) {
 	// Divide the requests before answering the first one: after a request was answered, the
 	// writer must not read it any more.
@@ -181,8 +183,8 @@ func (w *writer) serve(group []*request) {
 // request. Otherwise the caller waits for the answer from now on, even if its context ends.
 func (r *request) start() bool { return r.started.CompareAndSwap(false, true) }
 
-// inTurn waits until this process has the right to write, and calls the function do. If the
-// process cannot get that right, inTurn answers all the requests with the error.
+// inTurn waits until this process has the right to write, and then calls the function given by do.
+// If the process cannot get that right, inTurn answers all requests of the group with the error.
 func (w *writer) inTurn(group []*request, do func()) {
 	if err := w.turn.enter(turnWait, w.quit); err != nil {
 		for _, r := range group {
@@ -223,8 +225,8 @@ func (w *writer) transact(group []*request) {
 	}
 }
 
-// answerOf returns the answer to one request of a shared transaction. result is the result of
-// the transaction.
+// answerOf returns the answer to one request of a shared transaction. The arguments are the result
+// of the transaction and the result of the request itself.
 func answerOf(transaction, own error) error {
 	if transaction == nil || errors.Is(transaction, errRedo) && own != nil {
 		return own
@@ -320,7 +322,7 @@ func (w *writer) rollback() {
 func (w *writer) close() error {
 	close(w.quit)
 	<-w.ended
-	// before it closes the last connection, SQLite makes a check-point
+	// SQLite makes a check-point before it closes the last connection.
 	defer crashpoint.Span(crashpoint.InCheckpoint)()
 	err := w.conn.Close()
 	if terr := w.turn.close(); err == nil {
