@@ -136,7 +136,7 @@ func TestR3_AHintGoesOverToTheJob(t *testing.T) {
 		reason job.Reason
 		wait   time.Duration
 	}{
-		120 * time.Second: {job.Waiting, "", 315 * time.Second},
+		120 * time.Second: {job.Waiting, "", 126 * time.Second}, // the hint and a spread of 5 %
 		time.Hour:         {job.Waiting, "", time.Hour + 3*time.Minute},
 		25 * time.Hour:    {job.Dead, job.HintTooLong, 0},
 	} {

@@ -66,6 +66,19 @@ func TestQ9_OwnersOwnEnqueuesAreListed(t *testing.T) {
 		t.Fatal(err)
 	}
 	wants("after a sweep", late.ID, early.ID)
+	conn := connected(t, dsn)
+	eventually(t, "both jobs are in the index of owners", func() bool {
+		if _, err := s.Sweep(t.Context(), store.Retention{}, 10); err != nil {
+			t.Fatal(err)
+		}
+		var behind int64
+		err := conn.QueryRow(t.Context(), `SELECT (SELECT max(seq) FROM `+s.Schema()+`.redrive_events) -
+			(SELECT value FROM `+s.Schema()+`.redrive_meta WHERE key = 'owned')`).Scan(&behind)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return behind <= 0
+	})
 	for lost, statement := range []string{`SELECT 1`, `DELETE FROM ` + s.Schema() + `.redrive_owned`} {
 		run(t, connected(t, dsn), statement)
 		r, err := Diagnose(t.Context(), dsn, s.Schema(), time.Now)

@@ -84,7 +84,8 @@ func TestAnAsynchronousStandbyMayLackTheLastCommits(t *testing.T) {
 		t.Errorf("job %d is claimed first, want %d", claim.ID, kept.ID)
 	}
 	report, err := Diagnose(context.WithoutCancel(t.Context()), standby.DSN(), s.Schema(), time.Now)
-	if err != nil || len(report.Problems) > 0 {
+	// The test servers run without fsync.
+	if err != nil || len(report.Problems) > len(problems(report, "fsync is off")) {
 		t.Errorf("doctor after the fail-over: %v, %q, want no problems", err, report.Problems)
 	}
 }
