@@ -177,7 +177,7 @@ func TestEnqueueMiddleware_MistakesAreErrorsAndNothingIsEnqueued(t *testing.T) {
 			t.Errorf("%s: the enqueue returned the error %v\nwant %s", tt.name, err, tt.want)
 		}
 		if len(f.calls)+f.reserved != 0 {
-			t.Errorf("%s: got %d enqueue calls of the store and %d reservations of ids, want no call and no reservation", tt.name, len(f.calls), f.reserved)
+			t.Errorf("%s: the client called Enqueue of the store %d times and reserved ids %d times, want 0 and 0", tt.name, len(f.calls), f.reserved)
 		}
 	}
 	c := clientWith(t, memory.New(memory.Options{}), redrive.Config{KindEnqueueMiddleware: map[string][]redrive.EnqueueMiddleware{"render": {tests[1].bad}}})
@@ -225,7 +225,7 @@ func TestEnqueueMiddleware_CallsNextAgain(t *testing.T) {
 			t.Errorf("%s: got receipt %+v, error %v; want error %q", name, r, err, tt.want)
 		}
 		if len(f.calls) != tt.calls {
-			t.Errorf("%s: got %d enqueue calls of the store, want %d", name, len(f.calls), tt.calls)
+			t.Errorf("%s: the client called Enqueue of the store %d times, want %d", name, len(f.calls), tt.calls)
 		}
 	}
 }

@@ -336,7 +336,7 @@ func (n *nameReader) add(names []string) {
 	}
 }
 
-// read adds the names that the database has.
+// read adds to n.all the names of one sort, such as the kinds or the queues of the database.
 func (n *nameReader) read(ctx context.Context, client *redrive.Client, sort string) error {
 	switch sort {
 	case "kind":

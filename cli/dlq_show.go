@@ -167,8 +167,8 @@ func (p *page) acts(d *words.DeadDetails) {
 	}
 }
 
-// payload writes the payload of the job, and the differences to the payload before a retry that
-// changed it.
+// payload writes the payload of the job. If a retry has changed the payload, it also writes how
+// the payload differs from the one before that retry.
 func (p *page) payload(d *words.DeadDetails) {
 	now := d.Job.Payload
 	p.block("Payload, "+words.Size(int64(len(now))), payloadText(now))

@@ -158,7 +158,7 @@ func TestD6_AGroupIsFoundByItsBeginning(t *testing.T) {
 		}
 	}
 	if _, err := findGroup(t.Context(), client, "zz"); wire.KindOf(err) != wire.NotFound {
-		t.Errorf("findGroup(\"zz\"): got error %v, want an error of the kind not found", err)
+		t.Errorf("findGroup(\"zz\"): got error %v, want a NotFound error", err)
 	}
 }
 

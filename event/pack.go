@@ -36,9 +36,9 @@ const (
 	knownFields = 1<<iota - 1
 )
 
-// textsMax is the maximum number of texts in a row that later texts can refer to.
-// Packing compares a text with each of them, so without this limit the time of packing
-// would grow with the square of the number of texts.
+// textsMax is the maximum number of texts of one packed row that later texts of the row can
+// refer to. Packing compares each text with all of them, so without this limit packing n texts
+// would take time proportional to the square of n.
 const textsMax = 16
 
 // Packer packs the events of one commit. The zero value is ready for use. Reset prepares

@@ -6,10 +6,10 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// lostAt returns when a task's lease counts as lost, unless it is extended before.
+// lostAt returns the time at which a task's lease counts as lost, unless it is extended by then.
 func (c *Core) lostAt(t *Task) time.Duration { return t.confirmedAt + c.cfg.Lease*2/3 }
 
-// beatDue returns when a heartbeat has to extend a task's lease.
+// beatDue returns the time at which a heartbeat has to extend a task's lease.
 func (c *Core) beatDue(t *Task) time.Duration { return t.confirmedAt + c.cfg.Lease/3 }
 
 // sweepBy makes sure that tasks are checked at the given time or earlier.

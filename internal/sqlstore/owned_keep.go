@@ -22,9 +22,10 @@ const (
 	ownedCleanRare = 30 * 24 * time.Hour
 )
 
-// KeepOwners keeps the index of owners small: it adds the jobs of all events, merges small
-// runs, and removes jobs that no longer exist from old runs. It is a function for the same
-// reason as IndexOwners.
+// KeepOwners maintains the index of owners. It first adds the jobs of all events that are not
+// indexed yet. Then it keeps the index small: it merges small sorted runs of the index, and
+// removes from old runs the jobs that no longer exist. It is no method of Core for the reason
+// that the comment of IndexOwners gives.
 func KeepOwners(ctx context.Context, s *Core, keep store.Retention) error {
 	if err := IndexOwners(ctx, s, true); err != nil {
 		return err

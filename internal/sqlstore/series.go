@@ -26,8 +26,8 @@ var (
 	allFigures = declare("allFigures", `SELECT at, lane, body, unit FROM redrive_figures ORDER BY unit, at, lane`)
 )
 
-// unfolded is the value of the column lane for figures that no row of redrive_figures includes
-// yet.
+// unfolded is the value that a query returns as the lane of a row whose figures are not yet added
+// to redrive_figures.
 const unfolded = -1
 
 // seekShare decides how the figures of some lanes are read. If the caller wants at most one

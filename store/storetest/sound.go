@@ -40,7 +40,7 @@ func soundDead(d *store.Dump) error {
 	for i := range d.Redrives {
 		r := &d.Redrives[i]
 		if r.Completed+r.Dead+r.Cancelled > r.Answered || r.Answered > r.Released || r.Again > r.Answered {
-			return fmt.Errorf("redrive %d: got the counts %d released, %d answered, %d failed again, %d completed, %d dead, %d cancelled; want at most as many answered as released, and all later counts within the answered jobs",
+			return fmt.Errorf("redrive %d: got %d released, %d answered, %d failed again, %d completed, %d dead, %d cancelled; want answered <= released, failed again <= answered, and completed + dead + cancelled <= answered",
 				r.ID, r.Released, r.Answered, r.Again, r.Completed, r.Dead, r.Cancelled)
 		}
 	}
