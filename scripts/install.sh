@@ -24,6 +24,11 @@ wanted() {
 		pgbouncer|pgbouncer|the tests with PgBouncer
 		redis-server|redis-server|what is measured against Redis
 		fusermount3|fuse3|the power cuts of SQLite files
+		ffmpeg|ffmpeg|what FFmpeg prints when it fails
+		ruby|ruby|what Ruby prints when it fails
+		php|php-cli|what PHP prints when it fails
+		node|nodejs|what Node.js prints when it fails
+		java|default-jre-headless|what Java prints when it fails
 	END
 }
 
