@@ -32,18 +32,28 @@ func TestD1_NothingBeginsAfterItsDeadline(t *testing.T) {
 	}
 	var begun atomic.Int32
 	redrive.HandleRaw(client, "late", func(context.Context, *redrive.Job[[]byte]) error { begun.Add(1); return nil }, nil)
-	deadline := time.Now().Add(5 * time.Second) // the claim must be made before it, also on a busy machine
-	receipt, err := client.Enqueue(t.Context(), redrive.NewRaw("late", nil, &redrive.Options{Deadline: deadline}))
+	now := time.Now()
+	deadline := now.Add(6 * time.Second) // the claim must be made before it, also on a busy machine
+	receipt, err := client.Enqueue(t.Context(), redrive.NewRaw("late", nil, &redrive.Options{RunAt: now.Add(2 * time.Second), Deadline: deadline}))
 	if err != nil {
 		t.Fatal(err)
 	}
-	admin, look := users(t, dsn), users(t, dsn)
-	admin.exec(fmt.Sprintf(`BEGIN; LOCK TABLE %s.redrive_events IN ACCESS EXCLUSIVE MODE`, schema))
 	ctx, stop := context.WithCancel(t.Context())
-	running := make(chan error, 1)
-	go func() { running <- client.Run(ctx) }()
+	var ended error
+	running := make(chan struct{})
+	go func() { ended = client.Run(ctx); close(running) }()
+	t.Cleanup(func() { stop(); <-running })
+	admin, look := users(t, dsn), users(t, dsn)
 	soon := time.NewTicker(10 * time.Millisecond)
 	defer soon.Stop()
+	for here := 0; here == 0; <-soon.C { // until the process has written that it is here, which needs the lock, too
+		processes, err := client.Processes(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		here = len(processes)
+	}
+	admin.exec(fmt.Sprintf(`BEGIN; LOCK TABLE %s.redrive_events IN ACCESS EXCLUSIVE MODE`, schema))
 	for locked := false; !locked; <-soon.C { // until the claim holds the row of the job, and waits for the lock
 		locked = look.number(fmt.Sprintf(`SELECT count(*) FROM (SELECT 1 FROM %s.redrive_jobs WHERE id = %d FOR UPDATE SKIP LOCKED) j`,
 			schema, receipt.ID)) == 0
@@ -62,7 +72,7 @@ func TestD1_NothingBeginsAfterItsDeadline(t *testing.T) {
 		}
 	}
 	stop()
-	if err := <-running; err != nil {
-		t.Error(err)
+	if <-running; ended != nil {
+		t.Error(ended)
 	}
 }
