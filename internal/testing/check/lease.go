@@ -73,7 +73,9 @@ func (p *past) fenced(w *Write, broken func(job.ID, string, ...any)) {
 	switch {
 	case w.Answer == Written && !happened:
 		broken(p.id, "the outcome %s to %s of run %d was acknowledged and did not happen", w.Cause, w.To, w.Token)
-	case w.Answer == Refused && happened && !w.Again && !p.writtenToo(w):
+	case w.Answer == Refused && happened && !w.Again && !p.writtenToo(w) && w.Cause != job.Interrupted:
+		// A hand-back that is repeated after the next claim is refused, although it happened. Its
+		// first answer is not in a ledger if the process was killed before it wrote the answer.
 		broken(p.id, "the outcome %s to %s of run %d was refused and happened", w.Cause, w.To, w.Token)
 	}
 }
