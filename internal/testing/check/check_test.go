@@ -163,6 +163,7 @@ func leaseMutants() []mutant {
 			}
 		}},
 		{"a refused write happened", breaks(check.FencedWrite), func(h *check.History) { write(h, plain, job.Succeeded).Answer = check.Refused }},
+		{"a refused hand-back happened", breaks(check.FencedWrite), func(h *check.History) { write(h, plain, job.Interrupted).Answer = check.Refused }},
 		{"an acknowledged write did not happen", breaks(check.FencedWrite),
 			func(h *check.History) { write(h, plain, job.Succeeded).Cause = job.Snoozed }},
 		{"the result is that of a lost run", breaks(check.FencedWrite), func(h *check.History) { row(h, orphan).Result = []byte("run 0") }},

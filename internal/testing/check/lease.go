@@ -58,14 +58,14 @@ func fencedWrite(x *index, broken func(job.ID, string, ...any)) {
 			}
 		}
 		for _, w := range p.writes {
-			p.fenced(w, broken)
+			p.fenced(w, x.Limits, broken)
 		}
 		p.resultOf(broken)
 	}
 }
 
 // fenced compares the answer to a write with what was stored.
-func (p *past) fenced(w *Write, broken func(job.ID, string, ...any)) {
+func (p *past) fenced(w *Write, limits map[string]Limits, broken func(job.ID, string, ...any)) {
 	happened := false
 	for _, e := range p.ends(w.Token) {
 		happened = happened || e.Type == event.Of(w.Cause) && e.To == w.To
@@ -73,9 +73,7 @@ func (p *past) fenced(w *Write, broken func(job.ID, string, ...any)) {
 	switch {
 	case w.Answer == Written && !happened:
 		broken(p.id, "the outcome %s to %s of run %d was acknowledged and did not happen", w.Cause, w.To, w.Token)
-	case w.Answer == Refused && happened && !w.Again && !p.writtenToo(w) && w.Cause != job.Interrupted:
-		// A hand-back that is repeated after the next claim is refused, although it happened. Its
-		// first answer is not in a ledger if the process was killed before it wrote the answer.
+	case w.Answer == Refused && happened && !w.Again && !p.writtenToo(w) && !p.interruptedByRescue(w, limits):
 		broken(p.id, "the outcome %s to %s of run %d was refused and happened", w.Cause, w.To, w.Token)
 	}
 }
@@ -88,6 +86,30 @@ func (p *past) writtenToo(w *Write) bool {
 		}
 	}
 	return false
+}
+
+// interruptedByRescue reports whether a rescue may have interrupted the run of w. It does so when
+// the lease of a run ends that no handler has begun, if one more crash would be the last one of the
+// life. The worker's own hand-back of the run is then refused.
+func (p *past) interruptedByRescue(w *Write, limits map[string]Limits) bool {
+	row := p.row()
+	if w.Cause != job.Interrupted || row == nil {
+		return false
+	}
+	for _, r := range p.runs {
+		if r.Token == w.Token {
+			return false
+		}
+	}
+	crashes := int32(0)
+	for _, end := range p.ends(w.Token) {
+		for _, e := range p.events {
+			if e.Type == event.JobCrashed && e.Life == end.Life && e.Token < w.Token {
+				crashes++
+			}
+		}
+	}
+	return crashes+1 >= crashLimit(limits[row.Kind])
 }
 
 // resultOf checks that the result of a job is the result of the run that completed the job.
