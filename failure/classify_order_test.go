@@ -71,3 +71,19 @@ func TestF2_TypedConnectionBeatsWordsForABug(t *testing.T) {
 		}
 	}
 }
+
+// ProcessError reports that a worker process failed.
+type ProcessError struct{}
+
+func (ProcessError) Error() string { return "worker 3 stopped" }
+
+// part of: F2
+func TestClassify_AProcessErrorIsNoPayment(t *testing.T) {
+	t.Parallel()
+	if c := classOf(failure.Of(ProcessError{})); c.Rule == "payment.processing" || c.Class != failure.UnknownError {
+		t.Errorf("the type ProcessError has class %s by %s, want UnknownError", c.Class, c.Rule)
+	}
+	if c := classOf(failure.Evidence{Code: "processing_error", Message: "x"}); c.Rule != "payment.processing" {
+		t.Errorf("the code processing_error has class %s by %s, want it by payment.processing", c.Class, c.Rule)
+	}
+}

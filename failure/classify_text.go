@@ -75,6 +75,7 @@ func (r *reader) readText(text string) {
 	if text == "" {
 		return
 	}
+	before := len(r.hits)
 	r.tokens = scan.Tokens(r.tokens[:0], text)
 	if r.c.builtin != nil {
 		r.matcher.run(r.c.builtin.machine, text, r.tokens)
@@ -88,6 +89,9 @@ func (r *reader) readText(text string) {
 		r.matches(&r.own, r.c.own)
 	}
 	r.patterns(text)
+	if len(r.c.rules.Codes) > 0 {
+		r.codesIn(text, before)
+	}
 }
 
 // leading reads a status at the beginning of a text: clients put it in front of
@@ -145,6 +149,9 @@ func (r *reader) matches(m *matcher, set *ruleset) {
 		}
 		place := r.place(f)
 		if place <= -inNoise || rule.trait&codesOnly != 0 && place < inCode && !r.coded {
+			continue
+		}
+		if rule.trait&ingForm != 0 && !strings.Contains(strings.ToLower(m.saw(f)), "ing") {
 			continue
 		}
 		switch {

@@ -40,6 +40,7 @@ type trait uint32
 const (
 	identifiers  trait = 1 << iota // its phrases are also names written as one word
 	codesOnly                      // counts only where a code is given
+	ingForm                        // counts only with "ing": processing_error is a code of payments, ProcessError a type of many programs
 	perMoment                      // speaks of seconds or minutes
 	perPeriod                      // speaks of days, months or plans
 	money                          // speaks of money

@@ -164,7 +164,7 @@ var narrowRules = []rule{
 		(server|service|node|broker|cluster|database|storage|instance|backend|controller|agent|daemon|provider|engine|replica|leader|coordinator) (is|was|has)? (not|not yet) (been)? (initialized|initialised|ready|started|bootstrapped|up|available|online|running)
 		(currently|is|still|are|being|now) (restarting|initialising|initializing|reloading|rebooting|warming up|starting up|spinning up|booting|loading|deploying|recovering|rebalancing|resyncing|failing over|migrating|compacting)
 		(error|problem|failure) ...3 (processing|handling|authorizing|charging) (of)? (your|the|this)? (card|payment) !(details)`},
-	{id: "payment.processing", class: TemporaryServiceError, weight: wCode, trait: codesOnly, phrases: `
+	{id: "payment.processing", class: TemporaryServiceError, weight: wCode, trait: codesOnly | ingForm, phrases: `
 		processing_error`},
 	{id: "auth.directory", class: AuthenticationFailure, weight: wStrong + 6, trait: identifiers, phrases: `
 		AcceptSecurityContext

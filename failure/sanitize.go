@@ -19,10 +19,11 @@ const (
 // SanitizeOptions changes what Sanitize takes out. The zero value is the
 // default.
 type SanitizeOptions struct {
-	Emails bool     // takes out e-mail addresses as well
-	Keep   []string // stay whatever they look like, such as the job's own id
-	Paths  bool     // leaves the paths of files: for stacks, which are of no use without
-	Max    int      // bytes of the result; 0 is 64 KiB, which is also the most
+	Emails    bool     // takes out e-mail addresses as well
+	Keep      []string // stay whatever they look like, such as the job's own id
+	Paths     bool     // leaves the paths of files: for operators, who need them to find a cause
+	Addresses bool     // leaves IP addresses, for the same reason
+	Max       int      // bytes of the result; 0 is 64 KiB, which is also the most
 }
 
 // Sanitize returns text without what a log or a user must not see: the paths of
@@ -41,7 +42,7 @@ type SanitizeOptions struct {
 func Sanitize(text string, o *SanitizeOptions) string {
 	z := sanitizer{max: scan.Max}
 	if o != nil {
-		z.emails, z.keep, z.paths = o.Emails, o.Keep, o.Paths
+		z.emails, z.keep, z.paths, z.addresses = o.Emails, o.Keep, o.Paths, o.Addresses
 		if o.Max > 0 {
 			z.max = min(o.Max, scan.Max)
 		}
@@ -80,21 +81,31 @@ func afterCut(tail []byte) []byte {
 const rounds = 4
 
 type sanitizer struct {
-	emails bool
-	keep   []string
-	paths  bool // stay
-	max    int
-	raw    bool // replaces nothing, only cuts
+	emails    bool
+	keep      []string
+	paths     bool // stay
+	addresses bool // stay
+	max       int
+	raw       bool // replaces nothing, only cuts
 }
 
 func (z *sanitizer) text(text string) string {
 	total := len(text)
+	given := text
+	if total > 2*scan.Max { // only a part of it is read
+		text, _ = z.cut(text, total)
+	}
+	text = reveal(text)
+	revealed := text
 	for range rounds {
 		read, same := z.pass, false
 		if len(text) > z.max {
 			read = z.cut
 		}
 		if text, same = read(text, total); same {
+			if text == revealed && utf8.ValidString(given) && len(given) <= z.max {
+				return given // nothing was hidden in it
+			}
 			return text
 		}
 	}
@@ -135,6 +146,9 @@ func (z *sanitizer) mark(k scan.Kind, part string) string {
 		}
 		return RedactedPath
 	case scan.IP:
+		if z.addresses {
+			return part
+		}
 		return RedactedIP
 	case scan.URL:
 		return z.url(part)

@@ -67,10 +67,20 @@ func (w *jsonWriter) value(secret bool) {
 	case '{':
 		w.object(secret)
 	case '[':
+		arguments := w.arguments()
 		w.i++
-		for w.space(); w.src[w.i] != ']'; w.space() {
+		for n := 0; ; n++ {
+			if w.space(); w.src[w.i] == ']' {
+				break
+			}
 			if w.src[w.i] == ',' {
 				w.i++
+				w.space()
+			}
+			if at := w.i; n < len(arguments) && arguments[n] != "" {
+				w.text()
+				w.replace(at, arguments[n])
+				continue
 			}
 			w.value(secret)
 		}
@@ -91,6 +101,50 @@ func (w *jsonWriter) value(secret bool) {
 			w.replace(start, RedactedSecret)
 		}
 	}
+}
+
+// argumentsMax is the largest size in bytes of a list of arguments.
+const argumentsMax = 16 << 10
+
+// arguments returns the members of a list of strings in which the other members tell a secret, as
+// in ["curl", "-u", "anna:x"], without the secret. It returns "" for all other members.
+func (w *jsonWriter) arguments() []string {
+	text := listOfStrings(w.src[w.i:min(len(w.src), w.i+argumentsMax)])
+	var raw, clean []string
+	if text == "" || json.Unmarshal([]byte(text), &raw) != nil || len(raw) < 2 {
+		return nil
+	}
+	if json.Unmarshal([]byte(Sanitize(text, w.options)), &clean) != nil || len(clean) != len(raw) {
+		return nil
+	}
+	for i := range clean {
+		if clean[i] == raw[i] || clean[i] == "" {
+			clean[i] = ""
+		} else {
+			clean[i] = Sanitize(clean[i], w.options)
+		}
+	}
+	return clean
+}
+
+// listOfStrings returns the list of strings at the beginning of a JSON text, or "" if the list has
+// other members or does not end.
+func listOfStrings(src []byte) string {
+	quoted := false
+	for i := 1; i < len(src); i++ {
+		switch c := src[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == ']':
+			return string(src[:i+1])
+		case c != ',' && c != ' ' && c != '\n' && c != '\t' && c != '\r':
+			return ""
+		}
+	}
+	return ""
 }
 
 func (w *jsonWriter) kept(text string) bool {

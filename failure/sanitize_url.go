@@ -47,6 +47,13 @@ func (w *urlWriter) replace(i, j int, mark string) {
 	w.from = j
 }
 
+// address replaces an IP address.
+func (w *urlWriter) address(i, j int) {
+	if !w.z.addresses {
+		w.replace(i, j, RedactedIP)
+	}
+}
+
 func (w *urlWriter) finish(end int) string {
 	if w.from == 0 {
 		return w.src
@@ -72,7 +79,9 @@ func (w *urlWriter) scheme() int {
 		return n + 1
 	}
 	if w.lower == "file" {
-		w.replace(start, len(u), RedactedPath)
+		if !w.z.paths {
+			w.replace(start, len(u), RedactedPath)
+		}
 		w.done = true
 	}
 	return start
@@ -186,12 +195,15 @@ func (w *urlWriter) user(i, j int) {
 	tokenIsName := rest == "" || rest == "x-oauth-basic"
 	if both && !tokenIsName && strings.Trim(rest, "x*") != "" {
 		w.tokenName(i, name)
+		w.other(i, i+len(name))
 		w.replace(i+len(name)+1, j, RedactedSecret)
 		return
 	}
 	if from, to := scan.SecretPart(name); from < to || len(name) >= tokenMin || both && tokenIsName && rest != "" {
 		w.replace(i, i+len(name), RedactedSecret)
+		return
 	}
+	w.other(i, i+len(name))
 }
 
 func (w *urlWriter) tokenName(i int, name string) {
@@ -210,18 +222,28 @@ func (w *urlWriter) hosts(i, j int) {
 		host := w.src[i:end]
 		if strings.HasPrefix(host, "[") {
 			if n := strings.IndexByte(host, ']'); n > 0 {
-				w.replace(i, i+n+1, RedactedIP)
+				w.address(i, i+n+1)
 			}
 		} else {
 			if n := strings.IndexByte(host, ':'); n >= 0 {
 				host = host[:n]
 			}
-			if isIPv4(host) {
-				w.replace(i, i+len(host), RedactedIP)
+			if isAddress(host) {
+				w.address(i, i+len(host))
 			}
 		}
 		i = end + 1
 	}
+}
+
+// isAddress reports whether a host is an address of version 4, or a name that contains one.
+func isAddress(host string) bool {
+	if strings.Count(host, "-") < 4 {
+		return isIPv4(host)
+	}
+	read := scan.Read(host)
+	defer read.Release()
+	return len(read.Tokens) == 1 && read.Tokens[0].Kind == scan.IP
 }
 
 func isIPv4(host string) bool {
@@ -254,7 +276,7 @@ func (w *urlWriter) path(i, end int) {
 		case announced && scan.LooksSecret(part):
 			w.replace(i, j, RedactedSecret)
 		case isIPv4(part):
-			w.replace(i, j, RedactedIP)
+			w.address(i, j)
 		default:
 			w.other(i, j)
 			announced = announced || announces(part)
@@ -326,7 +348,7 @@ func (w *urlWriter) parameter(name string, i, j int) {
 	case from < to:
 		w.replace(i+from, i+to, RedactedSecret)
 	case isIPv4(value):
-		w.replace(i, j, RedactedIP)
+		w.address(i, j)
 	default:
 		w.other(i, j)
 	}
@@ -335,23 +357,31 @@ func (w *urlWriter) parameter(name string, i, j int) {
 // nestedSecret reports whether an escaped URL in a parameter has a secret.
 func nestedSecret(value string) bool {
 	for i := 0; ; i++ {
-		n := strings.Index(value[i:], "%3")
+		n := strings.IndexByte(value[i:], '%')
 		if n < 0 {
 			return false
 		}
 		n += i
 		i = n
-		if n+2 >= len(value) || value[n+2] != 'D' && value[n+2] != 'd' {
+		end := n + 1 // of the escaped '=', which may be escaped several times: %3D, %253D
+		for strings.HasPrefix(value[end:], "25") {
+			end += 2
+		}
+		if len(value) < end+2 || value[end] != '3' || value[end+1] != 'D' && value[end+1] != 'd' {
 			continue
 		}
+		end += 2
 		name := n
 		for name > 0 && value[name-1] != '%' && value[name-1] != '.' {
 			name--
 		}
 		if name > 0 && value[name-1] == '%' && n-name > 2 {
+			for strings.HasPrefix(value[name:n], "25") && n-name > 4 {
+				name += 2
+			}
 			name += 2 // its two digits
 		}
-		nested, _, _ := strings.Cut(value[n+3:], "%")
+		nested, _, _ := strings.Cut(value[end:], "%")
 		if scan.SecretParameter(value[name:n], nested) {
 			return true
 		}

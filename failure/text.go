@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/redrive/redrive/internal/plaintext"
 )
 
 // Text returns err's message as it is kept: see Message. It is "" for nil and
@@ -22,16 +24,26 @@ func Text(err error) string {
 // Message returns text as valid UTF-8 of at most MessageMax bytes. A longer one
 // keeps its beginning and, because errors in Go end with their cause, its end,
 // and says between them how long it was. It is not cut within a path, an
-// address or a secret, of which Sanitize would not know the halves.
+// address or a secret, of which Sanitize would not know the halves. Escape
+// sequences of terminals are removed.
 func Message(text string) string {
 	if len(text) <= MessageMax {
 		if text = mend(text); len(text) <= MessageMax {
-			return text
+			return uncolored(text)
 		}
 	}
 	z := sanitizer{raw: true, max: MessageMax}
 	short, _ := z.cut(text, len(text))
-	return short
+	return uncolored(short)
+}
+
+// uncolored returns a text without the escape sequences of terminals, such as the colours of a program
+// whose output became the text of an error.
+func uncolored(text string) string {
+	if strings.IndexByte(text, 0x1b) < 0 {
+		return text
+	}
+	return string(plaintext.Strip([]byte(text)))
 }
 
 // clip cuts s to limit bytes of valid UTF-8, visibly.

@@ -286,3 +286,7 @@ func FromLine(b []byte) []byte {
 	}
 	return b
 }
+
+// Strip returns a text without escape sequences of terminals, NUL and BEL characters. Other than
+// Clean, it keeps carriage returns, backspaces and what was written over.
+func Strip(b []byte) []byte { return strip(b) }

@@ -1,6 +1,9 @@
 package scan
 
-import "strings"
+import (
+	"strings"
+	"unicode/utf8"
+)
 
 // ipv6 returns the end of an IPv6 address with its zone, or i if there is no address at i.
 func (s *scanner) ipv6(i int) int {
@@ -90,27 +93,89 @@ func (s *scanner) email(i int) int {
 		return i
 	}
 	j := i
-	for s.is(j)&(cAlnum|cDot|cJoin) != 0 || s.at(j) == '+' || s.at(j) == '%' {
-		j++
+	for s.is(j)&(cAlnum|cDot|cJoin) != 0 || s.at(j) == '+' || s.at(j) == '%' || s.foreignLetter(j) > 0 {
+		j += max(1, s.foreignLetter(j))
 	}
 	s.noEmail = j
+	at := j + 1
 	if s.at(j) != '@' {
-		return i
+		n := strings.Index(s.text[i:j], "%40") // an escaped '@'
+		if n < 1 {
+			return i
+		}
+		j = i + n
+		at = j + len("%40")
 	}
-	k, dots := j+1, 0
-	for s.is(k)&(cAlnum|cDot|cJoin) != 0 {
-		if s.text[k] == '.' && s.is(k+1)&cAlnum != 0 {
+	k, dots := at, 0
+	for s.is(k)&(cAlnum|cDot|cJoin) != 0 || s.foreignLetter(k) > 0 {
+		if s.text[k] == '.' && s.is(k+1)&(cAlnum|cHigh) != 0 {
 			dots++
 		}
-		k++
+		k += max(1, s.foreignLetter(k))
 	}
-	for k > j+1 && classOf[s.text[k-1]]&cAlnum == 0 {
+	for k > at && classOf[s.text[k-1]]&(cAlnum|cHigh) == 0 {
 		k--
 	}
-	if dots == 0 || k < j+4 || isDigit(s.text[k-1]) {
+	if s.text[i:j] == "git" && s.at(k) == ':' { // the address of a repository
+		return i
+	}
+	if dots == 0 || k < at+3 || isDigit(s.text[k-1]) {
 		return i
 	}
 	return k
+}
+
+// foreignLetter returns the length of a letter beyond ASCII at i, or 0. Scripts without spaces do not
+// count: their words would become parts of the address.
+func (s *scanner) foreignLetter(i int) int {
+	if s.is(i)&cHigh == 0 {
+		return 0
+	}
+	if r, n := utf8.DecodeRuneInString(s.text[i:]); isLetter(r) && !isDense(r) {
+		return n
+	}
+	return 0
+}
+
+// hostAddress returns the end of the name of a host that contains its address of version 4, such
+// as ip-10-0-0-1.ec2.internal and 10-42-0-7.default.pod. A name with only four numbers must have
+// a '.' behind them, because a date or an id has the same form.
+func (s *scanner) hostAddress(i int) int {
+	j := i
+	for j < i+8 && s.is(j)&cLetter != 0 {
+		j++
+	}
+	if j > i {
+		for isDigit(s.at(j)) && j < i+12 { // ec2-54-…
+			j++
+		}
+		if s.at(j) != '-' {
+			return i
+		}
+		j++
+	}
+	start := j
+	for n := range 4 {
+		if !isDigit(s.at(j)) || !s.octet(j) {
+			return i
+		}
+		if j = s.digitsEnd(j); n < 3 {
+			if s.at(j) != '-' {
+				return i
+			}
+			j++
+		}
+	}
+	switch {
+	case s.at(j) == '.' && s.is(j+1)&cLetter != 0:
+	case start == i+len("ip-") && lower(s.text[i]) == 'i' && lower(s.text[i+1]) == 'p' && s.is(j)&(cAlnum|cJoin|cHigh) == 0:
+	default:
+		return i
+	}
+	for s.is(j)&(cAlnum|cJoin) != 0 || s.at(j) == '.' && s.is(j+1)&cAlnum != 0 {
+		j++
+	}
+	return j
 }
 
 const localhost = "localhost"
@@ -160,12 +225,28 @@ func (s *scanner) dottedKind(i, j, lastDot, labels int, onlyDigits bool) (int, K
 	case isExtension(last):
 		return j, File
 	case isDomain(last, labels) && s.at(j) != '(':
-		if s.at(j) == '/' && s.is(j+1)&cAlnum != 0 {
+		if s.at(j) == '/' && s.is(j+1)&cAlnum != 0 && !s.quad(j+1) { // not host/address, as Java writes it
 			return s.trimURL(i, s.urlChars(j)), URL
 		}
 		return j, Host
 	}
 	return i, Host
+}
+
+// quad reports whether four numbers with dots, an address of version 4, are at i.
+func (s *scanner) quad(i int) bool {
+	for n := range 4 {
+		if !isDigit(s.at(i)) || !s.octet(i) {
+			return false
+		}
+		if i = s.digitsEnd(i); n < 3 {
+			if s.at(i) != '.' {
+				return false
+			}
+			i++
+		}
+	}
+	return s.is(i)&(cAlnum|cJoin|cSlash) == 0
 }
 
 // isDomain reports whether the last label of a name shows that the name is a host. If the

@@ -15,107 +15,12 @@ const (
 	folderKey          // PWD: the value may be a password or the working directory
 	blobKey            // code, key, in URLs only: a value that looks random is secret
 	authKey            // auth: a value that looks like encoded bytes is secret
+	passKey            // pass: every value but a short number is secret
+	pinKey             // pin: a number of four digits or more is secret
 )
 
-// strengthOf returns the strength of a name. Only the end of the name matters, so DB_PASSWORD,
-// dbPassword and pgpassword have the same strength.
-func strengthOf(text string) strength {
-	var buf [48]byte
-	n := len(buf)
-	for k := len(text); k > 0 && n > 0; k-- {
-		if c := text[k-1]; classOf[c]&cAlnum != 0 {
-			n--
-			buf[n] = lower(c)
-		}
-	}
-	name := buf[n:]
-	if len(name) < 2 {
-		return noKey
-	}
-	for _, k := range keyNames[name[len(name)-1]&0x7f] {
-		rest := len(name) - len(k.name)
-		if rest < 0 || string(name[rest:]) != k.name {
-			continue
-		}
-		if rest > 0 && (k.part == alone || k.part == asWord && !wordBorder(text, len(text)-len(k.name))) {
-			continue
-		}
-		if k.name == "key" && keepsKey(name[:rest]) {
-			return noKey
-		}
-		return k.strength
-	}
-	return noKey
-}
-
-// part says where in a longer name the name of a secret may be.
-type part uint8
-
-const (
-	anywhere part = iota // the name may also be the end of a word, such as pgpassword
-	asWord               // the name must be the whole last word; so pass is not found in bypass
-	alone                // the text must be the whole name
-)
-
-type keyName struct {
-	name     string
-	part     part
-	strength strength
-}
-
-// keyNames contains the words at the end of the names of secrets. The words are grouped by
-// their last byte. In each group, longer words come before shorter words.
-var keyNames = keysByLast([]keyName{
-	{"password", anywhere, sureKey}, {"passwd", anywhere, sureKey}, {"oldpwd", alone, folderKey}, {"pwd", alone, folderKey},
-	{"pwd", anywhere, sureKey}, {"passphrase", anywhere, sureKey}, {"passcode", anywhere, sureKey}, {"pass", asWord, sureKey}, {"pw", asWord, sureKey},
-	{"passwort", anywhere, sureKey}, {"kennwort", anywhere, sureKey}, {"motdepasse", anywhere, sureKey}, {"senha", asWord, sureKey},
-	{"secret", anywhere, sureKey}, {"secretkeybase", anywhere, sureKey},
-	{"apikey", anywhere, sureKey}, {"accesskey", anywhere, sureKey}, {"secretkey", anywhere, sureKey}, {"privatekey", anywhere, sureKey},
-	{"accountkey", anywhere, sureKey}, {"signingkey", anywhere, sureKey}, {"encryptionkey", anywhere, sureKey},
-	{"sharedkey", anywhere, sureKey}, {"masterkey", anywhere, sureKey}, {"authkey", anywhere, sureKey},
-	{"subscriptionkey", anywhere, sureKey}, {"servicekey", anywhere, sureKey}, {"storagekey", anywhere, sureKey},
-	{"licensekey", anywhere, sureKey}, {"adminkey", anywhere, sureKey}, {"deploykey", anywhere, sureKey},
-	{"servicerolekey", anywhere, sureKey}, {"key", asWord, hintKey},
-	{"accesstoken", anywhere, sureKey}, {"authtoken", anywhere, sureKey}, {"refreshtoken", anywhere, sureKey},
-	{"sessiontoken", anywhere, sureKey}, {"securitytoken", anywhere, sureKey}, {"apitoken", anywhere, sureKey},
-	{"bearertoken", anywhere, sureKey}, {"idtoken", anywhere, sureKey}, {"bottoken", anywhere, sureKey}, {"token", anywhere, tokenKey},
-	{"jwt", asWord, hintKey}, {"bearer", alone, hintKey}, {"auth", asWord, authKey}, {"credential", anywhere, tokenKey},
-	{"credentials", anywhere, hintKey}, {"signature", asWord, hintKey}, {"sig", asWord, hintKey}, {"session", asWord, hintKey},
-	{"sessionid", anywhere, hintKey}, {"sessid", anywhere, hintKey}, {"sid", asWord, hintKey}, {"csrf", asWord, hintKey},
-	{"otp", asWord, sureKey}, {"cvv", asWord, sureKey}, {"cvc", asWord, sureKey}, {"ssn", asWord, sureKey},
-	{"authorization", anywhere, headerKey}, {"setcookie", alone, cookieKey}, {"cookie", alone, cookieKey},
-})
-
-func keysByLast(all []keyName) (table [128][]keyName) {
-	for _, k := range all {
-		last := k.name[len(k.name)-1]
-		table[last] = append(table[last], k)
-	}
-	return table
-}
-
-// keepsKey reports whether the word before "key" in a name shows that the key is not secret, as
-// in partition_key or idempotencyKey.
-func keepsKey(before []byte) bool {
-	for _, word := range [...]string{"idempotency", "partition", "primary", "foreign", "routing", "sort", "cache", "object", "public",
-		"unique", "dedup", "deduplication", "message", "record", "group", "hash", "range", "index", "lock", "redis", "s3", "bucket", "file", "row"} {
-		if strings.HasSuffix(string(before), word) {
-			return true
-		}
-	}
-	return false
-}
-
-// wordBorder reports whether a new word begins at i in a name.
-func wordBorder(name string, i int) bool {
-	if i <= 0 || classOf[name[i-1]]&cAlnum == 0 {
-		return true
-	}
-	return classOf[name[i]]&cUpper != 0 && classOf[name[i-1]]&cLower != 0
-}
-
-// named returns the position of the secret that follows an identifier such as password. from
-// and to are equal if no secret follows.
+// named returns the position of the secret that follows an identifier such as password. The two
+// results are equal if no secret follows.
 func (s *scanner) named(start, end int) (from, to int) {
 	switch c := s.at(end); {
 	case c == ' ':
@@ -126,7 +31,8 @@ func (s *scanner) named(start, end int) (from, to int) {
 		default:
 			return end, end
 		}
-	case c == '=' || c == ':' || c == '>' || c == ']' || c == '\\' || isQuote(c):
+	case c == '%' || c == '(':
+	case c == '=' || c == ':' || c == '>' || c == ']' || c == '[' || c == '&' || c == '\\' || isQuote(c):
 	default:
 		return end, end
 	}
@@ -138,10 +44,27 @@ func (s *scanner) named(start, end int) (from, to int) {
 	if level == noKey || l.bare && level != sureKey {
 		return end, end
 	}
+	if l.bare && hasFoldSuffix(s.text[start:end], "secret") { // secret "x" not found: the name of an object
+		level = hintKey
+	}
+	if s.text[start:end] == "PASS" && testName(s.text[s.skipSpaces(l.value):]) {
+		return end, end
+	}
 	if level == tokenKey && s.expected() {
 		return end, end
 	}
 	return s.value(start, level, l)
+}
+
+// testName reports whether a text begins with the name of a test in Go, whose results are
+// reported as PASS: TestName.
+func testName(text string) bool {
+	for _, prefix := range [...]string{"Test", "Benchmark", "Example", "Fuzz"} {
+		if strings.HasPrefix(text, prefix) {
+			return true
+		}
+	}
+	return false
 }
 
 // link is the text between a name and its value.
@@ -162,6 +85,11 @@ func (s *scanner) link(start, end int) link {
 	if isQuote(s.at(i)) {
 		quoted = true
 		i++
+	}
+	if s.at(i) == '[' && i == end { // the index of a list: password[0]
+		if j := s.digitsEnd(i + 1); s.at(j) == ']' {
+			i = j
+		}
 	}
 	if s.at(i) == ']' {
 		i++
@@ -188,6 +116,23 @@ func (s *scanner) link(start, end int) link {
 		return link{value: i + 1, tight: quoted || s.is(i+1)&cBlank == 0}
 	case c == '>' && start > s.base && (s.text[start-1] == '<' || s.text[start-1] == ':'):
 		return link{value: i + 1, tight: true, element: true}
+	case c == '&' && strings.HasPrefix(s.text[i:], "&gt;") && start > s.base && (s.text[start-1] == ';' || s.text[start-1] == ':'):
+		return link{value: i + len("&gt;"), tight: true, element: true}
+	case c == '%':
+		if n := escapedEqual(s.text[i:]); n > 0 {
+			return link{value: i + n, tight: true}
+		}
+	case c == '(' && !quoted && i == end && isQuote(s.at(i+1)): // a call: setPassword("x")
+		if from, to := s.pairAfter(end); from < to { // a user and a password
+			return link{value: from - 1, tight: true}
+		}
+		last := s.end(i+2, s.text[i+1])
+		if s.at(last+1) != ')' || strings.IndexByte(s.text[i+2:max(last, i+2)], ' ') >= 0 {
+			return link{} // more than one argument, or a sentence
+		}
+		return link{value: i + 1, tight: s.looksSecret(i+2, last) || !hasFoldSuffix(s.text[start:end], "token")}
+	case c == ',' && quoted && s.secondArgumentAt(start, i) > 0:
+		return link{value: s.secondArgumentAt(start, i), tight: true}
 	case c == ',' && quoted && start > s.base && s.text[start-1] == '-': // an option in a list of arguments: "--password", "x"
 		return link{value: i + 1, tight: true}
 	case c == ',' && quoted:
@@ -196,6 +141,38 @@ func (s *scanner) link(start, end int) link {
 		return link{value: i, tight: true, bare: true}
 	}
 	return link{}
+}
+
+// escapedEqual returns the length of an escaped '=' at the beginning of a text: %3D, %253D.
+func escapedEqual(text string) int {
+	i := 1
+	for strings.HasPrefix(text[i:], "25") {
+		i += 2
+	}
+	if hasFoldPrefix(text[i:], "3d") {
+		return i + 2
+	}
+	return 0
+}
+
+// secondArgumentAt returns the position of the value in a call with two texts, a name and its value:
+// set("db.password", "x"). The name begins at start or before, and the ',' is at comma. It returns
+// 0 for other lists, because those may be lists of names.
+func (s *scanner) secondArgumentAt(start, comma int) int {
+	for start > s.base && s.is(start-1)&(cAlnum|cJoin|cDot) != 0 {
+		start--
+	}
+	if start-2 < s.base || !isQuote(s.text[start-1]) || s.text[start-2] != '(' {
+		return 0
+	}
+	i := s.skipSpaces(comma + 1)
+	if !isQuote(s.at(i)) {
+		return 0
+	}
+	if end := s.end(i+1, s.text[i]); isQuote(s.at(end)) && s.at(end+1) == ')' && strengthOf(s.text[i+1:end]) == noKey {
+		return i
+	}
+	return 0
 }
 
 // valueMember returns the position at which the value in {"name":"PASSWORD","value":"…"}
@@ -232,6 +209,16 @@ func (s *scanner) expected() bool {
 // x or Bearer x.
 func (s *scanner) spaced(start, end int) (from, to int) {
 	last := lower(s.text[end-1])
+	if start > s.base && (s.text[start-1] == '<' || s.text[start-1] == ':') {
+		if from, to = s.element(start, end); from < to {
+			return from, to
+		}
+	}
+	if strings.IndexByte(s.text[start:end], '_') > 0 {
+		if from, to = s.setting(start, end); from < to {
+			return from, to
+		}
+	}
 	if start > s.base && s.text[start-1] == '-' && s.at(end+1) != '-' {
 		if level := strengthOf(s.text[start:end]); level != noKey && level != headerKey {
 			return s.value(start, level, link{value: end + 1, tight: true})
@@ -241,13 +228,55 @@ func (s *scanner) spaced(start, end int) (from, to int) {
 	case isScheme(s.text[start:end]):
 		from = s.skipSpaces(end)
 		to = s.tokenEnd(from)
-		if to-from >= 8 && s.looksSecret(from, to) {
+		least := 8
+		if hasFoldSuffix(s.text[start:end], "key") { // the key of a cache, a table or a request, unless it looks random
+			least = blobKeyMin
+		}
+		if to-from >= least && s.looksSecret(from, to) && (least < blobKeyMin || s.blobLike(from, to)) {
 			return from, to
 		}
 	case last == 'd' || last == 'e':
 		if hasFoldSuffix(s.text[start:end], "password") || hasFoldSuffix(s.text[start:end], "passphrase") {
 			from, to = end+1, s.valueEnd(end+1)
-			if s.looksSecret(from, to) && s.at(to) != ':' && s.at(to) != '=' && strings.ContainsAny(s.text[from:to], "0123456789") {
+			if s.looksSecret(from, to) && s.at(to) != ':' && s.at(to) != '=' && strings.ContainsAny(s.text[from:to], "0123456789") &&
+				strings.IndexByte(s.text[from:to], '(') < 0 {
+				return from, to
+			}
+		}
+	}
+	return end, end
+}
+
+// element returns the position of the text in an element with attributes that is named like a
+// secret: <password type="plain">x</password>.
+func (s *scanner) element(start, end int) (from, to int) {
+	level := strengthOf(s.text[start:end])
+	rest := s.lineRest(end)
+	n := strings.IndexByte(rest, '>')
+	if level == noKey || n < 0 || strings.IndexByte(rest[:n], '<') >= 0 || n > 0 && rest[n-1] == '/' {
+		return end, end
+	}
+	return s.value(start, level, link{value: end + n + 1, tight: true, element: true})
+}
+
+// setting returns the position of the value after a name such as DB_PASSWORD and a blank, as in
+// files of containers and in commands that set a variable.
+func (s *scanner) setting(start, end int) (from, to int) {
+	if level := strengthOf(s.text[start:end]); level != sureKey && level != passKey {
+		return end, end
+	}
+	from, to = s.next(end)
+	if to-from < 4 || s.harmless(from) || strings.IndexByte("=:(<>!&|{[,;$%", s.at(from)) >= 0 {
+		return end, end
+	}
+	if s.blobLike(from, to) && to-from >= blobKeyMin || strong(s.text[from:to]) {
+		return from, to
+	}
+	switch n := len(s.dst); {
+	case n == 0 || s.dst[n-1].Kind != Word:
+	default: // ENV is before the words of the name, which are tokens already
+		for k := n - 1; k >= max(0, n-6); k-- {
+			if s.isWord(k, "env") || s.isWord(k, "export") || s.isWord(k, "setenv") {
 				return from, to
 			}
 		}

@@ -13,7 +13,7 @@ type credsMemo struct {
 }
 
 // password returns the position of the password in user:password@host. If there is no password,
-// from and to are i.
+// both results are i.
 func (s *scanner) password(i int) (from, to int) {
 	if i < s.noCreds {
 		return i, i
@@ -113,51 +113,19 @@ func (s *scanner) times(i, j int) bool {
 }
 
 // option returns the position of the password in an option of a command line, as in -u
-// user:password or -ppassword. If there is no password, from is not less than to.
+// user:password or -ppassword. If there is no password, the first result is not less than the
+// second.
 func (s *scanner) option(i int) (from, to int) {
 	rest := s.text[i:]
-	for _, option := range [...]string{"-u ", "--user ", "--user=", "-U ", "--proxy-user "} {
-		if !strings.HasPrefix(rest, option) {
+	for _, option := range [...]string{"-u", "--user", "-U", "--proxy-user"} {
+		if !strings.HasPrefix(rest, option) || s.is(i+len(option))&cAlnum != 0 {
 			continue
 		}
-		from = i + len(option)
-		if isQuote(s.at(from)) {
-			from++
-		}
-		to = s.valueEnd(from)
-		if colon := strings.IndexByte(s.text[from:to], ':'); colon > 0 {
-			return from + colon + 1, to
+		from, to = s.argument(i + len(option))
+		if n := strings.IndexAny(s.text[from:max(from, to)], ":,%"); n > 0 && from+n+1 < to {
+			return from + n + 1, to
 		}
 		return i, i
 	}
-	switch {
-	case i > s.base && s.text[i-1] == '-':
-		return i, i
-	case s.at(i+1) == 'p' && s.is(i+2)&cBlank == 0 && s.command("mysql", "mariadb"):
-		from = i + 2
-	case (s.at(i+1) == 'p' || s.at(i+1) == 'a') && s.at(i+2) == ' ' && s.command("sshpass", "redis"):
-		from = i + 3
-	default:
-		return i, i
-	}
-	if isQuote(s.at(from)) {
-		return from + 1, s.end(from+1, s.at(from))
-	}
-	return from, s.valueEnd(from)
-}
-
-// command reports whether the name of one of these commands occurs shortly before an option, on the
-// same line.
-func (s *scanner) command(names ...string) bool {
-	for k := len(s.dst) - 1; k >= max(0, len(s.dst)-16) && s.dst[k].Kind != Newline; k-- {
-		if s.dst[k].Kind != Word {
-			continue
-		}
-		for _, name := range names {
-			if strings.HasPrefix(s.text[s.dst[k].Start:], name) {
-				return true
-			}
-		}
-	}
-	return false
+	return s.passwordOption(i)
 }

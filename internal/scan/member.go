@@ -62,8 +62,8 @@ func parameterStrength(name string) strength {
 	return noKey
 }
 
-// SecretPart returns the position of a key or token in a text without white space,
-// such as a part of a URL's path. from and to are equal when there is no key.
+// SecretPart returns the position of a key or token in a text without white space, such as a
+// part of a URL's path. The two results are equal when there is no key.
 func SecretPart(text string) (from, to int) {
 	s := scanner{text: text, chunkEnd: len(text)}
 	for i := 0; i+shapeMin <= len(text); i++ {
@@ -90,8 +90,26 @@ func partBegins(text string, i int) bool {
 }
 
 // LooksSecret reports whether a text without white space looks random, as keys and
-// tokens do: at least 16 characters, letters and digits mixed.
+// tokens do: at least 16 characters, letters and digits or capitals and small letters mixed.
 func LooksSecret(text string) bool {
 	s := scanner{text: text}
-	return len(text) >= blobKeyMin && s.blobLike(0, len(text))
+	if len(text) < blobKeyMin {
+		return false
+	}
+	var run blobRun
+	for i := range len(text) {
+		run.add(classOf[text[i]])
+	}
+	return s.blobLike(0, len(text)) || run.upper > 3 && run.lower > 3 && run.changes*3 >= len(text)
+}
+
+// SecretName reports whether a name is that of a secret, such as apiKey. Names that only suggest a
+// secret, such as session, do not count.
+func SecretName(name string) bool {
+	switch strengthOf(name) {
+	case sureKey, passKey, tokenKey, headerKey, cookieKey, pinKey:
+		return true
+	default:
+		return false
+	}
 }

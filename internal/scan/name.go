@@ -6,9 +6,15 @@ package scan
 func (s *scanner) name(i int) int {
 	c := classOf[s.text[i]]
 	if c&cHigh != 0 {
+		if s.mask&cAt != 0 {
+			if end := s.email(i); end > i {
+				s.add(Email, i, end)
+				return end
+			}
+		}
 		return s.foreign(i)
 	}
-	const structured = cDigit | cAt | cColon | cSlash | cDot | cBackslash | cJoin | cHigh
+	const structured = cOther | cDigit | cAt | cColon | cSlash | cDot | cBackslash | cJoin | cHigh
 	if s.mask&structured != 0 || s.chunkEnd-i >= shapeMin {
 		if from, end, kind := s.whole(i); end > i {
 			if from > i { // the text is a password after a user name
@@ -30,15 +36,25 @@ func (s *scanner) name(i int) int {
 }
 
 // whole finds a text that is one token in spite of its punctuation, such as a host, a URL or an
-// e-mail address. For a user name with a password, the token is only the password, and from is its
-// beginning. For all other tokens, from is i.
+// e-mail address. For a user name with a password, the token is only the password, and the first
+// result is its beginning. For all other tokens, the first result is i.
 func (s *scanner) whole(i int) (from, end int, kind Kind) {
 	if s.chunkEnd-i >= shapeMin {
 		if end = s.shape(i); end > i {
 			return i, end, Secret
 		}
+		if s.mask&(cDot|cColon) != 0 && s.mask&cDigit != 0 {
+			if end = s.dottedToken(i); end > i {
+				return i, end, Secret
+			}
+		}
 		if end, kind = s.blob(i); end > i {
 			return i, end, kind
+		}
+	}
+	if s.mask&(cJoin|cDigit) == cJoin|cDigit {
+		if end = s.hostAddress(i); end > i {
+			return i, end, IP
 		}
 	}
 	if s.mask&cColon != 0 {
@@ -61,6 +77,8 @@ func (s *scanner) whole(i int) (from, end int, kind Kind) {
 				return from, end, Secret
 			}
 		}
+	}
+	if s.mask&(cAt|cOther) != 0 {
 		if end = s.email(i); end > i {
 			return i, end, Email
 		}
@@ -124,7 +142,7 @@ func (s *scanner) identifier(i int) int {
 			k++
 		}
 		if k == j || s.is(k)&cAlnum == 0 {
-			if mask&cLetter != 0 {
+			if mask&cLetter != 0 || !first {
 				return s.valueOf(start, j)
 			}
 			return j

@@ -141,7 +141,7 @@ func (s *scanner) isVersion(i, j int) bool {
 		return false
 	}
 	if last := &s.dst[n-1]; last.Kind == Word {
-		return last.Hash == hashVersion
+		return versionWords[last.Hash]
 	}
 	if s.dst[n-1].Hash != '/' || n < 2 || !s.dst[n-1].Glued || !s.glued || s.dst[n-2].Kind != Word {
 		return false
@@ -150,7 +150,15 @@ func (s *scanner) isVersion(i, j int) bool {
 	return !port && !private(s.text[i:j])
 }
 
-var hashVersion = HashWord("version")
+// versionWords are the words before a version or the number of a section.
+var versionWords = func() map[uint64]bool {
+	words := make(map[uint64]bool)
+	for _, word := range [...]string{"version", "driver", "section", "release", "build", "firmware", "chapter", "paragraph", "clause", "appendix", "annex", "article",
+		"revision", "sdk", "kernel", "chrome", "patch", "hotfix", "oid", "spec", "ver", "figure", "table", "step", "plugin", "library", "package"} {
+		words[HashWord(word)] = true
+	}
+	return words
+}()
 
 // private reports whether an IPv4 address belongs to a private or local network.
 func private(v4 string) bool {

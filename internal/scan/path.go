@@ -13,6 +13,11 @@ func (s *scanner) path(i int) (int, Kind) {
 		j++
 	}
 	relative := j > i
+	if s.at(i) == '~' && j == i+1 { // ~user
+		for j < i+34 && (s.is(j)&(cLower|cDigit|cJoin) != 0 || s.at(j) == '.' && j > i+1) {
+			j++
+		}
+	}
 	if s.slash(j) == 0 {
 		return i, Path
 	}
@@ -32,6 +37,8 @@ func (s *scanner) path(i int) (int, Kind) {
 	}
 	end := s.trimPath(i, j)
 	switch {
+	case !relative && segments == 2 && remoteMethod(first, s.text[i:end]):
+		return end, URL
 	case !relative && segments > 0 && s.isRequest(first):
 		return max(end, s.trimURL(i, s.urlChars(end))), URL
 	case relative && segments > 0, segments > 1:
@@ -128,6 +135,14 @@ func (s *scanner) quotedPath(i int) int {
 		return i
 	}
 	return i + n
+}
+
+// remoteMethod reports whether a path is the name of a method of gRPC: /package.Service/Method.
+func remoteMethod(service, path string) bool {
+	name := service[strings.LastIndexByte(service, '.')+1:]
+	method := path[strings.LastIndexByte(path, '/')+1:]
+	return len(name) < len(service) && name != "" && method != "" && classOf[name[0]]&cUpper != 0 && classOf[method[0]]&cUpper != 0 &&
+		strings.IndexByte(method, '.') < 0
 }
 
 // isRequest reports whether a path is the path of an HTTP request: it follows a
@@ -228,6 +243,18 @@ func isExtension(label string) bool {
 		return true
 	}
 	return false
+}
+
+// variablePath reads a path such as %APPDATA%\app.
+func (s *scanner) variablePath(i int) int {
+	j := i + 1
+	for j < i+32 && s.is(j)&(cAlnum|cJoin) != 0 {
+		j++
+	}
+	if j < i+3 || s.at(j) != '%' || s.at(j+1) != '\\' || s.is(j+2)&cAlnum == 0 {
+		return i
+	}
+	return s.backslashed(i, j+1)
 }
 
 // windowsPath reads a path such as C:\… or C:/….

@@ -12,6 +12,11 @@ func (s *scanner) punct(i int) int {
 		if c != '/' && s.mask&cSlash == 0 {
 			break
 		}
+		if c == '/' && (i == s.base || classOf[s.text[i-1]]&cBlank != 0) {
+			if from, to := s.windowsOption(i); from < to {
+				return s.secret(i, from, to)
+			}
+		}
 		if end, kind := s.path(i); end > i {
 			s.add(kind, i, end)
 			return end
@@ -30,6 +35,11 @@ func (s *scanner) punct(i int) int {
 		}
 	case '\\':
 		return s.escape(i)
+	case '%':
+		if end := s.variablePath(i); end > i {
+			s.add(Path, i, end)
+			return end
+		}
 	case '-':
 		if end := s.pem(i); end > i {
 			return end

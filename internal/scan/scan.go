@@ -90,6 +90,8 @@ func Range(dst []Token, text string, from, to int) []Token {
 		dst = slices.Grow(dst, size)
 	}
 	s := scanner{text: text[:to], base: from, dst: dst, chunkEnd: from, creds: credsMemo{chunk: -1}}
+	first := len(dst)
 	s.run(from)
+	s.context(first)
 	return s.dst
 }

@@ -14,7 +14,7 @@ type scanner struct {
 
 	// Before these offsets, no further token of a kind begins. For example, no e-mail address
 	// begins before noEmail.
-	noEmail, noScheme, noDotted, noRelPath, noBlob, noCreds int
+	noEmail, noScheme, noDotted, noRelPath, noBlob, noCreds, noToken int
 
 	creds    credsMemo
 	pemEnd   int // position of the next end of a PEM block, or the end of the text

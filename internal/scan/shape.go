@@ -8,7 +8,7 @@ const shapeMin = 12
 // shapes contains the known prefixes of keys and tokens by their first byte. For each prefix,
 // it also contains how many characters must follow at least.
 var shapes = shapesByFirst([]shape{
-	{"1//0", 20}, {"AGE-SECRET-KEY-1", 10}, {"AIza", 20}, {"AKIA", 12}, {"ASIA", 12}, {"ATATT3", 16}, {"ATCTT3", 16},
+	{"1//0", 20}, {"AGE-SECRET-KEY-1", 10}, {"AIza", 20}, {"AKIA", 12}, {"CFPAT-", 20}, {"EAAA", 40}, {"ASIA", 12}, {"ATATT3", 16}, {"ATCTT3", 16},
 	{"GOCSPX-", 10}, {"LTAI", 12}, {"NRAK-", 16}, {"PMAK-", 20}, {"SG.", 16},
 	{"atlasv1.", 10}, {"dapi", 32}, {"dckr_oat_", 8}, {"dckr_pat_", 8}, {"doo_v1_", 16}, {"dop_v1_", 16}, {"dor_v1_", 16}, {"dp.pt.", 16},
 	{"eyJ", 12}, {"fal_", 20}, {"figd_", 16}, {"fo1_", 16},
@@ -18,7 +18,7 @@ var shapes = shapesByFirst([]shape{
 	{"pat-na1-", 16}, {"phc_", 20}, {"phx_", 20}, {"pk_live_", 8}, {"pk_test_", 8}, {"pplx-", 16}, {"pscale_", 16}, {"pypi-", 16},
 	{"r8_", 20}, {"rk_live_", 8}, {"rk_test_", 8}, {"rnd_", 20}, {"rubygems_", 16},
 	{"sb_secret_", 8}, {"sbp_", 20}, {"secret_", 20}, {"sgp_", 20}, {"shpat_", 16}, {"shpca_", 16}, {"shppa_", 16}, {"shpss_", 16},
-	{"sk-", 8}, {"sk_", 20}, {"sk_live_", 8}, {"sk_test_", 8}, {"sntrys_", 16}, {"sq0atp-", 12}, {"sq0csp-", 12},
+	{"sk-", 8}, {"sl.", 60}, {"sk_", 20}, {"sk_live_", 8}, {"sk_test_", 8}, {"sntrys_", 16}, {"sq0atp-", 12}, {"sq0csp-", 12},
 	{"tgp_v1_", 16}, {"tskey-", 10}, {"vercel_", 16}, {"whsec_", 8}, {"xai-", 16}, {"xapp-", 8},
 	{"xoxa-", 8}, {"xoxb-", 8}, {"xoxc-", 8}, {"xoxd-", 8}, {"xoxe-", 8}, {"xoxe.xox", 8}, {"xoxo-", 8}, {"xoxp-", 8}, {"xoxr-", 8}, {"xoxs-", 8},
 	{"ya29.", 12},
@@ -81,7 +81,7 @@ func (s *scanner) senseless(i, j int) bool {
 // botToken returns the end of a chat bot's token: a number, ':' and 35 characters.
 func (s *scanner) botToken(i int) int {
 	j := i
-	for isDigit(s.at(j)) && j < i+11 {
+	for isDigit(s.at(j)) && j < i+20 {
 		j++
 	}
 	if j < i+8 || s.at(j) != ':' {
@@ -95,6 +95,31 @@ func (s *scanner) botToken(i int) int {
 		return i
 	}
 	return k
+}
+
+// dottedToken returns the end of a token of several parts with a '.' or ':' between them, whose
+// letters and digits change as often as in encoded bytes.
+func (s *scanner) dottedToken(i int) int {
+	const least, part = 45, 22
+	if i < s.noToken || s.chunkEnd-i < least {
+		return i
+	}
+	j, from, longest := i, i, 0
+	var run blobRun
+	for ; s.is(j)&(cAlnum|cJoin|cDot|cColon) != 0; j++ {
+		if s.is(j)&(cDot|cColon) != 0 {
+			if s.is(j+1)&(cAlnum|cJoin) == 0 {
+				break
+			}
+			longest, from = max(longest, j-from), j+1
+		}
+		run.add(classOf[s.text[j]])
+	}
+	s.noToken = j
+	if longest = max(longest, j-from); j-i < least || from == i || longest < part || run.digits < 3 || run.upper < 2 || run.lower < 3 || run.changes*5 < (j-i)*2 {
+		return i
+	}
+	return j
 }
 
 const (

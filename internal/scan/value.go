@@ -2,13 +2,18 @@ package scan
 
 import "strings"
 
-// value returns the position of the secret that is the value of a name. The name begins at
-// start. If the value is not a secret, from and to are equal.
+// value returns the position of the secret that is the value of a name. The name begins at the
+// given position. If the value is not a secret, the two results are equal.
 func (s *scanner) value(start int, level strength, l link) (from, to int) {
 	i := s.skipSpaces(l.value)
 	none := i
 	if l.element {
-		if n := strings.IndexByte(s.text[i:min(len(s.text), i+elementMax)], '<'); n > 0 && !s.skips(i, level) && s.isSecret(i, i+n, level, '<', l) {
+		rest := s.text[i:min(len(s.text), i+elementMax)]
+		n := strings.IndexByte(rest, '<')
+		if escaped := strings.Index(rest, "&lt;"); escaped >= 0 && (n < 0 || escaped < n) {
+			n = escaped
+		}
+		if n > 0 && !s.skips(i, level) && s.isSecret(i, i+n, level, '<', l) {
 			return i, i + n
 		}
 		return none, none
@@ -22,8 +27,23 @@ func (s *scanner) value(start int, level strength, l link) (from, to int) {
 		}
 		i++
 	}
-	if s.at(i) == 'b' && isQuote(s.at(i+1)) && s.at(i+1) != '`' { // the value is a bytes literal of Python
+	if isLiteral(s.at(i)) && isQuote(s.at(i+1)) && s.at(i+1) != '`' { // the value is a bytes literal of Python, or a national one of SQL
 		i++
+	} else {
+		i = s.afterType(i)
+	}
+	if c := s.at(i); c == '|' || c == '>' {
+		if from, to := s.block(i); from < to && !s.skips(from, level) {
+			return from, to
+		}
+	} else if c == '<' {
+		if from, to := s.heredoc(i); from < to && !s.skips(from, level) {
+			return from, to
+		}
+	}
+	i = s.afterTag(i)
+	if c := s.at(i); (c == '"' || c == '\'') && s.at(i+1) == c && s.at(i+2) == c { // a long text of Python
+		i += 2
 	}
 	quote := byte(0)
 	if isQuote(s.at(i)) {
@@ -57,8 +77,6 @@ func (s *scanner) value(start int, level strength, l link) (from, to int) {
 	return none, none
 }
 
-// elementMax is the largest length in bytes of a text in an XML element that counts as a
-// secret.
 const elementMax = 1 << 10
 
 // isNext reports whether a name has no value, because the text after the name is already the
@@ -74,8 +92,8 @@ func (s *scanner) isNext(from, to int) bool {
 	}
 }
 
-// skips reports whether the method value must skip the text at i, because it is not a value or
-// because other methods read it.
+// skips reports whether s.value must skip the text at i, because it is not a value or because
+// other methods read it.
 func (s *scanner) skips(i int, level strength) bool {
 	if strings.HasPrefix(s.text[i:], "-----BEGIN ") {
 		return true
@@ -85,6 +103,8 @@ func (s *scanner) skips(i int, level strength) bool {
 
 func (s *scanner) isSecret(from, to int, level strength, quote byte, l link) bool {
 	switch level {
+	case passKey:
+		return (to-from > 3 || !allDigits(s.text[from:to])) && (!l.bare || strings.IndexByte(s.text[from:to], ' ') < 0)
 	case sureKey, folderKey:
 		return !l.bare || strings.IndexByte(s.text[from:to], ' ') < 0
 	case tokenKey:
@@ -96,6 +116,8 @@ func (s *scanner) isSecret(from, to int, level strength, quote byte, l link) boo
 			return false
 		}
 		return to-from >= blobKeyMin && s.blobLike(from, to)
+	case pinKey:
+		return to-from >= 4 && to-from <= 19 && allDigits(s.text[from:to])
 	case authKey:
 		return to-from >= 8 && s.encoded(from, to)
 	case blobKey:

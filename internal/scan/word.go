@@ -41,7 +41,8 @@ func (w *stem) putRune(r rune) {
 	}
 }
 
-// sum returns the hash. If plain is true, sum removes the ending of the word first, see cut.
+// sum returns the hash. If the argument is true, sum removes the ending of the word first, see
+// cut.
 func (w *stem) sum(plain bool) uint64 {
 	switch {
 	case w.long:
@@ -246,10 +247,10 @@ func (s *scanner) addWord(start, end int, hash uint64) {
 	s.glued = true
 }
 
-// letters adds the words of a run of ASCII letters. It splits the run between a small
-// letter and a capital, and before the last of several capitals that small letters
-// follow. A single first letter stays with the next word, as in gRPC and OAuth, and so
-// does the s of URLs. mask has the classes of the letters.
+// letters adds the words of a run of ASCII letters. It splits the run between a small letter
+// and a capital, and before the last of several capitals that small letters follow. A single
+// first letter stays with the next word, as in gRPC and OAuth, and so does the s of URLs. The
+// mask has the classes of the letters.
 func (s *scanner) letters(start, end int, mask class) int {
 	last := end + s.contraction(end)
 	if mask&cUpper == 0 && last == end { // this is the common case: one word in small letters
@@ -302,9 +303,9 @@ func (s *scanner) contraction(i int) int {
 	return 0
 }
 
-// foreign adds a character beyond ASCII, or the word that contains it; start is where
-// the ASCII letters of the word begin. In scripts that write without spaces each
-// character is a word.
+// foreign adds a character beyond ASCII, or the word that contains it. The ASCII letters of the
+// word begin at the given position. In scripts that write without spaces each character is a
+// word.
 func (s *scanner) foreign(start int) int {
 	r, size := utf8.DecodeRuneInString(s.text[start:])
 	switch {
