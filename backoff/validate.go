@@ -83,17 +83,17 @@ func (c *checker) fixed(b *Backoff) {
 		c.add("past", "%d: must be repeat or stop", b.Past)
 	}
 	if b.First != 0 {
-		c.add("first", "%s: belongs to exponential; a fixed schedule lists its waits", Short(b.First))
+		c.add("first", "%s: belongs to the formula \"exponential\"; a fixed schedule lists its waits", Short(b.First))
 	}
 	if b.Factor != 0 {
-		c.add("factor", "%v: belongs to exponential; a fixed schedule lists its waits", b.Factor)
+		c.add("factor", "%v: belongs to the formula \"exponential\"; a fixed schedule lists its waits", b.Factor)
 	}
 }
 
 func (c *checker) exponential(b *Backoff) {
 	c.wait("first", b.First)
 	if b.First == 0 {
-		c.add("first", "0s: would never wait; name a first wait, or write waits: [0s] to retry at once")
+		c.add("first", "0s: would never wait; name a first wait, or write \"waits: [0s]\" to retry at once")
 	}
 	if b.Cap > 0 && b.First > b.Cap {
 		c.add("first", "%s is above the cap %s: shorten the first wait, or raise the cap", Short(b.First), Short(b.Cap))
@@ -102,7 +102,7 @@ func (c *checker) exponential(b *Backoff) {
 		c.add("factor", "%v: must be 1 to %d", b.Factor, FactorMax)
 	}
 	if len(b.Waits) > 0 {
-		c.add("waits", "belong to a fixed schedule: remove them, or first and factor")
+		c.add("waits", "belong to a fixed schedule: remove them, or \"first\" and \"factor\"")
 	}
 	if b.Past != Repeat {
 		c.add("past", "belongs to a fixed schedule: bound the retries by max_retries")
@@ -114,7 +114,7 @@ func (c *checker) jitter(b *Backoff) {
 	case None, Full, Equal, Percent, Additive:
 	case Decorrelated:
 		if b.Formula != Exponential {
-			c.add("jitter", "decorrelated needs a first wait: use formula exponential with first")
+			c.add("jitter", "\"decorrelated\" needs a first wait: use the formula \"exponential\" with \"first\"")
 		}
 		if b.Factor != 0 && b.Factor != 3 {
 			c.add("factor", "%v: decorrelated jitter grows by 3; remove the factor", b.Factor)
@@ -126,13 +126,13 @@ func (c *checker) jitter(b *Backoff) {
 	case b.Jitter == Percent && !(b.Percent > 0 && b.Percent <= 1):
 		c.add("percent", "%v: must be above 0 and at most 1; 0.2 is ±20 %%", b.Percent)
 	case b.Jitter != Percent && b.Percent != 0:
-		c.add("percent", "%v: belongs to the jitter percent", b.Percent)
+		c.add("percent", "%v: belongs to the jitter \"percent\"", b.Percent)
 	}
 	switch {
 	case b.Jitter == Additive && b.Spread == 0:
-		c.add("spread", "0s: the jitter additive needs the longest time that it may add")
+		c.add("spread", "0s: the jitter \"additive\" needs the longest time that it may add")
 	case b.Jitter != Additive && b.Spread != 0:
-		c.add("spread", "%s: belongs to the jitter additive", Short(b.Spread))
+		c.add("spread", "%s: belongs to the jitter \"additive\"", Short(b.Spread))
 	}
 	c.wait("spread", b.Spread)
 }

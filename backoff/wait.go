@@ -169,8 +169,8 @@ func grow(first int64, factor float64, k int) int64 {
 	return micros64(float64(first) * power)
 }
 
-// scale returns the product d × by, rounded to a whole number and at least 0.
-func scale(d int64, by float64) int64 { return micros64(float64(d) * by) }
+// scale returns the product d × factor, rounded to a whole number and at least 0.
+func scale(d int64, factor float64) int64 { return micros64(float64(d) * factor) }
 
 // micros64 rounds a value to whole microseconds. It first limits the value to [0, 2 × Max],
 // because converting larger values to int64 gives different results on different

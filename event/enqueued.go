@@ -7,9 +7,9 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// Enqueued calls the function each once for every event of a row that reports a new job with
-// an owner or a correlation id. If the job has only one of the two, the other argument is
-// empty. Both arguments are parts of body. Enqueued is several times faster than Unpack,
+// Enqueued calls the given function once for every event of a row that reports a new job
+// with an owner or a correlation id. If the job has only one of the two, the other argument
+// is empty. Both arguments are parts of body. Enqueued is several times faster than Unpack,
 // because it skips all other fields. It returns the number of all events in the row, and the
 // same errors as Unpack. Before an error, the function may already have been called.
 func Enqueued(seq int64, body []byte, each func(id job.ID, owner, correlation []byte)) (n int, err error) {
@@ -39,8 +39,8 @@ type skimmer struct {
 	n     int              // the number of known texts
 }
 
-// event reads one event. owner and correlation are empty unless the event reports a new job
-// that has them.
+// event reads one event. The owner and the correlation id are empty unless the event reports
+// a new job that has them.
 func (s *skimmer) event() (id job.ID, owner, correlation []byte) {
 	enqueued := Type(s.byte()) == JobEnqueued
 	fields := uint(s.uvarint())

@@ -43,6 +43,7 @@ const (
 	ScheduleFired     Type = 43 // a cron entry fired; Note is the entry's name, DueAt the slot, Job the job that it enqueued
 	ScheduleChanged   Type = 44 // a person paused or resumed a cron entry; Note is the entry's name, Reason is "paused" or "active"
 	GroupChanged      Type = 45 // a person changed what people know about a cause, or a job died of a cause that was marked as resolved; Note is the fingerprint, Reason says what changed (see store.Causes)
+	AccessChanged     Type = 46 // an access key was created or changed; Note is its id, Reason is "create", "change", "rotate" or "revoke"
 	NoteAdded         Type = 47 // a person or a handler added a note; Reason is the store.NoteKind, and Note is the fingerprint for a note on a group
 
 	ProcessStarted Type = 60 // a process has begun to work; Note is its name
@@ -57,7 +58,7 @@ var typeNames = map[Type]string{
 	JobExpired: "job.expired", JobRetried: "job.retried", JobHeld: "job.held", JobCancelAsked: "job.cancel_requested",
 	JobProgressed: "job.progressed", JobAltered: "job.altered", QueueChanged: "queue.changed", PolicyChanged: "policy.published",
 	DeadLetterChanged: "dead_letter.changed", DeadLetterPurged: "dead_letter.purged", RedriveChanged: "redrive.changed",
-	ScheduleFired: "schedule.fired", ScheduleChanged: "schedule.changed", GroupChanged: "group.changed", NoteAdded: "note.added", ProcessStarted: "process.started", ProcessStopped: "process.stopped", ProcessSilent: "process.silent",
+	ScheduleFired: "schedule.fired", ScheduleChanged: "schedule.changed", GroupChanged: "group.changed", AccessChanged: "access.changed", NoteAdded: "note.added", ProcessStarted: "process.started", ProcessStopped: "process.stopped", ProcessSilent: "process.silent",
 }
 
 // Of returns the type of the event for a job's transition with the given cause.
@@ -90,6 +91,12 @@ func (c Cursor) String() string {
 // MarshalText implements encoding.TextMarshaler.
 func (c Cursor) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
 
+// UnmarshalText reads what MarshalText wrote.
+func (c *Cursor) UnmarshalText(text []byte) (err error) {
+	*c, err = ParseCursor(string(text))
+	return err
+}
+
 // ParseCursor reads a cursor in the form that String returns; "" means the zero cursor.
 func ParseCursor(s string) (Cursor, error) {
 	if s == "" {
@@ -104,7 +111,7 @@ func ParseCursor(s string) (Cursor, error) {
 	return Cursor{Seq: n, Index: i}, nil
 }
 
-// Before reports whether c comes before other.
+// Before reports whether c comes before the other cursor.
 func (c Cursor) Before(other Cursor) bool {
 	return c.Seq < other.Seq || c.Seq == other.Seq && c.Index < other.Index
 }

@@ -160,10 +160,10 @@ func (p *Packer) text(b []byte, s string) []byte {
 
 var errCut = errors.New("event row: the row is cut short")
 
-// Unpack returns the events of one row. The parameter seq is the number of the row's commit,
-// and the parameter at is the time of the commit. The parameter first is the index of the
-// row's first event, which is 1 unless the commit has several rows. Unpack returns an error
-// if the row is damaged or was written by a newer version.
+// Unpack returns the events of one row. The arguments are the number of the row's commit, the
+// index of the row's first event, which is 1 unless the commit has several rows, and the time
+// of the commit. Unpack returns an error if the row is damaged or was written by a newer
+// version.
 func Unpack(seq int64, first int, at job.Micros, body []byte) ([]Event, error) {
 	if len(body) == 0 {
 		return nil, nil

@@ -58,7 +58,7 @@ type DeadLetter struct {
 	Action   DeadAction `json:"action,omitempty"`
 	Note     string     `json:"note,omitempty"`      // the reason that the person gave for the action
 	ActedAt  Micros     `json:"acted_at,omitempty"`  // the time of the action
-	ActedBy  string     `json:"acted_by,omitempty"`  // the person who acted; for an automatic action, the person who retried the job before it
+	ActedBy  string     `json:"acted_by,omitempty"`  // the person who acted; for an automatic action, the person who retried the job before that action
 	ReopenAt Micros     `json:"reopen_at,omitempty"` // the time at which an ignored dead letter becomes pending again; 0 means never
 	Redrive  int64      `json:"redrive,omitempty"`   // the number of the redrive that retried the job
 }

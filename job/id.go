@@ -82,7 +82,7 @@ func (m Micros) Add(d time.Duration) Micros {
 	return sum
 }
 
-// Sub returns the duration from other to m, limited to the range of time.Duration.
+// Sub returns the duration from the other time to m, limited to the range of time.Duration.
 func (m Micros) Sub(other Micros) time.Duration {
 	us := int64(m - other)
 	const limit = int64(1<<63-1) / 1000

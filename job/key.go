@@ -40,7 +40,7 @@ func ChangedKey(key string, payload []byte) string {
 }
 
 // KeyEnd returns the time at which the store forgets the key of a job that is enqueued at the
-// time now; 0 means never. If KeyPeriod is set, this is the end of the current period.
+// given time; 0 means never. If KeyPeriod is set, this is the end of the current period.
 func (n *New) KeyEnd(now Micros) Micros {
 	if n.KeyPeriod == 0 {
 		return n.KeyUntil

@@ -2,6 +2,7 @@ package job
 
 import (
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -25,10 +26,14 @@ type Outcome struct {
 	Memo      []byte // notes for the next decision; nil keeps the present notes
 
 	Result  []byte   // the result of a completed job, at most ResultMax bytes
-	Cost    int64    // the cost of this run, in millionths of a US dollar
+	Cost    int64    // the cost of this run, and of earlier runs whose cost is not stored, in millionths of a US dollar; see StoresCost
 	Sends   int32    // how many requests this run sent, as counted by package retry
 	Failure *Failure // the failure record; required when Cause is Failed or Held, otherwise optional
 	Reason  Reason   // why the job is dead; set only when To is Dead
+	// Retried has the classes of the failures after which the job was retried in this life, the
+	// class of the last one first, each class once, at most RetriedMax. The store counts with it how
+	// retries do by class. It is nil for the first attempt of a life.
+	Retried []string
 	// If Keep is true, the store keeps the payload and the attributes of the job when the
 	// job is completed. Otherwise the store removes them then. Keep has no effect for other
 	// states.
@@ -37,6 +42,13 @@ type Outcome struct {
 	// progress, because the run has ended.
 	Progressed bool
 }
+
+// StoresCost reports whether the store keeps the cost of the outcome: with the failure record, or with
+// the ended job. Other outcomes only put the job back; the memo keeps their cost.
+func (o *Outcome) StoresCost() bool { return o.Failure != nil || o.To != Waiting }
+
+// RetriedMax is the maximum number of classes in Outcome.Retried.
+const RetriedMax = 16
 
 // Validate returns an error when the outcome cannot be written: an illegal transition,
 // a missing failure or reason, or a value above its limit.
@@ -60,6 +72,8 @@ func (o *Outcome) Validate() error {
 		return fmt.Errorf("job %d: result of %d bytes: at most %d bytes", o.ID, len(o.Result), ResultMax)
 	case o.Cost < 0 || o.Cost > CostMax:
 		return fmt.Errorf("job %d: cost of %d millionths of a dollar: must be 0 to %d", o.ID, o.Cost, int64(CostMax))
+	case len(o.Retried) > RetriedMax || slices.ContainsFunc(o.Retried, func(class string) bool { return class == "" || len(class) > TextMax }):
+		return fmt.Errorf("job %d: %d classes of retried failures: at most %d of 1 to %d bytes are allowed", o.ID, len(o.Retried), RetriedMax, TextMax)
 	case o.Sends < 0:
 		return fmt.Errorf("job %d: %d requests sent: must not be negative", o.ID, o.Sends)
 	case o.Failure != nil:

@@ -179,11 +179,11 @@ func (t *Terms) Validate() error {
 		name, text string
 		max        int
 	}{
-		{"class of a crash", t.Class, TextMax}, {"class of an expired job", t.ExpiredClass, TextMax},
-		{"text while the job is retried", t.Retrying, MessageMax}, {"text of a dead job", t.Dead, MessageMax},
+		{"Class", t.Class, TextMax}, {"ExpiredClass", t.ExpiredClass, TextMax},
+		{"Retrying", t.Retrying, MessageMax}, {"Dead", t.Dead, MessageMax},
 	} {
 		if len(part.text) > part.max || !utf8.ValidString(part.text) {
-			return fmt.Errorf("%s of the terms: must be valid UTF-8 of at most %d bytes", part.name, part.max)
+			return fmt.Errorf("%s of Terms must be valid UTF-8 of at most %d bytes", part.name, part.max)
 		}
 	}
 	for _, d := range [...]time.Duration{t.Spread, t.SpreadMax} {

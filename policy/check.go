@@ -30,6 +30,7 @@ func (c *checker) check() {
 	}
 	c.limits(s.Limits)
 	c.settings("default", &s.Default)
+	c.run("default", &s.Runs)
 	c.atMost("classes", len(s.Classes), ClassesMax)
 	c.atMost("kinds", len(s.Kinds), KindsMax)
 	c.atMost("rules", len(s.Rules), RulesMax)
@@ -77,6 +78,17 @@ func (c *checker) within(path string, d, most time.Duration) {
 	}
 }
 
+// run checks the settings for runs.
+func (c *checker) run(path string, s *RunSpec) {
+	c.within(path+".timeout", s.Timeout, TimeoutMax)
+	if s.MaxCrashes < 0 || s.MaxCrashes > job.MaxCrashes {
+		c.add(path+".max_crashes", "%d: must be 1 to %d", s.MaxCrashes, job.MaxCrashes)
+	}
+	c.name(path+".codes.time_limit", s.Codes.TimeLimit)
+	c.name(path+".codes.missing_input", s.Codes.MissingInput)
+	c.name(path+".codes.command", s.Codes.Command)
+}
+
 func (c *checker) settings(path string, s *Settings) {
 	ceiling := c.policy.limits.MaxAttempts
 	for _, n := range []struct {
@@ -90,7 +102,7 @@ func (c *checker) settings(path string, s *Settings) {
 		case *n.value >= ceiling:
 			c.add(at, "%d retries make %d attempts, limits.max_attempts allows %d: lower it, or raise the limit", *n.value, *n.value+1, ceiling)
 		case *n.value > 0 && s.Retry != nil && !*s.Retry:
-			c.add(at, "%d contradicts retry: false in the same place: remove one of the two", *n.value)
+			c.add(at, "%d contradicts \"retry: false\" in the same place: remove one of the two", *n.value)
 		}
 	}
 	if s.Backoff != nil {
@@ -207,6 +219,6 @@ func (c *checker) text(path, s string) {
 // known checks that the policy knows a class: it must be built in or defined by the policy.
 func (c *checker) known(path string, class failure.Class) {
 	if _, ok := c.policy.chains[class]; !ok {
-		c.add(path, "unknown class %q: correct the name, or declare the class under classes", class)
+		c.add(path, "unknown class %q: correct the name, or declare the class under \"classes\"", class)
 	}
 }

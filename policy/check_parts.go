@@ -50,10 +50,11 @@ func circle(classes []failure.Class) string {
 func (c *checker) kind(kind string, s KindSpec) {
 	path := "kinds." + kind
 	if kind == "" {
-		c.add(path, "a kind needs a name; settings for all kinds belong under default")
+		c.add(path, "a kind needs a name; settings for all kinds belong under \"default\"")
 	}
 	c.name(path, kind)
 	c.settings(path, &s.Settings)
+	c.run(path, &s.Runs)
 	for _, class := range slices.Sorted(maps.Keys(s.Classes)) {
 		at := path + ".classes." + string(class)
 		c.known(at, class)
@@ -78,7 +79,7 @@ func (c *checker) rules(rules []RuleSpec) {
 			c.name(fmt.Sprintf("%s.kinds[%d]", path, k), kind)
 		}
 		if r.When == nil && len(r.Kinds) == 0 {
-			c.add(path+".when", "a rule needs a condition or kinds; settings for all jobs belong under default")
+			c.add(path+".when", "a rule needs a condition or kinds; settings for all jobs belong under \"default\"")
 		}
 		c.name(path+".queue", r.Queue)
 		c.priority(path+".priority", r.Priority)
@@ -91,7 +92,7 @@ func (c *checker) rules(rules []RuleSpec) {
 			c.text(path+".hold.notify", r.Hold.Notify)
 		}
 		if r.Settings == (Settings{}) && r.Queue == "" && r.Priority == 0 && len(r.Overrides) == 0 && r.Hold == nil {
-			c.add(path, "has no effect: give it settings, a queue, a priority, overrides or hold")
+			c.add(path, "has no effect: give it settings, a queue, a priority, \"overrides\" or \"hold\"")
 		}
 		c.settings(path, &r.Settings)
 	}
@@ -123,7 +124,7 @@ func (c *checker) rollout(r *Rollout) {
 	}
 	c.settings("rollout.baseline", &r.Baseline)
 	if r.Baseline.Escalate != nil {
-		c.add("rollout.baseline.escalate", "the baseline cannot move jobs: remove escalate")
+		c.add("rollout.baseline.escalate", "the baseline cannot move jobs: remove \"escalate\"")
 	}
 }
 
@@ -139,10 +140,10 @@ func (c *checker) stage(path string, s Stage) {
 		c.add(path+".mode", "%d: must be enforce or observe", s.Mode)
 	}
 	if s.Mode == Enforce && len(s.Enforce) > 0 {
-		c.add(path+".enforce", "has no effect: without mode: observe every class is enforced")
+		c.add(path+".enforce", "has no effect: without \"mode: observe\" every class is enforced")
 	}
 	if s.Mode == Enforce && len(s.Kinds) > 0 {
-		c.add(path+".kinds", "has no effect: without mode: observe every kind is enforced")
+		c.add(path+".kinds", "has no effect: without \"mode: observe\" every kind is enforced")
 	}
 	for i, class := range s.Enforce {
 		c.known(fmt.Sprintf("%s.enforce[%d]", path, i), class)

@@ -43,8 +43,8 @@ func (p *Policy) compileClassifier() []Problem {
 	return found
 }
 
-// eachClass calls the function see for each matcher. Its arguments are the list that contains the matcher,
-// the index in this list, and the class of the matcher.
+// eachClass calls the given function for each matcher. Its arguments are the list that contains the
+// matcher, the index in this list, and the class of the matcher.
 func eachClass(r *failure.Rules, see func(list string, i int, class failure.Class)) {
 	for i := range r.Codes {
 		see("codes", i, r.Codes[i].Class)

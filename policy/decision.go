@@ -45,7 +45,7 @@ const (
 	RuleSchedule       = "schedule"           // the job has retries left, so it is retried
 	RuleExhausted      = "schedule.exhausted" // the number of retries has reached the setting max_retries
 	RuleEnded          = "schedule.ended"     // the list of waits has ended
-	RuleNoRetry        = "policy.no_retry"    // the setting retry: false applies
+	RuleNoRetry        = "policy.no_retry"    // the setting "retry: false" applies
 	RuleVerdict        = "policy.verdict"     // the verdict of the class is permanent
 	RuleTotal          = "policy.max_total_retries"
 	RuleCost           = "policy.max_cost"

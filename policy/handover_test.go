@@ -100,7 +100,7 @@ func TestHandOver_WhatGoesBeforeIt(t *testing.T) {
 	}
 }
 
-// With the setting count: total, the number of retries includes hand-overs.
+// With the setting "count: total", the number of retries includes hand-overs.
 // part of: P3
 func TestP3_TotalCountsHandOvers(t *testing.T) {
 	t.Parallel()

@@ -6,28 +6,30 @@ import (
 	"time"
 
 	"github.com/redrive/redrive/failure"
+	"github.com/redrive/redrive/job"
 )
 
 // The values of the first byte of an encoded memo, which says the format. A memo in the
-// format memoHanded includes the number of hand-overs; a memo in the format memoVersion does
-// not.
+// format memoHanded also has the number of hand-overs, and one in the format memoUnstored this
+// number and the unstored cost.
 const (
-	memoVersion = 2
-	memoHanded  = 3
+	memoVersion  = 2
+	memoHanded   = 3
+	memoUnstored = 4
 )
 
 // memoClasses is the largest number of classes with a separate count in a memo. All other
 // classes share one count.
-const memoClasses = 16
+const memoClasses = job.RetriedMax
 
 // Memo contains what a decision passes on to the next decision of the same life of the job,
 // so that a decision does not have to read the job's history. It is a value: a copy is
 // independent. The zero value is the memo of a life without a failure.
 type Memo struct {
-	classes  [memoClasses]classCount
-	known    int    // the number of classes that have a separate count
-	other    uint32 // number of retries of the classes that share one count
-	failures uint32 // number of retries of all classes
+	classes  [memoClasses]classCount // the class of the last retried failure first
+	known    int                     // the number of classes that have a separate count
+	other    uint32                  // number of retries of the classes that share one count
+	failures uint32                  // number of retries of all classes
 	// Previous is the wait that the back-off gave before the last retry, without any hint.
 	Previous time.Duration
 	// Cost is the cost of all runs of this life, in millionths of a US dollar.
@@ -37,6 +39,9 @@ type Memo struct {
 	// HandOvers is the number of times that calls in this life have handed the job over to
 	// the queue.
 	HandOvers uint32
+	// Unstored is the part of Cost that no outcome has stored yet: the cost of runs that were
+	// snoozed or handed back. The next outcome that can store a cost includes it.
+	Unstored int64
 }
 
 type classCount struct {
@@ -70,7 +75,9 @@ func (m *Memo) add(class failure.Class, wait, age time.Duration) {
 	m.Previous = wait
 	for i := range m.classes[:m.known] {
 		if m.classes[i].class == class {
-			m.classes[i].n = plusOne(m.classes[i].n)
+			last := classCount{class, plusOne(m.classes[i].n)}
+			copy(m.classes[1:i+1], m.classes[:i])
+			m.classes[0] = last
 			return
 		}
 	}
@@ -78,8 +85,22 @@ func (m *Memo) add(class failure.Class, wait, age time.Duration) {
 		m.other = plusOne(m.other)
 		return
 	}
-	m.classes[m.known] = classCount{class, 1}
+	copy(m.classes[1:m.known+1], m.classes[:m.known])
+	m.classes[0] = classCount{class, 1}
 	m.known++
+}
+
+// Retried returns the classes of the failures that were retried in this life, the class of the last
+// one first. Classes without a separate count are missing.
+func (m *Memo) Retried() []string {
+	if m.known == 0 {
+		return nil
+	}
+	classes := make([]string, m.known)
+	for i := range classes {
+		classes[i] = string(m.classes[i].class)
+	}
+	return classes
 }
 
 func plusOne(n uint32) uint32 { return min(n, math.MaxInt32-1) + 1 }
@@ -87,10 +108,12 @@ func plusOne(n uint32) uint32 { return min(n, math.MaxInt32-1) + 1 }
 // Append appends the encoded memo, which has about 25 bytes, to dst. ParseMemo reads this
 // format. For the zero value nothing is appended.
 func (m *Memo) Append(dst []byte) []byte {
-	if m.failures == 0 && m.Cost == 0 && m.known == 0 && m.other == 0 && m.Previous == 0 && m.FirstAge == 0 && m.HandOvers == 0 {
+	if m.failures == 0 && m.Cost == 0 && m.known == 0 && m.other == 0 && m.Previous == 0 && m.FirstAge == 0 && m.HandOvers == 0 && m.Unstored == 0 {
 		return dst
 	}
-	if m.HandOvers > 0 {
+	if m.Unstored > 0 {
+		dst = binary.AppendVarint(binary.AppendVarint(append(dst, memoUnstored), int64(m.HandOvers)), m.Unstored)
+	} else if m.HandOvers > 0 {
 		dst = binary.AppendVarint(append(dst, memoHanded), int64(m.HandOvers))
 	} else {
 		dst = append(dst, memoVersion)
@@ -110,13 +133,16 @@ func (m *Memo) Append(dst []byte) []byte {
 // unknown format, because a decision without history is better than no decision. The limit
 // on attempts still holds then, because the store counts the attempts.
 func ParseMemo(b []byte) Memo {
-	if len(b) == 0 || b[0] != memoVersion && b[0] != memoHanded {
+	if len(b) == 0 || b[0] < memoVersion || b[0] > memoUnstored {
 		return Memo{}
 	}
 	r := memoReader{b: b[1:]}
 	var m Memo
-	if b[0] == memoHanded {
+	if b[0] != memoVersion {
 		m.HandOvers = r.count()
+	}
+	if b[0] == memoUnstored {
+		m.Unstored = max(0, r.varint())
 	}
 	m.failures, m.other = r.count(), r.count()
 	m.Previous, m.FirstAge = r.micros(), r.micros()

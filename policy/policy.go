@@ -140,7 +140,7 @@ func either[T ~string](a, b T) T {
 
 // isEmpty reports whether the Spec sets nothing.
 func (s *Spec) isEmpty() bool {
-	return s.Name == "" && s.Hash == "" && s.Limits == (Limits{}) && s.Default == (Settings{}) &&
+	return s.Name == "" && s.Hash == "" && s.Limits == (Limits{}) && s.Default == (Settings{}) && s.Runs == (RunSpec{}) &&
 		noMatchers(&s.Classify) && !s.Classify.NoBuiltin && len(s.Classes) == 0 && len(s.Kinds) == 0 && len(s.Rules) == 0 &&
 		s.Rollout.isEmpty() && len(s.Words.States) == 0 && len(s.Words.Classes) == 0 && len(s.Words.Error) == 0
 }

@@ -143,8 +143,8 @@ var hintModeWords = [...]string{"", "cap", "off"}
 // and leaves out members with zero values.
 type recordWriter struct{ b []byte }
 
-// word writes a word of this package, which needs no JSON escapes. The argument key must
-// include the opening quote of the value.
+// word writes a word of this package, which needs no JSON escapes. The key must include the
+// opening quote of the value.
 func (w *recordWriter) word(key, s string) {
 	if s != "" {
 		w.b = append(append(append(w.b, key...), s...), '"')

@@ -15,7 +15,8 @@ import (
 	"github.com/redrive/redrive/policy"
 )
 
-// between returns a condition that is true if the attribute is at least low and below high.
+// between returns a condition that is true if the attribute is at least the first number
+// and below the second.
 func between(attr string, low, high float64) policy.Condition {
 	return condition(func(a *policy.ConditionInput) (bool, error) {
 		v, ok := a.Values[attr].(float64)

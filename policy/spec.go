@@ -24,6 +24,8 @@ type Spec struct {
 	Rollout Rollout
 	// Default contains the settings for classes and kinds that have no settings.
 	Default Settings
+	// Runs contains the settings for the runs of all kinds.
+	Runs    RunSpec `json:",omitzero"`
 	Classes map[failure.Class]ClassSpec
 	Kinds   map[string]KindSpec
 	// Rules change jobs according to their attributes. All matching rules apply, in this order.
@@ -174,6 +176,7 @@ type ClassSpec struct {
 // KindSpec contains what a policy sets for one kind.
 type KindSpec struct {
 	Settings
+	Runs    RunSpec `json:",omitzero"`
 	Classes map[failure.Class]Settings
 }
 

@@ -29,9 +29,8 @@ var errorFields = [...]string{
 // error object.
 func ErrorFields() []string { return append([]string(nil), errorFields[:]...) }
 
-// State returns the external name of a state. The parameter reason is a dead job's reason of
-// death; it is empty for other jobs. If a state has no external name, State returns the stored
-// name.
+// State returns the external name of a state. The reason is a dead job's reason of death; it
+// is empty for other jobs. If a state has no external name, State returns the stored name.
 func (w *Words) State(state job.State, reason job.Reason) string {
 	own := state.String()
 	if reason != "" {

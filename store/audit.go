@@ -15,13 +15,14 @@ type Audit struct {
 	Actor string     `json:"actor"`
 	// Action is "job.cancel", "job.retry", "job.alter", "jobs.cancel", "jobs.alter", "queue.set",
 	// "policy.publish", "retention.remove", "schedule.pause", "schedule.resume", "process.quiet",
-	// "process.wake", "group.set", "group.merge", "group.unmerge", "group.note", "group.feedback",
+	// "process.wake", "access.create", "access.change", "access.rotate", "access.revoke", "group.set", "group.merge", "group.unmerge", "group.note", "group.feedback",
 	// "job.note", "job.feedback", or one of the "dead_letter." and "redrive." actions (see
 	// DeadLetters.Act and Redrives). For a retry, the field After shows the changes in the jobs;
 	// see Change.MarshalJSON.
 	Action string `json:"action"`
 	Target string `json:"target"` // the changed object: a job id, the name of a queue, the hash of a policy, a filter, the number of a redrive, the name of a cron entry or a process, or the fingerprint of a group
 	Reason string `json:"reason,omitempty"`
+	Via    string `json:"via,omitempty"` // how the person came in; see By.Via
 	Before string `json:"before,omitempty"`
 	After  string `json:"after,omitempty"`
 }

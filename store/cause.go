@@ -174,8 +174,8 @@ func validGroups(what string, groups []string) error {
 	return nil
 }
 
-// Merge decides what MergeGroups does to one group. The result changed is false when the group is
-// in the set already. ErrConflict means that the group is in another set.
+// Merge decides what MergeGroups does to one group. The first result is false when the group is in
+// the set already. ErrConflict means that the group is in another set.
 func Merge(g *Group, set string) (changed bool, err error) {
 	switch {
 	case g.Set == set:

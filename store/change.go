@@ -1,7 +1,6 @@
 package store
 
 import (
-	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
@@ -64,8 +63,7 @@ type shownBytes struct {
 func (c Change) MarshalJSON() ([]byte, error) {
 	shown := shownChange{Queue: c.Queue, Priority: c.Priority, Once: c.OneLifePriority()}
 	if c.Payload != nil {
-		sum := sha256.Sum256(c.Payload)
-		shown.Payload = &shownBytes{len(c.Payload), hex.EncodeToString(sum[:sha256.Size/2])}
+		shown.Payload = shownHash(c.Payload)
 	}
 	switch {
 	case c.Override == nil:
@@ -119,8 +117,9 @@ func (a *Action) AuditStep(done int64) string {
 func (r *RedriveSpec) Audit() string {
 	return auditJSON(struct {
 		*RedriveSpec
-		Change Change `json:"change"`
-	}{r, r.Change})
+		Change Change      `json:"change"`
+		Patch  *shownBytes `json:"patch,omitempty"`
+	}{r, r.Change, r.shownPatch()})
 }
 
 func auditJSON(value any) string {

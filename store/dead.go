@@ -289,11 +289,11 @@ func (a *Action) Validate(preview bool) error {
 	case a.Do != ActRetry && !a.Change.IsZero():
 		return fmt.Errorf("%s: only a retry can change a job: %w", a.Do, ErrInvalid)
 	case a.Do != ActIgnore && (a.Until != 0 || a.Count != 0):
-		return fmt.Errorf("%s: until and count are allowed only for ignore: %w", a.Do, ErrInvalid)
+		return fmt.Errorf("%s: Until and Count are allowed only for ignore: %w", a.Do, ErrInvalid)
 	case a.Until < 0 || a.Count < 0:
-		return fmt.Errorf("ignore: until and count must not be negative: %w", ErrInvalid)
+		return fmt.Errorf("ignore: Until and Count must not be negative: %w", ErrInvalid)
 	case a.Until > UntilMax:
-		return fmt.Errorf("ignore: until must not be after the year 9999: %w", ErrInvalid)
+		return fmt.Errorf("ignore: Until must not be after the year 9999: %w", ErrInvalid)
 	case a.Count > 0 && (a.Filter == nil || !a.Filter.WholeGroup()):
 		return fmt.Errorf("ignore: a count of deaths needs a filter that selects a whole group: %w", ErrInvalid)
 	case a.Change.Payload != nil && len(a.IDs) != 1:
@@ -331,8 +331,8 @@ func (f *DeadFilter) isUTF8() bool {
 	return f.jobs().isUTF8() && !slices.ContainsFunc(f.Groups, func(group string) bool { return !utf8.ValidString(group) })
 }
 
-// AuditBy returns the actor and reason for the audit log. If by has no reason, the reason is
-// the note of the action.
+// AuditBy returns the actor and reason for the audit log. If the given actor has no reason, the
+// reason is the note of the action.
 func (a *Action) AuditBy(by By) By {
 	by.Reason = cmp.Or(by.Reason, a.Note)
 	return by

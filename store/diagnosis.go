@@ -46,6 +46,7 @@ type Findings struct {
 	// Space is the space of the file system that holds the database. It is nil when the space
 	// is not known.
 	Space *Space `json:"space,omitempty"`
+	Bytes int64  `json:"-"` // size of the database, or of redrive's tables with their indexes
 	// Deaths are the times of the newest deaths, the newest first, at most DeathsMax.
 	Deaths []job.Micros `json:"-"`
 	// Classes counts the pending dead letters by the class of their group.
@@ -91,6 +92,9 @@ type PendingClass struct {
 	Class   string `json:"class"`
 	Groups  int64  `json:"groups"`
 	Pending int64  `json:"pending"`
+	// those of the groups to which nobody is assigned, and their pending dead letters
+	Unassigned        int64 `json:"unassigned_groups"`
+	UnassignedPending int64 `json:"unassigned_pending"`
 }
 
 // DueJob is a job that is due and has not started.

@@ -55,8 +55,8 @@ type Span struct {
 	Until job.Micros `json:"until,omitempty"` // the range ends before this time
 }
 
-// Has reports whether the time given by at is in the range. The value 0 means that the time is not
-// set; only a range without bounds contains an unset time.
+// Has reports whether the given time is in the range. The value 0 means that the time is not set;
+// only a range without bounds contains an unset time.
 func (s Span) Has(at job.Micros) bool {
 	return s == Span{} || at != 0 && at >= s.Since && (s.Until == 0 || at < s.Until)
 }
@@ -252,7 +252,7 @@ func (f *Filter) Validate() error {
 		case span.Since < 0 || span.Until < 0:
 			return fmt.Errorf("filter: the times of %s must not be negative: %w", span.name, ErrInvalid)
 		case span.Until != 0 && span.Until <= span.Since:
-			return fmt.Errorf("filter: %s: until must be after since: %w", span.name, ErrInvalid)
+			return fmt.Errorf("filter: %s: Until must be after Since: %w", span.name, ErrInvalid)
 		}
 	}
 	for _, t := range [...]struct{ name, value string }{

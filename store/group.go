@@ -45,6 +45,8 @@ type Group struct {
 	ResolvedBy  string     `json:"resolved_by,omitempty"`
 	RegressedAt job.Micros `json:"regressed_at,omitempty"` // the first death after ResolvedAt; 0 means that there was none
 	Set         string     `json:"set,omitempty"`          // name of the set of groups that a person has merged
+	// Groups has the fingerprints of the groups that Merged has summed up; see GroupFilter.Merge.
+	Groups []string `json:"groups,omitempty"`
 
 	// Trend is the number of deaths in each of the last TrendHours hours. The last number is
 	// for the current hour. Trend is nil in a Dump.
@@ -70,12 +72,79 @@ type GroupFilter struct {
 	Set      string     // only the groups of this set; see MergeGroups
 	State    GroupState // "" selects every state
 
+	// Merge lists the groups of a set as one group, which Merged makes of those groups of the set that
+	// the other fields select.
+	Merge bool
 	// Largest sorts the groups by their number of pending dead letters, then by their number
 	// of deaths, the largest number first. If Largest is false, the groups are sorted by the
 	// time of their last death, the newest first.
 	Largest bool
 	Skip    int // number of groups to skip before the page
 	Limit   int // maximum number of groups on the page, 1 to job.PageMax; 0 means 50
+}
+
+// Merged sums up groups of one set, which are sorted by fingerprint. A text that differs among the
+// groups is "". The message is that of the first death. The set is resolved if all groups are
+// resolved, and regressed if one of them is regressed and none is open. It is ignored if all groups
+// are; the first limit that ends that for one of them is shown.
+func Merged(groups []Group) Group {
+	m := groups[0]
+	m.Trend, m.Groups = slices.Clone(m.Trend), make([]string, len(groups))
+	for i := range groups {
+		g := &groups[i]
+		if m.Groups[i] = g.Fingerprint; i == 0 {
+			continue
+		}
+		if g.FirstAt < m.FirstAt {
+			m.FirstAt, m.Sample, m.Message, m.FirstBuild = g.FirstAt, g.Sample, g.Message, g.FirstBuild
+		}
+		if g.LastAt > m.LastAt {
+			m.LastAt, m.LastBuild = g.LastAt, g.LastBuild
+		}
+		m.N += g.N
+		m.Entries += g.Entries
+		m.Pending += g.Pending
+		m.Retried += g.Retried
+		m.Helped += g.Helped
+		for h := range g.Trend {
+			m.Trend[h] += g.Trend[h]
+		}
+		for _, t := range [...]struct{ of, other *string }{
+			{&m.Kind, &g.Kind}, {&m.Class, &g.Class}, {&m.Code, &g.Code}, {&m.Name, &g.Name}, {&m.Assignee, &g.Assignee}, {&m.ResolvedBy, &g.ResolvedBy},
+		} {
+			if *t.of != *t.other {
+				*t.of = ""
+			}
+		}
+		m.AssignedAt = max(m.AssignedAt, g.AssignedAt)
+		m.RegressedAt = max(m.RegressedAt, g.RegressedAt)
+		if m.ResolvedAt > 0 && g.ResolvedAt > 0 {
+			m.ResolvedAt = max(m.ResolvedAt, g.ResolvedAt)
+		} else {
+			m.ResolvedAt = 0
+		}
+		m.Muted = m.Muted && g.Muted
+		m.MutedUntil, m.MutedFor = earlier(m.MutedUntil, g.MutedUntil), earlier(m.MutedFor, g.MutedFor)
+	}
+	m.Fingerprint = ""
+	if m.Assignee == "" {
+		m.AssignedAt = 0
+	}
+	if m.ResolvedAt == 0 {
+		m.ResolvedBy, m.RegressedAt = "", 0
+	}
+	if !m.Muted {
+		m.MutedUntil, m.MutedFor = 0, 0
+	}
+	return m
+}
+
+// earlier returns the smaller of two limits. 0 means that there is no limit.
+func earlier[T ~int64](a, b T) T {
+	if a == 0 || b == 0 {
+		return max(a, b)
+	}
+	return min(a, b)
 }
 
 // Validate returns an ErrInvalid that names the wrong field.
@@ -131,4 +200,5 @@ type Hour struct {
 	Exhausted int64      `json:"exhausted"` // jobs that died, but not at the first attempt of their first life
 	Retries   int64      `json:"retries"`   // all attempts of jobs except the first attempt of each job's first life
 	RetryCost int64      `json:"retry_cost_microusd"`
+	Cost      int64      `json:"cost_microusd"` // cost of all runs
 }

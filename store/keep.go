@@ -19,11 +19,11 @@ type Keeper interface {
 	// the same kind of data. A removal of pending dead letters is audited at once, in the
 	// transaction that makes it.
 	Sweep(ctx context.Context, r Retention, limit int) (Swept, error)
-	// Fire enqueues the jobs for one slot of the cron entry name, and stores the slot with the
+	// Fire enqueues the jobs for one slot of the named cron entry, and stores the slot with the
 	// expression that defined it. Fire does nothing in three cases: if any process has already
-	// fired that slot or a later slot, even with another expression; if the entry is paused;
-	// or if the slot is not later than the time when the entry was last paused or resumed. A
-	// slot that is later than the store's time is an ErrConflict.
+	// fired that slot or a later slot, even with another expression; if the entry is paused; or if
+	// the slot is not later than the time when the entry was last paused or resumed. A slot that is
+	// later than the store's time is an ErrConflict.
 	Fire(ctx context.Context, name, expression string, slot job.Micros, jobs []job.New) (Fired, error)
 	// CronSlots returns the last fired slot of each cron entry, sorted by name. For an entry
 	// that was paused before its first slot, the field Slot is 0.

@@ -104,8 +104,8 @@ func (a *LiveAction) Selection() Filter {
 	return f
 }
 
-// Validate returns an ErrInvalid or ErrTooLarge when the action cannot be done. preview
-// says that the jobs will only be counted.
+// Validate returns an ErrInvalid or ErrTooLarge when the action cannot be done. Set preview if the
+// jobs will only be counted.
 func (a *LiveAction) Validate(preview bool) error {
 	if a.Do != LiveCancel && a.Do != LiveAlter {
 		return fmt.Errorf("operation %d on live jobs is unknown: %w", uint8(a.Do), ErrInvalid)
@@ -126,7 +126,7 @@ func (a *LiveAction) Validate(preview bool) error {
 	case f.Key != "":
 		return fmt.Errorf("%s: a key selects one job; name the job by its id, which Lookup returns: %w", a.Do, ErrInvalid)
 	case f.Reason != "" || f.Ended != (Span{}):
-		return fmt.Errorf("%s: reason and ended select jobs that have ended, not live jobs: %w", a.Do, ErrInvalid)
+		return fmt.Errorf("%s: \"reason\" and \"ended\" select jobs that have ended, not live jobs: %w", a.Do, ErrInvalid)
 	case a.Through < 0 || a.At < 0 || a.After < 0 || a.Limit < 0 || a.Limit > most:
 		return fmt.Errorf("%s: limit %d: must be 1 to %d, and After and Through must not be negative: %w", a.Do, a.Limit, most, ErrInvalid)
 	case a.Through == 0 && !preview:

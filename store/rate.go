@@ -49,20 +49,20 @@ func (r Rate) due(arrival, now job.Micros) job.Micros {
 	return max(now, min(arrival, now+job.Micros(r.burst()*r.interval())))
 }
 
-// Room returns the number of starts that the rate allows now. The argument arrival is the
-// stored state of the rate.
+// Room returns the number of starts that the rate allows now. The first argument is the stored
+// state of the rate.
 func (r Rate) Room(arrival, now job.Micros) int {
 	ahead := int64(r.due(arrival, now) - now)
 	return int(max(0, (r.burst()*r.interval()-ahead)/r.interval()))
 }
 
-// Take returns the new state of the rate after n starts at the time given by now.
+// Take returns the new state of the rate after n starts at the given time.
 func (r Rate) Take(arrival, now job.Micros, n int) job.Micros {
 	return r.due(arrival, now) + job.Micros(int64(n)*r.interval())
 }
 
-// Next returns the time at which the rate allows the next start. It is never before the time given
-// by now.
+// Next returns the time at which the rate allows the next start. It is never before the given
+// time.
 func (r Rate) Next(arrival, now job.Micros) job.Micros {
 	return max(now, r.due(arrival, now)-job.Micros((r.burst()-1)*r.interval()))
 }

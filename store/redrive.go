@@ -75,9 +75,15 @@ type RedriveSpec struct {
 	// more jobs are released: a dead letter that a person has reopened since then belongs to
 	// the set again.
 	Total int64 `json:"total"`
-	// Change must have neither a payload nor a delay. Priority 0 means RedrivePriority. The
-	// priority applies only to the life that the redrive opens.
+	// Change must have no payload, and a delay only if there is no canary. Priority 0 means
+	// RedrivePriority. The priority applies only to the life that the redrive opens.
 	Change Change `json:"-"`
+	// Patch is a JSON Patch (RFC 6902) that changes the payload of each released job. Nil changes no
+	// payload. A job is refused if the patch does not apply to its payload, or if another living job
+	// has the unique key of the new payload: it stays dead, and Redrive.Refused counts it.
+	Patch []byte `json:"-"`
+	// PayloadMax is the maximum size of a payload after the patch, in bytes. 0 means job.PayloadMax.
+	PayloadMax int `json:"-"`
 	// Canary is the number of jobs that are retried first. They are spread over the
 	// whole set. A negative number means no canary; 0 means CanaryDefault.
 	Canary int `json:"canary"`
@@ -104,8 +110,8 @@ type LiveSpec struct {
 	At     job.Micros `json:"at,omitempty"` // the same as LiveAction.At
 }
 
-// liveAction returns the action of one step, which continues after the job with the id given by
-// after and changes at most limit jobs.
+// liveAction returns the action of one step, which continues after the job with the given id and
+// changes at most the given number of jobs.
 func (r *RedriveSpec) liveAction(after int64, limit int) LiveAction {
 	return LiveAction{Do: r.Live.Do, Filter: r.Live.Filter, Through: job.ID(r.Through), At: r.Live.At, After: job.ID(after),
 		Limit: limit, Change: r.Change}
@@ -123,6 +129,8 @@ func (r *RedriveSpec) validateLive() error {
 		return fmt.Errorf("redrive: an action on live jobs must not have a filter of dead letters: %w", ErrInvalid)
 	case r.Canary > 0 || r.StopShare != 0 && r.StopShare != 1:
 		return fmt.Errorf("redrive: an action on live jobs has no canary and no stop share: %w", ErrInvalid)
+	case r.Patch != nil:
+		return fmt.Errorf("redrive: an action on live jobs must not have a patch: %w", ErrInvalid)
 	}
 	a := r.liveAction(0, 0)
 	return a.Validate(false)
@@ -139,8 +147,13 @@ func (r *RedriveSpec) Validate() error {
 		return fmt.Errorf("redrive: rate of %d jobs per second: the rate must be 1 to %d, or 0 for no limit: %w", r.Rate, RedriveRateMax, ErrInvalid)
 	case !(r.StopShare >= 0 && r.StopShare <= 1): // this condition also refuses NaN
 		return fmt.Errorf("redrive: stop share %g: the share must be above 0 and at most 1: %w", r.StopShare, ErrInvalid)
-	case r.Live == nil && (r.Change.Payload != nil || r.Change.Delay != nil):
-		return fmt.Errorf("redrive: a redrive can change only the queue, priority and settings of the jobs: %w", ErrInvalid)
+	case r.Live == nil && r.Change.Payload != nil:
+		return fmt.Errorf("redrive: a redrive cannot set one payload for all jobs; a patch changes the payload of each job: %w", ErrInvalid)
+	case r.Live == nil && r.Change.Delay != nil && r.Canary > 0:
+		return fmt.Errorf("redrive: the jobs of a canary must be due at once, so a redrive with a delay has no canary: %w", ErrInvalid)
+	}
+	if err := r.validatePatch(); err != nil {
+		return err
 	}
 	if len(r.Key) > job.TextMax {
 		return fmt.Errorf("redrive: key of %d bytes: at most %d bytes are allowed: %w", len(r.Key), job.TextMax, ErrTooLarge)
@@ -236,6 +249,10 @@ type Redrive struct {
 	Completed int64 `json:"completed"`
 	Dead      int64 `json:"dead"`
 	Cancelled int64 `json:"cancelled"`
+	// number of jobs that were not released: the patch does not apply, or another living job has the
+	// unique key; and the reason for the first of them
+	Refused    int64  `json:"refused,omitempty"`
+	RefusedWhy string `json:"refused_why,omitempty"`
 
 	// These fields are the progress of the redrive. Resume is the state in which the redrive
 	// continues after a pause or a stop.

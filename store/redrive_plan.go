@@ -3,6 +3,7 @@ package store
 import (
 	"cmp"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/redrive/redrive/job"
@@ -18,14 +19,14 @@ type RedrivePlan struct {
 	Wait    time.Duration // time until the next step has work, like RedriveStep.Wait; set only when the plan releases no job
 }
 
-// Plan computes the next step of a redrive. It first moves the redrive to the state that
-// follows from its numbers and from the store's time now. The plan releases at most limit
-// jobs.
+// Plan computes the next step of a redrive. It first moves the redrive to the state that follows
+// from its numbers and from the store's time. The plan releases at most limit jobs.
 //
 // The ramp depends on the number of answers. A released job answers when its first attempt
 // ends. The number of released jobs without an answer may be at most twice the number of
 // answers, plus a window of 100. So the number of released jobs doubles while jobs succeed.
-// The ramp begins when every job of the canary has answered and one of them has completed.
+// A redrive without canary whose StopShare is 1 never stops automatically, so its ramp has no such
+// bound. The ramp begins when every job of the canary has answered and one of them has completed.
 func (r *Redrive) Plan(now job.Micros, limit int) RedrivePlan {
 	nothing := RedrivePlan{Wait: Never}
 	if r.State == RedriveCanary {
@@ -45,6 +46,9 @@ func (r *Redrive) Plan(now job.Micros, limit int) RedrivePlan {
 	switch r.State {
 	case RedriveRamping:
 		if r.Live != nil {
+			return r.paced(now, int64(limit))
+		}
+		if r.StopShare >= 1 && r.Canary == 0 { // a plain retry: no answer can stop the redrive, so it does not wait for answers
 			return r.paced(now, int64(limit))
 		}
 		if r.enoughAnswers() && r.stop(now) {
@@ -99,6 +103,10 @@ type RedriveDone struct {
 	Cursor    int64
 	Exhausted bool  // whether the set has no further jobs to release
 	Blocked   error // why the next job could not be released; nil when no release failed
+	// Refused is the number of refused jobs up to the cursor, and RefusedWhy the reason for the first
+	// of them. A step with Spread does not count them, because a later step examines these jobs again.
+	Refused    int64
+	RefusedWhy error
 }
 
 // RecordStep records the result of a step in the redrive. If the redrive cannot continue,
@@ -109,6 +117,10 @@ func (r *Redrive) RecordStep(now job.Micros, p RedrivePlan, did RedriveDone) {
 	r.Total = max(r.Total, r.Released)
 	if !p.Spread {
 		r.Cursor = did.Cursor
+		r.Refused += did.Refused
+		if r.RefusedWhy == "" && did.RefusedWhy != nil {
+			r.RefusedWhy = strings.ToValidUTF8(did.RefusedWhy.Error(), "\uFFFD")
+		}
 	}
 	if r.Rate > 0 {
 		r.LastAt = r.LastAt + job.Micros(did.Released*int64(time.Second/time.Microsecond)/int64(r.Rate))
@@ -140,8 +152,8 @@ func RedriveTurns(a, b *Redrive) int {
 	return cmp.Or(cmp.Compare(a.Released, b.Released), cmp.Compare(a.ID, b.ID))
 }
 
-// RedriveShare returns how many jobs the next redrive may release in a step. The argument left is
-// the number of jobs that the step may still release; redrives is the number of redrives that the
+// RedriveShare returns how many jobs the next redrive may release in a step. The first argument is
+// the number of jobs that the step may still release; the second is the number of redrives that the
 // step has not served yet. If a redrive releases fewer jobs than its share, the later redrives of
 // the step may release the rest.
 func RedriveShare(left, redrives int) int { return (left + redrives - 1) / redrives }
@@ -239,8 +251,8 @@ func (r *Redrive) Apply(now job.Micros, do RedriveOp) (changed bool, err error) 
 	return true, nil
 }
 
-// SpreadTarget returns the death number at which the search for canary i of n starts. The
-// death numbers of the set are from first to last.
+// SpreadTarget returns the death number at which the search for canary i of n starts. The first two
+// arguments are the lowest and the highest death number of the set.
 func SpreadTarget(first, last int64, i, n int) int64 {
 	if n < 2 {
 		return first

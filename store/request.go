@@ -13,9 +13,9 @@ import (
 // interface, because the job's own key does the same.
 type Requests interface {
 	// BeginRequest stores a request before it is carried out. If the scope already has a request
-	// with this key, BeginRequest stores nothing and returns that request, and existing is true.
-	// ErrConflict means that the stored request has another Digest. The store removes a request
-	// when RequestsKept has passed since its begin.
+	// with this key, BeginRequest stores nothing and returns that request and true. ErrConflict
+	// means that the stored request has another Digest. The store removes a request when
+	// RequestsKept has passed since its begin.
 	BeginRequest(ctx context.Context, r Request) (stored Request, existing bool, err error)
 	// EndRequest stores the answer to a request. Only the first call stores its answer; later calls
 	// change nothing. ErrNotFound means that the request was never begun, or that the store has

@@ -24,6 +24,9 @@ type Figures struct {
 	Cancelled int64 `json:"cancelled"` // cancelled jobs
 	Retries   int64 `json:"retries"`   // attempts, except the first attempt of a job's first life
 	RetryCost int64 `json:"retry_cost_microusd"`
+	// Cost is the cost of all runs, in millionths of a US dollar. The cost of a run that was snoozed or
+	// handed back is counted with the next outcome that stores a cost; see job.Outcome.
+	Cost int64 `json:"cost_microusd"`
 	// RunTime is the sum of the times from claim to end of all attempts that completed or failed.
 	// WaitTime is the sum of the times from the due time of a job to its claim. Both are in
 	// microseconds.
@@ -33,11 +36,36 @@ type Figures struct {
 	Classes []ClassFigures `json:"-"` // sorted by class
 }
 
-// ClassFigures counts the failures of one class.
+// ClassFigures counts the failures of one class, and how the retries after them did. A retry by a
+// person begins another life, so it is not counted here.
 type ClassFigures struct {
 	Class  string
 	Failed int64 // attempts that failed with the class
 	Dead   int64 // jobs that died of the class
+	// Recovered is the number of jobs that completed in a life in which a failure of the class was
+	// retried. Exhausted is the same for jobs that died at an attempt, of this or of another class.
+	Recovered int64
+	Exhausted int64
+	Retries   int64 // attempts that followed a failure of the class in the same life
+	RetryCost int64 // their cost, in millionths of a US dollar
+}
+
+// CountRetries adds an attempt with the given outcome to the figures by class.
+func (f *Figures) CountRetries(o *job.Outcome) {
+	for i, class := range o.Retried {
+		c := f.Class(class)
+		if i == 0 {
+			c.Retries++
+			c.RetryCost += o.Cost
+		}
+		switch o.To {
+		case job.Completed:
+			c.Recovered++
+		case job.Dead:
+			c.Exhausted++
+		case job.None, job.Waiting, job.Retrying, job.Running, job.Cancelled:
+		}
+	}
 }
 
 // Attempts returns the number of attempts that ended.
@@ -59,7 +87,8 @@ func mean(micros, n int64) time.Duration {
 
 // IsZero reports whether nothing is counted.
 func (f *Figures) IsZero() bool {
-	return f.Enqueued == 0 && f.Started == 0 && f.Completed == 0 && f.Failed == 0 && f.Dead == 0 && f.Crashed == 0 && f.Cancelled == 0
+	return f.Enqueued == 0 && f.Started == 0 && f.Completed == 0 && f.Failed == 0 && f.Dead == 0 && f.Crashed == 0 && f.Cancelled == 0 &&
+		f.Cost == 0 // a run that hands its job over has a cost, and counts nothing else
 }
 
 // Class returns the figures of a class, and adds the class if it is missing. The pointer is valid
@@ -85,18 +114,27 @@ func (f *Figures) Add(g *Figures) {
 	f.Cancelled += g.Cancelled
 	f.Retries += g.Retries
 	f.RetryCost += g.RetryCost
+	f.Cost += g.Cost
 	f.RunTime += g.RunTime
 	f.WaitTime += g.WaitTime
 	for i := range g.Classes {
 		c := f.Class(g.Classes[i].Class)
-		c.Failed += g.Classes[i].Failed
-		c.Dead += g.Classes[i].Dead
+		c.add(&g.Classes[i])
 	}
+}
+
+func (c *ClassFigures) add(d *ClassFigures) {
+	c.Failed += d.Failed
+	c.Dead += d.Dead
+	c.Recovered += d.Recovered
+	c.Exhausted += d.Exhausted
+	c.Retries += d.Retries
+	c.RetryCost += d.RetryCost
 }
 
 // Hour returns the part of the figures of an hour that DeadStats shows.
 func (f *Figures) Hour(at job.Micros) Hour {
-	return Hour{At: at, Completed: f.Completed, Recovered: f.Recovered, Dead: f.Dead, Exhausted: f.Exhausted, Retries: f.Retries, RetryCost: f.RetryCost}
+	return Hour{At: at, Completed: f.Completed, Recovered: f.Recovered, Dead: f.Dead, Exhausted: f.Exhausted, Retries: f.Retries, RetryCost: f.RetryCost, Cost: f.Cost}
 }
 
 // StoredFigures are the figures of one minute or hour, as a store keeps them.
@@ -129,7 +167,7 @@ type SeriesBy string
 const (
 	ByQueue SeriesBy = "queue"
 	ByKind  SeriesBy = "kind"
-	ByClass SeriesBy = "class" // the class of the failure; the points have only Failed and Dead
+	ByClass SeriesBy = "class" // the class of the failure; the points have only the figures of ClassFigures
 )
 
 // SeriesQuery selects figures over time.
@@ -164,9 +202,9 @@ func (q *SeriesQuery) Validate() error {
 	}
 	switch {
 	case q.Since < 0 || q.Until < 0:
-		return fmt.Errorf("series: since %d and until %d must not be negative: %w", q.Since, q.Until, ErrInvalid)
+		return fmt.Errorf("series: Since %d and Until %d must not be negative: %w", q.Since, q.Until, ErrInvalid)
 	case q.Until != 0 && q.Until <= q.Since:
-		return fmt.Errorf("series: until must be after since: %w", ErrInvalid)
+		return fmt.Errorf("series: Until must be after Since: %w", ErrInvalid)
 	case q.Step < 0 || q.Step > SeriesStepMax || q.Step%time.Minute != 0:
 		return fmt.Errorf("series: step %s: must be a whole number of minutes, at most %d days: %w", q.Step, SeriesStepMax/(24*time.Hour), ErrInvalid)
 	case q.By != "" && q.By != ByQueue && q.By != ByKind && q.By != ByClass:
@@ -178,7 +216,7 @@ func (q *SeriesQuery) Validate() error {
 // Limits of DueRetries.
 const (
 	DueMinutesMax = 120
-	DueCountMax   = 10_000 // the retries of a minute are counted up to this number
+	DueCountMax   = 1_000 // the retries of a minute are counted up to this number
 )
 
 // DueRetries says how many retries fall due in the next minutes.

@@ -43,6 +43,7 @@ type Store interface {
 	Redrives
 	Keeper
 	Presence
+	Access
 	// Close releases the store's resources. Calls after Close return an ErrClosed.
 	Close() error
 }
@@ -342,16 +343,16 @@ type Reader interface {
 	// earlier commit is not visible yet, it stops before that commit, so that the caller misses no
 	// event.
 	Events(ctx context.Context, after event.Cursor, limit int) ([]event.Event, error)
-	// EventSpan returns the two ends of the events. first is the cursor of the last event that
-	// a sweep has removed, or zero. A reader whose cursor is before first has missed events;
-	// Events(first) returns the oldest kept event. last is the cursor of the newest event that
-	// Events returns, or zero.
+	// EventSpan returns the two ends of the events. The first result is the cursor of the last
+	// event that a sweep has removed, or zero. A reader whose cursor is before this one has missed
+	// events; Events with this cursor returns the oldest kept event. The second result is the
+	// cursor of the newest event that Events returns, or zero.
 	EventSpan(ctx context.Context) (first, last event.Cursor, err error)
 	// Follow sends to ch, without blocking, within 50 ms after any process has committed events,
 	// when Events can return them. It may also send when there are no new events. Without callers
 	// of Follow, a store does no work for it. The returned function stops the notifications.
 	Follow(ch chan<- struct{}) (stop func())
-	// Audit returns at most limit audit rows whose Seq is above the value of after, ordered by Seq.
+	// Audit returns at most limit audit rows whose Seq is above the given number, ordered by Seq.
 	Audit(ctx context.Context, after int64, limit int) ([]Audit, error)
 	// AuditPage returns the newest audit rows that the filter selects, the newest first. If
 	// the filter has an actor, a target or times, AuditPage reads rows by an index; otherwise
@@ -392,6 +393,9 @@ type Admin interface {
 type By struct {
 	Actor  string // the name of the person; required
 	Reason string
+	// Via says how the person came in, such as the id of an access key, the address and the id of
+	// the request; at most job.TextMax bytes. "" means that the person used the store directly.
+	Via string
 }
 
 // QueueChange changes a queue's settings.
@@ -428,6 +432,8 @@ type Dump struct {
 	Processes  []Process      // processes, sorted by name and instance
 	Requests   []Request      // requests with an idempotency key, sorted by scope and key
 	Notes      []Note         // notes and feedbacks, sorted by number
+	Access     []AccessKey    // access keys, sorted by id
+	Secrets    []string       // the names of the secrets, sorted; a dump never has a secret
 	Begun      []Run          // running runs that have begun, see Beat.Begin; sorted by job
 	Terms      []JobTerms     // terms of live and dead jobs, sorted by job; jobs with the default terms are left out
 }

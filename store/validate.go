@@ -54,8 +54,8 @@ func Validate(n *job.New) error {
 }
 
 // ValidName checks the name of a kind, a queue, a schedule or a set: 1 to job.NameMax bytes of
-// letters, digits, '_', '-', '.', ':' and '/'. The argument what says what is named; the ErrInvalid
-// begins with it.
+// letters, digits, '_', '-', '.', ':' and '/'. The first argument says what is named; the
+// ErrInvalid begins with it.
 func ValidName(what, name string) error {
 	if len(name) < 1 || len(name) > job.NameMax {
 		return fmt.Errorf("%s of %d bytes: must be 1 to %d bytes: %w", what, len(name), job.NameMax, ErrInvalid)
@@ -158,6 +158,8 @@ func (b By) Validate() error {
 		return fmt.Errorf("actor %q: only redrive itself may use this name in the audit log; use another name: %w", b.Actor, ErrInvalid)
 	case len(b.Reason) > job.MessageMax:
 		return fmt.Errorf("reason of %d bytes: at most %d bytes are allowed: %w", len(b.Reason), job.MessageMax, ErrTooLarge)
+	case len(b.Via) > job.TextMax:
+		return fmt.Errorf("via of %d bytes: at most %d bytes are allowed: %w", len(b.Via), job.TextMax, ErrTooLarge)
 	}
 	return nil
 }

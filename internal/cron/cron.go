@@ -149,7 +149,7 @@ func (s *Expression) parse(text string) error {
 	if err != nil || !ok {
 		return &Problem{0, fmt.Sprintf("the schedule %.40q cannot be read; %s", text, wanted)}
 	}
-	spec.Location = time.UTC // the method local computes with clock times as if the time zone were UTC
+	spec.Location = time.UTC // s.local computes with clock times as if the time zone were UTC
 	const everyHour = 1<<24 - 1
 	s.fields, s.hourly = spec, spec.Hour&everyHour == everyHour
 	if s.local(time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)).IsZero() {

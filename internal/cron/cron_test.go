@@ -24,8 +24,8 @@ func parse(t testing.TB, text, zone string) *cron.Expression {
 	return s
 }
 
-// slots returns the slots of the schedule after the time from, up to the time to. Both
-// times are in RFC 3339.
+// slots returns the slots of the schedule after the first time, up to the second. Both times
+// are in RFC 3339.
 func slots(t testing.TB, s *cron.Expression, from, to string) (all []string) {
 	t.Helper()
 	at, err := time.Parse(time.RFC3339, from)

@@ -36,9 +36,9 @@ func (s *Expression) nextMultiple(t time.Time) time.Time {
 	return time.Unix(at-ago+every, 0).In(s.zone)
 }
 
-// within returns the first slot after t in a period between two clock changes. at is an instant
-// in this period, and begin is the beginning of the period. If the clocks were put back at its
-// beginning, they show some times a second time; within skips these times.
+// within returns the first slot after t in a period between two clock changes. The last two
+// arguments are an instant in this period and the beginning of the period. If the clocks were
+// put back at its beginning, they show some times a second time; within skips these times.
 func (s *Expression) within(t, at, begin time.Time) time.Time {
 	ahead := offset(at)
 	if !begin.IsZero() && !s.hourly {
@@ -54,8 +54,8 @@ func (s *Expression) within(t, at, begin time.Time) time.Time {
 	return shown.Add(-ahead).In(s.zone)
 }
 
-// leftOut reports whether the clock change at the instant end makes the clocks skip a time of
-// the schedule.
+// leftOut reports whether the clock change at the given instant makes the clocks skip a time
+// of the schedule.
 func (s *Expression) leftOut(end time.Time) bool {
 	before := offset(end.Add(-1))
 	skipped := offset(end) - before
@@ -74,7 +74,7 @@ func offset(t time.Time) time.Duration {
 }
 
 // local returns the first time on the clocks that matches the fields and is later than the
-// clock time shown. It computes with clock times as if the time zone were UTC.
+// given clock time. It computes with clock times as if the time zone were UTC.
 func (s *Expression) local(shown time.Time) time.Time { return s.fields.Next(shown) }
 
 // Last returns the latest slot at or before t. It returns false if there is no slot within

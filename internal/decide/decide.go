@@ -5,6 +5,7 @@
 package decide
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -29,9 +30,11 @@ type Input struct {
 type Settings struct {
 	// If KeepRaw is true, messages, details, stderr and stacks are stored unchanged, including
 	// secrets.
-	KeepRaw     bool
-	HideEmails  bool // whether e-mail addresses are removed, in the same way as secrets
-	Development bool // whether the %+v form of an error is stored as its stack
+	KeepRaw       bool
+	HidePaths     bool // whether the paths of files are removed, in the same way as secrets
+	HideAddresses bool // whether IP addresses are removed
+	HideEmails    bool // whether e-mail addresses are removed
+	Development   bool // whether the %+v form of an error is stored as its stack
 }
 
 // Outcome returns the complete outcome of a run. It does not validate the outcome. The error
@@ -41,7 +44,9 @@ func Outcome(in *Input) (job.Outcome, error) {
 	claim, ending := in.Claim, in.Ending
 	switch {
 	case ending.How == "":
-		return ending.Outcome(claim, job.Succeeded, job.Completed), nil
+		o := ending.Outcome(claim, job.Succeeded, job.Completed)
+		Succeed(claim, &o)
+		return o, nil
 	// Another run of the job may have begun. The store then refuses this outcome.
 	case ending.Stopped == job.StopLeaseLost:
 		return ending.Outcome(claim, job.Interrupted, job.Waiting), nil
@@ -51,6 +56,9 @@ func Outcome(in *Input) (job.Outcome, error) {
 	if ending.NotStarted && !evidence.Permanent && !evidence.Cancel && evidence.Snooze == 0 {
 		return r.notStarted(claim, ending, &evidence), nil
 	}
+	evidence.Code = cmp.Or(evidence.Code, in.Policy.Code(&policy.CodeInput{
+		Kind: claim.Kind, Evidence: &evidence, How: ending.How, Stop: stopOf(ending.Stopped), Payload: claim.Payload,
+	}))
 	class := r.classify(&evidence, claim.Kind)
 	own, err := policy.ParseOverride(claim.Override)
 	if err != nil {
@@ -76,12 +84,44 @@ func Outcome(in *Input) (job.Outcome, error) {
 		input.Deadline = leftUntil(claim.Deadline, claim.LifeAt.Add(age))
 	}
 	d := in.Policy.Decide(&input)
-	o := outcomeOf(claim, ending, &d)
+	o := withCost(claim, ending, &d)
+	if o.Cause == job.Failed || o.Cause == job.Succeeded {
+		o.Retried = input.Memo.Retried()
+	}
 	if o.Cause == job.Failed || o.Cause == job.Deferred || d.Rule == policy.RuleCancel {
 		o.Failure = r.failure(claim, ending, &evidence, &d)
 	}
 	return o, err
 }
+
+// Succeed adds to the outcome of a run that succeeded what the memo of its job says: the classes of
+// the failures after which the job was retried in its life, and the cost of earlier runs that no
+// outcome has stored.
+func Succeed(c *job.Claim, o *job.Outcome) {
+	if len(c.Memo) == 0 {
+		return
+	}
+	memo := policy.ParseMemo(c.Memo)
+	o.Cost = addCost(o.Cost, memo.Unstored)
+	if c.Counters.Attempts > 0 {
+		o.Retried = memo.Retried()
+	}
+}
+
+// withCost returns the outcome of a decision. Snoozes and hand-backs store no cost, so their memo keeps it
+// for the next outcome.
+func withCost(c *job.Claim, e *job.Ending, d *policy.Decision) job.Outcome {
+	cost := addCost(e.Cost, d.Memo.Unstored)
+	d.Memo.Unstored = 0
+	if d.Action == policy.Snooze || d.Action == policy.HandBack {
+		d.Memo.Unstored = cost
+	}
+	o := outcomeOf(c, e, d)
+	o.Cost = cost
+	return o
+}
+
+func addCost(a, b int64) int64 { return min(a+min(b, job.CostMax), job.CostMax) }
 
 func outcomeOf(c *job.Claim, e *job.Ending, d *policy.Decision) job.Outcome {
 	switch d.Action {
@@ -137,9 +177,9 @@ func (r *recorder) notStarted(c *job.Claim, e *job.Ending, evidence *failure.Evi
 	return o
 }
 
-// Held returns the outcome of a run that a rule of the policy holds before the run begins. held
-// is false if no rule holds the run. The caller checks whether a person has already released
-// the job in an earlier life.
+// Held returns the outcome of a run that a rule of the policy holds before the run begins. The
+// second result is false if no rule holds the run. The caller checks whether a person has
+// already released the job in an earlier life.
 func Held(a *policy.Admission, c *job.Claim, holder string) (o job.Outcome, held bool) {
 	if a == nil || a.Hold == nil {
 		return o, false

@@ -73,7 +73,7 @@ func TestARecordIsComplete(t *testing.T) {
 		ID: 7, Token: 3, Cause: job.Failed, To: job.Retrying, Cost: 70, Sends: 2, Progressed: true,
 		Failure: &job.Failure{
 			Job: 7, Token: 3, Life: 2, Attempt: 2, How: job.ByError, Class: "NetworkTimeout", Code: "E7",
-			Message:     "read tcp [IP]:40000: connection reset by peer",
+			Message:     "read tcp 10.0.0.7:40000: connection reset by peer",
 			UserMessage: policy.Default().Info(failure.NetworkTimeout).Retrying,
 			Holder:      "worker-1", Correlation: "request-7", Stderr: []byte("frame 3"), Cost: 70, Sends: 2,
 		},

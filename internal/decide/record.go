@@ -16,10 +16,20 @@ type recorder struct {
 	settings *Settings
 }
 
-// sanitizing returns the options for the removal of secrets from texts. most is the largest
-// number of bytes in a text.
+// sanitizing returns the options for the removal of secrets from the texts that operators see. A
+// text has at most the given number of bytes.
 func (r *recorder) sanitizing(most int) failure.SanitizeOptions {
-	return failure.SanitizeOptions{Emails: r.settings.HideEmails, Keep: []string{r.id.String()}, Max: most}
+	return failure.SanitizeOptions{
+		Emails: r.settings.HideEmails, Keep: []string{r.id.String()}, Paths: !r.settings.HidePaths, Addresses: !r.settings.HideAddresses, Max: most,
+	}
+}
+
+// outside returns the options for texts that others than operators see: classes and codes, which
+// are in events and in answers to owners of jobs.
+func (r *recorder) outside(most int) failure.SanitizeOptions {
+	o := r.sanitizing(most)
+	o.Paths, o.Addresses = false, false
+	return o
 }
 
 // classify returns the class of a failure. A handler may have made up a class or a code. Such a
@@ -44,12 +54,12 @@ func (r *recorder) storable(class failure.Class) failure.Class {
 	case r.settings.KeepRaw:
 		return failure.Class(validText(string(class), job.TextMax))
 	}
-	o := r.sanitizing(job.TextMax)
+	o := r.outside(job.TextMax)
 	return failure.Class(failure.Sanitize(string(class), &o))
 }
 
-// failure returns the record of a failed run. It removes secrets, paths and addresses,
-// unless Settings.KeepRaw is set.
+// failure returns the record of a failed run. It removes secrets, and the paths and addresses that
+// are to be hidden, unless Settings.KeepRaw is set.
 func (r *recorder) failure(c *job.Claim, end *job.Ending, e *failure.Evidence, d *policy.Decision) *job.Failure {
 	f := job.NewFailure(c, end)
 	f.Class, f.Code, f.Permanent = string(d.Class), d.By.Code, !d.Verdict.Retriable()
@@ -87,7 +97,8 @@ func (r *recorder) sanitize(f *job.Failure, d *policy.Decision) {
 	o := r.sanitizing(job.MessageMax)
 	raw := f.Message
 	f.Message = failure.Sanitize(raw, &o)
-	f.Code = failure.Sanitize(f.Code, &o)
+	outside := r.outside(job.MessageMax)
+	f.Code = failure.Sanitize(f.Code, &outside)
 	d.By.Code = f.Code
 	d.By.Saw = quote(d.By.Saw, raw, f.Message, &o)
 	for i := range d.By.Beat {

@@ -82,7 +82,7 @@ func stored(t job.Terms) job.Terms {
 	return t
 }
 
-// unless returns text if it differs from the built-in text, and "" otherwise.
+// unless returns the first text if it differs from the built-in one, and "" otherwise.
 func unless(text, builtin string) string {
 	if text == builtin {
 		return ""

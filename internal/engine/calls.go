@@ -92,7 +92,9 @@ func (e *Engine) beat(tasks []*Task) store.Beat {
 	for _, t := range tasks {
 		b.Runs = append(b.Runs, t.name())
 		if t.HasNews() {
-			b.Progress = append(b.Progress, t.run.lastProgress())
+			p := t.run.lastProgress()
+			p.Note = cut(e.outside(p.Note), job.TextMax)
+			b.Progress = append(b.Progress, p)
 		}
 	}
 	return b

@@ -36,8 +36,8 @@ type Config struct {
 	Grace          time.Duration // grace time of running jobs at a stop; default 30 s; negative means 0
 	Queues         []Queue
 	Kinds          []Kind
-	// Admit is called for each run before its handler. If held is not nil, the run ends with
-	// this outcome and the handler is not called. Otherwise, the value admission becomes
+	// Admit is called for each run before its handler. If the second result is not nil, the run
+	// ends with this outcome and the handler is not called. Otherwise, the first result becomes
 	// Run.Admission and Ending.Admission. If Admit is nil, all runs are admitted. Admit must be
 	// safe for concurrent use.
 	Admit func(c *job.Claim) (admission any, held *job.Outcome)
@@ -57,6 +57,9 @@ type Config struct {
 	// and after the end once more with Leaving true. An error of Present is only logged. If
 	// Present is nil, the process sends no signs of life.
 	Present func(ctx context.Context, s Sign) (store.Orders, error)
+	// Outside returns a text of a handler as everyone may see it, for logs and events. It must be
+	// safe for concurrent use. If Outside is nil, texts stay as they are.
+	Outside func(text string) string
 	Clock   Clock          // the clock of the engine; default: the clock of the system
 	Rand    func() float64 // returns random numbers in [0, 1) for the jitter of back-offs; default: math/rand
 	Logger  *slog.Logger   // the log of the engine; default: slog.Default()
@@ -81,12 +84,24 @@ type Kind struct {
 	Rate       store.Rate    // the highest rate at which all processes together start jobs of the kind
 	MaxCrashes int           // the number of crashes (lost leases) in one life of a job after which the job is dead; 0 means job.MaxCrashes
 	Timeout    time.Duration // time limit of a run; 0 means no limit
+	// Limits, if it is set, is called for each claim and each run, and returns the values that replace
+	// Timeout and MaxCrashes. It must be fast and safe for concurrent use.
+	Limits func() (timeout time.Duration, maxCrashes int)
 	// KeepPayload makes the store keep the payload and attributes of completed jobs.
 	KeepPayload bool
 	// KillGrace is the time that subprocesses have between SIGTERM and SIGKILL after the run's
 	// context has ended; the default is 5 s. The handler then has one more second to return.
 	KillGrace time.Duration
 	Handler   func(ctx context.Context, r *Run) error
+}
+
+// limits returns the time limit of a run that begins now, and the number of crashes after which a job
+// is dead.
+func (k *Kind) limits() (timeout time.Duration, maxCrashes int) {
+	if k.Limits == nil {
+		return k.Timeout, k.MaxCrashes
+	}
+	return k.Limits()
 }
 
 // withDefaults returns c with all default values, or an error with all problems of c.

@@ -77,7 +77,10 @@ type Core struct {
 	ill                      int           // number of present troubles: that of the process counts one, and so does that of each kind
 	troubledAt               time.Duration // the time since which calls of the store have been failing; never if the store works
 	outage                   bool          // whether a call other than a rescue is failing
-	calmAt                   time.Duration // the time at which one lease has passed since the end of the last outage
+	// calmAt is the time from which on rescues may run: one lease after the end of the last outage. An
+	// outage may have ended just before the start, and living workers try again after at most
+	// backoffMax; so at first it is so long after the start, or a lease if that is less.
+	calmAt time.Duration
 
 	stop    stopPhase
 	graceAt time.Duration // when the grace time of the stop ends
@@ -111,6 +114,7 @@ func NewCore(cfg Config) (*Core, error) {
 	}
 	c := &Core{
 		cfg: cfg, more: true, dueAt: never, sweepAt: never, beatAt: never, troubledAt: never, late: late{since: never},
+		calmAt:  min(cfg.Lease, backoffMax),
 		queueOf: map[string]*queue{}, kindOf: map[string]*kind{},
 	}
 	for i := range cfg.Kinds {
@@ -225,8 +229,9 @@ func (e Rescued) apply(c *Core, now time.Duration) {
 	c.lookBy(now, e.Next)
 }
 
-// lookBy schedules a rescue for a time soon after the earliest lease expires; next is the time
-// until then. The rescue often finds nothing, because a living process has extended the lease.
+// lookBy schedules a rescue for a time soon after the earliest lease expires, which is the
+// given time from now. The rescue often finds nothing, because a living process has extended
+// the lease.
 func (c *Core) lookBy(now, next time.Duration) {
 	if c.rescue.busy || c.rescue.fails > 0 || next >= never-now-rescueSpread {
 		return

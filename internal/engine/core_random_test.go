@@ -33,8 +33,8 @@ type world struct {
 	faults    int
 }
 
-// pendingCall is a call of the store. Its function run executes the call and returns the
-// answer as an event.
+// pendingCall is a call of the store. Its function executes the call and returns the answer as an
+// event.
 type pendingCall struct {
 	run   func() Event
 	fail  func(error) Event
@@ -43,7 +43,7 @@ type pendingCall struct {
 
 const worldWorkers, worldLease = 3, 10 * time.Second
 
-// newWorld makes a world. The function change, if any, changes the configuration of its core.
+// newWorld makes a world. The given function, if any, changes the configuration of its core.
 func newWorld(t *rapid.T, change func(*Config)) *world {
 	w := &world{t: t, ended: map[*Task]bool{}, completed: map[job.ID]int{}}
 	w.store = memory.New(memory.Options{Clock: func() time.Time { return time.Unix(1e9, 0).Add(w.now) }})

@@ -8,8 +8,30 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
+// A worker may start just after an outage of the store. Living workers try to reach the store again
+// after a back-off of at most 5 s, so a new worker rescues no run before.
+//
 // part of: Q3
-func TestQ3_RescueRunsAtTheStartAndEveryInterval(t *testing.T) {
+func TestQ3_ANewWorkerGivesOthersTimeAfterAnOutage(t *testing.T) {
+	t.Parallel()
+	for lease, want := range map[time.Duration]time.Duration{10 * time.Second: backoffMax, time.Second: time.Second} {
+		r := youngCore(t, func(c *Config) { c.Lease = lease })
+		r.step()
+		first := r.act.Rescue
+		r.step(Declared{}, SignalsRead{})
+		r.pass(want - 1)
+		if first != 0 || r.act.Rescue != 0 {
+			t.Errorf("lease of %s: got a rescue within %s of the start, want none", lease, want)
+		}
+		r.pass(1)
+		if r.act.Rescue != rescueLimit {
+			t.Errorf("lease of %s: got no rescue %s after the start, want one", lease, want)
+		}
+	}
+}
+
+// part of: Q3
+func TestQ3_RescueRunsEveryInterval(t *testing.T) {
 	t.Parallel()
 	r := newCore(t, func(c *Config) { c.RescueInterval = time.Minute })
 	r.pass(time.Minute - 1)

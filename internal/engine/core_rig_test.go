@@ -19,10 +19,24 @@ type rig struct {
 	next job.ID
 }
 
-// newCore makes a core that has declared its queues, read its signals and made its first
-// rescue. Its first exchange is under way. The core has one queue "q" with two workers and
-// one kind "k", unless the function change sets others.
+// newCore makes a core that has declared its queues, read its signals and made its first rescue.
+// Its first exchange is under way. The core has one queue "q" with two workers and one kind "k",
+// unless the given function sets others.
 func newCore(t *testing.T, change func(*Config)) *rig {
+	t.Helper()
+	r := youngCore(t, change)
+	r.core.calmAt = 0 // TestQ3_ANewWorkerGivesOthersTimeAfterAnOutage tests the wait at the start
+	r.step()
+	if r.act.Exchange == nil || !r.act.Signals || !r.act.Declare || r.act.Rescue != rescueLimit {
+		t.Fatalf("got the actions %+v of the first step, want an exchange, a read of the signals, a declaration and a rescue", r.act)
+	}
+	r.step(Declared{}, SignalsRead{}, Rescued{Next: store.Never})
+	r.act.Exchange = &r.core.request // The exchange is still under way.
+	return r
+}
+
+// youngCore makes a core that has made no step.
+func youngCore(t *testing.T, change func(*Config)) *rig {
 	t.Helper()
 	cfg := Config{
 		Store: noStore{}, Holder: "me", Decide: func(*job.Claim, *job.Ending) job.Outcome { return job.Outcome{} },
@@ -37,14 +51,7 @@ func newCore(t *testing.T, change func(*Config)) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &rig{t: t, core: core}
-	r.step()
-	if r.act.Exchange == nil || !r.act.Signals || !r.act.Declare || r.act.Rescue != rescueLimit {
-		t.Fatalf("got the actions %+v of the first step, want an exchange, a read of the signals, a declaration and a rescue", r.act)
-	}
-	r.step(Declared{}, SignalsRead{}, Rescued{Next: store.Never})
-	r.act.Exchange = &r.core.request // The exchange is still under way.
-	return r
+	return &rig{t: t, core: core}
 }
 
 // noStore is a store whose methods must not be called. The configuration of a core needs a
@@ -105,7 +112,7 @@ func withRuns(t *testing.T, n int, change func(*Config)) (*rig, []*Task) {
 	return r, slices.Clone(r.act.Start)
 }
 
-// succeed returns the event that tasks have ended with success, each after the duration took.
+// succeed returns the event that tasks have ended with success, each after the given duration.
 func succeed(took time.Duration, tasks ...*Task) Finished {
 	for _, t := range tasks {
 		t.settle(job.Succeeded, job.Completed)

@@ -52,7 +52,7 @@ func (h *crewRig) give(ctx context.Context) job.ID {
 	return h.next
 }
 
-// end makes each of the given runs call the function how and then end. It returns when all these
+// end makes each of the given runs call the given function and then end. It returns when all these
 // runs have ended.
 func (h *crewRig) end(how func(), ids ...job.ID) {
 	for _, id := range ids {

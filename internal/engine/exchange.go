@@ -151,7 +151,7 @@ func (c *Core) isolates(err error) bool {
 		c.replace(c.flying[0], err)
 		return true
 	}
-	c.singly = len(c.flying) + 1 // one more than the number of outcomes, because the method answered will subtract 1 for this exchange
+	c.singly = len(c.flying) + 1 // one more than the number of outcomes, because c.answered will subtract 1 for this exchange
 	c.pending = append(c.flying, c.pending...)
 	c.flying = nil
 	return true

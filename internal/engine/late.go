@@ -78,7 +78,7 @@ func (e LateAsked) apply(c *Core, now time.Duration) {
 	switch {
 	case err == nil:
 		c.written(c.late.flying, &e.Answer, now)
-	case errors.Is(err, store.ErrInvalid), errors.Is(err, store.ErrTooLarge): // the store does not say which outcome is invalid: move all of them to pending, where the core writes them one by one
+	case errors.Is(err, store.ErrInvalid), errors.Is(err, store.ErrTooLarge): // the store does not say which outcome is invalid: move all of them to c.pending, where the core writes them one by one
 		c.pending = append(c.pending, c.late.flying...)
 	default:
 		c.late.tasks = append(c.late.tasks, c.late.flying...)
@@ -90,7 +90,7 @@ func (e LateAsked) apply(c *Core, now time.Duration) {
 	c.late.flying = emptied(c.late.flying)
 	c.late.call.at = now + c.backoff(&c.late.call)
 	if len(c.late.tasks) == 0 {
-		if err == nil { // after an error, the outcomes were not written but moved to pending
+		if err == nil { // after an error, the outcomes were not written but moved to c.pending
 			c.note(Note{Kind: LateWritten, Elapsed: now - c.late.since})
 		}
 		c.late.call.fails, c.late.since = 0, never

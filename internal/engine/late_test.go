@@ -12,7 +12,7 @@ import (
 
 var errHeldElsewhere = fmt.Errorf("another transaction holds the row: %w", store.ErrUnavailable)
 
-// lateAnswer answers the exchange that is under way. The outcomes of the jobs in late cannot be
+// lateAnswer answers the exchange that is under way. The outcomes of the given jobs cannot be
 // written yet, and the answer contains the given claims.
 func (r *rig) lateAnswer(late []job.ID, claims ...job.Claim) {
 	a := r.answer(claims...)

@@ -38,7 +38,7 @@ func (c *Core) look(t *Task, now time.Duration) time.Duration {
 	case buffered:
 		if now < c.staleAt(t) {
 			return c.staleAt(t)
-		} // if the task has waited too long, the method fill hands it back
+		} // if the task has waited too long, c.fill hands it back
 	case beginning:
 		if now < c.lostAt(t) {
 			return c.lostAt(t)

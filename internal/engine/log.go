@@ -70,7 +70,7 @@ func (e *Engine) logTransition(t *Task) {
 			attrs = append(attrs, due(o)...)
 		}
 		if f := o.Failure; f != nil {
-			attrs = append(attrs, slog.String("how", string(f.How)), slog.String("class", f.Class), slog.String("error", f.Message))
+			attrs = append(attrs, slog.String("how", string(f.How)), slog.String("class", f.Class), slog.String("error", e.outside(f.Message)))
 		}
 		e.log(level, message, c, attrs...)
 	case job.Held:
@@ -85,6 +85,14 @@ func (e *Engine) logTransition(t *Task) {
 		e.log(level, "job cancelled", c, took)
 	case job.Enqueued, job.Claimed, job.Crashed, job.Expired, job.Retried: // these causes do not come from the outcome of a run
 	}
+}
+
+// outside returns a text of a handler as everyone may see it.
+func (e *Engine) outside(text string) string {
+	if e.cfg.Outside == nil {
+		return text
+	}
+	return e.cfg.Outside(text)
 }
 
 func due(o *job.Outcome) []slog.Attr {

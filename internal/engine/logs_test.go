@@ -57,7 +57,7 @@ func (l *logs) count(text string) (n int) {
 }
 
 // want fails the test unless a line of the given level contains the message, the id of the job
-// and all texts in more.
+// and all further texts.
 func (l *logs) want(t *testing.T, level, message, id string, more ...string) {
 	t.Helper()
 	texts := append(more, fmt.Sprintf("%q:%q", "level", level), message, fmt.Sprintf("%q:%q", "job", id))

@@ -11,9 +11,9 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// loop is the only goroutine that uses the core. The parameter runs is the parent of the
-// contexts of all handlers; calls is the parent of the contexts of all store calls. The store
-// sends its notifications to woken.
+// loop is the only goroutine that uses the core. The first context is the parent of the contexts
+// of all handlers; the second is the parent of the contexts of all store calls. The store sends
+// its notifications to the channel.
 func (e *Engine) loop(runs, calls context.Context, woken <-chan struct{}) {
 	timer := e.cfg.Clock.AfterFunc(0, e.in.ring)
 	defer timer.Stop()
@@ -106,8 +106,8 @@ func (e *Engine) act(runs context.Context, a *Actions, now time.Duration) {
 func (e *Engine) start(runs context.Context, t *Task, now time.Duration) {
 	r := &Run{Claim: *t.Claim, engine: e, task: t, kind: t.kind.Kind, begun: e.origin.Add(now)}
 	r.ctx.Context, r.cancel = context.WithCancelCause(runs)
-	if r.kind.Timeout > 0 {
-		r.ctx.limit = r.begun.Add(r.kind.Timeout)
+	if t.timeout > 0 {
+		r.ctx.limit = r.begun.Add(t.timeout)
 	}
 	t.run = r
 	e.log(slog.LevelDebug, "job started", t.Claim)

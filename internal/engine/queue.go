@@ -131,7 +131,8 @@ func (c *Core) kindWants(q *queue, room, queues int) []store.KindWant {
 			continue
 		}
 		q.asked[i] = share
-		want := store.KindWant{Kind: k.Name, Max: share, MaxCrashes: k.MaxCrashes, Limit: k.Limit, Rate: k.Rate}
+		_, maxCrashes := k.limits()
+		want := store.KindWant{Kind: k.Name, Max: share, MaxCrashes: maxCrashes, Limit: k.Limit, Rate: k.Rate}
 		if c.cfg.Terms != nil {
 			want.Terms = c.cfg.Terms(k.Name)
 		}

@@ -17,7 +17,10 @@ import (
 // called. If the process is killed before that, the store counts no crash.
 
 // endsJob reports whether a crash of the task would be the last one of its job.
-func (t *Task) endsJob() bool { return int(t.Claim.Counters.Crashes)+1 >= t.kind.MaxCrashes }
+func (t *Task) endsJob() bool {
+	_, maxCrashes := t.kind.limits()
+	return int(t.Claim.Counters.Crashes)+1 >= maxCrashes
+}
 
 // crashed reports whether the job of the task has crashed in its present life.
 func (t *Task) crashed() bool { return t.Claim.Counters.Crashes > 0 }

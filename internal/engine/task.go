@@ -46,6 +46,7 @@ type Task struct {
 	arrivedAt   time.Duration // when the claim was received
 	sentAt      time.Duration // when the exchange that claimed the job was sent
 	confirmedAt time.Duration // when the last call that confirmed the lease was sent
+	timeout     time.Duration // the time limit of the run; 0 means no limit
 	limitAt     time.Duration // when the run reaches its time limit; used in the phase running
 	giveUpAt    time.Duration // when the run is abandoned; used in the phase ending
 
@@ -103,8 +104,8 @@ func (c *Core) run(t *Task, now time.Duration) {
 	t.phase = running
 	t.started = true
 	t.limitAt = never
-	if t.kind.Timeout > 0 {
-		t.limitAt = now + t.kind.Timeout
+	if t.timeout, _ = t.kind.limits(); t.timeout > 0 {
+		t.limitAt = now + t.timeout
 	}
 	c.sweepBy(min(t.limitAt, c.lostAt(t)))
 	c.trialStarts(t, now)

@@ -22,12 +22,17 @@ var timeLayouts = [...]string{
 var longYear = regexp.MustCompile(`^\+?\d{5,}-\d`)
 
 // ParseTime reads a date, a time with or without a zone, or a duration. A time without a zone
-// is local time. A duration is subtracted from now if ago is true, and otherwise added to now.
-// The error is a BoundError if the time is not after the beginning of 1970 or is after the year
-// 9999, both in UTC.
+// is local time. A duration is subtracted from the given time if the last argument is true, and
+// otherwise added to it. The error is a BoundError if the time is not after the beginning of
+// 1970 or is after the year 9999, both in UTC.
 func ParseTime(text string, now time.Time, ago bool) (time.Time, error) {
+	return ParseTimeIn(time.Local, text, now, ago)
+}
+
+// ParseTimeIn does the same as ParseTime, but a time without a zone is in the given zone.
+func ParseTimeIn(zone *time.Location, text string, now time.Time, ago bool) (time.Time, error) {
 	for _, layout := range timeLayouts {
-		if at, err := time.ParseInLocation(layout, text, time.Local); err == nil {
+		if at, err := time.ParseInLocation(layout, text, zone); err == nil {
 			return at, checkTime(text, at)
 		}
 	}

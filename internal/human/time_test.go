@@ -51,7 +51,7 @@ func TestParseTime(t *testing.T) {
 }
 
 // FuzzParseTime checks that each accepted time is in the allowed range, and that a duration
-// gives a time before or after now, as the argument ago says.
+// gives a time before or after now, as the last argument says.
 func FuzzParseTime(f *testing.F) {
 	for _, in := range []string{"", "2h", "1w2d", "2026-12-01", "2026-12-01T18:00", "9999-12-31T23:59:59-01:00", "1969-01-01", "15250w"} {
 		f.Add(in, true)

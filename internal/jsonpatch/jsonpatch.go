@@ -61,7 +61,7 @@ func Parse(text []byte) (Patch, error) {
 
 func (o *operation) validate() error {
 	if o.Path == nil {
-		return errors.New("the field path is missing")
+		return errors.New("the field \"path\" is missing")
 	}
 	needsValue, needsFrom := false, false
 	switch o.Op {
@@ -75,9 +75,9 @@ func (o *operation) validate() error {
 	}
 	switch {
 	case needsValue && o.Value == nil:
-		return fmt.Errorf("%s needs the field value", o.Op)
+		return fmt.Errorf("%s needs the field \"value\"", o.Op)
 	case needsFrom && o.From == nil:
-		return fmt.Errorf("%s needs the field from", o.Op)
+		return fmt.Errorf("%s needs the field \"from\"", o.Op)
 	case o.Op == "move" && strings.HasPrefix(*o.Path, *o.From+"/"):
 		return fmt.Errorf("move from %q to %q: a value cannot be moved into itself", *o.From, *o.Path)
 	}
@@ -90,7 +90,7 @@ func (o *operation) validate() error {
 }
 
 // Apply returns the document after all operations. An operation fails if it makes the document
-// larger than limit bytes.
+// larger than the limit in bytes.
 func (p Patch) Apply(document []byte, limit int) ([]byte, error) {
 	if !json.Valid(document) {
 		return nil, fmt.Errorf("the document is not JSON: %w", ErrDoesNotApply)
@@ -134,7 +134,7 @@ func (o *operation) apply(text []byte) ([]byte, error) {
 	}
 	from, err := find(text, *o.From)
 	if err != nil {
-		return nil, fmt.Errorf("find the value at from %s: %w", *o.From, err)
+		return nil, fmt.Errorf("find the value at \"from\" %s: %w", *o.From, err)
 	}
 	value := bytes.Clone(text[from.begin:from.end])
 	if o.Op == "move" {
@@ -148,7 +148,7 @@ func (o *operation) apply(text []byte) ([]byte, error) {
 	return add(text, *o.Path, value)
 }
 
-// splice replaces the bytes of text from begin to end by the slices in with.
+// splice replaces the bytes of the text between the two positions by the given slices.
 func splice(text []byte, begin, end int, with ...[]byte) []byte {
 	return slices.Concat(text[:begin], bytes.Join(with, nil), text[end:])
 }
@@ -229,9 +229,8 @@ func remove(text []byte, path string) ([]byte, error) {
 	return splice(text, all[i].from, all[i].end), nil
 }
 
-// place finds the parent of a path: the object or array that contains the last name of the
-// path. It returns the parent, its elements, the last name, and the result of the function
-// index for this name.
+// place finds the parent of a path: the object or array that contains the last name of the path.
+// It returns the parent, its elements, the last name, and the position of this name, see index.
 func place(text []byte, path string) (at element, all []element, name string, i int, err error) {
 	parent, name := cut(path)
 	if at, err = find(text, parent); err != nil {

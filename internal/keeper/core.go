@@ -349,8 +349,8 @@ func (k *Core) Swept(now time.Time, s store.Swept) {
 	k.sweep.done(now, now.Add(wait))
 }
 
-// Rescued records the result of Rescue. more is true if the call has reached its limit, so that
-// there may be more runs to end.
+// Rescued records the result of Rescue. The last argument is true if the call has reached its
+// limit, so that there may be more runs to end.
 func (k *Core) Rescued(now time.Time, r store.Rescue, more bool) {
 	wait := min(max(r.NextExpiry, RescueMin), k.config.RescueEvery)
 	if more {
@@ -399,7 +399,7 @@ func latest(a, b time.Time) time.Time {
 // work. The worker reads the redrives twice: before and after a search for a job that found no
 // job. If a redrive waits for the end of its released jobs, and none of these jobs has ended
 // between the two reads, other workers run these jobs. Going does not count such a redrive, and
-// returns its number in waiting.
+// returns its number in the second result.
 func Going(before, after []store.Redrive) (going int64, waiting []int64) {
 	for i := range after {
 		r := &after[i]

@@ -39,7 +39,8 @@ type Options struct {
 	Config
 	Store     Store
 	Retention store.Retention
-	// Rescue ends up to limit runs whose lease is over; it is needed if RescueEvery is set.
+	// Rescue ends runs whose lease is over, at most the given number; it is needed if
+	// RescueEvery is set.
 	Rescue func(ctx context.Context, limit int) (store.Rescue, error)
 	// Present reports that the process is alive; it is needed if PresentEvery is set.
 	Present func(ctx context.Context) (store.Orders, error)

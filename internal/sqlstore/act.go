@@ -122,8 +122,8 @@ func previewIDs(c Session, a *store.Action) (answer store.Acted, err error) {
 	return answer, t.laneErr
 }
 
-// named returns the dead letter of the given job if the act may be applied to it. The error own
-// concerns only this job; the error fatal ends the transaction.
+// named returns the dead letter of the given job if the act may be applied to it. The first error
+// concerns only this job; the second error ends the transaction.
 func (t *Txn) named(do store.Act, id job.ID) (d *deadRow, own, fatal error) {
 	err := t.rows(selDeadRow, func(r Row) error { found := t.scanDeadRow(r); d = &found; return nil }, num(id))
 	switch {
@@ -245,10 +245,9 @@ func (t *Txn) actFilter(by store.By, a *store.Action) (answer store.Acted, err e
 	return answer, t.audit(a.AuditBy(by), "dead_letter."+a.Do.String(), string(target), "", a.AuditStep(answer.Done))
 }
 
-// mute changes the groups of an action with a filter: it mutes them when the action ignores
-// whole groups for a while, and unmutes them when the action reopens them. withGroups says
-// whether the entries are ignored together with their groups; muted says whether a group was
-// changed.
+// mute changes the groups of an action with a filter: it mutes them when the action ignores whole
+// groups for a while, and unmutes them when the action reopens them. The first result says whether
+// the entries are ignored together with their groups; the second says whether a group was changed.
 func (t *Txn) mute(by store.By, a *store.Action) (withGroups, muted bool, err error) {
 	ignores := a.Do == store.ActIgnore && (a.Until != 0 || a.Count != 0)
 	if !ignores && a.Do != store.ActReopen || !a.Filter.WholeGroup() {
@@ -312,7 +311,7 @@ func (t *Txn) doAll(by store.By, a *store.Action, all []deadRow, withGroups bool
 	return nil
 }
 
-// do applies the act to one entry and returns the entry's new status. mark is used only if the
+// do applies the act to one entry and returns the entry's new status. The mark is used only if the
 // entry is ignored together with its group; it is then the entry's new reopen_at value.
 func (t *Txn) do(by store.By, a *store.Action, d *deadRow, mark int64) (to job.Status, err error) {
 	var did job.DeadAction

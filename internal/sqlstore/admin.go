@@ -15,8 +15,8 @@ var (
 		WHERE name = ?1`)
 )
 
-// cancel cancels one job. Call it after lockJobs. The error own concerns only this job; the
-// error fatal ends the transaction.
+// cancel cancels one job. Call it after lockJobs. The first error concerns only this job; the
+// second error ends the transaction.
 func (t *Txn) cancel(by store.By, id job.ID) (own, fatal error) {
 	r, err := t.live(id)
 	if err != nil {
@@ -40,9 +40,9 @@ func (t *Txn) cancel(by store.By, id job.ID) (own, fatal error) {
 	return nil, t.audit(by, "job.cancel", id.String(), r.state.String(), "cancelled")
 }
 
-// refuse returns the error own for a request that the job's present state does not allow. The
-// text only names the states that allow the request. If the job is already in the state end,
-// which the request would bring about, refuse returns nil.
+// refuse returns, as its first error, the answer to a request that the job's present state
+// does not allow. The text names the states that allow the request. If the job is already in
+// the given state, which the request would bring about, refuse returns nil.
 func (t *Txn) refuse(id job.ID, end job.State, only string) (own, fatal error) {
 	state, _, err := t.find(id)
 	switch {

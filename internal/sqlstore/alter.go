@@ -26,8 +26,8 @@ func (s *Core) Alter(ctx context.Context, by store.By, ids []job.ID, c store.Cha
 	return s.eachJob(ctx, ids, func(t *Txn, id job.ID) (own, fatal error) { return t.alterByID(by, id, &c) })
 }
 
-// alterByID changes one job. Call it after lockJobs. The error own concerns only this job; the
-// error fatal ends the transaction.
+// alterByID changes one job. Call it after lockJobs. The first error concerns only this job;
+// the second error ends the transaction.
 func (t *Txn) alterByID(by store.By, id job.ID, c *store.Change) (own, fatal error) {
 	const only = "a waiting or retrying job can be changed"
 	w := waiting{}
@@ -70,7 +70,7 @@ type waiting struct {
 	payload []byte // set only if the change has a payload
 }
 
-// waits reads the columns run_at, own_priority and policy, which begin at from.
+// waits reads the columns run_at, own_priority and policy, which begin at the given index.
 func (r *Run) waits(row Row, from int) storekit.Waits {
 	return storekit.Waits{Queue: r.lane.queue, Priority: r.priority, Own: int8(row.Int(from + 1)),
 		DueAt: job.Micros(row.Int(from)), LifeAt: r.lifeAt, Override: row.Blob(from + 2)}
@@ -79,9 +79,9 @@ func (r *Run) waits(row Row, from int) storekit.Waits {
 // fresh reports whether a waiting or retrying job has not run yet in its current life.
 func (r *Run) fresh() bool { return r.counters == job.Counters{} }
 
-// alter changes a waiting or retrying job, and reports whether anything was changed. The error
-// own concerns only this job; if it is not nil, nothing was written. The error fatal ends the
-// transaction.
+// alter changes a waiting or retrying job, and reports whether anything was changed. The first
+// error concerns only this job; if it is not nil, nothing was written. The second error ends
+// the transaction.
 func (t *Txn) alter(by store.By, w *waiting, c *store.Change) (changed bool, own, fatal error) {
 	to, kept, changed := w.Altered(c, t.now, w.fresh())
 	o := w.replaced(c, &to)
@@ -140,7 +140,8 @@ func (t *Txn) alter(by store.By, w *waiting, c *store.Change) (changed bool, own
 }
 
 // replaced returns the job's override and payload as they were before the change c, and says
-// which of the two the change replaces. to contains the job's values after the change.
+// which of the two the change replaces. The last argument contains the job's values after the
+// change.
 func (w *waiting) replaced(c *store.Change, to *storekit.Waits) own {
 	return own{policy: w.Override, payload: w.payload, long: w.long,
 		newPolicy:  !bytes.Equal(to.Override, w.Override),

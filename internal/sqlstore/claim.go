@@ -30,8 +30,8 @@ type claimer struct {
 	bytes   int    // bytes of the payloads that were claimed so far
 	passed  int    // number of jobs past their deadline that could not be ended, because another transaction has locked dead letters
 
-	// These fields belong to the job that the method take reads. They are kept between jobs to
-	// save allocations.
+	// These fields belong to the job that c.take reads. They are kept between jobs to save
+	// allocations.
 	run            *Run
 	next           job.Claim
 	size           int // size of the payload in bytes; used when the payload is read later
@@ -65,12 +65,13 @@ type Source interface {
 	// Lanes sets the lanes from which the next want may take jobs, and the maximum
 	// number of jobs.
 	Lanes(lanes []int64, most int) error
-	// Next returns at most n due jobs of a lane and priority, beginning after the position
-	// after. If there are fewer than n due jobs, it adds the first job that is due later. The
-	// result more says whether there may be further due jobs.
+	// Next returns at most n due jobs of a lane and priority, beginning after the given position.
+	// If there are fewer than n due jobs, it adds the first job that is due later. The second
+	// result says whether there may be further due jobs.
 	Next(lane int64, priority int, after Ready, n int) (jobs []Ready, more bool, err error)
-	// Take returns a job that Next has returned. If the claim has yet to read the payload, size
-	// is the payload's size in bytes. Take returns nil if another process has taken the job.
+	// Take returns a job that Next has returned. If the claim has yet to read the payload, the
+	// third result is the payload's size in bytes. Take returns nil if another process has taken
+	// the job.
 	Take(id job.ID) (r *Run, c *job.Claim, size int, err error)
 	// The claim calls Claimed for each job that it claims; r contains the token, the holder and
 	// the crash limit of the claim.

@@ -24,8 +24,8 @@ type Clock interface {
 // DB is how a store reads and writes its database.
 type DB struct {
 	Clock Clock
-	// Write calls the function do in a transaction. When Write returns nil, the transaction is
-	// durable. Write may call do more than once.
+	// Write calls the given function in a transaction. When Write returns nil, the transaction is
+	// durable. Write may call the function more than once.
 	Write func(ctx context.Context, do func(*Txn) error) error
 	// AdminWrite is like Write, but for requests of people: it waits only a short time for the
 	// lock on dead letters. If the field is nil, Write is used.
@@ -36,15 +36,15 @@ type DB struct {
 	// SignWrite is like Write, but for signs of life of processes. These signs may be lost
 	// when the database server crashes. If the field is nil, Write is used.
 	SignWrite func(ctx context.Context, do func(*Txn) error) error
-	// Read calls the function do in a read-only transaction over one snapshot. Read may call
-	// do again; do must then discard the data of its first call.
+	// Read calls the given function in a read-only transaction over one snapshot. Read may call the
+	// function again; the function must then discard the data of its first call.
 	Read func(ctx context.Context, do func(Session) error) error
 	// RetryIndex says that the store has an index of retrying jobs by due time, and texts for
-	// walkRetries and walkRetriesAt. Without it, the ready jobs of a lane and priority are indexed
+	// walkRetries, walkRetriesAt and countDue. Without it, the ready jobs of a lane and priority are indexed
 	// by state and due time.
 	RetryIndex bool
-	// Join calls the function do in the caller's transaction. If do fails, none of its changes are
-	// written.
+	// Join calls the given function in the caller's transaction. If the function fails, none of its
+	// changes are written.
 	Join func(ctx context.Context, tx store.Tx, do func(*Txn) error) error
 }
 
@@ -197,8 +197,8 @@ func NoteLease(s *Core, lease time.Duration) {
 	}
 }
 
-// NoteOpened records that the store was opened. Call it before any other call. newest is the time
-// of the newest event; 0 means that there is no event.
+// NoteOpened records that the store was opened. Call it before any other call. The last argument is
+// the time of the newest event; 0 means that there is no event.
 func NoteOpened(s *Core, now, newest job.Micros) {
 	s.quiet = 0
 	if newest != 0 && now.Sub(newest) >= quietMin {
@@ -293,8 +293,8 @@ func (s *Core) Cancel(ctx context.Context, by store.By, ids []job.ID) (answers [
 	return s.eachJob(ctx, ids, func(t *Txn, id job.ID) (own, fatal error) { return t.cancel(by, id) })
 }
 
-// eachJob locks jobs and calls the function do for each of them, in one transaction. The error
-// own of do concerns only that job and becomes its answer. The error fatal of do ends the
+// eachJob locks jobs and calls the given function for each of them, in one transaction. The
+// function's first error concerns only that job and becomes its answer. Its second error ends the
 // transaction.
 func (s *Core) eachJob(ctx context.Context, ids []job.ID, do func(t *Txn, id job.ID) (own, fatal error)) (answers []error, err error) {
 	if len(ids) > job.IDsMax {

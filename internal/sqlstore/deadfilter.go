@@ -79,9 +79,9 @@ type matcher struct {
 	most  int64   // maximum number of entries that the filter can select; math.MaxInt64 if it is not known
 }
 
-// newMatcher looks up the names in the filter and chooses a route. now is the store's time.
-// exact must be false if this transaction has already changed anything, because then the
-// counters of dead letters may differ from the rows.
+// newMatcher looks up the names in the filter and chooses a route. The time is the store's
+// time. The last argument must be false if this transaction has already changed anything,
+// because then the counters of dead letters may differ from the rows.
 func newMatcher(c Session, f *store.DeadFilter, now job.Micros, exact bool) (*matcher, error) {
 	m := &matcher{c: c, f: f, text: strings.ToLower(f.Text), low: 1, high: math.MaxInt64, most: math.MaxInt64}
 	for s := range m.statuses {
@@ -154,16 +154,16 @@ func (m *matcher) lookUp(now job.Micros) (err error) {
 	return nil
 }
 
-// firstDeath returns the number of the first death at or after the time at. Later deaths have
-// higher numbers.
+// firstDeath returns the number of the first death at or after the given time. Later deaths
+// have higher numbers.
 func firstDeath(c Session, at job.Micros) (int64, error) {
 	return firstNumber(c, selNewest, selDeathFrom, at)
 }
 
-// firstNumber returns the number of the first row whose time is at or after the time at. Later
-// rows of the table must have later times. The query last returns the highest number in the
-// table. The query from has a number as its argument, and returns the number and the time of
-// the first row with at least that number.
+// firstNumber returns the number of the first row whose time is at or after the given time.
+// Later rows of the table must have later times. The first query returns the highest number in
+// the table. The second query has a number as its argument, and returns the number and the time
+// of the first row with at least that number.
 func firstNumber(c Session, last, from *Query, at job.Micros) (int64, error) {
 	newest, err := ReadInt(c, last)
 	low, high := int64(1), newest+1
@@ -240,9 +240,9 @@ func (m *matcher) choose(exact bool) error {
 
 func (m *matcher) take(r route, key Value) { m.route, m.keys = r, append(m.keys[:0], key) }
 
-// estimate contains the estimated number of dead letters for each field of a filter, and in
-// selected for the whole filter. The latter is computed from the counters by reason, class,
-// lane and status.
+// estimate contains the estimated number of dead letters for each field of a filter, and in the
+// field selected for the whole filter. The latter is computed from the counters by reason,
+// class, lane and status.
 type estimate struct{ owner, class, lanes, selected int64 }
 
 func (m *matcher) estimate() (of estimate, err error) {
@@ -312,10 +312,11 @@ type page[T any] struct {
 	more bool
 }
 
-// search returns at most want entries whose death numbers are from low to high. If up is true,
-// the lowest numbers come first, otherwise the highest. search examines at most look rows. The
-// function make makes an entry from a row; the function death returns the number of an entry's
-// death.
+// search returns the entries with death numbers between two numbers, both included. If the
+// first argument after the matcher is true, the lowest numbers come first, otherwise the
+// highest. The last two numbers limit the entries that search returns and the rows that it
+// examines. The first function makes an entry from a row; the second returns the number of an
+// entry's death.
 func search[T any](m *matcher, up bool, low, high int64, want, look int, make func(Row) T, death func(*T) int64) (p page[T], err error) {
 	low, high = max(low, m.low), min(high, m.high)
 	if m.none || low > high {
@@ -345,8 +346,8 @@ func search[T any](m *matcher, up bool, low, high int64, want, look int, make fu
 	return p, nil
 }
 
-// walk is search for one statement and key. It searches for one entry more than the caller
-// wants: if it finds that entry, there are more entries.
+// walk does the work of search for one statement and key. It searches for one entry more than
+// the caller wants: if it finds that entry, there are more entries.
 func walk[T any](m *matcher, q *Query, key Value, low, high int64, want, look int, make func(Row) T) (p page[T], err error) {
 	err = m.c.Rows(q, func(r Row) error {
 		if look <= 0 {
@@ -399,8 +400,9 @@ func merge[T any](parts []page[T], up bool, death func(*T) int64) (p page[T]) {
 	}
 }
 
-// search finds up to limit entries to which the action applies, in the order of their deaths.
-// It searches only deaths with numbers above after, up to and including through.
+// search finds entries to which the action applies, in the order of their deaths, and at most
+// as many as the limit. It searches only deaths with numbers above the first number, up to and
+// including the second.
 func (t *Txn) search(m *matcher, after, through int64, limit int) (page[deadRow], error) {
 	return search(m, true, after+1, through, limit, LookMax, t.scanDeadRow, func(d *deadRow) int64 { return d.Death })
 }

@@ -134,8 +134,8 @@ func readEntry(c Session, death int64, withJob bool) (e store.DeadEntry, err err
 	return e, err
 }
 
-// shifted gives access to a row without its first columns: column 0 of shifted is the column of
-// the row that has the number by.
+// shifted gives access to a row without its first columns. The field by is the number of these
+// columns.
 type shifted struct {
 	Row
 	by int

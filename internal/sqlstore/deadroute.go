@@ -2,10 +2,10 @@ package sqlstore
 
 // route is an index of the table of dead letters, with two statements that read the table by
 // this index. ?1 is the key in the index; ?2 and ?3 are the first and the last death to read.
-// The statement up is for actions (ascending), down is for lists (descending). The reader stops
-// when it has enough rows. LIMIT is not a bound value, because SQLite would then compile the
-// statement each time. After ANALYZE, SQLite would also compile it again for other bound
-// values; the plus signs before them prevent this.
+// The statement in the field up is for actions (ascending), the one in down is for lists
+// (descending). The reader stops when it has enough rows. LIMIT is not a bound value, because
+// SQLite would then compile the statement each time. After ANALYZE, SQLite would also compile
+// it again for other bound values; the plus signs before them prevent this.
 type route struct{ up, down *Query }
 
 var (

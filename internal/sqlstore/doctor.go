@@ -24,8 +24,8 @@ func problem(f *store.Findings, format string, args ...any) {
 }
 
 // Recount returns the statement that counts the jobs in their tables and compares the counts
-// with the counters. [CompareJobs] reads its rows. The text counters is the table or query of
-// the counters, with the columns lane, state and n.
+// with the counters. [CompareJobs] reads its rows. The argument is the table or query of the
+// counters, with the columns lane, state and n.
 func Recount(counters string) string {
 	return `SELECT l.queue, l.kind, l.deps, x.state, sum(x.n), sum(x.kept) FROM (
 			SELECT lane, state, count(*) AS n, 0 AS kept FROM redrive_jobs GROUP BY 1, 2
@@ -104,7 +104,8 @@ func FindDue(f *store.Findings) func(Row) error {
 const (
 	SelProcesses = `SELECT ` + processColumns + ` FROM redrive_processes ORDER BY name, instance`
 	SelDeaths    = `SELECT died_at FROM redrive_dead ORDER BY death DESC LIMIT 1000` // the LIMIT is store.DeathsMax
-	SelClasses   = `SELECT coalesce(class, ''), count(*), CAST(sum(pending) AS bigint) FROM redrive_groups WHERE pending > 0
+	SelClasses   = `SELECT coalesce(class, ''), count(*), CAST(sum(pending) AS bigint),
+		CAST(sum(CASE WHEN assignee IS NULL THEN 1 ELSE 0 END) AS bigint), CAST(sum(CASE WHEN assignee IS NULL THEN pending ELSE 0 END) AS bigint) FROM redrive_groups WHERE pending > 0
 		GROUP BY coalesce(class, '') ORDER BY 1`
 	// These two statements leave out the newest row, because retention never removes it.
 	SelOldestEnded = `SELECT finished_at FROM redrive_done WHERE seq < (SELECT max(seq) FROM redrive_done) ORDER BY seq LIMIT 1`
@@ -129,7 +130,8 @@ func FindDeaths(f *store.Findings) func(Row) error {
 // FindClasses reads the rows of SelClasses.
 func FindClasses(f *store.Findings) func(Row) error {
 	return func(r Row) error {
-		f.Classes = append(f.Classes, store.PendingClass{Class: r.Text(0), Groups: r.Int(1), Pending: r.Int(2)})
+		f.Classes = append(f.Classes, store.PendingClass{Class: r.Text(0), Groups: r.Int(1), Pending: r.Int(2),
+			Unassigned: r.Int(3), UnassignedPending: r.Int(4)})
 		return nil
 	}
 }

@@ -200,6 +200,13 @@ func dumpFigures(c Session, d *store.Dump) (err error) {
 	if err != nil {
 		return err
 	}
+	if d.Access, err = readKeys(c); err != nil {
+		return err
+	}
+	err = c.Rows(allSecrets, func(r Row) error { d.Secrets = append(d.Secrets, r.Text(0)); return nil })
+	if err != nil {
+		return err
+	}
 	err = c.Rows(allNotes, func(r Row) error { d.Notes = append(d.Notes, scanNote(r)); return nil })
 	if err != nil {
 		return err

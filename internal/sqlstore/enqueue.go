@@ -110,7 +110,7 @@ func (t *Txn) takeKeys(jobs []job.New, keys map[keyName]newKey) error {
 }
 
 // takeKey writes an idempotency key that was free when it was read. If the key's last job has
-// ended, ended is the created_at value of the key; otherwise it is 0.
+// ended, the last argument is the created_at value of the key; otherwise it is 0.
 func (t *Txn) takeKey(name keyName, id job.ID, digest []byte, until, ended job.Micros) error {
 	changed, err := t.exec(putKey, text(name.owner), text(name.kind), text(name.key), num(id), blob(digest),
 		num(t.now), setNum(until), setNum(ended))

@@ -16,7 +16,7 @@ type Way struct {
 	m *matcher
 }
 
-// Way chooses the route for a filter and calls the function do with the route.
+// Way chooses the route for a filter and calls the given function with the route.
 func (s *Core) Way(ctx context.Context, f *store.DeadFilter, exact bool, do func(*Way) error) error {
 	find := func(c Session) error {
 		m, err := newMatcher(c, f, s.db.Clock.Now(), exact)

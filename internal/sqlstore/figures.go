@@ -14,10 +14,10 @@ import (
 // allLanes is the lane under which the figures of all lanes together are stored.
 const allLanes = 0
 
-// unitsOfFigures holds the values of the column unit in redrive_figures.
+// unitsOfFigures holds the values of the column "unit" in redrive_figures.
 var unitsOfFigures = [...]time.Duration{time.Minute, time.Hour}
 
-// unitNumber returns the number that stands for a time unit in the column unit.
+// unitNumber returns the number that stands for a time unit in the column "unit".
 func unitNumber(unit time.Duration) int64 {
 	if unit == time.Hour {
 		return 1
@@ -55,7 +55,7 @@ func (r *Run) retried() bool { return r.counters.Attempts > 1 || r.life > 1 }
 // pointer is valid until the next call of this method.
 func (t *Txn) of(l *Lane) *store.Figures { return t.figures.at(l.id) }
 
-// started counts a claim of a job that was due at the time due.
+// started counts a claim of a job that was due at the given time.
 func (t *Txn) started(r *Run, due job.Micros) {
 	f := t.of(r.lane)
 	f.Started++
@@ -73,6 +73,14 @@ func (t *Txn) attempted(l *Lane, r *Run, o *job.Outcome) {
 	if o.Cause == job.Failed {
 		f.Failed++
 		f.Class(o.Failure.Class).Failed++
+	}
+	f.CountRetries(o)
+}
+
+// spent counts the cost that the outcome of a run in a lane stores.
+func (t *Txn) spent(l *Lane, o *job.Outcome) {
+	if o.Cost > 0 && o.StoresCost() {
+		t.of(l).Cost += o.Cost
 	}
 }
 
@@ -182,7 +190,7 @@ func (t *Txn) AppendFigures(b []byte) []byte {
 	return b
 }
 
-// EachFigures calls each for every lane that AppendFigures has appended.
+// EachFigures calls the given function for every lane that AppendFigures has appended.
 func EachFigures(b []byte, each func(lane int64, f *store.Figures) error) error {
 	for len(b) > 0 {
 		lane, n := binary.Uvarint(b)
@@ -221,7 +229,7 @@ func PackFigures(b []byte, f *store.Figures) []byte {
 	b = append(b, figuresVersion)
 	b = appendSection(b, sectionCounts, func(b []byte) []byte {
 		return appendCounts(b, f.Enqueued, f.Started, f.Completed, f.Recovered, f.Failed, f.Dead, f.Exhausted, f.Crashed, f.Cancelled,
-			f.Retries, f.RetryCost, f.RunTime, f.WaitTime)
+			f.Retries, f.RetryCost, f.RunTime, f.WaitTime, f.Cost)
 	})
 	if len(f.Classes) == 0 {
 		return b
@@ -231,13 +239,13 @@ func PackFigures(b []byte, f *store.Figures) []byte {
 			c := &f.Classes[i]
 			b = binary.AppendUvarint(b, uint64(len(c.Class)))
 			b = append(b, c.Class...)
-			b = appendCounts(b, c.Failed, c.Dead)
+			b = appendCounts(b, c.Failed, c.Dead, c.Recovered, c.Exhausted, c.Retries, c.RetryCost)
 		}
 		return b
 	})
 }
 
-// appendSection appends a section whose bytes the function content appends. Most sections are
+// appendSection appends a section whose bytes the given function appends. Most sections are
 // shorter than 128 bytes, so that their size takes one byte.
 func appendSection(b []byte, number byte, content func([]byte) []byte) []byte {
 	b = append(b, number, 0)
@@ -279,11 +287,11 @@ func UnpackFigures(b []byte, f *store.Figures) error {
 		switch section {
 		case sectionCounts:
 			in.counts(&f.Enqueued, &f.Started, &f.Completed, &f.Recovered, &f.Failed, &f.Dead, &f.Exhausted, &f.Crashed, &f.Cancelled,
-				&f.Retries, &f.RetryCost, &f.RunTime, &f.WaitTime)
+				&f.Retries, &f.RetryCost, &f.RunTime, &f.WaitTime, &f.Cost)
 		case sectionClasses:
 			for len(in.b) > 0 && !in.bad {
 				c := f.Class(string(in.bytes(in.number())))
-				in.counts(&c.Failed, &c.Dead)
+				in.counts(&c.Failed, &c.Dead, &c.Recovered, &c.Exhausted, &c.Retries, &c.RetryCost)
 			}
 		default:
 			return fmt.Errorf("figures of jobs with a section %d: this program knows the sections 1 and 2: use a newer version of redrive: %w", section, store.ErrUnavailable)

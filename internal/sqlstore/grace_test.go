@@ -7,8 +7,8 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// jumpyClock is a clock for tests. If jumped is true, it reports that it jumped forward the
-// duration ago before now; otherwise it reports no jump.
+// jumpyClock is a clock for tests. If the field jumped is true, it reports a jump forward;
+// the field ago says how long ago. Otherwise, it reports no jump.
 type jumpyClock struct {
 	ago    time.Duration
 	jumped bool

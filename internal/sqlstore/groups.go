@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"cmp"
 	"context"
+	"slices"
 
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store"
@@ -13,7 +14,8 @@ const (
 		muted_until, muted_for, id, retried, helped, first_build, last_build, name, assignee, assigned_at, resolved_at, resolved_by,
 		regressed_at, merged`
 	fromGroups  = ` FROM redrive_groups `
-	groupFilter = ` WHERE (?1 IS NULL OR fingerprint = ?1) AND (?2 IS NULL OR kind = ?2) AND (?3 IS NULL OR class = ?3)
+	groupFilter = ` WHERE ` + groupFits
+	groupFits   = `(?1 IS NULL OR fingerprint = ?1) AND (?2 IS NULL OR kind = ?2) AND (?3 IS NULL OR class = ?3)
 		AND (?4 = 0 OR pending > 0) AND (?5 IS NULL OR assignee = ?5) AND (?6 IS NULL OR merged = ?6)
 		AND (?7 IS NULL OR ?7 = CASE WHEN resolved_at IS NULL THEN 'open' WHEN regressed_at IS NULL THEN 'resolved' ELSE 'regressed' END) `
 )
@@ -24,8 +26,24 @@ var (
 	countGroups   = declare("countGroups", `SELECT count(*) FROM redrive_groups`+groupFilter)
 	lastGroups    = declare("lastGroups", `SELECT `+groupColumns+fromGroups+groupFilter+`ORDER BY last_at DESC, fingerprint LIMIT ?8 OFFSET ?9`)
 	largestGroups = declare("largestGroups", `SELECT `+groupColumns+fromGroups+groupFilter+`ORDER BY pending DESC, n DESC, fingerprint LIMIT ?8 OFFSET ?9`)
-	allGroups     = declare("allGroups", `SELECT `+groupColumns+fromGroups+`ORDER BY fingerprint`)
+	// The statements for Merge return the groups that are in no set, and of each set the selected group
+	// with the lowest fingerprint.
+	countBySet   = declare("countBySet", `SELECT count(*) FROM redrive_groups g`+mergedFilter)
+	lastBySet    = declare("lastBySet", `SELECT `+groupColumns+` FROM redrive_groups g`+mergedFilter+`ORDER BY `+ofSet("max", "last_at")+` DESC, fingerprint LIMIT ?8 OFFSET ?9`)
+	largestBySet = declare("largestBySet", `SELECT `+groupColumns+` FROM redrive_groups g`+mergedFilter+
+		`ORDER BY `+ofSet("sum", "pending")+` DESC, `+ofSet("sum", "n")+` DESC, fingerprint LIMIT ?8 OFFSET ?9`)
+	setGroups = declare("setGroups", `SELECT `+groupColumns+fromGroups+`WHERE merged = ?6 AND `+groupFits+`ORDER BY fingerprint`)
+	allGroups = declare("allGroups", `SELECT `+groupColumns+fromGroups+`ORDER BY fingerprint`)
 )
+
+const mergedFilter = groupFilter + ` AND (merged IS NULL OR fingerprint =
+	(SELECT min(fingerprint) FROM redrive_groups WHERE merged = g.merged AND ` + groupFits + `)) `
+
+// ofSet returns an expression: the column of a group that is in no set, or an aggregate of the
+// column over the selected groups of its set.
+func ofSet(aggregate, column string) string {
+	return `CASE WHEN merged IS NULL THEN ` + column + ` ELSE (SELECT ` + aggregate + `(` + column + `) FROM redrive_groups WHERE merged = g.merged AND ` + groupFits + `) END`
+}
 
 // Groups implements store.DeadLetters.
 func (s *Core) Groups(ctx context.Context, f store.GroupFilter) (page store.GroupPage, err error) {
@@ -42,27 +60,46 @@ func (s *Core) Groups(ctx context.Context, f store.GroupFilter) (page store.Grou
 
 func readGroups(c Session, f *store.GroupFilter, now job.Micros) (page store.GroupPage, err error) {
 	selected := []Value{setText(f.Group), setText(f.Kind), setText(f.Class), bit(f.Pending), setText(f.Assignee), setText(f.Set), setText(f.State)}
-	total, err := ReadInt(c, countGroups, selected...)
+	count, last, largest := countGroups, lastGroups, largestGroups
+	if f.Merge {
+		count, last, largest = countBySet, lastBySet, largestBySet
+	}
+	total, err := ReadInt(c, count, selected...)
 	if err != nil {
 		return page, err
 	}
 	page.Total = int(total)
-	q := lastGroups
+	q := last
 	if f.Largest {
-		q = largestGroups
+		q = largest
 	}
-	var ids []int64
-	err = c.Rows(q, func(r Row) error {
-		page.Groups = append(page.Groups, scanGroup(r))
-		ids = append(ids, r.Int(14))
-		return nil
-	}, append(selected, num(cmp.Or(f.Limit, 50)), num(f.Skip))...)
+	page.Groups, err = groupsWithTrends(c, now, q, append(slices.Clone(selected), num(cmp.Or(f.Limit, 50)), num(f.Skip))...)
 	for i := range page.Groups {
-		if err == nil {
-			page.Groups[i].Trend, err = readTrend(c, ids[i], now, hour, store.TrendHours)
+		if g := &page.Groups[i]; f.Merge && g.Set != "" && err == nil {
+			selected[5] = text(g.Set)
+			var set []store.Group
+			if set, err = groupsWithTrends(c, now, setGroups, selected...); len(set) > 0 {
+				*g = store.Merged(set)
+			}
 		}
 	}
 	return page, err
+}
+
+// groupsWithTrends returns the groups that a statement selects.
+func groupsWithTrends(c Session, now job.Micros, q *Query, args ...Value) (groups []store.Group, err error) {
+	var ids []int64
+	err = c.Rows(q, func(r Row) error {
+		groups = append(groups, scanGroup(r))
+		ids = append(ids, r.Int(14))
+		return nil
+	}, args...)
+	for i := range groups {
+		if err == nil {
+			groups[i].Trend, err = readTrend(c, ids[i], now, hour, store.TrendHours)
+		}
+	}
+	return groups, err
 }
 
 func scanGroup(r Row) store.Group {

@@ -46,9 +46,9 @@ func (t *Txn) heldKey(name keyName) (heldKey, error) {
 	return k, err
 }
 
-// keyInUse returns the error own if a dead job cannot be retried, because another live job
-// holds the key that the retried job would have. See job.AliveKey and job.ChangedKey. The error
-// fatal ends the transaction.
+// keyInUse returns its first error if a dead job cannot be retried, because another live job
+// holds the key that the retried job would have. See job.AliveKey and job.ChangedKey. The
+// second error ends the transaction.
 func (t *Txn) keyInUse(d *deadRow, c *store.Change) (own, fatal error) {
 	name := d.changedKey(c)
 	if !job.WhileAlive(name.key) && name.key == d.name {
@@ -100,8 +100,8 @@ func (t *Txn) retakeKey(d *deadRow, c *store.Change) error {
 	return ErrAgain
 }
 
-// giveUpKey removes a key if the job still holds it, and reports in held whether it did. end is
-// the time at which the key would have become free; 0 means never.
+// giveUpKey removes a key if the job still holds it, and reports whether it did. It also
+// returns the time at which the key would have become free; 0 means never.
 func (t *Txn) giveUpKey(name keyName, id job.ID) (held bool, end job.Micros, err error) {
 	err = t.rows(selKey, func(r Row) error {
 		end = job.Micros(r.Int(2))

@@ -42,7 +42,7 @@ type Catalog struct {
 
 	borrowed  bool // whether other catalogues share the lanes and queues, so that they must not be changed
 	uncounted bool // whether this catalogue has no counters of lanes
-	late      bool // whether the field ended was not read yet
+	late      bool // whether the value of the field "ended" was not read yet
 }
 
 // Borrow returns a catalogue for one transaction. The new catalogue shares the lanes and

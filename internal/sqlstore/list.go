@@ -144,8 +144,8 @@ type stretch struct {
 	cost int        // cost of the rows: one for each row, and more if the job's last failure was read
 }
 
-// page makes one page of a list from the jobs that were found in several tables. The function
-// compare says which of two positions comes first in the list.
+// page makes one page of a list from the jobs that were found in several tables. The first
+// function says which of two positions comes first in the list.
 func (l *lister) page(parts []stretch, compare func(a, b store.Cursor) int, position func(*job.Job) store.Cursor) (p store.Page) {
 	var end store.Cursor // the first position at which the reading of a table stopped early
 	for _, s := range parts {

@@ -9,9 +9,9 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// A list of retrying jobs in the order of due times reads the index of retrying jobs, if the
-// store has one; the method due makes the other lists in this order. A list in the order of
-// ends reads the tables of ended jobs, because their rows are written in that order.
+// A list of retrying jobs in the order of due times reads the index of retrying jobs, if the store
+// has one; l.due makes the other lists in this order. A list in the order of ends reads the tables
+// of ended jobs, because their rows are written in that order.
 var (
 	// walkRetries reads the retrying jobs that are due after a time, and walkRetriesAt reads
 	// the retrying jobs that are due at that time. Only a store with an index of retrying jobs
@@ -110,8 +110,8 @@ func (l *lister) ended() (p store.Page, err error) {
 	return p, nil
 }
 
-// done lists the completed and cancelled jobs with sequence numbers below seq, the job that
-// ended last first.
+// done lists the completed and cancelled jobs with sequence numbers below the given one, the job
+// that ended last first.
 func (l *lister) done(seq int64) (stretch, error) {
 	s, err := l.search(&walkedEnded, byEnd, seq)
 	if since := l.f.Ended.Since; since != 0 && s.end.At < since.Add(-endSlack) {
@@ -169,8 +169,8 @@ func (l *lister) dead(death int64) (s stretch, err error) {
 	return s, err
 }
 
-// endedFrom returns where a page begins: in completed jobs below the sequence number seq, and
-// in dead jobs at the death number death. If the cursor's job has moved to another table or is
+// endedFrom returns where a page begins: in completed jobs below the returned sequence number, and
+// in dead jobs at the returned death number. If the cursor's job has moved to another table or is
 // gone, the time in the cursor is used, and jobs that ended at that time may be listed again.
 func (l *lister) endedFrom() (seq, death int64, err error) {
 	seq, death = math.MaxInt64, math.MaxInt64
@@ -217,7 +217,7 @@ func (l *lister) endedFrom() (seq, death int64, err error) {
 }
 
 // seqBefore returns the number after the last completed or cancelled job that ended before the
-// time at.
+// given time.
 func (l *lister) seqBefore(at job.Micros) (int64, error) {
 	seq, err := l.firstSeq(at)
 	if err != nil {
@@ -231,8 +231,8 @@ func (l *lister) seqBefore(at job.Micros) (int64, error) {
 	return seq, err
 }
 
-// rowsFrom calls the function each for completed and cancelled jobs with the number seq or
-// higher, until the jobs can no longer have ended before the time at.
+// rowsFrom calls the given function for completed and cancelled jobs with the given number or
+// higher, until the jobs can no longer have ended before the given time.
 func (l *lister) rowsFrom(seq int64, at job.Micros, each func(seq int64, ended job.Micros)) error {
 	return enough(l.c.Rows(walkSeqs, func(r Row) error {
 		if job.Micros(r.Int(1)) > at.Add(endSlack) {
@@ -243,8 +243,8 @@ func (l *lister) rowsFrom(seq int64, at job.Micros, each func(seq int64, ended j
 	}, num(seq), num(endRows)))
 }
 
-// firstSeq returns the number of the first completed or cancelled job that ended at or after
-// the time at.
+// firstSeq returns the number of the first completed or cancelled job that ended at or after the
+// given time.
 func (l *lister) firstSeq(at job.Micros) (int64, error) {
 	return firstNumber(l.c, selLastSeq, selSeqFrom, at)
 }

@@ -125,8 +125,8 @@ type ownedList struct {
 }
 
 // runs reads from each run the part that contains the tag. The run with the highest id comes
-// first. Before it reads a part, it calls the function each with the highest id of the run.
-// After the last run, it calls each with 0.
+// first. Before it reads a part, it calls the given function with the highest id of the run.
+// After the last run, it calls the function with 0.
 func (o *ownedList) runs(each func(high job.ID) error) error {
 	tag := o.tag()
 	err := o.c.Rows(selOwnedParts, func(r Row) error {
@@ -144,7 +144,7 @@ func (o *ownedList) runs(each func(high job.ID) error) error {
 	return each(0)
 }
 
-// tail reads the events that the index still lacks, and calls the function each for the jobs
+// tail reads the events that the index still lacks, and calls the given function for the jobs
 // with the owner or the correlation id of the filter. ok is false if there are too many such
 // events.
 func (o *ownedList) tail(each func(job.ID)) (ok bool, err error) {
@@ -182,9 +182,9 @@ func (o *ownedList) add(ids []job.ID) {
 	o.ids = o.ids[:min(len(o.ids), ownedLooksMax+1)]
 }
 
-// above looks up those ids found so far that are above high. The other runs contain no ids
-// above high; high is 0 after the last run. So the jobs with these ids come next in the list.
-// If there are only a few such ids, above leaves them for its next call. full says whether the
+// above looks up those ids found so far that are above the given id. The other runs contain no
+// ids above it; it is 0 after the last run. So the jobs with these ids come next in the list. If
+// there are only a few such ids, above leaves them for its next call. The result says whether the
 // page is full, or has looked up as many jobs as it may.
 func (o *ownedList) above(high job.ID) (full bool, err error) {
 	for {
@@ -200,8 +200,8 @@ func (o *ownedList) above(high job.ID) (full bool, err error) {
 	}
 }
 
-// look looks up jobs and adds to the page those that the filter selects. full says whether the
-// page is full, or has looked up as many jobs as it may.
+// look looks up jobs and adds to the page those that the filter selects. The result says whether
+// the page is full, or has looked up as many jobs as it may.
 func (o *ownedList) look(ids []job.ID) (full bool, err error) {
 	found, err := o.several(ids)
 	if err != nil {

@@ -69,7 +69,7 @@ var (
 	}
 )
 
-// match returns the arguments of the statement picked, beginning with ?3.
+// match returns the arguments of the picked statement, beginning with ?3.
 func (l *lister) match(w *walked) []Value {
 	f := l.f
 	batch, batches := int64(0), int64(math.MaxInt64)
@@ -93,9 +93,9 @@ func (l *lister) match(w *walked) []Value {
 	return args
 }
 
-// search reads the rows of a table after the key from, until it has found one job more than the
-// page contains, or has examined scanMax rows. The function position returns the position of a
-// job in the list.
+// search reads the rows of a table after the given key, until it has found one job more than the
+// page contains, or has examined scanMax rows. The given function returns the position of a job in
+// the list.
 func (l *lister) search(w *walked, position func(*job.Job) store.Cursor, from int64) (stretch, error) {
 	s, err := l.walk(w.first, walkFirst, position, num(from))
 	if err != nil || s.end.IsZero() || len(s.jobs) > l.limit {
@@ -124,9 +124,9 @@ func (l *lister) search(w *walked, position func(*job.Job) store.Cursor, from in
 	return s, err
 }
 
-// edge returns the row whose distance from the first row after the key from is the given number
-// of rows. It returns the row's key, and a job with only the row's id and time. If there is no
-// such row, found is false and key is 0.
+// edge returns the row whose distance from the first row after the given key is the given number of
+// rows. It returns the row's key, and a job with only the row's id and time. If there is no such
+// row, the returned key is 0 and the third result is false.
 func (l *lister) edge(w *walked, from int64, rows int) (key int64, end job.Job, found bool, err error) {
 	err = l.c.Rows(w.edge, func(r Row) error {
 		key, found = r.Int(0), true
@@ -136,8 +136,8 @@ func (l *lister) edge(w *walked, from int64, rows int) (key int64, end job.Job, 
 	return key, end, found, err
 }
 
-// walk reads rows until it has found one job more than the page contains, or has examined as
-// many rows as the number most.
+// walk reads rows until it has found one job more than the page contains, or has examined the given
+// number of rows.
 func (l *lister) walk(q *Query, most int, position func(*job.Job) store.Cursor, args ...Value) (s stretch, err error) {
 	err = l.c.Rows(q, func(r Row) error { return l.take(&s, r, most, position) }, append(args, num(most))...)
 	if errors.Is(err, errEnough) {
@@ -147,8 +147,8 @@ func (l *lister) walk(q *Query, most int, position func(*job.Job) store.Cursor, 
 	return s, err
 }
 
-// take examines a row. It returns errEnough when the page is full, or when the cost of the
-// stretch has reached the number most.
+// take examines a row. It returns errEnough when the page is full, or when the cost of the stretch
+// has reached the given number.
 func (l *lister) take(s *stretch, r Row, most int, position func(*job.Job) store.Cursor) error {
 	j := l.scan(r)
 	s.rows++

@@ -46,12 +46,13 @@ var (
 // picked is the result of one search for the jobs of an action.
 type picked struct {
 	jobs []waiting
-	// edge is the last job that was examined. more says whether there may be jobs after it.
+	// edge is the last job that was examined. The field more says whether there may be jobs after
+	// it.
 	edge job.ID
 	more bool
 }
 
-// limit removes all jobs after the first want jobs.
+// limit keeps at most the given number of jobs, the first ones.
 func (p *picked) limit(want int) {
 	if len(p.jobs) > want {
 		p.jobs, p.more = p.jobs[:want], true
@@ -82,8 +83,26 @@ func newPicker(t *Txn, a *store.LiveAction) *picker {
 	return p
 }
 
-// pick finds up to want jobs to which the action applies, in the order of their ids. To know
-// whether there are more jobs, it searches for one job more.
+// examine adds the job of a row to the found ones if the action applies to it. look counts the examined
+// jobs. It returns errEnough if enough jobs were examined, or more than want were found.
+func (p *picker) examine(r Row, found *picked, look *int, want int) error {
+	if found.more = *look >= store.LiveLook || len(found.jobs) > want; found.more {
+		return errEnough
+	}
+	*look++
+	found.edge = job.ID(r.Int(0))
+	if p.lanes != nil && !p.lanes[r.Int(2)] {
+		return nil
+	}
+	w, ok, err := p.read(r, look)
+	if ok {
+		found.jobs = append(found.jobs, w)
+	}
+	return err
+}
+
+// pick finds at most the given number of jobs to which the action applies, in the order of their
+// ids. To know whether there are more jobs, it searches for one job more.
 func (p *picker) pick(want int) (found picked, err error) {
 	if p.lanes != nil && len(p.lanes) == 0 {
 		return found, nil
@@ -98,19 +117,7 @@ func (p *picker) pick(want int) (found picked, err error) {
 		if job.ID(r.Int(0)) > p.a.Through {
 			return errEnough
 		}
-		if found.more = look >= store.LiveLook || len(found.jobs) > want; found.more {
-			return errEnough
-		}
-		look++
-		found.edge = job.ID(r.Int(0))
-		if p.lanes != nil && !p.lanes[r.Int(2)] {
-			return nil
-		}
-		w, ok, err := p.read(r, &look)
-		if ok {
-			found.jobs = append(found.jobs, w)
-		}
-		return err
+		return p.examine(r, &found, &look, want)
 	}, num(p.a.After))
 	if errors.Is(err, errEnough) {
 		err = nil
@@ -242,9 +249,9 @@ func (t *Txn) actLive(by store.By, a *store.LiveAction) (answer store.LiveActed,
 	return answer, t.audit(by, "jobs."+a.Do.String(), a.AuditTarget(), "", a.AuditStep(answer.Done))
 }
 
-// doLive applies an action to locked jobs, in their order. It stops at the first job that
-// cannot be changed. done is the number of jobs that were changed; blocked is the error for the
-// job that could not be changed.
+// doLive applies an action to locked jobs, in their order. It stops at the first job that cannot be
+// changed. It returns the number of jobs that were changed, and as its first error the error for
+// the job that could not be changed.
 func (t *Txn) doLive(by store.By, a *store.LiveAction, jobs []waiting) (done int, blocked, fatal error) {
 	if a.Do == store.LiveCancel {
 		return len(jobs), nil, t.cancelAll(jobs)

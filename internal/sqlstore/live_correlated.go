@@ -50,28 +50,14 @@ func (p *picker) correlated(want int) (found picked, ok bool, err error) {
 	return found, true, err
 }
 
-// pickSome finds up to want of the given jobs to which the action applies. The ids must be
-// sorted.
+// pickSome finds those of the given jobs to which the action applies, at most the given
+// number. The ids must be sorted.
 func (p *picker) pickSome(ids []job.ID, want int) (found picked, err error) {
 	look := 0
 	for len(ids) > 0 {
 		block := ids[:min(len(ids), max(pickBlock, want+1), job.PageMax)]
 		ids = ids[len(block):]
-		err := p.rows(pickSome, func(r Row) error {
-			if found.more = look >= store.LiveLook || len(found.jobs) > want; found.more {
-				return errEnough
-			}
-			look++
-			found.edge = job.ID(r.Int(0))
-			if p.lanes != nil && !p.lanes[r.Int(2)] {
-				return nil
-			}
-			w, ok, err := p.read(r, &look)
-			if ok {
-				found.jobs = append(found.jobs, w)
-			}
-			return err
-		}, idList(block))
+		err := p.rows(pickSome, func(r Row) error { return p.examine(r, &found, &look, want) }, idList(block))
 		if err := enough(err); err != nil {
 			return found, err
 		}
@@ -86,7 +72,7 @@ func (p *picker) pickSome(ids []job.ID, want int) (found picked, err error) {
 // lowest collects the lowest ids of a range, at most store.LiveLook of them.
 type lowest struct {
 	tag            uint32
-	after, through job.ID // the range: ids above after, up to and including through
+	after, through job.ID // the range: ids above the first of these ids, up to and including the second
 	ids            []job.ID
 	left           bool // whether ids of the range were left out
 }
@@ -105,7 +91,8 @@ func (l *lowest) cut() {
 	l.ids = l.ids[:min(len(l.ids), store.LiveLook)]
 }
 
-// complete reports whether no id that is low or higher can be among the lowest.
+// complete reports whether no id that is equal to the given one or higher can be among the
+// lowest.
 func (l *lowest) complete(low job.ID) bool {
 	if low > l.through {
 		return true

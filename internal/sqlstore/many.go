@@ -122,8 +122,8 @@ func (t *Txn) Readied() []Readied {
 	return all
 }
 
-// Settle writes one outcome. The error own concerns only this outcome; the error fatal ends the
-// transaction.
+// Settle writes one outcome. The first error concerns only this outcome; the second error ends
+// the transaction.
 func (t *Txn) Settle(o *job.Outcome) (own, fatal error) { return t.settle(o) }
 
 // Cancelled reports whether the last call of Settle has cancelled the job although the outcome
@@ -139,11 +139,12 @@ func (t *Txn) Completed(r *Run, o *job.Outcome) {
 	t.ended(r, job.Completed)
 	t.completed(r)
 	t.events.Add(r.event(job.Running, job.Completed, o.Cause))
+	t.spent(r.lane, o)
 	t.attempted(r.lane, r, o)
 }
 
-// Postponed records that a plain run has put its job back into its lane, and that the job is
-// due at the time due. The caller has already written the rows, except the failure record.
+// Postponed records that a plain run has put its job back into its lane, and that the job is due
+// at the given time. The caller has already written the rows, except the failure record.
 func (t *Txn) Postponed(r *Run, o *job.Outcome, due job.Micros) {
 	t.wrote, t.wake = true, true
 	r.counters.Count(o.Cause)
@@ -154,6 +155,7 @@ func (t *Txn) Postponed(r *Run, o *job.Outcome, due job.Micros) {
 		e.Class = o.Failure.Class
 	}
 	t.events.Add(e)
+	t.spent(r.lane, o)
 	if isAttempt(o) {
 		t.attempted(r.lane, r, o)
 	}
@@ -164,7 +166,7 @@ func (t *Txn) Progress(p *job.Progress) error { return t.progress(p) }
 
 // AppendFailure appends the columns of an outcome's failure record to args, in the order of
 // insFailure. Call it after Postponed or AppendDeath for the same run. The appended values share
-// memory with packed.
+// memory with the second result.
 func (t *Txn) AppendFailure(args []Value, packed []byte, r *Run, o *job.Outcome) ([]Value, []byte) {
 	attempt := r.counters.Attempts
 	if o.Cause != job.Failed && o.Cause != job.Succeeded {
@@ -189,6 +191,7 @@ func (t *Txn) AppendDeath(args []Value, r *Run, o *job.Outcome) ([]Value, error)
 	}
 	args = t.appendDeath(args, job.Running, r, o.Reason, o.Failure, &b)
 	t.noteDeath(job.Running, r, o.Cause, o.Reason, o.Failure, &b)
+	t.spent(r.lane, o)
 	if isAttempt(o) {
 		t.attempted(r.lane, r, o)
 	}

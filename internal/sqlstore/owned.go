@@ -50,7 +50,7 @@ func tagOf(space byte, text []byte) uint32 {
 	return h.Sum32()
 }
 
-// eachOwned reads a row of events. It calls the function each for every entry that the new jobs in
+// eachOwned reads a row of events. It calls the given function for every entry that the new jobs in
 // the row have in the index. It returns the number of events in the row.
 func eachOwned(seq int64, body []byte, each func(ownedJob)) (n int, err error) {
 	return event.Enqueued(seq, body, func(id job.ID, owner, correlation []byte) {
@@ -87,8 +87,7 @@ func partsOf(n int) int64 {
 	return min(int64(1)<<bits.Len(uint(n/ownedPartJobs)), ownedPartsMax)
 }
 
-// places returns the numbers of a run's parts: from is the first number, and to is one more than
-// the last number.
+// places returns the numbers of a run's parts: the first number, and one more than the last number.
 func (r *ownedRun) places() (from, to int64) {
 	return r.run * ownedPartsMax, (r.run + 1) * ownedPartsMax
 }
@@ -149,7 +148,7 @@ func packOwned(jobs []ownedJob) []byte {
 
 var errOwned = errors.New("the index of owners is damaged")
 
-// unpackOwned calls the function each for every entry of a part, in the order in which the entries
+// unpackOwned calls the given function for every entry of a part, in the order in which the entries
 // were packed.
 func unpackOwned(b []byte, each func(ownedJob)) error {
 	for len(b) > 0 {

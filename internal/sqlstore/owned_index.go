@@ -18,10 +18,10 @@ const (
 	ownedStepEvents = 200_000
 )
 
-// IndexOwners adds the jobs of new events to the index of owners. Call it about once a
-// second: it does nothing while there are few events. If all is true, it adds the jobs of
-// all events that can be read. It is a function, because a method of a Core would become a
-// method of the stores that embed it.
+// IndexOwners adds the jobs of new events to the index of owners. Call it about once a second: it
+// does nothing while there are few events. If the last argument is true, it adds the jobs of all
+// events that can be read. It is a function, because a method of a Core would become a method of
+// the stores that embed it.
 func IndexOwners(ctx context.Context, s *Core, all bool) error {
 	for more := true; more; {
 		step := ownedStep{all: all}

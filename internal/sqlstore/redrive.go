@@ -13,7 +13,7 @@ import (
 )
 
 const redriveColumns = `id, spec, policy, state, resume, why, by, reason, created_at, ended_at, cursor, last_at,
-	forgive, forgave, released, answered, again, completed, dead, cancelled, audited, key`
+	forgive, forgave, released, answered, again, completed, dead, cancelled, audited, key, refused, refused_why`
 
 var (
 	insRedrive = declare("insRedrive", `INSERT INTO redrive_redrives (spec, policy, state, by, reason, created_at, last_at, key)
@@ -27,7 +27,7 @@ var (
 	// setRedrive does not change the counts of ended jobs. Only the outcomes of jobs change
 	// these counts; see addRedrive.
 	setRedrive = declare("setRedrive", `UPDATE redrive_redrives SET state = ?2, resume = ?3, why = ?4, ended_at = ?5, cursor = ?6, last_at = ?7,
-		forgive = ?8, forgave = ?9, released = ?10, audited = ?11 WHERE id = ?1`)
+		forgive = ?8, forgave = ?9, released = ?10, audited = ?11, refused = ?12, refused_why = ?13 WHERE id = ?1`)
 )
 
 // keptSpec is a redrive's spec in the form in which the store keeps it. Statuses are numbers,
@@ -39,6 +39,9 @@ type keptSpec struct {
 	Priority int8           `json:"priority"`
 	Delay    *time.Duration `json:"delay,omitempty"` // in nanoseconds
 	Live     *keptLive      `json:"live,omitempty"`
+
+	Patch      []byte `json:"patch,omitempty"`
+	PayloadMax int    `json:"payload_max,omitempty"`
 }
 
 // keptLive is the stored form of an action on live jobs.
@@ -98,7 +101,7 @@ type keptFilter struct {
 
 func packSpec(s *store.RedriveSpec) ([]byte, error) {
 	k := keptSpec{RedriveSpec: *s, Filter: keptFilter{DeadFilter: s.Filter}, Queue: s.Change.Queue, Priority: s.Change.Priority,
-		Delay: s.Change.Delay, Live: packLive(s.Live)}
+		Delay: s.Change.Delay, Live: packLive(s.Live), Patch: s.Patch, PayloadMax: s.PayloadMax}
 	k.Filter.Since, k.Filter.Until = int64(s.Filter.Since), int64(s.Filter.Until)
 	for _, status := range s.Filter.Statuses {
 		k.Filter.Statuses = append(k.Filter.Statuses, int(status))
@@ -115,7 +118,7 @@ func unpackSpec(packed, policy []byte) (store.RedriveSpec, error) {
 	for _, status := range k.Filter.Statuses {
 		s.Filter.Statuses = append(s.Filter.Statuses, job.Status(status))
 	}
-	s.Live = k.Live.unpack()
+	s.Live, s.Patch, s.PayloadMax = k.Live.unpack(), k.Patch, k.PayloadMax
 	s.Change = store.Change{Queue: k.Queue, Priority: k.Priority, Once: s.Live == nil, Override: policy, Delay: k.Delay}
 	return s, err
 }
@@ -130,7 +133,7 @@ func scanRedrive(r Row) (d store.Redrive, err error) {
 		ID: r.Int(0), RedriveSpec: spec, State: store.RedriveState(r.Text(3)), Resume: store.RedriveState(r.Text(4)),
 		Why: r.Text(5), By: r.Text(6), Reason: r.Text(7), CreatedAt: job.Micros(r.Int(8)), EndedAt: job.Micros(r.Int(9)),
 		Cursor: r.Int(10), LastAt: job.Micros(r.Int(11)), BaseAnswered: r.Int(12), BaseAgain: r.Int(13), Released: r.Int(14),
-		Answered: r.Int(15), Again: r.Int(16), Completed: r.Int(17), Dead: r.Int(18), Cancelled: r.Int(19), Audited: r.Int(20),
+		Answered: r.Int(15), Again: r.Int(16), Completed: r.Int(17), Dead: r.Int(18), Cancelled: r.Int(19), Audited: r.Int(20), Refused: r.Int(22), RefusedWhy: r.Text(23),
 	}, nil
 }
 
@@ -271,7 +274,7 @@ func (t *Txn) controlRedrive(by store.By, id int64, do store.RedriveOp) (store.R
 // keepRedrive writes the row of a redrive that a step or a person has changed.
 func (t *Txn) keepRedrive(r *store.Redrive) error {
 	n, err := t.exec(setRedrive, num(r.ID), text(r.State), setText(r.Resume), setText(r.Why), setNum(r.EndedAt), num(r.Cursor),
-		num(r.LastAt), num(r.BaseAnswered), num(r.BaseAgain), num(r.Released), num(r.Audited))
+		num(r.LastAt), num(r.BaseAnswered), num(r.BaseAgain), num(r.Released), num(r.Audited), num(r.Refused), setText(r.RefusedWhy))
 	if err == nil && n == 0 {
 		err = fmt.Errorf("redrive %d: its row was read in this transaction, but the update did not find the row", r.ID) // This cannot happen: the row was read in this transaction.
 	}

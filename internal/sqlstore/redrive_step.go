@@ -85,8 +85,8 @@ type redriveStep struct {
 // left returns how many more jobs the step may change.
 func (s *redriveStep) left() int { return s.limit - int(s.answer.Released) }
 
-// dead makes one step of each redrive of dead letters. If half is true, the steps together may
-// use only half of the limit.
+// dead makes one step of each redrive of dead letters. If the last argument is true, the steps
+// together may use only half of the limit.
 func (s *redriveStep) dead(t *Txn, half bool) error {
 	if err := t.lockDeadLetters(); err != nil {
 		return err
@@ -231,6 +231,9 @@ func (t *Txn) auditReleases(r *store.Redrive) error {
 // It skips a job if another job holds its unique key. It stops at the first job whose lane
 // would be one lane too many for the store.
 func (t *Txn) release(r *store.Redrive, plan store.RedrivePlan) (released int64, err error) {
+	if r.Patch != nil {
+		return t.releasePatched(r, plan)
+	}
 	b, err := t.toRelease(r, &plan)
 	if err != nil {
 		return 0, err
@@ -264,8 +267,8 @@ func (t *Txn) release(r *store.Redrive, plan store.RedrivePlan) (released int64,
 	return did.Released, nil
 }
 
-// whatHasRoom returns the jobs before the first job whose lane would be one lane too many for
-// the store. own is the error for that job, or nil if there is room for all jobs.
+// whatHasRoom returns the jobs before the first job whose lane would be one lane too many for the
+// store. The returned error is the error for that job, or nil if there is room for all jobs.
 func (t *Txn) whatHasRoom(jobs []deadRow, c *store.Change) ([]deadRow, error) {
 	fresh := make(map[laneKey]bool)
 	for i := range jobs {
@@ -365,8 +368,8 @@ func (t *Txn) toRelease(r *store.Redrive, plan *store.RedrivePlan) (b releases, 
 }
 
 // spread chooses n of the entries that a filter selects, spread over the whole range of their
-// deaths. low contains the first of these entries. If a search finds no entry, spread takes an
-// entry from low instead.
+// deaths. The given entries are the first of these. If a search finds no entry, spread takes one
+// of the given entries instead.
 func (t *Txn) spread(m *matcher, r *store.Redrive, low []deadRow, n int) ([]deadRow, error) {
 	look := max(spreadLook/(n+1), 1)
 	number := func(death *int64) int64 { return *death }

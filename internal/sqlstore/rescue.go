@@ -25,7 +25,8 @@ var (
 )
 
 // rescueFirst ends expired runs. If another transaction has locked dead letters, rescueFirst
-// skips the runs that need this lock, so that the other runs do not wait, and rest is true.
+// skips the runs that need this lock, so that the other runs do not wait, and the second
+// result is true.
 func (t *Txn) rescueFirst(limit int) (out store.Rescue, rest bool, err error) {
 	found, err := t.expired(selExpiredLeases, limit)
 	if err != nil {

@@ -45,8 +45,8 @@ var (
 	setPayload = declare("setPayload", `UPDATE redrive_jobs SET long = ?2, payload = ?3 WHERE id = ?1`)
 )
 
-// revive makes the dead job of an entry live again and begins the job's next life. If redrive
-// is 0, a person retries the job; otherwise redrive is the id of the redrive that retries it.
+// revive makes the dead job of an entry live again and begins the job's next life. The last
+// argument is the id of the redrive that retries the job; it is 0 if a person retries the job.
 // The reason of the request becomes the note of the entry. If the request itself is wrong, for
 // example because it needs one lane too many, revive returns the error before it writes
 // anything.
@@ -174,8 +174,8 @@ type own struct {
 	newPolicy, newPayload bool
 }
 
-// own reads the values of a dead job that a retry can change. It reads the payload only if
-// payload is true.
+// own reads the values of a dead job that a retry can change. It reads the payload only if the
+// last argument is true.
 func (t *Txn) own(d *deadRow, payload bool) (o own, err error) {
 	err = t.rows(selOwn, func(r Row) error {
 		o.policy, o.long, o.payload = r.Blob(0), r.Int(1) != 0, r.Blob(2)

@@ -71,8 +71,8 @@ func (t *Txn) ScanRun(r Row) *Run { return t.scanRun(r) }
 // recall returns the run that an outcome ends, with the values from this process's claim, and
 // forgets the run. It returns nil when the row must be read from the database instead, or when
 // the outcome may need a new lane or group. While the token of a run stays the same, only its
-// field asked can change. The statement that ends the run compares the token and the field
-// asked, so it must be the first statement that writes.
+// field "asked" can change. The statement that ends the run compares the token and the field
+// "asked", so it must be the first statement that writes.
 func (t *Txn) recall(o *job.Outcome) *Run {
 	r := t.ownRuns[o.ID]
 	if r == nil || r.token != o.Token || o.To.Ready() && o.Queue != "" && o.Queue != r.lane.queue ||

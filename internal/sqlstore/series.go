@@ -12,9 +12,9 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// The statements that read figures return rows with the columns at, lane and body. In a store
-// with other writers, they also return rows whose column lane is the constant unfolded. The
-// body of such a row is a result of AppendFigures for the time at.
+// The statements that read figures return rows with the columns "at", "lane" and "body". In a store
+// with other writers, they also return rows whose column "lane" is the constant unfolded. The body
+// of such a row is a result of AppendFigures for the time in the column "at".
 var (
 	walkFigures = declare("walkFigures", `SELECT at, lane, body FROM redrive_figures WHERE unit = ?1 AND at >= ?2 AND at < ?3`)
 	// laneFigures reads the rows of a few lanes, whose numbers are a JSON array. It looks up
@@ -89,7 +89,7 @@ type figureRange struct {
 	wanted       func(lane int64) bool
 }
 
-// read calls the function each for the figures of the range, in any order, and perhaps several
+// read calls the given function for the figures of the range, in any order, and perhaps several
 // times for the same time and lane.
 func (g *figureRange) read(c Session, each func(job.Micros, int64, *store.Figures)) error {
 	row := func(r Row) error {
@@ -218,37 +218,6 @@ func (w *sweep) oldFigures() error {
 		}
 	}
 	return nil
-}
-
-// countDue counts retries by the minute in which they are due. Its rows have a minute and a
-// number; a minute can have several rows. Minute 0 includes everything that is due before ?1;
-// the minutes 1 to ?2 follow. The number of a row is at most store.DueCountMax.
-var countDue = declare("countDue", `WITH RECURSIVE priorities(n) AS (VALUES (1), (2), (3), (4)),
-	minutes(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM minutes WHERE i < ?2)
-	SELECT m.i, (SELECT count(*) FROM (SELECT 1 FROM redrive_jobs j INDEXED BY redrive_ready
-		WHERE j.lane = c.lane AND j.priority = p.n AND j.state = 2 AND j.state < 3
-		AND j.run_at > CASE m.i WHEN 0 THEN -9223372036854775807 ELSE ?1 + (m.i - 1) * 60000000 END
-		AND j.run_at <= ?1 + m.i * 60000000 LIMIT 10000))
-	FROM redrive_counters c CROSS JOIN priorities p CROSS JOIN minutes m WHERE c.state = 2 AND c.n > 0
-	AND (SELECT 1 FROM redrive_jobs INDEXED BY redrive_ready WHERE lane = c.lane AND priority = p.n AND state = 2 AND state < 3 LIMIT 1) = 1`)
-
-// Due implements store.Reader.
-func (s *Core) Due(ctx context.Context, minutes int) (due store.DueRetries, err error) {
-	if err := store.ValidMinutes(minutes); err != nil {
-		return due, err
-	}
-	err = s.db.Read(ctx, func(c Session) error {
-		due = store.DueRetries{At: s.db.Clock.Now()}
-		counts := make([]int64, 1+minutes)
-		err := c.Rows(countDue, func(r Row) error {
-			n := &counts[r.Int(0)]
-			*n = min(*n+r.Int(1), store.DueCountMax)
-			return nil
-		}, num(due.At), num(int64(minutes)))
-		due.Overdue, due.Minutes, due.Capped = counts[0], counts[1:], slices.Contains(counts, store.DueCountMax)
-		return err
-	})
-	return due, err
 }
 
 // selHeads finds two jobs for each lane, priority and state: the job with the earliest due time, and the

@@ -14,9 +14,9 @@ import (
 type Session interface {
 	// Exec runs a statement and returns the number of rows that the statement changed.
 	Exec(q *Query, args ...Value) (int, error)
-	// Rows runs a query and calls the function each for every row. The row is valid only
-	// during that call. The function may run other statements. When it returns an error, Rows
-	// stops and returns that error.
+	// Rows runs a query and calls the given function for every row. The row is valid only during
+	// that call. The function may run other statements. When it returns an error, Rows stops and
+	// returns that error.
 	Rows(q *Query, each func(Row) error, args ...Value) error
 }
 
@@ -39,6 +39,20 @@ func declare(name, text string) *Query { return keep(&Query{Name: name, Text: te
 
 // declareWalk declares a statement whose reader usually stops before the last row.
 func declareWalk(name, text string) *Query { return keep(&Query{Name: name, Text: text, Walk: true}) }
+
+// declareOwn declares a statement that has no shared text: only some stores have one.
+func declareOwn(name string) *Query {
+	q := &Query{Name: name}
+	withoutText[name] = q
+	return q
+}
+
+// withoutText holds the statements without a shared text, by name.
+var withoutText = make(map[string]*Query)
+
+// HasOwn reports whether a statement of this name has no shared text, so that a store may have one
+// of its own.
+func HasOwn(name string) bool { return withoutText[name] != nil }
 
 func keep(q *Query) *Query {
 	if declared[q.Name] != nil {

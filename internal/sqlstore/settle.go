@@ -47,9 +47,9 @@ var (
 	setResolved = declare("setResolved", `UPDATE redrive_dead SET status = 2, action = ?2, acted_at = ?3 WHERE job = ?1 AND status = 1`)
 )
 
-// settle writes one outcome. The error own concerns only this outcome; the error fatal ends the
-// transaction. After the call, t.cancelled says whether the job was cancelled although the
-// outcome asks for another run.
+// settle writes one outcome. The first error concerns only this outcome; the second error ends the
+// transaction. After the call, t.cancelled says whether the job was cancelled although the outcome
+// asks for another run.
 func (t *Txn) settle(o *job.Outcome) (own, fatal error) {
 	t.cancelled = false
 	if err := o.Validate(); err != nil {
@@ -114,6 +114,7 @@ func (t *Txn) end(r *Run, o *job.Outcome) (own error, ok bool, fatal error) {
 		return nil, false, fatal
 	}
 	t.answered(r, answer)
+	t.spent(from, o)
 	if attempt {
 		t.attempted(from, r, o)
 	}
@@ -174,8 +175,8 @@ func plainFailure(f *job.Failure) bool {
 	return f.Decision != nil && f.Exit == nil && f.Signal == "" && f.Details == nil && f.Stack == "" && f.Stderr == nil && f.Stdout == nil
 }
 
-// appendFailure appends the columns of a failure record to args, in the order of
-// failureColumns. It appends the packed record of the decision to packed.
+// appendFailure appends the columns of a failure record to args, in the order of failureColumns. It
+// appends the packed record of the decision to the second slice.
 func appendFailure(args []Value, packed []byte, now job.Micros, r *Run, f *job.Failure, attempt int32, cost int64, sends int32) ([]Value, []byte) {
 	exit := Value{}
 	if f.Exit != nil {
@@ -218,8 +219,8 @@ func (t *Txn) close(r *Run, o *job.Outcome) (ok bool, err error) {
 // keptPayload holds the attributes and the payload that a job keeps after it is completed.
 type keptPayload struct{ attrs, payload []byte }
 
-// finish writes the row of an ended job. The row of the live job is already deleted. kept is
-// nil if the job does not keep its payload.
+// finish writes the row of an ended job. The row of the live job is already deleted. The last
+// argument is nil if the job does not keep its payload.
 func (t *Txn) finish(r *Run, from, to job.State, cause job.Cause, cost int64, sends int32, result []byte, kept *keptPayload) error {
 	c, q := r.counters, insDone
 	t.args = append(t.args[:0], num(r.id), num(r.lane.id), num(to), num(r.priority), num(r.token), num(r.life), num(c.Attempts))
@@ -293,7 +294,7 @@ func (t *Txn) ended(r *Run, to job.State) {
 	}
 }
 
-// again makes a job waiting or retrying in the lane to. If a person has asked the job to stop,
+// again makes a job waiting or retrying in the given lane. If a person has asked the job to stop,
 // the job is cancelled at once. ok is false if the row of the run has changed.
 func (t *Txn) again(r *Run, o *job.Outcome, to *Lane) (ok bool, err error) {
 	priority := r.priority

@@ -156,8 +156,8 @@ func (w *sweep) remember(what string, n sweepNote) error {
 	return err
 }
 
-// removed adds n to the number of removed rows of one kind of data. The method audits later
-// writes the audit rows.
+// removed adds n to the number of removed rows of one kind of data. At the end, w.audits writes
+// the audit rows.
 func (w *sweep) removed(what string, n int64) error {
 	if n == 0 {
 		return nil

@@ -9,22 +9,22 @@ import (
 // time. It is for a store with other writers. It does not wait for other transactions: rows
 // that they have locked stay until a later sweep.
 type Remover interface {
-	// Ended removes at most limit jobs that ended at or before the time until, the earliest end
-	// first, but never the newest job. It calls the function each with the number of removed
-	// jobs for every lane and state. It does not remove jobs whose keys are locked. The result
-	// more says whether there are more jobs to remove.
+	// Ended removes at most limit jobs that ended at or before the given time, the earliest end
+	// first, but never the newest job. It calls the given function with the number of removed
+	// jobs for every lane and state. It does not remove jobs whose keys are locked. The second
+	// result says whether there are more jobs to remove.
 	Ended(until job.Micros, limit int, each func(lane int64, state job.State, n int64)) (n int64, more bool, err error)
 	// Failures examines at most limit failure records, beginning with the failure record of the
-	// run from. It removes a record if two conditions are met: it was written at or before the
-	// time until, and its job is not live and has no dead letter. The result next names the
+	// given run. It removes a record if two conditions are met: it was written at or before the
+	// given time, and its job is not live and has no dead letter. The second result names the
 	// first record that was not examined.
 	Failures(until job.Micros, from store.Run, limit int) (n int64, next store.Run, err error)
 	// Keys removes at most limit idempotency keys whose time is over.
 	Keys(now job.Micros, limit int) (n int64, more bool, err error)
 	// Events removes the events of at most limit commits, but never the events of the newest
-	// commit, or events that are not in the index of owners yet. If it removes events, it
-	// calls the function last with two numbers: the number of the last removed commit, and
-	// how many events that commit had.
+	// commit, or events that are not in the index of owners yet. If it removes events, it calls
+	// the given function with two numbers: the number of the last removed commit, and how many
+	// events that commit had.
 	Events(until job.Micros, limit int, last func(seq, n int64)) (n int64, more bool, err error)
 	// Records returns the number of failure records for the job of each dead letter. It also
 	// locks the keys of the jobs. A negative number says that another transaction has locked

@@ -299,8 +299,8 @@ func (w *sweep) reopen() error {
 }
 
 // overMarks returns those values of reopen_at whose groups are no longer muted; see withGroup.
-// end is the value at which the next sweep continues after the dead letters of these groups are
-// reopened; 0 means the start.
+// The second result is the value at which the next sweep continues after the dead letters of
+// these groups are reopened; 0 means the start.
 func (w *sweep) overMarks() (over []int64, end int64, err error) {
 	mark := cmp.Or(w.note(sweptMarks).cursor, withGroup)
 	for range SweepMarks {

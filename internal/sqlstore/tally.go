@@ -81,8 +81,8 @@ type redriveDelta struct {
 var selCauseOf = declare("selCauseOf", `SELECT fingerprint FROM redrive_groups WHERE id = (SELECT grp FROM redrive_dead WHERE job = ?)`)
 
 // answer returns the numbers that the end of a run, or the end of a job without a run, adds to
-// the redrive that released the job. to is the new state of the job; f is the failure, or nil.
-// Call answer after the run was counted and before the dead letter is changed.
+// the redrive that released the job. The arguments contain the new state of the job, and its
+// failure or nil. Call answer after the run was counted and before the dead letter is changed.
 func (t *Txn) answer(r *Run, attempt bool, to job.State, f *job.Failure) (d redriveDelta, err error) {
 	if r.redrive == 0 {
 		return d, nil

@@ -269,7 +269,7 @@ func (t *Txn) LockDeadLettersBy(lock func() error) { t.hooks.LockDeadLetters = l
 // than the caller was allowed to wait.
 var ErrDeadLettersLocked = errors.New("another transaction holds the lock on dead letters")
 
-// Deltas calls the function each for every lane and state in which the number of jobs has
+// Deltas calls the given function for every lane and state in which the number of jobs has
 // changed.
 func (t *Txn) Deltas(each func(lane int64, state job.State, n int64)) {
 	for _, d := range t.deltas {
@@ -279,7 +279,7 @@ func (t *Txn) Deltas(each func(lane int64, state job.State, n int64)) {
 	}
 }
 
-// Batches calls the function each for every batch whose counts have changed in the
+// Batches calls the given function for every batch whose counts have changed in the
 // transaction.
 func (t *Txn) Batches(each func(id, total, completed, dead, cancelled int64)) {
 	for _, b := range t.batch {
@@ -312,7 +312,7 @@ func (t *Txn) one(q *Query, args ...Value) error {
 }
 
 func (t *Txn) rows(q *Query, each func(Row) error, args ...Value) error {
-	// The database copies the arguments before it calls the function each, so this function may
+	// The database copies the arguments before it calls the function, so this function may
 	// reuse args.
 	t.args = append(t.args[:0], args...)
 	return t.s.Rows(q, each, t.args...)

@@ -39,7 +39,7 @@ func FigureStart(at job.Micros, unit time.Duration) job.Micros { return at - at%
 
 func micros(d time.Duration) job.Micros { return job.Micros(d / time.Microsecond) }
 
-// NewSeries returns the series of a valid query at the time now. The series does not include
+// NewSeries returns the series of a valid query at the given time. The series does not include
 // figures that sweeps may have removed.
 func NewSeries(q store.SeriesQuery, now job.Micros) *Series {
 	s := &Series{Unit: time.Minute, q: q, Total: q.Queue == "" && q.Kind == "" && q.By != store.ByQueue && q.By != store.ByKind,
@@ -62,7 +62,7 @@ func NewSeries(q store.SeriesQuery, now job.Micros) *Series {
 }
 
 // Check returns an error that wraps store.ErrTooLarge if the series would have to read too many
-// stored figures. lanes is the number of lanes whose figures the series reads.
+// stored figures. The argument is the number of lanes whose figures the series reads.
 func (s *Series) Check(lanes int) error {
 	if s.Since >= s.Until {
 		return nil
@@ -84,8 +84,8 @@ func (s *Series) Selects(queue, kind string) bool {
 	return (s.q.Queue == "" || s.q.Queue == queue) && (s.q.Kind == "" || s.q.Kind == kind)
 }
 
-// Add adds stored figures that begin at the time at. queue and kind are not used if Total is
-// set.
+// Add adds stored figures that begin at the given time. The queue and the kind are not used if
+// Total is set.
 func (s *Series) Add(at job.Micros, queue, kind string, f *store.Figures) {
 	if at < s.Since || at >= s.Until {
 		return
@@ -95,8 +95,7 @@ func (s *Series) Add(at job.Micros, queue, kind string, f *store.Figures) {
 	case store.ByClass:
 		for _, c := range f.Classes {
 			p := s.point(at, c.Class)
-			p.Failed += c.Failed
-			p.Dead += c.Dead
+			p.Add(&store.Figures{Failed: c.Failed, Dead: c.Dead, Recovered: c.Recovered, Exhausted: c.Exhausted, Retries: c.Retries, RetryCost: c.RetryCost})
 		}
 		return
 	case store.ByQueue:
@@ -149,8 +148,8 @@ func SortedFigures(sums map[FigureName]*store.Figures) []store.StoredFigures {
 }
 
 // Hours returns the hours of DeadStats in which something happened to a job that ended, sorted
-// by time. The map sums contains the figures of all queues and kinds together, by the start of
-// the hour.
+// by time. The map contains the figures of all queues and kinds together, by the start of the
+// hour.
 func Hours(sums map[job.Micros]*store.Figures) []store.Hour {
 	var hours []store.Hour
 	for at, f := range sums {

@@ -17,8 +17,8 @@ import (
 // outcome with the job's present state and token. It also checks whether the run has the
 // failure record of a crash, because only a rescue writes such a record. If the run has
 // completed its job, for example in a transaction of its handler, Settled refuses every other
-// outcome of that run. It refuses a success of any other job, for example of one that a
-// rescue has handed back.
+// outcome of that run. If the run has not completed its job, for example because a rescue has
+// handed the job back, Settled refuses a success.
 func Settled(state job.State, current job.Token, o *job.Outcome, crashed bool) error {
 	if o.Token < 1 || state == job.None || current != o.Token || state == job.Running || crashed ||
 		(state == job.Completed) != (o.To == job.Completed) {
@@ -29,8 +29,8 @@ func Settled(state job.State, current job.Token, o *job.Outcome, crashed bool) e
 
 // Repeats reports whether an earlier call of the same enqueue has created the stored job j. If
 // not, j is a different job with the same id. Repeats compares those fields that are still
-// stored. replaced says whether a person has replaced the payload, which may also have changed
-// a unique key.
+// stored. The last argument says whether a person has replaced the payload, which may also
+// have changed a unique key.
 func Repeats(j *job.Job, n *job.New, replaced bool) bool {
 	if j.Kind != n.Kind || j.Owner != n.Owner || j.Correlation != n.Correlation || j.Batch != n.Batch {
 		return false
@@ -82,9 +82,9 @@ type Waits struct {
 	Override []byte
 }
 
-// Altered returns the values that the job has after the change c at the time now. fresh says
-// whether the job has not run yet in its present life. kept says whether an Original must be
-// stored; changed says whether any value differs.
+// Altered returns the values that the job has after the change c at the given time. The last
+// argument says whether the job has not run yet in its present life. The second result says
+// whether an Original must be stored; the third says whether any value differs.
 func (w Waits) Altered(c *store.Change, now job.Micros, fresh bool) (to Waits, kept, changed bool) {
 	to = w
 	if c.Queue != "" {

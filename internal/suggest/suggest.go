@@ -14,8 +14,8 @@ const (
 	listedMax     = 20
 )
 
-// DidYouMean returns `, did you mean "x"?` with the candidate that is most similar to word.
-// It returns "" if no candidate is similar.
+// DidYouMean returns `, did you mean "x"?` with the candidate that is most similar to the
+// given word. It returns "" if no candidate is similar.
 func DidYouMean(word string, candidates []string) string {
 	best, distance := "", 0
 	word = plain(word)

@@ -3,8 +3,8 @@ package yamlfile
 import "unicode"
 
 // Inside returns the position in the file of one character of the text of v, for problems
-// within a text. offset is the number of characters before this character in the text. Inside
-// handles quotes, escapes, and texts of several lines.
+// within a text. The offset is the number of characters before this character in the text.
+// Inside handles quotes, escapes, and texts of several lines.
 func (r *Reader) Inside(v Value, offset int) Position {
 	c := cursor{rest: r.from(v.Pos), at: v.Pos}
 	if len(c.rest) == 0 {

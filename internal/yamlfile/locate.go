@@ -6,13 +6,13 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// locate returns the position of each token in text. The columns of the YAML scanner
-// are wrong after tabs and before trailing spaces. So locate searches each token in the
-// text again. Between two tokens there is only white space.
+// locate returns the position of each token in the text. The columns of the YAML scanner are
+// wrong after tabs and before trailing spaces. So locate searches each token in the text again.
+// Between two tokens there is only white space.
 //
-// The YAML scanner skips some characters that make no sense, such as a second closing
-// quote. Then complete is false, stray is the first such position, and the tokens after
-// it have no position.
+// The YAML scanner skips some characters that make no sense, such as a second closing quote. Then
+// the third result is false, the second is the first such position, and the tokens after it have
+// no position.
 func locate(text string, tokens token.Tokens) (where map[*token.Token]Position, stray Position, complete bool) {
 	where = make(map[*token.Token]Position, len(tokens))
 	c := cursor{rest: []rune(text), at: start}
@@ -29,8 +29,8 @@ func locate(text string, tokens token.Tokens) (where map[*token.Token]Position, 
 	return where, c.at, len(c.rest) == 0
 }
 
-// positionOf returns the position of t, or fallback if t is nil. A token that is not in the text,
-// such as an omitted value, gets the position of the token before it.
+// positionOf returns the position of t, or the given position if t is nil. A token that is not in
+// the text, such as an omitted value, gets the position of the token before it.
 func positionOf(t *token.Token, where map[*token.Token]Position, fallback Position) Position {
 	for ; t != nil; t = t.Prev {
 		if at, ok := where[t]; ok {

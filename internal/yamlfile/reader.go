@@ -38,7 +38,7 @@ type Reader struct {
 	source []rune // the text of the file without a byte order mark
 }
 
-// NewReader returns a reader. The argument file is the name of the file in messages.
+// NewReader returns a reader. The first argument is the name of the file in messages.
 func NewReader(file string, about About) *Reader {
 	return &Reader{file: file, about: about, seen: map[Problem]bool{}}
 }
@@ -120,7 +120,8 @@ func IsName(s string) bool {
 	return strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789_.-") == ""
 }
 
-// ListOf reads a list. For each item, it calls read with the place where the item is stored.
+// ListOf reads a list. For each item, it calls the given function with the place where the
+// item is stored.
 func ListOf[T any](r *Reader, into *[]T, want string, read func(into *T) func(Value)) func(Value) {
 	return func(v Value) {
 		if !r.Is(v, List, want) {
@@ -163,9 +164,9 @@ func (r *Reader) Is(v Value, s Shape, want string) bool {
 	return false
 }
 
-// Mismatch adds the problem that v does not have the wanted form. cure says how to correct v;
-// it may be empty. Mismatch marks v as reported, so that a value behind an anchor is reported
-// only once and not for each alias.
+// Mismatch adds the problem that v does not have the wanted form. The cure says how to correct
+// v; it may be empty. Mismatch marks v as reported, so that a value behind an anchor is
+// reported only once and not for each alias.
 func (r *Reader) Mismatch(v Value, want, cure string) {
 	switch v.Shape {
 	case Invalid:

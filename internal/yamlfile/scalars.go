@@ -62,8 +62,8 @@ func Choice[T any](r *Reader, into *T, words []string, meanings []T) func(Value)
 	}
 }
 
-// Integer returns a function that reads a whole number from lowest to highest. In messages,
-// note follows the two bounds; it may be empty.
+// Integer returns a function that reads a whole number between the two bounds. In messages, the
+// note follows the bounds; it may be empty.
 func (r *Reader) Integer(into *int, lowest, highest int, note string) func(Value) {
 	want := fmt.Sprintf("a whole number from %d to %d%s", lowest, highest, note)
 	return func(v Value) {
@@ -82,7 +82,7 @@ func (r *Reader) Integer(into *int, lowest, highest int, note string) func(Value
 	}
 }
 
-// Duration returns a function that reads a duration with units, from lowest to highest.
+// Duration returns a function that reads a duration with units, between the two bounds.
 func (r *Reader) Duration(into *time.Duration, lowest, highest time.Duration) func(Value) {
 	show, spelt := human.Duration, "write %[1]ss, %[1]sm or %[1]sh"
 	if r.about.Days {

@@ -45,7 +45,7 @@ func (r *Reader) empty() {
 	r.Addf(start, "the file is empty; %s", r.about.Start)
 }
 
-// syntax runs the YAML parser within the limits. The result where contains the position of each
+// syntax runs the YAML parser within the limits. The second result contains the position of each
 // token.
 func (r *Reader) syntax(text string) (file *ast.File, where map[*token.Token]Position, ok bool) {
 	// The YAML parser is third-party code that gets any text: a panic in it must not end the process.

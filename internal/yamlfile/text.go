@@ -31,7 +31,7 @@ func (r *Reader) text(data []byte) (string, bool) {
 }
 
 // unreadable describes why the character c is not allowed in a file. It returns "" if c is
-// allowed. spelling contains the bytes of c, and after is the text after c.
+// allowed. The other arguments are the bytes of c and the text after c.
 func unreadable(c rune, spelling, after string) string {
 	switch {
 	case c == utf8.RuneError && len(spelling) == 1:

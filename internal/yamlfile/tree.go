@@ -74,7 +74,7 @@ func newTreeBuilder(r *Reader, where map[*token.Token]Position) *treeBuilder {
 	return &treeBuilder{Reader: r, where: where, anchors: map[string]*Node{}}
 }
 
-// build returns the Node for the parser's node n. An omitted value gets the position fallback.
+// build returns the Node for the parser's node n. An omitted value gets the given position.
 // The recursion ends because Parse has limited the depth.
 func (b *treeBuilder) build(n ast.Node, fallback Position) *Node {
 	switch n := n.(type) {

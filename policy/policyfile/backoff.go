@@ -31,7 +31,7 @@ func (r *reader) backoff(into *backoff.Backoff) func(value) {
 		}
 		switch waits, first := v.Get("waits"), v.Get("first"); {
 		case waits != nil && first != nil:
-			r.Addf(first.Pos, "%s has both waits and first; keep the list, or the first wait that grows by a factor", v.Path)
+			r.Addf(first.Pos, "%s has both \"waits\" and \"first\"; keep the list, or the first wait that grows by a factor", v.Path)
 			into.First, into.Factor = 0, 0 // valid values, so that no further mistake is reported
 		case waits == nil && first == nil:
 			r.Addf(v.Pos, "%s names no wait; write %s", v.Path, strings.TrimPrefix(backoffWanted, "a mapping such as "))
@@ -50,7 +50,7 @@ var (
 func (r *reader) waits(b *backoff.Backoff) func(value) {
 	return func(v value) {
 		if v.Shape == yamlfile.List && (len(v.Items) == 0 || len(v.Items) > waitsMax) {
-			r.Addf(v.Pos, "%s must hold 1 to %d durations, found %d; the last one repeats, and retry: false switches retries off",
+			r.Addf(v.Pos, "%s must hold 1 to %d durations, found %d; the last one repeats, and \"retry: false\" switches retries off",
 				v.Path, waitsMax, len(v.Items))
 			return
 		}

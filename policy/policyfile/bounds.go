@@ -23,6 +23,7 @@ const (
 	retriesMin, retriesMax   = 0, attemptsMax - 1
 	ageMin, ageMax           = time.Millisecond, policy.MaxAgeLimit
 	waitMax                  = backoff.Max
+	timeoutMin               = time.Second
 	hintMin                  = time.Nanosecond // the smallest allowed value; 0 cannot be allowed, because in a Spec 0 means the default
 	waitsMax                 = backoff.WaitsMax
 	priorityMin, priorityMax = job.PriorityMin, job.PriorityMax

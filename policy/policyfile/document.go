@@ -32,7 +32,7 @@ func document(s *policy.Spec) item {
 	doc.add(comment("Ceilings over everything below.", flow("limits",
 		integer("max_attempts", s.Limits.MaxAttempts), span("max_age", s.Limits.MaxAge), span("max_wait", s.Limits.MaxWait))))
 	doc.add(comment("What is carried out, and what only recorded.", rolloutItem(&s.Rollout)))
-	doc.add(comment("For classes and kinds that say nothing.", mapping("default", settingsItems(&s.Default)...)))
+	doc.add(comment("For classes and kinds that say nothing.", mapping("default", append(runItems(&s.Runs), settingsItems(&s.Default)...)...)))
 	doc.add(classItems(s.Classes))
 	doc.add(kindItems(s.Kinds))
 	doc.add(ruleItems(s.Rules))
@@ -126,8 +126,8 @@ func choiceOf[T comparable](key string, v T, words []string, meanings []T) item 
 	return nothing
 }
 
-// optional returns the item that show makes from the value of v, or an empty item if v is
-// nil.
+// optional returns the item that the given function makes from the value of v, or an empty
+// item if v is nil.
 func optional[T any](v *T, show func(T) item) item {
 	if v == nil {
 		return nothing
@@ -153,6 +153,14 @@ func settingsItems(s *policy.Settings) []item {
 		optional(s.Escalate, func(e policy.Escalation) item {
 			return flow("escalate", word("queue", e.Queue), integer("priority", e.Priority), integer("after", e.After))
 		}),
+	}
+}
+
+func runItems(s *policy.RunSpec) []item {
+	codes := &s.Codes
+	return []item{
+		span("timeout", s.Timeout), integer("max_crashes", s.MaxCrashes),
+		flow("codes", word("time_limit", codes.TimeLimit), word("missing_input", codes.MissingInput), word("command", codes.Command)),
 	}
 }
 
@@ -241,7 +249,7 @@ func kindItems(kinds map[string]policy.KindSpec) item {
 	all := mapping("kinds")
 	for _, name := range slices.Sorted(maps.Keys(kinds)) {
 		k := kinds[name]
-		m := mapping(name, settingsItems(&k.Settings)...)
+		m := mapping(name, append(runItems(&k.Runs), settingsItems(&k.Settings)...)...)
 		classes := mapping("classes")
 		for _, class := range slices.Sorted(maps.Keys(k.Classes)) {
 			s := k.Classes[class]

@@ -74,7 +74,7 @@ func (e *emitter) comment(text, indent string) {
 	}
 }
 
-// inline writes an item on one line. The parameter alone is true outside of brackets, where
+// inline writes an item on one line. The second argument is true outside of brackets, where
 // fewer texts need quotes.
 func (e *emitter) inline(i item, alone bool) {
 	opening, closing := "{", "}"

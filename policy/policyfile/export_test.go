@@ -14,7 +14,7 @@ func ParseOnly(name string, data []byte) (*File, error) {
 	return newReader(name).file(data, false)
 }
 
-// ParseOver reads the file over as if it extended the file under.
+// ParseOver reads the first file as if it extended the second.
 func ParseOver(name string, over, under []byte) (*File, error) {
 	below, err := ParseOnly("under", under)
 	if err != nil {

@@ -61,8 +61,8 @@ func readFile(path string) ([]byte, error) {
 	return data, nil
 }
 
-// Parse reads a policy from the text of a file. Messages use name for the file. If there
-// are mistakes, the error is of type Problems and contains all of them.
+// Parse reads a policy from the text of a file. Messages use the given name for the file.
+// If there are mistakes, the error is of type Problems and contains all of them.
 func Parse(name string, data []byte) (*File, error) {
 	return newReader(name).file(data, true)
 }
@@ -102,13 +102,14 @@ func (r *reader) extend(s *policy.Spec, name string) {
 		if hint == "" {
 			hint = "; the presets are " + suggest.List(Presets())
 		}
-		r.Addf(r.root.Get("extends").Pos, "extends names the preset %s, which is not known%s", yamlfile.Quote(name), hint)
+		r.Addf(r.root.Get("extends").Pos, "\"extends\" names the preset %s, which is not known%s", yamlfile.Quote(name), hint)
 		return
 	}
 	r.put(s, &under.Spec)
 }
 
-// put replaces s with the merge of s and under, in which the values of s take precedence.
+// put replaces s with the merge of s and the other settings, in which the values of s take
+// precedence.
 func (r *reader) put(s, under *policy.Spec) {
 	*s = merge(s, under, r.step)
 	if r.builtin == nil && !noMatchers(&under.Classify) {

@@ -9,9 +9,9 @@ import (
 	"github.com/redrive/redrive/policy"
 )
 
-// merge returns the settings of over, completed with values of under. Settings are merged field
-// by field. Lists of over come before lists of under. The parameter step is true if over sets
-// the active stage of the roll-out.
+// merge returns the first settings, completed with values of the second. Settings are merged
+// field by field. The lists of the first come before those of the second. The last argument is
+// true if the first settings set the active stage of the roll-out.
 func merge(over, under *policy.Spec, step bool) policy.Spec {
 	return policy.Spec{
 		Name: cmp.Or(over.Name, under.Name),
@@ -22,6 +22,7 @@ func merge(over, under *policy.Spec, step bool) policy.Spec {
 		},
 		Rollout: mergeRollout(&over.Rollout, &under.Rollout, step),
 		Default: mergeSettings(over.Default, under.Default),
+		Runs:    mergeRun(over.Runs, under.Runs),
 		Classes: mergeMaps(over.Classes, under.Classes, mergeClass),
 		Kinds:   mergeMaps(over.Kinds, under.Kinds, mergeKind),
 		Rules:   mergeRules(over.Rules, under.Rules),
@@ -72,6 +73,18 @@ func mergeSettings(over, under policy.Settings) policy.Settings {
 	}
 }
 
+func mergeRun(over, under policy.RunSpec) policy.RunSpec {
+	return policy.RunSpec{
+		Timeout:    cmp.Or(over.Timeout, under.Timeout),
+		MaxCrashes: cmp.Or(over.MaxCrashes, under.MaxCrashes),
+		Codes: policy.Codes{
+			TimeLimit:    cmp.Or(over.Codes.TimeLimit, under.Codes.TimeLimit),
+			MissingInput: cmp.Or(over.Codes.MissingInput, under.Codes.MissingInput),
+			Command:      cmp.Or(over.Codes.Command, under.Codes.Command),
+		},
+	}
+}
+
 func mergeClass(over, under policy.ClassSpec) policy.ClassSpec {
 	return policy.ClassSpec{
 		Settings: mergeSettings(over.Settings, under.Settings),
@@ -85,12 +98,13 @@ func mergeClass(over, under policy.ClassSpec) policy.ClassSpec {
 func mergeKind(over, under policy.KindSpec) policy.KindSpec {
 	return policy.KindSpec{
 		Settings: mergeSettings(over.Settings, under.Settings),
+		Runs:     mergeRun(over.Runs, under.Runs),
 		Classes:  mergeMaps(over.Classes, under.Classes, mergeSettings),
 	}
 }
 
-// mergeRules returns the rules of over, followed by the rules of under. If a rule of over
-// has the same name as a rule of under, only the rule of over is kept.
+// mergeRules returns the first list of rules, followed by the second. If a rule of the first
+// list has the same name as a rule of the second, only the rule of the first is kept.
 func mergeRules(over, under []policy.RuleSpec) []policy.RuleSpec {
 	merged := slices.Clip(over)
 	named := map[string]bool{}
@@ -105,10 +119,11 @@ func mergeRules(over, under []policy.RuleSpec) []policy.RuleSpec {
 	return merged
 }
 
-// mergeRollout returns the roll-out of a file (over) that extends another file (under). The
-// parameter said is true if the file over sets the active stage; the values alone do not
-// show this, because the first mode is also the default. If said is true, the active stage
-// comes from over, and otherwise from under. The result has the named stages of both files.
+// mergeRollout returns the roll-out of a file that extends another file; its own roll-out is
+// the first argument. The last argument is true if the file sets the active stage; the values
+// alone do not show this, because the first mode is also the default. If it is true, the
+// active stage comes from the file, and otherwise from the extended file. The result has the
+// named stages of both files.
 func mergeRollout(over, under *policy.Rollout, said bool) policy.Rollout {
 	merged := *over
 	if !said {

@@ -49,7 +49,7 @@ func TestF9_MistakesAreReportedWithTheirExactPlace(t *testing.T) {
 		messages   []string // parts of the expected messages, in the order of the marks
 	}{
 		{"an unknown key", "default:\n  backoff: {first: 1s}\n  «max_atempts: 3\n", []string{`unknown key "max_atempts", did you mean "max_attempts"?`}},
-		{"max_attempts that contradicts max_retries", "default: {max_attempts: «3, max_retries: 3}", []string{"default.max_attempts is 3, but max_retries: 3 means 4 executions"}},
+		{"max_attempts that contradicts max_retries", "default: {max_attempts: «3, max_retries: 3}", []string{"default.max_attempts is 3, but \"max_retries: 3\" means 4 executions"}},
 		{"a limit exceeded by max_attempts", "limits: {max_attempts: 3}\ndefault: {max_attempts: «4}",
 			[]string{"default.max_retries: 3 retries make 4 attempts, limits.max_attempts allows 3"}},
 		{"a wait of a list", "limits: {max_wait: 1m}\nkinds:\n  a.b:\n    backoff: {waits: [1s, «2m]}\n",
@@ -71,8 +71,8 @@ func TestF9_MistakesAreReportedWithTheirExactPlace(t *testing.T) {
 			text, marks := mistakes.Cut(tt.text)
 			problems := problemsOf(t, text)
 			if tt.messages == nil {
-				if len(problems) == 0 || !strings.Contains(problems[0].Message, "contradicts retry: false") {
-					t.Errorf("got the problems %v, want a first problem that says that a value contradicts retry: false", problems)
+				if len(problems) == 0 || !strings.Contains(problems[0].Message, "contradicts \"retry: false\"") {
+					t.Errorf("got the problems %v, want a first problem that says that a value contradicts \"retry: false\"", problems)
 				}
 				return
 			}

@@ -39,10 +39,10 @@ func (r *reader) checkNames(s *policy.Spec) {
 		case ref.defines && hint != "":
 			r.Addf(ref.at, "class %s is not built in%s A class of your own needs a verdict, or the built-in class that it is", yamlfile.Quote(ref.class), hint)
 		case ref.defines:
-			r.Addf(ref.at, "class %s is not built in; give it a verdict, or say with is which built-in class it is", yamlfile.Quote(ref.class))
+			r.Addf(ref.at, "class %s is not built in; give it a verdict, or say with \"is\" which built-in class it is", yamlfile.Quote(ref.class))
 		default:
 			if hint == "" {
-				hint = "; define it under classes, with a verdict"
+				hint = "; define it under \"classes\", with a verdict"
 			}
 			r.Addf(ref.at, "%s names the class %s, which is not known%s", ref.path, yamlfile.Quote(ref.class), hint)
 		}

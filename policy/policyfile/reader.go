@@ -88,7 +88,7 @@ func (r *reader) Err() error {
 	return problems
 }
 
-// duration reads a duration between 0 and longest.
+// duration reads a duration between 0 and the given one.
 func (r *reader) duration(into *time.Duration, longest time.Duration) func(value) {
 	return r.Duration(into, 0, longest)
 }

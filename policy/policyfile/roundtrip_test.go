@@ -3,6 +3,7 @@ package policyfile_test
 import (
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -93,7 +94,7 @@ func genSpec(t *testing.T, rt *rapid.T) policy.Spec {
 		})
 	}
 	for range g.number(0, 3) {
-		k := policy.KindSpec{Settings: g.settings()}
+		k := policy.KindSpec{Settings: g.settings(), Runs: g.runs()}
 		for range g.number(0, 2) {
 			put(&k.Classes, g.class(), g.settings())
 		}
@@ -193,6 +194,17 @@ func pointer[T any](g gen, draw func() T) *T {
 	return &v
 }
 
+func (g gen) runs() policy.RunSpec {
+	if !g.yes() {
+		return policy.RunSpec{}
+	}
+	code := func() string { return g.maybe(string(g.class())) }
+	return policy.RunSpec{
+		Timeout: g.span(time.Second, policy.TimeoutMax), MaxCrashes: g.number(0, 5),
+		Codes: policy.Codes{TimeLimit: code(), MissingInput: code(), Command: code()},
+	}
+}
+
 func (g gen) settings() policy.Settings {
 	if !g.yes() {
 		return policy.Settings{}
@@ -258,8 +270,12 @@ func withBuiltin(r failure.Rules, on bool) failure.Rules {
 }
 
 func (g gen) classify() failure.Rules {
+	codes := 0 // each code is another one, because the second of two equal codes may never apply
 	return failure.Rules{
-		Codes: some(g, func() failure.CodeRule { return failure.CodeRule{Code: g.text(), Class: g.class(), Kinds: g.kinds()} }),
+		Codes: some(g, func() failure.CodeRule {
+			codes++
+			return failure.CodeRule{Code: g.text() + strconv.Itoa(codes), Class: g.class(), Kinds: g.kinds()}
+		}),
 		Types: some(g, func() failure.TypeRule { return failure.TypeRule{Type: g.text(), Class: g.class(), Kinds: g.kinds()} }),
 		Statuses: some(g, func() failure.StatusRule {
 			from := g.number(100, 599)
@@ -415,7 +431,7 @@ func TestF9_TheHashDoesNotChange(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := "f6a971ae571a977c7523cf5672841167877c44f553e46227dde4b2912a6e72c4"; f.Spec.Hash != want {
+	if want := "b36ffbce2634bbf40f2cf58f2ef3cc2f428b56afb9ad2ede230c37a886a50bd6"; f.Spec.Hash != want {
 		t.Errorf("testdata/full.yaml has the hash %s, want %s: stored decisions would no longer name their policy", f.Spec.Hash, want)
 	}
 }

@@ -111,7 +111,7 @@ func generic(path string) string {
 
 // tail shortens a path to its last part, if this part is the same everywhere in a file.
 func tail(path string) string {
-	for _, part := range []string{"backoff", "backoff.jitter", "hint", "escalate"} {
+	for _, part := range []string{"backoff", "backoff.jitter", "hint", "escalate", "codes"} {
 		if strings.HasSuffix(path, "."+part) {
 			return part
 		}
@@ -230,6 +230,10 @@ func TestF9_SchemaAndReaderAgree(t *testing.T) {
 		rule: {
 			"kinds: render": true, "kinds: [a, b]": true, "kinds: []": false, "kinds: [A]": false, "priority: 1": true, "priority: 0": false,
 			"overrides: {a: b}": true, "overrides: {a: 1}": false, "hold: {message: m, notify: n}": true, "hold: true": false,
+		},
+		"default: {%s}": {
+			"timeout: 5m": true, "timeout: 5": false, "max_crashes: 5": true, "max_crashes: 6": false, "max_crashes: 0": false,
+			"codes: {time_limit: A}": true, "codes: {command: a b}": false, "codes: {missing: A}": false, "codes: A": false,
 		},
 		"classify: {%s}": {
 			"builtin: false, codes: [{code: A, class: Crash}]": true, "builtin: off": false, "codes: [{code: A, class: Crash}]": true, "codes: [{code: [A, B], class: Crash}]": true,

@@ -2,6 +2,7 @@ package policyfile
 
 import (
 	"strconv"
+	"strings"
 
 	"github.com/redrive/redrive/failure"
 	"github.com/redrive/redrive/internal/yamlfile"
@@ -16,11 +17,14 @@ func (r *reader) policy(v value, s *policy.Spec, extends *string) {
 		{"extends", r.NonEmpty(extends)},
 		{"limits", func(v value) { r.limits(v, &s.Limits) }},
 		{"rollout", func(v value) { r.rollout(v, &s.Rollout) }},
-		{"default", r.onlySettings(&s.Default)},
+		{"default", func(v value) { r.Fields(v, settingsWanted, append(r.run(&s.Runs), r.settings(v, &s.Default)...)) }},
 		{"classes", func(v value) { r.classes(v, s) }},
 		{"kinds", func(v value) { r.kinds(v, s) }},
 		{"rules", func(v value) { r.rules(v, s) }},
-		{"classify", func(v value) { r.classify(v, &s.Classify) }},
+		{"classify", func(v value) {
+			r.classify(v, &s.Classify)
+			r.repeatedCodes(v, s.Classify.Codes)
+		}},
 		{"words", func(v value) { r.words(v, &s.Words) }},
 	})
 }
@@ -69,12 +73,12 @@ func (r *reader) kinds(v value, s *policy.Spec) {
 					put(&k.Classes, failure.Class(name), s)
 				})
 			}},
-		}, r.settings(v, &k.Settings)...))
+		}, append(r.run(&k.Runs), r.settings(v, &k.Settings)...)...))
 		put(&s.Kinds, name, k)
 	})
 }
 
-// named reads a mapping whose keys are classes. The parameter defines says whether a key may
+// named reads a mapping whose keys are classes. The second argument says whether a key may
 // define a new class.
 func (r *reader) named(v value, defines bool, read func(name string, v value)) {
 	if v.Shape == yamlfile.Null || !r.Is(v, yamlfile.Mapping, "a mapping such as {NetworkTimeout: {max_retries: 3}}") {
@@ -198,6 +202,22 @@ func (r *reader) hold(into *policy.Hold) func(value) {
 			{"message", r.NonEmpty(&into.Message)},
 			{"notify", r.NonEmpty(&into.Notify)},
 		})
+	}
+}
+
+// repeatedCodes reports codes that can never win, because an earlier entry of the file has the same code
+// for all kinds.
+func (r *reader) repeatedCodes(v value, codes []failure.CodeRule) {
+	first := map[string]*failure.CodeRule{}
+	for i := range codes {
+		rule := &codes[i]
+		key := strings.ToLower(rule.Code)
+		if earlier := first[key]; earlier == nil {
+			first[key] = rule
+		} else if earlier.Class != rule.Class && len(earlier.Kinds) == 0 && rule.Code != "" {
+			r.Addf(v.Pos, "%s.codes: the code %s has the class %s by an earlier entry, so its class %s never applies: remove one of the two",
+				v.Path, yamlfile.Quote(rule.Code), earlier.Class, rule.Class)
+		}
 	}
 }
 

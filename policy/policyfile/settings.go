@@ -3,9 +3,11 @@ package policyfile
 import (
 	"math/big"
 	"slices"
+	"strings"
 
 	"github.com/redrive/redrive/failure"
 	"github.com/redrive/redrive/internal/yamlfile"
+	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/policy"
 )
 
@@ -31,6 +33,31 @@ func (r *reader) settings(v value, s *policy.Settings) []field {
 	}
 }
 
+// run returns the keys of a file for the runs of jobs. The default and each kind have these keys.
+func (r *reader) run(s *policy.RunSpec) []field {
+	return []field{
+		{"timeout", r.Duration(&s.Timeout, timeoutMin, policy.TimeoutMax)},
+		{"max_crashes", r.Integer(&s.MaxCrashes, 1, job.MaxCrashes, "")},
+		{"codes", func(v value) {
+			r.Fields(v, "a mapping such as {time_limit: FFMPEG_TIMEOUT, command: FFMPEG_ERROR}", []field{
+				{"time_limit", r.code(&s.Codes.TimeLimit)},
+				{"missing_input", r.code(&s.Codes.MissingInput)},
+				{"command", r.code(&s.Codes.Command)},
+			})
+		}},
+	}
+}
+
+// code reads the code of a failure.
+func (r *reader) code(into *string) func(value) {
+	return func(v value) {
+		r.NonEmpty(into)(v)
+		if len(*into) > failure.CodeMax || strings.ContainsAny(*into, " \t\n") {
+			r.Addf(v.Pos, "%s is the code %s; it must be one word of at most %d bytes", v.Path, yamlfile.Quote(yamlfile.Clip(*into)), failure.CodeMax)
+		}
+	}
+}
+
 // onlySettings reads a mapping that may only contain settings.
 func (r *reader) onlySettings(into *policy.Settings) func(value) {
 	return func(v value) { r.Fields(v, settingsWanted, r.settings(v, into)) }
@@ -48,7 +75,7 @@ func (r *reader) attempts(v, owner value, retries **int) {
 	switch given := owner.Get("max_retries"); {
 	case n == 0: // the value is wrong, and this was already reported
 	case *retries != nil && **retries != n-1:
-		r.Addf(v.Pos, "%s is %d, but max_retries: %d means %d executions; keep one of the two", v.Path, n, **retries, **retries+1)
+		r.Addf(v.Pos, "%s is %d, but \"max_retries: %d\" means %d executions; keep one of the two", v.Path, n, **retries, **retries+1)
 	case *retries == nil && given == nil:
 		n--
 		*retries = &n

@@ -18,7 +18,7 @@ type Watcher struct {
 
 	mu   sync.Mutex // this mutex is locked during a reload
 	last []byte     // the content that was parsed last; it may have mistakes
-	seen []byte     // the content that the last Look found, if it is not the content in last; otherwise nil
+	seen []byte     // the content that the last Look found, if it differs from the content that was parsed last; otherwise nil
 	lost bool       // whether the last attempt to read the file failed
 }
 
@@ -76,9 +76,9 @@ func (w *Watcher) reload(complete bool) (changed bool, err error) {
 	return before == nil || before.Policy.Hash() != f.Policy.Hash(), nil
 }
 
-// Run calls Look at each tick, until ctx ends or the channel tick is closed. It calls
-// changed with each new policy and failed with each error of Look. Both functions may be
-// nil.
+// Run calls Look at each tick, until ctx ends or the channel is closed. It calls the first
+// function with each new policy and the second with each error of Look. Both functions may
+// be nil.
 func (w *Watcher) Run(ctx context.Context, tick <-chan time.Time, changed func(*File), failed func(error)) {
 	for {
 		select {

@@ -232,7 +232,7 @@ func (w *costs) node(n ast.Node) {
 	case *ast.CallNode:
 		w.call(n)
 	case *ast.VariableDeclaratorNode:
-		w.refuse(n, "must not use let: values that are built from values grow without bound; write the expression out")
+		w.refuse(n, "must not use \"let\": values that are built from values grow without bound; write the expression out")
 	default:
 		w.refuse(n, "must not use this: its cost is not bounded by the length of the condition%s", allowedCure)
 	}
@@ -280,7 +280,7 @@ func spelling(operator string) string {
 func (w *costs) matches(n *ast.BinaryNode) {
 	pattern, ok := n.Right.(*ast.StringNode)
 	if !ok {
-		w.refuse(n, "must give matches a pattern in quotes, which is checked when the file is read")
+		w.refuse(n, "must give \"matches\" a pattern in quotes, which is checked when the file is read")
 		return
 	}
 	if _, err := regexp.Compile(pattern.Value); err != nil {

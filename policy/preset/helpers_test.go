@@ -168,7 +168,8 @@ func exact(d time.Duration) (low, high time.Duration) { return d, d }
 func upTo(d time.Duration) (low, high time.Duration) { return 0, d }
 
 // plus returns a function that gives the shortest and the longest wait: the nominal wait, and
-// the nominal wait plus more. Both are at most the parameter most.
+// the sum of the nominal wait and the first duration. Both waits are at most the second
+// duration.
 func plus(more, most time.Duration) func(time.Duration) (low, high time.Duration) {
 	return func(d time.Duration) (low, high time.Duration) { return min(d, most), min(d+more, most) }
 }

@@ -28,16 +28,16 @@ type Plan func(Call) Fault
 // None is a Plan without faults.
 func None(Call) Fault { return Fault{} }
 
-// Nth returns a Plan in which the n-th call of a method has the fault. If method is "", the
-// calls of all methods are counted.
+// Nth returns a Plan in which the n-th call of a method has the fault. If the name of the method
+// is "", the calls of all methods are counted.
 func Nth(method string, n int, f Fault) Plan { return Range(method, n, n, f) }
 
 // From returns a Plan in which the n-th call of a method and all later calls have the fault.
 func From(method string, n int, f Fault) Plan { return Range(method, n, 0, f) }
 
-// Range returns a Plan in which the calls with the numbers first to last of a method have the
-// fault. If last is 0, all later calls have the fault, too. If method is "", the calls of all
-// methods are counted.
+// Range returns a Plan in which a range of the calls of a method have the fault. The two numbers
+// are those of the first and the last of these calls. If the second number is 0, all later calls
+// have the fault, too. If the name of the method is "", the calls of all methods are counted.
 func Range(method string, first, last int, f Fault) Plan {
 	return func(c Call) Fault {
 		n := c.N

@@ -75,7 +75,7 @@ func notDead(r *record) error {
 
 // selected returns the dead letters that the action's filter selects and to which the act applies:
 // at most limit dead letters, the lowest death numbers first. A negative limit means no limit. The
-// result next is the value of After for the next step.
+// second result is the value of After for the next step.
 func (t *tx) selected(a *store.Action, limit int) (entries []*entry, next int64) {
 	f := *a.Filter
 	if len(f.Statuses) == 0 {

@@ -94,6 +94,6 @@ func (s *Store) SetQueue(ctx context.Context, by store.By, c store.QueueChange) 
 func (t *tx) note(by store.By, action, target, before, after string) {
 	t.audit = append(t.audit, store.Audit{
 		Seq: int64(len(t.audit)) + 1, At: t.now, Actor: by.Actor, Action: action, Target: target,
-		Reason: by.Reason, Before: before, After: after,
+		Reason: by.Reason, Before: before, After: after, Via: by.Via,
 	})
 }

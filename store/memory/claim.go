@@ -156,8 +156,8 @@ func (c *claims) expire(r *record) {
 }
 
 // nextDue returns the start time of the next job that the order may claim; see NextDue in
-// store.Worker. The result ok is false if there is no such job. In each lane and priority, nextDue
-// examines only the first remaining job.
+// store.Worker. The second result is false if there is no such job. In each lane and priority,
+// nextDue examines only the first remaining job.
 func (t *tx) nextDue(o *order) (next job.Micros, ok bool) {
 	consider := func(at job.Micros) {
 		if !ok || at < next {

@@ -89,7 +89,8 @@ func (t *tx) deathAt(death int64) (int, bool) {
 	return slices.BinarySearchFunc(t.deaths, death, func(e *entry, n int64) int { return cmp.Compare(e.Death, n) })
 }
 
-// between returns the entries whose deaths are above after and at most through.
+// between returns the entries whose deaths are above the first number, up to and including the
+// second.
 func (t *tx) between(after, through int64) []*entry {
 	first := sort.Search(len(t.deaths), func(i int) bool { return t.deaths[i].Death > after })
 	last := sort.Search(len(t.deaths), func(i int) bool { return t.deaths[i].Death > through })

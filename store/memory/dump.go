@@ -35,6 +35,8 @@ func (s *Store) Dump(ctx context.Context) (*store.Dump, error) {
 		Figures:    t.dumpFigures(),
 		Notes:      slices.Clone(t.notes),
 		Requests:   t.sortedRequests(),
+		Access:     t.sortedAccess(),
+		Secrets:    slices.Sorted(maps.Keys(t.secrets)),
 	}
 	for _, id := range t.ids {
 		r := t.jobs[id]

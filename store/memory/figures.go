@@ -54,6 +54,7 @@ func (t *tx) attempted(r *record, o *job.Outcome) {
 			f.Failed++
 			f.Class(o.Failure.Class).Failed++
 		}
+		f.CountRetries(o)
 	})
 }
 

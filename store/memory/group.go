@@ -92,26 +92,53 @@ func (s *Store) Groups(ctx context.Context, f store.GroupFilter) (store.GroupPag
 	if f.Limit == 0 {
 		f.Limit = pageDefault
 	}
-	var groups []*group
+	var groups []store.Group
 	for _, g := range t.groups {
 		if g.matches(&f) {
-			groups = append(groups, g)
+			shown := g.Group
+			shown.Trend = trend(g.deaths, t.now, hour, store.TrendHours)
+			groups = append(groups, shown)
 		}
 	}
-	slices.SortFunc(groups, func(a, b *group) int {
+	if f.Merge {
+		groups = mergeSets(groups)
+	}
+	slices.SortFunc(groups, func(a, b store.Group) int {
 		if f.Largest {
-			return cmp.Or(cmp.Compare(b.Pending, a.Pending), cmp.Compare(b.N, a.N), cmp.Compare(a.Fingerprint, b.Fingerprint))
+			return cmp.Or(cmp.Compare(b.Pending, a.Pending), cmp.Compare(b.N, a.N), cmp.Compare(lowest(&a), lowest(&b)))
 		}
-		return cmp.Or(cmp.Compare(b.LastAt, a.LastAt), cmp.Compare(a.Fingerprint, b.Fingerprint))
+		return cmp.Or(cmp.Compare(b.LastAt, a.LastAt), cmp.Compare(lowest(&a), lowest(&b)))
 	})
 	page := store.GroupPage{Total: len(groups)}
 	groups = groups[min(f.Skip, len(groups)):]
-	for _, g := range groups[:min(f.Limit, len(groups))] {
-		shown := g.Group
-		shown.Trend = trend(g.deaths, t.now, hour, store.TrendHours)
-		page.Groups = append(page.Groups, shown)
-	}
+	page.Groups = append(page.Groups, groups[:min(f.Limit, len(groups))]...)
 	return page, nil
+}
+
+// mergeSets replaces the groups of each set by one group.
+func mergeSets(groups []store.Group) []store.Group {
+	slices.SortFunc(groups, func(a, b store.Group) int { return cmp.Compare(a.Fingerprint, b.Fingerprint) })
+	sets := make(map[string][]store.Group)
+	var merged []store.Group
+	for _, g := range groups {
+		if g.Set == "" {
+			merged = append(merged, g)
+		} else {
+			sets[g.Set] = append(sets[g.Set], g)
+		}
+	}
+	for _, set := range sets {
+		merged = append(merged, store.Merged(set))
+	}
+	return merged
+}
+
+// lowest returns the fingerprint of a group, or the lowest one of a set.
+func lowest(g *store.Group) string {
+	if len(g.Groups) > 0 {
+		return g.Groups[0]
+	}
+	return g.Fingerprint
 }
 
 func (g *group) matches(f *store.GroupFilter) bool {

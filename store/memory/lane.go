@@ -67,8 +67,8 @@ func usageOf(m map[string]*usage, name string) *usage {
 // full reports whether the number of running jobs has reached the limit; 0 means no limit.
 func (u *usage) full(limit int) bool { return limit > 0 && u.running >= limit }
 
-// next returns the time at which the rate allows the next start. It is never before the time given
-// by now.
+// next returns the time at which the rate allows the next start. It is never before the given
+// time.
 func (u *usage) next(r store.Rate, now job.Micros) job.Micros {
 	if r.Unlimited() {
 		return now
@@ -76,7 +76,7 @@ func (u *usage) next(r store.Rate, now job.Micros) job.Micros {
 	return r.Next(u.arrival, now)
 }
 
-// start counts a run that starts at the time given by now, and updates the state of the rate.
+// start counts a run that starts at the given time, and updates the state of the rate.
 func (u *usage) start(r store.Rate, now job.Micros) {
 	u.running++
 	if !r.Unlimited() {

@@ -54,7 +54,7 @@ func (r *record) waits() storekit.Waits {
 // fresh reports whether a waiting or retrying job has not run in its current life.
 func (r *record) fresh() bool { return r.Counters == job.Counters{} }
 
-// alter applies the change c to a waiting or retrying job. The result changed is false if the job
+// alter applies the change c to a waiting or retrying job. The first result is false if the job
 // already had all the new values. If alter returns an error, the job is unchanged.
 func (t *tx) alter(by store.By, r *record, c *store.Change) (changed bool, err error) {
 	was := r.waits()
@@ -118,7 +118,7 @@ func (s *Store) PreviewLive(ctx context.Context, a store.LiveAction) (store.Live
 }
 
 // liveJobs returns at most limit live jobs to which the action applies, in the order of their ids.
-// The result next is the value of After for the next step.
+// The second result is the value of After for the next step.
 func (t *tx) liveJobs(a *store.LiveAction, limit int) (jobs []*record, next job.ID) {
 	f := a.Selection()
 	for _, id := range t.ids {

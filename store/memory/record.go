@@ -90,7 +90,7 @@ func (t *tx) wait(r *record, to job.State, runAt job.Micros) {
 }
 
 // finish ends a detached job as completed or cancelled. It clears the fields that an ended job does
-// not keep; a completed job keeps its payload and attributes only if keep is true.
+// not keep; a completed job keeps its payload and attributes only if the last argument is true.
 func (t *tx) finish(r *record, to job.State, keep bool) {
 	r.State, r.FinishedAt = to, t.now
 	r.RunAt, r.Deadline = 0, 0
@@ -126,7 +126,7 @@ func (t *tx) cancel(r *record) {
 	t.transition(r, from, job.Cancel, "")
 }
 
-// fail appends the failure record of the run that is ending. The argument attempts is the number of
+// fail appends the failure record of the run that is ending. The given number is the number of
 // attempts of the job before this run.
 func (t *tx) fail(r *record, f job.Failure, attempts int32, o *job.Outcome) {
 	f = cloneFailure(f)

@@ -14,8 +14,8 @@ import (
 )
 
 // answered adds the end of a run to the numbers of the redrive that released the job. It is also
-// called if the job ends without a run. The argument to is the new state of the job, and f is the
-// failure record of the run or nil. Call answered after the run was counted.
+// called if the job ends without a run. The last two arguments are the new state of the job, and
+// the failure record of the run or nil. Call answered after the run was counted.
 func (t *tx) answered(r *record, attempt bool, to job.State, f *job.Failure) {
 	if r.redrive == 0 {
 		return
@@ -90,7 +90,7 @@ func (t *tx) redriveOf(key string) *store.Redrive {
 func cloneRedrive(r *store.Redrive) store.Redrive {
 	c := *r
 	c.Filter.Statuses = slices.Clone(c.Filter.Statuses)
-	c.Change.Override = bytes.Clone(c.Change.Override)
+	c.Change.Override, c.Patch = bytes.Clone(c.Change.Override), bytes.Clone(c.Patch)
 	if r.Live != nil {
 		live := *r.Live
 		live.Filter.States = slices.Clone(live.Filter.States)
@@ -280,6 +280,9 @@ func (t *tx) auditReleases(r *store.Redrive) {
 // store has no room.
 func (t *tx) release(r *store.Redrive, plan store.RedrivePlan) int64 {
 	left, _ := t.selected(&store.Action{Do: store.ActRetry, Filter: &r.Filter, Through: r.Through, After: r.Cursor}, -1)
+	if r.Patch != nil {
+		return t.releasePatched(r, plan, left)
+	}
 	chosen := left[:min(plan.Release, len(left))]
 	if plan.Spread {
 		chosen = spread(left, plan.Release)
@@ -306,6 +309,52 @@ func (t *tx) release(r *store.Redrive, plan store.RedrivePlan) int64 {
 	}
 	r.RecordStep(t.now, plan, did)
 	return did.Released
+}
+
+// releasePatched does the same as release for a redrive with a patch, which changes the payload of
+// each job. The list contains the dead letters after the cursor.
+func (t *tx) releasePatched(r *store.Redrive, plan store.RedrivePlan, left []*entry) int64 {
+	chosen := left[:min(plan.Release, len(left))]
+	lowest := chosen
+	if plan.Spread {
+		chosen = spread(left, plan.Release)
+	}
+	did := t.patchAll(r, chosen)
+	if did.Released == 0 && did.Blocked == nil && plan.Spread && len(chosen) < len(left) { // see release
+		plan.Spread, chosen = false, lowest
+		did = t.patchAll(r, chosen)
+	}
+	did.Exhausted = len(chosen) == len(left)
+	did.Cursor = max(did.Cursor, r.Cursor)
+	r.RecordStep(t.now, plan, did)
+	return did.Released
+}
+
+// patchAll releases jobs with their changed payloads. It stops at the first job for whose lane the
+// store has no room.
+func (t *tx) patchAll(r *store.Redrive, chosen []*entry) (did store.RedriveDone) {
+	patch, err := store.NewPayloadPatch(&r.RedriveSpec)
+	if err != nil {
+		panic(err) // this cannot happen: StartRedrive has checked the patch
+	}
+	for _, e := range chosen {
+		c := r.Change
+		if did.Blocked = t.roomFor(&c, t.jobs[e.Job]); did.Blocked != nil {
+			return did
+		}
+		did.Cursor = e.Death
+		var refused error
+		if c.Payload, refused = patch.Apply(e.Job, t.jobs[e.Job].Payload); refused == nil {
+			refused = t.keyInUse(t.jobs[e.Job], &c)
+		}
+		if refused != nil {
+			did.Refused, did.RefusedWhy = did.Refused+1, cmp.Or(did.RefusedWhy, refused)
+			continue
+		}
+		t.revive(e, redriver(r.ID), "", &c, r.ID)
+		did.Released++
+	}
+	return did
 }
 
 // spread chooses at most n of the entries, spread evenly over the range of their death numbers.

@@ -54,7 +54,7 @@ func (b *bench) ok(err error) {
 	}
 }
 
-// add enqueues n jobs of kind k in queue q. The function change may change each job before it
+// add enqueues n jobs of kind k in queue q. The given function may change each job before it
 // is enqueued.
 func (b *bench) add(n int, change func(i int, n *job.New)) job.ID {
 	b.t.Helper()

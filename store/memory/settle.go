@@ -66,11 +66,14 @@ func (t *tx) settled(o *job.Outcome) error {
 	return storekit.Settled(r.State, r.Token, o, crashed)
 }
 
-// endRun ends a run with the given outcome. If the job runs again, the argument to is its lane.
+// endRun ends a run with the given outcome. If the job runs again, the last argument is its lane.
 func (t *tx) endRun(r *record, o *job.Outcome, to laneName) {
 	attempts, cancel, class, fingerprint := r.Counters.Attempts, r.CancelAt != 0, "", ""
 	r.Counters.Count(o.Cause)
 	attempt := o.Cause == job.Succeeded || o.Cause == job.Failed
+	if o.Cost > 0 && o.StoresCost() {
+		t.count(r.lane.laneName, func(f *store.Figures) { f.Cost += o.Cost })
+	}
 	if attempt {
 		t.attempted(r, o)
 	}

@@ -63,6 +63,8 @@ type Store struct {
 	audit     []store.Audit
 	notes     []store.Note
 	requests  map[requestName]store.Request
+	access    map[string]store.AccessKey
+	secrets   map[string][]byte
 	lastNote  int64                  // number of the last note
 	listeners map[*listener]struct{} // the callers of Notify
 	followers map[*listener]struct{} // the callers of Follow
@@ -95,6 +97,8 @@ func New(o Options) *Store {
 		schedules: make(map[string]store.CronSlot),
 		processes: make(map[processName]*store.Process),
 		requests:  make(map[requestName]store.Request),
+		access:    make(map[string]store.AccessKey),
+		secrets:   make(map[string][]byte),
 		entries:   make(map[store.DeadCount]int64),
 		minutes:   make(map[job.Micros]int64),
 		figures:   make(map[storekit.FigureName]*store.Figures),

@@ -28,8 +28,8 @@ func trend(counts map[job.Micros]int64, now, unit job.Micros, n int) []int64 {
 	return numbers
 }
 
-// countDead adds the number given by the argument by to one counter: that of the dead letters with
-// the same status, reason, class, kind and queue as the dead letter e.
+// countDead adds the given number to one counter: that of the dead letters with the same status,
+// reason, class, kind and queue as the dead letter e.
 func (t *tx) countDead(e *entry, by int64) {
 	c := store.DeadCount{Status: e.Status, Reason: e.Reason, Class: e.Class, Kind: e.Kind, Queue: e.Queue}
 	t.entries[c] += by

@@ -136,6 +136,15 @@ func (w *crowdWorker) exchange(ctx context.Context, x store.Exchange) {
 				note.Answer = check.Refused
 			}
 			h.Writes = append(h.Writes, note)
+			if o.Failure == nil {
+				continue
+			}
+			for k := len(h.Runs) - 1; k >= 0; k-- {
+				if r := &h.Runs[k]; r.Job == o.ID && r.Token == o.Token {
+					r.Error = o.Failure.Message
+					break
+				}
+			}
 		}
 		for i := range answer.Claims {
 			a := &answer.Claims[i]

@@ -60,6 +60,9 @@ type Diagnosis struct {
 	// when it is not: no process goes by an earlier one.
 	StoredAhead time.Duration `json:"stored_ahead_ns"`
 
+	// SpaceUnknown says why Space is not known; "" when it is.
+	SpaceUnknown string `json:"space_unknown,omitempty"`
+
 	store.Findings // of redrive's own tables, and all problems
 }
 
@@ -163,7 +166,7 @@ func (r *Diagnosis) examine(c *session) error {
 		r.problem("it has schema %d and this program uses %d; run `redrive migrate`", r.Schema.Version, r.Schema.Known)
 		return nil
 	}
-	return errors.Join(r.tables(c), r.activity(c), r.prepared(c, longTransaction), r.events(c), r.jobs(c), r.deadLetters(c))
+	return errors.Join(r.tables(c), r.space(c), r.activity(c), r.prepared(c, longTransaction), r.events(c), r.jobs(c), r.deadLetters(c))
 }
 
 const selSettingsOf = `SELECT name, setting FROM pg_settings WHERE name IN ('server_version', 'fsync', 'synchronous_commit',
@@ -200,11 +203,31 @@ func (r *Diagnosis) tables(c *session) error {
 		WHERE schemaname = $1 AND relname LIKE 'redrive\_%' ORDER BY 2 DESC, 1`, func(row sqlstore.Row) error {
 		t := TableStats{Name: row.Text(0), Size: row.Int(1), Live: row.Int(2), Dead: row.Int(3)}
 		r.Size += t.Size
+		r.Bytes = r.Size
 		r.Tables = append(r.Tables, t)
 		if t.Dead > deadFew && float64(t.Dead) > deadTuples*float64(t.Live+t.Dead) {
 			r.problem("%s has %d rows that wait to be cleaned beside %d: end old transactions (below), and see that autovacuum keeps up",
 				t.Name, t.Dead, t.Live)
 		}
+		return nil
+	}, text(r.Name))
+}
+
+// selDirectory finds the directory of the table of jobs. PostgreSQL has no statement that tells the free
+// space of a file system, and shows the directory of its data only to members of pg_read_all_settings.
+const selDirectory = `SELECT pg_backend_pid(), coalesce(nullif(pg_tablespace_location(CASE c.reltablespace WHEN 0 THEN d.dattablespace
+	ELSE c.reltablespace END), ''), (SELECT setting FROM pg_settings WHERE name = 'data_directory'), '')
+	FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_database d ON d.datname = current_database()
+	WHERE n.nspname = $1 AND c.relname = 'redrive_jobs'`
+
+// space finds the free space of the server's file system, if the server runs on this machine.
+func (r *Diagnosis) space(c *session) error {
+	return r.each(c, selDirectory, func(row sqlstore.Row) error {
+		if row.Text(1) == "" {
+			r.SpaceUnknown = "the role may not read the server's data_directory: GRANT pg_read_all_settings TO it"
+			return nil
+		}
+		r.Space, r.SpaceUnknown = spaceOf(row.Int(0), row.Text(1))
 		return nil
 	}, text(r.Name))
 }

@@ -1,9 +1,15 @@
 package postgres
 
 import (
+	"net/url"
+	"os"
+	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"github.com/redrive/redrive/internal/testing/pgtest"
 	"github.com/redrive/redrive/job"
@@ -45,6 +51,40 @@ func TestDoctorOfAHealthyDatabase(t *testing.T) {
 	}
 	if r.ClockAhead > time.Second || r.ClockAhead < -time.Second {
 		t.Errorf("the clock of this machine is %s from itself", r.ClockAhead)
+	}
+	if runtime.GOOS == "linux" && (r.Space == nil || r.Space.Free <= 0 || r.Space.Total < r.Space.Free || r.SpaceUnknown != "") {
+		t.Errorf("space of a server on this machine: got %+v, unknown because %q; want its file system", r.Space, r.SpaceUnknown)
+	}
+	if r.Bytes != r.Size {
+		t.Errorf("got %d bytes for the limit of --size, want the size of the tables, %d", r.Bytes, r.Size)
+	}
+}
+
+// The free space is of the server's machine. Nothing is said of the space here if the server is elsewhere.
+func TestDoctorDoesNotGuessTheSpaceOfAnotherMachine(t *testing.T) {
+	t.Parallel()
+	if space, why := spaceOf(int64(os.Getpid()), t.TempDir()); space != nil || why == "" {
+		t.Errorf("the process with the id of the server is another program: got the space %+v, unknown because %q; want no space and a reason", space, why)
+	}
+	server := pgtest.New(t)
+	opened(t, server.DSN(), nil)
+	conn, err := pgx.Connect(t.Context(), server.DSN())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close(t.Context()) }()
+	if _, err := conn.Exec(t.Context(), `CREATE ROLE onlooker LOGIN PASSWORD 'pw'; GRANT USAGE ON SCHEMA redrive TO onlooker;
+		GRANT SELECT ON ALL TABLES IN SCHEMA redrive TO onlooker`); err != nil {
+		t.Fatal(err)
+	}
+	as := &url.URL{Scheme: "postgres", User: url.UserPassword("onlooker", "pw"), Path: "/" + conn.Config().Database, RawQuery: url.Values{
+		"host": {conn.Config().Host}, "port": {strconv.Itoa(int(conn.Config().Port))}, "sslmode": {"disable"}}.Encode()}
+	r, err := Diagnose(t.Context(), as.String(), "", time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Space != nil || !strings.Contains(r.SpaceUnknown, "pg_read_all_settings") {
+		t.Errorf("a role without rights: got the space %+v, unknown because %q; want no space and the right that it needs", r.Space, r.SpaceUnknown)
 	}
 }
 

@@ -39,17 +39,17 @@ var overrides = map[string]string{
 	// Numbers without gaps, in the order of commits: the row that counts them is
 	// locked until the end of the transaction.
 	"insAudit": `WITH number AS (UPDATE redrive_meta SET value = value + 1 WHERE key = 'audit' RETURNING value)
-		INSERT INTO redrive_audit (seq, at, actor, action, target, reason, before, after)
-		SELECT value, $1, $2, $3, $4, $5, $6, $7 FROM number`,
+		INSERT INTO redrive_audit (seq, at, actor, action, target, reason, before, after, via)
+		SELECT value, $1, $2, $3, $4, $5, $6, $7, $8 FROM number`,
 	"insRedrive": `WITH number AS (UPDATE redrive_meta SET value = value + 1 WHERE key = 'redrives' RETURNING value)
 		INSERT INTO redrive_redrives (id, spec, policy, state, by, reason, created_at, last_at, key)
 		SELECT value, $1, $2, $3, $4, $5, $6, $6, $7 FROM number RETURNING id`,
 
 	// The order begins with the column of the index. So the planner cannot choose to walk
 	// over the primary key, which would take long for somebody who has done little.
-	"walkAuditActor": `SELECT seq, at, actor, action, target, reason, before, after FROM redrive_audit
+	"walkAuditActor": `SELECT seq, at, actor, action, target, reason, before, after, via FROM redrive_audit
 		WHERE actor >= $1 AND (actor, seq) < ($1, $2) ORDER BY actor DESC, seq DESC`,
-	"walkAuditTarget": `SELECT seq, at, actor, action, target, reason, before, after FROM redrive_audit
+	"walkAuditTarget": `SELECT seq, at, actor, action, target, reason, before, after, via FROM redrive_audit
 		WHERE target = $1 AND substr(target, 1, 256) >= substr($1, 1, 256)
 		AND (substr(target, 1, 256), seq) < (substr($1, 1, 256), $2) ORDER BY substr(target, 1, 256) DESC, seq DESC`,
 
@@ -82,7 +82,7 @@ var overrides = map[string]string{
 		JOIN redrive_lanes l ON l.id = j.lane`,
 	"countDue": `SELECT i, (SELECT count(*) FROM (SELECT 1 FROM redrive_jobs WHERE state = 2
 		AND run_at > CASE i WHEN 0 THEN -9223372036854775807 ELSE $1::bigint + (i - 1) * 60000000 END
-		AND run_at <= $1::bigint + i * 60000000 LIMIT 10000) r) FROM generate_series(0, $2::bigint) i ORDER BY i`,
+		AND run_at <= $1::bigint + i * 60000000 LIMIT 1000) r) FROM generate_series(0, $2::bigint) i ORDER BY i`,
 	"selHeads": `WITH priorities(n) AS (VALUES (1), (2), (3), (4)) SELECT l.queue, l.kind,
 		(SELECT run_at FROM redrive_jobs WHERE lane = l.id AND priority = p.n AND state < 3 ORDER BY run_at LIMIT 1),
 		(SELECT run_at FROM redrive_jobs WHERE lane = l.id AND priority = p.n AND state < 3 AND run_at > $1 ORDER BY run_at LIMIT 1)

@@ -64,6 +64,8 @@ var wholeTables = map[string]string{
 	"allDone": "dump", "allDead": "dump", "allLive": "dump", "allFailures": "dump", "allKeys": "dump", "allProgress": "dump", "allTerms": "dump",
 	"allEvents": "dump", "auditRows": "dump", "allFigures": "dump", "selDeadLetters": "dump",
 	"allGroups": "dump", "allNotes": "dump", "countGroups": "as many rows as there are causes", "lastGroups": "as many rows as there are causes",
+	"countBySet": "as many rows as there are causes", "lastBySet": "as many rows as there are causes", "largestBySet": "as many rows as there are causes",
+	"setGroups":     "as many rows as there are causes",
 	"largestGroups": "as many rows as there are causes", "selOldestPending": "as many rows as there are causes",
 }
 

@@ -45,7 +45,7 @@ func TestEveryStatementIsUnderstood(t *testing.T) {
 	}
 	shared := maps.Collect(sqlstore.Statements())
 	for name := range overrides {
-		if shared[name] == nil {
+		if shared[name] == nil && !sqlstore.HasOwn(name) {
 			t.Errorf("there is no shared statement %q", name)
 		}
 	}

@@ -88,7 +88,7 @@ func configure(conn *sqlite.Conn, pragmas string) error {
 		return err
 	}
 	if mode != "wal" || sync != fmt.Sprint(synchronousFull) {
-		return fmt.Errorf("journal_mode is %s and synchronous is %s: to lose no jobs, the store needs the values wal and %d",
+		return fmt.Errorf("\"journal_mode\" is %s and \"synchronous\" is %s: to lose no jobs, the store needs the values wal and %d",
 			mode, sync, synchronousFull)
 	}
 	return nil

@@ -9,7 +9,7 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// dieAs adds n jobs and makes them dead. For each job, it calls the function given by as with the
+// dieAs adds n jobs and makes them dead. For each job, it calls the given function with the
 // number of the job; the function may change the new job, and returns the failure.
 func (s *seeder) dieAs(n int, as func(i int, n *job.New) job.Failure) {
 	s.t.Helper()

@@ -51,8 +51,8 @@ func (r *Diagnosis) problem(format string, args ...any) {
 // Diagnose examines a database: where and how it is stored, whether its pages are sound, and
 // whether its counters agree with its rows. It reads every page and changes nothing. Problems are
 // in the report; an error means that Diagnose could not examine the database. After reading the
-// pages, Diagnose calls the function given by now and uses the returned time to decide which jobs
-// and leases are late.
+// pages, Diagnose calls the given function and uses the returned time to decide which jobs and
+// leases are late.
 func Diagnose(ctx context.Context, path string, now func() time.Time) (*Diagnosis, error) {
 	r := &Diagnosis{SQLite: sqlite3.SQLITE_VERSION, Modules: modules(), Settings: map[string]string{}, Findings: sqlstore.NewFindings()}
 	path, err := resolve(path)
@@ -91,6 +91,7 @@ func (r *Diagnosis) files() error {
 		return err
 	}
 	r.Size = info.Size()
+	r.Bytes = r.Size
 	if wal, err := os.Stat(r.Path + "-wal"); err == nil {
 		r.WALSize = wal.Size()
 	}

@@ -89,7 +89,7 @@ func TestQ9_IndexOfOwnersStaysSmall(t *testing.T) {
 }
 
 // doctor makes the examination of redrive doctor. It checks how many problems about the index of
-// owners begin with the given text: as many as the argument want says.
+// owners begin with the given text: as many as the given number.
 func (k *keeper) doctor(text string, want int) {
 	k.t.Helper()
 	r, err := Diagnose(k.t.Context(), k.path, func() time.Time { return seedNow.Add(time.Duration(k.ahead.Load())) })

@@ -71,6 +71,12 @@ var readingDead = []plan{
 	{name: "selDeathFrom", want: "SEARCH redrive_dead USING INTEGER PRIMARY KEY (rowid>?)"},
 	{name: "allRoute.up", want: "SEARCH redrive_dead USING INTEGER PRIMARY KEY (" + between},
 	{name: "allRoute.down", want: "SEARCH redrive_dead USING INTEGER PRIMARY KEY (" + between},
+	{name: "setGroups", want: "SEARCH redrive_groups USING INDEX redrive_groups_merged (merged=?); USE TEMP B-TREE FOR ORDER BY"},
+	{name: "countBySet", want: "SCAN g; CORRELATED SCALAR SUBQUERY 1; SEARCH redrive_groups USING INDEX redrive_groups_merged (merged=?)"},
+	{name: "largestBySet", want: "SCAN g; CORRELATED SCALAR SUBQUERY 1; SEARCH redrive_groups USING INDEX redrive_groups_merged (merged=?); CORRELATED SCALAR SUBQUERY 2; " +
+		"SEARCH redrive_groups USING INDEX redrive_groups_merged (merged=?); CORRELATED SCALAR SUBQUERY 3; SEARCH redrive_groups USING INDEX redrive_groups_merged (merged=?); USE TEMP B-TREE FOR ORDER BY"},
+	{name: "lastBySet", want: "SCAN g; CORRELATED SCALAR SUBQUERY 1; SEARCH redrive_groups USING INDEX redrive_groups_merged (merged=?); CORRELATED SCALAR SUBQUERY 2; " +
+		"SEARCH redrive_groups USING INDEX redrive_groups_merged (merged=?); USE TEMP B-TREE FOR ORDER BY"},
 	{name: "countGroups", want: "SCAN redrive_groups", scan: allCauses},
 	{name: "largestGroups", want: "SCAN redrive_groups; USE TEMP B-TREE FOR ORDER BY", scan: allCauses},
 	{name: "lastGroups", want: "SCAN redrive_groups; USE TEMP B-TREE FOR ORDER BY", scan: allCauses},

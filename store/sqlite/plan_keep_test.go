@@ -2,6 +2,8 @@ package sqlite
 
 const requestByKey = "SEARCH redrive_requests USING PRIMARY KEY (scope=? AND key=?)"
 
+const accessByID = "SEARCH redrive_access USING PRIMARY KEY (id=?)"
+
 const processByName = "SEARCH redrive_processes USING PRIMARY KEY (name=? AND instance=?)"
 
 // writingKept holds the statements about redrives, sweeps, cron slots and processes that run
@@ -39,6 +41,14 @@ var writingKept = []plan{
 	{name: "delKey", want: "SEARCH redrive_keys USING PRIMARY KEY (owner=? AND kind=? AND key=?)"},
 	{name: "delRequest", want: requestByKey},
 	{name: "insRequest", want: noPlan},
+	{name: "countAccess", want: "SCAN redrive_access"},
+	{name: "delAccess", want: accessByID},
+	{name: "insKey", want: noPlan},
+	{name: "insSecret", want: noPlan},
+	{name: "selAccess", want: accessByID},
+	{name: "selSecret", want: "SEARCH redrive_secrets USING PRIMARY KEY (name=?)"},
+	{name: "setKey", want: accessByID},
+	{name: "setUsed", want: accessByID},
 	{name: "selRequest", want: requestByKey},
 	{name: "setAnswer", want: requestByKey},
 	{name: "sweepRequests", want: "SEARCH redrive_requests USING INDEX redrive_requests_at (at<?)"},
@@ -81,13 +91,12 @@ var writingKept = []plan{
 // deaths; see readingDead.
 var readingKept = []plan{
 	{name: "walkLetters", want: "SEARCH redrive_dead USING INTEGER PRIMARY KEY (rowid>?)"},
+	{name: "allAccess", want: "SCAN redrive_access"},
 	{name: "allProcesses", want: "SCAN redrive_processes"},
 	{name: "allSchedules", want: "SCAN redrive_schedules"},
-	{name: "countDue", want: "MATERIALIZE priorities; SCAN 4 CONSTANT ROWS; MATERIALIZE minutes; SETUP; SCAN CONSTANT ROW; " +
-		"RECURSIVE STEP; SCAN minutes; SCAN c; SCAN p; CORRELATED SCALAR SUBQUERY 9; " +
-		"SEARCH redrive_jobs USING COVERING INDEX redrive_ready (lane=? AND priority=? AND state=?); SCAN m; " +
-		"CORRELATED SCALAR SUBQUERY 8; CO-ROUTINE (subquery-7); " +
-		"SEARCH j USING COVERING INDEX redrive_ready (lane=? AND priority=? AND state=? AND run_at>? AND run_at<?); SCAN (subquery-7)"},
+	{name: "retryLanes", want: "MATERIALIZE p; COMPOUND QUERY; LEFT-MOST SUBQUERY; SCAN CONSTANT ROW; UNION ALL; SCAN CONSTANT ROW; " +
+		"UNION ALL; SCAN CONSTANT ROW; UNION ALL; SCAN CONSTANT ROW; SCAN c; SCAN p"},
+	{name: "walkDue", want: "SEARCH redrive_jobs USING COVERING INDEX redrive_ready (lane=? AND priority=? AND state=? AND run_at>? AND run_at<?)"},
 	{name: "laneFigures", want: "CO-ROUTINE times; SETUP; SCAN CONSTANT ROW; RECURSIVE STEP; SCAN times; SCAN t; SCAN i VIRTUAL TABLE INDEX 1:; " +
 		"SEARCH f USING PRIMARY KEY (unit=? AND at=? AND lane=?)"},
 	{name: "selHeads", want: "MATERIALIZE priorities; SCAN 4 CONSTANT ROWS; MATERIALIZE states; SCAN 2 CONSTANT ROWS; SCAN l; SCAN p; SCAN s; " +

@@ -175,7 +175,7 @@ var reading = []plan{
 // doctor.
 var whole = []plan{
 	{name: "allBegun"}, {name: "allDead"}, {name: "allFigures"}, {name: "allOriginals"}, {name: "allDone"}, {name: "allEvents"},
-	{name: "allFailures"}, {name: "allGroups"}, {name: "allNotes"}, {name: "allRequests"}, {name: "allKeys"}, {name: "allPolicies"}, {name: "allRedrives"}, {name: "allTerms"},
+	{name: "allFailures"}, {name: "allGroups"}, {name: "allNotes"}, {name: "allRequests"}, {name: "allSecrets"}, {name: "allKeys"}, {name: "allPolicies"}, {name: "allRedrives"}, {name: "allTerms"},
 	{name: "allLive"}, {name: "allProgress"}, {name: "auditRows"},
 	{name: "recount"}, {name: "recountDead"}, {name: "recountGroups"},
 	{name: "selDeadLetters"},

@@ -39,7 +39,7 @@ func (r *readers) close() (err error) {
 
 var beginRead = &sqlstore.Query{Text: `BEGIN DEFERRED`}
 
-// read calls the function given by do in one read transaction, so that all its reads see the same
+// read calls the given function in one read transaction, so that all its reads see the same
 // snapshot.
 func (s *Store) read(ctx context.Context, do func(sqlstore.Session) error) (err error) {
 	select {

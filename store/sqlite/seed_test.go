@@ -83,7 +83,7 @@ func (s *seeder) park() {
 }
 
 // add enqueues jobs. Each job gets the next kind. After the last kind, add starts again with the
-// first kind and the next priority. The function change may change each job before it is enqueued.
+// first kind and the next priority. The given function may change each job before it is enqueued.
 func (s *seeder) add(rows int, change func(i int, n *job.New)) {
 	for done := 0; done < rows; {
 		jobs := make([]job.New, min(rows-done, job.EnqueueMax))

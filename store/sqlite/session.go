@@ -153,7 +153,7 @@ func (s *foreign) Rows(q *sqlstore.Query, each func(sqlstore.Row) error, args ..
 	if err != nil {
 		return err
 	}
-	// All rows are read before the function each is called, because each may run statements.
+	// All rows are read before the given function is called, because it may run statements.
 	var all []foreignRow
 	for rows.Next() {
 		values := make(foreignRow, len(columns))

@@ -198,9 +198,9 @@ func (s *Store) Close() (err error) {
 // Path returns the database file's absolute path.
 func (s *Store) Path() string { return s.path }
 
-// write calls the function given by do in a transaction. It returns an ErrInvalid when ctx belongs
-// to a caller's transaction, because that transaction has the right to write and the call would
-// wait for it for ever.
+// write calls the given function in a transaction. It returns an ErrInvalid when ctx belongs to a
+// caller's transaction, because that transaction has the right to write and the call would wait
+// for it for ever.
 func (s *Store) write(ctx context.Context, do func(*sqlstore.Txn) error) error {
 	if store.InTx(ctx, s) {
 		return fmt.Errorf("this context belongs to your own open transaction, which must end first: "+

@@ -72,8 +72,7 @@ func (k *keeper) complete(n int) {
 	k.end(n, func(o *job.Outcome) { o.To, o.Cause = job.Completed, job.Succeeded })
 }
 
-// makeDead makes n jobs that die. The function given by cause returns the cause of death of job
-// number i.
+// makeDead makes n jobs that die. The given function returns the cause of death of job number i.
 func (k *keeper) makeDead(n int, cause func(i int) string) {
 	i := 0
 	k.end(n, func(o *job.Outcome) {

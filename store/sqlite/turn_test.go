@@ -108,7 +108,7 @@ func TestARefusedRequestAffectsNoOther(t *testing.T) {
 	if err := enqueue(first, 2000); err != nil {
 		t.Fatal(err)
 	}
-	release, err := s.writer.park(t.Context()) // all requests until release share one commit
+	release, err := s.writer.park(t.Context()) // all requests until the call of release share one commit
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -72,8 +72,8 @@ func createLock(path, suffix string) (*os.File, error) {
 	return f, nil
 }
 
-// enter waits for the right to write and returns nil when this process has that right. It
-// returns an ErrUnavailable after the time limit, or when quit is closed.
+// enter waits for the right to write and returns nil when this process has that right. It returns
+// an ErrUnavailable after the time limit, or when the channel is closed.
 func (t *turnstile) enter(atMost time.Duration, quit <-chan struct{}) error {
 	if t.waiting == nil || !t.waiting.want(true) {
 		if entered, err := t.try(); entered || err != nil {

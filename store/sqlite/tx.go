@@ -25,9 +25,9 @@ type callersTx struct{ tx *sql.Tx }
 
 func (callersTx) StoreTx() string { return "sqlite" }
 
-// Tx begins a transaction for the caller and calls the function given by do in it. The transaction
-// is on the same file and as durable as the store's transactions. The transaction is committed when
-// the function returns nil, and is rolled back otherwise. It waits for its turn behind the store's
+// Tx begins a transaction for the caller and calls the given function in it. The transaction is on
+// the same file and as durable as the store's transactions. The transaction is committed when the
+// function returns nil, and is rolled back otherwise. It waits for its turn behind the store's
 // writer. While it runs, it blocks every other writer, so it is rolled back after Options.TxLimit.
 // The context that the function gets belongs to the transaction: a plain Enqueue with this context
 // fails, because it would wait for ever.
@@ -55,11 +55,12 @@ func (s *Store) transact(ctx context.Context, release func(), do func(context.Co
 	if err != nil {
 		return withCause(ctx, asStoreError(err))
 	}
-	defer tx.Rollback() // does nothing after a commit; also runs when do panics
-	// At the time limit, the other writers may continue, even if the function do has not returned,
-	// because do may be waiting for one of these writers. When ctx ends, database/sql rolls the
-	// transaction back, but only after the running statement has ended. If do did not pass ctx to
-	// that statement, the other writers find the file locked and get an error; they do not wait.
+	defer tx.Rollback() // does nothing after a commit; also runs when the given function panics
+	// At the time limit, the other writers may continue, even if the given function has not
+	// returned, because it may be waiting for one of these writers. When ctx ends, database/sql
+	// rolls the transaction back, but only after the running statement has ended. If the function
+	// did not pass ctx to that statement, the other writers find the file locked and get an error;
+	// they do not wait.
 	stop := context.AfterFunc(ctx, release)
 	defer stop()
 	if err := do(store.MarkTx(ctx, s), tx); err != nil {
@@ -110,10 +111,10 @@ var (
 	rollbackTo = &sqlstore.Query{Text: `ROLLBACK TO redrive_join`}
 )
 
-// join calls the function do inside the caller's transaction. It uses only data that this
-// transaction can see, and not the state of the writer. Either all changes of do are made or
-// none, even when the caller commits after an error: do continues when the context ends, and
-// after an error join rolls back to a savepoint.
+// join calls the given function inside the caller's transaction. It uses only data that this
+// transaction can see, and not the state of the writer. Either all changes of the function are made
+// or none, even when the caller commits after an error: the function continues when the context
+// ends, and after an error join rolls back to a savepoint.
 func (s *Store) join(ctx context.Context, tx store.Tx, do func(*sqlstore.Txn) error) error {
 	callers, ok := tx.(callersTx)
 	if !ok {

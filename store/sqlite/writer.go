@@ -61,10 +61,10 @@ type request struct {
 
 var requests = sync.Pool{New: func() any { return &request{done: make(chan error, 1)} }}
 
-// write calls the function given by do in a transaction and returns when the transaction is
-// durable. If the context ends before the transaction has begun, the request is withdrawn. After
-// the transaction has begun, write waits for the answer even if the context ends, so that the
-// caller learns the result.
+// write calls the given function in a transaction and returns when the transaction is durable. If
+// the context ends before the transaction has begun, the request is withdrawn. After the
+// transaction has begun, write waits for the answer even if the context ends, so that the caller
+// learns the result.
 func (w *writer) write(ctx context.Context, do func(*sqlstore.Txn) error) error {
 	return w.request(ctx, do, nil)
 }
@@ -183,8 +183,8 @@ func (w *writer) serve(group []*request) {
 // request. Otherwise the caller waits for the answer from now on, even if its context ends.
 func (r *request) start() bool { return r.started.CompareAndSwap(false, true) }
 
-// inTurn waits until this process has the right to write, and then calls the function given by do.
-// If the process cannot get that right, inTurn answers all requests of the group with the error.
+// inTurn waits until this process has the right to write, and then calls the given function. If the
+// process cannot get that right, inTurn answers all requests of the group with the error.
 func (w *writer) inTurn(group []*request, do func()) {
 	if err := w.turn.enter(turnWait, w.quit); err != nil {
 		for _, r := range group {

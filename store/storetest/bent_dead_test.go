@@ -187,6 +187,8 @@ func deadMutants() []mutant {
 		}})},
 		{"lets later deaths join a redrive", "D7_LaterDeathsDoNotJoin", with(bentDead{redrive: func(r *store.RedriveSpec) { r.Through++ }})},
 		{"retries dead letters with any attributes", "D7_RedriveKeepsItsFilter", with(bentDead{redrive: func(r *store.RedriveSpec) { r.Filter.Attr = store.Attr{} }})},
+		{"loses the patch of a redrive", "D5_RedrivePatchesPayloads", with(bentDead{redrive: func(r *store.RedriveSpec) { r.Patch, r.PayloadMax = nil, 0 }})},
+		{"does not limit patched payloads", "D5_RedrivePatchesPayloads", with(bentDead{redrive: func(r *store.RedriveSpec) { r.PayloadMax = 0 }})},
 		{"does not wait for canaries", "D7_CanaryIsSpreadAndWaits", with(bentDead{redrive: func(r *store.RedriveSpec) { r.Canary = -1 }})},
 		{"starts a redrive again", "D7_AKeyStartsOneRedrive", with(bentDead{redrive: func(r *store.RedriveSpec) { r.Key = "" }})},
 		{"never stops a redrive", "D7_BadCanaryStopsTheRest", with(bentDead{redrive: func(r *store.RedriveSpec) { r.StopShare = 1 }})},

@@ -33,6 +33,12 @@ func seriesMutants() []mutant {
 			}
 			return points
 		})},
+		{"does not count the jobs that recover from a class", "M4_RetriesByClass", points(func(points []store.Point) []store.Point {
+			for i := range points {
+				points[i].Recovered = 0
+			}
+			return points
+		})},
 		{"leaves out the last step", "M6_SeriesByMinuteAndHour", points(func(points []store.Point) []store.Point {
 			return points[:max(0, len(points)-1)]
 		})},

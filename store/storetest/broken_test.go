@@ -27,7 +27,7 @@ type mutant struct {
 }
 
 func mutants() []mutant {
-	return slices.Concat(writeMutants(), readMutants(), listMutants(), seriesMutants(), deadMutants(), liveMutants())
+	return slices.Concat(writeMutants(), readMutants(), listMutants(), seriesMutants(), deadMutants(), liveMutants(), accessMutants())
 }
 
 // proves: Q10
@@ -97,7 +97,8 @@ func TestQ10_DifferentialCatchesABrokenStore(t *testing.T) {
 }
 
 // differs reports whether a differential run finds a difference between the broken store m and a
-// correct store. If own is true, the run allows the broken store to number its commits differently.
+// correct store. If the last argument is true, the run allows the broken store to number its
+// commits differently.
 func differs(m mutant, own bool) bool {
 	verdict := &silentTB{}
 	done := make(chan struct{})
@@ -300,6 +301,7 @@ func readMutants() []mutant {
 		})},
 		{"counts every retry as help", "D6_RetriesThatHelpedAreCounted", groupLists(func(g *store.Group) { g.Helped = g.Retried })},
 		{"forgets the first build of a cause", "D6_BuildsOfFirstAndLastDeath", groupLists(func(g *store.Group) { g.FirstBuild = g.LastBuild })},
+		{"does not list the groups of a set", "D6_SetIsListedAsOne", groupLists(func(g *store.Group) { g.Groups = nil })},
 		{"keeps the notes of removed jobs", "Q6_NotesGoWithTheirJob", func(s store.Store, _ *Clock) store.Store { return &keepsNotes{Store: s} }},
 		{"loses the build of a failure", "F1_FailureNamesItsBuild", exchanges(func(_ store.Store, x *store.Exchange) {
 			for i := range x.Settle {

@@ -20,6 +20,7 @@ func causePromises() []promise {
 		{"D6_BuildsOfFirstAndLastDeath", buildsOfDeaths},
 		{"F1_FailureNamesItsBuild", failureNamesItsBuild},
 		{"D6_MergedGroupsAreASet", mergedGroups},
+		{"D6_SetIsListedAsOne", setsAreListed},
 		{"D6_MergeIsAllOrNothing", mergeIsWhole},
 		{"D6_SetIsBounded", setIsBounded},
 		{"D6_FiltersTakeSeveralGroups", filtersTakeGroups},
@@ -250,6 +251,54 @@ func mergedGroups(r *rig) {
 	same(r, "in another set", r.merge("other", "A"), 1)
 	same(r, "the set of the group", r.cause("A").Set, "other")
 	same(r, "events", r.causeEvents(), []string{"A|" + kind + " merged", "B|" + kind + " merged", "C|" + kind + " merged", "A|" + kind + " unmerged", "A|" + kind + " merged"})
+}
+
+// The groups of a set are listed as one group, with the sums of those that the filter selects.
+//
+// proves: D6
+func setsAreListed(r *rig) {
+	for i, class := range []string{"A", "B", "B", "C", "D", "D", "D"} {
+		r.clock.Advance(time.Minute)
+		r.die(class, func(n *job.New) { n.Priority = int8(1 + i%2) })
+	}
+	r.ok(r.actOn(store.ActResolve, 2))
+	r.merge("s", "C", "A")
+	r.merge("t", "D")
+	one := func(f store.GroupFilter) (shown []string) {
+		page, err := r.Groups(ctx(), f)
+		r.ok(err)
+		for _, g := range page.Groups {
+			deaths := int64(0)
+			for _, n := range g.Trend {
+				deaths += n
+			}
+			shown = append(shown, fmt.Sprintf("%s %s %v of %d: deaths %d, %d, pending %d, sample %d, class %q", g.Set, g.Fingerprint, g.Groups, page.Total, g.N, deaths, g.Pending, g.Sample, g.Class))
+		}
+		return shown
+	}
+	a, b, c, d := groupName("A"), groupName("B"), groupName("C"), groupName("D")
+	set := func(of int) string {
+		return fmt.Sprintf(`s  [%s %s] of %d: deaths 2, 2, pending 2, sample 1, class ""`, a, c, of)
+	}
+	lone := func(of int) string {
+		return fmt.Sprintf(` %s [] of %d: deaths 2, 2, pending 1, sample 2, class "B"`, b, of)
+	}
+	single := func(of int) string {
+		return fmt.Sprintf(`t  [%s] of %d: deaths 3, 3, pending 3, sample 5, class "D"`, d, of)
+	}
+	same(r, "groups, last seen first", one(store.GroupFilter{Merge: true}), []string{single(3), set(3), lone(3)})
+	same(r, "largest groups", one(store.GroupFilter{Merge: true, Largest: true}), []string{single(3), set(3), lone(3)})
+	same(r, "second page", one(store.GroupFilter{Merge: true, Skip: 1, Limit: 1}), []string{set(3)})
+	same(r, "a filter selects groups of a set", one(store.GroupFilter{Merge: true, Class: "C"}),
+		[]string{fmt.Sprintf(`s  [%s] of 1: deaths 1, 1, pending 1, sample 4, class "C"`, c)})
+	state := func() store.GroupState { return r.groups(store.GroupFilter{Merge: true, Set: "s"})[0].State() }
+	r.resolve("A", true)
+	same(r, "state of a set with an open group", state(), store.GroupOpen)
+	r.resolve("C", true)
+	same(r, "state of a set of resolved groups", state(), store.GroupResolved)
+	r.clock.Advance(time.Minute)
+	r.die("C")
+	same(r, "state after a death", state(), store.GroupRegressed)
 }
 
 // part of: D6

@@ -245,7 +245,7 @@ func badExchangeIsRefused(r *rig) {
 
 // proves: Q2
 func notifiesWhenJobsGetReady(r *rig) {
-	ready, deaf := make(chan struct{}, 1), make(chan struct{}) // nobody reads from deaf
+	ready, deaf := make(chan struct{}, 1), make(chan struct{}) // nobody reads from the second channel
 	stop := r.Notify(ready)
 	stopDeaf := r.Notify(deaf)
 	defer stopDeaf()

@@ -273,7 +273,7 @@ func hoursTellRetries(r *rig) {
 	stats, err := r.DeadStats(ctx())
 	r.ok(err)
 	same(r, "hours", stats.Hours, []store.Hour{
-		{At: r.start, Completed: 2, Recovered: 1, Dead: 1, Retries: 1, RetryCost: 4},
-		{At: r.start.Add(time.Hour), Completed: 1, Recovered: 1, Dead: 1, Exhausted: 1, Retries: 2, RetryCost: 32 + 128},
+		{At: r.start, Completed: 2, Recovered: 1, Dead: 1, Retries: 1, RetryCost: 4, Cost: 15},
+		{At: r.start.Add(time.Hour), Completed: 1, Recovered: 1, Dead: 1, Exhausted: 1, Retries: 2, RetryCost: 32 + 128, Cost: 32 + 64 + 128},
 	})
 }

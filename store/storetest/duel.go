@@ -110,8 +110,9 @@ func (d *duel) eachOf(op string, do func(*contender) (any, error)) answer {
 	return first
 }
 
-// ask is like each, but for operations that do not change the dump. It does not compare the
-// contents of the stores; the next call of each or the end of the sequence compares them.
+// ask does the same as the method each, but for operations that do not change the dump. It does not
+// compare the contents of the stores; the next call of the method each or the end of the sequence
+// compares them.
 func (d *duel) ask(op string, do func(store.Store) (any, error)) answer {
 	return d.askOf(op, func(c *contender) (any, error) { return do(c.Store) })
 }
@@ -153,9 +154,9 @@ func (d *duel) atOnce(do func(i int)) {
 	}
 }
 
-// compare checks that the contents of all stores are equal. The argument exchange says that the
-// last operation was an exchange; a store may have committed its outcomes and its claims in any
-// order.
+// compare checks that the contents of all stores are equal. The argument says whether the last
+// operation was an exchange; in this case, a store may have committed its outcomes and its claims
+// in any order.
 func (d *duel) compare(exchange bool) {
 	after := strings.Join(d.asked, ", ")
 	d.asked = d.asked[:0]
@@ -196,7 +197,8 @@ func equalDumps(a, b *store.Dump) bool {
 		slices.Equal(a.Audit, b.Audit) && equalRows(a.Jobs, b.Jobs) && equalRows(a.Failures, b.Failures) &&
 		slices.Equal(a.DeadCounts, b.DeadCounts) && equalRows(a.Originals, b.Originals) && equalRows(a.Redrives, b.Redrives) &&
 		slices.Equal(a.Schedules, b.Schedules) && equalRows(a.Figures, b.Figures) && equalRows(a.Policies, b.Policies) &&
-		equalRows(a.Processes, b.Processes) && slices.Equal(a.Notes, b.Notes) && equalRows(a.Requests, b.Requests)
+		equalRows(a.Processes, b.Processes) && slices.Equal(a.Notes, b.Notes) && equalRows(a.Requests, b.Requests) &&
+		equalRows(a.Access, b.Access) && slices.Equal(a.Secrets, b.Secrets)
 }
 
 func equalRows[T any](a, b []T) bool { return reflect.DeepEqual(a, b) || cmp.Equal(a, b, equal) }

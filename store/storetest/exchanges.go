@@ -125,6 +125,7 @@ func (d *duel) outcome() job.Outcome {
 		outcomes = slices.DeleteFunc(outcomes, func(o job.Outcome) bool { return o.Cause != job.Succeeded })
 	}
 	o := pick(d.t, "outcome", outcomes...)
+	o.Retried = pick(d.t, "retried", nil, nil, []string{"A"}, []string{"NetworkTimeout", "A"})
 	if o.Failure != nil || o.Cause != job.Succeeded && chance(d.t, "failure", 4) {
 		o.Failure = d.failure()
 	}

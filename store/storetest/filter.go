@@ -197,8 +197,8 @@ func (f *filtering) filter() (d store.DeadFilter) {
 }
 
 // selects is the predicate for a filter: it reports whether the filter must select the dead letter
-// l. It shares no code with the filters of the stores. The argument keys holds all idempotency keys
-// of the store.
+// l. It shares no code with the filters of the stores. The given keys are all idempotency keys of
+// the store.
 func selects(f *store.DeadFilter, l *job.DeadLetter, message string, keys []store.Key, now job.Micros) bool {
 	for _, field := range [...][2]string{
 		{string(f.Reason), string(l.Reason)}, {f.Class, l.Class}, {f.Kind, l.Kind}, {f.Queue, l.Queue}, {f.Owner, l.Owner},

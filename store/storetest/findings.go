@@ -8,9 +8,10 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// Findings fills an empty store and checks the results of diagnose: due jobs, processes, deaths,
-// pending dead letters, and the oldest rows that retention may remove. The argument now is the
-// current time of the store. The function diagnose must find no problems and must change nothing.
+// Findings fills an empty store and checks the results of the given function: due jobs,
+// processes, deaths, pending dead letters, and the oldest rows that retention may remove. The
+// given time is the current time of the store. The function must find no problems and must
+// change nothing.
 func Findings(t *testing.T, s store.Store, now time.Time, diagnose func() (*store.Findings, error)) {
 	t.Helper()
 	must := func(err error) {
@@ -87,7 +88,7 @@ func Findings(t *testing.T, s store.Store, now time.Time, diagnose func() (*stor
 	if f.OldestEnded >= f.Deaths[0] {
 		t.Errorf("Diagnose: the oldest ended job ended at %s, want a time before the death at %s", f.OldestEnded.Time(), f.Deaths[0].Time())
 	}
-	if len(f.Classes) != 1 || f.Classes[0] != (store.PendingClass{Class: "UnknownError", Groups: 1, Pending: 1}) {
+	if len(f.Classes) != 1 || f.Classes[0] != (store.PendingClass{Class: "UnknownError", Groups: 1, Pending: 1, Unassigned: 1, UnassignedPending: 1}) {
 		t.Errorf("Diagnose: got the pending dead letters by class %+v, want 1 in 1 group of UnknownError", f.Classes)
 	}
 	mode := store.Paused

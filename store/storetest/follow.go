@@ -23,7 +23,7 @@ func eachCommitWakes(r *rig) {
 	woken, other := make(chan struct{}, 1), make(chan struct{}, 1)
 	defer r.Follow(woken)()
 	defer r.Follow(other)()
-	// The function wakes carries out an operation. It checks that a wake-up comes, and that the
+	// Each call of wakes carries out an operation. It checks that a wake-up comes, and that the
 	// events of the operation can be read after it.
 	wakes := func(what string, do func()) {
 		after := r.cursor()

@@ -15,8 +15,8 @@ func deadHistories() []history {
 	deadline := func(d time.Duration) func(*job.New) {
 		return func(n *job.New) { n.Deadline = job.At(NewClock().Now().Add(d)) }
 	}
-	// The function after returns, as a text, when the job of a crashed run is due again: the given
-	// time of the crash in seconds, plus the wait after this number of crashes.
+	// This function returns, as a text, when the job of a crashed run is due again: the given time
+	// of the crash in seconds, plus the wait after this number of crashes.
 	after := func(seconds int, crashes int32) string {
 		return (time.Duration(seconds)*time.Second + defaults.CrashDelay(1, crashes)).String()
 	}

@@ -16,6 +16,8 @@ func hostilePromises() []promise {
 		{"X3_ListsTakeAnyText", listsTakeAnyText},
 		{"X3_CursorsOfOtherListsAreHarmless", foreignCursors},
 		{"X3_ListGoesOnBehindRemovedRows", listGoesOnBehindRemovedRows},
+		{"X3_DeadListsTakeAnyText", deadListsTakeAnyText},
+		{"X3_DeathCursorsOfOthersAreHarmless", hostileDeathCursors},
 	}
 }
 

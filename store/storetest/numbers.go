@@ -26,8 +26,8 @@ func newNumbers() *numbers {
 
 // follow translates the commit numbers of the commits since the last call. In the dump d, it
 // replaces the commit numbers of the events by those of the reference store. It returns an error
-// when the commits of the two stores do not match. If exchange is true, the last operation was an
-// exchange, and its outcomes and its claims may have been committed in either order.
+// when the commits of the two stores do not match. If the last argument is true, the last operation
+// was an exchange, and its outcomes and its claims may have been committed in either order.
 func (n *numbers) follow(reference []event.Event, d *store.Dump, exchange bool) error {
 	for i := range d.Events {
 		if i > 0 && !d.Events[i-1].Cursor.Before(d.Events[i].Cursor) {
@@ -62,8 +62,8 @@ func (n *numbers) follow(reference []event.Event, d *store.Dump, exchange bool) 
 	return nil
 }
 
-// commitsOf divides the events of new commits into one list for each commit. Commits in known are
-// not new.
+// commitsOf divides the events of new commits into one list for each commit. The commits in the map
+// are not new.
 func commitsOf(events []event.Event, known map[int64]int64) (commits [][]event.Event) {
 	for from := 0; from < len(events); {
 		seq, to := events[from].Cursor.Seq, from
@@ -110,9 +110,9 @@ func (n *numbers) events(s store.Store, reference []event.Event, after event.Cur
 }
 
 // last checks that EventSpan of the store agrees with the store's dump. It returns the last cursor
-// of EventSpan, translated into the commit numbers of the reference store. If the newest commit of
-// the store is one half of an exchange, the newest commit of the reference store may be the other
-// half.
+// of EventSpan, translated into the commit numbers of the reference store. An exchange can have two
+// commits, in a different order in each store, so the newest commits of the two stores may be
+// different halves of one exchange. Both then count as the newest.
 func (n *numbers) last(s store.Store, first event.Cursor, reference []event.Event) (event.Cursor, error) {
 	if len(n.own) == 0 {
 		return event.Cursor{}, nil

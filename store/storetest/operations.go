@@ -30,7 +30,7 @@ func (d *duel) operations() map[string]func(*rapid.T) {
 		{"advance", d.advance}, {"rescue", d.rescue}, {"cancel", d.cancel}, {"retry", d.retry}, {"fire", d.fire}, {"set schedule", d.setSchedule},
 		{"declare", d.declare}, {"signals", d.signals}, {"read", d.read}, {"list", d.list}, {"exchange", d.exchange},
 		{"publish policy", d.publish}, {"sweep", d.sweep}, {"exchange", d.exchange},
-		{"present", d.present}, {"change cause", d.changeCause}, {"add note", d.addNote}, {"request", d.request}, {"complete what was retried", d.completeRetried},
+		{"present", d.present}, {"change cause", d.changeCause}, {"add note", d.addNote}, {"request", d.request}, {"access", d.access}, {"complete what was retried", d.completeRetried},
 		{"read figures", d.readFigures},
 		{"alter", d.alter}, {"act on live jobs", d.actLive},
 	}
@@ -53,9 +53,9 @@ func operationNames() []string {
 		"enqueue that is repeated", "cancel that is taken", "retry that is taken",
 		"DeadLetters", "Groups", "DeadStats", "Preview", "Act", "Original", "StartRedrive", "Redrive", "RedriveList", "ControlRedrive",
 		"StepRedrives", "Sweep", "Fire", "SetSchedule", "Schedules", "PublishPolicy", "Present", "Processes", "OrderProcess",
-		"SetGroup", "MergeGroups", "AddNote", "Notes", "BeginRequest", "EndRequest", "request that exists", "cause that regresses", "retry that helps", "note that a sweep removes",
+		"SetGroup", "MergeGroups", "AddNote", "Notes", "BeginRequest", "EndRequest", "PutKey", "UsedKeys", "AccessKeys", "Secret", "key that is rotated", "key that is revoked", "request that exists", "cause that regresses", "retry that helps", "note that a sweep removes",
 		"Alter", "PreviewLive", "ActLive", "alter that is taken", "act on live jobs that changes something", "live job that a redrive changes",
-		"act by id that is taken", "act by filter that changes something", "job that a redrive brings back",
+		"act by id that is taken", "act by filter that changes something", "job that a redrive brings back", "redrive that patches a payload",
 		"removal by a sweep", "reopening by a sweep", "slot that is fired", "process that is found silent",
 	}
 }
@@ -107,7 +107,7 @@ func (d *duel) newJob(id job.ID) job.New {
 		Priority: rapid.Int8Range(job.PriorityMin, job.PriorityMax).Draw(t, "priority"),
 		Owner:    pick(t, "owner", "", "", "alice"), Correlation: pick(t, "correlation", "", "req-7"),
 		Batch: pick(t, "batch", int64(0), 0, 7), Deps: pick(t, "deps", "", "", "s3"),
-		Attrs: pick(t, "attrs", nil, []byte(`{"a":1}`)), Override: pick(t, "policy", nil, []byte(`{}`)), Payload: pick(t, "payload", nil, []byte("p"), make([]byte, 1025)),
+		Attrs: pick(t, "attrs", nil, []byte(`{"a":1}`)), Override: pick(t, "policy", nil, []byte(`{}`)), Payload: pick(t, "payload", nil, []byte("p"), []byte(`{"p":1}`), make([]byte, 1025)),
 	}
 	if chance(t, "scheduled", 3) {
 		n.RunAt = d.now().Add(d.tick("due") - pick(t, "earlier", 0, time.Minute))
@@ -219,7 +219,7 @@ func (d *duel) rescueLate() {
 }
 
 func (d *duel) by() store.By {
-	return store.By{Actor: pick(d.t, "actor", "ann", "ben"), Reason: pick(d.t, "reason", "", "because")}
+	return store.By{Actor: pick(d.t, "actor", "ann", "ben"), Reason: pick(d.t, "reason", "", "because"), Via: pick(d.t, "via", "", "key k1 from 10.0.0.7")}
 }
 
 func (d *duel) cancel() {

@@ -186,7 +186,7 @@ func (d *duel) readDead() {
 	g := store.GroupFilter{
 		Kind: pick(d.t, "kind", "", "", "a"), Class: pick(d.t, "class", "", "", "A"), Pending: chance(d.t, "pending", 3),
 		Assignee: pick(d.t, "assignee", "", "", "ben"), Set: pick(d.t, "set", "", "", "s1"), State: pick(d.t, "state", "", "", store.GroupRegressed),
-		Largest: chance(d.t, "largest", 2), Skip: rapid.IntRange(0, 2).Draw(d.t, "skip"), Limit: limit,
+		Merge: chance(d.t, "merge", 2), Largest: chance(d.t, "largest", 2), Skip: rapid.IntRange(0, 2).Draw(d.t, "skip"), Limit: limit,
 	}
 	d.ask("Groups", func(s store.Store) (any, error) { return s.Groups(ctx(), g) })
 	d.ask("DeadStats", func(s store.Store) (any, error) { return s.DeadStats(ctx()) })
@@ -206,6 +206,7 @@ func (d *duel) startRedrive() {
 		Filter: f, Canary: pick(d.t, "canary", -1, 0, 1, 2, 3), Rate: pick(d.t, "rate", 0, 0, 1, 3), StopShare: pick(d.t, "share", 0, 1, 0.5),
 		Change: store.Change{Queue: pick(d.t, "to queue", "", "", "z"), Override: pick(d.t, "to policy", nil, nil, []byte{}, []byte(`{"p":2}`))},
 		Key:    pick(d.t, "key", "", "", "a", "b"),
+		Patch:  pick(d.t, "patch", nil, nil, []byte(`[{"op":"add","path":"/p","value":2}]`), []byte(`[{"op":"eat","path":""}]`)),
 	}
 	got := d.ask("Preview", func(s store.Store) (any, error) {
 		return actedOf(s.Preview(ctx(), store.Action{Do: store.ActRetry, Filter: &f}))
@@ -220,6 +221,11 @@ func (d *duel) stepRedrives() {
 	limit := pick(d.t, "limit", 1, 2, 100)
 	got := d.each("StepRedrives", func(s store.Store) (any, error) { return s.StepRedrives(ctx(), limit) })
 	live := slices.ContainsFunc(d.last.Redrives, func(r store.Redrive) bool { return r.Live != nil && r.Released > 0 })
+	for i := range d.last.Redrives {
+		if r := &d.last.Redrives[i]; r.Patch != nil && r.Released > 0 {
+			d.did("redrive that patches a payload", 1)
+		}
+	}
 	if step, ok := got.Value.(store.RedriveStep); ok && live {
 		d.did("live job that a redrive changes", int(step.Released))
 	} else if ok {

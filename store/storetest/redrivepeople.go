@@ -204,6 +204,11 @@ func redriveBounds(r *rig) {
 			func(s *store.RedriveSpec) { s.StopShare = 1.1 },
 			func(s *store.RedriveSpec) { s.Change.Payload = []byte("p") },
 			func(s *store.RedriveSpec) { s.Change.Delay = new(time.Second) },
+			func(s *store.RedriveSpec) { s.Patch = []byte(`[{"op":"eat","path":""}]`) },
+			func(s *store.RedriveSpec) { s.PayloadMax = 1 },
+			func(s *store.RedriveSpec) {
+				s.Patch, s.PayloadMax = []byte(`[{"op":"remove","path":"/a"}]`), job.PayloadMax+1
+			},
 			func(s *store.RedriveSpec) { s.Filter.Owner = "\xff" },
 			func(s *store.RedriveSpec) { s.Filter.Groups = []string{"\xff"} },
 			func(s *store.RedriveSpec) { s.Filter.Attr = store.Attr{Name: "a", Value: "\xff"} },

@@ -101,8 +101,7 @@ func releasesAreAudited(r *rig) {
 	})
 }
 
-// fillLanes makes lanes until the store has room for only as many further lanes as the argument
-// room says.
+// fillLanes makes lanes until the store has room for only the given number of further lanes.
 func (r *rig) fillLanes(room int) {
 	jobs := r.batch(job.LanesMax - len(r.lanes()) - room)
 	for i := range jobs {
@@ -135,7 +134,7 @@ func redriveNeedsRoom(r *rig) {
 		_, err := r.StartRedrive(ctx(), person, spec)
 		r.is(err, store.ErrTooLarge)
 	})
-	part := spec // the redrive of part moves two jobs of two kinds, which need two lanes
+	part := spec // this redrive moves two jobs of two kinds, which need two lanes
 	part.Through, part.Total = 2, 2
 	_, err := r.StartRedrive(ctx(), person, part)
 	r.ok(err)

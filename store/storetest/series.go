@@ -15,6 +15,8 @@ func seriesPromises() []promise {
 	return []promise{
 		{"M6_SeriesByMinuteAndHour", seriesByMinuteAndHour},
 		{"M4_SeriesByClass", seriesByClass},
+		{"M4_RetriesByClass", retriesByClass},
+		{"M4_CostOfAHandOver", costOfAHandOver},
 		{"M6_SeriesByQueueAndKind", seriesByQueueAndKind},
 		{"M6_EachAttemptIsCountedOnce", attemptsAreCountedOnce},
 		{"M6_SeriesSumsTheFigures", seriesSumsTheFigures},
@@ -22,6 +24,7 @@ func seriesPromises() []promise {
 		{"M6_FiguresGoAtTheirTime", figuresGo},
 		{"X3_SeriesBounds", seriesBounds},
 		{"U3_DueRetriesByMinute", dueByMinute},
+		{"U3_DueIsCountedUpToALimit", dueIsCapped},
 		{"Q7_HeadsOfLanes", headsOfLanes},
 	}
 }
@@ -52,8 +55,8 @@ func seriesByMinuteAndHour(r *rig) {
 	o.Cost = 7
 	r.clock.Advance(time.Second)
 	r.end(o)
-	first := store.Figures{Enqueued: 2, Started: 2, Completed: 1, Failed: 1, RunTime: 30 * us, WaitTime: 50 * us}
-	second := store.Figures{Started: 1, Completed: 1, Recovered: 1, Retries: 1, RetryCost: 7, RunTime: us, WaitTime: 10 * us}
+	first := store.Figures{Enqueued: 2, Started: 2, Completed: 1, Failed: 1, Cost: 5, RunTime: 30 * us, WaitTime: 50 * us}
+	second := store.Figures{Started: 1, Completed: 1, Recovered: 1, Retries: 1, RetryCost: 7, Cost: 7, RunTime: us, WaitTime: 10 * us}
 	minutes := []store.Point{{At: r.start, Figures: first}, {At: r.start.Add(time.Minute), Figures: second}}
 	same(r, "series by minute", r.series(store.SeriesQuery{}), minutes)
 	both := first
@@ -87,6 +90,58 @@ func seriesByClass(r *rig) {
 	same(r, "series by class", got, []store.Point{point("A", 2, 0), point("B", 2, 1), point("ManualReview", 0, 1)})
 	same(r, "series by class of another queue", len(r.series(store.SeriesQuery{By: store.ByClass, Queue: "else"})), 0)
 	same(r, "series by class of the queue", r.series(store.SeriesQuery{By: store.ByClass, Queue: queue, Kind: kind}), got)
+}
+
+// The figures by class say how the retries after the failures of a class did, and what they cost.
+//
+// proves: M4
+func retriesByClass(r *rig) {
+	end := func(o job.Outcome, cost int64, retried ...string) {
+		o.Cost, o.Retried = cost, retried
+		r.end(o)
+	}
+	id := r.add() // fails with A, then with B, and completes
+	end(failed(r.takeID(id), "A", 0), 1)
+	end(failed(r.takeID(id), "B", 0), 10, "A")
+	end(succeeded(r.takeID(id)), 100, "B", "A")
+	id = r.add() // fails with A, and dies of C
+	end(failed(r.takeID(id), "A", 0), 1_000)
+	end(died(r.takeID(id), "C", job.NonRetriable), 10_000, "A")
+	r.ok(r.retry(id)) // the next life has not failed yet
+	end(succeeded(r.takeID(id)), 100_000)
+	point := func(class string, f store.Figures) store.Point {
+		return store.Point{At: r.start, Name: class, Figures: f}
+	}
+	same(r, "retries by class", r.series(store.SeriesQuery{By: store.ByClass}), []store.Point{
+		point("A", store.Figures{Failed: 2, Recovered: 1, Exhausted: 1, Retries: 2, RetryCost: 10_010}),
+		point("B", store.Figures{Failed: 1, Recovered: 1, Retries: 1, RetryCost: 100}),
+		point("C", store.Figures{Failed: 1, Dead: 1}),
+	})
+	o := succeeded(r.takeID(r.add()))
+	o.Retried = []string{""}
+	r.unchanged(func() { r.is(r.settle(o), store.ErrInvalid) })
+}
+
+// The cost of a run that hands its job over is counted, even if nothing else happens in its minute.
+//
+// proves: M4
+func costOfAHandOver(r *rig) {
+	r.add()
+	c := r.take()
+	at := r.start.Add(time.Minute)
+	r.clock.Advance(time.Minute)
+	o := waits(c, job.Deferred, time.Second)
+	o.Failure, o.Cost = failed(c, "A", 0).Failure, 7
+	r.end(o)
+	got := r.series(store.SeriesQuery{Since: at, Until: at.Add(time.Minute)})
+	same(r, "the minute of the hand-over", got, []store.Point{{At: at, Figures: store.Figures{Cost: 7}}})
+	r.clock.Advance(time.Minute)
+	c = r.take()
+	r.clock.Advance(time.Minute)
+	o = waits(c, job.Deferred, time.Second)
+	o.Failure = failed(c, "A", 0).Failure
+	r.end(o)
+	same(r, "the minute of one without a cost", len(r.series(store.SeriesQuery{Since: r.now(), Until: r.in(time.Minute)})), 0)
 }
 
 // part of: M6
@@ -193,7 +248,8 @@ func summed(d *store.Dump, q *store.SeriesQuery) (points []store.Point) {
 		}
 		if q.By == store.ByClass {
 			for _, c := range f.Classes {
-				points = append(points, store.Point{At: at, Name: c.Class, Figures: store.Figures{Failed: c.Failed, Dead: c.Dead}})
+				points = append(points, store.Point{At: at, Name: c.Class, Figures: store.Figures{Failed: c.Failed, Dead: c.Dead,
+					Recovered: c.Recovered, Exhausted: c.Exhausted, Retries: c.Retries, RetryCost: c.RetryCost}})
 			}
 			continue
 		}
@@ -341,6 +397,36 @@ func dueByMinute(r *rig) {
 	same(r, "due retries of one minute", due(1), want)
 	r.clock.Advance(time.Minute)
 	same(r, "due retries a minute later", due(2), store.DueRetries{At: r.now(), Overdue: 3, Minutes: []int64{2, 0}})
+}
+
+// A minute with very many retries is counted up to a limit, and the minutes beside it are complete.
+//
+// part of: U3
+func dueIsCapped(r *rig) {
+	const n, few = store.DueCountMax + 300, 3
+	jobs := make([]job.New, n+2*few)
+	for i := range jobs {
+		jobs[i] = r.newJob(func(j *job.New) { j.Priority = int8(1 + i%2) })
+	}
+	for some := range slices.Chunk(jobs, 1_000) {
+		r.enqueue(some...)
+		claims := r.claim(want(len(some)))
+		outcomes := make([]job.Outcome, len(claims))
+		for i, c := range claims {
+			delay := 90 * time.Second // in the second minute
+			switch {
+			case c.ID < jobs[few].ID:
+				delay = time.Minute
+			case c.ID >= jobs[len(jobs)-few].ID:
+				delay = 150 * time.Second
+			}
+			outcomes[i] = failed(c, "A", delay)
+		}
+		r.end(outcomes...)
+	}
+	got, err := r.Due(ctx(), 3)
+	r.ok(err)
+	same(r, "due retries", got, store.DueRetries{At: r.now(), Minutes: []int64{few, store.DueCountMax, few}, Capped: true})
 }
 
 // part of: Q7

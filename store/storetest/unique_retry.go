@@ -80,7 +80,7 @@ func changedRetryTakesTheNewKey(r *rig) {
 	fresh := r.newJob(was)
 	same(r, "receipt of the old arguments", r.enqueue(fresh)[0], job.Receipt{ID: fresh.ID, State: job.Waiting})
 	r.end(died(r.takeID(id), "A", job.NonRetriable))
-	r.unchanged(func() { r.is(r.retryWith(id, `{"a":1,"b":2}`), store.ErrConflict) }) // this retry uses the first payload again, but the job named fresh holds its key
+	r.unchanged(func() { r.is(r.retryWith(id, `{"a":1,"b":2}`), store.ErrConflict) }) // this retry uses the first payload again, but the job in the variable fresh holds its key
 	r.ok(r.cancel(fresh.ID))
 	r.ok(r.retryWith(id, `{"a":1,"b":2}`))
 	r.existing(id, job.Waiting, was)

@@ -102,9 +102,9 @@ func panics(v any) func(context.Context, *act) error {
 	}
 }
 
-// ends makes a handler. In its first run, the handler calls do, which ends the context of the run,
-// and waits until the context has ended. Then it returns err or, if err is nil, the error of the
-// context.
+// ends makes a handler. In its first run, the handler calls the given function, which ends the
+// context of the run, and waits until the context has ended. Then it returns err or, if err is nil,
+// the error of the context.
 func ends(do func(*act), err error) func(context.Context, *act) error {
 	return func(ctx context.Context, a *act) error {
 		if a.Run > 1 {

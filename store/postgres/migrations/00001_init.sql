@@ -344,6 +344,8 @@ CREATE TABLE redrive_redrives (
 	completed  bigint NOT NULL DEFAULT 0,
 	dead       bigint NOT NULL DEFAULT 0,
 	cancelled  bigint NOT NULL DEFAULT 0,
+	refused     bigint NOT NULL DEFAULT 0, -- jobs that the redrive could not release with its patch
+	refused_why text COLLATE "C",          -- the reason for the first of them
 	audited    bigint NOT NULL DEFAULT 0, -- the value of released when the last audit row was written
 	key        text COLLATE "C" -- idempotency key of the request that started the redrive
 );
@@ -433,6 +435,33 @@ CREATE TABLE redrive_requests (
 );
 CREATE INDEX redrive_requests_at ON redrive_requests (at);
 
+-- The keys with which programs and people sign in to a server, at most 1,000.
+CREATE TABLE redrive_access (
+	id         text COLLATE "C" PRIMARY KEY,
+	version    bigint NOT NULL, -- the number of changes
+	name       text COLLATE "C" NOT NULL,
+	hash       bytea NOT NULL, -- SHA-256 of the secret
+	old_hash   bytea, -- of the secret before the last rotation; NULL: none
+	old_until  bigint, -- old_hash is accepted before this time
+	roles      text COLLATE "C" NOT NULL, -- words, separated by spaces
+	owner      text COLLATE "C", -- NULL: the key is not restricted to an owner
+	kinds      text COLLATE "C", -- names, separated by spaces; NULL: all
+	queues     text COLLATE "C", -- names, separated by spaces; NULL: all
+	delegate   bigint NOT NULL, -- 1: the key may act for any owner
+	expires_at bigint, -- NULL: never
+	revoked_at bigint, -- NULL: not revoked
+	created_at bigint NOT NULL,
+	created_by text COLLATE "C" NOT NULL,
+	rotated_at bigint,
+	used_at    bigint -- last use, precise to a minute; NULL: never
+);
+
+-- Random bytes that all servers on the database share. Rows are never changed.
+CREATE TABLE redrive_secrets (
+	name   text COLLATE "C" PRIMARY KEY,
+	secret bytea NOT NULL
+);
+
 CREATE TABLE redrive_keys (
 	owner      text COLLATE "C" NOT NULL,
 	kind       text COLLATE "C" NOT NULL,
@@ -502,7 +531,8 @@ CREATE TABLE redrive_audit (
 	target text COLLATE "C" NOT NULL,
 	reason text COLLATE "C",
 	before text COLLATE "C",
-	after  text COLLATE "C"
+	after  text COLLATE "C",
+	via    text COLLATE "C" -- how the person came in; NULL: not through a server
 );
 CREATE INDEX redrive_audit_actor ON redrive_audit (actor, seq);
 CREATE INDEX redrive_audit_target ON redrive_audit (substr(target, 1, 256), seq); -- a target can be a long filter
@@ -535,6 +565,8 @@ DROP TABLE redrive_batches;
 DROP TABLE redrive_keys;
 DROP TABLE redrive_notes;
 DROP TABLE redrive_requests;
+DROP TABLE redrive_secrets;
+DROP TABLE redrive_access;
 DROP TABLE redrive_processes;
 DROP TABLE redrive_policies;
 DROP TABLE redrive_swept;

@@ -331,6 +331,8 @@ CREATE TABLE redrive_redrives (
 	completed  INTEGER NOT NULL DEFAULT 0,
 	dead       INTEGER NOT NULL DEFAULT 0,
 	cancelled  INTEGER NOT NULL DEFAULT 0,
+	refused     INTEGER NOT NULL DEFAULT 0, -- jobs that the redrive could not release with its patch
+	refused_why TEXT,                       -- the reason for the first of them
 	audited    INTEGER NOT NULL DEFAULT 0, -- the value of released when the last audit row was written
 	key        TEXT -- idempotency key of the request that started the redrive
 );
@@ -420,6 +422,33 @@ CREATE TABLE redrive_requests (
 ) WITHOUT ROWID;
 CREATE INDEX redrive_requests_at ON redrive_requests (at);
 
+-- The keys with which programs and people sign in to a server, at most 1,000.
+CREATE TABLE redrive_access (
+	id         TEXT PRIMARY KEY,
+	version    INTEGER NOT NULL, -- the number of changes
+	name       TEXT NOT NULL,
+	hash       BLOB NOT NULL, -- SHA-256 of the secret
+	old_hash   BLOB, -- of the secret before the last rotation; NULL: none
+	old_until  INTEGER, -- old_hash is accepted before this time
+	roles      TEXT NOT NULL, -- words, separated by spaces
+	owner      TEXT, -- NULL: the key is not restricted to an owner
+	kinds      TEXT, -- names, separated by spaces; NULL: all
+	queues     TEXT, -- names, separated by spaces; NULL: all
+	delegate   INTEGER NOT NULL, -- 1: the key may act for any owner
+	expires_at INTEGER, -- NULL: never
+	revoked_at INTEGER, -- NULL: not revoked
+	created_at INTEGER NOT NULL,
+	created_by TEXT NOT NULL,
+	rotated_at INTEGER,
+	used_at    INTEGER -- last use, precise to a minute; NULL: never
+) WITHOUT ROWID;
+
+-- Random bytes that all servers on the database share. Rows are never changed.
+CREATE TABLE redrive_secrets (
+	name   TEXT PRIMARY KEY,
+	secret BLOB NOT NULL
+) WITHOUT ROWID;
+
 CREATE TABLE redrive_keys (
 	owner      TEXT NOT NULL,
 	kind       TEXT NOT NULL,
@@ -479,7 +508,8 @@ CREATE TABLE redrive_audit (
 	target TEXT NOT NULL,
 	reason TEXT,
 	before TEXT,
-	after  TEXT
+	after  TEXT,
+	via    TEXT -- how the person came in; NULL: not through a server
 );
 CREATE INDEX redrive_audit_actor ON redrive_audit (actor);
 CREATE INDEX redrive_audit_target ON redrive_audit (substr(target, 1, 256)); -- a target can be a long filter
@@ -493,6 +523,8 @@ DROP TABLE redrive_batches;
 DROP TABLE redrive_keys;
 DROP TABLE redrive_notes;
 DROP TABLE redrive_requests;
+DROP TABLE redrive_secrets;
+DROP TABLE redrive_access;
 DROP TABLE redrive_processes;
 DROP TABLE redrive_policies;
 DROP TABLE redrive_swept;
