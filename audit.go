@@ -20,10 +20,11 @@ func (c *Client) Audit(ctx context.Context, f AuditFilter) (AuditPage, error) {
 	return page, nil
 }
 
-// FollowAudit returns the audit entries with numbers above after, in order and in batches, and
-// waits for new ones. It ignores AuditFilter.Before and Limit. The loop ends when ctx ends.
-// While the store does not answer (ErrUnavailable), FollowAudit tries again every Config.Poll.
-// Any other error ends the loop, also the error ErrClosed of a store that was closed.
+// FollowAudit returns the audit entries whose numbers are higher than the given one, in order
+// and in batches, and waits for new ones. It ignores AuditFilter.Before and Limit. The loop
+// ends when ctx ends. While the store does not answer (ErrUnavailable), FollowAudit tries
+// again every Config.Poll. Any other error ends the loop, also the error ErrClosed of a store
+// that was closed.
 func (c *Client) FollowAudit(ctx context.Context, after int64, f AuditFilter) iter.Seq2[[]AuditEntry, error] {
 	return func(yield func([]AuditEntry, error) bool) {
 		after := after // each loop over the sequence begins after the number that the caller gave

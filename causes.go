@@ -9,12 +9,12 @@ func (c *Client) SetGroup(ctx context.Context, by By, change GroupChange) (Group
 	return c.store.SetGroup(ctx, by, change)
 }
 
-// MergeGroups puts groups that have the same cause into one set, and returns how many groups
-// it has changed. Parameter set is the name of the set; the empty name removes the groups
-// from their sets. Parameter by is the person who orders the change. Dead letters keep their
-// groups, so a merge can be undone. All groups are changed or none: the error is ErrNotFound
-// when a group does not exist, ErrConflict when a group is in another set, and ErrTooLarge
-// when the set would have more than store.GroupsMax groups.
+// MergeGroups puts groups that have the same cause into the set with the given name, as the
+// act of a person, and returns how many groups it has changed. The empty name removes the
+// groups from their sets. Dead letters keep their groups, so a merge can be undone. All
+// groups are changed or none: the error is ErrNotFound when a group does not exist,
+// ErrConflict when a group is in another set, and ErrTooLarge when the set would have more
+// than store.GroupsMax groups.
 func (c *Client) MergeGroups(ctx context.Context, by By, set string, groups []string) (int, error) {
 	return c.store.MergeGroups(ctx, by, set, groups)
 }

@@ -65,13 +65,23 @@ type Config struct {
 	// PayloadMax is the maximum size of a payload in bytes, at most job.PayloadMax. The
 	// default is PayloadMaxDefault.
 	PayloadMax int
+	// PayloadChecks check the payloads of kinds, by kind: of every job that the client enqueues,
+	// and every payload that a person changes through it. A payload with mistakes is refused with
+	// a *PayloadError. By default no payload is checked.
+	PayloadChecks map[string]PayloadCheck
 	// If Development is true, the %+v form of an error is stored as its stack. The
 	// stack of a panic is always stored.
 	Development bool
 	// If KeepRaw is true, messages, details, stderr and stacks of failures are stored
-	// unchanged. By default the secrets, paths and addresses in these texts are removed
-	// first. Set KeepRaw only for a store that outsiders cannot read.
+	// with their secrets. By default the secrets in these texts are removed first. Set
+	// KeepRaw only for a store that outsiders cannot read. Logs, events and exports never
+	// have secrets.
 	KeepRaw bool
+	// HidePaths and HideAddresses remove the paths of files and IP addresses from the
+	// texts of failures before these are stored. By default operators see them, because
+	// they often tell the cause; logs, events, exports and owners of jobs never get
+	// them.
+	HidePaths, HideAddresses bool
 	// If HideEmails is true, e-mail addresses are also removed from the texts of
 	// failures.
 	HideEmails bool
@@ -148,6 +158,7 @@ func (c Config) withDefaults() Config {
 		c.Logger = slog.Default()
 	}
 	c.Middleware = slices.Clone(c.Middleware)
+	c.PayloadChecks = maps.Clone(c.PayloadChecks)
 	c.Queues = maps.Clone(c.Queues)
 	if len(c.Queues) == 0 {
 		c.Queues = map[string]Queue{DefaultQueue: {}}

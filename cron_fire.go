@@ -17,8 +17,8 @@ import (
 const cronLate = time.Second
 
 // fireWithin enqueues the job of a slot within a time limit, so that a Make or a middleware
-// that blocks cannot delay other entries beyond the limit. The value of busy is true while a
-// call for the entry is running.
+// that blocks cannot delay other entries beyond the limit. While a call for the entry is
+// running, the flag busy is set.
 func (c *Client) fireWithin(ctx context.Context, limit time.Duration, busy *atomic.Bool, s *Cron, expression string, slot time.Time) (store.Fired, error) {
 	if !busy.CompareAndSwap(false, true) {
 		return store.Fired{}, fmt.Errorf("cron entry %q: the call of its Make or of an enqueue middleware for an earlier slot has not returned yet", s.Name)
@@ -98,5 +98,5 @@ func (c *Client) withoutRoom(ctx context.Context, name string, err error) error 
 	if failed != nil || len(known) < store.CronsMax || slices.ContainsFunc(known, func(s store.CronSlot) bool { return s.Name == name }) {
 		return err // another limit was exceeded, not the number of names
 	}
-	return fmt.Errorf("%w; the store never forgets a name: give this entry a name that no client uses any more (redrive cron lists the names)", err)
+	return fmt.Errorf("%w; the store never forgets a name: give this entry a name that no client uses any more (`redrive cron` lists the names)", err)
 }

@@ -238,7 +238,7 @@ func TestQ13_AMissedSlotIsFiredOnceAndLate(t *testing.T) {
 	}
 }
 
-// full is a store that refuses all new jobs while its field full is true.
+// full is a store that refuses all new jobs while its field "full" is true.
 type full struct {
 	store.Store
 	mu    sync.Mutex

@@ -107,7 +107,7 @@ func (t *tally) add(d *job.DeadLetter) {
 }
 
 // count adds 1 to the number for the unit of time, such as the hour, in which an event
-// happened. The last element of numbers is for the unit that contains the instant now.
+// happened. The last element of numbers is for the current unit.
 func count(numbers []int64, unit time.Duration, at, now job.Micros) {
 	u := job.Micros(unit.Microseconds())
 	if i := len(numbers) - 1 - int(now/u-at/u); i >= 0 && i < len(numbers) {

@@ -2,7 +2,6 @@ package redrive
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"runtime"
@@ -91,38 +90,12 @@ func (c *Client) Retry(ctx context.Context, by By, id JobID, change *Change) err
 	a := Action{Do: ActRetry, IDs: []JobID{id}, Note: by.Reason}
 	if change != nil {
 		var err error
-		if a.Change, err = change.Encode(); err == nil {
-			err = c.checkPayload(ctx, id, change.Payload)
-		}
-		if err != nil {
+		if a.Change, err = change.Encode(); err != nil {
 			return fmt.Errorf("retry job %d: %w", id, err)
 		}
 	}
 	acted, err := c.Act(ctx, by, a, nil)
 	return only(acted.Errors, err)
-}
-
-// checkPayload refuses a new payload that an enqueue would have refused.
-func (c *Client) checkPayload(ctx context.Context, id JobID, payload []byte) error {
-	switch {
-	case payload == nil:
-		return nil
-	case len(payload) > c.config.PayloadMax:
-		return fmt.Errorf("payload of %d bytes: the limit is %d bytes (Config.PayloadMax): %w", len(payload), c.config.PayloadMax, ErrTooLarge)
-	case json.Valid(payload):
-		return nil
-	}
-	j, err := c.store.Get(ctx, id)
-	if err != nil {
-		return err
-	}
-	c.mu.Lock()
-	h := c.handlers[j.Kind]
-	c.mu.Unlock()
-	if h != nil && h.args != nil { // a handler with a type of arguments takes JSON payloads
-		return fmt.Errorf("the new payload is not JSON, but the handler of kind %q takes JSON: %w", j.Kind, ErrInvalid)
-	}
-	return nil
 }
 
 // Preview counts the dead letters that Act would change, and changes nothing.
@@ -133,11 +106,10 @@ func (c *Client) Preview(ctx context.Context, a Action) (Acted, error) {
 	return c.steps(ctx, a, func(a Action) (Acted, error) { return c.store.Preview(ctx, a) }, nil)
 }
 
-// Act changes dead letters in the name of a person. With Action.IDs, all changes are
-// made in one transaction, and the answer has one error for each id. With
-// Action.Filter, all selected dead letters are changed step by step. After each step,
-// progress is called with the number of dead letters changed so far; progress may be
-// nil.
+// Act changes dead letters in the name of a person. With Action.IDs, all changes are made in
+// one transaction, and the answer has one error for each id. With Action.Filter, all
+// selected dead letters are changed step by step. After each step, the given function is
+// called with the number of dead letters changed so far; the function may be nil.
 //
 // Action.Through from Preview fixes the set of dead letters; if it is 0, Act fixes the
 // set at its start. A second Act on the same set changes only the rest of the set. A
@@ -150,9 +122,8 @@ func (c *Client) Preview(ctx context.Context, a Action) (Acted, error) {
 // After an error, the steps before it stay done; the answer says how many dead letters
 // they changed.
 func (c *Client) Act(ctx context.Context, by By, a Action, progress func(done int64)) (Acted, error) {
-	if len(a.Change.Payload) > c.config.PayloadMax {
-		return Acted{}, fmt.Errorf("%s: payload of %d bytes: the limit is %d bytes (Config.PayloadMax): %w",
-			a.Do, len(a.Change.Payload), c.config.PayloadMax, ErrTooLarge)
+	if err := c.checkPayload(ctx, a.IDs, a.Change.Payload); err != nil {
+		return Acted{}, fmt.Errorf("%s: %w", a.Do, err)
 	}
 	if a.Filter != nil {
 		if a.Limit == 0 {

@@ -3,6 +3,7 @@ package redrive
 import (
 	"context"
 
+	"github.com/redrive/redrive/failure"
 	"github.com/redrive/redrive/internal/decide"
 	"github.com/redrive/redrive/internal/engine"
 	"github.com/redrive/redrive/job"
@@ -18,7 +19,8 @@ func (c *Client) decide(claim *job.Claim, e *job.Ending) job.Outcome {
 		in.Policy = c.Policy()
 		in.Admission = c.admissionOf(in.Policy, claim, e)
 		in.Settings = decide.Settings{
-			KeepRaw: c.config.KeepRaw, HideEmails: c.config.HideEmails, Development: c.config.Development,
+			KeepRaw: c.config.KeepRaw, HidePaths: c.config.HidePaths, HideAddresses: c.config.HideAddresses, HideEmails: c.config.HideEmails,
+			Development: c.config.Development,
 		}
 	}
 	o, err := decide.Outcome(&in)
@@ -26,6 +28,11 @@ func (c *Client) decide(claim *job.Claim, e *job.Ending) job.Outcome {
 		c.config.Logger.Warn("the job's own retry settings cannot be read; the policy alone decides about the failure", "job", claim.ID.String(), "error", err)
 	}
 	return o
+}
+
+// outside returns a text as everyone may see it, without secrets, paths and addresses.
+func (c *Client) outside(text string) string {
+	return failure.Sanitize(text, &failure.SanitizeOptions{Emails: c.config.HideEmails})
 }
 
 // handlerOf returns the handler of a kind in the form that the engine calls. The

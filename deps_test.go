@@ -37,8 +37,8 @@ func listDeps(t *testing.T, packages ...string) (listed []goPackage) {
 	}
 }
 
-// within reports whether importPath is equal to the path in tree, or is the path of a
-// package below it.
+// within reports whether the first path is equal to the second, or is the path of a package below
+// it.
 func within(importPath, tree string) bool {
 	return importPath == tree || strings.HasPrefix(importPath, tree+"/")
 }
@@ -129,15 +129,15 @@ func TestDeps_PointAlongTheFlow(t *testing.T) {
 		"internal/decide":    {"failure", "backoff", "internal/scan", "internal/plaintext", "policy", "job", "internal/canonical", "internal/human"},
 		"retry":              {"failure", "backoff", "internal/scan", "internal/plaintext"},
 		"event":              {"job", "internal/canonical", "failure", "internal/scan", "internal/plaintext"},
-		"store":              {"job", "internal/canonical", "event", "failure", "internal/scan", "internal/plaintext"},
+		"store":              {"internal/jsonpatch", "job", "internal/canonical", "event", "failure", "internal/scan", "internal/plaintext"},
 		"internal/human":     {},
 		"internal/cron":      {"internal/human"},
-		"internal/keeper":    {"job", "internal/canonical", "event", "failure", "internal/scan", "internal/plaintext", "store", "internal/cron", "internal/human"},
-		"internal/words": {"failure", "internal/scan", "internal/plaintext", "job", "internal/canonical", "event", "backoff", "policy", "policy/preset", "policy/policyfile", "store",
+		"internal/keeper":    {"internal/jsonpatch", "job", "internal/canonical", "event", "failure", "internal/scan", "internal/plaintext", "store", "internal/cron", "internal/human"},
+		"internal/words": {"internal/jsonpatch", "failure", "internal/scan", "internal/plaintext", "job", "internal/canonical", "event", "backoff", "policy", "policy/preset", "policy/policyfile", "store",
 			"internal/cron", "internal/human", "internal/suggest", "internal/yamlfile"},
-		"internal/wire": {"failure", "internal/scan", "internal/plaintext", "job", "internal/canonical", "event", "backoff", "policy", "policy/preset", "policy/policyfile", "store",
+		"internal/wire": {"internal/jsonpatch", "failure", "internal/scan", "internal/plaintext", "job", "internal/canonical", "event", "backoff", "policy", "policy/preset", "policy/policyfile", "store",
 			"internal/cron", "internal/human", "internal/suggest", "internal/yamlfile", "internal/words"},
-		"internal/engine": {"failure", "internal/scan", "internal/plaintext", "job", "internal/canonical", "event", "store", "internal/proc", "internal/tempdir", "internal/testing/crashpoint"},
+		"internal/engine": {"internal/jsonpatch", "failure", "internal/scan", "internal/plaintext", "job", "internal/canonical", "event", "store", "internal/proc", "internal/tempdir", "internal/testing/crashpoint"},
 	}
 	for name, allowed := range mayImport {
 		for _, p := range listDeps(t, module+"/"+name) {

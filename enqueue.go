@@ -153,6 +153,9 @@ func (c *Client) check(specs []Spec) ([]job.New, error) {
 		if err == nil {
 			err = c.checkSize(&specs[i])
 		}
+		if err == nil {
+			err = c.checkContent(i, specs[i].new.Kind, specs[i].new.Payload)
+		}
 		if err != nil {
 			return nil, fmt.Errorf("enqueue, job %d of %d: %w", i+1, len(specs), err)
 		}

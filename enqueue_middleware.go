@@ -67,7 +67,7 @@ type enqueueCall struct {
 	end             EnqueueFunc // the function that enqueues the jobs; it is called after the last middleware
 	stages          []stage
 	few             [fewStages]stage
-	receipts        []Receipt // the receipts that the field end returned, if it succeeded
+	receipts        []Receipt // the receipts that the function in the field end returned, if it succeeded
 }
 
 // fewStages is the number of middlewares whose stages fit into an enqueueCall without
@@ -244,7 +244,7 @@ func (ch *enqueueChain) around(i int, middleware EnqueueFunc) EnqueueFunc {
 	}
 }
 
-// run passes jobs through the chain and then calls end with them.
+// run passes jobs through the chain and then calls the given function with them.
 func (ch *enqueueChain) run(ctx context.Context, specs []Spec, end EnqueueFunc) ([]Receipt, error) {
 	call := &enqueueCall{Context: ctx, chain: ch, size: len(specs), end: end}
 	if n := len(ch.stages); n <= fewStages {
@@ -298,16 +298,17 @@ func (m *enqueueChains) logUnknown(log *slog.Logger, handled []string) {
 // installed reports whether there are any middlewares.
 func (m *enqueueChains) installed() bool { return m.all != nil || m.kinds != nil }
 
-// through passes jobs through the middlewares, if there are any, and then calls end with them.
+// through passes jobs through the middlewares, if there are any, and then calls the given
+// function with them.
 func (c *Client) through(ctx context.Context, specs []Spec, end EnqueueFunc) ([]Receipt, error) {
-	if !c.enqueueing.installed() || len(specs) == 0 || len(specs) > job.EnqueueMax { // the function end refuses an enqueue of too many jobs
+	if !c.enqueueing.installed() || len(specs) == 0 || len(specs) > job.EnqueueMax { // the given function refuses an enqueue of too many jobs
 		return end(ctx, specs)
 	}
 	return c.throughAll(ctx, slices.Clone(specs), end)
 }
 
 // throughAll passes jobs through the middlewares, which may change the slice, and then calls
-// end with them.
+// the given function with them.
 func (c *Client) throughAll(ctx context.Context, specs []Spec, end EnqueueFunc) ([]Receipt, error) {
 	m := &c.enqueueing
 	for i := range specs {

@@ -23,8 +23,8 @@ type (
 	receipts = []redrive.Receipt
 )
 
-// passing returns a middleware that first calls do with the jobs of the enqueue and then calls
-// next.
+// passing returns a middleware that first calls the given function with the jobs of the enqueue
+// and then passes them on.
 func passing(do func(specs)) redrive.EnqueueMiddleware {
 	return func(next redrive.EnqueueFunc) redrive.EnqueueFunc {
 		return func(ctx context.Context, s specs) (receipts, error) {

@@ -38,9 +38,9 @@ func (e *EventsGone) Error() string {
 // Is makes an EventsGone an ErrGone.
 func (e *EventsGone) Is(target error) bool { return target == ErrGone }
 
-// EventSpan returns the cursors at both ends of the events that the store keeps. A reader
-// with the cursor first gets the oldest kept event, and a reader with the cursor last gets
-// only events that happen from now on.
+// EventSpan returns the cursors at both ends of the events that the store keeps. A reader with the
+// first cursor gets the oldest kept event, and a reader with the second cursor gets only events
+// that happen from now on.
 func (c *Client) EventSpan(ctx context.Context) (first, last event.Cursor, err error) {
 	return c.store.EventSpan(ctx)
 }
@@ -57,12 +57,12 @@ func (c *Client) EventSpan(ctx context.Context) (first, last event.Cursor, err e
 //		after = e.Cursor // keep it where it survives a restart
 //	}
 //
-// Events waits for further events until ctx ends. The loop then ends without an error. A reader
-// can keep the cursor of the last event that it has handled, and continue from there later,
-// also in another process. It then misses no event and sees no event twice. The zero cursor is
-// before the oldest event in the store. To begin at the newest event, use the cursor last of
-// EventSpan. If events after the cursor were removed, because they are older than
-// Retention.Events, the loop ends with an *EventsGone.
+// Events waits for further events until ctx ends. The loop then ends without an error. A reader can
+// keep the cursor of the last event that it has handled, and continue from there later, also in
+// another process. It then misses no event and sees no event twice. The zero cursor is before the
+// oldest event in the store. To begin at the newest event, use the second cursor of EventSpan. If
+// events after the cursor were removed, because they are older than Retention.Events, the loop ends
+// with an *EventsGone.
 //
 // A waiting reader gets an event within 50 ms after its commit, whichever process made it; on
 // PostgreSQL an older transaction that is still under way delays it. While the store does not answer
@@ -93,8 +93,8 @@ func (c *Client) Events(ctx context.Context, after event.Cursor, o *EventsOption
 	}
 }
 
-// eventsAfter returns the next events after a cursor. full reports that there may be more.
-// The error is an *EventsGone when events after the cursor were removed.
+// eventsAfter returns the next events after a cursor. The second result is true if there may be
+// more. The error is an *EventsGone when events after the cursor were removed.
 //
 // It also reads the event at the cursor. The store removes the oldest events first. So if
 // that event is still there, no event after it is missing from this read.
@@ -121,10 +121,10 @@ func (c *Client) eventsAfter(ctx context.Context, after event.Cursor) (events []
 	return events, full, nil
 }
 
-// follow calls next again and again to read a log page by page. After a page that is not full,
-// it waits for changes if wait is true, and otherwise returns. It returns nil when next wants
-// no more pages, or when ctx has ended. If wait is true, it tries again every Config.Poll while
-// the store does not answer.
+// follow calls the given function again and again to read a log page by page. After a page that is
+// not full, it waits for changes if wait is true, and otherwise returns. It returns nil when the
+// function wants no more pages, or when ctx has ended. If wait is true, it tries again every
+// Config.Poll while the store does not answer.
 func (c *Client) follow(ctx context.Context, wait bool, next func() (full, more bool, err error)) error {
 	changed := make(chan struct{}, 1)
 	if wait {

@@ -381,7 +381,7 @@ func TestF11_NothingSecretIsStored(t *testing.T) {
 		if strings.Contains(all, secret) != raw {
 			t.Errorf("KeepRaw %v: want the secret stored only with KeepRaw; the stored texts are: %s", raw, all)
 		}
-		want := "job 1: open [PATH] from [IP] with api_key=[REDACTED]"
+		want := "job 1: open /home/ann/x.mp4 from 10.1.2.3 with api_key=[REDACTED]"
 		if !raw && (f.Message != want || !strings.Contains(string(f.Details), `"clip":3`)) {
 			t.Errorf("got message %q and details %s, want message %q and details with clip 3", f.Message, f.Details, want)
 		}

@@ -24,9 +24,13 @@ const CodeBadPayload = "bad_payload"
 // HandlerOptions configure how the jobs of a kind run. The zero value of every field is
 // its default. Run returns an error for a value out of its bounds.
 type HandlerOptions struct {
-	// Timeout is the time limit of a run; the default is no limit. At the limit the
-	// handler's context ends, and the subprocesses of the run are stopped.
+	// Timeout is the time limit of a run. At the limit the handler's context ends, and the
+	// subprocesses of the run are stopped. The default is the limit of the policy, or
+	// else TimeoutDefault. A new policy acts on the next run.
 	Timeout time.Duration
+	// TimeoutDefault is the time limit of a run if neither Timeout nor the policy sets
+	// one. The default is no limit.
+	TimeoutDefault time.Duration
 	// KillGrace is how long a subprocess may continue after SIGTERM before it gets
 	// SIGKILL. The default is 5 s.
 	KillGrace time.Duration
@@ -45,7 +49,8 @@ type HandlerOptions struct {
 	Rate Rate
 	// MaxCrashes is the number of crashes after which a job is dead, counted since it
 	// was enqueued or since a person last retried it. A run has crashed when its lease
-	// expired. The default and the maximum is job.MaxCrashes.
+	// expired. The default is the number of the policy, or else job.MaxCrashes, which is
+	// also the maximum.
 	MaxCrashes int
 	// KeepPayload keeps the payload and the attributes of completed jobs, until the
 	// retention removes the jobs. By default the store removes them when a job completes.
@@ -64,6 +69,7 @@ func (o *HandlerOptions) validate() error {
 		}
 	}
 	check(o.Timeout >= 0, "Timeout %s: must not be negative", o.Timeout)
+	check(o.TimeoutDefault >= 0, "TimeoutDefault %s: must not be negative", o.TimeoutDefault)
 	check(o.KillGrace >= 0, "KillGrace %s: must not be negative", o.KillGrace)
 	if err := o.Schedule.Validate(); err != nil {
 		check(false, "Schedule: %w", err)
@@ -85,8 +91,8 @@ func (o *HandlerOptions) validate() error {
 type handler struct {
 	kind string
 	args reflect.Type // the type of the handler's arguments, which are stored as JSON; nil for HandleRaw
-	// begin makes the *Job of a run, and call runs the handler with it. Both are nil when there
-	// is no handler.
+	// The field begin makes the *Job of a run, and the field call runs the handler with it. Both
+	// are nil when there is no handler.
 	begin   func(*engine.Run, *policy.Admission) (*Info, any)
 	call    func(ctx context.Context, job any) error
 	options HandlerOptions
@@ -216,7 +222,7 @@ func (c *Client) register(h *handler, o *HandlerOptions) error {
 }
 
 // checkType returns an error if the arguments of a job have another type than those of the handler
-// of the kind. The argument args is nil for a payload of plain bytes.
+// of the kind. The given type is nil for a payload of plain bytes.
 func (c *Client) checkType(kind string, args reflect.Type) error {
 	known := c.argTypes.Load()
 	if known == nil || args == nil {

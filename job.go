@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/redrive/redrive/internal/decide"
 	"github.com/redrive/redrive/internal/engine"
 	"github.com/redrive/redrive/policy"
 	"github.com/redrive/redrive/store"
@@ -71,18 +72,20 @@ func (i *Info) Payload() []byte { return i.run.Claim.Payload }
 func (i *Info) SetPayload(payload []byte) { i.run.Claim.Payload = payload }
 
 // Progress reports how far the run has come; a total of 0 means unknown. A call is
-// cheap, because only the latest report is stored, about once a second. Notes are cut
-// to job.TextMax bytes. The next run starts without progress.
+// cheap, because only the latest report is stored, about once a second. Secrets, paths
+// of files and IP addresses are removed from notes, and notes are cut to job.TextMax
+// bytes. The next run starts without progress.
 func (i *Info) Progress(done, total int64, note string) { i.run.Progress(done, total, note) }
 
 // Feedback adds a feedback to the job, such as a hint for its user about a bad input. It is
 // stored at once and stays when the run fails. Client.Notes returns it, and it is an event.
+// Secrets, paths of files and IP addresses are removed from it first.
 // The text has 1 to store.NoteMax bytes, and a job has at most store.NotesMax notes and
 // feedbacks (ErrTooLarge). The error is ErrLeaseLost when another run of the job has taken
 // over.
 func (i *Info) Feedback(ctx context.Context, text string) error {
 	c := i.wrapped.client
-	_, err := c.store.AddNote(ctx, By{Actor: c.config.Name}, Note{What: Feedback, Job: i.ID, Run: i.run.Claim.Token, Text: text})
+	_, err := c.store.AddNote(ctx, By{Actor: c.config.Name}, Note{What: Feedback, Job: i.ID, Run: i.run.Claim.Token, Text: c.outside(text)})
 	return err
 }
 
@@ -141,7 +144,9 @@ func (i *Info) CompleteTx(ctx context.Context, tx store.Tx) error {
 		return fmt.Errorf("complete job %d: this store (type %T) cannot write inside the caller's own transaction: %w",
 			i.ID, i.wrapped.client.store, store.ErrInvalid)
 	}
-	if err := joins.SettleTx(ctx, tx, i.run.Success()); err != nil {
+	o := i.run.Success()
+	decide.Succeed(&i.run.Claim, &o)
+	if err := joins.SettleTx(ctx, tx, o); err != nil {
 		return fmt.Errorf("complete job %d: %w", i.ID, err)
 	}
 	i.run.SettledInTx()

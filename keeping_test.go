@@ -18,7 +18,7 @@ import (
 )
 
 // keep starts Client.Keep of a client without handlers inside a bubble of synctest. The
-// function stop ends it.
+// returned function ends it.
 func keep(t *testing.T, st store.Store, config redrive.Config) (c *redrive.Client, stop func()) {
 	t.Helper()
 	config.Name = "server"

@@ -19,9 +19,6 @@ import (
 // ErrTooLarge or ErrInvalid when an enqueue would refuse the changed job.
 func (c *Client) Alter(ctx context.Context, by By, id JobID, change Change) error {
 	encoded, err := change.Encode()
-	if err == nil {
-		err = c.checkPayload(ctx, id, change.Payload)
-	}
 	if err != nil {
 		return fmt.Errorf("alter job %d: %w", id, err)
 	}
@@ -32,9 +29,8 @@ func (c *Client) Alter(ctx context.Context, by By, id JobID, change Change) erro
 // there is a single id. The first result has one error per id; it is nil for a job that now
 // has the values of the change. The second result is not nil when the whole call failed.
 func (c *Client) AlterAll(ctx context.Context, by By, ids []JobID, change EncodedChange) ([]error, error) {
-	if len(change.Payload) > c.config.PayloadMax {
-		return nil, fmt.Errorf("alter: payload of %d bytes: the limit is %d bytes (Config.PayloadMax): %w",
-			len(change.Payload), c.config.PayloadMax, ErrTooLarge)
+	if err := c.checkPayload(ctx, ids, change.Payload); err != nil {
+		return nil, fmt.Errorf("alter: %w", err)
 	}
 	return again(ctx, c, func() ([]error, error) { return c.store.Alter(ctx, by, ids, change) })
 }
@@ -47,10 +43,10 @@ func (c *Client) PreviewLive(ctx context.Context, a LiveAction) (LiveActed, erro
 	return c.liveSteps(ctx, a, func(a LiveAction) (LiveActed, error) { return c.store.PreviewLive(ctx, a) }, nil)
 }
 
-// ActLive changes all live jobs that a filter selects, in the name of a person, step by
-// step. After each step, progress is called with the number of jobs changed so far; progress
-// may be nil. If LiveAction.Through is 0, the set of jobs is fixed at the start of ActLive.
-// A second ActLive on the same set changes only the rest of the set.
+// ActLive changes all live jobs that a filter selects, in the name of a person, step by step.
+// After each step, the given function is called with the number of jobs changed so far; the
+// function may be nil. If LiveAction.Through is 0, the set of jobs is fixed at the start of
+// ActLive. A second ActLive on the same set changes only the rest of the set.
 //
 // After an error, the steps before it stay done; the answer says how many jobs they
 // changed. To change very many jobs, StartLive is safer: it goes on when this process ends,
@@ -88,12 +84,12 @@ func (c *Client) liveSteps(ctx context.Context, a LiveAction, step func(LiveActi
 
 // StartLive starts a bulk action on all live jobs that a filter selects now, in the name of a
 // person. The store keeps it as a redrive with Live set: the running clients carry it out,
-// and ControlRedrive pauses, resumes or cancels it. rate limits the jobs per second; 0 means
-// no limit. When no client is running, AdvanceRedrive carries it out.
+// and ControlRedrive pauses, resumes or cancels it. The rate is the highest number of jobs
+// per second; 0 means no limit. When no client is running, AdvanceRedrive carries it out.
 //
-// counted is the answer of PreviewLive, which fixes the set of jobs; if counted is the zero
-// value, StartLive calls PreviewLive. The error is ErrNotFound when the filter selects
-// nothing.
+// The argument counted is the answer of PreviewLive, which fixes the set of jobs; if it is
+// the zero value, StartLive calls PreviewLive. The error is ErrNotFound when the filter
+// selects nothing.
 func (c *Client) StartLive(ctx context.Context, by By, a LiveAction, counted LiveActed, rate int) (Redrive, error) {
 	if counted.Through == 0 {
 		var err error
@@ -120,10 +116,11 @@ const (
 	advanceMin  = 50 // the smallest number of jobs of a step
 )
 
-// AdvanceRedrive carries out the steps of the active redrives in this process until the
-// redrive with this id has ended or is paused, and returns that redrive. It is for a program
-// that starts a redrive while perhaps no client is running. After each step, progress is
-// called; it may be nil.
+// AdvanceRedrive carries out the steps of the active redrives in this process until the redrive
+// with this id has ended, is paused, or has retried all its jobs (RedriveSettling), and returns
+// that redrive. It is for a program that starts a redrive while perhaps no client is running.
+// After each step, the given function is called; it may be nil. A redrive with a canary waits
+// for its jobs, which a running client must run.
 func (c *Client) AdvanceRedrive(ctx context.Context, id int64, progress func(Redrive)) (Redrive, error) {
 	limit := 4 * advanceMin
 	for {
@@ -140,7 +137,7 @@ func (c *Client) AdvanceRedrive(ctx context.Context, id int64, progress func(Red
 		if progress != nil {
 			progress(r)
 		}
-		if !r.State.Active() {
+		if !r.State.Active() || r.State == store.RedriveSettling {
 			return r, nil
 		}
 		wait := max(took, step.Wait)

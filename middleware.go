@@ -145,7 +145,7 @@ func (w *wrappedRun) awaitHandler() (stage int32) {
 	return stage
 }
 
-// ending returns the error of a run. Parameter err is the error that the outermost
+// ending returns the error of a run. The last argument is the error that the outermost
 // middleware of the run has returned. ending first waits for the handler; see awaitHandler.
 func (w *wrappedRun) ending(kind string, err error) error {
 	stage := w.awaitHandler()

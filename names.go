@@ -59,6 +59,8 @@ type (
 	QueueMode = store.Mode
 	// Request is a request with an idempotency key, and its answer.
 	Request = store.Request
+	// AccessKey is a key with which a program or a person signs in to a server.
+	AccessKey = store.AccessKey
 	// Process is a process that works on the store.
 	Process = store.Process
 	// Sickness is a trouble of a process: it cannot start the program of a kind.

@@ -81,7 +81,7 @@ type outcomeCalls struct {
 	working  sync.WaitGroup
 	underWay atomic.Int64
 	dropped  atomic.Int64  // the number of outcomes that were not reported because the grace time was over
-	endGrace func()        // ends the grace time by closing the channel in the field over
+	endGrace func()        // ends the grace time by closing the channel of the field "over"
 	over     chan struct{} // this channel is closed when no further call may begin
 	skipped  logThrottle   // the counter of the outcomes that were skipped
 }

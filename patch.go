@@ -1,6 +1,7 @@
 package redrive
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -24,6 +25,9 @@ type Patched struct {
 	// Example is the first job that is retried, with its payload before and after the patch.
 	// Its Job is 0 if no job is retried.
 	Example PatchedJob
+	// Redrive is the number of the redrive that retries the jobs of a filter. It is 0 for a preview
+	// and for an action by ids.
+	Redrive int64
 }
 
 // RefusedJob is a job that an action does not change, with the reason.
@@ -43,8 +47,12 @@ type PatchedJob struct {
 // The bytes of a payload outside the patch do not change. A job to which the patch does not
 // apply stays dead and is in Patched.Refused.
 //
-// Each job is retried in its own transaction, with an audit row. If preview is true, nothing is
-// changed. After each job, progress is called with the number of retried jobs; it may be nil.
+// If preview is true, nothing is changed. Jobs that are named by their ids are retried each in a
+// transaction, with an audit row. The jobs of a filter are retried by a redrive without canary,
+// which stops for no failure. The store keeps it with the patch, so running clients complete it
+// when this call ends early, and ControlRedrive can pause it. For a canary or a rate, call Redrive
+// with RedriveSpec.Patch. The given function is called with the number of retried jobs so far; it
+// may be nil.
 func (c *Client) RetryPatched(ctx context.Context, by By, a Action, patch []byte, preview bool, progress func(done int64)) (Patched, error) {
 	if a.Do != ActRetry || a.Change.Payload != nil {
 		return Patched{}, fmt.Errorf("patch: a patch needs an action that is a retry and sets no new payload: %w", ErrInvalid)
@@ -56,8 +64,9 @@ func (c *Client) RetryPatched(ctx context.Context, by By, a Action, patch []byte
 	if err := a.Validate(true); err != nil {
 		return Patched{}, err
 	}
-	p := &patcher{Client: c, by: by, a: a, patch: parsed, preview: preview, progress: progress}
+	p := &patcher{Client: c, by: by, a: a, patch: parsed, preview: preview || a.Filter != nil}
 	if a.Filter == nil {
+		p.progress = progress
 		for _, id := range a.IDs {
 			if err := p.byID(ctx, id); err != nil {
 				return p.sum, err
@@ -68,7 +77,25 @@ func (c *Client) RetryPatched(ctx context.Context, by By, a Action, patch []byte
 	if p.a.Change.Priority == 0 {
 		p.a.Change.Priority, p.a.Change.Once = store.RedrivePriority, true
 	}
-	return p.sum, p.byFilter(ctx)
+	if err := p.byFilter(ctx); err != nil || preview || p.sum.Done == 0 {
+		return p.sum, err
+	}
+	return p.sum, p.redrive(ctx, patch, progress)
+}
+
+// redrive retries the jobs of the frozen set, after the preview has counted them.
+func (p *patcher) redrive(ctx context.Context, patch []byte, progress func(int64)) error {
+	r, err := p.Redrive(ctx, By{Actor: p.by.Actor, Reason: cmp.Or(p.by.Reason, p.a.Note)}, RedriveSpec{Filter: *p.a.Filter, Through: p.sum.Through,
+		Total: p.sum.Done + p.sum.RefusedN, Change: p.a.Change, Patch: patch, Canary: -1, StopShare: 1})
+	if err == nil {
+		r, err = p.AdvanceRedrive(ctx, r.ID, func(r Redrive) {
+			if progress != nil {
+				progress(r.Released)
+			}
+		})
+	}
+	p.sum.Done, p.sum.RefusedN, p.sum.Redrive = r.Released, r.Refused, r.ID
+	return err
 }
 
 // patcher is one call of RetryPatched.
@@ -131,6 +158,9 @@ func (p *patcher) byID(ctx context.Context, id JobID) error {
 // retry retries one job with its patched payload.
 func (p *patcher) retry(ctx context.Context, j *job.Job) error {
 	payload, err := p.patch.Apply(j.Payload, p.config.PayloadMax)
+	if err == nil {
+		err = p.checkContent(0, j.Kind, payload)
+	}
 	if err != nil {
 		p.refuse(j.ID, fmt.Errorf("job %d: %w", j.ID, err))
 		return nil

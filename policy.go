@@ -1,11 +1,13 @@
 package redrive
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
 	"slices"
 	"sync/atomic"
+	"time"
 
 	"github.com/redrive/redrive/internal/decide"
 	"github.com/redrive/redrive/job"
@@ -103,6 +105,16 @@ func (c *Client) underConfig(p *policy.Policy) (*policies, error) {
 		return nil, invalid(err)
 	}
 	return &policies{set: p, effective: effective}, nil
+}
+
+// limitsOf returns the time limit of a run, and the number of crashes after which a job is dead. The
+// options of the handler take precedence over the policy.
+func (c *Client) limitsOf(kind string, o *HandlerOptions) (timeout time.Duration, maxCrashes int) {
+	if o.Timeout > 0 && o.MaxCrashes > 0 {
+		return o.Timeout, o.MaxCrashes
+	}
+	run := c.Policy().RunsOf(kind)
+	return cmp.Or(o.Timeout, run.Timeout, o.TimeoutDefault), cmp.Or(o.MaxCrashes, run.MaxCrashes, job.MaxCrashes)
 }
 
 // publish saves a policy in the store.

@@ -225,8 +225,8 @@ func TestR11_AJobThatCostsTooMuchDies(t *testing.T) {
 		e.Work()
 		e.Advance(time.Minute)
 	}
-	if j := get(t, e, id); j.State != job.Dead || j.Reason != job.MaxCost || j.Counters.Attempts != 2 || j.Cost != 200_000 {
-		t.Errorf("got state %v, reason %q after %d attempts and a cost of %d; want state dead, reason max_cost after 2 attempts and a cost of 200000", j.State, j.Reason, j.Counters.Attempts, j.Cost)
+	if j := get(t, e, id); j.State != job.Dead || j.Reason != job.MaxCost || j.Counters.Attempts != 2 || j.Cost != 300_000 {
+		t.Errorf("got state %v, reason %q after %d attempts and a cost of %d; want state dead, reason max_cost after 2 attempts and a cost of 300000", j.State, j.Reason, j.Counters.Attempts, j.Cost)
 	}
 }
 

@@ -26,7 +26,13 @@ import (
 // may have to repeat the call, because it was killed or got an ErrUnknown, sets
 // Spec.Key: a second call with the same key then returns the redrive that the first
 // call has started.
+//
+// Spec.Patch changes the payload of each job. If Spec.PayloadMax is 0, Redrive sets it to
+// Config.PayloadMax.
 func (c *Client) Redrive(ctx context.Context, by By, spec RedriveSpec) (Redrive, error) {
+	if spec.Patch != nil && spec.PayloadMax == 0 {
+		spec.PayloadMax = c.config.PayloadMax
+	}
 	if spec.Key == "" {
 		spec.Key = rand.Text()
 	} else if r, known, err := c.redriveOf(ctx, spec.Key); err != nil || known {

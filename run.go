@@ -9,10 +9,10 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/redrive/redrive/internal/engine"
 	"github.com/redrive/redrive/internal/tempdir"
-	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store"
 )
 
@@ -165,7 +165,7 @@ func (c *Client) running() *engine.Engine {
 // start makes the engine of one Run. The caller must call stop after the engine has
 // ended.
 func (c *Client) start(ctx context.Context) (stop func(), err error) {
-	c.setting.Lock() // lock setting before mu, in the same order as in SetPolicy
+	c.setting.Lock() // c.setting is locked before c.mu, in the same order as in SetPolicy
 	defer c.setting.Unlock()
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -218,6 +218,7 @@ func (c *Client) engineConfig() (engine.Config, error) {
 		Store: c.store, Holder: c.config.Name, Build: c.config.Build,
 		Lease: c.config.Lease, RescueInterval: c.config.RescueInterval, Poll: c.config.Poll, Grace: c.config.Grace,
 		Admit: c.admit, Decide: c.decide, Terms: c.termsOf, Present: c.newPresence(), Clock: c.config.engineClock(), Logger: c.config.Logger,
+		Outside: c.outside,
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.config.Queues)) {
 		q := c.config.Queues[name]
@@ -232,7 +233,7 @@ func (c *Client) engineConfig() (engine.Config, error) {
 		}
 		config.Kinds = append(config.Kinds, engine.Kind{
 			Name: name, Handler: run, Workers: o.Workers, Limit: o.Limit, Rate: o.Rate,
-			MaxCrashes: cmp.Or(o.MaxCrashes, job.MaxCrashes), Timeout: o.Timeout, KillGrace: o.KillGrace, KeepPayload: o.KeepPayload,
+			Limits: func() (time.Duration, int) { return c.limitsOf(name, o) }, KillGrace: o.KillGrace, KeepPayload: o.KeepPayload,
 		})
 	}
 	return config, nil

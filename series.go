@@ -9,8 +9,8 @@ func (c *Client) Series(ctx context.Context, q SeriesQuery) ([]Point, error) {
 	return c.store.Series(ctx, q)
 }
 
-// Due returns how many retries fall due in each of the next minutes. Parameter minutes is
-// the number of these minutes, from 1 to DueMinutesMax.
+// Due returns how many retries fall due in each of the next minutes. The argument is the
+// number of these minutes, from 1 to DueMinutesMax.
 func (c *Client) Due(ctx context.Context, minutes int) (DueRetries, error) {
 	return c.store.Due(ctx, minutes)
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/redrive/redrive"
+	"github.com/redrive/redrive/event"
 	"github.com/redrive/redrive/failure"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/policy"
@@ -108,12 +109,26 @@ func TestACrashIsDecidedByThePolicyOfTheClaim(t *testing.T) {
 		t.Fatalf("got %d claims, error %v; want 1", len(x.Claims), err)
 	}
 	now = now.Add(time.Minute)
-	second, err := redrive.New(s, &redrive.Config{Name: "second", TempDir: t.TempDir(), Policy: crashPolicy(t, "another text")})
+	second, err := redrive.New(s, &redrive.Config{Name: "second", TempDir: t.TempDir(), Policy: crashPolicy(t, "another text"),
+		Lease: 100 * time.Millisecond}) // it looks for expired leases so long after its start
 	if err != nil {
 		t.Fatal(err)
 	}
 	redrive.Handle(second, redrive.Kind[int]("other"), func(context.Context, *redrive.Job[int]) error { return nil }, nil)
-	if err := second.RunUntilIdle(t.Context()); err != nil {
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	ended := make(chan error, 1)
+	go func() { ended <- second.Run(ctx) }()
+	for e, err := range second.Events(t.Context(), event.Cursor{}, nil) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e.Type == event.JobCrashed {
+			break
+		}
+	}
+	stop()
+	if err := <-ended; err != nil {
 		t.Fatal(err)
 	}
 	failures, err := second.Failures(t.Context(), receipt.ID)

@@ -91,7 +91,7 @@ func loop[T any](ctx context.Context, r *run, op func(context.Context) (T, error
 	return zero, r
 }
 
-// attempt calls op once. The result limited is true if the attempt ended at its time limit.
+// attempt calls op once. The last result is true if the attempt ended at its time limit.
 func attempt[T any](ctx context.Context, r *run, op func(context.Context) (T, error)) (v T, err error, limited bool) { //nolint:revive // the result limited belongs to the error
 	inner := r.frame(ctx)
 	if limit := r.p.o.AttemptTimeout; limit > 0 {
@@ -397,8 +397,8 @@ func (r *run) result(ctx context.Context) error {
 	return e
 }
 
-// finish counts and logs the end of a call. The parameter leaves is true if the caller gets
-// the error.
+// finish counts and logs the end of a call. The last argument is true if the caller gets the
+// error.
 func (r *run) finish(ctx context.Context, leaves bool) {
 	e, c := &r.err, r.p.counters
 	c.calls.Add(1)

@@ -107,8 +107,8 @@ type environment struct {
 	errs   []error
 }
 
-// read calls, for each variable with the prefix, the function that known has for the rest of
-// its name. When a variable is set twice, the last value counts, as in a process.
+// read calls, for each variable with the prefix, the function that the map has for the rest
+// of its name. When a variable is set twice, the last value counts, as in a process.
 func (e *environment) read(environ []string, known map[string]func(key, value string)) {
 	values := map[string]string{}
 	for _, variable := range environ {

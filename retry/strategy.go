@@ -220,7 +220,7 @@ func isZero(b *backoff.Backoff) bool {
 
 // Within reports whether a call of p with the context ctx would be part of an outer call of the
 // same dependency. The outer call then does the retrying, and the call of p is made only once.
-// The result key is its idempotency key: the key of WithKey or, without one, the key of the
+// The first result is its idempotency key: the key of WithKey or, without one, the key of the
 // outer call. It is the same in all attempts of the outer call, and "" if there is no key.
 func (p *Strategy) Within(ctx context.Context) (key string, ok bool) {
 	var around *frame // only the outermost call retries: the calls within it are made once

@@ -54,8 +54,8 @@ const (
 
 // System is one job system with a separate store.
 type System interface {
-	// Bulk stores n jobs, whose numbers begin with first. It uses the fastest call of the system
-	// and stores [BulkStep] jobs with each call.
+	// Bulk stores n jobs, whose numbers begin with the given one. It uses the fastest call of the
+	// system and stores [BulkStep] jobs with each call.
 	Bulk(ctx context.Context, first, n int) error
 	// Enqueue stores one job and, after the commit, returns the id that the system has given to the
 	// job. It is called concurrently.
@@ -96,8 +96,8 @@ type Program struct {
 	Modules []string
 }
 
-// Steps divides a bulk enqueue into steps of at most [BulkStep] jobs. It calls store for each step,
-// with the first job number and the number of jobs.
+// Steps divides a bulk enqueue into steps of at most [BulkStep] jobs. It calls the given function
+// for each step, with the first job number and the number of jobs.
 func Steps(first, n int, store func(first, n int) error) error {
 	for end := first + n; first < end; first += BulkStep {
 		if err := store(first, min(BulkStep, end-first)); err != nil {

@@ -125,7 +125,7 @@ func (p *Process) fail(err error) {
 	}
 }
 
-// Ask sends a request and decodes the answer into out, which may be nil.
+// Ask sends a request and stores the decoded answer in the given value, which may be nil.
 func (p *Process) Ask(ctx context.Context, r Request, out any) error {
 	answer := make(chan Reply, 1)
 	p.mu.Lock()
@@ -208,7 +208,7 @@ type tail struct {
 // tailMax is the size of the kept part in bytes.
 const tailMax = 2000
 
-// Write adds text at the end.
+// Write appends to the kept part.
 func (t *tail) Write(text []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

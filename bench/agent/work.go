@@ -27,8 +27,8 @@ type Work struct {
 	tell    func(n int, at time.Time) // a function that is called at each start of a job; may be nil
 }
 
-// NewWork returns the work of an agent. It calls tell at each start of a job if the configuration
-// asks for it.
+// NewWork returns the work of an agent. It calls the given function at each start of a job if the
+// configuration asks for it.
 func NewWork(c Config, tell func(n int, at time.Time)) (*Work, error) {
 	w := &Work{
 		failing: c.Failing, size: c.Payload, ran: make([]atomic.Uint32, c.Jobs),

@@ -139,7 +139,7 @@ func readRan(path string, jobs int) ([]bool, error) {
 	return ran, err
 }
 
-// readLines calls the function each for every complete line of a file.
+// readLines calls the given function for every complete line of a file.
 func readLines(path string, each func(string)) error {
 	f, err := os.Open(path)
 	if err != nil {

@@ -5,8 +5,9 @@ import (
 	"testing"
 )
 
-// compared returns a page with two results on SQLite: one of redrive and one of River, with the
-// given rates. A rate of 0 stands for a failed run.
+// compared returns a page with three results on SQLite, with the given rates: one of redrive,
+// and two of River, with its best settings and with its defaults. A rate of 0 stands for a
+// failed run.
 func compared(t *testing.T, args string, ours, best, defaults float64) page {
 	t.Helper()
 	o, err := parseOptions(strings.Fields(args), nil)

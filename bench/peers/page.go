@@ -296,7 +296,7 @@ func (p page) of(m workload, key string) (good []result, failed string) {
 	return good, failed
 }
 
-// times returns how many times as fast the system a is as the system b.
+// times returns by which factor the first system is faster than the second.
 func (p page) times(m workload, a, b string) (times float64, ok bool) {
 	ours, _ := p.of(m, a)
 	theirs, _ := p.of(m, b)

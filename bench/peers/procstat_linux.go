@@ -12,7 +12,7 @@ import (
 // tick is the unit of times in /proc.
 const tick = 10 * time.Millisecond
 
-// cpuOf returns the processor time of a process and its ended children and, with children set, of
+// cpuOf returns the processor time of a process and its ended children, and optionally also of
 // its living children. For a process that is gone it returns 0.
 func cpuOf(pid int, children bool) time.Duration {
 	used, _, ok := stat(strconv.Itoa(pid))

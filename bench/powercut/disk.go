@@ -103,7 +103,7 @@ func (o *op) on(data []byte) []byte {
 	return written(data, o.data, o.off)
 }
 
-// written returns data with more written at the offset.
+// written returns the contents of a file after more bytes were written at the offset.
 func written(data, more []byte, off int64) []byte {
 	if end := off + int64(len(more)); end > int64(len(data)) {
 		data = resized(data, end)
@@ -121,7 +121,7 @@ func resized(data []byte, size int64) []byte {
 	return data[:size]
 }
 
-// entriesAfter returns the entries after changes of the directory.
+// entriesAfter returns the entries of the directory after the changes.
 func entriesAfter(entries map[string]uint64, changes []change) map[string]uint64 {
 	entries = maps.Clone(entries)
 	for i := range changes {

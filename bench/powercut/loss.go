@@ -167,7 +167,8 @@ func (l *loss) scatter(f *contents, data []byte) []byte {
 	return l.grown(data, size)[:size]
 }
 
-// grown makes data at least as long as the size. The new bytes are zeros, or what the disk had there.
+// grown makes the contents at least as long as the size. The new bytes are zeros, or what the disk
+// had there.
 func (l *loss) grown(data []byte, size int64) []byte {
 	from := len(data)
 	if int64(from) >= size {

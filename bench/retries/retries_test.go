@@ -52,7 +52,7 @@ func (o *operation) sendMarked() (int, error) {
 	return v, nil
 }
 
-// peer is a library that retries an operation. The argument wait is the time before every retry.
+// peer is a library that retries an operation. The last argument is the time before every retry.
 type peer struct {
 	name string
 	make func(b *testing.B, wait time.Duration, op *operation) func(context.Context) (int, error)

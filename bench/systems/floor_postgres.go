@@ -162,8 +162,8 @@ func (r *floorRun) preload(ctx context.Context, c *pgx.Conn, jobs int) error {
 	})
 }
 
-// serveAll runs a goroutine for each connection. The function stop ends the goroutines and waits
-// for them. The function failed gets the first error.
+// serveAll runs a goroutine for each connection. The returned function ends the goroutines and
+// waits for them. The given function is called with the first error.
 func (r *floorRun) serveAll(ctx context.Context, conns []*pgx.Conn, mode string, failed context.CancelCauseFunc) (stop func()) {
 	serving, end := context.WithCancel(ctx)
 	var all sync.WaitGroup

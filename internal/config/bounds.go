@@ -34,6 +34,8 @@ const (
 	waitMin, waitMax             = time.Duration(0), 720 * time.Hour
 	waitsMax                     = 100
 
+	ownerRetriesMin, ownerRetriesMax = 1, 1_000
+
 	keptMin, keptMax   = time.Minute, 3650 * yamlfile.Day
 	catchMin, catchMax = time.Second, 720 * time.Hour
 )

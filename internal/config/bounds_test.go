@@ -32,6 +32,7 @@ func TestX3_EveryBoundHolds(t *testing.T) {
 		{queue, "workers", []string{"0", "5001", "99999999999999999999", "010", "+5", "4.0"}, []string{"1", "2", "4999", "5000"}, "from 1 to 5000"},
 		{queue, "limit", []string{"0", "1000001"}, []string{"1", "2", "999999", "1000000"}, "from 1 to 1000000"},
 		{queue, "rate", []string{"0/s", "1000001/s", "-1/m"}, []string{"1/s", "2/m", "999999/h", "1000000/h"}, "from 1 to 1000000 per s, m or h"},
+		{"kinds: {a: {command: [x], owner: {retry: true, %s: %s}}}", "max_retries", []string{"0", "1001"}, []string{"1", "2", "999", "1000"}, "from 1 to 1000"},
 		{kind, "workers", []string{"0", "5001"}, []string{"1", "2", "4999", "5000"}, "from 1 to 5000"},
 		{kind, "limit", []string{"0", "1000001"}, []string{"1", "2", "999999", "1000000"}, "from 1 to 1000000"},
 		{kind, "rate", []string{"0/h", "1000001/h"}, []string{"1/h", "1000000/s"}, "from 1 to 1000000 per s, m or h"},
@@ -48,7 +49,7 @@ func TestX3_EveryBoundHolds(t *testing.T) {
 			[]string{"1m", "61s", "3649d23h", "3650d", "forever"}, "from 1m to 3650d such as 12h or 30d, or forever"},
 		{"kinds: {a: {command: [x]}}\ncron: {b: {kind: a, schedule: '@daily', %s: %s}}", "catch", []string{"999ms", "720h1s"},
 			[]string{"1s", "2s", "719h", "720h"}, "from 1s to 720h"},
-		{retry, "waits", []string{waits(100)}, []string{waits(98), waits(99)}, "max_attempts_ceiling: 100 allows 99"},
+		{retry, "waits", []string{waits(100)}, []string{waits(98), waits(99)}, `"max_attempts_ceiling: 100" allows 99`},
 	} {
 		for _, v := range tt.bad {
 			problems := problemsOf(t, fmt.Sprintf(tt.in, tt.key, v))

@@ -32,6 +32,9 @@ type Config struct {
 	// KeepRaw stores the texts of failures together with the secrets, paths and addresses that
 	// they contain. Default false.
 	KeepRaw bool
+	// KeepPaths and KeepAddresses leave the paths of files and IP addresses in the texts of
+	// failures that operators see. Default true.
+	KeepPaths, KeepAddresses bool
 	// HideEmails also removes e-mail addresses from the texts of failures. Default
 	// false.
 	HideEmails bool
@@ -62,6 +65,8 @@ type Config struct {
 	Cron map[string]Cron
 	// CronNames lists the keys of Cron in the order of the file.
 	CronNames []string
+	// Server says how "redrive serve" lets callers in.
+	Server Server
 }
 
 // PresetPrefix is the beginning of a Policy that names a preset, such as "preset:watermark".
@@ -123,7 +128,8 @@ type Kind struct {
 	Command []string
 	// Queue names a queue of the same Config. Default "default".
 	Queue string
-	// Timeout is the time limit of one attempt. Default 2h.
+	// Timeout is the time limit of one run. Default 0, which means that of the policy, or
+	// else TimeoutDefault.
 	Timeout time.Duration
 	// KillGrace is the time between asking a program to end and killing it. Default 5s.
 	KillGrace time.Duration
@@ -137,7 +143,7 @@ type Kind struct {
 	// Rate is the highest rate at which all processes together start jobs of the kind.
 	Rate Rate
 	// MaxCrashes is the number of crashes after which a job is dead. A manual retry resets the
-	// count of crashes to 0. Default 5.
+	// count of crashes to 0. Default 0, which means the number of the policy, or else 5.
 	MaxCrashes int
 	// Env lists the names of the variables that the program inherits. Default: only PATH.
 	Env []string
@@ -145,11 +151,24 @@ type Kind struct {
 	SetEnv map[string]string
 	// Dir is the working directory. Default: the folder of the file.
 	Dir string
+	// Output is the file that the command has to write, relative to Dir. It may contain variables of
+	// the command, as in $TMPDIR/out.mp4, and texts of the payload, as in ${payload.output}. Default
+	// "", which means that the command need not write a file.
+	Output string
+	// Encoding names the encoding in which the program writes what is not UTF-8. Default "",
+	// which means that it writes UTF-8, or UTF-16 of Latin letters.
+	Encoding string
 	// Payload is PayloadJSON or PayloadText: the form of the payload in an enqueue.
 	// Default PayloadJSON.
 	Payload string
+	// Schema is the file of the JSON Schema that payloads must fit. Default "", which means that
+	// payloads are not checked.
+	Schema string
 	// KeepPayload keeps the payload and the attributes of completed jobs. Default false.
 	KeepPayload bool
+	// Owner says what owners may do with their jobs over HTTP. Default: they see their jobs and
+	// give feedback.
+	Owner Owner
 	// PermanentExitCodes are the exit codes (1 to 255) that are never retried.
 	PermanentExitCodes []int
 	// Retry is the kind's own schedule of retries. Default nil, which means that the policy
@@ -168,6 +187,9 @@ type Retry struct {
 	Waits []time.Duration
 }
 
+// TimeoutDefault is the time limit of a run if neither the kind nor the policy sets one.
+const TimeoutDefault = 2 * time.Hour
+
 // Default returns the configuration of an empty file. Its relative paths stay relative.
 func Default() *Config {
 	return &Config{
@@ -177,12 +199,15 @@ func Default() *Config {
 		RescueInterval: 30 * time.Second,
 		ShutdownGrace:  30 * time.Second,
 		MaxAttempts:    100,
+		KeepPaths:      true,
+		KeepAddresses:  true,
 		Log:            Log{Level: slog.LevelInfo, Format: LogText},
 		Limits:         Limits{PayloadBytes: 256 << 10},
 		Queues:         map[string]Queue{defaultQueueName: defaultQueue()},
 		QueueNames:     []string{defaultQueueName},
 		Kinds:          map[string]Kind{},
 		Retention:      defaultRetention(),
+		Server:         defaultServer(),
 	}
 }
 
@@ -192,12 +217,11 @@ func defaultQueue() Queue { return Queue{Workers: redrive.WorkersDefault} }
 
 func defaultKind() Kind {
 	return Kind{
-		Queue:      defaultQueueName,
-		Timeout:    2 * time.Hour,
-		KillGrace:  5 * time.Second,
-		Priority:   2,
-		MaxCrashes: maxCrashesMax,
-		Env:        []string{"PATH"},
-		Payload:    PayloadJSON,
+		Queue:     defaultQueueName,
+		KillGrace: 5 * time.Second,
+		Priority:  2,
+		Env:       []string{"PATH"},
+		Payload:   PayloadJSON,
+		Owner:     Owner{Feedback: true},
 	}
 }

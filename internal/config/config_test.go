@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"log/slog"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,8 +13,10 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/redrive/redrive/internal/config"
+	"github.com/redrive/redrive/server/access"
 )
 
 // mustParse parses text as the file redrive.yaml in the folder /srv/app.
@@ -27,23 +30,28 @@ func mustParse(t *testing.T, text string) *config.Config {
 }
 
 // plainKind returns a kind with a command and default values for all other settings.
+func checkedKind(command ...string) config.Kind {
+	k := plainKind(command...)
+	k.Schema = "/srv/app/schemas/plain.json"
+	return k
+}
+
 func plainKind(command ...string) config.Kind {
 	return config.Kind{
-		Command:    command,
-		Queue:      "default",
-		Timeout:    2 * time.Hour,
-		KillGrace:  5 * time.Second,
-		Priority:   2,
-		MaxCrashes: 5,
-		Env:        []string{"PATH"},
-		Dir:        "/srv/app",
-		Payload:    config.PayloadJSON,
+		Command:   command,
+		Queue:     "default",
+		KillGrace: 5 * time.Second,
+		Priority:  2,
+		Env:       []string{"PATH"},
+		Dir:       "/srv/app",
+		Payload:   config.PayloadJSON,
+		Owner:     config.Owner{Feedback: true},
 	}
 }
 
 func diff(t *testing.T, want, got any) {
 	t.Helper()
-	if d := cmp.Diff(want, got); d != "" {
+	if d := cmp.Diff(want, got, cmpopts.EquateComparable(netip.Prefix{})); d != "" {
 		t.Errorf("the values differ (-want +got):\n%s", d)
 	}
 }
@@ -61,6 +69,8 @@ func TestEveryKeyIsRead(t *testing.T) {
 		TempDir:        "/var/tmp/redrive",
 		Development:    true,
 		KeepRaw:        true,
+		KeepPaths:      false,
+		KeepAddresses:  false,
 		HideEmails:     true,
 		Lease:          20 * time.Second,
 		RescueInterval: time.Minute,
@@ -74,6 +84,13 @@ func TestEveryKeyIsRead(t *testing.T) {
 			"mail":    {Workers: 2, Limit: 16, Rate: config.Rate{N: 600, Per: time.Hour}},
 		},
 		QueueNames: []string{"default", "mail"},
+		Server: config.Server{
+			Auth: access.ByProxy, Hosts: []string{"jobs.example.org", "10.0.0.7", "::1"},
+			Proxy: access.Proxy{
+				Trusted: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("192.0.2.7/32"), netip.MustParsePrefix("fd00::/8")},
+				User:    "Remote-User", Groups: "Remote-Groups", Roles: map[string]access.Roles{"sre": access.Administer, "*": access.View},
+			},
+		},
 		Kinds: map[string]config.Kind{
 			"thumbnail": {
 				Command:            []string{"/srv/app/bin/thumb", "--size", "256"},
@@ -89,14 +106,17 @@ func TestEveryKeyIsRead(t *testing.T) {
 				SetEnv:             map[string]string{"LANG": "C", "EMPTY": ""},
 				Dir:                "/srv/app/work",
 				Payload:            config.PayloadText,
+				Encoding:           "windows-1252",
+				Output:             "$TMPDIR/out.png",
 				KeepPayload:        true,
+				Owner:              config.Owner{Retry: true, MaxRetries: 3, Change: []string{"/quality", "/options/size"}, Cancel: true},
 				PermanentExitCodes: []int{65, 66},
 				Retry: &config.Retry{
 					MaxRetries: 5,
 					Waits:      []time.Duration{time.Second, 10 * time.Second, time.Minute},
 				},
 			},
-			"a.plain_kind-2": plainKind("sh", "-c", "echo \"$1\"\n\texit 0\n"),
+			"a.plain_kind-2": checkedKind("sh", "-c", "echo \"$1\"\n\texit 0\n"),
 		},
 		KindNames: []string{"thumbnail", "a.plain_kind-2"},
 		Retention: config.Retention{
@@ -149,6 +169,8 @@ func TestDefault(t *testing.T) {
 		RescueInterval: 30 * time.Second,
 		ShutdownGrace:  30 * time.Second,
 		MaxAttempts:    100,
+		KeepPaths:      true,
+		KeepAddresses:  true,
 		Log:            config.Log{Level: slog.LevelInfo, Format: "text"},
 		Limits:         config.Limits{PayloadBytes: 256 * 1024},
 		Queues:         map[string]config.Queue{"default": {Workers: 10}},
@@ -157,6 +179,7 @@ func TestDefault(t *testing.T) {
 		Retention: config.Retention{
 			Completed: 24 * time.Hour, Failures: 7 * 24 * time.Hour, Dead: 30 * 24 * time.Hour, Events: 7 * 24 * time.Hour,
 		},
+		Server: config.Server{Auth: "auto", Proxy: access.Proxy{User: "X-Forwarded-User", Groups: "X-Forwarded-Groups"}},
 	}
 	diff(t, want, config.Default())
 	config.Default().Queues["default"] = config.Queue{}

@@ -76,7 +76,7 @@ func (r *reader) cronJob(v value, at position, c *Config) Cron {
 	kind := v.Get("kind")
 	switch k, ok := c.Kinds[s.Kind]; {
 	case kind == nil:
-		r.Addf(at, "%s has no kind; name one of kinds", v.Path)
+		r.Addf(at, "%s has no kind; name one of \"kinds\"", v.Path)
 	case s.Kind == "": // the mistake in the value of kind is already reported
 	case !ok:
 		names := slices.DeleteFunc(slices.Clone(c.KindNames), func(name string) bool { return !yamlfile.IsName(name) })
@@ -84,7 +84,7 @@ func (r *reader) cronJob(v value, at position, c *Config) Cron {
 		if hint == "" {
 			hint = "; use one of them or define it"
 		}
-		r.Addf(kind.Pos, "%s.kind %s is not defined under kinds (defined: %s)%s",
+		r.Addf(kind.Pos, "%s.kind %s is not defined under \"kinds\" (defined: %s)%s",
 			v.Path, yamlfile.Quote(s.Kind), suggest.List(names), hint)
 	default:
 		s.Payload = r.payload(payload, &k, c)
@@ -147,7 +147,7 @@ func (r *reader) payload(v value, k *Kind, c *Config) (payload []byte) {
 		payload, _ = r.asJSON(v)
 	}
 	if len(payload) > c.Limits.PayloadBytes {
-		r.Addf(v.Pos, "%s has %d bytes, more than limits.payload: %d; keep large data elsewhere and name it",
+		r.Addf(v.Pos, "%s has %d bytes, more than the %d of limits.payload; keep large data elsewhere and name it",
 			v.Path, len(payload), c.Limits.PayloadBytes)
 	}
 	return payload

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/redrive/redrive/internal/charset"
 	"github.com/redrive/redrive/internal/yamlfile"
 )
 
@@ -29,8 +30,12 @@ func (r *reader) kind(v value, at position, c *Config) Kind {
 		{"env", r.env(&k.Env)},
 		{"set_env", r.setEnv(&k.SetEnv)},
 		{"dir", r.NonEmpty(&k.Dir)},
+		{"output", r.NonEmpty(&k.Output)},
+		{"encoding", r.encoding(&k.Encoding)},
 		{"payload", yamlfile.Choice(r.Reader, &k.Payload, []string{PayloadJSON, PayloadText}, []string{PayloadJSON, PayloadText})},
+		{"schema", r.NonEmpty(&k.Schema)},
 		{"keep_payload", r.Boolean(&k.KeepPayload)},
+		{"owner", r.owner(&k.Owner)},
 		{"permanent_exit_codes", r.exitCodes(&k.PermanentExitCodes)},
 		{"retry", r.retry(&k.Retry, c.MaxAttempts)},
 	})
@@ -40,12 +45,28 @@ func (r *reader) kind(v value, at position, c *Config) Kind {
 	if v.Get("command") == nil {
 		r.Addf(at, `%s has no command; add one such as command: [./thumb, --size, "256"]`, v.Path)
 	}
+	if s := v.Get("schema"); s != nil && k.Payload == PayloadText {
+		r.Addf(s.Pos, "%s.schema checks JSON, and %s has \"payload: text\"; remove one of them", v.Path, v.Path)
+	}
 	if queue := v.Get("queue"); queue == nil {
 		r.checkQueue(at, v.Path+" names no queue and the queue", k.Queue, c)
 	} else if queue.Shape == yamlfile.Text && queue.Text != "" {
 		r.checkQueue(queue.Pos, v.Path+".queue", queue.Text, c)
 	}
 	return k
+}
+
+// encoding reads the name of the encoding in which a program writes.
+func (r *reader) encoding(into *string) func(value) {
+	return func(v value) {
+		r.NonEmpty(into)(v)
+		if v.Shape != yamlfile.Text || v.Text == "" {
+			return
+		}
+		if _, err := charset.Find(v.Text); err != nil {
+			r.Addf(v.Pos, "%s: %v", v.Path, err)
+		}
+	}
 }
 
 const commandWanted = `a list of a program and its arguments such as [./thumb, --size, "256"]`
@@ -72,7 +93,7 @@ func (r *reader) env(into *[]string) func(value) {
 			if item.Shape == yamlfile.Text && !isVariable(item.Text) {
 				cure := "use letters, digits and '_', not starting with a digit"
 				if strings.Contains(item.Text, "=") {
-					cure = "give names here and values under set_env"
+					cure = "give names here and values under \"set_env\""
 				}
 				r.Addf(item.Pos, "%s is a list of variables' names, found %s; %s", v.Path, item.Describe(), cure)
 			}
@@ -122,7 +143,7 @@ func (r *reader) exitCodes(into *[]int) func(value) {
 func (r *reader) waits(into *[]time.Duration) func(value) {
 	return func(v value) {
 		if v.Shape == yamlfile.List && (len(v.Items) == 0 || len(v.Items) > waitsMax) {
-			r.Addf(v.Pos, "%s must hold 1 to %d durations, found %d; the last one repeats, and max_retries: 0 switches retries off",
+			r.Addf(v.Pos, "%s must hold 1 to %d durations, found %d; the last one repeats, and \"max_retries: 0\" switches retries off",
 				v.Path, waitsMax, len(v.Items))
 			return
 		}

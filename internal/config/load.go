@@ -61,6 +61,9 @@ func (c *Config) resolve(dir string) {
 	}
 	for name, k := range c.Kinds {
 		k.Dir = under(dir, k.Dir)
+		if k.Schema != "" {
+			k.Schema = under(dir, k.Schema)
+		}
 		if isPath(k.Command[0]) {
 			k.Command[0] = under(dir, k.Command[0])
 		}

@@ -29,7 +29,7 @@ func (r *reader) retry(set **Retry, ceiling int) func(value) {
 		}
 		switch {
 		case retries != unset && attempts != unset && attempts != retries+1:
-			r.Addf(v.Get("max_attempts").Pos, "%s.max_attempts is %d, but max_retries: %d means %d executions; keep one of the two",
+			r.Addf(v.Get("max_attempts").Pos, "%s.max_attempts is %d, but \"max_retries: %d\" means %d executions; keep one of the two",
 				v.Path, attempts, retries, retries+1)
 		case retries != unset:
 			into.MaxRetries = retries
@@ -37,7 +37,7 @@ func (r *reader) retry(set **Retry, ceiling int) func(value) {
 			into.MaxRetries = attempts - 1
 		case v.Get("max_retries") != nil || v.Get("max_attempts") != nil: // the mistake in this number is already reported
 		case len(waits) > ceiling-1:
-			r.Addf(v.Get("waits").Pos, "%s.waits gives %d retries, but max_attempts_ceiling: %d allows %d; shorten it or set max_retries",
+			r.Addf(v.Get("waits").Pos, "%s.waits gives %d retries, but \"max_attempts_ceiling: %d\" allows %d; shorten it or set max_retries",
 				v.Path, len(waits), ceiling, ceiling-1)
 		case len(waits) > 0:
 			into.MaxRetries = len(waits)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"net/netip"
 	"slices"
 	"strings"
 	"testing"
@@ -12,9 +13,11 @@ import (
 	"unicode"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
 	"github.com/redrive/redrive/internal/config"
+	"github.com/redrive/redrive/server/access"
 )
 
 // Random valid settings are written to a file, and the parser must return the same settings.
@@ -32,7 +35,7 @@ func TestGoodFilesAreReadAsWritten(t *testing.T) {
 		if err != nil {
 			t.Fatalf("parsing a valid file failed: %v\nthe file:\n%s", err, text)
 		}
-		if d := cmp.Diff(want, got); d != "" {
+		if d := cmp.Diff(want, got, cmpopts.EquateComparable(netip.Prefix{})); d != "" {
 			t.Fatalf("the settings differ (-want +got):\n%s\nthe file:\n%s", d, text)
 		}
 	})
@@ -50,10 +53,16 @@ func written(c *config.Config) object {
 		o := optional(object{
 			"command": k.Command, "queue": k.Queue, "timeout": k.Timeout.String(), "kill_grace": k.KillGrace.String(),
 			"priority": k.Priority, "max_crashes": k.MaxCrashes, "env": k.Env, "set_env": k.SetEnv, "dir": k.Dir,
-			"payload": k.Payload, "keep_payload": k.KeepPayload, "permanent_exit_codes": k.PermanentExitCodes,
+			"payload": k.Payload, "output": k.Output, "encoding": k.Encoding, "keep_payload": k.KeepPayload, "permanent_exit_codes": k.PermanentExitCodes,
 		}, k.Limit, k.Rate)
+		if k.Owner.Retry { // not in kinds that have the default
+			o["owner"] = object{"retry": true, "max_retries": k.Owner.MaxRetries, "change": k.Owner.Change, "cancel": k.Owner.Cancel, "feedback": k.Owner.Feedback}
+		}
 		if k.Workers > 0 {
 			o["workers"] = k.Workers
+		}
+		if k.Schema != "" {
+			o["schema"] = k.Schema
 		}
 		if k.Retry != nil {
 			waits := []string{}
@@ -66,7 +75,7 @@ func written(c *config.Config) object {
 	}
 	all := object{
 		"database": c.Database, "temp_dir": c.TempDir, "development": c.Development,
-		"keep_raw": c.KeepRaw, "hide_emails": c.HideEmails, "lease": c.Lease.String(),
+		"keep_raw": c.KeepRaw, "keep_paths": c.KeepPaths, "keep_addresses": c.KeepAddresses, "hide_emails": c.HideEmails, "lease": c.Lease.String(),
 		"rescue_interval": c.RescueInterval.String(), "shutdown_grace": c.ShutdownGrace.String(),
 		"max_attempts_ceiling": c.MaxAttempts,
 		"postgres": object{
@@ -88,6 +97,7 @@ func written(c *config.Config) object {
 		"completed": spelt(c.Retention.Completed), "failures": spelt(c.Retention.Failures), "dead": spelt(c.Retention.Dead),
 		"drop_pending": c.Retention.DropPending, "events": spelt(c.Retention.Events),
 	}
+	all["server"] = writtenServer(&c.Server)
 	crons := object{}
 	for name, s := range c.Cron {
 		payload := any(json.RawMessage(s.Payload))
@@ -111,6 +121,40 @@ func written(c *config.Config) object {
 		all["database"] = dsn
 	}
 	return all
+}
+
+func writtenServer(s *config.Server) object {
+	trusted := []string{}
+	for _, p := range s.Proxy.Trusted {
+		trusted = append(trusted, p.String())
+	}
+	roles := object{}
+	for group, role := range s.Proxy.Roles {
+		roles[group] = role.String()
+	}
+	return object{
+		"auth": string(s.Auth), "hosts": s.Hosts,
+		"proxy": object{"trusted": trusted, "user": s.Proxy.User, "groups": s.Proxy.Groups, "roles": roles},
+	}
+}
+
+func genServer(t *rapid.T) config.Server {
+	header := rapid.StringMatching(`[A-Za-z0-9-]{1,20}`)
+	host := rapid.StringMatching(`[a-z0-9][a-z0-9.-]{0,20}|10\.[0-9]\.0\.[1-9]|::[1-9]`)
+	network := rapid.Custom(func(t *rapid.T) netip.Prefix {
+		text := rapid.StringMatching(`10\.[1-9]\.0\.0/1[6-9]|fd0[1-9]::/1[6-9]|192\.0\.2\.[0-9]/32`).Draw(t, "network")
+		return netip.MustParsePrefix(text).Masked()
+	})
+	role := rapid.SampledFrom([]access.Roles{access.Submit, access.Work, access.View, access.Operate, access.Administer})
+	return config.Server{
+		Auth:  rapid.SampledFrom([]access.Mode{access.Auto, access.Open, access.ByKeys, access.ByProxy}).Draw(t, "auth"),
+		Hosts: rapid.SliceOfDistinct(host, rapid.ID).Draw(t, "hosts"),
+		Proxy: access.Proxy{
+			Trusted: rapid.SliceOfNDistinct(network, 0, 5, rapid.ID).Draw(t, "trusted"),
+			User:    header.Draw(t, "user"), Groups: header.Draw(t, "groups"),
+			Roles: rapid.MapOf(rapid.StringMatching(`[a-zA-Zä*:/]{1,9}`), role).Draw(t, "roles"),
+		},
+	}
 }
 
 func optional(o object, limit int, rate config.Rate) object {
@@ -144,7 +188,7 @@ func genConfig(t *rapid.T) *config.Config {
 	c := &config.Config{
 		Dir: "/srv/app", Database: path.Draw(t, "database"), TempDir: path.Draw(t, "temp"),
 		Development: rapid.Bool().Draw(t, "development"),
-		KeepRaw:     rapid.Bool().Draw(t, "keep_raw"), HideEmails: rapid.Bool().Draw(t, "hide_emails"),
+		KeepRaw:     rapid.Bool().Draw(t, "keep_raw"), KeepPaths: rapid.Bool().Draw(t, "keep_paths"), KeepAddresses: rapid.Bool().Draw(t, "keep_addresses"), HideEmails: rapid.Bool().Draw(t, "hide_emails"),
 		Lease: span(3*time.Second, time.Hour), RescueInterval: span(time.Second, 10*time.Minute),
 		ShutdownGrace: span(0, time.Hour), MaxAttempts: number(1, 1000),
 		Policy: rapid.SampledFrom([]string{"", "preset:default", "/srv/app/policy.yaml"}).Draw(t, "policy"),
@@ -183,13 +227,23 @@ func genConfig(t *rapid.T) *config.Config {
 			Queue:   rapid.SampledFrom(c.QueueNames).Draw(t, "queue"),
 			Timeout: span(time.Second, 168*time.Hour), KillGrace: span(0, 10*time.Minute),
 			Priority: number(1, 4), Workers: number(0, 5_000), Limit: number(0, 1_000_000), Rate: rate(),
-			MaxCrashes:         number(1, 5),
-			Env:                rapid.SliceOfDistinct(variable, rapid.ID).Draw(t, "env"),
-			SetEnv:             rapid.MapOf(variable, text).Draw(t, "set_env"),
-			Dir:                path.Draw(t, "dir"),
+			MaxCrashes: number(1, 5),
+			Env:        rapid.SliceOfDistinct(variable, rapid.ID).Draw(t, "env"),
+			SetEnv:     rapid.MapOf(variable, text).Draw(t, "set_env"),
+			Dir:        path.Draw(t, "dir"),
+			Output:     path.Draw(t, "output"),
+			Owner: config.Owner{
+				Retry: true, MaxRetries: rapid.IntRange(1, 1000).Draw(t, "owner's retries"), Change: []string{"/quality"},
+				Cancel: rapid.Bool().Draw(t, "cancel"), Feedback: rapid.Bool().Draw(t, "feedback"),
+			},
+			Encoding:           rapid.SampledFrom([]string{"utf-8", "shift_jis", "IBM850"}).Draw(t, "encoding"),
 			Payload:            rapid.SampledFrom([]string{config.PayloadJSON, config.PayloadText}).Draw(t, "payload"),
 			PermanentExitCodes: rapid.SliceOfDistinct(rapid.IntRange(1, 255), rapid.ID).Draw(t, "codes"),
 			Retry:              retry,
+		}
+		if kind := c.Kinds[k]; kind.Payload == config.PayloadJSON && rapid.Bool().Draw(t, "has schema") {
+			kind.Schema = path.Draw(t, "schema")
+			c.Kinds[k] = kind
 		}
 	}
 	kept := func() time.Duration {
@@ -201,6 +255,7 @@ func genConfig(t *rapid.T) *config.Config {
 	c.Retention = config.Retention{
 		Completed: kept(), Failures: kept(), Dead: kept(), Events: kept(), DropPending: rapid.Bool().Draw(t, "drop_pending"),
 	}
+	c.Server = genServer(t)
 	if len(c.Kinds) > 0 {
 		c.KindNames = slices.Sorted(maps.Keys(c.Kinds))
 		for _, s := range rapid.SliceOfN(name, 0, 3).Draw(t, "schedules") {

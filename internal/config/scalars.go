@@ -10,7 +10,7 @@ import (
 	"github.com/redrive/redrive/internal/yamlfile"
 )
 
-// size returns a function that reads a number of bytes with a unit, from lowest to highest bytes.
+// size returns a function that reads a number of bytes with a unit, between the two bounds.
 func (r *reader) size(into *int, lowest, highest int) func(value) {
 	want := fmt.Sprintf("a size from %s to %s such as 256KiB", shortSize(lowest), shortSize(highest))
 	return func(v value) {

@@ -19,6 +19,8 @@ func (r *reader) config(v value, c *Config) {
 		{"temp_dir", r.NonEmpty(&c.TempDir)},
 		{"development", r.Boolean(&c.Development)},
 		{"keep_raw", r.Boolean(&c.KeepRaw)},
+		{"keep_paths", r.Boolean(&c.KeepPaths)},
+		{"keep_addresses", r.Boolean(&c.KeepAddresses)},
 		{"hide_emails", r.Boolean(&c.HideEmails)},
 		{"lease", r.Duration(&c.Lease, leaseMin, leaseMax)},
 		{"rescue_interval", r.Duration(&c.RescueInterval, rescueIntervalMin, rescueIntervalMax)},
@@ -31,6 +33,7 @@ func (r *reader) config(v value, c *Config) {
 		{"kinds", func(v value) { r.kinds(v, c) }},
 		{"retention", func(v value) { r.retention(v, &c.Retention) }},
 		{"cron", func(v value) { r.cron(v, c) }},
+		{"server", func(v value) { r.server(v, &c.Server) }},
 	})
 }
 
@@ -47,7 +50,7 @@ func (r *reader) policy(into *string) func(value) {
 		if hint == "" {
 			hint = "; the presets are " + suggest.List(names)
 		}
-		r.Addf(v.Pos, "policy names the preset %s, which is not known%s", yamlfile.Quote(name), hint)
+		r.Addf(v.Pos, "\"policy\" names the preset %s, which is not known%s", yamlfile.Quote(name), hint)
 	}
 }
 
@@ -96,5 +99,5 @@ func (r *reader) checkQueue(at position, subject, queue string, c *Config) {
 	if hint == "" {
 		hint = "; use one of them or define it"
 	}
-	r.Addf(at, "%s %s is not defined under queues (defined: %s)%s", subject, yamlfile.Quote(queue), suggest.List(c.QueueNames), hint)
+	r.Addf(at, "%s %s is not defined under \"queues\" (defined: %s)%s", subject, yamlfile.Quote(queue), suggest.List(c.QueueNames), hint)
 }

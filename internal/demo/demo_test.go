@@ -153,8 +153,8 @@ func eachFailureIsARecord(t *testing.T, st store.Store) {
 		if promises := strings.Contains(f.UserMessage, " tried ") || strings.Contains(f.UserMessage, "is scheduled"); promises != (r.Action == "retry") {
 			t.Errorf("job %d, run %d: the text for users does not fit the decision %s: %q", f.Job, f.Token, r.Action, f.UserMessage)
 		}
-		if strings.Contains(f.Message, "127.0.0.1") || strings.Contains(f.Message, "redrive-demo-") || strings.Contains(string(f.Stderr), "redrive-demo-") {
-			t.Errorf("job %d, run %d: the message %q or the error output %q contains an address or a path", f.Job, f.Token, f.Message, f.Stderr)
+		if strings.Contains(f.UserMessage, "127.0.0.1") || strings.Contains(f.UserMessage, "redrive-demo-") {
+			t.Errorf("job %d, run %d: the text for users %q contains an address or a path; only operators see them", f.Job, f.Token, f.UserMessage)
 		}
 	}
 }

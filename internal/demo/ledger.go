@@ -135,7 +135,7 @@ func (l *ledger) retrying(now job.Micros) (coming []*account, due int) {
 	return coming, due
 }
 
-// pick returns the first job for which fits returns true, or nil.
+// pick returns the first job for which the given function returns true, or nil.
 func (l *ledger) pick(fits func(*account) bool) *account {
 	for _, id := range l.ids {
 		if a := l.jobs[id]; fits(a) {

@@ -10,8 +10,8 @@ import (
 )
 
 // shortened returns a preset with shorter waits. Each wait of its back-offs is divided by the
-// number by. Apart from these waits and the name, nothing changes: not the classes, verdicts,
-// numbers of retries, limits, rules and texts, and not the handling of Retry-After.
+// given number. Apart from these waits and the name, nothing changes: not the classes,
+// verdicts, numbers of retries, limits, rules and texts, and not the handling of Retry-After.
 func shortened(preset string, by int) (*policy.Policy, error) {
 	f, err := policyfile.Preset(preset)
 	if err != nil {

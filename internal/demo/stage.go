@@ -108,8 +108,8 @@ func newStage(ctx context.Context, o Options, st *sqlite.Store, tempDir string) 
 // elapsed returns the time since the demo began.
 func (s *stage) elapsed() time.Duration { return s.Now().Sub(s.began) }
 
-// await reads the store and shows its state repeatedly, until done returns true. It returns
-// false if the limit passes first.
+// await reads the store and shows its state repeatedly, until the given function returns
+// true. It returns false if the limit passes first.
 func (s *stage) await(ctx context.Context, limit time.Duration, done func() bool) (bool, error) {
 	tick := time.NewTicker(s.look)
 	defer tick.Stop()

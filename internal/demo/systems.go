@@ -80,9 +80,9 @@ func enqueue(ctx context.Context, all []system, jobs []demoJob) error {
 	return nil
 }
 
-// run runs the systems until stop is called. The function stop waits until they have ended
-// and returns their error. If a system ends early, the returned context ends with the error
-// of that system.
+// run runs the systems until the returned function is called. This function waits until
+// they have ended and returns their error. If a system ends early, the returned context
+// ends with the error of that system.
 func run(ctx context.Context, all []system) (running context.Context, stop func() error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	ended := make(chan error, len(all))

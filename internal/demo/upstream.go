@@ -120,8 +120,8 @@ func (u *upstream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	u.answer(w, r, t, service, key)
 }
 
-// slowness returns the duration of a response without fault. It depends only on service and
-// key.
+// slowness returns the duration of a response without fault. It depends only on the service and
+// the key.
 func (u *upstream) slowness(service, key string) time.Duration {
 	h := 0
 	for _, c := range []byte(service + key) {

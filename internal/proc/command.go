@@ -63,8 +63,8 @@ func (c *command) finish() error {
 }
 
 // await sends the signal repeatedly until the group is gone. If sig is 0, it only waits and
-// sends no signal. It returns false if the group still exists at the time limit, or when skip
-// is closed.
+// sends no signal. It returns false if the group still exists at the time limit, or when the
+// channel is closed.
 func (c *command) await(sig syscall.Signal, limit time.Duration, skip <-chan struct{}) bool {
 	timeout := time.NewTimer(limit)
 	defer timeout.Stop()

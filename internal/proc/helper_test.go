@@ -200,7 +200,7 @@ func (a *actor) next(t *testing.T) string {
 	}
 }
 
-// expect fails the test unless the next lines of the process are those in want.
+// expect fails the test unless the next lines of the process are the given ones.
 func (a *actor) expect(t *testing.T, want ...string) {
 	t.Helper()
 	for _, line := range want {

@@ -51,8 +51,8 @@ type Group struct {
 	commands []*command
 }
 
-// NewGroup returns an empty group. grace is the time between SIGTERM and SIGKILL; if it is zero
-// or negative, it is [DefaultGrace].
+// NewGroup returns an empty group. The grace time is the time between SIGTERM and SIGKILL; if
+// it is zero or negative, it is [DefaultGrace].
 func NewGroup(grace time.Duration) *Group {
 	if grace <= 0 {
 		grace = DefaultGrace

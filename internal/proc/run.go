@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"os/exec"
@@ -25,6 +26,7 @@ type Spec struct {
 	StdoutMax int               // bytes of standard output to keep; the default is [StdoutMax]
 	Grace     time.Duration     // time between SIGTERM and SIGKILL; the default is [DefaultGrace]
 	TempDir   string            // directory for the file of Stdin, where the system has no files in memory; the default is that of the system
+	Report    io.Writer         // receives what the program writes to the file descriptor ReportFD; nil means that the program has no such descriptor
 	Guard     *Guard            // the guard that starts the program; nil means that the program survives a worker that is killed
 }
 
@@ -66,15 +68,21 @@ func Run(ctx context.Context, s Spec) (Result, error) {
 		defer in.Close()
 		c.cmd.Stdin = in
 	}
+	reports, err := s.openReports(c.cmd)
+	if err != nil {
+		return Result{}, NotStarted(fmt.Errorf("command %q: %w", s.Argv[0], err), s.check)
+	}
 	if s.Guard != nil {
 		err = s.Guard.start(c.cmd)
 	} else {
 		err = c.cmd.Start()
 	}
+	reports.started()
 	if err == nil {
 		err = c.cmd.Wait()
 	}
 	closeErr := group.Close()
+	reports.close()
 	if c.cmd.ProcessState == nil {
 		return Result{}, s.startError(ctx, err)
 	}

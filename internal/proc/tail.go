@@ -50,8 +50,8 @@ func (t *Tail) bytes() []byte {
 
 func lastBytes(p []byte) []byte { return p[max(0, len(p)-TailMax):] }
 
-// head is a writer that keeps the first bytes, up to its field max, and the last bytes of what
-// follows them. It never blocks the program that writes.
+// head is a writer that keeps the first bytes, at most as many as its field max says, and the
+// last bytes of what follows them. It never blocks the program that writes.
 type head struct {
 	max       int
 	kept      []byte

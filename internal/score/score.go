@@ -126,7 +126,7 @@ func (it *Item) check(line []byte) error {
 	return nil
 }
 
-// Score reads labelled items and measures classify on them.
+// Score reads labelled items and measures how the given function classifies them.
 func Score(r io.Reader, classify func(*failure.Evidence) failure.Classification) (*Report, error) {
 	items, err := Read(r)
 	if err != nil {
@@ -135,7 +135,7 @@ func Score(r io.Reader, classify func(*failure.Evidence) failure.Classification)
 	return Items(items, classify), nil
 }
 
-// Items measures classify on the items.
+// Items measures how the given function classifies the items.
 func Items(items []Item, classify Classify) *Report {
 	rep := &Report{Items: len(items), Confusion: map[failure.Class]map[failure.Class]int{}, Misses: []Miss{}, Rules: map[string]int{}}
 	var retriable, final, right, ambiguousRight, lost, burnt int

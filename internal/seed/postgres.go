@@ -14,7 +14,7 @@ import (
 )
 
 // PostgreSQL creates the schema in the database of the DSN and fills it. The schema must not
-// exist, or have no jobs. now and progress are as in SQLite.
+// exist, or have no jobs. The time and the function are as in SQLite.
 func PostgreSQL(ctx context.Context, dsn, schema string, s Shape, now time.Time, progress func(table string)) error {
 	options := &postgres.Options{Schema: schema, Clock: func() time.Time { return now }, ReadLimit: time.Hour, StatementTimeout: time.Hour}
 	made, err := postgres.Open(ctx, dsn, options)
@@ -44,7 +44,6 @@ func fillSchema(ctx context.Context, dsn, schema string, l *layout, progress fun
 	if err := s.exec(ctx, `SET search_path = `+pgx.Identifier{schema}.Sanitize()+`; SET synchronous_commit = off; SET maintenance_work_mem = '512MB'`); err != nil {
 		return err
 	}
-	// An index that is made at the end takes less time than one that each row changes.
 	indexes, err := s.texts(ctx, `SELECT pg_get_indexdef(x.indexrelid) FROM pg_index x JOIN pg_class c ON c.oid = x.indexrelid
 		WHERE c.relnamespace = $1::regnamespace AND NOT EXISTS (SELECT FROM pg_constraint k WHERE k.conindid = x.indexrelid) ORDER BY x.indexrelid`, schema)
 	if err != nil {
@@ -55,28 +54,14 @@ func fillSchema(ctx context.Context, dsn, schema string, l *layout, progress fun
 	if err != nil {
 		return err
 	}
-	for _, drop := range drops {
-		if err := s.exec(ctx, drop); err != nil {
-			return err
-		}
-	}
-	if err := fill(ctx, s, l, progress); err != nil {
-		return err
-	}
-	rest := append(indexes,
+	after := append(indexes,
 		`SELECT setval(pg_get_serial_sequence('redrive_done', 'seq'), coalesce(max(seq), 0) + 1, false) FROM redrive_done`,
 		`SELECT setval(pg_get_serial_sequence('redrive_groups', 'id'), coalesce(max(id), 0) + 1, false) FROM redrive_groups`,
 		fmt.Sprintf(`UPDATE redrive_meta SET value = %d WHERE key = 'audit'`, l.Audit),
 		`UPDATE redrive_meta SET value = (SELECT max(seq) FROM redrive_events) WHERE key = 'folded'`,
 		`VACUUM (ANALYZE)`,
 	)
-	for _, text := range rest {
-		if err := s.exec(ctx, text); err != nil {
-			return err
-		}
-	}
-	progress("indexes")
-	return nil
+	return fillWithout(ctx, s, drops, after, l, progress)
 }
 
 // server is the sink of a schema on PostgreSQL.

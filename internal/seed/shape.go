@@ -46,7 +46,7 @@ func (s Shape) Jobs() int { return s.Completed + s.Dead + s.Waiting + s.Retrying
 const contentVersion = 1
 
 // Name returns a short name that differs for each shape, each schema and each version of
-// this package. The argument schema is any text that changes with the schema.
+// this package. The argument is any text that changes with the schema.
 func (s Shape) Name(schema string) string {
 	text, _ := json.Marshal(s) // the type has only integers, so there is no error
 	sum := sha256.Sum256(fmt.Appendf(text, "%d%s", contentVersion, schema))
@@ -103,7 +103,7 @@ func skewed(i int, salt uint64, n int) int {
 func (l *layout) kind(k int) string  { return fmt.Sprintf("kind-%03d", k) }
 func (l *layout) queue(q int) string { return fmt.Sprintf("queue-%03d", q) }
 
-// lanes calls each for every lane. Kind k is in the queues k and k+1.
+// lanes calls the given function for every lane. Kind k is in the queues k and k+1.
 func (l *layout) lanes(each func(id int, queue, kind string)) {
 	for k := range l.Kinds {
 		each(1+k, l.queue(k), l.kind(k))

@@ -66,8 +66,8 @@ func (b *bencher) fresh(ctx context.Context, dir string, capacity float64) (alon
 	return w.beside(ctx, w.turns)
 }
 
-// openClient opens a database file and a client that runs jobs of the queue deadQueue. Call
-// closing after the client has stopped.
+// openClient opens a database file and a client that runs jobs of the queue deadQueue. Call the
+// returned function after the client has stopped.
 func (b *bencher) openClient(ctx context.Context, path string) (client *redrive.Client, closing func() error, err error) {
 	s, err := sqlite.Open(ctx, path, nil)
 	if err != nil {
@@ -83,7 +83,8 @@ func (b *bencher) openClient(ctx context.Context, path string) (client *redrive.
 	return client, s.Close, nil
 }
 
-// beside calls measure while the client runs and new jobs arrive, and returns its results.
+// beside calls the given function while the client runs and new jobs arrive, and returns its
+// results.
 func (w *freshWork) beside(ctx context.Context, measure func(context.Context) (alone, beside time.Duration, rate float64, err error),
 ) (alone, beside time.Duration, rate float64, err error) {
 	redrive.Handle(w.client, redrive.Kind[int64](freshKind), w.start, nil)

@@ -47,8 +47,8 @@ const (
 		SELECT grp, died_at / 3600000000 * 3600000000, count(*) FROM redrive_dead GROUP BY 1, 2`
 )
 
-// seedDead creates a database with the given number of pending dead letters. The ids of the
-// jobs have a gap if rows is not a multiple of deadWindow.
+// seedDead creates a database with the given number of pending dead letters. The ids of the jobs
+// have a gap if this number is not a multiple of deadWindow.
 func seedDead(ctx context.Context, path string, rows int) error {
 	return seedFile(ctx, path, func(s *seeder) {
 		s.exec(`INSERT INTO redrive_queues (name) VALUES (?)`, deadQueue)

@@ -207,7 +207,7 @@ func (b *bench) verify(ctx context.Context, w *work) error {
 	return nil
 }
 
-// inParallel calls the function do n times, from the given number of goroutines.
+// inParallel calls the given function n times, from the given number of goroutines.
 func inParallel(goroutines, n int, do func(i int) error) error {
 	var next atomic.Int64
 	errs := make(chan error, goroutines)

@@ -44,10 +44,10 @@ var flatPolls = []struct {
 }
 
 // flat measures polls on two files. In each set of flatPlaces, the small file has flatFew jobs, and
-// the large file has as many jobs as the argument rows says. A claim must not take these jobs: they
-// are due later, paused, of an unknown kind, parked, completed or dead. The polls alternate between
-// the files, so that other load on the machine affects both in the same way. Both files are removed
-// at the end.
+// the large file has the given number of jobs. A claim must not take these jobs: they are due
+// later, paused, of an unknown kind, parked, completed or dead. The polls alternate between the
+// files, so that other load on the machine affects both in the same way. Both files are removed at
+// the end.
 func flat(ctx context.Context, dir string, rows int) (results []flatResult, err error) {
 	few, err := openFlat(ctx, filepath.Join(dir, "few.db"), flatFew)
 	if err != nil {

@@ -137,10 +137,9 @@ func (s *seeder) exec(text string, args ...any) {
 	}
 }
 
-// insert inserts jobs: the argument rows is their number. The jobs are spread over lanes with
-// consecutive numbers: the argument lane is the first number, and lanes is the number of lanes. The
-// argument at is the time of the first job, relative to now. Each further job is one microsecond
-// later.
+// insert inserts one job for each of the given rows. It spreads them over consecutive lanes, which
+// begin with the given lane. The time of the first job is relative to now. Each further job is one
+// microsecond later.
 func (s *seeder) insert(text string, lane, lanes, rows int, at time.Duration, payload []byte) {
 	for end := s.next + rows; s.next < end && s.err == nil; {
 		last := min(s.next+flatChunk, end) - 1

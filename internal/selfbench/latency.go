@@ -32,8 +32,8 @@ func (l latencies) at(share float64) time.Duration {
 }
 
 // pickup measures how long an idle engine takes to start a job after the enqueue was
-// confirmed. If other is true, another process enqueues the job in the same file; otherwise
-// this process does.
+// confirmed. If the last argument is true, another process enqueues the job in the same
+// file; otherwise this process does.
 func pickup(ctx context.Context, dir string, n int, other bool) (found latencies, err error) {
 	ctx, cancel := context.WithTimeout(ctx, runMax)
 	defer cancel()
@@ -78,8 +78,8 @@ type start struct {
 }
 
 // idleWorker runs a client on a store. It returns a channel that receives the start of each
-// job, and the function stop. The argument kept is the number of starts that the channel can
-// hold.
+// job, and a function that stops the client. The channel can hold the given number of
+// starts.
 func idleWorker(ctx context.Context, s *store.Store, dir string, kept int) (
 	client *redrive.Client, started <-chan start, stop func() error, err error,
 ) {

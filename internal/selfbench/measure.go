@@ -34,7 +34,7 @@ type Result struct {
 	Rounds    []float64 `json:"rounds"`
 }
 
-// bencher runs measurements in a temporary folder and writes its progress to log.
+// bencher runs measurements in a temporary folder and writes its progress to its log.
 type bencher struct {
 	dir  string
 	load Load

@@ -68,8 +68,8 @@ type soakLoad struct {
 	workers sync.WaitGroup
 }
 
-// load starts the producers. If a producer fails, its error is given to failed, which ends
-// the soak.
+// load starts the producers. If a producer fails, its error is given to the function,
+// which ends the soak.
 func (s *Soak) load(client *redrive.Client, w *watched, failed context.CancelCauseFunc) *soakLoad {
 	return &soakLoad{soak: s, client: client, gate: w.gate, failed: failed}
 }

@@ -44,8 +44,8 @@ type soakSnapshot struct {
 	release func()
 }
 
-// held returns a snapshot. The first call of read opens the snapshot. While the snapshot is
-// open, read must return the same text each time.
+// held returns a snapshot. The first call of the reading function opens the snapshot. While
+// the snapshot is open, this function must return the same text each time.
 func held(ctx context.Context, read func(context.Context) (string, error), release func()) (soakSnapshot, error) {
 	first, err := read(ctx)
 	if err != nil {

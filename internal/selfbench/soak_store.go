@@ -250,7 +250,7 @@ func (s *idSet) add(id job.ID) bool {
 	return true
 }
 
-// without returns the ids that are not in the set other, in no particular order.
+// without returns the ids that are not in the other set, in no particular order.
 func (s *idSet) without(other *idSet) (ids []job.ID) {
 	none := new(idPage)
 	for number := range maps.Keys(s.pages) {

@@ -69,7 +69,7 @@ func TestSoakVerdict(t *testing.T) {
 	const all = "claim size unended unknown missing counters calls"
 	for name, tt := range map[string]struct {
 		change  func(s *Soak, spans []soakSpan, end *soakEnd)
-		missed  string // names of the figures that miss their targets; the names are those in all
+		missed  string // names of the figures that miss their targets; the constant all contains all names
 		figures int
 	}{
 		"steady":           {func(*Soak, []soakSpan, *soakEnd) {}, "", 7},

@@ -31,7 +31,7 @@ type Clock struct {
 	jumped time.Time
 }
 
-// New returns a clock that reads the time by calling read, a function such as time.Now.
+// New returns a clock that reads the time by calling the given function, such as time.Now.
 func New(read func() time.Time) *Clock {
 	return &Clock{read: read, elapsed: func(from, to time.Time) time.Duration { return to.Sub(from) }}
 }

@@ -41,7 +41,7 @@ var formula = regexp.MustCompile("([;\t\r\n][;\t\r\n \u00a0\"']*)([=+\\-@＝＋�
 // tab or a line end, because some spreadsheets split a line there even inside quotes.
 // Numbers are not changed.
 func harmless(cell string) string {
-	if cell == "" || plainNumber.MatchString(cell) {
+	if cell == "" || (cell[0] == '-' || cell[0] >= '0' && cell[0] <= '9') && plainNumber.MatchString(cell) {
 		return cell
 	}
 	if strings.ContainsAny(cell, ";\t\r\n") {

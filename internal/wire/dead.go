@@ -33,7 +33,7 @@ type Step struct {
 	Does    string `json:"does"`
 }
 
-// StepsOf returns the JSON shape of steps. The function way returns the command for each
+// StepsOf returns the JSON shape of steps. The given function returns the command for each
 // step.
 func StepsOf(steps []words.Step, way words.Way) []Step {
 	out := make([]Step, len(steps))
@@ -112,6 +112,7 @@ type Counted struct {
 	// Done is the number of changed dead letters; it is nil if they were only counted.
 	Done    *int64 `json:"done,omitempty"`
 	Through int64  `json:"through,omitempty"`
+	Redrive int64  `json:"redrive,omitempty"` // the redrive that has changed the dead letters; 0 if the command has changed them itself
 }
 
 // Patched is the answer to a retry with a patch.
@@ -121,6 +122,7 @@ type Patched struct {
 	Done *int64 `json:"done,omitempty"` // number of retried jobs; nil if they were only counted
 
 	Through  int64        `json:"through,omitempty"`
+	Redrive  int64        `json:"redrive,omitempty"` // the redrive that has retried the jobs of a filter
 	RefusedN int64        `json:"refused_count"`
 	Refused  []DeadAnswer `json:"refused"` // the first refused jobs, with the reasons
 }
@@ -169,6 +171,8 @@ type DeadStats struct {
 	Kind    map[string]int64 `json:"by_kind"`
 	PerMin  Added            `json:"additions_per_minute"`
 	Success []Figure         `json:"success"` // empty if a filter selects only some of the dead letters
+	// how the retries of each class did in the same window
+	SuccessByClass []ClassRetries `json:"success_by_class,omitempty"`
 	// Searched is set if only the dead letters that died after this time were counted.
 	Searched job.Micros `json:"searched_until,omitempty"`
 }
@@ -191,7 +195,29 @@ type Figure struct {
 	Of      float64 `json:"denominator"`
 	Value   float64 `json:"value"` // the value of the figure; 0 if the denominator is 0
 	Target  string  `json:"target"`
-	Met     *bool   `json:"met"` // whether the figure meets its target; null if the denominator is 0
+	Met     *bool   `json:"met" jsonschema:"nullable"` // whether the figure meets its target; null if the denominator is 0
+}
+
+// ClassRetries says how the retries after the failures of one class did.
+type ClassRetries struct {
+	Class     string  `json:"class"`
+	Recovered int64   `json:"recovered"` // jobs that completed after such a retry
+	Exhausted int64   `json:"exhausted"` // jobs that died after such a retry
+	Succeed   float64 `json:"succeed"`   // recovered / (recovered + exhausted)
+	Met       *bool   `json:"succeed_met"`
+	Retries   int64   `json:"retries"`
+	Cost      float64 `json:"average_cost"` // of a retry, in US dollars
+	CostMet   *bool   `json:"average_cost_met"`
+}
+
+// RetriesOf returns the JSON shape of figures about the retries of classes.
+func RetriesOf(list []words.ClassRetries) []ClassRetries {
+	out := make([]ClassRetries, len(list))
+	for i := range list {
+		c := &list[i]
+		out[i] = ClassRetries{c.Class, c.Recovered, c.Exhausted, c.Succeed.Value, c.Succeed.Met, c.Retries, c.Cost.Value, c.Cost.Met}
+	}
+	return out
 }
 
 // StatsOf adds up the numbers of dead letters, and computes the figures about retries in a
@@ -201,6 +227,7 @@ func StatsOf(s *store.DeadStats, window time.Duration) *DeadStats {
 		DeadStats: *s, Success: []Figure{}, Status: map[string]int64{}, Reason: map[string]int64{}, Class: map[string]int64{}, Kind: map[string]int64{},
 		PerMin: Added(words.AddedOf(s.Added)),
 	}
+	v.Counts, v.Added, v.Hours = append([]store.DeadCount{}, s.Counts...), append([]int64{}, s.Added...), append([]store.Hour{}, s.Hours...)
 	for _, status := range job.Statuses {
 		v.Status[status.String()] = 0
 	}

@@ -2,76 +2,34 @@ package wire
 
 import (
 	"bytes"
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/redrive/redrive/failure"
 	"github.com/redrive/redrive/internal/words"
-	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store"
 )
-
-// ExportRow is one dead letter in an export.
-type ExportRow struct {
-	Job        job.ID            `json:"job_id"`
-	Kind       string            `json:"task_type"`
-	Payload    json.RawMessage   `json:"payload"` // the payload of the job; null if the job is no longer dead
-	Metadata   ExportMetadata    `json:"metadata"`
-	Reason     job.Reason        `json:"dlq_reason"`
-	DiedAt     job.Micros        `json:"dlq_timestamp"`
-	Status     job.Status        `json:"status"`
-	Resolution *ExportResolution `json:"resolution"` // the last action on the dead letter; null while the dead letter is pending
-	ActedAt    *job.Micros       `json:"resolved_at"`
-	ActedBy    *string           `json:"resolved_by"`
-}
-
-// ExportResolution is the last action on a dead letter.
-type ExportResolution struct {
-	Action job.DeadAction `json:"action"`
-	Notes  string         `json:"notes"`
-}
-
-// ExportMetadata holds the fields of a dead letter and its job that have no separate
-// column.
-type ExportMetadata struct {
-	Queue       string          `json:"queue"`
-	Priority    int8            `json:"priority,omitempty"`
-	Owner       string          `json:"owner,omitempty"`
-	Correlation string          `json:"correlation,omitempty"`
-	Key         string          `json:"key,omitempty"`
-	Attrs       json.RawMessage `json:"attrs,omitempty"`
-	Class       string          `json:"class,omitempty"`
-	Code        string          `json:"code,omitempty"`
-	Group       string          `json:"group,omitempty"`
-	Message     string          `json:"message,omitempty"`
-	Life        int32           `json:"life"`
-	Attempts    int32           `json:"attempts,omitempty"` // number of attempts in the life in which the job became dead
-	Runs        job.Token       `json:"runs,omitempty"`
-	CreatedAt   job.Micros      `json:"created_at,omitempty"`
-	Redrive     int64           `json:"redrive,omitempty"`
-	ReopenAt    job.Micros      `json:"reopen_at,omitempty"`
-}
 
 // Exporter writes dead letters as rows, one after the other.
 type Exporter struct {
 	out io.Writer
 	csv bool
-	// clean says which secrets are removed from payloads, attributes and notes; if clean is
+	// clean says what is removed from payloads, attributes, messages and notes; if clean is
 	// nil, no secrets are removed.
 	clean *failure.SanitizeOptions
-	rows  int64
+	// NoPayloads leaves out payloads and attributes.
+	NoPayloads bool
+	rows       int64
 
 	line bytes.Buffer
 	enc  *json.Encoder
 }
 
-// NewExporter returns an exporter that writes to out, as CSV or as one JSON object in each
-// line. If clean is not nil, secrets are removed from payloads, attributes and notes.
+// NewExporter returns an exporter that writes to the given writer, as CSV or as one JSON
+// object in each line. If the options are not nil, secrets are removed from payloads,
+// attributes and notes.
 func NewExporter(out io.Writer, asCSV bool, clean *failure.SanitizeOptions) *Exporter {
 	e := &Exporter{out: out, csv: asCSV, clean: clean}
 	e.enc = json.NewEncoder(&e.line)
@@ -97,7 +55,10 @@ func (e *Exporter) Begin() error {
 
 // Add writes a dead letter as one row.
 func (e *Exporter) Add(d *store.DeadEntry) error {
-	row := e.row(d)
+	row := DeadEntryOf(d, nil, 0, e.clean)
+	if e.NoPayloads {
+		row.Payload, row.Metadata.Attrs = nil, nil
+	}
 	e.line.Reset()
 	if e.csv {
 		cells, err := row.cells()
@@ -110,7 +71,7 @@ func (e *Exporter) Add(d *store.DeadEntry) error {
 	}
 	e.rows++
 	text := e.line.Bytes()
-	if !e.csv && slices.ContainsFunc(text[:len(text)-1], func(b byte) bool { return b < ' ' || b > '~' }) {
+	if !e.csv {
 		text = Plain(text)
 	}
 	_, err := e.out.Write(text)
@@ -120,58 +81,8 @@ func (e *Exporter) Add(d *store.DeadEntry) error {
 // Rows returns the number of rows that were written.
 func (e *Exporter) Rows() int64 { return e.rows }
 
-func (e *Exporter) row(d *store.DeadEntry) *ExportRow {
-	l := &d.DeadLetter
-	row := &ExportRow{
-		Job: l.Job, Kind: l.Kind, Reason: l.Reason, DiedAt: l.DiedAt, Status: l.Status,
-		Metadata: ExportMetadata{
-			Queue: l.Queue, Owner: l.Owner, Class: l.Class, Code: l.Code, Group: l.Fingerprint, Message: l.Message, Life: l.Life,
-			Redrive: l.Redrive, ReopenAt: l.ReopenAt,
-		},
-	}
-	if j := d.Job; j != nil {
-		row.Payload = e.payload(j.Payload)
-		m := &row.Metadata
-		m.Priority, m.Correlation, m.Key, m.Attempts, m.Runs = j.Priority, j.Correlation, j.Key, j.Counters.Attempts, j.Token
-		m.CreatedAt, m.Attrs = j.CreatedAt, e.json(j.Attrs)
-	}
-	if l.Action != "" {
-		row.Resolution = &ExportResolution{Action: l.Action, Notes: l.Note}
-		if e.clean != nil {
-			row.Resolution.Notes = failure.Sanitize(l.Note, e.clean)
-		}
-		row.ActedAt, row.ActedBy = &l.ActedAt, &l.ActedBy
-	}
-	return row
-}
-
-// payload returns a payload as JSON. Valid JSON stays unchanged, other text becomes a JSON
-// string, and other bytes become {"base64": …}.
-func (e *Exporter) payload(b []byte) json.RawMessage {
-	switch {
-	case len(b) == 0:
-		return nil
-	case isJSON(b):
-		return e.json(b)
-	case utf8.Valid(b):
-		text := string(b)
-		if e.clean != nil {
-			text = failure.Sanitize(text, e.clean)
-		}
-		return quoted(text)
-	}
-	return json.RawMessage(`{"base64":"` + base64.StdEncoding.EncodeToString(b) + `"}`)
-}
-
-func (e *Exporter) json(b []byte) json.RawMessage {
-	if e.clean == nil || len(b) == 0 {
-		return b
-	}
-	return failure.SanitizeJSON(b, e.clean)
-}
-
 // cells returns the fields as cells of a CSV record. The cell of a null field is empty.
-func (r *ExportRow) cells() ([]string, error) {
+func (r *DeadEntry) cells() ([]string, error) {
 	cells := []string{
 		r.Job.String(), r.Kind, "", "", string(r.Reason), "", r.Status.String(), "", "", "",
 		words.Clean(r.Metadata.Class), words.Clean(r.Metadata.Message), words.Clean(r.Metadata.Owner),

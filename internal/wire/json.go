@@ -5,12 +5,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"unicode/utf8"
 )
 
-// Encode writes a value as JSON, followed by a line end. If indent is "", the value is
-// written in one line. Control characters that a terminal would obey are escaped.
+// Encode writes a value as JSON, followed by a line end. If the indent is "", the
+// value is written in one line. Control characters that a terminal would obey are
+// escaped.
 func Encode(w io.Writer, v any, indent string) error {
 	var text bytes.Buffer
 	enc := json.NewEncoder(&text)
@@ -24,8 +26,11 @@ func Encode(w io.Writer, v any, indent string) error {
 }
 
 // Plain escapes control characters that JSON allows inside strings and that a terminal
-// would obey, such as the C1 control characters.
+// would obey, such as the C1 control characters. The result may share memory with the text.
 func Plain(text []byte) []byte {
+	if !slices.ContainsFunc(text, func(b byte) bool { return (b < ' ' || b > '~') && b != '\n' }) {
+		return text // almost every text is printable ASCII
+	}
 	var out bytes.Buffer
 	for i := 0; i < len(text); {
 		r, size := utf8.DecodeRune(text[i:])

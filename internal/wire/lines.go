@@ -35,9 +35,9 @@ type Requests struct {
 	lineParser
 }
 
-// ReadRequests returns a reader for the jobs in a file. name is the name of the file in
-// messages. payloadMax is the largest size of a payload in bytes; it also limits the length of
-// a line. Times that are written as durations count from now.
+// ReadRequests returns a reader for the jobs in a file. Messages call the file by the given
+// name. The number payloadMax is the largest size of a payload in bytes; it also limits the
+// length of a line. Times that are written as durations count from now.
 func ReadRequests(name string, in io.Reader, payloadMax int, now time.Time) *Requests {
 	return &Requests{newLineReader(name, in, payloadMax), newLineParser(now)}
 }
@@ -210,7 +210,7 @@ func ParseUnique(written string) (time.Duration, error) {
 	}
 	d, err := human.ParseDuration(written)
 	if err != nil || d <= 0 {
-		return 0, fmt.Errorf("%q: must be alive, or a time above zero such as 24h", written)
+		return 0, fmt.Errorf("%q: must be \"alive\", or a time above zero such as 24h", written)
 	}
 	return d, nil
 }

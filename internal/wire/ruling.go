@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -24,6 +25,7 @@ type Question struct {
 	How      job.How
 	Stop     policy.Stop
 	Attrs    []byte // the attributes of the job as a JSON object, or nil
+	Payload  []byte // the payload of the job, or nil
 	// Draw is the random number for the jitter, at least 0 and less than 1. If it is nil,
 	// 0.5 is used, and the answer also contains the range of the wait.
 	Draw *float64
@@ -92,6 +94,9 @@ func wouldDo(a *policy.Admission) string {
 // Ask returns the decision of the policy about the question.
 func (q *Question) Ask(p *policy.Policy) Ruling {
 	a := Ruling{Kind: q.Kind}
+	q.Evidence.Code = cmp.Or(q.Evidence.Code, p.Code(&policy.CodeInput{
+		Kind: q.Kind, Evidence: &q.Evidence, How: q.How, Stop: q.Stop, Payload: q.Payload,
+	}))
 	admission := p.Admit(&policy.RuleInput{
 		Kind: q.Kind, Queue: q.Queue, Owner: q.Owner, Priority: q.Priority, Attrs: q.Attrs,
 	})
@@ -123,7 +128,7 @@ func (q *Question) Ask(p *policy.Policy) Ruling {
 	if q.Draw == nil {
 		a.Draw = q.drawn(p, admission, &d)
 	}
-	a.Message = failure.Sanitize(q.Evidence.Message, nil)
+	a.Message = failure.Sanitize(q.Evidence.Message, operatorView)
 	info := p.Info(d.Class)
 	a.Operator, a.Users = info.Operator, info.Dead
 	if d.Action == policy.Retry {
@@ -162,11 +167,14 @@ func (q *Question) decide(p *policy.Policy, a *policy.Admission, u float64) (d p
 	}
 }
 
+// operatorView leaves the paths and addresses that a person has given.
+var operatorView = &failure.SanitizeOptions{Paths: true, Addresses: true}
+
 // sanitised removes secrets from the texts that a classification contains.
 func sanitised(c failure.Classification) failure.Classification {
-	c.Saw = failure.Sanitize(c.Saw, nil)
+	c.Saw = failure.Sanitize(c.Saw, operatorView)
 	for i := range c.Beat {
-		c.Beat[i].Saw = failure.Sanitize(c.Beat[i].Saw, nil)
+		c.Beat[i].Saw = failure.Sanitize(c.Beat[i].Saw, operatorView)
 	}
 	return c
 }

@@ -13,8 +13,10 @@ func TestCounted_InWords(t *testing.T) {
 	byFilter := words.Counted{Action: store.Action{Do: store.ActRetry, Filter: &store.DeadFilter{Class: "X"}}, N: 1234}
 	byID := words.Counted{Action: store.Action{Do: store.ActResolve}, N: 1}
 	nothing := words.Counted{Action: store.Action{Do: store.ActRetry, Filter: &store.DeadFilter{}}}
-	ignored := words.Counted{Action: store.Action{Do: store.ActIgnore}, Group: &store.Group{Fingerprint: "1:a5b5d385aa"}}
-	reopened := words.Counted{Action: store.Action{Do: store.ActReopen}, Group: ignored.Group}
+	ignored := words.Counted{Action: store.Action{Do: store.ActIgnore}, Groups: []store.Group{{Fingerprint: "1:a5b5d385aa"}}}
+	reopened := words.Counted{Action: store.Action{Do: store.ActReopen}, Groups: ignored.Groups}
+	set := words.Counted{Action: store.Action{Do: store.ActIgnore}, Groups: []store.Group{{Fingerprint: "1:a5b5d385aa"}, {Fingerprint: "1:b5b5d385aa"}}}
+	reopenedSet := words.Counted{Action: store.Action{Do: store.ActReopen}, Groups: set.Groups}
 	for _, tt := range []struct{ got, want string }{
 		{byFilter.Question(), "retry 1,234 dead letters (status pending, class X)"},
 		{byFilter.Plan(), "1,234 dead letters would be retried"},
@@ -27,6 +29,8 @@ func TestCounted_InWords(t *testing.T) {
 		{ignored.Result(0), "group a5b5d385 is ignored, and so are the jobs that die in it from now on"},
 		{reopened.Question(), "group a5b5d385 has no ignored dead letters; stop ignoring what dies in it"},
 		{reopened.Result(0), "group a5b5d385 is no longer ignored"},
+		{set.Question(), "groups a5b5d385, b5b5d385 have no pending dead letters; ignore what dies in them from now on"},
+		{reopenedSet.Result(0), "groups a5b5d385, b5b5d385 are no longer ignored"},
 	} {
 		if tt.got != tt.want {
 			t.Errorf("the text about the action is %q, want %q", tt.got, tt.want)

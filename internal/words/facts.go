@@ -47,7 +47,7 @@ func (d *Details) Facts() Facts {
 	if pr := j.Progress; pr.At > 0 {
 		f.Add("progress", strings.TrimSpace(progress(pr)+"  "+pr.Note))
 	}
-	f.Add("cost", dollars(j.Cost))
+	f.Add("cost", Dollars(j.Cost))
 	f.addNumber("sends", j.Sends)
 	if d.Letter != nil {
 		f.Add("dead letter", fmt.Sprintf("%s, since %s", d.Letter.Status, Time(d.Letter.DiedAt)))
@@ -61,9 +61,9 @@ func place(queue string, priority int8) string {
 
 func runs(j *job.Job) string { return fmt.Sprintf("%d in %s", j.Token, Count(int64(j.Life), "life")) }
 
-// dollars returns the text of a cost. The cost is in millionths of a US dollar. It returns
+// Dollars returns the text of a cost. The cost is in millionths of a US dollar. It returns
 // "" for 0.
-func dollars(microusd int64) string {
+func Dollars(microusd int64) string {
 	if microusd <= 0 {
 		return ""
 	}
@@ -162,7 +162,7 @@ func (d *DeadDetails) Facts() Facts {
 	f.Add("attributes", string(j.Attrs))
 	f.Add("created", Time(j.CreatedAt))
 	f.Add("runs", runs(j))
-	f.Add("cost", dollars(j.Cost))
+	f.Add("cost", Dollars(j.Cost))
 	f.addNumber("sends", j.Sends)
 	f.Add("note", l.Note)
 	f.addNumber("redrive", l.Redrive)

@@ -1,7 +1,9 @@
 package words
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/redrive/redrive/store"
@@ -13,6 +15,9 @@ const (
 	deadMost       = 0.02
 	costMost       = 0.10 // the largest cost that meets the target, in US dollars
 )
+
+// noTarget is the target of a figure that is not compared with a value.
+const noTarget = "-"
 
 // Figure is a number that is compared with a target.
 type Figure struct {
@@ -26,6 +31,8 @@ type Figure struct {
 // Verdict says whether the figure meets its target.
 func (f *Figure) Verdict() string {
 	switch {
+	case f.Target == noTarget:
+		return noTarget
 	case f.Met == nil:
 		return "nothing yet"
 	case *f.Met:
@@ -49,22 +56,77 @@ func Figures(s *store.DeadStats, window time.Duration) []Figure {
 		sum.Exhausted += h.Exhausted
 		sum.Retries += h.Retries
 		sum.RetryCost += h.RetryCost
+		sum.Cost += h.Cost
 	}
-	last := "the last " + Span(window)
-	share := func(v float64) string { return fmt.Sprintf("%.1f %%", v*100) }
-	dollars := func(v float64) string { return fmt.Sprintf("$%.4f", v) }
-	return []Figure{
-		compare(Figure{Name: "retried jobs that succeed", Formula: "recovered / (recovered + exhausted)", Window: last,
-			Part: float64(sum.Recovered), Of: float64(sum.Recovered + sum.Exhausted), Target: "> 60 %"},
-			share, func(v float64) bool { return v > recoveredLeast }),
-		compare(Figure{Name: "jobs that end dead", Formula: "dead / (completed + dead)", Window: last,
-			Part: float64(sum.Dead), Of: float64(sum.Completed + sum.Dead), Target: "< 2 %"},
-			share, func(v float64) bool { return v < deadMost }),
-		compare(Figure{Name: "average cost of a retry", Formula: "cost of retries / retries", Window: last,
-			Part: float64(sum.RetryCost) / 1e6, Of: float64(sum.Retries), Target: "< $0.10"},
-			dollars, func(v float64) bool { return v < costMost }),
+	figures := []Figure{
+		Succeed(sum.Recovered, sum.Exhausted),
+		compare(Figure{Name: "jobs that end dead", Formula: "dead / (completed + dead)",
+			Part: float64(sum.Dead), Of: float64(sum.Completed + sum.Dead), Target: "< 2 %"}, share, func(v float64) bool { return v < deadMost }),
+		costOf(sum.RetryCost, sum.Retries),
+		costOfJob(sum.Cost, sum.Completed+sum.Dead),
 	}
+	for i := range figures {
+		figures[i].Window = "the last " + Span(window)
+	}
+	return figures
 }
+
+// ClassRetries says how the retries after the failures of one class did.
+type ClassRetries struct {
+	Class                string
+	Recovered, Exhausted int64 // jobs that completed, and that died, after such a retry
+	Retries              int64
+	Succeed, Cost        Figure
+}
+
+// RetriesByClass computes how the retries of each class did. The points are a series by class. The
+// class with the most retries comes first; classes without retries are left out.
+func RetriesByClass(points []store.Point) (list []ClassRetries) {
+	var sum store.Figures
+	for i := range points {
+		p := &points[i]
+		c := sum.Class(p.Name)
+		c.Recovered += p.Recovered
+		c.Exhausted += p.Exhausted
+		c.Retries += p.Retries
+		c.RetryCost += p.RetryCost
+	}
+	for _, c := range sum.Classes {
+		if c.Recovered+c.Exhausted+c.Retries > 0 {
+			list = append(list, ClassRetries{Class: c.Class, Recovered: c.Recovered, Exhausted: c.Exhausted, Retries: c.Retries,
+				Succeed: Succeed(c.Recovered, c.Exhausted), Cost: costOf(c.RetryCost, c.Retries)})
+		}
+	}
+	slices.SortStableFunc(list, func(a, b ClassRetries) int { return cmp.Compare(b.Retries, a.Retries) })
+	return list
+}
+
+// Succeed returns the share of retried jobs that succeed.
+func Succeed(recovered, exhausted int64) Figure {
+	return compare(Figure{Name: "retried jobs that succeed", Formula: "recovered / (recovered + exhausted)",
+		Part: float64(recovered), Of: float64(recovered + exhausted), Target: "> 60 %"}, share, func(v float64) bool { return v > recoveredLeast })
+}
+
+// costOf is the average cost of a retry. The cost is in millionths of a US dollar.
+func costOf(cost, retries int64) Figure {
+	return compare(Figure{Name: "average cost of a retry", Formula: "cost of retries / retries",
+		Part: float64(cost) / 1e6, Of: float64(retries), Target: "< $0.10"},
+		func(v float64) string { return fmt.Sprintf("$%.4f", v) }, func(v float64) bool { return v < costMost })
+}
+
+// costOfJob is the average cost of a job that ended. It has no target. cost is in millionths of a US
+// dollar.
+func costOfJob(cost, jobs int64) Figure {
+	f := Figure{Name: "average cost of a job", Formula: "cost of runs / (completed + dead)",
+		Part: float64(cost) / 1e6, Of: float64(jobs), Target: noTarget, Text: "-"}
+	if f.Of > 0 {
+		f.Value = f.Part / f.Of
+		f.Text = fmt.Sprintf("$%.4f", f.Value)
+	}
+	return f
+}
+
+func share(v float64) string { return fmt.Sprintf("%.1f %%", v*100) }
 
 func compare(f Figure, write func(float64) string, good func(float64) bool) Figure {
 	f.Text = "-"

@@ -32,23 +32,27 @@ func TestM4_FiguresOfAWindow(t *testing.T) {
 	now := 500_000*hour + hour/2
 	stats := &store.DeadStats{At: now, Hours: []store.Hour{
 		{At: now - hour/2 - 30*hour, Completed: 1, Recovered: 1, Dead: 1000, Exhausted: 1000, Retries: 1, RetryCost: 9e9},
-		{At: now - hour/2 - hour, Completed: 70, Recovered: 5, Dead: 1, Exhausted: 1, Retries: 8, RetryCost: 400_000},
-		{At: now - hour/2, Completed: 29, Recovered: 2, Dead: 0, Retries: 2, RetryCost: 400_000},
+		{At: now - hour/2 - hour, Completed: 70, Recovered: 5, Dead: 1, Exhausted: 1, Retries: 8, RetryCost: 400_000, Cost: 800_000},
+		{At: now - hour/2, Completed: 29, Recovered: 2, Dead: 0, Retries: 2, RetryCost: 400_000, Cost: 500_000},
 	}}
 	got := words.Figures(stats, 24*time.Hour)
 	var texts []string
 	for _, f := range got {
+		if f.Target == "-" && f.Met == nil { // this figure is not compared with a target
+			texts = append(texts, f.Text)
+			continue
+		}
 		if f.Met == nil || f.Formula == "" || f.Window != "the last 24h" || f.Target == "" {
 			t.Errorf("got the figure %+v, want no empty field and a window of 24h", f)
 			continue
 		}
 		texts = append(texts, f.Text+map[bool]string{true: " met", false: " missed"}[*f.Met])
 	}
-	if diff := cmp.Diff([]string{"87.5 % met", "1.0 % met", "$0.0800 met"}, texts); diff != "" {
+	if diff := cmp.Diff([]string{"87.5 % met", "1.0 % met", "$0.0800 met", "$0.0130"}, texts); diff != "" {
 		t.Error(diff)
 	}
 	for _, f := range words.Figures(stats, 48*time.Hour) {
-		if *f.Met {
+		if f.Met != nil && *f.Met {
 			t.Errorf("the figure %q has the value %s over two days and meets its target, want a missed target", f.Name, f.Text)
 		}
 	}
@@ -56,5 +60,26 @@ func TestM4_FiguresOfAWindow(t *testing.T) {
 		if f.Met != nil || f.Text != "-" {
 			t.Errorf("without data the figure is %+v, want the text - and no verdict", f)
 		}
+	}
+}
+
+// proves: R11
+func TestR11_AverageCosts(t *testing.T) {
+	t.Parallel()
+	s := &store.DeadStats{At: 1, Hours: []store.Hour{{Completed: 3, Dead: 1, Retries: 2, RetryCost: 100_000, Cost: 1_000_000}}}
+	for _, f := range words.Figures(s, time.Hour) {
+		switch f.Name {
+		case "average cost of a retry":
+			if f.Text != "$0.0500" || f.Verdict() != "met" {
+				t.Errorf("got %s and %s for a retry, want $0.0500 and met", f.Text, f.Verdict())
+			}
+		case "average cost of a job":
+			if f.Text != "$0.2500" || f.Verdict() != "-" {
+				t.Errorf("got %s and %s for a job, want $0.2500 and no verdict", f.Text, f.Verdict())
+			}
+		}
+	}
+	if n := len(words.Figures(&store.DeadStats{}, time.Hour)); n != 4 {
+		t.Errorf("got %d figures, want 4", n)
 	}
 }

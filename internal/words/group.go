@@ -23,6 +23,14 @@ func ShortGroup(fingerprint string) string {
 	return key[:min(len(key), shortGroupLen)]
 }
 
+// GroupNames returns the short name of a group, or how many groups of a set it stands for.
+func GroupNames(g *store.Group) string {
+	if g.Fingerprint == "" && len(g.Groups) > 0 {
+		return Count(int64(len(g.Groups)), "group")
+	}
+	return ShortGroup(g.Fingerprint)
+}
+
 // GroupCause returns one line about the common cause of the dead letters in a group.
 func GroupCause(g *store.Group) string {
 	switch message := FirstLine(g.Message); {

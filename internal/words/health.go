@@ -17,6 +17,7 @@ type Limits struct {
 	Oldest     time.Duration // a warning if the oldest due job has been due for this time
 	FreeShare  float64       // a warning if less than this share of the file system is free
 	FreeSize   int64         // a warning if less than this number of bytes is free
+	Size       int64         // a warning if the database has more bytes; 0 means no limit
 	Lag        time.Duration // a warning if retention or counters are behind for longer than this
 	Deaths     int           // a warning if this many jobs died within DeathsIn
 	DeathsIn   time.Duration
@@ -45,6 +46,7 @@ const (
 	checkWorkers   = "workers"
 	checkOldest    = "oldest-due"
 	checkSpace     = "free-space"
+	checkSize      = "size"
 	checkRetention = "retention"
 	checkCounters  = "counters"
 	checkDeaths    = "dead-letters"
@@ -57,6 +59,7 @@ func Warnings(f *store.Findings, l *Limits, now job.Micros) []Warning {
 	w := health{findings: f, limits: l, now: now, list: []Warning{}}
 	w.due()
 	w.space()
+	w.size()
 	w.retention()
 	w.counters()
 	w.deaths()
@@ -136,8 +139,8 @@ func (w *health) workersOf(d *store.DueLane) (living, quiet int) {
 }
 
 // sickOf reports whether no worker can start the program of a job's kind. It asks only living
-// workers with the job's queue and kind that are not quiet. cause is the error of one of these
-// workers.
+// workers with the job's queue and kind that are not quiet. The first result is the error of one of
+// these workers.
 func (w *health) sickOf(d *store.DueLane) (cause string, all bool) {
 	for i := range w.findings.Processes {
 		p := &w.findings.Processes[i]
@@ -162,6 +165,12 @@ func (w *health) space() {
 	}
 	w.warn(checkSpace, "%s are free on the file system of the database, %s; less than %s or %s is too little: make room, or shorten the retention",
 		Size(s.Free), Share(share), Size(w.limits.FreeSize), Share(w.limits.FreeShare))
+}
+
+func (w *health) size() {
+	if n := w.findings.Bytes; w.limits.Size > 0 && n > w.limits.Size {
+		w.warn(checkSize, "the database has %s, more than %s: shorten the retention, or set a higher limit", Size(n), Size(w.limits.Size))
+	}
 }
 
 func (w *health) retention() {
@@ -233,15 +242,16 @@ func (w *health) clocks() {
 		Span(ahead), side, Span(w.limits.Clocks))
 }
 
-// owners warns about pending dead letters that are not classified. For all other dead letters,
-// the text of their class says who must act.
+// owners warns about pending dead letters that are not classified and whose cause is assigned to
+// nobody. For all other dead letters, the text of their class says who must act.
 func (w *health) owners() {
 	for _, c := range w.findings.Classes {
-		if c.Class != string(failure.UnknownError) {
+		if c.Class != string(failure.UnknownError) || c.UnassignedPending == 0 {
 			continue
 		}
-		w.warn(checkOwners, "the cause of %s in %s is not classified, so nobody is named who has to act: `redrive dlq groups --class %s` "+
-			"lists them; give them a class in the policy", Count(c.Pending, "pending dead letter"), Count(c.Groups, "group"), c.Class)
+		w.warn(checkOwners, "the cause of %s in %s is not classified and assigned to nobody: `redrive dlq groups --class %s` lists them; "+
+			"give them a class in the policy, or assign them with `redrive dlq groups assign`",
+			Count(c.UnassignedPending, "pending dead letter"), Count(c.Unassigned, "group"), c.Class)
 	}
 }
 

@@ -95,8 +95,8 @@ func TestWarnings(t *testing.T) {
 		"the clock is ahead": {func(f *store.Findings) { f.ClockAhead = 2*time.Second + 1 }, "clocks: the clock of the database is 2s ahead of the clock of this machine; more than 2s is too much"},
 		"the clock lags":     {func(f *store.Findings) { f.ClockAhead = -3 * time.Second }, "clocks: the clock of the database is 3s behind the clock of this machine"},
 		"nobody is named": {func(f *store.Findings) {
-			f.Classes = append(f.Classes, store.PendingClass{Class: "UnknownError", Groups: 1, Pending: 3})
-		}, "no-owner: the cause of 3 pending dead letters in 1 group is not classified, so nobody is named who has to act"},
+			f.Classes = append(f.Classes, store.PendingClass{Class: "UnknownError", Groups: 2, Pending: 7, Unassigned: 1, UnassignedPending: 3})
+		}, "no-owner: the cause of 3 pending dead letters in 1 group is not classified and assigned to nobody"},
 	} {
 		f := healthy(now)
 		tt.change(&f)

@@ -71,8 +71,14 @@ func addRetries(f *Facts, r *store.Redrive) {
 	if r.Change.Queue != "" {
 		change += ", queue " + r.Change.Queue
 	}
+	if r.Patch != nil {
+		change += ", a patched payload"
+	}
 	f.Add("jobs get", change)
 	f.Add("retried", fmt.Sprintf("%s of %s", Number(r.Released), Number(r.Total)))
+	if r.Refused > 0 {
+		f.Add("refused", fmt.Sprintf("%s; the first: %s", Count(r.Refused, "job"), r.RefusedWhy))
+	}
 	f.Add("answered", fmt.Sprintf("%s, of which %s failed again by the same cause", Number(r.Answered), Number(r.Again)))
 	f.Add("ended", fmt.Sprintf("%s completed, %s dead, %s cancelled", Number(r.Completed), Number(r.Dead), Number(r.Cancelled)))
 }
@@ -89,6 +95,9 @@ func RedriveCounts(r *store.Redrive) string {
 	}
 	if r.Cancelled > 0 {
 		parts = append(parts, Number(r.Cancelled)+" cancelled")
+	}
+	if r.Refused > 0 {
+		parts = append(parts, Number(r.Refused)+" refused")
 	}
 	return strings.Join(parts, "  ")
 }

@@ -247,9 +247,9 @@ func Attempts(j *job.Job, most int) string {
 }
 
 // MaxAttempts returns the largest number of attempts in the current life. The number comes from
-// the last decision. If there is no decision, it is scheduled, the number in the retry schedule
-// of the kind. The result is 0 if the number is not known: a policy with a separate budget for
-// each class has no such number before the first failure.
+// the last decision. If there is no decision, it is the given number, which comes from the
+// retry schedule of the kind. The result is 0 if the number is not known: a policy with a
+// separate budget for each class has no such number before the first failure.
 func MaxAttempts(j *job.Job, failures []job.Failure, scheduled int) int {
 	made := int(j.Counters.Attempts)
 	for _, f := range slices.Backward(failures) {
@@ -304,4 +304,16 @@ func Counters(c *job.Counters) string {
 		}
 	}
 	return text.String()
+}
+
+// MayHaveFailed reports whether a job may have failure records. Only then its row needs them.
+func MayHaveFailed(j *job.Job) bool {
+	switch j.State {
+	case job.Retrying, job.Dead:
+		return true
+	case job.Completed:
+		return j.Counters.Attempts > 1
+	case job.None, job.Waiting, job.Running, job.Cancelled:
+	}
+	return j.Counters.Attempts > 0
 }

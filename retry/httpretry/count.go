@@ -10,11 +10,11 @@ import (
 	"github.com/redrive/redrive/retry"
 )
 
-// Count returns a transport that does not retry: it counts what base really sends, for
-// the call and the job around it (retry.CountSend), and sets the header X-Retry-Attempt
-// to the number of the attempt. Put it below clients that retry by themselves, so that
-// their retries are counted. A nil base means http.DefaultTransport. Together with
-// Transport, above or below it, nothing is counted twice.
+// Count returns a transport that does not retry: it counts what the base transport really
+// sends, for the call and the job around it (retry.CountSend), and sets the header
+// X-Retry-Attempt to the number of the attempt. Put it below clients that retry by
+// themselves, so that their retries are counted. A nil base means http.DefaultTransport.
+// Together with Transport, above or below it, nothing is counted twice.
 func Count(base http.RoundTripper) http.RoundTripper { return &counting{orDefault(base)} }
 
 type counting struct{ base http.RoundTripper }

@@ -46,7 +46,7 @@ func peek(ctx context.Context, body io.ReadCloser, limit int, d time.Duration) (
 	return r, string(r.head[:min(len(r.head), limit)])
 }
 
-// readAhead reads until it has read limit bytes, or until the field enough is set.
+// readAhead reads until it has read limit bytes, or until the field "enough" is set.
 func (r *replay) readAhead(limit int) {
 	block := make([]byte, min(limit, 4<<10)) //nolint:mnd // as much as net/http has at hand
 	for ahead := true; ahead; {

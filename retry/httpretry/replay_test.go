@@ -14,8 +14,8 @@ import (
 	"github.com/redrive/redrive/retry/httpretry"
 )
 
-// inParts returns a handler that answers with a status and the first half of a body. It
-// sends the second half when a value arrives on second.
+// inParts returns a handler that answers with a status and the first half of a body. It sends
+// the second half when a value arrives on the channel.
 func inParts(status int, second <-chan struct{}) func(int, http.ResponseWriter, *http.Request) {
 	return func(_ int, w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(status)

@@ -27,9 +27,9 @@ const (
 	DiscardTime = time.Second
 )
 
-// Transport returns a transport that sends through base and retries by the strategy. A
-// nil base means http.DefaultTransport. It is safe for concurrent use and never changes
-// a request. The documentation of the package says more.
+// Transport returns a transport that sends through the base transport and retries by the
+// strategy. A nil base means http.DefaultTransport. It is safe for concurrent use and never
+// changes a request. The documentation of the package says more.
 func Transport(p *retry.Strategy, base http.RoundTripper) http.RoundTripper {
 	return newTransport(p, base)
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/redrive/redrive/retry/httpretry"
 )
 
-// around makes one request inside a call of retry.Do with the strategy in outer. The call of
+// around makes one request inside a call of retry.Do with the given strategy. The call of
 // retry.Do may repeat the request.
 func around(t *testing.T, ctx context.Context, outer *retry.Strategy, c *http.Client, method, url string) (status int, err error) { //nolint:revive // t comes first in helpers
 	t.Helper()

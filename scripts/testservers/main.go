@@ -87,7 +87,7 @@ func start(ctx context.Context, signals chan os.Signal) (stop func() error, err 
 		}
 		address, closing, err := start()
 		if errors.Is(err, servers.ErrMissing) {
-			fmt.Fprintf(os.Stderr, "== NO SERVER: %v, or set %s\n", err, variable)
+			fmt.Fprintf(os.Stderr, "== NO SERVER: %v; to use an existing server, set %s\n", err, variable)
 			return nil
 		}
 		if err != nil {

@@ -224,8 +224,8 @@ func (f *fleet) await(what string, holds func([]line.Line) bool) []line.Line {
 	}
 }
 
-// stored waits until the condition what holds for the data in the database, which it reads again
-// and again.
+// stored waits until the condition holds for the data in the database, which it reads again and
+// again.
 func (f *fleet) stored(what string, holds func() bool) {
 	f.Helper()
 	ctx, cancel := context.WithTimeout(f.Context(), patience)
@@ -286,7 +286,7 @@ func (f *fleet) busy(kind, what string, holds func([]line.Line) bool) (brought i
 	return brought
 }
 
-// count counts the lines with the operation of one process, or of all processes if from is "".
+// count counts the lines with the operation of one process, or of all processes if its name is "".
 func count(lines []line.Line, op, from string) (n int) {
 	for i := range lines {
 		if lines[i].Op == op && (from == "" || lines[i].From == from) {

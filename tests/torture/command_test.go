@@ -11,6 +11,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -28,6 +31,7 @@ import (
 type command struct {
 	files
 	redrive, job string
+	away         sync.Mutex // held while the programs or the space of all workers are away
 }
 
 func newCommand(tt *torture) *command {
@@ -39,6 +43,15 @@ func newCommand(tt *torture) *command {
 
 // lease is the shortest lease that a configuration may have.
 func (*command) lease() time.Duration { return 3 * time.Second }
+
+// slots is the number in the configuration.
+func (*command) slots() int { return 8 }
+
+// holder compares the name that a worker gives itself: its host, its process id and a random part.
+func (*command) holder(p *process, name string) bool {
+	parts := strings.Split(name, "-")
+	return p.cmd.Process != nil && len(parts) > 2 && parts[len(parts)-2] == strconv.Itoa(p.cmd.Process.Pid)
+}
 
 // returned is the exit code of a worker that has handed back unfinished jobs when it was stopped.
 const returned = 3
@@ -87,13 +100,23 @@ func (c *command) config(r *round) (path string, err error) {
 	if size(path) > 0 {
 		return path, nil
 	}
-	text := fmt.Sprintf(configuration, r.database, filepath.Join(r.dir, "temp"), c.job, c.witness(r),
+	text := fmt.Sprintf(configuration, r.database, c.temp(r), c.program(r), c.witness(r),
 		plan.Retries, plan.BriefRetries, plan.ToxicCrashes)
 	if err := os.WriteFile(c.witness(r), nil, 0o600); err != nil {
 		return "", err
 	}
+	if err := os.Link(c.job, c.program(r)); err != nil {
+		return "", err
+	}
+	c.mountTemp(r)
 	return path, os.WriteFile(path, []byte(text), 0o600)
 }
+
+// program returns the path of the program of all jobs of a round.
+func (*command) program(r *round) string { return filepath.Join(r.dir, "job") }
+
+// temp returns the base of the temporary directories of runs.
+func (*command) temp(r *round) string { return filepath.Join(r.dir, "temp") }
 
 // witness returns the path of the ledger in which the programs of all jobs record their runs.
 func (*command) witness(r *round) string { return r.ledger("commands") }
@@ -129,8 +152,14 @@ func (c *command) client(r *round, name string, o intake) (*exec.Cmd, error) {
 	for i := range n {
 		l := ledger.Line{Op: ledger.Submit, At: time.Now().UnixMicro(), Name: fmt.Sprintf("%s-%d", name, i),
 			Plan: plan.Pick(random.IntN(100)), Pad: random.IntN(2) * random.IntN(2<<10)}
+		if random.IntN(8) == 0 {
+			l.Pad = random.IntN(plan.PadMax)
+		}
 		if i < o.poison {
 			l.Plan = plan.Poison
+		}
+		if l.Plan == plan.Hasty {
+			l.Deadline = time.Now().Add(plan.DeadlineMin + time.Duration(random.Int64N(int64(plan.DeadlineMax-plan.DeadlineMin)))).UnixMicro()
 		}
 		l.Digest = check.Digest(plan.Payload(l.Name, l.Plan, l.Pad))
 		if random.IntN(2) == 0 {
@@ -173,12 +202,21 @@ func (rs *receipts) input() (io.Reader, error) {
 			Key         string          `json:"key,omitempty"`
 			Correlation string          `json:"correlation"`
 			Payload     json.RawMessage `json:"payload"`
-		}{l.Plan.Kind(), l.Key, l.Name, plan.Payload(l.Name, l.Plan, l.Pad)})
+			Deadline    string          `json:"deadline,omitempty"`
+		}{l.Plan.Kind(), l.Key, l.Name, plan.Payload(l.Name, l.Plan, l.Pad), deadline(l)})
 		if err != nil {
 			return nil, err
 		}
 	}
 	return &b, nil
+}
+
+// deadline returns the deadline of a submission as a file of jobs has it.
+func deadline(l *ledger.Line) string {
+	if l.Deadline == 0 {
+		return ""
+	}
+	return time.UnixMicro(l.Deadline).UTC().Format(time.RFC3339Nano)
 }
 
 // Write reads the output of the call.
@@ -260,7 +298,7 @@ func (c *command) finish(r *round) error {
 	return nil
 }
 
-func (*command) workerFaults() []fault {
+func (c *command) workerFaults() []fault {
 	return []fault{
 		crashAt(crashpoint.BeforeClaimCommit, 3, 0),
 		crashAt(crashpoint.AfterClaimCommit, 3, 0),
@@ -268,7 +306,7 @@ func (*command) workerFaults() []fault {
 		crashAt(crashpoint.BeforeSettleCommit, 3, 0),
 		crashAt(crashpoint.AfterSettleCommit, 3, 0),
 		crashAt(crashpoint.InCommit, 10, time.Millisecond),
-		kill(), standStill(), goodbye(),
+		kill(), standStill(), goodbye(), noFiles(), c.noPrograms(), c.noSpace(),
 	}
 }
 

@@ -3,6 +3,7 @@
 package torture
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"time"
@@ -33,27 +34,32 @@ func (tt *torture) unmount(dir string) {
 			tt.Error(err)
 		}
 	}
-	if err := unix.Unmount(dir, 0); err != nil {
+	err := unix.Unmount(dir, 0)
+	for begun := time.Now(); errors.Is(err, unix.EBUSY) && time.Since(begun) < patience; err = unix.Unmount(dir, 0) {
+		waitOr(nil, 20*time.Millisecond) // a process that is being started has the files of this one for a moment
+	}
+	if err != nil {
 		tt.Error(err)
 	}
 }
 
 // fillDisk fills the small file system for a moment, repeatedly.
-func (r *round) fillDisk(c int, over <-chan struct{}) {
+func (r *round) fillDisk(c int, ends <-chan struct{}) {
 	random := r.random(r.n, c, 5)
 	filler := filepath.Join(r.dir, "data", "filler")
 	for {
-		if waitOr(over, time.Duration(150+random.IntN(400))*time.Millisecond) {
+		if waitOr(ends, time.Duration(150+random.IntN(400))*time.Millisecond) {
 			return
 		}
-		r.shortages.Add(1)
+		enough, over := r.lack(), r.troubled("full disk")
 		fill(filler)
 		r.faulted("full disk")
-		waitOr(over, time.Duration(100+random.IntN(300))*time.Millisecond)
+		waitOr(ends, time.Duration(100+random.IntN(300))*time.Millisecond)
 		if err := os.Remove(filler); err != nil {
 			r.Error(err)
 		}
-		r.shortages.Add(1)
+		enough()
+		over()
 	}
 }
 

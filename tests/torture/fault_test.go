@@ -44,8 +44,8 @@ func (s *slot) between(low, high time.Duration) time.Duration {
 	return low + time.Duration(s.rand.Int64N(int64(high-low)))
 }
 
-// within returns a random duration below most. Short durations are more likely, because fast
-// machines reach the point of the fault much earlier than slow ones.
+// within returns a random duration below the given one. Short durations are more likely, because
+// fast machines reach the point of the fault much earlier than slow ones.
 func (s *slot) within(most time.Duration) time.Duration {
 	return s.between(0, most) >> s.rand.IntN(8)
 }
@@ -62,8 +62,8 @@ func (s *slot) startsAndDies(p crashpoint.Point, delay time.Duration) bool {
 	return w.kill() == string(p)
 }
 
-// crashAt makes a fault that kills a process at one of the first passes of a crash point (a random
-// number up to times), after a random wait of at most delay.
+// crashAt makes a fault that kills a process at one of the first passes of a crash point, after a
+// random wait. The two numbers limit the number of passes and the length of the wait.
 func crashAt(p crashpoint.Point, times int, delay time.Duration) fault {
 	return fault{string(p), func(s *slot) bool {
 		after := time.Duration(0)
@@ -142,9 +142,12 @@ func standStill() fault {
 		w := s.start("")
 		s.comesUp(w)
 		w.endsWithin(s.between(100*time.Millisecond, 300*time.Millisecond))
+		w.disturb()
+		over := s.troubled("process stopped") // it may have stopped in a commit, which holds up other processes
 		w.signal(syscall.SIGSTOP)
 		w.endsWithin(s.between(s.program.lease()*3/2, s.program.lease()*2))
 		w.signal(syscall.SIGCONT)
+		over()
 		s.faulted("stand still")
 		for range 20 { // the wait has a limit, because the redrive command does not log that it was paused
 			if w.endsWithin(s.between(50*time.Millisecond, 100*time.Millisecond)) || w.says(awake) {
@@ -181,6 +184,7 @@ func shortFile() fault {
 		// The limit leaves enough space for the worker's ledger, which has the same limit.
 		limit := max(size(s.database+"-wal")+4<<10, size(s.ledger(w.name))+128<<10)
 		w.starved = true
+		w.disturb()
 		if w.limitFiles(uint64(limit)) {
 			s.faulted("short file")
 		}
@@ -224,8 +228,8 @@ func (s *slot) suffer(b *bag, faults int) {
 	}
 }
 
-// insist calls the function try until it returns true or the test has failed. If this takes longer
-// than patience, insist fails the test.
+// insist calls the given function until it returns true or the test has failed. If this takes
+// longer than patience, insist fails the test.
 func (s *slot) insist(what string, try func() bool) {
 	for begun := time.Now(); !try() && !s.Failed(); {
 		if time.Since(begun) > patience {

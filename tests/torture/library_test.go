@@ -27,6 +27,11 @@ func newLibrary(tt *torture, on site) *library {
 
 func (*library) lease() time.Duration { return 500 * time.Millisecond }
 
+// slots is the number that the program gives its queue.
+func (*library) slots() int { return 16 }
+
+func (*library) holder(p *process, name string) bool { return p.name == name }
+
 // exits reports whether the program may end with an exit code. The code must be 0, also after a
 // stop at which the program has handed jobs back.
 func (*library) exits(code int) bool { return code == 0 }
@@ -68,7 +73,7 @@ func (l *library) workerFaults() []fault {
 		crashAt(crashpoint.BeforeSettleCommit, 6, 0),
 		crashAt(crashpoint.AfterSettleCommit, 6, 0),
 		crashAt(crashpoint.InCommit, 20, time.Millisecond),
-		kill(), kill(), standStill(), standStill(), goodbye(),
+		kill(), kill(), standStill(), standStill(), goodbye(), noFiles(),
 	)
 }
 

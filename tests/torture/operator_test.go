@@ -5,8 +5,10 @@ package torture
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
+	"github.com/redrive/redrive/internal/testing/check"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store"
 	"github.com/redrive/redrive/tests/torture/place"
@@ -17,7 +19,6 @@ import (
 // must agree with the audit, whatever the answer was.
 func (r *round) operate(c int, over <-chan struct{}) {
 	random := r.random(r.n, c, 4)
-	by := store.By{Actor: "operator", Reason: "torture"}
 	for {
 		timer := time.NewTimer(time.Duration(200+random.IntN(400)) * time.Millisecond)
 		select {
@@ -28,15 +29,66 @@ func (r *round) operate(c int, over <-chan struct{}) {
 		}
 		r.withStore(func(ctx context.Context, s *place.Place) {
 			dead, live := r.some(ctx, s, 3, job.Dead), r.some(ctx, s, 2, job.Waiting, job.Running)
-			if _, err := s.Act(ctx, by, store.Action{Do: store.ActRetry, IDs: dead}); err == nil {
+			by := r.operator()
+			answer, err := s.Act(ctx, by, store.Action{Do: store.ActRetry, IDs: dead})
+			r.acted(by, "job.retry", dead, answer.Errors, err)
+			if err == nil {
 				r.faulted("manual retry")
 			}
-			if _, err := s.Cancel(ctx, by, live); err == nil {
+			by = r.operator()
+			refusals, err := s.Cancel(ctx, by, live)
+			r.acted(by, "job.cancel", live, refusals, err)
+			if err == nil {
 				r.faulted("cancellation")
 			}
-			r.triage(ctx, s, by, random.IntN(triages))
+			r.triage(ctx, s, random.IntN(triages))
 			r.writeLate(ctx, s)
+			r.sweep(ctx, s)
 		})
+	}
+}
+
+// operator returns the person who does the actions, with a reason that no other call has.
+func (r *round) operator() store.By {
+	return store.By{Actor: "operator", Reason: fmt.Sprintf("torture %d", r.reasons.Add(1))}
+}
+
+// acted records the answer to an action on some jobs.
+func (r *round) acted(by store.By, action string, ids []job.ID, refusals []error, err error) {
+	for i, id := range ids {
+		own := err
+		if err == nil {
+			own = refusals[i]
+		}
+		r.record(check.Act{Reason: by.Reason, Action: action, Target: id.String(), Answer: answerOf(own)})
+	}
+}
+
+func (r *round) record(a check.Act) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.acts = append(r.acts, a)
+}
+
+// answerOf returns what the caller knows after a call with this error.
+func answerOf(err error) check.Answer {
+	switch {
+	case err == nil:
+		return check.Written
+	case errors.Is(err, store.ErrConflict), errors.Is(err, store.ErrNotFound), errors.Is(err, store.ErrFull),
+		errors.Is(err, store.ErrUnavailable) && !errors.Is(err, store.ErrUnknown):
+		return check.Refused
+	}
+	return check.Unknown
+}
+
+// sweep removes what is older than the retention, in rounds that have one.
+func (r *round) sweep(ctx context.Context, s *place.Place) {
+	if !r.retains() {
+		return
+	}
+	if swept, err := s.Sweep(ctx, retention, store.SweepMax); err == nil && swept.Completed+swept.Dead > 0 {
+		r.faulted("sweep after 3 s")
 	}
 }
 
@@ -44,7 +96,8 @@ func (r *round) operate(c int, over <-chan struct{}) {
 const triages = 7
 
 // triage does one of the actions on dead letters.
-func (r *round) triage(ctx context.Context, s *place.Place, by store.By, which int) {
+func (r *round) triage(ctx context.Context, s *place.Place, which int) {
+	by := r.operator()
 	switch which {
 	case 0:
 		r.act(ctx, s, by, store.Action{Do: store.ActRetry, Filter: &store.DeadFilter{}, Limit: 5})
@@ -70,7 +123,9 @@ func (r *round) act(ctx context.Context, s *place.Place, by store.By, a store.Ac
 		return
 	}
 	a.Through = frozen.Through
-	if answer, err := s.Act(ctx, by, a); err == nil && answer.Done > 0 {
+	answer, err := s.Act(ctx, by, a)
+	r.record(check.Act{Reason: by.Reason, Action: "dead_letter." + a.Do.String(), Done: answer.Done, Answer: answerOf(err)})
+	if err == nil && answer.Done > 0 {
 		r.faulted("bulk " + a.Do.String())
 	}
 }
@@ -89,7 +144,9 @@ func (r *round) purge(ctx context.Context, s *place.Place, by store.By) {
 	r.mu.Lock()
 	r.purged[id] = j.Correlation
 	r.mu.Unlock()
-	if answer, err := s.Act(ctx, by, store.Action{Do: store.ActPurge, IDs: []job.ID{id}}); err == nil && answer.Errors[0] == nil {
+	answer, err := s.Act(ctx, by, store.Action{Do: store.ActPurge, IDs: []job.ID{id}})
+	r.acted(by, "dead_letter.purge", []job.ID{id}, answer.Errors, err)
+	if err == nil && answer.Errors[0] == nil {
 		r.faulted("purge")
 	}
 }
@@ -101,8 +158,9 @@ func (r *round) redrive(ctx context.Context, s *place.Place, by store.By) {
 	if err != nil || frozen.Done == 0 {
 		return
 	}
-	_, err = s.StartRedrive(ctx, by, store.RedriveSpec{Filter: filter, Through: frozen.Through, Total: frozen.Done, Canary: 2, StopShare: 1})
+	started, err := s.StartRedrive(ctx, by, store.RedriveSpec{Filter: filter, Through: frozen.Through, Total: frozen.Done, Canary: 2, StopShare: 1})
 	if err == nil {
+		r.record(check.Act{Reason: by.Reason, Action: "redrive.start", Target: fmt.Sprint(started.ID), Answer: check.Written})
 		r.faulted("redrive")
 	}
 }

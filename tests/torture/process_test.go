@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -29,6 +30,10 @@ type process struct {
 	stopped bool  // whether the test has asked the process to stop
 	starved bool  // whether the files of the process could not grow for a while
 	born    int64 // the value of round.shortages at the start of the process
+	lacked  bool  // whether something was missing at the start of the process
+
+	disturbed atomic.Int64 // when the process was first disturbed, in microseconds since 1970; 0 if it was not
+	endedAt   atomic.Int64 // when the process ended, in microseconds since 1970; 0 if it is alive
 }
 
 // start starts a process in a role, with a crash point or "". If the process cannot be started,
@@ -36,18 +41,26 @@ type process struct {
 func (r *round) start(role, point string, command func(name string) (*exec.Cmd, error)) *process {
 	name := fmt.Sprintf("%04d-%s", r.started.Add(1), role)
 	p := &process{round: r, name: name, cmd: new(exec.Cmd), log: filepath.Join(r.dir, "log", name), ended: make(chan struct{}),
-		born: r.shortages.Load()}
+		lacked: r.lacking.Load() > 0, born: r.shortages.Load()}
 	if err := p.begin(point, command); err != nil {
 		r.Errorf("the process %s could not be started: %v", name, err) // Errorf and not Fatal, because this may run outside of the test's goroutine
 		close(p.ended)
 		return p
 	}
+	r.enlist(p)
 	go func() {
 		_ = p.cmd.Wait() // no error check: the state of the process says how it ended
+		if status := p.cmd.ProcessState.Sys().(syscall.WaitStatus); status.Signaled() || status.ExitStatus() == failed {
+			p.disturb()
+		}
+		p.endedAt.Store(time.Now().UnixMicro())
 		close(p.ended)
 	}()
 	return p
 }
+
+// disturb records that from now on something keeps the process from its work.
+func (p *process) disturb() { p.disturbed.CompareAndSwap(0, time.Now().UnixMicro()) }
 
 func (p *process) begin(point string, command func(name string) (*exec.Cmd, error)) error {
 	log, err := os.Create(p.log)
@@ -91,6 +104,7 @@ func (p *process) kill() string {
 	case <-p.ended:
 	default:
 		p.hurt = true
+		p.disturb()
 		p.signal(syscall.SIGKILL)
 		<-p.ended
 	}
@@ -110,6 +124,7 @@ func (p *process) stop() string {
 
 // hang kills a process that took too long. Its goroutines are printed to its log.
 func (p *process) hang(format string, args ...any) {
+	p.disturb()
 	p.signal(syscall.SIGQUIT)
 	if !p.endsWithin(patience) {
 		p.signal(syscall.SIGKILL)
@@ -118,13 +133,26 @@ func (p *process) hang(format string, args ...any) {
 	p.Errorf("process %s %s within %s; its log is %s", p.name, fmt.Sprintf(format, args...), patience, p.log)
 }
 
-// short reports whether disk space was short at any time while the process was running.
+// short reports whether space, a program or the server was missing at any time while the process was
+// running.
 func (p *process) short() bool {
-	return p.starved || p.born%2 == 1 || p.shortages.Load() != p.born
+	return p.starved || p.lacked || p.shortages.Load() != p.born
 }
 
-// failed is the exit code of a process that returns an error. A panic has another code.
-const failed = 1
+// lack records that something is missing from now on that processes need, until the returned function is
+// called.
+func (r *round) lack() (over func()) {
+	r.lacking.Add(1)
+	r.shortages.Add(1)
+	return func() { r.lacking.Add(-1) }
+}
+
+// The exit codes of a process that returns an error, and of a worker whose programs are missing when it
+// starts. A panic has another code.
+const (
+	failed = 1
+	absent = 4
+)
 
 // book returns the cause of the death of the process and counts it. It returns "" if no fault killed
 // the process. Only a process with a fault may end with an error.
@@ -144,7 +172,7 @@ func (p *process) book(by string) string {
 		p.killed(by)
 		return by
 	case p.stopped && status.Signal() == syscall.SIGTERM: // the process got SIGTERM before it could handle the signal
-	case state.ExitCode() == failed && p.short():
+	case (state.ExitCode() == failed || state.ExitCode() == absent) && p.short():
 	case !p.program.exits(state.ExitCode()):
 		p.Errorf("process %s ended with %s, which the test does not allow; its log is %s", p.name, state, p.log)
 	}

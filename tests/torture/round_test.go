@@ -3,6 +3,7 @@
 package torture
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -11,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/redrive/redrive/internal/testing/check"
 	"github.com/redrive/redrive/internal/testing/crashpoint"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/tests/torture/ledger"
@@ -31,7 +33,17 @@ type round struct {
 	direct    string       // the address of the database without the proxy
 	small     bool         // whether the database is on a small file system that can be filled
 	started   atomic.Int64 // the number of started processes; it also gives each process its number
-	shortages atomic.Int64 // a counter that grows by one when disk space becomes short, and again when there is enough; so it is odd while space is short
+	shortages atomic.Int64 // how often space, programs or the server have begun to be missing
+	lacking   atomic.Int64 // how many of these are missing now
+
+	reasons   atomic.Int64   // the number of actions of people; it also gives each of them its reason
+	watching  sync.WaitGroup // the goroutines that watch the machine and the children of workers
+	unwatch   context.CancelFunc
+	healed    atomic.Int64 // when the last worker began to work after the faults, in microseconds since 1970
+	processes []*process   // guarded by torture.mu, like the three fields below
+	troubles  []check.Trouble
+	children  []check.Child
+	acts      []check.Act
 
 	purged     map[job.ID]string      // the correlation ids of jobs that were purged; guarded by torture.mu
 	unanswered map[string]ledger.Line // the submissions that have a key and got no answer; guarded by torture.mu
@@ -45,6 +57,7 @@ func (r *round) ledger(name string) string { return filepath.Join(r.dir, "ledger
 func (tt *torture) round(cycles int) {
 	r := tt.newRound()
 	r.program.begin(r)
+	r.watch()
 	r.migrate()
 	for c := range cycles {
 		r.cycle(c)
@@ -71,6 +84,8 @@ func (tt *torture) newRound() *round {
 // settle runs the remaining jobs of a round and checks the result.
 func (r *round) settle() {
 	r.heal()
+	r.unwatch()
+	r.watching.Wait()
 	err := r.program.finish(r)
 	if err == nil {
 		err = r.verify()
@@ -149,11 +164,11 @@ func (s *slot) closing() bool {
 	return w.stop() == string(crashpoint.InCheckpoint)
 }
 
-// clients runs clients until the cycle is over. The first client of a round also enqueues the jobs
+// clients runs clients until the cycle is over. The first client of a cycle also enqueues the jobs
 // that kill their workers.
 func (r *round) clients(c int, over <-chan struct{}) {
 	s := &slot{round: r, role: client, rand: r.random(r.n, c, 3), over: over}
-	for poison := max(0, 1-c); ; poison = 0 {
+	for poison := poisonous(c); ; poison = 0 {
 		s.command = func(name string) (*exec.Cmd, error) {
 			return r.program.client(r, name, intake{poison: poison, seed: s.rand.Uint64()})
 		}
@@ -164,11 +179,19 @@ func (r *round) clients(c int, over <-chan struct{}) {
 	}
 }
 
+// poisonous returns the number of jobs in a cycle that kill their workers.
+func poisonous(c int) int {
+	if c == 0 {
+		return 2
+	}
+	return 1
+}
+
 // clientPause is the time between two clients.
 const clientPause = 50 * time.Millisecond
 
 // acked returns how many enqueues were acknowledged to those clients whose process number is above
-// before.
+// the given one.
 func (r *round) acked(before int64) (n int) {
 	for started := before + 1; started <= r.started.Load(); started++ {
 		path := r.ledger(fmt.Sprintf("%04d-%s", started, client))
@@ -208,6 +231,8 @@ func (r *round) enqueue(jobs int) {
 func (r *round) heal() {
 	for range 20 {
 		p := r.start(work, "", func(name string) (*exec.Cmd, error) { return r.program.drain(r, name) })
+		(&slot{round: r}).comesUp(p)
+		r.healed.Store(time.Now().UnixMicro())
 		for noted := int64(-1); !p.endsWithin(patience); {
 			now := r.noted()
 			if now == noted {

@@ -20,7 +20,7 @@ const (
 // faults are the faults of the server of a round and of the network to it.
 func (s *postgresSite) faults() []fault {
 	return []fault{
-		s.restart("server restarted", servers.Fast), s.restart("server crashed", servers.Immediate),
+		s.restart("server restarted", servers.Fast), s.restart("server crashed", servers.Immediate), s.outage(),
 		s.terminate("backend ended", `LIMIT 1`), s.terminate("backend ended", `LIMIT 1`), s.terminate("all backends ended", ``),
 		s.cut("cut before COMMIT", pgproxy.BeforeMessage), s.cut("cut before COMMIT", pgproxy.BeforeMessage),
 		s.cut("cut in COMMIT", pgproxy.AfterMessage), s.cut("cut in COMMIT", pgproxy.AfterMessage),
@@ -36,8 +36,8 @@ func (s *postgresSite) faults() []fault {
 // trouble makes a fault that begins a problem, waits for a while, and ends the problem.
 func (s *postgresSite) trouble(name string, do func(p *slot, srv *server) bool) fault {
 	return fault{name, func(p *slot) bool {
-		p.shortages.Add(1)
-		defer p.shortages.Add(1)
+		defer p.lack()()
+		defer p.troubled(name)()
 		happened := do(p, s.of(p.round))
 		if happened {
 			p.faulted(name)
@@ -61,6 +61,17 @@ func (s *postgresSite) restart(name string, mode servers.Mode) fault {
 			return false
 		}
 		waitOr(p.over, p.within(p.program.lease()))
+		return p.must(srv.Start(context.Background()))
+	})
+}
+
+// outage makes a fault that stops the server for longer than a lease.
+func (s *postgresSite) outage() fault {
+	return s.trouble("server away for longer than a lease", func(p *slot, srv *server) bool {
+		if !p.must(srv.Stop(servers.Immediate)) {
+			return false
+		}
+		waitOr(p.over, p.between(p.program.lease()*3/2, 2*p.program.lease()))
 		return p.must(srv.Start(context.Background()))
 	})
 }

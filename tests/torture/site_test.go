@@ -54,7 +54,9 @@ func (files) again(r *round) error {
 func (files) meanwhile(r *round, c int, over <-chan struct{}) {
 	if r.small {
 		r.fillDisk(c, over)
+		return
 	}
+	r.lockFile(c, over)
 }
 
 // integrity runs SQLite's check of the file.
@@ -94,4 +96,4 @@ func (files) comesTo(crashpoint.Point) bool { return true }
 
 func (files) workerFaults() []fault { return []fault{shortFile()} }
 
-func (files) wanted() []string { return nil }
+func (files) wanted() []string { return []string{lockedFault} }

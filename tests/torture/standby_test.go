@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"sync"
 	"testing"
 	"time"
 
@@ -33,6 +34,7 @@ func TestQ3_Q4_I1_TortureOfPromotedStandbysOnPostgres(t *testing.T) {
 	tt.program = newLibrary(tt, s)
 	r := tt.newRound()
 	s.begin(r)
+	r.watch()
 	for n := range *promotionsFlag {
 		if !tt.Failed() {
 			s.promotion(r, n)
@@ -113,7 +115,11 @@ func (p *pair) promotion(r *round, n int) {
 	c := r.start(client, "", func(name string) (*exec.Cmd, error) {
 		return r.program.client(r, name, intake{seed: r.seed + uint64(n)})
 	})
+	ends := make(chan struct{})
+	var people sync.WaitGroup
+	people.Go(func() { r.operate(n, ends) })
 	r.awaitAcked(begun, ackedPerPromotion)
+	over := r.troubled("primary killed")
 	if err := p.primary.Kill(); err != nil {
 		r.Fatal(err)
 	}
@@ -126,6 +132,9 @@ func (p *pair) promotion(r *round, n int) {
 	}
 	r.faulted("standby promoted")
 	r.awaitAcked(begun, r.acked(begun)+ackedPerPromotion)
+	over()
+	close(ends)
+	people.Wait()
 	workers[0].kill()
 	for _, w := range []*process{workers[1], c} {
 		w.stop()

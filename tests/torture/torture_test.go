@@ -23,6 +23,7 @@ import (
 var (
 	cyclesFlag = flag.Int("torture.cycles", 15, "cycles of faults")
 	serverFlag = flag.Int("torture.postgres", 6, "cycles of faults on PostgreSQL")
+	forFlag    = flag.Duration("torture.for", 0, "minimum time of faults of each test of the library; the cycles go on until it is over")
 	seedFlag   = flag.Uint64("torture.seed", 0, "seed of the faults; 0 takes one from the clock")
 	dirFlag    = flag.String("torture.dir", "", "directory of the databases and ledgers; default: a temporary directory")
 )
@@ -58,6 +59,8 @@ type torture struct {
 type program interface {
 	site
 	lease() time.Duration
+	slots() int                          // the number of jobs that a worker runs at the same time
+	holder(p *process, name string) bool // whether a run's holder of this name is the process
 	worker(r *round, name string) (*exec.Cmd, error)
 	drain(r *round, name string) (*exec.Cmd, error) // a worker that ends when no job is left
 	client(r *round, name string, o intake) (*exec.Cmd, error)
@@ -144,8 +147,12 @@ func (tt *torture) run(cycles int, p program) {
 	defer tt.settling.Wait() // wait for the check of the previous round even when a round cannot begin
 	tt.workerBag, tt.clientBag = newBag(tt.seed, p.workerFaults()...), newBag(tt.seed+1, p.clientFaults()...)
 	begun := time.Now()
-	for done := 0; done < cycles && !tt.Failed(); done += cyclesPerRound {
-		tt.round(min(cyclesPerRound, cycles-done))
+	for done := 0; (done < cycles || p.ownTables() && time.Since(begun) < *forFlag) && !tt.Failed(); done += cyclesPerRound {
+		left := cycles - done
+		if left < 1 {
+			left = cyclesPerRound
+		}
+		tt.round(min(cyclesPerRound, left))
 	}
 	tt.settling.Wait()
 	for extra := 0; len(tt.missing(cycles)) > 0 && extra < extraRounds && !tt.Failed(); extra++ {
@@ -183,8 +190,8 @@ func (tt *torture) build(into, pkg string) {
 	}
 }
 
-// random returns a source of random numbers. The argument place numbers the users of random
-// numbers, such as a slot in a cycle, so that each of them gets a separate source.
+// random returns a source of random numbers. The arguments number the users of random numbers,
+// such as a slot in a cycle, so that each of them gets a separate source.
 func (tt *torture) random(place ...int) *rand.Rand {
 	mixed := tt.seed
 	for _, p := range place {

@@ -39,6 +39,8 @@ func (r *round) verify() error {
 	h := &check.History{
 		Enqueues: notes.Enqueues, Runs: notes.Runs, Writes: notes.Writes,
 		Dump: dump, Purged: r.purged, Integrity: r.program.integrity(ctx, r), Limits: plan.Limits(), Drained: true,
+		Retention: r.retains(), Acts: r.acts, Processes: r.holders(dump), Children: r.children, Troubles: r.troubles,
+		Healed: job.Micros(r.healed.Load()), Slots: r.program.slots(), WaitMax: readyMax,
 	}
 	r.count(func(s *summary) { s.Add(check.Count(h)) })
 	late, err := r.writeForLostRuns(ctx, st, dump)
@@ -125,16 +127,16 @@ func (r *round) verdicts(plans map[string]plan.Plan, dump *store.Dump) {
 // checks that a job that ended in a transaction has exactly one effect, which the run that
 // completed the job has written.
 func (r *round) applicationTables(ctx context.Context, st *place.Place, notes *ledger.Notes, dump *store.Dump) error {
-	jobs, completed := make(map[string]bool), make(map[store.Run]bool)
-	for i := range dump.Jobs {
-		j := &dump.Jobs[i]
-		jobs[j.Correlation] = true
-		if notes.Plans[j.Correlation] == plan.Tx && j.State == job.Completed {
-			completed[store.Run{ID: j.ID, Token: j.Token}] = true
+	// The events have also the jobs that were removed since.
+	jobs, completed, names := make(map[string]bool), make(map[store.Run]bool), make(map[job.ID]string)
+	for i := range dump.Events {
+		e := &dump.Events[i]
+		if e.Type == event.JobEnqueued {
+			jobs[e.Correlation], names[e.Job] = true, e.Correlation
 		}
-	}
-	for _, name := range r.purged {
-		jobs[name] = true // a purged job was enqueued, too
+		if e.Type == event.JobSucceeded && notes.Plans[names[e.Job]] == plan.Tx {
+			completed[store.Run{ID: e.Job, Token: e.Token}] = true
+		}
 	}
 	err := query(ctx, st, `SELECT name, 0, 0 FROM orders`, func(name string, _ store.Run) {
 		if !jobs[name] {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// checkThumbnail compares the file that res names with its source: the values in the result are
-// correct, and the thumbnail has the aspect ratio and the average colour of the source.
+// checkThumbnail compares the file that the result names with its source: the values in the result
+// are correct, and the thumbnail has the aspect ratio and the average colour of the source.
 func checkThumbnail(t *testing.T, source string, res result, size int) {
 	t.Helper()
 	src, dst := decodeFile(t, source), decodeFile(t, res.Thumbnail)

@@ -68,8 +68,8 @@ func explain(err error, size int) error {
 	return fmt.Errorf("damaged or cut short (%d bytes), fetch it again: %w", size, err)
 }
 
-// fit returns the size of the thumbnail: the longer side is limit, the shorter one keeps the
-// aspect ratio and is at least 1. Small pictures are not enlarged.
+// fit returns the size of the thumbnail: the longer side is as long as the limit, the shorter one
+// keeps the aspect ratio and is at least 1. Small pictures are not enlarged.
 func fit(width, height, limit int) image.Point {
 	longer := max(width, height)
 	if longer <= limit {
@@ -123,9 +123,9 @@ func addLine(sums []uint64, pix []uint8, columns []span, share uint64) {
 	}
 }
 
-// span is the part of the source that one new pixel covers along one axis. It begins with the
-// source pixel first, and has the covered share of each source pixel, in units of 1/(number of
-// new pixels). The shares of a span add up to the number of source pixels.
+// span is the part of the source that one new pixel covers along one axis. It has the index of the
+// first source pixel, and the covered share of each source pixel, in units of 1/(number of new
+// pixels). The shares of a span add up to the number of source pixels.
 type span struct {
 	first  int
 	shares []uint64

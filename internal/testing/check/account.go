@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/redrive/redrive/event"
 	"github.com/redrive/redrive/job"
@@ -37,8 +38,8 @@ func (l *life) add(e *event.Event) {
 	}
 }
 
-// lives adds up the events of each life. After it has added an event, it calls visit with the event
-// and the life.
+// lives adds up the events of each life. After it has added an event, it calls the given function
+// with the event and the life.
 func (p *past) lives(visit func(l *life, e *event.Event)) []*life {
 	var lives []*life
 	for _, e := range p.events {
@@ -91,6 +92,7 @@ func boundedRetry(x *index, broken func(job.ID, string, ...any)) {
 			continue
 		}
 		limits := x.Limits[row.Kind]
+		x.startsInTime(p, broken)
 		for _, l := range p.lives(func(_ *life, e *event.Event) {
 			if e.Type == event.JobClaimed && row.Deadline != 0 && e.At >= row.Deadline {
 				broken(p.id, "run %d started after the deadline", e.Token)
@@ -106,6 +108,26 @@ func boundedRetry(x *index, broken func(job.ID, string, ...any)) {
 	}
 }
 
+// startSlack is the longest time between the moment in which a worker decides to begin a run and the
+// time that the handler records.
+const startSlack = 100 * time.Millisecond
+
+// startsInTime checks that no handler began a job after its deadline. A retry by hand removes the
+// deadline, so only the first life is checked.
+func (x *index) startsInTime(p *past, broken func(job.ID, string, ...any)) {
+	e := x.origin(p)
+	if e == nil || e.Deadline == 0 || e.Existing {
+		return
+	}
+	for _, r := range p.runs {
+		late := r.Start.Sub(e.Deadline)
+		busy := func(t Trouble) bool { return t.What == Busy && t.From <= r.Start && t.To >= e.Deadline }
+		if r.Life == 1 && late > startSlack && !slices.ContainsFunc(x.Troubles, busy) {
+			broken(p.id, "the handler began run %d %s after the deadline", r.Token, late)
+		}
+	}
+}
+
 func crashLimit(l Limits) int32 {
 	if l.Crashes > 0 {
 		return min(l.Crashes, job.MaxCrashes)
@@ -117,6 +139,9 @@ func errorKept(x *index, broken func(job.ID, string, ...any)) {
 	for _, p := range x.jobs {
 		if p.row() == nil && x.gone(p) && len(p.letters) == 0 {
 			continue // sweeps or a purge removed the failure records together with the job, so they cannot be compared
+		}
+		if p.purged() {
+			continue // see purged
 		}
 		kept := make(map[job.Token]*job.Failure)
 		for _, f := range p.failures {
@@ -182,7 +207,28 @@ func (p *past) errorOf(e *event.Event, f *job.Failure, broken func(job.ID, strin
 	}
 }
 
+// keysAudited checks that each change of an access key has one audit row, and that the last row says
+// whether the key was revoked.
+func keysAudited(x *index, broken func(job.ID, string, ...any)) {
+	rows, last := make(map[string]int64), make(map[string]string)
+	for i := range x.Dump.Audit {
+		if a := &x.Dump.Audit[i]; strings.HasPrefix(a.Action, "access.") {
+			rows[a.Target]++
+			last[a.Target] = a.Action
+		}
+	}
+	for i := range x.Dump.Access {
+		k := &x.Dump.Access[i]
+		if rows[k.ID] != k.Version {
+			broken(0, "the access key %s was changed %d times and has %d audit rows", k.ID, k.Version, rows[k.ID])
+		} else if revoked := last[k.ID] == "access.revoke"; revoked != (k.RevokedAt > 0) && k.Version > 1 {
+			broken(0, "the access key %s is revoked: %v, but its last audit row is %q", k.ID, k.RevokedAt > 0, last[k.ID])
+		}
+	}
+}
+
 func auditComplete(x *index, broken func(job.ID, string, ...any)) {
+	keysAudited(x, broken)
 	rows := make(map[string]int) // the numbers of audit rows, by the text "action target"
 	for _, a := range x.Dump.Audit {
 		rows[a.Action+" "+a.Target]++

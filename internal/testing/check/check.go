@@ -50,6 +50,22 @@ const (
 	RedriveNumbers Invariant = "RedriveNumbers"
 	// AuditComplete: each action of a person has exactly one audit row.
 	AuditComplete Invariant = "AuditComplete"
+	// ActKept: an action of a person that was acknowledged is in the events of its job and in the
+	// audit, once. One that was refused has changed nothing.
+	ActKept Invariant = "ActKept"
+	// WaitKept: a retry is due after the wait that the policy says, and no job is claimed before it
+	// is due.
+	WaitKept Invariant = "WaitKept"
+	// NoBurnedAttempt: a run that used up an attempt had begun, and has failed by itself.
+	NoBurnedAttempt Invariant = "NoBurnedAttempt"
+	// NoStrayChild: a process that a worker started for a job ends with its worker.
+	NoStrayChild Invariant = "NoStrayChild"
+	// NoFalseCrash: a run counts as a crash only if something happened to its worker.
+	NoFalseCrash Invariant = "NoFalseCrash"
+	// OwnCrash: the crash that ends a job is of a run that had begun and was alone in its process.
+	OwnCrash Invariant = "OwnCrash"
+	// PromptStart: after the faults have stopped, no job that is ready waits long while a slot is free.
+	PromptStart Invariant = "PromptStart"
 	// SoundStore: the file is undamaged and every counter agrees with the rows that it counts.
 	SoundStore Invariant = "SoundStore"
 	// EventualProgress: after the faults have stopped, every job ends.
@@ -94,6 +110,13 @@ func checkers() []checker {
 		{DeadConservation, deadConservation},
 		{RedriveNumbers, redriveNumbers},
 		{AuditComplete, auditComplete},
+		{ActKept, actKept},
+		{WaitKept, waitKept},
+		{NoBurnedAttempt, noBurnedAttempt},
+		{NoStrayChild, noStrayChild},
+		{NoFalseCrash, noFalseCrash},
+		{OwnCrash, ownCrash},
+		{PromptStart, promptStart},
 		{SoundStore, soundStore},
 		{EventualProgress, eventualProgress},
 	}

@@ -27,7 +27,8 @@ func TestASoundHistoryPasses(t *testing.T) {
 			t.Errorf("the sound history has no transition with the cause %s, want every cause at least once", tr.Cause)
 		}
 	}
-	want := check.Numbers{Submitted: 18, Acknowledged: 16, Jobs: 15, Executed: 35, DoubleRuns: 1, Crashes: 1, LateRefused: 1}
+	want := check.Numbers{Submitted: 19, Acknowledged: 17, Jobs: 16, Executed: 37, DoubleRuns: 3, Crashes: 3, LateRefused: 1,
+		Acts: 10, Children: 3, LongestWait: readyMax / 2}
 	if got := check.Count(h); got != want {
 		t.Errorf("got the totals %+v of the sound history, want %+v", got, want)
 	}
@@ -55,8 +56,29 @@ func TestWhatRetentionRemovesIsNotMissed(t *testing.T) {
 		dropRow(h, id)
 	}
 	dropFailure(h, flaky)
+	forget(h, plain) // its client was killed
 	for _, v := range check.Check(h) {
 		t.Errorf("a history after retention has the violation %v, want none", v)
+	}
+}
+
+// A purge of the dead letter of a job that was retried and has completed removes the failure records and
+// keeps the job.
+func TestAPurgeKeepsACompletedJobWithoutItsFailures(t *testing.T) {
+	t.Parallel()
+	r := newRecorder(t)
+	r.submit(revived)
+	r.work()
+	answer, err := r.Act(r.ctx, r.acts("dead_letter.purge", revived.String()), store.Action{Do: store.ActPurge, IDs: []job.ID{revived}})
+	r.ok(err)
+	r.ok(answer.Errors[0])
+	r.h.Dump, err = r.Dump(r.ctx)
+	r.ok(err)
+	if row(&r.h, revived).State != job.Completed || len(r.h.Dump.Failures) > 0 {
+		t.Fatalf("after the purge: got the job %s and the failures %+v, want it completed and none", row(&r.h, revived).State, r.h.Dump.Failures)
+	}
+	for _, v := range check.Check(&r.h) {
+		t.Errorf("a history with a purge has the violation %v, want none", v)
 	}
 }
 
@@ -71,7 +93,8 @@ type mutant struct {
 func breaks(i ...check.Invariant) []check.Invariant { return i }
 
 func mutants() []mutant {
-	return slices.Concat(intakeMutants(), leaseMutants(), accountMutants(), soundMutants(), deadMutants(), sweptMutants())
+	return slices.Concat(intakeMutants(), leaseMutants(), accountMutants(), soundMutants(), deadMutants(), sweptMutants(),
+		peopleMutants(), workerMutants())
 }
 
 func intakeMutants() []mutant {
@@ -133,8 +156,10 @@ func intakeMutants() []mutant {
 			row(h, buried).Payload = row(h, buried).Payload[:3]
 		}},
 		{"a handler got another payload", breaks(check.NoSilentDrop), func(h *check.History) { run(h, plain, 1).Digest = "other" }},
-		{"a retry by hand left no trace", breaks(check.AuditComplete), func(h *check.History) { dropAudit(h, "job.retry") }},
-		{"a cancellation left no trace", breaks(check.AuditComplete), func(h *check.History) { dropAudit(h, "job.cancel") }},
+		{"a retry by hand left no trace", breaks(check.AuditComplete, check.ActKept), func(h *check.History) { dropAudit(h, "job.retry") }},
+		{"a revocation left no trace", breaks(check.AuditComplete, check.ActKept), func(h *check.History) { dropAudit(h, "access.revoke") }},
+		{"a revoked access key is valid again", breaks(check.AuditComplete), func(h *check.History) { h.Dump.Access[0].RevokedAt = 0 }},
+		{"a cancellation left no trace", breaks(check.AuditComplete, check.ActKept), func(h *check.History) { dropAudit(h, "job.cancel") }},
 	}
 }
 

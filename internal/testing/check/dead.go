@@ -60,6 +60,10 @@ func (p *past) letterOf() (l letterPast) {
 	return l
 }
 
+// purged reports whether a purge removed the dead letter and the failure records of a job. If the job was
+// retried before and has completed, it is still there.
+func (p *past) purged() bool { return len(p.letters) == 0 && p.letterOf().purged }
+
 // gone reports whether a missing job was removed correctly: either together with its dead letter,
 // or by retention after the end of the job.
 func (x *index) gone(p *past) bool {

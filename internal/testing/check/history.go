@@ -6,6 +6,7 @@ package check
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"time"
 
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store"
@@ -27,6 +28,22 @@ type History struct {
 	// Purged has the correlation ids of jobs that people purged, recorded before the purge, because
 	// the job no longer has one.
 	Purged map[job.ID]string
+	// Acts are the actions of people.
+	Acts []Act
+	// Processes are the workers whose names are the holders of runs.
+	Processes []Process
+	// Children are the processes that workers started for jobs.
+	Children []Child
+	// Troubles are the times in which any process may have been kept from its work: an outage, a
+	// full disk, a writer that was suspended in a commit, a machine that was too busy.
+	Troubles []Trouble
+	// Healed is the time of the store at which workers with all their slots began to work without
+	// faults; 0 if it is not known.
+	Healed job.Micros
+	// Slots is the number of jobs that could run at the same time since Healed.
+	Slots int
+	// WaitMax is how long a job may be ready since Healed while a slot is free.
+	WaitMax time.Duration
 	// Drained is true when the faults have stopped and everything had time to end. No job may be
 	// live any more.
 	Drained bool
@@ -49,10 +66,11 @@ type Enqueue struct {
 	Kind     string
 	Owner    string
 	Key      string
-	Digest   string // the digest of the payload, made by the function Digest
-	Answer   Answer // the answer to the last call of this submission
-	Existing bool   // whether the receipt said that the key was known
-	Again    bool   // whether the client made the call again after a call without an answer
+	Digest   string     // the digest of the payload, made by the function Digest
+	Answer   Answer     // the answer to the last call of this submission
+	Existing bool       // whether the receipt said that the key was known
+	Again    bool       // whether the client made the call again after a call without an answer
+	Deadline job.Micros // the deadline of the first life; 0 if the job has none
 }
 
 // Run is one execution as its handler recorded it.
@@ -77,10 +95,48 @@ type Write struct {
 	Again  bool // whether the worker made the call again after a call without an answer
 }
 
+// Act is one action of a person on one object, or one step of an action on all objects that a filter
+// selects, as the person recorded it.
+type Act struct {
+	Reason string // the reason that the person gave; no other call has it
+	Action string // the action as the audit log names it, such as "job.retry"
+	Target string // the id of the job or the number of the redrive; "" if a filter selected the objects
+	Done   int64  // how many objects the answer says were changed, if a filter selected them
+	Answer Answer
+}
+
+// Process is one worker as the test that started it recorded it.
+type Process struct {
+	Name      string     // the holder of its runs
+	Ended     job.Micros // 0 if it has not ended
+	Disturbed job.Micros // when the process was first killed, suspended or limited; 0 if never
+}
+
+// Child is a process that a worker started for a job, or one that such a process started.
+type Child struct {
+	Worker string // the name of the worker; "" if the worker had ended when the child was first seen
+	PID    int
+	First  job.Micros // when it was first seen
+	Last   job.Micros // when it was last seen
+}
+
+// Busy is the Trouble of a machine on which all processes may have had no processor or no disk for a
+// while.
+const Busy = "busy machine"
+
+// Trouble is a time in which any process may have been kept from its work.
+type Trouble struct {
+	What     string // Busy, or what else happened
+	From, To job.Micros
+}
+
 // Limits are the limits of a kind for one life. 0 means no limit.
 type Limits struct {
 	Attempts int32
 	Crashes  int32
+	// WaitMin and WaitMax are the shortest and the longest wait after a failure. Without WaitMax
+	// the waits are not checked.
+	WaitMin, WaitMax time.Duration
 }
 
 // Digest returns a short hash of a payload or result.

@@ -104,13 +104,18 @@ func (x *index) link(p *past) {
 	}
 }
 
-// names returns the correlation ids that a job has, or had before it was purged.
+// names returns the correlation ids that a job has, or had before it was removed.
 func (x *index) names(p *past) (names []string) {
 	for _, row := range p.rows {
 		names = append(names, row.Correlation)
 	}
 	if name, ok := x.Purged[p.id]; ok && len(p.rows) == 0 {
 		names = append(names, name)
+	}
+	for _, e := range p.events {
+		if x.Retention && e.Type == event.JobEnqueued {
+			names = append(names, e.Correlation) // retention may have removed the job
+		}
 	}
 	return names
 }

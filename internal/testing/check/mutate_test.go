@@ -104,5 +104,5 @@ func count(h *check.History, state job.State, by int64) {
 func crash(h *check.History, e *event.Event) {
 	e.Type, e.Class = event.JobCrashed, job.ClassCrash
 	h.Dump.Failures = append(h.Dump.Failures, job.Failure{Job: e.Job, Token: e.Token, Life: e.Life, Attempt: e.Attempt + 1,
-		How: job.ByCrash, Class: job.ClassCrash, Message: "gone"})
+		How: job.ByCrash, Class: job.ClassCrash, Message: "gone", Holder: "w"})
 }

@@ -1,6 +1,10 @@
 package check
 
-import "github.com/redrive/redrive/event"
+import (
+	"time"
+
+	"github.com/redrive/redrive/event"
+)
 
 // Numbers are the totals of a history. A run may happen twice, because redrive promises
 // at-least-once; double runs are counted so that they stay visible.
@@ -14,6 +18,10 @@ type Numbers struct {
 	LateRefused  int `json:"late_refused"` // number of outcomes that came too late and that the store refused
 	Lost         int `json:"lost"`         // number of jobs whose enqueue was acknowledged but that are not stored
 	Doubled      int `json:"doubled"`      // number of lives that ended twice
+	Acts         int `json:"acts"`         // number of acknowledged actions of people
+	Children     int `json:"children"`     // number of processes that workers started for jobs
+	// LongestWait is how long a job was ready after the faults had stopped while a slot was free.
+	LongestWait time.Duration `json:"longest_wait_ns"`
 }
 
 // Count returns the totals of a history.
@@ -33,9 +41,16 @@ func Count(h *History) Numbers {
 			n.LateRefused++
 		}
 	}
+	for i := range h.Acts {
+		if h.Acts[i].Answer == Written {
+			n.Acts++
+		}
+	}
+	n.Children = len(h.Children)
 	for _, p := range x.jobs {
 		n.add(p)
 	}
+	x.waits(func(_ *past, wait time.Duration) { n.LongestWait = max(n.LongestWait, wait) })
 	return n
 }
 
@@ -71,4 +86,7 @@ func (n *Numbers) Add(m Numbers) {
 	n.LateRefused += m.LateRefused
 	n.Lost += m.Lost
 	n.Doubled += m.Doubled
+	n.Acts += m.Acts
+	n.Children += m.Children
+	n.LongestWait = max(n.LongestWait, m.LongestWait)
 }

@@ -67,7 +67,7 @@ func (x *index) regroup(broken func(job.ID, string, ...any)) {
 		for _, e := range p.events {
 			switch {
 			case !isTransition(e) || e.To != job.Dead:
-			case x.Retention || p.row() == nil && x.gone(p):
+			case x.Retention || p.row() == nil && x.gone(p) || p.purged():
 				unknown++
 			default:
 				deaths[p.fingerprint(e)] = append(deaths[p.fingerprint(e)], e.At)
@@ -95,8 +95,8 @@ func (x *index) regroup(broken func(job.ID, string, ...any)) {
 // exactly.
 const overlap = time.Minute
 
-// since returns how many of the times are not before first. Earlier deaths may not count, because a
-// group that stays empty for long is removed, and a later death creates it again.
+// since returns how many of the times are not before the given one. Earlier deaths may not count,
+// because a group that stays empty for long is removed, and a later death creates it again.
 func since(times []job.Micros, first job.Micros) (n int64) {
 	for _, at := range times {
 		if at >= first {

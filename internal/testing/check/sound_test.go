@@ -30,13 +30,17 @@ const (
 	bulky                        // a job that dies, is retried with its whole group and then completes
 	aside                        // a job that dies and is then ignored
 	purged                       // a job that dies, is resolved and then removed
-	last       = purged
+	toxic                        // a job whose every run kills its worker
 )
 
 const (
 	kind  = "k"
 	queue = "q"
 	lease = 10 * time.Second
+	// readyMax is how long a job may be ready while a slot is free.
+	readyMax = 2 * time.Second
+	// retryWait is the wait before each retry.
+	retryWait = time.Second
 )
 
 // recorder makes a history by using a store as clients and workers do.
@@ -50,17 +54,22 @@ type recorder struct {
 	worked bool // whether the redrive has released its jobs
 }
 
-// sound returns a sound history in which jobs end in every possible way.
-func sound(t *testing.T) *check.History {
+func newRecorder(t *testing.T) *recorder {
 	t.Helper()
 	r := &recorder{t: t, ctx: t.Context(), now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
 	r.Store = memory.New(memory.Options{Clock: func() time.Time { return r.now }})
-	r.h.Limits = map[string]check.Limits{kind: {Attempts: 2, Crashes: 2}}
-	r.h.Drained = true
 	_, err := r.ReserveIDs(r.ctx, 100)
 	r.ok(err)
+	return r
+}
 
-	for id := plain; id <= last; id++ {
+// sound returns a sound history in which jobs end in every possible way.
+func sound(t *testing.T) *check.History {
+	t.Helper()
+	r := newRecorder(t)
+	r.h.Limits = map[string]check.Limits{kind: {Attempts: 2, Crashes: 2, WaitMin: retryWait, WaitMax: retryWait}}
+	r.h.Drained = true
+	for id := plain; id < toxic; id++ {
 		r.submit(id)
 	}
 	r.h.Enqueues[unsure-1].Answer = check.Unknown
@@ -68,25 +77,50 @@ func sound(t *testing.T) *check.History {
 	r.h.Enqueues[askedAgain-1].Again = true
 	r.again(keyed)
 	r.h.Enqueues = append(r.h.Enqueues, check.Enqueue{Name: "refused", Kind: kind, Answer: check.Refused})
-	_, err = r.Cancel(r.ctx, person, []job.ID{unwanted})
+	_, err := r.Cancel(r.ctx, r.acts("job.cancel", unwanted.String()), []job.ID{unwanted})
 	r.ok(err)
 	r.pass(time.Minute) // the deadline of the job late passes
 
 	claims := r.claim(orphan)
+	r.h.Processes = []check.Process{{Name: "w", Disturbed: job.At(r.now)}}
 	r.pass(lease)
 	_, err = r.Rescue(r.ctx, 10)
 	r.ok(err)
 	r.end(claims[orphan], success) // this outcome comes too late
 	r.work()
 	r.people()
+	r.h.Healed, r.h.Slots, r.h.WaitMax = job.At(r.now), 100, readyMax
+	r.pass(readyMax / 2)
 	r.work()
+	r.submit(toxic)
+	for range 2 {
+		c := r.claim(toxic)[toxic]
+		_, err = r.Heartbeat(r.ctx, store.Beat{Lease: lease, Runs: []store.Run{{ID: c.ID, Token: c.Token}}, Begin: true})
+		r.ok(err)
+		r.pass(lease)
+		_, err = r.Rescue(r.ctx, 10)
+		r.ok(err)
+	}
+	r.h.Troubles = []check.Trouble{{What: "outage", From: job.At(r.now), To: job.At(r.now.Add(time.Second))}}
+	r.h.Children = []check.Child{
+		{Worker: "w", PID: 7, First: job.At(r.now), Last: job.At(r.now.Add(time.Hour))}, // the worker has not ended
+		{Worker: "gone", PID: 8, First: job.At(r.now), Last: job.At(r.now.Add(3*time.Second + time.Second/2))},
+		{PID: 9, First: job.At(r.now), Last: job.At(r.now.Add(time.Second))},
+	}
+	r.h.Processes = append(r.h.Processes, check.Process{Name: "gone", Ended: job.At(r.now.Add(2 * time.Second))})
 	dump, err := r.Dump(r.ctx)
 	r.ok(err)
 	r.h.Dump = dump
 	return &r.h
 }
 
-var person = store.By{Actor: "ann"}
+// acts records that a person does an action and gets an answer. It returns the person with a reason
+// that no other action has.
+func (r *recorder) acts(action, target string) store.By {
+	reason := fmt.Sprintf("action %d", len(r.h.Acts)+1)
+	r.h.Acts = append(r.h.Acts, check.Act{Reason: reason, Action: action, Target: target, Answer: check.Written})
+	return store.By{Actor: "ann", Reason: reason}
+}
 
 func (r *recorder) ok(err error) {
 	r.t.Helper()
@@ -107,6 +141,8 @@ func (r *recorder) newJob(id job.ID) job.New {
 		n.Key, n.Digest = "once", []byte("digest")
 	case late:
 		n.Deadline = job.At(r.now.Add(time.Second))
+	case flaky:
+		n.Deadline = job.At(r.now.Add(time.Hour))
 	}
 	return n
 }
@@ -116,7 +152,7 @@ func (r *recorder) submit(id job.ID) {
 	receipts, err := r.Enqueue(r.ctx, []job.New{n})
 	r.ok(err)
 	r.h.Enqueues = append(r.h.Enqueues, check.Enqueue{Name: n.Correlation, ID: receipts[0].ID, Kind: kind, Key: n.Key,
-		Digest: check.Digest(n.Payload), Answer: check.Written, Existing: receipts[0].Existing})
+		Digest: check.Digest(n.Payload), Answer: check.Written, Existing: receipts[0].Existing, Deadline: n.Deadline})
 }
 
 // again enqueues a job a second time, with an idempotency key that exists.
@@ -166,7 +202,7 @@ func (r *recorder) ended(c job.Claim, result []byte, err string) {
 // The outcomes that runs in the sound history have.
 var (
 	success     = job.Outcome{Cause: job.Succeeded, To: job.Completed}
-	failed      = job.Outcome{Cause: job.Failed, To: job.Retrying}
+	failed      = job.Outcome{Cause: job.Failed, To: job.Retrying, Delay: retryWait}
 	died        = job.Outcome{Cause: job.Failed, To: job.Dead, Reason: job.NonRetriable}
 	snoozed     = job.Outcome{Cause: job.Snoozed, To: job.Waiting}
 	deferred    = job.Outcome{Cause: job.Deferred, To: job.Waiting}
@@ -181,7 +217,7 @@ var died1 = []job.Outcome{died}
 // people does every possible action on dead letters.
 func (r *recorder) people() {
 	act := func(do store.Act, id job.ID) {
-		answer, err := r.Act(r.ctx, person, store.Action{Do: do, IDs: []job.ID{id}})
+		answer, err := r.Act(r.ctx, r.acts("dead_letter."+do.String(), id.String()), store.Action{Do: do, IDs: []job.ID{id}})
 		r.ok(err)
 		r.ok(answer.Errors[0])
 	}
@@ -193,14 +229,22 @@ func (r *recorder) people() {
 	frozen, err := r.Preview(r.ctx, all)
 	r.ok(err)
 	all.Through = frozen.Through
-	_, err = r.Act(r.ctx, person, all)
+	answer, err := r.Act(r.ctx, r.acts("dead_letter.retry", ""), all)
 	r.ok(err)
+	r.h.Acts[len(r.h.Acts)-1].Done = answer.Done
 
-	_, err = r.StartRedrive(r.ctx, person, store.RedriveSpec{
+	_, err = r.StartRedrive(r.ctx, r.acts("redrive.start", "1"), store.RedriveSpec{
 		Filter: store.DeadFilter{Group: "boom|" + returned.String()}, Through: frozen.Through, Total: 1,
 	})
 	r.ok(err)
 	_, err = r.StepRedrives(r.ctx, 10)
+	r.ok(err)
+
+	k := store.AccessKey{ID: "k1", Name: "ops", Hash: make([]byte, store.KeyHash), Roles: []string{"view"}}
+	k, err = r.PutKey(r.ctx, r.acts("access.create", k.ID), k)
+	r.ok(err)
+	k.RevokedAt = 1
+	_, err = r.PutKey(r.ctx, r.acts("access.revoke", k.ID), k)
 	r.ok(err)
 }
 
@@ -243,7 +287,8 @@ func (r *recorder) work() {
 		if len(claims) == 0 {
 			return
 		}
-		for id := plain; id <= last; id++ {
+		wait := time.Duration(0)
+		for id := plain; id < toxic; id++ {
 			c, ok := claims[id]
 			if !ok {
 				continue
@@ -252,15 +297,17 @@ func (r *recorder) work() {
 			if left := plan[id]; len(left) > 0 {
 				o, plan[id] = left[0], left[1:]
 			}
+			wait = max(wait, o.Delay)
 			if id == stopped {
-				_, err := r.Cancel(r.ctx, person, []job.ID{id})
+				_, err := r.Cancel(r.ctx, r.acts("job.cancel", id.String()), []job.ID{id})
 				r.ok(err)
 			}
 			r.end(c, o)
 			if id == revived && o.To == job.Dead {
-				_, err := r.Act(r.ctx, person, store.Action{Do: store.ActRetry, IDs: []job.ID{id}})
+				_, err := r.Act(r.ctx, r.acts("job.retry", id.String()), store.Action{Do: store.ActRetry, IDs: []job.ID{id}})
 				r.ok(err)
 			}
 		}
+		r.pass(wait)
 	}
 }

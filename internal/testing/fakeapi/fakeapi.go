@@ -61,8 +61,9 @@ func Strategy(dependency string) (*retry.Strategy, error) {
 	return retry.New(dependency, retry.Options{Retries: Retries, Immediate: true, Clock: clock{}, Logger: slog.New(slog.DiscardHandler)})
 }
 
-// Multiplied checks, for a client whose call is ask, how many requests an overloaded API gets
-// from one call with retries, and how many of them the ledger of the job counts.
+// Multiplied checks, for a client whose call is the given function, how many requests an
+// overloaded API gets from one call with retries, and how many of them the ledger of the job
+// counts.
 func Multiplied(t *testing.T, overloaded Answer, ask func(ctx context.Context, url string) error, requests, sends int) {
 	t.Helper()
 	api := New(t, overloaded)

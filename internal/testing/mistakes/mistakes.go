@@ -44,7 +44,8 @@ func Of[P interface {
 	return list
 }
 
-// Golden compares the message of err with a file. With update, it writes the file first.
+// Golden compares the message of err with a file. If the last argument is true, it writes the
+// file first.
 func Golden(t *testing.T, err error, file string, update bool) {
 	t.Helper()
 	if err == nil {

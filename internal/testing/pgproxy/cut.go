@@ -11,9 +11,10 @@ const (
 	// BeforeMessage: the server got everything before the message, and then the end of the
 	// connection.
 	BeforeMessage Point = iota
-	// At the following points, the cut waits for the reply of the server. The server sends no
-	// separate reply to some messages, such as a Parse or a row of a COPY, and it skips messages
-	// after an error. After such a message, the connection ends at once for both sides.
+	// At all points below, the proxy waits for the reply of the server before it ends the connection
+	// on the server's side. Exceptions are messages to which the server sends no separate reply, such
+	// as a Parse or a row of a COPY, and messages that it skips after an error: then the connection
+	// ends at once on both sides.
 
 	// AfterMessage: the server got the message. The client sees the end at once, perhaps before the
 	// server has executed the message. [Cut.Done] waits until it has.

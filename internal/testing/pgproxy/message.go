@@ -60,8 +60,8 @@ func Runs(text string) func(*Message) bool {
 // messageMax is the largest message in bytes, as in PostgreSQL.
 const messageMax = 1 << 30
 
-// readMessage reads one message and returns all its bytes. If typed is false, it reads the first
-// message of a connection, which has no type byte.
+// readMessage reads one message and returns all its bytes. If the last argument is false, it reads
+// the first message of a connection, which has no type byte.
 func readMessage(in io.Reader, typed bool) ([]byte, error) {
 	size := 4
 	if typed {

@@ -116,9 +116,9 @@ func exec(dsn string, statements ...string) (err error) {
 // deadlocks is how many times in a row a cleanup tries again after a deadlock.
 const deadlocks = 5
 
-// again calls the function do. If the server has ended its transaction because of a deadlock, again
-// calls the function once more. A deadlock is possible, because a connection that the test has cut
-// may still have an open transaction.
+// again calls the given function. If the server has ended its transaction because of a deadlock,
+// again calls the function once more. A deadlock is possible, because a connection that the test
+// has cut may still have an open transaction.
 func again(do func() error) (err error) {
 	for range deadlocks {
 		if err = do(); code(err) != "40P01" { // SQLSTATE deadlock_detected

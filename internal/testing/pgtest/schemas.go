@@ -38,8 +38,8 @@ const seedSuffix = "_seed"
 
 // Take returns the DSN of the shared server and the name of a schema in the state that Make left
 // it. No other test uses the schema meanwhile. The caller closes its connections and then calls the
-// function back once, to return the schema. This call fails if something still locks a table. A
-// schema that is not returned is not used again.
+// returned function once, to give the schema back. This call fails if something still locks a
+// table. A schema that is not returned is not used again.
 func (p *Schemas) Take(t testing.TB) (dsn, schema string, back func() error) {
 	t.Helper()
 	dsn = DSN(t)
@@ -65,8 +65,9 @@ func (p *Schemas) Take(t testing.TB) (dsn, schema string, back func() error) {
 	}
 }
 
-// Lend takes a schema and calls open, which opens a store or a connection in the schema. The
-// function end closes it and returns the schema. If that is not possible, the test fails.
+// Lend takes a schema and calls the given function, which opens a store or a connection in the
+// schema. The returned function closes it and gives the schema back. If that is not possible, the
+// test fails.
 func Lend[C io.Closer](t testing.TB, p *Schemas, open func(dsn, schema string) (C, error)) (opened C, end func() error) {
 	t.Helper()
 	dsn, schema, back := p.Take(t)

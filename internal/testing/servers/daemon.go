@@ -219,8 +219,8 @@ func (d *daemon) stop(s syscall.Signal) error {
 	return fmt.Errorf("process %d did not end within %v and was killed\n%s", d.pid, patience, d.said())
 }
 
-// within waits until done is closed, but not longer than the limit. It reports whether done was
-// closed.
+// within waits until the channel is closed, but not longer than the limit. It reports whether the
+// channel was closed.
 func within(done <-chan struct{}, limit time.Duration) bool {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()

@@ -6,10 +6,13 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"syscall"
@@ -22,6 +25,10 @@ import (
 )
 
 func main() {
+	if len(os.Args) > 2 { // a child of the program
+		time.Sleep(hangs)
+		return
+	}
 	code, err := run(os.Args[1])
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -44,7 +51,7 @@ func run(path string) (code int, err error) {
 	if err != nil {
 		return 1, err
 	}
-	payload, err := io.ReadAll(os.Stdin)
+	payload, err := readSlowly(os.Stdin)
 	if err != nil {
 		return 1, err
 	}
@@ -70,6 +77,27 @@ func run(path string) (code int, err error) {
 		return 1, nerr
 	}
 	return code, err
+}
+
+// readSlowly reads the payload. Every second program takes its time, up to 200 ms: its worker may be
+// killed meanwhile.
+func readSlowly(in io.Reader) ([]byte, error) {
+	pause := time.Duration(0)
+	if os.Getpid()%2 == 0 {
+		pause = 10 * time.Millisecond
+	}
+	var payload []byte
+	for part := make([]byte, plan.PadMax/20); ; {
+		time.Sleep(pause)
+		n, err := in.Read(part)
+		payload = append(payload, part[:n]...)
+		if errors.Is(err, io.EOF) {
+			return payload, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
 }
 
 // execution is the run of a job that this process performs: the arguments in the payload, and
@@ -99,6 +127,14 @@ func parse(payload []byte) (*execution, error) {
 	return r, nil
 }
 
+// leaveChild starts a process that lives for some seconds, unless it is killed with the worker or at the
+// end of the run. While the program is moved, it starts none.
+func leaveChild() {
+	if program, err := os.Executable(); err == nil {
+		_ = exec.CommandContext(context.Background(), program, "of the program", "child").Start() // no error check: see above
+	}
+}
+
 // killWorker kills the worker that started this process. If the worker is dead already, the parent
 // is an unrelated process, which must not be killed.
 func killWorker(parent int) error {
@@ -117,6 +153,7 @@ func (r *execution) do() (code int, err error) {
 	broken := fmt.Errorf("run %d of %s broke", r.token, r.Name)
 	switch {
 	case r.Plan == plan.Slow:
+		leaveChild()
 		time.Sleep(time.Duration(100+int64(r.id)*37%400) * time.Millisecond)
 	case r.attempt == 1 && (r.Plan == plan.Flaky || r.Plan == plan.Panics), r.Plan == plan.Fails:
 		return 1, broken

@@ -43,6 +43,7 @@ type Line struct {
 	Digest   string    `json:"digest,omitempty"` // the digest of the job's payload
 	InTx     bool      `json:"in_tx,omitempty"`  // whether the job was enqueued in a transaction of the application
 	Existing bool      `json:"existing,omitempty"`
+	Deadline int64     `json:"deadline,omitempty"` // the job's deadline, in microseconds since 1970; 0 without one
 
 	ID     job.ID    `json:"id,omitempty"`
 	Life   int32     `json:"life,omitempty"`

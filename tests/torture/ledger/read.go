@@ -127,7 +127,8 @@ func (m *merger) submit(l *Line) {
 	if l.InTx {
 		m.notes.InTx = append(m.notes.InTx, l.Name)
 	}
-	m.notes.Enqueues = append(m.notes.Enqueues, check.Enqueue{Name: l.Name, Kind: l.Plan.Kind(), Key: l.Key, Digest: l.Digest})
+	m.notes.Enqueues = append(m.notes.Enqueues, check.Enqueue{Name: l.Name, Kind: l.Plan.Kind(), Key: l.Key, Digest: l.Digest,
+		Deadline: job.Micros(l.Deadline)})
 }
 
 func (m *merger) settle(o outcome) {

@@ -42,8 +42,8 @@ func (t *Tx) Exec(ctx context.Context, text string, args ...any) error {
 	return t.exec(ctx, text, args...)
 }
 
-// Open opens the database of a torture test. The argument where is the path of a file, or the URL
-// of a PostgreSQL server with the schema as the fragment.
+// Open opens the database of a torture test. The argument is the path of a file, or the URL of a
+// PostgreSQL server with the schema as the fragment.
 func Open(ctx context.Context, where string) (*Place, error) {
 	if strings.HasPrefix(where, "postgres://") {
 		return openPostgres(ctx, where)
@@ -51,13 +51,13 @@ func Open(ctx context.Context, where string) (*Place, error) {
 	return openSQLite(ctx, where)
 }
 
-// Tx calls the function do in a transaction of the application. The transaction commits if do
-// returns nil. The error is a store.ErrUnknown if the answer to the commit was lost.
+// Tx calls the given function in a transaction of the application. The transaction commits if the
+// function returns nil. The error is a store.ErrUnknown if the answer to the commit was lost.
 func (p *Place) Tx(ctx context.Context, do func(ctx context.Context, tx *Tx) error) error {
 	return p.app.tx(ctx, do)
 }
 
-// Query runs a query of the application and calls the function each for every row.
+// Query runs a query of the application and calls the given function for every row.
 func (p *Place) Query(ctx context.Context, text string, each func(scan func(...any) error) error) error {
 	return p.app.query(ctx, text, each)
 }

@@ -27,6 +27,7 @@ const (
 	Fails   Plan = "fails"   // every attempt of the job fails
 	Bad     Plan = "bad"     // the first run of the job fails permanently
 	Hangs   Plan = "hangs"   // every attempt of the job reaches its time limit
+	Hasty   Plan = "hasty"   // the job has a deadline, and succeeds at once if it begins before
 	Poison  Plan = "poison"  // every run of the job kills its process
 )
 
@@ -42,7 +43,14 @@ const (
 	Retries      = 2 // the number of retries of the kind Work
 	BriefRetries = 1
 	BriefTimeout = 60 * time.Millisecond
+	RetryWait    = 20 * time.Millisecond
 	ToxicCrashes = 2
+)
+
+// The deadline of a job with the plan Hasty: so long after the enqueue.
+const (
+	DeadlineMin = time.Second
+	DeadlineMax = 3 * time.Second
 )
 
 // ExitBad is the exit code of a command that fails permanently.
@@ -66,17 +74,20 @@ func Schedule(kind string) *policy.Schedule {
 	if kind == Brief {
 		retries = BriefRetries
 	}
-	return &policy.Schedule{Waits: []time.Duration{20 * time.Millisecond}, MaxRetries: retries}
+	return &policy.Schedule{Waits: []time.Duration{RetryWait}, MaxRetries: retries}
 }
 
 // Limits returns the limits of the kinds, for the checker.
 func Limits() map[string]check.Limits {
 	return map[string]check.Limits{
-		Work:  {Attempts: Retries + 1},
-		Brief: {Attempts: BriefRetries + 1},
-		Toxic: {Attempts: Retries + 1, Crashes: ToxicCrashes},
+		Work:  {Attempts: Retries + 1, WaitMin: RetryWait, WaitMax: RetryWait},
+		Brief: {Attempts: BriefRetries + 1, WaitMin: RetryWait, WaitMax: RetryWait},
+		Toxic: {Attempts: Retries + 1, Crashes: ToxicCrashes, WaitMin: RetryWait, WaitMax: RetryWait},
 	}
 }
+
+// PadMax is the largest padding of a payload. The payload then fills a pipe several times.
+const PadMax = 200 << 10
 
 // Args are the payload of a job.
 type Args struct {
@@ -99,7 +110,7 @@ func Payload(name string, p Plan, pad int) []byte {
 var mix = [...]struct {
 	plan Plan
 	n    int
-}{{Quick, 45}, {Slow, 18}, {Tx, 6}, {Flaky, 10}, {Panics, 4}, {Snoozes, 5}, {Fails, 6}, {Bad, 4}, {Hangs, 2}}
+}{{Quick, 40}, {Hasty, 5}, {Slow, 18}, {Tx, 6}, {Flaky, 10}, {Panics, 4}, {Snoozes, 5}, {Fails, 6}, {Bad, 4}, {Hangs, 2}}
 
 // Pick returns a plan for a random number in [0, 100). It never returns Poison.
 func Pick(percent int) Plan {
@@ -144,6 +155,8 @@ func (p Plan) Verdict(j *job.Job) error {
 	}
 	switch {
 	case j.State == job.Cancelled:
+		return nil
+	case p == Hasty && j.State == job.Dead && j.Reason == job.DeadlineOver && j.Counters.Attempts == 0:
 		return nil
 	case j.State == job.Dead && j.Reason == job.Stalled && j.Counters.Crashes == crashes:
 		return nil

@@ -27,6 +27,9 @@ func TestVerdict(t *testing.T) {
 		{plan.Bad, job.Job{State: job.Dead, Reason: job.NonRetriable, Counters: job.Counters{Attempts: 1}}, true},
 		{plan.Bad, job.Job{State: job.Dead, Reason: job.MaxRetries, Counters: job.Counters{Attempts: 1}}, false},
 		{plan.Poison, job.Job{Kind: plan.Toxic, State: job.Dead, Reason: job.Stalled, Counters: job.Counters{Crashes: 2}}, true},
+		{plan.Hasty, job.Job{State: job.Dead, Reason: job.DeadlineOver}, true},
+		{plan.Hasty, job.Job{State: job.Dead, Reason: job.DeadlineOver, Counters: job.Counters{Attempts: 1}}, false},
+		{plan.Quick, job.Job{State: job.Dead, Reason: job.DeadlineOver}, false},
 		{plan.Poison, job.Job{Kind: plan.Toxic, State: job.Completed, Counters: job.Counters{Attempts: 1}}, false},
 	}
 	for _, tt := range tests {
@@ -42,7 +45,7 @@ func TestPickGivesEveryPlanItsShare(t *testing.T) {
 	for percent := range 100 {
 		seen[plan.Pick(percent)]++
 	}
-	if len(seen) != 9 || seen[plan.Poison] != 0 || seen[plan.Quick] < 40 {
+	if len(seen) != 10 || seen[plan.Poison] != 0 || seen[plan.Quick] < 40 {
 		t.Errorf("got the shares %v of the plans; want all plans except Poison, and Quick in at least 40 of 100", seen)
 	}
 }

@@ -97,6 +97,10 @@ func (p *producer) submission() ledger.Line {
 		p.poison--
 		l.Plan = plan.Poison
 	}
+	if l.Plan == plan.Hasty {
+		wait := plan.DeadlineMin + time.Duration(p.rand.Int64N(int64(plan.DeadlineMax-plan.DeadlineMin)))
+		l.Deadline = time.Now().Add(wait).UnixMicro()
+	}
 	l.Digest = check.Digest(payload(&l))
 	return l
 }
@@ -110,7 +114,11 @@ func payload(l *ledger.Line) []byte {
 }
 
 func spec(l *ledger.Line) redrive.Spec {
-	return redrive.NewRaw(l.Plan.Kind(), payload(l), &redrive.Options{Key: l.Key, Correlation: l.Name})
+	o := &redrive.Options{Key: l.Key, Correlation: l.Name}
+	if l.Deadline != 0 {
+		o.Deadline = time.UnixMicro(l.Deadline)
+	}
+	return redrive.NewRaw(l.Plan.Kind(), payload(l), o)
 }
 
 // sameKey enqueues a known key again, sometimes with another payload.

@@ -1,0 +1,90 @@
+package redrive_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/redrive/redrive"
+	"github.com/redrive/redrive/policy"
+	"github.com/redrive/redrive/store"
+	"github.com/redrive/redrive/store/memory"
+)
+
+// crashesSeen records the largest number of crashes that claims allow for each kind.
+type crashesSeen struct {
+	store.Store
+	of map[string]int
+}
+
+func (s *crashesSeen) Exchange(ctx context.Context, x store.Exchange) (store.Exchanged, error) {
+	for _, w := range x.Want {
+		for _, k := range w.Kinds {
+			s.of[k.Kind] = k.MaxCrashes
+		}
+	}
+	return s.Store.Exchange(ctx, x)
+}
+
+// Limits of runs come from the handler, or else from the policy, or else they are the defaults. A
+// new policy acts on the next run.
+//
+// proves: R2, F9
+func TestR2_RunLimitsOfThePolicy(t *testing.T) {
+	t.Parallel()
+	limits := func(timeout time.Duration, crashes int) *policy.Policy {
+		return policyOf(t, policy.Spec{
+			Name: "t", Runs: policy.RunSpec{Timeout: timeout, MaxCrashes: crashes},
+			Kinds: map[string]policy.KindSpec{"slow": {Runs: policy.RunSpec{Timeout: 5 * timeout}}},
+		})
+	}
+	s := &crashesSeen{memory.New(memory.Options{}), map[string]int{}}
+	c, err := redrive.New(s, &redrive.Config{TempDir: t.TempDir(), Queues: map[string]redrive.Queue{redrive.DefaultQueue: {Workers: 1}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]time.Duration{}
+	for kind, o := range map[string]*redrive.HandlerOptions{
+		"own": {Timeout: time.Hour, MaxCrashes: 4}, "half": {Timeout: time.Hour}, "open": nil, "slow": nil, "fallback": {TimeoutDefault: 3 * time.Hour},
+	} {
+		redrive.HandleRaw(c, kind, func(ctx context.Context, j *redrive.Job[[]byte]) error {
+			seen[j.Kind] = 0
+			if d, ok := ctx.Deadline(); ok {
+				seen[j.Kind] = time.Until(d).Round(time.Minute)
+			}
+			return nil
+		}, o)
+	}
+	for _, tt := range []struct {
+		policy  *policy.Policy
+		limits  map[string]time.Duration
+		crashes map[string]int
+	}{
+		{nil, map[string]time.Duration{"own": time.Hour, "half": time.Hour, "open": 0, "slow": 0, "fallback": 3 * time.Hour},
+			map[string]int{"own": 4, "half": 5, "open": 5, "slow": 5, "fallback": 5}},
+		{limits(2*time.Hour, 2), map[string]time.Duration{"own": time.Hour, "half": time.Hour, "open": 2 * time.Hour, "slow": 10 * time.Hour, "fallback": 2 * time.Hour},
+			map[string]int{"own": 4, "half": 2, "open": 2, "slow": 2, "fallback": 2}},
+		{limits(4*time.Hour, 1), map[string]time.Duration{"own": time.Hour, "half": time.Hour, "open": 4 * time.Hour, "slow": 20 * time.Hour, "fallback": 4 * time.Hour},
+			map[string]int{"own": 4, "half": 1, "open": 1, "slow": 1, "fallback": 1}},
+	} {
+		if err := c.SetPolicy(t.Context(), redrive.By{Actor: "ann"}, tt.policy); err != nil {
+			t.Fatal(err)
+		}
+		for kind := range tt.limits {
+			if _, err := c.Enqueue(t.Context(), redrive.NewRaw(kind, nil, nil)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := c.RunUntilIdle(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(tt.limits, seen); diff != "" {
+			t.Errorf("time limits (-want +got):\n%s", diff)
+		}
+		if diff := cmp.Diff(tt.crashes, s.of); diff != "" {
+			t.Errorf("numbers of crashes (-want +got):\n%s", diff)
+		}
+	}
+}
