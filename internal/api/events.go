@@ -1,0 +1,356 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"mime"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/redrive/redrive"
+	"github.com/redrive/redrive/event"
+	"github.com/redrive/redrive/internal/wire"
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/server/events"
+)
+
+// events answers with a stream or with a page.
+func (a *API) events(c *Call) error {
+	q := &queryReader{values: c.R.URL.Query()}
+	var topics []events.Topic
+	for _, text := range c.R.URL.Query()["topic"] {
+		t, err := events.ParseTopic(text)
+		if err != nil {
+			q.add("topic", err.Error(), nil)
+		}
+		topics = append(topics, t)
+	}
+	if len(topics) > TopicsMax {
+		return TooLarge.Mistaken(Mistake{Parameter: "topic", Detail: fmt.Sprintf("%d topics: at most %d are allowed; open several streams, or ask for a wider topic", len(topics), TopicsMax), Bound: TopicsMax})
+	}
+	if len(topics) == 0 {
+		topics = []events.Topic{{Name: events.All}}
+	}
+	var after *event.Cursor
+	text, given := q.text("after"), q.values.Has("after")
+	if header := c.R.Header.Get("Last-Event-ID"); header != "" {
+		text, given = header, true
+	}
+	if given {
+		cursor, err := event.ParseCursor(text)
+		if err != nil {
+			q.add("after", err.Error(), nil)
+		}
+		after = &cursor
+	}
+	limit := int(q.number("limit", 1, PageMax, PageDefault))
+	if err := q.problem(); err != nil {
+		return err
+	}
+	o := events.Options{Topics: topics, Owner: c.Caller.Owner, After: after}
+	switch accepts(c.R.Header.Get("Accept")) {
+	case MediaEvents:
+		return a.stream(c, o)
+	case "application/json":
+		return a.eventPage(c, o, limit)
+	}
+	return NotAcceptable.New("This path answers with %s or application/json, not with %.100q.", MediaEvents, c.R.Header.Get("Accept"))
+}
+
+// accepts returns the form of an answer for an Accept header, or "" if the answer has no accepted form.
+func accepts(header string) string {
+	if strings.TrimSpace(header) == "" {
+		return "application/json"
+	}
+	for part := range strings.SplitSeq(header, ",") {
+		switch media, _, _ := mime.ParseMediaType(part); media {
+		case MediaEvents:
+			return MediaEvents
+		case "application/json", "application/*", "*/*":
+			return "application/json"
+		}
+	}
+	return ""
+}
+
+// eventPage answers with past events.
+func (a *API) eventPage(c *Call, o events.Options, limit int) error {
+	page := EventPage{Items: []EventOut{}, End: true}
+	if o.After != nil {
+		page.Next = *o.After
+	}
+	n := 0
+	for e, err := range a.client.Events(c.Context(), page.Next, &redrive.EventsOptions{StopAtEnd: true}) {
+		if err != nil {
+			return err
+		}
+		if n++; n > EventsScanMax || len(page.Items) == limit {
+			page.End = false
+			break
+		}
+		page.Next = e.Cursor
+		if o.Wants(&e) {
+			page.Items = append(page.Items, EventOut{Event: e})
+		}
+	}
+	if !c.Outside() {
+		return c.JSON(http.StatusOK, page)
+	}
+	out := OutsideEventPage{Items: []OutsideEvent{}, Next: page.Next, End: page.End}
+	for i := range page.Items {
+		if e, ok := a.outsideEvent(c.Context(), &page.Items[i].Event); ok {
+			out.Items = append(out.Items, e)
+		}
+	}
+	return c.JSON(http.StatusOK, out)
+}
+
+// stream sends events until the client goes, the server stops, or the caller may not listen any more.
+func (a *API) stream(c *Call, o events.Options) error {
+	leave, err := a.streams.enter(c.Caller.Actor)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	ctx, cancel := context.WithCancel(c.Context())
+	defer cancel()
+	l, err := a.hub.Listen(ctx, o)
+	if err != nil {
+		if errors.Is(err, events.ErrClosed) {
+			return Stopping.New("The server is stopping.").After(retryAfterStore)
+		}
+		return err
+	}
+	defer l.Close()
+	s := &stream{API: a, call: c, control: http.NewResponseController(c.W)}
+	h := c.W.Header()
+	h.Set("Content-Type", MediaEvents)
+	h.Set("X-Accel-Buffering", "no") // nginx passes frames on at once
+	c.W.WriteHeader(http.StatusOK)
+	// Browsers come back after this many milliseconds. It is drawn, so that the listeners of a
+	// server that stops do not come back all at once.
+	if err := s.write([]byte(fmt.Sprintf("retry: %d\n\n", 1_000+rand.IntN(4_000)))); err != nil {
+		return err
+	}
+	return s.run(ctx, l)
+}
+
+// stream is one answer of events.
+type stream struct {
+	*API
+	call    *Call
+	control *http.ResponseController
+}
+
+func (s *stream) run(ctx context.Context, l *events.Listener) error {
+	heartbeat, again := time.NewTicker(s.o.Heartbeat), time.NewTicker(AskAgainEvery)
+	defer heartbeat.Stop()
+	defer again.Stop()
+	for {
+		item, found, err := l.Take()
+		if err != nil {
+			return nil //nolint:nilerr // the header is out; the listener comes back with its cursor
+		}
+		if found {
+			if err := s.write(s.frame(ctx, &item)); err != nil {
+				return err
+			}
+			heartbeat.Reset(s.o.Heartbeat)
+		}
+		wake := l.Wake()
+		if found {
+			wake = ready // take the next one, but look at the other channels as well
+		}
+		select {
+		case <-s.stopping:
+			return nil
+		case <-ctx.Done():
+			return ErrSent
+		case <-again.C:
+			if s.call.Again() != nil {
+				return nil
+			}
+		case <-heartbeat.C:
+			if cursor, all := l.Seen(); all {
+				if err := s.write([]byte("id: " + cursor.String() + "\n\n")); err != nil {
+					return err
+				}
+			}
+		case <-wake:
+		}
+	}
+}
+
+// ready is closed: a receive from it never waits.
+var ready = func() <-chan struct{} {
+	c := make(chan struct{})
+	close(c)
+	return c
+}()
+
+// frame returns the frame of an event or of a reset; nil if the listener does not see the event.
+func (s *stream) frame(ctx context.Context, item *events.Item) []byte {
+	if item.Entry == nil {
+		return frameOf(item.Reset, "reset", struct {
+			Cursor event.Cursor `json:"cursor"`
+		}{item.Reset})
+	}
+	outside := s.call.Outside()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), FrameTime) // the frame is for other listeners, too
+	defer cancel()
+	return item.Entry.Frame(outside, func(e *event.Event) []byte {
+		if outside {
+			o, ok := s.outsideEvent(ctx, e)
+			if !ok {
+				return nil
+			}
+			return frameOf(e.Cursor, o.Event, o)
+		}
+		return frameOf(e.Cursor, e.Type.String(), s.insideEvent(ctx, e))
+	})
+}
+
+// frameOf returns a frame of a stream of events (https://html.spec.whatwg.org/multipage/server-sent-events.html).
+// JSON has no line breaks.
+func frameOf(id event.Cursor, name string, data any) []byte {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "id: %s\nevent: %s\ndata: ", id, name)
+	if err := wire.Encode(&b, data, ""); err != nil {
+		return nil
+	}
+	text := bytes.TrimRight(b.Bytes(), "\n")
+	return append(text, '\n', '\n')
+}
+
+func (s *stream) write(frame []byte) error {
+	if len(frame) == 0 {
+		return nil
+	}
+	_ = s.control.SetWriteDeadline(s.o.Now().Add(FrameTime)) // not every connection has deadlines
+	_, err := s.call.W.Write(frame)
+	if err == nil {
+		err = s.control.Flush()
+	}
+	return s.call.sent(err)
+}
+
+// insideEvent adds the text of a failure to an event of a job that has failed.
+func (a *API) insideEvent(ctx context.Context, e *event.Event) EventOut {
+	out := EventOut{Event: *e}
+	if e.Type == event.JobFailed || e.Type == event.JobCrashed {
+		if !a.streams.mayRead(a.o.Now()) {
+			out.More = true
+		} else if failed, err := a.client.Latest(ctx, []job.ID{e.Job}); err == nil && len(failed) == 1 {
+			out.Message = failed[0].Message
+		}
+	}
+	return out
+}
+
+// OutsideEvent is an event of a job as users see it.
+type OutsideEvent struct {
+	Cursor event.Cursor `json:"cursor"`
+	// Event is waiting, running, retrying, completed, dead, cancelled or progress.
+	Event  string     `json:"event"`
+	At     job.Micros `json:"at"`
+	ID     job.ID     `json:"id"`
+	Kind   string     `json:"kind"`
+	Status string     `json:"status"` // the state, by the words of the policy
+	// Message is the text for users about the last failure.
+	Message string `json:"message,omitempty"`
+	// Error is the last failure, in the fields that the policy names.
+	Error json.RawMessage `json:"error,omitempty"`
+	// NextAttemptAt is when the job may start.
+	NextAttemptAt job.Micros `json:"next_attempt_at,omitempty"`
+	Progress      *Done      `json:"progress,omitempty"`
+	// More is true if the job has a message that was left out, because too many jobs fail at once.
+	More bool `json:"more,omitempty"`
+}
+
+// Done is how far a job is.
+type Done struct {
+	Done  int64  `json:"done"`
+	Total int64  `json:"total,omitempty"`
+	Note  string `json:"note,omitempty"`
+}
+
+// outsideEvent returns an event as users see it. ok is false for events that are not for them.
+func (a *API) outsideEvent(ctx context.Context, e *event.Event) (out OutsideEvent, ok bool) {
+	if e.Job == 0 || e.To == 0 && e.Type != event.JobProgressed {
+		return out, false
+	}
+	w := a.client.Policy().Spec().Words
+	out = OutsideEvent{Cursor: e.Cursor, At: e.At, ID: e.Job, Kind: e.Kind, Event: e.To.String(), Status: w.State(e.To, job.Reason(e.Reason))}
+	switch {
+	case e.Type == event.JobProgressed:
+		out.Event, out.Status, out.Progress = "progress", w.State(job.Running, ""), &Done{e.Done, e.Total, e.Note}
+	case e.To.Ready():
+		out.NextAttemptAt = e.DueAt
+	}
+	if e.To != job.Retrying && e.To != job.Dead {
+		return out, true
+	}
+	if !a.streams.mayRead(a.o.Now()) {
+		out.More = true
+		return out, true
+	}
+	j, err := a.client.Get(ctx, e.Job)
+	failed, ferr := a.client.Latest(ctx, []job.ID{e.Job})
+	if err != nil || ferr != nil || len(failed) == 0 || failed[0].Token != e.Token {
+		out.More = true // the job has moved on
+		return out, true
+	}
+	seen := a.outside(&j, &failed[0])
+	out.Message, out.Error = failed[0].UserMessage, seen.Error
+	return out, true
+}
+
+// streams counts the streams of events, and the texts that are read for them.
+type streams struct {
+	mu       sync.Mutex
+	n        int
+	byCaller map[string]int
+	second   int64
+	read     int
+}
+
+func (s *streams) enter(actor string) (leave func(), err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.n >= StreamsMax {
+		return nil, RateLimited.New("The server has %d streams of events already.", StreamsMax).After(5)
+	}
+	if s.byCaller[actor] >= CallerStreamsMax {
+		return nil, RateLimited.New("You have %d streams of events already; a stream can have %d topics.", CallerStreamsMax, TopicsMax).After(5)
+	}
+	if s.byCaller == nil {
+		s.byCaller = make(map[string]int)
+	}
+	s.n++
+	s.byCaller[actor]++
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.n--
+		if s.byCaller[actor]--; s.byCaller[actor] == 0 {
+			delete(s.byCaller, actor)
+		}
+	}, nil
+}
+
+// mayRead reports whether the text of one more failure may be read in this second.
+func (s *streams) mayRead(now time.Time) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if second := now.Unix(); second != s.second {
+		s.second, s.read = second, 0
+	}
+	s.read++
+	return s.read <= MessagesMax
+}

@@ -1,0 +1,163 @@
+package api
+
+import (
+	"fmt"
+	"net/http"
+
+	"github.com/redrive/redrive"
+	"github.com/redrive/redrive/job"
+)
+
+// GroupExpect says in which state a group must be. If it is in another one, nothing is done.
+type GroupExpect struct {
+	State *redrive.GroupState `json:"state,omitempty"`
+}
+
+// AssignIn says who works on the cause of a group.
+type AssignIn struct {
+	// Assignee is the person; "" means nobody.
+	Assignee *string `json:"assignee" jsonschema:"maxLength=256"`
+	GroupActIn
+}
+
+// GroupActIn is an action on a group.
+type GroupActIn struct {
+	// Note is the reason, for the audit log.
+	Note   string       `json:"note,omitempty" jsonschema:"maxLength=4096"`
+	Expect *GroupExpect `json:"expect,omitempty"`
+}
+
+// GroupIgnoreIn ignores the pending dead letters of a group. With until or count, jobs that die of the cause
+// later are ignored too, until the first of the two is reached.
+type GroupIgnoreIn struct {
+	// Until is when the dead letters become pending again: a time (without zone: UTC), or a duration
+	// from now such as 2d.
+	Until string `json:"until,omitempty" jsonschema:"maxLength=256"`
+	// Count is the number of further deaths after which they become pending again.
+	Count int64 `json:"count,omitempty" jsonschema:"minimum=0"`
+	GroupActIn
+}
+
+// GroupDone is a group after an action.
+type GroupDone struct {
+	Group Group `json:"group"`
+	// Done is the number of dead letters that were changed. If more is true, the same request goes on.
+	Done int64 `json:"done"`
+	More bool  `json:"more"`
+}
+
+// groupFor reads the body of an action on a group into v, and returns the group. It checks the
+// reason and the expectations.
+func (a *API) groupFor(c *Call, v any, in *GroupActIn, optional bool) (redrive.Group, error) {
+	if err := c.Read(v, optional); err != nil {
+		return redrive.Group{}, err
+	}
+	if err := checkReason(in.Note); err != nil {
+		return redrive.Group{}, err
+	}
+	g, err := a.group(c)
+	if err != nil {
+		return g, err
+	}
+	if !c.matches(groupVersion(&g)) {
+		return g, PreconditionFailed.New("group %s is not in the version of If-Match any more: it is %s", g.Fingerprint, g.State())
+	}
+	if e := in.Expect; e != nil && e.State != nil && *e.State != g.State() {
+		return g, StateMoved.New("group %s is %s, not %.40s", g.Fingerprint, g.State(), *e.State)
+	}
+	return g, nil
+}
+
+// setGroup changes what people say about a group, and answers with it.
+func (a *API) setGroup(c *Call, note string, change redrive.GroupChange, done int64, more bool) error {
+	g, err := a.client.SetGroup(c.Context(), c.By(note), change)
+	if err != nil {
+		return err
+	}
+	c.W.Header().Set("Etag", groupVersion(&g))
+	return c.JSON(http.StatusOK, GroupDone{Group: groupOf(&g), Done: done, More: more})
+}
+
+func (a *API) assignGroup(c *Call) error {
+	var in AssignIn
+	g, err := a.groupFor(c, &in, &in.GroupActIn, false)
+	switch {
+	case err != nil:
+		return err
+	case in.Assignee == nil:
+		return InvalidField.Mistaken(Mistake{Pointer: "/assignee", Detail: `is missing; "" means nobody`})
+	case len(*in.Assignee) > job.TextMax:
+		return TooLarge.Mistaken(Mistake{Pointer: "/assignee", Bound: job.TextMax, Detail: fmt.Sprintf("has %d bytes: at most %d are allowed", len(*in.Assignee), job.TextMax)})
+	}
+	return a.setGroup(c, in.Note, redrive.GroupChange{Group: g.Fingerprint, Assignee: in.Assignee}, 0, false)
+}
+
+func (a *API) resolveGroup(c *Call) error {
+	var in GroupActIn
+	g, err := a.groupFor(c, &in, &in, true)
+	if err != nil {
+		return err
+	}
+	return a.setGroup(c, in.Note, redrive.GroupChange{Group: g.Fingerprint, Resolved: new(true)}, 0, false)
+}
+
+// reopenGroup marks the cause as not gone, and ends the ignoring of the group.
+func (a *API) reopenGroup(c *Call) error {
+	var in GroupActIn
+	g, err := a.groupFor(c, &in, &in, true)
+	if err != nil {
+		return err
+	}
+	var done int64
+	var more bool
+	if g.Muted {
+		f := redrive.DeadFilter{Group: g.Fingerprint, Statuses: []job.Status{job.Ignored}}
+		if done, more, err = a.actOnSet(c, redrive.Action{Do: redrive.ActReopen, Filter: &f, Note: in.Note}); err != nil {
+			return err
+		}
+	}
+	return a.setGroup(c, in.Note, redrive.GroupChange{Group: g.Fingerprint, Resolved: new(false)}, done, more)
+}
+
+func (a *API) ignoreGroup(c *Call) error {
+	var in GroupIgnoreIn
+	g, err := a.groupFor(c, &in, &in.GroupActIn, true)
+	if err != nil {
+		return err
+	}
+	action := redrive.Action{Do: redrive.ActIgnore, Filter: &redrive.DeadFilter{Group: g.Fingerprint}, Note: in.Note, Count: in.Count}
+	if action.Until, err = a.future("/until", in.Until); err != nil {
+		return err
+	}
+	if in.Count < 0 {
+		return InvalidField.Mistaken(Mistake{Pointer: "/count", Detail: "must not be negative", Bound: 0})
+	}
+	done, more, err := a.actOnSet(c, action)
+	if err != nil {
+		return err
+	}
+	if g, err = a.group(c); err != nil {
+		return err
+	}
+	c.W.Header().Set("Etag", groupVersion(&g))
+	return c.JSON(http.StatusOK, GroupDone{Group: groupOf(&g), Done: done, More: more})
+}
+
+func (a *API) addGroupNote(c *Call) error {
+	var in NoteIn
+	if err := c.Read(&in, false); err != nil {
+		return err
+	}
+	if err := checkText(in.Text, len(in.Text), NoteMax, "bytes"); err != nil {
+		return err
+	}
+	g, err := a.group(c)
+	if err != nil {
+		return err
+	}
+	note, err := a.client.AddNote(c.Context(), c.By(""), redrive.Note{What: redrive.PlainNote, Group: g.Fingerprint, Text: in.Text})
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusCreated, note)
+}

@@ -1,0 +1,351 @@
+package api
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/redrive/redrive"
+	"github.com/redrive/redrive/internal/human"
+	"github.com/redrive/redrive/internal/wire"
+	"github.com/redrive/redrive/internal/words"
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/server/access"
+)
+
+// kept keeps an answer of the store for ReadEvery, however many ask for it.
+type kept[T any] struct {
+	mu    sync.Mutex
+	at    time.Time
+	value T
+}
+
+func (k *kept[T]) get(now time.Time, read func() (T, error)) (T, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if age := now.Sub(k.at); age >= 0 && age < ReadEvery && !k.at.IsZero() {
+		return k.value, nil
+	}
+	value, err := read()
+	if err == nil {
+		k.value, k.at = value, now
+	}
+	return value, err
+}
+
+// QueueOut is a queue with its settings, its numbers of jobs and the time of its oldest due job.
+type QueueOut struct {
+	wire.Queue
+	// OldestDue is when the oldest due job was due.
+	OldestDue job.Micros `json:"oldest_due,omitempty"`
+	// Processes are the names of the living processes that work on the queue.
+	Processes []string `json:"processes"`
+}
+
+// QueueList is a list of queues.
+type QueueList struct {
+	Items []QueueOut `json:"items"`
+}
+
+// ProcessList is a list of processes.
+type ProcessList struct {
+	Items []wire.Worker `json:"items"`
+}
+
+// ScheduleList is a list of schedules.
+type ScheduleList struct {
+	Items []redrive.CronStatus `json:"items"`
+}
+
+// KindOut is a kind with its numbers of jobs.
+type KindOut struct {
+	Name string `json:"name"`
+	// Configured is false if the kind is only known by its jobs.
+	Configured bool             `json:"configured"`
+	Queue      string           `json:"queue,omitempty"`
+	Jobs       map[string]int64 `json:"jobs"` // number of jobs by state
+}
+
+// KindList is a list of kinds.
+type KindList struct {
+	Items []KindOut `json:"items"`
+}
+
+// QueueChangeIn changes the settings of a queue. 0, and an empty rate, remove a setting.
+type QueueChangeIn struct {
+	Workers *int `json:"workers,omitempty" jsonschema:"minimum=0"`
+	Limit   *int `json:"limit,omitempty" jsonschema:"minimum=0"`
+	// Rate is the starts per s, m or h, such as 10/s.
+	Rate *string `json:"rate,omitempty"`
+	Note string  `json:"note,omitempty" jsonschema:"maxLength=4096"`
+}
+
+// ReasonIn is an action without a change.
+type ReasonIn struct {
+	// Note is the reason, for the audit log.
+	Note string `json:"note,omitempty" jsonschema:"maxLength=4096"`
+}
+
+// queueViews returns all queues of the store and of the configuration, sorted by name.
+func (a *API) queueViews(ctx context.Context) ([]QueueOut, error) {
+	queues, err := a.client.Queues(ctx)
+	if err != nil {
+		return nil, err
+	}
+	counts, err := a.client.Counts(ctx)
+	if err != nil {
+		return nil, err
+	}
+	heads, err := a.client.Heads(ctx)
+	if err != nil {
+		return nil, err
+	}
+	processes, err := a.client.Processes(ctx)
+	if err != nil {
+		return nil, err
+	}
+	byName := make(map[string]*QueueOut)
+	view := func(name string) *QueueOut {
+		if byName[name] == nil {
+			byName[name] = &QueueOut{Queue: wire.Queue{Name: name, Mode: redrive.QueueOpen.String(), Jobs: make(map[string]int64)}, Processes: []string{}}
+			for _, s := range job.States {
+				byName[name].Jobs[s.String()] = 0
+			}
+		}
+		return byName[name]
+	}
+	for _, name := range a.o.Queues {
+		view(name)
+	}
+	for _, q := range queues {
+		v := view(q.Name)
+		v.Mode, v.Workers, v.Limit, v.Rate = q.Mode.String(), q.Workers, q.Limit, words.Rate(q.Rate)
+		for _, s := range [...]struct {
+			name string
+			set  bool
+		}{{"limit", q.Limit > 0}, {"rate", !q.Rate.Unlimited()}, {"workers", q.Workers > 0}} {
+			if s.set {
+				v.Set = append(v.Set, s.name)
+			}
+		}
+	}
+	for _, n := range counts {
+		view(n.Queue).Jobs[n.State.String()] += n.N
+	}
+	for _, h := range heads {
+		if v := view(h.Queue); h.Due != 0 && (v.OldestDue == 0 || h.Due < v.OldestDue) {
+			v.OldestDue = h.Due
+		}
+	}
+	for i := range processes {
+		for _, name := range processes[i].Queues {
+			if !processes[i].Silent {
+				v := view(name)
+				v.Processes = append(v.Processes, processes[i].Name)
+			}
+		}
+	}
+	list := make([]QueueOut, 0, len(byName))
+	for _, v := range byName {
+		list = append(list, *v)
+	}
+	slices.SortFunc(list, func(a, b QueueOut) int { return cmp.Compare(a.Name, b.Name) })
+	return list, nil
+}
+
+func (a *API) listQueues(c *Call) error {
+	list, err := a.queues.get(a.o.Now(), func() ([]QueueOut, error) { return a.queueViews(c.Context()) })
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, QueueList{list})
+}
+
+// changeQueue changes the settings of a queue.
+func (a *API) changeQueue(c *Call) error {
+	var in QueueChangeIn
+	if err := c.Read(&in, false); err != nil {
+		return err
+	}
+	change := redrive.QueueChange{Workers: in.Workers, Limit: in.Limit}
+	if in.Rate != nil {
+		rate, err := parseRate(*in.Rate)
+		if err != nil {
+			return InvalidField.Mistaken(Mistake{Pointer: "/rate", Detail: err.Error()})
+		}
+		change.Rate = &rate
+	}
+	if in.Workers == nil && in.Limit == nil && in.Rate == nil {
+		return InvalidField.Mistaken(Mistake{Detail: "nothing to change: give workers, limit or rate"})
+	}
+	return a.setQueue(c, change, in.Note)
+}
+
+// queueMode returns the handler that sets the mode of a queue.
+func queueMode(mode redrive.QueueMode) func(*API, *Call) error {
+	return func(a *API, c *Call) error {
+		var in ReasonIn
+		if err := c.Read(&in, true); err != nil {
+			return err
+		}
+		return a.setQueue(c, redrive.QueueChange{Mode: &mode}, in.Note)
+	}
+}
+
+func (a *API) setQueue(c *Call, change redrive.QueueChange, note string) error {
+	if err := checkReason(note); err != nil {
+		return err
+	}
+	change.Name = c.R.PathValue("name")
+	if _, err := a.client.SetQueue(c.Context(), c.By(note), change); err != nil {
+		return err
+	}
+	list, err := a.queueViews(c.Context())
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(list, func(q QueueOut) bool { return q.Name == change.Name })
+	if i < 0 {
+		return NotFound.New("queue %q: there is no such queue", change.Name)
+	}
+	return c.JSON(http.StatusOK, list[i])
+}
+
+// parseRate reads a rate such as 10/s; "" and "0" mean no limit.
+func parseRate(text string) (redrive.Rate, error) {
+	if text == "" || text == "0" {
+		return redrive.Rate{}, nil
+	}
+	digits, unit, _ := strings.Cut(text, "/")
+	n, err := strconv.Atoi(digits)
+	per := map[string]time.Duration{"s": time.Second, "m": time.Minute, "h": time.Hour}[unit]
+	if err != nil || n < 1 || per == 0 {
+		return redrive.Rate{}, InvalidField.New("%.40q must be a number of starts per s, m or h, such as 10/s; 0 removes the setting", text)
+	}
+	rate := redrive.Rate{N: n, Per: per}
+	return rate, rate.Validate()
+}
+
+func (a *API) listProcesses(c *Call) error {
+	list, err := a.client.Processes(c.Context())
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, ProcessList{wire.WorkersOf(list).Workers})
+}
+
+// orderProcess returns the handler that orders a process to be quiet, or takes the order back.
+func orderProcess(quiet bool) func(*API, *Call) error {
+	return func(a *API, c *Call) error {
+		var in ReasonIn
+		if err := c.Read(&in, true); err != nil {
+			return err
+		}
+		if err := checkReason(in.Note); err != nil {
+			return err
+		}
+		name := c.R.PathValue("name")
+		if err := a.client.OrderProcess(c.Context(), c.By(in.Note), name, quiet); err != nil {
+			return err
+		}
+		list, err := a.client.Processes(c.Context())
+		if err != nil {
+			return err
+		}
+		i := slices.IndexFunc(list, func(p redrive.Process) bool { return p.Name == name })
+		if i < 0 {
+			return NotFound.New("process %q: there is no such process", name)
+		}
+		return c.JSON(http.StatusOK, wire.WorkerOf(&list[i]))
+	}
+}
+
+func (a *API) listSchedules(c *Call) error {
+	list, err := a.client.Crons(c.Context())
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, ScheduleList{append([]redrive.CronStatus{}, list...)})
+}
+
+// pauseSchedule returns the handler that pauses or resumes a schedule.
+func pauseSchedule(paused bool) func(*API, *Call) error {
+	return func(a *API, c *Call) error {
+		var in ReasonIn
+		if err := c.Read(&in, true); err != nil {
+			return err
+		}
+		if err := checkReason(in.Note); err != nil {
+			return err
+		}
+		name := c.R.PathValue("name")
+		list, err := a.client.Crons(c.Context())
+		if err != nil {
+			return err
+		}
+		if !slices.ContainsFunc(list, func(s redrive.CronStatus) bool { return s.Name == name }) {
+			return NotFound.New("schedule %.100q: there is no such schedule", name)
+		}
+		if paused {
+			_, err = a.client.PauseCron(c.Context(), c.By(in.Note), name)
+		} else {
+			_, err = a.client.ResumeCron(c.Context(), c.By(in.Note), name)
+		}
+		if err != nil && ProblemOf(err).kind != NotFound { // a schedule that the store does not have was never paused
+			return err
+		}
+		if list, err = a.client.Crons(c.Context()); err != nil {
+			return err
+		}
+		i := slices.IndexFunc(list, func(s redrive.CronStatus) bool { return s.Name == name })
+		return c.JSON(http.StatusOK, list[i])
+	}
+}
+
+// listKinds answers with the kinds of the configuration and of the stored jobs.
+func (a *API) listKinds(c *Call) error {
+	counts, err := a.counts.get(a.o.Now(), func() ([]redrive.JobCount, error) { return a.client.Counts(c.Context()) })
+	if err != nil {
+		return err
+	}
+	byName := make(map[string]*KindOut)
+	for name, k := range a.o.Kinds {
+		byName[name] = &KindOut{Name: name, Configured: true, Queue: cmp.Or(k.Queue, redrive.DefaultQueue), Jobs: map[string]int64{}}
+	}
+	for _, n := range counts {
+		if byName[n.Kind] == nil {
+			byName[n.Kind] = &KindOut{Name: n.Kind, Jobs: map[string]int64{}}
+		}
+		byName[n.Kind].Jobs[n.State.String()] += n.N
+	}
+	list := KindList{Items: []KindOut{}}
+	for name, k := range byName {
+		if c.Caller.Kinds != nil && !slices.Contains(c.Caller.Kinds, name) {
+			continue
+		}
+		if !c.Caller.Roles.Any(access.View) {
+			k.Jobs = map[string]int64{} // who only submits or works does not see how much others submit
+		}
+		list.Items = append(list.Items, *k)
+	}
+	slices.SortFunc(list.Items, func(a, b KindOut) int { return cmp.Compare(a.Name, b.Name) })
+	return c.JSON(http.StatusOK, list)
+}
+
+// duration returns the value of a parameter that is a duration, or the default.
+func (q *queryReader) duration(name string, otherwise time.Duration) time.Duration {
+	text := q.text(name)
+	if text == "" {
+		return otherwise
+	}
+	d, err := human.ParseDuration(text)
+	if err != nil || d <= 0 {
+		q.add(name, "must be "+human.DurationForms, nil)
+	}
+	return d
+}
