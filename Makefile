@@ -60,10 +60,12 @@ seed: ## the databases with 8 million jobs beside which reads are measured, kept
 plans: ## the claim's cost and query plans beside millions of rows (PLAN_ROWS=1000000 by default)
 	go test -p 1 ./store/sqlite ./store/postgres -run 'Q2_' -v -count=1 -timeout 60m -plan.rows=$(or $(PLAN_ROWS),1000000)
 
-soak: ## MIN minutes at full rate (10): claims flat, size bounded, nothing lost (STORE=postgres: private server, or DSN=; SNAPSHOT=1)
+soak: ## MIN minutes at full rate (10): claims flat, size bounded, nothing lost (STORE=postgres: private server, or DSN=; SNAPSHOT=1); then MIN minutes of kills
 	go build -o $(BIN)/ ./cmd/redrive ./scripts/testservers
 	@$(if $(DSN),$(SOAK) --db "$$DSN",$(if $(filter postgres,$(STORE)),$(BIN)/testservers \
 		sh -c '$(SOAK) --db "$${REDRIVE_TEST_POSTGRES:?no PostgreSQL was found: make servers installs it}"',$(SOAK)))
+	go test ./tests/torture -run 'TortureOfTheLibrary$(if $(filter postgres,$(STORE)),OnPostgres)$$' -count=1 -v -timeout 600m \
+		-torture.for=$(or $(MIN),10)m -torture.seed=$(SEED)
 
 torture: ## N cycles of kills of the real program (N=200), of one store only with STORE=sqlite or postgres
 	go test ./tests/torture -run '$(or $(TORTURE_$(STORE)),.)' -count=1 -v -timeout 120m \

@@ -18,7 +18,7 @@ import (
 type auditCmd struct {
 	jsonFlag
 	Actor  string `placeholder:"NAME" help:"Print only actions of this actor."`
-	Action string `placeholder:"ACTION" help:"Print only this action, such as job.retry. A name that ends with a dot, such as dead_letter., selects all actions that begin with it."`
+	Action string `placeholder:"ACTION" help:"Print only this action, such as job.retry. A name that ends with a dot, such as \"dead_letter.\", selects all actions that begin with it."`
 	Target string `placeholder:"TARGET" help:"Print only actions on this target: a job's id, a queue, a redrive's number or a policy's hash."`
 	Since  string `placeholder:"WHEN" help:"Print only actions since this time, such as 2026-01-31T18:00, or since this long ago, such as 2h or 3d."`
 	Until  string `placeholder:"WHEN" help:"Print only actions before this time, or before this long ago."`
@@ -205,8 +205,8 @@ func countAudit(ctx context.Context, client *redrive.Client, f redrive.AuditFilt
 	return older, "more than ", nil
 }
 
-// print writes audit entries as JSON lines or as a table. If first is true, the table has
-// column titles.
+// print writes audit entries as JSON lines or as a table. The table has column titles if the
+// last argument is true.
 func (c *auditCmd) print(a *app, rows []redrive.AuditEntry, first bool) error {
 	if c.JSON {
 		for i := range rows {

@@ -52,7 +52,7 @@ func (c *benchThroughputCmd) Run(ctx context.Context, a *app) error {
 
 // Help implements kong.HelpProvider.
 func (*benchFiguresCmd) Help() string {
-	return `With --db, a DSN, the subject reads is measured on PostgreSQL, and the subject takeover on both stores.
+	return `With --db, a DSN, the subject "reads" is measured on PostgreSQL, and the subject "takeover" on both stores.
 
     redrive bench figures --only takeover --db postgres://user@host:5432/name`
 }

@@ -27,6 +27,8 @@ type grammar struct {
 	globals
 	Enqueue enqueueCmd `cmd:"" help:"Enqueue one job, or many jobs as JSON lines."`
 	Work    workCmd    `cmd:"" help:"Run jobs with the commands of the configuration."`
+	Serve   serveCmd   `cmd:"" help:"Serve the HTTP API, and run jobs as well if asked to."`
+	Keys    keysCmd    `cmd:"" help:"List, make, rotate and revoke the access keys of servers."`
 	Workers workersCmd `cmd:"" help:"List the processes that run jobs, and order one to be quiet."`
 	Jobs    jobsCmd    `cmd:"" help:"List, show, cancel and retry jobs."`
 	Explain explainCmd `cmd:"" help:"Explain what was decided about a job, or what would be decided about an error."`
@@ -54,7 +56,7 @@ type grammar struct {
 type globals struct {
 	ConfigFile string `name:"config" placeholder:"FILE" help:"Configuration file. Default: $$REDRIVE_CONFIG, or redrive.yaml if it exists."`
 	DB         string `name:"db" placeholder:"FILE|DSN" help:"Database: a file, or postgres://user@host:5432/name. Default: $$REDRIVE_DB, or the database of the configuration, or jobs.db."`
-	Schema     string `name:"schema" placeholder:"NAME" help:"PostgreSQL schema of redrive's tables. Default: the schema of the configuration, or redrive."`
+	Schema     string `name:"schema" placeholder:"NAME" help:"PostgreSQL schema of redrive's tables. Default: the schema of the configuration, or \"redrive\"."`
 }
 
 // jsonFlag is the flag --json of the commands that print something.

@@ -5,14 +5,14 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
-	"maps"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/redrive/redrive"
+	"github.com/redrive/redrive/internal/charset"
 	"github.com/redrive/redrive/internal/config"
 	"github.com/redrive/redrive/internal/proc"
+	"github.com/redrive/redrive/internal/reports"
 	"github.com/redrive/redrive/job"
 )
 
@@ -23,23 +23,54 @@ type command struct {
 	guard *proc.Guard
 }
 
-// commandStep is the name of the single step of a job that runs as a command.
-const commandStep = "command"
-
 func (c *command) handle(ctx context.Context, j *redrive.Job[[]byte]) error {
 	dir, err := j.TempDir()
 	if err != nil {
 		return err
 	}
+	says, env := reports.New(reporting{ctx: ctx, Info: &j.Info}), c.environment(j, dir)
 	out, err := proc.Run(ctx, proc.Spec{
-		Argv: c.kind.Command, Stdin: j.Args, Dir: c.kind.Dir, Inherit: c.kind.Env, Env: c.environment(j, dir),
-		Grace: c.kind.KillGrace, TempDir: dir, Guard: c.guard,
+		Argv: c.kind.Command, Stdin: j.Args, Dir: c.kind.Dir, Inherit: c.kind.Env, Env: env,
+		Grace: c.kind.KillGrace, TempDir: dir, Report: says, Guard: c.guard,
 	})
+	says.Close()
+	c.decode(&out, err)
+	if mistake := says.Mistake(); mistake != "" {
+		c.log.WarnContext(ctx, "the command wrote lines to REDRIVE_FD that cannot be used; they change nothing",
+			"job", j.ID.String(), "kind", j.Kind, "problem", mistake)
+	}
 	if exit, ok := errors.AsType[*proc.ExitError](err); ok {
-		return &commandError{exit}
+		return ended(&commandError{exit: exit, said: says.Said.Message}, says)
 	}
 	if err != nil {
 		return err
+	}
+	if err := asked(&says.Said); err != nil {
+		return err
+	}
+	if path, ok := c.written(env, j.Args); !ok {
+		exit := &proc.ExitError{Name: c.kind.Command[0], Stderr: out.Stderr, Stdout: out.Stdout}
+		says.Said.Details = append(says.Said.Details, "output", path)
+		return ended(&commandError{exit: exit, said: says.Said.Message, unwritten: true}, says)
+	}
+	return c.setResult(ctx, j, &says.Said, &out)
+}
+
+// decode converts what the command has written into UTF-8, if it is in the encoding of the kind.
+func (c *command) decode(out *proc.Result, err error) {
+	if c.kind.Encoding == "" {
+		return
+	}
+	out.Stdout, out.Stderr = charset.Decode(c.kind.Encoding, out.Stdout), charset.Decode(c.kind.Encoding, out.Stderr)
+	if exit, ok := errors.AsType[*proc.ExitError](err); ok {
+		exit.Stderr, exit.Stdout = charset.Decode(c.kind.Encoding, exit.Stderr), charset.Decode(c.kind.Encoding, exit.Stdout)
+	}
+}
+
+// setResult sets the result that the command has reported, or else its standard output.
+func (c *command) setResult(ctx context.Context, j *redrive.Job[[]byte], said *reports.Said, out *proc.Result) error {
+	if said.Result != nil {
+		return j.SetResult(said.Result)
 	}
 	if out.Truncated {
 		c.log.WarnContext(ctx, "the result was shortened: the command wrote more to standard output than a result can hold",
@@ -49,23 +80,6 @@ func (c *command) handle(ctx context.Context, j *redrive.Job[[]byte]) error {
 		return j.SetResult(result)
 	}
 	return nil
-}
-
-func (c *command) environment(j *redrive.Job[[]byte], dir string) map[string]string {
-	env := maps.Clone(c.kind.SetEnv)
-	if env == nil {
-		env = make(map[string]string)
-	}
-	env["TMPDIR"] = dir
-	env["REDRIVE_JOB_ID"] = j.ID.String()
-	env["REDRIVE_KIND"] = j.Kind
-	env["REDRIVE_ATTEMPT"] = strconv.Itoa(j.Attempt)
-	env["REDRIVE_LIFE"] = strconv.Itoa(j.Life)
-	env["REDRIVE_RUN"] = strconv.Itoa(j.Run)
-	env["REDRIVE_STEP_KEY"] = j.StepKey(commandStep)
-	env["REDRIVE_CORRELATION"] = j.Correlation
-	env["REDRIVE_PAYLOAD_BYTES"] = strconv.Itoa(len(j.Args))
-	return env
 }
 
 // resultOf returns the result of a job from the output of its command: valid JSON is kept
@@ -89,24 +103,3 @@ func resultOf(out []byte, cut bool) []byte {
 	}
 	return nil
 }
-
-// commandError says that a command failed. It gives the classifier the exit status and the end
-// of the output. Its text only says how the command ended: the line of the output that says why
-// is added when the failure is classified, see failure.Complete.
-type commandError struct{ exit *proc.ExitError }
-
-func (e *commandError) Error() string {
-	if e.exit.Cause != nil {
-		return e.exit.Error()
-	}
-	if e.exit.Status.Signal != "" {
-		return "killed by " + e.exit.Status.Signal
-	}
-	return e.exit.Status.String()
-}
-
-func (e *commandError) Unwrap() error      { return e.exit }
-func (e *commandError) ExitCode() int      { return e.exit.ExitCode() }
-func (e *commandError) SignalName() string { return e.exit.Status.Signal }
-func (e *commandError) StderrTail() []byte { return e.exit.Stderr }
-func (e *commandError) StdoutTail() []byte { return e.exit.Stdout }

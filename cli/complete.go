@@ -14,6 +14,7 @@ import (
 	"github.com/redrive/redrive"
 	"github.com/redrive/redrive/internal/words"
 	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/server/access"
 )
 
 // completionCmd prints the script that adds completion of this command to a shell.
@@ -73,8 +74,8 @@ func (c *completeCmd) Run(ctx context.Context, a *app) error {
 	return nil
 }
 
-// complete returns the words that can replace the last word. If files is true, the last
-// word is the name of a file.
+// complete returns the words that can replace the last word. The second result is true if the
+// last word is the name of a file.
 func (a *app) complete(ctx context.Context, given []string) (found []suggestion, files bool, err error) {
 	var g grammar
 	parser, err := newParser(&g, kong.Writers(io.Discard, io.Discard), kong.Exit(func(int) {}))
@@ -174,7 +175,8 @@ func (w *completer) find(word string) *kong.Flag {
 	return nil
 }
 
-// candidates returns the words that can stand at the current position and begin with last.
+// candidates returns the words that can stand at the current position and begin with the given
+// text.
 func (a *app) candidates(ctx context.Context, w *completer, last string) (found []suggestion, files bool, err error) {
 	name, value, inFlag := strings.Cut(last, "=")
 	switch {
@@ -220,8 +222,8 @@ func (w *completer) place() *kong.Positional {
 	return nil
 }
 
-// values returns the values of a flag or an argument that begin with text. If the value is
-// a list, its last item is completed.
+// values returns the values of a flag or an argument that begin with the given text. If the
+// value is a list, its last item is completed.
 func (a *app) values(ctx context.Context, w *completer, v *kong.Value, prefix, text string) ([]suggestion, bool, error) {
 	known := a.valuesOf(ctx, w, v)
 	if known == nil {
@@ -273,7 +275,12 @@ func (a *app) valuesOf(ctx context.Context, w *completer, v *kong.Value) []sugge
 	if v.Flag == nil && name == "id" && w.node.Parent != nil && w.node.Parent.Name == "redrive" {
 		name = "redrive"
 	}
+	if v.Flag == nil && name == "key" && w.node.Parent != nil && w.node.Parent.Name == "keys" {
+		name = "access key"
+	}
 	switch name {
+	case "role":
+		return plainWords(access.RoleNames())
 	case "status":
 		return wordsOf(job.Statuses[:])
 	case "state":
@@ -283,7 +290,7 @@ func (a *app) valuesOf(ctx context.Context, w *completer, v *kong.Value) []sugge
 			return nil // without the flag --status, the reason is free text for the audit log
 		}
 		return plainWords(texts(reasons[:]))
-	case "kind", "queue", "to-queue", "class", "group", "redrive", "worker":
+	case "kind", "queue", "to-queue", "class", "group", "redrive", "worker", "access key":
 		return a.names(ctx, strings.TrimPrefix(name, "to-"))
 	}
 	return nil
@@ -309,7 +316,7 @@ func plainWords(all []string) []suggestion {
 const completionLimit = 2 * time.Second
 
 // names returns all kinds, queues, classes, groups, redrives or workers that the configuration
-// or the database contains. The parameter sort selects one of these sorts of names.
+// or the database contains. The argument says which of these sorts of names it returns.
 func (a *app) names(ctx context.Context, sort string) []suggestion {
 	n := a.configuredNames(sort)
 	ctx, cancel := context.WithTimeout(ctx, completionLimit)
@@ -370,6 +377,14 @@ func (n *nameReader) read(ctx context.Context, client *redrive.Client, sort stri
 		list, err := client.Processes(ctx)
 		for i := range list {
 			n.all[list[i].Name] = words.ProcessState(&list[i])
+		}
+		return err
+	case "access key":
+		list, err := client.AccessKeys(ctx)
+		for i := range list {
+			if list[i].RevokedAt == 0 {
+				n.all[list[i].ID] = list[i].Name
+			}
 		}
 		return err
 	case "redrive":

@@ -41,6 +41,9 @@ func (c *configCheckCmd) Run(a *app) error {
 			return fmt.Errorf("%s: database: %w", file, err)
 		}
 	}
+	if err == nil {
+		_, err = payloadChecks(loaded)
+	}
 	problems, mistakes := errors.AsType[config.Problems](err)
 	if err != nil && !mistakes {
 		return err

@@ -147,9 +147,9 @@ type opened struct{ store store.Store }
 func (o *opened) client(c *redrive.Config) (*redrive.Client, error) { return redrive.New(o.store, c) }
 
 // operator returns a client that reads and changes data, but runs no jobs. The client
-// accepts changes to the given queues even if they never had a job.
-func (o *opened) operator(queues []string) (*redrive.Client, error) {
-	c := redrive.Config{PayloadMax: job.PayloadMax, Logger: slog.New(slog.DiscardHandler), Queues: map[string]redrive.Queue{}}
+// accepts changes to the given queues even if they never had a job, and checks new payloads.
+func (o *opened) operator(queues []string, checks map[string]redrive.PayloadCheck) (*redrive.Client, error) {
+	c := redrive.Config{PayloadMax: job.PayloadMax, PayloadChecks: checks, Logger: slog.New(slog.DiscardHandler), Queues: map[string]redrive.Queue{}}
 	for _, name := range queues {
 		c.Queues[name] = redrive.Queue{}
 	}

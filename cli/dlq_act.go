@@ -49,10 +49,10 @@ func (a *app) actOnDead(ctx context.Context, s *selection, do redrive.Act, w who
 		return a.dryRun(&c, asJSON)
 	}
 	if c.N == 0 && act.Filter != nil {
-		if c.Group, err = groupToChange(ctx, client, &act); err != nil {
+		if c.Groups, err = groupsToChange(ctx, client, &act); err != nil {
 			return err
 		}
-		if c.Group == nil {
+		if len(c.Groups) == 0 {
 			return a.acted(&c, 0, asJSON)
 		}
 	}

@@ -22,9 +22,10 @@ type dlqRetryCmd struct {
 	selection
 	who
 	changeFlags
-	Payload string `placeholder:"FILE" help:"File with a new payload, for one job only; - reads standard input."`
-	Patch   string `placeholder:"FILE" help:"File with a JSON Patch (RFC 6902) that changes the payload of each job; - reads standard input."`
+	Payload string `placeholder:"FILE" help:"File with a new payload, for one job only; \"-\" reads standard input."`
+	Patch   string `placeholder:"FILE" help:"File with a JSON Patch (RFC 6902) that changes the payload of each job; \"-\" reads standard input."`
 	Delay   span   `placeholder:"DURATION" help:"Time until the jobs are due, such as 10m or 2d. Default: they are due at once."`
+	Rate    int    `placeholder:"N" help:"With --patch and a filter: retry at most so many jobs per second."`
 }
 
 // changeFlags are the flags for what a retry changes in jobs, except the payload.
@@ -56,12 +57,17 @@ run them; "redrive dlq redrive" retries a few first and stops by itself when the
 --max-retries, --max-total-retries, --max-cost and --waits together replace the jobs' own retry settings.
 
 A patch such as [{"op":"replace","path":"/bucket","value":"right"}] changes only the bytes of what it names. A job to which
-it does not apply stays dead, and the command says why. --dry-run shows one payload before and after the patch.`
+it does not apply stays dead, and the command says why. --dry-run shows one payload before and after the patch. With a
+filter, the store keeps the action with its patch as a redrive: an interrupt pauses it, "redrive dlq redrive resume"
+continues it, and so does any running worker. "redrive dlq redrive --patch" retries a few first.`
 }
 
 func (c *dlqRetryCmd) Run(ctx context.Context, a *app) error {
 	if c.Patch != "" {
 		return c.retryPatched(ctx, a)
+	}
+	if c.Rate != 0 {
+		return usagef("--rate goes with --patch; `redrive jobs retry` and `redrive dlq redrive` take a rate, too")
 	}
 	if c.Payload != "" && len(c.IDs) != 1 {
 		return usagef("--payload is of one job; name just one")

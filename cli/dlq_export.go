@@ -20,14 +20,14 @@ type dlqExportCmd struct {
 	deadFlags
 	Format string `enum:"csv,jsonl" default:"jsonl" placeholder:"FORMAT" help:"csv, or jsonl: one JSON object per line. Default jsonl."`
 	Output string `short:"o" placeholder:"FILE" help:"Write to this file. It appears when it is complete. Default: standard output."`
-	Raw    bool   `help:"Write payloads and attributes as they are stored, with their secrets."`
+	Raw    bool   `help:"Write payloads, attributes and messages as they are stored, with secrets and paths."`
 }
 
 // Help implements kong.HelpProvider.
 func (*dlqExportCmd) Help() string {
 	return `The newest dead letter is written first. The fields are job_id, task_type, payload, metadata, dlq_reason, dlq_timestamp,
-status, resolution, resolved_at and resolved_by. Secrets, paths and addresses are removed from payloads and attributes;
---raw keeps them. The payload is null when the job is live again or has completed.
+status, resolution, resolved_at and resolved_by. Secrets, paths and addresses are removed from payloads, attributes and
+messages; --raw keeps them. The payload is null when the job is live again or has completed.
 
 In CSV, payload, metadata and resolution are JSON. A cell that begins with = + - @, a tab or a line end gets an
 apostrophe in front, so that no spreadsheet reads it as a formula. Numbers are not changed.
@@ -63,13 +63,6 @@ func (c *dlqExportCmd) Run(ctx context.Context, a *app) (err error) {
 	return err
 }
 
-// Limits for one read of the export: the number of dead letters, and the bytes of payload
-// above which the next read asks for fewer dead letters.
-const (
-	exportRows  = 200
-	exportBytes = 4 << 20
-)
-
 // write writes the selected dead letters, page by page.
 func (c *dlqExportCmd) write(ctx context.Context, a *app, client *redrive.Client, f redrive.DeadFilter, out io.Writer) error {
 	e := wire.NewExporter(out, c.Format == "csv", c.sanitiser(a))
@@ -78,24 +71,14 @@ func (c *dlqExportCmd) write(ctx context.Context, a *app, client *redrive.Client
 	if err := e.Begin(); err != nil {
 		return err
 	}
-	ctx, stop := context.WithCancel(ctx)
-	pages := make(chan exportPage)
-	go readPages(ctx, client, f, pages)
-	defer func() {
-		stop()
-		for range pages { // wait until readPages no longer uses the store
-		}
-	}()
-	for page := range pages {
-		if page.err != nil {
-			return fmt.Errorf("read dead letters: %w", page.err)
-		}
-		for i := range page.entries {
-			if err := e.Add(&page.entries[i]); err != nil {
-				return fmt.Errorf("write the export: %w", err)
-			}
-		}
+	err := e.Export(ctx, client, f, func() error {
 		progress.set(e.Rows(), e.Rows())
+		return nil
+	})
+	if _, read := errors.AsType[*wire.ReadError](err); err != nil && !read && ctx.Err() == nil {
+		return fmt.Errorf("write the export: %w", err)
+	} else if err != nil {
+		return err
 	}
 	if e.Rows() == 0 && ctx.Err() == nil {
 		return c.explainNothing(ctx, a, client)
@@ -103,62 +86,12 @@ func (c *dlqExportCmd) write(ctx context.Context, a *app, client *redrive.Client
 	return ctx.Err()
 }
 
-// exportPage is the result of one read: dead letters or an error.
-type exportPage struct {
-	entries []redrive.DeadEntry
-	err     error
-}
-
-// readPages reads the selected dead letters and sends them page by page. It reads one page ahead of
-// the writer, and stops after the last dead letter or when ctx ends. Then it closes the channel
-// pages.
-func readPages(ctx context.Context, client *redrive.Client, f redrive.DeadFilter, pages chan<- exportPage) {
-	defer close(pages)
-	p := redrive.DeadPaging{Limit: exportRows / 20, Jobs: true}
-	for {
-		page, err := client.DeadLetters(ctx, f, p)
-		if errors.Is(err, redrive.ErrUnavailable) && p.Limit > 1 && ctx.Err() == nil {
-			p.Limit /= 4 // the read took too long, because the disk is slow or busy: ask for fewer dead letters
-			p.Limit = max(p.Limit, 1)
-			continue
-		}
-		select {
-		case pages <- exportPage{page.Entries, err}:
-		case <-ctx.Done():
-			return
-		}
-		if err != nil || page.Next == 0 {
-			return
-		}
-		p.Before, p.Limit = page.Next, nextLimit(page.Entries, p.Limit)
-	}
-}
-
-// nextLimit returns the number of dead letters for the next read, so that a page does not
-// become too large.
-func nextLimit(entries []redrive.DeadEntry, limit int) int {
-	size := 0
-	for i := range entries {
-		if j := entries[i].Job; j != nil {
-			size += len(j.Payload) + len(j.Attrs)
-		}
-	}
-	switch {
-	case size > exportBytes:
-		return max(limit/2, 1)
-	case size < exportBytes/4:
-		return min(limit*2, exportRows)
-	}
-	return limit
-}
-
 // sanitiser returns the options for removing secrets, or nil if nothing is to be removed.
 func (c *dlqExportCmd) sanitiser(a *app) *failure.SanitizeOptions {
-	known := a.known()
-	if c.Raw || known.KeepRaw {
+	if c.Raw {
 		return nil
 	}
-	return &failure.SanitizeOptions{Emails: known.HideEmails}
+	return &failure.SanitizeOptions{Emails: a.known().HideEmails}
 }
 
 // exportTotal returns the number of dead letters that the export will have, for the

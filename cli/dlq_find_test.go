@@ -149,8 +149,8 @@ func TestD2_ASearchThatEndedEarlySaysSo(t *testing.T) {
 	}
 	var out strings.Builder
 	p := &page{w: &out, now: 1 << 40}
-	p.dead(d)
-	if !strings.Contains(out.String(), "What was done\n  searched back to 1970-01-01") || !strings.Contains(out.String(), "redrive audit --target 1 ") {
+	p.dead(d, len(d.Job.Payload))
+	if !strings.Contains(out.String(), "What was done\n  searched back to 1970-01-01") || !strings.Contains(out.String(), "`redrive audit --target 1`") {
 		t.Errorf("the page of the dead letter does not say how far the audit log was searched, want a sentence about this; the page is:\n%s", out.String())
 	}
 	if v := wire.DeadDetailsOf(d, commandLine); v.Searched == 0 || len(v.Acts) != 0 {

@@ -26,7 +26,8 @@ type dlqGroupsCmd struct {
 	New      bool   `help:"List only groups whose first death is not earlier than --since."`
 	State    string `placeholder:"STATE" help:"List only groups of this state: open, resolved or regressed."`
 	Assignee string `placeholder:"NAME" help:"List only groups that this person works on."`
-	Set      string `placeholder:"NAME" help:"List only groups of this set; see dlq groups merge."`
+	Set      string `placeholder:"NAME" help:"List only groups of this set; see \"dlq groups merge\"."`
+	Apart    bool   `help:"List each group of a set. Default: a set is one row, unless --set, --group or filters other than --kind and --class are given."`
 
 	Largest bool `help:"Sort by the number of pending dead letters. Default: the last seen group first."`
 	Limit   int  `default:"50" help:"Largest number of groups, 1 to ${pageMax}."`
@@ -77,7 +78,7 @@ func (c *dlqGroupsCmd) Run(ctx context.Context, a *app) (err error) {
 	var list wire.GroupList
 	if reflect.ValueOf(rest).IsZero() {
 		page, err := client.Groups(ctx, redrive.GroupFilter{Group: f.Group, Kind: f.Kind, Class: f.Class, Pending: c.Pending,
-			State: redrive.GroupState(c.State), Assignee: c.Assignee, Set: c.Set, Largest: c.Largest, Skip: c.Skip, Limit: c.Limit})
+			State: redrive.GroupState(c.State), Assignee: c.Assignee, Set: c.Set, Merge: !c.Apart && c.Set == "" && c.Group == "", Largest: c.Largest, Skip: c.Skip, Limit: c.Limit})
 		if err != nil {
 			return fmt.Errorf("list groups: %w", err)
 		}
@@ -132,8 +133,8 @@ func (c *dlqGroupsCmd) tally(ctx context.Context, a *app, client *redrive.Client
 	return list, nil
 }
 
-// ofWhole returns those groups that the flags about all dead letters of a group select. since is
-// the time from which a group counts as new.
+// ofWhole returns those groups that the flags about all dead letters of a group select. From the
+// given time on, a group counts as new.
 func (c *dlqGroupsCmd) ofWhole(ctx context.Context, client *redrive.Client, groups []redrive.Group, since job.Micros) (all []redrive.Group, err error) {
 	for i := range groups {
 		whole, err := wholeGroup(ctx, client, groups[i].Fingerprint)
@@ -193,7 +194,7 @@ func (c *dlqGroupsCmd) print(a *app, page *wire.GroupList) {
 	for i := range page.Groups {
 		g := &page.Groups[i]
 		row := []string{
-			words.ShortGroup(g.Fingerprint), g.Kind, g.Class, words.Number(g.Pending), words.Number(g.N), words.Away(g.FirstAt, now), words.Away(g.LastAt, now),
+			words.GroupNames(g), g.Kind, g.Class, words.Number(g.Pending), words.Number(g.N), words.Away(g.FirstAt, now), words.Away(g.LastAt, now),
 			trend(g.Trend, out), g.Sample.String(), words.GroupCause(g),
 		}
 		if muted {

@@ -28,6 +28,9 @@ func (c *dlqRetryCmd) retryPatched(ctx context.Context, a *app) (err error) {
 	if err := c.check(); err != nil {
 		return err
 	}
+	if c.Rate < 0 || c.Rate > redrive.RedriveRateMax || c.Rate > 0 && len(c.IDs) > 0 {
+		return usagef("--rate %d: must be 1 to %d jobs per second, and goes with a filter", c.Rate, redrive.RedriveRateMax)
+	}
 	patch, err := a.readPatch(c.Patch)
 	if err != nil {
 		return err
@@ -57,7 +60,24 @@ func (c *dlqRetryCmd) retryPatched(ctx context.Context, a *app) (err error) {
 			return err
 		}
 	}
-	act.Through = found.Through
+	if act.Filter == nil {
+		return c.retryPatchedIDs(ctx, a, client, act, patch, &found)
+	}
+	spec := retrySpec(&words.Counted{Action: act, N: found.Done + found.RefusedN}, c.Rate)
+	spec.Patch, spec.Through = patch, found.Through
+	r, err := client.Redrive(ctx, c.actor(a), spec)
+	if err != nil {
+		return invalidIsUsage(err)
+	}
+	return a.advance(ctx, client, c.actor(a), r.ID, bulk{n: spec.Total, what: "dead letter", done: words.Done(redrive.ActRetry), print: func(r *redrive.Redrive) error {
+		found.RefusedN, found.Redrive = r.Refused, r.ID
+		return a.patched(&found, &r.Released, c.JSON)
+	}})
+}
+
+// retryPatchedIDs retries the jobs with the given ids, each in a transaction. An interrupt stops it
+// after a job.
+func (c *dlqRetryCmd) retryPatchedIDs(ctx context.Context, a *app, client *redrive.Client, act redrive.Action, patch []byte, found *redrive.Patched) error {
 	asked, release := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer release()
 	ctx, stop := context.WithCancel(context.WithoutCancel(ctx)) // an interrupt does not stop a retry that has begun
@@ -97,11 +117,12 @@ func (a *app) readPatch(path string) ([]byte, error) {
 	return patch, nil
 }
 
-// patched prints the result of a retry with a patch. The argument done is nil for a dry run, which
-// only counts the jobs.
+// patched prints the result of a retry with a patch. The number of changed jobs is nil for a dry
+// run, which only counts the jobs.
 func (a *app) patched(p *redrive.Patched, done *int64, asJSON bool) error {
 	if asJSON {
-		out := wire.Patched{Do: redrive.ActRetry.String(), N: p.Done, Done: done, Through: p.Through, RefusedN: p.RefusedN, Refused: []wire.DeadAnswer{}}
+		out := wire.Patched{Do: redrive.ActRetry.String(), N: p.Done, Done: done, Through: p.Through, RefusedN: p.RefusedN, Refused: []wire.DeadAnswer{},
+			Redrive: p.Redrive}
 		for _, r := range p.Refused {
 			out.Refused = append(out.Refused, wire.DeadAnswer{ID: r.Job, Code: wire.KindOf(r.Err).String(), Error: r.Err.Error()})
 		}

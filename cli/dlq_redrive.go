@@ -39,6 +39,7 @@ type redriveStartCmd struct {
 	All    bool   `help:"Select all pending dead letters, instead of a filter."`
 	Canary int    `default:"10" help:"Number of jobs that are retried first, spread over the set. The others wait for their results. 0 means no canary. Default 10."`
 	Rate   string `placeholder:"N/s" help:"Largest number of retried jobs per second, such as 50 or 50/s. Default: no limit."`
+	Patch  string `placeholder:"FILE" help:"File with a JSON Patch (RFC 6902) that changes the payload of each job; \"-\" reads standard input. Jobs to which it does not apply stay dead."`
 	Stop   string `default:"20%" help:"Stop when more than this share of first attempts fails again by the same cause. 100% means never. Default 20%."`
 	Watch  *bool  `negatable:"" help:"Show the progress until the redrive ends. Default: only on a terminal."`
 	DryRun bool   `help:"Count the dead letters, and start nothing."`
@@ -57,6 +58,7 @@ another worker continues when that one ends. This command may end at any time.
 
     redrive dlq redrive --group 3fa9 --note "the upstream is back"
     redrive dlq redrive --class NetworkTimeout --canary 20 --rate 50/s
+    redrive dlq redrive --group 3fa9 --patch bucket.json
     redrive dlq redrive --all --yes --no-watch --json`
 }
 
@@ -75,6 +77,11 @@ func (c *redriveStartCmd) Run(ctx context.Context, a *app) (err error) {
 	}
 	if spec.Change, err = c.change(ctx, a, client); err != nil {
 		return err
+	}
+	if c.Patch != "" {
+		if spec.Patch, err = a.readPatch(c.Patch); err != nil {
+			return err
+		}
 	}
 	found, err := preview(ctx, client, redrive.Action{Do: redrive.ActRetry, Filter: &spec.Filter, Change: spec.Change})
 	if err == nil && found.N == 0 {
@@ -229,9 +236,13 @@ func (c *redriveControl) control(ctx context.Context, a *app, do redrive.Redrive
 	if c.JSON {
 		return a.printJSON(wire.RedriveOf(&r))
 	}
-	if do == redrive.RedriveResume && r.Live != nil { // a redrive of live jobs needs a worker to continue, and perhaps no worker is running
+	switch { // perhaps no worker is running that continues the redrive
+	case do == redrive.RedriveResume && r.Live != nil:
 		counted := words.LiveCounted{LiveAction: r.LiveAction(0), N: r.Total}
 		return a.advanceLive(ctx, client, &counted, c.actor(a), r.ID, c.JSON)
+	case do == redrive.RedriveResume && r.Canary == 0 && r.StopShare >= 1:
+		counted := words.Counted{Action: redrive.Action{Do: redrive.ActRetry, Filter: &r.Filter, Through: r.Through}, N: r.Total}
+		return a.advance(ctx, client, c.actor(a), r.ID, retriedOf(a, &counted, c.JSON))
 	}
 	_, err = fmt.Fprintf(a.out, "redrive %d is %s\n", r.ID, r.State)
 	return err

@@ -35,7 +35,7 @@ type redriveListCmd struct {
 	Queue string         `placeholder:"NAME" help:"Only redrives of jobs of this queue."`
 	Owner string         `placeholder:"NAME" help:"Only redrives of jobs of this owner."`
 	Class string         `placeholder:"CLASS" help:"Only redrives of jobs that failed with this class."`
-	Group string         `placeholder:"GROUP" help:"Only redrives of this group: its name, or the beginning of its name."`
+	Group string         `placeholder:"GROUP" help:"Only redrives of this group, or of a group of this set: its name, or the beginning of its name."`
 	Since string         `placeholder:"WHEN" help:"Only redrives that were started since this time, such as 2026-01-31T18:00, or since this long ago, such as 2h or 3d."`
 	Until string         `placeholder:"WHEN" help:"Only redrives that were started before this time, in the same forms."`
 }
@@ -81,9 +81,9 @@ func (c *redriveListCmd) Run(ctx context.Context, a *app) (err error) {
 		return err
 	}
 	defer closing(db, &err)
-	group := ""
+	var groups []string
 	if c.Group != "" {
-		if group, err = findGroup(ctx, client, c.Group); err != nil {
+		if groups, err = findCauses(ctx, client, c.Group); err != nil {
 			return err
 		}
 	}
@@ -99,7 +99,7 @@ func (c *redriveListCmd) Run(ctx context.Context, a *app) (err error) {
 		}
 		return len(c.State) > 0 && !slices.Contains(c.State, redriveState(r.State)) || !span.Has(r.CreatedAt) ||
 			differs(c.By, r.By) || differs(c.Kind, f.Kind) || differs(c.Queue, f.Queue) || differs(c.Owner, f.Owner) ||
-			differs(c.Class, f.Class) || group != "" && !slices.Contains(f.Fingerprints(), group)
+			differs(c.Class, f.Class) || len(groups) > 0 && !slices.ContainsFunc(f.Fingerprints(), func(of string) bool { return slices.Contains(groups, of) })
 	})
 	if len(list) == 0 {
 		named := selectFlags{Kind: c.Kind, Queue: c.Queue, Owner: c.Owner, Class: c.Class}
@@ -110,7 +110,8 @@ func (c *redriveListCmd) Run(ctx context.Context, a *app) (err error) {
 	return c.print(a, list)
 }
 
-// differs reports whether a value differs from the wanted value. If want is "", no value differs.
+// differs reports whether a value differs from the wanted value. If the wanted value is "", no
+// value differs.
 func differs(want, value string) bool { return want != "" && want != value }
 
 func (c *redriveListCmd) print(a *app, list []redrive.Redrive) error {

@@ -66,21 +66,23 @@ func (s *selection) action(ctx context.Context, a *app, client *redrive.Client, 
 	return act, err
 }
 
-// groupToChange returns the group that the action ignores or reopens, including its future
-// dead letters. It returns nil if the action does not change a group.
-func groupToChange(ctx context.Context, client *redrive.Client, act *redrive.Action) (*redrive.Group, error) {
+// groupsToChange returns the groups that the action ignores or reopens, including their future
+// dead letters. It returns none if the action does not change a group.
+func groupsToChange(ctx context.Context, client *redrive.Client, act *redrive.Action) (groups []redrive.Group, err error) {
 	ignores := act.Do == redrive.ActIgnore && (act.Until > 0 || act.Count > 0)
-	if !act.Filter.WholeGroup() || act.Filter.Group == "" || !ignores && act.Do != redrive.ActReopen {
+	if !act.Filter.WholeGroup() || !ignores && act.Do != redrive.ActReopen {
 		return nil, nil
 	}
-	page, err := client.Groups(ctx, redrive.GroupFilter{Group: act.Filter.Group, Limit: 1})
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("read the group: %w", err)
-	case len(page.Groups) == 0 || !ignores && !page.Groups[0].Muted:
-		return nil, nil
+	for _, name := range act.Filter.Fingerprints() {
+		g, err := wholeGroup(ctx, client, name)
+		if err != nil {
+			return nil, fmt.Errorf("read the group: %w", err)
+		}
+		if g.Fingerprint != "" && (ignores || g.Muted) {
+			groups = append(groups, g)
+		}
 	}
-	return &page.Groups[0], nil
+	return groups, nil
 }
 
 // preview counts the jobs that an action would change. An action by filter that follows the preview

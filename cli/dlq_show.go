@@ -16,7 +16,8 @@ import (
 
 type dlqShowCmd struct {
 	jsonFlag
-	ID job.ID `arg:"" help:"Id of the job."`
+	Raw bool   `help:"Show payloads, attributes and the result as they are stored, with their secrets."`
+	ID  job.ID `arg:"" help:"Id of the job."`
 }
 
 // Help implements kong.HelpProvider.
@@ -39,10 +40,14 @@ func (c *dlqShowCmd) Run(ctx context.Context, a *app) (err error) {
 	if err != nil {
 		return err
 	}
+	size := len(d.Job.Payload)
+	if !c.Raw {
+		d = wire.CleanedDead(d, a.cleaning())
+	}
 	if c.JSON {
 		return a.printJSON(wire.DeadDetailsOf(d, commandLine))
 	}
-	a.page().dead(d)
+	a.page().dead(d, size)
 	return nil
 }
 
@@ -100,7 +105,7 @@ func actsOn(ctx context.Context, client *redrive.Client, id job.ID) (redrive.Aud
 }
 
 // dead writes the page about a dead letter, the most important facts first.
-func (p *page) dead(d *words.DeadDetails) {
+func (p *page) dead(d *words.DeadDetails, size int) {
 	l := d.Letter
 	p.title(fmt.Sprintf("Dead letter of job %d  %s", l.Job, words.Clean(l.Kind)))
 	standing := words.Clean(d.Standing(p.now))
@@ -127,7 +132,7 @@ func (p *page) dead(d *words.DeadDetails) {
 	}
 	p.notes(d.Notes)
 	p.acts(d)
-	p.payload(d)
+	p.payload(d, size)
 }
 
 // runs writes one line for each failed run.
@@ -154,7 +159,7 @@ func (p *page) acts(d *words.DeadDetails) {
 	}
 	fmt.Fprintf(p.w, "\n%s\n", p.style.bold("What was done"))
 	if d.Searched > 0 {
-		fmt.Fprintf(p.w, "  %s\n", p.style.faint(fmt.Sprintf("searched back to %s; redrive audit --target %d searches it all",
+		fmt.Fprintf(p.w, "  %s\n", p.style.faint(fmt.Sprintf("searched back to %s; `redrive audit --target %d` searches it all",
 			words.Time(d.Searched), d.Letter.Job)))
 	}
 	for i := range d.Acts {
@@ -167,11 +172,11 @@ func (p *page) acts(d *words.DeadDetails) {
 	}
 }
 
-// payload writes the payload of the job. If a retry has changed the payload, it also writes how
+// payload writes the payload of the job, which is stored with the given size. If a retry has changed the payload, it also writes how
 // the payload differs from the one before that retry.
-func (p *page) payload(d *words.DeadDetails) {
+func (p *page) payload(d *words.DeadDetails, size int) {
 	now := d.Job.Payload
-	p.block("Payload, "+words.Size(int64(len(now))), payloadText(now))
+	p.block("Payload, "+words.Size(int64(size)), payloadText(now))
 	if d.Original == nil || d.Original.Payload == nil || len(now) == 0 || string(d.Original.Payload) == string(now) {
 		return
 	}
@@ -184,7 +189,7 @@ func (p *page) payload(d *words.DeadDetails) {
 // note instead.
 func payloadText(b []byte) string {
 	if !utf8.Valid(b) {
-		return "(not a text; redrive jobs show --raw writes it)"
+		return "(not a text; `redrive jobs show --raw` writes it)"
 	}
 	return string(b)
 }

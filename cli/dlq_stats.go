@@ -23,7 +23,8 @@ type dlqStatsCmd struct {
 // Help implements kong.HelpProvider.
 func (*dlqStatsCmd) Help() string {
 	return `The command counts dead letters. It also shows how many retries succeeded in the window, with formulas and targets. A
-retried job is one that had more than one attempt, or that was retried by hand.
+retried job is one that had more than one attempt, or that was retried by hand. The figures by class leave out retries by hand:
+a job counts for each class of which a failure was retried in its last life.
 
     redrive dlq stats
     redrive dlq stats --owner ann --since 1d
@@ -57,11 +58,18 @@ func (c *dlqStatsCmd) Run(ctx context.Context, a *app) (err error) {
 	if err != nil {
 		return fmt.Errorf("count dead letters: %w", err)
 	}
-	v := wire.StatsOf(&stats, window)
+	points, err := client.Series(ctx, redrive.SeriesQuery{Since: stats.At.Add(-window), Step: time.Hour, By: redrive.ByClass})
+	if err != nil {
+		return fmt.Errorf("read figures by class: %w", err)
+	}
+	v, classes := wire.StatsOf(&stats, window), words.RetriesByClass(points)
+	v.SuccessByClass = wire.RetriesOf(classes)
 	if c.JSON {
 		return a.printJSON(v)
 	}
-	a.page().stats(v, words.Figures(&stats, window))
+	p := a.page()
+	p.stats(v, words.Figures(&stats, window))
+	p.retriesByClass(classes)
 	return nil
 }
 
@@ -130,6 +138,24 @@ func (p *page) counts(title string, by map[string]int64) {
 	t := table{columns: []column{{title: "  DEAD", right: true}, {title: title, loose: true}}}
 	for _, name := range names {
 		t.add(words.Number(by[name]), cmp.Or(name, "-"))
+	}
+	fmt.Fprintln(p.w)
+	t.print(p.w, p.style)
+}
+
+// retriesByClass prints how the retries of each class did.
+func (p *page) retriesByClass(list []words.ClassRetries) {
+	if len(list) == 0 {
+		return
+	}
+	t := table{columns: []column{
+		{title: "  SUCCEED", right: true}, {title: ""}, {title: "RECOVERED", right: true}, {title: "EXHAUSTED", right: true},
+		{title: "RETRIES", right: true}, {title: "MEAN COST", right: true}, {title: ""}, {title: "CLASS", loose: true},
+	}}
+	for i := range list {
+		c := &list[i]
+		t.add(c.Succeed.Text, c.Succeed.Verdict(), words.Number(c.Recovered), words.Number(c.Exhausted), words.Number(c.Retries),
+			c.Cost.Text, c.Cost.Verdict(), c.Class)
 	}
 	fmt.Fprintln(p.w)
 	t.print(p.w, p.style)

@@ -85,7 +85,7 @@ func TestAnswered(t *testing.T) {
 // clientOn returns a client for the store, made in the same way as in the commands.
 func clientOn(t *testing.T, st store.Store) *redrive.Client {
 	t.Helper()
-	client, err := (&opened{st}).operator(nil)
+	client, err := (&opened{st}).operator(nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

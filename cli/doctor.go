@@ -27,6 +27,7 @@ type doctorCmd struct {
 	Oldest    string `default:"5m" placeholder:"5m" help:"Warn when the oldest due job has been due for this long."`
 	FreeShare string `default:"10%" placeholder:"10%" help:"Warn when less than this share of the file system is free."`
 	FreeSize  string `default:"1GiB" placeholder:"1GiB" help:"Warn when less than this is free on the file system."`
+	Size      string `default:"0B" placeholder:"0B" help:"Warn when the database is larger than this, such as 50GiB; 0B never warns."`
 	Lag       string `default:"1m" placeholder:"1m" help:"Warn when retention or counters are behind for longer."`
 	Dead      int    `default:"10" placeholder:"10" help:"Warn when so many jobs died within --dead-in; 0 never warns."`
 	DeadIn    string `default:"10m" placeholder:"10m" help:"The time in which --dead counts."`
@@ -101,7 +102,10 @@ func (c *doctorCmd) limits(known *config.Config) (words.Limits, error) {
 	if l.FreeShare = share / 100; err != nil || !(share >= 0 && share <= 100) || !strings.HasSuffix(c.FreeShare, "%") {
 		wrong = append(wrong, usagef("--free-share %.40q: must be 0%% to 100%%, such as 10%%", c.FreeShare))
 	}
-	if l.FreeSize, err = parseSize(c.FreeSize); err != nil {
+	if l.FreeSize, err = parseSize("--free-size", c.FreeSize); err != nil {
+		wrong = append(wrong, err)
+	}
+	if l.Size, err = parseSize("--size", c.Size); err != nil {
 		wrong = append(wrong, err)
 	}
 	if l.Deaths = c.Dead; c.Dead < 0 || c.Dead > store.DeathsMax {
@@ -116,12 +120,12 @@ func (c *doctorCmd) limits(known *config.Config) (words.Limits, error) {
 }
 
 // parseSize returns the number of bytes that a text such as 512MiB means.
-func parseSize(text string) (int64, error) {
+func parseSize(flag, text string) (int64, error) {
 	digits := strings.TrimRight(text, "BKMGTi")
 	shift, known := map[string]int{"B": 0, "KiB": 10, "MiB": 20, "GiB": 30, "TiB": 40}[text[len(digits):]]
 	n, err := strconv.ParseInt(digits, 10, 64)
 	if err != nil || !known || n < 0 || n > math.MaxInt64>>shift {
-		return 0, usagef("--free-size %.40q: must be a whole number with the unit B, KiB, MiB, GiB or TiB, such as 1GiB", text)
+		return 0, usagef("%s %.40q: must be a whole number with the unit B, KiB, MiB, GiB or TiB, such as 1GiB", flag, text)
 	}
 	return n << shift, nil
 }
@@ -226,6 +230,11 @@ func (r *serverReport) facts(now job.Micros) words.Facts {
 	f.Add("settings", fmt.Sprintf("fsync %s, full_page_writes %s, synchronous_commit %s, autovacuum %s",
 		r.Settings["fsync"], r.Settings["full_page_writes"], r.Settings["synchronous_commit"], r.Settings["autovacuum"]))
 	f.Add("connections", fmt.Sprintf("%s of %s", words.Number(r.Connections), words.Number(r.Allowed)))
+	if r.Space != nil {
+		f.Add("file system", strings.TrimPrefix(spaceText(r.Space), ", "))
+	} else if r.SpaceUnknown != "" {
+		f.Add("file system", "free space not known: "+r.SpaceUnknown)
+	}
 	f.Add("size", words.Size(r.Size))
 	for i := range min(len(r.Tables), tablesShown) {
 		t := &r.Tables[i]

@@ -18,8 +18,8 @@ import (
 type enqueueCmd struct {
 	jsonFlag
 	Kind    string `arg:"" optional:"" help:"Kind of the job."`
-	Payload string `arg:"" optional:"" help:"Payload; - reads it from standard input."`
-	File    string `placeholder:"FILE" help:"Enqueue many jobs from a file, one JSON object per line; - reads standard input."`
+	Payload string `arg:"" optional:"" help:"Payload; \"-\" reads it from standard input."`
+	File    string `placeholder:"FILE" help:"Enqueue many jobs from a file, one JSON object per line; \"-\" reads standard input."`
 
 	jobFlags
 }
@@ -61,7 +61,11 @@ func (c *enqueueCmd) Run(ctx context.Context, a *app) error {
 	if err := c.checkUse(); err != nil {
 		return err
 	}
-	r := rules{settings: s, now: a.now()}
+	checks, err := payloadChecks(s.Config)
+	if err != nil {
+		return err
+	}
+	r := rules{settings: s, now: a.now(), checks: checks}
 	if c.File != "" {
 		return a.enqueueFile(ctx, &r, c.File, c.JSON)
 	}
@@ -76,7 +80,7 @@ func (c *enqueueCmd) Run(ctx context.Context, a *app) error {
 	if err != nil {
 		return &usageError{err}
 	}
-	return a.enqueueOne(ctx, s, spec, c.JSON)
+	return a.enqueueOne(ctx, &r, spec, c.JSON)
 }
 
 // checkUse returns an error if the flags of the two forms of the command (one job, or a
@@ -152,8 +156,8 @@ func (c *enqueueCmd) request(stdin io.Reader, now time.Time, payloadMax int) (*w
 }
 
 // enqueueOne enqueues one job and prints its id.
-func (a *app) enqueueOne(ctx context.Context, s settings, spec redrive.Spec, asJSON bool) (err error) {
-	client, db, err := a.enqueuer(ctx, &s)
+func (a *app) enqueueOne(ctx context.Context, r *rules, spec redrive.Spec, asJSON bool) (err error) {
+	client, db, err := a.enqueuer(ctx, r)
 	if err != nil {
 		return err
 	}
@@ -177,12 +181,12 @@ func (a *app) enqueueOne(ctx context.Context, s settings, spec redrive.Spec, asJ
 
 // enqueuer opens the database to enqueue jobs, and creates the database if it does not
 // exist. The caller closes it.
-func (a *app) enqueuer(ctx context.Context, s *settings) (*redrive.Client, io.Closer, error) {
-	p, db, err := a.policyOfEnqueue(ctx, s)
+func (a *app) enqueuer(ctx context.Context, r *rules) (*redrive.Client, io.Closer, error) {
+	p, db, err := a.policyOfEnqueue(ctx, &r.settings)
 	if err != nil {
 		return nil, nil, err
 	}
-	client, err := db.client(&redrive.Config{PayloadMax: s.Limits.PayloadBytes, Policy: p})
+	client, err := db.client(&redrive.Config{PayloadMax: r.Limits.PayloadBytes, Policy: p, PayloadChecks: r.checks})
 	if err != nil {
 		return nil, nil, errors.Join(err, db.Close())
 	}

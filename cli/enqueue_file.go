@@ -69,7 +69,7 @@ func (a *app) enqueueFile(ctx context.Context, r *rules, name string, asJSON boo
 		}
 		in = f
 	}
-	client, db, err := a.enqueuer(ctx, &r.settings)
+	client, db, err := a.enqueuer(ctx, r)
 	if err != nil {
 		return err
 	}

@@ -33,7 +33,7 @@ func (a *app) policyOfEnqueue(ctx context.Context, s *settings) (*policy.Policy,
 	if bad == nil {
 		return p, db, nil
 	}
-	client, err := db.operator(nil)
+	client, err := db.operator(nil, nil)
 	if err == nil {
 		p, err = lastInForce(ctx, client)
 	}

@@ -14,7 +14,7 @@ import (
 type eventsCmd struct {
 	jsonFlag
 	Follow bool   `short:"f" help:"Wait for new events and print them, until an interrupt."`
-	After  string `placeholder:"CURSOR" help:"Print only events after this one: the id of an event, such as 120.3, or newest for events from now on."`
+	After  string `placeholder:"CURSOR" help:"Print only events after this one: the id of an event, such as 120.3, or \"newest\" for events from now on."`
 }
 
 // Help implements kong.HelpProvider.

@@ -24,18 +24,19 @@ import (
 type explainFlags struct {
 	jsonFlag
 	Error     *string  `placeholder:"TEXT" help:"Text of the error."`
-	ErrorFile string   `placeholder:"FILE" help:"File with the text of the error, such as the end of a log; - reads standard input."`
+	ErrorFile string   `placeholder:"FILE" help:"File with the text of the error, such as the end of a log; \"-\" reads standard input."`
 	Status    int      `placeholder:"N" help:"HTTP status, 100 to 599."`
 	ExitCode  *int     `placeholder:"N" help:"Exit code of a command."`
 	Signal    string   `placeholder:"NAME" help:"Signal that ended a command, such as SIGKILL."`
 	Code      string   `placeholder:"CODE" help:"Code of the handler or of the other side, such as ECONNRESET, SlowDown or 40001."`
 	Timeout   bool     `help:"Assume that the time limit of the kind ended the run."`
 	Kind      string   `placeholder:"NAME" help:"Kind of the job."`
-	Queue     string   `placeholder:"NAME" default:"default" help:"Queue of the job, for the rules of the policy. Default: default."`
+	Queue     string   `placeholder:"NAME" default:"default" help:"Queue of the job, for the rules of the policy. Default: \"default\"."`
 	Priority  int      `placeholder:"N" default:"2" help:"Priority of the job, for the rules. Default 2."`
 	Owner     string   `placeholder:"NAME" help:"Owner of the job, for the rules."`
 	Attempt   *int     `placeholder:"N" help:"Number of the attempt that failed, from 1. Default 1."`
 	Attrs     string   `placeholder:"JSON" help:"Attributes of the job as a JSON object, for the rules of the policy."`
+	Payload   string   `placeholder:"TEXT" help:"Payload of the job, for codes.missing_input of the policy."`
 	Policy    string   `placeholder:"FILE|preset:NAME" help:"Policy to use instead of the policy of the configuration."`
 	Draw      *float64 `placeholder:"U" help:"Random number for the jitter, from 0 to below 1. Default: 0.5; the range is also printed."`
 }
@@ -63,8 +64,8 @@ func (c *explainFlags) explainError(a *app) error {
 	return nil
 }
 
-// effectivePolicy returns the policy as a worker with this configuration uses it. If name
-// is not empty, it names the policy that is used instead of the configured one.
+// effectivePolicy returns the policy as a worker with this configuration uses it. If the name is
+// not empty, it names the policy that is used instead of the configured one.
 func (a *app) effectivePolicy(name string) (*policy.Policy, error) {
 	s, err := a.settings()
 	if err != nil {
@@ -96,6 +97,7 @@ func (c *explainFlags) question(a *app) (*wire.Question, error) {
 	}
 	q := &wire.Question{
 		Kind: c.Kind, Queue: c.Queue, Owner: c.Owner, Priority: c.Priority, Attempt: 1, How: job.ByError, Draw: c.Draw, Attrs: []byte(c.Attrs),
+		Payload: []byte(c.Payload),
 	}
 	if c.Attempt != nil {
 		q.Attempt = *c.Attempt

@@ -9,8 +9,8 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// explainJob prints the decisions that led to the current state of a job. If token is not 0, it
-// prints only the decisions about the run with this token.
+// explainJob prints the decisions that led to the current state of a job. If the token is not
+// 0, it prints only the decisions about the run with this token.
 func (a *app) explainJob(ctx context.Context, id job.ID, token job.Token, asJSON bool) (err error) {
 	client, db, err := a.open(ctx)
 	if err != nil {

@@ -46,29 +46,8 @@ func (c *jobsCancelCmd) Run(ctx context.Context, a *app) error {
 	return a.actOnLive(ctx, &c.liveFlags, c.actor(a), c.JSON, nil)
 }
 
-type jobsRetryCmd struct {
-	by
-	jsonFlag
-	IDs []job.ID `arg:"" name:"id" help:"Ids of dead jobs."`
-}
-
-// Help implements kong.HelpProvider.
-func (*jobsRetryCmd) Help() string {
-	return `The job is due at once and has all its attempts again. Its failures are kept.
-
-    redrive jobs retry 17 --reason "the disk is repaired"
-    redrive jobs retry $(redrive jobs list --state dead --ids)`
-}
-
-func (c *jobsRetryCmd) Run(ctx context.Context, a *app) error {
-	return a.act(ctx, c.IDs, c.JSON, func(client *redrive.Client) ([]error, error) {
-		actor := c.actor(a)
-		acted, err := client.Act(ctx, actor, redrive.Action{Do: redrive.ActRetry, IDs: c.IDs, Note: actor.Reason}, nil)
-		return acted.Errors, err
-	})
-}
-
-// act calls the function do with a client, and prints the result for each job.
+// act calls the given function with a client, and prints the result for each
+// job.
 func (a *app) act(ctx context.Context, ids []job.ID, asJSON bool, do func(*redrive.Client) ([]error, error)) (err error) {
 	if len(ids) > job.IDsMax {
 		return usagef("%d jobs: at most %d in one call", len(ids), job.IDsMax)

@@ -95,7 +95,7 @@ func (a *app) rows(ctx context.Context, client *redrive.Client, jobs []job.Job) 
 	known := a.known()
 	var failed []job.ID
 	for i := range jobs {
-		if mayHaveFailed(&jobs[i]) {
+		if words.MayHaveFailed(&jobs[i]) {
 			failed = append(failed, jobs[i].ID)
 		}
 	}
@@ -122,18 +122,6 @@ func (a *app) rows(ctx context.Context, client *redrive.Client, jobs []job.Job) 
 		rows[i].MaxAttempts = words.MaxAttempts(j, failures, scheduledAttempts(known, j.Kind))
 	}
 	return rows, nil
-}
-
-// mayHaveFailed reports whether a job may have failure records. Only then its row needs them.
-func mayHaveFailed(j *job.Job) bool {
-	switch j.State {
-	case job.Retrying, job.Dead:
-		return true
-	case job.Completed:
-		return j.Counters.Attempts > 1
-	case job.None, job.Waiting, job.Running, job.Cancelled:
-	}
-	return j.Counters.Attempts > 0
 }
 
 func (c *jobsListCmd) print(a *app, rows []wire.JobRow, page *redrive.JobPage) {

@@ -3,9 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"os"
-	"os/signal"
-	"syscall"
 	"time"
 
 	"github.com/redrive/redrive"
@@ -26,7 +23,7 @@ type liveFlags struct {
 	Attr        string      `placeholder:"NAME=VALUE" help:"Only with this attribute."`
 	Batch       int64       `placeholder:"N" help:"Only of this batch."`
 	Class       string      `placeholder:"CLASS" help:"Only retrying jobs whose last failure has this class, such as NetworkTimeout."`
-	Group       string      `placeholder:"GROUP" help:"Only retrying jobs of this root cause: the name of a group, or its beginning; see dlq groups."`
+	Group       string      `placeholder:"GROUP" help:"Only retrying jobs of this root cause: the name of a group, or its beginning; see \"dlq groups\"."`
 	Text        string      `placeholder:"TEXT" help:"Only retrying jobs with this text in the message; case does not matter."`
 	Since       string      `placeholder:"WHEN" help:"Created at or after this time, such as 2026-01-31T18:00, or so long ago, such as 2h or 3d."`
 	Until       string      `placeholder:"WHEN" help:"Created before this time; see --since."`
@@ -71,7 +68,7 @@ func (f *liveFlags) selected() selectFlags {
 }
 
 // actOnLive cancels or changes live jobs: the jobs with the given ids, or all jobs that the filter
-// selects. The function change makes the change; nil means that the jobs are cancelled.
+// selects. The given function makes the change; if it is nil, the jobs are cancelled.
 func (a *app) actOnLive(ctx context.Context, f *liveFlags, by redrive.By, asJSON bool, change func(*redrive.Client) (redrive.EncodedChange, error)) (err error) {
 	if err := f.check(); err != nil {
 		return err
@@ -132,33 +129,9 @@ func (a *app) actOnLive(ctx context.Context, f *liveFlags, by redrive.By, asJSON
 
 // advanceLive carries out a bulk action on live jobs to its end. An interrupt pauses it.
 func (a *app) advanceLive(ctx context.Context, client *redrive.Client, c *words.LiveCounted, by redrive.By, id int64, asJSON bool) error {
-	asked, release := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
-	defer release()
-	ctx, stop := context.WithCancel(context.WithoutCancel(ctx)) // an interrupt does not stop a step that has begun
-	defer stop()
-	progress := newBar(a, c.N)
-	r, err := client.AdvanceRedrive(ctx, id, func(r redrive.Redrive) {
-		progress.set(r.Released, r.Released)
-		if asked.Err() != nil {
-			stop()
-		}
-	})
-	progress.end()
-	if asked.Err() != nil && err != nil {
-		if r, err = client.ControlRedrive(context.WithoutCancel(ctx), by, id, redrive.RedrivePause); err != nil {
-			return err
-		}
-	}
-	switch {
-	case err != nil:
-		return err
-	case r.State == redrive.RedriveCompleted:
-		return a.liveResult(c, &r, c.Result(r.Released), asJSON)
-	case r.State == redrive.RedriveStopped:
-		return fmt.Errorf("redrive %d has stopped by itself: %s; `redrive dlq redrive resume %d` continues", r.ID, r.Why, r.ID)
-	}
-	return &interruptedError{fmt.Sprintf("%s of %s are %s, and redrive %d is %s; `redrive dlq redrive resume %d` continues",
-		words.Number(r.Released), words.Count(c.N, "job"), words.LiveDone(c.Do), r.ID, r.State, r.ID)}
+	return a.advance(ctx, client, by, id, bulk{n: c.N, what: "job", done: words.LiveDone(c.Do), print: func(r *redrive.Redrive) error {
+		return a.liveResult(c, r, c.Result(r.Released), asJSON)
+	}})
 }
 
 // liveResult prints a sentence or, as JSON, the numbers of an action. r is nil if nothing was
@@ -222,7 +195,7 @@ type jobsSetCmd struct {
 	liveFlags
 	changeFlags
 	Delay   *span  `placeholder:"DURATION" help:"Time until the jobs are due, such as 10m or 2d; 0s makes them due now."`
-	Payload string `placeholder:"FILE" help:"File with a new payload, for one job only; - reads standard input."`
+	Payload string `placeholder:"FILE" help:"File with a new payload, for one job only; \"-\" reads standard input."`
 }
 
 // Help implements kong.HelpProvider.

@@ -21,12 +21,12 @@ type selectFlags struct {
 	Attr        string `placeholder:"NAME=VALUE" help:"Only with this attribute."`
 	Batch       int64  `placeholder:"N" help:"Only of this batch."`
 	Class       string `placeholder:"CLASS" help:"Only retrying and dead jobs whose last failure has this class, such as NetworkTimeout."`
-	Group       string `placeholder:"GROUP" help:"Only retrying and dead jobs of this root cause: the name of a group, or its beginning; see dlq groups."`
+	Group       string `placeholder:"GROUP" help:"Only retrying and dead jobs of this root cause: the name of a group, or its beginning; see \"dlq groups\"."`
 	Text        string `placeholder:"TEXT" help:"Only retrying and dead jobs with this text in the message; case does not matter."`
 	Reason      string `placeholder:"REASON" help:"Only jobs that are dead for this reason, such as max_retries_exceeded."`
 }
 
-// fields makes a filter from the flags, without the group. The text hint is added to the error
+// fields makes a filter from the flags, without the group. The hint is added to the error
 // about an unknown reason of death.
 func (f *selectFlags) fields(hint string) (filter redrive.JobFilter, err error) {
 	filter = redrive.JobFilter{
@@ -60,7 +60,7 @@ func (s *stateFlag) UnmarshalText(text []byte) error {
 type filterFlags struct {
 	State []stateFlag `placeholder:"STATE,..." help:"waiting, retrying, running, completed, dead or cancelled."`
 	selectFlags
-	Since string           `placeholder:"WHEN" help:"Created at or after this time, such as 2026-01-31T18:00, or so long ago, such as 2h or 3d. With --order ended: ended then. With --order due: due then, or in so long."`
+	Since string           `placeholder:"WHEN" help:"Created at or after this time, such as 2026-01-31T18:00, or so long ago, such as 2h or 3d. With \"--order ended\": ended then. With \"--order due\": due then, or in so long."`
 	Until string           `placeholder:"WHEN" help:"Created, due or ended before this time; see --since."`
 	Order redrive.JobOrder `placeholder:"ORDER" help:"newest (the default), due (waiting and retrying jobs, the next one first) or ended (the latest end first)."`
 }

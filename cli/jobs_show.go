@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/redrive/redrive"
+	"github.com/redrive/redrive/failure"
 	"github.com/redrive/redrive/internal/config"
 	"github.com/redrive/redrive/internal/wire"
 	"github.com/redrive/redrive/internal/words"
@@ -15,7 +16,7 @@ import (
 
 type jobsShowCmd struct {
 	jsonFlag
-	Raw   bool   `help:"Print only the payload, byte for byte."`
+	Raw   bool   `help:"Print only the payload, byte for byte. With --json: print everything as it is stored, with the secrets."`
 	ID    job.ID `arg:"" optional:"" help:"Id of the job."`
 	Key   string `placeholder:"KEY" help:"Idempotency key of the job, instead of its id. It needs --kind."`
 	Kind  string `placeholder:"NAME" help:"Kind of the job with --key."`
@@ -24,7 +25,8 @@ type jobsShowCmd struct {
 
 // Help implements kong.HelpProvider.
 func (*jobsShowCmd) Help() string {
-	return `The page shows the state, the attempts, each failure with its decision, the payload and the result.
+	return `The page shows the state, the attempts, each failure with its decision, the payload and the result. Secrets in the
+payload, the attributes and the result are replaced by [REDACTED]; the store has them as they were given.
 
     redrive jobs show 17
     redrive jobs show 17 --json | jq '.failures[-1].message'
@@ -71,13 +73,24 @@ func (c *jobsShowCmd) Run(ctx context.Context, a *app) (err error) {
 		return err
 	}
 	switch {
+	case c.Raw && c.JSON:
+		return a.printJSON(wire.DetailsOf(d))
 	case c.Raw:
 		return a.printRaw(d.Job.Payload)
-	case c.JSON:
+	}
+	size := len(d.Job.Payload)
+	if d = wire.Cleaned(d, a.cleaning()); c.JSON {
 		return a.printJSON(wire.DetailsOf(d))
 	}
-	a.page().job(d)
+	a.page().job(d, size)
 	return nil
+}
+
+// cleaning returns the options for removing secrets from payloads, attributes and results that
+// operators see.
+func (a *app) cleaning() *failure.SanitizeOptions {
+	known := a.known()
+	return &failure.SanitizeOptions{Emails: known.HideEmails, Paths: known.KeepPaths, Addresses: known.KeepAddresses}
 }
 
 // readDetails reads everything that is stored about a job. The configuration gives the

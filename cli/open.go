@@ -134,7 +134,7 @@ func (a *app) openWith(ctx context.Context, queues []string) (*redrive.Client, i
 	if err != nil {
 		return nil, nil, err
 	}
-	client, err := db.operator(queues)
+	client, err := db.operator(queues, lazyChecks(a.known()))
 	if err != nil {
 		return nil, nil, errors.Join(err, db.Close())
 	}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,8 +15,9 @@ import (
 type policyCmd struct {
 	Show    policyShowCmd    `cmd:"" help:"Print a policy as a file: the policy of the configuration, a preset or a stored policy."`
 	Check   policyCheckCmd   `cmd:"" help:"Find all mistakes in policy files."`
-	Explain policyExplainCmd `cmd:"" help:"Show what would be decided about an error, as redrive explain without a job."`
+	Explain policyExplainCmd `cmd:"" help:"Show what would be decided about an error, or about each failure of a log."`
 	Schema  policySchemaCmd  `cmd:"" help:"Print the JSON Schema of a policy file, for editors."`
+	Test    policyTestCmd    `cmd:"" help:"Check what a policy decides about your own labelled errors."`
 	Score   policyScoreCmd   `cmd:"" help:"Check the classifier against labelled errors."`
 	List    policyListCmd    `cmd:"" help:"List the policies that have decided."`
 }
@@ -105,7 +107,7 @@ func (a *app) printChecked(all []checked) {
 			fmt.Fprintln(a.out, words.Clean(line))
 		}
 		if len(c.Problems) == 0 {
-			fmt.Fprintf(a.out, "%s: good; policy %s, hash %s\n", words.Clean(c.File), c.Policy, policy.ShortHash(c.Hash))
+			fmt.Fprintf(a.out, "%s: good; policy %s, hash %s\n", words.Clean(c.File), cmp.Or(c.Policy, "without a name"), policy.ShortHash(c.Hash))
 		}
 		for _, note := range c.Notes {
 			fmt.Fprintf(a.out, "%s: note: %s\n", words.Clean(c.File), words.Clean(note))
@@ -113,17 +115,32 @@ func (a *app) printChecked(all []checked) {
 	}
 }
 
-type policyExplainCmd struct{ explainFlags }
+type policyExplainCmd struct {
+	explainFlags
+	Log string `placeholder:"FILE" help:"Log file, whose failures are explained in groups; - reads standard input."`
+}
 
 // Help implements kong.HelpProvider.
 func (*policyExplainCmd) Help() string {
 	return `The policy is the one of the configuration, or of --policy. Nothing is stored.
 
     redrive policy explain --error "connection reset by peer" --kind thumbnail
-    redrive policy explain --status 429 --attempt 3 --policy next.yaml`
+    redrive policy explain --status 429 --attempt 3 --policy next.yaml
+
+With --log, each failure in a log is explained, and equal ones are grouped. The lines can be JSON objects, logfmt such as the
+log of redrive (key=value), or plain texts. A plain line is a failure if it has the level ERROR or higher, or if a rule of the
+policy finds a class in it. Indented lines belong to the line before them, and so do the lines of a traceback.
+
+    redrive policy explain --log app.log --kind thumbnail
+    redrive policy explain --log worker.log --policy next.yaml`
 }
 
-func (c *policyExplainCmd) Run(a *app) error { return c.explainError(a) }
+func (c *policyExplainCmd) Run(a *app) error {
+	if c.Log != "" {
+		return c.explainLog(a)
+	}
+	return c.explainError(a)
+}
 
 type policySchemaCmd struct{}
 

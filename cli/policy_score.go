@@ -20,7 +20,7 @@ import (
 
 type policyScoreCmd struct {
 	jsonFlag
-	File   string `arg:"" help:"File with labelled errors as JSON lines; - reads standard input."`
+	File   string `arg:"" help:"File with labelled errors as JSON lines; \"-\" reads standard input."`
 	Policy string `placeholder:"FILE|preset:NAME" help:"Policy to use instead of the policy of the configuration."`
 	Kind   string `placeholder:"NAME" help:"Kind of the jobs that had the errors."`
 	Rules  bool   `help:"Also print how many lines each rule has decided."`

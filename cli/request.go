@@ -17,7 +17,8 @@ import (
 // rules turn requests into jobs with the settings of the configuration.
 type rules struct {
 	settings
-	now time.Time
+	now    time.Time
+	checks map[string]redrive.PayloadCheck
 }
 
 // spec checks a request and returns the job to enqueue.
@@ -74,11 +75,21 @@ func (r *rules) checkPayload(q *wire.Request, k *config.Kind) error {
 		return fmt.Errorf("the payload is longer than %d bytes (limits.payload); store large data elsewhere and put only its address into the payload",
 			r.Limits.PayloadBytes)
 	case k.Payload != config.PayloadJSON || json.Valid(q.Payload):
-		return nil
+		return r.checkContent(q)
 	case len(q.Payload) == 0:
 		return fmt.Errorf("payload of kind %q is missing; give JSON, such as {}", q.Kind)
 	}
-	return fmt.Errorf("payload of kind %q is not JSON; give JSON, or set payload: text for the kind", q.Kind)
+	return fmt.Errorf("payload of kind %q is not JSON; give JSON, or set \"payload: text\" for the kind", q.Kind)
+}
+
+// checkContent returns the mistakes that the schema of the kind finds in the payload.
+func (r *rules) checkContent(q *wire.Request) error {
+	if check := r.checks[q.Kind]; check != nil {
+		if mistakes := check.CheckPayload(q.Payload); len(mistakes) > 0 {
+			return &redrive.PayloadError{Kind: q.Kind, Mistakes: mistakes}
+		}
+	}
+	return nil
 }
 
 // asText converts the payload if the kind has texts as payloads: in the line of a file the payload

@@ -20,8 +20,9 @@ func (a *app) page() *page {
 	return &page{w: a.out, style: a.styleOf(a.stdout), now: job.At(a.now())}
 }
 
-// job writes the page of the command `redrive jobs show`.
-func (p *page) job(d *words.Details) {
+// job writes the page of the command `redrive jobs show`. The payload has the given size; what is
+// shown of it is cleaned.
+func (p *page) job(d *words.Details, size int) {
 	p.title(fmt.Sprintf("Job %d  %s", d.Job.ID, words.Clean(d.Job.Kind)))
 	fmt.Fprintf(p.w, "  %s\n", p.colored(d.Job.State, d.Standing(p.now)))
 	if last := d.Last(); last != nil && (d.Job.State == job.Dead || d.Job.State == job.Retrying) {
@@ -34,7 +35,7 @@ func (p *page) job(d *words.Details) {
 		p.failure(i+1, len(d.Failures), &d.Failures[i])
 	}
 	p.notes(d.Notes)
-	p.block("Payload, "+words.Size(int64(len(d.Job.Payload))), string(d.Job.Payload))
+	p.block("Payload, "+words.Size(int64(size)), string(d.Job.Payload))
 	p.block("Result", string(d.Job.Result))
 }
 

@@ -11,9 +11,10 @@ import (
 	"github.com/redrive/redrive/internal/wire"
 )
 
-// stopOnSignals returns a context that ends when stop is called or when the first SIGINT or
-// SIGTERM arrives. The second signal ends the grace time of running jobs. The third signal
-// ends the process. After a call of release, the first signal ends the process.
+// stopOnSignals returns a context and two functions. The context ends when the first
+// function is called or when the first SIGINT or SIGTERM arrives. The second signal ends
+// the grace time of running jobs. The third signal ends the process. After a call of the
+// second function, the first signal ends the process.
 func (w *worker) stopOnSignals(ctx context.Context, client *redrive.Client) (_ context.Context, stop, release func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	signals := make(chan os.Signal, 3)
@@ -37,8 +38,8 @@ func (w *worker) stopOnSignals(ctx context.Context, client *redrive.Client) (_ c
 	})
 }
 
-// obey calls one function of acts for each signal, in their order. Each function runs in a
-// goroutine, so that a function that blocks does not delay the next one.
+// obey calls one of the given functions for each signal, in their order. Each function runs
+// in a goroutine, so that a function that blocks does not delay the next one.
 func obey(signals <-chan os.Signal, over <-chan struct{}, acts ...func(os.Signal)) {
 	for _, act := range acts {
 		select {

@@ -124,7 +124,7 @@ func (c *statsCmd) query(a *app, out style) (q redrive.SeriesQuery, err error) {
 	return q, nil
 }
 
-// stats holds everything that the command stats shows.
+// stats holds everything that the command "redrive stats" shows.
 type stats struct {
 	q       redrive.SeriesQuery
 	points  []redrive.Point

@@ -67,7 +67,7 @@ func (p *page) chart(s *stats) {
 }
 
 // namedChart prints one line for each name: the attempts of each queue or kind, or the failed
-// attempts of each class.
+// attempts of each class, with the share of retried jobs that succeeded.
 func (p *page) namedChart(s *stats) {
 	name, classes := strings.ToUpper(string(s.q.By)), s.q.By == redrive.ByClass
 	row := func(l *words.ChartLine) []string {
@@ -76,11 +76,15 @@ func (p *page) namedChart(s *stats) {
 		if !classes {
 			cells = append(cells, words.Number(f.Completed))
 		}
-		return append(cells, words.Number(f.Failed), words.Number(f.Dead))
+		cells = append(cells, words.Number(f.Failed), words.Number(f.Dead))
+		if classes {
+			cells = append(cells, words.Succeed(f.Recovered, f.Exhausted).Text)
+		}
+		return cells
 	}
 	titles := []string{name, "COMPLETED", "FAILED", "DEAD"}
 	if classes {
-		titles = slices.Delete(titles, 1, 2)
+		titles = []string{name, "FAILED", "DEAD", "SUCCEED"}
 	}
 	c := words.NamedChartOf(s.points, s.q.Since, s.q.Until, s.q.Step, p.room(0))
 	beside := 0
@@ -125,7 +129,7 @@ func (p *page) seriesRows(s *stats) {
 	}
 	titles := []string{"ENQUEUED", "COMPLETED", "FAILED", "DEAD", "CRASHED", "CANCELLED", "MEAN RUN", "MEAN WAIT"}
 	if classes {
-		titles = []string{"FAILED", "DEAD"}
+		titles = []string{"FAILED", "DEAD", "RETRIES", "RECOVERED", "EXHAUSTED", "RETRY COST"}
 	}
 	for _, title := range titles {
 		t.columns = append(t.columns, column{title: title, right: true})
@@ -137,7 +141,8 @@ func (p *page) seriesRows(s *stats) {
 			cells = append(cells, orDash(f.Name))
 		}
 		if classes {
-			t.add(append(cells, words.Number(f.Failed), words.Number(f.Dead))...)
+			t.add(append(cells, words.Number(f.Failed), words.Number(f.Dead), words.Number(f.Retries), words.Number(f.Recovered),
+				words.Number(f.Exhausted), words.Dollars(f.RetryCost))...)
 			continue
 		}
 		t.add(append(cells, words.Number(f.Enqueued), words.Number(f.Completed), words.Number(f.Failed), words.Number(f.Dead),

@@ -31,7 +31,7 @@ func someStats(by redrive.SeriesBy, columns int) *stats {
 				f.Failed /= 10
 			}
 			if by == redrive.ByClass {
-				f = redrive.Figures{Failed: f.Failed, Dead: f.Dead}
+				f = redrive.Figures{Failed: f.Failed, Dead: f.Dead, Recovered: int64(1 - n), Exhausted: f.Dead / 9}
 			}
 			s.points = append(s.points, redrive.Point{At: s.q.Since + job.Micros(i*s.q.Step.Microseconds()), Name: name, Figures: f})
 		}
@@ -172,9 +172,9 @@ slow     render  1h ago      -
 default  resize  4m ago      in 1h
 default  mail    -           in 3s
 `
-	classes120 = `CLASS           FAILED  DEAD  FAILED ATTEMPTS
-NetworkTimeout   4,500    45  ▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁██▇▆▅▅▄▃▂▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁
--                  450    45  ▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁██▇▆▅▅▄▃▂▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁
+	classes120 = `CLASS           FAILED  DEAD  SUCCEED  FAILED ATTEMPTS
+NetworkTimeout   4,500    45   98.6 %  ▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁██▇▆▅▅▄▃▂▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁
+-                  450    45    0.0 %  ▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁██▇▆▅▅▄▃▂▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁
 
 QUEUE    KIND    OLDEST DUE  NEXT
 slow     render  1h ago      -

@@ -15,8 +15,8 @@ type column struct {
 	loose bool // whether this column is shortened if the terminal is too narrow
 }
 
-// table prints aligned rows below column titles, and escapes control characters. If columns
-// is 0 (no terminal), nothing is shortened.
+// table prints aligned rows below column titles, and escapes control characters. If the
+// number of columns is 0 (no terminal), nothing is shortened.
 type table struct {
 	columns  []column
 	rows     [][]string

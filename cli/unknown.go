@@ -50,8 +50,8 @@ func (f *deadFlags) explainNothing(ctx context.Context, a *app, client *redrive.
 	return a.explainNothing(ctx, client, &f.selectFlags)
 }
 
-// knownNames returns the names that the configuration and the database have. sort is kind,
-// queue, class or worker.
+// knownNames returns the names of one sort that the configuration and the database have. The sort
+// is "kind", "queue", "class" or "worker".
 func (a *app) knownNames(ctx context.Context, client *redrive.Client, sort string) ([]string, error) {
 	n := a.configuredNames(sort)
 	if err := n.read(ctx, client, sort); err != nil {

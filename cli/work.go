@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/redrive/redrive"
+	"github.com/redrive/redrive/internal/config"
 	"github.com/redrive/redrive/internal/proc"
 	"github.com/redrive/redrive/internal/wire"
 	"github.com/redrive/redrive/internal/words"
@@ -25,7 +26,9 @@ type workCmd struct {
 func (*workCmd) Help() string {
 	return `The worker runs the jobs of the configured queues and kinds. The command of a kind reads the payload from standard input.
 It gets the environment variables REDRIVE_JOB_ID, REDRIVE_KIND, REDRIVE_ATTEMPT, REDRIVE_LIFE, REDRIVE_RUN,
-REDRIVE_STEP_KEY, REDRIVE_CORRELATION and TMPDIR. TMPDIR is a directory for this run only, which is removed afterwards.
+REDRIVE_STEP_KEY, REDRIVE_CORRELATION, REDRIVE_PAYLOAD_BYTES, REDRIVE_ATTRS, REDRIVE_OVERRIDES, REDRIVE_FD and TMPDIR.
+TMPDIR is a directory for this run only, which is removed afterwards. REDRIVE_FD is the number of a file descriptor to which the
+command may write lines such as "progress 3/10", "code IMAGE_MISSING" and "retry-after 120"; docs/config.md lists all.
 The first 64 KiB of standard output are the result of the job. Exit code 0 completes the job. Any other end is a failure,
 and the end of standard error is its evidence.
 
@@ -75,7 +78,7 @@ func (c *workCmd) Run(ctx context.Context, a *app) (err error) {
 	}
 	ctx, stop, release := w.stopOnSignals(ctx, client)
 	defer release()
-	defer closing(db, &err) // the database is closed before release runs, so that a third signal can end a slow Close
+	defer closing(db, &err) // the database is closed before the call of release, so that a third signal can end a slow Close
 	defer w.keepPolicy(ctx, client, by{Reason: "the policy file has changed"}.actor(a))()
 	defer stop()
 	w.log.InfoContext(ctx, "working", "database", d.String(), "queues", strings.Join(s.QueueNames, ","),
@@ -98,7 +101,7 @@ func runnable(s settings) error {
 			wrong = append(wrong, fmt.Errorf("kind %q: the command cannot be run: %w", name, err))
 		}
 		if info, err := os.Stat(k.Dir); err != nil {
-			wrong = append(wrong, fmt.Errorf("kind %q: dir cannot be used: %w", name, err))
+			wrong = append(wrong, fmt.Errorf("kind %q: \"dir\" cannot be used: %w", name, err))
 		} else if !info.IsDir() {
 			wrong = append(wrong, fmt.Errorf("kind %q: dir: %s is not a folder", name, k.Dir))
 		}
@@ -140,7 +143,7 @@ func (e *returnedError) Kind() wire.Kind { return wire.Stopping }
 
 func (e *returnedError) Error() string { return words.Stopped(e.Jobs, e.Unsaved) }
 
-// run runs jobs until ctx ends. The function stop ends ctx.
+// run runs jobs until ctx ends. The given function ends ctx.
 func (w *worker) run(ctx context.Context, stop func(), client *redrive.Client, untilIdle bool) error {
 	ended := make(chan error, 1)
 	go func() { ended <- client.Run(ctx) }()
@@ -188,6 +191,23 @@ func (w *worker) watch(ctx context.Context, stop func(), client *redrive.Client,
 
 // client returns a client that runs the configured commands.
 func (w *worker) client(db *opened) (*redrive.Client, error) {
+	client, err := w.configured(db)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range w.KindNames {
+		k := w.Kinds[name]
+		c := &command{kind: k, log: w.log, guard: w.guard}
+		redrive.HandleRaw(client, name, c.handle, &redrive.HandlerOptions{
+			Timeout: k.Timeout, TimeoutDefault: config.TimeoutDefault, KillGrace: max(k.KillGrace, time.Millisecond), Schedule: schedule(&k),
+			Workers: k.Workers, Limit: k.Limit, Rate: redrive.Rate(k.Rate), MaxCrashes: k.MaxCrashes, KeepPayload: k.KeepPayload,
+		})
+	}
+	return client, nil
+}
+
+// configured returns a client with the settings of the configuration and without handlers.
+func (w *worker) configured(db *opened) (*redrive.Client, error) {
 	queues := make(map[string]redrive.Queue, len(w.Queues))
 	for name, q := range w.Queues {
 		queues[name] = redrive.Queue{Workers: q.Workers, Limit: q.Limit, Rate: redrive.Rate(q.Rate)}
@@ -196,23 +216,16 @@ func (w *worker) client(db *opened) (*redrive.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	client, err := db.client(&redrive.Config{
-		Queues: queues, Policy: w.policy.policy, MaxAttempts: w.MaxAttempts, PayloadMax: w.Limits.PayloadBytes,
-		Development: w.Development, KeepRaw: w.KeepRaw, HideEmails: w.HideEmails, Lease: w.Lease, RescueInterval: w.RescueInterval, Grace: graceOf(w.ShutdownGrace),
-		TempDir: w.TempDir, Logger: w.log, Retention: retention(w.Config), Cron: periodic,
-	})
+	checks, err := payloadChecks(w.Config)
 	if err != nil {
 		return nil, err
 	}
-	for _, name := range w.KindNames {
-		k := w.Kinds[name]
-		c := &command{kind: k, log: w.log, guard: w.guard}
-		redrive.HandleRaw(client, name, c.handle, &redrive.HandlerOptions{
-			Timeout: k.Timeout, KillGrace: max(k.KillGrace, time.Millisecond), Schedule: schedule(&k),
-			Workers: k.Workers, Limit: k.Limit, Rate: redrive.Rate(k.Rate), MaxCrashes: k.MaxCrashes, KeepPayload: k.KeepPayload,
-		})
-	}
-	return client, nil
+	return db.client(&redrive.Config{
+		Queues: queues, PayloadChecks: checks, Policy: w.policy.policy, MaxAttempts: w.MaxAttempts, PayloadMax: w.Limits.PayloadBytes,
+		Development: w.Development, KeepRaw: w.KeepRaw, HidePaths: !w.KeepPaths, HideAddresses: !w.KeepAddresses, HideEmails: w.HideEmails,
+		Lease: w.Lease, RescueInterval: w.RescueInterval, Grace: graceOf(w.ShutdownGrace),
+		TempDir: w.TempDir, Logger: w.log, Retention: retention(w.Config), Cron: periodic,
+	})
 }
 
 // graceOf converts a grace time of the configuration for redrive.Config. In the

@@ -87,10 +87,10 @@ func (k *policyKeeper) follow(ctx context.Context, tick <-chan time.Time, hangup
 	}
 }
 
-// look reads the policy file and puts a new policy in force. If asked is true, the file is
-// known to be complete, and look logs a result even if nothing has changed. If asked is
-// false, somebody may still be writing the file, so a change counts only when two reads in
-// a row have found the same content.
+// look reads the policy file and puts a new policy in force. If somebody has asked for it,
+// the file is known to be complete, and look logs a result even if nothing has changed.
+// Otherwise, somebody may still be writing the file, so a change counts only when two reads
+// in a row have found the same content.
 func (k *policyKeeper) look(ctx context.Context, asked bool) {
 	look := k.watcher.Look
 	if asked {

@@ -143,7 +143,7 @@ func TestCommandError(t *testing.T) {
 		{proc.ExitError{Name: "x", Status: proc.Status{Code: 1}}, "exit code 1"},
 		{proc.ExitError{Name: "x", Status: proc.Status{Code: -1, Signal: "SIGSEGV"}}, "killed by SIGSEGV"},
 	} {
-		e := &commandError{&tt.exit}
+		e := &commandError{exit: &tt.exit}
 		evidence := failure.Of(e)
 		if got := failure.Complete(&evidence, &failure.Classification{}); got != tt.want {
 			t.Errorf("the message of the command is %q, want %q", got, tt.want)

@@ -140,6 +140,9 @@ var settingKeys = []string{
 // matchers.
 var matcherKeys = []string{"code", "type", "status", "exit", "match", "class", "kinds"}
 
+// runKeys matches the keys for runs, which can be under the default and under each kind.
+var runKeys = regexp.MustCompile(`^(?:default|kinds\.NAME)\.((?:timeout|max_crashes|codes)(?:\.[a-z_]+)?)$`)
+
 // proves: F9
 func TestF9_EveryKeyIsOnThePage(t *testing.T) {
 	t.Parallel()
@@ -155,6 +158,8 @@ func TestF9_EveryKeyIsOnThePage(t *testing.T) {
 		case regexp.MustCompile(`^classify\.[a-z_]+\.`).MatchString(path) && slices.Contains(matcherKeys, name):
 		case slices.Contains(settingKeys, name) && path != "limits.max_attempts":
 			known[name] = true
+		case runKeys.MatchString(path):
+			known[runKeys.FindStringSubmatch(path)[1]] = true
 		case regexp.MustCompile(`(^|\.)(backoff|hint|escalate)\.`).MatchString(path):
 			known[path[regexp.MustCompile(`(backoff|hint|escalate)\.`).FindStringIndex(path)[0]:]] = true
 		case strings.HasPrefix(path, "kinds.NAME.classes"): // this key is described in the section about kinds
@@ -187,7 +192,7 @@ func TestF9_EveryKeyIsOnThePage(t *testing.T) {
 	}
 }
 
-// schemaPaths calls the function tell with the path of each key in a JSON schema.
+// schemaPaths calls the given function with the path of each key in a JSON schema.
 func schemaPaths(root, s map[string]any, path string, tell func(string)) {
 	if ref, ok := s["$ref"].(string); ok {
 		s = root["$defs"].(map[string]any)[strings.TrimPrefix(ref, "#/$defs/")].(map[string]any)
@@ -253,7 +258,7 @@ func TestF9_ThePageNamesEveryBound(t *testing.T) {
 func probed(path, value string) string {
 	path = strings.ReplaceAll(strings.ReplaceAll(path, "NAME", "x"), "CLASS", "Crash")
 	root, _, _ := strings.Cut(path, ".")
-	if slices.Contains(settingKeys, root) {
+	if slices.Contains(settingKeys, root) || slices.Contains([]string{"timeout", "max_crashes", "codes"}, root) {
 		path = "default." + path
 	}
 	if rest, ok := strings.CutPrefix(path, "rules."); ok {
@@ -382,8 +387,8 @@ rules:
 	}
 }
 
-// The configurations beside the policies of policy.md have the timeouts and crash limits of
-// the systems that they describe.
+// The configurations beside the policies of policy.md have the leases and intervals of the systems
+// that they describe, and leave the limits of runs to the presets.
 //
 // part of: P1, P2, P4
 func TestPolicy_WhatStandsBesideThePolicy(t *testing.T) {
@@ -397,13 +402,15 @@ func TestPolicy_WhatStandsBesideThePolicy(t *testing.T) {
 		}
 		c = append(c, parsed)
 	}
-	if got := c[0].Kinds["transcribe"].Timeout; got != 2*time.Hour {
-		t.Errorf("timeout of kind transcribe in policy.md: got %v, want 2h", got)
+	for i, name := range []string{"transcribe", "render", "watermark"} {
+		if k := c[i].Kinds[name]; k.Timeout != 0 || k.MaxCrashes != 0 || c[i].Policy != "preset:"+name {
+			t.Errorf("kind %s in policy.md: got %+v and the policy %s, want the limits of its preset", name, k, c[i].Policy)
+		}
 	}
-	if k := c[1].Kinds["render"]; k.Timeout != 300_000*time.Millisecond || k.MaxCrashes != 2 || c[1].RescueInterval != 30*time.Second {
-		t.Errorf("kind render in policy.md: got %+v, want a timeout of 5 m, 2 crashes and a rescue interval of 30 s", k)
+	if c[1].RescueInterval != 30*time.Second {
+		t.Errorf("rescue interval of render in policy.md: got %v, want 30s", c[1].RescueInterval)
 	}
-	if k := c[2].Kinds["watermark"]; c[2].Lease != 30*time.Minute || k.MaxCrashes != 5 {
-		t.Errorf("kind watermark in policy.md: got %+v, want a lease of 30 m and 5 crashes", k)
+	if c[2].Lease != 30*time.Minute {
+		t.Errorf("lease of watermark in policy.md: got %v, want 30m", c[2].Lease)
 	}
 }

@@ -49,7 +49,7 @@ func openPostgres(t *testing.T, dsn string, o *postgres.Options) *postgres.Store
 }
 
 // fill leaves three jobs in the store: one waits, one is running, and one is dead. The
-// running job calls look.
+// running job calls the given function.
 func fill(t *testing.T, st *postgres.Store, look func()) {
 	t.Helper()
 	client, err := redrive.New(st, &redrive.Config{TempDir: t.TempDir(), Logger: slog.New(slog.DiscardHandler)})

@@ -74,7 +74,7 @@ func (all evidences) add(folder, test string, tags [][]string) {
 }
 
 // goFile adds the tagged functions of a file. A function that is not a test gets its name
-// from names, the table of tests in its package.
+// from the table of tests in its package.
 func (all evidences) goFile(folder string, f *ast.File, names map[string]string) {
 	for _, d := range f.Decls {
 		if f, ok := d.(*ast.FuncDecl); ok {
