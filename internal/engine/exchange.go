@@ -198,7 +198,7 @@ func (e Finished) apply(c *Core, now time.Duration) {
 		t.queue.runs.add(t.Elapsed)
 		t.kind.runs.add(t.Elapsed)
 		c.examine(t, now)
-		if t.lost {
+		if t.lost || t.elsewhere() {
 			c.discard(t)
 			continue
 		}

@@ -214,9 +214,12 @@ func (c *Core) fill(now time.Duration) {
 			case c.suspects.task == t && !c.alone():
 				keep = append(keep, t)
 			case q.busy < q.workers && (t.kind.Workers == 0 || t.kind.busy < t.kind.Workers):
-				if t.endsJob() {
+				switch {
+				case c.separates(t):
+					c.separate(t, now)
+				case t.endsJob():
 					c.begin(t)
-				} else {
+				default:
 					c.start(t, now)
 				}
 			case len(keep) >= aheadMax(q.workers):

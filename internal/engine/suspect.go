@@ -36,7 +36,7 @@ type suspects struct {
 // suspect makes a buffered task the suspect if its job has crashed, one more crash would make the
 // job dead, and there is no suspect yet.
 func (c *Core) suspect(t *Task) {
-	if c.suspects.task == nil && t.crashed() && t.endsJob() {
+	if c.cfg.Separate == nil && c.suspects.task == nil && t.crashed() && t.endsJob() {
 		c.suspects.task = t
 	}
 }
