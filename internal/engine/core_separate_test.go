@@ -107,17 +107,43 @@ func TestACancelIsLeftToTheOtherProcess(t *testing.T) {
 	}
 }
 
-// When the other process cannot be started, the run is handed back as the trouble of this process.
+// When the other process cannot be started, the job is handed back, and for a minute last chances have
+// this process to themselves. Other jobs go on.
 //
 // part of: Q3
-func TestQ3_AProcessThatCannotBeStartedIsATrouble(t *testing.T) {
+func TestQ3_WithoutAnotherProcessALastChanceIsAlone(t *testing.T) {
+	t.Parallel()
+	r := separateCore(t)
+	r.brings(r.crashedClaims(1, 1)...)
+	first := r.act.Start[0]
+	r.empty()
+	r.step(refuse(&Trouble{Err: errProgram}, first))
+	r.wantSick()
+	r.wantExchange([]job.ID{1}, 4)
+	r.brings(r.crashedClaims(1, 1)...)
+	if got := ids(r.act.Begin); !slices.Equal(got, []job.ID{2}) || len(r.act.Start) != 0 {
+		t.Fatalf("got a begin call for %v and the started jobs %v, want a begin call for job 2", got, ids(r.act.Start))
+	}
+	r.step(r.begun())
+	r.step(succeed(time.Second, r.act.Start[0]))
+	r.empty()
+	r.pass(separatePause, Woken{})
+	r.brings(r.crashedClaims(1, 1)...)
+	if got := ids(r.act.Start); !slices.Equal(got, []job.ID{3}) {
+		t.Errorf("got the started jobs %v a minute later, want job 3 in a process of its own", got)
+	}
+}
+
+// An error of Config.Separate says that the run has not begun.
+//
+// part of: Q3
+func TestQ3_AProcessThatCannotBeStartedHasNotBegun(t *testing.T) {
 	t.Parallel()
 	e := &Engine{core: new(Core)}
 	e.cfg.Clock = systemClock{}
 	e.cfg.Separate = func(context.Context, *job.Claim, time.Duration) error { return errProgram }
 	r := &Run{engine: e, task: &Task{separate: true}}
-	err := r.elsewhere()
-	if trouble, ok := errors.AsType[*proc.NotStartedError](err); !ok || !trouble.Process || !errors.Is(err, errProgram) {
-		t.Errorf("got the error %v, want a trouble of the process because of %v", err, errProgram)
+	if err := r.elsewhere(); !errors.Is(err, proc.ErrNotStarted) || !errors.Is(err, errProgram) {
+		t.Errorf("got the error %v, want one that is ErrNotStarted, because of %v", err, errProgram)
 	}
 }
