@@ -31,7 +31,7 @@ type separateRun struct {
 // separate calls Config.Separate for the run of a claim.
 func (c *Client) separate(ctx context.Context, claim *job.Claim, age time.Duration) error {
 	var data bytes.Buffer
-	err := gob.NewEncoder(&data).Encode(&separateRun{Holder: c.config.Name, Claim: *claim, Age: age, At: time.Now()})
+	err := gob.NewEncoder(&data).Encode(&separateRun{Holder: c.config.Name, Claim: *claim, Age: age, At: c.config.now()})
 	if err != nil {
 		return fmt.Errorf("redrive: pass job %d on to another process: %w", claim.ID, err)
 	}
@@ -49,7 +49,7 @@ func (c *Client) RunSeparate(ctx context.Context, data []byte) error {
 		return invalid(fmt.Errorf("redrive: the run of another process: %w", err))
 	}
 	// The engine counts the time until the deadline from its own receipt of the claim.
-	s.Claim.ClaimedAt = s.Claim.ClaimedAt.Add(s.Age + max(0, time.Since(s.At)))
+	s.Claim.ClaimedAt = s.Claim.ClaimedAt.Add(s.Age + max(0, c.config.now().Sub(s.At)))
 	return c.runUntil(ctx, s, func(ctx context.Context, e *engine.Engine) error { return e.Idle(ctx) })
 }
 
