@@ -36,8 +36,8 @@ type Figures struct {
 	Classes []ClassFigures `json:"-"` // sorted by class
 }
 
-// ClassFigures counts the failures of one class, and how the retries after them did. A retry by a
-// person begins another life, so it is not counted here.
+// ClassFigures counts the failures of one class, and the results of the retries after them. A retry
+// by a person begins another life, so it is not counted here.
 type ClassFigures struct {
 	Class  string
 	Failed int64 // attempts that failed with the class

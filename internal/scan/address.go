@@ -137,9 +137,9 @@ func (s *scanner) foreignLetter(i int) int {
 	return 0
 }
 
-// hostAddress returns the end of the name of a host that contains its address of version 4, such
-// as ip-10-0-0-1.ec2.internal and 10-42-0-7.default.pod. A name with only four numbers must have
-// a '.' behind them, because a date or an id has the same form.
+// hostAddress returns the end of the name of a host that contains its IPv4 address, such as
+// ip-10-0-0-1.ec2.internal and 10-42-0-7.default.pod. A name with only four numbers must have a '.'
+// behind them, because a date or an id has the same form.
 func (s *scanner) hostAddress(i int) int {
 	j := i
 	for j < i+8 && s.is(j)&cLetter != 0 {
@@ -233,7 +233,7 @@ func (s *scanner) dottedKind(i, j, lastDot, labels int, onlyDigits bool) (int, K
 	return i, Host
 }
 
-// quad reports whether four numbers with dots, an address of version 4, are at i.
+// quad reports whether four numbers with dots, such as an IPv4 address, are at i.
 func (s *scanner) quad(i int) bool {
 	for n := range 4 {
 		if !isDigit(s.at(i)) || !s.octet(i) {

@@ -41,7 +41,7 @@ type keys struct {
 	used  map[string]time.Time // when a key's use was recorded last, by its id
 }
 
-// keyCopy is the keys as they were at one time.
+// keyCopy contains the keys as they were at one time.
 type keyCopy struct {
 	at   time.Time
 	byID map[string]*store.AccessKey
