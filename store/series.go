@@ -43,7 +43,8 @@ type ClassFigures struct {
 	Failed int64 // attempts that failed with the class
 	Dead   int64 // jobs that died of the class
 	// Recovered is the number of jobs that completed in a life in which a failure of the class was
-	// retried. Exhausted is the same for jobs that died at an attempt, of this or of another class.
+	// retried. Exhausted is the number of jobs that died at an attempt in such a life, of this
+	// class or of another one.
 	Recovered int64
 	Exhausted int64
 	Retries   int64 // attempts that followed a failure of the class in the same life

@@ -178,7 +178,7 @@ func below(err error, field string) error {
 func (a *API) frozenFilter(in *DeadFilterIn, through int64) (redrive.DeadFilter, error) {
 	f, err := a.bodyFilter(in)
 	if err == nil && through <= 0 {
-		err = InvalidField.Mistaken(Mistake{Pointer: "/through", Detail: "is missing: ask POST /api/admin/dlq/preview first, and send the through of its answer"})
+		err = InvalidField.Mistaken(Mistake{Pointer: "/through", Detail: "is missing: ask POST /api/admin/dlq/preview first, and send the field through of its answer"})
 	}
 	return f, err
 }

@@ -199,7 +199,7 @@ func (a *API) bulkByFilter(c *Call, in *BulkIn, do redrive.LiveAct, change redri
 		return c.JSON(http.StatusOK, BulkPreview{Count: seen.Done, Through: redrive.JobCursor{At: seen.At, ID: seen.Through}})
 	}
 	if in.Through.IsZero() {
-		return InvalidField.Mistaken(Mistake{Pointer: "/through", Detail: "is missing: ask with preview=true first, and send the \"through\" of its answer"})
+		return InvalidField.Mistaken(Mistake{Pointer: "/through", Detail: "is missing: ask with preview=true first, and send the field \"through\" of its answer"})
 	}
 	ctx, cancel := context.WithCancel(c.Context())
 	defer cancel()

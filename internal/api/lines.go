@@ -88,7 +88,7 @@ func (a *API) submitLines(c *Call) error {
 
 // all reads the lines to the end of the body.
 func (t *taker) all(in *bufio.Reader, alive func()) error {
-	most := 6*t.api.o.PayloadMax + 8*job.AttrsMax // as in a file: each byte can become an escape of six
+	most := 6*t.api.o.PayloadMax + 8*job.AttrsMax // as in a file of jobs: JSON can write each byte as an escape of six characters
 	for {
 		line, tooLong, err := readLine(in, most)
 		if len(line) > 0 || tooLong || err == nil {

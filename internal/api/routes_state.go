@@ -96,7 +96,7 @@ func figureRoutes() []Route {
 			Method: "GET", Path: "/api/audit", Name: "audit", Group: "Audit", Doc: "Lists the actions of people, redrives and retention, the newest first.",
 			Roles: access.View,
 			Params: []Param{
-				q("actor", "Actions of this person or key."), {Name: "action", In: "query", Doc: "Actions with these names, such as job.retry; a name with a dot at its end selects a family.", Many: true},
+				q("actor", "Actions of this person or key."), {Name: "action", In: "query", Doc: "Actions with these names, such as job.retry; a name with a dot at its end selects all actions that begin with it.", Many: true},
 				q("target", "Actions on this object, such as the id of a job."), q("since", "Actions at this time or later."), q("until", "Actions before this time."),
 				{Name: "cursor", In: "query", Doc: "The field next of the previous page."},
 				{Name: "limit", In: "query", Doc: "The largest number of entries, 1 to 500; default 50.", Type: "integer"},

@@ -225,7 +225,7 @@ func (s *scanner) dottedKind(i, j, lastDot, labels int, onlyDigits bool) (int, K
 	case isExtension(last):
 		return j, File
 	case isDomain(last, labels) && s.at(j) != '(':
-		if s.at(j) == '/' && s.is(j+1)&cAlnum != 0 && !s.quad(j+1) { // not host/address, as Java writes it
+		if s.at(j) == '/' && s.is(j+1)&cAlnum != 0 && !s.quad(j+1) { // but not host/address, the form in which Java prints an address
 			return s.trimURL(i, s.urlChars(j)), URL
 		}
 		return j, Host
