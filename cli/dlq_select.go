@@ -43,7 +43,7 @@ func (s *selection) check() error {
 	case len(s.IDs) == 0 && !filtered && !s.All:
 		return usagef("name jobs, a --group or another filter; --all selects everything")
 	case len(s.IDs) > 0 && (filtered || s.All || s.Through != 0):
-		return usagef("name either jobs or a filter, not both; --reason filters by why they are dead, --note says why you do this")
+		return usagef("name either jobs or a filter, not both; --reason selects jobs by the reason why they are dead, --note is your own reason")
 	case filtered && s.All:
 		return usagef("use either --all or a filter, not both")
 	case s.Through < 0:

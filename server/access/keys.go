@@ -14,7 +14,8 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// Store is what package access needs of a store. A *redrive.Client and a store.Store have it.
+// Store has the methods of a store that package access needs. A *redrive.Client and a store.Store
+// implement it.
 type Store interface {
 	AccessKeys(ctx context.Context) ([]store.AccessKey, error)
 	UsedKeys(ctx context.Context, ids []string) error

@@ -26,7 +26,7 @@ const (
 	// ReplayMax is the maximum number of past events that are read from the store for a listener
 	// that connects again.
 	ReplayMax = 10_000
-	// ReplayTime is the maximum time for reading them.
+	// ReplayTime is the maximum time for the read of these past events.
 	ReplayTime = 2 * time.Second
 
 	// linger is how long the loop continues after the last listener has gone, so that a listener
