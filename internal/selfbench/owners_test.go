@@ -23,7 +23,7 @@ func TestFigureOfOwnersIsMeasuredOnBothStores(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, store := range []string{"SQLite", "PostgreSQL"} {
-		targets, told := 0, 0
+		targets, ratios := 0, 0
 		for line := range strings.Lines(out.String()) {
 			var f Figure
 			if err := json.Unmarshal([]byte(line), &f); err != nil {
@@ -35,11 +35,11 @@ func TestFigureOfOwnersIsMeasuredOnBothStores(t *testing.T) {
 			if f.Target == ">= 0.8 x without owners" && f.Pass == (f.Measured >= ownersLeast) {
 				targets++
 			} else if strings.Contains(f.Figure, "correlation id") {
-				told++
+				ratios++
 			}
 		}
-		if targets != 1 || told != 2 {
-			t.Errorf("on %s got %d figures with a target and %d with correlation ids, want 1 and 2:\n%s", store, targets, told, &out)
+		if targets != 1 || ratios != 2 {
+			t.Errorf("on %s got %d figures with a target and %d with correlation ids, want 1 and 2:\n%s", store, targets, ratios, &out)
 		}
 	}
 	if got := strings.Count(log.String(), "of 20000 owners"); got != 2 {
