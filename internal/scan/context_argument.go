@@ -119,7 +119,11 @@ func (s *scanner) users(k int) (from, to int) {
 	end := int(s.dst[k].End)
 	i := end
 	for range 4 {
-		n := strings.IndexByte(s.text[i:min(len(s.text), i+lineMax)], '\n')
+		rest := s.text[i:min(len(s.text), i+lineMax)]
+		n, escaped := strings.IndexByte(rest, '\n'), strings.Index(rest, `\n`)
+		if escaped >= 0 && (n < 0 || escaped < n) {
+			n = escaped + 1
+		}
 		if n < 0 {
 			break
 		}

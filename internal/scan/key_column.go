@@ -72,7 +72,11 @@ func (s *scanner) rows(k int) {
 	}
 }
 
-func (s *scanner) endsLine(i int) bool { return s.at(i) == '\n' || s.at(i) == '\r' }
+// endsLine reports whether a line end is at i, or an escaped one, as JSON writes it.
+func (s *scanner) endsLine(i int) bool {
+	c := s.at(i)
+	return c == '\n' || c == '\r' || c == '\\' && (s.at(i+1) == 'n' || s.at(i+1) == 'r')
+}
 
 // isHead reports whether a line consists of names of columns.
 func isHead(line string, separator byte) bool {
@@ -86,14 +90,17 @@ func isHead(line string, separator byte) bool {
 
 // nextLine returns the position of a password alone on the line after a prompt such as "Password:".
 func (s *scanner) nextLine(i int) (from, to int) {
-	from = i + 1
-	if s.at(i) == '\r' {
+	from = i
+	for s.endsLine(from) {
+		if s.text[from] == '\\' { // escaped
+			from++
+		}
 		from++
 	}
 	if from >= len(s.text) {
 		return i, i
 	}
-	if from, to = s.next(from); !strong(s.text[from:to]) || !s.endsLine(to) && to < len(s.text) || s.harmless(from) {
+	if from, to = s.next(from); !strong(s.text[from:to]) || !s.endsLine(to) && to < len(s.text) && !isQuote(s.text[to]) || s.harmless(from) {
 		return i, i
 	}
 	return from, to

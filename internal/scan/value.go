@@ -349,7 +349,7 @@ func (s *scanner) looksSecret(from, to int) bool {
 }
 
 // blobMax is how many bytes of a value blobLike and encoded read at most.
-const blobMax = 1 << 10
+const blobMax = 256
 
 // blobLike reports whether a value looks random and contains only characters of encoded bytes.
 func (s *scanner) blobLike(from, to int) bool {
