@@ -26,6 +26,7 @@ func (r *reader) readTexts() {
 
 // readOutput reads what a process has written.
 func (r *reader) readOutput(from source, text string) {
+	text = withoutNoise(text)
 	r.from, r.output[from] = from, text
 	r.readText(text)
 	r.from = fromElsewhere

@@ -59,6 +59,25 @@ func isBinary(text string) bool {
 	return bad >= least && bad*4 >= all
 }
 
+// withoutNoise returns an output, or, if it begins like bytes that are no text, only its last lines that
+// are text.
+func withoutNoise(text string) string {
+	if !isBinary(text) {
+		return text
+	}
+	const least = 8 // shorter lines may be text by chance
+	from := len(text)
+	for from > 0 {
+		begin := strings.LastIndexByte(text[:from-1], '\n') + 1
+		line := strings.TrimSuffix(text[begin:from], "\n")
+		if len(line) < least || strings.ContainsFunc(line, func(r rune) bool { return r == utf8.RuneError || r < ' ' && r != '\t' || r == 0x7F }) {
+			break
+		}
+		from = begin
+	}
+	return text[from:]
+}
+
 // shaper writes the shape of one text.
 type shaper struct {
 	text   string

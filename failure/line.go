@@ -29,10 +29,13 @@ func Complete(e *Evidence, by *Classification) string {
 	}
 	line := by.Line
 	if line == "" {
-		line = cause(string(e.Stderr))
+		line = cause(withoutNoise(string(e.Stderr)))
 	}
 	if line == "" {
-		line = cause(string(e.Stdout))
+		line = cause(withoutNoise(string(e.Stdout)))
+	}
+	if line == "" && (isBinary(string(e.Stderr)) || isBinary(string(e.Stdout))) {
+		line = "the output is not text"
 	}
 	if line == "" {
 		return e.Message
@@ -91,6 +94,7 @@ func lineAt(text string, at int) (string, lineWorthy) {
 // frames remembers what the lines before tell about the next one.
 type frames struct {
 	source bool // a line of the source follows: the last line was a Python frame or a place
+	placed bool // the last line was a place, whose line of source is not indented
 	trace  bool // the error follows, after frames or a line of the source that are above it
 	stack  bool // the last lines were frames of a numbered stack
 	dump   bool // the properties of an error follow, as Node prints them
@@ -103,10 +107,10 @@ func (f *frames) worth(line, rest string) lineWorthy {
 		return lineEmpty
 	}
 	indented := line[0] == ' ' || line[0] == '\t'
-	source := f.source
+	source := f.source && (indented || f.placed) // code without a file, as python -c runs it, has no line of source
 	worth, isFrame := lineWorth(line[:min(len(line), lineMax)], source, false)
 	place := isPlace(text)
-	f.source = isFrame || place
+	f.source, f.placed = isFrame || place, place
 	f.trace = f.trace || place || strings.HasPrefix(text, "Traceback (most recent") || strings.Contains(text, "panicked at ") && strings.HasSuffix(text, ":")
 	dump := f.dump && indented
 	f.dump = dump || text != "{" && strings.HasSuffix(text, " {")

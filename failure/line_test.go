@@ -1,6 +1,7 @@
 package failure_test
 
 import (
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -29,6 +30,10 @@ func TestF1_TheLineOfTheCause(t *testing.T) {
 		{"PHP: only standard output", "", "\nFatal error: Uncaught Exception: the moon is odd in /app/a.php:3\nStack trace:\n#0 /app/a.php(5): f()\n#1 {main}\n  thrown in /app/a.php on line 3\n",
 			"Fatal error: Uncaught Exception: the moon is odd in /app/a.php:3"},
 		{"Ruby", "a.rb:1:in `f': the moon is odd (RuntimeError)\n\tfrom a.rb:2:in `<main>'\n", "", "a.rb:1:in `f': the moon is odd (RuntimeError)"},
+		{"Python: code without a file", "Traceback (most recent call last):\n  File \"<string>\", line 1, in <module>\nFileNotFoundError: [Errno 2] No such file or directory: '/data/x.csv'\n", "",
+			"FileNotFoundError: [Errno 2] No such file or directory: '/data/x.csv'"},
+		{"no text", strings.Repeat("\x01\ufffd\ufffdq\n\ufffd\x02", 400), "", "the output is not text"},
+		{"no text, and an error", strings.Repeat("\x01\ufffd\ufffdq\n\ufffd\x02", 400) + "\nthe moon is odd\n", "", "the moon is odd"},
 		{"Rust", "\nthread 'main' panicked at src/main.rs:2:5:\nthe moon is odd\nnote: run with `RUST_BACKTRACE=1` environment variable to display a backtrace\n", "", "the moon is odd"},
 		{"Rust: frames", "thread 'main' panicked at src/main.rs:2:5:\nthe moon is odd\nstack backtrace:\n   0: rust_begin_unwind\n             at /rustc/90b35a623/library/std/src/panicking.rs:665:5\n" +
 			"   1: core::panicking::panic_fmt\n             at /rustc/90b35a623/library/core/src/panicking.rs:76:14\n   2: a::main\nnote: Some details are omitted, run with `RUST_BACKTRACE=full` for a verbose backtrace.\n", "",
@@ -128,4 +133,26 @@ func FuzzComplete(f *testing.F) {
 			t.Fatalf("got the message %q", got)
 		}
 	})
+}
+
+// Bytes that are no text are one group, whatever words, codes and lines are in them by chance.
+//
+// part of: D6
+func TestD6_OutputThatIsNoTextIsOneGroup(t *testing.T) {
+	t.Parallel()
+	random := rand.New(rand.NewPCG(1, 2)) // #nosec G404 -- noise for a test
+	one := 1
+	keys := map[string]bool{}
+	for range 50 {
+		noise := make([]byte, 100<<10)
+		for i := range noise {
+			noise[i] = byte(random.Uint32())
+		}
+		e := failure.Evidence{Message: "exit code 1", Exit: &one, Stderr: failure.Output(noise)}
+		c := failure.Builtin().Classify(&e, "k")
+		keys[failure.Fingerprint("k", c.Class, "exit.1", failure.Complete(&e, &c)).Key] = true
+	}
+	if len(keys) != 1 {
+		t.Errorf("50 outputs that are no text are %d groups, want 1", len(keys))
+	}
 }

@@ -236,7 +236,9 @@ var inputRules = []rule{
 	{id: "input.private", class: InvalidInput, weight: wStrong + 4, trait: identifiers, phrases: `
 		(video|clip|content|post|playlist|channel|account|file|album|item|media|page|episode|track|tweet|photo|profile|recording|stream|document|it|this|repository) (is|are|was|has been) (set to)? (now)? (private|protected|unlisted|age restricted|geo restricted|geo blocked|members only|draft)
 		private (video|clip|content|playlist|account|media|album|file|post|profile|track)
-		(video|content|media|clip|episode|stream|track|post|file|recording|livestream|playlist|it|this) ...2 (unavailable|deleted|removed|taken down|not public|no longer public|gone|not processed|expired|blocked)
+		(post|it|this) (is|was|are|were|has|has been|is no longer|no longer) (unavailable|deleted|removed|taken down|not public|no longer public|gone|not processed|expired|blocked)
+		(video|content|media|clip|episode|stream|track|file|recording|livestream|playlist) ...2 (deleted|removed)
+		(video|content|media|clip|episode|stream|track|file|recording|livestream|playlist|it|this) ...2 (unavailable|taken down|not public|no longer public|gone|not processed|expired|blocked)
 		(video|content|media|clip|this) (is|are)? (unavailable|blocked|restricted|not available) (in|for|on|from) (your|this|the) (country|region|location|territory|area)
 		(age|geo|region|country) (restricted|restriction|restrictions|blocked|locked|gated|verification)
 		(removed|deleted|taken down|withdrawn) by (the)? (uploader|user|owner|author|creator|poster|publisher)

@@ -151,7 +151,7 @@ var narrowRules = []rule{
 		(too old resource version|resource version ...1 too old)
 		(another|other|some other|previous) (import|export|job|run|build|deployment|sync|upload|migration|backup|worker|writer|process|task|operation|render) (is|was)? (still|already|currently)? (running|active|in progress|busy|underway)
 		(changed|modified|updated) (while|during|between) ...6 (retry|try again|rerun|reload)
-		(rebuilding|restoring|reindexing|redeploying|electing|failing over)
+		(rebuilding|restoring|reindexing|redeploying|electing|failing over) !(it)
 		no (cluster|raft|group|partition|current|active|elected) (leader|primary|master|coordinator)
 		(vault|keystore|database) is sealed
 		(osd|node|nodes|shard|host|hosts|member|replica|replicas|server|link|site|backend) (is|are|went|marked)? down !(load)

@@ -311,7 +311,7 @@ var quotaRules = []rule{
 	{id: "payment.advice", class: PaymentRequired, weight: wStrong + 4, trait: money, phrases: `
 		(purchase|buy|top up|topup|recharge|add|adding|refill|load|purchasing) (more|some|additional|your|extra)? (credits|credit|funds|balance|money|account)`},
 	{id: "payment.word", class: PaymentRequired, weight: wSaid, trait: money, phrases: `
-		billing
+		billing !(address|name|contact|details|country|email)
 		(prepayment|unpaid|overdue)`},
 	{id: "time.moment", weight: 1, trait: perMoment, phrases: `
 		per (second|minute|sec|min|hour)

@@ -12,7 +12,7 @@ import (
 func TestF11_PlantedSecrets(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(5) {
-		for _, c := range canary.Secrets(seed) {
+		for _, c := range append(canary.Secrets(seed), canary.Further(seed)...) {
 			got := failure.Sanitize(c.Text, nil)
 			if part := c.Leaked(got); part != "" {
 				t.Errorf("%s: %q of %q leaks: %q", c.Row, part, c.Text, got)

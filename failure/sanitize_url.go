@@ -207,7 +207,7 @@ func (w *urlWriter) user(i, j int) {
 }
 
 func (w *urlWriter) tokenName(i int, name string) {
-	if from, to := scan.SecretPart(name); from < to {
+	if from, to := scan.SecretPart(name); from < to || len(name) >= tokenMin && scan.LooksSecret(name) {
 		w.replace(i, i+len(name), RedactedSecret)
 	}
 }
@@ -259,7 +259,9 @@ func isIPv4(host string) bool {
 // looks, and what stands behind a word that announces one, as in the addresses
 // of webhooks.
 func (w *urlWriter) path(i, end int) {
-	announced := strings.Contains(w.src[:i], "hooks.")
+	hook := strings.Contains(w.src[:i], "hooks.")
+	announced := hook
+	last := i + len(strings.TrimRight(w.src[i:end], "/"))
 	for i < end {
 		if w.src[i] == '/' || w.src[i] == '\\' {
 			i++
@@ -273,7 +275,7 @@ func (w *urlWriter) path(i, end int) {
 		switch from, to := scan.SecretPart(part); {
 		case from < to:
 			w.replace(i+from, i+to, RedactedSecret)
-		case announced && scan.LooksSecret(part):
+		case announced && scan.LooksSecret(part), hook && j == last && shortKey(w.src[:i], part), j == end && strings.HasPrefix(w.lower, "rtmp") && streamKey(part):
 			w.replace(i, j, RedactedSecret)
 		case isIPv4(part):
 			w.address(i, j)
@@ -285,9 +287,21 @@ func (w *urlWriter) path(i, end int) {
 	}
 }
 
+// shortKey reports whether the last part of the address of a webhook may be its key.
+func shortKey(before, part string) bool {
+	behindNumber := len(before) > 2 && strings.IndexByte("0123456789", before[len(before)-2]) >= 0
+	return len(part) >= 6 && (behindNumber || strings.ContainsAny(part, "0123456789")) && strings.Trim(part, "0123456789") != ""
+}
+
+// streamKey reports whether the last part of the path of a stream looks like the key of its sender, as
+// services for live video give them.
+func streamKey(part string) bool {
+	return len(part) >= 12 && strings.ContainsAny(part, "0123456789") && !strings.ContainsRune(part, '.')
+}
+
 func announces(part string) bool {
 	switch strings.ToLower(part) {
-	case "webhook", "webhooks", "webhookb2", "hook", "hooks", "token", "tokens", "reset", "reset-password", "password-reset", "verify", "invite", "magic",
+	case "webhook", "webhooks", "webhookb2", "hook", "hooks", "key", "keys", "apikey", "secret", "token", "tokens", "reset", "reset-password", "password-reset", "verify", "invite", "magic",
 		"confirm", "activate", "unsubscribe", "auth", "login":
 		return true
 	}

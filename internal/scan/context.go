@@ -26,6 +26,11 @@ func (s *scanner) context(first int) {
 			from, to = s.numbers(k)
 		case Punct:
 			from, to = s.marks(k)
+		case Path: // of a command
+			name := t.Text(s.text)
+			if rule := trigger(HashWord(name[strings.LastIndexByte(name, '/')+1:])); rule == ruleArgument {
+				from, to = s.argumentOf(k)
+			}
 		default:
 			continue
 		}
@@ -36,8 +41,9 @@ func (s *scanner) context(first int) {
 }
 
 // cover replaces the tokens of text[from:to] by one Secret. All of them are near the token k. A
-// token that is only partly in the range becomes a part of the Secret.
-func (s *scanner) cover(k, from, to int) {
+// token that is only partly in the range becomes a part of the Secret. cover returns the index of the
+// Secret.
+func (s *scanner) cover(k, from, to int) int {
 	i := min(k, len(s.dst)-1)
 	for i > 0 && int(s.dst[i].Start) >= to {
 		i--
@@ -53,16 +59,19 @@ func (s *scanner) cover(k, from, to int) {
 		j++
 	}
 	if i == j {
-		return
+		return k
 	}
 	secret := s.dst[i]
 	if secret.Kind == Secret && int(secret.Start) <= from && int(secret.End) >= to {
-		return
+		return i
 	}
 	secret.Kind, secret.Hash, secret.Num = Secret, 0, 0
 	secret.Start, secret.End = min(secret.Start, int32(from)), max(s.dst[j-1].End, int32(to))
 	s.dst[i] = secret
-	s.dst = append(s.dst[:i+1], s.dst[j:]...)
+	if j > i+1 {
+		s.dst = append(s.dst[:i+1], s.dst[j:]...)
+	}
+	return i
 }
 
 // rule says how the secret near a word is found.
@@ -93,7 +102,10 @@ const (
 	ruleHtpasswd
 	ruleNetUse
 	ruleThirdArgument
-	ruleSecondArgument
+	ruleArgument
+	ruleUsers
+	ruleCall
+	rulePhrase
 )
 
 // apply returns the position of the secret near the word of token k. The position is empty if there
@@ -147,8 +159,14 @@ func (s *scanner) apply(r rule, k int) (from, to int) {
 		return s.netUse(k)
 	case ruleThirdArgument:
 		return s.thirdArgument(k)
-	case ruleSecondArgument:
-		return s.secondArgument(k)
+	case ruleArgument:
+		return s.argumentOf(k)
+	case ruleUsers:
+		return s.users(k)
+	case ruleCall:
+		return s.call(int(s.dst[k].End))
+	case rulePhrase:
+		return s.phrase(k)
 	case noRule:
 	}
 	return 0, 0
@@ -192,14 +210,14 @@ func makeRules() map[uint64]rule {
 		{ruleAuthCommand, "auth"},
 		{ruleAuthenticate, "authenticate authentication"},
 		{ruleLogin, "login logon logged"},
-		{ruleAccount, "credential signin"},
+		{ruleAccount, "credential signin basic provider"},
 		{ruleIdentify, "identify oper"},
 		{ruleOracle, "sqlplus expdp impdp sqlldr rman connect conn"},
 		{ruleSend, "send"},
 		{ruleSecureString, "secure"},
 		{ruleAttribute, "name key id field entry parameter variable"},
 		{ruleElementValue, "value"},
-		{ruleOneTimeCode, "code otp pin mtan pushtan smstan zugangscode freigabecode bestätigungscode sicherheitscode anmeldecode código codigo"},
+		{ruleOneTimeCode, "cvv cvc csc code otp pin mtan pushtan smstan zugangscode freigabecode bestätigungscode sicherheitscode anmeldecode código codigo"},
 		{ruleUsing, "using"},
 		{ruleCommunity, "community"},
 		{rulePuttyKey, "lines mac"},
@@ -208,7 +226,10 @@ func makeRules() map[uint64]rule {
 		{ruleHtpasswd, "htpasswd"},
 		{ruleNetUse, "net"},
 		{ruleThirdArgument, "isql"},
-		{ruleSecondArgument, "wpa"},
+		{ruleArgument, argumentWords()},
+		{ruleUsers, "chpasswd"},
+		{ruleCall, "pdo connection"},
+		{rulePhrase, "phrase"},
 	} {
 		for word := range strings.FieldsSeq(r.words) {
 			all[HashWord(word)] = r.rule

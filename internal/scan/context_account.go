@@ -64,6 +64,9 @@ func (s *scanner) pairAfter(i int) (from, to int) {
 		switch c := s.at(j); {
 		case c == '(' || c == '[':
 			user, userEnd := s.next(j + 1)
+			if from, to = s.plainPair(j + 1); from < to {
+				return from, to
+			}
 			if user == userEnd || s.text[user-1] != '"' && s.text[user-1] != '\'' || s.text[userEnd:min(len(s.text), userEnd+1)] != s.text[user-1:user] {
 				return end, end
 			}
@@ -86,10 +89,95 @@ func (s *scanner) pairAfter(i int) (from, to int) {
 	return end, end
 }
 
+// plainPair returns the position of the password in a pair without quotes that begins at i: anna, x).
+func (s *scanner) plainPair(i int) (from, to int) {
+	j := i
+	for s.is(j)&(cAlnum|cJoin|cDot|cAt) != 0 {
+		j++
+	}
+	if j == i || !strings.HasPrefix(s.text[j:], ", ") {
+		return i, i
+	}
+	if from, to = s.next(j + len(", ")); s.at(to) != ')' || !strong(s.text[from:to]) {
+		return i, i
+	}
+	return from, to
+}
+
+// call returns the position of the password in a call that opens a connection: its name ends at i,
+// and the password follows the name of a user, as in ("mysql:host=db", "anna", "x").
+func (s *scanner) call(i int) (from, to int) {
+	none, name := i, false
+	if s.at(i) != '(' {
+		return none, none
+	}
+	i++
+	for range 6 {
+		from, to = s.argumentAt(i)
+		if from == to || !isQuote(s.text[from-1]) {
+			break
+		}
+		if value := s.text[from:to]; name && len(value) >= 8 && s.passwordLike(from, to) {
+			return from, to
+		}
+		name = true
+		for k := from; k < to && name; k++ {
+			name = s.is(k)&(cAlnum|cJoin|cDot|cAt) != 0
+		}
+		i = to + 1
+	}
+	return none, none
+}
+
+// phraseWords is the smallest number of words in the phrase of a wallet.
+const phraseWords = 10
+
+// phrase finds the words after "seed phrase", and the value after "pass phrase".
+func (s *scanner) phrase(k int) (from, to int) {
+	start, end := int(s.dst[k].Start), int(s.dst[k].End)
+	if s.isWord(k-1, "pass") {
+		if from, to = s.linked(start, end); from < to {
+			return from, to
+		}
+		if from, to = s.next(end); s.passwordLike(from, to) {
+			return from, to
+		}
+		return end, end
+	}
+	if !s.isWord(k-1, "seed") && !s.isWord(k-1, "recovery") && !s.isWord(k-1, "mnemonic") && !s.isWord(k-1, "backup") {
+		return end, end
+	}
+	i := s.skipSpaces(s.afterQuote(end))
+	for s.at(i) == ':' || s.at(i) == '=' || isQuote(s.at(i)) {
+		i = s.skipSpaces(i + 1)
+	}
+	from, to = i, i
+	words := 0
+	for {
+		j := to
+		for words > 0 && s.is(j)&cBlank != 0 && j < len(s.text) {
+			j++
+		}
+		n := j
+		for s.is(n)&cLower != 0 {
+			n++
+		}
+		if n-j < 3 || n-j > 8 || s.is(n)&(cAlnum|cHigh) != 0 {
+			break
+		}
+		to = n
+		words++
+	}
+	if words < phraseWords {
+		return end, end
+	}
+	return from, to
+}
+
 // accountWord reports whether a word may be between a word such as login and the name of a user.
 func accountWord(word string) bool {
 	switch strings.ToLower(word) {
-	case "failed", "failure", "fails", "for", "as", "in", "with", "user", "username", "account", "of", "incorrect", "invalid", "denied", "rejected", "refused",
+	case "failed", "failure", "fails", "for", "as", "in", "with", "user", "username", "account", "of", "incorrect", "invalid", "denied", "rejected", "refused", "pair",
 		"error", "by", "login", "the", "credentials", "is", "was", "using", "attempt", "attempted", "wrong", "bad", "not", "accepted", "tried", "from", "to":
 		return true
 	}
@@ -111,6 +199,9 @@ func notName(name string) bool {
 func (s *scanner) oneTimeCode(k int) (from, to int) {
 	end := int(s.dst[k].End)
 	least := 4
+	if s.isWord(k, "cvv") || s.isWord(k, "cvc") || s.isWord(k, "csc") {
+		least = 3
+	}
 	if s.isWord(k, "code") {
 		if !s.codeKind(k) {
 			return end, end
@@ -126,15 +217,56 @@ func (s *scanner) oneTimeCode(k int) (from, to int) {
 	for range 3 {
 		if c := s.at(i); c == ':' || c == '=' || c == '#' || isQuote(c) {
 			i = s.skipSpaces(i + 1)
-		} else if word, after := s.wordAfter(i); word == "is" || word == "was" || word == "code" || word == "number" {
+		} else if word, after := s.wordAfter(i); codeVerb(word) {
 			i = s.skipSpaces(after)
 		}
+	}
+	if s.isWord(k-1, "recovery") || s.isWord(k-1, "backup") {
+		return s.recoveryCodes(i)
 	}
 	j := s.digitsEnd(i)
 	if j-i < least || j-i > 12 || s.is(j)&(cAlnum|cJoin) != 0 {
 		return end, end
 	}
 	return i, j
+}
+
+// codeVerb reports whether a word may be between the word code and the digits.
+func codeVerb(word string) bool {
+	switch word {
+	case "is", "was", "code", "number", "lautet", "ist", "est", "es", "é", "è", "er", "är", "to":
+		return true
+	}
+	return false
+}
+
+// recoveryCodes returns the position of codes of letters and digits with '-' that begin at i, such as
+// x7f2k-tl9fo, and of those that follow after commas or blanks.
+func (s *scanner) recoveryCodes(i int) (from, to int) {
+	from, to = i, i
+	for {
+		j, parts := i, 0
+		for s.is(j)&cAlnum != 0 {
+			for s.is(j)&cAlnum != 0 {
+				j++
+			}
+			parts++
+			if s.at(j) == '-' {
+				j++
+			}
+		}
+		if j-i < 6 || j > i && s.text[j-1] == '-' || parts < 2 && !s.looksSecret(i, j) && !allDigits(s.text[i:j]) {
+			return from, to
+		}
+		to = j
+		for j < to+3 && (s.at(j) == ',' || s.is(j)&cSpace != 0) {
+			j++
+		}
+		if j == to {
+			return from, to
+		}
+		i = j
+	}
 }
 
 // codeBefore finds the digits in "123456 is your verification code", before i.
@@ -168,7 +300,8 @@ func (s *scanner) codeKind(k int) bool {
 			continue
 		}
 		switch strings.ToLower(s.dst[n].Text(s.text)) {
-		case "otp", "time", "verification", "fa", "mfa", "factor", "security", "sms", "passcode", "pin", "tan", "recovery", "backup", "unlock", "puk", "cvv", "cvc", "your", "login", "access":
+		case "otp", "time", "verification", "fa", "mfa", "factor", "security", "sms", "passcode", "pin", "tan", "recovery", "backup", "unlock", "puk", "cvv", "cvc", "your", "login", "access",
+			"ihr", "dein", "votre", "ton", "su", "tu", "seu", "tuo", "uw", "je", "din", "ditt":
 			return true
 		}
 	}

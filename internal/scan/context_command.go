@@ -11,12 +11,15 @@ func (s *scanner) printed(k int) (from, to int) {
 		return end, end
 	}
 	reader := rest[bar:]
-	for _, name := range [...]string{"sudo -S", "-stdin", "passwd", "cryptsetup", "kinit", "passphrase-fd", "-with-token", "login", "vault write", "smbpasswd"} {
+	for _, name := range [...]string{"sudo -S", "-stdin", "passwd", "cryptsetup", "kinit", "passphrase-fd", "-with-token", "login", "vault write", "smbpasswd", "| su", "askpass", "luksOpen"} {
 		if !strings.Contains(reader, name) {
 			continue
 		}
 		for from, to = s.next(end); s.at(from) == '-' && to-from == 2; {
 			from, to = s.next(to)
+		}
+		if strings.IndexByte(s.text[from:to], '%') >= 0 && s.isWord(k, "printf") { // the format
+			from, to = s.next(s.afterQuote(to))
 		}
 		if to > end+bar || s.at(from) == '$' {
 			return end, end
@@ -99,17 +102,6 @@ func (s *scanner) thirdArgument(k int) (from, to int) {
 	return from, to
 }
 
-// secondArgument finds the passphrase in wpa_passphrase network x.
-func (s *scanner) secondArgument(k int) (from, to int) {
-	end := int(s.dst[k].End)
-	if !strings.HasPrefix(s.text[end:], "_passphrase ") {
-		return end, end
-	}
-	_, to = s.next(end + len("_passphrase"))
-	from, to = s.next(to)
-	return from, to
-}
-
 // passwordOptions says in which options a command takes a password.
 type passwordOptions struct {
 	glued, apart string // letters of options with the password directly behind them, and after a blank
@@ -129,7 +121,11 @@ var passwordCommands = func() map[string]passwordOptions {
 	add(passwordOptions{apart: "a"}, "redis valkey")
 	add(passwordOptions{apart: "NP"}, "keygen")
 	add(passwordOptions{glued: "p", apart: "p"}, "steghide runas")
-	add(passwordOptions{apart: "AX"}, "snmpget snmpwalk snmpset snmpbulkwalk snmpbulkget snmptrap snmp")
+	add(passwordOptions{apart: "t"}, "codecov")
+	add(passwordOptions{apart: "s"}, "slappasswd")
+	add(passwordOptions{apart: "kK"}, "openssl")
+	add(passwordOptions{apart: "pPw"}, "security doveadm certutil osslsigncode mutool")
+	add(passwordOptions{glued: "c", apart: "AXc"}, "snmpget snmpwalk snmpset snmpbulkwalk snmpbulkget snmptrap snmp")
 	add(passwordOptions{apart: "w"}, "ldapsearch ldapadd ldapmodify ldapdelete ldappasswd ldapwhoami ldap")
 	return all
 }()
@@ -145,7 +141,7 @@ func (s *scanner) passwordOption(i int) (from, to int) {
 	if letter == 'h' && s.at(after) == 'p' && s.is(after+1)&cBlank == 0 { // rar -hpx
 		letter, after = 'p', after+1
 	}
-	if strings.IndexByte("pPaAXwN", letter) < 0 || i > s.base && s.text[i-1] == '-' {
+	if strings.IndexByte("pPaAXwNctskK", letter) < 0 || i > s.base && s.text[i-1] == '-' {
 		return i, i
 	}
 	if j := s.wordEnd(i + 1); j > i+3 && strengthOf(s.text[i+1:j]) != noKey { // -password x
@@ -155,10 +151,11 @@ func (s *scanner) passwordOption(i int) (from, to int) {
 	user := false
 	for k := len(s.dst) - 1; k >= max(0, len(s.dst)-lineWords) && s.dst[k].Kind != Newline; k-- {
 		t := &s.dst[k]
-		if t.Kind != Word {
+		if t.Kind != Word && t.Kind != Path {
 			continue
 		}
 		name := t.Text(s.text)
+		name = strings.TrimSuffix(name[strings.LastIndexByte(name, '/')+1:], ".exe")
 		if options, known := passwordCommands[name]; known && s.commandAt(k, name) {
 			if letters := options.glued; !apart && strings.IndexByte(letters, letter) >= 0 {
 				return s.gluedValue(after)
@@ -244,11 +241,12 @@ func (s *scanner) windowsOption(i int) (from, to int) {
 		}
 		return i, i
 	}
-	for _, option := range [...]string{"/p:", "/rp ", "/password:", "/pass:", "/pw:"} {
+	for _, option := range [...]string{"/p:", "/rp ", "/p ", "/password:", "/pass:", "/pw:"} {
 		if !hasFoldPrefix(rest, option) {
 			continue
 		}
-		if option == "/p:" && !strings.Contains(s.text[s.lineBegin(i):i], "/u:") || option == "/rp " && !strings.Contains(s.text[s.lineBegin(i):i], "/ru ") {
+		if option == "/p:" && !strings.Contains(s.text[s.lineBegin(i):i], "/u:") || option == "/rp " && !strings.Contains(s.text[s.lineBegin(i):i], "/ru ") ||
+			option == "/p " && !strings.Contains(s.text[s.lineBegin(i):i], "signtool") {
 			return i, i
 		}
 		return s.next(i + len(option))

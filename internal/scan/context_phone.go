@@ -15,6 +15,12 @@ func (s *scanner) marks(k int) (from, to int) {
 		if int(t.End) == start+1 {
 			return start, s.hash(start)
 		}
+	case '*':
+		if t.End-t.Start >= 4 {
+			return s.masked(start, int(t.End))
+		}
+	case '(':
+		return s.american(start)
 	case '<':
 		if t.End-t.Start == 3 {
 			return s.hereString(int(t.End))
@@ -31,10 +37,37 @@ func (s *scanner) marks(k int) (from, to int) {
 	return start, start
 }
 
+// masked returns the position of a key whose middle is hidden by stars: its ends are still secret.
+func (s *scanner) masked(i, j int) (from, to int) {
+	from, to = i, j
+	for from > s.base && from > i-24 && s.is(from-1)&(cAlnum|cJoin) != 0 {
+		from--
+	}
+	for to < len(s.text) && to < j+24 && s.is(to)&(cAlnum|cJoin) != 0 {
+		to++
+	}
+	if i-from < 3 || to-j < 3 || !strings.ContainsAny(s.text[from:i]+s.text[j:to], "0123456789") {
+		return i, i
+	}
+	return from, to
+}
+
+// american returns the position of a phone number such as (212) 555-0187.
+func (s *scanner) american(i int) (from, to int) {
+	if s.at(i+4) != ')' || s.digitsEnd(i+1) != i+4 {
+		return i, i
+	}
+	j := s.skipSpaces(i + 5)
+	if s.digitsEnd(j) != j+3 || strings.IndexByte("-. ", s.at(j+3)) < 0 || s.digitsEnd(j+4) != j+8 || s.is(j+8)&(cAlnum|cHigh) != 0 {
+		return i, i
+	}
+	return i + 1, j + 8
+}
+
 // hereString returns the position of a password that a shell passes to a command: sudo -S <<< x.
 func (s *scanner) hereString(i int) (from, to int) {
 	line := s.text[s.lineBegin(i):i]
-	for _, word := range [...]string{"sudo", "passw", "stdin", "passphrase", "login"} {
+	for _, word := range [...]string{"sudo", "passw", "stdin", "passphrase", "login", "kinit", "cryptsetup", "unlock", "askpass", "openconnect", "gpg"} {
 		if strings.Contains(line, word) {
 			if from, to = s.next(i); s.at(from) == '$' {
 				return i, i
@@ -165,6 +198,9 @@ func (s *scanner) phone(k int) (from, to int) {
 	end := int(s.dst[k].End)
 	i := s.skipSpaces(s.afterQuote(end))
 	for range 3 {
+		if s.at(i) == '_' || s.at(i) == '-' { // phone_number
+			i++
+		}
 		if c := s.at(i); c == ':' || c == '=' || c == '#' || c == '.' || isQuote(c) {
 			i = s.skipSpaces(i + 1)
 		} else if word, after := s.wordAfter(i); word == "number" || word == "no" || word == "nr" || word == "is" || word == "to" {

@@ -131,6 +131,9 @@ func (s *scanner) identify(k int) (from, to int) {
 // oracle finds the password in sqlplus user/x@db.
 func (s *scanner) oracle(k int) (from, to int) {
 	end := int(s.dst[k].End)
+	if from, to = s.call(end); from < to {
+		return from, to
+	}
 	rest := s.lineRest(end)
 	for i := 1; i < len(rest); i++ {
 		if classOf[rest[i]]&cAlnum == 0 || classOf[rest[i-1]]&cBlank == 0 && !isQuote(rest[i-1]) {
@@ -144,6 +147,10 @@ func (s *scanner) oracle(k int) (from, to int) {
 			value := rest[j+1:]
 			if n := strings.IndexAny(value, "@ \"'"); n > 2 && value[n] == '@' {
 				return end + j + 1, end + j + 1 + n
+			} else if n > 2 && value[n] == ' ' && hasFoldPrefix(value[n:], " as sys") {
+				return end + j + 1, end + j + 1 + n
+			} else if n < 0 && strong(value) {
+				return end + j + 1, end + len(rest)
 			} else if n < 0 && s.isWord(k, "sqlplus") && len(value) > 2 && !strings.Contains(value, "/") {
 				return end + j + 1, end + len(rest)
 			}

@@ -78,10 +78,14 @@ func (s *scanner) lineRest(i int) string {
 	return rest
 }
 
+// passwordMax is the largest length in bytes of a value that is compared with the form of a
+// password. So the time for a text without blanks stays linear.
+const passwordMax = 256
+
 // passwordLike reports whether a value looks like a password and not like a word, a number, a host
 // or a file: it has letters and digits, or letters and one of the symbols that names rarely have.
 func (s *scanner) passwordLike(from, to int) bool {
-	if to-from < 6 || s.harmless(from) {
+	if to-from < 6 || to-from > passwordMax || s.harmless(from) {
 		return false
 	}
 	digits, letters, symbols := 0, 0, 0
@@ -110,7 +114,7 @@ func (s *scanner) passwordLike(from, to int) bool {
 // strong reports whether a value of at least 8 characters looks like a password and not like any
 // name: it has small letters, capitals and digits, or digits and a symbol that names do not have.
 func strong(value string) bool {
-	if len(value) < 8 || strings.ContainsAny(value, "/\\() ,;") {
+	if len(value) < 8 || len(value) > passwordMax || strings.ContainsAny(value, "/\\() ,;") {
 		return false
 	}
 	var run blobRun

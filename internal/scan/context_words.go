@@ -22,14 +22,17 @@ func (s *scanner) directive(k int) (from, to int) {
 // anna@db: x", "the password is x", "login anna password x".
 func (s *scanner) sentence(k int) (from, to int) {
 	end := int(s.dst[k].End)
-	if s.at(end) != ' ' {
+	if c := s.at(end); c != ' ' {
+		if c == ',' || c == ';' || c == '\t' || s.endsLine(end) {
+			s.rows(k)
+		}
 		return end, end
 	}
 	word, after := s.wordAfter(end)
 	switch word {
 	case "for", "of", "to", "für", "para", "pour":
 		return s.prompt(after)
-	case "is", "was", "es", "est", "ist", "war", "set", "é", "=":
+	case "is", "was", "es", "est", "ist", "war", "set", "é", "=", "lautet", "lautete", "heißt", "era", "fue", "était":
 		return s.stated(after)
 	}
 	from, to = s.next(end)
@@ -101,7 +104,8 @@ func (s *scanner) afterLogin(k int) bool {
 // foreignNames are the words for a password in other languages, or their first characters in
 // scripts without spaces.
 const foreignNames = "contraseña пароль парола пароля hasło lösenord şifre jelszó khẩu πρόσβασης κωδικός lozinka סיסמה סיסמא parolă " +
-	"비밀번호 암호 密 口 暗 パ รหัสผ่าน ร หรัส clave"
+	"비밀번호 암호 密 口 暗 パ รหัสผ่าน ร หรัส clave sandi laluan slaptažodis المرور السر पासवर्ड পাসওয়ার্ড گذرواژه عبور лозинка  პაროლი գաղտնաբառ " +
+	"lykilorð fjalëkalim fjalëkalimi şifrə parolul கடவுச்சொல்"
 
 // denseNames are the words for a password in scripts that write without spaces.
 var denseNames = [...]string{"密码", "密碼", "口令", "暗証番号", "暗号", "パスワード", "パスフレーズ", "รหัสผ่าน"}
@@ -121,6 +125,17 @@ func (s *scanner) foreignName(k int) (from, to int) {
 			return start, start
 		}
 	}
+	if strings.HasPrefix(s.text[end:], "「") {
+		from = end + len("「")
+		if n := strings.Index(s.text[from:min(len(s.text), from+lineMax)], "」"); n >= 4 && s.is(from)&cHigh == 0 {
+			return from, from + n
+		}
+	}
+	if s.at(end) == ' ' {
+		if from, to = s.next(end); s.is(from)&cHigh == 0 && s.passwordLike(from, to) {
+			return from, to
+		}
+	}
 	if from, to = s.linked(start, end); from == to && s.at(end) == ' ' {
 		if from, to = s.prompt(end); from < to && s.is(from)&cHigh != 0 {
 			return end, end // a sentence in the same language
@@ -137,7 +152,7 @@ func (s *scanner) linked(start, end int) (from, to int) {
 		i++
 	case s.linkWord(i) > 0:
 		n := s.linkWord(i)
-		if s.text[i] < utf8.RuneSelf && !s.passwordLike(s.next(i+n)) {
+		if s.text[i] < utf8.RuneSelf && !s.passwordLike(s.next(i+n)) || s.text[i] >= utf8.RuneSelf && !isColon(s.text[i:]) && s.is(i+n)&cHigh != 0 {
 			return end, end
 		}
 		i += n
@@ -145,6 +160,11 @@ func (s *scanner) linked(start, end int) (from, to int) {
 		return end, end
 	}
 	return s.value(start, sureKey, link{value: i, tight: true})
+}
+
+// isColon reports whether a text begins with a wide ':' or '='.
+func isColon(text string) bool {
+	return strings.HasPrefix(text, "：") || strings.HasPrefix(text, "＝")
 }
 
 // linkWord returns the length of a foreign ':' or '=' or of a verb at i, or 0.

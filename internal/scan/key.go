@@ -23,8 +23,12 @@ const (
 // results are equal if no secret follows.
 func (s *scanner) named(start, end int) (from, to int) {
 	switch c := s.at(end); {
+	case c == '\t':
+		return s.column(start, end)
 	case c == ' ':
 		switch next := s.at(end + 1); {
+		case next == '|' || next == ' ' || next == '-' && s.at(end+2) == '>':
+			return s.column(start, end)
 		case next == '=' || next == ':' || isQuote(next):
 		case classOf[next]&cBlank == 0:
 			return s.spaced(start, end)
@@ -45,7 +49,9 @@ func (s *scanner) named(start, end int) (from, to int) {
 		return end, end
 	}
 	if l.bare && hasFoldSuffix(s.text[start:end], "secret") { // secret "x" not found: the name of an object
-		level = hintKey
+		if i := s.skipSpaces(l.value) + 1; !strong(s.text[i:s.end(i, s.text[i-1])]) {
+			level = hintKey
+		}
 	}
 	if s.text[start:end] == "PASS" && testName(s.text[s.skipSpaces(l.value):]) {
 		return end, end
@@ -79,9 +85,7 @@ type link struct {
 
 func (s *scanner) link(start, end int) link {
 	i, quoted := end, false
-	if s.at(i) == '\\' && isQuote(s.at(i+1)) {
-		i++
-	}
+	i = s.afterEscapes(i)
 	if isQuote(s.at(i)) {
 		quoted = true
 		i++
@@ -169,7 +173,7 @@ func (s *scanner) secondArgumentAt(start, comma int) int {
 	if !isQuote(s.at(i)) {
 		return 0
 	}
-	if end := s.end(i+1, s.text[i]); isQuote(s.at(end)) && s.at(end+1) == ')' && strengthOf(s.text[i+1:end]) == noKey {
+	if end := s.end(i+1, s.text[i]); isQuote(s.at(end)) && (s.at(end+1) == ')' || s.at(end+1) == ',') && strengthOf(s.text[i+1:end]) == noKey {
 		return i
 	}
 	return 0
@@ -237,6 +241,9 @@ func (s *scanner) spaced(start, end int) (from, to int) {
 		}
 	case last == 'd' || last == 'e':
 		if hasFoldSuffix(s.text[start:end], "password") || hasFoldSuffix(s.text[start:end], "passphrase") {
+			if from, to = s.groups(end + 1); from < to {
+				return from, to
+			}
 			from, to = end+1, s.valueEnd(end+1)
 			if s.looksSecret(from, to) && s.at(to) != ':' && s.at(to) != '=' && strings.ContainsAny(s.text[from:to], "0123456789") &&
 				strings.IndexByte(s.text[from:to], '(') < 0 {
@@ -282,6 +289,39 @@ func (s *scanner) setting(start, end int) (from, to int) {
 		}
 	}
 	return end, end
+}
+
+// groups returns the position of a password in four or more groups of four letters and digits, as
+// providers of mail make them for programs: h3Kd 9fQa w2Lm x8Zp.
+func (s *scanner) groups(i int) (from, to int) {
+	n, digits := 0, 0
+	for to = i; ; {
+		j := to
+		if n > 0 {
+			if s.at(j) != ' ' {
+				break
+			}
+			j++
+		}
+		for k := j; k < j+4; k++ {
+			if s.is(k)&cAlnum == 0 {
+				j = -1
+				break
+			}
+			if isDigit(s.text[k]) {
+				digits++
+			}
+		}
+		if j < 0 || s.is(j+4)&(cAlnum|cHigh) != 0 {
+			break
+		}
+		to = j + 4
+		n++
+	}
+	if n < 4 || digits < 2 {
+		return i, i
+	}
+	return i, to
 }
 
 func (s *scanner) skipSpaces(i int) int {

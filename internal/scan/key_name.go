@@ -102,16 +102,19 @@ type keyName struct {
 // keyNames contains the words at the end of the names of secrets. The words are grouped by
 // their last byte. In each group, longer words come before shorter words.
 var keyNames = keysByLast([]keyName{
+	{"chpasswd", alone, noKey},
 	{"password", anywhere, sureKey}, {"passwd", anywhere, sureKey}, {"oldpwd", alone, folderKey}, {"pwd", alone, folderKey},
 	{"pwd", anywhere, sureKey}, {"pswd", anywhere, sureKey}, {"psw", asWord, sureKey}, {"passphrase", anywhere, sureKey}, {"passcode", anywhere, sureKey}, {"pass", anywhere, passKey},
 	{"pw", asWord, sureKey},
+	{"creds", asWord, authKey}, {"appid", alone, hintKey}, {"mnemonic", asWord, sureKey}, {"seedphrase", anywhere, sureKey}, {"securityanswer", anywhere, sureKey}, {"secretstring", anywhere, sureKey},
+	{"upw", alone, sureKey}, {"opw", alone, sureKey}, {"ownerpw", anywhere, sureKey}, {"psk", asWord, sureKey}, {"honeycombteam", anywhere, sureKey}, {"userpass", anywhere, authKey}, {"basicauth", anywhere, authKey}, {"authpass", anywhere, sureKey},
 	{"bindpw", anywhere, sureKey}, {"rootpw", anywhere, sureKey}, {"userpw", anywhere, sureKey}, {"adminpw", anywhere, sureKey}, {"dbpw", anywhere, sureKey},
 	{"pin", asWord, pinKey}, {"pincode", anywhere, pinKey}, {"tan", alone, pinKey}, {"pan", alone, pinKey},
 	{"passwort", anywhere, sureKey}, {"kennwort", anywhere, sureKey}, {"motdepasse", anywhere, sureKey}, {"senha", asWord, sureKey},
 	{"palavrapasse", anywhere, sureKey}, {"contrasena", anywhere, sureKey}, {"heslo", asWord, sureKey}, {"haslo", asWord, sureKey}, {"wachtwoord", anywhere, sureKey},
 	{"salasana", anywhere, sureKey}, {"losenord", anywhere, sureKey}, {"adgangskode", anywhere, sureKey}, {"passord", anywhere, sureKey}, {"parola", asWord, sureKey},
 	{"sifre", asWord, sureKey}, {"jelszo", anywhere, sureKey}, {"lozinka", asWord, sureKey}, {"geslo", asWord, sureKey}, {"katasandi", anywhere, sureKey},
-	{"parool", asWord, sureKey}, {"slaptazodis", anywhere, sureKey}, {"matkhau", anywhere, sureKey}, {"parole", asWord, tokenKey},
+	{"parool", asWord, sureKey}, {"kodeord", anywhere, sureKey}, {"contrasinal", asWord, sureKey}, {"contrasenya", asWord, sureKey}, {"wagwoord", asWord, sureKey}, {"pasahitza", asWord, sureKey}, {"zaporka", asWord, sureKey}, {"slaptazodis", anywhere, sureKey}, {"matkhau", anywhere, sureKey}, {"parole", asWord, tokenKey},
 	{"secret", anywhere, sureKey}, {"secretkeybase", anywhere, sureKey},
 	{"apikey", anywhere, sureKey}, {"accesskey", anywhere, sureKey}, {"secretkey", anywhere, sureKey}, {"privatekey", anywhere, sureKey},
 	{"accountkey", anywhere, sureKey}, {"signingkey", anywhere, sureKey}, {"encryptionkey", anywhere, sureKey},

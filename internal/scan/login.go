@@ -127,5 +127,32 @@ func (s *scanner) option(i int) (from, to int) {
 		}
 		return i, i
 	}
+	if strings.HasPrefix(rest, "-a ") && s.clientBefore() {
+		from, to = s.argument(i + len("-a"))
+		if n := strings.IndexByte(s.text[from:max(from, to)], ':'); n > 0 && from+n+1 < to {
+			return from + n + 1, to
+		}
+	}
+	if strings.HasPrefix(rest, "-y ") && (s.hasBefore("dig") || s.hasBefore("nsupdate")) { // -y hmac-sha256:name:x
+		from, to = s.argument(i + len("-y"))
+		if n := strings.LastIndexByte(s.text[from:max(from, to)], ':'); n > 0 {
+			return from + n + 1, to
+		}
+	}
 	return s.passwordOption(i)
+}
+
+// clientBefore reports whether the command of an option is one of the clients http and https.
+func (s *scanner) clientBefore() bool {
+	return s.hasBefore("http") || s.hasBefore("https") || s.hasBefore("xh")
+}
+
+// hasBefore reports whether a word is one of the last tokens of the line.
+func (s *scanner) hasBefore(word string) bool {
+	for k := len(s.dst) - 1; k >= max(0, len(s.dst)-8) && s.dst[k].Kind != Newline; k-- {
+		if s.isWord(k, word) {
+			return true
+		}
+	}
+	return false
 }

@@ -117,6 +117,8 @@ var nasty = []string{
 	"token='x'a ", "\"Authorization: ", "Cookie: ", "Cookie:a=", "Bearer ", "pass:is:", "PWD=/", "--token ", "-u ", "-u a:", "mysql -p", "<password>", "-----BEGIN ", "-----END ",
 	"-----BEGIN A-----", "-----END A-----", "-----BEGIN A-----\nMIIE\n", "sk-", "eyJ", "AKIA", "Ab1", "AbC1xY2z", "é", "连", "[", "[PATH]", "{\"name\":\"PASSWORD\",\"v\":", "don't ",
 	"X", "xX", "1a", "\x1b[", "\xff", "\u2028", "@tcp(", "u:p@tcp(", "a b", "\\n", "\\u0041", "\\\"", "?a=1&", "key AbCdEf1234567890abcd ",
+	"auth=basic", "sid=aB1/", "密码错误", "пароль", "?appid=ed7a77874e5faf74bc1ac9f2780a23b6", "passwd,abc\n", "pwd,pw1\nab12,cd34\n", "connect(\"a\",", "mc alias set a", "seed phrase abc",
+	"password\t", "password |", "Password:\n", "code: a1-", "a****", "\\\\\\", "\"password\\\\", "(212) 555-", "<password><![CDATA[", "dig -y a:",
 }
 
 // A text that is 32 times as long must take about 32 times as long, not 1,024 times.

@@ -16,10 +16,15 @@ type scanner struct {
 	// begins before noEmail.
 	noEmail, noScheme, noDotted, noRelPath, noBlob, noCreds, noToken int
 
+	values   valueMemo
 	creds    credsMemo
 	pemEnd   int // position of the next end of a PEM block, or the end of the text
 	pemFloor int // PEM blocks before this offset are tokens already
 }
+
+// valueMemo is the last range without a character that ends a value. It holds for one length of the
+// text, because a part of the text may be read alone.
+type valueMemo struct{ text, from, to int }
 
 func (s *scanner) run(i int) {
 	for i < len(s.text) {

@@ -22,6 +22,11 @@ var shapes = shapesByFirst([]shape{
 	{"tgp_v1_", 16}, {"tskey-", 10}, {"vercel_", 16}, {"whsec_", 8}, {"xai-", 16}, {"xapp-", 8},
 	{"xoxa-", 8}, {"xoxb-", 8}, {"xoxc-", 8}, {"xoxd-", 8}, {"xoxe-", 8}, {"xoxe.xox", 8}, {"xoxo-", 8}, {"xoxp-", 8}, {"xoxr-", 8}, {"xoxs-", 8},
 	{"ya29.", 12},
+	{"csk-", 30}, {"dt0c01.", 24}, {"dt0s01.", 24}, {"dt0s16.", 24}, {"bkua_", 20}, {"fw_", 24}, {"gloas-", 16}, {"glptt-", 16}, {"glft-", 8}, {"glsoat-", 8},
+	{"glagent-", 16}, {"glcbt-", 8}, {"HRKU-", 30}, {"hrku-", 30}, {"jina_", 30}, {"lsv2_pt_", 20}, {"lsv2_sk_", 20}, {"mlsn.", 30}, {"nfp_", 24}, {"pnu_", 24},
+	{"pul-", 30}, {"re_", 24}, {"sgd_", 24}, {"squ_", 20}, {"sqa_", 20}, {"sqp_", 20}, {"sntryu_", 16}, {"sdk-", 36}, {"mob-", 36}, {"tfp_", 24}, {"tvly-", 20},
+	{"vcp_", 20}, {"xkeysib-", 20}, {"xsmtpsib-", 20}, {"shpit_", 16}, {"duffel_live_", 16}, {"FLWSECK-", 16}, {"EZAK", 40}, {"gcpat_", 30}, {"pa-", 40},
+	{"AKCp", 40}, {"dsapi_", 20}, {"e2b_", 30}, {"lob_live_", 16}, {"frwn_", 20}, {"nrn_", 30}, {"pk_", 36},
 })
 
 type shape struct {
@@ -125,7 +130,22 @@ func (s *scanner) dottedToken(i int) int {
 const (
 	blobMin   = 20
 	secretMin = 40 // from this length in bytes on, a blob is a secret in any context
+	// prefixedMin is the same for a blob that begins with a short word and '_' or '-', as the keys of
+	// most services do. Ids of that form are shorter.
+	prefixedMin = 34
 )
+
+// prefixed reports whether a blob begins with a word of 2 to 8 small letters and digits and '_' or '-'.
+func (s *scanner) prefixed(i int) bool {
+	j := i
+	for j < i+9 && s.is(j)&(cLower|cDigit) != 0 {
+		j++
+	}
+	return j >= i+2 && s.is(i)&cLower != 0 && s.is(j)&cJoin != 0 && !idPrefixes[s.text[i:j]]
+}
+
+// idPrefixes are the beginnings of ids, which are no secrets.
+var idPrefixes = wordSet("asst batch call chatcmpl cmpl cs cus evt file img in job msg pi req resp run span sub task thread toolu trace tx upload user usr")
 
 // blob reads a long run of letters and digits that looks random: a request id, a hash or base64.
 // Its token is a Secret if the run is very long or near the name of a secret. Otherwise the token
@@ -157,6 +177,8 @@ func (s *scanner) blob(i int) (int, Kind) {
 	case n < blobMin || run.digits < 2 || run.changes*5 < n:
 		return i, ID
 	case n >= secretMin && run.digits > 2 && run.upper > 2 && run.lower > 2 && !s.idBefore():
+		return j, Secret
+	case n >= prefixedMin && run.digits > 2 && run.upper > 4 && run.lower > 4 && s.prefixed(i) && !s.idBefore():
 		return j, Secret
 	}
 	if s.nearKey(8) {

@@ -7,7 +7,17 @@ import "strings"
 func (s *scanner) value(start int, level strength, l link) (from, to int) {
 	i := s.skipSpaces(l.value)
 	none := i
+	if s.endsLine(i) && level == sureKey {
+		return s.nextLine(i)
+	}
 	if l.element {
+		if strings.HasPrefix(s.text[i:], "<![CDATA[") {
+			i += len("<![CDATA[")
+			if n := strings.Index(s.text[i:min(len(s.text), i+elementMax)], "]]>"); n > 0 && !s.skips(i, level) && s.isSecret(i, i+n, level, '<', l) {
+				return i, i + n
+			}
+			return none, none
+		}
 		rest := s.text[i:min(len(s.text), i+elementMax)]
 		n := strings.IndexByte(rest, '<')
 		if escaped := strings.Index(rest, "&lt;"); escaped >= 0 && (n < 0 || escaped < n) {
@@ -48,9 +58,11 @@ func (s *scanner) value(start int, level strength, l link) (from, to int) {
 	quote := byte(0)
 	if isQuote(s.at(i)) {
 		quote, i = s.at(i), i+1
-	} else if s.at(i) == '\\' && isQuote(s.at(i+1)) {
-		quote, i = '\\', i+2
+	} else if j := s.afterEscapes(i); j > i {
+		quote, i = '\\', j+1
 		l.tight = true
+	} else if s.at(i) == '{' && isQuote(s.afterEscapesAt(i+1)) { // an object
+		return none, none
 	}
 	if level == headerKey {
 		return s.header(start, i, quote, l)
@@ -68,6 +80,19 @@ func (s *scanner) value(start int, level strength, l link) (from, to int) {
 		i += n
 	}
 	to = s.end(i, quote)
+	if level == authKey {
+		if n := strings.IndexByte(s.text[i:min(to, i+passwordMax)], ':'); n > 0 && s.passwordLike(i+n+1, to) {
+			return i + n + 1, to
+		}
+		if s.is(start)&cUpper != 0 && s.is(start+1)&cUpper != 0 && l.tight && s.passwordLike(i, to) { // REDISCLI_AUTH
+			return i, to
+		}
+	}
+	if quote == 0 && level == sureKey {
+		if _, end := s.groups(i); end > to {
+			to = end
+		}
+	}
 	if quote == 0 && to > i && s.isNext(i, to) {
 		return none, none
 	}
@@ -210,7 +235,7 @@ func (s *scanner) end(i int, quote byte) int {
 	last, limit := 0, len(s.text)
 	for ; i < limit; i++ {
 		switch c := s.text[i]; {
-		case c == '\\' && quote == '\\' && isQuote(s.at(i+1)):
+		case c == '\\' && quote == '\\' && s.afterEscapes(i) > i:
 			return i
 		case c == '\\':
 			i++
@@ -233,12 +258,30 @@ func (s *scanner) end(i int, quote byte) int {
 	return len(s.text)
 }
 
-// valueEnd returns the end of a value without quotes.
-func (s *scanner) valueEnd(i int) int {
+// afterEscapes returns the position of a quote that is escaped at i by one or more backslashes, or i.
+func (s *scanner) afterEscapes(i int) int {
 	j := i
-	for j < len(s.text) && !s.ends(j) {
+	for j < i+8 && s.at(j) == '\\' {
 		j++
 	}
+	if j > i && isQuote(s.at(j)) {
+		return j
+	}
+	return i
+}
+
+// afterEscapesAt returns the byte after such backslashes.
+func (s *scanner) afterEscapesAt(i int) byte { return s.at(s.afterEscapes(i)) }
+
+// valueEnd returns the end of a value without quotes.
+func (s *scanner) valueEnd(i int) int {
+	if m := &s.values; m.text != len(s.text) || i < m.from || i > m.to { // else the value is the end of the last one
+		m.text, m.from, m.to = len(s.text), i, i
+		for m.to < len(s.text) && !s.ends(m.to) {
+			m.to++
+		}
+	}
+	j := s.values.to
 	for j > i && (s.text[j-1] == '.' || s.text[j-1] == ',' || s.text[j-1] == ':') {
 		j--
 	}
@@ -276,46 +319,6 @@ func (s *scanner) nameAt(i int) bool {
 	return false
 }
 
-// harmless reports whether a text is not a secret value: it is a word such as null or
-// expired, the beginning of a sentence, or stars that hide a value.
-func (s *scanner) harmless(i int) bool {
-	j := i
-	for j < i+16 && (s.is(j)&cLetter != 0 || s.at(j) == '\'' && s.is(j+1)&cLetter != 0) {
-		j++
-	}
-	if j == i {
-		for s.at(j) == '*' {
-			j++
-		}
-		return j > i+2 && s.is(j)&cAlnum == 0 && (s.is(j+1)&cAlnum == 0 || isQuote(s.at(j)))
-	}
-	switch c := s.at(j); {
-	case classOf[c]&(cAlnum|cHigh|cJoin) != 0, c == '@', c == '!', c == '#', c == '$', c == '%', c == '+', c == '/', c == '=', c == '.' && s.is(j+1)&cAlnum != 0:
-		return false
-	}
-	var buf [16]byte
-	for k := i; k < j; k++ {
-		buf[k-i] = lower(s.text[k])
-	}
-	return harmlessWords[string(buf[:j-i])]
-}
-
-var harmlessWords = wordSet("null none nil true false undefined missing empty required invalid incorrect wrong expired mismatch denied " +
-	"failed failure error errors not is was are were has have had must can't can cannot could couldn't should shouldn't will won't would too " +
-	"unauthorized rejected revoked unknown unsupported malformed unexpected bad no yes forbidden disabled this that the your you " +
-	"please field value does doesn't did didn't do don't use used using got expected authentication string hidden omitted masked " +
-	"be been contains contain length minimum maximum only enter provide provided need needs unable " +
-	"verification validation check checking hash matches match if when while after before because but header signature token secret key " +
-	"password xxx xxxx xxxxx xxxxxx xxxxxxx xxxxxxxx")
-
-func wordSet(words string) map[string]bool {
-	set := make(map[string]bool)
-	for word := range strings.FieldsSeq(words) {
-		set[word] = true
-	}
-	return set
-}
-
 // blobKeyMin is the smallest length in bytes of a secret whose name only suggests a secret.
 const blobKeyMin = 16
 
@@ -345,11 +348,15 @@ func (s *scanner) looksSecret(from, to int) bool {
 	}
 }
 
+// blobMax is how many bytes of a value blobLike and encoded read at most.
+const blobMax = 256
+
 // blobLike reports whether a value looks random and contains only characters of encoded bytes.
 func (s *scanner) blobLike(from, to int) bool {
 	if s.uuid(from, to) {
 		return false
 	}
+	to = min(to, from+blobMax)
 	var run blobRun
 	path := false
 	for k := from; k < to; k++ {
@@ -370,6 +377,7 @@ func (s *scanner) blobLike(from, to int) bool {
 // as often as encoded bytes do.
 func (s *scanner) encoded(from, to int) bool {
 	var run blobRun
+	to = min(to, from+blobMax)
 	for k := from; k < to; k++ {
 		c := s.text[k]
 		if !blobChar(c) && c != '=' {

@@ -198,10 +198,15 @@ func (s *scanner) plain(start int) bool {
 // mayAnnounce reports whether a secret may follow a word of small letters and a blank,
 // see named.
 func (s *scanner) mayAnnounce(start, end int) bool {
+	if s.text[end] == '\t' {
+		return end-start >= 2
+	}
 	if s.text[end] != ' ' {
 		return false // no secret follows, because the blank is not between a name and its value
 	}
 	switch next := s.at(end + 1); {
+	case next == ' ':
+		return end-start >= 2
 	case classOf[next]&cBlank != 0:
 		return false
 	case classOf[next]&(cAlnum|cHigh) == 0 || start > s.base && s.text[start-1] == '-':

@@ -252,6 +252,9 @@ func (t *Txn) group(f *job.Failure, r *Run) (g *groupRow, err error) {
 		return nil, err
 	}
 	t.wrote = true
+	if err := t.takeOver(g, f, r.lane.kind); err != nil {
+		return nil, err
+	}
 	t.knowGroup(f.Fingerprint, g)
 	return g, nil
 }

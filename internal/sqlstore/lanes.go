@@ -31,9 +31,11 @@ type Catalog struct {
 	queues map[string]*queueRow
 	rates  map[string]job.Micros
 	groups map[string]*groupRow // a cache; the map key is the fingerprint
-	terms  map[string]int64     // a cache; the map key is the encoded form of the terms, the value is their number
-	ended  job.ID               // an upper bound for the ids of ended jobs
-	deaths int64                // the number of the newest death
+	// noOlderGroups is the version of fingerprints, such as "2:", beside which no other was found.
+	noOlderGroups string
+	terms         map[string]int64 // a cache; the map key is the encoded form of the terms, the value is their number
+	ended         job.ID           // an upper bound for the ids of ended jobs
+	deaths        int64            // the number of the newest death
 
 	termsByID map[int64]job.Terms // a cache; the map key is the number of the terms
 

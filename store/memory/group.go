@@ -33,6 +33,7 @@ func (t *tx) join(e *entry, cause job.Cause) {
 		if cause != job.Expired {
 			g.Code, g.Message = e.Code, storekit.GroupMessage(e.Message)
 		}
+		t.takeOver(g)
 		t.groups[e.Fingerprint] = g
 	}
 	g.LastAt = t.now
@@ -59,6 +60,31 @@ func (t *tx) join(e *entry, cause job.Cause) {
 	}
 	if e.Status == job.Pending {
 		g.Pending++
+	}
+}
+
+// takeOver gives a new group what people have said about the group of the same cause that older rules
+// of fingerprints made.
+func (t *tx) takeOver(g *group) {
+	var old *group
+	for _, o := range t.groups {
+		if o.SaidAbout() && g.Succeeds(&o.Group) && (old == nil || o.LastAt > old.LastAt || o.LastAt == old.LastAt && o.Fingerprint < old.Fingerprint) {
+			old = o
+		}
+	}
+	if old == nil {
+		return
+	}
+	g.TakeOver(&old.Group)
+	g.by, g.note = old.by, old.note
+	n := 0
+	for _, o := range t.groups {
+		if o.Set == g.Set {
+			n++
+		}
+	}
+	if n >= store.GroupsMax {
+		g.Set = ""
 	}
 }
 

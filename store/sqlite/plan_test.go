@@ -58,6 +58,7 @@ var writing = []plan{
 	{name: "addBatch", want: noPlan},
 	{name: "addCounter", want: noPlan},
 	{name: "addGroup", want: "SEARCH redrive_groups" + byID},
+	{name: "takeOver", want: "SEARCH redrive_groups" + byID},
 	{name: "addNextID", want: "SEARCH redrive_meta USING PRIMARY KEY (key=?)"},
 	{name: "askCancel", want: "SEARCH redrive_jobs" + byID},
 	{name: "delBody", want: "SEARCH redrive_bodies" + byID},
@@ -172,10 +173,10 @@ var reading = []plan{
 }
 
 // whole lists the statements that must read all rows: the statements of Dump and of the
-// doctor.
+// doctor, and those that look for groups of earlier fingerprints when a group is made.
 var whole = []plan{
 	{name: "allBegun"}, {name: "allDead"}, {name: "allFigures"}, {name: "allOriginals"}, {name: "allDone"}, {name: "allEvents"},
-	{name: "allFailures"}, {name: "allGroups"}, {name: "allNotes"}, {name: "allRequests"}, {name: "allSecrets"}, {name: "allKeys"}, {name: "allPolicies"}, {name: "allRedrives"}, {name: "allTerms"},
+	{name: "allFailures"}, {name: "allGroups"}, {name: "anyOlder"}, {name: "selOlder"}, {name: "allNotes"}, {name: "allRequests"}, {name: "allSecrets"}, {name: "allKeys"}, {name: "allPolicies"}, {name: "allRedrives"}, {name: "allTerms"},
 	{name: "allLive"}, {name: "allProgress"}, {name: "auditRows"},
 	{name: "recount"}, {name: "recountDead"}, {name: "recountGroups"},
 	{name: "selDeadLetters"},

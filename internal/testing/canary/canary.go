@@ -20,6 +20,9 @@ type Text struct {
 //go:embed secrets.txt
 var secrets string
 
+//go:embed further.txt
+var further string
+
 //go:embed private.txt
 var private string
 
@@ -31,6 +34,9 @@ var harmless string
 
 // Secrets returns texts with secrets. Each seed gives other secrets.
 func Secrets(seed uint64) []Text { return expand(secrets, seed) }
+
+// Further returns more texts with secrets, written by somebody who did not look at the rules.
+func Further(seed uint64) []Text { return expand(further, seed) }
 
 // Private returns texts with paths of files and with addresses of hosts.
 func Private(seed uint64) []Text { return expand(private, seed) }
