@@ -117,7 +117,7 @@ func TestServe_UnixSocket(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) }) // a folder that stays harms nobody
-	write(t, dir, "redrive.yaml", "server: {listen: 'unix:r.sock', socket_mode: '0600'}\n")
+	write(t, dir, "redrive.yaml", "server: {listen: 'unix:r.sock', socket_mode: '0600'}\nkinds: {k: {command: [cat]}}\n")
 	socket := filepath.Join(dir, "r.sock")
 	ask := func() (int, error) {
 		transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
@@ -271,7 +271,7 @@ func TestTrap41_AStopEndsStreamsAndASecondSignalEndsIt(t *testing.T) {
 func TestTrap40_TheAccessLogHasNoSecret(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	write(t, dir, "redrive.yaml", "log: {format: json}\n")
+	write(t, dir, "redrive.yaml", "log: {format: json}\nkinds: {k: {command: [cat]}}\n")
 	key, _, code := run(t, dir, "keys", "create", "root", "--role", "administer")
 	if code != 0 {
 		t.Fatal("no key was made")

@@ -274,7 +274,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, st *state) error 
 	}
 	c := &api.Call{Route: st.route, W: w, R: r, RequestID: st.id, Correlation: correlation(r)}
 	caller, err := s.o.Identify(r)
-	open := st.route.Roles == 0 && !st.route.AnyCaller || st.route.Local && s.gated && access.IsLocal(r)
+	open := st.route.Roles == 0 && !st.route.AnyCaller || err != nil && st.route.Local && s.gated && access.IsLocal(r)
 	switch {
 	case err == nil:
 		st.caller, c.Caller = caller, caller

@@ -25,7 +25,7 @@ func TestX2_MistakesOfTheServerPartHaveTheirPlace(t *testing.T) {
 		{"tls: {cert: server.crt}", "server.tls has no key; add the file with the private key of the certificate"},
 		{"tls: {key: server.key}", "server.tls has no cert; add the file with the certificate"},
 		{"tls: {cert: '', key: a}", "server.tls.cert is empty"},
-		{"tls: {cert: a, keys: b}", `did you mean "key"?`},
+		{"tls: {cert: a, key: c, keys: b}", `did you mean "key"?`},
 		{"auth: proxy, proxy: {roles: {a: view}}", "server.proxy.trusted names no proxy: add the addresses of the proxy"},
 		{"auth: proxy, proxy: {trusted: [10.0.0.0/8]}", "server.proxy.roles gives nobody a role: add the roles of groups"},
 		{"hosts: jobs.example.org", "server.hosts must be a list of names"},

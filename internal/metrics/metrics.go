@@ -11,7 +11,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"github.com/prometheus/common/expfmt"
 
 	"github.com/redrive/redrive"
 )
@@ -38,7 +38,8 @@ type Options struct {
 
 // Metrics are the metrics of one server. It is an http.Handler that writes them.
 type Metrics struct {
-	http.Handler
+	registry *prometheus.Registry
+	log      *slog.Logger
 	requests *prometheus.CounterVec
 	took     *prometheus.HistogramVec
 }
@@ -49,6 +50,7 @@ var buckets = []float64{0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5,
 // New makes the metrics of a server.
 func New(source Source, o *Options) *Metrics {
 	m := &Metrics{
+		registry: prometheus.NewRegistry(), log: o.Logger,
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "redrive_http_requests_total", Help: "Requests by route, method and status."}, []string{"route", "method", "status"}),
 		took:     prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "redrive_http_request_duration_seconds", Help: "Time from a request to the end of its answer. Streams of events are not in it.", Buckets: buckets}, []string{"route", "method"}),
 	}
@@ -57,12 +59,27 @@ func New(source Source, o *Options) *Metrics {
 	gauge := func(name, help string, n func() int) prometheus.Collector {
 		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, func() float64 { return float64(n()) })
 	}
-	r := prometheus.NewRegistry()
-	r.MustRegister(m.requests, m.took, build, newFigures(source, o), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+	m.registry.MustRegister(m.requests, m.took, build, newFigures(source, o), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		gauge("redrive_event_listeners", "Streams of events that this server has open.", o.Listeners),
 		gauge("redrive_held_answers", "Answers that this server holds until their job has ended.", o.Held))
-	m.Handler = promhttp.HandlerFor(r, promhttp.HandlerOpts{MaxRequestsInFlight: 4, ErrorLog: slog.NewLogLogger(o.Logger.Handler(), slog.LevelWarn)})
 	return m
+}
+
+// ServeHTTP writes the metrics as text. (Package promhttp can compress them, but makes the program
+// larger by its compressors.)
+func (m *Metrics) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	families, err := m.registry.Gather()
+	if err != nil { // what could be read is written
+		m.log.WarnContext(r.Context(), "some metrics cannot be read", "error", err)
+	}
+	format := expfmt.NewFormat(expfmt.TypeTextPlain)
+	w.Header().Set("Content-Type", string(format))
+	out := expfmt.NewEncoder(w, format)
+	for _, f := range families {
+		if err := out.Encode(f); err != nil {
+			return // the client has gone
+		}
+	}
 }
 
 // Request counts a request. The route is the pattern of the route, never a path that a client has sent.
