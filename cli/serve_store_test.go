@@ -11,15 +11,15 @@ import (
 
 // part of: X3, Q10
 //
-// While PostgreSQL is read-only, restarts or is away, submits are refused with Retry-After, or their
+// While PostgreSQL is full, restarts or is away, submits are refused with Retry-After, or their
 // outcome is said to be unknown with their ids; /readyz says what is wrong; afterwards the server goes
 // on by itself, and no refused job exists.
 func TestServe_TheStoreIsInTrouble(t *testing.T) {
 	t.Parallel()
-	db := pgtest.New(t)
+	db := pgtest.New(t, pgtest.Disk("160m"), pgtest.Setting("max_wal_size", "32MB"), pgtest.Setting("min_wal_size", "32MB"))
 	s := serve(t, t.TempDir(), "--db", db.DSN())
 	submit := func() (int, http.Header, string) {
-		r, err := http.NewRequestWithContext(t.Context(), "POST", s.url+"/api/jobs", strings.NewReader(`{"kind":"k","payload":1}`))
+		r, err := http.NewRequestWithContext(t.Context(), "POST", s.url+"/api/jobs", strings.NewReader(`{"kind":"k","payload":"`+strings.Repeat("fill", 50_000)+`"}`))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -45,22 +45,16 @@ func TestServe_TheStoreIsInTrouble(t *testing.T) {
 	if status, _, body := submit(); status != http.StatusCreated {
 		t.Fatalf("got %d %s, want 201", status, body)
 	}
-	admin := func(sql string) {
-		t.Helper()
-		conn := pgtest.Connect(t, db.DSN())
-		for _, statement := range []string{sql, "SELECT pg_reload_conf()"} {
-			if _, err := conn.Exec(t.Context(), statement); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	admin("ALTER SYSTEM SET default_transaction_read_only = on")
-	becomes(t, "a submit to a read-only store is refused", func() bool {
+	db.FillDisk()
+	becomes(t, "a submit to a full store is refused", func() bool {
 		status, header, body := submit()
-		return status == 503 && header.Get("Retry-After") != "" && strings.Contains(body, "store-read-only")
+		if status != 201 && (status < 503 || header.Get("Retry-After") == "") {
+			t.Errorf("the store is full: got %d %s, want 201 while there is room, otherwise 503, 504 or 507 with Retry-After", status, body)
+		}
+		return status == 507
 	})
-	ready(503, "the store is read-only")
-	admin("ALTER SYSTEM RESET default_transaction_read_only")
+	ready(503, "the store is full")
+	db.FreeDisk()
 	becomes(t, "the store is written again", func() bool { status, _, _ := submit(); return status == 201 })
 	ready(200, `"ready"`)
 	db.Restart(servers.Fast)
