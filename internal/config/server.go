@@ -10,7 +10,7 @@ import (
 	"github.com/redrive/redrive/server/access"
 )
 
-// Server says where the HTTP server listens, and how it lets callers in.
+// Server says where the HTTP server listens and how it identifies its callers.
 type Server struct {
 	// Listen is an address and a port, or SocketPrefix and the path of a Unix socket. Default
 	// ListenDefault.
