@@ -22,7 +22,8 @@ const (
 	stopLimit = 10 * time.Second
 )
 
-// headerSlop is what http.Server reads beyond its MaxHeaderBytes.
+// headerSlop is what http.Server reads beyond its MaxHeaderBytes. From a connection that has had a
+// request before, it can read as much once more.
 const headerSlop = 4 << 10
 
 // serveHTTP serves until ctx ends, and then answers the requests that have arrived. Requests that come
