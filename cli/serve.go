@@ -54,7 +54,7 @@ func (c *serveCmd) Run(ctx context.Context, a *app) (err error) {
 			return err
 		}
 	}
-	at, err := c.placeOf(&s)
+	at, err := c.placeOf(&s, a.now)
 	if err != nil {
 		return err
 	}

@@ -24,7 +24,7 @@ type place struct {
 }
 
 // placeOf returns the place that --listen or the configuration names.
-func (c *serveCmd) placeOf(s *settings) (place, error) {
+func (c *serveCmd) placeOf(s *settings, now func() time.Time) (place, error) {
 	p := place{address: s.Server.Listen, mode: s.Server.SocketMode, from: "server.listen"}
 	if c.Listen != "" {
 		p.address, p.from = c.Listen, "--listen"
@@ -40,7 +40,7 @@ func (c *serveCmd) placeOf(s *settings) (place, error) {
 		return p, nil
 	}
 	var err error
-	p.tls, err = openCertificate(s.Server.TLS)
+	p.tls, err = openCertificate(s.Server.TLS, now)
 	if err != nil {
 		return p, fmt.Errorf("%s: %w", s.file, err)
 	}

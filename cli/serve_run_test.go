@@ -62,7 +62,7 @@ func TestServe_TLS(t *testing.T) {
 	if !strings.HasPrefix(s.url, "https://") {
 		t.Fatalf("the server prints %q, want an https address", s.start)
 	}
-	ask := func(trusted *x509.Certificate) (*http.Response, error) {
+	ask := func(trusted *x509.Certificate) (status, version int, err error) {
 		pool := x509.NewCertPool()
 		pool.AddCert(trusted)
 		transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}, ForceAttemptHTTP2: true}
@@ -72,18 +72,18 @@ func TestServe_TLS(t *testing.T) {
 			t.Fatal(err)
 		}
 		answer, err := (&http.Client{Transport: transport}).Do(r)
-		if err == nil {
-			_ = answer.Body.Close() // only the header is looked at
+		if err != nil {
+			return 0, 0, err
 		}
-		return answer, err
+		return answer.StatusCode, answer.ProtoMajor, answer.Body.Close()
 	}
-	if a, err := ask(old); err != nil || a.StatusCode != 200 || a.ProtoMajor != 2 {
-		t.Fatalf("got %v and error %v, want 200 over HTTP/2", a, err)
+	if status, version, err := ask(old); err != nil || status != 200 || version != 2 {
+		t.Fatalf("got %d over HTTP/%d and error %v, want 200 over HTTP/2", status, version, err)
 	}
 	fresh := certify(t, dir, "fresh")
-	becomes(t, "the new certificate is used", func() bool { _, err := ask(fresh); return err == nil })
+	becomes(t, "the new certificate is used", func() bool { _, _, err := ask(fresh); return err == nil })
 	write(t, dir, "server.crt", "broken")
-	if _, err := ask(fresh); err != nil {
+	if _, _, err := ask(fresh); err != nil {
 		t.Errorf("a broken file: got %v, want the certificate before it", err)
 	}
 	if err := s.stop(); err != nil {
@@ -112,7 +112,7 @@ func write(t *testing.T, dir, name, text string) {
 // server is replaced; that of a living one, and any other file, is left alone.
 func TestServe_UnixSocket(t *testing.T) {
 	t.Parallel()
-	dir, err := os.MkdirTemp("", "rd") // the path of a socket is short
+	dir, err := os.MkdirTemp("", "rd") //nolint:usetesting // the path of a socket is short
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,6 +19,7 @@ const certificateCheckEvery = time.Second
 type certificate struct {
 	files config.TLS
 	log   *slog.Logger
+	now   func() time.Time
 
 	mu      sync.Mutex
 	current *tls.Certificate
@@ -33,8 +34,8 @@ type fileMark struct {
 }
 
 // openCertificate reads a certificate and its key.
-func openCertificate(files config.TLS) (*certificate, error) {
-	c := &certificate{files: files, log: slog.Default()}
+func openCertificate(files config.TLS, now func() time.Time) (*certificate, error) {
+	c := &certificate{files: files, log: slog.Default(), now: now}
 	seen, err := c.marks()
 	if err != nil {
 		return nil, err
@@ -68,7 +69,7 @@ func (c *certificate) load() (*tls.Certificate, error) {
 func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	now := time.Now()
+	now := c.now()
 	if age := now.Sub(c.checked); age >= 0 && age < certificateCheckEvery {
 		return c.current, nil
 	}

@@ -95,7 +95,7 @@ func TestDeb_IsInstalledAndItsServiceRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 	mine := strings.Replace(string(text), "listen: 127.0.0.1:8080", "listen: "+address, 1)
-	if err := os.WriteFile(file, []byte(mine), 0o640); err != nil { //nolint:gosec // the mode of the package
+	if err := os.WriteFile(file, []byte(mine), 0o640); err != nil { // the mode of the package
 		t.Fatal(err)
 	}
 	command(t, "/usr/bin/redrive", "config", "check", file)
@@ -185,7 +185,7 @@ func start(t *testing.T, owner *user.User) (stop func()) {
 	}
 	words := strings.Fields(unit["ExecStart"])
 	var log bytes.Buffer
-	cmd := exec.CommandContext(t.Context(), words[0], words[1:]...) //nolint:gosec // the command of the unit
+	cmd := exec.CommandContext(t.Context(), words[0], words[1:]...)
 	cmd.Dir, cmd.Env, cmd.Stderr = unit["WorkingDirectory"], []string{unit["Environment"], "PATH=/usr/bin:/bin"}, &log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}}
 	if err := cmd.Start(); err != nil {
