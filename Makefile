@@ -12,13 +12,16 @@ MODULES := bench bench/riverpg bench/powercut examples/ocr $(wildcard retry/sdk/
 GOLANGCI_VERSION := v2.15.0
 BIN := $(CURDIR)/bin
 
-.PHONY: help build test servers short lint fmt fuzz figures seed plans soak torture powercut poison differential peers fresh docs tidy clean
+.PHONY: help build deb test servers short lint fmt fuzz figures seed plans soak torture powercut poison differential peers fresh docs tidy clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
 
 build: ## build the command into bin/
 	go build -trimpath -o $(BIN)/ ./cmd/redrive
+
+deb: ## build the Debian package into bin/
+	sh scripts/deb.sh $(BIN)
 
 test: ## all tests, with the race detector; says what it skipped
 	sh scripts/test.sh $(TEST_FLAGS)

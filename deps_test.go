@@ -65,6 +65,7 @@ func TestDeps_WhatImportingRedriveMustNotPullIn(t *testing.T) {
 		"pgregory.net/rapid":            "test helpers stay out of programs",
 		"testing":                       "it registers flags in programs",
 		"net/http":                      "the engine speaks to its store only",
+		"github.com/prometheus":         "the server reports metrics, not the library",
 		"html/template":                 "it keeps the linker from removing dead code",
 		"github.com/google/uuid":        "ids are numbers",
 		"github.com/rogpeppe":           "test helpers stay out of programs",

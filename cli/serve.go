@@ -5,12 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
-	"net/http"
+	"strings"
 	"time"
 
 	"github.com/redrive/redrive"
-	"github.com/redrive/redrive/internal/api"
 	"github.com/redrive/redrive/internal/config"
 	"github.com/redrive/redrive/internal/proc"
 	"github.com/redrive/redrive/internal/words"
@@ -20,7 +18,7 @@ import (
 )
 
 type serveCmd struct {
-	Listen string `default:"127.0.0.1:8080" placeholder:"ADDR" help:"Address to listen on. Port 0 takes a free port."`
+	Listen string `placeholder:"ADDR" help:"Address to listen on, or unix:PATH. Port 0 takes a free port. Default: server.listen of the configuration, otherwise 127.0.0.1:8080."`
 	Work   bool   `help:"Run the jobs of the configuration in this process, too."`
 	// InsecureHTTP allows addresses that other machines can reach.
 	InsecureHTTP bool `name:"insecure-http" help:"Allow an address that other machines can reach, although keys cross the network unencrypted."`
@@ -36,15 +34,14 @@ Without --work the server also does the upkeep of the database: redrives, cron e
 workers. With --work it runs the commands of the configuration as well, as "redrive work" does. Any number of servers and
 workers can use one database at the same time.
 
-After SIGINT or SIGTERM the server takes no new connections, answers the requests that it has, and ends. Running jobs
-have shutdown_grace to end.
+After SIGINT or SIGTERM the server answers the requests that it has, refuses new ones with 503 for a moment, and ends.
+Running jobs have shutdown_grace to end. A second signal closes all connections and ends running jobs at once. A change
+of the files of server.tls takes effect without a restart.
 
     redrive serve
-    redrive serve --work --listen 127.0.0.1:9000`
+    redrive serve --work --listen 127.0.0.1:9000
+    redrive serve --listen unix:redrive.sock`
 }
-
-// stopLimit is how long a server that stops waits for its last answers.
-const stopLimit = 10 * time.Second
 
 // Run implements the command.
 func (c *serveCmd) Run(ctx context.Context, a *app) (err error) {
@@ -57,11 +54,15 @@ func (c *serveCmd) Run(ctx context.Context, a *app) (err error) {
 			return err
 		}
 	}
-	callers, err := c.accessOf(&s.Server)
+	at, err := c.placeOf(&s, a.now)
 	if err != nil {
 		return err
 	}
-	listener, err := c.listen(ctx)
+	callers, err := c.accessOf(&s.Server, &at)
+	if err != nil {
+		return err
+	}
+	listener, err := at.listen(ctx)
 	if err != nil {
 		return err
 	}
@@ -78,6 +79,9 @@ func (c *serveCmd) Run(ctx context.Context, a *app) (err error) {
 		return err
 	}
 	log := newLogger(a.stderr, a.styleOf(a.stderr), s.Log)
+	if at.tls != nil {
+		at.tls.log = log
+	}
 	db, err := d.openToWork(ctx, log)
 	if err != nil {
 		return err
@@ -92,12 +96,13 @@ func (c *serveCmd) Run(ctx context.Context, a *app) (err error) {
 	if err != nil {
 		return errors.Join(err, db.Close())
 	}
-	ctx, stop, release := w.stopOnSignals(ctx, client)
+	halted := make(chan struct{})
+	ctx, stop, release := w.stopOnSignals(ctx, client, func() { close(halted) })
 	defer release()
 	defer closing(db, &err)
 	defer w.keepPolicy(ctx, client, by{Reason: "the policy file has changed"}.actor(a))()
 	defer stop()
-	keyed, err := c.keyed(ctx, callers.Mode, client, job.At(a.now()))
+	keyed, err := keyed(ctx, &at, callers.Mode, client, job.At(a.now()))
 	if err != nil {
 		return err
 	}
@@ -110,8 +115,8 @@ func (c *serveCmd) Run(ctx context.Context, a *app) (err error) {
 	log.InfoContext(ctx, "serving", "address", listener.Addr().String(), "database", d.String(), "work", c.Work, "policy", p.policy.Name(),
 		"hash", policy.ShortHash(p.policy.Hash()))
 	kept := goServe(func() error { return keep(client, ctx) })
-	served := goServe(func() error { return serveHTTP(ctx, stop, listener, handler, log) })
-	fmt.Fprint(a.out, greeting(listener.Addr().String(), d.String(), s.KindNames, keyed))
+	served := goServe(func() error { return serveHTTP(ctx, stop, halted, listener, &at, handler, log) })
+	fmt.Fprint(a.out, greeting(at.url(listener), d.String(), s.KindNames, keyed))
 	if err := a.out.Flush(); err != nil {
 		stop()
 	}
@@ -126,7 +131,7 @@ func goServe(f func() error) <-chan error {
 }
 
 // greeting is what the command prints when it is ready: where it listens, and a request to try.
-func greeting(address, database string, kinds []string, keyed bool) string {
+func greeting(url, database string, kinds []string, keyed bool) string {
 	key := ""
 	if keyed {
 		key = " -H \"Authorization: Bearer $KEY\""
@@ -135,20 +140,8 @@ func greeting(address, database string, kinds []string, keyed bool) string {
 	if len(kinds) > 0 {
 		kind = kinds[0]
 	}
-	return fmt.Sprintf("redrive serves %s at http://%s\n\nSubmit a job:\n\n    curl -d '{\"kind\":%q,\"payload\":{}}' -H 'Content-Type: application/json'%s http://%s/api/jobs\n\n",
-		words.Clean(database), address, kind, key, address)
-}
-
-// listen opens the listener.
-func (c *serveCmd) listen(ctx context.Context) (net.Listener, error) {
-	if _, _, err := net.SplitHostPort(c.Listen); err != nil {
-		return nil, usagef("--listen %s: must be an address and a port, such as 127.0.0.1:8080", c.Listen)
-	}
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", c.Listen)
-	if err != nil {
-		return nil, fmt.Errorf("--listen %s: %w", c.Listen, err)
-	}
-	return listener, nil
+	return fmt.Sprintf("redrive serves %s at %s\n\nSubmit a job:\n\n    curl -d '{\"kind\":%q,\"payload\":{}}' -H 'Content-Type: application/json'%s %s/api/jobs\n\n",
+		words.Clean(database), strings.TrimPrefix(url, "--unix-socket "), kind, key, url)
 }
 
 // serverOptions returns the options of the server for a configuration.
@@ -168,29 +161,4 @@ func serverOptions(s *settings, log *slog.Logger, now func() time.Time) server.O
 		}
 	}
 	return o
-}
-
-// serveHTTP serves until ctx ends, and then answers the requests that have arrived. The given
-// function ends ctx.
-func serveHTTP(ctx context.Context, stop func(), listener net.Listener, handler *server.Server, log *slog.Logger) error {
-	s := &http.Server{
-		Handler: handler, MaxHeaderBytes: api.HeaderMax,
-		ReadHeaderTimeout: api.HeaderTime, ReadTimeout: api.HeaderTime + api.BodyTime, WriteTimeout: api.HeaderTime + api.BodyTime + api.WriteTime, IdleTimeout: api.IdleTime,
-		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
-	}
-	served := goServe(func() error { return s.Serve(listener) })
-	select {
-	case err := <-served:
-		stop()
-		return fmt.Errorf("serve HTTP: %w", err)
-	case <-ctx.Done():
-	}
-	handler.Stop()
-	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopLimit)
-	defer cancel()
-	if err := s.Shutdown(last); err != nil {
-		log.WarnContext(ctx, "some requests were not answered before the stop", "error", err)
-		return errors.Join(s.Close())
-	}
-	return nil
 }

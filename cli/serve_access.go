@@ -13,25 +13,18 @@ import (
 
 // accessOf returns how the server identifies its callers. It refuses settings that would let
 // strangers in, or let others read keys on their way, and says what to do instead.
-func (c *serveCmd) accessOf(s *config.Server) (access.Options, error) {
+func (c *serveCmd) accessOf(s *config.Server, at *place) (access.Options, error) {
 	o := access.Options{Mode: s.Auth, Proxy: s.Proxy}
-	if o.Mode == access.ByProxy {
-		switch {
-		case len(s.Proxy.Trusted) == 0:
-			return o, usagef("`server.auth` is proxy, but `server.proxy.trusted` names no proxy: add the addresses of the proxy, such as [10.0.0.0/8]")
-		case len(s.Proxy.Roles) == 0:
-			return o, usagef("`server.auth` is proxy, but `server.proxy.roles` gives nobody a role: add the roles of groups, such as {sre: administer}")
-		}
-	}
-	if _, _, err := net.SplitHostPort(c.Listen); err != nil || isLoopback(c.Listen) {
-		return o, nil //nolint:nilerr // listen reports an address without a port
+	o.TLS = at.tls != nil
+	if at.local() {
+		return o, nil
 	}
 	switch {
 	case o.Mode == access.Open && len(s.Hosts) == 0:
-		return o, usagef("--listen %s: other machines can reach this address, and `server.auth: none` lets all of them in: add the names by which they call it to `server.hosts`", c.Listen)
-	case !c.InsecureHTTP:
-		return o, usagef("--listen %s: other machines can reach this address, and keys and jobs would cross the network unencrypted. "+
-			"Listen on 127.0.0.1 behind a proxy with TLS; or, if the network is trusted, add --insecure-http", c.Listen)
+		return o, usagef("%s: other machines can reach this address, and `server.auth: none` lets all of them in: add the names by which they call it to `server.hosts`", at)
+	case at.tls == nil && !c.InsecureHTTP:
+		return o, usagef("%s: other machines can reach this address, and keys and jobs would cross the network unencrypted. "+
+			"Set `server.tls`, or listen on 127.0.0.1 behind a proxy with TLS; or, if the network is trusted, add --insecure-http", at)
 	case o.Mode == access.Auto:
 		o.Mode = access.ByKeys // here nobody is let in without a key
 	}
@@ -40,7 +33,7 @@ func (c *serveCmd) accessOf(s *config.Server) (access.Options, error) {
 
 // keyed reports whether callers need a key. It returns an error if they do and the database has no
 // key that the server accepts, unless only this machine can reach the server.
-func (c *serveCmd) keyed(ctx context.Context, mode access.Mode, client *redrive.Client, now job.Micros) (bool, error) {
+func keyed(ctx context.Context, at *place, mode access.Mode, client *redrive.Client, now job.Micros) (bool, error) {
 	if mode == access.Open || mode == access.ByProxy {
 		return false, nil
 	}
@@ -53,9 +46,9 @@ func (c *serveCmd) keyed(ctx context.Context, mode access.Mode, client *redrive.
 			return true, nil
 		}
 	}
-	if !isLoopback(c.Listen) {
-		return true, usagef("--listen %s: other machines can reach this address, and the database has no active access key; "+
-			"make one first: redrive keys create NAME --role administer", c.Listen)
+	if !at.local() {
+		return true, usagef("%s: other machines can reach this address, and the database has no active access key; "+
+			"make one first: redrive keys create NAME --role administer", at)
 	}
 	return mode == access.ByKeys || len(list) > 0, nil
 }

@@ -29,13 +29,23 @@ type served struct {
 	log   *strings.Builder
 }
 
-var urlOf = regexp.MustCompile(`http://[0-9.]+:\d+`)
+var urlOf = regexp.MustCompile(`https?://[0-9.]+:\d+`)
 
-// serve starts `redrive serve` in a directory.
+// serve starts `redrive serve` in a directory, on a free port.
 func serve(t *testing.T, dir string, args ...string) *served {
 	t.Helper()
+	return serveAt(t, dir, "127.0.0.1:0", args...)
+}
+
+// serveAt starts `redrive serve` in a directory. Without an address, it listens where the
+// configuration says.
+func serveAt(t *testing.T, dir, address string, args ...string) *served {
+	t.Helper()
 	s := &served{T: t, log: &strings.Builder{}}
-	s.cmd = exec.CommandContext(t.Context(), "redrive", append([]string{"serve", "--listen", "127.0.0.1:0"}, args...)...)
+	if address != "" {
+		args = append([]string{"--listen", address}, args...)
+	}
+	s.cmd = exec.CommandContext(t.Context(), "redrive", append([]string{"serve"}, args...)...)
 	s.cmd.Dir, s.cmd.Stderr = dir, s.log
 	s.cmd.Cancel = func() error { return s.cmd.Process.Signal(syscall.SIGKILL) }
 	out, err := s.cmd.StdoutPipe()

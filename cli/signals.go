@@ -13,9 +13,9 @@ import (
 
 // stopOnSignals returns a context and two functions. The context ends when the first
 // function is called or when the first SIGINT or SIGTERM arrives. The second signal ends
-// the grace time of running jobs. The third signal ends the process. After a call of the
+// the grace time of running jobs, and calls halt. The third signal ends the process. After a call of the
 // second function, the first signal ends the process.
-func (w *worker) stopOnSignals(ctx context.Context, client *redrive.Client) (_ context.Context, stop, release func()) {
+func (w *worker) stopOnSignals(ctx context.Context, client *redrive.Client, halt ...func()) (_ context.Context, stop, release func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	w.stopping = ctx.Done()
 	signals := make(chan os.Signal, 3)
@@ -28,6 +28,9 @@ func (w *worker) stopOnSignals(ctx context.Context, client *redrive.Client) (_ c
 		},
 		func(s os.Signal) {
 			w.log.Info("stopping at once, a third signal ends the worker itself", "signal", s.String())
+			for _, f := range halt {
+				f()
+			}
 			client.Halt()
 		},
 		func(os.Signal) { os.Exit(wire.Stopping.ExitCode()) },

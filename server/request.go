@@ -82,18 +82,25 @@ func (w *recorder) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 // logRequest writes one line per request. It names the pattern of the route, never the URL, and no
 // header: both may have secrets.
 func (s *Server) logRequest(r *http.Request, st *state, w *recorder, took time.Duration) {
-	route := "-"
+	route, stream := "-", false
 	if st.route != nil {
-		route = st.route.Path
+		route, stream = st.route.Path, st.route.Stream
 	}
+	s.metrics.Request(route, method(r.Method), w.status, took, stream)
 	attrs := []any{"request", st.id, "method", method(r.Method), "route", route, "status", w.status, "bytes", w.bytes,
 		"ms", float64(took.Microseconds()) / 1000, "actor", st.caller.Actor}
+	if st.caller.Key != "" {
+		attrs = append(attrs, "key", st.caller.Key)
+	}
+	if st.caller.Owner != "" {
+		attrs = append(attrs, "owner", st.caller.Owner)
+	}
 	if id := correlation(r); id != "" {
 		attrs = append(attrs, "correlation", id)
 	}
 	if st.problem == nil {
 		level := slog.LevelInfo
-		if st.route != nil && (st.route.Name == "health" || st.route.Name == "ready") {
+		if st.route != nil && aboutItself(st.route) {
 			level = slog.LevelDebug // a load balancer asks every few seconds
 		}
 		s.o.Logger.Log(r.Context(), level, "request", attrs...)

@@ -19,7 +19,6 @@ import (
 	"maps"
 	"net"
 	"net/http"
-	"net/netip"
 	"slices"
 	"strings"
 	"sync"
@@ -27,6 +26,7 @@ import (
 
 	"github.com/redrive/redrive"
 	"github.com/redrive/redrive/internal/api"
+	"github.com/redrive/redrive/internal/metrics"
 	"github.com/redrive/redrive/server/access"
 )
 
@@ -66,7 +66,8 @@ type Options struct {
 	PayloadMax int
 	// Version is the value of the header Redrive-Version. Default "dev".
 	Version string
-	// Logger gets one line per request, and errors. The default is slog.Default.
+	// Logger gets one line per request, and errors. A line names the route by its pattern, the
+	// caller and the id of its key; it has no URL, no header and no body. The default is slog.Default.
 	Logger *slog.Logger
 	// Now is the clock. The default is the clock of the system.
 	Now func() time.Time
@@ -78,6 +79,8 @@ type Server struct {
 	api     *api.API
 	mux     *http.ServeMux
 	origins *http.CrossOriginProtection
+	metrics *metrics.Metrics
+	gated   bool            // callers are identified by a gate of package access
 	keyless bool            // some callers need no key
 	hosts   map[string]bool // nil: every host
 	stop    chan struct{}   // closed when the server stops, for answers that are held
@@ -111,9 +114,13 @@ func New(client *redrive.Client, o Options) (*Server, error) {
 	// Where a request from this machine needs no key, a page that resolves its own name to this
 	// machine must not get through.
 	keyless := gate != nil && (gate.Mode() == access.Auto || gate.Mode() == access.Open)
-	s := &Server{o: o, keyless: keyless, mux: http.NewServeMux(), origins: http.NewCrossOriginProtection(), stop: make(chan struct{})}
+	s := &Server{o: o, gated: gate != nil, keyless: keyless, mux: http.NewServeMux(), origins: http.NewCrossOriginProtection(), stop: make(chan struct{})}
+	s.metrics = metrics.New(client, &metrics.Options{
+		Listeners: func() int { return s.api.Listeners() }, Held: func() int { return s.api.Held() }, Version: o.Version, Logger: o.Logger, Now: o.Now,
+	})
 	s.api = api.New(s.stop, client, api.Options{
-		Kinds: kindsOf(o.Kinds), Queues: o.Queues, Heartbeat: o.Heartbeat, PayloadMax: o.PayloadMax, CompletedKept: o.CompletedKept, ViewersSeePayloads: o.ViewersSeePayloads,
+		Metrics: s.metrics,
+		Kinds:   kindsOf(o.Kinds), Queues: o.Queues, Heartbeat: o.Heartbeat, PayloadMax: o.PayloadMax, CompletedKept: o.CompletedKept, ViewersSeePayloads: o.ViewersSeePayloads,
 		HideEmails: o.HideEmails, Base: o.Base, Logger: o.Logger, Now: o.Now, Gate: gate,
 	})
 	if keyless || len(o.Hosts) > 0 {
@@ -147,8 +154,9 @@ func New(client *redrive.Client, o Options) (*Server, error) {
 	return s, nil
 }
 
-// Stop tells answers that are held, and streams, that the server stops: they end at once. The
-// server still answers requests. Call it before http.Server.Shutdown.
+// Stop tells answers that are held, and streams, that the server stops: they end at once. Requests
+// that have begun are answered. Later ones are refused with 503 and Retry-After, but for the routes
+// about the server itself. Call it before http.Server.Shutdown.
 func (s *Server) Stop() {
 	s.stopped.Do(func() {
 		close(s.stop)
@@ -218,13 +226,7 @@ func (s *Server) answersTo(host string) bool {
 	if s.hosts[host] {
 		return true
 	}
-	return s.keyless && isLoopback(host)
-}
-
-// isLoopback reports whether a host is a name or an address of this machine only.
-func isLoopback(host string) bool {
-	addr, err := netip.ParseAddr(host)
-	return host == "localhost" || err == nil && addr.Unmap().IsLoopback()
+	return s.keyless && access.IsLoopback(host)
 }
 
 // dispatch calls the route of a path that has the method of the request.
@@ -236,9 +238,34 @@ func (s *Server) dispatch(w http.ResponseWriter, r *http.Request, methods map[st
 		return
 	}
 	st.route = route
+	if s.stopping() && !aboutItself(route) {
+		w.Header().Set("Connection", "close")
+		st.problem = api.Stopping.New("The server is stopping. Ask another one, or ask again.").After(stopRetryAfter)
+		return
+	}
 	if err := s.serve(w, r, st); err != nil && !errors.Is(err, api.ErrSent) {
 		st.problem = api.ProblemOf(err)
 	}
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		s.api.Note(st.problem)
+	}
+}
+
+// stopRetryAfter is after how many seconds a client should ask again when the server stops.
+const stopRetryAfter = 2
+
+func (s *Server) stopping() bool {
+	select {
+	case <-s.stop:
+		return true
+	default:
+		return false
+	}
+}
+
+// aboutItself reports whether a route says how the server is doing.
+func aboutItself(r *api.Route) bool {
+	return r.Name == "health" || r.Name == "ready" || r.Name == "metrics"
 }
 
 func (s *Server) serve(w http.ResponseWriter, r *http.Request, st *state) error {
@@ -247,7 +274,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, st *state) error 
 	}
 	c := &api.Call{Route: st.route, W: w, R: r, RequestID: st.id, Correlation: correlation(r)}
 	caller, err := s.o.Identify(r)
-	open := st.route.Roles == 0 && !st.route.AnyCaller
+	open := st.route.Roles == 0 && !st.route.AnyCaller || err != nil && st.route.Local && s.gated && access.IsLocal(r)
 	switch {
 	case err == nil:
 		st.caller, c.Caller = caller, caller

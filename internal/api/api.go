@@ -2,6 +2,7 @@ package api
 
 import (
 	"log/slog"
+	"net/http"
 	"time"
 
 	"github.com/redrive/redrive"
@@ -34,6 +35,8 @@ type Options struct {
 	// Base is the path below which the server is mounted, for links. Default "".
 	Base   string
 	Logger *slog.Logger
+	// Metrics writes the metrics of the server.
+	Metrics http.Handler
 	// Gate makes and checks logins; nil if the program that the server is a part of identifies
 	// callers itself.
 	Gate *access.Gate
@@ -79,6 +82,7 @@ type API struct {
 	exports   exports
 	hub       *events.Hub
 	streams   streams
+	writes    writes
 }
 
 // New makes an API on a client. When the channel is closed, requests that wait for a job to end are
@@ -101,6 +105,12 @@ func New(stopping <-chan struct{}, client *redrive.Client, o Options) *API {
 	}
 	return &API{hub: events.New(client, o.Logger), client: client, o: o, stopping: stopping, waiters: &waiters{client: client, byJob: make(map[job.ID]map[chan struct{}]bool)}}
 }
+
+// Listeners returns the number of streams of events that are open.
+func (a *API) Listeners() int { return a.streams.count() }
+
+// Held returns the number of answers that are held until their job has ended.
+func (a *API) Held() int { return a.waiters.count() }
 
 // Stop ends all streams of events.
 func (a *API) Stop() { a.hub.Close() }

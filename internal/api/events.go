@@ -320,6 +320,12 @@ type streams struct {
 	read     int
 }
 
+func (s *streams) count() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.n
+}
+
 func (s *streams) enter(actor string) (leave func(), err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

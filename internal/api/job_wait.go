@@ -22,6 +22,12 @@ type waiters struct {
 	stop   context.CancelFunc // ends the reader; nil when nobody waits
 }
 
+func (w *waiters) count() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.n
+}
+
 // add registers a waiter and returns its channel and the function that removes it. The last result
 // is false when too many wait.
 func (w *waiters) add(id job.ID) (changed <-chan struct{}, remove func(), ok bool) {

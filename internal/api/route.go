@@ -59,7 +59,9 @@ type Route struct {
 	Roles access.Roles
 	// AnyCaller means that the route needs valid credentials, but no role.
 	AnyCaller bool
-	Owner     Owner
+	// Local means that callers on this machine need no credentials.
+	Local bool
+	Owner Owner
 	// Payloads means that the route shows payloads: the role view is enough if
 	// Options.ViewersSeePayloads is set.
 	Payloads bool

@@ -21,7 +21,7 @@ type Ready struct {
 
 // Check is one condition of a server that is ready.
 type Check struct {
-	Name   string `json:"name"`
+	Name   string `json:"name"` // server, store, schema or writes
 	OK     bool   `json:"ok"`
 	Detail string `json:"detail,omitempty"` // what is wrong
 }
@@ -46,9 +46,14 @@ func serverRoutes() []Route {
 			Out: []Answer{{Status: 200, Doc: "The process answers.", Body: Health{}}}, Handle: (*API).health,
 		},
 		{
-			Method: "GET", Path: "/readyz", Name: "ready", Group: "Server", Doc: "Succeeds while the server can serve: the store answers, and the server is not stopping.",
+			Method: "GET", Path: "/readyz", Name: "ready", Group: "Server", Doc: "Succeeds while the server can serve: it is not stopping, and the store answers and can be written. Callers that may view see what is wrong.",
 			Out:    []Answer{{Status: 200, Doc: "The server can serve.", Body: Ready{}}, {Status: 503, Doc: "It cannot.", Body: Ready{}}},
 			Handle: (*API).ready,
+		},
+		{
+			Method: "GET", Path: "/metrics", Name: "metrics", Group: "Server", Doc: "Shows the metrics of the server and its store, for Prometheus.",
+			Roles: access.View, Local: true,
+			Out: []Answer{{Status: 200, Doc: "The metrics.", Media: "text/plain", Body: ""}}, Handle: (*API).metrics,
 		},
 		{
 			Method: "GET", Path: "/api/whoami", Name: "whoAmI", Group: "Server", Doc: "Shows the name, the roles and the restrictions of the caller.", AnyCaller: true,
@@ -59,26 +64,9 @@ func serverRoutes() []Route {
 
 func (a *API) health(c *Call) error { return c.JSON(http.StatusOK, Health{"ok"}) }
 
-func (a *API) ready(c *Call) error {
-	checks := []Check{{Name: "server", OK: true}, {Name: "store", OK: true}}
-	select {
-	case <-a.stopping:
-		checks[0] = Check{Name: "server", Detail: "the server is stopping"}
-	default:
-	}
-	if _, err := a.client.Queues(c.Context()); err != nil {
-		checks[1] = Check{Name: "store", Detail: ProblemOf(err).Detail}
-	}
-	answer, status := Ready{Status: "ready"}, http.StatusOK
-	for _, check := range checks {
-		if !check.OK {
-			answer.Status, status = "not-ready", http.StatusServiceUnavailable
-		}
-	}
-	if c.Caller.Roles.Any(access.View) {
-		answer.Checks = checks
-	}
-	return c.JSON(status, answer)
+func (a *API) metrics(c *Call) error {
+	a.o.Metrics.ServeHTTP(c.W, c.R)
+	return nil
 }
 
 func (a *API) whoAmI(c *Call) error {

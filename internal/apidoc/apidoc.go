@@ -152,6 +152,9 @@ func who(r *api.Route) string {
 	default:
 		b.WriteString("No credentials are needed.")
 	}
+	if r.Local {
+		b.WriteString(" Callers on the machine of the server need no credentials.")
+	}
 	if r.Owner == api.Own {
 		b.WriteString(" A caller with an owner reaches its own jobs only.")
 	}

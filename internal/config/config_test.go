@@ -85,6 +85,7 @@ func TestEveryKeyIsRead(t *testing.T) {
 		},
 		QueueNames: []string{"default", "mail"},
 		Server: config.Server{
+			Listen: "[::1]:8443", SocketMode: 0o600, TLS: config.TLS{Cert: "/srv/app/tls/server.crt", Key: "/etc/tls/server.key"},
 			Auth: access.ByProxy, Hosts: []string{"jobs.example.org", "10.0.0.7", "::1"},
 			Proxy: access.Proxy{
 				Trusted: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("192.0.2.7/32"), netip.MustParsePrefix("fd00::/8")},
@@ -179,7 +180,7 @@ func TestDefault(t *testing.T) {
 		Retention: config.Retention{
 			Completed: 24 * time.Hour, Failures: 7 * 24 * time.Hour, Dead: 30 * 24 * time.Hour, Events: 7 * 24 * time.Hour,
 		},
-		Server: config.Server{Auth: "auto", Proxy: access.Proxy{User: "X-Forwarded-User", Groups: "X-Forwarded-Groups"}},
+		Server: config.Server{Listen: "127.0.0.1:8080", SocketMode: 0o660, Auth: "auto", Proxy: access.Proxy{User: "X-Forwarded-User", Groups: "X-Forwarded-Groups"}},
 	}
 	diff(t, want, config.Default())
 	config.Default().Queues["default"] = config.Queue{}

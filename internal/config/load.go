@@ -59,6 +59,14 @@ func (c *Config) resolve(dir string) {
 	if _, ok := c.Preset(); c.Policy != "" && !ok {
 		c.Policy = under(dir, c.Policy)
 	}
+	if path, ok := strings.CutPrefix(c.Server.Listen, SocketPrefix); ok {
+		c.Server.Listen = SocketPrefix + under(dir, path)
+	}
+	for _, file := range [...]*string{&c.Server.TLS.Cert, &c.Server.TLS.Key} {
+		if *file != "" {
+			*file = under(dir, *file)
+		}
+	}
 	for name, k := range c.Kinds {
 		k.Dir = under(dir, k.Dir)
 		if k.Schema != "" {

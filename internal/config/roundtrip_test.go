@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"maps"
 	"net/netip"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -132,10 +133,14 @@ func writtenServer(s *config.Server) object {
 	for group, role := range s.Proxy.Roles {
 		roles[group] = role.String()
 	}
-	return object{
-		"auth": string(s.Auth), "hosts": s.Hosts,
+	o := object{
+		"listen": s.Listen, "socket_mode": fmt.Sprintf("%04o", s.SocketMode), "auth": string(s.Auth), "hosts": s.Hosts,
 		"proxy": object{"trusted": trusted, "user": s.Proxy.User, "groups": s.Proxy.Groups, "roles": roles},
 	}
+	if s.TLS.Cert != "" {
+		o["tls"] = object{"cert": s.TLS.Cert, "key": s.TLS.Key}
+	}
+	return o
 }
 
 func genServer(t *rapid.T) config.Server {
@@ -146,15 +151,21 @@ func genServer(t *rapid.T) config.Server {
 		return netip.MustParsePrefix(text).Masked()
 	})
 	role := rapid.SampledFrom([]access.Roles{access.Submit, access.Work, access.View, access.Operate, access.Administer})
-	return config.Server{
+	s := config.Server{
+		Listen: rapid.SampledFrom([]string{"127.0.0.1:0", "[::1]:443", ":65535", "unix:/run/redrive.sock"}).Draw(t, "listen"), SocketMode: 0o660,
 		Auth:  rapid.SampledFrom([]access.Mode{access.Auto, access.Open, access.ByKeys, access.ByProxy}).Draw(t, "auth"),
 		Hosts: rapid.SliceOfDistinct(host, rapid.ID).Draw(t, "hosts"),
 		Proxy: access.Proxy{
-			Trusted: rapid.SliceOfNDistinct(network, 0, 5, rapid.ID).Draw(t, "trusted"),
+			Trusted: rapid.SliceOfNDistinct(network, 1, 5, rapid.ID).Draw(t, "trusted"),
 			User:    header.Draw(t, "user"), Groups: header.Draw(t, "groups"),
-			Roles: rapid.MapOf(rapid.StringMatching(`[a-zA-Zä*:/]{1,9}`), role).Draw(t, "roles"),
+			Roles: rapid.MapOfN(rapid.StringMatching(`[a-zA-Zä*:/]{1,9}`), role, 1, 5).Draw(t, "roles"),
 		},
 	}
+	s.SocketMode = rapid.SampledFrom([]os.FileMode{0o600, 0o660, 0o666, 0o777}).Draw(t, "mode")
+	if !strings.HasPrefix(s.Listen, config.SocketPrefix) && rapid.Bool().Draw(t, "has a certificate") {
+		s.TLS = config.TLS{Cert: "/srv/app/server.crt", Key: "/srv/app/server.key"}
+	}
+	return s
 }
 
 func optional(o object, limit int, rate config.Rate) object {

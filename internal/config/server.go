@@ -3,14 +3,22 @@ package config
 import (
 	"fmt"
 	"net/netip"
+	"os"
 	"strings"
 
 	"github.com/redrive/redrive/internal/yamlfile"
 	"github.com/redrive/redrive/server/access"
 )
 
-// Server says how the HTTP server identifies its callers.
+// Server says where the HTTP server listens and how it identifies its callers.
 type Server struct {
+	// Listen is an address and a port, or SocketPrefix and the path of a Unix socket. Default
+	// ListenDefault.
+	Listen string
+	// SocketMode are the permissions of the Unix socket; it has no effect on an address. Default 0660.
+	SocketMode os.FileMode
+	// TLS is the certificate of the server. The default is HTTP without TLS.
+	TLS TLS
 	// Auth says how callers are identified. Default access.Auto.
 	Auth access.Mode
 	// Hosts are the names and addresses by which the server is called, without ports, in lower
@@ -27,17 +35,27 @@ const (
 	groupsMax  = 1_000
 )
 
+// ListenDefault is where the server listens by default.
+const ListenDefault = "127.0.0.1:8080"
+
 func defaultServer() Server {
-	return Server{Auth: access.Auto, Proxy: access.Proxy{User: "X-Forwarded-User", Groups: "X-Forwarded-Groups"}}
+	return Server{Listen: ListenDefault, SocketMode: 0o660, Auth: access.Auto, Proxy: access.Proxy{User: "X-Forwarded-User", Groups: "X-Forwarded-Groups"}}
 }
 
 func (r *reader) server(v value, s *Server) {
 	modes := []access.Mode{access.Auto, access.Open, access.ByKeys, access.ByProxy}
+	mistakes := len(r.Problems())
 	r.Fields(v, "a mapping such as {auth: keys, hosts: [jobs.example.org]}", []field{
+		{"listen", r.listen(&s.Listen)},
+		{"socket_mode", r.socketMode(&s.SocketMode)},
+		{"tls", func(v value) { r.tls(v, &s.TLS) }},
 		{"auth", yamlfile.Choice(r.Reader, &s.Auth, access.ModeNames(), modes)},
 		{"hosts", r.several(hostsMax, yamlfile.ListOf(r.Reader, &s.Hosts, "a list of names such as [jobs.example.org]", r.host))},
 		{"proxy", func(v value) { r.proxy(v, &s.Proxy) }},
 	})
+	if len(r.Problems()) == mistakes {
+		r.serverTogether(v, s)
+	}
 }
 
 func (r *reader) proxy(v value, p *access.Proxy) {

@@ -11,6 +11,23 @@ func TestX2_MistakesOfTheServerPartHaveTheirPlace(t *testing.T) {
 	for _, tt := range []struct{ text, want string }{
 		{"auth: key", `server.auth must be one of auto, none, keys, proxy, found "key", did you mean "keys"?`},
 		{"atuh: keys", `unknown key "atuh", did you mean "auth"?`},
+		{"listen: 8080", "server.listen must be an address such as 127.0.0.1:8080, or unix:PATH"},
+		{"listen: '8080'", `server.listen "8080": must be an address and a port from 0 to 65535, such as 127.0.0.1:8080, or unix:PATH`},
+		{"listen: 'localhost:99999'", "must be an address and a port from 0 to 65535"},
+		{"listen: 'localhost:http'", "must be an address and a port from 0 to 65535"},
+		{"listen: 'unix:'", "unix: needs a path, such as unix:/run/redrive/redrive.sock"},
+		{"listen: 'unix:/" + strings.Repeat("a", 103) + "'", "the path of a Unix socket has 104 bytes; at most 103 are allowed"},
+		{"listen: unix:/a, socket_mode: '0066'", `server.socket_mode must be permissions in octal form from "0600" to "0777"`},
+		{"listen: unix:/a, socket_mode: rw-rw----", `; write "0660"`},
+		{"listen: unix:/a, socket_mode: 0o1777", `; write "0660"`},
+		{"listen: unix:/a, tls: {cert: a, key: b}", "server.tls is for a network address, but server.listen is a Unix socket; remove one of them"},
+		{"tls: server.crt", "server.tls must be a mapping such as {cert: server.crt, key: server.key}"},
+		{"tls: {cert: server.crt}", "server.tls has no key; add the file with the private key of the certificate"},
+		{"tls: {key: server.key}", "server.tls has no cert; add the file with the certificate"},
+		{"tls: {cert: '', key: a}", "server.tls.cert is empty"},
+		{"tls: {cert: a, key: c, keys: b}", `did you mean "key"?`},
+		{"auth: proxy, proxy: {roles: {a: view}}", "server.proxy.trusted names no proxy: add the addresses of the proxy"},
+		{"auth: proxy, proxy: {trusted: [10.0.0.0/8]}", "server.proxy.roles gives nobody a role: add the roles of groups"},
 		{"hosts: jobs.example.org", "server.hosts must be a list of names"},
 		{"hosts: ['https://jobs.example.org']", "server.hosts[0] must be the name or the address of a host, without scheme and port"},
 		{"hosts: ['jobs.example.org:80']", "server.hosts[0] must be the name"},
@@ -30,6 +47,10 @@ func TestX2_MistakesOfTheServerPartHaveTheirPlace(t *testing.T) {
 		problems := problemsOf(t, "server: {"+tt.text+"}")
 		if len(problems) == 0 || !strings.Contains(problems[0].Message, tt.want) {
 			t.Errorf("%.80s: got the problems %v, want %q", tt.text, problems, tt.want)
+			continue
+		}
+		if p := problems[0]; p.Line != 1 || p.Col < len("server: {") || p.File == "" {
+			t.Errorf("%.80s: the problem is at %s:%d:%d, want its place in the server's part", tt.text, p.File, p.Line, p.Col)
 		}
 	}
 }

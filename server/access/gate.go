@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"net/http"
+	"net/netip"
 	"strings"
 	"time"
 
@@ -145,6 +147,21 @@ func (g *Gate) identify(r *http.Request) (caller, error) {
 
 // forwarded are headers that proxies add.
 var forwarded = [...]string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-Ip"}
+
+// IsLocal reports whether a request comes from this machine, to a name or an address of this machine.
+func IsLocal(r *http.Request) bool {
+	host := r.Host
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	return isLocal(r) && IsLoopback(strings.Trim(host, "[]"))
+}
+
+// IsLoopback reports whether a host is a name or an address of this machine only.
+func IsLoopback(host string) bool {
+	addr, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && addr.Unmap().IsLoopback()
+}
 
 // isLocal reports whether a request comes from this machine. A request whose headers show that a
 // proxy has forwarded it does not count as local.
