@@ -29,6 +29,7 @@ wanted() {
 		php|php-cli|what PHP prints when it fails
 		node|nodejs|what Node.js prints when it fails
 		java|default-jre-headless|what Java prints when it fails
+		nginx|nginx-light|the server behind nginx
 	END
 }
 
