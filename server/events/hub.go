@@ -21,8 +21,10 @@ const (
 	RingSize = 16 << 20 // maximum size of the past events in memory, in bytes, roughly
 
 	// QueueMax is the maximum number of events that wait for a listener. A listener with more is
-	// too slow: what waits is dropped, and a reset takes its place.
-	QueueMax = 256
+	// too slow: what waits is dropped, and a reset takes its place. The hub reads pages of up to
+	// 1,000 events, so a smaller number would reset listeners that are not slow. Listeners share
+	// the events; each that waits takes 8 bytes.
+	QueueMax = 2048
 	// ReplayMax is the maximum number of past events that are read from the store for a listener
 	// that comes back.
 	ReplayMax = 10_000
