@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -164,9 +165,7 @@ func TestF11_NoRouteShowsAPlantedSecret(t *testing.T) {
 	}
 	l := newLeakSite(t, plain)
 	inside, outside := map[string]string{"events": l.frames(l.said), "log": l.log.String()}, map[string]string{"events of ann": l.frames(l.heard)}
-	for path, answer := range l.exits("operate") {
-		inside[path] = answer
-	}
+	maps.Copy(inside, l.exits("operate"))
 	for path, answer := range l.exits("view") {
 		inside[path+" by view"] = answer
 	}

@@ -59,7 +59,7 @@ server { listen %s; location / { proxy_pass %s; %s } }
 	if err := l.Close(); err != nil {
 		s.Fatal(err)
 	}
-	cmd := exec.Command(program, "-e", "stderr", "-c", path, "-p", dir) //nolint:noctx // it is stopped by a signal, so that its workers end too
+	cmd := exec.Command(program, "-e", "stderr", "-c", path, "-p", dir) // without a context: a signal stops it, so that its workers end too
 	var said strings.Builder
 	cmd.Stderr = &said
 	if err := cmd.Start(); err != nil {
@@ -81,7 +81,7 @@ server { listen %s; location / { proxy_pass %s; %s } }
 		case err := <-ended:
 			ended <- err
 			s.Fatalf("nginx: %v\n%s", err, said.String())
-		case <-time.After(time.Millisecond):
+		default: // it does not listen yet
 		}
 	}
 	through := *s
