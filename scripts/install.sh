@@ -29,6 +29,8 @@ wanted() {
 		php|php-cli|what PHP prints when it fails
 		node|nodejs|what Node.js prints when it fails
 		java|default-jre-headless|what Java prints when it fails
+		nginx|nginx-light|the server behind nginx
+		python3|python3-venv|what Python prints when it fails, and the generated Python client
 	END
 }
 
@@ -58,6 +60,8 @@ fi
 wanted | while IFS='|' read -r program package skipped; do
 	has "$program" || echo "SKIPPED: $skipped (no $program; on Debian: apt-get install $package)"
 done
+
+said=$(sh scripts/openapi-client.sh) || echo "SKIPPED: the generated Python client (openapi-python-client: $said)"
 
 for version in $(sh scripts/postgres.sh); do
 	code=0

@@ -177,7 +177,7 @@ func (a *API) deadEntries(c *Call, list []redrive.DeadEntry) ([]wire.DeadEntry, 
 
 // deadEntry returns a dead letter in the form of the API, as the caller may see it.
 func (a *API) deadEntry(c *Call, d *redrive.DeadEntry, last *job.Failure) wire.DeadEntry {
-	e := wire.DeadEntryOf(d, last, a.o.Kinds[d.Kind].Attempts, nil)
+	e := wire.DeadEntryOf(d, last, a.o.Kinds[d.Kind].Attempts, a.cleaning())
 	if c.Outside() {
 		fromOutside(e, last)
 	} else if !a.seesPayloads(c) {

@@ -100,7 +100,7 @@ func (a *API) dead(c *Call, d *redrive.DeadEntry, also []job.ID) error {
 			found.Original.Payload = nil
 		}
 	}
-	return c.JSON(http.StatusOK, DeadOut{DeadEntry: entry, DeadDetails: wire.DeadDetailsOf(found, a.way), Also: also})
+	return c.JSON(http.StatusOK, DeadOut{DeadEntry: entry, DeadDetails: wire.DeadDetailsOf(wire.CleanedDead(found, a.cleaning()), a.way), Also: also})
 }
 
 // deadDetails reads everything that is stored about a dead letter.

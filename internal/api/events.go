@@ -146,6 +146,7 @@ type stream struct {
 	*API
 	call    *Call
 	control *http.ResponseController
+	frames  []byte // the frames that are written next
 }
 
 func (s *stream) run(ctx context.Context, l *events.Listener) error {
@@ -153,19 +154,19 @@ func (s *stream) run(ctx context.Context, l *events.Listener) error {
 	defer heartbeat.Stop()
 	defer again.Stop()
 	for {
-		item, found, err := l.Take()
-		if err != nil {
-			return nil //nolint:nilerr // the header is out; the listener comes back with its cursor
-		}
-		if found {
-			if err := s.write(s.frame(ctx, &item)); err != nil {
+		frames, end := s.take(ctx, l)
+		if len(frames) > 0 {
+			if err := s.write(frames); err != nil {
 				return err
 			}
 			heartbeat.Reset(s.o.Heartbeat)
 		}
+		if end {
+			return nil // the header is out; the listener comes back with its cursor
+		}
 		wake := l.Wake()
-		if found {
-			wake = ready // take the next one, but look at the other channels as well
+		if len(frames) > 0 {
+			wake = ready // take the next ones, but look at the other channels as well
 		}
 		select {
 		case <-s.stopping:
@@ -185,6 +186,20 @@ func (s *stream) run(ctx context.Context, l *events.Listener) error {
 		case <-wake:
 		}
 	}
+}
+
+// take returns the frames of what waits for the listener, up to FramesSize: a busy stream writes many
+// frames at once. It returns true when the listener has ended.
+func (s *stream) take(ctx context.Context, l *events.Listener) (frames []byte, end bool) {
+	s.frames = s.frames[:0]
+	for len(s.frames) < FramesSize {
+		item, found, err := l.Take()
+		if err != nil || !found {
+			return s.frames, err != nil
+		}
+		s.frames = append(s.frames, s.frame(ctx, &item)...)
+	}
+	return s.frames, false
 }
 
 // ready is closed: a receive from it never waits.

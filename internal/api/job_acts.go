@@ -54,8 +54,8 @@ type ChangeJobIn struct {
 	ActIn
 }
 
-// JobState is the state of a job after an action.
-type JobState struct {
+// ChangedJob is the state of a job after an action.
+type ChangedJob struct {
 	ID    job.ID    `json:"id"`
 	Life  int32     `json:"life"`
 	State job.State `json:"state"`
@@ -133,7 +133,7 @@ func (a *API) state(c *Call, id job.ID) error {
 	if err != nil {
 		return err
 	}
-	return c.JSON(http.StatusOK, JobState{ID: j.ID, Life: j.Life, State: j.State, CancelRequested: j.State == job.Running && j.CancelAt > 0})
+	return c.JSON(http.StatusOK, ChangedJob{ID: j.ID, Life: j.Life, State: j.State, CancelRequested: j.State == job.Running && j.CancelAt > 0})
 }
 
 // refused returns the problem for a conflict: with the state of the job now.

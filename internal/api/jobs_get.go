@@ -78,7 +78,13 @@ func (a *API) getJob(c *Call) error {
 	if !a.seesPayloads(c) {
 		d.Job.Payload = nil
 	}
-	return c.JSON(http.StatusOK, a.jobOut(d))
+	return c.JSON(http.StatusOK, a.jobOut(wire.Cleaned(d, a.cleaning())))
+}
+
+// cleaning returns the options for removing secrets from payloads, attributes and results. Only the
+// routes of payloads show a payload as it was sent.
+func (a *API) cleaning() *failure.SanitizeOptions {
+	return &failure.SanitizeOptions{Emails: a.o.HideEmails, Paths: true, Addresses: true}
 }
 
 // visible returns a job that the caller may see. For a job of another owner, the answer is, byte
@@ -151,7 +157,9 @@ func (a *API) outside(j *job.Job, last *job.Failure) Outside {
 		out.Progress = &j.Progress
 	}
 	if j.State == job.Completed && len(j.Result) > 0 {
-		out.Result = wire.JobOf(j).Result
+		clean := *j
+		clean.Result = wire.CleanedBytes(j.Result, a.cleaning())
+		out.Result = wire.JobOf(&clean).Result
 	}
 	rules := a.o.Kinds[j.Kind].Owner
 	if j.State.Ready() {

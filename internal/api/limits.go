@@ -35,6 +35,7 @@ const (
 	StreamsMax        = 2_000            // streams of events of a server
 	CallerStreamsMax  = 20               // streams of events of one caller
 	EventsScanMax     = 5_000            // events that a page looks at
+	FramesSize        = 8 << 10          // bytes of events that a stream writes at once, roughly
 	FrameTime         = 10 * time.Second // in which a client must read an event
 	HeartbeatDefault  = 15 * time.Second // between the frames of a stream without events
 	AskAgainEvery     = 2 * time.Second  // between two checks of the rights of a listener

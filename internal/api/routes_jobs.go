@@ -74,22 +74,22 @@ func jobRoutes() []Route {
 		{
 			Method: "POST", Path: "/api/jobs/{id}/cancel", Name: "cancelJob", Group: "Jobs", Doc: "Cancels a waiting job, and asks a running one to stop.",
 			Roles: access.Operate, Owner: Own, Params: []Param{pathID, ifMatch}, In: ActIn{}, InOptional: true,
-			Out: []Answer{{Status: 200, Doc: "The state of the job now.", Body: JobState{}}}, Problem: []*Kind{NotFound, Ended, StateMoved, OwnerMayNot}, Handle: (*API).cancelJob,
+			Out: []Answer{{Status: 200, Doc: "The state of the job now.", Body: ChangedJob{}}}, Problem: []*Kind{NotFound, Ended, StateMoved, OwnerMayNot}, Handle: (*API).cancelJob,
 		},
 		{
 			Method: "POST", Path: "/api/jobs/{id}/retry", Name: "retryJob", Group: "Jobs", Doc: "Retries a dead job: it waits again, in its next life, as it was or changed.",
 			Roles: access.Operate, Owner: Own, Params: []Param{pathID, ifMatch}, In: ChangeJobIn{}, InOptional: true,
-			Out: []Answer{{Status: 200, Doc: "The state of the job now.", Body: JobState{}}}, Problem: []*Kind{NotFound, NotDead, StateMoved, OwnerMayNot, PayloadInvalid, QueueDraining}, Handle: (*API).retryJob,
+			Out: []Answer{{Status: 200, Doc: "The state of the job now.", Body: ChangedJob{}}}, Problem: []*Kind{NotFound, NotDead, StateMoved, OwnerMayNot, PayloadInvalid, QueueDraining}, Handle: (*API).retryJob,
 		},
 		{
 			Method: "POST", Path: "/api/jobs/{id}/run", Name: "runJob", Group: "Jobs", Doc: "Makes a waiting job due now.",
 			Roles: access.Operate, Params: []Param{pathID, ifMatch}, In: ActIn{}, InOptional: true,
-			Out: []Answer{{Status: 200, Doc: "The state of the job now.", Body: JobState{}}}, Problem: []*Kind{NotFound, StateMoved}, Handle: (*API).runJob,
+			Out: []Answer{{Status: 200, Doc: "The state of the job now.", Body: ChangedJob{}}}, Problem: []*Kind{NotFound, StateMoved}, Handle: (*API).runJob,
 		},
 		{
 			Method: "PATCH", Path: "/api/jobs/{id}", Name: "changeJob", Group: "Jobs", Doc: "Changes a waiting job: when it is due, its queue, priority, settings for retries, or payload.",
 			Roles: access.Operate, Params: []Param{pathID, ifMatch}, In: ChangeJobIn{},
-			Out: []Answer{{Status: 200, Doc: "The state of the job now.", Body: JobState{}}}, Problem: []*Kind{NotFound, StateMoved, PayloadInvalid, QueueDraining}, Handle: (*API).changeJob,
+			Out: []Answer{{Status: 200, Doc: "The state of the job now.", Body: ChangedJob{}}}, Problem: []*Kind{NotFound, StateMoved, PayloadInvalid, QueueDraining}, Handle: (*API).changeJob,
 		},
 		{
 			Method: "POST", Path: "/api/jobs/cancel", Name: "cancelJobs", Group: "Jobs", Doc: "Cancels many jobs: by their ids, or by a filter after a preview.",

@@ -203,7 +203,7 @@ func requestBody(s *schemas, r *api.Route) object {
 	}
 	content := object{{cmp.Or(r.InMedia, "application/json"), object{{"schema", schema}}}}
 	if r.Lines {
-		content = append(content, field{api.MediaLines, object{{"schema", object{{"type", "string"}, {"description", "One JSON object of the same form in each line."}}}}})
+		content = append(content, field{api.MediaLines, object{{"schema", object{{"type", "string"}, {"format", "binary"}, {"description", "One JSON object of the same form in each line."}}}}})
 	}
 	return object{{"required", !r.InOptional}, {"content", content}}
 }
@@ -265,7 +265,8 @@ func responses(s *schemas, r *api.Route) object {
 	return all
 }
 
-// mergeContent adds the contents of the second response to the first.
+// mergeContent adds the contents of the second response to the first. JSON comes first: generators of
+// clients read each answer by the first form.
 func mergeContent(a, b object) object {
 	a[0].value = a[0].value.(string) + " " + b[0].value.(string)
 	if len(b) < 2 {
@@ -274,6 +275,10 @@ func mergeContent(a, b object) object {
 	if len(a) < 2 {
 		return append(a, b[1])
 	}
-	a[1].value = append(a[1].value.(object), b[1].value.(object)...)
+	content := append(a[1].value.(object), b[1].value.(object)...)
+	slices.SortStableFunc(content, func(x, y field) int {
+		return -cmp.Compare(strings.Count(x.name, "application/json"), strings.Count(y.name, "application/json"))
+	})
+	a[1].value = content
 	return a
 }

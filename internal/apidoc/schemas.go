@@ -100,7 +100,8 @@ func (s *schemas) special(t reflect.Type) *jsonschema.Schema {
 		return &jsonschema.Schema{Type: "object", Description: "The evidence of a failure, version 1: v, message, types, code, http_status, exit_code and so on."}
 	case reflect.TypeFor[json.RawMessage]():
 		return &jsonschema.Schema{Description: "Any JSON value.", Extras: map[string]any{
-			"type": []string{"object", "array", "string", "number", "boolean", "null"}, // validators take null only if it is named
+			"type":  []string{"object", "array", "string", "number", "boolean", "null"}, // validators take null only if it is named
+			"items": map[string]any{},                                                   // generators of clients want to know the items of an array
 		}}
 	case reflect.TypeFor[store.Cursor]():
 		return &jsonschema.Schema{Type: "string"}

@@ -89,6 +89,7 @@ func Figures(ctx context.Context, load Load, rows int, in Seeded, only []string,
 		{"owners", func(ctx context.Context, p *printer) error { return b.ownerFigures(ctx, p, in.DSN) }},
 		{"idle", func(ctx context.Context, p *printer) error { return b.idleFigures(ctx, p, in.DSN) }},
 		{"reads", func(ctx context.Context, p *printer) error { return b.readFigures(ctx, p, in) }},
+		{"http", func(ctx context.Context, p *printer) error { return b.httpFigures(ctx, p, in) }},
 		{"takeover", func(ctx context.Context, p *printer) error { return b.takeoverFigures(ctx, p, in.DSN) }},
 	} {
 		if len(only) > 0 && !slices.Contains(only, subject.name) {
@@ -236,7 +237,13 @@ func (b *bencher) flatFigures(ctx context.Context, p *printer, rows int) error {
 
 // Child runs one part of a measurement. The benchmark starts a second process for it. Getenv reads
 // an environment variable.
-func Child(ctx context.Context, out io.Writer, args []string, getenv func(string) string) error {
+func Child(ctx context.Context, in io.Reader, out io.Writer, args []string, getenv func(string) string) error {
+	switch {
+	case len(args) == 2 && args[0] == "listen":
+		return childListen(ctx, in, out, args[1])
+	case len(args) == 3 && args[0] == "serve":
+		return childServe(ctx, in, out, args[1], args[2], getenv(seededEnv))
+	}
 	if len(args) == 3 && args[0] == "enqueue" {
 		n, err := strconv.Atoi(args[2])
 		if err != nil {

@@ -28,6 +28,9 @@ func dropCache(path string) error {
 // peakMemory returns the peak memory of this process in bytes.
 func peakMemory() (int64, error) { return highWater("/proc/self/status") }
 
+// peakMemoryOf returns the peak memory of another process in bytes.
+func peakMemoryOf(pid int) (int64, error) { return highWater(fmt.Sprintf("/proc/%d/status", pid)) }
+
 // memoryNow returns the memory of this process in bytes, or 0 if it is not known.
 func memoryNow() int64 {
 	n, _ := memoryLine("/proc/self/status", "VmRSS:")
@@ -71,7 +74,6 @@ func peakOf(cmd *exec.Cmd) (peak int64, err error) {
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
-	status := fmt.Sprintf("/proc/%d/status", cmd.Process.Pid)
 	ticker := time.NewTicker(5 * time.Millisecond)
 	defer ticker.Stop()
 	for {
@@ -79,7 +81,7 @@ func peakOf(cmd *exec.Cmd) (peak int64, err error) {
 		case err := <-ended:
 			return peak, err
 		case <-ticker.C:
-			if now, err := highWater(status); err == nil { // reading fails if the process has ended
+			if now, err := peakMemoryOf(cmd.Process.Pid); err == nil { // reading fails if the process has ended
 				peak = max(peak, now)
 			}
 		}

@@ -22,6 +22,9 @@ func peakMemory() (int64, error) {
 // peakOf runs a command and returns the peak memory of its process in bytes.
 func peakOf(*exec.Cmd) (int64, error) { return peakMemory() }
 
+// peakMemoryOf returns the peak memory of another process in bytes.
+func peakMemoryOf(int) (int64, error) { return peakMemory() }
+
 // memoryNow returns the memory of this process in bytes, or 0 if it is not known.
 func memoryNow() int64 { return 0 }
 

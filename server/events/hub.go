@@ -21,8 +21,10 @@ const (
 	RingSize = 16 << 20 // maximum size of the past events in memory, in bytes, roughly
 
 	// QueueMax is the maximum number of events that wait for a listener. If more events wait, the
-	// listener is too slow: these events are dropped, and a reset takes their place.
-	QueueMax = 256
+	// listener is too slow: these events are dropped, and a reset takes their place. The hub reads
+	// pages of up to 1,000 events, so a smaller maximum would reset listeners that are not slow.
+	// Listeners share the events; each event that waits takes 8 bytes.
+	QueueMax = 2048
 	// ReplayMax is the maximum number of past events that are read from the store for a listener
 	// that connects again.
 	ReplayMax = 10_000

@@ -78,7 +78,7 @@ func enqueue(t *testing.T, c *redrive.Client, n int) {
 func TestTrap18_ListenersThatStopReadingHoldUpNobody(t *testing.T) {
 	t.Parallel()
 	h, c := newHub(t)
-	const all, stopped, rounds, batch = 1000, 100, 20, 100
+	const all, stopped, rounds, batch = 1000, 100, 1 + events.QueueMax/100, 100
 	var listeners []*events.Listener
 	for range all {
 		listeners = append(listeners, listen(t, h, nil, "kind:render", "owner:ann", "dead"))

@@ -1,0 +1,72 @@
+package docs_test
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+var trapOfName = regexp.MustCompile(`(?m)^func TestTrap0*([0-9]+)_`)
+
+// traps are the known ways in which an HTTP server of jobs goes wrong. Each has at least one test,
+// whose name begins with TestTrap and the number.
+var traps = map[int]string{
+	3:  "requests with two meanings, and headers of a user from an untrusted peer",
+	4:  "DNS rebinding: a Host that is not the server's",
+	6:  "a GET that changes state",
+	7:  "a route without a rule of access",
+	8:  "a job of another owner that is told apart from one that does not exist",
+	9:  "fields of the record, such as state, in a submit",
+	10: "foreign, huge and damaged cursors",
+	11: "pages far behind the first",
+	12: "an empty page of a rare filter that looks like the end",
+	14: "an action on a state that has moved on",
+	15: "an action by a filter that takes what came after its preview",
+	16: "streams and held answers through a proxy that buffers",
+	17: "events that are lost when a listener comes back",
+	18: "listeners that stop reading",
+	20: "a revoked key that stays logged in or goes on listening",
+	29: "a keyed array that is killed and repeated",
+	30: "JSON lines of which one is wrong",
+	31: "an export that is cut and taken for whole",
+	32: "formulas in CSV",
+	33: "payloads that are changed on the way",
+	40: "secrets in logs",
+	41: "a stop that drops acknowledged jobs or never ends",
+	42: "slow and idle connections",
+	43: "a document that differs from the server",
+}
+
+// Each trap has a test that carries its number.
+func TestTraps_EachHasATest(t *testing.T) {
+	t.Parallel()
+	tested := make(map[int]int)
+	err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && (strings.HasPrefix(d.Name(), ".") && d.Name() != ".." || d.Name() == "node_modules"):
+			return filepath.SkipDir
+		case d.IsDir() || !strings.HasSuffix(path, "_test.go"):
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		for _, m := range trapOfName.FindAllSubmatch(text, -1) {
+			number, _ := strconv.Atoi(string(m[1])) // the pattern has digits only
+			tested[number]++
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for number, trap := range traps {
+		if tested[number] == 0 {
+			t.Errorf("trap %d (%s) has no test: write one whose name begins with TestTrap%d_", number, trap, number)
+		}
+	}
+}
