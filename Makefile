@@ -4,7 +4,7 @@ SHELL := /bin/sh
 N ?= 200
 SEED ?= 0
 TEST_FLAGS ?=
-TORTURE_sqlite := TortureOfThe(Library|Command)$$
+TORTURE_sqlite := TortureOfThe(Library|Command|Server)$$
 TORTURE_postgres := OnPostgres$$
 SOAK = $(BIN)/redrive bench soak --for $(or $(MIN),10)m $(if $(SNAPSHOT),--snapshot)
 
