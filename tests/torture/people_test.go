@@ -51,6 +51,7 @@ func (c *submitter) act() {
 func (c *submitter) answerTo(a *reply, url string) check.Answer {
 	switch a.status {
 	case http.StatusOK, http.StatusCreated:
+		c.web.acted.Add(1)
 		return check.Written
 	case http.StatusConflict, http.StatusNotFound:
 		if a.alone() {

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -85,6 +86,8 @@ type web struct {
 	proxies  []*httpproxy.Proxy
 	finished chan struct{} // closed when clients begin nothing new
 	heard    chan struct{} // closed when the listeners end
+
+	acked, acted atomic.Int64 // acknowledged jobs, and actions of people
 
 	mu        sync.Mutex
 	requests  []check.Request
@@ -237,6 +240,9 @@ func (tt *torture) serve(s *served) {
 	tt.remove()
 }
 
+// ackedPerServedCycle is the smallest number of acknowledged jobs of a cycle.
+const ackedPerServedCycle = 20
+
 // servedLess returns the minimums that a run has not reached.
 func (tt *torture) servedLess() (less []string) {
 	s := &tt.summary
@@ -257,7 +263,7 @@ func (tt *torture) servedLess() (less []string) {
 			less = append(less, fmt.Sprintf("%s: %d, want at least %d", name, s.Faults[name], want[name]))
 		}
 	}
-	if n := 20 * *servedFlag; s.Acknowledged < n || s.Acts == 0 {
+	if n := ackedPerServedCycle * *servedFlag; s.Acknowledged < n || s.Acts == 0 {
 		less = append(less, fmt.Sprintf("%d jobs and %d actions of people acknowledged, want %d and some", s.Acknowledged, s.Acts, n))
 	}
 	return less
@@ -292,6 +298,10 @@ func (tt *torture) servedRound(s *served, cycles int) {
 		p := slot.start("")
 		slot.comesUp(p)
 		clean = append(clean, p)
+	}
+	// On a busy machine little was answered so far.
+	for begun := time.Now(); (w.acked.Load() < int64(ackedPerServedCycle*cycles) || w.acted.Load() < 3) && time.Since(begun) < patience && !tt.Failed(); {
+		waitOr(w.finished, 10*time.Millisecond)
 	}
 	close(w.finished)
 	clients.Wait()

@@ -180,6 +180,7 @@ func (c *submitter) taken(lines []ledger.Line, body []byte) []job.ID {
 		}
 	}
 	c.note(ledger.Taken, lines)
+	c.web.acked.Add(int64(len(ids)))
 	return ids
 }
 
