@@ -142,8 +142,8 @@ func (c *caller) try(q *request, url string, fault httpproxy.Fault, a *reply) er
 
 // noteAnswer records the ids that an answer to a keyed request named.
 func (c *caller) noteAnswer(name string, ids ...job.ID) {
-	c.web.mu.Lock()
-	defer c.web.mu.Unlock()
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	for i := range c.requests {
 		if c.requests[i].Name == name {
 			c.requests[i].Answers = append(c.requests[i].Answers, ids)

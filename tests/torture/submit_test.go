@@ -187,9 +187,9 @@ func (c *submitter) taken(lines []ledger.Line, body []byte) []job.ID {
 // submit sends a request with a key until it is answered.
 func (c *submitter) submit(s sent, again bool) {
 	if !again {
-		c.web.mu.Lock()
+		c.mu.Lock()
 		c.requests = append(c.requests, check.Request{Name: s.name, N: len(s.lines)})
-		c.web.mu.Unlock()
+		c.mu.Unlock()
 		c.note(ledger.Submit, s.lines)
 	}
 	a := c.send(&s.q)
@@ -214,11 +214,11 @@ func (c *submitter) jsonLines() {
 	for i := range lines {
 		lines[i].Key = "line of " + lines[i].Name
 	}
-	c.web.mu.Lock()
+	c.mu.Lock()
 	for i := range lines {
 		c.requests = append(c.requests, check.Request{Name: lines[i].Key, N: 1})
 	}
-	c.web.mu.Unlock()
+	c.mu.Unlock()
 	c.note(ledger.Submit, lines)
 	q := request{method: http.MethodPost, path: "/api/jobs", body: specs(lines, "\n"), header: map[string]string{"Content-Type": "application/x-ndjson"}}
 	for begun := time.Now(); !c.linesAnswered(lines, c.send(&q)) && !c.Failed(); {

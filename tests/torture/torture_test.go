@@ -203,7 +203,7 @@ func (tt *torture) build(into, pkg string) {
 	programs.mu.Lock()
 	defer programs.mu.Unlock()
 	if programs.dir == "" {
-		dir, err := os.MkdirTemp("", "redrive-torture-programs-") //nolint:usetesting // all tests share the directory
+		dir, err := os.MkdirTemp("", "redrive-torture-programs-")
 		if err != nil {
 			tt.Fatal(err)
 		}
@@ -222,7 +222,7 @@ func (tt *torture) build(into, pkg string) {
 	}
 	text, err := os.ReadFile(programs.built[pkg]) // the directory is on another file system
 	if err == nil {
-		err = os.WriteFile(into, text, 0o700) //nolint:gosec // a program must be executable
+		err = os.WriteFile(into, text, 0o700)
 	}
 	if err != nil {
 		tt.Fatal(err)

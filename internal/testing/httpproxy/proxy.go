@@ -7,6 +7,7 @@ import (
 	"bufio"
 	"bytes"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"sync"
@@ -91,11 +92,7 @@ func (p *Proxy) CutAll() {
 func (p *Proxy) Counts() map[Fault]int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	all := make(map[Fault]int, len(p.counts))
-	for f, n := range p.counts {
-		all[f] = n
-	}
-	return all
+	return maps.Clone(p.counts)
 }
 
 // Close resets all connections and ends the proxy.
@@ -175,9 +172,9 @@ func (p *Proxy) serve(client net.Conn) {
 		p.pass(client, raw.Bytes())
 		second.Wait()
 	case Delay:
-		time.Sleep(delay)
+		<-time.After(delay)
 		answer := p.exchange(raw.Bytes())
-		time.Sleep(delay)
+		<-time.After(delay)
 		_, _ = client.Write(answer) // no error check: the client may have gone
 	default:
 		p.pass(client, raw.Bytes())
