@@ -172,9 +172,9 @@ func (p *Proxy) serve(client net.Conn) {
 		p.pass(client, raw.Bytes())
 		second.Wait()
 	case Delay:
-		<-time.After(delay)
+		pause()
 		answer := p.exchange(raw.Bytes())
-		<-time.After(delay)
+		pause()
 		_, _ = client.Write(answer) // no error check: the client may have gone
 	default:
 		p.pass(client, raw.Bytes())
@@ -238,4 +238,11 @@ func reset(c net.Conn) {
 		_ = tcp.SetLinger(0) // no error check: the connection may be closed already
 	}
 	_ = c.Close() // no error check: the connection may be closed already
+}
+
+// pause waits for as long as a request or an answer is delayed.
+func pause() {
+	timer := time.NewTimer(delay)
+	defer timer.Stop()
+	<-timer.C
 }
