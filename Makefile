@@ -4,7 +4,7 @@ SHELL := /bin/sh
 N ?= 200
 SEED ?= 0
 TEST_FLAGS ?=
-TORTURE_sqlite := TortureOfThe(Library|Command)$$
+TORTURE_sqlite := TortureOfThe(Library|Command|Server)$$
 TORTURE_postgres := OnPostgres$$
 SOAK = $(BIN)/redrive bench soak --for $(or $(MIN),10)m $(if $(SNAPSHOT),--snapshot)
 
@@ -12,7 +12,7 @@ MODULES := bench bench/riverpg bench/powercut examples/ocr $(wildcard retry/sdk/
 GOLANGCI_VERSION := v2.15.0
 BIN := $(CURDIR)/bin
 
-.PHONY: help build deb test servers short lint fmt fuzz figures seed plans soak torture powercut poison differential peers fresh docs tidy clean
+.PHONY: help build deb test servers short lint fmt fuzz figures seed plans soak torture streams powercut poison differential peers fresh docs tidy clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
@@ -72,7 +72,10 @@ soak: ## MIN minutes at full rate (10): claims flat, size bounded, nothing lost 
 
 torture: ## N cycles of kills of the real program (N=200), of one store only with STORE=sqlite or postgres
 	go test ./tests/torture -run '$(or $(TORTURE_$(STORE)),.)' -count=1 -v -timeout 120m \
-		-torture.cycles=$(N) -torture.postgres=$(N) -torture.promotions=$$(( ($(N) + 9) / 10 )) -torture.seed=$(SEED)
+		-torture.cycles=$(N) -torture.postgres=$(N) -torture.promotions=$$(( ($(N) + 9) / 10 )) -torture.served=$(N) -torture.seed=$(SEED)
+
+streams: ## a server is killed N times in mid-stream (100), on each store: its listeners miss no event
+	go test ./tests/torture -run KilledStreams -count=1 -v -timeout 60m -torture.streams=$(if $(filter file,$(origin N)),100,$(N)) -torture.seed=$(SEED)
 
 powercut: ## N states of a disk after power cuts of a SQLite database (N=100000); Linux with FUSE
 	cd bench/powercut && go test . -count=1 -v -timeout 180m -powercut.states=$(if $(filter file,$(origin N)),100000,$(N)) -powercut.seed=$(SEED)

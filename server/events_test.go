@@ -40,6 +40,7 @@ type listener struct {
 	header http.Header
 	frames chan frame // closed at the end of the stream
 	stop   context.CancelFunc
+	from   string // the id that a listener without one gets at once
 }
 
 // listen opens a stream. It returns when the server has answered.
@@ -95,6 +96,12 @@ func (s *site) stream(query string, headers ...string) *listener {
 			}
 		}
 	}()
+	if r.Header.Get("Last-Event-ID") == "" && !strings.Contains(query, "after=") {
+		first := l.next()
+		if l.from = first.id; first.name != "" || first.data != "" {
+			s.Fatalf("got the first frame %+v, want one with an id only", first)
+		}
+	}
 	return l
 }
 
@@ -265,6 +272,21 @@ func TestN1_HeartbeatsMoveTheCursor(t *testing.T) {
 		if f.name != "" || f.data != "" {
 			t.Fatalf("got %+v, want frames with an id only", f)
 		}
+	}
+}
+
+// A listener that loses its server before the first event misses nothing: it has got an id to come
+// back with.
+//
+// part of: N1
+func TestTrap17_AListenerHasACursorBeforeTheFirstEvent(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, nil)
+	l := s.listen("?topic=kind:mail")
+	l.stop()
+	s.enqueue("mail", "")
+	if f := s.listen("?topic=kind:mail", "Last-Event-ID: "+l.from).next(); f.name != "job.enqueued" {
+		t.Errorf("got the frame %+v, want the event that happened while nobody listened", f)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/redrive/redrive/internal/api"
+	"github.com/redrive/redrive/internal/testing/crashpoint"
 	"github.com/redrive/redrive/job"
 )
 
@@ -71,9 +72,21 @@ func (w *recorder) Write(b []byte) (int, error) {
 	if w.status == 0 {
 		w.status = http.StatusOK
 	}
-	n, err := w.ResponseWriter.Write(b)
-	w.bytes += int64(n)
-	return n, err
+	sent := 0
+	if crashpoint.Enabled { // tests kill the process when a half of the bytes is sent
+		var err error
+		sent, err = w.ResponseWriter.Write(b[:len(b)/2])
+		if err == nil {
+			err = http.NewResponseController(w.ResponseWriter).Flush()
+		}
+		if err != nil {
+			return sent, err
+		}
+		crashpoint.Hit(crashpoint.InAnswer)
+	}
+	n, err := w.ResponseWriter.Write(b[sent:])
+	w.bytes += int64(sent + n)
+	return sent + n, err
 }
 
 // Unwrap lets http.ResponseController reach the connection.

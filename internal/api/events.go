@@ -135,7 +135,13 @@ func (a *API) stream(c *Call, o events.Options) error {
 	c.W.WriteHeader(http.StatusOK)
 	// Browsers come back after this many milliseconds. It is drawn, so that the listeners of a
 	// server that stops do not come back all at once.
-	if err := s.write([]byte(fmt.Sprintf("retry: %d\n\n", 1_000+rand.IntN(4_000)))); err != nil {
+	first := fmt.Sprintf("retry: %d\n", 1_000+rand.IntN(4_000))
+	// A listener without a cursor gets one at once. Otherwise it would have none if the server were
+	// killed before the first event, and would miss what happens until it listens elsewhere.
+	if o.After == nil {
+		first += "id: " + l.From().String() + "\n"
+	}
+	if err := s.write([]byte(first + "\n")); err != nil {
 		return err
 	}
 	return s.run(ctx, l)

@@ -10,6 +10,7 @@ import (
 	"io"
 
 	"github.com/redrive/redrive"
+	"github.com/redrive/redrive/internal/testing/crashpoint"
 	"github.com/redrive/redrive/job"
 )
 
@@ -47,10 +48,12 @@ func (a *API) submitKeyed(c *Call, specs []redrive.Spec, body []byte, key string
 		p.IDs = idsFrom(began.First, began.N)
 		return p
 	}
+	crashpoint.Hit(crashpoint.AfterRequestRow)
 	receipts, err := a.client.EnqueueAs(ctx, began.First, specs)
 	if err != nil {
 		return enqueueProblem(err, true)
 	}
+	crashpoint.Hit(crashpoint.AfterKeyedEnqueue)
 	status, answer := receiptsBody(receipts)
 	if existing {
 		c.W.Header().Set("Idempotent-Replayed", "true")

@@ -25,6 +25,7 @@ type Listener struct {
 	hub    *Hub
 	topics []Topic
 	owner  string
+	from   event.Cursor
 
 	// These fields are guarded by the mutex of the hub.
 	queue []*Entry
@@ -71,6 +72,7 @@ func (h *Hub) Listen(ctx context.Context, o Options) (*Listener, error) {
 	}
 	var missed []*Entry
 	position := h.position
+	l.from = position
 	if o.After == nil || !o.After.Before(h.before) {
 		for _, e := range h.ring {
 			if o.After != nil && o.After.Before(e.Cursor) && l.wants(&e.Event) {
@@ -197,12 +199,19 @@ func (l *Listener) Take() (item Item, found bool, err error) {
 	return Item{}, false, l.err
 }
 
+// From returns the cursor of the newest event when the listener was added.
+func (l *Listener) From() event.Cursor { return l.from }
+
 // Seen returns the cursor up to which the listener has got all its events, and false while some
 // wait for it. A listener that connects again with this cursor misses nothing.
 func (l *Listener) Seen() (event.Cursor, bool) {
 	l.hub.mu.Lock()
 	defer l.hub.mu.Unlock()
-	return l.hub.position, len(l.queue) == 0 && !l.reset && l.err == nil
+	at := l.hub.position
+	if at.Before(l.skip) { // another server reads events a little earlier than this one
+		at = l.skip
+	}
+	return at, len(l.queue) == 0 && !l.reset && l.err == nil
 }
 
 // may reports whether the listener may get the event.

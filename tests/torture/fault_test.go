@@ -28,6 +28,7 @@ type slot struct {
 	role    string
 	command func(name string) (*exec.Cmd, error)
 	rand    *rand.Rand
+	up      func(*process)  // called when a process is ready; nil does nothing
 	over    <-chan struct{} // closed at the end of the cycle; nil for workers, because the cycle ends after their faults
 }
 
@@ -104,6 +105,9 @@ func (s *slot) comesUp(p *process) bool {
 		if p.endsWithin(look) || waitOr(s.over, 0) {
 			return false
 		}
+	}
+	if s.up != nil {
+		s.up(p)
 	}
 	return true
 }

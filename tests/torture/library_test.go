@@ -17,15 +17,16 @@ import (
 type library struct {
 	site
 	program string
+	leases  time.Duration
 }
 
 func newLibrary(tt *torture, on site) *library {
-	l := &library{on, filepath.Join(tt.dir, "worker")}
+	l := &library{on, filepath.Join(tt.dir, "worker"), 500 * time.Millisecond}
 	tt.build(l.program, "./worker")
 	return l
 }
 
-func (*library) lease() time.Duration { return 500 * time.Millisecond }
+func (l *library) lease() time.Duration { return l.leases }
 
 // slots is the number that the program gives its queue.
 func (*library) slots() int { return 16 }

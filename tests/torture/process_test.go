@@ -174,7 +174,8 @@ func (p *process) book(by string) string {
 	case p.stopped && status.Signal() == syscall.SIGTERM: // the process got SIGTERM before it could handle the signal
 	case (state.ExitCode() == failed || state.ExitCode() == absent) && p.short():
 	case !p.program.exits(state.ExitCode()):
-		p.Errorf("process %s ended with %s, which the test does not allow; its log is %s", p.name, state, p.log)
+		text, _ := os.ReadFile(p.log) // no error check: the log is for the reader of the failure only
+		p.Errorf("process %s ended with %s, which the test does not allow; its log is %s and ends with\n%s", p.name, state, p.log, text[max(0, len(text)-1_000):])
 	}
 	return ""
 }
@@ -182,12 +183,15 @@ func (p *process) book(by string) string {
 // atWork is a text that a worker or a long-running client logs when it has opened the database.
 const atWork = "msg=working"
 
+// serving is a text that a server logs when it has opened the database and its port.
+const serving = "msg=serving"
+
 // awake is a text that a worker logs when it has noticed that it was paused and has then made late
 // writes.
 const awake = "msg=awake"
 
 // isUp reports whether the process is ready.
-func (p *process) isUp() bool { return p.says(atWork) }
+func (p *process) isUp() bool { return p.says(atWork) || p.says(serving) }
 
 // says reports whether the log of the process contains the text.
 func (p *process) says(what string) bool {

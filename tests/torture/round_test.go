@@ -84,6 +84,11 @@ func (tt *torture) newRound() *round {
 // settle runs the remaining jobs of a round and checks the result.
 func (r *round) settle() {
 	r.heal()
+	r.finishRound()
+}
+
+// finishRound checks a round whose jobs have ended.
+func (r *round) finishRound() {
 	r.unwatch()
 	r.watching.Wait()
 	err := r.program.finish(r)

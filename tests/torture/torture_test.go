@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -181,12 +182,50 @@ func (tt *torture) run(cycles int, p program) {
 	}
 }
 
-// build compiles a program with crash points.
+// programs are the programs with crash points, each of which is built once.
+var programs struct {
+	mu    sync.Mutex
+	dir   string
+	built map[string]string // the file of a package
+}
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if programs.dir != "" {
+		_ = os.RemoveAll(programs.dir) // remove the temporary directory
+	}
+	os.Exit(code)
+}
+
+// build compiles a program with crash points, unless another test has done so.
 func (tt *torture) build(into, pkg string) {
 	tt.Helper()
-	cmd := exec.CommandContext(tt.Context(), "go", "build", "-tags", "crashpoint", "-o", into, pkg)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		tt.Fatalf("run %s: %v\n%s", cmd, err, out)
+	programs.mu.Lock()
+	defer programs.mu.Unlock()
+	if programs.dir == "" {
+		dir, err := os.MkdirTemp("", "redrive-torture-programs-")
+		if err != nil {
+			tt.Fatal(err)
+		}
+		programs.dir, programs.built = dir, make(map[string]string)
+	}
+	if programs.built[pkg] == "" {
+		file := filepath.Join(programs.dir, fmt.Sprint(len(programs.built)))
+		cmd := exec.CommandContext(tt.Context(), "go", "build", "-tags", "crashpoint", "-o", file, pkg)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			tt.Fatalf("run %s: %v\n%s", cmd, err, out)
+		}
+		programs.built[pkg] = file
+	}
+	if os.Link(programs.built[pkg], into) == nil {
+		return
+	}
+	text, err := os.ReadFile(programs.built[pkg]) // the directory is on another file system
+	if err == nil {
+		err = os.WriteFile(into, text, 0o700)
+	}
+	if err != nil {
+		tt.Fatal(err)
 	}
 }
 

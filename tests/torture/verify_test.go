@@ -42,6 +42,9 @@ func (r *round) verify() error {
 		Retention: r.retains(), Acts: r.acts, Processes: r.holders(dump), Children: r.children, Troubles: r.troubles,
 		Healed: job.Micros(r.healed.Load()), Slots: r.program.slots(), WaitMax: readyMax,
 	}
+	if s, ok := r.program.(*served); ok {
+		s.history(r, h)
+	}
 	r.count(func(s *summary) { s.Add(check.Count(h)) })
 	late, err := r.writeForLostRuns(ctx, st, dump)
 	if err != nil {

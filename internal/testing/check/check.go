@@ -68,6 +68,12 @@ const (
 	PromptStart Invariant = "PromptStart"
 	// SoundStore: the file is undamaged and every counter agrees with the rows that it counts.
 	SoundStore Invariant = "SoundStore"
+	// OneAnswer: all answers to one request with an idempotency key name the same objects, and no
+	// other request has them.
+	OneAnswer Invariant = "OneAnswer"
+	// EveryEventHeard: a listener has every event of its topics once and in order, or a reset that
+	// says that it may have missed some.
+	EveryEventHeard Invariant = "EveryEventHeard"
 	// EventualProgress: after the faults have stopped, every job ends.
 	EventualProgress Invariant = "EventualProgress"
 )
@@ -118,6 +124,8 @@ func checkers() []checker {
 		{OwnCrash, ownCrash},
 		{PromptStart, promptStart},
 		{SoundStore, soundStore},
+		{OneAnswer, oneAnswer},
+		{EveryEventHeard, everyEventHeard},
 		{EventualProgress, eventualProgress},
 	}
 }

@@ -94,7 +94,7 @@ func breaks(i ...check.Invariant) []check.Invariant { return i }
 
 func mutants() []mutant {
 	return slices.Concat(intakeMutants(), leaseMutants(), accountMutants(), soundMutants(), deadMutants(), sweptMutants(),
-		peopleMutants(), workerMutants())
+		peopleMutants(), workerMutants(), servedMutants())
 }
 
 func intakeMutants() []mutant {

@@ -30,6 +30,10 @@ type History struct {
 	Purged map[job.ID]string
 	// Acts are the actions of people.
 	Acts []Act
+	// Requests are the requests with an idempotency key.
+	Requests []Request
+	// Listeners are the clients that follow events.
+	Listeners []Listener
 	// Processes are the workers whose names are the holders of runs.
 	Processes []Process
 	// Children are the processes that workers started for jobs.

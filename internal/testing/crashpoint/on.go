@@ -76,8 +76,8 @@ var armed = sync.OnceValue(func() *target {
 
 func parse(value string) (*target, error) {
 	name, rest, _ := strings.Cut(value, ":")
-	if !slices.Contains(Points[:], Point(name)) {
-		return nil, fmt.Errorf("%q is not a crash point; use one of %v", name, Points)
+	if all := slices.Concat(Points[:], ServerPoints[:]); !slices.Contains(all, Point(name)) {
+		return nil, fmt.Errorf("%q is not a crash point; use one of %v", name, all)
 	}
 	t := &target{point: Point(name)}
 	times, delay, timed := strings.Cut(rest, ":")

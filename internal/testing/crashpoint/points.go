@@ -36,10 +36,17 @@ const (
 	InMigration         Point = "in-migration" // a span: during all migrations
 	AfterMigration      Point = "after-migration"
 	InCheckpoint        Point = "in-checkpoint" // a span: while the close of the database copies the log into the database file
+
+	AfterRequestRow   Point = "after-request-row"   // a keyed request for many jobs is stored, and its jobs are not
+	AfterKeyedEnqueue Point = "after-keyed-enqueue" // its jobs are stored, and its answer is not
+	InAnswer          Point = "in-answer"           // an HTTP server has sent half of an answer, or of a frame of a stream
 )
 
-// Points lists all points, in the order in which a process reaches them.
+// Points lists the points of all processes, in the order in which a process reaches them.
 var Points = [...]Point{
 	InMigration, AfterMigration, BeforeEnqueueCommit, AfterEnqueueCommit, BeforeClaimCommit, AfterClaimCommit,
 	HandlerStart, MidHandler, BeforeSettleCommit, AfterSettleCommit, InRescue, InCommit, InCheckpoint,
 }
+
+// ServerPoints lists the points that only an HTTP server reaches.
+var ServerPoints = [...]Point{AfterRequestRow, AfterKeyedEnqueue, InAnswer}
