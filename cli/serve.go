@@ -16,6 +16,8 @@ import (
 	"github.com/redrive/redrive/internal/words"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/policy"
+	"github.com/redrive/redrive/policy/policyfile"
+	"github.com/redrive/redrive/policy/preset"
 	"github.com/redrive/redrive/server"
 )
 
@@ -171,7 +173,24 @@ func serverOptions(s *settings, log *slog.Logger, now func() time.Time) server.O
 			},
 		}
 	}
+	o.Doors = make(map[string]server.Door, len(s.Server.Doors))
+	for name, d := range s.Server.Doors {
+		o.Doors[name] = server.Door{Path: d.Path, Kind: d.Kind, Words: presetWords(d.Words)}
+	}
 	return o
+}
+
+// presetWords returns the words of a preset, or nil for those of the policy in force.
+func presetWords(name string) *policy.Words {
+	text, ok := preset.Text(name)
+	if !ok {
+		return nil
+	}
+	f, err := policyfile.Parse(name, text)
+	if err != nil {
+		panic("the presets are valid policies: " + err.Error())
+	}
+	return &f.Spec.Words
 }
 
 // serveHTTP serves until ctx ends, and then answers the requests that have arrived. The given

@@ -16,6 +16,8 @@ type Options struct {
 	Kinds map[string]KindOptions
 	// Queues are the names of the queues that jobs may name. Nil means every name.
 	Queues []string
+	// Doors are the kinds with paths of their own.
+	Doors []Door
 	// Heartbeat is the time after which a stream without events sends a frame; the default is
 	// HeartbeatDefault.
 	Heartbeat time.Duration
