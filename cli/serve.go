@@ -165,8 +165,13 @@ func serverOptions(s *settings, log *slog.Logger, now func() time.Time) server.O
 		return o // without a configuration nothing says which kinds and queues exist
 	}
 	o.Queues, o.Kinds = s.QueueNames, make(map[string]server.KindOptions)
+	o.Limits = make(map[string]redrive.Queue, len(s.Queues))
+	for name, q := range s.Queues {
+		o.Limits[name] = redrive.Queue{Limit: q.Limit, Rate: redrive.Rate(q.Rate)}
+	}
 	for name, k := range s.Kinds {
 		o.Kinds[name] = server.KindOptions{
+			Limit: k.Limit, Rate: redrive.Rate(k.Rate),
 			Queue: k.Queue, Priority: k.Priority, Text: k.Payload == config.PayloadText, Attempts: scheduledAttempts(s.Config, name),
 			Owner: server.OwnerRules{
 				Retry: k.Owner.Retry, MaxRetries: k.Owner.MaxRetries, Change: k.Owner.Change, Cancel: k.Owner.Cancel, NoFeedback: !k.Owner.Feedback,

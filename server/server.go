@@ -51,6 +51,8 @@ type Options struct {
 	// Kinds and Queues are what jobs may name. Nil means that every name is accepted.
 	Kinds  map[string]KindOptions
 	Queues []string
+	// Limits are the client's Config.Queues. They are for explanations only: why a job waits.
+	Limits map[string]redrive.Queue
 	// Doors are kinds with a path of their own, by name.
 	Doors map[string]Door
 	// CompletedKept is the client's Retention.Completed. The default is a day.
@@ -119,7 +121,7 @@ func New(client *redrive.Client, o Options) (*Server, error) {
 	keyless := gate != nil && (gate.Mode() == access.Auto || gate.Mode() == access.Open)
 	s := &Server{o: o, keyless: keyless, mux: http.NewServeMux(), origins: http.NewCrossOriginProtection(), stop: make(chan struct{})}
 	s.api = api.New(s.stop, client, api.Options{
-		Kinds: kindsOf(o.Kinds), Queues: o.Queues, Doors: doors, Heartbeat: o.Heartbeat, PayloadMax: o.PayloadMax, CompletedKept: o.CompletedKept, ViewersSeePayloads: o.ViewersSeePayloads,
+		Kinds: kindsOf(o.Kinds), Queues: o.Queues, Limits: limitsOf(o.Limits), Doors: doors, Heartbeat: o.Heartbeat, PayloadMax: o.PayloadMax, CompletedKept: o.CompletedKept, ViewersSeePayloads: o.ViewersSeePayloads,
 		HideEmails: o.HideEmails, Base: o.Base, Logger: o.Logger, Now: o.Now, Gate: gate,
 	})
 	if keyless || len(o.Hosts) > 0 {
