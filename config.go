@@ -77,10 +77,9 @@ type Config struct {
 	// KeepRaw only for a store that outsiders cannot read. Logs, events and exports never
 	// have secrets.
 	KeepRaw bool
-	// HidePaths and HideAddresses remove the paths of files and IP addresses from the
-	// texts of failures before these are stored. By default operators see them, because
-	// they often tell the cause; logs, events, exports and owners of jobs never get
-	// them.
+	// HidePaths and HideAddresses remove the paths of files and IP addresses from the texts of
+	// failures before these are stored. By default operators see them, because they often show the
+	// cause; logs, events, exports and owners of jobs never get them.
 	HidePaths, HideAddresses bool
 	// If HideEmails is true, e-mail addresses are also removed from the texts of
 	// failures.
@@ -126,6 +125,15 @@ type Config struct {
 	// Info.CompleteTx. All of these are events. A program that must not miss any
 	// outcome reads Client.Events.
 	OnOutcome func(context.Context, Outcome)
+
+	// Separate runs the last chance of a job in a process of its own: a run of a job that has
+	// crashed, and that would be dead after one more crash. It starts a process that calls
+	// Client.RunSeparate with SeparateRun.Data, and returns nil when this process has ended.
+	// It returns an error if it could not start the process; the job is then handed back,
+	// as after ErrNotStarted. When the context of Separate ends, the other process must
+	// stop soon. By default such a job gets the process of the client to itself: its other
+	// slots stay empty until the job has ended.
+	Separate func(ctx context.Context, r SeparateRun) error
 
 	Lease          time.Duration // the time without a heartbeat after which another process takes over the run; 100 ms to 1 h, default 10 s
 	RescueInterval time.Duration // the longest time between two searches for jobs of crashed processes; default 30 s

@@ -56,8 +56,8 @@ func (a *API) getJob(c *Call) error {
 	return c.JSON(http.StatusOK, a.jobOut(d))
 }
 
-// visible returns a job that the caller may see. A job of another owner does not exist for it: the
-// answer is the same, to the byte.
+// visible returns a job that the caller may see. For a job of another owner, the answer is, byte
+// for byte, the same as for a job that does not exist.
 func (a *API) visible(c *Call, id job.ID) (job.Job, error) {
 	j, err := a.client.Get(c.Context(), id)
 	if err == nil && !c.Sees(&j) || errors.Is(err, redrive.ErrNotFound) {

@@ -16,7 +16,7 @@ import (
 type Outside struct {
 	ID          job.ID          `json:"id"`
 	Kind        string          `json:"kind"`
-	Status      string          `json:"status"` // the state, by the words of the policy
+	Status      string          `json:"status"` // the state, in the words of the policy
 	Progress    *job.Progress   `json:"progress,omitempty"`
 	Result      json.RawMessage `json:"result,omitempty"`
 	Attempts    int32           `json:"attempts"`

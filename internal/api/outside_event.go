@@ -18,7 +18,7 @@ type OutsideEvent struct {
 	At     job.Micros `json:"at"`
 	ID     job.ID     `json:"id"`
 	Kind   string     `json:"kind"`
-	Status string     `json:"status"` // the state, by the words of the policy
+	Status string     `json:"status"` // the state, in the words of the policy
 	// Message is the text for users about the last failure.
 	Message string `json:"message,omitempty"`
 	// Error is the last failure, in the fields that the policy names.
