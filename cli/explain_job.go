@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/redrive/redrive"
 	"github.com/redrive/redrive/internal/wire"
 	"github.com/redrive/redrive/internal/words"
 	"github.com/redrive/redrive/job"
@@ -17,14 +18,24 @@ func (a *app) explainJob(ctx context.Context, id job.ID, token job.Token, asJSON
 		return err
 	}
 	defer closing(db, &err)
-	d, err := readDetails(ctx, client, id, a.known())
+	known := a.known()
+	d, err := readDetails(ctx, client, id, known)
 	if err != nil {
 		return err
+	}
+	around, err := d.ReadAround(ctx, client)
+	if err != nil {
+		return err
+	}
+	if around != nil {
+		q, k := known.Queues[d.Job.Queue], known.Kinds[d.Job.Kind]
+		around.Queue = words.Pace{Running: q.Limit, Rate: redrive.Rate(q.Rate)}
+		around.Kind = words.Pace{Running: k.Limit, Rate: redrive.Rate(k.Rate)}
 	}
 	p := a.page()
 	e := wire.Explanation{
 		Job: d.Job.ID, Kind: d.Job.Kind, Queue: d.Job.Queue, State: d.Job.State,
-		Standing: d.Standing(p.now) + d.Because(), Next: d.Next(quotedCommand), Runs: []wire.Run{},
+		Standing: d.Standing(p.now) + d.Because(), Waits: d.Waits(around, p.now), Next: d.Next(quotedCommand), Runs: []wire.Run{},
 	}
 	operators := words.Operators{Policy: client.StoredPolicy}
 	for i := range d.Failures {
@@ -48,6 +59,9 @@ func (a *app) explainJob(ctx context.Context, id job.ID, token job.Token, asJSON
 func (p *page) explanation(e *wire.Explanation) {
 	p.title(fmt.Sprintf("Job %d  %s", e.Job, words.Clean(e.Kind)))
 	fmt.Fprintf(p.w, "  %s\n", p.colored(e.State, e.Standing))
+	if e.Waits != "" {
+		fmt.Fprintf(p.w, "  Waits: %s\n", words.Clean(e.Waits))
+	}
 	if e.Next != "" {
 		fmt.Fprintf(p.w, "  Next: %s\n", words.Clean(e.Next))
 	}

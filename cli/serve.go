@@ -14,6 +14,8 @@ import (
 	"github.com/redrive/redrive/internal/words"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/policy"
+	"github.com/redrive/redrive/policy/policyfile"
+	"github.com/redrive/redrive/policy/preset"
 	"github.com/redrive/redrive/server"
 )
 
@@ -152,13 +154,35 @@ func serverOptions(s *settings, log *slog.Logger, now func() time.Time) server.O
 		return o // without a configuration nothing says which kinds and queues exist
 	}
 	o.Queues, o.Kinds = s.QueueNames, make(map[string]server.KindOptions)
+	o.Limits = make(map[string]redrive.Queue, len(s.Queues))
+	for name, q := range s.Queues {
+		o.Limits[name] = redrive.Queue{Limit: q.Limit, Rate: redrive.Rate(q.Rate)}
+	}
 	for name, k := range s.Kinds {
 		o.Kinds[name] = server.KindOptions{
+			Limit: k.Limit, Rate: redrive.Rate(k.Rate),
 			Queue: k.Queue, Priority: k.Priority, Text: k.Payload == config.PayloadText, Attempts: scheduledAttempts(s.Config, name),
 			Owner: server.OwnerRules{
 				Retry: k.Owner.Retry, MaxRetries: k.Owner.MaxRetries, Change: k.Owner.Change, Cancel: k.Owner.Cancel, NoFeedback: !k.Owner.Feedback,
 			},
 		}
 	}
+	o.Doors = make(map[string]server.Door, len(s.Server.Doors))
+	for name, d := range s.Server.Doors {
+		o.Doors[name] = server.Door{Path: d.Path, Kind: d.Kind, Words: presetWords(d.Words)}
+	}
 	return o
+}
+
+// presetWords returns the words of a preset, or nil for those of the policy in force.
+func presetWords(name string) *policy.Words {
+	text, ok := preset.Text(name)
+	if !ok {
+		return nil
+	}
+	f, err := policyfile.Parse(name, text)
+	if err != nil {
+		panic("the presets are valid policies: " + err.Error())
+	}
+	return &f.Spec.Words
 }

@@ -120,7 +120,7 @@ func knownKeys(t *testing.T) []string {
 	t.Helper()
 	sections := map[string]string{
 		"config": "", "postgres": "postgres.", "log": "log.", "limits": "limits.", "queues": "queues.NAME.", "kind": "kinds.NAME.", "retry": "kinds.NAME.retry.", "owner": "kinds.NAME.owner.",
-		"retention": "retention.", "server": "server.", "proxy": "server.proxy.", "tls": "server.tls.", "cronJob": "cron.NAME.",
+		"retention": "retention.", "server": "server.", "proxy": "server.proxy.", "tls": "server.tls.", "door": "server.doors.NAME.", "cronJob": "cron.NAME.",
 	}
 	files, err := filepath.Glob("../internal/config/*.go")
 	if err != nil {

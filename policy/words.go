@@ -65,7 +65,7 @@ type ErrorValues struct {
 	Stack       string    // the stack; "" means that the field is left out
 	Attempt     int       // number of the failed attempt, starting at 1
 	Retries     int       // number of retries so far
-	MaxRetries  int
+	MaxRetries  int       // negative is written as null: the number is not known
 	NextRetryAt time.Time // the time of the next retry; zero is written as null: the job is due now, or there is no retry
 	Context     []byte    // the context as a JSON object; nil is written as an empty object
 }
@@ -92,6 +92,27 @@ func (w *Words) ErrorObject(t *ErrorValues) []byte {
 		b = append(b, value...)
 	}
 	return append(b, '}')
+}
+
+// retryFields are the fields of an error object that say how the retries of a job stand.
+var retryFields = [...]string{"retries", "max_retries", "next_retry_at"}
+
+// RetryFields returns those of the fields retries, max_retries and next_retry_at that Words.Error
+// names, under their external names, as the members of a JSON object without its braces. They
+// belong to the job as well as to its failure. It returns nil if Words.Error names none of them.
+func (w *Words) RetryFields(t *ErrorValues) []byte {
+	var b []byte
+	for _, field := range retryFields {
+		name, wanted := w.Error[field]
+		if !wanted {
+			continue
+		}
+		if len(b) > 0 {
+			b = append(b, ',')
+		}
+		b = append(append(appendText(b, name), ':'), w.field(field, t)...)
+	}
+	return b
 }
 
 // field returns the value of a field as JSON; nil means that the field is left out.
@@ -124,6 +145,9 @@ func (w *Words) field(field string, t *ErrorValues) []byte {
 	case "retries":
 		return strconv.AppendInt(nil, int64(t.Retries), 10)
 	case "max_retries":
+		if t.MaxRetries < 0 {
+			return []byte("null")
+		}
 		return strconv.AppendInt(nil, int64(t.MaxRetries), 10)
 	case "next_retry_at":
 		return timeOrNull(t.NextRetryAt)

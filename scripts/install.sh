@@ -10,6 +10,7 @@ set -eu
 has() {
 	case $1 in
 	fusermount3) test ! -e /dev/fuse || test "$(id -u)" = 0 || command -v fusermount3 ;;
+	pydantic) python3 -c 'import pydantic, sys; sys.exit(pydantic.VERSION[0] < "2")' ;;
 	postgres) command -v initdb || ls /usr/lib/postgresql/*/bin/initdb ;;
 	gcc) test "$(go env CGO_ENABLED)" = 1 && command -v "$(go env CC)" ;;
 	*) command -v "$1" || ls "/usr/sbin/$1" "/usr/local/sbin/$1" ;;
@@ -28,6 +29,7 @@ wanted() {
 		ruby|ruby|what Ruby prints when it fails
 		php|php-cli|what PHP prints when it fails
 		node|nodejs|what Node.js prints when it fails
+		pydantic|python3-pydantic|the model of a FastAPI client
 		java|default-jre-headless|what Java prints when it fails
 		nginx|nginx-light|the server behind nginx
 		python3|python3-venv|what Python prints when it fails, and the generated Python client
@@ -55,6 +57,8 @@ if [ -n "$packages" ] && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&
 			apt install --no-install-recommends "$package" || echo "== package $package could not be installed" >&2
 		done
 	}
+	# Debian 12 has version 1.
+	has pydantic || python3 -m pip install -q --break-system-packages 'pydantic>=2,<3' >>"$log" 2>&1 </dev/null || true
 fi
 
 wanted | while IFS='|' read -r program package skipped; do

@@ -1,6 +1,10 @@
 package server
 
-import "github.com/redrive/redrive/internal/api"
+import (
+	"github.com/redrive/redrive"
+	"github.com/redrive/redrive/internal/api"
+	"github.com/redrive/redrive/internal/words"
+)
 
 // KindOptions say how jobs of a kind are accepted.
 type KindOptions struct {
@@ -11,6 +15,9 @@ type KindOptions struct {
 	Text bool
 	// Attempts is the number of attempts in the schedule of the kind; 0 if it has none.
 	Attempts int
+	// Limit and Rate are the limits of the kind (HandlerOptions). They are for explanations only.
+	Limit int
+	Rate  redrive.Rate
 	// Owner says what owners may do with their jobs, beyond seeing them.
 	Owner OwnerRules
 }
@@ -33,7 +40,16 @@ func kindsOf(kinds map[string]KindOptions) map[string]api.KindOptions {
 	}
 	out := make(map[string]api.KindOptions, len(kinds))
 	for name, k := range kinds {
-		out[name] = api.KindOptions{Queue: k.Queue, Priority: k.Priority, Text: k.Text, Attempts: k.Attempts, Owner: api.OwnerRules(k.Owner)}
+		out[name] = api.KindOptions{Queue: k.Queue, Priority: k.Priority, Text: k.Text, Attempts: k.Attempts, Limits: words.Pace{Running: k.Limit, Rate: k.Rate}, Owner: api.OwnerRules(k.Owner)}
+	}
+	return out
+}
+
+// limitsOf returns the limits of queues in the form of package api.
+func limitsOf(queues map[string]redrive.Queue) map[string]words.Pace {
+	out := make(map[string]words.Pace, len(queues))
+	for name, q := range queues {
+		out[name] = words.Pace{Running: q.Limit, Rate: q.Rate}
 	}
 	return out
 }

@@ -32,8 +32,13 @@ func pathOf(r *api.Route) string {
 // Each route of the table is refused for every caller without its role, and each has a rule.
 func TestTrap7_EachRouteHasARuleOfAccess(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, as)
-	for _, r := range api.Routes() {
+	s := newSite(t, func(c *redrive.Config, o *server.Options) {
+		as(c, o)
+		o.Doors = map[string]server.Door{"render": {Path: "/jobs", Kind: "render"}}
+	})
+	doors := api.DoorRoutes([]api.Door{{Name: "render", Path: "/jobs", Kind: "render"}})
+	for _, r := range slices.Concat(api.Routes(), doors) {
+		s.checked = !r.Bare // the document has no paths of doors
 		path := pathOf(&r)
 		if strings.Contains(path, "{") {
 			t.Errorf("%s %s: the test does not know a value of a parameter of the path", r.Method, r.Path)
@@ -47,7 +52,11 @@ func TestTrap7_EachRouteHasARuleOfAccess(t *testing.T) {
 			}
 			continue
 		}
-		s.refused("unauthenticated", r.Method, path, "")
+		if r.Bare {
+			s.mistaken(http.StatusUnauthorized, "The request needs valid credentials.", r.Method, path, "")
+		} else {
+			s.refused("unauthenticated", r.Method, path, "")
+		}
 		if r.AnyCaller {
 			continue
 		}

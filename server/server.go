@@ -51,6 +51,10 @@ type Options struct {
 	// Kinds and Queues are what jobs may name. Nil means that every name is accepted.
 	Kinds  map[string]KindOptions
 	Queues []string
+	// Limits are the client's Config.Queues. They are for explanations only: why a job waits.
+	Limits map[string]redrive.Queue
+	// Doors are kinds with a path of their own, by name.
+	Doors map[string]Door
 	// CompletedKept is the client's Retention.Completed. The default is a day.
 	CompletedKept time.Duration
 	// ViewersSeePayloads shows payloads to callers that may view. By default only operators see
@@ -93,6 +97,10 @@ func New(client *redrive.Client, o Options) (*Server, error) {
 	if client == nil {
 		return nil, errors.New("server: the client is nil; make one with redrive.New")
 	}
+	doors, err := doorsOf(&o)
+	if err != nil {
+		return nil, err
+	}
 	o.Version = cmp.Or(o.Version, "dev")
 	if o.Logger == nil {
 		o.Logger = slog.Default()
@@ -120,7 +128,7 @@ func New(client *redrive.Client, o Options) (*Server, error) {
 	})
 	s.api = api.New(s.stop, client, api.Options{
 		Metrics: s.metrics,
-		Kinds:   kindsOf(o.Kinds), Queues: o.Queues, Heartbeat: o.Heartbeat, PayloadMax: o.PayloadMax, CompletedKept: o.CompletedKept, ViewersSeePayloads: o.ViewersSeePayloads,
+		Kinds:   kindsOf(o.Kinds), Queues: o.Queues, Limits: limitsOf(o.Limits), Doors: doors, Heartbeat: o.Heartbeat, PayloadMax: o.PayloadMax, CompletedKept: o.CompletedKept, ViewersSeePayloads: o.ViewersSeePayloads,
 		HideEmails: o.HideEmails, Base: o.Base, Logger: o.Logger, Now: o.Now, Gate: gate,
 	})
 	if keyless || len(o.Hosts) > 0 {
@@ -130,7 +138,7 @@ func New(client *redrive.Client, o Options) (*Server, error) {
 		}
 	}
 	byPath := make(map[string]map[string]*api.Route)
-	for _, r := range api.Routes() {
+	for _, r := range slices.Concat(api.Routes(), api.DoorRoutes(doors)) {
 		if byPath[r.Path] == nil {
 			byPath[r.Path] = make(map[string]*api.Route)
 		}
@@ -169,6 +177,7 @@ type state struct {
 	id      string
 	route   *api.Route
 	caller  access.Caller
+	bare    bool // problems have the form of a door
 	problem *api.Problem
 }
 
@@ -199,6 +208,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			st.problem = api.Internal.New("The server failed. Its log has the cause under the id of this request.")
 		}
 		if st.problem != nil && out.status == 0 {
+			st.problem.Bare = st.bare
 			st.problem.Write(out, st.id)
 		}
 		s.logRequest(r, st, out, s.o.Now().Sub(began))
@@ -233,6 +243,9 @@ func (s *Server) answersTo(host string) bool {
 func (s *Server) dispatch(w http.ResponseWriter, r *http.Request, methods map[string]*api.Route) {
 	st := stateOf(r)
 	route := methods[r.Method]
+	for _, other := range methods {
+		st.bare = other.Bare // the routes of a path have the same answers
+	}
 	if route == nil {
 		st.problem = api.MethodNotAllowed.New("This path does not have the method %.20q.", r.Method).Allow(slices.Sorted(maps.Keys(methods)))
 		return

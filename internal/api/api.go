@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/redrive/redrive"
+	"github.com/redrive/redrive/internal/words"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/server/access"
 	"github.com/redrive/redrive/server/events"
@@ -17,6 +18,10 @@ type Options struct {
 	Kinds map[string]KindOptions
 	// Queues are the names of the queues that jobs may name. Nil means every name.
 	Queues []string
+	// Limits are the limits of queues in the configuration, by name. They are for explanations only.
+	Limits map[string]words.Pace
+	// Doors are the kinds with paths of their own.
+	Doors []Door
 	// Heartbeat is the time after which a stream without events sends a frame; the default is
 	// HeartbeatDefault.
 	Heartbeat time.Duration
@@ -53,6 +58,8 @@ type KindOptions struct {
 	Text bool
 	// Attempts is the number of attempts in the schedule of the kind; 0 if it has none.
 	Attempts int
+	// Limits are the limits of the kind, for explanations only.
+	Limits words.Pace
 	// Owner says what owners may do with their jobs, beyond seeing them.
 	Owner OwnerRules
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"html/template"
 	"net/http"
+	"slices"
 	"strings"
 )
 
@@ -53,7 +54,7 @@ func (a *API) docs(c *Call) error {
 		return fmt.Errorf("read the page: %w", err)
 	}
 	var groups []docGroup
-	for _, r := range Routes() {
+	for _, r := range slices.Concat(Routes(), DoorRoutes(a.o.Doors)) {
 		if n := len(groups); n == 0 || groups[n-1].Name != r.Group {
 			groups = append(groups, docGroup{Name: r.Group})
 		}

@@ -3,7 +3,6 @@ package api
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -102,7 +101,7 @@ func (a *API) eventPage(c *Call, o events.Options, limit int) error {
 	if !c.Outside() {
 		return c.JSON(http.StatusOK, page)
 	}
-	out := OutsideEventPage{Items: []OutsideEvent{}, Next: page.Next, End: page.End}
+	out := outsideEventPage{Items: []outsideEvent{}, OutsideEventPage: OutsideEventPage{Next: page.Next, End: page.End}}
 	for i := range page.Items {
 		if e, ok := a.outsideEvent(c.Context(), &page.Items[i].Event); ok {
 			out.Items = append(out.Items, e)
@@ -272,64 +271,6 @@ func (a *API) insideEvent(ctx context.Context, e *event.Event) EventOut {
 		}
 	}
 	return out
-}
-
-// OutsideEvent is an event of a job as users see it.
-type OutsideEvent struct {
-	Cursor event.Cursor `json:"cursor"`
-	// Event is waiting, running, retrying, completed, dead, cancelled or progress.
-	Event  string     `json:"event"`
-	At     job.Micros `json:"at"`
-	ID     job.ID     `json:"id"`
-	Kind   string     `json:"kind"`
-	Status string     `json:"status"` // the state, by the words of the policy
-	// Message is the text for users about the last failure.
-	Message string `json:"message,omitempty"`
-	// Error is the last failure, in the fields that the policy names.
-	Error json.RawMessage `json:"error,omitempty"`
-	// NextAttemptAt is when the job may start.
-	NextAttemptAt job.Micros `json:"next_attempt_at,omitempty"`
-	Progress      *Done      `json:"progress,omitempty"`
-	// More is true if the job has a message that was left out, because too many jobs fail at once.
-	More bool `json:"more,omitempty"`
-}
-
-// Done is how far a job is.
-type Done struct {
-	Done  int64  `json:"done"`
-	Total int64  `json:"total,omitempty"`
-	Note  string `json:"note,omitempty"`
-}
-
-// outsideEvent returns an event as users see it. ok is false for events that are not for them.
-func (a *API) outsideEvent(ctx context.Context, e *event.Event) (out OutsideEvent, ok bool) {
-	if e.Job == 0 || e.To == 0 && e.Type != event.JobProgressed {
-		return out, false
-	}
-	w := a.client.Policy().Spec().Words
-	out = OutsideEvent{Cursor: e.Cursor, At: e.At, ID: e.Job, Kind: e.Kind, Event: e.To.String(), Status: w.State(e.To, job.Reason(e.Reason))}
-	switch {
-	case e.Type == event.JobProgressed:
-		out.Event, out.Status, out.Progress = "progress", w.State(job.Running, ""), &Done{e.Done, e.Total, e.Note}
-	case e.To.Ready():
-		out.NextAttemptAt = e.DueAt
-	}
-	if e.To != job.Retrying && e.To != job.Dead {
-		return out, true
-	}
-	if !a.streams.mayRead(a.o.Now()) {
-		out.More = true
-		return out, true
-	}
-	j, err := a.client.Get(ctx, e.Job)
-	failed, ferr := a.client.Latest(ctx, []job.ID{e.Job})
-	if err != nil || ferr != nil || len(failed) == 0 || failed[0].Token != e.Token {
-		out.More = true // the job has moved on
-		return out, true
-	}
-	seen := a.outside(&j, &failed[0])
-	out.Message, out.Error = failed[0].UserMessage, seen.Error
-	return out, true
 }
 
 // streams counts the streams of events, and the texts that are read for them.

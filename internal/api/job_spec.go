@@ -87,23 +87,26 @@ func (r *specReader) problem() error {
 // spec reads one job. The last argument is its JSON pointer.
 func (r *specReader) spec(body []byte, at string) redrive.Spec {
 	var in JobIn
-	before, kindWrong := len(r.mistakes), false
+	before := len(r.mistakes)
 	for _, m := range strictjson.Decode(body, &in, at) {
 		k := InvalidField
 		if m.Unknown {
 			k = UnknownField
 		}
-		kindWrong = kindWrong || m.Pointer == at+"/kind"
 		r.add(k, Mistake{Pointer: m.Pointer, Detail: m.Detail})
 	}
-	o := r.options(&in, at)
-	payload := r.payload(&in, at)
-	if in.Kind == "" && !kindWrong {
+	return r.build(&in, at, before)
+}
+
+// build makes the spec of a job that was read. The mistakes of this job begin at the given index.
+func (r *specReader) build(in *JobIn, at string, before int) redrive.Spec {
+	o, payload := r.options(in, at), r.payload(in, at)
+	if in.Kind == "" && !slices.ContainsFunc(r.mistakes[before:], func(m Mistake) bool { return m.Pointer == at+"/kind" }) {
 		r.add(InvalidField, Mistake{Pointer: at + "/kind", Detail: "is missing; name the kind of the job"})
 	}
 	spec := redrive.NewRaw(in.Kind, payload, &o)
 	if err := spec.Validate(); err != nil {
-		r.explain(&in, &o, at, before, err)
+		r.explain(in, &o, at, before, err)
 	}
 	return spec
 }

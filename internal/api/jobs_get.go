@@ -1,19 +1,16 @@
 package api
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"slices"
-	"time"
 
 	"github.com/redrive/redrive"
 	"github.com/redrive/redrive/failure"
 	"github.com/redrive/redrive/internal/wire"
 	"github.com/redrive/redrive/internal/words"
 	"github.com/redrive/redrive/job"
-	"github.com/redrive/redrive/policy"
 )
 
 // JobOut is everything that is stored about a job.
@@ -25,27 +22,6 @@ type JobOut struct {
 	LastFailure *wire.Failure `json:"last_failure,omitempty"`
 	// Links are the paths of related answers, by name.
 	Links map[string]string `json:"links"`
-}
-
-// Outside is a job as its owner sees it: without evidence, rules and workers.
-type Outside struct {
-	ID          job.ID          `json:"id"`
-	Kind        string          `json:"kind"`
-	Status      string          `json:"status"` // the state, in the words of the policy
-	Progress    *job.Progress   `json:"progress,omitempty"`
-	Result      json.RawMessage `json:"result,omitempty"`
-	Attempts    int32           `json:"attempts"`
-	MaxAttempts int             `json:"max_attempts,omitempty"`
-	// NextAttemptAt is when a waiting or retrying job may start.
-	NextAttemptAt job.Micros `json:"next_attempt_at,omitempty"`
-	// Message is the text for users about the last failure.
-	Message string `json:"message,omitempty"`
-	// Error is the last failure, in the fields that the policy names.
-	Error     json.RawMessage `json:"error,omitempty"`
-	CreatedAt job.Micros      `json:"created_at"`
-	UpdatedAt job.Micros      `json:"updated_at"`
-	// Can lists what the caller can do with the job now: retry, cancel, feedback.
-	Can []string `json:"can"`
 }
 
 // getJob answers with a job.
@@ -63,7 +39,7 @@ func (a *API) getJob(c *Call) error {
 		if err != nil {
 			return err
 		}
-		return c.JSON(http.StatusOK, a.outside(&j, failed[id]))
+		return c.JSON(http.StatusOK, a.outside(&j, failed[id], a.words()))
 	}
 	d, err := a.details(c, &j)
 	if err != nil {
@@ -139,57 +115,4 @@ func (a *API) jobOut(d *words.Details) JobOut {
 		out.Links["dead_letter"] = a.o.Base + "/api/admin/dlq/" + d.Job.ID.String()
 	}
 	return out
-}
-
-// outside returns the outside view of a job with its last failure, which may be nil.
-func (a *API) outside(j *job.Job, last *job.Failure) Outside {
-	w := a.client.Policy().Spec().Words
-	out := Outside{
-		ID: j.ID, Kind: j.Kind, Status: w.State(j.State, j.Reason), Attempts: j.Counters.Attempts, CreatedAt: j.CreatedAt,
-		UpdatedAt: max(j.CreatedAt, j.LifeAt, j.ClaimedAt, j.FinishedAt, j.Progress.At), Can: []string{},
-	}
-	var failures []job.Failure
-	if last != nil {
-		failures = []job.Failure{*last}
-	}
-	out.MaxAttempts = words.MaxAttempts(j, failures, a.o.Kinds[j.Kind].Attempts)
-	if j.Progress != (job.Progress{}) {
-		out.Progress = &j.Progress
-	}
-	if j.State == job.Completed && len(j.Result) > 0 {
-		clean := *j
-		clean.Result = wire.CleanedBytes(j.Result, a.cleaning())
-		out.Result = wire.JobOf(&clean).Result
-	}
-	rules := a.o.Kinds[j.Kind].Owner
-	if j.State.Ready() {
-		out.NextAttemptAt = j.RunAt
-		if rules.Cancel {
-			out.Can = append(out.Can, "cancel")
-		}
-	}
-	if j.State == job.Dead && rules.Retry && (rules.MaxRetries == 0 || int(j.Life) <= rules.MaxRetries) {
-		out.Can = append(out.Can, "retry")
-	}
-	if !rules.NoFeedback {
-		out.Can = append(out.Can, "feedback")
-	}
-	if last != nil && (j.State == job.Retrying || j.State == job.Dead) {
-		out.Message = last.UserMessage
-		out.Error = w.ErrorObject(&policy.ErrorValues{
-			Class: failure.Class(last.Class), Code: last.Code, Message: last.UserMessage, UserMessage: last.UserMessage, Permanent: last.Permanent,
-			At: last.EndedAt.Time(), Attempt: int(last.Attempt), Retries: int(max(0, j.Counters.Attempts-1)), MaxRetries: max(0, out.MaxAttempts-1),
-			NextRetryAt: nextRetry(j, job.At(a.o.Now())),
-		})
-	}
-	return out
-}
-
-// nextRetry returns when a retrying job may start, or the zero time if it may start now or is not
-// retried.
-func nextRetry(j *job.Job, now job.Micros) time.Time {
-	if j.State != job.Retrying || j.RunAt <= now {
-		return time.Time{}
-	}
-	return j.RunAt.Time()
 }

@@ -31,6 +31,12 @@ type OutsideList struct {
 	SearchedUntil job.Micros `json:"searched_until,omitempty"`
 }
 
+// outsideList is an OutsideList with the fields that the policy adds to its jobs.
+type outsideList struct {
+	Items []outsideJob `json:"items"`
+	OutsideList
+}
+
 // listJobs answers with a page of jobs.
 func (a *API) listJobs(c *Call) error {
 	filter, err := a.jobFilter(c)
@@ -45,13 +51,13 @@ func (a *API) listJobs(c *Call) error {
 	}
 	next := cursorOf(page.Next, filter.Order, filterHash(unpaged))
 	if c.Outside() {
-		list := OutsideList{Items: make([]Outside, len(page.Jobs)), Next: next, SearchedUntil: page.Searched}
+		list, w := outsideList{Items: make([]outsideJob, len(page.Jobs)), OutsideList: OutsideList{Next: next, SearchedUntil: page.Searched}}, a.words()
 		failed, err := a.latest(c, page.Jobs)
 		if err != nil {
 			return err
 		}
 		for i := range page.Jobs {
-			list.Items[i] = a.outside(&page.Jobs[i], failed[page.Jobs[i].ID])
+			list.Items[i] = a.outside(&page.Jobs[i], failed[page.Jobs[i].ID], w)
 		}
 		return c.JSON(http.StatusOK, list)
 	}

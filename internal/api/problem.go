@@ -97,6 +97,9 @@ type Problem struct {
 	IDs     []job.ID             `json:"ids,omitempty"`  // with outcome-unknown: the jobs that may exist
 	Next    string               `json:"next,omitempty"` // with too-far: the cursor to use
 
+	// Bare means that the answer is {statusCode, message, error} and nothing else.
+	Bare bool `json:"-"`
+
 	kind       *Kind
 	retryAfter int // seconds; 0 means that the header is left out
 	allow      string
@@ -256,6 +259,11 @@ func (p *Problem) Write(w http.ResponseWriter, requestID string) {
 	p.RequestID = requestID
 	h := w.Header()
 	h.Set("Content-Type", "application/problem+json")
+	var answer any = p
+	if p.Bare {
+		h.Set("Content-Type", "application/json")
+		answer = mistakeOf(p)
+	}
 	h.Set("Cache-Control", "no-store")
 	h.Del("Etag")
 	if p.retryAfter > 0 {
@@ -267,7 +275,7 @@ func (p *Problem) Write(w http.ResponseWriter, requestID string) {
 	if p.Status == http.StatusUnauthorized {
 		h.Set("Www-Authenticate", `Bearer realm="redrive"`)
 	}
-	body, err := json.Marshal(p)
+	body, err := json.Marshal(answer)
 	if err != nil {
 		panic("encode a problem: " + err.Error())
 	}

@@ -77,6 +77,8 @@ type Route struct {
 	Lines   bool
 	Out     []Answer
 	Problem []*Kind // the problems beyond those that every route can have
+	// Bare means that a problem is answered as {statusCode, message, error} and nothing else.
+	Bare bool
 	// Stream means that the answer has no time limit.
 	Stream bool
 	Handle func(*API, *Call) error

@@ -35,6 +35,9 @@ const module = "github.com/redrive/redrive"
 // commented are the packages whose comments become descriptions.
 var commented = [...]string{"internal/api", "internal/wire", "job", "store", "policy"}
 
+// extended are the types whose objects get more fields, with names from the policy.
+var extended = [...]string{"Outside", "OutsideEvent"}
+
 func newSchemas(root string) (*schemas, error) {
 	s := &schemas{found: make(map[string]json.RawMessage), types: make(map[string]reflect.Type)}
 	s.reflector = &jsonschema.Reflector{
@@ -132,6 +135,9 @@ func (s *schemas) of(value any) any {
 	}
 	schema := s.reflector.ReflectFromType(t)
 	for name, definition := range schema.Definitions {
+		if slices.Contains(extended[:], name) {
+			definition.AdditionalProperties = jsonschema.TrueSchema
+		}
 		text, err := json.Marshal(definition)
 		if err != nil {
 			s.err = errors.Join(s.err, fmt.Errorf("schema %s: %w", name, err))

@@ -133,9 +133,14 @@ func writtenServer(s *config.Server) object {
 	for group, role := range s.Proxy.Roles {
 		roles[group] = role.String()
 	}
+	doors := object{}
+	for name, d := range s.Doors {
+		doors[name] = object{"path": d.Path, "kind": d.Kind, "words": d.Words}
+	}
 	o := object{
 		"listen": s.Listen, "socket_mode": fmt.Sprintf("%04o", s.SocketMode), "auth": string(s.Auth), "hosts": s.Hosts,
 		"proxy": object{"trusted": trusted, "user": s.Proxy.User, "groups": s.Proxy.Groups, "roles": roles},
+		"doors": doors,
 	}
 	if s.TLS.Cert != "" {
 		o["tls"] = object{"cert": s.TLS.Cert, "key": s.TLS.Key}
@@ -267,6 +272,15 @@ func genConfig(t *rapid.T) *config.Config {
 		Completed: kept(), Failures: kept(), Dead: kept(), Events: kept(), DropPending: rapid.Bool().Draw(t, "drop_pending"),
 	}
 	c.Server = genServer(t)
+	for k, kind := range c.Kinds {
+		if kind.Payload == config.PayloadJSON && rapid.Bool().Draw(t, "has a door") {
+			words := rapid.SampledFrom([]string{config.WordsOfPolicy, "render", "watermark"}).Draw(t, "words")
+			if c.Server.Doors == nil {
+				c.Server.Doors = map[string]config.Door{}
+			}
+			c.Server.Doors[k] = config.Door{Path: "/x/" + k, Kind: k, Words: words}
+		}
+	}
 	if len(c.Kinds) > 0 {
 		c.KindNames = slices.Sorted(maps.Keys(c.Kinds))
 		for _, s := range rapid.SliceOfN(name, 0, 3).Draw(t, "schedules") {

@@ -33,7 +33,7 @@ func (r *reader) config(v value, c *Config) {
 		{"kinds", func(v value) { r.kinds(v, c) }},
 		{"retention", func(v value) { r.retention(v, &c.Retention) }},
 		{"cron", func(v value) { r.cron(v, c) }},
-		{"server", func(v value) { r.server(v, &c.Server) }},
+		{"server", func(v value) { r.server(v, c) }},
 	})
 }
 

@@ -26,13 +26,27 @@ type Server struct {
 	Hosts []string
 	// Proxy are the proxies whose headers count. The default trusts no proxy.
 	Proxy access.Proxy
+	// Doors are kinds with a path of their own, by name. Default none.
+	Doors map[string]Door
 }
+
+// Door is a kind under a path of its own, in the words of another system.
+type Door struct {
+	Path string // such as /jobs
+	Kind string
+	// Words is the name of the preset whose words the door uses, or WordsOfPolicy. Default WordsOfPolicy.
+	Words string
+}
+
+// WordsOfPolicy are the words of the policy in force.
+const WordsOfPolicy = "preset"
 
 // The largest numbers of entries of the server's lists.
 const (
 	hostsMax   = 100
 	trustedMax = 100
 	groupsMax  = 1_000
+	doorsMax   = 100
 )
 
 // ListenDefault is where the server listens by default.
@@ -42,7 +56,8 @@ func defaultServer() Server {
 	return Server{Listen: ListenDefault, SocketMode: 0o660, Auth: access.Auto, Proxy: access.Proxy{User: "X-Forwarded-User", Groups: "X-Forwarded-Groups"}}
 }
 
-func (r *reader) server(v value, s *Server) {
+func (r *reader) server(v value, c *Config) {
+	s := &c.Server
 	modes := []access.Mode{access.Auto, access.Open, access.ByKeys, access.ByProxy}
 	mistakes := len(r.Problems())
 	r.Fields(v, "a mapping such as {auth: keys, hosts: [jobs.example.org]}", []field{
@@ -52,6 +67,7 @@ func (r *reader) server(v value, s *Server) {
 		{"auth", yamlfile.Choice(r.Reader, &s.Auth, access.ModeNames(), modes)},
 		{"hosts", r.several(hostsMax, yamlfile.ListOf(r.Reader, &s.Hosts, "a list of names such as [jobs.example.org]", r.host))},
 		{"proxy", func(v value) { r.proxy(v, &s.Proxy) }},
+		{"doors", func(v value) { r.doors(v, c) }},
 	})
 	if len(r.Problems()) == mistakes {
 		r.serverTogether(v, s)

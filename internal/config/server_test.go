@@ -54,3 +54,26 @@ func TestX2_MistakesOfTheServerPartHaveTheirPlace(t *testing.T) {
 		}
 	}
 }
+
+// part of: X1
+func TestX1_MistakesOfDoorsHaveTheirPlace(t *testing.T) {
+	t.Parallel()
+	const kinds = "kinds: {render: {command: [x]}, note: {command: [x], payload: text}}\n"
+	for _, tt := range []struct{ text, want string }{
+		{"{render: {kind: render}}", "server.doors.render has no path; add one such as path: /jobs"},
+		{"{render: {path: /jobs}}", `server.doors.render has no kind; name one of "kinds"`},
+		{"{render: {path: jobs, kind: render}}", `server.doors.render: the path "jobs" must be words`},
+		{"{render: {path: /api/jobs, kind: render}}", "begins with /api, which belongs to the server itself"},
+		{"{render: {path: /jobs, kind: rendr}}", `server.doors.render.kind: unknown kind "rendr", did you mean "render"?`},
+		{"{render: {path: /jobs, kind: note}}", `the kind note has "payload: text"; a door takes JSON`},
+		{"{render: {path: /jobs, kind: render, words: rendr}}", `found "rendr", did you mean "render"?`},
+		{"{a: {path: /jobs, kind: render}, b: {path: /JOBS, kind: render}}", `server.doors.b.path is the path of the door "a", too`},
+		{"{render: {pfad: /jobs}}", `unknown key "pfad"`},
+		{"[a]", "server.doors must be a mapping"},
+	} {
+		problems := problemsOf(t, kinds+"server: {doors: "+tt.text+"}")
+		if len(problems) == 0 || !strings.Contains(problems.Error(), tt.want) {
+			t.Errorf("%.80s: got the problems %v, want %q", tt.text, problems, tt.want)
+		}
+	}
+}

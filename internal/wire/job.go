@@ -107,8 +107,10 @@ type Explanation struct {
 	Queue    string    `json:"queue"`
 	State    job.State `json:"state"`
 	Standing string    `json:"standing"`
-	Next     string    `json:"next,omitempty"`
-	Runs     []Run     `json:"runs"` // the failed runs, the oldest first
+	// Waits says why a waiting job does not run yet.
+	Waits string `json:"waits,omitempty"`
+	Next  string `json:"next,omitempty"`
+	Runs  []Run  `json:"runs"` // the failed runs, the oldest first
 }
 
 // JobAnswer is the result for one job of an action on several jobs.

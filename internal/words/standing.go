@@ -214,7 +214,7 @@ func (d *Details) Next(way Way) string {
 	case job.Dead:
 		retry := way(Step{Verb: RetryJob, Job: j.ID})
 		if j.Reason == job.ManualReview {
-			return fmt.Sprintf("nothing until a person decides: %s releases it", retry)
+			return fmt.Sprintf("nothing until a person decides: %s releases it, %s refuses it", retry, way(Step{Verb: ResolveDead, Job: j.ID}))
 		}
 		return fmt.Sprintf("nothing until someone runs %s, which gives it a new life", retry)
 	case job.Completed, job.Cancelled, job.None:

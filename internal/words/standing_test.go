@@ -72,7 +72,7 @@ func TestDetails_InWords(t *testing.T) {
 		"held": {words.Details{Job: job.Job{ID: 17, State: job.Dead, Life: 1, FinishedAt: ago, Reason: job.ManualReview},
 			Failures: []job.Failure{{Life: 1, How: job.ByHold, Message: "held by rule large-files\nmore"}}},
 			"Dead since T (1m30s ago): a rule holds it until a person decides (manual_review)", ", because it was held by rule large-files",
-			"nothing until a person decides: <0 17> releases it"},
+			"nothing until a person decides: <0 17> releases it, <3 17> refuses it"},
 		"cancelled": {words.Details{Job: job.Job{State: job.Cancelled, Life: 1, FinishedAt: ago}}, "Cancelled at T (1m30s ago)", "", ""},
 	} {
 		got := []string{hideTimes(tt.d.Standing(now)), tt.d.Because(), hideTimes(tt.d.Next(way))}
