@@ -77,6 +77,8 @@ type Route struct {
 	Problem []*Kind // the problems beyond those that every route can have
 	// Stream means that the answer has no time limit.
 	Stream bool
+	// Page means that the route answers with a page for people, also when it reports a problem.
+	Page   bool
 	Handle func(*API, *Call) error
 }
 
