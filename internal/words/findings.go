@@ -123,10 +123,12 @@ func RedrivesFinding(active, stopped int64) string {
 		return "No redrive is under way"
 	case stopped == 0:
 		return Count(active, "redrive") + " under way"
+	case active == 0 && stopped == 1:
+		return "1 redrive stopped by itself"
 	case active == 0:
-		return Count(stopped, "redrive") + " stopped by itself"
+		return Count(stopped, "redrive") + " stopped by themselves"
 	}
-	return fmt.Sprintf("%s under way, %s stopped by itself", Count(active, "redrive"), Number(stopped))
+	return fmt.Sprintf("%s under way, %s stopped", Count(active, "redrive"), Number(stopped))
 }
 
 // QueuesFinding says how many queues there are, and how many take or start no jobs.
@@ -135,6 +137,8 @@ func QueuesFinding(queues, paused, draining int64) string {
 	switch {
 	case queues == 0:
 		return "No queue has been used yet"
+	case paused+draining == 0 && queues == 1:
+		return text + ", open"
 	case paused+draining == 0:
 		return text + ", all open"
 	}

@@ -34,6 +34,7 @@ func (p *Pages) dead(a *api.API, c *api.Call) error {
 		return err
 	}
 	v := deadView{frame: f}
+	v.Topics = "dead"
 	filter, page, total, next, err := a.DeadLetters(c)
 	if err != nil {
 		return err

@@ -18,11 +18,11 @@ import (
 // done says what an action did. It travels to the next page in a cookie that is signed, so that no
 // other site can make a page tell something.
 type done struct {
-	Text string     `json:"t"`
-	Bad  bool       `json:"b,omitempty"` // the action was refused
-	Link string     `json:"l,omitempty"` // a path of a page about it
-	Of   string     `json:"o,omitempty"` // the words of the link
-	At   job.Micros `json:"a"`
+	Text string `json:"t"`
+	Bad  bool   `json:"b,omitempty"` // the action was refused
+	Link string `json:"l,omitempty"` // a path of a page about it
+	Of   string `json:"o,omitempty"` // the words of the link
+	At   int64  `json:"a"`           // when, in microseconds since 1970
 }
 
 const (
@@ -59,7 +59,7 @@ func (p *Pages) tell(a *api.API, c *api.Call, d done) {
 	if key == nil {
 		return
 	}
-	d.At = job.At(a.Options().Now())
+	d.At = int64(job.At(a.Options().Now()))
 	if len(d.Text) > doneMax {
 		d.Text = strings.ToValidUTF8(d.Text[:doneMax], "") + "…"
 	}
@@ -90,7 +90,7 @@ func (p *Pages) takeDone(a *api.API, c *api.Call) *done {
 	}
 	b, err := base64.RawURLEncoding.DecodeString(body)
 	var d done
-	if err != nil || json.Unmarshal(b, &d) != nil || job.At(a.Options().Now()).Sub(d.At) > doneKept {
+	if err != nil || json.Unmarshal(b, &d) != nil || job.At(a.Options().Now()).Sub(job.Micros(d.At)) > doneKept {
 		return nil
 	}
 	return &d

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/redrive/redrive"
+	"github.com/redrive/redrive/event"
 	"github.com/redrive/redrive/internal/words"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store"
@@ -41,7 +42,7 @@ type badge struct {
 // their own.
 var symbols = map[string]string{
 	"canary": "running", "ramping": "running", "settling": "running", "stopped": "warn", "working": "running", "idle": "waiting", "keeping": "waiting",
-	"silent": "dead", "sick": "warn", "quiet": "paused", "met": "completed", "missed": "warn", "draining": "draining", "redriving": "running",
+	"silent": "dead", "sick": "warn", "quiet": "paused", "met": "completed", "missed": "warn", "draining": "draining", "redriving": "running", "assigned": "seen",
 }
 
 var colours = map[string]string{
@@ -77,12 +78,12 @@ func (p *Pages) funcs() template.FuncMap {
 		"group":     words.ShortGroup,
 		"cause":     func(g redrive.Group) string { return causeOf(&g) },
 		"path":      url.PathEscape,
-		"query":     url.QueryEscape,
 		"pretty":    pretty,
 		"lower":     strings.ToLower,
 		"i64":       func(n int) int64 { return int64(n) },
 		"state":     func(g redrive.Group) string { return string(g.State()) },
 		"spark":     sparkOf,
+		"kinds":     func() string { return eventKinds },
 		"clock":     func(at job.Micros) string { return at.Time().UTC().Format("15:04:05") },
 		"len64":     func(list any) int64 { return int64(reflect.ValueOf(list).Len()) },
 		"states":    func() []string { return queueStates },
@@ -90,6 +91,15 @@ func (p *Pages) funcs() template.FuncMap {
 		"noteTitle": func(n redrive.Note, now job.Micros) string { return words.Clean(words.NoteTitle(&n, now)) },
 	}
 }
+
+// eventKinds are the names of the frames of the stream of events, separated by blanks.
+var eventKinds = func() string {
+	names := []string{"reset"}
+	for _, t := range event.Types() {
+		names = append(names, t.String())
+	}
+	return strings.Join(names, " ")
+}()
 
 // queueStates are the states whose numbers the list of queues shows.
 var queueStates = []string{job.Waiting.String(), job.Retrying.String(), job.Running.String(), job.Dead.String()}

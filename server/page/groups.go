@@ -70,6 +70,7 @@ func (p *Pages) groups(a *api.API, c *api.Call) error {
 	}
 	query := c.R.URL.Query()
 	v := groupsView{frame: f, State: query.Get("state")}
+	v.Topics = "dead"
 	v.Filter = redrive.GroupFilter{Kind: query.Get("kind"), Class: query.Get("class"), Assignee: query.Get("assignee"), Largest: query.Get("order") != "newest", Limit: groupsPage}
 	switch v.State {
 	case "":
@@ -189,6 +190,7 @@ func (p *Pages) group(a *api.API, c *api.Call) error {
 		return err
 	}
 	client, ctx := a.Client(), c.Context()
+	f.Topics = "group:" + g.Fingerprint
 	v := groupView{frame: f, Facts: words.CauseFacts(&g, f.Now), Standing: words.CauseStanding(&g, f.Now)}
 	redrives, err := client.Redrives(ctx)
 	if err != nil {

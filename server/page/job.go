@@ -66,6 +66,7 @@ func (p *Pages) job(a *api.API, c *api.Call) error {
 		return err
 	}
 	client, ctx, j := a.Client(), c.Context(), &d.Job
+	f.Topics = "job:" + j.ID.String()
 	v := jobView{frame: f, Details: d, Job: j, Facts: d.Facts(), Standing: d.Standing(f.Now) + d.Because(), Next: d.Next(wayOf), Last: d.Last()}
 	v.Tries = triesOf(j, d.MaxAttempts())
 	if v.Last != nil {

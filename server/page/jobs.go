@@ -53,6 +53,7 @@ func (p *Pages) jobs(a *api.API, c *api.Call) error {
 		return err
 	}
 	v := jobsView{frame: f, Query: c.R.URL.Query(), Payloads: a.SeesPayloads(c)}
+	v.Topics = "all"
 	filter, rows, next, searched, err := a.Jobs(c)
 	if err != nil {
 		return err

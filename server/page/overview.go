@@ -50,6 +50,7 @@ func (p *Pages) overview(a *api.API, c *api.Call) error {
 		return err
 	}
 	v := overviewView{frame: f}
+	v.Topics = "all"
 	client, ctx := a.Client(), c.Context()
 	groups, err := groupsOf(ctx, client, needsMax)
 	if err != nil {
@@ -91,7 +92,7 @@ func (p *Pages) overview(a *api.API, c *api.Call) error {
 		return err
 	}
 	v.Happened = audit.Entries
-	v.Empty = len(v.Kinds) == 0 && len(v.Happened) == 0
+	v.Empty = len(v.Kinds) == 0
 	v.Heading = words.OverviewFinding(f.Pending, int64(f.Groups), int64(f.Active), int64(len(v.Kinds)))
 	v.Lead = words.OverviewLead(v.Hours.Completed, v.Hours.Failed, v.Hours.Dead)
 	return p.write(c.W, 200, "overview", &v)

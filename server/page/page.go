@@ -120,6 +120,7 @@ type frame struct {
 	Logins                     bool
 	MayOperate, MayAdminister  bool
 	Path                       string // the path and query of the page, to come back to
+	Topics                     string // the topics of events after which the page is read again; "" means none
 	Nonce                      string // an Idempotency-Key for the forms of the page
 	Now                        job.Micros
 	Pending                    int64 // dead letters that nobody has dealt with
@@ -141,9 +142,14 @@ func (p *Pages) frame(a *api.API, c *api.Call, section, title string) (frame, er
 		return f, err
 	}
 	f.Pending, f.Groups, f.Active = now.Pending, now.Groups, now.Redrives
-	f.Done = p.takeDone(a, c)
+	if c.R.Header.Get(liveHeader) == "" { // the script that updates a page shows no messages
+		f.Done = p.takeDone(a, c)
+	}
 	return f, nil
 }
+
+// liveHeader is in the requests of the script that updates a page.
+const liveHeader = "Redrive-Live"
 
 // bare returns a frame without anything from the store.
 func (p *Pages) bare(c *api.Call, section, title string) frame {
@@ -185,7 +191,7 @@ func (p *Pages) to(c *api.Call, path string) error {
 // lead to another server is replaced by the first page.
 func local(path string) string {
 	u, err := url.Parse(path)
-	if err != nil || u.IsAbs() || u.Host != "" || !strings.HasPrefix(path, "/ui/") || strings.ContainsAny(path, "\\\r\n") {
+	if err != nil || u.IsAbs() || u.Host != "" || !strings.HasPrefix(path, "/ui/") || strings.Contains(path, "..") || strings.ContainsAny(path, "\\\r\n") {
 		return "/ui/"
 	}
 	return path

@@ -41,6 +41,7 @@ func (p *Pages) redrives(a *api.API, c *api.Call) error {
 	if err != nil {
 		return err
 	}
+	f.Topics = "dead"
 	v := redrivesView{frame: f}
 	var active, stopped int64
 	for i := range list {
@@ -86,6 +87,7 @@ func (p *Pages) redrive(a *api.API, c *api.Call) error {
 	if err != nil {
 		return err
 	}
+	f.Topics = fmt.Sprintf("redrive:%d", r.ID)
 	v := redriveView{frame: f, Row: redriveRowOf(&r), Facts: words.RedriveFacts(&r, f.Now)}
 	v.Heading = fmt.Sprintf("Redrive %d", r.ID)
 	v.Lead = v.Row.Standing + "."

@@ -23,6 +23,7 @@ func (p *Pages) queues(a *api.API, c *api.Call) error {
 		return err
 	}
 	v := queuesView{frame: f}
+	v.Topics = "all"
 	if v.Rows, err = a.Queues(c.Context()); err != nil {
 		return err
 	}
@@ -83,6 +84,7 @@ func (p *Pages) workers(a *api.API, c *api.Call) error {
 		return err
 	}
 	v := workersView{frame: f}
+	v.Topics = "all"
 	v.Heading = words.WorkersFinding(list)
 	for i := range list {
 		v.Rows = append(v.Rows, workerRow{Process: list[i], State: words.ProcessState(&list[i]), Sick: words.ProcessSick(&list[i])})
