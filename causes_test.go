@@ -45,7 +45,7 @@ func TestQ11_D6_D8_FeedbackAndWorkOnACause(t *testing.T) {
 		}
 		failures, err := c.Failures(t.Context(), r.ID)
 		if err != nil || len(failures) != 1 || failures[0].Build != "4.19.0" {
-			t.Fatalf("failures: got %+v and error %v, want one with the build 4.19.0", failures, err)
+			t.Fatalf("failures: got %+v and error %v, want one failure with the build 4.19.0", failures, err)
 		}
 		change := redrive.GroupChange{Group: failures[0].Fingerprint, Assignee: new("ben"), Resolved: new(true)}
 		g, err := c.SetGroup(t.Context(), ops, change)

@@ -77,10 +77,9 @@ type Config struct {
 	// KeepRaw only for a store that outsiders cannot read. Logs, events and exports never
 	// have secrets.
 	KeepRaw bool
-	// HidePaths and HideAddresses remove the paths of files and IP addresses from the
-	// texts of failures before these are stored. By default operators see them, because
-	// they often tell the cause; logs, events, exports and owners of jobs never get
-	// them.
+	// HidePaths and HideAddresses remove the paths of files and IP addresses from the texts of
+	// failures before these are stored. By default operators see them, because they often show the
+	// cause; logs, events, exports and owners of jobs never get them.
 	HidePaths, HideAddresses bool
 	// If HideEmails is true, e-mail addresses are also removed from the texts of
 	// failures.

@@ -30,7 +30,7 @@ func (c *Client) decide(claim *job.Claim, e *job.Ending) job.Outcome {
 	return o
 }
 
-// outside returns a text as everyone may see it, without secrets, paths and addresses.
+// outside returns a text without secrets, paths and addresses, for logs, events and users.
 func (c *Client) outside(text string) string {
 	return failure.Sanitize(text, &failure.SanitizeOptions{Emails: c.config.HideEmails})
 }

@@ -73,7 +73,7 @@ func TestQ3_KeepRescuesJobsOfCrashedWorkers(t *testing.T) {
 		later(40 * time.Second)
 		stop()
 		if d, err := c.DeadLetter(t.Context(), id); err != nil || d.Reason != job.Stalled {
-			t.Errorf("job after its last crash: got the dead letter %+v and error %v, want one with reason stalled", d, err)
+			t.Errorf("job after its last crash: got the dead letter %+v and error %v, want a dead letter with the reason stalled", d, err)
 		}
 		for _, want := range []string{`level=WARN msg="job rescued: the lease of its run was over" job=1 kind=render queue=mail run=1 crashes=1 worker=killed`, `level=ERROR msg="job is dead" job=1`} {
 			if !strings.Contains(logs.String(), want) {

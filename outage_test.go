@@ -15,8 +15,8 @@ import (
 	"github.com/redrive/redrive/store/memory"
 )
 
-// The store is away for a minute, and meanwhile its clock jumps by a day, forward or back. Two workers
-// live through it. Their jobs complete, no attempt is used up, and no crash is counted.
+// The store does not answer for a minute, and meanwhile its clock jumps by a day, forward or back.
+// Two workers live through it. Their jobs complete, no attempt is used up, and no crash is counted.
 //
 // part of: Q3, Q2
 func TestQ3_AClockThatJumpsADayDuringAnOutage(t *testing.T) {

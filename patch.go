@@ -49,7 +49,7 @@ type PatchedJob struct {
 //
 // If preview is true, nothing is changed. Jobs that are named by their ids are retried each in a
 // transaction, with an audit row. The jobs of a filter are retried by a redrive without canary,
-// which stops for no failure. The store keeps it with the patch, so running clients complete it
+// which never stops by itself. The store keeps it with the patch, so running clients complete it
 // when this call ends early, and ControlRedrive can pause it. For a canary or a rate, call Redrive
 // with RedriveSpec.Patch. The given function is called with the number of retried jobs so far; it
 // may be nil.

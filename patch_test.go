@@ -45,7 +45,7 @@ func TestD5_DeadJobsAreRetriedWithAPatch(t *testing.T) {
 	a := redrive.Action{Do: redrive.ActRetry, Filter: &redrive.DeadFilter{Kind: "upload"}, Note: "bucket"}
 	seen, err := e.RetryPatched(t.Context(), ops, a, patch, true, nil)
 	if err != nil || seen.Done != 2 || seen.RefusedN != 3 || seen.Example.Job == 0 {
-		t.Fatalf("preview: got %+v, error %v; want 2 jobs, 3 refused ones and an example", seen, err)
+		t.Fatalf("preview: got %+v, error %v; want 2 retried jobs, 3 refused jobs and an example", seen, err)
 	}
 	if j := get(t, e, ids[0]); j.State != job.Dead {
 		t.Errorf("after the preview, job 1 is %s, want it dead", j.State)

@@ -17,11 +17,10 @@ import (
 // Silent after store.SilentAfter, and is removed after store.SilentKept.
 func (c *Client) Processes(ctx context.Context) ([]Process, error) { return c.store.Processes(ctx) }
 
-// OrderProcess orders a process to be quiet, or takes this order back, in the name of a
-// person. A quiet process claims no jobs and finishes the jobs that it runs. The process gets
-// the order within store.PresentEvery. The order ends with the process: when the process is
-// started again, it claims jobs. The error is ErrNotFound when no process with this name is
-// registered.
+// OrderProcess orders a process to be quiet, or withdraws this order, in the name of a person. A
+// quiet process claims no jobs and finishes the jobs that it runs. The process gets the order
+// within store.PresentEvery. The order ends with the process: when the process is started again, it
+// claims jobs. The error is ErrNotFound when no process with this name is registered.
 func (c *Client) OrderProcess(ctx context.Context, by By, name string, quiet bool) error {
 	return c.store.OrderProcess(ctx, by, name, quiet)
 }

@@ -20,8 +20,8 @@ type auditCmd struct {
 	Actor  string `placeholder:"NAME" help:"Print only actions of this actor."`
 	Action string `placeholder:"ACTION" help:"Print only this action, such as job.retry. A name that ends with a dot, such as \"dead_letter.\", selects all actions that begin with it."`
 	Target string `placeholder:"TARGET" help:"Print only actions on this target: a job's id, a queue, a redrive's number or a policy's hash."`
-	Since  string `placeholder:"WHEN" help:"Print only actions since this time, such as 2026-01-31T18:00, or since this long ago, such as 2h or 3d."`
-	Until  string `placeholder:"WHEN" help:"Print only actions before this time, or before this long ago."`
+	Since  string `placeholder:"WHEN" help:"Print only actions since this time, such as 2026-01-31T18:00, or since a duration ago, such as 2h or 3d."`
+	Until  string `placeholder:"WHEN" help:"Print only actions before this time, or before a duration ago."`
 	Limit  int    `default:"50" help:"Number of entries: the newest ones, 1 to ${pageMax}."`
 	Before int64  `placeholder:"N" help:"Print only entries with a number below this one: the next page."`
 	Follow bool   `short:"f" help:"Wait for new entries and print them, until an interrupt. The newest entry is the last one then."`

@@ -17,7 +17,7 @@ import (
 )
 
 type cronCmd struct {
-	List   cronListCmd   `cmd:"" default:"withargs" help:"List schedules; what \"cron\" does by itself."`
+	List   cronListCmd   `cmd:"" default:"withargs" help:"List schedules; \"cron\" does the same."`
 	Pause  cronPauseCmd  `cmd:"" help:"Fire no slots of a schedule until it is resumed."`
 	Resume cronResumeCmd `cmd:"" help:"End the pause of a schedule."`
 }

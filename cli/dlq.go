@@ -63,7 +63,7 @@ var reasons = [...]job.Reason{
 type deadFlags struct {
 	Status []statusFlag `placeholder:"STATUS" help:"Only with this status: pending, retried, resolved or ignored."`
 	selectFlags
-	Since   string `placeholder:"WHEN" help:"Only deaths since this time, such as 2026-01-31T18:00, or since this long ago, such as 2h or 3d."`
+	Since   string `placeholder:"WHEN" help:"Only deaths since this time, such as 2026-01-31T18:00, or since a duration ago, such as 2h or 3d."`
 	Until   string `placeholder:"WHEN" help:"Only deaths before this time, in the same forms."`
 	Redrive int64  `placeholder:"N" help:"Only jobs that this redrive was the last to retry."`
 }

@@ -25,7 +25,7 @@ type dlqRetryCmd struct {
 	Payload string `placeholder:"FILE" help:"File with a new payload, for one job only; \"-\" reads standard input."`
 	Patch   string `placeholder:"FILE" help:"File with a JSON Patch (RFC 6902) that changes the payload of each job; \"-\" reads standard input."`
 	Delay   span   `placeholder:"DURATION" help:"Time until the jobs are due, such as 10m or 2d. Default: they are due at once."`
-	Rate    int    `placeholder:"N" help:"With --patch and a filter: retry at most so many jobs per second."`
+	Rate    int    `placeholder:"N" help:"With --patch and a filter: the highest number of jobs to retry per second."`
 }
 
 // changeFlags are the flags for what a retry changes in jobs, except the payload.
@@ -52,14 +52,14 @@ func (*dlqRetryCmd) Help() string {
 
 A filter selects pending dead letters, unless --status is given. They are counted first, and jobs that die later are not
 included. They run after new jobs (priority 4), unless --priority is given. All of them are retried as fast as workers
-run them; "redrive dlq redrive" retries a few first and stops by itself when they fail again.
+run them; "redrive dlq redrive" retries a few jobs first and stops by itself when they fail again.
 
 --max-retries, --max-total-retries, --max-cost and --waits together replace the jobs' own retry settings.
 
 A patch such as [{"op":"replace","path":"/bucket","value":"right"}] changes only the bytes of what it names. A job to which
 it does not apply stays dead, and the command says why. --dry-run shows one payload before and after the patch. With a
 filter, the store keeps the action with its patch as a redrive: an interrupt pauses it, "redrive dlq redrive resume"
-continues it, and so does any running worker. "redrive dlq redrive --patch" retries a few first.`
+continues it, and so does any running worker. "redrive dlq redrive --patch" retries a few jobs first.`
 }
 
 func (c *dlqRetryCmd) Run(ctx context.Context, a *app) error {
@@ -67,7 +67,7 @@ func (c *dlqRetryCmd) Run(ctx context.Context, a *app) error {
 		return c.retryPatched(ctx, a)
 	}
 	if c.Rate != 0 {
-		return usagef("--rate goes with --patch; `redrive jobs retry` and `redrive dlq redrive` take a rate, too")
+		return usagef("--rate is allowed only with --patch; `redrive jobs retry` and `redrive dlq redrive` also have --rate")
 	}
 	if c.Payload != "" && len(c.IDs) != 1 {
 		return usagef("--payload is of one job; name just one")
@@ -122,7 +122,7 @@ func (c *changeFlags) change(ctx context.Context, a *app, client *redrive.Client
 	change.Override = o.Encode()
 	if c.PolicyAlone {
 		if change.Override != nil {
-			return change, usagef("--policy-alone takes the jobs' own settings away; it goes with none of them")
+			return change, usagef("--policy-alone removes the jobs' own settings; leave out the flags that set them")
 		}
 		change.Override = []byte{}
 	}
@@ -220,7 +220,7 @@ func (c *dlqIgnoreCmd) Run(ctx context.Context, a *app) error {
 	return a.actOnDead(ctx, &c.selection, redrive.ActIgnore, c.who, c.JSON, func(_ context.Context, _ *redrive.Client, act *redrive.Action) error {
 		act.Until, act.Count = until, c.Count
 		if c.Count > 0 && (act.Filter == nil || !act.Filter.WholeGroup()) {
-			return usagef("--count goes with --group and no other filter: it counts the deaths of a group")
+			return usagef("--count needs --group and no other filter, because it counts the deaths of a group")
 		}
 		return nil
 	})

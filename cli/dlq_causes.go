@@ -16,7 +16,7 @@ import (
 // dlqCausesCmd has the commands that show groups, and those that change what people have noted
 // about them.
 type dlqCausesCmd struct {
-	List    dlqGroupsCmd    `cmd:"" default:"withargs" help:"List groups; what \"dlq groups\" does by itself."`
+	List    dlqGroupsCmd    `cmd:"" default:"withargs" help:"List groups; \"dlq groups\" does the same."`
 	Show    causeShowCmd    `cmd:"" help:"Show a group: its cause, who works on it, its builds, its notes."`
 	Assign  causeAssignCmd  `cmd:"" help:"Say who works on a group."`
 	Name    causeNameCmd    `cmd:"" help:"Give the cause of a group a name."`

@@ -56,7 +56,7 @@ func TestD6_TheSearchForAGroupIsBounded(t *testing.T) {
 			t.Errorf("findGroup(%q) returned %q after %d pages with error %v, want an error of kind %s after at most %d pages", name, got, st.pages, err, want, groupPagesMax)
 		}
 		if want == wire.NotFound && (err == nil || !strings.Contains(err.Error(), "20,000 were not searched")) {
-			t.Errorf("findGroup(%q): got the error %v, want one that says that 20,000 groups were not searched", name, err)
+			t.Errorf("findGroup(%q): got the error %v, want an error that says that 20,000 groups were not searched", name, err)
 		}
 	}
 	// One match is not enough if the search did not read all groups, because another group may also

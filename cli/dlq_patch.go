@@ -29,7 +29,7 @@ func (c *dlqRetryCmd) retryPatched(ctx context.Context, a *app) (err error) {
 		return err
 	}
 	if c.Rate < 0 || c.Rate > redrive.RedriveRateMax || c.Rate > 0 && len(c.IDs) > 0 {
-		return usagef("--rate %d: must be 1 to %d jobs per second, and goes with a filter", c.Rate, redrive.RedriveRateMax)
+		return usagef("--rate %d: must be 1 to %d jobs per second, and needs a filter", c.Rate, redrive.RedriveRateMax)
 	}
 	patch, err := a.readPatch(c.Patch)
 	if err != nil {

@@ -133,9 +133,9 @@ func (c *redriveStartCmd) spec() (redrive.RedriveSpec, error) {
 	spec := redrive.RedriveSpec{Canary: c.Canary}
 	switch filtered := !c.isZero(); {
 	case !filtered && !c.All:
-		return spec, usagef("name a --group or another filter; --all takes everything that is pending")
+		return spec, usagef("name a --group or another filter; --all selects everything that is pending")
 	case filtered && c.All:
-		return spec, usagef("either --all or a filter, not both")
+		return spec, usagef("use either --all or a filter, not both")
 	case c.Canary < 0 || c.Canary > redrive.RedriveCanaryMax:
 		return spec, usagef("--canary %d: must be 0 to %d", c.Canary, redrive.RedriveCanaryMax)
 	case c.Canary == 0:

@@ -36,7 +36,7 @@ type redriveListCmd struct {
 	Owner string         `placeholder:"NAME" help:"Only redrives of jobs of this owner."`
 	Class string         `placeholder:"CLASS" help:"Only redrives of jobs that failed with this class."`
 	Group string         `placeholder:"GROUP" help:"Only redrives of this group, or of a group of this set: its name, or the beginning of its name."`
-	Since string         `placeholder:"WHEN" help:"Only redrives that were started since this time, such as 2026-01-31T18:00, or since this long ago, such as 2h or 3d."`
+	Since string         `placeholder:"WHEN" help:"Only redrives that were started since this time, such as 2026-01-31T18:00, or since a duration ago, such as 2h or 3d."`
 	Until string         `placeholder:"WHEN" help:"Only redrives that were started before this time, in the same forms."`
 }
 

@@ -41,11 +41,11 @@ func (s *selection) check() error {
 	filtered := !s.isZero()
 	switch {
 	case len(s.IDs) == 0 && !filtered && !s.All:
-		return usagef("name jobs, a --group or another filter; --all takes everything that fits")
+		return usagef("name jobs, a --group or another filter; --all selects everything")
 	case len(s.IDs) > 0 && (filtered || s.All || s.Through != 0):
-		return usagef("either jobs or a filter, not both; --reason filters by why they are dead, --note says why you do this")
+		return usagef("name either jobs or a filter, not both; --reason selects jobs by the reason why they are dead, --note is your own reason")
 	case filtered && s.All:
-		return usagef("either --all or a filter, not both")
+		return usagef("use either --all or a filter, not both")
 	case s.Through < 0:
 		return usagef("--through %d: must not be negative", s.Through)
 	case len(s.IDs) > job.IDsMax:

@@ -39,7 +39,7 @@ func (c *dlqStatsCmd) Run(ctx context.Context, a *app) (err error) {
 	window, filtered := time.Duration(c.Window), !c.isZero()
 	switch {
 	case filtered && window != 0:
-		return usagef("--window is for the figures about the retries of all jobs; it goes with no filter")
+		return usagef("--window is for the figures about the retries of all jobs; leave it out, or remove the filters")
 	case filtered:
 	case window == 0:
 		window = 24 * time.Hour
@@ -143,7 +143,7 @@ func (p *page) counts(title string, by map[string]int64) {
 	t.print(p.w, p.style)
 }
 
-// retriesByClass prints how the retries of each class did.
+// retriesByClass prints the results of the retries of each class.
 func (p *page) retriesByClass(list []words.ClassRetries) {
 	if len(list) == 0 {
 		return

@@ -29,7 +29,7 @@ type doctorCmd struct {
 	FreeSize  string `default:"1GiB" placeholder:"1GiB" help:"Warn when less than this is free on the file system."`
 	Size      string `default:"0B" placeholder:"0B" help:"Warn when the database is larger than this, such as 50GiB; 0B never warns."`
 	Lag       string `default:"1m" placeholder:"1m" help:"Warn when retention or counters are behind for longer."`
-	Dead      int    `default:"10" placeholder:"10" help:"Warn when so many jobs died within --dead-in; 0 never warns."`
+	Dead      int    `default:"10" placeholder:"10" help:"Warn when this number of jobs died within --dead-in; 0 never warns."`
 	DeadIn    string `default:"10m" placeholder:"10m" help:"The time in which --dead counts."`
 	Clocks    string `default:"2s" placeholder:"2s" help:"Warn when the clocks of database and machine differ by more."`
 }

@@ -25,12 +25,12 @@ type liveFlags struct {
 	Class       string      `placeholder:"CLASS" help:"Only retrying jobs whose last failure has this class, such as NetworkTimeout."`
 	Group       string      `placeholder:"GROUP" help:"Only retrying jobs of this root cause: the name of a group, or its beginning; see \"dlq groups\"."`
 	Text        string      `placeholder:"TEXT" help:"Only retrying jobs with this text in the message; case does not matter."`
-	Since       string      `placeholder:"WHEN" help:"Created at or after this time, such as 2026-01-31T18:00, or so long ago, such as 2h or 3d."`
+	Since       string      `placeholder:"WHEN" help:"Created at or after this time, such as 2026-01-31T18:00, or a duration ago, such as 2h or 3d."`
 	Until       string      `placeholder:"WHEN" help:"Created before this time; see --since."`
 	All         bool        `help:"Select all live jobs that the command can change, instead of a filter."`
 	DryRun      bool        `help:"Count the jobs, and change nothing."`
 	Yes         bool        `short:"y" help:"Act without asking for confirmation."`
-	Rate        int         `placeholder:"N" help:"Change at most so many jobs per second."`
+	Rate        int         `placeholder:"N" help:"The highest number of jobs to change per second."`
 }
 
 // isFilter reports whether the flags select jobs by a filter.
@@ -43,11 +43,11 @@ func (f *liveFlags) isFilter() bool {
 func (f *liveFlags) check() error {
 	switch filtered := f.isFilter(); {
 	case len(f.IDs) == 0 && !filtered && !f.All:
-		return usagef("name jobs, a --kind or another filter; --all takes everything that fits")
+		return usagef("name jobs, a --kind or another filter; --all selects everything")
 	case len(f.IDs) > 0 && (filtered || f.All || f.DryRun || f.Rate != 0):
-		return usagef("either jobs or a filter, not both; --all, --dry-run and --rate are for filters")
+		return usagef("name either jobs or a filter, not both; --all, --dry-run and --rate are for filters")
 	case filtered && f.All:
-		return usagef("either --all or a filter, not both")
+		return usagef("use either --all or a filter, not both")
 	case f.Rate < 0 || f.Rate > redrive.RedriveRateMax:
 		return usagef("--rate %d: must be 1 to %d jobs per second", f.Rate, redrive.RedriveRateMax)
 	}

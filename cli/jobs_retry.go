@@ -28,12 +28,12 @@ type jobsRetryCmd struct {
 	Group       string     `placeholder:"GROUP" help:"Only jobs of this root cause: the name of a group or of a set, or its beginning; see \"dlq groups\"."`
 	Text        string     `placeholder:"TEXT" help:"Only jobs with this text in the message; case does not matter."`
 	DeadReason  deadReason `placeholder:"REASON" help:"Only jobs that are dead for this reason, such as max_retries_exceeded."`
-	Since       string     `placeholder:"WHEN" help:"Dead since this time, such as 2026-01-31T18:00, or so long ago, such as 2h or 3d."`
+	Since       string     `placeholder:"WHEN" help:"Dead since this time, such as 2026-01-31T18:00, or a duration ago, such as 2h or 3d."`
 	Until       string     `placeholder:"WHEN" help:"Dead before this time; see --since."`
 	All         bool       `help:"Select all jobs whose dead letters are pending, instead of a filter."`
 	DryRun      bool       `help:"Count the jobs, and change nothing."`
 	Yes         bool       `short:"y" help:"Act without asking for confirmation."`
-	Rate        int        `placeholder:"N" help:"Retry at most so many jobs per second."`
+	Rate        int        `placeholder:"N" help:"The highest number of jobs to retry per second."`
 }
 
 // deadReason is the value of a flag: the reason why a job is dead.
@@ -60,7 +60,7 @@ func (*jobsRetryCmd) Help() string {
 A filter selects jobs whose dead letters are pending. They are counted first, and jobs that die later are not included. They
 run after new jobs (priority 4). The store keeps the action as a redrive: "redrive dlq redrive list" shows it, an interrupt
 pauses it, and "redrive dlq redrive resume" continues it. "redrive dlq retry" can change the jobs, and "redrive dlq
-redrive" retries a few first.`
+redrive" retries a few jobs first.`
 }
 
 // deadFlags returns the flags of the filter.
@@ -76,11 +76,11 @@ func (c *jobsRetryCmd) check() error {
 	f := c.deadFlags()
 	switch filtered := !f.isZero(); {
 	case len(c.IDs) == 0 && !filtered && !c.All:
-		return usagef("name jobs, a --kind or another filter; --all takes everything that fits")
+		return usagef("name jobs, a --kind or another filter; --all selects everything")
 	case len(c.IDs) > 0 && (filtered || c.All || c.DryRun || c.Rate != 0):
-		return usagef("either jobs or a filter, not both; --all, --dry-run and --rate are for filters")
+		return usagef("name either jobs or a filter, not both; --all, --dry-run and --rate are for filters")
 	case filtered && c.All:
-		return usagef("either --all or a filter, not both")
+		return usagef("use either --all or a filter, not both")
 	case c.Rate < 0 || c.Rate > redrive.RedriveRateMax:
 		return usagef("--rate %d: must be 1 to %d jobs per second", c.Rate, redrive.RedriveRateMax)
 	}
@@ -131,7 +131,7 @@ func (c *jobsRetryCmd) Run(ctx context.Context, a *app) (err error) {
 }
 
 // retrySpec returns the spec of a redrive that retries the counted dead letters without a canary
-// and stops for no failure.
+// and never stops by itself.
 func retrySpec(c *words.Counted, rate int) redrive.RedriveSpec {
 	return redrive.RedriveSpec{Filter: *c.Filter, Through: c.Through, Total: c.N, Change: c.Change, Rate: rate, Canary: -1, StopShare: 1}
 }

@@ -60,7 +60,7 @@ func (s *stateFlag) UnmarshalText(text []byte) error {
 type filterFlags struct {
 	State []stateFlag `placeholder:"STATE,..." help:"waiting, retrying, running, completed, dead or cancelled."`
 	selectFlags
-	Since string           `placeholder:"WHEN" help:"Created at or after this time, such as 2026-01-31T18:00, or so long ago, such as 2h or 3d. With \"--order ended\": ended then. With \"--order due\": due then, or in so long."`
+	Since string           `placeholder:"WHEN" help:"Created at or after this time, such as 2026-01-31T18:00, or a duration ago, such as 2h or 3d. With \"--order ended\": ended at or after this time. With \"--order due\": due at this time, or after this duration."`
 	Until string           `placeholder:"WHEN" help:"Created, due or ended before this time; see --since."`
 	Order redrive.JobOrder `placeholder:"ORDER" help:"newest (the default), due (waiting and retrying jobs, the next one first) or ended (the latest end first)."`
 }

@@ -48,7 +48,7 @@ func (c *jobsShowCmd) checkUse() error {
 	case c.ID == 0 && c.Key == "":
 		return usagef("name the job: by its id, or with --key and --kind")
 	case c.ID != 0 && (c.Key != "" || c.Kind != "" || c.Owner != ""):
-		return usagef("job %d is named by its id, which does not go with --key, --kind and --owner", c.ID)
+		return usagef("job %d is named by its id, so --key, --kind and --owner are not allowed", c.ID)
 	case c.Key != "" && c.Kind == "":
 		return usagef("--key %s needs --kind: two kinds may use the same key", c.Key)
 	}

@@ -58,7 +58,7 @@ func (a *app) override(c *config.Config) error {
 		return usagef("--schema %w", err)
 	}
 	if c.Postgres.DSN.IsZero() {
-		return usagef("--schema goes with a PostgreSQL database, and %s is a file; name one with --db postgres://user@host:5432/database", c.Database)
+		return usagef("--schema needs a PostgreSQL database, but %s is a file; name one with --db postgres://user@host:5432/database", c.Database)
 	}
 	c.Postgres.Schema = a.Schema
 	return nil

@@ -53,7 +53,7 @@ func loadPolicy(name string) (*policy.Policy, error) {
 // absentPolicy adds the list of presets to the error about a missing policy file.
 func absentPolicy(path string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
-		return absentf("policy %s: there is no such file; %sNAME names one that comes with redrive", path, config.PresetPrefix)
+		return absentf("policy %s: there is no such file; %sNAME names a policy that comes with redrive", path, config.PresetPrefix)
 	}
 	return err
 }

@@ -16,8 +16,8 @@ import (
 
 type statsCmd struct {
 	jsonFlag
-	Since string `default:"24h" placeholder:"WHEN" help:"Begin at this time, or so long ago. Default 24h."`
-	Until string `placeholder:"WHEN" help:"End at this time, or so long ago. Default now."`
+	Since string `default:"24h" placeholder:"WHEN" help:"Begin at this time, or this duration ago. Default 24h."`
+	Until string `placeholder:"WHEN" help:"End at this time, or this duration ago. Default now."`
 	Step  string `placeholder:"DURATION" help:"Length of a step, in whole minutes. Default: a step that fits the width of the terminal."`
 	Queue string `placeholder:"NAME" help:"Only this queue."`
 	Kind  string `placeholder:"NAME" help:"Only this kind."`

@@ -106,8 +106,9 @@ func (w *jsonWriter) value(secret bool) {
 // argumentsMax is the largest size in bytes of a list of arguments.
 const argumentsMax = 16 << 10
 
-// arguments returns the members of a list of strings in which the other members tell a secret, as
-// in ["curl", "-u", "anna:x"], without the secret. It returns "" for all other members.
+// arguments returns the members of a list of strings in which the other members show which member
+// is a secret, as in ["curl", "-u", "anna:x"], without the secret. It returns "" for all other
+// members.
 func (w *jsonWriter) arguments() []string {
 	text := listOfStrings(w.src[w.i:min(len(w.src), w.i+argumentsMax)])
 	var raw, clean []string

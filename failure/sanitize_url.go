@@ -236,7 +236,7 @@ func (w *urlWriter) hosts(i, j int) {
 	}
 }
 
-// isAddress reports whether a host is an address of version 4, or a name that contains one.
+// isAddress reports whether a host is an IPv4 address, or a name that contains one.
 func isAddress(host string) bool {
 	if strings.Count(host, "-") < 4 {
 		return isIPv4(host)

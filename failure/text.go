@@ -21,11 +21,10 @@ func Text(err error) string {
 	return Message(text)
 }
 
-// Message returns text as valid UTF-8 of at most MessageMax bytes. A longer one
-// keeps its beginning and, because errors in Go end with their cause, its end,
-// and says between them how long it was. It is not cut within a path, an
-// address or a secret, of which Sanitize would not know the halves. Escape
-// sequences of terminals are removed.
+// Message returns text as valid UTF-8 of at most MessageMax bytes. A longer one keeps its beginning
+// and, because errors in Go end with their cause, its end, and says between them how long it was.
+// It is not cut within a path, an address or a secret, whose halves Sanitize would not recognise.
+// Escape sequences of terminals are removed.
 func Message(text string) string {
 	if len(text) <= MessageMax {
 		if text = mend(text); len(text) <= MessageMax {

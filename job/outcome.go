@@ -31,8 +31,8 @@ type Outcome struct {
 	Failure *Failure // the failure record; required when Cause is Failed or Held, otherwise optional
 	Reason  Reason   // why the job is dead; set only when To is Dead
 	// Retried has the classes of the failures after which the job was retried in this life, the
-	// class of the last one first, each class once, at most RetriedMax. The store counts with it how
-	// retries do by class. It is nil for the first attempt of a life.
+	// class of the last one first, each class once, at most RetriedMax. The store uses it to count
+	// the results of retries by class. It is nil for the first attempt of a life.
 	Retried []string
 	// If Keep is true, the store keeps the payload and the attributes of the job when the
 	// job is completed. Otherwise the store removes them then. Keep has no effect for other

@@ -44,7 +44,7 @@ func TestD2_ADeadLetterIsResolvedIgnoredReopenedAndRetried(t *testing.T) {
 		t.Errorf("resolve: got %+v, want it resolved", e)
 	}
 	if p := s.refused("state-moved", "POST", dlq+"/1/ignore", ""); !strings.Contains(p.Detail, "reopen it first") {
-		t.Errorf("ignore of a resolved one: got %q, want the cure", p.Detail)
+		t.Errorf("ignore of a resolved dead letter: got %q, want the cure", p.Detail)
 	}
 	s.ok("POST", dlq+"/1/retry", `{"payload":{"n":2},"note":"mended"}`, &e)
 	if e.Status != "retried" || string(e.Payload) != `{"n":2}` || e.Metadata.State != "waiting" {
@@ -91,7 +91,7 @@ func TestTrap13_TwoClicksOpenOneLife(t *testing.T) {
 	audit, err := s.client.Audit(t.Context(), redrive.AuditFilter{Actions: []string{"job.retry"}})
 	j, jerr := s.client.Get(t.Context(), 1)
 	if err != nil || jerr != nil || done != 1 || len(audit.Entries) != 1 || j.Life != 2 {
-		t.Errorf("got %d successes, %d audit rows, life %d, errors %v and %v; want one of each and life 2", done, len(audit.Entries), j.Life, err, jerr)
+		t.Errorf("got %d successes, %d audit rows, life %d, errors %v and %v; want 1 success, 1 audit row and life 2", done, len(audit.Entries), j.Life, err, jerr)
 	}
 }
 
@@ -245,11 +245,11 @@ func TestD4_APurgeKeepsWhatIsPending(t *testing.T) {
 	}
 	s.ok("DELETE", dlq+"/purge?before_date=1d", "", &got, admin)
 	if got.Purged != 0 {
-		t.Errorf("purge of what is a day old: got %+v, want nothing", got)
+		t.Errorf("purge of dead letters that are a day old: got %+v, want nothing", got)
 	}
 	s.ok("DELETE", dlq+"/purge?"+later+"&status=resolved&note=cleanup", "", &got, admin)
 	if got.Purged != 1 {
-		t.Errorf("purge of resolved ones: got %+v, want 1", got)
+		t.Errorf("purge of resolved dead letters: got %+v, want 1", got)
 	}
 	body, err := json.Marshal(map[string]any{"before_date": strings.TrimPrefix(later, "before_date="), "status": []string{"resolved", "ignored"}})
 	if err != nil {

@@ -53,8 +53,9 @@ func newOddSite(t *testing.T, n int) (*site, *oddStore) {
 
 // part of: D3
 //
-// An export that fails in the middle breaks the connection off, in every format, so that nobody takes
-// a part for the whole. One that fails at its beginning is a problem.
+// If an export fails in the middle, the server closes the connection, in every format, so that
+// nobody takes an incomplete export for a complete one. An export that fails at its beginning is
+// answered with a problem.
 func TestTrap31_AnExportThatIsCutIsNotTakenForWhole(t *testing.T) {
 	t.Parallel()
 	s, odd := newOddSite(t, 1000)

@@ -265,7 +265,7 @@ func TestTrap11_FarPagesAreReachedByCursor(t *testing.T) {
 	s.ok("GET", dlq+"?page=500&limit=20", "", nil)
 	p := s.refused("too-far", "GET", dlq+"?page=50000&limit=20", "")
 	if p.Errors[0].Parameter != "page" {
-		t.Errorf("got the mistakes %+v, want one of the page", p.Errors)
+		t.Errorf("got the mistakes %+v, want one mistake in the parameter page", p.Errors)
 	}
 	s.ok("POST", dlq+"/11/resolve", "", nil)
 	seen, query := map[string]int{}, "?limit=7"
@@ -324,8 +324,9 @@ func TestTrap10_CursorsOfDeadLettersAndJobsAreNotMixed(t *testing.T) {
 
 // part of: D4
 //
-// The path takes the outside id, which is the correlation id, or our id. Digits that are an outside
-// id win; of several the newest answers, and names the others. stats is a route of its own.
+// The path takes the outside id, which is the correlation id, or the job id. Digits that are an
+// outside id are not a job id. If several dead letters have the outside id, the answer shows the
+// newest and names the others. The path stats has its own route.
 func TestD4_ADeadLetterIsFoundByTheOutsideID(t *testing.T) {
 	t.Parallel()
 	s := newDeadSite(t, nil)

@@ -258,7 +258,7 @@ func TestN1_HeartbeatsMoveTheCursor(t *testing.T) {
 	}
 }
 
-// An owner hears of its own jobs only, in words for users.
+// An owner gets events of its own jobs only, with the texts for users.
 //
 // part of: N1, D8
 func TestN1_OwnersHearOfTheirOwnJobs(t *testing.T) {
@@ -301,7 +301,7 @@ func TestN1_OwnersHearOfTheirOwnJobs(t *testing.T) {
 	}
 }
 
-// A listener whose key is revoked hears nothing more.
+// A listener whose key is revoked gets no more events.
 //
 // part of: X2
 func TestTrap20_ARevokedKeyEndsItsStreams(t *testing.T) {
@@ -330,7 +330,7 @@ func TestN1_BadStreamsAreRefused(t *testing.T) {
 	for query, want := range map[string]string{
 		"?topic=kinds:a":  `did you mean "kind"?`,
 		"?topic=job:x":    "job id",
-		"?topic=kind:":    "write what follows",
+		"?topic=kind:":    "write a colon and a value",
 		"?topic=all:1":    "takes no value",
 		"?after=1":        "such as 120.3",
 		"?limit=501":      "500",

@@ -141,7 +141,7 @@ func TestD7_ARedriveIsStartedAndControlledOverHTTP(t *testing.T) {
 		t.Errorf("pause: got %+v", r)
 	}
 	if p := s.refused("redrive-state", "POST", "/api/redrives/1/proceed", ""); p.Redrive != "paused" {
-		t.Errorf("proceed of a paused one: got %+v, want its state", p)
+		t.Errorf("proceed of a paused redrive: got %+v, want its state", p)
 	}
 	s.refused("precondition-failed", "POST", "/api/redrives/1/cancel", "", "If-Match: "+tag)
 	if p := s.refused("state-moved", "POST", "/api/redrives/1/cancel", `{"expect":{"state":"ramping"}}`); p.Redrive != "paused" {
@@ -158,7 +158,7 @@ func TestD7_ARedriveIsStartedAndControlledOverHTTP(t *testing.T) {
 		t.Errorf("at its end: got %+v, want 30 completed", r)
 	}
 	if p := s.refused("redrive-state", "POST", "/api/redrives/1/pause", ""); p.Redrive != "completed" {
-		t.Errorf("pause of a completed one: got %+v, want its state", p)
+		t.Errorf("pause of a completed redrive: got %+v, want its state", p)
 	}
 	var list struct{ Items []redriveView }
 	s.ok("GET", "/api/redrives", "", &list)

@@ -151,7 +151,7 @@ func TestTrap14_AnOldPageChangesNothing(t *testing.T) {
 
 // part of: Q9
 //
-// A wide action changes what its preview has counted, and nothing that came later.
+// An action on many jobs changes what its preview has counted, and nothing that came later.
 func TestTrap15_AWideActionKeepsToItsPreview(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, nil)
@@ -248,7 +248,8 @@ func TestD8_WhatAnOwnerMayDo(t *testing.T) {
 
 // part of: Q11
 //
-// A held answer comes as soon as the job has ended, and the server holds no reader afterwards.
+// A waiting request is answered as soon as the job has ended. Afterwards the server reads no
+// events.
 func TestQ11_AnAnswerIsHeldUntilTheJobHasEnded(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, nil)

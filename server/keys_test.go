@@ -43,8 +43,8 @@ func (s *site) newKey(body string, headers ...string) (id, header string) {
 
 // proves: X2
 //
-// Keys have roles; the first key closes the door; owners see their own jobs; the audit log names the
-// actor, the key and the address.
+// Keys have roles; from the first key on, every request needs one; owners see their own jobs; the
+// audit log names the actor, the key and the address.
 func TestX2_KeysOverHTTP(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, nil)
@@ -389,7 +389,7 @@ func TestTrap8_TheTimeTellsNothing(t *testing.T) {
 
 // part of: X2
 //
-// An answer that is held for a job is not given to a key that was revoked meanwhile.
+// A request that waits for a job gets no answer if its key was revoked meanwhile.
 func TestTrap20_AHeldAnswerEndsWithItsKey(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, nil)

@@ -17,7 +17,8 @@ import (
 	"github.com/redrive/redrive/store/memory"
 )
 
-// torn is a store that loses the answer of a call: the call happens, and its caller does not hear of it.
+// torn is a store that loses the answer of a call: the store carries out the call, but the caller
+// gets an error.
 type torn struct {
 	store.Store
 	loseEnqueue, loseAnswer bool
@@ -144,7 +145,7 @@ func (s *site) lines(body string) (answers []lineOut, last lineOut) {
 
 // part of: I1, X1
 //
-// A wrong line is refused by itself, wherever it stands; the others are in.
+// A wrong line is refused, wherever it is; the jobs of the other lines are enqueued.
 func TestTrap30_AWrongLineIsRefusedByItself(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, nil)

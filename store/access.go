@@ -78,7 +78,7 @@ type AccessKey struct {
 	CreatedAt job.Micros `json:"created_at"`           // time of the first PutKey
 	CreatedBy string     `json:"created_by"`           // the actor of the first PutKey
 	RotatedAt job.Micros `json:"rotated_at,omitempty"` // time of the last rotation
-	UsedAt    job.Micros `json:"used_at,omitempty"`    // last use, at most KeyUsedEvery too early; 0 means never used
+	UsedAt    job.Micros `json:"used_at,omitempty"`    // time of the last use; the real last use is at most KeyUsedEvery later; 0 means never used
 }
 
 // Validate returns an ErrInvalid or ErrTooLarge that names the wrong field.

@@ -36,14 +36,15 @@ type Figures struct {
 	Classes []ClassFigures `json:"-"` // sorted by class
 }
 
-// ClassFigures counts the failures of one class, and how the retries after them did. A retry by a
-// person begins another life, so it is not counted here.
+// ClassFigures counts the failures of one class, and the results of the retries after them. A retry
+// by a person begins another life, so it is not counted here.
 type ClassFigures struct {
 	Class  string
 	Failed int64 // attempts that failed with the class
 	Dead   int64 // jobs that died of the class
 	// Recovered is the number of jobs that completed in a life in which a failure of the class was
-	// retried. Exhausted is the same for jobs that died at an attempt, of this or of another class.
+	// retried. Exhausted is the number of jobs that died at an attempt in such a life, of this
+	// class or of another one.
 	Recovered int64
 	Exhausted int64
 	Retries   int64 // attempts that followed a failure of the class in the same life

@@ -393,8 +393,9 @@ type Admin interface {
 type By struct {
 	Actor  string // the name of the person; required
 	Reason string
-	// Via says how the person came in, such as the id of an access key, the address and the id of
-	// the request; at most job.TextMax bytes. "" means that the person used the store directly.
+	// Via says how the request of the person reached redrive, such as the id of an access key, the
+	// address and the id of the request; at most job.TextMax bytes. "" means that the person used
+	// the store directly.
 	Via string
 }
 

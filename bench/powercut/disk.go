@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// disk is what a disk has after some operations: what is durable for certain, and what is not yet
-// flushed.
+// disk is the state of a disk after some operations: the data that is certainly durable, and the
+// changes that are not yet flushed.
 type disk struct {
 	files   map[uint64]*contents
 	entries map[string]uint64 // the durable entries of the directory
@@ -32,7 +32,7 @@ type change struct {
 }
 
 // pendingMax is the largest number of changes of one file that stay pending without a flush. A disk
-// writes older ones by itself. It matters for the WAL index, which is never flushed.
+// writes older changes without a flush. It matters for the WAL index, which is never flushed.
 const pendingMax = 1000
 
 // ledgerPrefix begins the names of the files that lose nothing.
@@ -95,7 +95,7 @@ func (f *contents) flush(n int) {
 	f.pending = slices.Delete(f.pending, 0, n)
 }
 
-// on returns the data after a write or truncation.
+// on applies a write or truncation to data, and returns the new data.
 func (o *op) on(data []byte) []byte {
 	if o.kind == truncate {
 		return resized(data, o.off)
@@ -139,7 +139,7 @@ func entriesAfter(entries map[string]uint64, changes []change) map[string]uint64
 	return entries
 }
 
-// image is what is found after a cut: the contents of the files by name.
+// image is the state of the disk after a cut: the contents of the files by name.
 type image map[string][]byte
 
 // cut returns files that may be on the disk if the power is cut now, and what was lost.

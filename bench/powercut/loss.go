@@ -6,25 +6,25 @@ import (
 	"slices"
 )
 
-// mode is how much of what was not flushed a cut leaves.
+// mode says which of the writes that were not flushed are kept after a power cut.
 type mode uint8
 
 const (
 	nothing   mode = iota // nothing is kept
 	all                   // everything is kept, as after a kill of all processes
 	inOrder               // all operations up to one are kept; sectors of the last one are lost
-	scattered             // each sector, each size and each entry is kept or lost by itself
+	scattered             // each sector, each size and each entry is kept or lost independently of the others
 )
 
-// loss draws what a cut leaves of what was not flushed.
+// loss decides at random which of the writes that were not flushed are kept after a power cut.
 type loss struct {
 	mode   mode
 	until  int   // with inOrder, the number of operations that are kept
-	sector int64 // size in bytes of what is kept or lost by itself
+	sector int64 // size in bytes of the parts that are kept or lost independently of each other
 	rand   *rand.Rand
 }
 
-// draw draws a loss after a number of operations.
+// draw returns a random loss after a number of operations.
 func draw(r *rand.Rand, done int) loss {
 	// Three of six cuts scatter.
 	l := loss{mode: min(mode(r.IntN(6)), scattered), sector: 512, rand: r}
@@ -49,8 +49,8 @@ func (l loss) String() string {
 	}
 }
 
-// kept returns the changes of the directory that are kept. If one is lost, the later ones of the
-// same names are lost, too.
+// kept returns the changes of the directory that are kept. If a change is lost, later changes of
+// the same names are lost, too.
 func (l *loss) kept(changes []change) (kept []change) {
 	lost := make(map[string]bool)
 	share := 0.0
@@ -80,7 +80,8 @@ func (l *loss) kept(changes []change) (kept []change) {
 	return kept
 }
 
-// share draws which share of scattered changes is kept. Each file has its own.
+// share returns a random share: this part of the scattered changes is kept. Each file has its own
+// share.
 func (l *loss) share() float64 {
 	return []float64{0, 0.1, 0.5, 0.9, 1}[l.rand.IntN(5)]
 }
@@ -102,7 +103,7 @@ func (l *loss) read(f *contents) []byte {
 	return data
 }
 
-// ordered applies the changes in their order. Of the last one, some sectors are lost.
+// ordered applies the changes in their order. Some sectors of the last change are lost.
 func (l *loss) ordered(f *contents, data []byte) []byte {
 	for i := range f.pending {
 		switch c := &f.pending[i]; {

@@ -53,7 +53,8 @@ func recorded(t *testing.T, program string, seed uint64, from image) history {
 // recordedJobs is the number of jobs in one record.
 const recordedJobs = 80
 
-// part enqueues jobs beside two workers, kills one of them, and completes the jobs.
+// part starts two workers, enqueues jobs with a third process, kills one worker, and waits until
+// the jobs are completed.
 func (w *workload) part(jobs int) {
 	w.Helper()
 	first, second := w.start(), w.start()

@@ -96,7 +96,7 @@ func TestY3_LanguageModelDownReschedulesOnce(t *testing.T) {
 	if len(failures) != 1 || !strings.HasPrefix(failures[0].Message, "language model retries exhausted: ") ||
 		failures[0].HTTPStatus != 503 || failures[0].Class != string(failure.TemporaryServiceError) ||
 		failures[0].Sends != 9 { // five requests of the earlier calls, and four of this call
-		t.Errorf("got failures %+v, want one for the hand-over to the queue", failures)
+		t.Errorf("got failures %+v, want one failure for the hand-over to the queue", failures)
 	}
 	if want := []time.Duration{time.Second, 2 * time.Second, 4 * time.Second}; !slices.Equal(r.waits, want) {
 		t.Errorf("got the waits %v, want %v (half of the longest waits)", r.waits, want)

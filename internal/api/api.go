@@ -68,7 +68,8 @@ type OwnerRules struct {
 type API struct {
 	client *redrive.Client
 	o      Options
-	// stopping is closed when the server stops, so that answers that are held are given early.
+	// stopping is closed when the server stops. Then requests that wait for a job to end are
+	// answered at once.
 	stopping <-chan struct{}
 	waiters  *waiters
 
@@ -81,7 +82,8 @@ type API struct {
 	streams   streams
 }
 
-// New makes an API on a client. When the channel is closed, answers that are held are given early.
+// New makes an API on a client. When the channel is closed, requests that wait for a job to end are
+// answered at once.
 func New(stopping <-chan struct{}, client *redrive.Client, o Options) *API {
 	if o.PayloadMax == 0 {
 		o.PayloadMax = redrive.PayloadMaxDefault

@@ -28,7 +28,7 @@ type Call struct {
 	RequestID string
 	// Correlation is the correlation id of the request: from X-Correlation-Id or traceparent.
 	Correlation string
-	// Again returns an error when the caller may not use the route any more. Streams ask it from
+	// Again returns an error when the caller may not use the route any more. Streams call it from
 	// time to time.
 	Again func() error
 }
@@ -45,8 +45,8 @@ func (c *Call) By(reason string) redrive.By {
 	return redrive.By{Actor: c.Caller.Actor, Reason: reason, Via: via[:min(len(via), job.TextMax)]}
 }
 
-// Outside reports whether the caller sees jobs from outside: it is restricted to an owner, or it
-// has no role that reads.
+// Outside reports whether the caller gets the outside view of jobs, because it is restricted to an
+// owner or has no role that reads.
 func (c *Call) Outside() bool { return c.Caller.Owner != "" || !c.Caller.Roles.Any(access.View) }
 
 // Sees reports whether the caller may see a job. A job that it may not see is answered with
@@ -68,7 +68,8 @@ func (c *Call) Bytes(status int, media string, body []byte) error {
 	return c.sent(err)
 }
 
-// sent turns an error of writing into ErrSent: the header is out, so no problem can be written.
+// sent turns an error of a write into ErrSent. The header was already sent, so no problem can be
+// written.
 func (c *Call) sent(err error) error {
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrSent, err)
@@ -76,9 +77,9 @@ func (c *Call) sent(err error) error {
 	return nil
 }
 
-// ErrSent says that an answer was begun and could not be finished, because the client has gone or
-// does not read.
-var ErrSent = errors.New("the answer was not taken")
+// ErrSent says that the server could not finish an answer that it had begun, because the client has
+// disconnected or does not read.
+var ErrSent = errors.New("the client did not read the answer")
 
 // Body reads the whole JSON body and checks its syntax. The error is a *Problem.
 func (c *Call) Body() ([]byte, error) { return c.body(false) }
@@ -163,8 +164,8 @@ func (c *Call) ID() (job.ID, error) {
 	return id, nil
 }
 
-// CheckQuery returns a *Problem for parameters that the route does not have, and for those that are
-// there twice although they have one value.
+// CheckQuery returns a *Problem for parameters that the route does not have, and for parameters
+// that are given more than once although they take one value.
 func (c *Call) CheckQuery() error {
 	if c.R.URL.RawQuery == "" {
 		return nil
@@ -187,7 +188,7 @@ func (c *Call) CheckQuery() error {
 		case !slices.Contains(known, name):
 			wrong = append(wrong, Mistake{Parameter: name, Detail: suggest.Unknown("parameter", name, known)})
 		case len(values) > 1 && !many[name]:
-			wrong = append(wrong, Mistake{Parameter: name, Detail: fmt.Sprintf("the parameter is there %d times; it has one value", len(values))})
+			wrong = append(wrong, Mistake{Parameter: name, Detail: fmt.Sprintf("the parameter is given %d times; give it once", len(values))})
 		}
 	}
 	if len(wrong) == 0 {

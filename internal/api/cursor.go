@@ -14,7 +14,7 @@ import (
 const cursorVersion = 1
 
 // cursorBytes is the number of bytes of a cursor: version, order, time, id, and a hash of the
-// filter, so that a cursor of another list is found.
+// filter, so that a cursor of another list is refused.
 const cursorBytes = 2 + 8 + 8 + 8
 
 // cursorOf returns the text of a position in the list of a filter.

@@ -20,7 +20,7 @@ type ResolveIn struct {
 	Expect *Expect `json:"expect,omitempty"`
 }
 
-// IgnoreIn puts a dead letter aside.
+// IgnoreIn marks a dead letter as ignored.
 type IgnoreIn struct {
 	// Reason is kept with the dead letter, and in the audit log. It can be a parameter of the query instead.
 	Reason string `json:"reason,omitempty" jsonschema:"maxLength=4096"`

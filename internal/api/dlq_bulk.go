@@ -115,7 +115,7 @@ func (a *API) bulkRetryDead(c *Call) error {
 	case len(in.JobIDs) > IDsMax:
 		return TooLarge.Mistaken(Mistake{Pointer: "/job_ids", Detail: "has more ids than a call takes; use a filter, or several calls", Bound: IDsMax})
 	case in.Filter == nil && in.Through != 0:
-		return InvalidField.Mistaken(Mistake{Pointer: "/through", Detail: "goes with a filter"})
+		return InvalidField.Mistaken(Mistake{Pointer: "/through", Detail: "is allowed only with a filter"})
 	case in.Filter == nil && len(in.JobIDs) == 0:
 		return InvalidField.Mistaken(Mistake{Pointer: "/job_ids", Detail: "is empty; name at least one job"})
 	}
@@ -178,7 +178,7 @@ func below(err error, field string) error {
 func (a *API) frozenFilter(in *DeadFilterIn, through int64) (redrive.DeadFilter, error) {
 	f, err := a.bodyFilter(in)
 	if err == nil && through <= 0 {
-		err = InvalidField.Mistaken(Mistake{Pointer: "/through", Detail: "is missing: ask POST /api/admin/dlq/preview first, and send the through of its answer"})
+		err = InvalidField.Mistaken(Mistake{Pointer: "/through", Detail: "is missing: ask POST /api/admin/dlq/preview first, and send the field through of its answer"})
 	}
 	return f, err
 }
@@ -200,7 +200,7 @@ func (a *API) actOnSet(c *Call, action redrive.Action) (done int64, more bool, e
 	return done, false, err
 }
 
-// bulkRetryIDs retries dead letters by their ids, our own or outside ones.
+// bulkRetryIDs retries dead letters by their job ids or by their outside ids.
 func (a *API) bulkRetryIDs(c *Call, names []string, action redrive.Action, patch json.RawMessage) error {
 	out := BulkRetryOut{Results: make([]BulkRetryResult, len(names))}
 	places := make(map[job.ID][]int)

@@ -16,7 +16,7 @@ import (
 // exportFormats are the media types of an export by its format.
 var exportFormats = map[string]string{"json": "application/json", "ndjson": MediaLines, "csv": "text/csv; charset=utf-8"}
 
-// headerComplete is the trailer of an export that is whole: the number of its dead letters.
+// headerComplete is the trailer of a complete export: the number of its dead letters.
 const headerComplete = "X-Export-Complete"
 
 // exports has the callers that have an export under way.
@@ -44,14 +44,14 @@ func (e *exports) begin(c *access.Caller) (end func()) {
 	}
 }
 
-// ExportEnd is the last line of an export in JSON lines. An export without it is not whole.
+// ExportEnd is the last line of an export in JSON lines. An export without this line is incomplete.
 type ExportEnd struct {
 	Complete bool  `json:"complete"`
 	Count    int64 `json:"count"` // the number of dead letters
 }
 
 // exportDead answers with all dead letters that a filter selects. If it fails after the answer has
-// begun, it breaks the connection off, so that nobody takes a part for the whole.
+// begun, it closes the connection, so that nobody takes an incomplete export for a complete one.
 func (a *API) exportDead(c *Call) error {
 	q := &queryReader{values: c.R.URL.Query(), now: a.o.Now()}
 	f := q.deadFilter(c)
@@ -103,11 +103,11 @@ func (a *API) exportDead(c *Call) error {
 	if !out.begun {
 		return err
 	}
-	a.o.Logger.WarnContext(c.Context(), "an export was broken off", "request", c.RequestID, "rows", e.Rows(), "error", err)
+	a.o.Logger.WarnContext(c.Context(), "an export failed after its answer had begun, so the connection was closed", "request", c.RequestID, "rows", e.Rows(), "error", err)
 	panic(http.ErrAbortHandler)
 }
 
-// retryAfterExport is after how many seconds a caller may ask again for a second export.
+// retryAfterExport is the number of seconds after which a caller may ask again for a second export.
 const retryAfterExport = 5
 
 // finishExport writes what follows the last dead letter.
@@ -151,7 +151,8 @@ func (w *exportWriter) Write(b []byte) (int, error) {
 	return w.c.W.Write(b)
 }
 
-// extend gives the client time to take the next page. An answer to a client that takes nothing ends.
+// extend gives the client time to read the next page. If the client reads nothing in this time, the
+// answer ends.
 func (w *exportWriter) extend(a *API) error {
 	// a writer without deadlines, as in a program's own tests, is fine
 	_ = http.NewResponseController(w.c.W).SetWriteDeadline(a.o.Now().Add(WriteTime))

@@ -13,7 +13,7 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// DeadFilterIn selects dead letters. A dead letter must match all fields that are there. The fields
+// DeadFilterIn selects dead letters. A dead letter must match all fields that are set. The fields
 // are the parameters of GET /api/admin/dlq.
 type DeadFilterIn struct {
 	// Status has the statuses: pending, retried, resolved, ignored. Without it an action selects the
@@ -163,7 +163,7 @@ func (a *API) bodyFilter(in *DeadFilterIn) (redrive.DeadFilter, error) {
 	return f, nil
 }
 
-// flag returns the value of a boolean parameter; without it, it is false.
+// flag returns the value of a boolean parameter, or false if it is not given.
 func (q *queryReader) flag(name string) bool {
 	switch text := q.values.Get(name); text {
 	case "", "false":

@@ -186,8 +186,8 @@ func (a *API) deadEntry(c *Call, d *redrive.DeadEntry, last *job.Failure) wire.D
 	return *e
 }
 
-// fromOutside removes what an owner does not see: what is known inside about the failure, who acted,
-// and what these people wrote.
+// fromOutside removes what an owner must not see: internal facts about the failure, the people who
+// acted, and their notes.
 func fromOutside(e *wire.DeadEntry, last *job.Failure) {
 	m := e.Metadata
 	e.Payload = nil

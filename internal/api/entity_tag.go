@@ -28,7 +28,8 @@ func (c *Call) unchanged(tag string) bool {
 	return true
 }
 
-// matches reports whether the object has the version that If-Match names, if it is there.
+// matches reports whether the object has the version that the header If-Match names. It returns
+// true if there is no such header.
 func (c *Call) matches(tag string) bool {
 	match := c.R.Header.Get("If-Match")
 	return match == "" || hasTag(match, tag)

@@ -70,7 +70,7 @@ func (a *API) due(c *Call) error {
 	return c.JSON(http.StatusOK, due)
 }
 
-// Overview says how a store is doing.
+// Overview has the numbers of jobs, dead letters, redrives and processes of a store.
 type Overview struct {
 	At job.Micros `json:"at"` // when it was read
 	// Jobs is the number of jobs by state.

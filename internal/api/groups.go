@@ -30,7 +30,7 @@ type GroupList struct {
 // GroupOut is everything that is stored about a group.
 type GroupOut struct {
 	Group    Group          `json:"group"`
-	Standing string         `json:"standing"` // how the group stands, in words
+	Standing string         `json:"standing"` // the state of the group, as a sentence
 	Notes    []redrive.Note `json:"notes"`    // from the oldest to the newest
 	Redrives []wire.Redrive `json:"redrives"` // the redrives of the group, the newest first
 }

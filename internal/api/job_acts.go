@@ -33,7 +33,7 @@ type ActIn struct {
 	Expect *Expect `json:"expect,omitempty"`
 }
 
-// ChangeIn is a change of a job. What it does not name stays.
+// ChangeIn is a change of a job. Fields that are not set change nothing.
 type ChangeIn struct {
 	// Payload is the new payload: any JSON value, or a string for kinds that take texts.
 	Payload json.RawMessage `json:"payload,omitempty"`

@@ -10,7 +10,7 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// JobFilterIn selects live jobs. A job must match all fields that are there.
+// JobFilterIn selects live jobs. A job must match all fields that are set.
 type JobFilterIn struct {
 	// State has the states: waiting, retrying, running.
 	State       []job.State `json:"state,omitempty"`
@@ -80,7 +80,7 @@ func (a *API) alterJobs(c *Call) error {
 		return err
 	}
 	if in.Payload != nil || in.Patch != nil {
-		return InvalidField.Mistaken(Mistake{Pointer: "/payload", Detail: "many jobs cannot get a payload; PATCH /api/jobs/{id} changes one"})
+		return InvalidField.Mistaken(Mistake{Pointer: "/payload", Detail: "many jobs cannot get one payload; PATCH /api/jobs/{id} changes the payload of one job"})
 	}
 	change, err := a.change(&job.Job{}, &in.ChangeIn)
 	if err != nil {
@@ -115,7 +115,7 @@ func (a *API) bulk(c *Call, in *BulkIn, do redrive.LiveAct, change redrive.Encod
 	case in.Filter != nil:
 		return a.bulkByFilter(c, in, do, change, preview)
 	case preview:
-		return InvalidField.Mistaken(Mistake{Parameter: "preview", Detail: "goes with a filter: ids are their own preview"})
+		return InvalidField.Mistaken(Mistake{Parameter: "preview", Detail: "is allowed only with a filter; a call with ids needs no preview"})
 	case len(in.IDs) == 0:
 		return InvalidField.Mistaken(Mistake{Pointer: "/ids", Detail: "is empty; name at least one job"})
 	}
@@ -199,7 +199,7 @@ func (a *API) bulkByFilter(c *Call, in *BulkIn, do redrive.LiveAct, change redri
 		return c.JSON(http.StatusOK, BulkPreview{Count: seen.Done, Through: redrive.JobCursor{At: seen.At, ID: seen.Through}})
 	}
 	if in.Through.IsZero() {
-		return InvalidField.Mistaken(Mistake{Pointer: "/through", Detail: "is missing: ask with preview=true first, and send the \"through\" of its answer"})
+		return InvalidField.Mistaken(Mistake{Pointer: "/through", Detail: "is missing: ask with preview=true first, and send the field \"through\" of its answer"})
 	}
 	ctx, cancel := context.WithCancel(c.Context())
 	defer cancel()

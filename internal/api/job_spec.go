@@ -42,7 +42,8 @@ type JobIn struct {
 	Owner string `json:"owner,omitempty" jsonschema:"maxLength=256"`
 	// Key is the idempotency key: a job with the same owner, kind and key is returned, if it has the same payload.
 	Key string `json:"key,omitempty" jsonschema:"maxLength=256"`
-	// KeyUntil is when the key is forgotten: a time, or a duration from now. By default it never is.
+	// KeyUntil is when the key is forgotten: a time, or a duration from now. By default the key is
+	// never forgotten.
 	KeyUntil string `json:"key_until,omitempty"`
 	// Unique is "alive" or a duration such as 24h: the earlier job with the same payload is returned while it is alive, or in the same period.
 	Unique string `json:"unique,omitempty"`

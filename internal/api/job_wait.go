@@ -12,8 +12,8 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// waiters wakes the answers that are held until a job ends. While there are some, one goroutine
-// reads the events of the store for all of them.
+// waiters wakes the requests that wait for a job to end. While there are such requests, one
+// goroutine reads the events of the store for all of them.
 type waiters struct {
 	client *redrive.Client
 	mu     sync.Mutex
@@ -100,8 +100,8 @@ func signal(ch chan struct{}) {
 	}
 }
 
-// await holds a request for a job until the job ends, the parameter wait is over, the client goes
-// or the server stops.
+// await delays the answer about a job until the job ends, the time of the parameter wait has
+// passed, the client disconnects, or the server stops.
 func (a *API) await(c *Call, id job.ID) (job.Job, error) {
 	j, err := a.visible(c, id)
 	q := &queryReader{values: c.R.URL.Query()}
@@ -121,7 +121,7 @@ func (a *API) await(c *Call, id job.ID) (job.Job, error) {
 	}
 	changed, remove, ok := a.waiters.add(id)
 	if !ok {
-		return j, RateLimited.New("The server holds %d answers already; ask without wait.", LongPollsMax).After(1)
+		return j, RateLimited.New("%d requests already wait for jobs to end; ask again without the parameter wait.", LongPollsMax).After(1)
 	}
 	defer remove()
 	_ = http.NewResponseController(c.W).SetWriteDeadline(a.o.Now().Add(limit + WriteTime)) // not every connection has deadlines
@@ -152,8 +152,9 @@ func (a *API) await(c *Call, id job.ID) (job.Job, error) {
 	}
 }
 
-// stillEvery is how often an answer that is held asks whether its caller may still have it. Together
-// with the age of a server's copy of the keys this is less than five seconds.
+// stillEvery is the time between two checks whether the caller of a waiting request still has its
+// rights. The sum of this time and of the maximum age of a server's copy of the keys is less than
+// five seconds.
 const stillEvery = 2 * time.Second
 
 // still returns access.ErrUnauthenticated if the caller has lost its rights since the request began.

@@ -31,7 +31,7 @@ type JobOut struct {
 type Outside struct {
 	ID          job.ID          `json:"id"`
 	Kind        string          `json:"kind"`
-	Status      string          `json:"status"` // the state, by the words of the policy
+	Status      string          `json:"status"` // the state, in the words of the policy
 	Progress    *job.Progress   `json:"progress,omitempty"`
 	Result      json.RawMessage `json:"result,omitempty"`
 	Attempts    int32           `json:"attempts"`
@@ -81,8 +81,8 @@ func (a *API) getJob(c *Call) error {
 	return c.JSON(http.StatusOK, a.jobOut(d))
 }
 
-// visible returns a job that the caller may see. A job of another owner does not exist for it: the
-// answer is the same, to the byte.
+// visible returns a job that the caller may see. For a job of another owner, the answer is, byte
+// for byte, the same as for a job that does not exist.
 func (a *API) visible(c *Call, id job.ID) (job.Job, error) {
 	j, err := a.client.Get(c.Context(), id)
 	if err == nil && !c.Sees(&j) || errors.Is(err, redrive.ErrNotFound) {

@@ -17,7 +17,8 @@ import (
 // that its jobs get. So a repeat finds the answer; and if the server was killed before it wrote the
 // answer, the repeat asks for the same jobs with the same ids, which adds those that do not exist.
 
-// scope returns who may use a key for what, as the store keeps it.
+// scope returns the scope of an Idempotency-Key in the store: a text that differs for each route,
+// owner and access key.
 func (c *Call) scope() string {
 	sum := sha256.Sum256([]byte(c.Caller.Owner + "\x00" + c.Caller.Key + "\x00" + c.Route.Name))
 	return c.Route.Name + " " + hex.EncodeToString(sum[:16])
@@ -79,7 +80,7 @@ func idsFrom(first job.ID, n int) []job.ID {
 	return ids
 }
 
-// squeeze compresses an answer, so that one with many receipts fits into a stored request.
+// squeeze compresses an answer, so that an answer with many receipts fits into a stored request.
 func squeeze(body []byte) []byte {
 	var out bytes.Buffer
 	w := gzip.NewWriter(&out)

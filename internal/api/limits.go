@@ -30,23 +30,23 @@ const (
 	MistakesMax       = 50            // mistakes that a problem lists
 	RequestIDMax      = 128           // characters of an X-Request-Id
 	WaitMax           = 30 * time.Second
-	LongPollsMax      = 1_000            // answers that a server holds at the same time
+	LongPollsMax      = 1_000            // requests of a server that wait for jobs to end
 	TopicsMax         = 200              // topics of a stream of events
 	StreamsMax        = 2_000            // streams of events of a server
 	CallerStreamsMax  = 20               // streams of events of one caller
 	EventsScanMax     = 5_000            // events that a page looks at
-	FrameTime         = 10 * time.Second // for an event to be taken
+	FrameTime         = 10 * time.Second // in which a client must read an event
 	HeartbeatDefault  = 15 * time.Second // between the frames of a stream without events
-	AskAgainEvery     = 2 * time.Second  // between the checks whether a listener may still listen
+	AskAgainEvery     = 2 * time.Second  // between two checks of the rights of a listener
 	MessagesMax       = 100              // texts of failures that are read for events, per second
 	KeyUntilDefault   = 24 * time.Hour
-	BodyTime          = 30 * time.Second // for the body of a request to arrive
-	WriteTime         = 60 * time.Second // for an answer to be taken, unless it is a stream
+	BodyTime          = 30 * time.Second // in which the body of a request must arrive
+	WriteTime         = 60 * time.Second // in which a client must read an answer that is not a stream
 	IdleTime          = 120 * time.Second
 	HeaderTime        = 5 * time.Second
-	ActTime           = 20 * time.Second // after which a wide action answers how far it came
-	ReadEvery         = time.Second      // for which answers of counters are kept
-	OutcomeUnknownFor = 15 * time.Second // for which an enqueue with a lost answer is looked up
+	ActTime           = 20 * time.Second // after which an action on many jobs stops and answers with its progress
+	ReadEvery         = time.Second      // for which the answers of counters are cached
+	OutcomeUnknownFor = 15 * time.Second // for which the server looks up the jobs of an enqueue whose answer was lost
 )
 
 // Limit is a row of the table of limits.
@@ -85,6 +85,6 @@ func Limits() []Limit {
 		{"topics of a stream", TopicsMax, "topics", TooLarge, ""},
 		{"streams of events", StreamsMax, "requests", RateLimited, ""},
 		{"streams of events of a caller", CallerStreamsMax, "requests", RateLimited, ""},
-		{"answers that are held", LongPollsMax, "requests", RateLimited, ""},
+		{"requests that wait for a job", LongPollsMax, "requests", RateLimited, ""},
 	}
 }

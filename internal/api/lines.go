@@ -63,7 +63,8 @@ type taker struct {
 	done  LinesDone
 }
 
-// submitLines enqueues the jobs of JSON lines. A wrong line is refused by itself.
+// submitLines enqueues the jobs of JSON lines. A wrong line is refused; the other lines are
+// enqueued.
 func (a *API) submitLines(c *Call) error {
 	t := &taker{api: a, call: c}
 	control := http.NewResponseController(c.W)
@@ -87,7 +88,7 @@ func (a *API) submitLines(c *Call) error {
 
 // all reads the lines to the end of the body.
 func (t *taker) all(in *bufio.Reader, alive func()) error {
-	most := 6*t.api.o.PayloadMax + 8*job.AttrsMax // as in a file: each byte can become an escape of six
+	most := 6*t.api.o.PayloadMax + 8*job.AttrsMax // as in a file of jobs: JSON can write each byte as an escape of six characters
 	for {
 		line, tooLong, err := readLine(in, most)
 		if len(line) > 0 || tooLong || err == nil {
@@ -202,7 +203,7 @@ func (t *taker) flush() error {
 	return nil
 }
 
-// failed says what is known of lines that the store did not take, and returns the error.
+// failed writes the answers to lines that the store did not accept, and returns the error.
 func (t *taker) failed(lines []int, err error) error {
 	p := ProblemOf(err)
 	t.done.Refused += len(lines)

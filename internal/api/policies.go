@@ -133,7 +133,7 @@ func (a *API) explainPolicy(c *Call) error {
 	}
 	check(in.Error != "" || in.Evidence != nil || in.Status != 0 || in.ExitCode != nil || in.How == "timeout", "", nil, "give error, evidence, status, exit_code, or how: timeout")
 	check(in.Error == "" || in.Evidence == nil, "/evidence", nil, "contradicts error: give one of them")
-	check(len(in.Error) <= job.EvidenceMax, "/error", job.EvidenceMax, fmt.Sprintf("must have at most %d bytes; its end usually has the cause", job.EvidenceMax))
+	check(len(in.Error) <= job.EvidenceMax, "/error", job.EvidenceMax, fmt.Sprintf("must have at most %d bytes; send the end of the text, which usually names the cause", job.EvidenceMax))
 	check(in.Status == 0 || in.Status >= 100 && in.Status <= 599, "/status", 599, "must be 100 to 599")
 	check(in.ExitCode == nil || *in.ExitCode >= 0 && int64(*in.ExitCode) <= 1<<32-1, "/exit_code", int64(1<<32-1), "must be 0 to 4294967295")
 	check(in.Attempt >= 1 && in.Attempt <= policy.MaxAttemptsLimit, "/attempt", policy.MaxAttemptsLimit, fmt.Sprintf("must be 1 to %d", policy.MaxAttemptsLimit))

@@ -29,7 +29,7 @@ type Kind struct {
 var (
 	InvalidJSON          = &Kind{"invalid-json", 400, "The body is not JSON", "The body is cut, not UTF-8, not JSON, or nested too deep. The detail names the byte."}
 	InvalidField         = &Kind{"invalid-field", 400, "A value is not allowed", "\"errors\" lists all mistakes, each with the field, the parameter or the header, and the bound."}
-	UnknownField         = &Kind{"unknown-field", 400, "A field is not known", "\"errors\" names the field, and the known one that was probably meant."}
+	UnknownField         = &Kind{"unknown-field", 400, "A field is not known", "\"errors\" names the field, and the known field that was probably meant."}
 	PayloadInvalid       = &Kind{"payload-invalid", 400, "The payload does not fit its kind", "\"errors\" lists all mistakes in the payload. GET /api/kinds/{kind}/schema shows what is allowed."}
 	InvalidCursor        = &Kind{"invalid-cursor", 400, "The cursor does not belong to this list", "A cursor is the \"next\" of an answer to the same query. Start again without a cursor."}
 	TooFar               = &Kind{"too-far", 400, "The page is too far from the beginning", "Pages by number reach 10,000 entries. Use the cursor in the answer."}
@@ -40,19 +40,19 @@ var (
 	MethodNotAllowed     = &Kind{"method-not-allowed", 405, "The path does not have this method", "The header Allow lists the methods."}
 	NotAcceptable        = &Kind{"not-acceptable", 406, "The answer has no form that the request accepts", "The detail names the media types."}
 	UnsupportedMediaType = &Kind{"unsupported-media-type", 415, "The body has a media type that the path does not take", "The detail names the media types."}
-	NotDead              = &Kind{"not-dead", 409, "The job is not dead", "Only a dead job can be retried. The answer has its state."}
-	Ended                = &Kind{"ended", 409, "The job has ended", "The answer has its state."}
-	StateMoved           = &Kind{"state-moved", 409, "The state has changed", "The object is not in the state that the action needs or expects. The answer has its state now."}
+	NotDead              = &Kind{"not-dead", 409, "The job is not dead", "Only a dead job can be retried. The answer has the state of the job."}
+	Ended                = &Kind{"ended", 409, "The job has ended", "The answer has the state of the job."}
+	StateMoved           = &Kind{"state-moved", 409, "The state has changed", "The object is not in the state that the action needs or expects. The answer has the present state."}
 	QueueDraining        = &Kind{"queue-draining", 409, "The queue takes no new jobs", "The queue is draining. Use another queue, or open it."}
-	RedriveState         = &Kind{"redrive-state", 409, "The state of the redrive does not allow this", "The answer has its state."}
+	RedriveState         = &Kind{"redrive-state", 409, "The state of the redrive does not allow this", "The answer has the state of the redrive."}
 	RequestInProgress    = &Kind{"request-in-progress", 409, "A request with this Idempotency-Key is being carried out", "Ask again after the time in Retry-After."}
 	WorkerNameTaken      = &Kind{"worker-name-taken", 409, "Another worker has this name", "Each worker process needs its own name."}
 	LeaseLost            = &Kind{"lease-lost", 409, "The run is over", "Another run of the job has begun, or the job has ended."}
-	Gone                 = &Kind{"gone", 410, "What the request continues is over", "Start again without the cursor, the preview or the ticket."}
+	Gone                 = &Kind{"gone", 410, "The cursor, the preview or the ticket is no longer valid", "Start again without it."}
 	PreconditionFailed   = &Kind{"precondition-failed", 412, "The object has changed", "If-Match has an older version."}
 	TooLarge             = &Kind{"too-large", 413, "A value is too large", "The detail names the bound and, where there is one, the setting."}
 	URLTooLong           = &Kind{"url-too-long", 414, "The URL is too long", "Use fewer or shorter filters."}
-	HostUnknown          = &Kind{"host-unknown", 421, "The server does not answer to this host", "Call the server by its address, or add the name to its hosts."}
+	HostUnknown          = &Kind{"host-unknown", 421, "The server does not answer to this host", "Call the server by its address, or add the name to the setting server.hosts."}
 	KeyReused            = &Kind{"key-reused", 422, "The key belongs to another request", "The key was used with another payload. Use a new key, or send the same payload."}
 	RateLimited          = &Kind{"rate-limited", 429, "Too many requests", "Ask again after the time in Retry-After."}
 	Internal             = &Kind{"internal", 500, "The server failed", "The log of the server has the cause under the id of the request."}
@@ -128,7 +128,7 @@ func (k *Kind) New(format string, args ...any) *Problem {
 		StatusCode: k.Status, Message: detail, Words: cmp.Or(http.StatusText(k.Status), "Unknown")}
 }
 
-// Mistaken returns a problem with mistakes of a request. It has at least one mistake.
+// Mistaken returns a problem with mistakes of a request. There must be at least one mistake.
 func (k *Kind) Mistaken(mistakes ...Mistake) *Problem {
 	p := k.New("%s", mistakes[0].Detail)
 	if n := len(mistakes); n > 1 {
@@ -145,13 +145,14 @@ func (m *Mistake) place() string {
 	return cmp.Or(strings.TrimPrefix(m.Pointer, "/"), m.Parameter, m.Header)
 }
 
-// After sets after how many seconds the client should ask again.
+// After sets the number of seconds after which the client should ask again.
 func (p *Problem) After(seconds int) *Problem {
 	p.retryAfter = seconds
 	return p
 }
 
-// retryAfterStore is after how many seconds a client should ask again when the store is away.
+// retryAfterStore is the number of seconds after which a client should ask again when the store
+// does not answer.
 const retryAfterStore = 2
 
 // ProblemOf returns the problem for an error of a handler, of Identify or of a client.

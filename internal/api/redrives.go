@@ -39,7 +39,7 @@ type RedriveIn struct {
 // RedriveOut is a redrive and what can be done with it.
 type RedriveOut struct {
 	wire.Redrive
-	Standing string      `json:"standing"` // how far it has come, in words
+	Standing string      `json:"standing"` // the progress of the redrive, as a sentence
 	Next     []wire.Step `json:"next"`     // what a person can do next
 }
 
@@ -198,7 +198,7 @@ func (a *API) redriveSpec(in *RedriveIn) (redrive.RedriveSpec, error) {
 		add("change/payload", "many jobs cannot get one payload; patch changes the payload of each job", nil)
 	}
 	if in.Change.DelayMS != nil && spec.Canary >= 0 {
-		add("change/delay_ms", "goes with canary: 0, because the jobs of a canary must be due at once", nil)
+		add("change/delay_ms", "is allowed only with canary 0, because the jobs of a canary must be due at once", nil)
 	}
 	if in.Change.Patch != nil {
 		if _, err := jsonpatch.Parse(in.Change.Patch); err != nil {

@@ -80,7 +80,7 @@ func accessRoutes() []Route {
 		{
 			Method: "POST", Path: "/api/login", Name: "logIn", Group: "Access",
 			Doc: "Checks an access key and sets a cookie that stands for it for 12 hours. An address may try ten times a minute.",
-			In:  LoginIn{}, Out: []Answer{{Status: 200, Doc: "How the server sees the caller.", Body: WhoAmI{}}},
+			In:  LoginIn{}, Out: []Answer{{Status: 200, Doc: "The name, the roles and the restrictions of the caller.", Body: WhoAmI{}}},
 			Problem: []*Kind{Unauthenticated, InvalidJSON, UnknownField, TooLarge, UnsupportedMediaType, NotFound, RateLimited}, Handle: (*API).login,
 		},
 		{

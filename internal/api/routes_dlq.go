@@ -25,7 +25,7 @@ func deadRoutes() []Route {
 	retry := act("retryDeadLetter", "retry", "Retries the job of a dead letter: it waits again, in its next life, as it was or changed.",
 		ChangeJobIn{}, []*Kind{NotDead, PayloadInvalid, QueueDraining, OwnerMayNot}, (*API).retryDead)
 	retry.Owner = Own
-	ignore := act("ignoreDeadLetter", "ignore", "Puts a dead letter aside, for ever or until a time.", IgnoreIn{}, nil, (*API).ignoreDead)
+	ignore := act("ignoreDeadLetter", "ignore", "Marks a dead letter as ignored, for ever or until a time.", IgnoreIn{}, nil, (*API).ignoreDead)
 	ignore.Params = append(ignore.Params, Param{Name: "reason", In: "query", Doc: "The reason, for the dead letter and the audit log."})
 	return []Route{
 		{
@@ -35,7 +35,7 @@ func deadRoutes() []Route {
 			Params: append(deadParams(),
 				Param{Name: "page", In: "query", Doc: "The number of the page, from 1. Pages reach the first 10,000 dead letters; beyond, use the cursor.", Type: "integer"},
 				Param{Name: "limit", In: "query", Doc: "The largest number of entries, 1 to 500; default 20.", Type: "integer"},
-				Param{Name: "cursor", In: "query", Doc: "The field next of the page before, in place of page."}),
+				Param{Name: "cursor", In: "query", Doc: "The field next of the previous page, instead of the parameter page."}),
 			Out:     []Answer{{Status: 200, Doc: "A page of dead letters.", Body: DeadList{}}},
 			Problem: []*Kind{InvalidCursor, TooFar, TooLarge},
 			Handle:  (*API).listDead,
@@ -57,7 +57,7 @@ func deadRoutes() []Route {
 		},
 		{
 			Method: "GET", Path: "/api/admin/dlq/export", Name: "exportDeadLetters", Group: "Dead letters", Stream: true,
-			Doc: "Exports dead letters, without secrets. An export that fails breaks the connection off; one that is whole ends with the trailer " +
+			Doc: "Exports dead letters, without secrets. If an export fails, the server closes the connection; a complete export ends with the trailer " +
 				headerComplete + ", and in JSON lines with a line that says complete.",
 			Roles: access.View,
 			Params: append(deadParams(),
@@ -91,7 +91,7 @@ func deadRoutes() []Route {
 			Method: "POST", Path: "/api/admin/dlq/act", Name: "actOnDeadLetters", Group: "Dead letters",
 			Doc:   "Carries out an action on all dead letters of a frozen set. A purge needs the role administer.",
 			Roles: access.Operate, In: DeadActIn{},
-			Out: []Answer{{Status: 200, Doc: "How far the action came.", Body: DeadDone{}}}, Handle: (*API).actOnDead,
+			Out: []Answer{{Status: 200, Doc: "The progress of the action.", Body: DeadDone{}}}, Handle: (*API).actOnDead,
 		},
 		{
 			Method: "DELETE", Path: "/api/admin/dlq/purge", Name: "purgeDeadLetters", Group: "Dead letters",
@@ -102,7 +102,7 @@ func deadRoutes() []Route {
 				{Name: "status", In: "query", Doc: "Removes only dead letters with these statuses; default resolved and ignored.", Many: true, Enum: []string{"resolved", "ignored"}},
 				{Name: "note", In: "query", Doc: "The reason, for the audit log."}, previewParam,
 			},
-			Out: []Answer{{Status: 200, Doc: "How far the purge came, or the preview.", Body: OneOf{PurgeOut{}, DeadPreview{}}}}, Handle: (*API).purgeDead,
+			Out: []Answer{{Status: 200, Doc: "The progress of the purge, or the preview.", Body: OneOf{PurgeOut{}, DeadPreview{}}}}, Handle: (*API).purgeDead,
 		},
 	}
 }

@@ -18,7 +18,7 @@ type EventOut struct {
 // EventPage is a page of events, oldest first.
 type EventPage struct {
 	Items []EventOut `json:"items"`
-	// Next is the cursor of the next page: "after" of the next request. It is there even if the page
+	// Next is the cursor of the next page: "after" of the next request. It is set even if the page
 	// has no items.
 	Next event.Cursor `json:"next"`
 	// End is true if there are no more events now.
@@ -39,7 +39,7 @@ func eventRoutes() []Route {
 	return []Route{
 		{
 			Method: "GET", Path: "/api/events", Name: "events", Group: "Events", Stream: true,
-			Doc:   "Streams events as they happen (Accept: text/event-stream), or lists past ones. Each frame of a stream has the cursor of the event as its id. A frame named reset says that events were missed: read the present state, and go on.",
+			Doc:   "Streams events as they happen (Accept: text/event-stream), or lists past events. Each frame of a stream has the cursor of the event as its id. A frame named reset says that events were missed: read the present state, and go on.",
 			Roles: access.View, Owner: Own,
 			Params: []Param{
 				{Name: "topic", In: "query", Many: true, Doc: "What to follow: all, job:ID, owner:NAME, kind:NAME, queue:NAME, batch:NUMBER, group:FINGERPRINT, redrive:NUMBER, dead, queues. Default all."},

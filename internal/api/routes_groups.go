@@ -37,7 +37,7 @@ func groupRoutes() []Route {
 				q("assignee", "Groups that this person works on."), q("set", "Groups of this set."),
 				{Name: "pending", In: "query", Doc: "Only groups with pending dead letters.", Type: "boolean"},
 				{Name: "order", In: "query", Doc: "The order: the last death first, or the most pending dead letters first.", Enum: []string{"newest", "largest"}},
-				q("cursor", "The field next of the page before."),
+				q("cursor", "The field next of the previous page."),
 				{Name: "limit", In: "query", Doc: "The largest number of entries, 1 to 500; default 50.", Type: "integer"},
 			},
 			Out: []Answer{{Status: 200, Doc: "A page of groups.", Body: GroupList{}}}, Problem: []*Kind{InvalidCursor, TooLarge}, Handle: (*API).listGroups,

@@ -44,7 +44,7 @@ func jobRoutes() []Route {
 			Doc:   "Shows everything that is stored about a job.",
 			Roles: access.View | access.Submit, Owner: Own,
 			Params: []Param{
-				pathID, {Name: "wait", In: "query", Doc: "How long the answer may be held until the job has ended, up to 30s."},
+				pathID, {Name: "wait", In: "query", Doc: "The longest time that the request waits for the job to end, up to 30s."},
 				{Name: "until", In: "query", Doc: "What the answer waits for.", Enum: []string{"ended"}},
 				{Name: "If-None-Match", In: "header", Doc: "The Etag of an earlier answer: 304 if the job has not changed."},
 			},
@@ -157,7 +157,7 @@ func listParams() []Param {
 func pageParams() []Param {
 	return []Param{
 		{Name: "order", In: "query", Doc: "The order: the highest id first, the earliest due time first, or the latest end first.", Enum: []string{"newest", "due", "ended"}},
-		{Name: "cursor", In: "query", Doc: "The field \"next\" of the page before."},
+		{Name: "cursor", In: "query", Doc: "The field \"next\" of the previous page."},
 		{Name: "limit", In: "query", Doc: "The largest number of entries, 1 to 500; default 50.", Type: "integer"},
 	}
 }

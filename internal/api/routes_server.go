@@ -26,7 +26,7 @@ type Check struct {
 	Detail string `json:"detail,omitempty"` // what is wrong
 }
 
-// WhoAmI says how the server sees the caller.
+// WhoAmI has the name, the roles and the restrictions of the caller.
 type WhoAmI struct {
 	Actor  string   `json:"actor"`
 	Roles  []string `json:"roles"`
@@ -42,16 +42,16 @@ type WhoAmI struct {
 func serverRoutes() []Route {
 	return []Route{
 		{
-			Method: "GET", Path: "/healthz", Name: "health", Group: "Server", Doc: "Answers while the process can answer. It does not ask the store.",
+			Method: "GET", Path: "/healthz", Name: "health", Group: "Server", Doc: "Succeeds while the process is alive. It does not ask the store.",
 			Out: []Answer{{Status: 200, Doc: "The process answers.", Body: Health{}}}, Handle: (*API).health,
 		},
 		{
-			Method: "GET", Path: "/readyz", Name: "ready", Group: "Server", Doc: "Answers whether the server can serve: the store answers, and the server does not stop.",
+			Method: "GET", Path: "/readyz", Name: "ready", Group: "Server", Doc: "Succeeds while the server can serve: the store answers, and the server is not stopping.",
 			Out:    []Answer{{Status: 200, Doc: "The server can serve.", Body: Ready{}}, {Status: 503, Doc: "It cannot.", Body: Ready{}}},
 			Handle: (*API).ready,
 		},
 		{
-			Method: "GET", Path: "/api/whoami", Name: "whoAmI", Group: "Server", Doc: "Says how the server sees the caller.", AnyCaller: true,
+			Method: "GET", Path: "/api/whoami", Name: "whoAmI", Group: "Server", Doc: "Shows the name, the roles and the restrictions of the caller.", AnyCaller: true,
 			Out: []Answer{{Status: 200, Doc: "The caller.", Body: WhoAmI{}}}, Handle: (*API).whoAmI,
 		},
 	}

@@ -49,8 +49,8 @@ func stateRoutes() []Route {
 			Method: "GET", Path: "/api/processes", Name: "listProcesses", Group: "Processes", Doc: "Lists the processes that work on the store.",
 			Roles: access.View, Out: []Answer{{Status: 200, Doc: "The processes, by name.", Body: ProcessList{}}}, Handle: (*API).listProcesses,
 		},
-		process("quiet", "quietProcess", "Orders a process to take no new jobs.", true),
-		process("resume", "resumeProcess", "Takes the order to be quiet back.", false),
+		process("quiet", "quietProcess", "Orders a process to claim no new jobs.", true),
+		process("resume", "resumeProcess", "Withdraws the order to be quiet.", false),
 		{
 			Method: "GET", Path: "/api/schedules", Name: "listSchedules", Group: "Schedules", Doc: "Lists the schedules with their last and next slots.",
 			Roles: access.View, Out: []Answer{{Status: 200, Doc: "The schedules, by name.", Body: ScheduleList{}}}, Handle: (*API).listSchedules,
@@ -69,11 +69,11 @@ func figureRoutes() []Route {
 	q := func(name, doc string) Param { return Param{Name: name, In: "query", Doc: doc} }
 	return []Route{
 		{
-			Method: "GET", Path: "/api/overview", Name: "overview", Group: "Figures", Doc: "Says how the store is doing. The answer is up to a second old.",
+			Method: "GET", Path: "/api/overview", Name: "overview", Group: "Figures", Doc: "Shows the numbers of jobs, dead letters, redrives and processes. The answer is up to a second old.",
 			Roles: access.View, Out: []Answer{{Status: 200, Doc: "The overview.", Body: Overview{}}}, Handle: (*API).overview,
 		},
 		{
-			Method: "GET", Path: "/api/figures", Name: "figures", Group: "Figures", Doc: "Shows how well retries do, with formulas and goals.",
+			Method: "GET", Path: "/api/figures", Name: "figures", Group: "Figures", Doc: "Shows how many retries succeed and what they cost, with formulas and goals.",
 			Roles: access.View, Params: []Param{q("window", "The time up to now, such as 24h; default 24h.")},
 			Out: []Answer{{Status: 200, Doc: "The figures.", Body: FiguresOut{}}}, Handle: (*API).figures,
 		},
@@ -96,9 +96,9 @@ func figureRoutes() []Route {
 			Method: "GET", Path: "/api/audit", Name: "audit", Group: "Audit", Doc: "Lists the actions of people, redrives and retention, the newest first.",
 			Roles: access.View,
 			Params: []Param{
-				q("actor", "Actions of this person or key."), {Name: "action", In: "query", Doc: "Actions with these names, such as job.retry; a name with a dot at its end selects a family.", Many: true},
+				q("actor", "Actions of this person or key."), {Name: "action", In: "query", Doc: "Actions with these names, such as job.retry; a name with a dot at its end selects all actions that begin with it.", Many: true},
 				q("target", "Actions on this object, such as the id of a job."), q("since", "Actions at this time or later."), q("until", "Actions before this time."),
-				{Name: "cursor", In: "query", Doc: "The field next of the page before."},
+				{Name: "cursor", In: "query", Doc: "The field next of the previous page."},
 				{Name: "limit", In: "query", Doc: "The largest number of entries, 1 to 500; default 50.", Type: "integer"},
 			},
 			Out: []Answer{{Status: 200, Doc: "A page of the audit log.", Body: AuditList{}}}, Problem: []*Kind{InvalidCursor}, Handle: (*API).audit,

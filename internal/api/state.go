@@ -18,7 +18,7 @@ import (
 	"github.com/redrive/redrive/server/access"
 )
 
-// kept keeps an answer of the store for ReadEvery, however many ask for it.
+// kept caches an answer of the store for ReadEvery, so that many requests need only one read.
 type kept[T any] struct {
 	mu    sync.Mutex
 	at    time.Time
@@ -239,7 +239,7 @@ func (a *API) listProcesses(c *Call) error {
 	return c.JSON(http.StatusOK, ProcessList{wire.WorkersOf(list).Workers})
 }
 
-// orderProcess returns the handler that orders a process to be quiet, or takes the order back.
+// orderProcess returns the handler that orders a process to be quiet, or withdraws the order.
 func orderProcess(quiet bool) func(*API, *Call) error {
 	return func(a *API, c *Call) error {
 		var in ReasonIn

@@ -36,7 +36,7 @@ func (a *API) submit(c *Call) error {
 	}
 	if c.hasLines() {
 		if key != "" {
-			return InvalidField.Mistaken(Mistake{Header: headerKey, Detail: "does not go with JSON lines; give each line a key"})
+			return InvalidField.Mistaken(Mistake{Header: headerKey, Detail: "is not allowed with JSON lines; give each line a key"})
 		}
 		return a.submitLines(c)
 	}
@@ -182,7 +182,7 @@ func (c *Call) idempotencyKey() (string, error) {
 	key, wrong := values[0], ""
 	switch {
 	case len(values) > 1:
-		wrong = "is there more than once"
+		wrong = "is sent more than once; send one of them"
 	case key == "":
 		wrong = "is empty; leave it out, or send a key"
 	case key[0] == '"':

@@ -65,7 +65,7 @@ type Config struct {
 	Cron map[string]Cron
 	// CronNames lists the keys of Cron in the order of the file.
 	CronNames []string
-	// Server says how "redrive serve" lets callers in.
+	// Server says how "redrive serve" identifies its callers.
 	Server Server
 }
 
@@ -128,7 +128,7 @@ type Kind struct {
 	Command []string
 	// Queue names a queue of the same Config. Default "default".
 	Queue string
-	// Timeout is the time limit of one run. Default 0, which means that of the policy, or
+	// Timeout is the time limit of one run. Default 0, which means the time limit of the policy, or
 	// else TimeoutDefault.
 	Timeout time.Duration
 	// KillGrace is the time between asking a program to end and killing it. Default 5s.

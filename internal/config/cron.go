@@ -147,7 +147,7 @@ func (r *reader) payload(v value, k *Kind, c *Config) (payload []byte) {
 		payload, _ = r.asJSON(v)
 	}
 	if len(payload) > c.Limits.PayloadBytes {
-		r.Addf(v.Pos, "%s has %d bytes, more than the %d of limits.payload; keep large data elsewhere and name it",
+		r.Addf(v.Pos, "%s has %d bytes, more than the %d of limits.payload; store large data elsewhere and put only its address into the payload",
 			v.Path, len(payload), c.Limits.PayloadBytes)
 	}
 	return payload

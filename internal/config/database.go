@@ -226,6 +226,6 @@ func (r *reader) onePassword(v value, p *Postgres) {
 	case p.DSN.IsZero():
 		r.Addf(v.Pos, "%s needs a PostgreSQL database, but \"database\" does not name one; write \"database: postgres://user@host:5432/database\"", v.Path)
 	case hasPassword(p.DSN.Reveal()):
-		r.Addf(v.Pos, "%s: \"database\" has a password already; take it out there", v.Path)
+		r.Addf(v.Pos, "%s: \"database\" already has a password; remove one of the two", v.Path)
 	}
 }

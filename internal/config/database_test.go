@@ -93,9 +93,9 @@ func TestMistakesAboutTheDatabaseAreReportedWithoutIt(t *testing.T) {
 		"postgres: {password_file: pw}":                                                `1:27: postgres.password_file needs a PostgreSQL database, but "database" does not name one`,
 		"database: postgres://db/app\npostgres: {password_env: hunter-2}":              "2:26: postgres.password_env must be the name of an environment variable, not the password itself",
 		"database: postgres://db/app\npostgres: {password_env: PW, password_file: pw}": "2:45: postgres.password_file and postgres.password_env are both given; keep one",
-		"database: postgres://a:hunter2@db/app\npostgres: {password_env: PW}":          "2:26: postgres.password_env: \"database\" has a password already; take it out there",
-		"database: host=db password=hunter2\npostgres: {password_file: pw}":            "2:27: postgres.password_file: \"database\" has a password already",
-		"database: postgres://db/app?password=hunter2\npostgres: {password_file: pw}":  "2:27: postgres.password_file: \"database\" has a password already",
+		"database: postgres://a:hunter2@db/app\npostgres: {password_env: PW}":          "2:26: postgres.password_env: \"database\" already has a password; remove one of the two",
+		"database: host=db password=hunter2\npostgres: {password_file: pw}":            "2:27: postgres.password_file: \"database\" already has a password",
+		"database: postgres://db/app?password=hunter2\npostgres: {password_file: pw}":  "2:27: postgres.password_file: \"database\" already has a password",
 	} {
 		problems := problemsOf(t, text)
 		if len(problems) != 1 || !strings.Contains(problems[0].String(), want) || strings.Contains(problems[0].String(), "hunter") {

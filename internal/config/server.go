@@ -9,7 +9,7 @@ import (
 	"github.com/redrive/redrive/server/access"
 )
 
-// Server says how the HTTP server lets callers in.
+// Server says how the HTTP server identifies its callers.
 type Server struct {
 	// Auth says how callers are identified. Default access.Auto.
 	Auth access.Mode

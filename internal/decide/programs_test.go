@@ -111,7 +111,7 @@ func TestF1_TheMessageIsTheLineThatDecided(t *testing.T) {
 					t.Errorf("got the message %q, want only how the process ended", f.Message)
 				}
 			case !strings.Contains(f.Message, tt.message):
-				t.Errorf("got the message %q, want one with %q\nstandard error:\n%s", f.Message, tt.message, f.Stderr)
+				t.Errorf("got the message %q, want a message with %q\nstandard error:\n%s", f.Message, tt.message, f.Stderr)
 			}
 			if tt.class != "" && f.Class != string(tt.class) {
 				t.Errorf("got the class %s, want %s", f.Class, tt.class)
@@ -139,7 +139,7 @@ func failureOf(t *testing.T, argv []string, file, source string) *job.Failure {
 	_, err := proc.Run(t.Context(), s)
 	exit, ok := errors.AsType[*proc.ExitError](err)
 	if !ok {
-		t.Fatalf("got the error %v, want one of a process that failed", err)
+		t.Fatalf("got the error %v, want the error of a process that failed", err)
 	}
 	end := &job.Ending{Err: commandError{exit}, How: job.ByError}
 	o := outcome(t, &decide.Input{Policy: policy.Default(), Claim: aClaim(), Ending: end, Settings: decide.Settings{KeepRaw: true}})

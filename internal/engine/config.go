@@ -57,8 +57,8 @@ type Config struct {
 	// and after the end once more with Leaving true. An error of Present is only logged. If
 	// Present is nil, the process sends no signs of life.
 	Present func(ctx context.Context, s Sign) (store.Orders, error)
-	// Outside returns a text of a handler as everyone may see it, for logs and events. It must be
-	// safe for concurrent use. If Outside is nil, texts stay as they are.
+	// Outside returns a text of a handler without the parts that only operators may see, for logs
+	// and events. It must be safe for concurrent use. If Outside is nil, texts stay as they are.
 	Outside func(text string) string
 	Clock   Clock          // the clock of the engine; default: the clock of the system
 	Rand    func() float64 // returns random numbers in [0, 1) for the jitter of back-offs; default: math/rand

@@ -77,9 +77,10 @@ type Core struct {
 	ill                      int           // number of present troubles: that of the process counts one, and so does that of each kind
 	troubledAt               time.Duration // the time since which calls of the store have been failing; never if the store works
 	outage                   bool          // whether a call other than a rescue is failing
-	// calmAt is the time from which on rescues may run: one lease after the end of the last outage. An
-	// outage may have ended just before the start, and living workers try again after at most
-	// backoffMax; so at first it is so long after the start, or a lease if that is less.
+	// calmAt is the time from which on rescues may run: one lease after the end of the last outage.
+	// An outage may have ended just before the start, and living workers try again after at most
+	// backoffMax; so the first value is backoffMax after the start, or one lease after the start if
+	// a lease is shorter.
 	calmAt time.Duration
 
 	stop    stopPhase

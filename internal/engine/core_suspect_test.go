@@ -52,7 +52,7 @@ func TestQ3_ALastChanceHasTheProcessToItself(t *testing.T) {
 	r.brings()
 	r.pass(LeaseDefault / 3)
 	if got := ids(r.act.Beat); !slices.Contains(got, 3) {
-		t.Errorf("got a heartbeat for the jobs %v, want one with job 3, which waits", got)
+		t.Errorf("got a heartbeat for the jobs %v, want a heartbeat with job 3, which waits", got)
 	}
 	r.step(r.held())
 	r.wantQuiet()

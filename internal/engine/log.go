@@ -87,7 +87,7 @@ func (e *Engine) logTransition(t *Task) {
 	}
 }
 
-// outside returns a text of a handler as everyone may see it.
+// outside returns a text of a handler without the parts that only operators may see.
 func (e *Engine) outside(text string) string {
 	if e.cfg.Outside == nil {
 		return text

@@ -153,7 +153,7 @@ func TestQ7_ATroubleIsReportedSoon(t *testing.T) {
 	r.pass(2 * time.Second)
 	r.step(refuse(&Trouble{Err: errProgram}, task))
 	if s := r.act.Sign; s == nil || len(s.Sick) != 1 || s.Sick[0].Kind != "k" {
-		t.Fatalf("got the sign of life %+v at the begin of a trouble, want one that names the kind %q", s, "k")
+		t.Fatalf("got the sign of life %+v at the begin of a trouble, want a sign of life that names the kind %q", s, "k")
 	}
 	r.step(Presented{Orders: store.Orders{NextExpiry: store.Never}})
 	r.wantSign(nil)

@@ -85,7 +85,7 @@ func TestX3_PatchesAreBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := p.Apply([]byte(`[]`), 1000); !errors.Is(err, jsonpatch.ErrDoesNotApply) || !strings.Contains(err.Error(), "at most 1000 bytes") {
-		t.Errorf("a patch that doubles the document: got error %v, want one that names the limit", err)
+		t.Errorf("a patch that doubles the document: got error %v, want an error that names the limit", err)
 	}
 }
 

@@ -137,9 +137,9 @@ func (s *scanner) foreignLetter(i int) int {
 	return 0
 }
 
-// hostAddress returns the end of the name of a host that contains its address of version 4, such
-// as ip-10-0-0-1.ec2.internal and 10-42-0-7.default.pod. A name with only four numbers must have
-// a '.' behind them, because a date or an id has the same form.
+// hostAddress returns the end of the name of a host that contains its IPv4 address, such as
+// ip-10-0-0-1.ec2.internal and 10-42-0-7.default.pod. A name with only four numbers must have a '.'
+// behind them, because a date or an id has the same form.
 func (s *scanner) hostAddress(i int) int {
 	j := i
 	for j < i+8 && s.is(j)&cLetter != 0 {
@@ -225,7 +225,7 @@ func (s *scanner) dottedKind(i, j, lastDot, labels int, onlyDigits bool) (int, K
 	case isExtension(last):
 		return j, File
 	case isDomain(last, labels) && s.at(j) != '(':
-		if s.at(j) == '/' && s.is(j+1)&cAlnum != 0 && !s.quad(j+1) { // not host/address, as Java writes it
+		if s.at(j) == '/' && s.is(j+1)&cAlnum != 0 && !s.quad(j+1) { // but not host/address, the form in which Java prints an address
 			return s.trimURL(i, s.urlChars(j)), URL
 		}
 		return j, Host
@@ -233,7 +233,7 @@ func (s *scanner) dottedKind(i, j, lastDot, labels int, onlyDigits bool) (int, K
 	return i, Host
 }
 
-// quad reports whether four numbers with dots, an address of version 4, are at i.
+// quad reports whether four numbers with dots, such as an IPv4 address, are at i.
 func (s *scanner) quad(i int) bool {
 	for n := range 4 {
 		if !isDigit(s.at(i)) || !s.octet(i) {

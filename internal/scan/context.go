@@ -2,9 +2,9 @@ package scan
 
 import "strings"
 
-// context looks at the tokens of the range that was read for secrets that only their surroundings
-// tell: the command, the protocol or the sentence that they are in. It also finds numbers of cards,
-// accounts and phones. Each secret becomes one token.
+// context searches the tokens of the range that was read for secrets that can be recognised only by
+// their surroundings: the command, the protocol or the sentence that contains them. It also finds
+// numbers of cards, accounts and phones. Each secret becomes one token.
 //
 // The pass costs little, because it looks closer only at the few words and characters that come
 // before such secrets.
@@ -96,8 +96,9 @@ const (
 	ruleSecondArgument
 )
 
-// apply returns the position of the secret near the word of token k. It is empty if no secret is there.
-// A switch and not a table of functions, because with a table each scanner would be allocated.
+// apply returns the position of the secret near the word of token k. The position is empty if there
+// is no secret. The function uses a switch, because with a table of functions each scanner would be
+// allocated.
 func (s *scanner) apply(r rule, k int) (from, to int) {
 	switch r {
 	case ruleDirective:

@@ -158,10 +158,10 @@ func (s *scanner) codeBefore(i int) (from, to int) {
 	return from, to
 }
 
-// codeKind reports whether the words before the word code tell that the code opens something.
-// attribute finds the value that follows the name of a secret in another attribute or element:
-// <add key="SmtpPassword" value="x"/>, <entry key="password">x</entry>, name: DB_PASSWORD and
-// value: x on the next line, and the part of a form that is named like a secret.
+// codeKind reports whether the words before the word code show that the code gives access to
+// something. attribute finds the value that follows the name of a secret in another attribute or
+// element: <add key="SmtpPassword" value="x"/>, <entry key="password">x</entry>, name: DB_PASSWORD
+// and value: x on the next line, and the part of a form that is named like a secret.
 func (s *scanner) codeKind(k int) bool {
 	for n := k - 1; n >= max(0, k-2); n-- {
 		if s.dst[n].Kind != Word && s.dst[n].Kind != Number {

@@ -138,7 +138,7 @@ var passwordCommands = func() map[string]passwordOptions {
 const lineWords = 40
 
 // passwordOption returns the position of the password in an option such as -p x or -px, if the
-// command before it, or an option with the name of a user, tells that it is one.
+// command before it, or an option with the name of a user, shows that it is a password.
 func (s *scanner) passwordOption(i int) (from, to int) {
 	letter := s.at(i + 1)
 	after := i + 2

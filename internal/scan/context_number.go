@@ -68,8 +68,8 @@ func (s *scanner) card(i int) int {
 	return j
 }
 
-// issuer reports whether digits begin and are as many as those of the cards of Visa, Mastercard,
-// American Express, Discover, Diners, JCB, UnionPay or Maestro.
+// issuer reports whether digits have the beginning and the length of the card numbers of Visa,
+// Mastercard, American Express, Discover, Diners, JCB, UnionPay or Maestro.
 func issuer(d []byte) bool {
 	four := int(d[0])*1000 + int(d[1])*100 + int(d[2])*10 + int(d[3])
 	two, n := four/100, len(d)
@@ -145,7 +145,7 @@ func (s *scanner) account97(i int) (from, to int) {
 	return i, i
 }
 
-// ibanLengths holds the countries that have IBANs, with the lengths of these.
+// ibanLengths holds, for each country that has IBANs, their length.
 const ibanLengths = "AD24 AE23 AL28 AT20 AZ28 BA20 BE16 BG22 BH22 BI27 BR29 BY28 CH21 CR22 CY28 CZ24 DE22 DJ27 DK18 DO28 EE20 EG29 ES24 FI18 FK18 FO18 FR27 " +
 	"GB22 GE22 GI23 GL18 GR27 GT28 HN28 HR21 HU28 IE22 IL23 IQ23 IS26 IT27 JO30 KW30 KZ20 LB28 LC32 LI21 LT20 LU20 LV21 LY25 MC27 MD24 ME22 MK19 MN20 " +
 	"MR27 MT31 MU30 NI28 NL18 NO15 OM23 PK24 PL28 PS29 PT25 QA29 RO24 RS22 RU33 SA24 SC31 SD18 SE24 SI19 SK24 SM27 SO23 ST25 SV28 TL23 TN24 TR26 UA29 " +
@@ -181,7 +181,7 @@ func mod97(text string) bool {
 	return rest == 1 && digits >= 9
 }
 
-// social returns the end of a number of the American social security: 078-05-1120.
+// social returns the end of a US social security number such as 078-05-1120.
 func (s *scanner) social(i int) int {
 	end := i + len("078-05-1120")
 	if end > len(s.text) || s.at(i+3) != '-' || s.at(i+6) != '-' || s.is(end)&(cAlnum|cJoin) != 0 || s.at(end) == '.' && isDigit(s.at(end+1)) {

@@ -122,8 +122,8 @@ func mixed(text string) bool {
 	return run.digits > 1 && run.upper > 0 && run.lower > 0
 }
 
-// international returns the end of a phone number after its '+': the number of a country and 7 to
-// 13 digits more.
+// international returns the end of a phone number after its '+': the code of a country and 7 to 13
+// more digits.
 func (s *scanner) international(i int) int {
 	end, digits, groups := s.phoneEnd(i)
 	if s.at(i) == '0' || digits < 9 || digits > 15 || groups == 1 && digits < 10 {
@@ -132,7 +132,7 @@ func (s *scanner) international(i int) int {
 	return end
 }
 
-// phoneEnd returns the end of digits in groups, with the numbers of both.
+// phoneEnd returns the end of groups of digits, the number of digits and the number of groups.
 func (s *scanner) phoneEnd(i int) (end, digits, groups int) {
 	for j := i; ; {
 		k := s.digitsEnd(j)

@@ -38,7 +38,7 @@ func secretMember(level strength, value string) bool {
 	}
 }
 
-// parameterStrength returns the strength of names that announce secrets only in URLs.
+// parameterStrength returns the strength of names that mean secrets only in URLs.
 func parameterStrength(name string) strength {
 	var buf [32]byte
 	n := 0

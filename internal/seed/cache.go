@@ -25,7 +25,7 @@ import (
 type Cache struct {
 	Dir   string // folder of the files; it is made when it does not exist
 	Shape Shape
-	Log   io.Writer // what takes long is reported here
+	Log   io.Writer // messages about slow steps are written here
 	Now   func() time.Time
 }
 

@@ -65,7 +65,7 @@ func GroupMessage(message string) string {
 // for more lanes. The error wraps store.ErrTooLarge. A lane is a queue, a kind and a set of
 // dependencies.
 func TooManyLanes(queue, kind, deps string) error {
-	return fmt.Errorf("queue %q, kind %q, dependencies %q: the store has %d such combinations already, the most it keeps; "+
+	return fmt.Errorf("queue %q, kind %q, dependencies %q: the store already has %d such combinations, which is the maximum; "+
 		"use fewer names: %w", queue, kind, deps, job.LanesMax, store.ErrTooLarge)
 }
 

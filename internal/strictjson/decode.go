@@ -26,7 +26,7 @@ type Mistake struct {
 // the mistakes. The last argument is the pointer of the value, for the pointers of the mistakes.
 //
 // A field of a struct is read by the name of its json tag; a name that the struct does not have, a
-// name that is there twice, a value of another type and null are mistakes. A json.RawMessage takes
+// name that occurs twice, a value of another type and null are mistakes. A json.RawMessage takes
 // every value and keeps its bytes; the value shares memory with data. A type with UnmarshalJSON or
 // UnmarshalText reads itself; its error becomes the detail. In a map[string]any numbers are
 // json.Number.
@@ -183,13 +183,13 @@ func describe(v reflect.Value) string {
 	return "a number"
 }
 
-// object reads an object with any fields. A name that is there twice is a mistake.
+// object reads an object with any fields. A name that occurs twice is a mistake.
 func (d *decoder) object(b []byte, p *path) map[string]any {
 	all := make(map[string]any)
 	members(b, func(key, value []byte) {
 		name := text(key)
 		if _, twice := all[name]; twice {
-			d.add(&path{p, name}, "the field is there twice")
+			d.add(&path{p, name}, "the field is given twice; keep one of them")
 			return
 		}
 		all[name] = d.anything(value, path{p, name})
@@ -269,7 +269,7 @@ func (d *decoder) structure(b []byte, v reflect.Value, p *path) {
 			name := text(key)
 			d.mistakes = append(d.mistakes, Mistake{Pointer: (&path{p, name}).String(), Detail: suggest.Unknown("field", name, plan.names), Unknown: true})
 		case seen&(1<<n) != 0:
-			d.add(&path{p, plan.names[n]}, "the field is there twice")
+			d.add(&path{p, plan.names[n]}, "the field is given twice; keep one of them")
 		default:
 			seen |= 1 << n
 			d.value(value, v.FieldByIndex(plan.at[n]), path{p, plan.names[n]})

@@ -1,6 +1,6 @@
-// Package strictjson reads JSON of strangers into Go values. It reports all mistakes at once,
-// each with the JSON pointer of the value and, for a misspelt field, the name that was probably
-// meant. It keeps the bytes of a json.RawMessage exactly as they were sent.
+// Package strictjson reads JSON from untrusted clients into Go values. It reports all mistakes at
+// once, each with the JSON pointer of the value and, for a misspelt field, the name that was
+// probably meant. It keeps the bytes of a json.RawMessage exactly as they were sent.
 //
 // Read checks the whole text first: the syntax, that the text is UTF-8, and the depth. The
 // values are then read in one pass over the same bytes.

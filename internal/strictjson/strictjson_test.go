@@ -50,13 +50,13 @@ func TestX1_DecodeFindsAllMistakes(t *testing.T) {
 		{Pointer: "/ids/2", Detail: `job id "x": must be a positive whole number`},
 		{Pointer: "/inner/n", Detail: `must be a whole number, found "1"`},
 		{Pointer: "/inner/name", Detail: "must be a string, found null; leave the field out"},
-		{Pointer: "/inner/name", Detail: "the field is there twice"},
+		{Pointer: "/inner/name", Detail: "the field is given twice; keep one of them"},
 		{Pointer: "/many/1/nane", Detail: `unknown field "nane", did you mean "name"?`, Unknown: true},
-		{Pointer: "/attrs/a", Detail: "the field is there twice"},
+		{Pointer: "/attrs/a", Detail: "the field is given twice; keep one of them"},
 		{Pointer: "/small", Detail: "must be a whole number, found 128"},
 		{Pointer: "/yes", Detail: `must be true or false, found "true"`},
 		{Pointer: "/share", Detail: `must be a number, found "1"`},
-		{Pointer: "/kind", Detail: "the field is there twice"},
+		{Pointer: "/kind", Detail: "the field is given twice; keep one of them"},
 		{Pointer: "/a~1b~0c", Detail: `unknown field "a/b~c"; known are kind, payload, ids, inner, many, attrs, small, yes, share`, Unknown: true},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -107,7 +107,7 @@ func TestX3_Check(t *testing.T) {
 }
 
 // Decode never panics on JSON that Check accepts, and accepts what encoding/json accepts, unless a
-// name is unknown or there twice.
+// name is unknown or occurs twice.
 func FuzzDecode(f *testing.F) {
 	for _, text := range []string{
 		`{"kind":"k","payload":{"a":[1,2,{"b":"\""}]},"ids":["1"],"inner":{"n":1},"attrs":{"x":null},"small":-128,"share":1e3}`,

@@ -171,7 +171,7 @@ type DeadStats struct {
 	Kind    map[string]int64 `json:"by_kind"`
 	PerMin  Added            `json:"additions_per_minute"`
 	Success []Figure         `json:"success"` // empty if a filter selects only some of the dead letters
-	// how the retries of each class did in the same window
+	// the results of the retries of each class in the same window
 	SuccessByClass []ClassRetries `json:"success_by_class,omitempty"`
 	// Searched is set if only the dead letters that died after this time were counted.
 	Searched job.Micros `json:"searched_until,omitempty"`
@@ -198,7 +198,7 @@ type Figure struct {
 	Met     *bool   `json:"met" jsonschema:"nullable"` // whether the figure meets its target; null if the denominator is 0
 }
 
-// ClassRetries says how the retries after the failures of one class did.
+// ClassRetries has the results of the retries after the failures of one class.
 type ClassRetries struct {
 	Class     string  `json:"class"`
 	Recovered int64   `json:"recovered"` // jobs that completed after such a retry

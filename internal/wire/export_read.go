@@ -27,7 +27,7 @@ type exportPage struct {
 
 // Export writes the dead letters that a filter selects, the newest death first. It reads one page
 // ahead of the writer. After each page it calls the given function, which may be nil; an error of
-// it ends the export. Begin is the caller's.
+// this function ends the export. The caller must call Begin before Export.
 func (e *Exporter) Export(ctx context.Context, from DeadReader, f store.DeadFilter, wrote func() error) error {
 	ctx, stop := context.WithCancel(ctx)
 	pages := make(chan exportPage)

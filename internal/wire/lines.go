@@ -284,7 +284,7 @@ func (p *lineParser) entry(dec *json.Decoder, r *Request, seen map[string]bool) 
 	case !known:
 		return errors.New(suggest.Unknown("key", key, p.keys))
 	case seen[key]:
-		return fmt.Errorf("%q is there twice", key)
+		return fmt.Errorf("%q is given twice; keep one of them", key)
 	}
 	seen[key] = true
 	var value json.RawMessage

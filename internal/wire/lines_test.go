@@ -122,7 +122,7 @@ func TestRequests_ErrorsDescribeTheMistake(t *testing.T) {
 		"\ufeff{\"kind\":\"a\"}":         "begins with a byte-order mark",
 		"{":                              "write each object on one line",
 		`{"kind":"a","priorty":1}`:       `did you mean "priority"?`,
-		`{"kind":"a","in":"3d","in":""}`: `"in" is there twice`,
+		`{"kind":"a","in":"3d","in":""}`: `"in" is given twice`,
 		`{"kind":"a","in":"3 days"}`:     `"in" must be a duration`,
 		"{\"kind\":\"\xff\"}":            "is not UTF-8",
 		`["a"]`:                          "must be one JSON object",

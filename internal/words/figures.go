@@ -71,7 +71,7 @@ func Figures(s *store.DeadStats, window time.Duration) []Figure {
 	return figures
 }
 
-// ClassRetries says how the retries after the failures of one class did.
+// ClassRetries has the results of the retries after the failures of one class.
 type ClassRetries struct {
 	Class                string
 	Recovered, Exhausted int64 // jobs that completed, and that died, after such a retry
@@ -79,8 +79,8 @@ type ClassRetries struct {
 	Succeed, Cost        Figure
 }
 
-// RetriesByClass computes how the retries of each class did. The points are a series by class. The
-// class with the most retries comes first; classes without retries are left out.
+// RetriesByClass computes the results of the retries of each class. The points are a series by
+// class. The class with the most retries comes first; classes without retries are left out.
 func RetriesByClass(points []store.Point) (list []ClassRetries) {
 	var sum store.Figures
 	for i := range points {

@@ -249,7 +249,7 @@ func (w *health) owners() {
 		if c.Class != string(failure.UnknownError) || c.UnassignedPending == 0 {
 			continue
 		}
-		w.warn(checkOwners, "the cause of %s in %s is not classified and assigned to nobody: `redrive dlq groups --class %s` lists them; "+
+		w.warn(checkOwners, "the cause of %s in %s is not classified, and nobody is assigned to it: `redrive dlq groups --class %s` lists them; "+
 			"give them a class in the policy, or assign them with `redrive dlq groups assign`",
 			Count(c.UnassignedPending, "pending dead letter"), Count(c.Unassigned, "group"), c.Class)
 	}

@@ -96,7 +96,7 @@ func TestWarnings(t *testing.T) {
 		"the clock lags":     {func(f *store.Findings) { f.ClockAhead = -3 * time.Second }, "clocks: the clock of the database is 3s behind the clock of this machine"},
 		"nobody is named": {func(f *store.Findings) {
 			f.Classes = append(f.Classes, store.PendingClass{Class: "UnknownError", Groups: 2, Pending: 7, Unassigned: 1, UnassignedPending: 3})
-		}, "no-owner: the cause of 3 pending dead letters in 1 group is not classified and assigned to nobody"},
+		}, "no-owner: the cause of 3 pending dead letters in 1 group is not classified, and nobody is assigned to it"},
 	} {
 		f := healthy(now)
 		tt.change(&f)

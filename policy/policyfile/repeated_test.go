@@ -11,7 +11,7 @@ import (
 func TestF9_ACodeThatNeverApplies(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"classify: {codes: [{code: A, class: Crash}, {code: a, class: NotFound}]}":                          `classify.codes: the code "a" has the class Crash by an earlier entry, so its class NotFound never applies`,
+		"classify: {codes: [{code: A, class: Crash}, {code: a, class: NotFound}]}":                          `classify.codes: the code "a" gets the class Crash from an earlier entry, so its class NotFound never applies`,
 		"classify: {codes: [{code: A, class: Crash}, {code: A, class: Crash}]}":                             "",
 		"classify: {codes: [{code: A, class: Crash, kinds: k}, {code: A, class: NotFound}]}":                "",
 		"extends: render\nclassify: {codes: [{code: STORAGE_UPLOAD_FAILED, class: TemporaryServiceError}]}": "",

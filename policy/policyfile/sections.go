@@ -215,7 +215,7 @@ func (r *reader) repeatedCodes(v value, codes []failure.CodeRule) {
 		if earlier := first[key]; earlier == nil {
 			first[key] = rule
 		} else if earlier.Class != rule.Class && len(earlier.Kinds) == 0 && rule.Code != "" {
-			r.Addf(v.Pos, "%s.codes: the code %s has the class %s by an earlier entry, so its class %s never applies: remove one of the two",
+			r.Addf(v.Pos, "%s.codes: the code %s gets the class %s from an earlier entry, so its class %s never applies: remove one of the two",
 				v.Path, yamlfile.Quote(rule.Code), earlier.Class, rule.Class)
 		}
 	}

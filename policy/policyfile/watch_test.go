@@ -136,7 +136,7 @@ func TestWatchRefusesABadFileAtTheStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	if w, err := policyfile.Watch(path); w != nil || err == nil || err.Error() != path+`:1:1: unknown key "nane", did you mean "name"?` {
-		t.Errorf("Watch of a file with an unknown key returned the error %v, want one with the position of the key", err)
+		t.Errorf("Watch of a file with an unknown key returned the error %v, want an error with the position of the key", err)
 	}
 }
 

@@ -192,7 +192,7 @@ func TestConditionsWithTooManyPartsAreRefused(t *testing.T) {
 	t.Parallel()
 	_, err := policyfile.Parse("f", ruleFile("1"+strings.Repeat("+1", 120)+" > 1"))
 	if err == nil || !strings.Contains(err.Error(), "has more than 200 parts up to here") {
-		t.Errorf("a condition with too many parts gave the error %v, want one that names the limit of 200 parts", err)
+		t.Errorf("a condition with too many parts gave the error %v, want an error that names the limit of 200 parts", err)
 	}
 }
 

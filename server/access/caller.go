@@ -89,23 +89,23 @@ type Caller struct {
 	Key string
 	// ExpiresAt is when the key expires; 0 means never.
 	ExpiresAt job.Micros
-	// Via says for the audit log how the caller came in: the id of the key and the address. The
-	// server adds the id of the request.
+	// Via says for the audit log how the request reached the server: the id of the key and the
+	// address. The server adds the id of the request.
 	Via string
 }
 
 // Errors of Identify. The server answers them with the problem of the same name. It answers an
 // error of the store as it answers it everywhere (503 and so on), and any other error with 500.
 var (
-	// ErrUnauthenticated says that the credentials are missing, unknown, wrong, expired or
-	// revoked. The answer does not tell which.
+	// ErrUnauthenticated says that the credentials are missing, unknown, wrong, expired or revoked.
+	// The answer does not say which.
 	ErrUnauthenticated = errors.New("no valid credentials")
 	// ErrForbidden says that the caller is known and may not do this.
 	ErrForbidden = errors.New("not allowed")
 )
 
-// Header is an error of Identify about a header that no correct client sends, such as one that
-// must not be there twice. The server answers with 400 and names the header.
+// Header is an error of Identify about a header that no correct client sends, such as a header that
+// must not be sent twice. The server answers with 400 and names the header.
 type Header struct {
 	Name   string // name of the header
 	Detail string // what is wrong, without the value

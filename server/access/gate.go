@@ -131,7 +131,7 @@ func (g *Gate) identify(r *http.Request) (caller, error) {
 			g.keys.use(ctx, key.ID)
 			return callerOf(key), nil
 		}
-		if !errors.Is(err, ErrUnauthenticated) { // a login that is over counts as if it were not there
+		if !errors.Is(err, ErrUnauthenticated) { // an expired login is treated like a missing one
 			return caller{}, err
 		}
 	}
@@ -146,8 +146,8 @@ func (g *Gate) identify(r *http.Request) (caller, error) {
 // forwarded are headers that proxies add.
 var forwarded = [...]string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-Ip"}
 
-// isLocal reports whether a request comes from this machine. One that a proxy on this machine has
-// passed on does not, as far as the headers tell.
+// isLocal reports whether a request comes from this machine. A request whose headers show that a
+// proxy has forwarded it does not count as local.
 func isLocal(r *http.Request) bool {
 	for _, name := range forwarded {
 		if len(r.Header.Values(name)) > 0 {
@@ -157,8 +157,8 @@ func isLocal(r *http.Request) bool {
 	return overSocket(r) || peerOf(r).IsLoopback()
 }
 
-// loginCookie returns the value of the login cookie; "" if the request has no such cookie. A request may have the
-// cookies of two logins, one made over TLS; then that one counts.
+// loginCookie returns the value of the login cookie; "" if the request has no such cookie. If a
+// request has the cookies of two logins, the cookie that was set over TLS counts.
 func loginCookie(r *http.Request) string {
 	for _, name := range [...]string{cookieNameTLS, cookieName} {
 		if c, err := r.Cookie(name); err == nil {
@@ -168,7 +168,7 @@ func loginCookie(r *http.Request) string {
 	return ""
 }
 
-// refused logs why a key was refused, which the answer does not tell. It never logs the key.
+// refused logs why a key was refused, because the answer does not say why. It never logs the key.
 func (g *Gate) refused(ctx context.Context, err error) error {
 	if errors.Is(err, ErrUnauthenticated) {
 		g.o.Logger.InfoContext(ctx, "a key was refused", "reason", err)
@@ -201,7 +201,7 @@ func delegated(r *http.Request, c caller) (caller, error) {
 	return c, nil
 }
 
-// via says for the audit log how a caller came in.
+// via says for the audit log how a request reached the server.
 func (g *Gate) via(r *http.Request, key string) string {
 	from := "socket"
 	if address := g.o.Proxy.client(r); address.IsValid() {
@@ -214,11 +214,11 @@ func (g *Gate) via(r *http.Request, key string) string {
 }
 
 // Changed makes the gate read the keys again. A server calls it after it has changed a key, and at
-// the event access.changed; without it, a change counts after a second.
+// the event access.changed; without this call, a change takes effect within a second.
 func (g *Gate) Changed() { g.keys.changed() }
 
 // Still returns nil while a caller that was identified before may go on: its key exists, has not
-// ended, and has the same rights. For answers that last, such as streams, ask every few seconds.
+// ended, and has the same rights. Long answers, such as streams, should call it every few seconds.
 func (g *Gate) Still(ctx context.Context, c *Caller) error {
 	all, err := g.keys.current(ctx)
 	switch {

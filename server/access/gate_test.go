@@ -21,7 +21,7 @@ import (
 	"github.com/redrive/redrive/store/memory"
 )
 
-// house is a store with gates; all have one clock.
+// house is a store with its gates, which all use the same clock.
 type house struct {
 	*testing.T
 	store store.Store
@@ -95,7 +95,8 @@ const (
 	remote   = "10.1.2.3:5000"
 )
 
-// sees returns what a gate makes of a request: actor, roles and owner, or the error in short.
+// sees returns the caller that a gate finds in a request: actor, roles and owner, or a short name
+// of the error.
 func sees(g *access.Gate, r *http.Request) string {
 	c, err := g.Identify(r)
 	header, isHeader := errors.AsType[*access.Header](err)
@@ -156,7 +157,7 @@ func TestX2_TheDoorClosesWithTheFirstKey(t *testing.T) {
 	k.RevokedAt = 1
 	h.put(k)
 	g.Changed()
-	h.want(g, "unauthenticated", loopback) // the last key was revoked: the door stays closed
+	h.want(g, "unauthenticated", loopback) // the last key was revoked: requests still need a key
 	h.want(g, "unauthenticated", loopback, "Authorization: Bearer "+text)
 }
 

@@ -16,13 +16,13 @@ import (
 //	rdk_ID_SECRETSUM
 //
 // with an id of 10 characters, a secret of 43 and a sum of 6. The prefix and the sum let programs
-// that look for leaked secrets find keys, and tell a mistyped key from a wrong one without the
-// store.
+// that look for leaked secrets find keys. The sum also shows, without the store, that a key was
+// mistyped.
 const (
 	keyPrefix = "rdk_"
 	idLen     = 10 // of a-z and 2-7: 50 random bits
 	secretLen = 43 // of 0-9, A-Z and a-z: 256 random bits
-	sumLen    = 6  // the CRC-32 of everything before it, to the base 62
+	sumLen    = 6  // the CRC-32 of everything before it, in base 62
 
 	// KeyLen is the number of characters of a key.
 	KeyLen = len(keyPrefix) + idLen + 1 + secretLen + sumLen
@@ -78,7 +78,7 @@ func newSecret(id string) (string, []byte, Secret) {
 	return id, secret.hash(), Secret{head + sum(head)}
 }
 
-// randomDigits returns n random digits to the base 62, each with the same probability.
+// randomDigits returns n random digits in base 62, each with the same probability.
 func randomDigits(n int) string {
 	text, random := make([]byte, 0, n), make([]byte, 2*n)
 	for len(text) < n {
@@ -92,7 +92,7 @@ func randomDigits(n int) string {
 	return string(text)
 }
 
-// sum returns the CRC-32 of a text as sumLen digits to the base 62.
+// sum returns the CRC-32 of a text as sumLen digits in base 62.
 func sum(text string) string {
 	var b [sumLen]byte
 	n := crc32.ChecksumIEEE([]byte(text))

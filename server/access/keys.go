@@ -14,7 +14,8 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// Store is what package access needs of a store. A *redrive.Client and a store.Store have it.
+// Store has the methods of a store that package access needs. A *redrive.Client and a store.Store
+// implement it.
 type Store interface {
 	AccessKeys(ctx context.Context) ([]store.AccessKey, error)
 	UsedKeys(ctx context.Context, ids []string) error
@@ -41,7 +42,7 @@ type keys struct {
 	used  map[string]time.Time // when a key's use was recorded last, by its id
 }
 
-// keyCopy is the keys as they were at one time.
+// keyCopy contains the keys as they were at one time.
 type keyCopy struct {
 	at   time.Time
 	byID map[string]*store.AccessKey

@@ -35,7 +35,7 @@ func TestX2_ALoginLastsTwelveHoursOnEveryServer(t *testing.T) {
 	c := login(t, g, " "+text+"\n")
 	if c.Name != "redrive_login" || !c.HttpOnly || c.Secure || c.SameSite != http.SameSiteLaxMode || c.Path != "/" || c.MaxAge != 12*3600 ||
 		strings.Contains(c.Value, text[15:58]) {
-		t.Errorf("got the cookie %+v, want one for scripts and sites of others to miss, without the key", c)
+		t.Errorf("got the cookie %+v, want an HttpOnly, SameSite cookie without the key", c)
 	}
 	for _, gate := range []*access.Gate{g, other, auto} {
 		h.want(gate, "key of operate operate", remote, withCookie(c))

@@ -60,8 +60,8 @@ func (p *Proxy) fromProxy(r *http.Request) bool {
 }
 
 // client returns the address from which a request came. Behind a trusted proxy this is the last
-// address of X-Forwarded-For that is not one of a trusted proxy: what stands before it, the client
-// may have written itself.
+// address of X-Forwarded-For that is not one of a trusted proxy: the client may have written the
+// addresses before this one itself.
 func (p *Proxy) client(r *http.Request) netip.Addr {
 	peer := peerOf(r)
 	if len(p.Trusted) == 0 || !p.fromProxy(r) {
@@ -107,8 +107,8 @@ func (p *Proxy) identify(r *http.Request) (c Caller, ok bool, err error) {
 	return Caller{Actor: user, Roles: roles}, true, nil
 }
 
-// single returns the value of a header that must not be there twice: a second one can be that of
-// the client, which the proxy has passed on.
+// single returns the value of a header that must not be sent twice: the client may have written the
+// second header, and the proxy may have forwarded it.
 func single(r *http.Request, name string) (string, error) {
 	values := r.Header.Values(name)
 	switch len(values) {
@@ -117,5 +117,5 @@ func single(r *http.Request, name string) (string, error) {
 	case 1:
 		return strings.TrimSpace(values[0]), nil
 	}
-	return "", &Header{http.CanonicalHeaderKey(name), fmt.Sprintf("the header is there %d times", len(values))}
+	return "", &Header{http.CanonicalHeaderKey(name), fmt.Sprintf("the header is sent %d times; send it once", len(values))}
 }

@@ -19,14 +19,15 @@ type rate struct {
 	n    int
 	per  time.Duration
 	mu   sync.Mutex
-	full map[netip.Addr]time.Time // when the address has all of its n times again
+	full map[netip.Addr]time.Time // when the address may do it n times at once again
 }
 
 func newRate(n int, per time.Duration) *rate {
 	return &rate{n: n, per: per, full: make(map[netip.Addr]time.Time)}
 }
 
-// take counts one time. It returns 0, or how long the address has to wait.
+// take counts one try of an address. It returns 0 if the try is allowed, or else how long the
+// address has to wait.
 func (r *rate) take(address netip.Addr, now time.Time) time.Duration {
 	if address = address.Unmap().WithZone(""); address.Is6() {
 		prefix, _ := address.Prefix(64) // an IPv6 address has this prefix
@@ -49,8 +50,8 @@ func (r *rate) take(address netip.Addr, now time.Time) time.Duration {
 	return 0
 }
 
-// forget removes the addresses that have all of their times again, and if that does not make room,
-// half of the others.
+// forget removes the addresses that have not tried lately. If too many remain, it removes other
+// addresses until half of addressesMax are left.
 func (r *rate) forget(now time.Time) {
 	for address, full := range r.full {
 		if !full.After(now) {

@@ -20,17 +20,17 @@ const (
 	RingMax  = 50_000   // maximum number of past events in memory
 	RingSize = 16 << 20 // maximum size of the past events in memory, in bytes, roughly
 
-	// QueueMax is the maximum number of events that wait for a listener. A listener with more is
-	// too slow: what waits is dropped, and a reset takes its place.
+	// QueueMax is the maximum number of events that wait for a listener. If more events wait, the
+	// listener is too slow: these events are dropped, and a reset takes their place.
 	QueueMax = 256
 	// ReplayMax is the maximum number of past events that are read from the store for a listener
-	// that comes back.
+	// that connects again.
 	ReplayMax = 10_000
-	// ReplayTime is the maximum time for reading them.
+	// ReplayTime is the maximum time for the read of these past events.
 	ReplayTime = 2 * time.Second
 
-	// linger is how long the loop goes on after the last listener has gone, so that one that
-	// comes back finds what it has missed in memory.
+	// linger is how long the loop continues after the last listener has gone, so that a listener
+	// that connects again finds the events that it has missed in memory.
 	linger = 10 * time.Second
 )
 
@@ -51,8 +51,8 @@ type frame struct {
 	text []byte
 }
 
-// Frame returns the form of the event for listeners outside or inside, made by the function encode. It is
-// called once for all listeners of the same side.
+// Frame returns the event as the function encode writes it, for listeners with the outside view or
+// for the others. The function is called once for all listeners with the same view.
 func (e *Entry) Frame(outside bool, encode func(*event.Event) []byte) []byte {
 	f := &e.frames[0]
 	if outside {
@@ -161,8 +161,8 @@ func (h *Hub) loop(ctx context.Context, number int, started chan struct{}) {
 	}
 }
 
-// lost ends all listeners after the loop has failed. They come back, and the first one starts a new
-// loop.
+// lost ends all listeners after the loop has failed. They connect again, and the first of them
+// starts a new loop.
 func (h *Hub) lost(number int, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -175,7 +175,7 @@ func (h *Hub) lost(number int, err error) {
 			l.end(err)
 		}
 	}
-	h.log.Error("the events cannot be read any more; listeners have to come back", "error", err)
+	h.log.Error("the events cannot be read any more; listeners have to connect again", "error", err)
 }
 
 // publish gives an event to its listeners and keeps it.

@@ -177,8 +177,8 @@ func (h *Hub) stopIdle() {
 // Wake returns a channel that gets a value when there is something to take.
 func (l *Listener) Wake() <-chan struct{} { return l.wake }
 
-// Take returns the next event or reset; found is false if nothing waits. An error is the reason
-// why the hub has no more events: the listener then has to come back.
+// Take returns the next event or reset; found is false if nothing waits. An error is the reason why
+// the hub has no more events: the listener then has to connect again.
 func (l *Listener) Take() (item Item, found bool, err error) {
 	h := l.hub
 	h.mu.Lock()
@@ -198,7 +198,7 @@ func (l *Listener) Take() (item Item, found bool, err error) {
 }
 
 // Seen returns the cursor up to which the listener has got all its events, and false while some
-// wait for it. A listener that comes back with this cursor misses nothing.
+// wait for it. A listener that connects again with this cursor misses nothing.
 func (l *Listener) Seen() (event.Cursor, bool) {
 	l.hub.mu.Lock()
 	defer l.hub.mu.Unlock()

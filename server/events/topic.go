@@ -69,7 +69,7 @@ func ParseTopic(text string) (Topic, error) {
 		return Topic{}, fmt.Errorf("%s", suggest.Unknown("topic", name, topicNames))
 	}
 	if value == "" {
-		return Topic{}, fmt.Errorf("topic %.80q: write what follows, such as %s:17", text, name)
+		return Topic{}, fmt.Errorf("topic %.80q: write a colon and a value after the name, such as %s:17", text, name)
 	}
 	if err != nil {
 		return Topic{}, fmt.Errorf("topic %.80q: %w", text, err)

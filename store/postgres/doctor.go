@@ -213,8 +213,9 @@ func (r *Diagnosis) tables(c *session) error {
 	}, text(r.Name))
 }
 
-// selDirectory finds the directory of the table of jobs. PostgreSQL has no statement that tells the free
-// space of a file system, and shows the directory of its data only to members of pg_read_all_settings.
+// selDirectory finds the directory of the table of jobs. PostgreSQL has no statement that reports
+// the free space of a file system, and shows the directory of its data only to members of
+// pg_read_all_settings.
 const selDirectory = `SELECT pg_backend_pid(), coalesce(nullif(pg_tablespace_location(CASE c.reltablespace WHEN 0 THEN d.dattablespace
 	ELSE c.reltablespace END), ''), (SELECT setting FROM pg_settings WHERE name = 'data_directory'), '')
 	FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_database d ON d.datname = current_database()

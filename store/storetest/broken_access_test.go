@@ -76,7 +76,7 @@ func accessMutants() []mutant {
 		{"forgets the owner of a key", "X2_KeyIsStoredAsItWasPut", with(bentAccess{put: func(k *store.AccessKey) { k.Owner = "" }})},
 		{"drops the old secret at once", "X2_RotatedKeyKeepsItsOldHashForATime", with(bentAccess{put: func(k *store.AccessKey) { k.KeepOld = 0 }})},
 		{"does not revoke keys", "X2_RevokedKeyStaysRevoked", with(bentAccess{put: func(k *store.AccessKey) { k.RevokedAt = 0 }})},
-		{"tells a wrong time of revocation", "X2_RevokedKeyStaysRevoked", with(bentAccess{keys: func(list []store.AccessKey) []store.AccessKey {
+		{"reports a wrong time of revocation", "X2_RevokedKeyStaysRevoked", with(bentAccess{keys: func(list []store.AccessKey) []store.AccessKey {
 			for i := range list {
 				list[i].RevokedAt = 0
 			}
@@ -118,7 +118,7 @@ func (s *anyVersion) PutKey(ctx context.Context, by store.By, k store.AccessKey)
 	}
 }
 
-// hashInAudit is a broken store that tells the hash of a key in its audit log.
+// hashInAudit is a broken store that writes the hash of a key into its audit log.
 type hashInAudit struct{ store.Store }
 
 func (s *hashInAudit) Audit(ctx context.Context, after int64, limit int) ([]store.Audit, error) {

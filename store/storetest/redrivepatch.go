@@ -34,7 +34,7 @@ func redrivePatches(r *rig) {
 	same(r, "first step", r.step(1).Released, int64(1))
 	_, err := r.ControlRedrive(ctx(), person, d.ID, store.RedrivePause)
 	r.ok(err)
-	same(r, "step of a paused one", r.step(10).Released, int64(0))
+	same(r, "step of a paused redrive", r.step(10).Released, int64(0))
 	_, err = r.ControlRedrive(ctx(), person, d.ID, store.RedriveResume)
 	r.ok(err)
 	r.step(10)

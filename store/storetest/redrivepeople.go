@@ -35,7 +35,7 @@ func redriveControls(r *rig) {
 	control(store.RedrivePause, store.RedrivePaused)
 	refused(store.RedriveProceed)
 	s := r.step(100)
-	same(r, "step of a paused one", []any{s.Active, s.Released, s.Wait}, []any{0, int64(0), store.Never})
+	same(r, "step of a paused redrive", []any{s.Active, s.Released, s.Wait}, []any{0, int64(0), store.Never})
 	control(store.RedriveResume, store.RedriveCanary)
 	same(r, "canaries", r.step(100).Released, int64(2))
 	control(store.RedriveProceed, store.RedriveRamping)

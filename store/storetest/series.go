@@ -92,7 +92,8 @@ func seriesByClass(r *rig) {
 	same(r, "series by class of the queue", r.series(store.SeriesQuery{By: store.ByClass, Queue: queue, Kind: kind}), got)
 }
 
-// The figures by class say how the retries after the failures of a class did, and what they cost.
+// The figures by class show the results of the retries after the failures of a class, and their
+// cost.
 //
 // proves: M4
 func retriesByClass(r *rig) {
@@ -141,7 +142,7 @@ func costOfAHandOver(r *rig) {
 	o = waits(c, job.Deferred, time.Second)
 	o.Failure = failed(c, "A", 0).Failure
 	r.end(o)
-	same(r, "the minute of one without a cost", len(r.series(store.SeriesQuery{Since: r.now(), Until: r.in(time.Minute)})), 0)
+	same(r, "the minute of a hand-over without a cost", len(r.series(store.SeriesQuery{Since: r.now(), Until: r.in(time.Minute)})), 0)
 }
 
 // part of: M6

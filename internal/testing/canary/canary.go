@@ -231,8 +231,8 @@ func grouped(digits, between string) string {
 	return b.String()
 }
 
-// Leaked returns a planted part of the text that is in an output, or "" if it has no part. Of a long
-// part, eight characters in a row are enough, without those that only tell its kind.
+// Leaked returns a planted part of the text that is in an output, or "" if it has no part. Of a
+// long part, eight characters in a row are enough, without the characters that only show its kind.
 func (t *Text) Leaked(out string) string {
 	for _, part := range t.Parts {
 		for _, piece := range strings.FieldsFunc(part, func(r rune) bool { return r < ' ' || r == 0x7f }) {
