@@ -97,7 +97,7 @@ func TestU4_EverythingWorksWithoutScript(t *testing.T) {
 	}
 }
 
-// proves: U4
+// part of: U4
 //
 // A second click on a button, and the button of a page that was loaded before the job moved on, do
 // nothing and say so (trap 13, trap 14).

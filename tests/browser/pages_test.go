@@ -17,7 +17,7 @@ const longWait = time.Hour
 // canary is a text that would run, load or close something if a page did not escape it.
 const canary = `"'><script>alert(1)</script><img src=http://canary.invalid/x onerror=alert(2)>` + "</pre></textarea>\u202e\u2028{{.}}`;alert(3)//"
 
-// proves: U4
+// part of: U4
 //
 // Each page, with nothing and after an outage, in both themes, at 390 and 1440 pixels: no text is
 // carried out as HTML (trap 1), nothing is asked of another host, no page scrolls sideways (trap
