@@ -126,6 +126,15 @@ type Config struct {
 	// outcome reads Client.Events.
 	OnOutcome func(context.Context, Outcome)
 
+	// Separate runs the last chance of a job in a process of its own: a run of a job that has
+	// crashed, and that would be dead after one more crash. It starts a process that calls
+	// Client.RunSeparate with SeparateRun.Data, and returns nil when this process has ended.
+	// It returns an error if it could not start the process; the job is then handed back,
+	// as after ErrNotStarted. When the context of Separate ends, the other process must
+	// stop soon. By default such a job gets the process of the client to itself: its other
+	// slots stay empty until the job has ended.
+	Separate func(ctx context.Context, r SeparateRun) error
+
 	Lease          time.Duration // the time without a heartbeat after which another process takes over the run; 100 ms to 1 h, default 10 s
 	RescueInterval time.Duration // the longest time between two searches for jobs of crashed processes; default 30 s
 	Poll           time.Duration // the longest delay before new work is noticed when a notification is lost; default 1 s

@@ -28,7 +28,7 @@ var ErrNotRunning = errors.New("redrive: the client is not running; call Run fir
 // While it works, Run also carries out redrives, fires the slots of cron entries, and
 // removes data that is older than Config.Retention.
 func (c *Client) Run(ctx context.Context) error {
-	stop, err := c.start(ctx)
+	stop, err := c.start(ctx, nil)
 	if err != nil {
 		return err
 	}
@@ -89,7 +89,7 @@ func (c *Client) WaitIdle(ctx context.Context) error {
 // when ctx ends. Use it in a program that a timer starts. Cron slots that are due are fired
 // first. RunUntilIdle carries out redrives until they have to wait for a rate limit or for
 // their canary.
-func (c *Client) RunUntilIdle(ctx context.Context) error { return c.runUntil(ctx, c.awaitDue) }
+func (c *Client) RunUntilIdle(ctx context.Context) error { return c.runUntil(ctx, nil, c.awaitDue) }
 
 // awaitDue waits until no job is due and no work of the keeper is due.
 func (c *Client) awaitDue(ctx context.Context, e *engine.Engine) error {
@@ -106,11 +106,12 @@ func (c *Client) awaitDue(ctx context.Context, e *engine.Engine) error {
 // as long as the queue is paused. It does not wait for a paused redrive, or for a
 // redrive that waits for jobs that this client does not run. Cron entries continue to
 // fire during the wait.
-func (c *Client) RunUntilEmpty(ctx context.Context) error { return c.runUntil(ctx, c.awaitEmpty) }
+func (c *Client) RunUntilEmpty(ctx context.Context) error { return c.runUntil(ctx, nil, c.awaitEmpty) }
 
-// runUntil works like Run, but ends when a condition holds or ctx ends.
-func (c *Client) runUntil(ctx context.Context, await func(context.Context, *engine.Engine) error) error {
-	stop, err := c.start(ctx)
+// runUntil works like Run, but ends when a condition holds or ctx ends. If the run of another process
+// is given, runUntil runs this job only, and does no upkeep of the store.
+func (c *Client) runUntil(ctx context.Context, of *separateRun, await func(context.Context, *engine.Engine) error) error {
+	stop, err := c.start(ctx, of)
 	if err != nil {
 		return err
 	}
@@ -118,7 +119,9 @@ func (c *Client) runUntil(ctx context.Context, await func(context.Context, *engi
 	e := c.running()
 	inner, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer c.keep(inner)()
+	if of == nil {
+		defer c.keep(inner)()
+	}
 	ended := make(chan error, 1)
 	go func() { ended <- returned(e.Run(inner)) }()
 
@@ -163,8 +166,8 @@ func (c *Client) running() *engine.Engine {
 }
 
 // start makes the engine of one Run. The caller must call stop after the engine has
-// ended.
-func (c *Client) start(ctx context.Context) (stop func(), err error) {
+// ended. If the run of another process is given, the engine runs this job only.
+func (c *Client) start(ctx context.Context, of *separateRun) (stop func(), err error) {
 	c.setting.Lock() // c.setting is locked before c.mu, in the same order as in SetPolicy
 	defer c.setting.Unlock()
 	c.mu.Lock()
@@ -188,6 +191,9 @@ func (c *Client) start(ctx context.Context) (stop func(), err error) {
 	config, err := c.engineConfig()
 	if err != nil {
 		return nil, err
+	}
+	if of != nil {
+		of.change(&config)
 	}
 	if config.Dirs, err = tempdir.Open(cmp.Or(c.config.TempDir, defaultTempDir())); err != nil {
 		return nil, fmt.Errorf("redrive: %w; set Config.TempDir", err)
@@ -219,6 +225,9 @@ func (c *Client) engineConfig() (engine.Config, error) {
 		Lease: c.config.Lease, RescueInterval: c.config.RescueInterval, Poll: c.config.Poll, Grace: c.config.Grace,
 		Admit: c.admit, Decide: c.decide, Terms: c.termsOf, Present: c.newPresence(), Clock: c.config.engineClock(), Logger: c.config.Logger,
 		Outside: c.outside,
+	}
+	if c.config.Separate != nil {
+		config.Separate = c.separate
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.config.Queues)) {
 		q := c.config.Queues[name]

@@ -2,13 +2,18 @@ package redrive_test
 
 import (
 	"context"
+	"errors"
+	"log/slog"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/redrive/redrive"
+	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/policy"
+	"github.com/redrive/redrive/policy/policyfile"
 	"github.com/redrive/redrive/store"
 	"github.com/redrive/redrive/store/memory"
 )
@@ -87,4 +92,45 @@ func TestR2_RunLimitsOfThePolicy(t *testing.T) {
 			t.Errorf("numbers of crashes (-want +got):\n%s", diff)
 		}
 	}
+}
+
+// The waits of a job do not count against the time limit of its runs. By the preset transcribe, five
+// failures by a rate limit have waits of 7,260 s together, and each run may take 7,200 s.
+//
+// proves: R15
+func TestR15_WaitsDoNotCountAgainstTheTimeLimit(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		file, err := policyfile.Parse("test.yaml", []byte("extends: transcribe\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := redrive.New(memory.New(memory.Options{}), &redrive.Config{Policy: file.Policy, TempDir: t.TempDir(), Logger: slog.New(slog.DiscardHandler)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		analyze := redrive.Kind[int]("analyze")
+		redrive.Handle(c, analyze, func(ctx context.Context, j *redrive.Job[int]) error {
+			pass(30 * time.Minute)
+			if ctx.Err() == nil && j.Attempt < 6 {
+				return errors.New("rate limit exceeded")
+			}
+			return ctx.Err()
+		}, nil)
+		receipt, err := c.Enqueue(t.Context(), analyze.New(1, nil))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.RunUntilEmpty(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		j, err := c.Get(t.Context(), receipt.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		waited := j.FinishedAt.Sub(j.CreatedAt) - 6*30*time.Minute
+		if j.State != job.Completed || j.Counters.Attempts != 6 || waited < 7260*time.Second*8/10 {
+			t.Errorf("the job is %s after %d attempts and waits of %s, want completed after 6 attempts and waits of about 7,260 s", j.State, j.Counters.Attempts, waited)
+		}
+	})
 }

@@ -50,6 +50,7 @@ type grammar struct {
 	Complete   completeCmd   `cmd:"" name:"__complete" hidden:"" passthrough:""`
 	DemoTool   demoToolCmd   `cmd:"" name:"demo-tool" hidden:"" passthrough:""`
 	Guard      guardCmd      `cmd:"" name:"__guard" hidden:""`
+	Separate   separateCmd   `cmd:"" name:"__separate" hidden:""`
 }
 
 // globals are the flags that all commands have.

@@ -82,7 +82,7 @@ func (c *serveCmd) Run(ctx context.Context, a *app) (err error) {
 	if err != nil {
 		return err
 	}
-	w := &worker{settings: s, policy: p, screen: &live{w: a.stderr}, now: a.now, log: log, guard: proc.NewGuard(guardCommand)}
+	w := &worker{settings: s, policy: p, screen: &live{w: a.stderr}, now: a.now, log: log, guard: proc.NewGuard(guardCommand), args: a.separateArgs()}
 	defer w.guard.Close()
 	newClient, keep := w.configured, (*redrive.Client).Keep
 	if c.Work {
@@ -115,11 +115,7 @@ func (c *serveCmd) Run(ctx context.Context, a *app) (err error) {
 	if err := a.out.Flush(); err != nil {
 		stop()
 	}
-	err = errors.Join(<-served, <-kept)
-	if returned, ok := errors.AsType[*redrive.Returned](err); ok {
-		return &returnedError{returned}
-	}
-	return err
+	return w.returned(errors.Join(<-served, <-kept))
 }
 
 // goServe calls f in a goroutine and returns the channel of its error.

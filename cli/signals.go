@@ -17,6 +17,7 @@ import (
 // second function, the first signal ends the process.
 func (w *worker) stopOnSignals(ctx context.Context, client *redrive.Client) (_ context.Context, stop, release func()) {
 	ctx, cancel := context.WithCancel(ctx)
+	w.stopping = ctx.Done()
 	signals := make(chan os.Signal, 3)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	over := make(chan struct{})

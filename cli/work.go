@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/redrive/redrive"
@@ -70,7 +71,7 @@ func (c *workCmd) Run(ctx context.Context, a *app) (err error) {
 	if err != nil {
 		return err
 	}
-	w := &worker{settings: s, policy: p, screen: screen, now: a.now, log: log, guard: proc.NewGuard(guardCommand)}
+	w := &worker{settings: s, policy: p, screen: screen, now: a.now, log: log, guard: proc.NewGuard(guardCommand), args: a.separateArgs()}
 	defer w.guard.Close()
 	client, err := w.client(db)
 	if err != nil {
@@ -117,6 +118,10 @@ type worker struct {
 	log    *slog.Logger
 	now    func() time.Time
 	guard  *proc.Guard
+
+	args     []string        // the arguments of the processes for last chances; nil means that there are no such processes
+	stopping <-chan struct{} // closed when the worker begins to stop
+	handed   atomic.Int32    // how many jobs such processes have handed back
 }
 
 // guardCommand is the name of the hidden command guardCmd.
@@ -149,10 +154,19 @@ func (w *worker) run(ctx context.Context, stop func(), client *redrive.Client, u
 	go func() { ended <- client.Run(ctx) }()
 	err := w.watch(ctx, stop, client, ended, untilIdle)
 	w.screen.set("")
-	if returned, ok := errors.AsType[*redrive.Returned](err); ok {
-		return &returnedError{returned}
+	return w.returned(err)
+}
+
+// returned returns the error of a worker whose client has stopped with err.
+func (w *worker) returned(err error) error {
+	all, handed := new(redrive.Returned), int(w.handed.Load())
+	if r, ok := errors.AsType[*redrive.Returned](err); ok {
+		*all = *r
+	} else if err != nil || handed == 0 {
+		return err
 	}
-	return err
+	all.Jobs += handed
+	return &returnedError{all}
 }
 
 // watch waits until the client has stopped. On a terminal it reads the numbers of jobs
@@ -220,8 +234,12 @@ func (w *worker) configured(db *opened) (*redrive.Client, error) {
 	if err != nil {
 		return nil, err
 	}
+	var separate func(context.Context, redrive.SeparateRun) error
+	if w.args != nil {
+		separate = w.separate
+	}
 	return db.client(&redrive.Config{
-		Queues: queues, PayloadChecks: checks, Policy: w.policy.policy, MaxAttempts: w.MaxAttempts, PayloadMax: w.Limits.PayloadBytes,
+		Separate: separate, Queues: queues, PayloadChecks: checks, Policy: w.policy.policy, MaxAttempts: w.MaxAttempts, PayloadMax: w.Limits.PayloadBytes,
 		Development: w.Development, KeepRaw: w.KeepRaw, HidePaths: !w.KeepPaths, HideAddresses: !w.KeepAddresses, HideEmails: w.HideEmails,
 		Lease: w.Lease, RescueInterval: w.RescueInterval, Grace: graceOf(w.ShutdownGrace),
 		TempDir: w.TempDir, Logger: w.log, Retention: retention(w.Config), Cron: periodic,

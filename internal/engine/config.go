@@ -60,10 +60,14 @@ type Config struct {
 	// Outside returns a text of a handler without the parts that only operators may see, for logs
 	// and events. It must be safe for concurrent use. If Outside is nil, texts stay as they are.
 	Outside func(text string) string
-	Clock   Clock          // the clock of the engine; default: the clock of the system
-	Rand    func() float64 // returns random numbers in [0, 1) for the jitter of back-offs; default: math/rand
-	Logger  *slog.Logger   // the log of the engine; default: slog.Default()
-	Dirs    *tempdir.Base  // the base of the temp directories of runs; nil means that runs have no temp directories
+	// Separate runs the last chance of a job in a process of its own; see separate.go. It returns when
+	// the other process has ended, or with an error if no other process has taken the run over. The age
+	// is the time since the claim was made. If Separate is nil, a last chance gets this process to itself.
+	Separate func(ctx context.Context, c *job.Claim, age time.Duration) error
+	Clock    Clock          // the clock of the engine; default: the clock of the system
+	Rand     func() float64 // returns random numbers in [0, 1) for the jitter of back-offs; default: math/rand
+	Logger   *slog.Logger   // the log of the engine; default: slog.Default()
+	Dirs     *tempdir.Base  // the base of the temp directories of runs; nil means that runs have no temp directories
 }
 
 // Queue is a queue that the process works on.

@@ -270,7 +270,9 @@ func (c *Core) cancel(t *Task, now time.Duration) {
 		t.settle(job.Cancel, job.Cancelled)
 		c.pend(t)
 	case running:
-		c.end(t, ErrCancelled, now)
+		if !t.separate { // the process that has the run learns of the request as well
+			c.end(t, ErrCancelled, now)
+		}
 	case ending, abandoned, finished:
 	}
 }

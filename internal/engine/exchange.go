@@ -197,8 +197,9 @@ func (e Finished) apply(c *Core, now time.Duration) {
 		}
 		t.queue.runs.add(t.Elapsed)
 		t.kind.runs.add(t.Elapsed)
+		c.endElsewhere(t, now)
 		c.examine(t, now)
-		if t.lost {
+		if t.lost || t.elsewhere() {
 			c.discard(t)
 			continue
 		}

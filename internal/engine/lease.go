@@ -45,6 +45,8 @@ func (c *Core) look(t *Task, now time.Duration) time.Duration {
 		} // the method sendBegin, or the answer to the begin call, hands the task back if necessary
 	case running:
 		switch {
+		case t.separate:
+			return never
 		case now >= t.limitAt:
 			c.end(t, ErrTimeLimit, now)
 		case now >= c.lostAt(t) && !t.lost:
@@ -76,7 +78,7 @@ func (c *Core) sendBeat(now time.Duration) {
 	for _, t := range c.tasks {
 		t.telling = news && t.reported && !t.lost
 		switch {
-		case t.lost:
+		case t.lost, t.separate:
 		case t.telling, now >= t.confirmedAt+c.cfg.Lease/4:
 			c.out.Beat = append(c.out.Beat, t)
 		default:
@@ -114,7 +116,7 @@ func (e Beaten) apply(c *Core, now time.Duration) {
 	}
 	ok := c.answered(&c.beat, err, now)
 	for i, t := range c.beating {
-		if t.index < 0 {
+		if t.index < 0 || t.separate {
 			continue
 		}
 		switch {

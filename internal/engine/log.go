@@ -178,15 +178,11 @@ func (e *Engine) logExpired(ids []job.ID) {
 
 func (e *Engine) logRescued(jobs []store.Rescued) {
 	for _, r := range jobs {
-		level, message := slog.LevelWarn, "job rescued: the lease of its run was over"
-		if r.To == job.Dead {
-			level, message = slog.LevelError, "job is dead"
-		}
 		c := job.Claim{ID: r.ID, Token: r.Token, Kind: r.Kind, Queue: r.Queue}
 		attrs := []slog.Attr{slog.Int("crashes", int(r.Crashes)), slog.String("worker", r.Holder), slog.String("state", r.To.String())}
+		e.log(slog.LevelWarn, "job rescued: the lease of its run was over", &c, attrs...)
 		if r.To == job.Dead {
-			attrs = append(attrs, slog.String("reason", string(job.Stalled)))
+			e.log(slog.LevelError, "job is dead", &c, append(attrs, slog.String("reason", string(job.Stalled)))...)
 		}
-		e.log(level, message, &c, attrs...)
 	}
 }

@@ -129,7 +129,7 @@ func (e *Engine) finish(r *Run) {
 	r.end.Elapsed = e.cfg.Clock.Now().Sub(r.begun)
 	r.gather(&r.end)
 	r.cancel(nil)
-	if r.held {
+	if r.held || t.separate && r.end.How == "" {
 		t.Elapsed = r.end.Elapsed
 		e.in.postFinished(t)
 		return

@@ -157,7 +157,7 @@ func (c *Core) accept(claims []job.Claim, now time.Duration) {
 			c.pend(t)
 			continue
 		}
-		c.buffer(t)
+		c.buffer(t, now)
 		t.queue.asked[t.kind.index]--
 		t.kind.buffered++
 		c.trialBegins(t)
@@ -166,7 +166,7 @@ func (c *Core) accept(claims []job.Claim, now time.Duration) {
 
 // buffer adds a task to the buffer of its queue. A job that has crashed comes before the
 // jobs that have not, because its claim counts one more crash if this process is killed.
-func (c *Core) buffer(t *Task) {
+func (c *Core) buffer(t *Task, now time.Duration) {
 	q := t.queue
 	at := len(q.buffer)
 	if t.crashed() {
@@ -176,7 +176,7 @@ func (c *Core) buffer(t *Task) {
 		}
 	}
 	q.buffer = slices.Insert(q.buffer, at, t)
-	c.suspect(t)
+	c.suspect(t, now)
 }
 
 // asksAgain reports whether the core must request jobs again at once. It must if the store has
@@ -214,9 +214,12 @@ func (c *Core) fill(now time.Duration) {
 			case c.suspects.task == t && !c.alone():
 				keep = append(keep, t)
 			case q.busy < q.workers && (t.kind.Workers == 0 || t.kind.busy < t.kind.Workers):
-				if t.endsJob() {
+				switch {
+				case t.lastChance() && t != c.suspects.task && c.separates(now):
+					c.separate(t, now)
+				case t.endsJob():
 					c.begin(t)
-				} else {
+				default:
 					c.start(t, now)
 				}
 			case len(keep) >= aheadMax(q.workers):

@@ -187,7 +187,9 @@ func (r *Run) handle() {
 			r.end.Err = fmt.Errorf("panic: %v", p)
 		}
 	}()
-	if r.admitted() {
+	if r.task.separate {
+		r.end.Err = r.elsewhere()
+	} else if r.admitted() {
 		crashpoint.Hit(crashpoint.HandlerStart)
 		r.end.Err = r.kind.Handler(&r.ctx, r)
 	}

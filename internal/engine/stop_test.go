@@ -131,6 +131,7 @@ func TestQ3_ACrashingJobIsRescuedUntilItsCrashLimit(t *testing.T) {
 		if j := r.get(ids[0]); j.Reason != job.Stalled {
 			t.Errorf("got the reason %q, want stalled", j.Reason)
 		}
+		logs.want(t, "WARN", "job rescued", "1", `"crashes":2`, `"state":"dead"`)
 		logs.want(t, "ERROR", "job is dead", "1", `"crashes":2`, `"reason":"stalled"`)
 		_ = r.finish()
 	})

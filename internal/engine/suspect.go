@@ -31,12 +31,14 @@ type suspects struct {
 	waits  []*Task // the tasks in the phase beginning that the next begin call must contain
 	flying []*Task // the tasks in the begin call that is being made
 	call   call
+
+	separateFrom time.Duration // the time from which on processes may be started for suspects
 }
 
-// suspect makes a buffered task the suspect if its job has crashed, one more crash would make the
-// job dead, and there is no suspect yet.
-func (c *Core) suspect(t *Task) {
-	if c.suspects.task == nil && t.crashed() && t.endsJob() {
+// suspect makes a buffered task the suspect if it is the last chance of its job, cannot get a process of
+// its own, and there is no suspect yet.
+func (c *Core) suspect(t *Task, now time.Duration) {
+	if c.suspects.task == nil && t.lastChance() && !c.separates(now) {
 		c.suspects.task = t
 	}
 }

@@ -53,6 +53,7 @@ type Task struct {
 	started  bool // whether the handler was started
 	lost     bool // whether the store said that the lease is lost
 	inTx     bool // whether a transaction of the handler contains the success
+	separate bool // whether another process has the run, or is being started for it; see separate.go
 	replaced bool // whether the outcome is a replacement for an outcome that the store refused
 	reported bool // whether there is progress that the store does not know yet
 	telling  bool // whether the heartbeat that is under way contains the progress
@@ -104,7 +105,7 @@ func (c *Core) run(t *Task, now time.Duration) {
 	t.phase = running
 	t.started = true
 	t.limitAt = never
-	if t.timeout, _ = t.kind.limits(); t.timeout > 0 {
+	if t.timeout, _ = t.kind.limits(); t.timeout > 0 && !t.separate {
 		t.limitAt = now + t.timeout
 	}
 	c.sweepBy(min(t.limitAt, c.lostAt(t)))
@@ -117,6 +118,9 @@ func (c *Core) end(t *Task, cause error, now time.Duration) {
 	t.phase = ending
 	t.Cause = cause
 	t.giveUpAt = now + t.kind.KillGrace + returnGrace
+	if t.separate {
+		t.giveUpAt = never
+	}
 	c.sweepBy(t.giveUpAt)
 	c.out.End = append(c.out.End, t)
 }

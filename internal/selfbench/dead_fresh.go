@@ -73,14 +73,20 @@ func (b *bencher) openClient(ctx context.Context, path string) (client *redrive.
 	if err != nil {
 		return nil, nil, err
 	}
-	client, err = redrive.New(s, &redrive.Config{
-		Queues:  map[string]redrive.Queue{deadQueue: {Workers: b.load.Workers}},
-		TempDir: filepath.Join(filepath.Dir(path), "tmp"), Logger: slog.New(slog.DiscardHandler),
-	})
+	client, err = b.newClient(s, filepath.Dir(path))
 	if err != nil {
 		return nil, nil, errors.Join(err, s.Close())
 	}
 	return client, s.Close, nil
+}
+
+// newClient returns a client that runs jobs of the queue deadQueue. dir is a folder for its
+// temporary files.
+func (b *bencher) newClient(s store.Store, dir string) (*redrive.Client, error) {
+	return redrive.New(s, &redrive.Config{
+		Queues:  map[string]redrive.Queue{deadQueue: {Workers: b.load.Workers}},
+		TempDir: filepath.Join(dir, "tmp"), Logger: slog.New(slog.DiscardHandler),
+	})
 }
 
 // beside calls the given function while the client runs and new jobs arrive, and returns its
@@ -211,7 +217,5 @@ func (b *bencher) freshFigures(ctx context.Context, p *printer) error {
 		fmt.Fprintf(b.log, "new jobs start with a p99 delay of %s alone, and of %s during a bulk retry of %.0f jobs/s\n", alone, beside, rate)
 		ratios = append(ratios, float64(beside)/float64(alone))
 	}
-	ratio := median(ratios)
-	return p.print(Figure{fmt.Sprintf("fresh work at half of capacity beside the retry of %d dead letters, p99", freshDead),
-		fmt.Sprintf("<= %g x alone", freshMost), ratio, "x", 0, ratio <= freshMost})
+	return p.atMost(fmt.Sprintf("fresh work at half of capacity beside the retry of %d dead letters, p99", freshDead), median(ratios), "alone", freshMost)
 }

@@ -12,23 +12,31 @@ import (
 	"github.com/redrive/redrive"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/policy"
-	store "github.com/redrive/redrive/store/sqlite"
+	"github.com/redrive/redrive/store"
+	"github.com/redrive/redrive/store/sqlite"
 )
 
 // both measures enqueuing and running together: goroutines enqueue jobs one by one while
-// one engine runs them. It returns the time until the last outcome is stored.
-func both(ctx context.Context, dir string, jobs, producers, workers, payload int) (took time.Duration, err error) {
+// one engine runs them. It returns the time until the last outcome is stored. options returns
+// the options of the job with the given number.
+func both(ctx context.Context, place soakPlace, dir string, l Load, options func(i int) redrive.Options) (took time.Duration, err error) {
 	ctx, cancel := context.WithTimeout(ctx, runMax)
 	defer cancel()
-	b, err := openBench(ctx, dir, workers, succeed)
+	s, err := place.open(ctx)
 	if err != nil {
 		return 0, err
 	}
-	defer func() { err = errors.Join(err, b.close()) }()
+	defer func() { err = errors.Join(err, s.Close(), place.remove(context.WithoutCancel(ctx))) }()
+	b, err := newBench(s, dir, l.Workers, succeed)
+	if err != nil {
+		return 0, err
+	}
 	start := time.Now()
-	run := b.work(ctx, jobs)
-	err = inParallel(producers, jobs, func(int) error {
-		_, err := b.client.Enqueue(ctx, redrive.NewRaw("noop", b.bytes(payload), &redrive.Options{Queue: "bench"}))
+	run := b.work(ctx, l.Jobs)
+	err = inParallel(l.Producers, l.Jobs, func(i int) error {
+		o := options(i)
+		o.Queue = "bench"
+		_, err := b.client.Enqueue(ctx, redrive.NewRaw("noop", b.bytes(l.Payload), &o))
 		return err
 	})
 	if err != nil {
@@ -38,7 +46,7 @@ func both(ctx context.Context, dir string, jobs, producers, workers, payload int
 		return 0, err
 	}
 	took = time.Since(start)
-	return took, b.verify(ctx, succeeding(jobs))
+	return took, b.verify(ctx, succeeding(l.Jobs))
 }
 
 // process enqueues jobs in bulk and then measures the time until all attempts have run and
@@ -111,7 +119,8 @@ const benchRetries = 3
 // bench is a store and a client with one kind of job. Its handler counts the attempts and
 // returns the results that the work requires.
 type bench struct {
-	store  *store.Store
+	store  store.Store
+	file   *sqlite.Store // the store; nil on PostgreSQL
 	client *redrive.Client
 	ran    atomic.Int64
 	goal   atomic.Int64
@@ -119,10 +128,19 @@ type bench struct {
 }
 
 func openBench(ctx context.Context, dir string, workers int, attempt func(*redrive.Job[[]byte]) error) (*bench, error) {
-	s, err := store.Open(ctx, filepath.Join(dir, "bench.db"), &store.Options{ReadLimit: time.Minute}) // a long limit: a slow read must be measured and must not fail
+	s, err := sqlite.Open(ctx, filepath.Join(dir, "bench.db"), &sqlite.Options{ReadLimit: time.Minute}) // a long limit: a slow read must be measured and must not fail
 	if err != nil {
 		return nil, err
 	}
+	b, err := newBench(s, dir, workers, attempt)
+	if err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	b.file = s
+	return b, nil
+}
+
+func newBench(s store.Store, dir string, workers int, attempt func(*redrive.Job[[]byte]) error) (*bench, error) {
 	client, err := redrive.New(s, &redrive.Config{
 		Queues:   map[string]redrive.Queue{"bench": {Workers: workers}},
 		Schedule: &policy.Schedule{Waits: []time.Duration{0}, MaxRetries: benchRetries},
@@ -130,7 +148,7 @@ func openBench(ctx context.Context, dir string, workers int, attempt func(*redri
 		Logger:   slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
-		return nil, errors.Join(err, s.Close())
+		return nil, err
 	}
 	b := &bench{store: s, client: client, done: make(chan struct{})}
 	redrive.HandleRaw(client, "noop", func(_ context.Context, j *redrive.Job[[]byte]) error {

@@ -85,7 +85,9 @@ func Figures(ctx context.Context, load Load, rows int, in Seeded, only []string,
 		{"flat", func(ctx context.Context, p *printer) error { return b.flatFigures(ctx, p, rows) }},
 		{"dead", func(ctx context.Context, p *printer) error { return b.deadFigures(ctx, p, max(1000, rows/5)) }},
 		{"fresh", b.freshFigures},
-		{"live", b.liveFigures},
+		{"live", func(ctx context.Context, p *printer) error { return b.liveFigures(ctx, p, in) }},
+		{"owners", func(ctx context.Context, p *printer) error { return b.ownerFigures(ctx, p, in.DSN) }},
+		{"idle", func(ctx context.Context, p *printer) error { return b.idleFigures(ctx, p, in.DSN) }},
 		{"reads", func(ctx context.Context, p *printer) error { return b.readFigures(ctx, p, in) }},
 		{"takeover", func(ctx context.Context, p *printer) error { return b.takeoverFigures(ctx, p, in.DSN) }},
 	} {
@@ -129,6 +131,11 @@ func (p *printer) ofSuccess(name string, rate, success, share float64) error {
 // atLeast prints a rate and its target: a minimum.
 func (p *printer) atLeast(name string, rate, least float64) error {
 	return p.print(Figure{name, fmt.Sprintf(">= %.0f/s", least), round(rate), "jobs/s", 0, rate >= least})
+}
+
+// atMost prints a ratio and its target: a maximum, as a multiple of what is named.
+func (p *printer) atMost(name string, ratio float64, of string, most float64) error {
+	return p.print(Figure{name, fmt.Sprintf("<= %g x %s", most, of), ratio, "x", 0, ratio <= most})
 }
 
 // below prints a duration and its target: a maximum, which the duration must not reach.

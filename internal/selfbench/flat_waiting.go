@@ -123,7 +123,7 @@ func (b *bench) claimOne(ctx context.Context) (at time.Time, err error) {
 	if len(got.Claims) != 1 {
 		return at, fmt.Errorf("got %d claims, want 1", len(got.Claims))
 	}
-	f := flatFile{store: b.store}
+	f := flatFile{store: b.file}
 	return at, f.putBack(ctx, got.Claims)
 }
 

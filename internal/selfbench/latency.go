@@ -198,10 +198,10 @@ func measureSaturated(ctx context.Context, dir string, load Load) (out saturated
 		return out, err
 	}
 	defer func() { err = errors.Join(err, b.close()) }()
-	if _, err := b.store.ReserveIDs(ctx, 1); err != nil {
+	if _, err := b.file.ReserveIDs(ctx, 1); err != nil {
 		return out, err
 	}
-	err = b.store.Tx(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	err = b.file.Tx(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, `CREATE TABLE mine (n INTEGER)`)
 		return err
 	})
@@ -221,10 +221,10 @@ func measureSaturated(ctx context.Context, dir string, load Load) (out saturated
 	defer all.Wait()
 	defer stop()
 	pause(ctx, time.Second)
-	if out.own, err = timed(ctx, 300, writeGap, func() error { return ownWrite(ctx, b.store) }); err != nil {
+	if out.own, err = timed(ctx, 300, writeGap, func() error { return ownWrite(ctx, b.file) }); err != nil {
 		return out, fmt.Errorf("run a transaction of the caller: %w", err)
 	}
-	out.command, err = timed(ctx, 40, 0, func() error { return command(ctx, b.store.Path()) })
+	out.command, err = timed(ctx, 40, 0, func() error { return command(ctx, b.file.Path()) })
 	return out, err
 }
 

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/redrive/redrive"
@@ -21,43 +19,53 @@ const (
 )
 
 // liveFigures prints how fast many waiting jobs are cancelled by a filter while new jobs run,
-// and how much that delays the new jobs. A running client takes the steps.
-func (b *bencher) liveFigures(ctx context.Context, p *printer) error {
-	results, err := b.measure(ctx, b.both("enqueue+process", b.load.Jobs, b.load.Payload))
-	if err != nil {
-		return err
-	}
-	var ratios, rates []float64
-	for i := range b.load.Rounds {
-		alone, beside, rate, err := b.live(ctx, filepath.Join(b.dir, fmt.Sprintf("live-%d", i)), results[0].PerSecond)
+// and how much that delays the new jobs: on SQLite and, unless the DSN is empty, on PostgreSQL. A
+// running client takes the steps.
+func (b *bencher) liveFigures(ctx context.Context, p *printer, in Seeded) error {
+	jobs := liveJobs / in.Over
+	for _, on := range stores(in.DSN) {
+		results, err := b.measure(ctx, b.bothOn(on, "enqueue+process on "+on.name, withoutOwner))
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(b.log, "new jobs start with a p99 delay of %s alone, and of %s while %.0f jobs/s are cancelled\n", alone, beside, rate)
-		ratios, rates = append(ratios, float64(beside)/float64(alone)), append(rates, rate)
+		var ratios, rates []float64
+		for range b.load.Rounds {
+			alone, beside, rate, err := b.live(ctx, on, jobs, results[0].PerSecond)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(b.log, "new jobs on %s start with a p99 delay of %s alone, and of %s while %.0f jobs/s are cancelled\n", on.name, alone, beside, rate)
+			ratios, rates = append(ratios, float64(beside)/float64(alone)), append(rates, rate)
+		}
+		name := fmt.Sprintf("cancel %d waiting jobs by a filter, beside new jobs at half of capacity, on %s", jobs, on.name)
+		if err := p.atLeast(name, median(rates), liveLeast); err != nil {
+			return err
+		}
+		name = fmt.Sprintf("fresh work at half of capacity beside the cancel of %d waiting jobs, on %s, p99", jobs, on.name)
+		if err := p.atMost(name, median(ratios), "alone", liveMost); err != nil {
+			return err
+		}
 	}
-	if err := p.atLeast(fmt.Sprintf("cancel %d waiting jobs by a filter, beside new jobs at half of capacity", liveJobs), median(rates), liveLeast); err != nil {
-		return err
-	}
-	ratio := median(ratios)
-	return p.print(Figure{fmt.Sprintf("fresh work at half of capacity beside the cancel of %d waiting jobs, p99", liveJobs),
-		fmt.Sprintf("<= %g x alone", liveMost), ratio, "x", 0, ratio <= liveMost})
+	return nil
 }
 
 // live measures the delay of new jobs without and with the cancels, and the rate of the
 // cancels in jobs a second.
-func (b *bencher) live(ctx context.Context, dir string, capacity float64) (alone, beside time.Duration, rate float64, err error) {
+func (b *bencher) live(ctx context.Context, on measuredOn, jobs int, capacity float64) (alone, beside time.Duration, rate float64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*runMax)
 	defer cancel()
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return 0, 0, 0, err
-	}
-	client, closing, err := b.openClient(ctx, filepath.Join(dir, "live.db"))
+	dir := b.folder()
+	place := on.place(dir)
+	s, err := place.open(ctx)
 	if err != nil {
 		return 0, 0, 0, err
 	}
-	defer func() { err = errors.Join(err, closing()) }()
-	if err := seedWrong(ctx, client, liveJobs, b.load.Payload); err != nil {
+	defer func() { err = errors.Join(err, s.Close(), place.remove(context.WithoutCancel(ctx))) }()
+	client, err := b.newClient(s, dir)
+	if err != nil {
+		return 0, 0, 0, err
+	}
+	if err := seedWrong(ctx, client, jobs, b.load.Payload); err != nil {
 		return 0, 0, 0, err
 	}
 	w := &freshWork{client: client, rate: capacity / 2}

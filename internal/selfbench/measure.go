@@ -66,11 +66,13 @@ func (b *bencher) measure(ctx context.Context, scenarios ...scenario) ([]Result,
 	results := make([]Result, len(scenarios))
 	for range b.load.Rounds {
 		for i, s := range scenarios {
+			before := processorTime()
 			rate, err := b.once(ctx, s)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", s.name, err)
 			}
-			fmt.Fprintf(b.log, "%-28s %9.0f/s\n", s.name, rate)
+			each := float64((processorTime() - before).Nanoseconds()) / 1000 / float64(s.jobs)
+			fmt.Fprintf(b.log, "%-28s %9.0f/s, %7.1f µs of a processor each in this process\n", s.name, rate, each)
 			results[i].Name = s.name
 			results[i].Rounds = append(results[i].Rounds, rate)
 		}
@@ -121,7 +123,9 @@ func (b *bencher) floorEnqueue() scenario {
 
 func (b *bencher) both(name string, jobs, payload int) scenario {
 	return scenario{name, jobs, func(ctx context.Context, dir string, jobs int) (time.Duration, error) {
-		return both(ctx, dir, jobs, b.load.Producers, b.load.Workers, payload)
+		l := b.load
+		l.Jobs, l.Payload = jobs, payload
+		return both(ctx, (&Soak{}).place(dir), dir, l, withoutOwner)
 	}}
 }
 

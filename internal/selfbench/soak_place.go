@@ -1,6 +1,7 @@
 package selfbench
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -36,6 +37,9 @@ type soakPlace interface {
 	// examine counts the rows of jobs by state, and returns the problems that it finds.
 	examine(ctx context.Context) (jobs map[string]int64, problems []string, err error)
 	remove(ctx context.Context) error
+	// writes begins to count writes. The returned function ends this and returns their number:
+	// commits of SQLite, or rows that PostgreSQL has inserted, changed or removed in the schema.
+	writes(ctx context.Context) (end func(context.Context) (int64, error), err error)
 }
 
 // soakSnapshot is an open snapshot and its connection.
@@ -134,6 +138,50 @@ func (f *soakFile) remove(context.Context) error {
 	return removeDatabase(f.path)
 }
 
+// writesPulse is the pause between two looks at SQLite's data_version, which changes with each
+// commit. Commits that are closer to each other are counted once.
+const writesPulse = time.Millisecond
+
+func (f *soakFile) writes(ctx context.Context) (func(context.Context) (int64, error), error) {
+	conn, err := zombiezen.OpenConn(f.path, zombiezen.OpenReadOnly)
+	if err != nil {
+		return nil, err
+	}
+	version := func() (v int64, err error) {
+		err = sqlitex.ExecuteTransient(conn, `PRAGMA data_version`, &sqlitex.ExecOptions{
+			ResultFunc: func(row *zombiezen.Stmt) error { v = row.ColumnInt64(0); return nil },
+		})
+		return v, err
+	}
+	last, err := version()
+	if err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	counting, stop := context.WithCancel(ctx)
+	var n int64
+	ended := make(chan error, 1)
+	look := func() error {
+		v, err := version()
+		if err == nil && v != last {
+			last, n = v, n+1
+		}
+		return err
+	}
+	go func() {
+		var err error
+		for err == nil && counting.Err() == nil {
+			pause(counting, writesPulse)
+			err = look()
+		}
+		ended <- err
+	}()
+	return func(context.Context) (int64, error) {
+		stop()
+		err := cmp.Or(<-ended, look())
+		return n, errors.Join(err, conn.Close())
+	}, nil
+}
+
 // soakSchema is a schema in a PostgreSQL database.
 type soakSchema struct{ dsn, name string }
 
@@ -155,6 +203,23 @@ func (s *soakSchema) size(ctx context.Context) (size soakSize, err error) {
 	err = s.ask(ctx, `SELECT coalesce(sum(pg_total_relation_size(relid)), 0)::bigint, coalesce(sum(n_dead_tup), 0)::bigint
 		FROM pg_stat_user_tables WHERE schemaname = $1`, &size.Bytes, &size.Dead)
 	return size, err
+}
+
+// statsDelay is longer than the time after which a connection of PostgreSQL without work reports
+// what it has written.
+const statsDelay = 11 * time.Second
+
+func (s *soakSchema) writes(ctx context.Context) (func(context.Context) (int64, error), error) {
+	count := func(ctx context.Context) (n int64, err error) {
+		pause(ctx, statsDelay)
+		err = s.ask(ctx, `SELECT coalesce(sum(n_tup_ins + n_tup_upd + n_tup_del), 0)::bigint FROM pg_stat_user_tables WHERE schemaname = $1`, &n)
+		return n, err
+	}
+	first, err := count(ctx)
+	return func(ctx context.Context) (int64, error) {
+		n, err := count(ctx)
+		return n - first, err
+	}, err
 }
 
 func (s *soakSchema) hold(ctx context.Context) (soakSnapshot, error) {

@@ -11,10 +11,12 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/jackc/pgx/v5"
 
 	"github.com/redrive/redrive/internal/sqlstore"
 	"github.com/redrive/redrive/internal/testing/pgtest"
+	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store"
 )
 
@@ -178,4 +180,66 @@ func TestQ10_FailedMigrationLeavesNothing(t *testing.T) {
 		t.Error("a part of it is there")
 	}
 	opened(t, dsn, &Options{Schema: schema})
+}
+
+// A later migration of a database with jobs changes no row that was there, up and down.
+//
+// proves: Q10
+func TestQ10_MigrationKeepsEveryRow(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	dsn, schema := pgtest.Schema(t)
+	s := opened(t, dsn, &Options{Schema: schema})
+	ids, err := s.ReserveIDs(ctx, 50)
+	if err != nil {
+		t.Fatal(err)
+	}
+	jobs := make([]job.New, 50)
+	for i := range jobs {
+		jobs[i] = job.New{ID: ids + job.ID(i), Kind: "k", Queue: "q", Owner: "ann", Priority: 2, Payload: make([]byte, i*100)}
+	}
+	if _, err := s.Enqueue(ctx, jobs); err != nil {
+		t.Fatal(err)
+	}
+	before, err := s.Dump(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	first, err := migrations.ReadFile("migrations/00001_init.sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	later := strings.ReplaceAll(`-- +goose Up
+ALTER TABLE SCHEMA.redrive_jobs ADD COLUMN later bigint;
+INSERT INTO SCHEMA.redrive_meta VALUES ('compatible_from', 1);
+-- +goose Down
+ALTER TABLE SCHEMA.redrive_jobs DROP COLUMN later;
+DELETE FROM SCHEMA.redrive_meta WHERE key = 'compatible_from';
+`, "SCHEMA", quote(schema))
+	files := fstest.MapFS{"00001_init.sql": {Data: first}, "00002_later.sql": {Data: []byte(later)}}
+	conn, config, name, err := dialFor(ctx, dsn, schema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close(ctx) }()
+	for _, to := range []int64{2, 1} {
+		if _, err := migrateWith(ctx, conn, config, name, files, to); err != nil {
+			t.Fatalf("migrate to schema %d: got error %v, want none", to, err)
+		}
+		s := opened(t, dsn, &Options{Schema: schema})
+		after, err := s.Dump(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		after.Now = before.Now
+		if diff := cmp.Diff(before, after); diff != "" {
+			t.Errorf("migration to schema %d has changed rows, want unchanged rows (-want +got):\n%s", to, diff)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
 }

@@ -281,8 +281,18 @@ func (r *round) takeUnanswered() (lines []ledger.Line) {
 	return lines
 }
 
-// finish waits for commands whose workers were killed, and runs `redrive doctor`.
+// finish waits for commands whose workers were killed, counts the last chances that had a process of
+// their own, and runs `redrive doctor`.
 func (c *command) finish(r *round) error {
+	for _, p := range r.processes {
+		log, err := os.ReadFile(p.log)
+		if err != nil {
+			return err
+		}
+		for range bytes.Count(log, []byte("the last chance of a job runs in a process of its own")) {
+			r.faulted("last chance in a process of its own")
+		}
+	}
 	f, err := os.Open(c.witness(r))
 	if err != nil {
 		return err

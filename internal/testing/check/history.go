@@ -134,6 +134,7 @@ type Trouble struct {
 type Limits struct {
 	Attempts int32
 	Crashes  int32
+	Kills    bool // whether the handlers of some jobs of the kind kill their process
 	// WaitMin and WaitMax are the shortest and the longest wait after a failure. Without WaitMax
 	// the waits are not checked.
 	WaitMin, WaitMax time.Duration

@@ -57,6 +57,7 @@ func noFalseCrash(x *index, broken func(job.ID, string, ...any)) {
 			switch {
 			case w == nil:
 				broken(p.id, "run %d crashed in the process %q, which is not known", e.Token, f.Holder)
+			case x.Limits[e.Kind].Kills && p.run(e.Token) != nil: // it may have killed its process, which may be another one than the worker
 			case w.Disturbed != 0 && w.Disturbed <= e.At:
 			case !x.troubled(claimed, e.At):
 				broken(p.id, "run %d counts as a crash, and nothing happened to its worker %s", e.Token, f.Holder)

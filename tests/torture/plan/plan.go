@@ -82,7 +82,7 @@ func Limits() map[string]check.Limits {
 	return map[string]check.Limits{
 		Work:  {Attempts: Retries + 1, WaitMin: RetryWait, WaitMax: RetryWait},
 		Brief: {Attempts: BriefRetries + 1, WaitMin: RetryWait, WaitMax: RetryWait},
-		Toxic: {Attempts: Retries + 1, Crashes: ToxicCrashes, WaitMin: RetryWait, WaitMax: RetryWait},
+		Toxic: {Attempts: Retries + 1, Crashes: ToxicCrashes, Kills: true, WaitMin: RetryWait, WaitMax: RetryWait},
 	}
 }
 
