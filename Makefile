@@ -8,11 +8,11 @@ TORTURE_sqlite := TortureOfThe(Library|Command|Server)$$
 TORTURE_postgres := OnPostgres$$
 SOAK = $(BIN)/redrive bench soak --for $(or $(MIN),10)m $(if $(SNAPSHOT),--snapshot)
 
-MODULES := bench bench/riverpg bench/powercut examples/ocr $(wildcard retry/sdk/*)
+MODULES := bench bench/riverpg bench/powercut examples/ocr tests/browser $(wildcard retry/sdk/*)
 GOLANGCI_VERSION := v2.15.0
 BIN := $(CURDIR)/bin
 
-.PHONY: help build deb test servers short lint fmt fuzz figures seed plans soak torture streams powercut poison differential peers fresh docs tidy clean
+.PHONY: help build deb test servers short lint fmt fuzz figures seed shots plans soak torture streams powercut poison differential peers fresh docs tidy clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
@@ -59,6 +59,9 @@ seed: ## the databases with 8 million jobs beside which reads are measured, kept
 	$(BIN)/redrive bench seed --over $(or $(OVER),1)
 	REDRIVE_TEST_POSTGRES_FSYNC=off REDRIVE_TEST_REDIS=none $(BIN)/testservers sh -c '$(BIN)/redrive bench seed --over $(or $(OVER),1) \
 		--db "$${REDRIVE_TEST_POSTGRES:?no PostgreSQL was found: make servers installs it}"'
+
+shots: ## screenshots of all pages in both themes, at 390 and 1440 pixels, into SHOTS=FOLDER (bin/shots); needs Chromium
+	cd tests/browser && go test . -count=1 -shots $(or $(SHOTS),$(BIN)/shots)
 
 plans: ## the claim's cost and query plans beside millions of rows (PLAN_ROWS=1000000 by default)
 	go test -p 1 ./store/sqlite ./store/postgres -run 'Q2_' -v -count=1 -timeout 60m -plan.rows=$(or $(PLAN_ROWS),1000000)

@@ -5,6 +5,8 @@ package event
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -63,6 +65,9 @@ var typeNames = map[Type]string{
 
 // Of returns the type of the event for a job's transition with the given cause.
 func Of(cause job.Cause) Type { return Type(cause) }
+
+// Types returns the types of events, sorted by their number.
+func Types() []Type { return slices.Sorted(maps.Keys(typeNames)) }
 
 // String returns the event's name, such as "job.failed".
 func (t Type) String() string {

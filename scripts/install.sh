@@ -26,6 +26,7 @@ wanted() {
 		redis-server|redis-server|what is measured against Redis
 		fusermount3|fuse3|the power cuts of SQLite files
 		ffmpeg|ffmpeg|what FFmpeg prints when it fails
+		chromium|chromium|the pages in a browser
 		ruby|ruby|what Ruby prints when it fails
 		php|php-cli|what PHP prints when it fails
 		node|nodejs|what Node.js prints when it fails

@@ -9,7 +9,7 @@ note=$2
 shift 2
 
 status=0
-for module in bench bench/riverpg bench/powercut examples/ocr retry/sdk/*; do
+for module in bench bench/riverpg bench/powercut examples/ocr tests/browser retry/sdk/*; do
 	echo "== tests of the $module module"
 	if ! (cd "$module" && go vet ./... && "$testreport" go test -json -timeout 10m ./...); then
 		status=1

@@ -28,6 +28,7 @@ import (
 	"github.com/redrive/redrive/internal/api"
 	"github.com/redrive/redrive/internal/metrics"
 	"github.com/redrive/redrive/server/access"
+	"github.com/redrive/redrive/server/page"
 )
 
 // Options configure a server. The zero value of every field is its default.
@@ -70,6 +71,10 @@ type Options struct {
 	PayloadMax int
 	// Version is the value of the header Redrive-Version. Default "dev".
 	Version string
+	// Environment is a word about the installation, such as production, which the pages show.
+	Environment string
+	// NoPages leaves out the pages for operators under /ui.
+	NoPages bool
 	// Logger gets one line per request, and errors. A line names the route by its pattern, the
 	// caller and the id of its key; it has no URL, no header and no body. The default is slog.Default.
 	Logger *slog.Logger
@@ -81,6 +86,7 @@ type Options struct {
 type Server struct {
 	o       Options
 	api     *api.API
+	pages   *page.Pages // nil: none
 	mux     *http.ServeMux
 	origins *http.CrossOriginProtection
 	metrics *metrics.Metrics
@@ -137,8 +143,16 @@ func New(client *redrive.Client, o Options) (*Server, error) {
 			s.hosts[strings.ToLower(host)] = true
 		}
 	}
+	routes := slices.Concat(api.Routes(), api.DoorRoutes(doors))
+	if !o.NoPages {
+		var err error
+		if s.pages, err = page.New(page.Options{Base: o.Base, Environment: o.Environment, Version: o.Version, Logins: gate != nil}); err != nil {
+			return nil, err
+		}
+		routes = append(routes, s.pages.Routes()...)
+	}
 	byPath := make(map[string]map[string]*api.Route)
-	for _, r := range slices.Concat(api.Routes(), api.DoorRoutes(doors)) {
+	for _, r := range routes {
 		if byPath[r.Path] == nil {
 			byPath[r.Path] = make(map[string]*api.Route)
 		}
@@ -209,7 +223,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		if st.problem != nil && out.status == 0 {
 			st.problem.Bare = st.bare
-			st.problem.Write(out, st.id)
+			s.writeProblem(out, r, st)
 		}
 		s.logRequest(r, st, out, s.o.Now().Sub(began))
 	}()
@@ -220,6 +234,19 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		st.problem = api.HostUnknown.New("The server does not answer to the host %.100q. Call it by its address, or add the name to server.hosts.", r.Host)
 	default:
 		s.mux.ServeHTTP(out, r)
+	}
+}
+
+// writeProblem answers with a problem: as a page if the request is for a page, otherwise as JSON.
+func (s *Server) writeProblem(w http.ResponseWriter, r *http.Request, st *state) {
+	forPage := st.route != nil && st.route.Page || st.route == nil && strings.HasPrefix(r.URL.Path, "/ui/")
+	if s.pages == nil || !forPage || st.problem.Kind() == api.HostUnknown {
+		st.problem.Write(w, st.id)
+		return
+	}
+	c := &api.Call{Route: st.route, W: w, R: r, RequestID: st.id, Caller: st.caller}
+	if err := s.pages.WriteProblem(w, r, st.problem, c); err != nil && !errors.Is(err, api.ErrSent) {
+		s.o.Logger.ErrorContext(r.Context(), "a page of a problem failed", "request", st.id, "error", err)
 	}
 }
 

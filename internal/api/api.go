@@ -86,6 +86,7 @@ type API struct {
 	queues    kept[[]QueueOut]
 	counts    kept[[]redrive.JobCount]
 	overviews kept[Overview]
+	standings kept[Standing]
 	exports   exports
 	hub       *events.Hub
 	streams   streams

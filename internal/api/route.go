@@ -81,6 +81,8 @@ type Route struct {
 	Bare bool
 	// Stream means that the answer has no time limit.
 	Stream bool
+	// Page means that the route answers with a page for people, also when it reports a problem.
+	Page   bool
 	Handle func(*API, *Call) error
 }
 

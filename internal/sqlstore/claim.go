@@ -253,11 +253,13 @@ func (c *claimer) merge(priority int, all *kindRoom) error {
 	return nil
 }
 
-// rest records the first unclaimed row of each cursor. NextDue is computed from these rows.
+// rest records the first unclaimed row of each lane. NextDue is computed from these rows. A lane may
+// have two cursors, one after the other; only the earlier of their rows counts.
 func (c *claimer) rest(priority int, all *kindRoom) error {
 	if all.max <= 0 {
 		return nil
 	}
+	var last *Lane // the lane of the last row
 	for i := range c.cursors {
 		h := &c.cursors[i]
 		if len(h.due) == 0 && h.more {
@@ -265,8 +267,14 @@ func (c *claimer) rest(priority int, all *kindRoom) error {
 				return err
 			}
 		}
-		if len(h.due) > 0 {
+		if len(h.due) == 0 {
+			continue
+		}
+		if h.lane != last {
 			c.left = append(c.left, left{h.due[0].At, h.room})
+			last = h.lane
+		} else if l := &c.left[len(c.left)-1]; h.due[0].At < l.at {
+			l.at = h.due[0].At
 		}
 	}
 	return nil

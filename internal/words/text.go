@@ -80,6 +80,8 @@ func Count(n int64, noun string) string {
 	case n == 1:
 	case strings.HasSuffix(noun, "sh"):
 		noun += "es"
+	case strings.HasSuffix(noun, "ry"):
+		noun = strings.TrimSuffix(noun, "y") + "ies"
 	case strings.HasSuffix(noun, "fe"):
 		noun = strings.TrimSuffix(noun, "fe") + "ves"
 	default:

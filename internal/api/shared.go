@@ -1,0 +1,147 @@
+package api
+
+import (
+	"context"
+	"net/url"
+	"time"
+
+	"github.com/redrive/redrive"
+	"github.com/redrive/redrive/internal/wire"
+	"github.com/redrive/redrive/internal/words"
+	"github.com/redrive/redrive/job"
+)
+
+// This file has what the pages for operators (package server/page) share with the API, so that a
+// list on a page has the filters, the cursors and the rows of the list in the API.
+
+// Client returns the client of the API.
+func (a *API) Client() *redrive.Client { return a.client }
+
+// Options returns the options of the API.
+func (a *API) Options() *Options { return &a.o }
+
+// SeesPayloads reports whether the caller may see payloads.
+func (a *API) SeesPayloads(c *Call) bool { return a.seesPayloads(c) }
+
+// Jobs returns the page of jobs that the query selects, its rows, and the cursor of the next page.
+func (a *API) Jobs(c *Call) (f redrive.JobFilter, rows []wire.JobRow, next string, searched job.Micros, err error) {
+	if f, err = a.jobFilter(c); err != nil {
+		return f, nil, "", 0, err
+	}
+	unpaged := f
+	unpaged.From, unpaged.Limit = redrive.JobCursor{}, 0
+	page, err := a.client.List(c.Context(), f)
+	if err != nil {
+		return f, nil, "", 0, err
+	}
+	rows, err = a.rows(c, page.Jobs)
+	return f, rows, cursorOf(page.Next, f.Order, filterHash(unpaged)), page.Searched, err
+}
+
+// DeadLetters returns the page of dead letters that the query selects, their number if there are
+// counters for the filter, and the cursor of the next page.
+func (a *API) DeadLetters(c *Call) (f redrive.DeadFilter, page redrive.DeadPage, total *int64, next string, err error) {
+	q := &queryReader{values: c.R.URL.Query(), now: a.o.Now()}
+	f = q.deadFilter(c)
+	limit := int(q.number("limit", 1, PageMax, PageDefault))
+	if err := q.problem(); err != nil {
+		return f, page, nil, "", err
+	}
+	hash := a.queryHash(c)
+	at, err := parseCursor(q.text("cursor"), deadOrder, hash)
+	if err != nil {
+		return f, page, nil, "", err
+	}
+	if page, err = a.client.DeadLetters(c.Context(), f, redrive.DeadPaging{Before: int64(at.ID), Limit: limit, Jobs: true}); err != nil {
+		return f, page, nil, "", err
+	}
+	if f.Counted() {
+		if total, err = a.deadTotal(c.Context(), &f); err != nil {
+			return f, page, nil, "", err
+		}
+	}
+	return f, page, total, cursorOf(redrive.JobCursor{ID: job.ID(page.Next)}, deadOrder, hash), nil
+}
+
+// DeadFilterOf reads the filter of dead letters from a query that a form has kept.
+func (a *API) DeadFilterOf(c *Call, query url.Values) (redrive.DeadFilter, error) {
+	q := &queryReader{values: query, now: a.o.Now()}
+	f := q.deadFilter(c)
+	return f, q.problem()
+}
+
+// PreviewRetry counts the dead letters of a filter that a retry would change, and freezes the set.
+func (a *API) PreviewRetry(c *Call, f redrive.DeadFilter) (*DeadPreview, error) {
+	return a.preview(c, redrive.Action{Do: redrive.ActRetry, Filter: &f})
+}
+
+// Until reads a time to come: a time (without zone: UTC), or a duration from now. An empty text
+// means the default.
+func (a *API) Until(text string, otherwise time.Duration) (job.Micros, error) {
+	if text == "" {
+		return job.At(a.o.Now().Add(otherwise)), nil
+	}
+	return a.future("", text)
+}
+
+// DeadParams returns the parameters that DeadLetters reads.
+func DeadParams() []Param { return append(deadParams(), pageParams()...) }
+
+// JobParams returns the parameters that Jobs reads.
+func JobParams() []Param { return append(listParams(), pageParams()...) }
+
+// Details returns everything that is stored about a job. The error is NotFound for a job that the
+// caller does not see.
+func (a *API) Details(c *Call) (*words.Details, error) {
+	id, err := c.ID()
+	if err != nil {
+		return nil, err
+	}
+	j, err := a.visible(c, id)
+	if err != nil {
+		return nil, err
+	}
+	return a.details(c, &j)
+}
+
+// Group returns the group of the path.
+func (a *API) Group(c *Call) (redrive.Group, error) { return a.group(c) }
+
+// Queues returns the queues with their settings and numbers of jobs, up to a second old.
+func (a *API) Queues(ctx context.Context) ([]QueueOut, error) {
+	return a.queues.get(a.o.Now(), func() ([]QueueOut, error) { return a.queueViews(ctx) })
+}
+
+// Standing has the numbers that every page shows.
+type Standing struct {
+	Pending  int64 // dead letters that nobody has dealt with
+	Groups   int   // groups with pending dead letters
+	Redrives int   // redrives that are active
+}
+
+// Standing returns the numbers that every page shows, up to a second old.
+func (a *API) Standing(ctx context.Context) (Standing, error) {
+	return a.standings.get(a.o.Now(), func() (s Standing, err error) {
+		stats, err := a.client.DeadStats(ctx)
+		if err != nil {
+			return s, err
+		}
+		for i := range stats.Counts {
+			if stats.Counts[i].Status == job.Pending {
+				s.Pending += stats.Counts[i].N
+			}
+		}
+		groups, err := a.client.Groups(ctx, redrive.GroupFilter{Pending: true, Limit: 1})
+		if err != nil {
+			return s, err
+		}
+		s.Groups = groups.Total
+		redrives, err := a.client.Redrives(ctx)
+		for i := range redrives {
+			if redrives[i].State.Active() {
+				s.Redrives++
+			}
+		}
+		return s, err
+	})
+}

@@ -1,0 +1,192 @@
+package words
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+// OverviewFinding says in one sentence how an installation is doing: how many jobs are dead and
+// nobody has dealt with, by how many causes, how many redrives are active, and how many kinds of
+// jobs there are.
+func OverviewFinding(pending, causes, active, kinds int64) string {
+	redriven := ""
+	if active > 0 {
+		redriven = ", " + Count(active, "redrive") + " under way"
+	}
+	switch {
+	case pending == 0 && kinds == 0:
+		return "No job has been enqueued yet"
+	case pending == 0:
+		return "Nothing needs a person" + redriven
+	case causes == 0:
+		return Count(pending, "dead job") + " without a cause" + redriven
+	}
+	return Count(pending, "dead job") + " by " + Count(causes, "cause") + redriven
+}
+
+// OverviewLead says what happened in the last hour.
+func OverviewLead(completed, failed, dead int64) string {
+	if completed+failed+dead == 0 {
+		return "No job has ended in the last hour."
+	}
+	return fmt.Sprintf("In the last hour %s completed, %s failed and will be tried again, %s ended dead.",
+		Count(completed, "job"), Count(failed, "attempt"), Count(dead, "job"))
+}
+
+// CausesFinding says how many dead jobs there are and by how many causes.
+func CausesFinding(pending, causes int64) string {
+	if pending == 0 {
+		return "No dead job needs a person"
+	}
+	return Count(pending, "dead job") + ", " + Count(causes, "cause")
+}
+
+// CausesLead says how much of the dead jobs the largest causes explain. The groups are sorted, the
+// largest first.
+func CausesLead(groups []store.Group, pending, causes int64) string {
+	if pending == 0 || len(groups) == 0 {
+		return "When jobs die, they are grouped here by their cause."
+	}
+	const most = 3
+	sum, n := int64(0), 0
+	for i := range groups[:min(len(groups), most)] {
+		sum += groups[i].Pending
+		n++
+	}
+	if int64(n) == causes {
+		return "Each row is one cause. Its page offers the next step."
+	}
+	explain := "causes explain"
+	if n == 1 {
+		explain = "cause explains"
+	}
+	return fmt.Sprintf("The largest %d %s %d %% of them.", n, explain, min(100, 100*sum/max(pending, 1)))
+}
+
+// NextStep says what a person does about a cause: to retry its jobs helps only if the cause is gone.
+func NextStep(g *store.Group) string {
+	switch {
+	case g.Pending == 0:
+		return "Nothing is pending"
+	case g.Retried > 0 && g.Helped*10 >= g.Retried*8:
+		return "Redrive: retries help"
+	case g.Retried > 0 && g.Helped*10 < g.Retried*2:
+		return "Mend the cause: retries do not help"
+	case g.Assignee == "":
+		return "Find the cause, then redrive"
+	}
+	return "Wait for " + g.Assignee + ", then redrive"
+}
+
+// HelpShare returns the share of retries that helped as a whole number of percent, and -1 if nothing
+// was retried.
+func HelpShare(g *store.Group) int64 {
+	if g.Retried == 0 {
+		return -1
+	}
+	return min(100, 100*g.Helped/g.Retried)
+}
+
+// ListFinding says how many jobs a list shows, and of which states. more says that the list goes on.
+func ListFinding(n int64, states []string, more bool) string {
+	what := "job"
+	if len(states) > 0 {
+		what = strings.Join(states, " or ") + " job"
+	}
+	if n == 0 {
+		return "No " + what + " is in this list"
+	}
+	if more {
+		return "The first " + Count(n, what)
+	}
+	return Count(n, what)
+}
+
+// DeadFinding says how many dead letters nobody has dealt with, and since when the oldest waits.
+func DeadFinding(pending int64, oldest, now job.Micros) string {
+	switch {
+	case pending == 0:
+		return "No dead letter is pending"
+	case oldest == 0:
+		return Count(pending, "dead letter") + " pending"
+	}
+	return fmt.Sprintf("%s pending, the oldest died %s", Count(pending, "dead letter"), Away(oldest, now))
+}
+
+// RedrivesFinding says how many redrives are active, and how many have stopped by themselves.
+func RedrivesFinding(active, stopped int64) string {
+	switch {
+	case active == 0 && stopped == 0:
+		return "No redrive is under way"
+	case stopped == 0:
+		return Count(active, "redrive") + " under way"
+	case active == 0 && stopped == 1:
+		return "1 redrive stopped by itself"
+	case active == 0:
+		return Count(stopped, "redrive") + " stopped by themselves"
+	}
+	return fmt.Sprintf("%s under way, %s stopped", Count(active, "redrive"), Number(stopped))
+}
+
+// QueuesFinding says how many queues there are, and how many take or start no jobs.
+func QueuesFinding(queues, paused, draining int64) string {
+	text := Count(queues, "queue")
+	switch {
+	case queues == 0:
+		return "No queue has been used yet"
+	case paused+draining == 0 && queues == 1:
+		return text + ", open"
+	case paused+draining == 0:
+		return text + ", all open"
+	}
+	var parts []string
+	if paused > 0 {
+		parts = append(parts, Number(paused)+" paused")
+	}
+	if draining > 0 {
+		parts = append(parts, Number(draining)+" draining")
+	}
+	return text + ", " + strings.Join(parts, ", ")
+}
+
+// WorkersFinding says how many processes run jobs, and how busy they are.
+func WorkersFinding(list []store.Process) string {
+	var alive, silent, sick, slots, running int64
+	for i := range list {
+		p := &list[i]
+		if p.Silent {
+			silent++
+			continue
+		}
+		if alive++; len(p.Sick) > 0 {
+			sick++
+		}
+		slots += int64(p.Slots)
+		running += int64(p.Running)
+	}
+	if alive == 0 {
+		return "No worker is alive"
+	}
+	text := fmt.Sprintf("%s alive, %s of %s busy", Count(alive, "worker"), Number(running), Count(slots, "slot"))
+	if sick > 0 {
+		text += ", " + Number(sick) + " sick"
+	}
+	if silent > 0 {
+		text += ", " + Number(silent) + " silent"
+	}
+	return text
+}
+
+// AuditFinding says how many actions a page of the audit log shows.
+func AuditFinding(n int64, more bool) string {
+	switch {
+	case n == 0:
+		return "Nobody has done anything yet"
+	case more:
+		return "The last " + Count(n, "action")
+	}
+	return Count(n, "action")
+}

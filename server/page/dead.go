@@ -1,0 +1,98 @@
+package page
+
+import (
+	"html/template"
+	"net/http"
+	"strings"
+
+	"github.com/redrive/redrive"
+	"github.com/redrive/redrive/internal/api"
+	"github.com/redrive/redrive/internal/words"
+	"github.com/redrive/redrive/job"
+)
+
+// deadView lists dead letters.
+type deadView struct {
+	frame
+	Tabs     []jobTab
+	Rows     []redrive.DeadEntry
+	Chips    []chip
+	Total    int64
+	Counted  bool
+	Next     template.URL
+	Query    template.URL // the filter, for the page that starts a redrive of it
+	Searched job.Micros
+	Filtered bool
+}
+
+// deadFilters are the filters that a list of dead letters shows as chips.
+var deadFilters = [...]string{"task_type", "class", "queue", "owner", "reason", "group", "correlation", "text", "redrive", "from_date", "to_date"}
+
+func (p *Pages) dead(a *api.API, c *api.Call) error {
+	f, err := p.frame(a, c, "dead", "Dead letters")
+	if err != nil {
+		return err
+	}
+	v := deadView{frame: f}
+	v.Topics = "dead"
+	filter, page, total, next, err := a.DeadLetters(c)
+	if err != nil {
+		return err
+	}
+	v.Rows, v.Searched = page.Entries, page.Searched
+	query := c.R.URL.Query()
+	if total != nil {
+		v.Total, v.Counted = *total, true
+	}
+	if next != "" {
+		q := c.R.URL.Query()
+		q.Set("cursor", next)
+		v.Next = queryOf(q)
+	}
+	v.Chips = chipsOf(query, deadFilters[:]...)
+	v.Filtered = len(v.Chips) > 0
+	stats, err := a.Client().DeadStats(c.Context())
+	if err != nil {
+		return err
+	}
+	n := make(map[job.Status]int64)
+	for i := range stats.Counts {
+		n[stats.Counts[i].Status] += stats.Counts[i].N
+	}
+	current := strings.Join(query["status"], ",")
+	for _, name := range append([]string{""}, statusWords()...) {
+		q := c.R.URL.Query()
+		q.Del("cursor")
+		if q.Del("status"); name != "" {
+			q.Set("status", name)
+		}
+		t := jobTab{tab: tab{Name: "All", Query: queryOf(q), Current: current == name}, Many: !v.Filtered && name != ""}
+		if name != "" {
+			t.Name = strings.ToUpper(name[:1]) + name[1:]
+		}
+		for _, s := range job.Statuses {
+			if s.String() == name {
+				t.N = n[s]
+			}
+		}
+		v.Tabs = append(v.Tabs, t)
+	}
+	q := c.R.URL.Query()
+	q.Del("cursor")
+	q.Del("limit")
+	q.Del("order")
+	v.Query = queryOf(q)
+	v.Heading = words.DeadFinding(f.Pending, stats.OldestPending, f.Now)
+	v.Lead = words.Filter(&filter)
+	if v.Lead != "" {
+		v.Lead = "Shown: " + v.Lead + "."
+	}
+	return p.write(c.W, http.StatusOK, "dead", &v)
+}
+
+func statusWords() (names []string) {
+	for _, s := range job.Statuses {
+		names = append(names, s.String())
+	}
+	return names
+}

@@ -1,0 +1,154 @@
+package page
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"net/url"
+	"reflect"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/redrive/redrive"
+	"github.com/redrive/redrive/event"
+	"github.com/redrive/redrive/internal/words"
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+// moment is a time in the form in which a page shows it: relative, with the exact time beside it.
+type moment struct {
+	ISO, Exact, Text string
+}
+
+// momentOf returns a time as a page shows it. The zero time is shown as "-".
+func momentOf(now, at job.Micros) moment {
+	if at == 0 {
+		return moment{Text: "-"}
+	}
+	t := at.Time().UTC()
+	return moment{ISO: t.Format(time.RFC3339), Exact: t.Format("Mon 2 Jan 2006, 15:04:05 UTC"), Text: words.Away(at, now)}
+}
+
+// badge is a state with the symbol that stands beside its word.
+type badge struct {
+	Word, Symbol, Class string
+	Loud                bool
+}
+
+// symbols has the names of the symbols, and of the colours, of the words that have others than
+// their own.
+var symbols = map[string]string{
+	"canary": "running", "ramping": "running", "settling": "running", "stopped": "warn", "working": "running", "idle": "waiting", "keeping": "waiting",
+	"silent": "dead", "sick": "warn", "quiet": "paused", "met": "completed", "missed": "warn", "draining": "draining", "redriving": "running", "assigned": "seen",
+}
+
+var colours = map[string]string{
+	"canary": "redriving", "ramping": "redriving", "settling": "redriving", "stopped": "failed", "silent": "dead", "sick": "partial", "quiet": "paused",
+	"working": "running", "draining": "paused",
+}
+
+func badgeOf(word string) badge {
+	b := badge{Word: word, Symbol: word, Class: word}
+	if s := symbols[word]; s != "" {
+		b.Symbol = s
+	}
+	if c := colours[word]; c != "" {
+		b.Class = c
+	}
+	return b
+}
+
+// funcs returns the functions of the templates.
+func (p *Pages) funcs() template.FuncMap {
+	return template.FuncMap{
+		"asset":     func(name string) string { return p.o.Base + p.assets[name].path },
+		"when":      momentOf,
+		"badge":     badgeOf,
+		"loud":      func(word string) badge { b := badgeOf(word); b.Loud = true; return b },
+		"number":    words.Number,
+		"count":     words.Count,
+		"clean":     words.Clean,
+		"lines":     func(b []byte) string { return words.CleanBlock(string(b)) },
+		"short":     func(n int, s string) string { return words.Shorten(words.Clean(words.FirstLine(s)), n) },
+		"dollars":   words.Dollars,
+		"span":      words.Span,
+		"group":     words.ShortGroup,
+		"cause":     func(g redrive.Group) string { return causeOf(&g) },
+		"path":      url.PathEscape,
+		"pretty":    pretty,
+		"lower":     strings.ToLower,
+		"i64":       func(n int) int64 { return int64(n) },
+		"state":     func(g redrive.Group) string { return string(g.State()) },
+		"spark":     sparkOf,
+		"kinds":     func() string { return eventKinds },
+		"clock":     func(at job.Micros) string { return at.Time().UTC().Format("15:04:05") },
+		"len64":     func(list any) int64 { return int64(reflect.ValueOf(list).Len()) },
+		"states":    func() []string { return queueStates },
+		"dict":      dict,
+		"noteTitle": func(n redrive.Note, now job.Micros) string { return words.Clean(words.NoteTitle(&n, now)) },
+	}
+}
+
+// eventKinds are the names of the frames of the stream of events, separated by blanks.
+var eventKinds = func() string {
+	names := []string{"reset"}
+	for _, t := range event.Types() {
+		names = append(names, t.String())
+	}
+	return strings.Join(names, " ")
+}()
+
+// queueStates are the states whose numbers the list of queues shows.
+var queueStates = []string{job.Waiting.String(), job.Retrying.String(), job.Running.String(), job.Dead.String()}
+
+// dict returns a map from names and values in turn, for a template that takes several values.
+func dict(pairs ...any) (map[string]any, error) {
+	m := make(map[string]any, len(pairs)/2)
+	for i := 0; i+1 < len(pairs); i += 2 {
+		name, ok := pairs[i].(string)
+		if !ok {
+			return nil, fmt.Errorf("dict: %v is not a name", pairs[i])
+		}
+		m[name] = pairs[i+1]
+	}
+	return m, nil
+}
+
+// auditRows is a part of a page: actions of people.
+type auditRows struct {
+	Now  job.Micros
+	Rows []redrive.AuditEntry
+}
+
+// AuditRows returns the part of the page with the latest actions.
+func (v *overviewView) AuditRows() auditRows { return auditRows{v.Now, v.Happened} }
+
+// AuditRows returns the part of the page with the actions on the cause.
+func (v *groupView) AuditRows() auditRows { return auditRows{v.Now, v.Audit} }
+
+// AuditRows returns the part of the page with the actions on the job.
+func (v *jobView) AuditRows() auditRows { return auditRows{v.Now, v.Audit} }
+
+// causeOf returns the line that names a cause.
+func causeOf(g *store.Group) string {
+	return words.Shorten(words.Clean(words.GroupCause(g)), causeMax)
+}
+
+// causeMax is the largest number of characters of the name of a cause.
+const causeMax = 140
+
+// pretty returns JSON with one member a line, and any other text as it is. Bytes that are not text
+// are shown by their codes.
+func pretty(b []byte) string {
+	var out bytes.Buffer
+	if len(b) <= prettyMax && utf8.Valid(b) && json.Indent(&out, b, "", "  ") == nil {
+		return words.CleanBlock(out.String())
+	}
+	return words.CleanBlock(string(b))
+}
+
+// prettyMax is the largest size in bytes of JSON that is written with one member a line.
+const prettyMax = 256 << 10

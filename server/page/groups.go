@@ -1,0 +1,231 @@
+package page
+
+import (
+	"fmt"
+	"html/template"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+
+	"github.com/redrive/redrive"
+	"github.com/redrive/redrive/internal/api"
+	"github.com/redrive/redrive/internal/suggest"
+	"github.com/redrive/redrive/internal/words"
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+// groupsPage is the number of causes on a page.
+const groupsPage = 50
+
+// groupsView lists the causes of dead jobs.
+type groupsView struct {
+	frame
+	Tabs   []tab
+	Rows   []groupRow
+	Shares []share
+	Filter redrive.GroupFilter
+	State  string
+	Next   template.URL // the query of the next page
+	Chips  []chip
+}
+
+// tab is a link to a part of a list.
+type tab struct {
+	Name    string
+	Query   template.URL
+	Current bool
+}
+
+// chip is one filter of a list, with the link that removes it.
+type chip struct {
+	Name, Value string
+	Without     template.URL
+}
+
+// groupRow is a cause with what a person does about it.
+type groupRow struct {
+	redrive.Group
+	Active *redrive.Redrive // the redrive of the group that is under way
+	Help   int64            // the share of retries that helped in percent; -1 if there were none
+	Next   string
+}
+
+// share is a part of a bar, in percent of its width.
+type share struct {
+	X, Width float64
+	Active   bool
+	Text     string
+}
+
+// The states in the tabs of the causes. Ignored is not a state of a group: ignored groups have no
+// pending dead letters.
+var groupTabs = [...]tab{{Name: "Pending", Query: ""}, {Name: "Regressed", Query: "state=regressed"}, {Name: "Resolved", Query: "state=resolved"}, {Name: "All", Query: "state=all"}}
+
+func (p *Pages) groups(a *api.API, c *api.Call) error {
+	f, err := p.frame(a, c, "groups", "Failures")
+	if err != nil {
+		return err
+	}
+	query := c.R.URL.Query()
+	v := groupsView{frame: f, State: query.Get("state")}
+	v.Topics = "dead"
+	v.Filter = redrive.GroupFilter{Kind: query.Get("kind"), Class: query.Get("class"), Assignee: query.Get("assignee"), Largest: query.Get("order") != "newest", Limit: groupsPage}
+	switch v.State {
+	case "":
+		v.Filter.Pending, v.Filter.Merge = true, true
+	case "all":
+	case string(redrive.GroupResolved), string(redrive.GroupRegressed), string(redrive.GroupOpen):
+		v.Filter.State = redrive.GroupState(v.State)
+	default:
+		return api.InvalidField.Mistaken(api.Mistake{Parameter: "state", Detail: suggest.Unknown("state", v.State, []string{"open", "resolved", "regressed", "all"})})
+	}
+	if text := query.Get("skip"); text != "" {
+		if v.Filter.Skip, err = strconv.Atoi(text); err != nil || v.Filter.Skip < 0 {
+			return api.InvalidField.Mistaken(api.Mistake{Parameter: "skip", Detail: "must be a whole number, 0 or more"})
+		}
+	}
+	page, err := a.Client().Groups(c.Context(), v.Filter)
+	if err != nil {
+		return err
+	}
+	redrives, err := a.Client().Redrives(c.Context())
+	if err != nil {
+		return err
+	}
+	for i := range page.Groups {
+		v.Rows = append(v.Rows, groupRowOf(&page.Groups[i], redrives))
+	}
+	if end := v.Filter.Skip + len(page.Groups); end < page.Total {
+		next := query
+		next.Set("skip", strconv.Itoa(end))
+		v.Next = queryOf(next)
+	}
+	for _, t := range groupTabs {
+		t.Current = t.Query == "" && v.State == "" || string(t.Query) == "state="+v.State
+		v.Tabs = append(v.Tabs, t)
+	}
+	v.Chips = chipsOf(query, "kind", "class", "assignee")
+	v.Heading = words.CausesFinding(f.Pending, int64(f.Groups))
+	v.Lead = words.CausesLead(page.Groups, f.Pending, int64(f.Groups))
+	if v.State == "" && len(v.Chips) == 0 && v.Filter.Skip == 0 {
+		v.Shares = sharesOf(v.Rows, f.Pending)
+	}
+	return p.write(c.W, http.StatusOK, "groups", &v)
+}
+
+func groupRowOf(g *store.Group, redrives []redrive.Redrive) groupRow {
+	r := groupRow{Group: *g, Help: words.HelpShare(g), Next: words.NextStep(g)}
+	for i := range redrives {
+		if redrives[i].State.Active() && slices.Contains(redrives[i].Filter.Fingerprints(), g.Fingerprint) && g.Fingerprint != "" {
+			r.Active = &redrives[i]
+		}
+	}
+	return r
+}
+
+// queryOf returns a query in the type that a template writes as it is: it has been encoded.
+func queryOf(q url.Values) template.URL { return template.URL(q.Encode()) } //nolint:gosec // encoded by package net/url
+
+// chipsOf returns the filters of a query among the given names.
+func chipsOf(query url.Values, names ...string) (chips []chip) {
+	for _, name := range names {
+		if value := query.Get(name); value != "" {
+			without := url.Values{}
+			for k, values := range query {
+				if k != name && k != "cursor" && k != "skip" {
+					without[k] = values
+				}
+			}
+			chips = append(chips, chip{Name: name, Value: words.Shorten(words.Clean(value), 60), Without: queryOf(without)})
+		}
+	}
+	return chips
+}
+
+// sharesOf divides a bar among the causes by their pending dead letters. Small ones are one part.
+func sharesOf(rows []groupRow, pending int64) (list []share) {
+	const most, gap = 8, 0.2
+	x := 0.0
+	add := func(n int64, active bool, text string) {
+		width := 100 * float64(n) / float64(max(pending, 1))
+		if width > 0 && x < 100 {
+			list = append(list, share{X: x, Width: max(min(width, 100-x)-gap, gap), Active: active, Text: text})
+			x += width
+		}
+	}
+	rest := pending
+	for i := range rows[:min(len(rows), most)] {
+		add(rows[i].Pending, rows[i].Active != nil, fmt.Sprintf("%s %s", words.Number(rows[i].Pending), causeOf(&rows[i].Group)))
+		rest -= rows[i].Pending
+	}
+	if rest > 0 && len(rows) > 0 {
+		add(rest, false, words.Number(rest)+" in more causes")
+	}
+	return list
+}
+
+// groupView is one cause with everything about it.
+type groupView struct {
+	frame
+	Group    groupRow
+	Facts    words.Facts
+	Standing string
+	Dead     []redrive.DeadEntry
+	Sample   *job.Failure // the last failure of the first job
+	Operator string
+	Redrives []redrive.Redrive
+	Notes    []redrive.Note
+	Audit    []redrive.AuditEntry
+}
+
+func (p *Pages) group(a *api.API, c *api.Call) error {
+	f, err := p.frame(a, c, "groups", "Cause")
+	if err != nil {
+		return err
+	}
+	g, err := a.Group(c)
+	if err != nil {
+		return err
+	}
+	client, ctx := a.Client(), c.Context()
+	f.Topics = "group:" + g.Fingerprint
+	v := groupView{frame: f, Facts: words.CauseFacts(&g, f.Now), Standing: words.CauseStanding(&g, f.Now)}
+	redrives, err := client.Redrives(ctx)
+	if err != nil {
+		return err
+	}
+	v.Group = groupRowOf(&g, redrives)
+	for i := range redrives {
+		if slices.Contains(redrives[i].Filter.Fingerprints(), g.Fingerprint) {
+			v.Redrives = append(v.Redrives, redrives[i])
+		}
+	}
+	dead, err := client.DeadLetters(ctx, redrive.DeadFilter{Group: g.Fingerprint}, redrive.DeadPaging{Limit: groupDead, Jobs: true})
+	if err != nil {
+		return err
+	}
+	v.Dead = dead.Entries
+	if failures, err := client.Failures(ctx, g.Sample); err == nil && len(failures) > 0 {
+		v.Sample = &failures[len(failures)-1]
+		operators := words.Operators{Policy: client.StoredPolicy}
+		v.Operator = operators.Text(ctx, v.Sample)
+	}
+	if v.Notes, err = client.Notes(ctx, redrive.NoteFilter{Group: g.Fingerprint, Limit: notesMax}); err != nil {
+		return err
+	}
+	audit, err := client.Audit(ctx, redrive.AuditFilter{Target: g.Fingerprint, Limit: happenedMax})
+	if err != nil {
+		return err
+	}
+	v.Audit = audit.Entries
+	v.Title, v.Heading = causeOf(&g), causeOf(&g)
+	v.Lead = words.GroupStanding(&g, f.Now)
+	return p.write(c.W, http.StatusOK, "group", &v)
+}
+
+const (
+	groupDead = 10
+	notesMax  = 100
+)

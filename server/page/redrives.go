@@ -1,0 +1,282 @@
+package page
+
+import (
+	"cmp"
+	"fmt"
+	"html/template"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+
+	"github.com/redrive/redrive"
+	"github.com/redrive/redrive/internal/api"
+	"github.com/redrive/redrive/internal/words"
+	"github.com/redrive/redrive/job"
+)
+
+// redrivesView lists redrives.
+type redrivesView struct {
+	frame
+	Rows []redriveRow
+}
+
+// redriveRow is a redrive with its progress in percent.
+type redriveRow struct {
+	redrive.Redrive
+	What, Standing string
+	Percent        int64
+}
+
+func redriveRowOf(r *redrive.Redrive) redriveRow {
+	return redriveRow{Redrive: *r, What: words.RedriveWhat(r), Standing: words.RedriveStanding(r), Percent: 100 * r.Released / max(r.Total, 1)}
+}
+
+func (p *Pages) redrives(a *api.API, c *api.Call) error {
+	f, err := p.frame(a, c, "redrives", "Redrives")
+	if err != nil {
+		return err
+	}
+	list, err := a.Client().Redrives(c.Context())
+	if err != nil {
+		return err
+	}
+	f.Topics = "dead"
+	v := redrivesView{frame: f}
+	var active, stopped int64
+	for i := range list {
+		switch {
+		case list[i].State.Active():
+			active++
+		case list[i].State == redrive.RedriveStopped:
+			stopped++
+		}
+		v.Rows = append(v.Rows, redriveRowOf(&list[i]))
+	}
+	v.Heading = words.RedrivesFinding(active, stopped)
+	v.Lead = "A redrive retries many dead jobs: a few first, then more and more while they succeed. It stops by itself when they fail again."
+	return p.write(c.W, http.StatusOK, "redrives", &v)
+}
+
+// redriveView is one redrive.
+type redriveView struct {
+	frame
+	Row    redriveRow
+	Facts  words.Facts
+	Shares []stopShare
+	Acts   []act
+}
+
+// stopShare is a share of failed first attempts against the rule that stops the redrive.
+type stopShare struct {
+	Name     string
+	N, Of    int64
+	Percent  float64
+	Limit    float64 // in percent; 100 means that the share never stops it
+	Bounded  bool
+	Verdict  string
+	BarWidth float64
+}
+
+func (p *Pages) redrive(a *api.API, c *api.Call) error {
+	f, err := p.frame(a, c, "redrives", "Redrive "+words.Clean(c.R.PathValue("n")))
+	if err != nil {
+		return err
+	}
+	r, err := redriveOf(a, c)
+	if err != nil {
+		return err
+	}
+	f.Topics = fmt.Sprintf("redrive:%d", r.ID)
+	v := redriveView{frame: f, Row: redriveRowOf(&r), Facts: words.RedriveFacts(&r, f.Now)}
+	v.Heading = fmt.Sprintf("Redrive %d", r.ID)
+	v.Lead = v.Row.Standing + "."
+	if r.Live == nil {
+		v.Shares = []stopShare{stopShareOf("failed again by the same cause", r.Again, r.Answered, r.StopShare)}
+	}
+	v.Acts = redriveActs(&r, f.MayOperate)
+	return p.write(c.W, http.StatusOK, "redrive", &v)
+}
+
+func redriveOf(a *api.API, c *api.Call) (redrive.Redrive, error) {
+	n, err := strconv.ParseInt(c.R.PathValue("n"), 10, 64)
+	if err != nil {
+		return redrive.Redrive{}, api.NotFound.New("There is no redrive %.20q.", c.R.PathValue("n"))
+	}
+	return a.Client().GetRedrive(c.Context(), n)
+}
+
+func stopShareOf(name string, n, of int64, limit float64) stopShare {
+	s := stopShare{Name: name, N: n, Of: of, Limit: 100 * limit, Bounded: limit < 1, Verdict: "no result yet"}
+	if of > 0 {
+		s.Percent = 100 * float64(n) / float64(of)
+		s.Verdict = "below the limit"
+		if s.Bounded && s.Percent > s.Limit {
+			s.Verdict = "above the limit"
+		}
+	}
+	s.BarWidth = min(100, s.Percent)
+	return s
+}
+
+func redriveActs(r *redrive.Redrive, may bool) (acts []act) {
+	switch {
+	case r.State.Active():
+		if r.State == redrive.RedriveCanary {
+			acts = append(acts, act{Do: string(redrive.RedriveProceed), Label: "Go on without the canary"})
+		}
+		acts = append(acts, act{Do: string(redrive.RedrivePause), Label: "Pause", Main: true})
+	case r.State == redrive.RedrivePaused, r.State == redrive.RedriveStopped:
+		acts = append(acts, act{Do: string(redrive.RedriveResume), Label: "Resume", Main: true})
+	default:
+		return nil
+	}
+	acts = append(acts, act{Do: string(redrive.RedriveCancel), Label: "Cancel the rest"})
+	if !may {
+		for i := range acts {
+			acts[i].Why, acts[i].Main = "Your role may look, not act; it needs the role operate.", false
+		}
+	}
+	return acts
+}
+
+// newRedriveView is the page that starts a redrive: the frozen set in numbers, and the settings.
+type newRedriveView struct {
+	frame
+	Filter   string // in words
+	Query    template.URL
+	Count    int64
+	Through  int64
+	Kinds    []kindCount
+	Owners   int64
+	Skipped  int64
+	Oldest   job.Micros
+	Typed    bool // the number has to be typed
+	Values   url.Values
+	Refusals []string
+}
+
+// kindCount is the number of jobs of a kind in a set.
+type kindCount struct {
+	Kind string
+	N    int64
+}
+
+// typedAbove is the number of jobs above which a person types the number.
+const typedAbove = 1_000
+
+func (p *Pages) newRedrive(a *api.API, c *api.Call) error {
+	return p.writeNewRedrive(a, c, c.R.URL.Query(), nil, nil)
+}
+
+// writeNewRedrive shows the form with what was typed, and why it was refused.
+func (p *Pages) writeNewRedrive(a *api.API, c *api.Call, query, values url.Values, refusals []string) error {
+	f, err := p.frame(a, c, "redrives", "New redrive")
+	if err != nil {
+		return err
+	}
+	v := newRedriveView{frame: f, Query: queryOf(query), Values: values, Refusals: refusals}
+	filter, err := a.DeadFilterOf(c, query)
+	if err != nil {
+		return err
+	}
+	counted, err := a.PreviewRetry(c, filter)
+	if err != nil {
+		return err
+	}
+	v.Filter, v.Count, v.Through = words.Filter(&filter), counted.Count, counted.Through
+	v.Owners, v.Skipped, v.Oldest = int64(counted.Owners), counted.Skipped, counted.Oldest
+	for kind, n := range counted.ByKind {
+		v.Kinds = append(v.Kinds, kindCount{kind, n})
+	}
+	slices.SortFunc(v.Kinds, func(a, b kindCount) int { return cmp.Or(cmp.Compare(b.N, a.N), cmp.Compare(a.Kind, b.Kind)) })
+	v.Typed = v.Count > typedAbove
+	v.Heading = "Retry " + words.Count(v.Count, "dead job")
+	if v.Filter != "" {
+		v.Lead = "All dead letters with " + v.Filter + ", as they are now. Jobs that die later are not in the set."
+	}
+	status := http.StatusOK
+	if len(refusals) > 0 {
+		status = http.StatusBadRequest
+	}
+	return p.write(c.W, status, "new_redrive", &v)
+}
+
+// startRedrive starts a redrive with the form of the page.
+func (p *Pages) startRedrive(a *api.API, c *api.Call) error {
+	in, err := form(c)
+	if err != nil {
+		return err
+	}
+	query, err := url.ParseQuery(in.Get("query"))
+	if err != nil {
+		return api.InvalidField.New("The filter of the form cannot be read.")
+	}
+	filter, err := a.DeadFilterOf(c, query)
+	if err != nil {
+		return err
+	}
+	spec := redrive.RedriveSpec{Filter: filter, Key: "page:" + in.Get("nonce")}
+	var wrong []string
+	number := func(name, what string, least, most int64) int64 {
+		text := in.Get(name)
+		if text == "" {
+			return 0
+		}
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err != nil || n < least || n > most {
+			wrong = append(wrong, fmt.Sprintf("%s must be a whole number from %s to %s.", what, words.Number(least), words.Number(most)))
+		}
+		return n
+	}
+	spec.Through = number("through", "The set", 0, 1<<62)
+	spec.Total = number("count", "The number of jobs", 0, 1<<62)
+	if spec.Canary = int(number("canary", "Jobs first", 0, redrive.RedriveCanaryMax)); spec.Canary == 0 {
+		spec.Canary = -1
+	}
+	spec.Rate = int(number("rate", "The rate", 0, redrive.RedriveRateMax))
+	spec.StopShare = float64(number("stop_share", "The share that stops it", 1, 100)) / 100
+	if spec.Total > typedAbove && in.Get("typed") != strconv.FormatInt(spec.Total, 10) && in.Get("typed") != words.Number(spec.Total) {
+		wrong = append(wrong, fmt.Sprintf("Type %d to retry that many jobs.", spec.Total))
+	}
+	if in.Get("reason") == "" {
+		wrong = append(wrong, "Give a reason: it is kept in the audit log.")
+	}
+	if spec.Total == 0 {
+		wrong = append(wrong, "The set is empty: no dead letter in it can be retried.")
+	}
+	if len(wrong) > 0 {
+		return p.writeNewRedrive(a, c, query, in, wrong)
+	}
+	r, err := a.Client().Redrive(c.Context(), c.By(in.Get("reason")), spec)
+	if err != nil {
+		return err
+	}
+	p.tell(a, c, done{Text: fmt.Sprintf("Redrive %d has started with %s.", r.ID, words.Count(r.Total, "job"))})
+	return p.to(c, fmt.Sprintf("/ui/redrives/%d", r.ID))
+}
+
+// controlRedrive returns the handler of a button of a redrive.
+func (p *Pages) controlRedrive(do redrive.RedriveOp) func(*api.API, *api.Call) error {
+	said := map[redrive.RedriveOp]string{redrive.RedrivePause: "is paused", redrive.RedriveResume: "goes on", redrive.RedriveProceed: "goes on without its canary", redrive.RedriveCancel: "is cancelled"}
+	return func(a *api.API, c *api.Call) error {
+		in, err := form(c)
+		if err != nil {
+			return err
+		}
+		r, err := redriveOf(a, c)
+		if err != nil {
+			return err
+		}
+		d := done{}
+		if was := in.Get("state"); was != "" && was != string(r.State) {
+			d = done{Bad: true, Text: fmt.Sprintf("Nothing was done: redrive %d is %s, not %s.", r.ID, r.State, words.Clean(was))}
+		} else if r, err = a.Client().ControlRedrive(c.Context(), c.By(in.Get("reason")), r.ID, do); err != nil {
+			d = done{Bad: true, Text: api.ProblemOf(err).Detail}
+		} else {
+			d.Text = fmt.Sprintf("Redrive %d %s.", r.ID, said[do])
+		}
+		p.tell(a, c, d)
+		return p.to(c, "/ui/redrives/"+c.R.PathValue("n"))
+	}
+}

@@ -1,0 +1,151 @@
+package page
+
+import (
+	"fmt"
+	"html/template"
+	"net/http"
+	"strconv"
+
+	"github.com/redrive/redrive"
+	"github.com/redrive/redrive/internal/api"
+	"github.com/redrive/redrive/internal/words"
+)
+
+// queuesView lists the queues.
+type queuesView struct {
+	frame
+	Rows []api.QueueOut
+}
+
+func (p *Pages) queues(a *api.API, c *api.Call) error {
+	f, err := p.frame(a, c, "queues", "Queues")
+	if err != nil {
+		return err
+	}
+	v := queuesView{frame: f}
+	v.Topics = "all"
+	if v.Rows, err = a.Queues(c.Context()); err != nil {
+		return err
+	}
+	var paused, draining int64
+	for i := range v.Rows {
+		switch v.Rows[i].Mode {
+		case redrive.QueuePaused.String():
+			paused++
+		case redrive.QueueDraining.String():
+			draining++
+		}
+	}
+	v.Heading = words.QueuesFinding(int64(len(v.Rows)), paused, draining)
+	v.Lead = "A paused queue takes jobs and starts none. A draining queue runs its jobs and takes no new ones."
+	return p.write(c.W, http.StatusOK, "queues", &v)
+}
+
+// actOnQueue pauses, resumes or drains a queue.
+func (p *Pages) actOnQueue(a *api.API, c *api.Call) error {
+	in, err := form(c)
+	if err != nil {
+		return err
+	}
+	modes := map[string]redrive.QueueMode{"pause": redrive.QueuePaused, "resume": redrive.QueueOpen, "drain": redrive.QueueDraining}
+	name, do := c.R.PathValue("name"), c.R.PathValue("act")
+	mode, known := modes[do]
+	if !known {
+		return api.NotFound.New("A queue cannot %.40q.", do)
+	}
+	d := done{Text: fmt.Sprintf("Queue %s is %s now.", words.Clean(name), mode)}
+	if _, err := a.Client().SetQueue(c.Context(), c.By(in.Get("reason")), redrive.QueueChange{Name: name, Mode: &mode}); err != nil {
+		d = done{Bad: true, Text: api.ProblemOf(err).Detail}
+	}
+	p.tell(a, c, d)
+	return p.to(c, "/ui/queues")
+}
+
+// workersView lists the processes that run jobs.
+type workersView struct {
+	frame
+	Rows []workerRow
+}
+
+// workerRow is a process with its state in one word.
+type workerRow struct {
+	redrive.Process
+	State string
+	Sick  []string
+}
+
+func (p *Pages) workers(a *api.API, c *api.Call) error {
+	f, err := p.frame(a, c, "workers", "Workers")
+	if err != nil {
+		return err
+	}
+	list, err := a.Client().Processes(c.Context())
+	if err != nil {
+		return err
+	}
+	v := workersView{frame: f}
+	v.Topics = "all"
+	v.Heading = words.WorkersFinding(list)
+	for i := range list {
+		v.Rows = append(v.Rows, workerRow{Process: list[i], State: words.ProcessState(&list[i]), Sick: words.ProcessSick(&list[i])})
+	}
+	return p.write(c.W, http.StatusOK, "workers", &v)
+}
+
+// actOnWorker makes a process quiet, or takes the order back.
+func (p *Pages) actOnWorker(a *api.API, c *api.Call) error {
+	in, err := form(c)
+	if err != nil {
+		return err
+	}
+	name, do := c.R.PathValue("name"), c.R.PathValue("act")
+	if do != "quiet" && do != "resume" {
+		return api.NotFound.New("A worker cannot %.40q.", do)
+	}
+	d := done{Text: words.Clean(name) + " claims jobs again."}
+	if do == "quiet" {
+		d.Text = words.Clean(name) + " claims no more jobs, and finishes those it has."
+	}
+	if err := a.Client().OrderProcess(c.Context(), c.By(in.Get("reason")), name, do == "quiet"); err != nil {
+		d = done{Bad: true, Text: api.ProblemOf(err).Detail}
+	}
+	p.tell(a, c, d)
+	return p.to(c, "/ui/workers")
+}
+
+// auditView lists the actions of people, the newest first.
+type auditView struct {
+	frame
+	Rows  []redrive.AuditEntry
+	Chips []chip
+	Next  template.URL
+}
+
+func (p *Pages) audit(a *api.API, c *api.Call) error {
+	f, err := p.frame(a, c, "audit", "Audit")
+	if err != nil {
+		return err
+	}
+	query := c.R.URL.Query()
+	filter := redrive.AuditFilter{Actor: query.Get("actor"), Target: query.Get("target")}
+	if action := query.Get("action"); action != "" {
+		filter.Actions = []string{action}
+	}
+	if text := query.Get("before"); text != "" {
+		if filter.Before, err = strconv.ParseInt(text, 10, 64); err != nil || filter.Before < 0 {
+			return api.InvalidField.Mistaken(api.Mistake{Parameter: "before", Detail: "must be the number of a row"})
+		}
+	}
+	page, err := a.Client().Audit(c.Context(), filter)
+	if err != nil {
+		return err
+	}
+	v := auditView{frame: f, Rows: page.Entries, Chips: chipsOf(query, "actor", "action", "target")}
+	if page.Next != 0 {
+		query.Set("before", strconv.FormatInt(page.Next, 10))
+		v.Next = queryOf(query)
+	}
+	v.Heading = words.AuditFinding(int64(len(v.Rows)), page.Next != 0)
+	v.Lead = "Who did what, when and why. Retention and redrives act by themselves and are listed as well."
+	return p.write(c.W, http.StatusOK, "audit", &v)
+}
