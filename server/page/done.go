@@ -72,8 +72,10 @@ func (p *Pages) tell(a *api.API, c *api.Call, d done) {
 }
 
 func (p *Pages) setDone(c *api.Call, value string, age int) {
-	http.SetCookie(c.W, &http.Cookie{Name: doneCookie, Value: value, Path: p.o.Base + "/ui/", MaxAge: age, HttpOnly: true,
-		Secure: c.R.TLS != nil, SameSite: http.SameSiteLaxMode})
+	http.SetCookie(c.W, &http.Cookie{ //nolint:gosec // Secure behind TLS only: a plain server on loopback needs the cookie, too
+		Name: doneCookie, Value: value, Path: p.o.Base + "/ui/", MaxAge: age, HttpOnly: true,
+		Secure: c.R.TLS != nil, SameSite: http.SameSiteLaxMode,
+	})
 }
 
 // takeDone returns the message that the last action has left, once.

@@ -112,10 +112,10 @@ func (p *Pages) job(a *api.API, c *api.Call) error {
 
 // wayOf writes a step as the button that does it.
 func wayOf(s words.Step) string {
-	switch s.Verb {
-	case words.RetryJob:
+	if s.Verb == words.RetryJob {
 		return "Retry"
-	case words.ResumeQueue:
+	}
+	if s.Verb == words.ResumeQueue {
 		return "Resume of queue " + s.Queue
 	}
 	return s.Does

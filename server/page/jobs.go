@@ -85,7 +85,7 @@ func (p *Pages) jobs(a *api.API, c *api.Call) error {
 }
 
 func jobRowOf(r *wire.JobRow, now job.Micros) jobRow {
-	return jobRow{JobRow: *r, When: words.When(&r.Job, now), Tries: triesOf(&r.Job, r.MaxAttempts), Payload: beginning(r.Job.Payload)}
+	return jobRow{JobRow: *r, When: words.When(&r.Job, now), Tries: triesOf(&r.Job, r.MaxAttempts), Payload: beginning(r.Payload)}
 }
 
 // beginning returns the first characters of a payload in one line.
