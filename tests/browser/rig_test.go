@@ -135,8 +135,8 @@ var browser = sync.OnceValues(func() (context.Context, error) {
 		return nil, err
 	}
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.Flag("hide-scrollbars", true))
-	ctx, _ := chromedp.NewExecAllocator(context.Background(), options...) //nolint:govet // it ends with the program
-	ctx, _ = chromedp.NewContext(ctx)                                     //nolint:govet // it ends with the program
+	ctx, _ := chromedp.NewExecAllocator(context.Background(), options...)
+	ctx, _ = chromedp.NewContext(ctx)
 	return ctx, chromedp.Do(ctx)
 })
 
