@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store"
 )
 
@@ -14,9 +15,10 @@ const (
 	exportBytes = 4 << 20
 )
 
-// DeadReader reads pages of dead letters.
+// DeadReader reads pages of dead letters, and jobs.
 type DeadReader interface {
 	DeadLetters(ctx context.Context, f store.DeadFilter, p store.DeadPaging) (store.DeadPage, error)
+	Get(ctx context.Context, id job.ID) (job.Job, error)
 }
 
 // exportPage is the result of one read: dead letters or an error.
@@ -75,6 +77,9 @@ func readPages(ctx context.Context, from DeadReader, f store.DeadFilter, pages c
 			p.Limit = max(p.Limit, 1)
 			continue
 		}
+		if err == nil {
+			err = addJobs(ctx, from, page.Entries)
+		}
 		select {
 		case pages <- exportPage{page.Entries, err}:
 		case <-ctx.Done():
@@ -85,6 +90,23 @@ func readPages(ctx context.Context, from DeadReader, f store.DeadFilter, pages c
 		}
 		p.Before, p.Limit = page.Next, nextLimit(page.Entries, p.Limit)
 	}
+}
+
+// addJobs reads the jobs of those dead letters whose job is not dead any more: it was retried. Jobs
+// that are not kept stay nil.
+func addJobs(ctx context.Context, from DeadReader, entries []store.DeadEntry) error {
+	for i := range entries {
+		if entries[i].Job != nil {
+			continue
+		}
+		j, err := from.Get(ctx, entries[i].DeadLetter.Job)
+		if err == nil {
+			entries[i].Job = &j
+		} else if !errors.Is(err, store.ErrNotFound) {
+			return err
+		}
+	}
+	return nil
 }
 
 // nextLimit returns the number of dead letters for the next read, so that a page does not
