@@ -66,6 +66,7 @@ var wholeTables = map[string]string{
 	"allGroups": "dump", "allNotes": "dump", "countGroups": "as many rows as there are causes", "lastGroups": "as many rows as there are causes",
 	"countBySet": "as many rows as there are causes", "lastBySet": "as many rows as there are causes", "largestBySet": "as many rows as there are causes",
 	"setGroups":     "as many rows as there are causes",
+	"selOlder":      "when a group is made, and only beside groups of older fingerprints",
 	"largestGroups": "as many rows as there are causes", "selOldestPending": "as many rows as there are causes",
 }
 
