@@ -19,7 +19,7 @@ var traps = map[int]string{
 	4:  "DNS rebinding: a Host that is not the server's",
 	6:  "a GET that changes state",
 	7:  "a route without a rule of access",
-	8:  "a job of another owner that is told apart from one that does not exist",
+	8:  "a job of another owner that can be distinguished from one that does not exist",
 	9:  "fields of the record, such as state, in a submit",
 	10: "foreign, huge and damaged cursors",
 	11: "pages far behind the first",

@@ -75,7 +75,7 @@ class Stats(BaseModel):
 base = sys.argv[1] + "/api/admin/dlq"
 
 def call(method, path, body=None):
-    data = None if body is None else json.dumps(body).encode()
+    data = json.dumps(body).encode() if body else None
     request = urllib.request.Request(base + path, data=data, method=method, headers={"Content-Type": "application/json"})
     with urllib.request.urlopen(request) as answer:
         return answer.read().decode()
@@ -88,7 +88,7 @@ page = Page.model_validate_json(call("GET", "?page=1&limit=20&task_type=k&status
 assert [e.job_id for e in page.entries] == ["5", "4", "3", "2", "1"] and page.total == 5, page
 one = entry("GET", "/" + outside)
 assert one.job_id == "1" and one.metadata.idempotency_key == "k1" and one.metadata.max_retry == 3, one
-assert one.metadata.last_error.type == "InvalidInput" and one.metadata.last_retry_at is None, one
+assert one.metadata.last_error.type == "InvalidInput" and not one.metadata.last_retry_at, one
 assert entry("POST", "/" + outside + "/retry").status == "retried"
 done = entry("POST", "/2/resolve", {"action": "refunded", "notes": "by hand"})
 assert done.status == "resolved" and done.resolution.notes == "refunded: by hand" and done.resolved_by == "local", done

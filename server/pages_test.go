@@ -13,10 +13,10 @@ import (
 
 	"github.com/redrive/redrive"
 	"github.com/redrive/redrive/internal/api"
+	"github.com/redrive/redrive/internal/page"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/server"
 	"github.com/redrive/redrive/server/access"
-	"github.com/redrive/redrive/server/page"
 )
 
 // pageRoutes returns the table of pages.

@@ -27,8 +27,8 @@ import (
 	"github.com/redrive/redrive"
 	"github.com/redrive/redrive/internal/api"
 	"github.com/redrive/redrive/internal/metrics"
+	"github.com/redrive/redrive/internal/page"
 	"github.com/redrive/redrive/server/access"
-	"github.com/redrive/redrive/server/page"
 )
 
 // Options configure a server. The zero value of every field is its default.

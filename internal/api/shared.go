@@ -11,7 +11,7 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// This file has what the pages for operators (package server/page) share with the API, so that a
+// This file has what the pages for operators (package internal/page) share with the API, so that a
 // list on a page has the filters, the cursors and the rows of the list in the API.
 
 // Client returns the client of the API.
