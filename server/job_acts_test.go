@@ -273,8 +273,18 @@ func TestQ11_AnAnswerIsHeldUntilTheJobHasEnded(t *testing.T) {
 	}
 	late := s.submit(`{"kind":"k","payload":1,"delay_ms":3600000}`)
 	go func() {
-		held <- s.job(late + "?wait=30s").Job.State
+		a := s.do("GET", "/api/jobs/"+late+"?wait=30s", "")
+		var v jobView
+		if a.status == http.StatusOK {
+			a.into(t, &v)
+		}
+		held <- v.Job.State
 	}()
+	for !strings.Contains(string(s.do("GET", "/metrics", "").body), "\nredrive_held_answers 1\n") {
+		if t.Context().Err() != nil {
+			return
+		}
+	}
 	s.server.Stop()
 	if state := <-held; state != "waiting" {
 		t.Errorf("at the stop of the server the held answer has the state %s, want waiting at once", state)
