@@ -208,6 +208,9 @@ func (d *duel) startRedrive() {
 		Key:    pick(d.t, "key", "", "", "a", "b"),
 		Patch:  pick(d.t, "patch", nil, nil, []byte(`[{"op":"add","path":"/p","value":2}]`), []byte(`[{"op":"eat","path":""}]`)),
 	}
+	if spec.Patch != nil {
+		spec.PayloadMax = pick(d.t, "payload max", 0, 5, 1_000)
+	}
 	got := d.ask("Preview", func(s store.Store) (any, error) {
 		return actedOf(s.Preview(ctx(), store.Action{Do: store.ActRetry, Filter: &f}))
 	})
