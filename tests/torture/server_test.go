@@ -142,7 +142,7 @@ var poolModes = [...]string{"transaction", "", "session", ""}
 // of PgBouncer. Where PgBouncer is not installed, and in rounds without it, it returns the same DSN.
 func (r *round) pooled(dsn string) (pool *servers.Bouncer, through string, err error) {
 	mode := poolModes[(r.n-1)%len(poolModes)]
-	if mode == "" {
+	if _, short := r.program.(*served); mode == "" || short { // rounds of HTTP servers are too short for an outage of PgBouncer
 		return nil, dsn, nil
 	}
 	pool, err = servers.StartBouncer(r.Context(), dsn, &servers.BouncerOptions{Settings: map[string]string{
