@@ -28,16 +28,26 @@ func (d *duel) access() {
 	if chance(t, "revoke", 3) {
 		k.RevokedAt = 1
 	}
-	before := d.last.Access
-	got := d.each("PutKey", func(s store.Store) (any, error) { return s.PutKey(ctx(), by, k) })
-	if stored, ok := got.Value.(store.AccessKey); ok && got.Err == "" {
-		d.noteKey(before, &stored)
+	if stored, ok := d.putKey(by, k); ok && stored.RevokedAt == 0 && chance(t, "rotate", 2) {
+		stored.Hash, stored.KeepOld = hash(pick(t, "next hash", "h3", "h4")), k.KeepOld
+		d.putKey(by, stored)
 	}
 	used := some(t, "used keys", 2, func(int) string { return rapid.SampledFrom([]string{"k1", "k2", "k9"}).Draw(t, "used") })
 	d.each("UsedKeys", func(s store.Store) (any, error) { return nil, s.UsedKeys(ctx(), used) })
 	d.ask("AccessKeys", func(s store.Store) (any, error) { return s.AccessKeys(ctx()) })
 	name, fresh := pick(t, "secret", "s1", "s2", ""), hash(pick(t, "fresh", "f1", "f2"))
 	d.each("Secret", func(s store.Store) (any, error) { return s.Secret(ctx(), name, fresh) })
+}
+
+// putKey puts a key and reports whether it was stored.
+func (d *duel) putKey(by store.By, k store.AccessKey) (stored store.AccessKey, ok bool) {
+	before := d.last.Access
+	got := d.each("PutKey", func(s store.Store) (any, error) { return s.PutKey(ctx(), by, k) })
+	if stored, ok = got.Value.(store.AccessKey); !ok || got.Err != "" {
+		return stored, false
+	}
+	d.noteKey(before, &stored)
+	return stored, true
 }
 
 // noteKey counts the rotations and revocations that the run has covered.
