@@ -39,17 +39,10 @@ type outsideList struct {
 
 // listJobs answers with a page of jobs.
 func (a *API) listJobs(c *Call) error {
-	filter, err := a.jobFilter(c)
+	_, page, next, err := a.jobPage(c)
 	if err != nil {
 		return err
 	}
-	unpaged := filter
-	unpaged.From, unpaged.Limit = redrive.JobCursor{}, 0
-	page, err := a.client.List(c.Context(), filter)
-	if err != nil {
-		return err
-	}
-	next := cursorOf(page.Next, filter.Order, filterHash(unpaged))
 	if c.Outside() {
 		list, w := outsideList{Items: make([]outsideJob, len(page.Jobs)), OutsideList: OutsideList{Next: next, SearchedUntil: page.Searched}}, a.words()
 		failed, err := a.latest(c, page.Jobs)
@@ -66,6 +59,20 @@ func (a *API) listJobs(c *Call) error {
 		return err
 	}
 	return c.JSON(http.StatusOK, JobList{Items: rows, Next: next, SearchedUntil: page.Searched})
+}
+
+// jobPage reads the page of jobs that the query selects. It returns the filter, the page and the
+// cursor of the next page.
+func (a *API) jobPage(c *Call) (f redrive.JobFilter, page redrive.JobPage, next string, err error) {
+	if f, err = a.jobFilter(c); err != nil {
+		return f, page, "", err
+	}
+	unpaged := f
+	unpaged.From, unpaged.Limit = redrive.JobCursor{}, 0
+	if page, err = a.client.List(c.Context(), f); err != nil {
+		return f, page, "", err
+	}
+	return f, page, cursorOf(page.Next, f.Order, filterHash(unpaged)), nil
 }
 
 // latest returns the last failures of those jobs that may have one.

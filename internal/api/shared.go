@@ -25,17 +25,12 @@ func (a *API) SeesPayloads(c *Call) bool { return a.seesPayloads(c) }
 
 // Jobs returns the page of jobs that the query selects, its rows, and the cursor of the next page.
 func (a *API) Jobs(c *Call) (f redrive.JobFilter, rows []wire.JobRow, next string, searched job.Micros, err error) {
-	if f, err = a.jobFilter(c); err != nil {
-		return f, nil, "", 0, err
-	}
-	unpaged := f
-	unpaged.From, unpaged.Limit = redrive.JobCursor{}, 0
-	page, err := a.client.List(c.Context(), f)
+	f, page, next, err := a.jobPage(c)
 	if err != nil {
 		return f, nil, "", 0, err
 	}
 	rows, err = a.rows(c, page.Jobs)
-	return f, rows, cursorOf(page.Next, f.Order, filterHash(unpaged)), page.Searched, err
+	return f, rows, next, page.Searched, err
 }
 
 // DeadLetters returns the page of dead letters that the query selects, their number if there are
