@@ -128,6 +128,7 @@
     };
     const on = () => { if (due) changed(); tell(); };
     pause.hidden = false;
+    $("[data-again]").hidden = true;
     pause.addEventListener("click", () => {
       paused = paused ? "" : clock(Date.now());
       pause.textContent = paused ? "Go on" : "Pause";
