@@ -138,6 +138,7 @@ type frame struct {
 	Path                       string // the path and query of the page, to come back to
 	Topics                     string // the topics of events after which the page is read again; "" means none
 	Since                      string // the cursor of the newest event when the page was begun
+	Stale                      bool   // the numbers that are read once a second are from before the newest event
 	Live                       bool   // only what changes on a page that is open is written, for all readers with the same roles
 	Nonce                      string // an Idempotency-Key for the forms of the page; "" if Live
 	Now                        job.Micros
@@ -145,6 +146,8 @@ type frame struct {
 	Groups                     int   // groups with pending dead letters
 	Active                     int   // redrives that are active
 	Done                       *done // what the last action did
+
+	dead *redrive.DeadStats // read together with Pending, Groups and Active
 }
 
 // Back is the path of the page without Base, for a form that leads back to it.
@@ -164,7 +167,8 @@ func (p *Pages) frame(a *api.API, c *api.Call, section, title string) (frame, er
 	if err != nil {
 		return f, err
 	}
-	f.Pending, f.Groups, f.Active = now.Pending, now.Groups, now.Redrives
+	f.Pending, f.Groups, f.Active, f.dead = now.Pending, now.Groups, now.Redrives, &now.Dead
+	f.Stale = now.Since != last
 	if f.Live = c.R.Header.Get(liveHeader) != ""; f.Live { // messages and nonces are for one reader
 		f.Nonce = ""
 	} else {
