@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/page"
@@ -139,6 +140,12 @@ func value[T any](tb *tab, expression string) T {
 		tb.t.Fatal(err)
 	}
 	return v
+}
+
+// media sets a preference of the reader.
+func (tb *tab) media(name, preference string) {
+	tb.t.Helper()
+	call(tb, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: name, Value: preference}}})
 }
 
 // run runs actions and fails the test if one fails.
