@@ -304,7 +304,7 @@ var goTypes = newLookup(map[string]hit{
 	"png.FormatError":                  {rule: "type.image", class: InvalidInput, weight: wSaid},
 	"jpeg.UnsupportedError":            {rule: "type.image", class: InvalidInput, weight: wSaid},
 	"png.UnsupportedError":             {rule: "type.image", class: InvalidInput, weight: wSaid},
-	"runtime.TypeAssertionError":       {rule: "type.runtime", class: ValidationError, weight: wSaid},
+	"runtime.TypeAssertionError":       {rule: "type.runtime", class: ProgramError, weight: wSaid + failFast},
 	"template.ExecError":               {rule: "type.template", class: ValidationError, weight: wSaid},
 	"net.ParseError":                   {rule: "type.net.Parse", class: InvalidInput, weight: wSaid},
 	"net.AddrError":                    {rule: "type.net.Addr", class: InvalidInput, weight: wSaid},
