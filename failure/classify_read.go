@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/redrive/redrive/internal/phrase"
 	"github.com/redrive/redrive/internal/scan"
 )
 
@@ -27,8 +28,8 @@ type reader struct {
 	output [3]string // what a process wrote, by source
 
 	tokens  []scan.Token
-	matcher matcher
-	own     matcher
+	matcher phrase.Matcher
+	own     phrase.Matcher
 	adjust  []int8 // per symbol: what its place adds to evidence
 }
 
@@ -49,8 +50,8 @@ func (r *reader) release() {
 	clear(r.hits)
 	clear(r.output[:])
 	r.copy = Evidence{}
-	r.c, r.e, r.matcher.text, r.own.text, r.matcher.m, r.own.m = nil, nil, "", "", nil, nil
-	r.matcher.tokens, r.own.tokens = nil, nil
+	r.c, r.e, r.matcher.Text, r.own.Text, r.matcher.Machine, r.own.Machine = nil, nil, "", "", nil, nil
+	r.matcher.Tokens, r.own.Tokens = nil, nil
 	if cap(r.tokens) > keepScrap {
 		*r = reader{}
 	}
@@ -261,8 +262,8 @@ func (r *reader) words(code string, rank Rank, more int) {
 	}
 	from := len(r.hits)
 	r.tokens = scan.Tokens(r.tokens[:0], code)
-	r.matcher.run(r.c.builtin.machine, code, r.tokens)
-	r.adjust = append(r.adjust[:0], make([]int8, len(r.matcher.syms))...)
+	r.matcher.Run(r.c.builtin.machine, code, r.tokens)
+	r.adjust = append(r.adjust[:0], make([]int8, len(r.matcher.Syms))...)
 	r.coded = true
 	r.matches(&r.matcher, r.c.builtin)
 	r.coded = false
