@@ -30,7 +30,7 @@ var traps = map[int]string{
 	13: "a second click, a refresh, and a second operator",
 	14: "an action on a state that has moved on",
 	15: "an action by a filter that takes what came after its preview",
-	16: "streams and held answers through a proxy that buffers",
+	16: "streams and waiting requests through a proxy that buffers",
 	17: "events that are lost when a listener comes back",
 	18: "listeners that stop reading",
 	19: "tabs that take all connections of a browser",
