@@ -152,26 +152,37 @@ type stream struct {
 	call    *Call
 	control *http.ResponseController
 	frames  []byte // the frames that are written next
+	items   []events.Item
+	taken   int // the number of items that are in frames already
 }
 
+// frameGap is the least time between two writes to a listener, so that many events of a busy store
+// become one write.
+const frameGap = 10 * time.Millisecond
+
+// itemsMax is the maximum number of events that a stream takes from the hub at once.
+const itemsMax = 256
+
 func (s *stream) run(ctx context.Context, l *events.Listener) error {
-	heartbeat, again := time.NewTicker(s.o.Heartbeat), time.NewTicker(AskAgainEvery)
+	heartbeat, again, gap := time.NewTicker(s.o.Heartbeat), time.NewTicker(AskAgainEvery), time.NewTimer(frameGap)
 	defer heartbeat.Stop()
 	defer again.Stop()
+	defer gap.Stop()
 	for {
 		frames, end := s.take(ctx, l)
+		wake := l.Wake()
 		if len(frames) > 0 {
 			if err := s.write(frames); err != nil {
 				return err
 			}
 			heartbeat.Reset(s.o.Heartbeat)
+			gap.Reset(frameGap)
+			if wake = nil; len(frames) >= FramesSize {
+				wake = ready // take the next ones, but look at the other channels as well
+			}
 		}
 		if end {
 			return nil // the header is out; the listener comes back with its cursor
-		}
-		wake := l.Wake()
-		if len(frames) > 0 {
-			wake = ready // take the next ones, but look at the other channels as well
 		}
 		select {
 		case <-s.stopping:
@@ -183,11 +194,12 @@ func (s *stream) run(ctx context.Context, l *events.Listener) error {
 				return nil
 			}
 		case <-heartbeat.C:
-			if cursor, all := l.Seen(); all {
+			if cursor, all := l.Seen(); all && s.taken == len(s.items) {
 				if err := s.write([]byte("id: " + cursor.String() + "\n\n")); err != nil {
 					return err
 				}
 			}
+		case <-gap.C:
 		case <-wake:
 		}
 	}
@@ -198,11 +210,16 @@ func (s *stream) run(ctx context.Context, l *events.Listener) error {
 func (s *stream) take(ctx context.Context, l *events.Listener) (frames []byte, end bool) {
 	s.frames = s.frames[:0]
 	for len(s.frames) < FramesSize {
-		item, found, err := l.Take()
-		if err != nil || !found {
-			return s.frames, err != nil
+		if s.taken == len(s.items) {
+			var err error
+			s.taken = 0
+			if s.items, err = l.Take(s.items[:0], itemsMax); err != nil || len(s.items) == 0 {
+				return s.frames, err != nil
+			}
 		}
-		s.frames = append(s.frames, s.frame(ctx, &item)...)
+		s.frames = append(s.frames, s.frame(ctx, &s.items[s.taken])...)
+		s.items[s.taken] = events.Item{}
+		s.taken++
 	}
 	return s.frames, false
 }
@@ -222,9 +239,9 @@ func (s *stream) frame(ctx context.Context, item *events.Item) []byte {
 		}{item.Reset})
 	}
 	outside := s.call.Outside()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), FrameTime) // the frame is for other listeners, too
-	defer cancel()
 	return item.Entry.Frame(outside, func(e *event.Event) []byte {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), FrameTime) // the frame is for other listeners, too
+		defer cancel()
 		if outside {
 			o, ok := s.outsideEvent(ctx, e)
 			if !ok {
