@@ -179,6 +179,9 @@ func (h *Hub) stopIdle() {
 // Wake returns a channel that gets a value when there is something to take.
 func (l *Listener) Wake() <-chan struct{} { return l.wake }
 
+// TakeMax is a number of events to take at once.
+const TakeMax = 256
+
 // Take appends what waits for the listener to into: up to most events, or a reset. If nothing waits, it returns the reason why the hub has no more events, if any: the listener then has to
 // connect again.
 func (l *Listener) Take(into []Item, most int) ([]Item, error) {
