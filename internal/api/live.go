@@ -57,7 +57,7 @@ func (a *API) Live(c *Call) error {
 
 // notices sends notices until the client goes, the server stops or the caller may not listen any more.
 func (s *stream) notices(w *events.Watch, after event.Cursor) error {
-	heartbeat, again := time.NewTicker(s.o.Heartbeat), time.NewTicker(AskAgainEvery)
+	heartbeat, again := time.NewTicker(s.o.Heartbeat), time.NewTicker(CheckRightsEvery)
 	defer heartbeat.Stop()
 	defer again.Stop()
 	// A page asks again by itself when its stream ends; the browser must not do so as well.
