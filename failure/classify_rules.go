@@ -155,9 +155,13 @@ var builtin = sync.OnceValues(func() (*ruleset, error) {
 	if err != nil {
 		return nil, err
 	}
+	rules, problems := builtinRules()
+	if len(problems) > 0 {
+		return nil, fmt.Errorf("built-in rules: %s: %s", problems[0].Path, problems[0].Message)
+	}
 	set := &ruleset{}
-	for i, r := range builtinRules() {
-		for _, phrase := range phrase.Lines(r.phrases) {
+	for i, r := range rules {
+		for _, phrase := range r.phrases {
 			if err := b.Add(phrase, i, r.trait&identifiers != 0); err != nil {
 				return nil, fmt.Errorf("built-in rule %s: %w", r.id, err)
 			}
