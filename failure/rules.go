@@ -2,8 +2,11 @@ package failure
 
 import (
 	"embed"
+	"encoding/binary"
 	"fmt"
 	"strings"
+
+	"github.com/redrive/redrive/internal/phrase"
 )
 
 // rule is one thing that programs say in many ways: a class, how much the words
@@ -100,10 +103,54 @@ func builtinRules() ([]rule, []Problem) {
 		if err != nil {
 			problems = append(problems, Problem{name, err.Error()})
 		}
-		rules, wrong := readRules(name, string(text))
+		rules, wrong := readRules(name, string(text), false)
 		all, problems = append(all, rules...), append(problems, wrong...)
 	}
 	return append(append(all, grpcPhrases()...), errnoPhrases()...), problems
+}
+
+// builtMachine is the encoded machine of the built-in rules. Its first eight bytes are rulesSum of the rules
+// that it was made from. "make docs" makes it anew, and a test compares it.
+//
+//go:embed rules/machine.bin
+var builtMachine []byte
+
+// rulesSum returns a checksum of the built-in rules.
+func rulesSum(rules []rule) uint64 {
+	h := uint64(hashStart)
+	for i := range rules {
+		h = mix(h ^ uint64(rules[i].trait&identifiers))
+		for _, p := range rules[i].phrases {
+			h = hashPart(h, p)
+		}
+	}
+	return h
+}
+
+// machineOf returns the machine of the built-in rules: the stored one, or, if the rules have changed since it
+// was made, a new one, which takes a tenth of a second.
+func machineOf(rules []rule) (*phrase.Machine, error) {
+	if len(builtMachine) >= 8 && binary.LittleEndian.Uint64(builtMachine) == rulesSum(rules) {
+		if m, err := phrase.Decode(builtMachine[8:]); err == nil {
+			return m, nil
+		}
+	}
+	return buildMachine(rules)
+}
+
+func buildMachine(rules []rule) (*phrase.Machine, error) {
+	b, err := phrase.NewBuilder()
+	if err != nil {
+		return nil, err
+	}
+	for i, r := range rules {
+		for _, text := range r.phrases {
+			if err := b.Add(text, i, r.trait&identifiers != 0); err != nil {
+				return nil, fmt.Errorf("built-in rule %s: %w", r.id, err)
+			}
+		}
+	}
+	return b.Freeze(), nil
 }
 
 // grpcPhrases are the statuses of gRPC as texts give them: "code = Unavailable",

@@ -1,6 +1,9 @@
 package failure
 
 import (
+	"bytes"
+	"encoding/binary"
+	"flag"
 	"fmt"
 	"os"
 	"slices"
@@ -137,7 +140,7 @@ func TestRules_MistakesHaveALineAndACure(t *testing.T) {
 		"a.b NetworkTimeout strong\n\tlost (link\n":                 "x.rules:2: phrase \"lost (link\": a parenthesis is not closed",
 		"a.b NetworkTimeout strong\nc.d NotFound said\n\tlost it\n": "x.rules:2: rule a.b has no phrases",
 	} {
-		_, problems := readRules("x.rules", text)
+		_, problems := readRules("x.rules", text, true)
 		got := ""
 		for _, p := range problems {
 			got += p.Path + ": " + p.Message + "\n"
@@ -158,6 +161,46 @@ func TestRules_EveryFileIsRead(t *testing.T) {
 	for _, e := range entries {
 		if !slices.Contains(subjects, strings.TrimSuffix(e.Name(), ".rules")) {
 			t.Errorf("rules/%s is not in the list of subjects in rules.go, so it is not read", e.Name())
+		}
+	}
+}
+
+var updateMachine = flag.Bool("update", false, "write rules/machine.bin anew")
+
+// The stored machine is the one that the rules give.
+func TestRules_TheStoredMachineIsCurrent(t *testing.T) {
+	t.Parallel()
+	rules, _ := builtinRules()
+	m, err := buildMachine(rules)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := append(binary.LittleEndian.AppendUint64(nil, rulesSum(rules)), m.Encode()...)
+	if *updateMachine {
+		if err := os.WriteFile("rules/machine.bin", want, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if !bytes.Equal(builtMachine, want) {
+		t.Errorf("failure/rules/machine.bin (%d bytes) was made from other rules (now %d bytes); make it anew: make docs", len(builtMachine), len(want))
+	}
+}
+
+func BenchmarkFirstFailure(b *testing.B) {
+	for b.Loop() {
+		rules, _ := builtinRules()
+		if _, err := machineOf(rules); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkBuildMachine(b *testing.B) {
+	for b.Loop() {
+		rules, _ := builtinRules()
+		if _, err := buildMachine(rules); err != nil {
+			b.Fatal(err)
 		}
 	}
 }
