@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -195,6 +196,48 @@ func TestTrap15_AWideActionKeepsToItsPreview(t *testing.T) {
 
 // proves: D8
 //
+// Retries of operators are not counted together with those of the owner.
+func TestD8_OnlyTheOwnersRetriesCount(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, func(c *redrive.Config, o *server.Options) {
+		as(c, o)
+		o.Kinds = map[string]server.KindOptions{"k": {Owner: server.OwnerRules{Retry: true, MaxRetries: 2}}}
+	})
+	const ann, ops = "X-Test-Caller: submit/ann", "X-Test-Caller: operate"
+	s.ok("POST", "/api/jobs", `{"kind":"k","payload":{}}`, nil, ann)
+	s.fail()
+	for i, row := range []struct {
+		by    string
+		retry bool // whether the owner may retry then
+	}{{ops, true}, {ops, true}, {ann, true}, {ops, true}, {ann, false}, {ops, false}} {
+		s.ok("POST", "/api/jobs/1/retry", "", nil, row.by)
+		if err := s.client.RunUntilEmpty(s.Context()); err != nil {
+			t.Fatal(err)
+		}
+		var v struct{ Can []string }
+		if s.ok("GET", "/api/jobs/1", "", &v, ann); slices.Contains(v.Can, "retry") != row.retry {
+			t.Errorf("after retry %d: the owner can %q, want a retry: %t", i+1, v.Can, row.retry)
+		}
+		if !row.retry {
+			s.refused("owner-may-not", "POST", "/api/jobs/1/retry", "", ann)
+			s.refused("owner-may-not", "POST", "/api/admin/dlq/1/retry", "", ann)
+		}
+	}
+	var log struct {
+		Items []struct{ Actor, Owner string }
+	}
+	s.ok("GET", "/api/audit?target=1&action=job.retry", "", &log, ops)
+	owners := []string{}
+	for _, row := range log.Items {
+		owners = append(owners, row.Owner)
+	}
+	if want := []string{"", "ann", "", "ann", "", ""}; !slices.Equal(owners, want) {
+		t.Errorf("the audit log has the retries of the owners %q, want %q", owners, want)
+	}
+}
+
+// proves: D8
+//
 // An owner does with its own jobs what the configuration of the kind allows, and nothing else.
 func TestD8_WhatAnOwnerMayDo(t *testing.T) {
 	t.Parallel()
@@ -269,7 +312,7 @@ func TestQ11_AnAnswerIsHeldUntilTheJobHasEnded(t *testing.T) {
 	}()
 	s.fail()
 	if state := <-held; state != "dead" {
-		t.Errorf("the held answer has the state %s, want dead", state)
+		t.Errorf("the answer of the waiting request has the state %s, want dead", state)
 	}
 	late := s.submit(`{"kind":"k","payload":1,"delay_ms":3600000}`)
 	go func() {
@@ -287,6 +330,6 @@ func TestQ11_AnAnswerIsHeldUntilTheJobHasEnded(t *testing.T) {
 	}
 	s.server.Stop()
 	if state := <-held; state != "waiting" {
-		t.Errorf("at the stop of the server the held answer has the state %s, want waiting at once", state)
+		t.Errorf("when the server stopped, the waiting request was answered with the state %s, want waiting", state)
 	}
 }

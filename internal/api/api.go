@@ -89,6 +89,7 @@ type API struct {
 	standings kept[Standing]
 	exports   exports
 	hub       *events.Hub
+	watches   *events.Watches
 	streams   streams
 	writes    writes
 }
@@ -111,13 +112,14 @@ func New(stopping <-chan struct{}, client *redrive.Client, o Options) *API {
 	if o.Now == nil {
 		o.Now = systemNow
 	}
-	return &API{hub: events.New(client, o.Logger), client: client, o: o, stopping: stopping, waiters: &waiters{client: client, byJob: make(map[job.ID]map[chan struct{}]bool)}}
+	hub := events.New(client, o.Logger)
+	return &API{hub: hub, watches: events.NewWatches(hub), client: client, o: o, stopping: stopping, waiters: &waiters{client: client, byJob: make(map[job.ID]map[chan struct{}]bool)}}
 }
 
 // Listeners returns the number of streams of events that are open.
 func (a *API) Listeners() int { return a.streams.count() }
 
-// Held returns the number of answers that are held until their job has ended.
+// Held returns the number of requests that wait until their job has ended.
 func (a *API) Held() int { return a.waiters.count() }
 
 // Stop ends all streams of events.

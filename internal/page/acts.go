@@ -56,6 +56,13 @@ func (p *Pages) doOnJob(a *api.API, c *api.Call, id job.ID, do string, in url.Va
 	if was := in.Get("death"); was != "" && was != "0" && (d.Letter == nil || was != strconv.FormatInt(d.Letter.Death, 10)) {
 		return done{}, api.StateMoved.New("job %d has died again since the page was loaded", id)
 	}
+	by.Seen = &redrive.Seen{} // the store compares it again in the transaction of the action
+	if in.Get("state") != "" {
+		by.Seen.State = &j.State
+	}
+	if in.Get("life") != "" {
+		by.Seen.Life = &j.Life
+	}
 	letter := func(act redrive.Act, said string) (done, error) {
 		action := redrive.Action{Do: act, IDs: []job.ID{id}, Note: in.Get("reason")}
 		if act == redrive.ActIgnore {
@@ -95,6 +102,7 @@ func (p *Pages) doOnJob(a *api.API, c *api.Call, id job.ID, do string, in url.Va
 	case "reopen":
 		return letter(redrive.ActReopen, "pending again")
 	case "note":
+		by.Seen = nil
 		_, err := client.AddNote(ctx, by, redrive.Note{Job: id, What: redrive.PlainNote, Text: in.Get("text")})
 		return done{Text: "The note is added."}, err
 	}

@@ -39,17 +39,17 @@ var overrides = map[string]string{
 	// Numbers without gaps, in the order of commits: the row that counts them is
 	// locked until the end of the transaction.
 	"insAudit": `WITH number AS (UPDATE redrive_meta SET value = value + 1 WHERE key = 'audit' RETURNING value)
-		INSERT INTO redrive_audit (seq, at, actor, action, target, reason, before, after, via)
-		SELECT value, $1, $2, $3, $4, $5, $6, $7, $8 FROM number`,
+		INSERT INTO redrive_audit (seq, at, actor, action, target, reason, before, after, via, owner)
+		SELECT value, $1, $2, $3, $4, $5, $6, $7, $8, $9 FROM number`,
 	"insRedrive": `WITH number AS (UPDATE redrive_meta SET value = value + 1 WHERE key = 'redrives' RETURNING value)
 		INSERT INTO redrive_redrives (id, spec, policy, state, by, reason, created_at, last_at, key)
 		SELECT value, $1, $2, $3, $4, $5, $6, $6, $7 FROM number RETURNING id`,
 
 	// The order begins with the column of the index. So the planner cannot choose to walk
 	// over the primary key, which would take long for somebody who has done little.
-	"walkAuditActor": `SELECT seq, at, actor, action, target, reason, before, after, via FROM redrive_audit
+	"walkAuditActor": `SELECT seq, at, actor, action, target, reason, before, after, via, owner FROM redrive_audit
 		WHERE actor >= $1 AND (actor, seq) < ($1, $2) ORDER BY actor DESC, seq DESC`,
-	"walkAuditTarget": `SELECT seq, at, actor, action, target, reason, before, after, via FROM redrive_audit
+	"walkAuditTarget": `SELECT seq, at, actor, action, target, reason, before, after, via, owner FROM redrive_audit
 		WHERE target = $1 AND substr(target, 1, 256) >= substr($1, 1, 256)
 		AND (substr(target, 1, 256), seq) < (substr($1, 1, 256), $2) ORDER BY substr(target, 1, 256) DESC, seq DESC`,
 
@@ -113,28 +113,31 @@ var besideOthers = map[string]string{
 		coalesce((SELECT value FROM redrive_meta WHERE key = 'deaths'), 0)),
 		(SELECT died_at FROM redrive_dead ORDER BY death DESC LIMIT 1)`,
 	"pickAgain": `SELECT x.*, ` + overtaken + ` FROM (SELECT ` + sqlstore.PickColumns + `, ` + `j.` + writtenBy + `
-		FROM ` + eachID + ` CROSS JOIN redrive_jobs j WHERE j.id BETWEEN i.value::bigint AND i.value::bigint) x`,
+		FROM redrive_jobs j WHERE j.id = ANY(` + theIDs + `)) x`,
 	"moveCancelled": `WITH d AS (
-		DELETE FROM redrive_jobs j USING ` + eachID + ` WHERE j.id BETWEEN i.value::bigint AND i.value::bigint AND j.state <> 3
+		DELETE FROM redrive_jobs j WHERE j.id = ANY(` + theIDs + `) AND j.state <> 3
 		RETURNING j.id, j.lane, j.priority, j.token, j.life, j.attempts, j.crashes, j.deferrals, j.snoozes, j.interrupts,
 			j.created_at, j.life_at, j.claimed_at, j.holder, j.owner, j.correlation, j.key, j.batch)
 		INSERT INTO redrive_done (job, lane, state, priority, token, life, attempts, crashes, deferrals, snoozes, interrupts,
 			created_at, life_at, claimed_at, finished_at, holder, owner, correlation, key, batch)
 		SELECT id, lane, 6, priority, token, life, attempts, crashes, deferrals, snoozes, interrupts,
 			created_at, life_at, claimed_at, $2::bigint, holder, owner, correlation, key, batch FROM d ORDER BY id`,
-	"delCancelledBodies": `DELETE FROM redrive_bodies b USING ` + eachID + ` WHERE b.job BETWEEN i.value::bigint AND i.value::bigint`,
+	"delCancelledBodies": `DELETE FROM redrive_bodies WHERE job = ANY(` + theIDs + `)`,
 	"walkRetries": `SELECT ` + sqlstore.ListLive + ` FROM redrive_jobs j JOIN redrive_lanes l ON l.id = j.lane
 		WHERE j.state = 2 AND j.run_at > $1 ORDER BY j.run_at, j.id LIMIT $2`,
 	"walkRetriesAt": `SELECT ` + sqlstore.ListLive + ` FROM redrive_jobs j JOIN redrive_lanes l ON l.id = j.lane
 		WHERE j.state = 2 AND j.run_at = $1 AND j.id > $2 ORDER BY j.id LIMIT $3`,
-	"selPlace": `SELECT state, token FROM (SELECT 1 AS place, state, token FROM redrive_jobs WHERE id = $1
-		UNION ALL SELECT 2, state, token FROM (SELECT state, token FROM redrive_done WHERE job = $1 ORDER BY seq DESC LIMIT 1) d
-		UNION ALL SELECT 3, 5, token FROM redrive_dead WHERE job = $1 AND revived = 0) p ORDER BY place LIMIT 1`,
+	"selPlace": `SELECT state, token, life FROM (SELECT 1 AS place, state, token, life FROM redrive_jobs WHERE id = $1
+		UNION ALL SELECT 2, state, token, life FROM (SELECT state, token, life FROM redrive_done WHERE job = $1 ORDER BY seq DESC LIMIT 1) d
+		UNION ALL SELECT 3, 5, token, life FROM redrive_dead WHERE job = $1 AND revived = 0) p ORDER BY place LIMIT 1`,
 }
 
 // unfoldedFigures adds the figures of events that are not folded yet to a statement that reads
 // figures from the time $2 until $3.
 const unfoldedFigures = ` UNION ALL SELECT e.at, -1, e.figures FROM ` + unfolded + ` e WHERE e.figures IS NOT NULL AND e.at >= $2 AND e.at < $3`
+
+// theIDs are the ids of a JSON array as an array of PostgreSQL.
+const theIDs = `translate($1::text, '[]', '{}')::bigint[]`
 
 // eachID are the ids of a JSON array, each a row of i.
 const eachID = `json_array_elements_text($1::text::json) i(value)`
