@@ -13,6 +13,7 @@ import (
 
 	"github.com/redrive/redrive"
 	"github.com/redrive/redrive/event"
+	"github.com/redrive/redrive/internal/joblink"
 	"github.com/redrive/redrive/internal/words"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store"
@@ -24,12 +25,12 @@ type moment struct {
 }
 
 // momentOf returns a time as a page shows it. The zero time is shown as "-".
-func momentOf(now, at job.Micros) moment {
+func momentOf(zone *time.Location, now, at job.Micros) moment {
 	if at == 0 {
 		return moment{Text: "-"}
 	}
-	t := at.Time().UTC()
-	return moment{ISO: t.Format(time.RFC3339), Exact: t.Format("Mon 2 Jan 2006, 15:04:05 UTC"), Text: words.Away(at, now)}
+	exact := at.Time().In(zone).Format("Mon 2 Jan 2006, 15:04:05 ") + zoneName(zone, at)
+	return moment{ISO: at.Time().UTC().Format(time.RFC3339), Exact: exact, Text: words.Away(at, now)}
 }
 
 // badge is a state with the symbol that stands beside its word.
@@ -61,11 +62,12 @@ func badgeOf(word string) badge {
 	return b
 }
 
-// funcs returns the functions of the templates.
-func (p *Pages) funcs() template.FuncMap {
+// funcs returns the functions of the templates. Times are written in the zone.
+func (p *Pages) funcs(zone *time.Location) template.FuncMap {
 	return template.FuncMap{
 		"asset":     func(name string) string { return p.o.Base + p.assets[name].path },
-		"when":      momentOf,
+		"when":      func(now, at job.Micros) moment { return momentOf(zone, now, at) },
+		"links":     func(j *job.Job, now job.Micros) []joblink.Link { return joblink.Of(p.o.Links, j, now) },
 		"badge":     badgeOf,
 		"loud":      func(word string) badge { b := badgeOf(word); b.Loud = true; return b },
 		"number":    words.Number,
@@ -84,7 +86,7 @@ func (p *Pages) funcs() template.FuncMap {
 		"state":     func(g redrive.Group) string { return string(g.State()) },
 		"spark":     sparkOf,
 		"kinds":     func() string { return eventKinds },
-		"clock":     func(at job.Micros) string { return at.Time().UTC().Format("15:04:05") },
+		"clock":     func(at job.Micros) string { return at.Time().In(zone).Format("15:04:05") },
 		"len64":     func(list any) int64 { return int64(reflect.ValueOf(list).Len()) },
 		"states":    func() []string { return queueStates },
 		"dict":      dict,

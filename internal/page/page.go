@@ -17,15 +17,16 @@ import (
 	"fmt"
 	"hash/fnv"
 	"html/template"
-	"io/fs"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/redrive/redrive"
 	"github.com/redrive/redrive/internal/api"
+	"github.com/redrive/redrive/internal/joblink"
 	"github.com/redrive/redrive/internal/words"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/server/access"
@@ -47,6 +48,8 @@ type Options struct {
 	Base string
 	// Environment is a word about the installation, such as production, which every page shows.
 	Environment string
+	// Links are the templates of links from the page of a job.
+	Links []joblink.Template
 	// Version is the version of the program.
 	Version string
 	// Logins says that people log in with an access key.
@@ -56,11 +59,13 @@ type Options struct {
 // Pages answers the requests of the table of pages. It is safe for concurrent use.
 type Pages struct {
 	o      Options
-	byName map[string]*template.Template
 	assets map[string]asset
 
 	mu     sync.Mutex
 	secret []byte // signs the messages about actions; nil until it is read
+
+	zones  sync.Mutex
+	byZone map[string]map[string]*template.Template // by the name of the time zone, and of the page
 }
 
 // asset is a file that pages refer to by a name with the hash of its content.
@@ -71,7 +76,7 @@ type asset struct {
 
 // New makes the pages.
 func New(o Options) (*Pages, error) {
-	p := &Pages{o: o, byName: make(map[string]*template.Template), assets: make(map[string]asset)}
+	p := &Pages{o: o, byZone: make(map[string]map[string]*template.Template), assets: make(map[string]asset)}
 	for name, media := range map[string]string{"page.css": "text/css; charset=utf-8", "page.js": "text/javascript; charset=utf-8", "mark.svg": "image/svg+xml"} {
 		body, err := assetFiles.ReadFile("assets/" + name)
 		if err != nil {
@@ -83,27 +88,8 @@ func New(o Options) (*Pages, error) {
 		path := fmt.Sprintf("/ui/assets/%s-%x.%s", stem, hash.Sum64(), ext)
 		p.assets[name] = asset{path: path, media: media, body: body}
 	}
-	parts, err := template.New("").Funcs(p.funcs()).ParseFS(templateFiles, "templates/layout.html", "templates/parts.html")
-	if err != nil {
-		return nil, fmt.Errorf("page: %w", err)
-	}
-	files, err := fs.Glob(templateFiles, "templates/*.html")
-	if err != nil {
-		return nil, fmt.Errorf("page: %w", err)
-	}
-	for _, file := range files {
-		name := strings.TrimSuffix(strings.TrimPrefix(file, "templates/"), ".html")
-		if name == "layout" || name == "parts" {
-			continue
-		}
-		t, err := parts.Clone()
-		if err == nil {
-			t, err = t.ParseFS(templateFiles, file)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("page: template %s: %w", name, err)
-		}
-		p.byName[name] = t
+	if _, err := p.templates(time.UTC); err != nil {
+		return nil, err
 	}
 	return p, nil
 }
@@ -123,10 +109,11 @@ type frame struct {
 	Topics                     string // the topics of events after which the page is read again; "" means none
 	Nonce                      string // an Idempotency-Key for the forms of the page
 	Now                        job.Micros
-	Pending                    int64 // dead letters that nobody has dealt with
-	Groups                     int   // groups with pending dead letters
-	Active                     int   // redrives that are active
-	Done                       *done // what the last action did
+	Zone                       *time.Location // in which the page shows times
+	Pending                    int64          // dead letters that nobody has dealt with
+	Groups                     int            // groups with pending dead letters
+	Active                     int            // redrives that are active
+	Done                       *done          // what the last action did
 }
 
 // Back is the path of the page without Base, for a form that leads back to it.
@@ -156,15 +143,23 @@ func (p *Pages) bare(c *api.Call, section, title string) frame {
 	return frame{
 		Title: title, Section: section, Base: p.o.Base, Environment: p.o.Environment, Version: p.o.Version, Logins: p.o.Logins && c.Caller.Key != "",
 		Actor: c.Caller.Actor, Roles: strings.Join(c.Caller.Roles.Names(), ", "), Path: c.R.URL.RequestURI(), Nonce: rand.Text(),
-		MayOperate: c.Caller.Roles.Any(access.Operate), MayAdminister: c.Caller.Roles.Any(access.Administer),
+		Zone: zoneOf(c.R), MayOperate: c.Caller.Roles.Any(access.Operate), MayAdminister: c.Caller.Roles.Any(access.Administer),
 	}
 }
 
 // write answers with a page. The template is executed before the first byte is sent, so that a
 // mistake in it is an error and not half a page.
 func (p *Pages) write(w http.ResponseWriter, status int, name string, view any) error {
+	zone := time.UTC
+	if v, ok := view.(zoned); ok && v.zone() != nil {
+		zone = v.zone()
+	}
+	templates, err := p.templates(zone)
+	if err != nil {
+		return err
+	}
 	var out bytes.Buffer
-	if err := p.byName[name].ExecuteTemplate(&out, "layout", view); err != nil {
+	if err := templates[name].ExecuteTemplate(&out, "layout", view); err != nil {
 		return fmt.Errorf("page %s: %w", name, err)
 	}
 	h := w.Header()

@@ -73,7 +73,17 @@
   const apply = (t) => { if (t === "light" || t === "dark") root.dataset.theme = t; else delete root.dataset.theme; };
   apply(saved());
   addEventListener("DOMContentLoaded", () => {
-    const theme = document.querySelector(".theme");
+    const [theme, zone] = document.querySelectorAll(".theme");
+    if (zone) { // the server writes times in the zone that a cookie names
+      zone.hidden = false;
+      zone.addEventListener("click", (e) => {
+        const set = e.target.dataset.zoneSet;
+        if (set === undefined) return;
+        const name = set && Intl.DateTimeFormat().resolvedOptions().timeZone;
+        document.cookie = `redrive_zone=${encodeURIComponent(name)}; path=/; SameSite=Lax; max-age=${name ? 31536000 : 0}`;
+        location.reload();
+      });
+    }
     if (theme) {
       theme.hidden = false;
       const buttons = [...theme.querySelectorAll("[data-theme-set]")];
