@@ -100,3 +100,12 @@ func (c *Client) checkPayload(ctx context.Context, ids []JobID, payload []byte) 
 	}
 	return c.checkContent(0, j.Kind, payload)
 }
+
+// PayloadSchema returns the text of the schema by which the payloads of a kind are checked. It is nil
+// if the kind has no check, or one without a text.
+func (c *Client) PayloadSchema(kind string) []byte {
+	if s, ok := c.config.PayloadChecks[kind].(interface{ Text() []byte }); ok {
+		return s.Text()
+	}
+	return nil
+}

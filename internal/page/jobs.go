@@ -143,36 +143,3 @@ func (p *Pages) jobTabs(a *api.API, c *api.Call, f *redrive.JobFilter) ([]jobTab
 	}
 	return tabs, nil
 }
-
-// find leads to what a text names: a job by its id, or a list of what can be found fast.
-func (p *Pages) find(a *api.API, c *api.Call) error {
-	text := strings.TrimSpace(c.R.URL.Query().Get("q"))
-	if id, err := job.ParseID(text); err == nil {
-		if _, err := a.Client().Get(c.Context(), id); err == nil {
-			return p.to(c, "/ui/jobs/"+id.String())
-		}
-	}
-	name, value, named := strings.Cut(text, ":")
-	if named {
-		for _, known := range jobFilters {
-			if name == known {
-				return p.to(c, "/ui/jobs?"+url.Values{name: {strings.TrimSpace(value)}}.Encode())
-			}
-		}
-	}
-	for _, by := range [...]string{"correlation", "owner"} {
-		f := redrive.JobFilter{Limit: 1}
-		if by == "owner" {
-			f.Owner = text
-		} else {
-			f.Correlation = text
-		}
-		if text == "" || len(text) > job.TextMax {
-			break
-		}
-		if page, err := a.Client().List(c.Context(), f); err == nil && len(page.Jobs) > 0 {
-			return p.to(c, "/ui/jobs?"+url.Values{by: {text}}.Encode())
-		}
-	}
-	return p.to(c, "/ui/jobs?"+url.Values{"text": {text}}.Encode())
-}

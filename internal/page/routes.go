@@ -34,6 +34,11 @@ func (p *Pages) Routes() []api.Route {
 		get("/ui/workers", "pageWorkers", p.workers),
 		get("/ui/audit", "pageAudit", p.audit, in("query", "actor"), in("query", "action"), in("query", "target"), in("query", "before")),
 		get("/ui/find", "pageFind", p.find, in("query", "q")),
+		get("/ui/schedules", "pageSchedules", p.schedules),
+		get("/ui/charts", "pageCharts", p.charts, in("query", "window"), in("query", "by"), in("query", "kind"), in("query", "queue")),
+		get("/ui/policy", "pagePolicy", p.policy, in("query", "kind"), in("query", "error"), in("query", "show")),
+		get("/ui/events", "pageEvents", p.events, in("query", "type"), in("query", "kind"), in("query", "queue"), in("query", "owner"), in("query", "job"), in("query", "before")),
+		get("/ui/new", "pageNewJob", p.askNewJob, in("query", "kind"), in("query", "from")),
 
 		post("/ui/jobs/{id}/{act}", "pageActOnJob", p.actOnJob, id, in("path", "act")),
 		post("/ui/groups/{fp}/{act}", "pageActOnGroup", p.actOnGroup, fp, in("path", "act")),
@@ -41,6 +46,11 @@ func (p *Pages) Routes() []api.Route {
 		post("/ui/queues/{name}/{act}", "pageActOnQueue", p.actOnQueue, name, in("path", "act")),
 		post("/ui/workers/{name}/{act}", "pageActOnWorker", p.actOnWorker, name, in("path", "act")),
 	}
+	ask := post("/ui/policy", "pageAskPolicy", p.askPolicy)
+	ask.Roles = access.View
+	add := post("/ui/new", "pageAddJob", p.addJob)
+	add.Roles = access.Submit | access.Operate
+	routes = append(routes, ask, add, post("/ui/schedules/{name}/{act}", "pageActOnSchedule", p.actOnSchedule, name, in("path", "act")))
 	for _, do := range []redrive.RedriveOp{redrive.RedrivePause, redrive.RedriveResume, redrive.RedriveProceed, redrive.RedriveCancel} {
 		routes = append(routes, post("/ui/redrives/{n}/"+string(do), "page"+string(do)+"Redrive", p.controlRedrive(do), n))
 	}
