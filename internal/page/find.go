@@ -18,8 +18,8 @@ import (
 type findView struct {
 	frame
 	Text   string
-	Places []place
-	Slow   []place // searches that look at one job after the other
+	Places []*place
+	Slow   []*place // searches that look at one job after the other
 }
 
 // place is where something was looked for.
@@ -30,6 +30,9 @@ type place struct {
 	Searched   job.Micros // how far back the search came, if it has not come to the end
 	Onward     string     // the path at which the search goes on
 }
+
+// Title is the heading of the place.
+func (p *place) Title() string { return capital(words.Clean(p.Name)) }
 
 // foundMax is how many jobs of a place are shown; lookUps is in how many kinds a key is looked up.
 const (
@@ -108,7 +111,7 @@ func (v *findView) fast(a *api.API, c *api.Call) error {
 	if id, err := job.ParseID(text); err == nil {
 		j, err := client.Get(ctx, id)
 		if err == nil {
-			v.Places = append(v.Places, place{Name: "id", Path: "/ui/jobs/" + id.String(), Rows: []job.Job{j}})
+			v.Places = append(v.Places, &place{Name: "id", Path: "/ui/jobs/" + id.String(), Rows: []job.Job{j}})
 		} else if !errors.Is(err, redrive.ErrNotFound) {
 			return err
 		}
@@ -133,7 +136,7 @@ func (v *findView) fast(a *api.API, c *api.Call) error {
 			return err
 		}
 		if len(rows) > 0 {
-			v.Places = append(v.Places, place{Name: "key", Path: "/ui/jobs/" + rows[0].ID.String(), Rows: rows})
+			v.Places = append(v.Places, &place{Name: "key", Path: "/ui/jobs/" + rows[0].ID.String(), Rows: rows})
 		}
 	}
 	for _, by := range [...]string{"correlation", "owner"} {
@@ -149,7 +152,7 @@ func (v *findView) fast(a *api.API, c *api.Call) error {
 			return err
 		}
 		if len(page.Jobs) > 0 {
-			v.Places = append(v.Places, place{Name: by, Path: "/ui/jobs?" + url.Values{by: {text}}.Encode(), Rows: page.Jobs, More: !page.Next.IsZero()})
+			v.Places = append(v.Places, &place{Name: by, Path: "/ui/jobs?" + url.Values{by: {text}}.Encode(), Rows: page.Jobs, More: !page.Next.IsZero()})
 		}
 	}
 	return v.names(a, c, kinds)
@@ -158,17 +161,17 @@ func (v *findView) fast(a *api.API, c *api.Call) error {
 // names looks for a cause, a kind and a queue.
 func (v *findView) names(a *api.API, c *api.Call, kinds []string) error {
 	if groups, err := a.Client().Groups(c.Context(), redrive.GroupFilter{Group: v.Text, Limit: 1}); err == nil && len(groups.Groups) > 0 {
-		v.Places = append(v.Places, place{Name: "cause", Path: "/ui/groups/" + url.PathEscape(v.Text)})
+		v.Places = append(v.Places, &place{Name: "cause", Path: "/ui/groups/" + url.PathEscape(v.Text)})
 	}
 	if slices.Contains(kinds, v.Text) {
-		v.Places = append(v.Places, place{Name: "kind", Path: "/ui/jobs?" + url.Values{"kind": {v.Text}}.Encode()})
+		v.Places = append(v.Places, &place{Name: "kind", Path: "/ui/jobs?" + url.Values{"kind": {v.Text}}.Encode()})
 	}
 	queues, err := a.Queues(c.Context())
 	if err != nil {
 		return err
 	}
 	if slices.ContainsFunc(queues, func(q api.QueueOut) bool { return q.Name == v.Text }) {
-		v.Places = append(v.Places, place{Name: "queue", Path: "/ui/jobs?" + url.Values{"queue": {v.Text}}.Encode()})
+		v.Places = append(v.Places, &place{Name: "queue", Path: "/ui/jobs?" + url.Values{"queue": {v.Text}}.Encode()})
 	}
 	return nil
 }
@@ -185,7 +188,7 @@ func (v *findView) slow(a *api.API, c *api.Call) error {
 		if err != nil {
 			return err
 		}
-		pl := place{Name: name, Path: "/ui/jobs?" + query.Encode(), Rows: page.Jobs, More: !page.Next.IsZero(), Searched: page.Searched}
+		pl := &place{Name: name, Path: "/ui/jobs?" + query.Encode(), Rows: page.Jobs, More: !page.Next.IsZero(), Searched: page.Searched}
 		pl.Onward = pl.Path
 		v.Slow = append(v.Slow, pl)
 		return nil

@@ -75,7 +75,7 @@ func (p *Pages) funcs(zone *time.Location) template.FuncMap {
 		"clean":      words.Clean,
 		"slot":       slotTime,
 		"priorities": func() []string { return []string{"1", "2", "3", "4"} },
-		"block":      func(s string) string { return words.CleanBlock(s) },
+		"cleanLines": func(s string) string { return words.CleanBlock(s) },
 		"lines":      func(b []byte) string { return words.CleanBlock(string(b)) },
 		"short":      func(n int, s string) string { return words.Shorten(words.Clean(words.FirstLine(s)), n) },
 		"dollars":    words.Dollars,

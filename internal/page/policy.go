@@ -1,6 +1,7 @@
 package page
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -33,6 +34,7 @@ type policyView struct {
 	Shown      string // the name of the policy whose source is shown
 	In         questionForm
 	Answer     *wire.Ruling
+	Decided    string // the decision in one line
 	Answered   badge
 	Waits      []waitRow
 	End        string // how the job ends if it goes on failing
@@ -69,7 +71,7 @@ const (
 
 func (p *Pages) policy(a *api.API, c *api.Call) error {
 	query := c.R.URL.Query()
-	return p.writePolicy(a, c, questionForm{Kind: query.Get("kind"), Error: query.Get("error"), Attempt: "1"}, http.StatusOK, false)
+	return p.writePolicy(a, c, questionForm{Kind: query.Get("kind"), Error: query.Get("error"), Attempt: "1"}, http.StatusOK, query.Get("error") != "")
 }
 
 // askPolicy answers what the policy decides about the error of a form. Nothing is stored.
@@ -192,6 +194,7 @@ func (v *policyView) ask(a *api.API) error {
 		return nil
 	}
 	v.Answer = &r
+	v.Decided = capital(cmp.Or(r.Held, r.Reason))
 	v.Answered = badgeOf(job.Dead.String())
 	if d, err := policy.ParseRecord(r.Decision); err == nil && d.Action == policy.Retry.String() {
 		v.Answered = badgeOf(job.Retrying.String())
@@ -212,7 +215,7 @@ func (v *policyView) waits(a *api.API, q api.QuestionIn) {
 		}
 		d, err := policy.ParseRecord(r.Decision)
 		if err != nil || d.Action != policy.Retry.String() {
-			v.End = r.Reason
+			v.End = strings.TrimPrefix(r.Reason, "dead: ")
 			break
 		}
 		wait := time.Duration(d.Wait) * time.Microsecond
@@ -254,4 +257,12 @@ func (v *policyView) Longest() string {
 		}
 	}
 	return text
+}
+
+// capital writes the first letter of a sentence large.
+func capital(text string) string {
+	if text == "" {
+		return ""
+	}
+	return strings.ToUpper(text[:1]) + text[1:]
 }

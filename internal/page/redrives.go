@@ -63,7 +63,7 @@ type redriveView struct {
 	frame
 	Row    redriveRow
 	Facts  words.Facts
-	Shares []stopShare
+	Shares []*stopShare
 	Acts   []act
 }
 
@@ -92,7 +92,7 @@ func (p *Pages) redrive(a *api.API, c *api.Call) error {
 	v.Heading = fmt.Sprintf("Redrive %d", r.ID)
 	v.Lead = v.Row.Standing + "."
 	if r.Live == nil {
-		v.Shares = []stopShare{stopShareOf("failed again by the same cause", r.Again, r.Answered, r.StopShare)}
+		v.Shares = []*stopShare{stopShareOf("failed again by the same cause", r.Again, r.Answered, r.StopShare)}
 	}
 	v.Acts = redriveActs(&r, f.MayOperate)
 	return p.write(c.W, http.StatusOK, "redrive", &v)
@@ -106,8 +106,8 @@ func redriveOf(a *api.API, c *api.Call) (redrive.Redrive, error) {
 	return a.Client().GetRedrive(c.Context(), n)
 }
 
-func stopShareOf(name string, n, of int64, limit float64) stopShare {
-	s := stopShare{Name: name, N: n, Of: of, Limit: 100 * limit, Bounded: limit < 1, Verdict: "no result yet"}
+func stopShareOf(name string, n, of int64, limit float64) *stopShare {
+	s := &stopShare{Name: name, N: n, Of: of, Limit: 100 * limit, Bounded: limit < 1, Verdict: "no result yet"}
 	if of > 0 {
 		s.Percent = 100 * float64(n) / float64(of)
 		s.Verdict = "below the limit"
@@ -118,6 +118,9 @@ func stopShareOf(name string, n, of int64, limit float64) stopShare {
 	s.BarWidth = min(100, s.Percent)
 	return s
 }
+
+// Desc is the share and its limit in a sentence.
+func (s *stopShare) Desc() string { return words.StopShare(s.N, s.Of, s.Limit, s.Bounded) }
 
 func redriveActs(r *redrive.Redrive, may bool) (acts []act) {
 	switch {
