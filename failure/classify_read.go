@@ -26,7 +26,8 @@ type reader struct {
 	from   source    // what is being read
 	output [3]string // what a process wrote, by source
 
-	tokens  []scan.Token
+	tokens  []scan.Token // of a code
+	read    *scan.Buffer // of the text that was read last; nil for none
 	matcher matcher
 	own     matcher
 	adjust  []int8 // per symbol: what its place adds to evidence
@@ -50,9 +51,18 @@ func (r *reader) release() {
 	clear(r.output[:])
 	r.copy = Evidence{}
 	r.c, r.e, r.matcher.text, r.own.text, r.matcher.m, r.own.m = nil, nil, "", "", nil, nil
-	r.matcher.tokens, r.own.tokens = nil, nil
+	r.forget()
 	if cap(r.tokens) > keepScrap {
 		*r = reader{}
+	}
+}
+
+// forget releases the tokens of the text that was read last.
+func (r *reader) forget() {
+	r.matcher.tokens, r.own.tokens = nil, nil
+	if r.read != nil {
+		r.read.Release()
+		r.read = nil
 	}
 }
 

@@ -77,15 +77,16 @@ func (r *reader) readText(text string) {
 		return
 	}
 	before := len(r.hits)
-	r.tokens = scan.Tokens(r.tokens[:0], text)
+	r.forget()
+	r.read = scan.Read(text)
 	if r.c.builtin != nil {
-		r.matcher.run(r.c.builtin.machine, text, r.tokens)
+		r.matcher.run(r.c.builtin.machine, text, r.read.Tokens)
 		r.context(&r.matcher)
 		r.leading(&r.matcher)
 		r.matches(&r.matcher, r.c.builtin)
 	}
 	if r.c.own != nil {
-		r.own.run(r.c.own.machine, text, r.tokens)
+		r.own.run(r.c.own.machine, text, r.read.Tokens)
 		r.context(&r.own)
 		r.matches(&r.own, r.c.own)
 	}

@@ -211,7 +211,11 @@ func (s *shaper) pluralBefore(i int) bool {
 	if s.kind(k) != scan.Word || k == i-1 {
 		return false
 	}
-	switch strings.ToLower(s.part(k)) {
+	word := s.part(k)
+	if last := word[len(word)-1]; last != 's' && last != 'S' {
+		return false
+	}
+	switch strings.ToLower(word) {
 	case "columns", "fields", "keys", "names", "values", "options", "parameters", "params", "arguments", "attributes", "properties", "files",
 		"tables", "variables", "modules", "packages", "items", "rows", "ids", "hosts", "users", "headers", "flags", "tags", "types", "labels":
 		return true
