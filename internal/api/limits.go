@@ -32,6 +32,7 @@ const (
 	WaitMax           = 30 * time.Second
 	LongPollsMax      = 1_000            // requests of a server that wait for jobs to end
 	TopicsMax         = 200              // topics of a stream of events
+	LiveTopicsMax     = 10               // topics of a page that is open
 	StreamsMax        = 2_000            // streams of events of a server
 	CallerStreamsMax  = 20               // streams of events of one caller
 	EventsScanMax     = 5_000            // events that a page looks at

@@ -33,6 +33,15 @@ func (a *API) Jobs(c *Call) (f redrive.JobFilter, rows []wire.JobRow, next strin
 	return f, rows, next, page.Searched, err
 }
 
+// JobRows returns the rows of jobs, without those that are not stored any more.
+func (a *API) JobRows(c *Call, ids []job.ID) ([]wire.JobRow, error) {
+	jobs, err := a.client.GetAll(c.Context(), ids)
+	if err != nil {
+		return nil, err
+	}
+	return a.rows(c, jobs)
+}
+
 // DeadLetters returns the page of dead letters that the query selects, their number if there are
 // counters for the filter, and the cursor of the next page.
 func (a *API) DeadLetters(c *Call) (f redrive.DeadFilter, page redrive.DeadPage, total *int64, next string, err error) {

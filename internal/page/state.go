@@ -140,6 +140,7 @@ func (p *Pages) audit(a *api.API, c *api.Call) error {
 	if err != nil {
 		return err
 	}
+	f.Topics = "all"
 	v := auditView{frame: f, Rows: page.Entries, Chips: chipsOf(query, "actor", "action", "target")}
 	if page.Next != 0 {
 		query.Set("before", strconv.FormatInt(page.Next, 10))
