@@ -71,6 +71,7 @@ func (p *Pages) funcs() template.FuncMap {
 		"number":    words.Number,
 		"count":     words.Count,
 		"clean":     words.Clean,
+		"para":      words.CleanBlock,
 		"lines":     func(b []byte) string { return words.CleanBlock(string(b)) },
 		"short":     func(n int, s string) string { return words.Shorten(words.Clean(words.FirstLine(s)), n) },
 		"dollars":   words.Dollars,

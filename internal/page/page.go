@@ -127,7 +127,11 @@ type frame struct {
 	Groups                     int   // groups with pending dead letters
 	Active                     int   // redrives that are active
 	Done                       *done // what the last action did
+	Beside                     bool  // the page shows Done beside its buttons
 }
+
+// besideButtons makes the page show beside its buttons why an action was refused.
+func (f *frame) besideButtons() { f.Beside = f.Done != nil && f.Done.Bad && f.Done.Do != "" }
 
 // Back is the path of the page without Base, for a form that leads back to it.
 func (f *frame) Back() string { return strings.TrimPrefix(f.Path, f.Base) }
