@@ -1,8 +1,6 @@
 package page
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"html/template"
 	"net/url"
@@ -144,9 +142,8 @@ const causeMax = 140
 // pretty returns JSON with one member a line, and any other text as it is. Bytes that are not text
 // are shown by their codes.
 func pretty(b []byte) string {
-	var out bytes.Buffer
-	if len(b) <= prettyMax && utf8.Valid(b) && json.Indent(&out, b, "", "  ") == nil {
-		return words.CleanBlock(out.String())
+	if len(b) <= prettyMax && utf8.Valid(b) {
+		b = words.Lay(b)
 	}
 	return words.CleanBlock(string(b))
 }

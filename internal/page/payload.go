@@ -11,6 +11,7 @@ import (
 
 	"github.com/redrive/redrive"
 	"github.com/redrive/redrive/internal/api"
+	"github.com/redrive/redrive/internal/strictjson"
 	"github.com/redrive/redrive/internal/words"
 	"github.com/redrive/redrive/job"
 )
@@ -100,7 +101,7 @@ func payloadOf(j *job.Job, original *redrive.Original, hidden bool) payloadView 
 	case !editable(j.Payload):
 		v.NoEdit = "It has bytes that a text field cannot hold."
 	default:
-		v.Edit = indented(j.Payload)
+		v.Edit = string(words.Lay(j.Payload))
 	}
 	if original != nil && original.Payload != nil {
 		v.Changed = diffOf(original.Payload, j.Payload)
@@ -111,16 +112,6 @@ func payloadOf(j *job.Job, original *redrive.Original, hidden bool) payloadView 
 // editable reports whether a text field of a page can hold a payload.
 func editable(b []byte) bool {
 	return utf8.Valid(b) && !bytes.ContainsFunc(b, func(r rune) bool { return r < ' ' && r != '\n' && r != '\t' && r != '\r' })
-}
-
-// indented returns JSON with one member a line, byte for byte the same but for the white space, and any
-// other text as it is.
-func indented(b []byte) string {
-	var out bytes.Buffer
-	if json.Indent(&out, b, "", "  ") == nil {
-		return out.String()
-	}
-	return string(b)
 }
 
 // typedPayload returns the payload that was typed. It is nil if nothing was typed, or if it differs from
@@ -158,6 +149,9 @@ func mistakesOf(a *api.API, j *job.Job, payload []byte) (mistakes []string) {
 			before := payload[:max(0, min(int(syntax.Offset)-1, len(payload)))]
 			line := 1 + bytes.Count(before, []byte("\n"))
 			return []string{fmt.Sprintf("It is not JSON: line %d, column %d: %s. The present payload is JSON.", line, len(before)-bytes.LastIndexByte(before, '\n'), words.Clean(syntax.Error()))}
+		}
+		if err := strictjson.Check(payload, api.DepthMax); err != nil {
+			return []string{words.Clean(err.Error()) + "."}
 		}
 	}
 	err := a.Client().CheckPayload(j.Kind, payload)
