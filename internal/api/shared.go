@@ -193,3 +193,6 @@ func (a *API) JobFilterOf(query url.Values) (redrive.JobFilter, error) {
 
 // QueuesNow returns the queues with their settings and numbers of jobs as they are now.
 func (a *API) QueuesNow(ctx context.Context) ([]QueueOut, error) { return a.queueViews(ctx) }
+
+// Plain returns the text of an error of the client for people, without the name of its kind.
+func Plain(err error) string { return plain(err) }

@@ -43,19 +43,31 @@ func (p *Pages) actOnJob(a *api.API, c *api.Call) error {
 		return p.once(a, c, in, back, func() (done, error) { return p.doOnJob(a, c, id, do, in) })
 	}
 	var refused *api.Problem
+	why := ""
 	err = p.once(a, c, in, back, func() (done, error) {
 		d, err := p.doOnJob(a, c, id, do, in)
 		if err != nil {
 			if refused = api.ProblemOf(err); refused.Status < http.StatusInternalServerError && refused.Kind() != api.NotFound {
-				err = errTyped
+				why, err = detailOf(err), errTyped
 			}
 		}
 		return d, err
 	})
 	if errors.Is(err, errTyped) {
-		return p.writeJob(a, c, refused.Status, in, refused)
+		return p.writeJob(a, c, refused.Status, in, wrongOf(refused, why))
 	}
 	return err
+}
+
+// wrongOf lists why a form was refused.
+func wrongOf(problem *api.Problem, why string) []string {
+	wrong := []string{"Nothing was done: " + why}
+	for i := range problem.Errors {
+		if detail := words.Clean(problem.Errors[i].Detail); detail != why {
+			wrong = append(wrong, detail)
+		}
+	}
+	return wrong
 }
 
 // errTyped says that a form is shown again with what was typed.

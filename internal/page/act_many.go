@@ -78,7 +78,7 @@ func (p *Pages) actOnTicked(a *api.API, c *api.Call, m *manyAct, in url.Values) 
 			continue
 		}
 		if skipped++; skipped <= shownResults {
-			d.List = append(d.List, words.Shorten(words.Clean(api.ProblemOf(err).Detail), textShown))
+			d.List = append(d.List, words.Shorten(detailOf(err), textShown))
 		}
 	}
 	d.More = max(0, skipped-shownResults)

@@ -268,7 +268,7 @@ func (p *Pages) actOnDeadSet(a *api.API, c *api.Call, m *manyAct, query, in url.
 		}
 		if action.Count == 0 || in.Get("until") != "" {
 			if action.Until, err = a.Until(in.Get("until"), ignoredFor); err != nil {
-				return p.writeSet(a, c, m, query, http.StatusBadRequest, in, []string{api.ProblemOf(err).Detail}, "")
+				return p.writeSet(a, c, m, query, http.StatusBadRequest, in, []string{detailOf(err)}, "")
 			}
 		}
 	}
@@ -318,7 +318,7 @@ func (p *Pages) actOnLive(a *api.API, c *api.Call, m *manyAct, query, in url.Val
 	filter.Limit = 0
 	change, err := liveChange(m, in)
 	if err != nil {
-		return p.writeSet(a, c, m, query, http.StatusBadRequest, in, []string{api.ProblemOf(err).Detail}, "")
+		return p.writeSet(a, c, m, query, http.StatusBadRequest, in, []string{detailOf(err)}, "")
 	}
 	action := redrive.LiveAction{Do: m.live, Filter: filter, Change: change, Through: job.ID(s.through), At: job.Micros(s.at)}
 	by := c.By(in.Get("reason"))

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strings"
 
 	"github.com/redrive/redrive"
 	"github.com/redrive/redrive/internal/api"
@@ -19,7 +20,8 @@ type jobView struct {
 	frame
 	Details  *words.Details
 	Job      *job.Job
-	Standing string // with its because
+	Standing string
+	Because  string
 	Next     string
 	Waits    string // why it waits
 	Tries    string
@@ -52,8 +54,8 @@ type act struct {
 func (p *Pages) job(a *api.API, c *api.Call) error { return p.writeJob(a, c, http.StatusOK, nil, nil) }
 
 // writeJob writes the page of a job. in is what was typed into a form that leads back to the page, and
-// problem is why it was refused; both may be nil.
-func (p *Pages) writeJob(a *api.API, c *api.Call, status int, in url.Values, problem *api.Problem) error {
+// wrong is why it was refused; both may be nil.
+func (p *Pages) writeJob(a *api.API, c *api.Call, status int, in url.Values, wrong []string) error {
 	f, err := p.frame(a, c, "jobs", "Job "+words.Clean(c.R.PathValue("id")))
 	if err != nil {
 		return err
@@ -66,7 +68,8 @@ func (p *Pages) writeJob(a *api.API, c *api.Call, status int, in url.Values, pro
 	f.Path = f.Base + "/ui/jobs/" + j.ID.String()
 	f.besideButtons()
 	f.Topics = "job:" + j.ID.String()
-	v := jobView{frame: f, Details: d, Job: j, Facts: d.Facts(), Standing: d.Standing(f.Now) + d.Because(), Next: d.Next(wayOf), Last: d.Last(), In: in}
+	v := jobView{frame: f, Details: d, Job: j, Facts: d.Facts(), Next: d.Next(wayOf(d)), Last: d.Last(), In: in}
+	v.Standing, v.Because = standingOf(d, f.Now)
 	v.Tries = triesOf(j, d.MaxAttempts())
 	if v.Waits, err = a.Waits(ctx, d); err != nil {
 		return err
@@ -114,13 +117,8 @@ func (p *Pages) writeJob(a *api.API, c *api.Call, status int, in url.Values, pro
 	v.Acts, v.More = actsOf(d, f.MayOperate), moreOf(d, f.MayOperate)
 	v.Curl = curlOf(c, p.o.Base, j)
 	v.Heading = j.Kind + " " + j.ID.String()
-	if problem != nil {
-		v.Done = nil
-		v.At = in.Get("form")
-		v.Wrong = []string{words.Clean(problem.Detail)}
-		for i := range problem.Errors[min(1, len(problem.Errors)):] {
-			v.Wrong = append(v.Wrong, words.Clean(problem.Errors[i+1].Detail))
-		}
+	if wrong != nil {
+		v.Done, v.Beside, v.At, v.Wrong = nil, false, in.Get("form"), wrong
 	}
 	return p.write(c.W, status, "job", &v)
 }
@@ -146,17 +144,36 @@ func curlOf(c *api.Call, base string, j *job.Job) []string {
 	return list
 }
 
-// wayOf writes a step as the button that does it.
-func wayOf(s words.Step) string {
-	switch s.Verb {
-	case words.RetryJob:
-		return "Retry"
-	case words.ResolveDead:
-		return "Resolve"
-	case words.ResumeQueue:
-		return "Resume of queue " + s.Queue
+// standingOf returns how a job stands, and why.
+func standingOf(d *words.Details, now job.Micros) (standing, because string) {
+	standing, because = d.Standing(now), strings.TrimLeft(d.Because(), ",; ")
+	if j := &d.Job; j.State == job.Dead {
+		why, _, _ := strings.Cut(words.Reason(j.Reason), " (")
+		standing = "Dead, " + why
 	}
-	return s.Does
+	if because != "" {
+		because = strings.ToUpper(because[:1]) + because[1:] + "."
+	}
+	return standing, because
+}
+
+// wayOf returns a function that writes a step as the button of the job that does it.
+func wayOf(d *words.Details) words.Way {
+	labels := make(map[string]string)
+	for _, a := range actsOf(d, true) {
+		labels[a.Do] = a.Label
+	}
+	return func(s words.Step) string {
+		switch s.Verb {
+		case words.RetryJob:
+			return labels["retry"]
+		case words.ResolveDead:
+			return labels["resolve"]
+		case words.ResumeQueue:
+			return "Resume of queue " + s.Queue
+		}
+		return s.Does
+	}
 }
 
 // noRole says why a caller that may only view cannot press a button.

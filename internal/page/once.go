@@ -61,7 +61,7 @@ func (p *Pages) once(a *api.API, c *api.Call, in url.Values, back string, act fu
 		if problem.Status >= http.StatusInternalServerError || problem.Kind() == api.NotFound {
 			return err
 		}
-		d = refusal(c, problem)
+		d = refusal(c, problem, detailOf(err))
 	}
 	if d.To == "" {
 		d.To = back
@@ -103,11 +103,19 @@ func requestOf(c *api.Call, in url.Values) *redrive.Request {
 	return &redrive.Request{Scope: "page " + base64.RawURLEncoding.EncodeToString(scope[:12]), Key: nonce, Digest: content[:]}
 }
 
+// detailOf says in a line why an action was refused.
+func detailOf(err error) string {
+	if problem, ok := errors.AsType[*api.Problem](err); ok {
+		return words.Clean(problem.Detail)
+	}
+	return words.Clean(api.Plain(err))
+}
+
 var namesJob = regexp.MustCompile(`\bjob (\d+)`)
 
 // refusal says that nothing was done, and why. If another job is the cause, it leads there.
-func refusal(c *api.Call, problem *api.Problem) done {
-	d := done{Bad: true, Text: "Nothing was done: " + words.Clean(problem.Detail), Do: c.R.PathValue("act")}
+func refusal(c *api.Call, problem *api.Problem, detail string) done {
+	d := done{Bad: true, Text: "Nothing was done: " + detail, Do: c.R.PathValue("act")}
 	for i := range problem.Errors {
 		if detail := problem.Errors[i].Detail; detail != "" && detail != problem.Detail {
 			d.List = append(d.List, words.Shorten(words.Clean(detail), textShown))

@@ -166,7 +166,7 @@ func mistakesOf(a *api.API, j *job.Job, payload []byte) (mistakes []string) {
 		return mistakes
 	}
 	if err != nil {
-		return []string{words.Clean(api.ProblemOf(err).Detail)}
+		return []string{detailOf(err)}
 	}
 	return nil
 }

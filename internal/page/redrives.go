@@ -197,7 +197,7 @@ func (p *Pages) writeNewRedrive(a *api.API, c *api.Call, query, values url.Value
 			if problem.Status >= http.StatusInternalServerError {
 				return err
 			}
-			v.Refusals = append(v.Refusals, "The patch cannot be used: "+words.Clean(problem.Detail))
+			v.Refusals = append(v.Refusals, "The patch cannot be used: "+detailOf(err))
 		}
 	}
 	v.Typed = v.Count > typedAbove
@@ -230,7 +230,7 @@ func (p *Pages) tryPatch(a *api.API, c *api.Call, f redrive.DeadFilter, through 
 	}
 	v = patchView{Tried: true, Done: did.Done, Refused: did.RefusedN}
 	for _, r := range did.Refused[:min(len(did.Refused), shownResults)] {
-		v.Why = append(v.Why, words.Shorten(words.Clean(api.ProblemOf(r.Err).Detail), textShown))
+		v.Why = append(v.Why, words.Shorten(detailOf(r.Err), textShown))
 	}
 	if did.Example.Job != 0 && a.SeesPayloads(c) {
 		v.Example, v.Lines = did.Example.Job.String(), diffOf(did.Example.Before, did.Example.After)
@@ -277,9 +277,9 @@ func (p *Pages) startRedrive(a *api.API, c *api.Call) error {
 	}
 	change, err := placeOf(in)
 	if err != nil {
-		wrong = append(wrong, api.ProblemOf(err).Detail)
+		wrong = append(wrong, detailOf(err))
 	} else if spec.Change, err = change.Encode(); err != nil {
-		wrong = append(wrong, api.ProblemOf(err).Detail)
+		wrong = append(wrong, detailOf(err))
 	}
 	if in.Has("try") { // shows what the patch does
 		return p.writeNewRedrive(a, c, query, in, nil)
@@ -301,7 +301,7 @@ func (p *Pages) startRedrive(a *api.API, c *api.Call) error {
 	}
 	r, err := a.Client().Redrive(c.Context(), c.By(in.Get("reason")), spec)
 	if problem := api.ProblemOf(err); err != nil && problem.Status < http.StatusInternalServerError {
-		return p.writeNewRedrive(a, c, query, in, []string{words.Clean(problem.Detail)})
+		return p.writeNewRedrive(a, c, query, in, []string{detailOf(err)})
 	}
 	if err != nil {
 		return err

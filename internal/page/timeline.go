@@ -132,7 +132,9 @@ func runStep(f *job.Failure) step {
 // died marks the last step of a life as the one that ended it.
 func died(s *step) {
 	s.Icon, s.Tone, s.class = "dead", "red", "c-dead"
-	s.Title += ", job dead"
+	if s.failures.How != job.ByHold {
+		s.Title += ", job dead"
+	}
 }
 
 // beginOf returns the moment at which a life began.
