@@ -16,6 +16,7 @@ type deadView struct {
 	frame
 	Tabs     []jobTab
 	Rows     []redrive.DeadEntry
+	Many     manyView
 	Chips    []chip
 	Total    int64
 	Counted  bool
@@ -82,6 +83,11 @@ func (p *Pages) dead(a *api.API, c *api.Call) error {
 	q.Del("limit")
 	q.Del("order")
 	v.Query = queryOf(q)
+	all := []string{"retry", "resolve", "ignore", "reopen"}
+	if f.MayAdminister {
+		all = append(all, "purge")
+	}
+	v.Many = manyFor("/ui/dead", q, []string{"retry", "resolve", "ignore", "reopen"}, all)
 	v.Heading = words.DeadFinding(f.Pending, stats.OldestPending, f.Now)
 	v.Lead = words.Filter(&filter)
 	if v.Lead != "" {

@@ -59,7 +59,11 @@ func (p *Pages) events(a *api.API, c *api.Call) error {
 		}
 		before = &cursor
 	}
-	found, err := a.Latest(c.Context(), before, wants, eventsShown)
+	shown := eventsShown
+	if f.Live { // an open page keeps the events that it shows when newer ones have come
+		shown = 2 * eventsShown
+	}
+	found, err := a.Latest(c.Context(), before, wants, shown)
 	if err != nil {
 		return err
 	}

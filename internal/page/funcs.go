@@ -1,8 +1,6 @@
 package page
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"html/template"
 	"net/url"
@@ -74,7 +72,7 @@ func (p *Pages) funcs(zone *time.Location) template.FuncMap {
 		"clean":      words.Clean,
 		"slot":       slotTime,
 		"priorities": func() []string { return []string{"1", "2", "3", "4"} },
-		"cleanLines": func(s string) string { return words.CleanBlock(s) },
+		"para":       words.CleanBlock,
 		"lines":      func(b []byte) string { return words.CleanBlock(string(b)) },
 		"short":      func(n int, s string) string { return words.Shorten(words.Clean(words.FirstLine(s)), n) },
 		"dollars":    words.Dollars,
@@ -143,9 +141,8 @@ const causeMax = 140
 // pretty returns JSON with one member a line, and any other text as it is. Bytes that are not text
 // are shown by their codes.
 func pretty(b []byte) string {
-	var out bytes.Buffer
-	if len(b) <= prettyMax && utf8.Valid(b) && json.Indent(&out, b, "", "  ") == nil {
-		return words.CleanBlock(out.String())
+	if len(b) <= prettyMax && utf8.Valid(b) {
+		b = words.Lay(b)
 	}
 	return words.CleanBlock(string(b))
 }

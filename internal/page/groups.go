@@ -178,6 +178,7 @@ type groupView struct {
 	Redrives []redrive.Redrive
 	Notes    []redrive.Note
 	Audit    []redrive.AuditEntry
+	Came     string // since which build it came back
 }
 
 func (p *Pages) group(a *api.API, c *api.Call) error {
@@ -190,6 +191,7 @@ func (p *Pages) group(a *api.API, c *api.Call) error {
 		return err
 	}
 	client, ctx := a.Client(), c.Context()
+	f.besideButtons()
 	f.Topics = "group:" + g.Fingerprint
 	v := groupView{frame: f, Facts: words.CauseFacts(&g, f.Now), Standing: words.CauseStanding(&g, f.Now)}
 	redrives, err := client.Redrives(ctx)
@@ -220,9 +222,34 @@ func (p *Pages) group(a *api.API, c *api.Call) error {
 		return err
 	}
 	v.Audit = audit.Entries
+	if v.Came, err = cameBack(a, c, &g, f.Now); err != nil {
+		return err
+	}
 	v.Title, v.Heading = causeOf(&g), causeOf(&g)
 	v.Lead = words.GroupStanding(&g, f.Now)
 	return p.write(c.W, http.StatusOK, "group", &v)
+}
+
+// cameBack says since when, and in which build, jobs die again of a cause that was resolved.
+func cameBack(a *api.API, c *api.Call, g *redrive.Group, now job.Micros) (string, error) {
+	if g.RegressedAt == 0 {
+		return "", nil
+	}
+	text := fmt.Sprintf("Came back %s, after %s had resolved it", words.Away(g.RegressedAt, now), words.Clean(g.ResolvedBy))
+	first, err := a.Client().DeadLetters(c.Context(), redrive.DeadFilter{Group: g.Fingerprint, Since: g.RegressedAt, Until: g.RegressedAt + 1}, redrive.DeadPaging{Limit: 1})
+	if err != nil || len(first.Entries) == 0 {
+		return text, err
+	}
+	failures, err := a.Client().Failures(c.Context(), first.Entries[0].DeadLetter.Job)
+	if err != nil {
+		return text, err
+	}
+	for i := range failures {
+		if f := &failures[i]; f.EndedAt == g.RegressedAt && f.Build != "" {
+			text += ", in build " + words.Clean(f.Build)
+		}
+	}
+	return text, nil
 }
 
 const (

@@ -20,6 +20,7 @@ type jobsView struct {
 	frame
 	Tabs     []jobTab
 	Rows     []jobRow
+	Many     manyView
 	Filter   redrive.JobFilter
 	Query    url.Values
 	Chips    []chip
@@ -79,6 +80,7 @@ func (p *Pages) jobs(a *api.API, c *api.Call) error {
 	if v.Tabs, err = p.jobTabs(a, c, &filter); err != nil {
 		return err
 	}
+	v.Many = manyFor("/ui/jobs", v.Query, []string{"cancel", "run", "retry"}, []string{"cancel", "run", "move"})
 	v.Chips = chipsOf(v.Query, jobFilters[:]...)
 	states := make([]string, len(filter.States))
 	for i, s := range filter.States {

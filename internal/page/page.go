@@ -17,12 +17,14 @@ import (
 	"fmt"
 	"hash/fnv"
 	"html/template"
+	"mime"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"github.com/redrive/redrive"
 	"github.com/redrive/redrive/internal/api"
@@ -132,7 +134,11 @@ type frame struct {
 	Groups                     int            // groups with pending dead letters
 	Active                     int            // redrives that are active
 	Done                       *done          // what the last action did
+	Beside                     bool           // the page shows Done beside its buttons
 }
+
+// besideButtons makes the page show beside its buttons why an action was refused.
+func (f *frame) besideButtons() { f.Beside = f.Done != nil && f.Done.Bad && f.Done.Do != "" }
 
 // Back is the path of the page without Base, for a form that leads back to it.
 func (f *frame) Back() string { return strings.TrimPrefix(f.Path, f.Base) }
@@ -226,8 +232,11 @@ type problemView struct {
 // WriteProblem answers with the page of a problem. Who has to log in is sent to the page that asks
 // for a key.
 func (p *Pages) WriteProblem(w http.ResponseWriter, r *http.Request, problem *api.Problem, c *api.Call) error {
-	if problem.Kind() == api.Unauthenticated && p.o.Logins && r.Method == http.MethodGet {
-		return p.to(c, "/ui/login?next="+url.QueryEscape(r.URL.RequestURI()))
+	if problem.Kind() == api.Unauthenticated && p.o.Logins {
+		if r.Method == http.MethodPost && c.Route != nil {
+			return p.keepForm(c)
+		}
+		return p.to(c, "/ui/login?next="+url.QueryEscape(strings.TrimPrefix(r.URL.RequestURI(), p.o.Base)))
 	}
 	v := problemView{frame: p.bare(c, "", problem.Title), Problem: problem, BackTo: local(strings.TrimPrefix(refererPath(r), p.o.Base))}
 	v.Problem.RequestID = c.RequestID
@@ -261,12 +270,22 @@ func (p *Pages) asset(_ *api.API, c *api.Call) error {
 
 // form reads the fields of a form. They are text of at most formMax bytes in all.
 func form(c *api.Call) (url.Values, error) {
+	if media, _, err := mime.ParseMediaType(c.R.Header.Get("Content-Type")); c.R.ContentLength != 0 && (err != nil || media != "application/x-www-form-urlencoded") {
+		return nil, api.UnsupportedMediaType.New("This page takes a form (application/x-www-form-urlencoded), not %.100q. Programs use the API.", c.R.Header.Get("Content-Type"))
+	}
 	c.R.Body = http.MaxBytesReader(c.W, c.R.Body, formMax)
 	if err := c.R.ParseForm(); err != nil {
 		if errors.As(err, new(*http.MaxBytesError)) {
 			return nil, api.TooLarge.New("The form has more than %s.", words.Size(formMax))
 		}
-		return nil, api.InvalidField.New("The form cannot be read: %s.", err)
+		return nil, api.InvalidField.New("The form cannot be read: %s. Load the page again and send it once more.", err)
+	}
+	for name, values := range c.R.PostForm {
+		for _, value := range values {
+			if !utf8.ValidString(value) || strings.ContainsRune(value, 0) {
+				return nil, api.InvalidField.Mistaken(api.Mistake{Parameter: words.Shorten(words.Clean(name), 40), Detail: "has bytes that are not text in UTF-8, or NUL; type it again"})
+			}
+		}
 	}
 	return c.R.PostForm, nil
 }
