@@ -136,7 +136,7 @@ func isPublic(path string) bool {
 		return false
 	}
 	parts := strings.Split(strings.TrimPrefix(path, module), "/")
-	for _, private := range []string{"internal", "cmd", "tests", "scripts", "examples", "docs"} {
+	for _, private := range []string{"internal", "cmd", "tests", "scripts", "examples", "docs", "bench"} {
 		if slices.Contains(parts, private) {
 			return false
 		}

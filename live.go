@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/redrive/redrive/internal/keeper"
 	"github.com/redrive/redrive/store"
 )
 
@@ -143,9 +144,8 @@ func (c *Client) AdvanceRedrive(ctx context.Context, id int64, progress func(Red
 		wait := max(took, step.Wait)
 		if step.Released == 0 {
 			wait = max(wait, advanceStep)
-		} else if took > 0 {
-			limit = min(max(int(float64(step.Released)*float64(advanceStep)/float64(took)), advanceMin), store.StepMax, 2*limit)
 		}
+		limit = keeper.NextLimit(limit, advanceMin, step, took, advanceStep)
 		if err := c.sleep(ctx, min(wait, time.Second)); err != nil {
 			return r, err
 		}

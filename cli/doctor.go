@@ -14,6 +14,7 @@ import (
 	"github.com/redrive/redrive"
 	"github.com/redrive/redrive/internal/config"
 	"github.com/redrive/redrive/internal/human"
+	"github.com/redrive/redrive/internal/wire"
 	"github.com/redrive/redrive/internal/words"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store"
@@ -140,9 +141,7 @@ type findings interface {
 }
 
 // verdict is the part of a report that says which findings are outside the limits.
-type verdict struct {
-	Warnings []words.Warning `json:"warnings"`
-}
+type verdict struct{ wire.Verdict }
 
 func (v *verdict) warnings() []words.Warning { return v.Warnings }
 

@@ -63,9 +63,7 @@ func (c *keysListCmd) Run(ctx context.Context, a *app) (err error) {
 		}
 	}
 	if c.JSON {
-		return a.printJSON(struct {
-			Keys []wire.AccessKey `json:"keys"`
-		}{shown})
+		return a.printJSON(map[string]any{"keys": shown})
 	}
 	a.printKeys(shown, len(list)-len(shown), a.styleOf(a.stdout))
 	return nil

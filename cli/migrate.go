@@ -93,6 +93,8 @@ func (m *migrateCmd) status(a *app, d *database, schema store.Schema) error {
 	switch {
 	case schema.Version == 0:
 		state = "empty"
+	case schema.Differs:
+		state = "of another build"
 	case schema.Version < schema.Known:
 		state = "older; run `redrive migrate`"
 	case schema.Version > schema.Known:

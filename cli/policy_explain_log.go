@@ -21,26 +21,6 @@ import (
 // logGroupsMax is the largest number of groups of failures. Further ones share one group.
 const logGroupsMax = 10_000
 
-// loggedGroup is a group of equal failures of a log.
-type loggedGroup struct {
-	Count    int    `json:"count"`
-	Line     int    `json:"line"` // the first line with such a failure
-	Kind     string `json:"kind,omitempty"`
-	Class    string `json:"class"`
-	Rule     string `json:"rule,omitempty"`
-	Decision string `json:"decision"` // about the first attempt
-	Message  string `json:"message"`
-}
-
-// loggedFailures is what a policy makes of a log.
-type loggedFailures struct {
-	Lines    int            `json:"lines"`
-	Failures int            `json:"failures"`
-	Policy   string         `json:"policy"`
-	Hash     string         `json:"hash"`
-	Groups   []*loggedGroup `json:"groups"`
-}
-
 // explainLog prints what the policy would decide about each failure in a log.
 func (c *policyExplainCmd) explainLog(a *app) error {
 	if c.Error != nil || c.ErrorFile != "" || c.Status != 0 || c.ExitCode != nil || c.Signal != "" || c.Code != "" || c.Timeout {
@@ -77,9 +57,9 @@ func (c *policyExplainCmd) explainLog(a *app) error {
 	return nil
 }
 
-func (c *policyExplainCmd) group(in io.Reader, p *policy.Policy) (*loggedFailures, error) {
-	l := &loggedFailures{Policy: p.Name(), Hash: p.Hash(), Groups: []*loggedGroup{}}
-	groups := map[string]*loggedGroup{}
+func (c *policyExplainCmd) group(in io.Reader, p *policy.Policy) (*wire.LoggedFailures, error) {
+	l := &wire.LoggedFailures{Policy: p.Name(), Hash: p.Hash(), Groups: []*wire.LoggedGroup{}}
+	groups := map[string]*wire.LoggedGroup{}
 	lines, err := logread.Read(bufio.NewReader(in), func(e *logread.Entry) {
 		q := wire.Question{
 			Kind: cmp.Or(e.Kind, c.Kind), Queue: c.Queue, Owner: c.Owner, Priority: c.Priority, Attempt: 1, How: job.ByError, Attrs: []byte(c.Attrs),
@@ -101,7 +81,7 @@ func (c *policyExplainCmd) group(in io.Reader, p *policy.Policy) (*loggedFailure
 			return
 		}
 		ruling := q.Ask(p)
-		g := &loggedGroup{Count: 1, Line: e.Line, Kind: q.Kind, Class: string(found.Class), Rule: found.Rule, Decision: cmp.Or(ruling.Held, ruling.Reason), Message: message}
+		g := &wire.LoggedGroup{Count: 1, Line: e.Line, Kind: q.Kind, Class: string(found.Class), Rule: found.Rule, Decision: cmp.Or(ruling.Held, ruling.Reason), Message: message}
 		if record, err := policy.ParseRecord(ruling.Decision); err == nil {
 			g.Class = string(record.Class)
 		}
@@ -116,11 +96,11 @@ func (c *policyExplainCmd) group(in io.Reader, p *policy.Policy) (*loggedFailure
 		l.Groups = append(l.Groups, g)
 	})
 	l.Lines = lines
-	slices.SortStableFunc(l.Groups, func(a, b *loggedGroup) int { return cmp.Compare(b.Count, a.Count) })
+	slices.SortStableFunc(l.Groups, func(a, b *wire.LoggedGroup) int { return cmp.Compare(b.Count, a.Count) })
 	return l, err
 }
 
-func (p *page) loggedFailures(l *loggedFailures) {
+func (p *page) loggedFailures(l *wire.LoggedFailures) {
 	retried, final := 0, 0
 	for _, g := range l.Groups {
 		if strings.HasPrefix(g.Decision, "retry") {

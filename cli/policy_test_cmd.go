@@ -41,17 +41,8 @@ rule and queue. A wait with jitter passes if the policy can give it.
     redrive policy test tests/*.yaml --policy next.yaml`
 }
 
-// tested is the result of one file of cases.
-type tested struct {
-	File   string              `json:"file"`
-	Policy string              `json:"policy"`
-	Hash   string              `json:"hash"`
-	Cases  int                 `json:"cases"`
-	Failed []policytest.Result `json:"failed"`
-}
-
 func (c *policyTestCmd) Run(a *app) error {
-	var all []tested
+	var all []policytest.Report
 	failing := false
 	for _, file := range c.Files {
 		t, err := c.test(a, file)
@@ -84,17 +75,17 @@ func (c *policyTestCmd) Run(a *app) error {
 }
 
 // test runs the cases of one file.
-func (c *policyTestCmd) test(a *app, file string) (tested, error) {
+func (c *policyTestCmd) test(a *app, file string) (policytest.Report, error) {
 	data, err := os.ReadFile(file)
 	if errors.Is(err, os.ErrNotExist) {
-		return tested{}, absentf("%s: there is no such file", file)
+		return policytest.Report{}, absentf("%s: there is no such file", file)
 	}
 	if err != nil {
-		return tested{}, fmt.Errorf("read the cases: %w", err)
+		return policytest.Report{}, fmt.Errorf("read the cases: %w", err)
 	}
 	f, err := policytest.Parse(file, data)
 	if err != nil {
-		return tested{}, err
+		return policytest.Report{}, err
 	}
 	name := cmp.Or(c.Policy, f.Policy)
 	if c.Policy == "" && name != "" && !strings.HasPrefix(name, "preset:") && !filepath.IsAbs(name) {
@@ -102,9 +93,9 @@ func (c *policyTestCmd) test(a *app, file string) (tested, error) {
 	}
 	p, err := a.effectivePolicy(name)
 	if err != nil {
-		return tested{}, err
+		return policytest.Report{}, err
 	}
-	t := tested{File: file, Policy: p.Name(), Hash: p.Hash(), Cases: len(f.Cases), Failed: []policytest.Result{}}
+	t := policytest.Report{File: file, Policy: p.Name(), Hash: p.Hash(), Cases: len(f.Cases), Failed: []policytest.Result{}}
 	for i := range f.Cases {
 		if r := f.Cases[i].Run(p); len(r.Differences) > 0 {
 			t.Failed = append(t.Failed, r)
@@ -116,7 +107,7 @@ func (c *policyTestCmd) test(a *app, file string) (tested, error) {
 // testedColumns is the width of what a policy decides about a case, so that a line has 80 columns.
 const testedColumns = 80 - len("  decision  ")
 
-func (p *page) tested(t *tested) {
+func (p *page) tested(t *policytest.Report) {
 	for i := range t.Failed {
 		r := &t.Failed[i]
 		fmt.Fprintf(p.w, "%s:%d: %s\n", words.Clean(t.File), r.Line, p.style.bold(words.Clean(r.Name)))

@@ -11,8 +11,8 @@ import (
 	"github.com/redrive/redrive/server/access"
 )
 
-// accessOf returns how the server identifies its callers. It refuses settings that would let
-// strangers in, or let others read keys on their way, and says what to do instead.
+// accessOf returns how the server identifies its callers. It refuses settings with which anybody could
+// use the server, or could read access keys on the network, and says what to do instead.
 func (c *serveCmd) accessOf(s *config.Server, at *place) (access.Options, error) {
 	o := access.Options{Mode: s.Auth, Proxy: s.Proxy}
 	o.TLS = at.tls != nil

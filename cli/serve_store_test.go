@@ -11,7 +11,7 @@ import (
 
 // part of: X3, Q10
 //
-// While PostgreSQL is full, restarts or is away, submits are refused with Retry-After, or their
+// While PostgreSQL is full, restarts or cannot be reached, submits are refused with Retry-After, or their
 // outcome is said to be unknown with their ids; /readyz says what is wrong; afterwards the server goes
 // on by itself, and no refused job exists.
 func TestServe_TheStoreIsInTrouble(t *testing.T) {
@@ -69,7 +69,7 @@ func TestServe_TheStoreIsInTrouble(t *testing.T) {
 	ready(503, "the store does not answer")
 	status, header, body := submit()
 	if unknown := status == 504 && strings.Contains(body, `"ids":["`); !unknown && status != 503 || header.Get("Retry-After") == "" {
-		t.Errorf("the store is away: got %d %s, want 503, or 504 with ids, with Retry-After", status, body)
+		t.Errorf("the store cannot be reached: got %d %s, want 503, or 504 with ids, with Retry-After", status, body)
 	}
 	db.Start()
 	ready(200, `"ready"`)

@@ -141,7 +141,7 @@ func TestServe_TheFirstJob(t *testing.T) {
 
 // part of: I1, Q8
 //
-// A server that stops under load drops no job that it has acknowledged, gives held answers at once,
+// A server that stops under load drops no job that it has acknowledged, answers waiting requests at once,
 // and ends within 15 s.
 func TestTrap41_AStopDropsNoAcknowledgedJob(t *testing.T) {
 	t.Parallel()
@@ -196,7 +196,7 @@ func TestTrap41_AStopDropsNoAcknowledgedJob(t *testing.T) {
 		t.Errorf("the stop took %s with error %v, want at most 15 s and exit code 0\n%s", took, err, s.log)
 	}
 	if wait := <-held; wait > 29*time.Second {
-		t.Errorf("the held answer took %s, want it at the stop", wait)
+		t.Errorf("the answer of the waiting request took %s, want it when the server stops", wait)
 	}
 	st, err := sqlite.Open(t.Context(), filepath.Join(s.cmd.Dir, "jobs.db"), nil)
 	if err != nil {

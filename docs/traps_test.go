@@ -26,7 +26,7 @@ var traps = map[int]string{
 	12: "an empty page of a rare filter that looks like the end",
 	14: "an action on a state that has moved on",
 	15: "an action by a filter that takes what came after its preview",
-	16: "streams and held answers through a proxy that buffers",
+	16: "streams and waiting requests through a proxy that buffers",
 	17: "events that are lost when a listener comes back",
 	18: "listeners that stop reading",
 	20: "a revoked key that stays logged in or goes on listening",

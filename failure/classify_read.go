@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/redrive/redrive/internal/phrase"
 	"github.com/redrive/redrive/internal/scan"
 )
 
@@ -26,9 +27,10 @@ type reader struct {
 	from   source    // what is being read
 	output [3]string // what a process wrote, by source
 
-	tokens  []scan.Token
-	matcher matcher
-	own     matcher
+	tokens  []scan.Token // of a code
+	read    *scan.Buffer // of the text that was read last; nil for none
+	matcher phrase.Matcher
+	own     phrase.Matcher
 	adjust  []int8 // per symbol: what its place adds to evidence
 }
 
@@ -49,10 +51,19 @@ func (r *reader) release() {
 	clear(r.hits)
 	clear(r.output[:])
 	r.copy = Evidence{}
-	r.c, r.e, r.matcher.text, r.own.text, r.matcher.m, r.own.m = nil, nil, "", "", nil, nil
-	r.matcher.tokens, r.own.tokens = nil, nil
+	r.c, r.e, r.matcher.Text, r.own.Text, r.matcher.Machine, r.own.Machine = nil, nil, "", "", nil, nil
+	r.forget()
 	if cap(r.tokens) > keepScrap {
 		*r = reader{}
+	}
+}
+
+// forget releases the tokens of the text that was read last.
+func (r *reader) forget() {
+	r.matcher.Tokens, r.own.Tokens = nil, nil
+	if r.read != nil {
+		r.read.Release()
+		r.read = nil
 	}
 }
 
@@ -261,8 +272,8 @@ func (r *reader) words(code string, rank Rank, more int) {
 	}
 	from := len(r.hits)
 	r.tokens = scan.Tokens(r.tokens[:0], code)
-	r.matcher.run(r.c.builtin.machine, code, r.tokens)
-	r.adjust = append(r.adjust[:0], make([]int8, len(r.matcher.syms))...)
+	r.matcher.Run(r.c.builtin.machine, code, r.tokens)
+	r.adjust = append(r.adjust[:0], make([]int8, len(r.matcher.Syms))...)
 	r.coded = true
 	r.matches(&r.matcher, r.c.builtin)
 	r.coded = false
@@ -304,7 +315,7 @@ var goTypes = newLookup(map[string]hit{
 	"png.FormatError":                  {rule: "type.image", class: InvalidInput, weight: wSaid},
 	"jpeg.UnsupportedError":            {rule: "type.image", class: InvalidInput, weight: wSaid},
 	"png.UnsupportedError":             {rule: "type.image", class: InvalidInput, weight: wSaid},
-	"runtime.TypeAssertionError":       {rule: "type.runtime", class: ValidationError, weight: wSaid},
+	"runtime.TypeAssertionError":       {rule: "type.runtime", class: ProgramError, weight: wSaid + failFast},
 	"template.ExecError":               {rule: "type.template", class: ValidationError, weight: wSaid},
 	"net.ParseError":                   {rule: "type.net.Parse", class: InvalidInput, weight: wSaid},
 	"net.AddrError":                    {rule: "type.net.Addr", class: InvalidInput, weight: wSaid},

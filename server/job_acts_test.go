@@ -269,7 +269,7 @@ func TestQ11_AnAnswerIsHeldUntilTheJobHasEnded(t *testing.T) {
 	}()
 	s.fail()
 	if state := <-held; state != "dead" {
-		t.Errorf("the held answer has the state %s, want dead", state)
+		t.Errorf("the answer of the waiting request has the state %s, want dead", state)
 	}
 	late := s.submit(`{"kind":"k","payload":1,"delay_ms":3600000}`)
 	go func() {
@@ -287,6 +287,6 @@ func TestQ11_AnAnswerIsHeldUntilTheJobHasEnded(t *testing.T) {
 	}
 	s.server.Stop()
 	if state := <-held; state != "waiting" {
-		t.Errorf("at the stop of the server the held answer has the state %s, want waiting at once", state)
+		t.Errorf("when the server stopped, the waiting request was answered with the state %s, want waiting", state)
 	}
 }

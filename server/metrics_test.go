@@ -98,7 +98,7 @@ func TestMetrics_NeedARoleOrThisMachine(t *testing.T) {
 	s.ok("GET", "/metrics", "", nil, root, "X-Forwarded-For: 192.0.2.1")
 	faults.Set(faultstore.From("Counts", 1, faultstore.Fault{Before: store.ErrUnavailable}))
 	if text := string(s.ok("GET", "/metrics", "", nil).body); !strings.Contains(text, "\nredrive_store_up 0\n") || strings.Contains(text, "\nredrive_jobs{") {
-		t.Errorf("the store is away, got:\n%s", grep(text, "redrive_"))
+		t.Errorf("the store cannot be reached, got:\n%s", grep(text, "redrive_"))
 	}
 }
 

@@ -99,7 +99,7 @@ func promptly(t *testing.T, what string, took []time.Duration) {
 	}
 }
 
-// nginx in front, with its default settings: frames and held answers come at once, and an idle
+// nginx in front, with its default settings: frames and the answers of requests that wait come at once, and an idle
 // stream has several heartbeats within the time after which nginx gives a server up.
 //
 // part of: N1, Q11
@@ -151,17 +151,17 @@ func TestTrap16_NginxPassesFramesAndHeldAnswersOnAtOnce(t *testing.T) {
 		release <- struct{}{}
 		began := time.Now()
 		if a := <-answered; a == nil || a.status != http.StatusOK {
-			t.Fatalf("the held answer: got %+v, want 200", a)
+			t.Fatalf("the request that waits: got %+v, want 200", a)
 		}
 		took = append(took, time.Since(began))
 	}
-	promptly(t, "a held answer", took)
+	promptly(t, "the answer of a request that waits", took)
 	stop()
 	if err := <-ran; err != nil {
 		t.Error(err)
 	}
 	if api.HeartbeatDefault*3 > nginxReadTimeout || api.WaitMax*3/2 > nginxReadTimeout {
-		t.Errorf("a heartbeat every %s and answers that are held for %s: want several within the %s of nginx", api.HeartbeatDefault, api.WaitMax, nginxReadTimeout)
+		t.Errorf("a heartbeat every %s and requests that wait for %s: want several within the %s of nginx", api.HeartbeatDefault, api.WaitMax, nginxReadTimeout)
 	}
 }
 

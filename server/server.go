@@ -5,9 +5,9 @@
 //	s, err := server.New(client, server.Options{Identify: whoIs})
 //	mux.Handle("/redrive/", http.StripPrefix("/redrive", s))
 //
-// The command `redrive serve` is one user of it. The routes are in the table of package
-// internal/api; who calls is asked of Options.Identify, see package server/access. Nothing that
-// matters is kept in a server: any number of them can serve one store.
+// The command `redrive serve` uses this package, too. The routes are in the table of package
+// internal/api. Options.Identify says who makes a request; see package server/access. A server keeps no
+// state that must survive it, so any number of servers can serve one store.
 package server
 
 import (
@@ -86,19 +86,19 @@ type Options struct {
 type Server struct {
 	o       Options
 	api     *api.API
-	pages   *page.Pages // nil: none
+	pages   *page.Pages // nil if the server has no pages
 	mux     *http.ServeMux
 	origins *http.CrossOriginProtection
 	metrics *metrics.Metrics
 	gated   bool            // callers are identified by a gate of package access
 	keyless bool            // some callers need no key
-	hosts   map[string]bool // nil: every host
-	stop    chan struct{}   // closed when the server stops, for answers that are held
+	hosts   map[string]bool // the accepted hosts; nil accepts every host
+	stop    chan struct{}   // closed when the server stops; requests that wait for a job are then answered
 	stopped sync.Once
 }
 
-// New makes a server on a client. The caller runs the client (Client.Run or Client.Keep): a server
-// works without, but then redrives, schedules and retention rest on other processes.
+// New makes a server on a client. The caller should also run the client (Client.Run or Client.Keep).
+// Otherwise other processes have to do the work of redrives, schedules and retention.
 func New(client *redrive.Client, o Options) (*Server, error) {
 	if client == nil {
 		return nil, errors.New("server: the client is nil; make one with redrive.New")
@@ -125,8 +125,8 @@ func New(client *redrive.Client, o Options) (*Server, error) {
 		gate = access.New(client, o.Access)
 		o.Identify = gate.Identify
 	}
-	// Where a request from this machine needs no key, a page that resolves its own name to this
-	// machine must not get through.
+	// Some modes need no key for requests from this machine. In these modes, Host must be checked:
+	// otherwise a web page whose name is resolved to this machine could send requests (DNS rebinding).
 	keyless := gate != nil && (gate.Mode() == access.Auto || gate.Mode() == access.Open)
 	s := &Server{o: o, gated: gate != nil, keyless: keyless, mux: http.NewServeMux(), origins: http.NewCrossOriginProtection(), stop: make(chan struct{})}
 	s.metrics = metrics.New(client, &metrics.Options{
@@ -171,14 +171,14 @@ func New(client *redrive.Client, o Options) (*Server, error) {
 		s.mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) { s.dispatch(w, r, methods) })
 	}
 	s.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		stateOf(r).problem = api.NotFound.New("There is no such path. GET %s/api/docs lists all.", o.Base)
+		stateOf(r).problem = api.NotFound.New("There is no such path. GET %s/api/docs lists all paths.", o.Base)
 	})
 	return s, nil
 }
 
-// Stop tells answers that are held, and streams, that the server stops: they end at once. Requests
-// that have begun are answered. Later ones are refused with 503 and Retry-After, but for the routes
-// about the server itself. Call it before http.Server.Shutdown.
+// Stop ends streams, and sends the answers of requests that wait for a job, at once. All requests that
+// have begun are answered. Later requests are refused with 503 and Retry-After, except requests about
+// the server itself. Call Stop before http.Server.Shutdown.
 func (s *Server) Stop() {
 	s.stopped.Do(func() {
 		close(s.stop)
@@ -231,7 +231,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case len(r.RequestURI) > api.URLMax:
 		st.problem = api.URLTooLong.New("The URL has %d bytes; at most %d are allowed.", len(r.RequestURI), api.URLMax)
 	case !s.answersTo(r.Host):
-		st.problem = api.HostUnknown.New("The server does not answer to the host %.100q. Call it by its address, or add the name to server.hosts.", r.Host)
+		st.problem = api.HostUnknown.New("The server does not answer to the host %.100q. Use its address, or add the name to server.hosts.", r.Host)
 	default:
 		s.mux.ServeHTTP(out, r)
 	}

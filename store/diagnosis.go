@@ -17,14 +17,21 @@ type Schema struct {
 	Version    int64 `json:"version"`         // the version of the database's schema; 0 means that the database is empty
 	Known      int64 `json:"known"`           // the newest schema version that this program knows
 	Compatible int64 `json:"compatible_from"` // the oldest schema version that a program must know to use the database
+	// Differs says that a build from before the first release made the tables of schema 1, and
+	// that they differ from those that this program makes.
+	Differs bool `json:"differs"`
 }
 
-// Fits returns an ErrSchema when this program may not use the database. The error names both
-// schema versions and says what the user can do.
+// Fits returns an ErrSchema when this program may not use the database. The error says what does
+// not fit, and what the user can do.
 func (s Schema) Fits() error {
 	if s.Version > s.Known && s.Compatible > s.Known {
 		return fmt.Errorf("%w: the database has schema %d, which needs a program that knows schema %d; "+
 			"this one knows %d: install a newer redrive", ErrSchema, s.Version, s.Compatible, s.Known)
+	}
+	if s.Differs {
+		return fmt.Errorf("%w: another build from before the first release made the database, and its tables of schema 1 "+
+			"differ from those of this program: make a new database, or use the build that made this one", ErrSchema)
 	}
 	return nil
 }

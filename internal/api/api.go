@@ -117,7 +117,7 @@ func New(stopping <-chan struct{}, client *redrive.Client, o Options) *API {
 // Listeners returns the number of streams of events that are open.
 func (a *API) Listeners() int { return a.streams.count() }
 
-// Held returns the number of answers that are held until their job has ended.
+// Held returns the number of requests that wait until their job has ended.
 func (a *API) Held() int { return a.waiters.count() }
 
 // Stop ends all streams of events.

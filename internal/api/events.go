@@ -132,8 +132,8 @@ func (a *API) stream(c *Call, o events.Options) error {
 	h.Set("Content-Type", MediaEvents)
 	h.Set("X-Accel-Buffering", "no") // nginx passes frames on at once
 	c.W.WriteHeader(http.StatusOK)
-	// Browsers come back after this many milliseconds. It is drawn, so that the listeners of a
-	// server that stops do not come back all at once.
+	// The time in milliseconds after which a browser connects again. It is random, so that the
+	// listeners of a server that stops do not all connect again at the same moment.
 	first := fmt.Sprintf("retry: %d\n", 1_000+rand.IntN(4_000))
 	// A listener without a cursor gets one at once. Otherwise it would have none if the server were
 	// killed before the first event, and would miss what happens until it listens elsewhere.
@@ -155,9 +155,9 @@ type stream struct {
 }
 
 func (s *stream) run(ctx context.Context, l *events.Listener) error {
-	heartbeat, again := time.NewTicker(s.o.Heartbeat), time.NewTicker(AskAgainEvery)
+	heartbeat, rights := time.NewTicker(s.o.Heartbeat), time.NewTicker(CheckRightsEvery)
 	defer heartbeat.Stop()
-	defer again.Stop()
+	defer rights.Stop()
 	for {
 		frames, end := s.take(ctx, l)
 		if len(frames) > 0 {
@@ -167,18 +167,18 @@ func (s *stream) run(ctx context.Context, l *events.Listener) error {
 			heartbeat.Reset(s.o.Heartbeat)
 		}
 		if end {
-			return nil // the header is out; the listener comes back with its cursor
+			return nil // the status line is sent already; the client connects again with its cursor
 		}
 		wake := l.Wake()
 		if len(frames) > 0 {
-			wake = ready // take the next ones, but look at the other channels as well
+			wake = ready // go on at once with the next events, if no other channel is ready
 		}
 		select {
 		case <-s.stopping:
 			return nil
 		case <-ctx.Done():
 			return ErrSent
-		case <-again.C:
+		case <-rights.C: // the caller may have lost its rights since the last check
 			if s.call.Again() != nil {
 				return nil
 			}
@@ -193,8 +193,8 @@ func (s *stream) run(ctx context.Context, l *events.Listener) error {
 	}
 }
 
-// take returns the frames of what waits for the listener, up to FramesSize: a busy stream writes many
-// frames at once. It returns true when the listener has ended.
+// take returns the frames of the events that wait for the listener, up to a size of FramesSize, so that
+// a busy stream writes many frames at once. It returns true if the listener has ended.
 func (s *stream) take(ctx context.Context, l *events.Listener) (frames []byte, end bool) {
 	s.frames = s.frames[:0]
 	for len(s.frames) < FramesSize {
@@ -207,7 +207,7 @@ func (s *stream) take(ctx context.Context, l *events.Listener) (frames []byte, e
 	return s.frames, false
 }
 
-// ready is closed: a receive from it never waits.
+// ready is a closed channel: a receive from it never waits.
 var ready = func() <-chan struct{} {
 	c := make(chan struct{})
 	close(c)
@@ -222,7 +222,7 @@ func (s *stream) frame(ctx context.Context, item *events.Item) []byte {
 		}{item.Reset})
 	}
 	outside := s.call.Outside()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), FrameTime) // the frame is for other listeners, too
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), FrameTime) // other listeners get the same frame
 	defer cancel()
 	return item.Entry.Frame(outside, func(e *event.Event) []byte {
 		if outside {
@@ -260,7 +260,9 @@ func (s *stream) write(frame []byte) error {
 	return s.call.sent(err)
 }
 
-// insideEvent adds the text of a failure to an event of a job that has failed.
+// insideEvent returns an event as callers without an owner see it. If the job has failed or crashed, the
+// event gets the message of the failure. More is set if the message was not read, because too many
+// messages were read in this second.
 func (a *API) insideEvent(ctx context.Context, e *event.Event) EventOut {
 	out := EventOut{Event: *e}
 	if e.Type == event.JobFailed || e.Type == event.JobCrashed {
@@ -273,7 +275,7 @@ func (a *API) insideEvent(ctx context.Context, e *event.Event) EventOut {
 	return out
 }
 
-// streams counts the streams of events, and the texts that are read for them.
+// streams counts the open streams of events, and the messages of failures that are read for them.
 type streams struct {
 	mu       sync.Mutex
 	n        int

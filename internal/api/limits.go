@@ -38,7 +38,7 @@ const (
 	FramesSize        = 8 << 10          // bytes of events that a stream writes at once, roughly
 	FrameTime         = 10 * time.Second // in which a client must read an event
 	HeartbeatDefault  = 15 * time.Second // between the frames of a stream without events
-	AskAgainEvery     = 2 * time.Second  // between two checks of the rights of a listener
+	CheckRightsEvery  = 2 * time.Second  // between two checks of the rights of a listener
 	MessagesMax       = 100              // texts of failures that are read for events, per second
 	KeyUntilDefault   = 24 * time.Hour
 	BodyTime          = 30 * time.Second // in which the body of a request must arrive

@@ -51,7 +51,7 @@ func Outcome(in *Input) (job.Outcome, error) {
 	case ending.Stopped == job.StopLeaseLost:
 		return ending.Outcome(claim, job.Interrupted, job.Waiting), nil
 	}
-	r := recorder{id: claim.ID, policy: in.Policy, settings: &in.Settings}
+	r := recorder{keep: []string{claim.ID.String()}, policy: in.Policy, settings: &in.Settings}
 	evidence := evidenceOf(ending)
 	if ending.NotStarted && !evidence.Permanent && !evidence.Cancel && evidence.Snooze == 0 {
 		return r.notStarted(claim, ending, &evidence), nil

@@ -11,7 +11,7 @@ import (
 
 // recorder makes the stored record of a job's failure.
 type recorder struct {
-	id       job.ID
+	keep     []string // texts that are no secrets: the job's own id
 	policy   *policy.Policy
 	settings *Settings
 }
@@ -20,7 +20,7 @@ type recorder struct {
 // text has at most the given number of bytes.
 func (r *recorder) sanitizing(most int) failure.SanitizeOptions {
 	return failure.SanitizeOptions{
-		Emails: r.settings.HideEmails, Keep: []string{r.id.String()}, Paths: !r.settings.HidePaths, Addresses: !r.settings.HideAddresses, Max: most,
+		Emails: r.settings.HideEmails, Keep: r.keep, Paths: !r.settings.HidePaths, Addresses: !r.settings.HideAddresses, Max: most,
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 
 // These constants are the largest numbers of rows that one call may change. They keep
 // transactions short, so that other calls do not wait long. Background sweeps may remove up to
-// store.SweepMax rows instead.
+// store.SweepMax rows instead, and steps of redrives up to store.StepMax jobs: see NextLimit.
 const (
 	stepLimit   = 500
 	sweepLimit  = 1_000
@@ -25,6 +25,19 @@ const (
 	passMax   = 100_000
 	searchMax = 1_000
 )
+
+// stepTime is the time that a step of redrives should take. A step that changes more jobs costs less a job,
+// mostly when it cancels live jobs.
+const stepTime = 20 * time.Millisecond
+
+// NextLimit returns how many jobs the next step of redrives may change after a step with the given limit: as
+// many as the next step can change in the target time, but at least the given number and at most store.StepMax.
+func NextLimit(limit, least int, s store.RedriveStep, took, target time.Duration) int {
+	if s.Released == 0 || took <= 0 {
+		return limit
+	}
+	return min(max(int(float64(s.Released)*float64(target)/float64(took)), least), store.StepMax, 2*limit)
+}
 
 // Store is the part of a store that a keeper uses.
 type Store interface {
@@ -61,6 +74,7 @@ type Keeper struct {
 	// continued at once.
 	searching  bool
 	sweepLimit int
+	stepLimit  int
 	ended      chan struct{}
 }
 
@@ -72,7 +86,7 @@ func New(o Options) *Keeper {
 	}
 	return &Keeper{
 		o: o, core: NewCore(o.Config), wake: make(chan struct{}, 1), crons: make(chan []Cron, 1), pass: make(chan chan<- bool), ended: make(chan struct{}),
-		sweepLimit: limit,
+		sweepLimit: limit, stepLimit: stepLimit,
 	}
 }
 
@@ -196,8 +210,11 @@ func (k *Keeper) do(ctx context.Context, a Action) (moved bool) {
 	case Step:
 		var s store.RedriveStep
 		k.searching = false
-		if s, err = k.o.Store.StepRedrives(ctx, stepLimit); err == nil {
-			k.core.Stepped(k.o.Now(), s)
+		began := k.o.Now()
+		if s, err = k.o.Store.StepRedrives(ctx, k.stepLimit); err == nil {
+			now := k.o.Now()
+			k.core.Stepped(now, s)
+			k.stepLimit = NextLimit(k.stepLimit, stepLimit, s, now.Sub(began), stepTime)
 			moved = s.Released > 0
 			k.searching = !moved && s.Active > 0 && s.Wait == 0
 		}

@@ -175,3 +175,26 @@ func TestQ6_BackgroundSweepsTakeAllTheyMay(t *testing.T) {
 		t.Errorf("the sweeps had the limits %v and ended after %s, want three limits of store.SweepMax and an end after twice AsideMin", s.limits, time.Duration(took))
 	}
 }
+
+// A step changes as many jobs as fit into its target time.
+func TestTheNextStepFitsIntoItsTime(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name                  string
+		limit, released, want int
+		took                  time.Duration
+	}{
+		{"a fast step doubles the limit", 500, 500, 1_000, time.Millisecond},
+		{"never above the store's limit", 1_800, 1_800, store.StepMax, time.Millisecond},
+		{"a slow step lowers it", 2_000, 2_000, 1_000, 40 * time.Millisecond},
+		{"never below the least", 2_000, 2_000, 500, 10 * time.Second},
+		{"a step that changed nothing", 700, 0, 700, time.Millisecond},
+		{"a clock that stands still", 700, 700, 700, 0},
+		{"a clock that was set back", 700, 700, 700, -time.Second},
+	} {
+		s := store.RedriveStep{Released: int64(tt.released)}
+		if got := keeper.NextLimit(tt.limit, 500, s, tt.took, 20*time.Millisecond); got != tt.want {
+			t.Errorf("%s: got %d, want %d", tt.name, got, tt.want)
+		}
+	}
+}

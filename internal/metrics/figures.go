@@ -63,7 +63,7 @@ func (f *figures) Describe(out chan<- *prometheus.Desc) {
 	}
 }
 
-// Collect implements prometheus.Collector. While the store is away, only redrive_store_up is reported.
+// Collect implements prometheus.Collector. While the store cannot be reached, only redrive_store_up is reported.
 func (f *figures) Collect(out chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), readTime)
 	defer cancel()

@@ -29,7 +29,7 @@ type Source interface {
 type Options struct {
 	// Listeners returns the number of streams of events that are open.
 	Listeners func() int
-	// Held returns the number of answers that are held until their job has ended.
+	// Held returns the number of requests that wait until their job has ended.
 	Held    func() int
 	Version string
 	Logger  *slog.Logger

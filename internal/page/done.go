@@ -50,7 +50,7 @@ const (
 )
 
 // key returns the secret that all servers of the store share for signing, and makes it if there is
-// none. Without it (the store is away) nothing is signed.
+// none. Without it (the store cannot be reached) nothing is signed.
 func (p *Pages) key(a *api.API, c *api.Call) []byte {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -26,6 +26,15 @@ type Result struct {
 	Class       string       `json:"class"`    // with the rule that found it; "" if the job is held
 }
 
+// Report is the result of a file of cases.
+type Report struct {
+	File   string   `json:"file"`
+	Policy string   `json:"policy"` // name of the policy that was tested
+	Hash   string   `json:"hash"`
+	Cases  int      `json:"cases"`
+	Failed []Result `json:"failed"`
+}
+
 // Run asks the policy about a case.
 func (c *Case) Run(p *policy.Policy) Result {
 	q := c.question

@@ -16,6 +16,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"zombiezen.com/go/sqlite"
 
+	"github.com/redrive/redrive/internal/sqlstore"
 	"github.com/redrive/redrive/store/postgres"
 	sqlitestore "github.com/redrive/redrive/store/sqlite"
 )
@@ -65,7 +66,7 @@ func (c *Cache) File(ctx context.Context) (path string, err error) {
 	return path, os.Rename(made, path) // Close has moved everything from the write-ahead log into the file
 }
 
-// schemaOfFile makes an empty database and returns its schema as text.
+// schemaOfFile makes an empty database and returns the digest of its schema as text.
 func schemaOfFile(ctx context.Context, path string) (schema string, err error) {
 	empty, err := sqlitestore.Open(ctx, path, nil)
 	if err != nil {
@@ -79,8 +80,8 @@ func schemaOfFile(ctx context.Context, path string) (schema string, err error) {
 		return "", err
 	}
 	defer func() { err = errors.Join(err, conn.Close()) }()
-	texts, err := (&file{conn: conn}).texts(`SELECT sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY name`)
-	return strings.Join(texts, ";"), err
+	texts, err := (&file{conn: conn}).texts(`SELECT value FROM redrive_meta WHERE key = '` + sqlstore.DigestKey + `'`)
+	return strings.Join(texts, ""), err
 }
 
 // Schema returns the name of the seeded schema in the database of the DSN. If the schema does not
@@ -155,8 +156,7 @@ func connected(ctx context.Context, dsn string, do func(*pgx.Conn) error) error 
 	return errors.Join(do(conn), conn.Close(context.WithoutCancel(ctx)))
 }
 
-// schemaOfServer makes an empty schema, returns its columns and indexes as text, and drops
-// the schema.
+// schemaOfServer makes an empty schema, returns its digest as text, and drops the schema.
 func schemaOfServer(ctx context.Context, dsn string) (text string, err error) {
 	name := "empty_" + strings.ToLower(rand.Text()[:8])
 	defer func() {
@@ -170,10 +170,7 @@ func schemaOfServer(ctx context.Context, dsn string) (text string, err error) {
 		return "", err
 	}
 	err = connected(ctx, dsn, func(conn *pgx.Conn) error {
-		return conn.QueryRow(ctx, `SELECT replace(string_agg(line, ';' ORDER BY line), $1, '') FROM (
-			SELECT indexdef AS line FROM pg_indexes WHERE schemaname = $1
-			UNION ALL SELECT concat_ws(' ', table_name, ordinal_position, column_name, data_type, is_nullable, column_default)
-				FROM information_schema.columns WHERE table_schema = $1) l`, name).Scan(&text)
+		return conn.QueryRow(ctx, `SELECT value::text FROM `+name+`.redrive_meta WHERE key = $1`, sqlstore.DigestKey).Scan(&text)
 	})
 	return text, err
 }

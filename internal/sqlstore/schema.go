@@ -18,9 +18,12 @@ const (
 // MayUse returns an error when this program may not use the database; see Schema.Fits. If the
 // last argument is true, it also refuses a schema that is older than the program's schema.
 func MayUse(s store.Schema, keep bool) error {
+	if err := s.Fits(); err != nil {
+		return err
+	}
 	if keep && s.Version > 0 && s.Version < s.Known {
 		return fmt.Errorf("%w: the database has schema %d and this program uses %d; run `redrive migrate` first",
 			store.ErrSchema, s.Version, s.Known)
 	}
-	return s.Fits()
+	return nil
 }

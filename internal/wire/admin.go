@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"github.com/redrive/redrive/internal/words"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store"
 )
@@ -43,6 +44,11 @@ type Migration struct {
 	From     int64  `json:"from"`
 	To       int64  `json:"to"`
 	Steps    int    `json:"steps"`
+}
+
+// Verdict is the part of a report about a database that says which findings are outside the limits.
+type Verdict struct {
+	Warnings []words.Warning `json:"warnings"`
 }
 
 // Cron is a cron entry. It enqueues jobs at the times of a cron expression.

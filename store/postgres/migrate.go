@@ -1,15 +1,12 @@
 package postgres
 
 import (
-	"bytes"
 	"context"
 	"database/sql"
 	"embed"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"path"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
@@ -24,6 +21,9 @@ import (
 //go:embed migrations/*.sql
 var migrations embed.FS
 
+//go:embed migrations/00001_init.sql
+var firstMigration string
+
 const (
 	versionTable = sqlstore.VersionTable
 	compatKey    = sqlstore.CompatKey
@@ -31,46 +31,17 @@ const (
 	schemaVersion = 1
 )
 
-// embedded returns the migrations for a schema: each begins with making that the
-// one in which its transaction makes tables.
+// embedded returns the migrations for a schema.
 func embedded(schema string) (fs.FS, error) {
 	files, err := fs.Sub(migrations, "migrations")
-	if err != nil {
-		return nil, err
-	}
-	return placed{files, schema}, nil
+	return placed(schema, files), err
 }
 
-// placed are migrations whose transactions begin with the choice of a schema.
-type placed struct {
-	fs.FS
-	schema string
+// placed lets each migration begin with making a schema the one in which its
+// transaction makes tables.
+func placed(schema string, files fs.FS) fs.FS {
+	return sqlstore.Migrations{FS: files, Begin: "SET LOCAL search_path = " + quote(schema) + ";\n"}
 }
-
-// Open implements fs.FS.
-func (p placed) Open(name string) (fs.File, error) {
-	f, err := p.FS.Open(name)
-	if err != nil || path.Ext(name) != ".sql" {
-		return f, err
-	}
-	text, err := io.ReadAll(f)
-	if err := errors.Join(err, f.Close()); err != nil {
-		return nil, err
-	}
-	for _, way := range []string{"-- +goose Up\n", "-- +goose Down\n"} {
-		text = bytes.Replace(text, []byte(way), []byte(way+"SET LOCAL search_path = "+quote(p.schema)+";\n"), 1)
-	}
-	return placedFile{f, bytes.NewReader(text)}, nil
-}
-
-// placedFile reads a text in the place of a file's own.
-type placedFile struct {
-	fs.File
-	text io.Reader
-}
-
-func (f placedFile) Read(b []byte) (int, error) { return f.text.Read(b) }
-func (f placedFile) Close() error               { return nil }
 
 // migrateUp brings the schema up to date.
 func migrateUp(ctx context.Context, conn *pgx.Conn, config *pgx.ConnConfig, schema string, keep bool) error {
@@ -161,8 +132,12 @@ func readSchema(ctx context.Context, conn *pgx.Conn, schema string) (out store.S
 	if out.Compatible = out.Version; out.Version == 0 {
 		return out, nil
 	}
-	out.Compatible, err = ask(ctx, conn, `SELECT coalesce((SELECT value FROM `+quote(schema)+`.redrive_meta WHERE key = $1), $2::bigint)`,
-		compatKey, fmt.Sprint(out.Version))
+	meta := `SELECT coalesce((SELECT value FROM ` + quote(schema) + `.redrive_meta WHERE key = $1), $2::bigint)`
+	if out.Compatible, err = ask(ctx, conn, meta, compatKey, fmt.Sprint(out.Version)); err != nil {
+		return out, err
+	}
+	digest, err := ask(ctx, conn, meta, sqlstore.DigestKey, "0")
+	out.Differs = err == nil && digest != sqlstore.Digest(firstMigration)
 	return out, err
 }
 

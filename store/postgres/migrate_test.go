@@ -10,6 +10,7 @@ import (
 	"sync"
 	"testing"
 	"testing/fstest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/jackc/pgx/v5"
@@ -80,6 +81,28 @@ func TestQ10_NewerSchemaIsRefused(t *testing.T) {
 	opened(t, dsn, o)
 }
 
+// A schema that another build made before the first release is refused.
+//
+// proves: Q10
+func TestQ10_TablesOfAnotherBuildAreRefused(t *testing.T) {
+	t.Parallel()
+	s, dsn := freshAt(t, nil)
+	conn := connected(t, dsn)
+	for _, change := range []string{`UPDATE ` + s.Schema() + `.redrive_meta SET value = value + 1`, `DELETE FROM ` + s.Schema() + `.redrive_meta`} {
+		run(t, conn, change+` WHERE key = 'digest'`)
+		for _, keep := range []bool{false, true} {
+			err := refused(t, dsn, &Options{Schema: s.Schema(), KeepSchema: keep})
+			if !errors.Is(err, store.ErrSchema) || !strings.Contains(err.Error(), "another build") {
+				t.Errorf("error %v", err)
+			}
+		}
+		d, err := Diagnose(t.Context(), dsn, s.Schema(), time.Now)
+		if err != nil || !slices.ContainsFunc(d.Problems, func(p string) bool { return strings.Contains(p, "another build") }) {
+			t.Errorf("doctor: %+v, %v", d, err)
+		}
+	}
+}
+
 // proves: Q10
 func TestQ10_KeepSchema(t *testing.T) {
 	t.Parallel()
@@ -127,10 +150,10 @@ func TestQ10_MigratorsAtOnce(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			next := placed{fstest.MapFS{
+			next := placed(schema, fstest.MapFS{
 				"00001_init.sql": {Data: text},
 				"00002_next.sql": {Data: []byte("-- +goose Up\nCREATE TABLE redrive_next (id int);\n-- +goose Down\nDROP TABLE redrive_next;\n")},
-			}, schema}
+			})
 			ran := make(chan int, 6)
 			for range 6 {
 				all.Go(func() {

@@ -113,16 +113,16 @@ var besideOthers = map[string]string{
 		coalesce((SELECT value FROM redrive_meta WHERE key = 'deaths'), 0)),
 		(SELECT died_at FROM redrive_dead ORDER BY death DESC LIMIT 1)`,
 	"pickAgain": `SELECT x.*, ` + overtaken + ` FROM (SELECT ` + sqlstore.PickColumns + `, ` + `j.` + writtenBy + `
-		FROM ` + eachID + ` CROSS JOIN redrive_jobs j WHERE j.id BETWEEN i.value::bigint AND i.value::bigint) x`,
+		FROM redrive_jobs j WHERE j.id = ANY(` + theIDs + `)) x`,
 	"moveCancelled": `WITH d AS (
-		DELETE FROM redrive_jobs j USING ` + eachID + ` WHERE j.id BETWEEN i.value::bigint AND i.value::bigint AND j.state <> 3
+		DELETE FROM redrive_jobs j WHERE j.id = ANY(` + theIDs + `) AND j.state <> 3
 		RETURNING j.id, j.lane, j.priority, j.token, j.life, j.attempts, j.crashes, j.deferrals, j.snoozes, j.interrupts,
 			j.created_at, j.life_at, j.claimed_at, j.holder, j.owner, j.correlation, j.key, j.batch)
 		INSERT INTO redrive_done (job, lane, state, priority, token, life, attempts, crashes, deferrals, snoozes, interrupts,
 			created_at, life_at, claimed_at, finished_at, holder, owner, correlation, key, batch)
 		SELECT id, lane, 6, priority, token, life, attempts, crashes, deferrals, snoozes, interrupts,
 			created_at, life_at, claimed_at, $2::bigint, holder, owner, correlation, key, batch FROM d ORDER BY id`,
-	"delCancelledBodies": `DELETE FROM redrive_bodies b USING ` + eachID + ` WHERE b.job BETWEEN i.value::bigint AND i.value::bigint`,
+	"delCancelledBodies": `DELETE FROM redrive_bodies WHERE job = ANY(` + theIDs + `)`,
 	"walkRetries": `SELECT ` + sqlstore.ListLive + ` FROM redrive_jobs j JOIN redrive_lanes l ON l.id = j.lane
 		WHERE j.state = 2 AND j.run_at > $1 ORDER BY j.run_at, j.id LIMIT $2`,
 	"walkRetriesAt": `SELECT ` + sqlstore.ListLive + ` FROM redrive_jobs j JOIN redrive_lanes l ON l.id = j.lane
@@ -135,6 +135,9 @@ var besideOthers = map[string]string{
 // unfoldedFigures adds the figures of events that are not folded yet to a statement that reads
 // figures from the time $2 until $3.
 const unfoldedFigures = ` UNION ALL SELECT e.at, -1, e.figures FROM ` + unfolded + ` e WHERE e.figures IS NOT NULL AND e.at >= $2 AND e.at < $3`
+
+// theIDs are the ids of a JSON array as an array of PostgreSQL.
+const theIDs = `translate($1::text, '[]', '{}')::bigint[]`
 
 // eachID are the ids of a JSON array, each a row of i.
 const eachID = `json_array_elements_text($1::text::json) i(value)`

@@ -22,6 +22,9 @@ import (
 //go:embed migrations/*.sql
 var migrations embed.FS
 
+//go:embed migrations/00001_init.sql
+var firstMigration string
+
 // schemaVersion is the newest schema version that this program knows.
 const schemaVersion = 1
 
@@ -29,7 +32,7 @@ func embedded() (fs.FS, error) { return fs.Sub(migrations, "migrations") }
 
 func provider(db *sql.DB, files fs.FS) (*goose.Provider, error) {
 	// NewProvider returns an error if two migrations have the same number.
-	return goose.NewProvider(database.DialectSQLite3, db, files,
+	return goose.NewProvider(database.DialectSQLite3, db, sqlstore.Migrations{FS: files},
 		goose.WithTableName(sqlstore.VersionTable), goose.WithDisableGlobalRegistry(true))
 }
 
@@ -102,12 +105,18 @@ func readSchema(ctx context.Context, path string) (schema store.Schema, err erro
 	if err != nil {
 		return schema, asStoreError(err)
 	}
-	schema.Compatible = schema.Version
-	err = db.QueryRowContext(ctx, `SELECT value FROM redrive_meta WHERE key = ?`, sqlstore.CompatKey).Scan(&schema.Compatible)
-	if errors.Is(err, sql.ErrNoRows) || schema.Version == 0 {
-		err = nil
+	if schema.Version == 0 {
+		return schema, nil
 	}
-	return schema, asStoreError(err)
+	var digest int64
+	err = db.QueryRowContext(ctx, `SELECT coalesce((SELECT value FROM redrive_meta WHERE key = ?), ?),
+		coalesce((SELECT value FROM redrive_meta WHERE key = ?), 0)`,
+		sqlstore.CompatKey, schema.Version, sqlstore.DigestKey).Scan(&schema.Compatible, &digest)
+	if err != nil {
+		return schema, asStoreError(err)
+	}
+	schema.Differs = digest != sqlstore.Digest(firstMigration)
+	return schema, nil
 }
 
 // Migrate moves the schema up or down to a version. It returns the versions of the migrations

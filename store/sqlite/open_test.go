@@ -28,6 +28,43 @@ func execute(t *testing.T, path, statement string) {
 	}
 }
 
+// A database that another build made before the first release is refused, and not changed.
+//
+// proves: Q10
+func TestQ10_TablesOfAnotherBuildAreRefused(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]string{
+		"a build without digests":    `DELETE FROM redrive_meta WHERE key = 'digest'`,
+		"a build with another table": `UPDATE redrive_meta SET value = value + 1 WHERE key = 'digest'`,
+	} {
+		path := filepath.Join(t.TempDir(), "jobs.db")
+		s, err := sqlite.Open(t.Context(), path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		execute(t, path, change)
+		before, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, o := range []*sqlite.Options{nil, {KeepSchema: true}} {
+			if _, err := sqlite.Open(t.Context(), path, o); !errors.Is(err, store.ErrSchema) || !strings.Contains(err.Error(), "another build") {
+				t.Errorf("Open of a database of %s: got error %v, want an ErrSchema that names the other build", name, err)
+			}
+		}
+		if after, err := os.ReadFile(path); err != nil || string(after) != string(before) {
+			t.Errorf("Open changed the file that it refused, want an unchanged file (error when the test read the file: %v)", err)
+		}
+		d, err := sqlite.Diagnose(t.Context(), path, time.Now)
+		if err != nil || len(d.Problems) != 1 || !strings.Contains(d.Problems[0], "another build") {
+			t.Errorf("Diagnose of a database of %s: got problems %q and error %v, want one that names the other build", name, d.Problems, err)
+		}
+	}
+}
+
 // proves: Q10
 func TestQ10_NewerSchemaIsRefused(t *testing.T) {
 	t.Parallel()

@@ -17,7 +17,7 @@ import (
 
 var outageLease = flag.Duration("outage.lease", 10*time.Second, "lease of the workers, longer than the longest back-off of 5 s; the outage takes one and a half leases")
 
-// The server is away for longer than a lease. Two workers live through it, and a third one is
+// The server cannot be reached for longer than a lease. Two workers keep running meanwhile, and a third one is
 // killed meanwhile. No crash is counted for the workers that live, and the jobs of the killed one
 // run again.
 //

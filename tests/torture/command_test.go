@@ -31,7 +31,7 @@ import (
 type command struct {
 	files
 	redrive, job string
-	away         sync.Mutex // held while the programs or the space of all workers are away
+	away         sync.Mutex // held while the programs or the free space are taken from all workers
 }
 
 func newCommand(tt *torture) *command {

@@ -177,7 +177,7 @@ func (p *process) book(by string) string {
 	case !p.program.exits(state.ExitCode()):
 		text, _ := os.ReadFile(p.log) // no error check: a log that cannot be read is a failure, too
 		if state.ExitCode() == failed && strings.HasSuffix(p.name, "-"+serve) && bytes.Contains(text, []byte("store unavailable")) && !listening.Match(text) {
-			return "" // a server does not start while its database is away
+			return "" // a server does not start while its database cannot be reached
 		}
 		p.Errorf("process %s ended with %s, which the test does not allow; its log is %s and ends with\n%s", p.name, state, p.log, text[max(0, len(text)-1_000):])
 	}

@@ -283,7 +283,7 @@ func soundMutants() []mutant {
 		{"a dead letter is missing", breaks(check.DeadConservation, check.SoundStore), func(h *check.History) {
 			drop(&h.Dump.Dead, func(l job.DeadLetter) bool { return l.Job == buried })
 		}},
-		{"a dead letter is there twice", breaks(check.SoundStore), func(h *check.History) {
+		{"a job has two dead letters", breaks(check.SoundStore), func(h *check.History) {
 			h.Dump.Dead = append(h.Dump.Dead, *letter(h, buried))
 		}},
 		{"a dead letter says that it was revived", breaks(check.SoundStore), func(h *check.History) { letter(h, buried).Revived = true }},
