@@ -80,9 +80,12 @@ func TestDeps_WhatImportingRedriveMustNotPullIn(t *testing.T) {
 	}
 }
 
+// roomsOfFailure are the packages that failure is made of, the leaves first.
+var roomsOfFailure = []string{"internal/scan", "internal/plaintext", "internal/phrase"}
+
 func TestDeps_TheCoreIsPure(t *testing.T) {
 	t.Parallel()
-	pure := []string{"failure", "backoff", "policy", "job", "event", "internal/scan", "internal/plaintext", "internal/canonical", "internal/human", "internal/decide"}
+	pure := append([]string{"failure", "backoff", "policy", "job", "event", "internal/scan", "internal/plaintext", "internal/canonical", "internal/human", "internal/decide"}, roomsOfFailure...)
 	forbidden := map[string]string{
 		"os":           "no I/O",
 		"os/exec":      "no I/O: subprocesses are read by methods",
@@ -123,24 +126,28 @@ func TestDeps_PointAlongTheFlow(t *testing.T) {
 	mayImport := map[string][]string{
 		"internal/scan":      {},
 		"internal/plaintext": {},
-		"failure":            {"internal/scan", "internal/plaintext"},
+		"internal/phrase":    {"internal/scan"},
+		"failure":            roomsOfFailure,
 		"backoff":            {},
-		"job":                {"internal/canonical", "failure", "internal/scan", "internal/plaintext"},
-		"policy":             {"failure", "backoff", "job", "internal/canonical", "internal/human", "internal/scan", "internal/plaintext"},
-		"internal/decide":    {"failure", "backoff", "internal/scan", "internal/plaintext", "policy", "job", "internal/canonical", "internal/human"},
-		"retry":              {"failure", "backoff", "internal/scan", "internal/plaintext"},
-		"event":              {"job", "internal/canonical", "failure", "internal/scan", "internal/plaintext"},
-		"store":              {"internal/jsonpatch", "job", "internal/canonical", "event", "failure", "internal/scan", "internal/plaintext"},
+		"job":                {"internal/canonical", "failure"},
+		"policy":             {"failure", "backoff", "job", "internal/canonical", "internal/human"},
+		"internal/decide":    {"failure", "backoff", "policy", "job", "internal/canonical", "internal/human"},
+		"retry":              {"failure", "backoff"},
+		"event":              {"job", "internal/canonical", "failure"},
+		"store":              {"internal/jsonpatch", "job", "internal/canonical", "event", "failure"},
 		"internal/human":     {},
 		"internal/cron":      {"internal/human"},
-		"internal/keeper":    {"internal/jsonpatch", "job", "internal/canonical", "event", "failure", "internal/scan", "internal/plaintext", "store", "internal/cron", "internal/human"},
-		"internal/words": {"internal/jsonpatch", "failure", "internal/scan", "internal/plaintext", "job", "internal/canonical", "event", "backoff", "policy", "policy/preset", "policy/policyfile", "store",
+		"internal/keeper":    {"internal/jsonpatch", "job", "internal/canonical", "event", "failure", "store", "internal/cron", "internal/human"},
+		"internal/words": {"internal/jsonpatch", "failure", "job", "internal/canonical", "event", "backoff", "policy", "policy/preset", "policy/policyfile", "store",
 			"internal/cron", "internal/human", "internal/suggest", "internal/yamlfile"},
-		"internal/wire": {"internal/jsonpatch", "failure", "internal/scan", "internal/plaintext", "job", "internal/canonical", "event", "backoff", "policy", "policy/preset", "policy/policyfile", "store",
+		"internal/wire": {"internal/jsonpatch", "failure", "job", "internal/canonical", "event", "backoff", "policy", "policy/preset", "policy/policyfile", "store",
 			"internal/cron", "internal/human", "internal/suggest", "internal/yamlfile", "internal/words"},
-		"internal/engine": {"internal/jsonpatch", "failure", "internal/scan", "internal/plaintext", "job", "internal/canonical", "event", "store", "internal/proc", "internal/tempdir", "internal/testing/crashpoint"},
+		"internal/engine": {"internal/jsonpatch", "failure", "job", "internal/canonical", "event", "store", "internal/proc", "internal/tempdir", "internal/testing/crashpoint"},
 	}
 	for name, allowed := range mayImport {
+		if slices.Contains(allowed, "failure") {
+			allowed = append(slices.Clip(allowed), roomsOfFailure...)
+		}
 		for _, p := range listDeps(t, module+"/"+name) {
 			own, ok := strings.CutPrefix(p.ImportPath, module+"/")
 			if ok && own != name && !slices.Contains(allowed, own) {

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/redrive/redrive/failure"
 )
 
 // banned matches words that this project must not use, because plain terms have replaced
@@ -17,19 +15,9 @@ var banned = regexp.MustCompile(`(?i)\b(graves?|graveless|newsroom|hearers?|bull
 
 // keptTexts are texts that may contain a banned word: quotations, and the name of an option
 // in package retry.
-var keptTexts = append([]string{
+var keptTexts = []string{
 	"`other processes are not told …`", "`nothing is heard of other processes …`", "Options.Judge",
 	"o.Judge", "Judge: ", "Judge func(", "// Judge, if not nil", "retry.judge",
-}, operatorTexts()...)
-
-// operatorTexts returns the text that each built-in class of failures has for operators. Some
-// pages quote these texts, so they may contain banned words. tests/golden checks that the
-// texts do not change.
-func operatorTexts() (texts []string) {
-	for _, class := range failure.Classes() {
-		texts = append(texts, class.Operator)
-	}
-	return texts
 }
 
 // keptFolders are not checked, because a separate change renames their words.

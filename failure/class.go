@@ -19,7 +19,7 @@ const (
 // The classes that no later attempt mends: somebody has to change something.
 const (
 	InvalidInput          Class = "InvalidInput"          // the input is broken, private, deleted or of a wrong kind
-	AuthenticationFailure Class = "AuthenticationFailure" // the credentials are missing, wrong or expired
+	AuthenticationFailure Class = "AuthenticationFailure" // the credentials or a certificate are missing, wrong or expired
 	PaymentRequired       Class = "PaymentRequired"       // money or credit is missing
 	ContentViolation      Class = "ContentViolation"      // refused for what the content is
 	InputExceedsLimits    Class = "InputExceedsLimits"    // the input is longer or larger than allowed
@@ -30,9 +30,11 @@ const (
 	BusinessLogicError    Class = "BusinessLogicError"    // well formed, and refused by the rules of the application
 )
 
-// The classes that need no classification, and the one of what nothing matches.
+// The class of what nothing matches, the one of defects, which blames no input, and
+// those that need no classification.
 const (
 	UnknownError   Class = "UnknownError"   // nothing says what it was
+	ProgramError   Class = "ProgramError"   // a defect of the program: a wrong type, a missing key, an index out of range, an assertion
 	AttemptTimeout Class = "AttemptTimeout" // the time limit of the kind ended the run
 	Crash          Class = "Crash"          // the run ended without a word
 	Panic          Class = "Panic"          // the handler panicked

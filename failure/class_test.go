@@ -16,7 +16,7 @@ func TestF3_F4_BuiltInClassesAndTheirVerdicts(t *testing.T) {
 		"InvalidInput": "permanent", "AuthenticationFailure": "permanent", "PaymentRequired": "permanent",
 		"ContentViolation": "permanent", "InputExceedsLimits": "permanent", "QuotaExceeded": "quota",
 		"ValidationError": "permanent", "PermissionError": "permanent", "NotFound": "permanent", "BusinessLogicError": "permanent",
-		"UnknownError": "unknown", "AttemptTimeout": "retry", "Crash": "crash", "Panic": "unknown",
+		"UnknownError": "unknown", "ProgramError": "unknown", "AttemptTimeout": "retry", "Crash": "crash", "Panic": "unknown",
 		"Cancelled": "cancelled", "Internal": "permanent",
 	}
 	retriable := map[failure.Verdict]bool{

@@ -106,7 +106,7 @@ func (h *hit) beats(other *hit) bool {
 // what a policy names wins ties.
 func retriable(c Class) bool {
 	switch c {
-	case NetworkTimeout, RateLimitExceeded, TemporaryServiceError, ResourceConstraint, UnknownError, AttemptTimeout, Crash, Panic:
+	case NetworkTimeout, RateLimitExceeded, TemporaryServiceError, ResourceConstraint, UnknownError, ProgramError, AttemptTimeout, Crash, Panic:
 		return true
 	default:
 		return false

@@ -3,31 +3,32 @@ package failure
 import (
 	"strings"
 
+	"github.com/redrive/redrive/internal/phrase"
 	"github.com/redrive/redrive/internal/scan"
 )
 
 // context finds what the places of a text are worth: stack frames and settings
 // are noise, what stands in quotes after a noun is a name, what a code field
 // holds is a code.
-func (r *reader) context(m *matcher) {
-	if cap(r.adjust) < len(m.syms) {
-		r.adjust = make([]int8, len(m.syms), 2*len(m.syms))
+func (r *reader) context(m *phrase.Matcher) {
+	if cap(r.adjust) < len(m.Syms) {
+		r.adjust = make([]int8, len(m.Syms), 2*len(m.Syms))
 	}
-	r.adjust = r.adjust[:len(m.syms)]
+	r.adjust = r.adjust[:len(m.Syms)]
 	clear(r.adjust)
 	r.lines(m)
-	if m.quotes {
+	if m.HasQuotes {
 		r.quotes(m)
 	}
 }
 
 // lines looks at how the lines of a text begin.
-func (r *reader) lines(m *matcher) {
-	if !m.lines {
-		if len(m.syms) == 0 {
+func (r *reader) lines(m *phrase.Matcher) {
+	if !m.Lines {
+		if len(m.Syms) == 0 {
 			return
 		}
-		if worth, _ := lineWorth(m.line(0), false, true); worth != 0 {
+		if worth, _ := lineWorth(m.Line(0), false, true); worth != 0 {
 			for i := range r.adjust {
 				r.adjust[i] = worth
 			}
@@ -36,37 +37,14 @@ func (r *reader) lines(m *matcher) {
 	}
 	frame := false // the last line named a place in a file
 	worth := int8(0)
-	for i := range m.syms {
-		s := &m.syms[i]
-		if s.gap >= lineGap {
-			line := m.line(i)
+	for i := range m.Syms {
+		s := &m.Syms[i]
+		if s.Gap >= phrase.LineGap {
+			line := m.Line(i)
 			worth, frame = lineWorth(line, frame, false)
 		}
 		r.adjust[i] = worth
 	}
-}
-
-// lineMax is how much of a line is looked at to tell what it is.
-const lineMax = 160
-
-// line returns the beginning of the line that begins with symbol i, with the
-// white space before it.
-func (m *matcher) line(i int) string {
-	first := int(m.syms[i].token)
-	start := int(m.tokens[first].Start)
-	from, end := start, min(len(m.text), start+lineMax)
-	for k := first - 1; k >= 0; k-- { // punctuation may stand in front
-		if from = int(m.tokens[k].End); m.tokens[k].Kind == scan.Newline {
-			break
-		}
-		from = int(m.tokens[k].Start)
-	}
-	for k := first + 1; k < len(m.tokens) && int(m.tokens[k].Start) < end; k++ {
-		if m.tokens[k].Kind == scan.Newline {
-			end = int(m.tokens[k].Start)
-		}
-	}
-	return m.text[from:max(from, end)]
 }
 
 // lineWorth tells a line of a stack or of settings from one that says something.
@@ -117,7 +95,7 @@ func isPythonWarning(text string) bool {
 // isAside tells the lines that explain the one before.
 func isAside(text string) bool {
 	var buf [16]byte
-	head := string(lowerASCII(buf[:0], text[:min(len(text), 12)]))
+	head := string(phrase.LowerASCII(buf[:0], text[:min(len(text), 12)]))
 	for _, aside := range [...]string{"detail:", "hint:", "context:", "line ", "statement:", "note:", "help:", "= help", "= note", "see ", "for more inf"} {
 		if strings.HasPrefix(head, aside) {
 			return true
@@ -189,34 +167,34 @@ func isLetterOrDigit(c byte) bool {
 
 // regions lowers what is over: earlier attempts, wrappers of a cause, what was
 // the reason to try again, and the failures of tidying up.
-func (r *reader) regions(m *matcher, set *ruleset) {
+func (r *reader) regions(m *phrase.Matcher, set *ruleset) {
 	lastMark := int32(-1)
-	for i := range m.found {
-		f := &m.found[i]
-		switch t := set.rules[f.rule].trait; {
+	for i := range m.Found {
+		f := &m.Found[i]
+		switch t := set.rules[f.Rule].trait; {
 		case t&history != 0:
-			if f.start > lastMark && r.says(m, set, f.end, int32(len(m.syms))) {
-				lastMark = f.start
+			if f.Start > lastMark && r.says(m, set, f.End, int32(len(m.Syms))) {
+				lastMark = f.Start
 			}
 		case t&past != 0:
-			end := f.end
-			for end < int32(len(m.syms)) && m.syms[end].gap == noGap {
+			end := f.End
+			for end < int32(len(m.Syms)) && m.Syms[end].Gap == phrase.NoGap {
 				end++
 			}
-			if r.says(m, set, end, int32(len(m.syms))) || r.says(m, set, 0, f.start) {
-				r.lowerAll(f.start, end, inHistory)
+			if r.says(m, set, end, int32(len(m.Syms))) || r.says(m, set, 0, f.Start) {
+				r.lowerAll(f.Start, end, inHistory)
 			}
 		case t&cleanup != 0:
-			if r.says(m, set, 0, f.start) {
-				end := f.end
-				for end < int32(len(m.syms)) && m.syms[end].gap < stop {
+			if r.says(m, set, 0, f.Start) {
+				end := f.End
+				for end < int32(len(m.Syms)) && m.Syms[end].Gap < phrase.Stop {
 					end++
 				}
-				r.lowerAll(f.start, end, inHistory)
+				r.lowerAll(f.Start, end, inHistory)
 			}
 		}
 	}
-	if k := m.enumerated(); k > lastMark && r.says(m, set, k, int32(len(m.syms))) {
+	if k := enumerated(m); k > lastMark && r.says(m, set, k, int32(len(m.Syms))) {
 		lastMark = k
 	}
 	if lastMark > 0 {
@@ -226,17 +204,17 @@ func (r *reader) regions(m *matcher, set *ruleset) {
 
 // enumerated returns the symbol with which the last of several numbered attempts
 // begins, "(1) … (2) … (3) …", 0 for none.
-func (m *matcher) enumerated() int32 {
-	if !m.ones {
+func enumerated(m *phrase.Matcher) int32 {
+	if !m.HasOne {
 		return 0
 	}
 	last, next := int32(0), int64(1)
-	for i := range m.syms {
-		at := int(m.syms[i].token)
-		if t := &m.tokens[at]; t.Kind != scan.Number || t.Num != next || at == 0 || at+1 >= len(m.tokens) {
+	for i := range m.Syms {
+		at := int(m.Syms[i].Token)
+		if t := &m.Tokens[at]; t.Kind != scan.Number || t.Num != next || at == 0 || at+1 >= len(m.Tokens) {
 			continue
 		}
-		open, shut := m.text[m.tokens[at-1].Start], m.text[m.tokens[at+1].Start]
+		open, shut := m.Text[m.Tokens[at-1].Start], m.Text[m.Tokens[at+1].Start]
 		if open == '(' && shut == ')' || open == '[' && shut == ']' || open == '#' && (shut == ':' || shut == ')') {
 			last, next = int32(i), next+1
 		}
@@ -254,12 +232,12 @@ func (r *reader) lowerAll(from, to int32, by int) {
 }
 
 // says reports whether there is evidence of some weight between two symbols.
-func (r *reader) says(m *matcher, set *ruleset, from, to int32) bool {
+func (r *reader) says(m *phrase.Matcher, set *ruleset, from, to int32) bool {
 	const marks = history | past | cleanup | readHint
-	for i := range m.found {
-		f := &m.found[i]
-		rule := &set.rules[f.rule]
-		if f.start >= from && f.end <= to && rule.trait&marks == 0 && rule.weight >= wWeak && r.adjust[f.end-1] > -inQuote {
+	for i := range m.Found {
+		f := &m.Found[i]
+		rule := &set.rules[f.Rule]
+		if f.Start >= from && f.End <= to && rule.trait&marks == 0 && rule.weight >= wWeak && r.adjust[f.End-1] > -inQuote {
 			return true
 		}
 	}
@@ -267,18 +245,18 @@ func (r *reader) says(m *matcher, set *ruleset, from, to int32) bool {
 }
 
 // place returns what the place of a phrase adds to its weight.
-func (r *reader) place(f *match) int {
-	return int(min(r.adjust[f.start], r.adjust[f.end-1]))
+func (r *reader) place(f *phrase.Match) int {
+	return int(min(r.adjust[f.Start], r.adjust[f.End-1]))
 }
 
 // mailReply reports whether a held status is the reply of a mail server: an
 // enhanced code follows, or mail is spoken of.
-func (r *reader) mailReply(m *matcher, f *match) bool {
-	for i := max(0, f.end-1); i <= f.end+1 && int(i) < len(m.syms); i++ {
-		if enhanced(m.textOf(i)) {
+func (r *reader) mailReply(m *phrase.Matcher, f *phrase.Match) bool {
+	for i := max(0, f.End-1); i <= f.End+1 && int(i) < len(m.Syms); i++ {
+		if enhanced(m.TextOf(i)) {
 			return true
 		}
 	}
-	word := m.word(int(f.start))
+	word := m.Word(int(f.Start))
 	return strings.HasPrefix(strings.ToLower(word), "smtp") || word == "said" || word == "RCPT" || word == "mail"
 }

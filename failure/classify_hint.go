@@ -3,6 +3,8 @@ package failure
 import (
 	"strings"
 	"time"
+
+	"github.com/redrive/redrive/internal/phrase"
 )
 
 // hintMax is the longest wait that a text may ask for; what is longer is no wait.
@@ -10,18 +12,18 @@ const hintMax = 400 * 24 * time.Hour
 
 // readHint reads the wait that a phrase holds: "in 53s", "after 6m0s",
 // "retry_after_ms: 500", "Retry-After: 120". Without a unit it is in seconds.
-func (r *reader) readHint(m *matcher, f *match) {
-	sym := f.held[1]
+func (r *reader) readHint(m *phrase.Matcher, f *phrase.Match) {
+	sym := f.Held[1]
 	if sym < 0 {
 		return
 	}
-	start := int(m.tokens[m.syms[sym].token].Start)
+	start := int(m.Tokens[m.Syms[sym].Token].Start)
 	unit := int64(time.Second)
-	from := int(m.tokens[m.syms[f.start].token].Start)
-	if before := strings.ToLower(m.text[from:start]); strings.Contains(before, "_ms") || strings.Contains(before, "-ms") || strings.Contains(before, "afterms") {
+	from := int(m.Tokens[m.Syms[f.Start].Token].Start)
+	if before := strings.ToLower(m.Text[from:start]); strings.Contains(before, "_ms") || strings.Contains(before, "-ms") || strings.Contains(before, "afterms") {
 		unit = int64(time.Millisecond)
 	}
-	if d, ok := parseWait(m.text[start:], unit); ok && d > r.hint && d <= hintMax {
+	if d, ok := parseWait(m.Text[start:], unit); ok && d > r.hint && d <= hintMax {
 		r.hint = d
 	}
 }
@@ -39,7 +41,7 @@ func parseWait(text string, unit int64) (time.Duration, bool) {
 		trimmed := strings.TrimLeft(rest, " ")
 		word := unitWord(trimmed)
 		var buf [16]byte
-		nanos, known := unitNanos[string(lowerASCII(buf[:0], word))]
+		nanos, known := phrase.UnitNanos[string(phrase.LowerASCII(buf[:0], word))]
 		if !known {
 			if parts > 0 || word != "" && len(rest) == len(trimmed) {
 				break // another number, or a name such as 3rd

@@ -1,20 +1,23 @@
 package failure
 
-import "github.com/redrive/redrive/internal/scan"
+import (
+	"github.com/redrive/redrive/internal/phrase"
+	"github.com/redrive/redrive/internal/scan"
+)
 
 // quoteMax is the length of a quoted name in tokens; what is longer is a text.
 const quoteMax = 9
 
 // quotes finds names in quotes, and the values of fields.
-func (r *reader) quotes(m *matcher) {
-	tokens := m.tokens
+func (r *reader) quotes(m *phrase.Matcher) {
+	tokens := m.Tokens
 	sym := 0
 	for i := 0; i < len(tokens); i++ {
 		t := &tokens[i]
-		if t.Kind != scan.Punct || !isQuote(t.Hash) {
+		if t.Kind != scan.Punct || !scan.OpensQuote(t.Hash) {
 			continue
 		}
-		for sym < len(m.syms) && int(m.syms[sym].token) < i {
+		for sym < len(m.Syms) && int(m.Syms[sym].Token) < i {
 			sym++
 		}
 		end := closing(tokens, i)
@@ -25,8 +28,8 @@ func (r *reader) quotes(m *matcher) {
 			r.field(m, sym, i, end)
 			continue
 		}
-		if i > 0 && !t.Glued && tokens[i-1].Kind == scan.Word && !saysSomething(m.text[tokens[i-1].Start:tokens[i-1].End]) {
-			for k := sym; k < len(m.syms) && int(m.syms[k].token) < end; k++ {
+		if i > 0 && !t.Glued && tokens[i-1].Kind == scan.Word && !saysSomething(m.Text[tokens[i-1].Start:tokens[i-1].End]) {
+			for k := sym; k < len(m.Syms) && int(m.Syms[k].Token) < end; k++ {
 				r.lower(k, inQuote)
 			}
 			i = end
@@ -36,14 +39,6 @@ func (r *reader) quotes(m *matcher) {
 
 func (r *reader) lower(sym, by int) {
 	r.adjust[sym] = int8(max(-inNoise, int(r.adjust[sym])-by))
-}
-
-func isQuote(char uint64) bool {
-	switch char {
-	case '"', '\'', '`', '“', '‘', '«':
-		return true
-	}
-	return false
 }
 
 // closing returns the token that closes a short quotation, -1 for none.
@@ -74,7 +69,7 @@ func saysSomething(word string) bool {
 		return true
 	}
 	var buf [12]byte
-	switch string(lowerASCII(buf[:0], word)) {
+	switch string(phrase.LowerASCII(buf[:0], word)) {
 	case "error", "errors", "message", "msg", "reason", "said", "says", "returned", "response", "text", "desc", "description", "details", "detail",
 		"status", "exception", "cause", "str", "saying", "with", "output", "stderr", "reads", "from", "reply", "answer", "warning", "failed", "code", "err",
 		"state", "because", "contains", "got", "fatal", "failure", "result", "errmsg", "info", "and", "or", "type", "u", "b", "f":
@@ -86,22 +81,22 @@ func saysSomething(word string) bool {
 // field looks at a field in quotes, from token key to token end, and at its
 // value: a short value of a code field counts as a code; what was sent to the
 // other side says nothing about the failure.
-func (r *reader) field(m *matcher, sym, key, end int) {
+func (r *reader) field(m *phrase.Matcher, sym, key, end int) {
 	kind := plainField
 	for i := key + 1; i < end; i++ {
-		if m.tokens[i].Kind == scan.Word {
-			kind = fieldKind(m.text[m.tokens[i].Start:m.tokens[i].End])
+		if m.Tokens[i].Kind == scan.Word {
+			kind = fieldKind(m.Text[m.Tokens[i].Start:m.Tokens[i].End])
 		}
 	}
-	for ; sym < len(m.syms) && int(m.syms[sym].token) < end; sym++ {
+	for ; sym < len(m.Syms) && int(m.Syms[sym].Token) < end; sym++ {
 		r.lower(sym, inQuote) // the name of the field itself
 	}
 	if kind == plainField {
 		return
 	}
 	from := end + 2
-	to := valueEnd(m.tokens, from)
-	for k := sym; k < len(m.syms) && int(m.syms[k].token) < to; k++ {
+	to := valueEnd(m.Tokens, from)
+	for k := sym; k < len(m.Syms) && int(m.Syms[k].Token) < to; k++ {
 		switch {
 		case kind == dataField:
 			r.lower(k, inHistory)
@@ -124,7 +119,7 @@ func fieldKind(name string) fieldType {
 		return plainField
 	}
 	var buf [12]byte
-	switch string(lowerASCII(buf[:0], name)) {
+	switch string(phrase.LowerASCII(buf[:0], name)) {
 	case "code", "type", "status", "reason", "error", "errcode", "exception", "kind", "err", "errno", "errortype", "errorcode", "subcode", "category", "ecode":
 		return codeField
 	case "input", "prompt", "payload", "params", "title", "caption", "filename", "user", "sql", "command", "args", "env", "query", "headers", "config", "options", "settings":
@@ -144,7 +139,7 @@ func valueEnd(tokens []scan.Token, from int) int {
 	last := min(len(tokens), from+valueMax)
 	first := &tokens[from]
 	switch {
-	case first.Kind == scan.Punct && isQuote(first.Hash):
+	case first.Kind == scan.Punct && scan.OpensQuote(first.Hash):
 		for i := from + 1; i < last; i++ {
 			if tokens[i].Kind == scan.Punct && tokens[i].Hash == first.Hash && (tokens[i-1].Kind != scan.Punct || tokens[i-1].Hash != '\\') {
 				return i

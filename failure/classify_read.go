@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/redrive/redrive/internal/phrase"
 	"github.com/redrive/redrive/internal/scan"
 )
 
@@ -28,8 +29,8 @@ type reader struct {
 
 	tokens  []scan.Token // of a code
 	read    *scan.Buffer // of the text that was read last; nil for none
-	matcher matcher
-	own     matcher
+	matcher phrase.Matcher
+	own     phrase.Matcher
 	adjust  []int8 // per symbol: what its place adds to evidence
 }
 
@@ -50,7 +51,7 @@ func (r *reader) release() {
 	clear(r.hits)
 	clear(r.output[:])
 	r.copy = Evidence{}
-	r.c, r.e, r.matcher.text, r.own.text, r.matcher.m, r.own.m = nil, nil, "", "", nil, nil
+	r.c, r.e, r.matcher.Text, r.own.Text, r.matcher.Machine, r.own.Machine = nil, nil, "", "", nil, nil
 	r.forget()
 	if cap(r.tokens) > keepScrap {
 		*r = reader{}
@@ -59,7 +60,7 @@ func (r *reader) release() {
 
 // forget releases the tokens of the text that was read last.
 func (r *reader) forget() {
-	r.matcher.tokens, r.own.tokens = nil, nil
+	r.matcher.Tokens, r.own.Tokens = nil, nil
 	if r.read != nil {
 		r.read.Release()
 		r.read = nil
@@ -271,8 +272,8 @@ func (r *reader) words(code string, rank Rank, more int) {
 	}
 	from := len(r.hits)
 	r.tokens = scan.Tokens(r.tokens[:0], code)
-	r.matcher.run(r.c.builtin.machine, code, r.tokens)
-	r.adjust = append(r.adjust[:0], make([]int8, len(r.matcher.syms))...)
+	r.matcher.Run(r.c.builtin.machine, code, r.tokens)
+	r.adjust = append(r.adjust[:0], make([]int8, len(r.matcher.Syms))...)
 	r.coded = true
 	r.matches(&r.matcher, r.c.builtin)
 	r.coded = false
@@ -314,7 +315,7 @@ var goTypes = newLookup(map[string]hit{
 	"png.FormatError":                  {rule: "type.image", class: InvalidInput, weight: wSaid},
 	"jpeg.UnsupportedError":            {rule: "type.image", class: InvalidInput, weight: wSaid},
 	"png.UnsupportedError":             {rule: "type.image", class: InvalidInput, weight: wSaid},
-	"runtime.TypeAssertionError":       {rule: "type.runtime", class: ValidationError, weight: wSaid},
+	"runtime.TypeAssertionError":       {rule: "type.runtime", class: ProgramError, weight: wSaid + failFast},
 	"template.ExecError":               {rule: "type.template", class: ValidationError, weight: wSaid},
 	"net.ParseError":                   {rule: "type.net.Parse", class: InvalidInput, weight: wSaid},
 	"net.AddrError":                    {rule: "type.net.Addr", class: InvalidInput, weight: wSaid},

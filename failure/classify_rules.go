@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/redrive/redrive/internal/phrase"
 )
 
 // Rules are a policy's own: they come before the built-in ones of the same rank,
@@ -106,7 +108,7 @@ type Classifier struct {
 
 // ruleset is a set of rules with the machine that finds their phrases.
 type ruleset struct {
-	machine *machine
+	machine *phrase.Machine
 	rules   []textRule
 	phrases int
 	silent  silentTypes
@@ -125,11 +127,11 @@ type textRule struct {
 }
 
 // freeze makes the machine of the rules.
-func (s *ruleset) freeze(b *builder) {
+func (s *ruleset) freeze(b *phrase.Builder) {
 	for i := range s.rules {
 		s.rules[i].passes = retriable(s.rules[i].class)
 	}
-	s.machine = b.freeze()
+	s.machine = b.Freeze()
 }
 
 // ruleIDs are the names of own rules, so that classifying makes no strings.
@@ -149,21 +151,21 @@ const (
 
 // builtin is made at its first use.
 var builtin = sync.OnceValues(func() (*ruleset, error) {
-	b, err := newBuilder()
+	b, err := phrase.NewBuilder()
 	if err != nil {
 		return nil, err
 	}
 	set := &ruleset{}
 	for i, r := range builtinRules() {
-		for _, phrase := range lines(r.phrases) {
-			if err := b.add(phrase, i, r.trait&identifiers != 0); err != nil {
+		for _, phrase := range phrase.Lines(r.phrases) {
+			if err := b.Add(phrase, i, r.trait&identifiers != 0); err != nil {
 				return nil, fmt.Errorf("built-in rule %s: %w", r.id, err)
 			}
 		}
 		set.rules = append(set.rules, textRule{id: r.id, class: r.class, weight: r.weight, trait: r.trait, rank: RankPattern})
 	}
 	set.freeze(b)
-	set.phrases = b.phrases
+	set.phrases = b.Phrases
 	return set, nil
 })
 
@@ -239,7 +241,7 @@ func (c *Classifier) compilePhrases(p *problems) {
 	if len(c.rules.Phrases)+len(c.rules.Types) == 0 {
 		return
 	}
-	b, err := newBuilder()
+	b, err := phrase.NewBuilder()
 	if err != nil {
 		p.add("phrases", "%v", err)
 		return
@@ -248,7 +250,7 @@ func (c *Classifier) compilePhrases(p *problems) {
 	for i, rule := range c.rules.Types {
 		p.need("types", i, "type", rule.Type, rule.Class)
 		name := rule.Type[strings.LastIndexByte(rule.Type, '.')+1:]
-		if err := b.add(name, len(set.rules), true); err != nil {
+		if err := b.Add(name, len(set.rules), true); err != nil {
 			p.add(fmt.Sprintf("types[%d].type", i), "%q cannot be the name of a type", rule.Type)
 		}
 		set.rules = append(set.rules, textRule{
@@ -257,11 +259,11 @@ func (c *Classifier) compilePhrases(p *problems) {
 	}
 	for i, rule := range c.rules.Phrases {
 		p.need("phrases", i, "match", rule.Match, rule.Class)
-		if len(rule.Match) > phraseMax {
-			p.add(fmt.Sprintf("phrases[%d].match", i), "a phrase of %d bytes: at most %d are allowed", len(rule.Match), phraseMax)
-		} else if err := b.add(rule.Match, len(set.rules), false); err != nil {
+		if len(rule.Match) > phrase.Max {
+			p.add(fmt.Sprintf("phrases[%d].match", i), "a phrase of %d bytes: at most %d are allowed", len(rule.Match), phrase.Max)
+		} else if err := b.Add(rule.Match, len(set.rules), false); err != nil {
 			p.add(fmt.Sprintf("phrases[%d].match", i), "%v", err)
-		} else if parsed, _ := parsePhrase(rule.Match); !parsed.words && rule.Match != "" {
+		} else if parsed, _ := phrase.Parse(rule.Match); !parsed.Words && rule.Match != "" {
 			p.add(fmt.Sprintf("phrases[%d].match", i), "a phrase needs at least one word")
 		}
 		set.rules = append(set.rules, textRule{

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/redrive/redrive/internal/phrase"
 	"github.com/redrive/redrive/internal/scan"
 )
 
@@ -80,13 +81,13 @@ func (r *reader) readText(text string) {
 	r.forget()
 	r.read = scan.Read(text)
 	if r.c.builtin != nil {
-		r.matcher.run(r.c.builtin.machine, text, r.read.Tokens)
+		r.matcher.Run(r.c.builtin.machine, text, r.read.Tokens)
 		r.context(&r.matcher)
 		r.leading(&r.matcher)
 		r.matches(&r.matcher, r.c.builtin)
 	}
 	if r.c.own != nil {
-		r.own.run(r.c.own.machine, text, r.read.Tokens)
+		r.own.Run(r.c.own.machine, text, r.read.Tokens)
 		r.context(&r.own)
 		r.matches(&r.own, r.c.own)
 	}
@@ -98,22 +99,22 @@ func (r *reader) readText(text string) {
 
 // leading reads a status at the beginning of a text: clients put it in front of
 // the body, "429 {…}", and mail servers begin their replies with it.
-func (r *reader) leading(m *matcher) {
-	if len(m.syms) < 2 {
+func (r *reader) leading(m *phrase.Matcher) {
+	if len(m.Syms) < 2 {
 		return
 	}
-	first := &m.tokens[m.syms[0].token]
+	first := &m.Tokens[m.Syms[0].Token]
 	if first.Kind != scan.Number || first.Num < 400 || first.Num >= 600 || first.Glued && first.Start > 0 {
 		return
 	}
-	saw := first.Text(m.text)
-	next := &m.tokens[m.syms[0].token+1]
+	saw := first.Text(m.Text)
+	next := &m.Tokens[m.Syms[0].Token+1]
 	code := int(first.Num)
 	switch {
-	case enhanced(m.textOf(1)), code == 450, code >= 452 && code <= 454, code >= 534 && code <= 538, code >= 550 && code <= 556,
-		code == 421, code == 451 && m.word(1) != "Unavailable", code == 530 && m.word(1) != "Site":
+	case enhanced(m.TextOf(1)), code == 450, code >= 452 && code <= 454, code >= 534 && code <= 538, code >= 550 && code <= 556,
+		code == 421, code == 451 && m.Word(1) != "Unavailable", code == 530 && m.Word(1) != "Site":
 		r.mailStatus(code, RankText, 1, saw)
-	case next.Kind == scan.Punct && strings.IndexByte("{[:<", m.text[next.Start]) >= 0:
+	case next.Kind == scan.Punct && strings.IndexByte("{[:<", m.Text[next.Start]) >= 0:
 		r.status(code, RankText, 1, saw)
 	}
 }
@@ -141,11 +142,11 @@ func (r *reader) patterns(text string) {
 }
 
 // matches turns what the machine has found into hits.
-func (r *reader) matches(m *matcher, set *ruleset) {
+func (r *reader) matches(m *phrase.Matcher, set *ruleset) {
 	r.regions(m, set)
-	for i := range m.found {
-		f := &m.found[i]
-		rule := &set.rules[f.rule]
+	for i := range m.Found {
+		f := &m.Found[i]
+		rule := &set.rules[f.Rule]
 		if !forKind(rule.kinds, r.kind) {
 			continue
 		}
@@ -153,22 +154,22 @@ func (r *reader) matches(m *matcher, set *ruleset) {
 		if place <= -inNoise || rule.trait&codesOnly != 0 && place < inCode && !r.coded {
 			continue
 		}
-		if rule.trait&ingForm != 0 && !strings.Contains(strings.ToLower(m.saw(f)), "ing") {
+		if rule.trait&ingForm != 0 && !strings.Contains(strings.ToLower(m.Saw(f)), "ing") {
 			continue
 		}
 		switch {
 		case rule.trait&(readStatus|readReply|readExit|readErrno|readWinError|readSQLState|readMySQL|readCurl) != 0:
 			from := len(r.hits)
-			r.number(m, f, rule, m.saw(f))
+			r.number(m, f, rule, m.Saw(f))
 			for k := from; k < len(r.hits); k++ {
 				r.hits[k].weight += place
-				r.hits[k].offset = m.offset(f)
+				r.hits[k].offset = m.Offset(f)
 			}
 		case rule.trait&readHint != 0:
 			r.readHint(m, f)
 		case rule.trait&readLimit != 0:
-			if m.num(f.held[1]) > m.num(f.held[0]) && m.num(f.held[0]) > 0 {
-				r.add(hit{rule: rule.id, class: rule.class, rank: RankText, weight: rule.weight, saw: m.saw(f), at: f.end, offset: m.offset(f)})
+			if m.Number(f.Held[1]) > m.Number(f.Held[0]) && m.Number(f.Held[0]) > 0 {
+				r.add(hit{rule: rule.id, class: rule.class, rank: RankText, weight: rule.weight, saw: m.Saw(f), at: f.End, offset: m.Offset(f)})
 			}
 		default:
 			r.traits |= rule.trait
@@ -178,64 +179,41 @@ func (r *reader) matches(m *matcher, set *ruleset) {
 }
 
 // say adds what a phrase says.
-func (r *reader) say(m *matcher, f *match, rule *textRule, place int) {
+func (r *reader) say(m *phrase.Matcher, f *phrase.Match, rule *textRule, place int) {
 	if rule.class == "" || len(r.hits) >= hitsMax {
 		return
 	}
 	r.hits = append(r.hits, hit{})
 	h := &r.hits[len(r.hits)-1] // in place: to copy it would cost as much as to make it
-	h.rule, h.class, h.rank, h.trait, h.saw, h.at, h.order = rule.id, rule.class, rule.rank, rule.trait, m.saw(f), f.end, rule.order
+	h.rule, h.class, h.rank, h.trait, h.saw, h.at, h.order = rule.id, rule.class, rule.rank, rule.trait, m.Saw(f), f.End, rule.order
 	if rule.trait&readName != 0 {
 		h.code, h.rank = rule.id, RankText
 	}
-	h.from, h.offset = r.from, m.offset(f)
+	h.from, h.offset = r.from, m.Offset(f)
 	h.final = !rule.passes
 	h.weight = rule.weight + place - r.denied(m, f, rule) - r.doubted(rule)
 	r.ordered = r.ordered || h.order > 0
 }
 
-// offset returns where a phrase begins in the text.
-func (m *matcher) offset(f *match) int32 { return m.tokens[m.syms[f.start].token].Start }
-
-// saw returns the part of the text that a phrase was found in.
-func (m *matcher) saw(f *match) string {
-	first, last := m.syms[f.start].token, m.syms[f.end-1].token
-	for int(last+1) < len(m.tokens) && int(f.end) < len(m.syms) && last+1 < m.syms[f.end].token && m.tokens[last+1].Kind == scan.Word {
-		last++
-	}
-	return m.text[m.tokens[first].Start:m.tokens[last].End]
-}
-
-func (m *matcher) num(sym int32) int64 {
-	if sym < 0 {
-		return -1
-	}
-	t := &m.tokens[m.syms[sym].token]
-	if t.Kind != scan.Number {
-		return -1
-	}
-	return t.Num
-}
-
 // denied returns how much less a phrase is worth that the text denies, or uses
 // as the name of a setting: "no timeout", "timeout=30".
-func (r *reader) denied(m *matcher, f *match, rule *textRule) int {
+func (r *reader) denied(m *phrase.Matcher, f *phrase.Match, rule *textRule) int {
 	if !rule.passes || rule.weight >= wOwnPattern {
 		return 0
 	}
 	less := 0
-	if last := int(m.syms[f.end-1].token); last+1 < len(m.tokens) {
-		if next := &m.tokens[last+1]; next.Kind == scan.Punct && next.Hash == '=' {
+	if last := int(m.Syms[f.End-1].Token); last+1 < len(m.Tokens) {
+		if next := &m.Tokens[last+1]; next.Kind == scan.Punct && next.Hash == '=' {
 			switch {
 			case rule.weight <= wSaid+4:
 				less = inQuote
-			case last+2 < len(m.tokens) && m.tokens[last+2].Kind == scan.Number: // rate_limit=100
+			case last+2 < len(m.Tokens) && m.Tokens[last+2].Kind == scan.Number: // rate_limit=100
 				return inNoise
 			}
 		}
 	}
-	for i := f.start - 1; i >= 0 && i >= f.start-2 && m.syms[i+1].gap == noGap; i-- {
-		switch m.word(int(i)) {
+	for i := f.Start - 1; i >= 0 && i >= f.Start-2 && m.Syms[i+1].Gap == phrase.NoGap; i-- {
+		switch m.Word(int(i)) {
 		case "no", "not", "without", "isn't", "wasn't", "non", "never":
 			return inHistory
 		case "a", "an", "the", "any", "due", "because":
@@ -246,25 +224,16 @@ func (r *reader) denied(m *matcher, f *match, rule *textRule) int {
 	return less
 }
 
-// word returns a symbol's word if it is a short one.
-func (m *matcher) word(i int) string {
-	t := &m.tokens[m.syms[i].token]
-	if t.Kind != scan.Word || t.End-t.Start > 16 {
-		return ""
-	}
-	return m.text[t.Start:t.End]
-}
-
 // number reads what a held number says.
-func (r *reader) number(m *matcher, f *match, rule *textRule, saw string) {
-	held := f.held[1]
-	n := m.num(held)
+func (r *reader) number(m *phrase.Matcher, f *phrase.Match, rule *textRule, saw string) {
+	held := f.Held[1]
+	n := m.Number(held)
 	if held < 0 && rule.trait&readStatus != 0 { // the status is a word of the phrase
-		for i := f.start; i < f.end && n < 0; i++ {
-			n = m.num(i)
+		for i := f.Start; i < f.End && n < 0; i++ {
+			n = m.Number(i)
 		}
 	}
-	at := f.end
+	at := f.End
 	switch {
 	case rule.trait&readStatus != 0:
 		if n >= 400 && n < 600 {
@@ -275,8 +244,8 @@ func (r *reader) number(m *matcher, f *match, rule *textRule, saw string) {
 			}
 		}
 	case rule.trait&readReply != 0:
-		if enhanced(m.textOf(held)) {
-			r.mailStatus(int(m.num(f.held[0])), RankText, at, saw)
+		if enhanced(m.TextOf(held)) {
+			r.mailStatus(int(m.Number(f.Held[0])), RankText, at, saw)
 		}
 	case rule.trait&readExit != 0:
 		r.exit(n, RankText, at, saw)
@@ -291,30 +260,16 @@ func (r *reader) number(m *matcher, f *match, rule *textRule, saw string) {
 			r.add(hit{rule: "curl", class: x.class, rank: RankText, weight: x.weight, at: at, saw: saw})
 		}
 	case rule.trait&readSQLState != 0:
-		if f.held[0] != held && !m.inParens(held) {
+		if f.Held[0] != held && !m.InParens(held) {
 			return // ERROR 1213 (40001)
 		}
-		r.sqlState(m.textOf(held), at, saw)
-		if f.held[0] != held {
-			r.sqlState(m.textOf(f.held[0]), at, saw)
+		r.sqlState(m.TextOf(held), at, saw)
+		if f.Held[0] != held {
+			r.sqlState(m.TextOf(f.Held[0]), at, saw)
 		}
 	case rule.trait&readMySQL != 0:
 		r.vendor(m, f, n, saw)
 	}
-}
-
-// inParens reports whether a symbol stands right behind a parenthesis or bracket.
-func (m *matcher) inParens(sym int32) bool {
-	start := m.tokens[m.syms[sym].token].Start
-	return start > 0 && (m.text[start-1] == '(' || m.text[start-1] == '[')
-}
-
-func (m *matcher) textOf(sym int32) string {
-	if sym < 0 {
-		return ""
-	}
-	t := &m.tokens[m.syms[sym].token]
-	return m.text[t.Start:t.End]
 }
 
 // sqlState reads five characters of a text as a SQLSTATE.
@@ -328,13 +283,13 @@ func (r *reader) sqlState(code string, at int32, saw string) {
 }
 
 // vendor reads an error number of a database; the phrase says of which.
-func (r *reader) vendor(m *matcher, f *match, n int64, saw string) {
+func (r *reader) vendor(m *phrase.Matcher, f *phrase.Match, n int64, saw string) {
 	table, rule := mysqlErrors, "mysql"
-	switch word := strings.ToLower(m.word(int(f.start))); word {
+	switch word := strings.ToLower(m.Word(int(f.Start))); word {
 	case "ora", "oracle":
 		table, rule = oracleErrors, "oracle"
 		if n < 0 {
-			n = digits(m.textOf(f.held[1]))
+			n = digits(m.TextOf(f.Held[1]))
 		}
 	case "msg", "mssql", "sqlserver", "tsql", "sqlclient", "server", "number":
 		table, rule = mssqlErrors, "mssql"
@@ -343,28 +298,28 @@ func (r *reader) vendor(m *matcher, f *match, n int64, saw string) {
 			return
 		}
 		switch own := word == "error" || word == "code"; {
-		case own && m.tellsOfSQL(f):
-		case len(m.syms) == 3: // "error code: 1015" is all that a proxy's page says
+		case own && tellsOfSQL(m, f):
+		case len(m.Syms) == 3: // "error code: 1015" is all that a proxy's page says
 			table, rule = edgeErrors, "edge"
 		case own:
 			return // every program numbers its errors
 		}
 	}
 	if v, ok := vendorOf(table, n); ok {
-		r.add(hit{rule: rule, class: v.class, rank: RankText, weight: v.weight, at: f.end, saw: saw})
+		r.add(hit{rule: rule, class: v.class, rank: RankText, weight: v.weight, at: f.End, saw: saw})
 	}
 }
 
 // tellsOfSQL reports whether the number of an error is one of a database: a SQLSTATE
 // follows in parentheses, or the words around it speak of tables, queries and the like.
-func (m *matcher) tellsOfSQL(f *match) bool {
+func tellsOfSQL(m *phrase.Matcher, f *phrase.Match) bool {
 	const around = 40 // words on each side: far ones tell of something else
-	held := int(f.held[0])
-	if next := held + 1; next < len(m.syms) && m.inParens(int32(next)) && len(m.textOf(int32(next))) == 5 {
+	held := int(f.Held[0])
+	if next := held + 1; next < len(m.Syms) && m.InParens(int32(next)) && len(m.TextOf(int32(next))) == 5 {
 		return true
 	}
-	for i := max(held-around, 0); i < min(held+around, len(m.syms)); i++ {
-		word := m.word(i)
+	for i := max(held-around, 0); i < min(held+around, len(m.Syms)); i++ {
+		word := m.Word(i)
 		if slices.ContainsFunc(wordsOfSQL, func(w string) bool { return strings.EqualFold(w, word) }) {
 			return true
 		}

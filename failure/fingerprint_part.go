@@ -149,7 +149,7 @@ func (s *shaper) isTitle(open, end int) bool {
 // list returns the token behind a list of names that begins at i; i when there is none. A list
 // follows the plural of what a program names, "columns: a, b", or stands in brackets, "[a, b]".
 func (s *shaper) list(i int) int {
-	if s.kind(i) != scan.Word && !isQuote(s.char(i)) || i == 0 || s.kind(i-1) != scan.Punct {
+	if s.kind(i) != scan.Word && !scan.OpensQuote(s.char(i)) || i == 0 || s.kind(i-1) != scan.Punct {
 		return i
 	}
 	bracket := s.char(i-1) == '[' || s.char(i-1) == '{'
@@ -184,7 +184,7 @@ func (s *shaper) list(i int) int {
 func (s *shaper) item(i int) int {
 	quote := s.char(i)
 	k := i
-	if isQuote(quote) {
+	if scan.OpensQuote(quote) {
 		k++
 	}
 	first := k
@@ -194,7 +194,7 @@ func (s *shaper) item(i int) int {
 	switch {
 	case k == first:
 		return i
-	case !isQuote(quote):
+	case !scan.OpensQuote(quote):
 		return k
 	case s.char(k) == quote && s.tokens[k].Glued:
 		return k + 1
@@ -298,7 +298,7 @@ func (s *shaper) frame(i int) bool {
 		case "at":
 			return s.lines > 1 && indent > 0
 		case "File":
-			if isQuote(s.char(i+1)) && indent > 0 {
+			if scan.OpensQuote(s.char(i+1)) && indent > 0 {
 				s.source = true
 				return true
 			}

@@ -3,6 +3,8 @@ package failure
 import (
 	"strconv"
 	"strings"
+
+	"github.com/redrive/redrive/internal/phrase"
 )
 
 // What a line of the output of a program can be, the better message with the greater number.
@@ -108,7 +110,7 @@ func (f *frames) worth(line, rest string) lineWorthy {
 	}
 	indented := line[0] == ' ' || line[0] == '\t'
 	source := f.source && (indented || f.placed) // code without a file, as python -c runs it, has no line of source
-	worth, isFrame := lineWorth(line[:min(len(line), lineMax)], source, false)
+	worth, isFrame := lineWorth(line[:min(len(line), phrase.LineMax)], source, false)
 	place := isPlace(text)
 	f.source, f.placed = isFrame || place, place
 	f.trace = f.trace || place || strings.HasPrefix(text, "Traceback (most recent") || strings.Contains(text, "panicked at ") && strings.HasSuffix(text, ":")
@@ -141,7 +143,7 @@ func isLetterOrNumber(r rune) bool {
 
 // isGoFrame reports whether the next line is the place of a function of Go.
 func isGoFrame(text, rest string) bool {
-	return strings.HasSuffix(text, ")") && strings.HasPrefix(rest, "\t") && strings.Contains(rest[:min(len(rest), lineMax)], ".go:")
+	return strings.HasSuffix(text, ")") && strings.HasPrefix(rest, "\t") && strings.Contains(rest[:min(len(rest), phrase.LineMax)], ".go:")
 }
 
 // isRegister reports whether a line shows a register of the processor, as Go does after a
@@ -309,11 +311,11 @@ var failureWords = [...]string{
 // wordsOfFailure returns how much a line speaks of a failure.
 func wordsOfFailure(text string) lineWorthy {
 	text = strings.TrimPrefix(text, "[cause]: ")
-	head, message, ok := strings.Cut(text[:min(len(text), lineMax)], ":")
+	head, message, ok := strings.Cut(text[:min(len(text), phrase.LineMax)], ":")
 	if ok && message != "" && !strings.HasPrefix(message, "//") && failureHead(head) {
 		return lineHeads
 	}
-	lower := " " + strings.ToLower(text[:min(len(text), lineMax)]) + " "
+	lower := " " + strings.ToLower(text[:min(len(text), phrase.LineMax)]) + " "
 	for _, word := range failureWords {
 		if strings.Contains(lower, word) {
 			return lineTells

@@ -14,8 +14,7 @@ var frameworkRules = []rule{
 		unknown unit
 		no such option
 		<number> validation (error|errors) for
-		RecordInvalid
-		AssertionError`},
+		RecordInvalid`},
 	{id: "payment.subscriber", class: PaymentRequired, weight: wDecides, phrases: `
 		only ...2 (available|accessible|open) ...2 (paying|premium|paid) (subscribers|members|users|customers|plans)
 		please subscribe

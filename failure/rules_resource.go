@@ -220,33 +220,60 @@ var processRules = []rule{
 		error`},
 }
 
-// bugRules are about programs that are wrong: they fail the same way again.
+// bugRules are about programs that are wrong, about values that they cannot take, and about
+// answers that they cannot read. A defect is not blamed on the input.
 var bugRules = []rule{
-	{id: "bug.code", class: ValidationError, weight: wSaid - 2, trait: identifiers, phrases: `
-		(nil|null) (pointer|reference|object reference|map|value|is not an object|dereference)
-		null pointer exception
+	{id: "bug.runtime", class: ProgramError, weight: wCode + 1, trait: identifiers, phrases: `
+		invalid memory address
+		(nil|null) (pointer|reference) dereference
 		NullPointerException
 		NullReferenceException
-		invalid memory address
+		object reference not set to an instance
+		IndexOutOfRangeException
+		runtime error (index|slice bounds) out of range
+		runtime error integer divide by zero
+		(list|tuple|string|array) index out of range
+		interface conversion interface
+		assignment to entry in nil map
+		all goroutines are asleep
+		(send on|close of) closed channel
+		close of nil channel
+		ConcurrentModificationException
+		InvalidCastException
+		ArgumentNullException
+		unsupported operand (type|types)
+		(unexpected keyword|positional) (argument|arguments)
+		maximum (call stack|recursion depth)
+		lateinit property
+		can't locate object method
+		call to a member function
+		call to undefined (function|method)
+		(called|unwrap) option unwrap
+		called unwrap on
+		unwrap on a none value
+		found nil while unwrapping
+		no (function clause|match of right hand side|case clause) ...1 (matching|value)?
+		attempt to (index|call|compare|concatenate|perform arithmetic on) ...1 (nil|number|table|string|boolean|field|local|global|upvalue) ...1 value?
+		thread ... panicked at`},
+	{id: "bug.code", class: ProgramError, weight: wStatus + 4, trait: identifiers, phrases: `
+		(nil|null) (pointer|reference|object reference|map|is not an object|dereference)
+		null pointer exception
 		object reference not set
 		(undefined|null|none|nil|nonetype|str|int|dict|list|float|tuple|bool|object|string|number|function) ...2 (is not|has no|object has no|object is not|does not have|cannot be) ...2 (function|object|attribute|method|property|subscriptable|callable|iterable|constructor|defined|hashable|interpreted|key|an object)
 		(cannot|can't|unable to) (read|set|access|call|convert|destructure|assign|get) (properties|property|member|method|undefined|null|attribute|value of null) ...2 (of|to|on|undefined|null)?
 		(is|was) not (a function|iterable|defined|callable|a constructor|subscriptable|hashable)
 		(undefined|unknown|no) (method|function|variable|local variable|constant|attribute|symbol|reference|member|index|offset|array key|array index|label) ...2 (for|called|named|found|on|in)?
 		undefined (method|function|variable|index|property|reference|array|offset|constant|symbol|is not)
-		(NoMethodError|NameError|AttributeError|KeyError|IndexError|TypeError|ValueError|UnboundLocalError|ReferenceError|RangeError|ArithmeticError|AssertionError|StopIteration|LookupError|UnicodeDecodeError|UnicodeEncodeError|OverflowError|FloatingPointError|RecursionError|NotImplementedError)
-		(ClassCastException|IndexOutOfBoundsException|ArrayIndexOutOfBoundsException|StringIndexOutOfBoundsException|NoSuchMethodError|NoSuchFieldError|NoSuchElementException|ConcurrentModificationException|ArrayStoreException|NegativeArraySizeException|ArithmeticException|InvalidCastException|KeyNotFoundException|IndexOutOfRangeException|StackOverflowError|StackOverflowException|NoSuchMethodException|IllegalAccessError|AbstractMethodError|VerifyError|LinkageError|InstantiationException|InputMismatchException)
-		(index|slice|array|list|string|subscript|offset|position) (bounds|index)? ...2 (out of range|out of bounds|assignment index out of range|is out of)
+		(NoMethodError|NameError|AttributeError|KeyError|IndexError|TypeError|UnboundLocalError|ReferenceError|ArithmeticError|ZeroDivisionError|StopIteration|LookupError|RecursionError|NotImplementedError|AssertionError|FunctionClauseError|MatchError)
+		(ClassCastException|IndexOutOfBoundsException|ArrayIndexOutOfBoundsException|StringIndexOutOfBoundsException|NoSuchMethodError|NoSuchFieldError|NoSuchElementException|ArrayStoreException|NegativeArraySizeException|ArithmeticException|DivideByZeroException|KeyNotFoundException|StackOverflowError|StackOverflowException|NoSuchMethodException|IllegalAccessError|AbstractMethodError|VerifyError|LinkageError|InstantiationException|UninitializedPropertyAccessException)
+		(index|slice|array|list|string|subscript|offset) (bounds|index)? ...2 (out of range|out of bounds|assignment index out of range|is out of)
 		index out of
 		slice bounds out of range
 		interface conversion
 		type assertion
 		assertion (failed|error|failure)
-		assignment to entry in nil map
+		assertion ... failed
 		integer (divide by zero|overflow|division)
-		(send on|close of) closed channel
-		close of nil channel
-		all goroutines are asleep
 		(missing|got an unexpected|takes|unexpected|required) ...3 (positional|keyword) (argument|arguments)
 		(missing|required) ...2 positional
 		takes ...3 arguments
@@ -255,35 +282,35 @@ var bugRules = []rule{
 		can only concatenate
 		(cannot|could not) (concatenate|unpack|iterate|subscript)
 		(not enough|too many) values to unpack
-		(called|unwrap) option unwrap
-		called unwrap on
-		unwrap on a none value
-		thread ... panicked at
 		bad (cast|type|variant access|optional access)
-		has no (attribute|member|method|field|property)
+		has no (attribute|member|method|property)
 		object is not (callable|iterable|subscriptable)
-		is null
-		is undefined
 		infinite recursion
-		maximum call stack
 		unreachable code
 		(not all code paths|deadlock detected in goroutines)
 		uncaught (type error|reference error|exception type)
-		invalid literal for
-		codec cannot (decode|encode)
-		codec cant (decode|encode)
-		could not convert string
 		not supported between instances
-		circular (import|reference|structure|dependency)
+		circular import
 		converting circular structure
-		unexpected keyword
-		cannot evaluate field
-		cant evaluate field
-		no template
 		bug in
 		this is a bug
 		should never happen
 		(invariant|contract) violation`},
+	{id: "bug.value", class: ValidationError, weight: wSaid - 2, trait: identifiers, phrases: `
+		(nil|null) value
+		(ValueError|RangeError|UnicodeDecodeError|UnicodeEncodeError|OverflowError|FloatingPointError|InputMismatchException)
+		has no field
+		is null
+		is undefined
+		invalid literal for
+		codec cannot (decode|encode)
+		codec cant (decode|encode)
+		could not convert string
+		circular (reference|structure|dependency)
+		unexpected keyword
+		cannot evaluate field
+		cant evaluate field
+		no template`},
 	{id: "bug.answer", class: UnknownError, weight: wSaid + 1, trait: identifiers, phrases: `
 		unexpected end of json
 		unexpected end of input

@@ -22,6 +22,7 @@ func DefaultSpec() Spec {
 			failure.TemporaryServiceError: {Settings: retries(3, growing(30*time.Second, 2))},
 			failure.ResourceConstraint:    {Settings: retries(2, growing(30*time.Second, 1.5))},
 			failure.UnknownError:          {Settings: retries(2, growing(30*time.Second, 2))},
+			failure.ProgramError:          {Settings: retries(2, growing(30*time.Second, 2))},
 			failure.AttemptTimeout:        {Settings: retries(1, growing(30*time.Second, 2))},
 			failure.Panic:                 {Settings: retries(2, growing(30*time.Second, 2))},
 		},

@@ -23,6 +23,7 @@ func TestF3_F4_F5_F13_TheDefaultPolicy(t *testing.T) {
 		failure.TemporaryServiceError: seconds(30, 60, 120),
 		failure.ResourceConstraint:    seconds(30, 45),
 		failure.UnknownError:          seconds(30, 60),
+		failure.ProgramError:          seconds(30, 60),
 		failure.AttemptTimeout:        seconds(30),
 		failure.Panic:                 seconds(30, 60),
 		"Own":                         seconds(60, 300, 900),

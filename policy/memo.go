@@ -206,7 +206,7 @@ func (r *memoReader) class() failure.Class {
 func intern(name []byte) failure.Class {
 	for _, c := range [...]failure.Class{
 		failure.NetworkTimeout, failure.RateLimitExceeded, failure.TemporaryServiceError, failure.ResourceConstraint,
-		failure.UnknownError, failure.AttemptTimeout, failure.Panic,
+		failure.UnknownError, failure.ProgramError, failure.AttemptTimeout, failure.Panic,
 	} {
 		if string(name) == string(c) {
 			return c

@@ -414,3 +414,48 @@ func TestD3_LiveJobsAreChangedTogether(t *testing.T) {
 		t.Errorf("an empty set: got %s", textOf(ask))
 	}
 }
+
+var exportLink = regexp.MustCompile(`href="(/api/[^"]*format=(?:csv|ndjson))"`)
+
+// proves: D3
+//
+// Each list is exported as a whole, with the filter of the page, as CSV and as JSON lines.
+func TestD3_EachListIsExported(t *testing.T) {
+	t.Parallel()
+	s := newDeadSite(t, as)
+	s.checked = false
+	s.dieMany(60)
+	if _, err := s.client.Enqueue(t.Context(), redrive.NewRaw("other", []byte(`1`), &redrive.Options{Owner: "=cmd()", RunAt: time.Now().Add(time.Hour)})); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.client.Cancel(t.Context(), redrive.By{Actor: "mira", Reason: "@import"}, 61); err != nil {
+		t.Fatal(err)
+	}
+	r := s.reader("view")
+	for path, rows := range map[string]int{
+		"/ui/jobs": 61, "/ui/jobs?kind=k&state=dead&limit=5": 60, "/ui/jobs?state=cancelled": 1, "/ui/dead?task_type=k": 60, "/ui/groups": 1, "/ui/groups?state=resolved": 0,
+		"/ui/groups?state=all": 1, "/ui/audit?actor=mira": 1,
+	} {
+		_, page := r.send("GET", path, nil)
+		if len(page) > 150<<10 {
+			t.Errorf("%s has %d bytes, want less than 150 KiB", path, len(page))
+		}
+		links := exportLink.FindAllStringSubmatch(page, -1)
+		if len(links) != 2 && (rows > 0 || len(links) != 0) {
+			t.Errorf("%s has the links %q, want one for CSV and one for JSON lines", path, links)
+		}
+		for _, link := range links {
+			at := strings.ReplaceAll(link[1], "&amp;", "&")
+			status, text := r.send("GET", at, nil)
+			lines := strings.Count(text, "\n") - 1 // the header, or the line that says complete
+			if status != http.StatusOK || lines != rows || strings.HasSuffix(at, "ndjson") && !strings.Contains(text, fmt.Sprintf(`{"complete":true,"count":%d}`, rows)) {
+				t.Errorf("GET %s: got %d with %d rows, want %d", at, status, lines, rows)
+			}
+			if strings.Contains(text, ",=cmd()") || strings.Contains(text, ",@import") {
+				t.Errorf("GET %s has a cell that a spreadsheet evaluates: %s", at, text)
+			}
+		}
+	}
+	s.refused("invalid-field", "GET", "/api/jobs/export?format=xml", "", "X-Test-Caller: view")
+	s.refused("forbidden", "GET", "/api/audit/export", "", "X-Test-Caller: view/ann")
+}

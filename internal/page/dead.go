@@ -22,6 +22,7 @@ type deadView struct {
 	Counted  bool
 	Next     template.URL
 	Query    template.URL // the filter, for the page that starts a redrive of it
+	Export   template.URL
 	Searched job.Micros
 	Filtered bool
 }
@@ -82,7 +83,7 @@ func (p *Pages) dead(a *api.API, c *api.Call) error {
 	q.Del("cursor")
 	q.Del("limit")
 	q.Del("order")
-	v.Query = queryOf(q)
+	v.Query, v.Export = queryOf(q), p.exportOf("/api/admin/dlq/export", q)
 	all := []string{"retry", "resolve", "ignore", "reopen"}
 	if f.MayAdminister {
 		all = append(all, "purge")

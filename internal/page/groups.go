@@ -29,6 +29,7 @@ type groupsView struct {
 	State  string
 	Next   template.URL // the query of the next page
 	Chips  []chip
+	Export template.URL
 }
 
 // tab is a link to a part of a list.
@@ -106,6 +107,16 @@ func (p *Pages) groups(a *api.API, c *api.Call) error {
 		t.Current = t.Query == "" && v.State == "" || string(t.Query) == "state="+v.State
 		v.Tabs = append(v.Tabs, t)
 	}
+	exported := url.Values{}
+	for name, values := range query {
+		if name != "skip" && name != "order" && (name != "state" || v.State != "all") {
+			exported[name] = values
+		}
+	}
+	if v.State == "" {
+		exported.Set("pending", "true")
+	}
+	v.Export = p.exportOf("/api/groups/export", exported)
 	v.Chips = chipsOf(query, "kind", "class", "assignee")
 	v.Heading = words.CausesFinding(f.Pending, int64(f.Groups))
 	v.Lead = words.CausesLead(page.Groups, f.Pending, int64(f.Groups))
@@ -127,6 +138,11 @@ func groupRowOf(g *store.Group, redrives []redrive.Redrive) groupRow {
 
 // queryOf returns a query in the type that a template writes as it is: it has been encoded.
 func queryOf(q url.Values) template.URL { return template.URL(q.Encode()) } //nolint:gosec // encoded by package net/url
+
+// exportOf returns the address that exports a list, with its filter.
+func (p *Pages) exportOf(path string, filter url.Values) template.URL {
+	return template.URL(p.o.Base + path + "?" + filter.Encode()) //nolint:gosec // the filter is encoded by package net/url
+}
 
 // chipsOf returns the filters of a query among the given names.
 func chipsOf(query url.Values, names ...string) (chips []chip) {

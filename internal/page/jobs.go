@@ -25,6 +25,7 @@ type jobsView struct {
 	Query    url.Values
 	Chips    []chip
 	Next     template.URL
+	Export   template.URL
 	Searched job.Micros
 	Payloads bool // the caller may see payloads
 }
@@ -80,6 +81,7 @@ func (p *Pages) jobs(a *api.API, c *api.Call) error {
 	if v.Tabs, err = p.jobTabs(a, c, &filter); err != nil {
 		return err
 	}
+	v.Export = p.exportOf("/api/jobs/export", listQuery(v.Query))
 	v.Many = manyFor("/ui/jobs", v.Query, []string{"cancel", "run", "retry"}, []string{"cancel", "run", "move"})
 	v.Chips = chipsOf(v.Query, jobFilters[:]...)
 	states := make([]string, len(filter.States))

@@ -2,6 +2,7 @@ package page
 
 import (
 	"html/template"
+	"maps"
 	"net/http"
 	"strconv"
 
@@ -77,6 +78,8 @@ type auditView struct {
 	Rows  []redrive.AuditEntry
 	Chips []chip
 	Next  template.URL
+
+	Export template.URL
 }
 
 func (p *Pages) audit(a *api.API, c *api.Call) error {
@@ -100,6 +103,9 @@ func (p *Pages) audit(a *api.API, c *api.Call) error {
 	}
 	f.Topics = "all"
 	v := auditView{frame: f, Rows: page.Entries, Chips: chipsOf(query, "actor", "action", "target")}
+	exported := maps.Clone(query)
+	exported.Del("before")
+	v.Export = p.exportOf("/api/audit/export", exported)
 	if page.Next != 0 {
 		query.Set("before", strconv.FormatInt(page.Next, 10))
 		v.Next = queryOf(query)

@@ -106,6 +106,8 @@ const (
 	ruleUsers
 	ruleCall
 	rulePhrase
+	ruleBind
+	ruleAnswer
 )
 
 // apply returns the position of the secret near the word of token k. The position is empty if there
@@ -167,6 +169,10 @@ func (s *scanner) apply(r rule, k int) (from, to int) {
 		return s.call(int(s.dst[k].End))
 	case rulePhrase:
 		return s.phrase(k)
+	case ruleBind:
+		return s.bind(k)
+	case ruleAnswer:
+		return s.securityAnswer(k)
 	case noRule:
 	}
 	return 0, 0
@@ -230,6 +236,8 @@ func makeRules() map[uint64]rule {
 		{ruleUsers, "chpasswd"},
 		{ruleCall, "pdo connection"},
 		{rulePhrase, "phrase"},
+		{ruleBind, "bind binding ldapbind"},
+		{ruleAnswer, "answer"},
 	} {
 		for word := range strings.FieldsSeq(r.words) {
 			all[HashWord(word)] = r.rule

@@ -174,6 +174,33 @@ func (s *scanner) phrase(k int) (from, to int) {
 	return from, to
 }
 
+// bind finds the password after the name of an entry of a directory: bind cn=admin,dc=x / x.
+func (s *scanner) bind(k int) (from, to int) {
+	end := int(s.dst[k].End)
+	entry, _, found := strings.Cut(s.lineRest(end), " / ")
+	if !found || !strings.ContainsRune(entry, ',') && !strings.Contains(entry, "cn=") {
+		return end, end
+	}
+	for _, name := range [...]string{"cn=", "dc=", "uid=", "ou=", "o="} {
+		if n := strings.Index(strings.ToLower(entry), name); n < 0 || n > 0 && classOf[entry[n-1]]&cAlnum != 0 {
+			continue
+		}
+		if from, to = s.next(end + len(entry) + len(" / ")); to-from >= 4 && !s.harmless(from) {
+			return from, to
+		}
+		break
+	}
+	return end, end
+}
+
+// securityAnswer finds the value in "security answer: x", which gives access as a password does.
+func (s *scanner) securityAnswer(k int) (from, to int) {
+	if end := int(s.dst[k].End); !s.isWord(k-1, "security") && !s.isWord(k-1, "secret") {
+		return end, end
+	}
+	return s.linked(int(s.dst[k].Start), int(s.dst[k].End))
+}
+
 // accountWord reports whether a word may be between a word such as login and the name of a user.
 func accountWord(word string) bool {
 	switch strings.ToLower(word) {

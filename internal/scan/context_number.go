@@ -14,6 +14,9 @@ func (s *scanner) numbers(k int) (from, to int) {
 	if end := s.hexPair(start); end > start {
 		return start, end
 	}
+	if from, to = s.afterAccount(start); from < to {
+		return from, to
+	}
 	if c := s.text[start]; !isDigit(c) {
 		if strings.HasPrefix(s.text[start:], "UGFzc3dvcmQ6") { // "Password:" in base64, as SMTP servers ask for it
 			return s.answer(int(s.dst[k].End))
@@ -195,6 +198,30 @@ func (s *scanner) social(i int) int {
 		return i
 	}
 	return end
+}
+
+// afterAccount returns the position of 32 hexadecimal digits after the id of an account, which is two
+// capitals and as many digits: AC… / x, AC…:x.
+func (s *scanner) afterAccount(i int) (from, to int) {
+	if s.is(i)&cUpper == 0 || s.is(i+1)&cUpper == 0 || s.hexEnd(i+2) != i+34 {
+		return i, i
+	}
+	from = i + 34
+	for n := 0; n < 3 && (s.is(from)&cBlank != 0 || s.at(from) == '/' || s.at(from) == ':' || s.at(from) == ','); n++ {
+		from++
+	}
+	if to = s.hexEnd(from); from == i+34 || to != from+32 || s.is(to)&cAlnum != 0 {
+		return i, i
+	}
+	return from, to
+}
+
+// hexEnd returns the end of the hexadecimal digits at i.
+func (s *scanner) hexEnd(i int) int {
+	for i < len(s.text) && isHex(s.text[i]) {
+		i++
+	}
+	return i
 }
 
 // hexPair returns the end of two hashes of a Windows password with a ':' between them.

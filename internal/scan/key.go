@@ -16,6 +16,7 @@ const (
 	blobKey            // code, key, in URLs only: a value that looks random is secret
 	authKey            // auth: a value that looks like encoded bytes is secret
 	passKey            // pass: every value but a short number is secret
+	idKey              // secret_id: a UUID is secret, and a value that looks random
 	pinKey             // pin: a number of four digits or more is secret
 )
 

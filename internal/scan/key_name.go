@@ -106,7 +106,7 @@ var keyNames = keysByLast([]keyName{
 	{"password", anywhere, sureKey}, {"passwd", anywhere, sureKey}, {"oldpwd", alone, folderKey}, {"pwd", alone, folderKey},
 	{"pwd", anywhere, sureKey}, {"pswd", anywhere, sureKey}, {"psw", asWord, sureKey}, {"passphrase", anywhere, sureKey}, {"passcode", anywhere, sureKey}, {"pass", anywhere, passKey},
 	{"pw", asWord, sureKey},
-	{"creds", asWord, authKey}, {"appid", alone, hintKey}, {"mnemonic", asWord, sureKey}, {"seedphrase", anywhere, sureKey}, {"securityanswer", anywhere, sureKey}, {"secretstring", anywhere, sureKey},
+	{"creds", asWord, authKey}, {"appid", alone, hintKey}, {"mnemonic", asWord, sureKey}, {"seedphrase", anywhere, sureKey}, {"securityanswer", anywhere, sureKey}, {"secretid", anywhere, idKey}, {"secretstring", anywhere, sureKey},
 	{"upw", alone, sureKey}, {"opw", alone, sureKey}, {"ownerpw", anywhere, sureKey}, {"psk", asWord, sureKey}, {"honeycombteam", anywhere, sureKey}, {"userpass", anywhere, authKey}, {"basicauth", anywhere, authKey}, {"authpass", anywhere, sureKey},
 	{"bindpw", anywhere, sureKey}, {"rootpw", anywhere, sureKey}, {"userpw", anywhere, sureKey}, {"adminpw", anywhere, sureKey}, {"dbpw", anywhere, sureKey},
 	{"pin", asWord, pinKey}, {"pincode", anywhere, pinKey}, {"tan", alone, pinKey}, {"pan", alone, pinKey},

@@ -92,6 +92,20 @@ func (s *scanner) hostAfter(i int) bool {
 	return n < len(rest) && classOf[rest[n]]&(cAlnum|cDot|cColon|cJoin|cSlash) != 0
 }
 
+// userEnd returns the position of the ':' after the name of a user at i, as in anna:x. If there is no
+// such name, or the word names what follows it, as in code:x, the result is i.
+func (s *scanner) userEnd(i, to int) int {
+	j := i
+	for j < to && s.is(j)&(cAlnum|cJoin|cDot|cAt) != 0 {
+		j++
+	}
+	name := s.text[i:j]
+	if j == to || s.at(j) != ':' || notUser(name) || notName(name) || accountWord(name) || strengthOf(name) != noKey {
+		return i
+	}
+	return j
+}
+
 // notUser reports whether the name in name:text@host is not the name of a user, so that
 // the text is not a password.
 func notUser(name string) bool {

@@ -124,3 +124,12 @@ func hexValue(c byte) byte {
 	}
 	return lower(c) - 'a' + 10
 }
+
+// OpensQuote reports whether the character of a Punct is a quote that may open a quotation.
+func OpensQuote(char uint64) bool {
+	switch char {
+	case '"', '\'', '`', '“', '‘', '«':
+		return true
+	}
+	return false
+}

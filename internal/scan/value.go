@@ -81,6 +81,9 @@ func (s *scanner) value(start int, level strength, l link) (from, to int) {
 	}
 	to = s.end(i, quote)
 	if level == authKey {
+		if j := s.userEnd(i, to); quote != 0 && j > i && to-j > 4 && strings.IndexByte(s.text[j:to], ' ') < 0 && !s.harmless(j+1) {
+			return j + 1, to
+		}
 		if n := strings.IndexByte(s.text[i:min(to, i+passwordMax)], ':'); n > 0 && s.passwordLike(i+n+1, to) {
 			return i + n + 1, to
 		}
@@ -143,6 +146,8 @@ func (s *scanner) isSecret(from, to int, level strength, quote byte, l link) boo
 		return to-from >= blobKeyMin && s.blobLike(from, to)
 	case pinKey:
 		return to-from >= 4 && to-from <= 19 && allDigits(s.text[from:to])
+	case idKey:
+		return s.uuid(from, to) || to-from >= blobKeyMin && s.blobLike(from, to)
 	case authKey:
 		return to-from >= 8 && s.encoded(from, to)
 	case blobKey:

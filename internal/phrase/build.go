@@ -1,4 +1,4 @@
-package failure
+package phrase
 
 import (
 	"fmt"
@@ -9,7 +9,7 @@ import (
 )
 
 // builder collects phrases before they are frozen into a machine.
-type builder struct {
+type Builder struct {
 	words   map[uint64]int32
 	fused   map[uint64]int32
 	means   [][]int32
@@ -17,7 +17,7 @@ type builder struct {
 	sets    [][]int32
 	bits    []uint64 // of the words, see needBits
 	setOf   map[string]int32
-	phrases int
+	Phrases int
 }
 
 type buildState struct {
@@ -33,8 +33,8 @@ type place struct {
 	gap   uint8
 }
 
-func newBuilder() (*builder, error) {
-	b := &builder{words: map[uint64]int32{}, fused: map[uint64]int32{}, setOf: map[string]int32{}}
+func NewBuilder() (*Builder, error) {
+	b := &Builder{words: map[uint64]int32{}, fused: map[uint64]int32{}, setOf: map[string]int32{}}
 	b.means = append(b.means, nil) // the root of the synonyms
 	b.sets = append(b.sets, nil)   // set 0 is no set
 	b.newState()                   // the root of the phrases
@@ -42,12 +42,12 @@ func newBuilder() (*builder, error) {
 	return b, b.addSynonyms()
 }
 
-func (b *builder) newState() int32 {
+func (b *Builder) newState() int32 {
 	b.states = append(b.states, buildState{})
 	return int32(len(b.states) - 1)
 }
 
-func (b *builder) word(hash uint64) int32 {
+func (b *Builder) word(hash uint64) int32 {
 	n, ok := b.words[hash]
 	if !ok {
 		n = int32(len(b.words) + 1)
@@ -57,15 +57,15 @@ func (b *builder) word(hash uint64) int32 {
 }
 
 // addSynonyms gives every synonym a number of its own, and its forms a trie.
-func (b *builder) addSynonyms() error {
+func (b *Builder) addSynonyms() error {
 	forms := map[string]string{}
 	for _, s := range synonyms {
 		text := s.forms
 		for name, other := range forms {
 			text = strings.ReplaceAll(text, "{"+name+"}", other)
 		}
-		forms[s.name] = "(" + strings.ReplaceAll(strings.Join(lines(text), "|"), "\t", "") + ")"
-		parsed, err := parsePhrase(forms[s.name])
+		forms[s.name] = "(" + strings.ReplaceAll(strings.Join(Lines(text), "|"), "\t", "") + ")"
+		parsed, err := Parse(forms[s.name])
 		if err != nil {
 			return fmt.Errorf("synonym %q: %w", s.name, err)
 		}
@@ -91,7 +91,7 @@ func (b *builder) addSynonyms() error {
 func synonymHash(name string) uint64 { return scan.HashWord("=" + name) }
 
 // lines splits a text into lines without the white space around them.
-func lines(text string) []string {
+func Lines(text string) []string {
 	var out []string
 	for line := range strings.Lines(text) {
 		if line = strings.TrimSpace(line); line != "" {
@@ -167,7 +167,7 @@ func rowsOf(parts []part) int {
 }
 
 // fuse replaces the longest rows of words that mean something by what they mean.
-func (b *builder) fuse(parts []part) []part {
+func (b *Builder) fuse(parts []part) []part {
 	var out []part
 	for i := 0; i < len(parts); {
 		at, end, word := int32(0), 0, int32(0)
@@ -192,7 +192,7 @@ func (b *builder) fuse(parts []part) []part {
 }
 
 // numbers returns the number of a word, and of what it means by itself.
-func (b *builder) numbers(p part) []int32 {
+func (b *Builder) numbers(p part) []int32 {
 	if p.word == "=" {
 		return []int32{int32(p.hash)}
 	}
@@ -212,12 +212,12 @@ const joinMax = 48
 
 // add puts a phrase into the machine. With joined, rows of words are also found
 // written as one word, as identifiers are in small letters.
-func (b *builder) add(text string, rule int, joined bool) error {
-	p, err := parsePhrase(text)
+func (b *Builder) Add(text string, rule int, joined bool) error {
+	p, err := Parse(text)
 	if err != nil {
 		return fmt.Errorf("phrase %q: %w", text, err)
 	}
-	b.phrases++
+	b.Phrases++
 	out := output{rule: int32(rule), before: b.unwanted(p.before), after: b.unwanted(p.after)}
 	parts := p.parts
 	for out.before == 0 && len(parts) > 1 && parts[0].optional {
@@ -239,7 +239,7 @@ func (b *builder) add(text string, rule int, joined bool) error {
 	return nil
 }
 
-func (b *builder) finish(ends []place, out output) {
+func (b *Builder) finish(ends []place, out output) {
 	for _, e := range ends {
 		b.states[e.state].outs = append(b.states[e.state].outs, out)
 	}
@@ -262,7 +262,7 @@ func joinWords(row []part) string {
 }
 
 // sequence adds parts behind places, and returns where they end.
-func (b *builder) sequence(parts []part, from []place) []place {
+func (b *Builder) sequence(parts []part, from []place) []place {
 	for _, p := range b.fuse(parts) {
 		switch {
 		case p.gap > 0:
@@ -285,7 +285,7 @@ func (b *builder) sequence(parts []part, from []place) []place {
 }
 
 // alternatives adds a group. Its single words are one step.
-func (b *builder) alternatives(p part, from []place) []place {
+func (b *Builder) alternatives(p part, from []place) []place {
 	var ends []place
 	var single []int32
 	for _, option := range p.group {
@@ -306,7 +306,7 @@ func (b *builder) alternatives(p part, from []place) []place {
 }
 
 // link leads from places to a new state by any of the words.
-func (b *builder) link(from []place, words []int32) int32 {
+func (b *Builder) link(from []place, words []int32) int32 {
 	to := b.newState()
 	slices.Sort(words)
 	words = slices.Compact(words)
@@ -320,7 +320,7 @@ func (b *builder) link(from []place, words []int32) int32 {
 	return to
 }
 
-func (b *builder) set(words []int32) int32 {
+func (b *Builder) set(words []int32) int32 {
 	bytes := make([]byte, 0, 4*len(words))
 	for _, w := range words {
 		bytes = append(bytes, byte(w), byte(w>>8), byte(w>>16), byte(w>>24))
@@ -335,7 +335,7 @@ func (b *builder) set(words []int32) int32 {
 	return n
 }
 
-func (b *builder) unwanted(hashes []uint64) int32 {
+func (b *Builder) unwanted(hashes []uint64) int32 {
 	var words []int32
 	for _, h := range hashes {
 		words = append(words, b.numbers(part{word: "w", hash: h})...)

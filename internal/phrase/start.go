@@ -1,4 +1,4 @@
-package failure
+package phrase
 
 import (
 	"slices"
@@ -22,7 +22,7 @@ type pair struct {
 
 // freezeStarts writes down what begins with each word. It splits states, so they
 // are frozen after it, and empties the root, which is not needed any more.
-func (b *builder) freezeStarts(m *machine) {
+func (b *Builder) freezeStarts(m *Machine) {
 	m.starts = make([]start, len(b.words)+1)
 	pairs := make([][]pair, len(m.starts))
 	total := 0
@@ -56,7 +56,7 @@ func (b *builder) freezeStarts(m *machine) {
 }
 
 // freezeHolding writes down a placeholder that phrases begin with.
-func (b *builder) freezeHolding(m *machine, s step) {
+func (b *Builder) freezeHolding(m *Machine, s step) {
 	e := b.entry(s.to)
 	e.ends = e.ends || s.hold == aDuration || s.hold == aSize // they take two: what follows is not the next
 	for kind := range m.holds {
@@ -68,7 +68,7 @@ func (b *builder) freezeHolding(m *machine, s step) {
 
 // split returns the second words behind a state, and a state with what else may
 // follow, 0 for nothing. firsts is how many words lead to the state.
-func (b *builder) split(at int32, firsts int, total *int) (pairs []pair, rest int32) {
+func (b *Builder) split(at int32, firsts int, total *int) (pairs []pair, rest int32) {
 	var others []step
 	for _, s := range b.states[at].steps {
 		if s.word == 0 || s.gap > 0 || *total+firsts*len(b.taken(s)) > pairsMax {
@@ -92,7 +92,7 @@ func (b *builder) split(at int32, firsts int, total *int) (pairs []pair, rest in
 }
 
 // freezePairs writes down what begins with a word and a second one.
-func (b *builder) freezePairs(m *machine, first int32, pairs []pair) {
+func (b *Builder) freezePairs(m *Machine, first int32, pairs []pair) {
 	slices.SortStableFunc(pairs, func(a, b pair) int { return int(a.word - b.word) })
 	for i, p := range pairs {
 		if i == 0 || pairs[i-1].word != p.word {
@@ -107,10 +107,10 @@ func (b *builder) freezePairs(m *machine, first int32, pairs []pair) {
 func pairKey(first, second int32) uint64 { return uint64(first)<<32 | uint64(second) }
 
 // entry is a state, with what may follow it.
-func (b *builder) entry(at int32) entry { return entry{ahead: b.ahead(at), state: at} }
+func (b *Builder) entry(at int32) entry { return entry{ahead: b.ahead(at), state: at} }
 
 // ahead sums up what may follow a state.
-func (b *builder) ahead(at int32) ahead {
+func (b *Builder) ahead(at int32) ahead {
 	a := ahead{ends: len(b.states[at].outs) > 0}
 	for _, s := range b.states[at].steps {
 		if s.gap == 0 {
@@ -126,7 +126,7 @@ func (b *builder) ahead(at int32) ahead {
 
 // lastOf returns the bits of which one has to be in the rest of a sentence for a
 // step to lead to the end of a phrase: those of the last words.
-func (b *builder) lastOf(s step) uint64 {
+func (b *Builder) lastOf(s step) uint64 {
 	switch to := &b.states[s.to]; {
 	case s.hold == aDuration || s.hold == aSize: // they take two, of which the second may begin a sentence
 		return ^uint64(0)
@@ -141,7 +141,7 @@ func (b *builder) lastOf(s step) uint64 {
 }
 
 // bitsOf returns the bits of what a step takes.
-func (b *builder) bitsOf(s step) (bits uint64) {
+func (b *Builder) bitsOf(s step) (bits uint64) {
 	if s.word == 0 {
 		return bitAny
 	}

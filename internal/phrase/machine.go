@@ -1,11 +1,11 @@
-package failure
+package phrase
 
 import "github.com/redrive/redrive/internal/scan"
 
 // machine finds all phrases of a set of rules in one pass over the words of a
 // text: an automaton whose steps are numbers of words, so that the cost of a
 // text hardly grows with the number of phrases.
-type machine struct {
+type Machine struct {
 	words  table                       // hash of a stem → number of the word
 	fused  table                       // node of the synonyms and number → node
 	means  [][]int32                   // per node of the synonyms: what it means
@@ -143,7 +143,7 @@ const (
 
 // needBits gives one of the other bits to each word that something looks for
 // behind another. The rest, with which phrases begin at most, have none.
-func (b *builder) needBits() {
+func (b *Builder) needBits() {
 	b.bits = make([]uint64, len(b.words)+1)
 	for at := range b.states {
 		for _, s := range b.states[at].steps {
@@ -180,8 +180,8 @@ func reachOf(gap uint8) reach {
 }
 
 // freeze makes the machine.
-func (b *builder) freeze() *machine {
-	m := &machine{words: newTable(len(b.words)), fused: newTable(len(b.fused)), means: b.means, number: b.words[anyNumber]}
+func (b *Builder) Freeze() *Machine {
+	m := &Machine{words: newTable(len(b.words)), fused: newTable(len(b.fused)), means: b.means, number: b.words[anyNumber]}
 	for hash, n := range b.words {
 		m.words.put(hash, n)
 	}
@@ -207,7 +207,7 @@ func (b *builder) freeze() *machine {
 	return m
 }
 
-func (b *builder) taken(s step) []int32 {
+func (b *Builder) taken(s step) []int32 {
 	if s.word > 0 {
 		return []int32{s.word}
 	}
@@ -216,7 +216,7 @@ func (b *builder) taken(s step) []int32 {
 
 // freezeSets writes down for each word the sets that it is in. Sets that only
 // begin phrases are not needed: see starts.
-func (b *builder) freezeSets(m *machine) {
+func (b *Builder) freezeSets(m *Machine) {
 	number := make([]int32, len(b.sets)) // of the sets that are needed
 	next := int32(1)
 	need := func(set int32) int32 {

@@ -1,15 +1,9 @@
-package failure
-
-import (
-	"fmt"
-	"strconv"
-	"strings"
-
-	"github.com/redrive/redrive/internal/scan"
-)
-
-// The phrase language, in which rules name what programs say. A phrase is a row
-// of words, compared by their stems, so that "Rate limits exceeded",
+// Package phrase is the language in which rules name what programs say, and the automaton that finds the
+// phrases of all rules in one pass over the words of a text. Phrases and the tokens of package scan come in;
+// the matches go out: of which rule, and where. It must not know classes, evidence or policies, and
+// what a match means is for the package that calls it to say.
+//
+// A phrase is a row of words, compared by their stems, so that "Rate limits exceeded",
 // rate_limit_exceeded and RateLimitExceeded are the same:
 //
 //	rate limit exceeded      these words, one after the other; punctuation may stand between them
@@ -22,6 +16,15 @@ import (
 //	memory !of               not directly before one of these words; !<number> is any number
 //
 // Words that mean the same may stand for each other: see synonyms.
+package phrase
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/redrive/redrive/internal/scan"
+)
 
 // placeholder is a token that a phrase takes by its kind.
 type placeholder uint8
@@ -66,7 +69,7 @@ func (h placeholder) mayBe(k scan.Kind) bool { return tokensOf[h]>>k&1 != 0 }
 const (
 	gapDefault = 4       // words that "..." spans at most
 	gapMax     = 16      // that "...n" may ask for
-	phraseMax  = 4 << 10 // bytes of a phrase in a policy file
+	Max        = 4 << 10 // bytes of a phrase in a policy file
 	nestMax    = 8       // parentheses within parentheses
 )
 
@@ -85,14 +88,14 @@ type part struct {
 type phrase struct {
 	parts         []part
 	before, after []uint64 // hashes of words that must not stand there
-	words         bool     // there are words in it, not placeholders alone
+	Words         bool     // there are words in it, not placeholders alone
 }
 
 // anyNumber is the hash by which a phrase says that no number must stand there.
 const anyNumber = 1
 
 // parsePhrase reads a phrase.
-func parsePhrase(text string) (phrase, error) {
+func Parse(text string) (phrase, error) {
 	p := phraseParser{rest: text}
 	var out phrase
 	var err error
@@ -108,7 +111,7 @@ func parsePhrase(text string) (phrase, error) {
 	if p.skip(); p.rest != "" {
 		return phrase{}, fmt.Errorf("%q is not expected there", p.rest)
 	}
-	out.words = p.words
+	out.Words = p.words
 	return out, checkParts(out.parts)
 }
 

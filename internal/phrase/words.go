@@ -1,4 +1,4 @@
-package failure
+package phrase
 
 // synonym is a meaning and the rows of words for it, one a line. A phrase that
 // says the name, or a row of its forms, finds all of them. {name} stands for the
@@ -60,7 +60,7 @@ var synonyms = []synonym{
 }
 
 // unitNanos are the units of time that texts use, in nanoseconds.
-var unitNanos = map[string]int64{
+var UnitNanos = map[string]int64{
 	"ns": 1, "us": 1e3, "µs": 1e3, "ms": 1e6, "msec": 1e6, "msecs": 1e6, "millis": 1e6, "millisecond": 1e6, "milliseconds": 1e6,
 	"s": 1e9, "sec": 1e9, "secs": 1e9, "second": 1e9, "seconds": 1e9,
 	"m": 60e9, "min": 60e9, "mins": 60e9, "minute": 60e9, "minutes": 60e9,
