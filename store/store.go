@@ -397,6 +397,13 @@ type By struct {
 	// address and the id of the request; at most job.TextMax bytes. "" means that the person used
 	// the store directly.
 	Via string
+	// Owner is the owner of jobs in whose name the person acts, if the person may act on the jobs of
+	// this owner only; at most job.TextMax bytes.
+	Owner string
+	// Seen is what the person has seen of the job. Cancel, Alter and Act compare it with the job in
+	// their transaction: if it differs, they do nothing and answer with ErrMoved. It is allowed only
+	// for these calls and one id.
+	Seen *Seen
 }
 
 // QueueChange changes a queue's settings.

@@ -42,7 +42,7 @@ func (c *Call) By(reason string) redrive.By {
 	if c.Caller.Via != "" {
 		via = c.Caller.Via + ", " + via
 	}
-	return redrive.By{Actor: c.Caller.Actor, Reason: reason, Via: via[:min(len(via), job.TextMax)]}
+	return redrive.By{Actor: c.Caller.Actor, Reason: reason, Via: via[:min(len(via), job.TextMax)], Owner: c.Caller.Owner}
 }
 
 // Outside reports whether the caller gets the outside view of jobs, because it is restricted to an

@@ -82,7 +82,7 @@ func Limits() []Limit {
 		{"Idempotency-Key", KeyHeaderMax, "bytes", TooLarge, ""},
 		{"cursor", CursorMax, "characters", InvalidCursor, ""},
 		{"URL", URLMax, "bytes", URLTooLong, ""},
-		{"header block", HeaderMax, "bytes", nil, ""},
+		{"header block", HeaderMax, "bytes", HeaderTooLarge, ""},
 		{"wait", int64(WaitMax / time.Second), "seconds", InvalidField, ""},
 		{"topics of a stream", TopicsMax, "topics", TooLarge, ""},
 		{"streams of events", StreamsMax, "requests", RateLimited, ""},

@@ -57,9 +57,9 @@ func (a *API) Live(c *Call) error {
 
 // notices sends notices until the client goes, the server stops or the caller may not listen any more.
 func (s *stream) notices(w *events.Watch, after event.Cursor) error {
-	heartbeat, again := time.NewTicker(s.o.Heartbeat), time.NewTicker(CheckRightsEvery)
+	heartbeat, rights := time.NewTicker(s.o.Heartbeat), time.NewTicker(CheckRightsEvery)
 	defer heartbeat.Stop()
-	defer again.Stop()
+	defer rights.Stop()
 	// A page asks again by itself when its stream ends; the browser must not do so as well.
 	if err := s.write([]byte("retry: 60000\nevent: beat\ndata: 1\n\n")); err != nil {
 		return err
@@ -82,7 +82,7 @@ func (s *stream) notices(w *events.Watch, after event.Cursor) error {
 			return nil
 		case <-s.call.Context().Done():
 			return ErrSent
-		case <-again.C:
+		case <-rights.C:
 			if s.call.Again() != nil {
 				return nil
 			}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/redrive/redrive"
+	"github.com/redrive/redrive/event"
 	"github.com/redrive/redrive/internal/wire"
 	"github.com/redrive/redrive/internal/words"
 	"github.com/redrive/redrive/job"
@@ -118,18 +119,24 @@ func (a *API) Queues(ctx context.Context) ([]QueueOut, error) {
 
 // Standing has the numbers that every page shows.
 type Standing struct {
-	Pending  int64 // dead letters that nobody has dealt with
-	Groups   int   // groups with pending dead letters
-	Redrives int   // redrives that are active
+	Since    event.Cursor      // of the newest event when the numbers were read
+	Dead     redrive.DeadStats // the numbers of dead letters
+	Pending  int64             // dead letters that nobody has dealt with
+	Groups   int               // groups with pending dead letters
+	Redrives int               // redrives that are active
 }
 
 // Standing returns the numbers that every page shows, up to a second old.
 func (a *API) Standing(ctx context.Context) (Standing, error) {
 	return a.standings.get(a.o.Now(), func() (s Standing, err error) {
+		if _, s.Since, err = a.client.EventSpan(ctx); err != nil {
+			return s, err
+		}
 		stats, err := a.client.DeadStats(ctx)
 		if err != nil {
 			return s, err
 		}
+		s.Dead = stats
 		for i := range stats.Counts {
 			if stats.Counts[i].Status == job.Pending {
 				s.Pending += stats.Counts[i].N
@@ -169,8 +176,11 @@ type Told struct {
 }
 
 // ToldOf returns what the owner of a job is told.
-func (a *API) ToldOf(d *words.Details) (Told, error) {
-	out := a.outside(&d.Job, d.Last(), a.words())
+func (a *API) ToldOf(c *Call, d *words.Details) (Told, error) {
+	out, err := a.outside(c, &d.Job, d.Last(), a.words())
+	if err != nil {
+		return Told{}, err
+	}
 	object, err := out.MarshalJSON()
 	return Told{Status: out.Status, Object: object}, err
 }

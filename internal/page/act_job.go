@@ -85,6 +85,19 @@ func stillShown(d *words.Details, in url.Values) error {
 	return nil
 }
 
+// seenOf is what the page of the form has shown of the job. The store compares it again in the
+// transaction of the action.
+func seenOf(j *job.Job, in url.Values) *redrive.Seen {
+	seen := &redrive.Seen{}
+	if in.Get("state") != "" {
+		seen.State = &j.State
+	}
+	if in.Get("life") != "" {
+		seen.Life = &j.Life
+	}
+	return seen
+}
+
 func (p *Pages) doOnJob(a *api.API, c *api.Call, id job.ID, do string, in url.Values) (done, error) {
 	client, ctx, by := a.Client(), c.Context(), c.By(in.Get("reason"))
 	if err := api.CheckReason(by.Reason); err != nil {
@@ -97,6 +110,9 @@ func (p *Pages) doOnJob(a *api.API, c *api.Call, id job.ID, do string, in url.Va
 	j := &d.Job
 	if err := stillShown(d, in); err != nil {
 		return done{}, err
+	}
+	if do != "note" {
+		by.Seen = seenOf(j, in)
 	}
 	switch do {
 	case "retry":
@@ -189,7 +205,9 @@ func (p *Pages) move(a *api.API, c *api.Call, j *job.Job, in url.Values) (done, 
 		d.Undo = &undo{Path: "/ui/jobs/" + j.ID.String() + "/move", Fields: map[string]string{
 			"queue": j.Queue, "priority": strconv.Itoa(int(j.Priority)), "state": j.State.String(), "life": strconv.Itoa(int(j.Life)), "reason": "undo"}}
 	}
-	return d, a.Client().Alter(c.Context(), c.By(in.Get("reason")), j.ID, change)
+	by := c.By(in.Get("reason"))
+	by.Seen = seenOf(j, in)
+	return d, a.Client().Alter(c.Context(), by, j.ID, change)
 }
 
 // onLetter resolves, ignores or reopens the dead letter of a job.
@@ -209,7 +227,9 @@ func (p *Pages) onLetter(a *api.API, c *api.Call, d *words.Details, do string, i
 		}
 		action.Do, said = redrive.ActIgnore, "ignored, and pending again "+words.Away(action.Until, job.At(a.Options().Now()))
 	}
-	acted, err := a.Client().Act(c.Context(), c.By(in.Get("reason")), action, nil)
+	by := c.By(in.Get("reason"))
+	by.Seen = seenOf(&d.Job, in)
+	acted, err := a.Client().Act(c.Context(), by, action, nil)
 	if err == nil {
 		err = errors.Join(acted.Errors...)
 	}

@@ -103,7 +103,7 @@ func (p *Pages) writeJob(a *api.API, c *api.Call, status int, in url.Values, wro
 	}
 	v.Audit = audit.Entries[:min(len(audit.Entries), happenedMax)]
 	v.Line = timelineOf(d, audit.Entries, f.Now)
-	told, err := a.ToldOf(d)
+	told, err := a.ToldOf(c, d)
 	if err != nil {
 		return err
 	}

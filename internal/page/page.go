@@ -126,6 +126,7 @@ type frame struct {
 	Path                       string // the path and query of the page, to come back to
 	Topics                     string // the topics of events after which the page is read again; "" means none
 	Since                      string // the cursor of the newest event when the page was begun
+	Stale                      bool   // the numbers that are read once a second are from before the newest event
 	Live                       bool   // only what changes on a page that is open is written, for all readers with the same roles
 	Nonce                      string // an Idempotency-Key for the forms of the page; "" if Live
 	Now                        job.Micros
@@ -135,6 +136,8 @@ type frame struct {
 	Active                     int            // redrives that are active
 	Done                       *done          // what the last action did
 	Beside                     bool           // the page shows Done beside its buttons
+
+	dead *redrive.DeadStats // read together with Pending, Groups and Active
 }
 
 // besideButtons makes the page show beside its buttons why an action was refused.
@@ -157,7 +160,8 @@ func (p *Pages) frame(a *api.API, c *api.Call, section, title string) (frame, er
 	if err != nil {
 		return f, err
 	}
-	f.Pending, f.Groups, f.Active = now.Pending, now.Groups, now.Redrives
+	f.Pending, f.Groups, f.Active, f.dead = now.Pending, now.Groups, now.Redrives, &now.Dead
+	f.Stale = now.Since != last
 	if f.Live = c.R.Header.Get(liveHeader) != ""; f.Live { // messages and nonces are for one reader
 		f.Nonce = ""
 	} else {

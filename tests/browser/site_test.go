@@ -222,6 +222,9 @@ func (s *site) outage(n int) []job.ID {
 	return ids
 }
 
+// outage1 enqueues a job that dies, and does not wait.
+func (s *site) outage1() { s.t.Helper(); s.enqueue(render, 1, nil) }
+
 // idle waits until nothing is left to do.
 func (s *site) idle() {
 	s.t.Helper()

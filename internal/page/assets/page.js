@@ -149,6 +149,7 @@
     }, 1000);
     start();
     tell();
+    if ("stale" in main.dataset) setTimeout(changed, 1100);
   };
 
   const stored = (name, value) => { try { return value === undefined ? localStorage.getItem(name) : localStorage.setItem(name, value); } catch { return null; } }; // a private window keeps nothing
