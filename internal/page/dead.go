@@ -22,7 +22,7 @@ type deadView struct {
 	Counted  bool
 	Next     template.URL
 	Query    template.URL // the filter, for the page that starts a redrive of it
-	Export   template.URL
+	Export   string
 	Searched job.Micros
 	Filtered bool
 }

@@ -25,7 +25,7 @@ type jobsView struct {
 	Query    url.Values
 	Chips    []chip
 	Next     template.URL
-	Export   template.URL
+	Export   string
 	Searched job.Micros
 	Payloads bool // the caller may see payloads
 }

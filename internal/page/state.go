@@ -79,7 +79,7 @@ type auditView struct {
 	Chips []chip
 	Next  template.URL
 
-	Export template.URL
+	Export string
 }
 
 func (p *Pages) audit(a *api.API, c *api.Call) error {

@@ -162,8 +162,7 @@ const theme = $(".theme"), zone = $("[data-zones]");
       zone.addEventListener("click", (e) => {
         const set = e.target.dataset.zoneSet;
         if (set === undefined) return;
-        const name = set && Intl.DateTimeFormat().resolvedOptions().timeZone;
-        document.cookie = `redrive_zone=${encodeURIComponent(name)}; path=/; SameSite=Lax; max-age=${name ? 31536000 : 0}`;
+        document.cookie = `redrive_zone=${set && encodeURIComponent(Intl.DateTimeFormat().resolvedOptions().timeZone)}; path=/; SameSite=Lax; max-age=31536000`;
         location.reload();
       });
     }
