@@ -42,7 +42,7 @@ func (p *Policy) Resolve(kind string, class failure.Class) Resolved {
 		}
 	}
 	if r.Retries > 0 && plan.backoff != nil {
-		r.Backoff, r.Longest, r.BackoffFrom = plan.backoff.Backoff.String(), plan.backoff.Cap, placed(plan.backoffFrom.level, plan.backoffFrom)
+		r.Backoff, r.Longest, r.BackoffFrom = plan.backoff.String(), plan.backoff.Cap, placed(plan.backoffFrom.level, plan.backoffFrom)
 	}
 	return r
 }

@@ -88,7 +88,7 @@ func filtersIn(text string) url.Values {
 		return name, strings.TrimSpace(value), ok && slices.Contains(append(jobFilters[:], "state"), name)
 	}
 	filters := make(url.Values)
-	for _, part := range strings.Fields(text) {
+	for part := range strings.FieldsSeq(text) {
 		name, value, ok := named(part)
 		if !ok {
 			filters = nil
