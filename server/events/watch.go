@@ -187,15 +187,16 @@ func run[T any](ctx context.Context, s *watch, every time.Duration, wake <-chan 
 // newest takes all that waits for the listener, and returns the cursor of the newest event, or the
 // given one if nothing waits.
 func (l *Listener) newest(at event.Cursor) (event.Cursor, error) {
+	var items []Item
 	for {
-		item, found, err := l.Take()
-		switch {
-		case err != nil || !found:
+		var err error
+		if items, err = l.Take(items[:0], TakeMax); err != nil || len(items) == 0 {
 			return at, err
-		case item.Entry != nil:
-			at = item.Entry.Cursor
-		default:
-			at = item.Reset
+		}
+		if last := items[len(items)-1]; last.Entry != nil {
+			at = last.Entry.Cursor
+		} else {
+			at = last.Reset
 		}
 	}
 }
