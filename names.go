@@ -43,6 +43,8 @@ const (
 type (
 	// By names the person who acts and the reason, for the audit log.
 	By = store.By
+	// Seen is what the person has seen of a job; an action on a job that has changed since does nothing.
+	Seen = store.Seen
 	// AuditEntry is one action of a person.
 	AuditEntry = store.Audit
 	// AuditFilter selects entries of the audit log.
@@ -242,6 +244,7 @@ const (
 // The errors of a store, which calls of a Client return. Test for them with errors.Is.
 var (
 	ErrNotFound    = store.ErrNotFound    // the object of the call, such as a job, does not exist
+	ErrMoved       = store.ErrMoved       // the job is not as By.Seen says; it is an ErrConflict, too
 	ErrConflict    = store.ErrConflict    // the present state of the object, such as a job, does not allow the call
 	ErrInvalid     = store.ErrInvalid     // an argument is not valid
 	ErrTooLarge    = store.ErrTooLarge    // a value exceeds its limit

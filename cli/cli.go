@@ -15,6 +15,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/redrive/redrive/internal/wire"
+	"github.com/redrive/redrive/internal/yamlfile"
 	"github.com/redrive/redrive/job"
 )
 
@@ -118,7 +119,11 @@ func (a *app) run(ctx context.Context, args []string) error {
 	}
 	a.globals = g.globals
 	parsed.BindTo(ctx, (*context.Context)(nil))
-	return parsed.Run(a)
+	err = parsed.Run(a)
+	if _, mistakes := errors.AsType[yamlfile.Problems](err); mistakes { // mistakes in a configuration or a policy
+		return &usageError{err}
+	}
+	return err
 }
 
 // newParser makes a parser that reads the command line into g. It returns an error only if

@@ -66,6 +66,8 @@ wanted | while IFS='|' read -r program package skipped; do
 	has "$program" || echo "SKIPPED: $skipped (no $program; on Debian: apt-get install $package)"
 done
 
+said=$(sh scripts/axe.sh) || echo "SKIPPED: the checks of accessibility of the pages (axe-core: $said)"
+
 said=$(sh scripts/openapi-client.sh) || echo "SKIPPED: the generated Python client (openapi-python-client: $said)"
 
 for version in $(sh scripts/postgres.sh); do

@@ -12,6 +12,8 @@ import (
 
 	"github.com/redrive/redrive"
 	"github.com/redrive/redrive/failure"
+	"github.com/redrive/redrive/internal/api"
+	"github.com/redrive/redrive/internal/testing/apicheck"
 	"github.com/redrive/redrive/policy"
 	"github.com/redrive/redrive/policy/policyfile"
 	"github.com/redrive/redrive/policy/preset"
@@ -49,10 +51,13 @@ func newDoorSite(t *testing.T) *site {
 	s := newSite(t, func(c *redrive.Config, o *server.Options) {
 		as(c, o)
 		c.PayloadChecks = map[string]redrive.PayloadCheck{"render": timeline}
+		o.Hosts = []string{"127.0.0.1"}
 		o.Kinds = map[string]server.KindOptions{"render": {}, "mail": {}}
 		o.Doors = map[string]server.Door{"render": {Path: "/jobs", Kind: "render", Words: &words}}
 	})
-	s.checked = false // the document has no paths of doors
+	if s.doc, err = apicheck.New(s.ok("GET", "/api/openapi.yaml", "", nil).body); err != nil {
+		t.Fatal(err)
+	}
 	return s
 }
 
@@ -146,6 +151,12 @@ func TestX1_EveryRefusalOfADoorHasTheSameForm(t *testing.T) {
 	s.mistaken(405, `This path does not have the method "DELETE".`, "DELETE", "/jobs/1", "", shop)
 	s.mistaken(415, `The body has the media type "text/plain"; this path takes application/json.`, "POST", "/jobs", good, shop, "Content-Type: text/plain")
 	s.mistaken(404, "Job 7: there is no such job", "GET", "/jobs/7", "", shop)
+	s.mistaken(421, `The server does not answer to the host "evil.example". Call it by its address, or add the name to server.hosts.`, "GET", "/jobs/1", "", shop, "Host: evil.example")
+	if a := s.do("GET", "/jobs/1", "", shop, "X-Fill: "+strings.Repeat("x", api.HeaderMax)); a.status != 431 || !strings.HasPrefix(string(a.body), `{"statusCode":431,"message":"The header has `) {
+		t.Errorf("a large header: got %d %s, want V's object with 431", a.status, a.body)
+	}
+	s.mistaken(414, fmt.Sprintf("The URL has %d bytes; at most %d are allowed.", api.URLMax+1, api.URLMax), "GET", "/jobs/1?"+strings.Repeat("x", api.URLMax+1-len("/jobs/1?")), "", shop)
+	s.mistaken(404, "There is no such path. GET /api/docs lists all.", "GET", "/jobs/1/2", "", shop)
 	s.mistaken(404, `Job "x": there is no such job`, "GET", "/jobs/x", "", shop)
 	for body, status := range map[string]int{good[:20]: 400, "": 400, good + "{}": 400, strings.Repeat("[", 100): 400, clips(1, clip("https://a.example/"+strings.Repeat("x", 300_000), "1")): 413} {
 		a := s.do("POST", "/jobs", body, shop)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -191,6 +192,48 @@ func TestTrap15_AWideActionKeepsToItsPreview(t *testing.T) {
 	}
 	s.refused("invalid-field", "POST", "/api/jobs/alter", `{"ids":["1"],"payload":{}}`)
 	s.refused("too-large", "POST", "/api/jobs/cancel", `{"ids":["1"`+strings.Repeat(`,"1"`, api.IDsMax)+`]}`)
+}
+
+// proves: D8
+//
+// Retries of operators are not counted together with those of the owner.
+func TestD8_OnlyTheOwnersRetriesCount(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, func(c *redrive.Config, o *server.Options) {
+		as(c, o)
+		o.Kinds = map[string]server.KindOptions{"k": {Owner: server.OwnerRules{Retry: true, MaxRetries: 2}}}
+	})
+	const ann, ops = "X-Test-Caller: submit/ann", "X-Test-Caller: operate"
+	s.ok("POST", "/api/jobs", `{"kind":"k","payload":{}}`, nil, ann)
+	s.fail()
+	for i, row := range []struct {
+		by    string
+		retry bool // whether the owner may retry then
+	}{{ops, true}, {ops, true}, {ann, true}, {ops, true}, {ann, false}, {ops, false}} {
+		s.ok("POST", "/api/jobs/1/retry", "", nil, row.by)
+		if err := s.client.RunUntilEmpty(s.Context()); err != nil {
+			t.Fatal(err)
+		}
+		var v struct{ Can []string }
+		if s.ok("GET", "/api/jobs/1", "", &v, ann); slices.Contains(v.Can, "retry") != row.retry {
+			t.Errorf("after retry %d: the owner can %q, want a retry: %t", i+1, v.Can, row.retry)
+		}
+		if !row.retry {
+			s.refused("owner-may-not", "POST", "/api/jobs/1/retry", "", ann)
+			s.refused("owner-may-not", "POST", "/api/admin/dlq/1/retry", "", ann)
+		}
+	}
+	var log struct {
+		Items []struct{ Actor, Owner string }
+	}
+	s.ok("GET", "/api/audit?target=1&action=job.retry", "", &log, ops)
+	owners := []string{}
+	for _, row := range log.Items {
+		owners = append(owners, row.Owner)
+	}
+	if want := []string{"", "ann", "", "ann", "", ""}; !slices.Equal(owners, want) {
+		t.Errorf("the audit log has the retries of the owners %q, want %q", owners, want)
+	}
 }
 
 // proves: D8

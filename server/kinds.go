@@ -26,7 +26,7 @@ type KindOptions struct {
 // allows them to see their jobs only.
 type OwnerRules struct {
 	Retry      bool     // retry dead jobs
-	MaxRetries int      // the number of manual retries of a job; 0 means no limit
+	MaxRetries int      // the number of retries of a job by its owner; 0 means no limit
 	Change     []string // the JSON pointers into the payload that a retry may set by a patch
 	Cancel     bool     // cancel jobs that wait
 	NoFeedback bool     // no feedback on jobs

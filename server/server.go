@@ -93,7 +93,8 @@ type Server struct {
 	gated   bool            // callers are identified by a gate of package access
 	keyless bool            // some callers need no key
 	hosts   map[string]bool // the accepted hosts; nil accepts every host
-	stop    chan struct{}   // closed when the server stops; requests that wait for a job are then answered
+	doors   []api.Door
+	stop    chan struct{} // closed when the server stops; requests that wait for a job are then answered
 	stopped sync.Once
 }
 
@@ -128,7 +129,7 @@ func New(client *redrive.Client, o Options) (*Server, error) {
 	// Some modes need no key for requests from this machine. In these modes, Host must be checked:
 	// otherwise a web page whose name is resolved to this machine could send requests (DNS rebinding).
 	keyless := gate != nil && (gate.Mode() == access.Auto || gate.Mode() == access.Open)
-	s := &Server{o: o, gated: gate != nil, keyless: keyless, mux: http.NewServeMux(), origins: http.NewCrossOriginProtection(), stop: make(chan struct{})}
+	s := &Server{o: o, gated: gate != nil, keyless: keyless, doors: doors, mux: http.NewServeMux(), origins: http.NewCrossOriginProtection(), stop: make(chan struct{})}
 	s.metrics = metrics.New(client, &metrics.Options{
 		Listeners: func() int { return s.api.Listeners() }, Held: func() int { return s.api.Held() }, Version: o.Version, Logger: o.Logger, Now: o.Now,
 	})
@@ -227,14 +228,39 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		s.logRequest(r, st, out, s.o.Now().Sub(began))
 	}()
+	st.bare = s.atDoor(r.URL.Path)
 	switch {
 	case len(r.RequestURI) > api.URLMax:
 		st.problem = api.URLTooLong.New("The URL has %d bytes; at most %d are allowed.", len(r.RequestURI), api.URLMax)
+	case headerSize(r) > api.HeaderMax:
+		st.problem = api.HeaderTooLarge.New("The header has %d bytes; at most %d are allowed.", headerSize(r), api.HeaderMax)
 	case !s.answersTo(r.Host):
 		st.problem = api.HostUnknown.New("The server does not answer to the host %.100q. Use its address, or add the name to server.hosts.", r.Host)
 	default:
 		s.mux.ServeHTTP(out, r)
 	}
+}
+
+// headerSize returns the size of the header block of a request. http.Server has a bound of its own,
+// but reads more on a connection that has had a request before.
+func headerSize(r *http.Request) int {
+	size := len(r.Method) + len(" ") + len(r.RequestURI) + len(" HTTP/1.1\r\n") + len("Host: \r\n") + len(r.Host) + len("\r\n")
+	for name, values := range r.Header {
+		for _, v := range values {
+			size += len(name) + len(": ") + len(v) + len("\r\n")
+		}
+	}
+	return size
+}
+
+// atDoor reports whether a path is that of a door or of a job below one.
+func (s *Server) atDoor(path string) bool {
+	for i := range s.doors {
+		if rest, ok := strings.CutPrefix(path, s.doors[i].Path); ok && (rest == "" || rest[0] == '/') {
+			return true
+		}
+	}
+	return false
 }
 
 // writeProblem answers with a problem: as a page if the request is for a page, otherwise as JSON.
@@ -270,9 +296,6 @@ func (s *Server) answersTo(host string) bool {
 func (s *Server) dispatch(w http.ResponseWriter, r *http.Request, methods map[string]*api.Route) {
 	st := stateOf(r)
 	route := methods[r.Method]
-	for _, other := range methods {
-		st.bare = other.Bare // the routes of a path have the same answers
-	}
 	if route == nil {
 		st.problem = api.MethodNotAllowed.New("This path does not have the method %.20q.", r.Method).Allow(slices.Sorted(maps.Keys(methods)))
 		return

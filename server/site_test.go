@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/redrive/redrive"
+	"github.com/redrive/redrive/internal/api"
 	"github.com/redrive/redrive/internal/testing/apicheck"
 	"github.com/redrive/redrive/server"
 	"github.com/redrive/redrive/server/access"
@@ -21,7 +22,7 @@ import (
 	"github.com/redrive/redrive/store/memory"
 )
 
-var newChecker = sync.OnceValues(apicheck.New)
+var newChecker = sync.OnceValues(func() (*apicheck.Checker, error) { return apicheck.New(api.OpenAPI()) })
 
 // checker compares all requests and answers of the tests with the document of the API (trap 43).
 func checker(t *testing.T) *apicheck.Checker {
@@ -36,6 +37,7 @@ func checker(t *testing.T) *apicheck.Checker {
 // site is a server with real HTTP on a store in memory.
 type site struct {
 	*testing.T
+	doc    *apicheck.Checker // the document of this server, if it has another one
 	url    string
 	store  store.Store
 	client *redrive.Client
@@ -151,7 +153,11 @@ func (s *site) send(ctx context.Context, method, path string, body io.Reader, he
 		s.Fatal(err)
 	}
 	if s.checked {
-		if err := checker(s.T).Check(r, sent.Bytes(), got.StatusCode, got.Header, text); err != nil {
+		c := s.doc
+		if c == nil {
+			c = checker(s.T)
+		}
+		if err := c.Check(r, sent.Bytes(), got.StatusCode, got.Header, text); err != nil {
 			s.Errorf("%s %s: %v", method, path, err)
 		}
 	}

@@ -22,7 +22,8 @@ type Audit struct {
 	Action string `json:"action"`
 	Target string `json:"target"` // the changed object: a job id, the name of a queue, the hash of a policy, a filter, the number of a redrive, the name of a cron entry or a process, or the fingerprint of a group
 	Reason string `json:"reason,omitempty"`
-	Via    string `json:"via,omitempty"` // how the request of the person reached redrive; see By.Via
+	Via    string `json:"via,omitempty"`   // how the request of the person reached redrive; see By.Via
+	Owner  string `json:"owner,omitempty"` // the owner of jobs in whose name the person acted; see By.Owner
 	Before string `json:"before,omitempty"`
 	After  string `json:"after,omitempty"`
 }

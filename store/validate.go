@@ -160,6 +160,10 @@ func (b By) Validate() error {
 		return fmt.Errorf("reason of %d bytes: at most %d bytes are allowed: %w", len(b.Reason), job.MessageMax, ErrTooLarge)
 	case len(b.Via) > job.TextMax:
 		return fmt.Errorf("via of %d bytes: at most %d bytes are allowed: %w", len(b.Via), job.TextMax, ErrTooLarge)
+	case len(b.Owner) > job.TextMax:
+		return fmt.Errorf("owner of %d bytes: at most %d bytes are allowed: %w", len(b.Owner), job.TextMax, ErrTooLarge)
+	case b.Seen != nil:
+		return fmt.Errorf("what the person has seen of a job is compared only by actions on one job: %w", ErrInvalid)
 	}
 	return nil
 }

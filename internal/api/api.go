@@ -89,6 +89,7 @@ type API struct {
 	standings kept[Standing]
 	exports   exports
 	hub       *events.Hub
+	watches   *events.Watches
 	streams   streams
 	writes    writes
 }
@@ -111,7 +112,8 @@ func New(stopping <-chan struct{}, client *redrive.Client, o Options) *API {
 	if o.Now == nil {
 		o.Now = systemNow
 	}
-	return &API{hub: events.New(client, o.Logger), client: client, o: o, stopping: stopping, waiters: &waiters{client: client, byJob: make(map[job.ID]map[chan struct{}]bool)}}
+	hub := events.New(client, o.Logger)
+	return &API{hub: hub, watches: events.NewWatches(hub), client: client, o: o, stopping: stopping, waiters: &waiters{client: client, byJob: make(map[job.ID]map[chan struct{}]bool)}}
 }
 
 // Listeners returns the number of streams of events that are open.

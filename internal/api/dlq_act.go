@@ -33,22 +33,29 @@ type IgnoreIn struct {
 // resolveActionMax is the maximum size of the word for what was done, in bytes.
 const resolveActionMax = 64
 
+// deadAct is an action of a person on a dead letter.
+type deadAct struct {
+	redrive.DeadEntry
+	also []job.ID // other jobs with the same outside id
+	by   redrive.By
+}
+
 // deadFor returns the dead letter of the path, with its job, for an action. It checks the
 // expectations of the caller.
-func (a *API) deadFor(c *Call, expect *Expect) (redrive.DeadEntry, []job.ID, error) {
-	d, also, err := a.findDead(c, c.R.PathValue("job_id"))
-	if err != nil {
-		return d, nil, err
+func (a *API) deadFor(c *Call, note string, expect *Expect) (d deadAct, err error) {
+	if d.DeadEntry, d.also, err = a.findDead(c, c.R.PathValue("job_id")); err != nil {
+		return d, err
 	}
 	j, err := a.client.Get(c.Context(), d.DeadLetter.Job)
 	switch {
 	case err == nil:
-		d.Job = &j
-		return d, also, withLetter(a.expected(c, &j, expect), &d.DeadLetter)
+		d.Job, d.by = &j, c.By(note)
+		d.by.Seen, err = a.expected(c, &j, expect)
+		return d, withLetter(err, &d.DeadLetter)
 	case errors.Is(err, redrive.ErrNotFound):
-		return d, also, NotFound.New("job %d: it is not kept any more", d.DeadLetter.Job)
+		return d, NotFound.New("job %d: it is not kept any more", d.DeadLetter.Job)
 	}
-	return d, also, err
+	return d, err
 }
 
 // withLetter adds the status of the dead letter to a problem.
@@ -60,17 +67,17 @@ func withLetter(err error, l *job.DeadLetter) error {
 }
 
 // actOn carries out an action on one dead letter, and answers with the dead letter as it is then.
-func (a *API) actOn(c *Call, d *redrive.DeadEntry, also []job.ID, action redrive.Action) error {
+func (a *API) actOn(c *Call, d *deadAct, action redrive.Action) error {
 	id := d.DeadLetter.Job
 	action.IDs = []job.ID{id}
-	acted, err := a.client.Act(c.Context(), c.By(action.Note), action, nil)
+	acted, err := a.client.Act(c.Context(), d.by, action, nil)
 	if err == nil {
 		err = errors.Join(acted.Errors...)
 	}
 	if err != nil {
 		return a.deadRefused(c, action.Do, id, err)
 	}
-	return a.deadNow(c, id, also)
+	return a.deadNow(c, id, d.also)
 }
 
 // deadNow answers with a dead letter as it is now.
@@ -96,6 +103,9 @@ func (a *API) deadRefused(c *Call, do redrive.Act, id job.ID, err error) error {
 	kind, cure := StateMoved, deadCure(do, &letter)
 	if do == redrive.ActRetry && now.State != job.Dead {
 		kind, cure = NotDead, "; only a dead job can be retried"
+	}
+	if moved := c.movedKind(err, nil); moved != nil {
+		kind, cure = moved, ""
 	}
 	detail := strings.TrimPrefix(plain(err), fmt.Sprintf("job %d: ", id))
 	if rest, ok := strings.CutPrefix(detail, fmt.Sprintf("dead letter of job %d ", id)); ok {
@@ -128,7 +138,7 @@ func (a *API) retryDead(c *Call) error {
 	if err := checkReason(in.Note); err != nil {
 		return err
 	}
-	d, also, err := a.deadFor(c, in.Expect)
+	d, err := a.deadFor(c, in.Note, in.Expect)
 	if err != nil {
 		return err
 	}
@@ -137,18 +147,19 @@ func (a *API) retryDead(c *Call) error {
 		return withLetter(moved(NotDead, j, "it is %s: only a dead job can be retried", j.State), &d.DeadLetter)
 	}
 	if c.Caller.Owner != "" {
-		if err := a.ownerRetries(j, &in.ChangeIn); err != nil {
+		if err := a.ownerRetries(c, j, &in.ChangeIn); err != nil {
 			return err
 		}
 	}
+	d.by.Seen.Life = &j.Life // the payload of a patch, and the retries that an owner has left, are those of this life
 	change, err := a.change(j, &in.ChangeIn)
 	if err != nil {
 		return err
 	}
-	if err := a.client.Retry(c.Context(), c.By(in.Note), j.ID, &change); err != nil {
+	if err := a.client.Retry(c.Context(), d.by, j.ID, &change); err != nil {
 		return a.deadRefused(c, redrive.ActRetry, j.ID, err)
 	}
-	return a.deadNow(c, j.ID, also)
+	return a.deadNow(c, j.ID, d.also)
 }
 
 // resolveDead marks a dead letter as resolved.
@@ -169,11 +180,11 @@ func (a *API) resolveDead(c *Call) error {
 	case len(in.Notes) > ReasonMax:
 		return TooLarge.Mistaken(Mistake{Pointer: "/notes", Bound: ReasonMax, Detail: fmt.Sprintf("has %d bytes: at most %d are allowed", len(in.Notes), ReasonMax)})
 	}
-	d, also, err := a.deadFor(c, in.Expect)
+	d, err := a.deadFor(c, note, in.Expect)
 	if err != nil {
 		return err
 	}
-	return a.actOn(c, &d, also, redrive.Action{Do: redrive.ActResolve, Note: note})
+	return a.actOn(c, &d, redrive.Action{Do: redrive.ActResolve, Note: note})
 }
 
 // ignoreDead marks a dead letter as ignored.
@@ -195,11 +206,11 @@ func (a *API) ignoreDead(c *Call) error {
 	if err != nil {
 		return err
 	}
-	d, also, err := a.deadFor(c, in.Expect)
+	d, err := a.deadFor(c, in.Reason, in.Expect)
 	if err != nil {
 		return err
 	}
-	return a.actOn(c, &d, also, redrive.Action{Do: redrive.ActIgnore, Note: in.Reason, Until: until})
+	return a.actOn(c, &d, redrive.Action{Do: redrive.ActIgnore, Note: in.Reason, Until: until})
 }
 
 // reopenDead makes a dead letter pending again.
@@ -211,11 +222,11 @@ func (a *API) reopenDead(c *Call) error {
 	if err := checkReason(in.Note); err != nil {
 		return err
 	}
-	d, also, err := a.deadFor(c, in.Expect)
+	d, err := a.deadFor(c, in.Note, in.Expect)
 	if err != nil {
 		return err
 	}
-	return a.actOn(c, &d, also, redrive.Action{Do: redrive.ActReopen, Note: in.Note})
+	return a.actOn(c, &d, redrive.Action{Do: redrive.ActReopen, Note: in.Note})
 }
 
 // future reads a time to come: a time (without zone: UTC), or a duration from now.

@@ -24,9 +24,9 @@ var docsPage string
 func docRoutes() []Route {
 	return []Route{
 		{
-			Method: "GET", Path: "/api/openapi.yaml", Name: "openapi", Group: "Server", Doc: "The document of this API: OpenAPI 3.1.",
+			Method: "GET", Path: "/api/openapi.yaml", Name: "openapi", Group: "Server", Doc: "The document of this API: OpenAPI 3.1, with the doors of this server.",
 			Out:    []Answer{{Status: 200, Doc: "The document.", Media: "application/yaml"}},
-			Handle: func(_ *API, c *Call) error { return c.Bytes(http.StatusOK, "application/yaml", openAPI) },
+			Handle: func(a *API, c *Call) error { return c.Bytes(http.StatusOK, "application/yaml", document(a.o.Doors)) },
 		},
 		{
 			Method: "GET", Path: "/api/docs", Name: "docs", Group: "Server", Doc: "The document of this API as a page to read.",

@@ -126,5 +126,9 @@ func (a *API) throughDoor(c *Call, d *Door) error {
 	if err != nil {
 		return err
 	}
-	return c.JSON(http.StatusOK, a.outside(&j, failed[id], a.doorWords(d)))
+	out, err := a.outside(c, &j, failed[id], a.doorWords(d))
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, out)
 }

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -63,24 +64,25 @@ type ChangedJob struct {
 	CancelRequested bool `json:"cancel_requested,omitempty"`
 }
 
-// act reads the body of an action on a job into v, and returns the job. It checks the reason, the
-// expectations in the body and If-Match.
-func (a *API) act(c *Call, v any, in *ActIn) (job.Job, error) {
+// act reads the body of an action on a job into v, and returns the job and the person who acts. It
+// checks the reason, the expectations in the body and If-Match.
+func (a *API) act(c *Call, v any, in *ActIn) (j job.Job, by redrive.By, err error) {
 	id, err := c.ID()
 	if err != nil {
-		return job.Job{}, err
+		return j, by, err
 	}
 	if err := c.Read(v, true); err != nil {
-		return job.Job{}, err
+		return j, by, err
 	}
 	if err := checkReason(in.Note); err != nil {
-		return job.Job{}, err
+		return j, by, err
 	}
-	j, err := a.visible(c, id)
-	if err != nil {
-		return j, err
+	if j, err = a.visible(c, id); err != nil {
+		return j, by, err
 	}
-	return j, a.expected(c, &j, in.Expect)
+	by = c.By(in.Note)
+	by.Seen, err = a.expected(c, &j, in.Expect)
+	return j, by, err
 }
 
 func checkReason(note string) error {
@@ -91,33 +93,43 @@ func checkReason(note string) error {
 }
 
 // expected returns a StateMoved unless the job is as the body expects it, and a PreconditionFailed
-// unless it has the version of If-Match.
-func (a *API) expected(c *Call, j *job.Job, e *Expect) error {
+// unless it has the version of If-Match. The result says what the store has to compare again in the
+// transaction of the action.
+func (a *API) expected(c *Call, j *job.Job, e *Expect) (*redrive.Seen, error) {
+	var seen redrive.Seen
 	if match := c.R.Header.Get("If-Match"); match != "" && match != "*" {
-		tag, err := a.etag(c, j)
+		d, err := a.details(c, j)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		if !hasTag(match, tag) {
-			return moved(PreconditionFailed, j, "the job is not in the version of If-Match any more: it is %s, in life %d", j.State, j.Life)
+		if !hasTag(match, tagOf(d)) {
+			return nil, moved(PreconditionFailed, j, "the job is not in the version of If-Match any more: it is %s, in life %d", j.State, j.Life)
+		}
+		seen = redrive.Seen{State: &j.State, Life: &j.Life, Token: &j.Token, Death: new(int64(0)), Payload: j.Payload}
+		if d.Letter != nil {
+			seen.Death, seen.Status = &d.Letter.Death, &d.Letter.Status
 		}
 	}
+	if e == nil {
+		e = &Expect{}
+	}
 	switch {
-	case e == nil:
 	case e.Life != nil && *e.Life != j.Life:
-		return moved(StateMoved, j, "the job is in life %d, not in life %d: it was retried", j.Life, *e.Life)
+		return nil, moved(StateMoved, j, "the job is in life %d, not in life %d: it was retried", j.Life, *e.Life)
 	case e.State != nil && *e.State != j.State:
-		return moved(StateMoved, j, "the job is %s, not %s", j.State, *e.State)
+		return nil, moved(StateMoved, j, "the job is %s, not %s", j.State, *e.State)
 	case e.Death != nil:
 		letter, err := a.client.DeadLetter(c.Context(), j.ID)
 		if err != nil && !errors.Is(err, redrive.ErrNotFound) {
-			return err
+			return nil, err
 		}
 		if letter.Death != *e.Death {
-			return moved(StateMoved, j, "the last death of the job is %d, not %d", letter.Death, *e.Death)
+			return nil, moved(StateMoved, j, "the last death of the job is %d, not %d", letter.Death, *e.Death)
 		}
+		seen.Death = e.Death
 	}
-	return nil
+	seen.Life, seen.State = cmp.Or(seen.Life, e.Life), cmp.Or(seen.State, e.State)
+	return &seen, nil
 }
 
 // moved returns a problem about a job with its state.
@@ -145,14 +157,27 @@ func (a *API) refused(c *Call, k *Kind, id job.ID, err error) error {
 	if gerr != nil {
 		return err
 	}
+	k = c.movedKind(err, k)
 	p := moved(k, &now, "%s", strings.TrimPrefix(plain(err), fmt.Sprintf("job %d: ", id)))
 	p.cause = err
 	return p
 }
 
+// movedKind returns the kind of problem for an action that the store has refused, because the job
+// is not as expected any more. Other errors have the given kind.
+func (c *Call) movedKind(err error, other *Kind) *Kind {
+	switch {
+	case !errors.Is(err, redrive.ErrMoved):
+		return other
+	case c.R.Header.Get("If-Match") != "":
+		return PreconditionFailed
+	}
+	return StateMoved
+}
+
 func (a *API) cancelJob(c *Call) error {
 	var in ActIn
-	j, err := a.act(c, &in, &in)
+	j, by, err := a.act(c, &in, &in)
 	if err != nil {
 		return err
 	}
@@ -163,19 +188,12 @@ func (a *API) cancelJob(c *Call) error {
 		if !j.State.Ready() {
 			return moved(Ended, &j, "only a job that waits can be cancelled; it is %s", j.State)
 		}
+		by.Seen.State = &j.State
 	}
-	if err := a.client.Cancel(c.Context(), c.By(in.Note), j.ID); err != nil {
+	if err := a.client.Cancel(c.Context(), by, j.ID); err != nil {
 		return a.refused(c, Ended, j.ID, err)
 	}
 	return a.state(c, j.ID)
-}
-
-// ownerMay returns an OwnerMayNot unless the configuration of the kind allows owners something.
-func (a *API) ownerMay(j *job.Job, what string, allowed bool) error {
-	if allowed {
-		return nil
-	}
-	return OwnerMayNot.New("Owners of jobs of the kind %q may not %s them.", j.Kind, what)
 }
 
 // change turns a change in a request into one of the client. A patch is applied to the present
@@ -229,7 +247,7 @@ func (a *API) change(j *job.Job, in *ChangeIn) (redrive.Change, error) {
 
 func (a *API) retryJob(c *Call) error {
 	var in ChangeJobIn
-	j, err := a.act(c, &in, &in.ActIn)
+	j, by, err := a.act(c, &in, &in.ActIn)
 	if err != nil {
 		return err
 	}
@@ -237,72 +255,41 @@ func (a *API) retryJob(c *Call) error {
 		return moved(NotDead, &j, "it is %s: only a dead job can be retried", j.State)
 	}
 	if c.Caller.Owner != "" {
-		if err := a.ownerRetries(&j, &in.ChangeIn); err != nil {
+		if err := a.ownerRetries(c, &j, &in.ChangeIn); err != nil {
 			return err
 		}
 	}
+	by.Seen.Life = &j.Life // the payload of a patch, and the retries that an owner has left, are those of this life
 	change, err := a.change(&j, &in.ChangeIn)
 	if err != nil {
 		return err
 	}
-	if err := a.client.Retry(c.Context(), c.By(in.Note), j.ID, &change); err != nil {
+	if err := a.client.Retry(c.Context(), by, j.ID, &change); err != nil {
 		return a.refused(c, NotDead, j.ID, err)
 	}
 	return a.state(c, j.ID)
 }
 
-// ownerRetries returns an OwnerMayNot unless an owner may retry a job with a change.
-func (a *API) ownerRetries(j *job.Job, in *ChangeIn) error {
-	rules := a.o.Kinds[j.Kind].Owner
-	if err := a.ownerMay(j, "retry", rules.Retry); err != nil {
-		return err
-	}
-	if rules.MaxRetries > 0 && int(j.Life) > rules.MaxRetries {
-		return OwnerMayNot.New("The job has been retried %d times; owners of jobs of the kind %q may retry them %d times.", j.Life-1, j.Kind, rules.MaxRetries)
-	}
-	var wrong []Mistake
-	for _, f := range [...]struct {
-		name string
-		set  bool
-	}{{"queue", in.Queue != ""}, {"priority", in.Priority != 0}, {"policy", in.Policy != nil}, {"delay_ms", in.DelayMS != nil}, {"payload", in.Payload != nil}} {
-		if f.set {
-			wrong = append(wrong, Mistake{Pointer: "/" + f.name, Detail: "owners may not change it"})
-		}
-	}
-	if in.Patch != nil {
-		var ops []struct{ Op, Path, From string }
-		if err := json.Unmarshal(in.Patch, &ops); err != nil {
-			wrong = append(wrong, Mistake{Pointer: "/patch", Detail: "must be a JSON Patch: an array of operations"})
-		}
-		for i, op := range ops {
-			if op.Op != "replace" && op.Op != "add" && op.Op != "test" || !slices.Contains(rules.Change, op.Path) {
-				wrong = append(wrong, Mistake{Pointer: fmt.Sprintf("/patch/%d", i), Detail: fmt.Sprintf("owners may not change %.100q", op.Path)})
-			}
-		}
-	}
-	if len(wrong) > 0 {
-		return OwnerMayNot.Mistaken(wrong...)
-	}
-	return nil
-}
-
 // runJob makes a waiting job due now.
 func (a *API) runJob(c *Call) error {
 	var in ActIn
-	j, err := a.act(c, &in, &in)
+	j, by, err := a.act(c, &in, &in)
 	if err != nil {
 		return err
 	}
 	now := time.Duration(0)
-	return a.alter(c, &j, in.Note, redrive.Change{Delay: &now})
+	return a.alter(c, &j, by, redrive.Change{Delay: &now})
 }
 
 // changeJob changes a waiting job.
 func (a *API) changeJob(c *Call) error {
 	var in ChangeJobIn
-	j, err := a.act(c, &in, &in.ActIn)
+	j, by, err := a.act(c, &in, &in.ActIn)
 	if err != nil {
 		return err
+	}
+	if in.Patch != nil {
+		by.Seen.Payload = j.Payload // another change meanwhile would be lost
 	}
 	change, err := a.change(&j, &in.ChangeIn)
 	if err != nil {
@@ -311,11 +298,11 @@ func (a *API) changeJob(c *Call) error {
 	if change.Payload == nil && change.Queue == "" && change.Priority == 0 && change.Policy == nil && change.Delay == nil {
 		return InvalidField.Mistaken(Mistake{Detail: "nothing to change: give queue, priority, policy, delay_ms, payload or patch"})
 	}
-	return a.alter(c, &j, in.Note, change)
+	return a.alter(c, &j, by, change)
 }
 
-func (a *API) alter(c *Call, j *job.Job, note string, change redrive.Change) error {
-	if err := a.client.Alter(c.Context(), c.By(note), j.ID, change); err != nil {
+func (a *API) alter(c *Call, j *job.Job, by redrive.By, change redrive.Change) error {
+	if err := a.client.Alter(c.Context(), by, j.ID, change); err != nil {
 		return a.refused(c, StateMoved, j.ID, err)
 	}
 	return a.state(c, j.ID)

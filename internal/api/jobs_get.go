@@ -39,7 +39,11 @@ func (a *API) getJob(c *Call) error {
 		if err != nil {
 			return err
 		}
-		return c.JSON(http.StatusOK, a.outside(&j, failed[id], a.words()))
+		out, err := a.outside(c, &j, failed[id], a.words())
+		if err != nil {
+			return err
+		}
+		return c.JSON(http.StatusOK, out)
 	}
 	d, err := a.details(c, &j)
 	if err != nil {

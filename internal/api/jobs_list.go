@@ -50,7 +50,9 @@ func (a *API) listJobs(c *Call) error {
 			return err
 		}
 		for i := range page.Jobs {
-			list.Items[i] = a.outside(&page.Jobs[i], failed[page.Jobs[i].ID], w)
+			if list.Items[i], err = a.outside(c, &page.Jobs[i], failed[page.Jobs[i].ID], w); err != nil {
+				return err
+			}
 		}
 		return c.JSON(http.StatusOK, list)
 	}

@@ -32,6 +32,7 @@ const (
 	WaitMax           = 30 * time.Second
 	LongPollsMax      = 1_000            // requests of a server that wait for jobs to end
 	TopicsMax         = 200              // topics of a stream of events
+	LiveTopicsMax     = 10               // topics of a page that is open
 	StreamsMax        = 2_000            // streams of events of a server
 	CallerStreamsMax  = 20               // streams of events of one caller
 	EventsScanMax     = 5_000            // events that a page looks at
@@ -81,7 +82,7 @@ func Limits() []Limit {
 		{"Idempotency-Key", KeyHeaderMax, "bytes", TooLarge, ""},
 		{"cursor", CursorMax, "characters", InvalidCursor, ""},
 		{"URL", URLMax, "bytes", URLTooLong, ""},
-		{"header block", HeaderMax, "bytes", nil, ""},
+		{"header block", HeaderMax, "bytes", HeaderTooLarge, ""},
 		{"wait", int64(WaitMax / time.Second), "seconds", InvalidField, ""},
 		{"topics of a stream", TopicsMax, "topics", TooLarge, ""},
 		{"streams of events", StreamsMax, "requests", RateLimited, ""},

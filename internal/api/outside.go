@@ -59,7 +59,7 @@ func (a *API) words() *policy.Words {
 }
 
 // outside returns the outside view of a job with its last failure, which may be nil, in the given words.
-func (a *API) outside(j *job.Job, last *job.Failure, w *policy.Words) outsideJob {
+func (a *API) outside(c *Call, j *job.Job, last *job.Failure, w *policy.Words) (outsideJob, error) {
 	out := Outside{
 		ID: j.ID, Kind: j.Kind, Status: w.State(j.State, j.Reason), Attempts: j.Counters.Attempts, CreatedAt: j.CreatedAt,
 		UpdatedAt: max(j.CreatedAt, j.LifeAt, j.ClaimedAt, j.FinishedAt, j.Progress.At), Can: []string{},
@@ -84,8 +84,14 @@ func (a *API) outside(j *job.Job, last *job.Failure, w *policy.Words) outsideJob
 			out.Can = append(out.Can, "cancel")
 		}
 	}
-	if j.State == job.Dead && rules.Retry && (rules.MaxRetries == 0 || int(j.Life) <= rules.MaxRetries) {
-		out.Can = append(out.Can, "retry")
+	if j.State == job.Dead && rules.Retry {
+		left, err := a.ownerRetriesLeft(c, j)
+		if err != nil {
+			return outsideJob{}, err
+		}
+		if left {
+			out.Can = append(out.Can, "retry")
+		}
 	}
 	if !rules.NoFeedback {
 		out.Can = append(out.Can, "feedback")
@@ -95,7 +101,7 @@ func (a *API) outside(j *job.Job, last *job.Failure, w *policy.Words) outsideJob
 		out.Message = last.UserMessage
 		out.Error = w.ErrorObject(values)
 	}
-	return outsideJob{out, w.RetryFields(values)}
+	return outsideJob{out, w.RetryFields(values)}, nil
 }
 
 // retries says how the retries of a job stand.

@@ -51,6 +51,7 @@ var (
 	Gone                 = &Kind{"gone", 410, "The cursor, the preview or the ticket is no longer valid", "Start again without it."}
 	PreconditionFailed   = &Kind{"precondition-failed", 412, "The object has changed", "If-Match has an older version."}
 	TooLarge             = &Kind{"too-large", 413, "A value is too large", "The detail names the bound and, where there is one, the setting."}
+	HeaderTooLarge       = &Kind{"header-too-large", 431, "The header is too large", "Send fewer or shorter header fields."}
 	URLTooLong           = &Kind{"url-too-long", 414, "The URL is too long", "Use fewer or shorter filters."}
 	HostUnknown          = &Kind{"host-unknown", 421, "The server does not answer to this host", "Call the server by its address, or add the name to the setting server.hosts."}
 	KeyReused            = &Kind{"key-reused", 422, "The key belongs to another request", "The key was used with another payload. Use a new key, or send the same payload."}
@@ -69,7 +70,7 @@ func Kinds() []*Kind {
 	return []*Kind{
 		InvalidJSON, InvalidField, UnknownField, PayloadInvalid, InvalidCursor, TooFar, Unauthenticated, Forbidden, OwnerMayNot, NotFound,
 		MethodNotAllowed, NotAcceptable, NotDead, Ended, StateMoved, QueueDraining, RedriveState, RequestInProgress, WorkerNameTaken, LeaseLost,
-		Gone, PreconditionFailed, TooLarge, URLTooLong, UnsupportedMediaType, HostUnknown, KeyReused, RateLimited,
+		Gone, PreconditionFailed, TooLarge, HeaderTooLarge, URLTooLong, UnsupportedMediaType, HostUnknown, KeyReused, RateLimited,
 		Internal, StoreUnavailable, StoreReadOnly, Starting, Stopping, OutcomeUnknown, StoreFull,
 	}
 }

@@ -28,8 +28,13 @@ type writes struct {
 	kind *Kind
 }
 
-// Note remembers what became of a request that writes. The problem is nil if it has succeeded.
+// Note remembers what became of a request that writes. The problem is nil if it has succeeded: who
+// has made it sees what it has changed.
 func (a *API) Note(p *Problem) {
+	if p == nil {
+		a.standings.forget()
+		a.queues.forget()
+	}
 	a.writes.mu.Lock()
 	defer a.writes.mu.Unlock()
 	switch {

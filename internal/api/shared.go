@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/redrive/redrive"
+	"github.com/redrive/redrive/event"
 	"github.com/redrive/redrive/internal/wire"
 	"github.com/redrive/redrive/internal/words"
 	"github.com/redrive/redrive/job"
@@ -31,6 +32,15 @@ func (a *API) Jobs(c *Call) (f redrive.JobFilter, rows []wire.JobRow, next strin
 	}
 	rows, err = a.rows(c, page.Jobs)
 	return f, rows, next, page.Searched, err
+}
+
+// JobRows returns the rows of jobs, without those that are not stored any more.
+func (a *API) JobRows(c *Call, ids []job.ID) ([]wire.JobRow, error) {
+	jobs, err := a.client.GetAll(c.Context(), ids)
+	if err != nil {
+		return nil, err
+	}
+	return a.rows(c, jobs)
 }
 
 // DeadLetters returns the page of dead letters that the query selects, their number if there are
@@ -109,18 +119,24 @@ func (a *API) Queues(ctx context.Context) ([]QueueOut, error) {
 
 // Standing has the numbers that every page shows.
 type Standing struct {
-	Pending  int64 // dead letters that nobody has dealt with
-	Groups   int   // groups with pending dead letters
-	Redrives int   // redrives that are active
+	Since    event.Cursor      // of the newest event when the numbers were read
+	Dead     redrive.DeadStats // the numbers of dead letters
+	Pending  int64             // dead letters that nobody has dealt with
+	Groups   int               // groups with pending dead letters
+	Redrives int               // redrives that are active
 }
 
 // Standing returns the numbers that every page shows, up to a second old.
 func (a *API) Standing(ctx context.Context) (Standing, error) {
 	return a.standings.get(a.o.Now(), func() (s Standing, err error) {
+		if _, s.Since, err = a.client.EventSpan(ctx); err != nil {
+			return s, err
+		}
 		stats, err := a.client.DeadStats(ctx)
 		if err != nil {
 			return s, err
 		}
+		s.Dead = stats
 		for i := range stats.Counts {
 			if stats.Counts[i].Status == job.Pending {
 				s.Pending += stats.Counts[i].N
@@ -160,8 +176,11 @@ type OwnerView struct {
 }
 
 // OwnerViewOf returns what the owner of a job sees.
-func (a *API) OwnerViewOf(d *words.Details) (OwnerView, error) {
-	out := a.outside(&d.Job, d.Last(), a.words())
+func (a *API) OwnerViewOf(c *Call, d *words.Details) (OwnerView, error) {
+	out, err := a.outside(c, &d.Job, d.Last(), a.words())
+	if err != nil {
+		return OwnerView{}, err
+	}
 	object, err := out.MarshalJSON()
 	return OwnerView{Status: out.Status, Object: object}, err
 }

@@ -25,6 +25,13 @@ type kept[T any] struct {
 	value T
 }
 
+// forget makes the next get read the value.
+func (k *kept[T]) forget() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.at = time.Time{}
+}
+
 func (k *kept[T]) get(now time.Time, read func() (T, error)) (T, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -210,7 +210,7 @@ func requestBody(s *schemas, r *api.Route) object {
 
 // common are the problems that every route can have.
 func common(r *api.Route) []*api.Kind {
-	list := []*api.Kind{api.InvalidField, api.URLTooLong, api.HostUnknown, api.RateLimited, api.Internal, api.StoreUnavailable, api.StoreReadOnly, api.Starting, api.Stopping}
+	list := []*api.Kind{api.InvalidField, api.HeaderTooLarge, api.URLTooLong, api.HostUnknown, api.RateLimited, api.Internal, api.StoreUnavailable, api.StoreReadOnly, api.Starting, api.Stopping}
 	if r.Roles != 0 || r.AnyCaller {
 		list = append(list, api.Unauthenticated, api.Forbidden)
 	}

@@ -11,7 +11,7 @@ import (
 type Owner struct {
 	// Retry allows retries of dead jobs. Default false.
 	Retry bool
-	// MaxRetries is the number of manual retries of a job; 0 means no limit. Default 0.
+	// MaxRetries is the number of retries of a job by its owner; 0 means no limit. Default 0.
 	MaxRetries int
 	// Change lists the JSON pointers into the payload that a retry may set. Default none.
 	Change []string

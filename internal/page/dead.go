@@ -22,7 +22,7 @@ type deadView struct {
 	Counted  bool
 	Next     template.URL
 	Query    template.URL // the filter, for the page that starts a redrive of it
-	Export   template.URL
+	Export   string
 	Searched job.Micros
 	Filtered bool
 }
@@ -53,10 +53,7 @@ func (p *Pages) dead(a *api.API, c *api.Call) error {
 	}
 	v.Chips = chipsOf(query, deadFilters[:]...)
 	v.Filtered = len(v.Chips) > 0
-	stats, err := a.Client().DeadStats(c.Context())
-	if err != nil {
-		return err
-	}
+	stats := f.dead
 	n := make(map[job.Status]int64)
 	for i := range stats.Counts {
 		n[stats.Counts[i].Status] += stats.Counts[i].N

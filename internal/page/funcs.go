@@ -10,7 +10,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/redrive/redrive"
-	"github.com/redrive/redrive/event"
 	"github.com/redrive/redrive/internal/words"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store"
@@ -82,7 +81,6 @@ func (p *Pages) funcs() template.FuncMap {
 		"i64":       func(n int) int64 { return int64(n) },
 		"state":     func(g redrive.Group) string { return string(g.State()) },
 		"spark":     sparkOf,
-		"kinds":     func() string { return eventKinds },
 		"clock":     func(at job.Micros) string { return at.Time().UTC().Format("15:04:05") },
 		"len64":     func(list any) int64 { return int64(reflect.ValueOf(list).Len()) },
 		"states":    func() []string { return queueStates },
@@ -90,15 +88,6 @@ func (p *Pages) funcs() template.FuncMap {
 		"noteTitle": func(n redrive.Note, now job.Micros) string { return words.Clean(words.NoteTitle(&n, now)) },
 	}
 }
-
-// eventKinds are the names of the frames of the stream of events, separated by blanks.
-var eventKinds = func() string {
-	names := []string{"reset"}
-	for _, t := range event.Types() {
-		names = append(names, t.String())
-	}
-	return strings.Join(names, " ")
-}()
 
 // queueStates are the states whose numbers the list of queues shows.
 var queueStates = []string{job.Waiting.String(), job.Retrying.String(), job.Running.String(), job.Dead.String()}
@@ -120,16 +109,22 @@ func dict(pairs ...any) (map[string]any, error) {
 type auditRows struct {
 	Now  job.Micros
 	Rows []redrive.AuditEntry
+	List bool // the rows are the list of a page: new ones are counted, not inserted
 }
 
 // AuditRows returns the part of the page with the latest actions.
-func (v *overviewView) AuditRows() auditRows { return auditRows{v.Now, v.Happened} }
+func (v *overviewView) AuditRows() auditRows { return auditRows{Now: v.Now, Rows: v.Happened} }
+
+// AuditRows returns the rows of the list of actions.
+func (v *auditView) AuditRows() auditRows {
+	return auditRows{Now: v.Now, Rows: v.Rows, List: true}
+}
 
 // AuditRows returns the part of the page with the actions on the cause.
-func (v *groupView) AuditRows() auditRows { return auditRows{v.Now, v.Audit} }
+func (v *groupView) AuditRows() auditRows { return auditRows{Now: v.Now, Rows: v.Audit} }
 
 // AuditRows returns the part of the page with the actions on the job.
-func (v *jobView) AuditRows() auditRows { return auditRows{v.Now, v.Audit} }
+func (v *jobView) AuditRows() auditRows { return auditRows{Now: v.Now, Rows: v.Audit} }
 
 // causeOf returns the line that names a cause.
 func causeOf(g *store.Group) string {

@@ -29,7 +29,7 @@ type groupsView struct {
 	State  string
 	Next   template.URL // the query of the next page
 	Chips  []chip
-	Export template.URL
+	Export string
 }
 
 // tab is a link to a part of a list.
@@ -140,8 +140,8 @@ func groupRowOf(g *store.Group, redrives []redrive.Redrive) groupRow {
 func queryOf(q url.Values) template.URL { return template.URL(q.Encode()) } //nolint:gosec // encoded by package net/url
 
 // exportOf returns the address that exports a list, with its filter.
-func (p *Pages) exportOf(path string, filter url.Values) template.URL {
-	return template.URL(p.o.Base + path + "?" + filter.Encode()) //nolint:gosec // the filter is encoded by package net/url
+func (p *Pages) exportOf(path string, filter url.Values) string {
+	return p.o.Base + path + "?" + filter.Encode()
 }
 
 // chipsOf returns the filters of a query among the given names.

@@ -104,7 +104,7 @@ func (p *Pages) writeJob(a *api.API, c *api.Call, status int, in url.Values, wro
 	}
 	v.Audit = audit.Entries[:min(len(audit.Entries), happenedMax)]
 	v.Line = timelineOf(d, audit.Entries, f.Now)
-	outside, err := a.OwnerViewOf(d)
+	outside, err := a.OwnerViewOf(c, d)
 	if err != nil {
 		return err
 	}

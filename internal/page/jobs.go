@@ -25,7 +25,7 @@ type jobsView struct {
 	Query    url.Values
 	Chips    []chip
 	Next     template.URL
-	Export   template.URL
+	Export   string
 	Searched job.Micros
 	Payloads bool // the caller may see payloads
 }
@@ -61,6 +61,10 @@ func (p *Pages) jobs(a *api.API, c *api.Call) error {
 		return err
 	}
 	v.Filter, v.Searched = filter, searched
+	found := len(rows)
+	if rows, err = p.withShown(a, c, rows); err != nil {
+		return err
+	}
 	if next != "" {
 		q := c.R.URL.Query()
 		q.Set("cursor", next)
@@ -84,7 +88,7 @@ func (p *Pages) jobs(a *api.API, c *api.Call) error {
 	for i, s := range filter.States {
 		states[i] = s.String()
 	}
-	v.Heading = words.ListFinding(int64(len(rows)), states, next != "" || v.Query.Get("cursor") != "")
+	v.Heading = words.ListFinding(int64(found), states, next != "" || v.Query.Get("cursor") != "")
 	return p.write(c.W, http.StatusOK, "jobs", &v)
 }
 

@@ -70,11 +70,7 @@ func (p *Pages) overview(a *api.API, c *api.Call) error {
 			v.Needs = append(v.Needs, *g)
 		}
 	}
-	stats, err := client.DeadStats(ctx)
-	if err != nil {
-		return err
-	}
-	v.Figures = words.Figures(&stats, figureHours*time.Hour)
+	v.Figures = words.Figures(f.dead, figureHours*time.Hour)
 	due, err := client.Due(ctx, 60)
 	if err != nil {
 		return err

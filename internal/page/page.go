@@ -61,6 +61,8 @@ type Pages struct {
 	byName map[string]*template.Template
 	assets map[string]asset
 
+	renders renders
+
 	mu     sync.Mutex
 	secret []byte // signs the messages about actions; nil until it is read
 }
@@ -78,6 +80,9 @@ func New(o Options) (*Pages, error) {
 		body, err := assetFiles.ReadFile("assets/" + name)
 		if err != nil {
 			return nil, fmt.Errorf("page: %w", err)
+		}
+		if name == "page.js" {
+			body = short(body)
 		}
 		hash := fnv.New64a()
 		_, _ = hash.Write(body) // a hash never fails
@@ -110,6 +115,17 @@ func New(o Options) (*Pages, error) {
 	return p, nil
 }
 
+// short returns a script without indentation and without lines that are comments.
+func short(script []byte) []byte {
+	var out bytes.Buffer
+	for line := range bytes.Lines(script) {
+		if line = bytes.TrimLeft(line, " "); !bytes.HasPrefix(line, []byte("//")) {
+			out.Write(line)
+		}
+	}
+	return out.Bytes()
+}
+
 // frame is what every page shows around its own content. The struct of a page embeds it.
 type frame struct {
 	Title   string // of the window
@@ -123,13 +139,18 @@ type frame struct {
 	MayOperate, MayAdminister  bool
 	Path                       string // the path and query of the page, to come back to
 	Topics                     string // the topics of events after which the page is read again; "" means none
-	Nonce                      string // an Idempotency-Key for the forms of the page
+	Since                      string // the cursor of the newest event when the page was begun
+	Stale                      bool   // the numbers that are read once a second are from before the newest event
+	Live                       bool   // only what changes on a page that is open is written, for all readers with the same roles
+	Nonce                      string // an Idempotency-Key for the forms of the page; "" if Live
 	Now                        job.Micros
 	Pending                    int64 // dead letters that nobody has dealt with
 	Groups                     int   // groups with pending dead letters
 	Active                     int   // redrives that are active
 	Done                       *done // what the last action did
 	Beside                     bool  // the page shows Done beside its buttons
+
+	dead *redrive.DeadStats // read together with Pending, Groups and Active
 }
 
 // besideButtons makes the page show beside its buttons why an action was refused.
@@ -143,19 +164,24 @@ func (p *Pages) frame(a *api.API, c *api.Call, section, title string) (frame, er
 	f := p.bare(c, section, title)
 	f.Now = job.At(a.Options().Now())
 	f.Policy = a.Client().Policy().Hash()[:8]
+	_, last, err := a.Client().EventSpan(c.Context()) // before anything else is read
+	if err != nil {
+		return f, err
+	}
+	f.Since = last.String()
 	now, err := a.Standing(c.Context())
 	if err != nil {
 		return f, err
 	}
-	f.Pending, f.Groups, f.Active = now.Pending, now.Groups, now.Redrives
-	if c.R.Header.Get(liveHeader) == "" { // the script that updates a page shows no messages
+	f.Pending, f.Groups, f.Active, f.dead = now.Pending, now.Groups, now.Redrives, &now.Dead
+	f.Stale = now.Since != last
+	if f.Live = c.R.Header.Get(liveHeader) != ""; f.Live { // messages and nonces are for one reader
+		f.Nonce = ""
+	} else {
 		f.Done = p.takeDone(a, c)
 	}
 	return f, nil
 }
-
-// liveHeader is in the requests of the script that updates a page.
-const liveHeader = "Redrive-Live"
 
 // bare returns a frame without anything from the store.
 func (p *Pages) bare(c *api.Call, section, title string) frame {

@@ -11,7 +11,7 @@ import (
 // Routes returns the table of pages.
 func (p *Pages) Routes() []api.Route {
 	get := func(path, name string, handle func(*api.API, *api.Call) error, params ...api.Param) api.Route {
-		return api.Route{Method: "GET", Path: path, Name: name, Group: "Pages", Page: true, Roles: access.View, Params: params, Handle: handle}
+		return api.Route{Method: "GET", Path: path, Name: name, Group: "Pages", Page: true, Roles: access.View, Params: params, Handle: p.shared(handle)}
 	}
 	post := func(path, name string, handle func(*api.API, *api.Call) error, params ...api.Param) api.Route {
 		return api.Route{Method: "POST", Path: path, Name: name, Group: "Pages", Page: true, Roles: access.Operate, Params: params, Handle: handle}
@@ -46,6 +46,9 @@ func (p *Pages) Routes() []api.Route {
 		post("/ui/queues/{name}/{act}", "pageActOnQueue", p.actOnQueue, name, in("path", "act")),
 		post("/ui/workers/{name}/{act}", "pageActOnWorker", p.actOnWorker, name, in("path", "act")),
 	}
+	live := get("/ui/live", "pageLive", nil, in("query", "topic"), in("query", "after"))
+	live.Params[0].Many, live.Stream, live.Handle = true, true, p.stream
+	routes = append(routes, live)
 	for _, do := range []redrive.RedriveOp{redrive.RedrivePause, redrive.RedriveResume, redrive.RedriveProceed, redrive.RedriveCancel} {
 		routes = append(routes, post("/ui/redrives/{n}/"+string(do), "page"+string(do)+"Redrive", p.controlRedrive(do), n))
 	}

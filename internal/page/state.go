@@ -79,7 +79,7 @@ type auditView struct {
 	Chips []chip
 	Next  template.URL
 
-	Export template.URL
+	Export string
 }
 
 func (p *Pages) audit(a *api.API, c *api.Call) error {
@@ -101,6 +101,7 @@ func (p *Pages) audit(a *api.API, c *api.Call) error {
 	if err != nil {
 		return err
 	}
+	f.Topics = "all"
 	v := auditView{frame: f, Rows: page.Entries, Chips: chipsOf(query, "actor", "action", "target")}
 	exported := maps.Clone(query)
 	exported.Del("before")

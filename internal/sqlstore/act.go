@@ -143,7 +143,7 @@ func (t *Txn) named(do store.Act, id job.ID) (d *deadRow, own, fatal error) {
 
 // Act implements store.DeadLetters.
 func (s *Core) Act(ctx context.Context, by store.By, a store.Action) (answer store.Acted, err error) {
-	if err := cmp.Or(by.Validate(), a.Validate(false)); err != nil {
+	if err := cmp.Or(a.ValidateBy(by), a.Validate(false)); err != nil {
 		return answer, err
 	}
 	err = s.db.AdminWrite(ctx, func(t *Txn) error {
@@ -166,7 +166,10 @@ func (t *Txn) actIDs(by store.By, a *store.Action) (answer store.Acted, err erro
 	}
 	answer.Errors = make([]error, len(a.IDs))
 	for i, id := range a.IDs {
-		own, err := t.actOne(by, a, id)
+		own, err := t.moved(&by, id)
+		if own == nil && err == nil {
+			own, err = t.actOne(by, a, id)
+		}
 		if err != nil {
 			return store.Acted{}, err
 		}

@@ -20,10 +20,10 @@ var (
 
 // Alter implements store.Live.
 func (s *Core) Alter(ctx context.Context, by store.By, ids []job.ID, c store.Change) (answers []error, err error) {
-	if err := cmp.Or(by.Validate(), c.ValidateAlter(len(ids))); err != nil {
+	if err := cmp.Or(by.ValidateOn(len(ids)), c.ValidateAlter(len(ids))); err != nil {
 		return nil, err
 	}
-	return s.eachJob(ctx, ids, func(t *Txn, id job.ID) (own, fatal error) { return t.alterByID(by, id, &c) })
+	return s.eachJob(ctx, &by, ids, func(t *Txn, id job.ID) (own, fatal error) { return t.alterByID(by, id, &c) })
 }
 
 // alterByID changes one job. Call it after lockJobs. The first error concerns only this job;
@@ -51,6 +51,9 @@ func (t *Txn) alterByID(by store.By, id job.ID, c *store.Change) (own, fatal err
 	}
 	if err != nil {
 		return nil, err
+	}
+	if own := by.CheckPayload(id, w.payload, c.Payload); own != nil {
+		return own, nil
 	}
 	changed, own, err := t.alter(by, &w, c)
 	if err != nil || own != nil {

@@ -11,11 +11,11 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-const auditColumns = `seq, at, actor, action, target, reason, before, after, via`
+const auditColumns = `seq, at, actor, action, target, reason, before, after, via, owner`
 
 var (
-	insAudit = declare("insAudit", `INSERT INTO redrive_audit (at, actor, action, target, reason, before, after, via)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?)`)
+	insAudit = declare("insAudit", `INSERT INTO redrive_audit (at, actor, action, target, reason, before, after, via, owner)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`)
 	selAudit     = declare("selAudit", `SELECT `+auditColumns+` FROM redrive_audit WHERE seq > ? ORDER BY seq LIMIT ?`)
 	selAuditFrom = declare("selAuditFrom", `SELECT seq, at FROM redrive_audit WHERE seq >= ? ORDER BY seq LIMIT 1`)
 	selAuditLast = declare("selAuditLast", `SELECT max(seq) FROM redrive_audit`)
@@ -36,7 +36,7 @@ const auditLate = time.Minute
 
 func (t *Txn) audit(by store.By, action, target, before, after string) error {
 	_, err := t.exec(insAudit, num(t.now), text(by.Actor), text(action), text(target), setText(by.Reason),
-		setText(before), setText(after), setText(by.Via))
+		setText(before), setText(after), setText(by.Via), setText(by.Owner))
 	return err
 }
 
@@ -54,7 +54,7 @@ func (s *Core) Audit(ctx context.Context, after int64, limit int) (all []store.A
 
 func scanAudit(r Row) store.Audit {
 	return store.Audit{Seq: r.Int(0), At: job.Micros(r.Int(1)), Actor: r.Text(2), Action: r.Text(3),
-		Target: r.Text(4), Reason: r.Text(5), Before: r.Text(6), After: r.Text(7), Via: r.Text(8)}
+		Target: r.Text(4), Reason: r.Text(5), Before: r.Text(6), After: r.Text(7), Via: r.Text(8), Owner: r.Text(9)}
 }
 
 // AuditPage implements store.Reader.

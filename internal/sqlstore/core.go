@@ -287,16 +287,16 @@ func (s *Core) Declare(ctx context.Context, queues []string) error {
 
 // Cancel implements store.Admin.
 func (s *Core) Cancel(ctx context.Context, by store.By, ids []job.ID) (answers []error, err error) {
-	if err := by.Validate(); err != nil {
+	if err := by.ValidateOn(len(ids)); err != nil {
 		return nil, err
 	}
-	return s.eachJob(ctx, ids, func(t *Txn, id job.ID) (own, fatal error) { return t.cancel(by, id) })
+	return s.eachJob(ctx, &by, ids, func(t *Txn, id job.ID) (own, fatal error) { return t.cancel(by, id) })
 }
 
 // eachJob locks jobs and calls the given function for each of them, in one transaction. The
 // function's first error concerns only that job and becomes its answer. Its second error ends the
 // transaction.
-func (s *Core) eachJob(ctx context.Context, ids []job.ID, do func(t *Txn, id job.ID) (own, fatal error)) (answers []error, err error) {
+func (s *Core) eachJob(ctx context.Context, by *store.By, ids []job.ID, do func(t *Txn, id job.ID) (own, fatal error)) (answers []error, err error) {
 	if len(ids) > job.IDsMax {
 		return nil, fmt.Errorf("%d ids in one call are too many: at most %d are allowed: %w", len(ids), job.IDsMax, store.ErrTooLarge)
 	}
@@ -306,7 +306,10 @@ func (s *Core) eachJob(ctx context.Context, ids []job.ID, do func(t *Txn, id job
 		}
 		answers = make([]error, len(ids))
 		for i, id := range ids {
-			own, fatal := do(t, id)
+			own, fatal := t.moved(by, id)
+			if own == nil && fatal == nil {
+				own, fatal = do(t, id)
+			}
 			if fatal != nil {
 				return fatal
 			}

@@ -1,14 +1,19 @@
 package sqlstore
 
-import "github.com/redrive/redrive/job"
+import (
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
 
 // A job is in one of three tables: redrive_jobs if it is live, redrive_done if it has ended,
 // redrive_dead if it is dead. The tables are searched in this order. The entry of a dead job that
 // was retried stays in redrive_dead, marked as revived.
 var (
-	selLive = declare("selLive", `SELECT state, token FROM redrive_jobs WHERE id = ?`)
-	selDone = declare("selDone", `SELECT state, token FROM redrive_done INDEXED BY redrive_done_job WHERE job = +? ORDER BY seq DESC LIMIT 1`)
-	selDead = declare("selDead", `SELECT 5, token FROM redrive_dead WHERE job = ? AND revived = 0`)
+	selLive = declare("selLive", `SELECT state, token, life FROM redrive_jobs WHERE id = ?`)
+	selDone = declare("selDone", `SELECT state, token, life FROM redrive_done INDEXED BY redrive_done_job WHERE job = +? ORDER BY seq DESC LIMIT 1`)
+	selDead = declare("selDead", `SELECT 5, token, life FROM redrive_dead WHERE job = ? AND revived = 0`)
+
+	selLetterNow = declare("selLetterNow", `SELECT death, status FROM redrive_dead WHERE job = ?`)
 )
 
 // selPlace searches all three tables for a job in one statement. With two statements, another
@@ -19,18 +24,41 @@ var selPlace = &Query{Name: "selPlace"}
 // find returns the state of a job and the token of its last run. If the job does not exist, the
 // state is job.None.
 func (t *Txn) find(id job.ID) (state job.State, token job.Token, err error) {
+	now, err := t.jobNow(id)
+	return now.State, now.Token, err
+}
+
+// jobNow returns a job as it is now, without its dead letter. If the job does not exist, the state
+// is job.None.
+func (t *Txn) jobNow(id job.ID) (now store.Present, err error) {
 	places := []*Query{selLive, selDone, selDead}
 	if t.shared() {
 		places = []*Query{selPlace}
 	}
 	for _, q := range places {
 		err = t.rows(q, func(r Row) error {
-			state, token = job.State(r.Int(0)), job.Token(r.Int(1))
+			now.State, now.Token, now.Life = job.State(r.Int(0)), job.Token(r.Int(1)), int32(r.Int(2))
 			return nil
 		}, num(id))
-		if err != nil || state != job.None {
+		if err != nil || now.State != job.None {
 			break
 		}
 	}
-	return state, token, err
+	return now, err
+}
+
+// moved returns, as its first error, an ErrMoved unless the job is as the person has seen it. Call
+// it after the job and the dead letters are locked, as for the action itself.
+func (t *Txn) moved(by *store.By, id job.ID) (own, fatal error) {
+	if by.Seen == nil {
+		return nil, nil
+	}
+	now, err := t.jobNow(id)
+	if err == nil {
+		err = t.rows(selLetterNow, func(r Row) error { now.Death, now.Status = r.Int(0), job.Status(r.Int(1)); return nil }, num(id))
+	}
+	if err != nil || now.State == job.None && now.Death == 0 {
+		return nil, err // the action itself answers that there is no such job
+	}
+	return by.Seen.Check(id, now), nil
 }

@@ -17,7 +17,7 @@ func RedriveStanding(r *store.Redrive) string {
 	case store.RedriveCanary:
 		return fmt.Sprintf("Canary: %s of the first %d jobs have a result", Number(r.Answered), min(int64(r.Canary), r.Total))
 	case store.RedriveRamping:
-		return fmt.Sprintf("Ramping: %s of %s jobs have been retried", Number(r.Released), Number(r.Total))
+		return fmt.Sprintf("Ramping: retried %s of %s", Number(r.Released), Count(r.Total, "job"))
 	case store.RedriveSettling:
 		return fmt.Sprintf("Settling: all jobs have been retried, %s have not ended", Number(r.Released-r.Completed-r.Dead-r.Cancelled))
 	case store.RedrivePaused:

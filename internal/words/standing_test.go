@@ -174,7 +174,7 @@ func TestRedrive_InWords(t *testing.T) {
 	r.Total, r.Canary, r.Rate, r.StopShare = 5000, 10, 50, 0.2
 	for state, want := range map[store.RedriveState]string{
 		store.RedriveCanary:    "Canary: 10 of the first 10 jobs have a result",
-		store.RedriveRamping:   "Ramping: 1,200 of 5,000 jobs have been retried",
+		store.RedriveRamping:   "Ramping: retried 1,200 of 5,000 jobs",
 		store.RedriveSettling:  "Settling: all jobs have been retried, 10 have not ended",
 		store.RedrivePaused:    "Paused: no more jobs are retried until someone resumes it",
 		store.RedriveStopped:   "Stopped by itself: 9 of 10 failed",

@@ -6,3 +6,10 @@ import "time"
 func afterIdle(f func()) *time.Timer {
 	return time.AfterFunc(linger, f)
 }
+
+// newTimer returns a timer that is not set.
+func newTimer() *time.Timer {
+	t := time.NewTimer(time.Hour)
+	t.Stop()
+	return t
+}

@@ -100,7 +100,7 @@ func (s *Store) Act(ctx context.Context, by store.By, a store.Action) (store.Act
 		return store.Acted{}, err
 	}
 	defer t.end()
-	if err := cmp.Or(by.Validate(), a.Validate(false)); err != nil {
+	if err := cmp.Or(a.ValidateBy(by), a.Validate(false)); err != nil {
 		return store.Acted{}, t.errorf("%w", err)
 	}
 	if a.Filter == nil {
@@ -116,7 +116,11 @@ func (s *Store) Act(ctx context.Context, by store.By, a store.Action) (store.Act
 func (t *tx) actIDs(by store.By, a *store.Action) store.Acted {
 	answer := store.Acted{Errors: make([]error, len(a.IDs))}
 	for i, id := range a.IDs {
-		e, err := t.named(a.Do, id)
+		err := t.moved(&by, id)
+		var e *entry
+		if err == nil {
+			e, err = t.named(a.Do, id)
+		}
 		if err == nil && a.Do == store.ActRetry {
 			err = cmp.Or(t.roomFor(&a.Change, t.jobs[e.Job]), t.keyInUse(t.jobs[e.Job], &a.Change))
 		}

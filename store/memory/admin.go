@@ -17,7 +17,7 @@ func (s *Store) Cancel(ctx context.Context, by store.By, ids []job.ID) ([]error,
 		return nil, err
 	}
 	defer t.end()
-	if err := by.Validate(); err != nil {
+	if err := by.ValidateOn(len(ids)); err != nil {
 		return nil, t.errorf("%w", err)
 	}
 	if len(ids) > job.IDsMax {
@@ -25,13 +25,32 @@ func (s *Store) Cancel(ctx context.Context, by store.By, ids []job.ID) ([]error,
 	}
 	answers := make([]error, len(ids))
 	for i, id := range ids {
-		if r := t.jobs[id]; r != nil {
-			answers[i] = t.cancelOne(by, r)
-		} else {
+		switch r, moved := t.jobs[id], t.moved(&by, id); {
+		case r == nil:
 			answers[i] = notFound(id)
+		case moved != nil:
+			answers[i] = moved
+		default:
+			answers[i] = t.cancelOne(by, r)
 		}
 	}
 	return answers, nil
+}
+
+// moved returns an ErrMoved unless the job is as the person has seen it.
+func (t *tx) moved(by *store.By, id job.ID) error {
+	r, e := t.jobs[id], t.dead[id]
+	if by.Seen == nil || r == nil && e == nil {
+		return nil
+	}
+	var now store.Present
+	if r != nil {
+		now.State, now.Life, now.Token = r.State, r.Life, r.Token
+	}
+	if e != nil {
+		now.Death, now.Status = e.Death, e.Status
+	}
+	return by.Seen.Check(id, now)
 }
 
 func notFound(id job.ID) error { return fmt.Errorf("job %d: %w", id, store.ErrNotFound) }
@@ -94,6 +113,6 @@ func (s *Store) SetQueue(ctx context.Context, by store.By, c store.QueueChange) 
 func (t *tx) note(by store.By, action, target, before, after string) {
 	t.audit = append(t.audit, store.Audit{
 		Seq: int64(len(t.audit)) + 1, At: t.now, Actor: by.Actor, Action: action, Target: target,
-		Reason: by.Reason, Before: before, After: after, Via: by.Via,
+		Reason: by.Reason, Before: before, After: after, Via: by.Via, Owner: by.Owner,
 	})
 }

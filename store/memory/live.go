@@ -19,7 +19,7 @@ func (s *Store) Alter(ctx context.Context, by store.By, ids []job.ID, c store.Ch
 		return nil, err
 	}
 	defer t.end()
-	if err := cmp.Or(by.Validate(), c.ValidateAlter(len(ids))); err != nil {
+	if err := cmp.Or(by.ValidateOn(len(ids)), c.ValidateAlter(len(ids))); err != nil {
 		return nil, t.errorf("%w", err)
 	}
 	if len(ids) > job.IDsMax {
@@ -27,7 +27,9 @@ func (s *Store) Alter(ctx context.Context, by store.By, ids []job.ID, c store.Ch
 	}
 	answers := make([]error, len(ids))
 	for i, id := range ids {
-		answers[i] = t.alterByID(by, id, &c)
+		if answers[i] = t.moved(&by, id); answers[i] == nil {
+			answers[i] = t.alterByID(by, id, &c)
+		}
 	}
 	return answers, nil
 }
@@ -39,6 +41,9 @@ func (t *tx) alterByID(by store.By, id job.ID, c *store.Change) error {
 		return notFound(id)
 	case !r.State.Ready():
 		return fmt.Errorf("job %d is %s: only a waiting or retrying job can be changed: %w", id, r.State, store.ErrConflict)
+	}
+	if err := by.CheckPayload(id, r.Payload, c.Payload); err != nil {
+		return err
 	}
 	changed, err := t.alter(by, r, c)
 	if changed {

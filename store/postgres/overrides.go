@@ -39,17 +39,17 @@ var overrides = map[string]string{
 	// Numbers without gaps, in the order of commits: the row that counts them is
 	// locked until the end of the transaction.
 	"insAudit": `WITH number AS (UPDATE redrive_meta SET value = value + 1 WHERE key = 'audit' RETURNING value)
-		INSERT INTO redrive_audit (seq, at, actor, action, target, reason, before, after, via)
-		SELECT value, $1, $2, $3, $4, $5, $6, $7, $8 FROM number`,
+		INSERT INTO redrive_audit (seq, at, actor, action, target, reason, before, after, via, owner)
+		SELECT value, $1, $2, $3, $4, $5, $6, $7, $8, $9 FROM number`,
 	"insRedrive": `WITH number AS (UPDATE redrive_meta SET value = value + 1 WHERE key = 'redrives' RETURNING value)
 		INSERT INTO redrive_redrives (id, spec, policy, state, by, reason, created_at, last_at, key)
 		SELECT value, $1, $2, $3, $4, $5, $6, $6, $7 FROM number RETURNING id`,
 
 	// The order begins with the column of the index. So the planner cannot choose to walk
 	// over the primary key, which would take long for somebody who has done little.
-	"walkAuditActor": `SELECT seq, at, actor, action, target, reason, before, after, via FROM redrive_audit
+	"walkAuditActor": `SELECT seq, at, actor, action, target, reason, before, after, via, owner FROM redrive_audit
 		WHERE actor >= $1 AND (actor, seq) < ($1, $2) ORDER BY actor DESC, seq DESC`,
-	"walkAuditTarget": `SELECT seq, at, actor, action, target, reason, before, after, via FROM redrive_audit
+	"walkAuditTarget": `SELECT seq, at, actor, action, target, reason, before, after, via, owner FROM redrive_audit
 		WHERE target = $1 AND substr(target, 1, 256) >= substr($1, 1, 256)
 		AND (substr(target, 1, 256), seq) < (substr($1, 1, 256), $2) ORDER BY substr(target, 1, 256) DESC, seq DESC`,
 
@@ -127,9 +127,9 @@ var besideOthers = map[string]string{
 		WHERE j.state = 2 AND j.run_at > $1 ORDER BY j.run_at, j.id LIMIT $2`,
 	"walkRetriesAt": `SELECT ` + sqlstore.ListLive + ` FROM redrive_jobs j JOIN redrive_lanes l ON l.id = j.lane
 		WHERE j.state = 2 AND j.run_at = $1 AND j.id > $2 ORDER BY j.id LIMIT $3`,
-	"selPlace": `SELECT state, token FROM (SELECT 1 AS place, state, token FROM redrive_jobs WHERE id = $1
-		UNION ALL SELECT 2, state, token FROM (SELECT state, token FROM redrive_done WHERE job = $1 ORDER BY seq DESC LIMIT 1) d
-		UNION ALL SELECT 3, 5, token FROM redrive_dead WHERE job = $1 AND revived = 0) p ORDER BY place LIMIT 1`,
+	"selPlace": `SELECT state, token, life FROM (SELECT 1 AS place, state, token, life FROM redrive_jobs WHERE id = $1
+		UNION ALL SELECT 2, state, token, life FROM (SELECT state, token, life FROM redrive_done WHERE job = $1 ORDER BY seq DESC LIMIT 1) d
+		UNION ALL SELECT 3, 5, token, life FROM redrive_dead WHERE job = $1 AND revived = 0) p ORDER BY place LIMIT 1`,
 }
 
 // unfoldedFigures adds the figures of events that are not folded yet to a statement that reads

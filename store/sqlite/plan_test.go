@@ -93,6 +93,7 @@ var writing = []plan{
 	{name: "selCounters", want: "SCAN redrive_counters"},
 	{name: "selCrashed", want: "SEARCH redrive_failures USING INDEX sqlite_autoindex_redrive_failures_1 (job=? AND token=?)"},
 	{name: "selDead", want: deadByJob},
+	{name: "selLetterNow", want: deadByJob},
 	{name: "selDone", want: "SEARCH redrive_done USING INDEX redrive_done_job (job=?)"},
 	{name: "selEnded", want: "SCAN CONSTANT ROW; SCALAR SUBQUERY 1; " +
 		"SEARCH redrive_done USING COVERING INDEX redrive_done_job; SCALAR SUBQUERY 2; SEARCH redrive_dead USING COVERING INDEX sqlite_autoindex_redrive_dead_1"},

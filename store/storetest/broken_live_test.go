@@ -14,11 +14,22 @@ type bentLive struct {
 	alter func(*store.Change)
 	act   func(*store.LiveAction)
 	start func(*store.RedriveSpec)
+	by    func(*store.By)
+}
+
+func (s *bentLive) Cancel(ctx context.Context, by store.By, ids []job.ID) ([]error, error) {
+	if s.by != nil {
+		s.by(&by)
+	}
+	return s.Store.Cancel(ctx, by, ids)
 }
 
 func (s *bentLive) Alter(ctx context.Context, by store.By, ids []job.ID, c store.Change) ([]error, error) {
 	if s.alter != nil {
 		s.alter(&c)
+	}
+	if s.by != nil {
+		s.by(&by)
 	}
 	return s.Store.Alter(ctx, by, ids, c)
 }
@@ -52,6 +63,8 @@ func liveMutants() []mutant {
 				c.Delay = nil
 			}
 		}})},
+		{"cancels a job that has moved on", "Q9_CancelOfAWaitingJobStopsNoRun", with(bentLive{by: func(by *store.By) { by.Seen = nil }})},
+		{"overwrites a payload that has changed", "Q9_NoChangeOfAPayloadIsLost", with(bentLive{by: func(by *store.By) { by.Seen = nil }})},
 		{"keeps the payload of an altered job", "Q9_WaitingJobsAreAltered", with(bentLive{alter: func(c *store.Change) { c.Payload = nil }})},
 		{"cancels other kinds, too", "Q9_LiveJobsAreCancelledByFilter", with(bentLive{act: func(a *store.LiveAction) { a.Filter.Kind = "" }})},
 		{"cancels what was enqueued since it was counted", "Q9_LiveSetStaysFrozen", with(bentLive{act: func(a *store.LiveAction) { a.Through, a.At = 1<<40, 0 }})},

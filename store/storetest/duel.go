@@ -80,7 +80,7 @@ func sentinel(err error) string {
 		return ""
 	}
 	for _, s := range []error{
-		store.ErrLeaseLost, store.ErrConflict, store.ErrNotFound, store.ErrFull, store.ErrReadOnly,
+		store.ErrLeaseLost, store.ErrMoved, store.ErrConflict, store.ErrNotFound, store.ErrFull, store.ErrReadOnly,
 		store.ErrUnavailable, store.ErrUnknown, store.ErrDraining, store.ErrTooLarge, store.ErrInvalid,
 	} {
 		if errors.Is(err, s) {

@@ -219,16 +219,41 @@ func (d *duel) rescueLate() {
 }
 
 func (d *duel) by() store.By {
-	return store.By{Actor: pick(d.t, "actor", "ann", "ben"), Reason: pick(d.t, "reason", "", "because"), Via: pick(d.t, "via", "", "key k1 from 10.0.0.7")}
+	return store.By{Actor: pick(d.t, "actor", "ann", "ben"), Reason: pick(d.t, "reason", "", "because"), Via: pick(d.t, "via", "", "key k1 from 10.0.0.7"),
+		Owner: pick(d.t, "in the name of", "", "", "alice")}
+}
+
+// bySeen draws a person who acts on jobs, and who may have seen a single one: as it is, or as it was
+// in another life, state or run.
+func (d *duel) bySeen(ids []job.ID) store.By {
+	by := d.by()
+	if len(ids) != 1 || !chance(d.t, "seen", 2) {
+		return by
+	}
+	s := store.Seen{State: new(pick(d.t, "seen state", job.Waiting, job.Retrying, job.Running, job.Dead)), Life: new(int32(pick(d.t, "seen life", 1, 2)))}
+	for i := range d.last.Jobs {
+		if j := &d.last.Jobs[i]; j.ID == ids[0] && chance(d.t, "seen as it is", 2) {
+			s = store.Seen{State: &j.State, Life: &j.Life, Token: &j.Token, Payload: j.Payload}
+		}
+	}
+	for i := range d.last.Dead {
+		if e := &d.last.Dead[i]; e.Job == ids[0] {
+			s.Status = &e.Status
+			s.Death = new(e.Death + int64(pick(d.t, "seen death", 0, 0, 1)))
+		}
+	}
+	by.Seen = &s
+	return by
 }
 
 func (d *duel) cancel() {
-	by, ids := d.by(), some(d.t, "ids", 2, func(int) job.ID { return d.id() })
+	ids := some(d.t, "ids", 2, func(int) job.ID { return d.id() })
 	for i := range d.last.Jobs { // also cancel some retrying jobs, because a random id is rarely the id of such a job
 		if j := &d.last.Jobs[i]; j.State == job.Retrying && chance(d.t, "retrying job", 2) {
 			ids = append(ids, j.ID)
 		}
 	}
+	by := d.bySeen(ids)
 	a := d.each("Cancel", func(s store.Store) (any, error) {
 		errs, err := s.Cancel(ctx(), by, ids)
 		return sentinels(errs), err
@@ -237,12 +262,13 @@ func (d *duel) cancel() {
 }
 
 func (d *duel) retry() {
-	by, ids := d.by(), some(d.t, "ids", 1, func(int) job.ID { return d.id() })
+	ids := some(d.t, "ids", 1, func(int) job.ID { return d.id() })
 	for i := range d.last.Jobs { // also retry some dead jobs, because a random id is rarely the id of such a job
 		if j := &d.last.Jobs[i]; j.State == job.Dead && chance(d.t, "dead job", 2) {
 			ids = append(ids, j.ID)
 		}
 	}
+	by := d.bySeen(ids)
 	a := d.each("Retry", func(s store.Store) (any, error) {
 		acted, err := s.Act(ctx(), by, store.Action{Do: store.ActRetry, IDs: ids, Note: by.Reason})
 		return sentinels(acted.Errors), err

@@ -111,7 +111,7 @@ func (d *duel) actIDs() {
 		a.Change.Payload = pick(d.t, "payload", nil, []byte("q"), make([]byte, 1025))
 	}
 	d.ask("Preview", func(s store.Store) (any, error) { return actedOf(s.Preview(ctx(), a)) })
-	by := d.by()
+	by := d.bySeen(a.IDs)
 	got := d.each("Act", func(s store.Store) (any, error) { return actedOf(s.Act(ctx(), by, a)) })
 	d.acted(a.Do, "act by id that is taken", got)
 }

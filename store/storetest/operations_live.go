@@ -22,7 +22,7 @@ func (d *duel) drawAlter() store.Change {
 }
 
 func (d *duel) alter() {
-	c, by := d.drawAlter(), d.by()
+	c := d.drawAlter()
 	ids := some(d.t, "ids", 2, func(int) job.ID { return d.id() })
 	for i := range d.last.Jobs {
 		if j := &d.last.Jobs[i]; j.State.Ready() && chance(d.t, "ready job", 3) {
@@ -33,6 +33,7 @@ func (d *duel) alter() {
 		ids = ids[len(ids)-1:]
 		c.Payload = pick(d.t, "payload", nil, []byte("q"), []byte("p"), make([]byte, 1025))
 	}
+	by := d.bySeen(ids)
 	a := d.each("Alter", func(s store.Store) (any, error) {
 		errs, err := s.Alter(ctx(), by, ids, c)
 		return sentinels(errs), err

@@ -48,7 +48,7 @@ type promise struct {
 func suite() []promise {
 	return slices.Concat(
 		enqueuePromises(), keyPromises(), uniquePromises(), claimPromises(), duePromises(), settlePromises(), deathPromises(), fencePromises(),
-		heartbeatPromises(), rescuePromises(), termsPromises(), cancelPromises(), alterPromises(), queuePromises(), limitPromises(), retryPromises(),
+		heartbeatPromises(), rescuePromises(), termsPromises(), cancelPromises(), alterPromises(), seenPromises(), queuePromises(), limitPromises(), retryPromises(),
 		policyPromises(), deadListPromises(), actPromises(), groupPromises(), redrivePromises(), redriveStepPromises(), sweepPromises(), schedulePromises(), presencePromises(),
 		causePromises(), olderCausePromises(), notePromises(), requestPromises(), accessPromises(), followPromises(), eventPromises(), readPromises(), ownerPromises(), hostilePromises(), seriesPromises(), boundPromises(), repeatPromises(), histories(),
 	)

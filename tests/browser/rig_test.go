@@ -7,8 +7,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"log/slog"
-	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,16 +16,11 @@ import (
 	"time"
 
 	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
-
-	"github.com/redrive/redrive"
-	"github.com/redrive/redrive/failure"
-	"github.com/redrive/redrive/job"
-	"github.com/redrive/redrive/server"
-	"github.com/redrive/redrive/store/sqlite"
 )
 
 var shots = flag.String("shots", "", "folder into which screenshots of all pages are written")
@@ -35,87 +28,14 @@ var shots = flag.String("shots", "", "folder into which screenshots of all pages
 // limit is how long a flow may wait for what it wants to see.
 const limit = 40 * time.Second
 
-// site is a server with a worker on a database of its own.
-type site struct {
-	t      *testing.T
-	client *redrive.Client
-	url    string
+// longWait is longer than a test runs.
+const longWait = time.Hour
 
-	mu   sync.Mutex
-	mend bool // the jobs of the kind mended succeed
-}
+// canary is a text that would run, load or close something if a page did not escape it.
+const canary = `"'><script>alert(1)</script><img src=http://canary.invalid/x onerror=alert(2)>` + "</pre></textarea>\u202e\u2028{{.}}`;alert(3)//"
 
-// Mended says whether the jobs of the outage succeed.
-func (s *site) mended() bool { s.mu.Lock(); defer s.mu.Unlock(); return s.mend }
-
-func (s *site) setMended(v bool) { s.mu.Lock(); defer s.mu.Unlock(); s.mend = v }
-
-// newSite starts a server on a new SQLite file, with a worker in the same process.
-func newSite(t *testing.T) *site {
-	t.Helper()
-	st, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "jobs.db"), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := &site{t: t}
-	client, err := redrive.New(st, &redrive.Config{Build: "4.19.0", Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.client = client
-	upload := redrive.Kind[map[string]any]("render")
-	redrive.Handle(client, upload, func(_ context.Context, _ *redrive.Job[map[string]any]) error {
-		if s.mended() {
-			return nil
-		}
-		return failure.Permanent(errors.New("videos answered 503 Service Unavailable: the bucket takes no writes"))
-	}, nil)
-	h, err := server.New(client, server.Options{Environment: "test", Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	web := httptest.NewServer(h)
-	s.url = web.URL
-	ctx, stop := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- client.Run(ctx) }()
-	t.Cleanup(func() {
-		h.Stop()
-		web.Close()
-		stop()
-		if err := <-ended; err != nil && !errors.Is(err, context.Canceled) {
-			t.Errorf("the worker ended with %v", err)
-		}
-		if err := st.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return s
-}
-
-// render is the kind of the jobs of an outage.
-const render = redrive.Kind[map[string]any]("render")
-
-// outage enqueues jobs that die, and waits until they are dead.
-func (s *site) outage(n int) []job.ID {
-	s.t.Helper()
-	var ids []job.ID
-	specs := make([]redrive.Spec, n)
-	for i := range specs {
-		specs[i] = render.New(map[string]any{"video": fmt.Sprintf("v-%d", i), "bucket": "archive"}, &redrive.Options{Owner: "studio"})
-	}
-	receipts, err := s.client.EnqueueMany(s.t.Context(), specs)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	for _, r := range receipts {
-		ids = append(ids, r.ID)
-	}
-	if err := s.client.WaitIdle(s.t.Context()); err != nil {
-		s.t.Fatal(err)
-	}
-	return ids
-}
+// tabLimit is how long a tab may be open.
+const tabLimit = 9 * time.Minute
 
 // tab is a tab of the browser with what it complained about.
 type tab struct {
@@ -123,9 +43,12 @@ type tab struct {
 	ctx  context.Context
 	site *site
 
-	mu    sync.Mutex
-	wrong []string // messages of the console and of the content security policy
-	asked []string // URLs of other hosts that the page asked for
+	mu   sync.Mutex
+	away bool // answers with an error are expected: the store or the server is away
+	// stranger means that the tab shows pages of another site, whose requests and complaints are its own.
+	stranger bool
+	wrong    []string // messages of the console and of the content security policy
+	asked    []string // URLs of other hosts that the page asked for
 }
 
 // browser is the one browser of the tests. It is started by the first test that needs it.
@@ -151,7 +74,7 @@ func (s *site) newTab(width, height int64) *tab {
 		s.t.Fatal(err)
 	}
 	ctx, cancel := chromedp.NewContext(root)
-	ctx, stop := context.WithTimeout(ctx, 2*limit)
+	ctx, stop := context.WithTimeout(ctx, tabLimit)
 	tb := &tab{t: s.t, ctx: ctx, site: s}
 	s.t.Cleanup(func() {
 		tb.check()
@@ -163,7 +86,7 @@ func (s *site) newTab(width, height int64) *tab {
 		defer tb.mu.Unlock()
 		switch e := e.(type) {
 		case log.EventEntryAdded:
-			if e.Entry.Level == log.EntryLevelError && !strings.Contains(e.Entry.Text, "status of 4") {
+			if e.Entry.Level == log.EntryLevelError && !strings.Contains(e.Entry.Text, "status of 4") && !(tb.away && e.Entry.Source == log.EntrySourceNetwork) {
 				tb.wrong = append(tb.wrong, e.Entry.Text+" "+e.Entry.URL)
 			}
 		case network.EventRequestWillBeSent:
@@ -183,10 +106,16 @@ func (s *site) newTab(width, height int64) *tab {
 	return tb
 }
 
+// expectErrors says that the server answers with errors from now on: the browser reports them.
+func (tb *tab) expectErrors() { tb.mu.Lock(); defer tb.mu.Unlock(); tb.away = true }
+
 // check fails the test if the page complained or asked other hosts.
 func (tb *tab) check() {
 	tb.mu.Lock()
 	defer tb.mu.Unlock()
+	if tb.stranger {
+		return
+	}
 	for _, text := range tb.wrong {
 		tb.t.Errorf("the browser says: %s", text)
 	}
@@ -211,6 +140,12 @@ func value[T any](tb *tab, expression string) T {
 		tb.t.Fatal(err)
 	}
 	return v
+}
+
+// media sets a preference of the reader.
+func (tb *tab) media(name, preference string) {
+	tb.t.Helper()
+	call(tb, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: name, Value: preference}}})
 }
 
 // run runs actions and fails the test if one fails.

@@ -532,7 +532,8 @@ CREATE TABLE redrive_audit (
 	reason text COLLATE "C",
 	before text COLLATE "C",
 	after  text COLLATE "C",
-	via    text COLLATE "C" -- how the person came in; NULL: not through a server
+	via    text COLLATE "C", -- how the person came in; NULL: not through a server
+	owner  text COLLATE "C" -- the owner of jobs in whose name the person acted; NULL: in no owner's
 );
 CREATE INDEX redrive_audit_actor ON redrive_audit (actor, seq);
 CREATE INDEX redrive_audit_target ON redrive_audit (substr(target, 1, 256), seq); -- a target can be a long filter

@@ -509,7 +509,8 @@ CREATE TABLE redrive_audit (
 	reason TEXT,
 	before TEXT,
 	after  TEXT,
-	via    TEXT -- how the person came in; NULL: not through a server
+	via    TEXT, -- how the person came in; NULL: not through a server
+	owner  TEXT -- the owner of jobs in whose name the person acted; NULL: in no owner's
 );
 CREATE INDEX redrive_audit_actor ON redrive_audit (actor);
 CREATE INDEX redrive_audit_target ON redrive_audit (substr(target, 1, 256)); -- a target can be a long filter

@@ -1,0 +1,107 @@
+package server_test
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+	"github.com/redrive/redrive/store/memory"
+)
+
+// interposed is a store in which somebody else acts just before the next action: after the server
+// has compared the job with what the caller expects.
+type interposed struct {
+	store.Store
+	first atomic.Pointer[func()]
+}
+
+func (s *interposed) before() {
+	if f := s.first.Swap(nil); f != nil {
+		(*f)()
+	}
+}
+
+func (s *interposed) Cancel(ctx context.Context, by store.By, ids []job.ID) ([]error, error) {
+	s.before()
+	return s.Store.Cancel(ctx, by, ids)
+}
+
+func (s *interposed) Alter(ctx context.Context, by store.By, ids []job.ID, c store.Change) ([]error, error) {
+	s.before()
+	return s.Store.Alter(ctx, by, ids, c)
+}
+
+func (s *interposed) Act(ctx context.Context, by store.By, a store.Action) (store.Acted, error) {
+	s.before()
+	return s.Store.Act(ctx, by, a)
+}
+
+// proves: Q9
+//
+// What a caller expects is compared in the transaction of the action, so a job that moves on after
+// the server has read it is not acted on. Trap 14.
+func TestQ9_ExpectIsComparedInTheTransaction(t *testing.T) {
+	t.Parallel()
+	other := store.By{Actor: "somebody else"}
+	retry := func(s store.Store, id job.ID) {
+		if _, err := s.Act(t.Context(), other, store.Action{Do: store.ActRetry, IDs: []job.ID{id}}); err != nil {
+			t.Error(err)
+		}
+	}
+	claim := func(s store.Store, _ job.ID) {
+		x, err := s.Exchange(t.Context(), store.Exchange{Holder: "w", Lease: 1e10, Want: []store.Want{{Queue: "default", Max: 9, Kinds: []store.KindWant{{Kind: "k", Max: 9}}}}})
+		if err != nil || len(x.Claims) == 0 {
+			t.Errorf("got %d claims and the error %v, want a run of the job", len(x.Claims), err)
+		}
+	}
+	payload := func(s store.Store, id job.ID) {
+		if _, err := s.Alter(t.Context(), other, []job.ID{id}, store.Change{Payload: []byte(`{"a":2,"b":1}`)}); err != nil {
+			t.Error(err)
+		}
+	}
+	const match = "If-Match"
+	for name, row := range map[string]struct {
+		dead         bool
+		method, path string
+		body         string
+		tag          bool // whether the request has If-Match
+		moves        func(store.Store, job.ID)
+		want         string
+	}{
+		"cancel of a waiting job that starts": {method: "POST", path: "/api/jobs/1/cancel", body: `{"expect":{"state":"waiting"}}`, moves: claim, want: "state-moved"},
+		"cancel with If-Match":                {method: "POST", path: "/api/jobs/1/cancel", tag: true, moves: claim, want: "precondition-failed"},
+		"cancel by an owner":                  {method: "POST", path: "/api/jobs/1/cancel", body: `{"expect":{"life":1,"state":"waiting"}}`, moves: claim, want: "state-moved"},
+		"run now":                             {method: "POST", path: "/api/jobs/1/run", body: `{"expect":{"state":"waiting"}}`, moves: claim, want: "state-moved"},
+		"a patch of a changed payload":        {method: "PATCH", path: "/api/jobs/1", body: `{"patch":[{"op":"replace","path":"/b","value":3}]}`, moves: payload, want: "state-moved"},
+		"retry of a retried job":              {dead: true, method: "POST", path: "/api/jobs/1/retry", body: `{"expect":{"life":1}}`, moves: retry, want: "state-moved"},
+		"retry of the dead letter":            {dead: true, method: "POST", path: "/api/admin/dlq/1/retry", tag: true, moves: retry, want: "precondition-failed"},
+		"resolve of a retried job":            {dead: true, method: "POST", path: "/api/admin/dlq/1/resolve", body: `{"expect":{"state":"dead"}}`, moves: retry, want: "state-moved"},
+		"reopen of a retried job":             {dead: true, method: "POST", path: "/api/admin/dlq/1/reopen", tag: true, moves: retry, want: "precondition-failed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			st := &interposed{Store: memory.New(memory.Options{})}
+			s := newSiteOn(t, st, nil)
+			s.ok("POST", "/api/jobs", `{"kind":"k","payload":{"a":1,"b":1}}`, nil)
+			if row.dead {
+				s.fail()
+			}
+			var headers []string
+			if row.tag {
+				headers = append(headers, match+": "+s.ok("GET", "/api/jobs/1", "", nil).header.Get("Etag"))
+			}
+			first := func() { row.moves(st.Store, 1) }
+			st.first.Store(&first)
+			p := s.refused(row.want, row.method, row.path, row.body, headers...)
+			if st.first.Load() != nil {
+				t.Fatal("the server refused the request before it asked the store")
+			}
+			now, err := st.Get(t.Context(), 1)
+			if err != nil || p.Job != "1" || p.State != now.State.String() || now.CancelAt != 0 {
+				t.Errorf("got the job %s in the state %q in the answer, want the state now: %s; error %v", p.Job, p.State, now.State, err)
+			}
+		})
+	}
+}

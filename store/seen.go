@@ -1,0 +1,77 @@
+package store
+
+import (
+	"fmt"
+
+	"github.com/redrive/redrive/job"
+)
+
+// ErrMoved: the job is not as the person has seen it any more; see By.Seen. Nothing was done. The
+// error wraps ErrConflict.
+var ErrMoved = fmt.Errorf("the job has moved on: %w", ErrConflict)
+
+// Seen is what a person has seen of a job before acting on it. A field that is nil is not compared.
+type Seen struct {
+	State *job.State
+	Life  *int32
+	Token *job.Token // the number of the last run
+	// Death and Status are those of the dead letter. A Death of 0 means that the job had none.
+	Death  *int64
+	Status *job.Status
+	// Payload is the payload from which the new payload of an Alter was made. An Alter without a
+	// new payload does not compare it, and neither does any other action.
+	Payload []byte
+}
+
+// Present is a job as it is when a person acts on it.
+type Present struct {
+	State  job.State
+	Life   int32
+	Token  job.Token
+	Death  int64 // 0: the job has no dead letter
+	Status job.Status
+}
+
+// Check returns an ErrMoved unless the job is as it was seen. It does not compare the payload.
+func (s *Seen) Check(id job.ID, now Present) error {
+	switch {
+	case s.Life != nil && *s.Life != now.Life:
+		return fmt.Errorf("job %d is in life %d, not in life %d: %w", id, now.Life, *s.Life, ErrMoved)
+	case s.State != nil && *s.State != now.State:
+		return fmt.Errorf("job %d is %s, not %s: %w", id, now.State, *s.State, ErrMoved)
+	case s.Token != nil && *s.Token != now.Token:
+		return fmt.Errorf("job %d has had %d runs, not %d: %w", id, now.Token, *s.Token, ErrMoved)
+	case s.Death != nil && *s.Death != now.Death:
+		return fmt.Errorf("job %d: its last death is %d, not %d: %w", id, now.Death, *s.Death, ErrMoved)
+	case s.Status != nil && *s.Status != now.Status:
+		return fmt.Errorf("job %d: its dead letter is %s, not %s: %w", id, now.Status, *s.Status, ErrMoved)
+	}
+	return nil
+}
+
+// CheckPayload returns an ErrMoved when a new payload was made from another payload than the
+// present one. A payload that already is the new one was written by an earlier try of the call.
+func (b *By) CheckPayload(id job.ID, present, next []byte) error {
+	if b.Seen == nil || b.Seen.Payload == nil || next == nil || string(present) == string(b.Seen.Payload) || string(present) == string(next) {
+		return nil
+	}
+	return fmt.Errorf("job %d: its payload was changed meanwhile: %w", id, ErrMoved)
+}
+
+// ValidateOn returns an error when the person may not act on n jobs: as Validate, but By.Seen is
+// allowed for one job.
+func (b By) ValidateOn(n int) error {
+	if b.Seen != nil && n != 1 {
+		return fmt.Errorf("the person has seen one job, but acts on %d: %w", n, ErrInvalid)
+	}
+	b.Seen = nil
+	return b.Validate()
+}
+
+// ValidateBy returns an error when the person may not do the action; see By.Seen.
+func (a *Action) ValidateBy(by By) error {
+	if a.Filter != nil {
+		return by.Validate()
+	}
+	return by.ValidateOn(len(a.IDs))
+}
