@@ -21,213 +21,8 @@ import (
 	"github.com/redrive/redrive/failure"
 )
 
-// The types of this file have the methods and fields of those that the clients
-// of well-known services return, as of 2026.
-
-type text string
-
-func (t text) Error() string { return string(t) }
-
-// grpcError has what google.golang.org/grpc/status has.
-type grpcError struct {
-	text
-	status *grpcStatus
-}
-
-func (e grpcError) GRPCStatus() *grpcStatus { return e.status }
-
-type grpcStatus struct {
-	code    grpcCode
-	details []any
-}
-
-func (s *grpcStatus) Code() grpcCode { return s.code }
-func (s *grpcStatus) Details() []any { return s.details }
-
-type grpcCode uint32
-
-type errorInfo struct{ reason string }
-
-func (i *errorInfo) GetReason() string { return i.reason }
-func (i *errorInfo) GetDomain() string { return "googleapis.com" }
-
-type retryInfo struct{ delay protoDuration }
-
-func (i *retryInfo) GetRetryDelay() *protoDuration { return &i.delay }
-
-type protoDuration time.Duration
-
-func (d *protoDuration) AsDuration() time.Duration { return time.Duration(*d) }
-
-// connectError has what connectrpc.com/connect has.
-type connectError struct {
-	text
-	code connectCode
-	meta http.Header
-}
-
-func (e *connectError) Code() connectCode { return e.code }
-func (e *connectError) Meta() http.Header { return e.meta }
-
-type connectCode uint32
-
-func (c connectCode) String() string {
-	return [...]string{14: "unavailable", 4: "deadline_exceeded", 1: "canceled"}[c]
-}
-
-// smithyError has what github.com/aws/smithy-go has.
-type smithyError struct {
-	text
-	code  string
-	fault fault
-}
-
-type fault int
-
-func (e *smithyError) ErrorCode() string    { return e.code }
-func (e *smithyError) ErrorMessage() string { return string(e.text) }
-func (e *smithyError) ErrorFault() fault    { return e.fault }
-
-type smithyResponseError struct {
-	Response *smithyResponse
-	Err      error
-}
-
-type smithyResponse struct{ *reply } // as *http.Response is there
-
-func (e *smithyResponseError) Error() string       { return "http response error" }
-func (e *smithyResponseError) Unwrap() error       { return e.Err }
-func (e *smithyResponseError) HTTPStatusCode() int { return e.Response.StatusCode }
-
-// googleError has what google.golang.org/api/googleapi has.
-type googleError struct {
-	text
-	Code    int
-	Message string
-	Details []any
-	Body    string
-	Header  http.Header
-	Errors  []googleItem
-}
-
-type googleItem struct{ Reason, Message string }
-
-// llmError has what the clients of OpenAI have, and llmRawError those of
-// Anthropic.
-type llmError struct {
-	text
-	Code, Message, Param, Type string
-	StatusCode                 int
-	Request                    *http.Request
-	Response                   *reply
-}
-
-type llmRawError struct {
-	text
-	StatusCode int
-	Response   *reply
-	raw        string
-}
-
-func (e *llmRawError) RawJSON() string { return e.raw }
-
-// MySQLError has what github.com/go-sql-driver/mysql has.
-type MySQLError struct {
-	text
-	Number   uint16
-	SQLState [5]byte
-}
-
-// mongoError has what go.mongodb.org/mongo-driver has.
-type mongoError struct {
-	text
-	Code   int32
-	Name   string
-	labels []string
-}
-
-func (e mongoError) HasErrorCode(int) bool { return false }
-func (e mongoError) HasErrorLabel(l string) bool {
-	return strings.Contains(strings.Join(e.labels, " "), l)
-}
-
-type mongoWriteError struct {
-	text
-	WriteConcernError *struct {
-		Name string
-		Code int
-	}
-	WriteErrors []struct {
-		Index, Code int
-		Message     string
-	}
-}
-
-func (e mongoWriteError) HasErrorLabel(string) bool { return false }
-
-// kubernetesError has what k8s.io/apimachinery has.
-type kubernetesError struct {
-	text
-	ErrStatus struct {
-		Status, Reason string
-		Code           int32
-		Details        *struct{ RetryAfterSeconds int32 }
-	}
-}
-
-// postgresError has what github.com/jackc/pgx and github.com/lib/pq have.
-type postgresError struct {
-	text
-	Severity, Code, Detail string
-}
-
-func (e *postgresError) SQLState() string { return e.Code }
-
-type minioError struct {
-	text
-	Code, BucketName string
-	StatusCode       int
-}
-
-type azureError struct {
-	text
-	ErrorCode   string
-	StatusCode  int
-	RawResponse *reply
-}
-
-type slackError struct {
-	text
-	RetryAfter time.Duration
-}
-
-type telegramError struct {
-	text
-	Code int
-	parameters
-}
-
-type parameters struct{ RetryAfter int }
-
-type unsentError struct{ text }
-
-func (unsentError) SafeToRetry() bool { return true }
-
-type sshError struct {
-	text
-	status int
-	signal string
-}
-
-func (e *sshError) ExitStatus() int { return e.status }
-func (e *sshError) Signal() string  { return e.signal }
-
-type typedError struct{ text }
-
-func (typedError) ErrorType() string { return "KafkaError" }
-
-// told is evidence without what the test of a row does not look at.
-type told struct {
+// seenEvidence is evidence without what the test of a row does not look at.
+type seenEvidence struct {
 	Status                              int
 	GRPC, SQLState, Errno, Code, Signal string
 	Extra                               string // types beside that of the error
@@ -236,7 +31,7 @@ type told struct {
 	Timeout                             bool
 }
 
-func tell(err error) told {
+func evidenceOf(err error) seenEvidence {
 	e := failure.Of(wrapped(err))
 	var extra []string
 	for _, name := range e.Types {
@@ -244,7 +39,7 @@ func tell(err error) told {
 			extra = append(extra, name)
 		}
 	}
-	return told{e.HTTPStatus, e.GRPC, e.SQLState, e.Errno, e.ServiceCode, e.Signal, strings.Join(extra, " "),
+	return seenEvidence{e.HTTPStatus, e.GRPC, e.SQLState, e.Errno, e.ServiceCode, e.Signal, strings.Join(extra, " "),
 		e.RetryAfter, e.Sent, e.Timeout}
 }
 
@@ -282,56 +77,56 @@ func TestF2_CodesOfTheOtherSide(t *testing.T) {
 	tests := []struct {
 		name string
 		err  error
-		want told
+		want seenEvidence
 	}{
-		{"gRPC", grpcError{"", &grpcStatus{code: 14}}, told{GRPC: "UNAVAILABLE"}},
+		{"gRPC", grpcError{"", &grpcStatus{code: 14}}, seenEvidence{GRPC: "UNAVAILABLE"}},
 		{"gRPC, details", grpcError{"", &grpcStatus{8, []any{&errorInfo{"RATE_LIMIT_EXCEEDED"}, &retryInfo{protoDuration(53 * time.Second)}, 7, nil}}},
-			told{GRPC: "RESOURCE_EXHAUSTED", Code: "RATE_LIMIT_EXCEEDED", Wait: 53 * time.Second}},
-		{"gRPC, OK", grpcError{"", &grpcStatus{code: 0}}, told{}},
-		{"gRPC, a code of the future", grpcError{"", &grpcStatus{code: 99}}, told{}},
-		{"gRPC, no status", grpcError{}, told{}},
-		{"Connect", &connectError{code: 14, meta: http.Header{"Retry-After": {"7"}}}, told{GRPC: "UNAVAILABLE", Wait: 7 * time.Second}},
-		{"Connect, two words", &connectError{code: 4}, told{GRPC: "DEADLINE_EXCEEDED"}},
-		{"Connect, spelt with one l", &connectError{code: 1}, told{GRPC: "CANCELLED"}},
+			seenEvidence{GRPC: "RESOURCE_EXHAUSTED", Code: "RATE_LIMIT_EXCEEDED", Wait: 53 * time.Second}},
+		{"gRPC, OK", grpcError{"", &grpcStatus{code: 0}}, seenEvidence{}},
+		{"gRPC, a code of the future", grpcError{"", &grpcStatus{code: 99}}, seenEvidence{}},
+		{"gRPC, no status", grpcError{}, seenEvidence{}},
+		{"Connect", &connectError{code: 14, meta: http.Header{"Retry-After": {"7"}}}, seenEvidence{GRPC: "UNAVAILABLE", Wait: 7 * time.Second}},
+		{"Connect, two words", &connectError{code: 4}, seenEvidence{GRPC: "DEADLINE_EXCEEDED"}},
+		{"Connect, spelt with one l", &connectError{code: 1}, seenEvidence{GRPC: "CANCELLED"}},
 		{"AWS", &smithyResponseError{&smithyResponse{response(503, "Retry-After", "3")}, &smithyError{code: "SlowDown", fault: 1}},
-			told{Status: 503, Code: "SlowDown", Extra: "fault.server", Wait: 3 * time.Second}},
-		{"AWS, the caller's fault", &smithyError{code: "NoSuchKey", fault: 2}, told{Code: "NoSuchKey", Extra: "fault.client"}},
-		{"AWS, no response", &smithyResponseError{&smithyResponse{}, &smithyError{code: "SlowDown"}}, told{Code: "SlowDown"}},
-		{"Google", &googleError{Code: 403, Errors: []googleItem{{Reason: "userRateLimitExceeded"}}}, told{Status: 403, Code: "userRateLimitExceeded"}},
+			seenEvidence{Status: 503, Code: "SlowDown", Extra: "fault.server", Wait: 3 * time.Second}},
+		{"AWS, the caller's fault", &smithyError{code: "NoSuchKey", fault: 2}, seenEvidence{Code: "NoSuchKey", Extra: "fault.client"}},
+		{"AWS, no response", &smithyResponseError{&smithyResponse{}, &smithyError{code: "SlowDown"}}, seenEvidence{Code: "SlowDown"}},
+		{"Google", &googleError{Code: 403, Errors: []googleItem{{Reason: "userRateLimitExceeded"}}}, seenEvidence{Status: 403, Code: "userRateLimitExceeded"}},
 		{"Google, a body", &googleError{Code: 429, Body: `{"error":{"code":429,"status":"RESOURCE_EXHAUSTED","details":[
 			{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"RATE_LIMIT_EXCEEDED"},
 			{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"53.5s"}]}}`},
-			told{Status: 429, GRPC: "RESOURCE_EXHAUSTED", Code: "RATE_LIMIT_EXCEEDED", Wait: 53500 * time.Millisecond}},
+			seenEvidence{Status: 429, GRPC: "RESOURCE_EXHAUSTED", Code: "RATE_LIMIT_EXCEEDED", Wait: 53500 * time.Millisecond}},
 		{"Google, details", &googleError{Code: 429, Details: []any{map[string]any{"@type": "x/google.rpc.RetryInfo", "retryDelay": "2s"}}},
-			told{Status: 429, Wait: 2 * time.Second}},
+			seenEvidence{Status: 429, Wait: 2 * time.Second}},
 		{"OpenAI", &llmError{StatusCode: 429, Code: "insufficient_quota", Type: "x", Response: limited},
-			told{Status: 429, Code: "insufficient_quota", Wait: 20 * time.Second}},
-		{"OpenAI, no code", &llmError{StatusCode: 400, Type: "invalid_request_error"}, told{Status: 400, Code: "invalid_request_error"}},
+			seenEvidence{Status: 429, Code: "insufficient_quota", Wait: 20 * time.Second}},
+		{"OpenAI, no code", &llmError{StatusCode: 400, Type: "invalid_request_error"}, seenEvidence{Status: 400, Code: "invalid_request_error"}},
 		{"Anthropic", &llmRawError{StatusCode: 529, raw: `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`},
-			told{Status: 529, Code: "overloaded_error"}},
-		{"Anthropic, HTML", &llmRawError{StatusCode: 502, raw: `<html>`}, told{Status: 502}},
-		{"Postgres", &postgresError{Code: "40001"}, told{SQLState: "40001"}},
-		{"Postgres, a warning", &postgresError{Code: "01000"}, told{Code: "01000"}},
-		{"MySQL", &MySQLError{Number: 1213, SQLState: [5]byte([]byte("40001"))}, told{SQLState: "40001", Code: "ER_LOCK_DEADLOCK"}},
-		{"MySQL, a rare number", &MySQLError{Number: 1999}, told{Code: "1999"}},
+			seenEvidence{Status: 529, Code: "overloaded_error"}},
+		{"Anthropic, HTML", &llmRawError{StatusCode: 502, raw: `<html>`}, seenEvidence{Status: 502}},
+		{"Postgres", &postgresError{Code: "40001"}, seenEvidence{SQLState: "40001"}},
+		{"Postgres, a warning", &postgresError{Code: "01000"}, seenEvidence{Code: "01000"}},
+		{"MySQL", &MySQLError{Number: 1213, SQLState: [5]byte([]byte("40001"))}, seenEvidence{SQLState: "40001", Code: "ER_LOCK_DEADLOCK"}},
+		{"MySQL, a rare number", &MySQLError{Number: 1999}, seenEvidence{Code: "1999"}},
 		{"MongoDB", mongoError{Code: 112, Name: "WriteConflict", labels: []string{"TransientTransactionError"}},
-			told{Code: "WriteConflict", Extra: "TransientTransactionError"}},
-		{"MongoDB, a name of the server", mongoError{Code: 189, Name: "PrimarySteppedDown"}, told{Code: "PrimarySteppedDown"}},
-		{"MongoDB, a code that looks like a status", mongoError{Code: 503}, told{}},
-		{"MongoDB, writes", duplicate, told{Code: "DuplicateKey"}},
-		{"Kubernetes", kubernetes(429, "TooManyRequests", 4), told{Status: 429, Code: "TooManyRequests", Wait: 4 * time.Second}},
-		{"MinIO", minioError{Code: "SlowDown", StatusCode: 503}, told{Status: 503, Code: "SlowDown"}},
-		{"Azure", &azureError{ErrorCode: "ServerBusy", RawResponse: response(503)}, told{Status: 503, Code: "ServerBusy"}},
-		{"Slack", &slackError{RetryAfter: 30 * time.Second}, told{Wait: 30 * time.Second}},
-		{"Telegram", telegramError{Code: 429, parameters: parameters{5}}, told{Status: 429, Wait: 5 * time.Second}},
-		{"SMTP", &textproto.Error{Code: 454, Msg: "temporary authentication failure"}, told{Extra: "textproto.Error"}},
-		{"a driver that sent nothing", unsentError{}, told{Sent: failure.NotSent}},
-		{"SSH", &sshError{status: 3}, told{}},
-		{"SSH, killed", &sshError{signal: "TERM"}, told{Signal: "SIGTERM"}},
-		{"a type by its own word", typedError{}, told{Extra: "KafkaError"}},
+			seenEvidence{Code: "WriteConflict", Extra: "TransientTransactionError"}},
+		{"MongoDB, a name of the server", mongoError{Code: 189, Name: "PrimarySteppedDown"}, seenEvidence{Code: "PrimarySteppedDown"}},
+		{"MongoDB, a code that looks like a status", mongoError{Code: 503}, seenEvidence{}},
+		{"MongoDB, writes", duplicate, seenEvidence{Code: "DuplicateKey"}},
+		{"Kubernetes", kubernetes(429, "TooManyRequests", 4), seenEvidence{Status: 429, Code: "TooManyRequests", Wait: 4 * time.Second}},
+		{"MinIO", minioError{Code: "SlowDown", StatusCode: 503}, seenEvidence{Status: 503, Code: "SlowDown"}},
+		{"Azure", &azureError{ErrorCode: "ServerBusy", RawResponse: response(503)}, seenEvidence{Status: 503, Code: "ServerBusy"}},
+		{"Slack", &slackError{RetryAfter: 30 * time.Second}, seenEvidence{Wait: 30 * time.Second}},
+		{"Telegram", telegramError{Code: 429, parameters: parameters{5}}, seenEvidence{Status: 429, Wait: 5 * time.Second}},
+		{"SMTP", &textproto.Error{Code: 454, Msg: "temporary authentication failure"}, seenEvidence{Extra: "textproto.Error"}},
+		{"a driver that sent nothing", unsentError{}, seenEvidence{Sent: failure.NotSent}},
+		{"SSH", &sshError{status: 3}, seenEvidence{}},
+		{"SSH, killed", &sshError{signal: "TERM"}, seenEvidence{Signal: "SIGTERM"}},
+		{"a type by its own word", typedError{}, seenEvidence{Extra: "KafkaError"}},
 	}
 	for _, tt := range tests {
-		if diff := cmp.Diff(tt.want, tell(tt.err)); diff != "" {
+		if diff := cmp.Diff(tt.want, evidenceOf(tt.err)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
 		}
 	}
@@ -340,7 +135,7 @@ func TestF2_CodesOfTheOtherSide(t *testing.T) {
 // part of: F2
 func TestF2_ErrorsOfTheSystem(t *testing.T) {
 	t.Parallel()
-	for errno, want := range map[syscall.Errno]told{
+	for errno, want := range map[syscall.Errno]seenEvidence{
 		0:                    {},
 		syscall.ECONNREFUSED: {Errno: "ECONNREFUSED", Sent: failure.NotSent},
 		syscall.ETIMEDOUT:    {Errno: "ETIMEDOUT", Timeout: true},
@@ -351,7 +146,7 @@ func TestF2_ErrorsOfTheSystem(t *testing.T) {
 		syscall.EPIPE:        {Errno: "EPIPE"},
 		12345:                {},
 	} {
-		if got := tell(errno); got != want {
+		if got := evidenceOf(errno); got != want {
 			t.Errorf("%d: %+v, want %+v", int(errno), got, want)
 		}
 	}
@@ -366,7 +161,7 @@ func TestF2_SQLiteByItsDriver(t *testing.T) {
 	}
 	defer db.Close()
 	_, err = db.ExecContext(t.Context(), "CREATE TABLE t (a UNIQUE); INSERT INTO t VALUES (1), (1)")
-	if got := tell(err); got != (told{Code: "SQLITE_CONSTRAINT", Extra: "sqlite.Error"}) {
+	if got := evidenceOf(err); got != (seenEvidence{Code: "SQLITE_CONSTRAINT", Extra: "sqlite.Error"}) {
 		t.Errorf("%v: %+v", err, got)
 	}
 }
