@@ -101,10 +101,14 @@ func New(o Options) (*Pages, error) {
 	return p, nil
 }
 
-// short returns a script without indentation and without lines that are comments.
+// short returns a script without indentation and comments. No text in it may have two slashes after a blank.
 func short(script []byte) []byte {
 	var out bytes.Buffer
 	for line := range bytes.Lines(script) {
+		code, _, commented := bytes.Cut(line, []byte(" // "))
+		if commented {
+			line = append(code, '\n')
+		}
 		if line = bytes.TrimLeft(line, " "); !bytes.HasPrefix(line, []byte("//")) {
 			out.Write(line)
 		}

@@ -36,6 +36,7 @@ func (tb *tab) themes(name string) {
 // An operator edits the payload of a dead job: a mistake is named and what was typed stays, the
 // difference is shown, and the job completes with the new payload.
 func TestD5_APayloadIsEditedAndRetried(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	id := s.outage(1)[0]
 	tb := s.newTab(1440, 900)
@@ -70,6 +71,7 @@ func TestD5_APayloadIsEditedAndRetried(t *testing.T) {
 // Ticked rows are retried together, and the page says which were skipped and why; ticked rows that were
 // resolved are brought back by one button. A whole list asks first, with its numbers.
 func TestD3_TickedRowsAndUndo(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	ids := s.outage(5)
 	tb := s.newTab(1440, 900)
@@ -114,6 +116,7 @@ func TestD3_TickedRowsAndUndo(t *testing.T) {
 //
 // A job that a rule holds is released by one operator and refused for good by another.
 func TestR5_AHeldJobOnItsPage(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	text, _ := preset.Text("transcribe")
 	f, err := policyfile.Parse("transcribe", text)
@@ -158,6 +161,7 @@ func TestR5_AHeldJobOnItsPage(t *testing.T) {
 // A queue is paused on its page, its waiting job says who has paused it and why, and a wide cancel of
 // waiting jobs is stopped half way.
 func TestQ7_APausedQueueAndAWideCancel(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	tb := s.newTab(1440, 900)
 	var specs []redrive.Spec

@@ -17,6 +17,7 @@ import (
 //
 // An operator goes from the cause to a redrive of its jobs and sees it end, without a reload.
 func TestU2_ACauseIsRedriven(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	s.outage(30)
 	tb := s.newTab(1440, 900)
@@ -50,6 +51,7 @@ func TestU2_ACauseIsRedriven(t *testing.T) {
 // The page of a job that was healthy when it was loaded shows its death, and its new life after a
 // retry, without a reload.
 func TestU2_TheBadgeOfAJobChanges(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	r, err := s.client.Enqueue(t.Context(), render.New(map[string]any{"video": "v-1"}, &redrive.Options{RunAt: time.Now().Add(longWait)}))
 	if err != nil {
@@ -78,6 +80,7 @@ func TestU2_TheBadgeOfAJobChanges(t *testing.T) {
 //
 // Without a script, a job is found, its payload is edited and retried.
 func TestU4_EverythingWorksWithoutScript(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	id := s.outage(1)[0]
 	s.setMended(true)
@@ -102,6 +105,7 @@ func TestU4_EverythingWorksWithoutScript(t *testing.T) {
 // A second click on a button, and the button of a page that was loaded before the job moved on, do
 // nothing and say so (trap 13, trap 14).
 func TestTrap13_AnOldButtonDoesNothing(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	id := s.outage(1)[0]
 	tb := s.newTab(1440, 900)

@@ -52,6 +52,7 @@ func (tb *tab) keys(keys string) { tb.t.Helper(); tb.run(chromedp.KeyEvent(keys)
 // By keyboard alone: from the overview to a cause, a redrive of it, and its end; a job is found, and
 // retried with another payload.
 func TestU4_KeyboardAlone(t *testing.T) {
+	t.Parallel()
 	onStores(t, func(t *testing.T, s *site) {
 		s.outage(2)
 		s.setMended(true)
@@ -93,6 +94,7 @@ func TestU4_KeyboardAlone(t *testing.T) {
 //
 // The only keys of their own are / and ?; they can be switched off, and do nothing in a field.
 func TestU4_OnlyTwoKeys(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	s.outage(1)
 	tb := s.newTab(1280, 900)
@@ -127,6 +129,7 @@ func TestU4_OnlyTwoKeys(t *testing.T) {
 // What a screen reader gets of each page: one main part and one first heading, a named navigation, and a
 // name for each link, button, field, table and picture. The state of a job is a word.
 func TestU4_WhatAScreenReaderGets(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	w := s.fill()
 	tb := s.newTab(1280, 900)
@@ -202,6 +205,7 @@ func levelOf(node *accessibility.Node) string {
 // Nothing moves for readers who have asked for that, and without colours each state is still a word
 // with a shape of its own.
 func TestU4_ReducedMotionAndNoColour(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	s.outage(1)
 	s.enqueue(render, 1, nil)

@@ -49,6 +49,7 @@ func (tb *tab) hide(hidden bool) {
 // Of eight open tabs only the visible one has a stream, so the others load although a browser opens
 // six connections to a server (trap 19). A tab that becomes visible again shows what it has missed.
 func TestTrap19_EightTabs(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	id := s.enqueue(render, 1, &redrive.Options{RunAt: time.Now().Add(longWait)})[0]
 	var tabs []*tab
@@ -79,6 +80,7 @@ func TestTrap19_EightTabs(t *testing.T) {
 // While 1,000 changes arrive, a reader keeps the focus, ticks, open details and selection; what is under
 // the pointer does not move; new rows wait behind a count (trap 36).
 func TestTrap36_AReaderKeepsWhatItHas(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	ids := s.outage(3)
 	tb := s.newTab(1440, 900)
@@ -117,6 +119,7 @@ func TestTrap36_AReaderKeepsWhatItHas(t *testing.T) {
 // A page pauses by its button, while text is selected, while a field has the focus and while a
 // dialog is open; then it shows what it has missed, at once.
 func TestU2_APageWaitsForItsReader(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	s.outage(1)
 	tb := s.newTab(1440, 900)
@@ -148,6 +151,7 @@ func TestU2_APageWaitsForItsReader(t *testing.T) {
 // button can be pressed, and none pretends that it could; a page that is loaded says so, too. When
 // the store is back, all of them are up to date again by themselves (trap 37).
 func TestTrap37_TheStoreIsAwayAndBack(t *testing.T) {
+	t.Parallel()
 	onStores(t, func(t *testing.T, s *site) {
 		id := s.outage(2)[0]
 		tb := s.newTab(1440, 900)
@@ -183,6 +187,7 @@ func TestTrap37_TheStoreIsAwayAndBack(t *testing.T) {
 // A server that is stopped and started again, and frames that are lost with it, lose nothing: the page
 // shows what has happened meanwhile.
 func TestU2_LostFramesLoseNothing(t *testing.T) {
+	t.Parallel()
 	onStores(t, func(t *testing.T, s *site) {
 		ids := s.enqueue(held, 1, nil)
 		tb := s.newTab(1440, 900)
@@ -207,6 +212,7 @@ func TestU2_LostFramesLoseNothing(t *testing.T) {
 // The page of somebody whose key was revoked in another tab says so within 5 s, shows nothing new, and
 // asks for a key when it is read again (trap 20).
 func TestTrap20_ARevokedKeyStopsThePage(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	root := s.ask("POST", "/api/keys", "", `{"name":"root","roles":["administer"]}`)["secret"].(string)
 	made := s.ask("POST", "/api/keys", root, `{"name":"mira","roles":["operate","view"]}`)
@@ -226,6 +232,7 @@ func TestTrap20_ARevokedKeyStopsThePage(t *testing.T) {
 
 // A row that the pointer is on does not lose or change its links and buttons.
 func TestTrap36_NothingMovesUnderThePointer(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	id := s.outage(1)[0]
 	tb := s.newTab(1440, 900)

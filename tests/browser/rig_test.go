@@ -102,6 +102,7 @@ func (s *site) newTab(width, height int64) *tab {
 	if err := chromedp.Listen(ctx, listen); err != nil {
 		s.t.Fatal(err)
 	}
+	call(tb, emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true}) // several tabs have the focus
 	call(tb, log.Enable, cdp.Empty{})
 	call(tb, network.Enable, network.EnableParams{})
 	return tb

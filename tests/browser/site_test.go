@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"log/slog"
@@ -27,7 +28,15 @@ import (
 	"github.com/redrive/redrive/store/sqlite"
 )
 
-func TestMain(m *testing.M) { pgtest.Main(m) }
+// parallel is the number of tests that run at once: they wait most of the time.
+const parallel = "4"
+
+func TestMain(m *testing.M) {
+	if err := flag.Set("test.parallel", parallel); err != nil { // the command line goes before it
+		panic(err)
+	}
+	pgtest.Main(m)
+}
 
 // site is a server with a worker on a database of its own.
 type site struct {
@@ -71,8 +80,9 @@ func newSite(t *testing.T) *site {
 
 // onStores runs a test on a new SQLite file and in a new schema of PostgreSQL.
 func onStores(t *testing.T, test func(t *testing.T, s *site)) {
-	t.Run("sqlite", func(t *testing.T) { test(t, newSite(t)) })
+	t.Run("sqlite", func(t *testing.T) { t.Parallel(); test(t, newSite(t)) })
 	t.Run("postgres", func(t *testing.T) {
+		t.Parallel()
 		dsn, schema := pgtest.Schema(t)
 		st, err := postgres.Open(t.Context(), dsn, &postgres.Options{Schema: schema})
 		if err != nil {

@@ -197,6 +197,7 @@ const zoomed = 320
 //
 // The checks of accessibility need axe-core, and find what is wrong.
 func TestU4_AxeFindsWhatIsWrong(t *testing.T) {
+	t.Parallel()
 	source, err := axe()
 	if err != nil {
 		t.Skip(err)
@@ -218,6 +219,7 @@ func TestU4_AxeFindsWhatIsWrong(t *testing.T) {
 // is carried out as HTML (trap 1), nothing is asked of another host, no page scrolls sideways
 // however long a word is (trap 39), no id is there twice, and the content security policy complains of nothing.
 func TestTrap39_EachPageInEachState(t *testing.T) {
+	t.Parallel()
 	for _, state := range []string{"nothing", "outage", "away", "viewer"} {
 		t.Run(state, func(t *testing.T) {
 			t.Parallel()

@@ -20,6 +20,7 @@ import (
 // Texts of strangers that come into an open page by an update are texts there, too, and so are the
 // message that a form leaves and the fields that keep what was typed.
 func TestTrap1_UpdatesShowTextsAsTexts(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	ids := s.enqueue(held, 1, &redrive.Options{Owner: "studio"})
 	tb := s.newTab(1024, 800)
@@ -49,6 +50,7 @@ func TestTrap1_UpdatesShowTextsAsTexts(t *testing.T) {
 //
 // A page of another site that sends forms and requests, loads pictures and navigates changes nothing.
 func TestTrap5_OtherSitesChangeNothing(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	id := s.outage(1)[0]
 	retry := s.url + "/ui/jobs/" + id.String() + "/retry"
@@ -92,6 +94,7 @@ func TestTrap5_OtherSitesChangeNothing(t *testing.T) {
 // A double click, a refresh of the page that follows, and a second operator make one action; the second
 // operator reads why nothing was done.
 func TestTrap13_TwoClicksAreOneAction(t *testing.T) {
+	t.Parallel()
 	onStores(t, func(t *testing.T, s *site) {
 		id := s.outage(1)[0]
 		s.setMended(true)
@@ -122,6 +125,7 @@ func TestTrap13_TwoClicksAreOneAction(t *testing.T) {
 // The first start: a page with nothing says how to send the first job; the job appears, fails and
 // is named as a cause, without a reload.
 func TestU4_FromNothingToTheFirstFailure(t *testing.T) {
+	t.Parallel()
 	onStores(t, func(t *testing.T, s *site) {
 		tb := s.newTab(390, 900)
 		tb.open("/")
@@ -143,6 +147,7 @@ func TestU4_FromNothingToTheFirstFailure(t *testing.T) {
 // The times of a page are those that the server wrote, whatever zone the browser is in: each has the
 // whole time, in UTC, beside it.
 func TestTrap34_TheZoneOfTheBrowserChangesNothing(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	id := s.outage(1)[0]
 	tb := s.newTab(1024, 800)

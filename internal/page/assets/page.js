@@ -42,6 +42,7 @@
     // What the reader points at, or has the focus in, changes its words but not its links and buttons.
     const shape = (e) => all("a, form, button, tr, li, input", e).map((x) => [x.tagName, x.id, x.getAttribute("href"), x.getAttribute("action"), x.ariaDisabled]).join();
     const held = (part) => part.matches(":hover, :focus-within");
+    const renew = (old, other) => { if (held(old) && shape(old) !== shape(other)) due = true; else morph(old, other); };
     const rows = (list, fresh) => {
       const shown = new Map(all(":scope > [id]", list).map((r) => [r.id, r]));
       let more = 0;
@@ -50,7 +51,8 @@
         if (!old) { more++; continue; }
         shown.delete(row.id);
         if (old.isEqualNode(row)) continue;
-        if (held(old) && shape(old) !== shape(row)) due = true; else morph(old, row);
+        if (held(old) && old.childElementCount === row.childElementCount) [...old.children].forEach((cell, i) => renew(cell, row.children[i]));
+        else renew(old, row);
       }
       shown.forEach((r) => { r.classList.add("gone"); r.title = "Not on this page of the list any more"; });
       return more;
@@ -60,7 +62,7 @@
       all("[data-live][id]").forEach((part) => {
         const other = fresh.getElementById(part.id);
         if (!other || part.parentElement.closest("[data-live]") || part.isEqualNode(other)) return;
-        if (held(part) && shape(part) !== shape(other)) due = true; else morph(part, other);
+        renew(part, other);
       });
       const list = $("[data-rows]"), other = $("[data-rows]", fresh), fewer = $("[data-new]");
       if (!fewer) return;
@@ -103,7 +105,7 @@
           headers: { "Redrive-Live": notice, "Redrive-Rows": all("[data-rows] > [id]").map((r) => r.id).join(" ").slice(0, 8000) } });
         if (answer.type === "opaqueredirect") throw new Error("Your login has ended.");
         if (answer.status === 503) throw new Error("The store does not answer.");
-        if (!answer.ok) throw new Error(answer.status === 404 ? "This does not exist any more." : `The server has answered ${answer.status}.`);
+        if (!answer.ok) throw new Error(answer.status === 404 ? "This does not exist any more." : "The server answers " + answer.status + ".");
         const html = await answer.text();
         recover();
         read = at;
@@ -153,10 +155,10 @@
   };
 
   const stored = (name, value) => { try { return value === undefined ? localStorage.getItem(name) : localStorage.setItem(name, value); } catch { return null; } }; // a private window keeps nothing
-  const apply = (t) => { if (t === "light" || t === "dark") document.documentElement.dataset.theme = t; else delete document.documentElement.dataset.theme; };
+  const apply = (t, root = document.documentElement) => { if (t === "light" || t === "dark") root.dataset.theme = t; else delete root.dataset.theme; };
   apply(stored("redrive-theme"));
   addEventListener("DOMContentLoaded", () => {
-const theme = $(".theme"), zone = $("[data-zones]");
+    const theme = $(".theme"), zone = $("[data-zones]");
     if (zone) { // the server writes times in the zone that a cookie names
       zone.hidden = false;
       zone.addEventListener("click", (e) => {
@@ -195,6 +197,6 @@ const theme = $(".theme"), zone = $("[data-zones]");
     }
     live();
     const again = $("[data-ask-again]");
-    if (again && Number(again.dataset.askAgain) > 0) setTimeout(() => location.reload(), 1000 * Number(again.dataset.askAgain));
+    if (again?.dataset.askAgain > 0) setTimeout(() => location.reload(), 1000 * again.dataset.askAgain);
   });
 })();
