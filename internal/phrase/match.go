@@ -19,8 +19,8 @@ type fusion struct{ word, next int32 } // next is the symbol behind it
 // gapKind is what stands in front of a symbol, the strongest of it.
 type gapKind uint8
 
+// The kinds of gaps, the weakest first.
 const (
-	// NoGap and the others are in the order of their strength.
 	NoGap   gapKind = iota // white space, quotes, hyphens
 	softGap                // a comma, a colon, a parenthesis
 	Stop                   // the end of a sentence
