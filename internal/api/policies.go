@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"mime"
 	"net/http"
 	"strings"
 
@@ -86,7 +85,10 @@ const mediaYAML = "application/yaml"
 
 // checkPolicy checks a policy file.
 func (a *API) checkPolicy(c *Call) error {
-	media, _, err := mime.ParseMediaType(c.R.Header.Get("Content-Type"))
+	media, err := c.mediaType()
+	if problem, ok := errors.AsType[*Problem](err); ok {
+		return problem
+	}
 	if c.R.Header.Get("Content-Type") != "" && (err != nil || media != mediaYAML && media != "text/yaml" && media != "application/x-yaml" && media != "text/plain") {
 		return UnsupportedMediaType.New("The body must be a policy file of the type %s.", mediaYAML)
 	}
@@ -124,6 +126,16 @@ func (a *API) explainPolicy(c *Call) error {
 	if err := c.Read(&in, false); err != nil {
 		return err
 	}
+	r, err := a.Ask(&in)
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, r)
+}
+
+// Ask returns what the policy of this server would decide about a failure. The error is a *Problem
+// with all mistakes of the question.
+func (a *API) Ask(in *QuestionIn) (r wire.Ruling, err error) {
 	q := wire.Question{Kind: in.Kind, Queue: in.Queue, Owner: in.Owner, Attempt: in.Attempt, Attrs: in.Attrs, Draw: in.Draw, How: job.ByError}
 	var wrong []Mistake
 	check := func(ok bool, pointer string, bound any, detail string) {
@@ -149,7 +161,7 @@ func (a *API) explainPolicy(c *Call) error {
 		check(false, "/how", nil, "must be error, panic or timeout")
 	}
 	if len(wrong) > 0 {
-		return InvalidField.Mistaken(wrong...)
+		return r, InvalidField.Mistaken(wrong...)
 	}
 	switch {
 	case in.Evidence != nil:
@@ -163,5 +175,5 @@ func (a *API) explainPolicy(c *Call) error {
 	if in.ExitCode != nil {
 		q.Evidence.Exit = in.ExitCode
 	}
-	return c.JSON(http.StatusOK, q.Ask(a.client.Policy()))
+	return q.Ask(a.client.Policy()), nil
 }

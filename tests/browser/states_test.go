@@ -28,20 +28,32 @@ type world struct {
 // paths are the pages, by the pattern of their route: each GET route of the table of routes is here.
 // A pattern without a page (a file, a stream, a redirect) has none.
 var paths = map[string]func(w *world) []string{
-	"/ui/{$}":            func(*world) []string { return []string{"/"} },
-	"/ui/groups":         func(*world) []string { return []string{"/groups", "/groups?state=all", "/groups?state=resolved"} },
-	"/ui/groups/{fp}":    func(w *world) []string { return []string{"/groups/" + url.PathEscape(w.group)} },
-	"/ui/jobs":           func(*world) []string { return []string{"/jobs", "/jobs?state=dead&owner=studio"} },
-	"/ui/jobs/{id}":      func(w *world) []string { return []string{"/jobs/" + w.job, "/jobs/" + w.other} },
-	"/ui/dead":           func(*world) []string { return []string{"/dead", "/dead?text=service"} },
-	"/ui/redrives":       func(*world) []string { return []string{"/redrives"} },
-	"/ui/redrives/new":   func(*world) []string { return []string{"/redrives/new?status=pending"} },
-	"/ui/redrives/{n}":   func(*world) []string { return []string{"/redrives/1"} },
-	"/ui/queues":         func(*world) []string { return []string{"/queues"} },
-	"/ui/workers":        func(*world) []string { return []string{"/workers"} },
-	"/ui/audit":          func(*world) []string { return []string{"/audit"} },
-	"/ui/login":          func(*world) []string { return []string{"/login"} },
-	"/ui/find":           func(*world) []string { return nil },
+	"/ui/{$}":           func(*world) []string { return []string{"/"} },
+	"/ui/groups":        func(*world) []string { return []string{"/groups", "/groups?state=all", "/groups?state=resolved"} },
+	"/ui/groups/{fp}":   func(w *world) []string { return []string{"/groups/" + url.PathEscape(w.group)} },
+	"/ui/jobs":          func(*world) []string { return []string{"/jobs", "/jobs?state=dead&owner=studio"} },
+	"/ui/jobs/{id}":     func(w *world) []string { return []string{"/jobs/" + w.job, "/jobs/" + w.other} },
+	"/ui/dead":          func(*world) []string { return []string{"/dead", "/dead?text=service"} },
+	"/ui/redrives":      func(*world) []string { return []string{"/redrives"} },
+	"/ui/redrives/new":  func(*world) []string { return []string{"/redrives/new?status=pending"} },
+	"/ui/redrives/{n}":  func(*world) []string { return []string{"/redrives/1"} },
+	"/ui/queues":        func(*world) []string { return []string{"/queues"} },
+	"/ui/workers":       func(*world) []string { return []string{"/workers"} },
+	"/ui/audit":         func(*world) []string { return []string{"/audit"} },
+	"/ui/login":         func(*world) []string { return []string{"/login"} },
+	"/ui/queues/{name}": func(*world) []string { return []string{"/queues/default"} },
+	"/ui/jobs/act":      func(*world) []string { return []string{"/jobs/act?do=cancel&kind=render"} },
+	"/ui/dead/act":      func(*world) []string { return []string{"/dead/act?do=resolve&status=pending"} },
+	"/ui/find": func(w *world) []string {
+		return []string{"/find?q=", "/find?q=service", "/find?q=" + url.QueryEscape(canary), "/find?q=" + url.QueryEscape(w.group)}
+	},
+	"/ui/schedules": func(*world) []string { return []string{"/schedules"} },
+	"/ui/charts":    func(*world) []string { return []string{"/charts", "/charts?window=30d&by=class&kind=render"} },
+	"/ui/policy": func(*world) []string {
+		return []string{"/policy", "/policy?kind=render&error=" + url.QueryEscape("429 Too Many Requests "+canary)}
+	},
+	"/ui/events":         func(*world) []string { return []string{"/events", "/events?type=job.dead&kind=render"} },
+	"/ui/new":            func(w *world) []string { return []string{"/new", "/new?from=" + w.job} },
 	"/ui/live":           func(*world) []string { return nil },
 	"/ui/assets/{name}":  func(*world) []string { return nil },
 	"a path without one": func(*world) []string { return []string{"/nothing", "/jobs?state=bogus"} },
@@ -225,7 +237,7 @@ func TestTrap39_EachPageInEachState(t *testing.T) {
 			}
 			for _, path := range pages {
 				tb.open(path)
-				if state == "viewer" && value[int](tb, `document.querySelectorAll("main form[method=post] button:not([aria-disabled=true])").length`) > 0 && path != "/login" {
+				if state == "viewer" && value[int](tb, `document.querySelectorAll("main form[method=post]:not([action*='/ui/policy']) button:not([aria-disabled=true])").length`) > 0 && path != "/login" {
 					t.Errorf("%s has a button that a viewer may press", path)
 				}
 				tb.checkLooks(state+" "+path, zoomed, 390, 1440)
