@@ -196,19 +196,6 @@ func (s *scanner) schemeLength(i int) int {
 	return s.skipSpaces(j) - i
 }
 
-// pairAt reports whether a name followed by '=' is at i.
-func (s *scanner) pairAt(i int) bool {
-	for j := i; j < i+64; j++ {
-		switch c := s.at(j); {
-		case c == '=':
-			return j > i
-		case classOf[c]&(cAlnum|cJoin|cDot) == 0:
-			return false
-		}
-	}
-	return false
-}
-
 // lineEnd returns the end of a header's value: the end of the line, of the quotes
 // around the value or the header, or of the brackets around it.
 func (s *scanner) lineEnd(start, i int, quote byte) int {
