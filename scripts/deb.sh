@@ -12,7 +12,7 @@ mkdir -p "$out" "$tree/DEBIAN" "$tree/usr/bin" "$tree/etc/redrive" "$tree/lib/sy
 if [ -n "${2:-}" ]; then
 	install -m 0755 "$2" "$tree/usr/bin/redrive"
 else
-	CGO_ENABLED=0 go build -trimpath -o "$tree/usr/bin/redrive" ./cmd/redrive
+	CGO_ENABLED=0 go build -trimpath -ldflags=-s -o "$tree/usr/bin/redrive" ./cmd/redrive
 fi
 install -m 0644 packaging/redrive.yaml "$tree/etc/redrive/redrive.yaml"
 install -m 0644 packaging/redrive.service "$tree/lib/systemd/system/redrive.service"

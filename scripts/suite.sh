@@ -9,6 +9,27 @@ note=$2
 shift 2
 
 status=0
+logs=$(mktemp -d)
+trap 'rm -rf "$logs"' EXIT
+
+# The tests of a module, and of the store on a version of PostgreSQL, wait most of their
+# time for other processes. So the versions are tested side by side, while the modules
+# are tested.
+#
+# On the other versions, slow tests of the store that do not depend on the version are
+# left out.
+slow='ACrowdOfProcesses|FailOverOfFastTransactions|Conformance/X3_|Conformance/I25_FilterEquals'
+versions=""
+for version in $(sh scripts/postgres.sh); do
+	bin=$(REDRIVE_TEST_INSTALL=no sh scripts/postgres.sh "$version") || continue # the note says why
+	versions="$versions $version"
+	{
+		echo "== tests on $("$bin/postgres" --version)"
+		REDRIVE_TEST_POSTGRES="" REDRIVE_TEST_POSTGRES_BIN=$bin REDRIVE_TEST_POSTGRES_FSYNC=off \
+			go test -count=1 -timeout 20m "$@" -skip "$slow" ./store/postgres && touch "$logs/$version.passed"
+	} >"$logs/$version" 2>&1 &
+done
+
 for module in bench bench/riverpg bench/powercut examples/ocr tests/browser retry/sdk/*; do
 	echo "== tests of the $module module"
 	if ! (cd "$module" && go vet ./... && "$testreport" go test -json -timeout 10m ./...); then
@@ -18,14 +39,19 @@ $note}"
 	fi
 done
 
-# On the other versions, slow tests of the store that do not depend on the version are
-# left out.
-slow='ACrowdOfProcesses|FailOverOfFastTransactions|Conformance/X3_|Conformance/I25_FilterEquals'
-for version in $(sh scripts/postgres.sh); do
-	bin=$(REDRIVE_TEST_INSTALL=no sh scripts/postgres.sh "$version") || continue # the note says why
-	echo "== tests on $("$bin/postgres" --version)"
-	REDRIVE_TEST_POSTGRES="" REDRIVE_TEST_POSTGRES_BIN=$bin REDRIVE_TEST_POSTGRES_FSYNC=off \
-		go test -count=1 -timeout 10m "$@" -skip "$slow" ./store/postgres || {
+# The tests of the suite of the stores run without the race detector: they call one store
+# after the other. The tests of each store run the same suite with the race detector.
+echo "== tests of store/storetest"
+"$testreport" go test -json -timeout 20m "$@" ./store/storetest || {
+	status=1
+	note="FAILED: the tests of store/storetest, see above${note:+
+$note}"
+}
+
+wait
+for version in $versions; do
+	cat "$logs/$version"
+	[ -e "$logs/$version.passed" ] || {
 		status=1
 		note="FAILED: the tests on PostgreSQL $version, see above${note:+
 $note}"
@@ -43,5 +69,5 @@ if [ "$(go env CGO_ENABLED)" = 1 ] && command -v "$(go env CC)" >/dev/null 2>&1;
 fi
 
 echo "== tests of the module $race"
-"$testreport" -note "$note" go test -json -timeout 20m "$@" ./... || status=1
+"$testreport" -note "$note" go test -json -timeout 20m "$@" $(go list ./... | grep -v /store/storetest\$) || status=1
 exit "$status"

@@ -314,3 +314,21 @@ func TestX2_WrongMethodsAndPaths(t *testing.T) {
 		t.Errorf("HEAD: got %d and %d bytes, want 200 without a body", head.status, len(head.body))
 	}
 }
+
+// part of: X1, X3
+//
+// A body that is not plain UTF-8 is refused by its header, and a job has one path.
+func TestX1_OnlyPlainTextIsRead(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, nil)
+	const body = `{"kind":"k","payload":1}`
+	for _, header := range []string{"Content-Encoding: gzip", "Content-Encoding: br, gzip", "Content-Type: application/json; charset=latin1", "Content-Type: application/x-ndjson; charset=utf-16"} {
+		s.refused("unsupported-media-type", "POST", "/api/jobs", body, header)
+	}
+	for _, header := range []string{"Content-Encoding: identity", "Content-Type: application/json; charset=UTF-8"} {
+		s.ok("POST", "/api/jobs", body, nil, header)
+	}
+	for _, id := range []string{"01", "+1", "1%20", "0x1"} {
+		s.refused("not-found", "GET", "/api/jobs/"+id, "")
+	}
+}

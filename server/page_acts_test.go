@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -26,9 +27,7 @@ func (r *reader) press(page, path, label string, typed url.Values) string {
 	if action == "" {
 		r.t.Fatalf("the page %s has no button %q:\n%s", path, label, textOf(page))
 	}
-	for name, values := range typed {
-		fields[name] = values
-	}
+	maps.Copy(fields, typed)
 	_, text := r.send("POST", action, fields)
 	return text
 }
@@ -42,7 +41,7 @@ var (
 	hiddenTag = regexp.MustCompile(`(?s)<span class="vh">.*?</span>`)
 )
 
-func attributes(tag string) map[string]string {
+func attributesOf(tag string) map[string]string {
 	all := make(map[string]string)
 	for _, m := range attribute.FindAllStringSubmatch(tag, -1) {
 		all[m[1]] = strings.NewReplacer("&amp;", "&", "&#34;", `"`, "&#39;", "'", "&lt;", "<", "&gt;", ">", "&#43;", "+").Replace(m[2])
@@ -57,18 +56,18 @@ func textOf(page string) string {
 // buttonOf returns the address and the fields of the form below a path whose enabled button has a label.
 func buttonOf(page, path, label string) (string, url.Values) {
 	for _, f := range formTag.FindAllStringSubmatch(page, -1) {
-		form := attributes(f[1])
+		form := attributesOf(f[1])
 		if form["method"] != "post" {
 			continue
 		}
 		for _, b := range buttonTag.FindAllStringSubmatch(f[2], -1) {
-			button := attributes(b[1])
+			button := attributesOf(b[1])
 			if strings.TrimSpace(anyTag.ReplaceAllString(hiddenTag.ReplaceAllString(b[2], ""), "")) != label || button["aria-disabled"] != "" {
 				continue
 			}
 			fields := url.Values{}
 			for _, i := range inputTag.FindAllStringSubmatch(f[2], -1) {
-				if input := attributes(i[1]); input["name"] != "" && input["type"] != "checkbox" {
+				if input := attributesOf(i[1]); input["name"] != "" && input["type"] != "checkbox" {
 					fields.Add(input["name"], input["value"])
 				}
 			}
@@ -340,7 +339,7 @@ func TestD3_TickedRowsAndWholeLists(t *testing.T) {
 	if text := r.press(ask, "/ui/dead/act", "Resolve 4", nil); !strings.Contains(text, "Give a reason") {
 		t.Errorf("without a reason: got %s", textOf(text))
 	}
-	if text := r.press(ask, "/ui/dead/act", "Resolve 4", url.Values{"reason": {"customers told"}}); !strings.Contains(text, "4 of 4 dead letters resolved.") {
+	if text := r.press(ask, "/ui/dead/act", "Resolve 4", url.Values{"reason": {"customers informed"}}); !strings.Contains(text, "4 of 4 dead letters resolved.") {
 		t.Errorf("the set: got %s", textOf(text))
 	}
 	stats, err := s.client.DeadStats(t.Context())

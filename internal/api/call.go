@@ -86,7 +86,10 @@ func (c *Call) Body() ([]byte, error) { return c.body(false) }
 
 // body does the same as Body. It returns nil for an empty body if optional is true.
 func (c *Call) body(optional bool) ([]byte, error) {
-	media, _, err := mime.ParseMediaType(c.R.Header.Get("Content-Type"))
+	media, err := c.mediaType()
+	if problem, ok := errors.AsType[*Problem](err); ok {
+		return nil, problem
+	}
 	if given := c.R.Header.Get("Content-Type"); given != "" && (err != nil || media != "application/json" && !strings.HasSuffix(media, "+json")) {
 		return nil, UnsupportedMediaType.New("The body has the media type %.100q; this path takes %s.", given, strings.Join(c.Route.media(), " or "))
 	}
@@ -103,6 +106,23 @@ func (c *Call) body(optional bool) ([]byte, error) {
 	return body, nil
 }
 
+// mediaType returns the media type of the body. The error is a *Problem for a compressed body and for
+// a text that is not UTF-8; any other error is about the header.
+func (c *Call) mediaType() (string, error) {
+	if coding := c.R.Header.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
+		return "", UnsupportedMediaType.New("The body has the content coding %.40q; send it without one.", coding)
+	}
+	media, params, err := mime.ParseMediaType(c.R.Header.Get("Content-Type"))
+	if charset := params["charset"]; charset != "" && !strings.EqualFold(charset, "utf-8") && !strings.EqualFold(charset, "us-ascii") {
+		return "", UnsupportedMediaType.New("The body has the charset %.40q; send UTF-8.", charset)
+	}
+	return media, err //nolint:wrapcheck // callers name the header
+}
+
+// readAtOnce is up to which size a body gets its memory before it has arrived: a client that announces
+// a large body and sends nothing must not take memory.
+const readAtOnce = 256 << 10
+
 func (c *Call) read(most int64) ([]byte, error) {
 	if c.R.ContentLength > most {
 		return nil, bodyTooLarge(most)
@@ -110,7 +130,7 @@ func (c *Call) read(most int64) ([]byte, error) {
 	in := http.MaxBytesReader(c.W, c.R.Body, most)
 	var body []byte
 	var err error
-	if n := c.R.ContentLength; n > 0 { // one allocation of the size that the client announces
+	if n := c.R.ContentLength; n > 0 && n <= readAtOnce { // one allocation of the size that the client announces
 		body = make([]byte, n)
 		_, err = io.ReadFull(in, body)
 	} else {
@@ -158,7 +178,7 @@ const MediaLines = "application/x-ndjson"
 // ID returns the job id in the path. The error is NotFound: nothing has such an id.
 func (c *Call) ID() (job.ID, error) {
 	id, err := job.ParseID(c.R.PathValue("id"))
-	if err != nil {
+	if err != nil || id.String() != c.R.PathValue("id") { // a job has one path: neither 01 nor +1
 		return 0, NotFound.New("job %.40q: there is no such job", c.R.PathValue("id"))
 	}
 	return id, nil

@@ -152,26 +152,34 @@ type stream struct {
 	call    *Call
 	control *http.ResponseController
 	frames  []byte // the frames that are written next
+	items   []events.Item
+	taken   int // the number of items that are in frames already
 }
 
+// frameGap is the least time between two writes to a listener, so that many events of a busy store
+// become one write.
+const frameGap = 10 * time.Millisecond
+
 func (s *stream) run(ctx context.Context, l *events.Listener) error {
-	heartbeat, rights := time.NewTicker(s.o.Heartbeat), time.NewTicker(CheckRightsEvery)
+	heartbeat, rights, gap := time.NewTicker(s.o.Heartbeat), time.NewTicker(CheckRightsEvery), time.NewTimer(frameGap)
 	defer heartbeat.Stop()
 	defer rights.Stop()
+	defer gap.Stop()
 	for {
 		frames, end := s.take(ctx, l)
+		wake := l.Wake()
 		if len(frames) > 0 {
 			if err := s.write(frames); err != nil {
 				return err
 			}
 			heartbeat.Reset(s.o.Heartbeat)
+			gap.Reset(frameGap)
+			if wake = nil; len(frames) >= FramesSize {
+				wake = ready // take the next ones, but look at the other channels as well
+			}
 		}
 		if end {
 			return nil // the status line is sent already; the client connects again with its cursor
-		}
-		wake := l.Wake()
-		if len(frames) > 0 {
-			wake = ready // go on at once with the next events, if no other channel is ready
 		}
 		select {
 		case <-s.stopping:
@@ -183,11 +191,12 @@ func (s *stream) run(ctx context.Context, l *events.Listener) error {
 				return nil
 			}
 		case <-heartbeat.C:
-			if cursor, all := l.Seen(); all {
+			if cursor, all := l.Seen(); all && s.taken == len(s.items) {
 				if err := s.write([]byte("id: " + cursor.String() + "\n\n")); err != nil {
 					return err
 				}
 			}
+		case <-gap.C:
 		case <-wake:
 		}
 	}
@@ -198,11 +207,16 @@ func (s *stream) run(ctx context.Context, l *events.Listener) error {
 func (s *stream) take(ctx context.Context, l *events.Listener) (frames []byte, end bool) {
 	s.frames = s.frames[:0]
 	for len(s.frames) < FramesSize {
-		item, found, err := l.Take()
-		if err != nil || !found {
-			return s.frames, err != nil
+		if s.taken == len(s.items) {
+			var err error
+			s.taken = 0
+			if s.items, err = l.Take(s.items[:0], events.TakeMax); err != nil || len(s.items) == 0 {
+				return s.frames, err != nil
+			}
 		}
-		s.frames = append(s.frames, s.frame(ctx, &item)...)
+		s.frames = append(s.frames, s.frame(ctx, &s.items[s.taken])...)
+		s.items[s.taken] = events.Item{}
+		s.taken++
 	}
 	return s.frames, false
 }
@@ -222,9 +236,9 @@ func (s *stream) frame(ctx context.Context, item *events.Item) []byte {
 		}{item.Reset})
 	}
 	outside := s.call.Outside()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), FrameTime) // other listeners get the same frame
-	defer cancel()
 	return item.Entry.Frame(outside, func(e *event.Event) []byte {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), FrameTime) // other listeners get the same frame
+		defer cancel()
 		if outside {
 			o, ok := s.outsideEvent(ctx, e)
 			if !ok {

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"mime"
 	"net/http"
 
 	"github.com/redrive/redrive"
@@ -45,7 +44,7 @@ type LinesDone struct {
 
 // hasLines reports whether the body has JSON lines.
 func (c *Call) hasLines() bool {
-	media, _, err := mime.ParseMediaType(c.R.Header.Get("Content-Type"))
+	media, err := c.mediaType()
 	return err == nil && (media == MediaLines || media == "application/jsonl" || media == "application/json-lines")
 }
 

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"mime"
 	"net/http"
 	"strings"
 
@@ -86,7 +85,10 @@ const mediaYAML = "application/yaml"
 
 // checkPolicy checks a policy file.
 func (a *API) checkPolicy(c *Call) error {
-	media, _, err := mime.ParseMediaType(c.R.Header.Get("Content-Type"))
+	media, err := c.mediaType()
+	if problem, ok := errors.AsType[*Problem](err); ok {
+		return problem
+	}
 	if c.R.Header.Get("Content-Type") != "" && (err != nil || media != mediaYAML && media != "text/yaml" && media != "application/x-yaml" && media != "text/plain") {
 		return UnsupportedMediaType.New("The body must be a policy file of the type %s.", mediaYAML)
 	}

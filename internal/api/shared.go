@@ -169,20 +169,20 @@ func (a *API) Waits(ctx context.Context, d *words.Details) (string, error) {
 	return d.Waits(around, job.At(a.o.Now())), nil
 }
 
-// Told is what the owner of a job is told, in the words of the policy.
-type Told struct {
+// OwnerView is what the owner of a job sees, in the words of the policy.
+type OwnerView struct {
 	Status string // the state
 	Object []byte // the answer of the API to the owner
 }
 
-// ToldOf returns what the owner of a job is told.
-func (a *API) ToldOf(c *Call, d *words.Details) (Told, error) {
+// OwnerViewOf returns what the owner of a job sees.
+func (a *API) OwnerViewOf(c *Call, d *words.Details) (OwnerView, error) {
 	out, err := a.outside(c, &d.Job, d.Last(), a.words())
 	if err != nil {
-		return Told{}, err
+		return OwnerView{}, err
 	}
 	object, err := out.MarshalJSON()
-	return Told{Status: out.Status, Object: object}, err
+	return OwnerView{Status: out.Status, Object: object}, err
 }
 
 // Preview counts the dead letters that an action by a filter would change, and freezes the set.

@@ -12,7 +12,9 @@ const (
 	// returnGrace is the time that a handler has to return after its subprocesses were
 	// killed. After this time, its run ends without it.
 	returnGrace = time.Second
-	// rescueLimit is the largest number of jobs that one call rescues.
+	// rescueLimit is the largest number of jobs that one call rescues. After a call that failed,
+	// the next one rescues fewer: a slow store may not be able to rescue so many jobs within the
+	// time limit of a call, and would otherwise never rescue any.
 	rescueLimit = 500
 	// rescueGap is the shortest time between two rescues, unless a rescue has reached its
 	// limit. Without this gap, a rescue would be repeated at once if another transaction
@@ -72,6 +74,7 @@ type Core struct {
 	suspects suspects
 
 	rescue, signals, declare call
+	rescueMost               int // the largest number of jobs that the next call rescues
 	presence                 presence
 	sick                     sickness      // the trouble that prevents this process from starting any program; see sickness
 	ill                      int           // number of present troubles: that of the process counts one, and so does that of each kind
@@ -115,7 +118,7 @@ func NewCore(cfg Config) (*Core, error) {
 	}
 	c := &Core{
 		cfg: cfg, more: true, dueAt: never, sweepAt: never, beatAt: never, troubledAt: never, late: late{since: never},
-		calmAt:  min(cfg.Lease, backoffMax),
+		calmAt: min(cfg.Lease, backoffMax), rescueMost: rescueLimit,
 		queueOf: map[string]*queue{}, kindOf: map[string]*kind{},
 	}
 	for i := range cfg.Kinds {
@@ -177,7 +180,7 @@ func (c *Core) sendRest(now time.Duration) {
 	}
 	if now >= c.rescueAt() {
 		c.rescue.send(now)
-		c.out.Rescue = rescueLimit
+		c.out.Rescue = c.rescueMost
 	}
 }
 
@@ -219,11 +222,14 @@ func (e Declared) apply(c *Core, now time.Duration) {
 }
 
 func (e Rescued) apply(c *Core, now time.Duration) {
+	most := c.rescueMost
 	if !c.answered(&c.rescue, e.Err, now) {
+		c.rescueMost = max(1, most/4)
 		return
 	}
+	c.rescueMost = min(2*most, rescueLimit)
 	c.rescue.at = c.rescue.sentAt + c.cfg.RescueInterval
-	if e.Jobs >= rescueLimit {
+	if e.Jobs >= most {
 		c.rescue.at = now
 		return
 	}

@@ -48,12 +48,36 @@ func TestQ3_RescueRunsEveryInterval(t *testing.T) {
 	}
 	r.step(Rescued{Err: errors.New("boom")})
 	r.pass(backoffMin)
-	if r.act.Rescue != rescueLimit {
+	if r.act.Rescue == 0 {
 		t.Error("got no rescue after the wait that follows an error, want a rescue")
 	}
 	r.step(Rescued{Jobs: 1, Next: store.Never})
 	if r.act.Rescue != 0 {
 		t.Error("got a rescue, want none before it is due")
+	}
+}
+
+// A slow store may not be able to rescue all jobs within the time limit of a call. So each failed
+// call is followed by a smaller one, and each call that rescued as many jobs as it may by a larger
+// one at once.
+//
+// part of: Q3
+func TestQ3_AFailedRescueIsFollowedByASmallerOne(t *testing.T) {
+	t.Parallel()
+	r := newCore(t, nil)
+	r.pass(RescueIntervalDefault)
+	for _, want := range []int{rescueLimit, rescueLimit / 4, rescueLimit / 16, rescueLimit / 64, 1, 1} {
+		if r.act.Rescue != want {
+			t.Fatalf("got a rescue of at most %d jobs, want %d", r.act.Rescue, want)
+		}
+		r.step(Rescued{Err: errors.New("the call took too long")})
+		r.pass(backoffMax)
+	}
+	for _, want := range []int{1, 2, 4, 8, 16, 32, 64, 128, 256, rescueLimit, rescueLimit} {
+		if r.act.Rescue != want {
+			t.Fatalf("got a rescue of at most %d jobs, want %d", r.act.Rescue, want)
+		}
+		r.step(Rescued{Jobs: want})
 	}
 }
 
@@ -156,7 +180,7 @@ func TestQ3_AFailedRescueIsRepeatedSoon(t *testing.T) {
 	r.pass(RescueIntervalDefault)
 	r.step(Rescued{Err: store.ErrUnavailable})
 	r.pass(backoffMin)
-	if r.act.Rescue != rescueLimit {
+	if r.act.Rescue == 0 {
 		t.Error("got no rescue after the back-off, want one")
 	}
 }

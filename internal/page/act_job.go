@@ -85,19 +85,6 @@ func stillShown(d *words.Details, in url.Values) error {
 	return nil
 }
 
-// seenOf is what the page of the form has shown of the job. The store compares it again in the
-// transaction of the action.
-func seenOf(j *job.Job, in url.Values) *redrive.Seen {
-	seen := &redrive.Seen{}
-	if in.Get("state") != "" {
-		seen.State = &j.State
-	}
-	if in.Get("life") != "" {
-		seen.Life = &j.Life
-	}
-	return seen
-}
-
 func (p *Pages) doOnJob(a *api.API, c *api.Call, id job.ID, do string, in url.Values) (done, error) {
 	client, ctx, by := a.Client(), c.Context(), c.By(in.Get("reason"))
 	if err := api.CheckReason(by.Reason); err != nil {
@@ -111,8 +98,12 @@ func (p *Pages) doOnJob(a *api.API, c *api.Call, id job.ID, do string, in url.Va
 	if err := stillShown(d, in); err != nil {
 		return done{}, err
 	}
-	if do != "note" {
-		by.Seen = seenOf(j, in)
+	by.Seen = &redrive.Seen{} // the store compares it again in the transaction of the action
+	if in.Get("state") != "" {
+		by.Seen.State = &j.State
+	}
+	if in.Get("life") != "" {
+		by.Seen.Life = &j.Life
 	}
 	switch do {
 	case "retry":
@@ -132,7 +123,7 @@ func (p *Pages) doOnJob(a *api.API, c *api.Call, id job.ID, do string, in url.Va
 		now := time.Duration(0)
 		return done{Text: fmt.Sprintf("Job %d is due now.", id)}, client.Alter(ctx, by, id, redrive.Change{Delay: &now})
 	case "move":
-		return p.move(a, c, j, in)
+		return p.move(a, c, by, j, in)
 	case "cancel":
 		text := fmt.Sprintf("Job %d is cancelled.", id)
 		if j.State == job.Running {
@@ -140,8 +131,9 @@ func (p *Pages) doOnJob(a *api.API, c *api.Call, id job.ID, do string, in url.Va
 		}
 		return done{Text: text}, client.Cancel(ctx, by, id)
 	case "resolve", "ignore", "reopen":
-		return p.onLetter(a, c, d, do, in)
+		return p.onLetter(a, c, by, d, do, in)
 	case "note":
+		by.Seen = nil
 		_, err := client.AddNote(ctx, by, redrive.Note{Job: id, What: redrive.PlainNote, Text: strings.ReplaceAll(in.Get("text"), "\r\n", "\n")})
 		return done{Text: "The note is added."}, err
 	}
@@ -192,7 +184,7 @@ func placeOf(in url.Values) (change redrive.Change, err error) {
 }
 
 // move changes the queue, the priority or the time of a job that waits.
-func (p *Pages) move(a *api.API, c *api.Call, j *job.Job, in url.Values) (done, error) {
+func (p *Pages) move(a *api.API, c *api.Call, by redrive.By, j *job.Job, in url.Values) (done, error) {
 	change, err := changeOf(a, j, in)
 	if err != nil {
 		return done{}, err
@@ -205,13 +197,11 @@ func (p *Pages) move(a *api.API, c *api.Call, j *job.Job, in url.Values) (done, 
 		d.Undo = &undo{Path: "/ui/jobs/" + j.ID.String() + "/move", Fields: map[string]string{
 			"queue": j.Queue, "priority": strconv.Itoa(int(j.Priority)), "state": j.State.String(), "life": strconv.Itoa(int(j.Life)), "reason": "undo"}}
 	}
-	by := c.By(in.Get("reason"))
-	by.Seen = seenOf(j, in)
 	return d, a.Client().Alter(c.Context(), by, j.ID, change)
 }
 
 // onLetter resolves, ignores or reopens the dead letter of a job.
-func (p *Pages) onLetter(a *api.API, c *api.Call, d *words.Details, do string, in url.Values) (done, error) {
+func (p *Pages) onLetter(a *api.API, c *api.Call, by redrive.By, d *words.Details, do string, in url.Values) (done, error) {
 	id := d.Job.ID
 	action := redrive.Action{IDs: []job.ID{id}, Note: in.Get("reason")}
 	said := ""
@@ -227,8 +217,6 @@ func (p *Pages) onLetter(a *api.API, c *api.Call, d *words.Details, do string, i
 		}
 		action.Do, said = redrive.ActIgnore, "ignored, and pending again "+words.Away(action.Until, job.At(a.Options().Now()))
 	}
-	by := c.By(in.Get("reason"))
-	by.Seen = seenOf(&d.Job, in)
 	acted, err := a.Client().Act(c.Context(), by, action, nil)
 	if err == nil {
 		err = errors.Join(acted.Errors...)

@@ -2,6 +2,7 @@ package page
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -31,7 +32,7 @@ type jobView struct {
 	Operator string
 	Line     timeline
 	Payload  payloadView
-	Told     string // the state as the owner reads it, if it has another name
+	Status   string // the state as the owner reads it, if it has another name
 	Outside  string // what the API answers to the owner
 	Group    *redrive.Group
 	Audit    []redrive.AuditEntry
@@ -84,7 +85,7 @@ func (p *Pages) writeJob(a *api.API, c *api.Call, status int, in url.Values, wro
 		return err
 	}
 	v.Payload = payloadOf(j, &original, !a.SeesPayloads(c))
-	v.Payload.judge(a, j, in)
+	v.Payload.check(a, j, in)
 	if d.Letter != nil {
 		v.Death = d.Letter.Death
 		if fp := d.Letter.Fingerprint; fp != "" {
@@ -103,15 +104,15 @@ func (p *Pages) writeJob(a *api.API, c *api.Call, status int, in url.Values, wro
 	}
 	v.Audit = audit.Entries[:min(len(audit.Entries), happenedMax)]
 	v.Line = timelineOf(d, audit.Entries, f.Now)
-	told, err := a.ToldOf(c, d)
+	outside, err := a.OwnerViewOf(c, d)
 	if err != nil {
 		return err
 	}
-	if told.Status != j.State.String() {
-		v.Told = told.Status
+	if outside.Status != j.State.String() {
+		v.Status = outside.Status
 	}
 	var object bytes.Buffer
-	if json.Indent(&object, bytes.TrimSpace(told.Object), "", "  ") == nil {
+	if json.Indent(&object, bytes.TrimSpace(outside.Object), "", "  ") == nil {
 		v.Outside = words.CleanBlock(object.String())
 	}
 	v.Acts, v.More = actsOf(d, f.MayOperate), moreOf(d, f.MayOperate)
@@ -164,15 +165,10 @@ func wayOf(d *words.Details) words.Way {
 		labels[a.Do] = a.Label
 	}
 	return func(s words.Step) string {
-		switch s.Verb {
-		case words.RetryJob:
-			return labels["retry"]
-		case words.ResolveDead:
-			return labels["resolve"]
-		case words.ResumeQueue:
+		if s.Verb == words.ResumeQueue {
 			return "Resume of queue " + s.Queue
 		}
-		return s.Does
+		return cmp.Or(map[words.Verb]string{words.RetryJob: labels["retry"], words.ResolveDead: labels["resolve"]}[s.Verb], s.Does)
 	}
 }
 

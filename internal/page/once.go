@@ -27,7 +27,7 @@ const (
 )
 
 // once carries out the action of a form and leads to the page that shows what it did. An action that
-// was refused is told there as well.
+// was refused is shown there as well.
 func (p *Pages) once(a *api.API, c *api.Call, in url.Values, back string, act func() (done, error)) error {
 	r := requestOf(c, in)
 	if r != nil {

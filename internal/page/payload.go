@@ -171,8 +171,8 @@ func mistakesOf(a *api.API, j *job.Job, payload []byte) (mistakes []string) {
 	return nil
 }
 
-// judge adds what was typed, and how it fits.
-func (v *payloadView) judge(a *api.API, j *job.Job, in url.Values) {
+// check adds what was typed, and how it fits.
+func (v *payloadView) check(a *api.API, j *job.Job, in url.Values) {
 	if !in.Has("payload") {
 		return
 	}

@@ -113,14 +113,15 @@ func runStep(f *job.Failure) step {
 	if cost := words.Dollars(f.Cost); cost != "" {
 		s.Sub += ", " + cost
 	}
-	switch {
-	case f.How == job.ByHold:
+	switch f.How {
+	case job.ByHold:
 		s.Icon, s.Title, s.Sub, s.mark = "paused", "Held by a rule before it ran", f.Message, "held"
-	case f.How == job.ByCrash:
+	case job.ByCrash:
 		s.Icon, s.Title, s.class, s.mark = "crash", fmt.Sprintf("Run %d crashed; no attempt is used up", f.Token), "c-ok", "crash"
-	case f.How == job.ByTimeout:
+	case job.ByTimeout:
 		s.Title = fmt.Sprintf("Attempt %d ran out of time", f.Attempt)
-	case f.How == job.ByPanic:
+	case job.ByError:
+	case job.ByPanic:
 		s.Title = fmt.Sprintf("Attempt %d panicked", f.Attempt)
 	}
 	if r, err := policy.ParseRecord(f.Decision); err == nil && r.Action == policy.Defer.String() {

@@ -1,6 +1,7 @@
 package words_test
 
 import (
+	"math"
 	"strconv"
 	"strings"
 	"testing"
@@ -101,6 +102,8 @@ func TestTimes(t *testing.T) {
 		{words.Span(1234 * time.Millisecond), "1.2s"},
 		{words.Span(61500 * time.Millisecond), "1m2s"},
 		{words.Span(5 * time.Minute), "5m"},
+		{words.Span(60 * time.Hour), "3 days"},
+		{words.Span(math.MaxInt64), "106,752 days"},
 		{words.Span(26 * time.Hour), "26h"},
 		{words.Span(26*time.Hour + 10*time.Minute), "26h10m"},
 		{words.Span(100 * 24 * time.Hour), "100 days"},

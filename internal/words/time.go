@@ -44,7 +44,11 @@ func Span(d time.Duration) string {
 	case d < 2*day:
 		d = d.Round(time.Minute)
 	default:
-		return Number(int64((d+day/2)/day)) + " days"
+		days := d / day
+		if d%day >= day/2 {
+			days++
+		}
+		return Number(int64(days)) + " days"
 	}
 	return human.Duration(d)
 }

@@ -31,14 +31,16 @@ func ExampleHub() {
 		}
 	}
 	<-listener.Wake()
-	item, _, err := listener.Take()
+	items, err := listener.Take(nil, events.TakeMax)
 	if err != nil {
 		panic(err)
 	}
-	if item.Entry == nil {
-		fmt.Println("events are missing: read the present state")
-		return
+	for _, item := range items {
+		if item.Entry == nil {
+			fmt.Println("events are missing: read the present state")
+			continue
+		}
+		fmt.Println(item.Entry.Type, "of", item.Entry.Owner)
 	}
-	fmt.Println(item.Entry.Type, "of", item.Entry.Owner)
 	// Output: job.enqueued of ann
 }

@@ -45,12 +45,12 @@ func listen(t *testing.T, h *events.Hub, after *event.Cursor, topics ...string) 
 func next(t *testing.T, l *events.Listener) events.Item {
 	t.Helper()
 	for {
-		item, found, err := l.Take()
+		items, err := l.Take(nil, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if found {
-			return item
+		if len(items) > 0 {
+			return items[0]
 		}
 		select {
 		case <-l.Wake():
@@ -105,7 +105,7 @@ func TestTrap18_ListenersThatStopReadingHoldUpNobody(t *testing.T) {
 		if item := next(t, l); item.Entry != nil || item.Reset != h.Position() {
 			t.Fatalf("listener %d that has stopped: got %+v, want a reset to %s", i, item, h.Position())
 		}
-		if _, found, err := l.Take(); found || err != nil {
+		if items, err := l.Take(nil, 1); len(items) > 0 || err != nil {
 			t.Fatalf("listener %d: there is more after the reset, error %v; want nothing", i, err)
 		}
 	}
@@ -127,7 +127,7 @@ func TestHub_ClosedListenersAndHubs(t *testing.T) {
 	}
 	h.Close()
 	<-l.Wake()
-	if _, _, err := l.Take(); err == nil {
+	if _, err := l.Take(nil, 1); err == nil {
 		t.Error("Take on a closed hub: no error, want one")
 	}
 	if _, err := h.Listen(context.Background(), events.Options{}); err == nil {

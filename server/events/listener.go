@@ -37,7 +37,7 @@ type Listener struct {
 	wake chan struct{}
 }
 
-// Item is what Take returns.
+// Item is one thing that Take returns.
 type Item struct {
 	// Entry is the event, or nil for a reset.
 	Entry *Entry
@@ -179,24 +179,30 @@ func (h *Hub) stopIdle() {
 // Wake returns a channel that gets a value when there is something to take.
 func (l *Listener) Wake() <-chan struct{} { return l.wake }
 
-// Take returns the next event or reset; found is false if nothing waits. An error is the reason why
-// the hub has no more events: the listener then has to connect again.
-func (l *Listener) Take() (item Item, found bool, err error) {
+// TakeMax is a number of events to take at once.
+const TakeMax = 256
+
+// Take appends what waits for the listener to into: up to most events, or a reset. If nothing waits, it returns the reason why the hub has no more events, if any: the listener then has to
+// connect again.
+func (l *Listener) Take(into []Item, most int) ([]Item, error) {
 	h := l.hub
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	switch {
-	case l.reset:
+	if l.reset {
 		l.reset, l.most = false, QueueMax
-		return Item{Reset: h.position}, true, nil
-	case len(l.queue) > 0:
-		item.Entry, l.queue[0] = l.queue[0], nil
-		if l.queue = l.queue[1:]; len(l.queue) == 0 {
-			l.queue, l.most = nil, QueueMax
-		}
-		return item, true, nil
+		return append(into, Item{Reset: h.position}), nil
 	}
-	return Item{}, false, l.err
+	if len(l.queue) == 0 {
+		return into, l.err
+	}
+	n := min(len(l.queue), most)
+	for i, e := range l.queue[:n] {
+		into, l.queue[i] = append(into, Item{Entry: e}), nil
+	}
+	if l.queue = l.queue[n:]; len(l.queue) == 0 {
+		l.queue, l.most = nil, QueueMax
+	}
+	return into, nil
 }
 
 // From returns the cursor of the newest event when the listener was added.

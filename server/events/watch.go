@@ -157,15 +157,16 @@ func (s *watch) run(ctx context.Context, every time.Duration) {
 
 // hear takes all that waits for the listener, and returns the cursor of the newest event.
 func (s *watch) hear(at event.Cursor) (event.Cursor, error) {
+	var items []Item
 	for {
-		item, found, err := s.listener.Take()
-		switch {
-		case err != nil || !found:
+		var err error
+		if items, err = s.listener.Take(items[:0], TakeMax); err != nil || len(items) == 0 {
 			return at, err
-		case item.Entry != nil:
-			at = item.Entry.Cursor
-		default:
-			at = item.Reset
+		}
+		if last := items[len(items)-1]; last.Entry != nil {
+			at = last.Entry.Cursor
+		} else {
+			at = last.Reset
 		}
 	}
 }

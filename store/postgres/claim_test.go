@@ -114,7 +114,9 @@ func TestQ2_WhatOthersHaveLockedIsAskedForAgain(t *testing.T) {
 // part of: Q2
 func TestQ2_AFailedClaimLetsItsJobsGo(t *testing.T) {
 	t.Parallel()
-	s, _ := freshAt(t, nil)
+	s, dsn := freshAt(t, nil)
+	// When the listener has connected, anything may have changed, and a look sets no bound then.
+	hears(t, opened(t, dsn, &Options{Schema: s.Schema()}), listenTo(t, s))
 	id := added(t, s)
 	known, err := s.lanesKnown(t.Context())
 	if err != nil {

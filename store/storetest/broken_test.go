@@ -87,6 +87,7 @@ func TestQ10_DifferentialCatchesABrokenStore(t *testing.T) {
 	setFlag(t, "rapid.steps", "60")
 	for _, m := range mutants() {
 		t.Run(m.name, func(t *testing.T) {
+			t.Parallel()
 			for _, own := range []bool{false, true} { // own says whether the run allows the broken store to number its commits differently
 				if !differs(m, own) {
 					t.Errorf("the differential run found no difference between a broken store and a correct store, want a difference (Match.Own allows other commit numbers: %v)", own)
