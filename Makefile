@@ -98,7 +98,8 @@ peers: ## other job systems beside redrive, in one run, into docs/benchmarks.md 
 fresh: ## a fresh clone with an empty home and module cache: both README commands, timed
 	sh scripts/fresh.sh
 
-docs: ## make docs/classes.md and the lists of tests in docs/requirements.md anew from the code
+docs: ## make docs/classes.md, the stored rules and the lists of tests in docs/requirements.md anew from the code
+	go test ./failure -run StoredMachine -count=1 -update
 	go generate ./scripts/...
 	go test ./docs -run Requirements -count=1 -update
 
