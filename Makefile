@@ -50,8 +50,9 @@ fuzz: ## every fuzz target for 30 s
 
 figures: ## the measured figures against their targets, as JSON, and redrive beside River on SQLite; needs a quiet machine
 	go build -o $(BIN)/ ./cmd/redrive ./scripts/testservers
-	$(BIN)/redrive bench figures --only judgement,throughput,latency,flat,dead,fresh,live,owners,idle,reads,takeover
-	$(BIN)/testservers sh -c '$(BIN)/redrive bench figures --only reads,live,owners,idle,http --db "$${REDRIVE_TEST_POSTGRES:?no PostgreSQL was found: make servers installs it}"'
+	$(BIN)/redrive bench figures --only judgement,throughput,latency,flat,dead,fresh,live,owners,idle,reads,page,takeover
+	$(BIN)/testservers sh -c '$(BIN)/redrive bench figures --only reads,live,owners,idle,http,page --db "$${REDRIVE_TEST_POSTGRES:?no PostgreSQL was found: make servers installs it}"'
+	$(BIN)/testservers sh -c 'cd tests/browser && go test . -run Figure -figures -count=1 -v'
 	cd bench && go run ./peers -only both,redrive-sqlite,river-sqlite -least 10
 
 seed: ## the databases with 8 million jobs beside which reads are measured, kept in the user's cache folder (OVER=1000: smaller)
@@ -98,7 +99,8 @@ peers: ## other job systems beside redrive, in one run, into docs/benchmarks.md 
 fresh: ## a fresh clone with an empty home and module cache: both README commands, timed
 	sh scripts/fresh.sh
 
-docs: ## make docs/classes.md and the lists of tests in docs/requirements.md anew from the code
+docs: ## make docs/classes.md, the stored rules and the lists of tests in docs/requirements.md anew from the code
+	go test ./failure -run StoredMachine -count=1 -update
 	go generate ./scripts/...
 	go test ./docs -run Requirements -count=1 -update
 

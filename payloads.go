@@ -76,27 +76,53 @@ func (c *Client) checkContent(index int, kind string, payload []byte) error {
 	return &PayloadError{Index: index, Kind: kind, Mistakes: mistakes[:min(len(mistakes), PayloadMistakesMax)]}
 }
 
-// checkPayload refuses a new payload of an existing job if an enqueue would refuse it. A new
-// payload is allowed for a single id only; the store refuses a call with several.
-func (c *Client) checkPayload(ctx context.Context, ids []JobID, payload []byte) error {
+// CheckPayload returns the error with which Enqueue and Retry would refuse a payload of a kind: an
+// ErrTooLarge, or an ErrInvalid that may be a *PayloadError. It stores nothing.
+func (c *Client) CheckPayload(kind string, payload []byte) error {
 	if len(payload) > c.config.PayloadMax {
 		return fmt.Errorf("payload of %d bytes: the limit is %d bytes (Config.PayloadMax): %w", len(payload), c.config.PayloadMax, ErrTooLarge)
 	}
-	isJSON := payload == nil || json.Valid(payload)
-	if payload == nil || len(ids) != 1 || isJSON && len(c.config.PayloadChecks) == 0 {
+	if err := c.takesJSON(kind, payload); err != nil {
+		return err
+	}
+	return c.checkContent(0, kind, payload)
+}
+
+// takesJSON returns an error if a payload is not JSON although the handler of its kind takes JSON.
+func (c *Client) takesJSON(kind string, payload []byte) error {
+	if json.Valid(payload) {
 		return nil
+	}
+	c.mu.Lock()
+	h := c.handlers[kind]
+	c.mu.Unlock()
+	if h != nil && h.args != nil { // a handler with a type of arguments takes JSON payloads
+		return fmt.Errorf("the new payload is not JSON, but the handler of kind %q takes JSON: %w", kind, ErrInvalid)
+	}
+	return nil
+}
+
+// checkPayload refuses a new payload of an existing job if an enqueue would refuse it. A new
+// payload is allowed for a single id only; the store refuses a call with several.
+func (c *Client) checkPayload(ctx context.Context, ids []JobID, payload []byte) error {
+	if payload == nil {
+		return nil
+	}
+	if len(ids) != 1 || json.Valid(payload) && len(c.config.PayloadChecks) == 0 {
+		return c.CheckPayload("", payload)
 	}
 	j, err := c.store.Get(ctx, ids[0])
 	if err != nil {
 		return err
 	}
-	if !isJSON {
-		c.mu.Lock()
-		h := c.handlers[j.Kind]
-		c.mu.Unlock()
-		if h != nil && h.args != nil { // a handler with a type of arguments takes JSON payloads
-			return fmt.Errorf("the new payload is not JSON, but the handler of kind %q takes JSON: %w", j.Kind, ErrInvalid)
-		}
+	return c.CheckPayload(j.Kind, payload)
+}
+
+// PayloadSchema returns the text of the schema by which the payloads of a kind are checked. It is nil
+// if the kind has no check, or one without a text.
+func (c *Client) PayloadSchema(kind string) []byte {
+	if s, ok := c.config.PayloadChecks[kind].(interface{ Text() []byte }); ok {
+		return s.Text()
 	}
-	return c.checkContent(0, j.Kind, payload)
+	return nil
 }

@@ -60,6 +60,9 @@ func (a *app) fired(ctx context.Context, s *settings) (list []redrive.CronSlot, 
 	if err != nil {
 		return nil, err
 	}
+	if creates, err := d.creates(ctx); creates || err != nil {
+		return nil, err
+	}
 	if err := d.there(ctx); errors.Is(err, redrive.ErrNotFound) {
 		return nil, nil
 	} else if err != nil {

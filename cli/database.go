@@ -14,6 +14,7 @@ import (
 
 	"github.com/redrive/redrive"
 	"github.com/redrive/redrive/internal/config"
+	"github.com/redrive/redrive/internal/words"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store"
 	"github.com/redrive/redrive/store/postgres"
@@ -115,17 +116,42 @@ func (d *database) String() string {
 	return d.name + ", schema " + d.postgres.Schema
 }
 
-// there returns an error of the kind wire.NotFound if the database or its tables do not exist.
+// there returns an error of the kind wire.NotFound if the database or its tables do not exist. It
+// changes nothing, so that a command that only looks never makes tables.
 func (d *database) there(ctx context.Context) error {
-	if err := d.fileThere(); err != nil || d.file != "" {
+	if err := d.fileThere(); err != nil {
 		return err
 	}
 	s, err := d.version(ctx)
-	if err == nil && s.Version == 0 {
-		err = absentf("database %s: it has no tables of redrive; `redrive enqueue`, `redrive work` and `redrive migrate` make them, "+
-			"--db and --schema name others", d)
+	switch {
+	case err != nil || s.Version > 0:
+		return err
+	case s.Foreign:
+		return d.foreign()
+	case d.file != "":
+		return absentf("database %s: the file is empty; `redrive enqueue` and `redrive work` make redrive's tables in it, --db names another one", d)
 	}
-	return err
+	return absentf("database %s: it has no tables of redrive; `redrive enqueue`, `redrive work` and `redrive migrate` make them, "+
+		"--db and --schema name others", d)
+}
+
+// foreign returns the error for an SQLite file that has tables, but none of redrive.
+func (d *database) foreign() error {
+	return absentf("database %s: the file has tables of another program and none of redrive; `redrive migrate` adds redrive's tables, "+
+		"--db names another file", d)
+}
+
+// creates says whether the next open of the database will make a new SQLite file, or the tables in
+// an empty one. It returns an error if the file belongs to another program.
+func (d *database) creates(ctx context.Context) (bool, error) {
+	if d.file == "" {
+		return false, nil
+	}
+	s, err := d.version(ctx)
+	if err == nil && s.Foreign {
+		err = d.foreign()
+	}
+	return s.Version == 0, err
 }
 
 // fileThere returns an error if the database is an SQLite file that does not exist. For PostgreSQL
@@ -162,6 +188,20 @@ func (o *opened) Close() error { return o.store.Close() }
 // connsOfLook is the maximum number of connections to PostgreSQL of each command except work.
 const connsOfLook = 8
 
+// openOrCreate does the same as open, and prints the path of a database that is new.
+func (d *database) openOrCreate(ctx context.Context, a *app) (*opened, error) {
+	creates, err := d.creates(ctx)
+	if err != nil {
+		return nil, err
+	}
+	db, err := d.open(ctx, a.warnings())
+	if err == nil && creates {
+		err = d.absolute()
+		fmt.Fprintf(a.stderr, "redrive: made a new database: %s\n", words.Clean(d.file))
+	}
+	return db, err
+}
+
 // open opens the database to read it or to change some jobs. It creates the tables if the database
 // has none, and does not change an existing schema.
 func (d *database) open(ctx context.Context, log *slog.Logger) (*opened, error) {
@@ -175,10 +215,18 @@ func (d *database) open(ctx context.Context, log *slog.Logger) (*opened, error) 
 
 // openToWork opens the database to run jobs.
 func (d *database) openToWork(ctx context.Context, log *slog.Logger) (*opened, error) {
-	if d.file != "" {
-		return openedAs(sqlite.Open(ctx, d.file, &sqlite.Options{KeepSchema: true}))
+	if d.file == "" {
+		return openedAs(postgres.Open(ctx, d.dsn.Reveal(), d.options(log)))
 	}
-	return openedAs(postgres.Open(ctx, d.dsn.Reveal(), d.options(log)))
+	creates, err := d.creates(ctx)
+	if err != nil {
+		return nil, err
+	}
+	db, err := openedAs(sqlite.Open(ctx, d.file, &sqlite.Options{KeepSchema: true}))
+	if err == nil && creates {
+		log.InfoContext(ctx, "made a new database", "database", d.String())
+	}
+	return db, err
 }
 
 func (d *database) options(log *slog.Logger) *postgres.Options {

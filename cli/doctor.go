@@ -58,7 +58,7 @@ func (c *doctorCmd) Run(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
-	if err := d.fileThere(); err != nil {
+	if err := d.there(ctx); err != nil {
 		return err
 	}
 	r, err := d.diagnose(ctx, a.now)

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -58,7 +59,7 @@ func (c *enqueueCmd) Run(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
-	if err := c.checkUse(); err != nil {
+	if err := cmp.Or(c.checkUse(), a.namesDatabase(&s)); err != nil {
 		return err
 	}
 	checks, err := payloadChecks(s.Config)

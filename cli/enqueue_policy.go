@@ -26,7 +26,7 @@ func (a *app) policyOfEnqueue(ctx context.Context, s *settings) (*policy.Policy,
 	if bad != nil && d.there(ctx) != nil {
 		return nil, nil, bad // return before opening the database, because that would create it
 	}
-	db, err := d.open(ctx, a.warnings())
+	db, err := d.openOrCreate(ctx, a)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -176,7 +176,7 @@ func (c *keysCreateCmd) Run(ctx context.Context, a *app) (err error) {
 	if err != nil {
 		return err
 	}
-	db, err := d.open(ctx, a.warnings()) // the first key may be the first thing in a database
+	db, err := d.openOrCreate(ctx, a) // the first key may be the first thing in a database
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
+	"os"
 	"strings"
 
 	"github.com/redrive/redrive"
@@ -102,6 +103,20 @@ func (a *app) database() (*database, error) {
 		return nil, err
 	}
 	return a.databaseOf(s.Config)
+}
+
+// namesDatabase returns an error if neither a configuration nor a flag nor a variable names the
+// database: a job enqueued in the wrong folder would be stored in a database that no worker uses.
+func (a *app) namesDatabase(s *settings) error {
+	if name, _ := a.namedDatabase(); name != "" || s.file != "" {
+		return nil
+	}
+	hint := ""
+	if _, err := os.Stat("redrive.yml"); err == nil {
+		hint = " (there is a redrive.yml: rename it)"
+	}
+	return usagef("no database is named: there is no %s in this folder%s; name the database with --db or $REDRIVE_DB, "+
+		"or a configuration with --config", defaultConfig, hint)
 }
 
 // known returns the configuration. If the configuration cannot be read, known returns an empty

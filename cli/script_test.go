@@ -125,7 +125,11 @@ func TestScripts(t *testing.T) {
 			if why, long := remark(t, file, "# long: "); long && testing.Short() {
 				t.Skip("-short: " + why)
 			}
-			runScript(t, file, nil, nil)
+			var setup func(*testscript.Env)
+			if _, either := remark(t, file, "# either store"); either {
+				setup = func(e *testscript.Env) { e.Setenv("REDRIVE_DB", "jobs.db") }
+			}
+			runScript(t, file, nil, setup)
 		})
 	}
 }

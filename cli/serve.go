@@ -142,14 +142,21 @@ func greeting(url, database string, kinds []string, keyed bool) string {
 	if len(kinds) > 0 {
 		kind = kinds[0]
 	}
-	return fmt.Sprintf("redrive serves %s at %s\n\nSubmit a job:\n\n    curl -d '{\"kind\":%q,\"payload\":{}}' -H 'Content-Type: application/json'%s %s/api/jobs\n\n",
-		words.Clean(database), strings.TrimPrefix(url, "--unix-socket "), kind, key, url)
+	pages := ""
+	if strings.HasPrefix(url, "http") { // a browser cannot open a Unix socket
+		pages = "Pages for people: " + url + "/ui/\n\n"
+	}
+	return fmt.Sprintf("redrive serves %s at %s\n\n%sSubmit a job:\n\n    curl -d '{\"kind\":%q,\"payload\":{}}' -H 'Content-Type: application/json'%s %s/api/jobs\n\n",
+		words.Clean(database), strings.TrimPrefix(url, "--unix-socket "), pages, kind, key, url)
 }
 
 // serverOptions returns the options of the server for a configuration.
 func serverOptions(s *settings, log *slog.Logger, now func() time.Time) server.Options {
 	o := server.Options{PayloadMax: s.Limits.PayloadBytes, CompletedKept: s.Retention.Completed, Version: buildVersion(), Logger: log, Now: now, Hosts: s.Server.Hosts}
-	o.HideEmails = s.HideEmails
+	o.HideEmails, o.Environment = s.HideEmails, s.Server.Environment
+	for _, l := range s.Server.Links {
+		o.Links = append(o.Links, server.Link(l))
+	}
 	if s.file == "" {
 		return o // without a configuration nothing says which kinds and queues exist
 	}

@@ -113,7 +113,7 @@ func structOf(err error) reflect.Value {
 }
 
 // fieldNumber and its like read one field of a struct; 0, "" and false when
-// there is none.
+// there is no such field.
 func fieldNumber(v reflect.Value, name string) int64 {
 	if !v.IsValid() {
 		return 0

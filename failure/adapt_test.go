@@ -21,8 +21,8 @@ import (
 	"github.com/redrive/redrive/failure"
 )
 
-// told is evidence without what the test of a row does not look at.
-type told struct {
+// seenEvidence is evidence without what the test of a row does not look at.
+type seenEvidence struct {
 	Status                              int
 	GRPC, SQLState, Errno, Code, Signal string
 	Extra                               string // types beside that of the error
@@ -31,7 +31,7 @@ type told struct {
 	Timeout                             bool
 }
 
-func tell(err error) told {
+func evidenceOf(err error) seenEvidence {
 	e := failure.Of(wrapped(err))
 	var extra []string
 	for _, name := range e.Types {
@@ -39,7 +39,7 @@ func tell(err error) told {
 			extra = append(extra, name)
 		}
 	}
-	return told{e.HTTPStatus, e.GRPC, e.SQLState, e.Errno, e.ServiceCode, e.Signal, strings.Join(extra, " "),
+	return seenEvidence{e.HTTPStatus, e.GRPC, e.SQLState, e.Errno, e.ServiceCode, e.Signal, strings.Join(extra, " "),
 		e.RetryAfter, e.Sent, e.Timeout}
 }
 
@@ -77,56 +77,56 @@ func TestF2_CodesOfTheOtherSide(t *testing.T) {
 	tests := []struct {
 		name string
 		err  error
-		want told
+		want seenEvidence
 	}{
-		{"gRPC", grpcError{"", &grpcStatus{code: 14}}, told{GRPC: "UNAVAILABLE"}},
+		{"gRPC", grpcError{"", &grpcStatus{code: 14}}, seenEvidence{GRPC: "UNAVAILABLE"}},
 		{"gRPC, details", grpcError{"", &grpcStatus{8, []any{&errorInfo{"RATE_LIMIT_EXCEEDED"}, &retryInfo{protoDuration(53 * time.Second)}, 7, nil}}},
-			told{GRPC: "RESOURCE_EXHAUSTED", Code: "RATE_LIMIT_EXCEEDED", Wait: 53 * time.Second}},
-		{"gRPC, OK", grpcError{"", &grpcStatus{code: 0}}, told{}},
-		{"gRPC, a code of the future", grpcError{"", &grpcStatus{code: 99}}, told{}},
-		{"gRPC, no status", grpcError{}, told{}},
-		{"Connect", &connectError{code: 14, meta: http.Header{"Retry-After": {"7"}}}, told{GRPC: "UNAVAILABLE", Wait: 7 * time.Second}},
-		{"Connect, two words", &connectError{code: 4}, told{GRPC: "DEADLINE_EXCEEDED"}},
-		{"Connect, spelt with one l", &connectError{code: 1}, told{GRPC: "CANCELLED"}},
+			seenEvidence{GRPC: "RESOURCE_EXHAUSTED", Code: "RATE_LIMIT_EXCEEDED", Wait: 53 * time.Second}},
+		{"gRPC, OK", grpcError{"", &grpcStatus{code: 0}}, seenEvidence{}},
+		{"gRPC, a code of the future", grpcError{"", &grpcStatus{code: 99}}, seenEvidence{}},
+		{"gRPC, no status", grpcError{}, seenEvidence{}},
+		{"Connect", &connectError{code: 14, meta: http.Header{"Retry-After": {"7"}}}, seenEvidence{GRPC: "UNAVAILABLE", Wait: 7 * time.Second}},
+		{"Connect, two words", &connectError{code: 4}, seenEvidence{GRPC: "DEADLINE_EXCEEDED"}},
+		{"Connect, spelt with one l", &connectError{code: 1}, seenEvidence{GRPC: "CANCELLED"}},
 		{"AWS", &smithyResponseError{&smithyResponse{response(503, "Retry-After", "3")}, &smithyError{code: "SlowDown", fault: 1}},
-			told{Status: 503, Code: "SlowDown", Extra: "fault.server", Wait: 3 * time.Second}},
-		{"AWS, the caller's fault", &smithyError{code: "NoSuchKey", fault: 2}, told{Code: "NoSuchKey", Extra: "fault.client"}},
-		{"AWS, no response", &smithyResponseError{&smithyResponse{}, &smithyError{code: "SlowDown"}}, told{Code: "SlowDown"}},
-		{"Google", &googleError{Code: 403, Errors: []googleItem{{Reason: "userRateLimitExceeded"}}}, told{Status: 403, Code: "userRateLimitExceeded"}},
+			seenEvidence{Status: 503, Code: "SlowDown", Extra: "fault.server", Wait: 3 * time.Second}},
+		{"AWS, the caller's fault", &smithyError{code: "NoSuchKey", fault: 2}, seenEvidence{Code: "NoSuchKey", Extra: "fault.client"}},
+		{"AWS, no response", &smithyResponseError{&smithyResponse{}, &smithyError{code: "SlowDown"}}, seenEvidence{Code: "SlowDown"}},
+		{"Google", &googleError{Code: 403, Errors: []googleItem{{Reason: "userRateLimitExceeded"}}}, seenEvidence{Status: 403, Code: "userRateLimitExceeded"}},
 		{"Google, a body", &googleError{Code: 429, Body: `{"error":{"code":429,"status":"RESOURCE_EXHAUSTED","details":[
 			{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"RATE_LIMIT_EXCEEDED"},
 			{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"53.5s"}]}}`},
-			told{Status: 429, GRPC: "RESOURCE_EXHAUSTED", Code: "RATE_LIMIT_EXCEEDED", Wait: 53500 * time.Millisecond}},
+			seenEvidence{Status: 429, GRPC: "RESOURCE_EXHAUSTED", Code: "RATE_LIMIT_EXCEEDED", Wait: 53500 * time.Millisecond}},
 		{"Google, details", &googleError{Code: 429, Details: []any{map[string]any{"@type": "x/google.rpc.RetryInfo", "retryDelay": "2s"}}},
-			told{Status: 429, Wait: 2 * time.Second}},
+			seenEvidence{Status: 429, Wait: 2 * time.Second}},
 		{"OpenAI", &llmError{StatusCode: 429, Code: "insufficient_quota", Type: "x", Response: limited},
-			told{Status: 429, Code: "insufficient_quota", Wait: 20 * time.Second}},
-		{"OpenAI, no code", &llmError{StatusCode: 400, Type: "invalid_request_error"}, told{Status: 400, Code: "invalid_request_error"}},
+			seenEvidence{Status: 429, Code: "insufficient_quota", Wait: 20 * time.Second}},
+		{"OpenAI, no code", &llmError{StatusCode: 400, Type: "invalid_request_error"}, seenEvidence{Status: 400, Code: "invalid_request_error"}},
 		{"Anthropic", &llmRawError{StatusCode: 529, raw: `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`},
-			told{Status: 529, Code: "overloaded_error"}},
-		{"Anthropic, HTML", &llmRawError{StatusCode: 502, raw: `<html>`}, told{Status: 502}},
-		{"Postgres", &postgresError{Code: "40001"}, told{SQLState: "40001"}},
-		{"Postgres, a warning", &postgresError{Code: "01000"}, told{Code: "01000"}},
-		{"MySQL", &MySQLError{Number: 1213, SQLState: [5]byte([]byte("40001"))}, told{SQLState: "40001", Code: "ER_LOCK_DEADLOCK"}},
-		{"MySQL, a rare number", &MySQLError{Number: 1999}, told{Code: "1999"}},
+			seenEvidence{Status: 529, Code: "overloaded_error"}},
+		{"Anthropic, HTML", &llmRawError{StatusCode: 502, raw: `<html>`}, seenEvidence{Status: 502}},
+		{"Postgres", &postgresError{Code: "40001"}, seenEvidence{SQLState: "40001"}},
+		{"Postgres, a warning", &postgresError{Code: "01000"}, seenEvidence{Code: "01000"}},
+		{"MySQL", &MySQLError{Number: 1213, SQLState: [5]byte([]byte("40001"))}, seenEvidence{SQLState: "40001", Code: "ER_LOCK_DEADLOCK"}},
+		{"MySQL, a rare number", &MySQLError{Number: 1999}, seenEvidence{Code: "1999"}},
 		{"MongoDB", mongoError{Code: 112, Name: "WriteConflict", labels: []string{"TransientTransactionError"}},
-			told{Code: "WriteConflict", Extra: "TransientTransactionError"}},
-		{"MongoDB, a name of the server", mongoError{Code: 189, Name: "PrimarySteppedDown"}, told{Code: "PrimarySteppedDown"}},
-		{"MongoDB, a code that looks like a status", mongoError{Code: 503}, told{}},
-		{"MongoDB, writes", duplicate, told{Code: "DuplicateKey"}},
-		{"Kubernetes", kubernetes(429, "TooManyRequests", 4), told{Status: 429, Code: "TooManyRequests", Wait: 4 * time.Second}},
-		{"MinIO", minioError{Code: "SlowDown", StatusCode: 503}, told{Status: 503, Code: "SlowDown"}},
-		{"Azure", &azureError{ErrorCode: "ServerBusy", RawResponse: response(503)}, told{Status: 503, Code: "ServerBusy"}},
-		{"Slack", &slackError{RetryAfter: 30 * time.Second}, told{Wait: 30 * time.Second}},
-		{"Telegram", telegramError{Code: 429, parameters: parameters{5}}, told{Status: 429, Wait: 5 * time.Second}},
-		{"SMTP", &textproto.Error{Code: 454, Msg: "temporary authentication failure"}, told{Extra: "textproto.Error"}},
-		{"a driver that sent nothing", unsentError{}, told{Sent: failure.NotSent}},
-		{"SSH", &sshError{status: 3}, told{}},
-		{"SSH, killed", &sshError{signal: "TERM"}, told{Signal: "SIGTERM"}},
-		{"a type by its own word", typedError{}, told{Extra: "KafkaError"}},
+			seenEvidence{Code: "WriteConflict", Extra: "TransientTransactionError"}},
+		{"MongoDB, a name of the server", mongoError{Code: 189, Name: "PrimarySteppedDown"}, seenEvidence{Code: "PrimarySteppedDown"}},
+		{"MongoDB, a code that looks like a status", mongoError{Code: 503}, seenEvidence{}},
+		{"MongoDB, writes", duplicate, seenEvidence{Code: "DuplicateKey"}},
+		{"Kubernetes", kubernetes(429, "TooManyRequests", 4), seenEvidence{Status: 429, Code: "TooManyRequests", Wait: 4 * time.Second}},
+		{"MinIO", minioError{Code: "SlowDown", StatusCode: 503}, seenEvidence{Status: 503, Code: "SlowDown"}},
+		{"Azure", &azureError{ErrorCode: "ServerBusy", RawResponse: response(503)}, seenEvidence{Status: 503, Code: "ServerBusy"}},
+		{"Slack", &slackError{RetryAfter: 30 * time.Second}, seenEvidence{Wait: 30 * time.Second}},
+		{"Telegram", telegramError{Code: 429, parameters: parameters{5}}, seenEvidence{Status: 429, Wait: 5 * time.Second}},
+		{"SMTP", &textproto.Error{Code: 454, Msg: "temporary authentication failure"}, seenEvidence{Extra: "textproto.Error"}},
+		{"a driver that sent nothing", unsentError{}, seenEvidence{Sent: failure.NotSent}},
+		{"SSH", &sshError{status: 3}, seenEvidence{}},
+		{"SSH, killed", &sshError{signal: "TERM"}, seenEvidence{Signal: "SIGTERM"}},
+		{"a type by its own word", typedError{}, seenEvidence{Extra: "KafkaError"}},
 	}
 	for _, tt := range tests {
-		if diff := cmp.Diff(tt.want, tell(tt.err)); diff != "" {
+		if diff := cmp.Diff(tt.want, evidenceOf(tt.err)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
 		}
 	}
@@ -135,7 +135,7 @@ func TestF2_CodesOfTheOtherSide(t *testing.T) {
 // part of: F2
 func TestF2_ErrorsOfTheSystem(t *testing.T) {
 	t.Parallel()
-	for errno, want := range map[syscall.Errno]told{
+	for errno, want := range map[syscall.Errno]seenEvidence{
 		0:                    {},
 		syscall.ECONNREFUSED: {Errno: "ECONNREFUSED", Sent: failure.NotSent},
 		syscall.ETIMEDOUT:    {Errno: "ETIMEDOUT", Timeout: true},
@@ -146,7 +146,7 @@ func TestF2_ErrorsOfTheSystem(t *testing.T) {
 		syscall.EPIPE:        {Errno: "EPIPE"},
 		12345:                {},
 	} {
-		if got := tell(errno); got != want {
+		if got := evidenceOf(errno); got != want {
 			t.Errorf("%d: %+v, want %+v", int(errno), got, want)
 		}
 	}
@@ -161,7 +161,7 @@ func TestF2_SQLiteByItsDriver(t *testing.T) {
 	}
 	defer db.Close()
 	_, err = db.ExecContext(t.Context(), "CREATE TABLE t (a UNIQUE); INSERT INTO t VALUES (1), (1)")
-	if got := tell(err); got != (told{Code: "SQLITE_CONSTRAINT", Extra: "sqlite.Error"}) {
+	if got := evidenceOf(err); got != (seenEvidence{Code: "SQLITE_CONSTRAINT", Extra: "sqlite.Error"}) {
 		t.Errorf("%v: %+v", err, got)
 	}
 }

@@ -77,7 +77,7 @@ type ClassInfo struct {
 	Verdict  Verdict
 	Summary  string // what it is, in one line, for the documentation
 	Retrying string // for users, while another attempt is scheduled
-	Dead     string // for users, when there will be none
+	Dead     string // for users, when there will be no further attempt
 	Operator string // for operators: who has to act, and how
 }
 

@@ -37,7 +37,7 @@ type Classification struct {
 	Rule    string        // stable id of the rule that decided, such as "http.429", "pg.40001", "rate.limit", "policy.phrases.2"
 	Saw     string        // what it read: a value or a part of the text
 	Code    string        // the handler's own code, or one derived: "http.503", "pg.40001", "errno.ECONNRESET"; "" is unknown
-	Hint    time.Duration // a wait that the text asks for; 0 is none
+	Hint    time.Duration // a wait that the text asks for; 0 means no wait
 	Line    string        // the line that decided, of what a process wrote; "" is another one's evidence
 	Beat    [3]Beaten     // the strongest evidence that lost, the strongest first
 }

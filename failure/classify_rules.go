@@ -151,22 +151,18 @@ const (
 
 // builtin is made at its first use.
 var builtin = sync.OnceValues(func() (*ruleset, error) {
-	b, err := phrase.NewBuilder()
-	if err != nil {
-		return nil, err
+	rules, problems := builtinRules()
+	if len(problems) > 0 {
+		return nil, fmt.Errorf("built-in rules: %s: %s", problems[0].Path, problems[0].Message)
 	}
 	set := &ruleset{}
-	for i, r := range builtinRules() {
-		for _, phrase := range phrase.Lines(r.phrases) {
-			if err := b.Add(phrase, i, r.trait&identifiers != 0); err != nil {
-				return nil, fmt.Errorf("built-in rule %s: %w", r.id, err)
-			}
-		}
-		set.rules = append(set.rules, textRule{id: r.id, class: r.class, weight: r.weight, trait: r.trait, rank: RankPattern})
+	for _, r := range rules {
+		set.phrases += len(r.phrases)
+		set.rules = append(set.rules, textRule{id: r.id, class: r.class, weight: r.weight, trait: r.trait, rank: RankPattern, passes: retriable(r.class)})
 	}
-	set.freeze(b)
-	set.phrases = b.Phrases
-	return set, nil
+	var err error
+	set.machine, err = machineOf(rules)
+	return set, err
 })
 
 var builtinClassifier = sync.OnceValue(func() *Classifier {

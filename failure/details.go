@@ -15,7 +15,7 @@ const attrsMax = 64
 const noteBytes = 6*CodeMax + 64
 
 // encodeDetails writes keys and values, as log/slog takes them, as one JSON
-// object of at most DetailsMax bytes; nil when there are none. Of a key that
+// object of at most DetailsMax bytes; nil when there are no keys. Of a key that
 // comes twice the first counts. A value that cannot be encoded or is too long
 // is replaced by a text that says so.
 func encodeDetails(args []any) []byte {

@@ -188,7 +188,7 @@ func (e *Evidence) readIs(err interface{ Is(error) bool }) {
 	}
 }
 
-// values are the errors that are told from others by identity.
+// values are the errors that are recognised by identity.
 var values = [...]struct {
 	err   error
 	names []string

@@ -176,7 +176,7 @@ func nameOf(v reflect.Value) string {
 }
 
 // assert is a type assertion on the value itself, or on what an interface
-// holds. What came from a field that is not exported is none.
+// holds. It does not count what came from a field that is not exported.
 func assert[T any](v reflect.Value) (t T, ok bool) {
 	if !v.CanInterface() {
 		return t, false
@@ -244,7 +244,7 @@ func (e *Evidence) readResponse(v reflect.Value) {
 }
 
 // fieldByName is the field of that name, promoted ones included; invalid when
-// there is none, or within an embedded pointer that is nil.
+// there is no such field, or within an embedded pointer that is nil.
 func fieldByName(v reflect.Value, name string) reflect.Value {
 	f, ok := v.Type().FieldByName(name)
 	if !ok {

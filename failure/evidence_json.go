@@ -64,7 +64,7 @@ func (e Evidence) MarshalJSON() ([]byte, error) {
 // UnmarshalJSON reads what MarshalJSON returns, from wherever it comes. Texts
 // above their limits are cut with a visible mark, as Of does. Whatever else
 // evidence cannot hold is an error, and all such mistakes are named: another
-// version, unknown fields, negative waits, statuses and codes that are none.
+// version, unknown fields, negative waits, statuses and codes that do not exist.
 func (e *Evidence) UnmarshalJSON(b []byte) error {
 	var w wire
 	dec := json.NewDecoder(bytes.NewReader(b))
@@ -116,7 +116,7 @@ func (w *wire) validate() error {
 // waitMax is the longest wait in microseconds.
 const waitMax = math.MaxInt64 / int64(time.Microsecond)
 
-// mendDetails makes valid UTF-8 of details; null is none.
+// mendDetails makes valid UTF-8 of details; null means no details.
 func mendDetails(b json.RawMessage) json.RawMessage {
 	if len(b) == 0 || bytes.Equal(b, []byte("null")) {
 		return nil

@@ -68,7 +68,7 @@ func (e *Evidence) readRareMethods(err error, has ability) {
 	}
 }
 
-// statusBy asks for an HTTP status; 0 is none.
+// statusBy asks for an HTTP status; 0 means no status.
 func statusBy(err error) int {
 	switch err := err.(type) { //nolint:errorlint // the walk looks at each error by itself
 	case interface{ HTTPStatus() int }:

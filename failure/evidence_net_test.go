@@ -135,7 +135,7 @@ func TestF2_TimeoutsOfTheNetwork(t *testing.T) {
 	}
 }
 
-// What ended a call is not to be told from its error: with a cause, net/http
+// What ended a call cannot be seen in its error: with a cause, net/http
 // returns the cause alone, which is neither a cancel nor a timeout.
 //
 // part of: F2

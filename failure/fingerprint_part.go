@@ -83,7 +83,7 @@ func codePrefix(word string) bool {
 func (s *shaper) opens(i int) bool { return !s.tokens[i].Glued || s.kind(i-1) == scan.Punct }
 
 // closing returns the token with the quote that closes the one at i, on the same
-// line; i when there is none. If white space is inside of the quotes, they must be
+// line; i when there is no such token. If white space is inside of the quotes, they must be
 // around a name, see isTitle.
 func (s *shaper) closing(i int) int {
 	want := s.char(i)
@@ -146,7 +146,7 @@ func (s *shaper) isTitle(open, end int) bool {
 	return capitals > 1
 }
 
-// list returns the token behind a list of names that begins at i; i when there is none. A list
+// list returns the token behind a list of names that begins at i; i when there is no list. A list
 // follows the plural of what a program names, "columns: a, b", or stands in brackets, "[a, b]".
 func (s *shaper) list(i int) int {
 	if s.kind(i) != scan.Word && !scan.OpensQuote(s.char(i)) || i == 0 || s.kind(i-1) != scan.Punct {
@@ -180,7 +180,7 @@ func (s *shaper) list(i int) int {
 	return k
 }
 
-// item returns the token behind a name, in quotes or not; i when there is none.
+// item returns the token behind a name, in quotes or not; i when there is no name.
 func (s *shaper) item(i int) int {
 	quote := s.char(i)
 	k := i

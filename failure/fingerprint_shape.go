@@ -45,7 +45,7 @@ func Normalize(text string) string {
 	return s.cut()
 }
 
-// isBinary reports whether a quarter of the characters at the beginning of a text are none: control
+// isBinary reports whether a quarter of the characters at the beginning of a text are not text: control
 // characters and what was not UTF-8.
 func isBinary(text string) bool {
 	const most, least = 1 << 10, 8
@@ -290,7 +290,7 @@ func isSizeUnit(word string) bool {
 }
 
 // idEnd returns the token behind an identifier that begins with a word and has
-// an id in it; i when there is none in it.
+// an id in it; i when there is no id in it.
 func (s *shaper) idEnd(i int) int {
 	found := false
 	k := i + 1

@@ -170,7 +170,7 @@ func TestR3_OtherCarriersOfAWait(t *testing.T) {
 		{"milliseconds", 429, "Retry-After-Ms: 1500.5\nRetry-After: 2", 1500500 * time.Microsecond, true},
 		{"milliseconds of Azure", 429, "X-Ms-Retry-After-Ms: 30", 30 * time.Millisecond, true},
 		{"milliseconds of AWS", 503, "X-Amz-Retry-After: 250", 250 * time.Millisecond, true},
-		{"milliseconds that are none", 429, "Retry-After-Ms: -5\nRetry-After: 2", 2 * time.Second, true},
+		{"milliseconds that are negative", 429, "Retry-After-Ms: -5\nRetry-After: 2", 2 * time.Second, true},
 		{"pushback", 0, "Grpc-Retry-Pushback-Ms: 80", 80 * time.Millisecond, true},
 		{"pushback that says no", 0, "Grpc-Retry-Pushback-Ms: -1", 0, false},
 

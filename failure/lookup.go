@@ -38,7 +38,7 @@ func (l *lookup[V]) slotOf(name string) int {
 	return int(h & uint(len(l.slots)-1))
 }
 
-// get returns the value of a name, nil when there is none.
+// get returns the value of a name, nil when the name is unknown.
 func (l *lookup[V]) get(name string) *V {
 	for i := l.slotOf(name); ; i++ {
 		s := &l.slots[i&(len(l.slots)-1)]

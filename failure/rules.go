@@ -1,19 +1,24 @@
 package failure
 
 import (
+	"embed"
+	"encoding/binary"
 	"fmt"
 	"strings"
+
+	"github.com/redrive/redrive/internal/phrase"
 )
 
 // rule is one thing that programs say in many ways: a class, how much the words
-// are worth as evidence, and the phrases, one a line. Rules are data: a phrase
-// is what a family of programs says, not a line that somebody has seen.
+// are worth as evidence, and the phrases.
 type rule struct {
 	id      string
 	class   Class
 	weight  int
 	trait   trait
-	phrases string
+	phrases []string
+	file    string // and line, where it is written
+	line    int
 }
 
 // Weights say how specific evidence is. Of several pieces the heaviest decides;
@@ -33,6 +38,12 @@ const (
 	inHistory = 30 // less, in what is over: an earlier attempt, a wrapper, a clean-up
 	inNoise   = 99 // less, in stack frames and settings
 )
+
+// weightNames are the weights by their names in rules files.
+var weightNames = map[string]int{
+	"decides": wDecides, "code": wCode, "strong": wStrong, "status": wStatus, "said": wSaid,
+	"generic": wGeneric, "weak": wWeak, "faint": wFaint, "nothing": wNothing,
+}
 
 // trait is what is special about a rule.
 type trait uint32
@@ -60,19 +71,86 @@ const (
 	readLimit                      // a limit and what was asked for
 )
 
-// builtinRules are all families.
-func builtinRules() []rule {
-	families := [][]rule{
-		evidenceRules, transportRules, serviceRules, rateRules, quotaRules, authRules, permissionRules,
-		notFoundRules, limitRules, inputRules, validationRules, businessRules, contentRules, resourceRules,
-		databaseRules, brokerRules, cloudRules, modelRules, mediaRules, documentRules, processRules, mailRules, bugRules,
-		frameworkRules, foreignRules, furtherRules, typeRules, narrowRules, stateRules, genericRules,
-	}
+// traitNames are the traits by their names in rules files.
+var traitNames = map[string]trait{
+	"identifiers": identifiers, "codes-only": codesOnly, "ing-form": ingForm, "per-moment": perMoment, "per-period": perPeriod,
+	"money": money, "history": history, "past": past, "cleanup": cleanup, "read-status": readStatus, "read-reply": readReply,
+	"read-exit": readExit, "read-errno": readErrno, "read-win-error": readWinError, "read-sqlstate": readSQLState,
+	"read-mysql": readMySQL, "read-curl": readCurl, "read-hint": readHint, "read-limit": readLimit,
+}
+
+// ruleFiles are the built-in rules, a file for each subject. README.md beside them says how they are
+// written.
+//
+//go:embed rules/*.rules
+var ruleFiles embed.FS
+
+// subjects are the rules files. Where two rules weigh the same at the same place, the file that is earlier in
+// this list decides, and in one file the earlier rule.
+var subjects = []string{
+	"statuses", "reading", "network", "service", "rate", "quota", "payment", "access", "notfound", "limit", "input", "validation", "business",
+	"content", "resource", "database", "broker", "cloud", "model", "media", "process", "mail", "bug", "languages", "types", "generic",
+}
+
+// builtinRules reads all rules: the files of the subjects, then the statuses of gRPC and the errors of the
+// operating system by their tables.
+func builtinRules() ([]rule, []Problem) {
 	var all []rule
-	for _, family := range families {
-		all = append(all, family...)
+	var problems []Problem
+	for _, subject := range subjects {
+		name := "rules/" + subject + ".rules"
+		text, err := ruleFiles.ReadFile(name)
+		if err != nil {
+			problems = append(problems, Problem{name, err.Error()})
+		}
+		rules, wrong := readRules(name, string(text), false)
+		all, problems = append(all, rules...), append(problems, wrong...)
 	}
-	return append(append(all, grpcPhrases()...), errnoPhrases()...)
+	return append(append(all, grpcPhrases()...), errnoPhrases()...), problems
+}
+
+// builtMachine is the encoded machine of the built-in rules. Its first eight bytes are rulesSum of the rules
+// that it was made from. "make docs" makes it anew, and a test compares it.
+//
+//go:embed rules/machine.bin
+var builtMachine []byte
+
+// rulesSum returns a checksum of the built-in rules.
+func rulesSum(rules []rule) uint64 {
+	h := uint64(hashStart)
+	for i := range rules {
+		h = mix(h ^ uint64(rules[i].trait&identifiers))
+		for _, p := range rules[i].phrases {
+			h = hashPart(h, p)
+		}
+	}
+	return h
+}
+
+// machineOf returns the machine of the built-in rules: the stored one, or, if the rules have changed since it
+// was made, a new one, which takes a tenth of a second.
+func machineOf(rules []rule) (*phrase.Machine, error) {
+	if len(builtMachine) >= 8 && binary.LittleEndian.Uint64(builtMachine) == rulesSum(rules) {
+		if m, err := phrase.Decode(builtMachine[8:]); err == nil {
+			return m, nil
+		}
+	}
+	return buildMachine(rules)
+}
+
+func buildMachine(rules []rule) (*phrase.Machine, error) {
+	b, err := phrase.NewBuilder()
+	if err != nil {
+		return nil, err
+	}
+	for i, r := range rules {
+		for _, text := range r.phrases {
+			if err := b.Add(text, i, r.trait&identifiers != 0); err != nil {
+				return nil, fmt.Errorf("built-in rule %s: %w", r.id, err)
+			}
+		}
+	}
+	return b.Freeze(), nil
 }
 
 // grpcPhrases are the statuses of gRPC as texts give them: "code = Unavailable",
@@ -87,8 +165,13 @@ func grpcPhrases() []rule {
 		if name == "cancelled" {
 			name = "(cancelled|canceled)"
 		}
-		all = append(all, rule{id: grpcRules[number], class: c.class, weight: c.weight, trait: readName, phrases: fmt.Sprintf(
-			"(rpc|grpc) (error|status)? (code)? %[1]s\nrpc error code %[1]s\n(statuscode|grpcstatus|grpc code|code|canonical code) %[1]s\nstatus code %[1]s\n%[2]d %[1]s", name, number)})
+		all = append(all, rule{id: grpcRules[number], class: c.class, weight: c.weight, trait: readName, phrases: []string{
+			"(rpc|grpc) (error|status)? (code)? " + name,
+			"rpc error code " + name,
+			"(statuscode|grpcstatus|grpc code|code|canonical code) " + name,
+			"status code " + name,
+			fmt.Sprintf("%d %s", number, name),
+		}})
 	}
 	return all
 }
@@ -98,7 +181,7 @@ func errnoPhrases() []rule {
 	var all []rule
 	for i := range errnoClasses {
 		e := &errnoClasses[i]
-		all = append(all, rule{id: errnoByName.get(e.name).rule, class: e.class, weight: e.weight(), trait: readName, phrases: e.name})
+		all = append(all, rule{id: errnoByName.get(e.name).rule, class: e.class, weight: e.weight(), trait: readName, phrases: []string{e.name}})
 	}
 	return all
 }

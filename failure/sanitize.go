@@ -28,7 +28,7 @@ type SanitizeOptions struct {
 
 // Sanitize returns text without what a log or a user must not see: the paths of
 // files, IP addresses, and secrets, which are passwords, keys and tokens that
-// are told by their names (password=…, "api_key": …, Authorization: …), by
+// are known by their names (password=…, "api_key": …, Authorization: …), by
 // their shapes (AKIA…, sk-…, PEM, JWT) or by their place (in URLs, in DSNs, in
 // options of commands). URLs keep their scheme, host, path and the names in
 // their query. The marks are RedactedPath, RedactedIP, RedactedSecret and

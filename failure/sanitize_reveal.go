@@ -164,7 +164,7 @@ func escapedName(text string, i int) (end int, name string, escaped bool) {
 }
 
 // unescape returns the letter or digit that is escaped at the beginning of a text, and the length
-// of its escaped form, which is 0 if there is none.
+// of its escaped form, which is 0 if it has no such form.
 func unescape(text string) (c byte, length int) {
 	digits, base := "", 16
 	switch {

@@ -8,7 +8,7 @@ import (
 )
 
 // url returns a URL without the secrets and addresses in it; the same string
-// when there are none.
+// when there are no such parts.
 func (z *sanitizer) url(u string) string {
 	w := urlWriter{z: *z, src: u}
 	rest := w.scheme()

@@ -61,7 +61,7 @@ var wrapType = reflect.TypeOf(fmt.Errorf("%w", io.EOF))
 // pushCauses puts what err wraps on the stack, the first on top. Of a very wide
 // join only as many are taken as can be visited.
 func pushCauses(stack []error, err error) []error {
-	switch err := err.(type) { //nolint:errorlint // this is what unwraps; the innermost is mostly an errno, told by its type
+	switch err := err.(type) { //nolint:errorlint // this is what unwraps; the innermost is mostly an errno, known by its type
 	case syscall.Errno:
 	case interface{ Unwrap() error }:
 		if cause := err.Unwrap(); cause != nil {

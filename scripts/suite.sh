@@ -39,8 +39,9 @@ $note}"
 	fi
 done
 
-# The tests of the suite of the stores run without the race detector: they call one store
-# after the other. The tests of each store run the same suite with the race detector.
+# The comparisons of stores with each other, and with broken stores, run without the race
+# detector, which makes them several times as slow. The tests of each store run the suite
+# itself with it, also the checks that call a store from several goroutines.
 echo "== tests of store/storetest"
 "$testreport" go test -json -timeout 20m "$@" ./store/storetest || {
 	status=1

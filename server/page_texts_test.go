@@ -32,10 +32,10 @@ func (r *reader) pagesWith(group string) map[string]string {
 }
 
 var (
-	script     = regexp.MustCompile(`(?s)<script[^>]*>(.*?)</script>`)
-	attributes = regexp.MustCompile(`(?i)\s(on[a-z]+|style|srcdoc)\s*=\s*"`)
-	block      = regexp.MustCompile(`</?(dt|dd|td|th|li|p|h[1-6]|div|section|button|summary|option)\b[^>]*>`)
-	tag        = regexp.MustCompile(`(?s)<(script|style|title|desc|svg|template)\b.*?</(script|style|title|desc|svg|template)>|<[^>]*>`)
+	script   = regexp.MustCompile(`(?s)<script[^>]*>(.*?)</script>`)
+	runnable = regexp.MustCompile(`(?i)\s(on[a-z]+|style|srcdoc)\s*=\s*"`)
+	block    = regexp.MustCompile(`</?(dt|dd|td|th|li|p|h[1-6]|div|section|button|summary|option)\b[^>]*>`)
+	tag      = regexp.MustCompile(`(?s)<(script|style|title|desc|svg|template)\b.*?</(script|style|title|desc|svg|template)>|<[^>]*>`)
 )
 
 // part of: U4
@@ -64,7 +64,7 @@ func TestTrap2_NoDataInScripts(t *testing.T) {
 				t.Errorf("%s has the script %q, want files only", path, m[0])
 			}
 		}
-		if found := attributes.FindString(tagsOf(text)); found != "" {
+		if found := runnable.FindString(tagsOf(text)); found != "" {
 			t.Errorf("%s has the attribute %q", path, found)
 		}
 		if strings.Contains(text, "<!--") {
@@ -166,7 +166,9 @@ func TestTrap34_TimesAreReadAndShownAsTheyAre(t *testing.T) {
 		"2016-12-31T23:59:60Z": 400, "2026-02-30": 400, "2026-13-01": 400, "25/10/2026": 400, "yesterday": 400, "10000-01-01": 400, "99999999999999999999": 400, "\x00": 400,
 	} {
 		for _, path := range []string{"/ui/dead?from_date=", "/ui/jobs?since="} {
-			if status, page := r.send("GET", path+url.QueryEscape(text), nil); status != want && !(want == 200 && status == 400 && strings.Contains(page, "must")) {
+			status, page := r.send("GET", path+url.QueryEscape(text), nil)
+			explained := status == 400 && strings.Contains(page, "must") // one of the two filters may not have this form
+			if status != want && !explained {
 				t.Errorf("%s%q: got %d, want %d", path, text, status, want)
 			}
 		}

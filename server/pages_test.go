@@ -164,7 +164,7 @@ func TestTrap14_FormsActOnceAndSaySo(t *testing.T) {
 	job0 := fmt.Sprintf("/ui/jobs/%d/", ids[0])
 	r.must("The dead letter of job 1 is resolved.", job0+"resolve", form)
 	r.must("The dead letter of job 1 is pending again.", job0+"reopen", form)
-	r.must("The dead letter of job 1 is ignored.", job0+"ignore", form)
+	r.must("The dead letter of job 1 is ignored, and pending again in ", job0+"ignore", form)
 	r.must("Job 1 waits again, in life 2.", job0+"retry", form)
 	r.must("Nothing was done: job 1 is waiting now, in life 2", job0+"retry", form)
 	r.must("Nothing was done: ", job0+"cancel", form)

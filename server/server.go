@@ -73,6 +73,8 @@ type Options struct {
 	Version string
 	// Environment is a word about the installation, such as production, which the pages show.
 	Environment string
+	// Links are links from the page of a job to other programs, such as a store of logs.
+	Links []Link
 	// NoPages leaves out the pages for operators under /ui.
 	NoPages bool
 	// Logger gets one line per request, and errors. A line names the route by its pattern, the
@@ -146,8 +148,11 @@ func New(client *redrive.Client, o Options) (*Server, error) {
 	}
 	routes := slices.Concat(api.Routes(), api.DoorRoutes(doors))
 	if !o.NoPages {
-		var err error
-		if s.pages, err = page.New(page.Options{Base: o.Base, Environment: o.Environment, Version: o.Version, Logins: gate != nil}); err != nil {
+		links, err := linksOf(o.Links)
+		if err != nil {
+			return nil, err
+		}
+		if s.pages, err = page.New(page.Options{Base: o.Base, Environment: o.Environment, Links: links, Version: o.Version, Logins: gate != nil}); err != nil {
 			return nil, err
 		}
 		routes = append(routes, s.pages.Routes()...)

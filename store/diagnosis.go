@@ -17,6 +17,8 @@ type Schema struct {
 	Version    int64 `json:"version"`         // the version of the database's schema; 0 means that the database is empty
 	Known      int64 `json:"known"`           // the newest schema version that this program knows
 	Compatible int64 `json:"compatible_from"` // the oldest schema version that a program must know to use the database
+	// Foreign is true when the database file has tables, but none of redrive. Only SQLite reports it.
+	Foreign bool `json:"foreign,omitempty"`
 	// Differs says that a build from before the first release made the tables of schema 1, and
 	// that they differ from those that this program makes.
 	Differs bool `json:"differs"`

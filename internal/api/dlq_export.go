@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"strconv"
 	"sync"
 
 	"github.com/redrive/redrive/failure"
@@ -16,7 +15,7 @@ import (
 // exportFormats are the media types of an export by its format.
 var exportFormats = map[string]string{"json": "application/json", "ndjson": MediaLines, "csv": "text/csv; charset=utf-8"}
 
-// headerComplete is the trailer of a complete export: the number of its dead letters.
+// headerComplete is the trailer of a complete export: the number of its rows.
 const headerComplete = "X-Export-Complete"
 
 // exports has the callers that have an export under way.
@@ -47,7 +46,7 @@ func (e *exports) begin(c *access.Caller) (end func()) {
 // ExportEnd is the last line of an export in JSON lines. An export without this line is incomplete.
 type ExportEnd struct {
 	Complete bool  `json:"complete"`
-	Count    int64 `json:"count"` // the number of dead letters
+	Count    int64 `json:"count"` // the number of rows
 }
 
 // exportDead answers with all dead letters that a filter selects. If it fails after the answer has
@@ -77,7 +76,7 @@ func (a *API) exportDead(c *Call) error {
 		return RateLimited.New("Another export of this caller is under way; a caller has one at a time.").After(retryAfterExport)
 	}
 	defer end()
-	out := &exportWriter{c: c, format: format}
+	out := &exportWriter{c: c, format: format, name: "dead-letters"}
 	buffered := bufio.NewWriterSize(out, 64<<10)
 	var rows io.Writer = buffered
 	if format == "json" {
@@ -95,16 +94,7 @@ func (a *API) exportDead(c *Call) error {
 	if err == nil {
 		err = buffered.Flush()
 	}
-	if err == nil {
-		out.begin()
-		c.W.Header().Set(headerComplete, strconv.FormatInt(e.Rows(), 10))
-		return nil
-	}
-	if !out.begun {
-		return err
-	}
-	a.o.Logger.WarnContext(c.Context(), "an export failed after its answer had begun, so the connection was closed", "request", c.RequestID, "rows", e.Rows(), "error", err)
-	panic(http.ErrAbortHandler)
+	return a.endExport(c, out, e.Rows(), err)
 }
 
 // retryAfterExport is the number of seconds after which a caller may ask again for a second export.
@@ -129,6 +119,7 @@ func finishExport(out io.Writer, format string, rows int64) error {
 type exportWriter struct {
 	c      *Call
 	format string
+	name   string // of the file
 	begun  bool
 }
 
@@ -140,7 +131,7 @@ func (w *exportWriter) begin() {
 	h := w.c.W.Header()
 	name := map[string]string{"json": "json", "ndjson": "jsonl", "csv": "csv"}[w.format]
 	h.Set("Content-Type", exportFormats[w.format])
-	h.Set("Content-Disposition", `attachment; filename="dead-letters.`+name+`"`)
+	h.Set("Content-Disposition", `attachment; filename="`+w.name+`.`+name+`"`)
 	h.Set("Trailer", headerComplete)
 	w.c.W.WriteHeader(http.StatusOK)
 }

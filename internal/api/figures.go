@@ -212,13 +212,18 @@ type AuditList struct {
 	SearchedUntil job.Micros `json:"searched_until,omitempty"`
 }
 
-// audit answers with a page of the audit log.
-func (a *API) audit(c *Call) error {
-	q := &queryReader{values: c.R.URL.Query(), now: a.o.Now()}
-	f := redrive.AuditFilter{
+// auditFilter reads the filter of the audit log.
+func (q *queryReader) auditFilter() redrive.AuditFilter {
+	return redrive.AuditFilter{
 		Actor: q.text("actor"), Actions: q.list("action"), Target: q.text("target"), Since: q.time("since"), Until: q.time("until"),
 		Limit: int(q.number("limit", 1, PageMax, PageDefault)),
 	}
+}
+
+// audit answers with a page of the audit log.
+func (a *API) audit(c *Call) error {
+	q := &queryReader{values: c.R.URL.Query(), now: a.o.Now()}
+	f := q.auditFilter()
 	if cursor := q.values.Get("cursor"); cursor != "" {
 		n, err := strconv.ParseInt(cursor, 10, 64)
 		if err != nil || n < 1 {

@@ -40,20 +40,7 @@ func groupOf(g *redrive.Group) Group { return Group{Group: *g, State: g.State()}
 // listGroups answers with a page of groups.
 func (a *API) listGroups(c *Call) error {
 	q := &queryReader{values: c.R.URL.Query(), now: a.o.Now()}
-	f := redrive.GroupFilter{
-		Kind: q.text("kind"), Class: q.text("class"), State: redrive.GroupState(q.text("state")), Assignee: q.text("assignee"), Set: q.text("set"),
-		Pending: q.flag("pending"), Limit: int(q.number("limit", 1, PageMax, PageDefault)),
-	}
-	if f.State != "" && !slices.Contains(groupStates[:], string(f.State)) {
-		q.add("state", suggest.Unknown("state", string(f.State), groupStates[:]), nil)
-	}
-	switch order := q.text("order"); order {
-	case "", "newest":
-	case "largest":
-		f.Largest = true
-	default:
-		q.add("order", fmt.Sprintf("%.40q: must be newest or largest", order), nil)
-	}
+	f := q.groupFilter()
 	cursor := q.text("cursor")
 	if err := q.problem(); err != nil {
 		return err
@@ -76,6 +63,25 @@ func (a *API) listGroups(c *Call) error {
 		out.Next = cursorOf(redrive.JobCursor{ID: job.ID(end)}, groupOrder, hash)
 	}
 	return c.JSON(http.StatusOK, out)
+}
+
+// groupFilter reads the filter of a list of groups.
+func (q *queryReader) groupFilter() redrive.GroupFilter {
+	f := redrive.GroupFilter{
+		Kind: q.text("kind"), Class: q.text("class"), State: redrive.GroupState(q.text("state")), Assignee: q.text("assignee"), Set: q.text("set"),
+		Pending: q.flag("pending"), Limit: int(q.number("limit", 1, PageMax, PageDefault)),
+	}
+	if f.State != "" && !slices.Contains(groupStates[:], string(f.State)) {
+		q.add("state", suggest.Unknown("state", string(f.State), groupStates[:]), nil)
+	}
+	switch order := q.text("order"); order {
+	case "", "newest":
+	case "largest":
+		f.Largest = true
+	default:
+		q.add("order", fmt.Sprintf("%.40q: must be newest or largest", order), nil)
+	}
+	return f
 }
 
 // groupStates are the states of a group.

@@ -32,17 +32,14 @@ func (a *API) explainJob(c *Call) error {
 	if err != nil {
 		return err
 	}
-	around, err := d.ReadAround(c.Context(), a.client)
+	waits, err := a.Waits(c.Context(), d)
 	if err != nil {
 		return err
-	}
-	if around != nil {
-		around.Queue, around.Kind = a.o.Limits[j.Queue], a.o.Kinds[j.Kind].Limits
 	}
 	now := job.At(a.o.Now())
 	e := wire.Explanation{
 		Job: id, Kind: j.Kind, Queue: j.Queue, State: j.State,
-		Standing: d.Standing(now) + d.Because(), Waits: d.Waits(around, now), Next: d.Next(a.way), Runs: []wire.Run{},
+		Standing: d.Standing(now) + d.Because(), Waits: waits, Next: d.Next(a.way), Runs: []wire.Run{},
 	}
 	operators := words.Operators{Policy: a.client.StoredPolicy}
 	for i := range d.Failures {

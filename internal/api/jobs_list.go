@@ -126,9 +126,8 @@ func (a *API) rows(c *Call, jobs []job.Job) ([]wire.JobRow, error) {
 	return rows, nil
 }
 
-// jobFilter reads the filter of a list from the query.
-func (a *API) jobFilter(c *Call) (redrive.JobFilter, error) {
-	q := &queryReader{values: c.R.URL.Query(), now: a.o.Now()}
+// filterOf reads the fields of a filter of jobs.
+func (a *API) filterOf(q *queryReader) redrive.JobFilter {
 	f := redrive.JobFilter{
 		Kind: q.text("kind"), Queue: q.text("queue"), Owner: q.text("owner"), Worker: q.text("worker"), Correlation: q.text("correlation"),
 		Key: q.text("key"), Class: q.text("class"), Group: q.text("group"), Text: q.text("text"), Reason: job.Reason(q.text("reason")),
@@ -159,6 +158,13 @@ func (a *API) jobFilter(c *Call) (redrive.JobFilter, error) {
 	} else {
 		f.Created = span
 	}
+	return f
+}
+
+// jobFilter reads the filter of a list from the query.
+func (a *API) jobFilter(c *Call) (redrive.JobFilter, error) {
+	q := &queryReader{values: c.R.URL.Query(), now: a.o.Now()}
+	f := a.filterOf(q)
 	if c.Caller.Owner != "" {
 		if f.Owner != "" && f.Owner != c.Caller.Owner {
 			q.add("owner", "the caller sees the jobs of its own owner only; leave the parameter out", nil)

@@ -126,6 +126,16 @@ func (a *API) explainPolicy(c *Call) error {
 	if err := c.Read(&in, false); err != nil {
 		return err
 	}
+	r, err := a.Ask(&in)
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, r)
+}
+
+// Ask returns what the policy of this server would decide about a failure. The error is a *Problem
+// with all mistakes of the question.
+func (a *API) Ask(in *QuestionIn) (r wire.Ruling, err error) {
 	q := wire.Question{Kind: in.Kind, Queue: in.Queue, Owner: in.Owner, Attempt: in.Attempt, Attrs: in.Attrs, Draw: in.Draw, How: job.ByError}
 	var wrong []Mistake
 	check := func(ok bool, pointer string, bound any, detail string) {
@@ -151,7 +161,7 @@ func (a *API) explainPolicy(c *Call) error {
 		check(false, "/how", nil, "must be error, panic or timeout")
 	}
 	if len(wrong) > 0 {
-		return InvalidField.Mistaken(wrong...)
+		return r, InvalidField.Mistaken(wrong...)
 	}
 	switch {
 	case in.Evidence != nil:
@@ -165,5 +175,5 @@ func (a *API) explainPolicy(c *Call) error {
 	if in.ExitCode != nil {
 		q.Evidence.Exit = in.ExitCode
 	}
-	return c.JSON(http.StatusOK, q.Ask(a.client.Policy()))
+	return q.Ask(a.client.Policy()), nil
 }

@@ -27,20 +27,22 @@ func groupRoutes() []Route {
 			Out: []Answer{{Status: 200, Doc: "The redrive as it is now.", Body: RedriveOut{}}}, Handle: controlRedrive(do),
 		}
 	}
+	list := []Param{
+		q("kind", "Groups of this kind."), q("class", "Groups of this class of failure."),
+		{Name: "state", In: "query", Doc: "Groups in this state.", Enum: groupStates[:]},
+		q("assignee", "Groups that this person works on."), q("set", "Groups of this set."),
+		{Name: "pending", In: "query", Doc: "Only groups with pending dead letters.", Type: "boolean"},
+		{Name: "order", In: "query", Doc: "The order: the last death first, or the most pending dead letters first.", Enum: []string{"newest", "largest"}},
+		q("cursor", "The field next of the previous page."),
+		{Name: "limit", In: "query", Doc: "The largest number of entries, 1 to 500; default 50.", Type: "integer"},
+	}
 	return []Route{
+		exportRoute("/api/groups/export", "exportGroups", "Groups", "groups: the dead letters by root cause", list, (*API).exportGroups),
 		{
 			Method: "GET", Path: "/api/groups", Name: "listGroups", Group: "Groups", Doc: "Lists groups: the dead letters by root cause.",
-			Roles: access.View,
-			Params: []Param{
-				q("kind", "Groups of this kind."), q("class", "Groups of this class of failure."),
-				{Name: "state", In: "query", Doc: "Groups in this state.", Enum: groupStates[:]},
-				q("assignee", "Groups that this person works on."), q("set", "Groups of this set."),
-				{Name: "pending", In: "query", Doc: "Only groups with pending dead letters.", Type: "boolean"},
-				{Name: "order", In: "query", Doc: "The order: the last death first, or the most pending dead letters first.", Enum: []string{"newest", "largest"}},
-				q("cursor", "The field next of the previous page."),
-				{Name: "limit", In: "query", Doc: "The largest number of entries, 1 to 500; default 50.", Type: "integer"},
-			},
-			Out: []Answer{{Status: 200, Doc: "A page of groups.", Body: GroupList{}}}, Problem: []*Kind{InvalidCursor, TooLarge}, Handle: (*API).listGroups,
+			Roles:  access.View,
+			Params: list,
+			Out:    []Answer{{Status: 200, Doc: "A page of groups.", Body: GroupList{}}}, Problem: []*Kind{InvalidCursor, TooLarge}, Handle: (*API).listGroups,
 		},
 		{
 			Method: "GET", Path: "/api/groups/{fp}", Name: "getGroup", Group: "Groups", Doc: "Shows a group with its notes and redrives.",

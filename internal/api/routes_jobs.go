@@ -39,6 +39,7 @@ func jobRoutes() []Route {
 			Problem: []*Kind{InvalidCursor, TooLarge},
 			Handle:  (*API).listJobs,
 		},
+		exportRoute("/api/jobs/export", "exportJobs", "Jobs", "jobs, without their payloads", listParams(), (*API).exportJobs),
 		{
 			Method: "GET", Path: "/api/jobs/{id}", Name: "getJob", Group: "Jobs",
 			Doc:   "Shows everything that is stored about a job.",

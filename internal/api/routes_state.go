@@ -67,6 +67,12 @@ func stateRoutes() []Route {
 // figureRoutes returns the routes of figures, the audit log and policies.
 func figureRoutes() []Route {
 	q := func(name, doc string) Param { return Param{Name: name, In: "query", Doc: doc} }
+	audit := []Param{
+		q("actor", "Actions of this person or key."), {Name: "action", In: "query", Doc: "Actions with these names, such as job.retry; a name with a dot at its end selects all actions that begin with it.", Many: true},
+		q("target", "Actions on this object, such as the id of a job."), q("since", "Actions at this time or later."), q("until", "Actions before this time."),
+		{Name: "cursor", In: "query", Doc: "The field next of the previous page."},
+		{Name: "limit", In: "query", Doc: "The largest number of entries, 1 to 500; default 50.", Type: "integer"},
+	}
 	return []Route{
 		{
 			Method: "GET", Path: "/api/overview", Name: "overview", Group: "Figures", Doc: "Shows the numbers of jobs, dead letters, redrives and processes. The answer is up to a second old.",
@@ -92,16 +98,12 @@ func figureRoutes() []Route {
 			Roles: access.View, Params: []Param{{Name: "minutes", In: "query", Doc: "The number of minutes; default 60.", Type: "integer", Min: 1, Max: redrive.DueMinutesMax}},
 			Out: []Answer{{Status: 200, Doc: "The counts.", Body: redrive.DueRetries{}}}, Handle: (*API).due,
 		},
+		exportRoute("/api/audit/export", "exportAudit", "Audit", "the audit log, the newest action first", audit, (*API).exportAudit),
 		{
 			Method: "GET", Path: "/api/audit", Name: "audit", Group: "Audit", Doc: "Lists the actions of people, redrives and retention, the newest first.",
-			Roles: access.View,
-			Params: []Param{
-				q("actor", "Actions of this person or key."), {Name: "action", In: "query", Doc: "Actions with these names, such as job.retry; a name with a dot at its end selects all actions that begin with it.", Many: true},
-				q("target", "Actions on this object, such as the id of a job."), q("since", "Actions at this time or later."), q("until", "Actions before this time."),
-				{Name: "cursor", In: "query", Doc: "The field next of the previous page."},
-				{Name: "limit", In: "query", Doc: "The largest number of entries, 1 to 500; default 50.", Type: "integer"},
-			},
-			Out: []Answer{{Status: 200, Doc: "A page of the audit log.", Body: AuditList{}}}, Problem: []*Kind{InvalidCursor}, Handle: (*API).audit,
+			Roles:  access.View,
+			Params: audit,
+			Out:    []Answer{{Status: 200, Doc: "A page of the audit log.", Body: AuditList{}}}, Problem: []*Kind{InvalidCursor}, Handle: (*API).audit,
 		},
 		{
 			Method: "GET", Path: "/api/policy", Name: "currentPolicy", Group: "Policy", Doc: "Shows the policy of this server, with its source.",

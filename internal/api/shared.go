@@ -156,3 +156,62 @@ func (a *API) Standing(ctx context.Context) (Standing, error) {
 		return s, err
 	})
 }
+
+// Waits says why a job waits, and returns "" for a job that does not wait.
+func (a *API) Waits(ctx context.Context, d *words.Details) (string, error) {
+	around, err := d.ReadAround(ctx, a.client)
+	if err != nil {
+		return "", err
+	}
+	if around != nil {
+		around.Queue, around.Kind = a.o.Limits[d.Job.Queue], a.o.Kinds[d.Job.Kind].Limits
+	}
+	return d.Waits(around, job.At(a.o.Now())), nil
+}
+
+// OwnerView is what the owner of a job sees, in the words of the policy.
+type OwnerView struct {
+	Status string // the state
+	Object []byte // the answer of the API to the owner
+}
+
+// OwnerViewOf returns what the owner of a job sees.
+func (a *API) OwnerViewOf(c *Call, d *words.Details) (OwnerView, error) {
+	out, err := a.outside(c, &d.Job, d.Last(), a.words())
+	if err != nil {
+		return OwnerView{}, err
+	}
+	object, err := out.MarshalJSON()
+	return OwnerView{Status: out.Status, Object: object}, err
+}
+
+// Preview counts the dead letters that an action by a filter would change, and freezes the set.
+func (a *API) Preview(c *Call, action redrive.Action) (*DeadPreview, error) {
+	return a.preview(c, action)
+}
+
+// ActOnSet carries out an action on a frozen set, for at most ActTime. It reports whether more is left
+// to do.
+func (a *API) ActOnSet(c *Call, action redrive.Action) (done int64, more bool, err error) {
+	return a.actOnSet(c, action)
+}
+
+// CheckReason returns an error if a reason is too long.
+func CheckReason(note string) error { return checkReason(note) }
+
+// ParseRate reads a rate such as 10/s; "" and "0" mean no limit.
+func ParseRate(text string) (redrive.Rate, error) { return parseRate(text) }
+
+// JobFilterOf reads the filter of a list of jobs from a query that a form has kept, for an action on all
+// jobs of the list.
+func (a *API) JobFilterOf(query url.Values) (redrive.JobFilter, error) {
+	q := &queryReader{values: query, now: a.o.Now()}
+	f := a.filterOf(q)
+	return f, q.problem()
+}
+
+// QueuesNow returns the queues with their settings and numbers of jobs as they are now.
+func (a *API) QueuesNow(ctx context.Context) ([]QueueOut, error) { return a.queueViews(ctx) }
+
+// Plain returns the text of an error of the client for people, without the name of its kind.
+func Plain(err error) string { return plain(err) }

@@ -6,6 +6,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/redrive/redrive/internal/joblink"
 	"github.com/redrive/redrive/internal/yamlfile"
 	"github.com/redrive/redrive/server/access"
 )
@@ -28,6 +29,10 @@ type Server struct {
 	Proxy access.Proxy
 	// Doors are kinds with a path of their own, by name. Default none.
 	Doors map[string]Door
+	// Environment is a word about the installation that each page shows. Default "".
+	Environment string
+	// Links are the templates of links from the page of a job, in the order of the file. Default none.
+	Links []joblink.Template
 }
 
 // Door is a kind under a path of its own, in the words of another system.
@@ -68,6 +73,8 @@ func (r *reader) server(v value, c *Config) {
 		{"hosts", r.several(hostsMax, yamlfile.ListOf(r.Reader, &s.Hosts, "a list of names such as [jobs.example.org]", r.host))},
 		{"proxy", func(v value) { r.proxy(v, &s.Proxy) }},
 		{"doors", func(v value) { r.doors(v, c) }},
+		{"environment", r.environment(&s.Environment)},
+		{"links", r.links(&s.Links)},
 	})
 	if len(r.Problems()) == mistakes {
 		r.serverTogether(v, s)

@@ -59,6 +59,7 @@ func (s *stage) summary(ctx context.Context) error {
 	v.say(s.deadByCause()...)
 	v.say("", v.bold("Look further")+": nothing runs any more, and all data is in "+s.Path, "")
 	v.say(s.suggestions(ctx)...)
+	v.say("", v.bold("In a browser")+": run this, then open the address that it prints", "", "  "+s.command("serve"))
 	return ctx.Err()
 }
 

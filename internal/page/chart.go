@@ -77,13 +77,15 @@ func num(v float64) string {
 type hours struct {
 	Completed, Failed, Dead, Due int64 // the sums
 	Overdue                      int64
+	Planned                      int64 // dead jobs that active redrives retry at their present pace
+	Redrives                     int64
 	Capped                       bool // at least one number of due retries is larger than shown
 
-	Area, Top, Retried, Buried, Coming string // paths in a box of 120 x 184
-	Grid                               []gridLine
-	Axis                               [5]string
-	Desc                               string
-	Rows                               []hourRow
+	Area, Top, Retried, Buried, Coming, Plan string // paths in a box of 120 x 184
+	Grid                                     []gridLine
+	Axis                                     [5]string
+	Desc                                     string
+	Rows                                     []hourRow
 }
 
 // gridLine is a line of the chart with its number.
@@ -95,9 +97,9 @@ type gridLine struct {
 
 // hourRow is a row of the table under the chart: ten minutes.
 type hourRow struct {
-	From                         string
-	Ahead                        bool
-	Completed, Failed, Dead, Due int64
+	From                                  string
+	Ahead                                 bool
+	Completed, Failed, Dead, Due, Planned int64
 }
 
 // The box of the chart: completed attempts stand on baseTop, failures on baseLow.
@@ -108,8 +110,9 @@ const (
 	lowHeight   = 60
 )
 
-// hoursOf draws the minutes of the last hour and the retries of the next.
-func hoursOf(now job.Micros, points []redrive.Point, due *redrive.DueRetries) hours {
+// hoursOf draws the minutes of the last hour, and the retries and the redrives of the next. Times are
+// written in the zone.
+func hoursOf(zone *time.Location, now job.Micros, points []redrive.Point, due *redrive.DueRetries, redrives []redrive.Redrive) hours {
 	var completed, failed, dead [hourMinutes]int64
 	minute := job.Micros(time.Minute / time.Microsecond)
 	first := now/minute - (hourMinutes - 1)
@@ -126,10 +129,11 @@ func hoursOf(now job.Micros, points []redrive.Point, due *redrive.DueRetries) ho
 	}
 	var coming [hourMinutes]int64
 	copy(coming[:], due.Minutes)
+	plan := planned(now, redrives, &h)
 	mostTop, mostLow := int64(1), int64(1)
 	for i := range hourMinutes {
 		h.Completed, h.Failed, h.Dead, h.Due = h.Completed+completed[i], h.Failed+failed[i], h.Dead+dead[i], h.Due+coming[i]
-		mostTop, mostLow = max(mostTop, completed[i], coming[i]), max(mostLow, failed[i]+dead[i])
+		mostTop, mostLow = max(mostTop, completed[i], coming[i]+plan[i]), max(mostLow, failed[i]+dead[i])
 	}
 	mostTop, mostLow = niceMost(mostTop), niceMost(mostLow)
 	var area, top, retried, buried, ahead strings.Builder
@@ -139,10 +143,12 @@ func hoursOf(now job.Micros, points []redrive.Point, due *redrive.DueRetries) ho
 		low := barHeight(failed[i], mostLow, lowHeight)
 		bar(&retried, float64(i), baseLow, low)
 		bar(&buried, float64(i), baseLow-low, barHeight(dead[i], mostLow, lowHeight))
-		bar(&ahead, float64(hourMinutes+i), baseTop, barHeight(coming[i], mostTop, baseTop-2))
+		base := barHeight(plan[i], mostTop, baseTop-2)
+		bar(&ahead, float64(hourMinutes+i), baseTop-base, barHeight(coming[i], mostTop, baseTop-2))
 	}
 	fmt.Fprintf(&area, "%sL%s %dL0.5 %dz", top.String(), num(hourMinutes-0.5), baseTop, baseTop)
 	h.Area, h.Top, h.Retried, h.Buried, h.Coming = area.String(), top.String(), retried.String(), buried.String(), ahead.String()
+	h.Plan = outline(plan[:], mostTop)
 	h.Grid = []gridLine{
 		{Y: 2, TextY: 12, Text: words.Number(mostTop) + " a minute"},
 		{Y: baseTop - (baseTop-2)/2.0, TextY: baseTop - (baseTop-2)/2.0 - 3, Text: half(mostTop)},
@@ -150,27 +156,78 @@ func hoursOf(now job.Micros, points []redrive.Point, due *redrive.DueRetries) ho
 	}
 	for i := range h.Axis {
 		at := now.Add(time.Duration(i-2) * 30 * time.Minute)
-		h.Axis[i] = at.Time().UTC().Format("15:04")
+		h.Axis[i] = at.Time().In(zone).Format("15:04")
 	}
 	h.Axis[2] += " now"
 	h.Desc = fmt.Sprintf("In the last hour %s completed, %s failed and were retried, %s ended dead. In the next hour %s fall due.",
 		words.Count(h.Completed, "job"), words.Count(h.Failed, "attempt"), words.Count(h.Dead, "job"), words.Count(h.Due, "retry"))
+	if more := words.PlannedSentence(h.Planned, h.Redrives); more != "" {
+		h.Desc += " " + more
+	}
 	const step = 10
 	for i := 0; i < hourMinutes; i += step {
-		r := hourRow{From: ((first + job.Micros(i)) * minute).Time().UTC().Format("15:04")}
+		r := hourRow{From: ((first + job.Micros(i)) * minute).Time().In(zone).Format("15:04")}
 		for k := i; k < i+step; k++ {
 			r.Completed, r.Failed, r.Dead = r.Completed+completed[k], r.Failed+failed[k], r.Dead+dead[k]
 		}
 		h.Rows = append(h.Rows, r)
 	}
 	for i := 0; i < hourMinutes; i += step {
-		r := hourRow{From: now.Add(time.Duration(i) * time.Minute).Time().UTC().Format("15:04"), Ahead: true}
+		r := hourRow{From: now.Add(time.Duration(i) * time.Minute).Time().In(zone).Format("15:04"), Ahead: true}
 		for k := i; k < i+step; k++ {
-			r.Due += coming[k]
+			r.Due, r.Planned = r.Due+coming[k], r.Planned+plan[k]
 		}
 		h.Rows = append(h.Rows, r)
 	}
 	return h
+}
+
+// planned returns how many dead jobs the active redrives will retry in each of the next minutes if they
+// keep their present pace, which their own limit bounds.
+func planned(now job.Micros, redrives []redrive.Redrive, h *hours) (minutes [hourMinutes]int64) {
+	for i := range redrives {
+		r := &redrives[i]
+		left := r.Total - r.Released - r.Refused
+		if r.State != redrive.RedriveCanary && r.State != redrive.RedriveRamping || r.Live != nil || left <= 0 {
+			continue
+		}
+		pace := left // nothing says yet how fast it goes
+		if elapsed := now.Sub(r.CreatedAt); r.Released > 0 && elapsed > 0 {
+			pace = max(1, int64(float64(r.Released)/elapsed.Minutes()))
+		}
+		if r.Rate > 0 {
+			pace = min(pace, 60*int64(r.Rate))
+		}
+		h.Redrives++
+		for m := 0; m < hourMinutes && left > 0; m++ {
+			n := min(pace, left)
+			minutes[m] += n
+			left -= n
+			h.Planned += n
+		}
+	}
+	return minutes
+}
+
+// outline draws the upper edge of bars of one minute each, in the hour ahead, as a closed shape. It is ""
+// if there is nothing to draw.
+func outline(numbers []int64, most int64) string {
+	last := -1
+	for i, n := range numbers {
+		if n > 0 {
+			last = i
+		}
+	}
+	if last < 0 {
+		return ""
+	}
+	var out strings.Builder
+	fmt.Fprintf(&out, "M%d %d", hourMinutes, baseTop)
+	for i := range last + 1 {
+		fmt.Fprintf(&out, "V%sh1", num(baseTop-barHeight(numbers[i], most, baseTop-2)))
+	}
+	fmt.Fprintf(&out, "V%dz", baseTop)
+	return out.String()
 }
 
 // bar adds a bar of one minute that stands on a base.

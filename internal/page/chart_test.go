@@ -70,7 +70,12 @@ func TestTheHoursStayInTheirBox(t *testing.T) {
 			}
 		}
 		due := redrive.DueRetries{Minutes: rapid.SliceOfN(rapid.Int64Range(0, 1e6), 0, 60).Draw(t, "due")}
-		h := hoursOf(now, points, &due)
+		total := rapid.Int64Range(0, 1e6).Draw(t, "total")
+		list := []redrive.Redrive{{State: redrive.RedriveRamping, Released: rapid.Int64Range(0, total).Draw(t, "released"), CreatedAt: now.Add(-time.Minute), RedriveSpec: redrive.RedriveSpec{Total: total, Rate: rapid.IntRange(0, 100).Draw(t, "rate")}}}
+		h := hoursOf(time.UTC, now, points, &due, list)
+		if left := total - list[0].Released; h.Planned > left || left > 0 && h.Planned == 0 {
+			t.Fatalf("got %d planned of %d that are left", h.Planned, left)
+		}
 		if h.Completed != completed || h.Failed+h.Dead != lost {
 			t.Fatalf("got %d completed and %d failed, want %d and %d", h.Completed, h.Failed+h.Dead, completed, lost)
 		}

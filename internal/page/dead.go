@@ -16,11 +16,13 @@ type deadView struct {
 	frame
 	Tabs     []jobTab
 	Rows     []redrive.DeadEntry
+	Many     manyView
 	Chips    []chip
 	Total    int64
 	Counted  bool
 	Next     template.URL
 	Query    template.URL // the filter, for the page that starts a redrive of it
+	Export   string
 	Searched job.Micros
 	Filtered bool
 }
@@ -78,7 +80,12 @@ func (p *Pages) dead(a *api.API, c *api.Call) error {
 	q.Del("cursor")
 	q.Del("limit")
 	q.Del("order")
-	v.Query = queryOf(q)
+	v.Query, v.Export = queryOf(q), p.exportOf("/api/admin/dlq/export", q)
+	all := []string{"retry", "resolve", "ignore", "reopen"}
+	if f.MayAdminister {
+		all = append(all, "purge")
+	}
+	v.Many = manyFor("/ui/dead", q, []string{"retry", "resolve", "ignore", "reopen"}, all)
 	v.Heading = words.DeadFinding(f.Pending, stats.OldestPending, f.Now)
 	v.Lead = words.Filter(&filter)
 	if v.Lead != "" {

@@ -23,13 +23,30 @@ type done struct {
 	Link string `json:"l,omitempty"` // a path of a page about it
 	Of   string `json:"o,omitempty"` // the words of the link
 	At   int64  `json:"a"`           // when, in microseconds since 1970
+	// Do is the action. A page shows a refusal beside the button of this action.
+	Do string `json:"d,omitempty"`
+	// List says for single jobs why they were skipped. More is the number of those that are left out.
+	List []string `json:"i,omitempty"`
+	More int64    `json:"m,omitempty"`
+	Undo *undo    `json:"u,omitempty"`
+	// To is the path of the page that shows the result, if it is not the page of the form.
+	To string `json:"-"`
+}
+
+// undo is the form that takes an action back.
+type undo struct {
+	Path   string            `json:"p"`
+	Fields map[string]string `json:"f,omitempty"`
+	IDs    []string          `json:"i,omitempty"`
 }
 
 const (
 	doneCookie = "redrive_done"
 	// doneKept is how long a browser has to show what an action did.
 	doneKept = time.Minute
-	doneMax  = 2 << 10
+	doneMax  = 1 << 10
+	// cookieMax is the largest size of a cookie that browsers keep, without its attributes.
+	cookieMax = 3_800
 )
 
 // key returns the secret that all servers of the store share for signing, and makes it if there is
@@ -63,12 +80,18 @@ func (p *Pages) tell(a *api.API, c *api.Call, d done) {
 	if len(d.Text) > doneMax {
 		d.Text = strings.ToValidUTF8(d.Text[:doneMax], "") + "…"
 	}
-	b, err := json.Marshal(d)
-	if err != nil {
-		return
+	for _, drop := range []func(){func() {}, func() { d.Undo = nil }, func() { d.More += int64(len(d.List)); d.List = nil }} {
+		drop()
+		b, err := json.Marshal(d)
+		if err != nil {
+			return
+		}
+		body := base64.RawURLEncoding.EncodeToString(b)
+		if body += "." + signature(key, body); len(body) <= cookieMax {
+			p.setDone(c, body, int(doneKept.Seconds()))
+			return
+		}
 	}
-	body := base64.RawURLEncoding.EncodeToString(b)
-	p.setDone(c, body+"."+signature(key, body), int(doneKept.Seconds()))
 }
 
 func (p *Pages) setDone(c *api.Call, value string, age int) {

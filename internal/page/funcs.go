@@ -1,8 +1,6 @@
 package page
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"html/template"
 	"net/url"
@@ -12,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/redrive/redrive"
+	"github.com/redrive/redrive/internal/joblink"
 	"github.com/redrive/redrive/internal/words"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store"
@@ -23,12 +22,12 @@ type moment struct {
 }
 
 // momentOf returns a time as a page shows it. The zero time is shown as "-".
-func momentOf(now, at job.Micros) moment {
+func momentOf(zone *time.Location, now, at job.Micros) moment {
 	if at == 0 {
 		return moment{Text: "-"}
 	}
-	t := at.Time().UTC()
-	return moment{ISO: t.Format(time.RFC3339), Exact: t.Format("Mon 2 Jan 2006, 15:04:05 UTC"), Text: words.Away(at, now)}
+	exact := at.Time().In(zone).Format("Mon 2 Jan 2006, 15:04:05 ") + zoneName(zone, at)
+	return moment{ISO: at.Time().UTC().Format(time.RFC3339), Exact: exact, Text: words.Away(at, now)}
 }
 
 // badge is a state with the symbol that stands beside its word.
@@ -60,33 +59,37 @@ func badgeOf(word string) badge {
 	return b
 }
 
-// funcs returns the functions of the templates.
-func (p *Pages) funcs() template.FuncMap {
+// funcs returns the functions of the templates. Times are written in the zone.
+func (p *Pages) funcs(zone *time.Location) template.FuncMap {
 	return template.FuncMap{
-		"asset":     func(name string) string { return p.o.Base + p.assets[name].path },
-		"when":      momentOf,
-		"badge":     badgeOf,
-		"loud":      func(word string) badge { b := badgeOf(word); b.Loud = true; return b },
-		"number":    words.Number,
-		"count":     words.Count,
-		"clean":     words.Clean,
-		"lines":     func(b []byte) string { return words.CleanBlock(string(b)) },
-		"short":     func(n int, s string) string { return words.Shorten(words.Clean(words.FirstLine(s)), n) },
-		"dollars":   words.Dollars,
-		"span":      words.Span,
-		"group":     words.ShortGroup,
-		"cause":     func(g redrive.Group) string { return causeOf(&g) },
-		"path":      url.PathEscape,
-		"pretty":    pretty,
-		"lower":     strings.ToLower,
-		"i64":       func(n int) int64 { return int64(n) },
-		"state":     func(g redrive.Group) string { return string(g.State()) },
-		"spark":     sparkOf,
-		"clock":     func(at job.Micros) string { return at.Time().UTC().Format("15:04:05") },
-		"len64":     func(list any) int64 { return int64(reflect.ValueOf(list).Len()) },
-		"states":    func() []string { return queueStates },
-		"dict":      dict,
-		"noteTitle": func(n redrive.Note, now job.Micros) string { return words.Clean(words.NoteTitle(&n, now)) },
+		"asset":      func(name string) string { return p.o.Base + p.assets[name].path },
+		"when":       func(now, at job.Micros) moment { return momentOf(zone, now, at) },
+		"links":      func(j *job.Job, now job.Micros) []joblink.Link { return joblink.Of(p.o.Links, j, now) },
+		"badge":      badgeOf,
+		"loud":       func(word string) badge { b := badgeOf(word); b.Loud = true; return b },
+		"number":     words.Number,
+		"count":      words.Count,
+		"clean":      words.Clean,
+		"slot":       slotTime,
+		"priorities": func() []string { return []string{"1", "2", "3", "4"} },
+		"para":       words.CleanBlock,
+		"lines":      func(b []byte) string { return words.CleanBlock(string(b)) },
+		"short":      func(n int, s string) string { return words.Shorten(words.Clean(words.FirstLine(s)), n) },
+		"dollars":    words.Dollars,
+		"span":       words.Span,
+		"group":      words.ShortGroup,
+		"cause":      func(g redrive.Group) string { return causeOf(&g) },
+		"path":       url.PathEscape,
+		"pretty":     pretty,
+		"lower":      strings.ToLower,
+		"i64":        func(n int) int64 { return int64(n) },
+		"state":      func(g redrive.Group) string { return string(g.State()) },
+		"spark":      sparkOf,
+		"clock":      func(at job.Micros) string { return at.Time().In(zone).Format("15:04:05") },
+		"len64":      func(list any) int64 { return int64(reflect.ValueOf(list).Len()) },
+		"states":     func() []string { return queueStates },
+		"dict":       dict,
+		"noteTitle":  func(n redrive.Note, now job.Micros) string { return words.Clean(words.NoteTitle(&n, now)) },
 	}
 }
 
@@ -138,9 +141,8 @@ const causeMax = 140
 // pretty returns JSON with one member a line, and any other text as it is. Bytes that are not text
 // are shown by their codes.
 func pretty(b []byte) string {
-	var out bytes.Buffer
-	if len(b) <= prettyMax && utf8.Valid(b) && json.Indent(&out, b, "", "  ") == nil {
-		return words.CleanBlock(out.String())
+	if len(b) <= prettyMax && utf8.Valid(b) {
+		b = words.Lay(b)
 	}
 	return words.CleanBlock(string(b))
 }

@@ -29,6 +29,7 @@ type groupsView struct {
 	State  string
 	Next   template.URL // the query of the next page
 	Chips  []chip
+	Export string
 }
 
 // tab is a link to a part of a list.
@@ -106,6 +107,16 @@ func (p *Pages) groups(a *api.API, c *api.Call) error {
 		t.Current = t.Query == "" && v.State == "" || string(t.Query) == "state="+v.State
 		v.Tabs = append(v.Tabs, t)
 	}
+	exported := url.Values{}
+	for name, values := range query {
+		if name != "skip" && name != "order" && (name != "state" || v.State != "all") {
+			exported[name] = values
+		}
+	}
+	if v.State == "" {
+		exported.Set("pending", "true")
+	}
+	v.Export = p.exportOf("/api/groups/export", exported)
 	v.Chips = chipsOf(query, "kind", "class", "assignee")
 	v.Heading = words.CausesFinding(f.Pending, int64(f.Groups))
 	v.Lead = words.CausesLead(page.Groups, f.Pending, int64(f.Groups))
@@ -127,6 +138,11 @@ func groupRowOf(g *store.Group, redrives []redrive.Redrive) groupRow {
 
 // queryOf returns a query in the type that a template writes as it is: it has been encoded.
 func queryOf(q url.Values) template.URL { return template.URL(q.Encode()) } //nolint:gosec // encoded by package net/url
+
+// exportOf returns the address that exports a list, with its filter.
+func (p *Pages) exportOf(path string, filter url.Values) string {
+	return p.o.Base + path + "?" + filter.Encode()
+}
 
 // chipsOf returns the filters of a query among the given names.
 func chipsOf(query url.Values, names ...string) (chips []chip) {
@@ -178,6 +194,7 @@ type groupView struct {
 	Redrives []redrive.Redrive
 	Notes    []redrive.Note
 	Audit    []redrive.AuditEntry
+	Came     string // since which build it came back
 }
 
 func (p *Pages) group(a *api.API, c *api.Call) error {
@@ -190,6 +207,7 @@ func (p *Pages) group(a *api.API, c *api.Call) error {
 		return err
 	}
 	client, ctx := a.Client(), c.Context()
+	f.besideButtons()
 	f.Topics = "group:" + g.Fingerprint
 	v := groupView{frame: f, Facts: words.CauseFacts(&g, f.Now), Standing: words.CauseStanding(&g, f.Now)}
 	redrives, err := client.Redrives(ctx)
@@ -220,9 +238,34 @@ func (p *Pages) group(a *api.API, c *api.Call) error {
 		return err
 	}
 	v.Audit = audit.Entries
+	if v.Came, err = cameBack(a, c, &g, f.Now); err != nil {
+		return err
+	}
 	v.Title, v.Heading = causeOf(&g), causeOf(&g)
 	v.Lead = words.GroupStanding(&g, f.Now)
 	return p.write(c.W, http.StatusOK, "group", &v)
+}
+
+// cameBack says since when, and in which build, jobs die again of a cause that was resolved.
+func cameBack(a *api.API, c *api.Call, g *redrive.Group, now job.Micros) (string, error) {
+	if g.RegressedAt == 0 {
+		return "", nil
+	}
+	text := fmt.Sprintf("Came back %s, after %s had resolved it", words.Away(g.RegressedAt, now), words.Clean(g.ResolvedBy))
+	first, err := a.Client().DeadLetters(c.Context(), redrive.DeadFilter{Group: g.Fingerprint, Since: g.RegressedAt, Until: g.RegressedAt + 1}, redrive.DeadPaging{Limit: 1})
+	if err != nil || len(first.Entries) == 0 {
+		return text, err
+	}
+	failures, err := a.Client().Failures(c.Context(), first.Entries[0].DeadLetter.Job)
+	if err != nil {
+		return text, err
+	}
+	for i := range failures {
+		if f := &failures[i]; f.EndedAt == g.RegressedAt && f.Build != "" {
+			text += ", in build " + words.Clean(f.Build)
+		}
+	}
+	return text, nil
 }
 
 const (

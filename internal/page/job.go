@@ -1,9 +1,14 @@
 package page
 
 import (
+	"bytes"
+	"cmp"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
-	"slices"
+	"net/url"
+	"strings"
 
 	"github.com/redrive/redrive"
 	"github.com/redrive/redrive/internal/api"
@@ -16,38 +21,29 @@ type jobView struct {
 	frame
 	Details  *words.Details
 	Job      *job.Job
-	Standing string // with its because
+	Standing string
+	Because  string
 	Next     string
+	Waits    string // why it waits
 	Tries    string
 	Facts    words.Facts
 	Decision words.Facts // the last decision: evidence, rule, class, limits
 	Last     *job.Failure
 	Operator string
-	Lives    []life
-	Payload  []byte
-	Hidden   bool   // the caller may not see payloads
-	Changed  string // the difference to the original payload
-	Original *redrive.Original
+	Line     timeline
+	Payload  payloadView
+	Status   string // the state as the owner reads it, if it has another name
+	Outside  string // what the API answers to the owner
 	Group    *redrive.Group
 	Audit    []redrive.AuditEntry
 	Death    int64
 	Acts     []act
-}
-
-// life is a life of a job with its runs that failed, the newest first.
-type life struct {
-	N       int32
-	Runs    []run
-	Current bool
-}
-
-// run is a run that failed.
-type run struct {
-	*job.Failure
-	Took  string
-	Why   string
-	Facts words.Facts
-	Crash bool
+	More     []act // those that take a reason or a setting
+	Curl     []string
+	// In is what was typed into a form that was refused, and Wrong says why.
+	In    url.Values
+	Wrong []string
+	At    string // the form that was refused
 }
 
 // act is a button of a job. Why is set if it cannot be pressed, and says why.
@@ -56,7 +52,11 @@ type act struct {
 	Main           bool
 }
 
-func (p *Pages) job(a *api.API, c *api.Call) error {
+func (p *Pages) job(a *api.API, c *api.Call) error { return p.writeJob(a, c, http.StatusOK, nil, nil) }
+
+// writeJob writes the page of a job. in is what was typed into a form that leads back to the page, and
+// wrong is why it was refused; both may be nil.
+func (p *Pages) writeJob(a *api.API, c *api.Call, status int, in url.Values, wrong []string) error {
 	f, err := p.frame(a, c, "jobs", "Job "+words.Clean(c.R.PathValue("id")))
 	if err != nil {
 		return err
@@ -66,28 +66,26 @@ func (p *Pages) job(a *api.API, c *api.Call) error {
 		return err
 	}
 	client, ctx, j := a.Client(), c.Context(), &d.Job
+	f.Path = f.Base + "/ui/jobs/" + j.ID.String()
+	f.besideButtons()
 	f.Topics = "job:" + j.ID.String()
-	v := jobView{frame: f, Details: d, Job: j, Facts: d.Facts(), Standing: d.Standing(f.Now) + d.Because(), Next: d.Next(wayOf), Last: d.Last()}
+	v := jobView{frame: f, Details: d, Job: j, Facts: d.Facts(), Next: d.Next(wayOf(d)), Last: d.Last(), In: in}
+	v.Standing, v.Because = standingOf(d, f.Now)
 	v.Tries = triesOf(j, d.MaxAttempts())
+	if v.Waits, err = a.Waits(ctx, d); err != nil {
+		return err
+	}
 	if v.Last != nil {
 		v.Decision = words.RunFacts(v.Last)
 		operators := words.Operators{Policy: client.StoredPolicy}
 		v.Operator = operators.Text(ctx, v.Last)
 	}
-	v.Lives = livesOf(d)
-	if v.Hidden = !a.SeesPayloads(c); !v.Hidden {
-		v.Payload = j.Payload
-	}
 	original, err := client.Original(ctx, j.ID)
-	switch {
-	case err == nil:
-		v.Original = &original
-		if original.Payload != nil && !v.Hidden {
-			v.Changed = words.Diff(original.Payload, j.Payload)
-		}
-	case !errors.Is(err, redrive.ErrNotFound):
+	if err != nil && !errors.Is(err, redrive.ErrNotFound) {
 		return err
 	}
+	v.Payload = payloadOf(j, &original, !a.SeesPayloads(c))
+	v.Payload.check(a, j, in)
 	if d.Letter != nil {
 		v.Death = d.Letter.Death
 		if fp := d.Letter.Fingerprint; fp != "" {
@@ -100,52 +98,102 @@ func (p *Pages) job(a *api.API, c *api.Call) error {
 			}
 		}
 	}
-	audit, err := client.Audit(ctx, redrive.AuditFilter{Target: j.ID.String(), Limit: happenedMax})
+	audit, err := client.Audit(ctx, redrive.AuditFilter{Target: j.ID.String(), Limit: auditMax})
 	if err != nil {
 		return err
 	}
-	v.Audit = audit.Entries
-	v.Acts = actsOf(d, f.MayOperate)
+	v.Audit = audit.Entries[:min(len(audit.Entries), happenedMax)]
+	v.Line = timelineOf(d, audit.Entries, f.Now)
+	outside, err := a.OwnerViewOf(c, d)
+	if err != nil {
+		return err
+	}
+	if outside.Status != j.State.String() {
+		v.Status = outside.Status
+	}
+	var object bytes.Buffer
+	if json.Indent(&object, bytes.TrimSpace(outside.Object), "", "  ") == nil {
+		v.Outside = words.CleanBlock(object.String())
+	}
+	v.Acts, v.More = actsOf(d, f.MayOperate), moreOf(d, f.MayOperate)
+	v.Curl = curlOf(c, p.o.Base, j)
 	v.Heading = j.Kind + " " + j.ID.String()
-	return p.write(c.W, http.StatusOK, "job", &v)
+	if wrong != nil {
+		v.Done, v.Beside, v.At, v.Wrong = nil, false, in.Get("form"), wrong
+	}
+	return p.write(c.W, status, "job", &v)
 }
 
-// wayOf writes a step as the button that does it.
-func wayOf(s words.Step) string {
-	if s.Verb == words.RetryJob {
-		return "Retry"
-	}
-	if s.Verb == words.ResumeQueue {
-		return "Resume of queue " + s.Queue
-	}
-	return s.Does
-}
+// auditMax is the number of actions on a job that its time line looks at.
+const auditMax = 100
 
-// livesOf returns the lives of a job with their failed runs, the newest life first.
-func livesOf(d *words.Details) (list []life) {
-	for i := range d.Failures {
-		f := &d.Failures[i]
-		if len(list) == 0 || list[len(list)-1].N != f.Life {
-			list = append(list, life{N: f.Life, Current: f.Life == d.Job.Life})
-		}
-		l := &list[len(list)-1]
-		l.Runs = append(l.Runs, run{Failure: f, Took: words.Took(f), Why: words.Decision(f), Facts: words.RunFacts(f), Crash: f.How == job.ByCrash})
+// curlOf returns commands that show and change the job by the API.
+func curlOf(c *api.Call, base string, j *job.Job) []string {
+	scheme := "http"
+	if c.R.TLS != nil {
+		scheme = "https"
 	}
-	slices.Reverse(list)
+	at := fmt.Sprintf("%s://%s%s/api/jobs/%d", scheme, words.Clean(c.R.Host), base, j.ID)
+	const key = `curl -H "Authorization: Bearer $REDRIVE_KEY" `
+	list := []string{key + at, key + at + "/explain"}
+	switch {
+	case j.State == job.Dead:
+		list = append(list, fmt.Sprintf(`%s-H "Content-Type: application/json" -d '{"note":"","expect":{"life":%d}}' %s/retry`, key, j.Life, at))
+	case !j.State.Terminal():
+		list = append(list, fmt.Sprintf(`%s-H "Content-Type: application/json" -d '{"note":""}' %s/cancel`, key, at))
+	}
 	return list
+}
+
+// standingOf returns how a job stands, and why.
+func standingOf(d *words.Details, now job.Micros) (standing, because string) {
+	standing, because = d.Standing(now), strings.TrimLeft(d.Because(), ",; ")
+	if j := &d.Job; j.State == job.Dead {
+		why, _, _ := strings.Cut(words.Reason(j.Reason), " (")
+		standing = "Dead, " + why
+	}
+	if because != "" {
+		because = strings.ToUpper(because[:1]) + because[1:] + "."
+	}
+	return standing, because
+}
+
+// wayOf returns a function that writes a step as the button of the job that does it.
+func wayOf(d *words.Details) words.Way {
+	labels := make(map[string]string)
+	for _, a := range actsOf(d, true) {
+		labels[a.Do] = a.Label
+	}
+	return func(s words.Step) string {
+		if s.Verb == words.ResumeQueue {
+			return "Resume of queue " + s.Queue
+		}
+		return cmp.Or(map[words.Verb]string{words.RetryJob: labels["retry"], words.ResolveDead: labels["resolve"]}[s.Verb], s.Does)
+	}
+}
+
+// noRole says why a caller that may only view cannot press a button.
+const noRole = "Your role may look, not act; it needs the role operate."
+
+// forbid switches buttons off for a caller that may only view.
+func forbid(acts []act, may bool) []act {
+	for i := range acts {
+		if !may {
+			acts[i].Why, acts[i].Main = noRole, false
+		}
+	}
+	return acts
 }
 
 // actsOf returns the buttons of a job. Those that its state or the caller's role do not allow say why.
 func actsOf(d *words.Details, may bool) []act {
-	j, l := &d.Job, d.Letter
-	held := j.State == job.Dead && j.Reason == job.ManualReview
+	j := &d.Job
 	acts := []act{{Do: "retry", Label: "Retry", Main: true}, {Do: "run", Label: "Run now"}, {Do: "cancel", Label: "Cancel"}}
-	if held {
+	if heldBack(j) {
 		acts[0].Label = "Release"
 	}
 	if j.State != job.Dead {
-		acts[0].Why = "Only a dead job is retried; this one is " + j.State.String() + "."
-		acts[0].Main = false
+		acts[0].Why, acts[0].Main = "Only a dead job is retried; this one is "+j.State.String()+".", false
 	}
 	if j.State != job.Waiting && j.State != job.Retrying {
 		acts[1].Why = "Only a job that waits can run now; this one is " + j.State.String() + "."
@@ -153,23 +201,47 @@ func actsOf(d *words.Details, may bool) []act {
 	if j.State.Terminal() {
 		acts[2].Why = "A job that is " + j.State.String() + " has nothing to cancel."
 	}
-	if l != nil && !l.Revived {
-		switch l.Status {
-		case job.Pending:
-			resolve := act{Do: "resolve", Label: "Resolve"}
-			if held {
-				resolve.Label = "Refuse"
-			}
-			acts = append(acts, resolve, act{Do: "ignore", Label: "Ignore"})
-		case job.Resolved, job.Ignored:
-			acts = append(acts, act{Do: "reopen", Label: "Reopen"})
-		case job.Redriven:
-		}
+	return forbid(append(acts, letterActs(d)...), may)
+}
+
+// heldBack reports whether a rule holds the job until a person decides.
+func heldBack(j *job.Job) bool { return j.State == job.Dead && j.Reason == job.ManualReview }
+
+// letterActs returns the buttons of the dead letter of a job.
+func letterActs(d *words.Details) []act {
+	l := d.Letter
+	if l == nil || l.Revived {
+		return nil
 	}
-	if !may {
-		for i := range acts {
-			acts[i].Why, acts[i].Main = "Your role may look, not act; it needs the role operate.", false
+	switch l.Status {
+	case job.Pending:
+		resolve := act{Do: "resolve", Label: "Resolve"}
+		if heldBack(&d.Job) {
+			resolve.Label = "Refuse"
 		}
+		return []act{resolve, {Do: "ignore", Label: "Ignore"}}
+	case job.Resolved, job.Ignored:
+		return []act{{Do: "reopen", Label: "Reopen"}}
+	case job.Redriven:
 	}
-	return acts
+	return nil
+}
+
+// moreOf returns the buttons of the form that takes a reason, a queue, a priority and times.
+func moreOf(d *words.Details, may bool) []act {
+	j := &d.Job
+	var acts []act
+	switch {
+	case j.State == job.Dead:
+		retry := act{Do: "retry", Label: "Retry with these"}
+		if heldBack(j) {
+			retry.Label = "Release with these"
+		}
+		acts = append([]act{retry}, letterActs(d)...)
+	case j.State.Ready():
+		acts = []act{{Do: "move", Label: "Move"}, {Do: "cancel", Label: "Cancel"}}
+	case j.State == job.Running:
+		acts = []act{{Do: "cancel", Label: "Cancel"}}
+	}
+	return forbid(acts, may)
 }

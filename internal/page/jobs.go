@@ -20,10 +20,12 @@ type jobsView struct {
 	frame
 	Tabs     []jobTab
 	Rows     []jobRow
+	Many     manyView
 	Filter   redrive.JobFilter
 	Query    url.Values
 	Chips    []chip
 	Next     template.URL
+	Export   string
 	Searched job.Micros
 	Payloads bool // the caller may see payloads
 }
@@ -79,6 +81,8 @@ func (p *Pages) jobs(a *api.API, c *api.Call) error {
 	if v.Tabs, err = p.jobTabs(a, c, &filter); err != nil {
 		return err
 	}
+	v.Export = p.exportOf("/api/jobs/export", listQuery(v.Query))
+	v.Many = manyFor("/ui/jobs", v.Query, []string{"cancel", "run", "retry"}, []string{"cancel", "run", "move"})
 	v.Chips = chipsOf(v.Query, jobFilters[:]...)
 	states := make([]string, len(filter.States))
 	for i, s := range filter.States {
@@ -146,37 +150,4 @@ func (p *Pages) jobTabs(a *api.API, c *api.Call, f *redrive.JobFilter) ([]jobTab
 			Many: counted && s != job.Completed && s != job.Cancelled})
 	}
 	return tabs, nil
-}
-
-// find leads to what a text names: a job by its id, or a list of what can be found fast.
-func (p *Pages) find(a *api.API, c *api.Call) error {
-	text := strings.TrimSpace(c.R.URL.Query().Get("q"))
-	if id, err := job.ParseID(text); err == nil {
-		if _, err := a.Client().Get(c.Context(), id); err == nil {
-			return p.to(c, "/ui/jobs/"+id.String())
-		}
-	}
-	name, value, named := strings.Cut(text, ":")
-	if named {
-		for _, known := range jobFilters {
-			if name == known {
-				return p.to(c, "/ui/jobs?"+url.Values{name: {strings.TrimSpace(value)}}.Encode())
-			}
-		}
-	}
-	for _, by := range [...]string{"correlation", "owner"} {
-		f := redrive.JobFilter{Limit: 1}
-		if by == "owner" {
-			f.Owner = text
-		} else {
-			f.Correlation = text
-		}
-		if text == "" || len(text) > job.TextMax {
-			break
-		}
-		if page, err := a.Client().List(c.Context(), f); err == nil && len(page.Jobs) > 0 {
-			return p.to(c, "/ui/jobs?"+url.Values{by: {text}}.Encode())
-		}
-	}
-	return p.to(c, "/ui/jobs?"+url.Values{"text": {text}}.Encode())
 }

@@ -79,7 +79,7 @@ func (p *Pages) overview(a *api.API, c *api.Call) error {
 	if err != nil {
 		return err
 	}
-	v.Hours = hoursOf(f.Now, minutes, &due)
+	v.Hours = hoursOf(f.Zone, f.Now, minutes, &due, redrives)
 	if v.Kinds, err = p.kinds(a, c, f.Now); err != nil {
 		return err
 	}

@@ -17,15 +17,18 @@ import (
 	"fmt"
 	"hash/fnv"
 	"html/template"
-	"io/fs"
+	"mime"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
 	"sync"
+	"time"
+	"unicode/utf8"
 
 	"github.com/redrive/redrive"
 	"github.com/redrive/redrive/internal/api"
+	"github.com/redrive/redrive/internal/joblink"
 	"github.com/redrive/redrive/internal/words"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/server/access"
@@ -47,6 +50,8 @@ type Options struct {
 	Base string
 	// Environment is a word about the installation, such as production, which every page shows.
 	Environment string
+	// Links are the templates of links from the page of a job.
+	Links []joblink.Template
 	// Version is the version of the program.
 	Version string
 	// Logins says that people log in with an access key.
@@ -56,13 +61,15 @@ type Options struct {
 // Pages answers the requests of the table of pages. It is safe for concurrent use.
 type Pages struct {
 	o      Options
-	byName map[string]*template.Template
 	assets map[string]asset
 
 	renders renders
 
 	mu     sync.Mutex
 	secret []byte // signs the messages about actions; nil until it is read
+
+	zones  sync.Mutex
+	byZone map[string]map[string]*template.Template // by the name of the time zone, and of the page
 }
 
 // asset is a file that pages refer to by a name with the hash of its content.
@@ -73,7 +80,7 @@ type asset struct {
 
 // New makes the pages.
 func New(o Options) (*Pages, error) {
-	p := &Pages{o: o, byName: make(map[string]*template.Template), assets: make(map[string]asset)}
+	p := &Pages{o: o, byZone: make(map[string]map[string]*template.Template), assets: make(map[string]asset)}
 	for name, media := range map[string]string{"page.css": "text/css; charset=utf-8", "page.js": "text/javascript; charset=utf-8", "mark.svg": "image/svg+xml"} {
 		body, err := assetFiles.ReadFile("assets/" + name)
 		if err != nil {
@@ -88,27 +95,8 @@ func New(o Options) (*Pages, error) {
 		path := fmt.Sprintf("/ui/assets/%s-%x.%s", stem, hash.Sum64(), ext)
 		p.assets[name] = asset{path: path, media: media, body: body}
 	}
-	parts, err := template.New("").Funcs(p.funcs()).ParseFS(templateFiles, "templates/layout.html", "templates/parts.html")
-	if err != nil {
-		return nil, fmt.Errorf("page: %w", err)
-	}
-	files, err := fs.Glob(templateFiles, "templates/*.html")
-	if err != nil {
-		return nil, fmt.Errorf("page: %w", err)
-	}
-	for _, file := range files {
-		name := strings.TrimSuffix(strings.TrimPrefix(file, "templates/"), ".html")
-		if name == "layout" || name == "parts" {
-			continue
-		}
-		t, err := parts.Clone()
-		if err == nil {
-			t, err = t.ParseFS(templateFiles, file)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("page: template %s: %w", name, err)
-		}
-		p.byName[name] = t
+	if _, err := p.templates(time.UTC); err != nil {
+		return nil, err
 	}
 	return p, nil
 }
@@ -142,13 +130,18 @@ type frame struct {
 	Live                       bool   // only what changes on a page that is open is written, for all readers with the same roles
 	Nonce                      string // an Idempotency-Key for the forms of the page; "" if Live
 	Now                        job.Micros
-	Pending                    int64 // dead letters that nobody has dealt with
-	Groups                     int   // groups with pending dead letters
-	Active                     int   // redrives that are active
-	Done                       *done // what the last action did
+	Zone                       *time.Location // in which the page shows times
+	Pending                    int64          // dead letters that nobody has dealt with
+	Groups                     int            // groups with pending dead letters
+	Active                     int            // redrives that are active
+	Done                       *done          // what the last action did
+	Beside                     bool           // the page shows Done beside its buttons
 
 	dead *redrive.DeadStats // read together with Pending, Groups and Active
 }
+
+// besideButtons makes the page show beside its buttons why an action was refused.
+func (f *frame) besideButtons() { f.Beside = f.Done != nil && f.Done.Bad && f.Done.Do != "" }
 
 // Back is the path of the page without Base, for a form that leads back to it.
 func (f *frame) Back() string { return strings.TrimPrefix(f.Path, f.Base) }
@@ -182,15 +175,23 @@ func (p *Pages) bare(c *api.Call, section, title string) frame {
 	return frame{
 		Title: title, Section: section, Base: p.o.Base, Environment: p.o.Environment, Version: p.o.Version, Logins: p.o.Logins && c.Caller.Key != "",
 		Actor: c.Caller.Actor, Roles: strings.Join(c.Caller.Roles.Names(), ", "), Path: c.R.URL.RequestURI(), Nonce: rand.Text(),
-		MayOperate: c.Caller.Roles.Any(access.Operate), MayAdminister: c.Caller.Roles.Any(access.Administer),
+		Zone: zoneOf(c.R), MayOperate: c.Caller.Roles.Any(access.Operate), MayAdminister: c.Caller.Roles.Any(access.Administer),
 	}
 }
 
 // write answers with a page. The template is executed before the first byte is sent, so that a
 // mistake in it is an error and not half a page.
 func (p *Pages) write(w http.ResponseWriter, status int, name string, view any) error {
+	zone := time.UTC
+	if v, ok := view.(zoned); ok && v.zone() != nil {
+		zone = v.zone()
+	}
+	templates, err := p.templates(zone)
+	if err != nil {
+		return err
+	}
 	var out bytes.Buffer
-	if err := p.byName[name].ExecuteTemplate(&out, "layout", view); err != nil {
+	if err := templates[name].ExecuteTemplate(&out, "layout", view); err != nil {
 		return fmt.Errorf("page %s: %w", name, err)
 	}
 	h := w.Header()
@@ -235,8 +236,11 @@ type problemView struct {
 // WriteProblem answers with the page of a problem. Who has to log in is sent to the page that asks
 // for a key.
 func (p *Pages) WriteProblem(w http.ResponseWriter, r *http.Request, problem *api.Problem, c *api.Call) error {
-	if problem.Kind() == api.Unauthenticated && p.o.Logins && r.Method == http.MethodGet {
-		return p.to(c, "/ui/login?next="+url.QueryEscape(r.URL.RequestURI()))
+	if problem.Kind() == api.Unauthenticated && p.o.Logins {
+		if r.Method == http.MethodPost && c.Route != nil {
+			return p.keepForm(c)
+		}
+		return p.to(c, "/ui/login?next="+url.QueryEscape(strings.TrimPrefix(r.URL.RequestURI(), p.o.Base)))
 	}
 	v := problemView{frame: p.bare(c, "", problem.Title), Problem: problem, BackTo: local(strings.TrimPrefix(refererPath(r), p.o.Base))}
 	v.Problem.RequestID = c.RequestID
@@ -270,12 +274,22 @@ func (p *Pages) asset(_ *api.API, c *api.Call) error {
 
 // form reads the fields of a form. They are text of at most formMax bytes in all.
 func form(c *api.Call) (url.Values, error) {
+	if media, _, err := mime.ParseMediaType(c.R.Header.Get("Content-Type")); c.R.ContentLength != 0 && (err != nil || media != "application/x-www-form-urlencoded") {
+		return nil, api.UnsupportedMediaType.New("This page takes a form (application/x-www-form-urlencoded), not %.100q. Programs use the API.", c.R.Header.Get("Content-Type"))
+	}
 	c.R.Body = http.MaxBytesReader(c.W, c.R.Body, formMax)
 	if err := c.R.ParseForm(); err != nil {
 		if errors.As(err, new(*http.MaxBytesError)) {
 			return nil, api.TooLarge.New("The form has more than %s.", words.Size(formMax))
 		}
-		return nil, api.InvalidField.New("The form cannot be read: %s.", err)
+		return nil, api.InvalidField.New("The form cannot be read: %s. Load the page again and send it once more.", err)
+	}
+	for name, values := range c.R.PostForm {
+		for _, value := range values {
+			if !utf8.ValidString(value) || strings.ContainsRune(value, 0) {
+				return nil, api.InvalidField.Mistaken(api.Mistake{Parameter: words.Shorten(words.Clean(name), 40), Detail: "has bytes that are not text in UTF-8, or NUL; type it again"})
+			}
+		}
 	}
 	return c.R.PostForm, nil
 }

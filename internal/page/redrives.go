@@ -1,13 +1,12 @@
 package page
 
 import (
-	"cmp"
 	"fmt"
 	"html/template"
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/redrive/redrive"
 	"github.com/redrive/redrive/internal/api"
@@ -63,7 +62,7 @@ type redriveView struct {
 	frame
 	Row    redriveRow
 	Facts  words.Facts
-	Shares []stopShare
+	Shares []*stopShare
 	Acts   []act
 }
 
@@ -92,7 +91,7 @@ func (p *Pages) redrive(a *api.API, c *api.Call) error {
 	v.Heading = fmt.Sprintf("Redrive %d", r.ID)
 	v.Lead = v.Row.Standing + "."
 	if r.Live == nil {
-		v.Shares = []stopShare{stopShareOf("failed again by the same cause", r.Again, r.Answered, r.StopShare)}
+		v.Shares = []*stopShare{stopShareOf("failed again by the same cause", r.Again, r.Answered, r.StopShare)}
 	}
 	v.Acts = redriveActs(&r, f.MayOperate)
 	return p.write(c.W, http.StatusOK, "redrive", &v)
@@ -106,8 +105,8 @@ func redriveOf(a *api.API, c *api.Call) (redrive.Redrive, error) {
 	return a.Client().GetRedrive(c.Context(), n)
 }
 
-func stopShareOf(name string, n, of int64, limit float64) stopShare {
-	s := stopShare{Name: name, N: n, Of: of, Limit: 100 * limit, Bounded: limit < 1, Verdict: "no result yet"}
+func stopShareOf(name string, n, of int64, limit float64) *stopShare {
+	s := &stopShare{Name: name, N: n, Of: of, Limit: 100 * limit, Bounded: limit < 1, Verdict: "no result yet"}
 	if of > 0 {
 		s.Percent = 100 * float64(n) / float64(of)
 		s.Verdict = "below the limit"
@@ -118,6 +117,9 @@ func stopShareOf(name string, n, of int64, limit float64) stopShare {
 	s.BarWidth = min(100, s.Percent)
 	return s
 }
+
+// Desc is the share and its limit in a sentence.
+func (s *stopShare) Desc() string { return words.StopShare(s.N, s.Of, s.Limit, s.Bounded) }
 
 func redriveActs(r *redrive.Redrive, may bool) (acts []act) {
 	switch {
@@ -151,6 +153,8 @@ type newRedriveView struct {
 	Owners   int64
 	Skipped  int64
 	Oldest   job.Micros
+	Worst    string // what it costs at worst
+	Patch    patchView
 	Typed    bool // the number has to be typed
 	Values   url.Values
 	Refusals []string
@@ -186,20 +190,55 @@ func (p *Pages) writeNewRedrive(a *api.API, c *api.Call, query, values url.Value
 	}
 	v.Filter, v.Count, v.Through = words.Filter(&filter), counted.Count, counted.Through
 	v.Owners, v.Skipped, v.Oldest = int64(counted.Owners), counted.Skipped, counted.Oldest
-	for kind, n := range counted.ByKind {
-		v.Kinds = append(v.Kinds, kindCount{kind, n})
+	v.Kinds = kindsOf(counted.ByKind)
+	if v.Worst, err = worstCost(c.Context(), a.Client(), filter, v.Through, v.Count); err != nil {
+		return err
 	}
-	slices.SortFunc(v.Kinds, func(a, b kindCount) int { return cmp.Or(cmp.Compare(b.N, a.N), cmp.Compare(a.Kind, b.Kind)) })
+	if text := strings.TrimSpace(values.Get("patch")); text != "" && v.Count > 0 {
+		v.Patch, err = p.tryPatch(a, c, filter, v.Through, text)
+		if problem := api.ProblemOf(err); err != nil {
+			if problem.Status >= http.StatusInternalServerError {
+				return err
+			}
+			v.Refusals = append(v.Refusals, "The patch cannot be used: "+detailOf(err))
+		}
+	}
 	v.Typed = v.Count > typedAbove
 	v.Heading = "Retry " + words.Count(v.Count, "dead job")
 	if v.Filter != "" {
 		v.Lead = "All dead letters with " + v.Filter + ", as they are now. Jobs that die later are not in the set."
 	}
 	status := http.StatusOK
-	if len(refusals) > 0 {
+	if len(v.Refusals) > 0 {
 		status = http.StatusBadRequest
 	}
 	return p.write(c.W, status, "new_redrive", &v)
+}
+
+// patchView is what a JSON Patch does to a set.
+type patchView struct {
+	Tried   bool
+	Done    int64 // jobs to which it applies
+	Refused int64
+	Why     []string
+	Example string // the first job that it changes
+	Lines   []diffLine
+}
+
+// tryPatch applies a patch to each payload of a set, and changes nothing.
+func (p *Pages) tryPatch(a *api.API, c *api.Call, f redrive.DeadFilter, through int64, patch string) (v patchView, err error) {
+	did, err := a.Client().RetryPatched(c.Context(), c.By(""), redrive.Action{Do: redrive.ActRetry, Filter: &f, Through: through}, []byte(patch), true, nil)
+	if err != nil {
+		return v, err
+	}
+	v = patchView{Tried: true, Done: did.Done, Refused: did.RefusedN}
+	for _, r := range did.Refused[:min(len(did.Refused), shownResults)] {
+		v.Why = append(v.Why, words.Shorten(detailOf(r.Err), textShown))
+	}
+	if did.Example.Job != 0 && a.SeesPayloads(c) {
+		v.Example, v.Lines = did.Example.Job.String(), diffOf(did.Example.Before, did.Example.After)
+	}
+	return v, nil
 }
 
 // startRedrive starts a redrive with the form of the page.
@@ -236,6 +275,18 @@ func (p *Pages) startRedrive(a *api.API, c *api.Call) error {
 	}
 	spec.Rate = int(number("rate", "The rate", 0, redrive.RedriveRateMax))
 	spec.StopShare = float64(number("stop_share", "The share that stops it", 1, 100)) / 100
+	if text := strings.TrimSpace(in.Get("patch")); text != "" {
+		spec.Patch = []byte(text)
+	}
+	change, err := placeOf(in)
+	if err != nil {
+		wrong = append(wrong, detailOf(err))
+	} else if spec.Change, err = change.Encode(); err != nil {
+		wrong = append(wrong, detailOf(err))
+	}
+	if in.Has("try") { // shows what the patch does
+		return p.writeNewRedrive(a, c, query, in, nil)
+	}
 	if spec.Total > typedAbove && in.Get("typed") != strconv.FormatInt(spec.Total, 10) && in.Get("typed") != words.Number(spec.Total) {
 		wrong = append(wrong, fmt.Sprintf("Type %d to retry that many jobs.", spec.Total))
 	}
@@ -248,11 +299,21 @@ func (p *Pages) startRedrive(a *api.API, c *api.Call) error {
 	if len(wrong) > 0 {
 		return p.writeNewRedrive(a, c, query, in, wrong)
 	}
+	if err := api.CheckReason(in.Get("reason")); err != nil {
+		return err
+	}
 	r, err := a.Client().Redrive(c.Context(), c.By(in.Get("reason")), spec)
+	if problem := api.ProblemOf(err); err != nil && problem.Status < http.StatusInternalServerError {
+		return p.writeNewRedrive(a, c, query, in, []string{detailOf(err)})
+	}
 	if err != nil {
 		return err
 	}
-	p.tell(a, c, done{Text: fmt.Sprintf("Redrive %d has started with %s.", r.ID, words.Count(r.Total, "job"))})
+	d := done{Text: fmt.Sprintf("Redrive %d has started with %s.", r.ID, words.Count(r.Total, "job"))}
+	if r.State == redrive.RedriveCanary && r.Released == 0 {
+		d.Undo = &undo{Path: fmt.Sprintf("/ui/redrives/%d/cancel", r.ID), Fields: map[string]string{"state": string(r.State), "reason": "undo"}}
+	}
+	p.tell(a, c, d)
 	return p.to(c, fmt.Sprintf("/ui/redrives/%d", r.ID))
 }
 
@@ -268,15 +329,12 @@ func (p *Pages) controlRedrive(do redrive.RedriveOp) func(*api.API, *api.Call) e
 		if err != nil {
 			return err
 		}
-		d := done{}
-		if was := in.Get("state"); was != "" && was != string(r.State) {
-			d = done{Bad: true, Text: fmt.Sprintf("Nothing was done: redrive %d is %s, not %s.", r.ID, r.State, words.Clean(was))}
-		} else if r, err = a.Client().ControlRedrive(c.Context(), c.By(in.Get("reason")), r.ID, do); err != nil {
-			d = done{Bad: true, Text: api.ProblemOf(err).Detail}
-		} else {
-			d.Text = fmt.Sprintf("Redrive %d %s.", r.ID, said[do])
-		}
-		p.tell(a, c, d)
-		return p.to(c, "/ui/redrives/"+c.R.PathValue("n"))
+		return p.once(a, c, in, "/ui/redrives/"+c.R.PathValue("n"), func() (done, error) {
+			if was := in.Get("state"); was != "" && was != string(r.State) {
+				return done{}, api.RedriveState.New("redrive %d is %s, not %s", r.ID, r.State, words.Clean(was))
+			}
+			r, err := a.Client().ControlRedrive(c.Context(), c.By(in.Get("reason")), r.ID, do)
+			return done{Text: fmt.Sprintf("Redrive %d %s.", r.ID, said[do])}, err
+		})
 	}
 }

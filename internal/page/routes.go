@@ -30,17 +30,32 @@ func (p *Pages) Routes() []api.Route {
 		get("/ui/redrives", "pageRedrives", p.redrives),
 		get("/ui/redrives/new", "pageNewRedrive", p.newRedrive, api.DeadParams()...),
 		get("/ui/redrives/{n}", "pageRedrive", p.redrive, n),
+		get("/ui/jobs/act", "pageAskJobs", p.liveSet, append(api.JobParams(), in("query", "do"))...),
+		get("/ui/dead/act", "pageAskDead", p.deadSet, append(api.DeadParams(), in("query", "do"))...),
 		get("/ui/queues", "pageQueues", p.queues),
+		get("/ui/queues/{name}", "pageQueue", p.queue, name),
 		get("/ui/workers", "pageWorkers", p.workers),
 		get("/ui/audit", "pageAudit", p.audit, in("query", "actor"), in("query", "action"), in("query", "target"), in("query", "before")),
 		get("/ui/find", "pageFind", p.find, in("query", "q")),
+		get("/ui/schedules", "pageSchedules", p.schedules),
+		get("/ui/charts", "pageCharts", p.charts, in("query", "window"), in("query", "by"), in("query", "kind"), in("query", "queue")),
+		get("/ui/policy", "pagePolicy", p.policy, in("query", "kind"), in("query", "error"), in("query", "show")),
+		get("/ui/events", "pageEvents", p.events, in("query", "type"), in("query", "kind"), in("query", "queue"), in("query", "owner"), in("query", "job"), in("query", "before")),
+		get("/ui/new", "pageNewJob", p.askNewJob, in("query", "kind"), in("query", "from")),
 
 		post("/ui/jobs/{id}/{act}", "pageActOnJob", p.actOnJob, id, in("path", "act")),
+		post("/ui/jobs/act", "pageActOnJobs", p.actOnJobs),
+		post("/ui/dead/act", "pageActOnDead", p.actOnDead),
 		post("/ui/groups/{fp}/{act}", "pageActOnGroup", p.actOnGroup, fp, in("path", "act")),
 		post("/ui/redrives", "pageStartRedrive", p.startRedrive),
 		post("/ui/queues/{name}/{act}", "pageActOnQueue", p.actOnQueue, name, in("path", "act")),
 		post("/ui/workers/{name}/{act}", "pageActOnWorker", p.actOnWorker, name, in("path", "act")),
 	}
+	ask := post("/ui/policy", "pageAskPolicy", p.askPolicy)
+	ask.Roles = access.View
+	add := post("/ui/new", "pageAddJob", p.addJob)
+	add.Roles = access.Submit | access.Operate
+	routes = append(routes, ask, add, post("/ui/schedules/{name}/{act}", "pageActOnSchedule", p.actOnSchedule, name, in("path", "act")))
 	live := get("/ui/live", "pageLive", nil, in("query", "topic"), in("query", "after"))
 	live.Params[0].Many, live.Stream, live.Handle = true, true, p.stream
 	routes = append(routes, live)

@@ -1,8 +1,8 @@
 package page
 
 import (
-	"fmt"
 	"html/template"
+	"maps"
 	"net/http"
 	"strconv"
 
@@ -41,26 +41,6 @@ func (p *Pages) queues(a *api.API, c *api.Call) error {
 	return p.write(c.W, http.StatusOK, "queues", &v)
 }
 
-// actOnQueue pauses, resumes or drains a queue.
-func (p *Pages) actOnQueue(a *api.API, c *api.Call) error {
-	in, err := form(c)
-	if err != nil {
-		return err
-	}
-	modes := map[string]redrive.QueueMode{"pause": redrive.QueuePaused, "resume": redrive.QueueOpen, "drain": redrive.QueueDraining}
-	name, do := c.R.PathValue("name"), c.R.PathValue("act")
-	mode, known := modes[do]
-	if !known {
-		return api.NotFound.New("A queue cannot %.40q.", do)
-	}
-	d := done{Text: fmt.Sprintf("Queue %s is %s now.", words.Clean(name), mode)}
-	if _, err := a.Client().SetQueue(c.Context(), c.By(in.Get("reason")), redrive.QueueChange{Name: name, Mode: &mode}); err != nil {
-		d = done{Bad: true, Text: api.ProblemOf(err).Detail}
-	}
-	p.tell(a, c, d)
-	return p.to(c, "/ui/queues")
-}
-
 // workersView lists the processes that run jobs.
 type workersView struct {
 	frame
@@ -92,33 +72,14 @@ func (p *Pages) workers(a *api.API, c *api.Call) error {
 	return p.write(c.W, http.StatusOK, "workers", &v)
 }
 
-// actOnWorker makes a process quiet, or takes the order back.
-func (p *Pages) actOnWorker(a *api.API, c *api.Call) error {
-	in, err := form(c)
-	if err != nil {
-		return err
-	}
-	name, do := c.R.PathValue("name"), c.R.PathValue("act")
-	if do != "quiet" && do != "resume" {
-		return api.NotFound.New("A worker cannot %.40q.", do)
-	}
-	d := done{Text: words.Clean(name) + " claims jobs again."}
-	if do == "quiet" {
-		d.Text = words.Clean(name) + " claims no more jobs, and finishes those it has."
-	}
-	if err := a.Client().OrderProcess(c.Context(), c.By(in.Get("reason")), name, do == "quiet"); err != nil {
-		d = done{Bad: true, Text: api.ProblemOf(err).Detail}
-	}
-	p.tell(a, c, d)
-	return p.to(c, "/ui/workers")
-}
-
 // auditView lists the actions of people, the newest first.
 type auditView struct {
 	frame
 	Rows  []redrive.AuditEntry
 	Chips []chip
 	Next  template.URL
+
+	Export string
 }
 
 func (p *Pages) audit(a *api.API, c *api.Call) error {
@@ -142,6 +103,9 @@ func (p *Pages) audit(a *api.API, c *api.Call) error {
 	}
 	f.Topics = "all"
 	v := auditView{frame: f, Rows: page.Entries, Chips: chipsOf(query, "actor", "action", "target")}
+	exported := maps.Clone(query)
+	exported.Del("before")
+	v.Export = p.exportOf("/api/audit/export", exported)
 	if page.Next != 0 {
 		query.Set("before", strconv.FormatInt(page.Next, 10))
 		v.Next = queryOf(query)

@@ -26,11 +26,37 @@ func Diff(was, is []byte) string {
 	return strings.Join(diff(a, b), "\n")
 }
 
-func diffLines(b []byte) []string {
-	var laid bytes.Buffer
-	if json.Indent(&laid, b, "", "  ") == nil {
-		b = laid.Bytes()
+// depthMax is the depth up to which JSON is laid out: the white space of deeper JSON would be many
+// times as long as its text.
+const depthMax = 100
+
+// Lay returns JSON with one member a line; only white space differs. Other text, and JSON that is nested
+// too deep, is returned as it is.
+func Lay(b []byte) []byte {
+	depth, most, inText := 0, 0, false
+	for i := 0; i < len(b); i++ {
+		switch c := b[i]; {
+		case inText && c == '\\':
+			i++
+		case c == '"':
+			inText = !inText
+		case inText:
+		case c == '[' || c == '{':
+			depth++
+			most = max(most, depth)
+		case c == ']' || c == '}':
+			depth--
+		}
 	}
+	var laid bytes.Buffer
+	if most > depthMax || json.Indent(&laid, b, "", "  ") != nil {
+		return b
+	}
+	return laid.Bytes()
+}
+
+func diffLines(b []byte) []string {
+	b = Lay(b)
 	return strings.Split(strings.TrimRight(string(b), "\n"), "\n")
 }
 

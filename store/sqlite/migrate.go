@@ -93,12 +93,14 @@ func readSchema(ctx context.Context, path string) (schema store.Schema, err erro
 		return schema, err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	var tables int
-	err = db.QueryRowContext(ctx, `SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = '`+sqlstore.VersionTable+`'`).Scan(&tables)
+	var tables, versions int
+	err = db.QueryRowContext(ctx, `SELECT count(*), count(*) FILTER (WHERE name = '`+sqlstore.VersionTable+`')
+		FROM sqlite_schema WHERE type = 'table'`).Scan(&tables, &versions)
 	if err != nil {
 		return schema, notADatabase(err)
 	}
-	if tables == 0 {
+	if versions == 0 {
+		schema.Foreign = tables > 0
 		return schema, nil
 	}
 	err = db.QueryRowContext(ctx, `SELECT coalesce(max(version_id), 0) FROM `+sqlstore.VersionTable+` WHERE is_applied`).Scan(&schema.Version)

@@ -156,7 +156,16 @@
   const apply = (t) => { if (t === "light" || t === "dark") document.documentElement.dataset.theme = t; else delete document.documentElement.dataset.theme; };
   apply(stored("redrive-theme"));
   addEventListener("DOMContentLoaded", () => {
-    const theme = $(".theme");
+const theme = $(".theme"), zone = $("[data-zones]");
+    if (zone) { // the server writes times in the zone that a cookie names
+      zone.hidden = false;
+      zone.addEventListener("click", (e) => {
+        const set = e.target.dataset.zoneSet;
+        if (set === undefined) return;
+        document.cookie = `redrive_zone=${set && encodeURIComponent(Intl.DateTimeFormat().resolvedOptions().timeZone)}; path=/; SameSite=Lax; max-age=31536000`;
+        location.reload();
+      });
+    }
     if (theme) {
       theme.hidden = false;
       const buttons = all("[data-theme-set]", theme);
