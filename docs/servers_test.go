@@ -11,7 +11,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/redrive/redrive/internal/testing/pgtest"
 )
@@ -67,7 +66,7 @@ func (w *commands) run(command, want string) {
 	if err != nil {
 		w.Fatal(err)
 	}
-	defer file.Close() //nolint:errcheck // it was only written by the command
+	defer file.Close()
 	// Run would wait for a pipe that a server in the background keeps open; it does not wait for a file.
 	shell := exec.CommandContext(w.Context(), "sh", "-c", command)
 	shell.Dir, shell.Stdout, shell.Stderr = w.dir, file, file
@@ -86,21 +85,13 @@ func (w *commands) run(command, want string) {
 	}
 }
 
-// await waits until somebody listens at an address.
+// await waits until a server answers at an address.
 func (w *commands) await(address string) {
 	w.Helper()
-	for range 600 {
-		c, err := (&net.Dialer{}).DialContext(w.Context(), "tcp", address)
-		if err == nil {
-			_ = c.Close() // nothing was sent
-			return
-		}
-		select {
-		case <-w.Context().Done():
-		case <-time.After(50 * time.Millisecond):
-		}
+	curl := exec.CommandContext(w.Context(), "curl", "-sS", "--noproxy", "*", "--retry", "60", "--retry-delay", "1", "--retry-connrefused", "http://"+address+"/healthz")
+	if out, err := curl.CombinedOutput(); err != nil {
+		w.Fatalf("no server answers at %s: %v\n%s", address, err, out)
 	}
-	w.Fatalf("nobody listens at %s after 30 s", address)
 }
 
 // stop ends the servers of the page.
@@ -128,7 +119,7 @@ func startNginx(t *testing.T, dir, settings string) {
 	}
 	file := filepath.Join(dir, "nginx.conf")
 	write(t, file, fmt.Sprintf("daemon off; %s pid %s/nginx; error_log stderr;\nevents {}\nhttp {\naccess_log off; %s\n%s}\n", user, dir, temp.String(), settings))
-	nginx := exec.CommandContext(t.Context(), "nginx", "-p", dir, "-c", file) //nolint:gosec // the arguments are paths of the test
+	nginx := exec.CommandContext(t.Context(), "nginx", "-p", dir, "-c", file)
 	nginx.Cancel = func() error { return nginx.Process.Signal(syscall.SIGTERM) }
 	if err := nginx.Start(); err != nil {
 		t.Fatal(err)
@@ -145,7 +136,7 @@ func freePorts(t *testing.T, names ...string) *strings.Replacer {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer l.Close() //nolint:errcheck // nobody has connected
+		defer l.Close()
 		pairs = append(pairs, "127.0.0.1:"+name, l.Addr().String())
 	}
 	return strings.NewReplacer(pairs...)

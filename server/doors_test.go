@@ -151,12 +151,12 @@ func TestX1_EveryRefusalOfADoorHasTheSameForm(t *testing.T) {
 	s.mistaken(405, `This path does not have the method "DELETE".`, "DELETE", "/jobs/1", "", shop)
 	s.mistaken(415, `The body has the media type "text/plain"; this path takes application/json.`, "POST", "/jobs", good, shop, "Content-Type: text/plain")
 	s.mistaken(404, "Job 7: there is no such job", "GET", "/jobs/7", "", shop)
-	s.mistaken(421, `The server does not answer to the host "evil.example". Call it by its address, or add the name to server.hosts.`, "GET", "/jobs/1", "", shop, "Host: evil.example")
+	s.mistaken(421, `The server does not answer to the host "evil.example". Use its address, or add the name to server.hosts.`, "GET", "/jobs/1", "", shop, "Host: evil.example")
 	if a := s.do("GET", "/jobs/1", "", shop, "X-Fill: "+strings.Repeat("x", api.HeaderMax)); a.status != 431 || !strings.HasPrefix(string(a.body), `{"statusCode":431,"message":"The header has `) {
 		t.Errorf("a large header: got %d %s, want V's object with 431", a.status, a.body)
 	}
 	s.mistaken(414, fmt.Sprintf("The URL has %d bytes; at most %d are allowed.", api.URLMax+1, api.URLMax), "GET", "/jobs/1?"+strings.Repeat("x", api.URLMax+1-len("/jobs/1?")), "", shop)
-	s.mistaken(404, "There is no such path. GET /api/docs lists all.", "GET", "/jobs/1/2", "", shop)
+	s.mistaken(404, "There is no such path. GET /api/docs lists all paths.", "GET", "/jobs/1/2", "", shop)
 	s.mistaken(404, `Job "x": there is no such job`, "GET", "/jobs/x", "", shop)
 	for body, status := range map[string]int{good[:20]: 400, "": 400, good + "{}": 400, strings.Repeat("[", 100): 400, clips(1, clip("https://a.example/"+strings.Repeat("x", 300_000), "1")): 413} {
 		a := s.do("POST", "/jobs", body, shop)

@@ -166,7 +166,9 @@ func TestTrap34_TimesAreReadAndShownAsTheyAre(t *testing.T) {
 		"2016-12-31T23:59:60Z": 400, "2026-02-30": 400, "2026-13-01": 400, "25/10/2026": 400, "yesterday": 400, "10000-01-01": 400, "99999999999999999999": 400, "\x00": 400,
 	} {
 		for _, path := range []string{"/ui/dead?from_date=", "/ui/jobs?since="} {
-			if status, page := r.send("GET", path+url.QueryEscape(text), nil); status != want && !(want == 200 && status == 400 && strings.Contains(page, "must")) {
+			status, page := r.send("GET", path+url.QueryEscape(text), nil)
+			explained := status == 400 && strings.Contains(page, "must") // one of the two filters may not have this form
+			if status != want && !explained {
 				t.Errorf("%s%q: got %d, want %d", path, text, status, want)
 			}
 		}

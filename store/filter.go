@@ -273,7 +273,7 @@ func (f *Filter) Validate() error {
 		return fmt.Errorf("filter: the value of an attribute needs the attribute's name: %w", ErrInvalid)
 	case int(f.Order) >= len(orderNames):
 		return fmt.Errorf("filter: %s is unknown: it must be newest, due or ended: %w", f.Order, ErrInvalid)
-	case f.From.At < 0 || f.From.ID < 0 || f.Order == Newest && f.From.At != 0:
+	case f.From.At < 0 || f.From.ID < 0 || f.Order == Newest && f.From.At != 0, f.Order != Newest && f.From.At == 0 && f.From.ID != 0:
 		return fmt.Errorf("filter: cursor %q is not from a list in the order %s: %w", f.From, f.Order, ErrInvalid)
 	case f.Limit < 0 || f.Limit > job.PageMax:
 		return fmt.Errorf("page of %d jobs: a page has 1 to %d jobs: %w", f.Limit, job.PageMax, ErrInvalid)

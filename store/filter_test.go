@@ -80,6 +80,19 @@ func FuzzParseCursor(f *testing.F) {
 
 // proves: X3
 //
+// A cursor of a list in another order is refused. Otherwise it would lead to a page without jobs.
+func TestX3_CursorsOfAnotherOrder(t *testing.T) {
+	t.Parallel()
+	for order, c := range map[store.Order]store.Cursor{store.Newest: {At: 5, ID: 12}, store.Due: {ID: 12}, store.Ended: {ID: 12}} {
+		f := store.Filter{Order: order, From: c}
+		if err := f.Validate(); !errors.Is(err, store.ErrInvalid) {
+			t.Errorf("filter in the order %s from the cursor %q: got error %v, want an ErrInvalid", order, c, err)
+		}
+	}
+}
+
+// proves: X3
+//
 // A filter with 10,000 values is refused. Otherwise the comparison with each row would be slow.
 func TestX3_FiltersOfManyValues(t *testing.T) {
 	t.Parallel()

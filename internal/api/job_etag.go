@@ -10,15 +10,6 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// etag returns the entity tag of a job.
-func (a *API) etag(c *Call, j *job.Job) (string, error) {
-	d, err := a.details(c, j)
-	if err != nil {
-		return "", err
-	}
-	return tagOf(d), nil
-}
-
 // tagOf returns the weak entity tag of a job: it changes with every change of the job that an
 // answer to any caller shows.
 func tagOf(d *words.Details) string {

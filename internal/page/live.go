@@ -56,7 +56,7 @@ func (r *render) WriteHeader(status int) { r.status = status }
 // Write implements http.ResponseWriter.
 func (r *render) Write(b []byte) (int, error) { return r.body.Write(b) }
 
-// of returns the render of a key, a new one if there is none.
+// of returns the render of a key, or a new one.
 func (k *renders) of(key string, now time.Time) *render {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -90,6 +90,7 @@ func Figures(ctx context.Context, load Load, rows int, in Seeded, only []string,
 		{"idle", func(ctx context.Context, p *printer) error { return b.idleFigures(ctx, p, in.DSN) }},
 		{"reads", func(ctx context.Context, p *printer) error { return b.readFigures(ctx, p, in) }},
 		{"http", func(ctx context.Context, p *printer) error { return b.httpFigures(ctx, p, in) }},
+		{"page", func(ctx context.Context, p *printer) error { return b.pageFigures(ctx, p, in) }},
 		{"takeover", func(ctx context.Context, p *printer) error { return b.takeoverFigures(ctx, p, in.DSN) }},
 	} {
 		if len(only) > 0 && !slices.Contains(only, subject.name) {
@@ -241,6 +242,8 @@ func Child(ctx context.Context, in io.Reader, out io.Writer, args []string, gete
 	switch {
 	case len(args) == 2 && args[0] == "listen":
 		return childListen(ctx, in, out, args[1])
+	case len(args) == 2 && args[0] == "watch":
+		return childWatch(ctx, in, out, args[1])
 	case len(args) == 3 && args[0] == "serve":
 		return childServe(ctx, in, out, args[1], args[2], getenv(seededEnv))
 	}

@@ -117,7 +117,7 @@ func (b *bencher) listen(ctx context.Context, place httpPlace, listeners, stoppi
 		}
 		defer others.kill()
 	}
-	rate, err := b.paced(ctx, site, firsts)
+	rate, err := b.paced(ctx, site, firsts, listenRate)
 	if err != nil || !listeners {
 		found.Rate = rate
 		return found, err
@@ -147,7 +147,7 @@ func reserve(ctx context.Context, client *redrive.Client, jobs int) (firsts []re
 }
 
 // paced enqueues the batches at the rate and returns how many jobs a second have run.
-func (b *bencher) paced(ctx context.Context, site *httpSite, firsts []redrive.JobID) (float64, error) {
+func (b *bencher) paced(ctx context.Context, site *httpSite, firsts []redrive.JobID, perSecond int) (float64, error) {
 	specs := make([]redrive.Spec, submitBatch)
 	began := time.Now()
 	for i, first := range firsts {
@@ -157,7 +157,7 @@ func (b *bencher) paced(ctx context.Context, site *httpSite, firsts []redrive.Jo
 		if _, err := site.client.EnqueueAs(ctx, first, specs); err != nil {
 			return 0, err
 		}
-		pause(ctx, time.Until(began.Add(time.Duration(i+1)*time.Second*submitBatch/listenRate)))
+		pause(ctx, time.Until(began.Add(time.Duration(i+1)*time.Second*submitBatch/time.Duration(perSecond))))
 	}
 	jobs := int64(len(firsts) * submitBatch)
 	for site.ran.Load() < jobs && ctx.Err() == nil {
@@ -183,23 +183,6 @@ type listeningProcess struct {
 
 // startListening starts the process and waits until all its streams are open.
 func startListening(ctx context.Context, url string, firsts []redrive.JobID, stopping bool) (*listeningProcess, error) {
-	self, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
-	l := &listeningProcess{cmd: exec.CommandContext(ctx, self, "bench", "child", "listen", url)}
-	l.cmd.Stderr = os.Stderr
-	if l.in, err = l.cmd.StdinPipe(); err != nil {
-		return nil, err
-	}
-	out, err := l.cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	l.out = bufio.NewScanner(out)
-	if err := l.cmd.Start(); err != nil {
-		return nil, err
-	}
 	var streams bytes.Buffer
 	for i := range listenJobs {
 		fmt.Fprintf(&streams, "%t ", stopping && i < listenStopped)
@@ -216,8 +199,29 @@ func startListening(ctx context.Context, url string, firsts []redrive.JobID, sto
 			streams.WriteString("true &topic=all\n")
 		}
 	}
-	streams.WriteByte('\n')
-	if _, err := l.in.Write(streams.Bytes()); err != nil {
+	return startClients(ctx, "listen", url, streams.Bytes())
+}
+
+// startClients starts a process with clients, one for each line, and waits until all are connected.
+func startClients(ctx context.Context, what, url string, clients []byte) (*listeningProcess, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	l := &listeningProcess{cmd: exec.CommandContext(ctx, self, "bench", "child", what, url)}
+	l.cmd.Stderr = os.Stderr
+	if l.in, err = l.cmd.StdinPipe(); err != nil {
+		return nil, err
+	}
+	out, err := l.cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	l.out = bufio.NewScanner(out)
+	if err := l.cmd.Start(); err != nil {
+		return nil, err
+	}
+	if _, err := l.in.Write(append(clients, '\n')); err != nil {
 		l.kill()
 		return nil, err
 	}
@@ -230,16 +234,22 @@ func startListening(ctx context.Context, url string, firsts []redrive.JobID, sto
 
 // end ends the listeners and returns what they have heard.
 func (l *listeningProcess) end() (found heardTally, err error) {
+	err = l.endInto(&found)
+	return found, err
+}
+
+// endInto ends the process and reads its result.
+func (l *listeningProcess) endInto(found any) error {
 	if err := l.in.Close(); err != nil {
-		return found, err
+		return err
 	}
 	if !l.out.Scan() {
-		return found, errors.New("the process with the listeners has printed no result")
+		return errors.New("the process with the listeners has printed no result")
 	}
-	if err := json.Unmarshal(l.out.Bytes(), &found); err != nil {
-		return found, err
+	if err := json.Unmarshal(l.out.Bytes(), found); err != nil {
+		return err
 	}
-	return found, l.cmd.Wait()
+	return l.cmd.Wait()
 }
 
 func (l *listeningProcess) kill() {

@@ -13,3 +13,5 @@ func newTimer() *time.Timer {
 	t.Stop()
 	return t
 }
+
+func newTicker(every time.Duration) *time.Ticker { return time.NewTicker(every) }

@@ -20,6 +20,9 @@ const (
 	// SettledAfter is how long after the last notice one more is given, for numbers that are read
 	// once a second.
 	SettledAfter = 1200 * time.Millisecond
+	// lookEvery is how often the newest event is looked up for those that watch all topics. They
+	// need no event itself, so at a high rate none is read for them.
+	lookEvery = 100 * time.Millisecond
 )
 
 // Notice says that something has changed.
@@ -46,9 +49,8 @@ func NewWatches(h *Hub) *Watches { return &Watches{hub: h, by: make(map[string]*
 
 // watch is shared by all that watch the same topics.
 type watch struct {
-	listener *Listener
-	users    int
-	stop     context.CancelFunc
+	users int
+	stop  context.CancelFunc
 
 	mu     sync.Mutex
 	notice Notice
@@ -78,14 +80,36 @@ func (w *Watches) Watch(ctx context.Context, topics []Topic) (*Watch, error) {
 	defer w.mu.Unlock()
 	shared := w.by[key]
 	if shared == nil || shared.ended() {
-		l, err := w.hub.Listen(ctx, Options{Topics: topics})
-		if err != nil {
-			return nil, err
-		}
 		running, stop := context.WithCancel(context.Background())
-		shared = &watch{listener: l, stop: stop, notice: Notice{Cursor: l.From()}, next: make(chan struct{})}
+		shared = &watch{stop: stop, next: make(chan struct{})}
+		if slices.Contains(topics, Topic{Name: All}) {
+			_, last, err := w.hub.source.EventSpan(ctx)
+			if err != nil {
+				stop()
+				return nil, err
+			}
+			shared.notice.Cursor = last
+			tick := newTicker(lookEvery)
+			go func() {
+				defer tick.Stop()
+				run(running, shared, every, tick.C, func(event.Cursor) (event.Cursor, error) {
+					_, last, err := w.hub.source.EventSpan(running)
+					return last, err
+				})
+			}()
+		} else {
+			l, err := w.hub.Listen(ctx, Options{Topics: topics})
+			if err != nil {
+				stop()
+				return nil, err
+			}
+			shared.notice.Cursor = l.From()
+			go func() {
+				defer l.Close()
+				run(running, shared, every, l.Wake(), l.newest)
+			}()
+		}
 		w.by[key] = shared
-		go shared.run(running, every)
 	}
 	shared.users++
 	return &Watch{w, key, shared}, nil
@@ -117,36 +141,41 @@ func (s *watch) ended() bool {
 	return s.err != nil
 }
 
-// run gives notices until its context or the listener ends.
-func (s *watch) run(ctx context.Context, every time.Duration) {
-	defer s.listener.Close()
-	at := s.notice.Cursor // of the newest event that was heard
+// run gives notices until its context ends or the events cannot be read. After a value of wake, newest
+// returns the cursor of the newest event of the topics.
+func run[T any](ctx context.Context, s *watch, every time.Duration, wake <-chan T, newest func(event.Cursor) (event.Cursor, error)) {
+	at := s.notice.Cursor // of the newest event that is known
 	timer := newTimer()
 	defer timer.Stop()
 	resting, settling := false, false // a notice was given just now; the settled one is still to come
 	for {
-		heard, err := s.hear(at)
-		at = heard
-		switch {
-		case err != nil:
-			s.tell(Notice{}, err)
-			return
-		case at != s.notice.Cursor && !resting: // only this goroutine writes the notice
-			s.tell(Notice{Cursor: at}, nil)
-			resting, settling = true, true
-			timer.Reset(every)
+		heard := wake
+		if resting {
+			heard = nil // what happens meanwhile is read once, after the rest
+		} else {
+			var err error
+			if at, err = newest(at); err != nil {
+				if ctx.Err() == nil {
+					s.tell(Notice{}, err)
+				}
+				return
+			}
+			if at != s.notice.Cursor { // only this goroutine writes the notice
+				s.tell(Notice{Cursor: at}, nil)
+				resting, settling = true, true
+				timer.Reset(every)
+				continue
+			}
 		}
 		select {
 		case <-ctx.Done():
 			return
-		case <-s.listener.Wake():
+		case <-heard:
 		case <-timer.C:
 			switch {
-			case resting && at == s.notice.Cursor:
-				resting = false
-				timer.Reset(SettledAfter - every)
 			case resting:
 				resting = false
+				timer.Reset(SettledAfter - every)
 			case settling:
 				settling = false
 				s.tell(Notice{Cursor: at, Settled: true}, nil)
@@ -155,12 +184,13 @@ func (s *watch) run(ctx context.Context, every time.Duration) {
 	}
 }
 
-// hear takes all that waits for the listener, and returns the cursor of the newest event.
-func (s *watch) hear(at event.Cursor) (event.Cursor, error) {
+// newest takes all that waits for the listener, and returns the cursor of the newest event, or the
+// given one if nothing waits.
+func (l *Listener) newest(at event.Cursor) (event.Cursor, error) {
 	var items []Item
 	for {
 		var err error
-		if items, err = s.listener.Take(items[:0], TakeMax); err != nil || len(items) == 0 {
+		if items, err = l.Take(items[:0], TakeMax); err != nil || len(items) == 0 {
 			return at, err
 		}
 		if last := items[len(items)-1]; last.Entry != nil {

@@ -308,6 +308,7 @@ func badListsAreRefused(r *rig) {
 	long := strings.Repeat("x", job.TextMax+1)
 	for _, f := range []store.Filter{
 		{Limit: -1}, {Limit: job.PageMax + 1}, {Order: 3}, {From: store.Cursor{ID: -1}}, {From: store.Cursor{At: -1, ID: 1}},
+		{Order: store.Ended, From: store.Cursor{ID: 5}}, {Order: store.Due, From: store.Cursor{ID: 5}},
 		{From: store.Cursor{At: 5, ID: 1}}, {Key: "k"}, {Attr: store.Attr{Value: "v"}}, {Batch: -1}, {States: []job.State{99}},
 		{Created: store.Span{Since: 5, Until: 5}}, {Ended: store.Span{Since: -1}}, {Due: store.Span{Until: -1}},
 		{Kind: long}, {Queue: long}, {Owner: long}, {Worker: long}, {Correlation: long}, {Kind: "k", Key: long}, {Class: long}, {Group: long},
@@ -322,7 +323,6 @@ func badListsAreRefused(r *rig) {
 		{Order: store.Ended, From: store.Cursor{At: math.MaxInt64, ID: math.MaxInt64}}, {Order: store.Due, Due: store.Span{Since: math.MaxInt64}},
 		{Order: store.Ended, Ended: store.Span{Until: math.MaxInt64}}, {Order: store.Ended, Ended: store.Span{Since: math.MaxInt64}},
 		{Order: store.Due, Due: store.Span{Since: 1, Until: math.MaxInt64}}, {Owner: "alice", From: store.Cursor{ID: math.MaxInt64}},
-		{Order: store.Ended, From: store.Cursor{ID: 5}}, {Order: store.Due, From: store.Cursor{ID: 5}},
 		{From: store.Cursor{ID: 1<<63 - 1}}, {Order: store.Due, From: store.Cursor{At: far, ID: 1<<63 - 1}},
 		{Order: store.Ended, From: store.Cursor{At: far, ID: 7}}, {Order: store.Ended, From: store.Cursor{At: 1, ID: 1<<63 - 1}},
 		{Created: store.Span{Since: far}}, {Order: store.Ended, Ended: store.Span{Until: far}}, {Owner: "\x00\n\u202e'; --"}, {Text: "%_\\"},

@@ -44,7 +44,7 @@ func (tb *tab) hide(hidden bool) {
 	value[bool](tb, fmt.Sprintf(`Object.defineProperty(document, "hidden", { configurable: true, get: () => %t }); document.dispatchEvent(new Event("visibilitychange")); true`, hidden))
 }
 
-// proves: U2
+// part of: U2
 //
 // Of eight open tabs only the visible one has a stream, so the others load although a browser opens
 // six connections to a server (trap 19). A tab that becomes visible again shows what it has missed.
@@ -74,7 +74,7 @@ func TestTrap19_EightTabs(t *testing.T) {
 	}
 }
 
-// proves: U2
+// part of: U2
 //
 // While 1,000 changes arrive, a reader keeps the focus, ticks, open details and selection; what is under
 // the pointer does not move; new rows wait behind a count (trap 36).
@@ -142,7 +142,7 @@ func TestU2_APageWaitsForItsReader(t *testing.T) {
 	}
 }
 
-// proves: U2
+// part of: U2
 //
 // The store goes away while pages are open: what they show is called old with its time, no
 // button can be pressed, and none pretends that it could; a page that is loaded says so, too. When
@@ -202,7 +202,7 @@ func TestU2_LostFramesLoseNothing(t *testing.T) {
 	})
 }
 
-// proves: U2
+// part of: U2
 //
 // The page of somebody whose key was revoked in another tab says so within 5 s, shows nothing new, and
 // asks for a key when it is read again (trap 20).

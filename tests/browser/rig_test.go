@@ -86,7 +86,8 @@ func (s *site) newTab(width, height int64) *tab {
 		defer tb.mu.Unlock()
 		switch e := e.(type) {
 		case log.EventEntryAdded:
-			if e.Entry.Level == log.EntryLevelError && !strings.Contains(e.Entry.Text, "status of 4") && !(tb.away && e.Entry.Source == log.EntrySourceNetwork) {
+			expected := tb.away && e.Entry.Source == log.EntrySourceNetwork || strings.Contains(e.Entry.Text, "status of 4")
+			if e.Entry.Level == log.EntryLevelError && !expected {
 				tb.wrong = append(tb.wrong, e.Entry.Text+" "+e.Entry.URL)
 			}
 		case network.EventRequestWillBeSent:

@@ -20,9 +20,8 @@ import (
 // world is what the states of the pages have in common: jobs, causes and redrives with texts that
 // nobody has written for a page.
 type world struct {
-	job, other  string // ids of a dead job with hostile texts, and of one without
-	group       string // a fingerprint
-	queue, kind string
+	job, other string // ids of a dead job with hostile texts, and of one without
+	group      string // a fingerprint
 }
 
 // paths are the pages, by the pattern of their route: each GET route of the table of routes is here.
@@ -89,8 +88,8 @@ var hostile = map[string]string{
 	"script":    `javascript:alert(4)`,
 	"svg":       `<svg onload=alert(5)><style>*{background:url(http://canary.invalid/css)}</style>`,
 	"template":  `{{.Version}} {{template "head" .}} ${7*7}`,
-	"rightward": "\u202eמסמך לא נמצא ‏العربية‏\u2066 left",
-	"pictures":  "👩‍👩‍👧‍👦🏳️‍🌈 e\u0301 \U0001F4A5",
+	"rightward": "\u202eמסמך לא נמצא \u200fالعربية\u200f\u2066 left",
+	"pictures":  "👩\u200d👩\u200d👧\u200d👦🏳\ufe0f\u200d🌈 e\u0301 \U0001F4A5",
 	"long":      strings.Repeat("Donaudampfschiff", 60),
 }
 
@@ -194,6 +193,8 @@ func (tb *tab) checkLooks(name string, widths ...int64) {
 // zoomed is the width of a page of 1280 pixels at a zoom of 400 %.
 const zoomed = 320
 
+// part of: U4
+//
 // The checks of accessibility need axe-core, and find what is wrong.
 func TestU4_AxeFindsWhatIsWrong(t *testing.T) {
 	source, err := axe()
@@ -210,7 +211,7 @@ func TestU4_AxeFindsWhatIsWrong(t *testing.T) {
 	}
 }
 
-// proves: U4
+// part of: U4
 //
 // Each page of the table of routes × {nothing, an outage, the store away, a viewer}, in both themes,
 // at 390 and 1440 pixels and at a zoom of 400 %: axe-core finds nothing, no text of a stranger

@@ -90,7 +90,7 @@ func TestTrap5_OtherSitesChangeNothing(t *testing.T) {
 // part of: U3
 //
 // A double click, a refresh of the page that follows, and a second operator make one action; the second
-// operator is told why nothing was done.
+// operator reads why nothing was done.
 func TestTrap13_TwoClicksAreOneAction(t *testing.T) {
 	onStores(t, func(t *testing.T, s *site) {
 		id := s.outage(1)[0]
