@@ -13,8 +13,7 @@ const (
 	throttleTextsMax = 200
 )
 
-// logThrottle limits how often the same line is logged, for lines that otherwise every job
-// would log. It is safe for concurrent use.
+// logThrottle limits how often a line is logged that each of many jobs would log. It is safe for concurrent use.
 type logThrottle struct {
 	mu   sync.Mutex
 	hash string // the hash of the policy that caused the lines; "" for lines that no policy has caused

@@ -31,7 +31,7 @@ type doctorCmd struct {
 	Size      string `default:"0B" placeholder:"0B" help:"Warn when the database is larger than this, such as 50GiB; 0B never warns."`
 	Lag       string `default:"1m" placeholder:"1m" help:"Warn when retention or counters are behind for longer."`
 	Dead      int    `default:"10" placeholder:"10" help:"Warn when this number of jobs died within --dead-in; 0 never warns."`
-	DeadIn    string `default:"10m" placeholder:"10m" help:"The time in which --dead counts."`
+	DeadIn    string `default:"10m" placeholder:"10m" help:"The last period, of which --dead counts the deaths."`
 	Clocks    string `default:"2s" placeholder:"2s" help:"Warn when the clocks of database and machine differ by more."`
 }
 

@@ -16,7 +16,11 @@ func ExampleMain() {
 	if err != nil {
 		panic(err)
 	}
-	defer os.RemoveAll(folder)
+	defer func() {
+		if err := os.RemoveAll(folder); err != nil {
+			panic(err)
+		}
+	}()
 	environment := func(name string) string {
 		if name == "REDRIVE_DB" {
 			return filepath.Join(folder, "jobs.db")

@@ -15,13 +15,13 @@ import (
 type liveFlags struct {
 	IDs         []job.ID    `arg:"" optional:"" name:"id" help:"Ids of jobs."`
 	State       []stateFlag `placeholder:"STATE,..." help:"waiting, retrying or running."`
-	Kind        string      `placeholder:"NAME" help:"Only of this kind."`
-	Queue       string      `placeholder:"NAME" help:"Only of this queue."`
-	Owner       string      `placeholder:"NAME" help:"Only of this owner."`
+	Kind        string      `placeholder:"NAME" help:"Only jobs of this kind."`
+	Queue       string      `placeholder:"NAME" help:"Only jobs of this queue."`
+	Owner       string      `placeholder:"NAME" help:"Only jobs of this owner."`
 	Worker      string      `placeholder:"NAME" help:"Only jobs that this process runs or ran last."`
 	Correlation string      `placeholder:"ID" help:"Only with this correlation id."`
 	Attr        string      `placeholder:"NAME=VALUE" help:"Only with this attribute."`
-	Batch       int64       `placeholder:"N" help:"Only of this batch."`
+	Batch       int64       `placeholder:"N" help:"Only jobs of this batch."`
 	Class       string      `placeholder:"CLASS" help:"Only retrying jobs whose last failure has this class, such as NetworkTimeout."`
 	Group       string      `placeholder:"GROUP" help:"Only retrying jobs of this root cause: the name of a group, or its beginning; see \"dlq groups\"."`
 	Text        string      `placeholder:"TEXT" help:"Only retrying jobs with this text in the message; case does not matter."`

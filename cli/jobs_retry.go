@@ -17,13 +17,13 @@ type jobsRetryCmd struct {
 	by
 	jsonFlag
 	IDs         []job.ID   `arg:"" optional:"" name:"id" help:"Ids of dead jobs."`
-	Kind        string     `placeholder:"NAME" help:"Only of this kind."`
-	Queue       string     `placeholder:"NAME" help:"Only of this queue."`
-	Owner       string     `placeholder:"NAME" help:"Only of this owner."`
+	Kind        string     `placeholder:"NAME" help:"Only jobs of this kind."`
+	Queue       string     `placeholder:"NAME" help:"Only jobs of this queue."`
+	Owner       string     `placeholder:"NAME" help:"Only jobs of this owner."`
 	Worker      string     `placeholder:"NAME" help:"Only jobs that this process ran last."`
 	Correlation string     `placeholder:"ID" help:"Only with this correlation id."`
 	Attr        string     `placeholder:"NAME=VALUE" help:"Only with this attribute."`
-	Batch       int64      `placeholder:"N" help:"Only of this batch."`
+	Batch       int64      `placeholder:"N" help:"Only jobs of this batch."`
 	Class       string     `placeholder:"CLASS" help:"Only jobs whose last failure has this class, such as NetworkTimeout."`
 	Group       string     `placeholder:"GROUP" help:"Only jobs of this root cause: the name of a group or of a set, or its beginning; see \"dlq groups\"."`
 	Text        string     `placeholder:"TEXT" help:"Only jobs with this text in the message; case does not matter."`

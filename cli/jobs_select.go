@@ -12,14 +12,14 @@ import (
 
 // selectFlags are the flags that select jobs and dead letters by the same fields.
 type selectFlags struct {
-	Kind        string `placeholder:"NAME" help:"Only of this kind."`
-	Queue       string `placeholder:"NAME" help:"Only of this queue."`
-	Owner       string `placeholder:"NAME" help:"Only of this owner."`
+	Kind        string `placeholder:"NAME" help:"Only jobs of this kind."`
+	Queue       string `placeholder:"NAME" help:"Only jobs of this queue."`
+	Owner       string `placeholder:"NAME" help:"Only jobs of this owner."`
 	Worker      string `placeholder:"NAME" help:"Only jobs that this process runs or ran last."`
 	Correlation string `placeholder:"ID" help:"Only with this correlation id."`
 	Key         string `placeholder:"KEY" help:"Only the job that holds this idempotency key of --kind and --owner."`
 	Attr        string `placeholder:"NAME=VALUE" help:"Only with this attribute."`
-	Batch       int64  `placeholder:"N" help:"Only of this batch."`
+	Batch       int64  `placeholder:"N" help:"Only jobs of this batch."`
 	Class       string `placeholder:"CLASS" help:"Only retrying and dead jobs whose last failure has this class, such as NetworkTimeout."`
 	Group       string `placeholder:"GROUP" help:"Only retrying and dead jobs of this root cause: the name of a group, or its beginning; see \"dlq groups\"."`
 	Text        string `placeholder:"TEXT" help:"Only retrying and dead jobs with this text in the message; case does not matter."`

@@ -314,7 +314,7 @@ func TestD4_ViewersDoNotSeePayloads(t *testing.T) {
 
 // part of: D8, D4
 //
-// An owner sees its own dead letters from outside: no path, no class rule, no note of an operator.
+// An owner sees its own dead letters without what is internal: no path, no rule, no note of an operator.
 func TestTrap8_AnOwnerSeesItsOwnDeadLettersFromOutside(t *testing.T) {
 	t.Parallel()
 	s := newDeadSite(t, func(c *redrive.Config, o *server.Options) {

@@ -150,7 +150,8 @@ func TestTrap4_AForeignHostIsRefusedOnEveryRoute(t *testing.T) {
 
 // part of: X2, Q9
 //
-// An owner sees its own jobs, from outside; jobs of others do not exist for it, to the byte.
+// An owner sees its own jobs, without what is internal. For the job of another owner it gets the
+// same bytes as for a job that does not exist.
 func TestTrap8_JobsOfOthersDoNotExist(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, as)

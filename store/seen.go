@@ -6,7 +6,7 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// ErrMoved: the job is not as the person has seen it any more; see By.Seen. Nothing was done. The
+// ErrMoved says that the job is not as the person has seen it any more; see By.Seen. Nothing was done. The
 // error wraps ErrConflict.
 var ErrMoved = fmt.Errorf("the job has moved on: %w", ErrConflict)
 

@@ -111,22 +111,18 @@ func (a *API) enterDoor(c *Call, d *Door) error {
 
 // throughDoor answers with a job of the door's kind.
 func (a *API) throughDoor(c *Call, d *Door) error {
-	id, err := c.ID()
-	if err != nil {
-		return err
-	}
-	j, err := a.visible(c, id)
+	j, err := a.pathJob(c)
 	if err != nil {
 		return err
 	}
 	if j.Kind != d.Kind {
-		return NotFound.New("job %d: there is no such job", id)
+		return NotFound.New("job %d: there is no such job", j.ID)
 	}
 	failed, err := a.latest(c, []job.Job{j})
 	if err != nil {
 		return err
 	}
-	out, err := a.outside(c, &j, failed[id], a.doorWords(d))
+	out, err := a.outside(c, &j, failed[j.ID], a.doorWords(d))
 	if err != nil {
 		return err
 	}

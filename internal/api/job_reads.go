@@ -20,15 +20,7 @@ func (a *API) seesPayloads(c *Call) bool {
 
 // explainJob answers why a job is in its state.
 func (a *API) explainJob(c *Call) error {
-	id, err := c.ID()
-	if err != nil {
-		return err
-	}
-	j, err := a.visible(c, id)
-	if err != nil {
-		return err
-	}
-	d, err := a.details(c, &j)
+	d, err := a.Details(c)
 	if err != nil {
 		return err
 	}
@@ -36,9 +28,9 @@ func (a *API) explainJob(c *Call) error {
 	if err != nil {
 		return err
 	}
-	now := job.At(a.o.Now())
+	now, j := job.At(a.o.Now()), &d.Job
 	e := wire.Explanation{
-		Job: id, Kind: j.Kind, Queue: j.Queue, State: j.State,
+		Job: j.ID, Kind: j.Kind, Queue: j.Queue, State: j.State,
 		Standing: d.Standing(now) + d.Because(), Waits: waits, Next: d.Next(a.way), Runs: []wire.Run{},
 	}
 	operators := words.Operators{Policy: a.client.StoredPolicy}
@@ -86,21 +78,17 @@ func (a *API) way(s words.Step) string {
 
 // payload answers with the bytes of the payload.
 func (a *API) payload(c *Call) error {
-	id, err := c.ID()
-	if err != nil {
-		return err
-	}
-	j, err := a.visible(c, id)
+	j, err := a.pathJob(c)
 	if err != nil {
 		return err
 	}
 	if j.Payload == nil {
-		return NotFound.New("job %d: its payload is not kept: it is %s", id, j.State)
+		return NotFound.New("job %d: its payload is not kept: it is %s", j.ID, j.State)
 	}
 	media := "application/json"
 	if !utf8.Valid(j.Payload) || !json.Valid(j.Payload) {
 		media = "application/octet-stream"
-		c.W.Header().Set("Content-Disposition", fmt.Sprintf(`attachment; filename="job-%d-payload"`, id))
+		c.W.Header().Set("Content-Disposition", fmt.Sprintf(`attachment; filename="job-%d-payload"`, j.ID))
 	}
 	return c.Bytes(http.StatusOK, media, j.Payload)
 }
@@ -113,14 +101,11 @@ type OriginalOut struct {
 
 // original answers with a job as it was before its first change.
 func (a *API) original(c *Call) error {
-	id, err := c.ID()
+	j, err := a.pathJob(c)
 	if err != nil {
 		return err
 	}
-	if _, err := a.visible(c, id); err != nil {
-		return err
-	}
-	o, err := a.client.Original(c.Context(), id)
+	o, err := a.client.Original(c.Context(), j.ID)
 	if err != nil {
 		return err
 	}

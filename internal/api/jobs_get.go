@@ -67,6 +67,15 @@ func (a *API) cleaning() *failure.SanitizeOptions {
 	return &failure.SanitizeOptions{Emails: a.o.HideEmails, Paths: true, Addresses: true}
 }
 
+// pathJob returns the job whose id is in the path of the request, as visible does.
+func (a *API) pathJob(c *Call) (job.Job, error) {
+	id, err := c.ID()
+	if err != nil {
+		return job.Job{}, err
+	}
+	return a.visible(c, id)
+}
+
 // visible returns a job that the caller may see. For a job of another owner, the answer is, byte
 // for byte, the same as for a job that does not exist.
 func (a *API) visible(c *Call, id job.ID) (job.Job, error) {

@@ -60,7 +60,7 @@ type Limit struct {
 	Setting string // the setting that changes the limit; "" if it is fixed
 }
 
-// Limits returns the limits of what callers send. The document and the tests are made from it.
+// Limits returns the limits of what callers send. The OpenAPI document and tests are made from this list.
 func Limits() []Limit {
 	return []Limit{
 		{"JSON body", BodyMax, "bytes", TooLarge, ""},

@@ -27,14 +27,11 @@ type NoteList struct {
 }
 
 func (a *API) listNotes(c *Call) error {
-	id, err := c.ID()
+	j, err := a.pathJob(c)
 	if err != nil {
 		return err
 	}
-	if _, err := a.visible(c, id); err != nil {
-		return err
-	}
-	notes, err := a.client.Notes(c.Context(), redrive.NoteFilter{Job: id, Limit: job.PageMax})
+	notes, err := a.client.Notes(c.Context(), redrive.NoteFilter{Job: j.ID, Limit: job.PageMax})
 	if err != nil {
 		return err
 	}

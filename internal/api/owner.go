@@ -9,7 +9,7 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// ownerMay returns an OwnerMayNot unless the configuration of the kind allows owners something.
+// ownerMay returns the problem OwnerMayNot if the configuration of the kind does not allow owners an action.
 func (a *API) ownerMay(j *job.Job, what string, allowed bool) error {
 	if allowed {
 		return nil

@@ -68,7 +68,7 @@ func (a *API) DeadLetters(c *Call) (f redrive.DeadFilter, page redrive.DeadPage,
 	return f, page, total, cursorOf(redrive.JobCursor{ID: job.ID(page.Next)}, deadOrder, hash), nil
 }
 
-// DeadFilterOf reads the filter of dead letters from a query that a form has kept.
+// DeadFilterOf reads the filter of dead letters from the query of the page that has sent a form.
 func (a *API) DeadFilterOf(c *Call, query url.Values) (redrive.DeadFilter, error) {
 	q := &queryReader{values: query, now: a.o.Now()}
 	f := q.deadFilter(c)
@@ -98,11 +98,7 @@ func JobParams() []Param { return append(listParams(), pageParams()...) }
 // Details returns everything that is stored about a job. The error is NotFound for a job that the
 // caller does not see.
 func (a *API) Details(c *Call) (*words.Details, error) {
-	id, err := c.ID()
-	if err != nil {
-		return nil, err
-	}
-	j, err := a.visible(c, id)
+	j, err := a.pathJob(c)
 	if err != nil {
 		return nil, err
 	}

@@ -24,8 +24,8 @@ func (r *recorder) sanitizing(most int) failure.SanitizeOptions {
 	}
 }
 
-// outside returns the options for texts that others than operators see: classes and codes, which
-// are in events and in answers to owners of jobs.
+// outside returns the options for texts that not only operators see: classes and codes, which are in
+// events and in answers to owners of jobs.
 func (r *recorder) outside(most int) failure.SanitizeOptions {
 	o := r.sanitizing(most)
 	o.Paths, o.Addresses = false, false

@@ -20,7 +20,7 @@ const separatePause = time.Minute
 // lastChance reports whether one more crash would end the job of the task, which has crashed.
 func (t *Task) lastChance() bool { return t.crashed() && t.endsJob() }
 
-// separates reports whether last chances get processes of their own now.
+// separates reports whether a job that the next crash would end now gets a process of its own.
 func (c *Core) separates(now time.Duration) bool {
 	return c.cfg.Separate != nil && now >= c.suspects.separateFrom
 }

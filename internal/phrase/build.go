@@ -8,7 +8,7 @@ import (
 	"github.com/redrive/redrive/internal/scan"
 )
 
-// builder collects phrases before they are frozen into a machine.
+// Builder collects phrases before they are frozen into a machine.
 type Builder struct {
 	words   map[uint64]int32
 	fused   map[uint64]int32
@@ -33,6 +33,7 @@ type place struct {
 	gap   uint8
 }
 
+// NewBuilder returns a builder that knows the synonyms and no phrases.
 func NewBuilder() (*Builder, error) {
 	b := &Builder{words: map[uint64]int32{}, fused: map[uint64]int32{}, setOf: map[string]int32{}}
 	b.means = append(b.means, nil) // the root of the synonyms
@@ -90,7 +91,7 @@ func (b *Builder) addSynonyms() error {
 
 func synonymHash(name string) uint64 { return scan.HashWord("=" + name) }
 
-// lines splits a text into lines without the white space around them.
+// Lines splits a text into lines without the white space around them.
 func Lines(text string) []string {
 	var out []string
 	for line := range strings.Lines(text) {
@@ -210,7 +211,7 @@ func (b *Builder) numbers(p part) []int32 {
 // joinMax bounds the rows of a phrase that are also looked for as one word.
 const joinMax = 48
 
-// add puts a phrase into the machine. With joined, rows of words are also found
+// Add puts a phrase into the machine. With joined, rows of words are also found
 // written as one word, as identifiers are in small letters.
 func (b *Builder) Add(text string, rule int, joined bool) error {
 	p, err := Parse(text)

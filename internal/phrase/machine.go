@@ -2,7 +2,7 @@ package phrase
 
 import "github.com/redrive/redrive/internal/scan"
 
-// machine finds all phrases of a set of rules in one pass over the words of a
+// Machine finds all phrases of a set of rules in one pass over the words of a
 // text: an automaton whose steps are numbers of words, so that the cost of a
 // text hardly grows with the number of phrases.
 type Machine struct {
@@ -179,7 +179,7 @@ func reachOf(gap uint8) reach {
 	}
 }
 
-// freeze makes the machine.
+// Freeze makes the machine.
 func (b *Builder) Freeze() *Machine {
 	m := &Machine{words: newTable(len(b.words)), fused: newTable(len(b.fused)), means: b.means, number: b.words[anyNumber]}
 	for hash, n := range b.words {

@@ -19,6 +19,7 @@ type fusion struct{ word, next int32 } // next is the symbol behind it
 // gapKind is what stands in front of a symbol, the strongest of it.
 type gapKind uint8
 
+// The kinds of gaps, the weakest first.
 const (
 	NoGap   gapKind = iota // white space, quotes, hyphens
 	softGap                // a comma, a colon, a parenthesis
@@ -27,7 +28,7 @@ const (
 	textGap                // the beginning of the text
 )
 
-// match is a phrase that was found: of which rule, and where. held are the first
+// Match is a phrase that was found: of which rule, and where. held are the first
 // and the last symbol that placeholders have taken, -1 for none.
 type Match struct {
 	Rule       int32
@@ -36,7 +37,7 @@ type Match struct {
 	Held       [2]int32
 }
 
-// matcher finds the phrases of a machine in a text. It may be used again.
+// Matcher finds the phrases of a machine in a text. It may be used again.
 type Matcher struct {
 	Machine   *Machine
 	Text      string
@@ -56,7 +57,7 @@ const (
 	stepsPerWord = 256  // bounds what gaps can cost
 )
 
-// run finds the phrases in the text of the tokens.
+// Run finds the phrases in the text of the tokens.
 func (r *Matcher) Run(m *Machine, text string, tokens []scan.Token) {
 	r.Machine, r.Text, r.Tokens = m, text, tokens
 	r.Syms, r.fused, r.Found = r.Syms[:0], r.fused[:0], r.Found[:0]
@@ -283,6 +284,7 @@ func (r *Matcher) unit(h placeholder, i int) bool {
 	return ok
 }
 
+// LowerASCII appends a text with its ASCII letters in lower case.
 func LowerASCII(dst []byte, s string) []byte {
 	for i := range len(s) {
 		c := s[i]

@@ -67,10 +67,11 @@ var tokensOf = [...]uint16{
 func (h placeholder) mayBe(k scan.Kind) bool { return tokensOf[h]>>k&1 != 0 }
 
 const (
-	gapDefault = 4       // words that "..." spans at most
-	gapMax     = 16      // that "...n" may ask for
-	Max        = 4 << 10 // bytes of a phrase in a policy file
-	nestMax    = 8       // parentheses within parentheses
+	gapDefault = 4  // words that "..." spans at most
+	gapMax     = 16 // that "...n" may ask for
+	// Max is how many bytes a phrase in a policy file may have.
+	Max     = 4 << 10
+	nestMax = 8 // parentheses within parentheses
 )
 
 // part is a piece of a phrase: a word, a placeholder, a gap, or a group.
@@ -84,8 +85,8 @@ type part struct {
 	exact    bool // a word that stands for itself alone
 }
 
-// phrase is a parsed phrase.
-type phrase struct {
+// Phrase is a parsed phrase.
+type Phrase struct {
 	parts         []part
 	before, after []uint64 // hashes of words that must not stand there
 	Words         bool     // there are words in it, not placeholders alone
@@ -94,22 +95,22 @@ type phrase struct {
 // anyNumber is the hash by which a phrase says that no number must stand there.
 const anyNumber = 1
 
-// parsePhrase reads a phrase.
-func Parse(text string) (phrase, error) {
+// Parse reads a phrase.
+func Parse(text string) (Phrase, error) {
 	p := phraseParser{rest: text}
-	var out phrase
+	var out Phrase
 	var err error
 	if out.before, err = p.unwanted(); err != nil {
-		return phrase{}, err
+		return Phrase{}, err
 	}
 	if out.parts, err = p.sequence(0); err != nil {
-		return phrase{}, err
+		return Phrase{}, err
 	}
 	if out.after, err = p.unwanted(); err != nil {
-		return phrase{}, err
+		return Phrase{}, err
 	}
 	if p.skip(); p.rest != "" {
-		return phrase{}, fmt.Errorf("%q is not expected there", p.rest)
+		return Phrase{}, fmt.Errorf("%q is not expected there", p.rest)
 	}
 	out.Words = p.words
 	return out, checkParts(out.parts)

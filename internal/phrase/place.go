@@ -2,10 +2,10 @@ package phrase
 
 import "github.com/redrive/redrive/internal/scan"
 
-// lineMax is how much of a line is looked at to tell what it is.
+// LineMax is how much of a line is looked at to tell what it is.
 const LineMax = 160
 
-// line returns the beginning of the line that begins with symbol i, with the
+// Line returns the beginning of the line that begins with symbol i, with the
 // white space before it.
 func (m *Matcher) Line(i int) string {
 	first := int(m.Syms[i].Token)
@@ -25,10 +25,10 @@ func (m *Matcher) Line(i int) string {
 	return m.Text[from:max(from, end)]
 }
 
-// offset returns where a phrase begins in the text.
+// Offset returns where a phrase begins in the text.
 func (m *Matcher) Offset(f *Match) int32 { return m.Tokens[m.Syms[f.Start].Token].Start }
 
-// saw returns the part of the text that a phrase was found in.
+// Saw returns the part of the text that a phrase was found in.
 func (m *Matcher) Saw(f *Match) string {
 	first, last := m.Syms[f.Start].Token, m.Syms[f.End-1].Token
 	for int(last+1) < len(m.Tokens) && int(f.End) < len(m.Syms) && last+1 < m.Syms[f.End].Token && m.Tokens[last+1].Kind == scan.Word {
@@ -37,7 +37,7 @@ func (m *Matcher) Saw(f *Match) string {
 	return m.Text[m.Tokens[first].Start:m.Tokens[last].End]
 }
 
-// num returns the number that a symbol is, -1 for none.
+// Number returns the number that a symbol is, -1 for none.
 func (m *Matcher) Number(sym int32) int64 {
 	if sym < 0 {
 		return -1
@@ -49,7 +49,7 @@ func (m *Matcher) Number(sym int32) int64 {
 	return t.Num
 }
 
-// word returns a symbol's word if it is a short one.
+// Word returns a symbol's word if it is a short one.
 func (m *Matcher) Word(i int) string {
 	t := &m.Tokens[m.Syms[i].Token]
 	if t.Kind != scan.Word || t.End-t.Start > 16 {
@@ -58,13 +58,13 @@ func (m *Matcher) Word(i int) string {
 	return m.Text[t.Start:t.End]
 }
 
-// inParens reports whether a symbol stands right behind a parenthesis or bracket.
+// InParens reports whether a symbol stands right behind a parenthesis or bracket.
 func (m *Matcher) InParens(sym int32) bool {
 	start := m.Tokens[m.Syms[sym].Token].Start
 	return start > 0 && (m.Text[start-1] == '(' || m.Text[start-1] == '[')
 }
 
-// textOf returns the text of a symbol, "" for -1.
+// TextOf returns the text of a symbol, "" for -1.
 func (m *Matcher) TextOf(sym int32) string {
 	if sym < 0 {
 		return ""

@@ -59,7 +59,7 @@ var synonyms = []synonym{
 	{"empty", `(empty|blank|null|nil)`},
 }
 
-// unitNanos are the units of time that texts use, in nanoseconds.
+// UnitNanos are the units of time that texts use, in nanoseconds.
 var UnitNanos = map[string]int64{
 	"ns": 1, "us": 1e3, "µs": 1e3, "ms": 1e6, "msec": 1e6, "msecs": 1e6, "millis": 1e6, "millisecond": 1e6, "milliseconds": 1e6,
 	"s": 1e9, "sec": 1e9, "secs": 1e9, "second": 1e9, "seconds": 1e9,

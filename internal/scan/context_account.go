@@ -174,7 +174,7 @@ func (s *scanner) phrase(k int) (from, to int) {
 	return from, to
 }
 
-// bind finds the password after the name of an entry of a directory: bind cn=admin,dc=x / x.
+// bind finds the password after the name of an LDAP entry: bind cn=admin,dc=x / x.
 func (s *scanner) bind(k int) (from, to int) {
 	end := int(s.dst[k].End)
 	entry, _, found := strings.Cut(s.lineRest(end), " / ")

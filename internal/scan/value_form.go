@@ -91,3 +91,16 @@ func (s *scanner) block(i int) (from, to int) {
 	}
 	return from, to
 }
+
+// pairAt reports whether a name followed by '=' is at i.
+func (s *scanner) pairAt(i int) bool {
+	for j := i; j < i+64; j++ {
+		switch c := s.at(j); {
+		case c == '=':
+			return j > i
+		case classOf[c]&(cAlnum|cJoin|cDot) == 0:
+			return false
+		}
+	}
+	return false
+}

@@ -119,7 +119,7 @@ type Counted struct {
 type Patched struct {
 	Do   string `json:"act"`
 	N    int64  `json:"count"`          // number of dead letters to which the patch applies
-	Done *int64 `json:"done,omitempty"` // number of retried jobs; nil if they were only counted
+	Done *int64 `json:"done,omitempty"` // number of retried jobs; nil in a dry run
 
 	Through  int64        `json:"through,omitempty"`
 	Redrive  int64        `json:"redrive,omitempty"` // the redrive that has retried the jobs of a filter

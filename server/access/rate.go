@@ -13,8 +13,8 @@ const LoginsPerMinute = 10
 // addressesMax is the largest number of addresses that a rate remembers.
 const addressesMax = 10_000
 
-// rate limits how often each address may do something. An address that has not done it lately may
-// do it n times at once.
+// rate limits how often each address may do something. After a pause, an
+// address may do it n times in a row.
 type rate struct {
 	n    int
 	per  time.Duration

@@ -128,7 +128,7 @@ func parse(payload []byte) (*execution, error) {
 }
 
 // leaveChild starts a process that lives for some seconds, unless it is killed with the worker or at the
-// end of the run. While the program is moved, it starts none.
+// end of the run. While the file of the program is moved away, no process is started.
 func leaveChild() {
 	if program, err := os.Executable(); err == nil {
 		_ = exec.CommandContext(context.Background(), program, "of the program", "child").Start() // no error check: see above
