@@ -87,6 +87,7 @@ type API struct {
 	counts    kept[[]redrive.JobCount]
 	overviews kept[Overview]
 	standings kept[Standing]
+	hours     kept[LastHours]
 	exports   exports
 	hub       *events.Hub
 	watches   *events.Watches

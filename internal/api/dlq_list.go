@@ -133,6 +133,11 @@ func (a *API) deadTotal(ctx context.Context, f *redrive.DeadFilter) (*int64, err
 	if err != nil {
 		return nil, fmt.Errorf("count the dead letters: %w", err)
 	}
+	return countDead(&stats, f), nil
+}
+
+// countDead counts the dead letters of a filter from the counters.
+func countDead(stats *redrive.DeadStats, f *redrive.DeadFilter) *int64 {
 	total := int64(0)
 	for i := range stats.Counts {
 		n := &stats.Counts[i]
@@ -140,7 +145,7 @@ func (a *API) deadTotal(ctx context.Context, f *redrive.DeadFilter) (*int64, err
 			total += n.N
 		}
 	}
-	return &total, nil
+	return &total
 }
 
 // deadEntries returns dead letters in the form of the API, as the caller may see them.

@@ -33,6 +33,7 @@ type writes struct {
 func (a *API) Note(p *Problem) {
 	if p == nil {
 		a.standings.forget()
+		a.hours.forget()
 		a.queues.forget()
 	}
 	a.writes.mu.Lock()

@@ -61,9 +61,11 @@ func (a *API) DeadLetters(c *Call) (f redrive.DeadFilter, page redrive.DeadPage,
 		return f, page, nil, "", err
 	}
 	if f.Counted() {
-		if total, err = a.deadTotal(c.Context(), &f); err != nil {
+		now, err := a.Standing(c.Context())
+		if err != nil {
 			return f, page, nil, "", err
 		}
+		total = countDead(&now.Dead, &f)
 	}
 	return f, page, total, cursorOf(redrive.JobCursor{ID: job.ID(page.Next)}, deadOrder, hash), nil
 }
@@ -122,9 +124,38 @@ type Standing struct {
 	Redrives int               // redrives that are active
 }
 
-// Standing returns the numbers that every page shows, up to a second old.
+// LastHours has the numbers of the first page.
+type LastHours struct {
+	Since   event.Cursor // of the newest event when the numbers were read
+	Minutes []redrive.Point
+	Kinds   []redrive.Point // by hour and kind, over a day
+	Due     redrive.DueRetries
+}
+
+// LastHours returns the numbers of the first page. They are up to a second old, older if the reads of
+// them take long.
+func (a *API) LastHours(ctx context.Context) (LastHours, error) {
+	return a.hours.slow(a.o.Now, func() (h LastHours, err error) {
+		if _, h.Since, err = a.client.EventSpan(ctx); err != nil {
+			return h, err
+		}
+		now := job.At(a.o.Now())
+		hour := now - now%job.Micros(time.Hour/time.Microsecond)
+		if h.Due, err = a.client.Due(ctx, 60); err != nil {
+			return h, err
+		}
+		if h.Minutes, err = a.client.Series(ctx, redrive.SeriesQuery{Since: now.Add(-time.Hour), Until: now, Step: time.Minute}); err != nil {
+			return h, err
+		}
+		h.Kinds, err = a.client.Series(ctx, redrive.SeriesQuery{Since: hour.Add(-23 * time.Hour), Until: now, Step: time.Hour, By: redrive.ByKind})
+		return h, err
+	})
+}
+
+// Standing returns the numbers that every page shows. They are up to a second old, older if the reads
+// of them take long.
 func (a *API) Standing(ctx context.Context) (Standing, error) {
-	return a.standings.get(a.o.Now(), func() (s Standing, err error) {
+	return a.standings.slow(a.o.Now, func() (s Standing, err error) {
 		if _, s.Since, err = a.client.EventSpan(ctx); err != nil {
 			return s, err
 		}

@@ -22,8 +22,30 @@ import (
 type kept[T any] struct {
 	mu    sync.Mutex
 	at    time.Time
+	took  time.Duration // of the last read by slow
 	value T
 }
+
+// slow is like get, but keeps an answer whose read takes long for longer: the reads take a small share
+// of the time.
+func (k *kept[T]) slow(now func() time.Time, read func() (T, error)) (T, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	begin := now()
+	if age := begin.Sub(k.at); age >= 0 && age < min(max(ReadEvery, slowShare*k.took), slowMost) && !k.at.IsZero() {
+		return k.value, nil
+	}
+	value, err := read()
+	if err == nil {
+		k.value, k.at, k.took = value, begin, now().Sub(begin)
+	}
+	return value, err
+}
+
+const (
+	slowShare = 30 // how many times as long as its read an answer is kept
+	slowMost  = 15 * time.Second
+)
 
 // forget makes the next get read the value.
 func (k *kept[T]) forget() {

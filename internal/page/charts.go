@@ -2,6 +2,8 @@ package page
 
 import (
 	"cmp"
+	"context"
+	"errors"
 	"html/template"
 	"net/http"
 	"slices"
@@ -17,6 +19,7 @@ import (
 // chartsView shows figures over time: throughput, failures, times and how well retries work.
 type chartsView struct {
 	frame
+	Large        bool // there are too many queues and kinds for the window
 	Windows, Bys []tab
 	WindowName   string // such as 24h
 	Window       string // in words, such as "the last 24 hours"
@@ -114,19 +117,15 @@ func (v *chartsView) read(a *api.API, c *api.Call, w window) error {
 	v.Flow, v.Times = flowOf(v.Zone, &cols), timesOf(v.Zone, &cols)
 	v.Heading, v.Lead = words.ThroughputFinding(&cols.sum, w.words), words.ThroughputLead(&cols.sum)
 	q.By = redrive.SeriesBy(v.By)
-	named, err := client.Series(ctx, q)
+	named, err := v.named(ctx, client, &q)
 	if err != nil {
 		return err
 	}
 	v.rows(named, &q)
-	stats, err := client.DeadStats(ctx)
-	if err != nil {
-		return err
-	}
-	v.Figures = words.Figures(&stats, w.span)
+	v.Figures = words.Figures(v.dead, w.span)
 	if v.By != "class" {
 		q.By = "class"
-		if named, err = client.Series(ctx, q); err != nil {
+		if named, err = v.named(ctx, client, &q); err != nil {
 			return err
 		}
 	}
@@ -140,6 +139,20 @@ func (v *chartsView) read(a *api.API, c *api.Call, w window) error {
 		v.Queues = append(v.Queues, queues[i].Name)
 	}
 	return err
+}
+
+// named reads a series by name. With many queues and kinds, minutes have too many figures, and it is read
+// by the hour; if these are too many, too, the series is left out and the page says so.
+func (v *chartsView) named(ctx context.Context, client *redrive.Client, q *redrive.SeriesQuery) ([]redrive.Point, error) {
+	points, err := client.Series(ctx, *q)
+	if errors.Is(err, store.ErrTooLarge) && q.Step < time.Hour {
+		q.Step, q.Since = time.Hour, q.Since-q.Since%job.Micros(time.Hour/time.Microsecond)
+		points, err = client.Series(ctx, *q)
+	}
+	if errors.Is(err, store.ErrTooLarge) {
+		v.Large, err = true, nil
+	}
+	return points, err
 }
 
 // rows makes a row of each name in a series, those with the most attempts first.

@@ -20,6 +20,7 @@ type overviewView struct {
 	Running  []redrive.Redrive
 	Figures  []words.Figure
 	Kinds    []kindRow
+	AllKinds int // also those that are not in Kinds
 	Happened []redrive.AuditEntry
 }
 
@@ -71,16 +72,13 @@ func (p *Pages) overview(a *api.API, c *api.Call) error {
 		}
 	}
 	v.Figures = words.Figures(f.dead, figureHours*time.Hour)
-	due, err := client.Due(ctx, 60)
+	last, err := a.LastHours(ctx)
 	if err != nil {
 		return err
 	}
-	minutes, err := client.Series(ctx, redrive.SeriesQuery{Since: f.Now.Add(-time.Hour), Until: f.Now, Step: time.Minute})
-	if err != nil {
-		return err
-	}
-	v.Hours = hoursOf(f.Zone, f.Now, minutes, &due, redrives)
-	if v.Kinds, err = p.kinds(a, c, f.Now); err != nil {
+	v.Stale = v.Stale || last.Since.String() != v.Since
+	v.Hours = hoursOf(f.Zone, f.Now, last.Minutes, &last.Due, redrives)
+	if v.Kinds, v.AllKinds, err = p.kinds(a, c, f.Now, last.Kinds); err != nil {
 		return err
 	}
 	audit, err := client.Audit(ctx, redrive.AuditFilter{Limit: happenedMax})
@@ -89,17 +87,17 @@ func (p *Pages) overview(a *api.API, c *api.Call) error {
 	}
 	v.Happened = audit.Entries
 	v.Empty = len(v.Kinds) == 0
-	v.Heading = words.OverviewFinding(f.Pending, int64(f.Groups), int64(f.Active), int64(len(v.Kinds)))
+	v.Heading = words.OverviewFinding(f.Pending, int64(f.Groups), int64(f.Active), int64(v.AllKinds))
 	v.Lead = words.OverviewLead(v.Hours.Completed, v.Hours.Failed, v.Hours.Dead)
 	return p.write(c.W, 200, "overview", &v)
 }
 
-// kinds returns a row for each kind that has jobs, or had failures within a day.
-func (p *Pages) kinds(a *api.API, c *api.Call, now job.Micros) ([]kindRow, error) {
-	client, ctx := a.Client(), c.Context()
-	counts, err := client.Counts(ctx)
+// kinds returns a row for each kind that has jobs, or had failures within a day, the kinds with the
+// most dead jobs first, and the number of all.
+func (p *Pages) kinds(a *api.API, c *api.Call, now job.Micros, points []redrive.Point) (list []kindRow, all int, err error) {
+	counts, err := a.Client().Counts(c.Context())
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	rows := make(map[string]*kindRow)
 	row := func(kind string) *kindRow {
@@ -122,10 +120,6 @@ func (p *Pages) kinds(a *api.API, c *api.Call, now job.Micros) ([]kindRow, error
 		}
 	}
 	hour := now - now%job.Micros(time.Hour/time.Microsecond)
-	points, err := client.Series(ctx, redrive.SeriesQuery{Since: hour.Add(-(hoursADay - 1) * time.Hour), Until: now, Step: time.Hour, By: redrive.ByKind})
-	if err != nil {
-		return nil, err
-	}
 	for i := range points {
 		pt := &points[i]
 		r := row(pt.Name)
@@ -136,13 +130,12 @@ func (p *Pages) kinds(a *api.API, c *api.Call, now job.Micros) ([]kindRow, error
 			}
 		}
 	}
-	list := make([]kindRow, 0, len(rows))
 	for _, r := range rows {
 		list = append(list, *r)
 	}
 	slices.SortFunc(list, func(a, b kindRow) int { return cmp.Or(cmp.Compare(b.Dead, a.Dead), cmp.Compare(a.Kind, b.Kind)) })
-	return list[:min(len(list), kindsMax)], nil
+	return list[:min(len(list), kindsMax)], len(list), nil
 }
 
-// kindsMax is the largest number of kinds that a page lists.
-const kindsMax = 50
+// kindsMax is the largest number of kinds that the first page lists.
+const kindsMax = 20

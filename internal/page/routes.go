@@ -32,7 +32,7 @@ func (p *Pages) Routes() []api.Route {
 		get("/ui/redrives/{n}", "pageRedrive", p.redrive, n),
 		get("/ui/jobs/act", "pageAskJobs", p.liveSet, append(api.JobParams(), in("query", "do"))...),
 		get("/ui/dead/act", "pageAskDead", p.deadSet, append(api.DeadParams(), in("query", "do"))...),
-		get("/ui/queues", "pageQueues", p.queues),
+		get("/ui/queues", "pageQueues", p.queues, in("query", "skip")),
 		get("/ui/queues/{name}", "pageQueue", p.queue, name),
 		get("/ui/workers", "pageWorkers", p.workers),
 		get("/ui/audit", "pageAudit", p.audit, in("query", "actor"), in("query", "action"), in("query", "target"), in("query", "before")),

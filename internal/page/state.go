@@ -15,7 +15,11 @@ import (
 type queuesView struct {
 	frame
 	Rows []api.QueueOut
+	Next template.URL // the query of the next page
 }
+
+// queuesPage is the number of queues on a page.
+const queuesPage = 50
 
 func (p *Pages) queues(a *api.API, c *api.Call) error {
 	f, err := p.frame(a, c, "queues", "Queues")
@@ -37,6 +41,19 @@ func (p *Pages) queues(a *api.API, c *api.Call) error {
 		}
 	}
 	v.Heading = words.QueuesFinding(int64(len(v.Rows)), paused, draining)
+	query := c.R.URL.Query()
+	skip := 0
+	if text := query.Get("skip"); text != "" {
+		if skip, err = strconv.Atoi(text); err != nil || skip < 0 {
+			return api.InvalidField.Mistaken(api.Mistake{Parameter: "skip", Detail: "must be a whole number, 0 or more"})
+		}
+	}
+	v.Rows = v.Rows[min(skip, len(v.Rows)):]
+	if len(v.Rows) > queuesPage {
+		v.Rows = v.Rows[:queuesPage]
+		query.Set("skip", strconv.Itoa(skip+queuesPage))
+		v.Next = queryOf(query)
+	}
 	v.Lead = "A paused queue takes jobs and starts none. A draining queue runs its jobs and takes no new ones."
 	return p.write(c.W, http.StatusOK, "queues", &v)
 }

@@ -75,7 +75,8 @@ func (b *bencher) pageReads(ctx context.Context, p *printer, in Seeded, on strin
 		{"/ui/", readMax, overviewSize}, {"/ui/groups", groupListMax, pageSize}, {"/ui/groups?state=all", groupListMax, pageSize}, {"/ui/groups/{group}", readMax, pageSize},
 		{"/ui/jobs", readMax, pageSize}, {"/ui/jobs?state=dead", readMax, pageSize}, {"/ui/jobs?owner={large}", readMax, pageSize}, {"/ui/jobs?text=nowhere", readMax, pageSize}, {"/ui/jobs/{id}", readMax, pageSize},
 		{"/ui/dead", readMax, pageSize}, {"/ui/dead?status=pending", readMax, pageSize}, {"/ui/dead?group={group}", readMax, pageSize},
-		{"/ui/redrives", readMax, pageSize}, {"/ui/redrives/new?group={group}", readMax, pageSize}, {"/ui/queues", readMax, pageSize}, {"/ui/workers", readMax, pageSize}, {"/ui/audit", readMax, pageSize},
+		{"/ui/redrives", readMax, pageSize}, {"/ui/redrives/new?group={group}", readMax, pageSize}, {"/ui/queues", readMax, pageSize}, {"/ui/workers", readMax, pageSize}, {"/ui/audit", readMax, pageSize}, {"/ui/queues/{queue}", readMax, pageSize},
+		{"/ui/charts", readMax, pageSize}, {"/ui/charts?window=30d&by=class", readMax, pageSize}, {"/ui/policy", readMax, pageSize}, {"/ui/events", readMax, pageSize}, {"/ui/schedules", readMax, pageSize}, {"/ui/find?q={owner}", readMax, pageSize}, {"/ui/new", readMax, pageSize},
 	} {
 		largest := 0
 		page := read{"GET " + row.path, row.most, func(ctx context.Context, i int) error {
