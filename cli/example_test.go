@@ -3,6 +3,7 @@ package cli_test
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -28,12 +29,11 @@ func ExampleMain() {
 		return ""
 	}
 	for _, line := range []string{"enqueue send {}", "jobs show 2"} {
-		code := cli.Main(context.Background(), strings.Fields(line), os.Stdin, os.Stdout, os.Stdout, environment)
+		code := cli.Main(context.Background(), strings.Fields(line), os.Stdin, os.Stdout, io.Discard, environment)
 		fmt.Println("exit code", code)
 	}
 	// Output:
 	// 1
 	// exit code 0
-	// redrive: job 2: not found
 	// exit code 4
 }

@@ -107,7 +107,7 @@ func runLib(ctx context.Context, st store.Store) error {
 
 // scriptLimit is the longest time for one script. It is shorter than the time limit of the
 // whole test.
-const scriptLimit = 10 * time.Minute
+const scriptLimit = 15 * time.Minute
 
 // TestScripts runs the command as a person would: each script of testdata/script starts
 // real processes. The line "# proves:" of a script lists the requirements that the script
@@ -127,7 +127,7 @@ func TestScripts(t *testing.T) {
 			}
 			var setup func(*testscript.Env)
 			if _, either := remark(t, file, "# either store"); either {
-				setup = func(e *testscript.Env) { e.Setenv("REDRIVE_DB", "jobs.db") }
+				setup = func(e *testscript.Env) { e.Setenv("REDRIVE_DB", "redrive.db") }
 			}
 			runScript(t, file, nil, setup)
 		})
