@@ -195,11 +195,14 @@ func (d *database) openOrCreate(ctx context.Context, a *app) (*opened, error) {
 		return nil, err
 	}
 	db, err := d.open(ctx, a.warnings())
-	if err == nil && creates {
-		err = d.absolute()
-		fmt.Fprintf(a.stderr, "redrive: made a new database: %s\n", words.Clean(d.file))
+	if err != nil || !creates {
+		return db, err
 	}
-	return db, err
+	if err := d.absolute(); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	fmt.Fprintf(a.stderr, "redrive: made a new database: %s\n", words.Clean(d.file))
+	return db, nil
 }
 
 // open opens the database to read it or to change some jobs. It creates the tables if the database
