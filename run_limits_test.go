@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -152,6 +153,8 @@ func TestP2_TheSecondStallEndsALife(t *testing.T) {
 		keeper, stopKeeper := keep(t, st, redrive.Config{Logger: quiet})
 		defer stopKeeper()
 		ctx, stop := context.WithCancel(t.Context())
+		var workers sync.WaitGroup
+		defer workers.Wait()
 		defer stop()
 		receipt, err := keeper.Enqueue(ctx, render.New(renderArgs{}, nil))
 		if err != nil {
@@ -174,7 +177,7 @@ func TestP2_TheSecondStallEndsALife(t *testing.T) {
 				<-ctx.Done()
 				return ctx.Err()
 			}, nil)
-			go func() { _ = c.Run(ctx) }() // its error says that the outcome is not written
+			workers.Go(func() { _ = c.Run(ctx) }) // its error says that the outcome is not written
 			pass(2 * time.Minute)
 			j, err := st.Get(ctx, receipt.ID)
 			if err != nil || j.State != want || int(j.Counters.Crashes) != stall+1 || j.Counters.Attempts != 0 {
