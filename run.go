@@ -97,6 +97,7 @@ func (c *Client) awaitDue(ctx context.Context, e *engine.Engine) error {
 		if err := e.Idle(ctx); err != nil || !c.keeping().Pass(ctx) {
 			return err
 		}
+		e.Look() // the notification about the jobs that the keeper has made ready may arrive later
 	}
 }
 
