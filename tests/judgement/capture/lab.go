@@ -109,22 +109,21 @@ func (l *lab) serve() error {
 		return err
 	}
 	l.closers = append(l.closers, l.http)
-	go func() {
-		_ = http.Serve(l.http, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			for _, a := range answers {
-				if strings.Contains(r.URL.Path, "/"+strconv.Itoa(a.status)+"/") {
-					if strings.HasPrefix(a.body, "{") {
-						w.Header().Set("Content-Type", "application/json")
-					}
-					w.WriteHeader(a.status)
-					_, _ = io.WriteString(w, a.body)
-					return
+	server := &http.Server{ReadHeaderTimeout: patience, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		for _, a := range answers {
+			if strings.Contains(r.URL.Path, "/"+strconv.Itoa(a.status)+"/") {
+				if strings.HasPrefix(a.body, "{") {
+					w.Header().Set("Content-Type", "application/json")
 				}
+				w.WriteHeader(a.status)
+				_, _ = io.WriteString(w, a.body)
+				return
 			}
-			w.Header().Set("Content-Length", "100000") // the answer is cut
-			_, _ = io.WriteString(w, "half")
-		}))
-	}()
+		}
+		w.Header().Set("Content-Length", "100000") // the answer is cut
+		_, _ = io.WriteString(w, "half")
+	})}
+	go func() { _ = server.Serve(l.http) }()
 	return nil
 }
 
@@ -281,7 +280,7 @@ func (l *lab) input(dir, how, name, ext string) string {
 	case "garbage":
 		err = os.WriteFile(path, noise(3000), 0o644)
 	case "cut":
-		b, _ := os.ReadFile(l.samples[ext]) // no error check: without a sample the file is empty
+		b, _ := os.ReadFile(l.samples[ext])             // no error check: without a sample the file is empty
 		err = os.WriteFile(path, b[:len(b)*3/5], 0o644) //nolint:gosec // the folder is the lab's own
 	}
 	if err != nil {
