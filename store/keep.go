@@ -142,6 +142,12 @@ func ScheduleAction(paused bool) string {
 	return "schedule.resume"
 }
 
+// ScheduleRun is the audit action of RunSchedule, and ScheduleRan the Reason of its event.
+const (
+	ScheduleRun = "schedule.run"
+	ScheduleRan = "run"
+)
+
 // Fired is the answer to Fire.
 type Fired struct {
 	Fired    bool
@@ -163,6 +169,16 @@ func ValidateSlot(name, expression string, slot job.Micros, jobs []job.New) erro
 			name, len(expression), ExpressionMax, ErrTooLarge)
 	case slot <= 0:
 		return fmt.Errorf("schedule %q: slot %d: its time must be after 1970: %w", name, slot, ErrInvalid)
+	}
+	return ValidateRun(name, jobs)
+}
+
+// ValidateRun returns an ErrInvalid or ErrTooLarge when RunSchedule cannot enqueue the jobs.
+func ValidateRun(name string, jobs []job.New) error {
+	if err := ValidName("schedule", name); err != nil {
+		return err
+	}
+	switch {
 	case len(jobs) < 1 || len(jobs) > job.EnqueueMax:
 		return fmt.Errorf("schedule %q has %d jobs: the number must be 1 to %d: %w", name, len(jobs), job.EnqueueMax, ErrInvalid)
 	}
