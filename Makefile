@@ -99,7 +99,7 @@ peers: ## other job systems beside redrive, in one run, into docs/benchmarks.md 
 	cd bench && go run ./peers -rounds $(or $(ROUNDS),3) -json $(BIN)/peers.json \
 		$(if $(ONLY),-only $(ONLY),-page ../docs/benchmarks.md)
 
-fresh: ## a fresh clone with an empty home and module cache: both README commands, timed
+fresh: ## a fresh clone with an empty home and module cache: the demo (60 s at most), an example and the tests, timed
 	sh scripts/fresh.sh
 
 docs: ## make docs/classes.md, the stored rules and the lists of tests in docs/requirements.md anew from the code

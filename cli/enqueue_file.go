@@ -60,12 +60,12 @@ func (a *app) enqueueFile(ctx context.Context, r *rules, name string, asJSON boo
 		name = "stdin"
 	} else {
 		path = name
-		f, err := os.Open(name)
+		f, err := openFile(name)
 		if err != nil {
 			return fmt.Errorf("jobs: %w", err)
 		}
 		defer f.Close()
-		if total, err = checkFile(r, name, f); err != nil {
+		if total, err = a.checkFile(r, name, f); err != nil {
 			return err
 		}
 		in = f
@@ -88,7 +88,7 @@ func (a *app) enqueueFile(ctx context.Context, r *rules, name string, asJSON boo
 }
 
 // checkFile checks a file that can be read a second time, and returns its size.
-func checkFile(r *rules, name string, f *os.File) (int64, error) {
+func (a *app) checkFile(r *rules, name string, f *os.File) (int64, error) {
 	info, err := f.Stat()
 	if err != nil {
 		return 0, fmt.Errorf("jobs: %w", err)
@@ -96,7 +96,10 @@ func checkFile(r *rules, name string, f *os.File) (int64, error) {
 	if !info.Mode().IsRegular() {
 		return 0, nil
 	}
-	if err := mistakes(r.source(name, f)); err != nil {
+	over := a.busy("checking " + words.Clean(name))
+	err = mistakes(r.source(name, f))
+	over()
+	if err != nil {
 		return 0, err
 	}
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
