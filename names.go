@@ -242,7 +242,7 @@ const (
 
 // The shares that can stop a redrive.
 const (
-	RedriveStopAgain = store.StopAgain     // first attempts that failed by the same cause
+	RedriveStopAgain = store.StopAgain // first attempts that failed by the same cause
 	RedriveStopOther = store.StopOther // first attempts that failed by another cause
 	RedriveStopDead  = store.StopDead  // dead jobs among those that have ended
 )
