@@ -150,7 +150,7 @@ func commandLine(s words.Step) string {
 	case words.ResolveDead:
 		return fmt.Sprintf("redrive dlq resolve %d --note …", s.Job)
 	case words.IgnoreDead:
-		return fmt.Sprintf("redrive dlq ignore %d --reopen 2d", s.Job)
+		return fmt.Sprintf("redrive dlq ignore %d --reopen 2d --note 'why'", s.Job)
 	case words.ReopenDead:
 		return fmt.Sprintf("redrive dlq reopen %d", s.Job)
 	case words.RedriveGroup:
