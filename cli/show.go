@@ -27,7 +27,7 @@ func (p *page) job(d *words.Details, size int) {
 	fmt.Fprintf(p.w, "  %s\n", p.colored(d.Job.State, d.Standing(p.now)))
 	if last := d.Last(); last != nil && (d.Job.State == job.Dead || d.Job.State == job.Retrying) {
 		p.head("Last error", words.FirstLine(last.Message))
-		p.head("Users see", last.UserMessage)
+		p.head("Users see", words.JobUserText(&d.Job, last))
 	}
 	fmt.Fprintln(p.w)
 	p.facts(d.Facts())
