@@ -19,7 +19,7 @@ import (
 func TestQ9_EnqueuesCancelsAndRetriesAreLogged(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	c, err := redrive.New(memory.New(), &redrive.Config{Logger: slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{Level: slog.LevelDebug}))})
+	c, err := redrive.New(memory.New(memory.Options{}), &redrive.Config{Logger: slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{Level: slog.LevelDebug}))})
 	if err != nil {
 		t.Fatal(err)
 	}
