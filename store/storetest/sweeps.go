@@ -271,7 +271,7 @@ func smallStepsDoAll(r *rig) {
 	same(r, "all of it", []int64{first.Completed + rest.Completed, first.Failures + rest.Failures, first.Dead + rest.Dead}, []int64{9, 4, 5})
 	r.gone(dead...)
 	r.state(keep, job.Dead)
-	same(r, "jobs left", len(r.dump().Jobs), 2)
+	same(r, "jobs left", len(r.dump().Jobs), 1)
 	rest = r.sweep(all, 1)
 	same(r, "nothing more", rest.Removed(), false)
 	r.ok(r.actOn(store.ActResolve, keep))
