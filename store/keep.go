@@ -17,7 +17,7 @@ type Keeper interface {
 	// transaction has locked are left to a later sweep. Removals are counted in the transaction
 	// that makes them. The actor SweepActor writes at most one audit row an hour about removals of
 	// the same kind of data. A removal of pending dead letters is audited at once, in the
-	// transaction that makes it.
+	// transaction that makes it. The answer beside an error says what was removed before the error.
 	Sweep(ctx context.Context, r Retention, limit int) (Swept, error)
 	// Fire enqueues the jobs for one slot of the named cron entry, and stores the slot with the
 	// expression that defined it. Fire does nothing in three cases: if any process has already

@@ -39,12 +39,12 @@ type badge struct {
 // symbols has the names of the symbols, and of the colours, of the words that have others than
 // their own.
 var symbols = map[string]string{
-	"canary": "running", "ramping": "running", "settling": "running", "stopped": "warn", "working": "running", "idle": "waiting", "keeping": "waiting",
+	"canary": "running", "ramping": "running", "settling": "running", "stopped": "warn", "ended": "warn", "working": "running", "idle": "waiting", "keeping": "waiting",
 	"silent": "dead", "sick": "warn", "quiet": "paused", "met": "completed", "missed": "warn", "draining": "draining", "redriving": "running", "assigned": "seen",
 }
 
 var colours = map[string]string{
-	"canary": "redriving", "ramping": "redriving", "settling": "redriving", "stopped": "failed", "silent": "dead", "sick": "partial", "quiet": "paused",
+	"canary": "redriving", "ramping": "redriving", "settling": "redriving", "stopped": "failed", "ended": "partial", "silent": "dead", "sick": "partial", "quiet": "paused",
 	"working": "running", "draining": "paused",
 }
 
@@ -62,34 +62,36 @@ func badgeOf(word string) badge {
 // funcs returns the functions of the templates. Times are written in the zone.
 func (p *Pages) funcs(zone *time.Location) template.FuncMap {
 	return template.FuncMap{
-		"asset":      func(name string) string { return p.o.Base + p.assets[name].path },
-		"when":       func(now, at job.Micros) moment { return momentOf(zone, now, at) },
-		"links":      func(j *job.Job, now job.Micros) []joblink.Link { return joblink.Of(p.o.Links, j, now) },
-		"badge":      badgeOf,
-		"loud":       func(word string) badge { b := badgeOf(word); b.Loud = true; return b },
-		"number":     words.Number,
-		"count":      words.Count,
-		"clean":      words.Clean,
-		"slot":       slotTime,
-		"priorities": func() []string { return []string{"1", "2", "3", "4"} },
-		"para":       words.CleanBlock,
-		"lines":      func(b []byte) string { return words.CleanBlock(string(b)) },
-		"short":      func(n int, s string) string { return words.Shorten(words.Clean(words.FirstLine(s)), n) },
-		"dollars":    words.Dollars,
-		"span":       words.Span,
-		"group":      words.ShortGroup,
-		"cause":      func(g redrive.Group) string { return causeOf(&g) },
-		"path":       url.PathEscape,
-		"pretty":     pretty,
-		"lower":      strings.ToLower,
-		"i64":        func(n int) int64 { return int64(n) },
-		"state":      func(g redrive.Group) string { return string(g.State()) },
-		"spark":      sparkOf,
-		"clock":      func(at job.Micros) string { return at.Time().In(zone).Format("15:04:05") },
-		"len64":      func(list any) int64 { return int64(reflect.ValueOf(list).Len()) },
-		"states":     func() []string { return queueStates },
-		"dict":       dict,
-		"noteTitle":  func(n redrive.Note, now job.Micros) string { return words.Clean(words.NoteTitle(&n, now)) },
+		"asset":       func(name string) string { return p.o.Base + p.assets[name].path },
+		"when":        func(now, at job.Micros) moment { return momentOf(zone, now, at) },
+		"links":       func(j *job.Job, now job.Micros) []joblink.Link { return joblink.Of(p.o.Links, j, now) },
+		"badge":       badgeOf,
+		"loud":        func(word string) badge { b := badgeOf(word); b.Loud = true; return b },
+		"number":      words.Number,
+		"count":       words.Count,
+		"clean":       words.Clean,
+		"slot":        slotTime,
+		"priorities":  func() []string { return []string{"1", "2", "3", "4"} },
+		"para":        words.CleanBlock,
+		"lines":       func(b []byte) string { return words.CleanBlock(string(b)) },
+		"short":       func(n int, s string) string { return words.Shorten(words.Clean(words.FirstLine(s)), n) },
+		"dollars":     words.Dollars,
+		"span":        words.Span,
+		"group":       words.ShortGroup,
+		"cause":       func(g redrive.Group) string { return causeOf(&g) },
+		"next":        nextStep,
+		"personFirst": personFirst,
+		"path":        url.PathEscape,
+		"pretty":      pretty,
+		"lower":       strings.ToLower,
+		"i64":         func(n int) int64 { return int64(n) },
+		"state":       func(g redrive.Group) string { return string(g.State()) },
+		"spark":       sparkOf,
+		"clock":       func(at job.Micros) string { return at.Time().In(zone).Format("15:04:05") },
+		"len64":       func(list any) int64 { return int64(reflect.ValueOf(list).Len()) },
+		"states":      func() []string { return queueStates },
+		"dict":        dict,
+		"noteTitle":   func(n redrive.Note, now job.Micros) string { return words.Clean(words.NoteTitle(&n, now)) },
 	}
 }
 
@@ -149,3 +151,9 @@ func pretty(b []byte) string {
 
 // prettyMax is the largest size in bytes of JSON that is written with one member a line.
 const prettyMax = 256 << 10
+
+// nextStep says what a person does about a cause, for templates.
+func nextStep(g redrive.Group) string { return words.NextStep(&g) }
+
+// personFirst reports whether a person has to change something before a retry can help, for templates.
+func personFirst(g redrive.Group) bool { return words.PersonFirst(&g) }

@@ -15,6 +15,7 @@ import (
 	"github.com/redrive/redrive/internal/suggest"
 	"github.com/redrive/redrive/internal/words"
 	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/policy"
 )
 
 // Request is a request to enqueue a job, from a line of a file or from the command line.
@@ -26,6 +27,7 @@ type Request struct {
 	In                                   *time.Duration
 	Unique                               *time.Duration // the length of the periods in which the job is unique; 0 means while it is alive
 	Attrs                                map[string]any
+	Retry                                *policy.Override // the job's own settings of its retries
 }
 
 // Requests reads jobs from lines with one JSON object each. It is strict: a key that is
@@ -94,6 +96,7 @@ type lineReader struct {
 	in    *bufio.Reader
 	max   int
 	n     int   // number of the last line that was read, from 1
+	long  bool  // whether the rest of the last line was not read, because the line is too long
 	bytes int64 // number of bytes that were read
 }
 
@@ -118,6 +121,9 @@ func (l *lineReader) next() ([]byte, error) {
 }
 
 func (l *lineReader) line() (line []byte, err error) {
+	if err := l.skip(); err != nil {
+		return nil, err
+	}
 	l.n++
 	for {
 		part, err := l.in.ReadSlice('\n')
@@ -125,7 +131,8 @@ func (l *lineReader) line() (line []byte, err error) {
 		l.bytes += int64(len(part))
 		switch {
 		case len(line) > l.max:
-			return nil, l.at(fmt.Errorf("the line is longer than %d bytes", l.max))
+			l.long = err != nil
+			return nil, l.at(fmt.Errorf("the line is longer than %d bytes; store large data elsewhere and put only its address into the payload", l.max))
 		case err == nil || err == io.EOF && len(line) > 0:
 			return line, nil
 		case err == io.EOF:
@@ -134,6 +141,21 @@ func (l *lineReader) line() (line []byte, err error) {
 			return nil, fmt.Errorf("read %s: %w", l.name, err)
 		}
 	}
+}
+
+// skip reads the rest of a line that is too long.
+func (l *lineReader) skip() error {
+	for l.long {
+		part, err := l.in.ReadSlice('\n')
+		l.bytes += int64(len(part))
+		switch {
+		case err == nil || errors.Is(err, io.EOF):
+			l.long = false
+		case !errors.Is(err, bufio.ErrBufferFull):
+			return fmt.Errorf("read %s: %w", l.name, err)
+		}
+	}
+	return nil
 }
 
 // at adds to an error the name of the file and the number of the last line that was read.
@@ -177,6 +199,7 @@ func fields(now time.Time) []field {
 		{"unique", "\"alive\" or a duration such as \"24h\"", readUnique},
 		text("correlation", func(r *Request) *string { return &r.Correlation }),
 		{"attrs", "an object", readAttrs},
+		{"retry", "an object such as {\"max_retries\": 2}; its keys are retry, max_retries, max_total_retries, max_attempts, max_cost and waits", readRetry},
 	}
 }
 
@@ -220,6 +243,15 @@ func readAttrs(r *Request, v json.RawMessage) error {
 	dec := json.NewDecoder(bytes.NewReader(v))
 	dec.UseNumber()
 	return dec.Decode(&r.Attrs)
+}
+
+func readRetry(r *Request, v json.RawMessage) error {
+	dec := json.NewDecoder(bytes.NewReader(v))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&r.Retry); err != nil || r.Retry == nil {
+		return err
+	}
+	return r.Retry.Validate()
 }
 
 // lineParser parses lines into requests. Unknown and repeated keys are errors.

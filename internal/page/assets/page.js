@@ -101,7 +101,7 @@
       due = false;
       const at = Date.now();
       try {
-        const answer = await fetch(location.href, { redirect: "manual", signal: AbortSignal.timeout(10000),
+        const answer = await fetch(main.dataset.own || location.href, { redirect: "manual", signal: AbortSignal.timeout(10000),
           headers: { "Redrive-Live": notice, "Redrive-Rows": all("[data-rows] > [id]").map((r) => r.id).join(" ").slice(0, 8000) } });
         if (answer.type === "opaqueredirect") throw new Error("Your login has ended.");
         if (answer.status === 503) throw new Error("The store does not answer.");
@@ -175,6 +175,14 @@
       press(stored("redrive-theme") || "auto");
       buttons.forEach((b) => b.addEventListener("click", () => { stored("redrive-theme", b.dataset.themeSet); apply(b.dataset.themeSet); press(b.dataset.themeSet); }));
     }
+    // What cannot be put into the clipboard (a plain address, a refusal) is selected, or opened.
+    all("[data-copy]").forEach((b) => {
+      b.hidden = false;
+      b.addEventListener("click", async () => {
+        const from = $(b.dataset.copy), url = from.href;
+        try { await navigator.clipboard.writeText(url ? await (await fetch(url)).text() : from.textContent); b.textContent = "Copied"; } catch { if (url) location = url; else getSelection().selectAllChildren(from); }
+      });
+    });
     $(".nav [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
     // A button that says why it cannot be pressed does nothing, and a form is sent once.
     document.addEventListener("click", (e) => { if (e.target.closest("button[aria-disabled=true]")) e.preventDefault(); });
