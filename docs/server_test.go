@@ -100,7 +100,7 @@ func TestServer_TheDoorsOfThePage(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "timeline.json"), parts[1])
 	render := filepath.Join(dir, "render")
-	if err := os.WriteFile(render, []byte("#!/bin/sh\nexit 1\n"), 0o700); err != nil { //nolint:gosec // it is a program
+	if err := os.WriteFile(render, []byte("#!/bin/sh\nexit 1\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	address := serveConfiguration(t, dir, parts[0])

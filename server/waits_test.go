@@ -93,8 +93,8 @@ func TestQ7_WhyAJobWaits(t *testing.T) {
 
 // proves: Q7
 //
-// A job that waits for a rate is told when the rate allows the next start, and a job whose program
-// cannot be started is told why.
+// The explanation of a job that waits for a rate has the time of the next start. That of a job whose
+// program cannot be started has the cause.
 func TestQ7_TheNextStartOfARate(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, func(_ *redrive.Config, o *server.Options) {

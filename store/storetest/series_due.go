@@ -98,7 +98,7 @@ func headsOfLanes(r *rig) {
 	same(r, "heads later", heads(), want)
 }
 
-// The heads have the states of the rates, so that the next start can be told.
+// The heads have the states of the rates, which give the time of the next start.
 //
 // part of: Q7
 func headsHaveTheRates(r *rig) {
