@@ -6,11 +6,10 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"pgregory.net/rapid"
-
-	"github.com/redrive/redrive/failure"
+	"github.com/redrive/redrive/classify"
 	"github.com/redrive/redrive/policy"
 	"github.com/redrive/redrive/policy/policyfile"
+	"pgregory.net/rapid"
 )
 
 // sameSpec compares two Specs. Two conditions are equal if their texts are equal.
@@ -54,10 +53,10 @@ func TestF9_WhatIsRenderedIsReadBack(t *testing.T) {
 func TestF9_MatchersInGoAreHashedAndNamed(t *testing.T) {
 	t.Parallel()
 	hashes := map[string]bool{}
-	for _, m := range []failure.Matcher{{}, {Name: "mine", Version: "1"}, {Name: "mine", Version: "2"}, {Name: "mine1"}} {
+	for _, m := range []classify.Matcher{{}, {Name: "mine", Version: "1"}, {Name: "mine", Version: "2"}, {Name: "mine1"}} {
 		s := policy.Spec{Name: "x"}
 		if m.Name != "" {
-			s.Classify.Matchers = []failure.Matcher{m}
+			s.Classify.Matchers = []classify.Matcher{m}
 		}
 		hashes[policyfile.Hash(&s)] = true
 		text := string(policyfile.Render(&s))
