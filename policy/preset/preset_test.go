@@ -7,7 +7,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/redrive/redrive/classify"
-	"github.com/redrive/redrive/failure"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/policy"
 	"github.com/redrive/redrive/policy/policyfile"
