@@ -199,26 +199,12 @@ func TestF8_WordsNotSubstrings(t *testing.T) {
 	}
 }
 
-// proves: F12
-func TestF12_CodesOfRenderingJobs(t *testing.T) {
-	t.Parallel()
-	for _, code := range []string{"IMAGE_DOWNLOAD_FAILED", "FFMPEG_ERROR", "FFMPEG_TIMEOUT", "STORAGE_UPLOAD_FAILED"} {
-		got := classOf(failure.Evidence{Code: code, HTTPStatus: 404, Message: "404 Not Found", Exit: new(1), Stderr: []byte("Invalid data found when processing input")})
-		if !got.Verdict.Retriable() || got.Code != code {
-			t.Errorf("%s: %+v, want a retry", code, got)
-		}
-	}
-}
-
 // proves: F13
 func TestF13_TheTimeLimitIsAClassOfItsOwn(t *testing.T) {
 	t.Parallel()
 	e := failure.Evidence{Class: failure.AttemptTimeout, Message: "timed out after 5m0s", Timeout: true}
 	if got := classOf(e); got.Class != failure.AttemptTimeout || got.Rule != "mark.class" {
 		t.Errorf("%+v, want AttemptTimeout", got)
-	}
-	if got := classOf(failure.Evidence{Code: "FFMPEG_TIMEOUT"}); got.Class != failure.AttemptTimeout {
-		t.Errorf("FFMPEG_TIMEOUT: %+v", got)
 	}
 	if got := classOf(failure.Of(fmt.Errorf("call: %w", context.DeadlineExceeded))); got.Class != failure.NetworkTimeout {
 		t.Errorf("a call's deadline: %+v", got)

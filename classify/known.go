@@ -11,7 +11,7 @@ import (
 
 // KnownCode is a code that says something by itself.
 type KnownCode struct {
-	Family string // "handler", "sqlstate", "grpc", "errno", "signal"
+	Family string // "sqlstate", "grpc", "errno", "signal"
 	Code   string // of a SQLSTATE two signs stand for all that begin so
 	Class  failure.Class
 }
@@ -21,9 +21,6 @@ type KnownCode struct {
 // tells. In a failure, evidence that is more specific decides before any of them.
 func KnownCodes() []KnownCode {
 	var all []KnownCode
-	for _, c := range handlerCodes {
-		all = append(all, KnownCode{"handler", c.name, c.class})
-	}
 	for _, c := range sqlClasses {
 		all = append(all, KnownCode{"sqlstate", c.code, c.class})
 	}

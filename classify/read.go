@@ -75,15 +75,6 @@ func (r *reader) hasCode(code string) string {
 	return ""
 }
 
-// handlerCodes are the codes of rendering jobs (F12): all are retried, whatever
-// they wrap.
-var handlerCodes = []named{
-	{"IMAGE_DOWNLOAD_FAILED", failure.TemporaryServiceError, wOwnCode - 1},
-	{"STORAGE_UPLOAD_FAILED", failure.TemporaryServiceError, wOwnCode - 1},
-	{"FFMPEG_ERROR", failure.UnknownError, wOwnCode - 1},
-	{"FFMPEG_TIMEOUT", failure.AttemptTimeout, wOwnCode - 1},
-}
-
 // readCodes looks at the codes of the handler and of the other side, and at the
 // names of types.
 func (r *reader) readCodes() {
@@ -91,13 +82,6 @@ func (r *reader) readCodes() {
 		return
 	}
 	e := r.e
-	for _, code := range handlerCodes {
-		if e.Code == code.name {
-			r.add(hit{rule: "code." + code.name, class: code.class, rank: RankCode, weight: code.weight, saw: e.Code})
-			r.exact = true
-			return
-		}
-	}
 	if e.Errno != "" {
 		r.errno(e.Errno, RankCode, 0, e.Errno, inCode)
 	}

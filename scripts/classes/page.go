@@ -131,7 +131,6 @@ handler, a code before a status, and specific words before a general status. A c
 		{"signal", "Signal that ended a process"}, {"grpc", "gRPC status"},
 		{"sqlstate", "SQLSTATE; two characters stand for all codes that begin with them"},
 		{"errno", "Error of the operating system, of DNS look-ups and of Node.js"},
-		{"handler", "Code that a handler sets"},
 	} {
 		fmt.Fprintf(b, "\n**%s**\n\n| class | codes |\n|---|---|\n", family.title)
 		named(b, family.name)
