@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/redrive/redrive/classify"
 	"github.com/redrive/redrive/failure"
 	"github.com/redrive/redrive/internal/score"
 )
@@ -67,8 +68,8 @@ const (
 // TestScore prints the score by family, the family with most wrong decisions first, and fails if the score
 // of all texts got worse.
 func TestScore(t *testing.T) {
-	c := failure.Builtin()
-	classify := func(e *failure.Evidence) failure.Classification { return c.Classify(e, "") }
+	c := classify.Builtin()
+	classify := func(e *failure.Evidence) classify.Classification { return c.Classify(e, "") }
 	families := read(t)
 	type row struct {
 		name string
