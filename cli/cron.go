@@ -20,6 +20,8 @@ type cronCmd struct {
 	List   cronListCmd   `cmd:"" default:"withargs" help:"List schedules; \"cron\" does the same."`
 	Pause  cronPauseCmd  `cmd:"" help:"Fire no slots of a schedule until it is resumed."`
 	Resume cronResumeCmd `cmd:"" help:"End the pause of a schedule."`
+	Run    cronRunCmd    `cmd:"" help:"Enqueue the job of a schedule now."`
+	Next   cronNextCmd   `cmd:"" help:"List the next slots of a schedule or of an expression."`
 }
 
 type cronListCmd struct{ jsonFlag }

@@ -91,8 +91,8 @@ func (e *Engine) Run(ctx context.Context) error {
 // time.
 func (e *Engine) Halt() { e.in.post(HaltAsked{}) }
 
-// Look makes the engine ask the store for jobs, as a notification of the store does. A notification may
-// arrive later than the change that it is about. A call of Idle after Look waits for the answer.
+// Look makes the engine ask the store for jobs, as a notification of the store does. A call of Idle after
+// Look waits for the answer.
 func (e *Engine) Look() { e.in.post(Woken{}) }
 
 // Idle waits until the engine has nothing to do: no job is running, buffered or being
