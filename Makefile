@@ -12,7 +12,7 @@ MODULES := bench bench/riverpg bench/powercut examples/ocr tests/browser $(wildc
 GOLANGCI_VERSION := v2.15.0
 BIN := $(CURDIR)/bin
 
-.PHONY: help build deb test servers short lint fmt fuzz figures seed shots plans soak torture streams powercut poison differential peers fresh docs tidy clean
+.PHONY: help build deb test servers short lint fmt fuzz figures seed shots outage plans soak torture streams powercut poison differential peers fresh docs tidy clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
@@ -50,8 +50,8 @@ fuzz: ## every fuzz target for 30 s
 
 figures: ## the measured figures against their targets, as JSON, and redrive beside River on SQLite; needs a quiet machine
 	go build -o $(BIN)/ ./cmd/redrive ./scripts/testservers
-	$(BIN)/redrive bench figures --only judgement,throughput,latency,flat,dead,fresh,live,owners,idle,reads,page,takeover
-	$(BIN)/testservers sh -c '$(BIN)/redrive bench figures --only reads,live,owners,idle,http,page --db "$${REDRIVE_TEST_POSTGRES:?no PostgreSQL was found: make servers installs it}"'
+	$(BIN)/redrive bench figures --only judgement,throughput,latency,flat,dead,fresh,live,owners,idle,reads,page,watch,takeover
+	$(BIN)/testservers sh -c '$(BIN)/redrive bench figures --only reads,live,owners,idle,http,page,watch --db "$${REDRIVE_TEST_POSTGRES:?no PostgreSQL was found: make servers installs it}"'
 	$(BIN)/testservers sh -c 'cd tests/browser && go test . -run Figure -figures -count=1 -v'
 	cd bench && go run ./peers -only both,redrive-sqlite,river-sqlite -least 10
 
@@ -63,6 +63,9 @@ seed: ## the databases with 8 million jobs beside which reads are measured, kept
 
 shots: ## screenshots of all pages in both themes, at 390 and 1440 pixels, into SHOTS=FOLDER (bin/shots); needs Chromium
 	cd tests/browser && go test . -count=1 -shots $(or $(SHOTS),$(BIN)/shots)
+
+outage: ## a server in the hour after an outage, to try the pages on it: prints their address (ADDR=127.0.0.1:7717)
+	go run ./scripts/outage $(if $(ADDR),-addr $(ADDR))
 
 plans: ## the claim's cost and query plans beside millions of rows (PLAN_ROWS=1000000 by default)
 	go test -p 1 ./store/sqlite ./store/postgres -run 'Q2_' -v -count=1 -timeout 60m -plan.rows=$(or $(PLAN_ROWS),1000000)
@@ -96,7 +99,7 @@ peers: ## other job systems beside redrive, in one run, into docs/benchmarks.md 
 	cd bench && go run ./peers -rounds $(or $(ROUNDS),3) -json $(BIN)/peers.json \
 		$(if $(ONLY),-only $(ONLY),-page ../docs/benchmarks.md)
 
-fresh: ## a fresh clone with an empty home and module cache: both README commands, timed
+fresh: ## a fresh clone with an empty home and module cache: the demo (60 s at most), an example and the tests, timed
 	sh scripts/fresh.sh
 
 docs: ## make docs/classes.md, the stored rules and the lists of tests in docs/requirements.md anew from the code

@@ -181,7 +181,9 @@ func (c *Client) cronOf(s *Cron) (keeper.Cron, error) {
 	var busy atomic.Bool
 	var expression string
 	k.Fire = func(ctx context.Context, slot time.Time) (store.Fired, error) {
-		return c.fireWithin(ctx, CronLimit, &busy, &entry, expression, slot)
+		return cronWithin(ctx, CronLimit, &busy, entry.Name, func(ctx context.Context) (store.Fired, error) {
+			return c.fire(ctx, &entry, expression, slot)
+		})
 	}
 	if err := store.ValidName("name", s.Name); err != nil {
 		return k, err

@@ -16,44 +16,45 @@ import (
 // has ended.
 const cronLate = time.Second
 
-// fireWithin enqueues the job of a slot within a time limit, so that a Make or a middleware
-// that blocks cannot delay other entries beyond the limit. While a call for the entry is
-// running, the flag busy is set.
-func (c *Client) fireWithin(ctx context.Context, limit time.Duration, busy *atomic.Bool, s *Cron, expression string, slot time.Time) (store.Fired, error) {
+// cronWithin makes a call that runs the Make of a cron entry and the enqueue middlewares within a
+// time limit, so that one that blocks cannot delay other entries beyond the limit. While a call
+// with the flag busy is running, another one is refused.
+func cronWithin[T any](ctx context.Context, limit time.Duration, busy *atomic.Bool, name string, call func(context.Context) (T, error)) (T, error) {
+	var none T
 	if !busy.CompareAndSwap(false, true) {
-		return store.Fired{}, fmt.Errorf("cron entry %q: the call of its Make or of an enqueue middleware for an earlier slot has not returned yet", s.Name)
+		return none, fmt.Errorf("cron entry %q: the call of its Make or of an enqueue middleware for an earlier slot has not returned yet", name)
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	type answer struct {
-		fired store.Fired
+		value T
 		err   error
 	}
 	answered := make(chan answer, 1)
 	go func() {
-		a := answer{err: fmt.Errorf("cron entry %q: its Make or an enqueue middleware called runtime.Goexit", s.Name)}
+		a := answer{err: fmt.Errorf("cron entry %q: its Make or an enqueue middleware called runtime.Goexit", name)}
 		defer func() {
 			if p := recover(); p != nil { // a panic in the user's code must not end the process
-				a.err = fmt.Errorf("cron entry %q: panic: %v", s.Name, p)
+				a.err = fmt.Errorf("cron entry %q: panic: %v", name, p)
 			}
 			busy.Store(false)
 			answered <- a
 		}()
-		a.fired, a.err = c.fire(ctx, s, expression, slot)
+		a.value, a.err = call(ctx)
 	}()
 	select {
 	case a := <-answered:
-		return a.fired, a.err
+		return a.value, a.err
 	case <-ctx.Done():
 	}
 	late := time.NewTimer(cronLate)
 	defer late.Stop()
 	select {
 	case a := <-answered:
-		return a.fired, a.err
+		return a.value, a.err
 	case <-late.C:
-		return store.Fired{}, fmt.Errorf("cron entry %q: its Make or an enqueue middleware did not return within %s, nor %s after its context had ended",
-			s.Name, limit, cronLate)
+		return none, fmt.Errorf("cron entry %q: its Make or an enqueue middleware did not return within %s, nor %s after its context had ended",
+			name, limit, cronLate)
 	}
 }
 

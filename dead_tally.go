@@ -17,7 +17,7 @@ const TallyMax = 2_500
 // tallyPages is the maximum number of pages that TallyDead reads. If the filter selects few
 // dead letters, most pages may be almost empty, so TallyMax alone would not limit the number
 // of pages.
-const tallyPages = 10
+const tallyPages = 5
 
 // DeadTally counts the dead letters that a filter selects. Its Hours are nil, because the
 // store counts ended jobs by hour only for all jobs together.

@@ -13,6 +13,7 @@ import (
 	"github.com/redrive/redrive/failure"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store"
+	"github.com/redrive/redrive/store/faultstore"
 	"github.com/redrive/redrive/store/memory"
 )
 
@@ -92,33 +93,44 @@ func TestD7_ARedriveIsPacedPausedAndCancelled(t *testing.T) {
 // proves: D7
 func TestD7_RunUntilIdleTakesARedriveToItsEnd(t *testing.T) {
 	t.Parallel()
-	onEachStore(t, func(t *testing.T, d database) {
-		var healed atomic.Bool
-		c := newClient(t, d.open(), func(context.Context, *redrive.Job[renderArgs]) error {
-			if !healed.Load() {
-				return failure.Permanent(errors.New("no"))
-			}
-			return nil
-		})
-		specs := slices.Repeat([]redrive.Spec{render.New(renderArgs{}, nil)}, 700)
-		if _, err := c.EnqueueMany(t.Context(), specs); err != nil {
-			t.Fatal(err)
+	onEachStore(t, func(t *testing.T, d database) { redriveUntilIdle(t, d.open()) })
+}
+
+// RunUntilIdle does not rely on a notification about the jobs that its own keeper has made ready. The store
+// of this test sends none at all.
+func TestD7_RunUntilIdleNeedsNoNotification(t *testing.T) {
+	t.Parallel()
+	redriveUntilIdle(t, faultstore.New(memory.New(memory.Options{}), faultstore.From("Notify", 1, faultstore.Fault{Before: store.ErrUnavailable})))
+}
+
+// redriveUntilIdle lets 700 jobs die, and redrives them with one call of RunUntilIdle.
+func redriveUntilIdle(t *testing.T, st store.Store) {
+	t.Helper()
+	var healed atomic.Bool
+	c := newClient(t, st, func(context.Context, *redrive.Job[renderArgs]) error {
+		if !healed.Load() {
+			return failure.Permanent(errors.New("no"))
 		}
-		if err := c.RunUntilIdle(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		healed.Store(true)
-		r, err := c.Redrive(t.Context(), ops, store.RedriveSpec{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := c.RunUntilIdle(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		if r, err = c.GetRedrive(t.Context(), r.ID); err != nil || r.State != store.RedriveCompleted || r.Completed != 700 {
-			t.Errorf("got redrive %+v, error %v; want it completed with 700 jobs", r, err)
-		}
+		return nil
 	})
+	specs := slices.Repeat([]redrive.Spec{render.New(renderArgs{}, nil)}, 700)
+	if _, err := c.EnqueueMany(t.Context(), specs); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.RunUntilIdle(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	healed.Store(true)
+	r, err := c.Redrive(t.Context(), ops, store.RedriveSpec{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.RunUntilIdle(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if r, err = c.GetRedrive(t.Context(), r.ID); err != nil || r.State != store.RedriveCompleted || r.Completed != 700 {
+		t.Errorf("got redrive %+v, error %v; want it completed with 700 jobs", r, err)
+	}
 }
 
 // RunUntilEmpty waits for a redrive even when none of its jobs is live.

@@ -97,6 +97,7 @@ func (c *Client) awaitDue(ctx context.Context, e *engine.Engine) error {
 		if err := e.Idle(ctx); err != nil || !c.keeping().Pass(ctx) {
 			return err
 		}
+		e.Look() // for the jobs that the keeper has made ready, whether or not the store has notified the engine
 	}
 }
 

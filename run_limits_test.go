@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,6 +17,7 @@ import (
 	"github.com/redrive/redrive/policy"
 	"github.com/redrive/redrive/policy/policyfile"
 	"github.com/redrive/redrive/store"
+	"github.com/redrive/redrive/store/faultstore"
 	"github.com/redrive/redrive/store/memory"
 )
 
@@ -131,6 +134,58 @@ func TestR15_WaitsDoNotCountAgainstTheTimeLimit(t *testing.T) {
 		waited := j.FinishedAt.Sub(j.CreatedAt) - 6*30*time.Minute
 		if j.State != job.Completed || j.Counters.Attempts != 6 || waited < 7260*time.Second*8/10 {
 			t.Errorf("the job is %s after %d attempts and waits of %s, want completed after 6 attempts and waits of about 7,260 s", j.State, j.Counters.Attempts, waited)
+		}
+	})
+}
+
+// By the preset render, the second stall ends a life. The workers of this test cannot reach the store any
+// more when the run has begun, as if they were killed.
+//
+// proves: P2
+func TestP2_TheSecondStallEndsALife(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		file, err := policyfile.Parse("test.yaml", []byte("extends: render\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		st := memory.New(memory.Options{})
+		keeper, stopKeeper := keep(t, st, redrive.Config{Logger: quiet})
+		defer stopKeeper()
+		ctx, stop := context.WithCancel(t.Context())
+		var workers sync.WaitGroup
+		defer workers.Wait()
+		defer stop()
+		receipt, err := keeper.Enqueue(ctx, render.New(renderArgs{}, nil))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for stall, want := range []job.State{job.Waiting, job.Dead} {
+			var cut atomic.Bool
+			away := func(faultstore.Call) faultstore.Fault {
+				if cut.Load() {
+					return faultstore.Fault{Before: store.ErrUnavailable}
+				}
+				return faultstore.Fault{}
+			}
+			c, err := redrive.New(faultstore.New(st, away), &redrive.Config{Policy: file.Policy, TempDir: t.TempDir(), Logger: quiet})
+			if err != nil {
+				t.Fatal(err)
+			}
+			redrive.Handle(c, render, func(ctx context.Context, _ *redrive.Job[renderArgs]) error {
+				cut.Store(true)
+				<-ctx.Done()
+				return ctx.Err()
+			}, nil)
+			workers.Go(func() { _ = c.Run(ctx) }) // its error says that the outcome is not written
+			pass(2 * time.Minute)
+			j, err := st.Get(ctx, receipt.ID)
+			if err != nil || j.State != want || int(j.Counters.Crashes) != stall+1 || j.Counters.Attempts != 0 {
+				t.Fatalf("after %d stalls: got a job that is %s, counters %+v, error %v; want it %s", stall+1, j.State, j.Counters, err, want)
+			}
+		}
+		if d, err := st.DeadLetter(ctx, receipt.ID); err != nil || d.Reason != job.Stalled {
+			t.Errorf("got the reason %s, error %v; want %s", d.Reason, err, job.Stalled)
 		}
 	})
 }

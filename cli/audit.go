@@ -96,6 +96,9 @@ func (c *auditCmd) filter(a *app) (f redrive.AuditFilter, err error) {
 	f = redrive.AuditFilter{Actor: c.Actor, Target: c.Target, Before: c.Before, Limit: c.Limit}
 	if c.Action != "" {
 		f.Actions = []string{c.Action}
+		if !strings.Contains(c.Action, ".") {
+			f.Actions = append(f.Actions, c.Action+".") // all actions of this beginning
+		}
 	}
 	if f.Since, err = past("--since", c.Since, a.now()); err != nil {
 		return f, err
@@ -185,6 +188,9 @@ func (c *auditCmd) printNext(ctx context.Context, a *app, client *redrive.Client
 	return nil
 }
 
+// targetColumns is the width to which a terminal shortens the target of an audit entry.
+const targetColumns = 24
+
 // countAudit returns how many of the entries below a number a filter selects. It reads at most
 // auditListPages pages; if there are more, it also returns the words "more than ".
 func countAudit(ctx context.Context, client *redrive.Client, f redrive.AuditFilter, before int64) (older int64, least string, err error) {
@@ -227,12 +233,13 @@ func (c *auditCmd) table(a *app, rows []redrive.AuditEntry, first bool) {
 	out := a.styleOf(a.stdout)
 	if len(rows) == 0 {
 		if !c.Follow {
-			fmt.Fprintln(a.out, out.faint("nothing"))
+			fmt.Fprintln(a.out, out.faint("no audit entries match"))
 		}
 		return
 	}
 	t := table{untitled: !first, columns: []column{
-		{title: "WHEN"}, {title: "ACTOR"}, {title: "ACTION"}, {title: "TARGET"}, {title: "REASON"}, {title: "BECAME", loose: true},
+		{title: "WHEN"}, {title: "ACTOR", spare: 2}, {title: "ACTION"}, {title: "TARGET"}, {title: "REASON", spare: 1, below: true},
+		{title: "BECAME", loose: true},
 	}}
 	for i := range rows {
 		r := &rows[i]
@@ -240,7 +247,11 @@ func (c *auditCmd) table(a *app, rows []redrive.AuditEntry, first bool) {
 		if r.Before != "" {
 			became = r.Before + " → " + r.After
 		}
-		t.add(words.Time(r.At), r.Actor, r.Action, r.Target, r.Reason, became)
+		target := words.Clean(r.Target)
+		if out.terminal {
+			target = middleCut(target, targetColumns) // the hash of a policy has 64 digits; --json has all
+		}
+		t.add(words.Time(r.At), r.Actor, r.Action, target, r.Reason, became)
 	}
 	t.print(a.out, out)
 }

@@ -45,7 +45,7 @@ type grammar struct {
 	Config  configCmd  `cmd:"" help:"Check the configuration."`
 	Demo    demoCmd    `cmd:"" help:"Play a demo: five systems, a service that fails, and a cause that is repaired."`
 	Bench   benchCmd   `cmd:"" help:"Measure this program on this machine."`
-	Version versionCmd `cmd:"" help:"Print the version."`
+	Version versionCmd `cmd:"" help:"Print the version; so do --version and -v."`
 
 	Completion completionCmd `cmd:"" help:"Print the script that completes this command in a shell."`
 	Complete   completeCmd   `cmd:"" name:"__complete" hidden:"" passthrough:""`
@@ -101,9 +101,7 @@ func (a *app) printJSON(v any) error { return wire.Encode(a.out, v, "  ") }
 func (a *app) printJSONLine(v any) error { return wire.Encode(a.out, v, "") }
 
 func (a *app) run(ctx context.Context, args []string) error {
-	if len(args) == 0 {
-		args = []string{"--help"}
-	}
+	args = asWritten(args)
 	var g grammar
 	helped := false
 	parser, err := newParser(&g, kong.Writers(a.stdout, a.stderr), kong.Exit(func(int) { helped = true }))
@@ -124,6 +122,20 @@ func (a *app) run(ctx context.Context, args []string) error {
 		return &usageError{err}
 	}
 	return err
+}
+
+// asWritten returns the arguments with the usual other ways to ask for the help and the version
+// replaced: nothing, help, help COMMAND, --version and -v.
+func asWritten(args []string) []string {
+	switch {
+	case len(args) == 0:
+		return []string{"--help"}
+	case args[0] == "help":
+		return append(slices.Clone(args[1:]), "--help")
+	case args[0] == "--version" || args[0] == "-v":
+		return append([]string{"version"}, args[1:]...)
+	}
+	return args
 }
 
 // newParser makes a parser that reads the command line into g. It returns an error only if

@@ -40,7 +40,7 @@ func (c *command) handle(ctx context.Context, j *redrive.Job[[]byte]) error {
 			"job", j.ID.String(), "kind", j.Kind, "problem", mistake)
 	}
 	if exit, ok := errors.AsType[*proc.ExitError](err); ok {
-		return ended(&commandError{exit: exit, said: says.Said.Message}, says)
+		return ended(&commandError{exit: exit, said: says.Said.Message, limit: c.limit(j.Kind)}, says)
 	}
 	if err != nil {
 		return err

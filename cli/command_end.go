@@ -3,6 +3,8 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,6 +12,7 @@ import (
 
 	"github.com/redrive/redrive"
 	"github.com/redrive/redrive/failure"
+	"github.com/redrive/redrive/internal/human"
 	"github.com/redrive/redrive/internal/proc"
 	"github.com/redrive/redrive/internal/reports"
 )
@@ -90,6 +93,7 @@ func detailed(err error, code string, details []any) error {
 type commandError struct {
 	exit      *proc.ExitError
 	said      string // the message that the command has reported
+	limit     string // how long the kind may run, and where that is set; "" if the configuration does not say
 	unwritten bool   // whether the command ended with exit code 0 and has not written its output file
 }
 
@@ -98,6 +102,9 @@ func (e *commandError) Error() string {
 	switch {
 	case e.exit.Cause != nil:
 		how = e.exit.Error()
+		if errors.Is(e.exit.Cause, context.DeadlineExceeded) {
+			how += e.limit
+		}
 	case e.exit.Status.Signal != "":
 		how = "killed by " + e.exit.Status.Signal
 	case e.unwritten:
@@ -114,6 +121,14 @@ func (e *commandError) ExitCode() int      { return e.exit.ExitCode() }
 func (e *commandError) SignalName() string { return e.exit.Status.Signal }
 func (e *commandError) StderrTail() []byte { return e.exit.Stderr }
 func (e *commandError) StdoutTail() []byte { return e.exit.Stdout }
+
+// limit says how long a run may take by the configuration, for the error of a run that took longer.
+func (c *command) limit(kind string) string {
+	if c.kind.Timeout == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" of %s (kinds.%s.timeout)", human.Duration(c.kind.Timeout), kind)
+}
 
 // written returns the output file of the kind, and whether the command has written it: it exists,
 // is a file and is not empty. A kind without an output file has always written it.

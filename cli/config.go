@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 
 	"github.com/redrive/redrive/internal/config"
 	"github.com/redrive/redrive/internal/wire"
@@ -33,6 +34,9 @@ func (c *configCheckCmd) Run(a *app) error {
 		file, _ = a.configPath()
 	}
 	loaded, err := config.Load(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return absentf("configuration %s: there is no such file", file)
+	}
 	if err == nil {
 		_, err = openPolicy(&settings{loaded, file})
 	}

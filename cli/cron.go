@@ -20,6 +20,8 @@ type cronCmd struct {
 	List   cronListCmd   `cmd:"" default:"withargs" help:"List schedules; \"cron\" does the same."`
 	Pause  cronPauseCmd  `cmd:"" help:"Fire no slots of a schedule until it is resumed."`
 	Resume cronResumeCmd `cmd:"" help:"End the pause of a schedule."`
+	Run    cronRunCmd    `cmd:"" help:"Enqueue the job of a schedule now."`
+	Next   cronNextCmd   `cmd:"" help:"List the next slots of a schedule or of an expression."`
 }
 
 type cronListCmd struct{ jsonFlag }
@@ -38,7 +40,7 @@ func (c *cronListCmd) Run(ctx context.Context, a *app) (err error) {
 	if err != nil {
 		return err
 	}
-	fired, err := a.fired(ctx, &s)
+	fired, err := a.fired(ctx)
 	if err != nil {
 		return err
 	}
@@ -55,20 +57,11 @@ func (c *cronListCmd) Run(ctx context.Context, a *app) (err error) {
 
 // fired returns the last slot of each schedule that a worker fired. It returns none if
 // there is no database yet.
-func (a *app) fired(ctx context.Context, s *settings) (list []redrive.CronSlot, err error) {
-	d, err := a.databaseOf(s.Config)
-	if err != nil {
-		return nil, err
-	}
-	if creates, err := d.creates(ctx); creates || err != nil {
-		return nil, err
-	}
-	if err := d.there(ctx); errors.Is(err, redrive.ErrNotFound) {
-		return nil, nil
-	} else if err != nil {
-		return nil, err
-	}
+func (a *app) fired(ctx context.Context) (list []redrive.CronSlot, err error) {
 	client, db, err := a.open(ctx)
+	if _, foreign := errors.AsType[foreignError](err); errors.Is(err, redrive.ErrNotFound) && !foreign {
+		return nil, nil
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -135,10 +135,13 @@ func (d *database) there(ctx context.Context) error {
 		"--db and --schema name others", d)
 }
 
+// foreignError says that an SQLite file belongs to another program.
+type foreignError struct{ absentError }
+
 // foreign returns the error for an SQLite file that has tables, but none of redrive.
 func (d *database) foreign() error {
-	return absentf("database %s: the file has tables of another program and none of redrive; `redrive migrate` adds redrive's tables, "+
-		"--db names another file", d)
+	return foreignError{absentError(fmt.Sprintf("database %s: the file has tables of another program and none of redrive; "+
+		"`redrive migrate` adds redrive's tables, --db names another file", d))}
 }
 
 // creates says whether the next open of the database will make a new SQLite file, or the tables in
@@ -147,6 +150,9 @@ func (d *database) creates(ctx context.Context) (bool, error) {
 	if d.file == "" {
 		return false, nil
 	}
+	if err := d.usable(); err != nil {
+		return false, err
+	}
 	s, err := d.version(ctx)
 	if err == nil && s.Foreign {
 		err = d.foreign()
@@ -154,11 +160,30 @@ func (d *database) creates(ctx context.Context) (bool, error) {
 	return s.Version == 0, err
 }
 
+// usable returns an error if the path cannot be that of an SQLite file.
+func (d *database) usable() error {
+	info, err := os.Stat(d.file)
+	switch {
+	case err == nil && info.IsDir():
+		return usagef("database %s: it is a folder; name a file in it, such as %s", d.file, filepath.Join(d.file, "jobs.db"))
+	case err == nil && !info.Mode().IsRegular():
+		return usagef("database %s: it is not a file; name a file with --db", d.file)
+	case errors.Is(err, fs.ErrNotExist):
+		if _, err := os.Lstat(d.file); err == nil {
+			return absentf("database %s: the symbolic link points to a file that does not exist; remove it, or name the file itself", d.file)
+		}
+	}
+	return nil
+}
+
 // fileThere returns an error if the database is an SQLite file that does not exist. For PostgreSQL
 // it returns nil and does not connect to the server.
 func (d *database) fileThere() error {
 	if d.file == "" {
 		return nil
+	}
+	if err := d.usable(); err != nil {
+		return err
 	}
 	if _, err := os.Stat(d.file); errors.Is(err, fs.ErrNotExist) {
 		return absentf("database %s: there is no such file; `redrive enqueue` and `redrive work` make it, --db names another one", d.file)
@@ -190,18 +215,27 @@ const connsOfLook = 8
 
 // openOrCreate does the same as open, and prints the path of a database that is new.
 func (d *database) openOrCreate(ctx context.Context, a *app) (*opened, error) {
+	return d.creating(ctx, func() (*opened, error) { return d.open(ctx, a.warnings()) }, func() error {
+		err := d.absolute()
+		fmt.Fprintf(a.stderr, "redrive: made a new database: %s\n", words.Clean(d.file))
+		return err
+	})
+}
+
+// creating opens the database, and calls made if this has made a new SQLite file or the tables in an
+// empty one. It opens no file that belongs to another program.
+func (d *database) creating(ctx context.Context, open func() (*opened, error), made func() error) (*opened, error) {
 	creates, err := d.creates(ctx)
 	if err != nil {
 		return nil, err
 	}
-	db, err := d.open(ctx, a.warnings())
+	db, err := open()
 	if err != nil || !creates {
 		return db, err
 	}
-	if err := d.absolute(); err != nil {
+	if err := made(); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
-	fmt.Fprintf(a.stderr, "redrive: made a new database: %s\n", words.Clean(d.file))
 	return db, nil
 }
 
@@ -221,15 +255,11 @@ func (d *database) openToWork(ctx context.Context, log *slog.Logger) (*opened, e
 	if d.file == "" {
 		return openedAs(postgres.Open(ctx, d.dsn.Reveal(), d.options(log)))
 	}
-	creates, err := d.creates(ctx)
-	if err != nil {
-		return nil, err
-	}
-	db, err := openedAs(sqlite.Open(ctx, d.file, &sqlite.Options{KeepSchema: true}))
-	if err == nil && creates {
+	open := func() (*opened, error) { return openedAs(sqlite.Open(ctx, d.file, &sqlite.Options{KeepSchema: true})) }
+	return d.creating(ctx, open, func() error {
 		log.InfoContext(ctx, "made a new database", "database", d.String())
-	}
-	return db, err
+		return nil
+	})
 }
 
 func (d *database) options(log *slog.Logger) *postgres.Options {

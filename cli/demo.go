@@ -4,16 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"os/signal"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
-
-	"golang.org/x/term"
 
 	"github.com/redrive/redrive/internal/config"
 	"github.com/redrive/redrive/internal/demo"
@@ -51,7 +47,7 @@ func (c *demoCmd) Run(ctx context.Context, a *app) error {
 	}
 	o := demo.Options{
 		Path: path, Jobs: c.Jobs, Seed: c.Seed, Fast: c.Fast, Tool: []string{exe, "demo-tool"}, Command: commandName(exe),
-		Now: a.now, Out: a.stdout, Screen: a.screenOf(),
+		Now: a.now, Out: a.stdout, Screen: demo.ScreenOf(a.stdout, a.getenv),
 	}
 	if err := o.Validate(); err != nil {
 		return &usageError{err}
@@ -76,28 +72,12 @@ func (a *app) demoFile() (string, error) {
 	if a.DB != "" {
 		return a.DB, nil
 	}
-	folder := ""
-	if probe, err := os.CreateTemp(".", ".redrive-demo-"); err == nil {
-		_ = probe.Close()
-		_ = os.Remove(probe.Name())
-	} else if folder, err = os.MkdirTemp("", "redrive-demo-file-"); err != nil {
-		return "", err
+	path, err := demo.NewFile()
+	if errors.Is(err, demo.ErrManyFiles) {
+		return "", &usageError{err}
 	}
-	for n := 1; n <= demoFiles; n++ {
-		name := "redrive-demo.db"
-		if n > 1 {
-			name = "redrive-demo-" + strconv.Itoa(n) + ".db"
-		}
-		name = filepath.Join(folder, name)
-		if _, err := os.Lstat(name); errors.Is(err, fs.ErrNotExist) {
-			return name, nil
-		}
-	}
-	return "", usagef("there are %d files of demos here; remove some, or name another one with --db", demoFiles)
+	return path, err
 }
-
-// demoFiles is the largest number of demo files in a folder.
-const demoFiles = 100
 
 // commandName returns the words that a person types to call this program again from the current
 // folder.
@@ -118,18 +98,6 @@ func commandName(exe string) string {
 		}
 	}
 	return exe
-}
-
-// screenOf returns the size and the abilities of the terminal for the demo.
-func (a *app) screenOf() demo.Screen {
-	s := a.styleOf(a.stdout)
-	screen := demo.Screen{Terminal: s.terminal && a.getenv("TERM") != "dumb", Color: s.color, Columns: s.columns}
-	if f, ok := a.stdout.(*os.File); ok && screen.Terminal {
-		if _, rows, err := term.GetSize(int(f.Fd())); err == nil {
-			screen.Rows = rows
-		}
-	}
-	return screen
 }
 
 // demoToolCmd is a hidden command: jobs of the demo run it as a subprocess.

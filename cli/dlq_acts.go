@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -145,15 +144,11 @@ func (a *app) newPayload(ctx context.Context, client *redrive.Client, path strin
 	if err != nil {
 		return nil, err
 	}
-	in := a.in
-	if path != "-" {
-		f, err := os.Open(path)
-		if err != nil {
-			return nil, fmt.Errorf("payload: %w", err)
-		}
-		defer f.Close()
-		in = f
+	in, err := a.input(path)
+	if err != nil {
+		return nil, fmt.Errorf("payload: %w", err)
 	}
+	defer in.Close()
 	payload, err := io.ReadAll(io.LimitReader(in, int64(s.Limits.PayloadBytes)+1))
 	if err != nil {
 		return nil, fmt.Errorf("read the payload: %w", err)

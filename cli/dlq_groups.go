@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/redrive/redrive"
 	"github.com/redrive/redrive/internal/suggest"
@@ -37,8 +35,11 @@ type dlqGroupsCmd struct {
 // Help implements kong.HelpProvider.
 func (*dlqGroupsCmd) Help() string {
 	return `A group is one root cause: dead letters of one kind, class and code, with messages that differ only in numbers, ids and
-paths. DEATHS is the number of all deaths so far, and PENDING the number of dead letters without an action. TREND has
-the deaths of each of the last 24 hours. JOB is the first job that died.
+paths. DEATHS is the number of all deaths so far, and PENDING the number of dead letters without an action. WHO ACTS is the
+beginning of the class's text for operators. JOB is the first job that died.
+
+A terminal draws the deaths of the last 24 hours as TREND. A narrow one leaves out columns and writes the cause below the
+row. Without a terminal, times are absolute and the trend is left out; --json has all.
 
     redrive dlq groups
     redrive dlq groups --pending --largest
@@ -86,6 +87,9 @@ func (c *dlqGroupsCmd) Run(ctx context.Context, a *app) (err error) {
 	} else if list, err = c.tally(ctx, a, client, &f); err != nil {
 		return err
 	}
+	if err := addOperators(ctx, client, list.Groups); err != nil {
+		return err
+	}
 	if list.Total == 0 {
 		if err := c.explainNothing(ctx, a, client); err != nil {
 			return err
@@ -100,8 +104,10 @@ func (c *dlqGroupsCmd) Run(ctx context.Context, a *app) (err error) {
 
 // tally lists the groups of the dead letters that a filter selects.
 func (c *dlqGroupsCmd) tally(ctx context.Context, a *app, client *redrive.Client, f *redrive.DeadFilter) (list wire.GroupList, err error) {
-	list.Groups = []redrive.Group{}
+	list.Groups = []wire.GroupRow{}
+	over := a.busy("counting dead letters")
 	t, err := client.TallyDead(ctx, *f)
+	over()
 	if err != nil {
 		return list, fmt.Errorf("count dead letters: %w", err)
 	}
@@ -128,7 +134,7 @@ func (c *dlqGroupsCmd) tally(ctx context.Context, a *app, client *redrive.Client
 		whole.Fingerprint, whole.Kind, whole.Class, whole.Code, whole.Message = g.Fingerprint, g.Kind, g.Class, g.Code, g.Message
 		whole.Sample, whole.FirstAt, whole.LastAt, whole.Trend = g.Sample, g.FirstAt, g.LastAt, g.Trend
 		whole.N, whole.Entries, whole.Pending = g.N, g.Entries, g.Pending
-		list.Groups = append(list.Groups, whole)
+		list.Groups = append(list.Groups, wire.GroupRow{Group: whole})
 	}
 	return list, nil
 }
@@ -174,55 +180,110 @@ func (c *dlqGroupsCmd) print(a *app, page *wire.GroupList) {
 		fmt.Fprintln(a.out, out.faint("no groups"))
 		return
 	}
-	now := job.At(a.now())
-	muted := slices.ContainsFunc(page.Groups, func(g redrive.Group) bool { return g.Muted })
-	t := table{columns: []column{
-		{title: "GROUP"}, {title: "KIND"}, {title: "CLASS"}, {title: "PENDING", right: true}, {title: "DEATHS", right: true},
-		{title: "FIRST SEEN"}, {title: "LAST SEEN"}, {title: "TREND"}, {title: "JOB", right: true}, {title: "CAUSE", loose: true},
-	}}
-	if muted {
-		t.columns = slices.Insert(t.columns, 3, column{title: "IGNORED"})
-	}
-	worked := slices.ContainsFunc(page.Groups, func(g redrive.Group) bool { return g.Assignee != "" || g.ResolvedAt > 0 })
-	if worked {
-		t.columns = slices.Insert(t.columns, 3, column{title: "STATE"}, column{title: "ASSIGNEE"})
-	}
-	merged := slices.ContainsFunc(page.Groups, func(g redrive.Group) bool { return g.Set != "" })
-	if merged {
-		t.columns = slices.Insert(t.columns, 3, column{title: "SET"})
-	}
-	for i := range page.Groups {
-		g := &page.Groups[i]
-		row := []string{
-			words.GroupNames(g), g.Kind, g.Class, words.Number(g.Pending), words.Number(g.N), words.Away(g.FirstAt, now), words.Away(g.LastAt, now),
-			trend(g.Trend, out), g.Sample.String(), words.GroupCause(g),
-		}
-		if muted {
-			row = slices.Insert(row, 3, words.Muted(g, now))
-		}
-		if worked {
-			row = slices.Insert(row, 3, string(g.State()), orDash(g.Assignee))
-		}
-		if merged {
-			row = slices.Insert(row, 3, orDash(g.Set))
-		}
-		t.add(row...)
-	}
+	t := groupTable(page, job.At(a.now()), out)
 	t.print(a.out, out)
 	if left := page.Total - c.Skip - len(page.Groups); left > 0 && out.terminal {
 		fmt.Fprintln(a.out, out.faint(fmt.Sprintf("%s more: --skip %d", words.Number(int64(left)), c.Skip+len(page.Groups))))
 	}
 }
 
-// trend draws numbers as a small chart if the output is a terminal. Otherwise it writes the
-// numbers.
-func trend(numbers []int64, out style) string {
-	if !out.terminal {
-		texts := make([]string, len(numbers))
-		for i, n := range numbers {
-			texts[i] = strconv.FormatInt(n, 10)
+// groupTable returns the table of groups for a terminal or another output.
+func groupTable(page *wire.GroupList, now job.Micros, out style) *table {
+	some := func(has func(*redrive.Group) bool) bool {
+		return slices.ContainsFunc(page.Groups, func(g wire.GroupRow) bool { return has(&g.Group) })
+	}
+	columns := []groupColumn{
+		{column{title: "GROUP"}, words.GroupNames},
+		{column{title: "KIND", spare: 6, below: true}, func(g *redrive.Group) string { return g.Kind }},
+		{column{title: "CLASS", spare: 4}, func(g *redrive.Group) string { return g.Class }},
+		{column{title: "PENDING", right: true}, func(g *redrive.Group) string { return words.Number(g.Pending) }},
+		{column{title: "DEATHS", right: true, spare: 3}, func(g *redrive.Group) string { return words.Number(g.N) }},
+		{column{title: "FIRST SEEN", spare: 1}, func(g *redrive.Group) string { return away(g.FirstAt, now, out) }},
+		{column{title: "LAST SEEN", spare: 5}, func(g *redrive.Group) string { return away(g.LastAt, now, out) }},
+		{column{title: "JOB", right: true, spare: 2}, func(g *redrive.Group) string { return g.Sample.String() }},
+	}
+	if some(func(g *redrive.Group) bool { return g.Set != "" }) {
+		columns = append(columns, groupColumn{column{title: "SET", spare: 8, below: true}, func(g *redrive.Group) string { return orDash(g.Set) }})
+	}
+	if some(func(g *redrive.Group) bool { return g.Assignee != "" || g.ResolvedAt > 0 }) {
+		columns = append(columns,
+			groupColumn{column{title: "STATE", spare: 9, below: true}, func(g *redrive.Group) string { return string(g.State()) }},
+			groupColumn{column{title: "ASSIGNEE", spare: 7, below: true}, func(g *redrive.Group) string { return orDash(g.Assignee) }})
+	}
+	if some(func(g *redrive.Group) bool { return g.Muted }) {
+		columns = append(columns, groupColumn{column{title: "IGNORED", spare: 10, below: true}, func(g *redrive.Group) string { return words.Muted(g, now) }})
+	}
+	if out.terminal {
+		columns = append(columns, groupColumn{column{title: "TREND"}, func(g *redrive.Group) string { return trend(g.Trend, out) }})
+	}
+	t := &table{}
+	for i := range columns {
+		t.columns = append(t.columns, columns[i].column)
+	}
+	t.columns = append(t.columns, column{title: "WHO ACTS", loose: true}, column{title: "CAUSE", loose: true})
+	for i := range page.Groups {
+		g := &page.Groups[i]
+		var row []string
+		for n := range columns {
+			row = append(row, columns[n].cell(&g.Group))
 		}
-		return strings.Join(texts, ",")
+		t.add(append(row, words.WhoActs(g.Operator), words.GroupCause(&g.Group))...)
+	}
+	return t
+}
+
+// groupColumn is a column of a list of groups, and the text of a group in it.
+type groupColumn struct {
+	column
+	cell func(*redrive.Group) string
+}
+
+// away returns a time: how long ago it was on a terminal, otherwise the time itself.
+func away(at, now job.Micros, out style) string {
+	if !out.terminal {
+		return words.Time(at)
+	}
+	return words.Away(at, now)
+}
+
+const (
+	// trendWide is the number of columns from which a terminal shows the trend of each hour.
+	trendWide = 140
+	// trendCells is the number of bars of the trend on a smaller terminal.
+	trendCells = 8
+)
+
+// trend draws the deaths of the last hours as a small chart.
+func trend(numbers []int64, out style) string {
+	if out.columns < trendWide {
+		numbers, _ = words.Grouped(numbers, trendCells)
 	}
 	return words.Sparkline(numbers)
+}
+
+// addOperators adds to groups who must act, as the policies that decided about their first jobs say.
+func addOperators(ctx context.Context, client *redrive.Client, groups []wire.GroupRow) error {
+	ids := make([]job.ID, len(groups))
+	for i := range groups {
+		ids[i] = groups[i].Sample
+	}
+	slices.Sort(ids)
+	latest, err := client.Latest(ctx, slices.Compact(ids))
+	if err != nil {
+		return fmt.Errorf("read the last failures of the first jobs: %w", err)
+	}
+	byJob := make(map[job.ID]*job.Failure, len(latest))
+	for i := range latest {
+		byJob[latest[i].Job] = &latest[i]
+	}
+	operators := words.Operators{Policy: client.StoredPolicy}
+	for i := range groups {
+		g := &groups[i]
+		last := &job.Failure{Class: g.Class} // the first job may have died of something else since
+		if f := byJob[g.Sample]; f != nil && f.Class == g.Class {
+			last = f
+		}
+		g.Operator = operators.Text(ctx, last)
+	}
+	return nil
 }

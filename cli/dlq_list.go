@@ -13,9 +13,10 @@ import (
 type dlqListCmd struct {
 	jsonFlag
 	deadFlags
-	Limit  int   `default:"50" help:"Largest number of dead letters, 1 to ${pageMax}."`
-	Before int64 `placeholder:"N" help:"List only deaths before this number: the next page. The previous page prints the number."`
-	IDs    bool  `name:"ids" help:"Print only the ids of the jobs."`
+	Limit    int   `default:"50" help:"Largest number of dead letters, 1 to ${pageMax}."`
+	Before   int64 `placeholder:"N" help:"List only deaths before this number: the next page. The previous page prints the number."`
+	UserText bool  `help:"Show what the users read in a column. Default: only with --owner."`
+	IDs      bool  `name:"ids" help:"Print only the ids of the jobs."`
 }
 
 // Help implements kong.HelpProvider.
@@ -64,7 +65,11 @@ func (c *dlqListCmd) Run(ctx context.Context, a *app) (err error) {
 			fmt.Fprintln(a.out, page.Entries[i].DeadLetter.Job)
 		}
 	default:
-		c.print(a, &page)
+		users, err := c.userTexts(ctx, client, &page)
+		if err != nil {
+			return err
+		}
+		c.print(a, &page, users)
 	}
 	c.printSearched(a, &page)
 	return nil
@@ -92,7 +97,30 @@ func (c *dlqListCmd) read(ctx context.Context, client *redrive.Client, f redrive
 	return all, nil
 }
 
-func (c *dlqListCmd) print(a *app, page *redrive.DeadPage) {
+// usersRead is the column of what users read about a failed job.
+var usersRead = column{title: "USERS READ", loose: true}
+
+// userTexts returns what the users read about the dead jobs of a page, or nil if this is not a column.
+func (c *dlqListCmd) userTexts(ctx context.Context, client *redrive.Client, page *redrive.DeadPage) (map[job.ID]string, error) {
+	if !c.UserText && c.Owner == "" {
+		return nil, nil
+	}
+	ids := make([]job.ID, len(page.Entries))
+	for i := range page.Entries {
+		ids[i] = page.Entries[i].DeadLetter.Job
+	}
+	latest, err := client.Latest(ctx, ids)
+	if err != nil {
+		return nil, fmt.Errorf("read the last failures of the jobs: %w", err)
+	}
+	texts := make(map[job.ID]string, len(latest))
+	for i := range latest {
+		texts[latest[i].Job] = latest[i].UserMessage
+	}
+	return texts, nil
+}
+
+func (c *dlqListCmd) print(a *app, page *redrive.DeadPage, users map[job.ID]string) {
 	now := job.At(a.now())
 	out := a.styleOf(a.stdout)
 	if len(page.Entries) == 0 {
@@ -105,14 +133,17 @@ func (c *dlqListCmd) print(a *app, page *redrive.DeadPage) {
 		owned, correlated = owned || d.Owner != "", correlated || d.Correlation != ""
 	}
 	t := table{columns: []column{
-		{title: "JOB", right: true}, {title: "KIND"}, {title: "QUEUE"}, {title: "STATUS"}, {title: "DIED"}, {title: "REASON"},
-		{title: "CLASS"}, {title: "GROUP"},
+		{title: "JOB", right: true}, {title: "KIND"}, {title: "QUEUE", spare: 1}, {title: "STATUS", spare: 3}, {title: "DIED"},
+		{title: "REASON", spare: 2}, {title: "CLASS", spare: 4}, {title: "GROUP"},
 	}}
 	if owned {
 		t.columns = append(t.columns, column{title: "OWNER"})
 	}
 	if correlated {
 		t.columns = append(t.columns, column{title: "CORRELATION"})
+	}
+	if users != nil {
+		t.columns = append(t.columns, usersRead)
 	}
 	t.columns = append(t.columns, column{title: "MESSAGE", loose: true})
 	for i := range page.Entries {
@@ -124,6 +155,9 @@ func (c *dlqListCmd) print(a *app, page *redrive.DeadPage) {
 		}
 		if correlated {
 			cells = append(cells, d.Correlation)
+		}
+		if users != nil {
+			cells = append(cells, words.FirstLine(users[d.Job]))
 		}
 		t.add(append(cells, words.FirstLine(d.Message))...)
 	}

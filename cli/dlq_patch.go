@@ -101,15 +101,11 @@ func (c *dlqRetryCmd) retryPatchedIDs(ctx context.Context, a *app, client *redri
 
 // readPatch reads a patch from a file; "-" is standard input.
 func (a *app) readPatch(path string) ([]byte, error) {
-	in := a.in
-	if path != "-" {
-		f, err := os.Open(path)
-		if err != nil {
-			return nil, fmt.Errorf("patch: %w", err)
-		}
-		defer f.Close()
-		in = f
+	in, err := a.input(path)
+	if err != nil {
+		return nil, fmt.Errorf("patch: %w", err)
 	}
+	defer in.Close()
 	patch, err := io.ReadAll(io.LimitReader(in, patchMax))
 	if err != nil {
 		return nil, fmt.Errorf("read the patch: %w", err)

@@ -79,7 +79,9 @@ func (c *dlqStatsCmd) count(ctx context.Context, a *app, client *redrive.Client)
 	if err != nil {
 		return err
 	}
+	over := a.busy("counting dead letters")
 	t, err := client.TallyDead(ctx, f)
+	over()
 	if err != nil {
 		return fmt.Errorf("count dead letters: %w", err)
 	}

@@ -61,7 +61,9 @@ func (c *doctorCmd) Run(ctx context.Context, a *app) error {
 	if err := d.there(ctx); err != nil {
 		return err
 	}
+	over := a.busy("checking the database")
 	r, err := d.diagnose(ctx, a.now)
+	over()
 	if err != nil {
 		return err
 	}

@@ -14,6 +14,8 @@ import (
 	"github.com/redrive/redrive"
 	"github.com/redrive/redrive/internal/human"
 	"github.com/redrive/redrive/internal/wire"
+	"github.com/redrive/redrive/internal/words"
+	"github.com/redrive/redrive/job"
 )
 
 type enqueueCmd struct {
@@ -163,6 +165,9 @@ func (a *app) enqueueOne(ctx context.Context, r *rules, spec redrive.Spec, asJSO
 		return err
 	}
 	defer closing(db, &err)
+	if deadline := spec.Options().Deadline; !deadline.IsZero() && deadline.Before(r.now) {
+		fmt.Fprintf(a.stderr, "redrive: the deadline %s has passed, so the job will be dead without a run\n", words.Time(job.At(deadline)))
+	}
 	receipt, err := client.Enqueue(ctx, spec)
 	if err != nil {
 		return err

@@ -55,16 +55,17 @@ func (s *lineSource) job() (lineJob, error) {
 // enqueueFile enqueues the jobs of a file. If the file can be read twice, all lines are
 // checked before the first job is enqueued.
 func (a *app) enqueueFile(ctx context.Context, r *rules, name string, asJSON bool) (err error) {
-	in, total := a.in, int64(0)
+	in, total, path := a.in, int64(0), ""
 	if name == "-" {
 		name = "stdin"
 	} else {
-		f, err := os.Open(name)
+		path = name
+		f, err := openFile(name)
 		if err != nil {
 			return fmt.Errorf("jobs: %w", err)
 		}
 		defer f.Close()
-		if total, err = checkFile(r, name, f); err != nil {
+		if total, err = a.checkFile(r, name, f); err != nil {
 			return err
 		}
 		in = f
@@ -74,7 +75,9 @@ func (a *app) enqueueFile(ctx context.Context, r *rules, name string, asJSON boo
 		return err
 	}
 	defer closing(db, &err)
-	t := &taker{app: a, client: client, source: r.source(name, in), json: asJSON}
+	in, release := untilSignal(in)
+	defer release()
+	t := &taker{app: a, client: client, source: r.source(name, in), path: path, json: asJSON}
 	t.bar = newBar(a, total)
 	err = t.all(ctx)
 	t.bar.end()
@@ -85,7 +88,7 @@ func (a *app) enqueueFile(ctx context.Context, r *rules, name string, asJSON boo
 }
 
 // checkFile checks a file that can be read a second time, and returns its size.
-func checkFile(r *rules, name string, f *os.File) (int64, error) {
+func (a *app) checkFile(r *rules, name string, f *os.File) (int64, error) {
 	info, err := f.Stat()
 	if err != nil {
 		return 0, fmt.Errorf("jobs: %w", err)
@@ -93,7 +96,10 @@ func checkFile(r *rules, name string, f *os.File) (int64, error) {
 	if !info.Mode().IsRegular() {
 		return 0, nil
 	}
-	if err := mistakes(r.source(name, f)); err != nil {
+	over := a.busy("checking " + words.Clean(name))
+	err = mistakes(r.source(name, f))
+	over()
+	if err != nil {
 		return 0, err
 	}
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
@@ -127,6 +133,7 @@ type taker struct {
 	*app
 	client *redrive.Client
 	source *lineSource
+	path   string // path of the file; "" if the jobs come from standard input
 	json   bool
 	bar    *bar
 
@@ -215,35 +222,6 @@ func (t *taker) tell(batch []lineJob, receipts []redrive.Receipt) error {
 		return fmt.Errorf("print receipts: %w", err)
 	}
 	return nil
-}
-
-// stopped adds to an error the number of jobs that were enqueued before the error.
-func (t *taker) stopped(err error) error {
-	taken := "no job was enqueued"
-	if t.last > 0 {
-		taken = fmt.Sprintf("the jobs up to line %d were enqueued (%s)", t.last, words.Count(t.jobs, "job"))
-	}
-	switch {
-	case errors.Is(err, redrive.ErrUnknown):
-		return &noted{err, fmt.Sprintf("%s: %s\n%s: %s", t.source.Name(), taken, t.source.Name(), t.unknown(err))}
-	case t.last > 0:
-		taken += ", no job after it"
-	}
-	return &noted{err, t.source.Name() + ": " + taken}
-}
-
-// unknown says which jobs may or may not have been enqueued, because the answer of the
-// store was lost.
-func (t *taker) unknown(err error) string {
-	from, to := t.batch[0].line, t.batch[len(t.batch)-1].line
-	lines := fmt.Sprintf("lines %d to %d", from, to)
-	lost, ok := errors.AsType[*redrive.UnknownError](err)
-	if !ok {
-		return lines + " may or may not have been enqueued, all or none of them; look with `redrive jobs list`"
-	}
-	first, last := lost.IDs[0], lost.IDs[len(lost.IDs)-1]
-	return fmt.Sprintf("%s, as jobs %d to %d, may or may not have been enqueued, all or none of them; look with "+
-		"`redrive jobs show %d` and so on (a line whose key was known has no job of its own)", lines, first, last, first)
 }
 
 func (t *taker) summary() error {

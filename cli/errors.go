@@ -70,18 +70,34 @@ type warned struct{}
 func (warned) Error() string   { return "something should be looked at" }
 func (warned) Kind() wire.Kind { return wire.Warned }
 
+// sentence returns the text of an error without the names of kinds of errors at the ends of its lines:
+// the lines say what is wrong, and the exit code says the kind.
+func sentence(err error) string {
+	lines := strings.Split(err.Error(), "\n")
+	for i, line := range lines {
+		line = strings.TrimSuffix(strings.TrimSuffix(line, ": "+redrive.ErrInvalid.Error()), ": "+redrive.ErrConflict.Error())
+		if said, cut := strings.CutSuffix(line, ": "+redrive.ErrNotFound.Error()); cut && strings.Contains(said, "; ") {
+			line = said
+		}
+		lines[i] = line
+	}
+	return strings.Join(lines, "\n")
+}
+
 // report writes an error to standard error: as lines of text, or as one JSON object.
 func report(w io.Writer, err error, asJSON bool) {
 	if errors.Is(err, failed{}) || errors.Is(err, warned{}) {
 		return
 	}
 	if !asJSON {
-		for line := range strings.SplitSeq(err.Error(), "\n") {
+		for line := range strings.SplitSeq(sentence(err), "\n") {
 			fmt.Fprintf(w, "redrive: %s\n", words.Clean(line))
 		}
 		return
 	}
-	if werr := wire.Encode(w, map[string]wire.Error{"error": wire.ErrorOf(err)}, ""); werr != nil {
-		fmt.Fprintf(w, "redrive: %s\n", words.Clean(err.Error()))
+	shown := wire.ErrorOf(err)
+	shown.Message = sentence(err)
+	if werr := wire.Encode(w, map[string]wire.Error{"error": shown}, ""); werr != nil {
+		fmt.Fprintf(w, "redrive: %s\n", words.Clean(shown.Message))
 	}
 }

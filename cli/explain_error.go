@@ -7,7 +7,6 @@ import (
 	"io"
 	"maps"
 	"math"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -142,19 +141,14 @@ func (c *explainFlags) text(a *app) (string, error) {
 	if c.Error != nil {
 		return *c.Error, nil
 	}
-	in := a.in
-	switch c.ErrorFile {
-	case "":
+	if c.ErrorFile == "" {
 		return "", nil
-	case "-":
-	default:
-		f, err := os.Open(c.ErrorFile)
-		if err != nil {
-			return "", fmt.Errorf("read the error: %w", err)
-		}
-		defer f.Close()
-		in = f
 	}
+	in, err := a.input(c.ErrorFile)
+	if err != nil {
+		return "", fmt.Errorf("read the error: %w", err)
+	}
+	defer in.Close()
 	text, err := io.ReadAll(io.LimitReader(in, errorTextMax+1))
 	switch {
 	case err != nil:

@@ -13,9 +13,10 @@ import (
 type jobsListCmd struct {
 	jsonFlag
 	filterFlags
-	Limit int               `default:"50" help:"At most so many, up to ${pageMax}."`
-	From  redrive.JobCursor `placeholder:"CURSOR" help:"The next page: the cursor that the page before ends with."`
-	IDs   bool              `name:"ids" help:"Print ids only."`
+	Limit    int               `default:"50" help:"At most so many, up to ${pageMax}."`
+	From     redrive.JobCursor `placeholder:"CURSOR" help:"The next page: the cursor that the page before ends with."`
+	UserText bool              `help:"Show what the users read in a column. Default: only with --owner."`
+	IDs      bool              `name:"ids" help:"Print ids only."`
 }
 
 // Help implements kong.HelpProvider.
@@ -131,8 +132,8 @@ func (c *jobsListCmd) print(a *app, rows []wire.JobRow, page *redrive.JobPage) {
 		owned, correlated = owned || rows[i].Owner != "", correlated || rows[i].Correlation != ""
 	}
 	t := table{columns: []column{
-		{title: "ID", right: true}, {title: "KIND"}, {title: "QUEUE"}, {title: "STATE"}, {title: "ATTEMPTS", right: true},
-		{title: "WHEN"}, {title: "CLASS"},
+		{title: "ID", right: true}, {title: "KIND"}, {title: "QUEUE", spare: 1}, {title: "STATE"}, {title: "ATTEMPTS", right: true},
+		{title: "WHEN"}, {title: "CLASS", spare: 2},
 	}}
 	if owned {
 		t.columns = append(t.columns, column{title: "OWNER"})
@@ -140,12 +141,16 @@ func (c *jobsListCmd) print(a *app, rows []wire.JobRow, page *redrive.JobPage) {
 	if correlated {
 		t.columns = append(t.columns, column{title: "CORRELATION"})
 	}
+	users := c.UserText || c.Owner != ""
+	if users {
+		t.columns = append(t.columns, usersRead)
+	}
 	t.columns = append(t.columns, column{title: "LAST ERROR", loose: true})
 	for i := range rows {
 		j := &rows[i].Job
-		class, message := "", ""
+		class, message, user := "", "", ""
 		if f := rows[i].LastFailure; f != nil {
-			class, message = f.Class, words.FirstLine(f.Message)
+			class, message, user = f.Class, words.FirstLine(f.Message), words.FirstLine(f.UserMessage)
 		}
 		cells := []string{j.ID.String(), j.Kind, j.Queue, j.State.String(), words.Attempts(j, rows[i].MaxAttempts), words.When(j, now), class}
 		if owned {
@@ -153,6 +158,9 @@ func (c *jobsListCmd) print(a *app, rows []wire.JobRow, page *redrive.JobPage) {
 		}
 		if correlated {
 			cells = append(cells, j.Correlation)
+		}
+		if users {
+			cells = append(cells, user)
 		}
 		t.add(append(cells, message)...)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"time"
 
@@ -46,15 +47,11 @@ type keysListCmd struct {
 }
 
 func (c *keysListCmd) Run(ctx context.Context, a *app) (err error) {
-	client, db, err := a.open(ctx)
+	_, db, list, err := a.openKeys(ctx)
 	if err != nil {
 		return err
 	}
 	defer closing(db, &err)
-	list, err := accessKeys(ctx, client)
-	if err != nil {
-		return err
-	}
 	now := job.At(a.now())
 	shown := make([]wire.AccessKey, 0, len(list))
 	for _, k := range wire.AccessKeysOf(list, now) {
@@ -75,6 +72,19 @@ func accessKeys(ctx context.Context, client *redrive.Client) ([]redrive.AccessKe
 		return nil, fmt.Errorf("list access keys: %w", err)
 	}
 	return list, nil
+}
+
+// openKeys opens the database and lists its access keys. The caller closes the database.
+func (a *app) openKeys(ctx context.Context) (*redrive.Client, io.Closer, []redrive.AccessKey, error) {
+	client, db, err := a.open(ctx)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	list, err := accessKeys(ctx, client)
+	if err != nil {
+		return nil, nil, nil, errors.Join(err, db.Close())
+	}
+	return client, db, list, nil
 }
 
 func (a *app) printKeys(list []wire.AccessKey, ended int, out style) {
@@ -267,15 +277,11 @@ func (*keysRotateCmd) Help() string {
 }
 
 func (c *keysRotateCmd) Run(ctx context.Context, a *app) (err error) {
-	client, db, err := a.open(ctx)
+	client, db, list, err := a.openKeys(ctx)
 	if err != nil {
 		return err
 	}
 	defer closing(db, &err)
-	list, err := accessKeys(ctx, client)
-	if err != nil {
-		return err
-	}
 	k, err := c.find(list, job.At(a.now()))
 	if err != nil {
 		return err
@@ -303,15 +309,11 @@ last key was revoked, servers still need one: make another.
 }
 
 func (c *keysRevokeCmd) Run(ctx context.Context, a *app) (err error) {
-	client, db, err := a.open(ctx)
+	client, db, list, err := a.openKeys(ctx)
 	if err != nil {
 		return err
 	}
 	defer closing(db, &err)
-	list, err := accessKeys(ctx, client)
-	if err != nil {
-		return err
-	}
 	now := job.At(a.now())
 	k, err := c.find(list, now)
 	if err != nil {

@@ -49,7 +49,9 @@ func (m *migrateCmd) Run(ctx context.Context, a *app) error {
 	if err := schema.Fits(); err != nil {
 		return fmt.Errorf("database %s: %w", d, err)
 	}
+	over := a.busy("migrating the schema")
 	steps, err := d.migrate(ctx, to)
+	over()
 	if err != nil {
 		return err
 	}

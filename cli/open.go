@@ -111,12 +111,16 @@ func (a *app) namesDatabase(s *settings) error {
 	if name, _ := a.namedDatabase(); name != "" || s.file != "" {
 		return nil
 	}
-	hint := ""
-	if _, err := os.Stat("redrive.yml"); err == nil {
-		hint = " (there is a redrive.yml: rename it)"
-	}
 	return usagef("no database is named: there is no %s in this folder%s; name the database with --db or $REDRIVE_DB, "+
-		"or a configuration with --config", defaultConfig, hint)
+		"or a configuration with --config", defaultConfig, renameHint())
+}
+
+// renameHint names a redrive.yml, which is not read, if there is one in the folder.
+func renameHint() string {
+	if _, err := os.Stat("redrive.yml"); err != nil {
+		return ""
+	}
+	return " (there is a redrive.yml: rename it)"
 }
 
 // known returns the configuration. If the configuration cannot be read, known returns an empty
@@ -166,6 +170,33 @@ func closing(c io.Closer, err *error) {
 	if cerr := c.Close(); *err == nil {
 		*err = cerr
 	}
+}
+
+// openFile opens a file that the command line names.
+func openFile(path string) (*os.File, error) {
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, absentf("%s: there is no such file", path)
+	}
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && info.IsDir() {
+		err = usagef("%s is a folder; name a file", path)
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// input opens a file that the command line names; "-" is standard input.
+func (a *app) input(path string) (io.ReadCloser, error) {
+	if path == "-" {
+		return io.NopCloser(a.in), nil
+	}
+	return openFile(path)
 }
 
 // by has the flags for the name of the person who acts.

@@ -29,14 +29,33 @@ func TestTable(t *testing.T) {
 	if diff := cmp.Diff(want, wide.String()); diff != "" {
 		t.Error(diff)
 	}
-	tab.print(&narrow, style{terminal: true, columns: 30})
+	tab.print(&narrow, style{terminal: true, columns: 33})
 	for line := range strings.SplitSeq(strings.TrimSpace(narrow.String()), "\n") {
-		if words.Width(line) > 30 {
-			t.Errorf("the line %q is wider than the terminal, want at most 30 columns", line)
+		if words.Width(line) > 33 {
+			t.Errorf("the line %q is wider than the terminal, want at most 33 columns", line)
 		}
 	}
-	if !strings.Contains(narrow.String(), "no such host, o…") {
+	if !strings.Contains(narrow.String(), "no such host, or n…") {
 		t.Errorf("the error in the table is not shortened, want it cut to the width of the terminal:\n%s", narrow.String())
+	}
+	// A cell that would lose more than half of its text has a line of its own, and keeps both of its ends.
+	narrow.Reset()
+	tab.print(&narrow, style{terminal: true, columns: 28})
+	want = "  ID  NAME\n" +
+		"   7  straße\n" +
+		"  no such host…that answers\n" +
+		"1234  x\n" +
+		"  a\\x1b[2Jb\n"
+	if diff := cmp.Diff(want, narrow.String()); diff != "" {
+		t.Error(diff)
+	}
+	// Columns that can be left out are, in their order, when nothing else helps.
+	spare := table{columns: []column{{title: "QUEUE"}, {title: "RATE", spare: 2}, {title: "LIMIT", spare: 1}, {title: "WAITING", right: true}}}
+	spare.add("default", "10/s", "4", "1,000,000")
+	narrow.Reset()
+	spare.print(&narrow, style{terminal: true, columns: 24})
+	if diff := cmp.Diff("QUEUE    RATE    WAITING\ndefault  10/s  1,000,000\n", narrow.String()); diff != "" {
+		t.Error(diff)
 	}
 }
 

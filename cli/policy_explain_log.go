@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 
@@ -29,18 +28,11 @@ func (c *policyExplainCmd) explainLog(a *app) error {
 	if err := c.check(); err != nil {
 		return err
 	}
-	in := a.in
-	if c.Log != "-" {
-		f, err := os.Open(c.Log)
-		if errors.Is(err, os.ErrNotExist) {
-			return absentf("%s: there is no such file", c.Log)
-		}
-		if err != nil {
-			return fmt.Errorf("read the log: %w", err)
-		}
-		defer f.Close()
-		in = f
+	in, err := a.input(c.Log)
+	if err != nil {
+		return fmt.Errorf("read the log: %w", err)
 	}
+	defer in.Close()
 	p, err := a.effectivePolicy(c.Policy)
 	if err != nil {
 		return err

@@ -2,12 +2,9 @@ package cli
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"maps"
-	"os"
 	"slices"
 	"strconv"
 
@@ -41,18 +38,11 @@ func (c *policyScoreCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	in := a.in
-	if c.File != "-" {
-		f, err := os.Open(c.File)
-		if errors.Is(err, fs.ErrNotExist) {
-			return absentf("%s: there is no such file", c.File)
-		}
-		if err != nil {
-			return fmt.Errorf("read the labelled errors: %w", err)
-		}
-		defer f.Close()
-		in = f
+	in, err := a.input(c.File)
+	if err != nil {
+		return fmt.Errorf("read the labelled errors: %w", err)
 	}
+	defer in.Close()
 	r, err := scoreOf(in, p, c.Kind)
 	if err != nil {
 		return fmt.Errorf("%s: %w", c.File, err)

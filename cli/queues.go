@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -74,22 +75,28 @@ type queuesSetCmd struct {
 	by
 	jsonFlag
 	Name    string  `arg:"" help:"Name of the queue."`
-	Workers *int    `placeholder:"N" help:"Number of jobs that run at the same time in each process. 0 removes the setting."`
-	Limit   *int    `placeholder:"N" help:"Number of jobs that run at the same time in all processes together. 0 removes the setting."`
-	Rate    *string `placeholder:"N/s" help:"Starts per s, m or h in all processes together, such as 10/s. 0 removes the setting."`
+	Workers *string `placeholder:"N|default" help:"Number of jobs that run at the same time in each process; \"default\" removes the setting."`
+	Limit   *string `placeholder:"N|default" help:"Number of jobs that run at the same time in all processes together; \"default\" removes the setting."`
+	Rate    *string `placeholder:"N/s|default" help:"Starts per s, m or h in all processes together, such as 10/s; \"default\" removes the setting."`
 }
 
 // Help implements kong.HelpProvider.
 func (*queuesSetCmd) Help() string {
-	return `The setting overrides the configuration of all workers, at once, until it is removed.
+	return `The setting overrides the configuration of all workers, at once, until it is removed. To start no job of a queue, use
+"redrive queues pause".
 
     redrive queues set render --workers 2 --reason "leave room for the backup"
     redrive queues set mail --rate 10/s
-    redrive queues set mail --rate 0`
+    redrive queues set mail --rate default`
 }
 
 func (c *queuesSetCmd) Run(ctx context.Context, a *app) error {
-	change := redrive.QueueChange{Name: c.Name, Workers: c.Workers, Limit: c.Limit}
+	workers, werr := parseSetting("--workers", c.Workers)
+	limit, lerr := parseSetting("--limit", c.Limit)
+	if err := cmp.Or(werr, lerr); err != nil {
+		return err
+	}
+	change := redrive.QueueChange{Name: c.Name, Workers: workers, Limit: limit}
 	if c.Rate != nil {
 		rate, err := parseRate(*c.Rate)
 		if err != nil {
@@ -106,19 +113,37 @@ func (c *queuesSetCmd) Run(ctx context.Context, a *app) error {
 	return a.changeQueue(ctx, change, c.by, c.JSON)
 }
 
+// unset is the value that removes a setting of a queue, so that the configuration applies again.
+const unset = "default"
+
+// parseSetting reads a number above zero, or 0 from the word that removes the setting.
+func parseSetting(flag string, text *string) (*int, error) {
+	if text == nil {
+		return nil, nil
+	}
+	n := 0
+	if *text != unset {
+		var err error
+		if n, err = strconv.Atoi(*text); err != nil || n < 1 {
+			return nil, usagef("%s %q: must be a number from 1, or %q to remove the setting; `redrive queues pause` stops a queue", flag, *text, unset)
+		}
+	}
+	return &n, nil
+}
+
 const rateMax = 1_000_000
 
-// parseRate returns the rate that a text such as 10/s, 600/m or 1000/h means; "0" means no
-// limit.
+// parseRate returns the rate that a text such as 10/s, 600/m or 1000/h means; "default" removes the
+// setting.
 func parseRate(s string) (redrive.Rate, error) {
-	if s == "0" {
+	if s == unset {
 		return redrive.Rate{}, nil
 	}
 	digits, unit, _ := strings.Cut(s, "/")
 	n, err := strconv.Atoi(digits)
 	per := map[string]time.Duration{"s": time.Second, "m": time.Minute, "h": time.Hour}[unit]
 	if err != nil || n < 1 || n > rateMax || per == 0 {
-		return redrive.Rate{}, usagef("--rate %q: must be 1 to %d per s, m or h, such as 10/s, or 0 for no limit", s, rateMax)
+		return redrive.Rate{}, usagef("--rate %q: must be 1 to %d per s, m or h, such as 10/s, or %q to remove the setting", s, rateMax, unset)
 	}
 	return redrive.Rate{N: n, Per: per}, nil
 }

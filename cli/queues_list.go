@@ -94,11 +94,11 @@ func viewQueue(q redrive.QueueSettings, configured config.Queue) wire.Queue {
 
 func (a *app) printQueues(views []wire.Queue) {
 	t := table{columns: []column{
-		{title: "QUEUE", loose: true}, {title: "MODE"}, {title: "WORKERS", right: true}, {title: "LIMIT", right: true},
-		{title: "RATE", right: true},
+		{title: "QUEUE", loose: true}, {title: "MODE"}, {title: "WORKERS", right: true, spare: 4}, {title: "LIMIT", right: true, spare: 3},
+		{title: "RATE", right: true, spare: 2},
 	}}
 	for _, s := range job.States {
-		t.columns = append(t.columns, column{title: strings.ToUpper(s.String()), right: true})
+		t.columns = append(t.columns, column{title: strings.ToUpper(s.String()), right: true, spare: map[job.State]int{job.Cancelled: 1, job.Completed: 5}[s]})
 	}
 	for i := range views {
 		v := &views[i]

@@ -151,21 +151,11 @@ func (*separateCmd) Run(ctx context.Context, a *app) (err error) {
 	if err != nil {
 		return err
 	}
-	p, err := openPolicy(&s)
-	if err != nil {
-		return err
-	}
-	d, err := a.databaseOf(s.Config)
-	if err != nil {
-		return err
-	}
 	screen := &live{w: a.stderr}
-	log := newLogger(screen, screen.style, s.Log)
-	db, err := d.openToWork(ctx, log)
+	w, db, err := a.openWorker(ctx, s, screen, newLogger(screen, screen.style, s.Log))
 	if err != nil {
 		return err
 	}
-	w := &worker{settings: s, policy: p, screen: screen, now: a.now, log: log, guard: proc.NewGuard(guardCommand)}
 	defer w.guard.Close()
 	client, err := w.client(db)
 	if err != nil {

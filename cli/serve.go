@@ -10,7 +10,6 @@ import (
 
 	"github.com/redrive/redrive"
 	"github.com/redrive/redrive/internal/config"
-	"github.com/redrive/redrive/internal/proc"
 	"github.com/redrive/redrive/internal/words"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/policy"
@@ -69,27 +68,16 @@ func (c *serveCmd) Run(ctx context.Context, a *app) (err error) {
 		return err
 	}
 	defer listener.Close() //nolint:errcheck // the server has closed it already, unless the start failed
-	p, err := openPolicy(&s)
-	if err != nil {
-		return err
-	}
-	d, err := a.databaseOf(s.Config)
-	if err != nil {
-		return err
-	}
-	if err := d.absolute(); err != nil {
-		return err
-	}
 	log := newLogger(a.stderr, a.styleOf(a.stderr), s.Log)
 	if at.tls != nil {
 		at.tls.log = log
 	}
-	db, err := d.openToWork(ctx, log)
+	w, db, err := a.openWorker(ctx, s, &live{w: a.stderr}, log)
 	if err != nil {
 		return err
 	}
-	w := &worker{settings: s, policy: p, screen: &live{w: a.stderr}, now: a.now, log: log, guard: proc.NewGuard(guardCommand), args: a.separateArgs()}
 	defer w.guard.Close()
+	w.args = a.separateArgs()
 	newClient, keep := w.configured, (*redrive.Client).Keep
 	if c.Work {
 		newClient, keep = w.client, (*redrive.Client).Run
@@ -114,11 +102,11 @@ func (c *serveCmd) Run(ctx context.Context, a *app) (err error) {
 	if err != nil {
 		return err
 	}
-	log.InfoContext(ctx, "serving", "address", listener.Addr().String(), "database", d.String(), "work", c.Work, "policy", p.policy.Name(),
-		"hash", policy.ShortHash(p.policy.Hash()))
+	log.InfoContext(ctx, "serving", "address", listener.Addr().String(), "database", w.database.String(), "work", c.Work, "policy", w.policy.policy.Name(),
+		"hash", policy.ShortHash(w.policy.policy.Hash()))
 	kept := goServe(func() error { return keep(client, ctx) })
 	served := goServe(func() error { return serveHTTP(ctx, stop, halted, listener, &at, handler, log) })
-	fmt.Fprint(a.out, greeting(at.url(listener), d.String(), s.KindNames, keyed))
+	fmt.Fprint(a.out, greeting(at.url(listener), w.database.String(), s.KindNames, keyed))
 	if err := a.out.Flush(); err != nil {
 		stop()
 	}

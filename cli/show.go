@@ -45,7 +45,7 @@ func (p *page) title(text string) { fmt.Fprintf(p.w, "%s\n\n", p.style.bold(text
 // head writes a labelled line below the title. It writes nothing if the text is empty.
 func (p *page) head(label, text string) {
 	if text != "" {
-		fmt.Fprintf(p.w, "  %-11s %s\n", label+":", words.Clean(text))
+		fmt.Fprintf(p.w, "  %-11s %s\n", label+":", p.hanging(text, 14))
 	}
 }
 
@@ -118,7 +118,17 @@ func (p *page) facts(list words.Facts) {
 
 func (p *page) fact(label, text string) {
 	pad := strings.Repeat(" ", max(0, labelColumns-words.Width(label)))
-	fmt.Fprintf(p.w, "  %s%s %s\n", p.style.faint(label), pad, words.Clean(text))
+	fmt.Fprintf(p.w, "  %s%s %s\n", p.style.faint(label), pad, p.hanging(text, 3+max(labelColumns, words.Width(label))))
+}
+
+// hanging breaks a text between words so that it fits beside a label of so many columns on the terminal.
+// The following lines are indented by the same columns.
+func (p *page) hanging(text string, label int) string {
+	text = words.Clean(text)
+	if p.style.columns == 0 || p.style.columns < label+looseLeast {
+		return text
+	}
+	return strings.Join(words.Wrap(text, p.style.columns-label), "\n"+strings.Repeat(" ", label))
 }
 
 // steps writes the commands that a person can use next, with what each of them does.

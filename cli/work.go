@@ -54,25 +54,13 @@ func (c *workCmd) Run(ctx context.Context, a *app) (err error) {
 	if err := runnable(s); err != nil {
 		return err
 	}
-	p, err := openPolicy(&s)
-	if err != nil {
-		return err
-	}
-	d, err := a.databaseOf(s.Config)
-	if err != nil {
-		return err
-	}
-	if err := d.absolute(); err != nil {
-		return err
-	}
 	screen := &live{w: a.stderr, style: a.styleOf(a.stderr)}
-	log := newLogger(screen, screen.style, s.Log)
-	db, err := d.openToWork(ctx, log)
+	w, db, err := a.openWorker(ctx, s, screen, newLogger(screen, screen.style, s.Log))
 	if err != nil {
 		return err
 	}
-	w := &worker{settings: s, policy: p, screen: screen, now: a.now, log: log, guard: proc.NewGuard(guardCommand), args: a.separateArgs()}
 	defer w.guard.Close()
+	w.args = a.separateArgs()
 	client, err := w.client(db)
 	if err != nil {
 		return errors.Join(err, db.Close())
@@ -82,15 +70,36 @@ func (c *workCmd) Run(ctx context.Context, a *app) (err error) {
 	defer closing(db, &err) // the database is closed before the call of release, so that a third signal can end a slow Close
 	defer w.keepPolicy(ctx, client, by{Reason: "the policy file has changed"}.actor(a))()
 	defer stop()
-	w.log.InfoContext(ctx, "working", "database", d.String(), "queues", strings.Join(s.QueueNames, ","),
-		"kinds", strings.Join(s.KindNames, ","), "policy", p.policy.Name(), "hash", policy.ShortHash(p.policy.Hash()))
+	w.log.InfoContext(ctx, "working", "database", w.database.String(), "queues", strings.Join(s.QueueNames, ","),
+		"kinds", strings.Join(s.KindNames, ","), "policy", w.policy.policy.Name(), "hash", policy.ShortHash(w.policy.policy.Hash()))
 	return w.run(ctx, stop, client, c.UntilIdle)
+}
+
+// openWorker opens the policy and the database of a process that runs jobs. The caller closes the
+// database and the guard of the worker.
+func (a *app) openWorker(ctx context.Context, s settings, screen *live, log *slog.Logger) (*worker, *opened, error) {
+	p, err := openPolicy(&s)
+	if err != nil {
+		return nil, nil, err
+	}
+	d, err := a.databaseOf(s.Config)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := d.absolute(); err != nil {
+		return nil, nil, err
+	}
+	db, err := d.openToWork(ctx, log)
+	if err != nil {
+		return nil, nil, err
+	}
+	return &worker{settings: s, database: d, policy: p, screen: screen, now: a.now, log: log, guard: proc.NewGuard(guardCommand)}, db, nil
 }
 
 // runnable returns an error if the program of a kind is not installed on this machine.
 func runnable(s settings) error {
 	if s.file == "" {
-		return absentf("there is no %s here; it says which command runs a kind, and --config names another one", defaultConfig)
+		return absentf("there is no %s here%s; it says which command runs a kind, and --config names another one", defaultConfig, renameHint())
 	}
 	if len(s.Kinds) == 0 {
 		return usagef("%s has no kinds; a kind says which command runs its jobs", s.file)
@@ -99,7 +108,7 @@ func runnable(s settings) error {
 	for _, name := range s.KindNames {
 		k := s.Kinds[name]
 		if _, err := exec.LookPath(k.Command[0]); err != nil {
-			wrong = append(wrong, fmt.Errorf("kind %q: the command cannot be run: %w", name, err))
+			wrong = append(wrong, fmt.Errorf("kind %q: the command cannot be run: %w; install it, or correct kinds.%s.command in %s", name, err, name, s.file))
 		}
 		if info, err := os.Stat(k.Dir); err != nil {
 			wrong = append(wrong, fmt.Errorf("kind %q: \"dir\" cannot be used: %w", name, err))
@@ -113,11 +122,12 @@ func runnable(s settings) error {
 // worker runs the jobs of a configuration.
 type worker struct {
 	settings
-	policy workPolicy
-	screen *live
-	log    *slog.Logger
-	now    func() time.Time
-	guard  *proc.Guard
+	database *database
+	policy   workPolicy
+	screen   *live
+	log      *slog.Logger
+	now      func() time.Time
+	guard    *proc.Guard
 
 	args     []string        // the arguments of the processes for last chances; nil means that there are no such processes
 	stopping <-chan struct{} // closed when the worker begins to stop

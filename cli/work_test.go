@@ -211,17 +211,17 @@ func TestGraceOf_ZeroMeansNoGraceTime(t *testing.T) {
 func TestParseRate(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]redrive.Rate{
-		"10/s": {N: 10, Per: time.Second}, "600/m": {N: 600, Per: time.Minute}, "1/h": {N: 1, Per: time.Hour}, "0": {},
+		"10/s": {N: 10, Per: time.Second}, "600/m": {N: 600, Per: time.Minute}, "1/h": {N: 1, Per: time.Hour}, "default": {},
 	} {
 		got, err := parseRate(text)
 		if err != nil || got != want {
 			t.Errorf("parseRate(%q) = %+v with error %v, want %+v", text, got, err, want)
 		}
-		if back := words.Rate(got); back != text && text != "0" {
+		if back := words.Rate(got); back != text && text != "default" {
 			t.Errorf("the rate %q is written as %q, want the same text", text, back)
 		}
 	}
-	for _, text := range []string{"", "10", "10/", "/s", "0/s", "-1/s", "1.5/s", "10/d", "1000001/s", "10/s/s"} {
+	for _, text := range []string{"", "0", "10", "10/", "/s", "0/s", "-1/s", "1.5/s", "10/d", "1000001/s", "10/s/s"} {
 		if _, err := parseRate(text); wire.KindOf(err) != wire.InvalidField {
 			t.Errorf("parseRate(%q) = %v, want a usage error", text, err)
 		}

@@ -152,7 +152,7 @@ func TestR1_TheWaitsOfThePage(t *testing.T) {
 func TestPolicy_TheFiguresOfThePage(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
-	for _, row := range tableRows(t, "^`(default|transcribe|render|ocr|watermark|chat)`$", 5) {
+	for _, row := range tableRows(t, "^`(default|transcribe|render|ocr|watermark|chat|dev)`$", 5) {
 		f, err := policyfile.Preset(strings.Trim(row[0], "`"))
 		if err != nil {
 			t.Fatal(err)

@@ -43,7 +43,7 @@ const (
 	DeadLetterPurged  Type = 41 // a dead letter was removed together with its job; Reason is "purge" or "retention"
 	RedriveChanged    Type = 42 // the state of a redrive changed; Note is the redrive's number, Reason is its state
 	ScheduleFired     Type = 43 // a cron entry fired; Note is the entry's name, DueAt the slot, Job the job that it enqueued
-	ScheduleChanged   Type = 44 // a person paused or resumed a cron entry; Note is the entry's name, Reason is "paused" or "active"
+	ScheduleChanged   Type = 44 // a person paused, resumed or ran a cron entry; Note is the entry's name, Reason is "paused", "active" or "run", Job the first job of a run
 	GroupChanged      Type = 45 // a person changed what people know about a cause, or a job died of a cause that was marked as resolved; Note is the fingerprint, Reason says what changed (see store.Causes)
 	AccessChanged     Type = 46 // an access key was created or changed; Note is its id, Reason is "create", "change", "rotate" or "revoke"
 	NoteAdded         Type = 47 // a person or a handler added a note; Reason is the store.NoteKind, and Note is the fingerprint for a note on a group

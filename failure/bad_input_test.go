@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/redrive/redrive/failure"
+	"github.com/redrive/redrive/internal/testing/processor"
 )
 
 // badInputs are texts of megabytes that programs write by mistake, and texts that are made to be
@@ -65,9 +66,9 @@ func TestF11_BadInputTakesBoundedTime(t *testing.T) {
 				return string(bytes.TrimSpace(value))
 			},
 		} {
-			start := processorTime(t)
+			start := processor.Time(t)
 			got := do()
-			if took := processorTime(t) - start; took > most {
+			if took := processor.Time(t) - start; took > most {
 				t.Errorf("%.20q: %s took %v, want at most %v", name, step, took, most)
 			}
 			if len(got) > 65<<10 || !utf8.ValidString(got) {

@@ -7,25 +7,16 @@ set -eu
 release=4.14.1
 sum=1477dafa598d8d065f273d6af302aa203c02e83131707b7fa648cd41bd3d6b734f8c22a0dab86ee6a6f64b8afbe804b214d36db85a2826965edfb3a0b9d546b5
 
-fail() {
-	echo "$2"
-	exit "$1"
-}
-
-cache=/var/cache
-[ "$(id -u)" = 0 ] || cache=${XDG_CACHE_HOME:-$HOME/.cache}
-cache=$cache/redrive-test
+. "$(dirname "$0")/cache.sh"
 place=$cache/axe-core-$release
 if [ -f "$place/axe.min.js" ]; then
 	echo "$place/axe.min.js"
 	exit
 fi
-[ "${REDRIVE_TEST_INSTALL:-yes}" != no ] || fail 1 "it is not in $cache, and nothing is fetched with REDRIVE_TEST_INSTALL=no"
+may_fetch "it is not in $cache"
 command -v npm >/dev/null 2>&1 || fail 1 "it is not in $cache, and there is no npm to fetch it; on Debian: apt-get install npm"
 
-echo "== fetch axe-core $release" >&2
-umask 022
-mkdir -p "$cache" || fail 1 "it is not installed, and there is no writing to $cache"
+fetching "axe-core $release"
 work=$(mktemp -d "$cache/fetch-XXXXXX")
 trap 'rm -rf "$work"' EXIT
 chmod 755 "$work"

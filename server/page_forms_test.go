@@ -46,8 +46,20 @@ func TestD6_WhatPeopleSayOfACause(t *testing.T) {
 		}
 		_, page = r.send("GET", path, nil)
 	}
-	if text := r.press(page, path, "Ignore", url.Values{"until": {"yesterday"}}); !strings.Contains(text, "Nothing was done: ") {
-		t.Errorf("ignore until a time that is no time: got %s", textOf(text))
+	for _, refused := range []struct {
+		label, says, kept string
+		typed             url.Values
+	}{
+		{"Ignore", "Nothing was done: ", `value="yesterday"`, url.Values{"until": {"yesterday"}, "reason": {"known"}}},
+		{"Ignore", "must be a whole number", `value="many"`, url.Values{"count": {"many"}, "reason": {"known"}}},
+		{"Assign", "Nothing was done: ", `name="assignee" value="` + strings.Repeat("m", 300), url.Values{"assignee": {strings.Repeat("m", 300)}}},
+		{"Name", "Nothing was done: ", `name="name" value="` + strings.Repeat("n", 300), url.Values{"name": {strings.Repeat("n", 300)}}},
+		{"Merge", "Nothing was done: ", `name="set" value="` + strings.Repeat("s", 300), url.Values{"set": {strings.Repeat("s", 300)}}},
+		{"Add the note", "Nothing was done: ", strings.Repeat("long ", 1_000), url.Values{"text": {strings.Repeat("long ", 1_000)}}},
+	} {
+		if text := r.press(page, path, refused.label, refused.typed); !strings.Contains(text, refused.says) || !strings.Contains(text, refused.kept) {
+			t.Errorf("%s, refused: got %s, want %q and what was typed", refused.label, textOf(text), refused.says)
+		}
 	}
 	if text := r.press(page, path, "Add the note", url.Values{"text": {"first line\r\nsecond"}}); !strings.Contains(text, "first line\nsecond") {
 		t.Errorf("a note: got %s", textOf(text))

@@ -1,6 +1,8 @@
 package server_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -10,6 +12,8 @@ import (
 	"time"
 
 	"github.com/redrive/redrive"
+	"github.com/redrive/redrive/failure"
+	"github.com/redrive/redrive/internal/words"
 	"github.com/redrive/redrive/job"
 )
 
@@ -126,6 +130,47 @@ func TestD3_LiveJobsAreChangedTogether(t *testing.T) {
 	_, ask = r.send("GET", "/ui/jobs/act?do=cancel&worker=nobody", nil)
 	if action, _ := buttonOf(ask, "/ui/jobs/act", "Cancel 0"); action != "" || !strings.Contains(ask, "Nothing in this list can be changed so.") {
 		t.Errorf("an empty set: got %s", textOf(ask))
+	}
+}
+
+// part of: D3
+//
+// What makes many jobs run says what that costs at worst, whether they are dead, wait, or have never run;
+// what runs none does not.
+func TestD3_WideActionsSayTheWorstCost(t *testing.T) {
+	t.Parallel()
+	s := newDeadSite(t, as)
+	s.checked = false
+	redrive.HandleRaw(s.client, "costly", func(_ context.Context, j *redrive.Job[[]byte]) error {
+		j.AddCost(0.25)
+		return failure.Permanent(errors.New("the model refuses the prompt"))
+	}, nil)
+	add := func(n int, o *redrive.Options) {
+		t.Helper()
+		for range n {
+			if _, err := s.client.Enqueue(t.Context(), redrive.NewRaw("costly", []byte(`1`), o)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	add(3, nil)
+	s.run()
+	add(2, &redrive.Options{RunAt: time.Now().Add(time.Hour)})
+	r := s.reader("operate")
+	for _, c := range []struct{ path, want string }{
+		{"/ui/redrives/new?status=pending", words.Dollars(750_000)},
+		{"/ui/jobs/act?do=run&kind=costly", words.Dollars(500_000)},
+		{"/ui/jobs/act?do=move&kind=costly", words.Dollars(500_000)},
+		{"/ui/jobs/act?do=cancel&kind=costly", ""},
+		{"/ui/dead/act?do=resolve&status=pending", ""},
+	} {
+		_, page := r.send("GET", c.path, nil)
+		if _, worst, found := strings.Cut(page, "<dt>worst cost</dt><dd>"); found != (c.want != "") || found && !strings.HasPrefix(worst, c.want+", if each costs as much") {
+			t.Errorf("%s: got %s, want the worst cost %q", c.path, textOf(page), c.want)
+		}
+	}
+	if _, page := r.send("GET", "/ui/jobs/1", nil); !strings.Contains(page, "It has cost "+words.Dollars(250_000)+" so far") {
+		t.Errorf("the form that retries a job with another payload: got %s", textOf(page))
 	}
 }
 

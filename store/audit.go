@@ -14,7 +14,7 @@ type Audit struct {
 	At    job.Micros `json:"at"`
 	Actor string     `json:"actor"`
 	// Action is "job.cancel", "job.retry", "job.alter", "jobs.cancel", "jobs.alter", "queue.set",
-	// "policy.publish", "retention.remove", "schedule.pause", "schedule.resume", "process.quiet",
+	// "policy.publish", "retention.remove", "schedule.pause", "schedule.resume", "schedule.run", "process.quiet",
 	// "process.wake", "access.create", "access.change", "access.rotate", "access.revoke", "group.set", "group.merge", "group.unmerge", "group.note", "group.feedback",
 	// "job.note", "job.feedback", or one of the "dead_letter." and "redrive." actions (see
 	// DeadLetters.Act and Redrives). For a retry, the field After shows the changes in the jobs;

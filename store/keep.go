@@ -17,7 +17,7 @@ type Keeper interface {
 	// transaction has locked are left to a later sweep. Removals are counted in the transaction
 	// that makes them. The actor SweepActor writes at most one audit row an hour about removals of
 	// the same kind of data. A removal of pending dead letters is audited at once, in the
-	// transaction that makes it.
+	// transaction that makes it. The answer beside an error says what was removed before the error.
 	Sweep(ctx context.Context, r Retention, limit int) (Swept, error)
 	// Fire enqueues the jobs for one slot of the named cron entry, and stores the slot with the
 	// expression that defined it. Fire does nothing in three cases: if any process has already
@@ -142,6 +142,12 @@ func ScheduleAction(paused bool) string {
 	return "schedule.resume"
 }
 
+// ScheduleRun is the audit action of RunSchedule, and ScheduleRan the Reason of its event.
+const (
+	ScheduleRun = "schedule.run"
+	ScheduleRan = "run"
+)
+
 // Fired is the answer to Fire.
 type Fired struct {
 	Fired    bool
@@ -163,6 +169,16 @@ func ValidateSlot(name, expression string, slot job.Micros, jobs []job.New) erro
 			name, len(expression), ExpressionMax, ErrTooLarge)
 	case slot <= 0:
 		return fmt.Errorf("schedule %q: slot %d: its time must be after 1970: %w", name, slot, ErrInvalid)
+	}
+	return ValidateRun(name, jobs)
+}
+
+// ValidateRun returns an ErrInvalid or ErrTooLarge when RunSchedule cannot enqueue the jobs.
+func ValidateRun(name string, jobs []job.New) error {
+	if err := ValidName("schedule", name); err != nil {
+		return err
+	}
+	switch {
 	case len(jobs) < 1 || len(jobs) > job.EnqueueMax:
 		return fmt.Errorf("schedule %q has %d jobs: the number must be 1 to %d: %w", name, len(jobs), job.EnqueueMax, ErrInvalid)
 	}

@@ -264,6 +264,11 @@ type Admin interface {
 	// the store would have more than CronsMax names. ErrNotFound means that the name to resume is
 	// not stored. A call that changes nothing writes no audit row.
 	SetSchedule(ctx context.Context, by By, name string, paused bool) (CronSlot, error)
+	// RunSchedule enqueues the jobs of a cron entry at once, because a person asked for it. The
+	// slots of the entry do not change, and a pause does not hinder the call. The jobs are accepted
+	// as by Enqueue: all or none. If a key shows that all of them exist already, nothing is written;
+	// otherwise the call writes one audit row "schedule.run" and one event.
+	RunSchedule(ctx context.Context, by By, name string, jobs []job.New) ([]job.Receipt, error)
 }
 
 // By names the person who acts, and the reason.

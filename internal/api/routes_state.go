@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 
 	"github.com/redrive/redrive"
+	"github.com/redrive/redrive/internal/cron"
 	"github.com/redrive/redrive/internal/wire"
+	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/server/access"
 )
 
@@ -55,11 +57,36 @@ func stateRoutes() []Route {
 			Method: "GET", Path: "/api/schedules", Name: "listSchedules", Group: "Schedules", Doc: "Lists the schedules with their last and next slots.",
 			Roles: access.View, Out: []Answer{{Status: 200, Doc: "The schedules, by name.", Body: ScheduleList{}}}, Handle: (*API).listSchedules,
 		},
+		{
+			Method: "GET", Path: "/api/schedules/next", Name: "nextOfExpression", Group: "Schedules", Doc: "Lists the next times of a cron expression, which need not belong to a schedule.",
+			Roles: access.View, Params: append(nextParams(),
+				Param{Name: "expression", In: "query", Doc: "Five fields, such as 0 3 * * 1-5, or @hourly, @daily, @weekly, @monthly, @yearly, or @every 90s.", Required: true, Max: cron.TextMax},
+				Param{Name: "timezone", In: "query", Doc: "The time zone of the expression, such as Europe/Berlin; default UTC.", Max: job.TextMax}),
+			Out: []Answer{{Status: 200, Doc: "The times, the first one first.", Body: ScheduleTimes{}}}, Handle: (*API).nextOfExpression,
+		},
+		{
+			Method: "GET", Path: "/api/schedules/{name}/next", Name: "nextOfSchedule", Group: "Schedules", Doc: "Lists the next times of a schedule that this server has. A paused one has the times that it would have without its pause.",
+			Roles: access.View, Params: append(pathName("schedule"), nextParams()...),
+			Out:     []Answer{{Status: 200, Doc: "The times, the first one first.", Body: ScheduleTimes{}}},
+			Problem: []*Kind{NotFound}, Handle: (*API).nextOfSchedule,
+		},
+		{
+			Method: "POST", Path: "/api/schedules/{name}/run", Name: "runSchedule", Group: "Schedules", Doc: "Enqueues the job of a schedule at once, also while it is paused. The times of the schedule stay as they are.",
+			Roles: access.Operate, Params: append(pathName("schedule"), Param{Name: headerKey, In: "header", Doc: "Makes the request safe to repeat for 24 hours: a repeat returns the job that the first one has made."}), In: ReasonIn{}, InOptional: true,
+			Out:     []Answer{{Status: 201, Doc: "The job was enqueued.", Body: Receipt{}}, {Status: 200, Doc: "An earlier request with the key has enqueued it.", Body: Receipt{}}},
+			Problem: []*Kind{NotFound, KeyReused, QueueDraining}, Handle: (*API).runSchedule,
+		},
 		schedule("pause", "pauseSchedule", "Pauses a schedule for all processes. Slots that pass meanwhile are not fired later.", true),
 		schedule("resume", "resumeSchedule", "Resumes a schedule with its next slot.", false),
 		{
 			Method: "GET", Path: "/api/kinds", Name: "listKinds", Group: "Kinds", Doc: "Lists the kinds of the configuration and of the stored jobs.",
 			Roles: access.Submit | access.Work | access.View, Out: []Answer{{Status: 200, Doc: "The kinds, by name.", Body: KindList{}}}, Handle: (*API).listKinds,
+		},
+		{
+			Method: "GET", Path: "/api/kinds/{kind}/schema", Name: "showSchema", Group: "Kinds", Doc: "Shows the JSON Schema that the payloads of a kind must fit, as it is in its file.",
+			Roles: access.Submit | access.Work | access.View, Params: []Param{{Name: "kind", In: "path", Doc: "The name of the kind.", Required: true}, {Name: "If-None-Match", In: "header", Doc: "The Etag of an earlier answer: 304 if nothing has changed."}},
+			Out:     []Answer{{Status: 200, Doc: "The schema.", Body: json.RawMessage{}, Media: mediaSchema}, {Status: 304, Doc: "The client has this version (If-None-Match)."}},
+			Problem: []*Kind{NotFound}, Handle: (*API).showSchema,
 		},
 	}
 }

@@ -62,12 +62,10 @@ type Happened struct {
 	Back    time.Time
 }
 
-// scanTime is how long a look into the log may take, scanMax how many events it looks at. It goes
-// back by scanStep commits first.
+// scanTime is how long a look into the log may take, scanMax how many events it looks at.
 const (
 	scanTime = 250 * time.Millisecond
 	scanMax  = 20_000
-	scanStep = 64
 )
 
 // Latest returns the newest events before a cursor that are wanted, at most the given number. It goes
@@ -81,7 +79,7 @@ func (a *API) Latest(ctx context.Context, before *event.Cursor, wants func(*even
 	if before != nil {
 		until = *before
 	}
-	began, step := a.o.Now(), int64(scanStep)
+	began, step := a.o.Now(), int64(1)
 	for len(h.Events) < limit && first.Before(until) {
 		if h.Scanned >= scanMax || h.Scanned > 0 && a.o.Now().Sub(began) > scanTime {
 			break
@@ -111,8 +109,12 @@ func (a *API) Latest(ctx context.Context, before *event.Cursor, wants func(*even
 		slices.Reverse(found)
 		h.Events = append(h.Events, found...)
 		until = from
-		// Commits may be large, and numbers may be missing: the steps grow while they are small.
-		if n < scanMax/8 {
+		// A commit may have a thousand events, so the first step is one commit. The steps grow while
+		// they find few events, and faster when they find none: most numbers may be missing.
+		switch {
+		case n == 0:
+			step *= 16
+		case n < scanMax/8:
 			step *= 2
 		}
 	}

@@ -15,7 +15,6 @@ import (
 	"github.com/redrive/redrive/internal/wire"
 	"github.com/redrive/redrive/internal/words"
 	"github.com/redrive/redrive/job"
-	"github.com/redrive/redrive/server/access"
 )
 
 // kept caches an answer of the store for ReadEvery, so that many requests need only one read.
@@ -84,25 +83,6 @@ type QueueList struct {
 // ProcessList is a list of processes.
 type ProcessList struct {
 	Items []wire.Worker `json:"items"`
-}
-
-// ScheduleList is a list of schedules.
-type ScheduleList struct {
-	Items []redrive.CronStatus `json:"items"`
-}
-
-// KindOut is a kind with its numbers of jobs.
-type KindOut struct {
-	Name string `json:"name"`
-	// Configured is false if the kind is only known by its jobs.
-	Configured bool             `json:"configured"`
-	Queue      string           `json:"queue,omitempty"`
-	Jobs       map[string]int64 `json:"jobs"` // number of jobs by state
-}
-
-// KindList is a list of kinds.
-type KindList struct {
-	Items []KindOut `json:"items"`
 }
 
 // QueueChangeIn changes the settings of a queue. 0, and an empty rate, remove a setting.
@@ -292,78 +272,6 @@ func orderProcess(quiet bool) func(*API, *Call) error {
 		}
 		return c.JSON(http.StatusOK, wire.WorkerOf(&list[i]))
 	}
-}
-
-func (a *API) listSchedules(c *Call) error {
-	list, err := a.client.Crons(c.Context())
-	if err != nil {
-		return err
-	}
-	return c.JSON(http.StatusOK, ScheduleList{append([]redrive.CronStatus{}, list...)})
-}
-
-// pauseSchedule returns the handler that pauses or resumes a schedule.
-func pauseSchedule(paused bool) func(*API, *Call) error {
-	return func(a *API, c *Call) error {
-		var in ReasonIn
-		if err := c.Read(&in, true); err != nil {
-			return err
-		}
-		if err := checkReason(in.Note); err != nil {
-			return err
-		}
-		name := c.R.PathValue("name")
-		list, err := a.client.Crons(c.Context())
-		if err != nil {
-			return err
-		}
-		if !slices.ContainsFunc(list, func(s redrive.CronStatus) bool { return s.Name == name }) {
-			return NotFound.New("schedule %.100q: there is no such schedule", name)
-		}
-		if paused {
-			_, err = a.client.PauseCron(c.Context(), c.By(in.Note), name)
-		} else {
-			_, err = a.client.ResumeCron(c.Context(), c.By(in.Note), name)
-		}
-		if err != nil && ProblemOf(err).kind != NotFound { // a schedule that the store does not have was never paused
-			return err
-		}
-		if list, err = a.client.Crons(c.Context()); err != nil {
-			return err
-		}
-		i := slices.IndexFunc(list, func(s redrive.CronStatus) bool { return s.Name == name })
-		return c.JSON(http.StatusOK, list[i])
-	}
-}
-
-// listKinds answers with the kinds of the configuration and of the stored jobs.
-func (a *API) listKinds(c *Call) error {
-	counts, err := a.counts.get(a.o.Now(), func() ([]redrive.JobCount, error) { return a.client.Counts(c.Context()) })
-	if err != nil {
-		return err
-	}
-	byName := make(map[string]*KindOut)
-	for name, k := range a.o.Kinds {
-		byName[name] = &KindOut{Name: name, Configured: true, Queue: cmp.Or(k.Queue, redrive.DefaultQueue), Jobs: map[string]int64{}}
-	}
-	for _, n := range counts {
-		if byName[n.Kind] == nil {
-			byName[n.Kind] = &KindOut{Name: n.Kind, Jobs: map[string]int64{}}
-		}
-		byName[n.Kind].Jobs[n.State.String()] += n.N
-	}
-	list := KindList{Items: []KindOut{}}
-	for name, k := range byName {
-		if c.Caller.Kinds != nil && !slices.Contains(c.Caller.Kinds, name) {
-			continue
-		}
-		if !c.Caller.Roles.Any(access.View) {
-			k.Jobs = map[string]int64{} // who only submits or works does not see how much others submit
-		}
-		list.Items = append(list.Items, *k)
-	}
-	slices.SortFunc(list.Items, func(a, b KindOut) int { return cmp.Compare(a.Name, b.Name) })
-	return c.JSON(http.StatusOK, list)
 }
 
 // duration returns the value of a parameter that is a duration, or the default.

@@ -67,16 +67,21 @@ func (a *API) submitOne(c *Call, r *specReader, body []byte) error {
 	if err != nil {
 		return enqueueProblem(err, false)
 	}
+	return c.receipt(a, &receipt, r.header != "")
+}
+
+// receipt answers with the receipt of one job. Keyed says that the request has an Idempotency-Key.
+func (c *Call) receipt(a *API, receipt *redrive.Receipt, keyed bool) error {
 	status := http.StatusCreated
 	if receipt.Existing {
 		status = http.StatusOK
-		if r.header != "" {
+		if keyed {
 			c.W.Header().Set("Idempotent-Replayed", "true")
 		}
 	} else {
 		c.W.Header().Set("Location", a.o.Base+"/api/jobs/"+receipt.ID.String())
 	}
-	return c.Bytes(status, "application/json", append(appendReceipt(nil, &receipt), '\n'))
+	return c.Bytes(status, "application/json", append(appendReceipt(nil, receipt), '\n'))
 }
 
 // specs reads an array of jobs.

@@ -48,7 +48,7 @@ func (s *stage) acts(ctx context.Context) error {
 func (s *stage) introduce() {
 	v := &s.view
 	v.say(v.bold(fmt.Sprintf("%d jobs of five systems, a real engine and a real file, %s.", len(s.jobs), s.Path)),
-		"Each system has the preset of its name as its policy. Only the waits are divided, here those of the default:", "")
+		"Each system has the preset of its name as its policy. The demo shortens the waits; those of the default, and by how much:", "")
 	for i := range s.systems {
 		v.say(waitsOf(&s.systems[i]))
 	}

@@ -135,6 +135,24 @@ func TestAnInvalidOutcomeBecomesAFailure(t *testing.T) {
 	}
 }
 
+// An exchange that was refused has claimed nothing, so the core asks for jobs again after it has
+// written the outcomes one by one.
+func TestARefusedExchangeAsksForJobsAgain(t *testing.T) {
+	t.Parallel()
+	r, tasks := withRuns(t, 2, nil)
+	r.step(succeed(time.Second, tasks...))
+	r.wantExchange([]job.ID{1, 2}, 2)
+	r.step(Exchanged{Err: store.ErrInvalid})
+	r.wantExchange([]job.ID{1})
+	r.brings()
+	r.wantExchange([]job.ID{2})
+	r.brings()
+	if r.core.Idle() {
+		t.Error("the core is idle before it has asked for jobs, want it to ask")
+	}
+	r.wantExchange(nil, 2)
+}
+
 func TestAnInvalidRequestIsNotRepeatedInALoop(t *testing.T) {
 	t.Parallel()
 	r := newCore(t, nil)

@@ -91,6 +91,10 @@ func (e *Engine) Run(ctx context.Context) error {
 // time.
 func (e *Engine) Halt() { e.in.post(HaltAsked{}) }
 
+// Look makes the engine ask the store for jobs, as a notification of the store does. A call of Idle after
+// Look waits for the answer.
+func (e *Engine) Look() { e.in.post(Woken{}) }
+
 // Idle waits until the engine has nothing to do: no job is running, buffered or being
 // written, and it knows of no job that this process could claim. If Run has ended, it
 // returns at once.

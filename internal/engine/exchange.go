@@ -93,7 +93,9 @@ func (e Exchanged) apply(c *Core, now time.Duration) {
 		if asked {
 			c.brought(&e.Answer, wrote, now)
 		}
-	} // after any other error, the store works and only one of the outcomes cannot be written
+	} else { // the store works, and only one of the outcomes cannot be written
+		c.more = c.more || asked
+	}
 	c.flying = emptied(c.flying)
 	c.answered(&c.exchange, nil, now)
 }

@@ -25,6 +25,9 @@ func Duration(d time.Duration) string {
 
 var daysPattern = regexp.MustCompile(`^(?:(\d{1,9})w)?(?:(\d{1,9})d)?(.*)$`)
 
+// unitsPattern matches the form of time.ParseDuration without a sign.
+var unitsPattern = regexp.MustCompile(`^(\d+(\.\d*)?(ns|us|µs|ms|s|m|h))+$`)
+
 // BoundError is the error for a time or duration that has an accepted form, but is outside the
 // accepted range.
 type BoundError string
@@ -62,6 +65,8 @@ func ParseDuration(text string) (time.Duration, error) {
 	}
 	d, err := time.ParseDuration(m[3])
 	switch {
+	case err != nil && unitsPattern.MatchString(m[3]): // the form is right, so the number is too large
+		return 0, tooLong(text)
 	case err != nil:
 		return 0, err
 	case d < 0:

@@ -11,7 +11,8 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// actOnGroup does what a button of a cause says.
+// actOnGroup does what a button of a cause says. A form into which a person has typed is shown again with
+// its mistakes.
 func (p *Pages) actOnGroup(a *api.API, c *api.Call) error {
 	in, err := form(c)
 	if err != nil {
@@ -22,7 +23,7 @@ func (p *Pages) actOnGroup(a *api.API, c *api.Call) error {
 		return err
 	}
 	back := "/ui/groups/" + url.PathEscape(g.Fingerprint)
-	return p.once(a, c, in, back, func() (done, error) { return p.doOnGroup(a, c, &g, c.R.PathValue("act"), in) })
+	return p.onceTyped(a, c, in, back, func() (done, error) { return p.doOnGroup(a, c, &g, c.R.PathValue("act"), in) }, p.writeGroup)
 }
 
 func (p *Pages) doOnGroup(a *api.API, c *api.Call, g *redrive.Group, do string, in url.Values) (done, error) {

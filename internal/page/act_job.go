@@ -39,13 +39,21 @@ func (p *Pages) actOnJob(a *api.API, c *api.Call) error {
 	if back == "/ui/" {
 		back = "/ui/jobs/" + id.String()
 	}
+	return p.onceTyped(a, c, in, back, func() (done, error) { return p.doOnJob(a, c, id, do, in) }, p.writeJob)
+}
+
+// onceTyped carries out the action of a form as once does. If it is refused, and the form has fields into which a
+// person types (it has a field "form" then), write shows the page of the form again, with what was typed and why it was refused.
+func (p *Pages) onceTyped(a *api.API, c *api.Call, in url.Values, back string, act func() (done, error),
+	write func(a *api.API, c *api.Call, status int, in url.Values, wrong []string) error,
+) error {
 	if in.Get("form") == "" {
-		return p.once(a, c, in, back, func() (done, error) { return p.doOnJob(a, c, id, do, in) })
+		return p.once(a, c, in, back, act)
 	}
 	var refused *api.Problem
 	why := ""
-	err = p.once(a, c, in, back, func() (done, error) {
-		d, err := p.doOnJob(a, c, id, do, in)
+	err := p.once(a, c, in, back, func() (done, error) {
+		d, err := act()
 		if err != nil {
 			if refused = api.ProblemOf(err); refused.Status < http.StatusInternalServerError && refused.Kind() != api.NotFound {
 				why, err = detailOf(err), errTyped
@@ -54,7 +62,7 @@ func (p *Pages) actOnJob(a *api.API, c *api.Call) error {
 		return d, err
 	})
 	if errors.Is(err, errTyped) {
-		return p.writeJob(a, c, refused.Status, in, wrongOf(refused, why))
+		return write(a, c, refused.Status, in, wrongOf(refused, why))
 	}
 	return err
 }

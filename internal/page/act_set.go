@@ -32,7 +32,7 @@ type setView struct {
 	Skipped    int64
 	Oldest     job.Micros
 	Searched   job.Micros
-	Cost       int64 // what the jobs have cost so far, in millionths of a US dollar
+	Worst      string // what it costs at worst, if the action runs them
 	Typed      bool
 	WholeGroup bool
 	In         url.Values
@@ -153,6 +153,7 @@ func (v *setView) countLive(a *api.API, c *api.Call, query url.Values) error {
 	}
 	v.Count, v.Through, v.At = seen.Done, int64(seen.Through), int64(seen.At)
 	kinds, owners := make(map[string]int64), make(map[string]bool)
+	var first []job.ID
 	filter.Limit = job.PageMax
 	for range livePages {
 		page, err := a.Client().List(c.Context(), filter)
@@ -167,7 +168,9 @@ func (v *setView) countLive(a *api.API, c *api.Call, query url.Values) error {
 			}
 			kinds[j.Kind]++
 			owners[j.Owner] = true
-			v.Cost += j.Cost
+			if len(first) < costRead {
+				first = append(first, j.ID)
+			}
 			if v.Oldest == 0 || j.CreatedAt < v.Oldest {
 				v.Oldest = j.CreatedAt
 			}
@@ -180,6 +183,11 @@ func (v *setView) countLive(a *api.API, c *api.Call, query url.Values) error {
 		v.Searched = max(page.Searched, 1)
 	}
 	v.Owners, v.Kinds = int64(len(owners)), kindsOf(kinds)
+	if v.Act.live == redrive.LiveAlter {
+		if v.Worst, err = worstOfLive(c.Context(), a.Client(), first, v.Kinds, v.Count); err != nil {
+			return err
+		}
+	}
 	v.Lead = "All live jobs of the list, as they are now. Jobs that are enqueued later are not in the set."
 	return nil
 }

@@ -2,6 +2,7 @@ package page
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/redrive/redrive"
@@ -9,34 +10,74 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// costRead is the number of jobs whose costs are read for the worst cost of a set.
-const costRead = 100
+const (
+	costRead  = 20 // jobs of a set whose costs are read for its worst cost
+	costKinds = 5  // kinds of a set of which none has run, whose ended jobs are read instead
+	costEnded = 10 // of these jobs, by kind
+)
 
-// worstCost says what the retry of a set costs at worst: as much for each job as the dearest of the
-// newest has cost until now. It is "" if none of them has cost anything.
-func worstCost(ctx context.Context, client *redrive.Client, f redrive.DeadFilter, through, count int64) (string, error) {
+// dearestOf returns the largest cost among jobs. A list of jobs has no costs, so each job is read.
+func dearestOf(ctx context.Context, client *redrive.Client, ids []job.ID) (dearest int64, err error) {
+	for _, id := range ids {
+		j, err := client.Get(ctx, id)
+		if errors.Is(err, redrive.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return 0, err
+		}
+		dearest = max(dearest, j.Cost)
+	}
+	return dearest, nil
+}
+
+// worstText says what a set costs at worst: as much for each job as the dearest of some has cost until now. It is "" if
+// none of them has cost anything.
+func worstText(count, dearest int64, among string) string {
+	if dearest == 0 || count == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s, if each costs as much as the dearest of %s has cost so far (%s)", words.Dollars(dearest*count), among, words.Dollars(dearest))
+}
+
+// worstOfDead says what the retry of a set of dead letters costs at worst.
+func worstOfDead(ctx context.Context, client *redrive.Client, f redrive.DeadFilter, through, count int64) (string, error) {
 	if len(f.Statuses) == 0 {
 		f.Statuses = redrive.ActRetry.Statuses()
 	}
 	page, err := client.DeadLetters(ctx, f, redrive.DeadPaging{Before: through + 1, Limit: costRead})
-	if err != nil || len(page.Entries) == 0 {
+	if err != nil {
 		return "", err
 	}
 	ids := make([]job.ID, len(page.Entries))
 	for i := range page.Entries {
 		ids[i] = page.Entries[i].DeadLetter.Job
 	}
-	jobs, err := client.GetAll(ctx, ids)
-	if err != nil {
-		return "", err
+	dearest, err := dearestOf(ctx, client, ids)
+	return worstText(count, dearest, fmt.Sprintf("the newest %d", len(ids))), err
+}
+
+// worstOfLive says what live jobs that are made to run cost at worst. ids are the first of them. If none of these has
+// run yet, the newest jobs of their most frequent kinds that have ended stand for them.
+func worstOfLive(ctx context.Context, client *redrive.Client, ids []job.ID, kinds []kindCount, count int64) (string, error) {
+	dearest, err := dearestOf(ctx, client, ids[:min(len(ids), costRead)])
+	if err != nil || dearest > 0 {
+		return worstText(count, dearest, "the newest"), err
 	}
-	dearest := int64(0)
-	for i := range jobs {
-		dearest = max(dearest, jobs[i].Cost)
+	for _, k := range kinds[:min(len(kinds), costKinds)] {
+		page, err := client.List(ctx, redrive.JobFilter{Kind: k.Kind, States: []job.State{job.Completed, job.Dead}, Limit: costEnded})
+		if err != nil {
+			return "", err
+		}
+		ended := make([]job.ID, len(page.Jobs))
+		for i := range page.Jobs {
+			ended[i] = page.Jobs[i].ID
+		}
+		cost, err := dearestOf(ctx, client, ended)
+		if err != nil {
+			return "", err
+		}
+		dearest = max(dearest, cost)
 	}
-	if dearest == 0 {
-		return "", nil
-	}
-	return fmt.Sprintf("%s, if each costs as much as the dearest of the newest %d has cost so far (%s)",
-		words.Dollars(dearest*count), len(jobs), words.Dollars(dearest)), nil
+	return worstText(count, dearest, "the newest ended jobs of their kinds"), nil
 }

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/redrive/redrive"
 	"github.com/redrive/redrive/internal/api"
@@ -51,6 +52,7 @@ type groupRow struct {
 	Active *redrive.Redrive // the redrive of the group that is under way
 	Help   int64            // the share of retries that helped in percent; -1 if there were none
 	Next   string
+	First  bool // a person has to change something before a retry can help
 }
 
 // share is a part of a bar, in percent of its width.
@@ -127,7 +129,7 @@ func (p *Pages) groups(a *api.API, c *api.Call) error {
 }
 
 func groupRowOf(g *store.Group, redrives []redrive.Redrive) groupRow {
-	r := groupRow{Group: *g, Help: words.HelpShare(g), Next: words.NextStep(g)}
+	r := groupRow{Group: *g, Help: words.HelpShare(g), Next: words.NextStep(g), First: words.PersonFirst(g)}
 	for i := range redrives {
 		if redrives[i].State.Active() && slices.Contains(redrives[i].Filter.Fingerprints(), g.Fingerprint) && g.Fingerprint != "" {
 			r.Active = &redrives[i]
@@ -195,9 +197,28 @@ type groupView struct {
 	Notes    []redrive.Note
 	Audit    []redrive.AuditEntry
 	Came     string // since which build it came back
+	Since    string // how many jobs of the kind have completed since the last death
+	// In is what was typed into a form that was refused, At names the form, and Wrong says why.
+	In    url.Values
+	At    string
+	Wrong []string
+}
+
+// Typed returns what was typed into a field of the form that was refused, and the given text for other forms.
+func (v *groupView) Typed(form, field, otherwise string) string {
+	if v.At == form {
+		return v.In.Get(field)
+	}
+	return otherwise
 }
 
 func (p *Pages) group(a *api.API, c *api.Call) error {
+	return p.writeGroup(a, c, http.StatusOK, nil, nil)
+}
+
+// writeGroup writes the page of a cause. in is what was typed into a form of the page, and wrong is why it was
+// refused; both may be nil.
+func (p *Pages) writeGroup(a *api.API, c *api.Call, status int, in url.Values, wrong []string) error {
 	f, err := p.frame(a, c, "groups", "Cause")
 	if err != nil {
 		return err
@@ -210,6 +231,10 @@ func (p *Pages) group(a *api.API, c *api.Call) error {
 	f.besideButtons()
 	f.Topics = "group:" + g.Fingerprint
 	v := groupView{frame: f, Facts: words.CauseFacts(&g, f.Now), Standing: words.CauseStanding(&g, f.Now)}
+	if wrong != nil {
+		v.Path = v.Base + "/ui/groups/" + url.PathEscape(g.Fingerprint)
+		v.Done, v.Beside, v.In, v.At, v.Wrong = nil, false, in, in.Get("form"), wrong
+	}
 	redrives, err := client.Redrives(ctx)
 	if err != nil {
 		return err
@@ -241,9 +266,12 @@ func (p *Pages) group(a *api.API, c *api.Call) error {
 	if v.Came, err = cameBack(a, c, &g, f.Now); err != nil {
 		return err
 	}
+	if v.Since, err = sinceLastDeath(a, c, &g, f.Now); err != nil {
+		return err
+	}
 	v.Title, v.Heading = causeOf(&g), causeOf(&g)
 	v.Lead = words.GroupStanding(&g, f.Now)
-	return p.write(c.W, http.StatusOK, "group", &v)
+	return p.write(c.W, status, "group", &v)
 }
 
 // cameBack says since when, and in which build, jobs die again of a cause that was resolved.
@@ -267,6 +295,37 @@ func cameBack(a *api.API, c *api.Call, g *redrive.Group, now job.Micros) (string
 	}
 	return text, nil
 }
+
+// sinceLastDeath says how many jobs of the kind of a cause have completed since the last death by it. Of a death
+// that is longer ago than sinceMost, it looks at this time only. It is "" until a whole step has passed.
+func sinceLastDeath(a *api.API, c *api.Call, g *redrive.Group, now job.Micros) (string, error) {
+	if g.Pending == 0 || g.Kind == "" {
+		return "", nil
+	}
+	from, step := max(g.LastAt, now.Add(-sinceMost)), time.Minute
+	if now.Sub(from) > sinceByMinute {
+		step = time.Hour
+	}
+	size := job.Micros(step / time.Microsecond)
+	if from = (from/size + 1) * size; from >= now {
+		return "", nil
+	}
+	points, err := a.Client().Series(c.Context(), redrive.SeriesQuery{Since: from, Until: now, Step: step, Kind: g.Kind})
+	if err != nil {
+		return "", err
+	}
+	completed := int64(0)
+	for i := range points {
+		completed += points[i].Completed
+	}
+	return words.AfterLastDeath(words.Clean(g.Kind), completed), nil
+}
+
+// sinceMost is how far back completed jobs are counted after a death; up to sinceByMinute it is done by minute.
+const (
+	sinceMost     = 7 * 24 * time.Hour
+	sinceByMinute = 2 * time.Hour
+)
 
 const (
 	groupDead = 10

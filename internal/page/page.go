@@ -101,7 +101,8 @@ func New(o Options) (*Pages, error) {
 	return p, nil
 }
 
-// short returns a script without indentation and comments. No text in it may have two slashes after a blank.
+// short returns a script without indentation, comments and blanks around operators. No text in it may have two
+// slashes after a blank, or such an operator between blanks.
 func short(script []byte) []byte {
 	var out bytes.Buffer
 	for line := range bytes.Lines(script) {
@@ -113,7 +114,11 @@ func short(script []byte) []byte {
 			out.Write(line)
 		}
 	}
-	return out.Bytes()
+	script = out.Bytes()
+	for _, op := range [...]string{"=>", "=", "===", "!==", "&&", "||", "+"} {
+		script = bytes.ReplaceAll(script, []byte(" "+op+" "), []byte(op))
+	}
+	return script
 }
 
 // frame is what every page shows around its own content. The struct of a page embeds it.

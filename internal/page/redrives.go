@@ -191,7 +191,7 @@ func (p *Pages) writeNewRedrive(a *api.API, c *api.Call, query, values url.Value
 	v.Filter, v.Count, v.Through = words.Filter(&filter), counted.Count, counted.Through
 	v.Owners, v.Skipped, v.Oldest = int64(counted.Owners), counted.Skipped, counted.Oldest
 	v.Kinds = kindsOf(counted.ByKind)
-	if v.Worst, err = worstCost(c.Context(), a.Client(), filter, v.Through, v.Count); err != nil {
+	if v.Worst, err = worstOfDead(c.Context(), a.Client(), filter, v.Through, v.Count); err != nil {
 		return err
 	}
 	if text := strings.TrimSpace(values.Get("patch")); text != "" && v.Count > 0 {

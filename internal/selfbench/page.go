@@ -21,16 +21,9 @@ const (
 	badgeLate    = 500 * time.Millisecond
 )
 
-// pageFigures prints how fast the pages for operators are beside the database with many jobs, how
-// large they are, and what many open pages cost.
-func (b *bencher) pageFigures(ctx context.Context, p *printer, in Seeded) error {
-	place := httpPlace{name: "SQLite"}
-	if in.DSN != "" {
-		place = httpPlace{name: "PostgreSQL", dsn: in.DSN}
-	}
-	if err := b.pageReads(ctx, p, in, place.name); err != nil {
-		return err
-	}
+// watchFigures prints what many open pages cost.
+func (b *bencher) watchFigures(ctx context.Context, p *printer, dsn string) error {
+	place := placeOf(dsn)
 	alone, err := b.watch(ctx, place, 0, 0, watchRate)
 	if err != nil {
 		return err
@@ -56,8 +49,18 @@ func (b *bencher) pageFigures(ctx context.Context, p *printer, in Seeded) error 
 	return p.below(fmt.Sprintf("end of a job to its open page at %d jobs/s, %s, p95", badgeRate, place.name), found.Badge, badgeLate)
 }
 
-// pageReads prints the p99 and the size of each page beside the database with many jobs.
-func (b *bencher) pageReads(ctx context.Context, p *printer, in Seeded, on string) (err error) {
+// placeOf returns the store of the figures: SQLite, or PostgreSQL if there is a DSN.
+func placeOf(dsn string) httpPlace {
+	if dsn != "" {
+		return httpPlace{name: "PostgreSQL", dsn: dsn}
+	}
+	return httpPlace{name: "SQLite"}
+}
+
+// pageFigures prints how fast the pages for operators are beside the database with many jobs, and how large they
+// are: the p99 and the size of each.
+func (b *bencher) pageFigures(ctx context.Context, p *printer, in Seeded) (err error) {
+	on := placeOf(in.DSN).name
 	if err := Seed(ctx, in, io.Discard, b.log); err != nil {
 		return err
 	}

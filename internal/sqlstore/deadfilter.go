@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"errors"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -15,7 +16,7 @@ const (
 	// action, examines. Because of this limit, a filter that selects few dead letters costs
 	// milliseconds instead of a walk over all of them.
 	LookMax = 12_000
-	// MessageCost is the cost of reading the text of one message, or the columns of selJobOf.
+	// MessageCost is the cost of reading the text of one message, or the columns of severalJobs.
 	// Its unit is the cost of examining one dead letter.
 	MessageCost = 8
 	// lanesMerged is the maximum number of lanes whose dead letters a search reads lane by
@@ -36,9 +37,20 @@ var (
 	selDeathFrom = declare("selDeathFrom", `SELECT death, died_at FROM redrive_dead WHERE death >= ? ORDER BY death LIMIT 1`)
 	selNewest    = declare("selNewest", `SELECT max(death) FROM redrive_dead`)
 	selSpan      = declare("selSpan", `SELECT id, first_at FROM redrive_groups WHERE fingerprint = ?`)
-	selJobOf     = declare("selJobOf", `SELECT correlation, holder, attrs FROM redrive_dead WHERE death = ?`)
-	selMessage   = declare("selMessage", `SELECT message FROM redrive_failures WHERE job = ? AND token = ?`)
-	selTally     = declare("selTally", `SELECT lane, reason, class, status, n FROM redrive_dead_counts`)
+	// severalJobs and severalMessages read, of the dead letters of the jobs in a JSON array, what some
+	// filters need of the jobs, and the messages of their failures. They name the indexes: after
+	// ANALYZE beside few rows, SQLite would otherwise read whole tables.
+	severalJobs = declare("severalJobs", `SELECT j.job, j.correlation, j.holder, j.attrs`+eachID+`redrive_dead j INDEXED BY sqlite_autoindex_redrive_dead_1
+		WHERE j.job`+thisID)
+	severalMessages = declare("severalMessages", `SELECT j.job, f.message`+eachID+`redrive_dead j INDEXED BY sqlite_autoindex_redrive_dead_1
+		CROSS JOIN redrive_failures f INDEXED BY sqlite_autoindex_redrive_failures_1
+		WHERE j.job`+thisID+` AND f.job = j.job AND f.token = j.token`)
+	// sumDead adds the numbers of dead letters by status: all, those of the class ?1, those of the
+	// lanes ?2 (a JSON array), and those of this class, these lanes and the reason ?3.
+	sumDead = declare("sumDead", `SELECT status, sum(n), sum(CASE WHEN class = ?1 THEN n ELSE 0 END),
+		sum(CASE WHEN lane IN (SELECT CAST(value AS BIGINT) FROM json_each(?2) i) THEN n ELSE 0 END),
+		sum(CASE WHEN (?1 IS NULL OR class = ?1) AND (?2 IS NULL OR lane IN (SELECT CAST(value AS BIGINT) FROM json_each(?2) i))
+			AND (?3 IS NULL OR reason = ?3) THEN n ELSE 0 END) FROM redrive_dead_counts GROUP BY status`)
 )
 
 // deadRow contains those parts of a dead letter that an action needs. It lacks the texts of the
@@ -68,7 +80,7 @@ type matcher struct {
 	groups   []int64               // the groups that the filter names; nil means all
 	job      job.ID                // the only selected job; 0 means all
 	lanes    map[int64]bool        // the lanes that the filter selects; nil means all lanes
-	ofJob    bool                  // whether the filter needs the columns of selJobOf
+	ofJob    bool                  // whether the filter needs the columns of severalJobs
 	text     string
 	low      int64 // the filter selects only deaths with numbers from low to high
 	high     int64
@@ -246,59 +258,76 @@ func (m *matcher) take(r route, key Value) { m.route, m.keys = r, append(m.keys[
 type estimate struct{ owner, class, lanes, selected int64 }
 
 func (m *matcher) estimate() (of estimate, err error) {
-	err = m.c.Rows(selTally, func(r Row) error {
-		n, lane := r.Int(4), m.lanes == nil || m.lanes[r.Int(0)]
-		class := m.f.Class == "" || m.f.Class == r.Text(2)
-		of.owner += n
-		if class {
-			of.class += n
-		}
-		if lane {
-			of.lanes += n
-		}
-		if lane && class && (m.f.Reason == "" || string(m.f.Reason) == r.Text(1)) && m.statuses[r.Int(3)] {
-			of.selected += n
+	lanes := Value{}
+	if m.lanes != nil {
+		lanes = idList(slices.Collect(maps.Keys(m.lanes)))
+	}
+	err = m.c.Rows(sumDead, func(r Row) error {
+		of.owner += r.Int(1)
+		of.class += r.Int(2)
+		of.lanes += r.Int(3)
+		if m.statuses[r.Int(0)] {
+			of.selected += r.Int(4)
 		}
 		return nil
-	})
+	}, setText(m.f.Class), lanes, setText(string(m.f.Reason)))
 	// There are no counters by owner, so the number is a guess: if there are several owners,
 	// one of them usually has few entries.
 	of.owner = min(of.owner/16, LookMax/4)
 	return of, err
 }
 
-// fits reports whether the filter selects a dead letter. The row has the columns
-// filterColumns.
-func (m *matcher) fits(r Row, left *int) (bool, error) {
+// fits reports whether the filter selects a dead letter by the columns filterColumns, which the row
+// has.
+func (m *matcher) fits(r Row) bool {
 	f := m.f
 	status := job.Status(r.Int(2))
 	if !m.statuses[status] || m.lanes != nil && !m.lanes[r.Int(7)] || m.groups != nil && !slices.Contains(m.groups, r.Int(6)) ||
 		f.Redrive != 0 && f.Redrive != r.Int(9) || f.Batch != 0 && f.Batch != r.Int(11) ||
 		f.Reason != "" && string(f.Reason) != r.Text(4) || f.Class != "" && f.Class != r.Text(5) || f.Owner != "" && f.Owner != r.Text(8) {
-		return false, nil
+		return false
 	}
-	if m.takes != nil && !m.takes(&job.DeadLetter{Status: status, Revived: r.Int(3) != 0}) {
-		return false, nil
-	}
+	return m.takes == nil || m.takes(&job.DeadLetter{Status: status, Revived: r.Int(3) != 0})
+}
+
+// further returns how many further columns, of other rows, decide whether the filter selects a dead
+// letter. selects reads them.
+func (m *matcher) further() (columns int) {
 	if m.ofJob {
-		*left -= MessageCost
-		fits := false
-		err := m.c.Rows(selJobOf, func(r Row) error {
-			fits = (f.Correlation == "" || f.Correlation == r.Text(0)) && (f.Worker == "" || f.Worker == r.Text(1)) && f.Attr.Matches(r.Blob(2))
+		columns++
+	}
+	if m.text != "" {
+		columns++
+	}
+	return columns
+}
+
+// selects returns which of some jobs the filter selects. The dead letters of all of them fit. It reads
+// what further counts.
+func (m *matcher) selects(jobs []job.ID) (selected map[job.ID]bool, err error) {
+	selected = make(map[job.ID]bool, len(jobs))
+	if m.ofJob {
+		f := m.f
+		err := m.c.Rows(severalJobs, func(r Row) error {
+			if (f.Correlation == "" || f.Correlation == r.Text(1)) && (f.Worker == "" || f.Worker == r.Text(2)) && f.Attr.Matches(r.Blob(3)) {
+				selected[job.ID(r.Int(0))] = true
+			}
 			return nil
-		}, num(r.Int(0)))
-		if err != nil || !fits {
-			return false, err
+		}, idList(jobs))
+		if err != nil || m.text == "" {
+			return selected, err
 		}
+		jobs = slices.DeleteFunc(slices.Clone(jobs), func(id job.ID) bool { return !selected[id] })
+		clear(selected)
 	}
-	if m.text == "" {
-		return true, nil
+	if len(jobs) == 0 {
+		return selected, nil
 	}
-	*left -= MessageCost
-	found := false
-	err := m.c.Rows(selMessage, func(r Row) error {
-		found = strings.Contains(strings.ToLower(r.Text(0)), m.text)
+	err = m.c.Rows(severalMessages, func(r Row) error {
+		if strings.Contains(strings.ToLower(r.Text(1)), m.text) {
+			selected[job.ID(r.Int(0))] = true
+		}
 		return nil
-	}, num(r.Int(1)), num(r.Int(10)))
-	return found, err
+	}, idList(jobs))
+	return selected, err
 }

@@ -71,6 +71,38 @@ func openDead(t *testing.T, n int) *sqlite.Store {
 
 func deadKind(i int) string { return fmt.Sprintf("kind-%02d", i%5) }
 
+// A search by text or attribute reads what it compares of many dead letters at once. One statement for
+// each of them would take a round trip on PostgreSQL.
+//
+// part of: D2
+func TestD2_SearchReadsManyMessagesAtOnce(t *testing.T) {
+	t.Parallel()
+	s := openDead(t, 210)
+	for _, tt := range []struct {
+		f                 store.DeadFilter
+		found, statements int
+	}{
+		{store.DeadFilter{Text: "refused 3"}, 52, 4},
+		{store.DeadFilter{Attr: store.Attr{Name: "n", Value: "1"}}, 70, 4},
+		{store.DeadFilter{Attr: store.Attr{Name: "n", Value: "1"}, Text: "refused 3"}, 17, 7},
+	} {
+		for _, up := range []bool{false, true} {
+			err := s.Way(t.Context(), &tt.f, true, func(w *sqlstore.Way) error {
+				n := 0
+				w.Counted(&n)
+				found, _, more, err := w.Search(up, 1, w.High, 210, sqlstore.LookMax)
+				if len(found) != tt.found || more || n != tt.statements {
+					t.Errorf("search for %+v, ascending %v: got %d dead letters with %d statements, more: %v; want %d with %d", tt.f, up, len(found), n, more, tt.found, tt.statements)
+				}
+				return err
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
 // A search uses the index in which it has to read the fewest rows for the filter.
 //
 // part of: D2

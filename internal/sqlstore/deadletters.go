@@ -1,8 +1,12 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store"
@@ -18,6 +22,9 @@ const (
 	listedWidth = 23 // number of listedColumns; the statements add further columns after them
 	fromLetters = ` FROM redrive_dead j JOIN redrive_lanes l ON l.id = j.lane LEFT JOIN redrive_groups g ON g.id = j.grp
 		LEFT JOIN redrive_failures f ON f.job = j.job AND f.token = j.token `
+	eachLetter = eachID + `redrive_dead j CROSS JOIN redrive_lanes l LEFT JOIN redrive_groups g ON g.id = j.grp
+		LEFT JOIN redrive_failures f ON f.job = j.job AND f.token = j.token`
+	thisLetter = ` WHERE j.death` + thisID + ` AND l.id = j.lane`
 
 	originalColumns = `job, at, by, queue, priority, policy, payload`
 )
@@ -25,9 +32,12 @@ const (
 var (
 	selDeadLetter  = declare("selDeadLetter", `SELECT `+listedColumns+fromLetters+`WHERE j.job = ?`)
 	selDeadLetters = declare("selDeadLetters", `SELECT `+listedColumns+fromLetters+`ORDER BY j.job`)
-	selListed      = declare("selListed", `SELECT `+listedColumns+fromLetters+`WHERE j.death = ?`)
-	selListedJob   = declare("selListedJob", `SELECT `+listedColumns+`, `+deadColumns+`, j.attrs, j.policy, j.long, j.payload`+
-		fromLetters+`WHERE j.death = ?`)
+	// severalListed and severalListedJobs read the dead letters with the deaths of a JSON array.
+	severalListed     = declare("severalListed", `SELECT `+listedColumns+eachLetter+thisLetter)
+	severalListedJobs = declare("severalListedJobs", `SELECT `+listedColumns+`, `+deadColumns+`, j.attrs, j.policy,
+		coalesce(b.payload, j.payload), (SELECT coalesce(sum(cost), 0) FROM redrive_failures WHERE job = j.job),
+		(SELECT coalesce(sum(sends), 0) FROM redrive_failures WHERE job = j.job)`+eachLetter+
+		` LEFT JOIN redrive_bodies b ON b.job = j.job`+thisLetter)
 	selDiedAt = declare("selDiedAt", `SELECT died_at FROM redrive_dead WHERE death = ?`)
 
 	selOriginal  = declare("selOriginal", `SELECT `+originalColumns+` FROM redrive_originals WHERE job = ?`)
@@ -75,7 +85,7 @@ func (s *Core) DeadLetters(ctx context.Context, f store.DeadFilter, p store.Dead
 }
 
 func deadLetters(c Session, f *store.DeadFilter, p *store.DeadPaging, now job.Micros) (out store.DeadPage, err error) {
-	m, err := newMatcher(c, f, now, true)
+	m, err := newMatcher(c, f, now, p.Before == 0)
 	if err != nil {
 		return out, err
 	}
@@ -88,12 +98,8 @@ func deadLetters(c Session, f *store.DeadFilter, p *store.DeadPaging, now job.Mi
 	if err != nil {
 		return out, err
 	}
-	for _, death := range found.found {
-		e, err := readEntry(c, death, p.Jobs)
-		if err != nil {
-			return out, err
-		}
-		out.Entries = append(out.Entries, e)
+	if out.Entries, err = readEntries(c, found.found, p.Jobs); err != nil {
+		return out, err
 	}
 	if found.more {
 		out.Next = found.edge
@@ -106,32 +112,29 @@ func deadLetters(c Session, f *store.DeadFilter, p *store.DeadPaging, now job.Mi
 	return out, nil
 }
 
-// readEntry reads an existing dead letter. If the caller asks for the job and the job is still
-// dead, readEntry also reads the job.
-func readEntry(c Session, death int64, withJob bool) (e store.DeadEntry, err error) {
-	if !withJob {
-		err = c.Rows(selListed, func(r Row) error { e.DeadLetter = scanDeadLetter(r); return nil }, num(death))
-		return e, err
+// readEntries reads existing dead letters by the numbers of their deaths, and returns them in this
+// order. If the caller asks for the jobs, readEntries also reads the jobs that are still dead.
+func readEntries(c Session, deaths []int64, withJobs bool) ([]store.DeadEntry, error) {
+	if len(deaths) == 0 {
+		return nil, nil
 	}
-	long := false
-	err = c.Rows(selListedJob, func(r Row) error {
-		e.DeadLetter = scanDeadLetter(r)
-		if e.Revived {
-			return nil
+	q := severalListed
+	if withJobs {
+		q = severalListedJobs
+	}
+	found := make(map[int64]store.DeadEntry, len(deaths))
+	err := c.Rows(q, func(r Row) error {
+		e := store.DeadEntry{DeadLetter: scanDeadLetter(r)}
+		if withJobs && !e.Revived {
+			const of, own = listedWidth, listedWidth + columns
+			j := scanJob(shifted{r, of})
+			j.Attrs, j.Override, j.Payload, j.Cost, j.Sends = r.Blob(own), r.Blob(own+1), r.Blob(own+2), r.Int(own+3), r.Int(own+4)
+			e.Job = &j
 		}
-		const of, own = listedWidth, listedWidth + columns
-		j := scanJob(shifted{r, of})
-		j.Attrs, j.Override, long, j.Payload = r.Blob(own), r.Blob(own+1), r.Int(own+2) != 0, r.Blob(own+3)
-		e.Job = &j
+		found[e.Death] = e
 		return nil
-	}, num(death))
-	if err == nil && long {
-		err = c.Rows(selBody, func(r Row) error { e.Job.Payload = r.Blob(0); return nil }, num(e.DeadLetter.Job))
-	}
-	if err == nil && e.Job != nil {
-		err = addSpent(c, e.Job)
-	}
-	return e, err
+	}, idList(deaths))
+	return inOrderOf(deaths, found), err
 }
 
 // shifted gives access to a row without its first columns. The field by is the number of these
@@ -164,15 +167,19 @@ func scanOriginal(r Row) store.Original {
 }
 
 var (
-	selDeadCounts = declare("selDeadCounts", `SELECT l.queue, l.kind, c.reason, c.class, c.status, sum(c.n) FROM redrive_dead_counts c
-		JOIN redrive_lanes l ON l.id = c.lane GROUP BY 1, 2, 3, 4, 5 HAVING sum(c.n) <> 0 ORDER BY 1, 2, 3, 4, 5`)
-	// The statement uses an index, so it reads only the first pending dead letter of each
-	// group.
+	selDeadCounts = declare("selDeadCounts", `SELECT lane, reason, class, status, n FROM redrive_dead_counts
+		WHERE n <> 0 ORDER BY lane, reason, class, status`)
+	// selFirstPending looks for a pending dead letter among the oldest dead letters. Most often
+	// there is one, because sweeps remove the others.
+	selFirstPending = declare("selFirstPending", `SELECT died_at FROM (SELECT death, died_at, status FROM redrive_dead NOT INDEXED
+		ORDER BY death LIMIT 1000) d WHERE status = 0 ORDER BY death LIMIT 1`)
+	// selOldestPending reads the first pending dead letter of each group by an index. It takes ten
+	// times as long as selFirstPending beside 10,000 groups.
 	selOldestPending = declare("selOldestPending", `SELECT died_at FROM redrive_dead WHERE death = (SELECT min(first) FROM (
 		SELECT (SELECT death FROM redrive_dead INDEXED BY redrive_dead_pending WHERE status = 0 AND grp = g.id ORDER BY death LIMIT 1) AS first
 		FROM redrive_groups g WHERE g.pending > 0
 		UNION ALL SELECT (SELECT death FROM redrive_dead INDEXED BY redrive_dead_pending WHERE status = 0 AND grp IS NULL ORDER BY death LIMIT 1)))`)
-	selTrend = declare("selTrend", `SELECT at, n FROM redrive_trends WHERE grp = ? AND at > ?`)
+	severalTrends = declare("severalTrends", `SELECT j.grp, j.at, j.n`+eachID+`redrive_trends j WHERE j.grp`+thisID+` AND j.at > ?2`)
 )
 
 // DeadStats implements store.DeadLetters.
@@ -182,39 +189,97 @@ func (s *Core) DeadStats(ctx context.Context) (stats store.DeadStats, err error)
 		if stats.Counts, err = readDeadCounts(c); err != nil {
 			return err
 		}
-		oldest, err := ReadInt(c, selOldestPending)
+		if stats.OldestPending, err = oldestPending(c); err != nil {
+			return err
+		}
+		trends, err := readTrends(c, []int64{0}, stats.At, minute, store.AddedMinutes)
 		if err != nil {
 			return err
 		}
-		stats.OldestPending = job.Micros(oldest)
-		if stats.Added, err = readTrend(c, 0, stats.At, minute, store.AddedMinutes); err != nil {
-			return err
-		}
+		stats.Added = trends[0]
 		stats.Hours, err = readHours(c, stats.At)
 		return err
 	})
 	return stats, err
 }
 
-func readDeadCounts(c Session) (counts []store.DeadCount, err error) {
-	err = c.Rows(selDeadCounts, func(r Row) error {
-		counts = append(counts, store.DeadCount{Queue: r.Text(0), Kind: r.Text(1), Reason: job.Reason(r.Text(2)), Class: r.Text(3),
-			Status: job.Status(r.Int(4)), N: r.Int(5)})
-		return nil
-	})
-	return counts, err
+// oldestPending returns when the oldest pending dead letter died; 0 means that there is none.
+func oldestPending(c Session) (job.Micros, error) {
+	at, err := ReadInt(c, selFirstPending)
+	if err == nil && at == 0 {
+		at, err = ReadInt(c, selOldestPending)
+	}
+	return job.Micros(at), err
 }
 
-// readTrend reads the numbers of deaths in each of the last n units of time, the oldest first.
-// The last number is for the current unit.
-func readTrend(c Session, group int64, now, unit job.Micros, units int) ([]int64, error) {
-	trend := make([]int64, units)
+// readDeadCounts returns the numbers of dead letters, sorted. The rows are not joined with the lanes
+// and not sorted by the database: there may be a row for each lane and class, and it would compare
+// many texts.
+func readDeadCounts(c Session) ([]store.DeadCount, error) {
+	type name struct{ queue, kind string }
+	lanes, counts := make(map[int64]name), make(map[name][]store.DeadCount)
+	err := c.Rows(selLanes, func(r Row) error { lanes[r.Int(0)] = name{r.Text(1), r.Text(2)}; return nil })
+	if err != nil {
+		return nil, err
+	}
+	several, last, total := make(map[name]bool), int64(0), 0 // the names of several lanes
+	err = c.Rows(selDeadCounts, func(r Row) error {
+		lane := r.Int(0)
+		of, ok := lanes[lane]
+		if !ok {
+			return nil
+		}
+		if lane != last && len(counts[of]) > 0 {
+			several[of] = true
+		}
+		last = lane
+		total++
+		counts[of] = append(counts[of], store.DeadCount{Queue: of.queue, Kind: of.kind, Reason: job.Reason(r.Text(1)), Class: r.Text(2),
+			Status: job.Status(r.Int(3)), N: r.Int(4)})
+		return nil
+	})
+	all := make([]store.DeadCount, 0, total)
+	for _, of := range slices.SortedFunc(maps.Keys(counts), func(a, b name) int {
+		return cmp.Or(strings.Compare(a.queue, b.queue), strings.Compare(a.kind, b.kind))
+	}) {
+		if several[of] {
+			all = append(all, summed(counts[of])...)
+		} else {
+			all = append(all, counts[of]...)
+		}
+	}
+	return all, err
+}
+
+// summed adds the numbers of the same reason, class and status, and returns the sums sorted.
+func summed(counts []store.DeadCount) (sums []store.DeadCount) {
+	slices.SortFunc(counts, func(a, b store.DeadCount) int {
+		return cmp.Or(strings.Compare(string(a.Reason), string(b.Reason)), strings.Compare(a.Class, b.Class), cmp.Compare(a.Status, b.Status))
+	})
+	for _, d := range counts {
+		if last := len(sums) - 1; last >= 0 && sums[last].Reason == d.Reason && sums[last].Class == d.Class && sums[last].Status == d.Status {
+			sums[last].N += d.N
+		} else {
+			sums = append(sums, d)
+		}
+	}
+	return slices.DeleteFunc(sums, func(d store.DeadCount) bool { return d.N == 0 })
+}
+
+// readTrends reads, of each group, the numbers of deaths in each of the last n units of time, the
+// oldest first. The last number is for the current unit. Group 0 stands for all jobs together.
+func readTrends(c Session, groups []int64, now, unit job.Micros, units int) (map[int64][]int64, error) {
+	trends := make(map[int64][]int64, len(groups))
+	for _, g := range groups {
+		trends[g] = make([]int64, units)
+	}
 	before := start(now, unit) - unit*job.Micros(units)
-	err := c.Rows(selTrend, func(r Row) error {
-		if i := (job.Micros(r.Int(0))-before)/unit - 1; int(i) < units {
-			trend[i] = r.Int(1)
+	err := c.Rows(severalTrends, func(r Row) error {
+		trend := trends[r.Int(0)]
+		if i := (job.Micros(r.Int(1))-before)/unit - 1; int(i) < len(trend) {
+			trend[i] = r.Int(2)
 		}
 		return nil
-	}, num(group), num(before))
-	return trend, err
+	}, idList(groups), num(before))
+	return trends, err
 }

@@ -1,8 +1,6 @@
 package sqlstore
 
 import (
-	"errors"
-
 	"github.com/redrive/redrive/job"
 )
 
@@ -52,6 +50,22 @@ func search[T any](m *matcher, up bool, low, high int64, want, look int, make fu
 // walk does the work of search for one statement and key. It searches for one entry more than
 // the caller wants: if it finds that entry, there are more entries.
 func walk[T any](m *matcher, q *Query, key Value, low, high int64, want, look int, make func(Row) T) (p page[T], err error) {
+	further := m.further()
+	var jobs []job.ID // the jobs of the dead letters that fit, and whose further columns were not read yet
+	var entries []T
+	check := func() error {
+		if len(jobs) == 0 {
+			return nil
+		}
+		selected, err := m.selects(jobs)
+		for i, id := range jobs {
+			if selected[id] {
+				p.found = append(p.found, entries[i])
+			}
+		}
+		jobs, entries = jobs[:0], entries[:0]
+		return err
+	}
 	err = m.c.Rows(q, func(r Row) error {
 		if look <= 0 {
 			p.more = true
@@ -59,11 +73,20 @@ func walk[T any](m *matcher, q *Query, key Value, low, high int64, want, look in
 		}
 		look--
 		p.edge = r.Int(0)
-		ok, err := m.fits(r, &look)
-		if err != nil || !ok {
-			return err
+		if !m.fits(r) {
+			return nil
 		}
-		p.found = append(p.found, make(r))
+		if further == 0 {
+			p.found = append(p.found, make(r))
+		} else {
+			look -= further * MessageCost
+			jobs, entries = append(jobs, job.ID(r.Int(1))), append(entries, make(r))
+			if len(jobs) == furtherBatch {
+				if err := check(); err != nil {
+					return err
+				}
+			}
+		}
 		if len(p.found) > want {
 			p.more = true
 			return errEnough
@@ -73,11 +96,14 @@ func walk[T any](m *matcher, q *Query, key Value, low, high int64, want, look in
 		}
 		return nil
 	}, key, num(low), num(high))
-	if errors.Is(err, errEnough) {
-		err = nil
+	if err := enough(err); err != nil {
+		return p, err
 	}
-	return p, err
+	return p, check()
 }
+
+// furtherBatch is the number of dead letters whose further columns are read with one statement.
+const furtherBatch = 100
 
 // merge joins the results of several walks. The joined result ends at the first death at which
 // one of the walks stopped.

@@ -42,3 +42,16 @@ func (w *Way) Search(up bool, low, high int64, want, look int) (found []int64, e
 	p, err := search(w.m, up, low, high, want, look, func(r Row) int64 { return r.Int(0) }, func(death *int64) int64 { return *death })
 	return p.found, p.edge, p.more, err
 }
+
+// Counted makes the way add the number of its statements to n.
+func (w *Way) Counted(n *int) { w.m.c = &counted{w.m.c, n} }
+
+type counted struct {
+	Session
+	n *int
+}
+
+func (c *counted) Rows(q *Query, each func(Row) error, args ...Value) error {
+	*c.n++
+	return c.Session.Rows(q, each, args...)
+}

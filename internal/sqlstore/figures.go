@@ -276,7 +276,10 @@ func appendCounts(b []byte, counts ...int64) []byte {
 }
 
 // UnpackFigures adds packed figures to f.
-func UnpackFigures(b []byte, f *store.Figures) error {
+func UnpackFigures(b []byte, f *store.Figures) error { return unpackFigures(b, f, true) }
+
+// unpackFigures adds packed figures to f, without those of the classes unless classes is true.
+func unpackFigures(b []byte, f *store.Figures, classes bool) error {
 	r := figureReader{b: b}
 	if version := r.byte(); version != figuresVersion && !r.bad {
 		return fmt.Errorf("figures of jobs in the form %d: this program reads form %d: use a newer version of redrive: %w", version, figuresVersion, store.ErrUnavailable)
@@ -289,6 +292,9 @@ func UnpackFigures(b []byte, f *store.Figures) error {
 			in.counts(&f.Enqueued, &f.Started, &f.Completed, &f.Recovered, &f.Failed, &f.Dead, &f.Exhausted, &f.Crashed, &f.Cancelled,
 				&f.Retries, &f.RetryCost, &f.RunTime, &f.WaitTime, &f.Cost)
 		case sectionClasses:
+			if !classes {
+				in.b = nil
+			}
 			for len(in.b) > 0 && !in.bad {
 				c := f.Class(string(in.bytes(in.number())))
 				in.counts(&c.Failed, &c.Dead, &c.Recovered, &c.Exhausted, &c.Retries, &c.RetryCost)

@@ -21,11 +21,12 @@ const (
 )
 
 // These statements read and sort all groups. This costs little, because there is only one group
-// for each root cause.
+// for each root cause. They sort only what decides the order, and read the other columns of the
+// page afterwards.
 var (
 	countGroups   = declare("countGroups", `SELECT count(*) FROM redrive_groups`+groupFilter)
-	lastGroups    = declare("lastGroups", `SELECT `+groupColumns+fromGroups+groupFilter+`ORDER BY last_at DESC, fingerprint LIMIT ?8 OFFSET ?9`)
-	largestGroups = declare("largestGroups", `SELECT `+groupColumns+fromGroups+groupFilter+`ORDER BY pending DESC, n DESC, fingerprint LIMIT ?8 OFFSET ?9`)
+	lastGroups    = declare("lastGroups", pageOfGroups(fromGroups+groupFilter, `last_at DESC, fingerprint`))
+	largestGroups = declare("largestGroups", pageOfGroups(fromGroups+groupFilter, `pending DESC, n DESC, fingerprint`))
 	// The statements for Merge return the groups that are in no set, and of each set the selected group
 	// with the lowest fingerprint.
 	countBySet   = declare("countBySet", `SELECT count(*) FROM redrive_groups g`+mergedFilter)
@@ -35,6 +36,11 @@ var (
 	setGroups = declare("setGroups", `SELECT `+groupColumns+fromGroups+`WHERE merged = ?6 AND `+groupFits+`ORDER BY fingerprint`)
 	allGroups = declare("allGroups", `SELECT `+groupColumns+fromGroups+`ORDER BY fingerprint`)
 )
+
+// pageOfGroups returns a statement for one page of the groups that a part of a statement selects.
+func pageOfGroups(selected, order string) string {
+	return `SELECT ` + groupColumns + fromGroups + `WHERE id IN (SELECT id` + selected + `ORDER BY ` + order + ` LIMIT ?8 OFFSET ?9) ORDER BY ` + order
+}
 
 const mergedFilter = groupFilter + ` AND (merged IS NULL OR fingerprint =
 	(SELECT min(fingerprint) FROM redrive_groups WHERE merged = g.merged AND ` + groupFits + `)) `
@@ -94,10 +100,12 @@ func groupsWithTrends(c Session, now job.Micros, q *Query, args ...Value) (group
 		ids = append(ids, r.Int(14))
 		return nil
 	}, args...)
+	if err != nil || len(ids) == 0 {
+		return groups, err
+	}
+	trends, err := readTrends(c, ids, now, hour, store.TrendHours)
 	for i := range groups {
-		if err == nil {
-			groups[i].Trend, err = readTrend(c, ids[i], now, hour, store.TrendHours)
-		}
+		groups[i].Trend = trends[ids[i]]
 	}
 	return groups, err
 }

@@ -48,6 +48,12 @@ var (
 	selLiveCause = declare("selLiveCause", `SELECT class, fingerprint, message FROM redrive_failures WHERE job = ? ORDER BY token DESC LIMIT 1`)
 	selDeadCause = declare("selDeadCause", `SELECT d.class, g.fingerprint, f.message FROM redrive_dead d
 		LEFT JOIN redrive_groups g ON g.id = d.grp LEFT JOIN redrive_failures f ON f.job = d.job AND f.token = d.token WHERE d.job = ?`)
+	// severalCauses and severalDeadCauses do the same for many jobs.
+	severalCauses = declare("severalCauses", `SELECT j.job, j.class, j.fingerprint, j.message`+eachID+`redrive_failures j
+		WHERE j.job`+thisID+` AND j.token = (SELECT max(f.token) FROM redrive_failures f WHERE f.job = CAST(i.value AS BIGINT))`)
+	severalDeadCauses = declare("severalDeadCauses", `SELECT j.job, j.class, g.fingerprint, f.message`+eachID+`redrive_dead j
+		LEFT JOIN redrive_groups g ON g.id = j.grp LEFT JOIN redrive_failures f ON f.job = j.job AND f.token = j.token
+		WHERE j.job`+thisID)
 )
 
 // List implements store.Reader.
@@ -135,7 +141,8 @@ func (l *lister) scan(r Row) job.Job {
 
 // stretch is the part of a list that comes from one table.
 type stretch struct {
-	jobs []job.Job
+	jobs      []job.Job
+	unchecked []job.Job // jobs that the filter selects, except that their last failures were not read yet
 	// end is the position of the last examined row; it is zero when all rows of the table were
 	// read.
 	end  store.Cursor

@@ -31,13 +31,13 @@ var (
 			AND h.run_at >= ?1 ORDER BY h.run_at LIMIT 1)
 		FROM redrive_lanes l CROSS JOIN priorities p CROSS JOIN states s
 		WHERE (?4 IS NULL OR s.n = ?4) AND (?2 IS NULL OR l.queue = ?2) AND (?3 IS NULL OR l.kind = ?3)`)
-	// listDue lists jobs for each number in the JSON array ?4: the first ?3 jobs that are due
-	// after ?1, or at ?1 with an id above ?2. See streamNumber for the numbers.
-	listDue = declare("listDue", listLive+`, i.value FROM json_each(?4) i CROSS JOIN redrive_jobs j CROSS JOIN redrive_lanes l
+	// listDue reads ids and due times for each number in the JSON array ?4: of the first ?3 jobs
+	// that are due after ?1, or at ?1 with an id above ?2. See streamNumber for the numbers.
+	listDue = declare("listDue", `SELECT i.value, j.id, j.run_at FROM json_each(?4) i CROSS JOIN redrive_jobs j
 		WHERE j.id IN (SELECT h.id FROM redrive_jobs h INDEXED BY redrive_ready
 			WHERE h.lane = CAST(i.value AS INTEGER) / 16 AND h.priority = CAST(i.value AS INTEGER) % 8
 			AND h.state = 1 + CAST(i.value AS INTEGER) / 8 % 2 AND h.state < 3
-			AND (h.run_at, h.id) > (?1, ?2) ORDER BY h.run_at, h.id LIMIT ?3) AND l.id = j.lane`)
+			AND (h.run_at, h.id) > (?1, ?2) ORDER BY h.run_at, h.id LIMIT ?3)`)
 )
 
 // streamNumber returns the number of a lane, priority and state. The statement listDue computes
@@ -64,31 +64,49 @@ func (l *lister) due() (store.Page, error) {
 		return store.Page{}, err
 	}
 	var s stretch
-	rows, whole := 0, onlyLanes(l.f)
-	for {
-		j, err := m.next()
-		if err != nil {
+	whole, more := onlyLanes(l.f), true
+	for more && len(s.jobs) <= l.limit && (whole || s.cost < dueMax) {
+		want := job.PageMax
+		if whole {
+			want = min(want, l.limit+1-len(s.jobs))
+		}
+		var next []store.Cursor
+		var err error
+		if next, more, err = m.take(want); err != nil {
 			return store.Page{}, err
 		}
-		if j == nil || l.f.Due.Until != 0 && j.RunAt >= l.f.Due.Until {
-			s.end, s.at = store.Cursor{}, 0
-			break
-		}
-		rows++
-		s.end, s.at = byDue(j), j.RunAt
-		ok, err := l.fits(j, &rows)
-		if err != nil {
+		if err := l.examine(&s, next); err != nil {
 			return store.Page{}, err
-		}
-		if ok {
-			j.Attrs = nil
-			s.jobs = append(s.jobs, *j)
-		}
-		if len(s.jobs) > l.limit || !whole && max(rows, m.rows) >= dueMax {
-			break
 		}
 	}
+	if !more {
+		s.end, s.at = store.Cursor{}, 0
+	}
 	return l.page([]stretch{s}, dueFirst, byDue), nil
+}
+
+// examine reads the live jobs at the given positions, in the order of due times, and adds those
+// that the filter selects to the stretch.
+func (l *lister) examine(s *stretch, next []store.Cursor) error {
+	if len(next) == 0 {
+		return nil
+	}
+	ids := make([]job.ID, len(next))
+	for i, at := range next {
+		ids[i] = at.ID
+	}
+	found := make(map[job.ID]job.Job, len(ids))
+	if err := l.c.Rows(severalLive, func(r Row) error { j := l.scan(r); found[j.ID] = j; return nil }, idList(ids)); err != nil {
+		return err
+	}
+	for _, at := range next {
+		s.cost++
+		s.end, s.at = at, at.At
+		if j, ok := found[at.ID]; ok {
+			l.match(s, &j)
+		}
+	}
+	return l.check(s)
 }
 
 // onlyLanes reports whether a filter for a list in the order of due times selects whole lanes,
@@ -98,14 +116,15 @@ func onlyLanes(f *store.Filter) bool {
 		f.Attr == store.Attr{} && f.Created == store.Span{} && !f.ByCause()
 }
 
-// dueStream contains the jobs of one lane, priority and state, in the order of their due times.
+// dueStream contains the positions of the jobs of one lane, priority and state, in the order of
+// their due times.
 type dueStream struct {
-	number int64        // see streamNumber
-	at     store.Cursor // position of the first job that was not returned yet; before the first read only its time is known
-	jobs   []job.Job    // jobs that were read and not returned yet
-	last   store.Cursor // position of the last job that was read
-	chunk  int          // number of jobs of the last read; 0 before the first read
-	more   bool         // whether there may be jobs after those that were read
+	number int64          // see streamNumber
+	at     store.Cursor   // position of the first job that was not returned yet; before the first read only its time is known
+	jobs   []store.Cursor // positions of jobs that were read and not returned yet
+	last   store.Cursor   // position of the last job that was read
+	chunk  int            // number of jobs of the last read; 0 before the first read
+	more   bool           // whether there may be jobs after those that were read
 }
 
 // dueMerge is a heap of streams. The stream whose next job is due first is at the top.
@@ -113,7 +132,6 @@ type dueMerge struct {
 	*lister
 	from    store.Cursor
 	streams []*dueStream
-	rows    int // number of jobs that were read
 }
 
 // Len implements heap.Interface.
@@ -160,8 +178,21 @@ func (m *dueMerge) state() Value {
 	return Value{}
 }
 
-// next returns the next job, or nil if there are no more jobs.
-func (m *dueMerge) next() (*job.Job, error) {
+// take returns the positions of the next jobs, at most the given number. more is false after the last
+// position that the filter can select.
+func (m *dueMerge) take(want int) (list []store.Cursor, more bool, err error) {
+	for len(list) < want {
+		at, ok, err := m.next()
+		if err != nil || !ok || m.f.Due.Until != 0 && at.At >= m.f.Due.Until {
+			return list, false, err
+		}
+		list = append(list, at)
+	}
+	return list, true, nil
+}
+
+// next returns the position of the next job. ok is false if there are no more jobs.
+func (m *dueMerge) next() (at store.Cursor, ok bool, err error) {
 	for len(m.streams) > 0 {
 		s := m.streams[0]
 		if len(s.jobs) == 0 {
@@ -170,22 +201,22 @@ func (m *dueMerge) next() (*job.Job, error) {
 				continue
 			}
 			if err := m.read(s); err != nil {
-				return nil, err
+				return at, false, err
 			}
 			heap.Init(m)
 			continue
 		}
-		j := &s.jobs[0]
+		at = s.jobs[0]
 		s.jobs = s.jobs[1:]
 		if len(s.jobs) > 0 {
-			s.at = byDue(&s.jobs[0])
+			s.at = s.jobs[0]
 		} else {
 			s.at = s.last // the next job of the stream comes after the last job that was read
 		}
 		heap.Fix(m, 0)
-		return j, nil
+		return at, true, nil
 	}
-	return nil, nil
+	return at, false, nil
 }
 
 // read reads the next jobs of a stream. If this is the first read of the stream, read also
@@ -209,18 +240,17 @@ func (m *dueMerge) read(s *dueStream) error {
 		return err
 	}
 	err = m.c.Rows(listDue, func(r Row) error {
-		s := read[r.Int(columns+1)]
-		s.jobs = append(s.jobs, m.scan(r))
-		m.rows++
+		s := read[r.Int(0)]
+		s.jobs = append(s.jobs, store.Cursor{At: job.Micros(r.Int(2)), ID: job.ID(r.Int(1))})
 		return nil
 	}, num(after.At), num(after.ID), num(chunk), text(string(list)))
 	if err != nil {
 		return err
 	}
 	for _, s := range streams {
-		slices.SortFunc(s.jobs, func(a, b job.Job) int { return dueFirst(byDue(&a), byDue(&b)) })
+		slices.SortFunc(s.jobs, dueFirst)
 		if s.more = len(s.jobs) >= chunk; len(s.jobs) > 0 {
-			s.at, s.last = byDue(&s.jobs[0]), byDue(&s.jobs[len(s.jobs)-1])
+			s.at, s.last = s.jobs[0], s.jobs[len(s.jobs)-1]
 		}
 	}
 	return nil

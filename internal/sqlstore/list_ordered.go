@@ -19,12 +19,13 @@ var (
 	walkRetries   = &Query{Name: "walkRetries", Walk: true}
 	walkRetriesAt = &Query{Name: "walkRetriesAt", Walk: true}
 	// selSeqOf returns the sequence number and the end time of an ended job.
-	selSeqOf   = declare("selSeqOf", `SELECT seq, finished_at FROM redrive_done INDEXED BY redrive_done_job WHERE job = ? ORDER BY seq DESC LIMIT 1`)
-	selSeqFrom = declare("selSeqFrom", `SELECT seq, finished_at FROM redrive_done WHERE seq >= ? ORDER BY seq LIMIT 1`)
-	walkSeqs   = declareWalk("walkSeqs", `SELECT seq, finished_at FROM redrive_done WHERE seq >= ? ORDER BY seq LIMIT ?`)
-	selLastSeq = declare("selLastSeq", `SELECT max(seq) FROM redrive_done`)
-	selDeathOf = declare("selDeathOf", `SELECT death, died_at FROM redrive_dead WHERE job = ?`)
-	listedDied = declare("listedDied", listDead+fromDead+`WHERE j.death = ?`)
+	selSeqOf    = declare("selSeqOf", `SELECT seq, finished_at FROM redrive_done INDEXED BY redrive_done_job WHERE job = ? ORDER BY seq DESC LIMIT 1`)
+	selSeqFrom  = declare("selSeqFrom", `SELECT seq, finished_at FROM redrive_done WHERE seq >= ? ORDER BY seq LIMIT 1`)
+	walkSeqs    = declareWalk("walkSeqs", `SELECT seq, finished_at FROM redrive_done WHERE seq >= ? ORDER BY seq LIMIT ?`)
+	selLastSeq  = declare("selLastSeq", `SELECT max(seq) FROM redrive_done`)
+	selDeathOf  = declare("selDeathOf", `SELECT death, died_at FROM redrive_dead WHERE job = ?`)
+	severalDied = declare("severalDied", listDead+eachID+`redrive_dead j CROSS JOIN redrive_lanes l
+		WHERE j.death`+thisID+` AND l.id = j.lane ORDER BY j.death DESC`)
 )
 
 // Rows of ended jobs have numbers. If transactions of several processes overlap, a job can have
@@ -142,29 +143,25 @@ func (l *lister) dead(death int64) (s stretch, err error) {
 	if err != nil {
 		return s, err
 	}
-	for _, death := range found.found {
-		err := l.c.Rows(listedDied, func(r Row) error {
-			j := l.scan(r)
-			s.end, s.at = byEnd(&j), j.FinishedAt
-			if l.f.Match(&j) {
-				j.Attrs = nil
-				s.jobs = append(s.jobs, j)
-			}
-			return nil
-		}, num(death))
-		if err != nil {
-			return s, err
-		}
+	deaths := found.found
+	if found.more && found.edge > 0 {
+		deaths = append(deaths, found.edge) // the search ended there, perhaps without finding it
 	}
-	switch {
-	case !found.more:
+	if len(deaths) == 0 {
+		return s, nil
+	}
+	selected := len(found.found)
+	err = l.c.Rows(severalDied, func(r Row) error {
+		j := l.scan(r)
+		s.end, s.at = byEnd(&j), j.FinishedAt
+		if selected--; selected >= 0 && l.f.Match(&j) {
+			j.Attrs = nil
+			s.jobs = append(s.jobs, j)
+		}
+		return nil
+	}, idList(deaths))
+	if !found.more {
 		s.end, s.at = store.Cursor{}, 0
-	case found.edge > 0:
-		err = l.c.Rows(listedDied, func(r Row) error {
-			j := scanJob(r)
-			s.end, s.at = byEnd(&j), j.FinishedAt
-			return nil
-		}, num(found.edge))
 	}
 	return s, err
 }

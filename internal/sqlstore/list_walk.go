@@ -69,8 +69,8 @@ var (
 	}
 )
 
-// match returns the arguments of the picked statement, beginning with ?3.
-func (l *lister) match(w *walked) []Value {
+// args returns the arguments of the picked statement, beginning with ?3.
+func (l *lister) args(w *walked) []Value {
 	f := l.f
 	batch, batches := int64(0), int64(math.MaxInt64)
 	if f.Batch != 0 {
@@ -112,10 +112,15 @@ func (l *lister) search(w *walked, position func(*job.Job) store.Cursor, from in
 		return s, err
 	}
 	err = l.c.Rows(w.picked, func(r Row) error { return l.take(&s, r, scanMax, position) },
-		append([]Value{num(begin), num(low)}, l.match(w)...)...)
+		append([]Value{num(begin), num(low)}, l.args(w)...)...)
+	if err == nil {
+		err = l.check(&s)
+	}
 	switch {
 	case errors.Is(err, errEnough):
 		return s, nil
+	case err != nil:
+		return s, err
 	case found:
 		s.end, s.at = position(&end), end.CreatedAt
 	default:
@@ -143,6 +148,9 @@ func (l *lister) walk(q *Query, most int, position func(*job.Job) store.Cursor, 
 	if errors.Is(err, errEnough) {
 		return s, nil
 	}
+	if err == nil {
+		err = l.check(&s)
+	}
 	s.end, s.at = store.Cursor{}, 0 // all rows were read
 	return s, err
 }
@@ -155,16 +163,68 @@ func (l *lister) take(s *stretch, r Row, most int, position func(*job.Job) store
 	s.cost++
 	s.end = position(&j)
 	s.at = cmp.Or(s.end.At, j.CreatedAt)
-	ok, err := l.fits(&j, &s.cost)
-	if err != nil {
-		return err
-	}
-	if ok {
-		j.Attrs = nil
-		s.jobs = append(s.jobs, j)
+	l.match(s, &j)
+	if s.cost >= most || len(s.unchecked) == causeBatch {
+		if err := l.check(s); err != nil {
+			return err
+		}
 	}
 	if s.cost >= most || len(s.jobs) > l.limit {
 		return errEnough
 	}
+	return nil
+}
+
+// match adds a job to the stretch if the filter selects it. If this depends on its last failure, it
+// becomes one of the unchecked jobs.
+func (l *lister) match(s *stretch, j *job.Job) {
+	if !l.f.Match(j) {
+		return
+	}
+	j.Attrs = nil
+	if l.f.ByCause() {
+		s.unchecked = append(s.unchecked, *j)
+		s.cost += MessageCost
+		return
+	}
+	s.jobs = append(s.jobs, *j)
+}
+
+// causeBatch is the number of jobs whose last failures a list reads with one statement.
+const causeBatch = 100
+
+// check reads the last failures of the jobs of a stretch that were not checked yet, and keeps the
+// jobs whose cause the filter selects.
+func (l *lister) check(s *stretch) error {
+	if len(s.unchecked) == 0 {
+		return nil
+	}
+	var live, dead []job.ID
+	for i := range s.unchecked {
+		if j := &s.unchecked[i]; j.State == job.Dead {
+			dead = append(dead, j.ID)
+		} else {
+			live = append(live, j.ID)
+		}
+	}
+	fit := make(map[job.ID]bool, len(s.unchecked))
+	read := func(q *Query, ids []job.ID) error {
+		if len(ids) == 0 {
+			return nil
+		}
+		return l.c.Rows(q, func(r Row) error {
+			fit[job.ID(r.Int(0))] = l.f.MatchCause(r.Text(1), r.Text(2), r.Text(3))
+			return nil
+		}, idList(ids))
+	}
+	if err := errors.Join(read(severalCauses, live), read(severalDeadCauses, dead)); err != nil {
+		return err
+	}
+	for _, j := range s.unchecked {
+		if fit[j.ID] {
+			s.jobs = append(s.jobs, j)
+		}
+	}
+	s.unchecked = s.unchecked[:0]
 	return nil
 }

@@ -109,7 +109,6 @@ func (t *Txn) lose(r *Run) (job.State, error) {
 	case !ok:
 		return job.None, fmt.Errorf("job %d, run %d: the row was read in this transaction, but the update did not find the row", r.id, r.token) // This cannot happen: the row was read in this transaction.
 	}
-	t.wake = true
 	if t.cancelled {
 		return job.Cancelled, nil
 	}
@@ -133,8 +132,8 @@ func (t *Txn) crash(r *Run) (job.State, error) {
 	if _, err := t.exec(delProgress, num(r.id)); err != nil {
 		return job.None, err
 	}
-	t.wake = true
 	if crash.To == job.Dead {
+		t.wake = true
 		answer, err := t.answer(r, false, job.Dead, &f)
 		if err != nil {
 			return job.None, err
@@ -152,7 +151,9 @@ func (t *Txn) crash(r *Run) (job.State, error) {
 	e.DueAt, e.Class = due, f.Class
 	t.events.Add(e)
 	if r.asked {
+		t.wake = true
 		return job.Cancelled, t.cancelReady(r, job.Waiting)
 	}
+	t.ready(r.lane, r.priority, due)
 	return job.Waiting, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/redrive/redrive/event"
 	"github.com/redrive/redrive/job"
@@ -128,6 +129,33 @@ func (t *Txn) setSchedule(by store.By, name string, paused bool) (c store.CronSl
 	}
 	t.events.Add(&event.Event{Type: event.ScheduleChanged, Note: name, Reason: store.ScheduleState(paused)})
 	return c, t.audit(by, store.ScheduleAction(paused), name, store.ScheduleState(!paused), store.ScheduleState(paused))
+}
+
+// RunSchedule implements store.Admin.
+func (s *Core) RunSchedule(ctx context.Context, by store.By, name string, jobs []job.New) (receipts []job.Receipt, err error) {
+	if err := errors.Join(by.Validate(), store.ValidateRun(name, jobs)); err != nil {
+		return nil, err
+	}
+	err = s.db.Write(ctx, func(t *Txn) error {
+		receipts, err = t.runSchedule(by, name, jobs)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return receipts, nil
+}
+
+func (t *Txn) runSchedule(by store.By, name string, jobs []job.New) ([]job.Receipt, error) {
+	receipts, err := t.enqueue(jobs)
+	if err != nil {
+		return nil, fmt.Errorf("schedule %q: %w", name, err)
+	}
+	if !slices.ContainsFunc(receipts, func(r job.Receipt) bool { return !r.Existing }) {
+		return receipts, nil
+	}
+	t.events.Add(&event.Event{Type: event.ScheduleChanged, Note: name, Reason: store.ScheduleRan, Job: receipts[0].ID})
+	return receipts, t.audit(by, store.ScheduleRun, name, "", "job "+receipts[0].ID.String())
 }
 
 // CronSlots implements store.Keeper.

@@ -55,7 +55,7 @@ func readSeries(c Session, s *storekit.Series) error {
 	if s.Since >= s.Until {
 		return nil
 	}
-	g := figureRange{unit: s.Unit, since: s.Since, until: s.Until}
+	g := figureRange{unit: s.Unit, since: s.Since, until: s.Until, classes: s.ByClass()}
 	if s.Total {
 		g.onlyTotal()
 		return g.read(c, func(at job.Micros, _ int64, f *store.Figures) { s.Add(at, "", "", f) })
@@ -87,16 +87,19 @@ type figureRange struct {
 	since, until job.Micros
 	seek         []int64 // the lanes whose rows are looked up by key; nil means that the rows of all lanes are read
 	wanted       func(lane int64) bool
+	classes      bool // whether the figures of classes are read, too
 }
 
 // read calls the given function for the figures of the range, in any order, and perhaps several
-// times for the same time and lane.
+// times for the same time and lane. The figures are valid only during the call.
 func (g *figureRange) read(c Session, each func(job.Micros, int64, *store.Figures)) error {
+	var sums store.Figures // one value for all rows
 	row := func(r Row) error {
 		if lane := r.Int(1); lane != unfolded && !g.wanted(lane) {
 			return nil
 		}
-		return scanFigures(r, func(at job.Micros, lane int64, f *store.Figures) {
+		sums = store.Figures{}
+		return scanFigures(r, &sums, g.classes, func(at job.Micros, lane int64, f *store.Figures) {
 			if g.wanted(lane) {
 				each(storekit.FigureStart(at, g.unit), lane, f)
 			}
@@ -118,13 +121,13 @@ func (g *figureRange) onlyTotal() {
 	g.seek, g.wanted = []int64{allLanes}, func(lane int64) bool { return lane == allLanes }
 }
 
-// scanFigures reads a row with the columns at, lane and body.
-func scanFigures(r Row, each func(job.Micros, int64, *store.Figures)) error {
+// scanFigures reads a row with the columns at, lane and body. It unpacks the body into f, which must
+// be zero.
+func scanFigures(r Row, f *store.Figures, classes bool, each func(job.Micros, int64, *store.Figures)) error {
 	at, lane := job.Micros(r.Int(0)), r.Int(1)
 	if lane != unfolded {
-		var f store.Figures
-		err := UnpackFigures(r.Blob(2), &f)
-		each(at, lane, &f)
+		err := unpackFigures(r.Blob(2), f, classes)
+		each(at, lane, f)
 		return err
 	}
 	return EachFigures(r.Blob(2), func(lane int64, f *store.Figures) error {
@@ -162,7 +165,7 @@ func dumpStored(c Session, d *store.Dump) error {
 	sums := make(map[storekit.FigureName]*store.Figures)
 	err = c.Rows(allFigures, func(r Row) error {
 		number := r.Int(3)
-		return scanFigures(r, func(at job.Micros, lane int64, f *store.Figures) {
+		return scanFigures(r, new(store.Figures), true, func(at job.Micros, lane int64, f *store.Figures) {
 			for n, unit := range unitsOfFigures {
 				if r.Int(1) != unfolded && number != int64(n) {
 					continue

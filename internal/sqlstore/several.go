@@ -29,8 +29,8 @@ var (
 		WHERE job`+thisID+` AND token = (SELECT max(f.token) FROM redrive_failures f WHERE f.job = CAST(i.value AS BIGINT))`)
 )
 
-// idList returns the ids as an argument with a JSON array.
-func idList(ids []job.ID) Value {
+// idList returns numbers, such as ids of jobs, as an argument with a JSON array.
+func idList[N ~int64](ids []N) Value {
 	b := make([]byte, 0, 12*len(ids)+2)
 	b = append(b, '[')
 	for i, id := range ids {
@@ -44,7 +44,7 @@ func idList(ids []job.ID) Value {
 
 // inOrderOf returns the found values in the order of the ids. It leaves out ids without a found
 // value.
-func inOrderOf[T any](ids []job.ID, found map[job.ID]T) (list []T) {
+func inOrderOf[N ~int64, T any](ids []N, found map[N]T) (list []T) {
 	for _, id := range ids {
 		if v, ok := found[id]; ok {
 			list = append(list, v)

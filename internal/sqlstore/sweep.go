@@ -1,7 +1,6 @@
 package sqlstore
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -48,10 +47,10 @@ func (s *Core) Sweep(ctx context.Context, keep store.Retention, limit int) (swep
 		swept, err = t.Sweep(keep, limit, SweepEnds, SweepEvents, SweepDeadLetters)
 		return err
 	})
-	if err = cmp.Or(err, indexed); err != nil {
+	if err != nil {
 		return store.Swept{}, err
 	}
-	return swept, nil
+	return swept, indexed
 }
 
 // CheckSweep returns an error when the arguments of a sweep are not allowed.

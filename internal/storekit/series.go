@@ -84,6 +84,9 @@ func (s *Series) Selects(queue, kind string) bool {
 	return (s.q.Queue == "" || s.q.Queue == queue) && (s.q.Kind == "" || s.q.Kind == kind)
 }
 
+// ByClass reports whether the series needs the figures of classes.
+func (s *Series) ByClass() bool { return s.q.By == store.ByClass }
+
 // Add adds stored figures that begin at the given time. The queue and the kind are not used if
 // Total is set.
 func (s *Series) Add(at job.Micros, queue, kind string, f *store.Figures) {

@@ -75,6 +75,14 @@ type CronList struct {
 	Entries []Cron `json:"entries"`
 }
 
+// CronSlots are the next slots of a cron entry or an expression.
+type CronSlots struct {
+	Expression string       `json:"expression"`
+	Words      string       `json:"words"` // description of the expression in words
+	Zone       string       `json:"timezone"`
+	Slots      []job.Micros `json:"slots"`
+}
+
 // Queue is a queue with its settings and its numbers of jobs.
 type Queue struct {
 	Name string `json:"name"`

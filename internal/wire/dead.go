@@ -79,15 +79,25 @@ func DeadDetailsOf(d *words.DeadDetails, way words.Way) DeadDetails {
 
 // GroupList is a page of groups.
 type GroupList struct {
-	Groups []store.Group `json:"groups"`
-	Total  int           `json:"total"`
+	Groups []GroupRow `json:"groups"`
+	Total  int        `json:"total"`
 	// Searched is set if only the dead letters that died after this time were counted.
 	Searched job.Micros `json:"searched_until,omitempty"`
 }
 
-// GroupsOf returns the JSON shape of a page of groups.
+// GroupRow is a group with the text that says who must act on its cause, and how.
+type GroupRow struct {
+	store.Group
+	Operator string `json:"operator,omitempty"`
+}
+
+// GroupsOf returns the JSON shape of a page of groups, without texts for operators.
 func GroupsOf(page *store.GroupPage) GroupList {
-	return GroupList{Groups: append([]store.Group{}, page.Groups...), Total: page.Total}
+	list := GroupList{Groups: make([]GroupRow, len(page.Groups)), Total: page.Total}
+	for i := range page.Groups {
+		list.Groups[i].Group = page.Groups[i]
+	}
+	return list
 }
 
 // GroupDetails holds everything that is stored about a group.

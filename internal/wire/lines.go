@@ -94,6 +94,7 @@ type lineReader struct {
 	in    *bufio.Reader
 	max   int
 	n     int   // number of the last line that was read, from 1
+	long  bool  // whether the rest of the last line was not read, because the line is too long
 	bytes int64 // number of bytes that were read
 }
 
@@ -118,6 +119,9 @@ func (l *lineReader) next() ([]byte, error) {
 }
 
 func (l *lineReader) line() (line []byte, err error) {
+	if err := l.skip(); err != nil {
+		return nil, err
+	}
 	l.n++
 	for {
 		part, err := l.in.ReadSlice('\n')
@@ -125,7 +129,8 @@ func (l *lineReader) line() (line []byte, err error) {
 		l.bytes += int64(len(part))
 		switch {
 		case len(line) > l.max:
-			return nil, l.at(fmt.Errorf("the line is longer than %d bytes", l.max))
+			l.long = err != nil
+			return nil, l.at(fmt.Errorf("the line is longer than %d bytes; store large data elsewhere and put only its address into the payload", l.max))
 		case err == nil || err == io.EOF && len(line) > 0:
 			return line, nil
 		case err == io.EOF:
@@ -134,6 +139,21 @@ func (l *lineReader) line() (line []byte, err error) {
 			return nil, fmt.Errorf("read %s: %w", l.name, err)
 		}
 	}
+}
+
+// skip reads the rest of a line that is too long.
+func (l *lineReader) skip() error {
+	for l.long {
+		part, err := l.in.ReadSlice('\n')
+		l.bytes += int64(len(part))
+		switch {
+		case err == nil || errors.Is(err, io.EOF):
+			l.long = false
+		case !errors.Is(err, bufio.ErrBufferFull):
+			return fmt.Errorf("read %s: %w", l.name, err)
+		}
+	}
+	return nil
 }
 
 // at adds to an error the name of the file and the number of the last line that was read.

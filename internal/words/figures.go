@@ -170,6 +170,6 @@ func AddedOf(minutes []int64) Added {
 
 // String returns the four numbers as one line of text.
 func (v Added) String() string {
-	return fmt.Sprintf("%s in this one so far, %s in the last, mean of 10 %.1f, of %d %.1f",
+	return fmt.Sprintf("this minute %s so far, the last one %s, mean of 10 minutes %.1f, of %d %.1f",
 		Number(v.Present), Number(v.Last), v.Mean10, store.AddedMinutes-1, v.Mean60)
 }

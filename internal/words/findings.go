@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/redrive/redrive/failure"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store"
 )
@@ -57,6 +58,18 @@ func CausesLead(groups []store.Group, pending, causes int64) string {
 		n++
 	}
 	if int64(n) == causes {
+		first := int64(0)
+		for i := range groups {
+			if PersonFirst(&groups[i]) {
+				first++
+			}
+		}
+		switch {
+		case first == 1:
+			return "Each row is one cause. Of 1 a person has to change something first; retries cannot help before."
+		case first > 1:
+			return fmt.Sprintf("Each row is one cause. Of %d a person has to change something first; retries cannot help before.", first)
+		}
 		return "Each row is one cause. Its page offers the next step."
 	}
 	explain := "causes explain"
@@ -75,10 +88,67 @@ func NextStep(g *store.Group) string {
 		return "Redrive: retries help"
 	case g.Retried > 0 && g.Helped*10 < g.Retried*2:
 		return "Mend the cause: retries do not help"
-	case g.Assignee == "":
-		return "Find the cause, then redrive"
+	case g.Assignee != "":
+		return "Wait for " + g.Assignee + ", then redrive"
 	}
-	return "Wait for " + g.Assignee + ", then redrive"
+	return nextStepOf(failure.Class(g.Class))
+}
+
+// nextStepOf says what a person does about the jobs of a class of which nothing was retried yet.
+func nextStepOf(c failure.Class) string {
+	switch c {
+	case failure.NetworkTimeout, failure.TemporaryServiceError, failure.RateLimitExceeded:
+		return "Redrive when the service answers again"
+	case failure.QuotaExceeded:
+		return "Renew the quota first, then redrive"
+	case failure.PaymentRequired:
+		return "Pay first, then redrive"
+	case failure.AuthenticationFailure:
+		return "Renew the credentials first, then redrive"
+	case failure.PermissionError:
+		return "Grant the right first, then redrive"
+	case failure.InvalidInput, failure.ContentViolation, failure.InputExceedsLimits, failure.ValidationError, failure.NotFound, failure.BusinessLogicError:
+		return "Correct the input, or resolve"
+	case failure.ResourceConstraint:
+		return "Make room, then redrive"
+	case failure.AttemptTimeout:
+		return "Raise the time limit, then redrive"
+	case failure.ProgramError, failure.Panic, failure.Internal:
+		return "Mend the program first, then redrive"
+	case failure.UnknownError, failure.Crash, failure.Cancelled:
+	}
+	return "Find the cause, then redrive"
+}
+
+// PersonFirst reports whether a person has to change something before a retry of the jobs of a cause
+// can help: its class says so, or retries have not helped.
+func PersonFirst(g *store.Group) bool {
+	if g.Pending == 0 {
+		return false
+	}
+	if g.Retried > 0 {
+		return g.Helped*10 < g.Retried*2
+	}
+	switch c := failure.Class(g.Class); c {
+	case failure.ProgramError, failure.Panic:
+		return true
+	default:
+		info, known := failure.InfoOf(c)
+		return known && !info.Verdict.Retriable()
+	}
+}
+
+// AfterLastDeath says how many jobs of the kind of a cause have completed since the last death by this cause: whether
+// it is gone.
+func AfterLastDeath(kind string, completed int64) string {
+	if completed == 0 {
+		return fmt.Sprintf("Since the last of these deaths no job of kind %s has completed", kind)
+	}
+	have := "have"
+	if completed == 1 {
+		have = "has"
+	}
+	return fmt.Sprintf("Since the last of these deaths %s of kind %s %s completed", Count(completed, "job"), kind, have)
 }
 
 // HelpShare returns the share of retries that helped as a whole number of percent, and -1 if nothing

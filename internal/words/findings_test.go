@@ -1,9 +1,11 @@
 package words_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/redrive/redrive/failure"
 	"github.com/redrive/redrive/internal/words"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store"
@@ -51,8 +53,16 @@ func TestFindingsForNoneOneAndMany(t *testing.T) {
 		{words.ListFinding(0, nil, false), "No job is in this list"},
 		{words.ListFinding(1, []string{"dead"}, false), "1 dead job"},
 		{words.ListFinding(50, []string{"waiting", "retrying"}, true), "The first 50 waiting or retrying jobs"},
+		{words.AfterLastDeath("render", 0), "Since the last of these deaths no job of kind render has completed"},
+		{words.AfterLastDeath("render", 1), "Since the last of these deaths 1 job of kind render has completed"},
+		{words.AfterLastDeath("render", 1200), "Since the last of these deaths 1,200 jobs of kind render have completed"},
 		{words.NextStep(&store.Group{}), "Nothing is pending"},
 		{words.NextStep(&store.Group{Pending: 1}), "Find the cause, then redrive"},
+		{words.NextStep(&store.Group{Pending: 1, Class: "TemporaryServiceError"}), "Redrive when the service answers again"},
+		{words.NextStep(&store.Group{Pending: 1, Class: "QuotaExceeded"}), "Renew the quota first, then redrive"},
+		{words.NextStep(&store.Group{Pending: 1, Class: "QuotaExceeded", Retried: 10, Helped: 9}), "Redrive: retries help"},
+		{words.CausesLead([]store.Group{{Pending: 3, Class: "QuotaExceeded"}}, 3, 1), "Each row is one cause. Of 1 a person has to change something first; retries cannot help before."},
+		{words.CausesLead([]store.Group{{Pending: 3, Class: "QuotaExceeded"}, {Pending: 3, Class: "Panic"}}, 6, 2), "Each row is one cause. Of 2 a person has to change something first; retries cannot help before."},
 		{words.NextStep(&store.Group{Pending: 1, Assignee: "mira"}), "Wait for mira, then redrive"},
 		{words.NextStep(&store.Group{Pending: 1, Retried: 10, Helped: 9}), "Redrive: retries help"},
 		{words.NextStep(&store.Group{Pending: 1, Retried: 10, Helped: 1}), "Mend the cause: retries do not help"},
@@ -60,5 +70,21 @@ func TestFindingsForNoneOneAndMany(t *testing.T) {
 		if c.got != c.want {
 			t.Errorf("got %q, want %q", c.got, c.want)
 		}
+	}
+}
+
+// Each built-in class has a next step that agrees with whether a person comes first.
+func TestPersonFirstAgreesWithTheNextStep(t *testing.T) {
+	t.Parallel()
+	for _, info := range failure.Classes() {
+		g := store.Group{Pending: 1, Class: string(info.Class)}
+		step, first := words.NextStep(&g), words.PersonFirst(&g)
+		if retry := strings.HasPrefix(step, "Redrive"); retry && first || strings.Contains(step, " first") && !first {
+			t.Errorf("%s: the next step is %q, a person first: %t", info.Class, step, first)
+		}
+	}
+	if words.PersonFirst(&store.Group{Class: "QuotaExceeded"}) || words.PersonFirst(&store.Group{Pending: 1, Class: "QuotaExceeded", Retried: 10, Helped: 9}) ||
+		!words.PersonFirst(&store.Group{Pending: 1, Class: "NetworkTimeout", Retried: 10}) || words.PersonFirst(&store.Group{Pending: 1, Class: "OfMyOwn"}) {
+		t.Error("what is pending and whether retries help do not count")
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 
 	"github.com/redrive/redrive/failure"
 	"github.com/redrive/redrive/job"
@@ -22,6 +23,19 @@ type Operators struct {
 	// known holds policies by hash. The value is nil if a policy is not stored as a policy
 	// file.
 	known map[string]*policy.Policy
+}
+
+// atFirst begins the texts of classes whose failures often end by themselves. A dead letter is a
+// failure that did not.
+const atFirst = "Nobody at first. If it goes on: "
+
+// WhoActs returns the beginning of a text for operators, which names who must act.
+func WhoActs(operator string) string {
+	text := strings.TrimPrefix(operator, atFirst)
+	if end := strings.IndexAny(text, ":;."); end > 0 {
+		text = text[:end]
+	}
+	return text
 }
 
 // Text says who must act on a failure, and how. The text comes from the policy that made

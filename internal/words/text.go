@@ -64,6 +64,29 @@ func Shorten(s string, columns int) string {
 	return s
 }
 
+// Wrap breaks a text between words into lines of at most so many columns. A longer word has a line of
+// its own.
+func Wrap(s string, columns int) []string {
+	var lines []string
+	for Width(s) > columns {
+		end, n := -1, 0 // the last space within the columns, or else the first one
+		for i, r := range s {
+			if r == ' ' && i > 0 && (n <= columns || end < 0) {
+				end = i
+			}
+			if n++; n > columns && end >= 0 {
+				break
+			}
+		}
+		if end < 0 {
+			break
+		}
+		lines = append(lines, strings.TrimRight(s[:end], " "))
+		s = strings.TrimLeft(s[end:], " ")
+	}
+	return append(lines, s)
+}
+
 // FirstLine returns the first line that is not empty.
 func FirstLine(s string) string {
 	for line := range strings.SplitSeq(s, "\n") {

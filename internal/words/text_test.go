@@ -2,6 +2,7 @@ package words_test
 
 import (
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -112,6 +113,25 @@ func TestTimes(t *testing.T) {
 	} {
 		if tt.got != tt.want {
 			t.Errorf("got the text %q for a time or a duration, want %q", tt.got, tt.want)
+		}
+	}
+}
+
+func TestWrap(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		in   string
+		want []string
+	}{
+		{"", []string{""}},
+		{"more than the share", []string{"more than", "the share"}},
+		{"ab cdefghijklmno p", []string{"ab", "cdefghijklmno", "p"}},
+		{"abcdefghijklmnop", []string{"abcdefghijklmnop"}},
+		{"äöü äöü äöü", []string{"äöü äöü", "äöü"}},
+		{"ten columns", []string{"ten", "columns"}},
+	} {
+		if got := words.Wrap(tt.in, 10); !slices.Equal(got, tt.want) {
+			t.Errorf("Wrap(%q, 10) = %q, want %q", tt.in, got, tt.want)
 		}
 	}
 }

@@ -4,6 +4,7 @@
 package yamlfile
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -164,6 +165,15 @@ func (r *Reader) Is(v Value, s Shape, want string) bool {
 	return false
 }
 
+// unquoted returns the cure for a word with a colon in a list of words, such as [run, img:latest]: it is
+// read as a mapping. For other values it returns "".
+func unquoted(v Value, want string) string {
+	if v.Shape != Mapping || len(v.Entries) != 1 || want != "text" || v.Entries[0].Value.Shape == List || v.Entries[0].Value.Shape == Mapping {
+		return ""
+	}
+	return fmt.Sprintf("; put it in quotes: %q", v.Entries[0].Key+":"+v.Entries[0].Value.Text)
+}
+
 // Mismatch adds the problem that v does not have the wanted form. The cure says how to correct
 // v; it may be empty. Mismatch marks v as reported, so that a value behind an anchor is
 // reported only once and not for each alias.
@@ -173,7 +183,7 @@ func (r *Reader) Mismatch(v Value, want, cure string) {
 	case Null:
 		r.Addf(v.Pos, "%s has no value; set it to %s, or remove it", v.Path, want)
 	default:
-		r.Addf(v.Pos, "%s must be %s, found %s%s", v.Path, want, v.Describe(), cure)
+		r.Addf(v.Pos, "%s must be %s, found %s%s", v.Path, want, v.Describe(), cmp.Or(cure, unquoted(v, want)))
 	}
 	v.Shape = Invalid
 }

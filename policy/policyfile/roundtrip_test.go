@@ -127,8 +127,8 @@ func TestF9_TheBuiltInDefaultAsAFile(t *testing.T) {
 	if d := sameSpec(want, f.Spec); d != "" {
 		t.Errorf("the file differs from the built-in default (-built-in +file):\n%s", d)
 	}
-	if policyfile.Presets()[0] != "default" || len(policyfile.Presets()) != 6 {
-		t.Errorf("the presets are %v, want 6 with the default first", policyfile.Presets())
+	if policyfile.Presets()[0] != "default" || len(policyfile.Presets()) != 7 {
+		t.Errorf("the presets are %v, want 7 with the default first", policyfile.Presets())
 	}
 }
 

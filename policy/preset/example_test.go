@@ -9,5 +9,5 @@ import (
 func ExampleNames() {
 	fmt.Println(preset.Names())
 	// Output:
-	// [chat ocr render transcribe watermark]
+	// [chat dev ocr render transcribe watermark]
 }

@@ -2,7 +2,13 @@ package preset_test
 
 import (
 	"testing"
+	"time"
 
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/redrive/redrive/failure"
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/policy"
 	"github.com/redrive/redrive/policy/policyfile"
 	"github.com/redrive/redrive/policy/preset"
 )
@@ -64,6 +70,33 @@ func TestF9_PresetsAreRenderedAsTheyAre(t *testing.T) {
 		}
 		if f.Policy.Name() != name {
 			t.Errorf("the policy of the preset %s has the name %s, want the name of the preset", name, f.Policy.Name())
+		}
+	}
+}
+
+// The preset dev differs from the default only in its waits.
+func TestDevIsTheDefaultWithShorterWaits(t *testing.T) {
+	t.Parallel()
+	dev, def := load(t, "dev", "").Policy, load(t, "default", "").Policy
+	if d := cmp.Diff(def.Classes(), dev.Classes()); d != "" {
+		t.Errorf("the classes differ:\n%s", d)
+	}
+	for _, class := range def.Classes() {
+		if d := cmp.Diff(def.Info(class), dev.Info(class)); d != "" {
+			t.Errorf("class %s differs:\n%s", class, d)
+		}
+		in := policy.Input{How: job.ByError, Class: failure.Classification{Class: class, Rule: "x"}, U: 0.5}
+		long, short := in, in
+		for retries := 0; ; retries++ {
+			a, b := def.Decide(&long), dev.Decide(&short)
+			if a.Action != b.Action || a.Reason != b.Reason || b.Nominal > 16*time.Second || a.Nominal > 0 && b.Nominal >= a.Nominal {
+				t.Errorf("class %s, after %d retries: dev decides %s (%s) after %s, the default %s (%s) after %s", class, retries,
+					b.Action, b.Reason, b.Nominal, a.Action, a.Reason, a.Nominal)
+			}
+			if a.Action != policy.Retry || b.Action != policy.Retry {
+				break
+			}
+			long.Memo, long.Attempts, short.Memo, short.Attempts = a.Memo, retries+1, b.Memo, retries+1
 		}
 	}
 }

@@ -113,6 +113,11 @@ func (s *Store) SetSchedule(ctx context.Context, by store.By, name string, pause
 	return do(ctx, s, "SetSchedule", func() (store.CronSlot, error) { return s.inner.SetSchedule(ctx, by, name, paused) })
 }
 
+// RunSchedule implements store.Admin.
+func (s *Store) RunSchedule(ctx context.Context, by store.By, name string, jobs []job.New) ([]job.Receipt, error) {
+	return do(ctx, s, "RunSchedule", func() ([]job.Receipt, error) { return s.inner.RunSchedule(ctx, by, name, jobs) })
+}
+
 // CronSlots implements store.Keeper.
 func (s *Store) CronSlots(ctx context.Context) ([]store.CronSlot, error) {
 	return do(ctx, s, "Schedules", func() ([]store.CronSlot, error) { return s.inner.CronSlots(ctx) })

@@ -66,6 +66,27 @@ func (s *Store) SetSchedule(ctx context.Context, by store.By, name string, pause
 	return c, nil
 }
 
+// RunSchedule implements store.Admin.
+func (s *Store) RunSchedule(ctx context.Context, by store.By, name string, jobs []job.New) ([]job.Receipt, error) {
+	t, err := s.begin(ctx, "run schedule")
+	if err != nil {
+		return nil, err
+	}
+	defer t.end()
+	if err := cmp.Or(by.Validate(), store.ValidateRun(name, jobs)); err != nil {
+		return nil, t.errorf("%w", err)
+	}
+	receipts, err := t.enqueue(jobs)
+	if err != nil {
+		return nil, t.errorf("schedule %q: %w", name, err)
+	}
+	if slices.ContainsFunc(receipts, func(r job.Receipt) bool { return !r.Existing }) {
+		t.note(by, store.ScheduleRun, name, "", "job "+receipts[0].ID.String())
+		t.emit(event.Event{Type: event.ScheduleChanged, Note: name, Reason: store.ScheduleRan, Job: receipts[0].ID})
+	}
+	return receipts, nil
+}
+
 // CronSlots implements store.Keeper.
 func (s *Store) CronSlots(ctx context.Context) ([]store.CronSlot, error) {
 	t, err := s.begin(ctx, "schedules")

@@ -271,3 +271,49 @@ func TestReadingLanesIsWaitedForWithinTheContext(t *testing.T) {
 	}
 	<-s.hot.reading
 }
+
+// A look may begin after the transaction that retries a dead job, and set its bound before this
+// transaction commits. The retry tells where its job is, so that the next claim finds it.
+//
+// part of: Q2, D7
+func TestQ2_ARetriedJobIsNotBehindABound(t *testing.T) {
+	t.Parallel()
+	s, dsn := freshAt(t, nil)
+	// When the listener has connected, anything may have changed, and a look sets no bound then.
+	hears(t, opened(t, dsn, &Options{Schema: s.Schema()}), listenTo(t, s))
+	c := claims(t, s, 3)
+	settles(t, s, kills(&c[0]), kills(&c[1]), kills(&c[2]))
+	known, err := s.lanesKnown(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	lane := known.catalog.LaneOf("default", "mail", "")
+	h := &s.hot.heads
+	h.looked(s.clock.local(), time.Hour, 0, earliest) // looks are made apart from now on
+	retry := map[string]func() error{
+		"a person": func() error {
+			_, err := s.Act(t.Context(), ann, store.Action{Do: store.ActRetry, IDs: []job.ID{c[0].ID}})
+			return err
+		},
+		"a redrive": func() error {
+			if _, err := s.StartRedrive(t.Context(), ann, store.RedriveSpec{Through: 3, Total: 2, Canary: -1}); err != nil {
+				return err
+			}
+			_, err := s.StepRedrives(t.Context(), 10)
+			return err
+		},
+	}
+	for _, who := range []string{"a person", "a redrive"} {
+		want := map[string]int{"a person": 1, "a redrive": 2}[who]
+		later := s.clock.Now().Add(time.Minute)
+		h.raise(taken{h.latest(), map[readyPlace]job.Micros{{lane, 2}: later, {lane, store.RedrivePriority}: later}})
+		if err := retry[who](); err != nil {
+			t.Fatal(err)
+		}
+		x := claimsOne()
+		x.Want[0].Max, x.Want[0].Kinds[0].Max = 10, 10
+		if got, err := s.Exchange(t.Context(), x); err != nil || len(got.Claims) != want {
+			t.Errorf("after a retry by %s: %d claims, error %v; want %d", who, len(got.Claims), err, want)
+		}
+	}
+}

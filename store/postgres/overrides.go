@@ -16,15 +16,29 @@ var amended = map[string]struct{ from, to string }{
 	"severalLive": eachOf("redrive_jobs", "id"),
 	"severalDone": eachOf("redrive_done", "job"),
 	"severalDead": eachOf("redrive_dead", "job"),
-	"pickedLive":  withAttrs, "pickedDone": withAttrs, "pickedDead": withAttrs, "pickedEnded": withAttrs,
-	"severalLatest": {`redrive_failures
-		WHERE`, `LATERAL (SELECT * FROM redrive_failures WHERE job = CAST(i.value AS BIGINT) ORDER BY token DESC LIMIT 1) j
-		WHERE`},
+	"severalDied": eachOf("redrive_dead", "death"), "severalListed": eachOf("redrive_dead", "death"), "severalListedJobs": eachOf("redrive_dead", "death"),
+	"severalTrends": {`redrive_trends j`, `LATERAL (SELECT * FROM redrive_trends WHERE grp = CAST(i.value AS BIGINT) AND at > ?2 OFFSET 0) j`},
+	"severalJobs":   oneOf("redrive_dead", "job"), "severalMessages": oneOf("redrive_dead", "job"), "severalDeadCauses": oneOf("redrive_dead", "job"),
+	"pickedLive": withAttrs, "pickedDone": withAttrs, "pickedDead": withAttrs, "pickedEnded": withAttrs,
+	"severalLatest": lastFailure(`redrive_failures
+		WHERE`),
+	"severalCauses": lastFailure(`redrive_failures j
+		WHERE`),
+}
+
+func lastFailure(from string) struct{ from, to string } {
+	return struct{ from, to string }{from, `LATERAL (SELECT * FROM redrive_failures WHERE job = CAST(i.value AS BIGINT) ORDER BY token DESC LIMIT 1) j
+		WHERE`}
 }
 
 // withAttrs makes the filter of a list look for bytes in the attributes.
 var withAttrs = struct{ from, to string }{`instr(j.attrs, ?11) > 0 OR instr(j.attrs, X'5C') > 0`,
 	`position(CAST(?11 AS bytea) IN j.attrs) > 0 OR position('\x5c'::bytea IN j.attrs) > 0`}
+
+// oneOf makes a statement for several ids look up each of them in a table.
+func oneOf(table, id string) struct{ from, to string } {
+	return struct{ from, to string }{table + ` j`, `LATERAL (SELECT * FROM ` + table + ` WHERE ` + id + ` = CAST(i.value AS BIGINT) OFFSET 0) j`}
+}
 
 // eachOf makes a statement for several ids look up each of them in a table, and then its lane.
 func eachOf(table, id string) struct{ from, to string } {
@@ -75,11 +89,10 @@ var overrides = map[string]string{
 		FROM redrive_lanes l CROSS JOIN priorities p
 		WHERE ($4::bigint IS NULL OR $4::bigint < 3) AND ($2::text IS NULL OR l.queue = $2) AND ($3::text IS NULL OR l.kind = $3)`,
 	// The first jobs of lanes and priorities; SQLite has no LATERAL.
-	"listDue": `SELECT ` + sqlstore.ListLive + `, i.value::bigint FROM json_array_elements_text($4::text::json) i(value)
+	"listDue": `SELECT i.value::bigint, j.id, j.run_at FROM json_array_elements_text($4::text::json) i(value)
 		CROSS JOIN LATERAL (
-			SELECT * FROM redrive_jobs h WHERE h.lane = i.value::bigint / 16 AND h.priority = i.value::bigint % 8 AND h.state < 3
-			AND (h.run_at, h.id) > ($1::bigint, $2::bigint) ORDER BY h.run_at, h.id LIMIT $3::bigint) j
-		JOIN redrive_lanes l ON l.id = j.lane`,
+			SELECT h.id, h.run_at FROM redrive_jobs h WHERE h.lane = i.value::bigint / 16 AND h.priority = i.value::bigint % 8 AND h.state < 3
+			AND (h.run_at, h.id) > ($1::bigint, $2::bigint) ORDER BY h.run_at, h.id LIMIT $3::bigint) j`,
 	"countDue": `SELECT i, (SELECT count(*) FROM (SELECT 1 FROM redrive_jobs WHERE state = 2
 		AND run_at > CASE i WHEN 0 THEN -9223372036854775807 ELSE $1::bigint + (i - 1) * 60000000 END
 		AND run_at <= $1::bigint + i * 60000000 LIMIT 1000) r) FROM generate_series(0, $2::bigint) i ORDER BY i`,

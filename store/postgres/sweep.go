@@ -19,7 +19,8 @@ import (
 // What others hold is left to a later sweep, and so are the dead letters while an
 // open transaction has the graves.
 
-// Sweep implements store.Keeper. Its parts are transactions of their own.
+// Sweep implements store.Keeper. Its parts are transactions of their own: after an error,
+// it returns what the parts before have removed.
 func (s *Store) Sweep(ctx context.Context, keep store.Retention, limit int) (swept store.Swept, err error) {
 	if err := sqlstore.CheckSweep(keep, limit); err != nil {
 		return swept, err
@@ -28,7 +29,7 @@ func (s *Store) Sweep(ctx context.Context, keep store.Retention, limit int) (swe
 	for _, part := range [...]sqlstore.SweepPart{sqlstore.SweepEnds, sqlstore.SweepEvents, sqlstore.SweepDeadLetters} {
 		if part == sqlstore.SweepEvents {
 			if err := s.beforeEvents(ctx, keep); err != nil {
-				return store.Swept{}, err
+				return swept, err
 			}
 			indexed = cmp.Or(indexed, sqlstore.IndexOwners(ctx, s.core, true))
 		}
@@ -37,14 +38,11 @@ func (s *Store) Sweep(ctx context.Context, keep store.Retention, limit int) (swe
 		case part == sqlstore.SweepDeadLetters && gravesTaken(err):
 			some.More = true // another time
 		case err != nil:
-			return store.Swept{}, err
+			return swept, err
 		}
 		add(&swept, &some)
 	}
-	if indexed != nil {
-		return store.Swept{}, indexed
-	}
-	return swept, nil
+	return swept, indexed
 }
 
 // beforeEvents prepares the removal of events and figures. Events are removed when they can

@@ -251,3 +251,30 @@ func TestQ6_SweepsArePlannedForTheTablesAsTheyAre(t *testing.T) {
 		t.Error("no connection was looked at")
 	}
 }
+
+// A sweep that cannot remove events has removed jobs before that, and says so.
+func TestASweepThatFailsSaysWhatItHasRemoved(t *testing.T) {
+	t.Parallel()
+	s, dsn := freshAt(t, nil)
+	ends(t, s, job.Completed, job.Completed)
+	conn := opens(t, dsn, fmt.Sprintf(`SELECT pg_advisory_xact_lock(%d)`, s.folds))
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	var swept store.Swept
+	var err error
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		swept, err = s.Sweep(ctx, all, store.SweepMax)
+	}()
+	watch := connected(t, dsn)
+	eventually(t, "the jobs are removed", func() bool {
+		return numberOf(t, watch, `SELECT count(*) FROM `+pgx.Identifier{s.Schema(), "redrive_done"}.Sanitize()) == 0
+	})
+	stop()
+	<-over
+	if err == nil || swept.Completed != 2 {
+		t.Errorf("a sweep that was stopped at the events: got %+v and the error %v, want 2 completed jobs and an error", swept, err)
+	}
+	run(t, conn, `ROLLBACK`)
+}

@@ -185,5 +185,8 @@ func notADatabase(err error) error {
 	if code, ok := resultCode(err); ok && code.ToPrimary() == sqlite.ResultNotADB {
 		return fmt.Errorf("the file is not an SQLite database: choose another path: %w", err)
 	}
+	if code, ok := resultCode(err); ok && code.ToPrimary() == sqlite.ResultCorrupt {
+		return fmt.Errorf("the file is damaged: stop all workers and restore a backup: %w", err)
+	}
 	return asStoreError(err)
 }

@@ -6,6 +6,7 @@ const (
 	failureByRun = "SEARCH f USING INDEX sqlite_autoindex_redrive_failures_1 (job=? AND token=?) LEFT-JOIN"
 	between      = "rowid>? AND rowid<?)"
 	allCauses    = "one row for each cause"
+	pageOfCauses = "SEARCH redrive_groups" + byID + "; LIST SUBQUERY 1; SCAN redrive_groups; USE TEMP B-TREE FOR ORDER BY; USE TEMP B-TREE FOR ORDER BY"
 )
 
 // writingDead holds the statements about dead letters that run in the write
@@ -45,7 +46,8 @@ var writingDead = []plan{
 	{name: "correlationRoute.down", want: "SEARCH redrive_dead USING INDEX redrive_dead_correlated (correlation=? AND " + between},
 	{name: "jobRoute.up", want: deadByJob},
 	{name: "jobRoute.down", want: deadByJob},
-	{name: "selJobOf", want: deadByDeath},
+	{name: "severalJobs", want: ids + "SEARCH j USING INDEX sqlite_autoindex_redrive_dead_1 (job=?)"},
+	{name: "severalMessages", want: ids + "SEARCH j USING INDEX sqlite_autoindex_redrive_dead_1 (job=?); SEARCH f USING INDEX sqlite_autoindex_redrive_failures_1 (job=? AND token=?)"},
 	{name: "laneRoute.up", want: "SEARCH redrive_dead USING INDEX redrive_dead_lane (lane=? AND " + between},
 	{name: "laneRoute.down", want: "SEARCH redrive_dead USING INDEX redrive_dead_lane (lane=? AND " + between},
 	{name: "ownerRoute.up", want: "SEARCH redrive_dead USING INDEX redrive_dead_owner (owner=? AND " + between},
@@ -53,12 +55,10 @@ var writingDead = []plan{
 	{name: "pendingRoute.up", want: "SEARCH redrive_dead USING INDEX redrive_dead_pending (grp=? AND " + between},
 	{name: "pendingRoute.down", want: "SEARCH redrive_dead USING INDEX redrive_dead_pending (grp=? AND " + between},
 	{name: "selLanesOf", want: "SCAN redrive_lanes"},
-	{name: "selMessage", want: "SEARCH redrive_failures USING INDEX sqlite_autoindex_redrive_failures_1 (job=? AND token=?)"},
 	{name: "selNewest", want: "SEARCH redrive_dead"},
 	{name: "selDeaths", want: "SCAN CONSTANT ROW; SCALAR SUBQUERY 1; SEARCH redrive_dead; SCALAR SUBQUERY 2; SEARCH redrive_meta USING PRIMARY KEY (key=?)"},
 	{name: "setDeaths", want: noPlan},
 	{name: "selSpan", want: "SEARCH redrive_groups USING INDEX sqlite_autoindex_redrive_groups_1 (fingerprint=?)"},
-	{name: "selTally", want: "SCAN redrive_dead_counts"},
 }
 
 // readingDead holds the statements about dead letters that only connections for reading run, and
@@ -78,9 +78,12 @@ var readingDead = []plan{
 	{name: "lastBySet", want: "SCAN g; CORRELATED SCALAR SUBQUERY 1; SEARCH redrive_groups USING INDEX redrive_groups_merged (merged=?); CORRELATED SCALAR SUBQUERY 2; " +
 		"SEARCH redrive_groups USING INDEX redrive_groups_merged (merged=?); USE TEMP B-TREE FOR ORDER BY"},
 	{name: "countGroups", want: "SCAN redrive_groups", scan: allCauses},
-	{name: "largestGroups", want: "SCAN redrive_groups; USE TEMP B-TREE FOR ORDER BY", scan: allCauses},
-	{name: "lastGroups", want: "SCAN redrive_groups; USE TEMP B-TREE FOR ORDER BY", scan: allCauses},
-	{name: "selDeadCounts", want: "SCAN c" + laneByID + "; USE TEMP B-TREE FOR GROUP BY"},
+	{name: "largestGroups", want: pageOfCauses, scan: allCauses},
+	{name: "lastGroups", want: pageOfCauses, scan: allCauses},
+	{name: "selDeadCounts", want: "SCAN redrive_dead_counts"},
+	{name: "sumDead", want: "SCAN redrive_dead_counts; USE TEMP B-TREE FOR GROUP BY; LIST SUBQUERY 1; SCAN i VIRTUAL TABLE INDEX 1:; CREATE BLOOM FILTER; " +
+		"LIST SUBQUERY 2; SCAN i VIRTUAL TABLE INDEX 1:; CREATE BLOOM FILTER"},
+	{name: "selFirstPending", want: "CO-ROUTINE d; SCAN redrive_dead; SCAN d", scan: "the first 1,000 rows"},
 	{name: "selDeadLetter", want: "SEARCH j USING INDEX sqlite_autoindex_redrive_dead_1 (job=?)" +
 		laneByID + "; " + groupByID + "; " + failureByRun},
 	{name: "newestNotes", want: "SEARCH redrive_notes USING INTEGER PRIMARY KEY (rowid<?)"},
@@ -88,12 +91,14 @@ var readingDead = []plan{
 	{name: "notesOfJob", want: "SEARCH redrive_notes USING INDEX redrive_notes_job (job=? AND rowid<?)"},
 	{name: "notesOfKind", want: "SEARCH redrive_notes USING INDEX redrive_notes_what (what=? AND rowid<?)"},
 	{name: "selDiedAt", want: deadByDeath},
-	{name: "selListed", want: "SEARCH j" + byID + laneByID + "; " + groupByID + "; " + failureByRun},
-	{name: "selListedJob", want: "SEARCH j" + byID + laneByID + "; " + groupByID + "; " + failureByRun},
+	{name: "severalListed", want: ids + "SEARCH j" + byID + laneByID + "; " + groupByID + "; " + failureByRun},
+	{name: "severalListedJobs", want: ids + "SEARCH j" + byID + laneByID + "; " + groupByID + "; " + failureByRun + "; SEARCH b" + byID + " LEFT-JOIN; " +
+		"CORRELATED SCALAR SUBQUERY 1; SEARCH redrive_failures USING INDEX sqlite_autoindex_redrive_failures_1 (job=?); " +
+		"CORRELATED SCALAR SUBQUERY 2; SEARCH redrive_failures USING INDEX sqlite_autoindex_redrive_failures_1 (job=?)"},
 	{name: "selOldestPending", want: deadByDeath + "; SCALAR SUBQUERY 5; CO-ROUTINE (subquery-4); " +
 		"COMPOUND QUERY; LEFT-MOST SUBQUERY; SCAN g; " +
 		"CORRELATED SCALAR SUBQUERY 1; SEARCH redrive_dead USING COVERING INDEX redrive_dead_pending (grp=?); UNION ALL; " +
 		"SCAN CONSTANT ROW; SCALAR SUBQUERY 3; SEARCH redrive_dead USING COVERING INDEX redrive_dead_pending (grp=?); SEARCH (subquery-4)"},
 	{name: "selOriginal", want: "SEARCH redrive_originals" + byID},
-	{name: "selTrend", want: "SEARCH redrive_trends USING PRIMARY KEY (grp=? AND at>?)"},
+	{name: "severalTrends", want: ids + "SEARCH j USING PRIMARY KEY (grp=? AND at>?)"},
 }

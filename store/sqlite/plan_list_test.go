@@ -18,8 +18,11 @@ var readingLists = []plan{
 	{name: "firstDue", want: "MATERIALIZE priorities; SCAN 4 CONSTANT ROWS; MATERIALIZE states; SCAN 2 CONSTANT ROWS; SCAN l; SCAN p; SCAN s; " +
 		"CORRELATED SCALAR SUBQUERY 7; SEARCH h USING COVERING INDEX redrive_ready (lane=? AND priority=? AND state=? AND run_at>?)"},
 	{name: "listDue", want: "SCAN i VIRTUAL TABLE INDEX 1:; SEARCH j" + byID +
-		"; CORRELATED LIST SUBQUERY 1; SEARCH h USING COVERING INDEX redrive_ready (lane=? AND priority=? AND state=? AND run_at>?)" + laneByID},
-	{name: "listedDied", want: "SEARCH j" + byID + laneByID},
+		"; CORRELATED LIST SUBQUERY 1; SEARCH h USING COVERING INDEX redrive_ready (lane=? AND priority=? AND state=? AND run_at>?)"},
+	{name: "severalDied", want: ids + "SEARCH j" + byID + laneByID + "; USE TEMP B-TREE FOR ORDER BY"},
+	{name: "severalCauses", want: ids + "SEARCH j USING INDEX sqlite_autoindex_redrive_failures_1 (job=? AND token=?)" +
+		"; CORRELATED SCALAR SUBQUERY 1; SEARCH f USING COVERING INDEX sqlite_autoindex_redrive_failures_1 (job=?)"},
+	{name: "severalDeadCauses", want: ids + "SEARCH j USING INDEX sqlite_autoindex_redrive_dead_1 (job=?); " + groupByID + "; " + failureByRun},
 	{name: "selDeadCause", want: "SEARCH d USING INDEX sqlite_autoindex_redrive_dead_1 (job=?); " + groupByID + "; " + failureByRun},
 	{name: "selDeathOf", want: deadByJob},
 	{name: "selLastSeq", want: "SEARCH redrive_done"},

@@ -318,6 +318,16 @@ func (d *duel) setSchedule() {
 	d.each("SetSchedule", func(s store.Store) (any, error) { return s.SetSchedule(ctx(), by, name, paused) })
 }
 
+func (d *duel) runSchedule() {
+	first := d.ask("ReserveIDs", func(s store.Store) (any, error) { return s.ReserveIDs(ctx(), 1) }).Value.(job.ID)
+	jobs := []job.New{d.newJob(first)}
+	name, by := pick(d.t, "schedule", "s1", "s2", "no good"), d.by()
+	got := d.each("RunSchedule", func(s store.Store) (any, error) { return s.RunSchedule(ctx(), by, name, jobs) })
+	if receipts, ok := got.Value.([]job.Receipt); ok && len(receipts) > 0 && receipts[0].ID == first && !receipts[0].Existing {
+		d.ids = append(d.ids, first)
+	}
+}
+
 func (d *duel) publish() {
 	hash, by := pick(d.t, "hash", "h1", "h2"), d.by()
 	d.each("PublishPolicy", func(s store.Store) (any, error) {

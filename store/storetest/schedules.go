@@ -21,6 +21,8 @@ func schedulePromises() []promise {
 		{"Q13_PausedScheduleIsNotFired", pausedIsNotFired},
 		{"Q13_ScheduleIsPausedBeforeItsFirstSlot", pausedBeforeTheFirst},
 		{"Q9_PauseOfAScheduleIsAudited", pauseIsAudited},
+		{"Q9_RunOfAScheduleIsAudited", runIsAudited},
+		{"Q13_RunOfAScheduleWithAKeyHappensOnce", runWithAKeyHappensOnce},
 		{"X3_SlotBounds", slotBounds},
 	}
 }
@@ -255,6 +257,79 @@ func pauseIsAudited(r *rig) {
 	same(r, "events", got, []string{"s paused", "s active"})
 }
 
+// A person runs a schedule whether it is paused or not. Its slots stay as they are.
+//
+// part of: Q9
+func runIsAudited(r *rig) {
+	slot := r.fire("s", r.now()).Last
+	r.clock.Advance(time.Second)
+	slot.Paused, slot.SetAt = true, r.now()
+	r.setSchedule("s", true)
+	run := func(name string, jobs ...job.New) {
+		receipts, err := r.RunSchedule(ctx(), person, name, jobs)
+		r.ok(err)
+		for i := range jobs {
+			same(r, "receipt", receipts[i], job.Receipt{ID: jobs[i].ID, State: job.Waiting})
+		}
+	}
+	a, b := r.newJob(), r.newJob()
+	run("s", a, b)
+	run("never-fired", r.newJob())
+	list, err := r.CronSlots(ctx())
+	r.ok(err)
+	same(r, "schedules", list, []store.CronSlot{slot})
+	rows := r.audit()
+	same(r, "audit rows", len(rows), 3)
+	same(r, "audit row", rows[1], store.Audit{Seq: 2, At: r.now(), Actor: person.Actor, Action: "schedule.run", Target: "s",
+		Reason: person.Reason, After: "job " + a.ID.String()})
+	same(r, "jobs", len(r.dump().Jobs), 4)
+	events := r.dump().Events
+	last := events[len(events)-1]
+	same(r, "event", []any{last.Type, last.Note, last.Reason, last.Job}, []any{event.ScheduleChanged, "never-fired", "run", r.dump().Jobs[3].ID})
+	refused := r.newJob(func(n *job.New) { n.Queue = "else" })
+	r.set(store.QueueChange{Mode: new(store.Draining)})
+	inDraining := r.newJob()
+	r.unchanged(func() {
+		_, err := r.RunSchedule(ctx(), person, "s", []job.New{refused, inDraining})
+		r.is(err, store.ErrDraining)
+	})
+}
+
+// Two people who press the button with one key, at the same time or one after the other, make one
+// job, one audit row and one event.
+//
+// proves: Q13
+func runWithAKeyHappensOnce(r *rig) {
+	const people = 6
+	jobs := make([]job.New, people)
+	for i := range jobs {
+		jobs[i] = r.newJob(func(n *job.New) { n.Key, n.Digest = "press", []byte("press") })
+	}
+	var wg sync.WaitGroup
+	receipts, errs := make([][]job.Receipt, people), make([]error, people)
+	for i := range people {
+		wg.Go(func() { receipts[i], errs[i] = r.RunSchedule(ctx(), person, "s", jobs[i:i+1]) })
+	}
+	wg.Wait()
+	made := 0
+	for i := range people {
+		r.ok(errs[i])
+		same(r, "job of each answer", receipts[i][0].ID, receipts[0][0].ID)
+		if !receipts[i][0].Existing {
+			made++
+		}
+	}
+	same(r, "answers that made a job", made, 1)
+	same(r, "jobs", len(r.dump().Jobs), 1)
+	same(r, "audit rows", len(r.audit()), 1)
+	n := r.newJob(func(n *job.New) { n.Key, n.Digest = "press", []byte("press") })
+	r.unchanged(func() {
+		again, err := r.RunSchedule(ctx(), person, "s", []job.New{n})
+		r.ok(err)
+		same(r, "a later press", again[0], job.Receipt{ID: receipts[0][0].ID, Existing: true, State: job.Waiting})
+	})
+}
+
 // proves: X3
 func slotBounds(r *rig) {
 	n := r.newJob()
@@ -266,6 +341,12 @@ func slotBounds(r *rig) {
 		_, err := r.Fire(ctx(), "s", everyMinute, 0, []job.New{n})
 		r.is(err, store.ErrInvalid)
 		_, err = r.Fire(ctx(), "s", everyMinute, 1, nil)
+		r.is(err, store.ErrInvalid)
+		_, err = r.RunSchedule(ctx(), person, "no good", []job.New{n})
+		r.is(err, store.ErrInvalid)
+		_, err = r.RunSchedule(ctx(), store.By{}, "s", []job.New{n})
+		r.is(err, store.ErrInvalid)
+		_, err = r.RunSchedule(ctx(), person, "s", nil)
 		r.is(err, store.ErrInvalid)
 		_, err = r.Fire(ctx(), "s", "", 1, []job.New{n})
 		r.is(err, store.ErrInvalid)

@@ -27,7 +27,7 @@ func TestU2_ACauseIsRedriven(t *testing.T) {
 	tb.until("30 dead jobs, 1 cause")
 	tb.shot("flow-1-failures")
 	tb.press("videos answered 503 Service Unavailable: the bucket takes no writes")
-	tb.until("Find the cause, then redrive")
+	tb.until("Redrive when the service answers again")
 	s.setMended(true)
 	tb.press("Redrive 30 jobs")
 	tb.until("Retry 30 dead jobs")
@@ -124,4 +124,28 @@ func TestTrap13_AnOldButtonDoesNothing(t *testing.T) {
 	if err != nil || j.Life != 2 {
 		t.Errorf("got life %d and %v, want 2: the second retry must do nothing", j.Life, err)
 	}
+}
+
+// proves: U4
+//
+// The commands and the JSON of a job are copied by a button. Where the browser refuses, the commands are selected, so
+// that a person can copy them.
+func TestU4_CommandsAreCopied(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	id := s.outage(1)[0]
+	tb := s.newTab(1440, 900)
+	tb.open("/jobs/" + id.String())
+	value[bool](tb, `window.copied = []; Object.defineProperty(navigator, "clipboard", { value: { writeText: async (t) => { if (window.refused) throw new DOMException("no"); copied.push(t); } } }); true`)
+	tb.press("Copy as cURL")
+	tb.holds(`copied.length === 1`)
+	tb.press("Copy as JSON")
+	tb.holds(`copied.length === 2`)
+	if got := value[[]string](tb, `copied`); !strings.Contains(got[0], "curl -H") || !strings.Contains(got[0], "/api/jobs/"+id.String()+"/retry") || !strings.HasPrefix(got[1], "{") || !strings.Contains(got[1], `"render"`) {
+		t.Errorf("got %q, want the commands and the JSON of the job", got)
+	}
+	tb.open("/jobs/" + id.String())
+	value[bool](tb, `Object.defineProperty(navigator, "clipboard", { value: undefined }); true`) // as on a plain address of another machine
+	tb.press("Copy as cURL")
+	tb.holds(`String(getSelection()).includes("curl -H")`)
 }

@@ -66,7 +66,7 @@ func TestU4_KeyboardAlone(t *testing.T) {
 		tb.keys(kb.Enter)
 		tb.tabTo("videos answered 503 Service Unavailable: the bucket takes no writes")
 		tb.keys(kb.Enter)
-		tb.until("Find the cause, then redrive")
+		tb.until("Redrive when the service answers again")
 		tb.tabTo("Redrive 2 jobs")
 		tb.keys(kb.Enter)
 		tb.until("Retry 2 dead jobs")

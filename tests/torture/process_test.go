@@ -29,7 +29,7 @@ type process struct {
 	ended   chan struct{}
 	hurt    bool  // whether the test has killed the process
 	stopped bool  // whether the test has asked the process to stop
-	starved bool  // whether the files of the process could not grow for a while
+	starved bool  // whether the process could not open or grow files for a while
 	born    int64 // the value of round.shortages at the start of the process
 	lacked  bool  // whether something was missing at the start of the process
 

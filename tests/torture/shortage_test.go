@@ -14,12 +14,14 @@ import (
 )
 
 // noFiles makes a fault that leaves a process without new files for a while: its limit is what it has
-// open. This keeps it from nothing that it has begun.
+// open. This keeps it from nothing that it has begun. A worker that has not yet made its directory for
+// temporary files ends with an error.
 func noFiles() fault {
 	return fault{"no files", func(s *slot) bool {
 		w := s.start("")
 		s.comesUp(w)
 		w.endsWithin(s.between(50*time.Millisecond, 200*time.Millisecond))
+		w.starved = true
 		if before, ok := w.limitOpen(); ok {
 			s.faulted("no files")
 			w.endsWithin(s.between(300*time.Millisecond, 2*time.Second))

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/google/go-cmp/cmp"
@@ -42,6 +43,7 @@ func (r *round) verify() error {
 		Retention: r.retains(), Acts: r.acts, Processes: r.holders(dump), Children: r.children, Troubles: r.troubles,
 		Healed: job.Micros(r.healed.Load()), Slots: r.program.slots(), WaitMax: readyMax,
 	}
+	h.Troubles = append(h.Troubles, stalls(notes.Stalls, h.Processes)...)
 	if s, ok := r.program.(*served); ok {
 		s.history(r, h)
 	}
@@ -67,6 +69,18 @@ func (r *round) verify() error {
 		return r.applicationTables(ctx, st, notes, dump)
 	}
 	return nil
+}
+
+// stalls returns the times in which the machine gave a worker no processor. A worker that the test had
+// already disturbed tells nothing about the machine.
+func stalls(all []ledger.Stall, processes []check.Process) (busy []check.Trouble) {
+	for _, s := range all {
+		i := slices.IndexFunc(processes, func(p check.Process) bool { return p.Name == s.Holder })
+		if i >= 0 && (processes[i].Disturbed == 0 || processes[i].Disturbed > s.To) {
+			busy = append(busy, check.Trouble{What: check.Busy, From: s.From, To: s.To})
+		}
+	}
+	return busy
 }
 
 // close closes a file that was read to its end. An error of Close fails the test.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/redrive/redrive/internal/testing/check"
+	"github.com/redrive/redrive/internal/testing/crashpoint"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store"
 )
@@ -57,7 +58,8 @@ func (r *round) holders(dump *store.Dump) (all []check.Process) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, p := range r.processes {
-		known := check.Process{Name: p.name, Ended: job.Micros(p.endedAt.Load()), Disturbed: job.Micros(p.disturbed.Load())}
+		known := check.Process{Name: p.name, Ended: job.Micros(p.endedAt.Load()), Disturbed: job.Micros(p.disturbed.Load()),
+			AtStart: p.says(crashpoint.KilledPrefix + " " + string(crashpoint.HandlerStart))}
 		all = append(all, known)
 		for name := range named {
 			if name != p.name && r.program.holder(p, name) {

@@ -175,6 +175,14 @@
       press(stored("redrive-theme") || "auto");
       buttons.forEach((b) => b.addEventListener("click", () => { stored("redrive-theme", b.dataset.themeSet); apply(b.dataset.themeSet); press(b.dataset.themeSet); }));
     }
+    // What cannot be put into the clipboard (a plain address, a refusal) is selected, or opened.
+    all("[data-copy]").forEach((b) => {
+      b.hidden = false;
+      b.addEventListener("click", async () => {
+        const from = $(b.dataset.copy), url = from.href;
+        try { await navigator.clipboard.writeText(url ? await (await fetch(url)).text() : from.textContent); b.textContent = "Copied"; } catch { if (url) location = url; else getSelection().selectAllChildren(from); }
+      });
+    });
     $(".nav [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
     // A button that says why it cannot be pressed does nothing, and a form is sent once.
     document.addEventListener("click", (e) => { if (e.target.closest("button[aria-disabled=true]")) e.preventDefault(); });

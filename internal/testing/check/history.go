@@ -114,6 +114,7 @@ type Process struct {
 	Name      string     // the holder of its runs
 	Ended     job.Micros // 0 if it has not ended
 	Disturbed job.Micros // when the process was first killed, suspended or limited; 0 if never
+	AtStart   bool       // whether it died after the store had recorded that a run begins, and before it called the handler
 }
 
 // Child is a process that a worker started for a job, or one that such a process started.

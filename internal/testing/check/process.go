@@ -1,6 +1,7 @@
 package check
 
 import (
+	"slices"
 	"time"
 
 	"github.com/redrive/redrive/event"
@@ -141,7 +142,9 @@ func ownCrash(x *index, broken func(job.ID, string, ...any)) {
 			}
 			r := p.run(e.Token)
 			if r == nil {
-				broken(p.id, "died of the crash of run %d, which no handler began", e.Token)
+				if !x.diedAtStart(p.failure(e.Token)) {
+					broken(p.id, "died of the crash of run %d, which no handler began", e.Token)
+				}
 				continue
 			}
 			if crashLimit(x.Limits[e.Kind]) == 1 {
@@ -155,6 +158,12 @@ func ownCrash(x *index, broken func(job.ID, string, ...any)) {
 			}
 		}
 	}
+}
+
+// diedAtStart reports whether the process of a crashed run died just before it called the handler. Retention
+// may have removed the failure record, which names the process; then it may be any process.
+func (x *index) diedAtStart(f *job.Failure) bool {
+	return slices.ContainsFunc(x.Processes, func(w Process) bool { return w.AtStart && (f == nil || f.Holder == w.Name) })
 }
 
 // beside reports whether the handler of another run was called in the process of r while r was

@@ -96,3 +96,17 @@ func handedBack(t *testing.T) *check.History {
 	r.h.Dump = dump
 	return &r.h
 }
+
+// The store records that the last run begins before the worker calls the handler. A process that dies
+// between the two has begun the run.
+func TestAProcessMayDieJustBeforeItCallsTheHandler(t *testing.T) {
+	t.Parallel()
+	for i, own := range []bool{true, false} { // the worker "w" has the run, the process "gone" does not
+		h := sound(t)
+		drop(&h.Runs, func(r check.Run) bool { return r.Job == toxic && r.Token == row(h, toxic).Token })
+		h.Processes[i].AtStart = true
+		if found := check.Check(h); (len(found) == 0) != own {
+			t.Errorf("the process %s died before the handler: got the violations %v, want some only for another process than that of the run", h.Processes[i].Name, found)
+		}
+	}
+}

@@ -28,12 +28,15 @@ const (
 	Settle  Op = "settle"  // a worker is about to write the outcome of a run
 	Settled Op = "settled" // the store accepted the outcome
 	Late    Op = "late"    // the store answered that the lease is lost
+
+	Stalled Op = "stalled" // a worker has run again since At; it got no processor since From
 )
 
 // Line is one line of a ledger.
 type Line struct {
 	Op     Op     `json:"op"`
 	At     int64  `json:"at"` // the time of the operation, in microseconds since 1970
+	From   int64  `json:"from,omitempty"`
 	Holder string `json:"holder,omitempty"`
 
 	Name     string    `json:"name,omitempty"` // the name of the submission

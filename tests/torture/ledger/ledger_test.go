@@ -49,6 +49,7 @@ func TestReadAllPutsLedgersTogether(t *testing.T) {
 		ledger.Line{Op: ledger.Settled, ID: 7, Token: 1, Cause: uint8(job.Succeeded), To: job.Completed},
 		ledger.Line{Op: ledger.Settle, ID: 8, Token: 3, Cause: uint8(job.Failed), To: job.Dead},
 		ledger.Line{Op: ledger.Late, ID: 8, Token: 3, Cause: uint8(job.Failed), To: job.Dead},
+		ledger.Line{Op: ledger.Stalled, Holder: "w", From: 11, At: 12},
 	)
 	notes, err := ledger.ReadAll(filepath.Join(dir, "*"))
 	if err != nil {
@@ -70,6 +71,7 @@ func TestReadAllPutsLedgersTogether(t *testing.T) {
 			{Run: store.Run{ID: 7, Token: 1}, Cause: job.Succeeded, To: job.Completed, Answer: check.Written, Again: true},
 			{Run: store.Run{ID: 8, Token: 3}, Cause: job.Failed, To: job.Dead, Answer: check.Refused},
 		},
+		Stalls: []ledger.Stall{{Holder: "w", From: 11, To: 12}},
 		Plans: map[string]plan.Plan{"taken": plan.Quick, "refused": plan.Quick, "unknown": plan.Quick, "again": plan.Quick,
 			"refused later": plan.Quick},
 	}

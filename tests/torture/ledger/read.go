@@ -46,7 +46,14 @@ type Notes struct {
 	Runs     []check.Run
 	Writes   []check.Write
 	Plans    map[string]plan.Plan // the plans of the jobs, by the name of the submission
-	InTx     []string             // names of the submissions that were enqueued together with a row of the application
+	Stalls   []Stall
+	InTx     []string // names of the submissions that were enqueued together with a row of the application
+}
+
+// Stall is a time in which a process got no processor.
+type Stall struct {
+	Holder   string
+	From, To job.Micros
 }
 
 // ReadAll reads the ledgers that match a pattern, in the order of their names, which must be the
@@ -112,6 +119,8 @@ func (m *merger) add(l *Line) {
 		m.notes.Writes[m.writes[outcome{run, job.Cause(l.Cause), l.To}]].Answer = check.Written
 	case Late:
 		m.notes.Writes[m.writes[outcome{run, job.Cause(l.Cause), l.To}]].Answer = check.Refused
+	case Stalled:
+		m.notes.Stalls = append(m.notes.Stalls, Stall{l.Holder, job.Micros(l.From), job.Micros(l.At)})
 	}
 }
 

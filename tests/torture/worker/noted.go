@@ -125,8 +125,9 @@ func (s *noted) endsInTx(id job.ID, token job.Token) {
 	}
 }
 
-// watchForStops notices when the process was paused for longer than a lease. It then writes late
-// outcomes, like a worker that has not noticed the pause.
+// watchForStops notices when the process got no processor. After a considerable part of a lease it
+// records this in the ledger. After more than a lease it also writes late outcomes, like a worker that has
+// not noticed the pause.
 func (s *noted) watchForStops(ctx context.Context) {
 	tick := time.NewTicker(s.lease / 20)
 	defer tick.Stop()
@@ -138,6 +139,14 @@ func (s *noted) watchForStops(ctx context.Context) {
 		case <-tick.C:
 		}
 		now := time.Now()
+		if now.Sub(last) > s.lease/5 {
+			line := ledger.Line{Op: ledger.Stalled, Holder: s.name, From: last.UnixMicro(), At: now.UnixMicro()}
+			go func() {
+				if err := s.book.Note(line); err != nil {
+					fmt.Fprintln(os.Stderr, "worker:", err)
+				}
+			}()
+		}
 		if now.Sub(last) > s.lease {
 			if err := s.writeLate(ctx); err != nil {
 				fmt.Fprintln(os.Stderr, "worker: the late writes failed:", err)
