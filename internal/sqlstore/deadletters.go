@@ -203,7 +203,7 @@ func (s *Core) DeadStats(ctx context.Context) (stats store.DeadStats, err error)
 	return stats, err
 }
 
-// oldestPending returns when the oldest pending dead letter died; 0 means that there is none.
+// oldestPending returns when the oldest pending dead letter died; 0 means that no dead letter is pending.
 func oldestPending(c Session) (job.Micros, error) {
 	at, err := ReadInt(c, selFirstPending)
 	if err == nil && at == 0 {

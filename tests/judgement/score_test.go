@@ -58,7 +58,7 @@ func read(t *testing.T) map[string][]score.Item {
 	return families
 }
 
-// The worst score that the data may have, in shares. Whoever makes the score better lowers them.
+// The worst score that the data may have, in shares. Lower them with each change that makes the score better.
 const (
 	mostKeptTrying = 0.344
 	mostGivenUp    = 0.217
