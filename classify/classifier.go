@@ -154,8 +154,8 @@ func addText(set *ruleset, b *phrase.Builder, text string, p *problems) (phrases
 		p.add("rules", "%s: %s", strings.Replace(w.Path, ":", " ", 1), w.Message)
 	}
 	for _, r := range rules {
-		for _, text := range r.phrases {
-			if err := b.Add(text, len(set.rules), r.trait&identifiers != 0); err != nil {
+		for _, words := range r.phrases {
+			if err := b.Add(words, len(set.rules), r.trait&identifiers != 0); err != nil {
 				p.add("rules", "line %d: %v", r.line, err)
 			}
 		}
