@@ -40,8 +40,8 @@ func TestD7_ARedriveStopsByItselfAndGoesOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	e.Work()
-	if r, err = e.WaitRedrive(t.Context(), r.ID); err != nil || r.State != store.RedriveCompleted || r.Released != 300 || r.Completed != 295 {
-		t.Errorf("redrive after the cause is fixed: got %+v, error %v; want it completed", r, err)
+	if r, err = e.WaitRedrive(t.Context(), r.ID); err != nil || r.State != store.RedriveEnded || r.Released != 300 || r.Completed != 295 {
+		t.Errorf("redrive after the cause is fixed: got %+v, error %v; want it ended, with 295 completed jobs", r, err)
 	}
 	if n := statuses(t, e); n[job.Resolved] != 295 || n[job.Pending] != 605 { // the 5 canary jobs died again; these deaths are counted as new
 		t.Errorf("got the dead letters by status %v, want 295 resolved and 605 pending", n)
@@ -98,6 +98,8 @@ func TestD7_RunUntilIdleTakesARedriveToItsEnd(t *testing.T) {
 
 // RunUntilIdle does not rely on a notification about the jobs that its own keeper has made ready. The store
 // of this test sends none at all.
+//
+// part of: D7
 func TestD7_RunUntilIdleNeedsNoNotification(t *testing.T) {
 	t.Parallel()
 	redriveUntilIdle(t, faultstore.New(memory.New(memory.Options{}), faultstore.From("Notify", 1, faultstore.Fault{Before: store.ErrUnavailable})))

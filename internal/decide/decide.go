@@ -184,8 +184,8 @@ func Held(a *policy.Admission, c *job.Claim, holder string) (o job.Outcome, held
 	if a == nil || a.Hold == nil {
 		return o, false
 	}
-	message := fmt.Sprintf("held by rules %v of the policy before it ran: a person has to release or refuse it", a.Rules)
-	return job.Hold(c, holder, message, a.Hold.Message), true
+	message := fmt.Sprintf("held by rules %v of the policy before it ran: %s has to release or refuse it", a.Rules, cmp.Or(a.Hold.Notify, "a person"))
+	return job.Hold(c, holder, message, a.Hold.Message, a.Hold.Notify), true
 }
 
 // evidenceOf returns the evidence about the error of a run.

@@ -39,12 +39,12 @@ type badge struct {
 // symbols has the names of the symbols, and of the colours, of the words that have others than
 // their own.
 var symbols = map[string]string{
-	"canary": "running", "ramping": "running", "settling": "running", "stopped": "warn", "working": "running", "idle": "waiting", "keeping": "waiting",
+	"canary": "running", "ramping": "running", "settling": "running", "stopped": "warn", "ended": "warn", "working": "running", "idle": "waiting", "keeping": "waiting",
 	"silent": "dead", "sick": "warn", "quiet": "paused", "met": "completed", "missed": "warn", "draining": "draining", "redriving": "running", "assigned": "seen",
 }
 
 var colours = map[string]string{
-	"canary": "redriving", "ramping": "redriving", "settling": "redriving", "stopped": "failed", "silent": "dead", "sick": "partial", "quiet": "paused",
+	"canary": "redriving", "ramping": "redriving", "settling": "redriving", "stopped": "failed", "ended": "partial", "silent": "dead", "sick": "partial", "quiet": "paused",
 	"working": "running", "draining": "paused",
 }
 

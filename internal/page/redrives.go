@@ -68,10 +68,11 @@ type redriveView struct {
 	Acts   []act
 }
 
-// stopShare is a share of failed first attempts against the rule that stops the redrive.
+// stopShare is a share of failures or deaths against the rule that stops the redrive.
 type stopShare struct {
+	redrive.RedriveStop
 	Name     string
-	N, Of    int64
+	Causes   string // the most frequent causes
 	Percent  float64
 	Limit    float64 // in percent; 100 means that the share never stops it
 	Bounded  bool
@@ -93,7 +94,9 @@ func (p *Pages) redrive(a *api.API, c *api.Call) error {
 	v.Heading = words.RedriveFinding(&r)
 	v.Lead = v.Row.Standing + "."
 	if r.Live == nil {
-		v.Shares = []*stopShare{stopShareOf("failed again by the same cause", r.Again, r.Answered, r.StopShare)}
+		for _, s := range r.StopShares() {
+			v.Shares = append(v.Shares, stopShareOf(&r, s))
+		}
 	}
 	v.Acts = redriveActs(&r, f.MayOperate)
 	return p.write(c.W, http.StatusOK, "redrive", &v)
@@ -107,10 +110,11 @@ func redriveOf(a *api.API, c *api.Call) (redrive.Redrive, error) {
 	return a.Client().GetRedrive(c.Context(), n)
 }
 
-func stopShareOf(name string, n, of int64, limit float64) *stopShare {
-	s := &stopShare{Name: name, N: n, Of: of, Limit: 100 * limit, Bounded: limit < 1, Verdict: "no result yet"}
-	if of > 0 {
-		s.Percent = 100 * float64(n) / float64(of)
+func stopShareOf(r *redrive.Redrive, stop redrive.RedriveStop) *stopShare {
+	s := &stopShare{RedriveStop: stop, Name: words.StopName(stop.Rule), Causes: words.StopCauses(r, stop.Rule), Limit: 100 * stop.Limit,
+		Bounded: stop.Limit < 1, Verdict: "no result yet"}
+	if s.Of > 0 {
+		s.Percent = 100 * float64(s.N) / float64(s.Of)
 		s.Verdict = "below the limit"
 		if s.Bounded && s.Percent > s.Limit {
 			s.Verdict = "above the limit"
@@ -121,7 +125,7 @@ func stopShareOf(name string, n, of int64, limit float64) *stopShare {
 }
 
 // Desc is the share and its limit in a sentence.
-func (s *stopShare) Desc() string { return words.StopShare(s.N, s.Of, s.Limit, s.Bounded) }
+func (s *stopShare) Desc() string { return words.StopShare(s.RedriveStop) }
 
 func redriveActs(r *redrive.Redrive, may bool) (acts []act) {
 	switch {
@@ -286,7 +290,9 @@ func (p *Pages) startRedrive(a *api.API, c *api.Call) error {
 		spec.Canary = -1
 	}
 	spec.Rate = int(number("rate", "The rate", 0, redrive.RedriveRateMax))
-	spec.StopShare = float64(number("stop_share", "The share that stops it", 1, 100)) / 100
+	spec.StopShare = float64(number("stop_share", "The share of the same cause that stops it", 1, 100)) / 100
+	spec.StopOther = float64(number("stop_other", "The share of other causes that stops it", 1, 100)) / 100
+	spec.StopDead = float64(number("stop_dead", "The share of dead jobs that stops it", 1, 100)) / 100
 	if text := strings.TrimSpace(in.Get("patch")); text != "" {
 		spec.Patch = []byte(text)
 	}

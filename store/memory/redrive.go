@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/redrive/redrive/internal/storekit"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store"
 )
@@ -21,10 +22,15 @@ func (t *tx) answered(r *record, attempt bool, to job.State, f *job.Failure) {
 		return
 	}
 	d := t.redrives[r.redrive]
+	cause := storekit.CauseOf(f)
 	if attempt && r.Counters.Attempts == 1 || to.Terminal() && r.Counters.Attempts == 0 {
 		d.Answered++
 		if f != nil && f.Fingerprint != "" && f.Fingerprint == t.dead[r.ID].Fingerprint {
 			d.Again++
+			cause.Again = 1
+		} else if f != nil {
+			d.Other++
+			cause.Other = 1
 		}
 	}
 	switch to {
@@ -32,9 +38,13 @@ func (t *tx) answered(r *record, attempt bool, to job.State, f *job.Failure) {
 		d.Completed++
 	case job.Dead:
 		d.Dead++
+		cause.Dead = 1
 	case job.Cancelled:
 		d.Cancelled++
 	case job.None, job.Waiting, job.Retrying, job.Running:
+	}
+	if cause.Again+cause.Other+cause.Dead > 0 {
+		d.Causes = storekit.AddCauses(d.Causes, cause)
 	}
 }
 
@@ -89,6 +99,7 @@ func (t *tx) redriveOf(key string) *store.Redrive {
 
 func cloneRedrive(r *store.Redrive) store.Redrive {
 	c := *r
+	c.Causes = slices.Clone(c.Causes)
 	c.Filter.Statuses = slices.Clone(c.Filter.Statuses)
 	c.Change.Override, c.Patch = bytes.Clone(c.Change.Override), bytes.Clone(c.Patch)
 	if r.Live != nil {
@@ -228,6 +239,9 @@ func (t *tx) step(r *store.Redrive, limit int, answer *store.RedriveStep) (relea
 		answer.Active++
 	}
 	t.stepped(r, before)
+	if !r.State.Active() {
+		answer.Ended = append(answer.Ended, cloneRedrive(r))
+	}
 	return released
 }
 
@@ -259,6 +273,8 @@ func (t *tx) stepped(r *store.Redrive, before store.RedriveState) {
 		t.note(by, "redrive.stop", target, string(before), string(r.State))
 	case store.RedriveCompleted:
 		t.note(by, "redrive.complete", target, string(before), string(r.State))
+	case store.RedriveEnded:
+		t.note(by, "redrive.end", target, string(before), string(r.State))
 	case store.RedriveCanary, store.RedriveRamping, store.RedriveSettling, store.RedrivePaused, store.RedriveCancelled:
 	}
 	t.emit(store.RedriveEvent(r))
