@@ -105,3 +105,76 @@ func TestQ9_ExpectIsComparedInTheTransaction(t *testing.T) {
 		})
 	}
 }
+
+func (s *interposed) SetGroup(ctx context.Context, by store.By, c store.GroupChange) (store.Group, error) {
+	s.before()
+	return s.Store.SetGroup(ctx, by, c)
+}
+
+func (s *interposed) ControlRedrive(ctx context.Context, by store.By, id int64, do store.RedriveOp) (store.Redrive, error) {
+	s.before()
+	return s.Store.ControlRedrive(ctx, by, id, do)
+}
+
+// proves: Q9
+//
+// The same for redrives and groups: what moves between the look and the action is not acted on.
+func TestQ9_ExpectOfRedrivesAndGroupsIsComparedInTheTransaction(t *testing.T) {
+	t.Parallel()
+	other := store.By{Actor: "somebody else"}
+	cancel := func(s store.Store, _ string) error {
+		_, err := s.ControlRedrive(t.Context(), other, 1, store.RedriveCancel)
+		return err
+	}
+	set := func(change store.GroupChange) func(store.Store, string) error {
+		return func(s store.Store, group string) error {
+			change.Group = group
+			_, err := s.SetGroup(t.Context(), other, change)
+			return err
+		}
+	}
+	for name, row := range map[string]struct {
+		redrive bool // the action is on redrive 1, not on the group
+		do      string
+		body    string
+		tag     bool
+		moves   func(s store.Store, group string) error
+		want    string
+	}{
+		"pause of a redrive":               {redrive: true, do: "pause", body: `{"expect":{"state":"ramping"}}`, moves: cancel, want: "state-moved"},
+		"pause of a redrive with If-Match": {redrive: true, do: "pause", tag: true, moves: cancel, want: "precondition-failed"},
+		"resolve of a group":               {do: "reopen", body: `{"expect":{"state":"open"}}`, moves: set(store.GroupChange{Resolved: new(true)}), want: "state-moved"},
+		"assign of a group":                {do: "assign", body: `{"assignee":"ann"}`, tag: true, moves: set(store.GroupChange{Assignee: new("ben")}), want: "precondition-failed"},
+		"ignore of a group":                {do: "ignore", body: `{"expect":{"state":"open"}}`, moves: set(store.GroupChange{Resolved: new(true)}), want: "state-moved"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			st := &interposed{Store: memory.New(memory.Options{})}
+			s := newSiteOn(t, st, nil)
+			s.submit(`{"kind":"k","payload":1}`)
+			s.fail()
+			var groups struct{ Items []groupView }
+			s.ok("GET", "/api/groups", "", &groups)
+			group := groups.Items[0].Group
+			path := "/api/groups/" + group
+			if row.redrive {
+				s.ok("POST", "/api/redrives", `{"filter":{"all":true},"canary":0}`, nil)
+				path = "/api/redrives/1"
+			}
+			var headers []string
+			if row.tag {
+				headers = append(headers, "If-Match: "+s.ok("GET", path, "", nil).header.Get("Etag"))
+			}
+			first := func() {
+				if err := row.moves(st.Store, group); err != nil {
+					t.Error(err)
+				}
+			}
+			st.first.Store(&first)
+			s.refused(row.want, "POST", path+"/"+row.do, row.body, headers...)
+			if st.first.Load() != nil {
+				t.Error("the server refused the request before it asked the store")
+			}
+		})
+	}
+}

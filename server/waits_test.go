@@ -65,7 +65,7 @@ func TestQ7_WhyAJobWaits(t *testing.T) {
 	second := s.submit(`{"kind":"k","payload":2}`)
 	want(second, "other jobs are before it: 3 jobs wait in queue default, the oldest since ")
 	s.ok("PATCH", "/api/queues/default", `{"rate":"1/h"}`, nil)
-	want(id, "queue default starts at most 1/h; 3 jobs wait in it")
+	want(id, "queue default starts at most 1/h, the next one now; 3 jobs wait in it")
 	s.ok("POST", "/api/queues/default/drain", `{"note":"moves"}`, nil)
 	want(id, "; queue default is draining by local since ", "because: moves: it takes no new jobs")
 	s.ok("PATCH", "/api/queues/default", `{"rate":"0"}`, nil)
@@ -89,4 +89,43 @@ func TestQ7_WhyAJobWaits(t *testing.T) {
 	<-began
 	cancel()
 	<-stopped
+}
+
+// proves: Q7
+//
+// The explanation of a job that waits for a rate has the time of the next start. That of a job whose
+// program cannot be started has the cause.
+func TestQ7_TheNextStartOfARate(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, func(_ *redrive.Config, o *server.Options) {
+		o.Kinds = map[string]server.KindOptions{"k": {Rate: redrive.Rate{N: 1, Per: time.Hour}}}
+	})
+	s.submit(`{"kind":"k","payload":1}`)
+	second := s.submit(`{"kind":"k","payload":2}`)
+	process := store.Process{Name: "w", Instance: "w-1", What: "work", Queues: []string{"default"}, Kinds: []string{"k"}, Slots: 4}
+	present := func() {
+		t.Helper()
+		if _, err := s.store.Present(t.Context(), process); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := func(text string) {
+		t.Helper()
+		if got := s.waits(second); !strings.HasPrefix(got, text) {
+			t.Errorf("got %q, want %q", got, text)
+		}
+	}
+	present()
+	want("jobs of the kind k start at most at 1/h, the next one now; 2 jobs wait")
+	now := time.Now()
+	x, err := s.store.Exchange(t.Context(), store.Exchange{Holder: "w", Lease: time.Minute, Want: []store.Want{
+		{Queue: "default", Max: 9, Kinds: []store.KindWant{{Kind: "k", Max: 9, Rate: redrive.Rate{N: 1, Per: time.Hour}}}}}})
+	if err != nil || len(x.Claims) != 1 {
+		t.Fatalf("got %d claims and error %v, want 1", len(x.Claims), err)
+	}
+	at := now.Add(time.Hour).UTC().Format("2006-01-02 15:")
+	want("jobs of the kind k start at most at 1/h, the next one at " + at)
+	process.Sick = []store.Sickness{{Kind: "k", Cause: "fork/exec /opt/encode: no such file"}}
+	present()
+	want("the only process that runs it cannot start its program: fork/exec /opt/encode: no such file")
 }

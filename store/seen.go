@@ -6,11 +6,12 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// ErrMoved says that the job is not as the person has seen it any more; see By.Seen. Nothing was done. The
-// error wraps ErrConflict.
-var ErrMoved = fmt.Errorf("the job has moved on: %w", ErrConflict)
+// ErrMoved says that the job, redrive or group is not as the person has seen it any more; see By.Seen.
+// Nothing was done. The error wraps ErrConflict.
+var ErrMoved = fmt.Errorf("it has moved on: %w", ErrConflict)
 
-// Seen is what a person has seen of a job before acting on it. A field that is nil is not compared.
+// Seen is what a person has seen of a job, a redrive or a group before acting on it. A field that is nil
+// is not compared, and neither is a field of another kind of object.
 type Seen struct {
 	State *job.State
 	Life  *int32
@@ -21,6 +22,32 @@ type Seen struct {
 	// Payload is the payload from which the new payload of an Alter was made. An Alter without a
 	// new payload does not compare it, and neither does any other action.
 	Payload []byte
+	// Redrive is the state of the redrive, for ControlRedrive.
+	Redrive *RedriveState
+	// Group and Assignee are those of the group, for SetGroup and for an Act whose filter names the
+	// group. Such an Act compares them in its first step only.
+	Group    *GroupState
+	Assignee *string
+}
+
+// CheckRedrive returns an ErrMoved unless the redrive is as it was seen.
+func (b *By) CheckRedrive(now *Redrive) error {
+	if b.Seen == nil || b.Seen.Redrive == nil || *b.Seen.Redrive == now.State {
+		return nil
+	}
+	return fmt.Errorf("redrive %d is %s, not %s: %w", now.ID, now.State, *b.Seen.Redrive, ErrMoved)
+}
+
+// CheckGroup returns an ErrMoved unless the group is as it was seen.
+func (b *By) CheckGroup(now *Group) error {
+	switch s := b.Seen; {
+	case s == nil:
+	case s.Group != nil && *s.Group != now.State():
+		return fmt.Errorf("group %s is %s, not %s: %w", now.Fingerprint, now.State(), *s.Group, ErrMoved)
+	case s.Assignee != nil && *s.Assignee != now.Assignee:
+		return fmt.Errorf("group %s is assigned to %q, not to %q: %w", now.Fingerprint, now.Assignee, *s.Assignee, ErrMoved)
+	}
+	return nil
 }
 
 // Present is a job as it is when a person acts on it.
@@ -71,6 +98,9 @@ func (b By) ValidateOn(n int) error {
 // ValidateBy returns an error when the person may not do the action; see By.Seen.
 func (a *Action) ValidateBy(by By) error {
 	if a.Filter != nil {
+		if s := by.Seen; s != nil && a.Filter.Group != "" && (s.Group != nil || s.Assignee != nil) {
+			by.Seen = nil
+		}
 		return by.Validate()
 	}
 	return by.ValidateOn(len(a.IDs))

@@ -246,4 +246,8 @@ type Head struct {
 	Kind  string     `json:"kind"`
 	Due   job.Micros `json:"due,omitempty"`   // due time of the job that has been due for longest; 0 if no job is due
 	Later job.Micros `json:"later,omitempty"` // due time of the first job that is due later; 0 if there is no such job
+	// QueueArrival and KindArrival are the states of the rates of the queue and of the kind, for
+	// Rate.Next; 0 if the rate has never been used.
+	QueueArrival job.Micros `json:"-"`
+	KindArrival  job.Micros `json:"-"`
 }

@@ -282,9 +282,10 @@ type By struct {
 	// Owner is the owner of jobs in whose name the person acts, if the person may act on the jobs of
 	// this owner only; at most job.TextMax bytes.
 	Owner string
-	// Seen is what the person has seen of the job. Cancel, Alter and Act compare it with the job in
-	// their transaction: if it differs, they do nothing and answer with ErrMoved. It is allowed only
-	// for these calls and one id.
+	// Seen is what the person has seen of the job, the redrive or the group. Cancel, Alter, Act,
+	// ControlRedrive and SetGroup compare it with the object in their transaction: if it differs, they
+	// do nothing and answer with ErrMoved. It is allowed only for these calls and one object. A
+	// ControlRedrive or SetGroup that has nothing to change does not compare it.
 	Seen *Seen
 }
 

@@ -141,7 +141,7 @@ func (a *API) bulkRetryDead(c *Call) error {
 	if patch != nil {
 		return a.bulkRetryPatched(c, action, patch)
 	}
-	done, more, err := a.actOnSet(c, action)
+	done, more, err := a.actOnSet(c, c.By(action.Note), action)
 	if err != nil {
 		return err
 	}
@@ -185,11 +185,11 @@ func (a *API) frozenFilter(in *DeadFilterIn, through int64) (redrive.DeadFilter,
 
 // actOnSet carries out an action on a frozen set, for at most ActTime. It reports whether more is
 // left to do.
-func (a *API) actOnSet(c *Call, action redrive.Action) (done int64, more bool, err error) {
+func (a *API) actOnSet(c *Call, by redrive.By, action redrive.Action) (done int64, more bool, err error) {
 	ctx, cancel := context.WithCancel(c.Context())
 	defer cancel()
 	until := a.o.Now().Add(ActTime)
-	_, err = a.client.Act(ctx, c.By(action.Note), action, func(n int64) {
+	_, err = a.client.Act(ctx, by, action, func(n int64) {
 		if done = n; !a.o.Now().Before(until) {
 			cancel() // between two steps
 		}
@@ -333,7 +333,7 @@ func (a *API) actOnDead(c *Call) error {
 	if _, err := a.frozenFilter(in.Filter, in.Through); err != nil {
 		return err
 	}
-	done, more, err := a.actOnSet(c, action)
+	done, more, err := a.actOnSet(c, c.By(action.Note), action)
 	if err != nil {
 		return err
 	}

@@ -161,7 +161,7 @@ func (a *API) purgeDead(c *Call) error {
 	out := PurgeOut{Through: seen.Through}
 	if seen.Count > 0 {
 		action.Through = seen.Through
-		if out.Purged, out.More, err = a.actOnSet(c, action); err != nil {
+		if out.Purged, out.More, err = a.actOnSet(c, c.By(action.Note), action); err != nil {
 			return err
 		}
 	}

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 
@@ -46,33 +47,52 @@ type GroupDone struct {
 	More bool  `json:"more"`
 }
 
-// groupFor reads the body of an action on a group into v, and returns the group. It checks the
-// reason and the expectations.
-func (a *API) groupFor(c *Call, v any, in *GroupActIn, optional bool) (redrive.Group, error) {
+// groupFor reads the body of an action on a group into v, and returns the group and who acts. It checks
+// the reason and the expectations; By.Seen says what the store has to compare again in the transaction
+// of the action.
+func (a *API) groupFor(c *Call, v any, in *GroupActIn, optional bool) (redrive.Group, redrive.By, error) {
+	by := c.By("")
 	if err := c.Read(v, optional); err != nil {
-		return redrive.Group{}, err
+		return redrive.Group{}, by, err
 	}
 	if err := checkReason(in.Note); err != nil {
-		return redrive.Group{}, err
+		return redrive.Group{}, by, err
 	}
+	by.Reason = in.Note
 	g, err := a.group(c)
 	if err != nil {
-		return g, err
+		return g, by, err
 	}
 	if !c.matches(groupVersion(&g)) {
-		return g, PreconditionFailed.New("group %s is not in the version of If-Match any more: it is %s", g.Fingerprint, g.State())
+		return g, by, PreconditionFailed.New("group %s is not in the version of If-Match any more: it is %s", g.Fingerprint, g.State())
 	}
-	if e := in.Expect; e != nil && e.State != nil && *e.State != g.State() {
-		return g, StateMoved.New("group %s is %s, not %.40s", g.Fingerprint, g.State(), *e.State)
+	if e := in.Expect; e != nil && e.State != nil {
+		if *e.State != g.State() {
+			return g, by, StateMoved.New("group %s is %s, not %.40s", g.Fingerprint, g.State(), *e.State)
+		}
+		by.Seen = &redrive.Seen{Group: e.State}
 	}
-	return g, nil
+	if match := c.R.Header.Get("If-Match"); match != "" && match != "*" {
+		by.Seen = &redrive.Seen{Group: new(g.State()), Assignee: &g.Assignee}
+	}
+	return g, by, nil
+}
+
+// groupMoved returns the problem for an error of an action on a group.
+func (c *Call) groupMoved(err error) error {
+	if !errors.Is(err, redrive.ErrMoved) {
+		return err
+	}
+	p := c.movedKind(err, StateMoved).New("%s", plain(err))
+	p.cause = err
+	return p
 }
 
 // setGroup changes what people say about a group, and answers with it.
-func (a *API) setGroup(c *Call, note string, change redrive.GroupChange, done int64, more bool) error {
-	g, err := a.client.SetGroup(c.Context(), c.By(note), change)
+func (a *API) setGroup(c *Call, by redrive.By, change redrive.GroupChange, done int64, more bool) error {
+	g, err := a.client.SetGroup(c.Context(), by, change)
 	if err != nil {
-		return err
+		return c.groupMoved(err)
 	}
 	c.W.Header().Set("Etag", groupVersion(&g))
 	return c.JSON(http.StatusOK, GroupDone{Group: groupOf(&g), Done: done, More: more})
@@ -80,7 +100,7 @@ func (a *API) setGroup(c *Call, note string, change redrive.GroupChange, done in
 
 func (a *API) assignGroup(c *Call) error {
 	var in AssignIn
-	g, err := a.groupFor(c, &in, &in.GroupActIn, false)
+	g, by, err := a.groupFor(c, &in, &in.GroupActIn, false)
 	switch {
 	case err != nil:
 		return err
@@ -89,22 +109,22 @@ func (a *API) assignGroup(c *Call) error {
 	case len(*in.Assignee) > job.TextMax:
 		return TooLarge.Mistaken(Mistake{Pointer: "/assignee", Bound: job.TextMax, Detail: fmt.Sprintf("has %d bytes: at most %d are allowed", len(*in.Assignee), job.TextMax)})
 	}
-	return a.setGroup(c, in.Note, redrive.GroupChange{Group: g.Fingerprint, Assignee: in.Assignee}, 0, false)
+	return a.setGroup(c, by, redrive.GroupChange{Group: g.Fingerprint, Assignee: in.Assignee}, 0, false)
 }
 
 func (a *API) resolveGroup(c *Call) error {
 	var in GroupActIn
-	g, err := a.groupFor(c, &in, &in, true)
+	g, by, err := a.groupFor(c, &in, &in, true)
 	if err != nil {
 		return err
 	}
-	return a.setGroup(c, in.Note, redrive.GroupChange{Group: g.Fingerprint, Resolved: new(true)}, 0, false)
+	return a.setGroup(c, by, redrive.GroupChange{Group: g.Fingerprint, Resolved: new(true)}, 0, false)
 }
 
 // reopenGroup marks the cause as not gone, and ends the ignoring of the group.
 func (a *API) reopenGroup(c *Call) error {
 	var in GroupActIn
-	g, err := a.groupFor(c, &in, &in, true)
+	g, by, err := a.groupFor(c, &in, &in, true)
 	if err != nil {
 		return err
 	}
@@ -112,16 +132,16 @@ func (a *API) reopenGroup(c *Call) error {
 	var more bool
 	if g.Muted {
 		f := redrive.DeadFilter{Group: g.Fingerprint, Statuses: []job.Status{job.Ignored}}
-		if done, more, err = a.actOnSet(c, redrive.Action{Do: redrive.ActReopen, Filter: &f, Note: in.Note}); err != nil {
-			return err
+		if done, more, err = a.actOnSet(c, by, redrive.Action{Do: redrive.ActReopen, Filter: &f, Note: in.Note}); err != nil {
+			return c.groupMoved(err)
 		}
 	}
-	return a.setGroup(c, in.Note, redrive.GroupChange{Group: g.Fingerprint, Resolved: new(false)}, done, more)
+	return a.setGroup(c, by, redrive.GroupChange{Group: g.Fingerprint, Resolved: new(false)}, done, more)
 }
 
 func (a *API) ignoreGroup(c *Call) error {
 	var in GroupIgnoreIn
-	g, err := a.groupFor(c, &in, &in.GroupActIn, true)
+	g, by, err := a.groupFor(c, &in, &in.GroupActIn, true)
 	if err != nil {
 		return err
 	}
@@ -132,9 +152,9 @@ func (a *API) ignoreGroup(c *Call) error {
 	if in.Count < 0 {
 		return InvalidField.Mistaken(Mistake{Pointer: "/count", Detail: "must not be negative", Bound: 0})
 	}
-	done, more, err := a.actOnSet(c, action)
+	done, more, err := a.actOnSet(c, by, action)
 	if err != nil {
-		return err
+		return c.groupMoved(err)
 	}
 	if g, err = a.group(c); err != nil {
 		return err

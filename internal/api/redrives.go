@@ -248,13 +248,20 @@ func controlRedrive(do redrive.RedriveOp) func(*API, *Call) error {
 		if !c.matches(versionOf(a.redriveOut(&r))) {
 			return redriveMoved(PreconditionFailed, &r, "it is not in the version of If-Match any more: it is %s", r.State)
 		}
-		if e := in.Expect; e != nil && e.State != nil && *e.State != r.State {
-			return redriveMoved(StateMoved, &r, "it is %s, not %.40s", r.State, *e.State)
+		by := c.By(in.Note)
+		if e := in.Expect; e != nil && e.State != nil {
+			if *e.State != r.State {
+				return redriveMoved(StateMoved, &r, "it is %s, not %.40s", r.State, *e.State)
+			}
+			by.Seen = &redrive.Seen{Redrive: e.State}
 		}
-		now, err := a.client.ControlRedrive(c.Context(), c.By(in.Note), r.ID, do)
+		if match := c.R.Header.Get("If-Match"); match != "" && match != "*" {
+			by.Seen = &redrive.Seen{Redrive: &r.State}
+		}
+		now, err := a.client.ControlRedrive(c.Context(), by, r.ID, do)
 		if errors.Is(err, redrive.ErrConflict) {
 			if r, rerr := a.client.GetRedrive(c.Context(), r.ID); rerr == nil {
-				p := redriveMoved(RedriveState, &r, "%s", strings.TrimPrefix(plain(err), fmt.Sprintf("redrive %d: ", r.ID)))
+				p := redriveMoved(c.movedKind(err, RedriveState), &r, "%s", strings.TrimPrefix(plain(err), fmt.Sprintf("redrive %d: ", r.ID)))
 				p.cause = err
 				return p
 			}

@@ -220,7 +220,7 @@ func (a *API) Preview(c *Call, action redrive.Action) (*DeadPreview, error) {
 // ActOnSet carries out an action on a frozen set, for at most ActTime. It reports whether more is left
 // to do.
 func (a *API) ActOnSet(c *Call, action redrive.Action) (done int64, more bool, err error) {
-	return a.actOnSet(c, action)
+	return a.actOnSet(c, c.By(action.Note), action)
 }
 
 // CheckReason returns an error if a reason is too long.

@@ -160,6 +160,19 @@ func (s *Core) Act(ctx context.Context, by store.By, a store.Action) (answer sto
 	return answer, nil
 }
 
+// movedGroup returns an ErrMoved when the group of an action's filter is not as the person has seen
+// it. Only the first step of an action asks.
+func (t *Txn) movedGroup(by *store.By, a *store.Action) error {
+	if by.Seen == nil || a.After != 0 {
+		return nil
+	}
+	g, err := t.groupNamed(a.Filter.Group)
+	if err != nil {
+		return err
+	}
+	return by.CheckGroup(&g)
+}
+
 func (t *Txn) actIDs(by store.By, a *store.Action) (answer store.Acted, err error) {
 	if err := t.lockDeadLetters(); err != nil {
 		return answer, err
@@ -211,6 +224,9 @@ func (t *Txn) actOne(by store.By, a *store.Action, id job.ID) (own, fatal error)
 // actFilter makes one step of an action on all dead letters that a filter selects.
 func (t *Txn) actFilter(by store.By, a *store.Action) (answer store.Acted, err error) {
 	if err := t.lockDeadLetters(); err != nil {
+		return answer, err
+	}
+	if err := t.movedGroup(&by, a); err != nil {
 		return answer, err
 	}
 	m, err := newMatcher(t.s, selection(a), t.now, false)

@@ -19,7 +19,7 @@ var (
 
 // SetGroup implements store.Causes.
 func (s *Core) SetGroup(ctx context.Context, by store.By, c store.GroupChange) (g store.Group, err error) {
-	if err := errors.Join(by.Validate(), c.Validate()); err != nil {
+	if err := errors.Join(by.ValidateOn(1), c.Validate()); err != nil {
 		return store.Group{}, err
 	}
 	err = s.db.AdminWrite(ctx, func(t *Txn) error {
@@ -44,6 +44,9 @@ func (t *Txn) setGroup(by store.By, c *store.GroupChange) (store.Group, error) {
 	if changed == nil {
 		t.reliesOnEarlier = true
 		return after, nil
+	}
+	if err := by.CheckGroup(&before); err != nil {
+		return store.Group{}, err
 	}
 	err = t.one(setGroupRow, text(after.Fingerprint), setText(after.Name), setText(after.Assignee), setNum(after.AssignedAt),
 		setNum(after.ResolvedAt), setText(after.ResolvedBy), setNum(after.RegressedAt))

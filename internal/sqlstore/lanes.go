@@ -83,7 +83,6 @@ func ReadCatalog(s Session) (*Catalog, error) {
 		lanes:  make(map[laneKey]*Lane),
 		byID:   make(map[int64]*Lane),
 		queues: make(map[string]*queueRow),
-		rates:  make(map[string]job.Micros),
 	}
 	if err := c.readLanes(s); err != nil {
 		return nil, err
@@ -97,11 +96,7 @@ func ReadCatalog(s Session) (*Catalog, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = s.Rows(selRates, func(r Row) error {
-		c.rates[r.Text(0)] = job.Micros(r.Int(1))
-		return nil
-	})
-	if err != nil {
+	if c.rates, err = readRates(s); err != nil {
 		return nil, err
 	}
 	ended, err := ReadInt(s, selEnded)
@@ -314,3 +309,13 @@ func (t *Txn) MakeLaneAfter(o *job.Outcome) error {
 }
 
 func tooManyLanes(k laneKey) error { return storekit.TooManyLanes(k.queue, k.kind, k.deps) }
+
+// readRates returns the states of the rates, by scope: "queue:NAME" or "kind:NAME".
+func readRates(s Session) (map[string]job.Micros, error) {
+	rates := make(map[string]job.Micros)
+	err := s.Rows(selRates, func(r Row) error {
+		rates[r.Text(0)] = job.Micros(r.Int(1))
+		return nil
+	})
+	return rates, err
+}

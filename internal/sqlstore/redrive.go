@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -259,7 +260,7 @@ func (s *Core) RedriveList(ctx context.Context) (list []store.Redrive, err error
 
 // ControlRedrive implements store.Redrives.
 func (s *Core) ControlRedrive(ctx context.Context, by store.By, id int64, do store.RedriveOp) (r store.Redrive, err error) {
-	if err := by.Validate(); err != nil {
+	if err := by.ValidateOn(1); err != nil {
 		return store.Redrive{}, err
 	}
 	err = s.db.AdminWrite(ctx, func(t *Txn) error {
@@ -280,17 +281,20 @@ func (t *Txn) controlRedrive(by store.By, id int64, do store.RedriveOp) (store.R
 	if err != nil {
 		return r, err
 	}
-	before := r.State
+	seen := r
 	changed, err := r.Apply(t.now, do)
-	if err != nil || !changed {
-		return r, err
+	if err == nil && !changed {
+		return r, nil
+	}
+	if err := cmp.Or(by.CheckRedrive(&seen), err); err != nil {
+		return seen, err
 	}
 	if err := errors.Join(t.auditReleases(&r), t.keepRedrive(&r)); err != nil {
 		return r, err
 	}
 	t.events.Add(new(store.RedriveEvent(&r)))
 	t.wake = true
-	return r, t.audit(by, "redrive."+string(do), strconv.FormatInt(id, 10), string(before), string(r.State))
+	return r, t.audit(by, "redrive."+string(do), strconv.FormatInt(id, 10), string(seen.State), string(r.State))
 }
 
 // keepRedrive writes the row of a redrive that a step or a person has changed.

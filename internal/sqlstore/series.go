@@ -245,8 +245,15 @@ func (s *Core) Heads(ctx context.Context) (heads []store.Head, err error) {
 			}
 			return nil
 		}, num(now))
-		heads = all.Sorted()
-		return err
+		if err != nil {
+			return err
+		}
+		rates, err := readRates(c)
+		if err != nil {
+			return err
+		}
+		heads = all.Sorted(func(queue string) job.Micros { return rates["queue:"+queue] }, func(kind string) job.Micros { return rates["kind:"+kind] })
+		return nil
 	})
 	return heads, err
 }

@@ -186,10 +186,12 @@ func (h Heads) Add(queue, kind string, at, now job.Micros) {
 	}
 }
 
-// Sorted returns the heads, sorted by queue and kind.
-func (h Heads) Sorted() []store.Head {
+// Sorted returns the heads, sorted by queue and kind. The functions return the states of the rates of
+// a queue and of a kind.
+func (h Heads) Sorted(ofQueue, ofKind func(name string) job.Micros) []store.Head {
 	list := make([]store.Head, 0, len(h))
 	for _, head := range h {
+		head.QueueArrival, head.KindArrival = ofQueue(head.Queue), ofKind(head.Kind)
 		list = append(list, *head)
 	}
 	slices.SortFunc(list, func(a, b store.Head) int { return cmp.Or(cmp.Compare(a.Queue, b.Queue), cmp.Compare(a.Kind, b.Kind)) })

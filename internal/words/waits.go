@@ -101,7 +101,7 @@ func (d *Details) Waits(a *Around, now job.Micros) string {
 func (d *Details) waitsOn(a *Around, now job.Micros) string {
 	j := &d.Job
 	if j.RunAt > now {
-		return fmt.Sprintf("%s %s (%s)", d.delayedBy(), Time(j.RunAt), Away(j.RunAt, now))
+		return fmt.Sprintf("%s %s (%s)%s", d.delayedBy(), Time(j.RunAt), Away(j.RunAt, now), d.handedOverBecause())
 	}
 	if d.Queue.Mode == store.Paused {
 		return fmt.Sprintf("queue %s is paused%s", j.Queue, setBy(a.Mode, now))
@@ -126,14 +126,34 @@ func (d *Details) waitsOn(a *Around, now job.Micros) string {
 	case busy >= slots:
 		return fmt.Sprintf("all workers are busy: %d of %d slots are used", busy, slots)
 	case !ofQueue.Rate.Unlimited():
-		return fmt.Sprintf("queue %s starts at most %s; %s in it", j.Queue, Rate(ofQueue.Rate), waitingJobs(waiting))
+		return fmt.Sprintf("queue %s starts at most %s, %s; %s in it", j.Queue, Rate(ofQueue.Rate),
+			nextStart(ofQueue.Rate, a.arrivals(j).QueueArrival, now), waitingJobs(waiting))
 	case !a.Kind.Rate.Unlimited():
-		return fmt.Sprintf("jobs of the kind %s start at most at %s", j.Kind, Rate(a.Kind.Rate))
+		return fmt.Sprintf("jobs of the kind %s start at most at %s, %s; %s", j.Kind, Rate(a.Kind.Rate), nextStart(a.Kind.Rate, a.arrivals(j).KindArrival, now),
+			waitingJobs(a.count(job.Waiting, "", j.Kind)+a.count(job.Retrying, "", j.Kind)))
 	}
 	if oldest := a.oldest(j.Queue); oldest > 0 && oldest < j.RunAt {
 		return fmt.Sprintf("other jobs are before it: %s in queue %s, the oldest since %s", waitingJobs(waiting), j.Queue, Time(oldest))
 	}
 	return "nothing holds it: a worker takes it when it looks for jobs the next time"
+}
+
+// nextStart says when a rate allows the next start.
+func nextStart(r store.Rate, arrival, now job.Micros) string {
+	next := r.Next(arrival, now)
+	if next <= now {
+		return "the next one now"
+	}
+	return fmt.Sprintf("the next one at %s (%s)", Time(next), Away(next, now))
+}
+
+// arrivals returns the states of the rates that hold for a job.
+func (a *Around) arrivals(j *job.Job) store.Head {
+	i := slices.IndexFunc(a.Heads, func(h store.Head) bool { return h.Queue == j.Queue && h.Kind == j.Kind })
+	if i < 0 {
+		return store.Head{}
+	}
+	return a.Heads[i]
 }
 
 func waitingJobs(n int64) string {
@@ -175,12 +195,26 @@ func (d *Details) delayedBy() string {
 	return "it is due at"
 }
 
+// handedOverBecause says why the last run was handed over: which outside service was not available.
+// It returns "" for other jobs.
+func (d *Details) handedOverBecause() string {
+	last := d.lastOfLife()
+	if last == nil || last.Token != d.Job.Token || d.Job.State == job.Retrying || last.How == job.ByCrash || d.Job.Counters.Deferrals == 0 || last.Message == "" {
+		return ""
+	}
+	return ", because: " + FirstLine(last.Message)
+}
+
 // noProcess says that no process can run a job, or returns "".
 func (a *Around) noProcess(j *job.Job) string {
-	able, quiet := 0, 0
+	able, quiet, sick, cause := 0, 0, 0, ""
 	for i := range a.Processes {
 		p := &a.Processes[i]
-		if !canRun(p, j) {
+		if !works(p, j) {
+			continue
+		}
+		if because, is := p.HasSick(j.Kind); is {
+			sick, cause = sick+1, because
 			continue
 		}
 		able++
@@ -189,6 +223,10 @@ func (a *Around) noProcess(j *job.Job) string {
 		}
 	}
 	switch {
+	case able == 0 && sick == 1:
+		return "the only process that runs it cannot start its program: " + FirstLine(cause)
+	case able == 0 && sick > 0:
+		return fmt.Sprintf("none of the %d processes that run it can start its program: %s", sick, FirstLine(cause))
 	case able == 0:
 		return fmt.Sprintf("no living process works on queue %s and runs the kind %s", j.Queue, j.Kind)
 	case quiet == able && able == 1:
@@ -199,10 +237,15 @@ func (a *Around) noProcess(j *job.Job) string {
 	return ""
 }
 
-// canRun reports whether a process lives and can run a job.
+// works reports whether a process lives and works on the queue and the kind of a job.
+func works(p *store.Process, j *job.Job) bool {
+	return !p.Silent && slices.Contains(p.Queues, j.Queue) && slices.Contains(p.Kinds, j.Kind)
+}
+
+// canRun reports whether a process works on the queue and the kind of a job, and can start its program.
 func canRun(p *store.Process, j *job.Job) bool {
-	sick := slices.ContainsFunc(p.Sick, func(s store.Sickness) bool { return s.Kind == "" || s.Kind == j.Kind })
-	return !p.Silent && !sick && slices.Contains(p.Queues, j.Queue) && slices.Contains(p.Kinds, j.Kind)
+	_, sick := p.HasSick(j.Kind)
+	return !sick && works(p, j)
 }
 
 // slots returns the numbers of slots, and of those that are used, of the processes that take a job.

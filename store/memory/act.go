@@ -142,6 +142,15 @@ func (t *tx) actIDs(by store.By, a *store.Action) store.Acted {
 }
 
 func (t *tx) actFilter(by store.By, a *store.Action) (store.Acted, error) {
+	if by.Seen != nil && a.After == 0 {
+		g := t.groups[a.Filter.Group]
+		if g == nil {
+			return store.Acted{}, fmt.Errorf("group %.80q: %w", a.Filter.Group, store.ErrNotFound)
+		}
+		if err := by.CheckGroup(&g.Group); err != nil {
+			return store.Acted{}, err
+		}
+	}
 	entries, next := t.selected(a, cmp.Or(a.Limit, store.StepMax))
 	if a.Do == store.ActRetry {
 		entries = t.withFreeKeys(entries)

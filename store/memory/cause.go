@@ -15,7 +15,7 @@ func (s *Store) SetGroup(ctx context.Context, by store.By, c store.GroupChange) 
 		return store.Group{}, err
 	}
 	defer t.end()
-	if err := cmp.Or(by.Validate(), c.Validate()); err != nil {
+	if err := cmp.Or(by.ValidateOn(1), c.Validate()); err != nil {
 		return store.Group{}, t.errorf("%w", err)
 	}
 	g := t.groups[c.Group]
@@ -26,6 +26,9 @@ func (s *Store) SetGroup(ctx context.Context, by store.By, c store.GroupChange) 
 	after, changed := c.Apply(before, by.Actor, t.now)
 	if changed == nil {
 		return after, nil
+	}
+	if err := by.CheckGroup(&before); err != nil {
+		return store.Group{}, t.errorf("%w", err)
 	}
 	g.Group = after
 	t.note(by, "group.set", g.Fingerprint, store.AuditGroup(&before), store.AuditGroup(&after))

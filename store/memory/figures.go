@@ -195,5 +195,13 @@ func (s *Store) Heads(ctx context.Context) ([]store.Head, error) {
 			heads.Add(r.Queue, r.Kind, r.RunAt, t.now)
 		}
 	}
-	return heads.Sorted(), nil
+	arrival := func(m map[string]*usage) func(string) job.Micros {
+		return func(name string) job.Micros {
+			if u := m[name]; u != nil {
+				return u.arrival
+			}
+			return 0
+		}
+	}
+	return heads.Sorted(arrival(t.byQueue), arrival(t.byKind)), nil
 }

@@ -116,19 +116,20 @@ func (s *Store) ControlRedrive(ctx context.Context, by store.By, id int64, do st
 		return store.Redrive{}, err
 	}
 	defer t.end()
-	if err := by.Validate(); err != nil {
+	if err := by.ValidateOn(1); err != nil {
 		return store.Redrive{}, t.errorf("%w", err)
 	}
 	r := t.redrives[id]
 	if r == nil {
 		return store.Redrive{}, t.errorf("redrive %d: %w", id, store.ErrNotFound)
 	}
-	before := r.State
-	changed, err := r.Apply(t.now, do)
-	if err != nil {
-		return store.Redrive{}, t.errorf("%w", err)
-	}
-	if changed {
+	before, next := r.State, cloneRedrive(r)
+	changed, err := next.Apply(t.now, do)
+	if changed || err != nil {
+		if err = cmp.Or(by.CheckRedrive(r), err); err != nil {
+			return store.Redrive{}, t.errorf("%w", err)
+		}
+		*r = next
 		t.auditReleases(r)
 		t.note(by, "redrive."+string(do), strconv.FormatInt(id, 10), string(before), string(r.State))
 		t.emit(store.RedriveEvent(r))

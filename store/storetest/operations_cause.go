@@ -23,7 +23,11 @@ func (d *duel) changeCause() {
 	if chance(t, "resolve", 2) {
 		c.Resolved = new(!chance(t, "open", 4))
 	}
+	if chance(t, "seen group", 3) {
+		by.Seen = &store.Seen{Group: new(pick(t, "seen state", store.GroupOpen, store.GroupResolved)), Assignee: new(pick(t, "seen assignee", "", "ben"))}
+	}
 	d.each("SetGroup", func(s store.Store) (any, error) { return s.SetGroup(ctx(), by, c) })
+	by.Seen = nil
 	if chance(t, "regress", 3) { // resolve the groups in which endDead lets jobs die, so that some of these groups regress
 		for _, class := range []string{"A", "B"} {
 			resolved := store.GroupChange{Group: groupName(class), Resolved: new(true)}

@@ -240,6 +240,9 @@ func (d *duel) stepRedrives() {
 func (d *duel) controlRedrive() {
 	id, by := int64(rapid.IntRange(1, len(d.last.Redrives)+1).Draw(d.t, "redrive")), d.by()
 	do := pick(d.t, "do", store.RedriveResume, store.RedriveProceed, store.RedrivePause, store.RedriveCancel, "explode")
+	if chance(d.t, "seen redrive", 3) {
+		by.Seen = &store.Seen{Redrive: new(pick(d.t, "seen state", store.RedriveRamping, store.RedrivePaused, store.RedriveCanary))}
+	}
 	d.each("ControlRedrive", func(s store.Store) (any, error) { return s.ControlRedrive(ctx(), by, id, do) })
 }
 

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"errors"
+	"fmt"
 	"strconv"
 	"time"
 
@@ -15,6 +16,8 @@ func seenPromises() []promise {
 		{"Q9_CancelOfAWaitingJobStopsNoRun", cancelOfAWaitingJobStopsNoRun},
 		{"Q9_RetryOfASeenLifeHappensOnce", retryOfASeenLifeHappensOnce},
 		{"Q9_NoChangeOfAPayloadIsLost", noChangeOfAPayloadIsLost},
+		{"Q9_ActsOnTheRedriveThatWasSeen", actsOnTheRedriveThatWasSeen},
+		{"Q9_ActsOnTheGroupThatWasSeen", actsOnTheGroupThatWasSeen},
 		{"X3_SeenIsForOneJob", seenIsForOneJob},
 		{"X2_AuditHasTheOwner", auditHasTheOwner},
 	}
@@ -193,6 +196,78 @@ func noChangeOfAPayloadIsLost(r *rig) {
 		}
 		same(r, "number of callers that changed the payload", changed, 1)
 	}
+}
+
+// Several people have seen a redrive that runs. One of them pauses it; those who want to cancel the
+// running one do nothing after it, and the other way round.
+//
+// proves: Q9
+func actsOnTheRedriveThatWasSeen(r *rig) {
+	r.dead()
+	for round := range 6 {
+		id := r.startRedrive().ID
+		seen := having(store.Seen{Redrive: new(r.redrive(id).State)})
+		const callers = 6
+		errs := make([]error, callers)
+		race(callers, func(i int) {
+			do := []store.RedriveOp{store.RedrivePause, store.RedriveCancel}[(i+round)%2]
+			_, errs[i] = r.ControlRedrive(ctx(), seen, id, do)
+		})
+		now := r.redrive(id)
+		for i, err := range errs {
+			want := []store.RedriveState{store.RedrivePaused, store.RedriveCancelled}[(i+round)%2]
+			if want == now.State {
+				r.ok(err) // it did it, or there was nothing to change any more
+				continue
+			}
+			r.is(err, store.ErrMoved)
+		}
+		if now.State == store.RedrivePaused {
+			r.unchanged(func() {
+				_, err := r.ControlRedrive(ctx(), seen, id, store.RedriveCancel)
+				r.is(err, store.ErrMoved)
+			})
+			_, err := r.ControlRedrive(ctx(), having(store.Seen{Redrive: &now.State}), id, store.RedriveCancel)
+			r.ok(err)
+		}
+	}
+}
+
+// Several people have seen that nobody works on a cause, and each takes it. One of them gets it.
+//
+// proves: Q9
+func actsOnTheGroupThatWasSeen(r *rig) {
+	r.dead()
+	const callers = 6
+	for round := range 4 {
+		g := r.groups(store.GroupFilter{})[0]
+		seen := having(store.Seen{Group: new(g.State()), Assignee: &g.Assignee})
+		errs := make([]error, callers)
+		race(callers, func(i int) {
+			_, errs[i] = r.SetGroup(ctx(), seen, store.GroupChange{Group: g.Fingerprint, Assignee: new(fmt.Sprint("person ", i, " of round ", round))})
+		})
+		took := 0
+		for _, err := range errs {
+			if err == nil {
+				took++
+				continue
+			}
+			r.is(err, store.ErrMoved)
+		}
+		same(r, "people who took the cause", took, 1)
+	}
+	g := r.groups(store.GroupFilter{})[0]
+	stale := having(store.Seen{Group: new(store.GroupResolved)})
+	ignore := store.Action{Do: store.ActIgnore, Filter: &store.DeadFilter{Group: g.Fingerprint}, Through: 1 << 40}
+	r.unchanged(func() {
+		_, err := r.SetGroup(ctx(), stale, store.GroupChange{Group: g.Fingerprint, Resolved: new(true)})
+		r.is(err, store.ErrMoved)
+		_, err = r.Act(ctx(), stale, ignore)
+		r.is(err, store.ErrMoved)
+	})
+	acted, err := r.Act(ctx(), having(store.Seen{Group: new(g.State())}), ignore)
+	r.ok(err)
+	same(r, "dead letters that were ignored", acted.Done, int64(1))
 }
 
 // proves: X3

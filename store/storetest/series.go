@@ -26,6 +26,7 @@ func seriesPromises() []promise {
 		{"U3_DueRetriesByMinute", dueByMinute},
 		{"U3_DueIsCountedUpToALimit", dueIsCapped},
 		{"Q7_HeadsOfLanes", headsOfLanes},
+		{"Q7_HeadsHaveTheStatesOfRates", headsHaveTheRates},
 	}
 }
 

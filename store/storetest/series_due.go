@@ -98,6 +98,28 @@ func headsOfLanes(r *rig) {
 	same(r, "heads later", heads(), want)
 }
 
+// The heads have the states of the rates, which give the time of the next start.
+//
+// part of: Q7
+func headsHaveTheRates(r *rig) {
+	slow, kindRate := store.Rate{N: 1, Per: time.Minute}, store.Rate{N: 1, Per: time.Hour}
+	for range 3 {
+		r.add()
+	}
+	before, err := r.Heads(ctx())
+	r.ok(err)
+	same(r, "states of rates that were never used", before[0], store.Head{Queue: queue, Kind: kind, Due: r.now()})
+	r.clock.Advance(time.Second)
+	x, err := r.Exchange(ctx(), store.Exchange{Holder: "w", Lease: time.Minute, Want: []store.Want{
+		{Queue: queue, Max: 9, Rate: slow, Kinds: []store.KindWant{{Kind: kind, Max: 9, Rate: kindRate}}}}})
+	r.ok(err)
+	same(r, "claims", len(x.Claims), 1)
+	heads, err := r.Heads(ctx())
+	r.ok(err)
+	same(r, "next starts of the queue and of the kind", []job.Micros{slow.Next(heads[0].QueueArrival, r.now()), kindRate.Next(heads[0].KindArrival, r.now())},
+		[]job.Micros{r.in(time.Minute), r.in(time.Hour)})
+}
+
 // readFigures reads three kinds of figures with random queries: series, retries by their due times,
 // and the first jobs of lanes.
 func (d *duel) readFigures() {
