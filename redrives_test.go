@@ -98,6 +98,8 @@ func TestD7_RunUntilIdleTakesARedriveToItsEnd(t *testing.T) {
 
 // RunUntilIdle does not rely on a notification about the jobs that its own keeper has made ready. The store
 // of this test sends none at all.
+//
+// part of: D7
 func TestD7_RunUntilIdleNeedsNoNotification(t *testing.T) {
 	t.Parallel()
 	redriveUntilIdle(t, faultstore.New(memory.New(memory.Options{}), faultstore.From("Notify", 1, faultstore.Fault{Before: store.ErrUnavailable})))

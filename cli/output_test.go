@@ -43,7 +43,7 @@ func TestTable(t *testing.T) {
 	tab.print(&narrow, style{terminal: true, columns: 28})
 	want = "  ID  NAME\n" +
 		"   7  straße\n" +
-		"  no such host…that answers\n" +
+		"  no such host… that answers\n" +
 		"1234  x\n" +
 		"  a\\x1b[2Jb\n"
 	if diff := cmp.Diff(want, narrow.String()); diff != "" {

@@ -24,11 +24,13 @@ type redrivesView struct {
 type redriveRow struct {
 	redrive.Redrive
 	What, Standing string
-	Percent        int64
+	Percent        int64 // of its jobs that are retried
+	Good, Bad      int64 // of its jobs that completed, and that are dead again, in percent
 }
 
 func redriveRowOf(r *redrive.Redrive) redriveRow {
-	return redriveRow{Redrive: *r, What: words.RedriveWhat(r), Standing: words.RedriveStanding(r), Percent: 100 * r.Released / max(r.Total, 1)}
+	return redriveRow{Redrive: *r, What: words.RedriveWhat(r), Standing: words.RedriveStanding(r), Percent: 100 * r.Released / max(r.Total, 1),
+		Good: 100 * r.Completed / max(r.Total, 1), Bad: 100 * r.Dead / max(r.Total, 1)}
 }
 
 func (p *Pages) redrives(a *api.API, c *api.Call) error {
@@ -89,7 +91,7 @@ func (p *Pages) redrive(a *api.API, c *api.Call) error {
 	}
 	f.Topics = fmt.Sprintf("redrive:%d", r.ID)
 	v := redriveView{frame: f, Row: redriveRowOf(&r), Facts: words.RedriveFacts(&r, f.Now)}
-	v.Heading = fmt.Sprintf("Redrive %d", r.ID)
+	v.Heading = words.RedriveFinding(&r)
 	v.Lead = v.Row.Standing + "."
 	if r.Live == nil {
 		for _, s := range r.StopShares() {
@@ -149,7 +151,8 @@ func redriveActs(r *redrive.Redrive, may bool) (acts []act) {
 // newRedriveView is the page that starts a redrive: the frozen set in numbers, and the settings.
 type newRedriveView struct {
 	frame
-	Filter   string // in words
+	Filter   string         // in words
+	Cause    *redrive.Group // if the filter names one
 	Query    template.URL
 	Count    int64
 	Through  int64
@@ -205,6 +208,15 @@ func (p *Pages) writeNewRedrive(a *api.API, c *api.Call, query, values url.Value
 				return err
 			}
 			v.Refusals = append(v.Refusals, "The patch cannot be used: "+detailOf(err))
+		}
+	}
+	if filter.Group != "" {
+		groups, err := a.Client().Groups(c.Context(), redrive.GroupFilter{Group: filter.Group, Limit: 1})
+		if err != nil {
+			return err
+		}
+		if len(groups.Groups) > 0 {
+			v.Cause = &groups.Groups[0]
 		}
 	}
 	v.Typed = v.Count > typedAbove

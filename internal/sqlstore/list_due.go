@@ -17,7 +17,7 @@ import (
 // that are due first, a few jobs at a time.
 const (
 	dueStreams = 64    // maximum number of parts whose first jobs are read by one statement
-	dueChunk   = 8     // number of jobs in the first read of a part; each further read of the part reads twice as many
+	dueChunk   = 8     // maximum number of jobs in the first read of a part; each further read of the part reads twice as many
 	dueMax     = 5_000 // maximum number of rows that a page reads if its filter does not select whole lanes
 )
 
@@ -132,6 +132,8 @@ type dueMerge struct {
 	*lister
 	from    store.Cursor
 	streams []*dueStream
+	unread  []*dueStream // the streams that were not read yet, in the order of their first jobs
+	first   int          // number of jobs in the first read of a stream
 }
 
 // Len implements heap.Interface.
@@ -163,7 +165,11 @@ func (m *dueMerge) start() error {
 		}
 		return nil
 	}, num(m.from.At), setText(m.f.Queue), setText(m.f.Kind), m.state())
-	heap.Init(m)
+	slices.SortFunc(m.streams, func(a, b *dueStream) int { return dueFirst(a.at, b.at) }) // a sorted list is a heap
+	m.unread, m.first = slices.Clone(m.streams), dueChunk
+	if onlyLanes(m.f) && len(m.streams) > 0 { // beside many streams, few jobs of each are in the page
+		m.first = min(max(4*m.limit/len(m.streams), 2), dueChunk)
+	}
 	return err
 }
 
@@ -224,11 +230,14 @@ func (m *dueMerge) next() (at store.Cursor, ok bool, err error) {
 func (m *dueMerge) read(s *dueStream) error {
 	streams := []*dueStream{s}
 	if s.chunk == 0 {
-		streams = slices.DeleteFunc(slices.Clone(m.streams), func(s *dueStream) bool { return s.chunk > 0 })
-		slices.SortFunc(streams, func(a, b *dueStream) int { return dueFirst(a.at, b.at) })
-		streams = streams[:min(len(streams), dueStreams)]
+		for len(m.unread) > 0 && len(streams) < dueStreams {
+			if other := m.unread[0]; other.chunk == 0 && other != s {
+				streams = append(streams, other)
+			}
+			m.unread = m.unread[1:]
+		}
 	}
-	after, chunk := s.last, min(max(dueChunk, 2*s.chunk), m.limit+1)
+	after, chunk := s.last, min(max(m.first, 2*s.chunk), m.limit+1)
 	numbers := make([]int64, len(streams))
 	read := make(map[int64]*dueStream, len(streams))
 	for i, s := range streams {
