@@ -75,7 +75,7 @@ func (c *Client) Lookup(ctx context.Context, owner, kind, key string) (JobID, er
 // job does not exist, and ErrConflict when the job has ended. Cancelling a job twice is
 // not an error.
 func (c *Client) Cancel(ctx context.Context, by By, id JobID) error {
-	return only(c.store.Cancel(ctx, by, []JobID{id}))
+	return only(c.CancelAll(ctx, by, []JobID{id}))
 }
 
 // CancelAll cancels up to job.IDsMax jobs; see Cancel. The first result has one error
@@ -85,7 +85,11 @@ func (c *Client) CancelAll(ctx context.Context, by By, ids []JobID) ([]error, er
 	if len(ids) > job.IDsMax {
 		return nil, fmt.Errorf("%d job ids: a call takes at most %d: %w", len(ids), job.IDsMax, store.ErrTooLarge)
 	}
-	return c.store.Cancel(ctx, by, ids)
+	answers, err := c.store.Cancel(ctx, by, ids)
+	if err == nil {
+		c.logActed(ctx, "job cancelled, or asked to stop", by, ids, answers)
+	}
+	return answers, err
 }
 
 // only returns one error for a call that acts on a single job: it joins the error for that

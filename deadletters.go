@@ -147,6 +147,9 @@ func (c *Client) Act(ctx context.Context, by By, a Action, progress func(done in
 			if err == nil && unknown {
 				c.doneBefore(ctx, by, &a, &did)
 			}
+			if err == nil && a.Do == ActRetry {
+				c.logActed(ctx, "job retried", by, a.IDs, did.Errors)
+			}
 			unknown = unknown || errors.Is(err, ErrUnknown)
 			return did, err
 		}

@@ -83,6 +83,7 @@ func (c *Client) enqueue(ctx context.Context, specs []Spec) ([]Receipt, error) {
 			receipts, err = c.askAgain(ctx, jobs, err)
 		}
 		if !c.ids.lost(err) || try == renumberTries {
+			c.logEnqueued(ctx, jobs, receipts)
 			return receipts, err
 		}
 		jobs = slices.Clone(jobs) // the store may still be reading the old slice, as in askAgain
@@ -124,6 +125,7 @@ func (c *Client) EnqueueManyTx(ctx context.Context, tx store.Tx, specs []Spec) (
 		number(jobs, first)
 		receipts, err := joins.EnqueueTx(ctx, tx, jobs)
 		c.ids.lost(err)
+		c.logEnqueued(ctx, jobs, receipts)
 		return receipts, err
 	})
 }

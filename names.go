@@ -212,6 +212,10 @@ type (
 	RedriveSpec = store.RedriveSpec
 	// RedriveState is the state of a redrive.
 	RedriveState = store.RedriveState
+	// RedriveStop is one of the three shares that can stop a redrive.
+	RedriveStop = store.RedriveStop
+	// RedriveCause counts the failures of a redrive's jobs that have one cause.
+	RedriveCause = store.RedriveCause
 	// RedriveOp is an operation of a person on a redrive.
 	RedriveOp = store.RedriveOp
 )
@@ -223,7 +227,8 @@ const (
 	RedriveSettling  = store.RedriveSettling  // all jobs are retried; some of them have not ended
 	RedrivePaused    = store.RedrivePaused    // paused by a person
 	RedriveStopped   = store.RedriveStopped   // stopped automatically, because too many jobs failed again
-	RedriveCompleted = store.RedriveCompleted // all jobs have ended
+	RedriveCompleted = store.RedriveCompleted // all jobs have completed
+	RedriveEnded     = store.RedriveEnded     // all jobs have ended, and some of them are dead or cancelled
 	RedriveCancelled = store.RedriveCancelled // cancelled by a person
 )
 
@@ -233,6 +238,13 @@ const (
 	RedriveResume  = store.RedriveResume  // continues a redrive that is paused or was stopped automatically
 	RedriveProceed = store.RedriveProceed // ends the canary now, so that more jobs are retried
 	RedriveCancel  = store.RedriveCancel  // retries no more jobs; jobs that were already retried continue
+)
+
+// The shares that can stop a redrive.
+const (
+	RedriveStopAgain = store.StopAgain // first attempts that failed by the same cause
+	RedriveStopOther = store.StopOther // first attempts that failed by another cause
+	RedriveStopDead  = store.StopDead  // dead jobs among those that have ended
 )
 
 // The limits of a RedriveSpec.

@@ -85,8 +85,8 @@ func (c *Client) RetryPatched(ctx context.Context, by By, a Action, patch []byte
 
 // redrive retries the jobs of the frozen set, after the preview has counted them.
 func (p *patcher) redrive(ctx context.Context, patch []byte, progress func(int64)) error {
-	r, err := p.Redrive(ctx, By{Actor: p.by.Actor, Reason: cmp.Or(p.by.Reason, p.a.Note)}, RedriveSpec{Filter: *p.a.Filter, Through: p.sum.Through,
-		Total: p.sum.Done + p.sum.RefusedN, Change: p.a.Change, Patch: patch, Canary: -1, StopShare: 1})
+	r, err := p.Redrive(ctx, By{Actor: p.by.Actor, Reason: cmp.Or(p.by.Reason, p.a.Note)}, store.RedriveSpec{Filter: *p.a.Filter, Through: p.sum.Through,
+		Total: p.sum.Done + p.sum.RefusedN, Change: p.a.Change, Patch: patch, Canary: -1}.WithoutStop())
 	if err == nil {
 		r, err = p.AdvanceRedrive(ctx, r.ID, func(r Redrive) {
 			if progress != nil {

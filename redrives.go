@@ -14,8 +14,8 @@ import (
 // Redrive starts a bulk retry (a redrive) of all dead letters that the filter of the
 // spec selects now, in the name of a person. The redrive begins with a few jobs, the
 // canary. It retries more and more jobs while these succeed, within the rate of the
-// spec if that is set. It stops automatically when too many jobs fail again with the
-// same cause. The running clients carry it out; if one of them ends, the others
+// spec if that is set. It stops automatically when too many jobs fail again, by the same
+// cause or another one, or are dead: see RedriveSpec. The running clients carry it out; if one of them ends, the others
 // continue. The jobs have store.RedrivePriority unless the spec sets another one.
 //
 // If Spec.Through is 0, Redrive sets Spec.Through and Spec.Total. To know them

@@ -43,7 +43,7 @@ func (a *app) advance(ctx context.Context, client *redrive.Client, by redrive.By
 	switch {
 	case err != nil:
 		return err
-	case r.State == redrive.RedriveCompleted || r.State == redrive.RedriveSettling:
+	case r.State == redrive.RedriveCompleted || r.State == redrive.RedriveEnded || r.State == redrive.RedriveSettling:
 		return b.print(&r)
 	case r.State == redrive.RedriveStopped:
 		return fmt.Errorf("redrive %d has stopped by itself: %s; `redrive dlq redrive resume %d` continues", r.ID, r.Why, r.ID)

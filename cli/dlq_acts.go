@@ -13,7 +13,6 @@ import (
 	"github.com/redrive/redrive/internal/suggest"
 	"github.com/redrive/redrive/internal/wire"
 	"github.com/redrive/redrive/job"
-	"github.com/redrive/redrive/policy"
 )
 
 type dlqRetryCmd struct {
@@ -29,13 +28,10 @@ type dlqRetryCmd struct {
 
 // changeFlags are the flags for what a retry changes in jobs, except the payload.
 type changeFlags struct {
-	ToQueue         string   `placeholder:"NAME" help:"Move the jobs to this queue."`
-	Priority        int8     `placeholder:"N" help:"Priority of the jobs: 1 runs first, 4 last."`
-	MaxRetries      *int     `placeholder:"N" help:"Number of retries of a job, after the first attempt of a life."`
-	MaxTotalRetries *int     `placeholder:"N" help:"Number of retries of a job over all classes."`
-	MaxCost         *float64 `placeholder:"DOLLARS" help:"Largest cost of all runs of a life, in US dollars."`
-	Waits           []span   `placeholder:"DURATION" help:"Waits before the retries of a job. The last wait repeats."`
-	PolicyAlone     bool     `help:"Remove the retry settings of the jobs, so that only the policy decides."`
+	ToQueue  string `placeholder:"NAME" help:"Move the jobs to this queue."`
+	Priority int8   `placeholder:"N" help:"Priority of the jobs: 1 runs first, 4 last."`
+	overrideFlags
+	PolicyAlone bool `help:"Remove the retry settings of the jobs, so that only the policy decides."`
 }
 
 // Help implements kong.HelpProvider.
@@ -107,16 +103,9 @@ func (c *changeFlags) change(ctx context.Context, a *app, client *redrive.Client
 			return change, err
 		}
 	}
-	o := policy.Override{MaxRetries: c.MaxRetries, MaxTotalRetries: c.MaxTotalRetries, Waits: spans(c.Waits)}
-	if c.MaxCost != nil {
-		if *c.MaxCost < 0 || *c.MaxCost > job.CostMax/1e6 {
-			return change, usagef("--max-cost %g: must be 0 to %d dollars", *c.MaxCost, int64(job.CostMax/1e6))
-		}
-		microusd := int64(*c.MaxCost*1e6 + 0.5)
-		o.MaxCost = &microusd
-	}
-	if err := o.Validate(); err != nil {
-		return change, &usageError{err}
+	o, err := c.override()
+	if err != nil {
+		return change, err
 	}
 	change.Override = o.Encode()
 	if c.PolicyAlone {
@@ -198,10 +187,13 @@ is met first makes them pending again.
 
     redrive dlq ignore 17 --note "a test"
     redrive dlq ignore --group 3fa9 --reopen 2d --note "the vendor fixes it"
-    redrive dlq ignore --group 3fa9 --count 100 --yes`
+    redrive dlq ignore --group 3fa9 --count 100 --note "known" --yes`
 }
 
 func (c *dlqIgnoreCmd) Run(ctx context.Context, a *app) error {
+	if strings.TrimSpace(c.Note) == "" && !c.DryRun {
+		return usagef("--note is required: say why they are ignored")
+	}
 	now := a.now()
 	until, err := future("--reopen", c.Reopen, now)
 	switch {

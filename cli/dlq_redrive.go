@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -41,9 +42,13 @@ type redriveStartCmd struct {
 	Rate   string `placeholder:"N/s" help:"Largest number of retried jobs per second, such as 50 or 50/s. Default: no limit."`
 	Patch  string `placeholder:"FILE" help:"File with a JSON Patch (RFC 6902) that changes the payload of each job; \"-\" reads standard input. Jobs to which it does not apply stay dead."`
 	Stop   string `default:"20%" help:"Stop when more than this share of first attempts fails again by the same cause. 100% means never. Default 20%."`
-	Watch  *bool  `negatable:"" help:"Show the progress until the redrive ends. Default: only on a terminal."`
-	DryRun bool   `help:"Count the dead letters, and start nothing."`
-	Yes    bool   `short:"y" help:"Start without asking for confirmation."`
+
+	StopOther string `default:"50%" help:"Stop when more than this share of first attempts fails by another cause. 100% means never. Default 50%."`
+	StopDead  string `default:"20%" help:"Stop when more than this share of the jobs that have ended is dead. 100% means never. Default 20%."`
+
+	Watch  *bool `negatable:"" help:"Show the progress until the redrive ends. Default: only on a terminal."`
+	DryRun bool  `help:"Count the dead letters, and start nothing."`
+	Yes    bool  `short:"y" help:"Start without asking for confirmation."`
 }
 
 // Help implements kong.HelpProvider.
@@ -51,7 +56,8 @@ func (*redriveStartCmd) Help() string {
 	return `A redrive retries the dead letters that match the filters now. Jobs that die later are not in the set. The redrive begins
 with a canary: a few jobs, spread over the set. When all jobs of the canary have a result, it retries more and more jobs.
 The number of retried jobs is at most twice the number of results plus 100. The redrive stops by itself when too large a
-share fails again by the same cause.
+share of first attempts fails again by the same cause (--stop) or by another one (--stop-other), or when too large a
+share of the jobs that have ended is dead (--stop-dead).
 
 Its jobs have priority 4, so they run after new jobs; --priority changes that. Any running worker carries it out, and
 another worker continues when that one ends. This command may end at any time.
@@ -148,23 +154,22 @@ func (c *redriveStartCmd) spec() (redrive.RedriveSpec, error) {
 		}
 		spec.Rate = n
 	}
-	share, err := parseShare(c.Stop)
-	if err != nil {
-		return spec, err
-	}
-	spec.StopShare = share
-	return spec, nil
+	var err1, err2, err3 error
+	spec.StopShare, err1 = parseShare("--stop", c.Stop)
+	spec.StopOther, err2 = parseShare("--stop-other", c.StopOther)
+	spec.StopDead, err3 = parseShare("--stop-dead", c.StopDead)
+	return spec, cmp.Or(err1, err2, err3)
 }
 
 // parseShare returns the number from 0 to 1 that a text such as "20%" or "0.2" means.
-func parseShare(text string) (float64, error) {
+func parseShare(flag, text string) (float64, error) {
 	digits, percent := strings.CutSuffix(text, "%")
 	share, err := strconv.ParseFloat(digits, 64)
 	if percent {
 		share /= 100
 	}
 	if err != nil || !(share > 0 && share <= 1) { // the comparisons are false for NaN, so NaN is refused, too
-		return 0, usagef("--stop %q: must be a share above 0%%, at most 100%%, such as 20%% or 0.2", text)
+		return 0, usagef("%s %q: must be a share above 0%%, at most 100%%, such as 20%% or 0.2", flag, text)
 	}
 	return share, nil
 }
@@ -188,7 +193,8 @@ type redriveResumeCmd struct{ redriveControl }
 
 // Help implements kong.HelpProvider.
 func (*redriveResumeCmd) Help() string {
-	return `When the redrive has stopped by itself, its failures so far do not count any more. It stops again only for new failures.
+	return `A redrive that has stopped by itself sends a canary again, if it had one. Its failures so far do not count any more:
+it stops again only for new failures.
 
     redrive dlq redrive resume 3 --note "the other failures have another cause"`
 }
@@ -240,7 +246,7 @@ func (c *redriveControl) control(ctx context.Context, a *app, do redrive.Redrive
 	case do == redrive.RedriveResume && r.Live != nil:
 		counted := words.LiveCounted{LiveAction: r.LiveAction(0), N: r.Total}
 		return a.advanceLive(ctx, client, &counted, c.actor(a), r.ID, c.JSON)
-	case do == redrive.RedriveResume && r.Canary == 0 && r.StopShare >= 1:
+	case do == redrive.RedriveResume && r.Canary == 0 && r.NeverStops():
 		counted := words.Counted{Action: redrive.Action{Do: redrive.ActRetry, Filter: &r.Filter, Through: r.Through}, N: r.Total}
 		return a.advance(ctx, client, c.actor(a), r.ID, retriedOf(a, &counted, c.JSON))
 	}

@@ -29,7 +29,7 @@ func absentRedrive(err error, id int64) error {
 
 type redriveListCmd struct {
 	jsonFlag
-	State []redriveState `placeholder:"STATE,..." help:"Only in this state: canary, ramping, settling, paused, stopped, completed or cancelled."`
+	State []redriveState `placeholder:"STATE,..." help:"Only in this state: canary, ramping, settling, paused, stopped, completed, ended or cancelled."`
 	By    string         `placeholder:"NAME" help:"Only redrives that this person started."`
 	Kind  string         `placeholder:"NAME" help:"Only redrives of this kind of jobs."`
 	Queue string         `placeholder:"NAME" help:"Only redrives of jobs of this queue."`
@@ -46,7 +46,7 @@ type redriveState redrive.RedriveState
 // UnmarshalText implements encoding.TextUnmarshaler.
 func (s *redriveState) UnmarshalText(text []byte) error {
 	known := texts([]redrive.RedriveState{redrive.RedriveCanary, redrive.RedriveRamping, redrive.RedriveSettling, redrive.RedrivePaused,
-		redrive.RedriveStopped, redrive.RedriveCompleted, redrive.RedriveCancelled})
+		redrive.RedriveStopped, redrive.RedriveCompleted, redrive.RedriveEnded, redrive.RedriveCancelled})
 	if !slices.Contains(known, string(text)) {
 		return errors.New(suggest.Unknown("state", string(text), known))
 	}
@@ -57,8 +57,9 @@ func (s *redriveState) UnmarshalText(text []byte) error {
 // Help implements kong.HelpProvider.
 func (*redriveListCmd) Help() string {
 	return `OUT is the number of jobs that were retried so far, and ALL the number of jobs in the set. ANSWERED is the number of
-retried jobs whose first attempt has ended. AGAIN is how many of these failed by the same cause. COMPLETED and DEAD count
-retried jobs that have ended.
+retried jobs whose first attempt has ended. AGAIN is how many of these failed by the same cause, and OTHER how many by
+another one. COMPLETED and DEAD count retried jobs that have ended. The state is completed if all jobs have completed, and
+ended if some of them are dead or cancelled.
 
     redrive dlq redrive list
     redrive dlq redrive list --state canary,ramping
@@ -126,12 +127,13 @@ func (c *redriveListCmd) print(a *app, list []redrive.Redrive) error {
 	now := job.At(a.now())
 	t := table{columns: []column{
 		{title: "ID", right: true}, {title: "STATE"}, {title: "OUT", right: true}, {title: "ALL", right: true, spare: 3},
-		{title: "ANSWERED", right: true, spare: 1}, {title: "AGAIN", right: true, spare: 5}, {title: "COMPLETED", right: true},
-		{title: "DEAD", right: true}, {title: "STARTED", spare: 4}, {title: "BY", spare: 2}, {title: "WHAT", loose: true, own: true},
+		{title: "ANSWERED", right: true, spare: 1}, {title: "AGAIN", right: true, spare: 5}, {title: "OTHER", right: true, spare: 5},
+		{title: "COMPLETED", right: true}, {title: "DEAD", right: true}, {title: "STARTED", spare: 4}, {title: "BY", spare: 2},
+		{title: "WHAT", loose: true, own: true},
 	}}
 	for i := range list {
 		r := &list[i]
-		t.add(fmt.Sprint(r.ID), string(r.State), words.Number(r.Released), words.Number(r.Total), words.Number(r.Answered), words.Number(r.Again),
+		t.add(fmt.Sprint(r.ID), string(r.State), words.Number(r.Released), words.Number(r.Total), words.Number(r.Answered), words.Number(r.Again), words.Number(r.Other),
 			words.Number(r.Completed), words.Number(r.Dead), words.Away(r.CreatedAt, now), r.By, words.RedriveWhat(r))
 	}
 	t.print(a.out, out)
@@ -278,6 +280,10 @@ func (w *redriveWatch) ended(r *redrive.Redrive) error {
 		return fmt.Errorf("redrive %d has stopped by itself: %s; `redrive dlq redrive resume %d` continues anyway", r.ID, r.Why, r.ID)
 	case redrive.RedriveCancelled:
 		return fmt.Errorf("redrive %d was cancelled", r.ID)
+	case redrive.RedriveEnded:
+		if causes := words.StopCauses(r, redrive.RedriveStopDead); causes != "" && !w.json {
+			fmt.Fprintf(w.out, "dead by: %s\n", words.Clean(causes))
+		}
 	case redrive.RedriveCanary, redrive.RedriveRamping, redrive.RedriveSettling, redrive.RedrivePaused, redrive.RedriveCompleted:
 	}
 	return nil

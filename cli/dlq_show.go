@@ -116,8 +116,8 @@ func (p *page) dead(d *words.DeadDetails, size int) {
 	fatal := d.Fatal()
 	p.head("Cause", d.Cause())
 	p.head("Last error", words.FirstLine(l.Message))
-	if fatal != nil {
-		p.head("Users see", fatal.UserMessage)
+	if text := words.UserText(fatal, l.Reason, l.DiedAt); text != "" {
+		p.head("Users see", text)
 	}
 	p.head("To do", d.Operator)
 	if d.Group != nil {

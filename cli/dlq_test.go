@@ -62,12 +62,12 @@ func FuzzWhen(f *testing.F) {
 func TestParseShare(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]float64{"20%": 0.2, "0.2": 0.2, "100%": 1, "1": 1, "0.5%": 0.005} {
-		if got, err := parseShare(in); err != nil || got != want {
+		if got, err := parseShare("--stop", in); err != nil || got != want {
 			t.Errorf("parseShare(%q) = %g with error %v, want %g", in, got, err, want)
 		}
 	}
 	for _, in := range []string{"", "%", "0", "101%", "-1", "NaN", "20", "x%"} {
-		if got, err := parseShare(in); wire.KindOf(err) != wire.InvalidField {
+		if got, err := parseShare("--stop", in); wire.KindOf(err) != wire.InvalidField {
 			t.Errorf("parseShare(%q) = %g with error %v, want an error of the kind invalid field", in, got, err)
 		}
 	}

@@ -39,6 +39,7 @@ type jobFlags struct {
 	Unique      string   `placeholder:"alive|DURATION" help:"Return the earlier job of the same owner, kind and payload: while it is alive, or in each period of this length in UTC, such as 24h."`
 	Correlation string   `placeholder:"ID" help:"Correlation id, for logs."`
 	Attr        []string `placeholder:"NAME=VALUE" sep:"none" help:"Attribute of the job as a text, or NAME:=JSON for any other value. You can repeat this flag."`
+	overrideFlags
 }
 
 // Help implements kong.HelpProvider.
@@ -47,11 +48,12 @@ func (*enqueueCmd) Help() string {
 
     redrive enqueue thumbnail '{"image":"cat.png"}'
     redrive enqueue report --in 2h --key monthly-2026-01 - < report.json
+    redrive enqueue ocr '{"page":1}' --max-retries 2 --waits 30s,5m
     redrive enqueue --file jobs.jsonl
     generate | redrive enqueue --file -
 
-A line of a file has the fields kind, payload, queue, priority, run_at, in, deadline, owner, key, unique, correlation and
-attrs; only kind is required. run_at and deadline have the forms of --at and --deadline: a time, or a duration from now. The
+A line of a file has the fields kind, payload, queue, priority, run_at, in, deadline, owner, key, unique, correlation,
+attrs and retry (an object, such as {"max_retries":2,"waits":["30s"]}); only kind is required. run_at and deadline have the forms of --at and --deadline: a time, or a duration from now. The
 whole file is checked before its first job is enqueued. Jobs from standard input are enqueued 1,000 at a time, in order,
 until a line is wrong.`
 }
@@ -127,6 +129,13 @@ func (c *enqueueCmd) request(stdin io.Reader, now time.Time, payloadMax int) (*w
 		r.Unique = &unique
 	}
 	r.In = (*time.Duration)(c.In)
+	retry, err := c.override()
+	if err != nil {
+		return nil, err
+	}
+	if retry.Encode() != nil {
+		r.Retry = &retry
+	}
 	for _, a := range c.Attr {
 		name, text, ok := strings.Cut(a, "=")
 		value := any(text)

@@ -133,7 +133,7 @@ func (c *jobsRetryCmd) Run(ctx context.Context, a *app) (err error) {
 // retrySpec returns the spec of a redrive that retries the counted dead letters without a canary
 // and never stops by itself.
 func retrySpec(c *words.Counted, rate int) redrive.RedriveSpec {
-	return redrive.RedriveSpec{Filter: *c.Filter, Through: c.Through, Total: c.N, Change: c.Change, Rate: rate, Canary: -1, StopShare: 1}
+	return redrive.RedriveSpec{Filter: *c.Filter, Through: c.Through, Total: c.N, Change: c.Change, Rate: rate, Canary: -1}.WithoutStop()
 }
 
 // retriedOf returns the bulk action that retries the counted dead letters.

@@ -29,7 +29,7 @@ func (r *rules) spec(q *wire.Request) (redrive.Spec, error) {
 	}
 	o := redrive.Options{
 		Queue: cmp.Or(q.Queue, k.Queue), Priority: k.Priority, Owner: q.Owner, Key: q.Key, Correlation: q.Correlation,
-		Attrs: q.Attrs, RunAt: q.RunAt, Deadline: q.Deadline,
+		Attrs: q.Attrs, RunAt: q.RunAt, Deadline: q.Deadline, Override: q.Retry,
 	}
 	if _, ok := r.Queues[o.Queue]; !ok && r.file != "" {
 		return redrive.Spec{}, absentError(suggest.Unknown("queue", o.Queue, r.QueueNames))

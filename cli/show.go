@@ -27,7 +27,7 @@ func (p *page) job(d *words.Details, size int) {
 	fmt.Fprintf(p.w, "  %s\n", p.colored(d.Job.State, d.Standing(p.now)))
 	if last := d.Last(); last != nil && (d.Job.State == job.Dead || d.Job.State == job.Retrying) {
 		p.head("Last error", words.FirstLine(last.Message))
-		p.head("Users see", last.UserMessage)
+		p.head("Users see", words.JobUserText(&d.Job, last))
 	}
 	fmt.Fprintln(p.w)
 	p.facts(d.Facts())
@@ -160,7 +160,7 @@ func commandLine(s words.Step) string {
 	case words.ResolveDead:
 		return fmt.Sprintf("redrive dlq resolve %d --note …", s.Job)
 	case words.IgnoreDead:
-		return fmt.Sprintf("redrive dlq ignore %d --reopen 2d", s.Job)
+		return fmt.Sprintf("redrive dlq ignore %d --reopen 2d --note 'why'", s.Job)
 	case words.ReopenDead:
 		return fmt.Sprintf("redrive dlq reopen %d", s.Job)
 	case words.RedriveGroup:

@@ -1,6 +1,7 @@
 package job
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -121,12 +122,32 @@ const ClassManualReview = "ManualReview"
 // Hold returns the outcome of a run that did not begin, because a person has to decide
 // first. The message is the reason for people who operate the system; userMessage is
 // shown to the user of the job.
-func Hold(c *Claim, holder, message, userMessage string) Outcome {
+//
+// If notify is not "", it names the people to notify. The details of the failure have it, and the event
+// JobHeld; see HoldNotify.
+func Hold(c *Claim, holder, message, userMessage, notify string) Outcome {
 	e := Ending{How: ByHold, Holder: holder}
 	o := e.Outcome(c, Held, Dead)
 	o.Reason = ManualReview
 	o.Failure = NewFailure(c, &e)
 	o.Failure.Class, o.Failure.Message, o.Failure.UserMessage = ClassManualReview, message, userMessage
 	o.Failure.Fingerprint = Fingerprint(c.Kind, ClassManualReview, "")
+	if notify != "" {
+		o.Failure.Details, _ = json.Marshal(holdDetails{notify}) // a text can always be encoded
+	}
 	return o
+}
+
+type holdDetails struct {
+	Notify string `json:"notify"`
+}
+
+// HoldNotify returns the people to notify that the job of a failure is held. It returns "" for any other
+// failure.
+func HoldNotify(f *Failure) string {
+	var d holdDetails
+	if f == nil || f.How != ByHold || json.Unmarshal(f.Details, &d) != nil {
+		return ""
+	}
+	return d.Notify
 }

@@ -132,6 +132,15 @@ func TestQ13_SchedulesArePausedOnThePage(t *testing.T) {
 	})
 	r := s.reader("operate")
 	r.shows("/ui/schedules", "1 schedule<", "nightly", "at 03:00 every day", "03:00:00", "never")
+	page := r.shows("/ui/schedules", "Run now")
+	for range 2 { // two clicks
+		if text := r.press(page, "/ui/schedules/nightly/run", "Run now", nil); !strings.Contains(text, "Schedule nightly has enqueued job 1 now. Its times stay as they are.") {
+			t.Errorf("run now: got %s", textOf(text))
+		}
+	}
+	if jobs, err := s.client.List(t.Context(), redrive.JobFilter{Kind: "report", Limit: 10}); err != nil || len(jobs.Jobs) != 1 {
+		t.Errorf("got %d jobs and %v, want 1 for two clicks", len(jobs.Jobs), err)
+	}
 	r.must("Schedule nightly is paused.", "/ui/schedules/nightly/pause", nil)
 	r.shows("/ui/schedules", "1 schedule, paused", "none while it is paused")
 	r.must("Schedule nightly goes on with its next time.", "/ui/schedules/nightly/resume", nil)

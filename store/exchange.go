@@ -43,8 +43,8 @@ type KindWant struct {
 	Rate  Rate // maximum rate of starts of this kind in all processes and queues; zero means no limit
 }
 
-// Rate is N starts per duration Per; the zero value means no limit. Starts are spread evenly.
-// After a time without starts, the starts of one second may happen at once (at least one).
+// Rate is N starts per duration Per; the zero value means no limit. Starts are spread evenly:
+// a period of one second has at most one start more than the rate, also after a time without starts.
 type Rate struct {
 	N   int
 	Per time.Duration

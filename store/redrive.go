@@ -22,7 +22,7 @@ type Redrives interface {
 	// the current state of that redrive. It then ignores the rest of the spec. So a caller that got
 	// no answer can repeat the call.
 	//
-	// Redrives are audited as "redrive.start", "redrive.stop", "redrive.complete", and, for actions
+	// Redrives are audited as "redrive.start", "redrive.stop", "redrive.complete", "redrive.end", and, for actions
 	// of people, "redrive.pause" and so on. The target is the redrive's number. Before each of
 	// these rows except the first, a "redrive.release" row gives the number of jobs released since
 	// the previous "redrive.release" row: {"done":N}.
@@ -49,16 +49,21 @@ type RedriveStep struct {
 	// Never means that there is no more work until a released job ends or a person does
 	// something.
 	Wait time.Duration
+	// Ended contains the redrives that have ended in the step: stopped automatically, completed or ended.
+	Ended []Redrive
 }
 
 // Limits and defaults of a redrive.
 const (
-	RedrivesMax     = 200 // maximum number of redrives in a list
-	CanaryDefault   = 10
-	CanaryMax       = 1_000
-	RedriveRateMax  = 1_000_000
-	StopDefault     = 0.2
-	RedrivePriority = job.PriorityMax // priority of released jobs; it is the lowest priority, so that new jobs run first
+	RedrivesMax    = 200 // maximum number of redrives in a list
+	CanaryDefault  = 10
+	CanaryMax      = 1_000
+	RedriveRateMax = 1_000_000
+	// The defaults of StopShare, StopOther and StopDead.
+	StopDefault      = 0.2
+	StopOtherDefault = 0.5
+	StopDeadDefault  = 0.2
+	RedrivePriority  = job.PriorityMax // priority of released jobs; it is the lowest priority, so that new jobs run first
 	// redriveWindow is the number of released jobs that may be running or waiting before any of
 	// them has ended its first attempt.
 	redriveWindow = 100
@@ -89,11 +94,15 @@ type RedriveSpec struct {
 	Canary int `json:"canary"`
 	// Rate is the maximum number of jobs released per second; 0 means no limit.
 	Rate int `json:"rate,omitempty"`
-	// StopShare is a share of the released jobs whose first attempt has ended. It is above 0 and at
-	// most 1. The redrive stops automatically in two cases: the first attempt of more than this
-	// share of the jobs fails with the same fingerprint as before the redrive, or no job of the
-	// canary completes. 0 means StopDefault; 1 means that the redrive never stops automatically.
+	// The redrive stops automatically when one of three shares is too large. StopShare and StopOther are
+	// shares of the first attempts that have ended: the first attempts that failed with the same
+	// fingerprint as before the redrive, and those that failed with another one. StopDead is the share
+	// of the dead jobs among the released jobs that have ended. Each is above 0 and at most 1: 0 means
+	// its default, and 1 that this share stops nothing. The redrive also stops if no job of the canary
+	// completes, unless all three are 1: see NeverStops.
 	StopShare float64 `json:"stop_share"`
+	StopOther float64 `json:"stop_other"`
+	StopDead  float64 `json:"stop_dead"`
 	// Live is set for a bulk action on live jobs. Then Through is the highest id of the
 	// frozen set, Filter is zero, and there is no canary and no stop rule. The Change of a
 	// LiveAlter may have a delay, counted from each step.
@@ -127,8 +136,8 @@ func (r *RedriveSpec) validateLive() error {
 	switch {
 	case !r.Filter.isZero():
 		return fmt.Errorf("redrive: an action on live jobs must not have a filter of dead letters: %w", ErrInvalid)
-	case r.Canary > 0 || r.StopShare != 0 && r.StopShare != 1:
-		return fmt.Errorf("redrive: an action on live jobs has no canary and no stop share: %w", ErrInvalid)
+	case r.Canary > 0 || !neverStops(r.StopShare, r.StopOther, r.StopDead):
+		return fmt.Errorf("redrive: an action on live jobs has no canary and no share that stops it: %w", ErrInvalid)
 	case r.Patch != nil:
 		return fmt.Errorf("redrive: an action on live jobs must not have a patch: %w", ErrInvalid)
 	}
@@ -145,8 +154,8 @@ func (r *RedriveSpec) Validate() error {
 		return fmt.Errorf("redrive: canary of %d jobs: at most %d jobs are allowed: %w", r.Canary, CanaryMax, ErrInvalid)
 	case r.Rate < 0 || r.Rate > RedriveRateMax:
 		return fmt.Errorf("redrive: rate of %d jobs per second: the rate must be 1 to %d, or 0 for no limit: %w", r.Rate, RedriveRateMax, ErrInvalid)
-	case !(r.StopShare >= 0 && r.StopShare <= 1): // this condition also refuses NaN
-		return fmt.Errorf("redrive: stop share %g: the share must be above 0 and at most 1: %w", r.StopShare, ErrInvalid)
+	case !validShares(r.StopShare, r.StopOther, r.StopDead):
+		return fmt.Errorf("redrive: shares %g, %g and %g that stop it: each share must be above 0 and at most 1: %w", r.StopShare, r.StopOther, r.StopDead, ErrInvalid)
 	case r.Live == nil && r.Change.Payload != nil:
 		return fmt.Errorf("redrive: a redrive cannot set one payload for all jobs; a patch changes the payload of each job: %w", ErrInvalid)
 	case r.Live == nil && r.Change.Delay != nil && r.Canary > 0:
@@ -173,7 +182,8 @@ func (r *RedriveSpec) Validate() error {
 // WithDefaults returns the spec in which every unset field has its default value.
 func (r RedriveSpec) WithDefaults() RedriveSpec {
 	if r.Live != nil {
-		r.Canary, r.StopShare = max(r.Canary, 0), cmp.Or(r.StopShare, 1)
+		r.Canary = max(r.Canary, 0)
+		r.StopShare, r.StopOther, r.StopDead = cmp.Or(r.StopShare, 1), cmp.Or(r.StopOther, 1), cmp.Or(r.StopDead, 1)
 		return r
 	}
 	if len(r.Filter.Statuses) == 0 {
@@ -189,9 +199,7 @@ func (r RedriveSpec) WithDefaults() RedriveSpec {
 	case r.Canary == 0:
 		r.Canary = CanaryDefault
 	}
-	if r.StopShare == 0 {
-		r.StopShare = StopDefault
-	}
+	r.StopShare, r.StopOther, r.StopDead = cmp.Or(r.StopShare, StopDefault), cmp.Or(r.StopOther, StopOtherDefault), cmp.Or(r.StopDead, StopDeadDefault)
 	return r
 }
 
@@ -207,7 +215,8 @@ const (
 	RedriveSettling  RedriveState = "settling"  // all jobs are released, but some of them have not ended yet
 	RedrivePaused    RedriveState = "paused"    // paused by a person
 	RedriveStopped   RedriveState = "stopped"   // stopped automatically; the field Why gives the reason
-	RedriveCompleted RedriveState = "completed" // all jobs have ended
+	RedriveCompleted RedriveState = "completed" // all jobs have completed; of a redrive of live jobs: all are changed
+	RedriveEnded     RedriveState = "ended"     // all jobs have ended, and some of them are dead or cancelled
 	RedriveCancelled RedriveState = "cancelled" // cancelled by a person
 )
 
@@ -221,8 +230,10 @@ type RedriveOp string
 
 // The operations on a redrive. The audit log names them "redrive.pause" and so on.
 const (
-	RedrivePause   RedriveOp = "pause"
-	RedriveResume  RedriveOp = "resume"  // continues a redrive that is paused or was stopped automatically
+	RedrivePause RedriveOp = "pause"
+	// continues a redrive that is paused or was stopped automatically; a stopped one begins with a
+	// canary again, and only what happens after the resume can stop it
+	RedriveResume  RedriveOp = "resume"
 	RedriveProceed RedriveOp = "proceed" // ends the canary: the other jobs are released without waiting for its results
 	RedriveCancel  RedriveOp = "cancel"  // releases no further jobs; the jobs that are already released continue
 )
@@ -244,11 +255,14 @@ type Redrive struct {
 	Released int64 `json:"released"`
 	Answered int64 `json:"answered"` // number of released jobs whose first attempt has ended, or that ended without an attempt
 	// number of released jobs whose first attempt failed with the same fingerprint as before the
-	// redrive
+	// redrive, and with another one
 	Again     int64 `json:"again"`
+	Other     int64 `json:"other"`
 	Completed int64 `json:"completed"`
 	Dead      int64 `json:"dead"`
 	Cancelled int64 `json:"cancelled"`
+	// the causes of Again, Other and Dead since a stopped redrive was last resumed, the most frequent first
+	Causes []RedriveCause `json:"causes,omitempty"`
 	// number of jobs that were not released: the patch does not apply, or another living job has the
 	// unique key; and the reason for the first of them
 	Refused    int64  `json:"refused,omitempty"`
@@ -261,9 +275,7 @@ type Redrive struct {
 	// jobs of the canary were released
 	Cursor int64      `json:"-"`
 	LastAt job.Micros `json:"-"` // the time from which the rate limit is computed; each release sets it
-	// value of Answered when a person last resumed the redrive; the stop rule ignores earlier
-	// attempts
-	BaseAnswered int64 `json:"-"`
-	BaseAgain    int64 `json:"-"` // value of Again when a person last resumed the redrive
-	Audited      int64 `json:"-"` // value of Released when the last audit row about releases was written
+	// the counts when a person last resumed the stopped redrive; the canary and the stop rules ignore them
+	Base    RedriveCounts `json:"-"`
+	Audited int64         `json:"-"` // value of Released when the last audit row about releases was written
 }

@@ -25,12 +25,12 @@ type RedrivePlan struct {
 // The ramp depends on the number of answers. A released job answers when its first attempt
 // ends. The number of released jobs without an answer may be at most twice the number of
 // answers, plus a window of 100. So the number of released jobs doubles while jobs succeed.
-// A redrive without canary whose StopShare is 1 never stops automatically, so its ramp has no such
-// bound. The ramp begins when every job of the canary has answered and one of them has completed.
+// A redrive without canary that never stops automatically has no such bound. The ramp begins when
+// every job of the canary has answered, one of them has completed, and not too many are dead.
 func (r *Redrive) Plan(now job.Micros, limit int) RedrivePlan {
 	nothing := RedrivePlan{Wait: Never}
 	if r.State == RedriveCanary {
-		switch left := int64(r.Canary) - r.Released; {
+		switch left := int64(r.Canary) - r.since().Released; {
 		case left > 0:
 			plan := r.paced(now, min(left, int64(limit)))
 			plan.Spread = plan.Release > 0
@@ -38,7 +38,7 @@ func (r *Redrive) Plan(now job.Micros, limit int) RedrivePlan {
 		case r.Answered < r.Released:
 			return nothing
 		}
-		if r.stop(now) || r.noneCompleted(now) {
+		if r.stopCanary(now) || r.State == RedriveCanary && r.awaitsCanary() {
 			return nothing
 		}
 		r.State = RedriveRamping
@@ -48,10 +48,10 @@ func (r *Redrive) Plan(now job.Micros, limit int) RedrivePlan {
 		if r.Live != nil {
 			return r.paced(now, int64(limit))
 		}
-		if r.StopShare >= 1 && r.Canary == 0 { // a plain retry: no answer can stop the redrive, so it does not wait for answers
+		if r.NeverStops() && r.Canary == 0 { // a plain retry: no answer can stop the redrive, so it does not wait for answers
 			return r.paced(now, int64(limit))
 		}
-		if r.enoughAnswers() && r.stop(now) {
+		if r.stopRamp(now) {
 			return nothing
 		}
 		room := 2*r.Answered + redriveWindow - (r.Released - r.Answered)
@@ -60,11 +60,9 @@ func (r *Redrive) Plan(now job.Micros, limit int) RedrivePlan {
 		}
 		return r.paced(now, min(room, int64(limit)))
 	case RedriveSettling:
-		if r.Completed+r.Dead+r.Cancelled >= r.Released {
-			r.State, r.EndedAt = RedriveCompleted, now
-		}
+		r.end(now)
 	// a redrive in one of these states has no work to do
-	case RedriveCanary, RedrivePaused, RedriveStopped, RedriveCompleted, RedriveCancelled:
+	case RedriveCanary, RedrivePaused, RedriveStopped, RedriveCompleted, RedriveEnded, RedriveCancelled:
 	}
 	return nothing
 }
@@ -130,9 +128,7 @@ func (r *Redrive) RecordStep(now job.Micros, p RedrivePlan, did RedriveDone) {
 		r.stopFor(now, fmt.Sprintf("%d of %d jobs are released; the next job cannot be released: %v", r.Released, r.Total, did.Blocked))
 	case did.Exhausted:
 		r.State = RedriveSettling
-		if r.Live != nil || r.Completed+r.Dead+r.Cancelled >= r.Released {
-			r.State, r.EndedAt = RedriveCompleted, now
-		}
+		r.end(now)
 	case stuck:
 		r.stopFor(now, fmt.Sprintf("%d of %d jobs are released; a step found no further job and did not reach the end of the set", r.Released, r.Total))
 	}
@@ -158,46 +154,6 @@ func RedriveTurns(a, b *Redrive) int {
 // the step may release the rest.
 func RedriveShare(left, redrives int) int { return (left + redrives - 1) / redrives }
 
-// enoughAnswers reports whether enough first attempts of released jobs have ended to apply the stop
-// rule. Only attempts that ended after a person last resumed the redrive are counted, or all
-// attempts if nobody has resumed it.
-func (r *Redrive) enoughAnswers() bool { return r.Answered-r.BaseAnswered >= redriveAnswersMin }
-
-// failing reports whether too many jobs failed again: their share is above StopShare.
-func (r *Redrive) failing() bool {
-	answered, again := r.Answered-r.BaseAnswered, r.Again-r.BaseAgain
-	return answered >= 1 && float64(again) > r.StopShare*float64(answered)
-}
-
-// stop stops the redrive if too many jobs failed again.
-func (r *Redrive) stop(now job.Micros) bool {
-	if !r.failing() {
-		return false
-	}
-	r.stopFor(now, fmt.Sprintf("%d of %d first attempts failed with the same cause as before, more than the share of %g",
-		r.Again-r.BaseAgain, r.Answered-r.BaseAnswered, r.StopShare))
-	return true
-}
-
-// noneCompleted reports whether the redrive must wait, because no job of the canary has completed
-// yet. If all jobs of the canary have ended and none has completed, noneCompleted stops the
-// redrive, whatever the jobs died of. With a StopShare of 1 it returns false and stops nothing.
-func (r *Redrive) noneCompleted(now job.Micros) bool {
-	if r.Completed > 0 || r.Released == 0 || r.StopShare >= 1 {
-		return false
-	}
-	if ended := r.Dead + r.Cancelled; ended >= r.Released {
-		r.stopFor(now, fmt.Sprintf("none of the %d jobs that went first has completed", r.Released))
-		r.Resume = RedriveRamping // the state in which the redrive continues if a person resumes it
-	}
-	return true
-}
-
-func (r *Redrive) stopFor(now job.Micros, why string) {
-	r.Resume = r.State
-	r.State, r.EndedAt, r.Why = RedriveStopped, now, why
-}
-
 // Apply carries out an operation that a person has asked for. It returns an ErrConflict if the
 // redrive's state does not allow the operation.
 func (r *Redrive) Apply(now job.Micros, do RedriveOp) (changed bool, err error) {
@@ -220,11 +176,8 @@ func (r *Redrive) Apply(now job.Micros, do RedriveOp) (changed bool, err error) 
 		case r.State != RedrivePaused && r.State != RedriveStopped:
 			return false, refuse("a paused or stopped redrive can be resumed")
 		}
-		if r.State == RedriveStopped && r.failing() {
-			// The redrive stopped after all jobs of the canary had ended their first attempt, and a
-			// person resumes it nevertheless.
-			r.Resume = RedriveRamping
-			r.BaseAnswered, r.BaseAgain = r.Answered, r.Again
+		if r.State == RedriveStopped && r.Live == nil {
+			r.again()
 		}
 		r.State, r.EndedAt, r.Why, r.LastAt = r.Resume, 0, "", now
 	case RedriveProceed:
@@ -240,7 +193,7 @@ func (r *Redrive) Apply(now job.Micros, do RedriveOp) (changed bool, err error) 
 		switch r.State {
 		case RedriveCancelled:
 			return false, nil
-		case RedriveCompleted:
+		case RedriveCompleted, RedriveEnded:
 			return false, refuse("a redrive that has not ended can be cancelled")
 		case RedriveCanary, RedriveRamping, RedriveSettling, RedrivePaused, RedriveStopped:
 		}

@@ -18,7 +18,7 @@ const at = job.Micros(1_000_000_000)
 
 func redriveOf(state store.RedriveState, change func(*store.Redrive)) *store.Redrive {
 	r := &store.Redrive{ID: 7, State: state, LastAt: at, RedriveSpec: store.RedriveSpec{
-		Through: 1000, Total: 1000, Canary: 10, StopShare: 0.2,
+		Through: 1000, Total: 1000, Canary: 10, StopShare: 0.2, StopOther: 0.5, StopDead: 0.2,
 	}}
 	if change != nil {
 		change(r)
@@ -55,9 +55,21 @@ func TestD7_PlanOfARedrive(t *testing.T) {
 		{"a canary larger than the limit is released in parts", redriveOf(store.RedriveCanary, answers(4, 4, 4)), 3, store.RedrivePlan{Release: 3, Spread: true}, store.RedriveCanary},
 		{"a canary waits", redriveOf(store.RedriveCanary, answers(10, 9, 9)), 500, idle, store.RedriveCanary},
 		{"a canary exactly at the stop share continues", redriveOf(store.RedriveCanary, ended(8, 2, 2)), 500, store.RedrivePlan{Release: 120}, store.RedriveRamping},
-		{"a canary waits until one job completes", redriveOf(store.RedriveCanary, ended(0, 9, 0)), 500, idle, store.RedriveCanary},
-		{"a canary without a completed job stops", redriveOf(store.RedriveCanary, ended(0, 10, 0)), 500, idle, store.RedriveStopped},
-		{"with a stop share of 1 a failed canary continues", redriveOf(store.RedriveCanary, func(r *store.Redrive) { ended(0, 10, 10)(r); r.StopShare = 1 }), 500,
+		{"a canary waits until one job completes", redriveOf(store.RedriveCanary, ended(0, 2, 0)), 500, idle, store.RedriveCanary},
+		{"a canary without a completed job stops", redriveOf(store.RedriveCanary, func(r *store.Redrive) { ended(0, 0, 0)(r); r.Cancelled = 10 }), 500, idle, store.RedriveStopped},
+		{"a canary of which too many are dead stops", redriveOf(store.RedriveCanary, ended(7, 3, 0)), 500, idle, store.RedriveStopped},
+		{"a canary stops when it is certain that too many are dead", redriveOf(store.RedriveCanary, ended(0, 3, 0)), 500, idle, store.RedriveStopped},
+		{"a canary waits while too many of those that ended are dead", redriveOf(store.RedriveCanary, ended(4, 2, 0)), 500, idle, store.RedriveCanary},
+		{"a canary goes on when enough have completed", redriveOf(store.RedriveCanary, ended(8, 2, 0)), 500, store.RedrivePlan{Release: 120}, store.RedriveRamping},
+		{"a canary exactly at the share of other causes continues", redriveOf(store.RedriveCanary, func(r *store.Redrive) { ended(8, 2, 0)(r); r.Other = 5 }), 500, store.RedrivePlan{Release: 120}, store.RedriveRamping},
+		{"a canary above the share of other causes stops", redriveOf(store.RedriveCanary, func(r *store.Redrive) { ended(8, 0, 0)(r); r.Other = 6 }), 500, idle, store.RedriveStopped},
+		{"a ramp above the share of other causes stops", redriveOf(store.RedriveRamping, func(r *store.Redrive) { answers(100, 10, 0)(r); r.Other = 6 }), 500, idle, store.RedriveStopped},
+		{"a ramp above the share of deaths stops", redriveOf(store.RedriveRamping, func(r *store.Redrive) { answers(100, 60, 0)(r); r.Completed, r.Dead = 7, 3 }), 500, idle, store.RedriveStopped},
+		{"a ramp exactly at the share of deaths continues", redriveOf(store.RedriveRamping, func(r *store.Redrive) { answers(50, 50, 0)(r); r.Completed, r.Dead = 40, 10 }), 10, store.RedrivePlan{Release: 10}, store.RedriveRamping},
+		{"nine ended jobs are too few for the share of deaths", redriveOf(store.RedriveRamping, func(r *store.Redrive) { answers(50, 50, 0)(r); r.Dead = 9 }), 10, store.RedrivePlan{Release: 10}, store.RedriveRamping},
+		{"deaths from before a resume do not count", redriveOf(store.RedriveRamping, func(r *store.Redrive) { answers(50, 50, 0)(r); r.Dead, r.Base.Dead = 50, 50 }), 10, store.RedrivePlan{Release: 10}, store.RedriveRamping},
+		{"a resumed canary", redriveOf(store.RedriveCanary, func(r *store.Redrive) { answers(90, 80, 0)(r); r.Base.Released = 90 }), 500, store.RedrivePlan{Release: 10, Spread: true}, store.RedriveCanary},
+		{"with shares of 1 a failed canary continues", redriveOf(store.RedriveCanary, func(r *store.Redrive) { ended(0, 10, 10)(r); r.RedriveSpec = r.WithoutStop() }), 500,
 			store.RedrivePlan{Release: 120}, store.RedriveRamping},
 		{"a canary above the stop share stops", redriveOf(store.RedriveCanary, answers(10, 10, 3)), 500, idle, store.RedriveStopped},
 		{"a ramp starts with its window of 100", redriveOf(store.RedriveRamping, nil), 500, store.RedrivePlan{Release: 100}, store.RedriveRamping},
@@ -67,12 +79,13 @@ func TestD7_PlanOfARedrive(t *testing.T) {
 		{"nine answers are too few for the stop rule", redriveOf(store.RedriveRamping, answers(100, 9, 9)), 500, store.RedrivePlan{Release: 27}, store.RedriveRamping},
 		{"ten answers are enough for the stop rule", redriveOf(store.RedriveRamping, answers(100, 10, 10)), 500, idle, store.RedriveStopped},
 		{"a ramp exactly at the stop share continues", redriveOf(store.RedriveRamping, answers(50, 50, 10)), 10, store.RedrivePlan{Release: 10}, store.RedriveRamping},
-		{"with a stop share of 1 a ramp never stops", redriveOf(store.RedriveRamping, func(r *store.Redrive) { answers(50, 50, 50)(r); r.StopShare = 1 }), 10,
+		{"with shares of 1 a ramp never stops", redriveOf(store.RedriveRamping, func(r *store.Redrive) { answers(50, 50, 50)(r); r.RedriveSpec = r.WithoutStop() }), 10,
 			store.RedrivePlan{Release: 10}, store.RedriveRamping},
-		{"answers from before a resume do not count", redriveOf(store.RedriveRamping, func(r *store.Redrive) { answers(50, 50, 50)(r); r.BaseAnswered, r.BaseAgain = 50, 50 }), 10,
+		{"answers from before a resume do not count", redriveOf(store.RedriveRamping, func(r *store.Redrive) { answers(50, 50, 50)(r); r.Base.Answered, r.Base.Again = 50, 50 }), 10,
 			store.RedrivePlan{Release: 10}, store.RedriveRamping},
 		{"settling", redriveOf(store.RedriveSettling, func(r *store.Redrive) { r.Released, r.Completed = 3, 2 }), 10, idle, store.RedriveSettling},
-		{"all have ended", redriveOf(store.RedriveSettling, func(r *store.Redrive) { r.Released, r.Completed, r.Dead, r.Cancelled = 3, 1, 1, 1 }), 10, idle, store.RedriveCompleted},
+		{"all have ended", redriveOf(store.RedriveSettling, func(r *store.Redrive) { r.Released, r.Completed, r.Dead, r.Cancelled = 3, 1, 1, 1 }), 10, idle, store.RedriveEnded},
+		{"all have completed", redriveOf(store.RedriveSettling, func(r *store.Redrive) { r.Released, r.Completed = 3, 3 }), 10, idle, store.RedriveCompleted},
 		{"paused", redriveOf(store.RedrivePaused, nil), 10, idle, store.RedrivePaused},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -80,10 +93,10 @@ func TestD7_PlanOfARedrive(t *testing.T) {
 			if got := tt.r.Plan(at, tt.limit); got != tt.want || tt.r.State != tt.state {
 				t.Errorf("got plan %+v and state %s, want plan %+v and state %s", got, tt.r.State, tt.want, tt.state)
 			}
-			if ended := tt.state == store.RedriveStopped || tt.state == store.RedriveCompleted; ended != (tt.r.EndedAt == at) {
+			if ended := tt.state == store.RedriveStopped || tt.state == store.RedriveCompleted || tt.state == store.RedriveEnded; ended != (tt.r.EndedAt == at) {
 				t.Errorf("redrive in state %s: EndedAt is %d, want it set only when the redrive has ended", tt.r.State, tt.r.EndedAt)
 			}
-			if (tt.state == store.RedriveStopped) != (strings.Contains(tt.r.Why, "more than the share of 0.2") || strings.Contains(tt.r.Why, "none of the 10")) {
+			if (tt.state == store.RedriveStopped) != (strings.Contains(tt.r.Why, "% allowed") || strings.Contains(tt.r.Why, "none of the 10")) {
 				t.Errorf("redrive in state %s: Why is %q, want a reason only for a stopped redrive", tt.r.State, tt.r.Why)
 			}
 		})
@@ -100,7 +113,7 @@ func TestD7_RampStaysInItsBounds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rate := rapid.SampledFrom([]int{0, 1, 3, 10, 999}).Draw(t, "rate")
 		left := rapid.Int64Range(1, 2000).Draw(t, "set")
-		r := redriveOf(store.RedriveRamping, func(r *store.Redrive) { r.Rate, r.StopShare = rate, 1 })
+		r := redriveOf(store.RedriveRamping, func(r *store.Redrive) { r.RedriveSpec = r.WithoutStop(); r.Rate = rate })
 		now := at
 		for range 2000 {
 			before := r.Released
@@ -150,8 +163,9 @@ func TestD7_WhatPeopleDoWithARedrive(t *testing.T) {
 		store.RedriveRamping:   {"paused", same("ramping"), same("ramping"), "cancelled", invalid},
 		store.RedriveSettling:  {"paused", same("settling"), same("settling"), "cancelled", invalid},
 		store.RedrivePaused:    {same("paused"), "canary", refused, "cancelled", invalid},
-		store.RedriveStopped:   {refused, "ramping", refused, "cancelled", invalid},
+		store.RedriveStopped:   {refused, "canary", refused, "cancelled", invalid},
 		store.RedriveCompleted: {refused, refused, refused, refused, invalid},
+		store.RedriveEnded:     {refused, refused, refused, refused, invalid},
 		store.RedriveCancelled: {refused, refused, refused, same("cancelled"), invalid},
 	} {
 		for i, do := range ops {
@@ -174,8 +188,8 @@ func TestD7_WhatPeopleDoWithARedrive(t *testing.T) {
 			if err != nil && r.State != from {
 				t.Errorf("operation %s was refused, but the state is now %s; want it unchanged", do, r.State)
 			}
-			if from == store.RedriveStopped && do == store.RedriveResume && (r.BaseAnswered != 5 || r.BaseAgain != 3 || r.EndedAt != 0 || r.Why != "") {
-				t.Errorf("resumed redrive: got %+v, want EndedAt 0, an empty Why, BaseAnswered 5 and BaseAgain 3", r)
+			if from == store.RedriveStopped && do == store.RedriveResume && (r.Base.Answered != 5 || r.Base.Again != 3 || r.EndedAt != 0 || r.Why != "") {
+				t.Errorf("resumed redrive: got %+v, want EndedAt 0, an empty Why, a Base with 5 answers, 3 of them again", r)
 			}
 		}
 	}
@@ -254,8 +268,8 @@ func TestD7_AStepWithoutProgressStops(t *testing.T) {
 		if r.State != store.RedriveStopped {
 			continue
 		}
-		if changed, err := r.Apply(at, store.RedriveResume); err != nil || !changed || r.State != store.RedriveRamping || r.BaseAnswered != 0 {
-			t.Errorf("%s: after resuming: got state %s, error %v; want state ramping", tt.name, r.State, err)
+		if changed, err := r.Apply(at, store.RedriveResume); err != nil || !changed || r.State != store.RedriveCanary || r.Base.Released != r.Released {
+			t.Errorf("%s: after resuming: got state %s, error %v; want another canary", tt.name, r.State, err)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/redrive/redrive"
 	"github.com/redrive/redrive/internal/wire"
+	"github.com/redrive/redrive/internal/words"
 	"github.com/redrive/redrive/job"
 )
 
@@ -184,7 +185,7 @@ func (a *API) deadEntries(c *Call, list []redrive.DeadEntry) ([]wire.DeadEntry, 
 func (a *API) deadEntry(c *Call, d *redrive.DeadEntry, last *job.Failure) wire.DeadEntry {
 	e := wire.DeadEntryOf(d, last, a.o.Kinds[d.Kind].Attempts, a.cleaning())
 	if c.Outside() {
-		fromOutside(e, last)
+		fromOutside(e, d, last)
 	} else if !a.seesPayloads(c) {
 		e.Payload = nil
 	}
@@ -193,7 +194,7 @@ func (a *API) deadEntry(c *Call, d *redrive.DeadEntry, last *job.Failure) wire.D
 
 // fromOutside removes what an owner must not see: internal facts about the failure, the people who
 // acted, and their notes.
-func fromOutside(e *wire.DeadEntry, last *job.Failure) {
+func fromOutside(e *wire.DeadEntry, d *redrive.DeadEntry, last *job.Failure) {
 	m := e.Metadata
 	e.Payload = nil
 	e.Metadata = wire.DeadMetadata{
@@ -203,7 +204,7 @@ func fromOutside(e *wire.DeadEntry, last *job.Failure) {
 	if m.LastError != nil {
 		m.LastError.Message, m.LastError.Context = "", wire.DeadErrorContext{}
 		if last != nil && last.Life == m.Life {
-			m.LastError.Message, m.LastError.Context.Attempt = last.UserMessage, last.Attempt
+			m.LastError.Message, m.LastError.Context.Attempt = words.UserText(last, d.Reason, d.DiedAt), last.Attempt
 		}
 	}
 	if e.Resolution != nil {

@@ -98,7 +98,8 @@ func (a *API) outside(c *Call, j *job.Job, last *job.Failure, w *policy.Words) (
 	}
 	values := errorValues(last, &retries{j.State, j.RunAt, j.Counters.Attempts, out.MaxAttempts}, job.At(a.o.Now()))
 	if last != nil && (j.State == job.Retrying || j.State == job.Dead) {
-		out.Message = last.UserMessage
+		out.Message = words.JobUserText(j, last)
+		values.Message, values.UserMessage = out.Message, out.Message
 		out.Error = w.ErrorObject(values)
 	}
 	return outsideJob{out, w.RetryFields(values)}, nil

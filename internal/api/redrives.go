@@ -28,8 +28,14 @@ type RedriveIn struct {
 	// Rate is the largest number of retried jobs per second; 0 means no limit.
 	Rate int `json:"rate,omitempty" jsonschema:"minimum=0,maximum=1000000"`
 	// StopShare stops the redrive when more than this share of first attempts fails again by the same cause: above
-	// 0, at most 1; default 0.2. 1 means that it never stops by itself.
+	// 0, at most 1; default 0.2. 1 means never.
 	StopShare *float64 `json:"stop_share,omitempty" jsonschema:"maximum=1"`
+	// StopOther stops the redrive when more than this share of first attempts fails by another cause: above 0, at most
+	// 1; default 0.5. 1 means never.
+	StopOther *float64 `json:"stop_other,omitempty" jsonschema:"maximum=1"`
+	// StopDead stops the redrive when more than this share of the jobs that have ended is dead: above 0, at most 1;
+	// default 0.2. 1 means never.
+	StopDead *float64 `json:"stop_dead,omitempty" jsonschema:"maximum=1"`
 	// Change is what the retry changes in the jobs. A payload is changed by a patch only.
 	Change ChangeIn `json:"change,omitzero"`
 	// Note is the reason, for the dead letters and the audit log.
@@ -39,8 +45,10 @@ type RedriveIn struct {
 // RedriveOut is a redrive and what can be done with it.
 type RedriveOut struct {
 	wire.Redrive
-	Standing string      `json:"standing"` // the progress of the redrive, as a sentence
-	Next     []wire.Step `json:"next"`     // what a person can do next
+	Standing string `json:"standing"` // the progress of the redrive, as a sentence
+	// Shares are the shares that can stop the redrive, counted since a person last resumed it.
+	Shares []redrive.RedriveStop `json:"shares,omitempty"`
+	Next   []wire.Step           `json:"next"` // what a person can do next
 }
 
 // RedriveOuts is a list of redrives, the newest first, at most 200.
@@ -61,7 +69,11 @@ type RedriveActIn struct {
 }
 
 func (a *API) redriveOut(r *redrive.Redrive) RedriveOut {
-	return RedriveOut{Redrive: wire.RedriveOf(r), Standing: words.RedriveStanding(r), Next: wire.StepsOf(words.RedriveSteps(r), a.way)}
+	out := RedriveOut{Redrive: wire.RedriveOf(r), Standing: words.RedriveStanding(r), Next: wire.StepsOf(words.RedriveSteps(r), a.way)}
+	if r.Live == nil {
+		out.Shares = r.StopShares()
+	}
+	return out
 }
 
 func (a *API) listRedrives(c *Call) error {
@@ -189,9 +201,16 @@ func (a *API) redriveSpec(in *RedriveIn) (redrive.RedriveSpec, error) {
 	if in.Rate < 0 || in.Rate > redrive.RedriveRateMax {
 		add("rate", fmt.Sprintf("must be 1 to %d jobs per second, or 0 for no limit", redrive.RedriveRateMax), redrive.RedriveRateMax)
 	}
-	if in.StopShare != nil {
-		if spec.StopShare = *in.StopShare; !(*in.StopShare > 0 && *in.StopShare <= 1) {
-			add("stop_share", "must be above 0 and at most 1", 1)
+	for _, share := range []struct {
+		field string
+		in    *float64
+		to    *float64
+	}{{"stop_share", in.StopShare, &spec.StopShare}, {"stop_other", in.StopOther, &spec.StopOther}, {"stop_dead", in.StopDead, &spec.StopDead}} {
+		if share.in == nil {
+			continue
+		}
+		if *share.to = *share.in; !(*share.in > 0 && *share.in <= 1) {
+			add(share.field, "must be above 0 and at most 1", 1)
 		}
 	}
 	if in.Change.Payload != nil {

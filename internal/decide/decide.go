@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/redrive/redrive/classify"
 	"github.com/redrive/redrive/failure"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/policy"
@@ -166,7 +167,7 @@ const (
 func (r *recorder) notStarted(c *job.Claim, e *job.Ending, evidence *failure.Evidence) job.Outcome {
 	d := policy.Decision{
 		Action: policy.Defer, Rule: policy.RuleWorker, Class: job.ClassWorker, Verdict: failure.VerdictUnknown,
-		By: failure.Classification{Class: job.ClassWorker, Rule: policy.RuleWorker, Code: evidence.Code},
+		By: classify.Classification{Class: job.ClassWorker, Rule: policy.RuleWorker, Code: evidence.Code},
 	}
 	if n := c.Counters.Deferrals; n > 0 {
 		d.Wait = min(notStartedMin<<min(n-1, 16), notStartedMax)
@@ -184,8 +185,8 @@ func Held(a *policy.Admission, c *job.Claim, holder string) (o job.Outcome, held
 	if a == nil || a.Hold == nil {
 		return o, false
 	}
-	message := fmt.Sprintf("held by rules %v of the policy before it ran: a person has to release or refuse it", a.Rules)
-	return job.Hold(c, holder, message, a.Hold.Message), true
+	message := fmt.Sprintf("held by rules %v of the policy before it ran: %s has to release or refuse it", a.Rules, cmp.Or(a.Hold.Notify, "a person"))
+	return job.Hold(c, holder, message, a.Hold.Message, a.Hold.Notify), true
 }
 
 // evidenceOf returns the evidence about the error of a run.

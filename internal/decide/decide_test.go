@@ -169,10 +169,11 @@ func TestSettingsOfAJobThatCannotBeRead(t *testing.T) {
 
 func TestAHeldRun(t *testing.T) {
 	t.Parallel()
-	a := &policy.Admission{Hold: &policy.Hold{Message: "Please call us."}, Rules: []string{"long"}}
+	a := &policy.Admission{Hold: &policy.Hold{Message: "Please call us.", Notify: "administrator"}, Rules: []string{"long"}}
 	o, held := decide.Held(a, aClaim(), "worker-1")
 	if !held || o.Validate() != nil || o.Reason != job.ManualReview || o.Failure.UserMessage != "Please call us." ||
-		o.Failure.Holder != "worker-1" || o.Failure.Fingerprint == "" || !strings.Contains(o.Failure.Message, "[long]") {
+		o.Failure.Holder != "worker-1" || o.Failure.Fingerprint == "" || !strings.Contains(o.Failure.Message, "[long]") ||
+		!strings.Contains(o.Failure.Message, "administrator") || job.HoldNotify(o.Failure) != "administrator" {
 		t.Errorf("the job is held: %t, with the outcome %+v and the failure %+v; want a job that is held for a manual review", held, o, o.Failure)
 	}
 	for name, a := range map[string]*policy.Admission{

@@ -135,7 +135,7 @@ func (s *stage) redriveLines() (lines []string) {
 		r := &s.redrives[i]
 		paint := v.yellow
 		switch r.State {
-		case store.RedriveStopped:
+		case store.RedriveStopped, store.RedriveEnded:
 			paint = v.red
 		case store.RedriveCompleted:
 			paint = v.green

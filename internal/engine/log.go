@@ -74,7 +74,11 @@ func (e *Engine) logTransition(t *Task) {
 		}
 		e.log(level, message, c, attrs...)
 	case job.Held:
-		e.log(level, "job held: a person is to decide", c)
+		var attrs []slog.Attr
+		if notify := job.HoldNotify(o.Failure); notify != "" {
+			attrs = append(attrs, slog.String("notify", notify))
+		}
+		e.log(level, "job held: a person is to decide", c, attrs...)
 	case job.Snoozed, job.Deferred, job.Interrupted:
 		if o.To == job.Cancelled { // a person has cancelled the job
 			e.log(level, "job cancelled", c, took)

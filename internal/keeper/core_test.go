@@ -168,7 +168,7 @@ func TestQ6_SweepsLeaveTimeToOthers(t *testing.T) {
 func TestGoing(t *testing.T) {
 	t.Parallel()
 	// This redrive has released three canary jobs, of which two have ended.
-	waits := store.Redrive{ID: 1, RedriveSpec: store.RedriveSpec{Canary: 3, Total: 9, Through: 9, StopShare: 1}, State: store.RedriveCanary,
+	waits := store.Redrive{ID: 1, RedriveSpec: store.RedriveSpec{Canary: 3, Total: 9, Through: 9}.WithoutStop(), State: store.RedriveCanary,
 		Released: 3, Answered: 2, Completed: 2}
 	change := func(f func(*store.Redrive)) store.Redrive {
 		r := waits

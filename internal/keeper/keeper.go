@@ -217,6 +217,7 @@ func (k *Keeper) do(ctx context.Context, a Action) (moved bool) {
 			k.stepLimit = NextLimit(k.stepLimit, stepLimit, s, now.Sub(began), stepTime)
 			moved = s.Released > 0
 			k.searching = !moved && s.Active > 0 && s.Wait == 0
+			k.logEnded(ctx, s.Ended)
 		}
 	case Sweep:
 		var s store.Swept
@@ -250,6 +251,19 @@ func (k *Keeper) logFired(ctx context.Context, a Action, f store.Fired) {
 	}
 	for _, r := range f.Receipts {
 		k.o.Logger.InfoContext(ctx, "schedule fired", "schedule", k.o.Cron[a.Cron].Name, "slot", a.Slot, "job", r.ID.String())
+	}
+}
+
+// logEnded logs the redrives that have ended by themselves.
+func (k *Keeper) logEnded(ctx context.Context, list []store.Redrive) {
+	for i := range list {
+		r := &list[i]
+		level, message, attrs := slog.LevelInfo, "redrive ended", []any{"redrive", r.ID, "state", string(r.State)}
+		if r.State == store.RedriveStopped {
+			level, message, attrs = slog.LevelWarn, "redrive stopped by itself", append(attrs, "why", r.Why)
+		}
+		attrs = append(attrs, "jobs", r.Total, "retried", r.Released, "completed", r.Completed, "dead", r.Dead, "by", r.By)
+		k.o.Logger.Log(ctx, level, message, attrs...)
 	}
 }
 

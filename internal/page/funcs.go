@@ -39,12 +39,12 @@ type badge struct {
 // symbols has the names of the symbols, and of the colours, of the words that have others than
 // their own.
 var symbols = map[string]string{
-	"canary": "running", "ramping": "running", "settling": "running", "stopped": "warn", "working": "running", "idle": "waiting", "keeping": "waiting",
+	"canary": "running", "ramping": "running", "settling": "running", "stopped": "warn", "ended": "warn", "working": "running", "idle": "waiting", "keeping": "waiting",
 	"silent": "dead", "sick": "warn", "quiet": "paused", "met": "completed", "missed": "warn", "draining": "draining", "redriving": "running", "assigned": "seen",
 }
 
 var colours = map[string]string{
-	"canary": "redriving", "ramping": "redriving", "settling": "redriving", "stopped": "failed", "silent": "dead", "sick": "partial", "quiet": "paused",
+	"canary": "redriving", "ramping": "redriving", "settling": "redriving", "stopped": "failed", "ended": "partial", "silent": "dead", "sick": "partial", "quiet": "paused",
 	"working": "running", "draining": "paused",
 }
 
@@ -79,8 +79,8 @@ func (p *Pages) funcs(zone *time.Location) template.FuncMap {
 		"span":        words.Span,
 		"group":       words.ShortGroup,
 		"cause":       func(g redrive.Group) string { return causeOf(&g) },
-		"next":        func(g redrive.Group) string { return words.NextStep(&g) },
-		"personFirst": func(g redrive.Group) bool { return words.PersonFirst(&g) },
+		"next":        nextStep,
+		"personFirst": personFirst,
 		"path":        url.PathEscape,
 		"pretty":      pretty,
 		"lower":       strings.ToLower,
@@ -151,3 +151,9 @@ func pretty(b []byte) string {
 
 // prettyMax is the largest size in bytes of JSON that is written with one member a line.
 const prettyMax = 256 << 10
+
+// nextStep says what a person does about a cause, for templates.
+func nextStep(g redrive.Group) string { return words.NextStep(&g) }
+
+// personFirst reports whether a person has to change something before a retry can help, for templates.
+func personFirst(g redrive.Group) bool { return words.PersonFirst(&g) }

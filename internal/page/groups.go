@@ -230,9 +230,9 @@ func (p *Pages) writeGroup(a *api.API, c *api.Call, status int, in url.Values, w
 	client, ctx := a.Client(), c.Context()
 	f.besideButtons()
 	f.Topics = "group:" + g.Fingerprint
+	f.Path = f.Base + "/ui/groups/" + url.PathEscape(g.Fingerprint)
 	v := groupView{frame: f, Facts: words.CauseFacts(&g, f.Now), Standing: words.CauseStanding(&g, f.Now)}
 	if wrong != nil {
-		v.Path = v.Base + "/ui/groups/" + url.PathEscape(g.Fingerprint)
 		v.Done, v.Beside, v.In, v.At, v.Wrong = nil, false, in, in.Get("form"), wrong
 	}
 	redrives, err := client.Redrives(ctx)

@@ -116,6 +116,9 @@ func (p *Pages) writeJob(a *api.API, c *api.Call, status int, in url.Values, wro
 		v.Outside = words.CleanBlock(object.String())
 	}
 	v.Acts, v.More = actsOf(d, f.MayOperate), moreOf(d, f.MayOperate)
+	if v.Group != nil && words.PersonFirst(v.Group) {
+		v.Acts[0].Main = false // it is not what a person does next
+	}
 	v.Curl = curlOf(c, p.o.Base, j)
 	v.Heading = j.Kind + " " + j.ID.String()
 	if wrong != nil {

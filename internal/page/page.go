@@ -133,6 +133,7 @@ type frame struct {
 	Logins                     bool
 	MayOperate, MayAdminister  bool
 	Path                       string // the path and query of the page, to come back to
+	Posted                     bool   // the page answers a form, so the address of the browser is not its path
 	Topics                     string // the topics of events after which the page is read again; "" means none
 	Since                      string // the cursor of the newest event when the page was begun
 	Stale                      bool   // the numbers that are read once a second are from before the newest event
@@ -183,7 +184,7 @@ func (p *Pages) frame(a *api.API, c *api.Call, section, title string) (frame, er
 func (p *Pages) bare(c *api.Call, section, title string) frame {
 	return frame{
 		Title: title, Section: section, Base: p.o.Base, Environment: p.o.Environment, Version: p.o.Version, Logins: p.o.Logins && c.Caller.Key != "",
-		Actor: c.Caller.Actor, Roles: strings.Join(c.Caller.Roles.Names(), ", "), Path: c.R.URL.RequestURI(), Nonce: rand.Text(),
+		Actor: c.Caller.Actor, Roles: strings.Join(c.Caller.Roles.Names(), ", "), Path: c.R.URL.RequestURI(), Posted: c.R.Method == http.MethodPost, Nonce: rand.Text(),
 		Zone: zoneOf(c.R), MayOperate: c.Caller.Roles.Any(access.Operate), MayAdminister: c.Caller.Roles.Any(access.Administer),
 	}
 }

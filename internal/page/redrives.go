@@ -24,11 +24,13 @@ type redrivesView struct {
 type redriveRow struct {
 	redrive.Redrive
 	What, Standing string
-	Percent        int64
+	Percent        int64 // of its jobs that are retried
+	Good, Bad      int64 // of its jobs that completed, and that are dead again, in percent
 }
 
 func redriveRowOf(r *redrive.Redrive) redriveRow {
-	return redriveRow{Redrive: *r, What: words.RedriveWhat(r), Standing: words.RedriveStanding(r), Percent: 100 * r.Released / max(r.Total, 1)}
+	return redriveRow{Redrive: *r, What: words.RedriveWhat(r), Standing: words.RedriveStanding(r), Percent: 100 * r.Released / max(r.Total, 1),
+		Good: 100 * r.Completed / max(r.Total, 1), Bad: 100 * r.Dead / max(r.Total, 1)}
 }
 
 func (p *Pages) redrives(a *api.API, c *api.Call) error {
@@ -66,10 +68,11 @@ type redriveView struct {
 	Acts   []act
 }
 
-// stopShare is a share of failed first attempts against the rule that stops the redrive.
+// stopShare is a share of failures or deaths against the rule that stops the redrive.
 type stopShare struct {
+	redrive.RedriveStop
 	Name     string
-	N, Of    int64
+	Causes   string // the most frequent causes
 	Percent  float64
 	Limit    float64 // in percent; 100 means that the share never stops it
 	Bounded  bool
@@ -88,10 +91,12 @@ func (p *Pages) redrive(a *api.API, c *api.Call) error {
 	}
 	f.Topics = fmt.Sprintf("redrive:%d", r.ID)
 	v := redriveView{frame: f, Row: redriveRowOf(&r), Facts: words.RedriveFacts(&r, f.Now)}
-	v.Heading = fmt.Sprintf("Redrive %d", r.ID)
+	v.Heading = words.RedriveFinding(&r)
 	v.Lead = v.Row.Standing + "."
 	if r.Live == nil {
-		v.Shares = []*stopShare{stopShareOf("failed again by the same cause", r.Again, r.Answered, r.StopShare)}
+		for _, s := range r.StopShares() {
+			v.Shares = append(v.Shares, stopShareOf(&r, s))
+		}
 	}
 	v.Acts = redriveActs(&r, f.MayOperate)
 	return p.write(c.W, http.StatusOK, "redrive", &v)
@@ -105,10 +110,11 @@ func redriveOf(a *api.API, c *api.Call) (redrive.Redrive, error) {
 	return a.Client().GetRedrive(c.Context(), n)
 }
 
-func stopShareOf(name string, n, of int64, limit float64) *stopShare {
-	s := &stopShare{Name: name, N: n, Of: of, Limit: 100 * limit, Bounded: limit < 1, Verdict: "no result yet"}
-	if of > 0 {
-		s.Percent = 100 * float64(n) / float64(of)
+func stopShareOf(r *redrive.Redrive, stop redrive.RedriveStop) *stopShare {
+	s := &stopShare{RedriveStop: stop, Name: words.StopName(stop.Rule), Causes: words.StopCauses(r, stop.Rule), Limit: 100 * stop.Limit,
+		Bounded: stop.Limit < 1, Verdict: "no result yet"}
+	if s.Of > 0 {
+		s.Percent = 100 * float64(s.N) / float64(s.Of)
 		s.Verdict = "below the limit"
 		if s.Bounded && s.Percent > s.Limit {
 			s.Verdict = "above the limit"
@@ -119,7 +125,7 @@ func stopShareOf(name string, n, of int64, limit float64) *stopShare {
 }
 
 // Desc is the share and its limit in a sentence.
-func (s *stopShare) Desc() string { return words.StopShare(s.N, s.Of, s.Limit, s.Bounded) }
+func (s *stopShare) Desc() string { return words.StopShare(s.RedriveStop) }
 
 func redriveActs(r *redrive.Redrive, may bool) (acts []act) {
 	switch {
@@ -145,7 +151,8 @@ func redriveActs(r *redrive.Redrive, may bool) (acts []act) {
 // newRedriveView is the page that starts a redrive: the frozen set in numbers, and the settings.
 type newRedriveView struct {
 	frame
-	Filter   string // in words
+	Filter   string         // in words
+	Cause    *redrive.Group // if the filter names one
 	Query    template.URL
 	Count    int64
 	Through  int64
@@ -201,6 +208,15 @@ func (p *Pages) writeNewRedrive(a *api.API, c *api.Call, query, values url.Value
 				return err
 			}
 			v.Refusals = append(v.Refusals, "The patch cannot be used: "+detailOf(err))
+		}
+	}
+	if filter.Group != "" {
+		groups, err := a.Client().Groups(c.Context(), redrive.GroupFilter{Group: filter.Group, Limit: 1})
+		if err != nil {
+			return err
+		}
+		if len(groups.Groups) > 0 {
+			v.Cause = &groups.Groups[0]
 		}
 	}
 	v.Typed = v.Count > typedAbove
@@ -274,7 +290,9 @@ func (p *Pages) startRedrive(a *api.API, c *api.Call) error {
 		spec.Canary = -1
 	}
 	spec.Rate = int(number("rate", "The rate", 0, redrive.RedriveRateMax))
-	spec.StopShare = float64(number("stop_share", "The share that stops it", 1, 100)) / 100
+	spec.StopShare = float64(number("stop_share", "The share of the same cause that stops it", 1, 100)) / 100
+	spec.StopOther = float64(number("stop_other", "The share of other causes that stops it", 1, 100)) / 100
+	spec.StopDead = float64(number("stop_dead", "The share of dead jobs that stops it", 1, 100)) / 100
 	if text := strings.TrimSpace(in.Get("patch")); text != "" {
 		spec.Patch = []byte(text)
 	}

@@ -98,14 +98,14 @@ func scheduleRowOf(s *redrive.CronStatus, now job.Micros) scheduleRow {
 	return r
 }
 
-// actOnSchedule pauses or resumes a schedule.
+// actOnSchedule pauses or resumes a schedule, or enqueues its job at once.
 func (p *Pages) actOnSchedule(a *api.API, c *api.Call) error {
 	in, err := form(c)
 	if err != nil {
 		return err
 	}
 	name, do := c.R.PathValue("name"), c.R.PathValue("act")
-	if do != "pause" && do != "resume" {
+	if do != "pause" && do != "resume" && do != "run" {
 		return api.NotFound.New("A schedule cannot %.40q.", do)
 	}
 	list, err := a.Client().Crons(c.Context())
@@ -115,21 +115,23 @@ func (p *Pages) actOnSchedule(a *api.API, c *api.Call) error {
 	if !slices.ContainsFunc(list, func(s redrive.CronStatus) bool { return s.Name == name }) {
 		return api.NotFound.New("There is no schedule %.100q.", name)
 	}
-	d := done{Text: "Schedule " + words.Clean(name) + " is paused. It enqueues nothing until it is resumed."}
-	if do == "pause" {
-		_, err = a.Client().PauseCron(c.Context(), c.By(in.Get("reason")), name)
-	} else {
-		d.Text = "Schedule " + words.Clean(name) + " goes on with its next time."
-		_, err = a.Client().ResumeCron(c.Context(), c.By(in.Get("reason")), name)
-	}
-	if err != nil {
-		if problem := api.ProblemOf(err); problem.Status >= 500 {
-			return err
+	return p.once(a, c, in, "/ui/schedules", func() (done, error) {
+		by := c.By(in.Get("reason"))
+		switch do {
+		case "pause":
+			_, err := a.Client().PauseCron(c.Context(), by, name)
+			return done{Text: "Schedule " + words.Clean(name) + " is paused. It enqueues nothing until it is resumed."}, err
+		case "resume":
+			_, err := a.Client().ResumeCron(c.Context(), by, name)
+			return done{Text: "Schedule " + words.Clean(name) + " goes on with its next time."}, err
 		}
-		d = done{Bad: true, Text: "Nothing was done: " + api.ProblemOf(err).Detail}
-	}
-	p.tell(a, c, d)
-	return p.to(c, "/ui/schedules")
+		r, err := a.Client().RunCron(c.Context(), by, name, in.Get("nonce"))
+		d := done{Text: "Schedule " + words.Clean(name) + " has enqueued job " + r.ID.String() + " now. Its times stay as they are.", Link: "/ui/jobs/" + r.ID.String(), Of: "See job " + r.ID.String()}
+		if r.Existing {
+			d.Text = "Job " + r.ID.String() + " of schedule " + words.Clean(name) + " exists already."
+		}
+		return d, err
+	})
 }
 
 // slotTime writes the time of a slot in the zone of its schedule.

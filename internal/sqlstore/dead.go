@@ -127,7 +127,7 @@ func (t *Txn) noteDeath(from job.State, r *Run, cause job.Cause, reason job.Reas
 	t.move(r.lane, from, r.lane, job.Dead)
 	t.ended(r, job.Dead)
 	e := r.event(from, job.Dead, cause)
-	e.Class, e.Reason = f.Class, string(reason)
+	e.Class, e.Reason, e.Note = f.Class, string(reason), job.HoldNotify(f)
 	t.events.Add(e)
 }
 

@@ -107,8 +107,8 @@ const (
 	SelClasses   = `SELECT coalesce(class, ''), count(*), CAST(sum(pending) AS bigint),
 		CAST(sum(CASE WHEN assignee IS NULL THEN 1 ELSE 0 END) AS bigint), CAST(sum(CASE WHEN assignee IS NULL THEN pending ELSE 0 END) AS bigint) FROM redrive_groups WHERE pending > 0
 		GROUP BY coalesce(class, '') ORDER BY 1`
-	// These two statements leave out the newest row, because retention never removes it.
-	SelOldestEnded = `SELECT finished_at FROM redrive_done WHERE seq < (SELECT max(seq) FROM redrive_done) ORDER BY seq LIMIT 1`
+	SelOldestEnded = `SELECT finished_at FROM redrive_done ORDER BY seq LIMIT 1`
+	// SelOldestEvent leaves out the newest row, because retention never removes it.
 	SelOldestEvent = `SELECT at FROM redrive_events WHERE seq < (SELECT max(seq) FROM redrive_events) ORDER BY seq LIMIT 1`
 )
 

@@ -13,7 +13,7 @@ import (
 )
 
 const redriveColumns = `id, spec, policy, state, resume, why, by, reason, created_at, ended_at, cursor, last_at,
-	forgive, forgave, released, answered, again, completed, dead, cancelled, audited, key, refused, refused_why`
+	base, causes, released, answered, again, completed, dead, cancelled, audited, key, refused, refused_why, other`
 
 var (
 	insRedrive = declare("insRedrive", `INSERT INTO redrive_redrives (spec, policy, state, by, reason, created_at, last_at, key)
@@ -27,7 +27,7 @@ var (
 	// setRedrive does not change the counts of ended jobs. Only the outcomes of jobs change
 	// these counts; see addRedrive.
 	setRedrive = declare("setRedrive", `UPDATE redrive_redrives SET state = ?2, resume = ?3, why = ?4, ended_at = ?5, cursor = ?6, last_at = ?7,
-		forgive = ?8, forgave = ?9, released = ?10, audited = ?11, refused = ?12, refused_why = ?13 WHERE id = ?1`)
+		base = ?8, causes = ?9, released = ?10, audited = ?11, refused = ?12, refused_why = ?13 WHERE id = ?1`)
 )
 
 // keptSpec is a redrive's spec in the form in which the store keeps it. Statuses are numbers,
@@ -129,12 +129,34 @@ func scanRedrive(r Row) (d store.Redrive, err error) {
 		return d, fmt.Errorf("redrive %d: %w", r.Int(0), err)
 	}
 	spec.Key, spec.Total = r.Text(21), max(spec.Total, r.Int(14))
-	return store.Redrive{
+	d = store.Redrive{
 		ID: r.Int(0), RedriveSpec: spec, State: store.RedriveState(r.Text(3)), Resume: store.RedriveState(r.Text(4)),
 		Why: r.Text(5), By: r.Text(6), Reason: r.Text(7), CreatedAt: job.Micros(r.Int(8)), EndedAt: job.Micros(r.Int(9)),
-		Cursor: r.Int(10), LastAt: job.Micros(r.Int(11)), BaseAnswered: r.Int(12), BaseAgain: r.Int(13), Released: r.Int(14),
-		Answered: r.Int(15), Again: r.Int(16), Completed: r.Int(17), Dead: r.Int(18), Cancelled: r.Int(19), Audited: r.Int(20), Refused: r.Int(22), RefusedWhy: r.Text(23),
-	}, nil
+		Cursor: r.Int(10), LastAt: job.Micros(r.Int(11)), Released: r.Int(14), Answered: r.Int(15), Again: r.Int(16),
+		Completed: r.Int(17), Dead: r.Int(18), Cancelled: r.Int(19), Audited: r.Int(20), Refused: r.Int(22), RefusedWhy: r.Text(23),
+		Other: r.Int(24),
+	}
+	if err := errors.Join(unpackJSON(r.Blob(12), &d.Base), unpackJSON(r.Blob(13), &d.Causes)); err != nil {
+		return d, fmt.Errorf("redrive %d: %w", d.ID, err)
+	}
+	return d, nil
+}
+
+// unpackJSON reads a column that may be NULL.
+func unpackJSON(packed []byte, v any) error {
+	if packed == nil {
+		return nil
+	}
+	return json.Unmarshal(packed, v)
+}
+
+// packJSON returns the value of a column that is NULL if v has no content.
+func packJSON(v any, empty bool) (Value, error) {
+	if empty {
+		return Value{}, nil
+	}
+	packed, err := json.Marshal(v)
+	return blob(packed), err
 }
 
 // readRedrives returns the redrives that a statement selects.
@@ -273,8 +295,13 @@ func (t *Txn) controlRedrive(by store.By, id int64, do store.RedriveOp) (store.R
 
 // keepRedrive writes the row of a redrive that a step or a person has changed.
 func (t *Txn) keepRedrive(r *store.Redrive) error {
+	base, err1 := packJSON(r.Base, r.Base == store.RedriveCounts{})
+	causes, err2 := packJSON(r.Causes, len(r.Causes) == 0)
+	if err := errors.Join(err1, err2); err != nil {
+		return err
+	}
 	n, err := t.exec(setRedrive, num(r.ID), text(r.State), setText(r.Resume), setText(r.Why), setNum(r.EndedAt), num(r.Cursor),
-		num(r.LastAt), num(r.BaseAnswered), num(r.BaseAgain), num(r.Released), num(r.Audited), num(r.Refused), setText(r.RefusedWhy))
+		num(r.LastAt), base, causes, num(r.Released), num(r.Audited), num(r.Refused), setText(r.RefusedWhy))
 	if err == nil && n == 0 {
 		err = fmt.Errorf("redrive %d: its row was read in this transaction, but the update did not find the row", r.ID) // This cannot happen: the row was read in this transaction.
 	}

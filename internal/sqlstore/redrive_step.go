@@ -139,7 +139,11 @@ func (s *redriveStep) stepped(t *Txn, before, r *store.Redrive, plan store.Redri
 		s.answer.Wait = min(s.answer.Wait, plan.Wait)
 		s.answer.Active++
 	}
-	return t.stepped(before, r)
+	err := t.stepped(before, r)
+	if !r.State.Active() {
+		s.answer.Ended = append(s.answer.Ended, *r)
+	}
+	return err
 }
 
 // changeLive changes live jobs as the plan of their redrive says. It returns the number of changed
@@ -200,6 +204,8 @@ func (t *Txn) stepped(before, r *store.Redrive) error {
 		action = "redrive.stop"
 	case store.RedriveCompleted:
 		action = "redrive.complete"
+	case store.RedriveEnded:
+		action = "redrive.end"
 	case store.RedriveCanary, store.RedriveRamping, store.RedriveSettling, store.RedrivePaused, store.RedriveCancelled:
 		return nil // no audit row: the redrive continues in the same state, or a person changed the state
 	}

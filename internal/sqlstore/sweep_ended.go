@@ -8,13 +8,11 @@ import (
 )
 
 var (
-	// The last column says whether a row is the newest row. The newest row must stay, so that
-	// its number is not used again. The statement starts at the oldest row, and the reader
-	// stops when it has enough rows.
-	selEndedJobs = declareWalk("selEndedJobs", `SELECT d.seq, d.job, d.lane, d.state, d.finished_at, d.owner, d.key,
-		d.seq = (SELECT max(seq) FROM redrive_done) FROM redrive_done d ORDER BY d.seq`)
-	delDone     = declare("delDone", `DELETE FROM redrive_done WHERE seq = ?`)
-	anyOriginal = declare("anyOriginal", `SELECT EXISTS (SELECT 1 FROM redrive_originals)`)
+	// The statement starts at the oldest row, and the reader stops when it has enough rows. The
+	// newest row is removed only when no other row is left, so SQLite then begins to number the rows at 1 again.
+	selEndedJobs = declareWalk("selEndedJobs", `SELECT d.seq, d.job, d.lane, d.state, d.finished_at, d.owner, d.key FROM redrive_done d ORDER BY d.seq`)
+	delDone      = declare("delDone", `DELETE FROM redrive_done WHERE seq = ?`)
+	anyOriginal  = declare("anyOriginal", `SELECT EXISTS (SELECT 1 FROM redrive_originals)`)
 	// A job's original values stay as long as the job has a dead letter.
 	delAltered  = declare("delAltered", `DELETE FROM redrive_originals WHERE job = ?1 AND NOT EXISTS (SELECT 1 FROM redrive_dead WHERE job = ?1)`)
 	delAlive    = declare("delAlive", `DELETE FROM redrive_keys WHERE owner = ? AND kind = ? AND key = ? AND job = ?`)
@@ -47,7 +45,7 @@ func (w *sweep) ended() error {
 	var seqs []int64
 	var gone []goneJob
 	err := w.rows(selEndedJobs, func(r Row) error {
-		if job.Micros(r.Int(4)) > until || r.Int(7) != 0 {
+		if job.Micros(r.Int(4)) > until {
 			return errEnough
 		}
 		if len(gone) == w.limit {

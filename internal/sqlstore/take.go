@@ -104,16 +104,16 @@ func (c *claimer) expire(r *Run, from job.State) error {
 }
 
 func (t *Txn) expire(r *Run, from job.State) error {
-	answer, err := t.answer(r, false, job.Dead, nil)
-	if err != nil {
-		return err
-	}
-	t.answered(r, answer)
 	terms, err := t.termsOf(r)
 	if err != nil {
 		return err
 	}
 	f := terms.Expiry(r.lane.kind)
+	answer, err := t.answer(r, false, job.Dead, &f)
+	if err != nil {
+		return err
+	}
+	t.answered(r, answer)
 	_, err = t.makeDead(from, r, job.Expired, job.DeadlineOver, &f)
 	return err
 }

@@ -1,9 +1,12 @@
 package sqlstore
 
 import (
+	"encoding/json"
 	"slices"
 
+	"github.com/redrive/redrive/internal/storekit"
 	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
 )
 
 // The lengths of the time units for which deaths and ends of jobs are counted: minutes and
@@ -73,8 +76,16 @@ type deadKey struct {
 
 // redriveDelta contains the numbers by which outcomes of jobs increase the counts of a redrive.
 type redriveDelta struct {
-	answered, again int64
+	answered, again, other int64
 	endings
+	causes []store.RedriveCause
+}
+
+// redriveAnswer contains what the end of one run, or of one job without a run, adds to a redrive.
+type redriveAnswer struct {
+	answered, again, other int64
+	endings
+	cause store.RedriveCause
 }
 
 // selCauseOf finds the fingerprint of the failure that made the dead letter of a job.
@@ -83,7 +94,7 @@ var selCauseOf = declare("selCauseOf", `SELECT fingerprint FROM redrive_groups W
 // answer returns the numbers that the end of a run, or the end of a job without a run, adds to
 // the redrive that released the job. The arguments contain the new state of the job, and its
 // failure or nil. Call answer after the run was counted and before the dead letter is changed.
-func (t *Txn) answer(r *Run, attempt bool, to job.State, f *job.Failure) (d redriveDelta, err error) {
+func (t *Txn) answer(r *Run, attempt bool, to job.State, f *job.Failure) (d redriveAnswer, err error) {
 	if r.redrive == 0 {
 		return d, nil
 	}
@@ -100,20 +111,31 @@ func (t *Txn) answer(r *Run, attempt bool, to job.State, f *job.Failure) (d redr
 				return nil
 			}, num(r.id))
 		}
+		if f != nil {
+			d.other = 1 - d.again
+		}
 	}
 	d.endings = endingIn(to)
+	if d.again+d.other+d.dead > 0 {
+		d.cause = storekit.CauseOf(f)
+		d.cause.Again, d.cause.Other, d.cause.Dead = d.again, d.other, d.dead
+	}
 	return d, err
 }
 
 // answered adds to the redrive the numbers that answer has returned.
-func (t *Txn) answered(r *Run, d redriveDelta) {
-	if d == (redriveDelta{}) {
+func (t *Txn) answered(r *Run, d redriveAnswer) {
+	if d == (redriveAnswer{}) {
 		return
 	}
 	sum := t.redrives.at(r.redrive)
 	sum.answered += d.answered
 	sum.again += d.again
+	sum.other += d.other
 	sum.add(d.endings)
+	if d.again+d.other+d.dead > 0 {
+		sum.causes = storekit.AddCauses(sum.causes, d.cause)
+	}
 	t.wake = true // wake the process that steps redrives, because the redrive may now be able to release more jobs
 }
 
@@ -129,7 +151,8 @@ var (
 	addDead = declare("addDead", `INSERT INTO redrive_dead_counts (lane, reason, class, status, n) VALUES (?1, ?2, ?3, ?4, ?5)
 		ON CONFLICT (lane, reason, class, status) DO UPDATE SET n = n + ?5`)
 	addRedrive = declare("addRedrive", `UPDATE redrive_redrives SET answered = answered + ?2, again = again + ?3,
-		completed = completed + ?4, dead = dead + ?5, cancelled = cancelled + ?6 WHERE id = ?1`)
+		other = other + ?4, completed = completed + ?5, dead = dead + ?6, cancelled = cancelled + ?7 WHERE id = ?1`)
+	setCauses = declare("setCauses", `UPDATE redrive_redrives SET causes = ?2 WHERE id = ?1`)
 )
 
 // flushTallies writes the changes that the transaction has collected for groups, counts of dead
@@ -150,8 +173,7 @@ func (t *Txn) flushTallies() error {
 		}
 	}
 	for i, id := range t.redrives.keys {
-		d := &t.redrives.values[i]
-		if _, err := t.exec(addRedrive, num(id), num(d.answered), num(d.again), num(d.completed), num(d.dead), num(d.cancelled)); err != nil {
+		if err := t.flushRedrive(id, &t.redrives.values[i]); err != nil {
 			return err
 		}
 	}
@@ -161,6 +183,25 @@ func (t *Txn) flushTallies() error {
 		}
 	}
 	return t.flushFigures()
+}
+
+func (t *Txn) flushRedrive(id int64, d *redriveDelta) error {
+	if _, err := t.exec(addRedrive, num(id), num(d.answered), num(d.again), num(d.other), num(d.completed), num(d.dead), num(d.cancelled)); err != nil {
+		return err
+	}
+	if len(d.causes) == 0 {
+		return nil
+	}
+	r, err := oneRedrive(t.s, id) // the dead letters are locked, so no other transaction changes the row
+	if err != nil {
+		return err
+	}
+	packed, err := json.Marshal(storekit.AddCauses(r.Causes, d.causes...))
+	if err != nil {
+		return err
+	}
+	_, err = t.exec(setCauses, num(id), blob(packed))
+	return err
 }
 
 func (t *Txn) flushGroup(id int64, d *groupDelta) error {

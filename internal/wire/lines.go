@@ -15,6 +15,7 @@ import (
 	"github.com/redrive/redrive/internal/suggest"
 	"github.com/redrive/redrive/internal/words"
 	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/policy"
 )
 
 // Request is a request to enqueue a job, from a line of a file or from the command line.
@@ -26,6 +27,7 @@ type Request struct {
 	In                                   *time.Duration
 	Unique                               *time.Duration // the length of the periods in which the job is unique; 0 means while it is alive
 	Attrs                                map[string]any
+	Retry                                *policy.Override // the job's own settings of its retries
 }
 
 // Requests reads jobs from lines with one JSON object each. It is strict: a key that is
@@ -197,6 +199,7 @@ func fields(now time.Time) []field {
 		{"unique", "\"alive\" or a duration such as \"24h\"", readUnique},
 		text("correlation", func(r *Request) *string { return &r.Correlation }),
 		{"attrs", "an object", readAttrs},
+		{"retry", "an object such as {\"max_retries\": 2}; its keys are retry, max_retries, max_total_retries, max_attempts, max_cost and waits", readRetry},
 	}
 }
 
@@ -240,6 +243,15 @@ func readAttrs(r *Request, v json.RawMessage) error {
 	dec := json.NewDecoder(bytes.NewReader(v))
 	dec.UseNumber()
 	return dec.Decode(&r.Attrs)
+}
+
+func readRetry(r *Request, v json.RawMessage) error {
+	dec := json.NewDecoder(bytes.NewReader(v))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&r.Retry); err != nil || r.Retry == nil {
+		return err
+	}
+	return r.Retry.Validate()
 }
 
 // lineParser parses lines into requests. Unknown and repeated keys are errors.

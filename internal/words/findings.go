@@ -201,6 +201,17 @@ func RedrivesFinding(active, stopped int64) string {
 	return fmt.Sprintf("%s under way, %s stopped", Count(active, "redrive"), Number(stopped))
 }
 
+// RedriveFinding says how far a redrive has come.
+func RedriveFinding(r *store.Redrive) string {
+	switch {
+	case r.Live != nil:
+		return fmt.Sprintf("Redrive %d: %s of %s changed", r.ID, Number(r.Released), Count(r.Total, "job"))
+	case r.Dead > 0:
+		return fmt.Sprintf("Redrive %d: %s of %s completed, %s dead again", r.ID, Number(r.Completed), Count(r.Total, "job"), Number(r.Dead))
+	}
+	return fmt.Sprintf("Redrive %d: %s of %s completed", r.ID, Number(r.Completed), Count(r.Total, "job"))
+}
+
 // QueuesFinding says how many queues there are, and how many take or start no jobs.
 func QueuesFinding(queues, paused, draining int64) string {
 	text := Count(queues, "queue")

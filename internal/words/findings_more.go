@@ -79,16 +79,3 @@ func PlannedSentence(jobs, redrives int64) string {
 	}
 	return fmt.Sprintf("%s may be retried by %s.", Count(jobs, "job"), Count(redrives, "redrive"))
 }
-
-// StopShare says how many first attempts of a redrive have failed again by the same cause, and at what
-// share it stops. The limit is in percent; bounded is false if it never stops.
-func StopShare(n, of int64, limit float64, bounded bool) string {
-	stops := "It does not stop by itself."
-	if bounded {
-		stops = fmt.Sprintf("It stops by itself above %g %%.", limit)
-	}
-	if of == 0 {
-		return "No first attempt has ended yet. " + stops
-	}
-	return fmt.Sprintf("%s of %s failed again by the same cause, %s. %s", Number(n), Count(of, "first attempt"), share(float64(n)/float64(of)), stops)
-}

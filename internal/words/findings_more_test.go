@@ -35,9 +35,9 @@ func TestMoreFindingsForNoneOneAndMany(t *testing.T) {
 		{words.PlannedSentence(0, 0), ""},
 		{words.PlannedSentence(1, 1), "1 job may be retried by 1 redrive."},
 		{words.PlannedSentence(801, 2), "801 jobs may be retried by 2 redrives."},
-		{words.StopShare(0, 0, 20, true), "No first attempt has ended yet. It stops by itself above 20 %."},
-		{words.StopShare(1, 1, 20, true), "1 of 1 first attempt failed again by the same cause, 100.0 %. It stops by itself above 20 %."},
-		{words.StopShare(13, 553, 100, false), "13 of 553 first attempts failed again by the same cause, 2.4 %. It does not stop by itself."},
+		{words.StopShare(store.RedriveStop{Rule: store.StopAgain, Limit: 0.2}), "No first attempt has ended yet. It stops by itself above 20 %."},
+		{words.StopShare(store.RedriveStop{Rule: store.StopOther, N: 1, Of: 1, Limit: 0.5}), "1 of 1 first attempt failed by another cause, 100.0 %. It stops by itself above 50 %."},
+		{words.StopShare(store.RedriveStop{Rule: store.StopDead, N: 13, Of: 553, Limit: 1}), "13 of 553 jobs dead again, 2.4 %. This does not stop it."},
 	} {
 		if c.got != c.want {
 			t.Errorf("got %q, want %q", c.got, c.want)

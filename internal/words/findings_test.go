@@ -35,6 +35,8 @@ func TestFindingsForNoneOneAndMany(t *testing.T) {
 		{words.DeadFinding(0, 0, now), "No dead letter is pending"},
 		{words.DeadFinding(1, now.Add(-time.Hour), now), "1 dead letter pending, the oldest died 1h ago"},
 		{words.DeadFinding(1200, 0, now), "1,200 dead letters pending"},
+		{words.RedriveFinding(&store.Redrive{ID: 7, RedriveSpec: store.RedriveSpec{Total: 1}}), "Redrive 7: 0 of 1 job completed"},
+		{words.RedriveFinding(&store.Redrive{ID: 7, RedriveSpec: store.RedriveSpec{Total: 1200}, Completed: 1100, Dead: 3}), "Redrive 7: 1,100 of 1,200 jobs completed, 3 dead again"},
 		{words.RedrivesFinding(0, 0), "No redrive is under way"},
 		{words.RedrivesFinding(1, 0), "1 redrive under way"},
 		{words.RedrivesFinding(0, 1), "1 redrive stopped by itself"},

@@ -143,7 +143,7 @@ func liveStanding(r *store.Redrive) string {
 		return fmt.Sprintf("Completed: %s %s", Count(r.Released, "job"), done)
 	case store.RedriveCancelled:
 		return "Cancelled: " + progress + ", the rest is unchanged"
-	case store.RedriveCanary, store.RedriveRamping, store.RedriveSettling:
+	case store.RedriveCanary, store.RedriveRamping, store.RedriveSettling, store.RedriveEnded:
 	}
 	return "Running: " + progress
 }

@@ -25,7 +25,9 @@ func RedriveStanding(r *store.Redrive) string {
 	case store.RedriveStopped:
 		return "Stopped by itself: " + r.Why
 	case store.RedriveCompleted:
-		return fmt.Sprintf("Completed: all %s jobs have ended", Number(r.Released))
+		return fmt.Sprintf("Completed: %s of %s", Number(r.Completed), Count(r.Released, "job"))
+	case store.RedriveEnded:
+		return endedStanding(r)
 	case store.RedriveCancelled:
 		return "Cancelled: no more jobs are retried"
 	}
@@ -41,10 +43,22 @@ func RedrivePlan(r *store.Redrive) string {
 	if r.Rate > 0 {
 		parts = append(parts, fmt.Sprintf("at most %s/s", Number(int64(r.Rate))))
 	}
-	if r.StopShare < 1 {
-		parts = append(parts, fmt.Sprintf("stops when more than %g %% of first attempts fail by the same cause", r.StopShare*100))
+	if r.Live == nil {
+		parts = append(parts, stopPlan(r))
 	}
 	return strings.Join(parts, ", ")
+}
+
+// endedStanding describes a redrive whose jobs have all ended, and some of them have not completed.
+func endedStanding(r *store.Redrive) string {
+	text := fmt.Sprintf("Ended: %s of %s completed", Number(r.Completed), Count(r.Released, "job"))
+	if r.Dead > 0 {
+		text += fmt.Sprintf(", %s dead again", Number(r.Dead))
+	}
+	if r.Cancelled > 0 {
+		text += fmt.Sprintf(", %s cancelled", Number(r.Cancelled))
+	}
+	return text
 }
 
 // RedriveFacts returns the plan and the numbers of a redrive.
@@ -79,7 +93,10 @@ func addRetries(f *Facts, r *store.Redrive) {
 	if r.Refused > 0 {
 		f.Add("refused", fmt.Sprintf("%s; the first: %s", Count(r.Refused, "job"), r.RefusedWhy))
 	}
-	f.Add("answered", fmt.Sprintf("%s, of which %s failed again by the same cause", Number(r.Answered), Number(r.Again)))
+	f.Add("answered", fmt.Sprintf("%s, of which %s failed again by the same cause and %s by another cause", Number(r.Answered), Number(r.Again), Number(r.Other)))
+	f.Add("same cause", StopCauses(r, store.StopAgain))
+	f.Add("other causes", StopCauses(r, store.StopOther))
+	f.Add("dead by", StopCauses(r, store.StopDead))
 	f.Add("ended", fmt.Sprintf("%s completed, %s dead, %s cancelled", Number(r.Completed), Number(r.Dead), Number(r.Cancelled)))
 }
 
@@ -90,7 +107,7 @@ func RedriveCounts(r *store.Redrive) string {
 	}
 	parts := []string{
 		fmt.Sprintf("%s of %s retried", Number(r.Released), Number(r.Total)),
-		Number(r.Answered) + " answered", Number(r.Again) + " failed again",
+		Number(r.Answered) + " answered", Number(r.Again) + " failed again", Number(r.Other) + " failed otherwise",
 		Number(r.Completed) + " completed", Number(r.Dead) + " dead",
 	}
 	if r.Cancelled > 0 {

@@ -171,14 +171,15 @@ func TestGroup_InWords(t *testing.T) {
 func TestRedrive_InWords(t *testing.T) {
 	t.Parallel()
 	r := store.Redrive{ID: 3, Released: 1200, Answered: 10, Completed: 1000, Dead: 190, Why: "9 of 10 failed"}
-	r.Total, r.Canary, r.Rate, r.StopShare = 5000, 10, 50, 0.2
+	r.Total, r.Canary, r.Rate, r.StopShare, r.StopOther, r.StopDead = 5000, 10, 50, 0.2, 0.5, 1
 	for state, want := range map[store.RedriveState]string{
 		store.RedriveCanary:    "Canary: 10 of the first 10 jobs have a result",
 		store.RedriveRamping:   "Ramping: retried 1,200 of 5,000 jobs",
 		store.RedriveSettling:  "Settling: all jobs have been retried, 10 have not ended",
 		store.RedrivePaused:    "Paused: no more jobs are retried until someone resumes it",
 		store.RedriveStopped:   "Stopped by itself: 9 of 10 failed",
-		store.RedriveCompleted: "Completed: all 1,200 jobs have ended",
+		store.RedriveCompleted: "Completed: 1,000 of 1,200 jobs",
+		store.RedriveEnded:     "Ended: 1,000 of 1,200 jobs completed, 190 dead again",
 		store.RedriveCancelled: "Cancelled: no more jobs are retried",
 	} {
 		r.State = state
@@ -191,10 +192,10 @@ func TestRedrive_InWords(t *testing.T) {
 			}
 		}
 	}
-	if got := words.RedrivePlan(&r); got != "5,000 jobs, 10 first, at most 50/s, stops when more than 20 % of first attempts fail by the same cause" {
+	if got := words.RedrivePlan(&r); got != "5,000 jobs, 10 first, at most 50/s, stops when more than 20 % of first attempts fail again by the same cause, or more than 50 % fail by another cause" {
 		t.Error(got)
 	}
-	if got := words.RedriveCounts(&r); got != "1,200 of 5,000 retried  10 answered  0 failed again  1,000 completed  190 dead" {
+	if got := words.RedriveCounts(&r); got != "1,200 of 5,000 retried  10 answered  0 failed again  0 failed otherwise  1,000 completed  190 dead" {
 		t.Error(got)
 	}
 }

@@ -95,7 +95,7 @@ func RedriveSteps(r *store.Redrive) []Step {
 		return []Step{step(ResumeRedrive, "continue"), step(CancelRedrive, "retry no more jobs")}
 	case store.RedriveStopped:
 		return []Step{left, step(ResumeRedrive, "continue anyway"), step(CancelRedrive, "leave the rest as it is")}
-	case store.RedriveCompleted, store.RedriveCancelled:
+	case store.RedriveCompleted, store.RedriveEnded, store.RedriveCancelled:
 	}
 	return []Step{left}
 }

@@ -146,10 +146,10 @@ func claimOf(r *record) job.Claim {
 // expire ends a job whose deadline passed before it could start.
 func (c *claims) expire(r *record) {
 	from := r.State
-	c.answered(r, false, job.Dead, nil)
-	c.detach(r)
 	terms := r.decided()
 	f := terms.Expiry(r.Kind)
+	c.answered(r, false, job.Dead, &f)
+	c.detach(r)
 	c.makeDead(r, job.Expired, job.DeadlineOver, f.Class, f.Fingerprint)
 	c.transition(r, from, job.Expired, f.Class)
 	c.answer.Expired = append(c.answer.Expired, r.ID)

@@ -57,8 +57,8 @@ func TestLimitsAndRatesHoldBack(t *testing.T) {
 	}
 	b.pass(6 * time.Second)
 	x = b.exchange(nil, limited)
-	if len(x.Claims) != 1 || x.NextDue != time.Second {
-		t.Fatalf("claim with a rate that a person has set: got %d claims and NextDue %v, want 1 claim and 1s", len(x.Claims), x.NextDue)
+	if len(x.Claims) != 1 || x.NextDue != 950*time.Millisecond { // a start may be 50 ms early
+		t.Fatalf("claim with a rate that a person has set: got %d claims and NextDue %v, want 1 claim and 950ms", len(x.Claims), x.NextDue)
 	}
 }
 

@@ -9,34 +9,8 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store"
 )
-
-// answered adds the end of a run to the numbers of the redrive that released the job. It is also
-// called if the job ends without a run. The last two arguments are the new state of the job, and
-// the failure record of the run or nil. Call answered after the run was counted.
-func (t *tx) answered(r *record, attempt bool, to job.State, f *job.Failure) {
-	if r.redrive == 0 {
-		return
-	}
-	d := t.redrives[r.redrive]
-	if attempt && r.Counters.Attempts == 1 || to.Terminal() && r.Counters.Attempts == 0 {
-		d.Answered++
-		if f != nil && f.Fingerprint != "" && f.Fingerprint == t.dead[r.ID].Fingerprint {
-			d.Again++
-		}
-	}
-	switch to {
-	case job.Completed:
-		d.Completed++
-	case job.Dead:
-		d.Dead++
-	case job.Cancelled:
-		d.Cancelled++
-	case job.None, job.Waiting, job.Retrying, job.Running:
-	}
-}
 
 // StartRedrive implements store.Redrives.
 func (s *Store) StartRedrive(ctx context.Context, by store.By, spec store.RedriveSpec) (store.Redrive, error) {
@@ -89,6 +63,7 @@ func (t *tx) redriveOf(key string) *store.Redrive {
 
 func cloneRedrive(r *store.Redrive) store.Redrive {
 	c := *r
+	c.Causes = slices.Clone(c.Causes)
 	c.Filter.Statuses = slices.Clone(c.Filter.Statuses)
 	c.Change.Override, c.Patch = bytes.Clone(c.Change.Override), bytes.Clone(c.Patch)
 	if r.Live != nil {
@@ -228,6 +203,9 @@ func (t *tx) step(r *store.Redrive, limit int, answer *store.RedriveStep) (relea
 		answer.Active++
 	}
 	t.stepped(r, before)
+	if !r.State.Active() {
+		answer.Ended = append(answer.Ended, cloneRedrive(r))
+	}
 	return released
 }
 
@@ -259,6 +237,8 @@ func (t *tx) stepped(r *store.Redrive, before store.RedriveState) {
 		t.note(by, "redrive.stop", target, string(before), string(r.State))
 	case store.RedriveCompleted:
 		t.note(by, "redrive.complete", target, string(before), string(r.State))
+	case store.RedriveEnded:
+		t.note(by, "redrive.end", target, string(before), string(r.State))
 	case store.RedriveCanary, store.RedriveRamping, store.RedriveSettling, store.RedrivePaused, store.RedriveCancelled:
 	}
 	t.emit(store.RedriveEvent(r))

@@ -101,6 +101,7 @@ func (t *tx) endRun(r *record, o *job.Outcome, to laneName) {
 	case job.None, job.Running: // Validate has refused such outcomes
 	}
 	t.transition(r, job.Running, o.Cause, class)
+	t.events[len(t.events)-1].Note = job.HoldNotify(o.Failure)
 	if cancel && r.State.Ready() {
 		t.cancel(r) // a person asked to cancel the job while it ran
 	}

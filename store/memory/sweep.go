@@ -63,15 +63,14 @@ type sweep struct {
 	swept store.Swept
 }
 
-// sweepEnded removes completed and cancelled jobs, the earliest end first. It never removes the job
-// that ended last.
+// sweepEnded removes completed and cancelled jobs, the earliest end first.
 func (w *sweep) sweepEnded() {
 	if w.keep.Completed == 0 {
 		return
 	}
 	until := w.now.Add(-w.keep.Completed)
 	n := 0
-	for ; n < len(w.ended)-1 && w.jobs[w.ended[n]].FinishedAt <= until; n++ {
+	for ; n < len(w.ended) && w.jobs[w.ended[n]].FinishedAt <= until; n++ {
 		if n == w.limit {
 			w.swept.More = true
 			break

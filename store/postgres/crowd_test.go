@@ -271,11 +271,10 @@ func (c *crowd) limits(d *store.Dump) {
 		c.t.Errorf("%d jobs of a queue with limit %d were running", most["limited"], crowdLimit)
 	}
 	slices.Sort(starts)
-	burst := crowdRate.N // of one second
 	for i := range starts {
 		for j := i; j < len(starts); j++ {
 			window := starts[j].Sub(starts[i])
-			if allowed := burst + int(window*time.Duration(crowdRate.N)/crowdRate.Per) + 1; j-i+1 > allowed {
+			if allowed := int(window*time.Duration(crowdRate.N)/crowdRate.Per) + 2; j-i+1 > allowed {
 				c.t.Fatalf("%d starts in %s of a queue with rate %d per %s", j-i+1, window, crowdRate.N, crowdRate.Per)
 			}
 		}

@@ -255,7 +255,7 @@ func (c *crowd) redrive(ctx context.Context, s *Store, r *rand.Rand, i int) {
 		f := store.DeadFilter{Class: fmt.Sprintf("C%d", r.IntN(3))}
 		all, err := s.Preview(ctx, store.Action{Do: store.ActRetry, Filter: &f})
 		if c.must("preview", err) && all.Done > 0 {
-			_, err = s.StartRedrive(ctx, crowdPerson, store.RedriveSpec{Filter: f, Through: all.Through, Total: all.Done, Canary: 2, StopShare: 1})
+			_, err = s.StartRedrive(ctx, crowdPerson, store.RedriveSpec{Filter: f, Through: all.Through, Total: all.Done, Canary: 2}.WithoutStop())
 			c.must("start redrive", err, crowdBusy, store.ErrTooLarge)
 		}
 	}

@@ -16,7 +16,7 @@ const (
 	sweepDone = `WITH part AS MATERIALIZED (
 			SELECT ctid AS place, seq, job, lane, state, finished_at, owner, key FROM redrive_done ORDER BY seq LIMIT $2::bigint + 1),
 		old AS MATERIALIZED (
-			SELECT * FROM part WHERE seq < least((SELECT min(seq) FROM part WHERE finished_at > $1::bigint), (SELECT max(seq) FROM redrive_done))
+			SELECT * FROM part WHERE seq < coalesce((SELECT min(seq) FROM part WHERE finished_at > $1::bigint), 9223372036854775807)
 			ORDER BY seq),
 		due AS MATERIALIZED (SELECT * FROM old ORDER BY seq LIMIT $2::bigint),
 		keyed AS MATERIALIZED (

@@ -28,6 +28,7 @@ var writingKept = []plan{
 	{name: "selActive", want: "SCAN redrive_redrives USING INDEX redrive_redrives_active"},
 	{name: "keyRedrive", want: "SEARCH redrive_redrives USING INDEX redrive_redrives_key (key=?)"},
 	{name: "selRedrive", want: "SEARCH redrive_redrives" + byID},
+	{name: "setCauses", want: "SEARCH redrive_redrives" + byID},
 	{name: "setRedrive", want: "SEARCH redrive_redrives" + byID},
 
 	{name: "selSwept", want: "SCAN redrive_swept"},
@@ -68,7 +69,7 @@ var writingKept = []plan{
 	{name: "nextMark", want: "SEARCH redrive_dead USING COVERING INDEX redrive_dead_reopen (reopen_at>?)"},
 	{name: "selDue", want: "SEARCH redrive_dead USING COVERING INDEX redrive_dead_reopen (reopen_at<?)"},
 	{name: "selEmptyGroups", want: "SEARCH redrive_groups USING INDEX redrive_groups_empty (last_at<?)"},
-	{name: "selEndedJobs", want: "SCAN d; SCALAR SUBQUERY 1; SEARCH redrive_done",
+	{name: "selEndedJobs", want: "SCAN d",
 		scan: "from the first row to the first that stays"},
 	{name: "selLetter", want: deadByDeath},
 	{name: "selMarked", want: "SEARCH redrive_dead USING COVERING INDEX redrive_dead_reopen (reopen_at=?)"},

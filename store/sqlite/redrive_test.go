@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"fmt"
+	"reflect"
 	"testing"
 	"time"
 
@@ -51,7 +52,7 @@ func TestD7_ARedriveIsKeptWhole(t *testing.T) {
 	first, err := k.s.StartRedrive(t.Context(), store.By{Actor: "ann", Reason: "deployed"}, store.RedriveSpec{
 		Filter: store.DeadFilter{Statuses: []job.Status{job.Pending, job.Ignored}, Reason: job.NonRetriable, Class: "Refused",
 			Kind: "k", Queue: seedQueue, Owner: "tenant-1", Group: "cause", Since: 1, Until: 2, Text: "by", Redrive: 7},
-		Through: 3, Total: 2, Canary: 5, Rate: 6, StopShare: 0.125,
+		Through: 3, Total: 2, Canary: 5, Rate: 6, StopShare: 0.125, StopOther: 0.25, StopDead: 0.5,
 		Change: store.Change{Queue: "other", Priority: 3, Override: []byte{}},
 	})
 	k.must(err)
@@ -126,7 +127,7 @@ func TestD7_RedrivesShareTheLimitOfAStep(t *testing.T) {
 		k.start(store.RedriveSpec{Filter: store.DeadFilter{Group: fmt.Sprint("cause ", i)}, Canary: -1})
 	}
 	for _, want := range []store.RedriveStep{{Active: 2, Released: 40}, {Active: 2, Released: 20, Wait: 0}, {Active: 2, Wait: store.Never}} {
-		if step := k.step(40); step != want {
+		if step := k.step(40); !reflect.DeepEqual(step, want) {
 			t.Errorf("step of two redrives: got %+v, want %+v", step, want)
 		}
 	}

@@ -191,7 +191,7 @@ func deadMutants() []mutant {
 		{"does not limit patched payloads", "D5_RedrivePatchesPayloads", with(bentDead{redrive: func(r *store.RedriveSpec) { r.PayloadMax = 0 }})},
 		{"does not wait for canaries", "D7_CanaryIsSpreadAndWaits", with(bentDead{redrive: func(r *store.RedriveSpec) { r.Canary = -1 }})},
 		{"starts a redrive again", "D7_AKeyStartsOneRedrive", with(bentDead{redrive: func(r *store.RedriveSpec) { r.Key = "" }})},
-		{"never stops a redrive", "D7_BadCanaryStopsTheRest", with(bentDead{redrive: func(r *store.RedriveSpec) { r.StopShare = 1 }})},
+		{"never stops a redrive", "D7_BadCanaryStopsTheRest", with(bentDead{redrive: func(r *store.RedriveSpec) { *r = r.WithoutStop() }})},
 		{"ignores for ever", "D6_MutedUntilATime", with(bentDead{act: func(a *store.Action) { a.Until, a.Count = 0, 0 }})},
 		{"loses what the job was", "D5_OriginalIsOfTheFirstChange", with(bentDead{original: func(o *store.Original) { o.Payload = nil }})},
 		{"drops pending dead letters", "Q6_PendingNeverVanishes", with(bentDead{keep: func(r *store.Retention) { r.DropPending = true }})},

@@ -70,6 +70,6 @@ func changesAreAudited(r *rig) {
 	same(r, "audit", rows, []string{
 		`job.retry {"state":"waiting","change":{"payload":{"bytes":6,"sha256":"2bb80d537b1da3e38bd30361aa855686"},"queue":"night","priority":1,"policy":{"max_retries":3},"delay":"1ns"}}`,
 		`dead_letter.retry {"done":1,"through":2,"after":0,"change":{"priority":4,"once":true,"policy":null}}`,
-		`redrive.start {"filter":{"statuses":["pending"]},"through":3,"total":1,"canary":0,"stop_share":0.2,"change":{"queue":"day","priority":4,"once":true}}`,
+		`redrive.start {"filter":{"statuses":["pending"]},"through":3,"total":1,"canary":0,"stop_share":0.2,"stop_other":0.5,"stop_dead":0.2,"change":{"queue":"day","priority":4,"once":true}}`,
 	})
 }

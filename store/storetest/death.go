@@ -3,6 +3,7 @@ package storetest
 import (
 	"time"
 
+	"github.com/redrive/redrive/event"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store"
 )
@@ -100,7 +101,11 @@ func heldIsDeadWithoutAnAttempt(r *rig) {
 	id := r.add(everyField)
 	c := r.takeID(id)
 	o := held(c)
+	after := r.cursor()
 	r.end(o)
+	for _, e := range r.events(after) {
+		same(r, "type of the event, and who is told", []any{e.Type, e.Note}, []any{event.JobHeld, "ann"})
+	}
 	j := r.get(id)
 	same(r, "state and reason", []any{j.State, j.Reason}, []any{job.Dead, job.ManualReview})
 	same(r, "counters", j.Counters, job.Counters{Deferrals: 1})

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/redrive/redrive/job"
@@ -15,6 +16,7 @@ func limitPromises() []promise {
 		{"Q7_HeldByLimitIsNotDue", heldByLimitIsNotDue},
 		{"Q7_QueueRate", queueRate},
 		{"Q7_KindRate", kindRate},
+		{"Q7_RateHoldsInEverySecond", rateHoldsInEverySecond},
 		{"Q7_PersonsRateWins", personsRateWins},
 		{"Q7_HeldByRateIsDueAtTheNextStart", heldByRateIsDueAtTheNextStart},
 	}
@@ -98,13 +100,49 @@ func queueRate(r *rig) {
 	r.clock.Advance(time.Hour) // unused starts do not add up during a long pause
 	same(r, "claims after a pause", r.claims("a", w), 1)
 
-	// At a rate of five jobs per second, five jobs may start at once.
+	// At a rate of five jobs per second, too, only one starts at once after a pause.
 	r.addMany(9, func(n *job.New) { n.Queue = "fast" })
 	w = want(9, func(w *store.Want) { w.Queue, w.Rate = "fast", store.Rate{N: 5, Per: time.Second} })
-	same(r, "claims of a burst", r.claims("a", w), 5)
-	same(r, "claims after the burst", r.claims("a", w), 0)
-	r.clock.Advance(400 * time.Millisecond)
-	same(r, "claims", r.claims("a", w), 2)
+	same(r, "claims", r.claims("a", w), 1)
+	r.clock.Advance(149 * time.Millisecond)
+	same(r, "claims too early", r.claims("a", w), 0)
+	r.clock.Advance(time.Millisecond) // a start may be 50 ms early
+	same(r, "claims", r.claims("a", w), 1)
+	r.clock.Advance(230 * time.Millisecond) // 30 ms late: the next start makes up for them
+	same(r, "claims", r.claims("a", w), 1)
+	r.clock.Advance(170 * time.Millisecond)
+	same(r, "claims", r.claims("a", w), 1)
+}
+
+// Each worker asks every ten milliseconds. In any period of one second at most one job more than the rate
+// starts, and at least 0.95 of the rate is sustained.
+//
+// proves: Q7
+func rateHoldsInEverySecond(r *rig) {
+	for _, n := range []int{1, 7, 20, 24, 100, 800} {
+		q := fmt.Sprint("rate-", n)
+		const seconds, step = 3, 10 * time.Millisecond
+		r.addMany(n*(seconds+1), func(j *job.New) { j.Queue = q })
+		w := want(60, func(w *store.Want) { w.Queue, w.Rate = q, store.Rate{N: n, Per: time.Second} })
+		started := []int{}
+		for range seconds * time.Second / step {
+			started = append(started, r.claims("a", w))
+			r.clock.Advance(step)
+			most, all := 0, 0
+			for i := max(0, len(started)-int(time.Second/step)-1); i < len(started); i++ {
+				most += started[i]
+			}
+			if most > n+1 {
+				r.fail("rate of %d/s: %d starts within a second, want at most %d", n, most, n+1)
+			}
+			for _, k := range started {
+				all += k
+			}
+			if len(started) == int(seconds*time.Second/step) && float64(all) < 0.95*float64(n*seconds) {
+				r.fail("rate of %d/s: %d starts in %d s, want at least 0.95 of the rate", n, all, seconds)
+			}
+		}
+	}
 }
 
 // proves: Q7
@@ -117,10 +155,10 @@ func kindRate(r *rig) {
 			{Kind: kind, Max: 9, MaxCrashes: 1, Rate: store.Rate{N: 2, Per: time.Second}}, {Kind: "free", Max: 9, MaxCrashes: 1},
 		}}
 	}
-	same(r, "claims", r.claims("x", in("a")), 2)
+	same(r, "claims", r.claims("x", in("a")), 1)
 	same(r, "claims of the other kind", r.claims("y", in("b")), 1)
-	r.clock.Advance(time.Second)
-	same(r, "claims", r.claims("y", in("b"), in("a")), 2)
+	r.clock.Advance(500 * time.Millisecond)
+	same(r, "claims", r.claims("y", in("b"), in("a")), 1)
 }
 
 // proves: Q7
@@ -128,10 +166,10 @@ func personsRateWins(r *rig) {
 	r.addMany(9)
 	r.set(store.QueueChange{Rate: &store.Rate{N: 3, Per: time.Second}})
 	w := want(9, func(w *store.Want) { w.Rate = store.Rate{N: 1, Per: time.Hour} })
-	same(r, "claims under a person's wider rate", r.claims("a", w), 3)
+	same(r, "claims under a person's wider rate", r.claims("a", w), 1)
 	same(r, "claims", r.claims("a", want(9)), 0)
 	r.set(store.QueueChange{Rate: &store.Rate{}})
-	same(r, "claims with the rate taken back", r.claims("a", want(9)), 6)
+	same(r, "claims with the rate taken back", r.claims("a", want(9)), 8)
 }
 
 // proves: Q7

@@ -264,14 +264,14 @@ func liveRedriveIsStoppedAndContinued(r *rig) {
 		rows = append(rows, a.Actor+" "+a.Action+" "+a.Target+" "+a.Before+" "+a.After)
 	}
 	same(r, "audit", rows, []string{
-		`ann redrive.start 1  {"filter":{},"through":5,"total":5,"canary":0,"stop_share":1,"live":{"do":"cancel","filter":{"queue":"main"},"at":"` +
+		`ann redrive.start 1  {"filter":{},"through":5,"total":5,"canary":0,"stop_share":1,"stop_other":1,"stop_dead":1,"live":{"do":"cancel","filter":{"queue":"main"},"at":"` +
 			timeText(d.Live.At) + `"},"change":{}}`,
 		`redrive 1 redrive.release 1  {"done":2}`,
 		`ann redrive.pause 1 ramping paused`,
 		`ann redrive.resume 1 paused ramping`,
 		`redrive 1 redrive.release 1  {"done":3}`,
 		`redrive redrive.complete 1 ramping completed`,
-		`ann redrive.start 2  {"filter":{},"through":6,"total":1,"canary":0,"stop_share":1,"live":{"do":"cancel","filter":{},"at":"` +
+		`ann redrive.start 2  {"filter":{},"through":6,"total":1,"canary":0,"stop_share":1,"stop_other":1,"stop_dead":1,"live":{"do":"cancel","filter":{},"at":"` +
 			timeText(d.Live.At) + `"},"change":{}}`,
 		`ann redrive.cancel 2 ramping cancelled`,
 	})
@@ -336,7 +336,7 @@ func liveRedriveIsStored(r *rig) {
 	got := r.redrive(live.ID)
 	same(r, "redrive", got, live)
 	same(r, "its action", []any{got.Live.Do, got.Live.Filter, got.Change}, []any{a.Do, a.Filter, a.Change})
-	dead := r.startRedrive(canaryOf(-1), func(s *store.RedriveSpec) { s.StopShare = 1 })
+	dead := r.startRedrive(canaryOf(-1), neverStops)
 	step := r.step(4)
 	same(r, "step", []any{step.Active, step.Released}, []any{2, int64(4)})
 	same(r, "released by each", []int64{r.redrive(live.ID).Released, r.redrive(dead.ID).Released}, []int64{2, 2})

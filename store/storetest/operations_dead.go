@@ -204,6 +204,7 @@ func (d *duel) startRedrive() {
 	f, by := d.deadFilter(), d.by()
 	spec := store.RedriveSpec{
 		Filter: f, Canary: pick(d.t, "canary", -1, 0, 1, 2, 3), Rate: pick(d.t, "rate", 0, 0, 1, 3), StopShare: pick(d.t, "share", 0, 1, 0.5),
+		StopOther: pick(d.t, "other", 0, 1, 0.25), StopDead: pick(d.t, "dead", 0, 1, 0.5),
 		Change: store.Change{Queue: pick(d.t, "to queue", "", "", "z"), Override: pick(d.t, "to policy", nil, nil, []byte{}, []byte(`{"p":2}`))},
 		Key:    pick(d.t, "key", "", "", "a", "b"),
 		Patch:  pick(d.t, "patch", nil, nil, []byte(`[{"op":"add","path":"/p","value":2}]`), []byte(`[{"op":"eat","path":""}]`)),

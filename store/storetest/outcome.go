@@ -39,7 +39,7 @@ func died(c job.Claim, class string, reason job.Reason) job.Outcome {
 // starts.
 func held(c job.Claim) job.Outcome {
 	o := died(c, "ManualReview", job.ManualReview)
-	o.Cause, o.Failure.How = job.Held, job.ByHold
+	o.Cause, o.Failure.How, o.Failure.Details = job.Held, job.ByHold, []byte(`{"notify":"ann"}`)
 	return o
 }
 

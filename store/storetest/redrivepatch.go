@@ -11,7 +11,7 @@ import (
 
 // patchOf sets the patch of a redrive that has no canary and never stops by itself.
 func patchOf(text string) func(*store.RedriveSpec) {
-	return func(s *store.RedriveSpec) { s.Patch, s.Canary, s.StopShare = []byte(text), -1, 1 }
+	return func(s *store.RedriveSpec) { neverStops(s); s.Patch, s.Canary = []byte(text), -1 }
 }
 
 // A redrive with a patch changes the payload of each job that it releases, and only the bytes that
@@ -118,7 +118,7 @@ func redrivePatchCanary(r *rig) {
 // proves: D7
 func redriveWithoutStop(r *rig) {
 	r.dieAll(300, "A")
-	d := r.startRedrive(canaryOf(-1), func(s *store.RedriveSpec) { s.StopShare = 1 })
+	d := r.startRedrive(canaryOf(-1), neverStops)
 	same(r, "released", r.step(1_000).Released, int64(300))
 	same(r, "state", r.redrive(d.ID).State, store.RedriveSettling)
 }

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
@@ -74,7 +75,7 @@ func redrivePerson(r *rig) {
 	same(r, "numbers", []int64{d.Released, d.Answered, d.Again, d.Dead, d.Completed}, []int64{1, 1, 1, 1, 0})
 	r.step(100) // the redrive completes, because there are no further jobs to release
 	r.state(all[2], job.Dead)
-	same(r, "state", r.redrive(id).State, store.RedriveCompleted)
+	same(r, "state", r.redrive(id).State, store.RedriveEnded)
 }
 
 // proves: D7, Q9
@@ -96,12 +97,12 @@ func redrivesAreAudited(r *rig) {
 		rows = append(rows, fmt.Sprintf("%s: %s %s>%s", a.Actor, a.Action, a.Before, a.After))
 	}
 	same(r, "audit", rows, []string{
-		`ann: redrive.start >{"filter":{"statuses":["pending"],"class":"A"},"through":2,"total":2,"canary":1,"stop_share":0.2,"change":{"priority":4,"once":true}}`,
+		`ann: redrive.start >{"filter":{"statuses":["pending"],"class":"A"},"through":2,"total":2,"canary":1,"stop_share":0.2,"stop_other":0.5,"stop_dead":0.2,"change":{"priority":4,"once":true}}`,
 		`redrive 1: redrive.release >{"done":1}`,
 		"redrive: redrive.stop canary>stopped",
-		"ann: redrive.resume stopped>ramping",
+		"ann: redrive.resume stopped>canary",
 		`redrive 1: redrive.release >{"done":1}`,
-		"redrive: redrive.complete settling>completed",
+		"redrive: redrive.end settling>ended",
 	})
 	var changes []string
 	for _, e := range r.events(after) {
@@ -110,7 +111,7 @@ func redrivesAreAudited(r *rig) {
 			changes = append(changes, e.Reason)
 		}
 	}
-	same(r, "events", strings.Join(changes, " "), "canary stopped ramping settling completed")
+	same(r, "events", strings.Join(changes, " "), "canary stopped canary settling ended")
 }
 
 // proves: D7
@@ -125,14 +126,14 @@ func redrivesAreListed(r *rig) {
 			Statuses: []job.Status{job.Pending, job.Ignored}, Reason: job.Stalled, Class: "C", Kind: "k", Queue: "q", Owner: "o",
 			Group: "g", Since: r.start, Until: r.start + 1, Text: "t", Redrive: 1,
 		},
-		Through: 2, Total: 1, Change: store.Change{Queue: "night", Priority: 3, Once: true, Override: []byte("{}")}, Canary: 5, Rate: 6, StopShare: 0.7,
+		Through: 2, Total: 1, Change: store.Change{Queue: "night", Priority: 3, Once: true, Override: []byte("{}")}, Canary: 5, Rate: 6, StopShare: 0.7, StopOther: 0.8, StopDead: 0.9,
 		Key: "key",
 	}
 	whole, err := r.StartRedrive(ctx(), person, all)
 	r.ok(err)
 	same(r, "all that was wanted", r.redrive(whole.ID).RedriveSpec, all)
-	same(r, "defaults", []any{first.Canary, first.StopShare, first.Change.Priority, first.By, first.Reason, first.CreatedAt},
-		[]any{store.CanaryDefault, store.StopDefault, int8(store.RedrivePriority), person.Actor, person.Reason, r.now()})
+	same(r, "defaults", []any{first.Canary, first.StopShare, first.StopOther, first.StopDead, first.Change.Priority, first.By, first.Reason, first.CreatedAt},
+		[]any{store.CanaryDefault, store.StopDefault, store.StopOtherDefault, store.StopDeadDefault, int8(store.RedrivePriority), person.Actor, person.Reason, r.now()})
 	_, err = r.Redrive(ctx(), 99)
 	r.is(err, store.ErrNotFound)
 	// Two redrives select the same jobs. Only one of them releases each job.
@@ -202,6 +203,8 @@ func redriveBounds(r *rig) {
 			func(s *store.RedriveSpec) { s.Rate = -1 },
 			func(s *store.RedriveSpec) { s.Rate = store.RedriveRateMax + 1 },
 			func(s *store.RedriveSpec) { s.StopShare = 1.1 },
+			func(s *store.RedriveSpec) { s.StopOther = -0.1 },
+			func(s *store.RedriveSpec) { s.StopDead = math.NaN() },
 			func(s *store.RedriveSpec) { s.Change.Payload = []byte("p") },
 			func(s *store.RedriveSpec) { s.Change.Delay = new(time.Second) },
 			func(s *store.RedriveSpec) { s.Patch = []byte(`[{"op":"eat","path":""}]`) },

@@ -154,8 +154,9 @@ func redriveStopsWhereLanesEnd(r *rig, canary int) {
 	began := r.redrive(id).State
 	r.add(func(n *job.New) { n.Queue = "thief" })
 	step := func() {
-		same(r, "step", r.step(10), store.RedriveStep{Wait: store.Never})
+		got := r.step(10)
 		d := r.redrive(id)
+		same(r, "step", got, store.RedriveStep{Wait: store.Never, Ended: []store.Redrive{d}})
 		same(r, "state", []any{d.State, d.Released, d.EndedAt}, []any{store.RedriveStopped, int64(0), r.now()})
 		if !strings.Contains(d.Why, "0 of 2 jobs are released") || !strings.Contains(d.Why, fmt.Sprint(job.LanesMax)) {
 			r.fail("stopped redrive: got the reason %q, want a reason that contains \"0 of 2 jobs are released\" and the maximum number of lanes", d.Why)

@@ -24,7 +24,7 @@ func (tb *tab) themes(name string) {
 	for _, width := range []int64{1440, 390} {
 		tb.run(chromedp.EmulateViewport(width, 900))
 		for _, theme := range []string{"light", "dark"} {
-			call(tb, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: theme}}})
+			call(tb, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: theme}, {Name: "prefers-reduced-motion", Value: "reduce"}}})
 			tb.shot(fmt.Sprintf("%s-%d-%s", name, width, theme))
 		}
 	}

@@ -4,14 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 
 	"github.com/redrive/redrive/internal/testing/outage"
+	"github.com/redrive/redrive/server"
 	"github.com/redrive/redrive/store/faultstore"
 )
 
@@ -40,7 +43,7 @@ func TestU3_D6_TheHourAfterAnOutage(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	s := (&site{t: t, client: client, store: faultstore.New(st, nil)}).serve(nil)
+	s := (&site{t: t, client: client, store: faultstore.New(st, nil), profile: new(profile)}).serve(func(o *server.Options) { o.Environment = "production" })
 	tb := s.newTab(1440, 900)
 	loads := 0
 	see := func(texts ...string) {
@@ -56,6 +59,7 @@ func TestU3_D6_TheHourAfterAnOutage(t *testing.T) {
 		t.Errorf("the overview says of %d causes that a person comes first, want 1", n)
 	}
 	tb.themes("outage-overview")
+	tb.window("readme-overview")
 	for i, cause := range []string{"put rendered/v-", "connect to mail.internal"} {
 		tb.follow("#needs a.cause", cause)
 		see("Redrive when the service answers again", "jobs of kind "+[]string{"video.render", "receipt.send"}[i]+" have completed")
@@ -79,6 +83,26 @@ func TestU3_D6_TheHourAfterAnOutage(t *testing.T) {
 	if text := tb.text(); !strings.Contains(text, "Redrive 120 jobs") {
 		t.Errorf("the page of the last cause: got %s", text)
 	}
+}
+
+// window writes screenshots of what a window shows without scrolling, in both themes.
+func (tb *tab) window(name string) {
+	tb.t.Helper()
+	if *shots == "" {
+		return
+	}
+	tb.run(chromedp.EmulateViewport(1280, 700))
+	for _, theme := range []string{"light", "dark"} {
+		call(tb, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: theme}, {Name: "prefers-reduced-motion", Value: "reduce"}}})
+		image, err := chromedp.Run(tb.ctx, chromedp.CaptureScreenshot())
+		if err != nil {
+			tb.t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(*shots, name+"-"+theme+".png"), image, 0o644); err != nil {
+			tb.t.Fatal(err)
+		}
+	}
+	tb.run(chromedp.EmulateViewport(1440, 900))
 }
 
 // follow clicks the first visible element that a selector finds and that begins with a text.

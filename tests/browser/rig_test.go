@@ -63,6 +63,25 @@ var browser = sync.OnceValues(func() (context.Context, error) {
 	return ctx, chromedp.Do(ctx)
 })
 
+// profile is what the tabs of a site share and those of others do not, such as cookies: cookies of an address are
+// the same on all its ports, and tests run side by side.
+type profile struct {
+	mu    sync.Mutex
+	first context.Context // of the first tab; nil if none is open
+}
+
+// newContext returns the context of a new tab.
+func (p *profile) newContext(root context.Context) (context.Context, context.CancelFunc) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.first != nil && p.first.Err() == nil {
+		return chromedp.NewContext(p.first)
+	}
+	ctx, cancel := chromedp.NewContext(root, chromedp.WithNewBrowserContext())
+	p.first = ctx
+	return ctx, cancel
+}
+
 // newTab opens a tab in a window of a size.
 func (s *site) newTab(width, height int64) *tab {
 	s.t.Helper()
@@ -73,7 +92,7 @@ func (s *site) newTab(width, height int64) *tab {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	ctx, cancel := chromedp.NewContext(root)
+	ctx, cancel := s.profile.newContext(root)
 	ctx, stop := context.WithTimeout(ctx, tabLimit)
 	tb := &tab{t: s.t, ctx: ctx, site: s}
 	s.t.Cleanup(func() {

@@ -47,6 +47,8 @@ type site struct {
 	web    *httptest.Server
 	listen *atomic.Int64 // streams of open pages
 
+	profile *profile
+
 	mu    *sync.Mutex
 	mend  *bool         // the jobs of an outage succeed
 	holds chan struct{} // if not nil, the jobs of the kind held wait until it is closed
@@ -94,7 +96,7 @@ func onStores(t *testing.T, test func(t *testing.T, s *site)) {
 
 func newSiteOn(t *testing.T, st store.Store) *site {
 	t.Helper()
-	s := &site{t: t, store: faultstore.New(st, nil), mu: new(sync.Mutex), mend: new(bool), holds: make(chan struct{})}
+	s := &site{t: t, store: faultstore.New(st, nil), mu: new(sync.Mutex), mend: new(bool), holds: make(chan struct{}), profile: new(profile)}
 	client, err := redrive.New(s.store, &redrive.Config{Build: "4.19.0", Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)

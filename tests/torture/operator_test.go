@@ -158,7 +158,7 @@ func (r *round) redrive(ctx context.Context, s *place.Place, by store.By) {
 	if err != nil || frozen.Done == 0 {
 		return
 	}
-	started, err := s.StartRedrive(ctx, by, store.RedriveSpec{Filter: filter, Through: frozen.Through, Total: frozen.Done, Canary: 2, StopShare: 1})
+	started, err := s.StartRedrive(ctx, by, store.RedriveSpec{Filter: filter, Through: frozen.Through, Total: frozen.Done, Canary: 2}.WithoutStop())
 	if err == nil {
 		r.record(check.Act{Reason: by.Reason, Action: "redrive.start", Target: fmt.Sprint(started.ID), Answer: check.Written})
 		r.faulted("redrive")

@@ -69,7 +69,7 @@ func (c *submitter) redrive() {
 	by := c.operator()
 	name := "redrive of " + by.Reason
 	a := c.send(&request{method: http.MethodPost, path: "/api/redrives", header: map[string]string{"Idempotency-Key": name},
-		body: fmt.Sprintf(`{"filter":{"all":true},"canary":2,"stop_share":1,"note":%q}`, by.Reason)})
+		body: fmt.Sprintf(`{"filter":{"all":true},"canary":2,"stop_share":1,"stop_other":1,"stop_dead":1,"note":%q}`, by.Reason)})
 	var started struct{ ID int64 }
 	answer := c.answerTo(&a, "/api/redrives")
 	if answer == check.Written {

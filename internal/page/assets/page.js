@@ -101,7 +101,7 @@
       due = false;
       const at = Date.now();
       try {
-        const answer = await fetch(location.href, { redirect: "manual", signal: AbortSignal.timeout(10000),
+        const answer = await fetch(main.dataset.own || location.href, { redirect: "manual", signal: AbortSignal.timeout(10000),
           headers: { "Redrive-Live": notice, "Redrive-Rows": all("[data-rows] > [id]").map((r) => r.id).join(" ").slice(0, 8000) } });
         if (answer.type === "opaqueredirect") throw new Error("Your login has ended.");
         if (answer.status === 503) throw new Error("The store does not answer.");

@@ -181,11 +181,13 @@ func redriveNumbers(x *index, broken func(job.ID, string, ...any)) {
 		r := &x.Dump.Redrives[i]
 		ended := r.Completed + r.Dead + r.Cancelled
 		switch {
-		case ended > r.Released || r.Answered > r.Released || r.Again > r.Answered || r.Released > r.Total:
-			broken(0, "redrive %d: of %d jobs %d were brought back, %d answered, %d failed again, %d ended",
-				r.ID, r.Total, r.Released, r.Answered, r.Again, ended)
-		case r.State == store.RedriveCompleted && r.Live == nil && ended != r.Released:
-			broken(0, "redrive %d is completed and %d of its %d jobs have ended", r.ID, ended, r.Released)
+		case ended > r.Released || r.Answered > r.Released || r.Again+r.Other > r.Answered || r.Released > r.Total:
+			broken(0, "redrive %d: of %d jobs %d were brought back, %d answered, %d failed again, %d failed otherwise, %d ended",
+				r.ID, r.Total, r.Released, r.Answered, r.Again, r.Other, ended)
+		case r.State == store.RedriveCompleted && r.Live == nil && r.Completed != r.Released:
+			broken(0, "redrive %d is completed and %d of its %d jobs have completed", r.ID, r.Completed, r.Released)
+		case r.State == store.RedriveEnded && (ended != r.Released || r.Completed == r.Released):
+			broken(0, "redrive %d has ended, %d of its %d jobs have, and %d have completed", r.ID, ended, r.Released, r.Completed)
 		}
 		// The audit rows count all released jobs only after the redrive has changed its state.
 		if n := audited[r.ID]; n > r.Released || n != r.Released && !releases(r) {

@@ -336,11 +336,12 @@ CREATE TABLE redrive_redrives (
 	ended_at   bigint,
 	cursor     bigint NOT NULL DEFAULT 0,
 	last_at    bigint NOT NULL DEFAULT 0,
-	forgive    bigint NOT NULL DEFAULT 0,
-	forgave    bigint NOT NULL DEFAULT 0,
+	base       bytea, -- JSON: the counts when a person last resumed the stopped redrive; NULL if nobody did
+	causes     bytea, -- JSON: by which causes the jobs failed again or died
 	released   bigint NOT NULL DEFAULT 0,
 	answered   bigint NOT NULL DEFAULT 0,
 	again      bigint NOT NULL DEFAULT 0,
+	other      bigint NOT NULL DEFAULT 0,
 	completed  bigint NOT NULL DEFAULT 0,
 	dead       bigint NOT NULL DEFAULT 0,
 	cancelled  bigint NOT NULL DEFAULT 0,

@@ -323,11 +323,12 @@ CREATE TABLE redrive_redrives (
 	ended_at   INTEGER,
 	cursor     INTEGER NOT NULL DEFAULT 0,
 	last_at    INTEGER NOT NULL DEFAULT 0,
-	forgive    INTEGER NOT NULL DEFAULT 0,
-	forgave    INTEGER NOT NULL DEFAULT 0,
+	base       BLOB, -- JSON: the counts when a person last resumed the stopped redrive; NULL if nobody did
+	causes     BLOB, -- JSON: by which causes the jobs failed again or died
 	released   INTEGER NOT NULL DEFAULT 0,
 	answered   INTEGER NOT NULL DEFAULT 0,
 	again      INTEGER NOT NULL DEFAULT 0,
+	other      INTEGER NOT NULL DEFAULT 0,
 	completed  INTEGER NOT NULL DEFAULT 0,
 	dead       INTEGER NOT NULL DEFAULT 0,
 	cancelled  INTEGER NOT NULL DEFAULT 0,
