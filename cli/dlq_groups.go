@@ -220,7 +220,7 @@ func groupTable(page *wire.GroupList, now job.Micros, out style) *table {
 	for i := range columns {
 		t.columns = append(t.columns, columns[i].column)
 	}
-	t.columns = append(t.columns, column{title: "WHO ACTS", loose: true}, column{title: "CAUSE", loose: true})
+	t.columns = append(t.columns, column{title: "WHO ACTS", loose: true}, column{title: "CAUSE", loose: true, own: true})
 	for i := range page.Groups {
 		g := &page.Groups[i]
 		var row []string

@@ -59,7 +59,7 @@ func realCauses(t *testing.T, url string) [][]string {
 			return
 		}
 		for _, word := range last {
-			causes = append(causes, append(program[:len(program):len(program)], word))
+			causes = append(causes, append(slices.Clip(program), word))
 		}
 	}
 	add([]string{"curl", "-sS", "--fail-with-body"}, url+"/401", url+"/404", url+"/422", url+"/500", url+"/503", url+"/quota", url+"/rate", url+"/cut",

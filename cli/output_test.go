@@ -18,7 +18,7 @@ import (
 
 func TestTable(t *testing.T) {
 	t.Parallel()
-	tab := table{columns: []column{{title: "ID", right: true}, {title: "NAME"}, {title: "ERROR", loose: true}}}
+	tab := table{columns: []column{{title: "ID", right: true}, {title: "NAME"}, {title: "ERROR", loose: true, own: true}}}
 	tab.add("7", "straße", "no such host, or none that answers")
 	tab.add("1234", "x", "a\x1b[2Jb")
 	var wide, narrow bytes.Buffer

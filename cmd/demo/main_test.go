@@ -43,7 +43,7 @@ func TestProgress(t *testing.T) {
 			p := &progress{w: &out, terminal: terminal, began: time.Now()}
 			over := p.show()
 			p.read(strings.NewReader(said))
-			<-time.After(10500 * time.Millisecond)
+			<-time.NewTimer(10500 * time.Millisecond).C
 			over()
 			if !strings.HasPrefix(out.String(), want) {
 				t.Errorf("terminal %v: got %q, want it to begin with %q", terminal, out.String(), want)
