@@ -103,7 +103,7 @@ fresh: ## a fresh clone with an empty home and module cache: the demo (60 s at m
 	sh scripts/fresh.sh
 
 docs: ## make docs/classes.md, the stored rules and the lists of tests in docs/requirements.md anew from the code
-	go test ./failure -run StoredMachine -count=1 -update
+	go test ./classify -run StoredMachine -count=1 -update
 	go generate ./scripts/...
 	go test ./docs -run Requirements -count=1 -update
 

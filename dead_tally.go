@@ -38,8 +38,16 @@ type DeadTally struct {
 // TallyDead counts the dead letters that a filter selects. It reads the newest TallyMax of
 // them. If DeadFilter.Counted is true for the filter, the Counts are always complete.
 func (c *Client) TallyDead(ctx context.Context, f DeadFilter) (t DeadTally, err error) {
-	if t.DeadStats, err = c.store.DeadStats(ctx); err != nil {
-		return t, err
+	if f.Counted() {
+		if t.DeadStats, err = c.store.DeadStats(ctx); err != nil {
+			return t, err
+		}
+	} else {
+		due, err := c.store.Due(ctx, 1) // for the store's time; the statistics would cost more
+		if err != nil {
+			return t, err
+		}
+		t.At = due.At
 	}
 	n := tally{at: t.At, counts: make(map[DeadCount]int64), groups: make(map[string]*Group), added: make([]int64, store.AddedMinutes)}
 	page := DeadPage{}

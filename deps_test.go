@@ -81,11 +81,11 @@ func TestDeps_WhatImportingRedriveMustNotPullIn(t *testing.T) {
 }
 
 // roomsOfFailure are the packages that failure is made of, the leaves first.
-var roomsOfFailure = []string{"internal/scan", "internal/plaintext", "internal/phrase"}
+var roomsOfFailure = []string{"internal/scan", "internal/plaintext", "internal/phrase", "internal/lines", "internal/redact", "internal/fingerprint"}
 
 func TestDeps_TheCoreIsPure(t *testing.T) {
 	t.Parallel()
-	pure := append([]string{"failure", "backoff", "policy", "job", "event", "internal/scan", "internal/plaintext", "internal/canonical", "internal/human", "internal/decide"}, roomsOfFailure...)
+	pure := append([]string{"failure", "classify", "backoff", "policy", "job", "event", "internal/scan", "internal/plaintext", "internal/canonical", "internal/human", "internal/decide"}, roomsOfFailure...)
 	forbidden := map[string]string{
 		"os":           "no I/O",
 		"os/exec":      "no I/O: subprocesses are read by methods",
@@ -124,23 +124,26 @@ func TestDeps_TheCoreIsPure(t *testing.T) {
 func TestDeps_PointAlongTheFlow(t *testing.T) {
 	t.Parallel()
 	mayImport := map[string][]string{
-		"internal/scan":      {},
-		"internal/plaintext": {},
-		"internal/phrase":    {"internal/scan"},
-		"failure":            roomsOfFailure,
-		"backoff":            {},
-		"job":                {"internal/canonical", "failure"},
-		"policy":             {"failure", "backoff", "job", "internal/canonical", "internal/human"},
-		"internal/decide":    {"failure", "backoff", "policy", "job", "internal/canonical", "internal/human"},
-		"retry":              {"failure", "backoff"},
-		"event":              {"job", "internal/canonical", "failure"},
-		"store":              {"internal/jsonpatch", "job", "internal/canonical", "event", "failure"},
-		"internal/human":     {},
-		"internal/cron":      {"internal/human"},
-		"internal/keeper":    {"internal/jsonpatch", "job", "internal/canonical", "event", "failure", "store", "internal/cron", "internal/human"},
-		"internal/words": {"internal/jsonpatch", "failure", "job", "internal/canonical", "event", "backoff", "policy", "policy/preset", "policy/policyfile", "store",
+		"internal/scan":        {},
+		"internal/plaintext":   {},
+		"internal/phrase":      {"internal/scan"},
+		"internal/lines":       {"internal/scan", "internal/phrase"},
+		"internal/redact":      {"internal/scan", "internal/plaintext"},
+		"internal/fingerprint": {"internal/scan", "internal/plaintext", "internal/phrase", "internal/lines"},
+		"failure":              roomsOfFailure,
+		"backoff":              {},
+		"job":                  {"internal/canonical", "failure"},
+		"policy":               {"failure", "classify", "backoff", "job", "internal/canonical", "internal/human"},
+		"internal/decide":      {"failure", "classify", "backoff", "policy", "job", "internal/canonical", "internal/human"},
+		"retry":                {"failure", "classify", "backoff"},
+		"event":                {"job", "internal/canonical", "failure"},
+		"store":                {"internal/jsonpatch", "job", "internal/canonical", "event", "failure"},
+		"internal/human":       {},
+		"internal/cron":        {"internal/human"},
+		"internal/keeper":      {"internal/jsonpatch", "job", "internal/canonical", "event", "failure", "store", "internal/cron", "internal/human"},
+		"internal/words": {"internal/jsonpatch", "failure", "classify", "job", "internal/canonical", "event", "backoff", "policy", "policy/preset", "policy/policyfile", "store",
 			"internal/cron", "internal/human", "internal/suggest", "internal/yamlfile"},
-		"internal/wire": {"internal/jsonpatch", "failure", "job", "internal/canonical", "event", "backoff", "policy", "policy/preset", "policy/policyfile", "store",
+		"internal/wire": {"internal/jsonpatch", "failure", "classify", "job", "internal/canonical", "event", "backoff", "policy", "policy/preset", "policy/policyfile", "store",
 			"internal/cron", "internal/human", "internal/suggest", "internal/yamlfile", "internal/words"},
 		"internal/engine": {"internal/jsonpatch", "failure", "job", "internal/canonical", "event", "store", "internal/proc", "internal/tempdir", "internal/testing/crashpoint"},
 	}

@@ -51,7 +51,7 @@ func TestF1_EveryFailedAttemptIsOneRecord(t *testing.T) {
 		e.Advance(2 * time.Second)
 		switch j.Attempt {
 		case 1:
-			return failure.Code("IMAGE_DOWNLOAD_FAILED", errors.New("clip 3: status 404"), "url", "https://a/3.png", "clip", 3)
+			return failure.Code("IMAGE_DOWNLOAD_FAILED", errors.New("clip 3: status 503"), "url", "https://a/3.png", "clip", 3)
 		case 2:
 			return failure.WithClass("Storage", errors.New("upload cut off"))
 		}
@@ -67,7 +67,7 @@ func TestF1_EveryFailedAttemptIsOneRecord(t *testing.T) {
 	base := job.Failure{Job: id, Life: 1, How: job.ByError, Holder: "redrivetest", Correlation: "req-9"}
 	first, second, third := base, base, base
 	first.Token, first.Attempt, first.StartedAt, first.EndedAt = 1, 1, at(0), at(2*time.Second)
-	first.Class, first.Code, first.Message = "TemporaryServiceError", "IMAGE_DOWNLOAD_FAILED", "clip 3: status 404"
+	first.Class, first.Code, first.Message = "TemporaryServiceError", "IMAGE_DOWNLOAD_FAILED", "clip 3: status 503"
 	first.Details = []byte(`{"url":"https://a/3.png","clip":3}`)
 	second.Token, second.Attempt, second.StartedAt, second.EndedAt = 2, 2, at(62*time.Second), at(64*time.Second)
 	second.Class, second.Message = "Storage", "upload cut off"

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-
 	"github.com/redrive/redrive"
 	"github.com/redrive/redrive/backoff"
+	"github.com/redrive/redrive/classify"
 	"github.com/redrive/redrive/failure"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/policy"
@@ -282,7 +282,7 @@ func TestF11_AMadeUpClassIsBoundedAndHasNoSecrets(t *testing.T) {
 	long := strings.Repeat("very long ", 100) + "password=" + secret
 	p := policyOf(t, policy.Spec{
 		Name: "marks", Default: steady(3), Classes: map[failure.Class]policy.ClassSpec{token: {Settings: policy.Settings{Verdict: failure.VerdictRetry}}},
-		Classify: failure.Rules{Matchers: []failure.Matcher{{Name: "own", Version: "1", Match: func(e *failure.Evidence) (failure.Class, bool) {
+		Classify: classify.Rules{Matchers: []classify.Matcher{{Name: "own", Version: "1", Match: func(e *failure.Evidence) (failure.Class, bool) {
 			return failure.Class(long), e.Message == "matched"
 		}}}},
 	})

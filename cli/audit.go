@@ -239,7 +239,7 @@ func (c *auditCmd) table(a *app, rows []redrive.AuditEntry, first bool) {
 	}
 	t := table{untitled: !first, columns: []column{
 		{title: "WHEN"}, {title: "ACTOR", spare: 2}, {title: "ACTION"}, {title: "TARGET"}, {title: "REASON", spare: 1, below: true},
-		{title: "BECAME", loose: true},
+		{title: "BECAME", loose: true, own: true},
 	}}
 	for i := range rows {
 		r := &rows[i]

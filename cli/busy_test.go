@@ -14,7 +14,7 @@ func TestBusy(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var out bytes.Buffer
 			over := busyOn(&live{w: &out, style: style{terminal: terminal}}, "reading")
-			<-time.After(2500 * time.Millisecond)
+			<-time.NewTimer(2500 * time.Millisecond).C
 			over()
 			if out.String() != want {
 				t.Errorf("terminal %v: got %q, want %q", terminal, out.String(), want)

@@ -89,7 +89,7 @@ func detailed(err error, code string, details []any) error {
 // commandError says that a command failed. It gives the classifier the exit status and the end
 // of the output. Its text only says how the command ended, and what the command has reported. If
 // it has reported nothing, the line of the output that says why is added when the failure is
-// classified, see failure.Complete.
+// classified, see classify.Complete.
 type commandError struct {
 	exit      *proc.ExitError
 	said      string // the message that the command has reported

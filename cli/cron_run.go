@@ -78,7 +78,7 @@ func (*cronNextCmd) Help() string {
 	return `The slots are shown in the time zone of the schedule. A pause is not taken into account. The database is not read.
 
     redrive cron next nightly
-    redrive cron next --expression '30 2 * * MON-FRI' --timezone Europe/Berlin -n 10`
+    redrive cron next --expression '30 2 * * *' --timezone Europe/Berlin -n 10`
 }
 
 // Run implements the command.

@@ -85,14 +85,19 @@ func (c *causeShowCmd) Run(ctx context.Context, a *app) (err error) {
 	if c.JSON {
 		return a.printJSON(wire.GroupDetails{Group: &page.Groups[0], Notes: append([]redrive.Note{}, notes...)})
 	}
-	a.page().cause(&page.Groups[0], notes)
+	rows := wire.GroupsOf(&page).Groups
+	if err := addOperators(ctx, client, rows); err != nil {
+		return err
+	}
+	a.page().cause(&rows[0].Group, rows[0].Operator, notes)
 	return nil
 }
 
-func (p *page) cause(g *redrive.Group, notes []redrive.Note) {
+func (p *page) cause(g *redrive.Group, operator string, notes []redrive.Note) {
 	p.title(fmt.Sprintf("Group %s  %s", words.ShortGroup(g.Fingerprint), words.Clean(g.Kind)))
 	fmt.Fprintf(p.w, "  %s\n", words.Clean(words.CauseStanding(g, p.now)))
 	p.head("First error", words.FirstLine(g.Message))
+	p.head("To do", operator)
 	fmt.Fprintln(p.w)
 	p.facts(words.CauseFacts(g, p.now))
 	p.notes(notes)

@@ -59,13 +59,13 @@ func realCauses(t *testing.T, url string) [][]string {
 			return
 		}
 		for _, word := range last {
-			causes = append(causes, append(program[:len(program):len(program)], word))
+			causes = append(causes, append(slices.Clip(program), word))
 		}
 	}
 	add([]string{"curl", "-sS", "--fail-with-body"}, url+"/401", url+"/404", url+"/422", url+"/500", url+"/503", url+"/quota", url+"/rate", url+"/cut",
 		"http://127.0.0.1:1/", "http://nosuch.invalid/", "gopherx://a/")
 	add([]string{"ffmpeg", "-hide_banner", "-y", "-f", "null", "-", "-i"}, filepath.Join(dir, "missing.mp4"), dir, write("notes.mp4", "these are notes"))
-	add([]string{"ffmpeg", "-hide_banner", "-f", "lavfi", "-i", "nullsrc=d=0.1", "-f", "null", "-", "-c:v"}, "h266enc")
+	add([]string{"ffmpeg", "-hide_banner", "-f", "lavfi", "-i", "nullsrc=d=0.1", "-f", "null", "-c:v", "h266enc"}, "-")
 	add([]string{"python3", "-c"},
 		"{'a': 1}['customer']", "1 + 'x'", "import time\ntime.strptime('2026-13-01', '%Y-%m-%d')", "raise MemoryError()",
 		"import sys\nprint('ERROR: invoice template is missing')\nsys.exit(1)", "import sys\nsys.exit(3)", "open('/nosuch/invoice.pdf')",

@@ -145,7 +145,7 @@ func (c *dlqListCmd) print(a *app, page *redrive.DeadPage, users map[job.ID]stri
 	if users != nil {
 		t.columns = append(t.columns, usersRead)
 	}
-	t.columns = append(t.columns, column{title: "MESSAGE", loose: true})
+	t.columns = append(t.columns, column{title: "MESSAGE", loose: true, own: true})
 	for i := range page.Entries {
 		d := &page.Entries[i].DeadLetter
 		cells := []string{d.Job.String(), d.Kind, d.Queue, d.Status.String(), words.Away(d.DiedAt, now), string(d.Reason), d.Class,

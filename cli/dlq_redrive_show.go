@@ -127,8 +127,9 @@ func (c *redriveListCmd) print(a *app, list []redrive.Redrive) error {
 	now := job.At(a.now())
 	t := table{columns: []column{
 		{title: "ID", right: true}, {title: "STATE"}, {title: "OUT", right: true}, {title: "ALL", right: true, spare: 3},
-		{title: "ANSWERED", right: true, spare: 1}, {title: "AGAIN", right: true, spare: 5}, {title: "OTHER", right: true, spare: 5}, {title: "COMPLETED", right: true},
-		{title: "DEAD", right: true}, {title: "STARTED", spare: 4}, {title: "BY", spare: 2}, {title: "WHAT", loose: true},
+		{title: "ANSWERED", right: true, spare: 1}, {title: "AGAIN", right: true, spare: 5}, {title: "OTHER", right: true, spare: 5},
+		{title: "COMPLETED", right: true}, {title: "DEAD", right: true}, {title: "STARTED", spare: 4}, {title: "BY", spare: 2},
+		{title: "WHAT", loose: true, own: true},
 	}}
 	for i := range list {
 		r := &list[i]

@@ -145,7 +145,7 @@ func (c *jobsListCmd) print(a *app, rows []wire.JobRow, page *redrive.JobPage) {
 	if users {
 		t.columns = append(t.columns, usersRead)
 	}
-	t.columns = append(t.columns, column{title: "LAST ERROR", loose: true})
+	t.columns = append(t.columns, column{title: "LAST ERROR", loose: true, own: true})
 	for i := range rows {
 		j := &rows[i].Job
 		class, message, user := "", "", ""

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
+	"os/user"
 	"strings"
 
 	"github.com/redrive/redrive"
@@ -201,7 +202,7 @@ func (a *app) input(path string) (io.ReadCloser, error) {
 
 // by has the flags for the name of the person who acts.
 type by struct {
-	By     string `name:"by" placeholder:"NAME" help:"Your name, for the audit log. Default: $$USER."`
+	By     string `name:"by" placeholder:"NAME" help:"Your name, for the audit log. Default: $$USER, or the user of this process."`
 	Reason string `name:"reason" placeholder:"TEXT" help:"Your reason, for the audit log."`
 }
 
@@ -210,6 +211,9 @@ func (b by) actor(a *app) redrive.By {
 		if name = strings.TrimSpace(name); name != "" {
 			return redrive.By{Actor: name, Reason: b.Reason}
 		}
+	}
+	if u, err := user.Current(); err == nil && u.Username != "" { // cron, systemd and containers set no $USER
+		return redrive.By{Actor: u.Username, Reason: b.Reason}
 	}
 	return redrive.By{Actor: "cli", Reason: b.Reason}
 }

@@ -18,7 +18,7 @@ import (
 
 func TestTable(t *testing.T) {
 	t.Parallel()
-	tab := table{columns: []column{{title: "ID", right: true}, {title: "NAME"}, {title: "ERROR", loose: true}}}
+	tab := table{columns: []column{{title: "ID", right: true}, {title: "NAME"}, {title: "ERROR", loose: true, own: true}}}
 	tab.add("7", "straße", "no such host, or none that answers")
 	tab.add("1234", "x", "a\x1b[2Jb")
 	var wide, narrow bytes.Buffer
@@ -43,7 +43,7 @@ func TestTable(t *testing.T) {
 	tab.print(&narrow, style{terminal: true, columns: 28})
 	want = "  ID  NAME\n" +
 		"   7  straße\n" +
-		"  no such host…that answers\n" +
+		"  no such host… that answers\n" +
 		"1234  x\n" +
 		"  a\\x1b[2Jb\n"
 	if diff := cmp.Diff(want, narrow.String()); diff != "" {

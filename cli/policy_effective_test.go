@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-
+	"github.com/redrive/redrive/classify"
 	"github.com/redrive/redrive/failure"
 	"github.com/redrive/redrive/internal/config"
 	"github.com/redrive/redrive/job"
@@ -86,7 +86,7 @@ func TestEffective_DecidesAsThePolicyDoes(t *testing.T) {
 func course(p *policy.Policy, kind string, class failure.Class) (lines []string) {
 	in := policy.Input{Kind: kind, How: job.ByError, U: 0.25, Cost: 300_000,
 		Evidence: &failure.Evidence{Message: "x", RetryAfter: 2 * time.Minute}}
-	in.Class = failure.Classification{Class: class, Verdict: p.Info(class).Verdict, Rank: failure.RankMark, Rule: "mark.class"}
+	in.Class = classify.Classification{Class: class, Verdict: p.Info(class).Verdict, Rank: classify.RankMark, Rule: "mark.class"}
 	for range 60 {
 		d := p.Decide(&in)
 		lines = append(lines, fmt.Sprint(d.Action, d.Rule, d.Verdict, d.N, d.Of, d.Wait, d.TotalMax, d.MaxAttempts))

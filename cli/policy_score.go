@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/redrive/redrive/classify"
 	"github.com/redrive/redrive/failure"
 	"github.com/redrive/redrive/internal/score"
 	"github.com/redrive/redrive/internal/words"
@@ -63,7 +64,7 @@ func (c *policyScoreCmd) Run(a *app) error {
 // scoreOf classifies labelled errors with a policy. The class comes from the matchers of
 // the policy; the verdict comes from its decision about a first failure.
 func scoreOf(in io.Reader, p *policy.Policy, kind string) (*score.Report, error) {
-	r, err := score.Score(in, func(e *failure.Evidence) failure.Classification {
+	r, err := score.Score(in, func(e *failure.Evidence) classify.Classification {
 		found := p.Classify(e, kind)
 		d := p.Decide(&policy.Input{Kind: kind, Evidence: e, Class: found, How: job.ByError})
 		found.Class, found.Verdict = d.Class, d.Verdict

@@ -14,9 +14,10 @@ import (
 type column struct {
 	title string
 	right bool // whether the column is aligned right, as numbers are
-	// loose says that the column is shortened if the terminal is too narrow. If the last column is
-	// loose and would lose half of it, it gets a line of its own below the row.
-	loose bool
+	loose bool // whether this column is shortened if the terminal is too narrow
+	// own says that the column, the last one, has a line of its own below the row if it would lose more
+	// than half of its width.
+	own bool
 	// spare is above 0 if a terminal that is too narrow leaves the column out, the smallest number first.
 	spare int
 	below bool // whether a column that is left out stands at the beginning of the line below, if there is one
@@ -81,13 +82,13 @@ func (t *table) arrange(widths []int, columns int) (shown, below []int) {
 	}
 	last := len(t.columns) - 1
 	missing := spread(shown, widths) - columns
-	switch loose := t.columns[last].loose; {
+	switch c := t.columns[last]; {
 	case columns == 0 || missing <= 0:
 		return shown, nil
-	case loose && widths[last]-missing >= max(looseLeast, widths[last]/2):
+	case c.loose && (!c.own || widths[last]-missing >= max(looseLeast, widths[last]/2)):
 		t.squeeze(shown, widths, columns)
 		return shown, nil
-	case loose:
+	case c.own:
 		shown, below = shown[:last], []int{last}
 	}
 	for spread(shown, t.squeezed(widths)) > columns {

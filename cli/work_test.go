@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-
 	"github.com/redrive/redrive"
+	"github.com/redrive/redrive/classify"
 	"github.com/redrive/redrive/failure"
 	"github.com/redrive/redrive/internal/config"
 	"github.com/redrive/redrive/internal/proc"
@@ -145,7 +145,7 @@ func TestCommandError(t *testing.T) {
 	} {
 		e := &commandError{exit: &tt.exit}
 		evidence := failure.Of(e)
-		if got := failure.Complete(&evidence, &failure.Classification{}); got != tt.want {
+		if got := classify.Complete(&evidence, &classify.Classification{}); got != tt.want {
 			t.Errorf("the message of the command is %q, want %q", got, tt.want)
 		}
 		if e.ExitCode() != tt.exit.Status.Code || e.SignalName() != tt.exit.Status.Signal || string(e.StderrTail()) != string(tt.exit.Stderr) {

@@ -12,15 +12,15 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
-	"github.com/santhosh-tekuri/jsonschema/v6"
-
 	"github.com/redrive/redrive/backoff"
+	"github.com/redrive/redrive/classify"
 	"github.com/redrive/redrive/failure"
 	"github.com/redrive/redrive/internal/config"
 	"github.com/redrive/redrive/internal/yamlfile"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/policy"
 	"github.com/redrive/redrive/policy/policyfile"
+	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
 // policyBlocks returns the YAML examples of policy.md: the policies, and the configurations
@@ -158,7 +158,7 @@ func TestPolicy_TheFiguresOfThePage(t *testing.T) {
 			t.Fatal(err)
 		}
 		seen[row[0]] = true
-		in := policy.Input{Kind: row[1], How: job.ByError, Class: failure.Classification{Class: failure.Class(row[2]), Rule: "x"}, U: 0.5}
+		in := policy.Input{Kind: row[1], How: job.ByError, Class: classify.Classification{Class: failure.Class(row[2]), Rule: "x"}, U: 0.5}
 		waits := []string{}
 		var d policy.Decision
 		for d = f.Policy.Decide(&in); d.Action == policy.Retry && len(waits) < 10; d = f.Policy.Decide(&in) {
@@ -208,7 +208,7 @@ func TestF8_ThePhrasesOfThePage(t *testing.T) {
 			continue
 		}
 		match := strings.Trim(row[0], "`")
-		c, problems := failure.NewClassifier(failure.Rules{NoBuiltin: true, Phrases: []failure.PhraseRule{{Match: match, Class: "Found"}}})
+		c, problems := classify.NewClassifier(classify.Rules{NoBuiltin: true, Phrases: []classify.PhraseRule{{Match: match, Class: "Found"}}})
 		if len(problems) > 0 {
 			t.Errorf("the phrase %s of policy.md is not valid: %v", match, problems)
 			continue

@@ -19,6 +19,7 @@ import (
 	_ "modernc.org/sqlite"
 
 	"github.com/redrive/redrive/failure"
+	"github.com/redrive/redrive/internal/testing/typed"
 )
 
 // seenEvidence is evidence without what the test of a row does not look at.
@@ -32,7 +33,7 @@ type seenEvidence struct {
 }
 
 func evidenceOf(err error) seenEvidence {
-	e := failure.Of(wrapped(err))
+	e := failure.Of(typed.Wrap(err))
 	var extra []string
 	for _, name := range e.Types {
 		if !strings.HasPrefix(name, "failure_test.") {
@@ -187,7 +188,7 @@ func TestF2_ErrorsOfTheStandardLibrary(t *testing.T) {
 		"failure_test.gone fs.ErrNotExist": gone{},
 	}
 	for want, err := range tests {
-		if got := strings.Join(failure.Of(wrapped(err)).Types, " "); got != want {
+		if got := strings.Join(failure.Of(typed.Wrap(err)).Types, " "); got != want {
 			t.Errorf("%v: types %q, want %q", err, got, want)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/redrive/redrive/classify"
 	"github.com/redrive/redrive/failure"
 	"github.com/redrive/redrive/internal/testing/processor"
 )
@@ -55,7 +56,7 @@ func TestF11_BadInputTakesBoundedTime(t *testing.T) {
 			"message": func() string { return failure.Sanitize(failure.Message(text), nil) },
 			"output":  func() string { return string(failure.SanitizeStderr(failure.Output([]byte(text)), nil)) },
 			"classify": func() string {
-				return string(classOf(failure.Of(errors.New(text))).Class)
+				return string(classify.Builtin().Classify(new(failure.Of(errors.New(text))), "").Class)
 			},
 			"fingerprint": func() string { return failure.Fingerprint("kind", "", "", text).Key },
 			"JSON": func() string {

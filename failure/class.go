@@ -1,7 +1,7 @@
-// Package failure turns errors into evidence: what happened, as plain values
-// that can be stored, sent, decided on and explained. Marks let a handler say
-// more than an error text can. The package is pure: no clock, no I/O, and it
-// never fails, whatever error it is given.
+// Package failure turns errors into evidence. In comes an error, with the marks by which a handler says more than a text
+// can; out goes Evidence: what happened, as plain values that can be stored, sent, classified (package classify) and
+// explained. It must never fail or panic, whatever error it is given, never read a clock or do I/O, and never decide what
+// follows from a failure.
 package failure
 
 // Class is the named bucket that a policy decides by. Classes are stored as
@@ -68,32 +68,4 @@ func (v Verdict) Retriable() bool {
 	case VerdictQuota, VerdictPermanent, VerdictCancelled:
 	}
 	return false
-}
-
-// ClassInfo is what is known of a built-in class: data that policy files may
-// replace, text by text.
-type ClassInfo struct {
-	Class    Class
-	Verdict  Verdict
-	Summary  string // what it is, in one line, for the documentation
-	Retrying string // for users, while another attempt is scheduled
-	Dead     string // for users, when there will be no further attempt
-	Operator string // for operators: who has to act, and how
-}
-
-// Classes returns the built-in classes: the retriable ones, those that are not,
-// and those that the engine gives. The caller may change the slice.
-func Classes() []ClassInfo {
-	all := classTable
-	return all[:]
-}
-
-// InfoOf returns what is known of a built-in class.
-func InfoOf(c Class) (ClassInfo, bool) {
-	for i := range classTable {
-		if classTable[i].Class == c {
-			return classTable[i], true
-		}
-	}
-	return ClassInfo{}, false
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"log/slog"
 	"time"
+
+	"github.com/redrive/redrive/internal/plaintext"
 )
 
 // attrsMax bounds the details that are looked at, nested ones included.
@@ -40,7 +42,7 @@ func (d *details) object(attrs []slog.Attr) {
 	d.buf = append(d.buf, '{')
 	seen := make(map[string]bool, len(attrs))
 	for _, a := range attrs {
-		key := clip(a.Key, CodeMax)
+		key := plaintext.Clip(a.Key, CodeMax)
 		if key == "" || seen[key] || d.left == 0 {
 			continue
 		}

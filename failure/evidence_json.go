@@ -10,6 +10,8 @@ import (
 	"slices"
 	"time"
 	"unicode/utf8"
+
+	"github.com/redrive/redrive/internal/plaintext"
 )
 
 // EvidenceVersion is the format of Evidence as JSON.
@@ -99,12 +101,12 @@ func (w *wire) validate() error {
 	bad(w.HandOver < 0 || w.HandOver > waitMax, "hand_over_us is %d: must be 0 to %d", w.HandOver, waitMax)
 	bad(w.HTTPStatus != 0 && (w.HTTPStatus < statusMin || w.HTTPStatus > statusMax),
 		"http_status is %d: must be %d to %d, or left out", w.HTTPStatus, statusMin, statusMax)
-	bad(w.GRPC != "" && !isGRPC(w.GRPC), "grpc is %q: must be the canonical name of a failure, such as UNAVAILABLE", clip(w.GRPC, CodeMax))
-	bad(w.SQLState != "" && !isSQLState(w.SQLState), "sql_state is %q: must be five digits and capital letters, and a failure", clip(w.SQLState, CodeMax))
-	bad(w.Errno != "" && !isCode(w.Errno), "errno is %q: must be a name such as ECONNRESET", clip(w.Errno, CodeMax))
+	bad(w.GRPC != "" && !isGRPC(w.GRPC), "grpc is %q: must be the canonical name of a failure, such as UNAVAILABLE", plaintext.Clip(w.GRPC, CodeMax))
+	bad(w.SQLState != "" && !isSQLState(w.SQLState), "sql_state is %q: must be five digits and capital letters, and a failure", plaintext.Clip(w.SQLState, CodeMax))
+	bad(w.Errno != "" && !isCode(w.Errno), "errno is %q: must be a name such as ECONNRESET", plaintext.Clip(w.Errno, CodeMax))
 	bad(w.ServiceCode != "" && !isCode(w.ServiceCode),
-		"service_code is %q: must be one word of at most %d bytes, not an HTTP status", clip(w.ServiceCode, CodeMax), CodeMax)
-	bad(w.Sent != SentUnknown && w.Sent != NotSent, "sent is %q: must be %q, or left out", clip(string(w.Sent), CodeMax), NotSent)
+		"service_code is %q: must be one word of at most %d bytes, not an HTTP status", plaintext.Clip(w.ServiceCode, CodeMax), CodeMax)
+	bad(w.Sent != SentUnknown && w.Sent != NotSent, "sent is %q: must be %q, or left out", plaintext.Clip(string(w.Sent), CodeMax), NotSent)
 	bad(len(w.Types) > TypesMax, "%d types: at most %d", len(w.Types), TypesMax)
 	bad(slices.Contains(w.Types, ""), "an empty name in types: leave it out")
 	bad(w.Exit != nil && *w.Exit < 0, "exit_code is negative: leave it out for a process that was killed, and give the signal")
@@ -131,17 +133,17 @@ func isObject(b json.RawMessage) bool {
 
 func (w *wire) evidence() Evidence {
 	e := Evidence{
-		Message: Message(w.Message), Code: clip(w.Code, CodeMax), Class: Class(clip(w.Class, CodeMax)),
+		Message: Message(w.Message), Code: plaintext.Clip(w.Code, CodeMax), Class: Class(plaintext.Clip(w.Class, CodeMax)),
 		Permanent: w.Permanent, RetryAfter: time.Duration(w.RetryAfter) * time.Microsecond, RetryMark: w.RetryMark && w.RetryAfter > 0,
 		NotBefore:  w.NotBefore,
-		Dependency: clip(w.Dependency, CodeMax), Snooze: time.Duration(w.Snooze) * time.Microsecond, Cancel: w.Cancel,
+		Dependency: plaintext.Clip(w.Dependency, CodeMax), Snooze: time.Duration(w.Snooze) * time.Microsecond, Cancel: w.Cancel,
 		HandOver: time.Duration(w.HandOver) * time.Microsecond,
 		Timeout:  w.Timeout, Canceled: w.Canceled, HTTPStatus: w.HTTPStatus, GRPC: w.GRPC, SQLState: w.SQLState,
-		Errno: w.Errno, ServiceCode: w.ServiceCode, Sent: w.Sent, Exit: w.Exit, Signal: clip(w.Signal, CodeMax),
+		Errno: w.Errno, ServiceCode: w.ServiceCode, Sent: w.Sent, Exit: w.Exit, Signal: plaintext.Clip(w.Signal, CodeMax),
 		Details: w.Details,
 	}
 	for _, name := range w.Types {
-		e.addType(clip(name, CodeMax))
+		e.addType(plaintext.Clip(name, CodeMax))
 	}
 	e.Stderr, e.Stdout = Output([]byte(w.Stderr)), Output([]byte(w.Stdout))
 	return e

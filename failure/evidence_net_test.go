@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/redrive/redrive/failure"
+	"github.com/redrive/redrive/internal/testing/typed"
 )
 
 // serve runs a server whose handler ends with the test at the latest.
@@ -87,7 +88,7 @@ type seen struct {
 }
 
 func look(err error) seen {
-	e := failure.Of(wrapped(err))
+	e := failure.Of(typed.Wrap(err))
 	return seen{e.Timeout, e.Canceled, e.Errno, strings.Join(e.Types, " "), e.Sent}
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/redrive/redrive/failure"
+	"github.com/redrive/redrive/internal/testing/typed"
 	"github.com/redrive/redrive/job"
 )
 
@@ -142,7 +143,7 @@ func (a *asked) Timeout() bool {
 func TestOf_ACycleIsSoonOver(t *testing.T) {
 	t.Parallel()
 	a := &asked{}
-	a.to = wrapped(a)
+	a.to = typed.Wrap(a)
 	failure.Of(a)
 	if a.times == 0 || a.times > 32 {
 		t.Errorf("looked at one error %d times", a.times)
@@ -281,7 +282,7 @@ func oddTree(text, code, key, value string, d time.Duration, shape []byte) (err 
 		case 10:
 			err = errors.Join(unhashable{[]byte(text)}, unhashable{nil}, err)
 		case 11:
-			err = errors.Join(statusError(d), syscall.Errno(d&0xffff), sqlError(code), processError{int(d), key, value}, err)
+			err = errors.Join(statusError(d), syscall.Errno(d&0xffff), typed.SQLError(code), processError{int(d), key, value}, err)
 		case 12:
 			err = errors.Join(err, &headerError{int(d & 1023), http.Header{key: {value}, "Retry-After": {value, code}, "Date": {text}}})
 		case 13:

@@ -3,6 +3,8 @@ package failure
 import (
 	"fmt"
 	"strings"
+
+	"github.com/redrive/redrive/internal/fingerprint"
 )
 
 // FingerprintVersion is the version of the rules that make a Print. Prints of
@@ -25,16 +27,7 @@ type Print struct {
 // the print is the same, as long as nothing was cut out of it.
 func Fingerprint(kind string, class Class, code, text string) Print {
 	p := Print{Version: FingerprintVersion, Kind: kind, Class: class, Code: code, Shape: Normalize(text)}
-	h := hashPart(hashStart, kind)
-	h = hashPart(h, string(class))
-	h = hashPart(h, code)
-	h = hashPart(h, p.Shape)
-	key := [...]byte{'0' + FingerprintVersion, ':', 17: 0}
-	for i := len(key) - 1; i > 1; i-- {
-		key[i] = "0123456789abcdef"[h&15]
-		h >>= 4
-	}
-	p.Key = string(key[:])
+	p.Key = fingerprint.Key(FingerprintVersion, kind, string(class), code, p.Shape)
 	return p
 }
 
@@ -54,25 +47,11 @@ func (p Print) Explain() string {
 	return "same because " + strings.Join(parts, ", ") + ", and " + reads
 }
 
-const hashStart = 14695981039346656037
-
-// hashPart takes a part and its length into a hash, eight bytes at a time.
-func hashPart(h uint64, part string) uint64 {
-	h = mix(h ^ uint64(len(part)))
-	for ; len(part) >= 8; part = part[8:] {
-		h = mix(h ^ (uint64(part[0]) | uint64(part[1])<<8 | uint64(part[2])<<16 | uint64(part[3])<<24 |
-			uint64(part[4])<<32 | uint64(part[5])<<40 | uint64(part[6])<<48 | uint64(part[7])<<56))
-	}
-	last := uint64(0)
-	for i := range len(part) {
-		last |= uint64(part[i]) << (8 * i)
-	}
-	return mix(h ^ last)
-}
-
-// mix spreads the bits of a hash over all of it. No two values give the same.
-func mix(h uint64) uint64 {
-	h = (h ^ h>>30) * 0xbf58476d1ce4e5b9
-	h = (h ^ h>>27) * 0x94d049bb133111eb
-	return h ^ h>>31
-}
+// Normalize returns the shape of a message, which is what messages of one cause
+// have in common: in small letters, without most punctuation, and with marks
+// for numbers, sizes, ids, paths, hosts, URLs, e-mail addresses, secrets, values in
+// quotes and lists of names. A message that is mostly no text has the shape
+// "<binary>". Numbers and values that are codes stay: of statuses, of exits, errno,
+// SQLSTATE. Frames of stacks and tags of HTML are left out. It has at most 240
+// bytes and is the same for a text and for what Sanitize makes of it.
+func Normalize(text string) string { return fingerprint.Shape(text) }

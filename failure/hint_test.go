@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/redrive/redrive/failure"
+	"github.com/redrive/redrive/internal/testing/typed"
 )
 
 // noon is the local time of the tests of hints.
@@ -205,7 +206,7 @@ func TestR3_OtherCarriersOfAWait(t *testing.T) {
 		if tt.status == 0 {
 			continue
 		}
-		e := failure.Of(wrapped(&headerError{tt.status, h}))
+		e := failure.Of(typed.Wrap(&headerError{tt.status, h}))
 		wait := e.RetryAfter
 		if !e.NotBefore.IsZero() {
 			wait = max(0, e.NotBefore.Sub(noon))

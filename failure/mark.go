@@ -3,6 +3,8 @@ package failure
 import (
 	"fmt"
 	"time"
+
+	"github.com/redrive/redrive/internal/plaintext"
 )
 
 // SnoozeMin is the shortest snooze; shorter ones count as this long.
@@ -80,7 +82,7 @@ type coded struct {
 
 func (c *coded) note(e *Evidence) {
 	if e.Code == "" {
-		e.Code = clip(c.code, CodeMax)
+		e.Code = plaintext.Clip(c.code, CodeMax)
 	}
 	e.details = append(e.details, c.details...)
 }
@@ -101,7 +103,7 @@ type classed struct {
 
 func (c *classed) note(e *Evidence) {
 	if e.Class == "" {
-		e.Class = Class(clip(string(c.class), CodeMax))
+		e.Class = Class(plaintext.Clip(string(c.class), CodeMax))
 	}
 }
 
@@ -121,7 +123,7 @@ type dependencyDown struct {
 
 func (d *dependencyDown) note(e *Evidence) {
 	if e.Dependency == "" {
-		e.Dependency = clip(d.key, CodeMax)
+		e.Dependency = plaintext.Clip(d.key, CodeMax)
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-
+	"github.com/redrive/redrive/classify"
 	"github.com/redrive/redrive/failure"
 )
 
@@ -159,13 +159,13 @@ func TestF2_TheMarkRetryAfterOutranksWords(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"invalid api key", "not found yet", "file too large", "quota exceeded for this month", "insufficient_quota", "HTTP 404"} {
 		e := failure.Of(fmt.Errorf("upload: %w", failure.RetryAfter(time.Minute, errors.New(text))))
-		c := failure.Builtin().Classify(&e, "k")
+		c := classify.Builtin().Classify(&e, "k")
 		if !c.Verdict.Retriable() {
 			t.Errorf("%q: got %+v, want a class that is retried", text, c)
 		}
 	}
 	busy := failure.Of(failure.RetryAfter(time.Minute, errors.New("503 service unavailable")))
-	if c := failure.Builtin().Classify(&busy, "k"); c.Class != failure.TemporaryServiceError {
+	if c := classify.Builtin().Classify(&busy, "k"); c.Class != failure.TemporaryServiceError {
 		t.Errorf("got the class %s, want that of the words, because it is retried", c.Class)
 	}
 	for name, err := range map[string]error{
@@ -175,7 +175,7 @@ func TestF2_TheMarkRetryAfterOutranksWords(t *testing.T) {
 		"a response": &waitingResponse{},
 	} {
 		e := failure.Of(err)
-		if c := failure.Builtin().Classify(&e, "k"); c.Verdict.Retriable() {
+		if c := classify.Builtin().Classify(&e, "k"); c.Verdict.Retriable() {
 			t.Errorf("%s: got %+v, want a class that is not retried", name, c)
 		}
 	}

@@ -1,19 +1,13 @@
 package failure
 
-import (
-	"bytes"
-	"strings"
-	"unicode/utf8"
-
-	"github.com/redrive/redrive/internal/scan"
-)
+import "github.com/redrive/redrive/internal/redact"
 
 // What the sanitiser puts in place of what it takes out.
 const (
-	RedactedPath   = scan.MarkPath   // of a file
-	RedactedIP     = scan.MarkIP     // version 4 and 6
-	RedactedSecret = scan.MarkSecret // passwords, keys, tokens
-	RedactedEmail  = scan.MarkEmail  // where Emails asks for it
+	RedactedPath   = redact.Path   // of a file
+	RedactedIP     = redact.IP     // version 4 and 6
+	RedactedSecret = redact.Secret // passwords, keys, tokens
+	RedactedEmail  = redact.Email  // where Emails asks for it
 )
 
 // SanitizeOptions changes what Sanitize takes out. The zero value is the
@@ -39,124 +33,21 @@ type SanitizeOptions struct {
 // Sanitize is linear and idempotent, and does not allocate for a text that it
 // leaves as it is. A nil o stands for the defaults. It goes by looks: a secret
 // that looks like a word stays.
-func Sanitize(text string, o *SanitizeOptions) string {
-	z := sanitizer{max: scan.Max}
-	if o != nil {
-		z.emails, z.keep, z.paths, z.addresses = o.Emails, o.Keep, o.Paths, o.Addresses
-		if o.Max > 0 {
-			z.max = min(o.Max, scan.Max)
-		}
-	}
-	return z.text(text)
-}
+func Sanitize(text string, o *SanitizeOptions) string { return redact.Text(text, (*redact.Options)(o)) }
 
 // SanitizeStderr does the same for the tail of a standard error or output. If its
 // beginning was cut off, because it is as long as StderrMax allows, the rest of
 // its first line goes: it may be the second half of a secret.
 func SanitizeStderr(tail []byte, o *SanitizeOptions) []byte {
-	if len(tail) >= StderrMax {
-		tail = afterCut(tail)
-	}
-	clean := Sanitize(string(tail), o)
-	if clean == string(tail) {
-		return tail
-	}
-	return []byte(clean)
+	return redact.Output(tail, (*redact.Options)(o))
 }
 
-// afterCut drops the rest of a line that was cut at its beginning.
-func afterCut(tail []byte) []byte {
-	const lineMax = 4 << 10
-	if n := bytes.IndexByte(tail[:min(len(tail), lineMax)], '\n'); n >= 0 {
-		return tail[n+1:]
-	}
-	if n := bytes.IndexAny(tail, " \t\n"); n >= 0 {
-		return tail[n+1:]
-	}
-	return nil
-}
-
-// rounds bounds how often a text is read again after something was replaced in
-// it, which may uncover something else.
-const rounds = 4
-
-type sanitizer struct {
-	emails    bool
-	keep      []string
-	paths     bool // stay
-	addresses bool // stay
-	max       int
-	raw       bool // replaces nothing, only cuts
-}
-
-func (z *sanitizer) text(text string) string {
-	total := len(text)
-	given := text
-	if total > 2*scan.Max { // only a part of it is read
-		text, _ = z.cut(text, total)
-	}
-	text = reveal(text)
-	revealed := text
-	for range rounds {
-		read, same := z.pass, false
-		if len(text) > z.max {
-			read = z.cut
-		}
-		if text, same = read(text, total); same {
-			if text == revealed && utf8.ValidString(given) && len(given) <= z.max {
-				return given // nothing was hidden in it
-			}
-			return text
-		}
-	}
-	return cutEnd(text, z.max)
-}
-
-// pass replaces once, and reports whether nothing was to do.
-func (z *sanitizer) pass(text string, _ int) (clean string, same bool) {
-	if !utf8.ValidString(text) {
-		return mend(text), false
-	}
-	read := scan.Read(text)
-	defer read.Release()
-	var b strings.Builder
-	from := 0
-	for i := range read.Tokens {
-		if t := &read.Tokens[i]; indivisible(t.Kind) {
-			from = z.replace(&b, text, from, t)
-		}
-	}
-	if from == 0 {
-		return text, true
-	}
-	return rest(&b, text[from:]), false
-}
-
-// mark returns what stands for a token.
-func (z *sanitizer) mark(k scan.Kind, part string) string {
-	if z.raw {
-		return part
-	}
-	switch k {
-	case scan.Secret:
-		return RedactedSecret
-	case scan.Path:
-		if z.paths {
-			return part
-		}
-		return RedactedPath
-	case scan.IP:
-		if z.addresses {
-			return part
-		}
-		return RedactedIP
-	case scan.URL:
-		return z.url(part)
-	case scan.Email:
-		if z.emails {
-			return RedactedEmail
-		}
-	default:
-	}
-	return part
+// SanitizeJSON does for the strings of a JSON value, and for the names in its
+// objects, what Sanitize does for a text. A member that is named like a secret
+// loses its value, whatever it is. The result is valid JSON of at most
+// DetailsMax bytes, with numbers and the order of names as they were; a value
+// that is too long is replaced by a note that says so. What is not JSON becomes
+// a string.
+func SanitizeJSON(value []byte, o *SanitizeOptions) []byte {
+	return redact.JSON(value, (*redact.Options)(o))
 }

@@ -123,7 +123,7 @@ const ClassManualReview = "ManualReview"
 // first. The message is the reason for people who operate the system; userMessage is
 // shown to the user of the job.
 //
-// If notify is not "", it names who has to be told. The details of the failure have it, and the event
+// If notify is not "", it names the people to notify. The details of the failure have it, and the event
 // JobHeld; see HoldNotify.
 func Hold(c *Claim, holder, message, userMessage, notify string) Outcome {
 	e := Ending{How: ByHold, Holder: holder}
@@ -142,7 +142,7 @@ type holdDetails struct {
 	Notify string `json:"notify"`
 }
 
-// HoldNotify returns who has to be told that the job of a failure is held. It returns "" for any other
+// HoldNotify returns the people to notify that the job of a failure is held. It returns "" for any other
 // failure.
 func HoldNotify(f *Failure) string {
 	var d holdDetails

@@ -45,6 +45,9 @@ func (c *checker) check() {
 			c.known(fmt.Sprintf("classify.%s[%d].class", list, i), class)
 		}
 	})
+	for _, class := range s.Classify.TextClasses() {
+		c.known("classify.rules", class)
+	}
 	c.rules(s.Rules)
 	c.rollout(&s.Rollout)
 	c.words(&s.Words)

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-
 	"github.com/redrive/redrive/backoff"
+	"github.com/redrive/redrive/classify"
 	"github.com/redrive/redrive/failure"
 	"github.com/redrive/redrive/policy"
 )
@@ -85,11 +85,11 @@ func TestNew_ReportsAllMistakes(t *testing.T) {
 			"classes.NotFound.is: NotFound is built in and cannot be another name of B",
 			"classes." + strings.Repeat("x", 65) + ": a name of 65 bytes: must be at most 64, in UTF-8",
 		}},
-		"matchers": {policy.Spec{Classify: failure.Rules{
-			Codes: []failure.CodeRule{{Class: failure.NotFound}, {Code: "A", Class: "Nothing"}}, Types: []failure.TypeRule{{Type: "T", Class: "Nothing"}},
-			Statuses: []failure.StatusRule{{From: 99, Class: "Nothing"}}, Exits: []failure.ExitRule{{Code: 3, Class: "Nothing"}},
-			Phrases: []failure.PhraseRule{{Match: "a b", Class: "Nothing"}}, Patterns: []failure.PatternRule{{Match: "a)", Class: "Nothing"}},
-			Matchers: []failure.Matcher{{Name: "go"}},
+		"matchers": {policy.Spec{Classify: classify.Rules{
+			Codes: []classify.CodeRule{{Class: failure.NotFound}, {Code: "A", Class: "Nothing"}}, Types: []classify.TypeRule{{Type: "T", Class: "Nothing"}},
+			Statuses: []classify.StatusRule{{From: 99, Class: "Nothing"}}, Exits: []classify.ExitRule{{Code: 3, Class: "Nothing"}},
+			Phrases: []classify.PhraseRule{{Match: "a b", Class: "Nothing"}}, Patterns: []classify.PatternRule{{Match: "a)", Class: "Nothing"}},
+			Matchers: []classify.Matcher{{Name: "go"}},
 		}}, []string{
 			"classify.codes[0].code: is empty: say what to look for",
 			"classify.statuses[0].from: 99 to 99 is no range of HTTP statuses: 100 to 599",
@@ -102,7 +102,7 @@ func TestNew_ReportsAllMistakes(t *testing.T) {
 			`classify.phrases[0].class: unknown class "Nothing": correct the name, or declare the class under "classes"`,
 			`classify.patterns[0].class: unknown class "Nothing": correct the name, or declare the class under "classes"`,
 		}},
-		"no matchers at all": {policy.Spec{Classify: failure.Rules{NoBuiltin: true}}, []string{
+		"no matchers at all": {policy.Spec{Classify: classify.Rules{NoBuiltin: true}}, []string{
 			"classify.builtin: the built-in rules are switched off, and there are no matchers in their place; add some, or leave them on",
 		}},
 		"rules": {policy.Spec{Kinds: map[string]policy.KindSpec{"": {}}, Rules: []policy.RuleSpec{
@@ -325,7 +325,7 @@ func TestPolicy_IsSafeForConcurrentUse(t *testing.T) {
 func TestNew_MatchersInGoArePartOfTheHash(t *testing.T) {
 	t.Parallel()
 	spec := func(version string) policy.Spec {
-		return policy.Spec{Name: "test", Classify: failure.Rules{Matchers: []failure.Matcher{{
+		return policy.Spec{Name: "test", Classify: classify.Rules{Matchers: []classify.Matcher{{
 			Name: "ours", Version: version, Match: func(e *failure.Evidence) (failure.Class, bool) { return failure.NotFound, e.Message == "ours" },
 		}}}}
 	}

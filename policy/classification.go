@@ -3,12 +3,13 @@ package policy
 import (
 	"slices"
 
+	"github.com/redrive/redrive/classify"
 	"github.com/redrive/redrive/failure"
 )
 
 // Classify returns the class of a failure of a job of the given kind. The policy's own
 // matchers come before the built-in ones. Classify never fails.
-func (p *Policy) Classify(e *failure.Evidence, kind string) failure.Classification {
+func (p *Policy) Classify(e *failure.Evidence, kind string) classify.Classification {
 	return p.matchers().Classify(e, kind)
 }
 
@@ -18,9 +19,9 @@ func (p *Policy) Phrases() (phrases, patterns int) { return p.matchers().Phrases
 // matchers returns the classifier of the policy. Building the built-in classifier takes
 // about 50 ms. It is built at the first use, because a program that only enqueues jobs does
 // not need it.
-func (p *Policy) matchers() *failure.Classifier {
+func (p *Policy) matchers() *classify.Classifier {
 	if p.classifier == nil {
-		return failure.Builtin()
+		return classify.Builtin()
 	}
 	return p.classifier
 }
@@ -34,7 +35,7 @@ func (p *Policy) compileClassifier() []Problem {
 		}
 		return nil
 	}
-	classifier, mistakes := failure.NewClassifier(p.spec.Classify)
+	classifier, mistakes := classify.NewClassifier(p.spec.Classify)
 	p.classifier = classifier
 	var found []Problem
 	for _, m := range mistakes {
@@ -45,7 +46,7 @@ func (p *Policy) compileClassifier() []Problem {
 
 // eachClass calls the given function for each matcher. Its arguments are the list that contains the
 // matcher, the index in this list, and the class of the matcher.
-func eachClass(r *failure.Rules, see func(list string, i int, class failure.Class)) {
+func eachClass(r *classify.Rules, see func(list string, i int, class failure.Class)) {
 	for i := range r.Codes {
 		see("codes", i, r.Codes[i].Class)
 	}
@@ -67,14 +68,14 @@ func eachClass(r *failure.Rules, see func(list string, i int, class failure.Clas
 }
 
 // noMatchers reports whether the rules contain no matcher.
-func noMatchers(r *failure.Rules) bool {
+func noMatchers(r *classify.Rules) bool {
 	return len(r.Codes) == 0 && len(r.Types) == 0 && len(r.Statuses) == 0 && len(r.Exits) == 0 &&
-		len(r.Phrases) == 0 && len(r.Patterns) == 0 && len(r.Matchers) == 0
+		len(r.Phrases) == 0 && len(r.Patterns) == 0 && len(r.Matchers) == 0 && r.Text == ""
 }
 
 // matcherNames returns the names and versions of the matchers written in Go. They are part
 // of the hash and the text of a policy.
-func matcherNames(r *failure.Rules) []string {
+func matcherNames(r *classify.Rules) []string {
 	var names []string
 	for _, m := range r.Matchers {
 		names = append(names, m.Name+"@"+m.Version)

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redrive/redrive/classify"
 	"github.com/redrive/redrive/failure"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/policy"
@@ -64,9 +65,9 @@ func TestF7_F9_ThePolicyClassifiesByKind(t *testing.T) {
 	t.Parallel()
 	p := compile(t, policy.Spec{Name: "test",
 		Classes: map[failure.Class]policy.ClassSpec{"EncoderFailed": {Settings: policy.Settings{MaxRetries: new(2), Backoff: fixed(1), Verdict: failure.VerdictRetry}}},
-		Classify: failure.Rules{
-			Codes:   []failure.CodeRule{{Code: "ENCODER", Class: "EncoderFailed", Kinds: []string{"render"}}},
-			Phrases: []failure.PhraseRule{{Match: "moov atom not found", Class: failure.InvalidInput, Kinds: []string{"watermark"}}},
+		Classify: classify.Rules{
+			Codes:   []classify.CodeRule{{Code: "ENCODER", Class: "EncoderFailed", Kinds: []string{"render"}}},
+			Phrases: []classify.PhraseRule{{Match: "moov atom not found", Class: failure.InvalidInput, Kinds: []string{"watermark"}}},
 		}})
 	err := failure.Code("ENCODER", fmt.Errorf("clip 3: %w", errors.New("moov atom not found")))
 	render, watermark := decideOn(p, "render", err, nil), decideOn(p, "watermark", err, nil)

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/redrive/redrive/classify"
 	"github.com/redrive/redrive/failure"
 	"github.com/redrive/redrive/job"
 )
@@ -29,7 +30,7 @@ type Input struct {
 	// Class is the result of Classify for the evidence. If Class is the zero value, Decide
 	// uses the class that a mark in the evidence names, or UnknownError if no mark names a
 	// class.
-	Class    failure.Classification
+	Class    classify.Classification
 	How      job.How
 	Stop     Stop
 	Attempts int           // number of attempts of the job's current life before this run; a manual retry begins a new life
@@ -78,7 +79,7 @@ func (p *Policy) Decide(in *Input) (d Decision) {
 	p = p.lowered(in.Job)
 	t := p.table(in.Kind)
 	d.Policy, d.Hash = p.spec.Name, p.hash
-	d.By = classify(in, e)
+	d.By = classOf(in, e)
 	d.Class = d.By.Class
 	base := t.plan(d.Class)
 	d.Verdict = base.verdictOf(&d.By, e, in)
@@ -111,15 +112,15 @@ func (p *Policy) Decide(in *Input) (d Decision) {
 	return d
 }
 
-// classify returns the class and the rule that found it. If the handler named no class, and
+// classOf returns the class and the rule that found it. If the handler named no class, and
 // the run was stopped or panicked, the class comes from the stop or the panic: the error of
 // a stopped run is only a consequence of the stop.
-func classify(in *Input, e *failure.Evidence) failure.Classification {
+func classOf(in *Input, e *failure.Evidence) classify.Classification {
 	c := in.Class
 	if c.Class == "" {
-		c = failure.Classification{Class: e.Class, Rule: ClassByMark, Rank: failure.RankMark}
+		c = classify.Classification{Class: e.Class, Rule: ClassByMark, Rank: classify.RankMark}
 		if e.Class == "" {
-			c = failure.Classification{Class: failure.UnknownError, Rule: ClassByNothing}
+			c = classify.Classification{Class: failure.UnknownError, Rule: ClassByNothing}
 		}
 	}
 	switch {
@@ -141,8 +142,8 @@ func classify(in *Input, e *failure.Evidence) failure.Classification {
 
 // namedByHandler reports whether the handler named the class: with a mark, or with a code
 // for which the policy has a class.
-func namedByHandler(c *failure.Classification, e *failure.Evidence) bool {
-	if c.Rank >= failure.RankMark {
+func namedByHandler(c *classify.Classification, e *failure.Evidence) bool {
+	if c.Rank >= classify.RankMark {
 		return true
 	}
 	code, ok := strings.CutPrefix(c.Rule, "policy.codes.")
@@ -151,20 +152,20 @@ func namedByHandler(c *failure.Classification, e *failure.Evidence) bool {
 
 // outranked replaces the class in c with another class, and keeps the replaced class as
 // outranked evidence.
-func outranked(c failure.Classification, by failure.Class, rule string) failure.Classification {
+func outranked(c classify.Classification, by failure.Class, rule string) classify.Classification {
 	if c.Class == by {
 		return c
 	}
-	beat := [3]failure.Beaten{{Rule: c.Rule, Class: c.Class, Rank: c.Rank, Saw: c.Saw}, c.Beat[0], c.Beat[1]}
+	beat := [3]classify.Outranked{{Rule: c.Rule, Class: c.Class, Rank: c.Rank, Saw: c.Saw}, c.Outranked[0], c.Outranked[1]}
 	if c.Rule == ClassByNothing {
-		beat = [3]failure.Beaten{}
+		beat = [3]classify.Outranked{}
 	}
-	return failure.Classification{Class: by, Rank: failure.RankCause, Rule: rule, Code: c.Code, Hint: c.Hint, Beat: beat}
+	return classify.Classification{Class: by, Rank: classify.RankCause, Rule: rule, Code: c.Code, Hint: c.Hint, Outranked: beat}
 }
 
 // verdictOf returns the verdict of the evidence. It uses the first source that has a verdict:
 // the marks of the handler, the policy, the classification, and then the class.
-func (p *plan) verdictOf(c *failure.Classification, e *failure.Evidence, in *Input) failure.Verdict {
+func (p *plan) verdictOf(c *classify.Classification, e *failure.Evidence, in *Input) failure.Verdict {
 	switch {
 	case e.Permanent:
 		return failure.VerdictPermanent

@@ -6,11 +6,11 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"pgregory.net/rapid"
-
+	"github.com/redrive/redrive/classify"
 	"github.com/redrive/redrive/failure"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/policy"
+	"pgregory.net/rapid"
 )
 
 var exitCodes = &policy.Schedule{
@@ -252,8 +252,8 @@ func BenchmarkDecide(b *testing.B) {
 func BenchmarkRecord(b *testing.B) {
 	p := compile(b, policy.DefaultSpec())
 	in := failed(failure.NetworkTimeout)
-	in.Class = failure.Classification{Class: failure.NetworkTimeout, Rule: "http.504", Rank: failure.RankTyped, Saw: "504 Gateway Timeout", Code: "http.504"}
-	in.Class.Beat[0] = failure.Beaten{Rule: "phrase.timeout", Class: failure.NetworkTimeout, Rank: failure.RankPattern, Saw: "timed out"}
+	in.Class = classify.Classification{Class: failure.NetworkTimeout, Rule: "http.504", Rank: classify.RankTyped, Saw: "504 Gateway Timeout", Code: "http.504"}
+	in.Class.Outranked[0] = classify.Outranked{Rule: "phrase.timeout", Class: failure.NetworkTimeout, Rank: classify.RankPattern, Saw: "timed out"}
 	in.U = 0.31415926535
 	d := p.Decide(in)
 	var buf []byte

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/redrive/redrive/classify"
 	"github.com/redrive/redrive/failure"
 	"github.com/redrive/redrive/job"
 )
@@ -88,7 +89,7 @@ type Decision struct {
 	Memo Memo
 
 	// By says how the class was found.
-	By failure.Classification
+	By classify.Classification
 
 	// Drawn is the wait that the back-off gave. Wait is longer if a hint is longer. U is
 	// the random number that was used, and Ceiling is the longest wait that a random number

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-
+	"github.com/redrive/redrive/classify"
 	"github.com/redrive/redrive/failure"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/policy"
@@ -57,7 +57,7 @@ func TestF3_F4_F5_F13_TheDefaultPolicy(t *testing.T) {
 // proves: F13
 func TestF13_TheTimeLimitIsAClassOfItsOwn(t *testing.T) {
 	t.Parallel()
-	found := failure.Classification{Class: failure.NetworkTimeout, Verdict: failure.VerdictRetry, Rule: "phrase.timeout", Rank: 1, Saw: "timed out", Code: "FFMPEG_TIMEOUT"}
+	found := classify.Classification{Class: failure.NetworkTimeout, Verdict: failure.VerdictRetry, Rule: "phrase.timeout", Rank: 1, Saw: "timed out", Code: "FFMPEG_TIMEOUT"}
 	p := policy.Default()
 	in := failed("")
 	in.Class, in.How, in.Stop = found, job.ByTimeout, policy.TimeLimit
@@ -65,13 +65,13 @@ func TestF13_TheTimeLimitIsAClassOfItsOwn(t *testing.T) {
 	if d.Class != failure.AttemptTimeout || d.By.Rule != policy.ClassByTimeLimit || d.By.Code != "FFMPEG_TIMEOUT" || d.Of != 1 {
 		t.Errorf("got the class %s by the rule %s with %d retries, want AttemptTimeout by the time limit with 1 retry", d.Class, d.By.Rule, d.Of)
 	}
-	if b := d.By.Beat[0]; b.Rule != "phrase.timeout" || b.Class != failure.NetworkTimeout || b.Saw != "timed out" {
+	if b := d.By.Outranked[0]; b.Rule != "phrase.timeout" || b.Class != failure.NetworkTimeout || b.Saw != "timed out" {
 		t.Errorf("got the outranked evidence %+v, want the phrase \"timed out\"", b)
 	}
-	mark := failure.Classification{Class: "FfmpegTimeout", Rule: "mark.class", Rank: failure.RankMark}
-	code := failure.Classification{Class: "FfmpegTimeout", Rule: "policy.codes.Ffmpeg_Timeout", Rank: failure.RankCode}
+	mark := classify.Classification{Class: "FfmpegTimeout", Rule: "mark.class", Rank: classify.RankMark}
+	code := classify.Classification{Class: "FfmpegTimeout", Rule: "policy.codes.Ffmpeg_Timeout", Rank: classify.RankCode}
 	in.Evidence.Code = "FFMPEG_TIMEOUT"
-	for _, c := range []failure.Classification{mark, code} {
+	for _, c := range []classify.Classification{mark, code} {
 		in.Class = c
 		if d := p.Decide(in); d.Class != "FfmpegTimeout" {
 			t.Errorf("%s: got the class %s, want the class that the handler named", c.Rule, d.Class)

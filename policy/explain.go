@@ -189,8 +189,8 @@ func code(s string) string {
 }
 
 func (r *Record) beat() string {
-	lost := make([]string, len(r.Beat))
-	for i, b := range r.Beat {
+	lost := make([]string, len(r.Outranked))
+	for i, b := range r.Outranked {
 		lost[i] = fmt.Sprintf("%s%s for %s%s", b.Rule, ranked(b.Rank), b.Class, saw(b.Saw))
 	}
 	return strings.Join(lost, "; ")

@@ -6,7 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/redrive/redrive/failure"
+	"github.com/redrive/redrive/classify"
 )
 
 // contentHash returns a hash of the contents of a valid Spec. Equal contents have equal
@@ -32,7 +32,7 @@ func encode(s *Spec) []byte {
 		When string // this field replaces the compiled condition, which is not data
 	}
 	type matchersText struct {
-		failure.Rules
+		classify.Rules
 		Matchers []string // this field replaces the matchers written in Go; only their names and versions are data
 	}
 	hashed := struct {

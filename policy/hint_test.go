@@ -5,11 +5,11 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"pgregory.net/rapid"
-
+	"github.com/redrive/redrive/classify"
 	"github.com/redrive/redrive/failure"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/policy"
+	"pgregory.net/rapid"
 )
 
 const hinted = failure.RateLimitExceeded
@@ -92,7 +92,7 @@ func TestR3_WhereAHintComesFrom(t *testing.T) {
 	} {
 		in := failed(hinted)
 		tt.e.Class = hinted
-		in.Evidence, in.Class, in.Now = &tt.e, failure.Classification{Class: hinted, Hint: tt.text}, tt.clock
+		in.Evidence, in.Class, in.Now = &tt.e, classify.Classification{Class: hinted, Hint: tt.text}, tt.clock
 		if d := p.Decide(in); d.Hint != tt.want {
 			t.Errorf("%s: got the hint %v, want %v", tt.name, d.Hint, tt.want)
 		}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/redrive/redrive/classify"
 	"github.com/redrive/redrive/failure"
 )
 
@@ -29,7 +30,7 @@ type Policy struct {
 	other       *kindTable // the plans for kinds that the policy does not mention
 	curves      curves
 
-	classifier *failure.Classifier
+	classifier *classify.Classifier
 }
 
 // Problem is one mistake in a Spec.

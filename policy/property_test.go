@@ -6,12 +6,12 @@ import (
 	"testing"
 	"time"
 
-	"pgregory.net/rapid"
-
 	"github.com/redrive/redrive/backoff"
+	"github.com/redrive/redrive/classify"
 	"github.com/redrive/redrive/failure"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/policy"
+	"pgregory.net/rapid"
 )
 
 var someClasses = []failure.Class{failure.NetworkTimeout, failure.RateLimitExceeded, failure.UnknownError, failure.InvalidInput,
@@ -119,7 +119,7 @@ func anyInput(t *rapid.T) *policy.Input {
 			Class: class.Draw(t, "mark"), Permanent: rapid.IntRange(0, 9).Draw(t, "permanent") == 0,
 			RetryAfter: time.Duration(rapid.OneOf(rapid.Int64(), rapid.Int64Range(0, int64(time.Minute))).Draw(t, "hint")),
 		},
-		Class:    failure.Classification{Class: class.Draw(t, "class"), Rule: "any", Rank: failure.Rank(rapid.IntRange(0, 6).Draw(t, "rank"))},
+		Class:    classify.Classification{Class: class.Draw(t, "class"), Rule: "any", Rank: classify.Rank(rapid.IntRange(0, 6).Draw(t, "rank"))},
 		How:      rapid.SampledFrom([]job.How{job.ByError, job.ByPanic, job.ByTimeout}).Draw(t, "how"),
 		Attempts: rapid.IntRange(0, 50).Draw(t, "attempts"),
 		Age:      time.Duration(rapid.Int64().Draw(t, "age")),

@@ -7,6 +7,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/redrive/redrive/classify"
 	"github.com/redrive/redrive/failure"
 )
 
@@ -32,11 +33,11 @@ type Record struct {
 	Queue    string          `json:"queue,omitempty"`
 	Priority int             `json:"priority,omitempty"`
 
-	By   string         `json:"by,omitempty"` // the rule that found the class
-	Rank string         `json:"rank,omitempty"`
-	Saw  string         `json:"saw,omitempty"`
-	Code string         `json:"code,omitempty"`
-	Beat []BeatenRecord `json:"beat,omitempty"`
+	By        string            `json:"by,omitempty"` // the rule that found the class
+	Rank      string            `json:"rank,omitempty"`
+	Saw       string            `json:"saw,omitempty"`
+	Code      string            `json:"code,omitempty"`
+	Outranked []OutrankedRecord `json:"beat,omitempty"`
 
 	Drawn       int64   `json:"drawn_us,omitempty"`
 	Nominal     int64   `json:"nominal_us,omitempty"`
@@ -71,8 +72,8 @@ type Record struct {
 	Would *WouldRecord `json:"would,omitempty"` // what the policy would have done; set if the policy only observes
 }
 
-// BeatenRecord is evidence that was not used, because stronger evidence decided the class.
-type BeatenRecord struct {
+// OutrankedRecord is evidence that was not used, because stronger evidence decided the class.
+type OutrankedRecord struct {
 	Rule  string        `json:"rule"`
 	Class failure.Class `json:"class,omitempty"`
 	Rank  string        `json:"rank,omitempty"`
@@ -180,17 +181,17 @@ func (w *recordWriter) texts(key string, all []string) {
 	w.b = append(w.b, ']')
 }
 
-func (w *recordWriter) class(c *failure.Classification) {
+func (w *recordWriter) class(c *classify.Classification) {
 	w.text(`,"by":`, c.Rule)
 	w.rank(c.Rank)
 	w.text(`,"saw":`, cut(c.Saw))
 	w.text(`,"code":`, c.Code)
-	if c.Beat[0].Rule == "" {
+	if c.Outranked[0].Rule == "" {
 		return
 	}
 	w.b = append(w.b, `,"beat":`...)
-	for i := range c.Beat {
-		b := &c.Beat[i]
+	for i := range c.Outranked {
+		b := &c.Outranked[i]
 		if b.Rule == "" {
 			break
 		}
@@ -204,8 +205,8 @@ func (w *recordWriter) class(c *failure.Classification) {
 	w.b = append(w.b, ']')
 }
 
-func (w *recordWriter) rank(r failure.Rank) {
-	if r != failure.RankNone {
+func (w *recordWriter) rank(r classify.Rank) {
+	if r != classify.RankNone {
 		w.word(`,"rank":"`, r.String())
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-
+	"github.com/redrive/redrive/classify"
 	"github.com/redrive/redrive/failure"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/policy"
@@ -89,9 +89,9 @@ func TestR9_OneLineSaysWhatWasDecided(t *testing.T) {
 // classified returns an input whose explanation has the largest number of lines.
 func classified() *policy.Input {
 	in := failed("")
-	in.Class = failure.Classification{
-		Class: failure.RateLimitExceeded, Verdict: failure.VerdictThrottle, Rank: failure.RankTyped, Rule: "http.429", Saw: "429", Code: "http.429",
-		Beat: [3]failure.Beaten{{Rule: "phrase.quota", Class: failure.QuotaExceeded, Rank: failure.RankPattern, Saw: `"quota" exceeded`}},
+	in.Class = classify.Classification{
+		Class: failure.RateLimitExceeded, Verdict: failure.VerdictThrottle, Rank: classify.RankTyped, Rule: "http.429", Saw: "429", Code: "http.429",
+		Outranked: [3]classify.Outranked{{Rule: "phrase.quota", Class: failure.QuotaExceeded, Rank: classify.RankPattern, Saw: `"quota" exceeded`}},
 	}
 	in.U, in.Cost, in.Age, in.Attempts, in.Deadline = 0.31, 13_000, 90*time.Second, 1, 24*time.Hour
 	return in
@@ -197,8 +197,8 @@ func FuzzRecord_AnyText(f *testing.F) {
 	p := policy.Default()
 	f.Fuzz(func(t *testing.T, saw, class, name string) {
 		in := failed("")
-		in.Class = failure.Classification{Class: failure.Class(class), Rule: name, Saw: saw, Code: name, Rank: 1,
-			Beat: [3]failure.Beaten{{Rule: name, Saw: saw}, {Rule: "x", Class: failure.Class(class)}}}
+		in.Class = classify.Classification{Class: failure.Class(class), Rule: name, Saw: saw, Code: name, Rank: 1,
+			Outranked: [3]classify.Outranked{{Rule: name, Saw: saw}, {Rule: "x", Class: failure.Class(class)}}}
 		d := p.Decide(in)
 		b := d.Record()
 		if !json.Valid(b) {
@@ -218,7 +218,7 @@ func FuzzRecord_AnyText(f *testing.F) {
 func TestRecord_ALongTextIsCut(t *testing.T) {
 	t.Parallel()
 	in := failed("")
-	in.Class = failure.Classification{Class: "Own", Rule: "x", Saw: "x" + strings.Repeat("é", 200)}
+	in.Class = classify.Classification{Class: "Own", Rule: "x", Saw: "x" + strings.Repeat("é", 200)}
 	d := policy.Default().Decide(in)
 	r, err := policy.ParseRecord(d.Record())
 	if want := "x" + strings.Repeat("é", 79) + "…"; err != nil || r.Saw != want {

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/redrive/redrive/classify"
 	"github.com/redrive/redrive/failure"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/policy"
@@ -45,7 +46,7 @@ func TestR9_ResolvedSettingsSayWhereTheyAreSet(t *testing.T) {
 			continue
 		}
 		r := p.Resolve("other", class)
-		d := p.Decide(&policy.Input{Kind: "other", How: job.ByError, Class: failure.Classification{Class: class}, Evidence: &failure.Evidence{Message: "x"}, U: 0.5})
+		d := p.Decide(&policy.Input{Kind: "other", How: job.ByError, Class: classify.Classification{Class: class}, Evidence: &failure.Evidence{Message: "x"}, U: 0.5})
 		if (d.Action == policy.Retry) != (r.Retries > 0) || d.Action == policy.Retry && d.Of != r.Retries {
 			t.Errorf("%s: resolved %d retries, decided %v of %d", class, r.Retries, d.Action, d.Of)
 		}

@@ -21,7 +21,7 @@ type RunSpec struct {
 }
 
 // Codes are codes for failures whose handler gives no code. A policy can give each code a class, see
-// failure.Rules. "" means no code.
+// classify.Rules. "" means no code.
 type Codes struct {
 	TimeLimit string `json:",omitempty"` // for a run that has reached its time limit
 	// MissingInput is for a failure whose text says that a file does not exist, and the payload of

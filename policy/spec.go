@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/redrive/redrive/backoff"
+	"github.com/redrive/redrive/classify"
 	"github.com/redrive/redrive/failure"
 )
 
@@ -34,7 +35,7 @@ type Spec struct {
 	// Classify contains matchers that give failures a class. They come before the built-in
 	// matchers of the same rank. If there are no matchers here, only the built-in ones are
 	// used.
-	Classify failure.Rules
+	Classify classify.Rules
 	// Words are the names that an external system uses for states and errors.
 	Words Words
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/redrive/redrive/classify"
 	"github.com/redrive/redrive/failure"
 )
 
@@ -62,7 +63,7 @@ type Error struct {
 	Attempts  []Attempt // the last attempts, at most AttemptsKept
 	Sends     int       // number of sends in all attempts
 	Last      error     // error of the last attempt, or the reason why the call never began
-	Class     failure.Classification
+	Class     classify.Classification
 	Hint      time.Duration // the wait that the other side asked for
 	Waited    time.Duration // sum of all waits
 	// HandOver is the duration from the end of the call until the job is due again; the

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/redrive/redrive/backoff"
+	"github.com/redrive/redrive/classify"
 	"github.com/redrive/redrive/failure"
 	"github.com/redrive/redrive/retry"
 )
@@ -50,7 +51,7 @@ func TestError_IsClassifiedLikeItsCause(t *testing.T) {
 				r := newRig(t, 0.5, o)
 				_, err := retry.Do(ctx, r.Strategy, always(cause).op)
 				a, b := failure.Of(cause), failure.Of(err)
-				want, got := failure.Builtin().Classify(&a, ""), failure.Builtin().Classify(&b, "")
+				want, got := classify.Builtin().Classify(&a, ""), classify.Builtin().Classify(&b, "")
 				a.Message, b.Message, b.HandOver = "", "", 0
 				if got.Class != want.Class || got.Verdict != want.Verdict || !slices.Equal(a.Types, b.Types) || a.HTTPStatus != b.HTTPStatus {
 					t.Errorf("%v: got class %s by the rule %s, want %s by %s; got the error types %v, want %v", err, got.Class, got.Rule, want.Class, want.Rule, b.Types, a.Types)

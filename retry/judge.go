@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/redrive/redrive/backoff"
+	"github.com/redrive/redrive/classify"
 	"github.com/redrive/redrive/failure"
 )
 
@@ -174,7 +175,7 @@ func (r *run) askOption(ctx context.Context, err error, ev *failure.Evidence) bo
 		return false
 	}
 	if e.Class.Rule != ruleOption || e.Class.Class != j.Class || e.Class.Verdict != j.Verdict {
-		e.Class = failure.Classification{Class: j.Class, Verdict: j.Verdict, Rank: failure.RankMark, Rule: ruleOption}
+		e.Class = classify.Classification{Class: j.Class, Verdict: j.Verdict, Rank: classify.RankMark, Rule: ruleOption}
 	}
 	r.status = ev.HTTPStatus
 	e.Hint = 0
@@ -243,13 +244,13 @@ func (c *calls) look(err error, hint *time.Duration) {
 // verdict decides whether a failure of this call, and not of an inner call, is retried.
 func (r *run) verdict(ev *failure.Evidence, limited bool) {
 	o, c := &r.p.o, &r.err.Class
-	if c.Rank != failure.RankMark {
+	if c.Rank != classify.RankMark {
 		if v, ok := o.Statuses[ev.HTTPStatus]; ok && ev.HTTPStatus != 0 {
 			c.Verdict = v
 		} else if v, ok := o.Classes[c.Class]; ok {
 			c.Verdict = v
-		} else if limited && (c.Verdict != failure.VerdictPermanent || c.Rank < failure.RankTyped) {
-			*c = failure.Classification{Class: failure.AttemptTimeout, Verdict: failure.VerdictRetry, Rank: failure.RankCause, Rule: ruleLimit}
+		} else if limited && (c.Verdict != failure.VerdictPermanent || c.Rank < classify.RankTyped) {
+			*c = classify.Classification{Class: failure.AttemptTimeout, Verdict: failure.VerdictRetry, Rank: classify.RankCause, Rule: ruleLimit}
 		}
 	}
 	repeats := o.repeats(ev, c)
@@ -264,12 +265,12 @@ func (r *run) verdict(ev *failure.Evidence, limited bool) {
 
 // repeats reports whether sending again is safe. A text such as "too many requests" does
 // not show what the other side had done before it failed.
-func (o *Options) repeats(ev *failure.Evidence, c *failure.Classification) bool {
+func (o *Options) repeats(ev *failure.Evidence, c *classify.Classification) bool {
 	switch {
 	case !o.NotIdempotent, ev.Sent == failure.NotSent, ev.HTTPStatus == 429, ev.GRPC == "RESOURCE_EXHAUSTED":
 		return true
 	}
-	return ev.HTTPStatus == 0 && ev.GRPC == "" && c.Rank == failure.RankMark && c.Verdict == failure.VerdictThrottle
+	return ev.HTTPStatus == 0 && ev.GRPC == "" && c.Rank == classify.RankMark && c.Verdict == failure.VerdictThrottle
 }
 
 // retried reports whether calls are retried for a verdict.

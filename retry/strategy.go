@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/redrive/redrive/backoff"
+	"github.com/redrive/redrive/classify"
 	"github.com/redrive/redrive/failure"
 )
 
@@ -81,8 +82,8 @@ type Options struct {
 	// Permanent, Cancel, Snooze and HandOver. NotIdempotent also applies to its
 	// decisions.
 	Judge func(ctx context.Context, err error) Judgement
-	// Classifier gives errors their classes; default failure.Builtin.
-	Classifier *failure.Classifier
+	// Classifier gives errors their classes; default classify.Builtin.
+	Classifier *classify.Classifier
 	// Statuses and Classes replace verdicts; a status takes precedence over a class.
 	// They do not override marks of the operation.
 	Statuses map[int]failure.Verdict
@@ -197,7 +198,7 @@ func (o *Options) setDefaults(name string) {
 	or(&o.HandOverJitter, HandOverJitterDefault)
 	or(&o.HandOverCap, HandOverCapDefault)
 	if o.Classifier == nil {
-		o.Classifier = failure.Builtin()
+		o.Classifier = classify.Builtin()
 	}
 	if o.Clock == nil {
 		o.Clock = realClock{}

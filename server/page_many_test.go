@@ -191,6 +191,10 @@ func TestD3_EachListIsExported(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := s.reader("view")
+	_, queues := r.send("GET", "/ui/queues", nil)
+	if status, text := r.send("GET", "/api/queues", nil); !strings.Contains(queues, `<a class="btn small" href="/api/queues">As JSON</a>`) || status != http.StatusOK || !strings.HasPrefix(text, "{") {
+		t.Errorf("the whole list of queues is answered with %d %.80s", status, text)
+	}
 	for path, rows := range map[string]int{
 		"/ui/jobs": 61, "/ui/jobs?kind=k&state=dead&limit=5": 60, "/ui/jobs?state=cancelled": 1, "/ui/dead?task_type=k": 60, "/ui/groups": 1, "/ui/groups?state=resolved": 0,
 		"/ui/groups?state=all": 1, "/ui/audit?actor=mira": 1,

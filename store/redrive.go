@@ -232,7 +232,7 @@ type RedriveOp string
 const (
 	RedrivePause RedriveOp = "pause"
 	// continues a redrive that is paused or was stopped automatically; a stopped one begins with a
-	// canary again, and only what happens after the resume can stop it
+	// canary again, and only what happens after the resume can stop it.
 	RedriveResume  RedriveOp = "resume"
 	RedriveProceed RedriveOp = "proceed" // ends the canary: the other jobs are released without waiting for its results
 	RedriveCancel  RedriveOp = "cancel"  // releases no further jobs; the jobs that are already released continue

@@ -38,14 +38,17 @@ func (r *Redrive) stopBy(now job.Micros, s RedriveStop) {
 		StopDead: "jobs that have ended are dead again",
 	}[s.Rule]
 	why := fmt.Sprintf("%d of %d %s, more than the %.4g %% allowed", s.N, s.Of, what, s.Limit*100)
-	for i, c := range r.CausesOf(s.Rule) {
-		if i == causesInReason {
-			break
-		}
-		why += []string{": ", ", "}[min(i, 1)] + fmt.Sprintf("%d %s", c.N, cmp.Or(c.Class, "others"))
+	var causes []string
+	list := r.CausesOf(s.Rule)
+	for _, c := range list[:min(len(list), causesInReason)] {
+		cause := fmt.Sprintf("%d %s", c.N, cmp.Or(c.Class, "others"))
 		if text := messageInReason(c.Message); text != "" {
-			why += fmt.Sprintf(" (%s)", text)
+			cause += " (" + text + ")"
 		}
+		causes = append(causes, cause)
+	}
+	if len(causes) > 0 {
+		why += ": " + strings.Join(causes, ", ")
 	}
 	r.stopFor(now, why)
 }

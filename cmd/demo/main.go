@@ -19,7 +19,7 @@ import (
 	"time"
 )
 
-const program = "github.com/redrive/redrive/internal/demo/program"
+const program = "github.com/redrive/redrive/cmd/demo/program"
 
 func main() {
 	code, err := run(os.Args[1:])
@@ -43,7 +43,7 @@ func run(args []string) (code int, err error) {
 	if err := compile(ctx, exe, os.Stderr); err != nil {
 		return 0, err
 	}
-	demo := exec.Command(exe, args...) // a signal of the terminal reaches it, too, and it ends by itself
+	demo := exec.Command(exe, args...) //nolint:gosec,noctx // the arguments of the caller are meant for the demo; so are signals of the terminal, after which it ends by itself
 	demo.Stdin, demo.Stdout, demo.Stderr = os.Stdin, os.Stdout, os.Stderr
 	demo.Env = append(os.Environ(), "REDRIVE_DEMO_COMMAND=go run ./cmd/redrive")
 	err = demo.Run()

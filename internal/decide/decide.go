@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/redrive/redrive/classify"
 	"github.com/redrive/redrive/failure"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/policy"
@@ -166,7 +167,7 @@ const (
 func (r *recorder) notStarted(c *job.Claim, e *job.Ending, evidence *failure.Evidence) job.Outcome {
 	d := policy.Decision{
 		Action: policy.Defer, Rule: policy.RuleWorker, Class: job.ClassWorker, Verdict: failure.VerdictUnknown,
-		By: failure.Classification{Class: job.ClassWorker, Rule: policy.RuleWorker, Code: evidence.Code},
+		By: classify.Classification{Class: job.ClassWorker, Rule: policy.RuleWorker, Code: evidence.Code},
 	}
 	if n := c.Counters.Deferrals; n > 0 {
 		d.Wait = min(notStartedMin<<min(n-1, 16), notStartedMax)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/redrive/redrive/classify"
 	"github.com/redrive/redrive/failure"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/policy"
@@ -35,12 +36,12 @@ func (r *recorder) outside(most int) failure.SanitizeOptions {
 // classify returns the class of a failure. A handler may have made up a class or a code. Such a
 // class or code is shortened, and its secrets are removed, before the decision, because it
 // becomes a part of the record, the fingerprint and the memo.
-func (r *recorder) classify(e *failure.Evidence, kind string) failure.Classification {
+func (r *recorder) classify(e *failure.Evidence, kind string) classify.Classification {
 	e.Class = r.storable(e.Class)
 	found := r.policy.Classify(e, kind)
 	found.Class = r.storable(found.Class)
-	for i := range found.Beat {
-		found.Beat[i].Class = r.storable(found.Beat[i].Class)
+	for i := range found.Outranked {
+		found.Outranked[i].Class = r.storable(found.Outranked[i].Class)
 	}
 	return found
 }
@@ -83,7 +84,7 @@ func (r *recorder) failure(c *job.Claim, end *job.Ending, e *failure.Evidence, d
 // message returns the message of a failed run. If the error has no text, the message says that
 // the text is missing.
 func message(end *job.Ending, e *failure.Evidence, d *policy.Decision) string {
-	if text := failure.Complete(e, &d.By); text != "" {
+	if text := classify.Complete(e, &d.By); text != "" {
 		return text
 	}
 	if end.Err == nil {
@@ -101,8 +102,8 @@ func (r *recorder) sanitize(f *job.Failure, d *policy.Decision) {
 	f.Code = failure.Sanitize(f.Code, &outside)
 	d.By.Code = f.Code
 	d.By.Saw = quote(d.By.Saw, raw, f.Message, &o)
-	for i := range d.By.Beat {
-		d.By.Beat[i].Saw = quote(d.By.Beat[i].Saw, raw, f.Message, &o)
+	for i := range d.By.Outranked {
+		d.By.Outranked[i].Saw = quote(d.By.Outranked[i].Saw, raw, f.Message, &o)
 	}
 	o.Max = job.EvidenceMax
 	if len(f.Details) > 0 {

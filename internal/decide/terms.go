@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/redrive/redrive/backoff"
+	"github.com/redrive/redrive/classify"
 	"github.com/redrive/redrive/failure"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/policy"
@@ -51,7 +52,7 @@ func Terms(p *policy.Policy, kind string) job.Terms {
 // there is no such rule, or if the policy does not enforce the class.
 func classOf(p *policy.Policy, kind, code string) (failure.Class, bool) {
 	codes := p.Spec().Classify.Codes
-	i := slices.IndexFunc(codes, func(r failure.CodeRule) bool {
+	i := slices.IndexFunc(codes, func(r classify.CodeRule) bool {
 		return strings.EqualFold(r.Code, code) && (len(r.Kinds) == 0 || slices.Contains(r.Kinds, kind))
 	})
 	if i < 0 || !p.Enforces(kind, codes[i].Class) {

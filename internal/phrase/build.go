@@ -347,3 +347,10 @@ func (b *Builder) unwanted(hashes []uint64) int32 {
 	slices.Sort(words)
 	return b.set(slices.Compact(words))
 }
+
+func (b *Builder) taken(s step) []int32 {
+	if s.word > 0 {
+		return []int32{s.word}
+	}
+	return b.sets[-s.word]
+}

@@ -23,7 +23,7 @@ var ErrEncoding = errors.New("the bytes are no encoded machine")
 // Decode returns the machine that was encoded.
 func Decode(b []byte) (*Machine, error) {
 	c, m := codec{b: b}, &Machine{}
-	if c.machine(m); c.bad || len(c.b) > 0 {
+	if c.machine(m); c.bad || c.at < len(c.b) {
 		return nil, ErrEncoding
 	}
 	return m, nil
@@ -32,6 +32,7 @@ func Decode(b []byte) (*Machine, error) {
 // codec writes or reads: each method does either, so that both have one order.
 type codec struct {
 	b     []byte
+	at    int // where the reader is: to move it costs less than to shorten b
 	write bool
 	bad   bool             // what was read is no machine
 	index map[uint64]int32 // of values, for writing
@@ -107,7 +108,7 @@ func (c *codec) step(s *step) {
 // list writes or reads the length of a list and its elements. Each takes at least one byte.
 func list[T any](c *codec, l *[]T, each func(*T)) {
 	n := int32(len(*l))
-	if c.num(&n); c.bad || n < 0 || !c.write && int(n) > len(c.b) {
+	if c.num(&n); c.bad || n < 0 || !c.write && int(n) > len(c.b)-c.at {
 		c.bad = true
 		return
 	}
@@ -200,11 +201,11 @@ func (c *codec) bits(v *uint64) {
 		c.bad = true
 	case int(i) < len(c.seen):
 		*v = c.seen[i]
-	case len(c.b) < 8:
+	case len(c.b)-c.at < 8:
 		c.bad = true
 	default:
-		*v = binary.LittleEndian.Uint64(c.b)
-		c.b, c.seen = c.b[8:], append(c.seen, *v)
+		*v = binary.LittleEndian.Uint64(c.b[c.at:])
+		c.at, c.seen = c.at+8, append(c.seen, *v)
 	}
 }
 
@@ -215,12 +216,12 @@ func (c *codec) delta(v, last *uint64) {
 		*last = *v
 		return
 	}
-	more, n := binary.Uvarint(c.b)
+	more, n := binary.Uvarint(c.b[c.at:])
 	if n <= 0 {
 		c.bad = true
 		return
 	}
-	c.b = c.b[n:]
+	c.at += n
 	*last += more
 	*v = *last
 }
@@ -230,18 +231,22 @@ func (c *codec) num(v *int32) {
 		c.b = binary.AppendVarint(c.b, int64(*v))
 		return
 	}
-	if len(c.b) > 0 && c.b[0] < 0x80 { // most numbers are small
-		u := c.b[0]
+	if rest := c.b[c.at:]; len(rest) > 1 && rest[0]&rest[1] < 0x80 { // most numbers have one or two bytes
+		u := uint32(rest[0])
+		c.at++
+		if u >= 0x80 {
+			u = u&0x7f | uint32(rest[1])<<7
+			c.at++
+		}
 		*v = int32(u>>1) ^ -int32(u&1)
-		c.b = c.b[1:]
 		return
 	}
-	x, n := binary.Varint(c.b)
+	x, n := binary.Varint(c.b[c.at:])
 	if n <= 0 {
 		c.bad = true
 		return
 	}
-	*v, c.b = int32(x), c.b[n:]
+	*v, c.at = int32(x), c.at+n
 }
 
 func (c *codec) small(v *uint8) {

@@ -1,6 +1,6 @@
-// Package plaintext makes plain text of what programs write: UTF-8 without the escape sequences of
-// terminals, without earlier states of progress bars, and without the rest of a line whose
-// beginning is lost.
+// Package plaintext makes plain text of what programs write. In come bytes and texts as they were; out goes UTF-8 without
+// the escape sequences of terminals, earlier states of progress bars and the rest of a line whose beginning is lost, cut at
+// characters where it is too long. It must never know what a text means: it goes by bytes and characters alone.
 package plaintext
 
 import (

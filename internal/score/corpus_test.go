@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/redrive/redrive/classify"
 	"github.com/redrive/redrive/failure"
 	"github.com/redrive/redrive/internal/score"
 )
@@ -37,9 +38,9 @@ func TestCorpus(t *testing.T) {
 		}
 		items = kept
 	}
-	c := failure.Builtin()
-	classify := func(e *failure.Evidence) failure.Classification { return c.Classify(e, "") }
-	rep := score.Items(items, classify)
+	c := classify.Builtin()
+	classOf := func(e *failure.Evidence) classify.Classification { return c.Classify(e, "") }
+	rep := score.Items(items, classOf)
 	rep.Phrases, rep.Patterns = c.Phrases()
 	var b strings.Builder
 	for _, m := range rep.Misses {
@@ -47,7 +48,7 @@ func TestCorpus(t *testing.T) {
 	}
 	fmt.Fprintf(&b, "items %d, ambiguous %d, share with the right class %.4f, non-retriable as retriable %.4f, retriable as permanent %.4f, share of items whose rule matches only one item %.3f, unmatched %d, phrases %d\n",
 		rep.Items, rep.Ambiguous, rep.ClassRight, rep.NonretriableAsRetriable, rep.RetriableAsPermanent, rep.OneLine, rep.Unknown, rep.Phrases)
-	meta := score.Metamorph(items, classify)
+	meta := score.Metamorph(items, classOf)
 	if os.Getenv("REDRIVE_CHANGED") != "" {
 		for _, m := range meta.Changed {
 			fmt.Fprintf(&b, "transform %s, item %s: class %s by rule %s before, class %s by rule %s after: %s\n", m.Transform, m.ID, m.From, m.Rules[0], m.To, m.Rules[1], m.Text)

@@ -34,7 +34,7 @@ type Changed struct {
 
 // Metamorph classifies each item before and after each transform. It skips items without a
 // text.
-func Metamorph(items []Item, classify Classify) *Metamorphic {
+func Metamorph(items []Item, classOf Classify) *Metamorphic {
 	rep := &Metamorphic{By: map[string]float64{}, Changed: []Changed{}}
 	all, kept := 0, 0
 	for _, t := range Transforms() {
@@ -44,12 +44,12 @@ func Metamorph(items []Item, classify Classify) *Metamorphic {
 			if it.Text == "" {
 				continue
 			}
-			before := classify(it.Evidence())
+			before := classOf(it.Evidence())
 			it.Text = t.Apply(items[i].Text)
 			if it.Text == items[i].Text {
 				continue
 			}
-			after := classify(it.Evidence())
+			after := classOf(it.Evidence())
 			tried++
 			if before.Class == after.Class || items[i].right(before.Class) && items[i].right(after.Class) {
 				same++

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/redrive/redrive/classify"
 	"github.com/redrive/redrive/failure"
 )
 
@@ -53,7 +54,7 @@ func (it *Item) Evidence() *failure.Evidence {
 func (it *Item) right(c failure.Class) bool { return c == it.Class || slices.Contains(it.AlsoOK, c) }
 
 // Classify assigns a class and a verdict to evidence.
-type Classify func(*failure.Evidence) failure.Classification
+type Classify func(*failure.Evidence) classify.Classification
 
 // Report is the result of a measurement. Shares are numbers from 0 to 1. Ambiguous items
 // are not included in the shares, in Confusion and in Misses.
@@ -127,21 +128,21 @@ func (it *Item) check(line []byte) error {
 }
 
 // Score reads labelled items and measures how the given function classifies them.
-func Score(r io.Reader, classify func(*failure.Evidence) failure.Classification) (*Report, error) {
+func Score(r io.Reader, classOf func(*failure.Evidence) classify.Classification) (*Report, error) {
 	items, err := Read(r)
 	if err != nil {
 		return nil, err
 	}
-	return Items(items, classify), nil
+	return Items(items, classOf), nil
 }
 
 // Items measures how the given function classifies the items.
-func Items(items []Item, classify Classify) *Report {
+func Items(items []Item, classOf Classify) *Report {
 	rep := &Report{Items: len(items), Confusion: map[failure.Class]map[failure.Class]int{}, Misses: []Miss{}, Rules: map[string]int{}}
 	var retriable, final, right, ambiguousRight, lost, burnt int
 	for i := range items {
 		it := &items[i]
-		got := classify(it.Evidence())
+		got := classOf(it.Evidence())
 		if rep.Rules[got.Rule]++; got.Rule == "" {
 			rep.Unknown++
 		}
@@ -232,14 +233,14 @@ func shorten(text string, limit int) string {
 
 // BySource measures the items of each source separately. Rules that were written for some
 // sources should also work for the others.
-func BySource(items []Item, classify Classify) map[string]*Report {
+func BySource(items []Item, classOf Classify) map[string]*Report {
 	groups := map[string][]Item{}
 	for _, it := range items {
 		groups[it.Source] = append(groups[it.Source], it)
 	}
 	out := map[string]*Report{}
 	for source, group := range groups {
-		out[source] = Items(group, classify)
+		out[source] = Items(group, classOf)
 	}
 	return out
 }

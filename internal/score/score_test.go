@@ -6,12 +6,12 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
+	"github.com/redrive/redrive/classify"
 	"github.com/redrive/redrive/failure"
 	"github.com/redrive/redrive/internal/score"
 )
 
-func classify(e *failure.Evidence) failure.Classification { return failure.Builtin().Classify(e, "") }
+func classOf(e *failure.Evidence) classify.Classification { return classify.Builtin().Classify(e, "") }
 
 const labelled = `{"id":"a","text":"connection refused","retriable":true,"class":"TemporaryServiceError","source":"x"}
 {"id":"b","text":"connection refused","retriable":false,"class":"NotFound","source":"x"}
@@ -26,7 +26,7 @@ const labelled = `{"id":"a","text":"connection refused","retriable":true,"class"
 // part of: F8
 func TestF8_ScoreOfLabelledLines(t *testing.T) {
 	t.Parallel()
-	rep, err := score.Score(strings.NewReader(labelled), classify)
+	rep, err := score.Score(strings.NewReader(labelled), classOf)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,11 +68,11 @@ func TestScore_ErrorNamesTheLine(t *testing.T) {
 		`{"id":"a","text":"x","class":"A"}`:                                             `line 1: "retriable" is missing`,
 		`{"id":"a","text":5,"class":"A","retriable":true}`:                              "line 1",
 	} {
-		if _, err := score.Score(strings.NewReader(text), classify); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := score.Score(strings.NewReader(text), classOf); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("input %s: got the error %v, want an error that contains %q", text, err, want)
 		}
 	}
-	rep, err := score.Score(strings.NewReader(""), classify)
+	rep, err := score.Score(strings.NewReader(""), classOf)
 	if err != nil || rep.Items != 0 || rep.ClassRight != 0 {
 		t.Errorf("an empty input gave the report %+v and the error %v, want an empty report", rep, err)
 	}
@@ -103,7 +103,7 @@ func TestF8_TransformsKeepTheClass(t *testing.T) {
 	} {
 		items = append(items, score.Item{ID: string(class), Text: text, Class: class})
 	}
-	rep := score.Metamorph(items, classify)
+	rep := score.Metamorph(items, classOf)
 	if rep.Kept < 1 {
 		t.Errorf("only a share of %.3f of the texts kept its class, want all of them: %+v", rep.Kept, rep.Changed)
 	}
@@ -112,8 +112,8 @@ func TestF8_TransformsKeepTheClass(t *testing.T) {
 			t.Errorf("the transform %s returned no text for the first item, want a changed text", transform.Name)
 		}
 	}
-	broken := score.Metamorph(items, func(e *failure.Evidence) failure.Classification {
-		return failure.Classification{Class: failure.Class(e.Message)}
+	broken := score.Metamorph(items, func(e *failure.Evidence) classify.Classification {
+		return classify.Classification{Class: failure.Class(e.Message)}
 	})
 	if broken.Kept > 0 {
 		t.Errorf("with a classifier that depends on every letter, a share of %.3f kept its class, want 0", broken.Kept)
@@ -126,7 +126,7 @@ func TestBySource(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	by := score.BySource(items, classify)
+	by := score.BySource(items, classOf)
 	if len(by) != 2 || by["x"].Items != 2 || by["y"].Items != 5 {
 		t.Errorf("got the reports by source %v, want 2 items from x and 5 items from y", by)
 	}

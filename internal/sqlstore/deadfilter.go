@@ -45,12 +45,14 @@ var (
 	severalMessages = declare("severalMessages", `SELECT j.job, f.message`+eachID+`redrive_dead j INDEXED BY sqlite_autoindex_redrive_dead_1
 		CROSS JOIN redrive_failures f INDEXED BY sqlite_autoindex_redrive_failures_1
 		WHERE j.job`+thisID+` AND f.job = j.job AND f.token = j.token`)
-	// sumDead adds the numbers of dead letters by status: all, those of the class ?1, those of the
-	// lanes ?2 (a JSON array), and those of this class, these lanes and the reason ?3.
-	sumDead = declare("sumDead", `SELECT status, sum(n), sum(CASE WHEN class = ?1 THEN n ELSE 0 END),
-		sum(CASE WHEN lane IN (SELECT CAST(value AS BIGINT) FROM json_each(?2) i) THEN n ELSE 0 END),
-		sum(CASE WHEN (?1 IS NULL OR class = ?1) AND (?2 IS NULL OR lane IN (SELECT CAST(value AS BIGINT) FROM json_each(?2) i))
-			AND (?3 IS NULL OR reason = ?3) THEN n ELSE 0 END) FROM redrive_dead_counts GROUP BY status`)
+	// sumDead adds the numbers of dead letters: all, those of the class ?1, those of the lanes ?2 (a
+	// JSON array), and those of this class, these lanes, the reason ?3 and the statuses for which ?4
+	// to ?7 are 1.
+	sumDead = declare("sumDead", `SELECT coalesce(sum(n), 0), coalesce(sum(CASE WHEN class = ?1 THEN n ELSE 0 END), 0),
+		coalesce(sum(CASE WHEN lane IN (SELECT CAST(value AS BIGINT) FROM json_each(?2) i) THEN n ELSE 0 END), 0),
+		coalesce(sum(CASE WHEN (?1 IS NULL OR class = ?1) AND (?2 IS NULL OR lane IN (SELECT CAST(value AS BIGINT) FROM json_each(?2) i))
+			AND (?3 IS NULL OR reason = ?3) AND CASE status WHEN 0 THEN CAST(?4 AS BIGINT) WHEN 1 THEN ?5 WHEN 2 THEN ?6 ELSE ?7 END = 1
+			THEN n ELSE 0 END), 0) FROM redrive_dead_counts`)
 )
 
 // deadRow contains those parts of a dead letter that an action needs. It lacks the texts of the
@@ -262,15 +264,14 @@ func (m *matcher) estimate() (of estimate, err error) {
 	if m.lanes != nil {
 		lanes = idList(slices.Collect(maps.Keys(m.lanes)))
 	}
+	args := []Value{setText(m.f.Class), lanes, setText(string(m.f.Reason))}
+	for _, selected := range m.statuses {
+		args = append(args, bit(selected))
+	}
 	err = m.c.Rows(sumDead, func(r Row) error {
-		of.owner += r.Int(1)
-		of.class += r.Int(2)
-		of.lanes += r.Int(3)
-		if m.statuses[r.Int(0)] {
-			of.selected += r.Int(4)
-		}
+		of.owner, of.class, of.lanes, of.selected = r.Int(0), r.Int(1), r.Int(2), r.Int(3)
 		return nil
-	}, setText(m.f.Class), lanes, setText(string(m.f.Reason)))
+	}, args...)
 	// There are no counters by owner, so the number is a guess: if there are several owners,
 	// one of them usually has few entries.
 	of.owner = min(of.owner/16, LookMax/4)

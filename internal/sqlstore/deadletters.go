@@ -203,7 +203,7 @@ func (s *Core) DeadStats(ctx context.Context) (stats store.DeadStats, err error)
 	return stats, err
 }
 
-// oldestPending returns when the oldest pending dead letter died; 0 means that there is none.
+// oldestPending returns when the oldest pending dead letter died; 0 means that no dead letter is pending.
 func oldestPending(c Session) (job.Micros, error) {
 	at, err := ReadInt(c, selFirstPending)
 	if err == nil && at == 0 {
@@ -222,22 +222,29 @@ func readDeadCounts(c Session) ([]store.DeadCount, error) {
 	if err != nil {
 		return nil, err
 	}
-	several, last, total := make(map[name]bool), int64(0), 0 // the names of several lanes
+	several := make(map[name]bool) // the names of several lanes
+	lane, total := int64(-1), 0
+	var of name
+	var own []store.DeadCount // of the lane
+	keep := func() {
+		if len(own) > 0 {
+			several[of] = len(counts[of]) > 0
+			counts[of], own = append(counts[of], own...), own[:0]
+		}
+	}
 	err = c.Rows(selDeadCounts, func(r Row) error {
-		lane := r.Int(0)
-		of, ok := lanes[lane]
-		if !ok {
-			return nil
+		if r.Int(0) != lane {
+			keep()
+			lane = r.Int(0)
+			of = lanes[lane]
 		}
-		if lane != last && len(counts[of]) > 0 {
-			several[of] = true
-		}
-		last = lane
 		total++
-		counts[of] = append(counts[of], store.DeadCount{Queue: of.queue, Kind: of.kind, Reason: job.Reason(r.Text(1)), Class: r.Text(2),
+		own = append(own, store.DeadCount{Queue: of.queue, Kind: of.kind, Reason: job.Reason(r.Text(1)), Class: r.Text(2),
 			Status: job.Status(r.Int(3)), N: r.Int(4)})
 		return nil
 	})
+	keep()
+	delete(counts, name{}) // of lanes that do not exist
 	all := make([]store.DeadCount, 0, total)
 	for _, of := range slices.SortedFunc(maps.Keys(counts), func(a, b name) int {
 		return cmp.Or(strings.Compare(a.queue, b.queue), strings.Compare(a.kind, b.kind))

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/redrive/redrive/classify"
 	"github.com/redrive/redrive/failure"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/policy"
@@ -171,10 +172,10 @@ func (q *Question) decide(p *policy.Policy, a *policy.Admission, u float64) (d p
 var operatorView = &failure.SanitizeOptions{Paths: true, Addresses: true}
 
 // sanitised removes secrets from the texts that a classification contains.
-func sanitised(c failure.Classification) failure.Classification {
+func sanitised(c classify.Classification) classify.Classification {
 	c.Saw = failure.Sanitize(c.Saw, operatorView)
-	for i := range c.Beat {
-		c.Beat[i].Saw = failure.Sanitize(c.Beat[i].Saw, operatorView)
+	for i := range c.Outranked {
+		c.Outranked[i].Saw = failure.Sanitize(c.Outranked[i].Saw, operatorView)
 	}
 	return c
 }

@@ -3,6 +3,7 @@ package words_test
 import (
 	"testing"
 
+	"github.com/redrive/redrive/classify"
 	"github.com/redrive/redrive/failure"
 	"github.com/redrive/redrive/internal/words"
 	"github.com/redrive/redrive/job"
@@ -25,7 +26,7 @@ func TestMaxAttempts(t *testing.T) {
 		{failure.NetworkTimeout, 4}, {failure.NetworkTimeout, 4}, {failure.RateLimitExceeded, 8}, {failure.NetworkTimeout, 5},
 		{failure.NetworkTimeout, 5}, // the fourth failure of this class makes the job dead
 	} {
-		in.Class = failure.Classification{Class: tt.class, Rank: failure.RankMark}
+		in.Class = classify.Classification{Class: tt.class, Rank: classify.RankMark}
 		d := p.Decide(&in)
 		in.Attempts, in.Memo = in.Attempts+1, d.Memo
 		failures = append(failures, job.Failure{Life: 1, Decision: d.Record()})

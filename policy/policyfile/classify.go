@@ -5,38 +5,40 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/redrive/redrive/classify"
 	"github.com/redrive/redrive/failure"
 	"github.com/redrive/redrive/internal/yamlfile"
 )
 
 // classify reads the matchers, which give a class to evidence.
-func (r *reader) classify(v value, rules *failure.Rules) {
+func (r *reader) classify(v value, rules *classify.Rules) {
 	r.Fields(v, "a mapping such as {codes: [{code: FFMPEG_ERROR, class: FFmpegError}]}", []field{
 		{"builtin", pointer(&r.builtin, r.Boolean)},
-		{"codes", matchers(r, "code", &rules.Codes, r.Words, func(m match[string]) failure.CodeRule {
-			return failure.CodeRule{Code: m.is, Class: m.class, Kinds: m.kinds}
+		{"codes", matchers(r, "code", &rules.Codes, r.Words, func(m match[string]) classify.CodeRule {
+			return classify.CodeRule{Code: m.is, Class: m.class, Kinds: m.kinds}
 		})},
-		{"types", matchers(r, "type", &rules.Types, r.Words, func(m match[string]) failure.TypeRule {
-			return failure.TypeRule{Type: m.is, Class: m.class, Kinds: m.kinds}
+		{"types", matchers(r, "type", &rules.Types, r.Words, func(m match[string]) classify.TypeRule {
+			return classify.TypeRule{Type: m.is, Class: m.class, Kinds: m.kinds}
 		})},
-		{"statuses", matchers(r, "status", &rules.Statuses, r.statuses, func(m match[span2]) failure.StatusRule {
-			return failure.StatusRule{From: m.is.from, To: m.is.to, Class: m.class, Kinds: m.kinds}
+		{"statuses", matchers(r, "status", &rules.Statuses, r.statuses, func(m match[span2]) classify.StatusRule {
+			return classify.StatusRule{From: m.is.from, To: m.is.to, Class: m.class, Kinds: m.kinds}
 		})},
-		{"exit_codes", matchers(r, "exit", &rules.Exits, r.exit, func(m match[end]) failure.ExitRule {
-			return failure.ExitRule{Code: m.is.code, Signal: m.is.signal, Class: m.class, Kinds: m.kinds}
+		{"exit_codes", matchers(r, "exit", &rules.Exits, r.exit, func(m match[end]) classify.ExitRule {
+			return classify.ExitRule{Code: m.is.code, Signal: m.is.signal, Class: m.class, Kinds: m.kinds}
 		})},
-		{"phrases", matchers(r, "match", &rules.Phrases, r.Words, func(m match[string]) failure.PhraseRule {
-			return failure.PhraseRule{Match: m.is, Class: m.class, Kinds: m.kinds}
+		{"phrases", matchers(r, "match", &rules.Phrases, r.Words, func(m match[string]) classify.PhraseRule {
+			return classify.PhraseRule{Match: m.is, Class: m.class, Kinds: m.kinds}
 		})},
-		{"patterns", matchers(r, "match", &rules.Patterns, r.Words, func(m match[string]) failure.PatternRule {
-			return failure.PatternRule{Match: m.is, Class: m.class, Kinds: m.kinds}
+		{"patterns", matchers(r, "match", &rules.Patterns, r.Words, func(m match[string]) classify.PatternRule {
+			return classify.PatternRule{Match: m.is, Class: m.class, Kinds: m.kinds}
 		})},
+		{"rules", r.NonEmpty(&rules.Text)},
 	})
 }
 
 // ownMatchers sets whether the built-in matchers are used in addition to those of the
 // policy. A policy without matchers uses only the built-in matchers.
-func (r *reader) ownMatchers(rules *failure.Rules) {
+func (r *reader) ownMatchers(rules *classify.Rules) {
 	if !noMatchers(rules) {
 		rules.NoBuiltin = r.builtin != nil && !*r.builtin
 		return
@@ -47,9 +49,9 @@ func (r *reader) ownMatchers(rules *failure.Rules) {
 	}
 }
 
-func noMatchers(r *failure.Rules) bool {
+func noMatchers(r *classify.Rules) bool {
 	return len(r.Codes) == 0 && len(r.Types) == 0 && len(r.Statuses) == 0 && len(r.Exits) == 0 &&
-		len(r.Phrases) == 0 && len(r.Patterns) == 0 && len(r.Matchers) == 0
+		len(r.Phrases) == 0 && len(r.Patterns) == 0 && len(r.Matchers) == 0 && r.Text == ""
 }
 
 // match is one value to find in the evidence, and its class.

@@ -4,38 +4,44 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/redrive/redrive/classify"
 	"github.com/redrive/redrive/failure"
 	"github.com/redrive/redrive/internal/yamlfile"
 )
 
 // classifyItem returns the item for the key classify. Matchers that follow each other and
 // have the same class and kinds become one entry.
-func classifyItem(rules *failure.Rules) item {
+func classifyItem(rules *classify.Rules) item {
 	m := comment("How evidence becomes a class.", mapping("classify"))
 	if data := withoutGo(rules); rules.NoBuiltin && !noMatchers(&data) {
 		m.always(boolean("builtin", false))
 	}
 	m.add(
-		grouped("codes", "code", rules.Codes, func(c failure.CodeRule) (item, failure.Class, []string) { return text(c.Code), c.Class, c.Kinds }),
-		grouped("types", "type", rules.Types, func(c failure.TypeRule) (item, failure.Class, []string) { return text(c.Type), c.Class, c.Kinds }),
-		grouped("statuses", "status", rules.Statuses, func(c failure.StatusRule) (item, failure.Class, []string) {
+		grouped("codes", "code", rules.Codes, func(c classify.CodeRule) (item, failure.Class, []string) { return text(c.Code), c.Class, c.Kinds }),
+		grouped("types", "type", rules.Types, func(c classify.TypeRule) (item, failure.Class, []string) { return text(c.Type), c.Class, c.Kinds }),
+		grouped("statuses", "status", rules.Statuses, func(c classify.StatusRule) (item, failure.Class, []string) {
 			return item{shape: yamlfile.Number, text: showStatuses(c.From, c.To)}, c.Class, c.Kinds
 		}),
-		grouped("exit_codes", "exit", rules.Exits, func(c failure.ExitRule) (item, failure.Class, []string) {
+		grouped("exit_codes", "exit", rules.Exits, func(c classify.ExitRule) (item, failure.Class, []string) {
 			if c.Signal != "" {
 				return text(c.Signal), c.Class, c.Kinds
 			}
 			return item{shape: yamlfile.Number, text: strconv.Itoa(c.Code)}, c.Class, c.Kinds
 		}),
-		grouped("phrases", "match", rules.Phrases, func(c failure.PhraseRule) (item, failure.Class, []string) { return text(c.Match), c.Class, c.Kinds }),
-		grouped("patterns", "match", rules.Patterns, func(c failure.PatternRule) (item, failure.Class, []string) { return text(c.Match), c.Class, c.Kinds }),
+		grouped("phrases", "match", rules.Phrases, func(c classify.PhraseRule) (item, failure.Class, []string) { return text(c.Match), c.Class, c.Kinds }),
+		grouped("patterns", "match", rules.Patterns, func(c classify.PatternRule) (item, failure.Class, []string) { return text(c.Match), c.Class, c.Kinds }),
 	)
+	if rules.Text != "" {
+		own := text(rules.Text)
+		own.key = "rules"
+		m.always(own)
+	}
 	return m
 }
 
 // withoutGo returns the rules without the matchers that are written in Go, because a file
 // cannot contain them.
-func withoutGo(rules *failure.Rules) failure.Rules {
+func withoutGo(rules *classify.Rules) classify.Rules {
 	data := *rules
 	data.Matchers = nil
 	return data

@@ -7,11 +7,11 @@ import (
 	"time"
 	"unicode"
 
-	"pgregory.net/rapid"
-
 	"github.com/redrive/redrive/backoff"
+	"github.com/redrive/redrive/classify"
 	"github.com/redrive/redrive/failure"
 	"github.com/redrive/redrive/policy"
+	"pgregory.net/rapid"
 )
 
 // gen generates random parts of a Spec.
@@ -221,35 +221,37 @@ func (g gen) kinds() []string {
 
 // withBuiltin sets whether the built-in matchers are used. They are always used if there are
 // no other matchers.
-func withBuiltin(r failure.Rules, on bool) failure.Rules {
+func withBuiltin(r classify.Rules, on bool) classify.Rules {
 	if len(r.Codes)+len(r.Types)+len(r.Statuses)+len(r.Exits)+len(r.Phrases)+len(r.Patterns) > 0 {
 		r.NoBuiltin = !on
 	}
 	return r
 }
 
-func (g gen) classify() failure.Rules {
+func (g gen) classify() classify.Rules {
 	codes := 0 // each code is another one, because the second of two equal codes may never apply
-	return failure.Rules{
-		Codes: some(g, func() failure.CodeRule {
+	return classify.Rules{
+		Codes: some(g, func() classify.CodeRule {
 			codes++
-			return failure.CodeRule{Code: g.text() + strconv.Itoa(codes), Class: g.class(), Kinds: g.kinds()}
+			return classify.CodeRule{Code: g.text() + strconv.Itoa(codes), Class: g.class(), Kinds: g.kinds()}
 		}),
-		Types: some(g, func() failure.TypeRule { return failure.TypeRule{Type: g.text(), Class: g.class(), Kinds: g.kinds()} }),
-		Statuses: some(g, func() failure.StatusRule {
+		Types: some(g, func() classify.TypeRule { return classify.TypeRule{Type: g.text(), Class: g.class(), Kinds: g.kinds()} }),
+		Statuses: some(g, func() classify.StatusRule {
 			from := g.number(100, 599)
 			to := rapid.SampledFrom([]int{from, from/100*100 + 99, 599}).Draw(g.T, "to")
-			return failure.StatusRule{From: from, To: to, Class: g.class(), Kinds: g.kinds()}
+			return classify.StatusRule{From: from, To: to, Class: g.class(), Kinds: g.kinds()}
 		}),
-		Exits: some(g, func() failure.ExitRule {
+		Exits: some(g, func() classify.ExitRule {
 			if g.yes() {
-				return failure.ExitRule{Signal: "SIGKILL", Class: g.class(), Kinds: g.kinds()}
+				return classify.ExitRule{Signal: "SIGKILL", Class: g.class(), Kinds: g.kinds()}
 			}
-			return failure.ExitRule{Code: g.number(0, 255), Class: g.class(), Kinds: g.kinds()}
+			return classify.ExitRule{Code: g.number(0, 255), Class: g.class(), Kinds: g.kinds()}
 		}),
-		Phrases: some(g, func() failure.PhraseRule { return failure.PhraseRule{Match: g.text(), Class: "Same", Kinds: g.kinds()} }),
-		Patterns: some(g, func() failure.PatternRule {
-			return failure.PatternRule{Match: g.text(), Class: g.class(), Kinds: g.kinds()}
+		Phrases: some(g, func() classify.PhraseRule {
+			return classify.PhraseRule{Match: g.text(), Class: "Same", Kinds: g.kinds()}
+		}),
+		Patterns: some(g, func() classify.PatternRule {
+			return classify.PatternRule{Match: g.text(), Class: g.class(), Kinds: g.kinds()}
 		}),
 	}
 }

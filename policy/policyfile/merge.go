@@ -4,8 +4,9 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strings"
 
-	"github.com/redrive/redrive/failure"
+	"github.com/redrive/redrive/classify"
 	"github.com/redrive/redrive/policy"
 )
 
@@ -26,7 +27,7 @@ func merge(over, under *policy.Spec, step bool) policy.Spec {
 		Classes: mergeMaps(over.Classes, under.Classes, mergeClass),
 		Kinds:   mergeMaps(over.Kinds, under.Kinds, mergeKind),
 		Rules:   mergeRules(over.Rules, under.Rules),
-		Classify: failure.Rules{
+		Classify: classify.Rules{
 			NoBuiltin: over.Classify.NoBuiltin,
 			Codes:     slices.Concat(over.Classify.Codes, under.Classify.Codes),
 			Types:     slices.Concat(over.Classify.Types, under.Classify.Types),
@@ -35,6 +36,7 @@ func merge(over, under *policy.Spec, step bool) policy.Spec {
 			Phrases:   slices.Concat(over.Classify.Phrases, under.Classify.Phrases),
 			Patterns:  slices.Concat(over.Classify.Patterns, under.Classify.Patterns),
 			Matchers:  slices.Concat(over.Classify.Matchers, under.Classify.Matchers),
+			Text:      mergeText(over.Classify.Text, under.Classify.Text),
 		},
 		Words: policy.Words{
 			States:  mergeMaps(over.Words.States, under.Words.States, upper[string]),
@@ -42,6 +44,14 @@ func merge(over, under *policy.Spec, step bool) policy.Spec {
 			Error:   mergeMaps(over.Words.Error, under.Words.Error, upper[string]),
 		},
 	}
+}
+
+// mergeText returns the rules of both texts.
+func mergeText(over, under string) string {
+	if over == "" || under == "" {
+		return over + under
+	}
+	return strings.TrimRight(over, "\n") + "\n" + under
 }
 
 func mergeMaps[K comparable, V any](over, under map[K]V, both func(over, under V) V) map[K]V {

@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/redrive/redrive/classify"
 	"github.com/redrive/redrive/failure"
 	"github.com/redrive/redrive/internal/yamlfile"
 	"github.com/redrive/redrive/policy"
@@ -207,8 +208,8 @@ func (r *reader) hold(into *policy.Hold) func(value) {
 
 // repeatedCodes reports codes that can never win, because an earlier entry of the file has the same code
 // for all kinds.
-func (r *reader) repeatedCodes(v value, codes []failure.CodeRule) {
-	first := map[string]*failure.CodeRule{}
+func (r *reader) repeatedCodes(v value, codes []classify.CodeRule) {
+	first := map[string]*classify.CodeRule{}
 	for i := range codes {
 		rule := &codes[i]
 		key := strings.ToLower(rule.Code)

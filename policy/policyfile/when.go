@@ -14,8 +14,7 @@ import (
 	"github.com/expr-lang/expr/file"
 	"github.com/expr-lang/expr/parser"
 	"github.com/expr-lang/expr/vm"
-
-	"github.com/redrive/redrive/failure"
+	"github.com/redrive/redrive/classify"
 	"github.com/redrive/redrive/internal/suggest"
 	"github.com/redrive/redrive/internal/yamlfile"
 	"github.com/redrive/redrive/policy"
@@ -285,7 +284,7 @@ func (w *costs) matches(n *ast.BinaryNode) {
 	}
 	if _, err := regexp.Compile(pattern.Value); err != nil {
 		w.refuse(n.Right, "has a pattern that is not an RE2 expression: %s", strings.TrimPrefix(err.Error(), "error parsing regexp: "))
-	} else if _, err := failure.CompilePattern(pattern.Value); err != nil {
+	} else if _, err := classify.CompilePattern(pattern.Value); err != nil {
 		w.refuse(n.Right, "has %s", err)
 	}
 }

@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/redrive/redrive/failure"
+	"github.com/redrive/redrive/classify"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/policy"
 	"github.com/redrive/redrive/policy/policyfile"
@@ -85,7 +85,7 @@ func TestDevIsTheDefaultWithShorterWaits(t *testing.T) {
 		if d := cmp.Diff(def.Info(class), dev.Info(class)); d != "" {
 			t.Errorf("class %s differs:\n%s", class, d)
 		}
-		in := policy.Input{How: job.ByError, Class: failure.Classification{Class: class, Rule: "x"}, U: 0.5}
+		in := policy.Input{How: job.ByError, Class: classify.Classification{Class: class, Rule: "x"}, U: 0.5}
 		long, short := in, in
 		for retries := 0; ; retries++ {
 			a, b := def.Decide(&long), dev.Decide(&short)

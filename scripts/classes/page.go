@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/redrive/redrive/classify"
 	"github.com/redrive/redrive/failure"
 	"github.com/redrive/redrive/internal/human"
 	"github.com/redrive/redrive/job"
@@ -32,6 +33,7 @@ func page() []byte {
 	overview(&b)
 	messages(&b)
 	codes(&b)
+	words(&b)
 	b.WriteString("## The built-in default policy\n\nIt is used for everything that another policy does not set. `redrive policy show` prints it.\n\n```yaml\n")
 	spec := policy.DefaultSpec()
 	b.Write(policyfile.Render(&spec))
@@ -77,7 +79,7 @@ func schedule(p *policy.Policy, class failure.Class) (retries, waits string) {
 		return "", ""
 	}
 	in := policy.Input{How: job.ByError, Evidence: &failure.Evidence{Message: "x"}, U: 0.5}
-	in.Class = failure.Classification{Class: class, Verdict: info.Verdict, Rank: failure.RankMark, Rule: policy.ClassByMark}
+	in.Class = classify.Classification{Class: class, Verdict: info.Verdict, Rank: classify.RankMark, Rule: policy.ClassByMark}
 	var all []string
 	for {
 		d := p.Decide(&in)
@@ -129,12 +131,39 @@ handler, a code before a status, and specific words before a general status. A c
 		{"signal", "Signal that ended a process"}, {"grpc", "gRPC status"},
 		{"sqlstate", "SQLSTATE; two characters stand for all codes that begin with them"},
 		{"errno", "Error of the operating system, of DNS look-ups and of Node.js"},
-		{"handler", "Code that a handler sets"},
 	} {
 		fmt.Fprintf(b, "\n**%s**\n\n| class | codes |\n|---|---|\n", family.title)
 		named(b, family.name)
 	}
 	b.WriteByte('\n')
+}
+
+// words writes a table of the rules for words of each class.
+func words(b *bytes.Buffer) {
+	b.WriteString(`## Words and their classes
+
+The rules for words, by class. The number says how many phrases a rule has; one of them is shown, in the language of
+[policy.md](policy.md#classify). The files with all of them are in [classify/rules](../classify/rules), one for each subject.
+` + "`redrive explain --error TEXT`" + ` shows which rule decides a text.
+
+`)
+	rules := classify.KnownRules()
+	for _, info := range failure.Classes() {
+		first := true
+		for _, r := range rules {
+			if r.Class != info.Class {
+				continue
+			}
+			if first {
+				fmt.Fprintf(b, "**%s**\n\n| rule | subject | phrases | one of them |\n|---|---|---|---|\n", info.Class)
+				first = false
+			}
+			fmt.Fprintf(b, "| `%s` | %s | %d | `%s` |\n", r.ID, r.Subject, len(r.Phrases), strings.ReplaceAll(r.Phrases[0], "|", `\|`))
+		}
+		if !first {
+			b.WriteByte('\n')
+		}
+	}
 }
 
 // numbers writes a table with ranges of numbers and the class of each range. Numbers
@@ -144,7 +173,7 @@ func numbers(b *bytes.Buffer, first, last int, evidence func(int) *failure.Evide
 	for n := first; n <= last+1; n++ {
 		now := failure.Class("")
 		if n <= last {
-			if c := failure.Builtin().Classify(evidence(n), ""); c.Rank != failure.RankNone && c.Class != failure.UnknownError {
+			if c := classify.Builtin().Classify(evidence(n), ""); c.Rank != classify.RankNone && c.Class != failure.UnknownError {
 				now = c.Class
 			}
 		}
@@ -165,7 +194,7 @@ func numbers(b *bytes.Buffer, first, last int, evidence func(int) *failure.Evide
 // named writes a table with the codes of a family, sorted by class.
 func named(b *bytes.Buffer, family string) {
 	byClass := map[failure.Class][]string{}
-	for _, c := range failure.KnownCodes() {
+	for _, c := range classify.KnownCodes() {
 		if c.Family == family {
 			byClass[c.Class] = append(byClass[c.Class], c.Code)
 		}

@@ -73,8 +73,9 @@ var overrides = map[string]string{
 		JOIN redrive_lanes l ON l.id = c.lane GROUP BY l.queue, l.kind, c.state HAVING sum(c.n) <> 0
 		ORDER BY l.queue, l.kind, c.state`,
 	"walkFigures": `SELECT at, lane, body FROM redrive_figures WHERE unit = $1 AND at >= $2 AND at < $3` + unfoldedFigures,
-	"laneFigures": `SELECT at, lane, body FROM redrive_figures WHERE unit = $1 AND at >= $2 AND at < $3 AND $4::bigint > 0
-		AND lane = ANY (ARRAY(SELECT value::bigint FROM json_array_elements_text($5::text::json) i(value)))` + unfoldedFigures,
+	"laneFigures": `SELECT f.at, f.lane, f.body FROM generate_series($2::bigint, $3::bigint - 1, $4::bigint) t(at)
+		CROSS JOIN LATERAL (SELECT at, lane, body FROM redrive_figures WHERE unit = $1 AND at = t.at
+		AND lane = ANY (ARRAY(SELECT value::bigint FROM json_array_elements_text($5::text::json) i(value))) OFFSET 0) f` + unfoldedFigures,
 	"allFigures": `SELECT at, lane, body, unit FROM redrive_figures
 		UNION ALL SELECT e.at, -1, e.figures, 0 FROM ` + unfolded + ` e WHERE e.figures IS NOT NULL`,
 

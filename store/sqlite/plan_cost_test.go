@@ -94,8 +94,8 @@ func (s *seeder) count() (c cost) {
 		tls := libc.NewTLS()
 		defer tls.Close()
 		for _, stmt := range t.Session().(*native).stmts {
-			c.steps += status(tls, stmt, sqlite3.SQLITE_STMTSTATUS_VM_STEP)
-			c.compiled += status(tls, stmt, sqlite3.SQLITE_STMTSTATUS_REPREPARE)
+			c.steps += status(tls, stmt.Stmt, sqlite3.SQLITE_STMTSTATUS_VM_STEP)
+			c.compiled += status(tls, stmt.Stmt, sqlite3.SQLITE_STMTSTATUS_REPREPARE)
 		}
 		return nil
 	}))

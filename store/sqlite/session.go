@@ -9,42 +9,83 @@ import (
 	"github.com/redrive/redrive/internal/sqlstore"
 )
 
-// native is a session on one of the store's connections.
+// native is a session on one of the store's connections. A connection has only one native, because a
+// native remembers the values that are bound to the statements of its connection.
 type native struct {
 	conn  *sqlite.Conn
-	stmts map[*sqlstore.Query]*sqlite.Stmt
+	stmts map[*sqlstore.Query]*statement
 }
 
 func newNative(conn *sqlite.Conn) *native {
-	return &native{conn: conn, stmts: make(map[*sqlstore.Query]*sqlite.Stmt)}
+	return &native{conn: conn, stmts: make(map[*sqlstore.Query]*statement)}
 }
 
-func (s *native) stmt(q *sqlstore.Query) (*sqlite.Stmt, error) {
+// statement is a prepared statement with the values that are bound to it. SQLite keeps them from one
+// run to the next. Most runs of a transaction have many values in common, such as the lane, the time
+// and the holder, so only the other values are bound again.
+type statement struct {
+	*sqlite.Stmt
+	bound []sqlstore.Value // a value of kind IsBlob stands for a value that is not remembered
+}
+
+// rememberMax is the largest size in bytes of a text that is remembered.
+const rememberMax = 64
+
+func (s *native) stmt(q *sqlstore.Query) (*statement, error) {
 	if stmt := s.stmts[q]; stmt != nil {
 		return stmt, nil
 	}
-	stmt, err := s.conn.Prepare(q.Text)
+	prepared, err := s.conn.Prepare(q.Text)
 	if err != nil {
 		return nil, err
+	}
+	stmt := &statement{prepared, make([]sqlstore.Value, prepared.BindParamCount())}
+	for _, other := range s.stmts {
+		if other.Stmt == prepared { // a query with the same text; Prepare has set its values to NULL
+			clear(other.bound)
+			stmt = other
+			break
+		}
 	}
 	s.stmts[q] = stmt
 	return stmt, nil
 }
 
-func bind(stmt *sqlite.Stmt, args []sqlstore.Value) {
+func (s *statement) bind(args []sqlstore.Value) {
+	for len(s.bound) < len(args) { // too many arguments: SQLite returns an error for them
+		s.bound = append(s.bound, sqlstore.Value{Kind: sqlstore.IsBlob})
+	}
 	for i := range args {
-		a := &args[i]
+		a, b := &args[i], &s.bound[i]
+		if a.Kind == b.Kind && a.Kind != sqlstore.IsBlob && a.N == b.N && a.S == b.S {
+			continue
+		}
 		switch a.Kind {
 		case sqlstore.IsInt:
-			stmt.BindInt64(i+1, a.N)
+			s.BindInt64(i+1, a.N)
 		case sqlstore.IsText:
-			stmt.BindText(i+1, a.S)
+			s.BindText(i+1, a.S)
 		case sqlstore.IsBlob:
-			stmt.BindBytes(i+1, a.B)
+			s.BindBytes(i+1, a.B)
 		case sqlstore.IsNull:
-			stmt.BindNull(i + 1)
+			s.BindNull(i + 1)
+		}
+		*b = sqlstore.Value{Kind: sqlstore.IsBlob}
+		if a.Kind != sqlstore.IsBlob && len(a.S) <= rememberMax {
+			b.Kind, b.N, b.S = a.Kind, a.N, a.S
 		}
 	}
+}
+
+// step runs the statement until its next row. After an error it remembers no bound values, because
+// the error may be that a value could not be bound.
+func (s *statement) step() (more bool, err error) {
+	if more, err = s.Step(); err != nil {
+		for i := range s.bound {
+			s.bound[i] = sqlstore.Value{Kind: sqlstore.IsBlob}
+		}
+	}
+	return more, err
 }
 
 func (s *native) Exec(q *sqlstore.Query, args ...sqlstore.Value) (int, error) {
@@ -52,9 +93,9 @@ func (s *native) Exec(q *sqlstore.Query, args ...sqlstore.Value) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	bind(stmt, args)
+	stmt.bind(args)
 	for {
-		more, err := stmt.Step()
+		more, err := stmt.step()
 		if err != nil {
 			return 0, err
 		}
@@ -71,16 +112,16 @@ func (s *native) Rows(q *sqlstore.Query, each func(sqlstore.Row) error, args ...
 	if err != nil {
 		return err
 	}
-	bind(stmt, args)
+	stmt.bind(args)
 	for {
-		more, err := stmt.Step()
+		more, err := stmt.step()
 		if err != nil {
 			return err
 		}
 		if !more {
 			return stmt.Reset()
 		}
-		if err := each(nativeRow{stmt}); err != nil {
+		if err := each(nativeRow{stmt.Stmt}); err != nil {
 			_ = stmt.Reset() // the error of reading the row matters, so the error of Reset is ignored
 			return err
 		}

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 
 	"github.com/redrive/redrive/internal/testing/outage"
@@ -92,7 +93,7 @@ func (tb *tab) window(name string) {
 	}
 	tb.run(chromedp.EmulateViewport(1280, 700))
 	for _, theme := range []string{"light", "dark"} {
-		tb.media("prefers-color-scheme", theme)
+		call(tb, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: theme}, {Name: "prefers-reduced-motion", Value: "reduce"}}})
 		image, err := chromedp.Run(tb.ctx, chromedp.CaptureScreenshot())
 		if err != nil {
 			tb.t.Fatal(err)

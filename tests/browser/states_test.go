@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"os"
 	"os/exec"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -174,6 +175,12 @@ func (tb *tab) checkLooks(name string, widths ...int64) {
 				rules = `["color-contrast"]`
 			}
 			got, err := chromedp.Run(tb.ctx, chromedp.Evaluate[look](fmt.Sprintf(lookAt, rules), chromedp.EvalAwaitPromise))
+			for range 3 { // a page that asks again while the store is away is read anew in between
+				if err != nil {
+					tb.run(chromedp.WaitReady(chromedp.CSS("main")))
+					got, err = chromedp.Run(tb.ctx, chromedp.Evaluate[look](fmt.Sprintf(lookAt, rules), chromedp.EvalAwaitPromise))
+				}
+			}
 			if err != nil {
 				tb.t.Fatal(err)
 			}
@@ -184,10 +191,20 @@ func (tb *tab) checkLooks(name string, widths ...int64) {
 				tb.t.Errorf("%s at %d, %s: axe finds %s", name, width, theme, text)
 			}
 			if width != zoomed {
-				tb.shot(fmt.Sprintf("%s-%d-%s", strings.Trim(strings.NewReplacer("/", "-", "?", "-", "%3A", "-", "=", "-", "&", "-", " ", "").Replace(name), "-"), width, theme))
+				tb.shot(fmt.Sprintf("%s-%d-%s", fileName(name), width, theme))
 			}
 		}
 	}
+}
+
+// unfit matches what the name of a file is better without.
+var unfit = regexp.MustCompile(`[^a-zA-Z0-9._]+`)
+
+// fileName returns the beginning of the path of a page as the name of a file.
+func fileName(path string) string {
+	const most = 60
+	path = strings.Trim(unfit.ReplaceAllString(path, "-"), "-")
+	return path[:min(len(path), most)]
 }
 
 // zoomed is the width of a page of 1280 pixels at a zoom of 400 %.

@@ -8,7 +8,7 @@
 //   - "policy …" is a policy: its hash, its stored text, and for each class
 //     the message to users while a job is retried and when it is dead.
 //   - "says.txt:31" (file and line) is an input: a labelled text of
-//     failure/testdata, or a status, an SQLSTATE or a code with a text that says nothing.
+//     classify/testdata, or a status, an SQLSTATE or a code with a text that says nothing.
 //   - "says.txt:31 transcribe run 1" is a run of a job whose handler has failed with that
 //     input, under that policy: its outcome, the stored failure record and the stored
 //     decision. Runs 1 and 2 and the last one are kept. "… end" is the job and

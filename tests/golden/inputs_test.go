@@ -34,7 +34,7 @@ type inputRow struct {
 func inputs(t *testing.T) (all []input) {
 	t.Helper()
 	for _, name := range []string{"general.txt", "says.txt"} {
-		data, err := os.ReadFile(filepath.Join("../../failure/testdata", name))
+		data, err := os.ReadFile(filepath.Join("../../classify/testdata", name))
 		if err != nil {
 			t.Fatal(err)
 		}

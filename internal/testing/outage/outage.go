@@ -126,10 +126,12 @@ func owner(n int) string {
 // handle registers the handlers.
 func (w *world) handle(client *redrive.Client) {
 	work := func(ctx context.Context) error {
+		timer := time.NewTimer(w.run)
+		defer timer.Stop()
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
-		case <-time.After(w.run):
+		case <-timer.C:
 			return nil
 		}
 	}

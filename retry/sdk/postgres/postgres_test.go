@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgconn"
-
+	"github.com/redrive/redrive/classify"
 	"github.com/redrive/redrive/failure"
 	"github.com/redrive/redrive/retry"
 )
@@ -80,7 +80,7 @@ func TestL1_ErrorsOfPostgresAreRead(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			ev := failure.Of(c.err)
-			got := failure.Builtin().Classify(&ev, "")
+			got := classify.Builtin().Classify(&ev, "")
 			again, once := attempts(t, c.err, false), attempts(t, c.err, true)
 			if got.Class != c.class || got.Verdict != c.verdict || ev.Sent != c.sent || again != c.again || once != c.once {
 				t.Errorf("got class %s, verdict %s, sent %q, %d attempts and %d attempts with NotIdempotent; want class %s, verdict %s, sent %q, %d attempts and %d attempts with NotIdempotent; the error was %v",

@@ -1,5 +1,0 @@
-//go:build !race
-
-package failure_test
-
-const poolDrops = 0.5
