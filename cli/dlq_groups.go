@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/redrive/redrive"
+	"github.com/redrive/redrive/failure"
 	"github.com/redrive/redrive/internal/suggest"
 	"github.com/redrive/redrive/internal/wire"
 	"github.com/redrive/redrive/internal/words"
@@ -279,11 +280,11 @@ func addOperators(ctx context.Context, client *redrive.Client, groups []wire.Gro
 	operators := words.Operators{Policy: client.StoredPolicy}
 	for i := range groups {
 		g := &groups[i]
-		last := &job.Failure{Class: g.Class} // the first job may have died of something else since
-		if f := byJob[g.Sample]; f != nil && f.Class == g.Class {
-			last = f
+		var decision []byte
+		if f := byJob[g.Sample]; f != nil && f.Class == g.Class { // the first job may have died of something else since
+			decision = f.Decision
 		}
-		g.Operator = operators.Text(ctx, last)
+		g.Operator = operators.ClassText(ctx, failure.Class(g.Class), decision)
 	}
 	return nil
 }

@@ -31,7 +31,7 @@ const (
 	JobCancelled   Type = 9
 	JobExpired     Type = 10
 	JobRetried     Type = 11
-	JobHeld        Type = 12 // Note is who has to decide, as the policy says
+	JobHeld        Type = 12 // Note names the people to notify, as the policy says
 
 	JobCancelAsked Type = 20 // a person asked to stop a running job
 	JobProgressed  Type = 21 // the handler of a running job reported progress

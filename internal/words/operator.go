@@ -41,8 +41,12 @@ func WhoActs(operator string) string {
 // Text says who must act on a failure, and how. The text comes from the policy that made
 // the decision, otherwise from the built-in class. It is "" if the class has no such text.
 func (o *Operators) Text(ctx context.Context, f *job.Failure) string {
-	class := failure.Class(f.Class)
-	if r, err := policy.ParseRecord(f.Decision); err == nil {
+	return o.ClassText(ctx, failure.Class(f.Class), f.Decision)
+}
+
+// ClassText is like Text for a failure of the given class, whose decision record may be nil.
+func (o *Operators) ClassText(ctx context.Context, class failure.Class, decision []byte) string {
+	if r, err := policy.ParseRecord(decision); err == nil {
 		if p := o.policy(ctx, r.Hash); p != nil && slices.Contains(p.Classes(), class) {
 			return p.Info(class).Operator
 		}

@@ -104,7 +104,7 @@ func heldIsDeadWithoutAnAttempt(r *rig) {
 	after := r.cursor()
 	r.end(o)
 	for _, e := range r.events(after) {
-		same(r, "type of the event, and who has to decide", []any{e.Type, e.Note}, []any{event.JobHeld, "ann"})
+		same(r, "type of the event, and its note", []any{e.Type, e.Note}, []any{event.JobHeld, "ann"})
 	}
 	j := r.get(id)
 	same(r, "state and reason", []any{j.State, j.Reason}, []any{job.Dead, job.ManualReview})

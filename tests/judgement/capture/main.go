@@ -1,7 +1,7 @@
 // Command capture runs real programs in broken surroundings and writes what they print as labelled texts.
 //
 // A table (programs/*.txt) names the programs. A scenario breaks one thing: an input that is missing, an
-// output that is full, a server that answers 503. The scenario is the label, so nobody has to judge the
+// output that is full, a server that answers 503. The scenario is the label, so nobody has to read the
 // text. Programs that are not installed are skipped and named.
 //
 // Run it as root: programs run as the user nobody, and root's files are what they may not read.
