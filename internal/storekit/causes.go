@@ -3,6 +3,7 @@ package storekit
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store"
@@ -20,6 +21,8 @@ func CauseOf(f *job.Failure) store.RedriveCause {
 func AddCauses(causes []store.RedriveCause, more ...store.RedriveCause) []store.RedriveCause {
 	causes = slices.Clone(causes)
 	for _, m := range more {
+		// The causes are stored as JSON, which keeps valid UTF-8 only.
+		m.Fingerprint, m.Class, m.Message = valid(m.Fingerprint), valid(m.Class), valid(m.Message)
 		i := slices.IndexFunc(causes, func(c store.RedriveCause) bool { return c.Fingerprint == m.Fingerprint })
 		if i < 0 {
 			causes = append(causes, m)
@@ -51,3 +54,6 @@ func rank(c store.RedriveCause) int {
 	}
 	return 0
 }
+
+// valid returns a text with each run of invalid UTF-8 replaced by U+FFFD.
+func valid(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }
