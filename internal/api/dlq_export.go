@@ -86,7 +86,7 @@ func (a *API) exportDead(c *Call) error {
 	e.NoPayloads = !a.seesPayloads(c)
 	err := e.Begin()
 	if err == nil {
-		err = e.Export(c.Context(), a.client, f, func() error { return out.extend(a) })
+		err = e.Export(c.Context(), a.client, f, func() error { return out.extend() })
 	}
 	if err == nil {
 		err = finishExport(buffered, format, e.Rows())
@@ -144,9 +144,9 @@ func (w *exportWriter) Write(b []byte) (int, error) {
 
 // extend gives the client time to read the next page. If the client reads nothing in this time, the
 // answer ends.
-func (w *exportWriter) extend(a *API) error {
+func (w *exportWriter) extend() error {
 	// a writer without deadlines, as in a program's own tests, is fine
-	_ = http.NewResponseController(w.c.W).SetWriteDeadline(a.o.Now().Add(WriteTime))
+	_ = http.NewResponseController(w.c.W).SetWriteDeadline(systemNow().Add(WriteTime))
 	return w.c.Context().Err()
 }
 

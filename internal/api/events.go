@@ -266,7 +266,7 @@ func (s *stream) write(frame []byte) error {
 	if len(frame) == 0 {
 		return nil
 	}
-	_ = s.control.SetWriteDeadline(s.o.Now().Add(FrameTime)) // not every connection has deadlines
+	_ = s.control.SetWriteDeadline(systemNow().Add(FrameTime)) // not every connection has deadlines
 	_, err := s.call.W.Write(frame)
 	if err == nil {
 		err = s.control.Flush()

@@ -130,7 +130,7 @@ func (a *API) await(c *Call, id job.ID) (job.Job, error) {
 		return j, RateLimited.New("%d requests already wait for jobs to end; ask again without the parameter wait.", LongPollsMax).After(1)
 	}
 	defer remove()
-	_ = http.NewResponseController(c.W).SetWriteDeadline(a.o.Now().Add(limit + WriteTime)) // not every connection has deadlines
+	_ = http.NewResponseController(c.W).SetWriteDeadline(systemNow().Add(limit + WriteTime)) // not every connection has deadlines
 	over := time.NewTimer(limit)
 	defer over.Stop()
 	check := time.NewTicker(stillEvery)

@@ -69,8 +69,8 @@ func (a *API) submitLines(c *Call) error {
 	control := http.NewResponseController(c.W)
 	in := bufio.NewReaderSize(http.MaxBytesReader(c.W, c.R.Body, LinesBodyMax), 64<<10)
 	err := t.all(in, func() {
-		_ = control.SetReadDeadline(a.o.Now().Add(BodyTime))              // not every connection has deadlines
-		_ = control.SetWriteDeadline(a.o.Now().Add(BodyTime + WriteTime)) // as above
+		_ = control.SetReadDeadline(systemNow().Add(BodyTime))              // not every connection has deadlines
+		_ = control.SetWriteDeadline(systemNow().Add(BodyTime + WriteTime)) // as above
 	})
 	if err == nil {
 		t.done.Complete = true

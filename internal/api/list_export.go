@@ -72,7 +72,7 @@ func (a *API) exportRows(c *Call, name string, columns []string, next func(conte
 			}
 		}
 		if err == nil {
-			err = out.extend(a)
+			err = out.extend()
 		}
 	}
 	if err == nil {
