@@ -85,14 +85,11 @@ func scheduleRowOf(s *redrive.CronStatus, now job.Micros) scheduleRow {
 	}
 	r.When = words.Cron(s.Expression)
 	zone, err := cron.Zone(s.Zone)
-	if err != nil {
+	if err != nil || s.Paused {
 		return r
 	}
-	e, err := cron.Parse(s.Expression, zone)
-	for at := now.Time(); err == nil && !s.Paused && len(r.Next) < nextSlots; {
-		if at = e.Next(at); at.IsZero() {
-			break
-		}
+	slots, _ := redrive.NextSlots(s.Expression, zone, now.Time(), nextSlots) // no error check: without slots the row shows none
+	for _, at := range slots {
 		r.Next = append(r.Next, job.At(at))
 	}
 	return r
