@@ -1,6 +1,10 @@
 package postgres
 
 import (
+	"github.com/redrive/redrive/store/postgres/internal/claims"
+
+	pg "github.com/redrive/redrive/store/postgres/internal/conn"
+
 	"context"
 	"errors"
 	"fmt"
@@ -41,13 +45,13 @@ var (
 // lockWait is how long outcomes wait for a lock when nothing is known to be wrong.
 func (s *Store) lockWait() time.Duration { return s.options.StatementTimeout / 10 }
 
-func limitLocks(wait time.Duration) step {
-	return step{q: lockLimit, args: []any{strconv.FormatInt(max(1, wait.Milliseconds()), 10)}}
+func limitLocks(wait time.Duration) pg.Step {
+	return pg.Step{Q: lockLimit, Args: []any{strconv.FormatInt(max(1, wait.Milliseconds()), 10)}}
 }
 
 // settleAll is the half of an exchange that writes outcomes. Told is where jobs are
 // ready after it.
-func (s *Store) settleAll(ctx context.Context, outcomes []job.Outcome) (answers []error, told news, err error) {
+func (s *Store) settleAll(ctx context.Context, outcomes []job.Outcome) (answers []error, told claims.Notice, err error) {
 	n := partOf(outcomes)
 	if n == len(outcomes) {
 		return s.settlePart(ctx, outcomes)
@@ -58,7 +62,7 @@ func (s *Store) settleAll(ctx context.Context, outcomes []job.Outcome) (answers 
 		got, more, err := s.settlePart(ctx, rest[:n])
 		switch {
 		case err != nil && len(answers) == 0:
-			return nil, news{}, err
+			return nil, claims.Notice{}, err
 		case err != nil: // what is written stays so
 			for len(answers) < len(outcomes) {
 				answers = append(answers, err)
@@ -66,7 +70,7 @@ func (s *Store) settleAll(ctx context.Context, outcomes []job.Outcome) (answers 
 			return answers, told, nil
 		}
 		answers = append(answers, got...)
-		told.merge(more)
+		told.Merge(more)
 	}
 	return answers, told, nil
 }
@@ -92,7 +96,7 @@ func sizeOf(o *job.Outcome) int {
 	return n
 }
 
-func (s *Store) settlePart(ctx context.Context, outcomes []job.Outcome) ([]error, news, error) {
+func (s *Store) settlePart(ctx context.Context, outcomes []job.Outcome) ([]error, claims.Notice, error) {
 	answers, told, err := s.settleOnce(ctx, outcomes, s.lockWait(), false)
 	if err == nil || !divisible(err) || ctx.Err() != nil {
 		return answers, told, err
@@ -104,22 +108,22 @@ func (s *Store) settlePart(ctx context.Context, outcomes []job.Outcome) ([]error
 // divisible reports whether an error, with which nothing was written, may be that
 // of some outcomes only: others hold what they need, or the server refuses them, or
 // they took too long.
-func divisible(err error) bool { return heldUp(err) || refuses(err) }
+func divisible(err error) bool { return pg.HeldUp(err) || refuses(err) }
 
 // refuses reports whether the server refuses a value.
 func refuses(err error) bool {
-	return ofStatement(err) || strings.HasPrefix(sqlstate(err), "54") // program limit exceeded
+	return pg.OfStatement(err) || strings.HasPrefix(pg.SQLState(err), "54") // program limit exceeded
 }
 
 // settleOnce writes outcomes in one transaction. Apart leaves out those whose jobs
 // others hold.
 func (s *Store) settleOnce(ctx context.Context, outcomes []job.Outcome, wait time.Duration, apart bool) (
-	answers []error, told news, err error,
+	answers []error, told claims.Notice, err error,
 ) {
 	for careful := apart; ; careful = true {
 		err = s.fast(ctx, func(t *fastTxn) (err error) {
 			w := settling{s: s, t: t, outcomes: outcomes, plain: make([]*ending, len(outcomes)),
-				single: ints(0), careful: careful, wait: wait}
+				single: pg.Ints(0), careful: careful, wait: wait}
 			if apart {
 				if err := w.leaveOut(); err != nil {
 					return err
@@ -128,8 +132,8 @@ func (s *Store) settleOnce(ctx context.Context, outcomes []job.Outcome, wait tim
 			answers, err = w.settle()
 			told = w.told
 			crashpoint.Hit(crashpoint.BeforeSettleCommit)
-			if told.empty() && t.Wakes() { // a redrive may go on
-				told = news{signals: true}
+			if told.Empty() && t.Wakes() { // a redrive may go on
+				told = claims.Notice{Signals: true}
 			}
 			return err
 		})
@@ -138,10 +142,10 @@ func (s *Store) settleOnce(ctx context.Context, outcomes []job.Outcome, wait tim
 		}
 	}
 	if err != nil {
-		return nil, news{}, err
+		return nil, claims.Notice{}, err
 	}
 	crashpoint.Hit(crashpoint.AfterSettleCommit)
-	s.hot.runs.forget(ended(outcomes, answers))
+	s.hot.runs.Forget(ended(outcomes, answers))
 	s.news.tell(told)
 	return answers, told, nil
 }
@@ -169,11 +173,11 @@ func (w *settling) leaveOut() error {
 	ids := w.ids()
 	free := make(map[job.ID]bool)
 	return w.t.send(limitLocks(w.wait),
-		step{q: lockFree, args: []any{ids}, each: func(r sqlstore.Row) error {
+		pg.Step{Q: lockFree, Args: []any{ids}, Each: func(r sqlstore.Row) error {
 			free[job.ID(r.Int(0))] = true
 			return nil
 		}},
-		step{q: seeRuns, args: []any{ids}, each: func(r sqlstore.Row) error {
+		pg.Step{Q: seeRuns, Args: []any{ids}, Each: func(r sqlstore.Row) error {
 			if id := job.ID(r.Int(0)); !free[id] {
 				w.stuck[id] = true
 			}
@@ -194,13 +198,13 @@ type parts struct {
 	outcomes []job.Outcome
 	answers  []error
 	left     map[job.ID]error // what is not written yet, and why: nothing later of its job may be
-	told     news
+	told     claims.Notice
 	waited   int   // how often in vain
 	over     error // what ended all
 }
 
 // settleApart writes first what needs no graves, then the deaths, then the rest.
-func (s *Store) settleApart(ctx context.Context, outcomes []job.Outcome) ([]error, news) {
+func (s *Store) settleApart(ctx context.Context, outcomes []job.Outcome) ([]error, claims.Notice) {
 	p := parts{s: s, ctx: ctx, outcomes: outcomes, answers: make([]error, len(outcomes)),
 		left: make(map[job.ID]error)}
 	var plain, deaths, others []int
@@ -255,7 +259,7 @@ func (p *parts) write(some []int, wait time.Duration) {
 				p.left[p.outcomes[i].ID] = answers[k]
 			}
 		}
-		p.told.merge(told)
+		p.told.Merge(told)
 		return
 	case !divisible(err) || p.ctx.Err() != nil:
 		p.over = err
@@ -263,7 +267,7 @@ func (p *parts) write(some []int, wait time.Duration) {
 		return
 	case !refuses(err):
 		p.waited++
-		if sqlstate(err) == stateCanceled { // which took longer, or a person has done it
+		if pg.SQLState(err) == pg.StateCanceled { // which took longer, or a person has done it
 			p.waited += stuckMax / 4
 		}
 		if len(some) == 1 || p.waited >= stuckMax || ofGraves(err) && p.deaths(some) {
@@ -298,6 +302,6 @@ func (p *parts) deaths(some []int) bool {
 
 // ofGraves reports whether an error is that of an advisory lock.
 func ofGraves(err error) bool {
-	f, ok := errors.AsType[*failed](err)
-	return ok && f.what == lock.Name
+	f, ok := errors.AsType[*pg.Failed](err)
+	return ok && f.What == lock.Name
 }

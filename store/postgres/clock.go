@@ -1,6 +1,8 @@
 package postgres
 
 import (
+	pg "github.com/redrive/redrive/store/postgres/internal/conn"
+
 	"sync"
 	"time"
 
@@ -166,10 +168,10 @@ var (
 
 // resume raises the clock of a new process to what was stored. Newest is the time of
 // the latest event, and opened the time before.
-func (s *Store) resume(c *session) (newest, opened job.Micros, err error) {
+func (s *Store) resume(c *pg.Session) (newest, opened job.Micros, err error) {
 	opened = s.clock.Now()
 	shared := job.Micros(0)
-	err = c.send(step{q: selStored, each: func(r sqlstore.Row) error {
+	err = c.Send(pg.Step{Q: selStored, Each: func(r sqlstore.Row) error {
 		newest, shared = job.Micros(r.Int(0)), job.Micros(r.Int(1))
 		return nil
 	}})
@@ -183,14 +185,14 @@ func (s *Store) resume(c *session) (newest, opened job.Micros, err error) {
 // that are ahead of it write down how far they are, and nobody stays behind that.
 // A process that is idle has no event of its time, and would take what one that was
 // started later claims for runs whose leases are over.
-func (s *Store) agree(c *session) error {
+func (s *Store) agree(c *pg.Session) error {
 	if s.clock.injected != nil {
 		return nil
 	}
-	look := step{q: selClock}
+	look := pg.Step{Q: selClock}
 	if now := s.clock.ahead(); now != 0 {
-		look = step{q: setClock, args: []any{int64(now)}}
+		look = pg.Step{Q: setClock, Args: []any{int64(now)}}
 	}
-	look.each = func(r sqlstore.Row) error { s.clock.Floor(job.Micros(r.Int(0))); return nil }
-	return c.send(look)
+	look.Each = func(r sqlstore.Row) error { s.clock.Floor(job.Micros(r.Int(0))); return nil }
+	return c.Send(look)
 }

@@ -1,6 +1,10 @@
 package postgres
 
-import "errors"
+import (
+	"errors"
+
+	pg "github.com/redrive/redrive/store/postgres/internal/conn"
+)
 
 // dividesMax bounds how often parts of a group wait in vain.
 const dividesMax = 32
@@ -14,13 +18,13 @@ func (s *Store) divide(group []*enqueueCall) {
 	var write func(part []*enqueueCall)
 	write = func(part []*enqueueCall) {
 		apart, err := s.insert(part, true)
-		if heldUp(err) && len(part) > 1 && vain < dividesMax {
+		if pg.HeldUp(err) && len(part) > 1 && vain < dividesMax {
 			vain++
 			write(part[:len(part)/2])
 			write(part[len(part)/2:])
 			return
 		}
-		singly = append(singly, answerAll(part, apart, err, errors.Is(err, errSingly) || ofStatement(err))...)
+		singly = append(singly, answerAll(part, apart, err, errors.Is(err, errSingly) || pg.OfStatement(err))...)
 	}
 	write(group[:len(group)/2])
 	write(group[len(group)/2:])

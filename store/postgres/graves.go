@@ -1,6 +1,8 @@
 package postgres
 
 import (
+	pg "github.com/redrive/redrive/store/postgres/internal/conn"
+
 	"context"
 	"errors"
 	"fmt"
@@ -48,7 +50,7 @@ func (s *Store) brief(ctx context.Context, do func(*sqlstore.Txn) error) error {
 // writeWithin is write that waits for the graves for so long.
 func (s *Store) writeWithin(ctx context.Context, wait time.Duration, do func(*sqlstore.Txn) error) error {
 	return s.write(ctx, func(t *sqlstore.Txn) error {
-		c := t.Session().(*session)
+		c := t.Session().(*pg.Session)
 		t.LockDeadLettersBy(func() error { return s.gravesWithin(c, wait) })
 		return do(t)
 	})
@@ -58,10 +60,10 @@ func (s *Store) writeWithin(ctx context.Context, wait time.Duration, do func(*sq
 func gravesTaken(err error) bool { return errors.Is(err, sqlstore.ErrDeadLettersLocked) }
 
 // gravesWithin locks the graves, or gives up with sqlstore.ErrDeadLettersLocked.
-func (s *Store) gravesWithin(c *session, wait time.Duration) error {
-	err := c.send(limitLocks(wait), step{q: lock, args: []any{s.graves}},
+func (s *Store) gravesWithin(c *pg.Session, wait time.Duration) error {
+	err := c.Send(limitLocks(wait), pg.Step{Q: lock, Args: []any{s.graves}},
 		limitLocks(s.options.StatementTimeout))
-	if sqlstate(err) == stateLockTimeout {
+	if pg.SQLState(err) == pg.StateLockTimeout {
 		return fmt.Errorf("%w: %w", sqlstore.ErrDeadLettersLocked, err)
 	}
 	return err
@@ -73,8 +75,8 @@ var whoHolds = &sqlstore.Query{Name: "whoHolds"}
 // gravesHolder describes the transaction that has the graves, as far as it can.
 func (s *Store) gravesHolder(ctx context.Context) string {
 	holder := "another transaction"
-	_ = s.transact(ctx, &s.begins.read, func(c *session) error { // it is there to help
-		return c.send(step{q: whoHolds, args: []any{s.graves}, each: func(r sqlstore.Row) error {
+	_ = s.transact(ctx, &s.begins.read, func(c *pg.Session) error { // it is there to help
+		return c.Send(pg.Step{Q: whoHolds, Args: []any{s.graves}, Each: func(r sqlstore.Row) error {
 			holder = fmt.Sprintf("a transaction of the server's process %d (application %q, role %q, open for %s)",
 				r.Int(0), r.Text(1), r.Text(2), time.Duration(r.Int(3))*time.Second)
 			return nil

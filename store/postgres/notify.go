@@ -1,6 +1,8 @@
 package postgres
 
 import (
+	"github.com/redrive/redrive/store/postgres/internal/claims"
+
 	"context"
 	"crypto/rand"
 	"errors"
@@ -40,9 +42,9 @@ type newsroom struct {
 
 	mu      sync.Mutex
 	subs    map[int]chan<- struct{}
-	hearers map[int]func(news)
+	hearers map[int]func(claims.Notice)
 	next    int
-	pending news
+	pending claims.Notice
 	due     chan struct{} // something is pending
 }
 
@@ -52,7 +54,7 @@ const anyone = "0"
 
 func newNewsroom(s *Store) *newsroom {
 	return &newsroom{s: s, channel: channel(s.options.Schema), sender: strings.ToLower(rand.Text()[:12]),
-		subs: make(map[int]chan<- struct{}), hearers: make(map[int]func(news)), due: make(chan struct{}, 1)}
+		subs: make(map[int]chan<- struct{}), hearers: make(map[int]func(claims.Notice)), due: make(chan struct{}, 1)}
 }
 
 func channel(schema string) string { return "redrive_" + schema }
@@ -73,7 +75,7 @@ func (r *newsroom) subscribe(ch chan<- struct{}) (stop func()) {
 
 // hear has f called with all news, of this process and others. It must not
 // block or call the newsroom.
-func (r *newsroom) hear(f func(news)) (stop func()) {
+func (r *newsroom) hear(f func(claims.Notice)) (stop func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	id := r.next
@@ -87,14 +89,14 @@ func (r *newsroom) hear(f func(news)) (stop func()) {
 }
 
 // tell spreads what a commit of this process means.
-func (r *newsroom) tell(n news) {
-	if n.empty() {
+func (r *newsroom) tell(n claims.Notice) {
+	if n.Empty() {
 		return
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.spread(n)
-	r.pending.merge(n)
+	r.pending.Merge(n)
 	select {
 	case r.due <- struct{}{}:
 	default:
@@ -102,13 +104,13 @@ func (r *newsroom) tell(n news) {
 }
 
 // heard spreads what others have told.
-func (r *newsroom) heard(n news) {
+func (r *newsroom) heard(n claims.Notice) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.spread(n)
 }
 
-func (r *newsroom) spread(n news) {
+func (r *newsroom) spread(n claims.Notice) {
 	for _, f := range r.hearers {
 		f(n)
 	}
@@ -120,11 +122,11 @@ func (r *newsroom) spread(n news) {
 	}
 }
 
-func (r *newsroom) take() news {
+func (r *newsroom) take() claims.Notice {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	n := r.pending
-	r.pending = news{}
+	r.pending = claims.Notice{}
 	return n
 }
 
@@ -142,7 +144,7 @@ func (r *newsroom) announce() {
 			closing = true // what was told last
 		}
 		n := r.take()
-		if n.empty() {
+		if n.Empty() {
 			if closing {
 				return
 			}
@@ -160,7 +162,7 @@ func (r *newsroom) announce() {
 			r.hangUp(conn)
 			conn = nil
 			r.mu.Lock()
-			r.pending.merge(n)
+			r.pending.Merge(n)
 			r.mu.Unlock()
 			r.pause(wait)
 			wait = min(2*wait, reconnectMax)
@@ -174,7 +176,7 @@ func (r *newsroom) announce() {
 
 // send sends one notification. It need not survive a crash of the server, after
 // which everybody looks anyway; so it waits for no disk.
-func (r *newsroom) send(conn **pgx.Conn, n news) (err error) {
+func (r *newsroom) send(conn **pgx.Conn, n claims.Notice) (err error) {
 	ctx, cancel := context.WithTimeout(r.s.over, answerLimit)
 	defer cancel()
 	if *conn == nil {
@@ -185,7 +187,7 @@ func (r *newsroom) send(conn **pgx.Conn, n news) (err error) {
 	// One statement is a transaction. The text is made of letters, digits and signs
 	// without a quote.
 	return (*conn).PgConn().Exec(ctx, `SELECT pg_catalog.set_config('synchronous_commit', 'off', true), pg_catalog.pg_notify('`+
-		r.channel+`', '`+n.text(r.sender)+`')`).Close()
+		r.channel+`', '`+n.Text(r.sender)+`')`).Close()
 }
 
 // listen hears what other processes tell, until the store is closed. Whenever it
@@ -236,7 +238,7 @@ func (r *newsroom) listenOnce(ctx context.Context, hearing *trouble) (heard bool
 		}
 	}
 	hearing.see(nil)
-	r.heard(allNews)
+	r.heard(claims.AnyChange)
 	for {
 		n, err := r.wait(ctx, conn)
 		if err != nil {
@@ -245,8 +247,8 @@ func (r *newsroom) listenOnce(ctx context.Context, hearing *trouble) (heard bool
 		if n == "" {
 			continue
 		}
-		if sender, what, err := parseNews(n); err != nil {
-			r.heard(allNews) // of a newer version
+		if sender, what, err := claims.ParseNotice(n); err != nil {
+			r.heard(claims.AnyChange) // of a newer version
 		} else if sender != r.sender {
 			r.heard(what)
 		}
@@ -312,7 +314,7 @@ func (r *newsroom) probe(ctx context.Context, conn *pgx.Conn) error {
 func (r *newsroom) poll(ctx context.Context) {
 	ticker := time.NewTicker(pollEvery)
 	defer ticker.Stop()
-	r.heard(allNews)
+	r.heard(claims.AnyChange)
 	polling := trouble{s: r.s, what: "nothing is heard of other processes, whose jobs are found when they are looked for"}
 	seen := ""
 	for {
@@ -325,7 +327,7 @@ func (r *newsroom) poll(ctx context.Context) {
 		polling.see(err)
 		if err == nil && now != seen {
 			seen = now
-			r.heard(allNews)
+			r.heard(claims.AnyChange)
 		}
 	}
 }

@@ -28,7 +28,7 @@ func overdue(t *testing.T, s *Store, dsn string) job.ID {
 func TestQ3_AnOpenDeathStopsNoClaims(t *testing.T) {
 	t.Parallel()
 	s, dsn := freshAt(t, impatient())
-	all := claims(t, s, 1)
+	all := claimN(t, s, 1)
 	end := held(t, s, dsn, kills(&all[0]))
 	late := overdue(t, s, dsn)
 	for range 3 {
@@ -59,7 +59,7 @@ func TestQ3_AnOpenDeathStopsNoClaims(t *testing.T) {
 func TestQ3_AnOpenDeathStopsNoRescues(t *testing.T) {
 	t.Parallel()
 	s, dsn := freshAt(t, impatient())
-	all := claims(t, s, 4)
+	all := claimN(t, s, 4)
 	admin := connected(t, dsn)
 	end := held(t, s, dsn, kills(&all[0]))
 	jobs := s.Schema() + ".redrive_jobs"
@@ -94,7 +94,7 @@ func TestQ3_AnOpenDeathStopsNoRescues(t *testing.T) {
 func TestQ3_AnOpenDeathStopsNeitherCronNorPeople(t *testing.T) {
 	t.Parallel()
 	s, dsn := freshAt(t, impatient())
-	all := claims(t, s, 2)
+	all := claimN(t, s, 2)
 	waiting := added(t, s)
 	end := held(t, s, dsn, kills(&all[0]))
 	if fired, err := s.Fire(t.Context(), "nightly", "0 2 * * * UTC", s.clock.Now()-1, []job.New{plainJob(t, s)}); err != nil || !fired.Fired {
@@ -125,7 +125,7 @@ func TestQ3_AnOpenDeathStopsNeitherCronNorPeople(t *testing.T) {
 func TestQ3_PeopleWhoWaitLeaveConnections(t *testing.T) {
 	t.Parallel()
 	s, dsn := freshAt(t, impatient())
-	all := claims(t, s, 2)
+	all := claimN(t, s, 2)
 	if own := settles(t, s, kills(&all[0])); own[0] != nil {
 		t.Fatal(own[0])
 	}
@@ -178,7 +178,7 @@ func TestQ3_PeopleWhoWaitLeaveConnections(t *testing.T) {
 func TestQ3_ACancelOfARetriedJobResolvesIt(t *testing.T) {
 	t.Parallel()
 	s, dsn := freshAt(t, impatient())
-	all := claims(t, s, 1)
+	all := claimN(t, s, 1)
 	other := added(t, s)
 	if own := settles(t, s, kills(&all[0])); own[0] != nil {
 		t.Fatal(own[0])

@@ -1,12 +1,5 @@
 package postgres
 
-import (
-	"fmt"
-
-	"github.com/redrive/redrive/internal/sqlstore"
-	"github.com/redrive/redrive/store"
-)
-
 // Locks are taken in this order inside a transaction, so that two never wait for each
 // other. Those with a name are advisory locks of the schema.
 //
@@ -45,15 +38,3 @@ import (
 // Statements with that look are marked :overtaken in statements.sql; readyJobs has it, too. Of the number of the
 // transaction that has written a row the row has the lower half (xmin), also long after others have had the same
 // half. So only those count that can be later: what the statement saw as begun, and what has come while it ran.
-
-var errOvertaken = fmt.Errorf("a later transaction was faster: %w", store.ErrUnavailable)
-
-// notOvertaken hands on rows whose last column says that they can be taken.
-func notOvertaken(each func(sqlstore.Row) error) func(sqlstore.Row) error {
-	return func(r sqlstore.Row) error {
-		if row, ok := r.(resultRow); ok && row.Int(len(row.fields)-1) != 0 {
-			return errOvertaken
-		}
-		return each(r)
-	}
-}

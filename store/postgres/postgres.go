@@ -7,6 +7,8 @@
 package postgres
 
 import (
+	pg "github.com/redrive/redrive/store/postgres/internal/conn"
+
 	"context"
 	"errors"
 	"fmt"
@@ -222,7 +224,7 @@ func (s *Store) open(ctx context.Context) error {
 	s.intake = newIntake(&s.options)
 	s.people = make(chan struct{}, max(1, s.options.shares(false).rest/5))
 	s.intake.used.Store(s.reserved)
-	s.news.hear(s.hot.heads.heard)
+	s.news.hear(s.hot.cursors.Notify)
 	s.ended.Go(s.news.listen)
 	s.ended.Go(s.news.announce)
 	s.ended.Go(s.keep)
@@ -257,7 +259,7 @@ func (s *Store) prepare(ctx context.Context, conn *pgx.Conn) (found server, err 
 // first runs the first transaction: it sets the clock, and raises the numbers of
 // events where a backup was restored into another server.
 func (s *Store) first(ctx context.Context) error {
-	return s.transact(ctx, &s.begins.write, func(c *session) (err error) {
+	return s.transact(ctx, &s.begins.write, func(c *pg.Session) (err error) {
 		if _, err := c.Exec(raiseBase); err != nil {
 			return err
 		}

@@ -1,6 +1,10 @@
 package postgres
 
 import (
+	"github.com/redrive/redrive/store/postgres/internal/claims"
+
+	pg "github.com/redrive/redrive/store/postgres/internal/conn"
+
 	"cmp"
 	"context"
 
@@ -73,7 +77,7 @@ func add(sum, part *store.Swept) {
 // sweep does a part of a sweep.
 func (s *Store) sweep(ctx context.Context, part sqlstore.SweepPart, keep store.Retention, limit int) (swept store.Swept, err error) {
 	wakes := false
-	err = s.transact(ctx, &s.begins.sweep, func(c *session) error {
+	err = s.transact(ctx, &s.begins.sweep, func(c *pg.Session) error {
 		if err := s.lock(c, s.sweeps); err != nil {
 			return err
 		}
@@ -98,7 +102,7 @@ func (s *Store) sweep(ctx context.Context, part sqlstore.SweepPart, keep store.R
 		return t.Flush()
 	})
 	if err == nil && wakes {
-		s.news.tell(allNews)
+		s.news.tell(claims.AnyChange)
 	}
 	return swept, err
 }
