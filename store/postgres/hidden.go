@@ -40,8 +40,8 @@ func (h *hidden) again(took int) time.Duration {
 	return hiddenAgain << (min(h.vain.Add(1), hiddenDouble+1) - 1)
 }
 
-// behindOthers is the look for hidden jobs where this claim has taken all that it
-// found, none when there is no such place.
+// behindOthers returns the steps that look for hidden jobs in lanes where this claim has taken all
+// that it found. It returns nil if there is no such lane.
 func (c *source) behindOthers() []step {
 	if c.out.Full || len(c.out.Claims) > hiddenMost {
 		return nil
