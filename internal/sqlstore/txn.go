@@ -237,7 +237,7 @@ func (t *Txn) diedAt() job.Micros { return max(t.now, t.lastDeath) }
 
 // selLastDeath returns the number and the time of the last death. Only a store with other
 // writers has an SQL text for this statement.
-var selLastDeath = &Query{Name: "selLastDeath"}
+var selLastDeath = ask("selLastDeath")
 
 // lockJobs locks live jobs. Call it before changing live jobs if the changes may also concern
 // dead letters.
@@ -306,7 +306,7 @@ func (t *Txn) exec(q *Query, args ...Value) (int, error) {
 func (t *Txn) one(q *Query, args ...Value) error {
 	n, err := t.exec(q, args...)
 	if err == nil && n != 1 {
-		err = fmt.Errorf("a statement changed %d rows, want 1 row; the statement begins with %.60s", n, q.Text)
+		err = fmt.Errorf("the statement %s changed %d rows, want 1 row", q.Name, n)
 	}
 	return err
 }
@@ -356,9 +356,8 @@ func (t *Txn) batchCount(d batchDelta) {
 }
 
 var (
-	addBatch = declare("addBatch", `INSERT INTO redrive_batches (id, total, completed, dead, cancelled) VALUES (?1, ?2, ?3, ?4, ?5)
-		ON CONFLICT (id) DO UPDATE SET total = total + ?2, completed = completed + ?3, dead = dead + ?4, cancelled = cancelled + ?5`)
-	insEvents = declare("insEvents", `INSERT INTO redrive_events (at, n, body) VALUES (?, ?, ?)`)
+	addBatch  = ask("addBatch")
+	insEvents = ask("insEvents")
 )
 
 // Flush writes the collected changes of groups, statistics, batches and counters, and the

@@ -85,8 +85,8 @@ func withCause(ctx context.Context, err error) error {
 }
 
 var (
-	selSynchronous = &sqlstore.Query{Text: `PRAGMA synchronous`}
-	selFile        = &sqlstore.Query{Text: `SELECT file FROM pragma_database_list WHERE name = 'main'`}
+	selSynchronous = &sqlstore.Query{Name: "selSynchronous"}
+	selFile        = &sqlstore.Query{Name: "selFile"}
 )
 
 // sameFile returns an ErrInvalid if a transaction is on another database file than the store's.
@@ -106,9 +106,9 @@ func (s *Store) sameFile(f *foreign) error {
 }
 
 var (
-	savepoint  = &sqlstore.Query{Text: `SAVEPOINT redrive_join`}
-	releaseTo  = &sqlstore.Query{Text: `RELEASE redrive_join`}
-	rollbackTo = &sqlstore.Query{Text: `ROLLBACK TO redrive_join`}
+	savepoint  = &sqlstore.Query{Name: "savepoint"}
+	releaseTo  = &sqlstore.Query{Name: "releaseTo"}
+	rollbackTo = &sqlstore.Query{Name: "rollbackTo"}
 )
 
 // join calls the given function inside the caller's transaction. It uses only data that this
