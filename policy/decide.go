@@ -236,7 +236,7 @@ func (p *Policy) retries(d *Decision, plan *plan) {
 	}
 }
 
-// with adds the settings of the job, its message and its admission to a plan.
+// with changes a plan by three kinds of settings: those of the job, of its message and of its admission.
 func (p *Policy) with(base plan, in *Input) plan {
 	if in.Admission != nil {
 		o := p.over(&base)

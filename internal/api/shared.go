@@ -124,7 +124,7 @@ type Standing struct {
 	Redrives int               // redrives that are active
 }
 
-// LastHours has the numbers of the first page.
+// LastHours has the numbers that the overview page shows.
 type LastHours struct {
 	Since   event.Cursor // of the newest event when the numbers were read
 	Minutes []redrive.Point

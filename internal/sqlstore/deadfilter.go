@@ -15,7 +15,7 @@ const (
 	// LookMax is the maximum number of dead letters that one page of a list, or one step of an
 	// action, examines. Because of this limit, a filter that selects few dead letters costs
 	// milliseconds instead of a walk over all of them.
-	LookMax = 12_000
+	LookMax = 7_000
 	// MessageCost is the cost of reading the text of one message, or the columns of severalJobs.
 	// Its unit is the cost of examining one dead letter.
 	MessageCost = 8

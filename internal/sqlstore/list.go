@@ -14,7 +14,7 @@ import (
 // scanMax is the maximum number of rows of one table that one page of a list examines. Because
 // of this limit, a filter that selects few jobs costs milliseconds instead of a walk over all
 // jobs.
-const scanMax = 12_000
+const scanMax = 5_000
 
 // place describes one of the three tables that contain jobs, and how a list reads it.
 type place struct {

@@ -16,9 +16,9 @@ import (
 // reads only the due time of the first job in each part. Then it reads the jobs of the parts
 // that are due first, a few jobs at a time.
 const (
-	dueStreams = 64    // maximum number of parts whose first jobs are read by one statement
-	dueChunk   = 8     // maximum number of jobs in the first read of a part; each further read of the part reads twice as many
-	dueMax     = 5_000 // maximum number of rows that a page reads if its filter does not select whole lanes
+	dueStreams = 64  // maximum number of parts whose first jobs are read by one statement
+	dueChunk   = 8   // maximum number of jobs in the first read of a part; each further read of the part reads twice as many
+	dueMax     = 800 // maximum number of rows that a page reads if its filter does not select whole lanes
 )
 
 var (

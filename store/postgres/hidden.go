@@ -17,8 +17,8 @@ import (
 // transaction has claimed are running by then.
 var hiddenJobs = &sqlstore.Query{Name: "hiddenJobs"}
 
-// behindOthers is the look for hidden jobs where this claim has taken all that it
-// found, none when there is no such place.
+// behindOthers returns the steps that look for hidden jobs in lanes where this claim has taken all
+// that it found. It returns nil if there is no such lane.
 func (c *source) behindOthers() []pg.Step {
 	if c.out.Full || len(c.out.Claims) > claims.SkippedMost {
 		return nil
