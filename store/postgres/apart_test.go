@@ -218,7 +218,7 @@ func TestI2_D1_AnOpenDeathStopsOnlyDeaths(t *testing.T) {
 	}
 }
 
-// Whoever holds something else that an outcome needs, holds up this one only.
+// A transaction that holds something else that an outcome needs, holds up this one only.
 //
 // part of: Q10
 func TestQ10_AnyLockStopsOnlyWhatNeedsIt(t *testing.T) {

@@ -138,7 +138,7 @@ func (c *source) seek(places []*front, after *sqlstore.Ready, limit int, later b
 		steps = append(steps, c.later(places))
 	}
 	if !c.patient {
-		// Whoever has locked the table is not to be taken for an index that is long to read.
+		// A lock on the table is not an index that takes long to read.
 		steps = append([]pg.Step{limitLocks(c.s.lockWait())}, steps...)
 		c.patient = true
 	}

@@ -158,7 +158,7 @@ func TestQ2_AFailedClaimLetsItsJobsGo(t *testing.T) {
 	}
 }
 
-// A claim that has waited in vain for whoever has locked the table, or that somebody
+// A claim that has waited in vain for a lock on the table, or that somebody
 // has cancelled, is not one whose index is long to read: nothing is passed over.
 //
 // part of: Q2
@@ -183,6 +183,6 @@ func TestQ2_AClaimThatWaitedForALockPassesNothingOver(t *testing.T) {
 	}
 	cancelled := &pgconn.PgError{Code: pg.StateCanceled}
 	if limit := s.options.StatementTimeout; s.tookTooLong(cancelled, limit/2) || !s.tookTooLong(cancelled, limit) {
-		t.Error("what somebody has cancelled is not told from what took longer than its limit")
+		t.Error("what somebody has cancelled is not distinguished from what took longer than its limit")
 	}
 }

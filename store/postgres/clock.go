@@ -22,7 +22,7 @@ const (
 
 // clock is the server's clock, as this process knows it: all processes of a
 // store go by the same one. It goes on by the machine's monotonic clock from the
-// last time that the server told, so that steps of the machine's own clock mean
+// last time that the server notice, so that steps of the machine's own clock mean
 // nothing, and never runs backwards. When the server's clock is set back, time
 // goes on at half speed until that has caught up.
 type clock struct {
@@ -34,7 +34,7 @@ type clock struct {
 
 	mu     sync.Mutex
 	base   time.Time  // local reading at which the server's time was server; zero: not known
-	server job.Micros // as well as can be told
+	server job.Micros // as well as is known
 	trip   time.Duration
 	mark   job.Micros // the latest time given or stored
 	last   time.Time  // local reading that it was given at
@@ -93,7 +93,7 @@ func (c *clock) Floor(at job.Micros) {
 // or this machine to have slept, and whether that ever happened. Leases that ended
 // in a gap ended while their holders could not say a word; and where the clock was
 // set back, other processes may go by an earlier time than this one, so that their
-// new leases look old from here, until agree has told them.
+// new leases look old from here, until agree has informed them.
 func (c *clock) SinceJump() (time.Duration, bool) {
 	if c.injected != nil {
 		return c.injected.SinceJump()
@@ -108,7 +108,7 @@ func (c *clock) SinceJump() (time.Duration, bool) {
 
 // sample takes in that the server's clock showed a time at some moment between
 // two local readings. It reports whether the server's time is ahead of what was
-// given out for it by more than jumpMin: whoever has begun with that time has to
+// given out for it by more than jumpMin: a call that has begun with that time has to
 // begin anew.
 func (c *clock) sample(sent, received time.Time, server job.Micros) (behind bool) {
 	if c.injected != nil {

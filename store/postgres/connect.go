@@ -56,7 +56,7 @@ func checkSchema(name string) error {
 }
 
 // parse reads a DSN. No part of it is in the error: which part is the password
-// cannot be told when the whole cannot be read.
+// is not known when the whole cannot be read.
 func parse(dsn string) (*pgxpool.Config, error) {
 	config, err := pgxpool.ParseConfig(dsn)
 	if err == nil {

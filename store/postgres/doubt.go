@@ -86,7 +86,7 @@ func (s *Store) giveBack(ctx context.Context, all []claims.Unconfirmed) (left []
 var errTakes = errors.New("the claim has happened")
 
 // happened returns the jobs that their claims have got and that are still theirs. When
-// there are none, the server has just committed something.
+// there are no such jobs, the server has just committed something.
 func (s *Store) happened(ctx context.Context, all []claims.Unconfirmed) (taken []claims.Unconfirmed, err error) {
 	type claim struct {
 		token  job.Token

@@ -26,11 +26,11 @@ var (
 // themselves: these it returns. Briefly says that it waits for locks for a short
 // time only.
 func (s *Store) insert(group []*enqueueCall, briefly bool) (apart map[*enqueueCall]bool, err error) {
-	var told claims.Notice
+	var notice claims.Notice
 	ctx, cancel := s.untilGone(group)
 	defer cancel()
 	err = s.fast(ctx, func(t *fastTxn) (err error) {
-		told, apart = claims.Notice{}, s.odd(t, group)
+		notice, apart = claims.Notice{}, s.odd(t, group)
 		fresh := without(group, apart)
 		if len(fresh) == 0 {
 			return nil
@@ -66,7 +66,7 @@ func (s *Store) insert(group []*enqueueCall, briefly bool) (apart map[*enqueueCa
 				n := &call.jobs[i]
 				lane, due := t.known.catalog.LaneOf(n.Queue, n.Kind, n.Deps), dueOf(n, t.Now())
 				t.Enqueued(n, lane, due)
-				told.Add(lane, n.Priority, due)
+				notice.Add(lane, n.Priority, due)
 			}
 		}
 		crashpoint.Hit(crashpoint.BeforeEnqueueCommit)
@@ -79,7 +79,7 @@ func (s *Store) insert(group []*enqueueCall, briefly bool) (apart map[*enqueueCa
 	for _, call := range group {
 		s.intake.use(call.jobs)
 	}
-	s.news.tell(told)
+	s.news.tell(notice)
 	return apart, nil
 }
 

@@ -83,10 +83,10 @@ func (s *Store) inTurn(ctx context.Context, x *store.Exchange) (store.Exchanged,
 
 func (s *Store) atOnce(ctx context.Context, x *store.Exchange, known *knownLanes) (store.Exchanged, error) {
 	var answers []error
-	var told claims.Notice
+	var notice claims.Notice
 	var settleErr error
 	var done sync.WaitGroup
-	done.Go(func() { answers, told, settleErr = s.settleAll(ctx, x.Settle) })
+	done.Go(func() { answers, notice, settleErr = s.settleAll(ctx, x.Settle) })
 	out, claimed, claimErr := s.claimAll(ctx, x)
 	done.Wait()
 	switch {
@@ -98,16 +98,16 @@ func (s *Store) atOnce(ctx context.Context, x *store.Exchange, known *knownLanes
 			answers[i] = settleErr
 		}
 	case claimErr == nil:
-		out.NextDue = min(out.NextDue, s.postponed(x, &out, known, told))
+		out.NextDue = min(out.NextDue, s.postponed(x, &out, known, notice))
 	}
 	return s.together(out, answers, claimErr), nil
 }
 
 // postponed returns how long until the first of the jobs is due that the outcomes
 // have put back and a want could take.
-func (s *Store) postponed(x *store.Exchange, out *store.Exchanged, known *knownLanes, told claims.Notice) time.Duration {
+func (s *Store) postponed(x *store.Exchange, out *store.Exchanged, known *knownLanes, notice claims.Notice) time.Duration {
 	next, now := store.Never, s.clock.Now()
-	for place, at := range told.Ready {
+	for place, at := range notice.Ready {
 		queue, kind, open := known.catalog.Lane(place.Lane)
 		if !open {
 			continue

@@ -11,7 +11,7 @@ import (
 )
 
 // Where somebody has removed rows without which counters and events cannot be written,
-// nothing is written, and whoever calls is told.
+// nothing is written, and the caller gets an error.
 //
 // part of: Q10
 func TestQ10_NothingIsWrittenWithoutMeta(t *testing.T) {

@@ -224,7 +224,7 @@ func unhurried(ctx context.Context, conn *pgx.Conn) error {
 	return conn.PgConn().Exec(ctx, setAll(patient)+"SET default_transaction_read_only = off").Close()
 }
 
-// makeSchema makes the schema when there is none. It asks first: whoever may not
+// makeSchema makes the schema if it does not exist. It asks first: a role that may not
 // make one may use it all the same.
 func makeSchema(ctx context.Context, db *sql.DB, schema string) error {
 	var there bool

@@ -50,7 +50,7 @@ func (h *hearing) forget() {
 	h.heard = nil
 }
 
-// hears waits until a store listens: what is told before is not heard.
+// hears waits until a store listens: notices before that do not arrive.
 func hears(t *testing.T, from *Store, h *hearing) {
 	t.Helper()
 	eventually(t, "the listener", func() bool {
@@ -81,7 +81,7 @@ func TestNewsReachOtherProcesses(t *testing.T) {
 	a.news.tell(claims.Notice{Ready: map[claims.Place]job.Micros{echo: 5}})
 	eventually(t, "the news of the other", func() bool { return h.has(func(n claims.Notice) bool { return n.Ready[echo] == 5 }) })
 	b.news.tell(claims.Notice{Ready: map[claims.Place]job.Micros{marker: 6}})
-	eventually(t, "what was told afterwards", func() bool { return own.has(func(n claims.Notice) bool { return n.Ready[marker] == 6 }) })
+	eventually(t, "the notices afterwards", func() bool { return own.has(func(n claims.Notice) bool { return n.Ready[marker] == 6 }) })
 	times := 0
 	own.has(func(n claims.Notice) bool {
 		if n.Ready[echo] == 5 {
@@ -116,7 +116,7 @@ func TestI2_NewsOfCallersTransactions(t *testing.T) {
 }
 
 // When the connection that listens is lost, another one is made, and all is
-// looked at: what was told meanwhile was missed.
+// looked at: notices meanwhile were missed.
 //
 // part of: Q10
 func TestQ10_ListenerComesBack(t *testing.T) {
@@ -285,7 +285,7 @@ func TestNewJobsTellWhereTheyAre(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, told, err := claims.ParseNotice(n.Payload); err != nil || told.All || len(told.Ready) != 1 {
+		if _, got, err := claims.ParseNotice(n.Payload); err != nil || got.All || len(got.Ready) != 1 {
 			t.Errorf("%s: %q, %v; want the one place", name, n.Payload, err)
 		}
 	}

@@ -152,7 +152,7 @@ func TestServersThatDoNotFit(t *testing.T) {
 	}
 }
 
-// A role that may not do what is needed is told what to grant, and with that it
+// A role that may not do what is needed learns what to grant, and with that it
 // works: nothing else is needed.
 //
 // part of: Q10

@@ -44,7 +44,7 @@ func TestQ3_AnOpenDeathStopsNoClaims(t *testing.T) {
 		t.Errorf("%d claims, %d expired, next due in %s; want 3, 0 and soon", len(out.Claims), len(out.Expired), out.NextDue)
 	}
 	end(true)
-	eventually(t, "the job past its deadline to die", func() bool { // a look from the beginning may be dear, and come later
+	eventually(t, "the job past its deadline to die", func() bool { // a full scan may be expensive, and come later
 		if out, err = s.Exchange(t.Context(), x); err != nil {
 			t.Fatal(err)
 		}
@@ -118,7 +118,7 @@ func TestQ3_AnOpenDeathStopsNeitherCronNorPeople(t *testing.T) {
 	end(true)
 }
 
-// Who asks for dead letters while a transaction holds them is told so after a
+// Who asks for dead letters while a transaction holds them gets that answer after a
 // moment, and by whom. Many who ask do not use up the connections.
 //
 // part of: Q3
@@ -172,7 +172,7 @@ func TestQ3_PeopleWhoWaitLeaveConnections(t *testing.T) {
 }
 
 // A job that was brought back is cancelled with its dead letter, for which the
-// graves are needed: also when it came to life while the cancel waited.
+// that lock is needed: also when it came to life while the cancel waited.
 //
 // part of: Q3, Q4
 func TestQ3_ACancelOfARetriedJobResolvesIt(t *testing.T) {

@@ -18,7 +18,7 @@ import (
 // this role.
 //
 // A connection to the server has them for its time. Behind a pooler it is everybody's;
-// there, and before it is known that there is none, they hold for a transaction.
+// there, and before it is known that there is no pooler, they hold for a transaction.
 func own(statement time.Duration) [][2]string {
 	limit := "0" // none
 	if statement > 0 {

@@ -116,7 +116,7 @@ func TestQ10_SettingsOfTheRoleThatMigrates(t *testing.T) {
 }
 
 // traps are functions and operators that fit statements of redrive's better than the
-// server's own do. Whoever may make something in a schema of the search_path may make
+// server's own do. A role that may make something in a schema of the search_path may make
 // such ones.
 func traps(t *testing.T, dsn string) {
 	t.Helper()

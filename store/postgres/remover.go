@@ -120,7 +120,7 @@ func (r remover) Records(letters []sqlstore.GoneLetter) ([]int, error) {
 	return n, r.send(steps...)
 }
 
-// keysOf returns the keys of letters as arguments, nil when there are none. The
+// keysOf returns the keys of letters as arguments, nil when the letters have no keys. The
 // keys of jobs that live on are theirs.
 func keysOf(letters []sqlstore.GoneLetter) []any {
 	owners, kinds, keys, jobs := pg.Texts(0), pg.Texts(0), pg.Texts(0), pg.Ints(0)

@@ -59,7 +59,7 @@ type settling struct {
 	wait    time.Duration
 	stuck   map[job.ID]bool // others hold them
 
-	told claims.Notice
+	notice claims.Notice
 
 	deaths   *pg.Table // nil: none
 	failures *pg.Table

@@ -27,7 +27,7 @@ func (w *settling) note() ([]error, error) {
 				return nil, err
 			}
 			for _, r := range w.t.Readied() {
-				w.told.Add(r.Lane, r.Priority, r.At)
+				w.notice.Add(r.Lane, r.Priority, r.At)
 			}
 			if answers[i] = own; own == nil && w.t.Cancelled() {
 				answers[i] = errCancelled
@@ -72,7 +72,7 @@ func (w *settling) noteOne(e *ending) (err error) {
 		w.deaths.Add(w.row)
 	case job.None, job.Waiting, job.Retrying, job.Running, job.Cancelled:
 		w.t.Postponed(e.run, e.Outcome, e.due)
-		w.told.Add(e.run.Lane(), int8(cmp.Or(int64(e.Priority), int64(e.run.Priority()))), e.due)
+		w.notice.Add(e.run.Lane(), int8(cmp.Or(int64(e.Priority), int64(e.run.Priority()))), e.due)
 	}
 	if e.Failure != nil {
 		w.row, w.packed = w.t.AppendFailure(w.row[:0], w.packed[:0], e.run, e.Outcome)

@@ -45,7 +45,7 @@ type begins struct{ write, sign, sweep, fold, read, dump beginning }
 
 type beginning struct {
 	text  string
-	limit time.Duration // of the whole transaction; 0 is none
+	limit time.Duration // of the whole transaction; 0 for no limit
 	reads bool          // nothing is written: the end of it cannot be in doubt
 	// fast says that the transaction begins with its first statements and ends with
 	// its last ones, on a connection that has the settings already.
@@ -54,7 +54,7 @@ type beginning struct {
 
 const serverTime = `(extract(epoch FROM clock_timestamp()) * 1000000)::bigint`
 
-// millis is a limit as the server takes it; 0 would be none.
+// millis is a limit as the server takes it; 0 would be no limit.
 func millis(d time.Duration) string { return strconv.FormatInt(max(1, d.Milliseconds()), 10) }
 
 func newBegins(o *Options) begins {
@@ -65,7 +65,7 @@ func newBegins(o *Options) begins {
 			set_config('jit', 'off', true), set_config('enable_seqscan', 'off', true), `
 	}
 	write := `BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; ` + limits(o.StatementTimeout)
-	// Whoever has set it to more than on (remote_apply) keeps that.
+	// A setting of more than on (remote_apply) is kept.
 	durable := write + `set_config('synchronous_commit', CASE current_setting('synchronous_commit') WHEN 'off' THEN 'on'
 			ELSE current_setting('synchronous_commit') END, true), ` + replicates + `, ` + serverTime
 	return begins{
@@ -94,7 +94,7 @@ func (s *Store) sign(ctx context.Context, do func(*sqlstore.Txn) error) error {
 }
 
 func (s *Store) writeIn(ctx context.Context, begin *beginning, do func(*sqlstore.Txn) error) error {
-	var told claims.Notice
+	var notice claims.Notice
 	err := s.transact(ctx, begin, func(c *pg.Session) error {
 		t, err := s.txn(c, true)
 		if err != nil {
@@ -103,17 +103,17 @@ func (s *Store) writeIn(ctx context.Context, begin *beginning, do func(*sqlstore
 		if err := do(t); err != nil {
 			return err
 		}
-		told = newsOf(t)
+		notice = noticeOf(t)
 		return t.Flush()
 	})
 	if err == nil {
-		s.news.tell(told)
+		s.news.tell(notice)
 	}
 	return err
 }
 
-// newsOf is what a transaction of the shared statements means to those who wait.
-func newsOf(t *sqlstore.Txn) (n claims.Notice) {
+// noticeOf is what a transaction of the shared statements means to those who wait.
+func noticeOf(t *sqlstore.Txn) (n claims.Notice) {
 	if t.WakesMore() {
 		return claims.AnyChange
 	}
@@ -326,7 +326,7 @@ func (s *Store) begin(c *pg.Session, begin string) error {
 	return nil
 }
 
-// lastRow returns the last row of the last answer, or nil if there is none.
+// lastRow returns the last row of the last answer, or nil without one.
 func lastRow(results []*pgconn.Result) [][]byte {
 	if len(results) == 0 {
 		return nil

@@ -162,12 +162,12 @@ func (s *Store) joined(c pg.Joined, do func(*sqlstore.Txn) error) error {
 	if err := do(t); err != nil {
 		return err
 	}
-	told := newsOf(t)
+	notice := noticeOf(t)
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	if !told.Empty() {
-		if _, err := c.Exec(notifyTx, text(s.news.channel), text(told.Text(anyone))); err != nil {
+	if !notice.Empty() {
+		if _, err := c.Exec(notifyTx, text(s.news.channel), text(notice.Text(anyone))); err != nil {
 			return err
 		}
 	}
@@ -176,7 +176,7 @@ func (s *Store) joined(c pg.Joined, do func(*sqlstore.Txn) error) error {
 }
 
 // EnqueueTx implements store.Transactor. Lanes and terms that are not there yet are made
-// beside the transaction: inside of it, whoever needs another new one would have
+// beside the transaction: inside of it, a transaction that needs another new one would have
 // to wait for its end. A lane without jobs is of no harm.
 func (s *Store) EnqueueTx(ctx context.Context, tx store.Tx, jobs []job.New) ([]job.Receipt, error) {
 	known, err := s.lanesKnown(ctx)

@@ -12,7 +12,7 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// The SQLSTATEs that are told apart, of PostgreSQL's appendix A.
+// The SQLSTATEs that are distinguished, of PostgreSQL's appendix A.
 const (
 	stateReadOnly      = "25006" // read_only_sql_transaction
 	stateSerialization = "40001"

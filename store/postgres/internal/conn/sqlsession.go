@@ -143,7 +143,7 @@ func (r sqlRow) Int(col int) int64 {
 	case nil:
 		return 0
 	default: // a sum, which is numeric
-		n, _ := parseInt(r.Text(col)) // 0 where it is none: no statement asks for that
+		n, _ := parseInt(r.Text(col)) // 0 where it is no number: no statement asks for that
 		return n
 	}
 }
