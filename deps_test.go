@@ -145,7 +145,7 @@ func TestDeps_PointAlongTheFlow(t *testing.T) {
 			"internal/cron", "internal/human", "internal/suggest", "internal/yamlfile"},
 		"internal/wire": {"internal/jsonpatch", "failure", "classify", "job", "internal/canonical", "event", "backoff", "policy", "policy/preset", "policy/policyfile", "store",
 			"internal/cron", "internal/human", "internal/suggest", "internal/yamlfile", "internal/words"},
-		"internal/engine": {"internal/jsonpatch", "failure", "job", "internal/canonical", "event", "store", "internal/proc", "internal/tempdir", "internal/testing/crashpoint"},
+		"internal/engine": {"internal/jsonpatch", "failure", "job", "internal/canonical", "event", "store", "internal/proc", "internal/tempdir", "internal/testing/crashpoint", "internal/human"},
 	}
 	for name, allowed := range mayImport {
 		if slices.Contains(allowed, "failure") {
