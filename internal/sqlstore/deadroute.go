@@ -39,6 +39,12 @@ var (
 		down: declareWalk("correlationRoute.down", `SELECT `+filterColumns+` FROM redrive_dead INDEXED BY redrive_dead_correlated
 			WHERE correlation = +?1 AND death >= +?2 AND death <= +?3 ORDER BY death DESC`),
 	}
+	batchRoute = route{
+		up: declareWalk("batchRoute.up", `SELECT `+actColumns+` FROM redrive_dead INDEXED BY redrive_dead_batch
+			WHERE batch = +?1 AND death >= +?2 AND death <= +?3 ORDER BY death`),
+		down: declareWalk("batchRoute.down", `SELECT `+filterColumns+` FROM redrive_dead INDEXED BY redrive_dead_batch
+			WHERE batch = +?1 AND death >= +?2 AND death <= +?3 ORDER BY death DESC`),
+	}
 	jobRoute = route{
 		up: declareWalk("jobRoute.up", `SELECT `+actColumns+` FROM redrive_dead
 			WHERE job = +?1 AND death >= +?2 AND death <= +?3 ORDER BY death`),

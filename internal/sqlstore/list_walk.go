@@ -20,7 +20,7 @@ const walkFirst = 500
 // a text that the attributes must contain; it is compared only if ?12 is 0. If a backslash is
 // in the attributes, they always match, because it can hide any text.
 const walkMatch = ` AND (?3 IS NULL OR l.queue = ?3) AND (?4 IS NULL OR l.kind = ?4) AND (?5 IS NULL OR j.owner = ?5)
-	AND (?6 IS NULL OR j.holder = ?6) AND coalesce(j.batch, 0) BETWEEN ?7 AND ?8 AND j.created_at BETWEEN ?9 AND ?10
+	AND (?6 IS NULL OR j.holder = ?6) AND abs(coalesce(j.batch, 0)) BETWEEN ?7 AND ?8 AND j.created_at BETWEEN ?9 AND ?10
 	AND (?12 > 0 OR instr(j.attrs, ?11) > 0 OR instr(j.attrs, X'5C') > 0)`
 
 // These conditions compare the class ?13 and the group ?14 of a job's last failure. The rows of dead

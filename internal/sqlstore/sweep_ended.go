@@ -10,7 +10,7 @@ import (
 var (
 	// The statement starts at the oldest row, and the reader stops when it has enough rows. The
 	// newest row is removed only when no other row is left, so SQLite then begins to number the rows at 1 again.
-	selEndedJobs = declareWalk("selEndedJobs", `SELECT d.seq, d.job, d.lane, d.state, d.finished_at, d.owner, d.key FROM redrive_done d ORDER BY d.seq`)
+	selEndedJobs = declareWalk("selEndedJobs", `SELECT d.seq, d.job, d.lane, d.state, d.finished_at, d.owner, d.key, d.batch FROM redrive_done d ORDER BY d.seq`)
 	delDone      = declare("delDone", `DELETE FROM redrive_done WHERE seq = ?`)
 	anyOriginal  = declare("anyOriginal", `SELECT EXISTS (SELECT 1 FROM redrive_originals)`)
 	// A job's original values stay as long as the job has a dead letter.
@@ -25,6 +25,7 @@ type goneJob struct {
 	lane       *Lane
 	state      job.State
 	owner, key string
+	batch      int64 // below 0 for a member that is aside
 }
 
 // ended removes completed and cancelled jobs, the earliest end first. The failure records of
@@ -53,7 +54,7 @@ func (w *sweep) ended() error {
 			return errEnough
 		}
 		seqs = append(seqs, r.Int(0))
-		gone = append(gone, goneJob{job.ID(r.Int(1)), w.laneOf(r.Int(2)), job.State(r.Int(3)), r.Text(5), r.Text(6)})
+		gone = append(gone, goneJob{job.ID(r.Int(1)), w.laneOf(r.Int(2)), job.State(r.Int(3)), r.Text(5), r.Text(6), r.Int(7)})
 		return nil
 	})
 	if err := enough(err); err != nil {
@@ -96,6 +97,12 @@ func (t *Txn) remove(j *goneJob) error {
 		return err
 	case j.key == "" || j.state == job.Completed:
 		return nil
+	}
+	if j.batch != 0 {
+		member := store.BatchMemberKey(max(j.batch, -j.batch))
+		if n, err := t.exec(setKeyState, text(member), text(""), text(j.key), num(j.id), num(j.state)); n > 0 || err != nil {
+			return err
+		}
 	}
 	_, err := t.exec(setKeyState, text(j.owner), text(j.lane.kind), text(j.key), num(j.id), num(j.state))
 	return err

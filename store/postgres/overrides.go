@@ -164,7 +164,7 @@ const countersNow = `(SELECT lane, state, n FROM redrive_counters
 // ownText is the text of a statement that is this package's own, or that is a
 // shared one in other words; "" is neither.
 func ownText(name string) string {
-	for _, texts := range []map[string]string{overrides, besideOthers, eventStatements, rescueStatements, joinStatements, sightStatements, followStatements} {
+	for _, texts := range []map[string]string{overrides, besideOthers, eventStatements, rescueStatements, joinStatements, batchStatements, sightStatements, followStatements} {
 		if text, ok := texts[name]; ok {
 			return text
 		}

@@ -37,12 +37,14 @@ const foldPart = `counters AS (
 			GROUP BY d.lane, d.state HAVING sum(d.n) <> 0
 			ON CONFLICT (lane, state) DO UPDATE SET n = redrive_counters.n + excluded.n),
 		batches AS (
-			INSERT INTO redrive_batches (id, total, completed, dead, cancelled)
-			SELECT p.batches[i], sum(p.batches[i + 1]), sum(p.batches[i + 2]), sum(p.batches[i + 3]), sum(p.batches[i + 4])
+			INSERT INTO redrive_batch_counts AS c (batch, total, completed, dead, cancelled, ripe)
+			SELECT p.batches[i], sum(p.batches[i + 1]), sum(p.batches[i + 2]), sum(p.batches[i + 3]), sum(p.batches[i + 4]),
+				CASE WHEN sum(p.batches[i + 1]) > 0 AND sum(p.batches[i + 1]) = sum(p.batches[i + 2] + p.batches[i + 3] + p.batches[i + 4]) THEN 1 ELSE 0 END
 			FROM part p, generate_series(1, cardinality(p.batches), 5) AS i GROUP BY 1 ORDER BY 1
-			ON CONFLICT (id) DO UPDATE SET total = redrive_batches.total + excluded.total,
-				completed = redrive_batches.completed + excluded.completed, dead = redrive_batches.dead + excluded.dead,
-				cancelled = redrive_batches.cancelled + excluded.cancelled)`
+			ON CONFLICT (batch) DO UPDATE SET total = c.total + excluded.total, completed = c.completed + excluded.completed,
+				dead = c.dead + excluded.dead, cancelled = c.cancelled + excluded.cancelled,
+				ripe = CASE WHEN c.total + excluded.total > 0 AND c.total + excluded.total = c.completed + excluded.completed
+					+ c.dead + excluded.dead + c.cancelled + excluded.cancelled THEN 1 ELSE 0 END)`
 
 // partFigures are the figures of the events of part: for each event, its time, the size
 // of its figures, and these. foldFigures adds them to redrive_figures.
