@@ -165,7 +165,9 @@ func aKeyIsOneMember(r *rig) {
 	repeated[0].Key = "k4"
 	r.addMembers(b.ID, repeated)
 	repeated[0].Repeat = true
-	r.unchanged(func() { same(r, "receipt of a repeated call", r.addMembers(b.ID, repeated), []job.Receipt{{ID: repeated[0].ID}}) })
+	r.unchanged(func() {
+		same(r, "receipt of a repeated call", r.addMembers(b.ID, repeated), []job.Receipt{{ID: repeated[0].ID}})
+	})
 	r.publish(b.ID)
 	r.stepAll()
 	r.unchanged(func() {

@@ -11,6 +11,15 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
+// batchOperationNames are the operations on batches, and what they must reach.
+func batchOperationNames() []string {
+	return []string{
+		"CreateBatch", "StartBatch", "AddMembers", "PublishBatch", "StepBatches", "CancelBatch", "DiscardBatch", "SetBatch", "Batch", "BatchList",
+		"Members", "Member", "Outcomes", "batch that ends", "batch that is reopened", "batch that expires", "member that is known",
+		"cancelled member that comes back",
+	}
+}
+
 // batch draws the number of a batch. Most of these batches exist.
 func (d *duel) batch() int64 {
 	if len(d.last.Batches) == 0 || chance(d.t, "no such batch", 12) {
