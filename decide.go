@@ -2,10 +2,12 @@ package redrive
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/redrive/redrive/failure"
 	"github.com/redrive/redrive/internal/decide"
 	"github.com/redrive/redrive/internal/engine"
+	"github.com/redrive/redrive/internal/suggest"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/policy"
 	"github.com/redrive/redrive/retry"
@@ -27,7 +29,29 @@ func (c *Client) decide(claim *job.Claim, e *job.Ending) job.Outcome {
 	if err != nil {
 		c.config.Logger.Warn("the job's own retry settings cannot be read; the policy alone decides about the failure", "job", claim.ID.String(), "error", err)
 	}
+	if o.Failure != nil {
+		c.logUnknownClass(in.Policy, claim, failure.Class(o.Failure.Class))
+	}
 	return o
+}
+
+// logUnknownClass logs a class that the policy does not know, at most once a minute: the handler has named
+// it with failure.WithClass, and often it is a misspelled name.
+func (c *Client) logUnknownClass(p *policy.Policy, claim *job.Claim, class failure.Class) {
+	if class == "" || p.Knows(class) {
+		return
+	}
+	suppressed, ok := c.failedRules.allow(c.config.now(), p.Hash(), "class "+claim.Kind+" "+string(class))
+	if !ok {
+		return
+	}
+	var known []string
+	for _, k := range p.Classes() {
+		known = append(known, string(k))
+	}
+	c.config.Logger.Warn(fmt.Sprintf("a handler named a class that the policy does not know%s: its failures get the settings of the policy's default; "+
+		"correct the name, or declare the class under \"classes\" in the policy", suggest.DidYouMean(string(class), known)),
+		"class", string(class), "kind", claim.Kind, "job", claim.ID.String(), "suppressed", suppressed)
 }
 
 // outside returns a text without secrets, paths and addresses, for logs, events and users.

@@ -34,9 +34,10 @@ type HandlerOptions struct {
 	// KillGrace is how long a subprocess may continue after SIGTERM before it gets
 	// SIGKILL. The default is 5 s.
 	KillGrace time.Duration
-	// Schedule is the retry schedule of the kind. If the policy has a setting for the
-	// class of a failure, that setting applies instead; see policy.Policy.WithSchedule.
-	// The default is Config.Schedule.
+	// Schedule is the retry schedule of the kind: how often and after which waits its
+	// failures are retried. It replaces what the policy says about classes and about the
+	// kind, except for the classes that the policy names within the kind; see
+	// policy.Policy.WithSchedule. The default is Config.Schedule.
 	Schedule *policy.Schedule
 	// Workers is the maximum number of jobs of the kind that run at a time in this
 	// process. By default only the workers of the queues limit it.

@@ -3,6 +3,7 @@ package redrive_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"log/slog"
 	"strings"
 	"testing"
@@ -11,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/redrive/redrive"
+	"github.com/redrive/redrive/failure"
 	"github.com/redrive/redrive/policy"
 	"github.com/redrive/redrive/redrivetest"
 )
@@ -66,5 +68,32 @@ func TestARuleThatFailsInManyWaysDoesNotFloodTheLog(t *testing.T) {
 	}
 	if got := strings.Count(log.String(), "level=WARN"); got != 201 {
 		t.Errorf("rule that fails with many different errors: got %d warnings, want 201", got)
+	}
+}
+
+// A class that the policy does not know is often a misspelled name: the log says so, once a minute.
+func TestAMisspelledClassIsLogged(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer
+	own := policy.Spec{Name: "own", Classes: map[failure.Class]policy.ClassSpec{"CardDeclined": {}}}
+	e := redrivetest.New(t, &redrive.Config{Policy: policyOf(t, own), Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	class := failure.Class("RateLimitExeeded")
+	redrive.Handle(e.Client, render, func(context.Context, *redrive.Job[renderArgs]) error {
+		return failure.WithClass(class, errors.New("slow down"))
+	}, nil)
+	for range 2 {
+		enqueue(t, e, render.New(renderArgs{}, nil))
+		e.Work()
+	}
+	if n := strings.Count(log.String(), `did you mean \"RateLimitExceeded\"?`); n != 1 || !strings.Contains(log.String(), "class=RateLimitExeeded kind=") {
+		t.Errorf("two failures of a misspelled class: got %d warnings with the right name, want 1:\n%s", n, &log)
+	}
+	log.Reset()
+	for _, class = range []failure.Class{failure.RateLimitExceeded, "CardDeclined"} {
+		enqueue(t, e, render.New(renderArgs{}, nil))
+		e.Work()
+	}
+	if strings.Contains(log.String(), "does not know") {
+		t.Errorf("failures of known classes: got a warning, want none:\n%s", &log)
 	}
 }

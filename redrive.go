@@ -33,7 +33,21 @@ import (
 )
 
 // Client enqueues jobs and runs them. It is safe for concurrent use, and has no
-// goroutines but those of Run and Keep. Three methods run jobs, one does the upkeep of the
+// goroutines but those of Run and Keep. Its methods, by subject:
+//
+//	enqueue        Enqueue, EnqueueMany, EnqueueTx, EnqueueManyTx
+//	look           Get, List, Failures, Lookup, Latest, Counts, Backlog, Processes
+//	live jobs      Cancel, Alter, CancelAll, AlterAll
+//	dead letters   DeadLetters, DeadLetter, Groups, DeadStats, Retry, Act, Preview, Original
+//	redrives       Redrive, Redrives, GetRedrive, ControlRedrive, WaitRedrive
+//	groups, notes  SetGroup, MergeGroups, AddNote, Notes
+//	queues         Queues, SetQueue
+//	cron           Crons, PauseCron, ResumeCron, RunCron, CronTimes, SetCron, RemoveCron
+//	policy         Policy, SetPolicy, StoredPolicies, StoredPolicy
+//	what happened  Events, EventSpan, Audit, FollowAudit, Series, Due
+//
+// Programs that serve an API or a page to people use the other ones. Handlers are registered
+// with the functions [Handle], [TryHandle] and [HandleRaw]. Three methods run jobs, one does the upkeep of the
 // store alone, and two methods act on a client that is running jobs:
 //
 //	Run            until ctx ends; for a server
@@ -61,7 +75,7 @@ type Client struct {
 
 	setting     sync.Mutex // this mutex is locked while the policy is being replaced; lock it before mu
 	policies    atomic.Pointer[policies]
-	failedRules logThrottle // limits the log lines about rules that cannot be evaluated
+	failedRules logThrottle // limits the log lines about rules that cannot be evaluated, and about unknown classes
 	crons       crons
 }
 

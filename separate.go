@@ -46,7 +46,7 @@ func (c *Client) separate(ctx context.Context, claim *job.Claim, age time.Durati
 func (c *Client) RunSeparate(ctx context.Context, data []byte) error {
 	s := new(separateRun)
 	if err := gob.NewDecoder(base64.NewDecoder(base64.StdEncoding, bytes.NewReader(data))).Decode(s); err != nil {
-		return invalid(fmt.Errorf("redrive: the run of another process: %w", err))
+		return invalid(fmt.Errorf("redrive: cannot decode the run from the other process: %w", err))
 	}
 	// The engine counts the time until the deadline from its own receipt of the claim.
 	s.Claim.ClaimedAt = s.Claim.ClaimedAt.Add(s.Age + max(0, c.config.now().Sub(s.At)))

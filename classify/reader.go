@@ -30,7 +30,7 @@ type reader struct {
 	read    *scan.Buffer // of the text that was read last; nil for none
 	matcher phrase.Matcher
 	own     phrase.Matcher
-	adjust  []int8 // per symbol: what its place adds to evidence
+	adjust  []int8 // for each symbol of the text: what its position adds to the weight of evidence there
 }
 
 const (

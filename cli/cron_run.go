@@ -55,7 +55,7 @@ func (c *cronRunCmd) Run(ctx context.Context, a *app) (err error) {
 		return err
 	}
 	if c.JSON {
-		return a.printJSONLine(wire.Receipt{ID: receipt.ID, Existing: receipt.Existing, State: receipt.State})
+		return a.printJSONLine(wire.ReceiptOf(&receipt, 0))
 	}
 	if receipt.Existing {
 		fmt.Fprintf(a.stderr, "redrive: the key already belongs to job %d (%s); no new job was created\n", receipt.ID, receipt.State)

@@ -182,9 +182,11 @@ func (a *app) enqueueOne(ctx context.Context, r *rules, spec redrive.Spec, asJSO
 		return err
 	}
 	if asJSON {
-		return a.printJSONLine(wire.Receipt{ID: receipt.ID, Existing: receipt.Existing, State: receipt.State})
+		return a.printJSONLine(wire.ReceiptOf(&receipt, 0))
 	}
 	switch {
+	case receipt.Skipped():
+		fmt.Fprintf(a.stderr, "redrive: skipped: job %d with this key was completed already; no new job was created. redrive jobs show %[1]d prints its result\n", receipt.ID)
 	case receipt.Existing && spec.Options().Unique != nil:
 		fmt.Fprintf(a.stderr, "redrive: job %d (%s) has the same payload; no new job was created\n", receipt.ID, receipt.State)
 	case receipt.Existing:

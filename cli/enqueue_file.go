@@ -141,6 +141,7 @@ type taker struct {
 
 	jobs     int64 // number of jobs that were enqueued
 	existing int64 // number of these jobs whose key already existed
+	skipped  int64 // number of those whose job has completed
 	last     int   // last line whose job was enqueued; 0 if no job was enqueued
 	first    redrive.JobID
 	final    redrive.JobID
@@ -195,9 +196,13 @@ func (t *taker) take(ctx context.Context, batch []lineJob) error {
 func (t *taker) note(batch []lineJob, receipts []redrive.Receipt) {
 	t.last = batch[len(batch)-1].line
 	t.jobs += int64(len(receipts))
-	for _, r := range receipts {
+	for i := range receipts {
+		r := &receipts[i]
 		if r.Existing {
 			t.existing++
+			if r.Skipped() {
+				t.skipped++
+			}
 			continue
 		}
 		if t.first == 0 {
@@ -213,8 +218,8 @@ func (t *taker) tell(batch []lineJob, receipts []redrive.Receipt) error {
 	if !t.json {
 		return nil
 	}
-	for i, r := range receipts {
-		if err := t.printJSONLine(wire.Receipt{Line: batch[i].line, ID: r.ID, Existing: r.Existing, State: r.State}); err != nil {
+	for i := range receipts {
+		if err := t.printJSONLine(wire.ReceiptOf(&receipts[i], batch[i].line)); err != nil {
 			return fmt.Errorf("print receipts: %w", err)
 		}
 	}
@@ -235,6 +240,9 @@ func (t *taker) summary() error {
 	}
 	if t.existing > 0 {
 		text += fmt.Sprintf("; %s known already by their keys", words.Number(t.existing))
+		if t.skipped > 0 {
+			text += fmt.Sprintf(" (%s skipped: completed already)", words.Number(t.skipped))
+		}
 	}
 	_, err := fmt.Fprintln(t.out, text)
 	return err

@@ -21,7 +21,8 @@ import (
 	"github.com/redrive/redrive/store/sqlite"
 )
 
-// The code of library.md stands in this file, so that it compiles and runs.
+// The code of library.md stands in this file, in the others whose name begins with "library", and in the examples of
+// the root package, so that it compiles and runs.
 func TestLibrary_TheCodeOfThePageIsTested(t *testing.T) {
 	t.Parallel()
 	lines := func(code string) string {
@@ -31,7 +32,10 @@ func TestLibrary_TheCodeOfThePageIsTested(t *testing.T) {
 		}
 		return strings.Join(out, "\n")
 	}
-	code := lines(read(t, "library_test.go"))
+	code := ""
+	for _, file := range []string{"library_test.go", "library_retries_test.go", "library_sqlite_test.go", "../example_dead_test.go"} {
+		code += lines(read(t, file))
+	}
 	blocks := regexp.MustCompile("(?s)```go\n(.*?)```").FindAllStringSubmatch(read(t, "library.md"), -1)
 	if len(blocks) < 9 {
 		t.Fatalf("the page has %d blocks of Go code, want at least 9", len(blocks))

@@ -24,7 +24,7 @@ const (
 	ContentViolation      Class = "ContentViolation"      // refused for what the content is
 	InputExceedsLimits    Class = "InputExceedsLimits"    // the input is longer or larger than allowed
 	QuotaExceeded         Class = "QuotaExceeded"         // the quota of a day, a month or a plan is used up
-	ValidationError       Class = "ValidationError"       // the request does not have the form that is required
+	ValidationError       Class = "ValidationError"       // the request, or one of its values, is not valid
 	PermissionError       Class = "PermissionError"       // known, but not allowed to do this
 	NotFound              Class = "NotFound"              // what the job names does not exist
 	BusinessLogicError    Class = "BusinessLogicError"    // well formed, and refused by the rules of the application
@@ -36,7 +36,7 @@ const (
 	UnknownError   Class = "UnknownError"   // nothing says what it was
 	ProgramError   Class = "ProgramError"   // a defect of the program: a wrong type, a missing key, an index out of range, an assertion
 	AttemptTimeout Class = "AttemptTimeout" // the time limit of the kind ended the run
-	Crash          Class = "Crash"          // the run ended without a word
+	Crash          Class = "Crash"          // the run ended without an answer
 	Panic          Class = "Panic"          // the handler panicked
 	Cancelled      Class = "Cancelled"      // the handler or a person cancelled the job
 	Internal       Class = "Internal"       // the outcome of the run could not be written

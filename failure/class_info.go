@@ -15,14 +15,14 @@ var classTable = [...]ClassInfo{
 	{
 		Class: RateLimitExceeded, Verdict: VerdictThrottle,
 		Summary:  "another service refuses requests because too many came in a short time",
-		Retrying: "A service that this job uses takes no more requests at the moment. Another attempt is scheduled.",
-		Dead:     "A service that this job uses took no more requests, and the job has stopped. Starting it again later may help.",
+		Retrying: "A service that this job uses is limiting our requests. Another attempt is scheduled.",
+		Dead:     "A service that this job uses limited our requests, and the job has stopped. Starting it again later may help.",
 		Operator: "Nobody at first. If it goes on: run fewer of these jobs at a time, or ask the provider for a higher limit.",
 	},
 	{
 		Class: TemporaryServiceError, Verdict: VerdictRetry,
 		Summary:  "another service is down, overloaded or being restarted",
-		Retrying: "A service that this job uses is not available at the moment. Another attempt is scheduled.",
+		Retrying: "A service that this job uses is not available right now. Another attempt is scheduled.",
 		Dead:     "A service that this job uses was not available, and the job has stopped. Starting it again later may help.",
 		Operator: "Nobody at first. If it goes on: the operators of the service; look at its status page.",
 	},
@@ -37,8 +37,8 @@ var classTable = [...]ClassInfo{
 		Class: InvalidInput, Verdict: VerdictPermanent,
 		Summary:  "the input is broken, private, deleted, unreachable or of a wrong kind",
 		Retrying: "The input of this job cannot be read. Another attempt is scheduled.",
-		Dead:     "The input of this job cannot be read. Please check that it exists, is complete and can be opened by others.",
-		Operator: "The person who gave the input.",
+		Dead:     "The input of this job cannot be read. Please check that it exists, is complete and can be opened.",
+		Operator: "The person who supplied the input.",
 	},
 	{
 		Class: AuthenticationFailure, Verdict: VerdictPermanent,
@@ -57,16 +57,16 @@ var classTable = [...]ClassInfo{
 	{
 		Class: ContentViolation, Verdict: VerdictPermanent,
 		Summary:  "refused for what the content is: terms of service, copyright, safety rules",
-		Retrying: "The content was refused by rules on what is allowed. Another attempt is scheduled.",
-		Dead:     "The content was refused by rules on what is allowed.",
-		Operator: "The person who gave the input; the rules are those of the service that refused it.",
+		Retrying: "The content was refused because it is not allowed. Another attempt is scheduled.",
+		Dead:     "The content was refused because it is not allowed.",
+		Operator: "The person who supplied the input; the rules are those of the service that refused it.",
 	},
 	{
 		Class: InputExceedsLimits, Verdict: VerdictPermanent,
 		Summary:  "the input is longer or larger than allowed",
 		Retrying: "The input is longer or larger than what is accepted. Another attempt is scheduled.",
 		Dead:     "The input is longer or larger than what is accepted. Please use a smaller one, or split it.",
-		Operator: "The person who gave the input; or raise the limit where it is set.",
+		Operator: "The person who supplied the input; or raise the limit where it is set.",
 	},
 	{
 		Class: QuotaExceeded, Verdict: VerdictQuota,
@@ -77,7 +77,7 @@ var classTable = [...]ClassInfo{
 	},
 	{
 		Class: ValidationError, Verdict: VerdictPermanent,
-		Summary:  "the request does not have the form that is required",
+		Summary:  "the request, or one of its values, is not valid",
 		Retrying: "Some of the values of this job are not valid. Another attempt is scheduled.",
 		Dead:     "Some of the values of this job are not valid. Please check them.",
 		Operator: "The person who made the job, or the developers, if a program made it.",
@@ -85,8 +85,8 @@ var classTable = [...]ClassInfo{
 	{
 		Class: PermissionError, Verdict: VerdictPermanent,
 		Summary:  "known, but not allowed to do this",
-		Retrying: "This job is not allowed to do what it tries. Another attempt is scheduled.",
-		Dead:     "This job is not allowed to do what it tries, and it has stopped.",
+		Retrying: "This job is not allowed to do something that it needs. Another attempt is scheduled.",
+		Dead:     "This job is not allowed to do something that it needs, and it has stopped.",
 		Operator: "The person who grants rights to the account, the file or the bucket that is named; then retry the job.",
 	},
 	{
@@ -99,8 +99,8 @@ var classTable = [...]ClassInfo{
 	{
 		Class: BusinessLogicError, Verdict: VerdictPermanent,
 		Summary:  "well formed, and refused by the rules of an application",
-		Retrying: "What this job asks for cannot be done as things are. Another attempt is scheduled.",
-		Dead:     "What this job asks for cannot be done as things are, and it has stopped.",
+		Retrying: "This job was refused by the rules of an application. Another attempt is scheduled.",
+		Dead:     "This job was refused by the rules of an application, and it has stopped.",
 		Operator: "The owner of the data that the job works on.",
 	},
 	{
@@ -126,7 +126,7 @@ var classTable = [...]ClassInfo{
 	},
 	{
 		Class: Crash, Verdict: VerdictCrash,
-		Summary:  "the run ended without a word: its worker died or hung",
+		Summary:  "the run ended without an answer: its worker died or hung",
 		Retrying: "The job was interrupted. Another attempt is scheduled.",
 		Dead:     "The job was interrupted and has stopped.",
 		Operator: "The operators of the workers: look for processes that were killed, for memory first.",

@@ -73,6 +73,15 @@ type Receipt struct {
 	State    State
 }
 
+// Skipped reports whether the work was done before: a job with the same key has completed.
+func (r *Receipt) Skipped() bool { return r.Existing && r.State == Completed }
+
+// The status and the reason that outputs give to a receipt with Skipped.
+const (
+	StatusSkipped    = "skipped"
+	AlreadyProcessed = "already_processed"
+)
+
 // Claim is a job that a worker has claimed, with all data that is needed to run the job
 // and to decide about a failure.
 type Claim struct {

@@ -72,7 +72,7 @@ func (c *checker) rules(rules []RuleSpec) {
 		}
 		taken[r.Name] = i
 		if r.Name == "" {
-			c.add(path+".name", "a rule needs a name, which decisions show")
+			c.add(path+".name", "a rule needs a name; decisions show this name")
 		}
 		c.name(path+".name", r.Name)
 		for k, kind := range r.Kinds {

@@ -110,7 +110,7 @@ func TestNew_ReportsAllMistakes(t *testing.T) {
 			{Name: "b", When: always{}, Overrides: map[string]string{"k": strings.Repeat("x", 2048)}},
 		}}, []string{
 			"kinds.: a kind needs a name; settings for all kinds belong under \"default\"",
-			"rules[0].name: a rule needs a name, which decisions show",
+			"rules[0].name: a rule needs a name; decisions show this name",
 			"rules[0].when: a rule needs a condition or kinds; settings for all jobs belong under \"default\"",
 			"rules[0]: has no effect: give it settings, a queue, a priority, \"overrides\" or \"hold\"",
 			"rules[1].priority: 5: must be 1 (runs first) to 4",

@@ -49,6 +49,7 @@ type plan struct {
 	maxCost      int64 // largest cost; noCost means no limit
 	verdict      failure.Verdict
 	classVerdict failure.Verdict // the verdict of the class itself
+	unmarked     bool            // whether a class that the handler has not named ends no job; see Schedule.RetryUnmarked
 	escalate     *Escalation
 	observe      bool
 }
@@ -209,6 +210,8 @@ func (p *Policy) compilePlan(kind string, class failure.Class) *plan {
 			o.plan.classVerdict = info.Verdict
 		}
 	}
+	s := p.scheduleOf(kind)
+	o.plan.unmarked = s != nil && s.RetryUnmarked
 	o.plan.observe = p.observes(kind, chain)
 	return o.plan
 }

@@ -164,7 +164,8 @@ func outranked(c classify.Classification, by failure.Class, rule string) classif
 }
 
 // verdictOf returns the verdict of the evidence. It uses the first source that has a verdict:
-// the marks of the handler, the policy, the classification, and then the class.
+// the marks of the handler, the policy, the classification, and then the class. With
+// Schedule.RetryUnmarked the last two end no job, unless the handler named the class.
 func (p *plan) verdictOf(c *classify.Classification, e *failure.Evidence, in *Input) failure.Verdict {
 	switch {
 	case e.Permanent:
@@ -185,6 +186,8 @@ func (p *plan) verdictOf(c *classify.Classification, e *failure.Evidence, in *In
 		return failure.VerdictUnknown
 	case v == failure.VerdictUnknown && e.RetryAfter > 0:
 		return failure.VerdictThrottle
+	case p.unmarked && !v.Retriable() && !namedByHandler(c, e):
+		return failure.VerdictRetry
 	}
 	return v
 }
@@ -236,7 +239,7 @@ func (p *Policy) retries(d *Decision, plan *plan) {
 	}
 }
 
-// with adds the settings of the job, its message and its admission to a plan.
+// with changes a plan by three kinds of settings: those of the job, of its message and of its admission.
 func (p *Policy) with(base plan, in *Input) plan {
 	if in.Admission != nil {
 		o := p.over(&base)

@@ -28,11 +28,14 @@ func TestD2_ADeadLetterIsResolvedIgnoredReopenedAndRetried(t *testing.T) {
 	s := newDeadSite(t, nil)
 	s.die(`{"kind":"k","payload":{"n":1}}`)
 	var e deadEntry
+	if p := s.refused("invalid-field", "POST", dlq+"/1/ignore", ""); len(p.Errors) != 1 || p.Errors[0].Pointer != "/reason" {
+		t.Errorf("ignore without a reason: got %+v, want a mistake of the reason", p)
+	}
 	s.ok("POST", dlq+"/1/ignore?reason=a+test", "", &e)
 	if e.Status != "ignored" || e.Resolution == nil || e.Resolution.Notes != "a test" || *e.ResolvedBy != "local" || e.ResolvedAt.IsZero() {
 		t.Errorf("ignore: got %+v, want it ignored with the reason", e)
 	}
-	if p := s.refused("state-moved", "POST", dlq+"/1/ignore", ""); p.DeadLetter != "ignored" || p.State != "dead" || p.Job != "1" {
+	if p := s.refused("state-moved", "POST", dlq+"/1/ignore?reason=known", ""); p.DeadLetter != "ignored" || p.State != "dead" || p.Job != "1" {
 		t.Errorf("ignore again: got %+v, want the states now", p)
 	}
 	s.ok("POST", dlq+"/1/reopen", `{"note":"not yet"}`, &e)
@@ -43,7 +46,7 @@ func TestD2_ADeadLetterIsResolvedIgnoredReopenedAndRetried(t *testing.T) {
 	if e.Status != "resolved" || e.Resolution.Action != "resolved" || e.Resolution.Notes != "refunded: by hand" {
 		t.Errorf("resolve: got %+v, want it resolved", e)
 	}
-	if p := s.refused("state-moved", "POST", dlq+"/1/ignore", ""); !strings.Contains(p.Detail, "reopen it first") {
+	if p := s.refused("state-moved", "POST", dlq+"/1/ignore?reason=known", ""); !strings.Contains(p.Detail, "reopen it first") {
 		t.Errorf("ignore of a resolved dead letter: got %q, want the cure", p.Detail)
 	}
 	s.ok("POST", dlq+"/1/retry", `{"payload":{"n":2},"note":"mended"}`, &e)
@@ -59,7 +62,7 @@ func TestD2_ADeadLetterIsResolvedIgnoredReopenedAndRetried(t *testing.T) {
 		t.Errorf("after the new life has completed: got %+v, want it resolved", e)
 	}
 	for _, c := range []struct{ kind, path, body string }{
-		{"unknown-field", "/1/resolve", `{"reason":"x"}`}, {"invalid-field", "/1/ignore", `{"until":"2001-01-01"}`}, {"not-found", "/9/resolve", ""},
+		{"unknown-field", "/1/resolve", `{"reason":"x"}`}, {"invalid-field", "/1/ignore?reason=a", `{"until":"2001-01-01"}`}, {"not-found", "/9/resolve", ""},
 		{"invalid-field", "/1/ignore?reason=a", `{"reason":"b"}`}, {"too-large", "/1/resolve", `{"action":"` + strings.Repeat("a", 65) + `"}`},
 		{"too-large", "/1/reopen", `{"note":"` + strings.Repeat("a", 4097) + `"}`}, {"too-large", "/1/ignore?reason=" + strings.Repeat("a", 4097), ""},
 	} {
@@ -97,6 +100,14 @@ func TestTrap13_TwoClicksOpenOneLife(t *testing.T) {
 
 // part of: D5
 //
+// reasonOf returns the query with the reason that an action needs.
+func reasonOf(act string) string {
+	if act == "ignore" {
+		return "?reason=known"
+	}
+	return ""
+}
+
 // A button of an old page: the action expects the state that the page has shown.
 func TestTrap14_AnActionOnAnOldPageIsRefused(t *testing.T) {
 	t.Parallel()
@@ -109,12 +120,12 @@ func TestTrap14_AnActionOnAnOldPageIsRefused(t *testing.T) {
 	s.run()
 	for _, act := range []string{"retry", "resolve", "ignore", "reopen"} {
 		for _, expect := range []string{`{"life":1}`, fmt.Sprintf(`{"death":%d}`, death), `{"state":"running"}`} {
-			p := s.refused("state-moved", "POST", dlq+"/1/"+act, `{"expect":`+expect+`}`)
+			p := s.refused("state-moved", "POST", dlq+"/1/"+act+reasonOf(act), `{"expect":`+expect+`}`)
 			if p.State != "dead" || p.DeadLetter != "pending" || p.Job != "1" {
 				t.Errorf("%s that expects %s: got %+v, want the states now", act, expect, p)
 			}
 		}
-		if p := s.refused("precondition-failed", "POST", dlq+"/1/"+act, "", "If-Match: "+old); p.State != "dead" || p.DeadLetter != "pending" {
+		if p := s.refused("precondition-failed", "POST", dlq+"/1/"+act+reasonOf(act), "", "If-Match: "+old); p.State != "dead" || p.DeadLetter != "pending" {
 			t.Errorf("%s of the old version: got %+v, want the states now", act, p)
 		}
 	}
@@ -199,6 +210,11 @@ func TestTrap15_AnActionChangesWhatItsPreviewHasCounted(t *testing.T) {
 		t.Errorf("the action again: got %+v, want nothing left", done)
 	}
 	s.refused("invalid-field", "POST", dlq+"/act", `{"do":"resolve",`+filter+`}`)
+	for _, do := range []string{"ignore", "purge"} {
+		if p := s.refused("invalid-field", "POST", dlq+"/act", `{"do":"`+do+`",`+filter+`,"through":1,"note":" "}`); len(p.Errors) != 1 || p.Errors[0].Pointer != "/note" {
+			t.Errorf("%s without a reason: got %+v, want a mistake of the note", do, p)
+		}
+	}
 	s.refused("invalid-field", "POST", dlq+"/act", `{"do":"close",`+filter+`,"through":1}`)
 	s.refused("invalid-field", "POST", dlq+"/act", `{"do":"resolve",`+filter+`,"through":1,"change":{"queue":"q"}}`)
 	s.refused("invalid-field", "POST", dlq+"/act", `{"do":"resolve","through":1}`)
@@ -226,8 +242,8 @@ func TestD4_APurgeKeepsWhatIsPending(t *testing.T) {
 		s.run()
 	}
 	s.ok("POST", dlq+"/1/resolve", "", nil, ops)
-	s.ok("POST", dlq+"/2/ignore", "", nil, ops)
-	s.ok("POST", dlq+"/3/ignore", "", nil, ops)
+	s.ok("POST", dlq+"/2/ignore?reason=old", "", nil, ops)
+	s.ok("POST", dlq+"/3/ignore?reason=old", "", nil, ops)
 	later := "before_date=" + time.Now().UTC().Add(time.Hour).Format("2006-01-02T15:04:05")
 	s.refused("forbidden", "DELETE", dlq+"/purge?"+later, "", ops)
 	for query, want := range map[string]string{"": "before_date", "before_date=soon": "before_date", later + "&status=pending": "status", later + "&status=resolved,retried": "status"} {

@@ -101,7 +101,8 @@ func TestD6_GroupsAreWorkedOnOverHTTP(t *testing.T) {
 	for _, c := range []struct{ kind, path, body string }{
 		{"invalid-field", path + "/assign", `{}`}, {"too-large", path + "/assign", `{"assignee":"` + strings.Repeat("a", 257) + `"}`},
 		{"invalid-field", path + "/notes", `{"text":""}`}, {"too-large", path + "/notes", `{"text":"` + strings.Repeat("a", 4097) + `"}`},
-		{"invalid-field", path + "/ignore", `{"until":"1990-01-01"}`}, {"invalid-field", path + "/ignore", `{"count":-1}`},
+		{"invalid-field", path + "/ignore", `{"note":"a","until":"1990-01-01"}`}, {"invalid-field", path + "/ignore", `{"note":"a","count":-1}`},
+		{"invalid-field", path + "/ignore", ""},
 		{"not-found", "/api/groups/2:none/resolve", ""}, {"unknown-field", path + "/resolve", `{"resolved":true}`},
 	} {
 		s.refused(c.kind, "POST", c.path, c.body)

@@ -246,7 +246,7 @@ func TestU4_BadFormsAreAnsweredByAPage(t *testing.T) {
 		{"POST", "/ui/jobs/1/retry", url.Values{"form": {"edit"}, "payload": {`"` + strings.Repeat("x", 300<<10) + `"`}}, "", 400, "Config.PayloadMax"},
 		{"POST", "/ui/jobs/1/retry", url.Values{"a": {"b"}}, "Content-Type: application/json", 415, "This page takes a form"},
 		{"POST", "/ui/jobs/1/retry", url.Values{"a": {"b"}}, "Content-Type: multipart/form-data; boundary=x", 415, "This page takes a form"},
-		{"POST", "/ui/jobs/1/ignore", url.Values{"until": {"2001-01-01"}}, "", 200, "must be in the future"},
+		{"POST", "/ui/jobs/1/ignore", url.Values{"until": {"2001-01-01"}, "reason": {"x"}}, "", 200, "must be in the future"},
 		{"POST", "/ui/dead/act", url.Values{"do": {"resolve"}, "query": {"%zz"}}, "", 400, "cannot be read"},
 		{"POST", "/ui/dead/act", url.Values{"do": {"resolve"}, "query": {"status=undead"}, "count": {"1"}, "reason": {"x"}}, "", 400, "undead"},
 		{"POST", "/ui/dead/act", url.Values{"do": {"resolve"}, "query": {""}, "count": {"-1"}, "reason": {"x"}}, "", 400, "The set of the form cannot be read."},

@@ -46,6 +46,9 @@ func TestD3_TickedRowsAndWholeLists(t *testing.T) {
 	if text = r.press(text, "/ui/dead/act", "Undo", nil); !strings.Contains(text, "2 of 2 jobs reopened.") {
 		t.Errorf("undo: got %s", textOf(text))
 	}
+	if text := r.press(page, "/ui/dead/act", "Ignore", url.Values{"id": {"2"}}); !strings.Contains(text, "Nothing was done: Give a reason") {
+		t.Errorf("ignore without a reason: got %s", textOf(text))
+	}
 	if text := r.press(page, "/ui/dead/act", "Ignore", url.Values{"id": {"x"}}); !strings.Contains(text, "is not the id of a job") {
 		t.Errorf("a foreign id: got %s", textOf(text))
 	}

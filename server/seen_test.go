@@ -2,6 +2,8 @@ package server_test
 
 import (
 	"context"
+	"net/url"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -118,7 +120,8 @@ func (s *interposed) ControlRedrive(ctx context.Context, by store.By, id int64, 
 
 // proves: Q9
 //
-// The same for redrives and groups: what moves between the look and the action is not acted on.
+// The same for redrives and groups, over HTTP and on their pages: what moves between the look and the action is
+// not acted on.
 func TestQ9_ExpectOfRedrivesAndGroupsIsComparedInTheTransaction(t *testing.T) {
 	t.Parallel()
 	other := store.By{Actor: "somebody else"}
@@ -138,14 +141,18 @@ func TestQ9_ExpectOfRedrivesAndGroupsIsComparedInTheTransaction(t *testing.T) {
 		do      string
 		body    string
 		tag     bool
+		form    url.Values // not nil: the form of the page
 		moves   func(s store.Store, group string) error
-		want    string
+		want    string // the problem, or what the page says
 	}{
 		"pause of a redrive":               {redrive: true, do: "pause", body: `{"expect":{"state":"ramping"}}`, moves: cancel, want: "state-moved"},
 		"pause of a redrive with If-Match": {redrive: true, do: "pause", tag: true, moves: cancel, want: "precondition-failed"},
 		"resolve of a group":               {do: "reopen", body: `{"expect":{"state":"open"}}`, moves: set(store.GroupChange{Resolved: new(true)}), want: "state-moved"},
 		"assign of a group":                {do: "assign", body: `{"assignee":"ann"}`, tag: true, moves: set(store.GroupChange{Assignee: new("ben")}), want: "precondition-failed"},
-		"ignore of a group":                {do: "ignore", body: `{"expect":{"state":"open"}}`, moves: set(store.GroupChange{Resolved: new(true)}), want: "state-moved"},
+		"ignore of a group":                {do: "ignore", body: `{"note":"known","expect":{"state":"open"}}`, moves: set(store.GroupChange{Resolved: new(true)}), want: "state-moved"},
+		"pause of a redrive on its page":   {redrive: true, do: "pause", form: url.Values{"state": {"ramping"}}, moves: cancel, want: "Nothing was done: "},
+		"assign of a group on its page":    {do: "assign", form: url.Values{"state": {"open"}, "assignee": {"ann"}}, moves: set(store.GroupChange{Assignee: new("ben")}), want: "Nothing was done: "},
+		"ignore of a group on its page":    {do: "ignore", form: url.Values{"state": {"open"}, "reason": {"known"}}, moves: set(store.GroupChange{Resolved: new(true)}), want: "Nothing was done: "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -171,7 +178,11 @@ func TestQ9_ExpectOfRedrivesAndGroupsIsComparedInTheTransaction(t *testing.T) {
 				}
 			}
 			st.first.Store(&first)
-			s.refused(row.want, "POST", path+"/"+row.do, row.body, headers...)
+			if row.form != nil {
+				s.reader("").must(row.want, strings.Replace(path, "/api/", "/ui/", 1)+"/"+row.do, row.form)
+			} else {
+				s.refused(row.want, "POST", path+"/"+row.do, row.body, headers...)
+			}
 			if st.first.Load() != nil {
 				t.Error("the server refused the request before it asked the store")
 			}

@@ -154,8 +154,10 @@ func (x *Exchange) Validate() error {
 // is too long.
 func (b By) Validate() error {
 	switch {
-	case b.Actor == "" || len(b.Actor) > job.TextMax:
-		return fmt.Errorf("actor: the name has %d bytes: it must have 1 to %d bytes: %w", len(b.Actor), job.TextMax, ErrInvalid)
+	case b.Actor == "":
+		return fmt.Errorf("actor: the name is empty: set By.Actor to the person or the program that acts, in 1 to %d bytes: %w", job.TextMax, ErrInvalid)
+	case len(b.Actor) > job.TextMax:
+		return fmt.Errorf("actor (By.Actor): the name has %d bytes: it must have 1 to %d bytes: %w", len(b.Actor), job.TextMax, ErrInvalid)
 	case b.Actor == SweepActor || strings.HasPrefix(b.Actor, SweepActor+" "):
 		return fmt.Errorf("actor %q: only redrive itself may use this name in the audit log; use another name: %w", b.Actor, ErrInvalid)
 	case len(b.Reason) > job.MessageMax:

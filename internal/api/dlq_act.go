@@ -22,7 +22,7 @@ type ResolveIn struct {
 
 // IgnoreIn marks a dead letter as ignored.
 type IgnoreIn struct {
-	// Reason is kept with the dead letter, and in the audit log. It can be a parameter of the query instead.
+	// Reason is required. It is kept with the dead letter, and in the audit log. It can be a parameter of the query instead.
 	Reason string `json:"reason,omitempty" jsonschema:"maxLength=4096"`
 	// Until is when the dead letter becomes pending again: a time (without zone: UTC), or a duration
 	// from now such as 2d. Without it, the dead letter stays ignored.
@@ -201,6 +201,9 @@ func (a *API) ignoreDead(c *Call) error {
 	}
 	if len(in.Reason) > ReasonMax {
 		return TooLarge.Mistaken(Mistake{Pointer: "/reason", Bound: ReasonMax, Detail: fmt.Sprintf("has %d bytes: at most %d are allowed", len(in.Reason), ReasonMax)})
+	}
+	if err := needReason(redrive.ActIgnore, in.Reason, "/reason"); err != nil {
+		return err
 	}
 	until, err := a.future("/until", in.Until)
 	if err != nil {

@@ -66,7 +66,7 @@ type DeadActIn struct {
 	Filter *DeadFilterIn `json:"filter"`
 	// Through is from the preview: jobs that have died later are not changed.
 	Through int64 `json:"through,omitempty" jsonschema:"minimum=0"`
-	// Note is the reason, for the dead letters and the audit log.
+	// Note is the reason, for the dead letters and the audit log. It is required to ignore or purge.
 	Note string `json:"note,omitempty" jsonschema:"maxLength=4096"`
 	// Change is what a retry changes in the jobs.
 	Change ChangeIn `json:"change,omitzero"`
@@ -329,6 +329,9 @@ func (a *API) actOnDead(c *Call) error {
 	}
 	if action.Do == redrive.ActPurge && !c.Caller.Roles.Any(access.Administer) {
 		return Forbidden.New("A purge needs the role administer.")
+	}
+	if err := needReason(action.Do, action.Note, "/note"); err != nil {
+		return err
 	}
 	if _, err := a.frozenFilter(in.Filter, in.Through); err != nil {
 		return err

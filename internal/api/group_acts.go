@@ -29,7 +29,7 @@ type GroupActIn struct {
 }
 
 // GroupIgnoreIn ignores the pending dead letters of a group. With until or count, jobs that die of the cause
-// later are ignored too, until the first of the two is reached.
+// later are ignored too, until the first of the two is reached. The note is required.
 type GroupIgnoreIn struct {
 	// Until is when the dead letters become pending again: a time (without zone: UTC), or a duration
 	// from now such as 2d.
@@ -147,6 +147,9 @@ func (a *API) ignoreGroup(c *Call) error {
 	}
 	action := redrive.Action{Do: redrive.ActIgnore, Filter: &redrive.DeadFilter{Group: g.Fingerprint}, Note: in.Note, Count: in.Count}
 	if action.Until, err = a.future("/until", in.Until); err != nil {
+		return err
+	}
+	if err := needReason(action.Do, in.Note, "/note"); err != nil {
 		return err
 	}
 	if in.Count < 0 {

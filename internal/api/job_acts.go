@@ -92,6 +92,25 @@ func checkReason(note string) error {
 	return nil
 }
 
+// reason reads the body of an action without a change, and returns its note.
+func (c *Call) reason() (string, error) {
+	var in ReasonIn
+	if err := c.Read(&in, true); err != nil {
+		return "", err
+	}
+	return in.Note, checkReason(in.Note)
+}
+
+// needReason returns an InvalidField if an action needs a reason and has none. Pointer is the name of the field.
+func needReason(do redrive.Act, note, pointer string) error {
+	if do != redrive.ActIgnore && do != redrive.ActPurge || strings.TrimSpace(note) != "" {
+		return nil
+	}
+	return InvalidField.Mistaken(Mistake{Pointer: pointer, Detail: reasonMissing})
+}
+
+const reasonMissing = "is missing: say why; it is kept in the audit log"
+
 // expected returns a StateMoved unless the job is as the body expects it, and a PreconditionFailed
 // unless it has the version of If-Match. The result says what the store has to compare again in the
 // transaction of the action.

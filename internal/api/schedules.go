@@ -30,37 +30,43 @@ func (a *API) listSchedules(c *Call) error {
 	return c.JSON(http.StatusOK, ScheduleList{append([]redrive.CronStatus{}, list...)})
 }
 
+// Schedule returns the schedule of a name, or a NotFound.
+func (a *API) Schedule(c *Call, name string) (redrive.CronStatus, error) {
+	list, err := a.client.Crons(c.Context())
+	if err != nil {
+		return redrive.CronStatus{}, err
+	}
+	i := slices.IndexFunc(list, func(s redrive.CronStatus) bool { return s.Name == name })
+	if i < 0 {
+		return redrive.CronStatus{}, noSchedule(name)
+	}
+	return list[i], nil
+}
+
 // pauseSchedule returns the handler that pauses or resumes a schedule.
 func pauseSchedule(paused bool) func(*API, *Call) error {
 	return func(a *API, c *Call) error {
-		var in ReasonIn
-		if err := c.Read(&in, true); err != nil {
-			return err
-		}
-		if err := checkReason(in.Note); err != nil {
-			return err
-		}
-		name := c.R.PathValue("name")
-		list, err := a.client.Crons(c.Context())
+		note, err := c.reason()
 		if err != nil {
 			return err
 		}
-		if !slices.ContainsFunc(list, func(s redrive.CronStatus) bool { return s.Name == name }) {
-			return NotFound.New("schedule %.100q: there is no such schedule", name)
+		name := c.R.PathValue("name")
+		if _, err := a.Schedule(c, name); err != nil {
+			return err
 		}
 		if paused {
-			_, err = a.client.PauseCron(c.Context(), c.By(in.Note), name)
+			_, err = a.client.PauseCron(c.Context(), c.By(note), name)
 		} else {
-			_, err = a.client.ResumeCron(c.Context(), c.By(in.Note), name)
+			_, err = a.client.ResumeCron(c.Context(), c.By(note), name)
 		}
 		if err != nil && ProblemOf(err).kind != NotFound { // a schedule that the store does not have was never paused
 			return err
 		}
-		if list, err = a.client.Crons(c.Context()); err != nil {
+		now, err := a.Schedule(c, name)
+		if err != nil {
 			return err
 		}
-		i := slices.IndexFunc(list, func(s redrive.CronStatus) bool { return s.Name == name })
-		return c.JSON(http.StatusOK, list[i])
+		return c.JSON(http.StatusOK, now)
 	}
 }
 
@@ -70,18 +76,15 @@ func (a *API) runSchedule(c *Call) error {
 	if err != nil {
 		return err
 	}
-	var in ReasonIn
-	if err := c.Read(&in, true); err != nil {
-		return err
-	}
-	if err := checkReason(in.Note); err != nil {
+	note, err := c.reason()
+	if err != nil {
 		return err
 	}
 	if key != "" { // keys of other callers are other keys
 		key = c.scope() + "\x00" + key
 	}
 	name := c.R.PathValue("name")
-	receipt, err := a.client.RunCron(c.Context(), c.By(in.Note), name, key)
+	receipt, err := a.client.RunCron(c.Context(), c.By(note), name, key)
 	switch {
 	case errors.Is(err, redrive.ErrNotFound):
 		return noSchedule(name)
@@ -149,7 +152,7 @@ func (a *API) nextOfExpression(c *Call) error {
 }
 
 func noSchedule(name string) *Problem {
-	return NotFound.New("schedule %.100q: this server has no such schedule", name)
+	return NotFound.New("schedule %.100q: there is no such schedule", name)
 }
 
 // times answers with a list of times.

@@ -124,7 +124,7 @@ type Standing struct {
 	Redrives int               // redrives that are active
 }
 
-// LastHours has the numbers of the first page.
+// LastHours has the numbers that the overview page shows.
 type LastHours struct {
 	Since   event.Cursor // of the newest event when the numbers were read
 	Minutes []redrive.Point
@@ -225,6 +225,14 @@ func (a *API) ActOnSet(c *Call, action redrive.Action) (done int64, more bool, e
 
 // CheckReason returns an error if a reason is too long.
 func CheckReason(note string) error { return checkReason(note) }
+
+// NeedReason returns an InvalidField if an action on dead letters needs a reason and has none.
+func NeedReason(do redrive.Act, note string) error {
+	if needReason(do, note, "") == nil {
+		return nil
+	}
+	return InvalidField.New("Give a reason: it is kept in the audit log.")
+}
 
 // ParseRate reads a rate such as 10/s; "" and "0" mean no limit.
 func ParseRate(text string) (redrive.Rate, error) { return parseRate(text) }

@@ -198,11 +198,11 @@ func (a *API) changeQueue(c *Call) error {
 // queueMode returns the handler that sets the mode of a queue.
 func queueMode(mode redrive.QueueMode) func(*API, *Call) error {
 	return func(a *API, c *Call) error {
-		var in ReasonIn
-		if err := c.Read(&in, true); err != nil {
+		note, err := c.reason()
+		if err != nil {
 			return err
 		}
-		return a.setQueue(c, redrive.QueueChange{Mode: &mode}, in.Note)
+		return a.setQueue(c, redrive.QueueChange{Mode: &mode}, note)
 	}
 }
 
@@ -251,15 +251,12 @@ func (a *API) listProcesses(c *Call) error {
 // orderProcess returns the handler that orders a process to be quiet, or withdraws the order.
 func orderProcess(quiet bool) func(*API, *Call) error {
 	return func(a *API, c *Call) error {
-		var in ReasonIn
-		if err := c.Read(&in, true); err != nil {
-			return err
-		}
-		if err := checkReason(in.Note); err != nil {
+		note, err := c.reason()
+		if err != nil {
 			return err
 		}
 		name := c.R.PathValue("name")
-		if err := a.client.OrderProcess(c.Context(), c.By(in.Note), name, quiet); err != nil {
+		if err := a.client.OrderProcess(c.Context(), c.By(note), name, quiet); err != nil {
 			return err
 		}
 		list, err := a.client.Processes(c.Context())

@@ -148,8 +148,8 @@ func appendReceipt(b []byte, r *redrive.Receipt) []byte {
 	b = strconv.AppendBool(b, r.Existing)
 	b = append(b, `,"state":"`...)
 	b = append(append(b, r.State.String()...), '"')
-	if r.Existing && r.State == job.Completed {
-		b = append(b, `,"status":"skipped","reason":"already_processed"`...)
+	if r.Skipped() {
+		b = append(b, `,"status":"`+job.StatusSkipped+`","reason":"`+job.AlreadyProcessed+`"`...)
 	}
 	return append(b, '}')
 }

@@ -67,7 +67,7 @@ func TestD7_DemoRunsAsExpected_F1_F10_R4_D6(t *testing.T) {
 	t.Run("output", func(t *testing.T) {
 		for _, want := range []string{
 			`(?m)^150 jobs of five systems`, `(?m)^  ocr +5m, … +by 1200 +250ms, …$`,
-			`retry 1 of 3 in \d+\.\d s; users see: .*Your video is tried again by itself`,
+			`retry 1 of 3 in \d+\.\d s; users see: .*Your video will be retried automatically`,
 			`transcribe \d+ is dead \(manual_review\): ManualReview; users see: Please contact support`,
 			`transcribe \d+ is dead \(hint_too_long\): RateLimitExceeded`,
 			`(?m)^ +redrive 1: stopped$`, `(?m)^ +redrive 2: canary$`, `(?m)^ +redrive 2: completed$`,
@@ -150,7 +150,7 @@ func eachFailureIsARecord(t *testing.T, st store.Store) {
 		if !slices.ContainsFunc(dump.Policies, func(p store.StoredPolicy) bool { return p.Hash == r.Hash }) {
 			t.Errorf("job %d, run %d: policy %s made the decision, but the store does not have this policy", f.Job, f.Token, r.Hash)
 		}
-		if promises := strings.Contains(f.UserMessage, " tried ") || strings.Contains(f.UserMessage, "is scheduled"); promises != (r.Action == "retry") {
+		if promises := strings.Contains(f.UserMessage, " will be retried") || strings.Contains(f.UserMessage, "is scheduled"); promises != (r.Action == "retry") {
 			t.Errorf("job %d, run %d: the text for users does not fit the decision %s: %q", f.Job, f.Token, r.Action, f.UserMessage)
 		}
 		if strings.Contains(f.UserMessage, "127.0.0.1") || strings.Contains(f.UserMessage, "redrive-demo-") {

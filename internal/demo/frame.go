@@ -39,7 +39,8 @@ func (s *stage) frame(ctx context.Context) []string {
 // table returns the lines with the number of jobs by kind and state.
 func (s *stage) table() []string {
 	v := &s.view
-	lines := []string{v.row(span{v.faint, "              waiting  retrying  running  completed  dead"})}
+	lines := []string{v.row(span{v.faint, "              waiting  retrying  running  completed  dead  "},
+		span{v.green, "█"}, span{v.faint, " completed "}, span{v.yellow, "▒"}, span{v.faint, " retrying "}, span{v.red, "█"}, span{v.faint, " dead"})}
 	counts := s.ledger.counts()
 	some := func(paint func(string) string, width, n int) span {
 		if n == 0 {
@@ -83,6 +84,9 @@ func (s *stage) retries(ctx context.Context) []string {
 	now := job.At(s.Now())
 	coming, due := s.ledger.retrying(now)
 	title := "Next retries, and what users read meanwhile"
+	if len(coming)+due == 0 {
+		title = "No job waits for a retry"
+	}
 	if due > 0 {
 		title += fmt.Sprintf(" (%d are due, and wait for a worker)", due)
 	}

@@ -33,16 +33,16 @@ func (o *Options) pace() pace {
 	if o.Fast {
 		return pace{latency: 8 * time.Millisecond, look: 20 * time.Millisecond, rate: 200, haste: 4}
 	}
-	return pace{latency: 180 * time.Millisecond, look: 100 * time.Millisecond, hold: 3 * time.Second, rate: 10, haste: 1}
+	return pace{latency: 90 * time.Millisecond, look: 100 * time.Millisecond, hold: 1500 * time.Millisecond, rate: 25, haste: 1}
 }
 
 // The time limits of the demo. runLimit is the timeout of a run. patience is the timeout of
 // one call in jobs of the kind chat. politeness is the Retry-After of a 429 response; it is
 // not divided, because the upstream sets it.
 const (
-	runLimit   = 3 * time.Second
+	runLimit   = 2 * time.Second
 	patience   = time.Second
-	politeness = 2 * time.Second
+	politeness = time.Second
 )
 
 // stage is the running demo with all its parts.

@@ -106,7 +106,7 @@ func (s *stage) theCauseIsStillThere(ctx context.Context) error {
 	if g == nil {
 		return nil // no error is returned, because check reports later that the group is missing
 	}
-	s.begin(fmt.Sprintf("2 of 3  The %d dead jobs of the largest cause are retried too early: the cause still exists.", g.Pending))
+	s.begin(fmt.Sprintf("2 of 3  %d ocr jobs died by 401: the key was revoked. They are retried too early.", g.Pending))
 	r, err := s.redrive(ctx, g, "the failure may have been temporary")
 	if err != nil {
 		return err
@@ -123,7 +123,7 @@ func (s *stage) theCauseIsMended(ctx context.Context) error {
 	}
 	s.upstream.mend(revokedTenant, newKey)
 	s.services.setKey(revokedTenant, newKey)
-	s.begin("3 of 3  The worker has the new key. A few jobs first, then more and more.")
+	s.begin("3 of 3  The key is replaced. A few of the jobs go first, then more and more.")
 	r, err := s.redrive(ctx, g, "the key of tenant south is replaced")
 	if err != nil {
 		return err

@@ -55,7 +55,7 @@ func (s *stage) summary(ctx context.Context) error {
 		fmt.Sprintf("  %5d  completed at once", f.atOnce),
 		fmt.Sprintf("  %5d  completed after retries: of %d jobs that were retried, %d %% succeeded", f.afterRetries, f.retried, share),
 		fmt.Sprintf("  %5d  were dead, and completed after their cause was repaired", f.broughtBack),
-		fmt.Sprintf("  %5d  are dead, each with its history, its class and what users read:", f.dead), "")
+		fmt.Sprintf("  %5d  are dead, by these causes:", f.dead), "")
 	v.say(s.deadByCause()...)
 	v.say("", v.bold("Look further")+": nothing runs any more, and all data is in "+s.Path, "")
 	v.say(s.suggestions(ctx)...)
@@ -104,12 +104,17 @@ func (s *stage) suggestions(ctx context.Context) (lines []string) {
 		all = append(all, suggestion{"policy show " + hash, "the policy that decided, as a policy file"})
 	}
 	all = append(all, suggestion{"dlq stats", "success rate of the retries"}, suggestion{"audit --action redrive.start", "who started each redrive, and why"})
-	longest := 0
+	longest, widest := 0, 0
 	for _, each := range all {
-		longest = max(longest, len(s.command(each.words)))
+		longest, widest = max(longest, len(s.command(each.words))), max(widest, len(each.shows))
 	}
+	beside := "  " + strings.Repeat(" ", longest) + "  # "
 	for _, each := range all {
 		command := s.command(each.words)
+		if s.view.screen.Terminal && len(beside)+widest > s.view.columns() { // what the command shows gets a line of its own, above the command
+			lines = append(lines, "  "+s.view.faint("# "+each.shows), "  "+command)
+			continue
+		}
 		lines = append(lines, "  "+command+strings.Repeat(" ", longest-len(command)+2)+s.view.faint("# "+each.shows))
 	}
 	return lines

@@ -14,7 +14,7 @@ import (
 
 // divisors are the numbers by which the waits of the presets are divided, in the order of
 // kinds. They turn minutes into about a second.
-var divisors = [...]int{120, 4, 300, 300, 10}
+var divisors = [...]int{240, 4, 300, 300, 10}
 
 // highMemory is the queue to which the preset transcribe sends long videos.
 const highMemory = "compute-engine-high-memory"
@@ -45,7 +45,7 @@ func newSystems(o systemOptions) ([]system, error) {
 		if err != nil {
 			return nil, err
 		}
-		queues := map[string]redrive.Queue{kind: {Workers: 6}}
+		queues := map[string]redrive.Queue{kind: {Workers: 10}}
 		if kind == kindTranscribe {
 			queues[highMemory] = redrive.Queue{Workers: 2}
 		}

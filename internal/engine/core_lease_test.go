@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"errors"
 	"slices"
 	"testing"
 	"time"
@@ -217,7 +218,7 @@ func TestQ5_TheTimeLimitEndsTheContextAndThenTheRun(t *testing.T) {
 		t.Fatal("a run was ended before its time limit, want no run ended")
 	}
 	r.pass(1)
-	if len(r.act.End) != 2 || tasks[0].Cause != ErrTimeLimit {
+	if len(r.act.End) != 2 || !errors.Is(tasks[0].Cause, ErrTimeLimit) || tasks[0].Cause.Error() != "the run has reached its time limit of 1m" {
 		t.Fatalf("got the ended runs %v with the cause %v, want both runs ended with ErrTimeLimit", ids(r.act.End), tasks[0].Cause)
 	}
 	r.step(succeed(time.Minute, tasks[0])) // The first run returns within its grace time.

@@ -4,14 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
+	"github.com/redrive/redrive/internal/human"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store"
 )
 
 // The causes with which the engine ends the context of a handler. context.Cause returns
-// them. For errors.Is, ErrTimeLimit is also context.DeadlineExceeded; ErrInterrupted and
-// ErrCancelled are also context.Canceled.
+// them, ErrTimeLimit with the limit in its text; so compare with errors.Is. For errors.Is, ErrTimeLimit is also
+// context.DeadlineExceeded; ErrInterrupted and ErrCancelled are also context.Canceled.
 var (
 	ErrTimeLimit   error = &cause{"the run has reached its time limit", context.DeadlineExceeded}
 	ErrInterrupted error = &cause{"the worker is stopping", context.Canceled}
@@ -31,6 +33,19 @@ func (c *cause) Is(target error) bool { return target == c.is }
 
 // Timeout reports whether the cause is a time limit, like the method of net.Error.
 func (c *cause) Timeout() bool { return errors.Is(c.is, context.DeadlineExceeded) }
+
+// limitReached is ErrTimeLimit for a run with this limit.
+type limitReached time.Duration
+
+func (l limitReached) Error() string {
+	return ErrTimeLimit.Error() + " of " + human.Duration(time.Duration(l))
+}
+
+// Unwrap lets errors.Is match ErrTimeLimit and context.DeadlineExceeded.
+func (limitReached) Unwrap() error { return ErrTimeLimit }
+
+// Timeout reports that the cause is a time limit, like the method of net.Error.
+func (limitReached) Timeout() bool { return true }
 
 // stopOf returns why the context of a run has ended.
 func stopOf(cause error) job.Stop {

@@ -48,7 +48,7 @@ func (c *Core) look(t *Task, now time.Duration) time.Duration {
 		case t.separate:
 			return never
 		case now >= t.limitAt:
-			c.end(t, ErrTimeLimit, now)
+			c.end(t, limitReached(t.timeout), now)
 		case now >= c.lostAt(t) && !t.lost:
 			c.note(Note{Kind: LeaseExpiring, Task: t})
 			c.end(t, ErrLeaseLost, now)

@@ -83,7 +83,7 @@ func TestQ5_TheContextEndsAtTheTimeLimit(t *testing.T) {
 				t.Errorf("the context ended after %s, want one minute", took)
 			}
 			for _, c := range []context.Context{ctx, child} {
-				if context.Cause(c) != engine.ErrTimeLimit {
+				if !errors.Is(context.Cause(c), engine.ErrTimeLimit) {
 					t.Errorf("got the cause %v, want ErrTimeLimit", context.Cause(c))
 				}
 			}

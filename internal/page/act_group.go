@@ -28,8 +28,11 @@ func (p *Pages) actOnGroup(a *api.API, c *api.Call) error {
 
 func (p *Pages) doOnGroup(a *api.API, c *api.Call, g *redrive.Group, do string, in url.Values) (done, error) {
 	client, ctx, by := a.Client(), c.Context(), c.By(in.Get("reason"))
-	if was := in.Get("state"); was != "" && was != string(g.State()) {
-		return done{}, api.StateMoved.New("the cause is %s now", g.State())
+	if was := in.Get("state"); was != "" {
+		if was != string(g.State()) {
+			return done{}, api.StateMoved.New("the cause is %s now", g.State())
+		}
+		by.Seen = &redrive.Seen{Group: new(g.State()), Assignee: &g.Assignee}
 	}
 	if err := api.CheckReason(by.Reason); err != nil {
 		return done{}, err
@@ -67,10 +70,11 @@ func (p *Pages) doOnGroup(a *api.API, c *api.Call, g *redrive.Group, do string, 
 			if _, err := client.Act(ctx, by, redrive.Action{Do: redrive.ActReopen, Filter: &filter, Note: by.Reason}, nil); err != nil {
 				return done{}, err
 			}
+			by.Seen = nil // the reopened dead letters may have changed the state of the group
 		}
 		return set(redrive.GroupChange{Resolved: new(false)}, "The cause is open again.", undo{})
 	case "ignore":
-		d, err := p.ignoreGroup(a, c, g, in)
+		d, err := p.ignoreGroup(a, c, by, g, in)
 		d.Undo = &undo{Path: path + "reopen", Fields: map[string]string{"reason": "undo"}}
 		return d, err
 	case "note":
@@ -82,9 +86,12 @@ func (p *Pages) doOnGroup(a *api.API, c *api.Call, g *redrive.Group, do string, 
 
 // ignoreGroup ignores the pending dead letters of a cause and those that die of it, until a time or a
 // number of further deaths.
-func (p *Pages) ignoreGroup(a *api.API, c *api.Call, g *redrive.Group, in url.Values) (done, error) {
-	action := redrive.Action{Do: redrive.ActIgnore, Filter: &redrive.DeadFilter{Group: g.Fingerprint}, Note: in.Get("reason")}
-	var err error
+func (p *Pages) ignoreGroup(a *api.API, c *api.Call, by redrive.By, g *redrive.Group, in url.Values) (done, error) {
+	action := redrive.Action{Do: redrive.ActIgnore, Filter: &redrive.DeadFilter{Group: g.Fingerprint}, Note: by.Reason}
+	err := api.NeedReason(action.Do, action.Note)
+	if err != nil {
+		return done{}, err
+	}
 	if count := in.Get("count"); count != "" {
 		if action.Count, err = strconv.ParseInt(count, 10, 64); err != nil || action.Count < 1 {
 			return done{}, api.InvalidField.New("The number of further deaths must be a whole number, 1 or more.")
@@ -95,7 +102,7 @@ func (p *Pages) ignoreGroup(a *api.API, c *api.Call, g *redrive.Group, in url.Va
 			return done{}, err
 		}
 	}
-	acted, err := a.Client().Act(c.Context(), c.By(action.Note), action, nil)
+	acted, err := a.Client().Act(c.Context(), by, action, nil)
 	return done{Text: words.Count(acted.Done, "dead letter") + " of this cause ignored. Reopen takes it back."}, err
 }
 

@@ -227,7 +227,10 @@ func (p *Pages) onLetter(a *api.API, c *api.Call, by redrive.By, d *words.Detail
 	case "reopen":
 		action.Do, said = redrive.ActReopen, "pending again"
 	case "ignore":
-		var err error
+		err := api.NeedReason(redrive.ActIgnore, action.Note)
+		if err != nil {
+			return done{}, err
+		}
 		if action.Until, err = a.Until(in.Get("until"), ignoredFor); err != nil {
 			return done{}, err
 		}

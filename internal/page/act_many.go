@@ -104,6 +104,9 @@ func (p *Pages) onIDs(a *api.API, c *api.Call, m *manyAct, ids []job.ID, in url.
 		return nil, api.NotFound.New("Single dead letters cannot be purged.")
 	case !m.ofLive():
 		action := redrive.Action{Do: m.dead, IDs: ids, Note: by.Reason}
+		if err := api.NeedReason(action.Do, action.Note); err != nil {
+			return nil, err
+		}
 		if m.dead == redrive.ActIgnore {
 			var err error
 			if action.Until, err = a.Until(in.Get("until"), ignoredFor); err != nil {

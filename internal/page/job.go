@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/redrive/redrive"
@@ -204,7 +205,8 @@ func actsOf(d *words.Details, may bool) []act {
 	if j.State.Terminal() {
 		acts[2].Why = "A job that is " + j.State.String() + " has nothing to cancel."
 	}
-	return forbid(append(acts, letterActs(d)...), may)
+	letter := slices.DeleteFunc(letterActs(d), func(a act) bool { return a.Do == "ignore" }) // it needs a reason, for which the other form asks
+	return forbid(append(acts, letter...), may)
 }
 
 // heldBack reports whether a rule holds the job until a person decides.

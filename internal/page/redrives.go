@@ -348,10 +348,14 @@ func (p *Pages) controlRedrive(do redrive.RedriveOp) func(*api.API, *api.Call) e
 			return err
 		}
 		return p.once(a, c, in, "/ui/redrives/"+c.R.PathValue("n"), func() (done, error) {
-			if was := in.Get("state"); was != "" && was != string(r.State) {
-				return done{}, api.RedriveState.New("redrive %d is %s, not %s", r.ID, r.State, words.Clean(was))
+			by := c.By(in.Get("reason"))
+			if was := in.Get("state"); was != "" {
+				if was != string(r.State) {
+					return done{}, api.RedriveState.New("redrive %d is %s, not %s", r.ID, r.State, words.Clean(was))
+				}
+				by.Seen = &redrive.Seen{Redrive: &r.State}
 			}
-			r, err := a.Client().ControlRedrive(c.Context(), c.By(in.Get("reason")), r.ID, do)
+			r, err := a.Client().ControlRedrive(c.Context(), by, r.ID, do)
 			return done{Text: fmt.Sprintf("Redrive %d %s.", r.ID, said[do])}, err
 		})
 	}

@@ -105,12 +105,11 @@ func (p *Pages) actOnSchedule(a *api.API, c *api.Call) error {
 	if do != "pause" && do != "resume" && do != "run" {
 		return api.NotFound.New("A schedule cannot %.40q.", do)
 	}
-	list, err := a.Client().Crons(c.Context())
-	if err != nil {
+	if _, err := a.Schedule(c, name); err != nil {
 		return err
 	}
-	if !slices.ContainsFunc(list, func(s redrive.CronStatus) bool { return s.Name == name }) {
-		return api.NotFound.New("There is no schedule %.100q.", name)
+	if err := api.CheckReason(in.Get("reason")); err != nil {
+		return err
 	}
 	return p.once(a, c, in, "/ui/schedules", func() (done, error) {
 		by := c.By(in.Get("reason"))

@@ -267,8 +267,8 @@ func (s *scanner) element(start, end int) (from, to int) {
 	return s.value(start, level, link{value: end + n + 1, tight: true, element: true})
 }
 
-// setting returns the position of the value after a name such as DB_PASSWORD and a blank, as in
-// files of containers and in commands that set a variable.
+// setting returns the position of the value that follows a name such as DB_PASSWORD and a space, as
+// in a Dockerfile (ENV DB_PASSWORD secret) or in a command that sets a variable.
 func (s *scanner) setting(start, end int) (from, to int) {
 	if level := strengthOf(s.text[start:end]); level != sureKey && level != passKey {
 		return end, end

@@ -9,27 +9,18 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-const accessColumns = `id, version, name, hash, old_hash, old_until, roles, owner, kinds, queues, delegate, expires_at, revoked_at,
-	created_at, created_by, rotated_at, used_at`
-
 var (
-	selAccess = declare("selAccess", `SELECT `+accessColumns+` FROM redrive_access WHERE id = ?`)
-	// The table has at most store.KeysMax rows.
-	allAccess   = declare("allAccess", `SELECT `+accessColumns+` FROM redrive_access ORDER BY id`)
-	countAccess = declare("countAccess", `SELECT count(*) FROM redrive_access`)
-	insKey      = declare("insKey", `INSERT INTO redrive_access (`+accessColumns+`)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL)`)
-	// setKey replaces a key of the version before.
-	setKey = declare("setKey", `UPDATE redrive_access SET version = ?2, name = ?3, hash = ?4, old_hash = ?5, old_until = ?6, roles = ?7, owner = ?8,
-		kinds = ?9, queues = ?10, delegate = ?11, expires_at = ?12, revoked_at = ?13, rotated_at = ?14
-		WHERE id = ?1 AND version = ?2 - 1 AND revoked_at IS NULL`)
-	delAccess = declare("delAccess", `DELETE FROM redrive_access WHERE id = ? AND version = ?`)
-	setUsed   = declare("setUsed", `UPDATE redrive_access SET used_at = ?2 WHERE id = ?1 AND (used_at IS NULL OR used_at <= ?3)`)
+	selAccess   = ask("selAccess")
+	allAccess   = ask("allAccess")
+	countAccess = ask("countAccess")
+	insKey      = ask("insKey")
+	setKey      = ask("setKey")
+	delAccess   = ask("delAccess")
+	setUsed     = ask("setUsed")
 
-	// insSecret inserts no row if the secret exists.
-	insSecret  = declare("insSecret", `INSERT INTO redrive_secrets (name, secret) VALUES (?, ?) ON CONFLICT (name) DO NOTHING`)
-	selSecret  = declare("selSecret", `SELECT secret FROM redrive_secrets WHERE name = ?`)
-	allSecrets = declare("allSecrets", `SELECT name FROM redrive_secrets ORDER BY name`)
+	insSecret  = ask("insSecret")
+	selSecret  = ask("selSecret")
+	allSecrets = ask("allSecrets")
 )
 
 // lockedAccess is the name of the lock for changes of access keys.

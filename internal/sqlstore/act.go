@@ -11,9 +11,8 @@ import (
 )
 
 var (
-	selDeadRow = declare("selDeadRow", `SELECT `+actColumns+` FROM redrive_dead WHERE job = ?`)
-	setStatus  = declare("setStatus", `UPDATE OR FAIL redrive_dead SET status = ?2, action = ?3, note = ?4, acted_at = ?5, acted_by = ?6,
-		reopen_at = ?7 WHERE death = ?1`)
+	selDeadRow = ask("selDeadRow")
+	setStatus  = ask("setStatus")
 )
 
 // Preview implements store.DeadLetters.

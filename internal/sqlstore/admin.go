@@ -10,9 +10,8 @@ import (
 )
 
 var (
-	askCancel   = declare("askCancel", `UPDATE redrive_jobs SET cancel_at = ?2 WHERE id = ?1 AND state = 3 AND cancel_at IS NULL`)
-	setQueueRow = declare("setQueueRow", `UPDATE redrive_queues SET mode = ?2, workers = ?3, lim = ?4, rate_n = ?5, rate_per = ?6
-		WHERE name = ?1`)
+	askCancel   = ask("askCancel")
+	setQueueRow = ask("setQueueRow")
 )
 
 // cancel cancels one job. Call it after lockJobs. The first error concerns only this job; the

@@ -13,9 +13,8 @@ import (
 )
 
 var (
-	selWaits = declare("selWaits", `SELECT run_at, own_priority, policy, payload FROM redrive_jobs WHERE id = ?`)
-	setWaits = declare("setWaits", `UPDATE redrive_jobs SET lane = ?3, priority = ?4, own_priority = ?5, run_at = ?6, life_at = ?7
-		WHERE id = ?1 AND token = ?2 AND state <> 3`)
+	selWaits = ask("selWaits")
+	setWaits = ask("setWaits")
 )
 
 // Alter implements store.Live.

@@ -11,22 +11,15 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-const auditColumns = `seq, at, actor, action, target, reason, before, after, via, owner`
-
 var (
-	insAudit = declare("insAudit", `INSERT INTO redrive_audit (at, actor, action, target, reason, before, after, via, owner)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`)
-	selAudit     = declare("selAudit", `SELECT `+auditColumns+` FROM redrive_audit WHERE seq > ? ORDER BY seq LIMIT ?`)
-	selAuditFrom = declare("selAuditFrom", `SELECT seq, at FROM redrive_audit WHERE seq >= ? ORDER BY seq LIMIT 1`)
-	selAuditLast = declare("selAuditLast", `SELECT max(seq) FROM redrive_audit`)
+	insAudit     = ask("insAudit")
+	selAudit     = ask("selAudit")
+	selAuditFrom = ask("selAuditFrom")
+	selAuditLast = ask("selAuditLast")
 
-	// These statements read the audit rows below a sequence number, the newest first. Targets
-	// can be long, so the index has only their first 256 characters.
-	walkAudit      = declareWalk("walkAudit", `SELECT `+auditColumns+` FROM redrive_audit WHERE seq < ? ORDER BY seq DESC`)
-	walkAuditActor = declareWalk("walkAuditActor", `SELECT `+auditColumns+` FROM redrive_audit INDEXED BY redrive_audit_actor
-		WHERE actor = +?1 AND seq < +?2 ORDER BY seq DESC`)
-	walkAuditTarget = declareWalk("walkAuditTarget", `SELECT `+auditColumns+` FROM redrive_audit INDEXED BY redrive_audit_target
-		WHERE target = +?1 AND substr(target, 1, 256) = substr(?1, 1, 256) AND seq < +?2 ORDER BY seq DESC`)
+	walkAudit       = askWalk("walkAudit")
+	walkAuditActor  = askWalk("walkAuditActor")
+	walkAuditTarget = askWalk("walkAuditTarget")
 )
 
 // auditLate is the maximum time between the time of an audit row and the moment when the row

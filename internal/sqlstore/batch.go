@@ -12,27 +12,20 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-const batchColumns = `id, owner, key, name, attrs, callbacks, state, task, task_at, task_through, drafts, asides, outcome,
-	created_at, published_at, ended_at, expires_at, created_by`
-
 var (
 	// takeBatchRow reads a batch in order to change it. A store with other writers locks the row.
-	takeBatchRow = declare("takeBatchRow", `SELECT `+batchColumns+` FROM redrive_batches WHERE id = ?`)
+	takeBatchRow = ask("takeBatchRow")
 	// joinBatchRow does the same for a job that names the batch. A store with other writers lets
 	// others join the batch at the same time, but nobody end it.
-	joinBatchRow = declare("joinBatchRow", `SELECT `+batchColumns+` FROM redrive_batches WHERE id = ?1`)
+	joinBatchRow = ask("joinBatchRow")
 	// readBatchRow reads a batch.
-	readBatchRow = declare("readBatchRow", `SELECT `+batchColumns+` FROM redrive_batches WHERE id = +?1`)
-	selBatchKey  = declare("selBatchKey", `SELECT id FROM redrive_batches WHERE owner = ? AND key = ?`)
+	readBatchRow = ask("readBatchRow")
+	selBatchKey  = ask("selBatchKey")
 	// selBatchCounts returns what is stored of the counts of a batch.
-	selBatchCounts = declare("selBatchCounts", `SELECT total, completed, dead, cancelled FROM redrive_batch_counts WHERE batch = ?1`)
-	addBatchCounts = declare("addBatchCounts", `INSERT INTO redrive_batch_counts (batch, total, completed, dead, cancelled) VALUES (?1, ?2, ?3, ?4, ?5)
-		ON CONFLICT (batch) DO UPDATE SET total = total + ?2, completed = completed + ?3, dead = dead + ?4, cancelled = cancelled + ?5
-		RETURNING total, completed, dead, cancelled`)
-	setBatchRow = declare("setBatchRow", `UPDATE redrive_batches SET state = ?2, task = ?3, task_at = ?4, task_through = ?5, drafts = ?6,
-		asides = ?7, outcome = ?8, published_at = ?9, ended_at = ?10, expires_at = ?11 WHERE id = ?1`)
-	insOutcome = declare("insOutcome", `INSERT INTO redrive_outcomes (batch, n, state, at, total, completed, dead, cancelled)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?)`)
+	selBatchCounts = ask("selBatchCounts")
+	addBatchCounts = ask("addBatchCounts")
+	setBatchRow    = ask("setBatchRow")
+	insOutcome     = ask("insOutcome")
 )
 
 // signed returns the value of the column batch: it is below 0 for a member that is aside.
@@ -301,7 +294,7 @@ func packCallbacks(all []store.BatchCallback) (Value, error) {
 }
 
 // Batches are numbered without gaps. A number is not used again when its batch is removed.
-var nextBatch = declare("nextBatch", `UPDATE redrive_meta SET value = value + 1 WHERE key = 'batches' RETURNING value`)
+var nextBatch = ask("nextBatch")
 
 func (t *Txn) newBatchID() (id int64, err error) {
 	t.wrote = true

@@ -13,20 +13,14 @@ import (
 )
 
 var (
-	insBatch = declare("insBatch", `INSERT INTO redrive_batches (id, owner, key, name, attrs, callbacks, state, created_at, expires_at, created_by)
-		VALUES (?1, ?2, ?3, ?4, ?5, ?6, 1, ?7, ?8, ?9)`)
-	insDraft = declare("insDraft", `INSERT INTO redrive_drafts (job, batch, aside, lane, priority, run_at, deadline, correlation, key, attrs, policy,
-		terms, long, payload, replaces, created_at)
-		SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16
-		WHERE NOT EXISTS (SELECT 1 FROM redrive_jobs WHERE id = ?1) ON CONFLICT (job) DO NOTHING`)
-	selDraft = declare("selDraft", `SELECT batch FROM redrive_drafts WHERE job = ?`)
+	insBatch = ask("insBatch")
+	insDraft = ask("insDraft")
+	selDraft = ask("selDraft")
 	// moveMemberKey gives the key of a member to another job.
-	moveMemberKey = declare("moveMemberKey", `UPDATE redrive_keys SET job = ?3, state = NULL WHERE owner = ?1 AND kind = '' AND key = ?2 AND job = ?4`)
+	moveMemberKey = ask("moveMemberKey")
 	// The spans of a batch are ranges of the ids of its members. They can have ids that are not.
-	growSpan = declare("growSpan", `UPDATE redrive_spans SET last = ?3 WHERE batch = ?1 AND first = (SELECT s.first FROM redrive_spans s
-		WHERE s.batch = ?1 AND s.first < ?2 ORDER BY s.first DESC LIMIT 1) AND last >= ?2 - 1`)
-	insSpan = declare("insSpan", `INSERT INTO redrive_spans (batch, first, last) VALUES (?1, ?2, ?3)
-		ON CONFLICT (batch, first) DO UPDATE SET last = max(redrive_spans.last, ?3)`)
+	growSpan = ask("growSpan")
+	insSpan  = ask("insSpan")
 )
 
 // createBatch creates a batch, or finds the one with the same key.

@@ -14,20 +14,16 @@ import (
 
 var (
 	// countRunning counts the running counted members of a batch, sumRunning those of all batches.
-	countRunning = declare("countRunning", `SELECT count(*) FROM redrive_jobs INDEXED BY redrive_lease WHERE state = 3 AND batch = ?1`)
-	sumRunning   = declare("sumRunning", `SELECT batch, count(*) FROM redrive_jobs INDEXED BY redrive_lease WHERE state = 3 AND batch > 0 GROUP BY batch`)
-	listBatches  = declareWalk("listBatches", `SELECT `+batchColumns+` FROM redrive_batches WHERE id < +?1 ORDER BY id DESC`)
-	ofOwner      = declareWalk("ofOwner", `SELECT `+batchColumns+` FROM redrive_batches INDEXED BY redrive_batches_owner
-		WHERE owner = +?2 AND owner <> '' AND id < +?1 ORDER BY id DESC`)
-	ofState = declareWalk("ofState", `SELECT `+batchColumns+` FROM redrive_batches INDEXED BY redrive_batches_state
-		WHERE state = +?2 AND id < +?1 ORDER BY id DESC`)
-	severalCounts = declare("severalCounts", `SELECT total, completed, dead, cancelled, batch`+eachID+`redrive_batch_counts
-		WHERE batch`+thisID)
-	selOutcomes = declare("selOutcomes", `SELECT n, state, at, total, completed, dead, cancelled, batch FROM redrive_outcomes
-		WHERE batch = ?1 AND n > ?2 ORDER BY n LIMIT ?3`)
-	allOutcomes = declare("allOutcomes", `SELECT n, state, at, total, completed, dead, cancelled, batch FROM redrive_outcomes ORDER BY batch, n`)
-	allBatches  = declare("allBatches", `SELECT `+batchColumns+` FROM redrive_batches ORDER BY id`)
-	allCounts   = declare("allCounts", `SELECT total, completed, dead, cancelled, batch FROM redrive_batch_counts`)
+	countRunning  = ask("countRunning")
+	sumRunning    = ask("sumRunning")
+	listBatches   = askWalk("listBatches")
+	ofOwner       = askWalk("ofOwner")
+	ofState       = askWalk("ofState")
+	severalCounts = ask("severalCounts")
+	selOutcomes   = ask("selOutcomes")
+	allOutcomes   = ask("allOutcomes")
+	allBatches    = ask("allBatches")
+	allCounts     = ask("allCounts")
 )
 
 // listLook is the number of batches that one page of a list examines.
@@ -186,19 +182,14 @@ func dumpBatches(c Session, d *store.Dump) error {
 	return c.Rows(allDrafts, func(r Row) error { d.Drafts = append(d.Drafts, scanMemberDraft(r)); return nil })
 }
 
-const draftColumns = `d.job, l.kind, l.queue, d.priority, d.created_at, d.run_at, d.deadline, b.owner, d.correlation, d.key, d.batch, d.aside, d.replaces`
-
-const fromDrafts = ` FROM redrive_drafts d JOIN redrive_lanes l ON l.id = d.lane JOIN redrive_batches b ON b.id = d.batch `
-
 var (
-	allDrafts    = declare("allDrafts", `SELECT `+draftColumns+fromDrafts+`ORDER BY d.job`)
-	rangeDrafts  = declare("rangeDrafts", `SELECT `+draftColumns+fromDrafts+`WHERE d.job BETWEEN ?1 AND ?2 AND d.batch = ?3 ORDER BY d.job`)
-	rangeLive    = declare("rangeLive", listLive+fromLive+`WHERE j.id BETWEEN ?1 AND ?2 AND (j.batch = ?3 OR j.batch = -?3) ORDER BY j.id`)
-	rangeDone    = declare("rangeDone", listDone+fromDone+`WHERE j.job BETWEEN ?1 AND ?2 AND (j.batch = ?3 OR j.batch = -?3) ORDER BY j.job`)
-	rangeDead    = declare("rangeDead", listDead+` FROM redrive_dead j INDEXED BY sqlite_autoindex_redrive_dead_1
-		JOIN redrive_lanes l ON l.id = j.lane WHERE j.job BETWEEN ?1 AND ?2 AND j.revived = 0 AND (j.batch = ?3 OR j.batch = -?3) ORDER BY j.job`)
-	selSpans     = declareWalk("selSpans", `SELECT first, last FROM redrive_spans WHERE batch = ?1 AND last > +?2 ORDER BY first`)
-	selMemberKey = declare("selMemberKey", `SELECT job FROM redrive_keys WHERE owner = ?1 AND kind = '' AND key = ?2`)
+	allDrafts    = ask("allDrafts")
+	rangeDrafts  = ask("rangeDrafts")
+	rangeLive    = ask("rangeLive")
+	rangeDone    = ask("rangeDone")
+	rangeDead    = ask("rangeDead")
+	selSpans     = askWalk("selSpans")
+	selMemberKey = ask("selMemberKey")
 )
 
 func scanMemberDraft(r Row) store.Member {

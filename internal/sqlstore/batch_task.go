@@ -15,34 +15,25 @@ import (
 )
 
 var (
-	firstDrafts = declare("firstDrafts", `SELECT job, lane, priority, run_at, correlation, aside, replaces, key, long FROM redrive_drafts
-		WHERE batch = ?1 ORDER BY job LIMIT ?2`)
-	insPublished = declare("insPublished", `INSERT INTO redrive_jobs (id, lane, state, priority, run_at, token, life,
-		attempts, crashes, deferrals, snoozes, interrupts, created_at, life_at,
-		deadline, owner, correlation, key, batch, attrs, policy, terms, long, payload)
-		SELECT job, lane, 1, priority, coalesce(run_at, ?3), 0, 1, 0, 0, 0, 0, 0, ?3, max(coalesce(run_at, 0), ?3),
-		deadline, ?4, correlation, key, CASE aside WHEN 1 THEN -batch ELSE batch END, attrs, policy, terms, long, payload
-		FROM redrive_drafts WHERE batch = ?1 AND job <= ?2 ORDER BY job`)
-	delPublished = declare("delPublished", `DELETE FROM redrive_drafts WHERE batch = ?1 AND job <= ?2`)
-	selDraftOf   = declare("selDraftOf", `SELECT job, lane, priority, run_at, correlation, aside, replaces, key, long FROM redrive_drafts
-		WHERE job = ?1 AND batch = ?2`)
-	delDraft    = declare("delDraft", `DELETE FROM redrive_drafts WHERE job = ?1 AND batch = ?2`)
-	delKeyOf    = declare("delKeyOf", `DELETE FROM redrive_keys WHERE owner = ?1 AND kind = '' AND key = ?2 AND job = ?3`)
-	giveKeyBack = declare("giveKeyBack", `UPDATE redrive_keys SET job = ?3, state = 6 WHERE owner = ?1 AND kind = '' AND key = ?2 AND job = ?4`)
+	firstDrafts  = ask("firstDrafts")
+	insPublished = ask("insPublished")
+	delPublished = ask("delPublished")
+	selDraftOf   = ask("selDraftOf")
+	delDraft     = ask("delDraft")
+	delKeyOf     = ask("delKeyOf")
+	giveKeyBack  = ask("giveKeyBack")
 	// setReplaced takes a cancelled job out of the counts, because another one has its place.
-	setReplaced = declare("setReplaced", `UPDATE redrive_done INDEXED BY redrive_done_job SET batch = -batch WHERE job = ?1 AND state = 6 AND batch > 0`)
-	delBatch    = declare("delBatch", `DELETE FROM redrive_batches WHERE id = ?1`)
-	delSpans    = declare("delSpans", `DELETE FROM redrive_spans WHERE batch = ?1`)
-	delCounts   = declare("delCounts", `DELETE FROM redrive_batch_counts WHERE batch = ?1`)
-	delOutcomes = declare("delOutcomes", `DELETE FROM redrive_outcomes WHERE batch = ?1`)
+	setReplaced = ask("setReplaced")
+	delBatch    = ask("delBatch")
+	delSpans    = ask("delSpans")
+	delCounts   = ask("delCounts")
+	delOutcomes = ask("delOutcomes")
 
-	selDueBatches  = declare("selDueBatches", `SELECT id FROM redrive_batches WHERE state BETWEEN 3 AND 5 AND expires_at IS NOT NULL AND expires_at <= ?1 ORDER BY expires_at, id LIMIT 500`)
-	selNextExpires = declare("selNextExpires", `SELECT min(expires_at) FROM redrive_batches INDEXED BY redrive_batches_expires WHERE state BETWEEN 3 AND 5 AND expires_at IS NOT NULL`)
-	selTasks       = declare("selTasks", `SELECT id FROM redrive_batches WHERE task > 0 ORDER BY id`)
+	selDueBatches  = ask("selDueBatches")
+	selNextExpires = ask("selNextExpires")
+	selTasks       = ask("selTasks")
 	// walkMembers reads the live members of a batch above an id, by its spans.
-	walkMembers = declareWalk("walkMembers", `SELECT `+pickColumns+` FROM (SELECT first, last FROM redrive_spans
-		WHERE batch = ?1 AND last > +?2) s CROSS JOIN redrive_jobs j WHERE j.id BETWEEN s.first AND s.last
-		AND j.id > +?2 AND (j.batch = ?1 OR j.batch = -?1) ORDER BY s.first, j.id`)
+	walkMembers = askWalk("walkMembers")
 )
 
 // draftRow is a draft that a step publishes or discards.

@@ -10,12 +10,9 @@ import (
 )
 
 var (
-	setBeat = declare("setBeat", `UPDATE redrive_jobs SET lease_until = ?3 WHERE id = ?1 AND token = ?2 AND state = 3
-		RETURNING cancel_at`)
-	setBegun = declare("setBegun", `UPDATE redrive_jobs SET lease_until = ?3, begun = token WHERE id = ?1 AND token = ?2 AND state = 3
-		RETURNING cancel_at`)
-	putProgress = declare("putProgress", `INSERT INTO redrive_progress (job, token, at, done, total, note) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
-		ON CONFLICT (job) DO UPDATE SET token = ?2, at = ?3, done = ?4, total = ?5, note = ?6`)
+	setBeat     = ask("setBeat")
+	setBegun    = ask("setBegun")
+	putProgress = ask("putProgress")
 )
 
 // heartbeat extends leases, stores progress and marks runs as begun. It does so only for runs

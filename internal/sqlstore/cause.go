@@ -10,11 +10,10 @@ import (
 )
 
 var (
-	selGroupRow = declare("selGroupRow", `SELECT `+groupColumns+fromGroups+`WHERE fingerprint = ?`)
-	setGroupRow = declare("setGroupRow", `UPDATE redrive_groups SET name = ?2, assignee = ?3, assigned_at = ?4, resolved_at = ?5,
-		resolved_by = ?6, regressed_at = ?7 WHERE fingerprint = ?1`)
-	setMerged   = declare("setMerged", `UPDATE redrive_groups SET merged = ?2 WHERE fingerprint = ?1`)
-	countMerged = declare("countMerged", `SELECT count(*) FROM redrive_groups WHERE merged = +?`)
+	selGroupRow = ask("selGroupRow")
+	setGroupRow = ask("setGroupRow")
+	setMerged   = ask("setMerged")
+	countMerged = ask("countMerged")
 )
 
 // SetGroup implements store.Causes.

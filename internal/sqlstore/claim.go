@@ -14,9 +14,7 @@ import (
 // stops reading when it has enough rows. LIMIT is not a bound value, because SQLite would then
 // compile the statement again for each search. After ANALYZE, SQLite would also compile it
 // again for other bound values; the plus signs before them prevent this.
-var seekReady = declareWalk("seekReady", `SELECT run_at, id FROM redrive_jobs INDEXED BY redrive_ready
-	WHERE lane = +?1 AND priority = +?2 AND state = +?5 AND state < 3 AND (run_at, id) > (+?3, +?4)
-	ORDER BY run_at, id`)
+var seekReady = askWalk("seekReady")
 
 // claimer claims the jobs that one exchange asks for.
 type claimer struct {

@@ -89,7 +89,7 @@ func checkReserve(n int) error {
 	return nil
 }
 
-var addNextID = declare("addNextID", `UPDATE redrive_meta SET value = value + ? WHERE key = 'next_id' RETURNING value`)
+var addNextID = ask("addNextID")
 
 // ErrNoMeta says that rows of the table redrive_meta are missing. Without these rows, the store
 // would use numbers a second time. Rows can be missing if only this table was restored from a

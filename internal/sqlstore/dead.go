@@ -8,40 +8,12 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-const (
-	insDeadColumns = `death, job, status, revived, reason, class, grp, died_at, action, note, acted_at, acted_by, reopen_at,
-		redrive, lane, priority, token, life,
-		attempts, crashes, deferrals, snoozes, interrupts, created_at, life_at, claimed_at, holder, deadline,
-		owner, correlation, key, batch, attrs, policy, terms, released, long, payload`
-	insDeadValues = `?19, id, ?13, 0, ?3, ?4, ?5, ?6, ?14, ?15, ?16, ?17, ?18, redrive, lane, coalesce(own_priority, priority), token, life,
-		?7, ?8, ?9, ?10, ?11, created_at, life_at,
-		claimed_at, holder, deadline, owner, correlation, key, batch, attrs, policy, terms, released, long, payload
-		FROM redrive_jobs WHERE id = ?1 AND token = ?2 AND state = ?12`
-)
-
 var (
-	// The statements use INSERT OR FAIL and UPDATE OR FAIL, because otherwise SQLite keeps a
-	// journal of each statement to undo it. Here any error rolls back the whole transaction
-	// anyway.
-	insDead = declare("insDead", `INSERT OR FAIL INTO redrive_dead (`+insDeadColumns+`) SELECT `+insDeadValues)
-	// The INSERT updates an existing row, because a job in its second or a later life may
-	// already have a dead letter.
-	putDead = declare("putDead", `INSERT INTO redrive_dead (`+insDeadColumns+`) SELECT `+insDeadValues+`
-		ON CONFLICT (job) DO UPDATE SET death = excluded.death, status = excluded.status,
-		revived = 0, reason = excluded.reason, class = excluded.class, grp = excluded.grp, died_at = excluded.died_at,
-		action = excluded.action, note = excluded.note, acted_at = excluded.acted_at, acted_by = excluded.acted_by,
-		reopen_at = excluded.reopen_at, redrive = excluded.redrive, lane = excluded.lane,
-		priority = excluded.priority,
-		token = excluded.token, life = excluded.life, attempts = excluded.attempts, crashes = excluded.crashes,
-		deferrals = excluded.deferrals, snoozes = excluded.snoozes, interrupts = excluded.interrupts,
-		life_at = excluded.life_at, claimed_at = excluded.claimed_at, holder = excluded.holder,
-		deadline = excluded.deadline, key = excluded.key, attrs = excluded.attrs, policy = excluded.policy,
-		terms = excluded.terms, released = excluded.released, long = excluded.long, payload = excluded.payload`)
-	selEntry = declare("selEntry", `SELECT lane, reason, class, status, grp FROM redrive_dead WHERE job = ?`)
-	selGroup = declare("selGroup", `SELECT id, muted, muted_until, muted_for, muted_by, muted_note,
-		CASE WHEN resolved_at IS NOT NULL AND regressed_at IS NULL THEN 1 ELSE 0 END FROM redrive_groups WHERE fingerprint = ?`)
-	insGroup = declare("insGroup", `INSERT INTO redrive_groups (fingerprint, kind, class, code, message, sample, first_at, last_at, n, pending)
-		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7, 0, 0) RETURNING id`)
+	insDead  = ask("insDead")
+	putDead  = ask("putDead")
+	selEntry = ask("selEntry")
+	selGroup = ask("selGroup")
+	insGroup = ask("insGroup")
 )
 
 // withGroup marks a dead letter that is ignored together with its group. The reopen_at

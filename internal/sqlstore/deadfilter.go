@@ -15,7 +15,7 @@ const (
 	// LookMax is the maximum number of dead letters that one page of a list, or one step of an
 	// action, examines. Because of this limit, a filter that selects few dead letters costs
 	// milliseconds instead of a walk over all of them.
-	LookMax = 12_000
+	LookMax = 7_000
 	// MessageCost is the cost of reading the text of one message, or the columns of severalJobs.
 	// Its unit is the cost of examining one dead letter.
 	MessageCost = 8
@@ -24,35 +24,14 @@ const (
 	lanesMerged = 8
 )
 
-// The columns of a dead letter that a filter needs, and the further columns that an action
-// needs.
-const (
-	filterColumns = `death, job, status, revived, reason, class, grp, lane, owner, redrive, token, batch`
-	actColumns    = filterColumns + `, life, priority, long, key, died_at`
-)
-
 var (
-	selLanesOf = declare("selLanesOf", `SELECT id FROM redrive_lanes WHERE (?1 IS NULL OR queue = ?1) AND (?2 IS NULL OR kind = ?2)`)
-	// selDeathFrom finds the first death whose number is at least the given number.
-	selDeathFrom = declare("selDeathFrom", `SELECT death, died_at FROM redrive_dead WHERE death >= ? ORDER BY death LIMIT 1`)
-	selNewest    = declare("selNewest", `SELECT max(death) FROM redrive_dead`)
-	selSpan      = declare("selSpan", `SELECT id, first_at FROM redrive_groups WHERE fingerprint = ?`)
-	// severalJobs and severalMessages read, of the dead letters of the jobs in a JSON array, what some
-	// filters need of the jobs, and the messages of their failures. They name the indexes: after
-	// ANALYZE beside few rows, SQLite would otherwise read whole tables.
-	severalJobs = declare("severalJobs", `SELECT j.job, j.correlation, j.holder, j.attrs`+eachID+`redrive_dead j INDEXED BY sqlite_autoindex_redrive_dead_1
-		WHERE j.job`+thisID)
-	severalMessages = declare("severalMessages", `SELECT j.job, f.message`+eachID+`redrive_dead j INDEXED BY sqlite_autoindex_redrive_dead_1
-		CROSS JOIN redrive_failures f INDEXED BY sqlite_autoindex_redrive_failures_1
-		WHERE j.job`+thisID+` AND f.job = j.job AND f.token = j.token`)
-	// sumDead adds the numbers of dead letters: all, those of the class ?1, those of the lanes ?2 (a
-	// JSON array), and those of this class, these lanes, the reason ?3 and the statuses for which ?4
-	// to ?7 are 1.
-	sumDead = declare("sumDead", `SELECT coalesce(sum(n), 0), coalesce(sum(CASE WHEN class = ?1 THEN n ELSE 0 END), 0),
-		coalesce(sum(CASE WHEN lane IN (SELECT CAST(value AS BIGINT) FROM json_each(?2) i) THEN n ELSE 0 END), 0),
-		coalesce(sum(CASE WHEN (?1 IS NULL OR class = ?1) AND (?2 IS NULL OR lane IN (SELECT CAST(value AS BIGINT) FROM json_each(?2) i))
-			AND (?3 IS NULL OR reason = ?3) AND CASE status WHEN 0 THEN CAST(?4 AS BIGINT) WHEN 1 THEN ?5 WHEN 2 THEN ?6 ELSE ?7 END = 1
-			THEN n ELSE 0 END), 0) FROM redrive_dead_counts`)
+	selLanesOf      = ask("selLanesOf")
+	selDeathFrom    = ask("selDeathFrom")
+	selNewest       = ask("selNewest")
+	selSpan         = ask("selSpan")
+	severalJobs     = ask("severalJobs")
+	severalMessages = ask("severalMessages")
+	sumDead         = ask("sumDead")
 )
 
 // deadRow contains those parts of a dead letter that an action needs. It lacks the texts of the

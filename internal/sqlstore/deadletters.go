@@ -13,35 +13,19 @@ import (
 )
 
 const (
-	// listedColumns are the columns of a dead letter in a list. If a dead letter is ignored
-	// together with its group, the SQL returns the time at which the mute of the group ends.
-	listedColumns = `j.death, j.job, j.life, j.status, j.reason, j.class, f.code, g.fingerprint, f.message, l.kind, l.queue,
-		j.owner, j.died_at, j.revived, j.action, j.note, j.acted_at, j.acted_by,
-		CASE WHEN j.reopen_at > 1 << 62 THEN g.muted_until ELSE j.reopen_at END, j.redrive,
-		j.correlation, j.batch, j.holder`
-	listedWidth = 23 // number of listedColumns; the statements add further columns after them
-	fromLetters = ` FROM redrive_dead j JOIN redrive_lanes l ON l.id = j.lane LEFT JOIN redrive_groups g ON g.id = j.grp
-		LEFT JOIN redrive_failures f ON f.job = j.job AND f.token = j.token `
-	eachLetter = eachID + `redrive_dead j CROSS JOIN redrive_lanes l LEFT JOIN redrive_groups g ON g.id = j.grp
-		LEFT JOIN redrive_failures f ON f.job = j.job AND f.token = j.token`
-	thisLetter = ` WHERE j.death` + thisID + ` AND l.id = j.lane`
+	listedWidth = 23 // number of columns in severalListed; the other statements add further columns after them
 
-	originalColumns = `job, at, by, queue, priority, policy, payload`
 )
 
 var (
-	selDeadLetter  = declare("selDeadLetter", `SELECT `+listedColumns+fromLetters+`WHERE j.job = ?`)
-	selDeadLetters = declare("selDeadLetters", `SELECT `+listedColumns+fromLetters+`ORDER BY j.job`)
-	// severalListed and severalListedJobs read the dead letters with the deaths of a JSON array.
-	severalListed     = declare("severalListed", `SELECT `+listedColumns+eachLetter+thisLetter)
-	severalListedJobs = declare("severalListedJobs", `SELECT `+listedColumns+`, `+deadColumns+`, j.attrs, j.policy,
-		coalesce(b.payload, j.payload), (SELECT coalesce(sum(cost), 0) FROM redrive_failures WHERE job = j.job),
-		(SELECT coalesce(sum(sends), 0) FROM redrive_failures WHERE job = j.job)`+eachLetter+
-		` LEFT JOIN redrive_bodies b ON b.job = j.job`+thisLetter)
-	selDiedAt = declare("selDiedAt", `SELECT died_at FROM redrive_dead WHERE death = ?`)
+	selDeadLetter     = ask("selDeadLetter")
+	selDeadLetters    = ask("selDeadLetters")
+	severalListed     = ask("severalListed")
+	severalListedJobs = ask("severalListedJobs")
+	selDiedAt         = ask("selDiedAt")
 
-	selOriginal  = declare("selOriginal", `SELECT `+originalColumns+` FROM redrive_originals WHERE job = ?`)
-	allOriginals = declare("allOriginals", `SELECT `+originalColumns+` FROM redrive_originals ORDER BY job`)
+	selOriginal  = ask("selOriginal")
+	allOriginals = ask("allOriginals")
 )
 
 func scanDeadLetter(r Row) job.DeadLetter {
@@ -168,19 +152,10 @@ func scanOriginal(r Row) store.Original {
 }
 
 var (
-	selDeadCounts = declare("selDeadCounts", `SELECT lane, reason, class, status, n FROM redrive_dead_counts
-		WHERE n <> 0 ORDER BY lane, reason, class, status`)
-	// selFirstPending looks for a pending dead letter among the oldest dead letters. Most often
-	// there is one, because sweeps remove the others.
-	selFirstPending = declare("selFirstPending", `SELECT died_at FROM (SELECT death, died_at, status FROM redrive_dead NOT INDEXED
-		ORDER BY death LIMIT 1000) d WHERE status = 0 ORDER BY death LIMIT 1`)
-	// selOldestPending reads the first pending dead letter of each group by an index. It takes ten
-	// times as long as selFirstPending beside 10,000 groups.
-	selOldestPending = declare("selOldestPending", `SELECT died_at FROM redrive_dead WHERE death = (SELECT min(first) FROM (
-		SELECT (SELECT death FROM redrive_dead INDEXED BY redrive_dead_pending WHERE status = 0 AND grp = g.id ORDER BY death LIMIT 1) AS first
-		FROM redrive_groups g WHERE g.pending > 0
-		UNION ALL SELECT (SELECT death FROM redrive_dead INDEXED BY redrive_dead_pending WHERE status = 0 AND grp IS NULL ORDER BY death LIMIT 1)))`)
-	severalTrends = declare("severalTrends", `SELECT j.grp, j.at, j.n`+eachID+`redrive_trends j WHERE j.grp`+thisID+` AND j.at > ?2`)
+	selDeadCounts    = ask("selDeadCounts")
+	selFirstPending  = ask("selFirstPending")
+	selOldestPending = ask("selOldestPending")
+	severalTrends    = ask("severalTrends")
 )
 
 // DeadStats implements store.DeadLetters.

@@ -10,51 +10,35 @@ type route struct{ up, down *Query }
 
 var (
 	allRoute = route{
-		up: declareWalk("allRoute.up", `SELECT `+actColumns+` FROM redrive_dead NOT INDEXED
-			WHERE ?1 IS NULL AND death >= +?2 AND death <= +?3 ORDER BY death`),
-		down: declareWalk("allRoute.down", `SELECT `+filterColumns+` FROM redrive_dead NOT INDEXED
-			WHERE ?1 IS NULL AND death >= +?2 AND death <= +?3 ORDER BY death DESC`),
+		up:   askWalk("allRoute.up"),
+		down: askWalk("allRoute.down"),
 	}
 	pendingRoute = route{
-		up: declareWalk("pendingRoute.up", `SELECT `+actColumns+` FROM redrive_dead INDEXED BY redrive_dead_pending
-			WHERE status = 0 AND grp = +?1 AND death >= +?2 AND death <= +?3 ORDER BY death`),
-		down: declareWalk("pendingRoute.down", `SELECT `+filterColumns+` FROM redrive_dead INDEXED BY redrive_dead_pending
-			WHERE status = 0 AND grp = +?1 AND death >= +?2 AND death <= +?3 ORDER BY death DESC`),
+		up:   askWalk("pendingRoute.up"),
+		down: askWalk("pendingRoute.down"),
 	}
 	ownerRoute = route{
-		up: declareWalk("ownerRoute.up", `SELECT `+actColumns+` FROM redrive_dead INDEXED BY redrive_dead_owner
-			WHERE owner = +?1 AND death >= +?2 AND death <= +?3 ORDER BY death`),
-		down: declareWalk("ownerRoute.down", `SELECT `+filterColumns+` FROM redrive_dead INDEXED BY redrive_dead_owner
-			WHERE owner = +?1 AND death >= +?2 AND death <= +?3 ORDER BY death DESC`),
+		up:   askWalk("ownerRoute.up"),
+		down: askWalk("ownerRoute.down"),
 	}
 	classRoute = route{
-		up: declareWalk("classRoute.up", `SELECT `+actColumns+` FROM redrive_dead INDEXED BY redrive_dead_class
-			WHERE class = +?1 AND death >= +?2 AND death <= +?3 ORDER BY death`),
-		down: declareWalk("classRoute.down", `SELECT `+filterColumns+` FROM redrive_dead INDEXED BY redrive_dead_class
-			WHERE class = +?1 AND death >= +?2 AND death <= +?3 ORDER BY death DESC`),
+		up:   askWalk("classRoute.up"),
+		down: askWalk("classRoute.down"),
 	}
 	correlationRoute = route{
-		up: declareWalk("correlationRoute.up", `SELECT `+actColumns+` FROM redrive_dead INDEXED BY redrive_dead_correlated
-			WHERE correlation = +?1 AND death >= +?2 AND death <= +?3 ORDER BY death`),
-		down: declareWalk("correlationRoute.down", `SELECT `+filterColumns+` FROM redrive_dead INDEXED BY redrive_dead_correlated
-			WHERE correlation = +?1 AND death >= +?2 AND death <= +?3 ORDER BY death DESC`),
+		up:   askWalk("correlationRoute.up"),
+		down: askWalk("correlationRoute.down"),
 	}
 	batchRoute = route{
-		up: declareWalk("batchRoute.up", `SELECT `+actColumns+` FROM redrive_dead INDEXED BY redrive_dead_batch
-			WHERE batch = +?1 AND death >= +?2 AND death <= +?3 ORDER BY death`),
-		down: declareWalk("batchRoute.down", `SELECT `+filterColumns+` FROM redrive_dead INDEXED BY redrive_dead_batch
-			WHERE batch = +?1 AND death >= +?2 AND death <= +?3 ORDER BY death DESC`),
+		up:   askWalk("batchRoute.up"),
+		down: askWalk("batchRoute.down"),
 	}
 	jobRoute = route{
-		up: declareWalk("jobRoute.up", `SELECT `+actColumns+` FROM redrive_dead
-			WHERE job = +?1 AND death >= +?2 AND death <= +?3 ORDER BY death`),
-		down: declareWalk("jobRoute.down", `SELECT `+filterColumns+` FROM redrive_dead
-			WHERE job = +?1 AND death >= +?2 AND death <= +?3 ORDER BY death DESC`),
+		up:   askWalk("jobRoute.up"),
+		down: askWalk("jobRoute.down"),
 	}
 	laneRoute = route{
-		up: declareWalk("laneRoute.up", `SELECT `+actColumns+` FROM redrive_dead INDEXED BY redrive_dead_lane
-			WHERE lane = +?1 AND death >= +?2 AND death <= +?3 ORDER BY death`),
-		down: declareWalk("laneRoute.down", `SELECT `+filterColumns+` FROM redrive_dead INDEXED BY redrive_dead_lane
-			WHERE lane = +?1 AND death >= +?2 AND death <= +?3 ORDER BY death DESC`),
+		up:   askWalk("laneRoute.up"),
+		down: askWalk("laneRoute.down"),
 	}
 )

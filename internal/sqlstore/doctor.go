@@ -23,30 +23,19 @@ func problem(f *store.Findings, format string, args ...any) {
 	f.Problems = append(f.Problems, fmt.Sprintf(format, args...))
 }
 
-// Recount returns the statement that counts the jobs in their tables and compares the counts
-// with the counters. [CompareJobs] reads its rows. The argument is the table or query of the
-// counters, with the columns lane, state and n.
-func Recount(counters string) string {
-	return `SELECT l.queue, l.kind, l.deps, x.state, sum(x.n), sum(x.kept) FROM (
-			SELECT lane, state, count(*) AS n, 0 AS kept FROM redrive_jobs GROUP BY 1, 2
-			UNION ALL SELECT lane, state, count(*), 0 FROM redrive_done GROUP BY 1, 2
-			UNION ALL SELECT lane, 5, count(*), 0 FROM redrive_dead WHERE revived = 0 GROUP BY 1
-			UNION ALL SELECT lane, state, 0, n FROM ` + counters + `) x
-		JOIN redrive_lanes l ON l.id = x.lane GROUP BY l.id, x.state`
-}
-
-const (
-	// RecountGroups is the statement that finds groups whose counters are wrong.
-	// [CompareGroups] reads its rows.
-	RecountGroups = `SELECT g.fingerprint, g.pending, count(d.job) FILTER (WHERE d.status = 0), g.entries, count(d.job)
-		FROM redrive_groups g LEFT JOIN redrive_dead d ON d.grp = g.id GROUP BY g.id
-		HAVING g.pending <> count(d.job) FILTER (WHERE d.status = 0) OR g.entries <> count(d.job)`
-	// RecountDead is the statement that finds wrong counters of dead letters. [CompareDead]
-	// reads its rows.
-	RecountDead = `SELECT l.queue, l.kind, x.reason, x.class, x.status, sum(x.kept), sum(x.n) FROM (
-			SELECT lane, reason, coalesce(class, '') AS class, status, 1 AS n, 0 AS kept FROM redrive_dead
-			UNION ALL SELECT lane, reason, class, status, 0, n FROM redrive_dead_counts) x
-		JOIN redrive_lanes l ON l.id = x.lane GROUP BY l.id, x.reason, x.class, x.status HAVING sum(x.kept) <> sum(x.n)`
+// The statements of a store's doctor. For each there is a function Compare… or Find… that reads its rows. Only
+// SelOldest and SelOverdue have a parameter: the present time.
+var (
+	Recount        = ask("recount")
+	RecountGroups  = ask("recountGroups")
+	RecountDead    = ask("recountDead")
+	SelOldest      = ask("selOldest")
+	SelOverdue     = ask("selOverdue")
+	SelProcesses   = ask("selProcesses")
+	SelDeaths      = ask("selNewestDeaths")
+	SelClasses     = ask("selClasses")
+	SelOldestEnded = ask("selOldestEnded")
+	SelOldestEvent = ask("selOldestEvent")
 )
 
 // CompareJobs reads one row of the statement Recount into the findings.
@@ -80,7 +69,7 @@ func CompareDead(f *store.Findings) func(Row) error {
 	}
 }
 
-// FindDue reads rows of due jobs, the oldest first. Their columns are id, queue, kind, due
+// FindDue reads the rows of SelOldest, due jobs, the oldest first. Their columns are id, queue, kind, due
 // time, mode of the queue, and gate of the lane. FindDue keeps the first job of each queue and
 // kind whose lane is open.
 func FindDue(f *store.Findings) func(Row) error {
@@ -98,19 +87,6 @@ func FindDue(f *store.Findings) func(Row) error {
 		return nil
 	}
 }
-
-// The statements below have no parameters. For each statement there is a function Find… that
-// reads its rows.
-const (
-	SelProcesses = `SELECT ` + processColumns + ` FROM redrive_processes ORDER BY name, instance`
-	SelDeaths    = `SELECT died_at FROM redrive_dead ORDER BY death DESC LIMIT 1000` // the LIMIT is store.DeathsMax
-	SelClasses   = `SELECT coalesce(class, ''), count(*), CAST(sum(pending) AS bigint),
-		CAST(sum(CASE WHEN assignee IS NULL THEN 1 ELSE 0 END) AS bigint), CAST(sum(CASE WHEN assignee IS NULL THEN pending ELSE 0 END) AS bigint) FROM redrive_groups WHERE pending > 0
-		GROUP BY coalesce(class, '') ORDER BY 1`
-	SelOldestEnded = `SELECT finished_at FROM redrive_done ORDER BY seq LIMIT 1`
-	// SelOldestEvent leaves out the newest row, because retention never removes it.
-	SelOldestEvent = `SELECT at FROM redrive_events WHERE seq < (SELECT max(seq) FROM redrive_events) ORDER BY seq LIMIT 1`
-)
 
 // FindProcesses reads the rows of SelProcesses.
 func FindProcesses(f *store.Findings, now job.Micros) func(Row) error {
@@ -141,7 +117,7 @@ func FindTime(at *job.Micros) func(Row) error {
 	return func(r Row) error { *at = job.Micros(r.Int(0)); return nil }
 }
 
-// FindExpired reads two values: how many running jobs have an expired lease, and when the
+// FindExpired reads the row of SelOverdue: how many running jobs have an expired lease, and when the
 // first of these leases ended.
 func FindExpired(f *store.Findings, now job.Micros) func(Row) error {
 	return func(r Row) error {

@@ -11,16 +11,9 @@ import (
 )
 
 var (
-	// countDue counts retries by the minute in which they are due, with the index of DB.RetryIndex.
-	// Each row of its result has a minute and the count of this minute, at most store.DueCountMax.
-	// The argument ?1 is the present time, and ?2 is the number of minutes. Minute 0 has everything
-	// that is due by now; minutes 1 to ?2 follow.
-	countDue = declareOwn("countDue")
-	// retryLanes finds the lanes and priorities that may have retrying jobs.
-	retryLanes = declare("retryLanes", `SELECT c.lane, p.n FROM redrive_counters c CROSS JOIN
-		(SELECT 1 AS n UNION ALL SELECT 2 UNION ALL SELECT 3 UNION ALL SELECT 4) p WHERE c.state = 2 AND c.n > 0`)
-	walkDue = declareWalk("walkDue", `SELECT run_at FROM redrive_jobs INDEXED BY redrive_ready
-		WHERE lane = ?1 AND priority = ?2 AND state = 2 AND state < 3 AND run_at > ?3 AND run_at <= ?4 ORDER BY run_at`)
+	countDue   = ask("countDue")
+	retryLanes = ask("retryLanes")
+	walkDue    = askWalk("walkDue")
 )
 
 // Due implements store.Reader.

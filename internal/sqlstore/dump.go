@@ -11,22 +11,17 @@ import (
 )
 
 var (
-	allLive = declare("allLive", `SELECT `+liveColumns+`, j.attrs, j.policy, coalesce(j.payload, b.payload)`+fromLive+
-		`LEFT JOIN redrive_bodies b ON b.job = j.id ORDER BY j.id`)
-	allDone = declare("allDone", `SELECT `+doneColumns+`, j.result, j.cost, j.sends, j.attrs, j.payload`+fromDone+`ORDER BY j.job, j.seq`)
-	allDead = declare("allDead", `SELECT `+deadColumns+`, j.attrs, j.policy, coalesce(j.payload, b.payload)`+fromDead+
-		`LEFT JOIN redrive_bodies b ON b.job = j.job WHERE j.revived = 0 ORDER BY j.job`)
-	allFailures = declare("allFailures", `SELECT `+failureColumns+` FROM redrive_failures ORDER BY job, token`)
-	allKeys     = declare("allKeys", `SELECT owner, kind, key, job, until FROM redrive_keys ORDER BY job, owner, kind, key`)
-	allProgress = declare("allProgress", `SELECT `+progressColumns+` FROM redrive_progress`)
-	allEvents   = declare("allEvents", `SELECT seq, at, body FROM redrive_events ORDER BY seq`)
-	allPolicies = declare("allPolicies", `SELECT `+policyColumns+`, body FROM redrive_policies ORDER BY hash`)
-	allTerms    = declare("allTerms", `SELECT j.job, t.body, j.released FROM (
-		SELECT id AS job, terms, released FROM redrive_jobs WHERE terms IS NOT NULL OR released IS NOT NULL
-		UNION ALL SELECT job, terms, released FROM redrive_dead WHERE revived = 0 AND (terms IS NOT NULL OR released IS NOT NULL)) AS j
-		LEFT JOIN redrive_terms t ON t.id = j.terms ORDER BY j.job`)
-	allBegun  = declare("allBegun", `SELECT id, token FROM redrive_jobs WHERE state = 3 AND begun = token ORDER BY id`)
-	auditRows = declare("auditRows", `SELECT `+auditColumns+` FROM redrive_audit ORDER BY seq`)
+	allLive     = ask("allLive")
+	allDone     = ask("allDone")
+	allDead     = ask("allDead")
+	allFailures = ask("allFailures")
+	allKeys     = ask("allKeys")
+	allProgress = ask("allProgress")
+	allEvents   = ask("allEvents")
+	allPolicies = ask("allPolicies")
+	allTerms    = ask("allTerms")
+	allBegun    = ask("allBegun")
+	auditRows   = ask("auditRows")
 )
 
 // Dump implements store.Reader. It reads in the writer's transaction, so the data cannot

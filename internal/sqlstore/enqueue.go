@@ -20,27 +20,11 @@ import (
 const InlineMax = 1 << 10
 
 var (
-	insJob = declare("insJob", `INSERT INTO redrive_jobs (id, lane, state, priority, run_at, token, life,
-		attempts, crashes, deferrals, snoozes, interrupts, created_at, life_at,
-		deadline, owner, correlation, key, batch, attrs, policy, terms, long, payload)
-		VALUES (?1, ?2, 1, ?3, ?4, 0, 1, 0, 0, 0, 0, 0, ?5, max(?4, ?5), ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?15, ?13, ?14)
-		ON CONFLICT (id) DO NOTHING`)
-	// insPlainJob inserts a job that has none of the optional columns. It is faster than
-	// insJob, because it has fewer bound values, and each of them costs time.
-	insPlainJob = declare("insPlainJob", `INSERT INTO redrive_jobs (id, lane, state, priority, run_at, token, life,
-		attempts, crashes, deferrals, snoozes, interrupts, created_at, life_at, payload)
-		VALUES (?1, ?2, 1, ?3, ?4, 0, 1, 0, 0, 0, 0, 0, ?5, max(?4, ?5), ?6)
-		ON CONFLICT (id) DO NOTHING`)
-	insBody = declare("insBody", `INSERT INTO redrive_bodies (job, payload) VALUES (?, ?)`)
-	selKey  = declare("selKey", `SELECT job, digest, until, state, created_at FROM redrive_keys WHERE owner = ? AND kind = ? AND key = ?`)
-	// If the key belongs to a job that has ended, ?8 is the created_at value of the key's row;
-	// see job.AliveKey. Each job that takes such a key increases created_at. So if two calls
-	// have read the same row, only one of them changes the row.
-	putKey = declare("putKey", `INSERT INTO redrive_keys (owner, kind, key, job, digest, created_at, until)
-		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
-		ON CONFLICT (owner, kind, key) DO UPDATE SET job = ?4, digest = ?5, created_at = max(?6, redrive_keys.created_at + 1),
-		until = ?7, state = NULL
-		WHERE redrive_keys.until <= ?6 OR redrive_keys.created_at = ?8`)
+	insJob      = ask("insJob")
+	insPlainJob = ask("insPlainJob")
+	insBody     = ask("insBody")
+	selKey      = ask("selKey")
+	putKey      = ask("putKey")
 )
 
 // enqueue accepts all jobs or none. If it returns an error after it has written something, the

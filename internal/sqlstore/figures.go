@@ -42,9 +42,8 @@ func FigureKeys(at job.Micros, lane int64) (keys []FigureKey) {
 }
 
 var (
-	selFigures = declare("selFigures", `SELECT body FROM redrive_figures WHERE unit = ? AND at = ? AND lane = ?`)
-	putFigures = declare("putFigures", `INSERT INTO redrive_figures (unit, at, lane, body) VALUES (?1, ?2, ?3, ?4)
-		ON CONFLICT (unit, at, lane) DO UPDATE SET body = ?4`)
+	selFigures = ask("selFigures")
+	putFigures = ask("putFigures")
 )
 
 // retried reports whether an attempt of the run's job is a retry: not the first attempt of the

@@ -9,17 +9,17 @@ import (
 // redrive_dead if it is dead. The tables are searched in this order. The entry of a dead job that
 // was retried stays in redrive_dead, marked as revived.
 var (
-	selLive = declare("selLive", `SELECT state, token, life FROM redrive_jobs WHERE id = ?`)
-	selDone = declare("selDone", `SELECT state, token, life FROM redrive_done INDEXED BY redrive_done_job WHERE job = +? ORDER BY seq DESC LIMIT 1`)
-	selDead = declare("selDead", `SELECT 5, token, life FROM redrive_dead WHERE job = ? AND revived = 0`)
+	selLive = ask("selLive")
+	selDone = ask("selDone")
+	selDead = ask("selDead")
 
-	selLetterNow = declare("selLetterNow", `SELECT death, status FROM redrive_dead WHERE job = ?`)
+	selLetterNow = ask("selLetterNow")
 )
 
 // selPlace searches all three tables for a job in one statement. With two statements, another
 // writer could move the job between them. Only a store with other writers has an SQL text for
 // this statement.
-var selPlace = &Query{Name: "selPlace"}
+var selPlace = ask("selPlace")
 
 // find returns the state of a job and the token of its last run. If the job does not exist, the
 // state is job.None.

@@ -7,14 +7,9 @@ import (
 )
 
 var (
-	// anyOlder and selOlder read groups whose fingerprint has another version. They run only when a group
-	// is made, and selOlder only if there are such groups.
-	anyOlder = declare("anyOlder", `SELECT 1 FROM redrive_groups WHERE substr(fingerprint, 1, 2) <> ?1 LIMIT 1`)
-	selOlder = declare("selOlder", `SELECT `+groupColumns+`, muted_by, muted_note`+fromGroups+`WHERE substr(fingerprint, 1, 2) <> ?1 AND kind = ?2
-		AND (muted = 1 OR name IS NOT NULL OR assignee IS NOT NULL OR resolved_at IS NOT NULL OR merged IS NOT NULL)
-		ORDER BY last_at DESC, fingerprint`)
-	takeOver = declare("takeOver", `UPDATE redrive_groups SET muted = ?2, muted_until = ?3, muted_for = ?4, muted_by = ?5, muted_note = ?6,
-		name = ?7, assignee = ?8, assigned_at = ?9, resolved_at = ?10, resolved_by = ?11, regressed_at = ?12, merged = ?13 WHERE id = ?1`)
+	anyOlder = ask("anyOlder")
+	selOlder = ask("selOlder")
+	takeOver = ask("takeOver")
 )
 
 // takeOver gives a new group what people have said about the group of the same cause that older

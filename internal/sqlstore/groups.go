@@ -9,47 +9,19 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-const (
-	groupColumns = `fingerprint, kind, class, code, message, sample, first_at, last_at, n, entries, pending, muted,
-		muted_until, muted_for, id, retried, helped, first_build, last_build, name, assignee, assigned_at, resolved_at, resolved_by,
-		regressed_at, merged`
-	fromGroups  = ` FROM redrive_groups `
-	groupFilter = ` WHERE ` + groupFits
-	groupFits   = `(?1 IS NULL OR fingerprint = ?1) AND (?2 IS NULL OR kind = ?2) AND (?3 IS NULL OR class = ?3)
-		AND (?4 = 0 OR pending > 0) AND (?5 IS NULL OR assignee = ?5) AND (?6 IS NULL OR merged = ?6)
-		AND (?7 IS NULL OR ?7 = CASE WHEN resolved_at IS NULL THEN 'open' WHEN regressed_at IS NULL THEN 'resolved' ELSE 'regressed' END) `
-)
-
 // These statements read and sort all groups. This costs little, because there is only one group
 // for each root cause. They sort only what decides the order, and read the other columns of the
 // page afterwards.
 var (
-	countGroups   = declare("countGroups", `SELECT count(*) FROM redrive_groups`+groupFilter)
-	lastGroups    = declare("lastGroups", pageOfGroups(fromGroups+groupFilter, `last_at DESC, fingerprint`))
-	largestGroups = declare("largestGroups", pageOfGroups(fromGroups+groupFilter, `pending DESC, n DESC, fingerprint`))
-	// The statements for Merge return the groups that are in no set, and of each set the selected group
-	// with the lowest fingerprint.
-	countBySet   = declare("countBySet", `SELECT count(*) FROM redrive_groups g`+mergedFilter)
-	lastBySet    = declare("lastBySet", `SELECT `+groupColumns+` FROM redrive_groups g`+mergedFilter+`ORDER BY `+ofSet("max", "last_at")+` DESC, fingerprint LIMIT ?8 OFFSET ?9`)
-	largestBySet = declare("largestBySet", `SELECT `+groupColumns+` FROM redrive_groups g`+mergedFilter+
-		`ORDER BY `+ofSet("sum", "pending")+` DESC, `+ofSet("sum", "n")+` DESC, fingerprint LIMIT ?8 OFFSET ?9`)
-	setGroups = declare("setGroups", `SELECT `+groupColumns+fromGroups+`WHERE merged = ?6 AND `+groupFits+`ORDER BY fingerprint`)
-	allGroups = declare("allGroups", `SELECT `+groupColumns+fromGroups+`ORDER BY fingerprint`)
+	countGroups   = ask("countGroups")
+	lastGroups    = ask("lastGroups")
+	largestGroups = ask("largestGroups")
+	countBySet    = ask("countBySet")
+	lastBySet     = ask("lastBySet")
+	largestBySet  = ask("largestBySet")
+	setGroups     = ask("setGroups")
+	allGroups     = ask("allGroups")
 )
-
-// pageOfGroups returns a statement for one page of the groups that a part of a statement selects.
-func pageOfGroups(selected, order string) string {
-	return `SELECT ` + groupColumns + fromGroups + `WHERE id IN (SELECT id` + selected + `ORDER BY ` + order + ` LIMIT ?8 OFFSET ?9) ORDER BY ` + order
-}
-
-const mergedFilter = groupFilter + ` AND (merged IS NULL OR fingerprint =
-	(SELECT min(fingerprint) FROM redrive_groups WHERE merged = g.merged AND ` + groupFits + `)) `
-
-// ofSet returns an expression: the column of a group that is in no set, or an aggregate of the
-// column over the selected groups of its set.
-func ofSet(aggregate, column string) string {
-	return `CASE WHEN merged IS NULL THEN ` + column + ` ELSE (SELECT ` + aggregate + `(` + column + `) FROM redrive_groups WHERE merged = g.merged AND ` + groupFits + `) END`
-}
 
 // Groups implements store.DeadLetters.
 func (s *Core) Groups(ctx context.Context, f store.GroupFilter) (page store.GroupPage, err error) {

@@ -61,19 +61,16 @@ type queueRow struct {
 }
 
 var (
-	selLanes    = declare("selLanes", `SELECT id, queue, kind, deps, gate FROM redrive_lanes ORDER BY id`)
-	selCounters = declare("selCounters", `SELECT lane, state, n FROM redrive_counters`)
-	selQueues   = declare("selQueues", `SELECT name, mode, workers, lim, rate_n, rate_per FROM redrive_queues ORDER BY name`)
-	selRates    = declare("selRates", `SELECT scope, arrival FROM redrive_rates`)
-	selEnded    = declare("selEnded", `SELECT max(coalesce((SELECT max(job) FROM redrive_done), 0), coalesce((SELECT max(job) FROM redrive_dead), 0))`)
-	selDeaths   = declare("selDeaths", `SELECT max(coalesce((SELECT max(death) FROM redrive_dead), 0),
-		coalesce((SELECT value FROM redrive_meta WHERE key = 'deaths'), 0))`)
-	insLane    = declare("insLane", `INSERT INTO redrive_lanes (id, queue, kind, deps) VALUES (?, ?, ?, ?)`)
-	insQueue   = declare("insQueue", `INSERT INTO redrive_queues (name) VALUES (?)`)
-	addCounter = declare("addCounter", `INSERT INTO redrive_counters (lane, state, n) VALUES (?1, ?2, ?3)
-		ON CONFLICT (lane, state) DO UPDATE SET n = n + ?3`)
-	setRate = declare("setRate", `INSERT INTO redrive_rates (scope, arrival) VALUES (?1, ?2)
-		ON CONFLICT (scope) DO UPDATE SET arrival = ?2`)
+	selLanes    = ask("selLanes")
+	selCounters = ask("selCounters")
+	selQueues   = ask("selQueues")
+	selRates    = ask("selRates")
+	selEnded    = ask("selEnded")
+	selDeaths   = ask("selDeaths")
+	insLane     = ask("insLane")
+	insQueue    = ask("insQueue")
+	addCounter  = ask("addCounter")
+	setRate     = ask("setRate")
 )
 
 // ReadCatalog reads the whole catalogue. This takes longer if there are many other writers;
@@ -295,7 +292,7 @@ func (t *Txn) MakeLane(n *job.New) error {
 
 // selLaneOfRun returns the lane of a run without locking anything. Only a store with other
 // writers has an SQL text for this statement.
-var selLaneOfRun = &Query{Name: "selLaneOfRun"}
+var selLaneOfRun = ask("selLaneOfRun")
 
 // MakeLaneAfter makes the lane that a job needs after an outcome has moved the job into
 // another queue.

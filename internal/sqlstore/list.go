@@ -14,24 +14,13 @@ import (
 // scanMax is the maximum number of rows of one table that one page of a list examines. Because
 // of this limit, a filter that selects few jobs costs milliseconds instead of a walk over all
 // jobs.
-const scanMax = 12_000
+const scanMax = 5_000
 
 // place describes one of the three tables that contain jobs, and how a list reads it.
 type place struct {
 	states []job.State
 	rows   *walked
 }
-
-// ListLive names the columns of a live job that a list reads.
-const ListLive = liveColumns + `, j.attrs`
-
-// The columns of a list end with the attributes. A completed job has them only if it keeps
-// its payload.
-const (
-	listLive = `SELECT ` + ListLive
-	listDone = `SELECT ` + doneColumns + `, j.attrs`
-	listDead = `SELECT ` + deadColumns + `, j.attrs`
-)
 
 var places = [...]place{
 	{[]job.State{job.Waiting, job.Retrying, job.Running}, &walkedLive},
@@ -40,20 +29,12 @@ var places = [...]place{
 }
 
 var (
-	// selRunning lists the running jobs. It uses the index of leases, because that index is
-	// small.
-	selRunning = declareWalk("selRunning", listLive+` FROM redrive_jobs j INDEXED BY redrive_lease
-		JOIN redrive_lanes l ON l.id = j.lane WHERE j.state = 3 AND j.id < ? ORDER BY j.id DESC LIMIT ?`)
+	selRunning = askWalk("selRunning")
 
-	selLiveCause = declare("selLiveCause", `SELECT class, fingerprint, message FROM redrive_failures WHERE job = ? ORDER BY token DESC LIMIT 1`)
-	selDeadCause = declare("selDeadCause", `SELECT d.class, g.fingerprint, f.message FROM redrive_dead d
-		LEFT JOIN redrive_groups g ON g.id = d.grp LEFT JOIN redrive_failures f ON f.job = d.job AND f.token = d.token WHERE d.job = ?`)
-	// severalCauses and severalDeadCauses do the same for many jobs.
-	severalCauses = declare("severalCauses", `SELECT j.job, j.class, j.fingerprint, j.message`+eachID+`redrive_failures j
-		WHERE j.job`+thisID+` AND j.token = (SELECT max(f.token) FROM redrive_failures f WHERE f.job = CAST(i.value AS BIGINT))`)
-	severalDeadCauses = declare("severalDeadCauses", `SELECT j.job, j.class, g.fingerprint, f.message`+eachID+`redrive_dead j
-		LEFT JOIN redrive_groups g ON g.id = j.grp LEFT JOIN redrive_failures f ON f.job = j.job AND f.token = j.token
-		WHERE j.job`+thisID)
+	selLiveCause      = ask("selLiveCause")
+	selDeadCause      = ask("selDeadCause")
+	severalCauses     = ask("severalCauses")
+	severalDeadCauses = ask("severalDeadCauses")
 )
 
 // List implements store.Reader.

@@ -16,28 +16,14 @@ import (
 // reads only the due time of the first job in each part. Then it reads the jobs of the parts
 // that are due first, a few jobs at a time.
 const (
-	dueStreams = 64    // maximum number of parts whose first jobs are read by one statement
-	dueChunk   = 8     // maximum number of jobs in the first read of a part; each further read of the part reads twice as many
-	dueMax     = 5_000 // maximum number of rows that a page reads if its filter does not select whole lanes
+	dueStreams = 64  // maximum number of parts whose first jobs are read by one statement
+	dueChunk   = 8   // maximum number of jobs in the first read of a part; each further read of the part reads twice as many
+	dueMax     = 800 // maximum number of rows that a page reads if its filter does not select whole lanes
 )
 
 var (
-	// firstDue reads, for each lane, priority and state, the due time of the first job that is
-	// due at or after ?1. It reads only the queue ?2, the kind ?3 and the state ?4; NULL
-	// selects all. A store with an index of retrying jobs reads both states together, as state
-	// 1.
-	firstDue = declare("firstDue", `WITH priorities(n) AS (VALUES (1), (2), (3), (4)), states(n) AS (VALUES (1), (2)) SELECT l.id, p.n, s.n,
-		(SELECT h.run_at FROM redrive_jobs h INDEXED BY redrive_ready WHERE h.lane = l.id AND h.priority = p.n AND h.state = s.n AND h.state < 3
-			AND h.run_at >= ?1 ORDER BY h.run_at LIMIT 1)
-		FROM redrive_lanes l CROSS JOIN priorities p CROSS JOIN states s
-		WHERE (?4 IS NULL OR s.n = ?4) AND (?2 IS NULL OR l.queue = ?2) AND (?3 IS NULL OR l.kind = ?3)`)
-	// listDue reads ids and due times for each number in the JSON array ?4: of the first ?3 jobs
-	// that are due after ?1, or at ?1 with an id above ?2. See streamNumber for the numbers.
-	listDue = declare("listDue", `SELECT i.value, j.id, j.run_at FROM json_each(?4) i CROSS JOIN redrive_jobs j
-		WHERE j.id IN (SELECT h.id FROM redrive_jobs h INDEXED BY redrive_ready
-			WHERE h.lane = CAST(i.value AS INTEGER) / 16 AND h.priority = CAST(i.value AS INTEGER) % 8
-			AND h.state = 1 + CAST(i.value AS INTEGER) / 8 % 2 AND h.state < 3
-			AND (h.run_at, h.id) > (?1, ?2) ORDER BY h.run_at, h.id LIMIT ?3)`)
+	firstDue = ask("firstDue")
+	listDue  = ask("listDue")
 )
 
 // streamNumber returns the number of a lane, priority and state. The statement listDue computes

@@ -13,19 +13,14 @@ import (
 // has one; l.due makes the other lists in this order. A list in the order of ends reads the tables
 // of ended jobs, because their rows are written in that order.
 var (
-	// walkRetries reads the retrying jobs that are due after a time, and walkRetriesAt reads
-	// the retrying jobs that are due at that time. Only a store with an index of retrying jobs
-	// has SQL texts for these two statements.
-	walkRetries   = &Query{Name: "walkRetries", Walk: true}
-	walkRetriesAt = &Query{Name: "walkRetriesAt", Walk: true}
-	// selSeqOf returns the sequence number and the end time of an ended job.
-	selSeqOf    = declare("selSeqOf", `SELECT seq, finished_at FROM redrive_done INDEXED BY redrive_done_job WHERE job = ? ORDER BY seq DESC LIMIT 1`)
-	selSeqFrom  = declare("selSeqFrom", `SELECT seq, finished_at FROM redrive_done WHERE seq >= ? ORDER BY seq LIMIT 1`)
-	walkSeqs    = declareWalk("walkSeqs", `SELECT seq, finished_at FROM redrive_done WHERE seq >= ? ORDER BY seq LIMIT ?`)
-	selLastSeq  = declare("selLastSeq", `SELECT max(seq) FROM redrive_done`)
-	selDeathOf  = declare("selDeathOf", `SELECT death, died_at FROM redrive_dead WHERE job = ?`)
-	severalDied = declare("severalDied", listDead+eachID+`redrive_dead j CROSS JOIN redrive_lanes l
-		WHERE j.death`+thisID+` AND l.id = j.lane ORDER BY j.death DESC`)
+	walkRetries   = askWalk("walkRetries")
+	walkRetriesAt = askWalk("walkRetriesAt")
+	selSeqOf      = ask("selSeqOf")
+	selSeqFrom    = ask("selSeqFrom")
+	walkSeqs      = askWalk("walkSeqs")
+	selLastSeq    = ask("selLastSeq")
+	selDeathOf    = ask("selDeathOf")
+	severalDied   = ask("severalDied")
 )
 
 // Rows of ended jobs have numbers. If transactions of several processes overlap, a job can have

@@ -15,23 +15,6 @@ import (
 // fields of the filter. Most lists end before that.
 const walkFirst = 500
 
-// walkMatch is the part of a filter that the database compares in the statements whose names
-// begin with picked. It only saves time: the list compares all fields of each row again. ?11 is
-// a text that the attributes must contain; it is compared only if ?12 is 0. If a backslash is
-// in the attributes, they always match, because it can hide any text.
-const walkMatch = ` AND (?3 IS NULL OR l.queue = ?3) AND (?4 IS NULL OR l.kind = ?4) AND (?5 IS NULL OR j.owner = ?5)
-	AND (?6 IS NULL OR j.holder = ?6) AND abs(coalesce(j.batch, 0)) BETWEEN ?7 AND ?8 AND j.created_at BETWEEN ?9 AND ?10
-	AND (?12 > 0 OR instr(j.attrs, ?11) > 0 OR instr(j.attrs, X'5C') > 0)`
-
-// These conditions compare the class ?13 and the group ?14 of a job's last failure. The rows of dead
-// jobs contain both.
-const (
-	walkLiveCause = ` AND (?13 IS NULL OR ?13 = (SELECT f.class FROM redrive_failures f WHERE f.job = j.id ORDER BY f.token DESC LIMIT 1))
-	AND (?14 IS NULL OR ?14 = (SELECT f.fingerprint FROM redrive_failures f WHERE f.job = j.id ORDER BY f.token DESC LIMIT 1))`
-	walkDeadCause = ` AND (?13 IS NULL OR j.class = ?13)
-	AND (?14 IS NULL OR j.grp = (SELECT g.id FROM redrive_groups g WHERE g.fingerprint = ?14))`
-)
-
 // walked is a table, and how a list reads the table from a given position.
 type walked struct {
 	first *Query // reads rows after the position
@@ -44,28 +27,24 @@ type walked struct {
 
 var (
 	walkedLive = walked{
-		declareWalk("walkLive", listLive+fromLive+`WHERE j.id < ? ORDER BY j.id DESC LIMIT ?`),
-		declare("edgeLive", `SELECT e.id, e.id, (SELECT created_at FROM redrive_jobs WHERE id = e.id)
-			FROM (SELECT id FROM redrive_jobs WHERE id < ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2) e`),
-		declareWalk("pickedLive", listLive+fromLive+`WHERE j.id < ?1 AND j.id >= ?2`+walkMatch+walkLiveCause+` ORDER BY j.id DESC`),
+		askWalk("walkLive"),
+		ask("edgeLive"),
+		askWalk("pickedLive"),
 	}
 	walkedDone = walked{
-		declareWalk("walkDone", listDone+fromDone+`WHERE j.job < ? ORDER BY j.job DESC LIMIT ?`),
-		declare("edgeDone", `SELECT e.job, e.job, (SELECT created_at FROM redrive_done WHERE job = e.job LIMIT 1)
-			FROM (SELECT job FROM redrive_done WHERE job < ?1 ORDER BY job DESC LIMIT 1 OFFSET ?2) e`),
-		declareWalk("pickedDone", listDone+fromDone+`WHERE j.job < ?1 AND j.job >= ?2`+walkMatch+` ORDER BY j.job DESC`),
+		askWalk("walkDone"),
+		ask("edgeDone"),
+		askWalk("pickedDone"),
 	}
 	walkedDead = walked{
-		declareWalk("walkDead", listDead+fromDead+`WHERE j.job < ? AND j.revived = 0 ORDER BY j.job DESC LIMIT ?`),
-		declare("edgeDead", `SELECT e.job, e.job, (SELECT created_at FROM redrive_dead WHERE job = e.job)
-			FROM (SELECT job FROM redrive_dead WHERE job < ?1 ORDER BY job DESC LIMIT 1 OFFSET ?2) e`),
-		declareWalk("pickedDead", listDead+fromDead+`WHERE j.job < ?1 AND j.job >= ?2 AND j.revived = 0`+walkMatch+walkDeadCause+` ORDER BY j.job DESC`),
+		askWalk("walkDead"),
+		ask("edgeDead"),
+		askWalk("pickedDead"),
 	}
 	walkedEnded = walked{
-		declareWalk("walkEnded", listDone+fromDone+`WHERE j.seq < ? ORDER BY j.seq DESC LIMIT ?`),
-		declare("edgeEnded", `SELECT d.seq, d.job, d.finished_at FROM (SELECT seq FROM redrive_done WHERE seq < ?1 ORDER BY seq DESC LIMIT 1 OFFSET ?2) e
-			JOIN redrive_done d ON d.seq = e.seq`),
-		declareWalk("pickedEnded", listDone+fromDone+`WHERE j.seq < ?1 AND j.seq >= ?2`+walkMatch+` ORDER BY j.seq DESC`),
+		askWalk("walkEnded"),
+		ask("edgeEnded"),
+		askWalk("pickedEnded"),
 	}
 )
 

@@ -11,36 +11,20 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-const pickColumns = runColumns + `, run_at, own_priority, policy, attrs`
-
-// PickColumns are the columns of the table redrive_jobs that an action on live jobs reads.
-const PickColumns = pickColumns
-
 var (
-	// The reader stops when it has enough jobs, or at the end of the set. LIMIT is not a bound
-	// value, because SQLite would then compile the statement each time. After ANALYZE, SQLite
-	// would also compile it for each value of ?1 without the plus sign.
-	pickLive = declareWalk("pickLive", `SELECT `+pickColumns+` FROM redrive_jobs NOT INDEXED
-		WHERE id > +?1 ORDER BY id`)
-	selNewestLive = declare("selNewestLive", `SELECT id FROM redrive_jobs WHERE id > 0 ORDER BY id DESC LIMIT 1`)
+	pickLive      = askWalk("pickLive")
+	selNewestLive = ask("selNewestLive")
 
-	// insCancelled inserts waiting and retrying jobs as cancelled. It is for jobs in their first
-	// life that no redrive has released.
-	insCancelled = declare("insCancelled", `INSERT INTO redrive_done (job, lane, state, priority, token, life,
-		attempts, crashes, deferrals, snoozes, interrupts, created_at, life_at, claimed_at, finished_at,
-		holder, owner, correlation, key, batch)
-		SELECT j.id, j.lane, 6, j.priority, j.token, j.life, j.attempts, j.crashes, j.deferrals, j.snoozes, j.interrupts,
-		j.created_at, j.life_at, j.claimed_at, ?2, j.holder, j.owner, j.correlation, j.key, j.batch`+eachID+`redrive_jobs j
-		WHERE j.id = CAST(i.value AS BIGINT) AND j.state <> 3`)
+	insCancelled = ask("insCancelled")
 )
 
 // These statements are for a store with other writers; only such a store has texts for them.
 // pickAgain reads jobs again after they were locked. moveCancelled does what insCancelled does, and
 // also removes the rows of the live jobs. delBodies removes payloads.
 var (
-	pickAgain     = &Query{Name: "pickAgain"}
-	moveCancelled = &Query{Name: "moveCancelled"}
-	delBodies     = &Query{Name: "delCancelledBodies"}
+	pickAgain     = ask("pickAgain")
+	moveCancelled = ask("moveCancelled")
+	delBodies     = ask("delCancelledBodies")
 )
 
 // picked is the result of one search for the jobs of an action.
@@ -126,7 +110,7 @@ func (p *picker) pick(want int) (found picked, err error) {
 	return found, err
 }
 
-// read reads a job from pickColumns, and reports whether the action applies to it.
+// read reads a job from the columns of pickLive, and reports whether the action applies to it.
 func (p *picker) read(row Row, look *int) (w waiting, ok bool, err error) {
 	r := p.scanRun(row)
 	if p.a.At != 0 && r.createdAt > p.a.At {

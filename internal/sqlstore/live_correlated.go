@@ -8,13 +8,8 @@ import (
 )
 
 var (
-	// selOwnedPartsUp reads, of each run with jobs above the id ?2, the part for the tag ?1.
-	selOwnedPartsUp = declareWalk("selOwnedPartsUp", `SELECT r.low,
-		(SELECT o.body FROM redrive_owned o WHERE o.place = r.run * 1024 + (?1 & (r.parts - 1)))
-		FROM redrive_owned_runs r NOT INDEXED WHERE r.high > ?2 ORDER BY r.low`)
-	// pickSome reads jobs by their ids, a JSON array.
-	pickSome = declare("pickSome", `SELECT `+pickColumns+` FROM (SELECT CAST(value AS BIGINT) AS one FROM json_each(?1)) i
-		CROSS JOIN redrive_jobs WHERE id = i.one ORDER BY id`)
+	selOwnedPartsUp = askWalk("selOwnedPartsUp")
+	pickSome        = ask("pickSome")
 )
 
 // pickBlock is the minimum number of jobs with a correlation id that a search reads at a time.

@@ -10,28 +10,18 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-const noteColumns = `id, at, by, what, job, grp, token, text`
-
 var (
-	// selNoted finds the job to which a note belongs. If the job is not live and has not ended, it
-	// finds the dead letter of the job.
-	selNoted = declare("selNoted", `SELECT l.kind, l.queue, p.owner FROM (
-		SELECT 1 AS place, 0 AS seq, lane, owner FROM redrive_jobs WHERE id = ?1
-		UNION ALL SELECT 2, seq, lane, owner FROM redrive_done INDEXED BY redrive_done_job WHERE job = +?1
-		UNION ALL SELECT 3, 0, lane, owner FROM redrive_dead WHERE job = ?1) p
-		JOIN redrive_lanes l ON l.id = p.lane ORDER BY p.place, p.seq DESC LIMIT 1`)
-	countJobNotes   = declare("countJobNotes", `SELECT count(*) FROM redrive_notes WHERE job = ?`)
-	countGroupNotes = declare("countGroupNotes", `SELECT count(*) FROM redrive_notes WHERE grp = ?`)
-	nextNote        = declare("nextNote", `INSERT INTO redrive_meta (key, value) VALUES ('notes', 1)
-		ON CONFLICT (key) DO UPDATE SET value = value + 1 RETURNING value`)
-	insNote = declare("insNote", `INSERT INTO redrive_notes (`+noteColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`)
+	selNoted        = ask("selNoted")
+	countJobNotes   = ask("countJobNotes")
+	countGroupNotes = ask("countGroupNotes")
+	nextNote        = ask("nextNote")
+	insNote         = ask("insNote")
 
-	// A job or a group has at most store.NotesMax notes, so these statements read few rows.
-	notesOfJob   = declare("notesOfJob", `SELECT `+noteColumns+` FROM redrive_notes WHERE job = ?2 AND id < ?1 ORDER BY id DESC LIMIT ?3`)
-	notesOfGroup = declare("notesOfGroup", `SELECT `+noteColumns+` FROM redrive_notes WHERE grp = ?2 AND id < ?1 ORDER BY id DESC LIMIT ?3`)
-	notesOfKind  = declare("notesOfKind", `SELECT `+noteColumns+` FROM redrive_notes WHERE what = ?2 AND id < ?1 ORDER BY id DESC LIMIT ?3`)
-	newestNotes  = declare("newestNotes", `SELECT `+noteColumns+` FROM redrive_notes WHERE id < ?1 ORDER BY id DESC LIMIT ?2`)
-	allNotes     = declare("allNotes", `SELECT `+noteColumns+` FROM redrive_notes ORDER BY id`)
+	notesOfJob   = ask("notesOfJob")
+	notesOfGroup = ask("notesOfGroup")
+	notesOfKind  = ask("notesOfKind")
+	newestNotes  = ask("newestNotes")
+	allNotes     = ask("allNotes")
 )
 
 func scanNote(r Row) store.Note {
@@ -151,11 +141,8 @@ func (s *Core) Notes(ctx context.Context, f store.NoteFilter) (list []store.Note
 const sweepStray = 500
 
 var (
-	// walkNotes returns for each note whether its job, the job's dead letter, or its group exists.
-	walkNotes = declareWalk("walkNotes", `SELECT n.id, CASE WHEN n.job IS NULL THEN EXISTS (SELECT 1 FROM redrive_groups g WHERE g.fingerprint = n.grp)
-		ELSE EXISTS (SELECT 1 FROM redrive_jobs j WHERE j.id = n.job) OR EXISTS (SELECT 1 FROM redrive_done d INDEXED BY redrive_done_job WHERE d.job = n.job)
-		OR EXISTS (SELECT 1 FROM redrive_dead d WHERE d.job = n.job) END FROM redrive_notes n WHERE n.id > +? ORDER BY n.id`)
-	delNotes = declare("delNotes", `DELETE FROM redrive_notes WHERE id IN (SELECT CAST(i.value AS BIGINT) FROM json_each(?1) i)`)
+	walkNotes = askWalk("walkNotes")
+	delNotes  = ask("delNotes")
 )
 
 // strayNotes examines the notes and removes those whose job or group is gone.

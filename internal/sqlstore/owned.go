@@ -174,28 +174,20 @@ func unpackOwned(b []byte, each func(ownedJob)) error {
 }
 
 var (
-	selOwnedMark = declare("selOwnedMark", `SELECT value FROM redrive_meta WHERE key = 'owned'`)
-	// walkUnindexed reads the events that the index of owners still lacks, up to the last
-	// commit that is final: no earlier commit can become visible later.
-	walkUnindexed = declareWalk("walkUnindexed", `SELECT seq, at, n, body FROM redrive_events WHERE seq > ? ORDER BY seq`)
-	// selUnindexed reads all events that are not in the index of owners yet.
-	selUnindexed = declare("selUnindexed", `SELECT seq, at, body FROM redrive_events
-		WHERE seq > (SELECT value FROM redrive_meta WHERE key = 'owned') ORDER BY seq LIMIT ?`)
-	countUnindexed = declare("countUnindexed", `SELECT count(*), coalesce(sum(n), 0) FROM (SELECT n FROM redrive_events
-		WHERE seq > (SELECT value FROM redrive_meta WHERE key = 'owned') ORDER BY seq LIMIT ?)`)
-	// selOwnedParts reads the part for the tag ?1 of each run that has jobs with ids below ?2.
-	selOwnedParts = declareWalk("selOwnedParts", `SELECT r.high, r.at,
-		(SELECT o.body FROM redrive_owned o WHERE o.place = r.run * 1024 + (?1 & (r.parts - 1)))
-		FROM redrive_owned_runs r WHERE r.low < ?2 ORDER BY r.high DESC`)
-	selOwnedRuns = declare("selOwnedRuns", `SELECT run, low, high, n, parts, at, checked_at FROM redrive_owned_runs ORDER BY run`)
-	selLastRun   = declare("selLastRun", `SELECT max(run) FROM redrive_owned_runs`)
-	selOwnedRun  = declare("selOwnedRun", `SELECT body FROM redrive_owned WHERE place >= ?1 AND place < ?2 ORDER BY place`)
+	selOwnedMark   = ask("selOwnedMark")
+	walkUnindexed  = askWalk("walkUnindexed")
+	selUnindexed   = ask("selUnindexed")
+	countUnindexed = ask("countUnindexed")
+	selOwnedParts  = askWalk("selOwnedParts")
+	selOwnedRuns   = ask("selOwnedRuns")
+	selLastRun     = ask("selLastRun")
+	selOwnedRun    = ask("selOwnedRun")
 
-	setOwnedMark = declare("setOwnedMark", `UPDATE redrive_meta SET value = ?2 WHERE key = 'owned' AND value = ?1`)
-	insOwnedRun  = declare("insOwnedRun", `INSERT INTO redrive_owned_runs (run, low, high, n, parts, at, checked_at) VALUES (?, ?, ?, ?, ?, ?, ?)`)
-	insOwned     = declare("insOwned", `INSERT INTO redrive_owned (place, body) VALUES (?, ?)`)
-	delOwnedRun  = declare("delOwnedRun", `DELETE FROM redrive_owned_runs WHERE run = ?`)
-	delOwned     = declare("delOwned", `DELETE FROM redrive_owned WHERE place >= ?1 AND place < ?2`)
+	setOwnedMark = ask("setOwnedMark")
+	insOwnedRun  = ask("insOwnedRun")
+	insOwned     = ask("insOwned")
+	delOwnedRun  = ask("delOwnedRun")
+	delOwned     = ask("delOwned")
 )
 
 func readOwnedRuns(c Session) (runs []ownedRun, err error) {

@@ -11,13 +11,10 @@ import (
 const ownedCheck = 250_000
 
 var (
-	selNextID  = declare("selNextID", `SELECT value FROM redrive_meta WHERE key = 'next_id'`)
-	liveOwners = declare("liveOwners", `SELECT id, owner, correlation FROM redrive_jobs
-		WHERE id >= ?1 AND id < ?2 AND (owner IS NOT NULL OR correlation IS NOT NULL)`)
-	doneOwners = declare("doneOwners", `SELECT job, owner, correlation FROM redrive_done INDEXED BY redrive_done_job
-		WHERE job >= ?1 AND job < ?2 AND (owner IS NOT NULL OR correlation IS NOT NULL)`)
-	deadOwners = declare("deadOwners", `SELECT job, owner, correlation FROM redrive_dead INDEXED BY sqlite_autoindex_redrive_dead_1
-		WHERE job >= ?1 AND job < ?2 AND (owner IS NOT NULL OR correlation IS NOT NULL)`)
+	selNextID  = ask("selNextID")
+	liveOwners = ask("liveOwners")
+	doneOwners = ask("doneOwners")
+	deadOwners = ask("deadOwners")
 )
 
 // CheckOwners looks for jobs with an owner or a correlation id that are not in the index of

@@ -170,17 +170,16 @@ type idTable struct {
 
 var idTables = [...]idTable{
 	{
-		declareWalk("liveBetween", `SELECT id FROM redrive_jobs WHERE id >= ?1 AND id <= ?2 ORDER BY id`),
-		declare("liveIDs", `SELECT (SELECT id FROM redrive_jobs WHERE id = CAST(i.value AS BIGINT)) FROM json_each(?1) i`),
+		askWalk("liveBetween"),
+		ask("liveIDs"),
 	},
 	{
-		declareWalk("doneBetween", `SELECT job FROM redrive_done INDEXED BY redrive_done_job WHERE job >= ?1 AND job <= ?2 ORDER BY job`),
-		declare("doneIDs", `SELECT (SELECT max(job) FROM redrive_done INDEXED BY redrive_done_job WHERE job = CAST(i.value AS BIGINT))
-			FROM json_each(?1) i`),
+		askWalk("doneBetween"),
+		ask("doneIDs"),
 	},
 	{
-		declareWalk("deadBetween", `SELECT job FROM redrive_dead WHERE job >= ?1 AND job <= ?2 ORDER BY job`),
-		declare("deadIDs", `SELECT (SELECT job FROM redrive_dead WHERE job = CAST(i.value AS BIGINT)) FROM json_each(?1) i`),
+		askWalk("deadBetween"),
+		ask("deadIDs"),
 	},
 }
 

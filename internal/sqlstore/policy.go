@@ -10,18 +10,12 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-const policyColumns = `hash, name, at, by`
-
 var (
-	insPolicy = declare("insPolicy", `INSERT INTO redrive_policies (hash, name, at, by, body) VALUES (?, ?, ?, ?, ?)
-		ON CONFLICT (hash) DO NOTHING`)
-	selPolicy = declare("selPolicy", `SELECT `+policyColumns+`, body FROM redrive_policies WHERE hash = ?`)
-	// The policy in force is the policy that was published last. redrive_meta has the number
-	// of the audit row of that publication.
-	selInForce = declare("selInForce", `SELECT a.target FROM redrive_meta m JOIN redrive_audit a ON a.seq = m.value WHERE m.key = 'policy'`)
-	setInForce = declare("setInForce", `INSERT INTO redrive_meta (key, value) VALUES ('policy', (SELECT max(seq) FROM redrive_audit))
-		ON CONFLICT (key) DO UPDATE SET value = excluded.value`)
-	listPolicies = declare("listPolicies", `SELECT `+policyColumns+` FROM redrive_policies ORDER BY at DESC, hash LIMIT ?`)
+	insPolicy    = ask("insPolicy")
+	selPolicy    = ask("selPolicy")
+	selInForce   = ask("selInForce")
+	setInForce   = ask("setInForce")
+	listPolicies = ask("listPolicies")
 )
 
 // PublishPolicy implements store.Policies.

@@ -11,31 +11,17 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-const processColumns = `name, instance, what, host, pid, version, coalesce(build, ''), policy, started_at, seen_at,
-	queues, kinds, slots, running, quiet, silent, coalesce(sick, '')`
-
 var (
-	// setProcess records that a known process is alive. It changes no row if the process is
-	// new or was marked as silent.
-	setProcess = declare("setProcess", `UPDATE redrive_processes SET seen_at = ?3, policy = ?4, slots = ?5, running = ?6, sick = ?7
-		WHERE name = ?1 AND instance = ?2 AND silent = 0 RETURNING quiet`)
-	putProcess = declare("putProcess", `INSERT INTO redrive_processes (name, instance, what, host, pid, version, build, policy,
-		started_at, seen_at, queues, kinds, slots, running, sick) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?9, ?10, ?11, ?12, ?13, ?14)
-		ON CONFLICT (name, instance) DO UPDATE SET policy = ?8, seen_at = ?9, slots = ?12, running = ?13, sick = ?14, silent = 0 RETURNING quiet`)
-	delProcess = declare("delProcess", `DELETE FROM redrive_processes WHERE name = ?1 AND instance = ?2`)
-	// The table has at most store.ProcessesMax rows.
-	countProcesses = declare("countProcesses", `SELECT count(*) FROM redrive_processes`)
-	allProcesses   = declare("allProcesses", `SELECT `+processColumns+` FROM redrive_processes ORDER BY name, instance`)
-	// selSilent finds processes that have not reported since the time ?1 and whose rows have to
-	// be changed. Such a row has to be marked as silent if it is not marked yet. It has to be
-	// removed if the last report came before the time ?2, or if the process has the name ?3,
-	// which is the name of the calling process.
-	selSilent = declare("selSilent", `SELECT name, instance FROM redrive_processes
-		WHERE seen_at <= ?1 AND (silent = 0 OR seen_at <= ?2 OR name = ?3) ORDER BY name, instance`)
-	setSilent  = declare("setSilent", `UPDATE redrive_processes SET silent = 1 WHERE name = ?1 AND instance = ?2 AND silent = 0 AND seen_at <= ?3`)
-	delSilent  = declare("delSilent", `DELETE FROM redrive_processes WHERE name = ?1 AND instance = ?2 AND silent = 1 AND seen_at <= ?3`)
-	selNamed   = declare("selNamed", `SELECT count(*) FROM redrive_processes WHERE name = ?1`)
-	quietNamed = declare("quietNamed", `UPDATE redrive_processes SET quiet = ?2 WHERE name = ?1 AND quiet <> ?2`)
+	setProcess     = ask("setProcess")
+	putProcess     = ask("putProcess")
+	delProcess     = ask("delProcess")
+	countProcesses = ask("countProcesses")
+	allProcesses   = ask("allProcesses")
+	selSilent      = ask("selSilent")
+	setSilent      = ask("setSilent")
+	delSilent      = ask("delSilent")
+	selNamed       = ask("selNamed")
+	quietNamed     = ask("quietNamed")
 )
 
 // lockedProcesses is the name of the lock for changing the rows of other processes. A

@@ -13,32 +13,17 @@ import (
 // The columns of a job in each of the three tables, in the same order. If a table does not
 // have a column, NULL stands in its place. scanJob reads these columns.
 const (
-	liveColumns = `j.id, l.kind, l.queue, j.state, j.priority, j.life, j.token, j.attempts, j.crashes, j.deferrals,
-		j.snoozes, j.interrupts, j.created_at, j.life_at, j.run_at, j.claimed_at, NULL, j.deadline, j.lease_until,
-		j.cancel_at, j.holder, j.owner, j.correlation, j.key, j.batch, NULL`
-	doneColumns = `j.job, l.kind, l.queue, j.state, j.priority, j.life, j.token, j.attempts, j.crashes, j.deferrals,
-		j.snoozes, j.interrupts, j.created_at, j.life_at, NULL, j.claimed_at, j.finished_at, NULL, NULL,
-		NULL, j.holder, j.owner, j.correlation, j.key, j.batch, NULL`
-	deadColumns = `j.job, l.kind, l.queue, 5, j.priority, j.life, j.token, j.attempts, j.crashes, j.deferrals,
-		j.snoozes, j.interrupts, j.created_at, j.life_at, NULL, j.claimed_at, j.died_at, j.deadline, NULL,
-		NULL, j.holder, j.owner, j.correlation, j.key, j.batch, j.reason`
 	columns = 26 // number of columns in each of the lists above; some statements add further columns
 
-	fromLive = ` FROM redrive_jobs j JOIN redrive_lanes l ON l.id = j.lane `
-	fromDone = ` FROM redrive_done j JOIN redrive_lanes l ON l.id = j.lane `
-	fromDead = ` FROM redrive_dead j JOIN redrive_lanes l ON l.id = j.lane `
 )
 
-const progressColumns = `job, token, at, done, total, note`
-
 var (
-	getLive = declare("getLive", `SELECT `+liveColumns+`, j.attrs, j.policy, j.long, j.payload`+fromLive+`WHERE j.id = ?`)
-	getDone = declare("getDone", `SELECT `+doneColumns+`, j.result, j.cost, j.sends, j.attrs, j.payload`+fromDone+`WHERE j.job = ? ORDER BY j.seq DESC LIMIT 1`)
-	getDead = declare("getDead", `SELECT `+deadColumns+`, j.attrs, j.policy, j.long, j.payload`+fromDead+`WHERE j.job = ? AND j.revived = 0`)
+	getLive = ask("getLive")
+	getDone = ask("getDone")
+	getDead = ask("getDead")
 
-	selProgress = declare("selProgress", `SELECT `+progressColumns+` FROM redrive_progress WHERE job = ?`)
-	sumCost     = declare("sumCost", `SELECT coalesce(sum(cost), 0), coalesce(sum(sends), 0) FROM redrive_failures INDEXED BY sqlite_autoindex_redrive_failures_1
-		WHERE job = ?`)
+	selProgress = ask("selProgress")
+	sumCost     = ask("sumCost")
 )
 
 func scanJob(r Row) job.Job {
@@ -143,12 +128,7 @@ func scanProgress(r Row) job.Progress {
 		Total: r.Int(4), Note: r.Text(5)}
 }
 
-// failureColumns are the columns of a failure record. scanFailure and insertFailure use this
-// order.
-const failureColumns = `job, token, life, attempt, started_at, ended_at, how, class, code, permanent, http, exit,
-	signal, holder, correlation, fingerprint, cost, message, user_message, decision, details, stack, stderr, sends, build, stdout`
-
-var selFailures = declare("selFailures", `SELECT `+failureColumns+` FROM redrive_failures WHERE job = ? ORDER BY token`)
+var selFailures = ask("selFailures")
 
 func scanFailure(r Row) (f job.Failure, err error) {
 	f = job.Failure{
@@ -183,9 +163,7 @@ func (s *Core) Failures(ctx context.Context, id job.ID) (all []job.Failure, err 
 	return all, err
 }
 
-var selCounts = declare("selCounts", `SELECT l.queue, l.kind, c.state, sum(c.n) FROM redrive_counters c
-	JOIN redrive_lanes l ON l.id = c.lane GROUP BY l.queue, l.kind, c.state HAVING sum(c.n) <> 0
-	ORDER BY l.queue, l.kind, c.state`)
+var selCounts = ask("selCounts")
 
 // Counts implements store.Reader.
 func (s *Core) Counts(ctx context.Context) (counts []store.Count, err error) {
@@ -218,8 +196,7 @@ func readQueues(c Session) (queues []store.Queue, err error) {
 	return queues, err
 }
 
-var selCancels = declare("selCancels", `SELECT id, token FROM redrive_jobs INDEXED BY redrive_lease
-	WHERE cancel_at IS NOT NULL AND state = 3 AND holder = ?`)
+var selCancels = ask("selCancels")
 
 // Signals implements store.Worker.
 func (s *Core) Signals(ctx context.Context, holder string) (out store.Signals, err error) {
@@ -236,7 +213,7 @@ func (s *Core) Signals(ctx context.Context, holder string) (out store.Signals, e
 	return out, err
 }
 
-var selEvents = declareWalk("selEvents", `SELECT seq, at, body FROM redrive_events WHERE seq >= ? ORDER BY seq LIMIT ?`)
+var selEvents = askWalk("selEvents")
 
 // eventPageMax is the maximum number of events of one call.
 const eventPageMax = 10_000
@@ -276,8 +253,8 @@ func readEvents(c Session, after event.Cursor, limit int) (events []event.Event,
 }
 
 var (
-	selRemovedEvents = declare("selRemovedEvents", `SELECT cursor, n FROM redrive_swept WHERE what = '`+sweptThrough+`'`)
-	selLastEvent     = declare("selLastEvent", `SELECT seq, n FROM redrive_events ORDER BY seq DESC LIMIT 1`)
+	selRemovedEvents = ask("selRemovedEvents")
+	selLastEvent     = ask("selLastEvent")
 )
 
 // EventSpan implements store.Reader.

@@ -13,22 +13,14 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-const redriveColumns = `id, spec, policy, state, resume, why, by, reason, created_at, ended_at, cursor, last_at,
-	base, causes, released, answered, again, completed, dead, cancelled, audited, key, refused, refused_why, other`
-
 var (
-	insRedrive = declare("insRedrive", `INSERT INTO redrive_redrives (spec, policy, state, by, reason, created_at, last_at, key)
-		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6, ?7) RETURNING id`)
-	selRedrive  = declare("selRedrive", `SELECT `+redriveColumns+` FROM redrive_redrives WHERE id = ?`)
-	keyRedrive  = declare("keyRedrive", `SELECT `+redriveColumns+` FROM redrive_redrives WHERE key = ?`)
-	lastRedrive = declare("lastRedrive", `SELECT `+redriveColumns+` FROM redrive_redrives ORDER BY id DESC LIMIT ?`)
-	allRedrives = declare("allRedrives", `SELECT `+redriveColumns+` FROM redrive_redrives ORDER BY id`)
-	selActive   = declare("selActive", `SELECT `+redriveColumns+` FROM redrive_redrives INDEXED BY redrive_redrives_active
-		WHERE ended_at IS NULL ORDER BY id`)
-	// setRedrive does not change the counts of ended jobs. Only the outcomes of jobs change
-	// these counts; see addRedrive.
-	setRedrive = declare("setRedrive", `UPDATE redrive_redrives SET state = ?2, resume = ?3, why = ?4, ended_at = ?5, cursor = ?6, last_at = ?7,
-		base = ?8, causes = ?9, released = ?10, audited = ?11, refused = ?12, refused_why = ?13 WHERE id = ?1`)
+	insRedrive  = ask("insRedrive")
+	selRedrive  = ask("selRedrive")
+	keyRedrive  = ask("keyRedrive")
+	lastRedrive = ask("lastRedrive")
+	allRedrives = ask("allRedrives")
+	selActive   = ask("selActive")
+	setRedrive  = ask("setRedrive")
 )
 
 // keptSpec is a redrive's spec in the form in which the store keeps it. Statuses are numbers,

@@ -9,18 +9,13 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-const requestColumns = `scope, key, digest, at, first, n, through, status, body`
-
 var (
-	selRequest = declare("selRequest", `SELECT `+requestColumns+` FROM redrive_requests WHERE scope = ? AND key = ?`)
-	// insRequest inserts no row if another transaction has inserted the same request in the
-	// meantime.
-	insRequest = declare("insRequest", `INSERT INTO redrive_requests (scope, key, digest, at, first, n, through) VALUES (?, ?, ?, ?, ?, ?, ?)
-		ON CONFLICT (scope, key) DO NOTHING`)
-	setAnswer     = declare("setAnswer", `UPDATE redrive_requests SET status = ?3, body = ?4 WHERE scope = ?1 AND key = ?2 AND status IS NULL`)
-	delRequest    = declare("delRequest", `DELETE FROM redrive_requests WHERE scope = ? AND key = ? AND at <= ?`)
-	allRequests   = declare("allRequests", `SELECT `+requestColumns+` FROM redrive_requests ORDER BY scope, key`)
-	sweepRequests = declare("sweepRequests", `DELETE FROM redrive_requests WHERE at <= +?`)
+	selRequest    = ask("selRequest")
+	insRequest    = ask("insRequest")
+	setAnswer     = ask("setAnswer")
+	delRequest    = ask("delRequest")
+	allRequests   = ask("allRequests")
+	sweepRequests = ask("sweepRequests")
 )
 
 func scanRequest(r Row) store.Request {

@@ -11,17 +11,12 @@ import (
 )
 
 var (
-	selExpiredLeases = declare("selExpiredLeases", `SELECT `+runColumns+`
-		FROM redrive_jobs INDEXED BY redrive_lease WHERE state = 3 AND lease_until <= ?1 ORDER BY lease_until, id LIMIT ?2`)
-	// In a store with other writers, a rescue ends those runs last that need the lock on dead
-	// letters. Only such a store has SQL texts for these two statements.
-	selExpiredFirst = &Query{Name: "selExpiredFirst"}
-	selExpiredLast  = &Query{Name: "selExpiredLast"}
-	selNextLease    = declare("selNextLease", `SELECT lease_until FROM redrive_jobs INDEXED BY redrive_lease WHERE state = 3
-		ORDER BY lease_until LIMIT 1`)
-	setCrashed = declare("setCrashed", `UPDATE redrive_jobs SET state = 1, run_at = ?3, crashes = crashes + 1, lease_until = NULL,
-		cancel_at = NULL WHERE id = ?1 AND token = ?2 AND state = 3`)
-	selBegun = declare("selBegun", `SELECT 1 FROM redrive_jobs WHERE id = ? AND begun = token`)
+	selExpiredLeases = ask("selExpiredLeases")
+	selExpiredFirst  = ask("selExpiredFirst")
+	selExpiredLast   = ask("selExpiredLast")
+	selNextLease     = ask("selNextLease")
+	setCrashed       = ask("setCrashed")
+	selBegun         = ask("selBegun")
 )
 
 // rescueFirst ends expired runs. If another transaction has locked dead letters, rescueFirst

@@ -11,39 +11,15 @@ import (
 )
 
 var (
-	// The comment on insDead says why the statement uses OR FAIL.
-	insRetry = declare("insRetry", `INSERT OR FAIL INTO redrive_jobs (id, lane, state, priority, run_at, token, life,
-		attempts, crashes, deferrals, snoozes, interrupts, created_at, life_at, deadline, owner, correlation, key,
-		batch, attrs, policy, terms, released, redrive, own_priority, long, payload)
-		SELECT job, ?3, 1, ?4, ?5, token, life + 1, 0, 0, 0, 0, 0, created_at, ?2,
-		CASE WHEN deadline > ?2 THEN deadline END, owner, correlation, key, batch, attrs, policy, terms,
-		CASE WHEN reason = 'manual_review' THEN 1 ELSE released END, ?6, ?7, long, payload
-		FROM redrive_dead WHERE death = ?1 AND revived = 0`)
-	// The dead letter does not keep the policy and payload, because the live job has them
-	// again. It keeps the attributes, because filters select by them.
-	setRedriven = declare("setRedriven", `UPDATE OR FAIL redrive_dead SET status = 1, revived = 1, action = 'retried', note = ?2, acted_at = ?3,
-		acted_by = ?4, reopen_at = NULL, redrive = ?5, policy = NULL, long = NULL, payload = NULL
-		WHERE death = ?1`)
-	// insRetries does the same as insRetry for a range of deaths whose jobs stay in their
-	// lanes. If the priority is NULL, the jobs keep their priorities. ?7 says whether the new
-	// priority is for one life only.
-	insRetries = declare("insRetries", `INSERT OR FAIL INTO redrive_jobs (id, lane, state, priority, run_at, token, life,
-		attempts, crashes, deferrals, snoozes, interrupts, created_at, life_at, deadline, owner, correlation, key,
-		batch, attrs, policy, terms, released, redrive, own_priority, long, payload)
-		SELECT job, lane, 1, coalesce(?4, priority), ?5, token, life + 1, 0, 0, 0, 0, 0, created_at, ?3,
-		CASE WHEN deadline > ?3 THEN deadline END, owner, correlation, key, batch, attrs, policy, terms,
-		CASE WHEN reason = 'manual_review' THEN 1 ELSE released END, ?6, CASE WHEN ?7 THEN priority END, long, payload
-		FROM redrive_dead NOT INDEXED WHERE death >= +?1 AND death <= +?2 AND revived = 0`)
-	setRedrivens = declare("setRedrivens", `UPDATE OR FAIL redrive_dead NOT INDEXED SET status = 1, revived = 1, action = 'retried', note = ?3,
-		acted_at = ?4, acted_by = ?5, reopen_at = NULL, redrive = ?6, policy = NULL, long = NULL, payload = NULL
-		WHERE death >= +?1 AND death <= +?2 AND revived = 0`)
-	selOwn      = declare("selOwn", `SELECT policy, long, payload FROM redrive_dead WHERE death = ?`)
-	insOriginal = declare("insOriginal", `INSERT INTO redrive_originals AS o (job, at, by, queue, priority, policy, payload)
-		VALUES (?, ?, ?, ?, ?, ?, ?)
-		ON CONFLICT (job) DO UPDATE SET payload = excluded.payload WHERE o.payload IS NULL AND excluded.payload IS NOT NULL`)
-	setPolicy  = declare("setPolicy", `UPDATE redrive_jobs SET policy = ?2 WHERE id = ?1`)
-	setJobKey  = declare("setJobKey", `UPDATE redrive_jobs SET key = ?2 WHERE id = ?1`)
-	setPayload = declare("setPayload", `UPDATE redrive_jobs SET long = ?2, payload = ?3 WHERE id = ?1`)
+	insRetry     = ask("insRetry")
+	setRedriven  = ask("setRedriven")
+	insRetries   = ask("insRetries")
+	setRedrivens = ask("setRedrivens")
+	selOwn       = ask("selOwn")
+	insOriginal  = ask("insOriginal")
+	setPolicy    = ask("setPolicy")
+	setJobKey    = ask("setJobKey")
+	setPayload   = ask("setPayload")
 )
 
 // revive makes the dead job of an entry live again and begins the job's next life. The last

@@ -30,20 +30,15 @@ type Run struct {
 	redrive     int64 // id of the redrive that opened this life
 }
 
-const runColumns = `id, token, lane, state, priority, life, attempts, crashes, deferrals, snoozes, interrupts,
-	created_at, life_at, claimed_at, holder, owner, correlation, key, batch, long, crash_max, cancel_at, redrive, terms, released`
-
-// RunColumns names the columns of the table redrive_jobs that ScanRun reads.
-const RunColumns = runColumns
-
-// runWidth is the number of columns in RunColumns. Statements add further columns after them.
+// runWidth is the number of columns in a statement that reads a run, such as selRun. Statements add further columns
+// after them.
 const runWidth = 25
 
 var (
-	selRun = declare("selRun", `SELECT `+runColumns+` FROM redrive_jobs WHERE id = ? AND token = ? AND state = 3`)
-	selAny = declare("selAny", `SELECT `+runColumns+` FROM redrive_jobs WHERE id = ?`)
-	delRun = declare("delRun", `DELETE FROM redrive_jobs WHERE id = ? AND token = ? AND state = 3`)
-	delJob = declare("delJob", `DELETE FROM redrive_jobs WHERE id = ? AND token = ?`)
+	selRun = ask("selRun")
+	selAny = ask("selAny")
+	delRun = ask("delRun")
+	delJob = ask("delJob")
 )
 
 func (t *Txn) scanRun(r Row) *Run {
@@ -65,7 +60,7 @@ func (t *Txn) running(id job.ID, token job.Token) (*Run, error) {
 	return t.oneRun(selRun, num(id), num(token))
 }
 
-// ScanRun reads a live job from a row that has the columns RunColumns.
+// ScanRun reads a live job from a row that begins with the columns of selRun.
 func (t *Txn) ScanRun(r Row) *Run { return t.scanRun(r) }
 
 // recall returns the run that an outcome ends, with the values from this process's claim, and

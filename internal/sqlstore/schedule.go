@@ -11,19 +11,12 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-const scheduleColumns = `name, slot, at, job, expression, paused, set_at`
-
 var (
-	selSchedule  = declare("selSchedule", `SELECT `+scheduleColumns+` FROM redrive_schedules WHERE name = ?`)
-	allSchedules = declare("allSchedules", `SELECT `+scheduleColumns+` FROM redrive_schedules ORDER BY name`)
-	// The table has at most store.CronsMax rows.
-	countSchedules = declare("countSchedules", `SELECT count(*) FROM redrive_schedules`)
-	// The WHERE keeps the stored slot if that slot is later than the new slot.
-	putSchedule = declare("putSchedule", `INSERT INTO redrive_schedules (name, slot, at, job, expression) VALUES (?1, ?2, ?3, ?4, ?5)
-		ON CONFLICT (name) DO UPDATE SET slot = ?2, at = ?3, job = ?4, expression = ?5 WHERE slot < ?2`)
-	// The statement stores slot 0 for a schedule that is paused before its first slot.
-	setSchedule = declare("setSchedule", `INSERT INTO redrive_schedules (name, slot, at, job, expression, paused, set_at) VALUES (?1, 0, 0, 0, '', ?2, ?3)
-		ON CONFLICT (name) DO UPDATE SET paused = ?2, set_at = ?3`)
+	selSchedule    = ask("selSchedule")
+	allSchedules   = ask("allSchedules")
+	countSchedules = ask("countSchedules")
+	putSchedule    = ask("putSchedule")
+	setSchedule    = ask("setSchedule")
 )
 
 // Fire implements store.Keeper.

@@ -16,14 +16,9 @@ import (
 // with other writers, they also return rows whose column "lane" is the constant unfolded. The body
 // of such a row is a result of AppendFigures for the time in the column "at".
 var (
-	walkFigures = declare("walkFigures", `SELECT at, lane, body FROM redrive_figures WHERE unit = ?1 AND at >= ?2 AND at < ?3`)
-	// laneFigures reads the rows of a few lanes, whose numbers are a JSON array. It looks up
-	// each row by its key, because the table has the rows of all lanes together for each
-	// minute.
-	laneFigures = declare("laneFigures", `WITH RECURSIVE times(at) AS (VALUES (?2) UNION ALL SELECT at + ?4 FROM times WHERE at + ?4 < ?3)
-		SELECT f.at, f.lane, f.body FROM times t CROSS JOIN json_each(?5) i CROSS JOIN redrive_figures f
-		WHERE f.unit = ?1 AND f.at = t.at AND f.lane = i.value`)
-	allFigures = declare("allFigures", `SELECT at, lane, body, unit FROM redrive_figures ORDER BY unit, at, lane`)
+	walkFigures = ask("walkFigures")
+	laneFigures = ask("laneFigures")
+	allFigures  = ask("allFigures")
 )
 
 // unfolded is the value that a query returns as the lane of a row whose figures are not yet added
@@ -190,8 +185,8 @@ func dumpStored(c Session, d *store.Dump) error {
 }
 
 var (
-	nextFigures = declare("nextFigures", `SELECT at FROM redrive_figures WHERE unit = ?1 AND at > +?2 ORDER BY at LIMIT 1`)
-	delFigures  = declare("delFigures", `DELETE FROM redrive_figures WHERE unit = ?1 AND at <= +?2`)
+	nextFigures = ask("nextFigures")
+	delFigures  = ask("delFigures")
 )
 
 // oldFigures removes the figures of minutes and hours that are not shown any more.
@@ -225,12 +220,7 @@ func (w *sweep) oldFigures() error {
 
 // selHeads finds two jobs for each lane, priority and state: the job with the earliest due time, and the
 // first job that is due after ?1.
-var selHeads = declare("selHeads", `WITH priorities(n) AS (VALUES (1), (2), (3), (4)), states(s) AS (VALUES (1), (2)) SELECT l.queue, l.kind,
-	(SELECT run_at FROM redrive_jobs INDEXED BY redrive_ready WHERE lane = l.id AND priority = p.n AND state = s.s AND state < 3
-		ORDER BY run_at LIMIT 1),
-	(SELECT run_at FROM redrive_jobs INDEXED BY redrive_ready WHERE lane = l.id AND priority = p.n AND state = s.s AND state < 3
-		AND run_at > ?1 ORDER BY run_at LIMIT 1)
-	FROM redrive_lanes l CROSS JOIN priorities p CROSS JOIN states s`)
+var selHeads = ask("selHeads")
 
 // Heads implements store.Reader.
 func (s *Core) Heads(ctx context.Context) (heads []store.Head, err error) {

@@ -4,11 +4,7 @@
 // writing many jobs at once.
 package sqlstore
 
-import (
-	"fmt"
-	"iter"
-	"maps"
-)
+import "fmt"
 
 // Session runs the statements of one transaction.
 type Session interface {
@@ -18,61 +14,6 @@ type Session interface {
 	// that call. The function may run other statements. When it returns an error, Rows stops and
 	// returns that error.
 	Rows(q *Query, each func(Row) error, args ...Value) error
-}
-
-// Query is a statement in the SQL dialect of SQLite. The address of a Query identifies
-// the statement.
-type Query struct {
-	Name string // the SQL text as it was declared
-	Text string
-	// Walk is true when the reader usually stops long before the last row or the LIMIT
-	// is reached.
-	Walk bool
-}
-
-// declared holds all statements by name. It is filled when the package's variables are
-// initialised and does not change later.
-var declared = make(map[string]*Query)
-
-// declare registers a statement under its name.
-func declare(name, text string) *Query { return keep(&Query{Name: name, Text: text}) }
-
-// declareWalk declares a statement whose reader usually stops before the last row.
-func declareWalk(name, text string) *Query { return keep(&Query{Name: name, Text: text, Walk: true}) }
-
-// declareOwn declares a statement that has no shared text: only some stores have one.
-func declareOwn(name string) *Query {
-	q := &Query{Name: name}
-	withoutText[name] = q
-	return q
-}
-
-// withoutText holds the statements without a shared text, by name.
-var withoutText = make(map[string]*Query)
-
-// HasOwn reports whether a statement of this name has no shared text, so that a store may have one
-// of its own.
-func HasOwn(name string) bool { return withoutText[name] != nil }
-
-func keep(q *Query) *Query {
-	if declared[q.Name] != nil {
-		panic("sqlstore: two statements are named " + q.Name)
-	}
-	declared[q.Name] = q
-	return q
-}
-
-// Statements returns all statements with their names, in no particular order.
-func Statements() iter.Seq2[string, *Query] { return maps.All(declared) }
-
-// Statement returns the statement with the given name. It panics if there is no such
-// statement.
-func Statement(name string) *Query {
-	q := declared[name]
-	if q == nil {
-		panic(fmt.Sprintf("sqlstore: no statement is named %q", name))
-	}
-	return q
 }
 
 // Row gives access to the columns of the current row of a result.

@@ -10,41 +10,19 @@ import (
 )
 
 var (
-	insDone = declare("insDone", `INSERT INTO redrive_done (job, lane, state, priority, token, life,
-		attempts, crashes, deferrals, snoozes, interrupts, created_at, life_at, claimed_at, finished_at,
-		holder, owner, correlation, key, batch, cost, sends, result)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
-	// insPlainDone is like insDone, but for a job that needs none of the optional columns and
-	// has counted nothing but attempts. Each bound value costs time, and most jobs end like this.
-	insPlainDone = declare("insPlainDone", `INSERT INTO redrive_done (job, lane, state, priority, token, life,
-		attempts, crashes, deferrals, snoozes, interrupts, created_at, life_at, claimed_at, finished_at, holder)
-		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 0, 0, 0, 0, ?8, ?9, ?10, ?11, ?12)`)
-	// insKept is like insDone, but for a job that keeps its attributes and its payload.
-	insKept = declare("insKept", `INSERT INTO redrive_done (job, lane, state, priority, token, life,
-		attempts, crashes, deferrals, snoozes, interrupts, created_at, life_at, claimed_at, finished_at,
-		holder, owner, correlation, key, batch, cost, sends, result, attrs, payload)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
-	// selKept reads the attributes and the payload that a completed job keeps, before the
-	// job's row is deleted.
-	selKept = declare("selKept", `SELECT j.attrs, coalesce(j.payload, b.payload) FROM redrive_jobs j
-		LEFT JOIN redrive_bodies b ON b.job = j.id WHERE j.id = ?`)
-	delBody = declare("delBody", `DELETE FROM redrive_bodies WHERE job = ?`)
+	insDone      = ask("insDone")
+	insPlainDone = ask("insPlainDone")
+	insKept      = ask("insKept")
+	selKept      = ask("selKept")
+	delBody      = ask("delBody")
 
-	setReady = declare("setReady", `UPDATE redrive_jobs SET state = ?3, lane = ?4, priority = ?5, run_at = ?6,
-		attempts = ?7, deferrals = ?8, snoozes = ?9, interrupts = ?10, memo = coalesce(?11, memo),
-		lease_until = NULL
-		WHERE id = ?1 AND token = ?2 AND state = 3 AND cancel_at IS NULL`)
+	setReady = ask("setReady")
 
-	insFailure = declare("insFailure", `INSERT INTO redrive_failures (`+failureColumns+`)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
-	// insPlainFailure is like insFailure, but for a failure of a handler in Go without any of the
-	// other columns.
-	insPlainFailure = declare("insPlainFailure", `INSERT INTO redrive_failures (job, token, life, attempt, started_at, ended_at,
-		how, class, code, permanent, http, holder, fingerprint, message, user_message, decision, build)
-		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)`)
-	selCrashed  = declare("selCrashed", `SELECT 1 FROM redrive_failures WHERE job = ? AND token = ? AND how = 'crash'`)
-	delProgress = declare("delProgress", `DELETE FROM redrive_progress WHERE job = ?`)
-	setResolved = declare("setResolved", `UPDATE redrive_dead SET status = 2, action = ?2, acted_at = ?3 WHERE job = ?1 AND status = 1`)
+	insFailure      = ask("insFailure")
+	insPlainFailure = ask("insPlainFailure")
+	selCrashed      = ask("selCrashed")
+	delProgress     = ask("delProgress")
+	setResolved     = ask("setResolved")
 )
 
 // settle writes one outcome. The first error concerns only this outcome; the second error ends the
@@ -175,7 +153,7 @@ func plainFailure(f *job.Failure) bool {
 	return f.Decision != nil && f.Exit == nil && f.Signal == "" && f.Details == nil && f.Stack == "" && f.Stderr == nil && f.Stdout == nil
 }
 
-// appendFailure appends the columns of a failure record to args, in the order of failureColumns. It
+// appendFailure appends the columns of a failure record to args, in the order of selFailures. It
 // appends the packed record of the decision to the second slice.
 func appendFailure(args []Value, packed []byte, now job.Micros, r *Run, f *job.Failure, attempt int32, cost int64, sends int32) ([]Value, []byte) {
 	exit := Value{}

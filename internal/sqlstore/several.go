@@ -10,23 +10,11 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// These are parts of statements that read many jobs by their ids. The ids are one argument, a
-// JSON array. Each table is read by one statement, so that a store on a network needs one round
-// trip for each table.
-const (
-	eachID = ` FROM json_each(?1) i CROSS JOIN `
-	thisID = ` = CAST(i.value AS BIGINT)`
-)
-
 var (
-	severalLive = declare("severalLive", listLive+eachID+`redrive_jobs j CROSS JOIN redrive_lanes l
-		WHERE j.id`+thisID+` AND l.id = j.lane`)
-	severalDone = declare("severalDone", listDone+eachID+`redrive_done j CROSS JOIN redrive_lanes l
-		WHERE j.job`+thisID+` AND l.id = j.lane ORDER BY j.seq`)
-	severalDead = declare("severalDead", listDead+eachID+`redrive_dead j CROSS JOIN redrive_lanes l
-		WHERE j.job`+thisID+` AND j.revived = 0 AND l.id = j.lane`)
-	severalLatest = declare("severalLatest", `SELECT `+failureColumns+eachID+`redrive_failures
-		WHERE job`+thisID+` AND token = (SELECT max(f.token) FROM redrive_failures f WHERE f.job = CAST(i.value AS BIGINT))`)
+	severalLive   = ask("severalLive")
+	severalDone   = ask("severalDone")
+	severalDead   = ask("severalDead")
+	severalLatest = ask("severalLatest")
 )
 
 // idList returns numbers, such as ids of jobs, as an argument with a JSON array.

@@ -30,9 +30,8 @@ const (
 )
 
 var (
-	selSwept = declare("selSwept", `SELECT what, n, since, cursor FROM redrive_swept`) // the table has only a few rows
-	putSwept = declare("putSwept", `INSERT INTO redrive_swept (what, n, since, cursor) VALUES (?1, ?2, ?3, ?4)
-		ON CONFLICT (what) DO UPDATE SET n = ?2, since = ?3, cursor = ?4`)
+	selSwept = ask("selSwept")
+	putSwept = ask("putSwept")
 )
 
 // Sweep implements store.Keeper.
@@ -185,8 +184,8 @@ func enough(err error) error {
 }
 
 var (
-	selOldEvents = declareWalk("selOldEvents", `SELECT seq, at, n FROM redrive_events WHERE seq < (SELECT max(seq) FROM redrive_events) ORDER BY seq`)
-	delEvents    = declare("delEvents", `DELETE FROM redrive_events WHERE seq <= +?`)
+	selOldEvents = askWalk("selOldEvents")
+	delEvents    = ask("delEvents")
 )
 
 // oldEvents removes old events. It removes all events of a commit together, and never
@@ -241,9 +240,8 @@ func (w *sweep) removedEvents(last sweepNote) error {
 }
 
 var (
-	selOldKeys = declareWalk("selOldKeys", `SELECT owner, kind, key FROM redrive_keys INDEXED BY redrive_keys_until
-		WHERE until <= +? ORDER BY until, owner, kind, key`)
-	delKey = declare("delKey", `DELETE FROM redrive_keys WHERE owner = ? AND kind = ? AND key = ? AND until <= +?`)
+	selOldKeys = askWalk("selOldKeys")
+	delKey     = ask("delKey")
 )
 
 // keys removes idempotency keys whose period is over.

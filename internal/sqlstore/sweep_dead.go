@@ -21,8 +21,6 @@ const (
 	SweepTrends = 500
 )
 
-const letterColumns = `death, job, lane, reason, class, status, grp, owner, key, life, revived, long, died_at, acted_at, reopen_at, batch`
-
 // letter holds those columns of a dead letter that a sweep needs.
 type letter struct {
 	entry
@@ -52,10 +50,10 @@ func (l *letter) shown() *job.DeadLetter {
 }
 
 var (
-	walkLetters = declareWalk("walkLetters", `SELECT `+letterColumns+` FROM redrive_dead WHERE death > +? ORDER BY death`)
-	delDead     = declare("delDead", `DELETE FROM redrive_dead WHERE death = ? AND job = ? AND status <> 1`)
-	delFailures = declare("delFailures", `DELETE FROM redrive_failures INDEXED BY sqlite_autoindex_redrive_failures_1 WHERE job = +?`)
-	delOriginal = declare("delOriginal", `DELETE FROM redrive_originals WHERE job = ?`)
+	walkLetters = askWalk("walkLetters")
+	delDead     = ask("delDead")
+	delFailures = ask("delFailures")
+	delOriginal = ask("delOriginal")
 )
 
 // letters reads the old dead letters and removes those whose retention time is over. It keeps
@@ -119,7 +117,7 @@ func (w *sweep) droppable(l *letter) bool {
 	return l.reopensAt == 0 // a dead letter with another reopen_at value will become pending again
 }
 
-var selMuted = declare("selMuted", `SELECT 1 FROM redrive_groups WHERE id = ?1 AND muted <> 0 AND (muted_until IS NULL OR muted_until > ?2)`)
+var selMuted = ask("selMuted")
 
 // muted reports whether a group is still muted. Call it after flushGroups.
 func (w *sweep) muted(group int64) (muted bool, err error) {
@@ -160,14 +158,12 @@ func (t *Txn) purge(l *letter) (records int, err error) {
 
 // setDeaths stores the number of the last death. It is executed before the row of that death is
 // removed, so that the number is not used again.
-var setDeaths = declare("setDeaths", `INSERT INTO redrive_meta (key, value) VALUES ('deaths', ?1)
-	ON CONFLICT (key) DO UPDATE SET value = ?1`)
+var setDeaths = ask("setDeaths")
 
 var (
-	selEmptyGroups = declareWalk("selEmptyGroups", `SELECT id, fingerprint FROM redrive_groups INDEXED BY redrive_groups_empty
-		WHERE entries = 0 AND last_at <= +? AND muted = 0 ORDER BY last_at`)
-	delGroup  = declare("delGroup", `DELETE FROM redrive_groups WHERE id = ? AND entries = 0 AND muted = 0`)
-	delTrends = declare("delTrends", `DELETE FROM redrive_trends WHERE grp = +?`)
+	selEmptyGroups = askWalk("selEmptyGroups")
+	delGroup       = ask("delGroup")
+	delTrends      = ask("delTrends")
 )
 
 // emptyGroups removes groups that have had no dead letter for as long as the retention time.
@@ -220,17 +216,12 @@ func (t *Txn) flushGroups() error {
 }
 
 var (
-	selMuteOver = declareWalk("selMuteOver", `SELECT id, fingerprint FROM redrive_groups INDEXED BY redrive_groups_muted
-		WHERE muted = 1 AND muted_until <= +? ORDER BY muted_until`)
-	// Each value of reopen_at is returned once, even if many dead letters have that value.
-	nextMark = declare("nextMark", `SELECT reopen_at FROM redrive_dead INDEXED BY redrive_dead_reopen
-		WHERE reopen_at > +? ORDER BY reopen_at LIMIT 1`)
-	selMarked = declareWalk("selMarked", `SELECT death FROM redrive_dead INDEXED BY redrive_dead_reopen WHERE reopen_at = +? ORDER BY death`)
-	selDue    = declareWalk("selDue", `SELECT death FROM redrive_dead INDEXED BY redrive_dead_reopen
-		WHERE reopen_at <= +? ORDER BY reopen_at, death`)
-	selLetter = declare("selLetter", `SELECT `+letterColumns+` FROM redrive_dead WHERE death = ?`)
-	setReopen = declare("setReopen", `UPDATE redrive_dead SET status = 0, action = ?2, note = NULL, acted_at = ?3, acted_by = ?4, reopen_at = NULL
-		WHERE death = ?1 AND status = 3`)
+	selMuteOver = askWalk("selMuteOver")
+	nextMark    = ask("nextMark")
+	selMarked   = askWalk("selMarked")
+	selDue      = askWalk("selDue")
+	selLetter   = ask("selLetter")
+	setReopen   = ask("setReopen")
 )
 
 // unmute ends the mutes of groups whose time is over.
@@ -338,9 +329,9 @@ func (w *sweep) reopenOne(death int64) error {
 }
 
 var (
-	delOldMinutes = declare("delOldMinutes", `DELETE FROM redrive_trends WHERE grp = 0 AND at <= +?`)
-	walkTrends    = declareWalk("walkTrends", `SELECT grp, at FROM redrive_trends WHERE grp >= +? ORDER BY grp, at`)
-	delTrend      = declare("delTrend", `DELETE FROM redrive_trends WHERE grp = ? AND at = ?`)
+	delOldMinutes = ask("delOldMinutes")
+	walkTrends    = askWalk("walkTrends")
+	delTrend      = ask("delTrend")
 )
 
 // figures removes hourly counts of deaths that are too old to be shown.

@@ -8,15 +8,12 @@ import (
 )
 
 var (
-	// The statement starts at the oldest row, and the reader stops when it has enough rows. The
-	// newest row is removed only when no other row is left, so SQLite then begins to number the rows at 1 again.
-	selEndedJobs = declareWalk("selEndedJobs", `SELECT d.seq, d.job, d.lane, d.state, d.finished_at, d.owner, d.key, d.batch FROM redrive_done d ORDER BY d.seq`)
-	delDone      = declare("delDone", `DELETE FROM redrive_done WHERE seq = ?`)
-	anyOriginal  = declare("anyOriginal", `SELECT EXISTS (SELECT 1 FROM redrive_originals)`)
-	// A job's original values stay as long as the job has a dead letter.
-	delAltered  = declare("delAltered", `DELETE FROM redrive_originals WHERE job = ?1 AND NOT EXISTS (SELECT 1 FROM redrive_dead WHERE job = ?1)`)
-	delAlive    = declare("delAlive", `DELETE FROM redrive_keys WHERE owner = ? AND kind = ? AND key = ? AND job = ?`)
-	setKeyState = declare("setKeyState", `UPDATE redrive_keys SET state = ?5 WHERE owner = ?1 AND kind = ?2 AND key = ?3 AND job = ?4`)
+	selEndedJobs = askWalk("selEndedJobs")
+	delDone      = ask("delDone")
+	anyOriginal  = ask("anyOriginal")
+	delAltered   = ask("delAltered")
+	delAlive     = ask("delAlive")
+	setKeyState  = ask("setKeyState")
 )
 
 // goneJob is an ended job that is being removed.
@@ -109,10 +106,8 @@ func (t *Txn) remove(j *goneJob) error {
 }
 
 var (
-	walkFailures = declareWalk("walkFailures", `SELECT f.job, f.token, f.ended_at > +?3 OR EXISTS (SELECT 1 FROM redrive_jobs WHERE id = f.job)
-		OR EXISTS (SELECT 1 FROM redrive_dead WHERE job = f.job)
-		FROM redrive_failures f WHERE (f.job, f.token) >= (+?1, +?2) ORDER BY f.job, f.token`)
-	delFailure = declare("delFailure", `DELETE FROM redrive_failures WHERE job = ? AND token = ?`)
+	walkFailures = askWalk("walkFailures")
+	delFailure   = ask("delFailure")
 )
 
 // failures examines failure records. It removes a record if its retention time is over and its

@@ -8,12 +8,9 @@ import (
 )
 
 var (
-	// The claim reads the row first and updates it afterwards. An UPDATE with RETURNING would
-	// copy the row through a temporary table.
-	selClaim   = declare("selClaim", `SELECT `+ReadyColumns+` FROM redrive_jobs WHERE id = ? AND state < 3`)
-	setClaimed = declare("setClaimed", `UPDATE redrive_jobs SET state = 3, token = ?2, lease_until = ?3, claimed_at = ?4,
-		holder = ?5, crash_max = ?6, terms = ?7 WHERE id = ?1 AND state < 3`)
-	selBody = declare("selBody", `SELECT payload FROM redrive_bodies WHERE job = ?`)
+	selClaim   = ask("selClaim")
+	setClaimed = ask("setClaimed")
+	selBody    = ask("selBody")
 )
 
 // take claims one job. If the job's deadline has passed, the job dies instead.
@@ -123,10 +120,7 @@ func (c *claimer) scanRow(row Row) error {
 	return nil
 }
 
-// ReadyColumns names the columns of redrive_jobs that ScanReady reads.
-const ReadyColumns = runColumns + `, run_at, deadline, attrs, policy, memo, payload`
-
-// ScanReady reads a ready job from a row with the columns ReadyColumns. The other fields of
+// ScanReady reads a ready job from a row with the columns of selClaim. The other fields of
 // the claim are set when the job is claimed.
 func (t *Txn) ScanReady(row Row) (*Run, job.Claim) {
 	return t.scanRun(row), job.Claim{

@@ -89,7 +89,7 @@ type redriveAnswer struct {
 }
 
 // selCauseOf finds the fingerprint of the failure that made the dead letter of a job.
-var selCauseOf = declare("selCauseOf", `SELECT fingerprint FROM redrive_groups WHERE id = (SELECT grp FROM redrive_dead WHERE job = ?)`)
+var selCauseOf = ask("selCauseOf")
 
 // answer returns the numbers that the end of a run, or the end of a job without a run, adds to
 // the redrive that released the job. The arguments contain the new state of the job, and its
@@ -140,19 +140,12 @@ func (t *Txn) answered(r *Run, d redriveAnswer) {
 }
 
 var (
-	addGroup = declare("addGroup", `UPDATE redrive_groups SET n = n + ?2, pending = pending + ?3, entries = entries + ?4,
-		last_at = CASE WHEN ?2 > 0 THEN ?5 ELSE last_at END, retried = retried + ?6, helped = helped + ?7,
-		first_build = coalesce(first_build, ?8), last_build = coalesce(?9, last_build),
-		regressed_at = CASE WHEN ?10 THEN ?5 ELSE regressed_at END WHERE id = ?1`)
-	setMute = declare("setMute", `UPDATE redrive_groups SET muted = ?2, muted_until = ?3, muted_for = ?4, muted_by = ?5, muted_note = ?6
-		WHERE id = ?1`)
-	addTrend = declare("addTrend", `INSERT INTO redrive_trends (grp, at, n) VALUES (?1, ?2, ?3)
-		ON CONFLICT (grp, at) DO UPDATE SET n = n + ?3`)
-	addDead = declare("addDead", `INSERT INTO redrive_dead_counts (lane, reason, class, status, n) VALUES (?1, ?2, ?3, ?4, ?5)
-		ON CONFLICT (lane, reason, class, status) DO UPDATE SET n = n + ?5`)
-	addRedrive = declare("addRedrive", `UPDATE redrive_redrives SET answered = answered + ?2, again = again + ?3,
-		other = other + ?4, completed = completed + ?5, dead = dead + ?6, cancelled = cancelled + ?7 WHERE id = ?1`)
-	setCauses = declare("setCauses", `UPDATE redrive_redrives SET causes = ?2 WHERE id = ?1`)
+	addGroup   = ask("addGroup")
+	setMute    = ask("setMute")
+	addTrend   = ask("addTrend")
+	addDead    = ask("addDead")
+	addRedrive = ask("addRedrive")
+	setCauses  = ask("setCauses")
 )
 
 // flushTallies writes the changes that the transaction has collected for groups, counts of dead

@@ -12,9 +12,9 @@ import (
 // but read nothing. Terms are read when a run has crashed or a deadline has passed. No sweep
 // removes terms, because each different text has only one row.
 var (
-	selTermsID = declare("selTermsID", `SELECT id FROM redrive_terms WHERE digest = ?`)
-	insTerms   = declare("insTerms", `INSERT INTO redrive_terms (digest, body) VALUES (?1, ?2) ON CONFLICT (digest) DO NOTHING RETURNING id`)
-	selTerms   = declare("selTerms", `SELECT body FROM redrive_terms WHERE id = ?`)
+	selTermsID = ask("selTermsID")
+	insTerms   = ask("insTerms")
+	selTerms   = ask("selTerms")
 )
 
 // termsMax is the maximum number of terms that a catalogue caches.

@@ -244,7 +244,7 @@ func (t *Txn) diedAt() job.Micros { return max(t.now, t.lastDeath) }
 
 // selLastDeath returns the number and the time of the last death. Only a store with other
 // writers has an SQL text for this statement.
-var selLastDeath = &Query{Name: "selLastDeath"}
+var selLastDeath = ask("selLastDeath")
 
 // lockJobs locks live jobs. Call it before changing live jobs if the changes may also concern
 // dead letters.
@@ -315,7 +315,7 @@ func (t *Txn) exec(q *Query, args ...Value) (int, error) {
 func (t *Txn) one(q *Query, args ...Value) error {
 	n, err := t.exec(q, args...)
 	if err == nil && n != 1 {
-		err = fmt.Errorf("a statement changed %d rows, want 1 row; the statement begins with %.60s", n, q.Text)
+		err = fmt.Errorf("the statement %s changed %d rows, want 1 row", q.Name, n)
 	}
 	return err
 }
@@ -360,7 +360,7 @@ func (t *Txn) batchCount(batch int64, d batchDelta) {
 	b.add(d.endings)
 }
 
-var insEvents = declare("insEvents", `INSERT INTO redrive_events (at, n, body) VALUES (?, ?, ?)`)
+var insEvents = ask("insEvents")
 
 // Flush writes the collected changes of groups, statistics, batches and counters, and the
 // events. It fails when the lane of a job was not found.

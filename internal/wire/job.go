@@ -16,6 +16,18 @@ type Receipt struct {
 	// Existing is true if a job with the same key already existed, so that no job was created.
 	Existing bool      `json:"existing"`
 	State    job.State `json:"state"`
+	// Status is "skipped" and Reason "already_processed" if that job has completed.
+	Status string `json:"status,omitempty"`
+	Reason string `json:"reason,omitempty"`
+}
+
+// ReceiptOf returns the wire form of a receipt. The line is that of the job in a file, or 0.
+func ReceiptOf(r *job.Receipt, line int) Receipt {
+	out := Receipt{Line: line, ID: r.ID, Existing: r.Existing, State: r.State}
+	if r.Skipped() {
+		out.Status, out.Reason = job.StatusSkipped, job.AlreadyProcessed
+	}
+	return out
 }
 
 // Job is a job with its payload and result.

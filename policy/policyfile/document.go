@@ -312,7 +312,7 @@ func rolloutItem(o *policy.Rollout) item {
 }
 
 func wordItems(w *policy.Words) item {
-	return comment("What the world outside calls it.", mapping("words",
+	return comment("Names that other systems use for states, classes and error fields.", mapping("words",
 		textsItem("states", w.States), textsItem("classes", w.Classes), textsItem("error", w.Error)))
 }
 

@@ -41,7 +41,7 @@ type Store struct {
 	leases    *heap // running jobs; the job whose lease ends first comes first
 	asked     map[job.ID]*record
 	dead      map[job.ID]*entry
-	deaths    []*entry // all values of the map dead, sorted by the numbers of their deaths
+	deaths    []*entry // all values of the map dead, in ascending order of their death numbers
 	lastDeath int64
 	ended     []job.ID // completed and cancelled jobs, in the order in which they ended
 	failures  map[job.ID][]job.Failure

@@ -49,7 +49,7 @@ func (s *Store) session(conn *pgxpool.Conn) *session {
 	data := raw.CustomData()
 	c, ok := data[sessionKey].(*session)
 	if !ok {
-		c = &session{ctx: context.Background(), conn: raw, dialect: s.dialect}
+		c = &session{ctx: context.Background(), conn: raw, texts: s.texts}
 		if !s.unnamed.Load() {
 			c.stmts = &statements{known: make(map[string]*pgconn.StatementDescription)}
 		}

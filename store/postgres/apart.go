@@ -32,18 +32,17 @@ const (
 	stuckMax = 32
 )
 
-const (
-	lockLimit = `SELECT set_config('lock_timeout', $1::text, true)`
-	// What is running and not returned by lockFree is held by somebody else.
-	lockFree = `SELECT j.id FROM redrive_jobs j WHERE j.id = ANY($1::bigint[]) AND j.state = 3 ORDER BY j.id FOR UPDATE SKIP LOCKED`
-	seeRuns  = `SELECT id FROM redrive_jobs WHERE id = ANY($1::bigint[]) AND state = 3`
+var (
+	lockLimit = &sqlstore.Query{Name: "lockLimit"}
+	lockFree  = &sqlstore.Query{Name: "lockFree"}
+	seeRuns   = &sqlstore.Query{Name: "seeRuns"}
 )
 
 // lockWait is how long outcomes wait for a lock when nothing is known to be wrong.
 func (s *Store) lockWait() time.Duration { return s.options.StatementTimeout / 10 }
 
 func limitLocks(wait time.Duration) step {
-	return step{name: "lockLimit", text: lockLimit, args: []any{strconv.FormatInt(max(1, wait.Milliseconds()), 10)}}
+	return step{q: lockLimit, args: []any{strconv.FormatInt(max(1, wait.Milliseconds()), 10)}}
 }
 
 // settleAll is the half of an exchange that writes outcomes. Told is where jobs are
@@ -170,11 +169,11 @@ func (w *settling) leaveOut() error {
 	ids := w.ids()
 	free := make(map[job.ID]bool)
 	return w.t.send(limitLocks(w.wait),
-		step{name: "lockFree", text: lockFree, args: []any{ids}, each: func(r sqlstore.Row) error {
+		step{q: lockFree, args: []any{ids}, each: func(r sqlstore.Row) error {
 			free[job.ID(r.Int(0))] = true
 			return nil
 		}},
-		step{name: "seeRuns", text: seeRuns, args: []any{ids}, each: func(r sqlstore.Row) error {
+		step{q: seeRuns, args: []any{ids}, each: func(r sqlstore.Row) error {
 			if id := job.ID(r.Int(0)); !free[id] {
 				w.stuck[id] = true
 			}

@@ -18,32 +18,17 @@ import (
 // statement, which locks what it reads and passes over what others have locked,
 // and writes what it has chosen by another. Every column of the index before
 // run_at is fixed for each head, so that jobs that are due later are never walked.
-var readyJobs = `SELECT j.*, CASE WHEN j.long = 1 THEN (SELECT octet_length(b.payload) FROM redrive_bodies b WHERE b.job = j.id) END, ` + overtaken + `
-	FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[]) AS h(lane, priority, low, after, most)
-	CROSS JOIN LATERAL (SELECT ` + sqlstore.ReadyColumns + `, ` + writtenBy + ` FROM redrive_jobs
-		WHERE lane = h.lane AND priority = h.priority AND state < 3 AND run_at <= $6::bigint AND (run_at, id) > (h.low, h.after)
-		ORDER BY run_at, id LIMIT h.most FOR UPDATE SKIP LOCKED) j
-	LIMIT $7::bigint`
+var readyJobs = &sqlstore.Query{Name: "readyJobs"}
 
 const (
 	sizeColumn      = 32 // of readyJobs, after sqlstore.ReadyColumns and written: of a long payload
 	overtakenColumn = 33
+)
 
-	longPayloads = `SELECT job, payload FROM redrive_bodies WHERE job = ANY($1::bigint[])`
-
-	laterJobs = `SELECT h.lane, h.priority, j.run_at, j.id FROM unnest($1::bigint[], $2::bigint[]) AS h(lane, priority)
-		CROSS JOIN LATERAL (SELECT run_at, id FROM redrive_jobs
-			WHERE lane = h.lane AND priority = h.priority AND state < 3 AND run_at > $3::bigint ORDER BY run_at, id LIMIT 1) j`
-	// The rows are locked. Their state is not asked for, because that is what
-	// redrive_ready is of: the server has been seen to look for the ids in all of it.
-	//
-	// Here and in the other statements with arrays of ids, BETWEEN is an equality that
-	// no join can sort by. With one, the server walks over all of redrive_jobs_pkey if
-	// the table is empty when it plans, and the plan is kept while the table grows.
-	claimJobs = `UPDATE redrive_jobs j SET state = 3, token = t.token, lease_until = $1::bigint, claimed_at = $2::bigint,
-			holder = $3::text, crash_max = t.crash_max, terms = t.terms
-		FROM unnest($4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[]) AS t(id, token, crash_max, terms)
-		WHERE j.id BETWEEN t.id AND t.id AND j.token = t.token - 1`
+var (
+	longPayloads = &sqlstore.Query{Name: "longPayloads"}
+	laterJobs    = &sqlstore.Query{Name: "laterJobs"}
+	claimJobs    = &sqlstore.Query{Name: "claimJobs"}
 )
 
 // found is a ready job as it was read.
@@ -185,7 +170,7 @@ func (c *source) ready(places []*front, limit int, from func(*front) sqlstore.Re
 		p.got, p.cut = 0, false
 		p.low = min(p.low, low.At)
 	}
-	return step{name: "readyJobs", text: readyJobs, args: []any{lanes, priorities, lows, ids, most, int64(c.t.Now()), int64(limit)},
+	return step{q: readyJobs, args: []any{lanes, priorities, lows, ids, most, int64(c.t.Now()), int64(limit)},
 		each: func(r sqlstore.Row) error {
 			if r.Int(overtakenColumn) != 0 {
 				return errOvertaken
@@ -207,7 +192,7 @@ func (c *source) later(places []*front) step {
 		lanes.int(p.lane)
 		priorities.int(int64(p.priority))
 	}
-	return step{name: "laterJobs", text: laterJobs, args: []any{lanes, priorities, int64(c.t.Now())},
+	return step{q: laterJobs, args: []any{lanes, priorities, int64(c.t.Now())},
 		each: func(r sqlstore.Row) error {
 			p := c.byPlace[readyPlace{r.Int(0), int8(r.Int(1))}]
 			p.later = sqlstore.Ready{At: job.Micros(r.Int(2)), ID: job.ID(r.Int(3))}
@@ -342,7 +327,7 @@ func (c *source) write(more ...step) error {
 		terms.setInt(r.Terms())
 	}
 	n := 0
-	steps := []step{{name: "claimJobs", text: claimJobs, n: &n,
+	steps := []step{{q: claimJobs, n: &n,
 		args: []any{int64(c.t.Now().Add(c.x.Lease)), int64(c.t.Now()), c.x.Holder, ids, tokens, crashes, terms}}}
 	err := c.t.send(slices.Concat(steps, c.payloads(), more)...)
 	if err == nil && n != len(byID) {
@@ -367,7 +352,7 @@ func (c *source) payloads() []step {
 	for _, id := range slices.Sorted(maps.Keys(long)) {
 		ids.int(int64(id))
 	}
-	return []step{{name: "longPayloads", text: longPayloads, args: []any{ids}, each: func(r sqlstore.Row) error {
+	return []step{{q: longPayloads, args: []any{ids}, each: func(r sqlstore.Row) error {
 		long[job.ID(r.Int(0))].Payload = r.Blob(1)
 		return nil
 	}}}

@@ -158,12 +158,10 @@ func (c *clock) ahead() job.Micros {
 	return now
 }
 
-const (
-	selStored = `SELECT coalesce(max(at), 0), coalesce((SELECT value FROM redrive_meta WHERE key = 'clock'), 0)
-		FROM (SELECT at FROM redrive_events ORDER BY seq DESC LIMIT 100) e`
-	selClock = `SELECT value FROM redrive_meta WHERE key = 'clock'`
-	setClock = `INSERT INTO redrive_meta (key, value) VALUES ('clock', $1::bigint)
-		ON CONFLICT (key) DO UPDATE SET value = greatest(redrive_meta.value, excluded.value) RETURNING value`
+var (
+	selStored = &sqlstore.Query{Name: "selStored"}
+	selClock  = &sqlstore.Query{Name: "selClock"}
+	setClock  = &sqlstore.Query{Name: "setClock"}
 )
 
 // resume raises the clock of a new process to what was stored. Newest is the time of
@@ -171,7 +169,7 @@ const (
 func (s *Store) resume(c *session) (newest, opened job.Micros, err error) {
 	opened = s.clock.Now()
 	shared := job.Micros(0)
-	err = c.send(step{name: "selStored", text: selStored, each: func(r sqlstore.Row) error {
+	err = c.send(step{q: selStored, each: func(r sqlstore.Row) error {
 		newest, shared = job.Micros(r.Int(0)), job.Micros(r.Int(1))
 		return nil
 	}})
@@ -189,9 +187,9 @@ func (s *Store) agree(c *session) error {
 	if s.clock.injected != nil {
 		return nil
 	}
-	look := step{name: "selClock", text: selClock}
+	look := step{q: selClock}
 	if now := s.clock.ahead(); now != 0 {
-		look = step{name: "setClock", text: setClock, args: []any{int64(now)}}
+		look = step{q: setClock, args: []any{int64(now)}}
 	}
 	look.each = func(r sqlstore.Row) error { s.clock.Floor(job.Micros(r.Int(0))); return nil }
 	return c.send(look)

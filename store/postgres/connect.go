@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/redrive/redrive/internal/sqlstore"
 	"github.com/redrive/redrive/store"
 )
 
@@ -199,13 +200,12 @@ type server struct {
 	pooled  bool // what answers is not what was connected to: a pooler
 }
 
-const selServer = `SELECT current_setting('server_version_num')::bigint, pg_is_in_recovery()::int::bigint,
-	current_setting('server_encoding'), pg_backend_pid()::bigint`
+var selServer = &sqlstore.Query{Name: "selServer"}
 
 // examine asks a server what it is, and refuses one that cannot keep jobs.
 func examine(ctx context.Context, conn *pgx.Conn) (s server, err error) {
 	var r result
-	if err := r.read(conn.PgConn().ExecParams(ctx, selServer, nil, nil, nil, binaryColumns)); err != nil {
+	if err := r.read(conn.PgConn().ExecParams(ctx, shippedTexts().Of(selServer), nil, nil, nil, binaryColumns)); err != nil {
 		return s, asStoreError(&failed{"ask for the version", err})
 	}
 	row := r.row(0)

@@ -110,7 +110,7 @@ func Diagnose(ctx context.Context, dsn, schema string, now func() time.Time) (*D
 	if err := conn.PgConn().Exec(ctx, `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; `+setLocal(own(0))).Close(); err != nil {
 		return nil, fmt.Errorf("%s: %w", r.Where, asStoreError(err))
 	}
-	c := &session{ctx: ctx, conn: conn.PgConn(), dialect: &dialect{schema: schema}}
+	c := &session{ctx: ctx, conn: conn.PgConn(), texts: textsFor(schema)}
 	if err := r.examine(c); err != nil {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
@@ -136,20 +136,6 @@ func (r *Diagnosis) clock(ctx context.Context, conn *pgx.Conn, now func() time.T
 	return nil
 }
 
-// each runs a statement of this package's and hands its rows on.
-func (r *Diagnosis) each(c *session, text string, each func(sqlstore.Row) error, args ...sqlstore.Value) error {
-	answer, err := c.start("doctor", c.dialect.ours(text), args)
-	if err != nil {
-		return err
-	}
-	all := c.result()
-	defer c.done(all)
-	if err := all.read(answer); err != nil {
-		return &failed{"doctor", err}
-	}
-	return all.each("doctor", each)
-}
-
 func (r *Diagnosis) examine(c *session) error {
 	if err := r.settings(c); err != nil {
 		return err
@@ -169,12 +155,21 @@ func (r *Diagnosis) examine(c *session) error {
 	return errors.Join(r.tables(c), r.space(c), r.activity(c), r.prepared(c, longTransaction), r.events(c), r.jobs(c), r.deadLetters(c))
 }
 
-const selSettingsOf = `SELECT name, setting FROM pg_settings WHERE name IN ('server_version', 'fsync', 'synchronous_commit',
-	'full_page_writes', 'wal_level', 'max_connections', 'synchronous_standby_names', 'autovacuum', 'shared_buffers',
-	'max_wal_size', 'idle_in_transaction_session_timeout', 'default_transaction_isolation') ORDER BY name`
+var (
+	selSettingsOf    = &sqlstore.Query{Name: "selSettingsOf"}
+	countConnections = &sqlstore.Query{Name: "countConnections"}
+	listTables       = &sqlstore.Query{Name: "listTables"}
+	selDirectory     = &sqlstore.Query{Name: "selDirectory"}
+	listTransactions = &sqlstore.Query{Name: "listTransactions"}
+	listPrepared     = &sqlstore.Query{Name: "listPrepared"}
+	countHidden      = &sqlstore.Query{Name: "countHidden"}
+	countUnfolded    = &sqlstore.Query{Name: "countUnfolded"}
+	selNow           = &sqlstore.Query{Name: "selNow"}
+	selFoldLag       = &sqlstore.Query{Name: "selFoldLag"}
+)
 
 func (r *Diagnosis) settings(c *session) error {
-	err := r.each(c, selSettingsOf, func(row sqlstore.Row) error { r.Settings[row.Text(0)] = row.Text(1); return nil })
+	err := c.Rows(selSettingsOf, func(row sqlstore.Row) error { r.Settings[row.Text(0)] = row.Text(1); return nil })
 	if err != nil {
 		return err
 	}
@@ -188,8 +183,7 @@ func (r *Diagnosis) settings(c *session) error {
 	if r.Settings["autovacuum"] == "off" {
 		r.problem("autovacuum is off: tables grow and claims get slower without end: set autovacuum = on in postgresql.conf")
 	}
-	return r.each(c, `SELECT count(*), current_setting('max_connections')::bigint - current_setting('superuser_reserved_connections')::bigint
-		FROM pg_stat_activity WHERE backend_type = 'client backend'`, func(row sqlstore.Row) error {
+	return c.Rows(countConnections, func(row sqlstore.Row) error {
 		r.Connections, r.Allowed = row.Int(0), row.Int(1)
 		if r.Connections*10 > r.Allowed*9 {
 			r.problem("%d of %d connections of the server are taken: raise max_connections, or use a pooler", r.Connections, r.Allowed)
@@ -199,8 +193,7 @@ func (r *Diagnosis) settings(c *session) error {
 }
 
 func (r *Diagnosis) tables(c *session) error {
-	return r.each(c, `SELECT relname, pg_total_relation_size(relid), n_live_tup, n_dead_tup FROM pg_stat_user_tables
-		WHERE schemaname = $1 AND relname LIKE 'redrive\_%' ORDER BY 2 DESC, 1`, func(row sqlstore.Row) error {
+	return c.Rows(listTables, func(row sqlstore.Row) error {
 		t := TableStats{Name: row.Text(0), Size: row.Int(1), Live: row.Int(2), Dead: row.Int(3)}
 		r.Size += t.Size
 		r.Bytes = r.Size
@@ -213,17 +206,9 @@ func (r *Diagnosis) tables(c *session) error {
 	}, text(r.Name))
 }
 
-// selDirectory finds the directory of the table of jobs. PostgreSQL has no statement that reports
-// the free space of a file system, and shows the directory of its data only to members of
-// pg_read_all_settings.
-const selDirectory = `SELECT pg_backend_pid(), coalesce(nullif(pg_tablespace_location(CASE c.reltablespace WHEN 0 THEN d.dattablespace
-	ELSE c.reltablespace END), ''), (SELECT setting FROM pg_settings WHERE name = 'data_directory'), '')
-	FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_database d ON d.datname = current_database()
-	WHERE n.nspname = $1 AND c.relname = 'redrive_jobs'`
-
 // space finds the free space of the server's file system, if the server runs on this machine.
 func (r *Diagnosis) space(c *session) error {
-	return r.each(c, selDirectory, func(row sqlstore.Row) error {
+	return c.Rows(selDirectory, func(row sqlstore.Row) error {
 		if row.Text(1) == "" {
 			r.SpaceUnknown = "the role may not read the server's data_directory: GRANT pg_read_all_settings TO it"
 			return nil
@@ -236,10 +221,7 @@ func (r *Diagnosis) space(c *session) error {
 // activity looks for transactions that hold others up.
 func (r *Diagnosis) activity(c *session) error {
 	age := func(row sqlstore.Row, col int) time.Duration { return time.Duration(row.Int(col)) * time.Microsecond }
-	return r.each(c, `SELECT pid, coalesce(application_name, ''), coalesce(state, ''), backend_xid IS NOT NULL,
-		(extract(epoch FROM clock_timestamp() - xact_start) * 1000000)::bigint, coalesce(datname, '')
-		FROM pg_stat_activity WHERE xact_start IS NOT NULL AND pid <> pg_backend_pid()
-		AND (backend_xid IS NOT NULL OR backend_xmin IS NOT NULL) AND backend_type = 'client backend' ORDER BY xact_start`,
+	return c.Rows(listTransactions,
 		func(row sqlstore.Row) error {
 			took, wrote := age(row, 4), row.Int(3) != 0
 			if wrote {
@@ -265,8 +247,7 @@ func (r *Diagnosis) activity(c *session) error {
 // process's hands, and outlive a restart of the server. Long is from when on one is a
 // problem.
 func (r *Diagnosis) prepared(c *session, long time.Duration) error {
-	return r.each(c, `SELECT gid, coalesce(owner::text, ''), coalesce(database::text, ''),
-		(extract(epoch FROM clock_timestamp() - prepared) * 1000000)::bigint FROM pg_prepared_xacts ORDER BY prepared`,
+	return c.Rows(listPrepared,
 		func(row sqlstore.Row) error {
 			took := time.Duration(row.Int(3)) * time.Microsecond
 			if r.OldestTransaction = max(r.OldestTransaction, took); took < long {
@@ -281,9 +262,7 @@ func (r *Diagnosis) prepared(c *session, long time.Duration) error {
 }
 
 func (r *Diagnosis) events(c *session) error {
-	err := r.each(c, `SELECT count(*), coalesce((extract(epoch FROM clock_timestamp()) * 1000000)::bigint - min(at), 0) FROM redrive_events
-		WHERE seq >= (SELECT (pg_snapshot_xmin(pg_current_snapshot())::text::bigint + value) << 20 FROM redrive_meta
-			WHERE key = 'event_base')`, func(row sqlstore.Row) error {
+	err := c.Rows(countHidden, func(row sqlstore.Row) error {
 		r.Hidden, r.EventLag = row.Int(0), time.Duration(row.Int(1))*time.Microsecond
 		return nil
 	})
@@ -294,7 +273,7 @@ func (r *Diagnosis) events(c *session) error {
 		r.problem("%d commits of the last %s cannot be read as events yet: an older transaction of the server is still under way",
 			r.Hidden, r.EventLag.Round(time.Second))
 	}
-	return r.each(c, `SELECT count(*) FROM `+unfolded+` e`,
+	return c.Rows(countUnfolded,
 		func(row sqlstore.Row) error {
 			if r.Unfolded = row.Int(0); r.Unfolded > unfoldedMany {
 				r.problem("%d commits are not in the counters' table yet, so every look at the counters adds them up: "+
@@ -304,41 +283,26 @@ func (r *Diagnosis) events(c *session) error {
 		})
 }
 
-const (
-	// selOldest seeks the first job of each lane and priority, which the ready
-	// index has at hand; gates and pauses are not looked at.
-	selOldest = `SELECT j.id, l.queue, l.kind, j.run_at, coalesce(q.mode, 0), l.gate FROM redrive_lanes l CROSS JOIN generate_series(1, 4) p
-		CROSS JOIN LATERAL (SELECT id, run_at FROM redrive_jobs WHERE lane = l.id AND priority = p AND state < 3
-			ORDER BY run_at, id LIMIT 1) j
-		LEFT JOIN redrive_queues q ON q.name = l.queue
-		WHERE j.run_at <= $1::bigint ORDER BY j.run_at, j.id`
-	selOverdue = `SELECT count(*), min(lease_until) FROM redrive_jobs WHERE lease_until <= $1::bigint AND state = 3`
-	selNow     = `SELECT ` + serverTime
-	selFoldLag = `SELECT coalesce(min(e.at), 0) FROM ` + unfolded + ` e`
-	// selOldestEvent leaves out rows without events, which retention does not count.
-	selOldestEvent = `SELECT at FROM redrive_events WHERE n > 0 AND seq < (SELECT max(seq) FROM redrive_events) ORDER BY seq LIMIT 1`
-)
-
 // jobs compares the counters with the rows, and looks for what is late.
 func (r *Diagnosis) jobs(c *session) error {
 	f := &r.Findings
-	if err := r.each(c, sqlstore.Recount(countersNow), sqlstore.CompareJobs(f)); err != nil {
+	if err := c.Rows(sqlstore.Recount, sqlstore.CompareJobs(f)); err != nil {
 		return err
 	}
 	now := job.Micros(0)
-	if err := r.each(c, selNow, func(row sqlstore.Row) error { now = job.Micros(row.Int(0)); return nil }); err != nil {
+	if err := c.Rows(selNow, func(row sqlstore.Row) error { now = job.Micros(row.Int(0)); return nil }); err != nil {
 		return err
 	}
-	if err := r.each(c, selStored, r.ahead(now)); err != nil {
+	if err := c.Rows(selStored, r.ahead(now)); err != nil {
 		return err
 	}
-	if err := r.each(c, selOldest, sqlstore.FindDue(f), sqlstore.Num(now)); err != nil {
+	if err := c.Rows(sqlstore.SelOldest, sqlstore.FindDue(f), sqlstore.Num(now)); err != nil {
 		return err
 	}
-	if err := r.each(c, sqlstore.SelProcesses, sqlstore.FindProcesses(f, now)); err != nil {
+	if err := c.Rows(sqlstore.SelProcesses, sqlstore.FindProcesses(f, now)); err != nil {
 		return err
 	}
-	err := r.each(c, selFoldLag, func(row sqlstore.Row) error {
+	err := c.Rows(selFoldLag, func(row sqlstore.Row) error {
 		if oldest := job.Micros(row.Int(0)); oldest > 0 {
 			f.CounterLag = max(0, now.Sub(oldest))
 		}
@@ -347,13 +311,13 @@ func (r *Diagnosis) jobs(c *session) error {
 	if err != nil {
 		return err
 	}
-	if err := r.each(c, sqlstore.SelOldestEnded, sqlstore.FindTime(&f.OldestEnded)); err != nil {
+	if err := c.Rows(sqlstore.SelOldestEnded, sqlstore.FindTime(&f.OldestEnded)); err != nil {
 		return err
 	}
-	if err := r.each(c, selOldestEvent, sqlstore.FindTime(&f.OldestEvent)); err != nil {
+	if err := c.Rows(sqlstore.SelOldestEvent, sqlstore.FindTime(&f.OldestEvent)); err != nil {
 		return err
 	}
-	if err := r.each(c, selOverdue, sqlstore.FindExpired(f, now), sqlstore.Num(now)); err != nil {
+	if err := c.Rows(sqlstore.SelOverdue, sqlstore.FindExpired(f, now), sqlstore.Num(now)); err != nil {
 		return err
 	}
 	return sqlstore.CheckOwners(c, f)
@@ -374,14 +338,14 @@ func (r *Diagnosis) ahead(now job.Micros) func(sqlstore.Row) error {
 
 // deadLetters compares what counts dead letters with what there are.
 func (r *Diagnosis) deadLetters(c *session) error {
-	if err := r.each(c, sqlstore.RecountGroups, sqlstore.CompareGroups(&r.Findings)); err != nil {
+	if err := c.Rows(sqlstore.RecountGroups, sqlstore.CompareGroups(&r.Findings)); err != nil {
 		return err
 	}
-	if err := r.each(c, sqlstore.RecountDead, sqlstore.CompareDead(&r.Findings)); err != nil {
+	if err := c.Rows(sqlstore.RecountDead, sqlstore.CompareDead(&r.Findings)); err != nil {
 		return err
 	}
-	if err := r.each(c, sqlstore.SelDeaths, sqlstore.FindDeaths(&r.Findings)); err != nil {
+	if err := c.Rows(sqlstore.SelDeaths, sqlstore.FindDeaths(&r.Findings)); err != nil {
 		return err
 	}
-	return r.each(c, sqlstore.SelClasses, sqlstore.FindClasses(&r.Findings))
+	return c.Rows(sqlstore.SelClasses, sqlstore.FindClasses(&r.Findings))
 }

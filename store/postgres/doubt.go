@@ -19,14 +19,10 @@ import (
 // claim has tried, finds out what became of it, and gives back what it has claimed.
 // Until that is known nothing more is claimed: what is in doubt does not add up.
 
-const (
-	// selClaims is what the jobs of a claim look like now.
-	selClaims = `SELECT j.id, j.token, j.state, j.holder, j.claimed_at FROM redrive_jobs j WHERE j.id = ANY($1::bigint[])`
-	// lockClaims waits for the end of the claim, which holds its jobs as long as it is
-	// not over.
-	lockClaims = selClaims + ` ORDER BY j.id FOR UPDATE`
-	// selAlive are those of the server's processes that are still there.
-	selAlive = `SELECT pid::bigint FROM pg_stat_activity WHERE pid = ANY($1::bigint[]::integer[])`
+var (
+	selClaims  = &sqlstore.Query{Name: "selClaims"}
+	lockClaims = &sqlstore.Query{Name: "lockClaims"}
+	selAlive   = &sqlstore.Query{Name: "selAlive"}
 )
 
 // doubt is one job of a claim that may have happened. The token alone does not name
@@ -167,8 +163,8 @@ func (s *Store) happened(ctx context.Context, all []doubt) (taken []doubt, err e
 		// Asked first: what a claim that was over by then has done can be seen.
 		alive := map[uint32]bool{0: true}
 		isAlive := func(r sqlstore.Row) error { alive[uint32(r.Int(0))] = true; return nil }
-		err := t.send(step{name: "selAlive", text: selAlive, args: []any{pids}, each: isAlive},
-			step{name: "selClaims", text: selClaims, args: []any{ids}, each: see})
+		err := t.send(step{q: selAlive, args: []any{pids}, each: isAlive},
+			step{q: selClaims, args: []any{ids}, each: see})
 		if err != nil {
 			return err
 		}
@@ -178,7 +174,7 @@ func (s *Store) happened(ctx context.Context, all []doubt) (taken []doubt, err e
 			}
 		}
 		if open.n > 0 {
-			err := t.send(limitLocks(s.lockWait()), step{name: "lockClaims", text: lockClaims, args: []any{open}, each: see})
+			err := t.send(limitLocks(s.lockWait()), step{q: lockClaims, args: []any{open}, each: see})
 			if err != nil {
 				return err
 			}

@@ -10,32 +10,12 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-const (
-	insertJobs = `INSERT INTO redrive_jobs (id, lane, state, priority, run_at, token, life, attempts, crashes, deferrals, snoozes,
-			interrupts, created_at, life_at, deadline, owner, correlation, key, batch, attrs, policy, long, payload, terms)
-		SELECT t.id, t.lane, 1, t.priority, t.run_at, 0, 1, 0, 0, 0, 0, 0, $1::bigint, greatest(t.run_at, $1::bigint), t.deadline,
-			t.owner, t.correlation, t.key, t.batch, t.attrs, t.policy, t.long, t.payload, t.terms
-		FROM unnest($2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::text[], $8::text[], $9::text[], $10::bigint[],
-			$11::bytea[], $12::bytea[], $13::bigint[], $14::bytea[], $15::bigint[])
-			AS t(id, lane, priority, run_at, deadline, owner, correlation, key, batch, attrs, policy, long, payload, terms)
-		ON CONFLICT (id) DO NOTHING`
-	// A key whose time is over is free. What is returned is taken by this statement;
-	// of the others nobody knows more yet. The order keeps two transactions from
-	// waiting for each other.
-	reserveKeys = `INSERT INTO redrive_keys (owner, kind, key, job, digest, created_at, until)
-		SELECT t.owner, t.kind, t.key, t.job, t.digest, $1::bigint, t.until
-		FROM unnest($2::text[], $3::text[], $4::text[], $5::bigint[], $6::bytea[], $7::bigint[])
-			AS t(owner, kind, key, job, digest, until)
-		ON CONFLICT (owner, kind, key) DO UPDATE SET job = excluded.job, digest = excluded.digest,
-			created_at = excluded.created_at, until = excluded.until, state = NULL
-		WHERE redrive_keys.until <= $1::bigint
-		RETURNING job`
-	insertBodies = `INSERT INTO redrive_bodies (job, payload) SELECT * FROM unnest($1::bigint[], $2::bytea[])`
-	// Whoever holds a key in a transaction that is open is not waited for
-	// by a whole group of calls.
-	waitShortly = `SET LOCAL lock_timeout = '50ms'`
-	selEnded    = `SELECT job FROM redrive_done WHERE job = ANY($1::bigint[])
-		UNION ALL SELECT job FROM redrive_dead WHERE job = ANY($1::bigint[])`
+var (
+	insertJobs   = &sqlstore.Query{Name: "insertJobs"}
+	reserveKeys  = &sqlstore.Query{Name: "reserveKeys"}
+	insertBodies = &sqlstore.Query{Name: "insertBodies"}
+	waitShortly  = &sqlstore.Query{Name: "waitShortly"}
+	selManyEnded = &sqlstore.Query{Name: "selManyEnded"}
 )
 
 // insert writes the jobs of a group, but for calls that need a look by
@@ -66,7 +46,7 @@ func (s *Store) insert(group []*enqueueCall, briefly bool) (apart map[*enqueueCa
 		written, taken := 0, 0
 		steps[0].n = &written
 		if b.old.n > 0 {
-			steps = append(steps, step{name: "selEnded", text: selEnded, args: []any{b.old}, n: &taken})
+			steps = append(steps, step{q: selManyEnded, args: []any{b.old}, n: &taken})
 		}
 		if !t.begun {
 			steps = append(lead(briefly), steps...)
@@ -131,7 +111,7 @@ func lead(briefly bool) []step {
 	if !briefly {
 		return nil
 	}
-	return []step{{name: "waitShortly", text: waitShortly}}
+	return []step{{q: waitShortly}}
 }
 
 // reserve takes the keys of a group, and returns the calls whose keys are known
@@ -162,7 +142,7 @@ func reserve(t *fastTxn, group []*enqueueCall, briefly bool) (known map[*enqueue
 		until.setInt(int64(j.KeyEnd(t.Now())))
 	}
 	taken := make(map[job.ID]bool, n)
-	err = t.send(append(lead(briefly), step{name: "reserveKeys", text: reserveKeys,
+	err = t.send(append(lead(briefly), step{q: reserveKeys,
 		args: []any{int64(t.Now()), owners, kinds, keys, jobs, digests, until},
 		each: func(r sqlstore.Row) error { taken[job.ID(r.Int(0))] = true; return nil }})...)
 	if err != nil || len(taken) == n {
@@ -231,10 +211,10 @@ func (s *Store) batch(t *fastTxn, group []*enqueueCall) (b batch) {
 			}
 		}
 	}
-	b.steps = append(b.steps, step{name: "insertJobs", text: insertJobs, args: []any{int64(t.Now()), ids, lanes, priorities, due, deadlines,
+	b.steps = append(b.steps, step{q: insertJobs, args: []any{int64(t.Now()), ids, lanes, priorities, due, deadlines,
 		owners, correlations, keys, batches, attrs, policies, long, payloads, terms}})
 	if longIDs.n > 0 {
-		b.steps = append(b.steps, step{name: "insertBodies", text: insertBodies, args: []any{longIDs, bodies}})
+		b.steps = append(b.steps, step{q: insertBodies, args: []any{longIDs, bodies}})
 	}
 	return b
 }

@@ -135,7 +135,7 @@ func TestQ10_DeadlocksAreRunAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	lockQueue := query("lockQueue", `UPDATE redrive_queues SET lim = lim + 1 WHERE name = ?`)
+	lockQueue := s.query("lockQueue", `UPDATE redrive.redrive_queues SET lim = lim + 1 WHERE name = $1`)
 	first, met := make(chan int, 2), make(chan struct{})
 	go func() { <-first; <-first; close(met) }()
 	var both sync.WaitGroup
@@ -193,7 +193,7 @@ func TestQ10_PreparedStatementsOutliveAMigration(t *testing.T) {
 	if err := s.Declare(t.Context(), []string{"q"}); err != nil {
 		t.Fatal(err)
 	}
-	all := query("all", `SELECT * FROM redrive_queues`)
+	all := s.query("all", `SELECT * FROM redrive.redrive_queues`)
 	look := func() error {
 		return s.transact(t.Context(), &s.begins.read, func(c *session) error {
 			return c.Rows(all, func(sqlstore.Row) error { return nil })

@@ -12,14 +12,9 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-const (
-	// selFigures reads the figures to which a fold adds.
-	selFigures = `SELECT f.unit, f.at, f.lane, f.body FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS k(unit, at, lane)
-		JOIN redrive_figures f ON f.unit = k.unit AND f.at = k.at AND f.lane = k.lane`
-	// putFigures writes them. Its rows are in the order of the primary key.
-	putFigures = `INSERT INTO redrive_figures (unit, at, lane, body)
-		SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bytea[])
-		ON CONFLICT (unit, at, lane) DO UPDATE SET body = excluded.body`
+var (
+	selManyFigures = &sqlstore.Query{Name: "selManyFigures"}
+	putManyFigures = &sqlstore.Query{Name: "putManyFigures"}
 )
 
 var errFoldedFigures = errors.New("the figures in rows of redrive_events are damaged: restore the database from a backup")
@@ -62,7 +57,7 @@ func foldFigures(c *session, packed []byte) error {
 		times.int(int64(k.At))
 		lanes.int(k.Lane)
 	}
-	err := c.send(step{name: "selFigures", text: selFigures, args: []any{units, times, lanes}, each: func(r sqlstore.Row) error {
+	err := c.send(step{q: selManyFigures, args: []any{units, times, lanes}, each: func(r sqlstore.Row) error {
 		k := sqlstore.FigureKey{Unit: r.Int(0), At: job.Micros(r.Int(1)), Lane: r.Int(2)}
 		return sqlstore.UnpackFigures(r.Blob(3), sums[k])
 	}})
@@ -72,5 +67,5 @@ func foldFigures(c *session, packed []byte) error {
 	for _, k := range keys {
 		bodies.blob(sqlstore.PackFigures(nil, sums[k]))
 	}
-	return c.send(step{name: "putFigures", text: putFigures, args: []any{units, times, lanes, bodies}})
+	return c.send(step{q: putManyFigures, args: []any{units, times, lanes, bodies}})
 }

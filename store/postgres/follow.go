@@ -2,14 +2,14 @@ package postgres
 
 import "github.com/redrive/redrive/internal/sqlstore"
 
-const (
-	// replicates says whether commits wait for standbys.
-	replicates = `current_setting('synchronous_standby_names') <> ''`
-	// followed writes a record to the server's log and nothing else. It takes no right.
-	followed = `SELECT pg_catalog.pg_logical_emit_message(true, 'redrive'::text, ''::text)`
-)
+// replicates says whether commits wait for standbys.
+const replicates = `current_setting('synchronous_standby_names') <> ''`
 
-var followTx = &sqlstore.Query{Name: "followTx"}
+// followAlways and followTx write a record to the server's log; followTx only where commits wait for standbys.
+var (
+	followAlways = &sqlstore.Query{Name: "follow"}
+	followTx     = &sqlstore.Query{Name: "followTx"}
+)
 
 // follow is for a transaction whose answer rests on rows that were there already.
 // The standbys may not have these: a commit that was waiting for them and was given

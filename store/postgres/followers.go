@@ -14,11 +14,6 @@ const followEvery = 30 * time.Millisecond
 
 var selInSight = &sqlstore.Query{Name: "selInSight"}
 
-// followStatements are the statements of this file.
-var followStatements = map[string]string{
-	"selInSight": `SELECT seq FROM redrive_events WHERE n > 0 AND seq < ` + inSightUntil + ` ORDER BY seq DESC LIMIT 1`,
-}
-
 // followers are the callers of Follow. They are woken after each commit of this process at
 // once. Commits of other processes, and those that could not be read at once because an older
 // transaction was under way, are found by asking for the newest event that can be read. A

@@ -59,7 +59,7 @@ func gravesTaken(err error) bool { return errors.Is(err, sqlstore.ErrDeadLetters
 
 // gravesWithin locks the graves, or gives up with sqlstore.ErrDeadLettersLocked.
 func (s *Store) gravesWithin(c *session, wait time.Duration) error {
-	err := c.send(limitLocks(wait), step{name: lock.Name, text: eventStatements[lock.Name], args: []any{s.graves}},
+	err := c.send(limitLocks(wait), step{q: lock, args: []any{s.graves}},
 		limitLocks(s.options.StatementTimeout))
 	if sqlstate(err) == stateLockTimeout {
 		return fmt.Errorf("%w: %w", sqlstore.ErrDeadLettersLocked, err)
@@ -68,18 +68,13 @@ func (s *Store) gravesWithin(c *session, wait time.Duration) error {
 }
 
 // whoHolds is the server's process that has an advisory lock.
-const whoHolds = `SELECT a.pid::bigint, coalesce(a.application_name, ''), coalesce(a.usename, ''),
-		coalesce(extract(epoch FROM clock_timestamp() - a.xact_start), 0)::bigint
-	FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid
-	WHERE l.locktype = 'advisory' AND l.granted AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
-		AND l.objsubid = 1 AND l.classid = (($1::bigint >> 32) & 4294967295)::oid AND l.objid = ($1::bigint & 4294967295)::oid
-		AND a.pid <> pg_backend_pid()`
+var whoHolds = &sqlstore.Query{Name: "whoHolds"}
 
 // gravesHolder describes the transaction that has the graves, as far as it can.
 func (s *Store) gravesHolder(ctx context.Context) string {
 	holder := "another transaction"
 	_ = s.transact(ctx, &s.begins.read, func(c *session) error { // it is there to help
-		return c.send(step{name: "whoHolds", text: whoHolds, args: []any{s.graves}, each: func(r sqlstore.Row) error {
+		return c.send(step{q: whoHolds, args: []any{s.graves}, each: func(r sqlstore.Row) error {
 			holder = fmt.Sprintf("a transaction of the server's process %d (application %q, role %q, open for %s)",
 				r.Int(0), r.Text(1), r.Text(2), time.Duration(r.Int(3))*time.Second)
 			return nil

@@ -234,12 +234,7 @@ func (h *heads) heard(n news) {
 // job is locked to find out: a claim would pass over it. Of the number of who holds
 // it the row has the lower half; under way are those that the snapshot names, and
 // those that came after it.
-const freeHeads = `SELECT h.lane, h.priority, j.run_at FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS h(lane, priority, low)
-	CROSS JOIN LATERAL (SELECT run_at FROM redrive_jobs WHERE lane = h.lane AND priority = h.priority AND state < 3
-		AND run_at <= $4::bigint AND (run_at, id) > (h.low, $5::bigint)
-		AND xmax::text::bigint <> ALL (ARRAY(SELECT x::text::bigint & 4294967295 FROM pg_snapshot_xip(pg_current_snapshot()) AS x))
-		AND (xmax::text::bigint - (SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint)) & 4294967295 >= 65536
-		ORDER BY run_at, id LIMIT 1) j`
+var freeHeads = &sqlstore.Query{Name: "freeHeads"}
 
 // lookAll makes the looks that are wanted, until the store is closed.
 func (s *Store) lookAll() {
@@ -270,7 +265,7 @@ func (s *Store) look(ctx context.Context, places []readyPlace) {
 			lows.int(int64(h.from(p, true, back)))
 			up[p] = now
 		}
-		return t.send(step{name: "freeHeads", text: freeHeads, args: []any{lanes, priorities, lows, int64(now), int64(-1 << 63)},
+		return t.send(step{q: freeHeads, args: []any{lanes, priorities, lows, int64(now), int64(-1 << 63)},
 			each: func(r sqlstore.Row) error {
 				up[readyPlace{r.Int(0), int8(r.Int(1))}] = job.Micros(r.Int(2))
 				return nil

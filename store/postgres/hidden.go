@@ -14,9 +14,7 @@ import (
 
 // hiddenJobs tells whether a place has jobs that are due. Those that this
 // transaction has claimed are running by then.
-const hiddenJobs = `SELECT EXISTS (SELECT 1 FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS h(lane, priority, low)
-		CROSS JOIN LATERAL (SELECT 1 FROM redrive_jobs WHERE lane = h.lane AND priority = h.priority AND state < 3
-			AND run_at <= $4::bigint AND (run_at, id) > (h.low, $5::bigint) ORDER BY run_at, id LIMIT 1) j)::int`
+var hiddenJobs = &sqlstore.Query{Name: "hiddenJobs"}
 
 const (
 	// hiddenAgain is when a claim is repeated that has found hidden jobs, at first.
@@ -40,8 +38,8 @@ func (h *hidden) again(took int) time.Duration {
 	return hiddenAgain << (min(h.vain.Add(1), hiddenDouble+1) - 1)
 }
 
-// behindOthers is the look for hidden jobs where this claim has taken all that it
-// found, none when there is no such place.
+// behindOthers returns the steps that look for hidden jobs in lanes where this claim has taken all
+// that it found. It returns nil if there is no such lane.
 func (c *source) behindOthers() []step {
 	if c.out.Full || len(c.out.Claims) > hiddenMost {
 		return nil
@@ -61,7 +59,7 @@ func (c *source) behindOthers() []step {
 	if lanes.n == 0 {
 		return nil
 	}
-	return []step{{name: "hiddenJobs", text: hiddenJobs, args: []any{lanes, priorities, lows, int64(c.t.Now()), int64(-1 << 63)},
+	return []step{{q: hiddenJobs, args: []any{lanes, priorities, lows, int64(c.t.Now()), int64(-1 << 63)},
 		each: func(r sqlstore.Row) error {
 			if r.Int(0) == 0 {
 				c.s.hot.hidden.vain.Store(0)

@@ -101,11 +101,13 @@ func newHotPath(s *Store) *hotPath {
 // selSettings returns the version of lanes and queues, the server's time, and
 // whether commits wait for standbys. It needs the row that events need, too: these
 // are written with the commit, which is too late to find that they are not.
-const selSettings = `SELECT value, (date_part('epoch', clock_timestamp()) * 1000000)::bigint, ` + replicates + `
-	FROM redrive_meta WHERE key = 'settings' AND EXISTS (SELECT 1 FROM redrive_meta WHERE key = 'event_base')`
+var selSettings = &sqlstore.Query{Name: "selSettings"}
 
-// fastBegin is the name of the statement that begins a fast transaction.
-const fastBegin = "begin"
+// fastBegin and fastCommit begin and end a fast transaction.
+var (
+	fastBegin  = &sqlstore.Query{Name: "begin"}
+	fastCommit = &sqlstore.Query{Name: "commit"}
+)
 
 var (
 	// errStale says that lanes or queues have changed since they were read.
@@ -131,14 +133,14 @@ func (t *fastTxn) send(steps ...step) error {
 		return t.session.send(steps...)
 	}
 	version, server := int64(0), job.Micros(0)
-	look := step{name: "selSettings", text: selSettings, each: func(r sqlstore.Row) error {
+	look := step{q: selSettings, each: func(r sqlstore.Row) error {
 		version, server = r.Int(0), job.Micros(r.Int(1))
 		t.standby = r.Int(2) != 0
 		return nil
 	}}
 	first := []step{look}
 	if t.s.hot.begin.fast {
-		first = []step{{name: fastBegin, text: "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"}, look}
+		first = []step{{q: fastBegin}, look}
 	}
 	sent := t.s.clock.local()
 	if err := t.session.send(append(first, steps...)...); err != nil {
@@ -190,7 +192,7 @@ func (s *Store) fastHooks(c *session, terms *termNumbers) sqlstore.Hooks {
 		h.Record = func(t *sqlstore.Txn) error {
 			c.last = recordStep(t)
 			if c.standby && t.ReliesOnEarlier() {
-				c.last = append(c.last, step{name: followTx.Name, text: followed})
+				c.last = append(c.last, step{q: followAlways})
 			}
 			return nil
 		}
@@ -214,7 +216,7 @@ func (s *Store) lanesKnown(ctx context.Context) (*knownLanes, error) {
 	}
 	known := &knownLanes{terms: newTermNumbers()}
 	err := s.read(ctx, func(c sqlstore.Session) (err error) {
-		err = c.(*session).send(step{name: "selSettings", text: selSettings, each: func(r sqlstore.Row) error {
+		err = c.(*session).send(step{q: selSettings, each: func(r sqlstore.Row) error {
 			known.version = r.Int(0)
 			return nil
 		}})

@@ -126,8 +126,8 @@ func TestQ6_ASweepLeavesAKeyThatAnotherJobHasTaken(t *testing.T) {
 	// The sweep waits for the lock after it has found the keys and before it locks them.
 	gate := s.lockKey("gate of a test")
 	const found = "FROM keyed d"
-	text := strings.Replace(sweepDone, found, fmt.Sprintf("FROM (SELECT keyed.*, pg_advisory_xact_lock(%d) FROM keyed) d", gate), 1)
-	if text == sweepDone {
+	text := strings.Replace(s.texts.Of(sweepDone), found, fmt.Sprintf("FROM (SELECT keyed.*, pg_advisory_xact_lock(%d) FROM keyed) d", gate), 1)
+	if text == s.texts.Of(sweepDone) {
 		t.Fatalf("the statement sweepDone does not have the text %q, after which this test makes it wait", found)
 	}
 	admin := opens(t, dsn, fmt.Sprintf(`SELECT pg_advisory_xact_lock(%d)`, gate))
@@ -136,7 +136,7 @@ func TestQ6_ASweepLeavesAKeyThatAnotherJobHasTaken(t *testing.T) {
 	removed := int64(0)
 	go func() {
 		swept <- s.transact(t.Context(), &s.begins.sweep, func(c *session) error {
-			return remover{c}.send(step{name: "sweepDone", text: text, args: []any{int64(s.clock.Now().Add(time.Hour)), int64(10)},
+			return remover{c}.send(step{q: query("sweepDone", text), args: []any{int64(s.clock.Now().Add(time.Hour)), int64(10)},
 				each: func(r sqlstore.Row) error { removed += r.Int(2); return nil }})
 		})
 	}()

@@ -67,7 +67,7 @@ func TestQ10_LimitsOfTheRole(t *testing.T) {
 			})
 			limit := func() error {
 				return s.fast(t.Context(), func(f *fastTxn) error {
-					return f.send(step{name: "limit", text: `SELECT current_setting('` + name + `')`, each: func(r sqlstore.Row) error {
+					return f.send(step{q: query("limit", `SELECT current_setting('`+name+`')`), each: func(r sqlstore.Row) error {
 						if got := r.Text(0); got == "20ms" {
 							t.Errorf("statements for many jobs have the role's %s, %s", name, got)
 						}

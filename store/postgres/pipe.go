@@ -9,12 +9,9 @@ import (
 	"github.com/redrive/redrive/internal/sqlstore"
 )
 
-// step is one statement of several that go to the server in one flush. Its text
-// is in PostgreSQL's words, with tables without the schema, and says the types of
-// its parameters.
+// step is one statement of several that go to the server in one flush. Its text says the types of its parameters.
 type step struct {
-	name string // for error messages
-	text string
+	q    *sqlstore.Query
 	args []any                    // int64, string, []byte, *vector; nil is NULL
 	each func(sqlstore.Row) error // nil: no row is looked at
 	n    *int                     // gets the number of rows changed or returned
@@ -31,9 +28,9 @@ func (s *session) send(steps ...step) error {
 			if steps[i].anew {
 				continue
 			}
-			d, err := s.prepare(s.dialect.ours(steps[i].text))
+			d, err := s.prepare(s.texts.Of(steps[i].q))
 			if err != nil {
-				return &failed{steps[i].name, err}
+				return &failed{steps[i].q.Name, err}
 			}
 			names[i] = d.Name
 		}
@@ -44,7 +41,7 @@ func (s *session) send(steps ...step) error {
 		if names[i] != "" {
 			p.SendQueryPrepared(names[i], values, formats, binaryColumns)
 		} else {
-			p.SendQueryParams(s.dialect.ours(steps[i].text), values, nil, formats, binaryColumns)
+			p.SendQueryParams(s.texts.Of(steps[i].q), values, nil, formats, binaryColumns)
 		}
 	}
 	results := make([]*result, len(steps))
@@ -58,7 +55,7 @@ func (s *session) send(steps ...step) error {
 			continue
 		}
 		if err == nil && each != nil {
-			err = r.each(steps[i].name, each)
+			err = r.each(steps[i].q.Name, each)
 		}
 		s.done(r)
 	}
@@ -74,7 +71,7 @@ func (s *session) commit() error {
 	// The commit is not to be given up: watch cuts the connection when it takes too
 	// long.
 	tag := ""
-	if err := s.send(append(s.last, step{name: "commit", text: "COMMIT", tag: &tag})...); err != nil {
+	if err := s.send(append(s.last, step{q: fastCommit, tag: &tag})...); err != nil {
 		return err
 	}
 	return committed(tag)
@@ -88,11 +85,11 @@ func (s *session) receive(p *pgconn.Pipeline, steps []step, results []*result) e
 	for i := range steps {
 		got, err := p.GetResults()
 		if err != nil {
-			return &failed{steps[i].name, err}
+			return &failed{steps[i].q.Name, err}
 		}
 		answer, ok := got.(*pgconn.ResultReader)
 		if !ok {
-			return &failed{steps[i].name, fmt.Errorf("answer of an unexpected kind %T", got)}
+			return &failed{steps[i].q.Name, fmt.Errorf("answer of an unexpected kind %T", got)}
 		}
 		r := s.result()
 		results[i] = r
@@ -103,7 +100,7 @@ func (s *session) receive(p *pgconn.Pipeline, steps []step, results []*result) e
 		}
 		tag, err := answer.Close()
 		if err != nil {
-			return &failed{steps[i].name, err}
+			return &failed{steps[i].q.Name, err}
 		}
 		if steps[i].n != nil {
 			*steps[i].n = int(tag.RowsAffected())

@@ -126,8 +126,8 @@ type Store struct {
 	config    *pgxpool.Config
 	where     string // for error messages
 	pool      *pgxpool.Pool
-	fastPool  *pgxpool.Pool // whose connections have the settings of fast transactions
-	dialect   *dialect
+	fastPool  *pgxpool.Pool  // whose connections have the settings of fast transactions
+	texts     sqlstore.Texts // the statements, for the schema
 	clock     *clock
 	news      *newsroom
 	followers *followers
@@ -177,7 +177,7 @@ func Open(ctx context.Context, dsn string, o *Options) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{options: options, config: config, where: place(config.ConnConfig), closed: make(chan struct{}), drained: make(chan struct{}),
-		dialect: &dialect{schema: options.Schema}, clock: newClock(options.Clock), begins: newBegins(&options), followers: newFollowers()}
+		texts: textsFor(options.Schema), clock: newClock(options.Clock), begins: newBegins(&options), followers: newFollowers()}
 	s.over, s.end = context.WithCancelCause(context.Background())
 	s.graves, s.lanes, s.folds, s.sweeps = s.lockKey("graves"), s.lockKey("lanes"), s.lockKey("folds"), s.lockKey("sweeps")
 	s.core = sqlstore.NewCore(sqlstore.DB{Clock: s.clock, Write: s.write, AdminWrite: s.person, BackgroundWrite: s.brief, SignWrite: s.sign,
@@ -249,7 +249,7 @@ func (s *Store) prepare(ctx context.Context, conn *pgx.Conn) (found server, err 
 		return found, err
 	}
 	return found, asked(ctx, conn, limit, func() error {
-		s.identity, err = identify(ctx, conn.PgConn(), s.options.Schema)
+		s.identity, err = identify(ctx, conn.PgConn(), s.texts)
 		return err
 	})
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/redrive/redrive/internal/sqlstore"
 	"github.com/redrive/redrive/job"
 )
 
@@ -34,9 +35,9 @@ func raiseTo(a *atomic.Int64, n int64) {
 // begin anew; or a replica that had not got the last reservations of ids, which others
 // would be given again. What the server answers is for the transactions to find out.
 func (s *Store) raise(ctx context.Context, conn *pgx.Conn) error {
-	_, err := conn.PgConn().Exec(ctx, s.dialect.ours(eventStatements["raiseBase"])).ReadAll()
+	_, err := conn.PgConn().Exec(ctx, s.texts.Of(raiseBase)).ReadAll()
 	if last := s.ids.last.Load(); err == nil && last > 0 {
-		_, err = conn.PgConn().ExecParams(ctx, s.dialect.ours(raiseIDs), [][]byte{strconv.AppendInt(nil, last, 10)}, nil, nil, nil).Close()
+		_, err = conn.PgConn().ExecParams(ctx, s.texts.Of(raiseIDs), [][]byte{strconv.AppendInt(nil, last, 10)}, nil, nil, nil).Close()
 		// Others may have been given them, and used them, before or after that.
 		raiseTo(&s.intake.used, last)
 	}
@@ -46,4 +47,4 @@ func (s *Store) raise(ctx context.Context, conn *pgx.Conn) error {
 	return err
 }
 
-const raiseIDs = `UPDATE redrive_meta SET value = $1::bigint + 1 WHERE key = 'next_id' AND value <= $1::bigint`
+var raiseIDs = &sqlstore.Query{Name: "raiseIDs"}

@@ -5,52 +5,12 @@ import (
 	"encoding/binary"
 	"fmt"
 	"strconv"
-	"strings"
-	"sync"
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/redrive/redrive/internal/sqlstore"
 )
-
-// dialect is the shared statements in PostgreSQL's words, for one schema. It is
-// filled as statements are used.
-type dialect struct {
-	schema string
-	texts  sync.Map // *sqlstore.Query to string
-	own    sync.Map // text of this package's to text with the schema
-}
-
-func (d *dialect) text(q *sqlstore.Query) string {
-	if text, ok := d.texts.Load(q); ok {
-		return text.(string)
-	}
-	var text string
-	if own := ownText(q.Name); own != "" {
-		text = qualified(own, d.schema)
-	} else {
-		text = q.Text
-		if a, ok := amended[q.Name]; ok {
-			text = strings.Replace(text, a.from, a.to, 1)
-		}
-		if text = translate(text, d.schema); inOrder[q.Name] {
-			text = withOrder(text)
-		}
-	}
-	d.texts.Store(q, text)
-	return text
-}
-
-// ours returns a statement of this package with the schema before its tables.
-func (d *dialect) ours(text string) string {
-	if known, ok := d.own.Load(text); ok {
-		return known.(string)
-	}
-	made := qualified(text, d.schema)
-	d.own.Store(text, made)
-	return made
-}
 
 // statements are those that a connection has prepared. Without them each
 // statement is parsed anew, which is what a pooler in transaction mode wants:
@@ -64,7 +24,7 @@ type statements struct {
 type session struct {
 	ctx     context.Context //nolint:containedctx // lives as long as the transaction
 	conn    *pgconn.PgConn
-	dialect *dialect
+	texts   sqlstore.Texts
 	stmts   *statements // nil: nothing is prepared
 	free    []*result   // results that can be used again
 	cursors int
@@ -83,7 +43,7 @@ var binaryColumns = []int16{pgtype.BinaryFormatCode}
 
 // Exec implements sqlstore.Session.
 func (s *session) Exec(q *sqlstore.Query, args ...sqlstore.Value) (int, error) {
-	answer, err := s.start(q.Name, s.dialect.text(q), args)
+	answer, err := s.start(q.Name, s.texts.Of(q), args)
 	if err != nil {
 		return 0, err
 	}
@@ -100,7 +60,7 @@ func (s *session) Rows(q *sqlstore.Query, each func(sqlstore.Row) error, args ..
 	if q.Walk {
 		return s.walk(q, each, args)
 	}
-	answer, err := s.start(q.Name, s.dialect.text(q), args)
+	answer, err := s.start(q.Name, s.texts.Of(q), args)
 	if err != nil {
 		return err
 	}
@@ -109,7 +69,7 @@ func (s *session) Rows(q *sqlstore.Query, each func(sqlstore.Row) error, args ..
 	if err := r.read(answer); err != nil {
 		return &failed{q.Name, err}
 	}
-	if inOrder[q.Name] {
+	if s.texts[q.Name].Overtaken {
 		each = notOvertaken(each)
 	}
 	return r.each(q.Name, each)

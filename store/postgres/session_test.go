@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -26,14 +27,21 @@ func both(t *testing.T, test func(t *testing.T, s *Store)) {
 
 func blobOf(b []byte) sqlstore.Value { return sqlstore.Value{Kind: sqlstore.IsBlob, B: b} }
 
-// query is a statement of a test, in PostgreSQL's words.
+// query is a statement of a test.
 func query(name, text string) *sqlstore.Query { return &sqlstore.Query{Name: name, Text: text} }
+
+// query is a statement of a test about tables of the store, which have the default schema in the text.
+func (s *Store) query(name, text string) *sqlstore.Query {
+	return query(name, strings.ReplaceAll(text, DefaultSchema+".redrive_", quote(s.Schema())+".redrive_"))
+}
 
 func TestValuesComeBack(t *testing.T) {
 	t.Parallel()
-	insert := query("insert", `INSERT INTO redrive_originals (job, at, by, queue, priority, policy, payload) VALUES (?, ?, ?, ?, ?, ?, ?)`)
-	sel := query("select", `SELECT at, by, queue, policy, payload, job > 0, NULL, at + 0.0, sum(job) OVER () FROM redrive_originals WHERE job = ?`)
 	both(t, func(t *testing.T, s *Store) {
+		insert := s.query("insert", `INSERT INTO redrive.redrive_originals (job, at, by, queue, priority, policy, payload)
+			VALUES ($1, $2, $3, $4, $5, $6, $7)`)
+		sel := s.query("select", `SELECT at, by, queue, policy, payload, job > 0, NULL, at + 0.0, sum(job) OVER ()
+			FROM redrive.redrive_originals WHERE job = $1`)
 		for i, want := range []struct {
 			n       int64
 			by      string
@@ -94,13 +102,13 @@ func TestValuesComeBack(t *testing.T) {
 // own, and leaves nothing open wherever it ends.
 func TestWalksHoldOthers(t *testing.T) {
 	t.Parallel()
-	fill := query("fill", `INSERT INTO redrive_trends (grp, at, n) SELECT 1, x, x FROM generate_series(1, 5000) AS x`)
-	walk := query("walk", `SELECT at, n FROM redrive_trends WHERE grp = +?1 ORDER BY at`)
-	walk.Walk = true
-	count := query("count", `SELECT count(*) FROM redrive_trends WHERE grp = 2`)
-	add := query("add", `INSERT INTO redrive_trends (grp, at, n) VALUES (2, ?1, ?1)`)
 	enough := errors.New("enough")
 	both(t, func(t *testing.T, s *Store) {
+		fill := s.query("fill", `INSERT INTO redrive.redrive_trends (grp, at, n) SELECT 1, x, x FROM generate_series(1, 5000) AS x`)
+		walk := s.query("walk", `SELECT at, n FROM redrive.redrive_trends WHERE grp = $1 ORDER BY at`)
+		walk.Walk = true
+		count := s.query("count", `SELECT count(*) FROM redrive.redrive_trends WHERE grp = 2`)
+		add := s.query("add", `INSERT INTO redrive.redrive_trends (grp, at, n) VALUES (2, $1, $1)`)
 		for _, stop := range []int{1, 49, 50, 51, 550, 2_551, 5_000, 9_999} {
 			err := s.transact(t.Context(), &s.begins.write, func(c *session) error {
 				if _, err := c.Exec(fill); err != nil {

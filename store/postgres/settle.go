@@ -16,71 +16,20 @@ import (
 // its lease, or is looked at one by one. Arrays are in the order of ids, so that
 // no two transactions wait for each other.
 const (
-	closeJobs = `WITH d AS (
-		DELETE FROM redrive_jobs j USING unnest($2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bytea[])
-			AS t(id, token, cost, sends, result)
-		WHERE j.id BETWEEN t.id AND t.id AND j.token = t.token AND j.state = 3
-		RETURNING j.id, j.lane, j.priority, j.token, j.life, j.attempts, j.crashes, j.deferrals, j.snoozes, j.interrupts,
-			j.created_at, j.life_at, j.claimed_at, j.holder, j.owner, j.correlation, j.key, j.batch, t.cost, t.sends, t.result)
-		INSERT INTO redrive_done (job, lane, state, priority, token, life, attempts, crashes, deferrals, snoozes, interrupts,
-			created_at, life_at, claimed_at, finished_at, holder, owner, correlation, key, batch, cost, sends, result)
-		SELECT id, lane, 4, priority, token, life, attempts + 1, crashes, deferrals, snoozes, interrupts,
-			created_at, life_at, claimed_at, $1::bigint, holder, owner, correlation, key, batch, cost, sends, result FROM d
-		RETURNING job`
-	// closeKept is closeJobs for an exchange in which some jobs keep attributes and payload.
-	closeKept = `WITH d AS (
-		DELETE FROM redrive_jobs j USING unnest($2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bytea[], $7::bigint[])
-			AS t(id, token, cost, sends, result, keep)
-		WHERE j.id BETWEEN t.id AND t.id AND j.token = t.token AND j.state = 3
-		RETURNING j.id, j.lane, j.priority, j.token, j.life, j.attempts, j.crashes, j.deferrals, j.snoozes, j.interrupts,
-			j.created_at, j.life_at, j.claimed_at, j.holder, j.owner, j.correlation, j.key, j.batch, t.cost, t.sends, t.result,
-			CASE WHEN t.keep = 1 THEN j.attrs END AS attrs, CASE WHEN t.keep = 1 THEN coalesce(j.payload,
-				(SELECT b.payload FROM redrive_bodies b WHERE b.job BETWEEN j.id AND j.id)) END AS payload)
-		INSERT INTO redrive_done (job, lane, state, priority, token, life, attempts, crashes, deferrals, snoozes, interrupts,
-			created_at, life_at, claimed_at, finished_at, holder, owner, correlation, key, batch, cost, sends, result, attrs, payload)
-		SELECT id, lane, 4, priority, token, life, attempts + 1, crashes, deferrals, snoozes, interrupts,
-			created_at, life_at, claimed_at, $1::bigint, holder, owner, correlation, key, batch, cost, sends, result, attrs, payload FROM d
-		RETURNING job`
-	postponeJobs = `UPDATE redrive_jobs j SET state = t.state, priority = coalesce(t.priority, j.priority), run_at = t.run_at,
-			attempts = t.attempts, deferrals = t.deferrals, snoozes = t.snoozes, interrupts = t.interrupts,
-			memo = coalesce(t.memo, j.memo), lease_until = NULL
-		FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[],
-			$9::bigint[], $10::bytea[])
-			AS t(id, token, state, priority, run_at, attempts, deferrals, snoozes, interrupts, memo)
-		WHERE j.id BETWEEN t.id AND t.id AND j.token = t.token AND j.state = 3 AND j.cancel_at IS NULL
-		RETURNING j.id`
-	lockDying = `SELECT j.id FROM unnest($1::bigint[], $2::bigint[]) AS t(id, token) JOIN redrive_jobs j ON j.id BETWEEN t.id AND t.id
-		WHERE j.token = t.token AND j.state = 3 FOR UPDATE OF j`
-	// Those that are looked at one by one, and those of several kinds, are locked
-	// before anything else is.
-	lockRunning = `SELECT j.id, j.token FROM redrive_jobs j WHERE j.id = ANY($1::bigint[]) AND j.state = 3 ORDER BY j.id FOR UPDATE`
-	buryJobs    = `WITH d AS (
-		DELETE FROM redrive_jobs j USING unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[], $5::bigint[], $6::bigint[],
-			$7::bigint[], $8::bigint[], $9::bigint[], $10::bigint[], $11::bigint[], $12::bigint[], $13::bigint[], $14::text[],
-			$15::text[], $16::bigint[], $17::text[], $18::bigint[], $19::bigint[])
-			AS t(id, token, reason, class, grp, died_at, attempts, crashes, deferrals, snoozes, interrupts, state, status, action,
-			note, acted_at, acted_by, reopen_at, death)
-		WHERE j.id BETWEEN t.id AND t.id AND j.token = t.token AND j.state = t.state
-		RETURNING t.*, j.redrive, j.lane, coalesce(j.own_priority, j.priority) AS priority, j.life, j.created_at, j.life_at,
-			j.claimed_at, j.holder, j.deadline, j.owner, j.correlation, j.key, j.batch, j.attrs, j.policy,
-			j.terms, j.released, j.long, j.payload)
-		INSERT INTO redrive_dead (death, job, status, revived, reason, class, grp, died_at, action, note, acted_at, acted_by,
-			reopen_at, redrive, lane, priority, token, life, attempts, crashes, deferrals, snoozes, interrupts, created_at, life_at,
-			claimed_at, holder, deadline, owner, correlation, key, batch, attrs, policy, terms, released, long, payload)
-		SELECT death, id, status, 0, reason, class, grp, died_at, action, note, acted_at, acted_by,
-			reopen_at, redrive, lane, priority, token, life, attempts, crashes, deferrals, snoozes, interrupts, created_at, life_at,
-			claimed_at, holder, deadline, owner, correlation, key, batch, attrs, policy, terms, released, long, payload FROM d`
-	// The columns are those of insFailure.
-	keepFailures = `INSERT INTO redrive_failures (job, token, life, attempt, started_at, ended_at, how, class, code, permanent,
-			http, exit, signal, holder, correlation, fingerprint, cost, message, user_message, decision, details, stack, stderr, sends, build, stdout)
-		SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::text[],
-			$8::text[], $9::text[], $10::bigint[], $11::bigint[], $12::bigint[], $13::text[], $14::text[], $15::text[], $16::text[],
-			$17::bigint[], $18::text[], $19::text[], $20::bytea[], $21::bytea[], $22::text[], $23::bytea[], $24::bigint[], $25::text[], $26::bytea[])`
-	delBodies   = `DELETE FROM redrive_bodies WHERE job = ANY($1::bigint[])`
-	delProgress = `DELETE FROM redrive_progress WHERE job = ANY($1::bigint[])`
-
 	deathTypes   = "iittiiiiiiiiittitii"
 	failureTypes = "iiiiiittt" + "iiitttti" + "ttbbtbitb"
+)
+
+var (
+	closeJobs       = &sqlstore.Query{Name: "closeJobs"}
+	closeKept       = &sqlstore.Query{Name: "closeKept"}
+	postponeJobs    = &sqlstore.Query{Name: "postponeJobs"}
+	lockDying       = &sqlstore.Query{Name: "lockDying"}
+	lockRunning     = &sqlstore.Query{Name: "lockRunning"}
+	buryJobs        = &sqlstore.Query{Name: "buryJobs"}
+	keepFailures    = &sqlstore.Query{Name: "keepFailures"}
+	delBodies       = &sqlstore.Query{Name: "delBodies"}
+	delManyProgress = &sqlstore.Query{Name: "delManyProgress"}
 )
 
 // ending is an outcome that is written with others of its kind.
@@ -222,10 +171,10 @@ func (w *settling) take() error {
 			ids.int(int64(e.ID))
 			tokens.int(int64(e.Token))
 		}
-		steps = append(steps, step{name: "lockDying", text: lockDying, args: []any{ids, tokens}, each: written(w.dying)})
+		steps = append(steps, step{q: lockDying, args: []any{ids, tokens}, each: written(w.dying)})
 	}
 	if apart && w.single.n > 0 {
-		steps = append(steps, step{name: "lockRunning", text: lockRunning, args: []any{w.single}})
+		steps = append(steps, step{q: lockRunning, args: []any{w.single}})
 	}
 	if err := w.t.send(steps...); err != nil {
 		return err
@@ -263,7 +212,7 @@ func (w *settling) lockAll() step {
 	for _, e := range w.dying {
 		tokens[e.ID] = e.Token
 	}
-	return step{name: "lockRunning", text: lockRunning, args: []any{ids}, each: func(r sqlstore.Row) error {
+	return step{q: lockRunning, args: []any{ids}, each: func(r sqlstore.Row) error {
 		if token, ok := tokens[job.ID(r.Int(0))]; !ok || token != job.Token(r.Int(1)) {
 			return nil
 		}
@@ -310,7 +259,7 @@ func (w *settling) close() step {
 	}
 	args := []any{int64(w.t.Now()), ids, tokens, costs, sends, results}
 	if !slices.ContainsFunc(w.closed, func(e *ending) bool { return e.Keep }) {
-		return step{name: "closeJobs", text: closeJobs, args: args, each: written(w.closed)}
+		return step{q: closeJobs, args: args, each: written(w.closed)}
 	}
 	keep := ints(n)
 	for _, e := range w.closed {
@@ -320,7 +269,7 @@ func (w *settling) close() step {
 			keep.int(0)
 		}
 	}
-	return step{name: "closeKept", text: closeKept, args: append(args, keep), each: written(w.closed)}
+	return step{q: closeKept, args: append(args, keep), each: written(w.closed)}
 }
 
 func (w *settling) postpone() step {
@@ -340,7 +289,7 @@ func (w *settling) postpone() step {
 		interrupts.int(int64(c.Interrupts))
 		memos.blob(e.Memo)
 	}
-	return step{name: "postponeJobs", text: postponeJobs, each: written(w.again),
+	return step{q: postponeJobs, each: written(w.again),
 		args: []any{ids, tokens, states, priorities, due, attempts, deferrals, snoozes, interrupts, memos}}
 }
 
@@ -348,10 +297,10 @@ func (w *settling) postpone() step {
 func (w *settling) write(more []step) error {
 	var steps []step
 	if w.deaths != nil {
-		steps = append(steps, step{name: "buryJobs", text: buryJobs, args: w.deaths.args()})
+		steps = append(steps, step{q: buryJobs, args: w.deaths.args()})
 	}
 	if w.failures != nil {
-		steps = append(steps, step{name: "keepFailures", text: keepFailures, args: w.failures.args()})
+		steps = append(steps, step{q: keepFailures, args: w.failures.args()})
 	}
 	w.deaths, w.failures = nil, nil
 	if steps = append(steps, more...); len(steps) == 0 {

@@ -44,10 +44,10 @@ func (w *settling) note() ([]error, error) {
 	}
 	var steps []step
 	if bodies.n > 0 {
-		steps = append(steps, step{name: "delBodies", text: delBodies, args: []any{bodies}})
+		steps = append(steps, step{q: delBodies, args: []any{bodies}})
 	}
 	if progress.n > 0 {
-		steps = append(steps, step{name: "delProgress", text: delProgress, args: []any{progress}})
+		steps = append(steps, step{q: delManyProgress, args: []any{progress}})
 	}
 	return answers, w.write(steps)
 }

@@ -26,20 +26,10 @@ const (
 	sightLook = 2 * time.Millisecond
 )
 
-// inSightUntil is the number below which all events can be read.
-const inSightUntil = `(SELECT (pg_snapshot_xmin(pg_current_snapshot())::text::bigint + value) << 20 FROM redrive_meta WHERE key = 'event_base')`
-
 var (
 	selNewest = &sqlstore.Query{Name: "selNewestEvents"}
 	selHidden = &sqlstore.Query{Name: "selHiddenEvents"}
 )
-
-// sightStatements are the statements of this file.
-var sightStatements = map[string]string{
-	"selNewestEvents": `SELECT coalesce(max(seq), 0) FROM redrive_events`,
-	"selHiddenEvents": `SELECT b.seq FROM (SELECT ` + inSightUntil + ` AS seq) b WHERE (SELECT at FROM redrive_events
-		WHERE n > 0 AND seq >= b.seq AND seq <= $1 ORDER BY seq LIMIT 1) <= $2`,
-}
 
 // inSight waits until what is committed now, and is from before until, can be read.
 // A transaction that it has waited for in vain it does not wait for again.

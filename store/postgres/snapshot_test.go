@@ -83,7 +83,7 @@ func TestQ2_AHeldSnapshotDoesNotMakeClaimsLonger(t *testing.T) {
 			t.Fatal(err)
 		}
 		var text []byte
-		err = tx.QueryRow(t.Context(), `EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) `+s.dialect.ours(readyJobs),
+		err = tx.QueryRow(t.Context(), `EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) `+s.texts.Of(readyJobs),
 			[]int64{place.lane}, []int64{int64(place.priority)}, []int64{int64(low)}, []int64{-1 << 63}, []int64{1},
 			int64(s.clock.Now()), int64(1)).Scan(&text)
 		if err != nil {

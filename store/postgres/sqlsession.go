@@ -18,7 +18,7 @@ import (
 type sqlSession struct {
 	ctx     context.Context //nolint:containedctx // lives as long as the one call it serves
 	tx      *sql.Tx
-	dialect *dialect
+	texts   sqlstore.Texts
 	cursors int
 	others  *pgxpool.Pool
 	backend atomic.Int64 // process of the server that the transaction is in; 0 is not known yet
@@ -42,7 +42,7 @@ func sqlArgs(args []sqlstore.Value) []any {
 
 // Exec implements sqlstore.Session.
 func (s *sqlSession) Exec(q *sqlstore.Query, args ...sqlstore.Value) (int, error) {
-	done, err := s.tx.ExecContext(s.ctx, s.dialect.text(q), sqlArgs(args)...)
+	done, err := s.tx.ExecContext(s.ctx, s.texts.Of(q), sqlArgs(args)...)
 	if err != nil {
 		return 0, &failed{q.Name, err}
 	}
@@ -55,7 +55,7 @@ func (s *sqlSession) Rows(q *sqlstore.Query, each func(sqlstore.Row) error, args
 	if q.Walk {
 		return s.walk(q, each, args)
 	}
-	_, err := s.whole(q.Name, s.dialect.text(q), each, sqlArgs(args))
+	_, err := s.whole(q.Name, s.texts.Of(q), each, sqlArgs(args))
 	return err
 }
 
@@ -100,7 +100,7 @@ func (s *sqlSession) query(text string, args []any) (all []sqlRow, err error) {
 func (s *sqlSession) walk(q *sqlstore.Query, each func(sqlstore.Row) error, args []sqlstore.Value) error {
 	s.cursors++
 	cursor := "redrive_walk_" + strconv.Itoa(s.cursors)
-	if _, err := s.tx.ExecContext(s.ctx, "DECLARE "+cursor+" NO SCROLL CURSOR FOR "+s.dialect.text(q), sqlArgs(args)...); err != nil {
+	if _, err := s.tx.ExecContext(s.ctx, "DECLARE "+cursor+" NO SCROLL CURSOR FOR "+s.texts.Of(q), sqlArgs(args)...); err != nil {
 		return &failed{q.Name, err}
 	}
 	for part := 0; ; part++ {

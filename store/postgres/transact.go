@@ -300,7 +300,7 @@ func (s *Store) failedOver(err error) error {
 // is of a prepared statement.
 func replicaSays(err error) bool {
 	f, ok := errors.AsType[*failed](err)
-	return ok && f.what == fastBegin && sqlstate(err) == stateReplica
+	return ok && f.what == fastBegin.Name && sqlstate(err) == stateReplica
 }
 
 // begin begins a transaction and tells the clock what the server's says.
@@ -308,13 +308,13 @@ func (s *Store) begin(c *session, begin string) error {
 	sent := s.clock.local()
 	results, err := c.conn.Exec(c.ctx, begin).ReadAll()
 	if err != nil {
-		return &failed{fastBegin, err}
+		return &failed{fastBegin.Name, err}
 	}
 	received := s.clock.local()
 	row := lastRow(results)
 	if len(row) < 1 {
 		cut(c.conn) // its other answers would belong to other statements, too
-		return &failed{fastBegin, errAnswer}
+		return &failed{fastBegin.Name, errAnswer}
 	}
 	at, err := strconv.ParseInt(string(row[len(row)-1]), 10, 64)
 	if err != nil {

@@ -33,6 +33,8 @@ func (t *trouble) see(err error) {
 	switch {
 	case why == t.last:
 		return
+	case err != nil && t.last != "": // one outage has several reasons: the connection is reset, then it is refused
+		log.DebugContext(ctx, "PostgreSQL: "+t.what+", now for another reason; trying again", "database", t.s.where, "error", err)
 	case err != nil:
 		log.WarnContext(ctx, "PostgreSQL: "+t.what+"; trying again", "database", t.s.where, "error", err)
 	default:

@@ -80,12 +80,12 @@ func (s *Store) foreign(ctx context.Context, tx store.Tx) (joined, error) {
 		if callers.tx == nil || callers.tx.Conn() == nil {
 			return nil, fmt.Errorf("the transaction has ended: %w", store.ErrInvalid)
 		}
-		return &joinedSession{&session{ctx: ctx, conn: callers.tx.Conn().PgConn(), dialect: s.dialect}, callers.tx}, nil
+		return &joinedSession{&session{ctx: ctx, conn: callers.tx.Conn().PgConn(), texts: s.texts}, callers.tx}, nil
 	case callersSQLTx:
 		if callers.tx == nil {
 			return nil, fmt.Errorf("the transaction has ended: %w", store.ErrInvalid)
 		}
-		return &sqlSession{ctx: ctx, tx: callers.tx, dialect: s.dialect, others: s.pool}, nil
+		return &sqlSession{ctx: ctx, tx: callers.tx, texts: s.texts, others: s.pool}, nil
 	}
 	return nil, fmt.Errorf("transaction of a %s store, this is postgres: make it with postgres.Tx or postgres.SQLTx: %w",
 		tx.StoreTx(), store.ErrInvalid)
@@ -105,20 +105,6 @@ var (
 	keepSync = &sqlstore.Query{Name: "keepSync"}
 	notifyTx = &sqlstore.Query{Name: "notifyTx"}
 )
-
-// joinStatements are the statements of this file.
-var joinStatements = map[string]string{
-	// From here to setPath the transaction has the search_path of own.
-	"selTx": `SELECT pg_catalog.current_database(), pg_catalog.to_regclass($1) IS NOT NULL,
-		pg_catalog.current_setting('transaction_isolation'), pg_catalog.current_setting('transaction_read_only'),
-		pg_catalog.current_setting('synchronous_commit'), pg_catalog.pg_backend_pid()::bigint, pg_catalog.pg_client_encoding(),
-		pg_catalog.current_setting('search_path'), pg_catalog.set_config('search_path', 'pg_catalog', true)`,
-	"setPath":  `SELECT set_config('search_path', $1, true)`,
-	"selOurs":  `SELECT current_database() || '/' || value FROM redrive_meta WHERE key = 'identity'`,
-	"keepSync": `SELECT set_config('synchronous_commit', 'on', true)`,
-	"notifyTx": `SELECT pg_notify($1, $2)`,
-	"followTx": followed + ` WHERE ` + replicates,
-}
 
 // fits refuses a transaction that jobs cannot be written in rightly. Path becomes the
 // caller's search_path.

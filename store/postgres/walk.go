@@ -46,7 +46,7 @@ func (s *session) walk(q *sqlstore.Query, each func(sqlstore.Row) error, args []
 func (s *session) open(cursor string, q *sqlstore.Query, args []sqlstore.Value, r *result) error {
 	s.plainArgs(args)
 	p := s.conn.StartPipeline(s.ctx)
-	p.SendQueryParams("DECLARE "+cursor+" NO SCROLL CURSOR FOR "+s.dialect.text(q), s.values, nil, s.formats, nil)
+	p.SendQueryParams("DECLARE "+cursor+" NO SCROLL CURSOR FOR "+s.texts.Of(q), s.values, nil, s.formats, nil)
 	p.SendQueryParams(fetchText(cursor, walkParts[0]), nil, nil, nil, binaryColumns)
 	err := p.Sync()
 	for err == nil {

@@ -18,14 +18,9 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-const (
-	// walLarge is the size in bytes of a write-ahead log that the doctor reports as a problem.
-	// It is far above the size to which check-points limit the log.
-	walLarge = 1 << 30
-	// damagesMax is the maximum number of damages from SQLite's integrity check that the report
-	// lists.
-	damagesMax = 20
-)
+// walLarge is the size in bytes of a write-ahead log that the doctor reports as a problem.
+// It is far above the size to which check-points limit the log.
+const walLarge = 1 << 30
 
 // Diagnosis is the result of Diagnose.
 type Diagnosis struct {
@@ -189,9 +184,9 @@ func (s *native) end() error {
 }
 
 var (
-	selPages     = &sqlstore.Query{Text: `PRAGMA page_count`}
-	selFree      = &sqlstore.Query{Text: `PRAGMA freelist_count`}
-	selIntegrity = &sqlstore.Query{Text: `PRAGMA integrity_check(` + fmt.Sprint(damagesMax) + `)`}
+	selPages     = &sqlstore.Query{Name: "selPages"}
+	selFree      = &sqlstore.Query{Name: "selFree"}
+	selIntegrity = &sqlstore.Query{Name: "selIntegrity"}
 )
 
 func (r *Diagnosis) pages(s *native) (err error) {
@@ -209,57 +204,34 @@ func (r *Diagnosis) pages(s *native) (err error) {
 	})
 }
 
-var (
-	recount       = &sqlstore.Query{Text: sqlstore.Recount("redrive_counters")}
-	recountGroups = &sqlstore.Query{Text: sqlstore.RecountGroups}
-	recountDead   = &sqlstore.Query{Text: sqlstore.RecountDead}
-	// selOldest finds the oldest ready job of each lane, priority and state. It also finds jobs in
-	// closed lanes and paused queues.
-	selOldest = &sqlstore.Query{Text: `SELECT j.id, l.queue, l.kind, j.run_at, coalesce(q.mode, 0), l.gate FROM redrive_lanes l
-		JOIN (SELECT 1 AS p UNION ALL SELECT 2 UNION ALL SELECT 3 UNION ALL SELECT 4)
-		JOIN (SELECT 1 AS s UNION ALL SELECT 2)
-		JOIN redrive_jobs j ON j.id = (SELECT id FROM redrive_jobs INDEXED BY redrive_ready
-			WHERE lane = l.id AND priority = p AND state = s AND state < 3 ORDER BY run_at LIMIT 1)
-		LEFT JOIN redrive_queues q ON q.name = l.queue
-		WHERE j.run_at <= ?1 ORDER BY j.run_at, j.id`}
-	selProcesses    = &sqlstore.Query{Text: sqlstore.SelProcesses}
-	selNewestDeaths = &sqlstore.Query{Text: sqlstore.SelDeaths}
-	selClasses      = &sqlstore.Query{Text: sqlstore.SelClasses}
-	selOldestEnded  = &sqlstore.Query{Text: sqlstore.SelOldestEnded}
-	selOldestEvent  = &sqlstore.Query{Text: sqlstore.SelOldestEvent}
-
-	selOverdue = &sqlstore.Query{Text: `SELECT count(*), min(lease_until) FROM redrive_jobs INDEXED BY redrive_lease
-		WHERE state = 3 AND lease_until <= ?1`}
-)
-
 // rows examines the rows of redrive's tables.
 func (r *Diagnosis) rows(s *native, now job.Micros) error {
 	f := &r.Findings
-	if err := s.Rows(recount, sqlstore.CompareJobs(f)); err != nil {
+	if err := s.Rows(sqlstore.Recount, sqlstore.CompareJobs(f)); err != nil {
 		return err
 	}
-	if err := s.Rows(recountGroups, sqlstore.CompareGroups(f)); err != nil {
+	if err := s.Rows(sqlstore.RecountGroups, sqlstore.CompareGroups(f)); err != nil {
 		return err
 	}
-	if err := s.Rows(recountDead, sqlstore.CompareDead(f)); err != nil {
+	if err := s.Rows(sqlstore.RecountDead, sqlstore.CompareDead(f)); err != nil {
 		return err
 	}
-	if err := s.Rows(selOldest, sqlstore.FindDue(f), sqlstore.Num(now)); err != nil {
+	if err := s.Rows(sqlstore.SelOldest, sqlstore.FindDue(f), sqlstore.Num(now)); err != nil {
 		return err
 	}
 	for _, q := range []struct {
 		query *sqlstore.Query
 		each  func(sqlstore.Row) error
 	}{
-		{selProcesses, sqlstore.FindProcesses(f, now)}, {selNewestDeaths, sqlstore.FindDeaths(f)}, {selClasses, sqlstore.FindClasses(f)},
-		{selOldestEnded, sqlstore.FindTime(&f.OldestEnded)}, {selOldestEvent, sqlstore.FindTime(&f.OldestEvent)},
+		{sqlstore.SelProcesses, sqlstore.FindProcesses(f, now)}, {sqlstore.SelDeaths, sqlstore.FindDeaths(f)}, {sqlstore.SelClasses, sqlstore.FindClasses(f)},
+		{sqlstore.SelOldestEnded, sqlstore.FindTime(&f.OldestEnded)}, {sqlstore.SelOldestEvent, sqlstore.FindTime(&f.OldestEvent)},
 		{selLastAt, func(row sqlstore.Row) error { f.ClockAhead = max(0, job.Micros(row.Int(0)).Sub(now)); return nil }},
 	} {
 		if err := s.Rows(q.query, q.each); err != nil {
 			return err
 		}
 	}
-	if err := s.Rows(selOverdue, sqlstore.FindExpired(f, now), sqlstore.Num(now)); err != nil {
+	if err := s.Rows(sqlstore.SelOverdue, sqlstore.FindExpired(f, now), sqlstore.Num(now)); err != nil {
 		return err
 	}
 	return sqlstore.CheckOwners(s, f)

@@ -2,11 +2,7 @@ package sqlite
 
 import (
 	"flag"
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"maps"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -34,23 +30,7 @@ type plan struct {
 	scan string // the reason why the plan may read a whole table that grows; empty for other plans
 }
 
-// own holds the statements that this package declares. All other statements are declared in
-// package sqlstore.
-var own = map[string]*sqlstore.Query{
-	"selPages": selPages, "selFree": selFree, "selIntegrity": selIntegrity, "recount": recount,
-	"recountGroups": recountGroups, "recountDead": recountDead, "selOldest": selOldest, "selOverdue": selOverdue,
-	"selProcesses": selProcesses, "selNewestDeaths": selNewestDeaths, "selClasses": selClasses, "selOldestEnded": selOldestEnded, "selOldestEvent": selOldestEvent,
-	"beginRead": beginRead, "selSynchronous": selSynchronous, "selFile": selFile, "savepoint": savepoint,
-	"releaseTo": releaseTo, "rollbackTo": rollbackTo, "beginTx": beginTx, "commitTx": commitTx,
-	"rollbackTx": rollbackTx, "selVersion": selVersion, "selLastAt": selLastAt,
-}
-
-func (p plan) query() *sqlstore.Query {
-	if q := own[p.name]; q != nil {
-		return q
-	}
-	return sqlstore.Statement(p.name)
-}
+func (p plan) query() *sqlstore.Query { return &sqlstore.Query{Name: p.name} }
 
 // writing lists the expected plans of the statements in the write transaction. A slow
 // statement there delays every writer.
@@ -224,7 +204,7 @@ func (s *seeder) comparePlans(state string, plans []plan) {
 	defer conn.Close()
 	for _, p := range plans {
 		var lines []string
-		s.must(newNative(conn).Rows(&sqlstore.Query{Text: `EXPLAIN QUERY PLAN ` + p.query().Text}, func(r sqlstore.Row) error {
+		s.must(newNative(conn).Rows(&sqlstore.Query{Text: `EXPLAIN QUERY PLAN ` + texts().Of(p.query())}, func(r sqlstore.Row) error {
 			lines = append(lines, r.Text(3))
 			return nil
 		}))
@@ -247,7 +227,7 @@ func TestQ2_PlansWalkNothingThatGrows(t *testing.T) {
 	}
 }
 
-// Every statement of this package and of package sqlstore is in one of the lists.
+// Every statement of the file is in one of the lists.
 //
 // part of: Q2
 func TestQ2_PlansAreComplete(t *testing.T) {
@@ -257,51 +237,8 @@ func TestQ2_PlansAreComplete(t *testing.T) {
 		listed = append(listed, p.name)
 	}
 	slices.Sort(listed)
-	declared := slices.AppendSeq(declaredQueries(t), maps.Keys(maps.Collect(sqlstore.Statements())))
-	slices.Sort(declared)
+	declared := slices.Sorted(maps.Keys(texts()))
 	if diff := cmp.Diff(declared, listed); diff != "" {
-		t.Errorf("the declared statements differ from the statements in the lists of expected plans (-declared +listed):\n%s", diff)
+		t.Errorf("the statements of statements.sql differ from those in the lists of expected plans (-file +listed):\n%s", diff)
 	}
-}
-
-// declaredQueries returns the names of the package's own statements.
-func declaredQueries(t *testing.T) (names []string) {
-	files, err := filepath.Glob("*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, path := range files {
-		if strings.HasSuffix(path, "_test.go") {
-			continue
-		}
-		file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		ast.Inspect(file, func(n ast.Node) bool {
-			spec, ok := n.(*ast.ValueSpec)
-			if !ok {
-				return true
-			}
-			for i, value := range spec.Values {
-				if isQuery(value) {
-					names = append(names, spec.Names[i].Name)
-				}
-			}
-			return false
-		})
-	}
-	return names
-}
-
-func isQuery(value ast.Expr) (found bool) {
-	ast.Inspect(value, func(n ast.Node) bool {
-		if literal, ok := n.(*ast.CompositeLit); ok {
-			if name, ok := literal.Type.(*ast.SelectorExpr); ok && name.Sel.Name == "Query" {
-				found = true
-			}
-		}
-		return !found
-	})
-	return found
 }

@@ -37,7 +37,7 @@ func (r *readers) close() (err error) {
 	return err
 }
 
-var beginRead = &sqlstore.Query{Text: `BEGIN DEFERRED`}
+var beginRead = &sqlstore.Query{Name: "beginRead"}
 
 // read calls the given function in one read transaction, so that all its reads see the same
 // snapshot.

@@ -3,11 +3,19 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	_ "embed"
+	"sync"
 
 	"zombiezen.com/go/sqlite"
 
 	"github.com/redrive/redrive/internal/sqlstore"
 )
+
+//go:embed statements.sql
+var statements string
+
+// texts returns the statements of the store.
+var texts = sync.OnceValue(func() sqlstore.Texts { return sqlstore.MustParseTexts(statements) })
 
 // native is a session on one of the store's connections. A connection has only one native, because a
 // native remembers the values that are bound to the statements of its connection.
@@ -35,7 +43,7 @@ func (s *native) stmt(q *sqlstore.Query) (*statement, error) {
 	if stmt := s.stmts[q]; stmt != nil {
 		return stmt, nil
 	}
-	prepared, err := s.conn.Prepare(q.Text)
+	prepared, err := s.conn.Prepare(texts().Of(q))
 	if err != nil {
 		return nil, err
 	}
@@ -172,7 +180,7 @@ func (s *foreign) args(args []sqlstore.Value) []any {
 }
 
 func (s *foreign) Exec(q *sqlstore.Query, args ...sqlstore.Value) (int, error) {
-	result, err := s.tx.ExecContext(s.ctx, q.Text, s.args(args)...)
+	result, err := s.tx.ExecContext(s.ctx, texts().Of(q), s.args(args)...)
 	if err != nil {
 		return 0, err
 	}
@@ -181,7 +189,7 @@ func (s *foreign) Exec(q *sqlstore.Query, args ...sqlstore.Value) (int, error) {
 }
 
 func (s *foreign) Rows(q *sqlstore.Query, each func(sqlstore.Row) error, args ...sqlstore.Value) (err error) {
-	rows, err := s.tx.QueryContext(s.ctx, q.Text, s.args(args)...)
+	rows, err := s.tx.QueryContext(s.ctx, texts().Of(q), s.args(args)...)
 	if err != nil {
 		return err
 	}

@@ -15,10 +15,15 @@ import (
 
 // Tx wraps a transaction of the caller so that jobs can be enqueued and completed in it. The
 // transaction must be on this store's database file and as durable as the store (synchronous
-// FULL or EXTRA). Tx refuses a transaction that could lose an acknowledged job in a power
-// loss. Prefer Store.Tx, which begins such a transaction and waits for its turn. A transaction
-// that was begun in another way must be IMMEDIATE (in most drivers' data source names:
-// _txlock=immediate).
+// FULL or EXTRA). A call with a transaction that could lose an acknowledged job in a power
+// loss is refused. Prefer Store.Tx, which begins such a transaction and waits for its turn. A
+// transaction that was begun in another way should be IMMEDIATE, as with the data source name
+//
+//	file:app.db?_txlock=immediate&_pragma=synchronous(FULL)&_pragma=busy_timeout(5000)
+//
+// of the driver "sqlite" that this package registers. A deferred transaction works, too, but
+// when another connection has written between its first read and its first write, the call
+// fails with store.ErrUnavailable: then roll back and repeat the transaction.
 func Tx(tx *sql.Tx) store.Tx { return callersTx{tx} }
 
 type callersTx struct{ tx *sql.Tx }
@@ -29,8 +34,10 @@ func (callersTx) StoreTx() string { return "sqlite" }
 // the same file and as durable as the store's transactions. The transaction is committed when the
 // function returns nil, and is rolled back otherwise. It waits for its turn behind the store's
 // writer. While it runs, it blocks every other writer, so it is rolled back after Options.TxLimit.
-// The context that the function gets belongs to the transaction: a plain Enqueue with this context
-// fails, because it would wait for ever.
+// The context that the function gets belongs to the transaction, so use it for every call in the
+// function: a plain Enqueue with it fails at once, because it would wait for this transaction to
+// end. With another context it does wait, until TxLimit: then the transaction is rolled back, and
+// the enqueued job exists nevertheless.
 func (s *Store) Tx(ctx context.Context, do func(ctx context.Context, tx *sql.Tx) error) error {
 	if store.InTx(ctx, s) {
 		return errors.New("this context already belongs to a transaction; use that transaction")
@@ -49,7 +56,9 @@ func (s *Store) Tx(ctx context.Context, do func(ctx context.Context, tx *sql.Tx)
 func (s *Store) transact(ctx context.Context, release func(), do func(context.Context, *sql.Tx) error) (err error) {
 	defer release()
 	ctx, cancel := context.WithTimeoutCause(ctx, s.options.TxLimit,
-		fmt.Errorf("the caller's transaction took longer than its limit of %s", s.options.TxLimit))
+		fmt.Errorf("the caller's transaction took longer than its limit of %s and was rolled back: do slow work before it, or raise "+
+			"Options.TxLimit; a call in it that writes without the context of the function, such as Client.Enqueue, waits for its "+
+			"end: pass that context, and use Client.EnqueueTx", s.options.TxLimit))
 	defer cancel()
 	tx, err := s.db.BeginTx(ctx, nil)
 	if err != nil {
@@ -85,8 +94,8 @@ func withCause(ctx context.Context, err error) error {
 }
 
 var (
-	selSynchronous = &sqlstore.Query{Text: `PRAGMA synchronous`}
-	selFile        = &sqlstore.Query{Text: `SELECT file FROM pragma_database_list WHERE name = 'main'`}
+	selSynchronous = &sqlstore.Query{Name: "selSynchronous"}
+	selFile        = &sqlstore.Query{Name: "selFile"}
 )
 
 // sameFile returns an ErrInvalid if a transaction is on another database file than the store's.
@@ -106,9 +115,9 @@ func (s *Store) sameFile(f *foreign) error {
 }
 
 var (
-	savepoint  = &sqlstore.Query{Text: `SAVEPOINT redrive_join`}
-	releaseTo  = &sqlstore.Query{Text: `RELEASE redrive_join`}
-	rollbackTo = &sqlstore.Query{Text: `ROLLBACK TO redrive_join`}
+	savepoint  = &sqlstore.Query{Name: "savepoint"}
+	releaseTo  = &sqlstore.Query{Name: "releaseTo"}
+	rollbackTo = &sqlstore.Query{Name: "rollbackTo"}
 )
 
 // join calls the given function inside the caller's transaction. It uses only data that this

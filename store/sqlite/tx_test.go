@@ -259,39 +259,6 @@ func TestTransactionHasATimeLimit(t *testing.T) {
 	}
 }
 
-// The store accepts a transaction of another connection only if that transaction is as durable
-// as the store's transactions.
-func TestForeignTransactionsMustFlush(t *testing.T) {
-	t.Parallel()
-	s := openTemp(t, nil)
-	for level, taken := range map[string]bool{"off": false, "normal": false, "full": true, "extra": true} {
-		db, err := sql.Open("sqlite", "file:"+s.Path()+"?_txlock=immediate&_pragma=busy_timeout(5000)&_pragma=synchronous("+level+")")
-		if err != nil {
-			t.Fatal(err)
-		}
-		n := newJob(t, s)
-		tx, err := db.BeginTx(t.Context(), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, err = s.EnqueueTx(t.Context(), sqlite.Tx(tx), []job.New{n})
-		if taken != (err == nil) || err != nil && !strings.Contains(err.Error(), "synchronous=") {
-			t.Errorf("EnqueueTx on a connection with synchronous=%s: got error %v, want an error if and only if a power loss could lose the job", level, err)
-		}
-		if taken {
-			err = tx.Commit()
-		} else {
-			err = tx.Rollback()
-		}
-		if err := errors.Join(err, db.Close()); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := s.Get(t.Context(), n.ID); taken != (err == nil) {
-			t.Errorf("Get of a job that was enqueued on a connection with synchronous=%s: got error %v, want the job if and only if EnqueueTx accepted it", level, err)
-		}
-	}
-}
-
 // A refused call leaves no data behind, even if the caller commits the transaction.
 //
 // proves: Q1, I1

@@ -280,11 +280,11 @@ func (w *writer) commit(group []*request, answers []error) (err error) {
 }
 
 var (
-	beginTx    = &sqlstore.Query{Text: `BEGIN IMMEDIATE`}
-	commitTx   = &sqlstore.Query{Text: `COMMIT`}
-	rollbackTx = &sqlstore.Query{Text: `ROLLBACK`}
-	selVersion = &sqlstore.Query{Text: `PRAGMA data_version`}
-	selLastAt  = &sqlstore.Query{Text: `SELECT at FROM redrive_events ORDER BY seq DESC LIMIT 1`}
+	beginTx    = &sqlstore.Query{Name: "beginTx"}
+	commitTx   = &sqlstore.Query{Name: "commitTx"}
+	rollbackTx = &sqlstore.Query{Name: "rollbackTx"}
+	selVersion = &sqlstore.Query{Name: "selVersion"}
+	selLastAt  = &sqlstore.Query{Name: "selLastAt"}
 )
 
 // begin begins the transaction. If other connections have committed since the last time, it

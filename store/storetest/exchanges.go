@@ -30,7 +30,7 @@ func (d *duel) claimAll() {
 	for _, queue := range []string{"z", "y", "x", "large"} {
 		w := store.Want{Queue: queue, Max: 9}
 		for _, kind := range []string{"a", "b", "c"} {
-			w.Kinds = append(w.Kinds, store.KindWant{Kind: kind, Max: 9, MaxCrashes: 2})
+			w.Kinds = append(w.Kinds, store.KindWant{Kind: kind, Max: 9, MaxCrashes: pick(d.t, "crash max", 1, 2)})
 		}
 		x.Want = append(x.Want, w)
 	}

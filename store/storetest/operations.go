@@ -59,7 +59,7 @@ func operationNames() []string {
 	return []string{
 		"ReserveIDs", "Enqueue", "Exchange", "Heartbeat", "Rescue", "Cancel", "Retry", "SetQueue", "Declare", "Signals",
 		"Get", "GetAll", "Latest", "Lookup", "Failures", "DeadLetter", "List", "Series", "Due", "Heads", "Counts", "Queues", "Events", "EventSpan", "Audit", "AuditPage",
-		"settle that is written", "settle that is written again", "heartbeat that is held", "enqueue with a known key",
+		"settle that is written", "settle that is written again", "heartbeat of a run that is still held", "enqueue with a known key",
 		"enqueue that is repeated", "cancel that is taken", "retry that is taken",
 		"DeadLetters", "Groups", "DeadStats", "Preview", "Act", "Original", "StartRedrive", "Redrive", "RedriveList", "ControlRedrive",
 		"StepRedrives", "Sweep", "Fire", "SetSchedule", "RunSchedule", "Schedules", "PublishPolicy", "Present", "Processes", "OrderProcess",
@@ -117,7 +117,7 @@ func (d *duel) newJob(id job.ID) job.New {
 		Priority: rapid.Int8Range(job.PriorityMin, job.PriorityMax).Draw(t, "priority"),
 		Owner:    pick(t, "owner", "", "", "alice"), Correlation: pick(t, "correlation", "", "req-7"),
 		Deps:  pick(t, "deps", "", "", "s3"),
-		Attrs: pick(t, "attrs", nil, []byte(`{"a":1}`)), Override: pick(t, "policy", nil, []byte(`{}`)), Payload: pick(t, "payload", nil, []byte("p"), []byte(`{"p":1}`), make([]byte, 1025)),
+		Attrs: pick(t, "attrs", nil, []byte(`{"a":1}`)), Override: pick(t, "policy", nil, []byte(`{}`)), Payload: pick(t, "payload", nil, []byte("p"), []byte(`{"p":1}`), []byte(`{"p":1}`), make([]byte, 1025)),
 	}
 	if chance(t, "in a batch", 3) {
 		n.Batch, n.Aside = d.batch(), chance(t, "aside", 3)
@@ -224,7 +224,7 @@ func (d *duel) rescueLate() {
 			b.Runs = append(b.Runs, store.Run{ID: j.ID, Token: j.Token})
 		}
 	}
-	if len(b.Runs) > 0 && chance(d.t, "all runs begin", 2) {
+	if len(b.Runs) > 0 && !chance(d.t, "no run begins", 4) {
 		d.each("Heartbeat", func(s store.Store) (any, error) { return s.Heartbeat(ctx(), b) })
 	}
 	d.clock.Advance(lease)
@@ -262,7 +262,7 @@ func (d *duel) bySeen(ids []job.ID) store.By {
 func (d *duel) cancel() {
 	ids := some(d.t, "ids", 2, func(int) job.ID { return d.id() })
 	for i := range d.last.Jobs { // also cancel some retrying jobs, because a random id is rarely the id of such a job
-		if j := &d.last.Jobs[i]; j.State == job.Retrying && chance(d.t, "retrying job", 2) {
+		if j := &d.last.Jobs[i]; j.State == job.Retrying {
 			ids = append(ids, j.ID)
 		}
 	}
@@ -342,6 +342,9 @@ func (d *duel) read() {
 	d.ask("GetAll", func(s store.Store) (any, error) { return s.GetAll(ctx(), ids) })
 	d.ask("Latest", func(s store.Store) (any, error) { return s.Latest(ctx(), ids) })
 	owner, kind, key := pick(d.t, "owner", "", "alice"), d.kind(), pick(d.t, "key", "k1", "k2", job.AliveKey+"a")
+	if i := slices.IndexFunc(d.last.Jobs, func(j job.Job) bool { return j.Key != "" }); i >= 0 && chance(d.t, "known key", 2) {
+		owner, kind, key = d.last.Jobs[i].Owner, d.last.Jobs[i].Kind, d.last.Jobs[i].Key
+	}
 	d.ask("Lookup", func(s store.Store) (any, error) { return s.Lookup(ctx(), owner, kind, key) })
 	d.ask("DeadLetter", func(s store.Store) (any, error) { return s.DeadLetter(ctx(), id) })
 	d.ask("Counts", func(s store.Store) (any, error) {

@@ -18,14 +18,14 @@ func (d *duel) access() {
 			k = d.last.Access[i]
 		}
 	}
-	k.Name, k.Hash = pick(t, "key name", "ops", "ci", ""), hash(pick(t, "hash", "h1", "h2"))
+	k.Name, k.Hash = pick(t, "key name", "ops", "ops", "ci", "ci", ""), hash(pick(t, "hash", "h1", "h2"))
 	k.Roles = pick(t, "roles", []string{"view"}, []string{"submit", "work"})
 	k.Owner, k.Delegate = pick(t, "key owner", "", "alice"), chance(t, "delegate", 2)
 	k.Kinds, k.Queues = pick(t, "key kinds", nil, []string{kind}), pick(t, "key queues", nil, []string{queue, "other"})
 	k.ExpiresAt = pick(t, "expiry", 0, d.now().Add(time.Minute))
 	k.Version -= pick(t, "older", int64(0), 0, 1, -1)
 	k.KeepOld = pick(t, "keep", 0, time.Hour)
-	if chance(t, "revoke", 3) {
+	if chance(t, "revoke", 2) {
 		k.RevokedAt = 1
 	}
 	if stored, ok := d.putKey(by, k); ok && stored.RevokedAt == 0 && chance(t, "rotate", 2) {

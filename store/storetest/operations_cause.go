@@ -35,9 +35,6 @@ func (d *duel) changeCause() {
 		}
 		d.endDead()
 	}
-	if !chance(t, "merge", 2) {
-		return
-	}
 	set, groups := pick(t, "set", "s1", "s1", "s2", "", "no good"), some(t, "groups", 2, func(int) string { return d.fingerprint() })
 	d.each("MergeGroups", func(s store.Store) (any, error) { return s.MergeGroups(ctx(), by, set, groups) })
 }
@@ -104,12 +101,14 @@ func (d *duel) request() {
 		Request  store.Request
 		Existing bool
 	}
-	got := d.each("BeginRequest", func(s store.Store) (any, error) {
-		stored, existing, err := s.BeginRequest(ctx(), q)
-		return begun{stored, existing}, err
-	})
-	if b, ok := got.Value.(begun); ok && b.Existing {
-		d.did("request that exists", 1)
+	for range 1 + rapid.IntRange(0, 1).Draw(t, "repeats") {
+		got := d.each("BeginRequest", func(s store.Store) (any, error) {
+			stored, existing, err := s.BeginRequest(ctx(), q)
+			return begun{stored, existing}, err
+		})
+		if b, ok := got.Value.(begun); ok && b.Existing {
+			d.did("request that exists", 1)
+		}
 	}
 	if !chance(t, "answer", 2) {
 		return

@@ -201,16 +201,17 @@ func (d *duel) readDead() {
 }
 
 func (d *duel) startRedrive() {
+	addP := []byte(`[{"op":"add","path":"/p","value":2}]`)
 	f, by := d.deadFilter(), d.by()
 	spec := store.RedriveSpec{
 		Filter: f, Canary: pick(d.t, "canary", -1, 0, 1, 2, 3), Rate: pick(d.t, "rate", 0, 0, 1, 3), StopShare: pick(d.t, "share", 0, 1, 0.5),
 		StopOther: pick(d.t, "other", 0, 1, 0.25), StopDead: pick(d.t, "dead", 0, 1, 0.5),
 		Change: store.Change{Queue: pick(d.t, "to queue", "", "", "z"), Override: pick(d.t, "to policy", nil, nil, []byte{}, []byte(`{"p":2}`))},
 		Key:    pick(d.t, "key", "", "", "a", "b"),
-		Patch:  pick(d.t, "patch", nil, nil, []byte(`[{"op":"add","path":"/p","value":2}]`), []byte(`[{"op":"eat","path":""}]`)),
+		Patch:  pick(d.t, "patch", nil, nil, addP, addP, []byte(`[{"op":"eat","path":""}]`)),
 	}
 	if spec.Patch != nil {
-		spec.PayloadMax = pick(d.t, "payload max", 0, 5, 1_000)
+		spec.PayloadMax = pick(d.t, "payload max", 1_000, 1_000, 0, 5)
 	}
 	got := d.ask("Preview", func(s store.Store) (any, error) {
 		return actedOf(s.Preview(ctx(), store.Action{Do: store.ActRetry, Filter: &f}))
@@ -219,6 +220,12 @@ func (d *duel) startRedrive() {
 		spec.Through, spec.Total = counted.Through, counted.Done
 	}
 	d.each("StartRedrive", func(s store.Store) (any, error) { return s.StartRedrive(ctx(), by, spec) })
+	if spec.Patch != nil {
+		d.stepRedrives() // the dead letters of a small filter are often changed before the next random step
+	}
+	if chance(d.t, "control at once", 3) {
+		d.controlRedrive()
+	}
 }
 
 func (d *duel) stepRedrives() {

@@ -13,14 +13,6 @@ import (
 	"github.com/redrive/redrive/job"
 )
 
-// holds waits until an expression is true in the page.
-func (tb *tab) holds(expression string) {
-	tb.t.Helper()
-	if _, err := chromedp.Run(tb.ctx, chromedp.Poll[bool](expression, chromedp.WithPollingInterval(20*time.Millisecond), chromedp.WithPollingTimeout(limit))); err != nil {
-		tb.t.Fatalf("%s does not become true: %v\n%s", expression, err, tb.text())
-	}
-}
-
 // untilStreams waits until so many pages listen.
 func (s *site) untilStreams(want int) {
 	s.t.Helper()

@@ -192,17 +192,28 @@ func (tb *tab) text() string {
 // until waits until the page shows a text.
 func (tb *tab) until(text string) {
 	tb.t.Helper()
+	if err := tb.wait(fmt.Sprintf("document.body.innerText.includes(%q)", text)); err != nil {
+		tb.t.Fatalf("the page does not show %q: %v\n%s", text, err, tb.text())
+	}
+}
+
+// holds waits until an expression is true in the page.
+func (tb *tab) holds(expression string) {
+	tb.t.Helper()
+	if err := tb.wait(expression); err != nil {
+		tb.t.Fatalf("%s does not become true: %v\n%s", expression, err, tb.text())
+	}
+}
+
+// wait polls an expression until it is true. A page that is left for the next one ends a poll with an error, or
+// the poll never learns of it. So each poll is short, and after an error the next page is asked.
+func (tb *tab) wait(expression string) error {
 	ctx, cancel := context.WithTimeout(tb.ctx, limit)
 	defer cancel()
-	expr := fmt.Sprintf("document.body.innerText.includes(%q)", text)
 	for {
-		// A poll may not notice that the page was left for the next one, so each is short.
-		_, err := chromedp.Run(ctx, chromedp.Poll[bool](expr, chromedp.WithPollingInterval(20*time.Millisecond), chromedp.WithPollingTimeout(time.Second)))
-		if err == nil {
-			return
-		}
-		if ctx.Err() != nil {
-			tb.t.Fatalf("the page does not show %q: %v\n%s", text, err, tb.text())
+		_, err := chromedp.Run(ctx, chromedp.Poll[bool](expression, chromedp.WithPollingInterval(20*time.Millisecond), chromedp.WithPollingTimeout(time.Second)))
+		if err == nil || ctx.Err() != nil {
+			return err
 		}
 	}
 }
