@@ -162,8 +162,8 @@ type loop struct {
 	client *redrive.Client
 	reader *kafka.Reader
 	core   *intake.Core
-	told   intake.Totals
-	toldAt time.Time
+	logged   intake.Totals
+	loggedAt time.Time
 }
 
 func (l *loop) run(ctx context.Context) error {
@@ -171,7 +171,7 @@ func (l *loop) run(ctx context.Context) error {
 	stopping := false
 	for {
 		if end, ok := action.(intake.End); ok {
-			l.tell(context.WithoutCancel(ctx))
+			l.report(context.WithoutCancel(ctx))
 			return end.Err
 		}
 		event, err := l.do(ctx, action)
@@ -186,8 +186,8 @@ func (l *loop) run(ctx context.Context) error {
 			stopping = true
 			action = l.core.Step(l.Now(), intake.Stop{})
 		}
-		if l.Now().Sub(l.toldAt) >= time.Minute {
-			l.tell(ctx)
+		if l.Now().Sub(l.loggedAt) >= time.Minute {
+			l.report(ctx)
 		}
 	}
 }
@@ -251,14 +251,14 @@ func (l *loop) polled(b kafka.Batch) intake.Polled {
 	return p
 }
 
-// tell logs what has become of the records since the last time.
-func (l *loop) tell(ctx context.Context) {
+// report logs what has become of the records since the last time.
+func (l *loop) report(ctx context.Context) {
 	t := l.core.Totals()
-	if t != l.told {
-		l.Log.InfoContext(ctx, "records", "stream", l.Name, "taken", t.Taken-l.told.Taken, "duplicate", t.Duplicate-l.told.Duplicate,
-			"duplicate_of_dead", t.OfDead-l.told.OfDead, "dead", t.Dead-l.told.Dead)
+	if t != l.logged {
+		l.Log.InfoContext(ctx, "records", "stream", l.Name, "taken", t.Taken-l.logged.Taken, "duplicate", t.Duplicate-l.logged.Duplicate,
+			"duplicate_of_dead", t.OfDead-l.logged.OfDead, "dead", t.Dead-l.logged.Dead)
 	}
-	l.told, l.toldAt = t, l.Now()
+	l.logged, l.loggedAt = t, l.Now()
 }
 
 // read reads the task of a record and finds its kind.

@@ -101,7 +101,7 @@ func members(text []byte, base int, what string) ([]member, error) {
 	return all, nil
 }
 
-// object returns the fields as the text of a JSON object, or nil if there are none.
+// object returns the fields as the text of a JSON object, or nil if all is empty.
 func object(all []member) json.RawMessage {
 	if len(all) == 0 {
 		return nil
