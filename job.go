@@ -74,7 +74,8 @@ func (i *Info) SetPayload(payload []byte) { i.run.Claim.Payload = payload }
 // Progress reports how far the run has come; a total of 0 means unknown. A call is
 // cheap, because only the latest report is stored, about once a second. Secrets, paths
 // of files and IP addresses are removed from notes, and notes are cut to job.TextMax
-// bytes. The next run starts without progress.
+// bytes. A progress belongs to its run: the job has none while it waits for a retry and
+// after it has ended, and the next run starts without progress.
 func (i *Info) Progress(done, total int64, note string) { i.run.Progress(done, total, note) }
 
 // Feedback adds a feedback to the job, such as a hint for its user about a bad input. It is

@@ -27,7 +27,8 @@ type wrap struct{ error }
 func (w wrap) Unwrap() error { return w.error }
 
 // Permanent marks err as one that no later attempt can mend: the job is dead at
-// once. Permanent(nil) is nil, as with every mark.
+// once. It says nothing about the class, which selects the text for users:
+// combine it with WithClass. Permanent(nil) is nil, as with every mark.
 func Permanent(err error) error {
 	if err == nil {
 		return nil
@@ -88,7 +89,9 @@ func (c *coded) note(e *Evidence) {
 }
 
 // WithClass puts err into a class, whatever else speaks for another one. Of
-// several classes the outermost counts. A class has at most CodeMax bytes.
+// several classes the outermost counts. A class has at most CodeMax bytes. A
+// class that neither redrive nor the policy knows gets the settings of the
+// policy's default and the texts of UnknownError; the client logs it.
 func WithClass(class Class, err error) error {
 	if err == nil {
 		return nil
