@@ -20,7 +20,7 @@ type copyArgs struct{ N int }
 const (
 	copyOf  = redrive.Kind[copyArgs]("copy")
 	detects = redrive.Kind[copyArgs]("detect")
-	reports    = redrive.Kind[reportArgs]("report")
+	reports = redrive.Kind[reportArgs]("report")
 )
 
 type reportArgs struct {
@@ -28,6 +28,23 @@ type reportArgs struct {
 		State            job.BatchState
 		Total, Completed int64
 	}
+}
+
+// openBatch returns the number of a published batch that jobs can name. It has one member, of a kind
+// that no client handles.
+func openBatch(t *testing.T, c *redrive.Client) int64 {
+	t.Helper()
+	b, err := c.NewBatch(t.Context(), ops, redrive.BatchSpec{})
+	if err == nil {
+		_, err = b.Add(t.Context(), redrive.NewRaw("nobody", nil, nil))
+	}
+	if err == nil {
+		_, err = b.Publish(t.Context(), ops)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b.ID()
 }
 
 // campaign is a batch of n members whose members in the map fail for good while they are in it.
