@@ -159,7 +159,7 @@ func (f *MemberFilter) Validate() error {
 }
 
 // Member is a member of a batch. Its fields are those that lists of jobs have. The State of a draft
-// has no state: it is None.
+// has the state None.
 type Member struct {
 	job.Job
 	Replaces job.ID `json:"replaces,omitempty"` // for a draft: the cancelled job whose place it takes

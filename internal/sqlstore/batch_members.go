@@ -244,7 +244,7 @@ func (t *Txn) memberState(batch int64, id job.ID) (state job.State, isDraft bool
 	return job.None, of == batch, err
 }
 
-// memberKey reads the key of a member. The state of a draft is None.
+// memberKey reads the key of a member. A draft has the state None.
 func (t *Txn) memberKey(batch int64, key string) (heldKey, error) {
 	k := heldKey{state: job.Completed}
 	err := t.rows(selKey, func(r Row) error {
