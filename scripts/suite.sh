@@ -18,7 +18,7 @@ trap 'rm -rf "$logs"' EXIT
 #
 # On the other versions, slow tests of the store that do not depend on the version are
 # left out.
-slow='ACrowdOfProcesses|FailOverOfFastTransactions|Conformance/X3_|Conformance/I25_FilterEquals'
+slow='AFleetOfProcesses|FailOverOfFastTransactions|Conformance/X3_|Conformance/I25_FilterEquals'
 versions=""
 for version in $(sh scripts/postgres.sh); do
 	bin=$(REDRIVE_TEST_INSTALL=no sh scripts/postgres.sh "$version") || continue # the note says why

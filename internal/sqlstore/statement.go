@@ -117,7 +117,7 @@ func MustParseTexts(file string) Texts {
 	return all
 }
 
-// Of returns the text of a statement. It panics if there is none: a test of each store compares its file with what is
+// Of returns the text of a statement. It panics if the store has no such statement: a test of each store compares its file with what is
 // asked for.
 func (t Texts) Of(q *Query) string {
 	if q.Text != "" {

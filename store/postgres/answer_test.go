@@ -1,6 +1,8 @@
 package postgres
 
 import (
+	pg "github.com/redrive/redrive/store/postgres/internal/conn"
+
 	"bytes"
 	"errors"
 	"io"
@@ -118,13 +120,13 @@ func TestAnAnswerOfAnotherStatementIsNotBelieved(t *testing.T) {
 
 func TestOnlyTheAnswerOfACommitIsOne(t *testing.T) {
 	t.Parallel()
-	for tag, want := range map[string]error{"COMMIT": nil, "ROLLBACK": errAborted, "SELECT 1": errAnswer, "": errAnswer} {
-		err := committed(tag)
+	for tag, want := range map[string]error{"COMMIT": nil, "ROLLBACK": pg.ErrAborted, "SELECT 1": pg.ErrAnswer, "": pg.ErrAnswer} {
+		err := pg.Committed(tag)
 		if !errors.Is(err, want) {
 			t.Errorf("a COMMIT that is answered with %q: %v, want %v", tag, err, want)
 		}
-		if errors.Is(err, errAnswer) && !errors.Is(commitError(err), store.ErrUnknown) {
-			t.Errorf("a COMMIT that is answered with %q: %v, want %v", tag, commitError(err), store.ErrUnknown)
+		if errors.Is(err, pg.ErrAnswer) && !errors.Is(pg.CommitError(err), store.ErrUnknown) {
+			t.Errorf("a COMMIT that is answered with %q: %v, want %v", tag, pg.CommitError(err), store.ErrUnknown)
 		}
 	}
 }

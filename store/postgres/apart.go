@@ -1,6 +1,10 @@
 package postgres
 
 import (
+	"github.com/redrive/redrive/store/postgres/internal/claims"
+
+	pg "github.com/redrive/redrive/store/postgres/internal/conn"
+
 	"context"
 	"errors"
 	"fmt"
@@ -17,7 +21,7 @@ import (
 
 // The outcomes of an exchange are written in one transaction. What that cannot do
 // must not keep the others: a transaction of the program's own may hold a job or
-// the graves for as long as it is open, and the server may refuse a value. Then
+// the lock on dead letters for as long as it is open, and the server may refuse a value. Then
 // they are written in parts, and those that are at fault get an error of their own.
 const (
 	// partBytes bounds what the outcomes of one transaction bring: a message to the
@@ -27,9 +31,6 @@ const (
 	// them have waited together, and lockBrief a part of a part.
 	lockRetry = 200 * time.Millisecond
 	lockBrief = 20 * time.Millisecond
-	// stuckMax bounds how often parts of one exchange wait in vain. What then has not
-	// been tried yet is asked again.
-	stuckMax = 32
 )
 
 var (
@@ -41,13 +42,13 @@ var (
 // lockWait is how long outcomes wait for a lock when nothing is known to be wrong.
 func (s *Store) lockWait() time.Duration { return s.options.StatementTimeout / 10 }
 
-func limitLocks(wait time.Duration) step {
-	return step{q: lockLimit, args: []any{strconv.FormatInt(max(1, wait.Milliseconds()), 10)}}
+func limitLocks(wait time.Duration) pg.Step {
+	return pg.Step{Q: lockLimit, Args: []any{strconv.FormatInt(max(1, wait.Milliseconds()), 10)}}
 }
 
-// settleAll is the half of an exchange that writes outcomes. Told is where jobs are
+// settleAll is the half of an exchange that writes outcomes. Notice says where jobs are
 // ready after it.
-func (s *Store) settleAll(ctx context.Context, outcomes []job.Outcome) (answers []error, told news, err error) {
+func (s *Store) settleAll(ctx context.Context, outcomes []job.Outcome) (answers []error, notice claims.Notice, err error) {
 	n := partOf(outcomes)
 	if n == len(outcomes) {
 		return s.settlePart(ctx, outcomes)
@@ -58,17 +59,17 @@ func (s *Store) settleAll(ctx context.Context, outcomes []job.Outcome) (answers 
 		got, more, err := s.settlePart(ctx, rest[:n])
 		switch {
 		case err != nil && len(answers) == 0:
-			return nil, news{}, err
+			return nil, claims.Notice{}, err
 		case err != nil: // what is written stays so
 			for len(answers) < len(outcomes) {
 				answers = append(answers, err)
 			}
-			return answers, told, nil
+			return answers, notice, nil
 		}
 		answers = append(answers, got...)
-		told.merge(more)
+		notice.Merge(more)
 	}
-	return answers, told, nil
+	return answers, notice, nil
 }
 
 // partOf returns how many outcomes are written together: all, when they are not
@@ -92,44 +93,44 @@ func sizeOf(o *job.Outcome) int {
 	return n
 }
 
-func (s *Store) settlePart(ctx context.Context, outcomes []job.Outcome) ([]error, news, error) {
-	answers, told, err := s.settleOnce(ctx, outcomes, s.lockWait(), false)
+func (s *Store) settlePart(ctx context.Context, outcomes []job.Outcome) ([]error, claims.Notice, error) {
+	answers, notice, err := s.settleOnce(ctx, outcomes, s.lockWait(), false)
 	if err == nil || !divisible(err) || ctx.Err() != nil {
-		return answers, told, err
+		return answers, notice, err
 	}
-	answers, told = s.settleApart(ctx, outcomes)
-	return answers, told, nil
+	answers, notice = s.settleApart(ctx, outcomes)
+	return answers, notice, nil
 }
 
 // divisible reports whether an error, with which nothing was written, may be that
 // of some outcomes only: others hold what they need, or the server refuses them, or
 // they took too long.
-func divisible(err error) bool { return heldUp(err) || refuses(err) }
+func divisible(err error) bool { return pg.HeldUp(err) || refuses(err) }
 
 // refuses reports whether the server refuses a value.
 func refuses(err error) bool {
-	return ofStatement(err) || strings.HasPrefix(sqlstate(err), "54") // program limit exceeded
+	return pg.OfStatement(err) || strings.HasPrefix(pg.SQLState(err), "54") // program limit exceeded
 }
 
 // settleOnce writes outcomes in one transaction. Apart leaves out those whose jobs
 // others hold.
 func (s *Store) settleOnce(ctx context.Context, outcomes []job.Outcome, wait time.Duration, apart bool) (
-	answers []error, told news, err error,
+	answers []error, notice claims.Notice, err error,
 ) {
 	for careful := apart; ; careful = true {
 		err = s.fast(ctx, func(t *fastTxn) (err error) {
 			w := settling{s: s, t: t, outcomes: outcomes, plain: make([]*ending, len(outcomes)),
-				single: ints(0), careful: careful, wait: wait}
+				single: pg.Ints(0), careful: careful, wait: wait}
 			if apart {
 				if err := w.leaveOut(); err != nil {
 					return err
 				}
 			}
 			answers, err = w.settle()
-			told = w.told
+			notice = w.notice
 			crashpoint.Hit(crashpoint.BeforeSettleCommit)
-			if told.empty() && t.Wakes() { // a redrive may go on
-				told = news{signals: true}
+			if notice.Empty() && t.Wakes() { // a redrive may go on
+				notice = claims.Notice{Signals: true}
 			}
 			return err
 		})
@@ -138,12 +139,12 @@ func (s *Store) settleOnce(ctx context.Context, outcomes []job.Outcome, wait tim
 		}
 	}
 	if err != nil {
-		return nil, news{}, err
+		return nil, claims.Notice{}, err
 	}
 	crashpoint.Hit(crashpoint.AfterSettleCommit)
-	s.hot.runs.forget(ended(outcomes, answers))
-	s.news.tell(told)
-	return answers, told, nil
+	s.hot.runs.Forget(ended(outcomes, answers))
+	s.news.tell(notice)
+	return answers, notice, nil
 }
 
 // ended returns the outcomes that are not to be asked again.
@@ -169,11 +170,11 @@ func (w *settling) leaveOut() error {
 	ids := w.ids()
 	free := make(map[job.ID]bool)
 	return w.t.send(limitLocks(w.wait),
-		step{q: lockFree, args: []any{ids}, each: func(r sqlstore.Row) error {
+		pg.Step{Q: lockFree, Args: []any{ids}, Each: func(r sqlstore.Row) error {
 			free[job.ID(r.Int(0))] = true
 			return nil
 		}},
-		step{q: seeRuns, args: []any{ids}, each: func(r sqlstore.Row) error {
+		pg.Step{Q: seeRuns, Args: []any{ids}, Each: func(r sqlstore.Row) error {
 			if id := job.ID(r.Int(0)); !free[id] {
 				w.stuck[id] = true
 			}
@@ -194,13 +195,13 @@ type parts struct {
 	outcomes []job.Outcome
 	answers  []error
 	left     map[job.ID]error // what is not written yet, and why: nothing later of its job may be
-	told     news
+	notice   claims.Notice
 	waited   int   // how often in vain
 	over     error // what ended all
 }
 
-// settleApart writes first what needs no graves, then the deaths, then the rest.
-func (s *Store) settleApart(ctx context.Context, outcomes []job.Outcome) ([]error, news) {
+// settleApart writes first what needs no lock on dead letters, then the deaths, then the rest.
+func (s *Store) settleApart(ctx context.Context, outcomes []job.Outcome) ([]error, claims.Notice) {
 	p := parts{s: s, ctx: ctx, outcomes: outcomes, answers: make([]error, len(outcomes)),
 		left: make(map[job.ID]error)}
 	var plain, deaths, others []int
@@ -222,31 +223,41 @@ func (s *Store) settleApart(ctx context.Context, outcomes []job.Outcome) ([]erro
 	}
 	for _, some := range [][]int{plain, deaths, others} {
 		if len(some) > 0 {
-			p.write(some, lockRetry)
+			p.write(some)
 		}
 	}
-	return p.answers, p.told
+	return p.answers, p.notice
 }
 
 // write writes some of the outcomes, and parts of them when they cannot be written
 // together.
-func (p *parts) write(some []int, wait time.Duration) {
+func (p *parts) write(some []int) {
+	wait := lockRetry
+	inParts(some, func(part []int) []int {
+		rest := p.try(part, wait)
+		wait = lockBrief
+		return rest
+	})
+}
+
+// try writes some of the outcomes together. It returns those that are to be written in parts, nil for none.
+func (p *parts) try(some []int, wait time.Duration) (rest []int) {
 	if p.over != nil {
 		p.fail(some, p.over)
-		return
+		return nil
 	}
-	some = slices.DeleteFunc(some, func(i int) bool {
+	some = slices.DeleteFunc(slices.Clone(some), func(i int) bool {
 		p.answers[i] = p.left[p.outcomes[i].ID]
 		return p.answers[i] != nil
 	})
 	if len(some) == 0 {
-		return
+		return nil
 	}
 	outcomes := make([]job.Outcome, len(some))
 	for k, i := range some {
 		outcomes[k] = p.outcomes[i]
 	}
-	answers, told, err := p.s.settleOnce(p.ctx, outcomes, wait, true)
+	answers, notice, err := p.s.settleOnce(p.ctx, outcomes, wait, true)
 	switch {
 	case err == nil:
 		for k, i := range some {
@@ -255,27 +266,26 @@ func (p *parts) write(some []int, wait time.Duration) {
 				p.left[p.outcomes[i].ID] = answers[k]
 			}
 		}
-		p.told.merge(told)
-		return
+		p.notice.Merge(notice)
+		return nil
 	case !divisible(err) || p.ctx.Err() != nil:
 		p.over = err
 		p.fail(some, err)
-		return
+		return nil
 	case !refuses(err):
 		p.waited++
-		if sqlstate(err) == stateCanceled { // which took longer, or a person has done it
-			p.waited += stuckMax / 4
+		if pg.SQLState(err) == pg.StateCanceled { // which took longer, or a person has done it
+			p.waited += dividesMax / 4
 		}
-		if len(some) == 1 || p.waited >= stuckMax || ofGraves(err) && p.deaths(some) {
+		if len(some) == 1 || p.waited >= dividesMax || ofDeadLetters(err) && p.deaths(some) {
 			p.fail(some, err)
-			return
+			return nil
 		}
 	case len(some) == 1:
 		p.answers[some[0]] = fmt.Errorf("job %d: PostgreSQL refuses its outcome: %w: %w", outcomes[0].ID, store.ErrInvalid, err)
-		return
+		return nil
 	}
-	p.write(some[:len(some)/2], lockBrief)
-	p.write(some[len(some)/2:], lockBrief)
+	return some
 }
 
 func (p *parts) fail(some []int, err error) {
@@ -286,7 +296,7 @@ func (p *parts) fail(some []int, err error) {
 	}
 }
 
-// deaths reports whether some are all deaths: they need the graves, each of them.
+// deaths reports whether some are all deaths: they need the lock on dead letters, each of them.
 func (p *parts) deaths(some []int) bool {
 	for _, i := range some {
 		if p.outcomes[i].To != job.Dead {
@@ -296,8 +306,8 @@ func (p *parts) deaths(some []int) bool {
 	return true
 }
 
-// ofGraves reports whether an error is that of an advisory lock.
-func ofGraves(err error) bool {
-	f, ok := errors.AsType[*failed](err)
-	return ok && f.what == lock.Name
+// ofDeadLetters reports whether an error is that of an advisory lock.
+func ofDeadLetters(err error) bool {
+	f, ok := errors.AsType[*pg.Failed](err)
+	return ok && f.What == lock.Name
 }

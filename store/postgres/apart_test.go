@@ -17,7 +17,7 @@ import (
 func impatient() *Options { return &Options{StatementTimeout: 5 * time.Second} }
 
 // claims enqueues n jobs and claims them.
-func claims(t *testing.T, s *Store, n int) []job.Claim {
+func claimN(t *testing.T, s *Store, n int) []job.Claim {
 	t.Helper()
 	first, err := s.ReserveIDs(t.Context(), n)
 	if err != nil {
@@ -104,7 +104,7 @@ func held(t *testing.T, s *Store, dsn string, o job.Outcome) (end func(commit bo
 func TestI2_Q3_AnOpenTransactionStopsNoHeartbeat(t *testing.T) {
 	t.Parallel()
 	s, dsn := freshAt(t, impatient())
-	all := claims(t, s, 3)
+	all := claimN(t, s, 3)
 	end := held(t, s, dsn, completes(&all[1]))
 	admin := connected(t, dsn)
 	beat := func(lease time.Duration) []store.RunStatus {
@@ -155,7 +155,7 @@ func TestI2_AnOpenTransactionStopsNoOutcome(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s, dsn := freshAt(t, impatient())
-			all := claims(t, s, 5)
+			all := claimN(t, s, 5)
 			stuck := ending(&all[0])
 			end := held(t, s, dsn, completes(&all[0]))
 			answers := settles(t, s, stuck, kills(&all[1]), completes(&all[2]), retries(&all[3]), moves(&all[4]))
@@ -189,7 +189,7 @@ func TestI2_AnOpenTransactionStopsNoOutcome(t *testing.T) {
 func TestI2_D1_AnOpenDeathStopsOnlyDeaths(t *testing.T) {
 	t.Parallel()
 	s, dsn := freshAt(t, impatient())
-	all := claims(t, s, 7)
+	all := claimN(t, s, 7)
 	if err := settles(t, s, moves(&all[6]))[0]; err != nil { // a new lane needs the same lock
 		t.Fatal(err)
 	}
@@ -218,13 +218,13 @@ func TestI2_D1_AnOpenDeathStopsOnlyDeaths(t *testing.T) {
 	}
 }
 
-// Whoever holds something else that an outcome needs, holds up this one only.
+// A transaction that holds something else that an outcome needs, holds up this one only.
 //
 // part of: Q10
 func TestQ10_AnyLockStopsOnlyWhatNeedsIt(t *testing.T) {
 	t.Parallel()
 	s, dsn := freshAt(t, impatient())
-	all := claims(t, s, 4)
+	all := claimN(t, s, 4)
 	own := store.Run{ID: all[0].ID, Token: all[0].Token}
 	if _, err := s.Heartbeat(t.Context(), store.Beat{Lease: time.Minute, Runs: []store.Run{own},
 		Progress: []job.Progress{{ID: own.ID, Token: own.Token, Done: 1, Total: 2}}}); err != nil {
@@ -253,7 +253,7 @@ func TestQ10_ARefusedOutcomeIsAlone(t *testing.T) {
 	s, dsn := freshAt(t, nil)
 	run(t, connected(t, dsn), `ALTER TABLE `+s.Schema()+`.redrive_done ADD CHECK (result IS DISTINCT FROM 'bad')`,
 		`ALTER TABLE `+s.Schema()+`.redrive_failures ADD CHECK (class <> 'Bad')`)
-	all := claims(t, s, 9)
+	all := claimN(t, s, 9)
 	outcomes := make([]job.Outcome, len(all))
 	bad := map[int]bool{2: true, 5: true, 7: true}
 	for i := range all {
@@ -285,7 +285,7 @@ func TestQ10_OutcomesGoInBoundedParts(t *testing.T) {
 	s := fresh(t, nil)
 	result := bytes.Repeat([]byte("x"), job.ResultMax)
 	n := partBytes/job.ResultMax + 1
-	all := claims(t, s, n)
+	all := claimN(t, s, n)
 	outcomes := make([]job.Outcome, n)
 	for i := range all {
 		outcomes[i] = completes(&all[i])

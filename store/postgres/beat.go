@@ -1,6 +1,8 @@
 package postgres
 
 import (
+	pg "github.com/redrive/redrive/store/postgres/internal/conn"
+
 	"cmp"
 	"context"
 	"fmt"
@@ -39,14 +41,14 @@ func (s *Store) Heartbeat(ctx context.Context, b store.Beat) (status []store.Run
 			return nil
 		}
 		ids, tokens := runVectors(runs)
-		extend := step{q: setBeats, args: []any{int64(t.Now().Add(b.Lease)), ids, tokens}, each: see}
+		extend := pg.Step{Q: setBeats, Args: []any{int64(t.Now().Add(b.Lease)), ids, tokens}, Each: see}
 		if b.Begin {
-			extend.q = beginRuns
+			extend.Q = beginRuns
 			if err := t.send(limitLocks(s.lockWait())); err != nil {
 				return err
 			}
 		}
-		if err := t.send(step{q: noStandby}, extend); err != nil {
+		if err := t.send(pg.Step{Q: noStandby}, extend); err != nil {
 			return err
 		}
 		for i := range b.Progress {
@@ -63,7 +65,7 @@ func (s *Store) Heartbeat(ctx context.Context, b store.Beat) (status []store.Run
 			return nil
 		}
 		ids, tokens = runVectors(missing)
-		return t.send(step{q: seeBeats, args: []any{ids, tokens}, each: see})
+		return t.send(pg.Step{Q: seeBeats, Args: []any{ids, tokens}, Each: see})
 	})
 	if err != nil {
 		return nil, err
@@ -75,11 +77,11 @@ func (s *Store) Heartbeat(ctx context.Context, b store.Beat) (status []store.Run
 	return status, nil
 }
 
-func runVectors(runs []store.Run) (ids, tokens *vector) {
-	ids, tokens = ints(len(runs)), ints(len(runs))
+func runVectors(runs []store.Run) (ids, tokens *pg.Vector) {
+	ids, tokens = pg.Ints(len(runs)), pg.Ints(len(runs))
 	for _, r := range runs {
-		ids.int(int64(r.ID))
-		tokens.int(int64(r.Token))
+		ids.Int(int64(r.ID))
+		tokens.Int(int64(r.Token))
 	}
 	return ids, tokens
 }

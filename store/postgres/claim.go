@@ -1,6 +1,10 @@
 package postgres
 
 import (
+	"github.com/redrive/redrive/store/postgres/internal/claims"
+
+	pg "github.com/redrive/redrive/store/postgres/internal/conn"
+
 	"cmp"
 	"errors"
 	"maps"
@@ -40,7 +44,7 @@ type found struct {
 
 // front is what was read of one lane and priority.
 type front struct {
-	readyPlace
+	claims.Place
 	due   []sqlstore.Ready // not handed on yet
 	most  int              // that were asked for
 	got   int
@@ -62,14 +66,14 @@ type source struct {
 	out     *store.Exchanged // the claims of claimed, in their order
 	places  []*front         // of the want that is served
 	tried   []*front         // of all wants
-	byPlace map[readyPlace]*front
+	byPlace map[claims.Place]*front
 	found   map[job.ID]*found
 	claimed []*sqlstore.Run
 	written int    // of claimed
 	rows    int    // of the last statement
 	last    *front // of its last row
 	look    bool   // from the beginning
-	since   *bulletin
+	since   *claims.NoticeList
 	patient bool          // it waits for locks for a short time only
 	slow    bool          // reading has taken too long; the bounds know of it
 	took    time.Duration // of the looks for all wants
@@ -81,7 +85,7 @@ var _ sqlstore.Source = (*source)(nil)
 // Lanes implements sqlstore.Source.
 func (c *source) Lanes(lanes []int64, most int) error {
 	sqlstore.NoteLease(c.s.core, c.x.Lease)
-	c.places, c.byPlace = nil, make(map[readyPlace]*front, 4*len(lanes))
+	c.places, c.byPlace = nil, make(map[claims.Place]*front, 4*len(lanes))
 	if len(lanes) == 0 || most <= 0 {
 		return nil
 	}
@@ -99,9 +103,9 @@ func (c *source) Lanes(lanes []int64, most int) error {
 	}
 	for p := int8(job.PriorityMin); p <= job.PriorityMax; p++ {
 		for _, lane := range lanes {
-			at := &front{readyPlace: readyPlace{lane, p}, most: each, index: len(c.places), low: 1<<63 - 1}
+			at := &front{Place: claims.Place{Lane: lane, Priority: p}, most: each, index: len(c.places), low: 1<<63 - 1}
 			c.places = append(c.places, at)
-			c.byPlace[at.readyPlace] = at
+			c.byPlace[at.Place] = at
 		}
 	}
 	c.tried = append(c.tried, c.places...)
@@ -119,23 +123,23 @@ func (c *source) Lanes(lanes []int64, most int) error {
 // when their next jobs are due.
 func (c *source) seek(places []*front, after *sqlstore.Ready, limit int, later bool) error {
 	if c.since == nil {
-		c.since = c.s.hot.heads.latest()
+		c.since = c.s.hot.cursors.Latest()
 	}
-	now, h := c.t.Now(), &c.s.hot.heads
-	look, back := c.look && after == nil, h.back(now)
+	now, h := c.t.Now(), c.s.hot.cursors
+	look, back := c.look && after == nil, h.ScanFrom(now)
 	c.rows, c.last = 0, nil
-	steps := []step{c.ready(places, limit, func(p *front) sqlstore.Ready {
+	steps := []pg.Step{c.ready(places, limit, func(p *front) sqlstore.Ready {
 		if after != nil {
 			return *after
 		}
-		return sqlstore.Ready{At: h.from(p.readyPlace, look, back), ID: -1 << 63}
+		return sqlstore.Ready{At: h.From(p.Place, look, back), ID: -1 << 63}
 	})}
 	if later {
 		steps = append(steps, c.later(places))
 	}
 	if !c.patient {
-		// Whoever has locked the table is not to be taken for an index that is long to read.
-		steps = append([]step{limitLocks(c.s.lockWait())}, steps...)
+		// A lock on the table is not an index that takes long to read.
+		steps = append([]pg.Step{limitLocks(c.s.lockWait())}, steps...)
 		c.patient = true
 	}
 	begun := c.s.clock.local()
@@ -157,26 +161,26 @@ func (c *source) seek(places []*front, after *sqlstore.Ready, limit int, later b
 }
 
 // ready is the step that reads and locks the heads of places, each from a place on.
-func (c *source) ready(places []*front, limit int, from func(*front) sqlstore.Ready) step {
+func (c *source) ready(places []*front, limit int, from func(*front) sqlstore.Ready) pg.Step {
 	n := len(places)
-	lanes, priorities, lows, ids, most := ints(n), ints(n), ints(n), ints(n), ints(n)
+	lanes, priorities, lows, ids, most := pg.Ints(n), pg.Ints(n), pg.Ints(n), pg.Ints(n), pg.Ints(n)
 	for _, p := range places {
 		low := from(p)
-		lanes.int(p.lane)
-		priorities.int(int64(p.priority))
-		lows.int(int64(low.At))
-		ids.int(int64(low.ID))
-		most.int(int64(p.most))
+		lanes.Int(p.Lane)
+		priorities.Int(int64(p.Priority))
+		lows.Int(int64(low.At))
+		ids.Int(int64(low.ID))
+		most.Int(int64(p.most))
 		p.got, p.cut = 0, false
 		p.low = min(p.low, low.At)
 	}
-	return step{q: readyJobs, args: []any{lanes, priorities, lows, ids, most, int64(c.t.Now()), int64(limit)},
-		each: func(r sqlstore.Row) error {
+	return pg.Step{Q: readyJobs, Args: []any{lanes, priorities, lows, ids, most, int64(c.t.Now()), int64(limit)},
+		Each: func(r sqlstore.Row) error {
 			if r.Int(overtakenColumn) != 0 {
-				return errOvertaken
+				return pg.ErrOvertaken
 			}
 			run, claim := c.t.ScanReady(r)
-			c.last = c.byPlace[readyPlace{run.Lane(), run.Priority()}]
+			c.last = c.byPlace[claims.Place{Lane: run.Lane(), Priority: run.Priority()}]
 			c.last.due = append(c.last.due, sqlstore.Ready{At: claim.RunAt, ID: run.ID()})
 			c.last.got++
 			c.rows++
@@ -186,15 +190,15 @@ func (c *source) ready(places []*front, limit int, from func(*front) sqlstore.Re
 }
 
 // later is the step that reads when the next jobs of places are due.
-func (c *source) later(places []*front) step {
-	lanes, priorities := ints(len(places)), ints(len(places))
+func (c *source) later(places []*front) pg.Step {
+	lanes, priorities := pg.Ints(len(places)), pg.Ints(len(places))
 	for _, p := range places {
-		lanes.int(p.lane)
-		priorities.int(int64(p.priority))
+		lanes.Int(p.Lane)
+		priorities.Int(int64(p.Priority))
 	}
-	return step{q: laterJobs, args: []any{lanes, priorities, int64(c.t.Now())},
-		each: func(r sqlstore.Row) error {
-			p := c.byPlace[readyPlace{r.Int(0), int8(r.Int(1))}]
+	return pg.Step{Q: laterJobs, Args: []any{lanes, priorities, int64(c.t.Now())},
+		Each: func(r sqlstore.Row) error {
+			p := c.byPlace[claims.Place{Lane: r.Int(0), Priority: int8(r.Int(1))}]
 			p.later = sqlstore.Ready{At: job.Micros(r.Int(2)), ID: job.ID(r.Int(3))}
 			return nil
 		}}
@@ -217,7 +221,7 @@ func (c *source) mark(places []*front, limit int) {
 // tookTooLong reports whether a statement was ended by its limit, or by that of the
 // caller. One that somebody has cancelled, or that has waited for a lock, was not.
 func (s *Store) tookTooLong(err error, took time.Duration) bool {
-	if sqlstate(err) == stateCanceled {
+	if pg.SQLState(err) == pg.StateCanceled {
 		return took >= s.options.StatementTimeout*9/10
 	}
 	late, ok := errors.AsType[net.Error](err)
@@ -226,7 +230,7 @@ func (s *Store) tookTooLong(err error, took time.Duration) bool {
 
 // Next implements sqlstore.Source.
 func (c *source) Next(lane int64, priority int, last sqlstore.Ready, n int) (jobs []sqlstore.Ready, more bool, err error) {
-	p := c.byPlace[readyPlace{lane, int8(priority)}]
+	p := c.byPlace[claims.Place{Lane: lane, Priority: int8(priority)}]
 	if p == nil {
 		return nil, false, nil
 	}
@@ -270,48 +274,50 @@ func (c *source) Take(id job.ID) (*sqlstore.Run, *job.Claim, int, error) {
 func (c *source) Claimed(r *sqlstore.Run) { c.claimed = append(c.claimed, r) }
 
 // readFrom is from where each place was read.
-func (c *source) readFrom() news {
-	n := news{ready: make(map[readyPlace]job.Micros)}
+func (c *source) readFrom() claims.Notice {
+	n := claims.Notice{Ready: make(map[claims.Place]job.Micros)}
 	for _, p := range c.tried {
-		n.ready[p.readyPlace] = p.low
+		n.Ready[p.Place] = p.low
 	}
 	return n
 }
 
 // left is where jobs are that the claim has held and not taken: a look may have gone
 // past them meanwhile.
-func (c *source) left() news {
-	n := news{ready: make(map[readyPlace]job.Micros)}
+func (c *source) left() claims.Notice {
+	n := claims.Notice{Ready: make(map[claims.Place]job.Micros)}
 	for _, f := range c.found {
-		p := readyPlace{f.run.Lane(), f.run.Priority()}
-		if at, ok := n.ready[p]; !ok || f.claim.RunAt < at {
-			n.ready[p] = f.claim.RunAt
+		p := claims.Place{Lane: f.run.Lane(), Priority: f.run.Priority()}
+		if at, ok := n.Ready[p]; !ok || f.claim.RunAt < at {
+			n.Ready[p] = f.claim.RunAt
 		}
 	}
 	return n
 }
 
 // seen returns the places of all wants.
-func (c *source) seen() []readyPlace {
-	all := make([]readyPlace, len(c.tried))
-	for i, p := range c.tried {
-		all[i] = p.readyPlace
+func (c *source) seen() []claims.Place { return placesOf(c.tried) }
+
+func placesOf(fronts []*front) []claims.Place {
+	all := make([]claims.Place, len(fronts))
+	for i, p := range fronts {
+		all[i] = p.Place
 	}
 	return all
 }
 
 // taken returns up to where the claims have gone, by place. They are in the order
 // of each place.
-func (c *source) taken(claims []job.Claim) taken {
-	up := make(map[readyPlace]job.Micros)
+func (c *source) taken(got []job.Claim) claims.Taken {
+	up := make(map[claims.Place]job.Micros)
 	for i, r := range c.claimed {
-		up[readyPlace{r.Lane(), r.Priority()}] = claims[i].RunAt
+		up[claims.Place{Lane: r.Lane(), Priority: r.Priority()}] = got[i].RunAt
 	}
-	return taken{c.since, up}
+	return claims.Taken{Since: c.since, Up: up}
 }
 
 // write writes the claims that are not written yet, and sends more after them.
-func (c *source) write(more ...step) error {
+func (c *source) write(more ...pg.Step) error {
 	if c.written == len(c.claimed) {
 		if len(more) == 0 {
 			return nil
@@ -319,16 +325,16 @@ func (c *source) write(more ...step) error {
 		return c.t.send(more...)
 	}
 	byID := slices.SortedFunc(slices.Values(c.claimed[c.written:]), func(a, b *sqlstore.Run) int { return cmp.Compare(a.ID(), b.ID()) })
-	ids, tokens, crashes, terms := ints(len(byID)), ints(len(byID)), ints(len(byID)), ints(len(byID))
+	ids, tokens, crashes, terms := pg.Ints(len(byID)), pg.Ints(len(byID)), pg.Ints(len(byID)), pg.Ints(len(byID))
 	for _, r := range byID {
-		ids.int(int64(r.ID()))
-		tokens.int(int64(r.Token()))
-		crashes.int(int64(r.MaxCrashes()))
-		terms.setInt(r.Terms())
+		ids.Int(int64(r.ID()))
+		tokens.Int(int64(r.Token()))
+		crashes.Int(int64(r.MaxCrashes()))
+		terms.SetInt(r.Terms())
 	}
 	n := 0
-	steps := []step{{q: claimJobs, n: &n,
-		args: []any{int64(c.t.Now().Add(c.x.Lease)), int64(c.t.Now()), c.x.Holder, ids, tokens, crashes, terms}}}
+	steps := []pg.Step{{Q: claimJobs, N: &n,
+		Args: []any{int64(c.t.Now().Add(c.x.Lease)), int64(c.t.Now()), c.x.Holder, ids, tokens, crashes, terms}}}
 	err := c.t.send(slices.Concat(steps, c.payloads(), more)...)
 	if err == nil && n != len(byID) {
 		err = errTaken(len(byID), n)
@@ -338,7 +344,7 @@ func (c *source) write(more ...step) error {
 }
 
 // payloads reads the long payloads of the claims that are not written yet.
-func (c *source) payloads() []step {
+func (c *source) payloads() []pg.Step {
 	long := make(map[job.ID]*job.Claim)
 	for i, r := range c.claimed[c.written:] {
 		if r.Long() {
@@ -348,11 +354,11 @@ func (c *source) payloads() []step {
 	if len(long) == 0 {
 		return nil
 	}
-	ids := ints(len(long))
+	ids := pg.Ints(len(long))
 	for _, id := range slices.Sorted(maps.Keys(long)) {
-		ids.int(int64(id))
+		ids.Int(int64(id))
 	}
-	return []step{{q: longPayloads, args: []any{ids}, each: func(r sqlstore.Row) error {
+	return []pg.Step{{Q: longPayloads, Args: []any{ids}, Each: func(r sqlstore.Row) error {
 		long[job.ID(r.Int(0))].Payload = r.Blob(1)
 		return nil
 	}}}

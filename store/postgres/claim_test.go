@@ -1,6 +1,10 @@
 package postgres
 
 import (
+	"github.com/redrive/redrive/store/postgres/internal/claims"
+
+	pg "github.com/redrive/redrive/store/postgres/internal/conn"
+
 	"bytes"
 	"errors"
 	"fmt"
@@ -122,9 +126,9 @@ func TestQ2_AFailedClaimLetsItsJobsGo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	place := readyPlace{known.catalog.LaneOf("default", "mail", ""), 2}
-	h := &s.hot.heads
-	h.looked(s.clock.local(), time.Hour, 0, earliest) // looks are made apart from now on
+	place := claims.Place{Lane: known.catalog.LaneOf("default", "mail", ""), Priority: 2}
+	h := s.hot.cursors
+	h.Scanned(s.clock.local(), time.Hour, 0, claims.Earliest) // looks are made apart from now on
 	x := store.Exchange{Holder: "worker", Lease: time.Minute, Want: []store.Want{
 		{Queue: "default", Max: 1, Kinds: []store.KindWant{{Kind: "mail", Max: 1, MaxCrashes: 2}}},
 	}}
@@ -138,14 +142,14 @@ func TestQ2_AFailedClaimLetsItsJobsGo(t *testing.T) {
 		if len(out.Claims) != 1 {
 			t.Errorf("%d claims", len(out.Claims))
 		}
-		s.look(t.Context(), []readyPlace{place})
-		h.looked(s.clock.local(), time.Hour, 0, earliest)
+		s.look(t.Context(), []claims.Place{place})
+		h.Scanned(s.clock.local(), time.Hour, 0, claims.Earliest)
 		return failure
 	})
 	if !errors.Is(err, failure) {
 		t.Fatal(err)
 	}
-	if from := h.from(place, false, earliest); from == earliest {
+	if from := h.From(place, false, claims.Earliest); from == claims.Earliest {
 		t.Fatal("the look has set no bound")
 	}
 	s.letGo(src)
@@ -154,7 +158,7 @@ func TestQ2_AFailedClaimLetsItsJobsGo(t *testing.T) {
 	}
 }
 
-// A claim that has waited in vain for whoever has locked the table, or that somebody
+// A claim that has waited in vain for a lock on the table, or that somebody
 // has cancelled, is not one whose index is long to read: nothing is passed over.
 //
 // part of: Q2
@@ -177,8 +181,8 @@ func TestQ2_AClaimThatWaitedForALockPassesNothingOver(t *testing.T) {
 	if c := claimOne(t, s); c.ID != old.ID {
 		t.Errorf("job %d, want %d", c.ID, old.ID)
 	}
-	cancelled := &pgconn.PgError{Code: stateCanceled}
+	cancelled := &pgconn.PgError{Code: pg.StateCanceled}
 	if limit := s.options.StatementTimeout; s.tookTooLong(cancelled, limit/2) || !s.tookTooLong(cancelled, limit) {
-		t.Error("what somebody has cancelled is not told from what took longer than its limit")
+		t.Error("what somebody has cancelled is not distinguished from what took longer than its limit")
 	}
 }

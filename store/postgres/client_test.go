@@ -325,7 +325,7 @@ func TestI2_Q4_ALostRunHasNoEffect(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !errors.Is(lost, store.ErrLeaseLost) {
-			t.Errorf("the run that had lost its lease was told: %v", lost)
+			t.Errorf("the run that had lost its lease got the error %v", lost)
 		}
 		r.wants(id, job.Completed, 1)
 	})

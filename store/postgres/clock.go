@@ -1,6 +1,8 @@
 package postgres
 
 import (
+	pg "github.com/redrive/redrive/store/postgres/internal/conn"
+
 	"sync"
 	"time"
 
@@ -20,7 +22,7 @@ const (
 
 // clock is the server's clock, as this process knows it: all processes of a
 // store go by the same one. It goes on by the machine's monotonic clock from the
-// last time that the server told, so that steps of the machine's own clock mean
+// last time that the server notice, so that steps of the machine's own clock mean
 // nothing, and never runs backwards. When the server's clock is set back, time
 // goes on at half speed until that has caught up.
 type clock struct {
@@ -32,7 +34,7 @@ type clock struct {
 
 	mu     sync.Mutex
 	base   time.Time  // local reading at which the server's time was server; zero: not known
-	server job.Micros // as well as can be told
+	server job.Micros // as well as is known
 	trip   time.Duration
 	mark   job.Micros // the latest time given or stored
 	last   time.Time  // local reading that it was given at
@@ -91,7 +93,7 @@ func (c *clock) Floor(at job.Micros) {
 // or this machine to have slept, and whether that ever happened. Leases that ended
 // in a gap ended while their holders could not say a word; and where the clock was
 // set back, other processes may go by an earlier time than this one, so that their
-// new leases look old from here, until agree has told them.
+// new leases look old from here, until agree has informed them.
 func (c *clock) SinceJump() (time.Duration, bool) {
 	if c.injected != nil {
 		return c.injected.SinceJump()
@@ -106,7 +108,7 @@ func (c *clock) SinceJump() (time.Duration, bool) {
 
 // sample takes in that the server's clock showed a time at some moment between
 // two local readings. It reports whether the server's time is ahead of what was
-// given out for it by more than jumpMin: whoever has begun with that time has to
+// given out for it by more than jumpMin: a call that has begun with that time has to
 // begin anew.
 func (c *clock) sample(sent, received time.Time, server job.Micros) (behind bool) {
 	if c.injected != nil {
@@ -166,10 +168,10 @@ var (
 
 // resume raises the clock of a new process to what was stored. Newest is the time of
 // the latest event, and opened the time before.
-func (s *Store) resume(c *session) (newest, opened job.Micros, err error) {
+func (s *Store) resume(c *pg.Session) (newest, opened job.Micros, err error) {
 	opened = s.clock.Now()
 	shared := job.Micros(0)
-	err = c.send(step{q: selStored, each: func(r sqlstore.Row) error {
+	err = c.Send(pg.Step{Q: selStored, Each: func(r sqlstore.Row) error {
 		newest, shared = job.Micros(r.Int(0)), job.Micros(r.Int(1))
 		return nil
 	}})
@@ -183,14 +185,14 @@ func (s *Store) resume(c *session) (newest, opened job.Micros, err error) {
 // that are ahead of it write down how far they are, and nobody stays behind that.
 // A process that is idle has no event of its time, and would take what one that was
 // started later claims for runs whose leases are over.
-func (s *Store) agree(c *session) error {
+func (s *Store) agree(c *pg.Session) error {
 	if s.clock.injected != nil {
 		return nil
 	}
-	look := step{q: selClock}
+	look := pg.Step{Q: selClock}
 	if now := s.clock.ahead(); now != 0 {
-		look = step{q: setClock, args: []any{int64(now)}}
+		look = pg.Step{Q: setClock, Args: []any{int64(now)}}
 	}
-	look.each = func(r sqlstore.Row) error { s.clock.Floor(job.Micros(r.Int(0))); return nil }
-	return c.send(look)
+	look.Each = func(r sqlstore.Row) error { s.clock.Floor(job.Micros(r.Int(0))); return nil }
+	return c.Send(look)
 }

@@ -113,7 +113,7 @@ func TestQ3_ServersClockSetBack(t *testing.T) {
 	}
 }
 
-// A server that has become a replica is told as that by the statements for many
+// A server that has become a replica is recognised by the statements for many
 // jobs, too.
 //
 // part of: Q10

@@ -12,7 +12,7 @@ import (
 )
 
 // Close does not wait for a server that does not answer for longer than its grace,
-// and those who wait are told what is known of their calls.
+// and those who wait get what is known of their calls.
 //
 // part of: Q10
 func TestQ10_CloseOfAHangingServer(t *testing.T) {

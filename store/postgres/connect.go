@@ -1,6 +1,8 @@
 package postgres
 
 import (
+	pg "github.com/redrive/redrive/store/postgres/internal/conn"
+
 	"context"
 	"errors"
 	"fmt"
@@ -54,7 +56,7 @@ func checkSchema(name string) error {
 }
 
 // parse reads a DSN. No part of it is in the error: which part is the password
-// cannot be told when the whole cannot be read.
+// is not known when the whole cannot be read.
 func parse(dsn string) (*pgxpool.Config, error) {
 	config, err := pgxpool.ParseConfig(dsn)
 	if err == nil {
@@ -160,21 +162,21 @@ func connectError(c *pgx.ConnConfig, err error) error {
 	if _, ok := errors.AsType[*unready](err); ok {
 		return fmt.Errorf("%s: %w: %w", where, store.ErrUnavailable, err)
 	}
-	switch sqlstate(err) {
-	case statePassword, stateAuthorization:
+	switch pg.SQLState(err) {
+	case pg.StatePassword, pg.StateAuthorization:
 		return fmt.Errorf("%s: the server refuses the user: check user and password, and pg_hba.conf on the server: %w: %w",
 			where, store.ErrUnavailable, refusal(err))
-	case stateNoDatabase:
+	case pg.StateNoDatabase:
 		return fmt.Errorf("%s: there is no such database: CREATE DATABASE %s, or choose another one: %w: %w",
-			where, quote(c.Database), store.ErrUnavailable, refusal(err))
-	case stateRights:
+			where, pg.Quote(c.Database), store.ErrUnavailable, refusal(err))
+	case pg.StateRights:
 		return fmt.Errorf("%s: the user may not connect: GRANT CONNECT ON DATABASE %s TO %s: %w: %w",
-			where, quote(c.Database), quote(c.User), store.ErrUnavailable, refusal(err))
+			where, pg.Quote(c.Database), pg.Quote(c.User), store.ErrUnavailable, refusal(err))
 	case "":
 		return fmt.Errorf("%s: no connection: is the server running, and does it listen there? %w: %w",
 			where, store.ErrUnavailable, refusal(err))
 	}
-	return fmt.Errorf("%s: %w", where, asStoreError(refusal(err)))
+	return fmt.Errorf("%s: %w", where, pg.AsStoreError(refusal(err)))
 }
 
 // refusal is the innermost error of a connection attempt that says something:
@@ -204,11 +206,11 @@ var selServer = &sqlstore.Query{Name: "selServer"}
 
 // examine asks a server what it is, and refuses one that cannot keep jobs.
 func examine(ctx context.Context, conn *pgx.Conn) (s server, err error) {
-	var r result
-	if err := r.read(conn.PgConn().ExecParams(ctx, shippedTexts().Of(selServer), nil, nil, nil, binaryColumns)); err != nil {
-		return s, asStoreError(&failed{"ask for the version", err})
+	var r pg.Result
+	if err := r.Read(conn.PgConn().ExecParams(ctx, shippedTexts().Of(selServer), nil, nil, nil, pg.BinaryColumns)); err != nil {
+		return s, pg.AsStoreError(pg.Fail("ask for the version", err))
 	}
-	row := r.row(0)
+	row := r.Row(0)
 	s = server{int(row.Int(0)), row.Int(1) != 0, row.Text(2), uint32(row.Int(3)) != conn.PgConn().PID()}
 	return s, s.fits()
 }

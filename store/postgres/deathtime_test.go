@@ -64,8 +64,8 @@ func deathsInOrder(t *testing.T, s *Store, n int) {
 func TestR3_ADeathOfAnotherClockShortensNoWait(t *testing.T) {
 	t.Parallel()
 	behind, ahead, clock := clocksApart(t)
-	all := claims(t, behind, 2)
-	other := claims(t, ahead, 1)
+	all := claimN(t, behind, 2)
+	other := claimN(t, ahead, 1)
 	settles(t, ahead, kills(&other[0]))
 	const wait = 200 * time.Millisecond
 	again := retries(&all[0])
@@ -88,7 +88,7 @@ func TestR3_ADeathOfAnotherClockShortensNoWait(t *testing.T) {
 func TestD1_ADeathOfAnotherClockClaimsNothingLate(t *testing.T) {
 	t.Parallel()
 	behind, ahead, clock := clocksApart(t)
-	other := claims(t, ahead, 1)
+	other := claimN(t, ahead, 1)
 	settles(t, ahead, kills(&other[0]))
 	late, open := plainJob(t, behind), plainJob(t, behind)
 	late.Deadline = job.At(clock.Now().Add(10 * time.Millisecond))

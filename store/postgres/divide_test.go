@@ -58,7 +58,7 @@ func TestQ10_ACallThatIsHeldUpHarmsNoOther(t *testing.T) {
 func TestQ10_OutcomesSurviveACancelledStatement(t *testing.T) {
 	t.Parallel()
 	s, dsn := freshAt(t, &Options{StatementTimeout: 20 * testLimit}) // it waits for the lock until it is cancelled
-	all := claims(t, s, 5)
+	all := claimN(t, s, 5)
 	opens(t, dsn, `SELECT 1 FROM `+s.Schema()+`.redrive_jobs WHERE id = `+all[3].ID.String()+` FOR UPDATE`)
 	admin := connected(t, dsn)
 	x := store.Exchange{Holder: "worker", Lease: time.Minute}

@@ -1,6 +1,8 @@
 package postgres
 
 import (
+	pg "github.com/redrive/redrive/store/postgres/internal/conn"
+
 	"context"
 	"errors"
 	"fmt"
@@ -108,14 +110,14 @@ func Diagnose(ctx context.Context, dsn, schema string, now func() time.Time) (*D
 		return nil, fmt.Errorf("%s: %w", r.Where, err)
 	}
 	if err := conn.PgConn().Exec(ctx, `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; `+setLocal(own(0))).Close(); err != nil {
-		return nil, fmt.Errorf("%s: %w", r.Where, asStoreError(err))
+		return nil, fmt.Errorf("%s: %w", r.Where, pg.AsStoreError(err))
 	}
-	c := &session{ctx: ctx, conn: conn.PgConn(), texts: textsFor(schema)}
+	c := pg.NewSession(ctx, conn.PgConn(), textsFor(schema))
 	if err := r.examine(c); err != nil {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		r.problem("cannot be read: %v", asStoreError(err))
+		r.problem("cannot be read: %v", pg.AsStoreError(err))
 	}
 	return r, nil
 }
@@ -136,7 +138,7 @@ func (r *Diagnosis) clock(ctx context.Context, conn *pgx.Conn, now func() time.T
 	return nil
 }
 
-func (r *Diagnosis) examine(c *session) error {
+func (r *Diagnosis) examine(c *pg.Session) error {
 	if err := r.settings(c); err != nil {
 		return err
 	}
@@ -168,7 +170,7 @@ var (
 	selFoldLag       = &sqlstore.Query{Name: "selFoldLag"}
 )
 
-func (r *Diagnosis) settings(c *session) error {
+func (r *Diagnosis) settings(c *pg.Session) error {
 	err := c.Rows(selSettingsOf, func(row sqlstore.Row) error { r.Settings[row.Text(0)] = row.Text(1); return nil })
 	if err != nil {
 		return err
@@ -192,7 +194,7 @@ func (r *Diagnosis) settings(c *session) error {
 	})
 }
 
-func (r *Diagnosis) tables(c *session) error {
+func (r *Diagnosis) tables(c *pg.Session) error {
 	return c.Rows(listTables, func(row sqlstore.Row) error {
 		t := TableStats{Name: row.Text(0), Size: row.Int(1), Live: row.Int(2), Dead: row.Int(3)}
 		r.Size += t.Size
@@ -207,7 +209,7 @@ func (r *Diagnosis) tables(c *session) error {
 }
 
 // space finds the free space of the server's file system, if the server runs on this machine.
-func (r *Diagnosis) space(c *session) error {
+func (r *Diagnosis) space(c *pg.Session) error {
 	return c.Rows(selDirectory, func(row sqlstore.Row) error {
 		if row.Text(1) == "" {
 			r.SpaceUnknown = "the role may not read the server's data_directory: GRANT pg_read_all_settings TO it"
@@ -219,7 +221,7 @@ func (r *Diagnosis) space(c *session) error {
 }
 
 // activity looks for transactions that hold others up.
-func (r *Diagnosis) activity(c *session) error {
+func (r *Diagnosis) activity(c *pg.Session) error {
 	age := func(row sqlstore.Row, col int) time.Duration { return time.Duration(row.Int(col)) * time.Microsecond }
 	return c.Rows(listTransactions,
 		func(row sqlstore.Row) error {
@@ -246,7 +248,7 @@ func (r *Diagnosis) activity(c *session) error {
 // prepared looks for transactions that were prepared and forgotten: they are in no
 // process's hands, and outlive a restart of the server. Long is from when on one is a
 // problem.
-func (r *Diagnosis) prepared(c *session, long time.Duration) error {
+func (r *Diagnosis) prepared(c *pg.Session, long time.Duration) error {
 	return c.Rows(listPrepared,
 		func(row sqlstore.Row) error {
 			took := time.Duration(row.Int(3)) * time.Microsecond
@@ -261,7 +263,7 @@ func (r *Diagnosis) prepared(c *session, long time.Duration) error {
 		})
 }
 
-func (r *Diagnosis) events(c *session) error {
+func (r *Diagnosis) events(c *pg.Session) error {
 	err := c.Rows(countHidden, func(row sqlstore.Row) error {
 		r.Hidden, r.EventLag = row.Int(0), time.Duration(row.Int(1))*time.Microsecond
 		return nil
@@ -284,7 +286,7 @@ func (r *Diagnosis) events(c *session) error {
 }
 
 // jobs compares the counters with the rows, and looks for what is late.
-func (r *Diagnosis) jobs(c *session) error {
+func (r *Diagnosis) jobs(c *pg.Session) error {
 	f := &r.Findings
 	if err := c.Rows(sqlstore.Recount, sqlstore.CompareJobs(f)); err != nil {
 		return err
@@ -337,7 +339,7 @@ func (r *Diagnosis) ahead(now job.Micros) func(sqlstore.Row) error {
 }
 
 // deadLetters compares what counts dead letters with what there are.
-func (r *Diagnosis) deadLetters(c *session) error {
+func (r *Diagnosis) deadLetters(c *pg.Session) error {
 	if err := c.Rows(sqlstore.RecountGroups, sqlstore.CompareGroups(&r.Findings)); err != nil {
 		return err
 	}

@@ -1,11 +1,13 @@
 package postgres
 
 import (
+	"github.com/redrive/redrive/store/postgres/internal/claims"
+
+	pg "github.com/redrive/redrive/store/postgres/internal/conn"
+
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"sync"
 	"time"
 
 	"github.com/redrive/redrive/internal/sqlstore"
@@ -25,78 +27,22 @@ var (
 	selAlive   = &sqlstore.Query{Name: "selAlive"}
 )
 
-// doubt is one job of a claim that may have happened. The token alone does not name
-// the claim: when it did not happen, the next one has the same.
-type doubt struct {
-	run    *sqlstore.Run
-	holder string
-	at     job.Micros
-	// pid is the server's process that the claim was sent to, 0 when that is not known.
-	// When it has ended, so has the claim.
-	pid uint32
-}
-
-// doubts are the claims that may have happened, and those of them that could not be
-// given back yet.
-type doubts struct {
-	mu   sync.Mutex
-	all  []doubt
-	turn chan struct{} // of one: who finds out
-	wake chan struct{} // of one: there are some
-}
-
-func newDoubts() doubts {
-	return doubts{turn: make(chan struct{}, 1), wake: make(chan struct{}, 1)}
-}
-
-func (d *doubts) list() []doubt {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return slices.Clip(d.all)
-}
-
-// add takes in what a claim has tried.
-func (d *doubts) add(c *source) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	pid := uint32(0)
-	if !c.s.unnamed.Load() { // a pooler gives its connections to others
-		pid = c.t.conn.PID()
-	}
-	for _, r := range c.claimed {
-		d.all = append(d.all, doubt{r, c.x.Holder, c.t.Now(), pid})
-	}
-	if len(d.all) > 0 {
-		select {
-		case d.wake <- struct{}{}:
-		default:
-		}
-	}
-}
-
-// settled replaces the first n by those of them that are left.
-func (d *doubts) settled(n int, left []doubt) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.all = append(left, d.all[n:]...)
-}
-
 // resolve finds out about the claims in doubt and gives back what they have. With an
 // error nothing is to be claimed. Without one, jobs may be left that somebody else
 // holds just now.
 func (s *Store) resolve(ctx context.Context) error {
-	d := &s.hot.doubts
-	if len(d.list()) == 0 {
+	d := s.hot.unconfirmed
+	if len(d.List()) == 0 {
 		return nil
 	}
 	select {
-	case d.turn <- struct{}{}:
-		defer func() { <-d.turn }()
+	case d.Turn <- struct{}{}:
+		defer func() { <-d.Turn }()
 	case <-ctx.Done():
 		return fmt.Errorf("%w: what an earlier claim has taken is not known yet: its commit was not answered: %w",
 			store.ErrUnavailable, context.Cause(ctx))
 	}
-	all := d.list()
+	all := d.List()
 	if len(all) == 0 {
 		return nil
 	}
@@ -104,23 +50,23 @@ func (s *Store) resolve(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("giving back what an earlier claim has taken, whose commit was not answered: %w", err)
 	}
-	d.settled(len(all), left)
+	d.Resolved(len(all), left)
 	return nil
 }
 
 // giveBack gives back those jobs that their claims have got, without a crash. Left
 // are those for which it has to be tried again.
-func (s *Store) giveBack(ctx context.Context, all []doubt) (left []doubt, err error) {
+func (s *Store) giveBack(ctx context.Context, all []claims.Unconfirmed) (left []claims.Unconfirmed, err error) {
 	taken, err := s.happened(ctx, all)
 	if err != nil || len(taken) == 0 {
 		return nil, err
 	}
 	outcomes, runs := make([]job.Outcome, len(taken)), make([]*sqlstore.Run, len(taken))
 	for i, d := range taken {
-		runs[i] = d.run
-		outcomes[i] = job.Outcome{ID: d.run.ID(), Token: d.run.Token(), Cause: job.Interrupted, To: job.Waiting}
+		runs[i] = d.Run
+		outcomes[i] = job.Outcome{ID: d.Run.ID(), Token: d.Run.Token(), Cause: job.Interrupted, To: job.Waiting}
 	}
-	s.hot.runs.remember(runs) // so that they are written together
+	s.hot.runs.Remember(runs) // so that they are written together
 	answers, _, err := s.settleAll(ctx, outcomes)
 	if err != nil {
 		return nil, err
@@ -140,8 +86,8 @@ func (s *Store) giveBack(ctx context.Context, all []doubt) (left []doubt, err er
 var errTakes = errors.New("the claim has happened")
 
 // happened returns the jobs that their claims have got and that are still theirs. When
-// there are none, the server has just committed something.
-func (s *Store) happened(ctx context.Context, all []doubt) (taken []doubt, err error) {
+// there are no such jobs, the server has just committed something.
+func (s *Store) happened(ctx context.Context, all []claims.Unconfirmed) (taken []claims.Unconfirmed, err error) {
 	type claim struct {
 		token  job.Token
 		state  job.State
@@ -155,32 +101,32 @@ func (s *Store) happened(ctx context.Context, all []doubt) (taken []doubt, err e
 			now[job.ID(r.Int(0))] = claim{job.Token(r.Int(1)), job.State(r.Int(2)), r.Text(3), job.Micros(r.Int(4))}
 			return nil
 		}
-		ids, open, pids := ints(len(all)), ints(0), ints(len(all))
+		ids, open, pids := pg.Ints(len(all)), pg.Ints(0), pg.Ints(len(all))
 		for _, d := range all {
-			ids.int(int64(d.run.ID()))
-			pids.int(int64(d.pid))
+			ids.Int(int64(d.Run.ID()))
+			pids.Int(int64(d.PID))
 		}
 		// Asked first: what a claim that was over by then has done can be seen.
 		alive := map[uint32]bool{0: true}
 		isAlive := func(r sqlstore.Row) error { alive[uint32(r.Int(0))] = true; return nil }
-		err := t.send(step{q: selAlive, args: []any{pids}, each: isAlive},
-			step{q: selClaims, args: []any{ids}, each: see})
+		err := t.send(pg.Step{Q: selAlive, Args: []any{pids}, Each: isAlive},
+			pg.Step{Q: selClaims, Args: []any{ids}, Each: see})
 		if err != nil {
 			return err
 		}
 		for _, d := range all {
-			if c, ok := now[d.run.ID()]; ok && c.token < d.run.Token() && alive[d.pid] {
-				open.int(int64(d.run.ID()))
+			if c, ok := now[d.Run.ID()]; ok && c.token < d.Run.Token() && alive[d.PID] {
+				open.Int(int64(d.Run.ID()))
 			}
 		}
-		if open.n > 0 {
-			err := t.send(limitLocks(s.lockWait()), step{q: lockClaims, args: []any{open}, each: see})
+		if open.N > 0 {
+			err := t.send(limitLocks(s.lockWait()), pg.Step{Q: lockClaims, Args: []any{open}, Each: see})
 			if err != nil {
 				return err
 			}
 		}
 		for _, d := range all {
-			if now[d.run.ID()] == (claim{d.run.Token(), job.Running, d.holder, d.at}) {
+			if now[d.Run.ID()] == (claim{d.Run.Token(), job.Running, d.Holder, d.At}) {
 				taken = append(taken, d)
 			}
 		}
@@ -207,7 +153,7 @@ func (s *Store) resolveAll() {
 		select {
 		case <-s.closed:
 			return
-		case <-s.hot.doubts.wake:
+		case <-s.hot.unconfirmed.Wake:
 		case <-ticker.C:
 		}
 		giving.see(s.resolveWithin(ctx, s.options.StatementTimeout)) // the next tick tries again
@@ -215,7 +161,7 @@ func (s *Store) resolveAll() {
 }
 
 func (s *Store) resolveWithin(ctx context.Context, limit time.Duration) error {
-	if len(s.hot.doubts.list()) == 0 {
+	if len(s.hot.unconfirmed.List()) == 0 {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/redrive/redrive/internal/sqlstore"
 	"github.com/redrive/redrive/internal/testing/pgproxy"
 	"github.com/redrive/redrive/internal/testing/pgtest"
 	"github.com/redrive/redrive/job"
@@ -63,7 +64,7 @@ func TestQ3_LostClaimIsGivenBack(t *testing.T) {
 						n++
 					}
 				}
-				return n == running && len(s.hot.doubts.list()) == 0
+				return n == running && len(s.hot.unconfirmed.List()) == 0
 			})
 		})
 	}
@@ -72,14 +73,11 @@ func TestQ3_LostClaimIsGivenBack(t *testing.T) {
 // doubted makes a claim of a store one that may or may not have happened.
 func doubted(t *testing.T, s *Store, c *job.Claim, holder string) {
 	t.Helper()
-	run := s.hot.runs.recall(&job.Outcome{ID: c.ID, Token: c.Token})
+	run := s.hot.runs.Recall(&job.Outcome{ID: c.ID, Token: c.Token})
 	if run == nil {
 		t.Fatal("the run is not remembered")
 	}
-	d := &s.hot.doubts // the store itself looks at them meanwhile
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.all = append(d.all, doubt{run: run, holder: holder, at: c.ClaimedAt})
+	s.hot.unconfirmed.Add([]*sqlstore.Run{run}, holder, c.ClaimedAt, 0) // the store itself asks about them meanwhile
 }
 
 // What others have claimed after the claim in doubt was rolled back has the same
@@ -89,7 +87,7 @@ func doubted(t *testing.T, s *Store, c *job.Claim, holder string) {
 func TestQ3_WhatOthersHaveClaimedStaysTheirs(t *testing.T) {
 	t.Parallel()
 	s := fresh(t, nil)
-	c := claims(t, s, 1)[0]
+	c := claimN(t, s, 1)[0]
 	doubted(t, s, &c, "somebody else")
 	if err := s.resolve(t.Context()); err != nil {
 		t.Fatal(err)
@@ -109,7 +107,7 @@ func TestQ3_NothingIsClaimedWhileAClaimIsInDoubt(t *testing.T) {
 		t.Run(fmt.Sprint(commits), func(t *testing.T) {
 			t.Parallel()
 			s, dsn := freshAt(t, impatient())
-			c := claims(t, s, 1)[0]
+			c := claimN(t, s, 1)[0]
 			other := plainJob(t, s)
 			if _, err := s.Enqueue(t.Context(), []job.New{other}); err != nil {
 				t.Fatal(err)
@@ -168,7 +166,7 @@ func TestQ3_NothingIsClaimedWhileAClaimIsInDoubt(t *testing.T) {
 func TestQ3_CloseGivesBackWhatIsInDoubt(t *testing.T) {
 	t.Parallel()
 	s, dsn := freshAt(t, nil)
-	c := claims(t, s, 1)[0]
+	c := claimN(t, s, 1)[0]
 	doubted(t, s, &c, "worker")
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
@@ -281,7 +279,7 @@ func TestQ10_WhatIsOnNoStandbyIsNotAcknowledged(t *testing.T) {
 	server := pgtest.New(t)
 	s := opened(t, server.DSN(), nil)
 	admin := connected(t, server.DSN())
-	c := claims(t, s, 1)[0]
+	c := claimN(t, s, 1)[0]
 	plain, keyed := plainJob(t, s), plainJob(t, s)
 	keyed.Key, keyed.Digest = "k", []byte("d")
 	second := plainJob(t, s)
@@ -341,7 +339,7 @@ func TestQ10_WhatIsOnNoStandbyIsNotAcknowledged(t *testing.T) {
 func TestQ3_AHeldJobOfAClaimThatIsOverStopsNoClaims(t *testing.T) {
 	t.Parallel()
 	s, dsn := freshAt(t, impatient())
-	c := claims(t, s, 1)[0]
+	c := claimN(t, s, 1)[0]
 	other := plainJob(t, s)
 	if _, err := s.Enqueue(t.Context(), []job.New{other}); err != nil {
 		t.Fatal(err)
@@ -361,10 +359,8 @@ func TestQ3_AHeldJobOfAClaimThatIsOverStopsNoClaims(t *testing.T) {
 	run(t, admin, `UPDATE `+s.Schema()+`.redrive_jobs SET state = 1, token = token - 1, holder = NULL, claimed_at = NULL,
 			lease_until = NULL WHERE id = `+c.ID.String(),
 		`BEGIN`, `SELECT 1 FROM `+s.Schema()+`.redrive_jobs WHERE id = `+c.ID.String()+` FOR UPDATE`)
-	d := &s.hot.doubts
-	d.mu.Lock()
-	d.all = append(d.all, doubt{s.hot.runs.recall(&job.Outcome{ID: c.ID, Token: c.Token}), "worker", c.ClaimedAt, pid})
-	d.mu.Unlock()
+	taken := s.hot.runs.Recall(&job.Outcome{ID: c.ID, Token: c.Token})
+	s.hot.unconfirmed.Add([]*sqlstore.Run{taken}, "worker", c.ClaimedAt, pid)
 	if got := claimOne(t, s); got.ID != other.ID {
 		t.Errorf("job %d is claimed, want %d", got.ID, other.ID)
 	}
@@ -380,7 +376,7 @@ func TestQ3_HeartbeatsWaitForNoStandby(t *testing.T) {
 	server := pgtest.New(t)
 	s := opened(t, server.DSN(), nil)
 	admin := connected(t, server.DSN())
-	c := claims(t, s, 1)[0]
+	c := claimN(t, s, 1)[0]
 	defer ghost(t, admin)()
 	status, err := s.Heartbeat(t.Context(), store.Beat{Lease: time.Hour, Runs: []store.Run{{ID: c.ID, Token: c.Token}}})
 	if err != nil || !status[0].Held {

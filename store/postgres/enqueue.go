@@ -1,6 +1,10 @@
 package postgres
 
 import (
+	"github.com/redrive/redrive/store/postgres/internal/claims"
+
+	pg "github.com/redrive/redrive/store/postgres/internal/conn"
+
 	"cmp"
 	"maps"
 	"slices"
@@ -22,11 +26,11 @@ var (
 // themselves: these it returns. Briefly says that it waits for locks for a short
 // time only.
 func (s *Store) insert(group []*enqueueCall, briefly bool) (apart map[*enqueueCall]bool, err error) {
-	var told news
+	var notice claims.Notice
 	ctx, cancel := s.untilGone(group)
 	defer cancel()
 	err = s.fast(ctx, func(t *fastTxn) (err error) {
-		told, apart = news{}, s.odd(t, group)
+		notice, apart = claims.Notice{}, s.odd(t, group)
 		fresh := without(group, apart)
 		if len(fresh) == 0 {
 			return nil
@@ -44,9 +48,9 @@ func (s *Store) insert(group []*enqueueCall, briefly bool) (apart map[*enqueueCa
 		b := s.batch(t, fresh)
 		steps := b.steps
 		written, taken := 0, 0
-		steps[0].n = &written
-		if b.old.n > 0 {
-			steps = append(steps, step{q: selManyEnded, args: []any{b.old}, n: &taken})
+		steps[0].N = &written
+		if b.old.N > 0 {
+			steps = append(steps, pg.Step{Q: selManyEnded, Args: []any{b.old}, N: &taken})
 		}
 		if !t.begun {
 			steps = append(lead(briefly), steps...)
@@ -62,7 +66,7 @@ func (s *Store) insert(group []*enqueueCall, briefly bool) (apart map[*enqueueCa
 				n := &call.jobs[i]
 				lane, due := t.known.catalog.LaneOf(n.Queue, n.Kind, n.Deps), dueOf(n, t.Now())
 				t.Enqueued(n, lane, due)
-				told.add(lane, n.Priority, due)
+				notice.Add(lane, n.Priority, due)
 			}
 		}
 		crashpoint.Hit(crashpoint.BeforeEnqueueCommit)
@@ -75,7 +79,7 @@ func (s *Store) insert(group []*enqueueCall, briefly bool) (apart map[*enqueueCa
 	for _, call := range group {
 		s.intake.use(call.jobs)
 	}
-	s.news.tell(told)
+	s.news.tell(notice)
 	return apart, nil
 }
 
@@ -107,11 +111,11 @@ func (s *Store) odd(t *fastTxn, group []*enqueueCall) map[*enqueueCall]bool {
 }
 
 // lead is what the transaction of a group begins with.
-func lead(briefly bool) []step {
+func lead(briefly bool) []pg.Step {
 	if !briefly {
 		return nil
 	}
-	return []step{{q: waitShortly}}
+	return []pg.Step{{Q: waitShortly}}
 }
 
 // reserve takes the keys of a group, and returns the calls whose keys are known
@@ -131,20 +135,20 @@ func reserve(t *fastTxn, group []*enqueueCall, briefly bool) (known map[*enqueue
 		return cmp.Or(cmp.Compare(x.Owner, y.Owner), cmp.Compare(x.Kind, y.Kind), cmp.Compare(x.Key, y.Key))
 	})
 	n := len(keyed)
-	owners, kinds, keys, jobs, digests, until := texts(n), texts(n), texts(n), ints(n), blobs(n), ints(n)
+	owners, kinds, keys, jobs, digests, until := pg.Texts(n), pg.Texts(n), pg.Texts(n), pg.Ints(n), pg.Blobs(n), pg.Ints(n)
 	for _, call := range keyed {
 		j := &call.jobs[0]
-		owners.text(j.Owner)
-		kinds.text(j.Kind)
-		keys.text(j.Key)
-		jobs.int(int64(j.ID))
-		digests.blob(present(j.Digest))
-		until.setInt(int64(j.KeyEnd(t.Now())))
+		owners.Text(j.Owner)
+		kinds.Text(j.Kind)
+		keys.Text(j.Key)
+		jobs.Int(int64(j.ID))
+		digests.Blob(pg.Present(j.Digest))
+		until.SetInt(int64(j.KeyEnd(t.Now())))
 	}
 	taken := make(map[job.ID]bool, n)
-	err = t.send(append(lead(briefly), step{q: reserveKeys,
-		args: []any{int64(t.Now()), owners, kinds, keys, jobs, digests, until},
-		each: func(r sqlstore.Row) error { taken[job.ID(r.Int(0))] = true; return nil }})...)
+	err = t.send(append(lead(briefly), pg.Step{Q: reserveKeys,
+		Args: []any{int64(t.Now()), owners, kinds, keys, jobs, digests, until},
+		Each: func(r sqlstore.Row) error { taken[job.ID(r.Int(0))] = true; return nil }})...)
 	if err != nil || len(taken) == n {
 		return nil, err
 	}
@@ -167,54 +171,54 @@ func dueOf(n *job.New, now job.Micros) job.Micros {
 // batch is the statements for the jobs of a group.
 type batch struct {
 	n     int
-	steps []step
-	old   *vector // ids that a job which has ended may have
+	steps []pg.Step
+	old   *pg.Vector // ids that a job which has ended may have
 }
 
 func (s *Store) batch(t *fastTxn, group []*enqueueCall) (b batch) {
 	for _, call := range group {
 		b.n += len(call.jobs)
 	}
-	ids, lanes, priorities, due, deadlines := ints(b.n), ints(b.n), ints(b.n), ints(b.n), ints(b.n)
-	owners, correlations, keys, batches := texts(b.n), texts(b.n), texts(b.n), ints(b.n)
-	attrs, policies, long, payloads, terms := blobs(b.n), blobs(b.n), ints(b.n), blobs(b.n), ints(b.n)
-	longIDs, bodies := ints(0), blobs(0)
-	b.old = ints(0)
+	ids, lanes, priorities, due, deadlines := pg.Ints(b.n), pg.Ints(b.n), pg.Ints(b.n), pg.Ints(b.n), pg.Ints(b.n)
+	owners, correlations, keys, batches := pg.Texts(b.n), pg.Texts(b.n), pg.Texts(b.n), pg.Ints(b.n)
+	attrs, policies, long, payloads, terms := pg.Blobs(b.n), pg.Blobs(b.n), pg.Ints(b.n), pg.Blobs(b.n), pg.Ints(b.n)
+	longIDs, bodies := pg.Ints(0), pg.Blobs(0)
+	b.old = pg.Ints(0)
 	used := job.ID(s.intake.used.Load())
 	for _, call := range group {
 		for i := range call.jobs {
 			n := &call.jobs[i]
 			lane := t.known.catalog.LaneOf(n.Queue, n.Kind, n.Deps)
-			ids.int(int64(n.ID))
-			lanes.int(lane)
-			priorities.int(int64(n.Priority))
-			due.int(int64(dueOf(n, t.Now())))
-			deadlines.setInt(int64(n.Deadline))
-			owners.setText(n.Owner)
-			correlations.setText(n.Correlation)
-			keys.setText(n.Key)
-			batches.setInt(n.Batch)
-			attrs.blob(n.Attrs)
-			policies.blob(n.Override)
-			terms.setInt(t.known.terms.id(n.Terms))
+			ids.Int(int64(n.ID))
+			lanes.Int(lane)
+			priorities.Int(int64(n.Priority))
+			due.Int(int64(dueOf(n, t.Now())))
+			deadlines.SetInt(int64(n.Deadline))
+			owners.SetText(n.Owner)
+			correlations.SetText(n.Correlation)
+			keys.SetText(n.Key)
+			batches.SetInt(n.Batch)
+			attrs.Blob(n.Attrs)
+			policies.Blob(n.Override)
+			terms.SetInt(t.known.terms.id(n.Terms))
 			if len(n.Payload) > sqlstore.InlineMax {
-				long.int(1)
-				payloads.null()
-				longIDs.int(int64(n.ID))
-				bodies.blob(n.Payload)
+				long.Int(1)
+				payloads.Null()
+				longIDs.Int(int64(n.ID))
+				bodies.Blob(n.Payload)
 			} else {
-				long.null()
-				payloads.blob(n.Payload)
+				long.Null()
+				payloads.Blob(n.Payload)
 			}
 			if n.ID <= used {
-				b.old.int(int64(n.ID))
+				b.old.Int(int64(n.ID))
 			}
 		}
 	}
-	b.steps = append(b.steps, step{q: insertJobs, args: []any{int64(t.Now()), ids, lanes, priorities, due, deadlines,
+	b.steps = append(b.steps, pg.Step{Q: insertJobs, Args: []any{int64(t.Now()), ids, lanes, priorities, due, deadlines,
 		owners, correlations, keys, batches, attrs, policies, long, payloads, terms}})
-	if longIDs.n > 0 {
-		b.steps = append(b.steps, step{q: insertBodies, args: []any{longIDs, bodies}})
+	if longIDs.N > 0 {
+		b.steps = append(b.steps, pg.Step{Q: insertBodies, Args: []any{longIDs, bodies}})
 	}
 	return b
 }

@@ -160,8 +160,8 @@ func TestQ10_CloseAnswersCallsThatAreWrittenSingly(t *testing.T) {
 	}
 }
 
-// Whoever wants a key, or a batch, that an open transaction holds waits; all others
-// do not, and whoever waits can give up at any time.
+// A call that wants a key, or a batch, that an open transaction holds waits; all others
+// do not, and a call that waits can give up at any time.
 //
 // part of: Q10
 func TestQ10_AKeyInAnOpenTransactionHoldsUpNobodyElse(t *testing.T) {

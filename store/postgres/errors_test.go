@@ -1,6 +1,8 @@
 package postgres
 
 import (
+	pg "github.com/redrive/redrive/store/postgres/internal/conn"
+
 	"context"
 	"errors"
 	"fmt"
@@ -15,8 +17,8 @@ import (
 // part of: Q10
 func TestQ10_WordsForErrors(t *testing.T) {
 	t.Parallel()
-	state := func(code string) error { return &failed{"statement", &pgconn.PgError{Code: code, Message: "x"}} }
-	lost := &failed{"statement", io.ErrUnexpectedEOF}
+	state := func(code string) error { return pg.Fail("statement", &pgconn.PgError{Code: code, Message: "x"}) }
+	lost := pg.Fail("statement", io.ErrUnexpectedEOF)
 	own := errors.New("of the caller")
 	for _, c := range []struct {
 		err          error
@@ -38,30 +40,30 @@ func TestQ10_WordsForErrors(t *testing.T) {
 		{state("25P03"), store.ErrUnavailable, store.ErrUnavailable},
 		{lost, store.ErrUnavailable, store.ErrUnknown},
 		{own, own, store.ErrUnknown},
-		{errAborted, errAborted, errAborted},
+		{pg.ErrAborted, pg.ErrAborted, pg.ErrAborted},
 	} {
-		if err := asStoreError(c.err); !errors.Is(err, c.before) || errors.Is(err, store.ErrUnknown) {
+		if err := pg.AsStoreError(c.err); !errors.Is(err, c.before) || errors.Is(err, store.ErrUnknown) {
 			t.Errorf("before the commit: %v is %v, want %v", c.err, err, c.before)
 		}
-		if err := commitError(c.err); !errors.Is(err, c.then) || errors.Is(err, store.ErrUnknown) != (c.then == store.ErrUnknown) {
+		if err := pg.CommitError(c.err); !errors.Is(err, c.then) || errors.Is(err, store.ErrUnknown) != (c.then == store.ErrUnknown) {
 			t.Errorf("of the commit: %v is %v, want %v", c.err, err, c.then)
 		}
 	}
-	if asStoreError(nil) != nil || commitError(nil) != nil {
+	if pg.AsStoreError(nil) != nil || pg.CommitError(nil) != nil {
 		t.Error("no error has become one")
 	}
 	for code, want := range map[string]bool{"40001": true, "40P01": true, "0A000": true, "26000": true, "23505": false, "57P01": false} {
-		if again(fmt.Errorf("x: %w", state(code))) != want {
+		if pg.Again(fmt.Errorf("x: %w", state(code))) != want {
 			t.Errorf("%s is tried again: %t, want %t", code, !want, want)
 		}
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
-	if err := withContext(ctx, own); err != own {
+	if err := pg.WithContext(ctx, own); err != own {
 		t.Errorf("%v", err)
 	}
 	cause := errors.New("cause")
 	cancel(cause)
-	if err := withContext(ctx, own); !errors.Is(err, own) || !errors.Is(err, cause) {
+	if err := pg.WithContext(ctx, own); !errors.Is(err, own) || !errors.Is(err, cause) {
 		t.Errorf("%v", err)
 	}
 }

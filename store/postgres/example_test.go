@@ -32,7 +32,7 @@ func ExampleOpen() {
 	client, err := redrive.New(st, nil)
 	check(err)
 	redrive.Handle(client, Confirm, func(ctx context.Context, j *redrive.Job[int]) error {
-		return nil // a letter to whoever has placed the order j.Args
+		return nil // a letter to the person who has placed the order j.Args
 	}, nil)
 	_, err = client.Enqueue(ctx, Confirm.New(17, nil)) // durable when it returns
 	check(err)

@@ -1,6 +1,10 @@
 package postgres
 
 import (
+	"github.com/redrive/redrive/store/postgres/internal/claims"
+
+	pg "github.com/redrive/redrive/store/postgres/internal/conn"
+
 	"context"
 	"errors"
 	"slices"
@@ -53,7 +57,7 @@ func (s *Store) dependent(x *store.Exchange, known *knownLanes) bool {
 		if !o.To.Ready() {
 			continue
 		}
-		r := s.hot.runs.recall(o)
+		r := s.hot.runs.Recall(o)
 		if r == nil || !r.Plain() || o.Queue != "" && o.Queue != r.Queue() || max(now.Add(o.Delay), o.NotBefore) <= now {
 			return true
 		}
@@ -79,10 +83,10 @@ func (s *Store) inTurn(ctx context.Context, x *store.Exchange) (store.Exchanged,
 
 func (s *Store) atOnce(ctx context.Context, x *store.Exchange, known *knownLanes) (store.Exchanged, error) {
 	var answers []error
-	var told news
+	var notice claims.Notice
 	var settleErr error
 	var done sync.WaitGroup
-	done.Go(func() { answers, told, settleErr = s.settleAll(ctx, x.Settle) })
+	done.Go(func() { answers, notice, settleErr = s.settleAll(ctx, x.Settle) })
 	out, claimed, claimErr := s.claimAll(ctx, x)
 	done.Wait()
 	switch {
@@ -94,17 +98,17 @@ func (s *Store) atOnce(ctx context.Context, x *store.Exchange, known *knownLanes
 			answers[i] = settleErr
 		}
 	case claimErr == nil:
-		out.NextDue = min(out.NextDue, s.postponed(x, &out, known, told))
+		out.NextDue = min(out.NextDue, s.postponed(x, &out, known, notice))
 	}
 	return s.together(out, answers, claimErr), nil
 }
 
 // postponed returns how long until the first of the jobs is due that the outcomes
 // have put back and a want could take.
-func (s *Store) postponed(x *store.Exchange, out *store.Exchanged, known *knownLanes, told news) time.Duration {
+func (s *Store) postponed(x *store.Exchange, out *store.Exchanged, known *knownLanes, notice claims.Notice) time.Duration {
 	next, now := store.Never, s.clock.Now()
-	for place, at := range told.ready {
-		queue, kind, open := known.catalog.Lane(place.lane)
+	for place, at := range notice.Ready {
+		queue, kind, open := known.catalog.Lane(place.Lane)
 		if !open {
 			continue
 		}
@@ -134,7 +138,7 @@ func (s *Store) postponed(x *store.Exchange, out *store.Exchanged, known *knownL
 // together is the answer when the outcomes have theirs. An error of the claim comes
 // again when it is asked again, which is at once.
 func (s *Store) together(out store.Exchanged, answers []error, claimErr error) store.Exchanged {
-	if !errors.Is(claimErr, errOvertaken) { // that is nobody's fault, and over at once
+	if !errors.Is(claimErr, pg.ErrOvertaken) { // that is nobody's fault, and over at once
 		s.hot.claiming.see(claimErr)
 	}
 	if claimErr != nil {
@@ -158,7 +162,11 @@ func (s *Store) claimAll(ctx context.Context, x *store.Exchange) (out store.Exch
 		return err
 	})
 	if errors.Is(err, store.ErrUnknown) {
-		s.hot.doubts.add(src)
+		pid := uint32(0)
+		if !s.unnamed.Load() { // a pooler gives its connections to others
+			pid = src.t.Conn.PID()
+		}
+		s.hot.unconfirmed.Add(src.claimed, x.Holder, src.t.Now(), pid)
 	}
 	if err != nil {
 		s.letGo(src)
@@ -166,13 +174,15 @@ func (s *Store) claimAll(ctx context.Context, x *store.Exchange) (out store.Exch
 	}
 	if len(out.Claims) > 0 {
 		crashpoint.Hit(crashpoint.AfterClaimCommit)
-		s.hot.runs.remember(src.claimed)
-		s.hot.heads.raise(src.taken(out.Claims))
+		s.hot.runs.Remember(src.claimed)
+		s.hot.cursors.Raise(src.taken(out.Claims))
 	}
 	if len(src.found) > 0 {
-		s.hot.heads.heard(src.left())
+		s.hot.cursors.Notify(src.left())
 	}
-	s.hot.heads.lookApart(s.clock.local(), src.seen)
+	if places := s.hot.cursors.WantScan(s.clock.local(), src.seen); places != nil {
+		s.hot.scans <- places // there is room: no other scan is wanted
+	}
 	return out, len(out.Claims) > 0, nil
 }
 
@@ -181,13 +191,13 @@ func (s *Store) claimAll(ctx context.Context, x *store.Exchange) (out store.Exch
 // are other bounds.
 func (s *Store) letGo(src *source) {
 	if src != nil && !src.slow {
-		s.hot.heads.heard(src.readFrom())
+		s.hot.cursors.Notify(src.readFrom())
 	}
 }
 
 // claimIn claims in a transaction. What it has read comes with an error, too.
 func (s *Store) claimIn(t *fastTxn, x *store.Exchange, out *store.Exchanged) (*source, error) {
-	src := &source{s: s, t: t, x: x, out: out, found: make(map[job.ID]*found), look: s.hot.heads.looks()}
+	src := &source{s: s, t: t, x: x, out: out, found: make(map[job.ID]*found), look: s.hot.cursors.ScansInline()}
 	if t.known.catalog.Limited(x.Want) {
 		if err := s.limit(t); err != nil {
 			return src, err
@@ -210,10 +220,10 @@ func (s *Store) limit(t *fastTxn) error {
 	if err := t.send(); err != nil {
 		return err
 	}
-	if err := s.lock(t.session, s.lockKey("limits")); err != nil {
+	if err := s.lock(t.Session, s.lockKey("limits")); err != nil {
 		return err
 	}
-	cat, err := sqlstore.ReadCatalog(t.session)
+	cat, err := sqlstore.ReadCatalog(t.Session)
 	if err != nil {
 		return err
 	}

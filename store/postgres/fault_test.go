@@ -1,6 +1,8 @@
 package postgres
 
 import (
+	pg "github.com/redrive/redrive/store/postgres/internal/conn"
+
 	"context"
 	"errors"
 	"fmt"
@@ -104,7 +106,7 @@ func TestQ10_KilledBackends(t *testing.T) {
 	t.Parallel()
 	s, dsn := freshAt(t, nil)
 	admin := connected(t, dsn)
-	err := s.transact(t.Context(), &s.begins.write, func(c *session) error {
+	err := s.transact(t.Context(), &s.begins.write, func(c *pg.Session) error {
 		pid, err := sqlstore.ReadInt(c, query("pid", `SELECT pg_backend_pid()`))
 		if err != nil {
 			return err
@@ -142,7 +144,7 @@ func TestQ10_DeadlocksAreRunAgain(t *testing.T) {
 	for i := range 2 {
 		both.Go(func() {
 			waited := false
-			err := s.transact(t.Context(), &s.begins.write, func(c *session) error {
+			err := s.transact(t.Context(), &s.begins.write, func(c *pg.Session) error {
 				if _, err := c.Exec(lockQueue, text(fmt.Sprint("q", i))); err != nil {
 					return err
 				}
@@ -195,7 +197,7 @@ func TestQ10_PreparedStatementsOutliveAMigration(t *testing.T) {
 	}
 	all := s.query("all", `SELECT * FROM redrive.redrive_queues`)
 	look := func() error {
-		return s.transact(t.Context(), &s.begins.read, func(c *session) error {
+		return s.transact(t.Context(), &s.begins.read, func(c *pg.Session) error {
 			return c.Rows(all, func(sqlstore.Row) error { return nil })
 		})
 	}
@@ -214,7 +216,7 @@ func TestQ10_PreparedStatementsOutliveAMigration(t *testing.T) {
 func TestUnnoticedErrorsAreNoSuccess(t *testing.T) {
 	t.Parallel()
 	s := fresh(t, nil)
-	err := s.transact(t.Context(), &s.begins.write, func(c *session) error {
+	err := s.transact(t.Context(), &s.begins.write, func(c *pg.Session) error {
 		_, _ = c.Exec(query("bad", `SELECT 1 / 0`))
 		return nil
 	})

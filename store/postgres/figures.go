@@ -1,6 +1,8 @@
 package postgres
 
 import (
+	pg "github.com/redrive/redrive/store/postgres/internal/conn"
+
 	"cmp"
 	"encoding/binary"
 	"errors"
@@ -21,7 +23,7 @@ var errFoldedFigures = errors.New("the figures in rows of redrive_events are dam
 
 // foldFigures adds the figures of events, in the form of partFigures, to redrive_figures.
 // Only the holder of the lock of folding writes that table.
-func foldFigures(c *session, packed []byte) error {
+func foldFigures(c *pg.Session, packed []byte) error {
 	sums := make(map[sqlstore.FigureKey]*store.Figures)
 	for len(packed) > 0 {
 		if len(packed) < 16 {
@@ -51,13 +53,13 @@ func foldFigures(c *session, packed []byte) error {
 	keys := slices.SortedFunc(maps.Keys(sums), func(a, b sqlstore.FigureKey) int {
 		return cmp.Or(cmp.Compare(a.Unit, b.Unit), cmp.Compare(a.At, b.At), cmp.Compare(a.Lane, b.Lane))
 	})
-	units, times, lanes, bodies := ints(len(keys)), ints(len(keys)), ints(len(keys)), blobs(len(keys))
+	units, times, lanes, bodies := pg.Ints(len(keys)), pg.Ints(len(keys)), pg.Ints(len(keys)), pg.Blobs(len(keys))
 	for _, k := range keys {
-		units.int(k.Unit)
-		times.int(int64(k.At))
-		lanes.int(k.Lane)
+		units.Int(k.Unit)
+		times.Int(int64(k.At))
+		lanes.Int(k.Lane)
 	}
-	err := c.send(step{q: selManyFigures, args: []any{units, times, lanes}, each: func(r sqlstore.Row) error {
+	err := c.Send(pg.Step{Q: selManyFigures, Args: []any{units, times, lanes}, Each: func(r sqlstore.Row) error {
 		k := sqlstore.FigureKey{Unit: r.Int(0), At: job.Micros(r.Int(1)), Lane: r.Int(2)}
 		return sqlstore.UnpackFigures(r.Blob(3), sums[k])
 	}})
@@ -65,7 +67,7 @@ func foldFigures(c *session, packed []byte) error {
 		return err
 	}
 	for _, k := range keys {
-		bodies.blob(sqlstore.PackFigures(nil, sums[k]))
+		bodies.Blob(sqlstore.PackFigures(nil, sums[k]))
 	}
-	return c.send(step{q: putManyFigures, args: []any{units, times, lanes, bodies}})
+	return c.Send(pg.Step{Q: putManyFigures, Args: []any{units, times, lanes, bodies}})
 }

@@ -1,6 +1,9 @@
 package postgres
 
-import "github.com/redrive/redrive/internal/sqlstore"
+import (
+	"github.com/redrive/redrive/internal/sqlstore"
+	pg "github.com/redrive/redrive/store/postgres/internal/conn"
+)
 
 // replicates says whether commits wait for standbys.
 const replicates = `current_setting('synchronous_standby_names') <> ''`
@@ -16,7 +19,7 @@ var (
 // up by its client can be seen all the same. What writes nothing waits for nobody, so
 // it writes a record, and its commit waits until the standbys have all before it.
 func follow(t *sqlstore.Txn) error {
-	if own, ok := t.Session().(*session); !t.ReliesOnEarlier() || ok && !own.standby {
+	if own, ok := t.Session().(*pg.Session); !t.ReliesOnEarlier() || ok && !own.Standby {
 		return nil
 	}
 	_, err := t.Session().Exec(followTx)

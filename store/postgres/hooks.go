@@ -45,13 +45,13 @@ func (s *Store) catalog(c sqlstore.Session, own bool) (*sqlstore.Catalog, *termN
 // numbers of terms at the version of the transaction.
 func (s *Store) hooks(c sqlstore.Session, terms *termNumbers) sqlstore.Hooks {
 	return sqlstore.Hooks{
-		LockDeadLetters: func() error { return s.lock(c, s.graves) },
+		LockDeadLetters: func() error { return s.lock(c, s.deadLetters) },
 		TryLockDeadLetters: func() (bool, error) {
-			free, err := sqlstore.ReadInt(c, tryLock, sqlstore.Num(s.graves))
+			free, err := sqlstore.ReadInt(c, tryLock, sqlstore.Num(s.deadLetters))
 			return free != 0, err
 		},
 		LockName: func(name string) error { return s.lock(c, s.lockKey(name)) },
-		LockJobs: func(ids []job.ID, graves func() error) error {
+		LockJobs: func(ids []job.ID, lockDeadLetters func() error) error {
 			var all array
 			for _, id := range ids {
 				all.add(int64(id))
@@ -64,11 +64,11 @@ func (s *Store) hooks(c sqlstore.Session, terms *termNumbers) sqlstore.Hooks {
 			if err != nil || revived == 0 {
 				return err
 			}
-			if err := graves(); err != nil {
+			if err := lockDeadLetters(); err != nil {
 				return err
 			}
 			// From now on nobody brings dead jobs back. What was brought back before may
-			// be locked by somebody who waits for the graves.
+			// be locked by somebody who waits for the lock on dead letters.
 			live, err := sqlstore.ReadInt(c, countLive, all.value())
 			if err == nil && live != locked {
 				err = sqlstore.ErrAgain
@@ -79,7 +79,7 @@ func (s *Store) hooks(c sqlstore.Session, terms *termNumbers) sqlstore.Hooks {
 			if err := s.lock(c, s.lanes); err != nil {
 				return err
 			}
-			_, err := c.Exec(nextSettings) // who knows the lanes by heart has to read them again
+			_, err := c.Exec(nextSettings) // processes that cache the lanes must reload them
 			return err
 		},
 		TermsID:     terms.id,

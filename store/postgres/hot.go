@@ -1,11 +1,14 @@
 package postgres
 
 import (
+	"github.com/redrive/redrive/store/postgres/internal/claims"
+
+	pg "github.com/redrive/redrive/store/postgres/internal/conn"
+
 	"context"
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"sync/atomic"
 
 	"github.com/jackc/pgx/v5"
@@ -21,14 +24,15 @@ type hotPath struct {
 	begin   beginning
 	known   atomic.Pointer[knownLanes]
 	reading chan struct{} // one reads the lanes, the others wait for it
-	runs    runs
-	heads   heads
-	hidden  hidden
-	// claiming tells of claims that failed beside outcomes that were written: the
-	// answer has no error then.
+
+	runs        *claims.Runs
+	cursors     *claims.Cursors
+	scans       chan []claims.Place // a full scan that is to be made
+	skipped     claims.Skipped
+	unconfirmed *claims.UnconfirmedClaims
+	// claiming reports claims that failed beside outcomes that were written: the answer has no error then.
 	claiming trouble
-	looking  trouble // of looks from the beginning
-	doubts   doubts
+	scanning trouble // reports full scans
 }
 
 // knownLanes are the lanes and queues at a version of the settings, and the numbers of
@@ -87,10 +91,11 @@ func (s *Store) pin(ctx context.Context, conn *pgx.Conn) error {
 }
 
 func newHotPath(s *Store) *hotPath {
-	h := &hotPath{begin: beginning{fast: true}, runs: runs{claimed: make(map[job.ID]*sqlstore.Run)},
-		heads: newHeads(), claiming: trouble{s: s, what: "claims fail, and no new jobs begin"},
-		looking: trouble{s: s, what: "to look for all ready jobs takes longer than a statement may, most likely because of a snapshot " +
-			"that is held: what is ready for more than some seconds may be found late"}, doubts: newDoubts(), reading: make(chan struct{}, 1)}
+	h := &hotPath{begin: beginning{fast: true}, reading: make(chan struct{}, 1), runs: claims.NewRuns(),
+		cursors: claims.NewCursors(), scans: make(chan []claims.Place, 1), unconfirmed: claims.NewUnconfirmedClaims(),
+		claiming: trouble{s: s, what: "claims fail, and no new jobs begin"},
+		scanning: trouble{s: s, what: "to look for all ready jobs takes longer than a statement may, most likely because of a snapshot " +
+			"that is held: what is ready for more than some seconds may be found late"}}
 	if s.unnamed.Load() {
 		h.begin = s.begins.write
 		h.begin.text = withPins(h.begin.text)
@@ -103,11 +108,8 @@ func newHotPath(s *Store) *hotPath {
 // are written with the commit, which is too late to find that they are not.
 var selSettings = &sqlstore.Query{Name: "selSettings"}
 
-// fastBegin and fastCommit begin and end a fast transaction.
-var (
-	fastBegin  = &sqlstore.Query{Name: "begin"}
-	fastCommit = &sqlstore.Query{Name: "commit"}
-)
+// fastBegin begins a fast transaction.
+var fastBegin = &sqlstore.Query{Name: "begin"}
 
 var (
 	// errStale says that lanes or queues have changed since they were read.
@@ -119,7 +121,7 @@ var (
 
 // fastTxn is a transaction for many jobs.
 type fastTxn struct {
-	*session
+	*pg.Session
 	*sqlstore.Txn
 	s     *Store
 	known *knownLanes
@@ -128,25 +130,25 @@ type fastTxn struct {
 
 // send sends steps, and with the first of the transaction looks whether the lanes
 // are known as they are and the time is the server's.
-func (t *fastTxn) send(steps ...step) error {
+func (t *fastTxn) send(steps ...pg.Step) error {
 	if t.begun {
-		return t.session.send(steps...)
+		return t.Session.Send(steps...)
 	}
 	version, server := int64(0), job.Micros(0)
-	look := step{q: selSettings, each: func(r sqlstore.Row) error {
+	look := pg.Step{Q: selSettings, Each: func(r sqlstore.Row) error {
 		version, server = r.Int(0), job.Micros(r.Int(1))
-		t.standby = r.Int(2) != 0
+		t.Standby = r.Int(2) != 0
 		return nil
 	}}
-	first := []step{look}
+	first := []pg.Step{look}
 	if t.s.hot.begin.fast {
-		first = []step{{q: fastBegin}, look}
+		first = []pg.Step{{Q: fastBegin}, look}
 	}
 	sent := t.s.clock.local()
-	if err := t.session.send(append(first, steps...)...); err != nil {
+	if err := t.Session.Send(append(first, steps...)...); err != nil {
 		return err
 	}
-	t.session.begun = true
+	t.Session.Begun = true
 	if version == 0 {
 		return sqlstore.ErrNoMeta
 	}
@@ -167,8 +169,8 @@ func (s *Store) fast(ctx context.Context, do func(*fastTxn) error) error {
 		if err != nil {
 			return err
 		}
-		err = s.transact(ctx, &s.hot.begin, func(c *session) error {
-			t := &fastTxn{session: c, s: s, known: known}
+		err = s.transact(ctx, &s.hot.begin, func(c *pg.Session) error {
+			t := &fastTxn{Session: c, s: s, known: known}
 			t.Txn = sqlstore.NewTxn(c, false, s.fastHooks(c, known.terms))
 			t.Reset(s.clock.Now(), known.catalog.Borrow())
 			if err := do(t); err != nil {
@@ -186,13 +188,13 @@ func (s *Store) fast(ctx context.Context, do func(*fastTxn) error) error {
 }
 
 // fastHooks are those of a fast transaction: its events go with the COMMIT.
-func (s *Store) fastHooks(c *session, terms *termNumbers) sqlstore.Hooks {
+func (s *Store) fastHooks(c *pg.Session, terms *termNumbers) sqlstore.Hooks {
 	h := s.hooks(c, terms)
 	if s.hot.begin.fast {
 		h.Record = func(t *sqlstore.Txn) error {
-			c.last = recordStep(t)
-			if c.standby && t.ReliesOnEarlier() {
-				c.last = append(c.last, step{q: followAlways})
+			c.Last = recordStep(t)
+			if c.Standby && t.ReliesOnEarlier() {
+				c.Last = append(c.Last, pg.Step{Q: followAlways})
 			}
 			return nil
 		}
@@ -216,7 +218,7 @@ func (s *Store) lanesKnown(ctx context.Context) (*knownLanes, error) {
 	}
 	known := &knownLanes{terms: newTermNumbers()}
 	err := s.read(ctx, func(c sqlstore.Session) (err error) {
-		err = c.(*session).send(step{q: selSettings, each: func(r sqlstore.Row) error {
+		err = c.(*pg.Session).Send(pg.Step{Q: selSettings, Each: func(r sqlstore.Row) error {
 			known.version = r.Int(0)
 			return nil
 		}})
@@ -233,49 +235,4 @@ func (s *Store) lanesKnown(ctx context.Context) (*knownLanes, error) {
 	}
 	s.hot.known.Store(known)
 	return known, nil
-}
-
-// runs are those that this process has claimed, as they were then: what they hold
-// cannot change under one token, and the statement that ends a run checks that.
-type runs struct {
-	mu      sync.Mutex
-	claimed map[job.ID]*sqlstore.Run
-}
-
-// runsMax bounds the runs that are remembered. Those of lost leases are not taken
-// out one by one.
-const runsMax = 2 * job.ExchangeMax
-
-// recall returns the run that an outcome ends, nil when the row has to be read. It
-// is a copy: a transaction may be tried again.
-func (r *runs) recall(o *job.Outcome) *sqlstore.Run {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	run := r.claimed[o.ID]
-	if run == nil || run.Token() != o.Token {
-		return nil
-	}
-	again := *run
-	return &again
-}
-
-// remember keeps runs whose claim is committed.
-func (r *runs) remember(all []*sqlstore.Run) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if len(r.claimed)+len(all) > runsMax {
-		clear(r.claimed)
-	}
-	for _, run := range all {
-		r.claimed[run.ID()] = run
-	}
-}
-
-// forget drops runs whose end is committed.
-func (r *runs) forget(outcomes []job.Outcome) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for i := range outcomes {
-		delete(r.claimed, outcomes[i].ID)
-	}
 }

@@ -1,6 +1,8 @@
 package postgres
 
 import (
+	pg "github.com/redrive/redrive/store/postgres/internal/conn"
+
 	"context"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -12,9 +14,9 @@ import (
 var selIdentity = &sqlstore.Query{Name: "selIdentity"}
 
 func identify(ctx context.Context, conn *pgconn.PgConn, texts sqlstore.Texts) (string, error) {
-	var r result
-	if err := r.read(conn.ExecParams(ctx, texts.Of(selIdentity), nil, nil, nil, binaryColumns)); err != nil {
-		return "", asStoreError(&failed{"identify the schema", err})
+	var r pg.Result
+	if err := r.Read(conn.ExecParams(ctx, texts.Of(selIdentity), nil, nil, nil, pg.BinaryColumns)); err != nil {
+		return "", pg.AsStoreError(pg.Fail("identify the schema", err))
 	}
-	return r.row(0).Text(0), nil
+	return r.Row(0).Text(0), nil
 }

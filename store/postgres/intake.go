@@ -1,6 +1,8 @@
 package postgres
 
 import (
+	pg "github.com/redrive/redrive/store/postgres/internal/conn"
+
 	"context"
 	"errors"
 	"fmt"
@@ -245,13 +247,13 @@ func (s *Store) serve(group []*enqueueCall) {
 		return
 	}
 	apart, err := s.insert(together, together[0].waits)
-	held := together[0].waits && heldUp(err)
-	if !held && len(together) > 1 && heldUp(err) {
+	held := together[0].waits && pg.HeldUp(err)
+	if !held && len(together) > 1 && pg.HeldUp(err) {
 		s.divide(together)
 		together = nil
 	}
 	// What is wrong with it, and whether anything is, is for the shared statements to find.
-	aside := errors.Is(err, errSingly) || len(together) > 1 && ofStatement(err) || held
+	aside := errors.Is(err, errSingly) || len(together) > 1 && pg.OfStatement(err) || held
 	singly = append(singly, answerAll(together, apart, err, aside)...)
 	s.singly(singly, held)
 }

@@ -1,6 +1,8 @@
 package postgres
 
 import (
+	pg "github.com/redrive/redrive/store/postgres/internal/conn"
+
 	"context"
 	"errors"
 	"fmt"
@@ -77,7 +79,7 @@ func TestI1_ARetryThatLosesItsKeyIsRefused(t *testing.T) {
 			var holder job.ID
 			n, tries := at.n, 0
 			core := sqlstore.NewCore(sqlstore.DB{Clock: s.clock, AdminWrite: func(ctx context.Context, do func(*sqlstore.Txn) error) error {
-				return s.transact(ctx, &s.begins.write, func(c *session) error {
+				return s.transact(ctx, &s.begins.write, func(c *pg.Session) error {
 					tries++
 					txn, err := s.txn(before{c, at.name, &n, func() { holder = keyedJob(t, other) }}, true)
 					if err != nil {
@@ -135,9 +137,9 @@ func TestQ6_ASweepLeavesAKeyThatAnotherJobHasTaken(t *testing.T) {
 	swept := make(chan error, 1)
 	removed := int64(0)
 	go func() {
-		swept <- s.transact(t.Context(), &s.begins.sweep, func(c *session) error {
-			return remover{c}.send(step{q: query("sweepDone", text), args: []any{int64(s.clock.Now().Add(time.Hour)), int64(10)},
-				each: func(r sqlstore.Row) error { removed += r.Int(2); return nil }})
+		swept <- s.transact(t.Context(), &s.begins.sweep, func(c *pg.Session) error {
+			return remover{c}.send(pg.Step{Q: query("sweepDone", text), Args: []any{int64(s.clock.Now().Add(time.Hour)), int64(10)},
+				Each: func(r sqlstore.Row) error { removed += r.Int(2); return nil }})
 		})
 	}()
 	eventually(t, "the sweep waits between finding the key and locking it", func() bool {

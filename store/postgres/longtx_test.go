@@ -92,7 +92,7 @@ func TestB3_CountersAreReadWhereTheyAreNeeded(t *testing.T) {
 	if _, err := s.Enqueue(t.Context(), []job.New{n}); err != nil {
 		t.Fatal(err)
 	}
-	// Whoever reads them fails.
+	// A call that reads them fails.
 	run(t, conn, `ALTER TABLE `+s.Schema()+`.redrive_counters RENAME TO away`)
 	if _, err := s.ReserveIDs(t.Context(), 1); err != nil {
 		t.Error(err)
@@ -195,17 +195,17 @@ func TestI2_ABatchInAnOpenTransactionHoldsUpNobody(t *testing.T) {
 	})
 }
 
-// A transaction that holds the graves keeps nobody from making a lane.
+// A transaction that holds the lock on dead letters keeps nobody from making a lane.
 //
 // part of: I2
-func TestI2_GravesHoldUpNoNewLanes(t *testing.T) {
+func TestI2_DeadLettersHoldUpNoNewLanes(t *testing.T) {
 	t.Parallel()
 	s, dsn := freshAt(t, nil)
 	tx, err := connected(t, dsn).Begin(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := tx.Exec(t.Context(), `SELECT pg_advisory_xact_lock($1)`, s.graves); err != nil {
+	if _, err := tx.Exec(t.Context(), `SELECT pg_advisory_xact_lock($1)`, s.deadLetters); err != nil {
 		t.Fatal(err)
 	}
 	n := newJob(t, s)

@@ -22,7 +22,7 @@ import (
 const (
 	// unheard is how long the other machine may take to confirm what was sent before
 	// the system ends a connection; less than the lease of a run. Where the system
-	// cannot be told (all but Linux), the limits of calls and keepAlive remain.
+	// cannot be set so (all but Linux), the limits of calls and keepAlive remain.
 	unheard = 15 * time.Second
 	// pingIdle is how long a connection may have lain in its pool to be used without
 	// a look whether it still leads to the server.

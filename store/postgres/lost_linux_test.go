@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The system is told to end connections that nobody answers on.
+// The system has to end connections that nobody answers on.
 //
 // part of: Q10
 func TestQ10_TheSystemEndsForgottenConnections(t *testing.T) {

@@ -18,7 +18,7 @@ import (
 )
 
 // firewall stands before a server. It can forget the connections that there are:
-// nothing passes any more, and nobody is told; new ones pass.
+// nothing passes any more, and nobody learns of it; new ones pass.
 type firewall struct {
 	listener net.Listener
 	to       string

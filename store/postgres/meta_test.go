@@ -11,7 +11,7 @@ import (
 )
 
 // Where somebody has removed rows without which counters and events cannot be written,
-// nothing is written, and whoever calls is told.
+// nothing is written, and the caller gets an error.
 //
 // part of: Q10
 func TestQ10_NothingIsWrittenWithoutMeta(t *testing.T) {
@@ -24,7 +24,7 @@ func TestQ10_NothingIsWrittenWithoutMeta(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
 			s, dsn := freshAt(t, nil)
-			c := claims(t, s, 1)[0]
+			c := claimN(t, s, 1)[0]
 			plain, again := plainJob(t, s), plainJob(t, s)
 			again.Repeat = true
 			admin := connected(t, dsn)

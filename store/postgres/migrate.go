@@ -1,6 +1,8 @@
 package postgres
 
 import (
+	pg "github.com/redrive/redrive/store/postgres/internal/conn"
+
 	"context"
 	"database/sql"
 	"embed"
@@ -40,7 +42,7 @@ func embedded(schema string) (fs.FS, error) {
 // placed lets each migration begin with making a schema the one in which its
 // transaction makes tables.
 func placed(schema string, files fs.FS) fs.FS {
-	return sqlstore.Migrations{FS: files, Begin: "SET LOCAL search_path = " + quote(schema) + ";\n"}
+	return sqlstore.Migrations{FS: files, Begin: "SET LOCAL search_path = " + pg.Quote(schema) + ";\n"}
 }
 
 // migrateUp brings the schema up to date.
@@ -120,7 +122,7 @@ func askSchema(ctx context.Context, conn *pgx.Conn, schema string) (out store.Sc
 
 func readSchema(ctx context.Context, conn *pgx.Conn, schema string) (out store.Schema, err error) {
 	out.Known = schemaVersion
-	versions := quote(schema) + "." + versionTable
+	versions := pg.Quote(schema) + "." + versionTable
 	there, err := ask(ctx, conn, `SELECT (to_regclass($1) IS NOT NULL)::int`, versions)
 	if err != nil || there == 0 {
 		return out, err
@@ -132,7 +134,7 @@ func readSchema(ctx context.Context, conn *pgx.Conn, schema string) (out store.S
 	if out.Compatible = out.Version; out.Version == 0 {
 		return out, nil
 	}
-	meta := `SELECT coalesce((SELECT value FROM ` + quote(schema) + `.redrive_meta WHERE key = $1), $2::bigint)`
+	meta := `SELECT coalesce((SELECT value FROM ` + pg.Quote(schema) + `.redrive_meta WHERE key = $1), $2::bigint)`
 	if out.Compatible, err = ask(ctx, conn, meta, compatKey, fmt.Sprint(out.Version)); err != nil {
 		return out, err
 	}
@@ -147,15 +149,15 @@ func ask(ctx context.Context, conn *pgx.Conn, query string, args ...string) (int
 	for i, a := range args {
 		values[i] = []byte(a)
 	}
-	var r result
-	if err := r.read(conn.PgConn().ExecParams(ctx, query, values, nil, nil, binaryColumns)); err != nil {
-		return 0, asStoreError(&failed{"ask", err})
+	var r pg.Result
+	if err := r.Read(conn.PgConn().ExecParams(ctx, query, values, nil, nil, pg.BinaryColumns)); err != nil {
+		return 0, pg.AsStoreError(pg.Fail("ask", err))
 	}
-	if r.len() == 0 {
+	if r.Len() == 0 {
 		return 0, nil
 	}
-	n := r.row(0).Int(0)
-	return n, r.err
+	n := r.Row(0).Int(0)
+	return n, r.Err
 }
 
 // migrateWith migrates while it holds a lock that others wait for. The lock is of
@@ -165,7 +167,7 @@ func migrateWith(ctx context.Context, conn *pgx.Conn, config *pgx.ConnConfig, sc
 	simple := func(text string) error {
 		_, err := conn.PgConn().Exec(ctx, text).ReadAll()
 		if err != nil {
-			err = asStoreError(&failed{"migrate", err})
+			err = pg.AsStoreError(pg.Fail("migrate", err))
 		}
 		return err
 	}
@@ -181,7 +183,7 @@ func migrateWith(ctx context.Context, conn *pgx.Conn, config *pgx.ConnConfig, sc
 	if err := makeSchema(ctx, db, schema); err != nil {
 		return nil, err
 	}
-	p, err := goose.NewProvider(goose.DialectCustom, db, files, goose.WithStore(versions{quote(schema) + "." + versionTable}),
+	p, err := goose.NewProvider(goose.DialectCustom, db, files, goose.WithStore(versions{pg.Quote(schema) + "." + versionTable}),
 		goose.WithDisableGlobalRegistry(true)) // it refuses two migrations of one number
 	if err != nil {
 		return nil, fmt.Errorf("migrations: %w", err)
@@ -222,24 +224,24 @@ func unhurried(ctx context.Context, conn *pgx.Conn) error {
 	return conn.PgConn().Exec(ctx, setAll(patient)+"SET default_transaction_read_only = off").Close()
 }
 
-// makeSchema makes the schema when there is none. It asks first: whoever may not
+// makeSchema makes the schema if it does not exist. It asks first: a role that may not
 // make one may use it all the same.
 func makeSchema(ctx context.Context, db *sql.DB, schema string) error {
 	var there bool
 	if err := db.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM pg_namespace WHERE nspname = $1)`, schema).Scan(&there); err != nil {
-		return asStoreError(err)
+		return pg.AsStoreError(err)
 	}
 	if there {
 		return nil
 	}
-	_, err := db.ExecContext(ctx, `CREATE SCHEMA IF NOT EXISTS `+quote(schema))
+	_, err := db.ExecContext(ctx, `CREATE SCHEMA IF NOT EXISTS `+pg.Quote(schema))
 	return migrateError(schema, err)
 }
 
 // migrateError is asStoreError with the cure for missing rights to make tables.
 func migrateError(schema string, err error) error {
-	if sqlstate(err) != stateRights {
-		return asStoreError(err)
+	if pg.SQLState(err) != pg.StateRights {
+		return pg.AsStoreError(err)
 	}
 	return fmt.Errorf("the user may not make redrive's tables: have the owner of the database run "+
 		"CREATE SCHEMA %[1]s AUTHORIZATION the_user, or `redrive migrate` as a user who may, "+

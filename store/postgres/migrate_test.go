@@ -1,6 +1,8 @@
 package postgres
 
 import (
+	pg "github.com/redrive/redrive/store/postgres/internal/conn"
+
 	"context"
 	"errors"
 	"fmt"
@@ -194,9 +196,9 @@ func TestQ10_FailedMigrationLeavesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = conn.Close(t.Context()) }()
-	bad := fstest.MapFS{"00001_bad.sql": {Data: []byte("-- +goose Up\nCREATE TABLE " + quote(schema) +
+	bad := fstest.MapFS{"00001_bad.sql": {Data: []byte("-- +goose Up\nCREATE TABLE " + pg.Quote(schema) +
 		".redrive_a (id int);\nSELECT 1 / 0;\n-- +goose Down\n")}}
-	if _, err := migrateWith(t.Context(), conn, config, name, bad, 1); sqlstate(err) != "22012" {
+	if _, err := migrateWith(t.Context(), conn, config, name, bad, 1); pg.SQLState(err) != "22012" {
 		t.Errorf("%v", err)
 	}
 	if n := numberOf(t, connected(t, dsn), `SELECT count(*) FROM pg_class WHERE relname = 'redrive_a' AND relnamespace = '`+schema+`'::regnamespace`); n != 0 {
@@ -241,7 +243,7 @@ INSERT INTO SCHEMA.redrive_meta VALUES ('compatible_from', 1);
 -- +goose Down
 ALTER TABLE SCHEMA.redrive_jobs DROP COLUMN later;
 DELETE FROM SCHEMA.redrive_meta WHERE key = 'compatible_from';
-`, "SCHEMA", quote(schema))
+`, "SCHEMA", pg.Quote(schema))
 	files := fstest.MapFS{"00001_init.sql": {Data: first}, "00002_later.sql": {Data: []byte(later)}}
 	conn, config, name, err := dialFor(ctx, dsn, schema)
 	if err != nil {

@@ -1,6 +1,8 @@
 package postgres
 
 import (
+	"github.com/redrive/redrive/store/postgres/internal/claims"
+
 	"context"
 	"crypto/rand"
 	"errors"
@@ -13,7 +15,7 @@ import (
 
 const (
 	// announceEvery is the least time between two notifications of a process. The
-	// first one after a pause goes out at once; what is told meanwhile goes together.
+	// first one after a pause goes out at once; notices meanwhile are sent together.
 	announceEvery = 5 * time.Millisecond
 	// A connection that is lost is made again after a wait that doubles.
 	reconnectMin = 100 * time.Millisecond
@@ -29,36 +31,36 @@ const (
 	pollEvery = 100 * time.Millisecond
 )
 
-// newsroom tells what commits mean: those of this process to the engine here at
+// notifier tells what commits mean: those of this process to the engine here at
 // once, and to other processes by NOTIFY; those of others to the engine here.
 // Notifications go out on a connection of their own, some at a time, because each
 // waits for a lock that all commits with one share.
-type newsroom struct {
+type notifier struct {
 	s       *Store
 	channel string
 	sender  string // of this process: it does not listen to itself
 
-	mu      sync.Mutex
-	subs    map[int]chan<- struct{}
-	hearers map[int]func(news)
-	next    int
-	pending news
-	due     chan struct{} // something is pending
+	mu        sync.Mutex
+	subs      map[int]chan<- struct{}
+	listeners map[int]func(claims.Notice)
+	next      int
+	pending   claims.Notice
+	due       chan struct{} // something is pending
 }
 
 // anyone is the sender of a caller's own transaction: nobody knows when it will
 // commit, so every process wants to hear of it.
 const anyone = "0"
 
-func newNewsroom(s *Store) *newsroom {
-	return &newsroom{s: s, channel: channel(s.options.Schema), sender: strings.ToLower(rand.Text()[:12]),
-		subs: make(map[int]chan<- struct{}), hearers: make(map[int]func(news)), due: make(chan struct{}, 1)}
+func newNotifier(s *Store) *notifier {
+	return &notifier{s: s, channel: channel(s.options.Schema), sender: strings.ToLower(rand.Text()[:12]),
+		subs: make(map[int]chan<- struct{}), listeners: make(map[int]func(claims.Notice)), due: make(chan struct{}, 1)}
 }
 
 func channel(schema string) string { return "redrive_" + schema }
 
-// subscribe has ch told, without ever waiting for it, that there is news.
-func (r *newsroom) subscribe(ch chan<- struct{}) (stop func()) {
+// subscribe has ch notice, without ever waiting for it, that there is news.
+func (r *notifier) subscribe(ch chan<- struct{}) (stop func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	id := r.next
@@ -72,44 +74,44 @@ func (r *newsroom) subscribe(ch chan<- struct{}) (stop func()) {
 }
 
 // hear has f called with all news, of this process and others. It must not
-// block or call the newsroom.
-func (r *newsroom) hear(f func(news)) (stop func()) {
+// block or call the notifier.
+func (r *notifier) hear(f func(claims.Notice)) (stop func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	id := r.next
 	r.next++
-	r.hearers[id] = f
+	r.listeners[id] = f
 	return func() {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		delete(r.hearers, id)
+		delete(r.listeners, id)
 	}
 }
 
 // tell spreads what a commit of this process means.
-func (r *newsroom) tell(n news) {
-	if n.empty() {
+func (r *notifier) tell(n claims.Notice) {
+	if n.Empty() {
 		return
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.spread(n)
-	r.pending.merge(n)
+	r.pending.Merge(n)
 	select {
 	case r.due <- struct{}{}:
 	default:
 	}
 }
 
-// heard spreads what others have told.
-func (r *newsroom) heard(n news) {
+// heard spreads what others have notice.
+func (r *notifier) heard(n claims.Notice) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.spread(n)
 }
 
-func (r *newsroom) spread(n news) {
-	for _, f := range r.hearers {
+func (r *notifier) spread(n claims.Notice) {
+	for _, f := range r.listeners {
 		f(n)
 	}
 	for _, ch := range r.subs {
@@ -120,29 +122,29 @@ func (r *newsroom) spread(n news) {
 	}
 }
 
-func (r *newsroom) take() news {
+func (r *notifier) take() claims.Notice {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	n := r.pending
-	r.pending = news{}
+	r.pending = claims.Notice{}
 	return n
 }
 
-// announce sends what is told to the other processes, until the store is closed.
-func (r *newsroom) announce() {
+// announce sends notices to the other processes, until the store is closed.
+func (r *notifier) announce() {
 	var conn *pgx.Conn
-	defer func() { r.hangUp(conn) }()
+	defer func() { r.closeConn(conn) }()
 	wait := reconnectMin
-	telling := trouble{s: r.s, what: "other processes are not told of new jobs, and find them when they look"}
+	telling := trouble{s: r.s, what: "other processes get no notifications, and find new jobs when they poll"}
 	for {
 		closing := false
 		select {
 		case <-r.due:
 		case <-r.s.closed:
-			closing = true // what was told last
+			closing = true // the last notices
 		}
 		n := r.take()
-		if n.empty() {
+		if n.Empty() {
 			if closing {
 				return
 			}
@@ -157,10 +159,10 @@ func (r *newsroom) announce() {
 			wait = reconnectMin
 			r.pause(announceEvery)
 		default:
-			r.hangUp(conn)
+			r.closeConn(conn)
 			conn = nil
 			r.mu.Lock()
-			r.pending.merge(n)
+			r.pending.Merge(n)
 			r.mu.Unlock()
 			r.pause(wait)
 			wait = min(2*wait, reconnectMax)
@@ -174,7 +176,7 @@ func (r *newsroom) announce() {
 
 // send sends one notification. It need not survive a crash of the server, after
 // which everybody looks anyway; so it waits for no disk.
-func (r *newsroom) send(conn **pgx.Conn, n news) (err error) {
+func (r *notifier) send(conn **pgx.Conn, n claims.Notice) (err error) {
 	ctx, cancel := context.WithTimeout(r.s.over, answerLimit)
 	defer cancel()
 	if *conn == nil {
@@ -185,12 +187,12 @@ func (r *newsroom) send(conn **pgx.Conn, n news) (err error) {
 	// One statement is a transaction. The text is made of letters, digits and signs
 	// without a quote.
 	return (*conn).PgConn().Exec(ctx, `SELECT pg_catalog.set_config('synchronous_commit', 'off', true), pg_catalog.pg_notify('`+
-		r.channel+`', '`+n.text(r.sender)+`')`).Close()
+		r.channel+`', '`+n.Text(r.sender)+`')`).Close()
 }
 
 // listen hears what other processes tell, until the store is closed. Whenever it
 // begins to listen, something may have been missed.
-func (r *newsroom) listen() {
+func (r *notifier) listen() {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	r.s.ended.Go(func() {
@@ -201,7 +203,7 @@ func (r *newsroom) listen() {
 		}
 	})
 	wait := reconnectMin
-	hearing := trouble{s: r.s, what: "nothing is heard of other processes, whose jobs are found when they are looked for"}
+	hearing := trouble{s: r.s, what: "notifications of other processes do not arrive, and their jobs are found by polling"}
 	for ctx.Err() == nil {
 		heard, err := r.listenOnce(ctx, &hearing)
 		if errors.Is(err, errDeaf) {
@@ -224,19 +226,19 @@ func (r *newsroom) listen() {
 var errDeaf = errors.New("notifications do not arrive")
 
 // listenOnce listens on one connection until that is lost.
-func (r *newsroom) listenOnce(ctx context.Context, hearing *trouble) (heard bool, err error) {
-	conn, err := r.tuneIn(ctx)
+func (r *notifier) listenOnce(ctx context.Context, hearing *trouble) (heard bool, err error) {
+	conn, err := r.connect(ctx)
 	if err != nil {
 		return false, err
 	}
-	defer r.hangUp(conn)
+	defer r.closeConn(conn)
 	if r.s.unnamed.Load() {
 		if err := r.probe(ctx, conn); err != nil {
 			return false, err
 		}
 	}
 	hearing.see(nil)
-	r.heard(allNews)
+	r.heard(claims.AnyChange)
 	for {
 		n, err := r.wait(ctx, conn)
 		if err != nil {
@@ -245,16 +247,16 @@ func (r *newsroom) listenOnce(ctx context.Context, hearing *trouble) (heard bool
 		if n == "" {
 			continue
 		}
-		if sender, what, err := parseNews(n); err != nil {
-			r.heard(allNews) // of a newer version
+		if sender, what, err := claims.ParseNotice(n); err != nil {
+			r.heard(claims.AnyChange) // of a newer version
 		} else if sender != r.sender {
 			r.heard(what)
 		}
 	}
 }
 
-// tuneIn returns a connection that listens.
-func (r *newsroom) tuneIn(ctx context.Context) (*pgx.Conn, error) {
+// connect returns a connection that listens.
+func (r *notifier) connect(ctx context.Context) (*pgx.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerLimit)
 	defer cancel()
 	conn, err := r.s.dialOwn(ctx)
@@ -262,7 +264,7 @@ func (r *newsroom) tuneIn(ctx context.Context) (*pgx.Conn, error) {
 		return nil, err
 	}
 	if _, err := conn.Exec(ctx, "LISTEN "+r.channel, pgx.QueryExecModeSimpleProtocol); err != nil {
-		r.hangUp(conn)
+		r.closeConn(conn)
 		return nil, err
 	}
 	return conn, nil
@@ -270,7 +272,7 @@ func (r *newsroom) tuneIn(ctx context.Context) (*pgx.Conn, error) {
 
 // wait returns the text of the next notification, or "" when the server was asked
 // whether it is there, and is.
-func (r *newsroom) wait(ctx context.Context, conn *pgx.Conn) (string, error) {
+func (r *notifier) wait(ctx context.Context, conn *pgx.Conn) (string, error) {
 	quiet, cancel := context.WithTimeout(ctx, quietMax)
 	defer cancel()
 	n, err := conn.WaitForNotification(quiet)
@@ -288,7 +290,7 @@ func (r *newsroom) wait(ctx context.Context, conn *pgx.Conn) (string, error) {
 
 // probe sends a notification to itself: where a pooler gives each transaction
 // another connection, it does not arrive.
-func (r *newsroom) probe(ctx context.Context, conn *pgx.Conn) error {
+func (r *notifier) probe(ctx context.Context, conn *pgx.Conn) error {
 	ctx, cancel := context.WithTimeout(ctx, probeLimit)
 	defer cancel()
 	probe := "probe-" + r.sender + "|"
@@ -309,11 +311,11 @@ func (r *newsroom) probe(ctx context.Context, conn *pgx.Conn) error {
 }
 
 // poll asks the server again and again whether there were transactions.
-func (r *newsroom) poll(ctx context.Context) {
+func (r *notifier) poll(ctx context.Context) {
 	ticker := time.NewTicker(pollEvery)
 	defer ticker.Stop()
-	r.heard(allNews)
-	polling := trouble{s: r.s, what: "nothing is heard of other processes, whose jobs are found when they are looked for"}
+	r.heard(claims.AnyChange)
+	polling := trouble{s: r.s, what: "notifications of other processes do not arrive, and their jobs are found by polling"}
 	seen := ""
 	for {
 		select {
@@ -325,13 +327,13 @@ func (r *newsroom) poll(ctx context.Context) {
 		polling.see(err)
 		if err == nil && now != seen {
 			seen = now
-			r.heard(allNews)
+			r.heard(claims.AnyChange)
 		}
 	}
 }
 
 // moment returns what is another after each transaction.
-func (r *newsroom) moment(ctx context.Context) (now string, err error) {
+func (r *notifier) moment(ctx context.Context) (now string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, answerLimit)
 	defer cancel()
 	err = r.s.pool.QueryRow(ctx, "SELECT pg_catalog.pg_current_snapshot()::text", pgx.QueryExecModeSimpleProtocol).Scan(&now)
@@ -339,12 +341,12 @@ func (r *newsroom) moment(ctx context.Context) (now string, err error) {
 }
 
 // pause waits, but not beyond the end of the store.
-func (r *newsroom) pause(d time.Duration) {
+func (r *notifier) pause(d time.Duration) {
 	_ = r.s.wait(context.Background(), d)
 }
 
-// hangUp closes a connection, which may be lost.
-func (r *newsroom) hangUp(conn *pgx.Conn) {
+// closeConn closes a connection, which may be lost.
+func (r *notifier) closeConn(conn *pgx.Conn) {
 	if conn == nil {
 		return
 	}

@@ -1,6 +1,8 @@
 package postgres
 
 import (
+	"github.com/redrive/redrive/store/postgres/internal/claims"
+
 	"bytes"
 	"context"
 	"database/sql"
@@ -21,13 +23,13 @@ import (
 // hearing collects what a store hears.
 type hearing struct {
 	mu    sync.Mutex
-	heard []news
+	heard []claims.Notice
 }
 
 func listenTo(t *testing.T, s *Store) *hearing {
 	t.Helper()
 	h := &hearing{}
-	t.Cleanup(s.news.hear(func(n news) {
+	t.Cleanup(s.news.hear(func(n claims.Notice) {
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		h.heard = append(h.heard, n)
@@ -36,7 +38,7 @@ func listenTo(t *testing.T, s *Store) *hearing {
 }
 
 // has reports whether something was heard that fits.
-func (h *hearing) has(fits func(news) bool) bool {
+func (h *hearing) has(fits func(claims.Notice) bool) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return slices.ContainsFunc(h.heard, fits)
@@ -48,12 +50,12 @@ func (h *hearing) forget() {
 	h.heard = nil
 }
 
-// hears waits until a store listens: what is told before is not heard.
+// hears waits until a store listens: notices before that do not arrive.
 func hears(t *testing.T, from *Store, h *hearing) {
 	t.Helper()
 	eventually(t, "the listener", func() bool {
-		from.news.tell(news{ready: map[readyPlace]job.Micros{{lane: 99, priority: 1}: 1}})
-		return h.has(func(n news) bool { return n.ready[readyPlace{99, 1}] == 1 })
+		from.news.tell(claims.Notice{Ready: map[claims.Place]job.Micros{{Lane: 99, Priority: 1}: 1}})
+		return h.has(func(n claims.Notice) bool { return n.Ready[claims.Place{Lane: 99, Priority: 1}] == 1 })
 	})
 	h.forget()
 }
@@ -65,24 +67,24 @@ func TestNewsReachOtherProcesses(t *testing.T) {
 	b := opened(t, dsn, &Options{Schema: a.Schema()})
 	h := listenTo(t, b)
 	hears(t, a, h)
-	a.news.tell(news{signals: true, ready: map[readyPlace]job.Micros{{7, 2}: 123, {8, 4}: 456}})
+	a.news.tell(claims.Notice{Signals: true, Ready: map[claims.Place]job.Micros{{Lane: 7, Priority: 2}: 123, {Lane: 8, Priority: 4}: 456}})
 	eventually(t, "the news", func() bool {
-		return h.has(func(n news) bool {
-			return n.signals && n.ready[readyPlace{7, 2}] == 123 && n.ready[readyPlace{8, 4}] == 456
+		return h.has(func(n claims.Notice) bool {
+			return n.Signals && n.Ready[claims.Place{Lane: 7, Priority: 2}] == 123 && n.Ready[claims.Place{Lane: 8, Priority: 4}] == 456
 		})
 	})
 	// A process does not hear itself a second time: its echo would come before what
 	// another one tells afterwards.
 	own := listenTo(t, a)
 	hears(t, b, own)
-	echo, marker := readyPlace{5, 1}, readyPlace{6, 1}
-	a.news.tell(news{ready: map[readyPlace]job.Micros{echo: 5}})
-	eventually(t, "the news of the other", func() bool { return h.has(func(n news) bool { return n.ready[echo] == 5 }) })
-	b.news.tell(news{ready: map[readyPlace]job.Micros{marker: 6}})
-	eventually(t, "what was told afterwards", func() bool { return own.has(func(n news) bool { return n.ready[marker] == 6 }) })
+	echo, marker := claims.Place{Lane: 5, Priority: 1}, claims.Place{Lane: 6, Priority: 1}
+	a.news.tell(claims.Notice{Ready: map[claims.Place]job.Micros{echo: 5}})
+	eventually(t, "the news of the other", func() bool { return h.has(func(n claims.Notice) bool { return n.Ready[echo] == 5 }) })
+	b.news.tell(claims.Notice{Ready: map[claims.Place]job.Micros{marker: 6}})
+	eventually(t, "the notices afterwards", func() bool { return own.has(func(n claims.Notice) bool { return n.Ready[marker] == 6 }) })
 	times := 0
-	own.has(func(n news) bool {
-		if n.ready[echo] == 5 {
+	own.has(func(n claims.Notice) bool {
+		if n.Ready[echo] == 5 {
 			times++
 		}
 		return false
@@ -109,12 +111,12 @@ func TestI2_NewsOfCallersTransactions(t *testing.T) {
 		if err := end(true); err != nil {
 			t.Fatal(err)
 		}
-		eventually(t, "the news", func() bool { return h.has(func(n news) bool { return !n.empty() }) })
+		eventually(t, "the news", func() bool { return h.has(func(n claims.Notice) bool { return !n.Empty() }) })
 	})
 }
 
 // When the connection that listens is lost, another one is made, and all is
-// looked at: what was told meanwhile was missed.
+// looked at: notices meanwhile were missed.
 //
 // part of: Q10
 func TestQ10_ListenerComesBack(t *testing.T) {
@@ -129,7 +131,7 @@ func TestQ10_ListenerComesBack(t *testing.T) {
 		// Both the listeners and those who notify.
 		run(t, admin, `SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE pid <> pg_backend_pid()
 			AND application_name = 'redrive' AND (query LIKE '%LISTEN `+a.news.channel+`%' OR query LIKE '%pg_notify(''`+a.news.channel+`%')`)
-		eventually(t, "a full look", func() bool { return h.has(func(n news) bool { return n.all }) })
+		eventually(t, "a full look", func() bool { return h.has(func(n claims.Notice) bool { return n.All }) })
 		hears(t, a, h)
 	}
 }
@@ -143,20 +145,20 @@ func TestNewsGoTogether(t *testing.T) {
 	hears(t, a, h)
 	const many = 2_000
 	for i := range many {
-		a.news.tell(news{ready: map[readyPlace]job.Micros{{int64(i % 50), 1}: job.Micros(many - i)}})
+		a.news.tell(claims.Notice{Ready: map[claims.Place]job.Micros{{Lane: int64(i % 50), Priority: 1}: job.Micros(many - i)}})
 	}
 	lowest := func() (found int) {
 		h.mu.Lock()
 		defer h.mu.Unlock()
-		var all news
+		var all claims.Notice
 		for _, n := range h.heard {
-			all.merge(n)
+			all.Merge(n)
 		}
-		if all.all {
+		if all.All {
 			return 50
 		}
 		for lane := range int64(50) {
-			if at, ok := all.ready[readyPlace{lane, 1}]; ok && at <= 50 {
+			if at, ok := all.Ready[claims.Place{Lane: lane, Priority: 1}]; ok && at <= 50 {
 				found++
 			}
 		}
@@ -175,7 +177,7 @@ func TestNotificationsAreApart(t *testing.T) {
 	const each = 100
 	begun := time.Now()
 	for i := range int64(each) {
-		s.news.tell(news{ready: map[readyPlace]job.Micros{{i, 1}: 1}})
+		s.news.tell(claims.Notice{Ready: map[claims.Place]job.Micros{{Lane: i, Priority: 1}: 1}})
 		if _, err := ear.WaitForNotification(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -227,7 +229,7 @@ func TestQ10_BehindPgBouncer(t *testing.T) {
 		if _, err := direct.ReserveIDs(t.Context(), 1); err != nil {
 			t.Fatal(err)
 		}
-		return h.has(func(n news) bool { return n.all })
+		return h.has(func(n claims.Notice) bool { return n.All })
 	})
 	if n := strings.Count(log.String(), "polling"); n != 1 {
 		t.Errorf("said %d times: %s", n, log.String())
@@ -283,7 +285,7 @@ func TestNewJobsTellWhereTheyAre(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, told, err := parseNews(n.Payload); err != nil || told.all || len(told.ready) != 1 {
+		if _, got, err := claims.ParseNotice(n.Payload); err != nil || got.All || len(got.Ready) != 1 {
 			t.Errorf("%s: %q, %v; want the one place", name, n.Payload, err)
 		}
 	}

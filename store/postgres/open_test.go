@@ -1,6 +1,8 @@
 package postgres
 
 import (
+	pg "github.com/redrive/redrive/store/postgres/internal/conn"
+
 	"bytes"
 	"context"
 	"errors"
@@ -150,7 +152,7 @@ func TestServersThatDoNotFit(t *testing.T) {
 	}
 }
 
-// A role that may not do what is needed is told what to grant, and with that it
+// A role that may not do what is needed learns what to grant, and with that it
 // works: nothing else is needed.
 //
 // part of: Q10
@@ -212,7 +214,7 @@ func TestQ1_CommitsAreDurable(t *testing.T) {
 	o := &Options{Schema: schema}
 	for _, c := range []struct{ set, want string }{{"off", "on"}, {"on", "on"}, {"remote_apply", "remote_apply"}, {"local", "local"}} {
 		s := opened(t, setting(dsn, "synchronous_commit", c.set), o)
-		err := s.transact(t.Context(), &s.begins.write, func(x *session) error {
+		err := s.transact(t.Context(), &s.begins.write, func(x *pg.Session) error {
 			return x.Rows(query("sync", `SELECT current_setting('synchronous_commit')`), func(r sqlstore.Row) error {
 				if r.Text(0) != c.want {
 					t.Errorf("%s becomes %s, want %s", c.set, r.Text(0), c.want)

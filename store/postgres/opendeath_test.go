@@ -28,7 +28,7 @@ func overdue(t *testing.T, s *Store, dsn string) job.ID {
 func TestQ3_AnOpenDeathStopsNoClaims(t *testing.T) {
 	t.Parallel()
 	s, dsn := freshAt(t, impatient())
-	all := claims(t, s, 1)
+	all := claimN(t, s, 1)
 	end := held(t, s, dsn, kills(&all[0]))
 	late := overdue(t, s, dsn)
 	for range 3 {
@@ -44,7 +44,7 @@ func TestQ3_AnOpenDeathStopsNoClaims(t *testing.T) {
 		t.Errorf("%d claims, %d expired, next due in %s; want 3, 0 and soon", len(out.Claims), len(out.Expired), out.NextDue)
 	}
 	end(true)
-	eventually(t, "the job past its deadline to die", func() bool { // a look from the beginning may be dear, and come later
+	eventually(t, "the job past its deadline to die", func() bool { // a full scan may be expensive, and come later
 		if out, err = s.Exchange(t.Context(), x); err != nil {
 			t.Fatal(err)
 		}
@@ -59,7 +59,7 @@ func TestQ3_AnOpenDeathStopsNoClaims(t *testing.T) {
 func TestQ3_AnOpenDeathStopsNoRescues(t *testing.T) {
 	t.Parallel()
 	s, dsn := freshAt(t, impatient())
-	all := claims(t, s, 4)
+	all := claimN(t, s, 4)
 	admin := connected(t, dsn)
 	end := held(t, s, dsn, kills(&all[0]))
 	jobs := s.Schema() + ".redrive_jobs"
@@ -94,7 +94,7 @@ func TestQ3_AnOpenDeathStopsNoRescues(t *testing.T) {
 func TestQ3_AnOpenDeathStopsNeitherCronNorPeople(t *testing.T) {
 	t.Parallel()
 	s, dsn := freshAt(t, impatient())
-	all := claims(t, s, 2)
+	all := claimN(t, s, 2)
 	waiting := added(t, s)
 	end := held(t, s, dsn, kills(&all[0]))
 	if fired, err := s.Fire(t.Context(), "nightly", "0 2 * * * UTC", s.clock.Now()-1, []job.New{plainJob(t, s)}); err != nil || !fired.Fired {
@@ -118,14 +118,14 @@ func TestQ3_AnOpenDeathStopsNeitherCronNorPeople(t *testing.T) {
 	end(true)
 }
 
-// Who asks for dead letters while a transaction holds them is told so after a
+// Who asks for dead letters while a transaction holds them gets that answer after a
 // moment, and by whom. Many who ask do not use up the connections.
 //
 // part of: Q3
 func TestQ3_PeopleWhoWaitLeaveConnections(t *testing.T) {
 	t.Parallel()
 	s, dsn := freshAt(t, impatient())
-	all := claims(t, s, 2)
+	all := claimN(t, s, 2)
 	if own := settles(t, s, kills(&all[0])); own[0] != nil {
 		t.Fatal(own[0])
 	}
@@ -172,13 +172,13 @@ func TestQ3_PeopleWhoWaitLeaveConnections(t *testing.T) {
 }
 
 // A job that was brought back is cancelled with its dead letter, for which the
-// graves are needed: also when it came to life while the cancel waited.
+// that lock is needed: also when it came to life while the cancel waited.
 //
 // part of: Q3, Q4
 func TestQ3_ACancelOfARetriedJobResolvesIt(t *testing.T) {
 	t.Parallel()
 	s, dsn := freshAt(t, impatient())
-	all := claims(t, s, 1)
+	all := claimN(t, s, 1)
 	other := added(t, s)
 	if own := settles(t, s, kills(&all[0])); own[0] != nil {
 		t.Fatal(own[0])

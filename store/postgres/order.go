@@ -1,35 +1,28 @@
 package postgres
 
-import (
-	"fmt"
-
-	"github.com/redrive/redrive/internal/sqlstore"
-	"github.com/redrive/redrive/store"
-)
-
 // Locks are taken in this order inside a transaction, so that two never wait for each
 // other. Those with a name are advisory locks of the schema.
 //
 //  1. sweeps: by a sweep, of which one is under way at a time
-//  2. folds: by whoever folds or removes events; folding itself only tries
+//  2. folds: by a transaction that folds or removes events; folding itself only tries
 //  3. limits: by a claim of what has a limit over all processes
 //  4. live jobs, by id; claims, heartbeats and looks for lost leases skip what is locked
-//  5. graves: by whatever writes dead letters, groups or redrives; or else schedule:NAME,
-//     schedules, policies, processes, notes, access: who has one of these needs no graves. Processes is
+//  5. dead letters: by what writes dead letters, groups or redrives; or else schedule:NAME,
+//     schedules, policies, processes, notes, access: who has one of these needs no lock on dead letters. Processes is
 //     locked before any row of redrive_processes, by a call that writes the rows of other
 //     processes than its own
 //  6. keys, by owner, kind and key; sweeps skip what is locked
-//  7. lanes: by whoever makes a lane or a queue, or sets one, with the number of the
+//  7. lanes: by a transaction that makes a lane or a queue, or sets one, with the number of the
 //     settings
 //  8. counters, batches and figures, by id: by folding
 //  9. numbers, rows of redrive_meta; with the number of the index of owners, its runs, which
 //     nothing else writes
 //  10. events: new rows, which wait for nobody
 //
-// A caller's own transaction in which a job has died has the graves for as long as it is
+// A caller's own transaction in which a job has died has the lock on dead letters for as long as it is
 // open. So nobody waits long for them who has what others need: a claim only tries, and
-// leaves jobs past their deadline; so does a rescue, which then ends what needs no graves.
-// For the rest it waits, as sweeps and steps of redrives do, for gravesPatience, people
+// leaves jobs past their deadline; so does a rescue, which then ends what needs no lock on dead letters.
+// For the rest it waits, as sweeps and steps of redrives do, for backgroundPatience, people
 // wait for peoplePatience, outcomes for lockWait.
 //
 // A caller's own transaction may have several calls, and so any order: the server
@@ -38,22 +31,10 @@ import (
 // Events are numbered by the transactions that write them, and a transaction gets
 // its number with the first row that it locks. If it then comes to a row that a
 // later one has changed meanwhile, its own event would stand before what it follows.
-// So whoever takes a job in whatever state it is looks at who has written the row,
+// So a transaction that takes a job in whatever state it is looks at who has written the row,
 // and begins anew, with a new number, when that is a later one. Runs need no such
 // look: who holds the token has it from an earlier transaction.
 //
 // Statements with that look are marked :overtaken in statements.sql; readyJobs has it, too. Of the number of the
 // transaction that has written a row the row has the lower half (xmin), also long after others have had the same
 // half. So only those count that can be later: what the statement saw as begun, and what has come while it ran.
-
-var errOvertaken = fmt.Errorf("a later transaction was faster: %w", store.ErrUnavailable)
-
-// notOvertaken hands on rows whose last column says that they can be taken.
-func notOvertaken(each func(sqlstore.Row) error) func(sqlstore.Row) error {
-	return func(r sqlstore.Row) error {
-		if row, ok := r.(resultRow); ok && row.Int(len(row.fields)-1) != 0 {
-			return errOvertaken
-		}
-		return each(r)
-	}
-}

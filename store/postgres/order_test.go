@@ -1,6 +1,8 @@
 package postgres
 
 import (
+	pg "github.com/redrive/redrive/store/postgres/internal/conn"
+
 	"testing"
 	"time"
 
@@ -78,7 +80,7 @@ func TestQ9_AClaimFollowsWhatMadeItsJobReady(t *testing.T) {
 	err := s.fast(t.Context(), func(tx *fastTxn) error {
 		tries++
 		out = store.Exchanged{NextDue: store.Never}
-		if err := tx.send(step{q: query("number", `SELECT pg_current_xact_id()`)}); err != nil {
+		if err := tx.send(pg.Step{Q: query("number", `SELECT pg_current_xact_id()`)}); err != nil {
 			return err
 		}
 		if tries == 1 {

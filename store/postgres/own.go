@@ -1,6 +1,8 @@
 package postgres
 
 import (
+	pg "github.com/redrive/redrive/store/postgres/internal/conn"
+
 	"context"
 	"errors"
 	"strings"
@@ -16,7 +18,7 @@ import (
 // this role.
 //
 // A connection to the server has them for its time. Behind a pooler it is everybody's;
-// there, and before it is known that there is none, they hold for a transaction.
+// there, and before it is known that there is no pooler, they hold for a transaction.
 func own(statement time.Duration) [][2]string {
 	limit := "0" // none
 	if statement > 0 {
@@ -55,7 +57,7 @@ func (s *Store) dialOwn(ctx context.Context) (*pgx.Conn, error) {
 		return nil, err
 	}
 	if err := s.makeOwn(ctx, conn); err != nil {
-		return nil, errors.Join(asStoreError(&failed{"set", err}), conn.Close(ctx))
+		return nil, errors.Join(pg.AsStoreError(pg.Fail("set", err)), conn.Close(ctx))
 	}
 	return conn, nil
 }
@@ -72,11 +74,11 @@ func (s *Store) ownAndRaised(ctx context.Context, conn *pgx.Conn) error {
 func asked(ctx context.Context, conn *pgx.Conn, statement time.Duration, do func() error) error {
 	text := `BEGIN ISOLATION LEVEL READ COMMITTED READ ONLY; ` + setLocal(own(statement))
 	if err := conn.PgConn().Exec(ctx, text).Close(); err != nil {
-		return asStoreError(&failed{"begin", err})
+		return pg.AsStoreError(pg.Fail("begin", err))
 	}
 	err := do()
 	if end := conn.PgConn().Exec(ctx, `ROLLBACK`).Close(); end != nil && err == nil {
-		err = asStoreError(&failed{"rollback", end})
+		err = pg.AsStoreError(pg.Fail("rollback", end))
 	}
 	return err
 }

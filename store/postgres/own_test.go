@@ -1,6 +1,8 @@
 package postgres
 
 import (
+	pg "github.com/redrive/redrive/store/postgres/internal/conn"
+
 	"database/sql"
 	"errors"
 	"testing"
@@ -67,7 +69,7 @@ func TestQ10_LimitsOfTheRole(t *testing.T) {
 			})
 			limit := func() error {
 				return s.fast(t.Context(), func(f *fastTxn) error {
-					return f.send(step{q: query("limit", `SELECT current_setting('`+name+`')`), each: func(r sqlstore.Row) error {
+					return f.send(pg.Step{Q: query("limit", `SELECT current_setting('`+name+`')`), Each: func(r sqlstore.Row) error {
 						if got := r.Text(0); got == "20ms" {
 							t.Errorf("statements for many jobs have the role's %s, %s", name, got)
 						}
@@ -114,7 +116,7 @@ func TestQ10_SettingsOfTheRoleThatMigrates(t *testing.T) {
 }
 
 // traps are functions and operators that fit statements of redrive's better than the
-// server's own do. Whoever may make something in a schema of the search_path may make
+// server's own do. A role that may make something in a schema of the search_path may make
 // such ones.
 func traps(t *testing.T, dsn string) {
 	t.Helper()

@@ -1,6 +1,8 @@
 package postgres
 
 import (
+	pg "github.com/redrive/redrive/store/postgres/internal/conn"
+
 	"flag"
 	"fmt"
 	"maps"
@@ -182,14 +184,14 @@ func (s *Store) planOf(t *testing.T, name string, fast bool) (plan string) {
 	if fast {
 		begin = &s.hot.begin
 	}
-	err := s.transact(t.Context(), begin, func(c *session) error {
+	err := s.transact(t.Context(), begin, func(c *pg.Session) error {
 		if fast {
-			if err := c.send(step{q: fastBegin}); err != nil {
+			if err := c.Send(pg.Step{Q: fastBegin}); err != nil {
 				return err
 			}
-			c.begun = true
+			c.Begun = true
 		}
-		d, err := c.conn.Prepare(t.Context(), "plan_of", s.texts[name].SQL, nil)
+		d, err := c.Conn.Prepare(t.Context(), "plan_of", s.texts[name].SQL, nil)
 		if err != nil {
 			return err
 		}
@@ -197,7 +199,7 @@ func (s *Store) planOf(t *testing.T, name string, fast bool) (plan string) {
 		if args != "" {
 			args = "(" + args + ")"
 		}
-		results, err := c.conn.Exec(t.Context(), `SET LOCAL plan_cache_mode = force_generic_plan; EXPLAIN (COSTS OFF) EXECUTE plan_of`+args+
+		results, err := c.Conn.Exec(t.Context(), `SET LOCAL plan_cache_mode = force_generic_plan; EXPLAIN (COSTS OFF) EXECUTE plan_of`+args+
 			`; DEALLOCATE plan_of`).ReadAll()
 		if err != nil {
 			return err

@@ -7,6 +7,8 @@
 package postgres
 
 import (
+	pg "github.com/redrive/redrive/store/postgres/internal/conn"
+
 	"context"
 	"errors"
 	"fmt"
@@ -41,7 +43,7 @@ const (
 type Options struct {
 	// Schema is the schema of redrive's tables: 1 to 48 lower-case letters, digits
 	// and underscores. Several stores can be in one database, each in a schema of its
-	// own. Default DefaultSchema. It is made when there is none.
+	// own. Default DefaultSchema. It is made when it does not exist.
 	Schema string
 	// Clock replaces the server's clock, in tests. It is floored by the latest time
 	// that was given, so that it never runs backwards.
@@ -72,8 +74,8 @@ type Options struct {
 	// connection to each transaction: nothing is prepared, and notifications are
 	// replaced by polling. Poolers are found without it; it is for those that hide.
 	PgBouncer bool
-	// Logger is told what people should know: that notifications do not come through a
-	// pooler, and when work in the background begins to fail and goes well again.
+	// Logger gets what people should know: that notifications do not come through a
+	// pooler, and when work in the background begins to fail and recovers.
 	// Default slog.Default.
 	Logger *slog.Logger
 }
@@ -122,30 +124,30 @@ type core = sqlstore.Core
 // Store is a store.Store in one schema of a PostgreSQL database.
 type Store struct {
 	*core
-	options   Options
-	config    *pgxpool.Config
-	where     string // for error messages
-	pool      *pgxpool.Pool
-	fastPool  *pgxpool.Pool  // whose connections have the settings of fast transactions
-	texts     sqlstore.Texts // the statements, for the schema
-	clock     *clock
-	news      *newsroom
-	followers *followers
-	unnamed   atomic.Bool // nothing is prepared: there is a pooler
-	begins    begins
-	commits   atomic.Int64
-	hot       *hotPath
-	intake    *intake
-	people    chan struct{} // places of calls that people make
-	ids       reservations
-	reserved  int64         // ids up to it were taken from ReserveIDs before this store was opened
-	drained   chan struct{} // nothing is taken in any more
-	graves    int64         // keys of advisory locks
-	lanes     int64
-	folds     int64
-	sweeps    int64
-	blocked   atomic.Int64 // see inSight
-	identity  string       // of the database and schema, as the server knows them
+	options     Options
+	config      *pgxpool.Config
+	where       string // for error messages
+	pool        *pgxpool.Pool
+	fastPool    *pgxpool.Pool  // whose connections have the settings of fast transactions
+	texts       sqlstore.Texts // the statements, for the schema
+	clock       *clock
+	news        *notifier
+	followers   *followers
+	unnamed     atomic.Bool // nothing is prepared: there is a pooler
+	begins      begins
+	commits     atomic.Int64
+	hot         *hotPath
+	intake      *intake
+	people      chan struct{} // places of calls that people make
+	ids         reservations
+	reserved    int64         // ids up to it were taken from ReserveIDs before this store was opened
+	drained     chan struct{} // nothing is taken in any more
+	deadLetters int64         // keys of advisory locks
+	lanes       int64
+	folds       int64
+	sweeps      int64
+	blocked     atomic.Int64 // see inSight
+	identity    string       // of the database and schema, as the server knows them
 
 	closing sync.Once
 	closed  chan struct{}
@@ -179,7 +181,7 @@ func Open(ctx context.Context, dsn string, o *Options) (*Store, error) {
 	s := &Store{options: options, config: config, where: place(config.ConnConfig), closed: make(chan struct{}), drained: make(chan struct{}),
 		texts: textsFor(options.Schema), clock: newClock(options.Clock), begins: newBegins(&options), followers: newFollowers()}
 	s.over, s.end = context.WithCancelCause(context.Background())
-	s.graves, s.lanes, s.folds, s.sweeps = s.lockKey("graves"), s.lockKey("lanes"), s.lockKey("folds"), s.lockKey("sweeps")
+	s.deadLetters, s.lanes, s.folds, s.sweeps = s.lockKey("dead letters"), s.lockKey("lanes"), s.lockKey("folds"), s.lockKey("sweeps")
 	s.core = sqlstore.NewCore(sqlstore.DB{Clock: s.clock, Write: s.write, AdminWrite: s.person, BackgroundWrite: s.brief, SignWrite: s.sign,
 		Read: s.read, Join: s.join, RetryIndex: true})
 	if err := s.open(ctx); err != nil {
@@ -217,12 +219,12 @@ func (s *Store) open(ctx context.Context) error {
 	if err := s.first(ctx); err != nil {
 		return fmt.Errorf("%s: %w", s.where, err)
 	}
-	s.news = newNewsroom(s)
+	s.news = newNotifier(s)
 	s.hot = newHotPath(s)
 	s.intake = newIntake(&s.options)
 	s.people = make(chan struct{}, max(1, s.options.shares(false).rest/5))
 	s.intake.used.Store(s.reserved)
-	s.news.hear(s.hot.heads.heard)
+	s.news.hear(s.hot.cursors.Notify)
 	s.ended.Go(s.news.listen)
 	s.ended.Go(s.news.announce)
 	s.ended.Go(s.keep)
@@ -257,7 +259,7 @@ func (s *Store) prepare(ctx context.Context, conn *pgx.Conn) (found server, err 
 // first runs the first transaction: it sets the clock, and raises the numbers of
 // events where a backup was restored into another server.
 func (s *Store) first(ctx context.Context) error {
-	return s.transact(ctx, &s.begins.write, func(c *session) (err error) {
+	return s.transact(ctx, &s.begins.write, func(c *pg.Session) (err error) {
 		if _, err := c.Exec(raiseBase); err != nil {
 			return err
 		}

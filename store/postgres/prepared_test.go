@@ -1,6 +1,8 @@
 package postgres
 
 import (
+	pg "github.com/redrive/redrive/store/postgres/internal/conn"
+
 	"errors"
 	"strings"
 	"testing"
@@ -27,7 +29,7 @@ func TestDoctorFindsPreparedTransactions(t *testing.T) {
 		t.Errorf("the oldest transaction is %s old, %v", d.OldestTransaction, err)
 	}
 	r := &Diagnosis{}
-	if err := s.transact(t.Context(), &s.begins.dump, func(c *session) error { return r.prepared(c, 0) }); err != nil {
+	if err := s.transact(t.Context(), &s.begins.dump, func(c *pg.Session) error { return r.prepared(c, 0) }); err != nil {
 		t.Fatal(err)
 	}
 	found := problems(r, "ROLLBACK PREPARED 'Ann''s'")

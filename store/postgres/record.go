@@ -1,6 +1,8 @@
 package postgres
 
 import (
+	pg "github.com/redrive/redrive/store/postgres/internal/conn"
+
 	"strconv"
 
 	"github.com/redrive/redrive/internal/sqlstore"
@@ -65,31 +67,31 @@ func record(t *sqlstore.Txn) error {
 var recordFast = &sqlstore.Query{Name: "recordFast"}
 
 // recordStep is record as a step, none when there is nothing to write.
-func recordStep(t *sqlstore.Txn) []step {
-	lanes, states, ns := ints(8), ints(8), ints(8)
+func recordStep(t *sqlstore.Txn) []pg.Step {
+	lanes, states, ns := pg.Ints(8), pg.Ints(8), pg.Ints(8)
 	t.Deltas(func(lane int64, state job.State, n int64) {
-		lanes.int(lane)
-		states.int(int64(state))
-		ns.int(n)
+		lanes.Int(lane)
+		states.Int(int64(state))
+		ns.Int(n)
 	})
-	batches := ints(0)
+	batches := pg.Ints(0)
 	t.Batches(func(id, total, completed, dead, cancelled int64) {
 		for _, n := range [...]int64{id, total, completed, dead, cancelled} {
-			batches.int(n)
+			batches.Int(n)
 		}
 	})
 	events, figures := t.Events(), t.AppendFigures(nil)
-	if events.Len() == 0 && lanes.n == 0 && batches.n == 0 && figures == nil {
+	if events.Len() == 0 && lanes.N == 0 && batches.N == 0 && figures == nil {
 		return nil
 	}
 	args := []any{int64(t.Now()), int64(events.Len()), events.Bytes(), lanes, states, ns, nil, nil}
 	if figures != nil {
 		args[6] = figures
 	}
-	if batches.n > 0 {
+	if batches.N > 0 {
 		args[7] = batches
 	}
-	return []step{{q: recordFast, args: args}}
+	return []pg.Step{{Q: recordFast, Args: args}}
 }
 
 // array is an array of numbers in PostgreSQL's text form, while it is written.
@@ -117,7 +119,7 @@ const foldMax = 20_000
 
 // fold folds the changes of earlier transactions in, unless another process is
 // at it. It reports whether there may be more.
-func (s *Store) fold(c *session) (more bool, err error) {
+func (s *Store) fold(c *pg.Session) (more bool, err error) {
 	got, err := sqlstore.ReadInt(c, tryLock, sqlstore.Num(s.folds))
 	if err != nil || got == 0 {
 		return false, err

@@ -15,7 +15,7 @@ import (
 	"github.com/redrive/redrive/store/storetest"
 )
 
-// Counters and figures are the same before and after they are folded, whoever
+// Counters and figures are the same before and after they are folded, whichever process
 // writes meanwhile, and add up to the rows.
 //
 // part of: B3

@@ -1,6 +1,8 @@
 package postgres
 
 import (
+	pg "github.com/redrive/redrive/store/postgres/internal/conn"
+
 	"fmt"
 
 	"github.com/redrive/redrive/internal/sqlstore"
@@ -28,20 +30,20 @@ var (
 )
 
 // remover implements sqlstore.Remover.
-type remover struct{ c *session }
+type remover struct{ c *pg.Session }
 
 // send sends steps of a sweep. They are planned each time, for tables as they are: a
 // plan of a table that was empty would be kept while that grows.
-func (r remover) send(steps ...step) error {
+func (r remover) send(steps ...pg.Step) error {
 	for i := range steps {
-		steps[i].anew = true
+		steps[i].Anew = true
 	}
-	return r.c.send(steps...)
+	return r.c.Send(steps...)
 }
 
 // Ended implements sqlstore.Remover.
 func (r remover) Ended(until job.Micros, limit int, each func(lane int64, state job.State, n int64)) (n int64, more bool, err error) {
-	err = r.send(step{q: sweepDone, args: []any{int64(until), int64(limit)}, each: func(row sqlstore.Row) error {
+	err = r.send(pg.Step{Q: sweepDone, Args: []any{int64(until), int64(limit)}, Each: func(row sqlstore.Row) error {
 		each(row.Int(0), job.State(row.Int(1)), row.Int(2))
 		n += row.Int(2)
 		more = row.Int(3) != 0
@@ -52,8 +54,8 @@ func (r remover) Ended(until job.Micros, limit int, each func(lane int64, state 
 
 // Failures implements sqlstore.Remover.
 func (r remover) Failures(until job.Micros, from store.Run, limit int) (n int64, next store.Run, err error) {
-	err = r.send(step{q: sweepFailures, args: []any{int64(until), int64(from.ID), int64(from.Token), int64(limit)},
-		each: func(row sqlstore.Row) error {
+	err = r.send(pg.Step{Q: sweepFailures, Args: []any{int64(until), int64(from.ID), int64(from.Token), int64(limit)},
+		Each: func(row sqlstore.Row) error {
 			n, next = row.Int(0), store.Run{ID: job.ID(row.Int(1)), Token: job.Token(row.Int(2))}
 			return nil
 		}})
@@ -62,7 +64,7 @@ func (r remover) Failures(until job.Micros, from store.Run, limit int) (n int64,
 
 // Keys implements sqlstore.Remover.
 func (r remover) Keys(now job.Micros, limit int) (n int64, more bool, err error) {
-	err = r.send(step{q: sweepKeys, args: []any{int64(now), int64(limit)}, each: func(row sqlstore.Row) error {
+	err = r.send(pg.Step{Q: sweepKeys, Args: []any{int64(now), int64(limit)}, Each: func(row sqlstore.Row) error {
 		n, more = row.Int(0), row.Int(1) != 0
 		return nil
 	}})
@@ -72,7 +74,7 @@ func (r remover) Keys(now job.Micros, limit int) (n int64, more bool, err error)
 // Events implements sqlstore.Remover.
 func (r remover) Events(until job.Micros, limit int, last func(seq, n int64)) (n int64, more bool, err error) {
 	through, events := int64(0), int64(0)
-	err = r.send(step{q: sweepEvents, args: []any{int64(until), int64(limit)}, each: func(row sqlstore.Row) error {
+	err = r.send(pg.Step{Q: sweepEvents, Args: []any{int64(until), int64(limit)}, Each: func(row sqlstore.Row) error {
 		through, n, more, events = row.Int(0), row.Int(1), row.Int(2) != 0, row.Int(3)
 		return nil
 	}})
@@ -81,7 +83,7 @@ func (r remover) Events(until job.Micros, limit int, last func(seq, n int64)) (n
 	}
 	last(through, events)
 	var figures []byte
-	err = r.send(step{q: dropEvents, args: []any{through}, each: func(row sqlstore.Row) error {
+	err = r.send(pg.Step{Q: dropEvents, Args: []any{through}, Each: func(row sqlstore.Row) error {
 		figures = row.Blob(0)
 		return nil
 	}})
@@ -93,22 +95,22 @@ func (r remover) Events(until job.Micros, limit int, last func(seq, n int64)) (n
 
 // Records implements sqlstore.Remover.
 func (r remover) Records(letters []sqlstore.GoneLetter) ([]int, error) {
-	jobs, index := ints(len(letters)), make(map[job.ID]int, len(letters))
+	jobs, index := pg.Ints(len(letters)), make(map[job.ID]int, len(letters))
 	for i := range letters {
-		jobs.int(int64(letters[i].Job))
+		jobs.Int(int64(letters[i].Job))
 		index[letters[i].Job] = i
 	}
 	n := make([]int, len(letters))
-	steps := []step{{q: countFailures, args: []any{jobs}, each: func(row sqlstore.Row) error {
+	steps := []pg.Step{{Q: countFailures, Args: []any{jobs}, Each: func(row sqlstore.Row) error {
 		n[index[job.ID(row.Int(0))]] = int(row.Int(1))
 		return nil
 	}}}
 	if keys := keysOf(letters); keys != nil {
 		free := make(map[job.ID]bool)
-		steps = append(steps, step{q: lockKeys, args: keys, each: func(row sqlstore.Row) error {
+		steps = append(steps, pg.Step{Q: lockKeys, Args: keys, Each: func(row sqlstore.Row) error {
 			free[job.ID(row.Int(0))] = true
 			return nil
-		}}, step{q: seeKeys, args: keys, each: func(row sqlstore.Row) error {
+		}}, pg.Step{Q: seeKeys, Args: keys, Each: func(row sqlstore.Row) error {
 			if id := job.ID(row.Int(0)); !free[id] {
 				n[index[id]] = -1
 			}
@@ -118,19 +120,19 @@ func (r remover) Records(letters []sqlstore.GoneLetter) ([]int, error) {
 	return n, r.send(steps...)
 }
 
-// keysOf returns the keys of letters as arguments, nil when there are none. The
+// keysOf returns the keys of letters as arguments, nil when the letters have no keys. The
 // keys of jobs that live on are theirs.
 func keysOf(letters []sqlstore.GoneLetter) []any {
-	owners, kinds, keys, jobs := texts(0), texts(0), texts(0), ints(0)
+	owners, kinds, keys, jobs := pg.Texts(0), pg.Texts(0), pg.Texts(0), pg.Ints(0)
 	for i := range letters {
 		if l := &letters[i]; l.Key != "" && !l.Revived {
-			owners.text(l.Owner)
-			kinds.text(l.Kind)
-			keys.text(l.Key)
-			jobs.int(int64(l.Job))
+			owners.Text(l.Owner)
+			kinds.Text(l.Kind)
+			keys.Text(l.Key)
+			jobs.Int(int64(l.Job))
 		}
 	}
-	if jobs.n == 0 {
+	if jobs.N == 0 {
 		return nil
 	}
 	return []any{owners, kinds, keys, jobs}
@@ -138,34 +140,34 @@ func keysOf(letters []sqlstore.GoneLetter) []any {
 
 // Letters implements sqlstore.Remover.
 func (r remover) Letters(letters []sqlstore.GoneLetter) error {
-	deaths, jobs, gone, long := ints(len(letters)), ints(len(letters)), ints(0), ints(0)
+	deaths, jobs, gone, long := pg.Ints(len(letters)), pg.Ints(len(letters)), pg.Ints(0), pg.Ints(0)
 	for i := range letters {
 		l := &letters[i]
-		deaths.int(l.Death)
-		jobs.int(int64(l.Job))
+		deaths.Int(l.Death)
+		jobs.Int(int64(l.Job))
 		if l.Revived {
 			continue
 		}
-		gone.int(int64(l.Job))
+		gone.Int(int64(l.Job))
 		if l.Long {
-			long.int(int64(l.Job))
+			long.Int(int64(l.Job))
 		}
 	}
 	n := 0
-	steps := []step{
-		{q: dropLetters, args: []any{deaths, jobs}, n: &n},
-		{q: dropFailures, args: []any{jobs}},
-		{q: dropOriginals, args: []any{jobs}},
+	steps := []pg.Step{
+		{Q: dropLetters, Args: []any{deaths, jobs}, N: &n},
+		{Q: dropFailures, Args: []any{jobs}},
+		{Q: dropOriginals, Args: []any{jobs}},
 	}
-	if gone.n > 0 {
-		steps = append(steps, step{q: delManyProgress, args: []any{gone}})
+	if gone.N > 0 {
+		steps = append(steps, pg.Step{Q: delManyProgress, Args: []any{gone}})
 	}
-	if long.n > 0 {
-		steps = append(steps, step{q: delBodies, args: []any{long}})
+	if long.N > 0 {
+		steps = append(steps, pg.Step{Q: delBodies, Args: []any{long}})
 	}
 	if keys := keysOf(letters); keys != nil {
-		steps = append(steps, step{q: markKeys, args: keys},
-			step{q: dropKeys, args: keys})
+		steps = append(steps, pg.Step{Q: markKeys, Args: keys},
+			pg.Step{Q: dropKeys, Args: keys})
 	}
 	if err := r.send(steps...); err != nil {
 		return err
@@ -179,18 +181,18 @@ func (r remover) Letters(letters []sqlstore.GoneLetter) error {
 // Groups implements sqlstore.Remover.
 func (r remover) Groups(ids []int64) error {
 	all := vectorOf(ids)
-	return r.send(step{q: dropGroups, args: []any{all}}, step{q: dropTrends, args: []any{all}})
+	return r.send(pg.Step{Q: dropGroups, Args: []any{all}}, pg.Step{Q: dropTrends, Args: []any{all}})
 }
 
 // Trends implements sqlstore.Remover.
 func (r remover) Trends(groups, hours []int64) error {
-	return r.send(step{q: dropHours, args: []any{vectorOf(groups), vectorOf(hours)}})
+	return r.send(pg.Step{Q: dropHours, Args: []any{vectorOf(groups), vectorOf(hours)}})
 }
 
-func vectorOf(numbers []int64) *vector {
-	v := ints(len(numbers))
+func vectorOf(numbers []int64) *pg.Vector {
+	v := pg.Ints(len(numbers))
 	for _, n := range numbers {
-		v.int(n)
+		v.Int(n)
 	}
 	return v
 }

@@ -1,6 +1,8 @@
 package postgres
 
 import (
+	pg "github.com/redrive/redrive/store/postgres/internal/conn"
+
 	"context"
 	"strconv"
 	"sync/atomic"
@@ -41,7 +43,7 @@ func (s *Store) raise(ctx context.Context, conn *pgx.Conn) error {
 		// Others may have been given them, and used them, before or after that.
 		raiseTo(&s.intake.used, last)
 	}
-	if sqlstate(err) != "" && !broken(err) {
+	if pg.SQLState(err) != "" && !pg.Broken(err) {
 		return nil
 	}
 	return err

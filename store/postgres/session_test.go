@@ -1,6 +1,8 @@
 package postgres
 
 import (
+	pg "github.com/redrive/redrive/store/postgres/internal/conn"
+
 	"bytes"
 	"errors"
 	"fmt"
@@ -32,7 +34,7 @@ func query(name, text string) *sqlstore.Query { return &sqlstore.Query{Name: nam
 
 // query is a statement of a test about tables of the store, which have the default schema in the text.
 func (s *Store) query(name, text string) *sqlstore.Query {
-	return query(name, strings.ReplaceAll(text, DefaultSchema+".redrive_", quote(s.Schema())+".redrive_"))
+	return query(name, strings.ReplaceAll(text, DefaultSchema+".redrive_", pg.Quote(s.Schema())+".redrive_"))
 }
 
 func TestValuesComeBack(t *testing.T) {
@@ -50,11 +52,11 @@ func TestValuesComeBack(t *testing.T) {
 			payload []byte
 		}{
 			{math.MaxInt64 - 1, "Ünïcode 你好", "", []byte{}, nil},
-			{-1, "nul\x00 and \xff\xfe", escapeMark, []byte("\x00\x01\xff"), []byte(`\x41`)},
+			{-1, "nul\x00 and \xff\xfe", pg.EscapeMark, []byte("\x00\x01\xff"), []byte(`\x41`)},
 			{0, `back\slash 'quote' "x"`, "a", bytes.Repeat([]byte{0xfe}, 300_000), []byte("x")},
 			{-4_000_000_000, "", "b", nil, nil},
 		} {
-			err := s.transact(t.Context(), &s.begins.write, func(c *session) error {
+			err := s.transact(t.Context(), &s.begins.write, func(c *pg.Session) error {
 				blobs := []sqlstore.Value{blobOf(want.policy), blobOf(want.payload)}
 				for i, b := range [][]byte{want.policy, want.payload} {
 					if b == nil {
@@ -110,7 +112,7 @@ func TestWalksHoldOthers(t *testing.T) {
 		count := s.query("count", `SELECT count(*) FROM redrive.redrive_trends WHERE grp = 2`)
 		add := s.query("add", `INSERT INTO redrive.redrive_trends (grp, at, n) VALUES (2, $1, $1)`)
 		for _, stop := range []int{1, 49, 50, 51, 550, 2_551, 5_000, 9_999} {
-			err := s.transact(t.Context(), &s.begins.write, func(c *session) error {
+			err := s.transact(t.Context(), &s.begins.write, func(c *pg.Session) error {
 				if _, err := c.Exec(fill); err != nil {
 					return err
 				}
@@ -162,13 +164,13 @@ func TestWalkOfAFailedTransaction(t *testing.T) {
 	walk := query("walk", `SELECT x FROM generate_series(1, 100) AS x`)
 	walk.Walk = true
 	both(t, func(t *testing.T, s *Store) {
-		err := s.transact(t.Context(), &s.begins.write, func(c *session) error {
+		err := s.transact(t.Context(), &s.begins.write, func(c *pg.Session) error {
 			return c.Rows(walk, func(sqlstore.Row) error {
 				_, err := c.Exec(query("bad", `SELECT 1 / 0`))
 				return err
 			})
 		})
-		if sqlstate(err) != "22012" { // division_by_zero
+		if pg.SQLState(err) != "22012" { // division_by_zero
 			t.Errorf("%v", err)
 		}
 		if _, err := s.Counts(t.Context()); err != nil {
@@ -188,7 +190,7 @@ func TestQ10_UnstorableTextsAreStored(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		n := job.New{ID: id, Kind: "mail", Queue: "default", Priority: 2, Payload: []byte("\x00\xff"), Owner: "o\x00\xff", Correlation: escapeMark}
+		n := job.New{ID: id, Kind: "mail", Queue: "default", Priority: 2, Payload: []byte("\x00\xff"), Owner: "o\x00\xff", Correlation: pg.EscapeMark}
 		if _, err := s.Enqueue(t.Context(), []job.New{n}); err != nil {
 			t.Fatal(err)
 		}

@@ -1,6 +1,10 @@
 package postgres
 
 import (
+	"github.com/redrive/redrive/store/postgres/internal/claims"
+
+	pg "github.com/redrive/redrive/store/postgres/internal/conn"
+
 	"cmp"
 	"errors"
 	"slices"
@@ -50,15 +54,15 @@ type settling struct {
 	again    []*ending
 	dying    []*ending
 
-	single  *vector // ids of the others
-	careful bool    // all are locked first: after an errMissed
+	single  *pg.Vector // ids of the others
+	careful bool       // all are locked first: after an errMissed
 	wait    time.Duration
 	stuck   map[job.ID]bool // others hold them
 
-	told news
+	notice claims.Notice
 
-	deaths   *table // nil: none
-	failures *table
+	deaths   *pg.Table // nil: none
+	failures *pg.Table
 	row      []sqlstore.Value // of the one that is added
 	packed   []byte           // what it points at
 }
@@ -102,7 +106,7 @@ const (
 // together with others it must be of a run that this process has claimed, and
 // concern nothing but its job.
 func (s *Store) kindOf(o *job.Outcome) (endKind, *sqlstore.Run) {
-	r := s.hot.runs.recall(o)
+	r := s.hot.runs.Recall(o)
 	switch {
 	case r == nil || !r.Plain() || o.Validate() != nil:
 		return alone, nil
@@ -147,14 +151,14 @@ func (w *settling) sort() {
 	}
 	slices.Sort(single)
 	for _, id := range single {
-		w.single.int(int64(id))
+		w.single.Int(int64(id))
 	}
 }
 
 // take takes the runs that are still theirs. Whatever the kinds, it locks the jobs
 // in the order of their ids, as everybody does who needs several.
 func (w *settling) take() error {
-	steps := []step{limitLocks(w.wait)}
+	steps := []pg.Step{limitLocks(w.wait)}
 	apart := w.kinds() < 2
 	if !apart {
 		steps = append(steps, w.lockAll())
@@ -166,15 +170,15 @@ func (w *settling) take() error {
 		steps = append(steps, w.postpone())
 	}
 	if apart && len(w.dying) > 0 {
-		ids, tokens := ints(len(w.dying)), ints(len(w.dying))
+		ids, tokens := pg.Ints(len(w.dying)), pg.Ints(len(w.dying))
 		for _, e := range w.dying {
-			ids.int(int64(e.ID))
-			tokens.int(int64(e.Token))
+			ids.Int(int64(e.ID))
+			tokens.Int(int64(e.Token))
 		}
-		steps = append(steps, step{q: lockDying, args: []any{ids, tokens}, each: written(w.dying)})
+		steps = append(steps, pg.Step{Q: lockDying, Args: []any{ids, tokens}, Each: written(w.dying)})
 	}
-	if apart && w.single.n > 0 {
-		steps = append(steps, step{q: lockRunning, args: []any{w.single}})
+	if apart && w.single.N > 0 {
+		steps = append(steps, pg.Step{Q: lockRunning, Args: []any{w.single}})
 	}
 	if err := w.t.send(steps...); err != nil {
 		return err
@@ -192,7 +196,7 @@ var errMissed = errors.New("a job has changed since it was claimed")
 
 // kinds returns how many statements take jobs.
 func (w *settling) kinds() (n int) {
-	for _, jobs := range []int{len(w.closed), len(w.again), len(w.dying), w.single.n} {
+	for _, jobs := range []int{len(w.closed), len(w.again), len(w.dying), w.single.N} {
 		if jobs > 0 {
 			n++
 		}
@@ -205,14 +209,14 @@ func (w *settling) kinds() (n int) {
 
 // lockAll locks the jobs of all outcomes, and finds the dying that are still
 // theirs.
-func (w *settling) lockAll() step {
+func (w *settling) lockAll() pg.Step {
 	ids := w.ids()
 	mark := written(w.dying)
 	tokens := make(map[job.ID]job.Token, len(w.dying))
 	for _, e := range w.dying {
 		tokens[e.ID] = e.Token
 	}
-	return step{q: lockRunning, args: []any{ids}, each: func(r sqlstore.Row) error {
+	return pg.Step{Q: lockRunning, Args: []any{ids}, Each: func(r sqlstore.Row) error {
 		if token, ok := tokens[job.ID(r.Int(0))]; !ok || token != job.Token(r.Int(1)) {
 			return nil
 		}
@@ -221,7 +225,7 @@ func (w *settling) lockAll() step {
 }
 
 // ids returns the jobs of all outcomes but those that others hold, in their order.
-func (w *settling) ids() *vector {
+func (w *settling) ids() *pg.Vector {
 	all := make([]job.ID, 0, len(w.outcomes))
 	for i := range w.outcomes {
 		if id := w.outcomes[i].ID; !w.stuck[id] {
@@ -229,9 +233,9 @@ func (w *settling) ids() *vector {
 		}
 	}
 	slices.Sort(all)
-	ids := ints(len(all))
+	ids := pg.Ints(len(all))
 	for _, id := range slices.Compact(all) {
-		ids.int(int64(id))
+		ids.Int(int64(id))
 	}
 	return ids
 }
@@ -247,60 +251,60 @@ func written(kind []*ending) func(sqlstore.Row) error {
 	}
 }
 
-func (w *settling) close() step {
+func (w *settling) close() pg.Step {
 	n := len(w.closed)
-	ids, tokens, costs, sends, results := ints(n), ints(n), ints(n), ints(n), blobs(n)
+	ids, tokens, costs, sends, results := pg.Ints(n), pg.Ints(n), pg.Ints(n), pg.Ints(n), pg.Blobs(n)
 	for _, e := range w.closed {
-		ids.int(int64(e.ID))
-		tokens.int(int64(e.Token))
-		costs.setInt(e.Cost)
-		sends.setInt(int64(e.Sends))
-		results.blob(e.Result)
+		ids.Int(int64(e.ID))
+		tokens.Int(int64(e.Token))
+		costs.SetInt(e.Cost)
+		sends.SetInt(int64(e.Sends))
+		results.Blob(e.Result)
 	}
 	args := []any{int64(w.t.Now()), ids, tokens, costs, sends, results}
 	if !slices.ContainsFunc(w.closed, func(e *ending) bool { return e.Keep }) {
-		return step{q: closeJobs, args: args, each: written(w.closed)}
+		return pg.Step{Q: closeJobs, Args: args, Each: written(w.closed)}
 	}
-	keep := ints(n)
+	keep := pg.Ints(n)
 	for _, e := range w.closed {
 		if e.Keep {
-			keep.int(1)
+			keep.Int(1)
 		} else {
-			keep.int(0)
+			keep.Int(0)
 		}
 	}
-	return step{q: closeKept, args: append(args, keep), each: written(w.closed)}
+	return pg.Step{Q: closeKept, Args: append(args, keep), Each: written(w.closed)}
 }
 
-func (w *settling) postpone() step {
+func (w *settling) postpone() pg.Step {
 	n := len(w.again)
-	ids, tokens, states, priorities, due := ints(n), ints(n), ints(n), ints(n), ints(n)
-	attempts, deferrals, snoozes, interrupts, memos := ints(n), ints(n), ints(n), ints(n), blobs(n)
+	ids, tokens, states, priorities, due := pg.Ints(n), pg.Ints(n), pg.Ints(n), pg.Ints(n), pg.Ints(n)
+	attempts, deferrals, snoozes, interrupts, memos := pg.Ints(n), pg.Ints(n), pg.Ints(n), pg.Ints(n), pg.Blobs(n)
 	for _, e := range w.again {
 		c := e.run.Counters(e.Cause)
-		ids.int(int64(e.ID))
-		tokens.int(int64(e.Token))
-		states.int(int64(e.To))
-		priorities.setInt(int64(e.Priority))
-		due.int(int64(e.due))
-		attempts.int(int64(c.Attempts))
-		deferrals.int(int64(c.Deferrals))
-		snoozes.int(int64(c.Snoozes))
-		interrupts.int(int64(c.Interrupts))
-		memos.blob(e.Memo)
+		ids.Int(int64(e.ID))
+		tokens.Int(int64(e.Token))
+		states.Int(int64(e.To))
+		priorities.SetInt(int64(e.Priority))
+		due.Int(int64(e.due))
+		attempts.Int(int64(c.Attempts))
+		deferrals.Int(int64(c.Deferrals))
+		snoozes.Int(int64(c.Snoozes))
+		interrupts.Int(int64(c.Interrupts))
+		memos.Blob(e.Memo)
 	}
-	return step{q: postponeJobs, each: written(w.again),
-		args: []any{ids, tokens, states, priorities, due, attempts, deferrals, snoozes, interrupts, memos}}
+	return pg.Step{Q: postponeJobs, Each: written(w.again),
+		Args: []any{ids, tokens, states, priorities, due, attempts, deferrals, snoozes, interrupts, memos}}
 }
 
 // write writes what belongs to the outcomes that are noted, and more.
-func (w *settling) write(more []step) error {
-	var steps []step
+func (w *settling) write(more []pg.Step) error {
+	var steps []pg.Step
 	if w.deaths != nil {
-		steps = append(steps, step{q: buryJobs, args: w.deaths.args()})
+		steps = append(steps, pg.Step{Q: buryJobs, Args: w.deaths.Args()})
 	}
 	if w.failures != nil {
-		steps = append(steps, step{q: keepFailures, args: w.failures.args()})
+		steps = append(steps, pg.Step{Q: keepFailures, Args: w.failures.Args()})
 	}
 	w.deaths, w.failures = nil, nil
 	if steps = append(steps, more...); len(steps) == 0 {

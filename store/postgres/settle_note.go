@@ -1,6 +1,8 @@
 package postgres
 
 import (
+	pg "github.com/redrive/redrive/store/postgres/internal/conn"
+
 	"cmp"
 
 	"github.com/redrive/redrive/job"
@@ -10,7 +12,7 @@ import (
 // others are written one by one.
 func (w *settling) note() ([]error, error) {
 	answers := make([]error, len(w.outcomes))
-	bodies, progress := ints(0), ints(0)
+	bodies, progress := pg.Ints(0), pg.Ints(0)
 	for i, e := range w.plain {
 		if id := w.outcomes[i].ID; w.stuck[id] {
 			answers[i] = errHeld(id)
@@ -25,7 +27,7 @@ func (w *settling) note() ([]error, error) {
 				return nil, err
 			}
 			for _, r := range w.t.Readied() {
-				w.told.add(r.Lane, r.Priority, r.At)
+				w.notice.Add(r.Lane, r.Priority, r.At)
 			}
 			if answers[i] = own; own == nil && w.t.Cancelled() {
 				answers[i] = errCancelled
@@ -36,18 +38,18 @@ func (w *settling) note() ([]error, error) {
 			return nil, err
 		}
 		if e.Progressed {
-			progress.int(int64(e.ID))
+			progress.Int(int64(e.ID))
 		}
 		if e.To == job.Completed && e.run.Long() {
-			bodies.int(int64(e.ID))
+			bodies.Int(int64(e.ID))
 		}
 	}
-	var steps []step
-	if bodies.n > 0 {
-		steps = append(steps, step{q: delBodies, args: []any{bodies}})
+	var steps []pg.Step
+	if bodies.N > 0 {
+		steps = append(steps, pg.Step{Q: delBodies, Args: []any{bodies}})
 	}
-	if progress.n > 0 {
-		steps = append(steps, step{q: delManyProgress, args: []any{progress}})
+	if progress.N > 0 {
+		steps = append(steps, pg.Step{Q: delManyProgress, Args: []any{progress}})
 	}
 	return answers, w.write(steps)
 }
@@ -65,19 +67,19 @@ func (w *settling) noteOne(e *ending) (err error) {
 			return err
 		}
 		if w.deaths == nil {
-			w.deaths = newTable(deathTypes, len(w.dying))
+			w.deaths = pg.NewTable(deathTypes, len(w.dying))
 		}
-		w.deaths.add(w.row)
+		w.deaths.Add(w.row)
 	case job.None, job.Waiting, job.Retrying, job.Running, job.Cancelled:
 		w.t.Postponed(e.run, e.Outcome, e.due)
-		w.told.add(e.run.Lane(), int8(cmp.Or(int64(e.Priority), int64(e.run.Priority()))), e.due)
+		w.notice.Add(e.run.Lane(), int8(cmp.Or(int64(e.Priority), int64(e.run.Priority()))), e.due)
 	}
 	if e.Failure != nil {
 		w.row, w.packed = w.t.AppendFailure(w.row[:0], w.packed[:0], e.run, e.Outcome)
 		if w.failures == nil {
-			w.failures = newTable(failureTypes, len(w.dying)+len(w.again))
+			w.failures = pg.NewTable(failureTypes, len(w.dying)+len(w.again))
 		}
-		w.failures.add(w.row)
+		w.failures.Add(w.row)
 	}
 	return nil
 }

@@ -1,6 +1,8 @@
 package postgres
 
 import (
+	pg "github.com/redrive/redrive/store/postgres/internal/conn"
+
 	"context"
 	"slices"
 	"sync"
@@ -95,7 +97,7 @@ func (s *Store) writeSingly(call *enqueueCall) {
 	if call.held {
 		delete(q.busy, call.lock())
 	}
-	if call.held && heldUp(err) { // who has waited for the same has waited for it as long
+	if call.held && pg.HeldUp(err) { // who has waited for the same has waited for it as long
 		q.queue = slices.DeleteFunc(q.queue, func(c *enqueueCall) bool {
 			same := c.held && c.lock() == call.lock()
 			if same {

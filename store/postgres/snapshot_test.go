@@ -1,6 +1,8 @@
 package postgres
 
 import (
+	"github.com/redrive/redrive/store/postgres/internal/claims"
+
 	"encoding/json"
 	"testing"
 	"time"
@@ -62,12 +64,12 @@ func TestQ2_AHeldSnapshotDoesNotMakeClaimsLonger(t *testing.T) {
 	}
 	enqueue(dead)
 	work(work(nil, dead), 0)
-	h, now := &s.hot.heads, s.clock.local()
-	h.looked(now, time.Hour, 0, earliest) // as it would be found, with more of them
+	h, now := s.hot.cursors, s.clock.local()
+	h.Scanned(now, time.Hour, 0, claims.Earliest) // as it would be found, with more of them
 
 	enqueue(2)
 	work(nil, 1)
-	place := readyPlace{numberOf(t, admin, `SELECT lane FROM redrive_jobs LIMIT 1`), 2}
+	place := claims.Place{Lane: numberOf(t, admin, `SELECT lane FROM redrive_jobs LIMIT 1`), Priority: 2}
 	buffers := func(low job.Micros) int64 {
 		t.Helper()
 		tx, err := admin.Begin(t.Context())
@@ -84,7 +86,7 @@ func TestQ2_AHeldSnapshotDoesNotMakeClaimsLonger(t *testing.T) {
 		}
 		var text []byte
 		err = tx.QueryRow(t.Context(), `EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) `+s.texts.Of(readyJobs),
-			[]int64{place.lane}, []int64{int64(place.priority)}, []int64{int64(low)}, []int64{-1 << 63}, []int64{1},
+			[]int64{place.Lane}, []int64{int64(place.Priority)}, []int64{int64(low)}, []int64{-1 << 63}, []int64{1},
 			int64(s.clock.Now()), int64(1)).Scan(&text)
 		if err != nil {
 			t.Fatal(err)
@@ -102,10 +104,10 @@ func TestQ2_AHeldSnapshotDoesNotMakeClaimsLonger(t *testing.T) {
 		return plans[0].Plan.Hit + plans[0].Plan.Read
 	}
 	const most = 40
-	if n := buffers(h.from(place, false, earliest)); n > most {
+	if n := buffers(h.From(place, false, claims.Earliest)); n > most {
 		t.Errorf("a claim beside %d dead rows reads %d pages, want %d at most", dead, n, most)
 	}
-	if n := buffers(earliest); n <= 4*most {
+	if n := buffers(claims.Earliest); n <= 4*most {
 		t.Errorf("from the beginning it reads %d pages: the test proves nothing", n)
 	}
 	if err := holder.Rollback(t.Context()); err != nil {

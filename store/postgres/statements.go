@@ -1,6 +1,8 @@
 package postgres
 
 import (
+	pg "github.com/redrive/redrive/store/postgres/internal/conn"
+
 	_ "embed"
 	"strings"
 	"sync"
@@ -18,11 +20,8 @@ var shippedTexts = sync.OnceValue(func() sqlstore.Texts { return sqlstore.MustPa
 func textsFor(schema string) sqlstore.Texts {
 	all := make(sqlstore.Texts, len(shippedTexts()))
 	for name, text := range shippedTexts() {
-		text.SQL = strings.ReplaceAll(text.SQL, DefaultSchema+".redrive_", quote(schema)+".redrive_")
+		text.SQL = strings.ReplaceAll(text.SQL, DefaultSchema+".redrive_", pg.Quote(schema)+".redrive_")
 		all[name] = text
 	}
 	return all
 }
-
-// quote returns an identifier in quotes.
-func quote(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }

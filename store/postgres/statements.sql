@@ -180,7 +180,7 @@ WHERE redrive_keys.until <= $1::bigint
 RETURNING job;
 
 -- name: waitShortly :own
--- Whoever holds a key in a transaction that is open is not waited for by a whole group of calls.
+-- A whole group of calls does not wait for a transaction that is open and holds a key.
 SET LOCAL lock_timeout = '50ms';
 
 -- name: selManyEnded :own
@@ -2465,7 +2465,7 @@ FROM (SELECT seq, n FROM old ORDER BY seq LIMIT $2::bigint) o
 ORDER BY o.seq DESC LIMIT 1;
 
 -- name: dropEvents :own
--- Events that are not folded yet are folded as they go. Nobody else folds meanwhile: whoever does so has the
+-- Events that are not folded yet are folded as they go. Nobody else folds meanwhile: for that a transaction needs the
 -- lock of folding.
 WITH gone AS (
   DELETE FROM redrive.redrive_events WHERE seq <= $1 RETURNING seq, at, lanes, states, ns, figures, batches),
@@ -2818,7 +2818,7 @@ WHERE n.nspname = $1 AND c.relkind = 'r' AND c.relname LIKE 'redrive\_%' AND c.r
 ORDER BY c.relname LIMIT 1;
 
 -- name: selIdentity :own
--- A schema of one database is told from all others by the names and by a number that was drawn when its
+-- A schema of one database is distinguished from all others by the names and by a number that was drawn when its
 -- tables were made.
 SELECT current_database() || '/' || (SELECT value FROM redrive.redrive_meta WHERE key = 'identity');
 

@@ -1,6 +1,8 @@
 package postgres
 
 import (
+	pg "github.com/redrive/redrive/store/postgres/internal/conn"
+
 	"os"
 	"path/filepath"
 	"regexp"
@@ -100,12 +102,12 @@ func sameColumns(ours, theirs []string) bool {
 func TestStatementsAreThoseOfSQLite(t *testing.T) {
 	t.Parallel()
 	s, theirs := fresh(t, nil), inSQLite(t)
-	err := s.transact(t.Context(), &s.begins.read, func(c *session) error {
+	err := s.transact(t.Context(), &s.begins.read, func(c *pg.Session) error {
 		for name, text := range s.texts {
 			if text.Own {
 				continue
 			}
-			d, err := c.conn.Prepare(t.Context(), "", text.SQL, nil)
+			d, err := c.Conn.Prepare(t.Context(), "", text.SQL, nil)
 			if err != nil {
 				return err
 			}

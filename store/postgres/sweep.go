@@ -1,6 +1,10 @@
 package postgres
 
 import (
+	"github.com/redrive/redrive/store/postgres/internal/claims"
+
+	pg "github.com/redrive/redrive/store/postgres/internal/conn"
+
 	"cmp"
 	"context"
 
@@ -13,11 +17,11 @@ import (
 //
 //	jobs that have ended, failure records, keys    no lock of others
 //	events                                         the lock of folding
-//	dead letters and what goes with them           the graves
+//	dead letters and what goes with them           the lock on dead letters
 //
 // The sweeps of all processes take turns, by a lock that nothing else waits for.
 // What others hold is left to a later sweep, and so are the dead letters while an
-// open transaction has the graves.
+// open transaction has the lock on dead letters.
 
 // Sweep implements store.Keeper. Its parts are transactions of their own: after an error,
 // it returns what the parts before have removed.
@@ -35,7 +39,7 @@ func (s *Store) Sweep(ctx context.Context, keep store.Retention, limit int) (swe
 		}
 		some, err := s.sweep(ctx, part, keep, limit)
 		switch {
-		case part == sqlstore.SweepDeadLetters && gravesTaken(err):
+		case part == sqlstore.SweepDeadLetters && deadLettersTaken(err):
 			some.More = true // another time
 		case err != nil:
 			return swept, err
@@ -73,7 +77,7 @@ func add(sum, part *store.Swept) {
 // sweep does a part of a sweep.
 func (s *Store) sweep(ctx context.Context, part sqlstore.SweepPart, keep store.Retention, limit int) (swept store.Swept, err error) {
 	wakes := false
-	err = s.transact(ctx, &s.begins.sweep, func(c *session) error {
+	err = s.transact(ctx, &s.begins.sweep, func(c *pg.Session) error {
 		if err := s.lock(c, s.sweeps); err != nil {
 			return err
 		}
@@ -87,7 +91,7 @@ func (s *Store) sweep(ctx context.Context, part sqlstore.SweepPart, keep store.R
 			return err
 		}
 		hooks := s.hooks(c, terms)
-		hooks.LockDeadLetters = func() error { return s.gravesWithin(c, gravesPatience) }
+		hooks.LockDeadLetters = func() error { return s.lockDeadLettersWithin(c, backgroundPatience) }
 		hooks.Remover = remover{c}
 		t := sqlstore.NewTxn(c, false, hooks)
 		t.Reset(s.clock.Now(), cat)
@@ -98,7 +102,7 @@ func (s *Store) sweep(ctx context.Context, part sqlstore.SweepPart, keep store.R
 		return t.Flush()
 	})
 	if err == nil && wakes {
-		s.news.tell(allNews)
+		s.news.tell(claims.AnyChange)
 	}
 	return swept, err
 }

@@ -120,18 +120,18 @@ func TestQ6_SweepsLeaveKeysThatAreHeld(t *testing.T) {
 	}
 }
 
-// While a transaction holds the graves for as long as it is open, everything goes
+// While a transaction holds the lock on dead letters for as long as it is open, everything goes
 // on but what is about dead letters.
 //
 // part of: Q6, Q10
-func TestQ6_SweepsDoNotWaitForTheGraves(t *testing.T) {
+func TestQ6_SweepsDoNotWaitForDeadLetters(t *testing.T) {
 	t.Parallel()
 	s, dsn := freshAt(t, nil)
 	ids := ends(t, s, job.Completed, job.Completed, job.Dead, job.Completed)
 	if _, err := s.Act(t.Context(), ann, store.Action{Do: store.ActResolve, IDs: ids[2:3]}); err != nil {
 		t.Fatal(err)
 	}
-	tx := opens(t, dsn, fmt.Sprintf(`SELECT pg_advisory_xact_lock(%d)`, s.graves))
+	tx := opens(t, dsn, fmt.Sprintf(`SELECT pg_advisory_xact_lock(%d)`, s.deadLetters))
 	swept, err := s.Sweep(t.Context(), all, 10)
 	if err != nil || swept.Completed != 3 || swept.Dead != 0 || !swept.More {
 		t.Errorf("beside the transaction %+v, %v", swept, err)

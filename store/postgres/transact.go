@@ -1,6 +1,10 @@
 package postgres
 
 import (
+	"github.com/redrive/redrive/store/postgres/internal/claims"
+
+	pg "github.com/redrive/redrive/store/postgres/internal/conn"
+
 	"context"
 	"errors"
 	"fmt"
@@ -22,9 +26,6 @@ const (
 	tries = 6
 	// spreadMin bounds the wait after the first deadlock of a transaction; it doubles.
 	spreadMin = 10 * time.Millisecond
-	// callLimit bounds a call whose context has no end of its own: a server that
-	// is gone without a word is not waited for for ever.
-	callLimit = 2 * time.Minute
 	// commitGrace is how much longer than its caller's context a commit is waited
 	// for: an answer that is on its way is better than none.
 	commitGrace = 2 * time.Second
@@ -44,7 +45,7 @@ type begins struct{ write, sign, sweep, fold, read, dump beginning }
 
 type beginning struct {
 	text  string
-	limit time.Duration // of the whole transaction; 0 is none
+	limit time.Duration // of the whole transaction; 0 for no limit
 	reads bool          // nothing is written: the end of it cannot be in doubt
 	// fast says that the transaction begins with its first statements and ends with
 	// its last ones, on a connection that has the settings already.
@@ -53,7 +54,7 @@ type beginning struct {
 
 const serverTime = `(extract(epoch FROM clock_timestamp()) * 1000000)::bigint`
 
-// millis is a limit as the server takes it; 0 would be none.
+// millis is a limit as the server takes it; 0 would be no limit.
 func millis(d time.Duration) string { return strconv.FormatInt(max(1, d.Milliseconds()), 10) }
 
 func newBegins(o *Options) begins {
@@ -64,7 +65,7 @@ func newBegins(o *Options) begins {
 			set_config('jit', 'off', true), set_config('enable_seqscan', 'off', true), `
 	}
 	write := `BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; ` + limits(o.StatementTimeout)
-	// Whoever has set it to more than on (remote_apply) keeps that.
+	// A setting of more than on (remote_apply) is kept.
 	durable := write + `set_config('synchronous_commit', CASE current_setting('synchronous_commit') WHEN 'off' THEN 'on'
 			ELSE current_setting('synchronous_commit') END, true), ` + replicates + `, ` + serverTime
 	return begins{
@@ -93,8 +94,8 @@ func (s *Store) sign(ctx context.Context, do func(*sqlstore.Txn) error) error {
 }
 
 func (s *Store) writeIn(ctx context.Context, begin *beginning, do func(*sqlstore.Txn) error) error {
-	var told news
-	err := s.transact(ctx, begin, func(c *session) error {
+	var notice claims.Notice
+	err := s.transact(ctx, begin, func(c *pg.Session) error {
 		t, err := s.txn(c, true)
 		if err != nil {
 			return err
@@ -102,22 +103,22 @@ func (s *Store) writeIn(ctx context.Context, begin *beginning, do func(*sqlstore
 		if err := do(t); err != nil {
 			return err
 		}
-		told = newsOf(t)
+		notice = noticeOf(t)
 		return t.Flush()
 	})
 	if err == nil {
-		s.news.tell(told)
+		s.news.tell(notice)
 	}
 	return err
 }
 
-// newsOf is what a transaction of the shared statements means to those who wait.
-func newsOf(t *sqlstore.Txn) (n news) {
+// noticeOf is what a transaction of the shared statements means to those who wait.
+func noticeOf(t *sqlstore.Txn) (n claims.Notice) {
 	if t.WakesMore() {
-		return allNews
+		return claims.AnyChange
 	}
 	for _, r := range t.Readied() {
-		n.add(r.Lane, r.Priority, r.At)
+		n.Add(r.Lane, r.Priority, r.At)
 	}
 	return n
 }
@@ -125,12 +126,12 @@ func newsOf(t *sqlstore.Txn) (n news) {
 // read runs do in a transaction that sees one moment. It implements sqlstore.DB's
 // Read.
 func (s *Store) read(ctx context.Context, do func(sqlstore.Session) error) error {
-	return s.transact(ctx, &s.begins.read, func(c *session) error { return do(c) })
+	return s.transact(ctx, &s.begins.read, func(c *pg.Session) error { return do(c) })
 }
 
 // Dump implements store.Reader. All of it is of one moment, however long it takes.
 func (s *Store) Dump(ctx context.Context) (d *store.Dump, err error) {
-	err = s.transact(ctx, &s.begins.dump, func(c *session) error {
+	err = s.transact(ctx, &s.begins.dump, func(c *pg.Session) error {
 		d, err = sqlstore.ReadDump(c, s.clock.Now())
 		return err
 	})
@@ -143,7 +144,7 @@ func (s *Store) Dump(ctx context.Context) (d *store.Dump, err error) {
 // foldAll folds what can be folded, and compares the clocks.
 func (s *Store) foldAll(ctx context.Context) error {
 	for more := true; more; {
-		err := s.transact(ctx, &s.begins.fold, func(c *session) (err error) {
+		err := s.transact(ctx, &s.begins.fold, func(c *pg.Session) (err error) {
 			if err := s.agree(c); err != nil {
 				return err
 			}
@@ -164,7 +165,7 @@ func (s *Store) foldAll(ctx context.Context) error {
 
 // transact runs do in a transaction and commits it. When others have got in its
 // way (a deadlock), or the connection was gone before it began, it is run again.
-func (s *Store) transact(ctx context.Context, begin *beginning, do func(*session) error) error {
+func (s *Store) transact(ctx context.Context, begin *beginning, do func(*pg.Session) error) error {
 	select {
 	case <-s.closed:
 		return errClosed
@@ -173,8 +174,8 @@ func (s *Store) transact(ctx context.Context, begin *beginning, do func(*session
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, callLimit,
-		fmt.Errorf("no answer from the server for %s: %w", callLimit, store.ErrUnavailable))
+	ctx, cancel := context.WithTimeoutCause(ctx, pg.CallLimit,
+		fmt.Errorf("no answer from the server for %s: %w", pg.CallLimit, store.ErrUnavailable))
 	defer cancel()
 	ctx, giveUp := context.WithCancelCause(ctx)
 	defer context.AfterFunc(s.over, func() { giveUp(errClosed) })()
@@ -186,7 +187,7 @@ func (s *Store) transact(ctx context.Context, begin *beginning, do func(*session
 		if !repeat || try == tries || ctx.Err() != nil {
 			return err
 		}
-		if sqlstate(err) == stateDeadlock {
+		if pg.SQLState(err) == pg.StateDeadlock {
 			s.spread(ctx, try)
 		}
 	}
@@ -214,7 +215,7 @@ func (s *Store) wait(ctx context.Context, d time.Duration) error {
 
 // attempt runs do in a transaction once. Repeat says that nothing was written and
 // that it is worth another try.
-func (s *Store) attempt(ctx context.Context, begin *beginning, do func(*session) error) (repeat bool, err error) {
+func (s *Store) attempt(ctx context.Context, begin *beginning, do func(*pg.Session) error) (repeat bool, err error) {
 	pool := s.pool
 	if begin.fast {
 		pool = s.fastPool
@@ -223,40 +224,40 @@ func (s *Store) attempt(ctx context.Context, begin *beginning, do func(*session)
 	if err != nil {
 		return false, err
 	}
-	c := s.session(conn)
+	c := pg.SessionOf(conn, s.texts, !s.unnamed.Load())
 	if begin.limit > 0 { // from now on: waiting for a connection takes no snapshot
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, begin.limit, fmt.Errorf("took longer than %s; ask for less, "+
 			"or try again when the server is less busy: %w", begin.limit, store.ErrUnavailable))
 		defer cancel()
 	}
-	b := watch(ctx, c.conn, 0)
+	b := pg.Watch(ctx, c.Conn, 0)
 	defer func() {
-		if !b.stop() || c.conn.IsClosed() || c.conn.TxStatus() != 'I' || stale(err) || errors.Is(err, errAnswer) {
+		if !b.Stop() || c.Conn.IsClosed() || c.Conn.TxStatus() != 'I' || pg.Stale(err) || errors.Is(err, pg.ErrAnswer) {
 			s.discard(conn)
 		}
 		conn.Release()
 	}()
 	if begin.fast {
-		c.begun, c.last = false, nil
+		c.Begun, c.Last = false, nil
 	} else if err := s.begin(c, begin.text); err != nil {
 		return s.undo(ctx, c, pool, false, err)
 	}
 	if err := do(c); err != nil {
-		return s.undo(ctx, c, pool, !begin.fast || c.begun, err)
+		return s.undo(ctx, c, pool, !begin.fast || c.Begun, err)
 	}
-	if !b.stop() {
-		return false, withContext(ctx, store.ErrUnavailable)
+	if !b.Stop() {
+		return false, pg.WithContext(ctx, store.ErrUnavailable)
 	}
-	b = watch(ctx, c.conn, commitGrace)
+	b = pg.Watch(ctx, c.Conn, commitGrace)
 	survived := crashpoint.Span(crashpoint.InCommit)
 	if begin.fast {
-		err = c.commit()
+		err = c.Commit()
 	} else {
-		err = commit(c.conn)
+		err = pg.Commit(c.Conn)
 	}
 	survived()
-	if c.conn.IsClosed() { // so are the others, most likely
+	if c.Conn.IsClosed() { // so are the others, most likely
 		pool.Reset()
 	}
 	switch {
@@ -267,24 +268,24 @@ func (s *Store) attempt(ctx context.Context, begin *beginning, do func(*session)
 		}
 		return false, nil
 	case begin.reads:
-		return false, asStoreError(err)
+		return false, pg.AsStoreError(err)
 	}
-	return again(err), commitError(err)
+	return pg.Again(err), pg.CommitError(err)
 }
 
 // undo ends a transaction that failed before its COMMIT. Begun says that the server
 // knows of it. Repeat is that of attempt.
-func (s *Store) undo(ctx context.Context, c *session, pool *pgxpool.Pool, begun bool, err error) (repeat bool, _ error) {
+func (s *Store) undo(ctx context.Context, c *pg.Session, pool *pgxpool.Pool, begun bool, err error) (repeat bool, _ error) {
 	switch {
-	case !begun && c.conn.IsClosed():
+	case !begun && c.Conn.IsClosed():
 		// It has lain in the pool while the server was restarted; the others have, too.
 		pool.Reset()
-		return true, withContext(ctx, asStoreError(err))
+		return true, pg.WithContext(ctx, pg.AsStoreError(err))
 	case !begun && replicaSays(err):
 		return false, s.failedOver(err)
 	}
-	s.rollback(c.conn)
-	return again(err), withContext(ctx, asStoreError(err))
+	s.rollback(c.Conn)
+	return pg.Again(err), pg.WithContext(ctx, pg.AsStoreError(err))
 }
 
 // failedOver gives up all connections: the server has become a replica, and new ones
@@ -292,40 +293,40 @@ func (s *Store) undo(ctx context.Context, c *session, pool *pgxpool.Pool, begun 
 func (s *Store) failedOver(err error) error {
 	s.pool.Reset()
 	s.fastPool.Reset()
-	return readOnly(err)
+	return pg.ReadOnly(err)
 }
 
 // replicaSays reports whether an error is a replica's answer to a BEGIN, which may go
 // with the first statements of a transaction. The same SQLSTATE from any other of them
 // is of a prepared statement.
 func replicaSays(err error) bool {
-	f, ok := errors.AsType[*failed](err)
-	return ok && f.what == fastBegin.Name && sqlstate(err) == stateReplica
+	f, ok := errors.AsType[*pg.Failed](err)
+	return ok && f.What == fastBegin.Name && pg.SQLState(err) == pg.StateReplica
 }
 
 // begin begins a transaction and tells the clock what the server's says.
-func (s *Store) begin(c *session, begin string) error {
+func (s *Store) begin(c *pg.Session, begin string) error {
 	sent := s.clock.local()
-	results, err := c.conn.Exec(c.ctx, begin).ReadAll()
+	results, err := c.Conn.Exec(c.Ctx, begin).ReadAll()
 	if err != nil {
-		return &failed{fastBegin.Name, err}
+		return pg.Fail(fastBegin.Name, err)
 	}
 	received := s.clock.local()
 	row := lastRow(results)
 	if len(row) < 1 {
-		cut(c.conn) // its other answers would belong to other statements, too
-		return &failed{fastBegin.Name, errAnswer}
+		pg.Cut(c.Conn) // its other answers would belong to other statements, too
+		return pg.Fail(fastBegin.Name, pg.ErrAnswer)
 	}
 	at, err := strconv.ParseInt(string(row[len(row)-1]), 10, 64)
 	if err != nil {
 		return fmt.Errorf("time of the server: %w", err)
 	}
 	s.clock.sample(sent, received, job.Micros(at))
-	c.standby = len(row) > 1 && string(row[len(row)-2]) == "t" // of replicates, in transactions that write
+	c.Standby = len(row) > 1 && string(row[len(row)-2]) == "t" // of replicates, in transactions that write
 	return nil
 }
 
-// lastRow returns the last row of the last answer, or nil if there is none.
+// lastRow returns the last row of the last answer, or nil without one.
 func lastRow(results []*pgconn.Result) [][]byte {
 	if len(results) == 0 {
 		return nil
@@ -335,36 +336,6 @@ func lastRow(results []*pgconn.Result) [][]byte {
 		return nil
 	}
 	return rows[len(rows)-1]
-}
-
-// errAnswer says that an answer does not belong to the statement that was sent. Poolers that
-// lose track of a connection do that.
-var errAnswer = errors.New("the answer is not that of the statement; the connection is closed")
-
-// errAborted is that of a transaction in which an error was not noticed.
-var errAborted = errors.New("the transaction was rolled back by the server")
-
-func commit(conn *pgconn.PgConn) error {
-	results, err := conn.Exec(context.Background(), "COMMIT").ReadAll()
-	if err != nil {
-		return &failed{"commit", err}
-	}
-	if len(results) != 1 {
-		return &failed{"commit", errAnswer}
-	}
-	return committed(results[0].CommandTag.String())
-}
-
-// committed returns an error unless the server has answered to a COMMIT that it has committed. After
-// an answer that is not that of a COMMIT, nobody knows.
-func committed(tag string) error {
-	switch tag {
-	case "COMMIT":
-		return nil
-	case "ROLLBACK":
-		return errAborted
-	}
-	return &failed{"commit", errAnswer}
 }
 
 // rollback ends a transaction; a connection on which that fails is found not to

@@ -9,15 +9,15 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// trouble tells people of work in the background, which has no caller whom an error
+// trouble reports to people about work in the background, which has no caller whom an error
 // could be returned to: once when it begins to fail, or fails for another reason, and
-// once when it goes well again. Several goroutines may use it.
+// once when it has recovered. Several goroutines may use it.
 type trouble struct {
 	s    *Store
 	what string // what fails, and what follows from that
 
 	mu   sync.Mutex
-	last string // reason of the latest failure; "" is none
+	last string // reason of the latest failure; "" if it succeeded
 }
 
 // see takes in how the latest try has ended.
@@ -38,13 +38,12 @@ func (t *trouble) see(err error) {
 	case err != nil:
 		log.WarnContext(ctx, "PostgreSQL: "+t.what+"; trying again", "database", t.s.where, "error", err)
 	default:
-		log.InfoContext(ctx, "PostgreSQL: well again: it was that "+t.what, "database", t.s.where)
+		log.InfoContext(ctx, "PostgreSQL: recovered: "+t.what, "database", t.s.where)
 	}
 	t.last = why
 }
 
-// gist is the text of an error without what is another every time, such as the port
-// of this side of a connection.
+// gist is the text of an error without the parts that differ from call to call, such as the local port of a connection.
 func gist(err error) string {
 	if err == nil {
 		return ""

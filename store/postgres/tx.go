@@ -1,15 +1,15 @@
 package postgres
 
 import (
+	pg "github.com/redrive/redrive/store/postgres/internal/conn"
+
 	"context"
 	"database/sql"
-	"database/sql/driver"
 	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/redrive/redrive/internal/sqlstore"
 	"github.com/redrive/redrive/job"
@@ -42,60 +42,23 @@ type callersSQLTx struct{ tx *sql.Tx }
 
 func (callersSQLTx) StoreTx() string { return "postgres" }
 
-// joined is a session in a caller's transaction.
-type joined interface {
-	sqlstore.Session
-	// enter sets the savepoint, through the caller's transaction: it knows whether it
-	// has ended, and its connection is in another one now.
-	enter() error
-	// plain runs a statement without parameters.
-	plain(text string) error
-	// interrupt ends what runs, see interruptible.
-	interrupt()
-}
-
-// joinedSession is a session in a transaction of pgx.
-type joinedSession struct {
-	*session
-	tx pgx.Tx
-}
-
-func (s *joinedSession) enter() error {
-	if s.conn.IsBusy() {
-		return fmt.Errorf("rows of the transaction are still open: read them to their end or close them before the call: %w", store.ErrInvalid)
-	}
-	if _, err := s.tx.Exec(s.ctx, savepoint); err != nil {
-		return &failed{savepoint, err}
-	}
-	return nil
-}
-
-func (s *sqlSession) enter() error { return s.plain(savepoint) }
-
 // foreign returns the session of a caller's transaction. The end of its context
 // costs the connection, see limited.
-func (s *Store) foreign(ctx context.Context, tx store.Tx) (joined, error) {
+func (s *Store) foreign(ctx context.Context, tx store.Tx) (pg.Joined, error) {
 	switch callers := tx.(type) {
 	case callersTx:
 		if callers.tx == nil || callers.tx.Conn() == nil {
 			return nil, fmt.Errorf("the transaction has ended: %w", store.ErrInvalid)
 		}
-		return &joinedSession{&session{ctx: ctx, conn: callers.tx.Conn().PgConn(), texts: s.texts}, callers.tx}, nil
+		return pg.NewJoined(ctx, callers.tx, s.texts), nil
 	case callersSQLTx:
 		if callers.tx == nil {
 			return nil, fmt.Errorf("the transaction has ended: %w", store.ErrInvalid)
 		}
-		return &sqlSession{ctx: ctx, tx: callers.tx, texts: s.texts, others: s.pool}, nil
+		return pg.NewJoinedSQL(ctx, callers.tx, s.texts, s.pool), nil
 	}
 	return nil, fmt.Errorf("transaction of a %s store, this is postgres: make it with postgres.Tx or postgres.SQLTx: %w",
 		tx.StoreTx(), store.ErrInvalid)
-}
-
-func (s *session) plain(text string) error {
-	if _, err := s.conn.ExecParams(s.ctx, text, nil, nil, []int16{}, []int16{pgtype.TextFormatCode}).Close(); err != nil {
-		return &failed{text, err}
-	}
-	return nil
 }
 
 var (
@@ -114,11 +77,11 @@ func (s *Store) fits(c sqlstore.Session, path *string) error {
 	err := c.Rows(selTx, func(r sqlstore.Row) error {
 		database, there, isolation, readOnly, sync = r.Text(0), r.Int(1) != 0, r.Text(2), r.Text(3), r.Text(4)
 		coding, *path = r.Text(6), r.Text(7)
-		if callers, ok := c.(*sqlSession); ok {
-			callers.backend.Store(r.Int(5))
+		if callers, ok := c.(*pg.SQLSession); ok {
+			callers.Backend.Store(r.Int(5))
 		}
 		return nil
-	}, text(quote(s.options.Schema)+".redrive_meta"))
+	}, text(pg.Quote(s.options.Schema)+".redrive_meta"))
 	if err != nil {
 		return err
 	}
@@ -147,12 +110,6 @@ func (s *Store) fits(c sqlstore.Session, path *string) error {
 	return err
 }
 
-const (
-	savepoint  = `SAVEPOINT redrive_join`
-	releaseTo  = `RELEASE SAVEPOINT redrive_join`
-	rollbackTo = `ROLLBACK TO SAVEPOINT redrive_join`
-)
-
 // join runs do inside the caller's transaction, whole or not at all, also for a
 // caller who commits after an error: what is refused is taken back to where it
 // began. It implements sqlstore.DB's Join.
@@ -165,53 +122,35 @@ func (s *Store) join(ctx context.Context, tx store.Tx, do func(*sqlstore.Txn) er
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	soft, hard, cancel := limited(ctx)
+	soft, hard, cancel := pg.Limited(ctx)
 	defer cancel()
 	c, err := s.foreign(hard, tx)
 	if err != nil {
 		return err
 	}
-	if err := c.enter(); err != nil {
-		return withContext(soft, savepointError(err))
+	if err := c.Enter(); err != nil {
+		return pg.WithContext(soft, pg.SavepointError(err))
 	}
-	err = interruptible(soft, c.interrupt, func() error {
+	err = pg.Interruptible(soft, c.Interrupt, func() error {
 		err := s.joined(c, do)
 		for try := 1; errors.Is(err, sqlstore.ErrAgain) && try < tries && soft.Err() == nil; try++ {
-			if err = c.plain(rollbackTo); err == nil {
+			if err = c.Plain(pg.RollbackTo); err == nil {
 				err = s.joined(c, do)
 			}
 		}
 		return err
 	})
 	if err != nil {
-		back := c.plain(rollbackTo)
+		back := c.Plain(pg.RollbackTo)
 		if back == nil {
-			back = c.plain(releaseTo)
+			back = c.Plain(pg.ReleaseTo)
 		}
-		return withContext(soft, asStoreError(errors.Join(err, back)))
+		return pg.WithContext(soft, pg.AsStoreError(errors.Join(err, back)))
 	}
-	return withContext(soft, asStoreError(c.plain(releaseTo)))
+	return pg.WithContext(soft, pg.AsStoreError(c.Plain(pg.ReleaseTo)))
 }
 
-// savepointError says what is wrong with a transaction that takes no savepoint.
-func savepointError(err error) error {
-	if errors.Is(err, pgx.ErrTxClosed) || errors.Is(err, sql.ErrTxDone) {
-		return fmt.Errorf("the transaction has ended: begin another one: %w: %w", store.ErrInvalid, err)
-	}
-	if errors.Is(err, driver.ErrBadConn) { // for one as for the other
-		return fmt.Errorf("%w: the connection to PostgreSQL was lost, or rows of the transaction are still open: "+
-			"close them before the call: %w", store.ErrUnavailable, err)
-	}
-	switch sqlstate(err) {
-	case "25P01": // no_active_sql_transaction
-		return fmt.Errorf("the transaction has ended: begin another one: %w: %w", store.ErrInvalid, err)
-	case "25P02": // in_failed_sql_transaction
-		return fmt.Errorf("an earlier statement of the transaction has failed: roll it back: %w: %w", store.ErrInvalid, err)
-	}
-	return asStoreError(err)
-}
-
-func (s *Store) joined(c joined, do func(*sqlstore.Txn) error) error {
+func (s *Store) joined(c pg.Joined, do func(*sqlstore.Txn) error) error {
 	path := ""
 	if err := s.fits(c, &path); err != nil {
 		return err
@@ -223,12 +162,12 @@ func (s *Store) joined(c joined, do func(*sqlstore.Txn) error) error {
 	if err := do(t); err != nil {
 		return err
 	}
-	told := newsOf(t)
+	notice := noticeOf(t)
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	if !told.empty() {
-		if _, err := c.Exec(notifyTx, text(s.news.channel), text(told.text(anyone))); err != nil {
+	if !notice.Empty() {
+		if _, err := c.Exec(notifyTx, text(s.news.channel), text(notice.Text(anyone))); err != nil {
 			return err
 		}
 	}
@@ -237,7 +176,7 @@ func (s *Store) joined(c joined, do func(*sqlstore.Txn) error) error {
 }
 
 // EnqueueTx implements store.Transactor. Lanes and terms that are not there yet are made
-// beside the transaction: inside of it, whoever needs another new one would have
+// beside the transaction: inside of it, a transaction that needs another new one would have
 // to wait for its end. A lane without jobs is of no harm.
 func (s *Store) EnqueueTx(ctx context.Context, tx store.Tx, jobs []job.New) ([]job.Receipt, error) {
 	known, err := s.lanesKnown(ctx)

@@ -1,4 +1,4 @@
-package postgres
+package conn
 
 import (
 	"encoding/binary"
@@ -11,23 +11,23 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 )
 
-// result is the rows of one answer, copied out of the connection's buffer: what
+// Result is the rows of one answer, copied out of the connection's buffer: what
 // is done with a row may run other statements on the same connection.
-type result struct {
+type Result struct {
 	fields []pgconn.FieldDescription
 	cells  []cell // rows × fields
 	data   []byte
-	err    error // the first column that could not be read
+	Err    error // the first column that could not be read
 }
 
 type cell struct{ from, to int } // to < from is NULL
 
-func (r *result) reset() {
-	r.fields, r.cells, r.data, r.err = r.fields[:0], r.cells[:0], r.data[:0], nil
+func (r *Result) reset() {
+	r.fields, r.cells, r.data, r.Err = r.fields[:0], r.cells[:0], r.data[:0], nil
 }
 
 // add copies one row.
-func (r *result) add(fields []pgconn.FieldDescription, values [][]byte) {
+func (r *Result) add(fields []pgconn.FieldDescription, values [][]byte) {
 	if len(r.fields) == 0 {
 		r.fields = append(r.fields, fields...) // the connection uses their memory again
 	}
@@ -42,22 +42,24 @@ func (r *result) add(fields []pgconn.FieldDescription, values [][]byte) {
 	}
 }
 
-func (r *result) len() int {
+// Len returns the number of rows.
+func (r *Result) Len() int {
 	if len(r.fields) == 0 {
 		return 0
 	}
 	return len(r.cells) / len(r.fields)
 }
 
-// resultRow is one row of a result.
-type resultRow struct {
-	*result
+// Row is one row of a result. It implements sqlstore.Row.
+type Row struct {
+	*Result
 	first int // of its cells
 }
 
-func (r *result) row(i int) resultRow { return resultRow{r, i * len(r.fields)} }
+// Row returns a row, which is valid as long as the result is not used again.
+func (r *Result) Row(i int) Row { return Row{r, i * len(r.fields)} }
 
-func (r resultRow) raw(col int) []byte {
+func (r Row) raw(col int) []byte {
 	c := r.cells[r.first+col]
 	if c.to < c.from {
 		return nil
@@ -66,23 +68,23 @@ func (r resultRow) raw(col int) []byte {
 }
 
 // Null reports whether a column is NULL.
-func (r resultRow) Null(col int) bool { return r.raw(col) == nil }
+func (r Row) Null(col int) bool { return r.raw(col) == nil }
 
 // Int reads a number or a truth value; NULL is 0.
-func (r resultRow) Int(col int) int64 {
+func (r Row) Int(col int) int64 {
 	raw := r.raw(col)
 	if raw == nil {
 		return 0
 	}
 	n, err := decodeInt(r.fields[col].DataTypeOID, r.fields[col].Format, raw)
-	if err != nil && r.err == nil {
-		r.err = fmt.Errorf("column %q: %w", r.fields[col].Name, err)
+	if err != nil && r.Err == nil {
+		r.Err = fmt.Errorf("column %q: %w", r.fields[col].Name, err)
 	}
 	return n
 }
 
 // Text reads a text; NULL is empty.
-func (r resultRow) Text(col int) string {
+func (r Row) Text(col int) string {
 	raw := r.raw(col)
 	if r.fields[col].DataTypeOID == pgtype.ByteaOID {
 		return string(r.Blob(col))
@@ -91,7 +93,7 @@ func (r resultRow) Text(col int) string {
 }
 
 // Blob reads bytes, copied; NULL is nil.
-func (r resultRow) Blob(col int) []byte {
+func (r Row) Blob(col int) []byte {
 	raw := r.raw(col)
 	if raw == nil {
 		return nil
@@ -104,8 +106,8 @@ func (r resultRow) Blob(col int) []byte {
 		return append([]byte{}, raw...)
 	}
 	b, err := decodeBytea(raw)
-	if err != nil && r.err == nil {
-		r.err = fmt.Errorf("column %q: %w", f.Name, err)
+	if err != nil && r.Err == nil {
+		r.Err = fmt.Errorf("column %q: %w", f.Name, err)
 	}
 	return b
 }

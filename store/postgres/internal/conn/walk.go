@@ -1,4 +1,4 @@
-package postgres
+package conn
 
 import (
 	"errors"
@@ -14,7 +14,7 @@ import (
 // readers have enough soon.
 var walkParts = [...]int{50, 500, 2_000}
 
-func (s *session) walk(q *sqlstore.Query, each func(sqlstore.Row) error, args []sqlstore.Value) (err error) {
+func (s *Session) walk(q *sqlstore.Query, each func(sqlstore.Row) error, args []sqlstore.Value) (err error) {
 	s.cursors++
 	cursor := "redrive_walk_" + strconv.Itoa(s.cursors)
 	r := s.result()
@@ -36,18 +36,18 @@ func (s *session) walk(q *sqlstore.Query, each func(sqlstore.Row) error, args []
 			}
 			return err
 		}
-		if r.len() < size {
+		if r.Len() < size {
 			return s.closeCursor(cursor, q.Name, nil)
 		}
 	}
 }
 
 // open declares the cursor and reads the first part, in one flush.
-func (s *session) open(cursor string, q *sqlstore.Query, args []sqlstore.Value, r *result) error {
+func (s *Session) open(cursor string, q *sqlstore.Query, args []sqlstore.Value, r *Result) error {
 	s.plainArgs(args)
-	p := s.conn.StartPipeline(s.ctx)
+	p := s.Conn.StartPipeline(s.Ctx)
 	p.SendQueryParams("DECLARE "+cursor+" NO SCROLL CURSOR FOR "+s.texts.Of(q), s.values, nil, s.formats, nil)
-	p.SendQueryParams(fetchText(cursor, walkParts[0]), nil, nil, nil, binaryColumns)
+	p.SendQueryParams(fetchText(cursor, walkParts[0]), nil, nil, nil, BinaryColumns)
 	err := p.Sync()
 	for err == nil {
 		var got any
@@ -56,7 +56,7 @@ func (s *session) open(cursor string, q *sqlstore.Query, args []sqlstore.Value, 
 		}
 		switch answer := got.(type) {
 		case *pgconn.ResultReader:
-			err = r.read(answer)
+			err = r.Read(answer)
 		case *pgconn.PipelineSync:
 		}
 	}
@@ -64,7 +64,7 @@ func (s *session) open(cursor string, q *sqlstore.Query, args []sqlstore.Value, 
 		err = cerr
 	}
 	if err != nil {
-		return &failed{q.Name, err}
+		return &Failed{q.Name, err}
 	}
 	return nil
 }
@@ -73,21 +73,21 @@ func fetchText(cursor string, n int) string {
 	return "FETCH " + strconv.Itoa(n) + " FROM " + cursor
 }
 
-func (s *session) fetch(cursor, name string, n int, r *result) error {
-	if err := r.read(s.conn.ExecParams(s.ctx, fetchText(cursor, n), nil, nil, nil, binaryColumns)); err != nil {
-		return &failed{name, err}
+func (s *Session) fetch(cursor, name string, n int, r *Result) error {
+	if err := r.Read(s.Conn.ExecParams(s.Ctx, fetchText(cursor, n), nil, nil, nil, BinaryColumns)); err != nil {
+		return &Failed{name, err}
 	}
 	return nil
 }
 
 // closeCursor ends a walk. After an error of the transaction, which has closed
 // the cursor with everything else, nothing is left to do.
-func (s *session) closeCursor(cursor, name string, after error) error {
-	if after != nil && s.conn.TxStatus() != 'T' {
+func (s *Session) closeCursor(cursor, name string, after error) error {
+	if after != nil && s.Conn.TxStatus() != 'T' {
 		return nil
 	}
-	if _, err := s.conn.ExecParams(s.ctx, "CLOSE "+cursor, nil, nil, nil, nil).Close(); err != nil {
-		return &failed{name, err}
+	if _, err := s.Conn.ExecParams(s.Ctx, "CLOSE "+cursor, nil, nil, nil, nil).Close(); err != nil {
+		return &Failed{name, err}
 	}
 	return nil
 }

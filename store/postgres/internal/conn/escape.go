@@ -1,4 +1,4 @@
-package postgres
+package conn
 
 import (
 	"strings"
@@ -11,9 +11,9 @@ import (
 // allowed written in hexadecimal. Any other text is stored as it is, so that
 // other programs can read it, and equal texts are equal in the database.
 
-// escapeMark begins an escaped text. It is of the private use area: no text of
+// EscapeMark begins an escaped text. It is of the private use area: no text of
 // people begins with it.
-const escapeMark = "\uF1D3"
+const EscapeMark = "\uF1D3"
 
 const hexDigits = "0123456789abcdef"
 
@@ -24,7 +24,7 @@ func escape(s string) string {
 	}
 	var b strings.Builder
 	b.Grow(len(s) + len(s)/4 + 8)
-	b.WriteString(escapeMark)
+	b.WriteString(EscapeMark)
 	for i := 0; i < len(s); {
 		r, size := utf8.DecodeRuneInString(s[i:])
 		switch {
@@ -43,12 +43,12 @@ func escape(s string) string {
 }
 
 func storable(s string) bool {
-	return utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 && !strings.HasPrefix(s, escapeMark)
+	return utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 && !strings.HasPrefix(s, EscapeMark)
 }
 
 // unescape undoes escape. What escape has not written is returned as it is.
 func unescape(s string) string {
-	rest, ok := strings.CutPrefix(s, escapeMark)
+	rest, ok := strings.CutPrefix(s, EscapeMark)
 	if !ok {
 		return s
 	}
@@ -76,3 +76,6 @@ func unescape(s string) string {
 	}
 	return b.String()
 }
+
+// Quote returns an identifier in quotes.
+func Quote(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }

@@ -1,4 +1,4 @@
-package postgres
+package conn
 
 import (
 	"context"
@@ -13,15 +13,15 @@ import (
 	"github.com/redrive/redrive/internal/sqlstore"
 )
 
-// sqlSession runs statements in a transaction of database/sql, whatever its
+// SQLSession runs statements in a transaction of database/sql, whatever its
 // driver. Arguments are whole numbers, texts and bytes, which all take.
-type sqlSession struct {
+type SQLSession struct {
 	ctx     context.Context //nolint:containedctx // lives as long as the one call it serves
 	tx      *sql.Tx
 	texts   sqlstore.Texts
 	cursors int
 	others  *pgxpool.Pool
-	backend atomic.Int64 // process of the server that the transaction is in; 0 is not known yet
+	Backend atomic.Int64 // process of the server that the transaction is in; 0 is not known yet
 }
 
 func sqlArgs(args []sqlstore.Value) []any {
@@ -33,7 +33,7 @@ func sqlArgs(args []sqlstore.Value) []any {
 		case sqlstore.IsText:
 			out[i] = escape(a.S)
 		case sqlstore.IsBlob:
-			out[i] = present(a.B)
+			out[i] = Present(a.B)
 		case sqlstore.IsNull:
 		}
 	}
@@ -41,17 +41,17 @@ func sqlArgs(args []sqlstore.Value) []any {
 }
 
 // Exec implements sqlstore.Session.
-func (s *sqlSession) Exec(q *sqlstore.Query, args ...sqlstore.Value) (int, error) {
+func (s *SQLSession) Exec(q *sqlstore.Query, args ...sqlstore.Value) (int, error) {
 	done, err := s.tx.ExecContext(s.ctx, s.texts.Of(q), sqlArgs(args)...)
 	if err != nil {
-		return 0, &failed{q.Name, err}
+		return 0, &Failed{q.Name, err}
 	}
 	n, err := done.RowsAffected()
 	return int(n), err
 }
 
 // Rows implements sqlstore.Session.
-func (s *sqlSession) Rows(q *sqlstore.Query, each func(sqlstore.Row) error, args ...sqlstore.Value) error {
+func (s *SQLSession) Rows(q *sqlstore.Query, each func(sqlstore.Row) error, args ...sqlstore.Value) error {
 	if q.Walk {
 		return s.walk(q, each, args)
 	}
@@ -60,10 +60,10 @@ func (s *sqlSession) Rows(q *sqlstore.Query, each func(sqlstore.Row) error, args
 }
 
 // whole reads all rows before the first is used: each may run statements.
-func (s *sqlSession) whole(name, text string, each func(sqlstore.Row) error, args []any) (n int, err error) {
+func (s *SQLSession) whole(name, text string, each func(sqlstore.Row) error, args []any) (n int, err error) {
 	all, err := s.query(text, args)
 	if err != nil {
-		return 0, &failed{name, err}
+		return 0, &Failed{name, err}
 	}
 	for _, r := range all {
 		if err := each(r); err != nil {
@@ -73,7 +73,7 @@ func (s *sqlSession) whole(name, text string, each func(sqlstore.Row) error, arg
 	return len(all), nil
 }
 
-func (s *sqlSession) query(text string, args []any) (all []sqlRow, err error) {
+func (s *SQLSession) query(text string, args []any) (all []sqlRow, err error) {
 	rows, err := s.tx.QueryContext(s.ctx, text, args...)
 	if err != nil {
 		return nil, err
@@ -97,11 +97,11 @@ func (s *sqlSession) query(text string, args []any) (all []sqlRow, err error) {
 	return all, rows.Err()
 }
 
-func (s *sqlSession) walk(q *sqlstore.Query, each func(sqlstore.Row) error, args []sqlstore.Value) error {
+func (s *SQLSession) walk(q *sqlstore.Query, each func(sqlstore.Row) error, args []sqlstore.Value) error {
 	s.cursors++
 	cursor := "redrive_walk_" + strconv.Itoa(s.cursors)
 	if _, err := s.tx.ExecContext(s.ctx, "DECLARE "+cursor+" NO SCROLL CURSOR FOR "+s.texts.Of(q), sqlArgs(args)...); err != nil {
-		return &failed{q.Name, err}
+		return &Failed{q.Name, err}
 	}
 	for part := 0; ; part++ {
 		size := walkParts[min(part, len(walkParts)-1)]
@@ -109,16 +109,17 @@ func (s *sqlSession) walk(q *sqlstore.Query, each func(sqlstore.Row) error, args
 		if err == nil && n == size {
 			continue
 		}
-		if sqlstate(err) == "" { // else the cursor is gone with the statement that failed
-			err = errors.Join(err, s.plain("CLOSE "+cursor))
+		if SQLState(err) == "" { // else the cursor is gone with the statement that failed
+			err = errors.Join(err, s.Plain("CLOSE "+cursor))
 		}
 		return err
 	}
 }
 
-func (s *sqlSession) plain(text string) error {
+// Plain implements Joined.
+func (s *SQLSession) Plain(text string) error {
 	if _, err := s.tx.ExecContext(s.ctx, text); err != nil {
-		return &failed{text, err}
+		return &Failed{text, err}
 	}
 	return nil
 }
@@ -142,7 +143,7 @@ func (r sqlRow) Int(col int) int64 {
 	case nil:
 		return 0
 	default: // a sum, which is numeric
-		n, _ := parseInt(r.Text(col)) // 0 where it is none: no statement asks for that
+		n, _ := parseInt(r.Text(col)) // 0 where it is no number: no statement asks for that
 		return n
 	}
 }

@@ -19,10 +19,10 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// A crowd is several stores of one schema, as so many processes have them, and all
+// A fleet is several stores of one schema, as so many processes have them, and all
 // that they are asked at the same time. Its work is bounded by counts. Its clock
 // moves with every look at it, so that leases run out without any waiting.
-type crowd struct {
+type fleet struct {
 	t      *testing.T
 	dsn    string
 	stores []*Store
@@ -37,39 +37,39 @@ type crowd struct {
 }
 
 const (
-	crowdStores   = 4
-	crowdBatches  = 40 // of each store's two producers
-	crowdSteps    = 45 // of everybody else
-	crowdLimit    = 3  // of the queue "limited"
-	crowdLease    = 2 * time.Second
-	crowdTick     = time.Millisecond
-	crowdKeys     = 40
-	crowdRounds   = 3_000 // until everything must have ended
-	crowdSchedule = "nightly"
+	fleetStores   = 4
+	fleetBatches  = 40 // of each store's two producers
+	fleetSteps    = 45 // of everybody else
+	fleetLimit    = 3  // of the queue "limited"
+	fleetLease    = 2 * time.Second
+	fleetTick     = time.Millisecond
+	fleetKeys     = 40
+	fleetRounds   = 3_000 // until everything must have ended
+	fleetSchedule = "nightly"
 )
 
-// crowdKept is how long things are kept beside all the work: but for the events,
+// fleetKept is how long things are kept beside all the work: but for the events,
 // which say what became of everything, short enough that most is removed.
-var crowdKept = store.Retention{Completed: time.Second, Failures: time.Second, Dead: time.Second}
+var fleetKept = store.Retention{Completed: time.Second, Failures: time.Second, Dead: time.Second}
 
-// crowdBusy is what people may hear: they wait for the dead letters for a second, and
+// fleetBusy is what people may hear: they wait for the dead letters for a second, and
 // a machine with much else to do may take longer over what is before them.
-var crowdBusy = store.ErrUnavailable
+var fleetBusy = store.ErrUnavailable
 
-var crowdRate = store.Rate{N: 40, Per: time.Second}
+var fleetRate = store.Rate{N: 40, Per: time.Second}
 
-// crowdSlack is how much earlier than its turn a start may come at crowdRate.
-const crowdSlack = 50 * time.Millisecond
+// fleetSlack is how much earlier than its turn a start may come at fleetRate.
+const fleetSlack = 50 * time.Millisecond
 
-var crowdStart = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+var fleetStart = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-func (c *crowd) clock() time.Time {
-	return crowdStart.Add(time.Duration(c.ticks.Add(1)) * crowdTick)
+func (c *fleet) clock() time.Time {
+	return fleetStart.Add(time.Duration(c.ticks.Add(1)) * fleetTick)
 }
 
-func newCrowd(t *testing.T) *crowd {
-	c := &crowd{t: t, dsn: pgtest.Database(t), errs: make(map[string]int), slots: make(map[job.Micros]int)}
-	for range crowdStores {
+func newFleet(t *testing.T) *fleet {
+	c := &fleet{t: t, dsn: pgtest.Database(t), errs: make(map[string]int), slots: make(map[job.Micros]int)}
+	for range fleetStores {
 		s, err := Open(t.Context(), c.dsn, &Options{Clock: c.clock, StatementTimeout: 10 * time.Minute, ReadLimit: 10 * time.Minute})
 		if err != nil {
 			t.Fatal(err)
@@ -86,7 +86,7 @@ func newCrowd(t *testing.T) *crowd {
 }
 
 // must notes an error that none of the calls may end with.
-func (c *crowd) must(what string, err error, allowed ...error) bool {
+func (c *fleet) must(what string, err error, allowed ...error) bool {
 	if err == nil {
 		return true
 	}
@@ -101,14 +101,14 @@ func (c *crowd) must(what string, err error, allowed ...error) bool {
 	return false
 }
 
-func (c *crowd) note(f func(h *check.History)) {
+func (c *fleet) note(f func(h *check.History)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	f(&c.history)
 }
 
 // someIDs draws ids of jobs that were taken in.
-func (c *crowd) someIDs(r *rand.Rand, n int) (ids []job.ID) {
+func (c *fleet) someIDs(r *rand.Rand, n int) (ids []job.ID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for range n {
@@ -121,9 +121,9 @@ func (c *crowd) someIDs(r *rand.Rand, n int) (ids []job.ID) {
 
 // proves: Q4, Q13
 // part of: Q6, Q7
-func TestQ4_Q13_ACrowdOfProcesses(t *testing.T) {
+func TestQ4_Q13_AFleetOfProcesses(t *testing.T) {
 	t.Parallel()
-	c := newCrowd(t)
+	c := newFleet(t)
 	ctx := t.Context()
 	var all sync.WaitGroup
 	work := func(n int, step func(ctx context.Context, s *Store, r *rand.Rand, i int)) {
@@ -138,39 +138,39 @@ func TestQ4_Q13_ACrowdOfProcesses(t *testing.T) {
 		}
 	}
 	for producer := range 2 {
-		work(crowdBatches+producer, c.produce)
+		work(fleetBatches+producer, c.produce)
 	}
 	for worker := range 2 {
 		for k, s := range c.stores {
-			w := &crowdWorker{c: c, s: s, r: rand.New(rand.NewPCG(uint64(k), uint64(worker))), name: fmt.Sprintf("w%d.%d", k, worker)}
+			w := &fleetWorker{c: c, s: s, r: rand.New(rand.NewPCG(uint64(k), uint64(worker))), name: fmt.Sprintf("w%d.%d", k, worker)}
 			all.Go(func() {
-				for range 3 * crowdSteps {
+				for range 3 * fleetSteps {
 					w.step(ctx)
 				}
 			})
 		}
 	}
-	work(crowdSteps, c.rescue)
-	work(crowdSteps+1, c.cancel)
-	work(crowdSteps+2, c.act)
-	work(crowdSteps+3, c.redrive)
-	work(crowdSteps+4, c.keep)
-	work(crowdSteps+5, c.fire)
-	work(crowdSteps+6, c.queues)
+	work(fleetSteps, c.rescue)
+	work(fleetSteps+1, c.cancel)
+	work(fleetSteps+2, c.act)
+	work(fleetSteps+3, c.redrive)
+	work(fleetSteps+4, c.keep)
+	work(fleetSteps+5, c.fire)
+	work(fleetSteps+6, c.queues)
 	all.Wait()
 	c.drain(ctx)
-	c.judge(ctx)
+	c.compare(ctx)
 }
 
 // drain goes on until everything has ended.
-func (c *crowd) drain(ctx context.Context) {
+func (c *fleet) drain(ctx context.Context) {
 	s := c.stores[0]
-	_, err := s.SetQueue(ctx, crowdPerson, store.QueueChange{Name: "other", Mode: new(store.Open)})
+	_, err := s.SetQueue(ctx, fleetPerson, store.QueueChange{Name: "other", Mode: new(store.Open)})
 	c.must("set queue", err)
-	w := &crowdWorker{c: c, s: s, r: rand.New(rand.NewPCG(1, 2)), name: "last"}
+	w := &fleetWorker{c: c, s: s, r: rand.New(rand.NewPCG(1, 2)), name: "last"}
 	kinds := []store.KindWant{{Kind: "a", Max: 900, MaxCrashes: 4}, {Kind: "b", Max: 900, MaxCrashes: 4}}
-	for range crowdRounds {
-		c.ticks.Add(int64(time.Second / crowdTick))
+	for range fleetRounds {
+		c.ticks.Add(int64(time.Second / fleetTick))
 		_, err := s.Rescue(ctx, 1_000)
 		c.must("rescue", err)
 		step, err := s.StepRedrives(ctx, 1_000)
@@ -180,7 +180,7 @@ func (c *crowd) drain(ctx context.Context) {
 			x.Settle = append(x.Settle, job.Outcome{ID: w.held[i].ID, Token: w.held[i].Token, Cause: job.Succeeded, To: job.Completed})
 		}
 		w.held = nil
-		for _, q := range []store.Want{{Queue: "open"}, {Queue: "other"}, {Queue: "limited", Limit: crowdLimit}, {Queue: "rated", Rate: crowdRate},
+		for _, q := range []store.Want{{Queue: "open"}, {Queue: "other"}, {Queue: "limited", Limit: fleetLimit}, {Queue: "rated", Rate: fleetRate},
 			{Queue: "fresha"}, {Queue: "freshb"}} {
 			q.Max, q.Kinds = 900, kinds
 			x.Want = append(x.Want, q)
@@ -202,8 +202,8 @@ func (c *crowd) drain(ctx context.Context) {
 	c.t.Error("not everything has ended")
 }
 
-// judge compares what was noted with what is there.
-func (c *crowd) judge(ctx context.Context) {
+// compare compares what was noted with what is there.
+func (c *fleet) compare(ctx context.Context) {
 	t := c.t
 	for what, n := range c.errs {
 		t.Errorf("%d times: %s", n, what)
@@ -251,13 +251,13 @@ func (c *crowd) judge(ctx context.Context) {
 	if n := &c.swept; n.Completed == 0 || n.Failures == 0 || n.Dead == 0 {
 		t.Errorf("too little was swept: %+v", *n)
 	}
-	t.Logf("%+v; swept %+v; %s; problems: %q", check.Count(&c.history), c.swept, time.Duration(c.ticks.Load())*crowdTick, report.Problems)
+	t.Logf("%+v; swept %+v; %s; problems: %q", check.Count(&c.history), c.swept, time.Duration(c.ticks.Load())*fleetTick, report.Problems)
 	c.deadlocks()
 }
 
 // limits demands that no queue has run more than its limit, nor started more than
 // its rate allows.
-func (c *crowd) limits(d *store.Dump) {
+func (c *fleet) limits(d *store.Dump) {
 	running, most := map[string]int{}, map[string]int{}
 	var starts []job.Micros
 	queueOf := make(map[job.ID]string)
@@ -275,15 +275,15 @@ func (c *crowd) limits(d *store.Dump) {
 			running[queueOf[e.Job]]--
 		}
 	}
-	if most["limited"] > crowdLimit || most["limited"] == 0 {
-		c.t.Errorf("%d jobs of a queue with limit %d were running", most["limited"], crowdLimit)
+	if most["limited"] > fleetLimit || most["limited"] == 0 {
+		c.t.Errorf("%d jobs of a queue with limit %d were running", most["limited"], fleetLimit)
 	}
 	slices.Sort(starts)
 	for i := range starts {
 		for j := i; j < len(starts); j++ {
 			window := starts[j].Sub(starts[i])
-			if allowed := int((window+crowdSlack)*time.Duration(crowdRate.N)/crowdRate.Per) + 2; j-i+1 > allowed {
-				c.t.Fatalf("%d starts in %s of a queue with rate %d per %s", j-i+1, window, crowdRate.N, crowdRate.Per)
+			if allowed := int((window+fleetSlack)*time.Duration(fleetRate.N)/fleetRate.Per) + 2; j-i+1 > allowed {
+				c.t.Fatalf("%d starts in %s of a queue with rate %d per %s", j-i+1, window, fleetRate.N, fleetRate.Per)
 			}
 		}
 	}
@@ -294,7 +294,7 @@ func (c *crowd) limits(d *store.Dump) {
 
 // deadlocks demands that the server has had to resolve none: a transaction that is
 // run again goes unnoticed else. Connections tell what they know when they end.
-func (c *crowd) deadlocks() {
+func (c *fleet) deadlocks() {
 	conn := connected(c.t, c.dsn)
 	eventually(c.t, "the stores' connections are gone", func() bool {
 		return numberOf(c.t, conn, `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND backend_type = 'client backend'`) == 1

@@ -1,4 +1,4 @@
-package postgres
+package conn
 
 import (
 	"context"
@@ -12,31 +12,31 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// The SQLSTATEs that are told apart, of PostgreSQL's appendix A.
+// The SQLSTATEs that are distinguished, of PostgreSQL's appendix A.
 const (
 	stateReadOnly      = "25006" // read_only_sql_transaction
 	stateSerialization = "40001"
-	stateDeadlock      = "40P01"
-	stateRights        = "42501" // insufficient_privilege
+	StateDeadlock      = "40P01"
+	StateRights        = "42501" // insufficient_privilege
 	stateNoTable       = "42P01" // undefined_table
 	stateNoSchema      = "3F000" // invalid_schema_name
 	stateDiskFull      = "53100"
 	stateTooMany       = "53300" // too_many_connections
-	stateCanceled      = "57014" // query_canceled: statement_timeout, or a person
-	stateLockTimeout   = "55P03" // lock_not_available
-	statePassword      = "28P01" // invalid_password
-	stateAuthorization = "28000" // invalid_authorization_specification
-	stateNoDatabase    = "3D000" // invalid_catalog_name
+	StateCanceled      = "57014" // query_canceled: statement_timeout, or a person
+	StateLockTimeout   = "55P03" // lock_not_available
+	StatePassword      = "28P01" // invalid_password
+	StateAuthorization = "28000" // invalid_authorization_specification
+	StateNoDatabase    = "3D000" // invalid_catalog_name
 	stateOldPlan       = "0A000" // feature_not_supported: a prepared statement's columns have changed
-	stateReplica       = "0A000" // the same, of a BEGIN: a replica does not write
+	StateReplica       = "0A000" // the same, of a BEGIN: a replica does not write
 	stateNoStatement   = "26000" // a prepared statement is not there
 	stateDoubleStmt    = "42P05" // a prepared statement of that name is there already
 	stateUnique        = "23505" // unique_violation
 )
 
-// sqlstate returns the SQLSTATE of an error, from whichever driver it is; "" is
+// SQLState returns the SQLSTATE of an error, from whichever driver it is; "" is
 // none.
-func sqlstate(err error) string {
+func SQLState(err error) string {
 	if coded, ok := errors.AsType[interface {
 		error
 		SQLState() string
@@ -46,28 +46,34 @@ func sqlstate(err error) string {
 	return ""
 }
 
-// failed is an error of a statement or of its connection, in contrast to what
+// Failed is an error of a statement or of its connection, in contrast to what
 // the code around the statement found.
-type failed struct {
-	what string // the statement's name
+type Failed struct {
+	What string // the statement's name
 	err  error
 }
 
-func (e *failed) Error() string { return e.what + ": " + e.err.Error() }
-func (e *failed) Unwrap() error { return e.err }
+// Fail says that a statement, or its connection, has failed.
+func Fail(what string, err error) error { return &Failed{what, err} }
 
-// asStoreError gives an error of a statement, or of its connection, the store's
+// Error implements error.
+func (e *Failed) Error() string { return e.What + ": " + e.err.Error() }
+
+// Unwrap returns the error of the driver.
+func (e *Failed) Unwrap() error { return e.err }
+
+// AsStoreError gives an error of a statement, or of its connection, the store's
 // word for it. Nothing was written when it is returned.
-func asStoreError(err error) error {
+func AsStoreError(err error) error {
 	if err == nil {
 		return nil
 	}
-	state := sqlstate(err)
+	state := SQLState(err)
 	if state == "" {
 		if errors.Is(err, sqlstore.ErrAgain) {
 			return fmt.Errorf("%w: %w", store.ErrUnavailable, err)
 		}
-		if _, ok := errors.AsType[*failed](err); ok || isNetwork(err) {
+		if _, ok := errors.AsType[*Failed](err); ok || isNetwork(err) {
 			return fmt.Errorf("%w: the connection to PostgreSQL was lost: %w", store.ErrUnavailable, err)
 		}
 		return err
@@ -76,20 +82,20 @@ func asStoreError(err error) error {
 	case stateDiskFull:
 		return fmt.Errorf("%w: free some space on the disk of the PostgreSQL server; nothing is lost: %w", store.ErrFull, err)
 	case stateReadOnly:
-		return readOnly(err)
-	case stateRights:
+		return ReadOnly(err)
+	case StateRights:
 		return fmt.Errorf("%w: the role may not do this: run the GRANT statements of docs/postgres.md as the schema's owner: %w",
 			store.ErrReadOnly, err)
 	case stateNoTable, stateNoSchema:
 		return fmt.Errorf("%w: redrive's tables are not there any more; restart to make them again, or restore a backup: %w",
 			store.ErrUnavailable, err)
-	case stateCanceled, stateLockTimeout:
+	case StateCanceled, StateLockTimeout:
 		return fmt.Errorf("%w: a statement took longer than its limit; try again when the server is less busy: %w",
 			store.ErrUnavailable, err)
 	case stateTooMany:
 		return fmt.Errorf("%w: the server has no connection left: raise max_connections, lower MaxConns, or use a pooler: %w",
 			store.ErrUnavailable, err)
-	case stateSerialization, stateDeadlock, stateOldPlan, stateNoStatement, stateDoubleStmt:
+	case stateSerialization, StateDeadlock, stateOldPlan, stateNoStatement, stateDoubleStmt:
 		return fmt.Errorf("%w: %w", store.ErrUnavailable, err)
 	}
 	switch state[:2] {
@@ -105,31 +111,32 @@ func asStoreError(err error) error {
 	return err
 }
 
-func readOnly(err error) error {
+// ReadOnly is the error of a server that does not write.
+func ReadOnly(err error) error {
 	return fmt.Errorf("%w: the server is a replica, or its database is set read-only: connect to the primary "+
 		"(target_session_attrs=read-write): %w", store.ErrReadOnly, err)
 }
 
-// commitError is asStoreError for a transaction whose COMMIT has been sent. Only
+// CommitError is asStoreError for a transaction whose COMMIT has been sent. Only
 // an error that the server has answered, and survived, leaves no doubt: one that
 // panics because its log cannot be written may have written what it needs to find
 // the transaction committed when it starts again.
-func commitError(err error) error {
+func CommitError(err error) error {
 	if err == nil {
 		return nil
 	}
-	if errors.Is(err, errAborted) {
+	if errors.Is(err, ErrAborted) {
 		return err
 	}
-	if state := sqlstate(err); state != "" && !strings.HasPrefix(state, "57P") && !strings.HasPrefix(state, "58") &&
-		!strings.HasPrefix(state, "08") && !broken(err) {
-		return asStoreError(err)
+	if state := SQLState(err); state != "" && !strings.HasPrefix(state, "57P") && !strings.HasPrefix(state, "58") &&
+		!strings.HasPrefix(state, "08") && !Broken(err) {
+		return AsStoreError(err)
 	}
 	return fmt.Errorf("commit: %w: %w", store.ErrUnknown, err)
 }
 
-// broken reports whether the server has ended the connection with its error.
-func broken(err error) bool {
+// Broken reports whether the server has ended the connection with its error.
+func Broken(err error) bool {
 	pg, ok := errors.AsType[*pgconn.PgError](err)
 	return ok && (pg.SeverityUnlocalized == "FATAL" || pg.SeverityUnlocalized == "PANIC")
 }
@@ -143,28 +150,28 @@ func isNetwork(err error) bool {
 	return errors.Is(err, pgconn.ErrConnClosed)
 }
 
-// again reports whether a transaction that failed with err, and of which nothing
+// Again reports whether a transaction that failed with err, and of which nothing
 // was written, may go well when it is simply repeated.
-func again(err error) bool {
-	switch sqlstate(err) {
-	case stateSerialization, stateDeadlock:
+func Again(err error) bool {
+	switch SQLState(err) {
+	case stateSerialization, StateDeadlock:
 		return true
 	}
-	return stale(err) || errors.Is(err, errOvertaken) || errors.Is(err, sqlstore.ErrAgain)
+	return Stale(err) || errors.Is(err, ErrOvertaken) || errors.Is(err, sqlstore.ErrAgain)
 }
 
-// stale reports whether the connection knows prepared statements that do not fit
+// Stale reports whether the connection knows prepared statements that do not fit
 // any more: a migration has changed a table, or a pooler has changed the session.
-func stale(err error) bool {
-	switch sqlstate(err) {
+func Stale(err error) bool {
+	switch SQLState(err) {
 	case stateOldPlan, stateNoStatement, stateDoubleStmt:
 		return true
 	}
 	return false
 }
 
-// withContext adds that the context has ended, when that is why err came.
-func withContext(ctx context.Context, err error) error {
+// WithContext adds that the context has ended, when that is why err came.
+func WithContext(ctx context.Context, err error) error {
 	if err == nil || ctx.Err() == nil {
 		return err
 	}
@@ -175,18 +182,28 @@ func withContext(ctx context.Context, err error) error {
 	return fmt.Errorf("%w: %w", cause, err)
 }
 
-// ofStatement reports whether an error is about a statement and its values, not
+// OfStatement reports whether an error is about a statement and its values, not
 // about the server: the calls beside it are not at fault.
-func ofStatement(err error) bool {
-	state := sqlstate(err)
+func OfStatement(err error) bool {
+	state := SQLState(err)
 	return strings.HasPrefix(state, "22") || strings.HasPrefix(state, "23") // data exception, integrity constraint violation
 }
 
-// heldUp reports whether something was waited for in vain. Nothing was written.
-func heldUp(err error) bool {
-	switch sqlstate(err) {
-	case stateLockTimeout, stateCanceled:
+// HeldUp reports whether something was waited for in vain. Nothing was written.
+func HeldUp(err error) bool {
+	switch SQLState(err) {
+	case StateLockTimeout, StateCanceled:
 		return !errors.Is(err, store.ErrUnknown)
 	}
 	return false
 }
+
+// ErrAnswer says that an answer does not belong to the statement that was sent. Poolers that
+// lose track of a connection do that.
+var ErrAnswer = errors.New("the answer is not that of the statement; the connection is closed")
+
+// ErrAborted is that of a transaction in which an error was not noticed.
+var ErrAborted = errors.New("the transaction was rolled back by the server")
+
+// ErrOvertaken says that a later transaction has written a row: see order.go of the store.
+var ErrOvertaken = fmt.Errorf("a later transaction was faster: %w", store.ErrUnavailable)

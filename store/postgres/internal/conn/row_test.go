@@ -1,4 +1,4 @@
-package postgres
+package conn
 
 import (
 	"encoding/binary"

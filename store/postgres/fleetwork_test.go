@@ -13,7 +13,7 @@ import (
 
 // produce enqueues jobs, some under keys that others use, too, and asks again
 // sometimes.
-func (c *crowd) produce(ctx context.Context, s *Store, r *rand.Rand, _ int) {
+func (c *fleet) produce(ctx context.Context, s *Store, r *rand.Rand, _ int) {
 	n := 1 + r.IntN(6)
 	first, err := s.ReserveIDs(ctx, n)
 	if !c.must("reserve", err) {
@@ -28,7 +28,7 @@ func (c *crowd) produce(ctx context.Context, s *Store, r *rand.Rand, _ int) {
 			Correlation: fmt.Sprintf("%d", first+job.ID(k))}
 		j.Aside = j.Batch != 0 // of the batches of newCrowd, which are not published
 		if r.IntN(3) == 0 {
-			j.Key, j.Digest = fmt.Sprintf("k%d", r.IntN(crowdKeys)), []byte("d")
+			j.Key, j.Digest = fmt.Sprintf("k%d", r.IntN(fleetKeys)), []byte("d")
 		}
 		if r.IntN(12) == 0 {
 			j.Payload = make([]byte, 2_000)
@@ -73,9 +73,9 @@ func (c *crowd) produce(ctx context.Context, s *Store, r *rand.Rand, _ int) {
 
 func pickOne[T any](r *rand.Rand, of ...T) T { return of[r.IntN(len(of))] }
 
-// crowdWorker is one worker of a store.
-type crowdWorker struct {
-	c    *crowd
+// fleetWorker is one worker of a store.
+type fleetWorker struct {
+	c    *fleet
 	s    *Store
 	r    *rand.Rand
 	name string
@@ -84,7 +84,7 @@ type crowdWorker struct {
 }
 
 // step settles some of what is held, wants more, and extends the rest.
-func (w *crowdWorker) step(ctx context.Context) {
+func (w *fleetWorker) step(ctx context.Context) {
 	ending := w.held[:0:0]
 	var rest []job.Claim
 	for _, claim := range w.held {
@@ -105,13 +105,13 @@ func (w *crowdWorker) step(ctx context.Context) {
 	if n := len(w.late); n > 0 && w.r.IntN(8) == 0 {
 		ending, w.late = append(ending, w.late[0]), w.late[1:]
 	}
-	x := store.Exchange{Holder: w.name, Lease: crowdLease}
+	x := store.Exchange{Holder: w.name, Lease: fleetLease}
 	for i := range ending {
 		x.Settle = append(x.Settle, w.outcome(&ending[i]))
 	}
 	kinds := []store.KindWant{{Kind: "a", Max: 9, MaxCrashes: 4}, {Kind: "b", Max: 9, MaxCrashes: 4}}
-	for _, q := range []store.Want{{Queue: "open", Max: 8}, {Queue: "other", Max: 4}, {Queue: "limited", Max: 2, Limit: crowdLimit},
-		{Queue: "rated", Max: 4, Rate: crowdRate}} {
+	for _, q := range []store.Want{{Queue: "open", Max: 8}, {Queue: "other", Max: 4}, {Queue: "limited", Max: 2, Limit: fleetLimit},
+		{Queue: "rated", Max: 4, Rate: fleetRate}} {
 		if w.r.IntN(2) == 0 && len(w.held) < 20 {
 			q.Kinds = kinds
 			x.Want = append(x.Want, q)
@@ -123,7 +123,7 @@ func (w *crowdWorker) step(ctx context.Context) {
 	}
 }
 
-func (w *crowdWorker) exchange(ctx context.Context, x store.Exchange) {
+func (w *fleetWorker) exchange(ctx context.Context, x store.Exchange) {
 	answer, err := w.s.Exchange(ctx, x)
 	if !w.c.must("exchange", err) {
 		return
@@ -159,7 +159,7 @@ func (w *crowdWorker) exchange(ctx context.Context, x store.Exchange) {
 }
 
 // outcome ends a run: no job fails for ever.
-func (w *crowdWorker) outcome(c *job.Claim) job.Outcome {
+func (w *fleetWorker) outcome(c *job.Claim) job.Outcome {
 	o := job.Outcome{ID: c.ID, Token: c.Token, Cause: job.Succeeded, To: job.Completed, Cost: 1}
 	class := fmt.Sprintf("C%d", w.r.IntN(3))
 	failure := &job.Failure{How: "error", Class: class, Message: class, Fingerprint: class + "|" + c.Kind}
@@ -182,8 +182,8 @@ func (w *crowdWorker) outcome(c *job.Claim) job.Outcome {
 	return o
 }
 
-func (w *crowdWorker) beat(ctx context.Context) {
-	b := store.Beat{Lease: crowdLease}
+func (w *fleetWorker) beat(ctx context.Context) {
+	b := store.Beat{Lease: fleetLease}
 	for _, claim := range w.held {
 		run := store.Run{ID: claim.ID, Token: claim.Token}
 		b.Runs = append(b.Runs, run)
@@ -204,35 +204,35 @@ func (w *crowdWorker) beat(ctx context.Context) {
 	}
 }
 
-func (c *crowd) rescue(ctx context.Context, s *Store, r *rand.Rand, _ int) {
+func (c *fleet) rescue(ctx context.Context, s *Store, r *rand.Rand, _ int) {
 	_, err := s.Rescue(ctx, 1+r.IntN(20))
 	c.must("rescue", err)
 	_, err = s.Signals(ctx, "w0.0")
 	c.must("signals", err)
 }
 
-var crowdPerson = store.By{Actor: "ann", Reason: "crowd"}
+var fleetPerson = store.By{Actor: "ann", Reason: "fleet"}
 
-func (c *crowd) cancel(ctx context.Context, s *Store, r *rand.Rand, _ int) {
+func (c *fleet) cancel(ctx context.Context, s *Store, r *rand.Rand, _ int) {
 	ids := c.someIDs(r, 1+r.IntN(4))
-	answers, err := s.Cancel(ctx, crowdPerson, ids)
-	if c.must("cancel", err, crowdBusy) {
+	answers, err := s.Cancel(ctx, fleetPerson, ids)
+	if c.must("cancel", err, fleetBusy) {
 		for _, err := range answers {
-			c.must("cancel", err, crowdBusy, store.ErrConflict, store.ErrNotFound) // removed, perhaps
+			c.must("cancel", err, fleetBusy, store.ErrConflict, store.ErrNotFound) // removed, perhaps
 		}
 	}
 }
 
-func (c *crowd) act(ctx context.Context, s *Store, r *rand.Rand, i int) {
+func (c *fleet) act(ctx context.Context, s *Store, r *rand.Rand, i int) {
 	if i%3 == 0 {
 		ids := c.someIDs(r, 3)
 		if len(ids) == 0 { // no enqueue has returned yet
 			return
 		}
-		did, err := s.Act(ctx, crowdPerson, store.Action{Do: store.ActRetry, IDs: ids})
-		if c.must("retry", err, crowdBusy) {
+		did, err := s.Act(ctx, fleetPerson, store.Action{Do: store.ActRetry, IDs: ids})
+		if c.must("retry", err, fleetBusy) {
 			for _, err := range did.Errors {
-				c.must("retry", err, crowdBusy, store.ErrConflict, store.ErrNotFound)
+				c.must("retry", err, fleetBusy, store.ErrConflict, store.ErrNotFound)
 			}
 		}
 		return
@@ -247,25 +247,25 @@ func (c *crowd) act(ctx context.Context, s *Store, r *rand.Rand, i int) {
 		return
 	}
 	a.Through = before.Through
-	_, err = s.Act(ctx, crowdPerson, a)
-	c.must("act", err, crowdBusy)
+	_, err = s.Act(ctx, fleetPerson, a)
+	c.must("act", err, fleetBusy)
 }
 
-func (c *crowd) redrive(ctx context.Context, s *Store, r *rand.Rand, i int) {
+func (c *fleet) redrive(ctx context.Context, s *Store, r *rand.Rand, i int) {
 	if i%20 == 5 {
 		f := store.DeadFilter{Class: fmt.Sprintf("C%d", r.IntN(3))}
 		all, err := s.Preview(ctx, store.Action{Do: store.ActRetry, Filter: &f})
 		if c.must("preview", err) && all.Done > 0 {
-			_, err = s.StartRedrive(ctx, crowdPerson, store.RedriveSpec{Filter: f, Through: all.Through, Total: all.Done, Canary: 2}.WithoutStop())
-			c.must("start redrive", err, crowdBusy, store.ErrTooLarge)
+			_, err = s.StartRedrive(ctx, fleetPerson, store.RedriveSpec{Filter: f, Through: all.Through, Total: all.Done, Canary: 2}.WithoutStop())
+			c.must("start redrive", err, fleetBusy, store.ErrTooLarge)
 		}
 	}
 	_, err := s.StepRedrives(ctx, 1+r.IntN(10))
 	c.must("step", err)
 }
 
-func (c *crowd) keep(ctx context.Context, s *Store, r *rand.Rand, _ int) {
-	swept, err := s.Sweep(ctx, crowdKept, 1+r.IntN(50))
+func (c *fleet) keep(ctx context.Context, s *Store, r *rand.Rand, _ int) {
+	swept, err := s.Sweep(ctx, fleetKept, 1+r.IntN(50))
 	if c.must("sweep", err) {
 		c.note(func(*check.History) {
 			c.swept.Completed += swept.Completed
@@ -279,14 +279,14 @@ func (c *crowd) keep(ctx context.Context, s *Store, r *rand.Rand, _ int) {
 }
 
 // fire fires slots that all the others fire, too.
-func (c *crowd) fire(ctx context.Context, s *Store, _ *rand.Rand, i int) {
-	slot := job.At(crowdStart).Add(time.Duration(i-crowdSteps-10) * time.Minute)
+func (c *fleet) fire(ctx context.Context, s *Store, _ *rand.Rand, i int) {
+	slot := job.At(fleetStart).Add(time.Duration(i-fleetSteps-10) * time.Minute)
 	id, err := s.ReserveIDs(ctx, 1)
 	if !c.must("reserve", err) {
 		return
 	}
 	n := job.New{ID: id, Kind: "a", Queue: "open", Priority: 2, Correlation: fmt.Sprintf("%d", id), Payload: []byte("p")}
-	fired, err := s.Fire(ctx, crowdSchedule, "* * * * * UTC", slot, []job.New{n})
+	fired, err := s.Fire(ctx, fleetSchedule, "* * * * * UTC", slot, []job.New{n})
 	if c.must("fire", err) && fired.Fired {
 		c.note(func(h *check.History) {
 			c.slots[slot]++
@@ -295,12 +295,12 @@ func (c *crowd) fire(ctx context.Context, s *Store, _ *rand.Rand, i int) {
 	}
 }
 
-func (c *crowd) queues(ctx context.Context, s *Store, r *rand.Rand, _ int) {
+func (c *fleet) queues(ctx context.Context, s *Store, r *rand.Rand, _ int) {
 	change := store.QueueChange{Name: "other", Mode: new(pickOne(r, store.Open, store.Open, store.Paused))}
 	if r.IntN(3) == 0 {
 		change.Workers = new(r.IntN(4))
 	}
-	_, err := s.SetQueue(ctx, crowdPerson, change)
+	_, err := s.SetQueue(ctx, fleetPerson, change)
 	c.must("set queue", err, store.ErrNotFound)
 	c.must("declare", s.Declare(ctx, []string{"open", "other", pickOne(r, "x", "y", "z")}))
 }

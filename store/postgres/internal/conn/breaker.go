@@ -1,4 +1,4 @@
-package postgres
+package conn
 
 import (
 	"context"
@@ -16,11 +16,11 @@ type breaker struct {
 	cut         func() bool
 }
 
-// past is a deadline that is over.
-var past = time.Unix(1, 0)
+// Past is a deadline that is over.
+var Past = time.Unix(1, 0)
 
-// watch begins to watch a context. After it ended, grace has to pass, too.
-func watch(ctx context.Context, conn *pgconn.PgConn, grace time.Duration) *breaker {
+// Watch begins to watch a context. After it ended, grace has to pass, too.
+func Watch(ctx context.Context, conn *pgconn.PgConn, grace time.Duration) *breaker {
 	b := &breaker{conn: conn}
 	b.cut = context.AfterFunc(ctx, func() {
 		if grace == 0 {
@@ -37,12 +37,12 @@ func (b *breaker) fire() {
 	defer b.mu.Unlock()
 	if !b.over {
 		b.fired = true
-		_ = b.conn.Conn().SetDeadline(past) // a closed connection waits for nothing
+		_ = b.conn.Conn().SetDeadline(Past) // a closed connection waits for nothing
 	}
 }
 
-// stop ends the watching and reports whether the connection was left alone.
-func (b *breaker) stop() bool {
+// Stop ends the watching and reports whether the connection was left alone.
+func (b *breaker) Stop() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.over = true

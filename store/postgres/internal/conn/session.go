@@ -1,4 +1,6 @@
-package postgres
+// Package conn is the part of the PostgreSQL store that talks to the server: sessions, pipelines of statements,
+// arguments and rows, errors, and the interruption of calls. It knows no jobs.
+package conn
 
 import (
 	"context"
@@ -8,6 +10,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgtype"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/redrive/redrive/internal/sqlstore"
 )
@@ -19,44 +22,74 @@ type statements struct {
 	known map[string]*pgconn.StatementDescription
 }
 
-// session runs the statements of one transaction on a connection. It implements
+// Session runs the statements of one transaction on a connection. It implements
 // sqlstore.Session.
-type session struct {
-	ctx     context.Context //nolint:containedctx // lives as long as the transaction
-	conn    *pgconn.PgConn
+type Session struct {
+	Ctx     context.Context //nolint:containedctx // lives as long as the transaction
+	Conn    *pgconn.PgConn
 	texts   sqlstore.Texts
 	stmts   *statements // nil: nothing is prepared
-	free    []*result   // results that can be used again
+	free    []*Result   // results that can be used again
 	cursors int
-	begun   bool   // of a fast transaction: the server knows of it
-	standby bool   // commits wait for others, see replicates
-	last    []step // go with the COMMIT of a fast transaction
+	Begun   bool   // of a fast transaction: the server knows of it
+	Standby bool   // commits wait for others, see replicates
+	Last    []Step // go with the COMMIT of a fast transaction
 	values  [][]byte
 	formats []int16
 	scratch []byte
 }
 
-var _ sqlstore.Session = (*session)(nil)
+var _ sqlstore.Session = (*Session)(nil)
 
-// binary is the format of all columns of an answer.
-var binaryColumns = []int16{pgtype.BinaryFormatCode}
+// NewSession returns a session on a connection that prepares nothing.
+func NewSession(ctx context.Context, conn *pgconn.PgConn, texts sqlstore.Texts) *Session {
+	return &Session{Ctx: ctx, Conn: conn, texts: texts}
+}
+
+// sessionKey is where a connection keeps its session.
+const sessionKey = "redrive"
+
+// SessionOf returns the session of a pooled connection.
+func SessionOf(conn *pgxpool.Conn, texts sqlstore.Texts, prepares bool) *Session {
+	raw := conn.Conn().PgConn()
+	data := raw.CustomData()
+	c, ok := data[sessionKey].(*Session)
+	if !ok {
+		c = NewSession(context.Background(), raw, texts)
+		if prepares {
+			c.stmts = &statements{known: make(map[string]*pgconn.StatementDescription)}
+		}
+		data[sessionKey] = c
+	}
+	c.cursors = 0
+	return c
+}
+
+// Cut closes a connection at once.
+func Cut(conn *pgconn.PgConn) {
+	_ = conn.Conn().SetDeadline(Past) // what it is about to say is of no use
+	_ = conn.Close(context.Background())
+}
+
+// BinaryColumns is the format of all columns of an answer.
+var BinaryColumns = []int16{pgtype.BinaryFormatCode}
 
 // Exec implements sqlstore.Session.
-func (s *session) Exec(q *sqlstore.Query, args ...sqlstore.Value) (int, error) {
+func (s *Session) Exec(q *sqlstore.Query, args ...sqlstore.Value) (int, error) {
 	answer, err := s.start(q.Name, s.texts.Of(q), args)
 	if err != nil {
 		return 0, err
 	}
 	tag, err := answer.Close()
 	if err != nil {
-		return 0, &failed{q.Name, err}
+		return 0, &Failed{q.Name, err}
 	}
 	return int(tag.RowsAffected()), nil
 }
 
 // Rows implements sqlstore.Session. What is walked comes in parts through a
 // cursor; any other answer is read whole before the first row is handed on.
-func (s *session) Rows(q *sqlstore.Query, each func(sqlstore.Row) error, args ...sqlstore.Value) error {
+func (s *Session) Rows(q *sqlstore.Query, each func(sqlstore.Row) error, args ...sqlstore.Value) error {
 	if q.Walk {
 		return s.walk(q, each, args)
 	}
@@ -66,8 +99,8 @@ func (s *session) Rows(q *sqlstore.Query, each func(sqlstore.Row) error, args ..
 	}
 	r := s.result()
 	defer s.done(r)
-	if err := r.read(answer); err != nil {
-		return &failed{q.Name, err}
+	if err := r.Read(answer); err != nil {
+		return &Failed{q.Name, err}
 	}
 	if s.texts[q.Name].Overtaken {
 		each = notOvertaken(each)
@@ -75,8 +108,8 @@ func (s *session) Rows(q *sqlstore.Query, each func(sqlstore.Row) error, args ..
 	return r.each(q.Name, each)
 }
 
-// read takes an answer in and ends it.
-func (r *result) read(answer *pgconn.ResultReader) error {
+// Read takes an answer in and ends it.
+func (r *Result) Read(answer *pgconn.ResultReader) error {
 	for answer.NextRow() {
 		r.add(answer.FieldDescriptions(), answer.Values())
 	}
@@ -84,32 +117,32 @@ func (r *result) read(answer *pgconn.ResultReader) error {
 	return err
 }
 
-func (r *result) each(name string, each func(sqlstore.Row) error) error {
-	for i := range r.len() {
-		if err := each(r.row(i)); err != nil {
+func (r *Result) each(name string, each func(sqlstore.Row) error) error {
+	for i := range r.Len() {
+		if err := each(r.Row(i)); err != nil {
 			return err
 		}
-		if r.err != nil {
-			return fmt.Errorf("%s: %w", name, r.err)
+		if r.Err != nil {
+			return fmt.Errorf("%s: %w", name, r.Err)
 		}
 	}
 	return nil
 }
 
 // result returns an empty one; done gives it back.
-func (s *session) result() *result {
+func (s *Session) result() *Result {
 	if n := len(s.free); n > 0 {
 		r := s.free[n-1]
 		s.free = s.free[:n-1]
 		return r
 	}
-	return &result{}
+	return &Result{}
 }
 
 // resultKeep bounds the memory that an idle session keeps for answers.
 const resultKeep = 1 << 20
 
-func (s *session) done(r *result) {
+func (s *Session) done(r *Result) {
 	if cap(r.data) > resultKeep {
 		return
 	}
@@ -119,14 +152,14 @@ func (s *session) done(r *result) {
 
 // start sends a statement and returns the answer, which has to be read and
 // closed before the next one.
-func (s *session) start(name, text string, args []sqlstore.Value) (*pgconn.ResultReader, error) {
+func (s *Session) start(name, text string, args []sqlstore.Value) (*pgconn.ResultReader, error) {
 	if s.stmts == nil {
 		s.plainArgs(args)
-		return s.conn.ExecParams(s.ctx, text, s.values, nil, s.formats, binaryColumns), nil
+		return s.Conn.ExecParams(s.Ctx, text, s.values, nil, s.formats, BinaryColumns), nil
 	}
 	description, err := s.prepare(text)
 	if err != nil {
-		return nil, &failed{name, err}
+		return nil, &Failed{name, err}
 	}
 	if len(description.ParamOIDs) != len(args) {
 		return nil, fmt.Errorf("%s: %d arguments for %d parameters", name, len(args), len(description.ParamOIDs))
@@ -134,14 +167,14 @@ func (s *session) start(name, text string, args []sqlstore.Value) (*pgconn.Resul
 	if err := s.typedArgs(description.ParamOIDs, args); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	return s.conn.ExecPrepared(s.ctx, description.Name, s.values, s.formats, binaryColumns), nil
+	return s.Conn.ExecPrepared(s.Ctx, description.Name, s.values, s.formats, BinaryColumns), nil
 }
 
-func (s *session) prepare(text string) (*pgconn.StatementDescription, error) {
+func (s *Session) prepare(text string) (*pgconn.StatementDescription, error) {
 	if d := s.stmts.known[text]; d != nil {
 		return d, nil
 	}
-	d, err := s.conn.Prepare(s.ctx, "redrive_"+strconv.Itoa(len(s.stmts.known)), text, nil)
+	d, err := s.Conn.Prepare(s.Ctx, "redrive_"+strconv.Itoa(len(s.stmts.known)), text, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -151,7 +184,7 @@ func (s *session) prepare(text string) (*pgconn.StatementDescription, error) {
 
 // plainArgs writes arguments whose types the server finds out: in text form,
 // but bytes as they are.
-func (s *session) plainArgs(args []sqlstore.Value) {
+func (s *Session) plainArgs(args []sqlstore.Value) {
 	s.values, s.formats = s.values[:0], s.formats[:0]
 	for i := range args {
 		a := &args[i]
@@ -163,7 +196,7 @@ func (s *session) plainArgs(args []sqlstore.Value) {
 		case sqlstore.IsText:
 			value = []byte(escape(a.S))
 		case sqlstore.IsBlob:
-			value, format = present(a.B), pgtype.BinaryFormatCode
+			value, format = Present(a.B), pgtype.BinaryFormatCode
 		case sqlstore.IsNull:
 		}
 		s.values, s.formats = append(s.values, value), append(s.formats, format)
@@ -171,7 +204,7 @@ func (s *session) plainArgs(args []sqlstore.Value) {
 }
 
 // typedArgs writes arguments for parameters whose types are known.
-func (s *session) typedArgs(oids []uint32, args []sqlstore.Value) error {
+func (s *Session) typedArgs(oids []uint32, args []sqlstore.Value) error {
 	s.values, s.formats, s.scratch = s.values[:0], s.formats[:0], s.scratch[:0]
 	if cap(s.scratch) < 8*len(args) { // so that it does not move while values point at it
 		s.scratch = make([]byte, 0, 8*len(args))
@@ -186,7 +219,7 @@ func (s *session) typedArgs(oids []uint32, args []sqlstore.Value) error {
 	return nil
 }
 
-func (s *session) typedArg(oid uint32, a *sqlstore.Value) (value []byte, format int16, err error) {
+func (s *Session) typedArg(oid uint32, a *sqlstore.Value) (value []byte, format int16, err error) {
 	switch a.Kind {
 	case sqlstore.IsInt:
 		from := len(s.scratch)
@@ -222,16 +255,26 @@ func (s *session) typedArg(oid uint32, a *sqlstore.Value) (value []byte, format 
 		if oid != pgtype.ByteaOID {
 			return []byte(escape(string(a.B))), pgtype.TextFormatCode, nil
 		}
-		return present(a.B), pgtype.BinaryFormatCode, nil
+		return Present(a.B), pgtype.BinaryFormatCode, nil
 	case sqlstore.IsNull:
 	}
 	return nil, pgtype.TextFormatCode, nil
 }
 
-// present makes an empty value of nil, which would be NULL.
-func present(b []byte) []byte {
+// Present makes an empty value of nil, which would be NULL.
+func Present(b []byte) []byte {
 	if b == nil {
 		return []byte{}
 	}
 	return b
+}
+
+// notOvertaken hands on rows whose last column says that they can be taken.
+func notOvertaken(each func(sqlstore.Row) error) func(sqlstore.Row) error {
+	return func(r sqlstore.Row) error {
+		if row, ok := r.(Row); ok && row.Int(len(row.fields)-1) != 0 {
+			return ErrOvertaken
+		}
+		return each(r)
+	}
 }

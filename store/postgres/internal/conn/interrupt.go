@@ -1,16 +1,17 @@
-package postgres
+package conn
 
 import (
 	"context"
 	"fmt"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/redrive/redrive/store"
 )
 
 const (
+	// CallLimit bounds a call whose context has no end of its own: a server that
+	// is gone without a word is not waited for for ever.
+	CallLimit = 2 * time.Minute
 	// interruptEvery is how often the server is asked to end a statement of a caller's
 	// transaction: between two of them a request meets nothing.
 	interruptEvery = 100 * time.Millisecond
@@ -19,14 +20,14 @@ const (
 	joinGrace = 2 * time.Second
 )
 
-// limited returns two contexts for a call in a caller's transaction. The first ends
+// Limited returns two contexts for a call in a caller's transaction. The first ends
 // with the caller's, or after callLimit: then what the call waits for is
 // interrupted. The second, under which the statements run, ends joinGrace later, and
 // the connection with it, and the transaction.
-func limited(ctx context.Context) (soft, hard context.Context, cancel func()) {
+func Limited(ctx context.Context) (soft, hard context.Context, cancel func()) {
 	hard, cancelHard := context.WithCancel(context.WithoutCancel(ctx))
-	soft, cancelSoft := context.WithTimeoutCause(ctx, callLimit,
-		fmt.Errorf("no answer from the server for %s: %w", callLimit, store.ErrUnavailable))
+	soft, cancelSoft := context.WithTimeoutCause(ctx, CallLimit,
+		fmt.Errorf("no answer from the server for %s: %w", CallLimit, store.ErrUnavailable))
 	stop := context.AfterFunc(soft, func() { time.AfterFunc(joinGrace, cancelHard) })
 	return soft, hard, func() {
 		stop()
@@ -35,12 +36,12 @@ func limited(ctx context.Context) (soft, hard context.Context, cancel func()) {
 	}
 }
 
-// interruptible runs do, a part of a caller's transaction. When the context ends,
+// Interruptible runs do, a part of a caller's transaction. When the context ends,
 // the server is asked to cancel the statement of that time, until do returns: an
 // error of the server leaves the transaction with all that was before the savepoint.
 // Nothing is being asked for any more when interruptible returns, so no later
 // statement is met.
-func interruptible(ctx context.Context, interrupt func(), do func() error) error {
+func Interruptible(ctx context.Context, interrupt func(), do func() error) error {
 	done, last := make(chan struct{}), make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
 		defer close(last)
@@ -61,15 +62,4 @@ func interruptible(ctx context.Context, interrupt func(), do func() error) error
 		<-last
 	}
 	return err
-}
-
-// interrupt asks the server to cancel what runs. When that fails, joinGrace ends it.
-func (s *joinedSession) interrupt() { _ = s.conn.CancelRequest(s.ctx) }
-
-// interrupt asks the server to cancel what runs, on another connection: what is
-// behind a transaction of database/sql cannot be got at.
-func (s *sqlSession) interrupt() {
-	if pid := s.backend.Load(); pid != 0 {
-		_, _ = s.others.Exec(s.ctx, "SELECT pg_catalog.pg_cancel_backend($1)", pgx.QueryExecModeSimpleProtocol, pid) // see above
-	}
 }
