@@ -158,7 +158,7 @@ func (f *MemberFilter) Validate() error {
 	return nil
 }
 
-// Member is a member of a batch. Its fields are those that lists of jobs have. The State of a draft
+// Member is a member of a batch. Its fields are those that lists of jobs have. A draft
 // has the state None.
 type Member struct {
 	job.Job
