@@ -69,7 +69,7 @@ func TestQ1_AHandlerSeesWhatWasEnqueued(t *testing.T) {
 	start := e.Now()
 	id := enqueue(t, e, render.New(renderArgs{Scene: 7, Title: "<&é>"}, &redrive.Options{
 		Queue: "video", Priority: 1, RunAt: start.Add(time.Hour), Deadline: start.Add(2 * time.Hour),
-		Owner: "ann", Correlation: "req-9", Attrs: map[string]any{"length": 90}, Batch: 4,
+		Owner: "ann", Correlation: "req-9", Attrs: map[string]any{"length": 90}, Batch: openBatch(t, e.Client),
 	}))
 	if out := e.Work(); len(out) != 0 {
 		t.Fatalf("a job ran before it was due: got the outcomes %+v, want no run", out)
@@ -83,7 +83,7 @@ func TestQ1_AHandlerSeesWhatWasEnqueued(t *testing.T) {
 		Args: renderArgs{Scene: 7, Title: "<&é>"},
 		Info: redrive.Info{
 			ID: id, Kind: "render", Queue: "video", Priority: 1, Life: 1, Attempt: 1, Run: 1,
-			Owner: "ann", Correlation: "req-9", Batch: 4, Attrs: []byte(`{"length":90}`),
+			Owner: "ann", Correlation: "req-9", Batch: 1, Attrs: []byte(`{"length":90}`),
 			CreatedAt: start, DueAt: start.Add(time.Hour), Deadline: start.Add(2 * time.Hour),
 		},
 	}

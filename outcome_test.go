@@ -62,7 +62,7 @@ func TestOnOutcome_ReportsEachRun(t *testing.T) {
 				}
 				text += fmt.Sprintf(", %s %s %q: %s %s", f.Class, f.Code, f.Message, d.Action, o.Reason)
 			}
-			if o.Kind != "render" || o.Queue != "default" || o.Owner != "ann" || o.Correlation != "req-9" || o.Batch != 4 || o.Life != 1 {
+			if o.Kind != "render" || o.Queue != "default" || o.Owner != "ann" || o.Correlation != "req-9" || o.Batch != 1 || o.Life != 1 {
 				t.Errorf("got the outcome %+v, want the kind, queue, owner, correlation, batch and life of the job", o)
 			}
 			got[int64(o.ID)] = append(got[int64(o.ID)], text)
@@ -80,9 +80,10 @@ func TestOnOutcome_ReportsEachRun(t *testing.T) {
 			}
 			return nil
 		})
+		batch := openBatch(t, c)
 		var specs []redrive.Spec
 		for _, title := range []string{"succeed", "snooze", "fail", "panic", "cancel"} {
-			specs = append(specs, render.New(renderArgs{Title: title}, &redrive.Options{Owner: "ann", Correlation: "req-9", Batch: 4}))
+			specs = append(specs, render.New(renderArgs{Title: title}, &redrive.Options{Owner: "ann", Correlation: "req-9", Batch: batch}))
 		}
 		receipts, err := c.EnqueueMany(t.Context(), specs)
 		if err != nil {

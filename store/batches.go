@@ -135,7 +135,7 @@ func (f *BatchFilter) Validate() error {
 // BatchPage is a page of batches.
 type BatchPage struct {
 	Batches []Batch `json:"batches"`
-	Next    int64   `json:"next,omitempty"` // the value of Before for the next page; 0 means that there is none
+	Next    int64   `json:"next,omitempty"` // the value of Before for the next page; 0 means that there are no more
 }
 
 // MemberFilter selects members of a batch. Zero fields select everything.
@@ -158,8 +158,8 @@ func (f *MemberFilter) Validate() error {
 	return nil
 }
 
-// Member is a member of a batch. Its fields are those that lists of jobs have. The State of a draft
-// is None.
+// Member is a member of a batch. Its fields are those that lists of jobs have. A draft
+// has the state None.
 type Member struct {
 	job.Job
 	Replaces job.ID `json:"replaces,omitempty"` // for a draft: the cancelled job whose place it takes
@@ -171,7 +171,7 @@ func (m *Member) Draft() bool { return m.State == job.None }
 // MemberPage is a page of members.
 type MemberPage struct {
 	Members []Member
-	// Next is the value of after for the next page; 0 means that there is none. A page examines a
+	// Next is the value of after for the next page; 0 means that there are no more. A page examines a
 	// limited number of ids, so it may be short although a next page follows.
 	Next job.ID
 }

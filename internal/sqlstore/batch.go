@@ -58,7 +58,7 @@ func scanCounts(r Row) store.BatchCounts {
 	return store.BatchCounts{Total: r.Int(0), Completed: r.Int(1), Dead: r.Int(2), Cancelled: r.Int(3)}
 }
 
-// oneBatch reads a batch without its counts. It returns ErrNotFound when there is none, or when it
+// oneBatch reads a batch without its counts. It returns ErrNotFound when it does not exist or
 // does not belong to the owner in whose name a person acts.
 func oneBatch(c Session, q *Query, id int64, owner string) (b store.Batch, err error) {
 	found := false

@@ -62,7 +62,7 @@ func (t *Txn) discard(by store.By, b *store.Batch, ids []job.ID) error {
 	if ids == nil && (b.Task == store.Discarding || drafts == 0 && b.State != job.BatchDraft) {
 		return nil
 	}
-	before, told := store.StateWord(b.State), store.AuditDiscard(b, ids)
+	before, discarded := store.StateWord(b.State), store.AuditDiscard(b, ids)
 	seen := make(map[job.ID]bool, len(ids))
 	for _, id := range ids {
 		if seen[id] {
@@ -80,7 +80,7 @@ func (t *Txn) discard(by store.By, b *store.Batch, ids []job.ID) error {
 			return err
 		}
 	}
-	if err := t.audit(by, "batch.discard", store.BatchTarget(b.ID), before, told); err != nil {
+	if err := t.audit(by, "batch.discard", store.BatchTarget(b.ID), before, discarded); err != nil {
 		return err
 	}
 	if ids == nil && drafts == 0 {

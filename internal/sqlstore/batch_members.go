@@ -244,7 +244,7 @@ func (t *Txn) memberState(batch int64, id job.ID) (state job.State, isDraft bool
 	return job.None, of == batch, err
 }
 
-// memberKey reads the key of a member. The state of a draft is None.
+// memberKey reads the key of a member. A draft has the state None.
 func (t *Txn) memberKey(batch int64, key string) (heldKey, error) {
 	k := heldKey{state: job.Completed}
 	err := t.rows(selKey, func(r Row) error {
@@ -369,57 +369,4 @@ func (t *Txn) addSpans(jobs []job.New, fresh []int) error {
 		}
 	}
 	return nil
-}
-
-// StartBatch implements store.Batches.
-func (s *Core) StartBatch(ctx context.Context, by store.By, n store.NewBatch, members []job.New) (made store.Batch, receipts []job.Receipt, err error) {
-	if err := storekit.CheckStart(&n, members); err != nil {
-		return store.Batch{}, nil, err
-	}
-	err = s.db.AdminWrite(ctx, func(t *Txn) error {
-		t.noDeadLetters = true
-		b, existing, err := t.createBatch(by, &n)
-		if err != nil {
-			return err
-		}
-		var fresh []member
-		if receipts, fresh, err = t.addMembers(b, members); err != nil {
-			return err
-		}
-		if !existing {
-			if err := t.startBatch(b, fresh, receipts); err != nil {
-				return err
-			}
-		}
-		made = *b
-		made.Running, err = t.runningOf(b.ID)
-		return err
-	})
-	if err != nil {
-		return store.Batch{}, nil, err
-	}
-	return made, receipts, nil
-}
-
-// startBatch publishes a batch that the transaction has created, with all its drafts.
-func (t *Txn) startBatch(b *store.Batch, fresh []member, receipts []job.Receipt) error {
-	if err := t.openBatch(b); err != nil {
-		return err
-	}
-	if _, err := t.publishDrafts(b, len(fresh)); err != nil {
-		return err
-	}
-	for i := range fresh {
-		receipts[fresh[i].index].State = job.Waiting
-	}
-	for i := range receipts {
-		if receipts[i].State == job.None {
-			receipts[i].State = job.Waiting
-		}
-	}
-	var err error
-	if b.BatchCounts, err = t.countsOf(b.ID); err != nil {
-		return err
-	}
-	return t.keepBatch(b)
 }

@@ -349,8 +349,8 @@ func (t *Txn) move(from *Lane, a job.State, to *Lane, b job.State) {
 	t.count(to, b, 1)
 }
 
-// batchCount collects a change of a batch's counts, to write it in Flush. A batch of 0 is none, and
-// one below 0 is that of a member that is aside, which counts nowhere.
+// batchCount collects a change of a batch's counts, to write it in Flush. A job with batch 0
+// has no batch. A number below 0 is of a member that is aside, which counts nowhere.
 func (t *Txn) batchCount(batch int64, d batchDelta) {
 	if batch <= 0 {
 		return

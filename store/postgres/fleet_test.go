@@ -77,6 +77,11 @@ func newFleet(t *testing.T) *fleet {
 		t.Cleanup(func() { _ = s.Close() }) // closed already, unless the test has failed
 		c.stores = append(c.stores, s)
 	}
+	for range 4 {
+		if _, err := c.stores[0].CreateBatch(t.Context(), store.By{}, store.NewBatch{}); err != nil {
+			t.Fatal(err)
+		}
+	}
 	return c
 }
 

@@ -18,19 +18,23 @@ import (
 func TestB3_AnOpenTransactionDelaysNoFolding(t *testing.T) {
 	t.Parallel()
 	s, dsn := freshAt(t, nil)
+	b, _, err := s.StartBatch(t.Context(), store.By{}, store.NewBatch{}, []job.New{newJob(t, s)})
+	if err != nil {
+		t.Fatal(err)
+	}
 	slow, err := connected(t, dsn).Begin(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	own := newJob(t, s)
-	own.Batch = 7
+	own.Batch = b.ID
 	if _, err := s.EnqueueTx(t.Context(), Tx(slow), []job.New{own}); err != nil {
 		t.Fatal(err)
 	}
 	const n = 5
-	for range n {
+	for range n - 1 { // the batch has one member already
 		beside := newJob(t, s)
-		beside.Batch = 7
+		beside.Batch = b.ID
 		if _, err := s.Enqueue(t.Context(), []job.New{beside}); err != nil {
 			t.Fatal(err)
 		}
@@ -42,7 +46,7 @@ func TestB3_AnOpenTransactionDelaysNoFolding(t *testing.T) {
 			t.Fatal(err)
 		}
 		return numberOf(t, conn, `SELECT coalesce(sum(n), 0)::bigint FROM `+table+`counters`),
-			numberOf(t, conn, `SELECT coalesce(sum(total), 0)::bigint FROM `+table+`batches WHERE id = 7`)
+			numberOf(t, conn, `SELECT coalesce(sum(total), 0)::bigint FROM `+table+`batch_counts WHERE batch = 1`)
 	}
 	count := func() (n int64) {
 		counts, err := s.Counts(t.Context())

@@ -62,6 +62,7 @@ var fastStatements = map[string]string{
 var wholeTables = map[string]string{
 	"allDone": "dump", "allDead": "dump", "allLive": "dump", "allFailures": "dump", "allKeys": "dump", "allProgress": "dump", "allTerms": "dump",
 	"allEvents": "dump", "auditRows": "dump", "allFigures": "dump", "selDeadLetters": "dump",
+	"allBatches": "dump", "allCounts": "dump", "allDrafts": "dump", "allOutcomes": "dump",
 	"recount": "doctor", "recountGroups": "doctor", "recountDead": "doctor", "selClasses": "doctor",
 	"allGroups": "dump", "allNotes": "dump", "countGroups": "as many rows as there are causes", "lastGroups": "as many rows as there are causes",
 	"countBySet": "as many rows as there are causes", "lastBySet": "as many rows as there are causes", "largestBySet": "as many rows as there are causes",
@@ -74,6 +75,7 @@ var wholeTables = map[string]string{
 // is right.
 var wholeIndexes = map[string]string{
 	"selNextLease": "it ends with the first", "selRunning": "as many rows as jobs run", "allLive": "dump", "allBegun": "dump",
+	"countRunning": "as many rows as jobs run", "sumRunning": "as many rows as jobs run", "allBatches": "dump", "allDrafts": "dump",
 }
 
 // sharedIndexes are the indexes that shared statements have to take although they could

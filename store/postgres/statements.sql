@@ -2891,14 +2891,14 @@ SELECT id, owner, key, name, attrs, callbacks, state, task, task_at, task_throug
 SELECT id FROM redrive.redrive_batches WHERE owner = $1 AND key = $2;
 
 -- name: selBatchCounts
-SELECT sum(total)::bigint, sum(completed)::bigint, sum(dead)::bigint, sum(cancelled)::bigint, batch FROM (
+SELECT coalesce(sum(total), 0)::bigint AS total, coalesce(sum(completed), 0)::bigint AS completed, coalesce(sum(dead), 0)::bigint AS dead, coalesce(sum(cancelled), 0)::bigint AS cancelled FROM (
   SELECT batch, total, completed, dead, cancelled FROM redrive.redrive_batch_counts
   UNION ALL SELECT e.batches[i] AS batch, e.batches[i + 1] AS total, e.batches[i + 2] AS completed, e.batches[i + 3] AS dead,
   e.batches[i + 4] AS cancelled FROM (SELECT e.seq, e.at, e.lanes, e.states, e.ns, e.figures, e.batches FROM redrive.redrive_events e
   WHERE e.seq > (SELECT value FROM redrive.redrive_meta WHERE key = 'folded')
   UNION ALL SELECT e.seq, e.at, e.lanes, e.states, e.ns, e.figures, e.batches FROM redrive.redrive_meta f
   CROSS JOIN LATERAL unnest(f.late) AS l(id) JOIN redrive.redrive_events e ON e.seq >= l.id << 20 AND e.seq < (l.id + 1) << 20
-  WHERE f.key = 'folded') e, generate_series(1, cardinality(e.batches), 5) AS i) c WHERE batch = $1 GROUP BY batch;
+  WHERE f.key = 'folded') e, generate_series(1, cardinality(e.batches), 5) AS i) c WHERE batch = $1;
 
 -- name: setBatchRow
 UPDATE redrive.redrive_batches SET state = $2, task = $3, task_at = $4, task_through = $5, drafts = $6,
@@ -3023,7 +3023,7 @@ SELECT id, owner, key, name, attrs, callbacks, state, task, task_at, task_throug
   WHERE state = $2 AND id < $1 ORDER BY id DESC;
 
 -- name: severalCounts
-SELECT sum(total)::bigint, sum(completed)::bigint, sum(dead)::bigint, sum(cancelled)::bigint, batch FROM (
+SELECT sum(total)::bigint AS total, sum(completed)::bigint AS completed, sum(dead)::bigint AS dead, sum(cancelled)::bigint AS cancelled, batch FROM (
   SELECT batch, total, completed, dead, cancelled FROM redrive.redrive_batch_counts
   UNION ALL SELECT e.batches[i] AS batch, e.batches[i + 1] AS total, e.batches[i + 2] AS completed, e.batches[i + 3] AS dead,
   e.batches[i + 4] AS cancelled FROM (SELECT e.seq, e.at, e.lanes, e.states, e.ns, e.figures, e.batches FROM redrive.redrive_events e
@@ -3073,7 +3073,7 @@ SELECT id, owner, key, name, attrs, callbacks, state, task, task_at, task_throug
   created_at, published_at, ended_at, expires_at, created_by FROM redrive.redrive_batches ORDER BY id;
 
 -- name: allCounts
-SELECT sum(total)::bigint, sum(completed)::bigint, sum(dead)::bigint, sum(cancelled)::bigint, batch FROM (
+SELECT sum(total)::bigint AS total, sum(completed)::bigint AS completed, sum(dead)::bigint AS dead, sum(cancelled)::bigint AS cancelled, batch FROM (
   SELECT batch, total, completed, dead, cancelled FROM redrive.redrive_batch_counts
   UNION ALL SELECT e.batches[i] AS batch, e.batches[i + 1] AS total, e.batches[i + 2] AS completed, e.batches[i + 3] AS dead,
   e.batches[i + 4] AS cancelled FROM (SELECT e.seq, e.at, e.lanes, e.states, e.ns, e.figures, e.batches FROM redrive.redrive_events e

@@ -222,7 +222,7 @@ func badMembersLeaveNothing(r *rig) {
 	r.is(err, store.ErrDraining)
 }
 
-// proves: B3
+// part of: B3
 func countsAndMembers(r *rig) {
 	b, members := r.published(5)
 	claims := r.claim(want(4))

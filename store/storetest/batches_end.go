@@ -96,15 +96,15 @@ func everyEndIsAnOutcome(r *rig) {
 // proves: B2
 func callbacksAreEnqueuedOnce(r *rig) {
 	callback := func(on string) store.BatchCallback {
-		return store.BatchCallback{On: on, Kind: "told." + on, Queue: "told", Payload: json.RawMessage(`{"on":"` + on + `"}`)}
+		return store.BatchCallback{On: on, Kind: "report." + on, Queue: "report", Payload: json.RawMessage(`{"on":"` + on + `"}`)}
 	}
 	b, members := r.published(2, func(n *store.NewBatch) {
 		n.Owner, n.Key, n.Name = "alice", "summer", "Summer"
 		n.Callbacks = []store.BatchCallback{callback("ready"), callback("partial"), callback("failed"), callback("end")}
 	})
-	told := func() (kinds []string) {
+	reported := func() (kinds []string) {
 		for _, on := range []string{"ready", "partial", "failed", "end"} {
-			for _, c := range r.claim(store.Want{Queue: "told", Max: 9, Kinds: []store.KindWant{{Kind: "told." + on, Max: 9, MaxCrashes: 3}}}) {
+			for _, c := range r.claim(store.Want{Queue: "report", Max: 9, Kinds: []store.KindWant{{Kind: "report." + on, Max: 9, MaxCrashes: 3}}}) {
 				outcomes := r.outcomes(b.ID)
 				last := outcomes[len(outcomes)-1]
 				var got struct {
@@ -125,15 +125,15 @@ func callbacksAreEnqueuedOnce(r *rig) {
 		}
 		return kinds
 	}
-	same(r, "callbacks before the end", told(), nil)
-	r.set(store.QueueChange{Name: "told", Mode: new(store.Draining)}) // a draining queue takes them
+	same(r, "callbacks before the end", reported(), nil)
+	r.set(store.QueueChange{Name: "report", Mode: new(store.Draining)}) // a draining queue takes them
 	r.endAll(members[0].ID)
-	same(r, "callbacks of PARTIAL", told(), []string{"told.partial", "told.end"})
+	same(r, "callbacks of PARTIAL", reported(), []string{"report.partial", "report.end"})
 	r.ok(r.retry(members[0].ID))
 	r.endAll()
-	same(r, "callbacks of READY", told(), []string{"told.ready", "told.end"})
+	same(r, "callbacks of READY", reported(), []string{"report.ready", "report.end"})
 	r.settleBatches()
-	same(r, "callbacks later", told(), nil)
+	same(r, "callbacks later", reported(), nil)
 }
 
 // proves: B1

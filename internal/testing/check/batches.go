@@ -81,12 +81,12 @@ func (x *index) batchState(b *store.Batch, broken func(job.ID, string, ...any)) 
 
 // oneOutcome compares the outcomes with the events and with the callbacks.
 func oneOutcome(x *index, broken func(job.ID, string, ...any)) {
-	told := make(map[string]int) // the number of events for each batch and outcome
+	reported := make(map[string]int) // the number of events for each batch and outcome
 	callbacks := make(map[string]int)
 	for i := range x.Dump.Events {
 		e := &x.Dump.Events[i]
 		if state, err := job.ParseBatchState(strings.ToUpper(e.Reason)); e.Type == event.BatchChanged && err == nil && state.Ended() {
-			told[strconv.FormatInt(e.Batch, 10)+":"+e.Note]++
+			reported[strconv.FormatInt(e.Batch, 10)+":"+e.Note]++
 		}
 		if e.Type == event.JobEnqueued && strings.HasPrefix(e.Correlation, "batch:") {
 			callbacks[strings.TrimPrefix(e.Correlation, "batch:")]++
@@ -105,8 +105,8 @@ func oneOutcome(x *index, broken func(job.ID, string, ...any)) {
 			if x.Retention {
 				continue
 			}
-			if told[name] != 1 {
-				broken(0, "outcome %d of batch %d has %d events, want 1", o.N, b.ID, told[name])
+			if reported[name] != 1 {
+				broken(0, "outcome %d of batch %d has %d events, want 1", o.N, b.ID, reported[name])
 			}
 			want := 0
 			for c := range b.Callbacks {
