@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/redrive/redrive/failure"
 	"github.com/redrive/redrive/internal/score"
 )
 
@@ -79,6 +80,9 @@ func readFile(all []Text, name string) ([]Text, error) {
 		}
 		if t.Family == "" || t.Class == "" || t.Text == "" {
 			return nil, fmt.Errorf("%s:%d: family, class or text is missing", name, n)
+		}
+		if t.Class == failure.ProgramError {
+			t.Ambiguous = true // whether a defect is tried again is for the policy to say, as it is of a panic
 		}
 		all = append(all, t)
 	}
