@@ -40,7 +40,7 @@ func (r *reader) classify(out *Classification) {
 	}
 	best := r.best()
 	r.classification(out, best)
-	if r.weighs(best) {
+	if !r.unsaid(out, best) && r.weighs(best) {
 		r.weigh(out, best)
 	}
 	r.mark(out)
