@@ -81,7 +81,10 @@ func TestWeigh_DamagedWeightsAreRefused(t *testing.T) {
 // Without weights the rules decide.
 func TestWeigh_WithoutWeights(t *testing.T) {
 	t.Parallel()
-	c := classify.WithWeights(nil)
+	c, err := classify.WithWeights(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
 	if got := c.Classify(&failure.Evidence{Message: nothingKnown}, ""); got.Weighing != nil {
 		t.Errorf("%+v", got)
 	}

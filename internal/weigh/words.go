@@ -36,7 +36,7 @@ func (b *Bag) Words(m *phrase.Matcher, worth []int8, least int8) {
 		}
 		h := t.Hash
 		if t.Kind != scan.Word {
-			h = 0x1234567 + uint64(t.Kind) // what is a name, a number or a place is none of this text
+			h = 0x1234567 + uint64(t.Kind) // names, numbers and places do not count as words of this text
 		} else {
 			b.word(sortWord, h, 0, t.Start, t.End)
 			if i >= last {

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/redrive/redrive/classify"
-	"github.com/redrive/redrive/internal/weigh"
 )
 
 func main() {
@@ -62,11 +61,10 @@ func main() {
 		if err != nil {
 			log.Fatal("train: ", err)
 		}
-		m, err := weigh.Decode(b)
+		c, err := classify.WithWeights(b)
 		if err != nil {
 			log.Fatal("train: ", err)
 		}
-		c := classify.WithWeights(m)
 		for i := range samples {
 			s := &samples[i]
 			if s.tuned || foldOf(s.family, *folds) != fold {

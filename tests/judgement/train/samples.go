@@ -42,7 +42,9 @@ func readSamples(data, tuned string) ([]sample, error) {
 	var samples []sample
 	add := func(family string, part texts.Part, it score.Item, tuned bool) {
 		s := sample{family: family, part: part, item: it, tuned: tuned, verdict: -1}
-		s.features, s.byRules, s.strong = c.Sample(it.Evidence())
+		s.byRules, s.strong = c.Sample(it.Evidence(), func(hash uint64, from, to int32, name string, sort uint8) {
+			s.features = append(s.features, weigh.Feature{Hash: hash, From: from, To: to, Name: name, Sort: sort})
+		})
 		for k, class := range weigh.Classes {
 			if it.Class == failure.Class(class) || slices.Contains(it.AlsoOK, failure.Class(class)) {
 				s.right = append(s.right, k)
