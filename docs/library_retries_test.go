@@ -135,7 +135,7 @@ func TestLibrary_Keys(t *testing.T) {
 	}
 }
 
-// A progress belongs to one run: there is none while the job waits for a retry, and none when it has completed.
+// A progress belongs to one run: it is gone while the job waits for a retry, and when it has completed.
 func TestLibrary_ProgressBelongsToTheRun(t *testing.T) {
 	t.Parallel()
 	e := redrivetest.New(t, nil)
