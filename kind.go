@@ -181,12 +181,13 @@ type Options struct {
 	Attrs       map[string]any // the job's attributes, a JSON object of at most job.AttrsMax bytes
 	Batch       int64          // the number of the batch that the job belongs to; default none
 
-	// MaxAttempts is the number of attempts in one life after which the job is dead, at most
-	// policy.MaxAttemptsLimit; 0 means that the policy decides. The lowest of MaxAttempts,
-	// Config.MaxAttempts and the limits of the policy applies. A class of the policy may
-	// have fewer retries and end the job earlier; only Override can raise the retries of a
-	// class. Override.MaxAttempts is the same setting, so a different value there is an
-	// error.
+	// MaxAttempts is an upper bound: the number of attempts in one life after which the job
+	// is dead, at most policy.MaxAttemptsLimit; 0 means that the policy decides. It adds no
+	// retries: a job with MaxAttempts 10 whose failures have a class with two retries is
+	// dead after three attempts. To give a job more retries, set Override.MaxRetries, or
+	// HandlerOptions.Schedule for its kind. The lowest of MaxAttempts, Config.MaxAttempts
+	// and the limits of the policy applies. Override.MaxAttempts is the same setting, so a
+	// different value there is an error.
 	MaxAttempts int
 	// Override is the job's own settings for its retries. They take precedence over the
 	// settings of the policy, except for its limits. They stay with the job in all its

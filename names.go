@@ -12,7 +12,8 @@ type (
 	JobID = job.ID
 	// State is the state of a job, such as job.Waiting.
 	State = job.State
-	// Receipt is the answer to an enqueue.
+	// Receipt is the answer to an enqueue: the ID of the job, its State, and Existing, which is
+	// true if a job with the same key or unique arguments exists, so that nothing was enqueued.
 	Receipt = job.Receipt
 	// JobFilter selects jobs for List.
 	JobFilter = store.Filter
@@ -41,7 +42,8 @@ const (
 
 // Types of the actions and settings of people.
 type (
-	// By names the person who acts and the reason, for the audit log.
+	// By names the person or program who acts, for the audit log: By{Actor: "ann", Reason: "the
+	// service is back"}. Actor is required.
 	By = store.By
 	// Seen is what the person has seen of a job; an action on a job that has changed since does nothing.
 	Seen = store.Seen
@@ -89,13 +91,16 @@ const (
 
 // Types of dead letters.
 type (
-	// DeadFilter selects dead letters; the zero value selects all.
+	// DeadFilter selects dead letters by Class, Kind, Queue, Group, Statuses and other fields, which
+	// all must match; the zero value selects all.
 	DeadFilter = store.DeadFilter
-	// DeadPaging selects a page of dead letters.
+	// DeadPaging selects a page of dead letters: Limit entries, older than DeadPage.Next of the page
+	// before, with their jobs if Jobs is true.
 	DeadPaging = store.DeadPaging
 	// DeadPage is a page of dead letters.
 	DeadPage = store.DeadPage
-	// DeadEntry is a dead letter in a list.
+	// DeadEntry is a dead letter in a list. The id of its job is DeadLetter.Job; the field Job is the
+	// job itself, if DeadPaging.Jobs asked for it.
 	DeadEntry = store.DeadEntry
 	// DeadStats contains the numbers of dead letters, and of the jobs that ended in each hour.
 	DeadStats = store.DeadStats
@@ -123,7 +128,8 @@ type (
 	NoteFilter = store.NoteFilter
 	// Original is a job as it was before a retry changed it.
 	Original = store.Original
-	// Action is a change that a person makes to dead letters.
+	// Action is a change that a person makes to dead letters: Do says what, such as ActRetry, and
+	// either IDs or Filter says to which. Change applies to retries.
 	Action = store.Action
 	// Act names what an Action does, such as ActRetry or ActIgnore.
 	Act = store.Act
@@ -208,7 +214,9 @@ const HoursKept = store.HoursKept
 type (
 	// Redrive is a bulk retry.
 	Redrive = store.Redrive
-	// RedriveSpec describes a redrive to start.
+	// RedriveSpec describes a redrive to start: Filter selects the dead letters, Canary is the number
+	// of jobs that go first, Rate the jobs per second, and StopShare, StopOther and StopDead are the
+	// shares of failures at which it stops. The zero value of each has a default.
 	RedriveSpec = store.RedriveSpec
 	// RedriveState is the state of a redrive.
 	RedriveState = store.RedriveState
@@ -270,5 +278,6 @@ var (
 )
 
 // KeyConflict is the error of an enqueue whose idempotency key belongs to a job with
-// another payload. It is an ErrConflict.
+// another payload. Its field ID is this job. It is an ErrConflict; find it with
+// errors.AsType[*KeyConflict].
 type KeyConflict = store.KeyConflict

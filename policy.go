@@ -183,6 +183,7 @@ func (c *Client) route(n *job.New) error {
 	in := c.policies.Load()
 	p := in.effective
 	n.Terms = in.termsOf(n.Kind)
+	n.Aside = n.Batch != 0 && p.NoRetry(n.Kind)
 	if !p.HasRules(n.Kind) {
 		return nil
 	}

@@ -34,6 +34,7 @@ type grammar struct {
 	Jobs    jobsCmd    `cmd:"" help:"List, show, cancel and retry jobs."`
 	Explain explainCmd `cmd:"" help:"Explain what was decided about a job, or what would be decided about an error."`
 	DLQ     dlqCmd     `cmd:"" name:"dlq" help:"List, show, retry and close dead letters: jobs that failed for good."`
+	Batch   batchCmd   `cmd:"" help:"Make batches of jobs that end together, publish, watch and retry them."`
 	Policy  policyCmd  `cmd:"" help:"Show, check, explain and list policies: what is retried, when and how often."`
 	Queues  queuesCmd  `cmd:"" help:"List queues and change their settings."`
 	Stats   statsCmd   `cmd:"" help:"Show figures over time: jobs that were enqueued, completed, failed and so on."`

@@ -33,6 +33,7 @@ In CSV, payload, metadata and resolution are JSON. A cell that begins with = + -
 apostrophe in front, so that no spreadsheet reads it as a formula. Numbers are not changed.
 
     redrive dlq export > dead.jsonl
+    redrive dlq export | jq -s . > dead.json
     redrive dlq export --status pending --since 7d --format csv -o dead.csv
     redrive dlq export --group 3fa9 | jq -r .payload.image`
 }

@@ -86,7 +86,7 @@ func sentence(err error) string {
 
 // report writes an error to standard error: as lines of text, or as one JSON object.
 func report(w io.Writer, err error, asJSON bool) {
-	if errors.Is(err, failed{}) || errors.Is(err, warned{}) {
+	if _, ended := errors.AsType[endedAs](err); ended || errors.Is(err, failed{}) || errors.Is(err, warned{}) {
 		return
 	}
 	if !asJSON {

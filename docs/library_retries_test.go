@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -59,8 +61,13 @@ func handlePlainly(client *redrive.Client, send func(context.Context, *redrive.J
 // and with the line of policy.md that does the same.
 func TestLibrary_RetryWhatIsNotMarked(t *testing.T) {
 	t.Parallel()
-	line, err := policyfile.Parse("p.yaml", []byte("version: 1\nname: unmarked\n"+
-		"default: {verdict: retry, max_retries: 24, count: total, backoff: {first: 1s, factor: 2, cap: 1h, jitter: 20%}}\n"))
+	var text string
+	for _, block := range regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(read(t, "policy.md"), -1) {
+		if strings.Contains(block[1], "name: unmarked") {
+			text = block[1]
+		}
+	}
+	line, err := policyfile.Parse("unmarked.yaml", []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,6 +78,7 @@ func TestLibrary_RetryWhatIsNotMarked(t *testing.T) {
 	}{
 		"words of a final class": {errors.New("open /srv/invoices: permission denied"), 1, 25, 25},
 		"an error of a library":  {fmt.Errorf("load invoice: %w", sql.ErrNoRows), 1, 25, 25},
+		"the name of a type":     {notFoundError{}, 1, 25, 25},
 		"a status":               {&apiError{status: 404}, 1, 25, 25},
 		"nothing known":          {broken, 3, 25, 25},
 		"Permanent":              {failure.Permanent(broken), 1, 1, 1},
@@ -84,6 +92,10 @@ func TestLibrary_RetryWhatIsNotMarked(t *testing.T) {
 		}
 	}
 }
+
+type notFoundError struct{}
+
+func (notFoundError) Error() string { return "oops" }
 
 // MaxAttempts only lowers the attempts; the job's own number of retries is in Override.
 func TestLibrary_MaxAttemptsIsAnUpperBound(t *testing.T) {
@@ -135,7 +147,7 @@ func TestLibrary_Keys(t *testing.T) {
 	}
 }
 
-// A progress belongs to one run: it is gone while the job waits for a retry, and when it has completed.
+// A progress belongs to one run: it is gone while the job waits for a retry, and after the job has completed.
 func TestLibrary_ProgressBelongsToTheRun(t *testing.T) {
 	t.Parallel()
 	e := redrivetest.New(t, nil)

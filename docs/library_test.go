@@ -1,9 +1,11 @@
 package docs_test
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"fmt"
+	"log/slog"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -142,7 +144,8 @@ func TestLibrary_Transactions(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = st.Close() }()
-	client, err := redrive.New(st, nil)
+	var log bytes.Buffer
+	client, err := redrive.New(st, &redrive.Config{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -162,6 +165,9 @@ func TestLibrary_Transactions(t *testing.T) {
 	}
 	if err := client.RunUntilEmpty(ctx); err != nil {
 		t.Fatal(err)
+	}
+	if strings.Contains(log.String(), "WARN") {
+		t.Errorf("the log of a job that its handler's transaction completed has a warning:\n%s", log.String())
 	}
 	mailed, done := 0, 0
 	if err := st.Tx(ctx, func(ctx context.Context, tx *sql.Tx) error {

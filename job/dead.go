@@ -49,6 +49,7 @@ type DeadLetter struct {
 	Owner       string `json:"owner,omitempty"`
 	Correlation string `json:"correlation,omitempty"`
 	Batch       int64  `json:"batch,omitempty"`
+	Aside       bool   `json:"aside,omitempty"`  // the job is neither in the total nor in the end of its batch
 	Holder      string `json:"holder,omitempty"` // the process that ran the job last
 	DiedAt      Micros `json:"died_at"`
 	Revived     bool   `json:"revived"` // whether the job was retried and is live again

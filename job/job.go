@@ -53,6 +53,7 @@ type New struct {
 	// to 1970-01-01 00:00 UTC. KeyPeriod is a whole number of microseconds.
 	KeyPeriod time.Duration
 	Batch     int64  // the number of the batch; 0 means no batch
+	Aside     bool   // the job is neither in the total nor in the end of its batch, as for a kind without retry
 	Deps      string // the names of the dependencies in canonical form; a part of the lane
 	Attrs     []byte // the attributes as a JSON object; nil means none
 	Override  []byte // the job's own retry settings, encoded by package policy; nil means none
@@ -132,6 +133,7 @@ type Job struct {
 	Correlation string   `json:"correlation,omitempty"`
 	Key         string   `json:"key,omitempty"`
 	Batch       int64    `json:"batch,omitempty"`
+	Aside       bool     `json:"aside,omitempty"`  // the job is neither in the total nor in the end of its batch
 	Reason      Reason   `json:"reason,omitempty"` // the reason why a dead job is dead
 	Attrs       []byte   `json:"-"`
 	Override    []byte   `json:"-"` // the job's own retry settings; kept while the job is live or dead

@@ -283,6 +283,9 @@ func (p *Policy) decideBy(d *Decision, in *Input, plan *plan, final bool) {
 		}
 	}
 	switch {
+	case !plan.retry && final:
+		d.die(RuleNoRetry, job.NonRetriable)
+		return
 	case !plan.retry:
 		d.die(RuleNoRetry, job.MaxRetries)
 		return

@@ -179,8 +179,12 @@ func TestR7_AKindWithoutRetry(t *testing.T) {
 	for _, info := range failure.Classes() {
 		in := failed(info.Class)
 		in.Kind = "detect"
-		if d := p.Decide(in); d.Action != policy.Die || d.Rule != policy.RuleNoRetry || d.Of != 0 || d.Reason != job.MaxRetries {
-			t.Errorf("class %s: got the decision %s, want the job dead without a retry", info.Class, d.Record())
+		reason := job.MaxRetries
+		if info.Verdict == failure.VerdictPermanent || info.Verdict == failure.VerdictQuota { // a retry would not have helped
+			reason = job.NonRetriable
+		}
+		if d := p.Decide(in); d.Action != policy.Die || d.Rule != policy.RuleNoRetry || d.Of != 0 || d.Reason != reason {
+			t.Errorf("class %s: got the decision %s, want the job dead without a retry, reason %s", info.Class, d.Record(), reason)
 		}
 	}
 	in := failed(failure.NetworkTimeout)

@@ -13,8 +13,8 @@ import (
 	"github.com/redrive/redrive/policy"
 )
 
-// part of: F12
-func TestF12_AScheduleOfAFormula(t *testing.T) {
+// part of: R1
+func TestR1_AScheduleOfAFormula(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		schedule policy.Schedule

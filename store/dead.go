@@ -264,7 +264,12 @@ type Acted struct {
 	// examines a limited number of rows, so a step may change nothing although a next step
 	// follows.
 	Next int64
+	// Skipped counts, by the reason, entries that the step has passed over: SkippedExpired.
+	Skipped map[string]int64
 }
+
+// SkippedExpired is the reason why a retry by filter passes over a member of a batch that has expired.
+const SkippedExpired = "batch_expired"
 
 // Validate returns an ErrInvalid or ErrTooLarge when the action is not allowed. Set preview if
 // the entries will only be counted.

@@ -2,6 +2,7 @@ package store
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -212,3 +213,13 @@ func SpreadTarget(first, last int64, i, n int) int64 {
 	}
 	return first + (last-first)/int64(n-1)*int64(i) + (last-first)%int64(n-1)*int64(i)/int64(n-1)
 }
+
+// SkipExpired counts members of batches that have expired, which no redrive retries.
+func (d *RedriveDone) SkipExpired(n int64) {
+	if n > 0 {
+		d.Refused += n
+		d.RefusedWhy = errExpiredMember
+	}
+}
+
+var errExpiredMember = errors.New("the batch of the job has expired, which is final")

@@ -40,6 +40,7 @@ type Store interface {
 	Causes
 	Requests
 	Redrives
+	Batches
 	Keeper
 	Presence
 	Access
@@ -58,7 +59,9 @@ type Producer interface {
 	// *KeyConflict. For a draining queue it returns ErrDraining. For a job with Repeat whose id is
 	// already stored, Enqueue writes nothing and returns the receipt of the stored job. If the
 	// stored job differs from the new job, the call fails with an *IDConflict. A job holds a key
-	// that begins with job.AliveKey only until the job has ended.
+	// that begins with job.AliveKey only until the job has ended. A job can name a batch that is in
+	// PROCESSING; otherwise the call fails with a *BatchRefused, or with an ErrNotFound if there is
+	// no such batch. A job that is aside can name any batch.
 	Enqueue(ctx context.Context, jobs []job.New) ([]job.Receipt, error)
 }
 
@@ -312,10 +315,13 @@ type Dump struct {
 	// DeadCounts are sorted by queue, kind, reason, class and status. Zero counts are left
 	// out.
 	DeadCounts []DeadCount
-	Originals  []Original      // original values, sorted by job id
-	Redrives   []Redrive       // redrives, sorted by id
-	Schedules  []CronSlot      // cron slots, sorted by name
-	Figures    []StoredFigures // figures, sorted by unit, time, queue and kind; the figures of all lanes of the same queue and kind are added up
+	Originals  []Original               // original values, sorted by job id
+	Redrives   []Redrive                // redrives, sorted by id
+	Batches    []Batch                  // batches, sorted by id; without the number of running members
+	Outcomes   map[int64][]BatchOutcome // the outcomes of each batch, in order
+	Drafts     []Member                 // members that are not published, sorted by id
+	Schedules  []CronSlot               // cron slots, sorted by name
+	Figures    []StoredFigures          // figures, sorted by unit, time, queue and kind; the figures of all lanes of the same queue and kind are added up
 	Queues     []Queue
 	Events     []event.Event
 	Audit      []Audit

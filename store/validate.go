@@ -26,6 +26,8 @@ func Validate(n *job.New) error {
 		return fmt.Errorf("key period %s: a job with a key period must have a key, and must not have KeyUntil: %w", n.KeyPeriod, ErrInvalid)
 	case job.WhileAlive(n.Key) && (n.KeyUntil != 0 || n.KeyPeriod != 0):
 		return fmt.Errorf("key %q is held while its job is alive, so KeyUntil and KeyPeriod must be 0: %w", n.Key, ErrInvalid)
+	case n.Batch < 0 || n.Aside && n.Batch == 0:
+		return fmt.Errorf("batch %d: must be the number of a batch, or 0 without one; only a member of a batch can be aside: %w", n.Batch, ErrInvalid)
 	case len(n.Payload) > job.PayloadMax:
 		return fmt.Errorf("payload of %d bytes: at most %d bytes are allowed: %w", len(n.Payload), job.PayloadMax, ErrTooLarge)
 	case len(n.Override) > job.PolicyMax:

@@ -201,7 +201,7 @@ func problemOf(err error) *Problem {
 		return payloadProblem(bad, "/payload")
 	}
 	switch wire.KindOf(err) {
-	case wire.None, wire.Internal, wire.Warned:
+	case wire.None, wire.Internal, wire.Warned, wire.BatchPartial, wire.BatchFailed, wire.BatchExpired:
 	case wire.Stopping:
 		return Stopping.New("The server is stopping.").After(retryAfterStore)
 	case wire.NotFound:

@@ -132,7 +132,9 @@ func (c *Core) written(tasks []*Task, answer *store.Exchanged, now time.Duration
 			c.close(t)
 			c.out.Written = append(c.out.Written, t)
 		case errors.Is(err, store.ErrLeaseLost), errors.Is(err, store.ErrNotFound), errors.Is(err, store.ErrConflict):
-			c.note(Note{Kind: OutcomeRefused, Task: t, Err: err})
+			if !t.inTx { // the store refuses a run that is completed already: by the transaction of its handler
+				c.note(Note{Kind: OutcomeRefused, Task: t, Err: err})
+			}
 			c.discard(t)
 		case errors.Is(err, store.ErrInvalid), errors.Is(err, store.ErrTooLarge):
 			c.replace(t, err)

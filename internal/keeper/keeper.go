@@ -42,6 +42,7 @@ func NextLimit(limit, least int, s store.RedriveStep, took, target time.Duration
 // Store is the part of a store that a keeper uses.
 type Store interface {
 	StepRedrives(ctx context.Context, limit int) (store.RedriveStep, error)
+	StepBatches(ctx context.Context, limit int) (store.BatchStep, error)
 	Sweep(ctx context.Context, r store.Retention, limit int) (store.Swept, error)
 	CronSlots(ctx context.Context) ([]store.CronSlot, error)
 	Notify(ch chan<- struct{}) (stop func())
@@ -212,9 +213,14 @@ func (k *Keeper) do(ctx context.Context, a Action) (moved bool) {
 		k.searching = false
 		began := k.o.Now()
 		if s, err = k.o.Store.StepRedrives(ctx, k.stepLimit); err == nil {
-			now := k.o.Now()
-			k.core.Stepped(now, s)
-			k.stepLimit = NextLimit(k.stepLimit, stepLimit, s, now.Sub(began), stepTime)
+			k.stepLimit = NextLimit(k.stepLimit, stepLimit, s, k.o.Now().Sub(began), stepTime)
+			var b store.BatchStep
+			if b, err = k.o.Store.StepBatches(ctx, store.StepMax); err != nil {
+				break
+			}
+			// Batches with a task are stepped as active redrives are.
+			s.Released, s.Active, s.Wait = s.Released+b.Done, s.Active+b.Active, min(s.Wait, b.Wait)
+			k.core.Stepped(k.o.Now(), s)
 			moved = s.Released > 0
 			k.searching = !moved && s.Active > 0 && s.Wait == 0
 			k.logEnded(ctx, s.Ended)

@@ -26,6 +26,10 @@ func (a *answers) StepRedrives(context.Context, int) (store.RedriveStep, error) 
 	return a.step(a.steps.Add(1)), nil
 }
 
+func (*answers) StepBatches(context.Context, int) (store.BatchStep, error) {
+	return store.BatchStep{Wait: store.Never}, nil
+}
+
 func (*answers) Sweep(context.Context, store.Retention, int) (store.Swept, error) {
 	return store.Swept{More: true}, nil
 }

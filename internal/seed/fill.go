@@ -257,29 +257,7 @@ func (f *filler) keysAndBatches() {
 			}
 		}
 	})
-	type batch struct{ total, completed, dead int64 }
-	batches := make(map[int64]batch)
-	for r := range everything {
-		if r.batch == 0 {
-			continue
-		}
-		b := batches[r.batch]
-		b.total++
-		if r.state == job.Completed {
-			b.completed++
-		}
-		if r.state == job.Dead {
-			b.dead++
-		}
-		batches[r.batch] = b
-	}
-	f.insert("redrive_batches", "id total completed dead", func(yield func([]any) bool) {
-		for id, b := range batches {
-			if !yield([]any{id, b.total, b.completed, b.dead}) {
-				return
-			}
-		}
-	})
+	f.batches(everything)
 }
 
 // eventRow is the number of events in a row: the jobs of one enqueue.

@@ -22,7 +22,7 @@ func (s *Core) Preview(ctx context.Context, a store.Action) (answer store.Acted,
 	}
 	err = s.db.Read(ctx, func(c Session) error {
 		if a.Filter == nil {
-			answer, err = previewIDs(c, &a)
+			answer, err = previewIDs(c, &a, s.db.Clock.Now())
 		} else {
 			answer, err = previewFilter(c, &a, s.db.Clock.Now())
 		}
@@ -93,18 +93,20 @@ func selection(a *store.Action) *store.DeadFilter {
 	return &f
 }
 
-func previewIDs(c Session, a *store.Action) (answer store.Acted, err error) {
+func previewIDs(c Session, a *store.Action, now job.Micros) (answer store.Acted, err error) {
 	cat, err := NewCatalog(c)
 	if err != nil {
 		return answer, err
 	}
-	t := &Txn{s: c, cat: cat}
+	t := &Txn{s: c, cat: cat, preview: true, now: now}
 	answer.Errors = make([]error, len(a.IDs))
 	counted := make(map[job.ID]bool)
 	for i, id := range a.IDs {
 		d, own, err := t.named(a.Do, id)
 		if err == nil && own == nil && a.Do == store.ActRetry {
-			own, err = t.keyInUse(d, &a.Change)
+			if own, err = t.retryable(d); own == nil && err == nil {
+				own, err = t.keyInUse(d, &a.Change)
+			}
 		}
 		if err != nil {
 			return answer, err
@@ -199,6 +201,9 @@ func (t *Txn) actOne(by store.By, a *store.Action, id job.ID) (own, fatal error)
 	}
 	action, before, after := "dead_letter."+a.Do.String(), d.Status.String(), ""
 	if a.Do == store.ActRetry {
+		if own, err := t.retryable(d); own != nil || err != nil {
+			return own, err
+		}
 		if own := t.roomFor(d, &a.Change); own != nil {
 			return own, nil
 		}
@@ -238,6 +243,13 @@ func (t *Txn) actFilter(by store.By, a *store.Action) (answer store.Acted, err e
 		return answer, err
 	}
 	if a.Do == store.ActRetry {
+		var skipped int64
+		if p.found, skipped, err = t.notExpired(p.found); err != nil {
+			return answer, err
+		}
+		if skipped > 0 {
+			answer.Skipped = map[string]int64{store.SkippedExpired: skipped}
+		}
 		if p.found, err = t.retakeKeys(p.found); err != nil {
 			return answer, err
 		}
@@ -351,7 +363,7 @@ func (t *Txn) do(by store.By, a *store.Action, d *deadRow, mark int64) (to job.S
 
 // purgeDead removes an entry at the request of a person.
 func (t *Txn) purgeDead(d *deadRow) error {
-	_, err := t.purge(&letter{entry: entry{d.key(), d.group}, goneJob: goneJob{d.Job, d.lane, job.Dead, d.Owner, d.name},
+	_, err := t.purge(&letter{entry: entry{d.key(), d.group}, goneJob: goneJob{d.Job, d.lane, job.Dead, d.Owner, d.name, d.batch},
 		death: d.Death, revived: d.Revived, long: d.long})
 	t.events.Add(new(store.PurgeEvent(&d.DeadLetter, "purge")))
 	return err

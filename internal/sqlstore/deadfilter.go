@@ -42,7 +42,7 @@ type deadRow struct {
 	group    int64
 	token    job.Token
 	priority int8
-	batch    int64
+	batch    int64 // below 0 for a member that is aside
 	long     bool
 	name     string // the idempotency key of the dead job
 }
@@ -188,6 +188,9 @@ func (m *matcher) choose(exact bool) error {
 	case f.Correlation != "":
 		m.take(correlationRoute, text(f.Correlation))
 		return nil
+	case f.Batch != 0:
+		m.route, m.keys = batchRoute, []Value{num(f.Batch), num(-f.Batch)}
+		return nil
 	case m.groups != nil && m.pendingOnly():
 		m.route, m.keys = pendingRoute, m.keys[:0]
 		for _, id := range m.groups {
@@ -263,11 +266,11 @@ func (m *matcher) fits(r Row) bool {
 	f := m.f
 	status := job.Status(r.Int(2))
 	if !m.statuses[status] || m.lanes != nil && !m.lanes[r.Int(7)] || m.groups != nil && !slices.Contains(m.groups, r.Int(6)) ||
-		f.Redrive != 0 && f.Redrive != r.Int(9) || f.Batch != 0 && f.Batch != r.Int(11) ||
+		f.Redrive != 0 && f.Redrive != r.Int(9) || f.Batch != 0 && f.Batch != max(r.Int(11), -r.Int(11)) ||
 		f.Reason != "" && string(f.Reason) != r.Text(4) || f.Class != "" && f.Class != r.Text(5) || f.Owner != "" && f.Owner != r.Text(8) {
 		return false
 	}
-	return m.takes == nil || m.takes(&job.DeadLetter{Status: status, Revived: r.Int(3) != 0})
+	return m.takes == nil || m.takes(&job.DeadLetter{Status: status, Revived: r.Int(3) != 0, Aside: r.Int(11) < 0})
 }
 
 // further returns how many further columns, of other rows, decide whether the filter selects a dead

@@ -29,12 +29,13 @@ var (
 )
 
 func scanDeadLetter(r Row) job.DeadLetter {
+	batch, aside := unsigned(r.Int(21))
 	return job.DeadLetter{
 		Death: r.Int(0), Job: job.ID(r.Int(1)), Life: int32(r.Int(2)), Status: job.Status(r.Int(3)), Reason: job.Reason(r.Text(4)),
 		Class: r.Text(5), Code: r.Text(6), Fingerprint: r.Text(7), Message: r.Text(8), Kind: r.Text(9), Queue: r.Text(10),
 		Owner: r.Text(11), DiedAt: job.Micros(r.Int(12)), Revived: r.Int(13) != 0, Action: job.DeadAction(r.Text(14)),
 		Note: r.Text(15), ActedAt: job.Micros(r.Int(16)), ActedBy: r.Text(17), ReopenAt: job.Micros(r.Int(18)), Redrive: r.Int(19),
-		Correlation: r.Text(20), Batch: r.Int(21), Holder: r.Text(22),
+		Correlation: r.Text(20), Batch: batch, Aside: aside, Holder: r.Text(22),
 	}
 }
 

@@ -29,6 +29,10 @@ var (
 		up:   askWalk("correlationRoute.up"),
 		down: askWalk("correlationRoute.down"),
 	}
+	batchRoute = route{
+		up:   askWalk("batchRoute.up"),
+		down: askWalk("batchRoute.down"),
+	}
 	jobRoute = route{
 		up:   askWalk("jobRoute.up"),
 		down: askWalk("jobRoute.down"),

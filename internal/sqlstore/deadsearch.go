@@ -139,10 +139,11 @@ func (t *Txn) search(m *matcher, after, through int64, limit int) (page[deadRow]
 // scanDeadRow reads a row that has the columns actColumns.
 func (t *Txn) scanDeadRow(r Row) deadRow {
 	l := t.laneOf(r.Int(7))
+	batch, aside := unsigned(r.Int(11))
 	return deadRow{
 		DeadLetter: job.DeadLetter{Death: r.Int(0), Job: job.ID(r.Int(1)), Status: job.Status(r.Int(2)), Revived: r.Int(3) != 0,
 			Reason: job.Reason(r.Text(4)), Class: r.Text(5), Kind: l.kind, Queue: l.queue, Owner: r.Text(8), Redrive: r.Int(9),
-			Batch: r.Int(11), Life: int32(r.Int(12)), DiedAt: job.Micros(r.Int(16))},
+			Batch: batch, Aside: aside, Life: int32(r.Int(12)), DiedAt: job.Micros(r.Int(16))},
 		lane: l, group: r.Int(6), token: job.Token(r.Int(10)), priority: int8(r.Int(13)), batch: r.Int(11), long: r.Int(14) != 0,
 		name: r.Text(15),
 	}

@@ -206,5 +206,8 @@ func dumpFigures(c Session, d *store.Dump) (err error) {
 	if err != nil {
 		return err
 	}
+	if err := dumpBatches(c, d); err != nil {
+		return err
+	}
 	return dumpStored(c, d)
 }

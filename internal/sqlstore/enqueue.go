@@ -34,6 +34,7 @@ var (
 func (t *Txn) enqueue(jobs []job.New) ([]job.Receipt, error) {
 	receipts := make([]job.Receipt, len(jobs))
 	var keys map[keyName]newKey // the idempotency keys of the jobs in this call
+	var joined joining
 	fresh := make([]int, 0, len(jobs))
 	ids := repeated(jobs)
 	for i := range jobs {
@@ -52,6 +53,11 @@ func (t *Txn) enqueue(jobs []job.New) ([]job.Receipt, error) {
 		if q := t.cat.queues[n.Queue]; q != nil && q.Mode == store.Draining {
 			return nil, fmt.Errorf("queue %q: takes no new jobs until it is resumed: %w", n.Queue, store.ErrDraining)
 		}
+		if n.Batch != 0 {
+			if err := t.joins(n, &joined); err != nil {
+				return nil, err
+			}
+		}
 		receipts[i] = job.Receipt{ID: n.ID, State: job.Waiting}
 		fresh = append(fresh, i)
 		if ids != nil {
@@ -65,6 +71,9 @@ func (t *Txn) enqueue(jobs []job.New) ([]job.Receipt, error) {
 		if err := t.insert(&jobs[i]); err != nil {
 			return nil, err
 		}
+	}
+	if joined != nil {
+		return receipts, t.addSpans(jobs, fresh)
 	}
 	return receipts, nil
 }
@@ -141,7 +150,7 @@ func (t *Txn) insert(n *job.New) error {
 		changed, err = t.exec(insPlainJob, num(n.ID), num(l.id), num(n.Priority), num(runAt), num(t.now), inline)
 	} else {
 		changed, err = t.exec(insJob, num(n.ID), num(l.id), num(n.Priority), num(runAt), num(t.now),
-			setNum(n.Deadline), setText(n.Owner), setText(n.Correlation), setText(n.Key), setNum(n.Batch),
+			setNum(n.Deadline), setText(n.Owner), setText(n.Correlation), setText(n.Key), setNum(signed(n.Batch, n.Aside)),
 			setBlob(n.Attrs), setBlob(n.Override), long, inline, setNum(terms))
 	}
 	if err != nil {
@@ -161,7 +170,7 @@ func (t *Txn) insert(n *job.New) error {
 	}
 	t.count(l, job.Waiting, 1)
 	t.of(l).Enqueued++
-	t.batchCount(batchDelta{id: n.Batch, total: 1})
+	t.batchCount(signed(n.Batch, n.Aside), batchDelta{total: 1})
 	t.events.Add(&event.Event{Type: event.JobEnqueued, Job: n.ID, Kind: n.Kind, Queue: n.Queue, Owner: n.Owner,
 		Batch: n.Batch, To: job.Waiting, Life: 1, DueAt: runAt, Correlation: n.Correlation})
 	t.ready(l, n.Priority, runAt)

@@ -117,7 +117,7 @@ func (p *picker) read(row Row, look *int) (w waiting, ok bool, err error) {
 		return w, false, nil
 	}
 	w = waiting{Run: r, Waits: r.waits(row, runWidth)}
-	j := job.Job{ID: r.id, Kind: r.lane.kind, Queue: r.lane.queue, State: r.state, Holder: r.holder, Owner: r.owner, Batch: r.batch,
+	j := job.Job{ID: r.id, Kind: r.lane.kind, Queue: r.lane.queue, State: r.state, Holder: r.holder, Owner: r.owner, Batch: max(r.batch, -r.batch),
 		Correlation: r.correlation, Key: r.key, CreatedAt: r.createdAt}
 	if r.state.Ready() {
 		j.RunAt = w.DueAt

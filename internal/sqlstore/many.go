@@ -205,7 +205,7 @@ func (t *Txn) Enqueued(n *job.New, lane int64, due job.Micros) {
 	l := t.cat.byID[lane]
 	t.count(l, job.Waiting, 1)
 	t.of(l).Enqueued++
-	t.batchCount(batchDelta{id: n.Batch, total: 1})
+	t.batchCount(signed(n.Batch, n.Aside), batchDelta{total: 1})
 	t.events.Add(&event.Event{Type: event.JobEnqueued, Job: n.ID, Kind: n.Kind, Queue: n.Queue, Owner: n.Owner,
 		Batch: n.Batch, To: job.Waiting, Life: 1, DueAt: due, Correlation: n.Correlation})
 }

@@ -27,6 +27,7 @@ var (
 )
 
 func scanJob(r Row) job.Job {
+	batch, aside := unsigned(r.Int(24))
 	return job.Job{
 		ID: job.ID(r.Int(0)), Kind: r.Text(1), Queue: r.Text(2), State: job.State(r.Int(3)), Priority: int8(r.Int(4)),
 		Life: int32(r.Int(5)), Token: job.Token(r.Int(6)),
@@ -35,7 +36,7 @@ func scanJob(r Row) job.Job {
 		CreatedAt: job.Micros(r.Int(12)), LifeAt: job.Micros(r.Int(13)), RunAt: job.Micros(r.Int(14)),
 		ClaimedAt: job.Micros(r.Int(15)), FinishedAt: job.Micros(r.Int(16)), Deadline: job.Micros(r.Int(17)),
 		LeaseUntil: job.Micros(r.Int(18)), CancelAt: job.Micros(r.Int(19)), Holder: r.Text(20), Owner: r.Text(21),
-		Correlation: r.Text(22), Key: r.Text(23), Batch: r.Int(24), Reason: job.Reason(r.Text(25)),
+		Correlation: r.Text(22), Key: r.Text(23), Batch: batch, Aside: aside, Reason: job.Reason(r.Text(25)),
 	}
 }
 

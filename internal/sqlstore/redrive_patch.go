@@ -52,7 +52,11 @@ func (t *Txn) patchAll(r *store.Redrive, patch *store.PayloadPatch, jobs []deadR
 		}
 		var refused error
 		if c.Payload, refused = patch.Apply(d.Job, before.payload); refused == nil {
-			if refused, err = t.keyInUse(d, &c); err != nil {
+			refused, err = t.retryable(d)
+			if err == nil && refused == nil {
+				refused, err = t.keyInUse(d, &c)
+			}
+			if err != nil {
 				return did, err
 			}
 		}

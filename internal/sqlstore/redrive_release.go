@@ -24,18 +24,27 @@ func (t *Txn) release(r *store.Redrive, plan store.RedrivePlan) (released int64,
 	if err != nil {
 		return 0, err
 	}
-	jobs, err := t.retakeKeys(b.jobs)
+	var expired int64
+	free := func() ([]deadRow, error) {
+		alive, n, err := t.notExpired(b.jobs)
+		if expired = n; err != nil {
+			return nil, err
+		}
+		return t.retakeKeys(alive)
+	}
+	jobs, err := free()
 	// A second spread would choose the same jobs again, so search from the start.
 	if err == nil && len(jobs) == 0 && plan.Spread && !b.exhausted {
 		plan.Spread = false
 		if b, err = t.toRelease(r, &plan); err == nil {
-			jobs, err = t.retakeKeys(b.jobs)
+			jobs, err = free()
 		}
 	}
 	if err != nil {
 		return 0, err
 	}
 	did := store.RedriveDone{Cursor: b.cursor, Exhausted: b.exhausted}
+	did.SkipExpired(expired)
 	if r.Change.Queue != "" { // without a new queue, the jobs stay in their lanes and need no new lane
 		jobs, did.Blocked = t.whatHasRoom(jobs, &r.Change)
 	}

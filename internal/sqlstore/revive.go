@@ -79,22 +79,25 @@ func (t *Txn) revive(by store.By, d *deadRow, c *store.Change, redrive int64) er
 	if err != nil {
 		return err
 	}
-	t.revived(d, to, priority, due)
-	return nil
+	return t.revived(d, to, priority, due)
 }
 
 // revived records that a job was retried: it changes the counts, adds an event, and reports
 // the job as ready.
-func (t *Txn) revived(d *deadRow, to *Lane, priority int8, due job.Micros) {
+func (t *Txn) revived(d *deadRow, to *Lane, priority int8, due job.Micros) error {
 	t.recount(d.group, d.key(), job.Redriven)
 	if d.group != 0 {
 		t.groups.at(d.group).retried++
 	}
 	t.move(d.lane, job.Dead, to, job.Waiting)
-	t.batchCount(batchDelta{id: d.batch, endings: endings{dead: -1}})
+	t.batchCount(d.batch, batchDelta{endings: endings{dead: -1}})
 	t.events.Add(&event.Event{Type: event.JobRetried, Job: d.Job, Kind: to.kind, Queue: to.queue, Owner: d.Owner,
-		Batch: d.batch, From: job.Dead, To: job.Waiting, Life: d.Life + 1, Token: d.token, DueAt: due})
+		Batch: d.Batch, From: job.Dead, To: job.Waiting, Life: d.Life + 1, Token: d.token, DueAt: due})
 	t.ready(to, priority, due)
+	if d.batch > 0 {
+		return t.reopen(d.batch)
+	}
+	return nil
 }
 
 // reviveAll revives the jobs of all the entries. The entries are sorted by their deaths, and
@@ -138,7 +141,9 @@ func (t *Txn) reviveRun(by store.By, run []deadRow, c *store.Change, redrive int
 		return fmt.Errorf("retry of the deaths %d to %d: read %d jobs, but made %d jobs ready and marked %d dead letters as retried; want three equal numbers", first, last, len(run), n, m) // This cannot happen: the rows were read in this transaction.
 	}
 	for i := range run {
-		t.revived(&run[i], run[i].lane, cmp.Or(c.Priority, run[i].priority), due)
+		if err := t.revived(&run[i], run[i].lane, cmp.Or(c.Priority, run[i].priority), due); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -21,10 +21,10 @@ type Run struct {
 	owner       string
 	correlation string
 	key         string
-	batch       int64
-	long        bool // whether the payload is stored in the table redrive_bodies
-	asked       bool // whether a person has asked the run to stop
-	released    bool // whether a rule held the job and a person has retried it; see job.Claim
+	batch       int64 // below 0 for a member that is aside
+	long        bool  // whether the payload is stored in the table redrive_bodies
+	asked       bool  // whether a person has asked the run to stop
+	released    bool  // whether a rule held the job and a person has retried it; see job.Claim
 	crashMax    int32
 	terms       int64 // number of the job's terms; see the method TermsID
 	redrive     int64 // id of the redrive that opened this life
@@ -105,5 +105,5 @@ func (t *Txn) oneRun(q *Query, args ...Value) (found *Run, err error) {
 
 func (r *Run) event(from, to job.State, cause job.Cause) *event.Event {
 	return &event.Event{Type: event.Of(cause), Job: r.id, Kind: r.lane.kind, Queue: r.lane.queue, Owner: r.owner,
-		Batch: r.batch, From: from, To: to, Life: r.life, Token: r.token, Attempt: r.counters.Attempts}
+		Batch: max(r.batch, -r.batch), From: from, To: to, Life: r.life, Token: r.token, Attempt: r.counters.Attempts}
 }

@@ -266,7 +266,7 @@ func (t *Txn) resolve(r *Run, to job.State) error {
 }
 
 func (t *Txn) ended(r *Run, to job.State) {
-	t.batchCount(batchDelta{id: r.batch, endings: endingIn(to)})
+	t.batchCount(r.batch, batchDelta{endings: endingIn(to)})
 	if !t.shared() { // do not use the cache here: with other writers, other processes also end jobs
 		t.cat.ended = max(t.cat.ended, r.id)
 	}

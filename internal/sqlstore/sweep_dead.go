@@ -40,7 +40,7 @@ func (t *Txn) scanLetter(r Row) letter {
 		death: r.Int(0), life: int32(r.Int(9)), revived: r.Int(10) != 0, long: r.Int(11) != 0,
 		diedAt: job.Micros(r.Int(12)), actedAt: job.Micros(r.Int(13)), reopensAt: job.Micros(r.Int(14)),
 	}
-	l.goneJob = goneJob{id: job.ID(r.Int(1)), lane: t.laneOf(r.Int(2)), state: job.Dead, owner: r.Text(7), key: r.Text(8)}
+	l.goneJob = goneJob{id: job.ID(r.Int(1)), lane: t.laneOf(r.Int(2)), state: job.Dead, owner: r.Text(7), key: r.Text(8), batch: r.Int(15)}
 	return l
 }
 

@@ -22,6 +22,7 @@ type goneJob struct {
 	lane       *Lane
 	state      job.State
 	owner, key string
+	batch      int64 // below 0 for a member that is aside
 }
 
 // ended removes completed and cancelled jobs, the earliest end first. The failure records of
@@ -50,7 +51,7 @@ func (w *sweep) ended() error {
 			return errEnough
 		}
 		seqs = append(seqs, r.Int(0))
-		gone = append(gone, goneJob{job.ID(r.Int(1)), w.laneOf(r.Int(2)), job.State(r.Int(3)), r.Text(5), r.Text(6)})
+		gone = append(gone, goneJob{job.ID(r.Int(1)), w.laneOf(r.Int(2)), job.State(r.Int(3)), r.Text(5), r.Text(6), r.Int(7)})
 		return nil
 	})
 	if err := enough(err); err != nil {
@@ -93,6 +94,12 @@ func (t *Txn) remove(j *goneJob) error {
 		return err
 	case j.key == "" || j.state == job.Completed:
 		return nil
+	}
+	if j.batch != 0 {
+		member := store.BatchMemberKey(max(j.batch, -j.batch))
+		if n, err := t.exec(setKeyState, text(member), text(""), text(j.key), num(j.id), num(j.state)); n > 0 || err != nil {
+			return err
+		}
 	}
 	_, err := t.exec(setKeyState, text(j.owner), text(j.lane.kind), text(j.key), num(j.id), num(j.state))
 	return err

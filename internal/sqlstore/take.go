@@ -39,7 +39,7 @@ func (c *claimer) take(id job.ID, room *kindRoom) (bool, error) {
 	t.remember(r)
 	claim.ID, claim.Token, claim.Kind, claim.Queue, claim.Priority = id, r.token, r.lane.kind, r.lane.queue, r.priority
 	claim.Life, claim.Counters, claim.CreatedAt, claim.LifeAt, claim.ClaimedAt = r.life, r.counters, r.createdAt, r.lifeAt, t.now
-	claim.Owner, claim.Correlation, claim.Batch, claim.Released = r.owner, r.correlation, r.batch, r.released
+	claim.Owner, claim.Correlation, claim.Batch, claim.Released = r.owner, r.correlation, max(r.batch, -r.batch), r.released
 	c.out.Claims = append(c.out.Claims, *claim)
 	c.bytes += max(c.size, len(claim.Payload))
 	return true, nil

@@ -30,7 +30,8 @@ type Txn struct {
 
 	events event.Packer
 	deltas []delta
-	batch  []batchDelta
+	batch  tally[int64, batchDelta] // changes of the counts of batches
+	open   map[int64]*store.Batch   // batches whose rows this transaction has taken; see takeBatch
 	groups tally[int64, groupDelta] // the map key is the id of the group
 	dead   tally[deadKey, int64]    // changes of the counts of dead letters
 	// figures holds the numbers that this transaction adds to the stored figures of lanes.
@@ -42,6 +43,7 @@ type Txn struct {
 	laneErr error // the error to return from Flush when a lane was not found; see laneOf
 
 	ownRuns map[job.ID]*Run // claimed runs that this process remembers; nil in a caller's transaction
+	preview bool            // whether the transaction only reads
 	wrote   bool            // whether this transaction has changed anything, so that a commit is needed
 	wake    bool            // whether other jobs than those in readied may have become ready, or signals for workers have changed
 }
@@ -53,7 +55,7 @@ type delta struct {
 }
 
 type batchDelta struct {
-	id, total int64
+	total int64
 	endings
 }
 
@@ -119,6 +121,9 @@ type Hooks struct {
 	// batches and to the figures. The field is set if and only if the database has other
 	// writers.
 	Record func(*Txn) error
+	// CallbackID returns an id for the job of a batch's callback, without waiting for a caller's
+	// transaction. If the field is nil, the id is reserved in the transaction.
+	CallbackID func() (job.ID, error)
 	// Remover removes rows for sweeps. If the field is nil, sweeps remove one row at a time.
 	Remover Remover
 }
@@ -180,7 +185,9 @@ func (t *Txn) RolledBack() { clear(t.ownRuns) }
 func (t *Txn) Reset(now job.Micros, cat *Catalog) {
 	t.now, t.cat, t.reliesOnEarlier, t.laneErr = now, cat, false, nil
 	t.events.Reset()
-	t.deltas, t.batch = t.deltas[:0], t.batch[:0]
+	t.deltas = t.deltas[:0]
+	t.batch.reset()
+	t.open = nil
 	t.figures.reset()
 	t.groups.reset()
 	t.dead.reset()
@@ -282,8 +289,10 @@ func (t *Txn) Deltas(each func(lane int64, state job.State, n int64)) {
 // Batches calls the given function for every batch whose counts have changed in the
 // transaction.
 func (t *Txn) Batches(each func(id, total, completed, dead, cancelled int64)) {
-	for _, b := range t.batch {
-		each(b.id, b.total, b.completed, b.dead, b.cancelled)
+	for i, id := range t.batch.keys {
+		if b := &t.batch.values[i]; *b != (batchDelta{}) {
+			each(id, b.total, b.completed, b.dead, b.cancelled)
+		}
 	}
 }
 
@@ -340,25 +349,18 @@ func (t *Txn) move(from *Lane, a job.State, to *Lane, b job.State) {
 	t.count(to, b, 1)
 }
 
-// batchCount collects a change of a batch's counts, to write it in Flush.
-func (t *Txn) batchCount(d batchDelta) {
-	if d.id == 0 {
+// batchCount collects a change of a batch's counts, to write it in Flush. A batch of 0 is none, and
+// one below 0 is that of a member that is aside, which counts nowhere.
+func (t *Txn) batchCount(batch int64, d batchDelta) {
+	if batch <= 0 {
 		return
 	}
-	for i := range t.batch {
-		if b := &t.batch[i]; b.id == d.id {
-			b.total += d.total
-			b.add(d.endings)
-			return
-		}
-	}
-	t.batch = append(t.batch, d)
+	b := t.batch.at(batch)
+	b.total += d.total
+	b.add(d.endings)
 }
 
-var (
-	addBatch  = ask("addBatch")
-	insEvents = ask("insEvents")
-)
+var insEvents = ask("insEvents")
 
 // Flush writes the collected changes of groups, statistics, batches and counters, and the
 // events. It fails when the lane of a job was not found.
@@ -366,16 +368,16 @@ func (t *Txn) Flush() error {
 	if t.laneErr != nil {
 		return t.laneErr
 	}
+	if len(t.batch.keys) > 0 && t.hooks.Record == nil {
+		if err := t.flushBatches(); err != nil {
+			return err
+		}
+	}
 	if err := t.flushTallies(); err != nil {
 		return err
 	}
 	if t.hooks.Record != nil {
 		return t.hooks.Record(t)
-	}
-	for _, b := range t.batch {
-		if _, err := t.exec(addBatch, num(b.id), num(b.total), num(b.completed), num(b.dead), num(b.cancelled)); err != nil {
-			return err
-		}
 	}
 	for _, d := range t.deltas {
 		if d.n == 0 {

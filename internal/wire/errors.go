@@ -33,6 +33,9 @@ const (
 	OutcomeUnknown
 	Gone
 	Warned
+	BatchPartial
+	BatchFailed
+	BatchExpired
 )
 
 // kindRow holds the name, the exit code and the HTTP status of a kind of error.
@@ -62,6 +65,9 @@ func (k Kind) row() kindRow {
 		OutcomeUnknown:   {"outcome-unknown", 1, http.StatusGatewayTimeout},
 		Gone:             {"gone", 5, http.StatusGone},
 		Warned:           {"warned", 9, http.StatusOK},
+		BatchPartial:     {"batch-partial", 6, http.StatusOK},
+		BatchFailed:      {"batch-failed", 7, http.StatusOK},
+		BatchExpired:     {"batch-expired", 8, http.StatusOK},
 	}[k]
 }
 
@@ -71,6 +77,7 @@ func (k Kind) String() string { return k.row().name }
 // ExitCode returns the exit code of a command that ends with an error of this kind: 0 for
 // success, 1 for an error without another code, 2 for a wrong call, 3 for a stop before all
 // work was done, 4 if something does not exist, 5 if the current state does not allow the call,
+// 6, 7 and 8 if a batch for which the command has waited is PARTIAL, FAILED or EXPIRED,
 // and 9 if everything works but a person should look at something.
 func (k Kind) ExitCode() int { return k.row().exit }
 

@@ -38,7 +38,7 @@ func (t *tx) previewIDs(a *store.Action) store.Acted {
 	for i, id := range a.IDs {
 		e, err := t.named(a.Do, id)
 		if err == nil && a.Do == store.ActRetry {
-			err = t.keyInUse(t.jobs[e.Job], &a.Change)
+			err = cmp.Or(t.memberExpired(e), t.keyInUse(t.jobs[e.Job], &a.Change))
 		}
 		switch answer.Errors[i] = err; {
 		case answer.Errors[i] != nil:
@@ -122,7 +122,7 @@ func (t *tx) actIDs(by store.By, a *store.Action) store.Acted {
 			e, err = t.named(a.Do, id)
 		}
 		if err == nil && a.Do == store.ActRetry {
-			err = cmp.Or(t.roomFor(&a.Change, t.jobs[e.Job]), t.keyInUse(t.jobs[e.Job], &a.Change))
+			err = cmp.Or(t.memberExpired(e), t.roomFor(&a.Change, t.jobs[e.Job]), t.keyInUse(t.jobs[e.Job], &a.Change))
 		}
 		if answer.Errors[i] = err; err != nil {
 			continue
@@ -152,7 +152,12 @@ func (t *tx) actFilter(by store.By, a *store.Action) (store.Acted, error) {
 		}
 	}
 	entries, next := t.selected(a, cmp.Or(a.Limit, store.StepMax))
+	var skipped map[string]int64
 	if a.Do == store.ActRetry {
+		var n int64
+		if entries, n = t.notExpired(entries); n > 0 {
+			skipped = map[string]int64{store.SkippedExpired: n}
+		}
 		entries = t.withFreeKeys(entries)
 		if err := t.roomFor(&a.Change, t.jobsOf(entries)...); err != nil {
 			return store.Acted{}, err
@@ -178,7 +183,7 @@ func (t *tx) actFilter(by store.By, a *store.Action) (store.Acted, error) {
 	if done > 0 || muted {
 		t.note(a.AuditBy(by), "dead_letter."+a.Do.String(), asJSON(a.Filter), "", a.AuditStep(done))
 	}
-	return store.Acted{Done: done, Through: a.Through, Next: next}, nil
+	return store.Acted{Done: done, Through: a.Through, Next: next, Skipped: skipped}, nil
 }
 
 func asJSON(value any) string {
@@ -329,6 +334,7 @@ func (t *tx) revive(e *entry, actor, note string, c *store.Change, redrive int64
 	}
 	t.wait(r, job.Waiting, c.DueAt(t.now))
 	t.transition(r, job.Dead, job.Retried, "")
+	t.reopen(r)
 }
 
 // change applies the change of a retry to a detached job, and stores the old values. A priority for

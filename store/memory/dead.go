@@ -49,7 +49,7 @@ func (t *tx) makeDead(r *record, cause job.Cause, reason job.Reason, class, fing
 	t.attach(r)
 	e := &entry{DeadLetter: job.DeadLetter{
 		Job: r.ID, Life: r.Life, Status: job.Pending, Reason: reason, Class: class, Fingerprint: fingerprint,
-		Kind: r.Kind, Queue: r.Queue, Owner: r.Owner, Correlation: r.Correlation, Batch: r.Batch, Holder: r.Holder,
+		Kind: r.Kind, Queue: r.Queue, Owner: r.Owner, Correlation: r.Correlation, Batch: r.Batch, Aside: r.Aside, Holder: r.Holder,
 		DiedAt: t.now, Redrive: r.redrive,
 	}, attrs: r.Attrs}
 	if r.own != 0 {
@@ -68,6 +68,7 @@ func (t *tx) makeDead(r *record, cause job.Cause, reason job.Reason, class, fing
 	}
 	t.dead[r.ID] = e
 	t.deaths = append(t.deaths, e)
+	t.countMember(r, func(c *store.BatchCounts) { c.Dead++ })
 	t.join(e, cause)
 	t.countDead(e, 1)
 	t.died(r, cause, class)
@@ -139,6 +140,9 @@ func (t *tx) purge(e *entry) {
 // remove removes an ended job. If the job still holds an idempotency key, the key stays and keeps
 // the job's last state. A key that a job holds only while it is alive is removed.
 func (t *tx) remove(r *record) {
+	if k := t.keys[memberKey(r.Batch, r.Key)]; k != nil && r.Batch != 0 && k.Job == r.ID {
+		k.state = r.State
+	}
 	name := keyName{r.Owner, r.Kind, r.Key}
 	switch k := t.keys[name]; {
 	case r.Key == "" || k == nil || k.Job != r.ID:

@@ -38,6 +38,7 @@ func (s *Store) Dump(ctx context.Context) (*store.Dump, error) {
 		Access:     t.sortedAccess(),
 		Secrets:    slices.Sorted(maps.Keys(t.secrets)),
 	}
+	t.dumpBatches(d)
 	for _, id := range t.ids {
 		r := t.jobs[id]
 		d.Jobs = append(d.Jobs, t.whole(r))

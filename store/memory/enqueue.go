@@ -85,7 +85,10 @@ func (c *intake) look(i int, n *job.New) (job.Receipt, error) {
 	if q := c.queues[n.Queue]; q != nil && q.Mode == store.Draining {
 		return job.Receipt{}, fmt.Errorf("queue %q takes no new jobs until a person resumes it: %w", n.Queue, store.ErrDraining)
 	}
-	if state != job.None {
+	if err := c.joins(n); err != nil {
+		return job.Receipt{}, err
+	}
+	if state != job.None || c.drafts[n.ID] != nil {
 		return job.Receipt{}, &store.IDConflict{ID: n.ID}
 	}
 	name := laneName{n.Queue, n.Kind, n.Deps}
@@ -164,11 +167,19 @@ func tooManyLanes(name laneName) error {
 }
 
 func (t *tx) insert(n *job.New) {
+	if n.Key != "" {
+		t.keys[nameOf(n)] = keyOf(n, t.now)
+	}
+	t.insertJob(n)
+}
+
+// insertJob writes a new job, but not its key.
+func (t *tx) insertJob(n *job.New) {
 	r := &record{
 		Job: job.Job{
 			ID: n.ID, Kind: n.Kind, Queue: n.Queue, Priority: n.Priority, Life: 1,
 			CreatedAt: t.now, LifeAt: max(t.now, n.RunAt), Deadline: n.Deadline,
-			Owner: n.Owner, Correlation: n.Correlation, Key: n.Key, Batch: n.Batch,
+			Owner: n.Owner, Correlation: n.Correlation, Key: n.Key, Batch: n.Batch, Aside: n.Aside,
 			Attrs: bytes.Clone(n.Attrs), Override: bytes.Clone(n.Override), Payload: bytes.Clone(n.Payload),
 		},
 		lane:  t.lane(laneName{n.Queue, n.Kind, n.Deps}),
@@ -177,14 +188,12 @@ func (t *tx) insert(n *job.New) {
 	t.jobs[n.ID] = r
 	at, _ := slices.BinarySearch(t.ids, n.ID)
 	t.ids = slices.Insert(t.ids, at, n.ID)
-	if n.Key != "" {
-		t.keys[nameOf(n)] = keyOf(n, t.now)
-	}
 	runAt := n.RunAt
 	if runAt == 0 {
 		runAt = t.now
 	}
 	t.count(r.lane.laneName, func(f *store.Figures) { f.Enqueued++ })
+	t.countMember(r, func(c *store.BatchCounts) { c.Total++ })
 	t.wait(r, job.Waiting, runAt)
 	t.transition(r, job.None, job.Enqueued, "")
 }

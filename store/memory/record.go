@@ -102,6 +102,13 @@ func (t *tx) finish(r *record, to job.State, keep bool) {
 	if to == job.Cancelled {
 		t.count(r.lane.laneName, func(f *store.Figures) { f.Cancelled++ })
 	}
+	t.countMember(r, func(c *store.BatchCounts) {
+		if to == job.Completed {
+			c.Completed++
+		} else {
+			c.Cancelled++
+		}
+	})
 	t.attach(r)
 	t.ended = append(t.ended, r.ID)
 	e := t.dead[r.ID]

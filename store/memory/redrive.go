@@ -268,15 +268,18 @@ func (t *tx) release(r *store.Redrive, plan store.RedrivePlan) int64 {
 	if plan.Spread {
 		chosen = spread(left, plan.Release)
 	}
-	free := t.withFreeKeys(chosen)
+	alive, expired := t.notExpired(chosen)
+	free := t.withFreeKeys(alive)
 	// No chosen job has a free key, and another spread would choose the same jobs again. So choose
 	// from the lowest death number on.
 	if len(free) == 0 && plan.Spread && len(chosen) < len(left) {
 		plan.Spread = false
 		chosen = left[:min(plan.Release, len(left))]
-		free = t.withFreeKeys(chosen)
+		alive, expired = t.notExpired(chosen)
+		free = t.withFreeKeys(alive)
 	}
 	did := store.RedriveDone{Cursor: r.Cursor, Exhausted: len(chosen) == len(left)}
+	did.SkipExpired(expired)
 	for _, e := range free {
 		if did.Blocked = t.roomFor(&r.Change, t.jobs[e.Job]); did.Blocked != nil {
 			break
@@ -326,7 +329,7 @@ func (t *tx) patchAll(r *store.Redrive, chosen []*entry) (did store.RedriveDone)
 		did.Cursor = e.Death
 		var refused error
 		if c.Payload, refused = patch.Apply(e.Job, t.jobs[e.Job].Payload); refused == nil {
-			refused = t.keyInUse(t.jobs[e.Job], &c)
+			refused = cmp.Or(t.memberExpired(e), t.keyInUse(t.jobs[e.Job], &c))
 		}
 		if refused != nil {
 			did.Refused, did.RefusedWhy = did.Refused+1, cmp.Or(did.RefusedWhy, refused)

@@ -49,6 +49,9 @@ type Store struct {
 	groups    map[string]*group
 	originals map[job.ID]store.Original
 	redrives  map[int64]*store.Redrive // the redrive with id n has index n-1; no redrive is ever removed
+	batches   map[int64]*batch
+	drafts    map[job.ID]*batch // the batches of all drafts
+	lastBatch int64             // the number of the last batch
 	schedules map[string]store.CronSlot
 	processes map[processName]*store.Process
 	entries   map[store.DeadCount]int64              // counters of dead letters; in each map key, the field N is 0
@@ -94,6 +97,8 @@ func New(o Options) *Store {
 		groups:    make(map[string]*group),
 		originals: make(map[job.ID]store.Original),
 		redrives:  make(map[int64]*store.Redrive),
+		batches:   make(map[int64]*batch),
+		drafts:    make(map[job.ID]*batch),
 		schedules: make(map[string]store.CronSlot),
 		processes: make(map[processName]*store.Process),
 		requests:  make(map[requestName]store.Request),
@@ -127,7 +132,8 @@ type tx struct {
 	wake bool // whether the call must notify listeners at its end
 	from int  // length of the event log at the beginning of the call
 
-	removed bool // whether the call has removed jobs or dead letters from their maps
+	removed bool    // whether the call has removed jobs or dead letters from their maps
+	touched []int64 // batches whose members have changed in the call
 }
 
 // begin locks the store for one call. The caller must call end on the returned tx.
@@ -145,6 +151,9 @@ func (s *Store) begin(ctx context.Context, op string) (*tx, error) {
 
 // end ends the call: the events of the call become one commit, and listeners are notified.
 func (t *tx) end() {
+	if len(t.touched) > 0 {
+		t.endBatches()
+	}
 	if t.removed {
 		t.compact()
 	}

@@ -152,13 +152,13 @@ func measure(jobs []job.New) (size int, waits bool) {
 }
 
 // plain reports whether jobs can be written with those of other calls: none is
-// asked again, and a key is only with a job that comes alone.
+// asked again or names a batch, and a key is only with a job that comes alone.
 func plain(jobs []job.New) bool {
 	if len(jobs) == 0 || len(jobs) > jobsMax {
 		return false
 	}
 	for i := range jobs {
-		if jobs[i].Repeat || jobs[i].Key != "" && len(jobs) > 1 {
+		if jobs[i].Repeat || jobs[i].Batch != 0 || jobs[i].Key != "" && len(jobs) > 1 {
 			return false
 		}
 	}

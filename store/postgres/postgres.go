@@ -343,6 +343,7 @@ func (s *Store) keep() {
 	ticker := time.NewTicker(keepEvery)
 	defer ticker.Stop()
 	keeping := trouble{s: s, what: "the counters are not folded, and reads of them get slower"}
+	ending := trouble{s: s, what: "batches whose members have ended get no outcome"}
 	indexing := trouble{s: s, what: "the index of owners does not grow, and lists by owner or correlation id get slower"}
 	for {
 		select {
@@ -351,6 +352,7 @@ func (s *Store) keep() {
 		case <-ticker.C:
 		}
 		keeping.see(s.foldAll(ctx))
+		ending.see(s.endBatches(ctx))
 		indexing.see(sqlstore.IndexOwners(ctx, s.core, false))
 	}
 }

@@ -875,7 +875,7 @@ FROM redrive.redrive_jobs j
 JOIN redrive.redrive_lanes l ON l.id = j.lane
 WHERE j.id < $1 AND j.id >= $2 AND ($3::text IS NULL OR l.queue = $3) AND ($4::text IS NULL OR l.kind = $4)
     AND ($5::text IS NULL OR j.owner = $5) AND ($6::text IS NULL OR j.holder = $6)
-    AND coalesce(j.batch, 0) BETWEEN $7 AND $8 AND j.created_at BETWEEN $9 AND $10
+    AND abs(coalesce(j.batch, 0)) BETWEEN $7 AND $8 AND j.created_at BETWEEN $9 AND $10
     AND ($12 > 0 OR position(CAST($11 AS bytea) IN j.attrs) > 0 OR position('\x5c'::bytea IN j.attrs) > 0)
     AND (
       $13::text IS NULL
@@ -906,7 +906,7 @@ FROM redrive.redrive_done j
 JOIN redrive.redrive_lanes l ON l.id = j.lane
 WHERE j.job < $1 AND j.job >= $2 AND ($3::text IS NULL OR l.queue = $3) AND ($4::text IS NULL OR l.kind = $4)
     AND ($5::text IS NULL OR j.owner = $5) AND ($6::text IS NULL OR j.holder = $6)
-    AND coalesce(j.batch, 0) BETWEEN $7 AND $8 AND j.created_at BETWEEN $9 AND $10
+    AND abs(coalesce(j.batch, 0)) BETWEEN $7 AND $8 AND j.created_at BETWEEN $9 AND $10
     AND ($12 > 0 OR position(CAST($11 AS bytea) IN j.attrs) > 0 OR position('\x5c'::bytea IN j.attrs) > 0)
 ORDER BY j.job DESC;
 
@@ -931,7 +931,7 @@ FROM redrive.redrive_dead j
 JOIN redrive.redrive_lanes l ON l.id = j.lane
 WHERE j.job < $1 AND j.job >= $2 AND j.revived = 0 AND ($3::text IS NULL OR l.queue = $3)
     AND ($4::text IS NULL OR l.kind = $4) AND ($5::text IS NULL OR j.owner = $5)
-    AND ($6::text IS NULL OR j.holder = $6) AND coalesce(j.batch, 0) BETWEEN $7 AND $8
+    AND ($6::text IS NULL OR j.holder = $6) AND abs(coalesce(j.batch, 0)) BETWEEN $7 AND $8
     AND j.created_at BETWEEN $9 AND $10
     AND ($12 > 0 OR position(CAST($11 AS bytea) IN j.attrs) > 0 OR position('\x5c'::bytea IN j.attrs) > 0)
     AND ($13::text IS NULL OR j.class = $13)
@@ -960,7 +960,7 @@ FROM redrive.redrive_done j
 JOIN redrive.redrive_lanes l ON l.id = j.lane
 WHERE j.seq < $1 AND j.seq >= $2 AND ($3::text IS NULL OR l.queue = $3) AND ($4::text IS NULL OR l.kind = $4)
     AND ($5::text IS NULL OR j.owner = $5) AND ($6::text IS NULL OR j.holder = $6)
-    AND coalesce(j.batch, 0) BETWEEN $7 AND $8 AND j.created_at BETWEEN $9 AND $10
+    AND abs(coalesce(j.batch, 0)) BETWEEN $7 AND $8 AND j.created_at BETWEEN $9 AND $10
     AND ($12 > 0 OR position(CAST($11 AS bytea) IN j.attrs) > 0 OR position('\x5c'::bytea IN j.attrs) > 0)
 ORDER BY j.seq DESC;
 
@@ -2005,14 +2005,17 @@ WITH part AS MATERIALIZED (
       HAVING sum(d.n) <> 0
       ON CONFLICT (lane, state) DO UPDATE SET n = redrive_counters.n + excluded.n),
     batches AS (
-      INSERT INTO redrive.redrive_batches (id, total, completed, dead, cancelled)
-      SELECT p.batches[i], sum(p.batches[i + 1]), sum(p.batches[i + 2]), sum(p.batches[i + 3]), sum(p.batches[i + 4])
+      INSERT INTO redrive.redrive_batch_counts AS c (batch, total, completed, dead, cancelled, ripe)
+      SELECT p.batches[i], sum(p.batches[i + 1]), sum(p.batches[i + 2]), sum(p.batches[i + 3]), sum(p.batches[i + 4]),
+        CASE WHEN sum(p.batches[i + 1]) > 0
+          AND sum(p.batches[i + 1]) = sum(p.batches[i + 2] + p.batches[i + 3] + p.batches[i + 4]) THEN 1 ELSE 0 END
       FROM part p, generate_series(1, cardinality(p.batches), 5) AS i
       GROUP BY 1
       ORDER BY 1
-      ON CONFLICT (id) DO UPDATE SET total = redrive_batches.total + excluded.total,
-          completed = redrive_batches.completed + excluded.completed, dead = redrive_batches.dead + excluded.dead,
-          cancelled = redrive_batches.cancelled + excluded.cancelled),
+      ON CONFLICT (batch) DO UPDATE SET total = c.total + excluded.total, completed = c.completed + excluded.completed,
+          dead = c.dead + excluded.dead, cancelled = c.cancelled + excluded.cancelled,
+          ripe = CASE WHEN c.total + excluded.total > 0 AND c.total + excluded.total = c.completed + excluded.completed
+            + c.dead + excluded.dead + c.cancelled + excluded.cancelled THEN 1 ELSE 0 END),
     until AS (
       SELECT greatest(value, (SELECT max(seq) FROM part)) AS seq FROM redrive.redrive_meta WHERE key = 'folded')
 UPDATE redrive.redrive_meta
@@ -2300,7 +2303,7 @@ UPDATE redrive.redrive_keys SET state = $5 WHERE owner = $1 AND kind = $2 AND ke
 DELETE FROM redrive.redrive_failures WHERE job = $1 AND token = $2;
 
 -- name: walkLetters
-SELECT death, job, lane, reason, class, status, grp, owner, key, life, revived, long, died_at, acted_at, reopen_at
+SELECT death, job, lane, reason, class, status, grp, owner, key, life, revived, long, died_at, acted_at, reopen_at, batch
 FROM redrive.redrive_dead
 WHERE death > $1
 ORDER BY death;
@@ -2343,7 +2346,7 @@ SELECT death FROM redrive.redrive_dead WHERE reopen_at = $1 ORDER BY death;
 SELECT death FROM redrive.redrive_dead WHERE reopen_at <= $1 ORDER BY reopen_at, death;
 
 -- name: selLetter
-SELECT death, job, lane, reason, class, status, grp, owner, key, life, revived, long, died_at, acted_at, reopen_at
+SELECT death, job, lane, reason, class, status, grp, owner, key, life, revived, long, died_at, acted_at, reopen_at, batch
 FROM redrive.redrive_dead
 WHERE death = $1;
 
@@ -2478,14 +2481,17 @@ WITH gone AS (
         HAVING sum(d.n) <> 0
         ON CONFLICT (lane, state) DO UPDATE SET n = redrive_counters.n + excluded.n),
     batches AS (
-      INSERT INTO redrive.redrive_batches (id, total, completed, dead, cancelled)
-      SELECT p.batches[i], sum(p.batches[i + 1]), sum(p.batches[i + 2]), sum(p.batches[i + 3]), sum(p.batches[i + 4])
+      INSERT INTO redrive.redrive_batch_counts AS c (batch, total, completed, dead, cancelled, ripe)
+      SELECT p.batches[i], sum(p.batches[i + 1]), sum(p.batches[i + 2]), sum(p.batches[i + 3]), sum(p.batches[i + 4]),
+        CASE WHEN sum(p.batches[i + 1]) > 0
+          AND sum(p.batches[i + 1]) = sum(p.batches[i + 2] + p.batches[i + 3] + p.batches[i + 4]) THEN 1 ELSE 0 END
       FROM part p, generate_series(1, cardinality(p.batches), 5) AS i
       GROUP BY 1
       ORDER BY 1
-      ON CONFLICT (id) DO UPDATE SET total = redrive_batches.total + excluded.total,
-          completed = redrive_batches.completed + excluded.completed, dead = redrive_batches.dead + excluded.dead,
-          cancelled = redrive_batches.cancelled + excluded.cancelled)
+      ON CONFLICT (batch) DO UPDATE SET total = c.total + excluded.total, completed = c.completed + excluded.completed,
+          dead = c.dead + excluded.dead, cancelled = c.cancelled + excluded.cancelled,
+          ripe = CASE WHEN c.total + excluded.total > 0 AND c.total + excluded.total = c.completed + excluded.completed
+            + c.dead + excluded.dead + c.cancelled + excluded.cancelled THEN 1 ELSE 0 END)
 SELECT (
   SELECT string_agg(int8send(at) || int8send(octet_length(figures)) || figures, ''::bytea)
   FROM part
@@ -2868,3 +2874,220 @@ SELECT set_config('synchronous_commit', 'on', true);
 
 -- name: notifyTx :own
 SELECT pg_notify($1, $2);
+
+-- ----------------------------------------------------------------------------
+-- Batches
+-- ----------------------------------------------------------------------------
+
+-- name: takeBatchRow
+SELECT id, owner, key, name, attrs, callbacks, state, task, task_at, task_through, drafts, asides, outcome,
+  created_at, published_at, ended_at, expires_at, created_by FROM redrive.redrive_batches WHERE id = $1 FOR UPDATE;
+
+-- name: joinBatchRow
+SELECT id, owner, key, name, attrs, callbacks, state, task, task_at, task_through, drafts, asides, outcome,
+  created_at, published_at, ended_at, expires_at, created_by FROM redrive.redrive_batches WHERE id = $1 FOR SHARE;
+
+-- name: selBatchKey
+SELECT id FROM redrive.redrive_batches WHERE owner = $1 AND key = $2;
+
+-- name: selBatchCounts
+SELECT sum(total)::bigint, sum(completed)::bigint, sum(dead)::bigint, sum(cancelled)::bigint, batch FROM (
+  SELECT batch, total, completed, dead, cancelled FROM redrive.redrive_batch_counts
+  UNION ALL SELECT e.batches[i] AS batch, e.batches[i + 1] AS total, e.batches[i + 2] AS completed, e.batches[i + 3] AS dead,
+  e.batches[i + 4] AS cancelled FROM (SELECT e.seq, e.at, e.lanes, e.states, e.ns, e.figures, e.batches FROM redrive.redrive_events e
+  WHERE e.seq > (SELECT value FROM redrive.redrive_meta WHERE key = 'folded')
+  UNION ALL SELECT e.seq, e.at, e.lanes, e.states, e.ns, e.figures, e.batches FROM redrive.redrive_meta f
+  CROSS JOIN LATERAL unnest(f.late) AS l(id) JOIN redrive.redrive_events e ON e.seq >= l.id << 20 AND e.seq < (l.id + 1) << 20
+  WHERE f.key = 'folded') e, generate_series(1, cardinality(e.batches), 5) AS i) c WHERE batch = $1 GROUP BY batch;
+
+-- name: setBatchRow
+UPDATE redrive.redrive_batches SET state = $2, task = $3, task_at = $4, task_through = $5, drafts = $6,
+  asides = $7, outcome = $8, published_at = $9, ended_at = $10, expires_at = $11 WHERE id = $1;
+
+-- name: insOutcome
+INSERT INTO redrive.redrive_outcomes (batch, n, state, at, total, completed, dead, cancelled)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8);
+
+-- name: nextBatch
+UPDATE redrive.redrive_meta SET value = value + 1 WHERE key = 'batches' RETURNING value;
+
+-- name: insBatch
+INSERT INTO redrive.redrive_batches (id, owner, key, name, attrs, callbacks, state, created_at, expires_at, created_by)
+  VALUES ($1, $2, $3, $4, $5, $6, 1, $7, $8, $9);
+
+-- name: insDraft
+INSERT INTO redrive.redrive_drafts (job, batch, aside, lane, priority, run_at, deadline, correlation, key, attrs, policy,
+    terms, long, payload, replaces, created_at)
+  SELECT $1::bigint, $2::bigint, $3::bigint, $4::bigint, $5::bigint, $6::bigint, $7::bigint, $8::text, $9::text, $10::bytea, $11::bytea,
+    $12::bigint, $13::bigint, $14::bytea, $15::bigint, $16::bigint
+  WHERE NOT EXISTS (SELECT 1 FROM redrive.redrive_jobs WHERE id = $1::bigint) ON CONFLICT (job) DO NOTHING;
+
+-- name: selDraft
+SELECT batch FROM redrive.redrive_drafts WHERE job = $1;
+
+-- name: moveMemberKey
+UPDATE redrive.redrive_keys SET job = $3, state = NULL WHERE owner = $1 AND kind = '' AND key = $2 AND job = $4;
+
+-- name: growSpan
+UPDATE redrive.redrive_spans SET last = $3 WHERE batch = $1 AND first = (SELECT s.first FROM redrive.redrive_spans s
+  WHERE s.batch = $1 AND s.first < $2 ORDER BY s.first DESC LIMIT 1) AND last >= $2 - 1;
+
+-- name: insSpan
+INSERT INTO redrive.redrive_spans (batch, first, last) VALUES ($1, $2, $3)
+  ON CONFLICT (batch, first) DO UPDATE SET last = greatest(redrive_spans.last, $3::bigint);
+
+-- name: firstDrafts
+SELECT job, lane, priority, run_at, correlation, aside, replaces, key, long FROM redrive.redrive_drafts
+  WHERE batch = $1 ORDER BY job LIMIT $2;
+
+-- name: insPublished
+INSERT INTO redrive.redrive_jobs (id, lane, state, priority, run_at, token, life,
+  attempts, crashes, deferrals, snoozes, interrupts, created_at, life_at,
+  deadline, owner, correlation, key, batch, attrs, policy, terms, long, payload)
+  SELECT job, lane, 1, priority, coalesce(run_at, $3), 0, 1, 0, 0, 0, 0, 0, $3, greatest(coalesce(run_at, 0), $3::bigint),
+  deadline, $4, correlation, key, CASE aside WHEN 1 THEN -batch ELSE batch END, attrs, policy, terms, long, payload
+  FROM redrive.redrive_drafts WHERE batch = $1 AND job <= $2 ORDER BY job;
+
+-- name: delPublished
+DELETE FROM redrive.redrive_drafts WHERE batch = $1 AND job <= $2;
+
+-- name: selDraftOf
+SELECT job, lane, priority, run_at, correlation, aside, replaces, key, long FROM redrive.redrive_drafts
+  WHERE job = $1 AND batch = $2;
+
+-- name: delDraft
+DELETE FROM redrive.redrive_drafts WHERE job = $1 AND batch = $2;
+
+-- name: delKeyOf
+DELETE FROM redrive.redrive_keys WHERE owner = $1 AND kind = '' AND key = $2 AND job = $3;
+
+-- name: giveKeyBack
+UPDATE redrive.redrive_keys SET job = $3, state = 6 WHERE owner = $1 AND kind = '' AND key = $2 AND job = $4;
+
+-- name: setReplaced
+UPDATE redrive.redrive_done  SET batch = -batch WHERE job = $1 AND state = 6 AND batch > 0;
+
+-- name: delBatch
+DELETE FROM redrive.redrive_batches WHERE id = $1;
+
+-- name: delSpans
+DELETE FROM redrive.redrive_spans WHERE batch = $1;
+
+-- name: delCounts
+DELETE FROM redrive.redrive_batch_counts WHERE batch = $1;
+
+-- name: delOutcomes
+DELETE FROM redrive.redrive_outcomes WHERE batch = $1;
+
+-- name: walkMembers
+SELECT id, token, lane, state, priority, life, attempts, crashes, deferrals, snoozes, interrupts,
+  created_at, life_at, claimed_at, holder, owner, correlation, key, batch, long, crash_max, cancel_at, redrive, terms, released, run_at, own_priority, policy, attrs FROM (SELECT first, last FROM redrive.redrive_spans
+  WHERE batch = $1 AND last > $2) s CROSS JOIN redrive.redrive_jobs j WHERE j.id BETWEEN s.first AND s.last
+  AND j.id > $2 AND (j.batch = $1 OR j.batch = -$1) ORDER BY s.first, j.id;
+
+-- name: batchRoute.up
+SELECT death, job, status, revived, reason, class, grp, lane, owner, redrive, token, batch, life, priority, long, key, died_at FROM redrive.redrive_dead 
+    WHERE batch = $1 AND death >= $2 AND death <= $3 ORDER BY death;
+
+-- name: readBatchRow
+SELECT id, owner, key, name, attrs, callbacks, state, task, task_at, task_through, drafts, asides, outcome,
+  created_at, published_at, ended_at, expires_at, created_by FROM redrive.redrive_batches WHERE id = $1;
+
+-- name: selDueBatches
+SELECT id FROM redrive.redrive_batches WHERE state BETWEEN 3 AND 5 AND expires_at IS NOT NULL AND expires_at <= $1 ORDER BY expires_at, id LIMIT 500;
+
+-- name: selNextExpires
+SELECT min(expires_at) FROM redrive.redrive_batches  WHERE state BETWEEN 3 AND 5 AND expires_at IS NOT NULL;
+
+-- name: selTasks
+SELECT id FROM redrive.redrive_batches WHERE task > 0 ORDER BY id;
+
+-- name: countRunning
+SELECT count(*) FROM redrive.redrive_jobs WHERE lease_until IS NOT NULL AND state = 3 AND batch = $1;
+
+-- name: sumRunning
+SELECT batch, count(*) FROM redrive.redrive_jobs WHERE lease_until IS NOT NULL AND state = 3 AND batch > 0 GROUP BY batch;
+
+-- name: listBatches
+SELECT id, owner, key, name, attrs, callbacks, state, task, task_at, task_through, drafts, asides, outcome,
+  created_at, published_at, ended_at, expires_at, created_by FROM redrive.redrive_batches WHERE id < $1 ORDER BY id DESC;
+
+-- name: ofOwner
+SELECT id, owner, key, name, attrs, callbacks, state, task, task_at, task_through, drafts, asides, outcome,
+  created_at, published_at, ended_at, expires_at, created_by FROM redrive.redrive_batches 
+  WHERE owner = $2 AND owner <> '' AND id < $1 ORDER BY id DESC;
+
+-- name: ofState
+SELECT id, owner, key, name, attrs, callbacks, state, task, task_at, task_through, drafts, asides, outcome,
+  created_at, published_at, ended_at, expires_at, created_by FROM redrive.redrive_batches 
+  WHERE state = $2 AND id < $1 ORDER BY id DESC;
+
+-- name: severalCounts
+SELECT sum(total)::bigint, sum(completed)::bigint, sum(dead)::bigint, sum(cancelled)::bigint, batch FROM (
+  SELECT batch, total, completed, dead, cancelled FROM redrive.redrive_batch_counts
+  UNION ALL SELECT e.batches[i] AS batch, e.batches[i + 1] AS total, e.batches[i + 2] AS completed, e.batches[i + 3] AS dead,
+  e.batches[i + 4] AS cancelled FROM (SELECT e.seq, e.at, e.lanes, e.states, e.ns, e.figures, e.batches FROM redrive.redrive_events e
+  WHERE e.seq > (SELECT value FROM redrive.redrive_meta WHERE key = 'folded')
+  UNION ALL SELECT e.seq, e.at, e.lanes, e.states, e.ns, e.figures, e.batches FROM redrive.redrive_meta f
+  CROSS JOIN LATERAL unnest(f.late) AS l(id) JOIN redrive.redrive_events e ON e.seq >= l.id << 20 AND e.seq < (l.id + 1) << 20
+  WHERE f.key = 'folded') e, generate_series(1, cardinality(e.batches), 5) AS i) c WHERE batch = ANY(translate($1::text, '[]', '{}')::bigint[]) GROUP BY batch;
+
+-- name: selOutcomes
+SELECT n, state, at, total, completed, dead, cancelled, batch FROM redrive.redrive_outcomes
+  WHERE batch = $1 AND n > $2 ORDER BY n LIMIT $3;
+
+-- name: rangeDrafts
+SELECT d.job, l.kind, l.queue, d.priority, d.created_at, d.run_at, d.deadline, b.owner, d.correlation, d.key, d.batch, d.aside, d.replaces FROM redrive.redrive_drafts d JOIN redrive.redrive_lanes l ON l.id = d.lane JOIN redrive.redrive_batches b ON b.id = d.batch WHERE d.job BETWEEN $1 AND $2 AND d.batch = $3 ORDER BY d.job;
+
+-- name: rangeLive
+SELECT j.id, l.kind, l.queue, j.state, j.priority, j.life, j.token, j.attempts, j.crashes, j.deferrals,
+  j.snoozes, j.interrupts, j.created_at, j.life_at, j.run_at, j.claimed_at, NULL, j.deadline, j.lease_until,
+  j.cancel_at, j.holder, j.owner, j.correlation, j.key, j.batch, NULL, j.attrs FROM redrive.redrive_jobs j JOIN redrive.redrive_lanes l ON l.id = j.lane WHERE j.id BETWEEN $1 AND $2 AND (j.batch = $3 OR j.batch = -$3) ORDER BY j.id;
+
+-- name: rangeDone
+SELECT j.job, l.kind, l.queue, j.state, j.priority, j.life, j.token, j.attempts, j.crashes, j.deferrals,
+  j.snoozes, j.interrupts, j.created_at, j.life_at, NULL, j.claimed_at, j.finished_at, NULL, NULL,
+  NULL, j.holder, j.owner, j.correlation, j.key, j.batch, NULL, j.attrs FROM redrive.redrive_done j JOIN redrive.redrive_lanes l ON l.id = j.lane WHERE j.job BETWEEN $1 AND $2 AND (j.batch = $3 OR j.batch = -$3) ORDER BY j.job;
+
+-- name: rangeDead
+SELECT j.job, l.kind, l.queue, 5, j.priority, j.life, j.token, j.attempts, j.crashes, j.deferrals,
+  j.snoozes, j.interrupts, j.created_at, j.life_at, NULL, j.claimed_at, j.died_at, j.deadline, NULL,
+  NULL, j.holder, j.owner, j.correlation, j.key, j.batch, j.reason, j.attrs FROM redrive.redrive_dead j 
+  JOIN redrive.redrive_lanes l ON l.id = j.lane WHERE j.job BETWEEN $1 AND $2 AND j.revived = 0 AND (j.batch = $3 OR j.batch = -$3) ORDER BY j.job;
+
+-- name: selSpans
+SELECT first, last FROM redrive.redrive_spans WHERE batch = $1 AND last > $2 ORDER BY first;
+
+-- name: selMemberKey
+SELECT job FROM redrive.redrive_keys WHERE owner = $1 AND kind = '' AND key = $2;
+
+-- name: batchRoute.down
+SELECT death, job, status, revived, reason, class, grp, lane, owner, redrive, token, batch FROM redrive.redrive_dead 
+    WHERE batch = $1 AND death >= $2 AND death <= $3 ORDER BY death DESC;
+
+-- name: allOutcomes
+SELECT n, state, at, total, completed, dead, cancelled, batch FROM redrive.redrive_outcomes ORDER BY batch, n;
+
+-- name: allBatches
+SELECT id, owner, key, name, attrs, callbacks, state, task, task_at, task_through, drafts, asides, outcome,
+  created_at, published_at, ended_at, expires_at, created_by FROM redrive.redrive_batches ORDER BY id;
+
+-- name: allCounts
+SELECT sum(total)::bigint, sum(completed)::bigint, sum(dead)::bigint, sum(cancelled)::bigint, batch FROM (
+  SELECT batch, total, completed, dead, cancelled FROM redrive.redrive_batch_counts
+  UNION ALL SELECT e.batches[i] AS batch, e.batches[i + 1] AS total, e.batches[i + 2] AS completed, e.batches[i + 3] AS dead,
+  e.batches[i + 4] AS cancelled FROM (SELECT e.seq, e.at, e.lanes, e.states, e.ns, e.figures, e.batches FROM redrive.redrive_events e
+  WHERE e.seq > (SELECT value FROM redrive.redrive_meta WHERE key = 'folded')
+  UNION ALL SELECT e.seq, e.at, e.lanes, e.states, e.ns, e.figures, e.batches FROM redrive.redrive_meta f
+  CROSS JOIN LATERAL unnest(f.late) AS l(id) JOIN redrive.redrive_events e ON e.seq >= l.id << 20 AND e.seq < (l.id + 1) << 20
+  WHERE f.key = 'folded') e, generate_series(1, cardinality(e.batches), 5) AS i) c WHERE true GROUP BY batch;
+
+-- name: allDrafts
+SELECT d.job, l.kind, l.queue, d.priority, d.created_at, d.run_at, d.deadline, b.owner, d.correlation, d.key, d.batch, d.aside, d.replaces FROM redrive.redrive_drafts d JOIN redrive.redrive_lanes l ON l.id = d.lane JOIN redrive.redrive_batches b ON b.id = d.batch ORDER BY d.job;
+
+-- name: selRipe :own
+SELECT c.batch FROM redrive.redrive_batch_counts c WHERE c.ripe = 1 ORDER BY c.batch LIMIT 100;
+
+-- name: clearRipe :own
+UPDATE redrive.redrive_batch_counts c SET ripe = 0 FROM (SELECT id FROM redrive.redrive_batches WHERE id = $1 FOR UPDATE SKIP LOCKED) b
+  WHERE c.batch = b.id AND c.ripe = 1;

@@ -26,9 +26,10 @@ var seedNow = time.Date(2026, 3, 29, 1, 59, 59, 999_999_000, time.FixedZone("", 
 
 // seeder fills a store by calling its methods.
 type seeder struct {
-	t *testing.T
-	s *Store
-	n int // number of jobs added so far
+	batches int // number of batches
+	t       *testing.T
+	s       *Store
+	n       int // number of jobs added so far
 }
 
 func openSeeded(t *testing.T) *seeder {
@@ -82,6 +83,13 @@ func (s *seeder) park() {
 	s.direct(`UPDATE redrive_lanes SET gate = 1 WHERE deps <> ''`)
 }
 
+// first returns a member that keeps a new batch in PROCESSING.
+func (s *seeder) first() []job.New {
+	id, err := s.s.ReserveIDs(s.t.Context(), 1)
+	s.must(err)
+	return []job.New{{ID: id, Kind: "member", Queue: "members", Priority: 1}}
+}
+
 // add enqueues jobs. Each job gets the next kind. After the last kind, add starts again with the
 // first kind and the next priority. The given function may change each job before it is enqueued.
 func (s *seeder) add(rows int, change func(i int, n *job.New)) {
@@ -95,10 +103,15 @@ func (s *seeder) add(rows int, change func(i int, n *job.New)) {
 			jobs[k] = job.New{
 				ID: first + job.ID(k), Kind: seedKind(i), Queue: seedQueue, Priority: int8(1 + i/seedKinds%job.PriorityMax),
 				Owner: fmt.Sprintf("tenant-%d", i%7), Key: fmt.Sprintf("order-%d", i), Digest: []byte{1},
-				Batch: int64(1 + i/1000), Payload: []byte(`{"user":4711}`),
+				Batch: int64(1 + i/1000), Aside: i%2 == 0, Payload: []byte(`{"user":4711}`),
 			}
 			if i%100 == 0 {
 				jobs[k].Payload = make([]byte, 2*sqlstore.InlineMax)
+			}
+			if int(jobs[k].Batch) > s.batches {
+				_, _, err := s.s.StartBatch(s.t.Context(), store.By{}, store.NewBatch{Owner: "tenant-1"}, s.first())
+				s.must(err)
+				s.batches++
 			}
 			change(i, &jobs[k])
 		}

@@ -48,12 +48,6 @@ INSERT INTO redrive_rates (scope, arrival) VALUES (?1, ?2) ON CONFLICT (scope) D
 -- name: addNextID
 UPDATE redrive_meta SET value = value + ? WHERE key = 'next_id' RETURNING value;
 
--- name: addBatch :own
-INSERT INTO redrive_batches (id, total, completed, dead, cancelled)
-VALUES (?1, ?2, ?3, ?4, ?5)
-ON CONFLICT (id) DO UPDATE SET total = total + ?2, completed = completed + ?3, dead = dead + ?4,
-    cancelled = cancelled + ?5;
-
 -- name: insEvents :own
 INSERT INTO redrive_events (at, n, body) VALUES (?, ?, ?);
 
@@ -504,7 +498,7 @@ SELECT j.id, l.kind, l.queue, j.state, j.priority, j.life, j.token, j.attempts, 
 FROM redrive_jobs j
 JOIN redrive_lanes l ON l.id = j.lane
 WHERE j.id < ?1 AND j.id >= ?2 AND (?3 IS NULL OR l.queue = ?3) AND (?4 IS NULL OR l.kind = ?4)
-    AND (?5 IS NULL OR j.owner = ?5) AND (?6 IS NULL OR j.holder = ?6) AND coalesce(j.batch, 0) BETWEEN ?7 AND ?8
+    AND (?5 IS NULL OR j.owner = ?5) AND (?6 IS NULL OR j.holder = ?6) AND abs(coalesce(j.batch, 0)) BETWEEN ?7 AND ?8
     AND j.created_at BETWEEN ?9 AND ?10 AND (?12 > 0 OR instr(j.attrs, ?11) > 0 OR instr(j.attrs, X'5C') > 0)
     AND (
       ?13 IS NULL OR ?13 = (SELECT f.class FROM redrive_failures f WHERE f.job = j.id ORDER BY f.token DESC LIMIT 1))
@@ -533,7 +527,7 @@ SELECT j.job, l.kind, l.queue, j.state, j.priority, j.life, j.token, j.attempts,
 FROM redrive_done j
 JOIN redrive_lanes l ON l.id = j.lane
 WHERE j.job < ?1 AND j.job >= ?2 AND (?3 IS NULL OR l.queue = ?3) AND (?4 IS NULL OR l.kind = ?4)
-    AND (?5 IS NULL OR j.owner = ?5) AND (?6 IS NULL OR j.holder = ?6) AND coalesce(j.batch, 0) BETWEEN ?7 AND ?8
+    AND (?5 IS NULL OR j.owner = ?5) AND (?6 IS NULL OR j.holder = ?6) AND abs(coalesce(j.batch, 0)) BETWEEN ?7 AND ?8
     AND j.created_at BETWEEN ?9 AND ?10 AND (?12 > 0 OR instr(j.attrs, ?11) > 0 OR instr(j.attrs, X'5C') > 0)
 ORDER BY j.job DESC;
 
@@ -557,7 +551,7 @@ SELECT j.job, l.kind, l.queue, 5, j.priority, j.life, j.token, j.attempts, j.cra
 FROM redrive_dead j
 JOIN redrive_lanes l ON l.id = j.lane
 WHERE j.job < ?1 AND j.job >= ?2 AND j.revived = 0 AND (?3 IS NULL OR l.queue = ?3) AND (?4 IS NULL OR l.kind = ?4)
-    AND (?5 IS NULL OR j.owner = ?5) AND (?6 IS NULL OR j.holder = ?6) AND coalesce(j.batch, 0) BETWEEN ?7 AND ?8
+    AND (?5 IS NULL OR j.owner = ?5) AND (?6 IS NULL OR j.holder = ?6) AND abs(coalesce(j.batch, 0)) BETWEEN ?7 AND ?8
     AND j.created_at BETWEEN ?9 AND ?10 AND (?12 > 0 OR instr(j.attrs, ?11) > 0 OR instr(j.attrs, X'5C') > 0)
     AND (?13 IS NULL OR j.class = ?13)
     AND (?14 IS NULL OR j.grp = (SELECT g.id FROM redrive_groups g WHERE g.fingerprint = ?14))
@@ -584,7 +578,7 @@ SELECT j.job, l.kind, l.queue, j.state, j.priority, j.life, j.token, j.attempts,
 FROM redrive_done j
 JOIN redrive_lanes l ON l.id = j.lane
 WHERE j.seq < ?1 AND j.seq >= ?2 AND (?3 IS NULL OR l.queue = ?3) AND (?4 IS NULL OR l.kind = ?4)
-    AND (?5 IS NULL OR j.owner = ?5) AND (?6 IS NULL OR j.holder = ?6) AND coalesce(j.batch, 0) BETWEEN ?7 AND ?8
+    AND (?5 IS NULL OR j.owner = ?5) AND (?6 IS NULL OR j.holder = ?6) AND abs(coalesce(j.batch, 0)) BETWEEN ?7 AND ?8
     AND j.created_at BETWEEN ?9 AND ?10 AND (?12 > 0 OR instr(j.attrs, ?11) > 0 OR instr(j.attrs, X'5C') > 0)
 ORDER BY j.seq DESC;
 
@@ -1676,7 +1670,7 @@ DELETE FROM redrive_keys WHERE owner = ? AND kind = ? AND key = ? AND until <= +
 -- name: selEndedJobs :own
 -- The statement starts at the oldest row, and the reader stops when it has enough rows. The newest row is
 -- removed only when no other row is left, so SQLite then begins to number the rows at 1 again.
-SELECT d.seq, d.job, d.lane, d.state, d.finished_at, d.owner, d.key FROM redrive_done d ORDER BY d.seq;
+SELECT d.seq, d.job, d.lane, d.state, d.finished_at, d.owner, d.key, d.batch FROM redrive_done d ORDER BY d.seq;
 
 -- name: delDone
 DELETE FROM redrive_done WHERE seq = ?;
@@ -1705,7 +1699,7 @@ ORDER BY f.job, f.token;
 DELETE FROM redrive_failures WHERE job = ? AND token = ?;
 
 -- name: walkLetters
-SELECT death, job, lane, reason, class, status, grp, owner, key, life, revived, long, died_at, acted_at, reopen_at
+SELECT death, job, lane, reason, class, status, grp, owner, key, life, revived, long, died_at, acted_at, reopen_at, batch
 FROM redrive_dead
 WHERE death > +?
 ORDER BY death;
@@ -1754,7 +1748,7 @@ SELECT death FROM redrive_dead INDEXED BY redrive_dead_reopen WHERE reopen_at = 
 SELECT death FROM redrive_dead INDEXED BY redrive_dead_reopen WHERE reopen_at <= +? ORDER BY reopen_at, death;
 
 -- name: selLetter
-SELECT death, job, lane, reason, class, status, grp, owner, key, life, revived, long, died_at, acted_at, reopen_at
+SELECT death, job, lane, reason, class, status, grp, owner, key, life, revived, long, died_at, acted_at, reopen_at, batch
 FROM redrive_dead
 WHERE death = ?;
 
@@ -1960,3 +1954,197 @@ PRAGMA synchronous;
 
 -- name: selVersion :own
 PRAGMA data_version;
+
+-- ----------------------------------------------------------------------------
+-- Batches
+-- ----------------------------------------------------------------------------
+
+-- name: takeBatchRow
+SELECT id, owner, key, name, attrs, callbacks, state, task, task_at, task_through, drafts, asides, outcome,
+  created_at, published_at, ended_at, expires_at, created_by FROM redrive_batches WHERE id = ?;
+
+-- name: joinBatchRow
+SELECT id, owner, key, name, attrs, callbacks, state, task, task_at, task_through, drafts, asides, outcome,
+  created_at, published_at, ended_at, expires_at, created_by FROM redrive_batches WHERE id = ?1;
+
+-- name: selBatchKey
+SELECT id FROM redrive_batches WHERE owner = ? AND key = ?;
+
+-- name: selBatchCounts
+SELECT total, completed, dead, cancelled FROM redrive_batch_counts WHERE batch = ?1;
+
+-- name: addBatchCounts :own
+INSERT INTO redrive_batch_counts (batch, total, completed, dead, cancelled) VALUES (?1, ?2, ?3, ?4, ?5)
+  ON CONFLICT (batch) DO UPDATE SET total = total + ?2, completed = completed + ?3, dead = dead + ?4, cancelled = cancelled + ?5
+  RETURNING total, completed, dead, cancelled;
+
+-- name: setBatchRow
+UPDATE redrive_batches SET state = ?2, task = ?3, task_at = ?4, task_through = ?5, drafts = ?6,
+  asides = ?7, outcome = ?8, published_at = ?9, ended_at = ?10, expires_at = ?11 WHERE id = ?1;
+
+-- name: insOutcome
+INSERT INTO redrive_outcomes (batch, n, state, at, total, completed, dead, cancelled)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?);
+
+-- name: nextBatch
+UPDATE redrive_meta SET value = value + 1 WHERE key = 'batches' RETURNING value;
+
+-- name: insBatch
+INSERT INTO redrive_batches (id, owner, key, name, attrs, callbacks, state, created_at, expires_at, created_by)
+  VALUES (?1, ?2, ?3, ?4, ?5, ?6, 1, ?7, ?8, ?9);
+
+-- name: insDraft
+INSERT INTO redrive_drafts (job, batch, aside, lane, priority, run_at, deadline, correlation, key, attrs, policy,
+  terms, long, payload, replaces, created_at)
+  SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16
+  WHERE NOT EXISTS (SELECT 1 FROM redrive_jobs WHERE id = ?1) ON CONFLICT (job) DO NOTHING;
+
+-- name: selDraft
+SELECT batch FROM redrive_drafts WHERE job = ?;
+
+-- name: moveMemberKey
+UPDATE redrive_keys SET job = ?3, state = NULL WHERE owner = ?1 AND kind = '' AND key = ?2 AND job = ?4;
+
+-- name: growSpan
+UPDATE redrive_spans SET last = ?3 WHERE batch = ?1 AND first = (SELECT s.first FROM redrive_spans s
+  WHERE s.batch = ?1 AND s.first < ?2 ORDER BY s.first DESC LIMIT 1) AND last >= ?2 - 1;
+
+-- name: insSpan
+INSERT INTO redrive_spans (batch, first, last) VALUES (?1, ?2, ?3)
+  ON CONFLICT (batch, first) DO UPDATE SET last = max(redrive_spans.last, ?3);
+
+-- name: firstDrafts
+SELECT job, lane, priority, run_at, correlation, aside, replaces, key, long FROM redrive_drafts
+  WHERE batch = ?1 ORDER BY job LIMIT ?2;
+
+-- name: insPublished
+INSERT INTO redrive_jobs (id, lane, state, priority, run_at, token, life,
+  attempts, crashes, deferrals, snoozes, interrupts, created_at, life_at,
+  deadline, owner, correlation, key, batch, attrs, policy, terms, long, payload)
+  SELECT job, lane, 1, priority, coalesce(run_at, ?3), 0, 1, 0, 0, 0, 0, 0, ?3, max(coalesce(run_at, 0), ?3),
+  deadline, ?4, correlation, key, CASE aside WHEN 1 THEN -batch ELSE batch END, attrs, policy, terms, long, payload
+  FROM redrive_drafts WHERE batch = ?1 AND job <= ?2 ORDER BY job;
+
+-- name: delPublished
+DELETE FROM redrive_drafts WHERE batch = ?1 AND job <= ?2;
+
+-- name: selDraftOf
+SELECT job, lane, priority, run_at, correlation, aside, replaces, key, long FROM redrive_drafts
+  WHERE job = ?1 AND batch = ?2;
+
+-- name: delDraft
+DELETE FROM redrive_drafts WHERE job = ?1 AND batch = ?2;
+
+-- name: delKeyOf
+DELETE FROM redrive_keys WHERE owner = ?1 AND kind = '' AND key = ?2 AND job = ?3;
+
+-- name: giveKeyBack
+UPDATE redrive_keys SET job = ?3, state = 6 WHERE owner = ?1 AND kind = '' AND key = ?2 AND job = ?4;
+
+-- name: setReplaced
+UPDATE redrive_done INDEXED BY redrive_done_job SET batch = -batch WHERE job = ?1 AND state = 6 AND batch > 0;
+
+-- name: delBatch
+DELETE FROM redrive_batches WHERE id = ?1;
+
+-- name: delSpans
+DELETE FROM redrive_spans WHERE batch = ?1;
+
+-- name: delCounts
+DELETE FROM redrive_batch_counts WHERE batch = ?1;
+
+-- name: delOutcomes
+DELETE FROM redrive_outcomes WHERE batch = ?1;
+
+-- name: walkMembers
+SELECT id, token, lane, state, priority, life, attempts, crashes, deferrals, snoozes, interrupts,
+  created_at, life_at, claimed_at, holder, owner, correlation, key, batch, long, crash_max, cancel_at, redrive, terms, released, run_at, own_priority, policy, attrs FROM (SELECT first, last FROM redrive_spans
+  WHERE batch = ?1 AND last > +?2) s CROSS JOIN redrive_jobs j WHERE j.id BETWEEN s.first AND s.last
+  AND j.id > +?2 AND (j.batch = ?1 OR j.batch = -?1) ORDER BY s.first, j.id;
+
+-- name: batchRoute.up
+SELECT death, job, status, revived, reason, class, grp, lane, owner, redrive, token, batch, life, priority, long, key, died_at FROM redrive_dead INDEXED BY redrive_dead_batch
+    WHERE batch = +?1 AND death >= +?2 AND death <= +?3 ORDER BY death;
+
+-- name: readBatchRow
+SELECT id, owner, key, name, attrs, callbacks, state, task, task_at, task_through, drafts, asides, outcome,
+  created_at, published_at, ended_at, expires_at, created_by FROM redrive_batches WHERE id = +?1;
+
+-- name: selDueBatches
+SELECT id FROM redrive_batches WHERE state BETWEEN 3 AND 5 AND expires_at IS NOT NULL AND expires_at <= ?1 ORDER BY expires_at, id LIMIT 500;
+
+-- name: selNextExpires
+SELECT min(expires_at) FROM redrive_batches INDEXED BY redrive_batches_expires WHERE state BETWEEN 3 AND 5 AND expires_at IS NOT NULL;
+
+-- name: selTasks
+SELECT id FROM redrive_batches WHERE task > 0 ORDER BY id;
+
+-- name: countRunning
+SELECT count(*) FROM redrive_jobs INDEXED BY redrive_lease WHERE state = 3 AND batch = ?1;
+
+-- name: sumRunning
+SELECT batch, count(*) FROM redrive_jobs INDEXED BY redrive_lease WHERE state = 3 AND batch > 0 GROUP BY batch;
+
+-- name: listBatches
+SELECT id, owner, key, name, attrs, callbacks, state, task, task_at, task_through, drafts, asides, outcome,
+  created_at, published_at, ended_at, expires_at, created_by FROM redrive_batches WHERE id < +?1 ORDER BY id DESC;
+
+-- name: ofOwner
+SELECT id, owner, key, name, attrs, callbacks, state, task, task_at, task_through, drafts, asides, outcome,
+  created_at, published_at, ended_at, expires_at, created_by FROM redrive_batches INDEXED BY redrive_batches_owner
+  WHERE owner = +?2 AND owner <> '' AND id < +?1 ORDER BY id DESC;
+
+-- name: ofState
+SELECT id, owner, key, name, attrs, callbacks, state, task, task_at, task_through, drafts, asides, outcome,
+  created_at, published_at, ended_at, expires_at, created_by FROM redrive_batches INDEXED BY redrive_batches_state
+  WHERE state = +?2 AND id < +?1 ORDER BY id DESC;
+
+-- name: severalCounts
+SELECT total, completed, dead, cancelled, batch FROM json_each(?1) i CROSS JOIN redrive_batch_counts
+  WHERE batch = CAST(i.value AS BIGINT);
+
+-- name: selOutcomes
+SELECT n, state, at, total, completed, dead, cancelled, batch FROM redrive_outcomes
+  WHERE batch = ?1 AND n > ?2 ORDER BY n LIMIT ?3;
+
+-- name: rangeDrafts
+SELECT d.job, l.kind, l.queue, d.priority, d.created_at, d.run_at, d.deadline, b.owner, d.correlation, d.key, d.batch, d.aside, d.replaces FROM redrive_drafts d JOIN redrive_lanes l ON l.id = d.lane JOIN redrive_batches b ON b.id = d.batch WHERE d.job BETWEEN ?1 AND ?2 AND d.batch = ?3 ORDER BY d.job;
+
+-- name: rangeLive
+SELECT j.id, l.kind, l.queue, j.state, j.priority, j.life, j.token, j.attempts, j.crashes, j.deferrals,
+  j.snoozes, j.interrupts, j.created_at, j.life_at, j.run_at, j.claimed_at, NULL, j.deadline, j.lease_until,
+  j.cancel_at, j.holder, j.owner, j.correlation, j.key, j.batch, NULL, j.attrs FROM redrive_jobs j JOIN redrive_lanes l ON l.id = j.lane WHERE j.id BETWEEN ?1 AND ?2 AND (j.batch = ?3 OR j.batch = -?3) ORDER BY j.id;
+
+-- name: rangeDone
+SELECT j.job, l.kind, l.queue, j.state, j.priority, j.life, j.token, j.attempts, j.crashes, j.deferrals,
+  j.snoozes, j.interrupts, j.created_at, j.life_at, NULL, j.claimed_at, j.finished_at, NULL, NULL,
+  NULL, j.holder, j.owner, j.correlation, j.key, j.batch, NULL, j.attrs FROM redrive_done j JOIN redrive_lanes l ON l.id = j.lane WHERE j.job BETWEEN ?1 AND ?2 AND (j.batch = ?3 OR j.batch = -?3) ORDER BY j.job;
+
+-- name: rangeDead
+SELECT j.job, l.kind, l.queue, 5, j.priority, j.life, j.token, j.attempts, j.crashes, j.deferrals,
+  j.snoozes, j.interrupts, j.created_at, j.life_at, NULL, j.claimed_at, j.died_at, j.deadline, NULL,
+  NULL, j.holder, j.owner, j.correlation, j.key, j.batch, j.reason, j.attrs FROM redrive_dead j INDEXED BY sqlite_autoindex_redrive_dead_1
+  JOIN redrive_lanes l ON l.id = j.lane WHERE j.job BETWEEN ?1 AND ?2 AND j.revived = 0 AND (j.batch = ?3 OR j.batch = -?3) ORDER BY j.job;
+
+-- name: selSpans
+SELECT first, last FROM redrive_spans WHERE batch = ?1 AND last > +?2 ORDER BY first;
+
+-- name: selMemberKey
+SELECT job FROM redrive_keys WHERE owner = ?1 AND kind = '' AND key = ?2;
+
+-- name: batchRoute.down
+SELECT death, job, status, revived, reason, class, grp, lane, owner, redrive, token, batch FROM redrive_dead INDEXED BY redrive_dead_batch
+    WHERE batch = +?1 AND death >= +?2 AND death <= +?3 ORDER BY death DESC;
+
+-- name: allOutcomes
+SELECT n, state, at, total, completed, dead, cancelled, batch FROM redrive_outcomes ORDER BY batch, n;
+
+-- name: allBatches
+SELECT id, owner, key, name, attrs, callbacks, state, task, task_at, task_through, drafts, asides, outcome,
+  created_at, published_at, ended_at, expires_at, created_by FROM redrive_batches ORDER BY id;
+
+-- name: allCounts
+SELECT total, completed, dead, cancelled, batch FROM redrive_batch_counts;
+
+-- name: allDrafts
+SELECT d.job, l.kind, l.queue, d.priority, d.created_at, d.run_at, d.deadline, b.owner, d.correlation, d.key, d.batch, d.aside, d.replaces FROM redrive_drafts d JOIN redrive_lanes l ON l.id = d.lane JOIN redrive_batches b ON b.id = d.batch ORDER BY d.job;

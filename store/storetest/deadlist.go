@@ -49,7 +49,7 @@ func deadFiltersSelect(r *rig) {
 	r.clock.Advance(time.Second)
 	at := r.now()
 	other := r.die("A", func(n *job.New) {
-		n.Kind, n.Queue, n.Owner, n.Correlation, n.Batch = "other", "else", "bob", "req-7", 42
+		n.Kind, n.Queue, n.Owner, n.Correlation, n.Batch = "other", "else", "bob", "req-7", 4
 		n.Key, n.Digest, n.Attrs = "order-1", []byte("d"), []byte(`{"bucket":"photos","n":2}`)
 	})
 	r.clock.Advance(time.Second)
@@ -70,7 +70,7 @@ func deadFiltersSelect(r *rig) {
 		{"kind", store.DeadFilter{Kind: "other"}, []job.ID{other}},
 		{"queue", store.DeadFilter{Queue: "else"}, []job.ID{other}},
 		{"owner", store.DeadFilter{Owner: "bob"}, []job.ID{other}},
-		{"batch", store.DeadFilter{Batch: 42}, []job.ID{other}},
+		{"batch", store.DeadFilter{Batch: 4}, []job.ID{other}},
 		{"worker", store.DeadFilter{Worker: holder}, []job.ID{stalled, classed, other, plain}},
 		{"unknown worker", store.DeadFilter{Worker: "nobody"}, nil},
 		{"correlation", store.DeadFilter{Correlation: "req-7"}, []job.ID{other}},
@@ -100,7 +100,7 @@ func deadFiltersSelect(r *rig) {
 //
 // A retry does not change which dead letters a filter selects by the fields of their jobs.
 func retriedAreFoundByTheirJobs(r *rig) {
-	id := r.die("A", func(n *job.New) { n.Correlation, n.Batch, n.Attrs = "req-7", 42, []byte(`{"bucket":"photos"}`) })
+	id := r.die("A", func(n *job.New) { n.Correlation, n.Batch, n.Attrs = "req-7", 4, []byte(`{"bucket":"photos"}`) })
 	bucket := store.Attr{Name: "bucket", Value: "photos"}
 	for _, what := range []string{"before the retry", "after the retry", "after the next life"} {
 		switch what {
@@ -109,7 +109,7 @@ func retriedAreFoundByTheirJobs(r *rig) {
 		case "after the next life":
 			r.end(succeeded(r.takeID(id)))
 		}
-		for _, f := range []store.DeadFilter{{Correlation: "req-7"}, {Batch: 42}, {Worker: holder}, {Attr: bucket}, {Attr: bucket, Correlation: "req-7"}} {
+		for _, f := range []store.DeadFilter{{Correlation: "req-7"}, {Batch: 4}, {Worker: holder}, {Attr: bucket}, {Attr: bucket, Correlation: "req-7"}} {
 			same(r, fmt.Sprintf("%+v %s", f, what), r.listed(f, 50), []job.ID{id})
 		}
 	}

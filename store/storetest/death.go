@@ -33,7 +33,7 @@ func deadKeepsItsPayloadAndHistory(r *rig) {
 	same(r, "dead letter", r.letter(id), job.DeadLetter{
 		Death: 1, Job: id, Life: 1, Status: job.Pending, Reason: job.NonRetriable, Class: "InvalidInput", Code: "http.503",
 		Fingerprint: "InvalidInput|" + kind, Message: "the other side is down", Kind: j.Kind, Queue: j.Queue, Owner: "alice",
-		Correlation: j.Correlation, Batch: j.Batch, Holder: holder, DiedAt: r.now(),
+		Correlation: j.Correlation, Batch: j.Batch, Aside: j.Aside, Holder: holder, DiedAt: r.now(),
 	})
 	same(r, "number of failures", len(r.failures(id)), 2)
 }

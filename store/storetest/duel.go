@@ -161,7 +161,11 @@ func (d *duel) compare(exchange bool) {
 	after := strings.Join(d.asked, ", ")
 	d.asked = d.asked[:0]
 	dumps, errs := make([]*store.Dump, len(d.stores)), make([]error, len(d.stores))
-	d.atOnce(func(i int) { dumps[i], errs[i] = d.stores[i].Dump(ctx()) })
+	d.atOnce(func(i int) {
+		if errs[i] = evaluate(d.stores[i].Store); errs[i] == nil {
+			dumps[i], errs[i] = d.stores[i].Dump(ctx())
+		}
+	})
 	d.noteCauses(d.last, dumps[0])
 	d.last = dumps[0]
 	for i := range d.stores {
@@ -185,6 +189,7 @@ func (d *duel) compare(exchange bool) {
 			if e.Type == event.GroupChanged && e.Reason == "regressed" {
 				d.did("cause that regresses", 1)
 			}
+			d.sawBatch(&e)
 		}
 	}
 }
@@ -198,6 +203,7 @@ func equalDumps(a, b *store.Dump) bool {
 		slices.Equal(a.DeadCounts, b.DeadCounts) && equalRows(a.Originals, b.Originals) && equalRows(a.Redrives, b.Redrives) &&
 		slices.Equal(a.Schedules, b.Schedules) && equalRows(a.Figures, b.Figures) && equalRows(a.Policies, b.Policies) &&
 		equalRows(a.Processes, b.Processes) && slices.Equal(a.Notes, b.Notes) && equalRows(a.Requests, b.Requests) &&
+		equalRows(a.Batches, b.Batches) && cmp.Equal(a.Outcomes, b.Outcomes, equal) && equalRows(a.Drafts, b.Drafts) &&
 		equalRows(a.Access, b.Access) && slices.Equal(a.Secrets, b.Secrets)
 }
 

@@ -37,7 +37,7 @@ func reservedIDsNeverOverlap(r *rig) {
 
 func everyField(n *job.New) {
 	n.Kind, n.Queue, n.Priority = "render:4k", "gpu/high-memory", job.PriorityMin
-	n.Owner, n.Correlation, n.Key, n.Batch = "alice", "req-7", "order-12", 42
+	n.Owner, n.Correlation, n.Key, n.Batch = "alice", "req-7", "order-12", 4
 	n.Digest, n.Deps = []byte{1, 2, 3}, "s3,openai"
 	n.Attrs, n.Override, n.Payload = []byte(`{"minutes":361}`), []byte(`{"max_retries":1}`), []byte("do it")
 }
@@ -50,7 +50,7 @@ func keepsEveryField(r *rig) {
 	same(r, "job", r.get(n.ID), job.Job{
 		ID: n.ID, Kind: n.Kind, Queue: n.Queue, State: job.Waiting, Priority: n.Priority, Life: 1,
 		CreatedAt: r.now(), LifeAt: n.RunAt, RunAt: n.RunAt, Deadline: n.Deadline,
-		Owner: n.Owner, Correlation: n.Correlation, Key: n.Key, Batch: n.Batch, Attrs: n.Attrs, Override: n.Override, Payload: n.Payload,
+		Owner: n.Owner, Correlation: n.Correlation, Key: n.Key, Batch: n.Batch, Aside: n.Aside, Attrs: n.Attrs, Override: n.Override, Payload: n.Payload,
 	})
 }
 

@@ -185,7 +185,7 @@ func listFilters(r *rig) {
 		{Queue: "nothing"}, {Owner: "alice"}, {Owner: "alice", States: []job.State{job.Dead}}, {Owner: "bob", Queue: queue, Kind: kind},
 		{Kind: kind, Queue: queue, States: []job.State{job.Running}}, {From: store.Cursor{ID: middle.ID}}, {From: store.Cursor{ID: 1}},
 		{Correlation: "req-7"}, {Correlation: "req-8", States: []job.State{job.Completed}}, {Correlation: "req"}, {Worker: holder},
-		{Worker: holder, States: []job.State{job.Running}}, {Worker: "nobody"}, {Batch: 42}, {Batch: 1, Owner: "bob"}, {Batch: 9},
+		{Worker: holder, States: []job.State{job.Running}}, {Worker: "nobody"}, {Batch: 4}, {Batch: 1, Owner: "bob"}, {Batch: 9},
 		{Kind: kind, Key: "order-6"}, {Kind: kind, Key: "order-6", Owner: "alice"}, {Kind: kind, Key: "order"},
 		{Kind: "render:4k", Key: "order-12", Owner: "alice"}, {Kind: "render:4k", Key: "order-12", Owner: "alice", States: []job.State{job.Dead}},
 		{Attr: store.Attr{Name: "bucket", Value: "2"}}, {Attr: store.Attr{Name: "bucket", Value: "1"}, States: []job.State{job.Completed}},

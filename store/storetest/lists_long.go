@@ -24,7 +24,7 @@ func longLists(r *rig) {
 			RunAt: r.in(time.Duration(i*7919%jobs) * time.Second), Attrs: []byte(`{"size":"small"}`)}
 		switch {
 		case i%100 == 3:
-			n.Kind, n.Queue, n.Batch, n.Attrs = "rare", "rare", 7, []byte(`{"size":"large"}`)
+			n.Kind, n.Queue, n.Batch, n.Aside, n.Attrs = "rare", "rare", 7, true, []byte(`{"size":"large"}`)
 		case i%100 == 4:
 			n.Attrs = []byte(`{"size":"l\u0061rge"}`) // the same value, written in another way
 		case i < 90:
@@ -32,6 +32,7 @@ func longLists(r *rig) {
 		}
 		all = append(all, n)
 	}
+	r.haveBatches(7)
 	for part := range slices.Chunk(all, 500) {
 		r.enqueue(part...)
 	}

@@ -34,6 +34,16 @@ func (d *duel) operations() map[string]func(*rapid.T) {
 		{"read figures", d.readFigures},
 		{"alter", d.alter}, {"act on live jobs", d.actLive},
 	}
+	batches := []struct {
+		name string
+		do   func()
+	}{
+		{"create batch", d.createBatch}, {"add members", d.addMembers}, {"publish batch", d.publishBatch}, {"step batches", d.stepBatches},
+		{"end members", d.endMembers}, {"change batch", d.changeBatch}, {"read batches", d.readBatches}, {"publish batch", d.publishBatch}, {"step batches", d.stepBatches},
+	}
+	if !d.apart { // a store that writes the ends of batches later makes other commits
+		ops = append(ops, batches...)
+	}
 	steps := map[string]func(*rapid.T){}
 	for i, op := range ops {
 		// the names are numbered, because rapid sorts the operations by their names
@@ -106,8 +116,11 @@ func (d *duel) newJob(id job.ID) job.New {
 		ID: id, Kind: d.kind(), Queue: d.queue(),
 		Priority: rapid.Int8Range(job.PriorityMin, job.PriorityMax).Draw(t, "priority"),
 		Owner:    pick(t, "owner", "", "", "alice"), Correlation: pick(t, "correlation", "", "req-7"),
-		Batch: pick(t, "batch", int64(0), 0, 7), Deps: pick(t, "deps", "", "", "s3"),
+		Deps:  pick(t, "deps", "", "", "s3"),
 		Attrs: pick(t, "attrs", nil, []byte(`{"a":1}`)), Override: pick(t, "policy", nil, []byte(`{}`)), Payload: pick(t, "payload", nil, []byte("p"), []byte(`{"p":1}`), []byte(`{"p":1}`), make([]byte, 1025)),
+	}
+	if chance(t, "in a batch", 3) {
+		n.Batch, n.Aside = d.batch(), chance(t, "aside", 3)
 	}
 	if chance(t, "scheduled", 3) {
 		n.RunAt = d.now().Add(d.tick("due") - pick(t, "earlier", 0, time.Minute))

@@ -51,7 +51,7 @@ func (d *duel) deadFilter() (f store.DeadFilter) {
 		case "redrive":
 			f.Redrive = rapid.Int64Range(1, 3).Draw(t, "redrive")
 		case "batch":
-			f.Batch = 7
+			f.Batch = d.batch()
 		case "worker":
 			f.Worker = d.holder()
 		case "correlation":

@@ -60,7 +60,7 @@ func (d *duel) liveAction() store.LiveAction {
 		case "state":
 			f.States = some(t, "states", 2, func(int) job.State { return pick(t, "state", job.Waiting, job.Retrying, job.Running) })
 		case "batch":
-			f.Batch = 7
+			f.Batch = d.batch()
 		case "correlation":
 			f.Correlation = "req-7"
 		case "attribute":

@@ -175,10 +175,10 @@ func redriveKeepsItsFilter(r *rig) {
 	at := r.now()
 	r.die("A")
 	id := r.die("A", func(n *job.New) {
-		n.Owner, n.Correlation, n.Batch, n.Attrs, n.Key, n.Digest = "alice", "req-7", 42, []byte(`{"bucket":"photos"}`), "order-1", []byte("d")
+		n.Owner, n.Correlation, n.Batch, n.Attrs, n.Key, n.Digest = "alice", "req-7", 4, []byte(`{"bucket":"photos"}`), "order-1", []byte("d")
 	})
 	for _, f := range []store.DeadFilter{
-		{Attr: store.Attr{Name: "bucket", Value: "photos"}}, {Correlation: "req-7"}, {Batch: 42, Worker: holder}, {Kind: kind, Owner: "alice", Key: "order-1"},
+		{Attr: store.Attr{Name: "bucket", Value: "photos"}}, {Correlation: "req-7"}, {Batch: 4, Worker: holder}, {Kind: kind, Owner: "alice", Key: "order-1"},
 		{Owner: "alice", Class: "A", Kind: kind, Queue: queue, Group: "A|" + kind, Reason: job.NonRetriable, Since: at, Until: r.in(time.Hour), Text: "Side"},
 	} {
 		d := r.startRedrive(func(s *store.RedriveSpec) { s.Filter, s.Canary = f, -1 })

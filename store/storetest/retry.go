@@ -31,15 +31,16 @@ func retryOpensTheNextLife(r *rig) {
 	r.ok(r.retry(id))
 	n := job.New{}
 	everyField(&n)
+	n.Aside = true
 	same(r, "job", r.get(id), job.Job{
 		ID: id, Kind: n.Kind, Queue: n.Queue, State: job.Waiting, Priority: n.Priority, Life: 2, Token: 2,
 		CreatedAt: r.start, LifeAt: r.now(), RunAt: r.now(),
-		Owner: n.Owner, Correlation: n.Correlation, Key: n.Key, Batch: n.Batch, Attrs: n.Attrs, Override: n.Override, Payload: n.Payload,
+		Owner: n.Owner, Correlation: n.Correlation, Key: n.Key, Batch: n.Batch, Aside: n.Aside, Attrs: n.Attrs, Override: n.Override, Payload: n.Payload,
 	})
 	same(r, "dead letter", r.letter(id), job.DeadLetter{
 		Death: 1, Job: id, Life: 1, Status: job.Redriven, Reason: job.MaxRetries, Class: "NetworkTimeout", Code: "http.503",
 		Fingerprint: "NetworkTimeout|" + kind, Message: "the other side is down",
-		Kind: n.Kind, Queue: n.Queue, Owner: n.Owner, Correlation: n.Correlation, Batch: n.Batch, Holder: holder,
+		Kind: n.Kind, Queue: n.Queue, Owner: n.Owner, Correlation: n.Correlation, Batch: n.Batch, Aside: n.Aside, Holder: holder,
 		DiedAt: diedAt, Revived: true,
 		Action: job.ActionRetried, Note: person.Reason, ActedAt: r.now(), ActedBy: person.Actor,
 	})

@@ -32,6 +32,8 @@ type rig struct {
 	clock *Clock
 	start job.Micros
 
+	batches int64 // number of batches that newJob has created
+
 	removed bool // whether a purge or a sweep has removed data, so that the events are incomplete
 }
 
@@ -101,7 +103,8 @@ func (r *rig) unchanged(f func()) {
 func (r *rig) now() job.Micros               { return job.At(r.clock.Now()) }
 func (r *rig) in(d time.Duration) job.Micros { return r.now().Add(d) }
 
-// newJob returns a job with a new id. The functions in options change the job.
+// newJob returns a job with a new id. The functions in options change the job. If it names a batch,
+// newJob makes the job aside and creates all batches up to this one.
 func (r *rig) newJob(options ...func(*job.New)) job.New {
 	id, err := r.ReserveIDs(ctx(), 1)
 	r.ok(err)
@@ -109,7 +112,19 @@ func (r *rig) newJob(options ...func(*job.New)) job.New {
 	for _, o := range options {
 		o(&n)
 	}
+	if n.Batch != 0 {
+		n.Aside = true
+		r.haveBatches(n.Batch)
+	}
 	return n
+}
+
+// haveBatches creates batches until there are n.
+func (r *rig) haveBatches(n int64) {
+	for ; r.batches < n; r.batches++ {
+		_, err := r.CreateBatch(ctx(), store.By{}, store.NewBatch{})
+		r.ok(err)
+	}
 }
 
 func (r *rig) enqueue(jobs ...job.New) []job.Receipt {

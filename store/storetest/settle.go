@@ -110,7 +110,7 @@ func successKeepsTheResult(r *rig) {
 	same(r, "cost", j.Cost, o.Cost)
 	same(r, "sends", j.Sends, int64(o.Sends))
 	same(r, "payload of a completed job", j.Payload, []byte(nil))
-	same(r, "owner, key and so on", []any{j.Owner, j.Correlation, j.Key, j.Batch}, []any{"alice", "req-7", "order-12", int64(42)})
+	same(r, "owner, key and so on", []any{j.Owner, j.Correlation, j.Key, j.Batch}, []any{"alice", "req-7", "order-12", int64(4)})
 }
 
 func richFailure() *job.Failure {

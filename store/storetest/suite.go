@@ -50,7 +50,7 @@ func suite() []promise {
 		enqueuePromises(), keyPromises(), uniquePromises(), claimPromises(), duePromises(), settlePromises(), deathPromises(), fencePromises(),
 		heartbeatPromises(), rescuePromises(), termsPromises(), cancelPromises(), alterPromises(), seenPromises(), queuePromises(), limitPromises(), retryPromises(),
 		policyPromises(), deadListPromises(), actPromises(), groupPromises(), redrivePromises(), redriveStepPromises(), sweepPromises(), schedulePromises(), presencePromises(),
-		causePromises(), olderCausePromises(), notePromises(), requestPromises(), accessPromises(), followPromises(), eventPromises(), readPromises(), ownerPromises(), hostilePromises(), seriesPromises(), boundPromises(), repeatPromises(), histories(),
+		batchPromises(), batchEndPromises(), batchPublishPromises(), causePromises(), olderCausePromises(), notePromises(), requestPromises(), accessPromises(), followPromises(), eventPromises(), readPromises(), ownerPromises(), hostilePromises(), seriesPromises(), boundPromises(), repeatPromises(), histories(),
 	)
 }
 
@@ -74,6 +74,7 @@ func (p promise) on(s store.Store, clock *Clock) (err error) {
 // sound checks the invariants of the store's content. If the check has closed the store, sound
 // does nothing.
 func (r *rig) sound() error {
+	_ = evaluate(r.Store) // if the check has closed the store, Dump fails, too
 	d, err := r.Dump(ctx())
 	if err != nil {
 		return nil

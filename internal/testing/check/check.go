@@ -60,6 +60,12 @@ const (
 	NoBurnedAttempt Invariant = "NoBurnedAttempt"
 	// NoStrayChild: a process that a worker started for a job ends with its worker.
 	NoStrayChild Invariant = "NoStrayChild"
+	// BatchCounts: the counts of each batch agree with its members, and its state with its counts and
+	// with its last outcome.
+	BatchCounts Invariant = "BatchCounts"
+	// OneOutcome: each end of a batch has one outcome and one event, and the outcomes are numbered
+	// without gaps.
+	OneOutcome Invariant = "OneOutcome"
 	// NoFalseCrash: a run counts as a crash only if something happened to its worker.
 	NoFalseCrash Invariant = "NoFalseCrash"
 	// OwnCrash: the crash that ends a job is of a run that had begun and was alone in its process.
@@ -120,6 +126,8 @@ func checkers() []checker {
 		{WaitKept, waitKept},
 		{NoBurnedAttempt, noBurnedAttempt},
 		{NoStrayChild, noStrayChild},
+		{BatchCounts, batchCounts},
+		{OneOutcome, oneOutcome},
 		{NoFalseCrash, noFalseCrash},
 		{OwnCrash, ownCrash},
 		{PromptStart, promptStart},

@@ -21,7 +21,14 @@ func soundStore(x *index, broken func(job.ID, string, ...any)) {
 	for _, p := range x.jobs {
 		x.letter(p, broken)
 	}
+	drafts := make(map[job.ID]bool, len(x.Dump.Drafts))
+	for i := range x.Dump.Drafts {
+		drafts[x.Dump.Drafts[i].ID] = true
+	}
 	for _, k := range x.Dump.Keys {
+		if drafts[k.Job] {
+			continue
+		}
 		if p := x.byID[k.Job]; x.row(k.Job) == nil && (p == nil || !x.gone(p)) {
 			broken(k.Job, "holds key %q of kind %q and is not stored", k.Key, k.Kind)
 		}

@@ -37,6 +37,9 @@ const (
 	AfterMigration      Point = "after-migration"
 	InCheckpoint        Point = "in-checkpoint" // a span: while the close of the database copies the log into the database file
 
+	InBatchStep    Point = "in-batch-step"    // inside the transaction of a step that publishes, cancels or discards members of a batch
+	BeforeBatchEnd Point = "before-batch-end" // a batch may have ended, and its outcome is not written
+
 	AfterRequestRow   Point = "after-request-row"   // a keyed request for many jobs is stored, and its jobs are not
 	AfterKeyedEnqueue Point = "after-keyed-enqueue" // its jobs are stored, and its answer is not
 	InAnswer          Point = "in-answer"           // an HTTP server has sent half of an answer, or of a frame of a stream

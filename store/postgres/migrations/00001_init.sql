@@ -17,11 +17,12 @@ INSERT INTO redrive_meta VALUES
 	('settings', 1),
 	('audit', 0),      -- the number of the last audit row
 	('redrives', 0),   -- the number of the last redrive
+	('batches', 0),    -- the number of the last batch
 	('owned', 0),      -- the index of owners has the new jobs of all events up to this number
 	('event_base', 0), -- added to the id of a transaction to get the number of its events
 	-- a random number that identifies this schema, also among schemas of the same name in other databases
 	('identity', ('x' || substr(md5(random()::text || clock_timestamp()::text), 1, 15))::bit(60)::bigint),
-	('folded', 0);     -- redrive_counters, redrive_batches and redrive_figures include all events up to this number
+	('folded', 0);     -- redrive_counters, redrive_batch_counts and redrive_figures include all events up to this number
 
 -- The lanes. A lane is a combination of queue, kind and dependencies. A claim takes or
 -- skips a lane as a whole.
@@ -244,6 +245,7 @@ CREATE INDEX redrive_dead_owner ON redrive_dead (owner, death) WHERE owner IS NO
 CREATE INDEX redrive_dead_class ON redrive_dead (class, death);
 CREATE INDEX redrive_dead_correlated ON redrive_dead (correlation, death) WHERE correlation IS NOT NULL;
 CREATE INDEX redrive_dead_lane ON redrive_dead (lane, death);
+CREATE INDEX redrive_dead_batch ON redrive_dead (batch, death) WHERE batch IS NOT NULL;
 CREATE INDEX redrive_dead_reopen ON redrive_dead (reopen_at, death) WHERE reopen_at IS NOT NULL;
 
 CREATE TABLE redrive_groups (
@@ -477,16 +479,86 @@ CREATE TABLE redrive_keys (
 
 CREATE INDEX redrive_keys_until ON redrive_keys (until) WHERE until IS NOT NULL;
 
+-- The batches. In the tables of jobs, column batch is the number of the job's batch, or below 0 if
+-- the job is aside: then it does not count. In redrive_keys, the keys of members have the number of
+-- their batch as owner, and no kind.
 CREATE TABLE redrive_batches (
-	id        bigint PRIMARY KEY,
-	owner     text COLLATE "C",
+	id           bigint PRIMARY KEY,
+	owner        text COLLATE "C" NOT NULL DEFAULT '',
+	key          text COLLATE "C",
+	name         text COLLATE "C",
+	attrs        bytea,
+	callbacks    bytea, -- JSON
+	state        bigint NOT NULL, -- a job.BatchState
+	task         bigint NOT NULL DEFAULT 0, -- a store.BatchTask
+	task_at      bigint NOT NULL DEFAULT 0, -- the last death or job that the task has reached
+	task_through bigint NOT NULL DEFAULT 0,
+	drafts       bigint NOT NULL DEFAULT 0, -- counted drafts
+	asides       bigint NOT NULL DEFAULT 0, -- drafts that are aside
+	outcome      bigint NOT NULL DEFAULT 0, -- the number of the last outcome
+	created_at   bigint NOT NULL,
+	published_at bigint,
+	ended_at     bigint,
+	expires_at   bigint,
+	created_by   text COLLATE "C"
+);
+CREATE UNIQUE INDEX redrive_batches_key ON redrive_batches (owner, key) WHERE key IS NOT NULL;
+CREATE INDEX redrive_batches_owner ON redrive_batches (owner, id) WHERE owner <> '';
+CREATE INDEX redrive_batches_state ON redrive_batches (state, id);
+CREATE INDEX redrive_batches_task ON redrive_batches (id) WHERE task > 0;
+CREATE INDEX redrive_batches_expires ON redrive_batches (expires_at) WHERE state BETWEEN 3 AND 5 AND expires_at IS NOT NULL;
+
+-- The counted members of batches, written by the commits that publish and end them.
+CREATE TABLE redrive_batch_counts (
+	batch     bigint PRIMARY KEY,
 	total     bigint NOT NULL,
-	completed bigint NOT NULL DEFAULT 0,
-	dead      bigint NOT NULL DEFAULT 0,
-	cancelled bigint NOT NULL DEFAULT 0,
-	state     bigint NOT NULL DEFAULT 0,
-	epoch     bigint NOT NULL DEFAULT 0,
-	expires_at bigint
+	completed bigint NOT NULL,
+	dead      bigint NOT NULL,
+	cancelled bigint NOT NULL,
+	ripe      bigint NOT NULL DEFAULT 0 -- 1: by the folded counts all members have ended, and nobody has looked since
+);
+CREATE INDEX redrive_batch_counts_ripe ON redrive_batch_counts (batch) WHERE ripe = 1;
+
+-- Ranges of ids in which the members of a batch are; others can be in them, too.
+CREATE TABLE redrive_spans (
+	batch bigint NOT NULL,
+	first bigint NOT NULL,
+	last  bigint NOT NULL,
+	PRIMARY KEY (batch, first)
+);
+
+-- The members that are not published yet, with the ids of their later jobs.
+CREATE TABLE redrive_drafts (
+	job         bigint PRIMARY KEY,
+	batch       bigint NOT NULL,
+	aside       bigint NOT NULL,
+	lane        bigint NOT NULL,
+	priority    bigint NOT NULL,
+	run_at      bigint,
+	deadline    bigint,
+	correlation text COLLATE "C",
+	key         text COLLATE "C",
+	attrs       bytea,
+	policy      bytea,
+	terms       bigint,
+	long        bigint,
+	payload     bytea,
+	replaces    bigint, -- the cancelled job whose place it takes
+	created_at  bigint NOT NULL
+);
+CREATE INDEX redrive_drafts_batch ON redrive_drafts (batch, job);
+
+-- The ends of batches.
+CREATE TABLE redrive_outcomes (
+	batch     bigint NOT NULL,
+	n         bigint NOT NULL,
+	state     bigint NOT NULL,
+	at        bigint NOT NULL,
+	total     bigint NOT NULL,
+	completed bigint NOT NULL,
+	dead      bigint NOT NULL,
+	cancelled bigint NOT NULL,
+	PRIMARY KEY (batch, n)
 );
 
 -- The progress of runs. A row counts only while its token is the token of the job.
@@ -521,7 +593,7 @@ CREATE TABLE redrive_events (
 	states smallint[], -- their states
 	ns     bigint[], -- the numbers to add
 	figures bytea, -- what to add to redrive_figures: for each lane, its number and packed figures
-	batches bigint[] -- the changes of redrive_batches: five numbers for each batch, its columns from id to cancelled
+	batches bigint[] -- the changes of redrive_batch_counts: five numbers for each batch, its columns from batch to cancelled
 );
 
 CREATE TABLE redrive_audit (
@@ -555,6 +627,7 @@ ALTER TABLE redrive_figures SET (fillfactor = 50, autovacuum_vacuum_scale_factor
 ALTER TABLE redrive_dead_counts SET (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 500);
 ALTER TABLE redrive_processes SET (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 200);
 ALTER TABLE redrive_batches SET (fillfactor = 70);
+ALTER TABLE redrive_batch_counts SET (fillfactor = 70);
 ALTER TABLE redrive_groups SET (fillfactor = 70);
 ALTER TABLE redrive_progress SET (fillfactor = 70);
 
@@ -563,6 +636,10 @@ DROP TABLE redrive_audit;
 DROP TABLE redrive_events;
 DROP TABLE redrive_counters;
 DROP TABLE redrive_progress;
+DROP TABLE redrive_outcomes;
+DROP TABLE redrive_drafts;
+DROP TABLE redrive_spans;
+DROP TABLE redrive_batch_counts;
 DROP TABLE redrive_batches;
 DROP TABLE redrive_keys;
 DROP TABLE redrive_notes;

@@ -9,7 +9,7 @@ CREATE TABLE redrive_meta (
 	key   TEXT PRIMARY KEY,
 	value INTEGER NOT NULL
 ) WITHOUT ROWID;
-INSERT INTO redrive_meta VALUES ('next_id', 1), ('settings', 1),
+INSERT INTO redrive_meta VALUES ('next_id', 1), ('settings', 1), ('batches', 0),
 	('owned', 0); -- the index of owners has the new jobs of all events up to this number
 
 -- The lanes. A lane is a combination of queue, kind and dependencies. A claim takes or
@@ -81,8 +81,9 @@ CREATE TABLE redrive_jobs (
 -- jobs by due time. A second index for these would slow down each statement that ends a run.
 CREATE INDEX redrive_ready ON redrive_jobs (lane, priority, state, run_at) WHERE state < 3;
 -- The running jobs. cancel_at is in the index to find the runs that a person has asked to
--- stop. An index for these alone would slow down each enqueue and each end of a run.
-CREATE INDEX redrive_lease ON redrive_jobs (lease_until, cancel_at) WHERE state = 3;
+-- stop, and batch to count the running members of a batch. An index for these alone would slow
+-- down each enqueue and each end of a run.
+CREATE INDEX redrive_lease ON redrive_jobs (lease_until, cancel_at, batch) WHERE state = 3;
 
 -- The payloads above 1 KiB. They have a table of their own, so that a claim and the end of
 -- a run rewrite short rows.
@@ -231,6 +232,7 @@ CREATE INDEX redrive_dead_owner ON redrive_dead (owner) WHERE owner IS NOT NULL;
 CREATE INDEX redrive_dead_class ON redrive_dead (class);
 CREATE INDEX redrive_dead_correlated ON redrive_dead (correlation) WHERE correlation IS NOT NULL;
 CREATE INDEX redrive_dead_lane ON redrive_dead (lane);
+CREATE INDEX redrive_dead_batch ON redrive_dead (batch) WHERE batch IS NOT NULL;
 CREATE INDEX redrive_dead_reopen ON redrive_dead (reopen_at) WHERE reopen_at IS NOT NULL;
 
 CREATE TABLE redrive_groups (
@@ -464,17 +466,85 @@ CREATE TABLE redrive_keys (
 
 CREATE INDEX redrive_keys_until ON redrive_keys (until) WHERE until IS NOT NULL;
 
+-- The batches. In the tables of jobs, column batch is the number of the job's batch, or below 0 if
+-- the job is aside: then it does not count. In redrive_keys, the keys of members have the number of
+-- their batch as owner, and no kind.
 CREATE TABLE redrive_batches (
-	id        INTEGER PRIMARY KEY,
-	owner     TEXT,
-	total     INTEGER NOT NULL,
-	completed INTEGER NOT NULL DEFAULT 0,
-	dead      INTEGER NOT NULL DEFAULT 0,
-	cancelled INTEGER NOT NULL DEFAULT 0,
-	state     INTEGER NOT NULL DEFAULT 0,
-	epoch     INTEGER NOT NULL DEFAULT 0,
-	expires_at INTEGER
+	id           INTEGER PRIMARY KEY,
+	owner        TEXT NOT NULL DEFAULT '',
+	key          TEXT,
+	name         TEXT,
+	attrs        BLOB,
+	callbacks    BLOB, -- JSON
+	state        INTEGER NOT NULL, -- a job.BatchState
+	task         INTEGER NOT NULL DEFAULT 0, -- a store.BatchTask
+	task_at      INTEGER NOT NULL DEFAULT 0, -- the last death or job that the task has reached
+	task_through INTEGER NOT NULL DEFAULT 0,
+	drafts       INTEGER NOT NULL DEFAULT 0, -- counted drafts
+	asides       INTEGER NOT NULL DEFAULT 0, -- drafts that are aside
+	outcome      INTEGER NOT NULL DEFAULT 0, -- the number of the last outcome
+	created_at   INTEGER NOT NULL,
+	published_at INTEGER,
+	ended_at     INTEGER,
+	expires_at   INTEGER,
+	created_by   TEXT
 );
+CREATE UNIQUE INDEX redrive_batches_key ON redrive_batches (owner, key) WHERE key IS NOT NULL;
+CREATE INDEX redrive_batches_owner ON redrive_batches (owner) WHERE owner <> '';
+CREATE INDEX redrive_batches_state ON redrive_batches (state);
+CREATE INDEX redrive_batches_task ON redrive_batches (id) WHERE task > 0;
+CREATE INDEX redrive_batches_expires ON redrive_batches (expires_at) WHERE state BETWEEN 3 AND 5 AND expires_at IS NOT NULL;
+
+-- The counted members of batches, written by the commits that publish and end them.
+CREATE TABLE redrive_batch_counts (
+	batch     INTEGER PRIMARY KEY,
+	total     INTEGER NOT NULL,
+	completed INTEGER NOT NULL,
+	dead      INTEGER NOT NULL,
+	cancelled INTEGER NOT NULL
+);
+
+-- Ranges of ids in which the members of a batch are; others can be in them, too.
+CREATE TABLE redrive_spans (
+	batch INTEGER NOT NULL,
+	first INTEGER NOT NULL,
+	last  INTEGER NOT NULL,
+	PRIMARY KEY (batch, first)
+) WITHOUT ROWID;
+
+-- The members that are not published yet, with the ids of their later jobs.
+CREATE TABLE redrive_drafts (
+	job         INTEGER PRIMARY KEY,
+	batch       INTEGER NOT NULL,
+	aside       INTEGER NOT NULL,
+	lane        INTEGER NOT NULL,
+	priority    INTEGER NOT NULL,
+	run_at      INTEGER,
+	deadline    INTEGER,
+	correlation TEXT,
+	key         TEXT,
+	attrs       BLOB,
+	policy      BLOB,
+	terms       INTEGER,
+	long        INTEGER,
+	payload     BLOB,
+	replaces    INTEGER, -- the cancelled job whose place it takes
+	created_at  INTEGER NOT NULL
+);
+CREATE INDEX redrive_drafts_batch ON redrive_drafts (batch);
+
+-- The ends of batches.
+CREATE TABLE redrive_outcomes (
+	batch     INTEGER NOT NULL,
+	n         INTEGER NOT NULL,
+	state     INTEGER NOT NULL,
+	at        INTEGER NOT NULL,
+	total     INTEGER NOT NULL,
+	completed INTEGER NOT NULL,
+	dead      INTEGER NOT NULL,
+	cancelled INTEGER NOT NULL,
+	PRIMARY KEY (batch, n)
+) WITHOUT ROWID;
 
 -- The progress of runs. A row counts only while its token is the token of the job.
 CREATE TABLE redrive_progress (
@@ -521,6 +591,10 @@ DROP TABLE redrive_audit;
 DROP TABLE redrive_events;
 DROP TABLE redrive_counters;
 DROP TABLE redrive_progress;
+DROP TABLE redrive_outcomes;
+DROP TABLE redrive_drafts;
+DROP TABLE redrive_spans;
+DROP TABLE redrive_batch_counts;
 DROP TABLE redrive_batches;
 DROP TABLE redrive_keys;
 DROP TABLE redrive_notes;

@@ -1,0 +1,122 @@
+package check
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/redrive/redrive/event"
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+// batchCounts compares each batch with its members. Retention removes members and leaves the
+// counts, so with retention there may be fewer ended members.
+func batchCounts(x *index, broken func(job.ID, string, ...any)) {
+	counted := make(map[int64]*store.BatchCounts)
+	live := make(map[int64]int64)
+	drafts := make(map[[2]int64]int64)
+	for i := range x.Dump.Jobs {
+		j := &x.Dump.Jobs[i]
+		if j.Batch == 0 || j.Aside {
+			continue
+		}
+		c := counted[j.Batch]
+		if c == nil {
+			c = &store.BatchCounts{}
+			counted[j.Batch] = c
+		}
+		c.Total++
+		switch j.State {
+		case job.Completed:
+			c.Completed++
+		case job.Dead:
+			c.Dead++
+		case job.Cancelled:
+			c.Cancelled++
+		case job.None, job.Waiting, job.Retrying, job.Running:
+			live[j.Batch]++
+		}
+	}
+	for i := range x.Dump.Drafts {
+		aside := int64(0)
+		if x.Dump.Drafts[i].Aside {
+			aside = 1
+		}
+		drafts[[2]int64{x.Dump.Drafts[i].Batch, aside}]++
+	}
+	for i := range x.Dump.Batches {
+		b := &x.Dump.Batches[i]
+		c := counted[b.ID]
+		if c == nil {
+			c = &store.BatchCounts{}
+		}
+		fewer := x.Retention && c.Total <= b.Total && c.Completed <= b.Completed && c.Dead <= b.Dead && c.Cancelled <= b.Cancelled
+		if *c != b.BatchCounts && !fewer {
+			broken(0, "batch %d counts %+v, but its members are %+v", b.ID, b.BatchCounts, *c)
+		}
+		if n := b.Total - b.Completed - b.Dead - b.Cancelled; n != live[b.ID] {
+			broken(0, "by its counts, batch %d has %d members that have not ended, but there are %d", b.ID, n, live[b.ID])
+		}
+		if n, m := drafts[[2]int64{b.ID, 0}], drafts[[2]int64{b.ID, 1}]; n != b.Drafts || m != b.AsideDrafts {
+			broken(0, "batch %d counts %d drafts and %d aside, but there are %d and %d", b.ID, b.Drafts, b.AsideDrafts, n, m)
+		}
+		x.batchState(b, broken)
+	}
+}
+
+// batchState checks the state of a batch by its counts and its last outcome.
+func (x *index) batchState(b *store.Batch, broken func(job.ID, string, ...any)) {
+	outcomes := x.Dump.Outcomes[b.ID]
+	switch {
+	case b.State == job.BatchProcessing && b.Task == store.NoTask && b.AllEnded():
+		broken(0, "all members of batch %d have ended, and it is %s", b.ID, b.State)
+	case b.State.Ended() && len(outcomes) == 0:
+		broken(0, "batch %d is %s without an outcome", b.ID, b.State)
+	case b.State.Ended() && outcomes[len(outcomes)-1].State != b.State:
+		broken(0, "batch %d is %s, and its last outcome is %s", b.ID, b.State, outcomes[len(outcomes)-1].State)
+	case b.State == job.BatchDraft && b.Total > 0:
+		broken(0, "batch %d is %s and has %d published members", b.ID, b.State, b.Total)
+	}
+}
+
+// oneOutcome compares the outcomes with the events and with the callbacks.
+func oneOutcome(x *index, broken func(job.ID, string, ...any)) {
+	told := make(map[string]int) // the number of events for each batch and outcome
+	callbacks := make(map[string]int)
+	for i := range x.Dump.Events {
+		e := &x.Dump.Events[i]
+		if state, err := job.ParseBatchState(strings.ToUpper(e.Reason)); e.Type == event.BatchChanged && err == nil && state.Ended() {
+			told[strconv.FormatInt(e.Batch, 10)+":"+e.Note]++
+		}
+		if e.Type == event.JobEnqueued && strings.HasPrefix(e.Correlation, "batch:") {
+			callbacks[strings.TrimPrefix(e.Correlation, "batch:")]++
+		}
+	}
+	for i := range x.Dump.Batches {
+		b := &x.Dump.Batches[i]
+		if n := int64(len(x.Dump.Outcomes[b.ID])); n != b.Outcome {
+			broken(0, "batch %d has %d outcomes, and its number of the last one is %d", b.ID, n, b.Outcome)
+		}
+		for k, o := range x.Dump.Outcomes[b.ID] {
+			name := strconv.FormatInt(b.ID, 10) + ":" + strconv.FormatInt(o.N, 10)
+			if o.N != int64(k)+1 || o.State != job.BatchOutcomeOf(o.Completed, o.Dead, o.Cancelled) || o.Total != o.Completed+o.Dead+o.Cancelled {
+				broken(0, "outcome %d of batch %d is %+v", k+1, b.ID, o)
+			}
+			if x.Retention {
+				continue
+			}
+			if told[name] != 1 {
+				broken(0, "outcome %d of batch %d has %d events, want 1", o.N, b.ID, told[name])
+			}
+			want := 0
+			for c := range b.Callbacks {
+				if b.Callbacks[c].Wants(o.State) {
+					want++
+				}
+			}
+			if callbacks[name] != want {
+				broken(0, "outcome %d of batch %d has %d callbacks, want %d", o.N, b.ID, callbacks[name], want)
+			}
+		}
+	}
+}

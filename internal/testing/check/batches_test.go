@@ -1,0 +1,27 @@
+package check_test
+
+import (
+	"github.com/redrive/redrive/internal/testing/check"
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+// batchMutants are histories with a batch that does not agree with its members or its outcomes.
+func batchMutants() []mutant {
+	with := func(b store.Batch, outcomes ...store.BatchOutcome) func(*check.History) {
+		return func(h *check.History) {
+			b.ID = 1
+			h.Dump.Batches = []store.Batch{b}
+			h.Dump.Outcomes = map[int64][]store.BatchOutcome{1: outcomes}
+		}
+	}
+	counts := store.BatchCounts{Total: 1, Completed: 1}
+	return []mutant{
+		{"a batch counts a member that is not there", breaks(check.BatchCounts), with(store.Batch{State: job.BatchProcessing, BatchCounts: store.BatchCounts{Total: 2, Completed: 1}})},
+		{"a batch counts a draft that is not there", breaks(check.BatchCounts), with(store.Batch{State: job.BatchDraft, Drafts: 1})},
+		{"a batch has not ended although all its members have", breaks(check.BatchCounts), with(store.Batch{State: job.BatchProcessing, BatchCounts: counts})},
+		{"a batch has ended without an outcome", breaks(check.BatchCounts), with(store.Batch{State: job.BatchReady})},
+		{"an outcome was lost", breaks(check.OneOutcome), with(store.Batch{State: job.BatchDraft, Outcome: 1})},
+		{"an outcome has no event", breaks(check.OneOutcome), with(store.Batch{State: job.BatchReady, Outcome: 1}, store.BatchOutcome{N: 1, State: job.BatchReady})},
+	}
+}

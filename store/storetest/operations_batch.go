@@ -1,0 +1,181 @@
+package storetest
+
+import (
+	"slices"
+	"strings"
+
+	"pgregory.net/rapid"
+
+	"github.com/redrive/redrive/event"
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+// batchOperationNames are the operations on batches, and what they must reach.
+func batchOperationNames() []string {
+	return []string{
+		"CreateBatch", "StartBatch", "AddMembers", "PublishBatch", "StepBatches", "CancelBatch", "DiscardBatch", "SetBatch", "Batch", "BatchList",
+		"Members", "Member", "Outcomes", "batch that ends", "batch that is reopened", "batch that expires", "member that is known",
+		"cancelled member that comes back",
+	}
+}
+
+// batch draws the number of a batch. Most of these batches exist.
+func (d *duel) batch() int64 {
+	if len(d.last.Batches) == 0 || chance(d.t, "no such batch", 12) {
+		return 99
+	}
+	all := d.last.Batches
+	return all[rapid.IntRange(max(0, len(all)-3), len(all)-1).Draw(d.t, "batch")].ID
+}
+
+func (d *duel) createBatch() {
+	t := d.t
+	n := store.NewBatch{Owner: pick(t, "owner", "", "alice"), Key: pick(t, "batch key", "", "", "b1", "b2"), Name: pick(t, "name", "first", "Second")}
+	for range rapid.IntRange(0, 2).Draw(t, "callbacks") {
+		n.Callbacks = append(n.Callbacks, store.BatchCallback{On: pick(t, "on", "end", "ready", "partial", "failed"), Kind: d.kind(), Queue: d.queue()})
+	}
+	if chance(t, "expires", 2) {
+		n.ExpiresAt = d.now().Add(d.tick("expires at"))
+	}
+	by := pick(t, "by", store.By{}, person)
+	if chance(t, "draft", 2) {
+		d.each("CreateBatch", func(s store.Store) (any, error) { return s.CreateBatch(ctx(), by, n) })
+		return
+	}
+	members := d.members(n.Owner)
+	type started struct {
+		Batch    store.Batch
+		Receipts []job.Receipt
+	}
+	a := d.each("StartBatch", func(s store.Store) (any, error) {
+		b, receipts, err := s.StartBatch(ctx(), by, n, members)
+		return started{b, receipts}, err
+	})
+	if a.Err == "" {
+		d.gotMembers(members, a.Value.(started).Receipts)
+	}
+}
+
+// members draws new members for a batch.
+func (d *duel) members(owner string) []job.New {
+	t := d.t
+	n := rapid.IntRange(1, 3).Draw(t, "number of members")
+	first := d.ask("ReserveIDs", func(s store.Store) (any, error) { return s.ReserveIDs(ctx(), n) }).Value.(job.ID)
+	members := make([]job.New, n)
+	for i := range members {
+		members[i] = job.New{ID: first + job.ID(i), Kind: d.kind(), Queue: d.queue(), Priority: job.PriorityDefault,
+			Payload: pick(t, "payload", nil, []byte("p"), make([]byte, 1025)), Aside: chance(t, "aside", 4), Correlation: pick(t, "correlation", "", "req-7")}
+		if chance(t, "keyed", 2) {
+			members[i].Key, members[i].Digest = pick(t, "member key", "m1", "m2", "m3"), []byte(pick(t, "digest", "d1", "d1", "d1", "d2"))
+		}
+		if chance(t, "scheduled", 4) {
+			members[i].RunAt = d.now().Add(d.tick("due"))
+		}
+		switch rapid.IntRange(0, 29).Draw(t, "bad member") {
+		case 29:
+			members[i].Owner = owner + "x"
+		case 28:
+			members[i].Key = job.AliveKey + "a"
+		}
+	}
+	return members
+}
+
+func (d *duel) gotMembers(members []job.New, receipts []job.Receipt) {
+	for i, r := range receipts {
+		if r.Existing {
+			d.did("member that is known", 1)
+		} else {
+			d.ids = append(d.ids, r.ID)
+			_ = members[i]
+		}
+	}
+}
+
+func (d *duel) addMembers() {
+	id := d.batch()
+	members := d.members("")
+	a := d.each("AddMembers", func(s store.Store) (any, error) { return s.AddMembers(ctx(), id, members) })
+	if a.Err == "" {
+		d.gotMembers(members, a.Value.([]job.Receipt))
+		if slices.ContainsFunc(d.last.Drafts, func(m store.Member) bool { return m.Replaces != 0 }) {
+			d.did("cancelled member that comes back", 1)
+		}
+	}
+}
+
+func (d *duel) publishBatch() {
+	id := d.batch()
+	d.each("PublishBatch", func(s store.Store) (any, error) { return s.PublishBatch(ctx(), person, id) })
+}
+
+func (d *duel) stepBatches() {
+	limit := pick(d.t, "limit", 1, 2, 3, store.StepMax)
+	d.each("StepBatches", func(s store.Store) (any, error) { return s.StepBatches(ctx(), limit) })
+}
+
+func (d *duel) changeBatch() {
+	t, id := d.t, d.batch()
+	switch rapid.IntRange(0, 3).Draw(t, "change of a batch") {
+	case 0:
+		d.each("CancelBatch", func(s store.Store) (any, error) { return s.CancelBatch(ctx(), person, id) })
+	case 1:
+		d.each("DiscardBatch", func(s store.Store) (any, error) { return s.DiscardBatch(ctx(), person, id, nil) })
+	case 2:
+		ids := some(t, "drafts", 2, func(int) job.ID {
+			if len(d.last.Drafts) == 0 {
+				return d.id()
+			}
+			return d.last.Drafts[rapid.IntRange(0, len(d.last.Drafts)-1).Draw(t, "draft")].ID
+		})
+		d.each("DiscardBatch", func(s store.Store) (any, error) { return s.DiscardBatch(ctx(), person, id, ids) })
+	default:
+		at := pick(t, "at", 0, d.now().Add(d.tick("expires at")))
+		d.each("SetBatch", func(s store.Store) (any, error) { return s.SetBatch(ctx(), person, id, at) })
+	}
+}
+
+// endMembers claims jobs and ends them, so that batches end.
+func (d *duel) endMembers() {
+	d.claimAll()
+	d.exchange()
+	d.endDead()
+	d.stepBatches()
+}
+
+func (d *duel) readBatches() {
+	t, id := d.t, d.batch()
+	d.ask("Batch", func(s store.Store) (any, error) { return s.Batch(ctx(), id) })
+	d.ask("Outcomes", func(s store.Store) (any, error) { return s.Outcomes(ctx(), id, rapidAfter(id)) })
+	f := store.BatchFilter{State: pick(t, "state", job.BatchNone, job.BatchDraft, job.BatchProcessing, job.BatchReady), Owner: pick(t, "owner", "", "alice"),
+		Name: pick(t, "name", "", "sec"), Limit: pick(t, "limit", 0, 1, 2)}
+	a := d.ask("BatchList", func(s store.Store) (any, error) { return s.BatchList(ctx(), f) })
+	if next := a.Value.(store.BatchPage).Next; next != 0 {
+		f.Before = next
+		d.ask("BatchList", func(s store.Store) (any, error) { return s.BatchList(ctx(), f) })
+	}
+	m := store.MemberFilter{State: pick(t, "member state", job.None, job.Waiting, job.Dead, job.Completed), Limit: pick(t, "limit", 0, 1, 2)}
+	m.Drafts = m.State == job.None && chance(t, "drafts", 3)
+	d.ask("Members", func(s store.Store) (any, error) { return s.Members(ctx(), id, m, 0) })
+	key := pick(t, "member key", "m1", "m2", "m3")
+	d.ask("Member", func(s store.Store) (any, error) { return s.Member(ctx(), id, key) })
+}
+
+func rapidAfter(id int64) int64 { return id % 2 }
+
+// sawBatch counts what an event of a batch shows.
+func (d *duel) sawBatch(e *event.Event) {
+	if e.Type != event.BatchChanged {
+		return
+	}
+	switch state, _ := job.ParseBatchState(strings.ToUpper(e.Reason)); state {
+	case job.BatchReady, job.BatchPartial, job.BatchFailed:
+		d.did("batch that ends", 1)
+	case job.BatchProcessing:
+		d.did("batch that is reopened", 1)
+	case job.BatchExpired:
+		d.did("batch that expires", 1)
+	case job.BatchNone, job.BatchDraft:
+	}
+}
