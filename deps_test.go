@@ -85,7 +85,7 @@ var roomsOfFailure = []string{"internal/scan", "internal/plaintext", "internal/p
 
 func TestDeps_TheCoreIsPure(t *testing.T) {
 	t.Parallel()
-	pure := append([]string{"failure", "classify", "backoff", "policy", "job", "event", "internal/scan", "internal/plaintext", "internal/canonical", "internal/human", "internal/decide"}, roomsOfFailure...)
+	pure := append([]string{"failure", "classify", "internal/weigh", "backoff", "policy", "job", "event", "internal/scan", "internal/plaintext", "internal/canonical", "internal/human", "internal/decide"}, roomsOfFailure...)
 	forbidden := map[string]string{
 		"os":           "no I/O",
 		"os/exec":      "no I/O: subprocesses are read by methods",
@@ -131,6 +131,7 @@ func TestDeps_PointAlongTheFlow(t *testing.T) {
 		"internal/redact":      {"internal/scan", "internal/plaintext"},
 		"internal/fingerprint": {"internal/scan", "internal/plaintext", "internal/phrase", "internal/lines"},
 		"failure":              roomsOfFailure,
+		"internal/weigh":       {"internal/scan", "internal/phrase"},
 		"backoff":              {},
 		"job":                  {"internal/canonical", "failure"},
 		"policy":               {"failure", "classify", "backoff", "job", "internal/canonical", "internal/human"},

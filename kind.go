@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"time"
 
+	"github.com/redrive/redrive/internal/canonical"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/policy"
 	"github.com/redrive/redrive/store"
@@ -45,9 +46,10 @@ func NewRaw(kind string, payload []byte, o *Options) Spec {
 
 // Spec is a job to be enqueued, made by Kind.New or NewRaw.
 type Spec struct {
-	new    job.New
-	unique *Unique      // the setting from which new.Key is computed; nil unless Options.Unique is set
-	args   reflect.Type // the type of the arguments that Kind.New encoded as JSON; nil for a job made by NewRaw
+	new     job.New
+	keyJSON bool         // see Options.KeyJSON
+	unique  *Unique      // the setting from which new.Key is computed; nil unless Options.Unique is set
+	args    reflect.Type // the type of the arguments that Kind.New encoded as JSON; nil for a job made by NewRaw
 
 	badOptions error // the mistake in the options, or nil
 	badPayload error // the mistake in the payload, or nil
@@ -101,6 +103,7 @@ func (s Spec) Options() Options {
 		Key: n.Key, KeyUntil: n.KeyUntil.Time(),
 		Owner: n.Owner, Correlation: n.Correlation, Attrs: map[string]any{}, Batch: n.Batch,
 	}
+	o.KeyJSON = s.keyJSON
 	if s.unique != nil {
 		o.Key, o.Unique = "", new(*s.unique)
 	}
@@ -170,6 +173,9 @@ type Options struct {
 	// Key is the idempotency key. If a job with the same owner, kind and key exists, an
 	// enqueue returns that job, or an error when its payload differs.
 	Key string
+	// KeyJSON compares the payload with that of the job that has the key as JSON: white space
+	// and the order of fields do not matter. By default the bytes are compared.
+	KeyJSON bool
 	// KeyUntil is when the store forgets the key; default never.
 	KeyUntil time.Time
 	// Unique makes an enqueue return an earlier job with the same arguments, if there is
@@ -233,7 +239,7 @@ func newSpec(kind string, payload []byte, o *Options) Spec {
 	if o == nil {
 		o = &Options{}
 	}
-	s := Spec{rewritten: true, new: job.New{
+	s := Spec{rewritten: true, keyJSON: o.KeyJSON, new: job.New{
 		Kind:        kind,
 		Queue:       cmp.Or(o.Queue, DefaultQueue),
 		Priority:    job.PriorityDefault,
@@ -294,7 +300,11 @@ func (s *Spec) setKey() {
 	case s.unique != nil:
 		n.Key, n.Digest = s.unique.key(n.Payload), nil // jobs with the same key have the same payload
 	case n.Key != "":
-		sum := sha256.Sum256(n.Payload)
+		payload := n.Payload
+		if s.keyJSON {
+			payload = canonical.JSON(payload)
+		}
+		sum := sha256.Sum256(payload)
 		n.Digest = sum[:16]
 	}
 }

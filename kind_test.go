@@ -14,6 +14,7 @@ import (
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/policy"
 	"github.com/redrive/redrive/store"
+	"github.com/redrive/redrive/store/memory"
 )
 
 func TestSpec_ErrIsThereAtOnce(t *testing.T) {
@@ -67,7 +68,7 @@ func TestSpec_OptionsComeBackAsTheyWere(t *testing.T) {
 	t.Parallel()
 	given := redrive.Options{
 		Queue: "q", Priority: 3, RunAt: time.Unix(7, 0).UTC(), Deadline: time.Unix(8, 0).UTC(), Key: "k", KeyUntil: time.Unix(9, 0).UTC(),
-		Owner: "ann", Correlation: "c", Attrs: map[string]any{"n": json.Number("12345678901234567890"), "s": "x"}, Batch: 5,
+		Owner: "ann", Correlation: "c", Attrs: map[string]any{"n": json.Number("12345678901234567890"), "s": "x"}, Batch: 5, KeyJSON: true,
 		MaxAttempts: 3, Override: &policy.Override{MaxRetries: new(2)},
 	}
 	s := render.New(renderArgs{Scene: 7}, &given)
@@ -192,5 +193,28 @@ func TestMaxAttempts_AContradictionIsAnError(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), tt.want) || !errors.Is(err, store.ErrInvalid) {
 			t.Errorf("got error %v\nwant %s", err, tt.want)
 		}
+	}
+}
+
+func TestSpec_KeyJSONComparesValues(t *testing.T) {
+	t.Parallel()
+	client, err := redrive.New(memory.New(memory.Options{}), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	enqueue := func(payload string, asJSON bool) error {
+		_, err := client.Enqueue(t.Context(), redrive.NewRaw("render", []byte(payload), &redrive.Options{Key: "k", KeyJSON: asJSON}))
+		return err
+	}
+	if err := errors.Join(enqueue(`{"a": 1, "b": [1.0]}`, true), enqueue(`{"b":[1.0],"a":1}`, true)); err != nil {
+		t.Error(err)
+	}
+	for _, other := range []string{`{"b":[1],"a":1}`, `{"a":1}`} {
+		if err := enqueue(other, true); !errors.Is(err, redrive.ErrConflict) {
+			t.Errorf("the payload %s: got the error %v, want an ErrConflict", other, err)
+		}
+	}
+	if err := enqueue(`{"b":[1.0], "a":1}`, false); !errors.Is(err, redrive.ErrConflict) {
+		t.Errorf("compared by bytes: got the error %v, want an ErrConflict", err)
 	}
 }

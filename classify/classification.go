@@ -43,6 +43,7 @@ type Classification struct {
 	Code      string        // the handler's own code, or one derived: "http.503", "pg.40001", "errno.ECONNRESET"; "" is unknown
 	Hint      time.Duration // a wait that the text asks for; 0 means no wait
 	Line      string        // the line that decided, of what a process wrote; "" is another one's evidence
+	Weighing  *Weighing     // what was weighed; nil where strong evidence decided
 	Outranked [3]Outranked  // the strongest evidence that lost, the strongest first
 }
 

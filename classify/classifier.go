@@ -8,13 +8,15 @@ import (
 	"sync"
 
 	"github.com/redrive/redrive/internal/phrase"
+	"github.com/redrive/redrive/internal/weigh"
 )
 
 // Classifier puts evidence into classes. It is safe for use by several
 // goroutines.
 type Classifier struct {
-	builtin *ruleset // nil when a policy has switched them off
-	own     *ruleset // nil without own phrases and types
+	builtin *ruleset     // nil when a policy has switched them off
+	model   *weigh.Model // the weights of weak evidence; nil weighs nothing
+	own     *ruleset     // nil without own phrases and types
 	rules   Rules
 	direct  bool // there are no rules but those that are built in
 	ids     ruleIDs
@@ -66,6 +68,9 @@ func NewClassifier(r Rules) (*Classifier, []Problem) {
 			p.add("builtin", "%v", err)
 		}
 		c.builtin = set
+		if c.model, err = weigh.Stored(); err != nil {
+			p.add("weights", "%v", err)
+		}
 	}
 	p.tooMany("codes", len(r.Codes), RulesMax)
 	for i, rule := range r.Codes {

@@ -38,7 +38,11 @@ func (r *reader) classify(out *Classification) {
 		r.readTexts()
 		r.overrule()
 	}
-	r.classification(out, r.best())
+	best := r.best()
+	r.classification(out, best)
+	if r.weighs(best) {
+		r.weigh(out, best)
+	}
 	r.mark(out)
 }
 

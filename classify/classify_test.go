@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -308,7 +309,7 @@ func TestClassify_IsTotalAndBounded(t *testing.T) {
 	for _, text := range texts {
 		for _, e := range []failure.Evidence{{Message: text}, {Stderr: []byte(text)}, {Details: []byte(text)}, {Code: text[:min(len(text), 1<<16)]}, {ServiceCode: text[:min(len(text), 1<<16)]}, {Types: []string{text}}} {
 			a, b := classOf(e), classOf(e)
-			if a != b {
+			if !reflect.DeepEqual(a, b) {
 				t.Errorf("%.40q: %+v, then %+v", text, a, b)
 			}
 			if a.Class == "" || a.Verdict == "" {

@@ -6,6 +6,7 @@ import (
 	"github.com/redrive/redrive/failure"
 	"github.com/redrive/redrive/internal/phrase"
 	"github.com/redrive/redrive/internal/scan"
+	"github.com/redrive/redrive/internal/weigh"
 )
 
 // reader is what one classification needs. It is used again.
@@ -31,6 +32,10 @@ type reader struct {
 	matcher phrase.Matcher
 	own     phrase.Matcher
 	adjust  []int8 // for each symbol of the text: what its position adds to the weight of evidence there
+
+	bag     *weigh.Bag // features, where evidence is weighed
+	result  *weigh.Result
+	collect bool // the words of what is read go into it
 }
 
 const (

@@ -85,6 +85,9 @@ func (r *reader) readText(text string) {
 		r.matcher.Run(r.c.builtin.machine, text, r.read.Tokens)
 		r.context(&r.matcher)
 		r.leading(&r.matcher)
+		if r.collect {
+			r.bag.Words(&r.matcher, r.adjust, -inQuote+1)
+		}
 		r.matches(&r.matcher, r.c.builtin)
 	}
 	if r.c.own != nil {

@@ -13,7 +13,7 @@ import (
 // pages are the documents that are compared with the code. Their paths start from this
 // folder.
 var pages = []string{
-	"guarantees.md", "config.md", "classes.md", "operations.md", "policy.md", "cli.md", "postgres.md", "requirements.md", "extending.md", "retry.md", "server.md", "library.md", "coming-from.md",
+	"guarantees.md", "config.md", "classes.md", "operations.md", "policy.md", "cli.md", "postgres.md", "requirements.md", "extending.md", "retry.md", "server.md", "library.md", "coming-from.md", "kafka.md", "notify.md",
 	"../ARCHITECTURE.md", "../CONTRIBUTING.md", "../CHANGELOG.md", "../SECURITY.md",
 }
 

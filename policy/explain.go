@@ -123,7 +123,7 @@ type Fact struct {
 // counters, the limits and the policy. Lines that do not apply are left out.
 func (r *Record) Facts() []Fact {
 	all := []Fact{
-		{"decision", r.Reason()}, {"class", r.class()}, {"beat", r.beat()}, {"formula", r.formula()},
+		{"decision", r.Reason()}, {"class", r.class()}, {"weighed", r.weighed()}, {"beat", r.beat()}, {"formula", r.formula()},
 		{"hint", r.hint()}, {"counters", r.counters()}, {"limits", r.limits()}, {"rules", strings.Join(r.Rules, ", ")},
 		{"policy", r.policy()}, {"observed", r.observed()},
 	}

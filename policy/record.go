@@ -38,6 +38,7 @@ type Record struct {
 	Saw       string            `json:"saw,omitempty"`
 	Code      string            `json:"code,omitempty"`
 	Outranked []OutrankedRecord `json:"beat,omitempty"`
+	Weighing  *WeighingRecord   `json:"weighed,omitempty"` // what was weighed, if no strong evidence decided
 
 	Drawn       int64   `json:"drawn_us,omitempty"`
 	Nominal     int64   `json:"nominal_us,omitempty"`
@@ -78,6 +79,20 @@ type OutrankedRecord struct {
 	Class failure.Class `json:"class,omitempty"`
 	Rank  string        `json:"rank,omitempty"`
 	Saw   string        `json:"saw,omitempty"`
+}
+
+// WeighingRecord is what weak evidence weighed.
+type WeighingRecord struct {
+	Sure    int            `json:"sure"`              // how likely the verdict is right, in percent
+	For     []WeightRecord `json:"for,omitempty"`     // what weighed most for the class, the heaviest first
+	Against []WeightRecord `json:"against,omitempty"` // and against it
+	Weights string         `json:"weights"`           // the version of the weights
+}
+
+// WeightRecord is what one word, or one rule, weighed.
+type WeightRecord struct {
+	What   string `json:"what"`
+	Points int    `json:"points"` // in hundredths of a nat: 69 makes the class twice as likely
 }
 
 // WouldRecord says what a policy in observe mode would have done.
@@ -186,6 +201,7 @@ func (w *recordWriter) class(c *classify.Classification) {
 	w.rank(c.Rank)
 	w.text(`,"saw":`, cut(c.Saw))
 	w.text(`,"code":`, c.Code)
+	w.weighing(c.Weighing)
 	if c.Outranked[0].Rule == "" {
 		return
 	}
@@ -200,6 +216,36 @@ func (w *recordWriter) class(c *classify.Classification) {
 		w.text(`,"class":`, string(b.Class))
 		w.rank(b.Rank)
 		w.text(`,"saw":`, cut(b.Saw))
+		w.b = append(w.b, '}')
+	}
+	w.b = append(w.b, ']')
+}
+
+func (w *recordWriter) weighing(g *classify.Weighing) {
+	if g == nil {
+		return
+	}
+	w.bound(`,"weighed":{"sure":`, int64(g.Sure), true)
+	w.weights(`,"for":[`, &g.For)
+	w.weights(`,"against":[`, &g.Against)
+	w.word(`,"weights":"`, g.Weights)
+	w.b = append(w.b, '}')
+}
+
+func (w *recordWriter) weights(key string, all *[3]classify.Weight) {
+	if all[0].What == "" {
+		return
+	}
+	w.b = append(w.b, key...)
+	for i := range all {
+		if all[i].What == "" {
+			break
+		}
+		if i > 0 {
+			w.b = append(w.b, ',')
+		}
+		w.text(`{"what":`, cut(all[i].What))
+		w.bound(`,"points":`, int64(all[i].Points), true)
 		w.b = append(w.b, '}')
 	}
 	w.b = append(w.b, ']')

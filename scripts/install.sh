@@ -31,7 +31,9 @@ wanted() {
 		php|php-cli|what PHP prints when it fails
 		node|nodejs|what Node.js prints when it fails
 		pydantic|python3-pydantic|the model of a FastAPI client
-		java|default-jre-headless|what Java prints when it fails
+		java|openjdk-17-jre-headless|Apache Kafka, and what Java prints when it fails
+		mvn|maven|the tests with Apache Kafka, whose jars it fetches
+		kcat|kcat|the tests that write records as another client of Kafka
 		nginx|nginx-light|the server behind nginx
 		python3|python3-venv|what Python prints when it fails, and the generated Python client
 	END
@@ -69,6 +71,8 @@ done
 said=$(sh scripts/axe.sh) || echo "SKIPPED: the checks of accessibility of the pages (axe-core: $said)"
 
 said=$(sh scripts/openapi-client.sh) || echo "SKIPPED: the generated Python client (openapi-python-client: $said)"
+
+said=$(sh kafka/kafka.sh) || echo "SKIPPED: the tests with Apache Kafka ($said)"
 
 for version in $(sh scripts/postgres.sh); do
 	code=0

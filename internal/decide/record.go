@@ -105,6 +105,7 @@ func (r *recorder) sanitize(f *job.Failure, d *policy.Decision) {
 	for i := range d.By.Outranked {
 		d.By.Outranked[i].Saw = quote(d.By.Outranked[i].Saw, raw, f.Message, &o)
 	}
+	d.By.Weighing.Quoted(func(words string) string { return quote(words, raw, f.Message, &o) })
 	o.Max = job.EvidenceMax
 	if len(f.Details) > 0 {
 		f.Details = failure.SanitizeJSON(f.Details, &o)

@@ -177,5 +177,6 @@ func sanitised(c classify.Classification) classify.Classification {
 	for i := range c.Outranked {
 		c.Outranked[i].Saw = failure.Sanitize(c.Outranked[i].Saw, operatorView)
 	}
+	c.Weighing.Quoted(func(words string) string { return failure.Sanitize(words, operatorView) })
 	return c
 }

@@ -111,3 +111,21 @@ func (*Bouncer) Log() string { return "" }
 
 // Close returns an error.
 func (*Bouncer) Close() error { return errSystem() }
+
+// Kafka is a private broker, which this system does not support.
+type Kafka struct{}
+
+// StartKafka returns an error that is [ErrMissing].
+func StartKafka(context.Context, string) (*Kafka, error) { return nil, errSystem() }
+
+// Start returns an error.
+func (*Kafka) Start(context.Context) error { return errSystem() }
+
+// Kill returns an error.
+func (*Kafka) Kill() error { return errSystem() }
+
+// Address returns an address without a server.
+func (*Kafka) Address() string { return "" }
+
+// Close returns an error.
+func (*Kafka) Close() error { return errSystem() }

@@ -1,0 +1,258 @@
+package classify
+
+import (
+	"strings"
+
+	"github.com/redrive/redrive/failure"
+	"github.com/redrive/redrive/internal/weigh"
+)
+
+// Weighing is what was weighed, where no strong evidence decided.
+type Weighing struct {
+	Sure    int       // how likely the verdict is right, in percent: that another attempt changes nothing, or that it may
+	For     [3]Weight // what weighed most for the class
+	Against [3]Weight // what weighed most against it, for the next likely class of the other verdict
+	Weights string    // which weights: another version may judge otherwise
+}
+
+// Weight is what one feature of a text weighs. The zero value is none.
+type Weight struct {
+	What   string // words of the text, a rule's id, or a class for which there is some rule
+	Points int    // in hundredths of a nat: 69 makes it twice as likely
+}
+
+// Names of rules that stand for a weighing.
+const (
+	ruleWeighed = "weighed"
+	ruleUnsure  = "weighed.unsure"
+)
+
+const (
+	decidesAlone = wStrong - 4 // the weight from which a rule for words decides without weighing
+	// cutFinal is how likely it must be that another attempt changes nothing, for work to be given up. A wrong "permanent" loses
+	// work, a wrong "retry" costs some attempts; docs/judgement.md has the figures.
+	cutFinal = weigh.One * 50 / 100
+	// wordsNeeded is how many different words of a text must have weights: one more where no rule was hit.
+	wordsNeeded = 3
+	// overturns is how likely a class must be to win against a rule that states another one plainly.
+	overturns = weigh.One * 70 / 100
+	// cutClass is how likely a class must be to be named.
+	cutClass = weigh.One * 5 / 100
+)
+
+// weighs reports whether what was found is weak: words alone, and none that say it all.
+func (r *reader) weighs(best int) bool {
+	if r.c.model == nil || r.hint > 0 || r.e.RetryAfter > 0 || r.e.Message == "" && len(r.e.Stderr) == 0 && len(r.e.Stdout) == 0 {
+		return false
+	}
+	for i := range r.hits {
+		if h := &r.hits[i]; h.rank >= RankTyped && h.weight >= wWeak || h.weight > 0 && strings.HasPrefix(h.rule, ownPrefix) {
+			return false
+		}
+	}
+	if best < 0 {
+		return true
+	}
+	h := &r.hits[best]
+	plain := h.class == failure.UnknownError && h.weight >= wSaid // an answer that nobody could read
+	return h.weight < decidesAlone && h.rank < RankText && !plain
+}
+
+// ownPrefix is how the ids of a policy's own rules begin.
+const ownPrefix = "policy."
+
+// weigh decides by all that the texts say, each a little.
+func (r *reader) weigh(out *Classification, best int) {
+	if r.bag == nil {
+		r.bag, r.result = &weigh.Bag{}, &weigh.Result{}
+	}
+	r.collectWords()
+	r.ruleFeatures(best)
+	res := r.result
+	r.c.model.Weigh(r.bag, res)
+	if res.Known < wordsNeeded || best < 0 && res.Known == wordsNeeded {
+		return // too little to weigh: the rules decide
+	}
+	class, rule := r.verdict(res)
+	if best >= 0 && r.hits[best].weight >= wStatus && res.Share[class] < overturns {
+		return
+	}
+	w := &Weighing{Weights: r.c.model.Version()}
+	final := !weigh.Retriable[class]
+	than := res.Of(final)
+	w.Sure = 100 * res.Final / weigh.One
+	if !final {
+		w.Sure = 100 - w.Sure
+	}
+	saw := r.heaviest(w, class, than)
+	out.Weighing = w
+	if got := failure.Class(weigh.Classes[class]); rule != ruleWeighed || got != out.Class {
+		if out.Rank > RankNone {
+			copy(out.Outranked[1:], out.Outranked[:2])
+			out.Outranked[0] = Outranked{Rule: out.Rule, Class: out.Class, Rank: out.Rank, Saw: out.Saw}
+		}
+		out.Class, out.Verdict, out.Rank, out.Rule, out.Saw, out.Line = got, got.Verdict(), RankPattern, rule, saw, ""
+	}
+}
+
+// verdict returns the class that the weights are for, and by which rule.
+func (r *reader) verdict(res *weigh.Result) (class int, rule string) {
+	final := res.Of(false)
+	passing := res.Of(true)
+	switch {
+	case res.Final < cutFinal:
+		if res.Share[passing] < cutClass {
+			return weigh.Unknown, ruleUnsure
+		}
+		return passing, ruleWeighed
+	case !r.statesFinal() && res.Alone(r.bag, final, passing):
+		return weigh.Unknown, ruleUnsure // one weak word is not enough to give work up
+	}
+	return final, ruleWeighed
+}
+
+// statesFinal reports whether a rule that states something plainly is for a class that is not retried.
+func (r *reader) statesFinal() bool {
+	for i := range r.hits {
+		if h := &r.hits[i]; h.final && h.weight >= wSaid {
+			return true
+		}
+	}
+	return false
+}
+
+// heaviest writes down what weighed most, and returns the words that weighed most for the class.
+func (r *reader) heaviest(w *Weighing, class, than int) (saw string) {
+	most := 0
+	for i := range r.bag.Features {
+		f := &r.bag.Features[i]
+		points := r.result.Points(r.bag, i, class, than)
+		if f.To > 0 && points > most {
+			most, saw = points, f.Name
+		}
+		switch points = points * 100 / weigh.Unit; {
+		case points > 0:
+			insert(&w.For, f.Name, points)
+		case points < 0:
+			insert(&w.Against, f.Name, -points)
+		}
+	}
+	return saw
+}
+
+// Quoted applies a function to what is quoted from the text, as to remove secrets.
+func (w *Weighing) Quoted(change func(string) string) {
+	if w == nil {
+		return
+	}
+	for _, all := range []*[3]Weight{&w.For, &w.Against} {
+		for i := range all {
+			if all[i].What != "" {
+				all[i].What = change(all[i].What)
+			}
+		}
+	}
+}
+
+// insert puts a weight among the heaviest, of which none has the words of another.
+func insert(top *[3]Weight, what string, points int) {
+	at := len(top)
+	for i := len(top) - 1; i >= 0 && top[i].Points < points; i-- {
+		at = i
+	}
+	if at == len(top) {
+		return
+	}
+	end := len(top) - 1
+	for i := range top {
+		if top[i].What == what {
+			if i < at {
+				return // the same words weigh more already
+			}
+			end = i
+		}
+	}
+	copy(top[at+1:end+1], top[at:end])
+	top[at] = Weight{what, points}
+}
+
+// collectWords puts the words of all texts into the bag. The last text that was read is still there.
+func (r *reader) collectWords() {
+	r.bag.Reset()
+	single := len(r.e.Stderr)+len(r.e.Stdout)+len(r.e.Details) == 0
+	if single && r.read != nil && r.matcher.Text == r.e.Message {
+		r.bag.Words(&r.matcher, r.adjust, -inQuote+1)
+		return
+	}
+	hits, traits, hint, ordered := len(r.hits), r.traits, r.hint, r.ordered
+	r.collect = true
+	r.readTexts()
+	r.collect = false
+	r.hits, r.traits, r.hint, r.ordered = r.hits[:hits], traits, hint, ordered
+}
+
+// tiers are the weights at which one sort of rule ends and the next begins.
+var tiers = [...]int{wDecides, wCode, wStrong, wStatus, wSaid, wGeneric, wWeak, wFaint, 1}
+
+func tierOf(weight int) int {
+	for i, w := range tiers {
+		if weight >= w {
+			return len(tiers) - i
+		}
+	}
+	return 0
+}
+
+// ruleFeatures adds what the rules say.
+func (r *reader) ruleFeatures(best int) {
+	if best < 0 {
+		r.bag.Best("", "", 0)
+		return
+	}
+	var next *hit
+	for i := range r.hits {
+		h := &r.hits[i]
+		if h.weight <= 0 {
+			continue
+		}
+		r.bag.Rule(h.rule)
+		r.bag.Class(string(h.class), tierOf(h.weight))
+		if h.class != r.hits[best].class && (next == nil || h.key > next.key) {
+			next = h
+		}
+	}
+	second := failure.Class("")
+	if next != nil {
+		second = next.class
+	}
+	h := &r.hits[best]
+	r.bag.Best(string(h.class), string(second), tierOf(h.weight))
+}
+
+// WithWeights returns the classifier of the built-in rules with other weights. It is for the program that learns them.
+func WithWeights(m *weigh.Model) *Classifier {
+	c := Builtin()
+	return &Classifier{builtin: c.builtin, direct: c.direct, model: m}
+}
+
+// Sample returns the features by which evidence is weighed, what the rules alone make of it, and whether they decide
+// without weighing. It is for the program that learns the weights.
+func (c *Classifier) Sample(e *failure.Evidence) (features []weigh.Feature, byRules Classification, strong bool) {
+	model := c.model
+	if model == nil {
+		model = &weigh.Model{}
+	}
+	r := &reader{bag: &weigh.Bag{}}
+	r.start(WithWeights(model), e, "")
+	r.readCodes()
+	r.readTyped()
+	r.readTexts()
+	r.overrule()
+	best := r.best()
+	r.classification(&byRules, best)
+	strong = !r.weighs(best)
+	r.mark(&byRules)
+	r.collectWords()
+	r.ruleFeatures(best)
+	return r.bag.Features, byRules, strong
+}

@@ -1,0 +1,185 @@
+// Command redrive-stream makes jobs of the records of a Kafka topic. docs/kafka.md describes it.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/redrive/redrive"
+	"github.com/redrive/redrive/internal/config"
+	"github.com/redrive/redrive/internal/suggest"
+	"github.com/redrive/redrive/store/sqlite"
+	"github.com/redrive/redrive/stream"
+)
+
+// The exit codes are those of the command redrive.
+const (
+	exitError = 1
+	exitUsage = 2
+)
+
+type grammar struct {
+	Run runCmd `cmd:"" help:"Read a topic, and make a job of each record, until SIGINT or SIGTERM."`
+}
+
+type runCmd struct {
+	Config   string   `placeholder:"FILE" default:"redrive.yaml" env:"REDRIVE_CONFIG" help:"Configuration file, for the database, the kinds, limits and retention. Default: ${default}."`
+	DB       string   `name:"db" placeholder:"FILE" env:"REDRIVE_DB" help:"SQLite file. Default: the database of the configuration."`
+	Name     string   `default:"stream" help:"Name of the stream, for logs and in the attributes of its jobs. Default: ${default}."`
+	Brokers  []string `required:"" placeholder:"HOST:PORT" env:"KAFKA_BOOTSTRAP_SERVERS" help:"Brokers to ask first, separated by commas."`
+	Topic    string   `required:"" help:"Topic that is read. It is never written to."`
+	Group    string   `help:"Consumer group. Default: redrive- and the name of the stream."`
+	Instance string   `env:"REDRIVE_INSTANCE" help:"Name of this process, which makes a static member of the group. Default: none."`
+	Start    string   `enum:"earliest,latest" default:"earliest" help:"Where a new group begins: earliest or latest. Default: ${default}."`
+	Queue    string   `default:"default" help:"Queue of the jobs. Default: ${default}."`
+	Kind     []string `placeholder:"TYPE[=KIND]" help:"task_type, and the kind that it becomes. Default: the kinds of the configuration in this queue."`
+	Strict   bool     `help:"Require a UUID of version 4 as job_id."`
+	Backlog  int      `default:"50000" help:"Read no records while so many jobs of the queue wait for their first run. Default: ${default}."`
+}
+
+// usageError is an error in the command line or the configuration.
+type usageError struct{ error }
+
+func main() { os.Exit(run(context.Background(), os.Args[1:], os.Stdout, os.Stderr)) }
+
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	if len(args) == 0 {
+		args = []string{"--help"}
+	}
+	var g grammar
+	helped := false
+	parser, err := kong.New(&g, kong.Name("redrive-stream"), kong.Writers(stdout, stderr), kong.Exit(func(int) { helped = true }),
+		kong.Description("redrive-stream makes jobs of the records of a Kafka topic. Workers such as `redrive work` run them."))
+	if err == nil {
+		_, err = parser.Parse(args)
+	}
+	switch {
+	case helped:
+		return 0
+	case err != nil:
+		fmt.Fprintf(stderr, "redrive-stream: %v; see `redrive-stream run --help`\n", err)
+		return exitUsage
+	}
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := g.Run.run(ctx, slog.New(slog.NewTextHandler(stderr, nil))); err != nil {
+		fmt.Fprintf(stderr, "redrive-stream: %v\n", err)
+		if _, usage := errors.AsType[usageError](err); usage {
+			return exitUsage
+		}
+		return exitError
+	}
+	return 0
+}
+
+func (c *runCmd) run(ctx context.Context, log *slog.Logger) error {
+	settings, err := c.settings()
+	if err != nil {
+		return usageError{err}
+	}
+	kinds, err := c.kinds(settings)
+	if err != nil {
+		return usageError{err}
+	}
+	if c.Backlog < 1 {
+		return usageError{fmt.Errorf("--backlog %d: it must be at least 1", c.Backlog)}
+	}
+	s, err := sqlite.Open(ctx, settings.Database, &sqlite.Options{KeepSchema: true})
+	if err != nil {
+		return err
+	}
+	return errors.Join(c.stream(ctx, s, settings, kinds, log), s.Close())
+}
+
+// stream reads the topic, and beside that ends the jobs of records that cannot be a task.
+func (c *runCmd) stream(ctx context.Context, s *sqlite.Store, settings *config.Config, kinds map[string]string, log *slog.Logger) error {
+	keep := settings.Retention
+	client, err := redrive.New(s, &redrive.Config{
+		Queues: map[string]redrive.Queue{c.Queue: {Workers: 2}}, PayloadMax: settings.Limits.PayloadBytes, Logger: log,
+		MaxAttempts: settings.MaxAttempts, Retention: redrive.Retention{Completed: keep.Completed, Failures: keep.Failures, Dead: keep.Dead,
+			DropPending: keep.DropPending, Events: keep.Events},
+	})
+	if err != nil {
+		return err
+	}
+	cfg := &stream.Config{
+		Name: c.Name, Brokers: c.Brokers, Topic: c.Topic, Group: c.Group, Instance: c.Instance, Latest: c.Start == "latest",
+		Queue: c.Queue, Kinds: kinds, Strict: c.Strict, ValueMax: settings.Limits.PayloadBytes, Backlog: c.Backlog, Log: log,
+	}
+	if err := stream.Handle(client, cfg); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	worked := make(chan error, 1)
+	go func() {
+		defer cancel() // without the worker, records that cannot be a task would wait
+		worked <- client.Run(ctx)
+	}()
+	err = stream.Run(ctx, client, cfg)
+	cancel()
+	return errors.Join(err, <-worked)
+}
+
+// settings reads the configuration. Only a redrive.yaml that nobody names may be missing.
+func (c *runCmd) settings() (*config.Config, error) {
+	s, err := config.Load(c.Config)
+	if errors.Is(err, fs.ErrNotExist) && c.Config == "redrive.yaml" && c.DB != "" {
+		s, err = config.Default(), nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if c.DB != "" {
+		if err := s.SetDatabase(c.DB); err != nil {
+			return nil, fmt.Errorf("--db: %w", err)
+		}
+	}
+	if !s.Postgres.DSN.IsZero() {
+		return nil, errors.New("the database is PostgreSQL, which redrive-stream does not open yet; name an SQLite file with --db, " +
+			"or call stream.Run in a program of your own")
+	}
+	return s, nil
+}
+
+// kinds returns the kinds by task_type.
+func (c *runCmd) kinds(s *config.Config) (map[string]string, error) {
+	kinds := map[string]string{}
+	for _, text := range c.Kind {
+		name, kind, mapped := strings.Cut(text, "=")
+		if !mapped {
+			kind = name
+		}
+		if name == "" || kind == "" {
+			return nil, fmt.Errorf("--kind %q: it must be a task_type, or TYPE=KIND", text)
+		}
+		if k, ok := s.Kinds[kind]; len(s.Kinds) > 0 && (!ok || k.Queue != c.Queue) {
+			return nil, fmt.Errorf("--kind %q: the configuration has no kind %q in the queue %q%s", text, kind, c.Queue, suggest.DidYouMean(kind, s.KindNames))
+		}
+		kinds[name] = kind
+	}
+	if len(c.Kind) > 0 {
+		return kinds, nil
+	}
+	for _, name := range s.KindNames {
+		if s.Kinds[name].Queue == c.Queue {
+			kinds[name] = name
+		}
+	}
+	if len(kinds) == 0 {
+		return nil, fmt.Errorf("no kind is known for the queue %q: name each task_type with --kind, or define kinds in %s (its queues: %s)",
+			c.Queue, c.Config, suggest.List(slices.Clone(s.QueueNames)))
+	}
+	return kinds, nil
+}

@@ -1,0 +1,229 @@
+package stream_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+
+	"github.com/redrive/redrive"
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store/sqlite"
+	"github.com/redrive/redrive/stream"
+)
+
+// rig is a topic, a database and the program that reads the one into the other.
+type rig struct {
+	t       *testing.T
+	admin   *kadm.Client
+	client  *redrive.Client
+	address string
+	topic   string
+	program string
+	file    string
+	started *exec.Cmd
+	log     bytes.Buffer
+}
+
+func newRig(t *testing.T, address, name string) *rig {
+	t.Helper()
+	r := &rig{t: t, address: address, topic: name, admin: topic(t, address, name, 3), program: filepath.Join(t.TempDir(), "redrive-stream"),
+		file: filepath.Join(t.TempDir(), "jobs.db")}
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", r.program, "./cmd/redrive-stream").CombinedOutput(); err != nil {
+		t.Fatalf("build: %v\n%s", err, out)
+	}
+	s, err := sqlite.Open(t.Context(), r.file, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	if r.client, err = redrive.New(s, nil); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("the program said:\n%s", r.log.String())
+		}
+	})
+	return r
+}
+
+func (r *rig) start() {
+	r.t.Helper()
+	r.started = exec.CommandContext(r.t.Context(), r.program, "run", "--db", r.file, "--brokers", r.address, "--topic", r.topic,
+		"--name", r.topic, "--kind", "chat_completion=chat")
+	r.started.Stderr = &r.log
+	if err := r.started.Start(); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// kill kills the program with SIGKILL.
+func (r *rig) kill() {
+	r.t.Helper()
+	if err := r.started.Process.Kill(); err != nil {
+		r.t.Fatal(err)
+	}
+	_ = r.started.Wait() // it was killed
+}
+
+// stop ends the program as a service manager does.
+func (r *rig) stop() {
+	r.t.Helper()
+	if err := r.started.Process.Signal(os.Interrupt); err != nil {
+		r.t.Fatal(err)
+	}
+	if err := r.started.Wait(); err != nil {
+		r.t.Errorf("the program ended with %v, want exit code 0", err)
+	}
+}
+
+// count returns how many jobs of the kind there are in all states.
+func (r *rig) count(kind string, states ...job.State) (n int64) {
+	r.t.Helper()
+	counts, err := r.client.Counts(r.t.Context())
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	for _, c := range counts {
+		if c.Kind != kind {
+			continue
+		}
+		for _, s := range states {
+			if c.State == s {
+				n += c.N
+			}
+		}
+	}
+	return n
+}
+
+// committed returns the sum of the group's offsets, and that of the ends of the topic.
+func (r *rig) committed() (offsets, ends int64) {
+	r.t.Helper()
+	group, err := r.admin.FetchOffsets(r.t.Context(), "redrive-"+r.topic)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	listed, err := r.admin.ListEndOffsets(r.t.Context(), r.topic)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	group.Each(func(o kadm.OffsetResponse) { offsets += o.At })
+	listed.Each(func(o kadm.ListedOffset) { ends += o.Offset })
+	return offsets, ends
+}
+
+func tasks(from, to int) (lines []string) {
+	for i := from; i < to; i++ {
+		lines = append(lines, fmt.Sprintf(`{"job_id": "j%d", "task_type": "chat_completion", "payload": {"n": %d}, "metadata": {"retry_count": 0, "max_retry": 5}}`, i, i))
+	}
+	return lines
+}
+
+// Records become exactly one job each, although the program is killed between the commit of the jobs
+// and that of the offsets, producers repeat themselves, and the broker is killed.
+//
+// part of: S1, S4
+func TestS4_EachRecordBecomesOneJob(t *testing.T) {
+	t.Parallel()
+	address, restart := broker(t)
+	r := newRig(t, address, "alice_tasks")
+	const all, rounds = 6_000, 3
+	between := 0
+	for round := range rounds {
+		produce(t, address, r.topic, tasks(round*all/rounds, (round+1)*all/rounds))
+		produce(t, address, r.topic, tasks(round*all/rounds, round*all/rounds+100)) // the producer repeats itself
+		before := r.count("chat", job.Waiting)
+		r.start()
+		eventually(t, "some jobs are stored", func() bool { return r.count("chat", job.Waiting) > before })
+		r.kill()
+		if offsets, _ := r.committed(); offsets < r.count("chat", job.Waiting) {
+			between++
+		}
+		if round == 1 && restart != nil {
+			restart()
+		}
+	}
+	if between == 0 {
+		t.Error("no kill came between the commit of the jobs and that of the offsets, so nothing was proved")
+	}
+	produce(t, address, r.topic, tasks(all, all+500)) // the last process has something to do
+	r.start()
+	eventually(t, "all records are read", func() bool { offsets, ends := r.committed(); return offsets == ends })
+	r.stop()
+	if got := r.count("chat", job.Waiting); got != all+500 {
+		t.Errorf("there are %d jobs, want %d", got, all+500)
+	}
+	for _, id := range []string{"j0", "j1999", "j5999"} {
+		page, err := r.client.List(t.Context(), redrive.JobFilter{Correlation: id})
+		if err != nil || len(page.Jobs) != 1 {
+			t.Errorf("job_id %s: got %d jobs and the error %v, want one", id, len(page.Jobs), err)
+		}
+	}
+}
+
+// What cannot be a task becomes a dead letter with the record's place and bytes. It holds up
+// nothing, and after a retry with a corrected payload it becomes a job.
+//
+// part of: S6, I1
+func TestS6_WhatCannotBeATaskIsADeadLetter(t *testing.T) {
+	t.Parallel()
+	address, _ := broker(t)
+	r := newRig(t, address, "bob_tasks")
+	produce(t, address, r.topic, []string{
+		`{"job_id":"a","task_type":"chat_completion","payload":{"x":1,"y":2}}`,
+		"not JSON",
+		`{"job_id":"b","task_type":"unheard_of","payload":1}`,
+		`{"job_id":"a","task_type":"chat_completion","payload":{ "y":2, "x":1 }}`, // the same value, encoded anew
+		`{"job_id":"a","task_type":"chat_completion","payload":{"x":9}}`,
+		`{"job_id":"last","task_type":"chat_completion","payload":null}`,
+	}, "-p", "1")
+	r.start()
+	eventually(t, "three records are dead", func() bool { return r.count(stream.RecordKind, job.Dead) == 3 })
+	eventually(t, "all records are read", func() bool { offsets, ends := r.committed(); return offsets == ends })
+	if got := r.count("chat", job.Waiting); got != 2 {
+		t.Errorf("there are %d jobs, want those of a and last", got)
+	}
+	page, err := r.client.DeadLetters(t.Context(), redrive.DeadFilter{}, redrive.DeadPaging{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var unreadable job.ID
+	codes := map[string]string{}
+	for i := range page.Entries {
+		d := &page.Entries[i]
+		codes[d.Code] = d.Message
+		if d.Code == "malformed" {
+			unreadable = d.DeadLetter.Job
+		}
+	}
+	for code, want := range map[string]string{"malformed": "bob_tasks/1/1: byte 1: the value is not JSON",
+		"unknown_type": `task_type "unheard_of" is not declared`, "key_conflict": `held by job`} {
+		if !strings.Contains(codes[code], want) {
+			t.Errorf("the message of %s is %q, want one with %q", code, codes[code], want)
+		}
+	}
+	dead, err := r.client.Get(t.Context(), unreadable)
+	if err != nil || string(dead.Payload) != "not JSON" {
+		t.Fatalf("the payload is %q (%v), want the record's bytes", dead.Payload, err)
+	}
+	var attrs struct {
+		Stream struct{ Offset, Partition int64 }
+	}
+	if err := json.Unmarshal(dead.Attrs, &attrs); err != nil || attrs.Stream.Offset != 1 || attrs.Stream.Partition != 1 {
+		t.Errorf("the attributes are %s (%v), want the record's partition and offset", dead.Attrs, err)
+	}
+	fixed := []byte(`{"job_id":"fixed","task_type":"chat_completion"}`)
+	if err := r.client.Retry(t.Context(), redrive.By{Actor: "ann"}, unreadable, &redrive.Change{Payload: fixed}); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the corrected record is a job", func() bool { return r.count("chat", job.Waiting) == 3 })
+	r.stop()
+}
