@@ -17,7 +17,7 @@ func TestABatchIsDivided(t *testing.T) {
 		{"whole", 8, nil, 1},
 		{"one element", 1, []int{0}, 1},
 		{"one wrong element", 8, []int{5}, 4},
-		{"odd number", 7, []int{0}, 4},
+		{"odd number", 7, []int{0}, 3},
 		{"all are wrong", 4, []int{0, 1, 2, 3}, 4},
 	} {
 		all := make([]int, c.n)
