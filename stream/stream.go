@@ -159,9 +159,9 @@ func Run(ctx context.Context, client *redrive.Client, config *Config) error {
 // loop does the actions of the core, one at a time.
 type loop struct {
 	*Config
-	client *redrive.Client
-	reader *kafka.Reader
-	core   *intake.Core
+	client   *redrive.Client
+	reader   *kafka.Reader
+	core     *intake.Core
 	logged   intake.Totals
 	loggedAt time.Time
 }
