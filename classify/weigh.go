@@ -12,10 +12,10 @@ type Weighing struct {
 	Sure    int       // how likely the verdict is right, in percent: that another attempt changes nothing, or that it may
 	For     [3]Weight // what weighed most for the class
 	Against [3]Weight // what weighed most against it, for the next likely class of the other verdict
-	Weights string    // which weights: another version may judge otherwise
+	Weights string    // the version of the weights: another version may decide differently
 }
 
-// Weight is what one feature of a text weighs. The zero value is none.
+// Weight is what one feature of a text weighs.
 type Weight struct {
 	What   string // words of the text, a rule's id, or a class for which there is some rule
 	Points int    // in hundredths of a nat: 69 makes it twice as likely

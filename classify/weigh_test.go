@@ -11,7 +11,7 @@ import (
 
 const nothingKnown = "the courier came to the door twice and found that nobody lives at this address any longer"
 
-// What was weighed is told, with how sure the verdict is.
+// The result says what was weighed, and how sure the verdict is.
 func TestWeigh_SaysWhatWeighed(t *testing.T) {
 	t.Parallel()
 	got := classOf(failure.Evidence{Message: nothingKnown})

@@ -26,7 +26,7 @@ func (c *fleet) produce(ctx context.Context, s *Store, r *rand.Rand, _ int) {
 		*j = job.New{ID: first + job.ID(k), Kind: pickOne(r, "a", "b"), Queue: pickOne(r, "open", "open", "other", "limited", "rated"),
 			Priority: int8(1 + r.IntN(4)), Batch: int64(r.IntN(5)), Owner: pickOne(r, "", "al"), Payload: []byte("p"),
 			Correlation: fmt.Sprintf("%d", first+job.ID(k))}
-		j.Aside = j.Batch != 0 // of the batches of newCrowd, which are not published
+		j.Aside = j.Batch != 0 // the batches of this test are never published
 		if r.IntN(3) == 0 {
 			j.Key, j.Digest = fmt.Sprintf("k%d", r.IntN(fleetKeys)), []byte("d")
 		}

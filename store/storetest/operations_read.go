@@ -1,0 +1,81 @@
+package storetest
+
+import (
+	"slices"
+
+	"pgregory.net/rapid"
+
+	"github.com/redrive/redrive/event"
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+// read reads a job, its failures, its events and its audit rows.
+func (d *duel) read() {
+	id := d.id()
+	d.ask("Get", func(s store.Store) (any, error) { return s.Get(ctx(), id) })
+	d.ask("Failures", func(s store.Store) (any, error) { return s.Failures(ctx(), id) })
+	ids := some(d.t, "ids", 3, func(int) job.ID { return d.id() })
+	d.ask("GetAll", func(s store.Store) (any, error) { return s.GetAll(ctx(), ids) })
+	d.ask("Latest", func(s store.Store) (any, error) { return s.Latest(ctx(), ids) })
+	owner, kind, key := pick(d.t, "owner", "", "alice"), d.kind(), pick(d.t, "key", "k1", "k2", job.AliveKey+"a")
+	if i := slices.IndexFunc(d.last.Jobs, func(j job.Job) bool { return j.Key != "" }); i >= 0 && chance(d.t, "known key", 2) {
+		owner, kind, key = d.last.Jobs[i].Owner, d.last.Jobs[i].Kind, d.last.Jobs[i].Key
+	}
+	d.ask("Lookup", func(s store.Store) (any, error) { return s.Lookup(ctx(), owner, kind, key) })
+	d.ask("DeadLetter", func(s store.Store) (any, error) { return s.DeadLetter(ctx(), id) })
+	d.ask("Counts", func(s store.Store) (any, error) {
+		counts, err := s.Counts(ctx())
+		return slices.DeleteFunc(counts, func(c store.Count) bool { return c.N == 0 }), err
+	})
+	d.ask("Queues", func(s store.Store) (any, error) { return s.Queues(ctx()) })
+	after, limit := event.Cursor{}, rapid.IntRange(1, 9).Draw(d.t, "limit")
+	if n := len(d.last.Events); n > 0 {
+		after = d.last.Events[rapid.IntRange(0, n-1).Draw(d.t, "after")].Cursor
+	}
+	d.askOf("EventSpan", func(c *contender) (any, error) {
+		first, last, err := c.EventSpan(ctx())
+		if c.numbers != nil && err == nil {
+			last, err = c.numbers.last(c, first, d.last.Events)
+		}
+		return struct {
+			Removed bool
+			Last    event.Cursor
+		}{first != event.Cursor{}, last}, err
+	})
+	d.askOf("Events", func(c *contender) (any, error) {
+		if c.numbers == nil {
+			return c.Events(ctx(), after, limit)
+		}
+		if err := shownAll(c, c.numbers.own); err != nil {
+			return nil, err
+		}
+		return c.numbers.events(c, d.last.Events, after, limit)
+	})
+	f := store.AuditFilter{
+		Actor: pick(d.t, "actor", "", "ann", "ben"), Target: pick(d.t, "target", "", "", "x", id.String()), Limit: limit,
+		Actions: some(d.t, "actions", 2, func(int) string { return pick(d.t, "action", "job.", "job.cancel", "queue.set", "redrive.") }),
+	}
+	if n := len(d.last.Audit); n > 0 {
+		f.Since = pick(d.t, "since", 0, d.last.Audit[rapid.IntRange(0, n-1).Draw(d.t, "first row")].At)
+		f.Until = pick(d.t, "until", 0, d.last.Audit[rapid.IntRange(0, n-1).Draw(d.t, "last row")].At)
+	}
+	d.ask("AuditPage", func(s store.Store) (any, error) { return allAudit(s, f) })
+	d.ask("Audit", func(s store.Store) (any, error) { return s.Audit(ctx(), int64(limit), limit) })
+}
+
+// allAudit reads all pages of the audit log. Two stores may return different numbers of rows in the
+// same page.
+func allAudit(s store.Store, f store.AuditFilter) (rows []store.Audit, err error) {
+	for {
+		page, err := s.AuditPage(ctx(), f)
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, page.Entries...)
+		if page.Next == 0 {
+			return rows, nil
+		}
+		f.Before = page.Next
+	}
+}
