@@ -29,9 +29,13 @@ const (
 
 const (
 	decidesAlone = wStrong - 4 // the weight from which a rule for words decides without weighing
-	// cutFinal is how likely it must be that another attempt changes nothing, for work to be given up. A wrong "permanent" loses
-	// work, a wrong "retry" costs some attempts; docs/judgement.md has the figures.
-	cutFinal = weigh.One * 50 / 100
+	// Below cutPassing, the likelihood that another attempt changes nothing, the text is taken for a passing trouble. Work is
+	// given up from cutFinal on if a rule states the cause plainly, and from cutWords on if only learned words and weak rules
+	// speak. Between them the class is UnknownError, and the policy decides. A wrong "permanent" loses work, a wrong "retry"
+	// costs some attempts; docs/judgement.md has the figures.
+	cutPassing = weigh.One * 50 / 100
+	cutFinal   = weigh.One * 60 / 100
+	cutWords   = weigh.One * 75 / 100
 	// wordsNeeded is how many different words of a text must have weights: one more where no rule was hit.
 	wordsNeeded = 3
 	// overturns is how likely a class must be to win against a rule that states another one plainly.
@@ -99,12 +103,18 @@ func (r *reader) weigh(out *Classification, best int) {
 func (r *reader) verdict(res *weigh.Result) (class int, rule string) {
 	final := res.Of(false)
 	passing := res.Of(true)
+	cut := cutWords
+	if r.statesFinal() {
+		cut = cutFinal
+	}
 	switch {
-	case res.Final < cutFinal:
+	case res.Final < cutPassing:
 		if res.Share[passing] < cutClass {
 			return weigh.Unknown, ruleUnsure
 		}
 		return passing, ruleWeighed
+	case res.Final < cut:
+		return weigh.Unknown, ruleUnsure
 	case !r.statesFinal() && res.Alone(r.bag, final, passing):
 		return weigh.Unknown, ruleUnsure // one weak word is not enough to give work up
 	}

@@ -94,7 +94,7 @@ func TestWeigh_WithoutWeights(t *testing.T) {
 func TestWeigh_EmptyExceptionsAreNotPermanent(t *testing.T) {
 	t.Parallel()
 	var permanent []string
-	for _, name := range strings.Fields(genericNames) {
+	for name := range strings.FieldsSeq(genericNames) {
 		if got := classOf(failure.Evidence{Message: name + ":"}); !got.Verdict.Retriable() {
 			permanent = append(permanent, name+" by "+got.Rule)
 		}

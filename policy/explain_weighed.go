@@ -11,7 +11,8 @@ func (r *Record) weighed() string {
 	if g == nil {
 		return ""
 	}
-	s := fmt.Sprintf("%d %% sure", g.Sure)
+	var s strings.Builder
+	fmt.Fprintf(&s, "%d %% sure", g.Sure)
 	for _, side := range []struct {
 		name string
 		all  []WeightRecord
@@ -21,8 +22,8 @@ func (r *Record) weighed() string {
 			parts[i] = fmt.Sprintf("%q %.1f", w.What, float64(w.Points)/100)
 		}
 		if len(parts) > 0 {
-			s += "; " + side.name + " it: " + strings.Join(parts, ", ")
+			s.WriteString("; " + side.name + " it: " + strings.Join(parts, ", "))
 		}
 	}
-	return s + " (weights " + g.Weights + ")"
+	return s.String() + " (weights " + g.Weights + ")"
 }

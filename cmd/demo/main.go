@@ -57,8 +57,8 @@ func run(args []string) (code int, err error) {
 func compile(ctx context.Context, exe string, w io.Writer) error {
 	began := time.Now()
 	fmt.Fprintln(w, "Compiling the demo. The first time, Go downloads its modules and compiles SQLite: about half a minute.")
-	build := exec.CommandContext(ctx, "go", append(append([]string{"build", "-v", "-o", exe}, fast()...), program)...) //nolint:gosec // constants and a temporary file
-	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOGC=400")                                                      // no C compiler, and fewer collections in the compiler
+	build := exec.CommandContext(ctx, "go", append(append([]string{"build", "-v", "-o", exe}, fast()...), program)...)
+	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOGC=400") // no C compiler, and fewer collections in the compiler
 	said, err := build.StderrPipe()
 	if err != nil {
 		return err

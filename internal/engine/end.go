@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/redrive/redrive/failure"
 	"github.com/redrive/redrive/internal/human"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store"
@@ -63,10 +64,11 @@ func stopOf(cause error) job.Stop {
 	return job.StopNone
 }
 
-// The errors of runs that have failed although their handler has not returned an error.
+// The errors of runs that have failed although their handler has not returned an error. They have a class, because
+// their words say nothing about the cause.
 var (
-	errNotCommitted = errors.New("the job was completed in a transaction that did not commit")
-	errGoexit       = errors.New("the handler called runtime.Goexit")
+	errNotCommitted = failure.WithClass(failure.UnknownError, errors.New("the job was completed in a transaction that did not commit"))
+	errGoexit       = failure.WithClass(failure.UnknownError, errors.New("the handler called runtime.Goexit"))
 )
 
 // conclude makes the outcome of a run that has ended. If the store could not write the

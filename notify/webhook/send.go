@@ -61,7 +61,7 @@ type Sender struct {
 func New(o Options) *Sender {
 	o.UserAgent, o.Timeout = cmp.Or(o.UserAgent, userAgentName), cmp.Or(o.Timeout, attemptMax)
 	if o.Now == nil {
-		o.Now = time.Now
+		o.Now = time.Now //nolint:forbidigo // the default clock of the sender
 	}
 	d := &net.Dialer{Timeout: dialMax, Resolver: o.Resolver, ControlContext: check}
 	return &Sender{options: o, transport: &http.Transport{

@@ -152,7 +152,9 @@ func TestSend_AnswersAreEvidence(t *testing.T) {
 			w.WriteHeader(503)
 			fmt.Fprint(w, "password=hunter2secret")
 		}, 503, 0},
-		"redirect": {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "http://169.254.169.254/", 302) }, 302, 0},
+		"redirect": {func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "http://169.254.169.254/", http.StatusFound)
+		}, http.StatusFound, 0},
 		"body without an end": {func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(500)
 			for range 1000 {
@@ -238,7 +240,7 @@ func TestGuard_ChecksWhatANameResolvesTo(t *testing.T) {
 				return
 			}
 			dialled.Add(1)
-			c.Close()
+			_ = c.Close()
 		}
 	}()
 	port := uint16(l.Addr().(*net.TCPAddr).Port)
@@ -280,16 +282,16 @@ func TestGuard_UsesNoProxy(t *testing.T) {
 func TestEndpoint_RefusesMistakes(t *testing.T) {
 	t.Parallel()
 	for want, e := range map[string]webhook.Endpoint{
-		"use https":                    {URL: "http://shop.example.com/", Secret: secret},
-		"remove it, because the sign":  {URL: "https://user:canary@shop.example.com/", Secret: secret},
-		"remove the #":                 {URL: "https://shop.example.com/#a", Secret: secret},
-		"the port 22 is not allowed":   {URL: "https://shop.example.com:22/", Secret: secret},
-		"the secret has 8 bytes":       {URL: "https://shop.example.com/", Secret: secret[:8]},
-		"the URL is not complete":      {URL: "shop.example.com", Secret: secret},
-		"the scheme \"ftp\" is not":    {URL: "ftp://shop.example.com/", Secret: secret},
-		"in a private or special":      {URL: "https://10.0.0.1/", Secret: secret},
-		"neither a name nor an addres": {URL: "https://127.1/", Secret: secret},
-		"the URL has 3024 bytes":       {URL: "https://shop.example.com" + strings.Repeat("/", 3000), Secret: secret},
+		"use https":                   {URL: "http://shop.example.com/", Secret: secret},
+		"remove it, because the sign": {URL: "https://user:canary@shop.example.com/", Secret: secret},
+		"remove the #":                {URL: "https://shop.example.com/#a", Secret: secret},
+		"the port 22 is not allowed":  {URL: "https://shop.example.com:22/", Secret: secret},
+		"the secret has 8 bytes":      {URL: "https://shop.example.com/", Secret: secret[:8]},
+		"the URL is not complete":     {URL: "shop.example.com", Secret: secret},
+		"the scheme \"ftp\" is not":   {URL: "ftp://shop.example.com/", Secret: secret},
+		"in a private or special":     {URL: "https://10.0.0.1/", Secret: secret},
+		"neither a name nor an addr":  {URL: "https://127.1/", Secret: secret},
+		"the URL has 3024 bytes":      {URL: "https://shop.example.com" + strings.Repeat("/", 3000), Secret: secret},
 	} {
 		if err := e.Validate(); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "canary") {
 			t.Errorf("%+v: got error %v, want one with %q", e, err, want)

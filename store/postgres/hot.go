@@ -132,7 +132,7 @@ type fastTxn struct {
 // are known as they are and the time is the server's.
 func (t *fastTxn) send(steps ...pg.Step) error {
 	if t.begun {
-		return t.Session.Send(steps...)
+		return t.Send(steps...)
 	}
 	version, server := int64(0), job.Micros(0)
 	look := pg.Step{Q: selSettings, Each: func(r sqlstore.Row) error {
@@ -145,10 +145,10 @@ func (t *fastTxn) send(steps ...pg.Step) error {
 		first = []pg.Step{{Q: fastBegin}, look}
 	}
 	sent := t.s.clock.local()
-	if err := t.Session.Send(append(first, steps...)...); err != nil {
+	if err := t.Send(append(first, steps...)...); err != nil {
 		return err
 	}
-	t.Session.Begun = true
+	t.Begun = true
 	if version == 0 {
 		return sqlstore.ErrNoMeta
 	}

@@ -24,7 +24,7 @@ type bound struct {
 
 // JUDGEMENT_UNREAD=1 also scores the families that nobody looks at before a change is done.
 var bounds = []bound{
-	{[]texts.Part{texts.Learn, texts.Choose}, 0.077, 0.060, 0.875, 0.071, 0.052, 0.874},
+	{[]texts.Part{texts.Learn, texts.Choose}, 0.081, 0.055, 0.872, 0.082, 0.043, 0.869},
 }
 
 // TestScore prints the score by family, the family with most wrong decisions first, and fails if a score got worse.

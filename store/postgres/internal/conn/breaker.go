@@ -8,8 +8,8 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// breaker ends what a connection is waiting for when a context ends.
-type breaker struct {
+// Breaker ends what a connection is waiting for when a context ends.
+type Breaker struct {
 	mu          sync.Mutex
 	conn        *pgconn.PgConn
 	over, fired bool
@@ -20,8 +20,8 @@ type breaker struct {
 var Past = time.Unix(1, 0)
 
 // Watch begins to watch a context. After it ended, grace has to pass, too.
-func Watch(ctx context.Context, conn *pgconn.PgConn, grace time.Duration) *breaker {
-	b := &breaker{conn: conn}
+func Watch(ctx context.Context, conn *pgconn.PgConn, grace time.Duration) *Breaker {
+	b := &Breaker{conn: conn}
 	b.cut = context.AfterFunc(ctx, func() {
 		if grace == 0 {
 			b.fire()
@@ -32,7 +32,7 @@ func Watch(ctx context.Context, conn *pgconn.PgConn, grace time.Duration) *break
 	return b
 }
 
-func (b *breaker) fire() {
+func (b *Breaker) fire() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if !b.over {
@@ -42,7 +42,7 @@ func (b *breaker) fire() {
 }
 
 // Stop ends the watching and reports whether the connection was left alone.
-func (b *breaker) Stop() bool {
+func (b *Breaker) Stop() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.over = true
