@@ -90,7 +90,7 @@ func (r *reader) weigh(out *Classification, best int) {
 	}
 	saw := r.heaviest(w, class, than)
 	out.Weighing = w
-	if got := failure.Class(weigh.Classes[class]); rule != ruleWeighed || got != out.Class {
+	if got := failure.Class(weigh.Classes[class]); out.Rank == RankNone || got != out.Class {
 		if out.Rank > RankNone {
 			copy(out.Outranked[1:], out.Outranked[:2])
 			out.Outranked[0] = Outranked{Rule: out.Rule, Class: out.Class, Rank: out.Rank, Saw: out.Saw}

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
 	"strconv"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/redrive/redrive"
 	"github.com/redrive/redrive/internal/human"
+	"github.com/redrive/redrive/internal/wire"
 	"github.com/redrive/redrive/internal/words"
 	"github.com/redrive/redrive/job"
 )
@@ -142,17 +142,8 @@ func (a *app) printBatch(ctx context.Context, h *redrive.BatchHandle) error {
 	if err != nil {
 		return err
 	}
-	return a.printJSON(batchView(&b))
+	return a.printJSON(wire.BatchOf(&b))
 }
-
-// batchJSON is a batch for other programs.
-type batchJSON struct {
-	redrive.Batch
-	Waiting int64           `json:"waiting"`
-	Attrs   json.RawMessage `json:"attrs,omitempty"`
-}
-
-func batchView(b *redrive.Batch) batchJSON { return batchJSON{*b, b.Waiting(), b.Attrs} }
 
 type batchShowCmd struct {
 	jsonFlag
@@ -166,7 +157,7 @@ func (c *batchShowCmd) Run(ctx context.Context, a *app) error {
 			return err
 		}
 		if c.JSON {
-			return a.printJSON(batchView(&b))
+			return a.printJSON(wire.BatchOf(&b))
 		}
 		a.showBatch(&b)
 		return nil
@@ -232,9 +223,9 @@ func (c *batchListCmd) Run(ctx context.Context, a *app) (err error) {
 		return err
 	}
 	if c.JSON {
-		views := make([]batchJSON, len(page.Batches))
+		views := make([]wire.Batch, len(page.Batches))
 		for i := range page.Batches {
-			views[i] = batchView(&page.Batches[i])
+			views[i] = wire.BatchOf(&page.Batches[i])
 		}
 		return a.printJSON(map[string]any{"batches": views, "next": page.Next})
 	}

@@ -1,0 +1,17 @@
+package wire
+
+import (
+	"encoding/json"
+
+	"github.com/redrive/redrive/store"
+)
+
+// Batch is a batch for other programs.
+type Batch struct {
+	store.Batch
+	Waiting int64           `json:"waiting"` // number of members that have not ended
+	Attrs   json.RawMessage `json:"attrs,omitempty"`
+}
+
+// BatchOf returns the form of a batch.
+func BatchOf(b *store.Batch) Batch { return Batch{*b, b.Waiting(), b.Attrs} }
