@@ -86,7 +86,7 @@ func (c *Config) filled() (*Config, error) {
 		full.Log = slog.Default()
 	}
 	if full.Now == nil {
-		full.Now = time.Now
+		full.Now = time.Now //nolint:forbidigo // the default clock of a stream
 	}
 	return &full, nil
 }

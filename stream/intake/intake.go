@@ -72,11 +72,16 @@ type Action interface{ action() }
 
 // The actions. Each but End is followed by the event of the same name; Sleep by Begun.
 type (
-	Count  struct{}
-	Poll   struct{}
-	Take   struct{ Items []Item }
+	// Count asks how many jobs wait.
+	Count struct{}
+	// Poll reads records.
+	Poll struct{}
+	// Take stores the jobs of records.
+	Take struct{ Items []Item }
+	// Commit writes offsets.
 	Commit struct{ Next map[int32]int64 }
-	Sleep  struct{ For time.Duration }
+	// Sleep waits.
+	Sleep struct{ For time.Duration }
 	// End ends the loop. Err is nil after a Stop.
 	End struct{ Err error }
 )

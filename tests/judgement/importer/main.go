@@ -76,12 +76,12 @@ func run(dir, out string) error {
 				mistakes = append(mistakes, fmt.Errorf("%s:%d: %w", filepath.Base(name), i+1, err))
 				continue
 			}
-			if key := withoutNumbers(l.Text); seen[key] {
+			key := withoutNumbers(l.Text)
+			if seen[key] {
 				doubles++
 				continue
-			} else {
-				seen[key] = true
 			}
+			seen[key] = true
 			stored, err := json.Marshal(l)
 			if err != nil {
 				return err
@@ -109,7 +109,7 @@ func readLine(family, row string) (line, error) {
 	}
 	l := line{Family: family, Class: failure.Class(columns[0]), Text: unescape(columns[3]), Source: "written: " + columns[4]}
 	if columns[1] != "" {
-		for _, c := range strings.Split(columns[1], ",") {
+		for c := range strings.SplitSeq(columns[1], ",") {
 			l.AlsoOK = append(l.AlsoOK, failure.Class(strings.TrimSpace(c)))
 		}
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/redrive/redrive/internal/weigh"
 )
@@ -19,16 +20,14 @@ type settings struct {
 	sorts    uint64 // features that are left out, a bit a sort
 	tunedW   float64
 	retry    float64 // how much more a text counts that waiting can mend
-	drop     float64
 }
 
 // model has the weights of features.
 type model struct {
-	id    map[uint64]int32
-	w     [][classes]float64
-	bias  [classes]float64
-	names []string
-	set   settings
+	id   map[uint64]int32
+	w    [][classes]float64
+	bias [classes]float64
+	set  settings
 }
 
 // index gives features numbers: those that are in samples of enough families.
@@ -72,12 +71,7 @@ func index(samples []*sample, set settings) *model {
 }
 
 func contains(all []string, s string) bool {
-	for _, have := range all {
-		if have == s {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(all, s)
 }
 
 // active returns the numbers of the features of a sample that have weights, rules first.
@@ -203,14 +197,7 @@ func gradient(p [classes]float64, s *sample, verdict float64) (g [classes]float6
 			}
 		}
 	}
-	toward(func(c int) bool {
-		for _, k := range s.right {
-			if k == c {
-				return true
-			}
-		}
-		return false
-	}, 1)
+	toward(func(c int) bool { return slices.Contains(s.right, c) }, 1)
 	if s.verdict >= 0 && verdict > 0 {
 		toward(func(c int) bool { return weigh.Retriable[c] == (s.verdict == 1) }, verdict)
 	}

@@ -21,10 +21,8 @@ type sample struct {
 	part     texts.Part
 	item     score.Item
 	features []weigh.Feature
-	ids      []int32 // of the features that have weights
-	words    int     // how many of them are words
-	right    []int   // classes that are right
-	verdict  int     // 1 retriable, 0 not, -1 ambiguous
+	right    []int // classes that are right
+	verdict  int   // 1 retriable, 0 not, -1 ambiguous
 	weight   float64
 	byRules  classify.Classification
 	strong   bool // they decide without weighing
