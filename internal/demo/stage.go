@@ -40,7 +40,7 @@ func (o *Options) pace() pace {
 // one call in jobs of the kind chat. politeness is the Retry-After of a 429 response; it is
 // not divided, because the upstream sets it.
 const (
-	runLimit   = 2 * time.Second
+	runLimit   = 3 * time.Second
 	patience   = time.Second
 	politeness = time.Second
 )
