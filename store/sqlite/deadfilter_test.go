@@ -61,7 +61,7 @@ func TestD7_RangesBringBackAsOne(t *testing.T) {
 		s.must(err)
 		live := int64(0)
 		for _, j := range d.Jobs {
-			if j.State != job.Waiting {
+			if j.State != job.Waiting || j.Kind == "member" { // the member that keeps the batch of the seeder alive
 				continue
 			}
 			live++

@@ -114,6 +114,7 @@ func (s *seeder) add(rows int, change func(i int, n *job.New)) {
 				s.batches++
 			}
 			change(i, &jobs[k])
+			jobs[k].Aside = jobs[k].Aside && jobs[k].Batch != 0
 		}
 		_, err = s.s.Enqueue(s.t.Context(), jobs)
 		s.must(err)
