@@ -162,10 +162,11 @@ func TestI2_ABatchInAnOpenTransactionHoldsUpNobody(t *testing.T) {
 	t.Parallel()
 	s, dsn := freshAt(t, nil)
 	first, second := newJob(t, s), newJob(t, s)
-	first.Batch, second.Batch = 3, 3
-	if _, err := s.Enqueue(t.Context(), []job.New{first}); err != nil {
+	b, _, err := s.StartBatch(t.Context(), store.By{}, store.NewBatch{}, []job.New{first})
+	if err != nil {
 		t.Fatal(err)
 	}
+	second.Batch = b.ID
 	tx, err := connected(t, dsn).Begin(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -190,7 +191,7 @@ func TestI2_ABatchInAnOpenTransactionHoldsUpNobody(t *testing.T) {
 		if err := s.foldAll(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		return numberOf(t, conn, `SELECT count(*) FROM `+s.Schema()+`.redrive_batches WHERE id = 3 AND total = 2 AND completed = 1
+		return numberOf(t, conn, `SELECT count(*) FROM `+s.Schema()+`.redrive_batch_counts WHERE batch = 1 AND total = 2 AND completed = 1
 			AND dead = 0 AND cancelled = 0`) == 1
 	})
 }
