@@ -36,6 +36,7 @@ const (
 	cutPassing = weigh.One * 50 / 100
 	cutFinal   = weigh.One * 60 / 100
 	cutWords   = weigh.One * 75 / 100
+	cutAlone   = weigh.One * 90 / 100 // where no rule was hit at all
 	// wordsNeeded is how many different words of a text must have weights: one more where no rule was hit.
 	wordsNeeded = 3
 	// overturns is how likely a class must be to win against a rule that states another one plainly.
@@ -77,7 +78,7 @@ func (r *reader) weigh(out *Classification, best int) {
 	if res.Known < wordsNeeded || best < 0 && res.Known == wordsNeeded {
 		return // too little to weigh: the rules decide
 	}
-	class, rule := r.verdict(res)
+	class, rule := r.verdict(res, best >= 0)
 	if best >= 0 && r.hits[best].weight >= wStatus && res.Share[class] < overturns {
 		return
 	}
@@ -100,7 +101,7 @@ func (r *reader) weigh(out *Classification, best int) {
 }
 
 // verdict returns the class that the weights are for, and by which rule.
-func (r *reader) verdict(res *weigh.Result) (class int, rule string) {
+func (r *reader) verdict(res *weigh.Result, hit bool) (class int, rule string) {
 	final := res.Of(false)
 	passing := res.Of(true)
 	cut := cutWords
@@ -113,7 +114,7 @@ func (r *reader) verdict(res *weigh.Result) (class int, rule string) {
 			return weigh.Unknown, ruleUnsure
 		}
 		return passing, ruleWeighed
-	case res.Final < cut:
+	case res.Final < cut || !hit && res.Final < cutAlone:
 		return weigh.Unknown, ruleUnsure
 	case !r.statesFinal() && res.Alone(r.bag, final, passing):
 		return weigh.Unknown, ruleUnsure // one weak word is not enough to give work up
