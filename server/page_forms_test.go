@@ -135,10 +135,10 @@ func TestD7_ARedriveWithAPatch(t *testing.T) {
 	if text := r.press(page, path, "Show what it does", url.Values{"patch": {`{"op":1}`}}); !strings.Contains(text, "The patch cannot be used: ") {
 		t.Errorf("no patch: got %s", textOf(text))
 	}
-	if text := r.press(page, path, "Retry 3 jobs", url.Values{"patch": {`nonsense`}, "reason": {"x"}}); !strings.Contains(text, "nonsense</textarea>") || strings.Contains(text, "has started") {
+	if text := r.press(page, path, "Redrive 3 jobs", url.Values{"patch": {`nonsense`}, "reason": {"x"}}); !strings.Contains(text, "nonsense</textarea>") || strings.Contains(text, "has started") {
 		t.Errorf("a redrive with no patch: got %s", textOf(text))
 	}
-	text = r.press(page, path, "Retry 3 jobs", url.Values{"patch": {`[{"op":"add","path":"/quality","value":"low"}]`}, "queue": {"slow"}, "canary": {"0"}, "reason": {"smaller"}})
+	text = r.press(page, path, "Redrive 3 jobs", url.Values{"patch": {`[{"op":"add","path":"/quality","value":"low"}]`}, "queue": {"slow"}, "canary": {"0"}, "reason": {"smaller"}, "ready": {"1"}})
 	if !strings.Contains(text, "Redrive 1 has started with 3 jobs.") {
 		t.Fatalf("the redrive: got %s", textOf(text))
 	}

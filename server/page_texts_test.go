@@ -208,7 +208,7 @@ func TestTrap15_DeathsAfterThePreviewAreNotRetried(t *testing.T) {
 	s.dieMany(3)
 	r := s.reader("operate")
 	_, text := r.send("GET", "/ui/redrives/new?status=pending", nil)
-	fields := url.Values{"canary": {"0"}, "stop_share": {"100"}, "reason": {"mended"}}
+	fields := url.Values{"canary": {"0"}, "stop_share": {"100"}, "reason": {"mended"}, "ready": {"1"}}
 	for _, name := range []string{"query", "through", "count", "nonce"} {
 		m := regexp.MustCompile(`name="` + name + `" value="([^"]*)"`).FindStringSubmatch(text)
 		if m == nil {

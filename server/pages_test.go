@@ -192,6 +192,8 @@ func TestTrap14_FormsActOnceAndSaySo(t *testing.T) {
 	start.Set("canary", "-1")
 	r.must("Jobs first must be a whole number", "/ui/redrives", start)
 	start.Set("canary", "0")
+	r.must("Nothing was done: 1 job of the set needs something changed first.", "/ui/redrives", start)
+	start.Set("ready", "1")
 	r.must("Redrive 1 has started with 1 job.", "/ui/redrives", start)
 	r.must("Redrive 1", "/ui/redrives", start) // a second click
 	if list, err := s.client.Redrives(t.Context()); err != nil || len(list) != 1 {

@@ -18,6 +18,8 @@ type DeadPreview struct {
 	Through int64 `json:"through"`
 	// ByKind has the number of dead letters of each kind.
 	ByKind map[string]int64 `json:"by_kind"`
+	// ByGroup has the number of dead letters of each cause by its fingerprint, "" without one. The pages show it.
+	ByGroup map[string]int64 `json:"-"`
 	// Owners is the number of different owners.
 	Owners int `json:"owners"`
 	// Oldest is when the first of these jobs died.
@@ -55,7 +57,7 @@ func (a *API) preview(c *Call, action redrive.Action) (*DeadPreview, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &DeadPreview{Count: seen.Done, Through: seen.Through, ByKind: make(map[string]int64)}
+	out := &DeadPreview{Count: seen.Done, Through: seen.Through, ByKind: make(map[string]int64), ByGroup: make(map[string]int64)}
 	f := *action.Filter
 	if len(f.Statuses) == 0 {
 		f.Statuses = action.Do.Statuses()
@@ -74,6 +76,7 @@ func (a *API) preview(c *Call, action redrive.Action) (*DeadPreview, error) {
 				continue
 			}
 			out.ByKind[l.Kind]++
+			out.ByGroup[l.Fingerprint]++
 			owners[l.Owner] = true
 			out.Oldest = l.DiedAt
 		}

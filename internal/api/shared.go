@@ -77,9 +77,10 @@ func (a *API) DeadFilterOf(c *Call, query url.Values) (redrive.DeadFilter, error
 	return f, q.problem()
 }
 
-// PreviewRetry counts the dead letters of a filter that a retry would change, and freezes the set.
-func (a *API) PreviewRetry(c *Call, f redrive.DeadFilter) (*DeadPreview, error) {
-	return a.preview(c, redrive.Action{Do: redrive.ActRetry, Filter: &f})
+// PreviewRetry counts the dead letters of a filter that a retry would change, up to a death, and freezes the set. With
+// through 0 the set ends with the newest death.
+func (a *API) PreviewRetry(c *Call, f redrive.DeadFilter, through int64) (*DeadPreview, error) {
+	return a.preview(c, redrive.Action{Do: redrive.ActRetry, Filter: &f, Through: through})
 }
 
 // Until reads a time to come: a time (without zone: UTC), or a duration from now. An empty text

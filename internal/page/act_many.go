@@ -171,7 +171,11 @@ func manyFor(list string, query url.Values, ticked, all []string) (v manyView) {
 		}
 		q := listQuery(query)
 		q.Set("do", name)
-		v.All = append(v.All, manyLink{Label: m.Label, Path: v.Path, Query: queryOf(q)})
+		label := m.Label
+		if m.dead == redrive.ActRetry {
+			label = "Redrive"
+		}
+		v.All = append(v.All, manyLink{Label: label, Path: v.Path, Query: queryOf(q)})
 	}
 	return v
 }

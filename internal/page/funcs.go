@@ -79,7 +79,7 @@ func (p *Pages) funcs(zone *time.Location) template.FuncMap {
 		"span":        words.Span,
 		"group":       words.ShortGroup,
 		"cause":       func(g redrive.Group) string { return causeOf(&g) },
-		"next":        nextStep,
+		"nextStep":    nextStep,
 		"personFirst": personFirst,
 		"path":        url.PathEscape,
 		"pretty":      pretty,

@@ -52,7 +52,8 @@ type groupRow struct {
 	Active *redrive.Redrive // the redrive of the group that is under way
 	Help   int64            // the share of retries that helped in percent; -1 if there were none
 	Next   string
-	First  bool // a person has to change something before a retry can help
+	First  bool   // a person has to change something before a retry can help
+	Since  string // how many jobs of the kind have completed since the last death
 }
 
 // share is a part of a bar, in percent of its width.
@@ -99,6 +100,11 @@ func (p *Pages) groups(a *api.API, c *api.Call) error {
 	}
 	for i := range page.Groups {
 		v.Rows = append(v.Rows, groupRowOf(&page.Groups[i], redrives))
+		if i < sinceRows && v.Rows[i].Active == nil {
+			if v.Rows[i].Since, err = sinceLastDeath(a, c, &page.Groups[i], f.Now); err != nil {
+				return err
+			}
+		}
 	}
 	if end := v.Filter.Skip + len(page.Groups); end < page.Total {
 		next := query
@@ -325,6 +331,8 @@ func sinceLastDeath(a *api.API, c *api.Call, g *redrive.Group, now job.Micros) (
 const (
 	sinceMost     = 7 * 24 * time.Hour
 	sinceByMinute = 2 * time.Hour
+	// sinceRows is for how many causes of a list it is done: each needs a read.
+	sinceRows = 10
 )
 
 const (

@@ -16,7 +16,7 @@ type overviewView struct {
 	frame
 	Empty    bool // nothing was ever enqueued
 	Hours    hours
-	Needs    []redrive.Group // the causes that need a person, the largest first
+	Needs    []groupRow // the causes that need a person, the largest first
 	Running  []redrive.Redrive
 	Figures  []words.Figure
 	Kinds    []kindRow
@@ -68,7 +68,11 @@ func (p *Pages) overview(a *api.API, c *api.Call) error {
 	}
 	for i := range groups.Groups {
 		if g := &groups.Groups[i]; !g.Muted {
-			v.Needs = append(v.Needs, *g)
+			row := groupRowOf(g, redrives)
+			if row.Since, err = sinceLastDeath(a, c, g, f.Now); err != nil {
+				return err
+			}
+			v.Needs = append(v.Needs, row)
 		}
 	}
 	v.Figures = words.Figures(f.dead, figureHours*time.Hour)

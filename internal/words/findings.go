@@ -85,13 +85,18 @@ func NextStep(g *store.Group) string {
 	case g.Pending == 0:
 		return "Nothing is pending"
 	case g.Retried > 0 && g.Helped*10 >= g.Retried*8:
-		return "Redrive: retries help"
+		return "Redrive: " + helped(g) + " helped"
 	case g.Retried > 0 && g.Helped*10 < g.Retried*2:
-		return "Mend the cause: retries do not help"
+		return "Mend the cause: " + helped(g) + " helped"
 	case g.Assignee != "":
 		return "Wait for " + g.Assignee + ", then redrive"
 	}
 	return nextStepOf(failure.Class(g.Class))
+}
+
+// helped says how many of the retries of a group have helped, without the last word.
+func helped(g *store.Group) string {
+	return fmt.Sprintf("%s of %s %s", Number(g.Helped), Count(g.Retried, "retry"), have(g.Helped))
 }
 
 // nextStepOf says what a person does about the jobs of a class of which nothing was retried yet.
@@ -199,17 +204,6 @@ func RedrivesFinding(active, stopped int64) string {
 		return Count(stopped, "redrive") + " stopped by themselves"
 	}
 	return fmt.Sprintf("%s under way, %s stopped", Count(active, "redrive"), Number(stopped))
-}
-
-// RedriveFinding says how far a redrive has come.
-func RedriveFinding(r *store.Redrive) string {
-	switch {
-	case r.Live != nil:
-		return fmt.Sprintf("Redrive %d: %s of %s changed", r.ID, Number(r.Released), Count(r.Total, "job"))
-	case r.Dead > 0:
-		return fmt.Sprintf("Redrive %d: %s of %s completed, %s dead again", r.ID, Number(r.Completed), Count(r.Total, "job"), Number(r.Dead))
-	}
-	return fmt.Sprintf("Redrive %d: %s of %s completed", r.ID, Number(r.Completed), Count(r.Total, "job"))
 }
 
 // QueuesFinding says how many queues there are, and how many take or start no jobs.

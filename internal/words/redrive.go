@@ -8,6 +8,22 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
+// RedriveFinding says how far a redrive has come.
+func RedriveFinding(r *store.Redrive) string {
+	left := RedriveLeft(r)
+	text := fmt.Sprintf("Redrive %d: %s of %s completed", r.ID, Number(r.Completed), Count(r.Total-left, "job"))
+	if r.Live != nil {
+		text = fmt.Sprintf("Redrive %d: %s of %s %s", r.ID, Number(r.Released), Count(r.Total-left, "job"), LiveDone(r.Live.Do))
+	}
+	if r.Dead > 0 {
+		text += fmt.Sprintf(", %s dead again", Number(r.Dead))
+	}
+	if left > 0 {
+		text += fmt.Sprintf(", %s had left the set", Number(left))
+	}
+	return text
+}
+
 // RedriveStanding returns a sentence with the state and the progress of a redrive.
 func RedriveStanding(r *store.Redrive) string {
 	if r.Live != nil {
@@ -15,7 +31,11 @@ func RedriveStanding(r *store.Redrive) string {
 	}
 	switch r.State {
 	case store.RedriveCanary:
-		return fmt.Sprintf("Canary: %s of the first %d jobs have a result", Number(r.Answered), min(int64(r.Canary), r.Total))
+		first := min(int64(r.Canary), r.Total)
+		if first == 1 && r.Answered == 0 {
+			return "Canary: the first job has no result yet"
+		}
+		return fmt.Sprintf("Canary: %s of the first %s %s a result", Number(r.Answered), Count(first, "job"), have(first))
 	case store.RedriveRamping:
 		return fmt.Sprintf("Ramping: retried %s of %s", Number(r.Released), Count(r.Total, "job"))
 	case store.RedriveSettling:

@@ -69,7 +69,7 @@ func TestU4_KeyboardAlone(t *testing.T) {
 		tb.until("Redrive when the service answers again")
 		tb.tabTo("Redrive 2 jobs")
 		tb.keys(kb.Enter)
-		tb.until("Retry 2 dead jobs")
+		tb.until("Redrive 2 dead jobs")
 		tb.tabTo("Reason")
 		tb.keys("the bucket takes writes again" + kb.Enter)
 		tb.until("Redrive 1 has started with 2 jobs.")

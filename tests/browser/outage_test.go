@@ -69,7 +69,7 @@ func TestU3_D6_TheHourAfterAnOutage(t *testing.T) {
 		tb.follow("a.main", "Redrive")
 		see("Jobs first (canary)")
 		tb.run(chromedp.SetValue(chromedp.CSS(`[name=reason]`), "it works again"))
-		tb.follow("button.main", "Retry")
+		tb.follow("button.main", "Redrive")
 		see("has started with")
 		tb.press("Overview")
 		see("What to do")
