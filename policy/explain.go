@@ -123,7 +123,7 @@ type Fact struct {
 // counters, the limits and the policy. Lines that do not apply are left out.
 func (r *Record) Facts() []Fact {
 	all := []Fact{
-		{"decision", r.Reason()}, {"class", r.class()}, {"weighed", r.weighed()}, {"beat", r.beat()}, {"formula", r.formula()},
+		{"decision", r.Reason()}, {"class", r.class()}, {"weighed", r.weighed()}, {"outranked", r.outranked()}, {"formula", r.formula()},
 		{"hint", r.hint()}, {"counters", r.counters()}, {"limits", r.limits()}, {"rules", strings.Join(r.Rules, ", ")},
 		{"policy", r.policy()}, {"observed", r.observed()},
 	}
@@ -188,7 +188,7 @@ func code(s string) string {
 	return ", code " + s
 }
 
-func (r *Record) beat() string {
+func (r *Record) outranked() string {
 	lost := make([]string, len(r.Outranked))
 	for i, b := range r.Outranked {
 		lost[i] = fmt.Sprintf("%s%s for %s%s", b.Rule, ranked(b.Rank), b.Class, saw(b.Saw))
@@ -196,8 +196,8 @@ func (r *Record) beat() string {
 	return strings.Join(lost, "; ")
 }
 
-// formula returns the computation of the wait, such as "30s × 2^(2−1) = 1m, ±20 %, drew
-// 0.31 → 55.4s".
+// formula returns the computation of the wait, such as "30s × 2^(2−1) = 1m, ±20 %, random
+// number 0.31 → 55.4s".
 func (r *Record) formula() string {
 	n := r.number()
 	if r.Growth == "" {
@@ -216,7 +216,7 @@ func (r *Record) formula() string {
 	if r.Spreading == "" {
 		return s + from(r.BackoffFrom)
 	}
-	return fmt.Sprintf("%s, %s, drew %.3g → %s%s", s, r.Spreading, r.U, rounded(r.Drawn), from(r.BackoffFrom))
+	return fmt.Sprintf("%s, %s, random number %.3g → %s%s", s, r.Spreading, r.U, rounded(r.Drawn), from(r.BackoffFrom))
 }
 
 // number returns the value of n in the formula.
@@ -231,7 +231,7 @@ func from(l Level) string {
 	if l == "" {
 		return ""
 	}
-	return " (from " + levelWords(l) + ")"
+	return " (set by " + levelWords(l) + ")"
 }
 
 func levelWords(l Level) string {
@@ -296,8 +296,8 @@ func (r *Record) limits() string {
 	if r.TotalMax != nil {
 		parts = append(parts, fmt.Sprintf("%d over all classes", *r.TotalMax))
 	}
-	parts = append(parts, fmt.Sprintf("attempt %d of %d", r.Failures, r.MaxAttempts),
-		fmt.Sprintf("age %s of %s", rounded(r.Age), rounded(r.MaxAge)))
+	parts = append(parts, fmt.Sprintf("attempt %d of at most %d", r.Failures, r.MaxAttempts),
+		fmt.Sprintf("age %s of at most %s", rounded(r.Age), rounded(r.MaxAge)))
 	if r.Deadline != 0 {
 		parts = append(parts, "deadline in "+rounded(r.Deadline))
 	}

@@ -113,10 +113,10 @@ func TestR9_TheLongForm(t *testing.T) {
 	d := p.Decide(in)
 	want := `decision  retry 1 of 5 in 55.4s
 class     RateLimitExceeded, verdict throttle, by http.429 (typed), which saw "429", code http.429
-beat      phrase.quota (pattern) for QuotaExceeded, which saw "\"quota\" exceeded"
-formula   60s × 3^(1−1) = 1m, ±20 %, drew 0.31 → 55.4s (from the built-in default)
+outranked phrase.quota (pattern) for QuotaExceeded, which saw "\"quota\" exceeded"
+formula   60s × 3^(1−1) = 1m, ±20 %, random number 0.31 → 55.4s (set by the built-in default)
 counters  failure 2 of this life, 1 of class RateLimitExceeded
-limits    5 retries of the class (from the built-in default), 3 over all classes, attempt 2 of 100, age 1m30s of 90d, deadline in 24h, cost $0.013 of $0.50
+limits    5 retries of the class (set by the built-in default), 3 over all classes, attempt 2 of at most 100, age 1m30s of at most 90d, deadline in 24h, cost $0.013 of $0.50
 rules     long-video
 policy    videos 0123456789ab
 `

@@ -259,7 +259,7 @@ func (p *Pages) writeGroup(a *api.API, c *api.Call, status int, in url.Values, w
 	if failures, err := client.Failures(ctx, g.Sample); err == nil && len(failures) > 0 {
 		v.Sample = &failures[len(failures)-1]
 		operators := words.Operators{Policy: client.StoredPolicy}
-		v.Operator = operators.Text(ctx, v.Sample)
+		v.Operator = words.Acts(operators.Text(ctx, v.Sample), true)
 	}
 	if v.Notes, err = client.Notes(ctx, redrive.NoteFilter{Group: g.Fingerprint, Limit: notesMax}); err != nil {
 		return err

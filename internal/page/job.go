@@ -30,6 +30,9 @@ type jobView struct {
 	Facts    words.Facts
 	Decision words.Facts // the last decision: evidence, rule, class, limits
 	Last     *job.Failure
+	// Past names the last failure if it is not why the job stands as it does: the job has ended otherwise, or it is
+	// from an earlier life.
+	Past     string
 	Operator string
 	Line     timeline
 	Payload  payloadView
@@ -78,8 +81,9 @@ func (p *Pages) writeJob(a *api.API, c *api.Call, status int, in url.Values, wro
 	}
 	if v.Last != nil {
 		v.Decision = words.RunFacts(v.Last)
+		v.Past = words.PastFailure(d, f.Now)
 		operators := words.Operators{Policy: client.StoredPolicy}
-		v.Operator = operators.Text(ctx, v.Last)
+		v.Operator = words.Acts(operators.Text(ctx, v.Last), j.State == job.Dead)
 	}
 	original, err := client.Original(ctx, j.ID)
 	if err != nil && !errors.Is(err, redrive.ErrNotFound) {

@@ -203,11 +203,33 @@ func withWaits(begin step, steps []step) []step {
 		last := &out[len(out)-1]
 		from := max(last.At, last.End)
 		if wait := steps[i].At.Sub(from); wait >= shortWait {
-			out = append(out, waitStep(last, from, steps[i].At))
+			out = append(out, waitSteps(last, from, steps[i].At)...)
 		}
 		out = append(out, steps[i])
 	}
 	return out
+}
+
+// waitSteps returns the wait after a step. The part of a retry's wait that the decision did not plan is a step of its own.
+func waitSteps(after *step, from, to job.Micros) []step {
+	w := waitStep(after, from, to)
+	f := after.failures
+	if f == nil || w.Parked || f.How == job.ByCrash {
+		return []step{w}
+	}
+	r, err := policy.ParseRecord(f.Decision)
+	if err != nil || r.Action != policy.Retry.String() {
+		return []step{w}
+	}
+	due := from + job.Micros(r.Wait)
+	switch late := to.Sub(due); {
+	case late >= shortWait:
+		w.End = due
+		return []step{w, {At: due, End: to, Wait: true, Title: "was due, waited for a worker", class: "wait"}}
+	case late <= -shortWait:
+		w.Title = strings.Replace(w.Title, "waited for its retry", "waited for its retry, made due earlier than planned", 1)
+	}
+	return []step{w}
 }
 
 func waitStep(after *step, from, to job.Micros) step {

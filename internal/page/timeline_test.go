@@ -43,7 +43,7 @@ func TestR4_TheTimeLineIsToScale(t *testing.T) {
 		}
 	}
 	want := []string{
-		"1 failed attempt", "mira retried it by hand", "Attempt 1 failed 10m", "waited for its retry 20m", "Attempt 2 is running 10m",
+		"1 failed attempt", "mira retried it by hand", "Attempt 1 failed 10m", "waited for its retry 1m", "was due, waited for a worker 19m", "Attempt 2 is running 10m",
 		"2 failed attempts, 1 crash, 1 park", "Enqueued", "Attempt 1 failed 10m", "waited for its retry 1m", "Run 2 crashed; no attempt is used up 9m",
 		"Run 3 was handed back; no attempt is used up 60ms", "parked; no attempt is used up 20m", "Attempt 2 failed, job dead 10m",
 	}
@@ -56,14 +56,38 @@ func TestR4_TheTimeLineIsToScale(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("steps (-want +got):\n%s", diff)
 	}
-	classes := []string{"c-retry", "wait", "c-ok", "c-retry", "parked", "c-dead", "gone", "c-retry", "wait", "c-acc"}
-	widths := []float64{10, 1, 9, stripeMin, 20, 10, 10, 10, 20, 10}
+	classes := []string{"c-retry", "wait", "c-ok", "c-retry", "parked", "c-dead", "gone", "c-retry", "wait", "wait", "c-acc"}
+	widths := []float64{10, 1, 9, stripeMin, 20, 10, 10, 10, 1, 19, 10}
 	if len(line.Strip) != len(classes) {
 		t.Fatalf("got %d stripes %v, want %d", len(line.Strip), line.Strip, len(classes))
 	}
 	for i, s := range line.Strip {
 		if s.Class != classes[i] || s.Width < widths[i]-0.01 || s.Width > widths[i]+0.01 || s.X < 0 || s.End() > 100.01 {
 			t.Errorf("stripe %d: got %s at %.2f with the width %.2f, want %s with %.2f", i, s.Class, s.X, s.Width, classes[i], widths[i])
+		}
+	}
+}
+
+// A retry that a person has made due earlier did not wait as long as the decision says, and the time line says why.
+func TestR4_TheWaitsOfTheTimeLineAddUp(t *testing.T) {
+	t.Parallel()
+	t0 := job.At(time.Date(2026, 11, 17, 13, 0, 0, 0, time.UTC))
+	after := step{At: t0, End: t0, failures: &job.Failure{How: job.ByError, Decision: []byte(`{"v":2,"action":"retry","rule":"schedule","wait_us":60000000,"n":1,"of":3}`)}}
+	for name, tt := range map[string]struct {
+		wait time.Duration
+		want []string
+	}{
+		"as planned":       {time.Minute, []string{"waited for its retry 1m"}},
+		"a busy worker":    {100 * time.Second, []string{"waited for its retry 1m", "was due, waited for a worker 40s"}},
+		"made due earlier": {20 * time.Second, []string{"waited for its retry, made due earlier than planned 20s"}},
+	} {
+		var got []string
+		for _, w := range waitSteps(&after, t0, t0.Add(tt.wait)) {
+			title, _, _ := strings.Cut(w.Title, ": ")
+			got = append(got, title+" "+w.Took())
+		}
+		if diff := cmp.Diff(tt.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
 }

@@ -128,9 +128,26 @@ func RunFacts(f *job.Failure) Facts {
 	return out
 }
 
+// ended says how a run ended.
+func ended(how job.How) string {
+	switch how {
+	case job.ByError:
+		return "ended with an error"
+	case job.ByPanic:
+		return "ended with a panic"
+	case job.ByTimeout:
+		return "ran out of time"
+	case job.ByCrash:
+		return "crashed"
+	case job.ByHold:
+		return "held by a rule before it ran"
+	}
+	return string(how)
+}
+
 // Evidence lists the evidence of a failure, except its message.
 func Evidence(f *job.Failure) string {
-	parts := []string{"how " + string(f.How)}
+	parts := []string{ended(f.How)}
 	if f.HTTPStatus > 0 {
 		parts = append(parts, "HTTP status "+strconv.Itoa(f.HTTPStatus))
 	}

@@ -29,6 +29,18 @@ type Operators struct {
 // failure that did not.
 const atFirst = "Nobody at first. If it goes on: "
 
+// Acts returns the sentence that says who acts on a failure, and how. If the job is dead, it leaves out that nobody does
+// at first. It is "" for an empty text.
+func Acts(operator string, dead bool) string {
+	if dead {
+		operator = strings.TrimPrefix(operator, atFirst)
+	}
+	if operator == "" {
+		return ""
+	}
+	return "Who acts: " + operator
+}
+
 // WhoActs returns the beginning of a text for operators, which names who must act.
 func WhoActs(operator string) string {
 	text := strings.TrimPrefix(operator, atFirst)

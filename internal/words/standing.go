@@ -41,6 +41,23 @@ func (d *Details) lastOfLife() *job.Failure {
 	return nil
 }
 
+// PastFailure names the last failure of a job if it does not say how the job stands now: the job has completed, was
+// cancelled, or runs again in a later life. Otherwise it returns "".
+func PastFailure(d *Details, now job.Micros) string {
+	f := d.Last()
+	if f == nil || f == d.lastOfLife() && d.Job.State != job.Completed && d.Job.State != job.Cancelled {
+		return ""
+	}
+	if d.Job.State == job.Cancelled && f.Token == d.Job.Token {
+		return "" // the failure of the run that was cancelled
+	}
+	what := fmt.Sprintf("attempt %d", f.Attempt)
+	if f.How == job.ByCrash || f.How == job.ByHold {
+		what = fmt.Sprintf("run %d", f.Token)
+	}
+	return fmt.Sprintf("Its last failure: %s of life %d, %s", what, f.Life, Away(f.EndedAt, now))
+}
+
 // MaxAttempts returns the largest number of attempts in the current life. It is 0 if this
 // number is not known.
 func (d *Details) MaxAttempts() int { return MaxAttempts(&d.Job, d.Failures, d.Scheduled) }

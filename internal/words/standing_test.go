@@ -214,3 +214,41 @@ func TestFilter_InWords(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// The last failure of a job that has ended otherwise, or runs again, is past: it is dated and does not say how the job stands.
+func TestPastFailure(t *testing.T) {
+	t.Parallel()
+	failed := []job.Failure{{Token: 4, Life: 1, Attempt: 4, How: job.ByError, EndedAt: now.Add(-time.Hour)}}
+	const past = "Its last failure: attempt 4 of life 1, 1h ago"
+	for name, tt := range map[string]struct {
+		d    words.Details
+		want string
+	}{
+		"no failure":             {words.Details{Job: job.Job{State: job.Completed, Life: 1}}, ""},
+		"dead":                   {words.Details{Job: job.Job{State: job.Dead, Life: 1, Token: 4}, Failures: failed}, ""},
+		"retrying":               {words.Details{Job: job.Job{State: job.Retrying, Life: 1, Token: 4}, Failures: failed}, ""},
+		"retried by a person":    {words.Details{Job: job.Job{State: job.Waiting, Life: 2, Token: 4}, Failures: failed}, past},
+		"completed, same life":   {words.Details{Job: job.Job{State: job.Completed, Life: 1, Token: 5}, Failures: failed}, past},
+		"cancelled while it ran": {words.Details{Job: job.Job{State: job.Cancelled, Life: 1, Token: 4}, Failures: failed}, ""},
+		"cancelled later":        {words.Details{Job: job.Job{State: job.Cancelled, Life: 1, Token: 5}, Failures: failed}, past},
+	} {
+		if got := words.PastFailure(&tt.d, now); got != tt.want {
+			t.Errorf("%s: got %q, want %q", name, got, tt.want)
+		}
+	}
+}
+
+// A dead letter is a failure that did not end by itself: its text does not say that nobody has to act at first.
+func TestActs(t *testing.T) {
+	t.Parallel()
+	const text = "Nobody at first. If it goes on: the operators of the service."
+	if got := words.Acts(text, true); got != "Who acts: the operators of the service." {
+		t.Errorf("dead: got %q", got)
+	}
+	if got := words.Acts(text, false); got != "Who acts: "+text {
+		t.Errorf("not dead: got %q", got)
+	}
+	if got := words.Acts("", true); got != "" {
+		t.Errorf("without a text: got %q", got)
+	}
+}
