@@ -132,8 +132,8 @@ policy    videos 0123456789ab
 	in.Admission = nil
 	d = compile(t, observing(func(*policy.Rollout) {})).Decide(in)
 	for _, want := range []string{
-		"formula   wait 2 of 5s, … = 5s (from the baseline)\n",
-		"limits    2 retries of all classes (from the baseline), attempt",
+		"formula   wait 2 of 5s, … = 5s (set by the baseline)\n",
+		"limits    2 retries of all classes (set by the baseline), attempt",
 		"observed  the policy only observes RateLimitExceeded; it would retry in 2m3.7s, by schedule, retry 1 of 9\n",
 	} {
 		if !strings.Contains(d.Explain(), want) {

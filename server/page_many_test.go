@@ -127,7 +127,7 @@ func TestD3_LiveJobsAreChangedTogether(t *testing.T) {
 	if err != nil || len(list) != 1 || list[0].Total != 1_198 {
 		t.Fatalf("got %d redrives and %v, want 1 for two clicks", len(list), err)
 	}
-	if text := r.press(text, "/ui/redrives/1", "Cancel the rest", nil); !strings.Contains(text, "Redrive 1 is cancelled.") {
+	if text := r.press(text, "/ui/redrives/1", "Cancel the rest", nil); !strings.Contains(text, "Redrive 1 is cancelled: none of its 1,198 jobs had been changed.") {
 		t.Errorf("stop half way: got %s", textOf(text))
 	}
 	_, ask = r.send("GET", "/ui/jobs/act?do=cancel&worker=nobody", nil)

@@ -153,9 +153,12 @@ func (a *API) filterOf(q *queryReader) redrive.JobFilter {
 		}
 	}
 	span := redrive.Span{Since: q.time("since"), Until: q.time("until")}
-	if f.Order == redrive.Ended {
+	switch f.Order {
+	case redrive.Ended:
 		f.Ended = span
-	} else {
+	case redrive.Due:
+		f.Due = span
+	default:
 		f.Created = span
 	}
 	return f

@@ -149,8 +149,8 @@ func listParams() []Param {
 		q("group", "Retrying and dead jobs whose last failure has this fingerprint."),
 		q("text", "Retrying and dead jobs whose last failure has this text in its message."),
 		q("reason", "Dead jobs with this reason."),
-		{Name: "since", In: "query", Doc: "Jobs that were enqueued at this time or later: a time (without zone: UTC), or a duration ago. In the order \"ended\": that ended.", Type: "string"},
-		{Name: "until", In: "query", Doc: "Jobs that were enqueued before this time. In the order \"ended\": that ended.", Type: "string"},
+		{Name: "since", In: "query", Doc: "Jobs that were enqueued at this time or later: a time (without zone: UTC), or a duration ago. In the order \"ended\": that ended; in the order \"due\": that are due.", Type: "string"},
+		{Name: "until", In: "query", Doc: "Jobs that were enqueued before this time. In the order \"ended\": that ended; in the order \"due\": that are due.", Type: "string"},
 	}
 }
 

@@ -43,31 +43,23 @@ func (a *API) JobRows(c *Call, ids []job.ID) ([]wire.JobRow, error) {
 	return a.rows(c, jobs)
 }
 
-// DeadLetters returns the page of dead letters that the query selects, their number if there are
-// counters for the filter, and the cursor of the next page.
-func (a *API) DeadLetters(c *Call) (f redrive.DeadFilter, page redrive.DeadPage, total *int64, next string, err error) {
+// DeadLetters returns the page of dead letters that the query selects, and the cursor of the next page.
+func (a *API) DeadLetters(c *Call) (f redrive.DeadFilter, page redrive.DeadPage, next string, err error) {
 	q := &queryReader{values: c.R.URL.Query(), now: a.o.Now()}
 	f = q.deadFilter(c)
 	limit := int(q.number("limit", 1, PageMax, PageDefault))
 	if err := q.problem(); err != nil {
-		return f, page, nil, "", err
+		return f, page, "", err
 	}
 	hash := a.queryHash(c)
 	at, err := parseCursor(q.text("cursor"), deadOrder, hash)
 	if err != nil {
-		return f, page, nil, "", err
+		return f, page, "", err
 	}
 	if page, err = a.client.DeadLetters(c.Context(), f, redrive.DeadPaging{Before: int64(at.ID), Limit: limit, Jobs: true}); err != nil {
-		return f, page, nil, "", err
+		return f, page, "", err
 	}
-	if f.Counted() {
-		now, err := a.Standing(c.Context())
-		if err != nil {
-			return f, page, nil, "", err
-		}
-		total = countDead(&now.Dead, &f)
-	}
-	return f, page, total, cursorOf(redrive.JobCursor{ID: job.ID(page.Next)}, deadOrder, hash), nil
+	return f, page, cursorOf(redrive.JobCursor{ID: job.ID(page.Next)}, deadOrder, hash), nil
 }
 
 // DeadFilterOf reads the filter of dead letters from the query of the page that has sent a form.
@@ -81,6 +73,16 @@ func (a *API) DeadFilterOf(c *Call, query url.Values) (redrive.DeadFilter, error
 // through 0 the set ends with the newest death.
 func (a *API) PreviewRetry(c *Call, f redrive.DeadFilter, through int64) (*DeadPreview, error) {
 	return a.preview(c, redrive.Action{Do: redrive.ActRetry, Filter: &f, Through: through})
+}
+
+// Since reads the parameter since: a time (without zone: UTC), or a duration ago. Without it, the time is zero.
+func (a *API) Since(query url.Values) (time.Time, error) {
+	q := &queryReader{values: query, now: a.o.Now()}
+	at := q.time("since")
+	if at == 0 {
+		return time.Time{}, q.problem()
+	}
+	return at.Time(), q.problem()
 }
 
 // Until reads a time to come: a time (without zone: UTC), or a duration from now. An empty text
@@ -131,6 +133,10 @@ type LastHours struct {
 	Minutes []redrive.Point
 	Kinds   []redrive.Point // by hour and kind, over a day
 	Due     redrive.DueRetries
+	// Later are the times at which waiting jobs fall due in the next hour, the earliest first: at most CountMost. LaterMore
+	// says that there are more.
+	Later     []job.Micros
+	LaterMore bool
 }
 
 // LastHours returns the numbers of the first page. They are up to a second old, older if the reads of
@@ -145,12 +151,34 @@ func (a *API) LastHours(ctx context.Context) (LastHours, error) {
 		if h.Due, err = a.client.Due(ctx, 60); err != nil {
 			return h, err
 		}
+		if err = h.readLater(ctx, a.client); err != nil {
+			return h, err
+		}
 		if h.Minutes, err = a.client.Series(ctx, redrive.SeriesQuery{Since: now.Add(-time.Hour), Until: now, Step: time.Minute}); err != nil {
 			return h, err
 		}
 		h.Kinds, err = a.client.Series(ctx, redrive.SeriesQuery{Since: hour.Add(-23 * time.Hour), Until: now, Step: time.Hour, By: redrive.ByKind})
 		return h, err
 	})
+}
+
+// readLater reads when waiting jobs fall due in the hour after the count of the retries.
+func (h *LastHours) readLater(ctx context.Context, client *redrive.Client) error {
+	f := redrive.JobFilter{States: []job.State{job.Waiting}, Order: redrive.Due, Due: redrive.Span{Since: h.Due.At, Until: h.Due.At.Add(time.Hour)}, Limit: job.PageMax}
+	for len(h.Later) < CountMost {
+		page, err := client.List(ctx, f)
+		if err != nil {
+			return err
+		}
+		for i := range page.Jobs {
+			h.Later = append(h.Later, page.Jobs[i].RunAt)
+		}
+		if f.From = page.Next; f.From.IsZero() {
+			return nil
+		}
+	}
+	h.LaterMore = true
+	return nil
 }
 
 // Standing returns the numbers that every page shows. They are up to a second old, older if the reads

@@ -69,8 +69,8 @@ const (
 )
 
 // Latest returns the newest events before a cursor that are wanted, at most the given number. It goes
-// back through the log in steps, for a limited time.
-func (a *API) Latest(ctx context.Context, before *event.Cursor, wants func(*event.Event) bool, limit int) (h Happened, err error) {
+// back through the log in steps, for a limited time, and not past the time since; the zero time is no bound.
+func (a *API) Latest(ctx context.Context, before *event.Cursor, since time.Time, wants func(*event.Event) bool, limit int) (h Happened, err error) {
 	first, last, err := a.client.EventSpan(ctx)
 	if err != nil {
 		return h, err
@@ -81,6 +81,9 @@ func (a *API) Latest(ctx context.Context, before *event.Cursor, wants func(*even
 	}
 	began, step := a.o.Now(), int64(1)
 	for len(h.Events) < limit && first.Before(until) {
+		if !since.IsZero() && h.Scanned > 0 && h.Back.Before(since) {
+			return h, nil
+		}
 		if h.Scanned >= scanMax || h.Scanned > 0 && a.o.Now().Sub(began) > scanTime {
 			break
 		}
@@ -101,7 +104,7 @@ func (a *API) Latest(ctx context.Context, before *event.Cursor, wants func(*even
 			if n == 0 {
 				h.Back = e.At.Time()
 			}
-			if n++; wants(&e) {
+			if n++; wants(&e) && !e.At.Time().Before(since) {
 				found = append(found, e)
 			}
 		}

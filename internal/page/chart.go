@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/redrive/redrive"
+	"github.com/redrive/redrive/internal/api"
 	"github.com/redrive/redrive/internal/words"
 	"github.com/redrive/redrive/job"
 )
@@ -75,17 +76,20 @@ func num(v float64) string {
 // hours is the chart of the hour behind and the hour ahead: attempts that ended above the line, and
 // retries that fall due.
 type hours struct {
-	Completed, Failed, Dead, Due int64 // the sums
+	Completed, Failed, Dead, Due int64  // the sums
+	Later                        int64  // waiting jobs that fall due in the next hour
+	LaterMore                    bool   // there are more than Later
+	From, Now, Until             string // the bounds of both hours, for links
 	Overdue                      int64
 	Planned                      int64 // dead jobs that active redrives retry at their present pace
 	Redrives                     int64
 	Capped                       bool // at least one number of due retries is larger than shown
 
-	Area, Top, Retried, Buried, Coming, Plan string // paths in a box of 120 x 184
-	Grid                                     []gridLine
-	Axis                                     [5]string
-	Desc                                     string
-	Rows                                     []hourRow
+	Area, Top, Retried, Buried, Coming, Plan, Waiting string // paths in a box of 120 x 184
+	Grid                                              []gridLine
+	Axis                                              [5]string
+	Desc                                              string
+	Rows                                              []hourRow
 }
 
 // gridLine is a line of the chart with its number.
@@ -97,9 +101,9 @@ type gridLine struct {
 
 // hourRow is a row of the table under the chart: ten minutes.
 type hourRow struct {
-	From                                  string
-	Ahead                                 bool
-	Completed, Failed, Dead, Due, Planned int64
+	From                                         string
+	Ahead                                        bool
+	Completed, Failed, Dead, Due, Later, Planned int64
 }
 
 // The box of the chart: completed attempts stand on baseTop, failures on baseLow.
@@ -110,13 +114,16 @@ const (
 	lowHeight   = 60
 )
 
-// hoursOf draws the minutes of the last hour, and the retries and the redrives of the next. Times are
+// hoursOf draws the minutes of the last hour, and the retries, the waiting jobs and the redrives of the next. Times are
 // written in the zone.
-func hoursOf(zone *time.Location, now job.Micros, points []redrive.Point, due *redrive.DueRetries, redrives []redrive.Redrive) hours {
+func hoursOf(zone *time.Location, now job.Micros, last *api.LastHours, redrives []redrive.Redrive) hours {
+	points, due := last.Minutes, &last.Due
 	var completed, failed, dead [hourMinutes]int64
 	minute := job.Micros(time.Minute / time.Microsecond)
 	first := now/minute - (hourMinutes - 1)
-	h := hours{Overdue: due.Overdue, Capped: due.Capped}
+	exact := func(at job.Micros) string { return at.Time().UTC().Format(time.RFC3339Nano) }
+	h := hours{Overdue: due.Overdue, Capped: due.Capped, Later: int64(len(last.Later)), LaterMore: last.LaterMore,
+		From: exact(first * minute), Now: exact(due.At), Until: exact(due.At.Add(time.Hour))}
 	for i := range points {
 		at := int(points[i].At/minute - first)
 		if at < 0 || at >= hourMinutes {
@@ -129,14 +136,18 @@ func hoursOf(zone *time.Location, now job.Micros, points []redrive.Point, due *r
 	}
 	var coming [hourMinutes]int64
 	copy(coming[:], due.Minutes)
+	var later [hourMinutes]int64
+	for _, at := range last.Later {
+		later[min(max(int((at-due.At)/minute), 0), hourMinutes-1)]++
+	}
 	plan := planned(now, redrives, &h)
 	mostTop, mostLow := int64(1), int64(1)
 	for i := range hourMinutes {
 		h.Completed, h.Failed, h.Dead, h.Due = h.Completed+completed[i], h.Failed+failed[i], h.Dead+dead[i], h.Due+coming[i]
-		mostTop, mostLow = max(mostTop, completed[i], coming[i]+plan[i]), max(mostLow, failed[i]+dead[i])
+		mostTop, mostLow = max(mostTop, completed[i], coming[i]+later[i]+plan[i]), max(mostLow, failed[i]+dead[i])
 	}
 	mostTop, mostLow = niceMost(mostTop), niceMost(mostLow)
-	var area, top, retried, buried, ahead strings.Builder
+	var area, top, retried, buried, ahead, waiting strings.Builder
 	for i := range hourMinutes {
 		y := baseTop - barHeight(completed[i], mostTop, baseTop-2)
 		fmt.Fprintf(&top, "%s%s %s", map[bool]string{true: "M", false: "L"}[i == 0], num(float64(i)+0.5), num(y))
@@ -144,11 +155,13 @@ func hoursOf(zone *time.Location, now job.Micros, points []redrive.Point, due *r
 		bar(&retried, float64(i), baseLow, low)
 		bar(&buried, float64(i), baseLow-low, barHeight(dead[i], mostLow, lowHeight))
 		base := barHeight(plan[i], mostTop, baseTop-2)
-		bar(&ahead, float64(hourMinutes+i), baseTop-base, barHeight(coming[i], mostTop, baseTop-2))
+		retries := barHeight(coming[i], mostTop, baseTop-2)
+		bar(&ahead, float64(hourMinutes+i), baseTop-base, retries)
+		bar(&waiting, float64(hourMinutes+i), baseTop-base-retries, barHeight(later[i], mostTop, baseTop-2))
 	}
 	fmt.Fprintf(&area, "%sL%s %dL0.5 %dz", top.String(), num(hourMinutes-0.5), baseTop, baseTop)
 	h.Area, h.Top, h.Retried, h.Buried, h.Coming = area.String(), top.String(), retried.String(), buried.String(), ahead.String()
-	h.Plan = outline(plan[:], mostTop)
+	h.Plan, h.Waiting = outline(plan[:], mostTop), waiting.String()
 	h.Grid = []gridLine{
 		{Y: 2, TextY: 12, Text: words.Number(mostTop) + " a minute"},
 		{Y: baseTop - (baseTop-2)/2.0, TextY: baseTop - (baseTop-2)/2.0 - 3, Text: half(mostTop)},
@@ -159,8 +172,8 @@ func hoursOf(zone *time.Location, now job.Micros, points []redrive.Point, due *r
 		h.Axis[i] = at.Time().In(zone).Format("15:04")
 	}
 	h.Axis[2] += " now"
-	h.Desc = fmt.Sprintf("In the last hour %s completed, %s failed and were retried, %s ended dead. In the next hour %s fall due.",
-		words.Count(h.Completed, "job"), words.Count(h.Failed, "attempt"), words.Count(h.Dead, "job"), words.Count(h.Due, "retry"))
+	h.Desc = fmt.Sprintf("In the last hour %s completed, %s failed and were retried, %s ended dead. In the next hour %s and %s that wait fall due.",
+		words.Count(h.Completed, "job"), words.Count(h.Failed, "attempt"), words.Count(h.Dead, "job"), words.Count(h.Due, "retry"), words.Count(h.Later, "job"))
 	if more := words.PlannedSentence(h.Planned, h.Redrives); more != "" {
 		h.Desc += " " + more
 	}
@@ -175,7 +188,7 @@ func hoursOf(zone *time.Location, now job.Micros, points []redrive.Point, due *r
 	for i := 0; i < hourMinutes; i += step {
 		r := hourRow{From: now.Add(time.Duration(i) * time.Minute).Time().In(zone).Format("15:04"), Ahead: true}
 		for k := i; k < i+step; k++ {
-			r.Due, r.Planned = r.Due+coming[k], r.Planned+plan[k]
+			r.Due, r.Later, r.Planned = r.Due+coming[k], r.Later+later[k], r.Planned+plan[k]
 		}
 		h.Rows = append(h.Rows, r)
 	}

@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/redrive/redrive"
+	"github.com/redrive/redrive/internal/api"
 	"github.com/redrive/redrive/job"
 )
 
@@ -72,14 +73,26 @@ func TestTheHoursStayInTheirBox(t *testing.T) {
 		due := redrive.DueRetries{Minutes: rapid.SliceOfN(rapid.Int64Range(0, 1e6), 0, 60).Draw(t, "due")}
 		total := rapid.Int64Range(0, 1e6).Draw(t, "total")
 		list := []redrive.Redrive{{State: redrive.RedriveRamping, Released: rapid.Int64Range(0, total).Draw(t, "released"), CreatedAt: now.Add(-time.Minute), RedriveSpec: redrive.RedriveSpec{Total: total, Rate: rapid.IntRange(0, 100).Draw(t, "rate")}}}
-		h := hoursOf(time.UTC, now, points, &due, list)
+		last := api.LastHours{Minutes: points, Due: due}
+		last.Due.At = now
+		for _, second := range rapid.SliceOfN(rapid.IntRange(0, 3599), 0, 40).Draw(t, "later") {
+			last.Later = append(last.Later, now.Add(time.Duration(second)*time.Second))
+		}
+		h := hoursOf(time.UTC, now, &last, list)
+		var later int64
+		for i := range h.Rows {
+			later += h.Rows[i].Later
+		}
+		if h.Later != int64(len(last.Later)) || later != h.Later {
+			t.Fatalf("got %d waiting jobs and %d in the table, want %d", h.Later, later, len(last.Later))
+		}
 		if left := total - list[0].Released; h.Planned > left || left > 0 && h.Planned == 0 {
 			t.Fatalf("got %d planned of %d that are left", h.Planned, left)
 		}
 		if h.Completed != completed || h.Failed+h.Dead != lost {
 			t.Fatalf("got %d completed and %d failed, want %d and %d", h.Completed, h.Failed+h.Dead, completed, lost)
 		}
-		for _, path := range []string{h.Retried, h.Buried, h.Coming} {
+		for _, path := range []string{h.Retried, h.Buried, h.Coming, h.Waiting} {
 			for _, m := range barOf.FindAllStringSubmatch(path, -1) {
 				if x, y, height := float(t, m[1]), float(t, m[2]), float(t, m[3]); x < 0 || x > 120 || y < 0 || y+height > baseLow+1.02 {
 					t.Fatalf("%s leaves the box of 120 x %d", m[0], baseLow)

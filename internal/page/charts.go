@@ -83,7 +83,7 @@ func (p *Pages) charts(a *api.API, c *api.Call) error {
 	if !slices.Contains([]string{"kind", "queue", "class"}, by) {
 		return api.InvalidField.Mistaken(api.Mistake{Parameter: "by", Detail: "must be kind, queue or class"})
 	}
-	v := chartsView{frame: f, WindowName: w.name, Window: w.words, By: by, Kind: query.Get("kind"), Queue: query.Get("queue"), Chips: chipsOf(query, "kind", "queue")}
+	v := chartsView{frame: f, WindowName: w.name, Window: w.words, By: by, Kind: query.Get("kind"), Queue: query.Get("queue"), Chips: chipsOf(query, f.Zone, "kind", "queue")}
 	for _, other := range windows {
 		q := c.R.URL.Query()
 		q.Set("window", other.name)

@@ -3,6 +3,7 @@ package page
 import (
 	"html/template"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/redrive/redrive"
@@ -18,8 +19,6 @@ type deadView struct {
 	Rows     []redrive.DeadEntry
 	Many     manyView
 	Chips    []chip
-	Total    int64
-	Counted  bool
 	Next     template.URL
 	Query    template.URL // the filter, for the page that starts a redrive of it
 	Export   string
@@ -37,21 +36,18 @@ func (p *Pages) dead(a *api.API, c *api.Call) error {
 	}
 	v := deadView{frame: f}
 	v.Topics = "dead"
-	filter, page, total, next, err := a.DeadLetters(c)
+	filter, page, next, err := a.DeadLetters(c)
 	if err != nil {
 		return err
 	}
 	v.Rows, v.Searched = page.Entries, page.Searched
 	query := c.R.URL.Query()
-	if total != nil {
-		v.Total, v.Counted = *total, true
-	}
 	if next != "" {
 		q := c.R.URL.Query()
 		q.Set("cursor", next)
 		v.Next = queryOf(q)
 	}
-	v.Chips = chipsOf(query, deadFilters[:]...)
+	v.Chips = chipsOf(query, f.Zone, deadFilters[:]...)
 	v.Filtered = len(v.Chips) > 0
 	stats := f.dead
 	n := make(map[job.Status]int64)
@@ -87,6 +83,16 @@ func (p *Pages) dead(a *api.API, c *api.Call) error {
 	}
 	v.Many = manyFor("/ui/dead", q, []string{"retry", "resolve", "ignore", "reopen"}, all)
 	v.Heading = words.DeadFinding(f.Pending, stats.OldestPending, f.Now)
+	if v.Filtered || len(filter.Statuses) > 0 && !slices.Equal(filter.Statuses, []job.Status{job.Pending}) {
+		total, known, err := a.CountDead(c.Context(), filter)
+		if err != nil {
+			return err
+		}
+		if !known {
+			total = api.Counted{N: int64(len(page.Entries)), More: next != ""}
+		}
+		v.Heading = words.DeadListFinding(total.N, total.Pending, filter.Statuses, total.More || !known)
+	}
 	v.Lead = words.Filter(&filter)
 	if v.Lead != "" {
 		v.Lead = "Shown: " + v.Lead + "."

@@ -3,6 +3,7 @@ package page
 import (
 	"html/template"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/redrive/redrive/event"
@@ -39,7 +40,7 @@ type eventType struct {
 const eventsShown = 100
 
 // eventFilters are the filters of the log.
-var eventFilters = [...]string{"type", "kind", "queue", "owner", "job"}
+var eventFilters = [...]string{"type", "to", "kind", "queue", "owner", "job", "since"}
 
 func (p *Pages) events(a *api.API, c *api.Call) error {
 	f, err := p.frame(a, c, "events", "Events")
@@ -59,15 +60,28 @@ func (p *Pages) events(a *api.API, c *api.Call) error {
 		}
 		before = &cursor
 	}
+	since, err := a.Since(query)
+	if err != nil {
+		return err
+	}
 	shown := eventsShown
 	if f.Live { // an open page keeps the events that it shows when newer ones have come
 		shown = 2 * eventsShown
 	}
-	found, err := a.Latest(c.Context(), before, wants, shown)
+	limit := shown
+	if !since.IsZero() && before == nil {
+		limit = api.CountMost // their number is the finding of the page
+	}
+	found, err := a.Latest(c.Context(), before, since, wants, limit)
 	if err != nil {
 		return err
 	}
-	v := eventsView{frame: f, Chips: chipsOf(query, eventFilters[:]...), Kept: found.Before != nil}
+	total, whole := int64(len(found.Events)), found.Before == nil
+	if len(found.Events) > shown {
+		found.Events = found.Events[:shown]
+		found.Before = &found.Events[shown-1].Cursor
+	}
+	v := eventsView{frame: f, Chips: chipsOf(query, f.Zone, eventFilters[:]...), Kept: found.Before != nil}
 	if before == nil {
 		v.Topics = "all"
 	}
@@ -84,14 +98,18 @@ func (p *Pages) events(a *api.API, c *api.Call) error {
 	for _, t := range event.Types() {
 		v.Types = append(v.Types, eventType{t.String(), query.Get("type") == t.String()})
 	}
-	v.Heading = words.EventsFinding(int64(len(v.Rows)), len(v.Chips) > 0, v.Kept)
+	v.Heading = words.EventsFinding(int64(len(v.Rows)), len(v.Chips) > 0, v.Kept, before != nil)
+	if !since.IsZero() && before == nil {
+		v.Heading = words.EventsTotal(total, job.At(since), f.Now, !whole)
+	}
 	v.Lead = "What happened to jobs, queues and redrives, the newest first. Events are kept for as long as the retention says."
 	return p.write(c.W, http.StatusOK, "events", &v)
 }
 
 // wantedEvents returns the filter of a query.
 func wantedEvents(of func(string) string) (func(*event.Event) bool, error) {
-	kind, queue, owner, name := of("kind"), of("queue"), of("owner"), of("type")
+	kind, queue, owner := of("kind"), of("queue"), of("owner")
+	types, states := listOf(of("type")), listOf(of("to"))
 	var id job.ID
 	var err error
 	if text := of("job"); text != "" {
@@ -99,21 +117,34 @@ func wantedEvents(of func(string) string) (func(*event.Event) bool, error) {
 			return nil, api.InvalidField.Mistaken(api.Mistake{Parameter: "job", Detail: "must be the id of a job"})
 		}
 	}
-	if name != "" {
-		var names []string
-		known := false
-		for _, t := range event.Types() {
-			names = append(names, t.String())
-			known = known || t.String() == name
-		}
-		if !known {
+	var names []string
+	for _, t := range event.Types() {
+		names = append(names, t.String())
+	}
+	for _, name := range types {
+		if !slices.Contains(names, name) {
 			return nil, api.InvalidField.Mistaken(api.Mistake{Parameter: "type", Detail: suggest.Unknown("event", name, names)})
+		}
+	}
+	for _, name := range states {
+		if _, err := job.ParseState(name); err != nil {
+			return nil, api.InvalidField.Mistaken(api.Mistake{Parameter: "to", Detail: err.Error()})
 		}
 	}
 	return func(e *event.Event) bool {
 		return (kind == "" || e.Kind == kind) && (queue == "" || e.Queue == queue) && (owner == "" || e.Owner == owner) &&
-			(id == 0 || e.Job == id) && (name == "" || e.Type.String() == name)
+			(id == 0 || e.Job == id) && (len(types) == 0 || slices.Contains(types, e.Type.String())) && (len(states) == 0 || slices.Contains(states, e.To.String()))
 	}, nil
+}
+
+// listOf returns the words of a parameter with commas.
+func listOf(text string) (list []string) {
+	for word := range strings.SplitSeq(text, ",") {
+		if word = strings.TrimSpace(word); word != "" {
+			list = append(list, word)
+		}
+	}
+	return list
 }
 
 // eventRowOf writes an event in words.

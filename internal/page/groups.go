@@ -40,12 +40,6 @@ type tab struct {
 	Current bool
 }
 
-// chip is one filter of a list, with the link that removes it.
-type chip struct {
-	Name, Value string
-	Without     template.URL
-}
-
 // groupRow is a cause with what a person does about it.
 type groupRow struct {
 	redrive.Group
@@ -125,9 +119,12 @@ func (p *Pages) groups(a *api.API, c *api.Call) error {
 		exported.Set("pending", "true")
 	}
 	v.Export = p.exportOf("/api/groups/export", exported)
-	v.Chips = chipsOf(query, "kind", "class", "assignee")
+	v.Chips = chipsOf(query, f.Zone, "kind", "class", "assignee")
 	v.Heading = words.CausesFinding(f.Pending, int64(f.Groups))
 	v.Lead = words.CausesLead(page.Groups, f.Pending, int64(f.Groups))
+	if v.State != "" || len(v.Chips) > 0 {
+		v.Heading, v.Lead = words.CausesListFinding(int64(page.Total), v.State), words.CausesListLead(v.State)
+	}
 	if v.State == "" && len(v.Chips) == 0 && v.Filter.Skip == 0 {
 		v.Shares = sharesOf(v.Rows, f.Pending)
 	}
@@ -150,22 +147,6 @@ func queryOf(q url.Values) template.URL { return template.URL(q.Encode()) } //no
 // exportOf returns the address that exports a list, with its filter.
 func (p *Pages) exportOf(path string, filter url.Values) string {
 	return p.o.Base + path + "?" + filter.Encode()
-}
-
-// chipsOf returns the filters of a query among the given names.
-func chipsOf(query url.Values, names ...string) (chips []chip) {
-	for _, name := range names {
-		if value := query.Get(name); value != "" {
-			without := url.Values{}
-			for k, values := range query {
-				if k != name && k != "cursor" && k != "skip" {
-					without[k] = values
-				}
-			}
-			chips = append(chips, chip{Name: name, Value: words.Shorten(words.Clean(value), 60), Without: queryOf(without)})
-		}
-	}
-	return chips
 }
 
 // sharesOf divides a bar among the causes by their pending dead letters. Small ones are one part.

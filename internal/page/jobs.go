@@ -83,12 +83,19 @@ func (p *Pages) jobs(a *api.API, c *api.Call) error {
 	}
 	v.Export = p.exportOf("/api/jobs/export", listQuery(v.Query))
 	v.Many = manyFor("/ui/jobs", v.Query, []string{"cancel", "run", "retry"}, []string{"cancel", "run", "move"})
-	v.Chips = chipsOf(v.Query, jobFilters[:]...)
+	v.Chips = chipsOf(v.Query, f.Zone, jobFilters[:]...)
 	states := make([]string, len(filter.States))
 	for i, s := range filter.States {
 		states[i] = s.String()
 	}
 	v.Heading = words.ListFinding(int64(found), states, next != "" || v.Query.Get("cursor") != "")
+	if next != "" || v.Query.Get("cursor") != "" {
+		if total, known, err := a.CountJobs(c.Context(), filter); err != nil {
+			return err
+		} else if known && total.N > 0 {
+			v.Heading = words.TotalFinding(total.N, states, total.More)
+		}
+	}
 	return p.write(c.W, http.StatusOK, "jobs", &v)
 }
 

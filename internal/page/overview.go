@@ -19,6 +19,7 @@ type overviewView struct {
 	Needs    []groupRow // the causes that need a person, the largest first
 	Running  []redrive.Redrive
 	Figures  []words.Figure
+	ThisHour string // when the present hour has begun, for links
 	Kinds    []kindRow
 	AllKinds int // also those that are not in Kinds
 	Happened []redrive.AuditEntry
@@ -81,7 +82,8 @@ func (p *Pages) overview(a *api.API, c *api.Call) error {
 		return err
 	}
 	v.Stale = v.Stale || last.Since.String() != v.Since
-	v.Hours = hoursOf(f.Zone, f.Now, last.Minutes, &last.Due, redrives)
+	v.ThisHour = (f.Now - f.Now%job.Micros(time.Hour/time.Microsecond)).Time().UTC().Format(time.RFC3339)
+	v.Hours = hoursOf(f.Zone, f.Now, &last, redrives)
 	if v.Kinds, v.AllKinds, err = p.kinds(a, c, f.Now, last.Kinds); err != nil {
 		return err
 	}

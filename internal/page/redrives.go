@@ -33,6 +33,9 @@ func redriveRowOf(r *redrive.Redrive) redriveRow {
 		Percent: share(r.Released), Good: share(r.Completed), Bad: share(r.Dead)}
 }
 
+// Counts are the numbers of the redrive in words.
+func (r *redriveRow) Counts() string { return words.RedriveCounts(&r.Redrive) }
+
 func (p *Pages) redrives(a *api.API, c *api.Call) error {
 	f, err := p.frame(a, c, "redrives", "Redrives")
 	if err != nil {

@@ -40,7 +40,7 @@ func (p *Pages) Routes() []api.Route {
 		get("/ui/schedules", "pageSchedules", p.schedules),
 		get("/ui/charts", "pageCharts", p.charts, in("query", "window"), in("query", "by"), in("query", "kind"), in("query", "queue")),
 		get("/ui/policy", "pagePolicy", p.policy, in("query", "kind"), in("query", "error"), in("query", "show")),
-		get("/ui/events", "pageEvents", p.events, in("query", "type"), in("query", "kind"), in("query", "queue"), in("query", "owner"), in("query", "job"), in("query", "before")),
+		get("/ui/events", "pageEvents", p.events, in("query", "type"), in("query", "to"), in("query", "since"), in("query", "kind"), in("query", "queue"), in("query", "owner"), in("query", "job"), in("query", "before")),
 		get("/ui/new", "pageNewJob", p.askNewJob, in("query", "kind"), in("query", "from")),
 
 		post("/ui/jobs/{id}/{act}", "pageActOnJob", p.actOnJob, id, in("path", "act")),

@@ -119,7 +119,7 @@ func (p *Pages) audit(a *api.API, c *api.Call) error {
 		return err
 	}
 	f.Topics = "all"
-	v := auditView{frame: f, Rows: page.Entries, Chips: chipsOf(query, "actor", "action", "target")}
+	v := auditView{frame: f, Rows: page.Entries, Chips: chipsOf(query, f.Zone, "actor", "action", "target")}
 	exported := maps.Clone(query)
 	exported.Del("before")
 	v.Export = p.exportOf("/api/audit/export", exported)
@@ -127,7 +127,7 @@ func (p *Pages) audit(a *api.API, c *api.Call) error {
 		query.Set("before", strconv.FormatInt(page.Next, 10))
 		v.Next = queryOf(query)
 	}
-	v.Heading = words.AuditFinding(int64(len(v.Rows)), page.Next != 0)
+	v.Heading = words.AuditFinding(int64(len(v.Rows)), len(v.Chips) > 0, page.Next != 0)
 	v.Lead = "Who did what, when and why. Retention and redrives act by themselves and are listed as well."
 	return p.write(c.W, http.StatusOK, "audit", &v)
 }

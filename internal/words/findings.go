@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/redrive/redrive/failure"
-	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store"
 )
 
@@ -28,12 +27,12 @@ func OverviewFinding(pending, causes, active, kinds int64) string {
 	return Count(pending, "dead job") + " by " + Count(causes, "cause") + redriven
 }
 
-// OverviewLead says what happened in the last hour.
+// OverviewLead says what happened in the last hour. Failed attempts are those after which the job was, or will be, tried again.
 func OverviewLead(completed, failed, dead int64) string {
 	if completed+failed+dead == 0 {
 		return "No job has ended in the last hour."
 	}
-	return fmt.Sprintf("In the last hour %s completed, %s failed and will be tried again, %s ended dead.",
+	return fmt.Sprintf("In the last hour %s completed, %s failed and got a retry, %s ended dead.",
 		Count(completed, "job"), Count(failed, "attempt"), Count(dead, "job"))
 }
 
@@ -66,9 +65,9 @@ func CausesLead(groups []store.Group, pending, causes int64) string {
 		}
 		switch {
 		case first == 1:
-			return "Each row is one cause. Of 1 a person has to change something first; retries cannot help before."
+			return "Each row is one cause. One needs a person to change something first; retries cannot help before."
 		case first > 1:
-			return fmt.Sprintf("Each row is one cause. Of %d a person has to change something first; retries cannot help before.", first)
+			return fmt.Sprintf("Each row is one cause. %d need a person to change something first; retries cannot help before.", first)
 		}
 		return "Each row is one cause. Its page offers the next step."
 	}
@@ -165,32 +164,6 @@ func HelpShare(g *store.Group) int64 {
 	return min(100, 100*g.Helped/g.Retried)
 }
 
-// ListFinding says how many jobs a list shows, and of which states. more says that the list goes on.
-func ListFinding(n int64, states []string, more bool) string {
-	what := "job"
-	if len(states) > 0 {
-		what = strings.Join(states, " or ") + " job"
-	}
-	if n == 0 {
-		return "No " + what + " is in this list"
-	}
-	if more {
-		return "The first " + Count(n, what)
-	}
-	return Count(n, what)
-}
-
-// DeadFinding says how many dead letters nobody has dealt with, and since when the oldest waits.
-func DeadFinding(pending int64, oldest, now job.Micros) string {
-	switch {
-	case pending == 0:
-		return "No dead letter is pending"
-	case oldest == 0:
-		return Count(pending, "dead letter") + " pending"
-	}
-	return fmt.Sprintf("%s pending, the oldest died %s", Count(pending, "dead letter"), Away(oldest, now))
-}
-
 // RedrivesFinding says how many redrives are active, and how many have stopped by themselves.
 func RedrivesFinding(active, stopped int64) string {
 	switch {
@@ -256,8 +229,10 @@ func WorkersFinding(list []store.Process) string {
 }
 
 // AuditFinding says how many actions a page of the audit log shows.
-func AuditFinding(n int64, more bool) string {
+func AuditFinding(n int64, filtered, more bool) string {
 	switch {
+	case n == 0 && filtered:
+		return "No action matches"
 	case n == 0:
 		return "Nobody has done anything yet"
 	case more:

@@ -21,19 +21,6 @@ func SchedulesFinding(all, paused int64) string {
 	return Count(all, "schedule") + ", " + Number(paused) + " paused"
 }
 
-// EventsFinding says how many events a page of the log shows, and whether the log goes on.
-func EventsFinding(n int64, filtered, more bool) string {
-	switch {
-	case n == 0 && filtered:
-		return "No event matches"
-	case n == 0:
-		return "Nothing has happened yet"
-	case more:
-		return "The last " + Count(n, "event")
-	}
-	return Count(n, "event")
-}
-
 // FoundFinding says how many places have something that was searched for.
 func FoundFinding(text string, places int64) string {
 	if places == 0 {
