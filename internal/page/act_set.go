@@ -117,11 +117,12 @@ func (v *setView) countDead(a *api.API, c *api.Call, query url.Values) error {
 	v.Count, v.Through, v.Skipped, v.Oldest, v.Owners, v.Searched = counted.Count, counted.Through, counted.Skipped, counted.Oldest, int64(counted.Owners), counted.SearchedUntil
 	v.Kinds = kindsOf(counted.ByKind)
 	v.WholeGroup = filter.WholeGroup()
-	v.Lead = "All dead letters"
+	v.Lead = "All dead letters as they are now"
 	if text := words.Filter(&filter); text != "" {
-		v.Lead += " with " + text
+		v.Lead = "The dead letters of this list as they are now: " + text
 	}
-	v.Lead += ", as they are now. Jobs that die later are not in the set."
+	v.Lead += ". Jobs that die later are not in the set."
+	v.Query = fixedTimes(query, &filter).Encode()
 	return nil
 }
 

@@ -75,6 +75,7 @@ func (p *Pages) funcs(zone *time.Location) template.FuncMap {
 		"para":        words.CleanBlock,
 		"lines":       func(b []byte) string { return words.CleanBlock(string(b)) },
 		"short":       func(n int, s string) string { return words.Shorten(words.Clean(words.FirstLine(s)), n) },
+		"brief":       func(n int, s string) string { return words.Shorten(words.Clean(s), n) }, // keeps a blank at the beginning
 		"dollars":     words.Dollars,
 		"span":        words.Span,
 		"group":       words.ShortGroup,
@@ -91,6 +92,7 @@ func (p *Pages) funcs(zone *time.Location) template.FuncMap {
 		"len64":       func(list any) int64 { return int64(reflect.ValueOf(list).Len()) },
 		"states":      func() []string { return queueStates },
 		"dict":        dict,
+		"auditLine":   auditLineOf,
 		"noteTitle":   func(n redrive.Note, now job.Micros) string { return words.Clean(words.NoteTitle(&n, now)) },
 	}
 }
@@ -111,26 +113,51 @@ func dict(pairs ...any) (map[string]any, error) {
 	return m, nil
 }
 
-// auditRows is a part of a page: actions of people.
+// auditLine is an action in words, with the path of the page about its object.
+type auditLine struct {
+	words.AuditLine
+	Path string
+}
+
+// auditLineOf returns an action in words, for templates.
+func auditLineOf(e redrive.AuditEntry) auditLine {
+	l := auditLine{AuditLine: words.AuditOf(&e)}
+	switch l.What {
+	case "job":
+		l.Path = "/ui/jobs/" + url.PathEscape(e.Target)
+	case "redrive":
+		l.Path = "/ui/redrives/" + url.PathEscape(e.Target)
+	case "group":
+		l.Path = "/ui/groups/" + url.PathEscape(e.Target)
+	case "queue":
+		l.Path = "/ui/queues/" + url.PathEscape(e.Target)
+	}
+	return l
+}
+
+// auditRows is a part of a page: actions of people, of redrives and of the retention.
 type auditRows struct {
+	Base string
 	Now  job.Micros
 	Rows []redrive.AuditEntry
 	List bool // the rows are the list of a page: new ones are counted, not inserted
 }
 
 // AuditRows returns the part of the page with the latest actions.
-func (v *overviewView) AuditRows() auditRows { return auditRows{Now: v.Now, Rows: v.Happened} }
+func (v *overviewView) AuditRows() auditRows {
+	return auditRows{Base: v.Base, Now: v.Now, Rows: v.Happened}
+}
 
 // AuditRows returns the rows of the list of actions.
 func (v *auditView) AuditRows() auditRows {
-	return auditRows{Now: v.Now, Rows: v.Rows, List: true}
+	return auditRows{Base: v.Base, Now: v.Now, Rows: v.Rows, List: true}
 }
 
 // AuditRows returns the part of the page with the actions on the cause.
-func (v *groupView) AuditRows() auditRows { return auditRows{Now: v.Now, Rows: v.Audit} }
+func (v *groupView) AuditRows() auditRows { return auditRows{Base: v.Base, Now: v.Now, Rows: v.Audit} }
 
 // AuditRows returns the part of the page with the actions on the job.
-func (v *jobView) AuditRows() auditRows { return auditRows{Now: v.Now, Rows: v.Audit} }
+func (v *jobView) AuditRows() auditRows { return auditRows{Base: v.Base, Now: v.Now, Rows: v.Audit} }
 
 // causeOf returns the line that names a cause.
 func causeOf(g *store.Group) string {

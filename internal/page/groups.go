@@ -183,6 +183,7 @@ type groupView struct {
 	Redrives []redrive.Redrive
 	Notes    []redrive.Note
 	Audit    []redrive.AuditEntry
+	Idle     string // that nothing has to be done
 	Came     string // since which build it came back
 	Since    string // how many jobs of the kind have completed since the last death
 	// In is what was typed into a form that was refused, At names the form, and Wrong says why.
@@ -256,6 +257,7 @@ func (p *Pages) writeGroup(a *api.API, c *api.Call, status int, in url.Values, w
 	if v.Since, err = sinceLastDeath(a, c, &g, f.Now); err != nil {
 		return err
 	}
+	v.Idle = words.CauseIdle(&g)
 	v.Title, v.Heading = causeOf(&g), causeOf(&g)
 	v.Lead = words.GroupStanding(&g, f.Now)
 	return p.write(c.W, status, "group", &v)

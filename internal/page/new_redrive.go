@@ -102,7 +102,7 @@ func (p *Pages) writeNewRedrive(a *api.API, c *api.Call, query, values url.Value
 	v.Typed = v.Count > typedAbove
 	v.Heading = "Redrive " + words.Count(v.Count, "dead job")
 	if v.Filter != "" {
-		v.Lead = "All dead letters with " + v.Filter + ", as they are now. Jobs that die later are not in the set."
+		v.Lead = "The dead letters of this list as they are now: " + v.Filter + ". Jobs that die later are not in the set."
 	}
 	status := http.StatusOK
 	if len(v.Refusals) > 0 {

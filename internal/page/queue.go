@@ -26,7 +26,7 @@ type queueView struct {
 }
 
 // AuditRows returns the part of the page with the actions on the queue.
-func (v *queueView) AuditRows() auditRows { return auditRows{Now: v.Now, Rows: v.Audit} }
+func (v *queueView) AuditRows() auditRows { return auditRows{Base: v.Base, Now: v.Now, Rows: v.Audit} }
 
 // Value returns what was typed into a field, otherwise the present setting. A setting of 0 is empty.
 func (v *queueView) Value(name string) string {

@@ -20,6 +20,15 @@ func CauseStanding(g *store.Group, now job.Micros) string {
 	return "Open"
 }
 
+// CauseIdle says of a cause that is open and has no pending dead letters that nothing has to be done, and what a person may
+// do. It is "" for other causes.
+func CauseIdle(g *store.Group) string {
+	if g.Pending > 0 || g.State() == store.GroupResolved {
+		return ""
+	}
+	return "There is nothing to do now. To be told if jobs die of it again, resolve the cause: it is then shown as regressed"
+}
+
 // CauseFacts returns the facts about a group.
 func CauseFacts(g *store.Group, now job.Micros) Facts {
 	f := Facts{}

@@ -101,7 +101,10 @@ func RedriveFacts(r *store.Redrive, now job.Micros) Facts {
 
 // addRetries adds the change and the numbers of a redrive of dead letters.
 func addRetries(f *Facts, r *store.Redrive) {
-	change := fmt.Sprintf("priority %d", r.Change.Priority)
+	change := fmt.Sprintf("priority %d for this life", r.Change.Priority)
+	if r.Change.Priority == store.RedrivePriority {
+		change += " (the lowest, so that new jobs run first)"
+	}
 	if r.Change.Queue != "" {
 		change += ", queue " + r.Change.Queue
 	}
