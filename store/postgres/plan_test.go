@@ -39,7 +39,11 @@ var fastStatements = map[string]string{
 	"keepFailures":    "",
 	"insertJobs":      "",
 	"insertBodies":    "",
-	"reserveKeys":     "",
+	"reserveKeys":     "redrive_keys_pkey",
+	"seeManyKeys":     "redrive_keys_pkey",
+	"takeEnded":       "redrive_keys_pkey",
+	"joinBatches":     "redrive_batches_pkey",
+	"growSpans":       "redrive_spans_pkey",
 	"recordFast":      "redrive_meta_pkey",
 	"selManyFigures":  "redrive_figures_pkey",
 	"putManyFigures":  "",
@@ -88,7 +92,7 @@ var sharedIndexes = map[string]string{
 	"nextFigures": "redrive_figures_pkey", "delFigures": "redrive_figures_pkey", "countDue": "redrive_retry", "selHeads": "redrive_ready",
 }
 
-var readsWhole = regexp.MustCompile(`Seq Scan on redrive_(jobs|bodies|done|failures|dead|keys|progress|events|audit|groups|originals|figures)\b`)
+var readsWhole = regexp.MustCompile(`Seq Scan on redrive_(jobs|bodies|done|failures|dead|keys|progress|events|audit|groups|originals|figures|batches|spans)\b`)
 
 // A statement finds its rows by an index whatever the server thinks of its tables:
 // that they are empty, which it found out when they were, or as they are.
