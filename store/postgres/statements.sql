@@ -3136,8 +3136,33 @@ SELECT sum(total)::bigint AS total, sum(completed)::bigint AS completed, sum(dea
 SELECT d.job, l.kind, l.queue, d.priority, d.created_at, d.run_at, d.deadline, b.owner, d.correlation, d.key, d.batch, d.aside, d.replaces FROM redrive.redrive_drafts d JOIN redrive.redrive_lanes l ON l.id = d.lane JOIN redrive.redrive_batches b ON b.id = d.batch ORDER BY d.job;
 
 -- name: selRipe :own
-SELECT c.batch FROM redrive.redrive_batch_counts c WHERE c.ripe = 1 ORDER BY c.batch LIMIT 100;
+SELECT c.batch FROM redrive.redrive_batch_counts c WHERE c.ripe = 1 AND c.batch > $1 ORDER BY c.batch LIMIT 100;
 
 -- name: clearRipe :own
-UPDATE redrive.redrive_batch_counts c SET ripe = 0 FROM (SELECT id FROM redrive.redrive_batches WHERE id = $1 FOR UPDATE SKIP LOCKED) b
-  WHERE c.batch = b.id AND c.ripe = 1;
+-- The columns are those of takeBatchRow. A batch that somebody else has locked keeps its mark.
+UPDATE redrive.redrive_batch_counts c SET ripe = 0
+FROM (
+  SELECT id, owner, key, name, attrs, callbacks, state, task, task_at, task_through, drafts, asides, outcome, created_at,
+    published_at, ended_at, expires_at, created_by
+  FROM redrive.redrive_batches WHERE id = ANY ($1::bigint[]) ORDER BY id FOR UPDATE SKIP LOCKED) b
+WHERE c.batch = b.id AND c.ripe = 1
+RETURNING b.id, b.owner, b.key, b.name, b.attrs, b.callbacks, b.state, b.task, b.task_at, b.task_through, b.drafts,
+  b.asides, b.outcome, b.created_at, b.published_at, b.ended_at, b.expires_at, b.created_by;
+
+-- name: selManyBatchCounts :own
+-- selBatchCounts for many batches; the last column is the batch.
+SELECT sum(total)::bigint, sum(completed)::bigint, sum(dead)::bigint, sum(cancelled)::bigint, batch
+FROM (
+  SELECT batch, total, completed, dead, cancelled FROM redrive.redrive_batch_counts
+  WHERE batch = ANY ($1::bigint[])
+  UNION ALL SELECT e.batches[i], e.batches[i + 1], e.batches[i + 2], e.batches[i + 3], e.batches[i + 4]
+  FROM (
+    SELECT e.batches FROM redrive.redrive_events e
+    WHERE e.seq > (SELECT value FROM redrive.redrive_meta WHERE key = 'folded')
+    UNION ALL SELECT e.batches
+    FROM redrive.redrive_meta f
+    CROSS JOIN LATERAL unnest(f.late) AS l(id)
+    JOIN redrive.redrive_events e ON e.seq >= l.id << 20 AND e.seq < (l.id + 1) << 20
+    WHERE f.key = 'folded') e, generate_series(1, cardinality(e.batches), 5) AS i
+  WHERE e.batches[i] = ANY ($1::bigint[])) c
+GROUP BY batch;
