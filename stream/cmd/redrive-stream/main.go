@@ -21,6 +21,7 @@ import (
 	"github.com/redrive/redrive/internal/suggest"
 	"github.com/redrive/redrive/store/sqlite"
 	"github.com/redrive/redrive/stream"
+	"github.com/redrive/redrive/stream/kafka"
 )
 
 // The exit codes are those of the command redrive.
@@ -34,18 +35,31 @@ type grammar struct {
 }
 
 type runCmd struct {
-	Config   string   `placeholder:"FILE" default:"redrive.yaml" env:"REDRIVE_CONFIG" help:"Configuration file, for the database, the kinds, limits and retention. Default: ${default}."`
-	DB       string   `name:"db" placeholder:"FILE" env:"REDRIVE_DB" help:"SQLite file. Default: the database of the configuration."`
-	Name     string   `default:"stream" help:"Name of the stream, for logs and in the attributes of its jobs. Default: ${default}."`
-	Brokers  []string `required:"" placeholder:"HOST:PORT" env:"KAFKA_BOOTSTRAP_SERVERS" help:"Brokers to ask first, separated by commas."`
-	Topic    string   `required:"" help:"Topic that is read. It is never written to."`
-	Group    string   `help:"Consumer group. Default: redrive- and the name of the stream."`
-	Instance string   `env:"REDRIVE_INSTANCE" help:"Name of this process, which makes a static member of the group. Default: none."`
-	Start    string   `enum:"earliest,latest" default:"earliest" help:"Where a new group begins: earliest or latest. Default: ${default}."`
-	Queue    string   `default:"default" help:"Queue of the jobs. Default: ${default}."`
-	Kind     []string `placeholder:"TYPE[=KIND]" help:"task_type, and the kind that it becomes. Default: the kinds of the configuration in this queue."`
-	Strict   bool     `help:"Require a UUID of version 4 as job_id."`
-	Backlog  int      `default:"50000" help:"Read no records while so many jobs of the queue wait for their first run. Default: ${default}."`
+	Config         string   `placeholder:"FILE" default:"redrive.yaml" env:"REDRIVE_CONFIG" help:"Configuration file, for the database, the kinds, limits and retention. Default: ${default}."`
+	DB             string   `name:"db" placeholder:"FILE" env:"REDRIVE_DB" help:"SQLite file. Default: the database of the configuration."`
+	Name           string   `default:"stream" help:"Name of the stream, for logs and in the attributes of its jobs. Default: ${default}."`
+	Brokers        []string `required:"" placeholder:"HOST:PORT" env:"KAFKA_BOOTSTRAP_SERVERS" help:"Brokers to ask first, separated by commas."`
+	Topic          string   `required:"" help:"Topic that is read. It is never written to."`
+	Group          string   `help:"Consumer group. Default: redrive- and the name of the stream."`
+	Instance       string   `env:"REDRIVE_INSTANCE" help:"Name of this process, which makes a static member of the group. Default: none."`
+	Start          string   `enum:"earliest,latest" default:"earliest" help:"Where a new group begins: earliest or latest. Default: ${default}."`
+	Queue          string   `default:"default" help:"Queue of the jobs. Default: ${default}."`
+	Kind           []string `placeholder:"TYPE[=KIND]" help:"task_type, and the kind that it becomes. Default: the kinds of the configuration in this queue."`
+	Strict         bool     `help:"Require a UUID of version 4 as job_id."`
+	Retry          string   `placeholder:"TOPIC" env:"KAFKA_TOPIC_RETRY" help:"Topic of retries. Default: none."`
+	Alongside      bool     `help:"Allow members of the group that are not of redrive."`
+	AllowCompacted bool     `help:"Allow a compacted topic."`
+	TLS            bool     `name:"tls" help:"Encrypt the connections. Without --tls-ca the certificates of the system are trusted."`
+	TLSCA          string   `name:"tls-ca" placeholder:"FILE" help:"PEM file with the certificates that are trusted."`
+	TLSCert        string   `name:"tls-cert" placeholder:"FILE" help:"PEM file with the certificate of this client."`
+	TLSKey         string   `name:"tls-key" placeholder:"FILE" help:"PEM file with the key of that certificate."`
+	TLSName        string   `name:"tls-name" placeholder:"NAME" help:"Name in the brokers' certificates. Default: their host."`
+	SASL           string   `name:"sasl" placeholder:"MECHANISM" help:"Log in with plain, scram-sha-256, scram-sha-512 or oauthbearer."`
+	SASLUser       string   `name:"sasl-user" placeholder:"USER" help:"User of the login."`
+	SASLPassword   string   `name:"sasl-password-file" placeholder:"FILE" help:"File with the password; it is read at each login."`
+	SASLToken      string   `name:"sasl-token-file" placeholder:"FILE" help:"File with the token of oauthbearer; it is read at each login."`
+	SASLInsecure   bool     `name:"sasl-insecure" help:"Allow a login without TLS to brokers on other machines."`
+	Backlog        int      `default:"50000" help:"Read no records while so many jobs of the queue wait for their first run. Default: ${default}."`
 }
 
 // usageError is an error in the command line or the configuration.
@@ -116,6 +130,13 @@ func (c *runCmd) stream(ctx context.Context, s *sqlite.Store, settings *config.C
 	cfg := &stream.Config{
 		Name: c.Name, Brokers: c.Brokers, Topic: c.Topic, Group: c.Group, Instance: c.Instance, Latest: c.Start == "latest",
 		Queue: c.Queue, Kinds: kinds, Strict: c.Strict, ValueMax: settings.Limits.PayloadBytes, Backlog: c.Backlog, Log: log,
+		Retry: c.Retry, Alongside: c.Alongside, AllowCompacted: c.AllowCompacted,
+	}
+	if c.TLS || c.TLSCA != "" || c.TLSCert != "" || c.TLSKey != "" || c.TLSName != "" {
+		cfg.TLS = &kafka.TLS{CAFile: c.TLSCA, CertFile: c.TLSCert, KeyFile: c.TLSKey, ServerName: c.TLSName}
+	}
+	if c.SASL != "" {
+		cfg.SASL = &kafka.SASL{Mechanism: c.SASL, User: c.SASLUser, PasswordFile: c.SASLPassword, TokenFile: c.SASLToken, Insecure: c.SASLInsecure}
 	}
 	if err := stream.Handle(client, cfg); err != nil {
 		return err
