@@ -155,6 +155,19 @@ func Check(ctx context.Context, client *redrive.Client, config *Config) ([]kafka
 	return found, nil
 }
 
+// Init makes the retry topic if it is missing, with three partitions, a retention of a week and up to
+// three replicas, and says whether it did. It never changes a topic.
+func Init(ctx context.Context, client *redrive.Client, config *Config) (made bool, err error) {
+	c, err := config.filled()
+	if err == nil {
+		made, err = kafka.Init(ctx, c.kafka(client))
+	}
+	if err != nil {
+		return false, fmt.Errorf("stream %q: %w", config.Name, err)
+	}
+	return made, nil
+}
+
 // kafka returns the options of the clients.
 func (c *Config) kafka(client *redrive.Client) *kafka.Options {
 	o := &kafka.Options{

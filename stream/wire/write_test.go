@@ -57,7 +57,7 @@ func waitingJob(payload string) *job.Job {
 // A waiting retry is written as the task that came, with its unknown fields, the time of its next
 // attempt and its last error, and headers each once.
 //
-// proves: S1
+// part of: S1
 func TestS1_WritesTheRecordOfARetry(t *testing.T) {
 	t.Parallel()
 	r := record(`{"job_id":"j","task_type":"chat","payload":1,"big":12345678901234567890,"html":"<a>&\u0041",
