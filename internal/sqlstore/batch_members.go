@@ -142,6 +142,9 @@ func (t *Txn) addMembers(b *store.Batch, members []job.New) (receipts []job.Rece
 	receipts = make([]job.Receipt, len(members))
 	keys := make(map[string]int) // for each key of a new member, the index of the member
 	ids := make(map[job.ID]bool)
+	if err := t.readMembers(b.ID, members); err != nil {
+		return nil, nil, err
+	}
 	for i := range members {
 		m := member{New: storekit.MemberOf(b, &members[i]), index: i}
 		known, err := t.knownMember(b, &m, keys, members, receipts, ids)
@@ -157,13 +160,12 @@ func (t *Txn) addMembers(b *store.Batch, members []job.New) (receipts []job.Rece
 		}
 		fresh = append(fresh, m)
 	}
+	t.seen = seen{}
 	if err := t.takeMemberKeys(fresh); err != nil {
 		return nil, nil, err
 	}
-	for i := range fresh {
-		if err := t.insertDraft(b, &fresh[i]); err != nil {
-			return nil, nil, err
-		}
+	if err := t.insertMembers(b, fresh); err != nil {
+		return nil, nil, err
 	}
 	if len(fresh) == 0 {
 		return receipts, nil, nil
@@ -176,6 +178,42 @@ func (t *Txn) addMembers(b *store.Batch, members []job.New) (receipts []job.Rece
 		return nil, nil, err
 	}
 	return receipts, fresh, t.keepBatch(b)
+}
+
+// readMembers reads what is stored of the members of a call, where it has several; see readMany.
+func (t *Txn) readMembers(batch int64, members []job.New) error {
+	if !t.many(len(members)) {
+		return nil
+	}
+	ended, err := t.endedUpTo()
+	if err != nil {
+		return err
+	}
+	var ids []job.ID
+	for i := range members {
+		if members[i].Repeat || members[i].ID <= ended {
+			ids = append(ids, members[i].ID)
+		}
+	}
+	return t.readMany(namesOf(members, func(n *job.New) keyName { return keyName{owner: store.BatchMemberKey(batch), key: n.Key} }), ids)
+}
+
+func (t *Txn) insertMembers(b *store.Batch, fresh []member) error {
+	if t.many(len(fresh)) {
+		if err := t.insertAllDrafts(b.ID, fresh); err != nil {
+			return err
+		}
+		for i := range fresh {
+			countDraft(b, fresh[i].Aside, 1)
+		}
+		return nil
+	}
+	for i := range fresh {
+		if err := t.insertDraft(b, &fresh[i]); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // member is a member that a call adds.
@@ -237,6 +275,9 @@ func (t *Txn) knownMember(b *store.Batch, m *member, keys map[string]int, member
 
 // memberState returns the state of a job, and whether it is a draft of the batch.
 func (t *Txn) memberState(batch int64, id job.ID) (state job.State, isDraft bool, err error) {
+	if m, ok := t.seen.ids[id]; ok {
+		return m.state, m.state == job.None && m.batch == batch, nil
+	}
 	if state, _, err = t.find(id); err != nil || state != job.None {
 		return state, false, err
 	}
@@ -246,13 +287,21 @@ func (t *Txn) memberState(batch int64, id job.ID) (state job.State, isDraft bool
 
 // memberKey reads the key of a member. A draft has the state None.
 func (t *Txn) memberKey(batch int64, key string) (heldKey, error) {
+	name := keyName{owner: store.BatchMemberKey(batch), key: key}
+	if row, ok := t.seen.keys[name]; ok {
+		k := heldKey{job: row.job, digest: row.digest, state: cmp.Or(row.now, row.kept, job.Completed)}
+		if row.now == job.None && row.draft {
+			k.state = job.None
+		}
+		return k, nil
+	}
 	k := heldKey{state: job.Completed}
 	err := t.rows(selKey, func(r Row) error {
 		if k.job, k.digest = job.ID(r.Int(0)), bytes.Clone(r.Blob(1)); !r.Null(3) {
 			k.state = job.State(r.Int(3))
 		}
 		return nil
-	}, text(store.BatchMemberKey(batch)), text(""), text(key))
+	}, text(name.owner), text(""), text(key))
 	if err != nil || k.job == 0 {
 		return k, err
 	}
@@ -263,22 +312,26 @@ func (t *Txn) memberKey(batch int64, key string) (heldKey, error) {
 	return k, err
 }
 
-// takeMemberKeys writes the keys of new members, in a fixed order.
+// takeMemberKeys writes the keys of new members, in a fixed order. The row of the batch is locked, so
+// nobody else takes one of them.
 func (t *Txn) takeMemberKeys(fresh []member) error {
 	sorted := slices.Clone(fresh)
 	slices.SortFunc(sorted, func(a, b member) int { return cmp.Compare(a.Key, b.Key) })
+	var free []keyTaker
+	for i := range sorted {
+		if m := &sorted[i]; m.Key != "" && m.replaces == 0 {
+			free = append(free, keyTaker{name: keyName{owner: store.BatchMemberKey(m.Batch), key: m.Key}, id: m.ID, digest: m.Digest})
+		}
+	}
+	if err := t.takeAll(free); err != nil {
+		return err
+	}
 	for i := range sorted {
 		m := &sorted[i]
-		if m.Key == "" {
+		if m.Key == "" || m.replaces == 0 {
 			continue
 		}
 		name := keyName{owner: store.BatchMemberKey(m.Batch), key: m.Key}
-		if m.replaces == 0 {
-			if err := t.takeKey(name, m.ID, m.Digest, 0, 0); err != nil {
-				return err
-			}
-			continue
-		}
 		n, err := t.exec(moveMemberKey, text(name.owner), text(m.Key), num(m.ID), num(m.replaces))
 		if err == nil && n != 1 {
 			err = ErrAgain

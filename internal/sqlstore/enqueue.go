@@ -37,6 +37,9 @@ func (t *Txn) enqueue(jobs []job.New) ([]job.Receipt, error) {
 	var joined joining
 	fresh := make([]int, 0, len(jobs))
 	ids := repeated(jobs)
+	if err := t.readNew(jobs); err != nil {
+		return nil, err
+	}
 	for i := range jobs {
 		n := &jobs[i]
 		if n.Repeat && ids[n.ID] {
@@ -64,18 +67,54 @@ func (t *Txn) enqueue(jobs []job.New) ([]job.Receipt, error) {
 			ids[n.ID] = true
 		}
 	}
+	t.seen = seen{}
 	if err := t.takeKeys(jobs, keys); err != nil {
 		return nil, err
 	}
-	for _, i := range fresh {
-		if err := t.insert(&jobs[i]); err != nil {
-			return nil, err
-		}
+	if err := t.insertAll(jobs, fresh); err != nil {
+		return nil, err
 	}
 	if joined != nil {
 		return receipts, t.addSpans(jobs, fresh)
 	}
 	return receipts, nil
+}
+
+// readNew reads what is stored of the keys and the repeats of a call, where it has several; see readMany.
+func (t *Txn) readNew(jobs []job.New) error {
+	if !t.many(len(jobs)) {
+		return nil
+	}
+	var ids []job.ID
+	for i := range jobs {
+		if jobs[i].Repeat {
+			ids = append(ids, jobs[i].ID)
+		}
+	}
+	return t.readMany(namesOf(jobs, func(n *job.New) keyName { return keyName{n.Owner, n.Kind, n.Key} }), ids)
+}
+
+// namesOf returns the different names of the keys of jobs.
+func namesOf(jobs []job.New, name func(*job.New) keyName) (names []keyName) {
+	for i := range jobs {
+		if jobs[i].Key != "" {
+			names = append(names, name(&jobs[i]))
+		}
+	}
+	slices.SortFunc(names, compareKeys)
+	return slices.Compact(names)
+}
+
+func (t *Txn) insertAll(jobs []job.New, fresh []int) error {
+	if t.many(len(fresh)) {
+		return t.insertMany(jobs, fresh)
+	}
+	for _, i := range fresh {
+		if err := t.insert(&jobs[i]); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // repeated returns an empty set for the ids of a call's jobs. It returns nil when no job of the
@@ -92,14 +131,16 @@ func repeated(jobs []job.New) map[job.ID]bool {
 // takeKeys writes the idempotency keys of a call. It writes them in a fixed order, so that two
 // transactions cannot deadlock.
 func (t *Txn) takeKeys(jobs []job.New, keys map[keyName]newKey) error {
+	if len(keys) == 0 {
+		return nil
+	}
+	all := make([]keyTaker, 0, len(keys))
 	for _, name := range slices.SortedFunc(maps.Keys(keys), compareKeys) {
 		k := keys[name]
 		n := &jobs[k.index]
-		if err := t.takeKey(name, n.ID, n.Digest, n.KeyEnd(t.now), k.ended); err != nil {
-			return err
-		}
+		all = append(all, keyTaker{name: name, id: n.ID, digest: n.Digest, until: n.KeyEnd(t.now), ended: k.ended})
 	}
-	return nil
+	return t.takeAll(all)
 }
 
 // takeKey writes an idempotency key that was free when it was read. If the key's last job has
@@ -168,13 +209,18 @@ func (t *Txn) insert(n *job.New) error {
 			return err
 		}
 	}
+	t.inserted(n, l, runAt)
+	return nil
+}
+
+// inserted records that a job was added to a lane.
+func (t *Txn) inserted(n *job.New, l *Lane, runAt job.Micros) {
 	t.count(l, job.Waiting, 1)
 	t.of(l).Enqueued++
 	t.batchCount(signed(n.Batch, n.Aside), batchDelta{total: 1})
 	t.events.Add(&event.Event{Type: event.JobEnqueued, Job: n.ID, Kind: n.Kind, Queue: n.Queue, Owner: n.Owner,
 		Batch: n.Batch, To: job.Waiting, Life: 1, DueAt: runAt, Correlation: n.Correlation})
 	t.ready(l, n.Priority, runAt)
-	return nil
 }
 
 // plain reports whether insPlainJob can insert the job: the job needs no optional column,
@@ -224,7 +270,7 @@ func (t *Txn) repeats(n *job.New) error {
 // by their idempotency key. It also searches the earlier jobs of the same call.
 func (t *Txn) known(n *job.New, i int, keys *map[keyName]newKey, jobs []job.New, receipts []job.Receipt) (bool, error) {
 	if n.Repeat {
-		state, _, err := t.find(n.ID)
+		state, err := t.stateOf(n.ID)
 		if err != nil {
 			return false, err
 		}

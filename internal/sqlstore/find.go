@@ -28,6 +28,15 @@ func (t *Txn) find(id job.ID) (state job.State, token job.Token, err error) {
 	return now.State, now.Token, err
 }
 
+// stateOf is find for a job whose state the call may have read at its beginning.
+func (t *Txn) stateOf(id job.ID) (state job.State, err error) {
+	if m, ok := t.seen.ids[id]; ok {
+		return m.state, nil
+	}
+	state, _, err = t.find(id)
+	return state, err
+}
+
 // jobNow returns a job as it is now, without its dead letter. If the job does not exist, the state
 // is job.None.
 func (t *Txn) jobNow(id job.ID) (now store.Present, err error) {

@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -20,30 +21,42 @@ type heldKey struct {
 
 // heldKey reads an idempotency key. If the job of the key was removed, the row of the key has
 // the job's last state. A row without a state means that the removed job was completed.
-func (t *Txn) heldKey(name keyName) (heldKey, error) {
-	k := heldKey{state: job.Completed}
-	err := t.rows(selKey, func(r Row) error {
-		if until := job.Micros(r.Int(2)); until == 0 || until > t.now {
-			k.job, k.digest, k.ended = job.ID(r.Int(0)), bytes.Clone(r.Blob(1)), job.Micros(r.Int(4))
-		}
-		if !r.Null(3) {
-			k.state = job.State(r.Int(3))
-		}
-		return nil
-	}, text(name.owner), text(name.kind), text(name.key))
-	if err != nil || k.job == 0 {
+func (t *Txn) heldKey(name keyName) (_ heldKey, err error) {
+	k, row := heldKey{state: job.Completed}, keyRow{}
+	if seen, ok := t.seen.keys[name]; ok {
+		row = seen
+	} else if row, err = t.keyRow(name); err != nil {
 		return k, err
 	}
-	state, _, err := t.find(k.job)
-	if state != job.None {
-		k.state = state
+	if row.job == 0 {
+		return k, nil
+	}
+	if row.until == 0 || row.until > t.now {
+		k.job, k.digest, k.ended = row.job, row.digest, row.created
+	}
+	k.state = cmp.Or(row.now, row.kept, k.state)
+	if k.job == 0 {
+		return k, nil
 	}
 	if k.state.Terminal() && job.WhileAlive(name.key) {
 		k.job = 0
 	} else {
 		k.ended = 0
 	}
-	return k, err
+	return k, nil
+}
+
+// keyRow reads the row of a key, and the state of its job if the key is not free.
+func (t *Txn) keyRow(name keyName) (row keyRow, err error) {
+	err = t.rows(selKey, func(r Row) error {
+		row = keyRow{job: job.ID(r.Int(0)), digest: bytes.Clone(r.Blob(1)), until: job.Micros(r.Int(2)), kept: job.State(r.Int(3)),
+			created: job.Micros(r.Int(4))}
+		return nil
+	}, text(name.owner), text(name.kind), text(name.key))
+	if err == nil && row.job != 0 && (row.until == 0 || row.until > t.now) {
+		row.now, _, err = t.find(row.job)
+	}
+	return row, err
 }
 
 // keyInUse returns its first error if a dead job cannot be retried, because another live job

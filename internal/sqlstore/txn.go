@@ -31,6 +31,7 @@ type Txn struct {
 	events event.Packer
 	deltas []delta
 	batch  tally[int64, batchDelta] // changes of the counts of batches
+	seen   seen                     // what a call of many jobs has read at its beginning
 	open   map[int64]*store.Batch   // batches whose rows this transaction has taken; see takeBatch
 	groups tally[int64, groupDelta] // the map key is the id of the group
 	dead   tally[deadKey, int64]    // changes of the counts of dead letters
@@ -124,6 +125,9 @@ type Hooks struct {
 	// CallbackID returns an id for the job of a batch's callback, without waiting for a caller's
 	// transaction. If the field is nil, the id is reserved in the transaction.
 	CallbackID func() (job.ID, error)
+	// Columns returns arguments for a statement for many rows; see bulk.go. If the field is nil, each
+	// row is written by a statement of its own.
+	Columns func() Columns
 	// Remover removes rows for sweeps. If the field is nil, sweeps remove one row at a time.
 	Remover Remover
 }
@@ -187,7 +191,7 @@ func (t *Txn) Reset(now job.Micros, cat *Catalog) {
 	t.events.Reset()
 	t.deltas = t.deltas[:0]
 	t.batch.reset()
-	t.open = nil
+	t.open, t.seen = nil, seen{}
 	t.figures.reset()
 	t.groups.reset()
 	t.dead.reset()

@@ -3,6 +3,7 @@ package postgres
 import (
 	"cmp"
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -130,8 +131,14 @@ func (c *callbackIDs) take(ctx context.Context, s *Store) (job.ID, error) {
 // EvaluateBatches writes the outcomes of all batches whose members have ended. The store
 // does it by itself within a second after the last end; tests need not wait for that.
 func (s *Store) EvaluateBatches(ctx context.Context) error {
-	if err := s.foldAll(ctx); err != nil {
-		return err
-	}
-	return s.endBatches(ctx)
+	folded, ended := s.foldAndEnd(ctx)
+	return errors.Join(folded, ended)
+}
+
+// foldAndEnd folds and then writes outcomes. One call of a process does so at a time, so that when it
+// returns no other call is in the middle of either.
+func (s *Store) foldAndEnd(ctx context.Context) (folded, ended error) {
+	s.evaluating.Lock()
+	defer s.evaluating.Unlock()
+	return s.foldAll(ctx), s.endBatches(ctx)
 }

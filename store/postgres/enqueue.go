@@ -15,7 +15,7 @@ import (
 
 var (
 	insertJobs   = &sqlstore.Query{Name: "insertJobs"}
-	insertBodies = &sqlstore.Query{Name: "insertBodies"}
+	insertBodies = sqlstore.Statement("insertBodies")
 	waitShortly  = &sqlstore.Query{Name: "waitShortly"}
 	growSpans    = &sqlstore.Query{Name: "growSpans"}
 	selManyEnded = &sqlstore.Query{Name: "selManyEnded"}

@@ -1,6 +1,8 @@
 package postgres
 
 import (
+	pg "github.com/redrive/redrive/store/postgres/internal/conn"
+
 	"context"
 	"fmt"
 	"time"
@@ -104,6 +106,7 @@ func (s *Store) hooks(c sqlstore.Session, terms *termNumbers) sqlstore.Hooks {
 			defer cancel()
 			return s.callbacks.take(ctx, s)
 		},
+		Columns: func() sqlstore.Columns { return new(pg.Columns) },
 		Record: func(t *sqlstore.Txn) error {
 			s.memberEnds(t)
 			if err := record(t); err != nil {

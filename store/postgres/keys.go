@@ -16,9 +16,9 @@ import (
 
 var (
 	joinBatches = &sqlstore.Query{Name: "joinBatches"}
-	reserveKeys = &sqlstore.Query{Name: "reserveKeys"}
-	seeManyKeys = &sqlstore.Query{Name: "seeManyKeys"}
-	takeEnded   = &sqlstore.Query{Name: "takeEnded"}
+	reserveKeys = sqlstore.Statement("reserveKeys")
+	seeManyKeys = sqlstore.Statement("seeManyKeys")
+	takeEnded   = sqlstore.Statement("takeEnded")
 )
 
 // wanted is what the jobs of a group name that others may hold: their keys, and batches.
@@ -177,10 +177,10 @@ func look(t *fastTxn, known []*wantedKey) (ended []*wantedKey, err error) {
 	}
 	seen := 0
 	err = t.send(pg.Step{Q: seeManyKeys, Args: []any{owners, kinds, names}, Each: func(r sqlstore.Row) error {
-		k, state := known[r.Int(0)-1], job.State(r.Int(3))
+		k, state := known[r.Int(0)-1], cmp.Or(job.State(r.Int(3)), job.State(r.Int(4)), job.Completed)
 		seen++
 		if state.Terminal() && job.WhileAlive(k.name.key) {
-			k.seen = job.Micros(r.Int(4))
+			k.seen = job.Micros(r.Int(5))
 			ended = append(ended, k)
 			return nil
 		}

@@ -149,8 +149,9 @@ type Store struct {
 	blocked     atomic.Int64 // see inSight
 	identity    string       // of the database and schema, as the server knows them
 
-	callbacks callbackIDs
-	ending    chan struct{} // says that members of batches have ended; see keep
+	callbacks  callbackIDs
+	evaluating sync.Mutex    // of foldAndEnd
+	ending     chan struct{} // says that members of batches have ended; see keep
 
 	closing sync.Once
 	closed  chan struct{}
@@ -347,6 +348,10 @@ func (s *Store) keep() {
 	defer ticker.Stop()
 	keeping := trouble{s: s, what: "the counters are not folded, and reads of them get slower"}
 	ending := trouble{s: s, what: "batches whose members have ended get no outcome"}
+	see := func(folded, ended error) {
+		keeping.see(folded)
+		ending.see(ended)
+	}
 	var soon <-chan time.Time // when batches are looked at because a member has ended
 	indexing := trouble{s: s, what: "the index of owners does not grow, and lists by owner or correlation id get slower"}
 	for {
@@ -360,13 +365,11 @@ func (s *Store) keep() {
 			continue
 		case <-soon:
 			soon = nil
-			keeping.see(s.foldAll(ctx))
-			ending.see(s.endBatches(ctx))
+			see(s.foldAndEnd(ctx))
 			continue
 		case <-ticker.C:
 		}
-		keeping.see(s.foldAll(ctx))
-		ending.see(s.endBatches(ctx))
+		see(s.foldAndEnd(ctx))
 		indexing.see(sqlstore.IndexOwners(ctx, s.core, false))
 	}
 }

@@ -164,6 +164,35 @@ FROM unnest(
   id, lane, priority, run_at, deadline, owner, correlation, key, batch, attrs, policy, long, payload, terms)
 ON CONFLICT (id) DO NOTHING;
 
+-- name: insertManyJobs :own
+-- insertJobs for the shared statements, which ask which id was taken.
+INSERT INTO redrive.redrive_jobs (
+  id, lane, state, priority, run_at, token, life, attempts, crashes, deferrals, snoozes, interrupts, created_at,
+  life_at, deadline, owner, correlation, key, batch, attrs, policy, long, payload, terms)
+SELECT t.id, t.lane, 1, t.priority, t.run_at, 0, 1, 0, 0, 0, 0, 0, $1::bigint, greatest(t.run_at, $1::bigint),
+    t.deadline, t.owner, t.correlation, t.key, t.batch, t.attrs, t.policy, t.long, t.payload, t.terms
+FROM unnest(
+  $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::text[], $8::text[], $9::text[],
+  $10::bigint[], $11::bytea[], $12::bytea[], $13::bigint[], $14::bytea[], $15::bigint[]) AS t(
+  id, lane, priority, run_at, deadline, owner, correlation, key, batch, attrs, policy, long, payload, terms)
+ON CONFLICT (id) DO NOTHING
+RETURNING id;
+
+-- name: insertDrafts :own
+-- insDraft for many members of the batch $1.
+INSERT INTO redrive.redrive_drafts (
+  job, batch, aside, lane, priority, run_at, deadline, correlation, key, attrs, policy, terms, long, payload, replaces,
+  created_at)
+SELECT t.job, $1::bigint, t.aside, t.lane, t.priority, t.run_at, t.deadline, t.correlation, t.key, t.attrs, t.policy,
+  t.terms, t.long, t.payload, t.replaces, $2::bigint
+FROM unnest(
+  $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[], $9::text[], $10::text[],
+  $11::bytea[], $12::bytea[], $13::bigint[], $14::bigint[], $15::bytea[], $16::bigint[]) AS t(
+  job, aside, lane, priority, run_at, deadline, correlation, key, attrs, policy, terms, long, payload, replaces)
+WHERE (SELECT 1 FROM redrive.redrive_jobs j WHERE j.id = t.job) IS NULL
+ON CONFLICT (job) DO NOTHING
+RETURNING job;
+
 -- name: insertBodies :own
 INSERT INTO redrive.redrive_bodies (job, payload) SELECT * FROM unnest($1::bigint[], $2::bytea[]);
 
@@ -175,27 +204,44 @@ INSERT INTO redrive.redrive_keys (owner, kind, key, job, digest, created_at, unt
 SELECT t.owner, t.kind, t.key, t.job, t.digest, $1::bigint, t.until
 FROM unnest($2::text[], $3::text[], $4::text[], $5::bigint[], $6::bytea[], $7::bigint[]) AS t(
   owner, kind, key, job, digest, until)
-WHERE NOT EXISTS (
+WHERE (
   SELECT 1 FROM redrive.redrive_keys k
-  WHERE k.owner = t.owner AND k.kind = t.kind AND k.key = t.key AND (k.until IS NULL OR k.until > $1::bigint))
+  WHERE k.owner = t.owner AND k.kind = t.kind AND k.key = t.key AND (k.until IS NULL OR k.until > $1::bigint)) IS NULL
 ON CONFLICT (owner, kind, key) DO UPDATE SET job = excluded.job, digest = excluded.digest,
     created_at = excluded.created_at, until = excluded.until, state = NULL
 WHERE redrive_keys.until <= $1::bigint
 RETURNING job;
 
 -- name: seeManyKeys :own
--- The keys of a group that are not free. A job that was removed has the state that its key has; without one it was
--- completed.
-SELECT t.n, k.job, k.digest, coalesce(p.state, k.state, 4), k.created_at
+-- The keys of many jobs that are there: the place of each in the arguments, its job, the job's state, the state that the
+-- key has of a job that was removed, and whether the job is a draft.
+SELECT t.n, k.job, k.digest, p.state, k.state, k.created_at, k.until, d.job IS NOT NULL
 FROM unnest($1::text[], $2::text[], $3::text[]) WITH ORDINALITY AS t(owner, kind, key, n)
-JOIN redrive.redrive_keys k ON k.owner = t.owner AND k.kind = t.kind AND k.key = t.key
+CROSS JOIN LATERAL (
+  SELECT job, digest, state, created_at, until FROM redrive.redrive_keys
+  WHERE owner = t.owner AND kind = t.kind AND key = t.key OFFSET 0) k
+LEFT JOIN LATERAL (SELECT job FROM redrive.redrive_drafts WHERE job = k.job OFFSET 0) d ON true
 LEFT JOIN LATERAL (
   SELECT state FROM (
     SELECT 1 AS place, state FROM redrive.redrive_jobs WHERE id = k.job
     UNION ALL SELECT 2, state
-    FROM (SELECT state FROM redrive.redrive_done WHERE job = k.job ORDER BY seq DESC LIMIT 1) d
+    FROM (SELECT state FROM redrive.redrive_done WHERE job = k.job ORDER BY seq DESC LIMIT 1) e
     UNION ALL SELECT 3, 5 FROM redrive.redrive_dead WHERE job = k.job AND revived = 0) a
   ORDER BY place LIMIT 1) p ON true;
+
+-- name: seeManyIDs :own
+-- Which ids are those of jobs or drafts: the state of the job, or the batch of the draft.
+SELECT t.id, p.state, d.batch
+FROM unnest($1::bigint[]) AS t(id)
+LEFT JOIN LATERAL (SELECT job, batch FROM redrive.redrive_drafts WHERE job = t.id OFFSET 0) d ON true
+LEFT JOIN LATERAL (
+  SELECT state FROM (
+    SELECT 1 AS place, state FROM redrive.redrive_jobs WHERE id = t.id
+    UNION ALL SELECT 2, state
+    FROM (SELECT state FROM redrive.redrive_done WHERE job = t.id ORDER BY seq DESC LIMIT 1) e
+    UNION ALL SELECT 3, 5 FROM redrive.redrive_dead WHERE job = t.id AND revived = 0) a
+  ORDER BY place LIMIT 1) p ON true
+WHERE p.state IS NOT NULL OR d.job IS NOT NULL;
 
 -- name: takeEnded :own
 -- Takes keys whose jobs have ended and hold them no longer. $8 are the values of created_at that were read; see putKey.

@@ -2,6 +2,8 @@ package conn
 
 import (
 	"encoding/binary"
+	"encoding/hex"
+	"strconv"
 
 	"github.com/jackc/pgx/v5/pgtype"
 
@@ -144,6 +146,54 @@ func (t *Table) Args() []any {
 	out := make([]any, len(t.columns))
 	for c, v := range t.columns {
 		out[c] = v
+	}
+	return out
+}
+
+// Columns are the arguments of a shared statement for many rows: an array for each column, in
+// PostgreSQL's text form, which a caller's transaction of database/sql takes, too. It implements
+// sqlstore.Columns.
+type Columns struct{ arrays [][]byte }
+
+// Add implements sqlstore.Columns.
+func (c *Columns) Add(row ...sqlstore.Value) {
+	if c.arrays == nil {
+		c.arrays = make([][]byte, len(row))
+	}
+	for i := range row {
+		a, v := c.arrays[i], &row[i]
+		if a == nil {
+			a = append(make([]byte, 0, 1<<10), '{')
+		} else {
+			a = append(a, ',')
+		}
+		switch v.Kind {
+		case sqlstore.IsInt:
+			a = strconv.AppendInt(a, v.N, 10)
+		case sqlstore.IsText:
+			a = append(a, '"')
+			for _, b := range []byte(escape(v.S)) {
+				if b == '"' || b == '\\' {
+					a = append(a, '\\')
+				}
+				a = append(a, b)
+			}
+			a = append(a, '"')
+		case sqlstore.IsBlob:
+			a = append(a, `"\\x`...)
+			a = append(hex.AppendEncode(a, v.B), '"')
+		case sqlstore.IsNull:
+			a = append(a, "NULL"...)
+		}
+		c.arrays[i] = a
+	}
+}
+
+// Args implements sqlstore.Columns.
+func (c *Columns) Args() []sqlstore.Value {
+	out := make([]sqlstore.Value, len(c.arrays))
+	for i, a := range c.arrays {
+		out[i] = sqlstore.Value{Kind: sqlstore.IsText, S: string(a) + "}"}
 	}
 	return out
 }
