@@ -29,6 +29,7 @@ var (
 	Recount        = ask("recount")
 	RecountGroups  = ask("recountGroups")
 	RecountDead    = ask("recountDead")
+	RecountBatches = ask("recountBatches")
 	SelOldest      = ask("selOldest")
 	SelOverdue     = ask("selOverdue")
 	SelProcesses   = ask("selProcesses")
@@ -65,6 +66,18 @@ func CompareDead(f *store.Findings) func(Row) error {
 	return func(r Row) error {
 		problem(f, "the count of %s dead letters of queue %q, kind %q, %s, class %q is %d, but there are %d; please report this",
 			job.Status(r.Int(4)), r.Text(0), r.Text(1), r.Text(2), r.Text(3), r.Int(5), r.Int(6))
+		return nil
+	}
+}
+
+// CompareBatches reads one row of the statement RecountBatches into the findings.
+func CompareBatches(f *store.Findings) func(Row) error {
+	return func(r Row) error {
+		for i, what := range [...]string{"drafts", "drafts aside", "live members", "outcomes"} {
+			if kept, n := r.Int(1+2*i), r.Int(2+2*i); kept != n {
+				problem(f, "batch %d counts %d %s, but there are %d; please report this", r.Int(0), kept, what, n)
+			}
+		}
 		return nil
 	}
 }

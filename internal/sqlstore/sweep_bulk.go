@@ -44,7 +44,8 @@ type GoneLetter struct {
 	Death            int64
 	Job              job.ID
 	Owner, Kind, Key string
-	Revived, Long    bool // these values are column values of redrive_dead
+	Batch            int64 // 0 for none
+	Revived, Long    bool  // these values are column values of redrive_dead
 }
 
 // purgeAll removes dead letters in the order of their deaths. It returns the removed dead
@@ -75,7 +76,7 @@ func (w *sweep) purgeAtOnce(old []*letter) (gone []*letter, looked int, err erro
 	}
 	all := make([]GoneLetter, len(old))
 	for i, l := range old {
-		all[i] = GoneLetter{Death: l.death, Job: l.id, Owner: l.owner, Kind: l.lane.kind, Key: l.key, Revived: l.revived, Long: l.long}
+		all[i] = GoneLetter{Death: l.death, Job: l.id, Owner: l.owner, Kind: l.lane.kind, Key: l.key, Batch: max(l.batch, -l.batch), Revived: l.revived, Long: l.long}
 	}
 	records, err := w.hooks.Remover.Records(all)
 	if err != nil {

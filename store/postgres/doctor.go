@@ -338,12 +338,15 @@ func (r *Diagnosis) ahead(now job.Micros) func(sqlstore.Row) error {
 	}
 }
 
-// deadLetters compares what counts dead letters with what there are.
+// deadLetters compares what counts dead letters and batches with what there are.
 func (r *Diagnosis) deadLetters(c *pg.Session) error {
 	if err := c.Rows(sqlstore.RecountGroups, sqlstore.CompareGroups(&r.Findings)); err != nil {
 		return err
 	}
 	if err := c.Rows(sqlstore.RecountDead, sqlstore.CompareDead(&r.Findings)); err != nil {
+		return err
+	}
+	if err := c.Rows(sqlstore.RecountBatches, sqlstore.CompareBatches(&r.Findings)); err != nil {
 		return err
 	}
 	if err := c.Rows(sqlstore.SelDeaths, sqlstore.FindDeaths(&r.Findings)); err != nil {

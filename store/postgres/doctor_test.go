@@ -98,9 +98,12 @@ func TestDoctorFindsWhatIsWrong(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	startedBatch(t, s, 3)
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
+	run(t, conn, `UPDATE redrive.redrive_batches SET drafts = 2, outcome = 1`,
+		`DELETE FROM redrive.redrive_jobs WHERE id = (SELECT max(id) FROM redrive.redrive_jobs)`)
 	run(t, conn, `DELETE FROM redrive.redrive_jobs WHERE id = (SELECT min(id) FROM redrive.redrive_jobs)`,
 		`UPDATE redrive.redrive_jobs SET state = 3, lease_until = 1 WHERE id = (SELECT min(id) FROM redrive.redrive_jobs)`,
 		`BEGIN`, `CREATE TABLE held (id int)`)
@@ -109,7 +112,8 @@ func TestDoctorFindsWhatIsWrong(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"fsync is off", "autovacuum is off", "the counter of queue", "have lost their lease", "ahead of this machine's"} {
+	for _, want := range []string{"fsync is off", "autovacuum is off", "the counter of queue", "have lost their lease", "batch 1 counts 2 drafts, but there are 0",
+		"batch 1 counts 3 live members, but there are 2", "batch 1 counts 1 outcomes, but there are 0", "ahead of this machine's"} {
 		if len(problems(r, want)) == 0 {
 			t.Errorf("not found: %s in %q", want, r.Problems)
 		}

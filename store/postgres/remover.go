@@ -130,6 +130,12 @@ func keysOf(letters []sqlstore.GoneLetter) []any {
 			kinds.Text(l.Kind)
 			keys.Text(l.Key)
 			jobs.Int(int64(l.Job))
+			if l.Batch != 0 { // the key of a member, or that of a job that names the batch
+				owners.Text(store.BatchMemberKey(l.Batch))
+				kinds.Text("")
+				keys.Text(l.Key)
+				jobs.Int(int64(l.Job))
+			}
 		}
 	}
 	if jobs.N == 0 {

@@ -2464,7 +2464,7 @@ DELETE FROM redrive.redrive_trends WHERE grp = $1 AND at = $2;
 -- Removes up to $2 jobs that have ended by $1, with their keys, progress and original values. Keys that
 -- another transaction has locked stay, and their jobs with them.
 WITH part AS MATERIALIZED (
-  SELECT ctid AS place, seq, job, lane, state, finished_at, owner, key
+  SELECT ctid AS place, seq, job, lane, state, finished_at, owner, key, batch
   FROM redrive.redrive_done
   ORDER BY seq LIMIT $2::bigint + 1), old AS MATERIALIZED (
     SELECT *
@@ -2476,7 +2476,11 @@ WITH part AS MATERIALIZED (
       FROM due d
       JOIN redrive.redrive_lanes l ON l.id = d.lane
       JOIN redrive.redrive_keys k ON k.owner = coalesce(d.owner, '') AND k.kind = l.kind AND k.key = d.key
-      WHERE d.key IS NOT NULL AND (d.state <> 4 OR starts_with(d.key, 'unique:alive:')) AND k.job = d.job),
+      WHERE d.key IS NOT NULL AND (d.state <> 4 OR starts_with(d.key, 'unique:alive:')) AND k.job = d.job
+      UNION ALL SELECT d.seq, d.state, d.job, k.owner, k.kind, k.key
+      FROM due d
+      JOIN redrive.redrive_keys k ON k.owner = abs(d.batch)::text AND k.kind = '' AND k.key = d.key
+      WHERE d.batch IS NOT NULL AND d.key IS NOT NULL AND d.state <> 4 AND k.job = d.job),
     free AS MATERIALIZED (
       SELECT d.seq, d.state, d.job, k.owner, k.kind, k.key
       FROM keyed d
@@ -2751,6 +2755,33 @@ FROM (
 JOIN redrive.redrive_lanes l ON l.id = x.lane
 GROUP BY l.id, x.reason, x.class, x.status
 HAVING sum(x.kept) <> sum(x.n);
+
+-- name: recountBatches
+-- Wrong counts of batches: drafts, those that are aside, live members, outcomes; first as kept, then as there are.
+SELECT x.batch, sum(x.drafts)::bigint, sum(x.n_drafts)::bigint, sum(x.asides)::bigint, sum(x.n_asides)::bigint,
+  sum(x.live)::bigint, sum(x.n_live)::bigint, sum(x.outcomes)::bigint, sum(x.n_outcomes)::bigint
+FROM (
+  SELECT id AS batch, drafts, 0 AS n_drafts, asides, 0 AS n_asides, 0 AS live, 0 AS n_live, outcome AS outcomes,
+    0 AS n_outcomes
+  FROM redrive.redrive_batches
+  UNION ALL SELECT batch, 0, 1 - aside, 0, aside, 0, 0, 0, 0 FROM redrive.redrive_drafts
+  UNION ALL SELECT batch, 0, 0, 0, 0, total - completed - dead - cancelled, 0, 0, 0 FROM redrive.redrive_batch_counts
+  UNION ALL SELECT e.batches[i], 0, 0, 0, 0, e.batches[i + 1] - e.batches[i + 2] - e.batches[i + 3] - e.batches[i + 4],
+    0, 0, 0
+  FROM (
+    SELECT e.batches FROM redrive.redrive_events e
+    WHERE e.seq > (SELECT value FROM redrive.redrive_meta WHERE key = 'folded')
+    UNION ALL SELECT e.batches
+    FROM redrive.redrive_meta f
+    CROSS JOIN LATERAL unnest(f.late) AS l(id)
+    JOIN redrive.redrive_events e ON e.seq >= l.id << 20 AND e.seq < (l.id + 1) << 20
+    WHERE f.key = 'folded') e, generate_series(1, cardinality(e.batches), 5) AS i
+  UNION ALL SELECT batch, 0, 0, 0, 0, 0, 1, 0, 0 FROM redrive.redrive_jobs WHERE batch > 0
+  UNION ALL SELECT batch, 0, 0, 0, 0, 0, 0, 0, 1 FROM redrive.redrive_outcomes) x
+GROUP BY x.batch
+HAVING sum(x.drafts) <> sum(x.n_drafts) OR sum(x.asides) <> sum(x.n_asides) OR sum(x.live) <> sum(x.n_live)
+  OR sum(x.outcomes) <> sum(x.n_outcomes)
+ORDER BY x.batch;
 
 -- name: selOldest
 -- The first job of each lane and priority, which the index of ready jobs has at hand; gates and pauses are

@@ -158,7 +158,7 @@ var whole = []plan{
 	{name: "allBegun"}, {name: "allDead"}, {name: "allFigures"}, {name: "allOriginals"}, {name: "allDone"}, {name: "allEvents"},
 	{name: "allFailures"}, {name: "allGroups"}, {name: "anyOlder"}, {name: "selOlder"}, {name: "allNotes"}, {name: "allRequests"}, {name: "allSecrets"}, {name: "allKeys"}, {name: "allPolicies"}, {name: "allRedrives"}, {name: "allTerms"},
 	{name: "allLive"}, {name: "allProgress"}, {name: "auditRows"},
-	{name: "recount"}, {name: "recountDead"}, {name: "recountGroups"},
+	{name: "recount"}, {name: "recountBatches"}, {name: "recountDead"}, {name: "recountGroups"},
 	{name: "selDeadLetters"},
 	{name: "selIntegrity"}, {name: "selOldest"}, {name: "selProcesses"}, {name: "selClasses"},
 	// Each of these statements reads at most 1,000 rows at one end of a table.

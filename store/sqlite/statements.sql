@@ -1864,6 +1864,23 @@ JOIN redrive_lanes l ON l.id = x.lane
 GROUP BY l.id, x.reason, x.class, x.status
 HAVING sum(x.kept) <> sum(x.n);
 
+-- name: recountBatches
+-- Wrong counts of batches: drafts, those that are aside, live members, outcomes; first as kept, then as there are.
+SELECT x.batch, sum(x.drafts), sum(x.n_drafts), sum(x.asides), sum(x.n_asides), sum(x.live), sum(x.n_live),
+  sum(x.outcomes), sum(x.n_outcomes)
+FROM (
+  SELECT id AS batch, drafts, 0 AS n_drafts, asides, 0 AS n_asides, 0 AS live, 0 AS n_live, outcome AS outcomes,
+    0 AS n_outcomes
+  FROM redrive_batches
+  UNION ALL SELECT batch, 0, 1 - aside, 0, aside, 0, 0, 0, 0 FROM redrive_drafts
+  UNION ALL SELECT batch, 0, 0, 0, 0, total - completed - dead - cancelled, 0, 0, 0 FROM redrive_batch_counts
+  UNION ALL SELECT batch, 0, 0, 0, 0, 0, 1, 0, 0 FROM redrive_jobs WHERE batch > 0
+  UNION ALL SELECT batch, 0, 0, 0, 0, 0, 0, 0, 1 FROM redrive_outcomes) x
+GROUP BY x.batch
+HAVING sum(x.drafts) <> sum(x.n_drafts) OR sum(x.asides) <> sum(x.n_asides) OR sum(x.live) <> sum(x.n_live)
+  OR sum(x.outcomes) <> sum(x.n_outcomes)
+ORDER BY x.batch;
+
 -- name: selOldest
 -- The oldest ready job of each lane, priority and state, also in closed lanes and paused queues.
 SELECT j.id, l.queue, l.kind, j.run_at, coalesce(q.mode, 0), l.gate

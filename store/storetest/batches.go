@@ -17,6 +17,7 @@ func batchPromises() []promise {
 		{"B2_JobsJoinAPublishedBatch", jobsJoinAPublishedBatch},
 		{"B2_MembersAsideDoNotCount", membersAsideDoNotCount},
 		{"B4_AKeyIsOneMember", aKeyIsOneMember},
+		{"B4_KeysOfRemovedMembersKeepTheirStates", keysOfRemovedMembers},
 		{"B4_BadMembersLeaveNothing", badMembersLeaveNothing},
 		{"B3_CountsAndMembers", countsAndMembers},
 		{"B1_ListOfBatches", listOfBatches},
@@ -311,4 +312,24 @@ func startBatchIsOneCall(r *rig) {
 	})
 	r.endAll()
 	r.inState(b.ID, job.BatchReady, 3, 3, 0, 0)
+}
+
+// The key of a member outlives its job, and says how that ended: a cancelled member comes back by its
+// key, also after retention has removed it, and the others do not.
+//
+// proves: B4
+func keysOfRemovedMembers(r *rig) {
+	b, members := r.published(3)
+	r.ok(r.cancel(members[0].ID))
+	r.endAll(members[1].ID)
+	r.ok(r.actOn(store.ActResolve, members[1].ID))
+	r.clock.Advance(2 * time.Hour)
+	r.sweep(store.Retention{Completed: time.Hour, Dead: time.Hour}, 10)
+	same(r, "jobs that are left", len(r.dump().Jobs), 0)
+	again := r.drafts(3)
+	same(r, "receipts", r.addMembers(b.ID, again), []job.Receipt{
+		{ID: again[0].ID},
+		{ID: members[1].ID, Existing: true, State: job.Dead},
+		{ID: members[2].ID, Existing: true, State: job.Completed},
+	})
 }

@@ -50,6 +50,13 @@ func Findings(t *testing.T, s store.Store, now time.Time, diagnose func() (*stor
 		must(err)
 		must(answer.Settled[0])
 	}
+	b, err := s.CreateBatch(ctx(), operator, store.NewBatch{}) // only drafts: a job would be due
+	must(err)
+	first, err = s.ReserveIDs(ctx(), 2)
+	must(err)
+	_, err = s.AddMembers(ctx(), b.ID, []job.New{
+		{ID: first, Kind: kind, Queue: queue, Priority: job.PriorityDefault}, {ID: first + 1, Kind: kind, Queue: queue, Priority: job.PriorityDefault, Aside: true}})
+	must(err)
 	_, err = s.Present(ctx(), process("p", "1"))
 	must(err)
 	before, err := s.Dump(ctx())
