@@ -231,8 +231,12 @@ func (st *stream) read(ctx context.Context, tx *sql.Tx, own store.Tx, b *bunch) 
 	names := make(map[job.ID]string)
 	show := func(where string, arg any) error {
 		rows, err := tokenRows(ctx, tx, where, arg)
-		if err != nil || len(rows) == 0 { // a job of another kind
+		if err != nil {
 			return err
+		}
+		if len(rows) == 0 { // a job of another kind
+			out = append(out, frame{"detection", struct{}{}})
+			return nil
 		}
 		row := &rows[0]
 		var c campaign

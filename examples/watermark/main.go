@@ -37,8 +37,9 @@ func main() {
 // options are what the flags say.
 type options struct {
 	settings
-	addr  string
-	child bool
+	addr   string
+	child  bool
+	errors io.Writer // of workers
 }
 
 // run is the command.
@@ -73,7 +74,11 @@ func run(ctx context.Context, args []string, out, log io.Writer) error {
 	if o.clock, err = newFast(factor, os.Getenv); err != nil {
 		return err
 	}
+	o.errors = log
 	o.log = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	if args[0] == "play" {
+		return playAll(ctx, &o, out)
+	}
 	if o.dir == "" {
 		o.dir = filepath.Join(os.TempDir(), "watermark")
 	}
@@ -181,12 +186,15 @@ func (o *options) start(ctx context.Context) (*worker, error) {
 		return nil, err
 	}
 	cmd := exec.CommandContext(ctx, self, "work", "-child", "-dir", o.dir, "-ffmpeg", o.ffmpeg, "-ffprobe", o.ffprobe, "-stamp", o.stamp, fmt.Sprint("-workers=", o.workers))
-	cmd.Env, cmd.Stderr = o.clock.environ(), os.Stderr
+	cmd.Env, cmd.Stderr = o.clock.environ(), o.errors
 	alive, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, err
 	}
-	cmd.Cancel = alive.Close // it hands its jobs back
+	cmd.Cancel = func() error { // it hands its jobs back
+		alive.Close()
+		return nil
+	}
 	cmd.WaitDelay = 10 * time.Second
 	if err := cmd.Start(); err != nil {
 		return nil, err

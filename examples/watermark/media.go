@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 )
 
@@ -91,4 +92,13 @@ func recipients(n int) (names []string) {
 		names = append(names, fmt.Sprintf("Recipient %02d", i+1))
 	}
 	return names
+}
+
+// repeatClip makes a long clip of a short one.
+func (s *settings) repeatClip(ctx context.Context, from, to string, times int) error {
+	args := []string{"-nostdin", "-v", "error", "-y", "-stream_loop", strconv.Itoa(times - 1), "-i", from, "-c", "copy", to}
+	if out, err := exec.CommandContext(ctx, s.ffmpeg, args...).CombinedOutput(); err != nil {
+		return fmt.Errorf("make %s: %w: %s", filepath.Base(to), err, out)
+	}
+	return nil
 }
