@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -276,5 +277,72 @@ func TestB2_ARequestWaitsForTheEnd(t *testing.T) {
 	}
 	if v.State != "READY" || v.Outcome != 1 {
 		t.Errorf("got %+v, want the batch that has ended", v)
+	}
+}
+
+// proves: N1
+//
+// The topic of a batch has its changes of state with its counts, and the events of its members: for
+// operators, and for its owner in the words of users. The owner of another batch gets nothing.
+func TestN1_TheTopicOfABatch(t *testing.T) {
+	t.Parallel()
+	s, fails := copies(t, as, nil, "m2")
+	s.ok("POST", "/api/batches", `{}`, nil, ann)
+	s.ok("POST", "/api/batches/1/members", members(2), nil, ann)
+	whole, own, other := s.listen("?topic=batch:1", ops), s.listen("?topic=batch:1", ann), s.listen("?topic=batch:1&topic=owner:ann", bob)
+	s.ok("POST", "/api/batches/1/publish", "", nil, ann)
+	s.run()
+	fails.Clear()
+	s.ok("POST", "/api/batches/1/retry", "", nil, ops)
+	s.run()
+	var states, mine, lost []string
+	for len(states) < 4 {
+		f := whole.next()
+		var e struct {
+			Type, Reason, Note string
+			Batch, Done, Total int64
+		}
+		if err := json.Unmarshal([]byte(f.data), &e); err != nil || e.Batch != 1 {
+			t.Fatalf("got %+v, want events of batch 1", f)
+		}
+		if e.Type == "batch.changed" {
+			states = append(states, fmt.Sprintf("%s %d/%d %s", e.Reason, e.Done, e.Total, e.Note))
+		}
+	}
+	if got := strings.Join(states, ", "); got != "published 0/0 , partial 1/2 1, processing 1/2 1, ready 2/2 2" {
+		t.Errorf("operators: got %s", got)
+	}
+	for len(mine) < 4 {
+		f := own.next()
+		var e struct {
+			Event, Status, Message string
+			Batch                  int64
+			Progress               struct{ Done, Total int64 }
+		}
+		if err := json.Unmarshal([]byte(f.data), &e); err != nil || e.Batch != 1 {
+			t.Fatalf("got %+v, want events of batch 1", f)
+		}
+		switch e.Event {
+		case "batch":
+			mine = append(mine, fmt.Sprintf("%s %d/%d", e.Status, e.Progress.Done, e.Progress.Total))
+		case "dead":
+			lost = append(lost, e.Message)
+		}
+	}
+	if got := strings.Join(mine, ", "); got != "PROCESSING 0/0, PARTIAL 1/2, PROCESSING 1/2, READY 2/2" || len(lost) != 1 {
+		t.Errorf("the owner: got %s and the deaths %q", got, lost)
+	}
+	s.ok("POST", "/api/batches", `{}`, nil, bob)
+	s.ok("POST", "/api/batches/2/members", members(1), nil, bob)
+	s.ok("POST", "/api/batches/2/publish", "", nil, bob)
+	theirs := s.listen("?topic=batch:2", bob, "Last-Event-ID: 0.0")
+	if f := theirs.next(); !strings.Contains(f.data, `"batch":2`) {
+		t.Errorf("bob's own batch: got %+v", f)
+	}
+	other.stop()
+	for f := range other.frames {
+		if strings.Contains(f.data, `"batch":1`) {
+			t.Errorf("bob got %+v, an event of ann's batch", f)
+		}
 	}
 }
