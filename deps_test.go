@@ -139,6 +139,7 @@ func TestDeps_PointAlongTheFlow(t *testing.T) {
 		"retry":                {"failure", "classify", "backoff"},
 		"event":                {"job", "internal/canonical", "failure"},
 		"store":                {"internal/jsonpatch", "job", "internal/canonical", "event", "failure"},
+		"notify":               {"failure", "job", "internal/canonical", "internal/suggest"},
 		"internal/human":       {},
 		"internal/cron":        {"internal/human"},
 		"internal/keeper":      {"internal/jsonpatch", "job", "internal/canonical", "event", "failure", "store", "internal/cron", "internal/human"},
