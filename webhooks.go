@@ -1,0 +1,41 @@
+package redrive
+
+import (
+	"context"
+
+	"github.com/redrive/redrive/store"
+)
+
+// Receivers of webhooks.
+type (
+	// Endpoint is a receiver of webhooks.
+	Endpoint = store.Endpoint
+	// WebhookSecret is the secret with which the webhooks of an endpoint are signed.
+	WebhookSecret = store.WebhookSecret
+	// EndpointCount is the result of some attempts to send webhooks to an endpoint.
+	EndpointCount = store.EndpointCount
+)
+
+// PutEndpoint adds a receiver of webhooks (Version 0), or replaces the stored one with the same Name
+// and Version. Another Secret rotates it; Off turns the endpoint off or on. ErrConflict means that
+// somebody else has changed the endpoint meanwhile, or that the name is taken; ErrNotFound that there
+// is no such endpoint.
+func (c *Client) PutEndpoint(ctx context.Context, by By, e Endpoint) (Endpoint, error) {
+	return c.store.PutEndpoint(ctx, by, e)
+}
+
+// Endpoints returns all receivers of webhooks, with their secrets, sorted by name.
+func (c *Client) Endpoints(ctx context.Context) ([]Endpoint, error) {
+	return c.store.Endpoints(ctx)
+}
+
+// RemoveEndpoint removes a receiver of webhooks. What still waits to be sent to it dies.
+func (c *Client) RemoveEndpoint(ctx context.Context, by By, name string) error {
+	return c.store.RemoveEndpoint(ctx, by, name)
+}
+
+// CountEndpoint adds attempts to the counts of a receiver of webhooks, and turns it off if they say
+// so. The handlers of package notify/notices call it.
+func (c *Client) CountEndpoint(ctx context.Context, name string, n EndpointCount) (Endpoint, error) {
+	return c.store.CountEndpoint(ctx, name, n)
+}
