@@ -2,7 +2,10 @@ package redrive
 
 import (
 	"context"
+	"fmt"
 
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/notify"
 	"github.com/redrive/redrive/store"
 )
 
@@ -38,4 +41,33 @@ func (c *Client) RemoveEndpoint(ctx context.Context, by By, name string) error {
 // so. The handlers of package notify/notices call it.
 func (c *Client) CountEndpoint(ctx context.Context, name string, n EndpointCount) (Endpoint, error) {
 	return c.store.CountEndpoint(ctx, name, n)
+}
+
+// TestWebhook enqueues a notice that tries an endpoint, also one that is off, and returns its job. It
+// is sent like any webhook, with the type "redrive.test". ErrNotFound means that there is no such
+// endpoint.
+func (c *Client) TestWebhook(ctx context.Context, name string) (JobID, error) {
+	list, err := c.store.Endpoints(ctx)
+	if err != nil {
+		return 0, err
+	}
+	known := false
+	for i := range list {
+		known = known || list[i].Name == name
+	}
+	if !known {
+		return 0, store.ErrNoEndpoint(name)
+	}
+	id, err := c.ids.take(ctx, 1)
+	if err != nil {
+		return 0, err
+	}
+	n := notify.NewTest("", notify.KindWebhook, name, job.At(c.config.now()), int64(id))
+	test, err := n.New()
+	if err != nil {
+		return 0, fmt.Errorf("test the webhook %s: %w", name, err)
+	}
+	test.ID = id
+	_, err = c.store.Enqueue(ctx, []job.New{test})
+	return JobID(id), err
 }
