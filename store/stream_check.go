@@ -191,6 +191,24 @@ func (p *TakingPart) valid() error {
 	return nil
 }
 
+// InOrder returns the parts in the order in which a store locks their positions.
+func (t *Taking) InOrder() []*TakingPart {
+	list := make([]*TakingPart, len(t.Parts))
+	for i := range t.Parts {
+		list[i] = &t.Parts[i]
+	}
+	slices.SortFunc(list, func(a, b *TakingPart) int { return a.Compare(b.Place) })
+	return list
+}
+
+// TakenOf returns what became of a record whose job got a receipt.
+func TakenOf(r *Record, receipt *job.Receipt) Taken {
+	if receipt.Existing {
+		return Taken{Fate: FateExisting, Job: receipt.ID, State: receipt.State}
+	}
+	return Taken{Fate: r.Fate, Job: receipt.ID}
+}
+
 // Skips reports whether the record becomes no job.
 func (r *Record) Skips() bool { return r.Fate != FateTaken && r.Fate != FateDead }
 
@@ -275,11 +293,36 @@ func (r *StreamReport) Encode() ([]byte, error) {
 			return nil, fmt.Errorf("stream %q, partition %d: state %.40q is unknown: %w", r.Stream, p.Partition, p.State, ErrInvalid)
 		}
 	}
-	text, err := json.Marshal(r.Partitions)
+	stored := make([]storedReport, len(r.Partitions))
+	for i, p := range r.Partitions {
+		stored[i] = storedReport{p, int64(p.Since)}
+	}
+	text, err := json.Marshal(stored)
 	if err == nil && len(text) > ReportMax {
 		err = fmt.Errorf("stream %q: report of %d bytes: at most %d bytes are allowed: %w", r.Stream, len(text), ReportMax, ErrTooLarge)
 	}
 	return text, err
+}
+
+// storedReport is a PartitionReport with its time as a number.
+type storedReport struct {
+	PartitionReport
+	Since int64 `json:"since"`
+}
+
+// Decode reads what Encode has written.
+func (r *StreamReport) Decode(text []byte) error {
+	var stored []storedReport
+	if err := json.Unmarshal(text, &stored); err != nil {
+		return fmt.Errorf("report of %q about the stream %q: %w", r.Process, r.Stream, err)
+	}
+	r.Partitions = nil
+	for i := range stored {
+		p := stored[i].PartitionReport
+		p.Since = job.Micros(stored[i].Since)
+		r.Partitions = append(r.Partitions, p)
+	}
+	return nil
 }
 
 // ValidLease checks the arguments of LeaseSink.
