@@ -68,6 +68,7 @@ type Store struct {
 	requests  map[requestName]store.Request
 	access    map[string]store.AccessKey
 	secrets   map[string][]byte
+	logs      streams
 	lastNote  int64                  // number of the last note
 	listeners map[*listener]struct{} // the callers of Notify
 	followers map[*listener]struct{} // the callers of Follow
@@ -104,6 +105,7 @@ func New(o Options) *Store {
 		requests:  make(map[requestName]store.Request),
 		access:    make(map[string]store.AccessKey),
 		secrets:   make(map[string][]byte),
+		logs:      newStreams(),
 		entries:   make(map[store.DeadCount]int64),
 		minutes:   make(map[job.Micros]int64),
 		figures:   make(map[storekit.FigureName]*store.Figures),
