@@ -219,6 +219,9 @@ func (r *Diagnosis) rows(s *native, now job.Micros) error {
 	if err := s.Rows(sqlstore.RecountBatches, sqlstore.CompareBatches(f)); err != nil {
 		return err
 	}
+	if err := s.Rows(sqlstore.RecountPositions, sqlstore.CompareCounts(f)); err != nil {
+		return err
+	}
 	if err := s.Rows(sqlstore.SelOldest, sqlstore.FindDue(f), sqlstore.Num(now)); err != nil {
 		return err
 	}
