@@ -66,7 +66,9 @@ func aBatchIsCreatedOnce(r *rig) {
 	r.unchanged(func() {
 		again, err := r.CreateBatch(ctx(), store.By{}, n)
 		r.ok(err)
-		same(r, "batch with a known key", again, b)
+		found := b
+		found.Existing = true
+		same(r, "batch with a known key", again, found)
 		other := n
 		other.Name = "Winter"
 		_, err = r.CreateBatch(ctx(), store.By{}, other)
