@@ -36,6 +36,13 @@ var program struct {
 }
 
 func TestMain(m *testing.M) {
+	if where := os.Getenv(endsEnv); where != "" {
+		if err := endMembers(where); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
 	code := pgtest.Stopping(m).Run()
 	if program.dir != "" {
 		_ = os.RemoveAll(program.dir) // remove the temporary directory
