@@ -80,6 +80,7 @@ soak: ## MIN minutes at full rate (10): claims flat, size bounded, nothing lost 
 torture: ## N cycles of kills of the real program (N=200), of one store only with STORE=sqlite or postgres
 	go test ./tests/torture -run '$(or $(TORTURE_$(STORE)),.)' -count=1 -v -timeout 120m \
 		-torture.cycles=$(N) -torture.postgres=$(N) -torture.promotions=$$(( ($(N) + 9) / 10 )) -torture.served=$(N) -torture.seed=$(SEED)
+	go test ./tests/processes -run Trap1_ -count=1 -v -timeout 60m -ends.batches=10000 -ends.processes=20
 
 streams: ## a server is killed N times in mid-stream (100), on each store: its listeners miss no event
 	go test ./tests/torture -run KilledStreams -count=1 -v -timeout 60m -torture.streams=$(if $(filter file,$(origin N)),100,$(N)) -torture.seed=$(SEED)

@@ -319,3 +319,45 @@ func TestB2_Trap13_ACrowdDoesNotDeadlock(t *testing.T) {
 	crowd("evaluate", func(s *Store, _ int) error { return s.EvaluateBatches(t.Context()) })
 	all.Wait()
 }
+
+// Members that are added one by one have one span, and so have jobs that name the batch.
+//
+// part of: B3
+func TestB3_Trap28_SpansOfNeighboursAreJoined(t *testing.T) {
+	t.Parallel()
+	s, dsn := freshAt(t, nil)
+	b := startedBatch(t, s, 1)
+	first, err := s.ReserveIDs(t.Context(), 60)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 60 {
+		n := job.New{ID: first + job.ID(i), Kind: "mail", Queue: "default", Priority: job.PriorityDefault}
+		if i%2 == 0 {
+			_, err = s.AddMembers(t.Context(), b.ID, []job.New{n})
+		} else {
+			n.Batch = b.ID
+			_, err = s.Enqueue(t.Context(), []job.New{n})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := rowsOf(t, connected(t, dsn), s, "spans", "true"); n > 2 {
+		t.Errorf("%d spans of members with ids that follow each other, want one for the first and one for the others", n)
+	}
+	seen := 0
+	for after := job.ID(0); ; {
+		page, err := s.Members(t.Context(), b.ID, store.MemberFilter{}, after)
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen += len(page.Members)
+		if after = page.Next; after == 0 {
+			break
+		}
+	}
+	if seen != 61 {
+		t.Errorf("%d members, want 61", seen)
+	}
+}

@@ -15,7 +15,7 @@ func batchPromises() []promise {
 		{"B1_ABatchIsCreatedOnce", aBatchIsCreatedOnce},
 		{"B2_AnEmptyBatchIsNotPublished", anEmptyBatchIsNotPublished},
 		{"B2_JobsJoinAPublishedBatch", jobsJoinAPublishedBatch},
-		{"B2_MembersAsideDoNotCount", membersAsideDoNotCount},
+		{"B2_Trap27_MembersAsideDoNotCount", membersAsideDoNotCount},
 		{"B4_AKeyIsOneMember", aKeyIsOneMember},
 		{"B4_KeysOfRemovedMembersKeepTheirStates", keysOfRemovedMembers},
 		{"B4_BadMembersLeaveNothing", badMembersLeaveNothing},

@@ -16,6 +16,8 @@ func batchEndPromises() []promise {
 		{"B2_Trap6_EveryEndIsAnOutcome", everyEndIsAnOutcome},
 		{"B2_CallbacksAreEnqueuedOnce", callbacksAreEnqueuedOnce},
 		{"B1_Trap11_ExpiredIsFinal", expiredIsFinal},
+		{"B1_Trap28_ExpiredStaysExpired", expiredStaysExpired},
+		{"B2_Trap15_RacingRetriesAreOneLife", racingRetries},
 		{"B1_ProcessingDoesNotExpire", processingDoesNotExpire},
 		{"B1_SetsWhenItExpires", setsWhenItExpires},
 		{"B2_WaitsAreNoEnds", waitsAreNoEnds},
@@ -254,4 +256,67 @@ func outcomeAsEnqueued(r *rig) {
 	r.end(succeeded(c[0]))
 	r.settleBatches()
 	r.inState(b.ID, job.BatchReady, 1, 1, 0, 0)
+}
+
+// A member that is aside is taken and ends after the batch has expired, and changes nothing of it.
+//
+// proves: B1
+func expiredStaysExpired(r *rig) {
+	b, members := r.published(2, func(n *store.NewBatch) { n.ExpiresAt = r.in(time.Minute) })
+	r.endAll(members[0].ID)
+	r.clock.Advance(2 * time.Minute)
+	r.stepAll()
+	for _, dies := range []bool{false, true} {
+		id := r.add(func(n *job.New) { n.Batch, n.Aside = b.ID, true })
+		r.inState(b.ID, job.BatchExpired, 2, 1, 1, 0)
+		if dies {
+			r.endAll(id)
+			r.ok(r.retry(id))
+		}
+		r.endAll()
+		r.state(id, job.Completed)
+		r.inState(b.ID, job.BatchExpired, 2, 1, 1, 0)
+	}
+	counted := r.newJob()
+	counted.Batch = b.ID
+	r.refuse(store.ErrConflict, counted)
+	r.refused(r.retry(members[0].ID), store.BatchIsExpired)
+	_, err := r.PublishBatch(ctx(), person, b.ID)
+	r.refused(err, store.BatchIsExpired)
+	same(r, "outcomes", len(r.outcomes(b.ID)), 1)
+}
+
+// Many people retry a dead member at once: it gets one life, and all but one of them are told that it is
+// not dead.
+//
+// proves: B2
+func racingRetries(r *rig) {
+	b, members := r.published(2)
+	r.endAll(members[0].ID)
+	r.inState(b.ID, job.BatchPartial, 2, 1, 1, 0)
+	const people = 20
+	errs := make(chan error, people)
+	for range people {
+		go func() {
+			did, err := r.Act(ctx(), person, store.Action{Do: store.ActRetry, IDs: []job.ID{members[0].ID}})
+			if err == nil {
+				err = did.Errors[0]
+			}
+			errs <- err
+		}()
+	}
+	lives := 0
+	for range people {
+		if err := <-errs; err == nil {
+			lives++
+		} else {
+			r.is(err, store.ErrConflict)
+		}
+	}
+	same(r, "retries that were taken", lives, 1)
+	same(r, "life", r.get(members[0].ID).Life, int32(2))
+	r.inState(b.ID, job.BatchProcessing, 2, 1, 0, 0)
+	r.endAll()
+	r.inState(b.ID, job.BatchReady, 2, 2, 0, 0)
+	same(r, "outcomes", len(r.outcomes(b.ID)), 2)
 }

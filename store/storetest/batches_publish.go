@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"slices"
+	"sync"
 
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store"
@@ -10,6 +11,7 @@ import (
 func batchPublishPromises() []promise {
 	return []promise{
 		{"B2_Trap7_NoEndWhileAStepIsLeft", noEndWhileAStepIsLeft},
+		{"B4_Trap8_PublishedTwiceAtOnce", publishedTwiceAtOnce},
 		{"B4_Trap9_PublishingAgain", publishingAgain},
 		{"B4_PublishSkipsWhatAPersonHasDecided", publishSkipsDecided},
 		{"B4_CancelOfABatch", cancelOfABatch},
@@ -51,6 +53,58 @@ func noEndWhileAStepIsLeft(r *rig) {
 	same(r, "outcomes before the last step", len(r.outcomes(b.ID)), 0)
 	r.stepBatch(2)
 	r.inState(b.ID, job.BatchReady, 2, 2, 0, 0)
+}
+
+// A caller is gone between two steps, another one does the same again, and several publish and step at
+// once: each member is there once.
+//
+// proves: B4
+func publishedTwiceAtOnce(r *rig) {
+	b := r.newBatch()
+	list := r.drafts(30)
+	r.addMembers(b.ID, list[:20]) // and the caller is gone
+	r.publish(b.ID)
+	r.stepBatch(7) // and the next one is gone, too
+	for i := range list {
+		list[i].Repeat = true
+	}
+	r.addMembers(b.ID, list)
+	again := r.drafts(30) // the same keys with other ids
+	for i, receipt := range r.addMembers(b.ID, again) {
+		same(r, "receipt", []any{receipt.ID, receipt.Existing}, []any{list[i].ID, true})
+	}
+	var all sync.WaitGroup
+	errs := make(chan error, 40)
+	for range 4 {
+		all.Go(func() {
+			_, err := r.PublishBatch(ctx(), person, b.ID)
+			errs <- err
+			for range 6 {
+				_, err := r.StepBatches(ctx(), 3)
+				errs <- err
+			}
+		})
+	}
+	all.Wait()
+	close(errs)
+	for err := range errs {
+		r.ok(err)
+	}
+	r.stepAll()
+	r.inState(b.ID, job.BatchProcessing, 30, 0, 0, 0)
+	ids := make(map[job.ID]bool)
+	for _, j := range r.dump().Jobs {
+		ids[j.ID] = true
+	}
+	for i := range list {
+		if !ids[list[i].ID] {
+			r.fail("member %d is not a job", i+1)
+		}
+	}
+	same(r, "number of jobs", len(ids), 30)
+	r.endAll()
+	r.inState(b.ID, job.BatchReady, 30, 30, 0, 0)
+	same(r, "outcomes", len(r.outcomes(b.ID)), 1)
 }
 
 // proves: B4
