@@ -180,42 +180,6 @@ func (t *Txn) addMembers(b *store.Batch, members []job.New) (receipts []job.Rece
 	return receipts, fresh, t.keepBatch(b)
 }
 
-// readMembers reads what is stored of the members of a call, where it has several; see readMany.
-func (t *Txn) readMembers(batch int64, members []job.New) error {
-	if !t.many(len(members)) {
-		return nil
-	}
-	ended, err := t.endedUpTo()
-	if err != nil {
-		return err
-	}
-	var ids []job.ID
-	for i := range members {
-		if members[i].Repeat || members[i].ID <= ended {
-			ids = append(ids, members[i].ID)
-		}
-	}
-	return t.readMany(namesOf(members, func(n *job.New) keyName { return keyName{owner: store.BatchMemberKey(batch), key: n.Key} }), ids)
-}
-
-func (t *Txn) insertMembers(b *store.Batch, fresh []member) error {
-	if t.many(len(fresh)) {
-		if err := t.insertAllDrafts(b.ID, fresh); err != nil {
-			return err
-		}
-		for i := range fresh {
-			countDraft(b, fresh[i].Aside, 1)
-		}
-		return nil
-	}
-	for i := range fresh {
-		if err := t.insertDraft(b, &fresh[i]); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // member is a member that a call adds.
 type member struct {
 	job.New

@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
 )
 
 // Where each statement is a message to a server and back, a call of many jobs reads and writes
@@ -226,6 +227,42 @@ func (t *Txn) newRow(n *job.New, rows Columns) (row newRow, err error) {
 	rows.Add(num(n.ID), num(row.lane.id), num(n.Priority), num(row.runAt), setNum(n.Deadline), setText(n.Owner), setText(n.Correlation),
 		setText(n.Key), setNum(BatchColumn(n)), setBlob(n.Attrs), setBlob(n.Override), long, inline, setNum(terms))
 	return row, nil
+}
+
+// readMembers reads what is stored of the members of a call, where it has several; see readMany.
+func (t *Txn) readMembers(batch int64, members []job.New) error {
+	if !t.many(len(members)) {
+		return nil
+	}
+	ended, err := t.endedUpTo()
+	if err != nil {
+		return err
+	}
+	var ids []job.ID
+	for i := range members {
+		if members[i].Repeat || members[i].ID <= ended {
+			ids = append(ids, members[i].ID)
+		}
+	}
+	return t.readMany(namesOf(members, func(n *job.New) keyName { return keyName{owner: store.BatchMemberKey(batch), key: n.Key} }), ids)
+}
+
+func (t *Txn) insertMembers(b *store.Batch, fresh []member) error {
+	if t.many(len(fresh)) {
+		if err := t.insertAllDrafts(b.ID, fresh); err != nil {
+			return err
+		}
+		for i := range fresh {
+			countDraft(b, fresh[i].Aside, 1)
+		}
+		return nil
+	}
+	for i := range fresh {
+		if err := t.insertDraft(b, &fresh[i]); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // insertAllDrafts writes new members of a batch.

@@ -68,7 +68,7 @@ func admit(t *fastTxn, group []*enqueueCall, briefly bool) error {
 		if !call.waits {
 			continue
 		}
-		if why, is := w.answer(t, call, refused); is {
+		if is, why := w.answer(t, call, refused); is {
 			refused = refused.with(call, why)
 		}
 	}
@@ -194,16 +194,16 @@ func look(t *fastTxn, known []*wantedKey) (ended []*wantedKey, err error) {
 }
 
 // answer writes the receipts of a call. Is says that the call is refused.
-func (w *wanted) answer(t *fastTxn, call *enqueueCall, refused refusedCalls) (why error, is bool) {
+func (w *wanted) answer(t *fastTxn, call *enqueueCall, refused refusedCalls) (is bool, why error) {
 	call.receipts = receipts(call.jobs)
 	for i := range call.jobs {
 		n := &call.jobs[i]
 		if k := w.named[nameOf(n)]; n.Key != "" && (k.id != k.job.ID || k.job != n) {
 			if _, gone := refused[k.call]; gone && k.id == k.job.ID {
-				return nil, false // the next try tells
+				return false, nil // the next try tells
 			}
 			if !bytes.Equal(k.digest, n.Digest) {
-				return &store.KeyConflict{Index: i, Kind: n.Kind, Owner: n.Owner, Key: n.Key, ID: k.id}, true
+				return true, &store.KeyConflict{Index: i, Kind: n.Kind, Owner: n.Owner, Key: n.Key, ID: k.id}
 			}
 			call.receipts[i] = job.Receipt{ID: k.id, Existing: true, State: k.state}
 			if k.id != k.job.ID {
@@ -215,10 +215,10 @@ func (w *wanted) answer(t *fastTxn, call *enqueueCall, refused refusedCalls) (wh
 			continue
 		}
 		if b := w.batches[n.Batch]; b == nil || b.Check(storekit.JoinEvent(n), t.Now()) != nil {
-			return nil, true
+			return true, nil
 		}
 	}
-	return nil, false
+	return false, nil
 }
 
 // refusals are how often a group is tried without the calls that were refused. What is left then is

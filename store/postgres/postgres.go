@@ -352,19 +352,24 @@ func (s *Store) keep() {
 		keeping.see(folded)
 		ending.see(ended)
 	}
-	var soon <-chan time.Time // when batches are looked at because a member has ended
+	soon, waiting := time.NewTimer(endSoon), false // until batches are looked at because a member has ended
+	defer soon.Stop()
 	indexing := trouble{s: s, what: "the index of owners does not grow, and lists by owner or correlation id get slower"}
 	for {
 		select {
 		case <-s.closed:
 			return
 		case <-s.ending:
-			if soon == nil {
-				soon = time.After(endSoon)
+			if !waiting {
+				waiting = true
+				soon.Reset(endSoon)
 			}
 			continue
-		case <-soon:
-			soon = nil
+		case <-soon.C:
+			if !waiting { // the first time
+				continue
+			}
+			waiting = false
 			see(s.foldAndEnd(ctx))
 			continue
 		case <-ticker.C:

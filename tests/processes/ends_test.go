@@ -48,7 +48,7 @@ func endMembers(where string) error {
 	if err != nil {
 		return err
 	}
-	defer p.Close() //nolint:errcheck // the process ends
+	defer p.Close()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
 	x := store.Exchange{Holder: fmt.Sprint(os.Getpid()), Lease: time.Minute, Want: []store.Want{
@@ -107,9 +107,9 @@ func lastEnds(t *testing.T, where string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer p.Close() //nolint:errcheck // the test ends
+	defer p.Close()
 	for range *endProcesses {
-		cmd := exec.Command(os.Args[0]) //nolint:gosec // this test binary
+		cmd := exec.Command(os.Args[0])
 		cmd.Env, cmd.Stderr = append(os.Environ(), endsEnv+"="+where), os.Stderr
 		cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 		input, err := cmd.StdinPipe()
