@@ -48,7 +48,7 @@ type settings struct {
 	ffmpeg  string
 	ffprobe string
 	stamp   string // the program that writes the invisible mark
-	clock   *fast
+	clock   redrive.Clock
 	workers int
 	log     *slog.Logger
 }

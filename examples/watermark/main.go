@@ -38,6 +38,7 @@ func main() {
 type options struct {
 	settings
 	addr   string
+	fast   *fast // the clock, for the environment of workers
 	child  bool
 	errors io.Writer // of workers
 }
@@ -71,9 +72,10 @@ func run(ctx context.Context, args []string, out, log io.Writer) error {
 		return fmt.Errorf("%q: the command takes flags only", flags.Arg(0))
 	}
 	var err error
-	if o.clock, err = newFast(factor, os.Getenv); err != nil {
+	if o.fast, err = newFast(factor, os.Getenv); err != nil {
 		return err
 	}
+	o.clock = o.fast
 	o.errors = log
 	o.log = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	if args[0] == "play" {
@@ -186,7 +188,7 @@ func (o *options) start(ctx context.Context) (*worker, error) {
 		return nil, err
 	}
 	cmd := exec.CommandContext(ctx, self, "work", "-child", "-dir", o.dir, "-ffmpeg", o.ffmpeg, "-ffprobe", o.ffprobe, "-stamp", o.stamp, fmt.Sprint("-workers=", o.workers))
-	cmd.Env, cmd.Stderr = o.clock.environ(), o.errors
+	cmd.Env, cmd.Stderr = o.fast.environ(), o.errors
 	alive, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, err

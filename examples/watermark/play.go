@@ -74,7 +74,7 @@ func playAll(ctx context.Context, o *options, out io.Writer) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, p.worker.stop()) }()
-	fmt.Fprintf(out, "The pages: %s. The files: %s. Time passes %d times faster.\n\n", address, o.dir, o.clock.factor)
+	fmt.Fprintf(out, "The pages: %s. The files: %s. Time passes %d times faster.\n\n", address, o.dir, o.fast.factor)
 	for _, step := range []func(context.Context) error{p.prepare, p.kill, p.interpreter, p.publishFifty, p.mend, p.consume, p.exactWaits, p.lifeSign, p.marks} {
 		if err := step(ctx); err != nil {
 			return err
@@ -86,7 +86,7 @@ func playAll(ctx context.Context, o *options, out io.Writer) (err error) {
 
 // say prints a line with the time of the fast clock.
 func (p *play) say(format string, args ...any) {
-	at := p.clock.Now().Sub(p.clock.epoch).Round(time.Second)
+	at := p.clock.Now().Sub(p.o.fast.epoch).Round(time.Second)
 	fmt.Fprintf(p.out, "%3d:%02d  %s\n", int(at.Minutes()), int(at.Seconds())%60, fmt.Sprintf(format, args...))
 }
 
