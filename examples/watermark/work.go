@@ -48,6 +48,9 @@ func (a *app) makeCopy(ctx context.Context, j *redrive.Job[copyArgs]) error {
 	if err := a.encode(ctx, j, part); err != nil {
 		return err
 	}
+	if info, err := os.Stat(part); err != nil || info.Size() == 0 {
+		return errors.New("ffmpeg: exit status 0, and no output file")
+	}
 	if j.Args.Invisible {
 		stamped := strings.TrimSuffix(part, filepath.Ext(part)) + "-stamped" + filepath.Ext(part)
 		defer os.Remove(stamped)
@@ -55,9 +58,6 @@ func (a *app) makeCopy(ctx context.Context, j *redrive.Job[copyArgs]) error {
 			return fmt.Errorf("write the invisible mark: %w", err)
 		}
 		part = stamped
-	}
-	if info, err := os.Stat(part); err != nil || info.Size() == 0 {
-		return errors.New("FFmpeg ended well, but wrote no copy")
 	}
 	if err := os.Rename(part, out); err != nil {
 		return err
