@@ -16,6 +16,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -46,7 +47,7 @@ type options struct {
 // run is the command.
 func run(ctx context.Context, args []string, out, log io.Writer) error {
 	if len(args) == 0 {
-		return errors.New("name a command:\n" + usage)
+		return fmt.Errorf("name a command:\n%s", strings.TrimSpace(usage))
 	}
 	factor := 1
 	if args[0] == "play" {
@@ -93,7 +94,7 @@ func run(ctx context.Context, args []string, out, log io.Writer) error {
 	case "work":
 		return work(ctx, &o)
 	}
-	return fmt.Errorf("%q is no command of watermark:\n%s", args[0], usage)
+	return fmt.Errorf("%q is no command of watermark:\n%s", args[0], strings.TrimSpace(usage))
 }
 
 // work runs jobs until the context ends.

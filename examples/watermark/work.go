@@ -41,10 +41,10 @@ func (a *app) makeCopy(ctx context.Context, j *redrive.Job[copyArgs]) error {
 		return err
 	}
 	for _, file := range old {
-		os.Remove(file)
+		a.remove(file)
 	}
 	part := filepath.Join(a.dir, "copies", fmt.Sprintf("%s.part-%d%s", j.Args.Token, j.Run, filepath.Ext(j.Args.Input)))
-	defer os.Remove(part)
+	defer a.remove(part)
 	if err := a.encode(ctx, j, part); err != nil {
 		return err
 	}
@@ -53,7 +53,7 @@ func (a *app) makeCopy(ctx context.Context, j *redrive.Job[copyArgs]) error {
 	}
 	if j.Args.Invisible {
 		stamped := strings.TrimSuffix(part, filepath.Ext(part)) + "-stamped" + filepath.Ext(part)
-		defer os.Remove(stamped)
+		defer a.remove(stamped)
 		if err := j.Command(ctx, a.stamp, part, stamped, j.Args.Token).Run(); err != nil {
 			return fmt.Errorf("write the invisible mark: %w", err)
 		}

@@ -101,9 +101,12 @@ func TestY4_FromTheClickToReady_U2(t *testing.T) {
 func (tb *tab) state(want string) {
 	tb.t.Helper()
 	expression := fmt.Sprintf(`document.getElementById("state").textContent === %q`, want)
-	if tb.wait(expression) != nil && tb.wait(expression) != nil {
-		tb.holds(expression)
+	for range 2 {
+		if tb.wait(expression) == nil {
+			return
+		}
 	}
+	tb.holds(expression)
 }
 
 // mark marks the page that is open, and marked fails if it was loaded again since.
