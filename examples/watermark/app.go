@@ -48,7 +48,7 @@ type settings struct {
 	ffmpeg  string
 	ffprobe string
 	stamp   string // the program that writes the invisible mark
-	clock   *fast
+	clock   redrive.Clock
 	workers int
 	log     *slog.Logger
 }
@@ -138,6 +138,30 @@ func (a *app) Close() (err error) {
 		err = a.db.Close()
 	}
 	return errors.Join(err, a.st.Close())
+}
+
+// remove removes a file that may not be there.
+func (s *settings) remove(path string) {
+	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		s.log.Warn("a file could not be removed", "error", err)
+	}
+}
+
+// list returns the rows of a query.
+func list[T any](ctx context.Context, tx *sql.Tx, fields func(*T) []any, query string, args ...any) (all []T, err error) {
+	rows, err := tx.QueryContext(ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		var one T
+		if err := rows.Scan(fields(&one)...); err != nil {
+			return nil, err
+		}
+		all = append(all, one)
+	}
+	return all, rows.Err()
 }
 
 // now returns the time in microseconds, as the tables have it.

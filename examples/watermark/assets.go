@@ -27,10 +27,13 @@ var kinds = map[string]string{".png": pictureFile, ".jpg": pictureFile, ".jpeg":
 // asset is a file that was uploaded. Whether FFmpeg can read it is found out by the jobs.
 type asset struct{ ID, Account, Name, Path, Kind string }
 
+const assetColumns = `id, account, name, path, kind`
+
+func (f *asset) fields() []any { return []any{&f.ID, &f.Account, &f.Name, &f.Path, &f.Kind} }
+
 // assetOf returns an asset of an account.
 func assetOf(ctx context.Context, tx *sql.Tx, p *account, id string) (f asset, err error) {
-	err = tx.QueryRowContext(ctx, `SELECT id, account, name, path, kind FROM assets WHERE id = ? AND account = ?`, id, p.ID).
-		Scan(&f.ID, &f.Account, &f.Name, &f.Path, &f.Kind)
+	err = tx.QueryRowContext(ctx, `SELECT `+assetColumns+` FROM assets WHERE id = ? AND account = ?`, id, p.ID).Scan(f.fields()...)
 	return f, known(err)
 }
 
@@ -45,7 +48,7 @@ func (a *app) upload(ctx context.Context, p *account, replace, name string, body
 	f = asset{ID: rand.Text(), Account: p.ID, Name: name, Kind: kind}
 	f.Path = filepath.Join(a.dir, "assets", f.ID+strings.ToLower(filepath.Ext(name)))
 	part := f.Path + ".part"
-	defer os.Remove(part)
+	defer a.remove(part)
 	if err := writeFile(part, body); err != nil {
 		return f, err
 	}

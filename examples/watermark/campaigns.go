@@ -178,17 +178,12 @@ func (a *app) addRecipients(ctx context.Context, p *account, id, asset string, n
 
 // newRecipients returns the names that a campaign does not have yet.
 func newRecipients(ctx context.Context, tx *sql.Tx, campaign string, names []string) (fresh []string, err error) {
-	seen := make(map[string]bool)
-	rows, err := tx.QueryContext(ctx, `SELECT recipient FROM tokens WHERE campaign = ?`, campaign)
+	there, err := list(ctx, tx, func(name *string) []any { return []any{name} }, `SELECT recipient FROM tokens WHERE campaign = ?`, campaign)
 	if err != nil {
 		return nil, err
 	}
-	defer rows.Close()
-	for rows.Next() {
-		var name string
-		if err := rows.Scan(&name); err != nil {
-			return nil, err
-		}
+	seen := make(map[string]bool)
+	for _, name := range there {
 		seen[name] = true
 	}
 	for _, name := range names {
@@ -200,7 +195,7 @@ func newRecipients(ctx context.Context, tx *sql.Tx, campaign string, names []str
 	if len(seen) > recipientsMax {
 		return nil, refuse(http.StatusBadRequest, "A campaign has at most %d recipients; make a second campaign.", recipientsMax)
 	}
-	return fresh, rows.Err()
+	return fresh, nil
 }
 
 // publish publishes the drafts of a campaign, and retries its dead jobs.

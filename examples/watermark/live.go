@@ -46,7 +46,7 @@ func (s *site) events(w http.ResponseWriter, r *http.Request, p *account) error 
 	}
 	st := &stream{app: s.app, w: w, c: http.NewResponseController(w), whole: map[int64]*campaign{}, single: map[job.ID]*campaign{}, touched: make(chan string, 16)}
 	var o events.Options
-	err := s.app.read(r.Context(), func(tx *sql.Tx, _ store.Tx) error {
+	err := s.read(r.Context(), func(tx *sql.Tx, _ store.Tx) error {
 		for _, text := range topics {
 			topic, err := st.follow(r.Context(), tx, p, text)
 			if err != nil {

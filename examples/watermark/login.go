@@ -31,7 +31,7 @@ func (a *app) addAccount(ctx context.Context, id, name, email, password string) 
 		return err
 	}
 	salt := make([]byte, 16)
-	rand.Read(salt) //nolint:errcheck // it never fails
+	rand.Read(salt)
 	hash, err := pbkdf2.Key(sha256.New, password, salt, hashRounds, sha256.Size)
 	if err != nil {
 		return err

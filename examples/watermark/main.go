@@ -16,6 +16,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -38,6 +39,7 @@ func main() {
 type options struct {
 	settings
 	addr   string
+	fast   *fast // the clock, for the environment of workers
 	child  bool
 	errors io.Writer // of workers
 }
@@ -45,7 +47,7 @@ type options struct {
 // run is the command.
 func run(ctx context.Context, args []string, out, log io.Writer) error {
 	if len(args) == 0 {
-		return errors.New("name a command:\n" + usage)
+		return fmt.Errorf("name a command:\n%s", strings.TrimSpace(usage))
 	}
 	factor := 1
 	if args[0] == "play" {
@@ -71,9 +73,10 @@ func run(ctx context.Context, args []string, out, log io.Writer) error {
 		return fmt.Errorf("%q: the command takes flags only", flags.Arg(0))
 	}
 	var err error
-	if o.clock, err = newFast(factor, os.Getenv); err != nil {
+	if o.fast, err = newFast(factor, os.Getenv); err != nil {
 		return err
 	}
+	o.clock = o.fast
 	o.errors = log
 	o.log = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	if args[0] == "play" {
@@ -91,7 +94,7 @@ func run(ctx context.Context, args []string, out, log io.Writer) error {
 	case "work":
 		return work(ctx, &o)
 	}
-	return fmt.Errorf("%q is no command of watermark:\n%s", args[0], usage)
+	return fmt.Errorf("%q is no command of watermark:\n%s", args[0], strings.TrimSpace(usage))
 }
 
 // work runs jobs until the context ends.
@@ -186,7 +189,7 @@ func (o *options) start(ctx context.Context) (*worker, error) {
 		return nil, err
 	}
 	cmd := exec.CommandContext(ctx, self, "work", "-child", "-dir", o.dir, "-ffmpeg", o.ffmpeg, "-ffprobe", o.ffprobe, "-stamp", o.stamp, fmt.Sprint("-workers=", o.workers))
-	cmd.Env, cmd.Stderr = o.clock.environ(), o.errors
+	cmd.Env, cmd.Stderr = o.fast.environ(), o.errors
 	alive, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, err

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -30,7 +31,7 @@ func (s *settings) make(ctx context.Context, path string, args ...string) error 
 
 // seed makes the accounts, and for the first one three files and a campaign of 50 recipients, unless
 // they are there. The file of four of the recipients is cut off in the middle.
-func (a *app) seed(ctx context.Context) error {
+func (a *app) seed(ctx context.Context) (err error) {
 	for _, name := range []string{"Ann", "Ben"} {
 		id := strings.ToLower(name)
 		if err := a.addAccount(ctx, id, name, id+"@example.com", id); err != nil {
@@ -46,7 +47,7 @@ func (a *app) seed(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(temp)
+	defer func() { err = errors.Join(err, os.RemoveAll(temp)) }()
 	clip, picture, cut := filepath.Join(temp, "premiere.mp4"), filepath.Join(temp, "poster.png"), filepath.Join(temp, "cut-off.mp4")
 	if err := a.makeClip(ctx, clip, "320x180", 2); err != nil {
 		return err
@@ -58,7 +59,7 @@ func (a *app) seed(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(cut, whole[:len(whole)/2], 0o600); err != nil {
+	if err := os.WriteFile(cut, whole[:len(whole)/2], 0o600); err != nil { //nolint:gosec // a new folder
 		return err
 	}
 	ids := make(map[string]string)

@@ -37,7 +37,7 @@ func needFFmpeg(t *testing.T) {
 // proves: B5
 //
 // part of: Y4, B1, B2, B4, R7, N1, U1, U2
-func TestY4_ThePlayOfTheCampaign(t *testing.T) {
+func TestB5_Y4_ThePlayOfTheCampaign(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it makes 60 copies with FFmpeg")
 	}

@@ -82,6 +82,7 @@ func (a *app) view(c *campaign, b *redrive.Batch, row *tokenRow, j *job.Job) tok
 		if c.MaxDownloads > 0 && row.downloads >= c.MaxDownloads {
 			v.Status = badgeConsumed
 		}
+	case job.None, job.Waiting, job.Retrying:
 	case job.Dead, job.Cancelled:
 		v.Status = badgeFailed
 	}
@@ -92,7 +93,10 @@ func (a *app) view(c *campaign, b *redrive.Batch, row *tokenRow, j *job.Job) tok
 }
 
 // detectionView is a row of the table of detections.
-type detectionView struct{ ID, Name, State, Result string }
+type detectionView struct {
+	ID, Name, State, Result string
+	job                     job.ID
+}
 
 // campaignView is the page of a campaign at one moment.
 type campaignView struct {
@@ -111,7 +115,7 @@ func (v *campaignView) Failed() int64 { return v.Counts.Dead }
 // Warns reports whether the page has the banner.
 func (v *campaignView) Warns() bool { return v.State == job.BatchPartial || v.State == job.BatchFailed }
 
-const tokenColumns = `t.id, t.recipient, f.name, t.job, t.downloads FROM tokens t JOIN assets f ON f.id = t.asset`
+const rowColumns = `t.id, t.recipient, f.name, t.job, t.downloads FROM tokens t JOIN assets f ON f.id = t.asset`
 
 func (t *tokenRow) fields() []any { return []any{&t.id, &t.recipient, &t.file, &t.job, &t.downloads} }
 
@@ -158,20 +162,8 @@ func (a *app) jobOf(ctx context.Context, own store.Tx, id job.ID) (*job.Job, err
 	return &j, err
 }
 
-func tokenRows(ctx context.Context, tx *sql.Tx, where string, args ...any) (all []tokenRow, err error) {
-	rows, err := tx.QueryContext(ctx, `SELECT `+tokenColumns+` WHERE `+where, args...)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var t tokenRow
-		if err := rows.Scan(t.fields()...); err != nil {
-			return nil, err
-		}
-		all = append(all, t)
-	}
-	return all, rows.Err()
+func tokenRows(ctx context.Context, tx *sql.Tx, where string, args ...any) ([]tokenRow, error) {
+	return list(ctx, tx, (*tokenRow).fields, `SELECT `+rowColumns+` WHERE `+where, args...)
 }
 
 // errorsOf adds the texts for users to the tokens that have failed.
@@ -199,24 +191,13 @@ func (a *app) errorsOf(ctx context.Context, tokens []tokenView, rows []tokenRow)
 }
 
 func (a *app) detections(ctx context.Context, tx *sql.Tx, own store.Tx, campaign string) (all []detectionView, err error) {
-	rows, err := tx.QueryContext(ctx, `SELECT id, name, job, result FROM detections WHERE campaign = ? ORDER BY n DESC LIMIT 20`, campaign)
+	all, err = list(ctx, tx, func(d *detectionView) []any { return []any{&d.ID, &d.Name, &d.job, &d.Result} },
+		`SELECT id, name, job, result FROM detections WHERE campaign = ? ORDER BY n DESC LIMIT 20`, campaign)
 	if err != nil {
 		return nil, err
 	}
-	defer rows.Close()
-	var jobs []job.ID
-	for rows.Next() {
-		var d detectionView
-		var id job.ID
-		if err := rows.Scan(&d.ID, &d.Name, &id, &d.Result); err != nil {
-			return nil, err
-		}
-		all, jobs = append(all, d), append(jobs, id)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	for i, id := range jobs {
+	for i := range all {
+		id := all[i].job
 		j, err := a.jobOf(ctx, own, id)
 		if err != nil {
 			return nil, err
@@ -246,30 +227,19 @@ type campaignLine struct {
 	ID, Name string
 	State    job.BatchState
 	Counts   store.BatchCounts
+	batch    int64
 }
 
 // campaigns lists the campaigns of an account, the newest first.
 func (a *app) campaigns(ctx context.Context, p *account) (all []campaignLine, files []asset, err error) {
 	err = a.read(ctx, func(tx *sql.Tx, own store.Tx) error {
-		rows, err := tx.QueryContext(ctx, `SELECT id, name, batch FROM campaigns WHERE account = ? ORDER BY created_at DESC, id LIMIT 100`, p.ID)
+		all, err = list(ctx, tx, func(c *campaignLine) []any { return []any{&c.ID, &c.Name, &c.batch} },
+			`SELECT id, name, batch FROM campaigns WHERE account = ? ORDER BY created_at DESC, id LIMIT 100`, p.ID)
 		if err != nil {
 			return err
 		}
-		defer rows.Close()
-		var batches []int64
-		for rows.Next() {
-			var line campaignLine
-			var batch int64
-			if err := rows.Scan(&line.ID, &line.Name, &batch); err != nil {
-				return err
-			}
-			all, batches = append(all, line), append(batches, batch)
-		}
-		if err := rows.Err(); err != nil {
-			return err
-		}
-		for i, id := range batches {
-			b, err := a.client.BatchHandle(id).GetTx(ctx, own)
+		for i := range all {
+			b, err := a.client.BatchHandle(all[i].batch).GetTx(ctx, own)
 			if err != nil {
 				return err
 			}
@@ -281,18 +251,6 @@ func (a *app) campaigns(ctx context.Context, p *account) (all []campaignLine, fi
 	return all, files, err
 }
 
-func assetsOf(ctx context.Context, tx *sql.Tx, p *account) (files []asset, err error) {
-	rows, err := tx.QueryContext(ctx, `SELECT id, account, name, path, kind FROM assets WHERE account = ? ORDER BY name, id`, p.ID)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var f asset
-		if err := rows.Scan(&f.ID, &f.Account, &f.Name, &f.Path, &f.Kind); err != nil {
-			return nil, err
-		}
-		files = append(files, f)
-	}
-	return files, rows.Err()
+func assetsOf(ctx context.Context, tx *sql.Tx, p *account) ([]asset, error) {
+	return list(ctx, tx, (*asset).fields, `SELECT `+assetColumns+` FROM assets WHERE account = ? ORDER BY name, id`, p.ID)
 }

@@ -41,7 +41,7 @@ type site struct {
 
 func newSite(ctx context.Context, a *app) (*site, error) {
 	fresh := make([]byte, 32)
-	rand.Read(fresh) //nolint:errcheck // it never fails
+	rand.Read(fresh)
 	secret, err := a.client.Secret(ctx, "watermark-cookies", fresh)
 	if err != nil {
 		return nil, err
@@ -275,7 +275,7 @@ func (s *site) postDetect(w http.ResponseWriter, r *http.Request, p *account) er
 		return err
 	}
 	if err := s.detect(r.Context(), p, id, name, path); err != nil {
-		os.Remove(path)
+		s.remove(path)
 		return err
 	}
 	return s.to(w, r, "/campaigns/"+id, "The search has begun.")
@@ -299,7 +299,7 @@ func (s *site) to(w http.ResponseWriter, r *http.Request, path, text string) err
 	if text != "" {
 		http.SetCookie(w, cookie("flash", base64.URLEncoding.EncodeToString([]byte(text)), 60))
 	}
-	http.Redirect(w, r, path, http.StatusSeeOther)
+	http.Redirect(w, r, path, http.StatusSeeOther) //nolint:gosec // the paths are those of the site
 	return nil
 }
 

@@ -41,23 +41,23 @@ func (a *app) makeCopy(ctx context.Context, j *redrive.Job[copyArgs]) error {
 		return err
 	}
 	for _, file := range old {
-		os.Remove(file)
+		a.remove(file)
 	}
 	part := filepath.Join(a.dir, "copies", fmt.Sprintf("%s.part-%d%s", j.Args.Token, j.Run, filepath.Ext(j.Args.Input)))
-	defer os.Remove(part)
+	defer a.remove(part)
 	if err := a.encode(ctx, j, part); err != nil {
 		return err
 	}
+	if info, err := os.Stat(part); err != nil || info.Size() == 0 {
+		return errors.New("ffmpeg: exit status 0, and no output file")
+	}
 	if j.Args.Invisible {
 		stamped := strings.TrimSuffix(part, filepath.Ext(part)) + "-stamped" + filepath.Ext(part)
-		defer os.Remove(stamped)
+		defer a.remove(stamped)
 		if err := j.Command(ctx, a.stamp, part, stamped, j.Args.Token).Run(); err != nil {
 			return fmt.Errorf("write the invisible mark: %w", err)
 		}
 		part = stamped
-	}
-	if info, err := os.Stat(part); err != nil || info.Size() == 0 {
-		return errors.New("FFmpeg ended well, but wrote no copy")
 	}
 	if err := os.Rename(part, out); err != nil {
 		return err
