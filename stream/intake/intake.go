@@ -135,6 +135,10 @@ func (c *Core) Step(now time.Time, e Event) Action {
 			c.takes = append(c.takes, e.Items)
 		}
 		maps.Copy(c.next, e.Next)
+		if len(c.takes) == 0 { // nothing of it becomes a job
+			maps.Copy(c.stored, c.next)
+			clear(c.next)
+		}
 		return c.onward(now)
 	case Taken:
 		return c.taken(now, e)

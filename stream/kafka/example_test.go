@@ -4,13 +4,19 @@ import (
 	"context"
 	"fmt"
 	"log"
+	"log/slog"
 
 	"github.com/redrive/redrive/stream/kafka"
 )
 
 func ExampleOpen() {
 	ctx := context.Background()
-	reader, err := kafka.Open(ctx, &kafka.Options{Brokers: []string{"localhost:9092"}, Topic: "tasks", Group: "redrive-tasks"})
+	o := &kafka.Options{Brokers: []string{"localhost:9092"}, Topic: "tasks", Group: "redrive-tasks", Log: slog.Default()}
+	ids, err := kafka.Prepare(ctx, o)
+	if err != nil {
+		log.Fatal(err)
+	}
+	reader, err := kafka.Open(o, "tasks", ids["tasks"])
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -49,6 +49,14 @@ type Options struct {
 	Log                  *slog.Logger
 }
 
+// reads returns the topics that are read.
+func (o *Options) reads() []string {
+	if o.Retry == "" {
+		return []string{o.Topic}
+	}
+	return []string{o.Topic, o.Retry}
+}
+
 // topics returns the topics that are set.
 func (o *Options) topics() []string {
 	return slices.DeleteFunc([]string{o.Topic, o.Retry, o.Dead, o.Results}, func(name string) bool { return name == "" })
@@ -64,71 +72,79 @@ type Batch struct {
 type Reader struct {
 	o       *Options
 	client  *kgo.Client
+	topic   string
 	topicID string
 
 	mu   sync.Mutex
 	lost []int32 // partitions that were taken away since the last call of Lost
 }
 
-// Open checks the topic and joins the group. It commits the first offsets of partitions that the
-// group has not read yet, so that a process that dies before it has read anything changes nothing.
-func Open(ctx context.Context, o *Options) (*Reader, error) {
-	r := &Reader{o: o}
-	id, err := r.prepare(ctx)
+// Prepare checks what must be there, and commits the first offsets of partitions that the group has
+// not read yet, so that a process that dies before it has read anything changes nothing. It returns
+// the ids of the topics that are read. A cluster that lacks something is a *Refused.
+func Prepare(ctx context.Context, o *Options) (ids map[string]string, err error) {
+	findings, err := Check(ctx, o)
 	if err != nil {
 		return nil, err
-	}
-	r.topicID = id
-	options := []kgo.Opt{
-		kgo.ConsumerGroup(o.Group), kgo.ConsumeTopics(o.Topic), kgo.DisableAutoCommit(),
-		kgo.ConsumeResetOffset(kgo.NoResetOffset()), kgo.AdjustFetchOffsetsFn(r.adjust),
-		kgo.OnPartitionsRevoked(r.gone), kgo.OnPartitionsLost(r.gone),
-		kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.FetchMaxBytes(fetchMax), kgo.MaxDecompressBatchBytes(inflatedMax),
-		kgo.SessionTimeout(sessionTimeout), kgo.HeartbeatInterval(sessionTimeout / 5), kgo.Balancers(kgo.CooperativeStickyBalancer()),
-	}
-	if o.Instance != "" {
-		options = append(options, kgo.InstanceID(o.Instance))
-	}
-	r.client, err = o.client(options...)
-	return r, err
-}
-
-// prepare checks what must be there, and commits the first offsets. It returns the id of the topic.
-func (r *Reader) prepare(ctx context.Context) (id string, err error) {
-	findings, err := Check(ctx, r.o)
-	if err != nil {
-		return "", err
 	}
 	refused := &Refused{}
 	for _, f := range findings {
 		if f.Refuse {
 			refused.Findings = append(refused.Findings, f)
 		} else {
-			r.o.Log.WarnContext(ctx, f.What, "cure", f.Cure)
+			o.Log.WarnContext(ctx, f.What, "cure", f.Cure)
 		}
 	}
 	if len(refused.Findings) > 0 {
-		return "", refused
+		return nil, refused
 	}
-	client, err := r.o.client()
+	client, err := o.client()
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	defer client.Close()
 	admin := kadm.NewClient(client)
 	asking, cancel := context.WithTimeout(ctx, answerMax)
 	defer cancel()
-	topics, err := admin.ListTopics(asking, r.o.Topic)
-	if err == nil {
-		err = topics[r.o.Topic].Err
-	}
+	read := o.reads()
+	topics, err := admin.ListTopics(asking, read...)
 	if err != nil {
-		return "", fmt.Errorf("topic %q: %w", r.o.Topic, err)
+		return nil, fmt.Errorf("read the topics: %w", err)
 	}
-	topic := topics[r.o.Topic]
 	beginning, cancel := context.WithTimeout(ctx, beginMax)
 	defer cancel()
-	return hex.EncodeToString(topic.ID[:]), r.begin(beginning, admin, topic.Partitions)
+	ids = map[string]string{}
+	for _, name := range read {
+		topic := topics[name]
+		if topic.Err != nil {
+			return nil, fmt.Errorf("topic %q: %w", name, topic.Err)
+		}
+		ids[name] = hex.EncodeToString(topic.ID[:])
+		if err := o.begin(beginning, admin, name, topic.Partitions); err != nil {
+			return nil, err
+		}
+	}
+	return ids, nil
+}
+
+// Open joins the group as a reader of one topic, whose id Prepare has returned.
+func Open(o *Options, topic, id string) (r *Reader, err error) {
+	r = &Reader{o: o, topic: topic, topicID: id}
+	options := []kgo.Opt{
+		kgo.ConsumerGroup(o.Group), kgo.ConsumeTopics(topic), kgo.DisableAutoCommit(),
+		kgo.ConsumeResetOffset(kgo.NoResetOffset()), kgo.AdjustFetchOffsetsFn(r.adjust),
+		kgo.OnPartitionsRevoked(r.gone), kgo.OnPartitionsLost(r.gone),
+		kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.FetchMaxBytes(fetchMax), kgo.MaxDecompressBatchBytes(inflatedMax),
+		kgo.SessionTimeout(sessionTimeout), kgo.HeartbeatInterval(sessionTimeout / 5), kgo.Balancers(kgo.CooperativeStickyBalancer()),
+	}
+	switch {
+	case o.Instance != "" && topic == o.Retry:
+		options = append(options, kgo.InstanceID(o.Instance+"-retry")) // a second member of this process
+	case o.Instance != "":
+		options = append(options, kgo.InstanceID(o.Instance))
+	}
+	r.client, err = o.client(options...)
+	return r, err
 }
 
 // client returns a client with more options than those that every client has.
@@ -151,54 +167,62 @@ func patiently(ctx context.Context, call func() error) error {
 		if err == nil || !kerr.IsRetriable(err) {
 			return err
 		}
-		timer := time.NewTimer(askAgain)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
+		if !pause(ctx, askAgain) {
 			return err
 		}
 	}
 }
 
+// pause waits, and is false if the context has ended.
+func pause(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
 // begin commits a first offset for each partition without one.
-func (r *Reader) begin(ctx context.Context, admin *kadm.Client, partitions kadm.PartitionDetails) error {
+func (o *Options) begin(ctx context.Context, admin *kadm.Client, name string, partitions kadm.PartitionDetails) error {
 	var committed kadm.OffsetResponses
-	err := patiently(ctx, func() (err error) { committed, err = admin.FetchOffsets(ctx, r.o.Group); return err })
+	err := patiently(ctx, func() (err error) { committed, err = admin.FetchOffsets(ctx, o.Group); return err })
 	if err != nil {
-		return fmt.Errorf("group %q: read its offsets: %w", r.o.Group, err)
+		return fmt.Errorf("group %q: read its offsets: %w", o.Group, err)
 	}
 	list, from := admin.ListStartOffsets, "earliest"
-	if known := committed.Offsets()[r.o.Topic]; len(known) == 0 && r.o.Latest {
+	if known := committed.Offsets()[name]; len(known) == 0 && o.Latest && name == o.Topic {
 		list, from = admin.ListEndOffsets, "latest" // partitions that were added later begin at their start
 	}
-	listed, err := list(ctx, r.o.Topic)
+	listed, err := list(ctx, name)
 	if err != nil {
-		return fmt.Errorf("topic %q: read its offsets: %w", r.o.Topic, err)
+		return fmt.Errorf("topic %q: read its offsets: %w", name, err)
 	}
 	var first kadm.Offsets
 	for p := range partitions {
-		if _, ok := committed.Lookup(r.o.Topic, p); ok {
+		if _, ok := committed.Lookup(name, p); ok {
 			continue
 		}
-		if at, ok := listed.Lookup(r.o.Topic, p); ok && at.Err == nil {
-			first.AddOffset(r.o.Topic, p, at.Offset, -1)
+		if at, ok := listed.Lookup(name, p); ok && at.Err == nil {
+			first.AddOffset(name, p, at.Offset, -1)
 		}
 	}
 	if len(first) == 0 {
 		return nil
 	}
-	err = patiently(ctx, func() error { return admin.CommitAllOffsets(ctx, r.o.Group, first) })
+	err = patiently(ctx, func() error { return admin.CommitAllOffsets(ctx, o.Group, first) })
 	if errors.Is(err, kerr.UnknownMemberID) { // another process of the group has joined: it has done this
 		return nil
 	}
 	if errors.Is(err, kerr.GroupAuthorizationFailed) {
-		return &Refused{[]Finding{{true, fmt.Sprintf("this user must not read as the group %q", r.o.Group), acl("Read", "group", r.o.Group)}}}
+		return &Refused{[]Finding{{true, fmt.Sprintf("this user must not read as the group %q", o.Group), acl("Read", "group", o.Group)}}}
 	}
 	if err != nil {
-		return fmt.Errorf("group %q: commit its first offsets: %w", r.o.Group, err)
+		return fmt.Errorf("group %q: commit its first offsets: %w", o.Group, err)
 	}
-	r.o.Log.InfoContext(ctx, "the group reads these partitions for the first time", "topic", r.o.Topic, "partitions", len(first[r.o.Topic]), "from", from)
+	o.Log.InfoContext(ctx, "the group reads these partitions for the first time", "topic", name, "partitions", len(first[name]), "from", from)
 	return nil
 }
 
@@ -221,7 +245,7 @@ func (r *Reader) adjust(ctx context.Context, offsets map[string]map[int32]kgo.Of
 func (r *Reader) gone(_ context.Context, _ *kgo.Client, lost map[string][]int32) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.lost = append(r.lost, lost[r.o.Topic]...)
+	r.lost = append(r.lost, lost[r.topic]...)
 }
 
 // Lost returns the partitions that belong to another process now, each once.
@@ -271,7 +295,7 @@ func (r *Reader) Commit(ctx context.Context, next map[int32]int64) (err error) {
 	for p, at := range next {
 		offsets[p] = kgo.EpochOffset{Epoch: -1, Offset: at}
 	}
-	r.client.CommitOffsetsSync(ctx, map[string]map[int32]kgo.EpochOffset{r.o.Topic: maps.Clone(offsets)},
+	r.client.CommitOffsetsSync(ctx, map[string]map[int32]kgo.EpochOffset{r.topic: maps.Clone(offsets)},
 		func(_ *kgo.Client, _ *kmsg.OffsetCommitRequest, answer *kmsg.OffsetCommitResponse, failed error) {
 			if err = failed; err != nil || answer == nil {
 				return
