@@ -84,9 +84,12 @@ type Place struct {
 type Position struct {
 	Stream string `json:"stream"`
 	Place
-	Topic   string     `json:"topic"` // the name of the topic; at most job.TextMax bytes
-	Next    int64      `json:"next"`  // the offset of the first record that is not taken yet
-	First   int64      `json:"first"` // the first value of Next
+	Topic string `json:"topic"` // the name of the topic; at most job.TextMax bytes
+	Next  int64  `json:"next"`  // the offset of the first record that is not taken yet
+	First int64  `json:"first"` // the first value of Next
+	// Reached is the highest value that Next has had. Offsets up to it are known to the reader's
+	// group without the store being older than the group.
+	Reached int64      `json:"reached"`
 	Counts  FateCounts `json:"counts"`
 	MovedAt job.Micros `json:"moved_at"` // when Next was changed last
 }
@@ -192,6 +195,8 @@ type PositionMove struct {
 	From int64  // where the position is
 	To   int64  // where it shall be
 	What string // "rewind" or "accept-gap"; becomes part of the action in the audit log
+	// Reached raises Position.Reached: the group has been at this offset, and the person knows.
+	Reached int64
 }
 
 // Stream is a stream with the settings that people have made for it.
@@ -226,6 +231,8 @@ type PartitionReport struct {
 	Reason     string     `json:"reason,omitempty"`      // in words
 	Since      job.Micros `json:"since,omitempty"`       // since when the partition has the state
 	Next       int64      `json:"next"`                  // the offset from which the process reads on
+	Start      int64      `json:"start"`                 // the first offset of the partition that still exists, as the process has seen it last
+	Group      int64      `json:"group,omitempty"`       // the offset of the group, if the partition is stopped because it is ahead
 	End        int64      `json:"end"`                   // the end of the partition, as the process has seen it last
 	LagSeconds int64      `json:"lag_seconds,omitempty"` // age of the oldest record that is not read
 }

@@ -228,12 +228,17 @@ func (m *PositionMove) Validate() error {
 	switch {
 	case m.What != "rewind" && m.What != "accept-gap":
 		return fmt.Errorf("move %.40q: must be rewind or accept-gap: %w", m.What, ErrInvalid)
-	case m.From < 0 || m.To < 0:
+	case m.From < 0 || m.To < 0 || m.Reached < 0:
 		return fmt.Errorf("stream %q, partition %d: from %d to %d: must not be below 0: %w", m.Stream, m.Partition, m.From, m.To, ErrInvalid)
 	case m.What == "accept-gap" && m.To < m.From:
 		return fmt.Errorf("stream %q, partition %d: a gap ends above the position %d, not at %d: %w", m.Stream, m.Partition, m.From, m.To, ErrInvalid)
 	}
 	return nil
+}
+
+// Apply moves the position.
+func (m *PositionMove) Apply(p *Position, now job.Micros) {
+	p.Next, p.Reached, p.MovedAt = m.To, max(p.Reached, m.To, m.Reached), now
 }
 
 // Moved returns the event and the audit row of a move; the position is that after the move.

@@ -126,7 +126,7 @@ func (s *Core) MovePosition(ctx context.Context, by store.By, m store.PositionMo
 		if err != nil {
 			return err
 		}
-		p.Next, p.MovedAt = m.To, t.now
+		m.Apply(p, t.now)
 		if err := t.putPosition(p); err != nil {
 			return err
 		}

@@ -65,7 +65,7 @@ func (t *Txn) take(x *store.Taking) ([]store.Taken, error) {
 			i++
 		}
 		if part.Next > p.Next {
-			p.Next, p.MovedAt = part.Next, t.now
+			p.Next, p.Reached, p.MovedAt = part.Next, max(p.Reached, part.Next), t.now
 		} else if p.Counts.Read == before.Counts.Read {
 			t.reliesOnEarlier = true
 		}
@@ -167,16 +167,16 @@ func (t *Txn) position(stream string, place store.Place) (p *store.Position, err
 
 func (t *Txn) putPosition(p *store.Position) error {
 	c := &p.Counts
-	return t.one(setPosition, text(p.Stream), text(p.Cluster), text(p.TopicID), num(p.Partition), num(p.Next), num(p.MovedAt), num(c.Read), num(c.Taken),
+	return t.one(setPosition, text(p.Stream), text(p.Cluster), text(p.TopicID), num(p.Partition), num(p.Next), num(p.Reached), num(p.MovedAt), num(c.Read), num(c.Taken),
 		num(c.Existing), num(c.Revived), num(c.Dead), num(c.Own), num(c.Foreign), num(c.Processed), num(c.Empty), num(c.Replayed))
 }
 
 func scanPosition(r Row) store.Position {
 	return store.Position{
 		Stream: r.Text(0), Place: store.Place{Cluster: r.Text(1), TopicID: r.Text(2), Partition: int32(r.Int(3))}, Topic: r.Text(4),
-		Next: r.Int(5), First: r.Int(6), MovedAt: job.Micros(r.Int(7)),
-		Counts: store.FateCounts{Read: r.Int(8), Taken: r.Int(9), Existing: r.Int(10), Revived: r.Int(11), Dead: r.Int(12), Own: r.Int(13),
-			Foreign: r.Int(14), Processed: r.Int(15), Empty: r.Int(16), Replayed: r.Int(17)},
+		Next: r.Int(5), First: r.Int(6), Reached: r.Int(7), MovedAt: job.Micros(r.Int(8)),
+		Counts: store.FateCounts{Read: r.Int(9), Taken: r.Int(10), Existing: r.Int(11), Revived: r.Int(12), Dead: r.Int(13), Own: r.Int(14),
+			Foreign: r.Int(15), Processed: r.Int(16), Empty: r.Int(17), Replayed: r.Int(18)},
 	}
 }
 

@@ -51,7 +51,7 @@ func (s *Store) BeginPositions(ctx context.Context, stream string, first []store
 	for i := range first {
 		name := positionName{stream, first[i].Place}
 		if t.logs.positions[name] == nil && fresh[name] == nil {
-			fresh[name] = &store.Position{Stream: stream, Place: first[i].Place, Topic: first[i].Topic, Next: first[i].Next, First: first[i].Next, MovedAt: t.now}
+			fresh[name] = &store.Position{Stream: stream, Place: first[i].Place, Topic: first[i].Topic, Next: first[i].Next, First: first[i].Next, Reached: first[i].Next, MovedAt: t.now}
 		}
 	}
 	if n += len(fresh); n > store.PositionsMax {
@@ -137,7 +137,7 @@ func (t *tx) take(x *store.Taking) ([]store.Taken, error) {
 			i++
 		}
 		if part.Next > p.Next {
-			p.Next, p.MovedAt = part.Next, t.now
+			p.Next, p.Reached, p.MovedAt = part.Next, max(p.Reached, part.Next), t.now
 		}
 	}
 	return answer, nil
@@ -200,7 +200,7 @@ func (s *Store) MovePosition(ctx context.Context, by store.By, m store.PositionM
 	case p.Next != m.From:
 		return store.Position{}, t.errorf("%w", m.ErrNotAt(p.Next))
 	}
-	p.Next, p.MovedAt = m.To, t.now
+	m.Apply(p, t.now)
 	e, action, target, before, after := m.Moved(p)
 	t.emit(e)
 	t.note(by, action, target, before, after)

@@ -1552,14 +1552,14 @@ CROSS JOIN states s;
 -- ----------------------------------------------------------------------------
 
 -- name: selPosition
-SELECT stream, cluster, topic_id, part, topic, next, first, moved_at, read, taken, existing, revived, dead, own,
+SELECT stream, cluster, topic_id, part, topic, next, first, reached, moved_at, read, taken, existing, revived, dead, own,
     others, processed, empty, replayed
 FROM redrive_positions
 WHERE stream = ?1 AND cluster = ?2 AND topic_id = ?3 AND part = ?4;
 
 -- name: selPositions
 -- The table has at most store.PositionsMax rows a stream; '' selects all.
-SELECT stream, cluster, topic_id, part, topic, next, first, moved_at, read, taken, existing, revived, dead, own,
+SELECT stream, cluster, topic_id, part, topic, next, first, reached, moved_at, read, taken, existing, revived, dead, own,
     others, processed, empty, replayed
 FROM redrive_positions
 WHERE ?1 = '' OR stream = ?1
@@ -1569,18 +1569,18 @@ ORDER BY stream, topic, cluster, topic_id, part;
 SELECT count(*) FROM redrive_positions WHERE stream = ?1;
 
 -- name: insPosition
-INSERT INTO redrive_positions (stream, cluster, topic_id, part, topic, next, first, moved_at)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6, ?7)
+INSERT INTO redrive_positions (stream, cluster, topic_id, part, topic, next, first, reached, moved_at)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6, ?6, ?7)
 ON CONFLICT (stream, cluster, topic_id, part) DO NOTHING;
 
 -- name: setPosition
 UPDATE redrive_positions
-SET next = ?5, moved_at = ?6, read = ?7, taken = ?8, existing = ?9, revived = ?10, dead = ?11, own = ?12, others = ?13,
-    processed = ?14, empty = ?15, replayed = ?16
+SET next = ?5, reached = ?6, moved_at = ?7, read = ?8, taken = ?9, existing = ?10, revived = ?11, dead = ?12, own = ?13,
+    others = ?14, processed = ?15, empty = ?16, replayed = ?17
 WHERE stream = ?1 AND cluster = ?2 AND topic_id = ?3 AND part = ?4;
 
 -- name: recountPositions
-SELECT stream, cluster, topic_id, part, topic, next, first, moved_at, read, taken, existing, revived, dead, own,
+SELECT stream, cluster, topic_id, part, topic, next, first, reached, moved_at, read, taken, existing, revived, dead, own,
     others, processed, empty, replayed
 FROM redrive_positions
 WHERE read <> taken + existing + revived + dead + own + others + processed + empty

@@ -260,8 +260,8 @@ func firstPositionStays(r *rig) {
 	list, err := r.BeginPositions(ctx(), stream, []store.Position{{Place: place, Topic: "tasks", Next: 0}, {Place: store.Place{Cluster: "c1", TopicID: "t1", Partition: 1}, Topic: "tasks", Next: 3}})
 	r.ok(err)
 	want := []store.Position{
-		{Stream: stream, Place: place, Topic: "tasks", Next: 7, First: 5, MovedAt: r.start},
-		{Stream: stream, Place: store.Place{Cluster: "c1", TopicID: "t1", Partition: 1}, Topic: "tasks", Next: 3, First: 3, MovedAt: r.now()},
+		{Stream: stream, Place: place, Topic: "tasks", Next: 7, First: 5, Reached: 7, MovedAt: r.start},
+		{Stream: stream, Place: store.Place{Cluster: "c1", TopicID: "t1", Partition: 1}, Topic: "tasks", Next: 3, First: 3, Reached: 3, MovedAt: r.now()},
 	}
 	same(r, "positions", list, want)
 	all, err := r.Positions(ctx(), "")
@@ -280,7 +280,7 @@ func moveIsAudited(r *rig) {
 	r.clock.Advance(time.Second)
 	p, err := r.MovePosition(ctx(), operator, move)
 	r.ok(err)
-	same(r, "position", []any{p.Next, p.MovedAt}, []any{int64(4), r.now()})
+	same(r, "position", []any{p.Next, p.Reached, p.MovedAt}, []any{int64(4), int64(9), r.now()})
 	row := r.audit()[0]
 	same(r, "audit row", []string{row.Actor, row.Action, row.Target, row.Before, row.After},
 		[]string{operator.Actor, "stream.rewind", "chat/tasks/0", `{"cluster":"c1","topic_id":"t1","next":9}`, `{"cluster":"c1","topic_id":"t1","next":4}`})

@@ -13,7 +13,7 @@ func positionCounts(x *index, broken func(job.ID, string, ...any)) {
 		if p.Counts.Read != p.Counts.Sum() {
 			broken(0, "stream %q, partition %d: %d records were read, but %d are counted", p.Stream, p.Partition, p.Counts.Read, p.Counts.Sum())
 		}
-		if p.Next < 0 || p.First < 0 || p.Counts.Read == 0 && p.Counts.Taken > 0 {
+		if p.Next < 0 || p.First < 0 || p.Reached < p.Next || p.Counts.Read == 0 && p.Counts.Taken > 0 {
 			broken(0, "stream %q, partition %d: the position is %d, the first one %d", p.Stream, p.Partition, p.Next, p.First)
 		}
 	}

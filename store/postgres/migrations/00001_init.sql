@@ -484,6 +484,7 @@ CREATE TABLE redrive_positions (
 	topic     text COLLATE "C" NOT NULL,
 	next      bigint NOT NULL, -- the offset of the first record that is not taken yet
 	first     bigint NOT NULL, -- the first value of next
+	reached   bigint NOT NULL, -- the highest value of next
 	moved_at  bigint NOT NULL,
 	read      bigint NOT NULL DEFAULT 0, -- records by what became of them: read is the sum of those up to empty
 	taken     bigint NOT NULL DEFAULT 0,

@@ -471,6 +471,7 @@ CREATE TABLE redrive_positions (
 	topic     TEXT NOT NULL,
 	next      INTEGER NOT NULL, -- the offset of the first record that is not taken yet
 	first     INTEGER NOT NULL, -- the first value of next
+	reached   INTEGER NOT NULL, -- the highest value of next
 	moved_at  INTEGER NOT NULL,
 	read      INTEGER NOT NULL DEFAULT 0, -- records by what became of them: read is the sum of those up to empty
 	taken     INTEGER NOT NULL DEFAULT 0,
