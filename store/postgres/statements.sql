@@ -1945,6 +1945,25 @@ SELECT secret FROM redrive.redrive_secrets WHERE name = $1;
 -- name: allSecrets
 SELECT name FROM redrive.redrive_secrets ORDER BY name;
 
+-- name: selEndpoint
+SELECT name, settings, secret, old_secret FROM redrive.redrive_endpoints WHERE name = $1;
+
+-- name: allEndpoints
+-- The table has at most store.EndpointsMax rows.
+SELECT name, settings, secret, old_secret FROM redrive.redrive_endpoints ORDER BY name;
+
+-- name: countEndpoints
+SELECT count(*) FROM redrive.redrive_endpoints;
+
+-- name: insEndpoint
+INSERT INTO redrive.redrive_endpoints (name, settings, secret, old_secret) VALUES ($1, $2, $3, $4);
+
+-- name: setEndpoint
+UPDATE redrive.redrive_endpoints SET settings = $2, secret = $3, old_secret = $4 WHERE name = $1;
+
+-- name: delEndpoint
+DELETE FROM redrive.redrive_endpoints WHERE name = $1;
+
 -- name: selRequest
 SELECT scope, key, digest, at, first, n, through, status, body
 FROM redrive.redrive_requests
