@@ -97,9 +97,15 @@ func (c *Config) storeID(ctx context.Context, client *redrive.Client) (string, e
 
 // sinks returns the topics that are written.
 func (c *Config) sinks(storeID string) (all []*project.Topic) {
+	types := map[string]string{}
+	for name, kind := range c.Kinds {
+		if name != kind {
+			types[kind] = name
+		}
+	}
 	for kind, topic := range map[project.Kind]string{project.Retries: c.Retry, project.Deaths: c.Dead, project.Results: c.Results} {
 		if topic != "" {
-			all = append(all, &project.Topic{Kind: kind, Topic: topic, Stream: c.Name, Group: c.Group, StoreID: storeID, MinWait: c.MinWait, Compat: c.Compat, Now: c.Now})
+			all = append(all, &project.Topic{Kind: kind, Topic: topic, Stream: c.Name, Group: c.Group, StoreID: storeID, MinWait: c.MinWait, Compat: c.Compat, Types: types, Now: c.Now})
 		}
 	}
 	return all

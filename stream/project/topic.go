@@ -32,11 +32,12 @@ const (
 type Topic struct {
 	Kind    Kind
 	Topic   string
-	Stream  string        // the name of the stream
-	Group   string        // its consumer group
-	StoreID string        // names the store in the headers
-	MinWait time.Duration // shorter waits of retries have no record
-	Compat  wire.Compat   // the headers of dead letters
+	Stream  string            // the name of the stream
+	Group   string            // its consumer group
+	StoreID string            // names the store in the headers
+	MinWait time.Duration     // shorter waits of retries have no record
+	Compat  wire.Compat       // the headers of dead letters
+	Types   map[string]string // the task_type of each kind, where they differ
 	Writer  Writer
 	Now     func() time.Time
 
@@ -104,7 +105,9 @@ func (t *Topic) Record(item *Item) (r wire.Record, ok bool) {
 	var attrs struct {
 		Stream *wire.Origin `json:"stream"`
 	}
-	if json.Unmarshal(j.Attrs, &attrs) != nil || attrs.Stream == nil || attrs.Stream.Stream != t.Stream {
+	if j.State == job.Completed && len(j.Attrs) == 0 { // a completed job keeps them with HandlerOptions.KeepPayload only
+		attrs.Stream = &wire.Origin{Stream: t.Stream, TaskType: t.Types[j.Kind]}
+	} else if json.Unmarshal(j.Attrs, &attrs) != nil || attrs.Stream == nil || attrs.Stream.Stream != t.Stream {
 		return r, false
 	}
 	ran := j.Counters.Attempts+j.Counters.Crashes+j.Counters.Deferrals > 0
