@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 
 	"github.com/redrive/redrive"
@@ -60,6 +61,10 @@ func (a *app) handOver(ctx context.Context, verb string, args []string) error {
 	}
 	if path == "" {
 		found, err := exec.LookPath(streamProgram)
+		if err != nil && slices.Contains(args, "--help") {
+			_, err := fmt.Fprintf(a.out, "Usage: redrive stream %s [flags]\n\nRuns the program %s, which is not installed.\n", verb, streamProgram)
+			return err
+		}
 		if err != nil {
 			return absentf("the program %s is neither beside this one nor in PATH; "+
 				"install it with: go install github.com/redrive/redrive/stream/cmd/redrive-stream@latest", streamProgram)
@@ -136,7 +141,7 @@ func (*streamRewindCmd) Help() string {
 process has reported.
 
     redrive stream rewind chat --to start --dry-run
-    redrive stream rewind chat --to 1200 --partition 3 --reason "tasks of Monday were skipped"`
+    redrive stream rewind chat --to 1200 --partition 3 --reason "a bad release"`
 }
 
 func (c *streamRewindCmd) Run(ctx context.Context, a *app) (err error) {
@@ -183,7 +188,7 @@ func (*streamGapCmd) Help() string {
 	return `A partition is behind if the topic's retention has removed records before they were read. It stands still until a person
 has accepted that they are lost.
 
-    redrive stream accept-gap chat --partition 3 --reason "retention was too short"`
+    redrive stream accept-gap chat --partition 3 --reason "too short"`
 }
 
 func (c *streamGapCmd) Run(ctx context.Context, a *app) error {
