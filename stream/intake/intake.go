@@ -265,7 +265,7 @@ func size(parts []Part) (n int) {
 	return n
 }
 
-// itemAt returns the item with this number in all parts; nil if there is none.
+// itemAt returns the item with this number in all parts; nil without one.
 func itemAt(parts []Part, i int) *Item {
 	for k := range parts {
 		if i >= 0 && i < len(parts[k].Items) {

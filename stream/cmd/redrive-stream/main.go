@@ -41,13 +41,20 @@ type grammar struct {
 
 type runCmd struct{ flags }
 
+// The defaults of flags that the configuration replaces.
+const (
+	defaultName    = "stream"
+	defaultQueue   = "default"
+	defaultBacklog = 50_000
+)
+
 // flags are the settings of a stream.
 type flags struct {
 	Config         string        `placeholder:"FILE" default:"redrive.yaml" env:"REDRIVE_CONFIG" help:"Configuration file, for the database, the kinds, limits and retention. Default: ${default}."`
 	DB             string        `name:"db" placeholder:"FILE" env:"REDRIVE_DB" help:"SQLite file. Default: the database of the configuration."`
-	Name           string        `default:"stream" help:"Name of the stream, for logs and in the attributes of its jobs. Default: ${default}."`
-	Brokers        []string      `required:"" placeholder:"HOST:PORT" env:"KAFKA_BOOTSTRAP_SERVERS" help:"Brokers to ask first, separated by commas."`
-	Topic          string        `required:"" help:"Topic that is read. It is never written to."`
+	Name           string        `default:"stream" help:"Name of the stream, under which the configuration and the store know it. Default: the only one of the configuration, or ${default}."`
+	Brokers        []string      `placeholder:"HOST:PORT" env:"KAFKA_BOOTSTRAP_SERVERS" help:"Brokers to ask first, separated by commas. Default: those of the configuration."`
+	Topic          string        `help:"Topic that is read. It is never written to. Default: that of the configuration."`
 	Group          string        `help:"Consumer group. Default: redrive- and the name of the stream."`
 	Instance       string        `env:"REDRIVE_INSTANCE" help:"Name of this process, which makes a static member of the group. Default: none."`
 	Start          string        `enum:"earliest,latest" default:"earliest" help:"Where a new group begins: earliest or latest. Default: ${default}."`
@@ -123,6 +130,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 func (c *flags) prepared(log *slog.Logger) (*config.Config, *stream.Config, error) {
 	settings, err := c.settings()
 	if err != nil {
+		return nil, nil, usageError{err}
+	}
+	if err := c.fromFile(settings); err != nil {
 		return nil, nil, usageError{err}
 	}
 	kinds, err := c.kinds(settings)
