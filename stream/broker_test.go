@@ -84,7 +84,7 @@ func produce(t *testing.T, address, topic string, lines []string, more ...string
 // eventually waits until done is true. The other side is a process, which can only be asked.
 func eventually(t *testing.T, what string, done func() bool) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	look := time.NewTicker(20 * time.Millisecond)
 	defer look.Stop()

@@ -176,12 +176,14 @@ func TestS4_OneInstanceNameIsOneProcess(t *testing.T) {
 	produce(t, address, "carol_tasks", []string{`{"job_id":"a","task_type":"chat"}`})
 	eventually(t, "the first process reads", waiting(1))
 	younger := start(ctx)
+	waits, done := context.WithTimeout(t.Context(), time.Minute)
+	defer done()
 	select {
 	case err := <-older:
 		if err == nil || !strings.Contains(err.Error(), `"pod-1"`) {
 			t.Errorf("the older one ended with %v, want its instance name", err)
 		}
-	case <-time.After(time.Minute):
+	case <-waits.Done():
 		t.Fatal("the older process still runs")
 	}
 	produce(t, address, "carol_tasks", []string{`{"job_id":"b","task_type":"chat"}`})

@@ -303,8 +303,8 @@ func TestS6_WhatCannotBeATaskIsADeadLetter(t *testing.T) {
 	for i := range page.Entries {
 		d := &page.Entries[i]
 		codes[d.Code] = d.Message
-		if string(d.DeadLetter.Reason) != d.Code {
-			t.Errorf("the reason of a dead letter with the code %s is %s, want the same word", d.Code, d.DeadLetter.Reason)
+		if string(d.Reason) != d.Code {
+			t.Errorf("the reason of a dead letter with the code %s is %s, want the same word", d.Code, d.Reason)
 		}
 		if d.Code == "malformed" {
 			unreadable = d.DeadLetter.Job

@@ -128,7 +128,7 @@ func connect(ctx context.Context, address string, dial *tls.Config) error {
 	if err != nil {
 		return err
 	}
-	defer conn.Close()
+	defer conn.Close() //nolint:errcheck // nothing was written
 	if dial == nil {
 		return nil
 	}
@@ -146,7 +146,7 @@ func (c *checker) metadata(ctx context.Context, client *kgo.Client) bool {
 	q.AllowAutoTopicCreation = false
 	for _, name := range c.o.topics() {
 		t := kmsg.NewMetadataRequestTopic()
-		t.Topic = kmsg.StringPtr(name)
+		t.Topic = new(name)
 		q.Topics = append(q.Topics, t)
 	}
 	var answer *kmsg.MetadataResponse

@@ -231,7 +231,7 @@ func (r *Reader) Commit(ctx context.Context, next map[int32]int64) (err error) {
 	ctx = kgo.PreCommitFnContext(ctx, func(request *kmsg.OffsetCommitRequest) error {
 		for t := range request.Topics {
 			for p := range request.Topics[t].Partitions {
-				request.Topics[t].Partitions[p].Metadata = kmsg.StringPtr(ours)
+				request.Topics[t].Partitions[p].Metadata = new(ours)
 			}
 		}
 		return nil

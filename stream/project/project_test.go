@@ -91,11 +91,13 @@ func (r *rig) start(t *testing.T, name string, s project.Store, to project.Sink,
 
 func collect(t *testing.T, s *sink, n int) (all []job.ID) {
 	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
 	for len(all) < n {
 		select {
 		case ids := <-s.got:
 			all = append(all, ids...)
-		case <-time.After(30 * time.Second):
+		case <-ctx.Done():
 			t.Fatalf("the sink got %v within 30 s, want %d jobs", all, n)
 		}
 	}

@@ -98,7 +98,7 @@ func (t *Topic) Write(ctx context.Context, items []Item) error {
 	return nil
 }
 
-// Record returns the record of an event; ok is false if there is none: the job is of another stream,
+// Record returns the record of an event; ok is false without one: the job is of another stream,
 // or has moved on since.
 func (t *Topic) Record(item *Item) (r wire.Record, ok bool) {
 	e, j := &item.Event, &item.Job
