@@ -37,6 +37,7 @@ type grammar struct {
 	Batch   batchCmd   `cmd:"" help:"Make batches of jobs that end together, publish, watch and retry them."`
 	Policy  policyCmd  `cmd:"" help:"Show, check, explain and list policies: what is retried, when and how often."`
 	Queues  queuesCmd  `cmd:"" help:"List queues and change their settings."`
+	Stream  streamCmd  `cmd:"" help:"List, show, pause and rewind streams, which take tasks from Kafka topics."`
 	Stats   statsCmd   `cmd:"" help:"Show figures over time: jobs that were enqueued, completed, failed and so on."`
 	Events  eventsCmd  `cmd:"" help:"Print what happened, as JSON lines."`
 	Cron    cronCmd    `cmd:"" help:"List schedules with their slots, pause and resume them."`

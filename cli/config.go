@@ -12,6 +12,7 @@ import (
 
 type configCmd struct {
 	Check configCheckCmd `cmd:"" help:"Find all mistakes in a configuration."`
+	Show  configShowCmd  `cmd:"" help:"Show the streams of a configuration, and where each value is from."`
 }
 
 type configCheckCmd struct {

@@ -40,6 +40,8 @@ func (e *Evidence) read(err error) bool {
 	switch err := err.(type) { //nolint:errorlint // the walk looks at each error by itself
 	case *permanent:
 		err.note(e)
+	case *refused:
+		err.note(e)
 	case *retryAfter:
 		err.note(e)
 	case *coded:

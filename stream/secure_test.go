@@ -23,7 +23,9 @@ import (
 // said returns what a start of the stream says, in one text.
 func said(t *testing.T, c *stream.Config) string {
 	t.Helper()
-	client, err := redrive.New(memory.New(memory.Options{}), nil)
+	s := memory.New(memory.Options{})
+	c.Store = s
+	client, err := redrive.New(s, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,13 +124,16 @@ func TestS4_TheStartSaysWhatIsWrong(t *testing.T) {
 		t.Errorf("said %q, want %q at its end and nothing else", got, want)
 	}
 
-	client, err := redrive.New(memory.New(memory.Options{}), nil)
+	s := memory.New(memory.Options{})
+	client, err := redrive.New(s, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- stream.Run(ctx, client, user("writer", "scram-sha-512")) }()
+	writer := user("writer", "scram-sha-512")
+	writer.Store = s
+	go func() { ended <- stream.Run(ctx, client, writer) }()
 	produce(t, k.Address(), "alice_tasks", []string{`{"job_id":"a","task_type":"chat"}`})
 	eventually(t, "the record is a job", func() bool {
 		n, err := client.Counts(t.Context())
@@ -171,12 +176,14 @@ func TestS4_OneInstanceNameIsOneProcess(t *testing.T) {
 	produce(t, address, "carol_tasks", []string{`{"job_id":"a","task_type":"chat"}`})
 	eventually(t, "the first process reads", waiting(1))
 	younger := start(ctx)
+	waits, done := context.WithTimeout(t.Context(), time.Minute)
+	defer done()
 	select {
 	case err := <-older:
 		if err == nil || !strings.Contains(err.Error(), `"pod-1"`) {
 			t.Errorf("the older one ended with %v, want its instance name", err)
 		}
-	case <-time.After(time.Minute):
+	case <-waits.Done():
 		t.Fatal("the older process still runs")
 	}
 	produce(t, address, "carol_tasks", []string{`{"job_id":"b","task_type":"chat"}`})

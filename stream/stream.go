@@ -1,7 +1,7 @@
 // Package stream makes jobs of the records of a Kafka topic.
 //
-// A record becomes a job with an idempotency key. The group's offset is committed after the job is
-// stored, so a record may be read again after a crash, but its key lets it become one job only.
+// A record becomes a job, in one transaction with the position up to which its partition was taken.
+// So a record may be read again after a crash, but it is taken once.
 // docs/kafka.md describes what a record must have, and what happens to others.
 package stream
 
@@ -18,8 +18,8 @@ import (
 
 	"github.com/redrive/redrive"
 	"github.com/redrive/redrive/failure"
-	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/policy"
+	"github.com/redrive/redrive/store"
 	"github.com/redrive/redrive/stream/intake"
 	"github.com/redrive/redrive/stream/kafka"
 	"github.com/redrive/redrive/stream/wire"
@@ -31,6 +31,7 @@ const RecordKind = "redrive.record"
 // The defaults and limits of Config.
 const (
 	BacklogDefault = 50_000
+	MinWaitDefault = time.Second
 	pollMax        = 5_000
 	commitPoll     = time.Second // longest time of a poll, after which offsets can be committed
 	stopMax        = 10 * time.Second
@@ -50,8 +51,16 @@ type Config struct {
 	Kinds    map[string]string
 	Strict   bool // job_id must be a UUID of version 4
 	ValueMax int  // largest value of a record in bytes; default redrive.PayloadMaxDefault
-	// Retry is the topic of retries; "" means that waits are in the store alone.
-	Retry string
+	// Retry is the topic of retries; "" means that waits are in the store alone. Each wait of at least
+	// MinWait has its record there. Records that others write there become jobs that wait.
+	Retry   string
+	MinWait time.Duration // default MinWaitDefault; negative: each wait has a record
+	Dead    string        // the topic of dead letters; "" means none
+	Compat  wire.Compat   // the headers of dead letters beside those of redrive
+	Results string        // the topic of results; "" means none
+	// Store is the client's store, which keeps the cursors of what is written to topics. It is
+	// required with Retry, Dead or Results.
+	Store store.Streams
 	TLS   *kafka.TLS  // nil: connections are not encrypted
 	SASL  *kafka.SASL // nil: no login
 	// AllowCompacted lets the topic be compacted: records that vanish before they are read are no tasks.
@@ -77,6 +86,12 @@ func (c *Config) filled() (*Config, error) {
 	case c.Backlog < 0 || c.ValueMax < 0:
 		return nil, fmt.Errorf("stream %q: Backlog and ValueMax must not be below 0", c.Name)
 	}
+	if (c.Retry != "" || c.Dead != "" || c.Results != "") && c.Store == nil {
+		return nil, fmt.Errorf("stream %q: Store is nil; a stream that writes to topics keeps its cursors in the store", c.Name)
+	}
+	if full.MinWait == 0 {
+		full.MinWait = MinWaitDefault
+	}
 	if full.Group == "" {
 		full.Group = "redrive-" + c.Name
 	}
@@ -98,7 +113,7 @@ func (c *Config) filled() (*Config, error) {
 	return &full, nil
 }
 
-// Handle registers the handler of RecordKind. It reads the record again: at first only to say why it
+// Handle registers the handlers of RecordKind and ProjectionKind. That of RecordKind reads the record again: at first only to say why it
 // cannot be a task; after a retry with a corrected payload it enqueues the job. The client must run
 // the queue of the stream.
 func Handle(client *redrive.Client, c *Config) error {
@@ -106,6 +121,9 @@ func Handle(client *redrive.Client, c *Config) error {
 	if err != nil {
 		return err
 	}
+	redrive.HandleRaw(client, ProjectionKind, func(_ context.Context, j *redrive.Job[[]byte]) error {
+		return failure.Code("not_written", failure.Permanent(fmt.Errorf("a record of a job was not written: %s", j.Args)))
+	}, nil)
 	redrive.HandleRaw(client, RecordKind, func(ctx context.Context, j *redrive.Job[[]byte]) error { return full.again(ctx, client, j) }, nil)
 	return nil
 }
@@ -137,7 +155,7 @@ func (c *Config) again(ctx context.Context, client *redrive.Client, j *redrive.J
 		}
 		item.Dead = &wire.Arrival{Reason: wire.ReasonKeyConflict, Message: err.Error()}
 	}
-	return failure.Code(item.Dead.Reason, failure.Permanent(fmt.Errorf("%s of %s: %s", item.Dead.Reason, r, item.Dead.Message)),
+	return failure.Code(item.Dead.Reason, failure.Refuse(item.Dead.Reason, fmt.Errorf("%s of %s: %s", item.Dead.Reason, r, item.Dead.Message)),
 		"topic", o.Topic, "partition", o.Partition, "offset", o.Offset)
 }
 
@@ -172,7 +190,10 @@ func Init(ctx context.Context, client *redrive.Client, config *Config) (made boo
 func (c *Config) kafka(client *redrive.Client) *kafka.Options {
 	o := &kafka.Options{
 		Brokers: c.Brokers, Topic: c.Topic, Group: c.Group, Instance: c.Instance, Latest: c.Latest, TLS: c.TLS, SASL: c.SASL,
-		Retry: c.Retry, AllowCompacted: c.AllowCompacted, Alongside: c.Alongside, Log: c.Log,
+		Retry: c.Retry, Dead: c.Dead, Results: c.Results, AllowCompacted: c.AllowCompacted, Alongside: c.Alongside, Log: c.Log, Now: c.Now,
+		Begin: func(ctx context.Context, first []store.Position) ([]store.Position, error) {
+			return client.BeginPositions(ctx, c.Name, first)
+		},
 	}
 	p := client.Policy()
 	for _, kind := range c.Kinds {
@@ -183,131 +204,6 @@ func (c *Config) kafka(client *redrive.Client) *kafka.Options {
 		}
 	}
 	return o
-}
-
-// Run reads the topic until the context ends. Errors of the store and of the broker are repeated; Run
-// returns an error when it cannot begin, or when a record can be stored in no way.
-func Run(ctx context.Context, client *redrive.Client, config *Config) error {
-	c, err := config.filled()
-	if err != nil {
-		return err
-	}
-	reader, err := kafka.Open(ctx, c.kafka(client))
-	if err != nil {
-		return fmt.Errorf("stream %q: %w", c.Name, err)
-	}
-	defer reader.Close()
-	c.Log.InfoContext(ctx, "reading", "stream", c.Name, "topic", c.Topic, "group", c.Group, "queue", c.Queue)
-	l := &loop{Config: c, client: client, reader: reader, core: intake.New(c.Now(), int64(c.Backlog))}
-	if err := l.run(ctx); err != nil {
-		return fmt.Errorf("stream %q: %w", c.Name, err)
-	}
-	return nil
-}
-
-// loop does the actions of the core, one at a time.
-type loop struct {
-	*Config
-	client   *redrive.Client
-	reader   *kafka.Reader
-	core     *intake.Core
-	logged   intake.Totals
-	loggedAt time.Time
-}
-
-func (l *loop) run(ctx context.Context) error {
-	action := l.core.Step(l.Now(), intake.Begun{})
-	stopping := false
-	for {
-		if end, ok := action.(intake.End); ok {
-			l.report(context.WithoutCancel(ctx))
-			return end.Err
-		}
-		event, err := l.do(ctx, action)
-		if err != nil {
-			return err
-		}
-		if lost := l.reader.Lost(); len(lost) > 0 {
-			l.core.Step(l.Now(), intake.Lost{Partitions: lost})
-		}
-		action = l.core.Step(l.Now(), event)
-		if ctx.Err() != nil && !stopping {
-			stopping = true
-			action = l.core.Step(l.Now(), intake.Stop{})
-		}
-		if l.Now().Sub(l.loggedAt) >= time.Minute {
-			l.report(ctx)
-		}
-	}
-}
-
-// do does one action. Writes are finished when the context ends, within a time limit.
-func (l *loop) do(ctx context.Context, action intake.Action) (intake.Event, error) {
-	writing, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopMax)
-	defer cancel()
-	switch a := action.(type) {
-	case intake.Count:
-		n, err := l.waiting(writing)
-		return intake.Counted{Waiting: n, Err: err}, nil
-	case intake.Poll:
-		polling, cancel := context.WithTimeout(ctx, commitPoll)
-		defer cancel()
-		batch, err := l.reader.Poll(polling, pollMax)
-		return l.polled(batch), err
-	case intake.Take:
-		specs := make([]redrive.Spec, len(a.Items))
-		for i := range a.Items {
-			specs[i] = l.spec(&a.Items[i], l.reader.TopicID())
-		}
-		receipts, err := l.client.EnqueueMany(writing, specs)
-		if err != nil {
-			l.Log.WarnContext(ctx, "records are not stored yet", "stream", l.Name, "records", len(specs), "error", err)
-		}
-		return intake.Taken{Receipts: receipts, Err: err}, nil
-	case intake.Commit:
-		err := l.reader.Commit(writing, a.Next)
-		if err != nil {
-			l.Log.WarnContext(ctx, "offsets are not committed yet", "stream", l.Name, "error", err)
-		}
-		return intake.Committed{Err: err}, nil
-	case intake.Sleep:
-		timer := time.NewTimer(a.For)
-		defer timer.Stop()
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-		}
-	}
-	return intake.Begun{}, nil
-}
-
-// waiting returns how many jobs of the queue wait for their first run.
-func (l *loop) waiting(ctx context.Context) (n int64, err error) {
-	counts, err := l.client.Counts(ctx)
-	for _, c := range counts {
-		if c.Queue == l.Queue && c.State == job.Waiting {
-			n += c.N
-		}
-	}
-	return n, err
-}
-
-func (l *loop) polled(b kafka.Batch) intake.Polled {
-	p := intake.Polled{Next: b.Next}
-	for i := range b.Records {
-		p.Items = append(p.Items, l.read(&b.Records[i]))
-	}
-	return p
-}
-
-// report logs what has become of the records since the last time.
-func (l *loop) report(ctx context.Context) {
-	t := l.core.Totals()
-	if t != l.logged {
-		l.Log.InfoContext(ctx, "records", "stream", l.Name, "taken", t.Taken-l.logged.Taken, "duplicate", t.Duplicate-l.logged.Duplicate,
-			"duplicate_of_dead", t.OfDead-l.logged.OfDead, "dead", t.Dead-l.logged.Dead)
-	}
-	l.logged, l.loggedAt = t, l.Now()
 }
 
 // read reads the task of a record and finds its kind.
@@ -339,12 +235,16 @@ func (c *Config) spec(item *intake.Item, topicID string) redrive.Spec {
 	if item.Dead != nil {
 		return c.dead(item, topicID)
 	}
+	origin := wire.OriginOf(c.Name, r, t)
+	if origin.TaskType == c.Kinds[t.Type] {
+		origin.TaskType = ""
+	}
 	o := redrive.Options{
 		Queue: c.Queue, RunAt: t.DueAt, Key: t.Key, KeyJSON: true, Correlation: t.ID,
-		Attrs: map[string]any{"stream": wire.OriginOf(c.Name, r, t)},
+		Attrs: map[string]any{"stream": origin},
 	}
 	if n, ok := t.RetriesLeft(); ok {
-		o.Override = &policy.Override{MaxRetries: &n, MaxTotalRetries: &n}
+		o.Override = &policy.Override{MessageRetries: &n}
 	}
 	return redrive.NewRaw(c.Kinds[t.Type], t.Payload, &o)
 }
@@ -357,8 +257,12 @@ func (c *Config) dead(item *intake.Item, topicID string) redrive.Spec {
 		arrival.Size, arrival.SHA256 = len(value), hex.EncodeToString(sum[:])
 		value = value[:min(len(value), c.ValueMax, keptOfLarge)]
 	}
-	return redrive.NewRaw(RecordKind, value, &redrive.Options{
+	o := redrive.Options{
 		Queue: c.Queue, Key: fmt.Sprintf("record:%s/%d/%d", topicID, r.Partition, r.Offset), Correlation: item.Task.ID, MaxAttempts: 1,
 		Attrs: map[string]any{"stream": wire.DeadOrigin(c.Name, r, &arrival)},
-	})
+	}
+	if item.NoKey {
+		o.Key = ""
+	}
+	return redrive.NewRaw(RecordKind, value, &o)
 }

@@ -11,9 +11,11 @@ import (
 	"testing"
 
 	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
 
 	"github.com/redrive/redrive"
 	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
 	"github.com/redrive/redrive/store/sqlite"
 	"github.com/redrive/redrive/stream"
 )
@@ -108,6 +110,9 @@ func (r *rig) count(kind string, states ...job.State) (n int64) {
 func (r *rig) committed() (offsets, ends int64) {
 	r.t.Helper()
 	group, err := r.admin.FetchOffsets(r.t.Context(), "redrive-"+r.topic)
+	if kerr.IsRetriable(err) { // the coordinator is not ready yet
+		return 0, -1
+	}
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -161,12 +166,110 @@ func TestS4_EachRecordBecomesOneJob(t *testing.T) {
 	if got := r.count("chat", job.Waiting); got != all+500 {
 		t.Errorf("there are %d jobs, want %d", got, all+500)
 	}
+	positions, err := r.client.Positions(t.Context(), r.topic)
+	if err != nil || len(positions) != 3 {
+		t.Fatalf("got %d positions and the error %v, want 3 positions", len(positions), err)
+	}
+	var counts store.FateCounts
+	for i := range positions {
+		counts.Taken, counts.Existing, counts.Read = counts.Taken+positions[i].Counts.Taken, counts.Existing+positions[i].Counts.Existing, counts.Read+positions[i].Counts.Read
+	}
+	if want := (store.FateCounts{Read: all + rounds*100 + 500, Taken: all + 500, Existing: rounds * 100}); counts != want {
+		t.Errorf("the positions count %+v, want %+v", counts, want)
+	}
 	for _, id := range []string{"j0", "j1999", "j5999"} {
 		page, err := r.client.List(t.Context(), redrive.JobFilter{Correlation: id})
 		if err != nil || len(page.Jobs) != 1 {
 			t.Errorf("job_id %s: got %d jobs and the error %v, want one", id, len(page.Jobs), err)
 		}
 	}
+}
+
+// The offsets of the group are a report only: when somebody deletes them, no record is lost or taken
+// twice, and when somebody sets one ahead of the store, its partition stops until a person decides. A
+// position that was moved back is read again from there.
+//
+// part of: S4
+func TestS4_ThePositionIsThatOfTheStore(t *testing.T) {
+	t.Parallel()
+	address, _ := broker(t)
+	r := newRig(t, address, "carol_tasks")
+	group := "redrive-" + r.topic
+	produce(t, address, r.topic, tasks(0, 10), "-p", "1")
+	r.start()
+	eventually(t, "ten records are taken", func() bool { offsets, _ := r.committed(); return offsets == 10 && r.count("chat", job.Waiting) == 10 })
+	r.stop()
+	eventually(t, "the group is deleted", func() bool {
+		answer, err := r.admin.DeleteGroup(t.Context(), group)
+		return err == nil && answer.Err == nil
+	})
+	produce(t, address, r.topic, tasks(10, 20), "-p", "1")
+	r.start()
+	eventually(t, "the next ten are taken", func() bool { offsets, _ := r.committed(); return offsets == 20 && r.count("chat", job.Waiting) == 20 })
+	at := r.position(1)
+	if want := (store.FateCounts{Read: 20, Taken: 20}); at.Counts != want || at.Next != 20 {
+		t.Errorf("after the group was deleted the position is %d with the counts %+v, want 20 with %+v", at.Next, at.Counts, want)
+	}
+	by := redrive.By{Actor: "ann", Reason: "the model was wrong"}
+	if _, err := r.client.MovePosition(t.Context(), by, store.PositionMove{Stream: r.topic, Place: at.Place, From: 20, To: 15, What: "rewind"}); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "five records are read again", func() bool { return r.position(1).Counts.Existing == 5 })
+	r.stop()
+	eventually(t, "the offset of the group is set", func() bool {
+		return r.admin.CommitAllOffsets(t.Context(), group, offsetsOf(r.topic, 1, 999)) == nil
+	})
+	produce(t, address, r.topic, tasks(20, 30), "-p", "1")
+	r.start()
+	eventually(t, "the partition is stopped as ahead", func() bool { return r.reported(1).State == "ahead" })
+	if n := r.count("chat", job.Waiting); n != 20 {
+		t.Errorf("there are %d jobs while the partition is stopped, want 20", n)
+	}
+	if _, err := r.client.MovePosition(t.Context(), by, store.PositionMove{Stream: r.topic, Place: at.Place, From: 20, To: 20, Reached: 999, What: "rewind"}); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the partition is read on", func() bool { return r.count("chat", job.Waiting) == 30 })
+	if _, err := r.client.SetStream(t.Context(), by, store.StreamChange{Name: r.topic, Mode: store.Paused}); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the stream is paused", func() bool { return r.reported(0).State == "paused" })
+	r.stop()
+}
+
+func (r *rig) position(partition int32) (found store.Position) {
+	r.t.Helper()
+	positions, err := r.client.Positions(r.t.Context(), r.topic)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	for i := range positions {
+		if positions[i].Partition == partition {
+			found = positions[i]
+		}
+	}
+	return found
+}
+
+// reported returns the last report about a partition.
+func (r *rig) reported(partition int32) (found store.PartitionReport) {
+	r.t.Helper()
+	reports, err := r.client.StreamReports(r.t.Context(), r.topic)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	for i := range reports {
+		for k := range reports[i].Partitions {
+			if p := reports[i].Partitions[k]; p.Partition == partition {
+				found = p
+			}
+		}
+	}
+	return found
+}
+
+func offsetsOf(topic string, partition int32, at int64) (o kadm.Offsets) {
+	o.AddOffset(topic, partition, at, -1)
+	return o
 }
 
 // What cannot be a task becomes a dead letter with the record's place and bytes. It holds up
@@ -200,6 +303,9 @@ func TestS6_WhatCannotBeATaskIsADeadLetter(t *testing.T) {
 	for i := range page.Entries {
 		d := &page.Entries[i]
 		codes[d.Code] = d.Message
+		if string(d.Reason) != d.Code {
+			t.Errorf("the reason of a dead letter with the code %s is %s, want the same word", d.Code, d.Reason)
+		}
 		if d.Code == "malformed" {
 			unreadable = d.DeadLetter.Job
 		}

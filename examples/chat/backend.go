@@ -96,7 +96,7 @@ func (b *backend) produce(ctx context.Context, m *message) error {
 	return b.producer.ProduceSync(ctx, &kgo.Record{Key: []byte(m.JobID), Value: value}).FirstErr()
 }
 
-// ask takes a question, as in: curl -d '{"text": "why is the sky blue?"}' localhost:8080/chat
+// ask takes a question, as in `curl -d '{"text": "why is the sky blue?"}' localhost:8080/chat`.
 func (b *backend) ask(out http.ResponseWriter, in *http.Request) {
 	var o order
 	if err := json.NewDecoder(http.MaxBytesReader(out, in.Body, 1<<20)).Decode(&o); err != nil {

@@ -78,7 +78,7 @@ func y5(ctx context.Context, s *settings, jars string) error {
 // python returns a Python that has aiokafka.
 func python(ctx context.Context) string {
 	for _, program := range []string{os.Getenv("REDRIVE_PYTHON"), "python3"} {
-		if program != "" && exec.CommandContext(ctx, program, "-c", "import aiokafka").Run() == nil {
+		if program != "" && exec.CommandContext(ctx, program, "-c", "import aiokafka").Run() == nil { //nolint:gosec // the user names the program
 			return program
 		}
 	}
@@ -323,7 +323,7 @@ func (p *play) operator(ctx context.Context) error {
 	left, lerr := p.client.DeadLetters(ctx, redrive.DeadFilter{}, redrive.DeadPaging{})
 	pendingOnly := lerr == nil
 	for i := range left.Entries {
-		if s := left.Entries[i].DeadLetter.Status; s == job.Resolved || s == job.Ignored {
+		if s := left.Entries[i].Status; s == job.Resolved || s == job.Ignored {
 			pendingOnly = false
 		}
 	}

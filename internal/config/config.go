@@ -67,6 +67,10 @@ type Config struct {
 	CronNames []string
 	// Server says how "redrive serve" identifies its callers.
 	Server Server
+	// Streams is nil if the file has no streams.
+	Streams map[string]Stream
+	// StreamNames lists the keys of Streams in the order of the file.
+	StreamNames []string
 }
 
 // PresetPrefix is the beginning of a Policy that names a preset, such as "preset:watermark".

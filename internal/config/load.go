@@ -67,6 +67,21 @@ func (c *Config) resolve(dir string) {
 			*file = under(dir, *file)
 		}
 	}
+	for name, s := range c.Streams {
+		var files []*string
+		if s.TLS != nil {
+			files = append(files, &s.TLS.CAFile, &s.TLS.CertFile, &s.TLS.KeyFile)
+		}
+		if s.SASL != nil {
+			files = append(files, &s.SASL.PasswordFile, &s.SASL.TokenFile)
+		}
+		for _, file := range files {
+			if *file != "" {
+				*file = under(dir, *file)
+			}
+		}
+		c.Streams[name] = s
+	}
 	for name, k := range c.Kinds {
 		k.Dir = under(dir, k.Dir)
 		if k.Schema != "" {

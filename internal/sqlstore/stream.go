@@ -295,7 +295,7 @@ func (t *Txn) makeSink(stream, sink string) error {
 	return err
 }
 
-// sink reads a sink, and locks it. It is nil if there is none.
+// sink reads a sink, and locks it. It is nil if the sink does not exist.
 func (t *Txn) sink(stream, sink string) (found *store.Sink, err error) {
 	err = t.rows(selSink, func(r Row) error { s := scanSink(r); found = &s; return nil }, text(stream), text(sink))
 	return found, err

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -60,9 +61,7 @@ func (s *Store) BeginPositions(ctx context.Context, stream string, first []store
 	if t.logs.streams[stream] == nil {
 		t.logs.streams[stream] = &store.Stream{Name: stream}
 	}
-	for name, p := range fresh {
-		t.logs.positions[name] = p
-	}
+	maps.Copy(t.logs.positions, fresh)
 	return t.positionsOf(stream), nil
 }
 

@@ -33,7 +33,7 @@ func mutants() []mutant {
 // proves: Q10
 func TestQ10_SuiteCatchesBrokenStores(t *testing.T) {
 	t.Parallel()
-	for _, m := range slices.Concat(mutants(), raceMutants()) {
+	for _, m := range slices.Concat(mutants(), raceMutants(), streamMutants()) {
 		t.Run(m.name, func(t *testing.T) {
 			t.Parallel()
 			clock := NewClock()

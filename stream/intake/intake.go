@@ -1,12 +1,11 @@
-// Package intake decides what a stream does next: when it reads records, when it enqueues their jobs
-// again after an error, and which offsets it commits. It is pure: Step gets the time and an event,
+// Package intake decides what a stream does next: when it reads records, when it stores their jobs
+// again after an error, and which offsets it reports to the group. It is pure: Step gets the time and an event,
 // and returns what has to be done. The loop around it does one action at a time.
 package intake
 
 import (
 	"errors"
 	"maps"
-	"slices"
 	"time"
 
 	"github.com/redrive/redrive/job"
@@ -27,6 +26,17 @@ type Item struct {
 	Record *wire.Record
 	Task   wire.Task
 	Dead   *wire.Arrival // why the record cannot become its task; nil if it can
+	// Fate is set for a record that becomes no job, such as one that redrive has written itself.
+	Fate   store.Fate
+	Revive bool // the record asks for the next life of a dead job
+	NoKey  bool // the job of a dead record gets no key: another job has it
+}
+
+// Part is what was read of one partition: from where, up to where, and what was there.
+type Part struct {
+	Partition  int32
+	From, Next int64
+	Items      []Item
 }
 
 // Event is the result of an action, or a message to the intake.
@@ -41,16 +51,15 @@ type (
 		Waiting int64
 		Err     error
 	}
-	// Polled has the records that were read, and for each of their partitions the offset after the last.
-	Polled struct {
-		Items []Item
-		Next  map[int32]int64
-	}
+	// Polled has what was read, at most one part for each partition.
+	Polled struct{ Parts []Part }
 	// Taken is the answer of the store to Take.
 	Taken struct {
-		Receipts []job.Receipt
-		Err      error
+		Records []store.Taken
+		Err     error
 	}
+	// Reopened says that reading has begun again at the positions of the store.
+	Reopened struct{}
 	// Committed is the answer of the broker to Commit.
 	Committed struct{ Err error }
 	// Lost says that partitions belong to another process now.
@@ -63,6 +72,7 @@ func (Begun) event()     {}
 func (Counted) event()   {}
 func (Polled) event()    {}
 func (Taken) event()     {}
+func (Reopened) event()  {}
 func (Committed) event() {}
 func (Lost) event()      {}
 func (Stop) event()      {}
@@ -76,8 +86,10 @@ type (
 	Count struct{}
 	// Poll reads records.
 	Poll struct{}
-	// Take stores the jobs of records.
-	Take struct{ Items []Item }
+	// Take stores the jobs of records, and how far the partitions were read.
+	Take struct{ Parts []Part }
+	// Reopen begins to read again, at the positions of the store.
+	Reopen struct{}
 	// Commit writes offsets.
 	Commit struct{ Next map[int32]int64 }
 	// Sleep waits.
@@ -89,52 +101,48 @@ type (
 func (Count) action()  {}
 func (Poll) action()   {}
 func (Take) action()   {}
+func (Reopen) action() {}
 func (Commit) action() {}
 func (Sleep) action()  {}
 func (End) action()    {}
-
-// Totals counts the records since the process started.
-type Totals struct {
-	Taken     int64 // records that became jobs
-	Duplicate int64 // records whose key another job already had
-	OfDead    int64 // those of them whose job is dead
-	Dead      int64 // records that cannot be a task; their jobs die at once
-}
 
 // Core is the state of one stream in one process.
 type Core struct {
 	backlog int64 // the number of waiting jobs from which no records are read
 
-	takes  [][]Item        // what has been read and is not stored yet, in the order in which it is stored
-	next   map[int32]int64 // offsets after the records in takes
+	takes  [][]Part        // what has been read and is not stored yet, in the order in which it is stored
 	stored map[int32]int64 // offsets that can be committed
+	lost   map[int32]bool  // partitions that another process has now, while takes has parts of them
 	since  time.Time       // when offsets were committed last
 	wait   time.Duration   // the last wait after an error of the store; 0 without an error
 	last   bool            // the process stops
-	totals Totals
+	totals store.FateCounts
+	ofDead int64
 }
 
 // New returns the core of a stream that reads no records while backlog jobs wait for their first run.
 func New(now time.Time, backlog int64) *Core {
-	return &Core{backlog: backlog, next: map[int32]int64{}, stored: map[int32]int64{}, since: now}
+	return &Core{backlog: backlog, stored: map[int32]int64{}, lost: map[int32]bool{}, since: now}
 }
 
-// Totals returns the counts since the start.
-func (c *Core) Totals() Totals { return c.totals }
+// Totals returns the counts since the start, and how many of the existing jobs were dead.
+func (c *Core) Totals() (counts store.FateCounts, ofDead int64) { return c.totals, c.ofDead }
+
+// Idle reports whether everything that was read is stored.
+func (c *Core) Idle() bool { return len(c.takes) == 0 }
 
 // Step takes an event in and returns what to do next. For Lost it returns nil: what was to be done
 // stays to be done.
 func (c *Core) Step(now time.Time, e Event) Action {
 	switch e := e.(type) {
-	case Begun:
+	case Begun, Reopened:
 		return c.onward(now)
 	case Counted:
 		return c.counted(e)
 	case Polled:
-		if len(e.Items) > 0 {
-			c.takes = append(c.takes, e.Items)
+		if len(e.Parts) > 0 {
+			c.takes = append(c.takes, e.Parts)
 		}
-		maps.Copy(c.next, e.Next)
 		return c.onward(now)
 	case Taken:
 		return c.taken(now, e)
@@ -149,8 +157,8 @@ func (c *Core) Step(now time.Time, e Event) Action {
 		return c.onward(now)
 	case Lost:
 		for _, p := range e.Partitions {
-			delete(c.next, p)
 			delete(c.stored, p)
+			c.lost[p] = len(c.takes) > 0
 		}
 		return nil
 	case Stop:
@@ -192,56 +200,107 @@ func (c *Core) again() Action {
 }
 
 func (c *Core) taken(now time.Time, e Taken) Action {
-	items := c.takes[0]
-	conflict, conflicts := errors.AsType[*store.KeyConflict](e.Err)
+	parts := c.takes[0]
+	conflict, conflicts := errors.AsType[*store.TakeConflict](e.Err)
+	_, gap := errors.AsType[*store.Gap](e.Err)
 	switch {
 	case e.Err == nil:
 		c.wait = 0
-		c.count(items, e.Receipts)
-		return c.takenAll(now)
-	case conflicts && conflict.Index >= 0 && conflict.Index < len(items) && items[conflict.Index].Dead == nil:
-		items[conflict.Index].Dead = &wire.Arrival{Reason: wire.ReasonKeyConflict, Message: conflict.Error()}
-		return Take{items}
-	case conflicts && conflict.Index >= 0 && conflict.Index < len(items): // the key of a dead record names the record: it is stored
-		c.totals.Duplicate++
-		if c.takes[0] = slices.Delete(items, conflict.Index, conflict.Index+1); len(c.takes[0]) == 0 {
-			return c.takenAll(now)
-		}
-		return Take{c.takes[0]}
-	case !errors.Is(e.Err, store.ErrInvalid) && !errors.Is(e.Err, store.ErrTooLarge) && !conflicts:
-		return c.again() // the store is away, or the queue takes no new jobs
-	case len(items) > 1: // the store refuses one of them: find it
-		half := len(items) / 2
-		c.takes = append([][]Item{items[:half], items[half:]}, c.takes[1:]...)
-		return Take{c.takes[0]}
-	case items[0].Dead == nil:
-		items[0].Dead = &wire.Arrival{Reason: wire.ReasonMalformed, Message: e.Err.Error()}
-		return Take{items}
-	}
-	return End{e.Err}
-}
-
-// takenAll goes on after the first of the takes is stored.
-func (c *Core) takenAll(now time.Time) Action {
-	if c.takes = c.takes[1:]; len(c.takes) == 0 {
-		maps.Copy(c.stored, c.next)
-		clear(c.next)
-	}
-	return c.onward(now)
-}
-
-func (c *Core) count(items []Item, receipts []job.Receipt) {
-	for i, r := range receipts {
-		switch {
-		case r.Existing:
-			c.totals.Duplicate++
-			if r.State == job.Dead {
-				c.totals.OfDead++
+		c.count(e.Records)
+		for _, p := range parts {
+			if !c.lost[p.Partition] {
+				c.stored[p.Partition] = p.Next
 			}
-		case items[i].Dead != nil:
-			c.totals.Dead++
+		}
+		if c.takes = c.takes[1:]; len(c.takes) == 0 {
+			clear(c.lost)
+		}
+		return c.onward(now)
+	case gap: // a person has moved the position back, or the store is an older copy
+		c.takes, c.stored = nil, map[int32]int64{}
+		return Reopen{}
+	case conflicts:
+		for i := range conflict.Conflicts {
+			k := &conflict.Conflicts[i]
+			item := itemAt(parts, k.Index)
+			switch {
+			case item == nil:
+				return End{e.Err}
+			case item.Dead == nil:
+				item.Dead = &wire.Arrival{Reason: wire.ReasonKeyConflict, Message: k.Error()}
+			case item.NoKey:
+				return End{e.Err}
+			default:
+				item.NoKey = true
+			}
+		}
+		return Take{parts}
+	case !errors.Is(e.Err, store.ErrInvalid) && !errors.Is(e.Err, store.ErrTooLarge):
+		return c.again() // the store is away, or the queue takes no new jobs
+	}
+	return c.refused(parts, e.Err)
+}
+
+// refused finds the one record that the store refuses, and makes it a dead one.
+func (c *Core) refused(parts []Part, err error) Action {
+	n := size(parts)
+	switch {
+	case n > 1:
+		first, rest := split(parts, n/2)
+		c.takes = append([][]Part{first, rest}, c.takes[1:]...)
+		return Take{first}
+	case n == 1:
+		if item := itemAt(parts, 0); item.Dead == nil && item.Fate == store.FateReplayed {
+			item.Dead = &wire.Arrival{Reason: wire.ReasonMalformed, Message: err.Error()}
+			return Take{parts}
+		}
+	}
+	return End{err}
+}
+
+func size(parts []Part) (n int) {
+	for i := range parts {
+		n += len(parts[i].Items)
+	}
+	return n
+}
+
+// itemAt returns the item with this number in all parts; nil without one.
+func itemAt(parts []Part, i int) *Item {
+	for k := range parts {
+		if i >= 0 && i < len(parts[k].Items) {
+			return &parts[k].Items[i]
+		}
+		i -= len(parts[k].Items)
+	}
+	return nil
+}
+
+// split divides what was read after n records. The partition in which it is divided is read up to the
+// first record that is left.
+func split(parts []Part, n int) (first, rest []Part) {
+	for i, p := range parts {
+		switch k := len(p.Items); {
+		case n >= k:
+			first = append(first, p)
+			n -= k
+		case n > 0:
+			at := p.Items[n].Record.Offset
+			first = append(first, Part{p.Partition, p.From, at, p.Items[:n]})
+			rest = append(rest, Part{p.Partition, at, p.Next, p.Items[n:]})
+			n = 0
 		default:
-			c.totals.Taken++
+			return first, append(rest, parts[i:]...)
+		}
+	}
+	return first, rest
+}
+
+func (c *Core) count(records []store.Taken) {
+	for i := range records {
+		c.totals.Count(records[i].Fate)
+		if records[i].Fate == store.FateExisting && records[i].State == job.Dead {
+			c.ofDead++
 		}
 	}
 }

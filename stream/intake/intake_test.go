@@ -23,7 +23,15 @@ func records(n int) (items []intake.Item) {
 	return items
 }
 
-func receipts(n int) []job.Receipt { return make([]job.Receipt, n) }
+func parts(n int) []intake.Part { return []intake.Part{{Next: int64(n), Items: records(n)}} }
+
+func taken(n int) intake.Taken {
+	answer := intake.Taken{Records: make([]store.Taken, n)}
+	for i := range answer.Records {
+		answer.Records[i].Fate = store.FateTaken
+	}
+	return answer
+}
 
 // step is one event, the seconds since the start at which it comes, and the action that follows.
 type step struct {
@@ -39,10 +47,15 @@ func say(a intake.Action) string {
 		return "nothing"
 	case intake.Take:
 		text := "take"
-		for _, i := range a.Items {
-			text += fmt.Sprintf(" %d", i.Record.Offset)
-			if i.Dead != nil {
-				text += ":" + i.Dead.Reason
+		for _, p := range a.Parts {
+			text += fmt.Sprintf(" %d-%d", p.From, p.Next)
+			for _, i := range p.Items {
+				if i.Dead != nil {
+					text += fmt.Sprintf(" %d:%s", i.Record.Offset, i.Dead.Reason)
+				}
+				if i.NoKey {
+					text += " without key"
+				}
 			}
 		}
 		return text
@@ -60,49 +73,53 @@ func TestStep(t *testing.T) {
 	t.Parallel()
 	away := errors.New("no route to host")
 	tooLarge := fmt.Errorf("payload: %w", store.ErrTooLarge)
-	polled := func(n int) intake.Polled {
-		return intake.Polled{Items: records(n), Next: map[int32]int64{0: int64(n)}}
+	polled := func(n int) intake.Polled { return intake.Polled{Parts: parts(n)} }
+	conflict := func(index int) intake.Taken {
+		return intake.Taken{Err: &store.TakeConflict{Conflicts: []store.KeyConflict{{Index: index}}}}
 	}
 	for name, steps := range map[string][]step{
 		"records are stored before their offsets are committed": {
-			{0, intake.Begun{}, "Count"}, {0, intake.Counted{Waiting: 9}, "Poll"}, {0, polled(2), "take 0 1"},
-			{0.1, intake.Taken{Receipts: receipts(2)}, "Count"}, {0.2, intake.Counted{}, "Poll"},
+			{0, intake.Begun{}, "Count"}, {0, intake.Counted{Waiting: 9}, "Poll"}, {0, polled(2), "take 0-2"},
+			{0.1, taken(2), "Count"}, {0.2, intake.Counted{}, "Poll"},
 			{1.1, intake.Polled{}, "commit map[0:2]"}, {1.2, intake.Committed{}, "Count"},
 		},
 		"a commit that failed is made again": {
-			{0, polled(1), "take 0"}, {1, intake.Taken{Receipts: receipts(1)}, "commit map[0:1]"},
+			{0, polled(1), "take 0-1"}, {1, taken(1), "commit map[0:1]"},
 			{1, intake.Committed{Err: away}, "Count"}, {3, intake.Polled{}, "commit map[0:1]"},
 		},
 		"with a backlog nothing is read": {
 			{0, intake.Counted{Waiting: 10}, "sleep 1s"}, {1, intake.Begun{}, "Count"}, {1, intake.Counted{Waiting: 9}, "Poll"},
 		},
 		"while the store is away nothing is committed": {
-			{0, polled(1), "take 0"}, {5, intake.Taken{Err: away}, "sleep 50ms"}, {5, intake.Begun{}, "take 0"},
-			{5, intake.Taken{Err: store.ErrUnknown}, "sleep 100ms"}, {6, intake.Begun{}, "take 0"},
+			{0, polled(1), "take 0-1"}, {5, intake.Taken{Err: away}, "sleep 50ms"}, {5, intake.Begun{}, "take 0-1"},
+			{5, intake.Taken{Err: store.ErrUnknown}, "sleep 100ms"}, {6, intake.Begun{}, "take 0-1"},
 			{6, intake.Taken{Err: store.ErrDraining}, "sleep 200ms"}, {6, intake.Stop{}, "end <nil>"},
 		},
 		"a conflict of keys does not stop the others": {
-			{0, polled(3), "take 0 1 2"}, {0, intake.Taken{Err: &store.KeyConflict{Index: 1}}, "take 0 1:key_conflict 2"},
-			{0, intake.Taken{Receipts: receipts(3)}, "Count"},
+			{0, polled(3), "take 0-3"}, {0, conflict(1), "take 0-3 1:key_conflict"},
+			{0, taken(3), "Count"},
 		},
 		"what the store refuses is found": {
-			{0, polled(3), "take 0 1 2"}, {0, intake.Taken{Err: tooLarge}, "take 0"}, {0, intake.Taken{Receipts: receipts(1)}, "take 1 2"},
-			{0, intake.Taken{Err: tooLarge}, "take 1"}, {0, intake.Taken{Err: tooLarge}, "take 1:malformed"},
-			{9, intake.Taken{Receipts: receipts(1)}, "take 2"}, {9, intake.Taken{Receipts: receipts(1)}, "commit map[0:3]"},
+			{0, polled(3), "take 0-3"}, {0, intake.Taken{Err: tooLarge}, "take 0-1"}, {0, taken(1), "take 1-3"},
+			{0, intake.Taken{Err: tooLarge}, "take 1-2"}, {0, intake.Taken{Err: tooLarge}, "take 1-2 1:malformed"},
+			{9, taken(1), "take 2-3"}, {9, taken(1), "commit map[0:3]"},
 		},
 		"what cannot be stored even as a dead job ends the loop": {
-			{0, polled(1), "take 0"}, {0, intake.Taken{Err: tooLarge}, "take 0:malformed"}, {0, intake.Taken{Err: tooLarge}, "end payload: too large"},
+			{0, polled(1), "take 0-1"}, {0, intake.Taken{Err: tooLarge}, "take 0-1 0:malformed"}, {0, intake.Taken{Err: tooLarge}, "end payload: too large"},
 		},
-		"a dead record that is stored already is a duplicate": {
-			{0, polled(1), "take 0"}, {0, intake.Taken{Err: &store.KeyConflict{}}, "take 0:key_conflict"},
-			{2, intake.Taken{Err: &store.KeyConflict{}}, "commit map[0:1]"},
+		"a dead record whose key another one has is stored without a key": {
+			{0, polled(1), "take 0-1"}, {0, conflict(0), "take 0-1 0:key_conflict"}, {0, conflict(0), "take 0-1 0:key_conflict without key"},
+			{2, taken(1), "commit map[0:1]"},
+		},
+		"a gap begins again at the positions of the store": {
+			{0, polled(2), "take 0-2"}, {0, intake.Taken{Err: &store.Gap{Position: 0}}, "Reopen"}, {0, intake.Reopened{}, "Count"},
 		},
 		"offsets of lost partitions are not committed": {
-			{0, polled(1), "take 0"}, {0, intake.Lost{Partitions: []int32{0}}, "nothing"}, {5, intake.Taken{Receipts: receipts(1)}, "Count"},
+			{0, polled(1), "take 0-1"}, {0, intake.Lost{Partitions: []int32{0}}, "nothing"}, {5, taken(1), "Count"},
 			{9, intake.Stop{}, "end <nil>"},
 		},
 		"a stop commits what is stored": {
-			{0, polled(1), "take 0"}, {0, intake.Taken{Receipts: receipts(1)}, "Count"}, {0, intake.Stop{}, "commit map[0:1]"},
+			{0, polled(1), "take 0-1"}, {0, taken(1), "Count"}, {0, intake.Stop{}, "commit map[0:1]"},
 			{0, intake.Committed{Err: away}, "end <nil>"},
 		},
 	} {
@@ -118,11 +135,10 @@ func TestStep(t *testing.T) {
 func TestTotals(t *testing.T) {
 	t.Parallel()
 	c := intake.New(start, 10)
-	items := records(4)
-	items[3].Dead = &wire.Arrival{Reason: wire.ReasonMalformed}
-	c.Step(start, intake.Polled{Items: items})
-	c.Step(start, intake.Taken{Receipts: []job.Receipt{{}, {Existing: true, State: job.Waiting}, {Existing: true, State: job.Dead}, {}}})
-	if diff := cmp.Diff(intake.Totals{Taken: 1, Duplicate: 2, OfDead: 1, Dead: 1}, c.Totals()); diff != "" {
-		t.Errorf("totals (-want +got):\n%s", diff)
+	c.Step(start, intake.Polled{Parts: parts(4)})
+	c.Step(start, intake.Taken{Records: []store.Taken{{Fate: store.FateTaken}, {Fate: store.FateExisting, State: job.Waiting}, {Fate: store.FateExisting, State: job.Dead}, {Fate: store.FateDead}}})
+	counts, ofDead := c.Totals()
+	if diff := cmp.Diff(store.FateCounts{Read: 4, Taken: 1, Existing: 2, Dead: 1}, counts); diff != "" || ofDead != 1 {
+		t.Errorf("totals (-want +got):\n%s, of dead jobs %d, want 1", diff, ofDead)
 	}
 }

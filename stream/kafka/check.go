@@ -21,6 +21,9 @@ import (
 // clientID names the connections of redrive, and so the members of a group that are redrive's.
 const clientID = "redrive"
 
+// newTopicTries is how often the broker is asked for a topic that it does not know.
+const newTopicTries = 10
+
 // headersRoom is how much larger a record of the retry topic can be than the record that it came
 // from, in bytes.
 const headersRoom = 16 << 10
@@ -125,7 +128,7 @@ func connect(ctx context.Context, address string, dial *tls.Config) error {
 	if err != nil {
 		return err
 	}
-	defer conn.Close()
+	defer conn.Close() //nolint:errcheck // nothing was written
 	if dial == nil {
 		return nil
 	}
@@ -143,10 +146,18 @@ func (c *checker) metadata(ctx context.Context, client *kgo.Client) bool {
 	q.AllowAutoTopicCreation = false
 	for _, name := range c.o.topics() {
 		t := kmsg.NewMetadataRequestTopic()
-		t.Topic = kmsg.StringPtr(name)
+		t.Topic = new(name)
 		q.Topics = append(q.Topics, t)
 	}
-	answer, err := q.RequestWith(ctx, client)
+	var answer *kmsg.MetadataResponse
+	var err error
+	for range newTopicTries { // a broker gets to know a new topic a moment after it was made
+		answer, err = q.RequestWith(ctx, client)
+		missing := func(t kmsg.MetadataResponseTopic) bool { return t.ErrorCode == kerr.UnknownTopicOrPartition.Code }
+		if err != nil || !slices.ContainsFunc(answer.Topics, missing) || !pause(ctx, askAgain) {
+			break
+		}
+	}
 	if err != nil {
 		switch {
 		case errors.Is(err, kerr.SaslAuthenticationFailed), errors.Is(err, kerr.UnsupportedSaslMechanism), errors.Is(err, kerr.IllegalSaslState):

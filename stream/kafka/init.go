@@ -46,7 +46,7 @@ func Init(ctx context.Context, o *Options) (made bool, err error) {
 			}
 		}
 	}
-	answer, err := admin.CreateTopic(ctx, retryPartitions, int16(replicas), settings, o.Retry) //nolint:gosec // at most replicasWanted
+	answer, err := admin.CreateTopic(ctx, retryPartitions, int16(replicas), settings, o.Retry)
 	if err == nil {
 		err = answer.Err
 	}

@@ -7,17 +7,15 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"slices"
-	"sync"
+	"strings"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
-	"github.com/twmb/franz-go/pkg/kmsg"
 
-	"github.com/redrive/redrive/stream/wire"
+	"github.com/redrive/redrive/store"
 )
 
 // The settings of the client.
@@ -47,6 +45,17 @@ type Options struct {
 	AllowCompacted       bool          // the primary topic may be compacted
 	Alongside            bool          // the group may have members that are not of redrive
 	Log                  *slog.Logger
+	// Begin stores the positions of partitions that have none, and returns those of the stream.
+	Begin func(ctx context.Context, first []store.Position) ([]store.Position, error)
+	Now   func() time.Time
+}
+
+// reads returns the topics that are read.
+func (o *Options) reads() []string {
+	if o.Retry == "" {
+		return []string{o.Topic}
+	}
+	return []string{o.Topic, o.Retry}
 }
 
 // topics returns the topics that are set.
@@ -54,81 +63,60 @@ func (o *Options) topics() []string {
 	return slices.DeleteFunc([]string{o.Topic, o.Retry, o.Dead, o.Results}, func(name string) bool { return name == "" })
 }
 
-// Batch is what one poll has read.
-type Batch struct {
-	Records []wire.Record
-	Next    map[int32]int64 // for each partition the offset after its last record
+// Topic is a topic that is read.
+type Topic struct {
+	Name, ID, Cluster string
 }
 
-// Reader is a member of a consumer group. Its methods are not safe for concurrent use.
-type Reader struct {
-	o       *Options
-	client  *kgo.Client
-	topicID string
-
-	mu   sync.Mutex
-	lost []int32 // partitions that were taken away since the last call of Lost
+// Place returns the name of a partition in the store.
+func (t *Topic) Place(partition int32) store.Place {
+	return store.Place{Cluster: t.Cluster, TopicID: t.ID, Partition: partition}
 }
 
-// Open checks the topic and joins the group. It commits the first offsets of partitions that the
-// group has not read yet, so that a process that dies before it has read anything changes nothing.
-func Open(ctx context.Context, o *Options) (*Reader, error) {
-	r := &Reader{o: o}
-	id, err := r.prepare(ctx)
+// Prepare checks what must be there, and stores where partitions are read first, before anything of
+// them is read. A cluster that lacks something is a *Refused.
+func Prepare(ctx context.Context, o *Options) (read []Topic, err error) {
+	findings, err := Check(ctx, o)
 	if err != nil {
 		return nil, err
-	}
-	r.topicID = id
-	options := []kgo.Opt{
-		kgo.ConsumerGroup(o.Group), kgo.ConsumeTopics(o.Topic), kgo.DisableAutoCommit(),
-		kgo.ConsumeResetOffset(kgo.NoResetOffset()), kgo.AdjustFetchOffsetsFn(r.adjust),
-		kgo.OnPartitionsRevoked(r.gone), kgo.OnPartitionsLost(r.gone),
-		kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.FetchMaxBytes(fetchMax), kgo.MaxDecompressBatchBytes(inflatedMax),
-		kgo.SessionTimeout(sessionTimeout), kgo.HeartbeatInterval(sessionTimeout / 5), kgo.Balancers(kgo.CooperativeStickyBalancer()),
-	}
-	if o.Instance != "" {
-		options = append(options, kgo.InstanceID(o.Instance))
-	}
-	r.client, err = o.client(options...)
-	return r, err
-}
-
-// prepare checks what must be there, and commits the first offsets. It returns the id of the topic.
-func (r *Reader) prepare(ctx context.Context) (id string, err error) {
-	findings, err := Check(ctx, r.o)
-	if err != nil {
-		return "", err
 	}
 	refused := &Refused{}
 	for _, f := range findings {
 		if f.Refuse {
 			refused.Findings = append(refused.Findings, f)
 		} else {
-			r.o.Log.WarnContext(ctx, f.What, "cure", f.Cure)
+			o.Log.WarnContext(ctx, f.What, "cure", f.Cure)
 		}
 	}
 	if len(refused.Findings) > 0 {
-		return "", refused
+		return nil, refused
 	}
-	client, err := r.o.client()
+	client, err := o.client()
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	defer client.Close()
 	admin := kadm.NewClient(client)
 	asking, cancel := context.WithTimeout(ctx, answerMax)
 	defer cancel()
-	topics, err := admin.ListTopics(asking, r.o.Topic)
-	if err == nil {
-		err = topics[r.o.Topic].Err
-	}
+	cluster, err := admin.Metadata(asking, o.reads()...)
 	if err != nil {
-		return "", fmt.Errorf("topic %q: %w", r.o.Topic, err)
+		return nil, fmt.Errorf("read the topics: %w", err)
 	}
-	topic := topics[r.o.Topic]
 	beginning, cancel := context.WithTimeout(ctx, beginMax)
 	defer cancel()
-	return hex.EncodeToString(topic.ID[:]), r.begin(beginning, admin, topic.Partitions)
+	for _, name := range o.reads() {
+		found := cluster.Topics[name]
+		if found.Err != nil {
+			return nil, fmt.Errorf("topic %q: %w", name, found.Err)
+		}
+		topic := Topic{Name: name, ID: hex.EncodeToString(found.ID[:]), Cluster: cluster.Cluster}
+		if err := o.begin(beginning, admin, &topic, found.Partitions); err != nil {
+			return nil, err
+		}
+		read = append(read, topic)
+	}
+	return read, nil
 }
 
 // client returns a client with more options than those that every client has.
@@ -151,142 +139,75 @@ func patiently(ctx context.Context, call func() error) error {
 		if err == nil || !kerr.IsRetriable(err) {
 			return err
 		}
-		timer := time.NewTimer(askAgain)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
+		if !pause(ctx, askAgain) {
 			return err
 		}
 	}
 }
 
-// begin commits a first offset for each partition without one.
-func (r *Reader) begin(ctx context.Context, admin *kadm.Client, partitions kadm.PartitionDetails) error {
+// pause waits, and is false if the context has ended.
+func pause(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// ours is what the metadata of committed offsets begins with.
+const ours = "redrive"
+
+// begin stores a first position for each partition without one. It is the offset that another system
+// has committed in the group; else the start of a partition that was added to the topic; else the
+// start or the end of the topic, as the options say.
+func (o *Options) begin(ctx context.Context, admin *kadm.Client, topic *Topic, partitions kadm.PartitionDetails) error {
 	var committed kadm.OffsetResponses
-	err := patiently(ctx, func() (err error) { committed, err = admin.FetchOffsets(ctx, r.o.Group); return err })
+	err := patiently(ctx, func() (err error) { committed, err = admin.FetchOffsets(ctx, o.Group); return err })
+	if errors.Is(err, kerr.GroupAuthorizationFailed) {
+		return &Refused{[]Finding{{true, fmt.Sprintf("this user must not read as the group %q", o.Group), acl("Read", "group", o.Group)}}}
+	}
 	if err != nil {
-		return fmt.Errorf("group %q: read its offsets: %w", r.o.Group, err)
+		return fmt.Errorf("group %q: read its offsets: %w", o.Group, err)
+	}
+	positions, err := o.Begin(ctx, nil)
+	if err != nil {
+		return fmt.Errorf("read the positions: %w", err)
+	}
+	known := map[store.Place]bool{}
+	added := false
+	for i := range positions {
+		known[positions[i].Place] = true
+		added = added || positions[i].TopicID == topic.ID && positions[i].Cluster == topic.Cluster
 	}
 	list, from := admin.ListStartOffsets, "earliest"
-	if known := committed.Offsets()[r.o.Topic]; len(known) == 0 && r.o.Latest {
-		list, from = admin.ListEndOffsets, "latest" // partitions that were added later begin at their start
+	if o.Latest && topic.Name == o.Topic && !added {
+		list, from = admin.ListEndOffsets, "latest"
 	}
-	listed, err := list(ctx, r.o.Topic)
+	listed, err := list(ctx, topic.Name)
 	if err != nil {
-		return fmt.Errorf("topic %q: read its offsets: %w", r.o.Topic, err)
+		return fmt.Errorf("topic %q: read its offsets: %w", topic.Name, err)
 	}
-	var first kadm.Offsets
+	var first []store.Position
 	for p := range partitions {
-		if _, ok := committed.Lookup(r.o.Topic, p); ok {
+		at, ok := listed.Lookup(topic.Name, p)
+		if known[topic.Place(p)] || !ok || at.Err != nil {
 			continue
 		}
-		if at, ok := listed.Lookup(r.o.Topic, p); ok && at.Err == nil {
-			first.AddOffset(r.o.Topic, p, at.Offset, -1)
+		position := store.Position{Place: topic.Place(p), Topic: topic.Name, Next: at.Offset}
+		if c, ok := committed.Lookup(topic.Name, p); ok && c.Err == nil && c.At >= 0 && !strings.HasPrefix(c.Metadata, ours) {
+			position.Next, from = c.At, "the offsets of the group"
 		}
+		first = append(first, position)
 	}
 	if len(first) == 0 {
 		return nil
 	}
-	err = patiently(ctx, func() error { return admin.CommitAllOffsets(ctx, r.o.Group, first) })
-	if errors.Is(err, kerr.UnknownMemberID) { // another process of the group has joined: it has done this
-		return nil
+	if _, err := o.Begin(ctx, first); err != nil {
+		return fmt.Errorf("store the first positions: %w", err)
 	}
-	if errors.Is(err, kerr.GroupAuthorizationFailed) {
-		return &Refused{[]Finding{{true, fmt.Sprintf("this user must not read as the group %q", r.o.Group), acl("Read", "group", r.o.Group)}}}
-	}
-	if err != nil {
-		return fmt.Errorf("group %q: commit its first offsets: %w", r.o.Group, err)
-	}
-	r.o.Log.InfoContext(ctx, "the group reads these partitions for the first time", "topic", r.o.Topic, "partitions", len(first[r.o.Topic]), "from", from)
+	o.Log.InfoContext(ctx, "the stream reads these partitions for the first time", "topic", topic.Name, "partitions", len(first), "from", from)
 	return nil
 }
-
-// adjust sets the first offset of partitions that were added while the group reads. It is their
-// start: records that were written before the group has noticed the partition are not skipped.
-func (r *Reader) adjust(ctx context.Context, offsets map[string]map[int32]kgo.Offset) (map[string]map[int32]kgo.Offset, error) {
-	for topic, partitions := range offsets {
-		for p, o := range partitions {
-			if at := o.EpochOffset(); at.Offset < 0 {
-				r.o.Log.InfoContext(ctx, "a partition is read from its start", "topic", topic, "partition", p)
-				partitions[p] = kgo.NewOffset().AtStart()
-			} else {
-				partitions[p] = kgo.NewOffset().At(at.Offset)
-			}
-		}
-	}
-	return offsets, nil
-}
-
-func (r *Reader) gone(_ context.Context, _ *kgo.Client, lost map[string][]int32) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.lost = append(r.lost, lost[r.o.Topic]...)
-}
-
-// Lost returns the partitions that belong to another process now, each once.
-func (r *Reader) Lost() []int32 {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	lost := r.lost
-	r.lost = nil
-	return lost
-}
-
-// TopicID returns the id of the topic as hexadecimal digits. A topic that is made anew has another.
-func (r *Reader) TopicID() string { return r.topicID }
-
-// Poll reads at most limit records. It returns what there is when the context ends.
-func (r *Reader) Poll(ctx context.Context, limit int) (Batch, error) {
-	fetches := r.client.PollRecords(ctx, limit)
-	b := Batch{Next: map[int32]int64{}}
-	var failed error
-	fetches.EachError(func(topic string, partition int32, err error) {
-		switch {
-		case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
-		case errors.Is(err, kerr.OffsetOutOfRange):
-			r.o.Log.ErrorContext(ctx, "the partition is not read any more: the group's offset is not in the log, because retention has removed "+
-				"records that were not read, or the topic was truncated; set the group's offset and start again",
-				"topic", topic, "partition", partition)
-		case errors.Is(err, kerr.FencedInstanceID):
-			failed = fmt.Errorf("another process of the group has the instance name %q: give each process its own: %w", r.o.Instance, err)
-		default:
-			r.o.Log.WarnContext(ctx, "reading failed", "topic", topic, "partition", partition, "error", err)
-		}
-	})
-	fetches.EachRecord(func(k *kgo.Record) {
-		w := wire.Record{Topic: k.Topic, Partition: k.Partition, Offset: k.Offset, Time: k.Timestamp, Key: k.Key, Value: k.Value}
-		for _, h := range k.Headers {
-			w.Headers = append(w.Headers, wire.Header{Name: h.Key, Value: h.Value})
-		}
-		b.Records = append(b.Records, w)
-		b.Next[k.Partition] = k.Offset + 1
-	})
-	return b, failed
-}
-
-// Commit stores the group's offsets on the broker.
-func (r *Reader) Commit(ctx context.Context, next map[int32]int64) (err error) {
-	offsets := make(map[int32]kgo.EpochOffset, len(next))
-	for p, at := range next {
-		offsets[p] = kgo.EpochOffset{Epoch: -1, Offset: at}
-	}
-	r.client.CommitOffsetsSync(ctx, map[string]map[int32]kgo.EpochOffset{r.o.Topic: maps.Clone(offsets)},
-		func(_ *kgo.Client, _ *kmsg.OffsetCommitRequest, answer *kmsg.OffsetCommitResponse, failed error) {
-			if err = failed; err != nil || answer == nil {
-				return
-			}
-			for _, t := range answer.Topics {
-				for _, p := range t.Partitions {
-					err = errors.Join(err, kerr.ErrorForCode(p.ErrorCode))
-				}
-			}
-		})
-	if err != nil {
-		return fmt.Errorf("commit the offsets of group %q: %w", r.o.Group, err)
-	}
-	return nil
-}
-
-// Close leaves the group, unless the member is static.
-func (r *Reader) Close() { r.client.Close() }

@@ -35,7 +35,7 @@ func (w *Writer) Partitions(ctx context.Context, topic string) (int32, error) {
 	if err != nil {
 		return 0, fmt.Errorf("topic %q: %w", topic, err)
 	}
-	return int32(len(found[topic].Partitions)), nil //nolint:gosec // Kafka counts them as int32
+	return int32(len(found[topic].Partitions)), nil
 }
 
 // Write writes records and waits until all are acknowledged.

@@ -32,11 +32,12 @@ const (
 type Topic struct {
 	Kind    Kind
 	Topic   string
-	Stream  string        // the name of the stream
-	Group   string        // its consumer group
-	StoreID string        // names the store in the headers
-	MinWait time.Duration // shorter waits of retries have no record
-	Compat  wire.Compat   // the headers of dead letters
+	Stream  string            // the name of the stream
+	Group   string            // its consumer group
+	StoreID string            // names the store in the headers
+	MinWait time.Duration     // shorter waits of retries have no record
+	Compat  wire.Compat       // the headers of dead letters
+	Types   map[string]string // the task_type of each kind, where they differ
 	Writer  Writer
 	Now     func() time.Time
 
@@ -97,14 +98,16 @@ func (t *Topic) Write(ctx context.Context, items []Item) error {
 	return nil
 }
 
-// Record returns the record of an event; ok is false if there is none: the job is of another stream,
+// Record returns the record of an event; ok is false without one: the job is of another stream,
 // or has moved on since.
 func (t *Topic) Record(item *Item) (r wire.Record, ok bool) {
 	e, j := &item.Event, &item.Job
 	var attrs struct {
 		Stream *wire.Origin `json:"stream"`
 	}
-	if json.Unmarshal(j.Attrs, &attrs) != nil || attrs.Stream == nil || attrs.Stream.Stream != t.Stream {
+	if j.State == job.Completed && len(j.Attrs) == 0 { // a completed job keeps them with HandlerOptions.KeepPayload only
+		attrs.Stream = &wire.Origin{Stream: t.Stream, TaskType: t.Types[j.Kind]}
+	} else if json.Unmarshal(j.Attrs, &attrs) != nil || attrs.Stream == nil || attrs.Stream.Stream != t.Stream {
 		return r, false
 	}
 	ran := j.Counters.Attempts+j.Counters.Crashes+j.Counters.Deferrals > 0

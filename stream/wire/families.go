@@ -23,11 +23,11 @@ func (o *Out) spring(r *Record) {
 	const family = "kafka_dlt-"
 	from := &o.Origin
 	r.Headers = append(r.Headers, text(family+"original-topic", from.Topic),
-		Header{family + "original-partition", binary.BigEndian.AppendUint32(nil, uint32(from.Partition))}, //nolint:gosec // the bits of the number
-		Header{family + "original-offset", binary.BigEndian.AppendUint64(nil, uint64(from.Offset))},       //nolint:gosec // the bits of the number
+		Header{family + "original-partition", binary.BigEndian.AppendUint32(nil, uint32(from.Partition))},
+		Header{family + "original-offset", binary.BigEndian.AppendUint64(nil, uint64(from.Offset))},
 		text(family+"original-consumer-group", o.Group))
 	if from.Time != nil {
-		r.Headers = append(r.Headers, Header{family + "original-timestamp", binary.BigEndian.AppendUint64(nil, uint64(from.Time.UnixMilli()))}, //nolint:gosec // the bits of the number
+		r.Headers = append(r.Headers, Header{family + "original-timestamp", binary.BigEndian.AppendUint64(nil, uint64(from.Time.UnixMilli()))},
 			text(family+"original-timestamp-type", "CreateTime"))
 	}
 	if f := o.Failure; f != nil {

@@ -100,11 +100,11 @@ func OutOf(w Wait, j *job.Job, o *Origin, f *job.Failure) *Out {
 	if j.Life == 1 {
 		out.RetryCount = o.RetryCount // what was retried elsewhere belongs to the first life
 	}
-	switch attempts := int(j.Counters.Attempts); {
-	case j.State == job.Waiting || j.State == job.Retrying:
+	attempts := int(j.Counters.Attempts)
+	if j.State == job.Waiting || j.State == job.Retrying {
 		out.RetryCount += attempts
 		out.DueAt = j.RunAt.Time()
-	default:
+	} else {
 		out.RetryCount += max(0, attempts-1) // the first attempt is no retry
 	}
 	switch {
@@ -153,7 +153,13 @@ func (o *Out) Result(topic string, partitions int32, state job.State, result []b
 		result = []byte("null")
 	}
 	ended := []member{{name: "status", value: quoted(state.String())}, {name: "result", value: result}, {name: "error", value: o.lastError()}}
-	return o.record(topic, partitions, o.value(ended))
+	r := o.record(topic, partitions, o.value(ended))
+	// A completed job has no origin any more, so the results of a job are in order by its number only.
+	r.Key = []byte(o.ID)
+	if partitions > 0 {
+		r.Partition = int32(int64(o.Wait.Job) % int64(partitions))
+	}
+	return r
 }
 
 // record returns a record in the partition of its source, so that the records of a task stay in order.
@@ -167,7 +173,7 @@ func (o *Out) record(topic string, partitions int32, value []byte) Record {
 		source = int64(o.Wait.Job)
 	}
 	if partitions > 0 {
-		r.Partition = int32(source % int64(partitions)) //nolint:gosec // below partitions
+		r.Partition = int32(source % int64(partitions))
 	}
 	for _, h := range o.Origin.Headers {
 		if h.Name != delayHeader && !strings.HasPrefix(strings.ToLower(h.Name), ours) {

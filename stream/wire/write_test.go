@@ -156,6 +156,11 @@ func TestDeadRecords(t *testing.T) {
 		t.Errorf("the record that could not be read is %q", dead.Value)
 	}
 	result := out.Result("results", 3, job.Completed, []byte(`{"n":1}`))
+	early := *out
+	early.Origin = wire.Origin{} // as that of a completed job
+	if other := early.Result("results", 3, job.Completed, nil); other.Partition != result.Partition || string(other.Key) != string(result.Key) {
+		t.Errorf("the results of one job are in the partitions %d and %d, with the keys %q and %q", other.Partition, result.Partition, other.Key, result.Key)
+	}
 	if want := `{"job_id":"j","task_type":"chat","status":"completed","result":{"n":1},"error":{"type":`; !strings.HasPrefix(string(result.Value), want) {
 		t.Errorf("the result is %s, want it to begin with %s", result.Value, want)
 	}

@@ -45,7 +45,9 @@ func (c *flags) client() (*redrive.Client, *stream.Config, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	client, err := redrive.New(memory.New(memory.Options{}), nil)
+	s := memory.New(memory.Options{})
+	cfg.Store = s // nothing is written
+	client, err := redrive.New(s, nil)
 	return client, cfg, err
 }
 

@@ -2,6 +2,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/alecthomas/kong"
 
@@ -22,6 +24,7 @@ import (
 	"github.com/redrive/redrive/store/sqlite"
 	"github.com/redrive/redrive/stream"
 	"github.com/redrive/redrive/stream/kafka"
+	"github.com/redrive/redrive/stream/wire"
 )
 
 // The exit codes are those of the command redrive.
@@ -38,33 +41,44 @@ type grammar struct {
 
 type runCmd struct{ flags }
 
+// The defaults of flags that the configuration replaces.
+const (
+	defaultName    = "stream"
+	defaultQueue   = "default"
+	defaultBacklog = 50_000
+)
+
 // flags are the settings of a stream.
 type flags struct {
-	Config         string   `placeholder:"FILE" default:"redrive.yaml" env:"REDRIVE_CONFIG" help:"Configuration file, for the database, the kinds, limits and retention. Default: ${default}."`
-	DB             string   `name:"db" placeholder:"FILE" env:"REDRIVE_DB" help:"SQLite file. Default: the database of the configuration."`
-	Name           string   `default:"stream" help:"Name of the stream, for logs and in the attributes of its jobs. Default: ${default}."`
-	Brokers        []string `required:"" placeholder:"HOST:PORT" env:"KAFKA_BOOTSTRAP_SERVERS" help:"Brokers to ask first, separated by commas."`
-	Topic          string   `required:"" help:"Topic that is read. It is never written to."`
-	Group          string   `help:"Consumer group. Default: redrive- and the name of the stream."`
-	Instance       string   `env:"REDRIVE_INSTANCE" help:"Name of this process, which makes a static member of the group. Default: none."`
-	Start          string   `enum:"earliest,latest" default:"earliest" help:"Where a new group begins: earliest or latest. Default: ${default}."`
-	Queue          string   `default:"default" help:"Queue of the jobs. Default: ${default}."`
-	Kind           []string `placeholder:"TYPE[=KIND]" help:"task_type, and the kind that it becomes. Default: the kinds of the configuration in this queue."`
-	Strict         bool     `help:"Require a UUID of version 4 as job_id."`
-	Retry          string   `placeholder:"TOPIC" env:"KAFKA_TOPIC_RETRY" help:"Topic of retries. Default: none."`
-	Alongside      bool     `help:"Allow members of the group that are not of redrive."`
-	AllowCompacted bool     `help:"Allow a compacted topic."`
-	TLS            bool     `name:"tls" help:"Encrypt the connections. Without --tls-ca the certificates of the system are trusted."`
-	TLSCA          string   `name:"tls-ca" placeholder:"FILE" help:"PEM file with the certificates that are trusted."`
-	TLSCert        string   `name:"tls-cert" placeholder:"FILE" help:"PEM file with the certificate of this client."`
-	TLSKey         string   `name:"tls-key" placeholder:"FILE" help:"PEM file with the key of that certificate."`
-	TLSName        string   `name:"tls-name" placeholder:"NAME" help:"Name in the brokers' certificates. Default: their host."`
-	SASL           string   `name:"sasl" placeholder:"MECHANISM" help:"Log in with plain, scram-sha-256, scram-sha-512 or oauthbearer."`
-	SASLUser       string   `name:"sasl-user" placeholder:"USER" help:"User of the login."`
-	SASLPassword   string   `name:"sasl-password-file" placeholder:"FILE" help:"File with the password; it is read at each login."`
-	SASLToken      string   `name:"sasl-token-file" placeholder:"FILE" help:"File with the token of oauthbearer; it is read at each login."`
-	SASLInsecure   bool     `name:"sasl-insecure" help:"Allow a login without TLS to brokers on other machines."`
-	Backlog        int      `default:"50000" help:"Read no records while so many jobs of the queue wait for their first run. Default: ${default}."`
+	Config         string        `placeholder:"FILE" default:"redrive.yaml" env:"REDRIVE_CONFIG" help:"Configuration file, for the database, the kinds, limits and retention. Default: ${default}."`
+	DB             string        `name:"db" placeholder:"FILE" env:"REDRIVE_DB" help:"SQLite file. Default: the database of the configuration."`
+	Name           string        `default:"stream" help:"Name of the stream, under which the configuration and the store know it. Default: the only one of the configuration, or ${default}."`
+	Brokers        []string      `placeholder:"HOST:PORT" env:"KAFKA_BOOTSTRAP_SERVERS" help:"Brokers to ask first, separated by commas. Default: those of the configuration."`
+	Topic          string        `help:"Topic that is read. It is never written to. Default: that of the configuration."`
+	Group          string        `help:"Consumer group. Default: redrive- and the name of the stream."`
+	Instance       string        `env:"REDRIVE_INSTANCE" help:"Name of this process, which makes a static member of the group. Default: none."`
+	Start          string        `enum:"earliest,latest" default:"earliest" help:"Where a new group begins: earliest or latest. Default: ${default}."`
+	Queue          string        `default:"default" help:"Queue of the jobs. Default: ${default}."`
+	Kind           []string      `placeholder:"TYPE[=KIND]" help:"task_type, and the kind that it becomes. Default: the kinds of the configuration in this queue."`
+	Strict         bool          `help:"Require a UUID of version 4 as job_id."`
+	Dead           string        `placeholder:"TOPIC" help:"Topic of dead letters. Default: none."`
+	Compat         string        `enum:",connect,spring" default:"" help:"Headers of dead letters beside redrive's: connect or spring."`
+	Results        string        `placeholder:"TOPIC" help:"Topic of results. Default: none."`
+	MinWait        time.Duration `default:"1s" help:"Shorter waits have no record on the retry topic. Default: ${default}."`
+	Retry          string        `placeholder:"TOPIC" env:"KAFKA_TOPIC_RETRY" help:"Topic of retries. Default: none."`
+	Alongside      bool          `help:"Allow members of the group that are not of redrive."`
+	AllowCompacted bool          `help:"Allow a compacted topic."`
+	TLS            bool          `name:"tls" help:"Encrypt the connections. Without --tls-ca the certificates of the system are trusted."`
+	TLSCA          string        `name:"tls-ca" placeholder:"FILE" help:"PEM file with the certificates that are trusted."`
+	TLSCert        string        `name:"tls-cert" placeholder:"FILE" help:"PEM file with the certificate of this client."`
+	TLSKey         string        `name:"tls-key" placeholder:"FILE" help:"PEM file with the key of that certificate."`
+	TLSName        string        `name:"tls-name" placeholder:"NAME" help:"Name in the brokers' certificates. Default: their host."`
+	SASL           string        `name:"sasl" placeholder:"MECHANISM" help:"Log in with plain, scram-sha-256, scram-sha-512 or oauthbearer."`
+	SASLUser       string        `name:"sasl-user" placeholder:"USER" help:"User of the login."`
+	SASLPassword   string        `name:"sasl-password-file" placeholder:"FILE" help:"File with the password; it is read at each login."`
+	SASLToken      string        `name:"sasl-token-file" placeholder:"FILE" help:"File with the token of oauthbearer; it is read at each login."`
+	SASLInsecure   bool          `name:"sasl-insecure" help:"Allow a login without TLS to brokers on other machines."`
+	Backlog        int           `default:"50000" help:"Read no records while so many jobs of the queue wait for their first run. Default: ${default}."`
 }
 
 // usageError is an error in the command line or the configuration.
@@ -118,6 +132,9 @@ func (c *flags) prepared(log *slog.Logger) (*config.Config, *stream.Config, erro
 	if err != nil {
 		return nil, nil, usageError{err}
 	}
+	if err := c.fromFile(settings); err != nil {
+		return nil, nil, usageError{err}
+	}
 	kinds, err := c.kinds(settings)
 	if err != nil {
 		return nil, nil, usageError{err}
@@ -128,7 +145,7 @@ func (c *flags) prepared(log *slog.Logger) (*config.Config, *stream.Config, erro
 	cfg := &stream.Config{
 		Name: c.Name, Brokers: c.Brokers, Topic: c.Topic, Group: c.Group, Instance: c.Instance, Latest: c.Start == "latest",
 		Queue: c.Queue, Kinds: kinds, Strict: c.Strict, ValueMax: settings.Limits.PayloadBytes, Backlog: c.Backlog, Log: log,
-		Retry: c.Retry, Alongside: c.Alongside, AllowCompacted: c.AllowCompacted,
+		Retry: c.Retry, Dead: c.Dead, Compat: wire.Compat(c.Compat), Results: c.Results, MinWait: cmp.Or(c.MinWait, -1), Alongside: c.Alongside, AllowCompacted: c.AllowCompacted,
 	}
 	if c.TLS || c.TLSCA != "" || c.TLSCert != "" || c.TLSKey != "" || c.TLSName != "" {
 		cfg.TLS = &kafka.TLS{CAFile: c.TLSCA, CertFile: c.TLSCert, KeyFile: c.TLSKey, ServerName: c.TLSName}
@@ -148,6 +165,7 @@ func (c *runCmd) run(ctx context.Context, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
+	cfg.Store = s
 	return errors.Join(c.stream(ctx, s, settings, cfg), s.Close())
 }
 

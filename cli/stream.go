@@ -1,0 +1,252 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+
+	"github.com/redrive/redrive"
+	"github.com/redrive/redrive/internal/words"
+	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
+)
+
+type streamCmd struct {
+	List      streamListCmd   `cmd:"" help:"List streams: how far topics were taken, and how much is left."`
+	Show      streamShowCmd   `cmd:"" help:"Show the partitions and the sinks of a stream."`
+	Pause     streamPauseCmd  `cmd:"" help:"Take no more records until the stream is resumed. Its jobs run."`
+	Resume    streamResumeCmd `cmd:"" help:"End the pause of a stream."`
+	Rewind    streamRewindCmd `cmd:"" help:"Read partitions from another offset."`
+	AcceptGap streamGapCmd    `cmd:"" help:"Read a partition on although records were removed before they were read."`
+	Run       streamRunCmd    `cmd:"" passthrough:"" help:"Read topics, with the program redrive-stream."`
+	Check     streamCheckCmd  `cmd:"" passthrough:"" help:"Check what a stream needs of its cluster, with the program redrive-stream."`
+	Init      streamInitCmd   `cmd:"" passthrough:"" help:"Make the topics that are missing, with the program redrive-stream."`
+}
+
+// streamProgram is the program with the Kafka client. It is a program of its own, so that redrive
+// needs none.
+const streamProgram = "redrive-stream"
+
+type (
+	streamRunCmd   struct{ handedOver }
+	streamCheckCmd struct{ handedOver }
+	streamInitCmd  struct{ handedOver }
+)
+
+type handedOver struct {
+	Args []string `arg:"" optional:"" help:"Flags of redrive-stream; see redrive-stream --help."`
+}
+
+func (c *streamRunCmd) Run(ctx context.Context, a *app) error { return a.handOver(ctx, "run", c.Args) }
+func (c *streamCheckCmd) Run(ctx context.Context, a *app) error {
+	return a.handOver(ctx, "check", c.Args)
+}
+func (c *streamInitCmd) Run(ctx context.Context, a *app) error {
+	return a.handOver(ctx, "init", c.Args)
+}
+
+// handOver runs redrive-stream: the one beside this program, or else the one in PATH.
+func (a *app) handOver(ctx context.Context, verb string, args []string) error {
+	path := ""
+	if self, err := os.Executable(); err == nil {
+		beside := filepath.Join(filepath.Dir(self), streamProgram)
+		if found, err := exec.LookPath(beside); err == nil {
+			path = found
+		}
+	}
+	if path == "" {
+		found, err := exec.LookPath(streamProgram)
+		if err != nil && slices.Contains(args, "--help") {
+			_, err := fmt.Fprintf(a.out, "Usage: redrive stream %s [flags]\n\nRuns the program %s, which is not installed.\n", verb, streamProgram)
+			return err
+		}
+		if err != nil {
+			return absentf("the program %s is neither beside this one nor in PATH; "+
+				"install it with: go install github.com/redrive/redrive/stream/cmd/redrive-stream@latest", streamProgram)
+		}
+		path = found
+	}
+	given := []string{verb}
+	if a.ConfigFile != "" {
+		given = append(given, "--config", a.ConfigFile)
+	}
+	if a.DB != "" {
+		given = append(given, "--db", a.DB)
+	}
+	cmd := exec.CommandContext(ctx, path, append(given, args...)...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = a.in, a.stdout, a.stderr
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	err := cmd.Run()
+	if _, ended := errors.AsType[*exec.ExitError](err); ended {
+		return failed{} // it has said why
+	}
+	return err
+}
+
+type streamPauseCmd struct {
+	by
+	Name string `arg:"" help:"Name of the stream."`
+}
+
+// Help implements kong.HelpProvider.
+func (*streamPauseCmd) Help() string {
+	return `All processes stop reading within a second. Jobs that were taken run; "redrive queues pause" stops those.
+
+    redrive stream pause chat --reason "the model is replaced"`
+}
+
+func (c *streamPauseCmd) Run(ctx context.Context, a *app) error {
+	return a.setStream(ctx, c.Name, store.Paused, c.by)
+}
+
+type streamResumeCmd struct {
+	by
+	Name string `arg:"" help:"Name of the stream."`
+}
+
+func (c *streamResumeCmd) Run(ctx context.Context, a *app) error {
+	return a.setStream(ctx, c.Name, store.Open, c.by)
+}
+
+func (a *app) setStream(ctx context.Context, name string, mode store.Mode, who by) (err error) {
+	client, db, err := a.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer closing(db, &err)
+	s, err := client.SetStream(ctx, who.actor(a), store.StreamChange{Name: name, Mode: mode})
+	if err == nil {
+		_, err = fmt.Fprintf(a.out, "%s: %s\n", words.Clean(s.Name), s.Mode)
+	}
+	return err
+}
+
+type streamRewindCmd struct {
+	by
+	Name      string `arg:"" help:"Name of the stream."`
+	To        string `required:"" placeholder:"store|start|end|OFFSET" help:"Where to read: store (the position of the store, although the group is ahead of it), start or end of the partition, or an offset."`
+	Topic     string `help:"Only this topic."`
+	Partition *int32 `placeholder:"N" help:"Only this partition. An offset needs it."`
+	DryRun    bool   `help:"Print what would be read again, and change nothing."`
+}
+
+// Help implements kong.HelpProvider.
+func (*streamRewindCmd) Help() string {
+	return `Records that are read again become jobs only if no job has their key. The ends of a partition are those that the running
+process has reported.
+
+    redrive stream rewind chat --to start --dry-run
+    redrive stream rewind chat --to 1200 --partition 3 --reason "a bad release"`
+}
+
+func (c *streamRewindCmd) Run(ctx context.Context, a *app) (err error) {
+	offset, parseErr := strconv.ParseInt(c.To, 10, 64)
+	switch {
+	case c.To == "store" || c.To == "start" || c.To == "end":
+	case parseErr != nil || offset < 0:
+		return usagef("--to %q: must be store, start, end or an offset from 0", c.To)
+	case c.Partition == nil:
+		return usagef("--to %d: an offset is that of one partition; name it with --partition", offset)
+	}
+	return a.movePositions(ctx, c.Name, c.by, c.DryRun, func(v *partitionView) (*store.PositionMove, error) {
+		if c.Topic != "" && v.Topic != c.Topic || c.Partition != nil && v.Partition != *c.Partition {
+			return nil, nil
+		}
+		m := &store.PositionMove{Stream: c.Name, Place: v.Place, From: v.Next, To: offset, What: "rewind"}
+		switch {
+		case c.To == "store" && (v.reported == nil || v.reported.State != "ahead"):
+			return nil, nil // it reads from the store anyway
+		case c.To == "store":
+			m.To, m.Reached = v.Next, v.reported.Group
+		case parseErr != nil && v.reported == nil:
+			return nil, fmt.Errorf("%s/%d: no process has reported where the partition begins and ends: start `redrive stream run`, or give an offset: %w",
+				v.Topic, v.Partition, redrive.ErrConflict)
+		case c.To == "start":
+			m.To = v.reported.Start
+		case c.To == "end":
+			m.To = v.reported.End
+		}
+		return m, nil
+	})
+}
+
+type streamGapCmd struct {
+	by
+	Name      string `arg:"" help:"Name of the stream."`
+	Topic     string `help:"Only this topic."`
+	Partition int32  `required:"" placeholder:"N" help:"The partition that is behind."`
+	DryRun    bool   `help:"Print how many records are lost, and change nothing."`
+}
+
+// Help implements kong.HelpProvider.
+func (*streamGapCmd) Help() string {
+	return `A partition is behind if the topic's retention has removed records before they were read. It stands still until a person
+has accepted that they are lost.
+
+    redrive stream accept-gap chat --partition 3 --reason "too short"`
+}
+
+func (c *streamGapCmd) Run(ctx context.Context, a *app) error {
+	return a.movePositions(ctx, c.Name, c.by, c.DryRun, func(v *partitionView) (*store.PositionMove, error) {
+		if v.Partition != c.Partition || c.Topic != "" && v.Topic != c.Topic || v.reported == nil || v.reported.State != "behind" {
+			return nil, nil
+		}
+		return &store.PositionMove{Stream: c.Name, Place: v.Place, From: v.Next, To: v.reported.Start, What: "accept-gap"}, nil
+	})
+}
+
+// movePositions moves the positions for which the function returns a move, one at a time.
+func (a *app) movePositions(ctx context.Context, name string, who by, dry bool, plan func(*partitionView) (*store.PositionMove, error)) (err error) {
+	client, db, err := a.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer closing(db, &err)
+	view, err := viewStream(ctx, client, name, job.At(a.now()))
+	if err != nil {
+		return err
+	}
+	var moves []*store.PositionMove
+	var of []*partitionView
+	for i := range view.partitions {
+		m, err := plan(&view.partitions[i])
+		if err != nil {
+			return err
+		}
+		if m != nil {
+			moves, of = append(moves, m), append(of, &view.partitions[i])
+		}
+	}
+	if len(moves) == 0 {
+		return fmt.Errorf("stream %q: no partition is in the state for this, or none is selected; `redrive stream show %s` lists them: %w", name, name, redrive.ErrConflict)
+	}
+	for i, m := range moves {
+		if !dry {
+			if _, err := client.MovePosition(ctx, who.actor(a), *m); err != nil {
+				return err
+			}
+		}
+		fmt.Fprintf(a.out, "%s/%d: %d → %d%s\n", words.Clean(of[i].Topic), m.Partition, m.From, m.To, moved(m, dry))
+	}
+	return nil
+}
+
+func moved(m *store.PositionMove, dry bool) (text string) {
+	switch {
+	case m.To < m.From:
+		text = fmt.Sprintf(", up to %s read again", words.Count(m.From-m.To, "record"))
+	case m.To > m.From:
+		text = fmt.Sprintf(", up to %s skipped", words.Count(m.To-m.From, "record"))
+	default:
+		text = ", read on from the position of the store"
+	}
+	if dry {
+		text += " (not done)"
+	}
+	return text
+}

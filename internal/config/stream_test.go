@@ -1,0 +1,71 @@
+package config_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/redrive/redrive/internal/config"
+)
+
+// A preset names topics, the file replaces them, and variables replace both. The source of each value
+// is known.
+//
+// part of: S5
+func TestS5_VariablesReplaceTheFileAndThePreset(t *testing.T) {
+	t.Parallel()
+	c, err := config.Parse("redrive.yaml", []byte(`streams: {chat: {preset: chat, brokers: ["localhost:9092"], retry: later}}`), t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := c.Streams["chat"]
+	env := map[string]string{"KAFKA_TOPIC_PRIMARY": "tasks"}
+	lookup := func(name string) (string, bool) { text, ok := env[name]; return text, ok }
+	if err := s.FromEnvironment(lookup); err != nil {
+		t.Fatal(err)
+	}
+	if got := []string{s.Brokers[0], s.Topic, s.Retry, s.Group}; !cmp.Equal(got, []string{"localhost:9092", "tasks", "later", "redrive-chat"}) {
+		t.Errorf("brokers, topic, retry and group are %q", got)
+	}
+	want := map[string]string{"brokers": "file", "topic": "KAFKA_TOPIC_PRIMARY", "retry": "file"}
+	if diff := cmp.Diff(want, s.Sources); diff != "" {
+		t.Errorf("sources (-want +got):\n%s", diff)
+	}
+	env["KAFKA_TOPIC_RETRY"], env["KAFKA_BOOTSTRAP_SERVERS"] = "", "nowhere"
+	err = s.FromEnvironment(lookup)
+	if err == nil || !strings.Contains(err.Error(), `KAFKA_TOPIC_RETRY is ""`) || !strings.Contains(err.Error(), `KAFKA_BOOTSTRAP_SERVERS has "nowhere"`) {
+		t.Errorf("wrong variables give %v, want an error that names both", err)
+	}
+}
+
+// Each mistake of a stream is found with its place and its cure.
+//
+// part of: S5, X3
+func TestX3_MistakesOfStreams(t *testing.T) {
+	t.Parallel()
+	const sasl = `streams: {a: {topic: t, brokers: ["kafka-1:9092"], sasl: %s}}`
+	for in, want := range map[string]string{
+		`streams: {a: {}}`:                                                              "streams.a has no topic; name the topic that is read, or use preset: chat",
+		`streams: {a: {topic: "a b"}}`:                                                  "the name of a topic: 1 to 249 letters",
+		`streams: {a: {topic: ` + strings.Repeat("t", 250) + `}}`:                       "the name of a topic: 1 to 249 letters",
+		`streams: {a: {topic: t, brokers: [kafka]}}`:                                    "an address such as kafka-1:9092",
+		`streams: {a: {topic: t, retry: t}}`:                                            `uses the topic "t", which streams.a uses already`,
+		`streams: {a: {topic: t}, b: {topic: t}}`:                                       `streams.b uses the topic "t", which streams.a uses already`,
+		`streams: {a: {topic: t, queue: other}}`:                                        `is not defined under "queues"`,
+		`streams: {a: {topic: t, backlog: 99}}`:                                         "from 100 to 10000000",
+		`streams: {a: {topic: t, min_wait: 61m}}`:                                       "from 0s to 1h",
+		`streams: {a: {topic: t, preset: chatt}}`:                                       "chat",
+		`streams: {a: {topic: t, group: ` + strings.Repeat("g", 256) + `}}`:             "at most 255 are allowed",
+		`{kinds: {k: {command: [x]}}, streams: {a: {topic: t, kinds: {x: kk}}}}`:        `names the kind "kk", which is not defined`,
+		strings.Replace(sasl, "%s", `{mechanism: plain}`, 1):                            "needs user and password_file",
+		strings.Replace(sasl, "%s", `{mechanism: plain, user: u, password_file: p}`, 1): "add tls: {}, or insecure: true",
+		strings.Replace(sasl, "%s", `{mechanism: oauthbearer}`, 1):                      "has no token_file",
+		`streams: {a: {topic: t, tls: {cert_file: c}}}`:                                 "give both or none",
+	} {
+		problems := problemsOf(t, in)
+		if len(problems) != 1 || !strings.Contains(problems[0].Message, want) || problems[0].Line != 1 || problems[0].Col == 0 {
+			t.Errorf("%s: got the problems %v, want one in line 1 with %q", clip(in), problems, want)
+		}
+	}
+}
