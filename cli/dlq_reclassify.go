@@ -8,6 +8,7 @@ import (
 
 	"github.com/redrive/redrive"
 	"github.com/redrive/redrive/failure"
+	"github.com/redrive/redrive/internal/wire"
 	"github.com/redrive/redrive/internal/words"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/policy"
@@ -72,23 +73,6 @@ into the policy file, and says which other causes of the stored history each rul
 // pastMax is the maximum number of groups that suggestions are checked against: those with the newest deaths.
 const pastMax = 10_000
 
-// suggestedRule is a rule in the output of "policy suggest".
-type suggestedRule struct {
-	Class  failure.Class `json:"class"`
-	Match  string        `json:"match,omitempty"`
-	Code   string        `json:"code,omitempty"`
-	Kinds  []string      `json:"kinds"`
-	Labels int           `json:"labels"`
-	Also   []alsoHit     `json:"also"`
-}
-
-// alsoHit is a cause of another class that a rule would have hit.
-type alsoHit struct {
-	Group  string        `json:"group"`
-	Class  failure.Class `json:"class"`
-	Deaths int64         `json:"deaths"`
-}
-
 func (c *policySuggestCmd) Run(ctx context.Context, a *app) (err error) {
 	client, db, err := a.open(ctx)
 	if err != nil {
@@ -115,12 +99,12 @@ func (c *policySuggestCmd) Run(ctx context.Context, a *app) (err error) {
 	}
 	rules := policy.Suggest(labels, past)
 	if c.JSON {
-		out := []suggestedRule{}
+		out := []wire.SuggestedRule{}
 		for i := range rules {
 			r := &rules[i]
-			s := suggestedRule{Class: r.Class, Match: r.Phrase, Code: r.Code, Kinds: r.Kinds, Labels: r.Labels, Also: []alsoHit{}}
+			s := wire.SuggestedRule{Class: r.Class, Match: r.Phrase, Code: r.Code, Kinds: r.Kinds, Labels: r.Labels, Also: []wire.AlsoHit{}}
 			for _, p := range r.Also {
-				s.Also = append(s.Also, alsoHit{p.Group, p.Class, p.N})
+				s.Also = append(s.Also, wire.AlsoHit{Group: p.Group, Class: p.Class, Deaths: p.N})
 			}
 			out = append(out, s)
 		}
