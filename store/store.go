@@ -44,6 +44,8 @@ type Store interface {
 	Keeper
 	Presence
 	Access
+	Endpoints
+	Streams
 	// Close releases the store's resources. Calls after Close return an ErrClosed.
 	Close() error
 }
@@ -330,7 +332,12 @@ type Dump struct {
 	Requests   []Request      // requests with an idempotency key, sorted by scope and key
 	Notes      []Note         // notes and feedbacks, sorted by number
 	Access     []AccessKey    // access keys, sorted by id
+	Endpoints  []Endpoint     // receivers of webhooks with their secrets, sorted by name
 	Secrets    []string       // the names of the secrets, sorted; a dump never has a secret
+	Streams    []Stream       // streams, sorted by name
+	Positions  []Position     // positions of streams, as Positions sorts them
+	Sinks      []Sink         // sinks of streams, sorted by stream and name
+	Reports    []StreamReport // reports about streams, sorted by stream and process
 	Begun      []Run          // running runs that have begun, see Beat.Begin; sorted by job
 	Terms      []JobTerms     // terms of live and dead jobs, sorted by job; jobs with the default terms are left out
 }

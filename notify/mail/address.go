@@ -1,35 +1,20 @@
 package mail
 
 import (
-	"errors"
-	"fmt"
-	netmail "net/mail"
 	"strings"
+
+	"github.com/redrive/redrive/notify"
 )
 
 // Limits of a mail.
 const (
-	AddressMax = 254       // maximum length of an address, in bytes
-	SubjectMax = 200       // maximum length of a subject, in characters
-	TextMax    = 256 << 10 // maximum size of the text, and of the HTML, in bytes
+	AddressMax = notify.AddressMax // maximum length of an address, in bytes
+	SubjectMax = 200               // maximum length of a subject, in characters
+	TextMax    = 256 << 10         // maximum size of the text, and of the HTML, in bytes
 )
 
 // Address checks an e-mail address and returns it: one address without a name.
-func Address(text string) (string, error) {
-	switch {
-	case text == "":
-		return "", errors.New("the address is empty: write one such as ops@example.com")
-	case len(text) > AddressMax:
-		return "", fmt.Errorf("the address has %d bytes: at most %d are allowed", len(text), AddressMax)
-	case strings.ContainsAny(text, "\r\n\x00"):
-		return "", errors.New("the address contains a line break or a NUL character: remove it")
-	}
-	a, err := netmail.ParseAddress(text)
-	if err != nil || a.Name != "" || a.Address != text {
-		return "", fmt.Errorf("%.80q is not an e-mail address: write one such as ops@example.com", text)
-	}
-	return text, nil
-}
+func Address(text string) (string, error) { return notify.Address(text) }
 
 // line makes a text one line for a header: no control characters, and none that change the direction
 // of writing.

@@ -36,7 +36,12 @@ func (s *Store) Dump(ctx context.Context) (*store.Dump, error) {
 		Notes:      slices.Clone(t.notes),
 		Requests:   t.sortedRequests(),
 		Access:     t.sortedAccess(),
+		Endpoints:  t.sortedEndpoints(),
 		Secrets:    slices.Sorted(maps.Keys(t.secrets)),
+		Streams:    t.sortedStreams(),
+		Positions:  t.positionsOf(""),
+		Sinks:      t.sinksOf(""),
+		Reports:    t.reportsOf(""),
 	}
 	t.dumpBatches(d)
 	for _, id := range t.ids {

@@ -1,0 +1,197 @@
+package notify
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/redrive/redrive/job"
+)
+
+// Set is a set of rules that was checked, in the form in which stores use it. A nil Set has no rules.
+type Set struct {
+	number int64
+	hash   string
+	rules  *Rules
+	on     map[Event][]int // the rules of each event, in their order
+}
+
+// NewSet prepares rules that are valid. The number is that under which the store keeps them.
+func NewSet(number int64, r *Rules) *Set {
+	_, hash := r.Encode()
+	s := &Set{number: number, hash: hash, rules: r, on: make(map[Event][]int)}
+	for i := range r.Rules {
+		for _, on := range r.Rules[i].On {
+			all := []Event{on}
+			if on == BatchEnd {
+				all = []Event{BatchReady, BatchPartial, BatchFailed}
+			}
+			for _, on := range all {
+				if !slices.Contains(s.on[on], i) {
+					s.on[on] = append(s.on[on], i)
+				}
+			}
+		}
+	}
+	return s
+}
+
+// Number returns the number under which the store keeps the rules; 0 for nil.
+func (s *Set) Number() int64 {
+	if s == nil {
+		return 0
+	}
+	return s.number
+}
+
+// Hash returns the hash of the rules.
+func (s *Set) Hash() string { return s.hash }
+
+// Rules returns the rules. The caller must not change them.
+func (s *Set) Rules() *Rules { return s.rules }
+
+// About reports whether a rule is about one of the events.
+func (s *Set) About(events ...Event) bool {
+	return s != nil && slices.ContainsFunc(events, func(on Event) bool { return len(s.on[on]) > 0 })
+}
+
+// Deaths reports whether a rule can be about a death of the given kind.
+func (s *Set) Deaths(kind string) bool {
+	return s != nil && !Sends(kind) && s.About(MemberDead, JobDead, JobHeld, GroupFirst)
+}
+
+// QuietGroup is how long a group must have had no death for its next death to be a first one.
+const QuietGroup = 24 * 60 * 60 * 1_000_000 // in microseconds
+
+// IsFirst reports whether a death is the first of its group in the sense of GroupFirst. The
+// arguments say when the group's last death was, 0 for none, and whether a person has marked the
+// group as resolved since.
+func IsFirst(last, now job.Micros, resolved bool) bool {
+	return last == 0 || resolved || now-last >= QuietGroup
+}
+
+// events returns the events that a death is, the most specific one first.
+func (d *Death) events() (list []Event) {
+	if d.Reason == job.ManualReview {
+		list = append(list, JobHeld)
+	}
+	if d.First && d.Group != "" {
+		list = append(list, GroupFirst)
+	}
+	switch {
+	case d.Batch > 0:
+		list = append(list, MemberDead)
+	case d.Batch == 0:
+		list = append(list, JobDead)
+	}
+	return list
+}
+
+// fits reports whether a rule is about a death. A job whose kind is not retried concerns nobody but
+// those who ask for the kind by its name.
+func (m *Match) fits(d *Death) bool {
+	fits := func(want, is string) bool { return want == "" || want == is }
+	if (d.NoRetry || d.Batch < 0) && m.Kind == "" {
+		return false
+	}
+	return fits(m.Kind, d.Kind) && fits(m.Queue, d.Queue) && fits(m.Owner, d.Owner) && fits(m.Class, d.Class) &&
+		fits(m.Reason, string(d.Reason)) && fits(m.Code, d.Code)
+}
+
+// ofJobs reports whether a rule selects jobs, so that it can be about no batch.
+func (m *Match) ofJobs() bool {
+	return m.Kind != "" || m.Queue != "" || m.Class != "" || m.Reason != "" || m.Code != ""
+}
+
+// heard calls the given function for each rule and recipient of one cause. A recipient hears of it
+// once, by the first of the events and of their rules.
+func (s *Set) heard(events []Event, fits func(*Rule) bool, targets func(*Rule) []string, each func(rule *Rule, on Event, to string)) {
+	type recipient struct{ channel, to string }
+	var seen []recipient
+	for _, on := range events {
+		for _, i := range s.on[on] {
+			rule := &s.rules.Rules[i]
+			if !fits(rule) {
+				continue
+			}
+			for _, to := range targets(rule) {
+				if r := (recipient{rule.Channel, to}); !slices.Contains(seen, r) {
+					seen = append(seen, r)
+					each(rule, on, to)
+				}
+			}
+		}
+	}
+}
+
+// targets returns the recipients of a rule. An attribute that neither the batch nor the job has, or
+// that is no text, names none.
+func (s *Set) targets(rule *Rule, owner, hold string, attrs ...[]byte) (list []string) {
+	if s.rules.Channels[rule.Channel].Type == Webhook {
+		return rule.To
+	}
+	for _, to := range rule.To {
+		switch {
+		case to == HoldNotify:
+			list = append(list, s.people(hold)...)
+		case to == Owner:
+			if owner != "" {
+				list = append(list, OwnerPrefix+owner)
+			}
+		case strings.HasPrefix(to, AttrPrefix):
+			for _, of := range attrs {
+				if address := attribute(of, to[len(AttrPrefix):]); address != "" {
+					list = append(list, address)
+					break
+				}
+			}
+		default:
+			list = append(list, s.people(to)...)
+		}
+	}
+	return list
+}
+
+// people returns the addresses of a name of people, or the address itself.
+func (s *Set) people(name string) []string {
+	if strings.Contains(name, "@") {
+		return []string{name}
+	}
+	return s.rules.People[name]
+}
+
+// made returns a notice of a rule. The caller names it and sets its body.
+func (s *Set) made(rule *Rule, on Event, to string, f Facts, at job.Micros) Notice {
+	n := Notice{V: 1, On: on, Channel: rule.Channel, To: to, Team: rule.Team, Facts: f, MadeAt: Time(at), Kind: KindMail}
+	if s.rules.Channels[rule.Channel].Type == Webhook {
+		n.Kind = KindWebhook
+	}
+	return n
+}
+
+// finish names a notice and writes the body of a webhook.
+func (n *Notice) finish(subject string, number int64, event string, data map[string]string) Notice {
+	if n.Facts.Job != nil {
+		n.Correlation = n.Facts.Job.Correlation
+	}
+	if n.Kind == KindWebhook {
+		n.Body = envelope(cmp.Or(event, string(n.On)), data, &n.Facts)
+		n.Facts = Facts{At: n.Facts.At, Link: n.Facts.Link}
+	}
+	n.name(subject, number)
+	return *n
+}
+
+// Off returns the notices that an endpoint was turned off. The number is that of the change.
+func (s *Set) Off(endpoint, reason string, number int64, at job.Micros) (list []Notice) {
+	if s == nil {
+		return nil
+	}
+	s.heard([]Event{WebhookOff}, func(*Rule) bool { return true }, func(r *Rule) []string { return s.targets(r, "", "") },
+		func(rule *Rule, on Event, to string) {
+			n := s.made(rule, on, to, Facts{At: stamp(at), Endpoint: &EndpointFacts{Name: endpoint, Reason: line(reason)}}, at)
+			n.Subject.Endpoint = endpoint
+			list = append(list, n.finish(endpoint, number, "", nil))
+		})
+	return list
+}
