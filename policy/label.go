@@ -32,7 +32,7 @@ func (l *Label) String() string {
 	return fmt.Sprintf("class: %s\nkind: %s\ncode: %s\ntext: %s", l.Class, l.Kind, l.Code, l.Text)
 }
 
-// ParseLabel reads a stored label. It reports false if the text is none.
+// ParseLabel reads a stored label. It reports false for any other text.
 func ParseLabel(stored string) (l Label, ok bool) {
 	var class, kind, code string
 	for _, f := range [...]struct {
