@@ -174,6 +174,7 @@ const (
 // The kinds of notes.
 const (
 	PlainNote = store.PlainNote // what people know about a job or a cause
+	Label     = store.Label     // the class that the failures of a group have; see Client.Reclassify
 	Feedback  = store.Feedback  // what the user of a job, or its handler, says about it
 )
 

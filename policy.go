@@ -63,6 +63,16 @@ func (c *Client) SetPolicy(ctx context.Context, by By, p *policy.Policy) error {
 	}
 	c.setting.Lock() // held during the whole call, so that the policy that is saved last is also the policy that the client uses
 	defer c.setting.Unlock()
+	if err := c.adopt(ctx, by, p); err != nil {
+		return err
+	}
+	c.base = p
+	return nil
+}
+
+// adopt puts a policy with the labels of people into force, and saves it. The caller holds c.setting.
+func (c *Client) adopt(ctx context.Context, by By, p *policy.Policy) error {
+	p = c.withLabels(ctx, p)
 	c.mu.Lock()
 	next, err := c.underConfig(p)
 	c.mu.Unlock()
@@ -74,6 +84,22 @@ func (c *Client) SetPolicy(ctx context.Context, by By, p *policy.Policy) error {
 	}
 	c.policies.Store(next)
 	return nil
+}
+
+// withLabels returns a policy with the labels of people. It logs those that the policy cannot take.
+func (c *Client) withLabels(ctx context.Context, p *policy.Policy) *policy.Policy {
+	if len(c.labelled) == 0 {
+		return p
+	}
+	with, unknown, problems := p.WithLabels(c.labelled)
+	for i := range unknown {
+		c.config.Logger.WarnContext(ctx, "the policy does not define the class of a label, so the label is left out", "class", string(unknown[i].Class), "kind", unknown[i].Kind)
+	}
+	if len(problems) > 0 {
+		c.config.Logger.WarnContext(ctx, "the labels of people cannot be added to the policy, so they are left out", "problem", problems[0].String())
+		return p
+	}
+	return with
 }
 
 // enforce adds the schedules of all handlers to the policy that was set, and saves the

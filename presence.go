@@ -31,6 +31,7 @@ func (c *Client) newPresence() func(context.Context, engine.Sign) (store.Orders,
 	p := c.process("work")
 	p.Queues, p.Kinds = slices.Sorted(maps.Keys(c.config.Queues)), slices.Sorted(maps.Keys(c.handlers))
 	return func(ctx context.Context, s engine.Sign) (store.Orders, error) {
+		c.followLabels(ctx)
 		p := p
 		p.Policy, p.Slots, p.Running, p.Left = c.policies.Load().set.Hash(), s.Slots, s.Running, s.Leaving
 		for i, a := range s.Sick {

@@ -75,7 +75,10 @@ type Client struct {
 
 	setting     sync.Mutex // this mutex is locked while the policy is being replaced; lock it before mu
 	policies    atomic.Pointer[policies]
-	failedRules logThrottle // limits the log lines about rules that cannot be evaluated, and about unknown classes
+	base        *policy.Policy // the policy that was set, without labels
+	labelled    []policy.Label // what people have said about classes, the newest first; see Reclassify
+	labelSeen   atomic.Int64   // number of the newest label that is in force
+	failedRules logThrottle    // limits the log lines about rules that cannot be evaluated, and about unknown classes
 	crons       crons
 }
 
@@ -103,6 +106,7 @@ func New(s store.Store, config *Config) (*Client, error) {
 	}
 	client.unwrapped.client = client
 	client.policies.Store(p)
+	client.base = p.set
 	if client.enqueueing, err = client.newEnqueueChains(); err != nil {
 		return nil, fmt.Errorf("redrive: %w", err)
 	}

@@ -169,6 +169,7 @@ func (c *Client) running() *engine.Engine {
 // start makes the engine of one Run. The caller must call stop after the engine has
 // ended. If the run of another process is given, the engine runs this job only.
 func (c *Client) start(ctx context.Context, of *separateRun) (stop func(), err error) {
+	c.followLabels(ctx)
 	c.setting.Lock() // c.setting is locked before c.mu, in the same order as in SetPolicy
 	defer c.setting.Unlock()
 	c.mu.Lock()

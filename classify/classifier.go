@@ -14,14 +14,17 @@ import (
 // Classifier puts evidence into classes. It is safe for use by several
 // goroutines.
 type Classifier struct {
-	builtin *ruleset     // nil when a policy has switched them off
-	model   *weigh.Model // the weights of weak evidence; nil weighs nothing
-	own     *ruleset     // nil without own phrases and types
-	rules   Rules
-	direct  bool // there are no rules but those that are built in
-	ids     ruleIDs
-	pats    []*regexp.Regexp
-	pool    sync.Pool
+	builtin *ruleset // nil when a policy has switched them off
+	// structured are the built-in rules where they are switched off: they only find statuses and exit codes in texts, for the
+	// statuses and exits of the policy.
+	structured *ruleset
+	model      *weigh.Model // the weights of weak evidence; nil weighs nothing
+	own        *ruleset     // nil without own phrases and types
+	rules      Rules
+	direct     bool // there are no rules but those that are built in
+	ids        ruleIDs
+	pats       []*regexp.Regexp
+	pool       sync.Pool
 }
 
 // ruleIDs are the names of own rules, so that classifying makes no strings.
@@ -71,6 +74,12 @@ func NewClassifier(r Rules) (*Classifier, []Problem) {
 		if c.model, err = weigh.Stored(); err != nil {
 			p.add("weights", "%v", err)
 		}
+	} else if len(r.Statuses)+len(r.Exits) > 0 {
+		set, err := builtin()
+		if err != nil {
+			p.add("builtin", "%v", err)
+		}
+		c.structured = set
 	}
 	p.tooMany("codes", len(r.Codes), RulesMax)
 	for i, rule := range r.Codes {

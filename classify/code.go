@@ -59,7 +59,7 @@ func (r *reader) status(code int, rank Rank, at int32, saw string) {
 // mailStatus reads a reply of a mail server.
 func (r *reader) mailStatus(code int, rank Rank, at int32, saw string) {
 	r.refused = r.refused || code >= 500
-	if s, ok := statusOf(mailStatuses, code); ok {
+	if s, ok := statusOf(mailStatuses, code); ok && r.c.builtin != nil {
 		r.add(hit{rule: names.smtp[code], class: s.class, rank: rank, weight: s.weight, at: at, saw: saw, code: names.smtp[code]})
 	}
 }

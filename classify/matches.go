@@ -14,7 +14,7 @@ func (r *reader) matches(m *phrase.Matcher, set *ruleset) {
 	for i := range m.Found {
 		f := &m.Found[i]
 		rule := &set.rules[f.Rule]
-		if !forKind(rule.kinds, r.kind) {
+		if !forKind(rule.kinds, r.kind) || set == r.c.structured && rule.trait&(readStatus|readExit) == 0 {
 			continue
 		}
 		place := r.place(f)

@@ -75,10 +75,21 @@ func (r *reader) hasCode(code string) string {
 	return ""
 }
 
+// grpcStatuses are the statuses of HTTP that say what a status of gRPC says, for the statuses of a policy without the built-in
+// rules.
+var grpcStatuses = map[string]int{
+	"UNAVAILABLE": 503, "RESOURCEEXHAUSTED": 429, "RESOURCE_EXHAUSTED": 429, "DEADLINEEXCEEDED": 504, "DEADLINE_EXCEEDED": 504,
+	"INTERNAL": 500, "UNAUTHENTICATED": 401, "PERMISSIONDENIED": 403, "PERMISSION_DENIED": 403, "NOTFOUND": 404, "NOT_FOUND": 404,
+	"INVALIDARGUMENT": 400, "INVALID_ARGUMENT": 400,
+}
+
 // readCodes looks at the codes of the handler and of the other side, and at the
 // names of types.
 func (r *reader) readCodes() {
 	if r.c.builtin == nil {
+		if status, ok := grpcStatuses[strings.ToUpper(r.e.GRPC)]; ok {
+			r.ownStatus(status, RankCode, 0, r.e.GRPC)
+		}
 		return
 	}
 	e := r.e

@@ -89,6 +89,11 @@ func (r *reader) readText(text string) {
 			r.bag.Words(&r.matcher, r.adjust, -inQuote+1)
 		}
 		r.matches(&r.matcher, r.c.builtin)
+	} else if r.c.structured != nil {
+		r.matcher.Run(r.c.structured.machine, text, r.read.Tokens)
+		r.context(&r.matcher)
+		r.leading(&r.matcher)
+		r.matches(&r.matcher, r.c.structured)
 	}
 	if r.c.own != nil {
 		r.own.Run(r.c.own.machine, text, r.read.Tokens)

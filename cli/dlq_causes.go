@@ -25,6 +25,8 @@ type dlqCausesCmd struct {
 	Merge   causeMergeCmd   `cmd:"" help:"Put groups with one cause into a named set."`
 	Unmerge causeUnmergeCmd `cmd:"" help:"Take groups out of their set."`
 	Note    causeNoteCmd    `cmd:"" help:"Add a note to a group."`
+
+	Reclassify causeReclassifyCmd `cmd:"" help:"Say which class the failures of a group have."`
 }
 
 // findCauses returns the groups that a name selects: all groups of the set with that name, or else

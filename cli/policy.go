@@ -19,6 +19,7 @@ type policyCmd struct {
 	Schema  policySchemaCmd  `cmd:"" help:"Print the JSON Schema of a policy file, for editors."`
 	Test    policyTestCmd    `cmd:"" help:"Check what a policy decides about your own labelled errors."`
 	Score   policyScoreCmd   `cmd:"" help:"Check the classifier against labelled errors."`
+	Suggest policySuggestCmd `cmd:"" help:"Make rules of what people have said about classes."`
 	List    policyListCmd    `cmd:"" help:"List the policies that have decided."`
 }
 

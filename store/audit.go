@@ -15,7 +15,7 @@ type Audit struct {
 	Actor string     `json:"actor"`
 	// Action is "job.cancel", "job.retry", "job.alter", "jobs.cancel", "jobs.alter", "queue.set",
 	// "policy.publish", "retention.remove", "schedule.pause", "schedule.resume", "schedule.run", "process.quiet",
-	// "process.wake", "access.create", "access.change", "access.rotate", "access.revoke", "group.set", "group.merge", "group.unmerge", "group.note", "group.feedback",
+	// "process.wake", "access.create", "access.change", "access.rotate", "access.revoke", "group.set", "group.merge", "group.unmerge", "group.note", "group.feedback", "group.label",
 	// "job.note", "job.feedback", or one of the "dead_letter." and "redrive." actions (see
 	// DeadLetters.Act and Redrives). For a retry, the field After shows the changes in the jobs;
 	// see Change.MarshalJSON.

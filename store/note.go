@@ -2,6 +2,7 @@ package store
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/redrive/redrive/event"
 	"github.com/redrive/redrive/job"
@@ -14,7 +15,10 @@ type NoteKind string
 const (
 	PlainNote NoteKind = "note"     // what people know about a job or a cause
 	Feedback  NoteKind = "feedback" // what the user of a job, or its handler, says about it
+	Label     NoteKind = "label"    // the class that the failures of a group have, as a person says; the text is that of policy.Label. Retention keeps it
 )
+
+var noteKinds = [...]NoteKind{PlainNote, Feedback, Label}
 
 // Limits on notes.
 const (
@@ -23,7 +27,7 @@ const (
 )
 
 // Note is a text on a job or on a group. The store sets ID, At and By. Retention removes a note
-// together with its job and the job's dead letter, or together with its group.
+// together with its job and the job's dead letter, or together with its group, except a label.
 type Note struct {
 	ID    int64      `json:"id"` // later notes have higher numbers
 	At    job.Micros `json:"at"`
@@ -38,8 +42,10 @@ type Note struct {
 // Validate returns an ErrInvalid or ErrTooLarge that names the wrong field.
 func (n *Note) Validate() error {
 	switch {
-	case n.What != PlainNote && n.What != Feedback:
-		return fmt.Errorf("note of the kind %.40q: it must be note or feedback: %w", n.What, ErrInvalid)
+	case !slices.Contains(noteKinds[:], n.What):
+		return fmt.Errorf("note of the kind %.40q: it must be note, feedback or label: %w", n.What, ErrInvalid)
+	case n.What == Label && n.Group == "":
+		return fmt.Errorf("label: name a group: %w", ErrInvalid)
 	case (n.Job == 0) == (n.Group == "") || n.Job < 0:
 		return fmt.Errorf("%s: name either a job or a group: %w", n.What, ErrInvalid)
 	case n.Run < 0 || n.Run != 0 && n.Job == 0:
@@ -119,8 +125,8 @@ func (f *NoteFilter) Validate() error {
 	switch {
 	case f.Job != 0 && f.Group != "" || f.Job < 0:
 		return fmt.Errorf("notes: name a job or a group, not both: %w", ErrInvalid)
-	case f.What != "" && f.What != PlainNote && f.What != Feedback:
-		return fmt.Errorf("notes of the kind %.40q: it must be note or feedback: %w", f.What, ErrInvalid)
+	case f.What != "" && !slices.Contains(noteKinds[:], f.What):
+		return fmt.Errorf("notes of the kind %.40q: it must be note, feedback or label: %w", f.What, ErrInvalid)
 	case f.Limit < 0 || f.Limit > job.PageMax || f.Before < 0:
 		return fmt.Errorf("page of %d notes before number %d: a page has 1 to %d notes: %w", f.Limit, f.Before, job.PageMax, ErrInvalid)
 	case len(f.Group) > job.TextMax:

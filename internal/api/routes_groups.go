@@ -62,6 +62,12 @@ func groupRoutes() []Route {
 			Out: []Answer{{Status: 201, Doc: "The note.", Body: redrive.Note{}}}, Handle: (*API).addGroupNote,
 		},
 		{
+			Method: "POST", Path: "/api/groups/{fp}/reclassify", Name: "reclassifyGroup", Group: "Groups",
+			Doc:   "Says which class the failures of a group have: later failures with the same words get it. Dead letters that are there stay as they are.",
+			Roles: access.Operate, Params: []Param{pathGroup, ifMatch}, In: ReclassifyIn{}, Problem: []*Kind{NotFound, StateMoved},
+			Out: []Answer{{Status: 201, Doc: "The note that keeps it.", Body: redrive.Note{}}}, Handle: (*API).reclassifyGroup,
+		},
+		{
 			Method: "GET", Path: "/api/redrives", Name: "listRedrives", Group: "Redrives", Doc: "Lists redrives, the newest first.", Roles: access.View,
 			Out: []Answer{{Status: 200, Doc: "The redrives, at most 200.", Body: RedriveOuts{}}}, Handle: (*API).listRedrives,
 		},

@@ -71,6 +71,9 @@ func NoteTitle(n *store.Note, now job.Micros) string {
 	if n.What == store.Feedback {
 		title = "Feedback"
 	}
+	if n.What == store.Label {
+		title = "Class"
+	}
 	from := n.By
 	if n.Run != 0 {
 		from = fmt.Sprintf("the handler of run %d on %s", n.Run, n.By)

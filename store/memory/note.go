@@ -103,7 +103,7 @@ func (w *sweep) sweepNotes() {
 	}
 	kept := slices.DeleteFunc(slices.Clone(w.notes[from:to]), func(n store.Note) bool {
 		_, _, _, found := w.noted(&n)
-		return !found
+		return !found && n.What != store.Label
 	})
 	w.notes = slices.Concat(w.notes[:from], kept, w.notes[to:])
 }

@@ -1780,8 +1780,8 @@ SELECT id, at, by, what, job, grp, token, text FROM redrive.redrive_notes WHERE 
 SELECT id, at, by, what, job, grp, token, text FROM redrive.redrive_notes ORDER BY id;
 
 -- name: walkNotes
--- walkNotes returns for each note whether its job, the job's dead letter, or its group exists.
-SELECT n.id, CASE WHEN n.job IS NULL THEN EXISTS (SELECT 1 FROM redrive.redrive_groups g WHERE g.fingerprint = n.grp)
+-- walkNotes returns for each note whether its job, the job's dead letter, or its group exists. Labels stay.
+SELECT n.id, CASE WHEN n.what = 'label' THEN TRUE WHEN n.job IS NULL THEN EXISTS (SELECT 1 FROM redrive.redrive_groups g WHERE g.fingerprint = n.grp)
     ELSE EXISTS (SELECT 1 FROM redrive.redrive_jobs j WHERE j.id = n.job) OR EXISTS (
       SELECT 1 FROM redrive.redrive_done d WHERE d.job = n.job) OR EXISTS (
       SELECT 1 FROM redrive.redrive_dead d WHERE d.job = n.job) END

@@ -1236,8 +1236,8 @@ SELECT id, at, by, what, job, grp, token, text FROM redrive_notes WHERE id < ?1 
 SELECT id, at, by, what, job, grp, token, text FROM redrive_notes ORDER BY id;
 
 -- name: walkNotes
--- walkNotes returns for each note whether its job, the job's dead letter, or its group exists.
-SELECT n.id, CASE WHEN n.job IS NULL THEN EXISTS (SELECT 1 FROM redrive_groups g WHERE g.fingerprint = n.grp)
+-- walkNotes returns for each note whether its job, the job's dead letter, or its group exists. Labels stay.
+SELECT n.id, CASE WHEN n.what = 'label' THEN 1 WHEN n.job IS NULL THEN EXISTS (SELECT 1 FROM redrive_groups g WHERE g.fingerprint = n.grp)
     ELSE EXISTS (SELECT 1 FROM redrive_jobs j WHERE j.id = n.job) OR EXISTS (
       SELECT 1 FROM redrive_done d INDEXED BY redrive_done_job WHERE d.job = n.job) OR EXISTS (
       SELECT 1 FROM redrive_dead d WHERE d.job = n.job) END

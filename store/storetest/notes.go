@@ -148,7 +148,7 @@ func notesGo(r *rig) {
 	r.end(succeeded(r.takeID(completed)))
 	dead := r.die("A")
 	r.end(succeeded(r.takeID(r.add()))) // a sweep keeps the job that ended last
-	for _, n := range []store.Note{feedbackOn(live, "live"), feedbackOn(completed, "completed"), feedbackOn(dead, "dead"), noteOn("A", "group")} {
+	for _, n := range []store.Note{feedbackOn(live, "live"), feedbackOn(completed, "completed"), feedbackOn(dead, "dead"), noteOn("A", "group"), {What: store.Label, Group: groupName("A"), Text: "label"}} {
 		r.addNote(n)
 	}
 	texts := func() (all []string) {
@@ -158,14 +158,14 @@ func notesGo(r *rig) {
 		return all
 	}
 	r.sweep(store.Retention{Completed: time.Hour, Dead: time.Hour}, 10)
-	same(r, "notes before anything is removed", texts(), []string{"live", "completed", "dead", "group"})
+	same(r, "notes before anything is removed", texts(), []string{"live", "completed", "dead", "group", "label"})
 	r.clock.Advance(2 * time.Hour)
 	r.sweep(store.Retention{Completed: time.Hour}, 10)
-	same(r, "notes after the completed job is removed", texts(), []string{"live", "dead", "group"})
+	same(r, "notes after the completed job is removed", texts(), []string{"live", "dead", "group", "label"})
 	r.sweep(store.Retention{Dead: time.Hour, DropPending: true}, 10)
 	r.sweep(store.Retention{Dead: time.Hour, DropPending: true}, 10)
-	same(r, "notes after the dead letter and its group are removed", texts(), []string{"live"})
-	same(r, "number of the next note", r.addNote(feedbackOn(live, "x")).ID, int64(5))
+	same(r, "notes after the dead letter and its group are removed", texts(), []string{"live", "label"})
+	same(r, "number of the next note", r.addNote(feedbackOn(live, "x")).ID, int64(6))
 }
 
 // part of: Q6
@@ -204,7 +204,8 @@ func noteBounds(r *rig) {
 			"empty":            {feedbackOn(id, ""), store.ErrInvalid},
 			"of nothing":       {store.Note{What: store.PlainNote, Text: "x"}, store.ErrInvalid},
 			"of both":          {store.Note{What: store.PlainNote, Job: id, Group: groupName("A"), Text: "x"}, store.ErrInvalid},
-			"unknown kind":     {store.Note{What: "label", Job: id, Text: "x"}, store.ErrInvalid},
+			"label of a job":   {store.Note{What: store.Label, Job: id, Text: "x"}, store.ErrInvalid},
+			"unknown kind":     {store.Note{What: "praise", Job: id, Text: "x"}, store.ErrInvalid},
 			"run of a group":   {store.Note{What: store.Feedback, Group: groupName("A"), Run: 1, Text: "x"}, store.ErrInvalid},
 			"negative run":     {store.Note{What: store.Feedback, Job: id, Run: -1, Text: "x"}, store.ErrInvalid},
 			"long fingerprint": {noteOn(strings.Repeat("A", job.TextMax), "x"), store.ErrTooLarge},
@@ -216,7 +217,7 @@ func noteBounds(r *rig) {
 			r.is(err, tt.want)
 		}
 		for name, f := range map[string]store.NoteFilter{
-			"page": {Limit: job.PageMax + 1}, "negative page": {Limit: -1}, "before": {Before: -1}, "kind": {What: "label"}, "both": {Job: 1, Group: "A"},
+			"page": {Limit: job.PageMax + 1}, "negative page": {Limit: -1}, "before": {Before: -1}, "kind": {What: "praise"}, "both": {Job: 1, Group: "A"},
 		} {
 			if _, err := r.Notes(ctx(), f); err == nil {
 				r.fail("list of notes with %s: got no error, want ErrInvalid", name)

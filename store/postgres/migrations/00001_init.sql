@@ -413,7 +413,7 @@ CREATE TABLE redrive_notes (
 	id    bigint PRIMARY KEY,
 	at    bigint NOT NULL,
 	by    text COLLATE "C" NOT NULL,
-	what  text COLLATE "C" NOT NULL, -- 'note' or 'feedback'
+	what  text COLLATE "C" NOT NULL, -- 'note', 'feedback' or 'label'
 	job   bigint, -- NULL: the note is on a group
 	grp   text COLLATE "C", -- fingerprint of the group; NULL: the note is on a job
 	token bigint, -- the run whose handler wrote the note; NULL: a person did

@@ -400,7 +400,7 @@ CREATE TABLE redrive_notes (
 	id    INTEGER PRIMARY KEY,
 	at    INTEGER NOT NULL,
 	by    TEXT NOT NULL,
-	what  TEXT NOT NULL, -- 'note' or 'feedback'
+	what  TEXT NOT NULL, -- 'note', 'feedback' or 'label'
 	job   INTEGER, -- NULL: the note is on a group
 	grp   TEXT, -- fingerprint of the group; NULL: the note is on a job
 	token INTEGER, -- the run whose handler wrote the note; NULL: a person did
