@@ -8,7 +8,7 @@ TORTURE_sqlite := TortureOfThe(Library|Command|Server)$$
 TORTURE_postgres := OnPostgres$$
 SOAK = $(BIN)/redrive bench soak --for $(or $(MIN),10)m $(if $(SNAPSHOT),--snapshot)
 
-MODULES := bench bench/riverpg bench/powercut examples/ocr tests/browser tests/judgement stream $(wildcard retry/sdk/*)
+MODULES := bench bench/riverpg bench/powercut examples/chat examples/ocr tests/browser tests/judgement stream $(wildcard retry/sdk/*)
 GOLANGCI_VERSION := v2.15.0
 BIN := $(CURDIR)/bin
 

@@ -39,6 +39,9 @@ type HandlerOptions struct {
 	// kind, except for the classes that the policy names within the kind; see
 	// policy.Policy.WithSchedule. The default is Config.Schedule.
 	Schedule *policy.Schedule
+	// ScheduleDefault is the retry schedule of the kind if neither Schedule nor the policy, under
+	// the name of the kind, sets one. Waits that are longer than the policy allows are shortened.
+	ScheduleDefault *policy.Schedule
 	// Workers is the maximum number of jobs of the kind that run at a time in this
 	// process. By default only the workers of the queues limit it.
 	Workers int
@@ -74,6 +77,9 @@ func (o *HandlerOptions) validate() error {
 	check(o.KillGrace >= 0, "KillGrace %s: must not be negative", o.KillGrace)
 	if err := o.Schedule.Validate(); err != nil {
 		check(false, "Schedule: %w", err)
+	}
+	if err := o.ScheduleDefault.Validate(); err != nil {
+		check(false, "ScheduleDefault: %w", err)
 	}
 	check(o.Workers >= 0, "Workers %d: must not be negative", o.Workers)
 	check(o.Limit >= 0 && o.Limit <= store.LimitMax, "Limit %d: must be 0 to %d", o.Limit, store.LimitMax)

@@ -286,9 +286,13 @@ func (s *Spec) fill(o *Options) error {
 		s.new.Priority = int8(o.Priority)
 	}
 	if len(o.Attrs) > 0 {
-		if s.new.Attrs, err = json.Marshal(o.Attrs); err != nil {
+		var b bytes.Buffer
+		e := json.NewEncoder(&b)
+		e.SetEscapeHTML(false) // a json.RawMessage keeps its <, > and &
+		if err := e.Encode(o.Attrs); err != nil {
 			return fmt.Errorf("attributes: %w", err)
 		}
+		s.new.Attrs = bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 	}
 	return nil
 }

@@ -98,13 +98,27 @@ func (c *Client) underConfig(p *policy.Policy) (*policies, error) {
 	effective, err := effective.WithSchedule("", c.config.Schedule)
 	for _, kind := range slices.Sorted(maps.Keys(c.handlers)) {
 		if err == nil {
-			effective, err = effective.WithSchedule(kind, c.handlers[kind].options.Schedule)
+			effective, err = effective.WithSchedule(kind, c.handlers[kind].options.schedule(kind, effective))
 		}
 	}
 	if err != nil {
 		return nil, invalid(err)
 	}
 	return &policies{set: p, effective: effective}, nil
+}
+
+// schedule returns the schedule of a kind under a policy; nil means that the policy decides.
+func (o *HandlerOptions) schedule(kind string, p *policy.Policy) *policy.Schedule {
+	if _, named := p.Spec().Kinds[kind]; o.Schedule != nil || o.ScheduleDefault == nil || named {
+		return o.Schedule
+	}
+	s := *o.ScheduleDefault
+	longest := p.Limits().MaxWait
+	s.First, s.Cap, s.Waits = min(s.First, longest), min(s.Cap, longest), slices.Clone(s.Waits)
+	for i, w := range s.Waits {
+		s.Waits[i] = min(w, longest)
+	}
+	return &s
 }
 
 // limitsOf returns the time limit of a run, and the number of crashes after which a job is dead. The

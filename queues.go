@@ -10,6 +10,25 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
+// WorkQueue adds a queue to those whose jobs Run executes, as if Config.Queues named it. A queue that
+// Config.Queues names keeps its settings. It must come before Run, and before other goroutines use the
+// client. The error is an ErrInvalid.
+func (c *Client) WorkQueue(name string, q Queue) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	config := Config{Name: c.config.Name, Queues: map[string]Queue{name: q}}.withDefaults()
+	_, known := c.config.Queues[name]
+	switch err := config.validate(); {
+	case err != nil:
+		return fmt.Errorf("redrive: %w", err)
+	case c.sealed:
+		return invalid(fmt.Errorf("redrive: queue %q: WorkQueue must come before Run", name))
+	case !known:
+		c.config.Queues[name] = config.Queues[name]
+	}
+	return nil
+}
+
 // Queues returns the queues of the store, sorted by name, with the settings that people
 // have made.
 func (c *Client) Queues(ctx context.Context) ([]QueueSettings, error) { return c.store.Queues(ctx) }

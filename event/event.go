@@ -49,6 +49,8 @@ const (
 	AccessChanged     Type = 46 // an access key was created or changed; Note is its id, Reason is "create", "change", "rotate" or "revoke"
 	NoteAdded         Type = 47 // a person or a handler added a note; Reason is the store.NoteKind, and Note is the fingerprint for a note on a group
 
+	WebhookChanged Type = 48 // an endpoint of webhooks was changed; Note is its name, Reason is "add", "change", "rotate", "off", "on" or "remove"
+
 	// BatchChanged: the state of a batch changed, or it was published; Reason is the state in lower case
 	// or "published", Done the number of completed members, Total that of all, Note the last outcome.
 	BatchChanged Type = 50
@@ -65,7 +67,7 @@ var typeNames = map[Type]string{
 	JobExpired: "job.expired", JobRetried: "job.retried", JobHeld: "job.held", JobCancelAsked: "job.cancel_requested",
 	JobProgressed: "job.progressed", JobAltered: "job.altered", QueueChanged: "queue.changed", PolicyChanged: "policy.published", NotifyChanged: "notify.published",
 	DeadLetterChanged: "dead_letter.changed", DeadLetterPurged: "dead_letter.purged", RedriveChanged: "redrive.changed",
-	ScheduleFired: "schedule.fired", ScheduleChanged: "schedule.changed", GroupChanged: "group.changed", AccessChanged: "access.changed", NoteAdded: "note.added", BatchChanged: "batch.changed", ProcessStarted: "process.started", ProcessStopped: "process.stopped", ProcessSilent: "process.silent",
+	ScheduleFired: "schedule.fired", ScheduleChanged: "schedule.changed", GroupChanged: "group.changed", AccessChanged: "access.changed", NoteAdded: "note.added", WebhookChanged: "webhook.changed", BatchChanged: "batch.changed", ProcessStarted: "process.started", ProcessStopped: "process.stopped", ProcessSilent: "process.silent",
 }
 
 // Of returns the type of the event for a job's transition with the given cause.

@@ -30,7 +30,7 @@ for version in $(sh scripts/postgres.sh); do
 	} >"$logs/$version" 2>&1 &
 done
 
-for module in bench bench/riverpg bench/powercut examples/ocr tests/browser tests/judgement stream retry/sdk/*; do
+for module in bench bench/riverpg bench/powercut examples/chat examples/ocr tests/browser tests/judgement stream retry/sdk/*; do
 	echo "== tests of the $module module"
 	if ! (cd "$module" && go vet ./... && "$testreport" go test -json -timeout 10m ./...); then
 		status=1

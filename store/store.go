@@ -45,6 +45,7 @@ type Store interface {
 	Keeper
 	Presence
 	Access
+	Endpoints
 	// Close releases the store's resources. Calls after Close return an ErrClosed.
 	Close() error
 }
@@ -333,6 +334,7 @@ type Dump struct {
 	Requests   []Request      // requests with an idempotency key, sorted by scope and key
 	Notes      []Note         // notes and feedbacks, sorted by number
 	Access     []AccessKey    // access keys, sorted by id
+	Endpoints  []Endpoint     // receivers of webhooks with their secrets, sorted by name
 	Secrets    []string       // the names of the secrets, sorted; a dump never has a secret
 	Begun      []Run          // running runs that have begun, see Beat.Begin; sorted by job
 	Terms      []JobTerms     // terms of live and dead jobs, sorted by job; jobs with the default terms are left out

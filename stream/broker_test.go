@@ -23,11 +23,22 @@ func broker(t *testing.T) (address string, restart func()) {
 	if address = os.Getenv("REDRIVE_TEST_KAFKA"); address != "" {
 		return address, nil
 	}
+	k := private(t, nil)
+	return k.Address(), func() {
+		if err := errors.Join(k.Kill(), k.Start(t.Context())); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// private starts an Apache Kafka of its own, with users of a listener with TLS and SASL.
+func private(t *testing.T, users map[string]string) *servers.Kafka {
+	t.Helper()
 	out, err := exec.CommandContext(t.Context(), "sh", "../kafka/kafka.sh").Output()
 	if err != nil {
 		t.Skipf("no Apache Kafka: %s", bytes.TrimSpace(out))
 	}
-	k, err := servers.StartKafka(t.Context(), strings.TrimSpace(string(out)))
+	k, err := servers.StartKafka(t.Context(), strings.TrimSpace(string(out)), users)
 	if errors.Is(err, servers.ErrMissing) {
 		t.Skip(err)
 	}
@@ -39,11 +50,7 @@ func broker(t *testing.T) (address string, restart func()) {
 			t.Error(err)
 		}
 	})
-	return k.Address(), func() {
-		if err := errors.Join(k.Kill(), k.Start(t.Context())); err != nil {
-			t.Fatal(err)
-		}
-	}
+	return k
 }
 
 // topic makes a topic of its own and returns an administrator of the broker.

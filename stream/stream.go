@@ -48,10 +48,17 @@ type Config struct {
 	Queue    string   // the queue of the jobs; default redrive.DefaultQueue
 	// Kinds are the kinds by task_type. A record with another task_type cannot be a task. Required.
 	Kinds    map[string]string
-	Strict   bool         // job_id must be a UUID of version 4
-	ValueMax int          // largest value of a record in bytes; default redrive.PayloadMaxDefault
-	Backlog  int          // no records are read while so many jobs of the queue wait for their first run; default BacklogDefault
-	Log      *slog.Logger // default slog.Default
+	Strict   bool // job_id must be a UUID of version 4
+	ValueMax int  // largest value of a record in bytes; default redrive.PayloadMaxDefault
+	// Retry is the topic of retries; "" means that waits are in the store alone.
+	Retry string
+	TLS   *kafka.TLS  // nil: connections are not encrypted
+	SASL  *kafka.SASL // nil: no login
+	// AllowCompacted lets the topic be compacted: records that vanish before they are read are no tasks.
+	AllowCompacted bool
+	Alongside      bool         // the group may have members that are not of redrive
+	Backlog        int          // no records are read while so many jobs of the queue wait for their first run; default BacklogDefault
+	Log            *slog.Logger // default slog.Default
 	// Now is the clock by which due times are compared; default time.Now.
 	Now func() time.Time
 }
@@ -134,6 +141,50 @@ func (c *Config) again(ctx context.Context, client *redrive.Client, j *redrive.J
 		"topic", o.Topic, "partition", o.Partition, "offset", o.Offset)
 }
 
+// Check asks the cluster about everything that the stream needs, and returns what is wrong, all at
+// once. It changes nothing. Run refuses to start for the findings that say so, and logs the others.
+func Check(ctx context.Context, client *redrive.Client, config *Config) ([]kafka.Finding, error) {
+	c, err := config.filled()
+	if err != nil {
+		return nil, err
+	}
+	found, err := kafka.Check(ctx, c.kafka(client))
+	if err != nil {
+		return nil, fmt.Errorf("stream %q: %w", c.Name, err)
+	}
+	return found, nil
+}
+
+// Init makes the retry topic if it is missing, with three partitions, a retention of a week and up to
+// three replicas, and says whether it did. It never changes a topic.
+func Init(ctx context.Context, client *redrive.Client, config *Config) (made bool, err error) {
+	c, err := config.filled()
+	if err == nil {
+		made, err = kafka.Init(ctx, c.kafka(client))
+	}
+	if err != nil {
+		return false, fmt.Errorf("stream %q: %w", config.Name, err)
+	}
+	return made, nil
+}
+
+// kafka returns the options of the clients.
+func (c *Config) kafka(client *redrive.Client) *kafka.Options {
+	o := &kafka.Options{
+		Brokers: c.Brokers, Topic: c.Topic, Group: c.Group, Instance: c.Instance, Latest: c.Latest, TLS: c.TLS, SASL: c.SASL,
+		Retry: c.Retry, AllowCompacted: c.AllowCompacted, Alongside: c.Alongside, Log: c.Log,
+	}
+	p := client.Policy()
+	for _, kind := range c.Kinds {
+		for _, class := range p.Classes() {
+			if r := p.Resolve(kind, class); r.Retries > 0 {
+				o.LongestWait = max(o.LongestWait, r.Longest)
+			}
+		}
+	}
+	return o
+}
+
 // Run reads the topic until the context ends. Errors of the store and of the broker are repeated; Run
 // returns an error when it cannot begin, or when a record can be stored in no way.
 func Run(ctx context.Context, client *redrive.Client, config *Config) error {
@@ -141,9 +192,7 @@ func Run(ctx context.Context, client *redrive.Client, config *Config) error {
 	if err != nil {
 		return err
 	}
-	reader, err := kafka.Open(ctx, &kafka.Options{
-		Brokers: c.Brokers, Topic: c.Topic, Group: c.Group, Instance: c.Instance, Latest: c.Latest, Log: c.Log,
-	})
+	reader, err := kafka.Open(ctx, c.kafka(client))
 	if err != nil {
 		return fmt.Errorf("stream %q: %w", c.Name, err)
 	}

@@ -201,6 +201,9 @@ func dumpFigures(c Session, d *store.Dump) (err error) {
 	if d.Access, err = readKeys(c); err != nil {
 		return err
 	}
+	if d.Endpoints, err = readEndpoints(c); err != nil {
+		return err
+	}
 	err = c.Rows(allSecrets, func(r Row) error { d.Secrets = append(d.Secrets, r.Text(0)); return nil })
 	if err != nil {
 		return err

@@ -170,7 +170,7 @@ type endpointKey struct{}
 func check(ctx context.Context, _, address string, _ syscall.RawConn) error {
 	e, ok := ctx.Value(endpointKey{}).(*Endpoint)
 	a, err := netip.ParseAddrPort(address)
-	if !ok || err != nil || !e.allowsPort(a.Port()) {
+	if !ok || err != nil || !e.target().AllowsPort(a.Port()) {
 		return ErrPrivate
 	}
 	return Allowed(a.Addr(), e.Allow)

@@ -36,6 +36,7 @@ func (s *Store) Dump(ctx context.Context) (*store.Dump, error) {
 		Notes:      slices.Clone(t.notes),
 		Requests:   t.sortedRequests(),
 		Access:     t.sortedAccess(),
+		Endpoints:  t.sortedEndpoints(),
 		Secrets:    slices.Sorted(maps.Keys(t.secrets)),
 	}
 	t.dumpBatches(d)

@@ -4,6 +4,8 @@ const requestByKey = "SEARCH redrive_requests USING PRIMARY KEY (scope=? AND key
 
 const accessByID = "SEARCH redrive_access USING PRIMARY KEY (id=?)"
 
+const endpointByName = "SEARCH redrive_endpoints USING PRIMARY KEY (name=?)"
+
 const processByName = "SEARCH redrive_processes USING PRIMARY KEY (name=? AND instance=?)"
 
 // writingKept holds the statements about redrives, sweeps, cron slots and processes that run
@@ -42,6 +44,11 @@ var writingKept = []plan{
 	{name: "delKey", want: "SEARCH redrive_keys USING PRIMARY KEY (owner=? AND kind=? AND key=?)"},
 	{name: "delRequest", want: requestByKey},
 	{name: "insRequest", want: noPlan},
+	{name: "countEndpoints", want: "SCAN redrive_endpoints"},
+	{name: "delEndpoint", want: endpointByName},
+	{name: "insEndpoint", want: noPlan},
+	{name: "selEndpoint", want: endpointByName},
+	{name: "setEndpoint", want: endpointByName},
 	{name: "countAccess", want: "SCAN redrive_access"},
 	{name: "delAccess", want: accessByID},
 	{name: "insKey", want: noPlan},
@@ -92,6 +99,7 @@ var writingKept = []plan{
 // deaths; see readingDead.
 var readingKept = []plan{
 	{name: "walkLetters", want: "SEARCH redrive_dead USING INTEGER PRIMARY KEY (rowid>?)"},
+	{name: "allEndpoints", want: "SCAN redrive_endpoints"},
 	{name: "allAccess", want: "SCAN redrive_access"},
 	{name: "allProcesses", want: "SCAN redrive_processes"},
 	{name: "allSchedules", want: "SCAN redrive_schedules"},

@@ -1491,6 +1491,25 @@ SELECT secret FROM redrive_secrets WHERE name = ?;
 -- name: allSecrets
 SELECT name FROM redrive_secrets ORDER BY name;
 
+-- name: selEndpoint
+SELECT name, settings, secret, old_secret FROM redrive_endpoints WHERE name = ?;
+
+-- name: allEndpoints
+-- The table has at most store.EndpointsMax rows.
+SELECT name, settings, secret, old_secret FROM redrive_endpoints ORDER BY name;
+
+-- name: countEndpoints
+SELECT count(*) FROM redrive_endpoints;
+
+-- name: insEndpoint
+INSERT INTO redrive_endpoints (name, settings, secret, old_secret) VALUES (?, ?, ?, ?);
+
+-- name: setEndpoint
+UPDATE redrive_endpoints SET settings = ?2, secret = ?3, old_secret = ?4 WHERE name = ?1;
+
+-- name: delEndpoint
+DELETE FROM redrive_endpoints WHERE name = ?;
+
 -- name: selRequest
 SELECT scope, key, digest, at, first, n, through, status, body FROM redrive_requests WHERE scope = ? AND key = ?;
 

@@ -27,7 +27,7 @@ type mutant struct {
 }
 
 func mutants() []mutant {
-	return slices.Concat(writeMutants(), readMutants(), listMutants(), seriesMutants(), deadMutants(), liveMutants(), accessMutants())
+	return slices.Concat(writeMutants(), readMutants(), listMutants(), seriesMutants(), deadMutants(), liveMutants(), accessMutants(), endpointMutants())
 }
 
 // proves: Q10

@@ -204,7 +204,7 @@ func equalDumps(a, b *store.Dump) bool {
 		slices.Equal(a.Schedules, b.Schedules) && equalRows(a.Figures, b.Figures) && equalRows(a.Policies, b.Policies) &&
 		equalRows(a.Processes, b.Processes) && slices.Equal(a.Notes, b.Notes) && equalRows(a.Requests, b.Requests) &&
 		equalRows(a.Batches, b.Batches) && cmp.Equal(a.Outcomes, b.Outcomes, equal) && equalRows(a.Drafts, b.Drafts) &&
-		equalRows(a.Access, b.Access) && slices.Equal(a.Secrets, b.Secrets) &&
+		equalRows(a.Access, b.Access) && equalRows(a.Endpoints, b.Endpoints) && slices.Equal(a.Secrets, b.Secrets) &&
 		equalRows(a.Notify, b.Notify) && slices.Equal(a.Windows, b.Windows)
 }
 

@@ -29,7 +29,7 @@ func (d *duel) operations() map[string]func(*rapid.T) {
 		{"advance", d.advance}, {"rescue", d.rescue}, {"cancel", d.cancel}, {"retry", d.retry}, {"fire", d.fire}, {"set schedule", d.setSchedule}, {"run schedule", d.runSchedule},
 		{"declare", d.declare}, {"signals", d.signals}, {"read", d.read}, {"list", d.list}, {"exchange", d.exchange},
 		{"publish policy", d.publish}, {"sweep", d.sweep}, {"exchange", d.exchange},
-		{"present", d.present}, {"change cause", d.changeCause}, {"add note", d.addNote}, {"request", d.request}, {"access", d.access}, {"complete what was retried", d.completeRetried},
+		{"present", d.present}, {"change cause", d.changeCause}, {"add note", d.addNote}, {"request", d.request}, {"access", d.access}, {"endpoints", d.endpoints}, {"complete what was retried", d.completeRetried},
 		{"read figures", d.readFigures},
 		{"alter", d.alter}, {"act on live jobs", d.actLive},
 	}
@@ -62,7 +62,7 @@ func operationNames() []string {
 		"enqueue that is repeated", "cancel that is taken", "retry that is taken",
 		"DeadLetters", "Groups", "DeadStats", "Preview", "Act", "Original", "StartRedrive", "Redrive", "RedriveList", "ControlRedrive",
 		"StepRedrives", "Sweep", "Fire", "SetSchedule", "RunSchedule", "Schedules", "PublishPolicy", "Present", "Processes", "OrderProcess",
-		"SetGroup", "MergeGroups", "AddNote", "Notes", "BeginRequest", "EndRequest", "PutKey", "UsedKeys", "AccessKeys", "Secret", "key that is rotated", "key that is revoked", "request that exists", "cause that regresses", "retry that helps", "note that a sweep removes",
+		"SetGroup", "MergeGroups", "AddNote", "Notes", "BeginRequest", "EndRequest", "PutEndpoint", "Endpoints", "RemoveEndpoint", "CountEndpoint", "PutKey", "UsedKeys", "AccessKeys", "Secret", "key that is rotated", "key that is revoked", "request that exists", "cause that regresses", "retry that helps", "note that a sweep removes",
 		"Alter", "PreviewLive", "ActLive", "alter that is taken", "act on live jobs that changes something", "live job that a redrive changes",
 		"act by id that is taken", "act by filter that changes something", "job that a redrive brings back", "redrive that patches a payload",
 		"removal by a sweep", "reopening by a sweep", "slot that is fired", "process that is found silent",

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -38,7 +39,19 @@ type Options struct {
 	Group    string
 	Instance string // a name that makes a static member; may be empty
 	Latest   bool   // without a committed offset begin at the end of the topic instead of its start
-	Log      *slog.Logger
+	TLS      *TLS   // nil: no encryption
+	SASL     *SASL  // nil: no login
+
+	Retry, Dead, Results string        // topics that are written to; each may be empty
+	LongestWait          time.Duration // the longest wait of a retry, which the retry topic must keep
+	AllowCompacted       bool          // the primary topic may be compacted
+	Alongside            bool          // the group may have members that are not of redrive
+	Log                  *slog.Logger
+}
+
+// topics returns the topics that are set.
+func (o *Options) topics() []string {
+	return slices.DeleteFunc([]string{o.Topic, o.Retry, o.Dead, o.Results}, func(name string) bool { return name == "" })
 }
 
 // Batch is what one poll has read.
@@ -67,7 +80,6 @@ func Open(ctx context.Context, o *Options) (*Reader, error) {
 	}
 	r.topicID = id
 	options := []kgo.Opt{
-		kgo.SeedBrokers(o.Brokers...), kgo.ClientID("redrive"),
 		kgo.ConsumerGroup(o.Group), kgo.ConsumeTopics(o.Topic), kgo.DisableAutoCommit(),
 		kgo.ConsumeResetOffset(kgo.NoResetOffset()), kgo.AdjustFetchOffsetsFn(r.adjust),
 		kgo.OnPartitionsRevoked(r.gone), kgo.OnPartitionsLost(r.gone),
@@ -77,37 +89,59 @@ func Open(ctx context.Context, o *Options) (*Reader, error) {
 	if o.Instance != "" {
 		options = append(options, kgo.InstanceID(o.Instance))
 	}
-	r.client, err = kgo.NewClient(options...)
-	if err != nil {
-		return nil, fmt.Errorf("kafka: %w", err)
-	}
-	return r, nil
+	r.client, err = o.client(options...)
+	return r, err
 }
 
 // prepare checks what must be there, and commits the first offsets. It returns the id of the topic.
 func (r *Reader) prepare(ctx context.Context) (id string, err error) {
-	asking, cancel := context.WithTimeout(ctx, answerMax)
-	defer cancel()
-	client, err := kgo.NewClient(kgo.SeedBrokers(r.o.Brokers...), kgo.ClientID("redrive"))
+	findings, err := Check(ctx, r.o)
 	if err != nil {
-		return "", fmt.Errorf("kafka: %w", err)
+		return "", err
+	}
+	refused := &Refused{}
+	for _, f := range findings {
+		if f.Refuse {
+			refused.Findings = append(refused.Findings, f)
+		} else {
+			r.o.Log.WarnContext(ctx, f.What, "cure", f.Cure)
+		}
+	}
+	if len(refused.Findings) > 0 {
+		return "", refused
+	}
+	client, err := r.o.client()
+	if err != nil {
+		return "", err
 	}
 	defer client.Close()
 	admin := kadm.NewClient(client)
+	asking, cancel := context.WithTimeout(ctx, answerMax)
+	defer cancel()
 	topics, err := admin.ListTopics(asking, r.o.Topic)
+	if err == nil {
+		err = topics[r.o.Topic].Err
+	}
 	if err != nil {
-		return "", fmt.Errorf("no broker of %v has answered within %s: %w", r.o.Brokers, answerMax, err)
+		return "", fmt.Errorf("topic %q: %w", r.o.Topic, err)
 	}
 	topic := topics[r.o.Topic]
-	if topic.Err != nil {
-		return "", fmt.Errorf("topic %q: %w; make it, or correct the name", r.o.Topic, topic.Err)
-	}
-	if topic.Partitions.NumReplicas() < 2 {
-		r.o.Log.WarnContext(ctx, "the topic has one replica: records are lost with its broker", "topic", r.o.Topic)
-	}
 	beginning, cancel := context.WithTimeout(ctx, beginMax)
 	defer cancel()
 	return hex.EncodeToString(topic.ID[:]), r.begin(beginning, admin, topic.Partitions)
+}
+
+// client returns a client with more options than those that every client has.
+func (o *Options) client(more ...kgo.Opt) (*kgo.Client, error) {
+	opts, _, err := o.secured()
+	if err != nil {
+		return nil, err
+	}
+	client, err := kgo.NewClient(append(append(opts, kgo.SeedBrokers(o.Brokers...), kgo.ClientID(clientID)), more...)...)
+	if err != nil {
+		return nil, fmt.Errorf("kafka: %w", err)
+	}
+	return client, nil
 }
 
 // patiently repeats a call while the coordinator of the group is not ready, as on a new broker.
@@ -157,6 +191,9 @@ func (r *Reader) begin(ctx context.Context, admin *kadm.Client, partitions kadm.
 	err = patiently(ctx, func() error { return admin.CommitAllOffsets(ctx, r.o.Group, first) })
 	if errors.Is(err, kerr.UnknownMemberID) { // another process of the group has joined: it has done this
 		return nil
+	}
+	if errors.Is(err, kerr.GroupAuthorizationFailed) {
+		return &Refused{[]Finding{{true, fmt.Sprintf("this user must not read as the group %q", r.o.Group), acl("Read", "group", r.o.Group)}}}
 	}
 	if err != nil {
 		return fmt.Errorf("group %q: commit its first offsets: %w", r.o.Group, err)

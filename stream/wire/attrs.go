@@ -3,6 +3,7 @@ package wire
 import (
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"time"
 	"unicode/utf8"
 )
@@ -19,6 +20,7 @@ type Origin struct {
 	KeyBase64 string         `json:"key_base64,omitempty"`
 	Headers   []OriginHeader `json:"headers,omitempty"`
 
+	TaskType    string          `json:"task_type,omitempty"`   // the record's task_type; empty when it is the job's kind
 	RetryCount  int             `json:"retry_count,omitempty"` // retries that were made elsewhere
 	MaxRetry    *int            `json:"max_retry,omitempty"`
 	CreatedAt   *time.Time      `json:"created_at,omitempty"`
@@ -54,6 +56,12 @@ const (
 	ReasonKeyConflict = "key_conflict"
 )
 
+// String returns topic/partition/offset.
+func (o *Origin) String() string { return fmt.Sprintf("%s/%d/%d", o.Topic, o.Partition, o.Offset) }
+
+// key returns the record's key, or nil.
+func (o *Origin) key() []byte { return fromText(o.Key, o.KeyBase64) }
+
 // OriginOf returns the origin of the job that a record becomes.
 func OriginOf(stream string, r *Record, t *Task) Origin {
 	o := place(stream, r, len(r.Key))
@@ -61,7 +69,7 @@ func OriginOf(stream string, r *Record, t *Task) Origin {
 		text, binary := asText(h.Value)
 		o.Headers = append(o.Headers, OriginHeader{Name: valid(h.Name), Value: text, Base64: binary})
 	}
-	o.RetryCount, o.MaxRetry = t.RetryCount, t.MaxRetry
+	o.TaskType, o.RetryCount, o.MaxRetry = t.Type, t.RetryCount, t.MaxRetry
 	o.CreatedAt, o.LastRetryAt = moment(t.CreatedAt), moment(t.LastRetryAt)
 	o.LastError, o.Fields, o.Metadata = t.LastError, t.Fields, t.Metadata
 	return o
@@ -97,6 +105,20 @@ func asText(b []byte) (text, binary string) {
 		return string(b), ""
 	}
 	return "", base64.StdEncoding.EncodeToString(b)
+}
+
+// fromText returns what asText was given, or nil if that was empty.
+func fromText(text, binary string) []byte {
+	if binary != "" {
+		b, err := base64.StdEncoding.DecodeString(binary)
+		if err == nil {
+			return b
+		}
+	}
+	if text == "" {
+		return nil
+	}
+	return []byte(text)
 }
 
 func valid(name string) string {

@@ -111,10 +111,18 @@ func object(all []member) json.RawMessage {
 		if i > 0 {
 			text = append(text, ',')
 		}
-		name, _ := json.Marshal(all[i].name) // a text is always JSON
-		text = append(append(append(text, name...), ':'), all[i].value...)
+		text = append(append(append(text, quoted(all[i].name)...), ':'), all[i].value...)
 	}
 	return append(text, '}')
+}
+
+// quoted returns a text as JSON. Unlike json.Marshal it does not write <, > and & as escapes.
+func quoted(text string) json.RawMessage {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(text) // a text is always JSON
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
 
 // quote returns a text for a message: in quotes, at most 64 bytes of it.

@@ -165,7 +165,7 @@ func TestOriginKeepsTheRecord(t *testing.T) {
 	}
 	got, err := json.Marshal(wire.OriginOf("chat", r, &task))
 	want := `{"name":"chat","topic":"alice_tasks","partition":2,"offset":7,"time":"2026-11-28T11:59:59Z","key_base64":"/g==",` +
-		`"headers":[{"name":"traceparent","value":"00-1"},{"name":"b","base64":"/w=="}],"retry_count":1,"max_retry":0,"metadata":{"z":1e2}}`
+		`"headers":[{"name":"traceparent","value":"00-1"},{"name":"b","base64":"/w=="}],"task_type":"chat","retry_count":1,"max_retry":0,"metadata":{"z":1e2}}`
 	if err != nil || string(got) != want {
 		t.Errorf("got %s and the error %v, want %s", got, err, want)
 	}

@@ -1,4 +1,5 @@
-// Package wire reads tasks from the records of a topic. It does no I/O and reads no clock.
+// Package wire reads tasks from the records of a topic, and writes records of tasks that wait, are
+// dead or have ended. It does no I/O and reads no clock.
 //
 // The value of a record is a JSON object in UTF-8:
 //
@@ -56,11 +57,11 @@ type Header struct {
 // String returns topic/partition/offset.
 func (r *Record) String() string { return fmt.Sprintf("%s/%d/%d", r.Topic, r.Partition, r.Offset) }
 
-// carried returns the headers that are carried through: all but those that only redrive writes.
+// carried returns the headers that are carried through: all but those that redrive writes.
 func (r *Record) carried() []Header {
 	var kept []Header
 	for _, h := range r.Headers {
-		if !strings.HasPrefix(strings.ToLower(h.Name), ours) {
+		if !strings.HasPrefix(strings.ToLower(h.Name), ours) && h.Name != delayHeader {
 			kept = append(kept, h)
 		}
 	}

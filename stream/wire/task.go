@@ -282,7 +282,7 @@ func readSeconds(m *member) (time.Time, error) {
 		return time.Time{}, wrongType(m, "seconds since 1970, before the year 2200; milliseconds must be divided by 1000")
 	}
 	whole, part := math.Modf(n)
-	return time.Unix(int64(whole), int64(part*1e9)).UTC(), nil
+	return time.Unix(int64(whole), int64(math.Round(part*1e6))*1e3).UTC(), nil // a number of this size has no more digits
 }
 
 func readTime(m *member) (time.Time, error) {

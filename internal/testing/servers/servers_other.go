@@ -116,7 +116,7 @@ func (*Bouncer) Close() error { return errSystem() }
 type Kafka struct{}
 
 // StartKafka returns an error that is [ErrMissing].
-func StartKafka(context.Context, string) (*Kafka, error) { return nil, errSystem() }
+func StartKafka(context.Context, string, map[string]string) (*Kafka, error) { return nil, errSystem() }
 
 // Start returns an error.
 func (*Kafka) Start(context.Context) error { return errSystem() }
@@ -126,6 +126,9 @@ func (*Kafka) Kill() error { return errSystem() }
 
 // Address returns an address without a server.
 func (*Kafka) Address() string { return "" }
+
+// Secure returns an address without a server.
+func (*Kafka) Secure() (address, caFile string) { return "", "" }
 
 // Close returns an error.
 func (*Kafka) Close() error { return errSystem() }

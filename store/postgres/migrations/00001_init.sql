@@ -490,6 +490,14 @@ CREATE TABLE redrive_access (
 	used_at    bigint -- last use, precise to a minute; NULL: never
 );
 
+-- The receivers of webhooks, at most 100. A secret is stored as it is: each webhook is signed with it.
+CREATE TABLE redrive_endpoints (
+	name       text COLLATE "C" PRIMARY KEY,
+	settings   text COLLATE "C" NOT NULL, -- store.Endpoint as JSON, without name and secrets
+	secret     bytea NOT NULL,
+	old_secret bytea -- before the last rotation; NULL: none
+);
+
 -- Random bytes that all servers on the database share. Rows are never changed.
 CREATE TABLE redrive_secrets (
 	name   text COLLATE "C" PRIMARY KEY,
@@ -676,6 +684,7 @@ DROP TABLE redrive_keys;
 DROP TABLE redrive_notes;
 DROP TABLE redrive_requests;
 DROP TABLE redrive_secrets;
+DROP TABLE redrive_endpoints;
 DROP TABLE redrive_access;
 DROP TABLE redrive_processes;
 DROP TABLE redrive_window_items;

@@ -477,6 +477,14 @@ CREATE TABLE redrive_access (
 	used_at    INTEGER -- last use, precise to a minute; NULL: never
 ) WITHOUT ROWID;
 
+-- The receivers of webhooks, at most 100. A secret is stored as it is: each webhook is signed with it.
+CREATE TABLE redrive_endpoints (
+	name       TEXT PRIMARY KEY,
+	settings   TEXT NOT NULL, -- store.Endpoint as JSON, without name and secrets
+	secret     BLOB NOT NULL,
+	old_secret BLOB -- before the last rotation; NULL: none
+) WITHOUT ROWID;
+
 -- Random bytes that all servers on the database share. Rows are never changed.
 CREATE TABLE redrive_secrets (
 	name   TEXT PRIMARY KEY,
@@ -631,6 +639,7 @@ DROP TABLE redrive_keys;
 DROP TABLE redrive_notes;
 DROP TABLE redrive_requests;
 DROP TABLE redrive_secrets;
+DROP TABLE redrive_endpoints;
 DROP TABLE redrive_access;
 DROP TABLE redrive_processes;
 DROP TABLE redrive_window_items;

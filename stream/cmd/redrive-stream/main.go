@@ -21,6 +21,7 @@ import (
 	"github.com/redrive/redrive/internal/suggest"
 	"github.com/redrive/redrive/store/sqlite"
 	"github.com/redrive/redrive/stream"
+	"github.com/redrive/redrive/stream/kafka"
 )
 
 // The exit codes are those of the command redrive.
@@ -30,22 +31,40 @@ const (
 )
 
 type grammar struct {
-	Run runCmd `cmd:"" help:"Read a topic, and make a job of each record, until SIGINT or SIGTERM."`
+	Run   runCmd   `cmd:"" help:"Read a topic, and make a job of each record, until SIGINT or SIGTERM."`
+	Check checkCmd `cmd:"" help:"Say what is wrong with the cluster, the topics and the rights. Changes nothing."`
+	Init  initCmd  `cmd:"" help:"Make the retry topic if it is missing."`
 }
 
-type runCmd struct {
-	Config   string   `placeholder:"FILE" default:"redrive.yaml" env:"REDRIVE_CONFIG" help:"Configuration file, for the database, the kinds, limits and retention. Default: ${default}."`
-	DB       string   `name:"db" placeholder:"FILE" env:"REDRIVE_DB" help:"SQLite file. Default: the database of the configuration."`
-	Name     string   `default:"stream" help:"Name of the stream, for logs and in the attributes of its jobs. Default: ${default}."`
-	Brokers  []string `required:"" placeholder:"HOST:PORT" env:"KAFKA_BOOTSTRAP_SERVERS" help:"Brokers to ask first, separated by commas."`
-	Topic    string   `required:"" help:"Topic that is read. It is never written to."`
-	Group    string   `help:"Consumer group. Default: redrive- and the name of the stream."`
-	Instance string   `env:"REDRIVE_INSTANCE" help:"Name of this process, which makes a static member of the group. Default: none."`
-	Start    string   `enum:"earliest,latest" default:"earliest" help:"Where a new group begins: earliest or latest. Default: ${default}."`
-	Queue    string   `default:"default" help:"Queue of the jobs. Default: ${default}."`
-	Kind     []string `placeholder:"TYPE[=KIND]" help:"task_type, and the kind that it becomes. Default: the kinds of the configuration in this queue."`
-	Strict   bool     `help:"Require a UUID of version 4 as job_id."`
-	Backlog  int      `default:"50000" help:"Read no records while so many jobs of the queue wait for their first run. Default: ${default}."`
+type runCmd struct{ flags }
+
+// flags are the settings of a stream.
+type flags struct {
+	Config         string   `placeholder:"FILE" default:"redrive.yaml" env:"REDRIVE_CONFIG" help:"Configuration file, for the database, the kinds, limits and retention. Default: ${default}."`
+	DB             string   `name:"db" placeholder:"FILE" env:"REDRIVE_DB" help:"SQLite file. Default: the database of the configuration."`
+	Name           string   `default:"stream" help:"Name of the stream, for logs and in the attributes of its jobs. Default: ${default}."`
+	Brokers        []string `required:"" placeholder:"HOST:PORT" env:"KAFKA_BOOTSTRAP_SERVERS" help:"Brokers to ask first, separated by commas."`
+	Topic          string   `required:"" help:"Topic that is read. It is never written to."`
+	Group          string   `help:"Consumer group. Default: redrive- and the name of the stream."`
+	Instance       string   `env:"REDRIVE_INSTANCE" help:"Name of this process, which makes a static member of the group. Default: none."`
+	Start          string   `enum:"earliest,latest" default:"earliest" help:"Where a new group begins: earliest or latest. Default: ${default}."`
+	Queue          string   `default:"default" help:"Queue of the jobs. Default: ${default}."`
+	Kind           []string `placeholder:"TYPE[=KIND]" help:"task_type, and the kind that it becomes. Default: the kinds of the configuration in this queue."`
+	Strict         bool     `help:"Require a UUID of version 4 as job_id."`
+	Retry          string   `placeholder:"TOPIC" env:"KAFKA_TOPIC_RETRY" help:"Topic of retries. Default: none."`
+	Alongside      bool     `help:"Allow members of the group that are not of redrive."`
+	AllowCompacted bool     `help:"Allow a compacted topic."`
+	TLS            bool     `name:"tls" help:"Encrypt the connections. Without --tls-ca the certificates of the system are trusted."`
+	TLSCA          string   `name:"tls-ca" placeholder:"FILE" help:"PEM file with the certificates that are trusted."`
+	TLSCert        string   `name:"tls-cert" placeholder:"FILE" help:"PEM file with the certificate of this client."`
+	TLSKey         string   `name:"tls-key" placeholder:"FILE" help:"PEM file with the key of that certificate."`
+	TLSName        string   `name:"tls-name" placeholder:"NAME" help:"Name in the brokers' certificates. Default: their host."`
+	SASL           string   `name:"sasl" placeholder:"MECHANISM" help:"Log in with plain, scram-sha-256, scram-sha-512 or oauthbearer."`
+	SASLUser       string   `name:"sasl-user" placeholder:"USER" help:"User of the login."`
+	SASLPassword   string   `name:"sasl-password-file" placeholder:"FILE" help:"File with the password; it is read at each login."`
+	SASLToken      string   `name:"sasl-token-file" placeholder:"FILE" help:"File with the token of oauthbearer; it is read at each login."`
+	SASLInsecure   bool     `name:"sasl-insecure" help:"Allow a login without TLS to brokers on other machines."`
+	Backlog        int      `default:"50000" help:"Read no records while so many jobs of the queue wait for their first run. Default: ${default}."`
 }
 
 // usageError is an error in the command line or the configuration.
@@ -61,8 +80,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	helped := false
 	parser, err := kong.New(&g, kong.Name("redrive-stream"), kong.Writers(stdout, stderr), kong.Exit(func(int) { helped = true }),
 		kong.Description("redrive-stream makes jobs of the records of a Kafka topic. Workers such as `redrive work` run them."))
+	var chosen *kong.Context
 	if err == nil {
-		_, err = parser.Parse(args)
+		chosen, err = parser.Parse(args)
 	}
 	switch {
 	case helped:
@@ -73,7 +93,16 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	}
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := g.Run.run(ctx, slog.New(slog.NewTextHandler(stderr, nil))); err != nil {
+	log := slog.New(slog.NewTextHandler(stderr, nil))
+	switch chosen.Command() {
+	case "check":
+		err = g.Check.run(ctx, stdout)
+	case "init":
+		err = g.Init.run(ctx, stdout)
+	default:
+		err = g.Run.run(ctx, log)
+	}
+	if err != nil {
 		fmt.Fprintf(stderr, "redrive-stream: %v\n", err)
 		if _, usage := errors.AsType[usageError](err); usage {
 			return exitUsage
@@ -83,39 +112,55 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return 0
 }
 
-func (c *runCmd) run(ctx context.Context, log *slog.Logger) error {
+// prepared returns the settings of the configuration and the stream that the flags ask for.
+func (c *flags) prepared(log *slog.Logger) (*config.Config, *stream.Config, error) {
 	settings, err := c.settings()
 	if err != nil {
-		return usageError{err}
+		return nil, nil, usageError{err}
 	}
 	kinds, err := c.kinds(settings)
 	if err != nil {
-		return usageError{err}
+		return nil, nil, usageError{err}
 	}
 	if c.Backlog < 1 {
-		return usageError{fmt.Errorf("--backlog %d: it must be at least 1", c.Backlog)}
+		return nil, nil, usageError{fmt.Errorf("--backlog %d: it must be at least 1", c.Backlog)}
+	}
+	cfg := &stream.Config{
+		Name: c.Name, Brokers: c.Brokers, Topic: c.Topic, Group: c.Group, Instance: c.Instance, Latest: c.Start == "latest",
+		Queue: c.Queue, Kinds: kinds, Strict: c.Strict, ValueMax: settings.Limits.PayloadBytes, Backlog: c.Backlog, Log: log,
+		Retry: c.Retry, Alongside: c.Alongside, AllowCompacted: c.AllowCompacted,
+	}
+	if c.TLS || c.TLSCA != "" || c.TLSCert != "" || c.TLSKey != "" || c.TLSName != "" {
+		cfg.TLS = &kafka.TLS{CAFile: c.TLSCA, CertFile: c.TLSCert, KeyFile: c.TLSKey, ServerName: c.TLSName}
+	}
+	if c.SASL != "" {
+		cfg.SASL = &kafka.SASL{Mechanism: c.SASL, User: c.SASLUser, PasswordFile: c.SASLPassword, TokenFile: c.SASLToken, Insecure: c.SASLInsecure}
+	}
+	return settings, cfg, nil
+}
+
+func (c *runCmd) run(ctx context.Context, log *slog.Logger) error {
+	settings, cfg, err := c.prepared(log)
+	if err != nil {
+		return err
 	}
 	s, err := sqlite.Open(ctx, settings.Database, &sqlite.Options{KeepSchema: true})
 	if err != nil {
 		return err
 	}
-	return errors.Join(c.stream(ctx, s, settings, kinds, log), s.Close())
+	return errors.Join(c.stream(ctx, s, settings, cfg), s.Close())
 }
 
 // stream reads the topic, and beside that ends the jobs of records that cannot be a task.
-func (c *runCmd) stream(ctx context.Context, s *sqlite.Store, settings *config.Config, kinds map[string]string, log *slog.Logger) error {
+func (c *runCmd) stream(ctx context.Context, s *sqlite.Store, settings *config.Config, cfg *stream.Config) error {
 	keep := settings.Retention
 	client, err := redrive.New(s, &redrive.Config{
-		Queues: map[string]redrive.Queue{c.Queue: {Workers: 2}}, PayloadMax: settings.Limits.PayloadBytes, Logger: log,
+		Queues: map[string]redrive.Queue{c.Queue: {Workers: 2}}, PayloadMax: settings.Limits.PayloadBytes, Logger: cfg.Log,
 		MaxAttempts: settings.MaxAttempts, Retention: redrive.Retention{Completed: keep.Completed, Failures: keep.Failures, Dead: keep.Dead,
 			DropPending: keep.DropPending, Events: keep.Events},
 	})
 	if err != nil {
 		return err
-	}
-	cfg := &stream.Config{
-		Name: c.Name, Brokers: c.Brokers, Topic: c.Topic, Group: c.Group, Instance: c.Instance, Latest: c.Start == "latest",
-		Queue: c.Queue, Kinds: kinds, Strict: c.Strict, ValueMax: settings.Limits.PayloadBytes, Backlog: c.Backlog, Log: log,
 	}
 	if err := stream.Handle(client, cfg); err != nil {
 		return err
@@ -133,7 +178,7 @@ func (c *runCmd) stream(ctx context.Context, s *sqlite.Store, settings *config.C
 }
 
 // settings reads the configuration. Only a redrive.yaml that nobody names may be missing.
-func (c *runCmd) settings() (*config.Config, error) {
+func (c *flags) settings() (*config.Config, error) {
 	s, err := config.Load(c.Config)
 	if errors.Is(err, fs.ErrNotExist) && c.Config == "redrive.yaml" && c.DB != "" {
 		s, err = config.Default(), nil
@@ -154,7 +199,7 @@ func (c *runCmd) settings() (*config.Config, error) {
 }
 
 // kinds returns the kinds by task_type.
-func (c *runCmd) kinds(s *config.Config) (map[string]string, error) {
+func (c *flags) kinds(s *config.Config) (map[string]string, error) {
 	kinds := map[string]string{}
 	for _, text := range c.Kind {
 		name, kind, mapped := strings.Cut(text, "=")
