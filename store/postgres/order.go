@@ -8,9 +8,10 @@ package postgres
 //  3. limits: by a claim of what has a limit over all processes
 //  4. live jobs, by id; claims, heartbeats and looks for lost leases skip what is locked
 //  5. dead letters: by what writes dead letters, groups or redrives; or else schedule:NAME,
-//     schedules, policies, processes, notes, access, endpoints: who has one of these needs no lock on dead letters. Processes is
+//     schedules, policies, processes, notes, access, endpoints, streams: who has one of these needs no lock on dead letters. Processes is
 //     locked before any row of redrive_processes, by a call that writes the rows of other
 //     processes than its own
+//     Then positions of streams, by their primary key, and sinks: only calls for streams take them
 //  6. batches, by id: by what brings members back, adds or publishes some, or writes an end, and, for
 //     others to share, by new jobs that name a batch
 //  7. keys, by owner, kind and key; sweeps skip what is locked
