@@ -15,6 +15,7 @@ import (
 	"github.com/redrive/redrive/failure"
 	"github.com/redrive/redrive/internal/guard"
 	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/notify"
 )
 
 // Endpoints keeps the receivers of webhooks.
@@ -58,7 +59,7 @@ const (
 
 // Endpoint is a receiver of webhooks.
 type Endpoint struct {
-	Name   string        `json:"name"` // 1 to job.NameMax letters, digits and _-.:/
+	Name   string        `json:"name"` // 1 to 64 of a-z, 0-9, '_', '.' and '-'
 	URL    string        `json:"url"`
 	Secret WebhookSecret `json:"-"`
 
@@ -97,10 +98,7 @@ type EndpointCount struct {
 // Validate returns one ErrInvalid with all mistakes. It contains neither the URL, which may have a
 // secret, nor an address.
 func (e *Endpoint) Validate() error {
-	if err := ValidName("webhook", e.Name); err != nil {
-		return err
-	}
-	var errs []error
+	errs := []error{notify.CheckName("name", e.Name)}
 	wrong := func(bad bool, format string, args ...any) {
 		if bad {
 			errs = append(errs, fmt.Errorf(format, args...))
@@ -124,7 +122,7 @@ type endpointError struct {
 	cause error
 }
 
-func (e *endpointError) Error() string   { return "webhook " + e.name + ": " + e.cause.Error() }
+func (e *endpointError) Error() string   { return fmt.Sprintf("webhook %.80q: %s", e.name, e.cause) }
 func (e *endpointError) Unwrap() []error { return []error{e.cause, ErrInvalid} }
 
 // Networks returns the networks of Allow.
