@@ -40,8 +40,9 @@ type (
 
 // BatchHandle acts on one batch.
 type BatchHandle struct {
-	c  *Client
-	id int64
+	c        *Client
+	id       int64
+	existing bool
 }
 
 // NewBatch creates a batch in the state DRAFT. If a batch with the key of the spec exists, the handle
@@ -53,12 +54,12 @@ func (c *Client) NewBatch(ctx context.Context, by By, spec BatchSpec) (*BatchHan
 	if err != nil {
 		return nil, err
 	}
-	return c.BatchHandle(b.ID), nil
+	return &BatchHandle{c, b.ID, b.Existing}, nil
 }
 
 // BatchHandle returns a handle for the batch with this number. It asks nothing: the calls of the
 // handle return an ErrNotFound if there is no such batch.
-func (c *Client) BatchHandle(id int64) *BatchHandle { return &BatchHandle{c, id} }
+func (c *Client) BatchHandle(id int64) *BatchHandle { return &BatchHandle{c: c, id: id} }
 
 // Batches returns a page of batches, the newest first.
 func (c *Client) Batches(ctx context.Context, f BatchFilter) (BatchPage, error) {
@@ -67,6 +68,9 @@ func (c *Client) Batches(ctx context.Context, f BatchFilter) (BatchPage, error) 
 
 // ID returns the number of the batch.
 func (h *BatchHandle) ID() int64 { return h.id }
+
+// Existing reports whether NewBatch has found the batch by its key. If not, it has created it.
+func (h *BatchHandle) Existing() bool { return h.existing }
 
 // Get returns the batch with its counts.
 func (h *BatchHandle) Get(ctx context.Context) (Batch, error) {

@@ -28,7 +28,7 @@ func (c *Client) NewBatchTx(ctx context.Context, tx store.Tx, by By, spec BatchS
 	if err != nil {
 		return nil, err
 	}
-	return c.BatchHandle(b.ID), nil
+	return &BatchHandle{c, b.ID, b.Existing}, nil
 }
 
 // AddTx does the same as Add, but inside the caller's own transaction.

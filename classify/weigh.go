@@ -28,19 +28,21 @@ const (
 )
 
 const (
-	decidesAlone = wStrong - 4 // the weight from which a rule for words decides without weighing
+	decidesAlone = wDecides // the weight from which a rule for words decides without weighing
+	statesFrom   = wStatus  // the weight from which a rule for words is a statement that only sure words overturn
 	// Below cutPassing, the likelihood that another attempt changes nothing, the text is taken for a passing trouble. Work is
-	// given up from cutFinal on if a rule states the cause plainly, and from cutWords on if only learned words and weak rules
-	// speak. Between them the class is UnknownError, and the policy decides. A wrong "permanent" loses work, a wrong "retry"
-	// costs some attempts; docs/judgement.md has the figures.
-	cutPassing = weigh.One * 50 / 100
+	// given up from cutFinal on if some rule was hit, and from cutAlone on if none was. Between them the class is UnknownError,
+	// and the policy decides. A wrong "permanent" loses work, a wrong "retry" costs some attempts; docs/judgement.md has the
+	// figures.
+	cutPassing = weigh.One * 55 / 100
 	cutFinal   = weigh.One * 60 / 100
-	cutWords   = weigh.One * 75 / 100
-	cutAlone   = weigh.One * 90 / 100 // where no rule was hit at all
-	// wordsNeeded is how many different words of a text must have weights: one more where no rule was hit.
+	cutAlone   = weigh.One * 80 / 100
+	// wordsNeeded is how many different words of a text must have weights where no rule says anything of weight.
 	wordsNeeded = 3
-	// overturns is how likely a class must be to win against a rule that states another one plainly.
+	// overturns is how likely a verdict must be to win against a rule that makes a statement.
 	overturns = weigh.One * 70 / 100
+	// renames is how likely a class must be to win against that of such a rule, where the verdict is the same.
+	renames = weigh.One * 90 / 100
 	// cutClass is how likely a class must be to be named.
 	cutClass = weigh.One * 5 / 100
 )
@@ -55,12 +57,18 @@ func (r *reader) weighs(best int) bool {
 			return false
 		}
 	}
-	if best < 0 {
-		return true
+	if best < 0 || r.hits[best].weight < wWeak {
+		return !onlyName(r.e.Message)
 	}
 	h := &r.hits[best]
 	plain := h.class == failure.UnknownError && h.weight >= wSaid // an answer that nobody could read
 	return h.weight < decidesAlone && h.rank < RankText && !plain
+}
+
+// onlyName reports whether a text is the name of an error type and nothing else: it says too little to be weighed.
+func onlyName(text string) bool {
+	text = strings.TrimRight(text, ": \n")
+	return strings.IndexByte(text, ' ') < 0 && (strings.HasSuffix(text, "Error") || strings.HasSuffix(text, "Exception"))
 }
 
 // ownPrefix is how the ids of a policy's own rules begin.
@@ -75,15 +83,21 @@ func (r *reader) weigh(out *Classification, best int) {
 	r.ruleFeatures(best)
 	res := r.result
 	r.c.model.Weigh(r.bag, res)
-	if res.Known < wordsNeeded || best < 0 && res.Known == wordsNeeded {
+	if res.Known == 0 || res.Known < wordsNeeded && (best < 0 || r.hits[best].class == failure.UnknownError) {
 		return // too little to weigh: the rules decide
 	}
 	class, rule := r.verdict(res, best >= 0)
-	if best >= 0 && r.hits[best].weight >= wStatus && res.Share[class] < overturns {
+	if best >= 0 && failure.Class(weigh.Classes[class]) == r.hits[best].class && r.hits[best].weight >= statesFrom {
+		return
+	}
+	if rule == ruleUnsure && best >= 0 && r.hits[best].weight >= wSaid {
+		return // a plain statement is better than no answer
+	}
+	final := !weigh.Retriable[class]
+	if best >= 0 && r.hits[best].weight >= statesFrom && !overturned(final, r.hits[best].final, res, class) {
 		return
 	}
 	w := &Weighing{Weights: r.c.model.Version()}
-	final := !weigh.Retriable[class]
 	than := res.Of(final)
 	w.Sure = 100 * res.Final / weigh.One
 	if !final {
@@ -100,13 +114,22 @@ func (r *reader) weigh(out *Classification, best int) {
 	}
 }
 
+// overturned reports whether words overturn a rule that makes a statement: they are sure of the other verdict, or surer
+// still of another class.
+func overturned(final, stated bool, res *weigh.Result, class int) bool {
+	if final == stated {
+		return final && res.Share[class] >= renames
+	}
+	return final && res.Final >= overturns || !final && weigh.One-res.Final >= overturns
+}
+
 // verdict returns the class that the weights are for, and by which rule.
 func (r *reader) verdict(res *weigh.Result, hit bool) (class int, rule string) {
 	final := res.Of(false)
 	passing := res.Of(true)
-	cut := cutWords
-	if r.statesFinal() {
-		cut = cutFinal
+	cut := cutFinal
+	if !hit {
+		cut = cutAlone
 	}
 	switch {
 	case res.Final < cutPassing:
@@ -114,9 +137,9 @@ func (r *reader) verdict(res *weigh.Result, hit bool) (class int, rule string) {
 			return weigh.Unknown, ruleUnsure
 		}
 		return passing, ruleWeighed
-	case res.Final < cut || !hit && res.Final < cutAlone:
+	case res.Final < cut:
 		return weigh.Unknown, ruleUnsure
-	case !r.statesFinal() && res.Alone(r.bag, final, passing):
+	case !r.statesFinal() && (res.Known < wordsNeeded || res.Alone(r.bag, final, passing)):
 		return weigh.Unknown, ruleUnsure // one weak word is not enough to give work up
 	}
 	return final, ruleWeighed

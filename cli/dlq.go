@@ -56,6 +56,7 @@ func wordOf[S fmt.Stringer](what string, text []byte, all []S) (value S, err err
 // reasons lists all reasons why a job can become dead.
 var reasons = [...]job.Reason{
 	job.NonRetriable, job.MaxRetries, job.Stalled, job.DeadlineOver, job.MaxCost, job.HintTooLong, job.ManualReview,
+	job.Malformed, job.UnknownType, job.KeyConflict,
 }
 
 // deadFlags are the flags that select dead letters. All commands about dead letters have

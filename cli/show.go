@@ -181,6 +181,18 @@ func commandLine(s words.Step) string {
 		return fmt.Sprintf("redrive dlq list --redrive %d --status pending", s.Redrive)
 	case words.ResumeQueue:
 		return "redrive queues resume " + s.Queue
+	case words.ShowBatch:
+		return fmt.Sprintf("redrive batch show %d", s.Batch)
+	case words.AddMembers:
+		return fmt.Sprintf("redrive batch add %d --file members.jsonl", s.Batch)
+	case words.PublishBatch:
+		return fmt.Sprintf("redrive batch publish %d", s.Batch)
+	case words.WaitBatch:
+		return fmt.Sprintf("redrive batch wait %d", s.Batch)
+	case words.RetryBatch:
+		return fmt.Sprintf("redrive batch retry %d", s.Batch)
+	case words.ListDeadMembers:
+		return fmt.Sprintf("redrive batch members %d --state dead", s.Batch)
 	}
 	return ""
 }

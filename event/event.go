@@ -54,6 +54,9 @@ const (
 	// or "published", Done the number of completed members, Total that of all, Note the last outcome.
 	BatchChanged Type = 50
 
+	StreamChanged Type = 53 // a person paused or resumed a stream; Note is its name, Reason is "paused" or "open"
+	PositionMoved Type = 54 // a person moved the position of a stream; Note is stream/topic/partition, Reason is "rewind" or "accept-gap", Done and Total are the old and the new offset
+
 	ProcessStarted Type = 60 // a process has begun to work; Note is its name
 	ProcessStopped Type = 61 // a process has ended; Note is its name
 	ProcessSilent  Type = 62 // a process has not reported for store.SilentAfter; Note is its name
@@ -66,7 +69,7 @@ var typeNames = map[Type]string{
 	JobExpired: "job.expired", JobRetried: "job.retried", JobHeld: "job.held", JobCancelAsked: "job.cancel_requested",
 	JobProgressed: "job.progressed", JobAltered: "job.altered", QueueChanged: "queue.changed", PolicyChanged: "policy.published",
 	DeadLetterChanged: "dead_letter.changed", DeadLetterPurged: "dead_letter.purged", RedriveChanged: "redrive.changed",
-	ScheduleFired: "schedule.fired", ScheduleChanged: "schedule.changed", GroupChanged: "group.changed", AccessChanged: "access.changed", NoteAdded: "note.added", WebhookChanged: "webhook.changed", BatchChanged: "batch.changed", ProcessStarted: "process.started", ProcessStopped: "process.stopped", ProcessSilent: "process.silent",
+	ScheduleFired: "schedule.fired", ScheduleChanged: "schedule.changed", GroupChanged: "group.changed", AccessChanged: "access.changed", NoteAdded: "note.added", WebhookChanged: "webhook.changed", BatchChanged: "batch.changed", StreamChanged: "stream.changed", PositionMoved: "position.moved", ProcessStarted: "process.started", ProcessStopped: "process.stopped", ProcessSilent: "process.silent",
 }
 
 // Of returns the type of the event for a job's transition with the given cause.

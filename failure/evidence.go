@@ -35,6 +35,7 @@ type Evidence struct {
 	Code        string        // by mark: the handler's own
 	Class       Class         // by mark
 	Permanent   bool          // by mark
+	Refused     string        // by mark: why a record cannot become its task, see Refuse; Permanent is true, too
 	RetryAfter  time.Duration // by mark or by a typed error: the shortest wait
 	RetryMark   bool          // by mark: a later attempt can succeed, after RetryAfter
 	NotBefore   time.Time     // by a typed error: no attempt before this; the decision makes a wait of it

@@ -40,6 +40,23 @@ type permanent struct{ wrap }
 
 func (*permanent) note(e *Evidence) { e.Permanent = true }
 
+// Refuse marks err as that of a record which cannot become its task, such as one that is not JSON. It
+// is Permanent. The word becomes the reason of the dead letter if it is one of job.Malformed,
+// job.UnknownType and job.KeyConflict.
+func Refuse(word string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &refused{wrap{err}, word}
+}
+
+type refused struct {
+	wrap
+	word string
+}
+
+func (r *refused) note(e *Evidence) { e.Permanent, e.Refused = true, r.word }
+
 // RetryAfter marks err with the shortest wait that the other side has asked
 // for. It is a floor under the wait that the policy chooses, never shortened;
 // of several the longest counts. Whatever the text of err says, a later attempt

@@ -95,4 +95,9 @@ const (
 	MaxCost      Reason = "max_cost_exceeded"
 	HintTooLong  Reason = "hint_too_long" // the dependency asked for a longer wait than the policy allows
 	ManualReview Reason = "manual_review" // a rule held the job before it ran; a manual retry releases the job
+
+	// The reasons of jobs that stand for records of a stream which cannot be tasks.
+	Malformed   Reason = "malformed"    // the record cannot be read
+	UnknownType Reason = "unknown_type" // the stream does not know the record's task type
+	KeyConflict Reason = "key_conflict" // a job with another payload has the record's key
 )

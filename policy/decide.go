@@ -199,7 +199,7 @@ func (d *Decision) marked(in *Input, e *failure.Evidence, s *Schedule) bool {
 	case e.Cancel && in.How != job.ByPanic:
 		d.end(Cancel, RuleCancel)
 	case e.Permanent:
-		d.die(RulePermanent, job.NonRetriable)
+		d.die(RulePermanent, refusal(e))
 	case in.Stop == CancelAsked:
 		d.end(Cancel, RuleCancelAsked)
 	case e.Snooze > 0 && in.How != job.ByPanic:
@@ -214,6 +214,16 @@ func (d *Decision) marked(in *Input, e *failure.Evidence, s *Schedule) bool {
 		return false
 	}
 	return true
+}
+
+// refusal returns the reason of the death of a job with a permanent failure.
+func refusal(e *failure.Evidence) job.Reason {
+	switch r := job.Reason(e.Refused); r {
+	case job.Malformed, job.UnknownType, job.KeyConflict:
+		return r
+	default:
+		return job.NonRetriable
+	}
 }
 
 // count copies the counters of the job into the decision.

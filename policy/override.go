@@ -26,6 +26,9 @@ type Override struct {
 	MaxAttempts *int   `json:"max_attempts,omitempty"`
 	MaxCost     *int64 `json:"max_cost,omitempty"` // largest cost in millionths of a US dollar
 	Waits       Waits  `json:"waits,omitempty"`    // waits between attempts; the last wait repeats
+	// MessageRetries is the number of retries that the message allows which created the job, such as
+	// a record of a topic. The other settings of the job take precedence over it.
+	MessageRetries *int `json:"message_retries,omitempty"`
 }
 
 // Waits are durations. In JSON, each is a string such as "1m30s".
@@ -109,7 +112,7 @@ func (o *Override) Validate() error {
 	for _, n := range []struct {
 		name  string
 		value *int
-	}{{"max_retries", o.MaxRetries}, {"max_total_retries", o.MaxTotalRetries}} {
+	}{{"max_retries", o.MaxRetries}, {"max_total_retries", o.MaxTotalRetries}, {"message_retries", o.MessageRetries}} {
 		check(n.value == nil || *n.value >= 0, "%s must not be negative", n.name)
 	}
 	check(o.MaxAttempts == nil || *o.MaxAttempts >= 1 && *o.MaxAttempts <= MaxAttemptsLimit,
@@ -121,6 +124,14 @@ func (o *Override) Validate() error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// Message returns the settings of the message that created the job; nil if it has none.
+func (o *Override) Message() *Override {
+	if o == nil || o.MessageRetries == nil {
+		return nil
+	}
+	return &Override{MaxRetries: o.MessageRetries, MaxTotalRetries: o.MessageRetries}
 }
 
 // lowered returns the policy with the job's own limit on attempts, if this limit is lower

@@ -11,6 +11,7 @@ has() {
 	case $1 in
 	fusermount3) test ! -e /dev/fuse || test "$(id -u)" = 0 || command -v fusermount3 ;;
 	pydantic) python3 -c 'import pydantic, sys; sys.exit(pydantic.VERSION[0] < "2")' ;;
+	drawtext) test -e /usr/share/fonts/truetype/dejavu/DejaVuSans.ttf || fc-list | grep -q . ;;
 	postgres) command -v initdb || ls /usr/lib/postgresql/*/bin/initdb ;;
 	gcc) test "$(go env CGO_ENABLED)" = 1 && command -v "$(go env CC)" ;;
 	*) command -v "$1" || ls "/usr/sbin/$1" "/usr/local/sbin/$1" ;;
@@ -25,7 +26,8 @@ wanted() {
 		pgbouncer|pgbouncer|the tests with PgBouncer
 		redis-server|redis-server|what is measured against Redis
 		fusermount3|fuse3|the power cuts of SQLite files
-		ffmpeg|ffmpeg|what FFmpeg prints when it fails
+		ffmpeg|ffmpeg|what FFmpeg prints when it fails, and the copies of examples/watermark
+		drawtext|fonts-dejavu-core|the visible watermarks of examples/watermark, which need a font
 		chromium|chromium|the pages in a browser
 		ruby|ruby|what Ruby prints when it fails
 		php|php-cli|what PHP prints when it fails

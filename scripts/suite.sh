@@ -17,22 +17,16 @@ trap 'rm -rf "$logs"' EXIT
 # are tested.
 #
 # On the other versions, slow tests of the store that do not depend on the version are
-# left out. The whole suite of stores runs on the installed version, with the race detector
-# below, and on the newest; the versions between them run what is PostgreSQL's alone:
-# statements, plans, locks, failures of connections and servers.
+# left out.
 slow='AFleetOfProcesses|FailOverOfFastTransactions|Conformance/X3_|Conformance/I25_FilterEquals'
-others=$(sh scripts/postgres.sh)
-newest=${others##* }
 versions=""
-for version in $others; do
+for version in $(sh scripts/postgres.sh); do
 	bin=$(REDRIVE_TEST_INSTALL=no sh scripts/postgres.sh "$version") || continue # the note says why
 	versions="$versions $version"
-	skipped=$slow
-	[ "$version" = "$newest" ] || skipped="$slow|TestQ10_Conformance"
 	{
 		echo "== tests on $("$bin/postgres" --version)"
 		REDRIVE_TEST_POSTGRES="" REDRIVE_TEST_POSTGRES_BIN=$bin REDRIVE_TEST_POSTGRES_FSYNC=off \
-			go test -count=1 -timeout 20m "$@" -skip "$skipped" ./store/postgres && touch "$logs/$version.passed"
+			go test -count=1 -timeout 20m "$@" -skip "$slow" ./store/postgres && touch "$logs/$version.passed"
 	} >"$logs/$version" 2>&1 &
 done
 

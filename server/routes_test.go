@@ -24,7 +24,7 @@ var open = []string{
 // pathOf returns a path of a route, with values for its parameters.
 func pathOf(r *api.Route) string {
 	return strings.NewReplacer("{id}", "1", "{name}", "default", "{kind}", "k", "{hash}", strings.Repeat("0", 64), "{fp}", "0011223344556677",
-		"{n}", "1", "{job_id}", "1").Replace(r.Path)
+		"{n}", "1", "{job_id}", "1", "{key}", "m1").Replace(r.Path)
 }
 
 // part of: X2

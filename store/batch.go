@@ -124,6 +124,8 @@ type Batch struct {
 	// last death that it covers. They are 0 without a task.
 	TaskAt      int64 `json:"-"`
 	TaskThrough int64 `json:"-"`
+	// Existing is set by CreateBatch alone: the batch was found by its key.
+	Existing bool `json:"-"`
 }
 
 // BatchCounts are the counted members of a batch by their present lives.

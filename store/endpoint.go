@@ -76,7 +76,7 @@ type Endpoint struct {
 
 	// The store sets these fields.
 	OldSecret    WebhookSecret `json:"-"`                       // the secret before the last rotation
-	OldUntil     job.Micros    `json:"old_until,omitempty"`     // OldSecret signs as well before this time; 0 means that there is none
+	OldUntil     job.Micros    `json:"old_until,omitempty"`     // OldSecret signs as well before this time; 0 means that the store keeps no old secret
 	CreatedAt    job.Micros    `json:"created_at"`              // time of the first PutEndpoint
 	CreatedBy    string        `json:"created_by"`              // the actor of the first PutEndpoint
 	RotatedAt    job.Micros    `json:"rotated_at,omitempty"`    // time of the last rotation

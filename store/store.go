@@ -45,6 +45,7 @@ type Store interface {
 	Presence
 	Access
 	Endpoints
+	Streams
 	// Close releases the store's resources. Calls after Close return an ErrClosed.
 	Close() error
 }
@@ -333,6 +334,10 @@ type Dump struct {
 	Access     []AccessKey    // access keys, sorted by id
 	Endpoints  []Endpoint     // receivers of webhooks with their secrets, sorted by name
 	Secrets    []string       // the names of the secrets, sorted; a dump never has a secret
+	Streams    []Stream       // streams, sorted by name
+	Positions  []Position     // positions of streams, as Positions sorts them
+	Sinks      []Sink         // sinks of streams, sorted by stream and name
+	Reports    []StreamReport // reports about streams, sorted by stream and process
 	Begun      []Run          // running runs that have begun, see Beat.Begin; sorted by job
 	Terms      []JobTerms     // terms of live and dead jobs, sorted by job; jobs with the default terms are left out
 }

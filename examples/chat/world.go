@@ -19,7 +19,7 @@ type world struct {
 	calls map[string]int  // requests by job_id
 	keys  map[string]bool // idempotency keys that were seen
 	twice map[string]int  // requests whose idempotency key was seen before, by job_id
-	began chan string     // job_ids of requests that were told to hang
+	began chan string     // job_ids of requests that hang
 }
 
 // order is what a task says about the service that it calls.

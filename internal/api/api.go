@@ -7,7 +7,6 @@ import (
 
 	"github.com/redrive/redrive"
 	"github.com/redrive/redrive/internal/words"
-	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/server/access"
 	"github.com/redrive/redrive/server/events"
 )
@@ -114,7 +113,7 @@ func New(stopping <-chan struct{}, client *redrive.Client, o Options) *API {
 		o.Now = systemNow
 	}
 	hub := events.New(client, o.Logger)
-	return &API{hub: hub, watches: events.NewWatches(hub), client: client, o: o, stopping: stopping, waiters: &waiters{client: client, byJob: make(map[job.ID]map[chan struct{}]bool)}}
+	return &API{hub: hub, watches: events.NewWatches(hub), client: client, o: o, stopping: stopping, waiters: &waiters{client: client, by: make(map[awaited]map[chan struct{}]bool)}}
 }
 
 // Listeners returns the number of streams of events that are open.

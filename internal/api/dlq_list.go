@@ -26,6 +26,8 @@ const (
 const (
 	deadOrder redrive.JobOrder = 16 + iota
 	groupOrder
+	batchOrder
+	memberOrder
 )
 
 // DeadList is a page of dead letters, the newest death first.

@@ -169,7 +169,7 @@ func (a *API) state(c *Call, id job.ID) error {
 
 // refused returns the problem for a conflict: with the state of the job now.
 func (a *API) refused(c *Call, k *Kind, id job.ID, err error) error {
-	if !errors.Is(err, redrive.ErrConflict) {
+	if !errors.Is(err, redrive.ErrConflict) || errors.As(err, new(*redrive.BatchRefused)) {
 		return err
 	}
 	now, gerr := a.client.Get(c.Context(), id)

@@ -72,6 +72,18 @@ func (a *API) way(s words.Step) string {
 		return fmt.Sprintf("POST %s/redrives/%d/cancel", base, s.Redrive)
 	case words.ResumeQueue:
 		return fmt.Sprintf("POST %s/queues/%s/resume", base, s.Queue)
+	case words.ShowBatch:
+		return fmt.Sprintf("GET %s/batches/%d", base, s.Batch)
+	case words.AddMembers:
+		return fmt.Sprintf("POST %s/batches/%d/members", base, s.Batch)
+	case words.PublishBatch:
+		return fmt.Sprintf("POST %s/batches/%d/publish", base, s.Batch)
+	case words.WaitBatch:
+		return fmt.Sprintf("GET %s/batches/%d?wait=30s&until=ended", base, s.Batch)
+	case words.RetryBatch:
+		return fmt.Sprintf("POST %s/batches/%d/retry", base, s.Batch)
+	case words.ListDeadMembers:
+		return fmt.Sprintf("GET %s/batches/%d/members?state=dead", base, s.Batch)
 	}
 	return ""
 }

@@ -62,7 +62,8 @@ type specReader struct {
 	api      *API
 	call     *Call
 	now      time.Time
-	header   string // the Idempotency-Key of a request for one job
+	header   string     // the Idempotency-Key of a request for one job
+	batch    *intoBatch // the batch to which the jobs are added; nil for none
 	mistakes []Mistake
 	kind     *Kind // the kind of the problem, if all mistakes have the same
 }
@@ -138,6 +139,7 @@ func (r *specReader) options(in *JobIn, at string) redrive.Options {
 		o.Unique = &redrive.Unique{Period: period}
 	}
 	r.access(in, &o, at)
+	r.member(in, &o, at)
 	return o
 }
 

@@ -8,18 +8,25 @@ import (
 	"time"
 
 	"github.com/redrive/redrive"
+	"github.com/redrive/redrive/event"
 	"github.com/redrive/redrive/internal/human"
 	"github.com/redrive/redrive/job"
 )
 
-// waiters wakes the requests that wait for a job to end. While there are such requests, one
-// goroutine reads the events of the store for all of them.
+// waiters wakes the requests that wait for a job or a batch to end. While there are such requests,
+// one goroutine reads the events of the store for all of them.
 type waiters struct {
 	client *redrive.Client
 	mu     sync.Mutex
-	byJob  map[job.ID]map[chan struct{}]bool
+	by     map[awaited]map[chan struct{}]bool
 	n      int
 	stop   context.CancelFunc // ends the reader; nil when nobody waits
+}
+
+// awaited is a job, or a batch by its number.
+type awaited struct {
+	job   job.ID
+	batch int64
 }
 
 func (w *waiters) count() int {
@@ -30,38 +37,38 @@ func (w *waiters) count() int {
 
 // add registers a waiter and returns its channel and the function that removes it. The last result
 // is false when too many wait.
-func (w *waiters) add(id job.ID) (changed <-chan struct{}, remove func(), ok bool) {
+func (w *waiters) add(of awaited) (changed <-chan struct{}, remove func(), ok bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.n >= LongPollsMax {
 		return nil, nil, false
 	}
 	ch := make(chan struct{}, 1)
-	ch <- struct{}{} // the waiter reads its job once more, because it may have ended before now
-	if w.byJob[id] == nil {
-		w.byJob[id] = make(map[chan struct{}]bool)
+	ch <- struct{}{} // the waiter reads once more, because what it waits for may have ended before now
+	if w.by[of] == nil {
+		w.by[of] = make(map[chan struct{}]bool)
 	}
-	w.byJob[id][ch] = true
+	w.by[of][ch] = true
 	if w.n++; w.n == 1 {
 		ctx, stop := context.WithCancel(context.Background())
 		w.stop = stop
 		go w.read(ctx)
 	}
-	return ch, func() { w.remove(id, ch) }, true
+	return ch, func() { w.remove(of, ch) }, true
 }
 
-func (w *waiters) remove(id job.ID, ch chan struct{}) {
+func (w *waiters) remove(of awaited, ch chan struct{}) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if delete(w.byJob[id], ch); len(w.byJob[id]) == 0 {
-		delete(w.byJob, id)
+	if delete(w.by[of], ch); len(w.by[of]) == 0 {
+		delete(w.by, of)
 	}
 	if w.n--; w.n == 0 {
 		w.stop()
 	}
 }
 
-// read wakes waiters for each event of their jobs. When it has missed events, it wakes all.
+// read wakes waiters for each event of their jobs and batches. When it has missed events, it wakes all.
 func (w *waiters) read(ctx context.Context) {
 	for ctx.Err() == nil {
 		_, last, err := w.client.EventSpan(ctx)
@@ -71,7 +78,10 @@ func (w *waiters) read(ctx context.Context) {
 				if err != nil {
 					break
 				}
-				w.wake(e.Job)
+				w.wake(awaited{job: e.Job})
+				if e.Type == event.BatchChanged {
+					w.wake(awaited{batch: e.Batch})
+				}
 			}
 		}
 		select {
@@ -81,10 +91,10 @@ func (w *waiters) read(ctx context.Context) {
 	}
 }
 
-func (w *waiters) wake(id job.ID) {
+func (w *waiters) wake(of awaited) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for ch := range w.byJob[id] {
+	for ch := range w.by[of] {
 		signal(ch)
 	}
 }
@@ -92,7 +102,7 @@ func (w *waiters) wake(id job.ID) {
 func (w *waiters) wakeAll() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for _, all := range w.byJob {
+	for _, all := range w.by {
 		for ch := range all {
 			signal(ch)
 		}
@@ -106,28 +116,45 @@ func signal(ch chan struct{}) {
 	}
 }
 
+// waitFor reads the parameters wait and until: the longest time that the answer waits. It is 0 if
+// the answer does not wait.
+func (q *queryReader) waitFor() time.Duration {
+	if until := q.text("until"); until != "" && until != "ended" {
+		q.add("until", "must be ended", nil)
+	}
+	wait := q.text("wait")
+	if wait == "" {
+		return 0
+	}
+	limit, err := human.ParseDuration(wait)
+	if err != nil || limit < 0 || limit > WaitMax {
+		q.add("wait", "must be a duration from 0s to 30s", int(WaitMax/time.Second))
+	}
+	return limit
+}
+
 // await delays the answer about a job until the job ends, the time of the parameter wait has
 // passed, the client disconnects, or the server stops.
 func (a *API) await(c *Call, id job.ID) (job.Job, error) {
 	j, err := a.visible(c, id)
 	q := &queryReader{values: c.R.URL.Query()}
-	if until := q.text("until"); until != "" && until != "ended" {
-		q.add("until", "must be ended", nil)
-	}
-	wait := q.text("wait")
-	if wait == "" || err != nil {
-		return j, errors.Join(err, q.problem())
-	}
-	limit, perr := human.ParseDuration(wait)
-	if perr != nil || limit < 0 || limit > WaitMax {
-		q.add("wait", "must be a duration from 0s to 30s", int(WaitMax/time.Second))
-	}
-	if err := q.problem(); err != nil || j.State.Terminal() {
+	limit := q.waitFor()
+	if err := errors.Join(err, q.problem()); err != nil || limit == 0 || j.State.Terminal() {
 		return j, err
 	}
-	changed, remove, ok := a.waiters.add(id)
+	err = a.awaitEnd(c, awaited{job: id}, limit, func() (bool, error) {
+		j, err = a.visible(c, id)
+		return j.State.Terminal(), err
+	})
+	return j, err
+}
+
+// awaitEnd calls read until it reports an end, the time is over, the client disconnects, or the
+// server stops. It calls read at the beginning and after each event.
+func (a *API) awaitEnd(c *Call, of awaited, limit time.Duration, read func() (ended bool, err error)) error {
+	changed, remove, ok := a.waiters.add(of)
 	if !ok {
-		return j, RateLimited.New("%d requests already wait for jobs to end; ask again without the parameter wait.", LongPollsMax).After(1)
+		return RateLimited.New("%d requests already wait for an end; ask again without the parameter wait.", LongPollsMax).After(1)
 	}
 	defer remove()
 	_ = http.NewResponseController(c.W).SetWriteDeadline(systemNow().Add(limit + WriteTime)) // not every connection has deadlines
@@ -139,21 +166,23 @@ func (a *API) await(c *Call, id job.ID) (job.Job, error) {
 		select {
 		case <-check.C:
 			if err := a.still(c); err != nil {
-				return j, err
+				return err
 			}
 		case <-changed:
 			if err := a.still(c); err != nil {
-				return j, err
+				return err
 			}
-			if j, err = a.visible(c, id); err != nil || j.State.Terminal() {
-				return j, err
+			if ended, err := read(); err != nil || ended {
+				return err
 			}
 		case <-over.C:
-			return a.visible(c, id)
+			_, err := read()
+			return err
 		case <-a.stopping:
-			return a.visible(c, id)
+			_, err := read()
+			return err
 		case <-c.Context().Done():
-			return j, ErrSent
+			return ErrSent
 		}
 	}
 }

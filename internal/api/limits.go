@@ -30,7 +30,7 @@ const (
 	MistakesMax       = 50            // mistakes that a problem lists
 	RequestIDMax      = 128           // characters of an X-Request-Id
 	WaitMax           = 30 * time.Second
-	LongPollsMax      = 1_000            // requests of a server that wait for jobs to end
+	LongPollsMax      = 1_000            // requests of a server that wait for jobs and batches to end
 	TopicsMax         = 200              // topics of a stream of events
 	LiveTopicsMax     = 10               // topics of a page that is open
 	StreamsMax        = 2_000            // streams of events of a server
@@ -87,6 +87,7 @@ func Limits() []Limit {
 		{"topics of a stream", TopicsMax, "topics", TooLarge, ""},
 		{"streams of events", StreamsMax, "requests", RateLimited, ""},
 		{"streams of events of a caller", CallerStreamsMax, "requests", RateLimited, ""},
-		{"requests that wait for a job", LongPollsMax, "requests", RateLimited, ""},
+		{"requests that wait for a job or a batch", LongPollsMax, "requests", RateLimited, ""},
+		{"callbacks of a batch", store.CallbacksMax, "callbacks", TooLarge, ""},
 	}
 }

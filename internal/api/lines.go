@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -54,8 +55,12 @@ const lineMistakesMax = 5
 // taker enqueues lines in transactions of LinesBatch jobs. The answers are kept in memory until the
 // whole body is read, because many clients do not read before they have sent everything.
 type taker struct {
-	api   *API
-	call  *Call
+	api  *API
+	call *Call
+	// many and one enqueue specs, or add them to a batch. one is used for each spec if many has refused them.
+	many  func(context.Context, []redrive.Spec) ([]redrive.Receipt, error)
+	one   func(context.Context, redrive.Spec) (redrive.Receipt, error)
+	batch *intoBatch // nil for jobs
 	out   bytes.Buffer
 	specs []redrive.Spec
 	lines []int // the numbers of the lines of specs
@@ -65,7 +70,11 @@ type taker struct {
 // submitLines enqueues the jobs of JSON lines. A wrong line is refused; the other lines are
 // enqueued.
 func (a *API) submitLines(c *Call) error {
-	t := &taker{api: a, call: c}
+	return a.takeLines(c, &taker{api: a, call: c, many: a.client.EnqueueMany, one: a.client.Enqueue})
+}
+
+// takeLines reads the body and answers with a line for each of its lines.
+func (a *API) takeLines(c *Call, t *taker) error {
 	control := http.NewResponseController(c.W)
 	in := bufio.NewReaderSize(http.MaxBytesReader(c.W, c.R.Body, LinesBodyMax), 64<<10)
 	err := t.all(in, func() {
@@ -143,7 +152,7 @@ func (t *taker) line(line []byte) {
 		t.refuse(InvalidField.New("must be a job: an object"))
 		return
 	}
-	r := &specReader{api: t.api, call: t.call, now: t.api.o.Now()}
+	r := &specReader{api: t.api, call: t.call, now: t.api.o.Now(), batch: t.batch}
 	spec := r.spec(line, "")
 	if err := r.problem(); err != nil {
 		t.refuse(ProblemOf(err))
@@ -173,7 +182,7 @@ func (t *taker) flush() error {
 	if len(specs) == 0 {
 		return nil
 	}
-	receipts, err := t.api.client.EnqueueMany(t.call.Context(), specs)
+	receipts, err := t.many(t.call.Context(), specs)
 	if err == nil {
 		for i := range receipts {
 			t.receipt(lines[i], &receipts[i])
@@ -184,7 +193,7 @@ func (t *taker) flush() error {
 		return t.failed(lines, err)
 	}
 	for i, spec := range specs {
-		receipt, err := t.api.client.Enqueue(t.call.Context(), spec)
+		receipt, err := t.one(t.call.Context(), spec)
 		p := (*Problem)(nil)
 		if err != nil {
 			p = ProblemOf(err)
@@ -226,5 +235,5 @@ func (t *taker) receipt(line int, r *redrive.Receipt) {
 	if r.Existing {
 		b = append(b, `"existing":true,`...)
 	}
-	t.out.Write(fmt.Appendf(b, "\"state\":%q}\n", r.State.String()))
+	t.out.Write(fmt.Appendf(b, "\"state\":%q}\n", stateOf(r)))
 }

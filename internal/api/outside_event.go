@@ -3,22 +3,27 @@ package api
 import (
 	"context"
 	"encoding/json"
+	"strings"
 
 	"github.com/redrive/redrive/event"
 	"github.com/redrive/redrive/internal/words"
 	"github.com/redrive/redrive/job"
 )
 
-// OutsideEvent is an event of a job as users see it. If the policy has names for retries, max_retries
+// OutsideEvent is an event of a job, or of a batch, as users see it. If the policy has names for retries, max_retries
 // and next_retry_at (words.error), the events retrying and dead have these fields, too.
 type OutsideEvent struct {
 	Cursor event.Cursor `json:"cursor"`
-	// Event is waiting, running, retrying, completed, dead, cancelled or progress.
-	Event  string     `json:"event"`
-	At     job.Micros `json:"at"`
-	ID     job.ID     `json:"id"`
-	Kind   string     `json:"kind"`
-	Status string     `json:"status"` // the state, in the words of the policy
+	// Event is waiting, running, retrying, completed, dead, cancelled or progress; or batch: a batch was published or
+	// has changed its state.
+	Event string     `json:"event"`
+	At    job.Micros `json:"at"`
+	ID    job.ID     `json:"id,omitempty"` // the job; left out for a batch
+	Kind  string     `json:"kind,omitempty"`
+	// Status is the state of the job in the words of the policy, or the state of the batch.
+	Status string `json:"status"`
+	// Batch is the number of the batch, also of a job that is its member.
+	Batch int64 `json:"batch,omitempty"`
 	// Message is the text for users about the last failure.
 	Message string `json:"message,omitempty"`
 	// Error is the last failure, in the fields that the policy names.
@@ -54,11 +59,15 @@ type outsideEventPage struct {
 
 // outsideEvent returns an event as users see it. ok is false for events that are not for them.
 func (a *API) outsideEvent(ctx context.Context, e *event.Event) (out outsideEvent, ok bool) {
+	if e.Type == event.BatchChanged {
+		out.OutsideEvent = OutsideEvent{Cursor: e.Cursor, At: e.At, Event: "batch", Batch: e.Batch, Status: batchStatus(e.Reason), Progress: &Done{Done: e.Done, Total: e.Total}}
+		return out, true
+	}
 	if e.Job == 0 || e.To == 0 && e.Type != event.JobProgressed {
 		return out, false
 	}
 	w := a.words()
-	out.OutsideEvent = OutsideEvent{Cursor: e.Cursor, At: e.At, ID: e.Job, Kind: e.Kind, Event: e.To.String(), Status: w.State(e.To, job.Reason(e.Reason))}
+	out.OutsideEvent = OutsideEvent{Cursor: e.Cursor, At: e.At, ID: e.Job, Kind: e.Kind, Batch: e.Batch, Event: e.To.String(), Status: w.State(e.To, job.Reason(e.Reason))}
 	switch {
 	case e.Type == event.JobProgressed:
 		out.Event, out.Status, out.Progress = "progress", w.State(job.Running, ""), &Done{e.Done, e.Total, e.Note}
@@ -84,4 +93,12 @@ func (a *API) outsideEvent(ctx context.Context, e *event.Event) (out outsideEven
 	values := errorValues(last, &retries{e.To, e.DueAt, last.Attempt, most}, job.At(a.o.Now()))
 	out.Message, out.Error, out.more = last.UserMessage, w.ErrorObject(values), w.RetryFields(values)
 	return out, true
+}
+
+// batchStatus returns the state of a batch after an event with this reason.
+func batchStatus(reason string) string {
+	if reason == "published" {
+		return job.BatchProcessing.String()
+	}
+	return strings.ToUpper(reason)
 }

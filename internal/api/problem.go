@@ -40,11 +40,17 @@ var (
 	MethodNotAllowed     = &Kind{"method-not-allowed", 405, "The path does not have this method", "The header Allow lists the methods."}
 	NotAcceptable        = &Kind{"not-acceptable", 406, "The answer has no form that the request accepts", "The detail names the media types."}
 	UnsupportedMediaType = &Kind{"unsupported-media-type", 415, "The body has a media type that the path does not take", "The detail names the media types."}
+	NotFailed            = &Kind{"not-failed", 400, "The member is not in a failed state", "Only a dead member of a batch can be retried. The answer has its state. The second of two clicks gets this, too."}
 	NotDead              = &Kind{"not-dead", 409, "The job is not dead", "Only a dead job can be retried. The answer has the state of the job."}
 	Ended                = &Kind{"ended", 409, "The job has ended", "The answer has the state of the job."}
 	StateMoved           = &Kind{"state-moved", 409, "The state has changed", "The object is not in the state that the action needs or expects. The answer has the present state."}
 	QueueDraining        = &Kind{"queue-draining", 409, "The queue takes no new jobs", "The queue is draining. Use another queue, or open it."}
 	RedriveState         = &Kind{"redrive-state", 409, "The state of the redrive does not allow this", "The answer has the state of the redrive."}
+	BatchEmpty           = &Kind{"batch-empty", 409, "The batch has no members", "A batch is published with at least one member that counts. Members of kinds without retry do not count."}
+	BatchDraft           = &Kind{"batch-draft", 409, "The batch is not published", "Add members as drafts and publish the batch."}
+	BatchEnded           = &Kind{"batch-ended", 409, "The batch has ended", "Add members as drafts and publish the batch again."}
+	BatchExpired         = &Kind{"batch-expired", 409, "The batch has expired", "This is final: neither the batch nor its members come back. Create a new batch."}
+	BatchBusy            = &Kind{"batch-busy", 409, "The batch is being changed", "It is being published or cancelled, or its drafts are being discarded. Ask again when this is done."}
 	RequestInProgress    = &Kind{"request-in-progress", 409, "A request with this Idempotency-Key is being carried out", "Ask again after the time in Retry-After."}
 	WorkerNameTaken      = &Kind{"worker-name-taken", 409, "Another worker has this name", "Each worker process needs its own name."}
 	LeaseLost            = &Kind{"lease-lost", 409, "The run is over", "Another run of the job has begun, or the job has ended."}
@@ -68,8 +74,9 @@ var (
 // Kinds returns the registry of problems, in the order of their statuses.
 func Kinds() []*Kind {
 	return []*Kind{
-		InvalidJSON, InvalidField, UnknownField, PayloadInvalid, InvalidCursor, TooFar, Unauthenticated, Forbidden, OwnerMayNot, NotFound,
-		MethodNotAllowed, NotAcceptable, NotDead, Ended, StateMoved, QueueDraining, RedriveState, RequestInProgress, WorkerNameTaken, LeaseLost,
+		InvalidJSON, InvalidField, UnknownField, PayloadInvalid, InvalidCursor, TooFar, NotFailed, Unauthenticated, Forbidden, OwnerMayNot, NotFound,
+		MethodNotAllowed, NotAcceptable, NotDead, Ended, StateMoved, QueueDraining, RedriveState,
+		BatchEmpty, BatchDraft, BatchEnded, BatchExpired, BatchBusy, RequestInProgress, WorkerNameTaken, LeaseLost,
 		Gone, PreconditionFailed, TooLarge, HeaderTooLarge, URLTooLong, UnsupportedMediaType, HostUnknown, KeyReused, RateLimited,
 		Internal, StoreUnavailable, StoreReadOnly, Starting, Stopping, OutcomeUnknown, StoreFull,
 	}
@@ -95,8 +102,10 @@ type Problem struct {
 	DeadLetter string `json:"dead_letter_status,omitempty"`
 	// Redrive is the state of the redrive that the problem is about.
 	Redrive redrive.RedriveState `json:"redrive_state,omitempty"`
-	IDs     []job.ID             `json:"ids,omitempty"`  // with outcome-unknown: the jobs that may exist
-	Next    string               `json:"next,omitempty"` // with too-far: the cursor to use
+	// Batch is the number of the batch that the problem is about.
+	Batch int64    `json:"batch,omitempty"`
+	IDs   []job.ID `json:"ids,omitempty"`  // with outcome-unknown: the jobs that may exist
+	Next  string   `json:"next,omitempty"` // with too-far: the cursor to use
 
 	// Bare means that the answer is {statusCode, message, error} and nothing else.
 	Bare bool `json:"-"`
@@ -199,6 +208,9 @@ func problemOf(err error) *Problem {
 	}
 	if bad, ok := errors.AsType[*redrive.PayloadError](err); ok {
 		return payloadProblem(bad, "/payload")
+	}
+	if refused, ok := errors.AsType[*redrive.BatchRefused](err); ok {
+		return batchProblem(refused)
 	}
 	switch wire.KindOf(err) {
 	case wire.None, wire.Internal, wire.Warned, wire.BatchPartial, wire.BatchFailed, wire.BatchExpired:

@@ -95,6 +95,8 @@ func (s *schemas) special(t reflect.Type) *jsonschema.Schema {
 		return &jsonschema.Schema{Type: "string", Format: "date-time"}
 	case reflect.TypeFor[job.State]():
 		return &jsonschema.Schema{Type: "string", Enum: words(job.States[:])}
+	case reflect.TypeFor[job.BatchState]():
+		return &jsonschema.Schema{Type: "string", Enum: words(job.BatchStates[:])}
 	case reflect.TypeFor[job.Status]():
 		return &jsonschema.Schema{Type: "string", Enum: words(job.Statuses[:])}
 	case reflect.TypeFor[policy.Waits]():

@@ -79,6 +79,7 @@ func Outcome(in *Input) (job.Outcome, error) {
 		U:         draw(claim),
 		Cost:      ending.Cost,
 		Job:       own,
+		Message:   own.Message(),
 		Admission: in.Admission,
 	}
 	if claim.Deadline != 0 {

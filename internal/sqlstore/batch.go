@@ -1,8 +1,8 @@
 package sqlstore
 
 import (
+	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -305,19 +305,34 @@ func (t *Txn) newBatchID() (id int64, err error) {
 	return id, err
 }
 
-// EndBatch writes the outcome of a batch if all its members have ended. The statement takes the mark
-// that the batch may have ended away, before the counts are read: if it changes no row, the batch is
-// locked or somebody else has looked. Only a store with other writers calls it.
-func (t *Txn) EndBatch(id int64, unmark *Query) error {
+// EndBatches writes the outcomes of those batches whose members have all ended. The statement unmark
+// takes the marks that the batches may have ended away and returns their rows, locked, with which
+// nobody else is about to do the same. The counts are read after that, by the statement counts. Both
+// get the batches as their argument. Only a store with other writers calls it.
+func (t *Txn) EndBatches(batches Value, unmark, counts *Query) error {
 	t.noDeadLetters = true
-	n, err := t.exec(unmark, num(id))
-	if err != nil || n == 0 {
+	var ripe []store.Batch
+	err := t.rows(unmark, func(r Row) error {
+		b, err := scanBatch(r)
+		ripe = append(ripe, b)
+		return err
+	}, batches)
+	if err != nil || len(ripe) == 0 {
 		return err
 	}
+	t.wrote = true
 	crashpoint.Hit(crashpoint.BeforeBatchEnd)
-	_, err = t.takeBatch(store.By{}, id)
-	if errors.Is(err, store.ErrNotFound) {
-		err = nil
+	of := make(map[int64]store.BatchCounts, len(ripe))
+	err = t.rows(counts, func(r Row) error {
+		of[r.Int(4)] = scanCounts(r)
+		return nil
+	}, batches)
+	slices.SortFunc(ripe, func(a, b store.Batch) int { return cmp.Compare(a.ID, b.ID) })
+	for i := range ripe {
+		if b := &ripe[i]; err == nil {
+			b.BatchCounts = of[b.ID]
+			err = t.evaluate(b)
+		}
 	}
 	return err
 }

@@ -95,7 +95,7 @@ func (s *Core) create(in within, by store.By, n *store.NewBatch) (made store.Bat
 			return err
 		}
 		made = *b
-		if existing {
+		if made.Existing = existing; existing {
 			made.Running, err = t.runningOf(b.ID)
 		}
 		return err

@@ -212,5 +212,8 @@ func dumpFigures(c Session, d *store.Dump) (err error) {
 	if err := dumpBatches(c, d); err != nil {
 		return err
 	}
+	if err := dumpStreams(c, d); err != nil {
+		return err
+	}
 	return dumpStored(c, d)
 }

@@ -31,7 +31,12 @@ var (
 // caller of the transaction rolls it back. enqueue writes the keys first: it may have to wait
 // for a key that an open transaction has locked, and during this wait it must not have locks on
 // lanes, because other calls may need them.
-func (t *Txn) enqueue(jobs []job.New) ([]job.Receipt, error) {
+func (t *Txn) enqueue(jobs []job.New) ([]job.Receipt, error) { return t.enqueueAll(jobs, false) }
+
+// enqueueAll is enqueue. If conflicts is true, it looks for all conflicts of keys before it fails, and
+// returns a *store.TakeConflict instead of the first of them.
+func (t *Txn) enqueueAll(jobs []job.New, conflicts bool) ([]job.Receipt, error) {
+	var conflicting []store.KeyConflict
 	receipts := make([]job.Receipt, len(jobs))
 	var keys map[keyName]newKey // the idempotency keys of the jobs in this call
 	var joined joining
@@ -44,6 +49,10 @@ func (t *Txn) enqueue(jobs []job.New) ([]job.Receipt, error) {
 			continue
 		}
 		found, err := t.known(n, i, &keys, jobs, receipts)
+		if conflict, ok := errors.AsType[*store.KeyConflict](err); ok && conflicts {
+			conflicting = append(conflicting, *conflict)
+			continue
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -63,6 +72,9 @@ func (t *Txn) enqueue(jobs []job.New) ([]job.Receipt, error) {
 		if ids != nil {
 			ids[n.ID] = true
 		}
+	}
+	if len(conflicting) > 0 {
+		return nil, &store.TakeConflict{Conflicts: conflicting}
 	}
 	if err := t.takeKeys(jobs, keys); err != nil {
 		return nil, err

@@ -209,3 +209,10 @@ func (t *Txn) Enqueued(n *job.New, lane int64, due job.Micros) {
 	t.events.Add(&event.Event{Type: event.JobEnqueued, Job: n.ID, Kind: n.Kind, Queue: n.Queue, Owner: n.Owner,
 		Batch: n.Batch, To: job.Waiting, Life: 1, DueAt: due, Correlation: n.Correlation})
 }
+
+// BatchColumn returns the value of the column batch of a new job.
+func BatchColumn(n *job.New) int64 { return signed(n.Batch, n.Aside) }
+
+// RelyOnEarlier records that the transaction answers that an earlier one has done what was asked;
+// see ReliesOnEarlier.
+func (t *Txn) RelyOnEarlier() { t.reliesOnEarlier = true }

@@ -3,6 +3,7 @@ package wire
 import (
 	"encoding/json"
 
+	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store"
 )
 
@@ -15,3 +16,13 @@ type Batch struct {
 
 // BatchOf returns the form of a batch.
 func BatchOf(b *store.Batch) Batch { return Batch{*b, b.Waiting(), b.Attrs} }
+
+// MemberWaits is a member that has not ended, and what it waits for.
+type MemberWaits struct {
+	Job      job.ID    `json:"job"`
+	Key      string    `json:"key,omitempty"`
+	State    job.State `json:"state"`
+	Standing string    `json:"standing"`
+	// Waits says why a waiting job does not run yet.
+	Waits string `json:"waits,omitempty"`
+}

@@ -147,13 +147,9 @@ func maxRetry(j *job.Job, last *job.Failure, scheduled int) *int32 {
 // payloadValue returns a payload as JSON. Valid JSON stays unchanged, other text becomes a JSON
 // string, and other bytes become {"base64": …}.
 func payloadValue(b []byte, clean *failure.SanitizeOptions) json.RawMessage {
-	if len(b) == 0 {
-		return nil
-	}
-	if isJSON(b) {
-		return cleanJSON(b, clean)
-	}
 	switch b = CleanedBytes(b, clean); {
+	case len(b) == 0:
+		return nil
 	case isJSON(b):
 		return b
 	case utf8.Valid(b):

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"unicode/utf8"
 )
@@ -27,7 +28,7 @@ func Encode(w io.Writer, v any, indent string) error {
 // Plain escapes control characters that JSON allows inside strings and that a terminal
 // would obey, such as the C1 control characters. The result may share memory with the text.
 func Plain(text []byte) []byte {
-	if printable(text) {
+	if !slices.ContainsFunc(text, func(b byte) bool { return (b < ' ' || b > '~') && b != '\n' }) {
 		return text // almost every text is printable ASCII
 	}
 	var out bytes.Buffer
@@ -44,16 +45,6 @@ func Plain(text []byte) []byte {
 		i += size
 	}
 	return out.Bytes()
-}
-
-// printable reports whether a text is printable ASCII and line breaks.
-func printable(text []byte) bool {
-	for _, b := range text {
-		if b-' ' > '~'-' ' && b != '\n' {
-			return false
-		}
-	}
-	return true
 }
 
 // Payload is a payload in JSON. Only one of its three fields is set.

@@ -126,6 +126,12 @@ func Reason(r job.Reason) string {
 		text = "the other side asked for a longer wait than the policy allows"
 	case job.ManualReview:
 		text = "a rule holds it until a person decides"
+	case job.Malformed:
+		text = "its record cannot be read"
+	case job.UnknownType:
+		text = "its stream does not know the task type"
+	case job.KeyConflict:
+		text = "another job has its key, with another payload"
 	default:
 		return string(r)
 	}

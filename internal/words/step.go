@@ -9,23 +9,29 @@ import (
 type Verb uint8
 
 // The verbs of all steps. The step also contains the object of the verb: the job, the
-// group, the redrive or the queue.
+// group, the redrive, the queue or the batch.
 const (
-	RetryJob       Verb = iota // starts a new life of the job
-	ShowJob                    // shows the state of the job
-	ExplainJob                 // shows the decisions about the job
-	ResolveDead                // resolves the dead letter of the job
-	IgnoreDead                 // ignores the dead letter of the job for two days
-	ReopenDead                 // reopens the dead letter of the job
-	RedriveGroup               // starts a redrive of the group
-	ShowRedrive                // shows the redrive
-	WatchRedrive               // shows the progress of the redrive until it ends
-	ProceedRedrive             // ends the canary stage of the redrive
-	PauseRedrive               // pauses the redrive
-	ResumeRedrive              // resumes the redrive
-	CancelRedrive              // cancels the redrive
-	ListRedriven               // lists the dead letters of the redrive that have become pending again
-	ResumeQueue                // resumes the queue
+	RetryJob        Verb = iota // starts a new life of the job
+	ShowJob                     // shows the state of the job
+	ExplainJob                  // shows the decisions about the job
+	ResolveDead                 // resolves the dead letter of the job
+	IgnoreDead                  // ignores the dead letter of the job for two days
+	ReopenDead                  // reopens the dead letter of the job
+	RedriveGroup                // starts a redrive of the group
+	ShowRedrive                 // shows the redrive
+	WatchRedrive                // shows the progress of the redrive until it ends
+	ProceedRedrive              // ends the canary stage of the redrive
+	PauseRedrive                // pauses the redrive
+	ResumeRedrive               // resumes the redrive
+	CancelRedrive               // cancels the redrive
+	ListRedriven                // lists the dead letters of the redrive that have become pending again
+	ResumeQueue                 // resumes the queue
+	ShowBatch                   // shows the batch
+	AddMembers                  // adds members to the batch
+	PublishBatch                // publishes the batch
+	WaitBatch                   // waits for the next end of the batch
+	RetryBatch                  // retries the dead members of the batch
+	ListDeadMembers             // lists the dead members of the batch
 )
 
 // Step is an action that a person can do next. The command shows it as a command line, the
@@ -36,6 +42,7 @@ type Step struct {
 	Group   string // the fingerprint of the group that the step is about
 	Redrive int64
 	Queue   string
+	Batch   int64
 	// Does describes the effect of the step in a few words. It is "" if the step is part of
 	// a sentence.
 	Does string

@@ -101,7 +101,7 @@ func FirstLine(s string) string {
 func Count(n int64, noun string) string {
 	switch {
 	case n == 1:
-	case strings.HasSuffix(noun, "sh"):
+	case strings.HasSuffix(noun, "sh"), strings.HasSuffix(noun, "ch"):
 		noun += "es"
 	case strings.HasSuffix(noun, "ry"):
 		noun = strings.TrimSuffix(noun, "y") + "ies"

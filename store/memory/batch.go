@@ -55,11 +55,13 @@ func (s *Store) CreateBatch(ctx context.Context, by store.By, n store.NewBatch) 
 		return store.Batch{}, err
 	}
 	defer t.end()
-	b, _, err := t.createBatch(by, &n)
+	b, existing, err := t.createBatch(by, &n)
 	if err != nil {
 		return store.Batch{}, t.errorf("%w", err)
 	}
-	return t.shownBatch(b), nil
+	made := t.shownBatch(b)
+	made.Existing = existing
+	return made, nil
 }
 
 // createBatch creates a batch, or finds the one with the same key.

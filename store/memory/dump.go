@@ -38,6 +38,10 @@ func (s *Store) Dump(ctx context.Context) (*store.Dump, error) {
 		Access:     t.sortedAccess(),
 		Endpoints:  t.sortedEndpoints(),
 		Secrets:    slices.Sorted(maps.Keys(t.secrets)),
+		Streams:    t.sortedStreams(),
+		Positions:  t.positionsOf(""),
+		Sinks:      t.sinksOf(""),
+		Reports:    t.reportsOf(""),
 	}
 	t.dumpBatches(d)
 	for _, id := range t.ids {

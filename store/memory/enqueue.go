@@ -44,9 +44,7 @@ func (s *Store) Enqueue(ctx context.Context, jobs []job.New) ([]job.Receipt, err
 
 // enqueue accepts all the jobs or none.
 func (t *tx) enqueue(jobs []job.New) ([]job.Receipt, error) {
-	c := intake{
-		tx: t, newIDs: make(map[job.ID]bool), newKeys: make(map[keyName]*key), newLanes: make(map[laneName]bool),
-	}
+	c := newIntake(t)
 	receipts := make([]job.Receipt, len(jobs))
 	for i := range jobs {
 		var err error
@@ -68,6 +66,10 @@ type intake struct {
 	newIDs   map[job.ID]bool
 	newKeys  map[keyName]*key
 	newLanes map[laneName]bool
+}
+
+func newIntake(t *tx) *intake {
+	return &intake{tx: t, newIDs: make(map[job.ID]bool), newKeys: make(map[keyName]*key), newLanes: make(map[laneName]bool)}
 }
 
 // look returns the receipt or the error for one job of the call.

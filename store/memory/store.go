@@ -69,6 +69,7 @@ type Store struct {
 	access    map[string]store.AccessKey
 	secrets   map[string][]byte
 	endpoints map[string]store.Endpoint
+	logs      streams
 	lastNote  int64                  // number of the last note
 	listeners map[*listener]struct{} // the callers of Notify
 	followers map[*listener]struct{} // the callers of Follow
@@ -106,6 +107,7 @@ func New(o Options) *Store {
 		access:    make(map[string]store.AccessKey),
 		secrets:   make(map[string][]byte),
 		endpoints: make(map[string]store.Endpoint),
+		logs:      newStreams(),
 		entries:   make(map[store.DeadCount]int64),
 		minutes:   make(map[job.Micros]int64),
 		figures:   make(map[storekit.FigureName]*store.Figures),

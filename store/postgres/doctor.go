@@ -291,6 +291,9 @@ func (r *Diagnosis) jobs(c *pg.Session) error {
 	if err := c.Rows(sqlstore.Recount, sqlstore.CompareJobs(f)); err != nil {
 		return err
 	}
+	if err := c.Rows(sqlstore.RecountPositions, sqlstore.CompareCounts(f)); err != nil {
+		return err
+	}
 	now := job.Micros(0)
 	if err := c.Rows(selNow, func(row sqlstore.Row) error { now = job.Micros(row.Int(0)); return nil }); err != nil {
 		return err

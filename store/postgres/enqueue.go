@@ -6,7 +6,6 @@ import (
 	pg "github.com/redrive/redrive/store/postgres/internal/conn"
 
 	"cmp"
-	"maps"
 	"slices"
 
 	"github.com/redrive/redrive/internal/sqlstore"
@@ -16,36 +15,34 @@ import (
 
 var (
 	insertJobs   = &sqlstore.Query{Name: "insertJobs"}
-	reserveKeys  = &sqlstore.Query{Name: "reserveKeys"}
 	insertBodies = &sqlstore.Query{Name: "insertBodies"}
 	waitShortly  = &sqlstore.Query{Name: "waitShortly"}
+	growSpans    = &sqlstore.Query{Name: "growSpans"}
 	selManyEnded = &sqlstore.Query{Name: "selManyEnded"}
 )
 
-// insert writes the jobs of a group, but for calls that need a look by
-// themselves: these it returns. Briefly says that it waits for locks for a short
-// time only.
-func (s *Store) insert(group []*enqueueCall, briefly bool) (apart map[*enqueueCall]bool, err error) {
+// insertOnce writes the jobs of a group, but for calls that need a look by themselves: these it
+// returns.
+func (s *Store) insertOnce(group []*enqueueCall, briefly bool) (odd map[*enqueueCall]bool, err error) {
 	var notice claims.Notice
 	ctx, cancel := s.untilGone(group)
 	defer cancel()
 	err = s.fast(ctx, func(t *fastTxn) (err error) {
-		notice, apart = claims.Notice{}, s.odd(t, group)
-		fresh := without(group, apart)
+		notice, odd = claims.Notice{}, s.odd(t, group)
+		fresh := group
+		if len(odd) > 0 {
+			fresh = slices.DeleteFunc(slices.Clone(group), func(call *enqueueCall) bool { return odd[call] })
+		}
 		if len(fresh) == 0 {
 			return nil
 		}
-		known, err := reserve(t, fresh, briefly)
-		if err != nil {
+		if err := admit(t, fresh, briefly); err != nil {
 			return err
 		}
-		if fresh = without(fresh, known); len(known) > 0 {
-			maps.Copy(apart, known)
-		}
-		if len(fresh) == 0 {
+		b := s.batch(t, fresh)
+		if b.n == 0 { // all are known
 			return nil
 		}
-		b := s.batch(t, fresh)
 		steps := b.steps
 		written, taken := 0, 0
 		steps[0].N = &written
@@ -64,6 +61,9 @@ func (s *Store) insert(group []*enqueueCall, briefly bool) (apart map[*enqueueCa
 		for _, call := range fresh {
 			for i := range call.jobs {
 				n := &call.jobs[i]
+				if !call.fresh(i) {
+					continue
+				}
 				lane, due := t.known.catalog.LaneOf(n.Queue, n.Kind, n.Deps), dueOf(n, t.Now())
 				t.Enqueued(n, lane, due)
 				notice.Add(lane, n.Priority, due)
@@ -80,14 +80,14 @@ func (s *Store) insert(group []*enqueueCall, briefly bool) (apart map[*enqueueCa
 		s.intake.use(call.jobs)
 	}
 	s.news.tell(notice)
-	return apart, nil
+	return odd, nil
 }
 
-func without(group []*enqueueCall, some map[*enqueueCall]bool) []*enqueueCall {
+func without(group []*enqueueCall, some refusedCalls) []*enqueueCall {
 	if len(some) == 0 {
 		return group
 	}
-	return slices.DeleteFunc(slices.Clone(group), func(call *enqueueCall) bool { return some[call] })
+	return slices.DeleteFunc(slices.Clone(group), func(call *enqueueCall) bool { _, is := some[call]; return is })
 }
 
 // odd finds the calls to lanes that are not there yet and to queues that take
@@ -118,49 +118,6 @@ func lead(briefly bool) []pg.Step {
 	return []pg.Step{{Q: waitShortly}}
 }
 
-// reserve takes the keys of a group, and returns the calls whose keys are known
-// already, to whomever.
-func reserve(t *fastTxn, group []*enqueueCall, briefly bool) (known map[*enqueueCall]bool, err error) {
-	var keyed []*enqueueCall
-	for _, call := range group {
-		if call.jobs[0].Key != "" {
-			keyed = append(keyed, call)
-		}
-	}
-	if len(keyed) == 0 {
-		return nil, nil
-	}
-	slices.SortFunc(keyed, func(a, b *enqueueCall) int {
-		x, y := &a.jobs[0], &b.jobs[0]
-		return cmp.Or(cmp.Compare(x.Owner, y.Owner), cmp.Compare(x.Kind, y.Kind), cmp.Compare(x.Key, y.Key))
-	})
-	n := len(keyed)
-	owners, kinds, keys, jobs, digests, until := pg.Texts(n), pg.Texts(n), pg.Texts(n), pg.Ints(n), pg.Blobs(n), pg.Ints(n)
-	for _, call := range keyed {
-		j := &call.jobs[0]
-		owners.Text(j.Owner)
-		kinds.Text(j.Kind)
-		keys.Text(j.Key)
-		jobs.Int(int64(j.ID))
-		digests.Blob(pg.Present(j.Digest))
-		until.SetInt(int64(j.KeyEnd(t.Now())))
-	}
-	taken := make(map[job.ID]bool, n)
-	err = t.send(append(lead(briefly), pg.Step{Q: reserveKeys,
-		Args: []any{int64(t.Now()), owners, kinds, keys, jobs, digests, until},
-		Each: func(r sqlstore.Row) error { taken[job.ID(r.Int(0))] = true; return nil }})...)
-	if err != nil || len(taken) == n {
-		return nil, err
-	}
-	known = make(map[*enqueueCall]bool)
-	for _, call := range keyed {
-		if !taken[call.jobs[0].ID] {
-			known[call] = true
-		}
-	}
-	return known, nil
-}
-
 func dueOf(n *job.New, now job.Micros) job.Micros {
 	if n.RunAt == 0 {
 		return now
@@ -177,17 +134,25 @@ type batch struct {
 
 func (s *Store) batch(t *fastTxn, group []*enqueueCall) (b batch) {
 	for _, call := range group {
-		b.n += len(call.jobs)
+		for i := range call.jobs {
+			if call.fresh(i) {
+				b.n++
+			}
+		}
 	}
 	ids, lanes, priorities, due, deadlines := pg.Ints(b.n), pg.Ints(b.n), pg.Ints(b.n), pg.Ints(b.n), pg.Ints(b.n)
 	owners, correlations, keys, batches := pg.Texts(b.n), pg.Texts(b.n), pg.Texts(b.n), pg.Ints(b.n)
 	attrs, policies, long, payloads, terms := pg.Blobs(b.n), pg.Blobs(b.n), pg.Ints(b.n), pg.Blobs(b.n), pg.Ints(b.n)
 	longIDs, bodies := pg.Ints(0), pg.Blobs(0)
 	b.old = pg.Ints(0)
+	var members []member
 	used := job.ID(s.intake.used.Load())
 	for _, call := range group {
 		for i := range call.jobs {
 			n := &call.jobs[i]
+			if !call.fresh(i) {
+				continue
+			}
 			lane := t.known.catalog.LaneOf(n.Queue, n.Kind, n.Deps)
 			ids.Int(int64(n.ID))
 			lanes.Int(lane)
@@ -197,7 +162,10 @@ func (s *Store) batch(t *fastTxn, group []*enqueueCall) (b batch) {
 			owners.SetText(n.Owner)
 			correlations.SetText(n.Correlation)
 			keys.SetText(n.Key)
-			batches.SetInt(n.Batch)
+			batches.SetInt(sqlstore.BatchColumn(n))
+			if n.Batch != 0 {
+				members = append(members, member{n.Batch, n.ID})
+			}
 			attrs.Blob(n.Attrs)
 			policies.Blob(n.Override)
 			terms.SetInt(t.known.terms.id(n.Terms))
@@ -217,8 +185,33 @@ func (s *Store) batch(t *fastTxn, group []*enqueueCall) (b batch) {
 	}
 	b.steps = append(b.steps, pg.Step{Q: insertJobs, Args: []any{int64(t.Now()), ids, lanes, priorities, due, deadlines,
 		owners, correlations, keys, batches, attrs, policies, long, payloads, terms}})
+	if len(members) > 0 {
+		b.steps = append(b.steps, spans(members))
+	}
 	if longIDs.N > 0 {
 		b.steps = append(b.steps, pg.Step{Q: insertBodies, Args: []any{longIDs, bodies}})
 	}
 	return b
+}
+
+type member struct {
+	batch int64
+	id    job.ID
+}
+
+// spans notes that ids belong to batches. Ids that follow each other make one span.
+func spans(members []member) pg.Step {
+	slices.SortFunc(members, func(a, b member) int { return cmp.Or(cmp.Compare(a.batch, b.batch), cmp.Compare(a.id, b.id)) })
+	batches, first, last := pg.Ints(1), pg.Ints(1), pg.Ints(1)
+	for len(members) > 0 {
+		n := 1
+		for n < len(members) && members[n] == (member{members[n-1].batch, members[n-1].id + 1}) {
+			n++
+		}
+		batches.Int(members[0].batch)
+		first.Int(int64(members[0].id))
+		last.Int(int64(members[n-1].id))
+		members = members[n:]
+	}
+	return pg.Step{Q: growSpans, Args: []any{batches, first, last}}
 }

@@ -160,14 +160,18 @@ func TestQ10_CloseAnswersCallsThatAreWrittenSingly(t *testing.T) {
 	}
 }
 
-// A call that wants a key that an open transaction holds waits; all others but those of batches
-// do not, and a call that waits can give up at any time.
+// A call that wants a key that an open transaction holds waits; all others
+// do not, also those of a batch, and a call that waits can give up at any time.
 //
 // part of: Q10
 func TestQ10_AKeyInAnOpenTransactionHoldsUpNobodyElse(t *testing.T) {
 	t.Parallel()
 	h := hold(t)
 	s := h.s
+	b, _, err := s.StartBatch(t.Context(), store.By{}, store.NewBatch{}, []job.New{plainJob(t, s)})
+	if err != nil {
+		t.Fatal(err)
+	}
 	rivals, giveUp := context.WithCancel(t.Context())
 	defer giveUp()
 	answers := make(chan error, 1_000)
@@ -183,8 +187,11 @@ func TestQ10_AKeyInAnOpenTransactionHoldsUpNobodyElse(t *testing.T) {
 	var others sync.WaitGroup
 	for i := range 3 * each {
 		n := newJob(t, s)
-		if i%2 == 0 { // a job of a batch is written by itself, and may wait behind rivals with several jobs
+		switch i % 3 {
+		case 0:
 			n.Key, n.Digest = "", nil
+		case 1:
+			n.Batch = b.ID
 		}
 		others.Go(func() {
 			if receipts, err := s.Enqueue(limit, []job.New{n}); err != nil || receipts[0].Existing {

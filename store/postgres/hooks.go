@@ -1,9 +1,17 @@
 package postgres
 
 import (
+	"context"
+	"fmt"
+	"time"
+
 	"github.com/redrive/redrive/internal/sqlstore"
 	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
 )
+
+// callbackWait bounds the wait for a connection on which ids are reserved, by who has one already.
+const callbackWait = 5 * time.Second
 
 // txn makes a transaction of the shared statements on a session. Own says that it is
 // new and the store's own: nothing was written in it yet.
@@ -90,7 +98,14 @@ func (s *Store) hooks(c sqlstore.Session, terms *termNumbers) sqlstore.Hooks {
 			_, err := c.Exec(nextSettings)
 			return err
 		},
+		CallbackID: func() (job.ID, error) {
+			ctx, cancel := context.WithTimeoutCause(s.over, callbackWait,
+				fmt.Errorf("no id for the job of a callback within %s: %w", callbackWait, store.ErrUnavailable))
+			defer cancel()
+			return s.callbacks.take(ctx, s)
+		},
 		Record: func(t *sqlstore.Txn) error {
+			s.memberEnds(t)
 			if err := record(t); err != nil {
 				return err
 			}

@@ -192,6 +192,7 @@ func (s *Store) fastHooks(c *pg.Session, terms *termNumbers) sqlstore.Hooks {
 	h := s.hooks(c, terms)
 	if s.hot.begin.fast {
 		h.Record = func(t *sqlstore.Txn) error {
+			s.memberEnds(t)
 			c.Last = recordStep(t)
 			if c.Standby && t.ReliesOnEarlier() {
 				c.Last = append(c.Last, pg.Step{Q: followAlways})

@@ -33,7 +33,7 @@ const (
 // intake takes new jobs in. Calls that wait at one time share a transaction.
 type intake struct {
 	plain   chan *enqueueCall // that wait for no other transaction
-	waiting chan *enqueueCall // that may have to: with a key
+	waiting chan *enqueueCall // that may have to: with keys or batches
 	bytes   int               // bytesMax
 	used    atomic.Int64      // no job with an id above it can be there: none was taken from ReserveIDs, or used
 	singles singles
@@ -44,10 +44,14 @@ type enqueueCall struct {
 	ctx    context.Context //nolint:containedctx // of the waiting caller
 	jobs   []job.New
 	bytes  int
-	waits  bool // it may have to wait for other transactions
-	held   bool // it had to; of singles
+	waits  bool      // it may have to wait for other transactions
+	held   bool      // it had to; of singles
+	locks  []keyName // what it may have been held up by
 	answer chan enqueueAnswer
 	state  atomic.Int32
+
+	// receipts are the answers to jobs of which some may be known already; of a group that is being written.
+	receipts []job.Receipt
 }
 
 // The states of a call. What is taken back from a transaction that has failed is
@@ -140,25 +144,28 @@ func (c *enqueueCall) leave(why, cause error) ([]job.Receipt, error) {
 	return nil, fmt.Errorf("the jobs were on their way to the server: %w: %w", store.ErrUnknown, cause)
 }
 
+// fresh reports whether a job of the call is written: it was not known already.
+func (c *enqueueCall) fresh(i int) bool { return c.receipts == nil || !c.receipts[i].Existing }
+
 // measure returns about how many bytes jobs take in a message, and whether they
-// may have to wait for a key.
+// may have to wait for a key or a batch.
 func measure(jobs []job.New) (size int, waits bool) {
 	for i := range jobs {
 		n := &jobs[i]
 		size += jobBytes + len(n.Payload) + len(n.Attrs) + len(n.Override) + len(n.Digest) + len(n.Owner) + len(n.Correlation) + len(n.Key)
-		waits = waits || n.Key != ""
+		waits = waits || n.Key != "" || n.Batch != 0
 	}
 	return size, waits
 }
 
 // plain reports whether jobs can be written with those of other calls: none is
-// asked again or names a batch, and a key is only with a job that comes alone.
+// asked again.
 func plain(jobs []job.New) bool {
 	if len(jobs) == 0 || len(jobs) > jobsMax {
 		return false
 	}
 	for i := range jobs {
-		if jobs[i].Repeat || jobs[i].Batch != 0 || jobs[i].Key != "" && len(jobs) > 1 {
+		if jobs[i].Repeat {
 			return false
 		}
 	}
@@ -228,20 +235,11 @@ func (s *Store) gather(calls <-chan *enqueueCall, group []*enqueueCall, next *en
 var errSingly = errors.New("one of the calls has to be looked at by itself")
 
 func (s *Store) serve(group []*enqueueCall) {
-	together, singly := group[:0], []*enqueueCall(nil)
-	keys := make(map[keyName]bool)
+	together := group[:0]
 	for _, call := range group {
-		if !call.state.CompareAndSwap(callWaiting, callStarted) {
-			continue
+		if call.state.CompareAndSwap(callWaiting, callStarted) {
+			together = append(together, call)
 		}
-		n := &call.jobs[0]
-		name := keyName{n.Owner, n.Kind, n.Key}
-		if n.Key != "" && keys[name] { // the one before has to be written first
-			singly = append(singly, call)
-			continue
-		}
-		keys[name] = true
-		together = append(together, call)
 	}
 	if len(together) == 0 {
 		return
@@ -250,23 +248,26 @@ func (s *Store) serve(group []*enqueueCall) {
 	held := together[0].waits && pg.HeldUp(err)
 	if !held && len(together) > 1 && pg.HeldUp(err) {
 		s.divide(together)
-		together = nil
+		return
 	}
 	// What is wrong with it, and whether anything is, is for the shared statements to find.
 	aside := errors.Is(err, errSingly) || len(together) > 1 && pg.OfStatement(err) || held
-	singly = append(singly, answerAll(together, apart, err, aside)...)
-	s.singly(singly, held)
+	s.singly(answerAll(together, apart, err, aside), held)
 }
 
 // answerAll answers the calls of a transaction but those that are apart, or all that
 // are put aside: these it returns.
-func answerAll(group []*enqueueCall, apart map[*enqueueCall]bool, err error, aside bool) (left []*enqueueCall) {
+func answerAll(group []*enqueueCall, apart refusedCalls, err error, aside bool) (left []*enqueueCall) {
 	for _, call := range group {
-		switch {
-		case aside || apart[call]:
+		switch why, is := apart[call]; {
+		case why != nil:
+			call.answer <- enqueueAnswer{err: why}
+		case aside || is:
 			left = append(left, call)
 		case err != nil:
 			call.answer <- enqueueAnswer{err: err}
+		case call.receipts != nil:
+			call.answer <- enqueueAnswer{receipts: call.receipts}
 		default:
 			call.answer <- enqueueAnswer{receipts: receipts(call.jobs)}
 		}

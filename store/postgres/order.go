@@ -8,16 +8,19 @@ package postgres
 //  3. limits: by a claim of what has a limit over all processes
 //  4. live jobs, by id; claims, heartbeats and looks for lost leases skip what is locked
 //  5. dead letters: by what writes dead letters, groups or redrives; or else schedule:NAME,
-//     schedules, policies, processes, notes, access, endpoints: who has one of these needs no lock on dead letters. Processes is
+//     schedules, policies, processes, notes, access, endpoints, streams: who has one of these needs no lock on dead letters. Processes is
 //     locked before any row of redrive_processes, by a call that writes the rows of other
 //     processes than its own
-//  6. keys, by owner, kind and key; sweeps skip what is locked
-//  7. lanes: by a transaction that makes a lane or a queue, or sets one, with the number of the
+//     Then positions of streams, by their primary key, and sinks: only calls for streams take them
+//  6. batches, by id: by what brings members back, adds or publishes some, or writes an end, and, for
+//     others to share, by new jobs that name a batch
+//  7. keys, by owner, kind and key; sweeps skip what is locked
+//  8. lanes: by a transaction that makes a lane or a queue, or sets one, with the number of the
 //     settings
-//  8. counters, batches and figures, by id: by folding
-//  9. numbers, rows of redrive_meta; with the number of the index of owners, its runs, which
+//  9. counters, counts of batches and figures, by id: by folding; of counts also by what writes an end
+//  10. numbers, rows of redrive_meta; with the number of the index of owners, its runs, which
 //     nothing else writes
-//  10. events: new rows, which wait for nobody
+//  11. events: new rows, which wait for nobody
 //
 // A caller's own transaction in which a job has died has the lock on dead letters for as long as it is
 // open. So nobody waits long for them who has what others need: a claim only tries, and

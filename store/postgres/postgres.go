@@ -149,6 +149,9 @@ type Store struct {
 	blocked     atomic.Int64 // see inSight
 	identity    string       // of the database and schema, as the server knows them
 
+	callbacks callbackIDs
+	ending    chan struct{} // says that members of batches have ended; see keep
+
 	closing sync.Once
 	closed  chan struct{}
 	over    context.Context //nolint:containedctx // ends when Close has waited long enough
@@ -178,7 +181,7 @@ func Open(ctx context.Context, dsn string, o *Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{options: options, config: config, where: place(config.ConnConfig), closed: make(chan struct{}), drained: make(chan struct{}),
+	s := &Store{options: options, config: config, where: place(config.ConnConfig), closed: make(chan struct{}), drained: make(chan struct{}), ending: make(chan struct{}, 1),
 		texts: textsFor(options.Schema), clock: newClock(options.Clock), begins: newBegins(&options), followers: newFollowers()}
 	s.over, s.end = context.WithCancelCause(context.Background())
 	s.deadLetters, s.lanes, s.folds, s.sweeps = s.lockKey("dead letters"), s.lockKey("lanes"), s.lockKey("folds"), s.lockKey("sweeps")
@@ -344,11 +347,22 @@ func (s *Store) keep() {
 	defer ticker.Stop()
 	keeping := trouble{s: s, what: "the counters are not folded, and reads of them get slower"}
 	ending := trouble{s: s, what: "batches whose members have ended get no outcome"}
+	var soon <-chan time.Time // when batches are looked at because a member has ended
 	indexing := trouble{s: s, what: "the index of owners does not grow, and lists by owner or correlation id get slower"}
 	for {
 		select {
 		case <-s.closed:
 			return
+		case <-s.ending:
+			if soon == nil {
+				soon = time.After(endSoon)
+			}
+			continue
+		case <-soon:
+			soon = nil
+			keeping.see(s.foldAll(ctx))
+			ending.see(s.endBatches(ctx))
+			continue
 		case <-ticker.C:
 		}
 		keeping.see(s.foldAll(ctx))

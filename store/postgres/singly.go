@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
 )
 
 // singles are the calls that are written one by one, by the shared statements. A
@@ -38,10 +39,19 @@ func newSingles(o *Options) singles {
 		slots: make(chan struct{}, max(1, conns/2)), busy: make(map[keyName]bool)}
 }
 
-// lock returns the key that a call may have to wait for.
-func (c *enqueueCall) lock() keyName {
-	n := &c.jobs[0]
-	return keyName{n.Owner, n.Kind, n.Key}
+// heldBy returns the keys and batches that a call may have to wait for, in their order.
+func (c *enqueueCall) heldBy() (names []keyName) {
+	for i := range c.jobs {
+		n := &c.jobs[i]
+		if n.Key != "" {
+			names = append(names, nameOf(n))
+		}
+		if n.Batch != 0 {
+			names = append(names, keyName{owner: store.BatchMemberKey(n.Batch)})
+		}
+	}
+	slices.SortFunc(names, compareNames)
+	return slices.Compact(names)
 }
 
 // singly has calls written one by one; nothing of them is written so far. Held
@@ -51,7 +61,9 @@ func (s *Store) singly(calls []*enqueueCall, held bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, call := range calls {
-		call.held = held
+		if call.held = held; held {
+			call.locks = call.heldBy()
+		}
 		if call.state.CompareAndSwap(callStarted, callWaiting) {
 			q.queue = append(q.queue, call)
 		}
@@ -64,7 +76,9 @@ func (s *Store) singly(calls []*enqueueCall, held bool) {
 func (s *Store) launch() {
 	q := &s.intake.singles
 	for q.running < q.most {
-		i := slices.IndexFunc(q.queue, func(c *enqueueCall) bool { return !c.held || !q.busy[c.lock()] })
+		i := slices.IndexFunc(q.queue, func(c *enqueueCall) bool {
+			return !slices.ContainsFunc(c.locks, func(n keyName) bool { return q.busy[n] })
+		})
 		if i < 0 {
 			return
 		}
@@ -74,8 +88,8 @@ func (s *Store) launch() {
 			continue
 		}
 		q.running++
-		if call.held {
-			q.busy[call.lock()] = true
+		for _, name := range call.locks {
+			q.busy[name] = true
 		}
 		q.done.Go(func() { s.writeSingly(call) })
 	}
@@ -94,12 +108,12 @@ func (s *Store) writeSingly(call *enqueueCall) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.running--
-	if call.held {
-		delete(q.busy, call.lock())
+	for _, name := range call.locks {
+		delete(q.busy, name)
 	}
 	if call.held && pg.HeldUp(err) { // who has waited for the same has waited for it as long
 		q.queue = slices.DeleteFunc(q.queue, func(c *enqueueCall) bool {
-			same := c.held && c.lock() == call.lock()
+			same := c.held && slices.Equal(c.locks, call.locks)
 			if same {
 				c.answer <- enqueueAnswer{err: err}
 			}

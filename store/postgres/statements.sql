@@ -169,15 +169,65 @@ INSERT INTO redrive.redrive_bodies (job, payload) SELECT * FROM unnest($1::bigin
 
 -- name: reserveKeys :own
 -- A key whose time is over is free. What is returned is taken by this statement; of the others nobody knows
--- more yet. The order of the arguments keeps two transactions from waiting for each other.
+-- more yet. The order of the arguments keeps two transactions from waiting for each other. A key that is known is not
+-- locked, so that others who ask for it do not wait.
 INSERT INTO redrive.redrive_keys (owner, kind, key, job, digest, created_at, until)
 SELECT t.owner, t.kind, t.key, t.job, t.digest, $1::bigint, t.until
 FROM unnest($2::text[], $3::text[], $4::text[], $5::bigint[], $6::bytea[], $7::bigint[]) AS t(
   owner, kind, key, job, digest, until)
+WHERE NOT EXISTS (
+  SELECT 1 FROM redrive.redrive_keys k
+  WHERE k.owner = t.owner AND k.kind = t.kind AND k.key = t.key AND (k.until IS NULL OR k.until > $1::bigint))
 ON CONFLICT (owner, kind, key) DO UPDATE SET job = excluded.job, digest = excluded.digest,
     created_at = excluded.created_at, until = excluded.until, state = NULL
 WHERE redrive_keys.until <= $1::bigint
 RETURNING job;
+
+-- name: seeManyKeys :own
+-- The keys of a group that are not free. A job that was removed has the state that its key has; without one it was
+-- completed.
+SELECT t.n, k.job, k.digest, coalesce(p.state, k.state, 4), k.created_at
+FROM unnest($1::text[], $2::text[], $3::text[]) WITH ORDINALITY AS t(owner, kind, key, n)
+JOIN redrive.redrive_keys k ON k.owner = t.owner AND k.kind = t.kind AND k.key = t.key
+LEFT JOIN LATERAL (
+  SELECT state FROM (
+    SELECT 1 AS place, state FROM redrive.redrive_jobs WHERE id = k.job
+    UNION ALL SELECT 2, state
+    FROM (SELECT state FROM redrive.redrive_done WHERE job = k.job ORDER BY seq DESC LIMIT 1) d
+    UNION ALL SELECT 3, 5 FROM redrive.redrive_dead WHERE job = k.job AND revived = 0) a
+  ORDER BY place LIMIT 1) p ON true;
+
+-- name: takeEnded :own
+-- Takes keys whose jobs have ended and hold them no longer. $8 are the values of created_at that were read; see putKey.
+UPDATE redrive.redrive_keys k
+SET job = t.job, digest = t.digest, created_at = greatest($1::bigint, k.created_at + 1), until = t.until, state = NULL
+FROM unnest($2::text[], $3::text[], $4::text[], $5::bigint[], $6::bytea[], $7::bigint[], $8::bigint[]) AS t(
+  owner, kind, key, job, digest, until, seen)
+WHERE k.owner = t.owner AND k.kind = t.kind AND k.key = t.key AND k.created_at = t.seen
+RETURNING t.job;
+
+-- name: joinBatches :own
+-- The batches that the jobs of a group name. Others can join them at the same time, but nobody can end them.
+SELECT id, state, task, expires_at FROM redrive.redrive_batches WHERE id = ANY ($1::bigint[]) ORDER BY id FOR SHARE;
+
+-- name: growSpans :own
+-- Does what growSpan and insSpan do for many spans.
+WITH new AS (SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS n(batch, first, last)), grown AS (
+  UPDATE redrive.redrive_spans s SET last = greatest(s.last, g.last)
+  FROM (
+    SELECT n.batch, n.first, n.last, p.first AS before
+    FROM new n
+    CROSS JOIN LATERAL (
+      SELECT b.first, b.last FROM redrive.redrive_spans b
+      WHERE b.batch = n.batch AND b.first < n.first ORDER BY b.first DESC LIMIT 1) p
+    WHERE p.last >= n.first - 1
+    OFFSET 0) g
+  WHERE s.batch = g.batch AND s.first = g.before AND s.last >= g.first - 1
+  RETURNING g.batch, g.first)
+INSERT INTO redrive.redrive_spans (batch, first, last)
+SELECT batch, first, last FROM new n
+WHERE NOT EXISTS (SELECT 1 FROM grown g WHERE g.batch = n.batch AND g.first = n.first)
+ON CONFLICT (batch, first) DO UPDATE SET last = greatest(redrive_spans.last, excluded.last);
 
 -- name: waitShortly :own
 -- A whole group of calls does not wait for a transaction that is open and holds a key.
@@ -2186,6 +2236,103 @@ FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bytea[])
 ON CONFLICT (unit, at, lane) DO UPDATE SET body = excluded.body;
 
 -- ----------------------------------------------------------------------------
+-- Streams
+-- ----------------------------------------------------------------------------
+
+-- name: selPosition
+SELECT stream, cluster, topic_id, part, topic, next, first, reached, moved_at, read, taken, existing, revived, dead, own,
+    others, processed, empty, replayed
+FROM redrive.redrive_positions
+WHERE stream = $1 AND cluster = $2 AND topic_id = $3 AND part = $4
+FOR UPDATE;
+
+-- name: selPositions
+-- The table has at most store.PositionsMax rows a stream; '' selects all.
+SELECT stream, cluster, topic_id, part, topic, next, first, reached, moved_at, read, taken, existing, revived, dead, own,
+    others, processed, empty, replayed
+FROM redrive.redrive_positions
+WHERE $1 = '' OR stream = $1
+ORDER BY stream, topic, cluster, topic_id, part;
+
+-- name: countPositions
+SELECT count(*) FROM redrive.redrive_positions WHERE stream = $1;
+
+-- name: insPosition
+INSERT INTO redrive.redrive_positions (stream, cluster, topic_id, part, topic, next, first, reached, moved_at)
+VALUES ($1, $2, $3, $4, $5, $6, $6, $6, $7)
+ON CONFLICT (stream, cluster, topic_id, part) DO NOTHING;
+
+-- name: setPosition
+UPDATE redrive.redrive_positions
+SET next = $5, reached = $6, moved_at = $7, read = $8, taken = $9, existing = $10, revived = $11, dead = $12, own = $13,
+    others = $14, processed = $15, empty = $16, replayed = $17
+WHERE stream = $1 AND cluster = $2 AND topic_id = $3 AND part = $4;
+
+-- name: recountPositions
+SELECT stream, cluster, topic_id, part, topic, next, first, reached, moved_at, read, taken, existing, revived, dead, own,
+    others, processed, empty, replayed
+FROM redrive.redrive_positions
+WHERE read <> taken + existing + revived + dead + own + others + processed + empty
+ORDER BY stream, topic, cluster, topic_id, part;
+
+-- name: selStream
+SELECT name, mode, reason, by, at FROM redrive.redrive_streams WHERE name = $1;
+
+-- name: allStreams
+-- The table has at most store.StreamsMax rows.
+SELECT name, mode, reason, by, at FROM redrive.redrive_streams ORDER BY name;
+
+-- name: countStreams
+SELECT count(*) FROM redrive.redrive_streams;
+
+-- name: insStream
+INSERT INTO redrive.redrive_streams (name, mode) VALUES ($1, 0) ON CONFLICT (name) DO NOTHING;
+
+-- name: setStream
+UPDATE redrive.redrive_streams SET mode = $2, reason = $3, by = $4, at = $5 WHERE name = $1;
+
+-- name: putReport
+INSERT INTO redrive.redrive_stream_reports (stream, process, at, body) VALUES ($1, $2, $3, $4)
+ON CONFLICT (stream, process) DO UPDATE SET at = $3, body = $4;
+
+-- name: delReport
+DELETE FROM redrive.redrive_stream_reports WHERE stream = $1 AND process = $2;
+
+-- name: delReports
+-- The table has a row for each process and stream.
+DELETE FROM redrive.redrive_stream_reports WHERE at <= $1;
+
+-- name: selReports
+SELECT stream, process, at, body
+FROM redrive.redrive_stream_reports
+WHERE $1 = '' OR stream = $1
+ORDER BY stream, process;
+
+-- name: selSink
+SELECT stream, sink, seq, idx, holder, token, until, failed_at, error
+FROM redrive.redrive_sinks
+WHERE stream = $1 AND sink = $2
+FOR UPDATE;
+
+-- name: selSinks
+-- The table has at most store.SinksMax rows a stream; '' selects all.
+SELECT stream, sink, seq, idx, holder, token, until, failed_at, error
+FROM redrive.redrive_sinks
+WHERE $1 = '' OR stream = $1
+ORDER BY stream, sink;
+
+-- name: countSinks
+SELECT count(*) FROM redrive.redrive_sinks WHERE stream = $1;
+
+-- name: insSink
+INSERT INTO redrive.redrive_sinks (stream, sink, seq, idx, holder, token, until) VALUES ($1, $2, 0, 0, '', 0, 0)
+ON CONFLICT (stream, sink) DO NOTHING;
+
+-- name: setSink
+UPDATE redrive.redrive_sinks SET seq = $3, idx = $4, holder = $5, token = $6, until = $7, failed_at = $8, error = $9
+WHERE stream = $1 AND sink = $2;
+
+-- ----------------------------------------------------------------------------
 -- The index of owners
 -- ----------------------------------------------------------------------------
 
@@ -3105,8 +3252,33 @@ SELECT sum(total)::bigint AS total, sum(completed)::bigint AS completed, sum(dea
 SELECT d.job, l.kind, l.queue, d.priority, d.created_at, d.run_at, d.deadline, b.owner, d.correlation, d.key, d.batch, d.aside, d.replaces FROM redrive.redrive_drafts d JOIN redrive.redrive_lanes l ON l.id = d.lane JOIN redrive.redrive_batches b ON b.id = d.batch ORDER BY d.job;
 
 -- name: selRipe :own
-SELECT c.batch FROM redrive.redrive_batch_counts c WHERE c.ripe = 1 ORDER BY c.batch LIMIT 100;
+SELECT c.batch FROM redrive.redrive_batch_counts c WHERE c.ripe = 1 AND c.batch > $1 ORDER BY c.batch LIMIT 100;
 
 -- name: clearRipe :own
-UPDATE redrive.redrive_batch_counts c SET ripe = 0 FROM (SELECT id FROM redrive.redrive_batches WHERE id = $1 FOR UPDATE SKIP LOCKED) b
-  WHERE c.batch = b.id AND c.ripe = 1;
+-- The columns are those of takeBatchRow. A batch that somebody else has locked keeps its mark.
+UPDATE redrive.redrive_batch_counts c SET ripe = 0
+FROM (
+  SELECT id, owner, key, name, attrs, callbacks, state, task, task_at, task_through, drafts, asides, outcome, created_at,
+    published_at, ended_at, expires_at, created_by
+  FROM redrive.redrive_batches WHERE id = ANY ($1::bigint[]) ORDER BY id FOR UPDATE SKIP LOCKED) b
+WHERE c.batch = b.id AND c.ripe = 1
+RETURNING b.id, b.owner, b.key, b.name, b.attrs, b.callbacks, b.state, b.task, b.task_at, b.task_through, b.drafts,
+  b.asides, b.outcome, b.created_at, b.published_at, b.ended_at, b.expires_at, b.created_by;
+
+-- name: selManyBatchCounts :own
+-- selBatchCounts for many batches; the last column is the batch.
+SELECT sum(total)::bigint, sum(completed)::bigint, sum(dead)::bigint, sum(cancelled)::bigint, batch
+FROM (
+  SELECT batch, total, completed, dead, cancelled FROM redrive.redrive_batch_counts
+  WHERE batch = ANY ($1::bigint[])
+  UNION ALL SELECT e.batches[i], e.batches[i + 1], e.batches[i + 2], e.batches[i + 3], e.batches[i + 4]
+  FROM (
+    SELECT e.batches FROM redrive.redrive_events e
+    WHERE e.seq > (SELECT value FROM redrive.redrive_meta WHERE key = 'folded')
+    UNION ALL SELECT e.batches
+    FROM redrive.redrive_meta f
+    CROSS JOIN LATERAL unnest(f.late) AS l(id)
+    JOIN redrive.redrive_events e ON e.seq >= l.id << 20 AND e.seq < (l.id + 1) << 20
+    WHERE f.key = 'folded') e, generate_series(1, cardinality(e.batches), 5) AS i
+  WHERE e.batches[i] = ANY ($1::bigint[])) c
+GROUP BY batch;

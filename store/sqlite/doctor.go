@@ -216,6 +216,9 @@ func (r *Diagnosis) rows(s *native, now job.Micros) error {
 	if err := s.Rows(sqlstore.RecountDead, sqlstore.CompareDead(f)); err != nil {
 		return err
 	}
+	if err := s.Rows(sqlstore.RecountPositions, sqlstore.CompareCounts(f)); err != nil {
+		return err
+	}
 	if err := s.Rows(sqlstore.SelOldest, sqlstore.FindDue(f), sqlstore.Num(now)); err != nil {
 		return err
 	}

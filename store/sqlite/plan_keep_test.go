@@ -2,6 +2,11 @@ package sqlite
 
 const requestByKey = "SEARCH redrive_requests USING PRIMARY KEY (scope=? AND key=?)"
 
+const (
+	positionByPlace = "SEARCH redrive_positions USING PRIMARY KEY (stream=? AND cluster=? AND topic_id=? AND part=?)"
+	sinkByName      = "SEARCH redrive_sinks USING PRIMARY KEY (stream=? AND sink=?)"
+)
+
 const accessByID = "SEARCH redrive_access USING PRIMARY KEY (id=?)"
 
 const endpointByName = "SEARCH redrive_endpoints USING PRIMARY KEY (name=?)"
@@ -27,6 +32,22 @@ var writingKept = []plan{
 	{name: "setSilent", want: processByName},
 
 	{name: "insRedrive", want: noPlan},
+
+	{name: "selPosition", want: positionByPlace},
+	{name: "setPosition", want: positionByPlace},
+	{name: "insPosition", want: noPlan},
+	{name: "countPositions", want: "SEARCH redrive_positions USING PRIMARY KEY (stream=?)"},
+	{name: "selStream", want: "SEARCH redrive_streams USING PRIMARY KEY (name=?)"},
+	{name: "countStreams", want: "SCAN redrive_streams"},
+	{name: "insStream", want: noPlan},
+	{name: "setStream", want: "SEARCH redrive_streams USING PRIMARY KEY (name=?)"},
+	{name: "putReport", want: noPlan},
+	{name: "delReport", want: "SEARCH redrive_stream_reports USING PRIMARY KEY (stream=? AND process=?)"},
+	{name: "delReports", want: "SCAN redrive_stream_reports"},
+	{name: "selSink", want: sinkByName},
+	{name: "setSink", want: sinkByName},
+	{name: "insSink", want: noPlan},
+	{name: "countSinks", want: "SEARCH redrive_sinks USING PRIMARY KEY (stream=?)"},
 	{name: "selActive", want: "SCAN redrive_redrives USING INDEX redrive_redrives_active"},
 	{name: "keyRedrive", want: "SEARCH redrive_redrives USING INDEX redrive_redrives_key (key=?)"},
 	{name: "selRedrive", want: "SEARCH redrive_redrives" + byID},
@@ -101,6 +122,11 @@ var readingKept = []plan{
 	{name: "walkLetters", want: "SEARCH redrive_dead USING INTEGER PRIMARY KEY (rowid>?)"},
 	{name: "allEndpoints", want: "SCAN redrive_endpoints"},
 	{name: "allAccess", want: "SCAN redrive_access"},
+	{name: "selPositions", want: "SCAN redrive_positions; USE TEMP B-TREE FOR LAST 4 TERMS OF ORDER BY"},
+	{name: "recountPositions", want: "SCAN redrive_positions; USE TEMP B-TREE FOR LAST 4 TERMS OF ORDER BY"},
+	{name: "allStreams", want: "SCAN redrive_streams"},
+	{name: "selReports", want: "SCAN redrive_stream_reports"},
+	{name: "selSinks", want: "SCAN redrive_sinks"},
 	{name: "allProcesses", want: "SCAN redrive_processes"},
 	{name: "allSchedules", want: "SCAN redrive_schedules"},
 	{name: "retryLanes", want: "MATERIALIZE p; COMPOUND QUERY; LEFT-MOST SUBQUERY; SCAN CONSTANT ROW; UNION ALL; SCAN CONSTANT ROW; " +

@@ -1567,6 +1567,101 @@ CROSS JOIN priorities p
 CROSS JOIN states s;
 
 -- ----------------------------------------------------------------------------
+-- Streams
+-- ----------------------------------------------------------------------------
+
+-- name: selPosition
+SELECT stream, cluster, topic_id, part, topic, next, first, reached, moved_at, read, taken, existing, revived, dead, own,
+    others, processed, empty, replayed
+FROM redrive_positions
+WHERE stream = ?1 AND cluster = ?2 AND topic_id = ?3 AND part = ?4;
+
+-- name: selPositions
+-- The table has at most store.PositionsMax rows a stream; '' selects all.
+SELECT stream, cluster, topic_id, part, topic, next, first, reached, moved_at, read, taken, existing, revived, dead, own,
+    others, processed, empty, replayed
+FROM redrive_positions
+WHERE ?1 = '' OR stream = ?1
+ORDER BY stream, topic, cluster, topic_id, part;
+
+-- name: countPositions
+SELECT count(*) FROM redrive_positions WHERE stream = ?1;
+
+-- name: insPosition
+INSERT INTO redrive_positions (stream, cluster, topic_id, part, topic, next, first, reached, moved_at)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6, ?6, ?7)
+ON CONFLICT (stream, cluster, topic_id, part) DO NOTHING;
+
+-- name: setPosition
+UPDATE redrive_positions
+SET next = ?5, reached = ?6, moved_at = ?7, read = ?8, taken = ?9, existing = ?10, revived = ?11, dead = ?12, own = ?13,
+    others = ?14, processed = ?15, empty = ?16, replayed = ?17
+WHERE stream = ?1 AND cluster = ?2 AND topic_id = ?3 AND part = ?4;
+
+-- name: recountPositions
+SELECT stream, cluster, topic_id, part, topic, next, first, reached, moved_at, read, taken, existing, revived, dead, own,
+    others, processed, empty, replayed
+FROM redrive_positions
+WHERE read <> taken + existing + revived + dead + own + others + processed + empty
+ORDER BY stream, topic, cluster, topic_id, part;
+
+-- name: selStream
+SELECT name, mode, reason, by, at FROM redrive_streams WHERE name = ?1;
+
+-- name: allStreams
+-- The table has at most store.StreamsMax rows.
+SELECT name, mode, reason, by, at FROM redrive_streams ORDER BY name;
+
+-- name: countStreams
+SELECT count(*) FROM redrive_streams;
+
+-- name: insStream
+INSERT INTO redrive_streams (name, mode) VALUES (?1, 0) ON CONFLICT (name) DO NOTHING;
+
+-- name: setStream
+UPDATE redrive_streams SET mode = ?2, reason = ?3, by = ?4, at = ?5 WHERE name = ?1;
+
+-- name: putReport
+INSERT INTO redrive_stream_reports (stream, process, at, body) VALUES (?1, ?2, ?3, ?4)
+ON CONFLICT (stream, process) DO UPDATE SET at = ?3, body = ?4;
+
+-- name: delReport
+DELETE FROM redrive_stream_reports WHERE stream = ?1 AND process = ?2;
+
+-- name: delReports
+-- The table has a row for each process and stream.
+DELETE FROM redrive_stream_reports WHERE at <= ?1;
+
+-- name: selReports
+SELECT stream, process, at, body
+FROM redrive_stream_reports
+WHERE ?1 = '' OR stream = ?1
+ORDER BY stream, process;
+
+-- name: selSink
+SELECT stream, sink, seq, idx, holder, token, until, failed_at, error
+FROM redrive_sinks
+WHERE stream = ?1 AND sink = ?2;
+
+-- name: selSinks
+-- The table has at most store.SinksMax rows a stream; '' selects all.
+SELECT stream, sink, seq, idx, holder, token, until, failed_at, error
+FROM redrive_sinks
+WHERE ?1 = '' OR stream = ?1
+ORDER BY stream, sink;
+
+-- name: countSinks
+SELECT count(*) FROM redrive_sinks WHERE stream = ?1;
+
+-- name: insSink
+INSERT INTO redrive_sinks (stream, sink, seq, idx, holder, token, until) VALUES (?1, ?2, 0, 0, '', 0, 0)
+ON CONFLICT (stream, sink) DO NOTHING;
+
+-- name: setSink
+UPDATE redrive_sinks SET seq = ?3, idx = ?4, holder = ?5, token = ?6, until = ?7, failed_at = ?8, error = ?9
+WHERE stream = ?1 AND sink = ?2;
+
+-- ----------------------------------------------------------------------------
 -- The index of owners
 -- ----------------------------------------------------------------------------
 

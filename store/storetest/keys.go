@@ -17,6 +17,7 @@ func keyPromises() []promise {
 		{"I1_KeysAreScopedByOwnerAndKind", keysAreScoped},
 		{"I1_KeyIsForgottenAtItsTime", keyIsForgottenAtItsTime},
 		{"I1_SameKeyTwiceInOneCall", sameKeyTwiceInOneCall},
+		{"I1_ManyKeysInOneCall", manyKeysInOneCall},
 		{"I1_KnownKeyIsAnsweredByADrainingQueue", knownKeyIsAnsweredByADrainingQueue},
 		{"I1_DeadJobsKeyDoesNotBlockItsRetry", deadJobsKeyDoesNotBlockItsRetry},
 		{"I1_ConcurrentCallersMakeOneJob", concurrentCallersMakeOneJob},
@@ -116,6 +117,37 @@ func sameKeyTwiceInOneCall(r *rig) {
 		{ID: a.ID, Existing: true, State: job.Waiting},
 	})
 	same(r, "number of jobs", len(r.dump().Jobs), 1)
+}
+
+// A call of many jobs tells each of them what a call of its own would: known in any state, forgotten,
+// free because the job has ended, twice in the call, new.
+//
+// proves: I1
+func manyKeysInOneCall(r *rig) {
+	name := func(s string) func(*job.New) { return keyed(s, "d") }
+	unique := func(n *job.New) { n.Key = job.AliveKey + "u" }
+	done := r.add(name("done"))
+	r.end(succeeded(r.take()))
+	dead := r.dead(name("dead"))
+	ended := r.add(unique)
+	r.ok(r.cancel(ended))
+	over := r.add(keyed("over", "other", func(n *job.New) { n.KeyUntil = r.in(time.Hour) }))
+	waiting := r.add(name("waiting"))
+	r.clock.Advance(time.Hour)
+	var jobs []job.New
+	for _, o := range []func(*job.New){name("z"), name("done"), name("dead"), unique, name("over"), name("waiting"), name("a"), name("z"), unique} {
+		jobs = append(jobs, r.newJob(o))
+	}
+	fresh := func(i int) job.Receipt { return job.Receipt{ID: jobs[i].ID, State: job.Waiting} }
+	known := func(id job.ID, s job.State) job.Receipt { return job.Receipt{ID: id, Existing: true, State: s} }
+	same(r, "receipts", r.enqueue(jobs...), []job.Receipt{
+		fresh(0), known(done, job.Completed), known(dead, job.Dead), fresh(3), fresh(4), known(waiting, job.Waiting), fresh(6),
+		known(jobs[0].ID, job.Waiting), known(jobs[3].ID, job.Waiting),
+	})
+	same(r, "new jobs", len(r.alive(jobs[0].Key))+len(r.alive(jobs[3].Key))+len(r.alive("a")), 3)
+	same(r, "holder of the key that was forgotten", r.get(over).State, job.Waiting)
+	r.refuse(store.ErrConflict, r.newJob(name("new")), r.newJob(name("done")), r.newJob(keyed("a", "other")))
+	same(r, "another call", r.enqueue(r.newJob(name("new")))[0].Existing, false)
 }
 
 // proves: I1, Q7

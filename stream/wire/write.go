@@ -156,11 +156,6 @@ func (o *Out) Result(topic string, partitions int32, state job.State, result []b
 	return o.record(topic, partitions, o.value(ended))
 }
 
-// Tombstone returns the record that removes the job's record from a compacted topic of dead letters.
-func (o *Out) Tombstone(topic string, partitions int32) Record {
-	return o.record(topic, partitions, nil)
-}
-
 // record returns a record in the partition of its source, so that the records of a task stay in order.
 func (o *Out) record(topic string, partitions int32, value []byte) Record {
 	r := Record{Topic: topic, Value: value, Key: o.Origin.key()}

@@ -66,6 +66,9 @@ const (
 	// OneOutcome: each end of a batch has one outcome and one event, and the outcomes are numbered
 	// without gaps.
 	OneOutcome Invariant = "OneOutcome"
+	// PositionCounts: a partition of a stream has as many read records as it counts by what became of
+	// them, and each move of a position and each pause of a stream is in the audit.
+	PositionCounts Invariant = "PositionCounts"
 	// NoFalseCrash: a run counts as a crash only if something happened to its worker.
 	NoFalseCrash Invariant = "NoFalseCrash"
 	// OwnCrash: the crash that ends a job is of a run that had begun and was alone in its process.
@@ -128,6 +131,7 @@ func checkers() []checker {
 		{NoStrayChild, noStrayChild},
 		{BatchCounts, batchCounts},
 		{OneOutcome, oneOutcome},
+		{PositionCounts, positionCounts},
 		{NoFalseCrash, noFalseCrash},
 		{OwnCrash, ownCrash},
 		{PromptStart, promptStart},

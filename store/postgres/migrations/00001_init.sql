@@ -473,6 +473,63 @@ CREATE TABLE redrive_secrets (
 	secret bytea NOT NULL
 );
 
+-- Streams: readers of logs such as Kafka topics.
+CREATE TABLE redrive_streams (
+	name   text COLLATE "C" PRIMARY KEY,
+	mode   bigint NOT NULL, -- 0: open, 1: paused
+	reason text COLLATE "C",
+	by     text COLLATE "C", -- who has changed the mode last
+	at     bigint
+);
+
+-- How far each stream has taken each partition. The number next is written in the transaction of
+-- the jobs.
+CREATE TABLE redrive_positions (
+	stream    text COLLATE "C" NOT NULL,
+	cluster   text COLLATE "C" NOT NULL,
+	topic_id  text COLLATE "C" NOT NULL,
+	part      bigint NOT NULL,
+	topic     text COLLATE "C" NOT NULL,
+	next      bigint NOT NULL, -- the offset of the first record that is not taken yet
+	first     bigint NOT NULL, -- the first value of next
+	reached   bigint NOT NULL, -- the highest value of next
+	moved_at  bigint NOT NULL,
+	read      bigint NOT NULL DEFAULT 0, -- records by what became of them: read is the sum of those up to empty
+	taken     bigint NOT NULL DEFAULT 0,
+	existing  bigint NOT NULL DEFAULT 0,
+	revived   bigint NOT NULL DEFAULT 0,
+	dead      bigint NOT NULL DEFAULT 0,
+	own       bigint NOT NULL DEFAULT 0,
+	others    bigint NOT NULL DEFAULT 0, -- records of other stores
+	processed bigint NOT NULL DEFAULT 0,
+	empty     bigint NOT NULL DEFAULT 0,
+	replayed  bigint NOT NULL DEFAULT 0,
+	PRIMARY KEY (stream, cluster, topic_id, part)
+);
+
+-- What processes say about their partitions of a stream.
+CREATE TABLE redrive_stream_reports (
+	stream  text COLLATE "C" NOT NULL,
+	process text COLLATE "C" NOT NULL,
+	at      bigint NOT NULL,
+	body    bytea NOT NULL, -- JSON: the partitions
+	PRIMARY KEY (stream, process)
+);
+
+-- Readers of the events of a stream that write something elsewhere, and how far they have come.
+CREATE TABLE redrive_sinks (
+	stream    text COLLATE "C" NOT NULL,
+	sink      text COLLATE "C" NOT NULL,
+	seq       bigint NOT NULL, -- the cursor: the last event that was written
+	idx       bigint NOT NULL,
+	holder    text COLLATE "C" NOT NULL, -- '': nobody has held the sink
+	token     bigint NOT NULL, -- counts the holders
+	until     bigint NOT NULL, -- the end of the lease
+	failed_at bigint, -- since when each attempt has failed; NULL: the last one succeeded
+	error     text COLLATE "C",
+	PRIMARY KEY (stream, sink)
+);
+
 CREATE TABLE redrive_keys (
 	owner      text COLLATE "C" NOT NULL,
 	kind       text COLLATE "C" NOT NULL,
@@ -634,6 +691,9 @@ ALTER TABLE redrive_rates SET (fillfactor = 30, autovacuum_vacuum_scale_factor =
 ALTER TABLE redrive_figures SET (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 500);
 ALTER TABLE redrive_dead_counts SET (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 500);
 ALTER TABLE redrive_processes SET (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 200);
+ALTER TABLE redrive_positions SET (fillfactor = 30, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 500);
+ALTER TABLE redrive_sinks SET (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 500);
+ALTER TABLE redrive_stream_reports SET (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 500);
 ALTER TABLE redrive_batches SET (fillfactor = 70);
 ALTER TABLE redrive_batch_counts SET (fillfactor = 70);
 ALTER TABLE redrive_groups SET (fillfactor = 70);
@@ -652,6 +712,10 @@ DROP TABLE redrive_batches;
 DROP TABLE redrive_keys;
 DROP TABLE redrive_notes;
 DROP TABLE redrive_requests;
+DROP TABLE redrive_sinks;
+DROP TABLE redrive_stream_reports;
+DROP TABLE redrive_positions;
+DROP TABLE redrive_streams;
 DROP TABLE redrive_secrets;
 DROP TABLE redrive_endpoints;
 DROP TABLE redrive_access;

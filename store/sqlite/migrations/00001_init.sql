@@ -460,6 +460,63 @@ CREATE TABLE redrive_secrets (
 	secret BLOB NOT NULL
 ) WITHOUT ROWID;
 
+-- Streams: readers of logs such as Kafka topics.
+CREATE TABLE redrive_streams (
+	name   TEXT PRIMARY KEY,
+	mode   INTEGER NOT NULL, -- 0: open, 1: paused
+	reason TEXT,
+	by     TEXT, -- who has changed the mode last
+	at     INTEGER
+) WITHOUT ROWID;
+
+-- How far each stream has taken each partition. The number next is written in the transaction of
+-- the jobs.
+CREATE TABLE redrive_positions (
+	stream    TEXT NOT NULL,
+	cluster   TEXT NOT NULL,
+	topic_id  TEXT NOT NULL,
+	part      INTEGER NOT NULL,
+	topic     TEXT NOT NULL,
+	next      INTEGER NOT NULL, -- the offset of the first record that is not taken yet
+	first     INTEGER NOT NULL, -- the first value of next
+	reached   INTEGER NOT NULL, -- the highest value of next
+	moved_at  INTEGER NOT NULL,
+	read      INTEGER NOT NULL DEFAULT 0, -- records by what became of them: read is the sum of those up to empty
+	taken     INTEGER NOT NULL DEFAULT 0,
+	existing  INTEGER NOT NULL DEFAULT 0,
+	revived   INTEGER NOT NULL DEFAULT 0,
+	dead      INTEGER NOT NULL DEFAULT 0,
+	own       INTEGER NOT NULL DEFAULT 0,
+	others    INTEGER NOT NULL DEFAULT 0, -- records of other stores
+	processed INTEGER NOT NULL DEFAULT 0,
+	empty     INTEGER NOT NULL DEFAULT 0,
+	replayed  INTEGER NOT NULL DEFAULT 0,
+	PRIMARY KEY (stream, cluster, topic_id, part)
+) WITHOUT ROWID;
+
+-- What processes say about their partitions of a stream.
+CREATE TABLE redrive_stream_reports (
+	stream  TEXT NOT NULL,
+	process TEXT NOT NULL,
+	at      INTEGER NOT NULL,
+	body    BLOB NOT NULL, -- JSON: the partitions
+	PRIMARY KEY (stream, process)
+) WITHOUT ROWID;
+
+-- Readers of the events of a stream that write something elsewhere, and how far they have come.
+CREATE TABLE redrive_sinks (
+	stream    TEXT NOT NULL,
+	sink      TEXT NOT NULL,
+	seq       INTEGER NOT NULL, -- the cursor: the last event that was written
+	idx       INTEGER NOT NULL,
+	holder    TEXT NOT NULL, -- '': nobody has held the sink
+	token     INTEGER NOT NULL, -- counts the holders
+	until     INTEGER NOT NULL, -- the end of the lease
+	failed_at INTEGER, -- since when each attempt has failed; NULL: the last one succeeded
+	error     TEXT,
+	PRIMARY KEY (stream, sink)
+) WITHOUT ROWID;
+
 CREATE TABLE redrive_keys (
 	owner      TEXT NOT NULL,
 	kind       TEXT NOT NULL,
@@ -607,6 +664,10 @@ DROP TABLE redrive_batches;
 DROP TABLE redrive_keys;
 DROP TABLE redrive_notes;
 DROP TABLE redrive_requests;
+DROP TABLE redrive_sinks;
+DROP TABLE redrive_stream_reports;
+DROP TABLE redrive_positions;
+DROP TABLE redrive_streams;
 DROP TABLE redrive_secrets;
 DROP TABLE redrive_endpoints;
 DROP TABLE redrive_access;

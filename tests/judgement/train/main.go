@@ -20,7 +20,7 @@ func main() {
 	flag.Float64Var(&set.rate, "rate", 0.1, "")
 	flag.Float64Var(&set.decay, "decay", 3e-3, "")
 	flag.IntVar(&set.families, "families", 3, "")
-	flag.Float64Var(&set.verdict, "verdict", 0.5, "")
+	flag.Float64Var(&set.verdict, "verdict", 1, "")
 	flag.Float64Var(&set.tunedW, "tuned-weight", 0.5, "")
 	flag.Float64Var(&set.retry, "retry", 1, "")
 	flag.Uint64Var(&set.sorts, "without", 0, "")
