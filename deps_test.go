@@ -144,9 +144,9 @@ func TestDeps_PointAlongTheFlow(t *testing.T) {
 		"internal/human":       {},
 		"internal/cron":        {"internal/human"},
 		"internal/keeper":      {"notify", "internal/suggest", "internal/guard", "internal/jsonpatch", "job", "internal/canonical", "event", "failure", "store", "internal/cron", "internal/human"},
-		"internal/words": {"notify", "internal/suggest", "internal/guard", "internal/jsonpatch", "failure", "classify", "job", "internal/canonical", "event", "backoff", "policy", "policy/preset", "policy/policyfile", "store",
+		"internal/words": {"notify", "internal/guard", "internal/jsonpatch", "failure", "classify", "job", "internal/canonical", "event", "backoff", "policy", "policy/preset", "policy/policyfile", "store",
 			"internal/cron", "internal/human", "internal/suggest", "internal/yamlfile"},
-		"internal/wire": {"notify", "internal/suggest", "internal/guard", "internal/jsonpatch", "failure", "classify", "job", "internal/canonical", "event", "backoff", "policy", "policy/preset", "policy/policyfile", "store",
+		"internal/wire": {"notify", "internal/guard", "internal/jsonpatch", "failure", "classify", "job", "internal/canonical", "event", "backoff", "policy", "policy/preset", "policy/policyfile", "store",
 			"internal/cron", "internal/human", "internal/suggest", "internal/yamlfile", "internal/words"},
 		"internal/engine": {"notify", "internal/suggest", "internal/guard", "internal/jsonpatch", "failure", "job", "internal/canonical", "event", "store", "internal/proc", "internal/tempdir", "internal/testing/crashpoint", "internal/human"},
 	}

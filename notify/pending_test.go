@@ -85,7 +85,7 @@ func newRig(t *testing.T, change func(*notify.Rules)) *rig {
 	if err := r.Validate(); err != nil {
 		t.Fatal(err)
 	}
-	return &rig{t: t, set: notify.NewSet(1, r), now: 1_700_000_000_000_000, windows: memory{make(map[string][]byte), make(map[string][]notify.Item)}, keys: make(map[string]bool)}
+	return &rig{t: t, set: notify.NewSet(r), now: 1_700_000_000_000_000, windows: memory{make(map[string][]byte), make(map[string][]notify.Item)}, keys: make(map[string]bool)}
 }
 
 const owner = `{"owner_email": "owner@example.com", "tenant": "t1", "secret": "password=hunter22"}`
@@ -109,7 +109,11 @@ func (r *rig) commit(deaths []*notify.Death, ends ...*notify.Outcome) (team bool
 		if d.Batch > 0 {
 			d.BatchAttrs = []byte(owner)
 		}
-		team = p.Death(r.set, d) || team
+		p.Death(r.set, d)
+		team = team || r.set.TeamHears(d)
+		if r.set.TeamHears(d) && !r.set.Concerns(d) {
+			r.t.Error("the team hears of a death that concerns no rule")
+		}
 	}
 	for _, o := range ends {
 		p.Outcome(r.set, o)

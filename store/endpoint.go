@@ -37,7 +37,7 @@ type Endpoints interface {
 	// that no endpoint has this name.
 	RemoveEndpoint(ctx context.Context, by By, name string) error
 	// CountEndpoint adds attempts to the counts of an endpoint, and turns it off if they say so; see
-	// EndpointCount. It writes an event and an audit row only when it turns the endpoint off.
+	// EndpointCount. It writes an event, an audit row and the notices of the event webhook.off only when it turns the endpoint off.
 	// ErrNotFound means that no endpoint has this name.
 	CountEndpoint(ctx context.Context, name string, n EndpointCount) (Endpoint, error)
 }
@@ -56,6 +56,19 @@ const (
 	OffGone     = "gone"    // the receiver has answered 410
 	OffFailing  = "failing" // all attempts have failed for EndpointFailing
 )
+
+// OffReason says why an endpoint is off, in words.
+func OffReason(off string) string {
+	switch off {
+	case OffByPerson:
+		return "a person turned it off"
+	case OffGone:
+		return "it answered 410"
+	case OffFailing:
+		return "it failed for 5 days"
+	}
+	return off
+}
 
 // Endpoint is a receiver of webhooks.
 type Endpoint struct {

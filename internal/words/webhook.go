@@ -13,18 +13,5 @@ func WebhookState(e *store.Endpoint, now job.Micros) string {
 	case e.Off == "":
 		return "on"
 	}
-	return "off: " + OffReason(e.Off)
-}
-
-// OffReason says why a receiver of webhooks is off.
-func OffReason(off string) string {
-	switch off {
-	case store.OffByPerson:
-		return "a person turned it off"
-	case store.OffGone:
-		return "it answered 410"
-	case store.OffFailing:
-		return "it failed for 5 days"
-	}
-	return off
+	return "off: " + store.OffReason(e.Off)
 }
