@@ -74,6 +74,8 @@ said=$(sh scripts/axe.sh) || echo "SKIPPED: the checks of accessibility of the p
 
 said=$(sh scripts/openapi-client.sh) || echo "SKIPPED: the generated Python client (openapi-python-client: $said)"
 
+said=$(sh scripts/webhooks.sh) || echo "SKIPPED: our signatures of webhooks in Python and JavaScript (standardwebhooks: $said)"
+
 said=$(sh kafka/kafka.sh) || echo "SKIPPED: the tests with Apache Kafka ($said)"
 
 for version in $(sh scripts/postgres.sh); do
