@@ -37,6 +37,7 @@ type grammar struct {
 	DLQ      dlqCmd      `cmd:"" name:"dlq" help:"List, show, retry and close dead letters: jobs that failed for good."`
 	Batch    batchCmd    `cmd:"" help:"Make batches of jobs that end together, publish, watch and retry them."`
 	Policy   policyCmd   `cmd:"" help:"Show, check, explain and list policies: what is retried, when and how often."`
+	Notify   notifyCmd   `cmd:"" help:"Show, publish and take back the rules of notifications: who hears of what."`
 	Queues   queuesCmd   `cmd:"" help:"List queues and change their settings."`
 	Stats    statsCmd    `cmd:"" help:"Show figures over time: jobs that were enqueued, completed, failed and so on."`
 	Events   eventsCmd   `cmd:"" help:"Print what happened, as JSON lines."`

@@ -94,7 +94,7 @@ func (m *Match) ofJobs() bool {
 	return m.Kind != "" || m.Queue != "" || m.Class != "" || m.Reason != "" || m.Code != ""
 }
 
-// Concerns reports whether a rule is about a death, whoever its recipients are.
+// Concerns reports whether a rule is about a death, with any recipients.
 func (s *Set) Concerns(d *Death) bool {
 	if s == nil || Sends(d.Kind) {
 		return false

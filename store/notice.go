@@ -9,8 +9,8 @@ import (
 	"github.com/redrive/redrive/notify"
 )
 
-// Notices keeps the rules of notifications and obeys them: whoever writes a death or the outcome of
-// a batch makes the notices that follow from it, in the same transaction. A notice is a job in the
+// Notices keeps the rules of notifications and obeys them: each transaction that writes a death or
+// the outcome of a batch makes the notices that follow from it. A notice is a job in the
 // queue notify.Queue, with an idempotency key for its cause and its recipient. Package notify decides
 // which notices follow. Without rules, no notice is made, and nothing is read or written for them.
 type Notices interface {
@@ -28,7 +28,7 @@ type Notices interface {
 
 // NotifyRules are rules of notifications as the store keeps them.
 type NotifyRules struct {
-	Number int64      `json:"number"` // from 1, without gaps; 0 means that there are none
+	Number int64      `json:"number"` // from 1, without gaps; 0 means no rules
 	Hash   string     `json:"hash"`   // of the body; "" if rules were taken back
 	At     job.Micros `json:"at,omitzero"`
 	By     string     `json:"by,omitempty"`
@@ -75,7 +75,7 @@ func ValidNotify(body []byte) (hash string, err error) {
 type WindowStep struct {
 	Closed  int           // number of windows that were due
 	Notices int           // number of notices that were made
-	Wait    time.Duration // time until the next window is due; Never if there is none
+	Wait    time.Duration // time until the next window is due; Never if no window is open
 }
 
 // BatchHeard returns what rules and notices need of a batch.

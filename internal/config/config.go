@@ -67,6 +67,8 @@ type Config struct {
 	CronNames []string
 	// Server says how "redrive serve" identifies its callers.
 	Server Server
+	// Notify says who hears of what. Default: nobody.
+	Notify Notify
 }
 
 // PresetPrefix is the beginning of a Policy that names a preset, such as "preset:watermark".

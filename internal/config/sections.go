@@ -34,6 +34,7 @@ func (r *reader) config(v value, c *Config) {
 		{"retention", func(v value) { r.retention(v, &c.Retention) }},
 		{"cron", func(v value) { r.cron(v, c) }},
 		{"server", func(v value) { r.server(v, c) }},
+		{"notify", func(v value) { r.notify(v, &c.Notify) }},
 	})
 }
 
