@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"time"
@@ -103,6 +104,8 @@ func OutcomeHeard(state job.BatchState) notify.Event {
 // DeadNow are the facts of a death that are the same in every store.
 func DeadNow(f *job.Failure, d notify.Death) notify.Death {
 	if f != nil {
+		// The record of the decision names the setting "retry: false" as its rule.
+		d.NoRetry = bytes.Contains(f.Decision, []byte(`"policy.no_retry"`))
 		d.Class, d.Code, d.Group, d.Message, d.UserMessage, d.HoldNotify = f.Class, f.Code, f.Fingerprint, f.Message, f.UserMessage, job.HoldNotify(f)
 	}
 	return d
