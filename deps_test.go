@@ -140,15 +140,15 @@ func TestDeps_PointAlongTheFlow(t *testing.T) {
 		"retry":                {"failure", "classify", "backoff"},
 		"event":                {"job", "internal/canonical", "failure"},
 		"notify":               {"failure", "job", "internal/canonical", "internal/suggest"},
-		"store":                {"internal/guard", "internal/jsonpatch", "job", "internal/canonical", "event", "failure"},
+		"store":                {"notify", "internal/suggest", "internal/guard", "internal/jsonpatch", "job", "internal/canonical", "event", "failure"},
 		"internal/human":       {},
 		"internal/cron":        {"internal/human"},
-		"internal/keeper":      {"internal/guard", "internal/jsonpatch", "job", "internal/canonical", "event", "failure", "store", "internal/cron", "internal/human"},
-		"internal/words": {"internal/guard", "internal/jsonpatch", "failure", "classify", "job", "internal/canonical", "event", "backoff", "policy", "policy/preset", "policy/policyfile", "store",
+		"internal/keeper":      {"notify", "internal/suggest", "internal/guard", "internal/jsonpatch", "job", "internal/canonical", "event", "failure", "store", "internal/cron", "internal/human"},
+		"internal/words": {"notify", "internal/guard", "internal/jsonpatch", "failure", "classify", "job", "internal/canonical", "event", "backoff", "policy", "policy/preset", "policy/policyfile", "store",
 			"internal/cron", "internal/human", "internal/suggest", "internal/yamlfile"},
-		"internal/wire": {"internal/guard", "internal/jsonpatch", "failure", "classify", "job", "internal/canonical", "event", "backoff", "policy", "policy/preset", "policy/policyfile", "store",
+		"internal/wire": {"notify", "internal/guard", "internal/jsonpatch", "failure", "classify", "job", "internal/canonical", "event", "backoff", "policy", "policy/preset", "policy/policyfile", "store",
 			"internal/cron", "internal/human", "internal/suggest", "internal/yamlfile", "internal/words"},
-		"internal/engine": {"internal/guard", "internal/jsonpatch", "failure", "job", "internal/canonical", "event", "store", "internal/proc", "internal/tempdir", "internal/testing/crashpoint", "internal/human"},
+		"internal/engine": {"notify", "internal/suggest", "internal/guard", "internal/jsonpatch", "failure", "job", "internal/canonical", "event", "store", "internal/proc", "internal/tempdir", "internal/testing/crashpoint", "internal/human"},
 	}
 	for name, allowed := range mayImport {
 		if slices.Contains(allowed, "failure") {

@@ -175,6 +175,9 @@ func (c *Client) checkSpec(s *Spec) error {
 	if err := s.Err(); err != nil {
 		return err
 	}
+	if err := foreignKind(s.new.Kind); err != nil {
+		return err
+	}
 	return c.checkType(s.new.Kind, s.args)
 }
 

@@ -44,6 +44,7 @@ import (
 //	queues         Queues, SetQueue
 //	cron           Crons, PauseCron, ResumeCron, RunCron, CronTimes, SetCron, RemoveCron
 //	policy         Policy, SetPolicy, StoredPolicies, StoredPolicy
+//	notifications  PublishNotify, NotifyRules
 //	what happened  Events, EventSpan, Audit, FollowAudit, Series, Due
 //
 // Programs that serve an API or a page to people use the other ones. Handlers are registered

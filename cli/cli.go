@@ -26,28 +26,30 @@ Exit codes: 0 done, 1 error, 2 wrong usage, 3 stopped before the work was done, 
 // grammar describes the command line: all commands and flags.
 type grammar struct {
 	globals
-	Enqueue enqueueCmd `cmd:"" help:"Enqueue one job, or many jobs as JSON lines."`
-	Work    workCmd    `cmd:"" help:"Run jobs with the commands of the configuration."`
-	Serve   serveCmd   `cmd:"" help:"Serve the HTTP API, and run jobs as well if asked to."`
-	Keys    keysCmd    `cmd:"" help:"List, make, rotate and revoke the access keys of servers."`
-	Workers workersCmd `cmd:"" help:"List the processes that run jobs, and order one to be quiet."`
-	Jobs    jobsCmd    `cmd:"" help:"List, show, cancel and retry jobs."`
-	Explain explainCmd `cmd:"" help:"Explain what was decided about a job, or what would be decided about an error."`
-	DLQ     dlqCmd     `cmd:"" name:"dlq" help:"List, show, retry and close dead letters: jobs that failed for good."`
-	Batch   batchCmd   `cmd:"" help:"Make batches of jobs that end together, publish, watch and retry them."`
-	Policy  policyCmd  `cmd:"" help:"Show, check, explain and list policies: what is retried, when and how often."`
-	Queues  queuesCmd  `cmd:"" help:"List queues and change their settings."`
-	Stream  streamCmd  `cmd:"" help:"List, show, pause and rewind streams, which take tasks from Kafka topics."`
-	Stats   statsCmd   `cmd:"" help:"Show figures over time: jobs that were enqueued, completed, failed and so on."`
-	Events  eventsCmd  `cmd:"" help:"Print what happened, as JSON lines."`
-	Cron    cronCmd    `cmd:"" help:"List schedules with their slots, pause and resume them."`
-	Audit   auditCmd   `cmd:"" help:"Print the audit log: actions of people, redrives and retention."`
-	Doctor  doctorCmd  `cmd:"" help:"Check the database, its workers and its disk."`
-	Migrate migrateCmd `cmd:"" help:"Migrate the schema of the database to the version of this program."`
-	Config  configCmd  `cmd:"" help:"Check the configuration."`
-	Demo    demoCmd    `cmd:"" help:"Play a demo: five systems, a service that fails, and a cause that is repaired."`
-	Bench   benchCmd   `cmd:"" help:"Measure this program on this machine."`
-	Version versionCmd `cmd:"" help:"Print the version; so do --version and -v."`
+	Enqueue  enqueueCmd  `cmd:"" help:"Enqueue one job, or many jobs as JSON lines."`
+	Work     workCmd     `cmd:"" help:"Run jobs with the commands of the configuration."`
+	Serve    serveCmd    `cmd:"" help:"Serve the HTTP API, and run jobs as well if asked to."`
+	Webhooks webhooksCmd `cmd:"" help:"List, add, test, rotate and turn off the receivers of webhooks."`
+	Keys     keysCmd     `cmd:"" help:"List, make, rotate and revoke the access keys of servers."`
+	Workers  workersCmd  `cmd:"" help:"List the processes that run jobs, and order one to be quiet."`
+	Jobs     jobsCmd     `cmd:"" help:"List, show, cancel and retry jobs."`
+	Explain  explainCmd  `cmd:"" help:"Explain what was decided about a job, or what would be decided about an error."`
+	DLQ      dlqCmd      `cmd:"" name:"dlq" help:"List, show, retry and close dead letters: jobs that failed for good."`
+	Batch    batchCmd    `cmd:"" help:"Make batches of jobs that end together, publish, watch and retry them."`
+	Policy   policyCmd   `cmd:"" help:"Show, check, explain and list policies: what is retried, when and how often."`
+	Notify   notifyCmd   `cmd:"" help:"Show, publish and take back the rules of notifications: who hears of what."`
+	Queues   queuesCmd   `cmd:"" help:"List queues and change their settings."`
+	Stream   streamCmd   `cmd:"" help:"List, show, pause and rewind streams, which take tasks from Kafka topics."`
+	Stats    statsCmd    `cmd:"" help:"Show figures over time: jobs that were enqueued, completed, failed and so on."`
+	Events   eventsCmd   `cmd:"" help:"Print what happened, as JSON lines."`
+	Cron     cronCmd     `cmd:"" help:"List schedules with their slots, pause and resume them."`
+	Audit    auditCmd    `cmd:"" help:"Print the audit log: actions of people, redrives and retention."`
+	Doctor   doctorCmd   `cmd:"" help:"Check the database, its workers and its disk."`
+	Migrate  migrateCmd  `cmd:"" help:"Migrate the schema of the database to the version of this program."`
+	Config   configCmd   `cmd:"" help:"Check the configuration."`
+	Demo     demoCmd     `cmd:"" help:"Play a demo: five systems, a service that fails, and a cause that is repaired."`
+	Bench    benchCmd    `cmd:"" help:"Measure this program on this machine."`
+	Version  versionCmd  `cmd:"" help:"Print the version; so do --version and -v."`
 
 	Completion completionCmd `cmd:"" help:"Print the script that completes this command in a shell."`
 	Complete   completeCmd   `cmd:"" name:"__complete" hidden:"" passthrough:""`

@@ -86,6 +86,9 @@ func (c *serveCmd) Run(ctx context.Context, a *app) (err error) {
 	if err != nil {
 		return errors.Join(err, db.Close())
 	}
+	if err := w.notify(ctx, client, by{Reason: "start"}.actor(a), c.Work); err != nil {
+		return errors.Join(err, db.Close())
+	}
 	halted := make(chan struct{})
 	ctx, stop, release := w.stopOnSignals(ctx, client, func() { close(halted) })
 	defer release()

@@ -65,6 +65,9 @@ func (c *workCmd) Run(ctx context.Context, a *app) (err error) {
 	if err != nil {
 		return errors.Join(err, db.Close())
 	}
+	if err := w.notify(ctx, client, by{Reason: "start"}.actor(a), true); err != nil {
+		return errors.Join(err, db.Close())
+	}
 	ctx, stop, release := w.stopOnSignals(ctx, client)
 	defer release()
 	defer closing(db, &err) // the database is closed before the call of release, so that a third signal can end a slow Close

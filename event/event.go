@@ -38,6 +38,7 @@ const (
 	JobAltered     Type = 22 // a person changed a waiting or retrying job; Queue and DueAt are the present ones
 	QueueChanged   Type = 30 // a person changed the mode or the settings of a queue
 	PolicyChanged  Type = 31 // the policy of the store has changed; Reason is the hash of the new policy
+	NotifyChanged  Type = 32 // the rules of notifications have changed; Reason is the hash of the new rules, "" if they were taken back
 
 	DeadLetterChanged Type = 40 // a person or a time limit changed the status of a dead letter; Reason is the job.DeadAction
 	DeadLetterPurged  Type = 41 // a dead letter was removed together with its job; Reason is "purge" or "retention"
@@ -67,7 +68,7 @@ var typeNames = map[Type]string{
 	JobFailed: "job.failed", JobSnoozed: "job.snoozed", JobDeferred: "job.deferred",
 	JobInterrupted: "job.interrupted", JobCrashed: "job.crashed", JobCancelled: "job.cancelled",
 	JobExpired: "job.expired", JobRetried: "job.retried", JobHeld: "job.held", JobCancelAsked: "job.cancel_requested",
-	JobProgressed: "job.progressed", JobAltered: "job.altered", QueueChanged: "queue.changed", PolicyChanged: "policy.published",
+	JobProgressed: "job.progressed", JobAltered: "job.altered", QueueChanged: "queue.changed", PolicyChanged: "policy.published", NotifyChanged: "notify.published",
 	DeadLetterChanged: "dead_letter.changed", DeadLetterPurged: "dead_letter.purged", RedriveChanged: "redrive.changed",
 	ScheduleFired: "schedule.fired", ScheduleChanged: "schedule.changed", GroupChanged: "group.changed", AccessChanged: "access.changed", NoteAdded: "note.added", WebhookChanged: "webhook.changed", BatchChanged: "batch.changed", StreamChanged: "stream.changed", PositionMoved: "position.moved", ProcessStarted: "process.started", ProcessStopped: "process.stopped", ProcessSilent: "process.silent",
 }

@@ -111,7 +111,7 @@ func scalar(v any) string {
 	return ""
 }
 
-// attribute returns one attribute that is a text, as it is; "" if there is none. A text that is too
+// attribute returns one attribute that is a text, as it is, or "". A text that is too
 // long for an address stays too long.
 func attribute(attrs []byte, name string) string {
 	var all map[string]json.RawMessage

@@ -10,16 +10,15 @@ import (
 
 // Set is a set of rules that was checked, in the form in which stores use it. A nil Set has no rules.
 type Set struct {
-	number int64
-	hash   string
-	rules  *Rules
-	on     map[Event][]int // the rules of each event, in their order
+	hash  string
+	rules *Rules
+	on    map[Event][]int // the rules of each event, in their order
 }
 
-// NewSet prepares rules that are valid. The number is that under which the store keeps them.
-func NewSet(number int64, r *Rules) *Set {
+// NewSet prepares rules that are valid.
+func NewSet(r *Rules) *Set {
 	_, hash := r.Encode()
-	s := &Set{number: number, hash: hash, rules: r, on: make(map[Event][]int)}
+	s := &Set{hash: hash, rules: r, on: make(map[Event][]int)}
 	for i := range r.Rules {
 		for _, on := range r.Rules[i].On {
 			all := []Event{on}
@@ -36,16 +35,13 @@ func NewSet(number int64, r *Rules) *Set {
 	return s
 }
 
-// Number returns the number under which the store keeps the rules; 0 for nil.
-func (s *Set) Number() int64 {
+// Hash returns the hash of the rules; "" for nil.
+func (s *Set) Hash() string {
 	if s == nil {
-		return 0
+		return ""
 	}
-	return s.number
+	return s.hash
 }
-
-// Hash returns the hash of the rules.
-func (s *Set) Hash() string { return s.hash }
 
 // Rules returns the rules. The caller must not change them.
 func (s *Set) Rules() *Rules { return s.rules }
@@ -53,11 +49,6 @@ func (s *Set) Rules() *Rules { return s.rules }
 // About reports whether a rule is about one of the events.
 func (s *Set) About(events ...Event) bool {
 	return s != nil && slices.ContainsFunc(events, func(on Event) bool { return len(s.on[on]) > 0 })
-}
-
-// Deaths reports whether a rule can be about a death of the given kind.
-func (s *Set) Deaths(kind string) bool {
-	return s != nil && !Sends(kind) && s.About(MemberDead, JobDead, JobHeld, GroupFirst)
 }
 
 // QuietGroup is how long a group must have had no death for its next death to be a first one.
@@ -101,6 +92,34 @@ func (m *Match) fits(d *Death) bool {
 // ofJobs reports whether a rule selects jobs, so that it can be about no batch.
 func (m *Match) ofJobs() bool {
 	return m.Kind != "" || m.Queue != "" || m.Class != "" || m.Reason != "" || m.Code != ""
+}
+
+// Concerns reports whether a rule is about a death, with any recipients.
+func (s *Set) Concerns(d *Death) bool {
+	if s == nil || Sends(d.Kind) {
+		return false
+	}
+	for _, on := range d.events() {
+		for _, i := range s.on[on] {
+			if s.rules.Rules[i].Match.fits(d) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// TeamHears reports whether people who operate the system hear of a death at once, or have heard of
+// others in the same window. Recipients that come from attributes do not count, nor does the window
+// of a batch, whose message is sent later.
+func (s *Set) TeamHears(d *Death) (team bool) {
+	if s == nil || Sends(d.Kind) {
+		return false
+	}
+	s.heard(d.events(), func(r *Rule) bool { return r.Match.fits(d) },
+		func(r *Rule) []string { return s.targets(r, d.Owner, d.HoldNotify) },
+		func(rule *Rule, on Event, _ string) { team = team || rule.Team && (on != MemberDead || rule.Every) })
+	return team
 }
 
 // heard calls the given function for each rule and recipient of one cause. A recipient hears of it

@@ -36,16 +36,15 @@ func (p *Pending) Reset() {
 	}
 }
 
-// Death adds a death, and reports whether a rule for the team is about it.
-func (p *Pending) Death(s *Set, d *Death) (team bool) {
+// Death adds a death.
+func (p *Pending) Death(s *Set, d *Death) {
 	if s == nil || Sends(d.Kind) {
-		return false
+		return
 	}
 	p.set = s
 	fits := func(r *Rule) bool { return r.Match.fits(d) }
 	targets := func(r *Rule) []string { return s.targets(r, d.Owner, d.HoldNotify, d.BatchAttrs, d.Attrs) }
 	s.heard(d.events(), fits, targets, func(rule *Rule, on Event, to string) {
-		team = team || rule.Team
 		h := heard{rule: rule, on: on, to: to, at: d.At, wait: Plain,
 			item: Item{Subject: Subject{Batch: max(0, d.Batch), Job: d.Job, Death: d.Number, Group: d.Group}, Job: s.jobFacts(rule, d)}}
 		if on == MemberDead {
@@ -53,11 +52,7 @@ func (p *Pending) Death(s *Set, d *Death) (team bool) {
 		}
 		p.deaths = append(p.deaths, h)
 	})
-	return team
 }
-
-// TeamHears reports whether a rule for the team is about a death.
-func (s *Set) TeamHears(d *Death) bool { return new(Pending).Death(s, d) }
 
 // Outcome adds the end or the expiry of a batch. Call it also if no rule is about it: the end of a
 // batch closes the windows of its members.

@@ -29,6 +29,7 @@ wanted() {
 		ffmpeg|ffmpeg|what FFmpeg prints when it fails, and the copies of examples/watermark
 		drawtext|fonts-dejavu-core|the visible watermarks of examples/watermark, which need a font
 		chromium|chromium|the pages in a browser
+		smtpd|opensmtpd|the delivery of a mail by a server of Debian
 		ruby|ruby|what Ruby prints when it fails
 		php|php-cli|what PHP prints when it fails
 		node|nodejs|what Node.js prints when it fails
@@ -73,6 +74,8 @@ done
 said=$(sh scripts/axe.sh) || echo "SKIPPED: the checks of accessibility of the pages (axe-core: $said)"
 
 said=$(sh scripts/openapi-client.sh) || echo "SKIPPED: the generated Python client (openapi-python-client: $said)"
+
+said=$(sh scripts/webhooks.sh) || echo "SKIPPED: our signatures of webhooks in Python and JavaScript (standardwebhooks: $said)"
 
 said=$(sh kafka/kafka.sh) || echo "SKIPPED: the tests with Apache Kafka ($said)"
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/redrive/redrive/event"
 	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/notify"
 )
 
 // NewBatch is a batch to be created.
@@ -71,6 +72,8 @@ func (c *BatchCallback) validate() error {
 		return err
 	}
 	switch {
+	case strings.HasPrefix(c.Kind, notify.Prefix):
+		return fmt.Errorf("kind %q: kinds that begin with %q are redrive's own; use another name: %w", c.Kind, notify.Prefix, ErrInvalid)
 	case c.Priority < 0 || c.Priority > job.PriorityMax:
 		return fmt.Errorf("priority %d: must be %d to %d: %w", c.Priority, job.PriorityMin, job.PriorityMax, ErrInvalid)
 	case len(c.Payload) > CallbackMax:

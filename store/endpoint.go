@@ -15,6 +15,7 @@ import (
 	"github.com/redrive/redrive/failure"
 	"github.com/redrive/redrive/internal/guard"
 	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/notify"
 )
 
 // Endpoints keeps the receivers of webhooks.
@@ -36,7 +37,7 @@ type Endpoints interface {
 	// that no endpoint has this name.
 	RemoveEndpoint(ctx context.Context, by By, name string) error
 	// CountEndpoint adds attempts to the counts of an endpoint, and turns it off if they say so; see
-	// EndpointCount. It writes an event and an audit row only when it turns the endpoint off.
+	// EndpointCount. It writes an event, an audit row and the notices of the event webhook.off only when it turns the endpoint off.
 	// ErrNotFound means that no endpoint has this name.
 	CountEndpoint(ctx context.Context, name string, n EndpointCount) (Endpoint, error)
 }
@@ -56,9 +57,22 @@ const (
 	OffFailing  = "failing" // all attempts have failed for EndpointFailing
 )
 
+// OffReason says why an endpoint is off, in words.
+func OffReason(off string) string {
+	switch off {
+	case OffByPerson:
+		return "a person turned it off"
+	case OffGone:
+		return "it answered 410"
+	case OffFailing:
+		return "it failed for 5 days"
+	}
+	return off
+}
+
 // Endpoint is a receiver of webhooks.
 type Endpoint struct {
-	Name   string        `json:"name"` // 1 to job.NameMax letters, digits and _-.:/
+	Name   string        `json:"name"` // 1 to 64 of a-z, 0-9, '_', '.' and '-'
 	URL    string        `json:"url"`
 	Secret WebhookSecret `json:"-"`
 
@@ -75,7 +89,7 @@ type Endpoint struct {
 
 	// The store sets these fields.
 	OldSecret    WebhookSecret `json:"-"`                       // the secret before the last rotation
-	OldUntil     job.Micros    `json:"old_until,omitempty"`     // OldSecret signs as well before this time; 0 means that there is none
+	OldUntil     job.Micros    `json:"old_until,omitempty"`     // OldSecret signs as well before this time; 0 means that the store keeps no old secret
 	CreatedAt    job.Micros    `json:"created_at"`              // time of the first PutEndpoint
 	CreatedBy    string        `json:"created_by"`              // the actor of the first PutEndpoint
 	RotatedAt    job.Micros    `json:"rotated_at,omitempty"`    // time of the last rotation
@@ -97,10 +111,7 @@ type EndpointCount struct {
 // Validate returns one ErrInvalid with all mistakes. It contains neither the URL, which may have a
 // secret, nor an address.
 func (e *Endpoint) Validate() error {
-	if err := ValidName("webhook", e.Name); err != nil {
-		return err
-	}
-	var errs []error
+	errs := []error{notify.CheckName("name", e.Name)}
 	wrong := func(bad bool, format string, args ...any) {
 		if bad {
 			errs = append(errs, fmt.Errorf(format, args...))
@@ -124,7 +135,7 @@ type endpointError struct {
 	cause error
 }
 
-func (e *endpointError) Error() string   { return "webhook " + e.name + ": " + e.cause.Error() }
+func (e *endpointError) Error() string   { return fmt.Sprintf("webhook %.80q: %s", e.name, e.cause) }
 func (e *endpointError) Unwrap() []error { return []error{e.cause, ErrInvalid} }
 
 // Networks returns the networks of Allow.
@@ -141,7 +152,7 @@ func (e *Endpoint) Networks() (list []netip.Prefix, err error) {
 
 // ShownURL returns the URL without what may be a secret in it.
 func (e *Endpoint) ShownURL() string {
-	return failure.Sanitize(e.URL, &failure.SanitizeOptions{Max: guard.URLMax})
+	return failure.Sanitize(e.URL, &failure.SanitizeOptions{Paths: true, Addresses: true, Max: guard.URLMax})
 }
 
 // Clone returns a copy that shares no memory.

@@ -36,6 +36,7 @@ type Store interface {
 	Admin
 	Live
 	Policies
+	Notices
 	DeadLetters
 	Causes
 	Requests
@@ -328,6 +329,8 @@ type Dump struct {
 	Events     []event.Event
 	Audit      []Audit
 	Policies   []StoredPolicy // policies, sorted by hash
+	Notify     []NotifyRules  // the rules of notifications, sorted by number
+	Windows    []string       // windows of notifications: scope, target, window and items; sorted
 	Processes  []Process      // processes, sorted by name and instance
 	Requests   []Request      // requests with an idempotency key, sorted by scope and key
 	Notes      []Note         // notes and feedbacks, sorted by number

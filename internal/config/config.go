@@ -71,6 +71,8 @@ type Config struct {
 	Streams map[string]Stream
 	// StreamNames lists the keys of Streams in the order of the file.
 	StreamNames []string
+	// Notify says who hears of what. Default: nobody.
+	Notify Notify
 }
 
 // PresetPrefix is the beginning of a Policy that names a preset, such as "preset:watermark".

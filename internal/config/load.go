@@ -53,6 +53,9 @@ func (c *Config) resolve(dir string) {
 	if c.Postgres.PasswordFile != "" {
 		c.Postgres.PasswordFile = under(dir, c.Postgres.PasswordFile)
 	}
+	if c.Notify.Templates != "" {
+		c.Notify.Templates = under(dir, c.Notify.Templates)
+	}
 	if c.TempDir != "" {
 		c.TempDir = under(dir, c.TempDir)
 	}

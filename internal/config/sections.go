@@ -35,6 +35,7 @@ func (r *reader) config(v value, c *Config) {
 		{"cron", func(v value) { r.cron(v, c) }},
 		{"server", func(v value) { r.server(v, c) }},
 		{"streams", func(v value) { r.streams(v, c) }},
+		{"notify", func(v value) { r.notify(v, &c.Notify) }},
 	})
 }
 

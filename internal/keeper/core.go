@@ -1,5 +1,5 @@
 // Package keeper maintains a store while jobs run. It makes the steps of redrives (bulk retries
-// of dead jobs), removes rows that are past their retention time, and enqueues the jobs of cron
+// of dead jobs), closes windows of notifications, removes rows that are past their retention time, and enqueues the jobs of cron
 // entries. Core decides which call of the store is due, without goroutines, clock or I/O.
 // Keeper makes the calls one at a time.
 package keeper
@@ -22,6 +22,7 @@ const (
 	ActiveEvery   = 200 * time.Millisecond // the pause between two steps while a redrive is active, because the end of a job sends no notification
 	SweepEvery    = time.Minute
 	SweepMin      = 50 * time.Millisecond  // the shortest pause between two sweeps if there is more to remove
+	WindowEvery   = time.Minute            // the longest pause between two looks for windows of notifications that are due
 	AsideMin      = 5 * time.Millisecond   // the shortest pause between two background sweeps if there is more to remove
 	RescueMin     = 100 * time.Millisecond // the shortest pause between two rescues, unless the first rescue has reached its limit
 	RetryMin      = time.Second            // the pause after an error; it doubles with each further error, up to RetryMax
@@ -86,10 +87,11 @@ const (
 	Sweep        // remove rows that are past their retention time
 	Rescue       // end runs whose lease is over
 	Present      // report that the process is alive
+	Close        // close windows of notifications
 )
 
 var callNames = [...]string{None: "wait", Load: "read the schedules", Fire: "fire a schedule", Step: "take redrives further", Sweep: "sweep",
-	Rescue: "rescue jobs of crashed workers", Present: "report that the process is alive"}
+	Rescue: "rescue jobs of crashed workers", Present: "report that the process is alive", Close: "close windows of notifications"}
 
 // String returns the kind of call in words, for log lines.
 func (c Call) String() string { return callNames[c] }
@@ -115,6 +117,7 @@ type Core struct {
 	sweep  duty
 	rescue duty
 	sign   duty
+	window duty
 }
 
 // duty is the schedule of one kind of call.
@@ -210,7 +213,11 @@ func (k *Core) Next(now time.Time) Action {
 		k.sweep.began = now
 		return Action{Call: Sweep}
 	}
-	at := earliest(k.stepAt(), k.sweep.at)
+	if !now.Before(k.window.at) {
+		k.window.began = now
+		return Action{Call: Close}
+	}
+	at := earliest(earliest(k.stepAt(), k.sweep.at), k.window.at)
 	if k.config.PresentEvery > 0 {
 		at = earliest(at, k.sign.at)
 	}

@@ -78,6 +78,16 @@ func (k *Core) Swept(now time.Time, s store.Swept) {
 	k.sweep.done(now, now.Add(wait))
 }
 
+// Closed records the result of Close. A window that opens is due after more than WindowEvery, so no
+// notification has to wake the core.
+func (k *Core) Closed(now time.Time, s store.WindowStep) {
+	wait := min(s.Wait, WindowEvery)
+	if s.Closed == 0 {
+		wait = max(wait, IdleStepMin)
+	}
+	k.window.done(now, now.Add(wait))
+}
+
 // Rescued records the result of Rescue. The last argument is true if the call has reached its
 // limit, so that there may be more runs to end.
 func (k *Core) Rescued(now time.Time, r store.Rescue, more bool) {
@@ -98,7 +108,7 @@ func (k *Core) Reported(now time.Time, o store.Orders) {
 
 // Failed reports that a call has failed, and returns the time until it is due again.
 func (k *Core) Failed(now time.Time, a Action) time.Duration {
-	d := map[Call]*duty{Load: &k.load, Step: &k.step, Sweep: &k.sweep, Rescue: &k.rescue, Present: &k.sign}[a.Call]
+	d := map[Call]*duty{Load: &k.load, Step: &k.step, Sweep: &k.sweep, Rescue: &k.rescue, Present: &k.sign, Close: &k.window}[a.Call]
 	if a.Call == Fire {
 		d = &k.crons[a.Cron].duty
 	}

@@ -106,7 +106,7 @@ func TestQ9_SignsOfLifeWithoutAnEngine(t *testing.T) {
 			case keeper.None:
 				r.now = a.At
 				continue
-			case keeper.Load, keeper.Fire, keeper.Step, keeper.Sweep, keeper.Present:
+			case keeper.Load, keeper.Fire, keeper.Step, keeper.Sweep, keeper.Present, keeper.Close:
 			}
 			break
 		}

@@ -31,6 +31,10 @@ func newRig(t *testing.T, crons ...keeper.Cron) *rig {
 func (r *rig) want(call keeper.Call) keeper.Action {
 	r.Helper()
 	a := r.core.Next(r.now)
+	if a.Call == keeper.Close && call != keeper.Close {
+		r.core.Closed(r.now, store.WindowStep{Wait: store.Never})
+		a = r.core.Next(r.now)
+	}
 	if a.Call != call {
 		r.Fatalf("at %s: the core asks for the call %q (next call at %s), want the call %q", r.now.Sub(start), a.Call, a.At.Sub(start), call)
 	}
@@ -66,6 +70,8 @@ func (r *rig) quiet() {
 			r.core.Stepped(r.now, store.RedriveStep{Wait: store.Never})
 		case keeper.Sweep:
 			r.core.Swept(r.now, store.Swept{})
+		case keeper.Close:
+			r.core.Closed(r.now, store.WindowStep{Wait: store.Never})
 		case keeper.None, keeper.Load, keeper.Fire, keeper.Rescue, keeper.Present:
 			return
 		}
@@ -75,6 +81,46 @@ func (r *rig) quiet() {
 func (r *rig) to(at time.Time) {
 	r.now = at
 	r.quiet()
+}
+
+// part of: N2
+func TestN2_WindowsCloseWhenTheyAreDue(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	next := func() time.Duration {
+		t.Helper()
+		for {
+			switch a := r.core.Next(r.now); a.Call {
+			case keeper.Close:
+				return r.now.Sub(start)
+			case keeper.None:
+				r.now = a.At
+			case keeper.Step:
+				r.core.Stepped(r.now, store.RedriveStep{Wait: store.Never})
+			case keeper.Sweep:
+				r.core.Swept(r.now, store.Swept{})
+			case keeper.Load, keeper.Fire, keeper.Rescue, keeper.Present:
+				t.Fatalf("the core asks for %q, want a look at the windows", a.Call)
+			}
+		}
+	}
+	closed := func(s store.WindowStep, want time.Duration) {
+		t.Helper()
+		r.core.Closed(r.now, s)
+		if got := next(); got != want {
+			t.Fatalf("the next look is at %s, want %s", got, want)
+		}
+	}
+	if got := next(); got != 0 {
+		t.Fatalf("the first look is at %s, want it at the start", got)
+	}
+	closed(store.WindowStep{Wait: store.Never}, keeper.WindowEvery)
+	closed(store.WindowStep{Wait: 12 * time.Second}, keeper.WindowEvery+12*time.Second)
+	closed(store.WindowStep{Closed: 100}, keeper.WindowEvery+12*time.Second)         // there are more
+	closed(store.WindowStep{}, keeper.WindowEvery+12*time.Second+keeper.IdleStepMin) // others hold the locks
+	if got := r.core.Failed(r.now, keeper.Action{Call: keeper.Close}); got != keeper.RetryMin {
+		t.Errorf("the pause after an error is %s, want %s", got, keeper.RetryMin)
+	}
 }
 
 // part of: D7

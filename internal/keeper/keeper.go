@@ -16,6 +16,7 @@ const (
 	stepLimit   = 500
 	sweepLimit  = 1_000
 	rescueLimit = 100
+	windowLimit = 100
 )
 
 // A pass makes all calls that are due: at most passMax calls, and at most searchMax steps of
@@ -43,6 +44,7 @@ func NextLimit(limit, least int, s store.RedriveStep, took, target time.Duration
 type Store interface {
 	StepRedrives(ctx context.Context, limit int) (store.RedriveStep, error)
 	StepBatches(ctx context.Context, limit int) (store.BatchStep, error)
+	CloseWindows(ctx context.Context, limit int) (store.WindowStep, error)
 	Sweep(ctx context.Context, r store.Retention, limit int) (store.Swept, error)
 	CronSlots(ctx context.Context) ([]store.CronSlot, error)
 	Notify(ch chan<- struct{}) (stop func())
@@ -242,6 +244,12 @@ func (k *Keeper) do(ctx context.Context, a Action) (moved bool) {
 		var o store.Orders
 		if o, err = k.o.Present(ctx); err == nil {
 			k.core.Reported(k.o.Now(), o)
+		}
+	case Close:
+		var s store.WindowStep
+		if s, err = k.o.Store.CloseWindows(ctx, windowLimit); err == nil {
+			k.core.Closed(k.o.Now(), s)
+			moved = s.Notices > 0
 		}
 	case None:
 	}

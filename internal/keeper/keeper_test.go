@@ -30,6 +30,10 @@ func (*answers) StepBatches(context.Context, int) (store.BatchStep, error) {
 	return store.BatchStep{Wait: store.Never}, nil
 }
 
+func (*answers) CloseWindows(context.Context, int) (store.WindowStep, error) {
+	return store.WindowStep{Wait: store.Never}, nil
+}
+
 func (*answers) Sweep(context.Context, store.Retention, int) (store.Swept, error) {
 	return store.Swept{More: true}, nil
 }

@@ -130,6 +130,7 @@ func (t *Txn) evaluate(b *store.Batch) error {
 		}
 	}
 	t.batchEvent(b, store.StateWord(b.State))
+	t.hearOutcome(b)
 	return nil
 }
 

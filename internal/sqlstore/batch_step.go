@@ -66,6 +66,10 @@ func (s *Core) expireBatches(ctx context.Context, ids []int64) (n int64, err err
 			n++
 			b.State = job.BatchExpired
 			t.batchEvent(b, store.StateWord(b.State))
+			if b.BatchCounts, err = t.countsOf(id); err != nil {
+				return err
+			}
+			t.hearOutcome(b)
 			if err := t.keepBatch(b); err != nil {
 				return err
 			}

@@ -90,6 +90,9 @@ func (t *Txn) appendDeath(args []Value, from job.State, r *Run, reason job.Reaso
 // noteDeath records the counts and the event of a death that is already written.
 func (t *Txn) noteDeath(from job.State, r *Run, cause job.Cause, reason job.Reason, f *job.Failure, b *groupEffect) {
 	t.cat.deaths++
+	if first := t.firstOfGroup(b); t.cat.rules != nil {
+		t.hear(r, reason, f, first)
+	}
 	*t.dead.at(deadKey{r.lane.id, reason, f.Class, b.status})++
 	if b.group != nil {
 		t.countDeath(b.group, b.status, f.Build)
@@ -191,14 +194,15 @@ type groupRow struct {
 	until    job.Micros
 	left     int64 // number of deaths until the mute ends; 0 means that the mute does not end by a number of deaths
 	by, note string
-	resolved bool // whether a person marked the cause as resolved and no job has died of it since
+	last     job.Micros // time of the last death; 0 for a new group
+	resolved bool       // whether a person marked the cause as resolved and no job has died of it since
 }
 
 // mutes reports whether the group is muted at the given time. It also returns true for the last
 // death of a mute, which is not ignored; the caller handles this case.
 func (g *groupRow) mutes(now job.Micros) bool { return g.muted && (g.until == 0 || g.until > now) }
 
-func (g *groupRow) unmute() { *g = groupRow{id: g.id, resolved: g.resolved} }
+func (g *groupRow) unmute() { *g = groupRow{id: g.id, last: g.last, resolved: g.resolved} }
 
 // groupsMax is the maximum number of groups that a catalogue caches.
 const groupsMax = 4096
@@ -238,7 +242,7 @@ func (t *Txn) groupOf(fingerprint string) (g *groupRow, err error) {
 	}
 	err = t.rows(selGroup, func(r Row) error {
 		g = &groupRow{id: r.Int(0), muted: r.Int(1) != 0, until: job.Micros(r.Int(2)), left: r.Int(3), by: r.Text(4), note: r.Text(5),
-			resolved: r.Int(6) != 0}
+			resolved: r.Int(6) != 0, last: job.Micros(r.Int(7))}
 		return nil
 	}, text(fingerprint))
 	if err != nil || g == nil {

@@ -171,6 +171,9 @@ func dumpRest(c Session, d *store.Dump) error {
 	if err != nil {
 		return err
 	}
+	if err := dumpNotify(c, d); err != nil {
+		return err
+	}
 	return c.Rows(allPolicies, func(r Row) error { d.Policies = append(d.Policies, scanPolicy(r)); return nil })
 }
 

@@ -186,7 +186,10 @@ func (s *Core) CountEndpoint(ctx context.Context, name string, n store.EndpointC
 		if err := t.writeEndpoint(setEndpoint, &next); err != nil || !off {
 			return err
 		}
-		return t.endpointChanged(store.By{Actor: store.SweepActor}, &before, &next)
+		if err := t.endpointChanged(store.By{Actor: store.SweepActor}, &before, &next); err != nil {
+			return err
+		}
+		return t.insertNotices(t.cat.rules.Off(name, store.OffReason(next.Off), int64(next.OffAt), t.now))
 	})
 	if err != nil {
 		return store.Endpoint{}, err

@@ -7,6 +7,7 @@ import (
 
 	"github.com/redrive/redrive/internal/storekit"
 	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/notify"
 	"github.com/redrive/redrive/store"
 )
 
@@ -36,6 +37,7 @@ type Catalog struct {
 	terms         map[string]int64 // a cache; the map key is the encoded form of the terms, the value is their number
 	ended         job.ID           // an upper bound for the ids of ended jobs
 	deaths        int64            // the number of the newest death
+	rules         *notify.Set      // the rules of notifications in force; nil without rules
 
 	termsByID map[int64]job.Terms // a cache; the map key is the number of the terms
 
@@ -50,7 +52,7 @@ type Catalog struct {
 // Borrow returns a catalogue for one transaction. The new catalogue shares the lanes and
 // queues with c.
 func (c *Catalog) Borrow() *Catalog {
-	return &Catalog{lanes: c.lanes, byID: c.byID, queues: c.queues, borrowed: true, uncounted: true, late: true}
+	return &Catalog{lanes: c.lanes, byID: c.byID, queues: c.queues, rules: c.rules, borrowed: true, uncounted: true, late: true}
 }
 
 type laneKey struct{ queue, kind, deps string }
@@ -101,7 +103,11 @@ func ReadCatalog(s Session) (*Catalog, error) {
 		return nil, err
 	}
 	c.ended = job.ID(ended)
-	c.deaths, err = ReadInt(s, selDeaths)
+	hash := ""
+	err = s.Rows(selDeaths, func(r Row) error { c.deaths, hash = r.Int(0), r.Text(1); return nil })
+	if err == nil {
+		c.rules, err = readSet(s, hash)
+	}
 	return c, err
 }
 

@@ -11,12 +11,20 @@ import (
 // statistics and events for each job, in the order of the calls. Special cases are written job
 // by job, for example a death or the end of a job that a redrive released.
 
-// NewCatalog reads only the lanes and queues. Everything else is read when a transaction needs
+// NewCatalog reads only the lanes and queues, and the rules of notifications. Everything else is read when a transaction needs
 // it. NewCatalog does not read the data for the limits of claims; use ReadCatalog for a claim
 // with limits.
 func NewCatalog(s Session) (*Catalog, error) {
 	c := &Catalog{lanes: make(map[laneKey]*Lane), byID: make(map[int64]*Lane), queues: make(map[string]*queueRow),
 		uncounted: true, late: true}
+	hash := ""
+	err := s.Rows(selRulesHash, func(r Row) error { hash = r.Text(0); return nil })
+	if err == nil {
+		c.rules, err = readSet(s, hash)
+	}
+	if err != nil {
+		return c, err
+	}
 	return c, c.readLanes(s)
 }
 

@@ -216,3 +216,23 @@ func (t *Txn) flushGroup(id int64, d *groupDelta) error {
 	}
 	return nil
 }
+
+// Deltas calls the given function for every lane and state in which the number of jobs has
+// changed.
+func (t *Txn) Deltas(each func(lane int64, state job.State, n int64)) {
+	for _, d := range t.deltas {
+		if d.n != 0 {
+			each(d.lane.id, d.state, d.n)
+		}
+	}
+}
+
+// Batches calls the given function for every batch whose counts have changed in the
+// transaction.
+func (t *Txn) Batches(each func(id, total, completed, dead, cancelled int64)) {
+	for i, id := range t.batch.keys {
+		if b := &t.batch.values[i]; *b != (batchDelta{}) {
+			each(id, b.total, b.completed, b.dead, b.cancelled)
+		}
+	}
+}

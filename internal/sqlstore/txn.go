@@ -7,6 +7,7 @@ import (
 
 	"github.com/redrive/redrive/event"
 	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/notify"
 	"github.com/redrive/redrive/store"
 )
 
@@ -40,6 +41,9 @@ type Txn struct {
 
 	redrives tally[int64, redriveDelta]
 	readied  []Readied
+
+	heard []notify.Death   // deaths of which people may have to hear; see tell
+	ends  []notify.Outcome // ends of batches, likewise
 
 	laneErr error // the error to return from Flush when a lane was not found; see laneOf
 
@@ -116,7 +120,8 @@ type Hooks struct {
 	// KeepTermsID remembers the number of stored terms when other transactions can see the
 	// terms. The field may be nil.
 	KeepTermsID func(terms string, id int64)
-	// StoredTerms is called when the transaction has stored new terms. The field may be nil.
+	// StoredTerms is called when the transaction has stored new terms, or rules of notifications, which
+	// other processes must read. The field may be nil.
 	StoredTerms func() error
 	// Record writes the events of a transaction, and its changes to the counters of jobs and
 	// batches and to the figures. The field is set if and only if the database has other
@@ -197,6 +202,7 @@ func (t *Txn) Reset(now job.Micros, cat *Catalog) {
 	t.dead.reset()
 	t.redrives.reset()
 	t.readied = t.readied[:0]
+	t.heard, t.ends = nil, nil
 	t.wrote, t.wake, t.deadLettersLocked, t.lanesLocked, t.noDeadLetters, t.lastDeath = false, false, false, false, false, 0
 }
 
@@ -280,26 +286,6 @@ func (t *Txn) LockDeadLettersBy(lock func() error) { t.hooks.LockDeadLetters = l
 // than the caller was allowed to wait.
 var ErrDeadLettersLocked = errors.New("another transaction holds the lock on dead letters")
 
-// Deltas calls the given function for every lane and state in which the number of jobs has
-// changed.
-func (t *Txn) Deltas(each func(lane int64, state job.State, n int64)) {
-	for _, d := range t.deltas {
-		if d.n != 0 {
-			each(d.lane.id, d.state, d.n)
-		}
-	}
-}
-
-// Batches calls the given function for every batch whose counts have changed in the
-// transaction.
-func (t *Txn) Batches(each func(id, total, completed, dead, cancelled int64)) {
-	for i, id := range t.batch.keys {
-		if b := &t.batch.values[i]; *b != (batchDelta{}) {
-			each(id, b.total, b.completed, b.dead, b.cancelled)
-		}
-	}
-}
-
 // Events returns the events of the transaction.
 func (t *Txn) Events() *event.Packer { return &t.events }
 
@@ -366,8 +352,8 @@ func (t *Txn) batchCount(batch int64, d batchDelta) {
 
 var insEvents = ask("insEvents")
 
-// Flush writes the collected changes of groups, statistics, batches and counters, and the
-// events. It fails when the lane of a job was not found.
+// Flush writes the collected changes of groups, statistics, batches and counters, the notices that
+// follow from them, and the events. It fails when the lane of a job was not found.
 func (t *Txn) Flush() error {
 	if t.laneErr != nil {
 		return t.laneErr
@@ -376,6 +362,9 @@ func (t *Txn) Flush() error {
 		if err := t.flushBatches(); err != nil {
 			return err
 		}
+	}
+	if err := t.tell(); err != nil {
+		return err
 	}
 	if err := t.flushTallies(); err != nil {
 		return err

@@ -29,13 +29,14 @@ var auditVerbs = map[string]string{
 	"queue.set": "set", "group.set": "changed", "group.merge": "merged", "group.unmerge": "took out of its set", "group.note": "added a note to", "group.feedback": "gave feedback on",
 	"policy.publish": "published", "schedule.pause": "paused", "schedule.resume": "resumed", "schedule.run": "ran", "process.quiet": "quieted", "process.wake": "resumed",
 	"access.create": "created", "access.change": "changed", "access.rotate": "replaced the secret of", "access.revoke": "revoked",
+	"webhook.add": "added", "webhook.change": "changed", "webhook.rotate": "replaced the secret of", "webhook.off": "turned off", "webhook.on": "turned on", "webhook.remove": "removed",
 	"batch.create": "created", "batch.publish": "published", "batch.discard": "discarded", "batch.cancel": "cancelled", "batch.set": "changed",
 }
 
 // auditObjects are the names of the objects of actions, by the first part of the action.
 var auditObjects = map[string]string{
 	"job": "job", "dead_letter": "job", "redrive": "redrive", "queue": "queue", "group": "cause", "policy": "policy", "schedule": "schedule", "process": "process",
-	"access": "access key", "batch": "batch",
+	"access": "access key", "webhook": "webhook", "batch": "batch",
 }
 
 // AuditOf returns an action in words. An action that it does not know is named as it is stored.

@@ -55,7 +55,7 @@ type Options struct {
 	// default is no folder.
 	Templates fs.FS
 	// Address returns the e-mail address of an owner, for rules with the recipient "owner". "" means
-	// that there is none, which ends the job of the notice. The default knows no address.
+	// that the owner has no address, which ends the job of the notice. The default knows no address.
 	Address func(ctx context.Context, owner string) (string, error)
 	// Webhook configures the sender of webhooks.
 	Webhook webhook.Options

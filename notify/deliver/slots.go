@@ -19,6 +19,7 @@ type slots struct {
 type target struct {
 	busy    int
 	typical time.Duration // how long an attempt takes
+	entered time.Time     // when the last attempt began
 	left    time.Time     // when the last attempt ended
 	next    time.Time     // when the last notice without a slot is to come back
 	freed   chan struct{} // closed when an attempt ends, if a notice waits for it
@@ -70,9 +71,10 @@ func (s *slots) try(name string) (leave func(), back time.Duration, freed <-chan
 	}
 	if t.busy < limit {
 		t.busy++
+		t.entered = now
 		return func() { s.leave(name, t, s.now().Sub(now)) }, 0, nil
 	}
-	step := max(t.typical, assumed) / time.Duration(limit)
+	step := max(t.typical, assumed, now.Sub(t.entered)) / time.Duration(limit) // the last ones take at least as long as they have by now
 	if t.next.Before(now) {
 		t.next = now
 	}

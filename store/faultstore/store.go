@@ -276,6 +276,21 @@ func (s *Store) PublishPolicy(ctx context.Context, by store.By, p store.StoredPo
 	return err
 }
 
+// PublishNotify implements store.Notices.
+func (s *Store) PublishNotify(ctx context.Context, by store.By, body []byte) (store.NotifyRules, error) {
+	return do(ctx, s, "PublishNotify", func() (store.NotifyRules, error) { return s.inner.PublishNotify(ctx, by, body) })
+}
+
+// NotifyRules implements store.Notices.
+func (s *Store) NotifyRules(ctx context.Context) (store.NotifyRules, error) {
+	return do(ctx, s, "NotifyRules", func() (store.NotifyRules, error) { return s.inner.NotifyRules(ctx) })
+}
+
+// CloseWindows implements store.Notices.
+func (s *Store) CloseWindows(ctx context.Context, limit int) (store.WindowStep, error) {
+	return do(ctx, s, "CloseWindows", func() (store.WindowStep, error) { return s.inner.CloseWindows(ctx, limit) })
+}
+
 // Policy implements store.Policies.
 func (s *Store) Policy(ctx context.Context, hash string) (store.StoredPolicy, error) {
 	return do(ctx, s, "Policy", func() (store.StoredPolicy, error) { return s.inner.Policy(ctx, hash) })

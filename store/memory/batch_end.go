@@ -83,6 +83,7 @@ func (t *tx) endBatch(b *batch) {
 		t.insertJob(&n)
 	}
 	t.emit(store.BatchChanged(&b.Batch, store.StateWord(b.State)))
+	t.hearOutcome(&b.Batch)
 }
 
 // batchWait returns when batches have something to do next.

@@ -220,6 +220,7 @@ func (s *Store) StepBatches(ctx context.Context, limit int) (store.BatchStep, er
 		case b.Due(t.now) && answer.Expired < store.BatchExpireSteps:
 			b.State = job.BatchExpired
 			t.emit(store.BatchChanged(&b.Batch, store.StateWord(b.State)))
+			t.hearOutcome(&b.Batch)
 			answer.Expired++
 		case b.Task != store.NoTask:
 			if left := limit - int(answer.Done); left > 0 {

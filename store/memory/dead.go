@@ -69,7 +69,10 @@ func (t *tx) makeDead(r *record, cause job.Cause, reason job.Reason, class, fing
 	t.dead[r.ID] = e
 	t.deaths = append(t.deaths, e)
 	t.countMember(r, func(c *store.BatchCounts) { c.Dead++ })
-	t.join(e, cause)
+	first := t.join(e, cause)
+	if t.notices.set != nil {
+		t.hear(r, e, cause, first)
+	}
 	t.countDead(e, 1)
 	t.died(r, cause, class)
 }

@@ -44,6 +44,7 @@ func (s *Store) Dump(ctx context.Context) (*store.Dump, error) {
 		Reports:    t.reportsOf(""),
 	}
 	t.dumpBatches(d)
+	t.dumpNotify(d)
 	for _, id := range t.ids {
 		r := t.jobs[id]
 		d.Jobs = append(d.Jobs, t.whole(r))

@@ -105,6 +105,10 @@ func (s *Store) CountEndpoint(ctx context.Context, name string, n store.Endpoint
 	t.endpoints[name] = next
 	if off {
 		t.endpointChanged(store.By{Actor: store.SweepActor}, &before, &next)
+		err = t.insertNotices(t.notices.set.Off(name, store.OffReason(next.Off), int64(next.OffAt), t.now))
+	}
+	if err != nil {
+		return store.Endpoint{}, t.errorf("%w", err)
 	}
 	return next.Clone(), nil
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/redrive/redrive/internal/storekit"
 	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/notify"
 	"github.com/redrive/redrive/store"
 )
 
@@ -20,10 +21,11 @@ type group struct {
 // join adds a new dead letter to its group. If the group is muted, the dead letter is ignored at
 // once, unless this death ends the mute. If a job dies because its deadline has passed, a new group
 // gets no code and no message, because the code and the message of the dead letter are from an
-// earlier failure.
-func (t *tx) join(e *entry, cause job.Cause) {
+// earlier failure. join reports whether the death is the first of the group in the sense of
+// notify.GroupFirst.
+func (t *tx) join(e *entry, cause job.Cause) (first bool) {
 	if e.Fingerprint == "" {
-		return
+		return false
 	}
 	g := t.groups[e.Fingerprint]
 	if g == nil {
@@ -36,6 +38,7 @@ func (t *tx) join(e *entry, cause job.Cause) {
 		t.takeOver(g)
 		t.groups[e.Fingerprint] = g
 	}
+	first = notify.IsFirst(g.LastAt, t.now, g.ResolvedAt != 0 && g.RegressedAt == 0)
 	g.LastAt = t.now
 	if f := t.failureOf(t.jobs[e.Job]); f != nil && cause != job.Expired {
 		g.FirstBuild, g.LastBuild = cmp.Or(g.FirstBuild, f.Build), cmp.Or(f.Build, g.LastBuild)
@@ -61,6 +64,7 @@ func (t *tx) join(e *entry, cause job.Cause) {
 	if e.Status == job.Pending {
 		g.Pending++
 	}
+	return first
 }
 
 // takeOver gives a new group what people have said about the group of the same cause that older rules

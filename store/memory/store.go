@@ -60,7 +60,8 @@ type Store struct {
 	sweeping  sweeping
 	policies  map[string]store.StoredPolicy
 	inForce   string // the hash of the policy that was published last
-	seq       int64  // number of the last commit that had events
+	notices   notices
+	seq       int64 // number of the last commit that had events
 	events    []event.Event
 	eventGone event.Cursor // the cursor of the last event that a sweep has removed
 	audit     []store.Audit
@@ -138,6 +139,7 @@ type tx struct {
 
 	removed bool    // whether the call has removed jobs or dead letters from their maps
 	touched []int64 // batches whose members have changed in the call
+	heard   heardIn
 }
 
 // begin locks the store for one call. The caller must call end on the returned tx.
@@ -158,6 +160,7 @@ func (t *tx) end() {
 	if len(t.touched) > 0 {
 		t.endBatches()
 	}
+	t.tell()
 	if t.removed {
 		t.compact()
 	}

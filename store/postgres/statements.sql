@@ -49,9 +49,11 @@ SELECT greatest(
   coalesce((SELECT max(job) FROM redrive.redrive_done), 0), coalesce((SELECT max(job) FROM redrive.redrive_dead), 0));
 
 -- name: selDeaths
+-- The number of the newest death, and the hash of the rules of notifications in force.
 SELECT greatest(
   coalesce((SELECT max(death) FROM redrive.redrive_dead), 0),
-  coalesce((SELECT value FROM redrive.redrive_meta WHERE key = 'deaths'), 0));
+  coalesce((SELECT value FROM redrive.redrive_meta WHERE key = 'deaths'), 0)),
+  (SELECT hash FROM redrive.redrive_rules ORDER BY number DESC LIMIT 1);
 
 -- name: insLane
 INSERT INTO redrive.redrive_lanes (id, queue, kind, deps) VALUES ($1, $2, $3, $4);
@@ -601,7 +603,7 @@ SELECT lane, reason, class, status, grp FROM redrive.redrive_dead WHERE job = $1
 
 -- name: selGroup
 SELECT id, muted, muted_until, muted_for, muted_by, muted_note, CASE
-    WHEN resolved_at IS NOT NULL AND regressed_at IS NULL THEN 1 ELSE 0 END
+    WHEN resolved_at IS NOT NULL AND regressed_at IS NULL THEN 1 ELSE 0 END, last_at
 FROM redrive.redrive_groups
 WHERE fingerprint = $1;
 
@@ -1847,6 +1849,54 @@ WHERE id = $1;
 -- ----------------------------------------------------------------------------
 -- Policies, schedules and processes
 -- ----------------------------------------------------------------------------
+
+-- name: selRules
+SELECT number, hash, at, by, body FROM redrive.redrive_rules ORDER BY number DESC LIMIT 1;
+
+-- name: selRulesHash
+SELECT hash FROM redrive.redrive_rules ORDER BY number DESC LIMIT 1;
+
+-- name: allRules
+SELECT number, hash, at, by, body FROM redrive.redrive_rules ORDER BY number;
+
+-- name: insRules
+INSERT INTO redrive.redrive_rules (number, hash, at, by, body) VALUES ($1, $2, $3, $4, $5);
+
+-- name: selDeadAttrs
+SELECT attrs FROM redrive.redrive_dead WHERE job = $1;
+
+-- name: selWindow
+SELECT body FROM redrive.redrive_windows WHERE scope = $1 AND target = $2;
+
+-- name: ofWindows
+SELECT body FROM redrive.redrive_windows WHERE scope = $1 ORDER BY target;
+
+-- name: dueWindows
+SELECT body FROM redrive.redrive_windows WHERE due_at <= $1 ORDER BY due_at LIMIT $2;
+
+-- name: nextWindow
+SELECT due_at FROM redrive.redrive_windows WHERE due_at IS NOT NULL ORDER BY due_at LIMIT 1;
+
+-- name: allWindows
+SELECT w.scope, w.target, w.body, i.body
+FROM redrive.redrive_windows w LEFT JOIN redrive.redrive_window_items i ON i.scope = w.scope AND i.target = w.target
+ORDER BY w.scope, w.target, i.n;
+
+-- name: putWindow
+INSERT INTO redrive.redrive_windows (scope, target, due_at, body) VALUES ($1, $2, $3, $4)
+ON CONFLICT (scope, target) DO UPDATE SET due_at = excluded.due_at, body = excluded.body;
+
+-- name: delWindow
+DELETE FROM redrive.redrive_windows WHERE scope = $1 AND target = $2;
+
+-- name: selItems
+SELECT body FROM redrive.redrive_window_items WHERE scope = $1 AND target = $2 ORDER BY n;
+
+-- name: insItem
+INSERT INTO redrive.redrive_window_items (scope, target, n, body) VALUES ($1, $2, $3, $4);
+
+-- name: delItems
+DELETE FROM redrive.redrive_window_items WHERE scope = $1 AND target = $2;
 
 -- name: insPolicy
 INSERT INTO redrive.redrive_policies (hash, name, at, by, body)

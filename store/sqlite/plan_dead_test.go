@@ -56,7 +56,7 @@ var writingDead = []plan{
 	{name: "pendingRoute.down", want: "SEARCH redrive_dead USING INDEX redrive_dead_pending (grp=? AND " + between},
 	{name: "selLanesOf", want: "SCAN redrive_lanes"},
 	{name: "selNewest", want: "SEARCH redrive_dead"},
-	{name: "selDeaths", want: "SCAN CONSTANT ROW; SCALAR SUBQUERY 1; SEARCH redrive_dead; SCALAR SUBQUERY 2; SEARCH redrive_meta USING PRIMARY KEY (key=?)"},
+	{name: "selDeaths", want: "SCAN CONSTANT ROW; SCALAR SUBQUERY 1; SEARCH redrive_dead; SCALAR SUBQUERY 2; SEARCH redrive_meta USING PRIMARY KEY (key=?); SCALAR SUBQUERY 3; SCAN redrive_rules"},
 	{name: "setDeaths", want: noPlan},
 	{name: "selSpan", want: "SEARCH redrive_groups USING INDEX sqlite_autoindex_redrive_groups_1 (fingerprint=?)"},
 }

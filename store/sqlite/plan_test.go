@@ -164,6 +164,7 @@ var whole = []plan{
 	// Each of these statements reads at most 1,000 rows at one end of a table.
 	{name: "selNewestDeaths"}, {name: "selOldestEnded"}, {name: "selOldestEvent"},
 	{name: "allOutcomes"}, {name: "allBatches"}, {name: "allCounts"}, {name: "allDrafts"},
+	{name: "allRules"}, {name: "allWindows"},
 }
 
 // proves: Q2
@@ -173,8 +174,8 @@ func TestQ2_Plans(t *testing.T) {
 		t.Skip("skipped with -short, because the test needs many rows")
 	}
 	s := openSeeded(t)
-	writing := slices.Concat(writing, writingDead, writingKept, writingOwned, writingLive, writingBatches)
-	reading := slices.Concat(reading, readingDead, readingLists, readingKept, readingOwned, readingBatches)
+	writing := slices.Concat(writing, writingDead, writingKept, writingOwned, writingLive, writingBatches, writingNotices)
+	reading := slices.Concat(reading, readingDead, readingLists, readingKept, readingOwned, readingBatches, readingNotices)
 	both := slices.Concat(writing, reading)
 	for _, step := range []struct {
 		name  string
@@ -220,7 +221,7 @@ func (s *seeder) comparePlans(state string, plans []plan) {
 func TestQ2_PlansWalkNothingThatGrows(t *testing.T) {
 	t.Parallel()
 	walk := regexp.MustCompile(`SCAN (j|d|o|r|redrive_(jobs|bodies|done|failures|dead|groups|keys|batches|progress|events|audit|owned))\b`)
-	for _, p := range slices.Concat(writing, writingDead, writingKept, writingOwned, writingLive, writingBatches, reading, readingDead, readingLists, readingKept, readingOwned, readingBatches) {
+	for _, p := range slices.Concat(writing, writingDead, writingKept, writingOwned, writingLive, writingBatches, writingNotices, reading, readingDead, readingLists, readingKept, readingOwned, readingBatches, readingNotices) {
 		if walks := walk.MatchString(p.want); walks != (p.scan != "") {
 			t.Errorf("statement %s with the plan %q: the plan reads a whole growing table: %v; given reason: %q; want a reason for such plans and for no others", p.name, p.want, walks, p.scan)
 		}
@@ -233,7 +234,7 @@ func TestQ2_PlansWalkNothingThatGrows(t *testing.T) {
 func TestQ2_PlansAreComplete(t *testing.T) {
 	t.Parallel()
 	var listed []string
-	for _, p := range slices.Concat(writing, writingDead, writingKept, writingOwned, writingLive, writingBatches, reading, readingDead, readingLists, readingKept, readingOwned, readingBatches, whole) {
+	for _, p := range slices.Concat(writing, writingDead, writingKept, writingOwned, writingLive, writingBatches, writingNotices, reading, readingDead, readingLists, readingKept, readingOwned, readingBatches, readingNotices, whole) {
 		listed = append(listed, p.name)
 	}
 	slices.Sort(listed)

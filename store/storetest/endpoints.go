@@ -9,6 +9,7 @@ import (
 
 	"github.com/redrive/redrive/event"
 	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/notify"
 	"github.com/redrive/redrive/store"
 )
 
@@ -18,6 +19,7 @@ func endpointPromises() []promise {
 		{"N3_RotatedSecretKeepsTheOldOneForATime", endpointIsRotated},
 		{"N3_EndpointIsTurnedOffByWhatItAnswers", endpointTurnsOff},
 		{"N3_ChangesOfEndpointsAreAuditedWithoutSecrets", endpointsAreAudited},
+		{"N3_EndpointThatTurnsOffIsHeardOfOnce", endpointOffIsHeard},
 		{"N3_EndpointBounds", endpointBounds},
 	}
 }
@@ -212,4 +214,39 @@ func (d *duel) endpoints() {
 	if chance(t, "remove", 4) {
 		d.each("RemoveEndpoint", func(s store.Store) (any, error) { return nil, s.RemoveEndpoint(ctx(), by, name) })
 	}
+}
+
+// An endpoint that turns off by itself causes one notice for each recipient; a person who turns it off causes none.
+// part of: N3
+func endpointOffIsHeard(r *rig) {
+	rules := notify.Rules{Channels: map[string]notify.Channel{"mail": {Type: notify.Mail}},
+		Rules: []notify.Rule{{On: []notify.Event{notify.WebhookOff}, Channel: "mail", To: []string{"ops@example.com"}, Team: true}}}
+	body, _ := rules.Encode()
+	_, err := r.PublishNotify(ctx(), operator, body)
+	r.ok(err)
+	notices := func() (n int) {
+		for _, j := range r.dump().Jobs {
+			if j.Kind == notify.KindMail {
+				n++
+			}
+		}
+		return n
+	}
+	e := r.putEndpoint(endpoint("a"))
+	e.Off = store.OffByPerson
+	e = r.putEndpoint(e)
+	e.Off = ""
+	e = r.putEndpoint(e)
+	same(r, "notices of a person's actions", notices(), 0)
+	for range 3 {
+		_, err = r.CountEndpoint(ctx(), "a", store.EndpointCount{Failed: 1, Failing: true, Gone: true})
+		r.ok(err)
+	}
+	same(r, "notices after 410, three times", notices(), 1)
+	r.clock.Advance(time.Second)
+	e.Version = r.endpoints()[0].Version
+	r.putEndpoint(e)
+	_, err = r.CountEndpoint(ctx(), "a", store.EndpointCount{Failed: 1, Failing: true, Gone: true})
+	r.ok(err)
+	same(r, "notices after it was turned on and answered 410 again", notices(), 2)
 }

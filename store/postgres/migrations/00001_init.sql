@@ -385,6 +385,37 @@ CREATE TABLE redrive_policies (
 	body bytea NOT NULL
 );
 
+-- The rules of notifications. Those with the highest number are in force. Rows are never changed. The
+-- hash is '' and the body NULL where the rules were taken back.
+CREATE TABLE redrive_rules (
+	number bigint PRIMARY KEY,
+	hash   text COLLATE "C" NOT NULL,
+	at     bigint NOT NULL,
+	by     text COLLATE "C" NOT NULL,
+	body   bytea
+);
+
+-- What recipients of notifications will hear of later, as package notify says. scope is a batch, 0 for
+-- jobs of no batch, or the largest number for single mails. due_at is NULL while nothing waits in
+-- the window of a batch.
+CREATE TABLE redrive_windows (
+	scope  bigint NOT NULL,
+	target text COLLATE "C" NOT NULL,
+	due_at bigint,
+	body   bytea NOT NULL,
+	PRIMARY KEY (scope, target)
+);
+CREATE INDEX redrive_windows_due ON redrive_windows (due_at) WHERE due_at IS NOT NULL;
+
+-- The first of the deaths and outcomes that wait in a window.
+CREATE TABLE redrive_window_items (
+	scope  bigint NOT NULL,
+	target text COLLATE "C" NOT NULL,
+	n      bigint NOT NULL,
+	body   bytea NOT NULL,
+	PRIMARY KEY (scope, target, n)
+);
+
 -- Processes that work on the database. Each writes its row every 10 seconds.
 CREATE TABLE redrive_processes (
 	name       text COLLATE "C" NOT NULL,
@@ -720,6 +751,9 @@ DROP TABLE redrive_secrets;
 DROP TABLE redrive_endpoints;
 DROP TABLE redrive_access;
 DROP TABLE redrive_processes;
+DROP TABLE redrive_window_items;
+DROP TABLE redrive_windows;
+DROP TABLE redrive_rules;
 DROP TABLE redrive_policies;
 DROP TABLE redrive_swept;
 DROP TABLE redrive_schedules;

@@ -372,6 +372,37 @@ CREATE TABLE redrive_policies (
 	body BLOB NOT NULL
 ) WITHOUT ROWID;
 
+-- The rules of notifications. Those with the highest number are in force. Rows are never changed. The
+-- hash is '' and the body NULL where the rules were taken back.
+CREATE TABLE redrive_rules (
+	number INTEGER PRIMARY KEY,
+	hash   TEXT NOT NULL,
+	at     INTEGER NOT NULL,
+	by     TEXT NOT NULL,
+	body   BLOB
+);
+
+-- What recipients of notifications will hear of later, as package notify says. scope is a batch, 0 for
+-- jobs of no batch, or the largest number for single mails. due_at is NULL while nothing waits in
+-- the window of a batch.
+CREATE TABLE redrive_windows (
+	scope  INTEGER NOT NULL,
+	target TEXT NOT NULL,
+	due_at INTEGER,
+	body   BLOB NOT NULL,
+	PRIMARY KEY (scope, target)
+) WITHOUT ROWID;
+CREATE INDEX redrive_windows_due ON redrive_windows (due_at) WHERE due_at IS NOT NULL;
+
+-- The first of the deaths and outcomes that wait in a window.
+CREATE TABLE redrive_window_items (
+	scope  INTEGER NOT NULL,
+	target TEXT NOT NULL,
+	n      INTEGER NOT NULL,
+	body   BLOB NOT NULL,
+	PRIMARY KEY (scope, target, n)
+) WITHOUT ROWID;
+
 -- Processes that work on the database. Each writes its row every 10 seconds.
 CREATE TABLE redrive_processes (
 	name       TEXT NOT NULL,
@@ -672,6 +703,9 @@ DROP TABLE redrive_secrets;
 DROP TABLE redrive_endpoints;
 DROP TABLE redrive_access;
 DROP TABLE redrive_processes;
+DROP TABLE redrive_window_items;
+DROP TABLE redrive_windows;
+DROP TABLE redrive_rules;
 DROP TABLE redrive_policies;
 DROP TABLE redrive_swept;
 DROP TABLE redrive_schedules;

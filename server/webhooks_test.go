@@ -1,0 +1,61 @@
+package server_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/redrive/redrive/internal/api"
+	"github.com/redrive/redrive/internal/wire"
+)
+
+// part of: N3
+func TestN3_WebhooksAreAddedRotatedAndTurnedOff(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, nil)
+	type webhook struct {
+		State    string `json:"state"`
+		OldUntil string `json:"old_until"`
+	}
+	var made struct {
+		Webhook      webhook
+		Secret, Note string
+	}
+	s.ok("POST", "/api/webhooks", `{"name":"shop","url":"https://shop.example.com/hooks?token=canarycanary","note":"new"}`, &made)
+	if !strings.HasPrefix(made.Secret, "whsec_") || made.Note != wire.SecretNote || made.Webhook.State != "on" {
+		t.Errorf("got %+v, want a webhook that is on, with a secret and the note", made)
+	}
+	var list struct{ Items []webhook }
+	text := string(s.ok("GET", "/api/webhooks", "", &list).body)
+	if len(list.Items) != 1 || strings.Contains(text, "canary") || strings.Contains(text, "whsec_") {
+		t.Errorf("got the list %s, want one webhook without secrets", text)
+	}
+	first := made.Secret
+	s.ok("POST", "/api/webhooks/shop/rotate", `{"keep_old_ms":3600000}`, &made)
+	if made.Secret == first || made.Webhook.OldUntil == "" {
+		t.Errorf("after the rotation: %+v, want another secret and the time of the old one", made)
+	}
+	s.refused("invalid-field", "POST", "/api/webhooks/shop/rotate", `{"keep_old_ms":-1}`)
+	var w webhook
+	s.ok("POST", "/api/webhooks/shop/off", `{"note":"moves"}`, &w)
+	if w.State != "off" {
+		t.Errorf("the webhook is %s, want off", w.State)
+	}
+	s.ok("POST", "/api/webhooks/shop/on", "", &w)
+	var test api.WebhookTest
+	s.ok("POST", "/api/webhooks/shop/test", "", &test)
+	if j, err := s.client.Get(t.Context(), test.Job); err != nil || j.Kind != "redrive.webhook" {
+		t.Errorf("the job of the test is %+v, error %v", j, err)
+	}
+	s.ok("DELETE", "/api/webhooks/shop", "", nil)
+	s.refused("not-found", "GET", "/api/webhooks/shop", "")
+	s.refused("not-found", "POST", "/api/webhooks/shop/test", "")
+
+	for _, body := range []string{
+		`{"name":"a","url":"http://shop.example.com/"}`, `{"name":"a","url":"https://u:canary@shop.example.com/"}`, `{"name":"a","url":"https://127.0.0.1/"}`,
+		`{"name":"a","url":"https://shop.example.com/","secret":"whsec_MDEyMzQ1Njc="}`, `{"name":"","url":"https://shop.example.com/"}`,
+	} {
+		if p := s.refused("invalid-field", "POST", "/api/webhooks", body); strings.Contains(p.Detail, "canary") {
+			t.Errorf("%s: the problem shows a secret: %s", body, p.Detail)
+		}
+	}
+}
