@@ -95,7 +95,7 @@ func (a *API) retryBatch(c *Call) error {
 	if err != nil {
 		return err
 	}
-	h, b, err := a.handle(c)
+	h, b, err := a.Batch(c)
 	if err != nil {
 		return err
 	}

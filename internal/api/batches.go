@@ -70,9 +70,9 @@ func (a *API) batchOut(c *Call, b *redrive.Batch) BatchOut {
 	return out
 }
 
-// handle returns the batch of the path. For a batch of another owner, the answer is, byte for byte,
+// Batch returns the batch of the path. For a batch of another owner, the answer is, byte for byte,
 // the same as for one that does not exist.
-func (a *API) handle(c *Call) (*redrive.BatchHandle, redrive.Batch, error) {
+func (a *API) Batch(c *Call) (*redrive.BatchHandle, redrive.Batch, error) {
 	text := c.R.PathValue("id")
 	id, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || id < 1 || strconv.FormatInt(id, 10) != text {
@@ -92,6 +92,19 @@ func (a *API) visibleBatch(c *Call, h *redrive.BatchHandle) (redrive.Batch, erro
 	return b, err
 }
 
+// BatchOfJob returns the batch of which a job is a member; nil if it is none, or if the batch is not
+// stored any more.
+func (a *API) BatchOfJob(c *Call, j *job.Job) (*redrive.Batch, error) {
+	if j.Batch == 0 {
+		return nil, nil //nolint:nilnil // most jobs have no batch
+	}
+	b, err := a.client.BatchHandle(j.Batch).Get(c.Context())
+	if errors.Is(err, redrive.ErrNotFound) {
+		return nil, nil //nolint:nilnil // as above
+	}
+	return &b, err
+}
+
 // showBatch answers with a batch as it is now.
 func (a *API) showBatch(c *Call, h *redrive.BatchHandle) error {
 	b, err := a.visibleBatch(c, h)
@@ -102,7 +115,7 @@ func (a *API) showBatch(c *Call, h *redrive.BatchHandle) error {
 }
 
 func (a *API) listBatches(c *Call) error {
-	page, next, err := a.batchPage(c)
+	page, next, err := a.Batches(c)
 	if err != nil {
 		return err
 	}
@@ -113,8 +126,8 @@ func (a *API) listBatches(c *Call) error {
 	return c.JSON(http.StatusOK, out)
 }
 
-// batchPage reads the page of batches that the query selects, and the cursor of the next page.
-func (a *API) batchPage(c *Call) (page redrive.BatchPage, next string, err error) {
+// Batches reads the page of batches that the query selects, and the cursor of the next page.
+func (a *API) Batches(c *Call) (page redrive.BatchPage, next string, err error) {
 	q := &queryReader{values: c.R.URL.Query(), now: a.o.Now()}
 	f := redrive.BatchFilter{Owner: q.text("owner"), Key: q.text("key"), Name: q.text("name"), Limit: int(q.number("limit", 1, PageMax, PageDefault))}
 	if state := q.text("state"); state != "" {
@@ -145,7 +158,7 @@ func (a *API) batchPage(c *Call) (page redrive.BatchPage, next string, err error
 
 // getBatch answers with a batch, at once or when it has ended.
 func (a *API) getBatch(c *Call) error {
-	h, b, err := a.handle(c)
+	h, b, err := a.Batch(c)
 	if err != nil {
 		return err
 	}
@@ -177,7 +190,7 @@ func (a *API) getBatch(c *Call) error {
 }
 
 func (a *API) listOutcomes(c *Call) error {
-	h, _, err := a.handle(c)
+	h, _, err := a.Batch(c)
 	if err != nil {
 		return err
 	}
@@ -195,7 +208,7 @@ func (a *API) listOutcomes(c *Call) error {
 
 // explainBatch answers what a batch waits for.
 func (a *API) explainBatch(c *Call) error {
-	_, b, err := a.handle(c)
+	_, b, err := a.Batch(c)
 	if err != nil {
 		return err
 	}
