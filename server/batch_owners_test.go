@@ -261,3 +261,43 @@ func TestB5_TwentyClicksAreOneLife(t *testing.T) {
 		t.Errorf("%d retried, and the batch is %+v, want one retry", retried, v)
 	}
 }
+
+// part of: B3, Q7
+//
+// A member's explanation names its batch, and the explanation of a batch says for which members it
+// waits, and why they wait.
+func TestB3_ABatchIsExplained(t *testing.T) {
+	t.Parallel()
+	s, _ := copies(t, nil, nil, "m2")
+	var why struct {
+		Standing string
+		Waits    []struct{ Job, Key, State, Standing, Waits string }
+		Next     []struct{ Command string }
+	}
+	explained := func(standing string, waits, next int) {
+		t.Helper()
+		if s.ok("GET", "/api/batches/1/explain", "", &why); !strings.HasPrefix(why.Standing, standing) || len(why.Waits) != waits || len(why.Next) != next {
+			t.Errorf("got %+v, want %q, %d members that wait and %d steps", why, standing, waits, next)
+		}
+	}
+	s.ok("POST", "/api/batches", `{"name":"Autumn"}`, nil)
+	explained("Not published: it has no members that count; add some first", 0, 1)
+	s.ok("POST", "/api/batches/1/members", members(9), nil)
+	explained("Not published: 9 drafts wait", 0, 1)
+	s.ok("POST", "/api/batches/1/publish", "", nil)
+	explained("Under way: 9 members wait to run", 5, 1)
+	if w := why.Waits[0]; w.Key != "m1" || w.State != "waiting" || !strings.Contains(w.Waits, "no living process works on queue default") {
+		t.Errorf("got %+v, want the member and why it waits", w)
+	}
+	s.run()
+	explained("Partial, ended now: 1 dead of 9 members; a retry of the dead ones reopens it", 0, 2)
+	var member struct {
+		Batch struct {
+			ID                    int64
+			Name, State, Standing string
+		}
+	}
+	if s.ok("GET", "/api/jobs/2/explain", "", &member); member.Batch.Name != "Autumn" || member.Batch.State != "PARTIAL" || member.Batch.Standing != why.Standing {
+		t.Errorf("got %+v, want the batch of the member", member.Batch)
+	}
+}

@@ -27,16 +27,6 @@ type BatchList struct {
 	Next string `json:"next,omitempty"`
 }
 
-// BatchExplanation says what a batch waits for.
-type BatchExplanation struct {
-	Batch    int64          `json:"batch"`
-	State    job.BatchState `json:"state"`
-	Standing string         `json:"standing"`
-	// Waits are members that have not ended, with the reason why they wait: at most 5 of each state.
-	Waits []wire.MemberWaits `json:"waits"`
-	Next  []wire.Step        `json:"next"` // what a person can do next
-}
-
 // batchProblem returns the problem for a call that the state of a batch does not allow.
 func batchProblem(e *redrive.BatchRefused) *Problem {
 	kind := StateMoved
@@ -213,15 +203,12 @@ func (a *API) explainBatch(c *Call) error {
 		return err
 	}
 	now := job.At(a.o.Now())
-	out := BatchExplanation{Batch: b.ID, State: b.State, Standing: words.BatchStanding(&b, now), Next: wire.StepsOf(words.BatchSteps(&b, now), a.way)}
+	out := wire.BatchExplanation{Batch: b.ID, State: b.State, Standing: words.BatchStanding(&b, now), Next: wire.StepsOf(words.BatchSteps(&b, now), a.way)}
 	if out.Waits, err = a.MembersWaiting(c, &b); err != nil {
 		return err
 	}
 	return c.JSON(http.StatusOK, out)
 }
-
-// waitsShown is the number of members of each state whose reasons to wait an explanation lists.
-const waitsShown = 5
 
 // MembersWaiting returns some members of a batch that have not ended, and what each of them waits for.
 func (a *API) MembersWaiting(c *Call, b *redrive.Batch) ([]wire.MemberWaits, error) {
@@ -231,7 +218,7 @@ func (a *API) MembersWaiting(c *Call, b *redrive.Batch) ([]wire.MemberWaits, err
 	}
 	now := job.At(a.o.Now())
 	for _, state := range [...]job.State{job.Running, job.Retrying, job.Waiting} {
-		page, err := a.client.BatchHandle(b.ID).Members(c.Context(), redrive.MemberFilter{State: state, Limit: waitsShown}, 0)
+		page, err := a.client.BatchHandle(b.ID).Members(c.Context(), redrive.MemberFilter{State: state, Limit: wire.WaitsShown}, 0)
 		if err != nil {
 			return nil, fmt.Errorf("read members of batch %d: %w", b.ID, err)
 		}

@@ -45,13 +45,13 @@ func TestU1_BatchesInWords(t *testing.T) {
 		{batch(job.BatchProcessing, 50, 40, 4, 5), "Autumn: 40 of 50 members completed, 4 dead", "Under way: 5 members run and 1 waits to run", ""},
 		{batch(job.BatchProcessing, 2, 1, 1, 0), "Autumn: 1 of 2 members completed, 1 dead", "Under way: all members have ended, and the outcome is being written", ""},
 		{with(batch(job.BatchProcessing, 2, 0, 0, 0), func(b *store.Batch) { b.Task, b.Drafts = store.Publishing, 1 }), "Autumn: 0 of 2 members completed", "Being published: 1 draft left; it does not end before", ""},
-		{batch(job.BatchReady, 1, 1, 0, 0), "Autumn: 1 of 1 member completed", "Ready since 1h ago: its one member has completed", ""},
-		{with(batch(job.BatchReady, 9, 9, 0, 0), func(b *store.Batch) { b.ExpiresAt = now.Add(time.Hour) }), "Autumn: 9 of 9 members completed", "Ready since 1h ago: all 9 members have completed; it expires in 1h", ""},
-		{batch(job.BatchPartial, 50, 49, 1, 0), "Autumn: 49 of 50 members completed, 1 dead", "Partial since 1h ago: 1 dead of 50 members; a retry of the dead ones reopens it",
+		{batch(job.BatchReady, 1, 1, 0, 0), "Autumn: 1 of 1 member completed", "Ready, ended 1h ago: its one member has completed", ""},
+		{with(batch(job.BatchReady, 9, 9, 0, 0), func(b *store.Batch) { b.ExpiresAt = now.Add(time.Hour) }), "Autumn: 9 of 9 members completed", "Ready, ended 1h ago: all 9 members have completed; it expires in 1h", ""},
+		{batch(job.BatchPartial, 50, 49, 1, 0), "Autumn: 49 of 50 members completed, 1 dead", "Partial, ended 1h ago: 1 dead of 50 members; a retry of the dead ones reopens it",
 			"Warning: 1 job failed permanently. Use its retry button below to re-attempt it."},
-		{with(batch(job.BatchFailed, 50, 0, 4, 0), func(b *store.Batch) { b.Cancelled = 46 }), "Autumn: 0 of 50 members completed, 4 dead, 46 cancelled", "Failed since 1h ago: 4 dead and 46 cancelled of 50 members; a retry of the dead ones reopens it",
+		{with(batch(job.BatchFailed, 50, 0, 4, 0), func(b *store.Batch) { b.Cancelled = 46 }), "Autumn: 0 of 50 members completed, 4 dead, 46 cancelled", "Failed, ended 1h ago: 4 dead and 46 cancelled of 50 members; a retry of the dead ones reopens it",
 			"Warning: 4 jobs failed permanently. Use the retry buttons below to re-attempt individual members."},
-		{with(batch(job.BatchFailed, 1, 0, 0, 0), func(b *store.Batch) { b.Cancelled = 1 }), "Autumn: 0 of 1 member completed, 1 cancelled", "Failed since 1h ago: 1 cancelled of 1 member", ""},
+		{with(batch(job.BatchFailed, 1, 0, 0, 0), func(b *store.Batch) { b.Cancelled = 1 }), "Autumn: 0 of 1 member completed, 1 cancelled", "Failed, ended 1h ago: 1 cancelled of 1 member", ""},
 		{with(batch(job.BatchExpired, 2, 1, 1, 0), func(b *store.Batch) { b.ExpiresAt = now.Add(-time.Hour) }), "Autumn: 1 of 2 members completed, 1 dead", "Expired 1h ago: this is final, its dead members cannot be retried", ""},
 	} {
 		if got := words.BatchFinding(&row.b); got != row.finding {
