@@ -9,7 +9,7 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// proves: U1
+// part of: U1
 //
 // Headings and sentences about batches are right for none, one and many.
 func TestU1_BatchesInWords(t *testing.T) {
