@@ -109,15 +109,17 @@ func (s *site) failLocked() {
 
 var errBroken = failure.Permanent(errors.New("the file is broken"))
 
-// handleCopies handles the kind "copy" by its payload: fine, broken, or slow, which ends with its run.
-func handleCopies(s *site) {
+// handleCopies handles the kind "copy" by its payload: fine, broken, or slow, which ends when the channel is closed.
+func handleCopies(s *site, end <-chan struct{}) {
 	redrive.HandleRaw(s.client, "copy", func(ctx context.Context, j *redrive.Job[[]byte]) error {
 		switch string(j.Args) {
 		case `"broken"`:
 			return errBroken
 		case `"slow"`:
-			<-ctx.Done()
-			return ctx.Err()
+			select {
+			case <-end:
+			case <-ctx.Done():
+			}
 		}
 		return nil
 	}, nil)
@@ -159,10 +161,11 @@ func TestB5_RetryOfOneMember(t *testing.T) {
 	clock := func() time.Time { return began.Add(time.Duration(later.Load())) }
 	s := newSiteOn(t, memory.New(memory.Options{Clock: clock}), func(c *redrive.Config, o *server.Options) {
 		owned(c, o)
-		o.Now = clock
+		o.Now, o.Member = clock, "Token"
 	})
-	handleCopies(s)
-	const refusedText = "Member is not in a failed state."
+	end := make(chan struct{})
+	handleCopies(s, end)
+	const refusedText = "Token is not in a failed state."
 	create := func(id, owner, body string) {
 		s.ok("POST", "/api/batches", `{"key":"`+id+`","expires_at":"1h"}`, nil, "X-Test-Caller: submit/"+owner)
 		s.ok("POST", "/api/batches/"+id+"/members", body, nil, "X-Test-Caller: submit/"+owner)
@@ -210,6 +213,7 @@ func TestB5_RetryOfOneMember(t *testing.T) {
 		{"5", "dead", 409, "batch 5: it has expired, which is final; create a new batch"},
 	} {
 		if row.batch == "3" && row.status == 200 {
+			close(end)
 			stop() // the retried members stay waiting
 		}
 		path := "/api/batches/" + row.batch + "/members/" + row.member + "/retry"

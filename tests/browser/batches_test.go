@@ -55,10 +55,10 @@ func TestU2_ABatchIsMendedOnItsPage(t *testing.T) {
 		second.press("Pause")
 		second.until("Paused since")
 		s.setMended(true)
-		first.run(chromedp.DoubleClick(chromedp.CSS(`#dead form[action$=member] button`)))
+		first.run(chromedp.DoubleClick(chromedp.CSS(`#dead-members form[action$=member] button`)))
 		first.until("Retry queued for recipient 1.")
 		first.until("Warning: 3 jobs failed permanently.")
-		second.run(chromedp.Click(chromedp.CSS(`#dead form[action$=member] button`)))
+		second.run(chromedp.Click(chromedp.CSS(`#dead-members form[action$=member] button`)))
 		second.until("Nothing was done: Member is not in a failed state.")
 		m, err := h.Member(t.Context(), "recipient 1")
 		if err != nil || m.Life != 2 {
