@@ -63,6 +63,12 @@ func TestD8_OwnersSeeAndRetryTheirOwnBatches(t *testing.T) {
 			t.Errorf("%s %s: another's batch is answered with %q, one that is not there with %q", r.Method, r.Path, p.Detail, q.Detail)
 		}
 	}
+	for _, id := range []string{"1", "999"} { // nor do jobs of bob join a batch of ann
+		p := s.refused("invalid-field", "POST", "/api/jobs", `[{"kind":"copy","payload":1,"batch":`+id+`}]`, bob)
+		if p.Errors[0].Pointer != "/0/batch" || p.Errors[0].Detail != "batch "+id+": there is no such batch" {
+			t.Errorf("a job of bob that names batch %s: got %+v", id, p.Errors)
+		}
+	}
 	s.failLocked()
 	s.run()
 	var list struct{ Items []batchView }

@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"strconv"
 	"time"
@@ -92,6 +93,22 @@ func (r *specReader) member(in *JobIn, o *redrive.Options, at string) {
 	}
 	o.Batch, o.Owner, o.Unique = b.id, b.owner, nil
 	o.KeyUntil = time.Time{}
+}
+
+// ownBatch refuses a job that names the batch of another owner, as one that is not there.
+func (r *specReader) ownBatch(id int64, at string) {
+	own, known := r.own[id]
+	if !known {
+		b, err := r.api.client.BatchHandle(id).Get(r.call.Context())
+		own = err == nil && b.Owner == r.call.Caller.Owner
+		if r.own == nil {
+			r.own = make(map[int64]bool)
+		}
+		r.own[id] = own
+	}
+	if !own {
+		r.add(InvalidField, Mistake{Pointer: at + "/batch", Detail: fmt.Sprintf("batch %d: there is no such batch", id)})
+	}
 }
 
 // addMembers adds one member, an array of members or JSON lines.
