@@ -39,7 +39,7 @@ type jobView struct {
 	Status   string // the state as the owner reads it, if it has another name
 	Outside  string // what the API answers to the owner
 	Group    *redrive.Group
-	Batch    *redrive.Batch // of which it is a member; nil if it is none
+	Batch    *redrive.Batch // of which it is a member; nil without one
 	Audit    []redrive.AuditEntry
 	Death    int64
 	Acts     []act
