@@ -20,6 +20,7 @@ type batchCmd struct {
 	Add      batchAddCmd      `cmd:"" help:"Add members from a file, as drafts."`
 	Publish  batchPublishCmd  `cmd:"" help:"Make jobs of the drafts, and retry dead members."`
 	Show     batchShowCmd     `cmd:"" help:"Show a batch with its counts."`
+	Explain  batchExplainCmd  `cmd:"" help:"Explain what a batch waits for."`
 	List     batchListCmd     `cmd:"" help:"List batches, the newest first."`
 	Members  batchMembersCmd  `cmd:"" help:"List the members of a batch."`
 	Wait     batchWaitCmd     `cmd:"" help:"Wait for the end of a batch; the exit code says how it ended."`

@@ -27,14 +27,7 @@ func (c *batchPublishCmd) Run(ctx context.Context, a *app) error {
 		if err != nil {
 			return err
 		}
-		text := fmt.Sprintf("batch %d: %s published", h.ID(), words.Count(p.Drafts, "member"))
-		if p.Dead > 0 {
-			text += fmt.Sprintf(", %s retried", words.Count(p.Dead, "dead member"))
-		}
-		if p.Skipped > 0 {
-			text += fmt.Sprintf("; %s skipped, because a person has resolved or ignored them", words.Count(p.Skipped, "dead member"))
-		}
-		_, err = fmt.Fprintln(a.out, text)
+		_, err = fmt.Fprintf(a.out, "batch %d: %s\n", h.ID(), words.PublishedText(&p))
 		return err
 	})
 }
@@ -141,10 +134,7 @@ func (c *batchMembersCmd) Run(ctx context.Context, a *app) error {
 		t := table{columns: []column{{title: "JOB", right: true}, {title: "KEY", loose: true}, {title: "STATE"}, {title: "KIND"}, {title: "ATTEMPTS", right: true}}}
 		for i := range page.Members {
 			m := &page.Members[i]
-			state := m.State.String()
-			if m.Draft() {
-				state = "draft"
-			}
+			state := words.MemberState(m)
 			if m.Aside {
 				state += " (aside)"
 			}
@@ -173,23 +163,12 @@ func (c *batchOutcomesCmd) Run(ctx context.Context, a *app) error {
 			return a.printJSON(map[string]any{"outcomes": list})
 		}
 		for _, o := range list {
-			if _, err := fmt.Fprintf(a.out, "%d  %s  %s  %s\n", o.N, words.Time(o.At), o.State, outcomeWords(&o)); err != nil {
+			if _, err := fmt.Fprintf(a.out, "%d  %s  %s  %s\n", o.N, words.Time(o.At), o.State, words.OutcomeText(&o)); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
-}
-
-func outcomeWords(o *redrive.BatchOutcome) string {
-	text := fmt.Sprintf("%s of %s completed", words.Number(o.Completed), words.Count(o.Total, "member"))
-	if o.Dead > 0 {
-		text += fmt.Sprintf(", %s dead", words.Number(o.Dead))
-	}
-	if o.Cancelled > 0 {
-		text += fmt.Sprintf(", %s cancelled", words.Number(o.Cancelled))
-	}
-	return text
 }
 
 type batchWaitCmd struct {
@@ -212,7 +191,7 @@ func (c *batchWaitCmd) Run(ctx context.Context, a *app) error {
 		if c.JSON {
 			err = a.printJSON(o)
 		} else {
-			_, err = fmt.Fprintf(a.out, "batch %d is %s: %s\n", h.ID(), o.State, outcomeWords(&o))
+			_, err = fmt.Fprintf(a.out, "batch %d is %s: %s\n", h.ID(), o.State, words.OutcomeText(&o))
 		}
 		if err != nil || o.State == job.BatchReady {
 			return err

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/redrive/redrive"
+	"github.com/redrive/redrive/internal/config"
 	"github.com/redrive/redrive/internal/wire"
 	"github.com/redrive/redrive/internal/words"
 	"github.com/redrive/redrive/job"
@@ -27,15 +28,15 @@ func (a *app) explainJob(ctx context.Context, id job.ID, token job.Token, asJSON
 	if err != nil {
 		return err
 	}
-	if around != nil {
-		q, k := known.Queues[d.Job.Queue], known.Kinds[d.Job.Kind]
-		around.Queue = words.Pace{Running: q.Limit, Rate: redrive.Rate(q.Rate)}
-		around.Kind = words.Pace{Running: k.Limit, Rate: redrive.Rate(k.Rate)}
+	a.addPace(around, &d.Job, known)
+	b, err := batchOf(ctx, client, &d.Job)
+	if err != nil {
+		return err
 	}
 	p := a.page()
 	e := wire.Explanation{
 		Job: d.Job.ID, Kind: d.Job.Kind, Queue: d.Job.Queue, State: d.Job.State,
-		Standing: d.Standing(p.now) + d.Because(), Waits: d.Waits(around, p.now), Next: d.Next(quotedCommand), Runs: []wire.Run{},
+		Standing: d.Standing(p.now) + d.Because(), Waits: d.Waits(around, p.now), Next: d.Next(quotedCommand), Batch: wire.MemberBatchOf(b, &d.Job, p.now), Runs: []wire.Run{},
 	}
 	operators := words.Operators{Policy: client.StoredPolicy}
 	for i := range d.Failures {
@@ -55,6 +56,16 @@ func (a *app) explainJob(ctx context.Context, id job.ID, token job.Token, asJSON
 	return nil
 }
 
+// addPace adds the limits of the configuration to what is around a job.
+func (*app) addPace(around *words.Around, j *job.Job, known *config.Config) {
+	if around == nil {
+		return
+	}
+	q, k := known.Queues[j.Queue], known.Kinds[j.Kind]
+	around.Queue = words.Pace{Running: q.Limit, Rate: redrive.Rate(q.Rate)}
+	around.Kind = words.Pace{Running: k.Limit, Rate: redrive.Rate(k.Rate)}
+}
+
 // explanation writes why a job is in its current state.
 func (p *page) explanation(e *wire.Explanation) {
 	p.title(fmt.Sprintf("Job %d  %s", e.Job, words.Clean(e.Kind)))
@@ -64,6 +75,9 @@ func (p *page) explanation(e *wire.Explanation) {
 	}
 	if e.Next != "" {
 		fmt.Fprintf(p.w, "  Next: %s\n", words.Clean(e.Next))
+	}
+	if b := e.Batch; b != nil {
+		fmt.Fprintf(p.w, "  Batch: %s\n", words.Clean(memberLine(b)))
 	}
 	for i := range e.Runs {
 		r := &e.Runs[i]

@@ -63,6 +63,12 @@ func TestD8_OwnersSeeAndRetryTheirOwnBatches(t *testing.T) {
 			t.Errorf("%s %s: another's batch is answered with %q, one that is not there with %q", r.Method, r.Path, p.Detail, q.Detail)
 		}
 	}
+	for _, id := range []string{"1", "999"} { // nor do jobs of bob join a batch of ann
+		p := s.refused("invalid-field", "POST", "/api/jobs", `[{"kind":"copy","payload":1,"batch":`+id+`}]`, bob)
+		if p.Errors[0].Pointer != "/0/batch" || p.Errors[0].Detail != "batch "+id+": there is no such batch" {
+			t.Errorf("a job of bob that names batch %s: got %+v", id, p.Errors)
+		}
+	}
 	s.failLocked()
 	s.run()
 	var list struct{ Items []batchView }
@@ -109,15 +115,17 @@ func (s *site) failLocked() {
 
 var errBroken = failure.Permanent(errors.New("the file is broken"))
 
-// handleCopies handles the kind "copy" by its payload: fine, broken, or slow, which ends with its run.
-func handleCopies(s *site) {
+// handleCopies handles the kind "copy" by its payload: fine, broken, or slow, which ends when the channel is closed.
+func handleCopies(s *site, end <-chan struct{}) {
 	redrive.HandleRaw(s.client, "copy", func(ctx context.Context, j *redrive.Job[[]byte]) error {
 		switch string(j.Args) {
 		case `"broken"`:
 			return errBroken
 		case `"slow"`:
-			<-ctx.Done()
-			return ctx.Err()
+			select {
+			case <-end:
+			case <-ctx.Done():
+			}
 		}
 		return nil
 	}, nil)
@@ -159,10 +167,11 @@ func TestB5_RetryOfOneMember(t *testing.T) {
 	clock := func() time.Time { return began.Add(time.Duration(later.Load())) }
 	s := newSiteOn(t, memory.New(memory.Options{Clock: clock}), func(c *redrive.Config, o *server.Options) {
 		owned(c, o)
-		o.Now = clock
+		o.Now, o.Member = clock, "Token"
 	})
-	handleCopies(s)
-	const refusedText = "Member is not in a failed state."
+	end := make(chan struct{})
+	handleCopies(s, end)
+	const refusedText = "Token is not in a failed state."
 	create := func(id, owner, body string) {
 		s.ok("POST", "/api/batches", `{"key":"`+id+`","expires_at":"1h"}`, nil, "X-Test-Caller: submit/"+owner)
 		s.ok("POST", "/api/batches/"+id+"/members", body, nil, "X-Test-Caller: submit/"+owner)
@@ -210,6 +219,7 @@ func TestB5_RetryOfOneMember(t *testing.T) {
 		{"5", "dead", 409, "batch 5: it has expired, which is final; create a new batch"},
 	} {
 		if row.batch == "3" && row.status == 200 {
+			close(end)
 			stop() // the retried members stay waiting
 		}
 		path := "/api/batches/" + row.batch + "/members/" + row.member + "/retry"
@@ -259,5 +269,45 @@ func TestB5_TwentyClicksAreOneLife(t *testing.T) {
 	}
 	if v := s.batch("GET", "/api/batches/1", ""); retried != 1 || v.State != "PROCESSING" || v.Dead != 0 {
 		t.Errorf("%d retried, and the batch is %+v, want one retry", retried, v)
+	}
+}
+
+// part of: B3, Q7
+//
+// A member's explanation names its batch, and the explanation of a batch says for which members it
+// waits, and why they wait.
+func TestB3_ABatchIsExplained(t *testing.T) {
+	t.Parallel()
+	s, _ := copies(t, nil, nil, "m2")
+	var why struct {
+		Standing string
+		Waits    []struct{ Job, Key, State, Standing, Waits string }
+		Next     []struct{ Command string }
+	}
+	explained := func(standing string, waits, next int) {
+		t.Helper()
+		if s.ok("GET", "/api/batches/1/explain", "", &why); !strings.HasPrefix(why.Standing, standing) || len(why.Waits) != waits || len(why.Next) != next {
+			t.Errorf("got %+v, want %q, %d members that wait and %d steps", why, standing, waits, next)
+		}
+	}
+	s.ok("POST", "/api/batches", `{"name":"Autumn"}`, nil)
+	explained("Not published: it has no members that count; add some first", 0, 1)
+	s.ok("POST", "/api/batches/1/members", members(9), nil)
+	explained("Not published: 9 drafts wait", 0, 1)
+	s.ok("POST", "/api/batches/1/publish", "", nil)
+	explained("Under way: 9 members wait to run", 5, 1)
+	if w := why.Waits[0]; w.Key != "m1" || w.State != "waiting" || !strings.Contains(w.Waits, "no living process works on queue default") {
+		t.Errorf("got %+v, want the member and why it waits", w)
+	}
+	s.run()
+	explained("Partial, ended now: 1 dead of 9 members; a retry of the dead ones reopens it", 0, 2)
+	var member struct {
+		Batch struct {
+			ID                    int64
+			Name, State, Standing string
+		}
+	}
+	if s.ok("GET", "/api/jobs/2/explain", "", &member); member.Batch.Name != "Autumn" || member.Batch.State != "PARTIAL" || member.Batch.Standing != why.Standing {
+		t.Errorf("got %+v, want the batch of the member", member.Batch)
 	}
 }

@@ -63,6 +63,9 @@ type Options struct {
 	ViewersSeePayloads bool
 	// HideEmails removes e-mail addresses from exports, as secrets are removed.
 	HideEmails bool
+	// Member is what people call a member of a batch, such as Token, in the answer to a retry of one that is
+	// not dead. Default Member.
+	Member string
 	// Heartbeat is the time after which a stream of events without events sends a frame, so that
 	// proxies keep it open. The default is 15 s.
 	Heartbeat time.Duration
@@ -138,7 +141,7 @@ func New(client *redrive.Client, o Options) (*Server, error) {
 	s.api = api.New(s.stop, client, api.Options{
 		Metrics: s.metrics,
 		Kinds:   kindsOf(o.Kinds), Queues: o.Queues, Limits: limitsOf(o.Limits), Doors: doors, Heartbeat: o.Heartbeat, PayloadMax: o.PayloadMax, CompletedKept: o.CompletedKept, ViewersSeePayloads: o.ViewersSeePayloads,
-		HideEmails: o.HideEmails, Base: o.Base, Logger: o.Logger, Now: o.Now, Gate: gate,
+		HideEmails: o.HideEmails, Member: o.Member, Base: o.Base, Logger: o.Logger, Now: o.Now, Gate: gate,
 	})
 	if keyless || len(o.Hosts) > 0 {
 		s.hosts = make(map[string]bool)

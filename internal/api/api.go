@@ -36,6 +36,8 @@ type Options struct {
 	ViewersSeePayloads bool
 	// HideEmails removes e-mail addresses from exports, as secrets are removed.
 	HideEmails bool
+	// Member is what people call a member of a batch. Default Member.
+	Member string
 	// Base is the path below which the server is mounted, for links. Default "".
 	Base   string
 	Logger *slog.Logger

@@ -41,7 +41,7 @@ func (a *API) changeBatch(c *Call) error {
 	if err := checkReason(in.Note); err != nil {
 		return err
 	}
-	h, _, err := a.handle(c)
+	h, _, err := a.Batch(c)
 	if err != nil {
 		return err
 	}
@@ -88,7 +88,7 @@ func (a *API) publishBatch(c *Call) error {
 	if err != nil {
 		return err
 	}
-	h, b, err := a.handle(c)
+	h, b, err := a.Batch(c)
 	if err != nil {
 		return err
 	}
@@ -124,7 +124,7 @@ func (a *API) cancelBatch(c *Call) error {
 	if err != nil {
 		return err
 	}
-	h, _, err := a.handle(c)
+	h, _, err := a.Batch(c)
 	if err != nil {
 		return err
 	}
@@ -145,7 +145,7 @@ func (a *API) CancelBatch(c *Call, h *redrive.BatchHandle, note string) error {
 
 // discardBatch throws drafts away.
 func (a *API) discardBatch(c *Call) error {
-	h, b, err := a.handle(c)
+	h, b, err := a.Batch(c)
 	if err != nil {
 		return err
 	}

@@ -126,7 +126,7 @@ func (a *API) batchSpec(c *Call, in *BatchIn, key string) (redrive.BatchSpec, er
 // callback reads a callback. The caller must be allowed to submit such a job.
 func (a *API) callback(c *Call, in *BatchCallbackIn, at string) (redrive.BatchCallback, error) {
 	kind, known := a.o.Kinds[in.Kind]
-	out := redrive.BatchCallback{On: in.On, Kind: in.Kind, Queue: cmp.Or(in.Queue, kind.Queue, redrive.DefaultQueue), Priority: int8(in.Priority), Payload: in.Payload} //nolint:gosec // checked below
+	out := redrive.BatchCallback{On: in.On, Kind: in.Kind, Queue: cmp.Or(in.Queue, kind.Queue, redrive.DefaultQueue), Priority: int8(in.Priority), Payload: in.Payload}
 	var wrong []Mistake
 	if a.o.Kinds != nil && !known {
 		wrong = append(wrong, Mistake{Pointer: at + "/kind", Detail: suggest.Unknown("kind", in.Kind, a.kindNames())})

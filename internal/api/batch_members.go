@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"strconv"
 	"time"
@@ -94,9 +95,25 @@ func (r *specReader) member(in *JobIn, o *redrive.Options, at string) {
 	o.KeyUntil = time.Time{}
 }
 
+// ownBatch refuses a job that names the batch of another owner, as one that is not there.
+func (r *specReader) ownBatch(id int64, at string) {
+	own, known := r.own[id]
+	if !known {
+		b, err := r.api.client.BatchHandle(id).Get(r.call.Context())
+		own = err == nil && b.Owner == r.call.Caller.Owner
+		if r.own == nil {
+			r.own = make(map[int64]bool)
+		}
+		r.own[id] = own
+	}
+	if !own {
+		r.add(InvalidField, Mistake{Pointer: at + "/batch", Detail: fmt.Sprintf("batch %d: there is no such batch", id)})
+	}
+}
+
 // addMembers adds one member, an array of members or JSON lines.
 func (a *API) addMembers(c *Call) error {
-	h, b, err := a.handle(c)
+	h, b, err := a.Batch(c)
 	if err != nil {
 		return err
 	}
@@ -185,7 +202,7 @@ func stateOf(r *redrive.Receipt) string {
 
 // listMembers answers with a page of the members of a batch.
 func (a *API) listMembers(c *Call) error {
-	h, _, err := a.handle(c)
+	h, _, err := a.Batch(c)
 	if err != nil {
 		return err
 	}
@@ -202,7 +219,7 @@ func (a *API) listMembers(c *Call) error {
 		}
 		return c.JSON(http.StatusOK, out)
 	}
-	rows, err := a.memberRows(c, page.Members)
+	rows, err := a.MemberRows(c, page.Members)
 	if err != nil {
 		return err
 	}
@@ -239,8 +256,8 @@ func (a *API) memberPage(c *Call, h *redrive.BatchHandle) (page redrive.MemberPa
 	return page, cursorOf(redrive.JobCursor{ID: page.Next}, memberOrder, hash), nil
 }
 
-// memberRows returns members as operators see them.
-func (a *API) memberRows(c *Call, members []redrive.BatchMember) ([]MemberOut, error) {
+// MemberRows returns members as operators see them.
+func (a *API) MemberRows(c *Call, members []redrive.BatchMember) ([]MemberOut, error) {
 	jobs := make([]job.Job, len(members))
 	for i := range members {
 		jobs[i] = members[i].Job
@@ -274,7 +291,7 @@ func (a *API) outsideMember(c *Call, m *redrive.BatchMember) (OutsideMember, err
 
 // pathMemberOf returns the batch and the member of the path.
 func (a *API) pathMemberOf(c *Call) (*redrive.BatchHandle, redrive.Batch, redrive.BatchMember, error) {
-	h, b, err := a.handle(c)
+	h, b, err := a.Batch(c)
 	if err != nil {
 		return nil, b, redrive.BatchMember{}, err
 	}
@@ -298,7 +315,7 @@ func (a *API) getMember(c *Call) error {
 		}
 		return c.JSON(http.StatusOK, out)
 	}
-	rows, err := a.memberRows(c, []redrive.BatchMember{m})
+	rows, err := a.MemberRows(c, []redrive.BatchMember{m})
 	if err != nil {
 		return err
 	}

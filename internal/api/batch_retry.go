@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 
@@ -55,7 +56,7 @@ func (a *API) retryMember(c *Call) error {
 // is NotFailed if it is not dead, also if somebody else has retried it meanwhile.
 func (a *API) RetryMember(c *Call, h *redrive.BatchHandle, m *redrive.BatchMember, note string) (redrive.BatchMember, error) {
 	refused := func(m *redrive.BatchMember) error {
-		p := NotFailed.New(notFailed, a.memberNoun())
+		p := NotFailed.New(notFailed, cmp.Or(a.o.Member, "Member"))
 		if p.Batch = h.ID(); !m.Draft() {
 			p.Job, p.State, p.Life = m.ID, m.State, m.Life
 		}
@@ -86,16 +87,13 @@ func (a *API) RetryMember(c *Call, h *redrive.BatchHandle, m *redrive.BatchMembe
 	return now, nil
 }
 
-// memberNoun is what people call a member of a batch.
-func (a *API) memberNoun() string { return "Member" }
-
 // retryBatch retries the dead members of a batch, or counts them.
 func (a *API) retryBatch(c *Call) error {
 	note, err := c.reason()
 	if err != nil {
 		return err
 	}
-	h, b, err := a.handle(c)
+	h, b, err := a.Batch(c)
 	if err != nil {
 		return err
 	}

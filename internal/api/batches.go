@@ -27,16 +27,6 @@ type BatchList struct {
 	Next string `json:"next,omitempty"`
 }
 
-// BatchExplanation says what a batch waits for.
-type BatchExplanation struct {
-	Batch    int64          `json:"batch"`
-	State    job.BatchState `json:"state"`
-	Standing string         `json:"standing"`
-	// Waits are members that have not ended, with the reason why they wait: at most 5 of each state.
-	Waits []wire.MemberWaits `json:"waits"`
-	Next  []wire.Step        `json:"next"` // what a person can do next
-}
-
 // batchProblem returns the problem for a call that the state of a batch does not allow.
 func batchProblem(e *redrive.BatchRefused) *Problem {
 	kind := StateMoved
@@ -70,9 +60,9 @@ func (a *API) batchOut(c *Call, b *redrive.Batch) BatchOut {
 	return out
 }
 
-// handle returns the batch of the path. For a batch of another owner, the answer is, byte for byte,
+// Batch returns the batch of the path. For a batch of another owner, the answer is, byte for byte,
 // the same as for one that does not exist.
-func (a *API) handle(c *Call) (*redrive.BatchHandle, redrive.Batch, error) {
+func (a *API) Batch(c *Call) (*redrive.BatchHandle, redrive.Batch, error) {
 	text := c.R.PathValue("id")
 	id, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || id < 1 || strconv.FormatInt(id, 10) != text {
@@ -92,6 +82,19 @@ func (a *API) visibleBatch(c *Call, h *redrive.BatchHandle) (redrive.Batch, erro
 	return b, err
 }
 
+// BatchOfJob returns the batch of which a job is a member; nil if it is none, or if the batch is not
+// stored any more.
+func (a *API) BatchOfJob(c *Call, j *job.Job) (*redrive.Batch, error) {
+	if j.Batch == 0 {
+		return nil, nil //nolint:nilnil // most jobs have no batch
+	}
+	b, err := a.client.BatchHandle(j.Batch).Get(c.Context())
+	if errors.Is(err, redrive.ErrNotFound) {
+		return nil, nil //nolint:nilnil // as above
+	}
+	return &b, err
+}
+
 // showBatch answers with a batch as it is now.
 func (a *API) showBatch(c *Call, h *redrive.BatchHandle) error {
 	b, err := a.visibleBatch(c, h)
@@ -102,7 +105,7 @@ func (a *API) showBatch(c *Call, h *redrive.BatchHandle) error {
 }
 
 func (a *API) listBatches(c *Call) error {
-	page, next, err := a.batchPage(c)
+	page, next, err := a.Batches(c)
 	if err != nil {
 		return err
 	}
@@ -113,8 +116,8 @@ func (a *API) listBatches(c *Call) error {
 	return c.JSON(http.StatusOK, out)
 }
 
-// batchPage reads the page of batches that the query selects, and the cursor of the next page.
-func (a *API) batchPage(c *Call) (page redrive.BatchPage, next string, err error) {
+// Batches reads the page of batches that the query selects, and the cursor of the next page.
+func (a *API) Batches(c *Call) (page redrive.BatchPage, next string, err error) {
 	q := &queryReader{values: c.R.URL.Query(), now: a.o.Now()}
 	f := redrive.BatchFilter{Owner: q.text("owner"), Key: q.text("key"), Name: q.text("name"), Limit: int(q.number("limit", 1, PageMax, PageDefault))}
 	if state := q.text("state"); state != "" {
@@ -145,7 +148,7 @@ func (a *API) batchPage(c *Call) (page redrive.BatchPage, next string, err error
 
 // getBatch answers with a batch, at once or when it has ended.
 func (a *API) getBatch(c *Call) error {
-	h, b, err := a.handle(c)
+	h, b, err := a.Batch(c)
 	if err != nil {
 		return err
 	}
@@ -177,7 +180,7 @@ func (a *API) getBatch(c *Call) error {
 }
 
 func (a *API) listOutcomes(c *Call) error {
-	h, _, err := a.handle(c)
+	h, _, err := a.Batch(c)
 	if err != nil {
 		return err
 	}
@@ -195,20 +198,17 @@ func (a *API) listOutcomes(c *Call) error {
 
 // explainBatch answers what a batch waits for.
 func (a *API) explainBatch(c *Call) error {
-	_, b, err := a.handle(c)
+	_, b, err := a.Batch(c)
 	if err != nil {
 		return err
 	}
 	now := job.At(a.o.Now())
-	out := BatchExplanation{Batch: b.ID, State: b.State, Standing: words.BatchStanding(&b, now), Next: wire.StepsOf(words.BatchSteps(&b, now), a.way)}
+	out := wire.BatchExplanation{Batch: b.ID, State: b.State, Standing: words.BatchStanding(&b, now), Next: wire.StepsOf(words.BatchSteps(&b, now), a.way)}
 	if out.Waits, err = a.MembersWaiting(c, &b); err != nil {
 		return err
 	}
 	return c.JSON(http.StatusOK, out)
 }
-
-// waitsShown is the number of members of each state whose reasons to wait an explanation lists.
-const waitsShown = 5
 
 // MembersWaiting returns some members of a batch that have not ended, and what each of them waits for.
 func (a *API) MembersWaiting(c *Call, b *redrive.Batch) ([]wire.MemberWaits, error) {
@@ -218,7 +218,7 @@ func (a *API) MembersWaiting(c *Call, b *redrive.Batch) ([]wire.MemberWaits, err
 	}
 	now := job.At(a.o.Now())
 	for _, state := range [...]job.State{job.Running, job.Retrying, job.Waiting} {
-		page, err := a.client.BatchHandle(b.ID).Members(c.Context(), redrive.MemberFilter{State: state, Limit: waitsShown}, 0)
+		page, err := a.client.BatchHandle(b.ID).Members(c.Context(), redrive.MemberFilter{State: state, Limit: wire.WaitsShown}, 0)
 		if err != nil {
 			return nil, fmt.Errorf("read members of batch %d: %w", b.ID, err)
 		}

@@ -29,9 +29,13 @@ func (a *API) explainJob(c *Call) error {
 		return err
 	}
 	now, j := job.At(a.o.Now()), &d.Job
+	b, err := a.BatchOfJob(c, j)
+	if err != nil {
+		return err
+	}
 	e := wire.Explanation{
 		Job: j.ID, Kind: j.Kind, Queue: j.Queue, State: j.State,
-		Standing: d.Standing(now) + d.Because(), Waits: waits, Next: d.Next(a.way), Runs: []wire.Run{},
+		Standing: d.Standing(now) + d.Because(), Waits: waits, Next: d.Next(a.way), Batch: wire.MemberBatchOf(b, j, now), Runs: []wire.Run{},
 	}
 	operators := words.Operators{Policy: a.client.StoredPolicy}
 	for i := range d.Failures {

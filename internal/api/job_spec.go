@@ -62,8 +62,9 @@ type specReader struct {
 	api      *API
 	call     *Call
 	now      time.Time
-	header   string     // the Idempotency-Key of a request for one job
-	batch    *intoBatch // the batch to which the jobs are added; nil for none
+	header   string         // the Idempotency-Key of a request for one job
+	batch    *intoBatch     // the batch to which the jobs are added; nil for none
+	own      map[int64]bool // whether a batch that a job names is of the owner of the caller
 	mistakes []Mistake
 	kind     *Kind // the kind of the problem, if all mistakes have the same
 }
@@ -194,6 +195,9 @@ func (r *specReader) access(in *JobIn, o *redrive.Options, at string) {
 			r.add(Forbidden, Mistake{Pointer: at + "/owner", Detail: "the caller may only submit jobs of its own owner; leave the field out"})
 		}
 		o.Owner = c.Owner
+		if in.Batch != 0 && r.batch == nil {
+			r.ownBatch(in.Batch, at)
+		}
 	}
 	if c.Kinds != nil && !slices.Contains(c.Kinds, in.Kind) {
 		r.add(Forbidden, Mistake{Pointer: at + "/kind", Detail: "the caller may only submit jobs of the kinds " + suggest.List(c.Kinds)})

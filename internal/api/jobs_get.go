@@ -124,6 +124,9 @@ func (a *API) jobOut(d *words.Details) JobOut {
 	}
 	self := a.o.Base + "/api/jobs/" + d.Job.ID.String()
 	out.Links = map[string]string{"self": self, "explain": self + "/explain", "payload": self + "/payload"}
+	if d.Job.Batch != 0 {
+		out.Links["batch"] = fmt.Sprintf("%s/api/batches/%d", a.o.Base, d.Job.Batch)
+	}
 	if d.Letter != nil {
 		out.Links["dead_letter"] = a.o.Base + "/api/admin/dlq/" + d.Job.ID.String()
 	}

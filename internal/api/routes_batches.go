@@ -2,6 +2,7 @@ package api
 
 import (
 	"github.com/redrive/redrive"
+	"github.com/redrive/redrive/internal/wire"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/server/access"
 )
@@ -68,7 +69,7 @@ func batchRoutes() []Route {
 		},
 		{
 			Method: "GET", Path: "/api/batches/{id}/explain", Name: "explainBatch", Group: "Batches", Doc: "Explains in words what a batch waits for, and what can be done next.",
-			Roles: access.View, Params: []Param{pathBatch}, Out: []Answer{{Status: 200, Doc: "The explanation.", Body: BatchExplanation{}}}, Problem: []*Kind{NotFound}, Handle: (*API).explainBatch,
+			Roles: access.View, Params: []Param{pathBatch}, Out: []Answer{{Status: 200, Doc: "The explanation.", Body: wire.BatchExplanation{}}}, Problem: []*Kind{NotFound}, Handle: (*API).explainBatch,
 		},
 		{
 			Method: "GET", Path: "/api/batches/{id}/outcomes", Name: "listOutcomes", Group: "Batches", Doc: "Lists the ends of a batch: each time its last member ended.",

@@ -125,6 +125,10 @@ type Standing struct {
 	Pending  int64             // dead letters that nobody has dealt with
 	Groups   int               // groups with pending dead letters
 	Redrives int               // redrives that are active
+	// Partial is the number of batches in the state PARTIAL; at most PageDefault are counted. PartialMore says
+	// that there are more.
+	Partial     int64
+	PartialMore bool
 }
 
 // LastHours has the numbers that the overview page shows.
@@ -203,6 +207,11 @@ func (a *API) Standing(ctx context.Context) (Standing, error) {
 			return s, err
 		}
 		s.Groups = groups.Total
+		partial, err := a.client.Batches(ctx, redrive.BatchFilter{State: job.BatchPartial})
+		if err != nil {
+			return s, err
+		}
+		s.Partial, s.PartialMore = int64(len(partial.Batches)), partial.Next != 0
 		redrives, err := a.client.Redrives(ctx)
 		for i := range redrives {
 			if redrives[i].State.Active() {

@@ -66,6 +66,8 @@ func (p *Pages) funcs(zone *time.Location) template.FuncMap {
 		"when":        func(now, at job.Micros) moment { return momentOf(zone, now, at) },
 		"links":       func(j *job.Job, now job.Micros) []joblink.Link { return joblink.Of(p.o.Links, j, now) },
 		"badge":       badgeOf,
+		"batchBadge":  batchBadgeOf,
+		"batchName":   words.BatchName,
 		"loud":        func(word string) badge { b := badgeOf(word); b.Loud = true; return b },
 		"number":      words.Number,
 		"count":       words.Count,
@@ -131,6 +133,8 @@ func auditLineOf(e redrive.AuditEntry) auditLine {
 		l.Path = "/ui/groups/" + url.PathEscape(e.Target)
 	case "queue":
 		l.Path = "/ui/queues/" + url.PathEscape(e.Target)
+	case "batch":
+		l.Path = "/ui/batches/" + url.PathEscape(strings.TrimPrefix(e.Target, "batch "))
 	}
 	return l
 }

@@ -39,6 +39,7 @@ type jobView struct {
 	Status   string // the state as the owner reads it, if it has another name
 	Outside  string // what the API answers to the owner
 	Group    *redrive.Group
+	Batch    *redrive.Batch // of which it is a member; nil without one
 	Audit    []redrive.AuditEntry
 	Death    int64
 	Acts     []act
@@ -102,6 +103,9 @@ func (p *Pages) writeJob(a *api.API, c *api.Call, status int, in url.Values, wro
 				v.Group = &groups.Groups[0]
 			}
 		}
+	}
+	if v.Batch, err = a.BatchOfJob(c, j); err != nil {
+		return err
 	}
 	audit, err := client.Audit(ctx, redrive.AuditFilter{Target: j.ID.String(), Limit: auditMax})
 	if err != nil {

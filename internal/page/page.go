@@ -144,6 +144,8 @@ type frame struct {
 	Pending                    int64          // dead letters that nobody has dealt with
 	Groups                     int            // groups with pending dead letters
 	Active                     int            // redrives that are active
+	Partial                    int64          // batches that have ended in part
+	PartialMore                bool           // there are more than Partial
 	Done                       *done          // what the last action did
 	Beside                     bool           // the page shows Done beside its buttons
 
@@ -171,6 +173,7 @@ func (p *Pages) frame(a *api.API, c *api.Call, section, title string) (frame, er
 		return f, err
 	}
 	f.Pending, f.Groups, f.Active, f.dead = now.Pending, now.Groups, now.Redrives, &now.Dead
+	f.Partial, f.PartialMore = now.Partial, now.PartialMore
 	f.Stale = now.Since != last
 	if f.Live = c.R.Header.Get(liveHeader) != ""; f.Live { // messages and nonces are for one reader
 		f.Nonce = ""

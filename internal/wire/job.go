@@ -122,7 +122,9 @@ type Explanation struct {
 	// Waits says why a waiting job does not run yet.
 	Waits string `json:"waits,omitempty"`
 	Next  string `json:"next,omitempty"`
-	Runs  []Run  `json:"runs"` // the failed runs, the oldest first
+	// Batch is the batch of which the job is a member.
+	Batch *MemberBatch `json:"batch,omitempty"`
+	Runs  []Run        `json:"runs"` // the failed runs, the oldest first
 }
 
 // JobAnswer is the result for one job of an action on several jobs.

@@ -16,7 +16,7 @@ type AuditLine struct {
 	Who  string // "" if a redrive or the retention acted by itself
 	Did  string // the verb
 	Of   string // the object
-	What string // the sort of the object: job, redrive, group, queue, or "" for others
+	What string // the sort of the object: job, redrive, group, queue, batch, or "" for others
 	More string // what was changed, with the separator before it
 }
 
@@ -46,6 +46,8 @@ func AuditOf(e *store.Audit) AuditLine {
 	switch family {
 	case "job", "redrive", "queue":
 		l.What = family
+	case "batch": // its target has the word
+		l.What, l.Of = family, e.Target
 	case "dead_letter":
 		l.What = "job"
 	case "group":

@@ -103,9 +103,9 @@ func BatchStanding(b *store.Batch, now job.Micros) string {
 	case job.BatchProcessing:
 		return "Under way: " + batchOpen(b)
 	case job.BatchReady:
-		return fmt.Sprintf("Ready since %s: %s completed%s", Away(b.EndedAt, now), allOf(b.Total), expires(b, now))
+		return fmt.Sprintf("Ready, ended %s: %s completed%s", Away(b.EndedAt, now), allOf(b.Total), expires(b, now))
 	case job.BatchPartial, job.BatchFailed:
-		return fmt.Sprintf("%s since %s: %s%s", capital(store.StateWord(b.State)), Away(b.EndedAt, now), batchLost(b), expires(b, now))
+		return fmt.Sprintf("%s, ended %s: %s%s", capital(store.StateWord(b.State)), Away(b.EndedAt, now), batchLost(b), expires(b, now))
 	case job.BatchExpired:
 		return "Expired " + Away(b.ExpiresAt, now) + ": this is final, its dead members cannot be retried"
 	case job.BatchNone:

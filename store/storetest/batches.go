@@ -66,9 +66,9 @@ func aBatchIsCreatedOnce(r *rig) {
 	r.unchanged(func() {
 		again, err := r.CreateBatch(ctx(), store.By{}, n)
 		r.ok(err)
-		found := b
-		found.Existing = true
-		same(r, "batch with a known key", again, found)
+		same(r, "which batch existed", []bool{b.Existing, again.Existing}, []bool{false, true})
+		again.Existing = false
+		same(r, "batch with a known key", again, b)
 		other := n
 		other.Name = "Winter"
 		_, err = r.CreateBatch(ctx(), store.By{}, other)

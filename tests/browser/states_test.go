@@ -28,22 +28,25 @@ type world struct {
 // paths are the pages, by the pattern of their route: each GET route of the table of routes is here.
 // A pattern without a page (a file, a stream, a redirect) has none.
 var paths = map[string]func(w *world) []string{
-	"/ui/{$}":           func(*world) []string { return []string{"/"} },
-	"/ui/groups":        func(*world) []string { return []string{"/groups", "/groups?state=all", "/groups?state=resolved"} },
-	"/ui/groups/{fp}":   func(w *world) []string { return []string{"/groups/" + url.PathEscape(w.group)} },
-	"/ui/jobs":          func(*world) []string { return []string{"/jobs", "/jobs?state=dead&owner=studio"} },
-	"/ui/jobs/{id}":     func(w *world) []string { return []string{"/jobs/" + w.job, "/jobs/" + w.other} },
-	"/ui/dead":          func(*world) []string { return []string{"/dead", "/dead?text=service"} },
-	"/ui/redrives":      func(*world) []string { return []string{"/redrives"} },
-	"/ui/redrives/new":  func(*world) []string { return []string{"/redrives/new?status=pending"} },
-	"/ui/redrives/{n}":  func(*world) []string { return []string{"/redrives/1"} },
-	"/ui/queues":        func(*world) []string { return []string{"/queues"} },
-	"/ui/workers":       func(*world) []string { return []string{"/workers"} },
-	"/ui/audit":         func(*world) []string { return []string{"/audit"} },
-	"/ui/login":         func(*world) []string { return []string{"/login"} },
-	"/ui/queues/{name}": func(*world) []string { return []string{"/queues/default"} },
-	"/ui/jobs/act":      func(*world) []string { return []string{"/jobs/act?do=cancel&kind=render"} },
-	"/ui/dead/act":      func(*world) []string { return []string{"/dead/act?do=resolve&status=pending"} },
+	"/ui/{$}":              func(*world) []string { return []string{"/"} },
+	"/ui/groups":           func(*world) []string { return []string{"/groups", "/groups?state=all", "/groups?state=resolved"} },
+	"/ui/groups/{fp}":      func(w *world) []string { return []string{"/groups/" + url.PathEscape(w.group)} },
+	"/ui/jobs":             func(*world) []string { return []string{"/jobs", "/jobs?state=dead&owner=studio"} },
+	"/ui/jobs/{id}":        func(w *world) []string { return []string{"/jobs/" + w.job, "/jobs/" + w.other} },
+	"/ui/dead":             func(*world) []string { return []string{"/dead", "/dead?text=service"} },
+	"/ui/redrives":         func(*world) []string { return []string{"/redrives"} },
+	"/ui/redrives/new":     func(*world) []string { return []string{"/redrives/new?status=pending"} },
+	"/ui/redrives/{n}":     func(*world) []string { return []string{"/redrives/1"} },
+	"/ui/batches":          func(*world) []string { return []string{"/batches", "/batches?state=DRAFT"} },
+	"/ui/batches/{id}":     func(*world) []string { return []string{"/batches/1", "/batches/2"} },
+	"/ui/batches/{id}/ask": func(*world) []string { return []string{"/batches/1/ask"} },
+	"/ui/queues":           func(*world) []string { return []string{"/queues"} },
+	"/ui/workers":          func(*world) []string { return []string{"/workers"} },
+	"/ui/audit":            func(*world) []string { return []string{"/audit"} },
+	"/ui/login":            func(*world) []string { return []string{"/login"} },
+	"/ui/queues/{name}":    func(*world) []string { return []string{"/queues/default"} },
+	"/ui/jobs/act":         func(*world) []string { return []string{"/jobs/act?do=cancel&kind=render"} },
+	"/ui/dead/act":         func(*world) []string { return []string{"/dead/act?do=resolve&status=pending"} },
 	"/ui/find": func(w *world) []string {
 		return []string{"/find?q=", "/find?q=service", "/find?q=" + url.QueryEscape(canary), "/find?q=" + url.QueryEscape(w.group)}
 	},
@@ -98,6 +101,14 @@ var hostile = map[string]string{
 func (s *site) fill() *world {
 	s.t.Helper()
 	ids := s.outage(12)
+	s.campaign(3)
+	draft, err := s.client.NewBatch(s.t.Context(), redrive.By{}, redrive.BatchSpec{Key: canary})
+	if err == nil {
+		_, err = draft.Add(s.t.Context(), render.New(nil, nil))
+	}
+	if err != nil {
+		s.t.Fatal(err)
+	}
 	w := &world{other: ids[0].String()}
 	for name, text := range hostile {
 		o := &redrive.Options{Owner: text[:min(len(text), 200)], Correlation: text[:min(len(text), 200)], Attrs: map[string]any{"name": text, "what": name}}
