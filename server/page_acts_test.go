@@ -235,7 +235,7 @@ func TestD5_APayloadIsEditedAndChecked(t *testing.T) {
 // part of: U3
 //
 // The page of a job that has completed after a retry does not say of its old failure that it is how the job stands: it is
-// dated and folded. What the user was told then is not what the user is told now.
+// dated and folded. What the user saw then is not what the user sees now.
 func TestU3_TheFailureOfACompletedJobIsPast(t *testing.T) {
 	t.Parallel()
 	s := newDeadSite(t, as)
@@ -243,17 +243,17 @@ func TestU3_TheFailureOfACompletedJobIsPast(t *testing.T) {
 	s.dieMany(1)
 	r := s.reader("operate")
 	_, text := r.send("GET", "/ui/jobs/1", nil)
-	if !strings.Contains(text, "What the user is told") || !strings.Contains(text, "Who acts: ") || strings.Contains(text, `id="past"`) {
+	if !strings.Contains(text, "What the user sees") || !strings.Contains(text, "Who acts: ") || strings.Contains(text, `id="past"`) {
 		t.Errorf("dead: got %s", textOf(text))
 	}
 	s.broken.Store(false)
 	r.must("Job 1 waits again, in life 2.", "/ui/jobs/1/retry", nil)
 	s.run()
 	_, text = r.send("GET", "/ui/jobs/1", nil)
-	if !strings.Contains(text, `<details class="lives" id="past"><summary>Its last failure: attempt 1 of life 1, `) || !strings.Contains(text, "What the user was told") {
+	if !strings.Contains(text, `<details class="lives" id="past"><summary>Its last failure: attempt 1 of life 1, `) || !strings.Contains(text, "What the user saw") {
 		t.Errorf("completed: got %s", textOf(text))
 	}
-	if strings.Contains(text, "What the user is told") || strings.Contains(text, "Who acts: ") || strings.Contains(text, `id="more"`) {
+	if strings.Contains(text, "What the user sees") || strings.Contains(text, "Who acts: ") || strings.Contains(text, `id="more"`) {
 		t.Errorf("completed: the page says what is over: %s", textOf(text))
 	}
 }

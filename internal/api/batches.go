@@ -82,7 +82,7 @@ func (a *API) visibleBatch(c *Call, h *redrive.BatchHandle) (redrive.Batch, erro
 	return b, err
 }
 
-// BatchOfJob returns the batch of which a job is a member; nil if it is none, or if the batch is not
+// BatchOfJob returns the batch of which a job is a member; nil if there is no such batch, or if the batch is not
 // stored any more.
 func (a *API) BatchOfJob(c *Call, j *job.Job) (*redrive.Batch, error) {
 	if j.Batch == 0 {

@@ -69,6 +69,8 @@ func TestR4_TheTimeLineIsToScale(t *testing.T) {
 }
 
 // A retry that a person has made due earlier did not wait as long as the decision says, and the time line says why.
+//
+// part of: R4
 func TestR4_TheWaitsOfTheTimeLineAddUp(t *testing.T) {
 	t.Parallel()
 	t0 := job.At(time.Date(2026, 11, 17, 13, 0, 0, 0, time.UTC))

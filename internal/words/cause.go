@@ -26,7 +26,7 @@ func CauseIdle(g *store.Group) string {
 	if g.Pending > 0 || g.State() == store.GroupResolved {
 		return ""
 	}
-	return "There is nothing to do now. To be told if jobs die of it again, resolve the cause: it is then shown as regressed"
+	return "There is nothing to do now. To see it if jobs die of it again, resolve the cause: it is then shown as regressed"
 }
 
 // CauseFacts returns the facts about a group.

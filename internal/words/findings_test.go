@@ -53,7 +53,7 @@ func TestFindingsForNoneOneAndMany(t *testing.T) {
 		{words.RedriveControlled(&store.Redrive{ID: 7, RedriveSpec: store.RedriveSpec{Total: 33}, Released: 10}, store.RedriveCancel), "Redrive 7 is cancelled: 10 of its 33 jobs had been retried."},
 		{words.RedriveStanding(&store.Redrive{State: store.RedriveCanary, RedriveSpec: store.RedriveSpec{Total: 1, Canary: 10}}), "Canary: the first job has no result yet"},
 		{words.RedriveStanding(&store.Redrive{State: store.RedriveCanary, RedriveSpec: store.RedriveSpec{Total: 33, Canary: 10}, Answered: 2}), "Canary: 2 of the first 10 jobs have a result"},
-		{words.CauseIdle(&store.Group{}), "There is nothing to do now. To be told if jobs die of it again, resolve the cause: it is then shown as regressed"},
+		{words.CauseIdle(&store.Group{}), "There is nothing to do now. To see it if jobs die of it again, resolve the cause: it is then shown as regressed"},
 		{words.CauseIdle(&store.Group{Pending: 1}), ""},
 		{words.RedrivesFinding(0, 0), "No redrive is under way"},
 		{words.RedrivesFinding(1, 0), "1 redrive under way"},

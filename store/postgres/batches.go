@@ -92,7 +92,7 @@ func (s *Store) endThese(ctx context.Context, ids []int64) error {
 // caller's, and everybody who enqueues would wait for its end.
 type callbackIDs struct {
 	mu         sync.Mutex
-	next, last job.ID // the next one, and the one after the last; equal when there is none
+	next, last job.ID // the next one, and the one after the last; equal without any
 }
 
 // callbackBlock is how many ids are reserved at a time. Those of a process that ends are not used.

@@ -256,7 +256,7 @@ func TestB2_Trap12_OpenTransactionsHoldUpNoOtherBatch(t *testing.T) {
 }
 
 // What publishes, retries, cancels, ends and evaluates batches at once does not wait in a circle, so
-// that callers would be told.
+// that callers would get.
 //
 // part of: B2
 func TestB2_Trap13_ACrowdDoesNotDeadlock(t *testing.T) {
@@ -269,7 +269,7 @@ func TestB2_Trap13_ACrowdDoesNotDeadlock(t *testing.T) {
 		ids = append(ids, startedBatch(t, s, 8).ID)
 	}
 	var all sync.WaitGroup
-	crowd := func(what string, do func(s *Store, round int) error) {
+	many := func(what string, do func(s *Store, round int) error) {
 		for i := range 2 {
 			all.Go(func() {
 				for round := range rounds {
@@ -281,7 +281,7 @@ func TestB2_Trap13_ACrowdDoesNotDeadlock(t *testing.T) {
 		}
 	}
 	for i := range 2 {
-		crowd("work", func(s *Store, round int) error {
+		many("work", func(s *Store, round int) error {
 			x, err := s.Exchange(t.Context(), store.Exchange{Holder: "w", Lease: time.Minute, Want: []store.Want{
 				{Queue: "default", Max: 10, Kinds: []store.KindWant{{Kind: "mail", Max: 10, MaxCrashes: 2}}}}})
 			if err != nil {
@@ -297,26 +297,26 @@ func TestB2_Trap13_ACrowdDoesNotDeadlock(t *testing.T) {
 			return errors.Join(err, errors.Join(x.Settled...))
 		})
 	}
-	crowd("retry by filter", func(s *Store, round int) error {
+	many("retry by filter", func(s *Store, round int) error {
 		_, err := s.Act(t.Context(), ann, store.Action{Do: store.ActRetry, Filter: &store.DeadFilter{Batch: ids[round%batches]}, Through: 1 << 40, Limit: 100})
 		return err
 	})
-	crowd("publish", func(s *Store, round int) error {
+	many("publish", func(s *Store, round int) error {
 		_, err := s.PublishBatch(t.Context(), ann, ids[round%batches])
 		return err
 	})
-	crowd("add", func(s *Store, round int) error {
+	many("add", func(s *Store, round int) error {
 		_, err := s.AddMembers(t.Context(), ids[(round+1)%batches], []job.New{plainJob(t, s), plainJob(t, s)})
 		return err
 	})
-	crowd("join", func(s *Store, round int) error {
+	many("join", func(s *Store, round int) error {
 		a, b := newJob(t, s), newJob(t, s)
 		a.Batch, b.Batch = ids[round%batches], ids[(round+3)%batches]
 		_, err := s.Enqueue(t.Context(), []job.New{a, b})
 		return err
 	})
-	crowd("step", func(s *Store, _ int) error { _, err := s.StepBatches(t.Context(), 5); return err })
-	crowd("evaluate", func(s *Store, _ int) error { return s.EvaluateBatches(t.Context()) })
+	many("step", func(s *Store, _ int) error { _, err := s.StepBatches(t.Context(), 5); return err })
+	many("evaluate", func(s *Store, _ int) error { return s.EvaluateBatches(t.Context()) })
 	all.Wait()
 }
 

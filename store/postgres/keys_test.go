@@ -10,7 +10,7 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// Calls that share a transaction are told what they would be told alone: one with a conflict is refused
+// Calls that share a transaction get the answers that they would get alone: one with a conflict is refused
 // whole, its keys are free for the others, and the others are written.
 //
 // part of: I1

@@ -286,7 +286,7 @@ func expiredStaysExpired(r *rig) {
 	same(r, "outcomes", len(r.outcomes(b.ID)), 1)
 }
 
-// Many people retry a dead member at once: it gets one life, and all but one of them are told that it is
+// Many people retry a dead member at once: it gets one life, and all but one of them get the error that it is
 // not dead.
 //
 // proves: B2
