@@ -130,11 +130,11 @@ func (s *Store) CloseWindows(ctx context.Context, limit int) (answer store.Windo
 
 // hear collects a death that rules are about.
 func (t *tx) hear(r *record, e *entry, cause job.Cause, first bool) {
-	f := t.failureOf(r)
-	if cause == job.Expired {
-		f = &job.Failure{Class: e.Class, Fingerprint: e.Fingerprint}
+	var f *job.Failure
+	if cause != job.Expired { // the last failure of an expired job is not why it died
+		f = t.failureOf(r)
 	}
-	d := store.DeadNow(f, notify.Death{Job: r.ID, Number: e.Death, Batch: r.Batch, Kind: r.Kind, Queue: r.Queue, Owner: r.Owner,
+	d := store.DeadNow(f, notify.Death{Class: e.Class, Group: e.Fingerprint, Job: r.ID, Number: e.Death, Batch: r.Batch, Kind: r.Kind, Queue: r.Queue, Owner: r.Owner,
 		Correlation: r.Correlation, Key: r.Key, Life: r.Life, Attempts: r.Counters.Attempts, Crashes: r.Counters.Crashes, Reason: e.Reason,
 		First: first && e.Status == job.Pending, Attrs: r.Attrs, At: t.now})
 	if r.Aside {
