@@ -37,7 +37,8 @@ const (
 	cutPassing = weigh.One * 55 / 100
 	cutFinal   = weigh.One * 60 / 100
 	cutAlone   = weigh.One * 80 / 100
-	// wordsNeeded is how many different words of a text must have weights where no rule says anything of weight.
+	// wordsNeeded is how many different words of a text must have weights where no rule says anything of weight. To give work
+	// up without any rule it takes one more.
 	wordsNeeded = 3
 	// overturns is how likely a verdict must be to win against a rule that makes a statement.
 	overturns = weigh.One * 70 / 100
@@ -139,7 +140,7 @@ func (r *reader) verdict(res *weigh.Result, hit bool) (class int, rule string) {
 		return passing, ruleWeighed
 	case res.Final < cut:
 		return weigh.Unknown, ruleUnsure
-	case !r.statesFinal() && (res.Known < wordsNeeded || res.Alone(r.bag, final, passing)):
+	case !r.statesFinal() && (res.Known < wordsNeeded || !hit && res.Known == wordsNeeded || res.Alone(r.bag, final, passing)):
 		return weigh.Unknown, ruleUnsure // one weak word is not enough to give work up
 	}
 	return final, ruleWeighed
