@@ -8,6 +8,32 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
+// Streams, which make jobs of the records of a log.
+type (
+	// Stream is a stream of the store, and whether a person has paused it.
+	Stream = store.Stream
+	// StreamChange pauses or resumes a stream; its Mode is QueueOpen or QueuePaused.
+	StreamChange = store.StreamChange
+	// StreamPosition is how far a stream has taken one partition.
+	StreamPosition = store.Position
+	// StreamMove sets a position, as a person orders it.
+	StreamMove = store.PositionMove
+	// StreamReport is what a process says about its part of a stream.
+	StreamReport = store.StreamReport
+	// PartitionReport is the part of a StreamReport about one partition.
+	PartitionReport = store.PartitionReport
+	// StreamSink is a reader of the event log that writes records, and how far it has come.
+	StreamSink = store.Sink
+	// StreamCounts says how many records had which fate.
+	StreamCounts = store.FateCounts
+)
+
+// StreamReportEvery is the time between two reports of a process.
+const StreamReportEvery = store.ReportEvery
+
+// NoStream returns the error for a stream that does not exist. It is an ErrNotFound.
+func NoStream(name string) error { return store.NoStream(name) }
+
 // Record is a record of a log, such as a Kafka topic, with the job that it becomes. See Client.Take.
 type Record struct {
 	Offset int64

@@ -19,6 +19,17 @@ type (
 	EndpointCount = store.EndpointCount
 )
 
+const (
+	// WebhookSecretSize is the recommended size of a new secret, in bytes.
+	WebhookSecretSize = store.WebhookSecretSize
+	// EndpointOffByPerson is the Off of an endpoint that a person has turned off.
+	EndpointOffByPerson = store.OffByPerson
+)
+
+// ParseWebhookSecret reads a secret in the form of Standard Webhooks: "whsec_" and base64. The error
+// names the form and the accepted sizes.
+func ParseWebhookSecret(text string) (WebhookSecret, error) { return store.ParseWebhookSecret(text) }
+
 // PutEndpoint adds a receiver of webhooks (Version 0), or replaces the stored one with the same Name
 // and Version. Another Secret rotates it; Off turns the endpoint off or on. ErrConflict means that
 // somebody else has changed the endpoint meanwhile, or that the name is taken; ErrNotFound that there

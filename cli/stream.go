@@ -13,7 +13,6 @@ import (
 	"github.com/redrive/redrive"
 	"github.com/redrive/redrive/internal/words"
 	"github.com/redrive/redrive/job"
-	"github.com/redrive/redrive/store"
 )
 
 type streamCmd struct {
@@ -101,7 +100,7 @@ func (*streamPauseCmd) Help() string {
 }
 
 func (c *streamPauseCmd) Run(ctx context.Context, a *app) error {
-	return a.setStream(ctx, c.Name, store.Paused, c.by)
+	return a.setStream(ctx, c.Name, redrive.QueuePaused, c.by)
 }
 
 type streamResumeCmd struct {
@@ -110,16 +109,16 @@ type streamResumeCmd struct {
 }
 
 func (c *streamResumeCmd) Run(ctx context.Context, a *app) error {
-	return a.setStream(ctx, c.Name, store.Open, c.by)
+	return a.setStream(ctx, c.Name, redrive.QueueOpen, c.by)
 }
 
-func (a *app) setStream(ctx context.Context, name string, mode store.Mode, who by) (err error) {
+func (a *app) setStream(ctx context.Context, name string, mode redrive.QueueMode, who by) (err error) {
 	client, db, err := a.open(ctx)
 	if err != nil {
 		return err
 	}
 	defer closing(db, &err)
-	s, err := client.SetStream(ctx, who.actor(a), store.StreamChange{Name: name, Mode: mode})
+	s, err := client.SetStream(ctx, who.actor(a), redrive.StreamChange{Name: name, Mode: mode})
 	if err == nil {
 		_, err = fmt.Fprintf(a.out, "%s: %s\n", words.Clean(s.Name), s.Mode)
 	}
@@ -153,11 +152,11 @@ func (c *streamRewindCmd) Run(ctx context.Context, a *app) (err error) {
 	case c.Partition == nil:
 		return usagef("--to %d: an offset is that of one partition; name it with --partition", offset)
 	}
-	return a.movePositions(ctx, c.Name, c.by, c.DryRun, func(v *partitionView) (*store.PositionMove, error) {
+	return a.movePositions(ctx, c.Name, c.by, c.DryRun, func(v *partitionView) (*redrive.StreamMove, error) {
 		if c.Topic != "" && v.Topic != c.Topic || c.Partition != nil && v.Partition != *c.Partition {
 			return nil, nil
 		}
-		m := &store.PositionMove{Stream: c.Name, Place: v.Place, From: v.Next, To: offset, What: "rewind"}
+		m := &redrive.StreamMove{Stream: c.Name, Place: v.Place, From: v.Next, To: offset, What: "rewind"}
 		switch {
 		case c.To == "store" && (v.reported == nil || v.reported.State != "ahead"):
 			return nil, nil // it reads from the store anyway
@@ -192,16 +191,16 @@ has accepted that they are lost.
 }
 
 func (c *streamGapCmd) Run(ctx context.Context, a *app) error {
-	return a.movePositions(ctx, c.Name, c.by, c.DryRun, func(v *partitionView) (*store.PositionMove, error) {
+	return a.movePositions(ctx, c.Name, c.by, c.DryRun, func(v *partitionView) (*redrive.StreamMove, error) {
 		if v.Partition != c.Partition || c.Topic != "" && v.Topic != c.Topic || v.reported == nil || v.reported.State != "behind" {
 			return nil, nil
 		}
-		return &store.PositionMove{Stream: c.Name, Place: v.Place, From: v.Next, To: v.reported.Start, What: "accept-gap"}, nil
+		return &redrive.StreamMove{Stream: c.Name, Place: v.Place, From: v.Next, To: v.reported.Start, What: "accept-gap"}, nil
 	})
 }
 
 // movePositions moves the positions for which the function returns a move, one at a time.
-func (a *app) movePositions(ctx context.Context, name string, who by, dry bool, plan func(*partitionView) (*store.PositionMove, error)) (err error) {
+func (a *app) movePositions(ctx context.Context, name string, who by, dry bool, plan func(*partitionView) (*redrive.StreamMove, error)) (err error) {
 	client, db, err := a.open(ctx)
 	if err != nil {
 		return err
@@ -211,7 +210,7 @@ func (a *app) movePositions(ctx context.Context, name string, who by, dry bool, 
 	if err != nil {
 		return err
 	}
-	var moves []*store.PositionMove
+	var moves []*redrive.StreamMove
 	var of []*partitionView
 	for i := range view.partitions {
 		m, err := plan(&view.partitions[i])
@@ -236,7 +235,7 @@ func (a *app) movePositions(ctx context.Context, name string, who by, dry bool, 
 	return nil
 }
 
-func moved(m *store.PositionMove, dry bool) (text string) {
+func moved(m *redrive.StreamMove, dry bool) (text string) {
 	switch {
 	case m.To < m.From:
 		text = fmt.Sprintf(", up to %s read again", words.Count(m.From-m.To, "record"))

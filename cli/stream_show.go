@@ -9,23 +9,22 @@ import (
 	"github.com/redrive/redrive"
 	"github.com/redrive/redrive/internal/words"
 	"github.com/redrive/redrive/job"
-	"github.com/redrive/redrive/store"
 )
 
 // reportOld is the age from which the report of a process does not count any more.
-const reportOld = 3 * store.ReportEvery
+const reportOld = 3 * redrive.StreamReportEvery
 
 // streamView is a stream with everything that is known about it.
 type streamView struct {
-	store.Stream
+	redrive.Stream
 	partitions []partitionView
-	sinks      []store.Sink
+	sinks      []redrive.StreamSink
 }
 
 // partitionView is a position with the last report about its partition.
 type partitionView struct {
-	store.Position
-	reported *store.PartitionReport // nil if no process has reported the partition lately
+	redrive.StreamPosition
+	reported *redrive.PartitionReport // nil if no process has reported the partition lately
 }
 
 // state returns the state of the partition: "none" if no process reads it.
@@ -80,7 +79,7 @@ func viewStreams(ctx context.Context, client *redrive.Client, now job.Micros) ([
 }
 
 // reportOf returns the latest report about a partition.
-func reportOf(reports []store.StreamReport, p *store.Position, now job.Micros) (found *store.PartitionReport) {
+func reportOf(reports []redrive.StreamReport, p *redrive.StreamPosition, now job.Micros) (found *redrive.PartitionReport) {
 	var at job.Micros
 	for i := range reports {
 		r := &reports[i]
@@ -103,7 +102,7 @@ func viewStream(ctx context.Context, client *redrive.Client, name string, now jo
 	}
 	i := slices.IndexFunc(views, func(v streamView) bool { return v.Name == name })
 	if i < 0 {
-		return nil, store.NoStream(name)
+		return nil, redrive.NoStream(name)
 	}
 	return &views[i], nil
 }
@@ -136,7 +135,7 @@ func (c *streamListCmd) Run(ctx context.Context, a *app) (err error) {
 		{title: "TAKEN", right: true}, {title: "EXISTING", right: true}, {title: "DEAD", right: true}}}
 	for i := range views {
 		v := &views[i]
-		var counts store.FateCounts
+		var counts redrive.StreamCounts
 		for k := range v.partitions {
 			c := &v.partitions[k].Counts
 			counts.Taken, counts.Existing, counts.Dead = counts.Taken+c.Taken, counts.Existing+c.Existing, counts.Dead+c.Dead

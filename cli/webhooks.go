@@ -15,7 +15,6 @@ import (
 	"github.com/redrive/redrive/internal/wire"
 	"github.com/redrive/redrive/internal/words"
 	"github.com/redrive/redrive/job"
-	"github.com/redrive/redrive/store"
 )
 
 type webhooksCmd struct {
@@ -145,7 +144,7 @@ func (c *webhooksAddCmd) Run(ctx context.Context, a *app) (err error) {
 // webhookSecret reads a secret from a file, or makes one.
 func (a *app) webhookSecret(file string) (redrive.WebhookSecret, error) {
 	if file == "" {
-		secret := make(redrive.WebhookSecret, store.WebhookSecretSize)
+		secret := make(redrive.WebhookSecret, redrive.WebhookSecretSize)
 		_, err := rand.Read(secret)
 		return secret, err //nolint:wrapcheck // rand.Read never returns an error
 	}
@@ -158,7 +157,7 @@ func (a *app) webhookSecret(file string) (redrive.WebhookSecret, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the secret: %w", err)
 	}
-	secret, err := store.ParseWebhookSecret(strings.TrimSpace(string(text)))
+	secret, err := redrive.ParseWebhookSecret(strings.TrimSpace(string(text)))
 	if err != nil {
 		return nil, usagef("--secret-file %s: %w", file, err)
 	}
@@ -254,7 +253,7 @@ type webhooksOffCmd struct {
 }
 
 func (c *webhooksOffCmd) Run(ctx context.Context, a *app) error {
-	return a.turnWebhook(ctx, &c.webhookArg, c.actor(a), store.OffByPerson, c.JSON)
+	return a.turnWebhook(ctx, &c.webhookArg, c.actor(a), redrive.EndpointOffByPerson, c.JSON)
 }
 
 type webhooksOnCmd struct {

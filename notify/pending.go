@@ -23,7 +23,6 @@ type heard struct {
 	item Item
 	wait int64 // the scope of the window
 	at   job.Micros
-	head *BatchFacts // of the member's batch
 }
 
 // Empty reports whether nobody hears of anything.

@@ -96,7 +96,7 @@ func OutcomeHeard(state job.BatchState) notify.Event {
 		return notify.BatchFailed
 	case job.BatchExpired:
 		return notify.BatchExpired
-	case job.BatchDraft, job.BatchProcessing:
+	case job.BatchNone, job.BatchDraft, job.BatchProcessing:
 	}
 	return ""
 }

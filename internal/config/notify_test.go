@@ -72,7 +72,7 @@ func TestNotify_MistakesAreAtTheirPlace(t *testing.T) {
 		{"on: member.dead", "on: «member.daed", `notify.rules[1].on[0]: the event "member.daed" is not known, did you mean "member.dead"?`},
 		{"[batch.ready, batch.partial,", "[batch.ready, «batch.patial,", `notify.rules[0].on[1]: the event "batch.patial" is not known, did you mean "batch.partial"?`},
 		{"channel: hook", "channel: «hooks", `notify.rules[3].channel: the channel "hooks" is not defined, did you mean "hook"?`},
-		{"to: administrator", "to: «adminstrator", `notify.rules[2].to[0]: "adminstrator" is neither an address nor a name of "people", did you mean "administrator"?`},
+		{"to: administrator", "to: «administratr", `notify.rules[2].to[0]: "administratr" is neither an address nor a name of "people", did you mean "administrator"?`},
 		{"to: shop", "to: «[]", "notify.rules[3]: the rule has no recipients: add"},
 		{"state: batch.state", "state: «batch.stat", `notify.rules[3].data.state: the fact "batch.stat" is not known, did you mean "batch.state"?`},
 		{"team: true", "«taem: true", `unknown key "taem", did you mean "team"?`},

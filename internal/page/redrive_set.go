@@ -2,6 +2,7 @@ package page
 
 import (
 	"cmp"
+	"maps"
 	"net/url"
 	"slices"
 	"time"
@@ -90,10 +91,7 @@ func takesFrom(r *redrive.Redrive, f *redrive.DeadFilter) bool {
 // fixedTimes returns a query of dead letters whose times do not depend on when it is read: the set that a form acts on is the
 // one that its page has shown.
 func fixedTimes(query url.Values, f *redrive.DeadFilter) url.Values {
-	fixed := url.Values{}
-	for name, values := range query {
-		fixed[name] = values
-	}
+	fixed := maps.Clone(query)
 	exact := func(at job.Micros) []string { return []string{at.Time().UTC().Format(time.RFC3339Nano)} }
 	if query.Get("from_date") != "" {
 		fixed["from_date"] = exact(f.Since)

@@ -10,9 +10,9 @@ import (
 // A text that asks for a fact that is not there is refused before any mail is sent.
 func ExampleNewTemplates() {
 	_, err := deliver.NewTemplates(fstest.MapFS{
-		"batch_ready.txt": {Data: []byte("Subject: {{.Batch.Nmae}} is ready\n\nHello.\n")},
+		"batch_ready.txt": {Data: []byte("Subject: {{.Batch.Nam}} is ready\n\nHello.\n")},
 	})
 	fmt.Println(err)
 	// Output:
-	// batch_ready.txt:1: .Batch.Nmae: there is no fact "Nmae", did you mean "Name"?
+	// batch_ready.txt:1: .Batch.Nam: there is no fact "Nam", did you mean "Name"?
 }

@@ -93,7 +93,7 @@ func othersWait(t *testing.T, hangs bool) time.Duration {
 		at.Store(time.Now().UnixNano())
 		r.hook("quick")
 		waits = append(waits, <-arrived)
-		time.Sleep(2 * time.Millisecond) // the rate of the notices
+		time.Sleep(2 * time.Millisecond) //nolint:forbidigo // the rate of the notices; a figure, not a test
 	}
 	go func() { stop() }()
 	slices.Sort(waits)

@@ -262,6 +262,7 @@ func samples(on notify.Event) (list []notify.Notice) {
 		facts.Digest, bare.Digest, facts.Batch = &digest, &notify.DigestFacts{}, &batch
 	case notify.WebhookOff:
 		facts.Endpoint, bare.Endpoint = &notify.EndpointFacts{Name: "shop", Reason: "the receiver has answered 410"}, &notify.EndpointFacts{}
+	case notify.BatchEnd, notify.Test: // a name of three events in rules, and a webhook without a text
 	}
 	for _, f := range []notify.Facts{facts, bare} {
 		for _, team := range []bool{false, true} {

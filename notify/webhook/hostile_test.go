@@ -115,7 +115,7 @@ func TestSend_AReceiverThatDripsCostsTheTimeout(t *testing.T) {
 					if _, err := c.Write([]byte(text)); err != nil {
 						return
 					}
-					time.Sleep(5 * time.Millisecond) // the receiver is slow on purpose
+					time.Sleep(5 * time.Millisecond) //nolint:forbidigo // the receiver is slow on purpose
 				}
 			}()
 			port := uint16(l.Addr().(*net.TCPAddr).Port)

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/redrive/redrive/event"
 	"github.com/redrive/redrive/job"
@@ -269,10 +270,10 @@ func (t *tx) dumpNotify(d *store.Dump) {
 	d.Notify = slices.Clone(t.notices.rules)
 	for _, name := range t.windowNames() {
 		w := t.notices.windows[name]
-		line := fmt.Sprintf("%d %s %s", name.scope, name.target, w.body)
+		lines := []string{fmt.Sprintf("%d %s %s", name.scope, name.target, w.body)}
 		for _, item := range w.items {
-			line += "\n" + string(item)
+			lines = append(lines, string(item))
 		}
-		d.Windows = append(d.Windows, line)
+		d.Windows = append(d.Windows, strings.Join(lines, "\n"))
 	}
 }

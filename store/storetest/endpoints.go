@@ -100,14 +100,14 @@ func endpointIsRotated(r *rig) {
 
 // part of: N3
 func endpointTurnsOff(r *rig) {
-	e := r.putEndpoint(endpoint("a"))
+	r.putEndpoint(endpoint("a"))
 	count := func(n store.EndpointCount) store.Endpoint {
 		got, err := r.CountEndpoint(ctx(), "a", n)
 		r.ok(err)
 		same(r, "counted endpoint", got, r.endpoints()[0])
 		return got
 	}
-	e = count(store.EndpointCount{Delivered: 2, Failed: 1, Failing: true})
+	e := count(store.EndpointCount{Delivered: 2, Failed: 1, Failing: true})
 	same(r, "first failure", []any{e.Delivered, e.Failed, e.DeliveredAt, e.FailingSince, e.Off}, []any{int64(2), int64(1), r.now(), r.now(), ""})
 	since := e.FailingSince
 	r.clock.Advance(store.EndpointFailing - time.Second)

@@ -34,6 +34,7 @@ func (d *duel) stream() {
 				d.did("record that revives a job", 1)
 			case store.FateReplayed:
 				d.did("record that is dropped", 1)
+			case store.FateExisting, store.FateDead, store.FateOwn, store.FateForeign, store.FateProcessed, store.FateEmpty:
 			}
 		}
 	}

@@ -136,9 +136,9 @@ func (k *Kafka) secureListener() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	logins := ""
+	var logins strings.Builder
 	for user, password := range k.users {
-		logins += fmt.Sprintf(" user_%s=%q", user, password)
+		fmt.Fprintf(&logins, " user_%s=%q", user, password)
 	}
 	return fmt.Sprintf(`ssl.keystore.type=PEM
 ssl.keystore.location=%s
@@ -147,7 +147,7 @@ listener.name.secure.plain.sasl.jaas.config=org.apache.kafka.common.security.pla
 listener.name.secure.scram-sha-512.sasl.jaas.config=org.apache.kafka.common.security.scram.ScramLoginModule required;
 authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer
 super.users=User:ANONYMOUS
-`, store, logins), nil
+`, store, logins.String()), nil
 }
 
 // Start starts the broker again after Kill, with its data.
