@@ -28,8 +28,8 @@ const (
 )
 
 const (
-	decidesAlone = wDecides // the weight from which a rule for words decides without weighing
-	statesFrom   = wStatus  // the weight from which a rule for words is a statement that only sure words overturn
+	decidesAlone = wStrong + 5 // the weight from which a rule for words decides without weighing
+	statesFrom   = wStatus     // the weight from which a rule for words is a statement that only sure words overturn
 	// Below cutPassing, the likelihood that another attempt changes nothing, the text is taken for a passing trouble. Work is
 	// given up from cutFinal on if some rule was hit, and from cutAlone on if none was. Between them the class is UnknownError,
 	// and the policy decides. A wrong "permanent" loses work, a wrong "retry" costs some attempts; docs/judgement.md has the

@@ -27,7 +27,7 @@ func (*causeReclassifyCmd) Help() string {
 seconds. Dead letters that are there stay as they are; "dlq retry --group" retries them. Of several classes for one group the
 last one counts. "policy suggest" makes rules of all such statements.
 
-    redrive dlq groups reclassify 3fa9 --class TemporaryServiceError --reason "the vendor restarts at night"`
+    redrive dlq groups reclassify 3fa9 --class TemporaryServiceError`
 }
 
 func (c *causeReclassifyCmd) Run(ctx context.Context, a *app) (err error) {
