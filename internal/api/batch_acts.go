@@ -82,6 +82,14 @@ func inSteps(c *Call, do func(context.Context) error) error {
 // errGoesOn says that the time of a request is over before its work is done.
 var errGoesOn = errors.New("the work goes on")
 
+// begun takes work that goes on for a success.
+func begun(err error) error {
+	if errors.Is(err, errGoesOn) {
+		return nil
+	}
+	return err
+}
+
 // publishBatch publishes a batch.
 func (a *API) publishBatch(c *Call) error {
 	note, err := c.reason()
@@ -112,8 +120,8 @@ func (a *API) Publish(c *Call, h *redrive.BatchHandle, note string) (p redrive.P
 		p, err = h.Publish(ctx, c.By(note))
 		return err
 	})
-	if errors.Is(err, errGoesOn) && p.Batch.ID != 0 {
-		err = nil
+	if p.Batch.ID != 0 {
+		err = begun(err)
 	}
 	return p, err
 }
@@ -136,11 +144,7 @@ func (a *API) cancelBatch(c *Call) error {
 
 // CancelBatch cancels a batch, for at most ActTime.
 func (a *API) CancelBatch(c *Call, h *redrive.BatchHandle, note string) error {
-	err := inSteps(c, func(ctx context.Context) error { return h.Cancel(ctx, c.By(note)) })
-	if errors.Is(err, errGoesOn) {
-		return nil
-	}
-	return err
+	return begun(inSteps(c, func(ctx context.Context) error { return h.Cancel(ctx, c.By(note)) }))
 }
 
 // discardBatch throws drafts away.
@@ -181,9 +185,5 @@ func (a *API) discardBatch(c *Call) error {
 
 // Discard throws drafts of a batch away, for at most ActTime: those with the ids, or all.
 func (a *API) Discard(c *Call, h *redrive.BatchHandle, note string, ids []job.ID) error {
-	err := inSteps(c, func(ctx context.Context) error { return h.Discard(ctx, c.By(note), ids...) })
-	if errors.Is(err, errGoesOn) {
-		return nil
-	}
-	return err
+	return begun(inSteps(c, func(ctx context.Context) error { return h.Discard(ctx, c.By(note), ids...) }))
 }

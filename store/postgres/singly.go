@@ -131,20 +131,30 @@ func (q *singles) finish() {
 	q.cancel()
 }
 
+// slot waits for one of the slots of calls that may have to wait for a transaction of somebody else's, and
+// returns the function that leaves it.
+func (s *Store) slot(ctx context.Context) (leave func(), err error) {
+	slots := s.intake.singles.slots
+	select {
+	case slots <- struct{}{}:
+		return func() { <-slots }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-s.closed:
+		return nil, errClosed
+	}
+}
+
 // enqueueAlone writes jobs by the shared statements at once. Of calls that may have
 // to wait for a transaction of somebody else's there are so many that connections
 // are left.
 func (s *Store) enqueueAlone(ctx context.Context, jobs []job.New, waits bool) ([]job.Receipt, error) {
 	if waits {
-		slots := s.intake.singles.slots
-		select {
-		case slots <- struct{}{}:
-			defer func() { <-slots }()
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		case <-s.closed:
-			return nil, errClosed
+		leave, err := s.slot(ctx)
+		if err != nil {
+			return nil, err
 		}
+		defer leave()
 	}
 	receipts, err := s.core.Enqueue(ctx, jobs)
 	s.intake.use(jobs)

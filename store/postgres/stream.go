@@ -32,15 +32,11 @@ func (s *Store) Take(ctx context.Context, x store.Taking) ([]store.Taken, error)
 	if err := s.storeTerms(ctx, terms); err != nil {
 		return nil, err
 	}
-	slots := s.intake.singles.slots
-	select {
-	case slots <- struct{}{}:
-		defer func() { <-slots }()
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	case <-s.closed:
-		return nil, errClosed
+	leave, err := s.slot(ctx)
+	if err != nil {
+		return nil, err
 	}
+	defer leave()
 	answer, err := s.core.Take(ctx, x)
 	raiseTo(&s.intake.used, int64(highest))
 	return answer, err
