@@ -76,6 +76,8 @@ temp_dir: %[2]s
 lease: 3s
 rescue_interval: 1s
 shutdown_grace: 100ms
+classify:
+  exit_codes: [{exit: 1, class: UnknownError}]
 queues:
   default: {workers: 8}
 kinds:
