@@ -161,7 +161,7 @@ func (c *Client) guard(chain *enqueueChain, i int, next EnqueueFunc) EnqueueFunc
 		}
 		left := callFailed // this value is also stored when the call panics
 		defer func() { s.state.CompareAndSwap(calling, left) }()
-		if err := c.passedOn(call, specs, chain.stages[i]); err != nil {
+		if err := c.passedOn(ctx, call, specs, chain.stages[i]); err != nil {
 			s.err = chain.errorf(i, "%w", err)
 			return nil, s.err
 		}
@@ -192,7 +192,7 @@ func (s *stage) tooLate() string {
 
 // passedOn checks the jobs that a middleware passes on. The size of a payload is checked
 // when it is stored, because a later middleware may make it smaller.
-func (c *Client) passedOn(call *enqueueCall, specs []Spec, middleware string) error {
+func (c *Client) passedOn(ctx context.Context, call *enqueueCall, specs []Spec, middleware string) error {
 	if len(specs) != call.size {
 		return fmt.Errorf("passed on %d of %d jobs; a middleware must pass on all jobs or return an error: %w", len(specs), call.size, store.ErrInvalid)
 	}
@@ -200,7 +200,7 @@ func (c *Client) passedOn(call *enqueueCall, specs []Spec, middleware string) er
 		if specs[i].checkedBy == c { // this client has checked the job, and no middleware has changed it since
 			continue
 		}
-		if err := c.checkSpec(&specs[i]); err != nil {
+		if err := c.checkSpec(ctx, &specs[i]); err != nil {
 			return fmt.Errorf("job %d of %d: %w", i+1, len(specs), err)
 		}
 		n := specs[i].new
@@ -312,7 +312,7 @@ func (c *Client) through(ctx context.Context, specs []Spec, end EnqueueFunc) ([]
 func (c *Client) throughAll(ctx context.Context, specs []Spec, end EnqueueFunc) ([]Receipt, error) {
 	m := &c.enqueueing
 	for i := range specs {
-		if err := c.checkSpec(&specs[i]); err != nil {
+		if err := c.checkSpec(ctx, &specs[i]); err != nil {
 			return nil, fmt.Errorf("enqueue, job %d of %d: %w", i+1, len(specs), err)
 		}
 		specs[i].checkedBy, specs[i].rewritten, specs[i].largeBy = c, false, ""

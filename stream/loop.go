@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/redrive/redrive"
+	"github.com/redrive/redrive/internal/own"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store"
 	"github.com/redrive/redrive/stream/intake"
@@ -83,7 +84,7 @@ func (l *loop) do(ctx context.Context, action intake.Action) (intake.Event, erro
 		parts, err := l.reader.Poll(polling, pollMax)
 		return l.polled(parts), err
 	case intake.Take:
-		taken, err := l.client.Take(writing, l.Name, l.parts(a.Parts))
+		taken, err := l.client.Take(own.Kinds(writing), l.Name, l.parts(a.Parts))
 		if err != nil {
 			l.Log.WarnContext(ctx, "records are not stored yet", "stream", l.Name, "topic", l.topic.Name, "error", err)
 		}

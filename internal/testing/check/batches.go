@@ -120,3 +120,26 @@ func oneOutcome(x *index, broken func(job.ID, string, ...any)) {
 		}
 	}
 }
+
+// noEarlyOutcome follows the members by their events, and compares them with each end of their batch.
+func noEarlyOutcome(x *index, broken func(job.ID, string, ...any)) {
+	live := make(map[int64]int)
+	aside := make(map[job.ID]bool)
+	for i := range x.Dump.Jobs {
+		aside[x.Dump.Jobs[i].ID] = x.Dump.Jobs[i].Aside
+	}
+	for i := range x.Dump.Events {
+		e := &x.Dump.Events[i]
+		if isTransition(e) && e.Batch != 0 && !aside[e.Job] {
+			if (e.From == job.None || e.From.Terminal()) && !e.To.Terminal() {
+				live[e.Batch]++
+			} else if e.To.Terminal() {
+				live[e.Batch]--
+			}
+		}
+		state, err := job.ParseBatchState(strings.ToUpper(e.Reason))
+		if ended := e.Type == event.BatchChanged && err == nil && state.Ended(); ended && live[e.Batch] != 0 {
+			broken(0, "batch %d was %s at event %s, when %d of its members had not ended", e.Batch, e.Reason, e.Cursor, live[e.Batch])
+		}
+	}
+}
