@@ -316,10 +316,7 @@ func (t *Txn) insertDraft(b *store.Batch, m *member) error {
 	if err != nil {
 		return err
 	}
-	inline, long := setBlob(m.Payload), Value{}
-	if len(m.Payload) > InlineMax {
-		inline, long = Value{}, num(1)
-	}
+	inline, long := payloadColumns(m.Payload)
 	n, err := t.exec(insDraft, num(m.ID), num(b.ID), bit(m.Aside), num(l.id), num(m.Priority), setNum(m.RunAt), setNum(m.Deadline),
 		setText(m.Correlation), setText(m.Key), setBlob(m.Attrs), setBlob(m.Override), setNum(terms), long, inline, setNum(m.replaces), num(t.now))
 	switch {

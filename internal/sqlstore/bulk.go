@@ -220,10 +220,7 @@ func (t *Txn) newRow(n *job.New, rows Columns) (row newRow, err error) {
 	if err != nil {
 		return row, err
 	}
-	inline, long := setBlob(n.Payload), Value{}
-	if len(n.Payload) > InlineMax {
-		inline, long = Value{}, num(1)
-	}
+	inline, long := payloadColumns(n.Payload)
 	rows.Add(num(n.ID), num(row.lane.id), num(n.Priority), num(row.runAt), setNum(n.Deadline), setText(n.Owner), setText(n.Correlation),
 		setText(n.Key), setNum(BatchColumn(n)), setBlob(n.Attrs), setBlob(n.Override), long, inline, setNum(terms))
 	return row, nil
@@ -278,9 +275,8 @@ func (t *Txn) insertAllDrafts(batch int64, fresh []member) error {
 		if err != nil {
 			return err
 		}
-		inline, long := setBlob(m.Payload), Value{}
+		inline, long := payloadColumns(m.Payload)
 		if len(m.Payload) > InlineMax {
-			inline, long = Value{}, num(1)
 			bodies.Add(num(m.ID), blob(m.Payload))
 		}
 		rows.Add(num(m.ID), bit(m.Aside), num(l.id), num(m.Priority), setNum(m.RunAt), setNum(m.Deadline), setText(m.Correlation), setText(m.Key),

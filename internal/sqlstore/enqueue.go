@@ -194,10 +194,7 @@ func (t *Txn) insert(n *job.New) error {
 	if runAt == 0 {
 		runAt = t.now
 	}
-	inline, long := setBlob(n.Payload), Value{}
-	if len(n.Payload) > InlineMax {
-		inline, long = Value{}, num(1)
-	}
+	inline, long := payloadColumns(n.Payload)
 	var changed int
 	if terms == 0 && plain(n) {
 		changed, err = t.exec(insPlainJob, num(n.ID), num(l.id), num(n.Priority), num(runAt), num(t.now), inline)
@@ -223,6 +220,15 @@ func (t *Txn) insert(n *job.New) error {
 	}
 	t.inserted(n, l, runAt)
 	return nil
+}
+
+// payloadColumns returns what the row of a job has of its payload: the payload, or the mark that a
+// longer one has a row of its own.
+func payloadColumns(payload []byte) (inline, long Value) {
+	if len(payload) > InlineMax {
+		return Value{}, num(1)
+	}
+	return setBlob(payload), Value{}
 }
 
 // inserted records that a job was added to a lane.
