@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"errors"
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/redrive/redrive/event"
 	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/notify"
 	"github.com/redrive/redrive/store"
 )
 
@@ -134,6 +136,34 @@ func (d *duel) askOf(op string, do func(*contender) (any, error)) answer {
 	return first
 }
 
+// reserve reserves ids and returns the first. A store that may number its commits differently may also
+// have used ids for itself. Then the other stores reserve those, too, so that all go on with the same.
+func (d *duel) reserve(n int) (first job.ID) {
+	got := make([]job.ID, len(d.stores))
+	d.atOnce(func(i int) { got[i] = d.reserved(&d.stores[i], n) })
+	first = slices.Max(got)
+	for i := range got {
+		if d.stores[i].numbers == nil && got[i] != got[0] {
+			d.t.Fatalf("ReserveIDs(%d): the store %s answered %d and the store %s %d", n, d.stores[0].name, got[0], d.stores[i].name, got[i])
+		}
+	}
+	d.atOnce(func(i int) {
+		if behind := first - got[i]; behind > 0 {
+			d.reserved(&d.stores[i], int(behind))
+		}
+	})
+	d.did("ReserveIDs", 1)
+	return first
+}
+
+func (d *duel) reserved(c *contender, n int) job.ID {
+	first, err := c.ReserveIDs(ctx(), n)
+	if err != nil {
+		panic(fmt.Sprintf("ReserveIDs(%d): %v", n, err))
+	}
+	return first
+}
+
 // atOnce carries out the same operation on all stores concurrently. This saves time, because the
 // processor is free while a store waits for its server. It is safe, because the stores share
 // nothing.
@@ -161,9 +191,18 @@ func (d *duel) compare(exchange bool) {
 	after := strings.Join(d.asked, ", ")
 	d.asked = d.asked[:0]
 	dumps, errs := make([]*store.Dump, len(d.stores)), make([]error, len(d.stores))
+	if dumps[0], errs[0] = d.stores[0].Dump(ctx()); errs[0] != nil {
+		d.t.Fatalf("after %s: reading the dump of store %s failed: %v", after, d.stores[0].name, errs[0])
+	}
 	d.atOnce(func(i int) {
-		if errs[i] = evaluate(d.stores[i].Store); errs[i] == nil {
+		if i > 0 && len(dumps[0].Batches) > 0 {
+			errs[i] = evaluate(d.stores[i].Store)
+		}
+		if i > 0 && errs[i] == nil {
 			dumps[i], errs[i] = d.stores[i].Dump(ctx())
+		}
+		if errs[i] == nil {
+			dumps[i].Audit = d.audited(dumps[i].Audit)
 		}
 	})
 	d.noteCauses(d.last, dumps[0])
@@ -190,6 +229,9 @@ func (d *duel) compare(exchange bool) {
 				d.did("cause that regresses", 1)
 			}
 			d.sawBatch(&e)
+			if e.Type == event.JobEnqueued && notify.Sends(e.Kind) {
+				d.did("notice that is made", 1)
+			}
 		}
 	}
 }

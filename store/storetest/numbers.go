@@ -4,30 +4,33 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/redrive/redrive/event"
+	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store"
 )
 
-// numbers translates the commit numbers of a store into the commit numbers of the reference store,
-// because the two stores may number the same commit differently. After the translation, the events
-// of both stores can be compared.
+// numbers translates the cursors of a store into the cursors of the reference store, because the two
+// stores may number the same commit differently. After the translation, the events of both stores can
+// be compared.
 type numbers struct {
-	toTheirs map[int64]int64 // for each commit number of the store, the number in the reference store
-	toOwn    map[int64]int64
-	own      []event.Event // the events of the last dump, with the commit numbers of the store
+	toTheirs map[event.Cursor]event.Cursor // for each event of the store, its cursor in the reference store
+	toOwn    map[event.Cursor]event.Cursor
+	own      []event.Event // the events of the last dump, with the cursors of the store
 }
 
 func newNumbers() *numbers {
-	return &numbers{toTheirs: make(map[int64]int64), toOwn: make(map[int64]int64)}
+	return &numbers{toTheirs: make(map[event.Cursor]event.Cursor), toOwn: make(map[event.Cursor]event.Cursor)}
 }
 
-// follow translates the commit numbers of the commits since the last call. In the dump d, it
-// replaces the commit numbers of the events by those of the reference store. It returns an error
-// when the commits of the two stores do not match. If the last argument is true, the last operation
-// was an exchange, and its outcomes and its claims may have been committed in either order.
+// follow translates the cursors of the events since the last call. In the dump d, it replaces the
+// cursors of the events by those of the reference store. It returns an error when the commits of the
+// two stores do not match. If the last argument is true, the last operation was an exchange, and its
+// outcomes and its claims may have been committed in either order. A batch may end in a later commit
+// than its last member.
 func (n *numbers) follow(reference []event.Event, d *store.Dump, exchange bool) error {
 	for i := range d.Events {
 		if i > 0 && !d.Events[i-1].Cursor.Before(d.Events[i].Cursor) {
@@ -35,23 +38,28 @@ func (n *numbers) follow(reference []event.Event, d *store.Dump, exchange bool) 
 		}
 	}
 	n.own = d.Events
-	own, theirs := commitsOf(d.Events, n.toTheirs), commitsOf(reference, n.toOwn)
+	own, ownEnds := commitsOf(d.Events, n.toTheirs)
+	theirs, theirEnds := commitsOf(reference, n.toOwn)
 	if len(own) != len(theirs) {
 		return fmt.Errorf("the store has made %d new commits, want %d commits as in the reference store", len(own), len(theirs))
 	}
-	if exchange && len(own) == 2 && !sameCommit(own[0], theirs[0]) && sameCommit(own[0], theirs[1]) {
+	if exchange && len(own) == 2 && !sameEvents(own[0], theirs[0]) && sameEvents(own[0], theirs[1]) {
 		slices.Reverse(own)
 	}
+	own, theirs = append(own, ownEnds), append(theirs, theirEnds)
 	for i := range own {
-		if !sameCommit(own[i], theirs[i]) {
-			return errors.New("the events of a new commit differ from those of the reference store (-reference +store):\n" + cmp.Diff(theirs[i], own[i], equal))
+		if !sameEvents(own[i], theirs[i]) {
+			return errors.New("the events of a new commit, or the new ends of batches, differ from those of the reference store (-reference +store):\n" +
+				cmp.Diff(theirs[i], own[i], equal))
 		}
-		a, b := own[i][0].Cursor.Seq, theirs[i][0].Cursor.Seq
-		n.toTheirs[a], n.toOwn[b] = b, a
+		for k := range own[i] {
+			a, b := own[i][k].Cursor, theirs[i][k].Cursor
+			n.toTheirs[a], n.toOwn[b] = b, a
+		}
 	}
 	d.Events = slices.Clone(d.Events)
 	for i := range d.Events {
-		d.Events[i].Cursor.Seq = n.toTheirs[d.Events[i].Cursor.Seq]
+		d.Events[i].Cursor = n.toTheirs[d.Events[i].Cursor]
 	}
 	slices.SortStableFunc(d.Events, func(a, b event.Event) int {
 		if a.Cursor.Before(b.Cursor) {
@@ -62,27 +70,39 @@ func (n *numbers) follow(reference []event.Event, d *store.Dump, exchange bool) 
 	return nil
 }
 
-// commitsOf divides the events of new commits into one list for each commit. The commits in the map
-// are not new.
-func commitsOf(events []event.Event, known map[int64]int64) (commits [][]event.Event) {
-	for from := 0; from < len(events); {
-		seq, to := events[from].Cursor.Seq, from
-		for to < len(events) && events[to].Cursor.Seq == seq {
-			to++
+// commitsOf divides new events into one list for each commit. The ends of batches have a list of
+// their own, sorted by batch. The events in the map are not new.
+func commitsOf(events []event.Event, known map[event.Cursor]event.Cursor) (commits [][]event.Event, ends []event.Event) {
+	last := int64(0) // the number of the last commit in the list
+	for i := range events {
+		e := events[i]
+		switch _, old := known[e.Cursor]; {
+		case old:
+		case endsBatch(&e):
+			ends = append(ends, e)
+		case len(commits) > 0 && e.Cursor.Seq == last:
+			commits[len(commits)-1] = append(commits[len(commits)-1], e)
+		default:
+			commits, last = append(commits, []event.Event{e}), e.Cursor.Seq
 		}
-		if _, ok := known[seq]; !ok {
-			commits = append(commits, events[from:to])
-		}
-		from = to
 	}
-	return commits
+	slices.SortStableFunc(ends, func(a, b event.Event) int { return int(a.Batch - b.Batch) })
+	return commits, ends
 }
 
-// sameCommit reports whether two commits have equal events. It ignores the numbers of the
-// commits.
-func sameCommit(a, b []event.Event) bool {
+// endsBatch reports whether an event says that all members of a batch have ended.
+func endsBatch(e *event.Event) bool {
+	if e.Type != event.BatchChanged {
+		return false
+	}
+	state, _ := job.ParseBatchState(strings.ToUpper(e.Reason))
+	return state == job.BatchReady || state == job.BatchPartial || state == job.BatchFailed
+}
+
+// sameEvents reports whether two lists have equal events. It ignores their cursors.
+func sameEvents(a, b []event.Event) bool {
 	return slices.EqualFunc(a, b, func(x, y event.Event) bool {
-		x.Cursor.Seq = y.Cursor.Seq
+		x.Cursor = y.Cursor
 		return x == y
 	})
 }
@@ -98,7 +118,7 @@ func (n *numbers) events(s store.Store, reference []event.Event, after event.Cur
 		}
 		return events[from:min(from+limit, len(events))]
 	}
-	own := event.Cursor{Seq: n.toOwn[after.Seq], Index: after.Index}
+	own := n.toOwn[after]
 	got, err := s.Events(ctx(), own, limit)
 	if err != nil {
 		return nil, err

@@ -28,20 +28,12 @@ func (d *duel) operations() map[string]func(*rapid.T) {
 		{"control redrive", d.controlRedrive}, {"step redrives", d.stepRedrives}, {"set queue", d.setQueue}, {"heartbeat", d.heartbeat},
 		{"advance", d.advance}, {"rescue", d.rescue}, {"cancel", d.cancel}, {"retry", d.retry}, {"fire", d.fire}, {"set schedule", d.setSchedule}, {"run schedule", d.runSchedule},
 		{"declare", d.declare}, {"signals", d.signals}, {"read", d.read}, {"list", d.list}, {"exchange", d.exchange},
-		{"publish policy", d.publish}, {"sweep", d.sweep}, {"exchange", d.exchange},
+		{"publish policy", d.publish}, {"notify", d.notices}, {"sweep", d.sweep}, {"exchange", d.exchange},
 		{"present", d.present}, {"change cause", d.changeCause}, {"add note", d.addNote}, {"request", d.request}, {"access", d.access}, {"endpoints", d.endpoints}, {"complete what was retried", d.completeRetried},
 		{"read figures", d.readFigures},
 		{"stream", d.stream}, {"alter", d.alter}, {"act on live jobs", d.actLive},
-	}
-	batches := []struct {
-		name string
-		do   func()
-	}{
 		{"create batch", d.createBatch}, {"add members", d.addMembers}, {"publish batch", d.publishBatch}, {"step batches", d.stepBatches},
 		{"end members", d.endMembers}, {"change batch", d.changeBatch}, {"read batches", d.readBatches}, {"publish batch", d.publishBatch}, {"step batches", d.stepBatches},
-	}
-	if !d.apart { // a store that writes the ends of batches later makes other commits
-		ops = append(ops, batches...)
 	}
 	steps := map[string]func(*rapid.T){}
 	for i, op := range ops {
@@ -61,7 +53,7 @@ func operationNames() []string {
 		"settle that is written", "settle that is written again", "heartbeat of a run that is still held", "enqueue with a known key",
 		"enqueue that is repeated", "cancel that is taken", "retry that is taken",
 		"DeadLetters", "Groups", "DeadStats", "Preview", "Act", "Original", "StartRedrive", "Redrive", "RedriveList", "ControlRedrive",
-		"StepRedrives", "Sweep", "Fire", "SetSchedule", "RunSchedule", "Schedules", "PublishPolicy", "Present", "Processes", "OrderProcess",
+		"StepRedrives", "Sweep", "Fire", "SetSchedule", "RunSchedule", "Schedules", "PublishPolicy", "Policy", "PolicyList", "PublishNotify", "NotifyRules", "CloseWindows", "notice that is made", "window that is closed", "Present", "Processes", "OrderProcess",
 		"SetGroup", "MergeGroups", "AddNote", "Notes", "BeginRequest", "EndRequest", "PutEndpoint", "Endpoints", "RemoveEndpoint", "CountEndpoint", "PutKey", "UsedKeys", "AccessKeys", "Secret", "key that is rotated", "key that is revoked", "request that exists", "cause that regresses", "retry that helps", "note that a sweep removes",
 		"Alter", "PreviewLive", "ActLive", "alter that is taken", "act on live jobs that changes something", "live job that a redrive changes",
 		"act by id that is taken", "act by filter that changes something", "job that a redrive brings back", "redrive that patches a payload",
@@ -79,7 +71,7 @@ func (d *duel) advance() { d.clock.Advance(d.tick("time")) }
 
 func (d *duel) enqueue() {
 	n := rapid.IntRange(1, 4).Draw(d.t, "number of jobs")
-	first := d.ask("ReserveIDs", func(s store.Store) (any, error) { return s.ReserveIDs(ctx(), n) }).Value.(job.ID)
+	first := d.reserve(n)
 	jobs := make([]job.New, n)
 	for i := range jobs {
 		jobs[i] = d.newJob(first + job.ID(i))

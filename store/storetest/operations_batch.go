@@ -32,7 +32,11 @@ func (d *duel) batch() int64 {
 func (d *duel) createBatch() {
 	t := d.t
 	n := store.NewBatch{Owner: pick(t, "owner", "", "alice"), Key: pick(t, "batch key", "", "", "b1", "b2"), Name: pick(t, "name", "first", "Second")}
-	for range rapid.IntRange(0, 2).Draw(t, "callbacks") {
+	callbacks := 2
+	if d.apart {
+		callbacks = 0 // their jobs would have other ids
+	}
+	for range rapid.IntRange(0, callbacks).Draw(t, "callbacks") {
 		n.Callbacks = append(n.Callbacks, store.BatchCallback{On: pick(t, "on", "end", "ready", "partial", "failed"), Kind: d.kind(), Queue: d.queue()})
 	}
 	if chance(t, "expires", 2) {
@@ -61,7 +65,7 @@ func (d *duel) createBatch() {
 func (d *duel) members(owner string) []job.New {
 	t := d.t
 	n := rapid.IntRange(1, 3).Draw(t, "number of members")
-	first := d.ask("ReserveIDs", func(s store.Store) (any, error) { return s.ReserveIDs(ctx(), n) }).Value.(job.ID)
+	first := d.reserve(n)
 	members := make([]job.New, n)
 	for i := range members {
 		members[i] = job.New{ID: first + job.ID(i), Kind: d.kind(), Queue: d.queue(), Priority: job.PriorityDefault,
@@ -158,11 +162,19 @@ func (d *duel) changeBatch() {
 	}
 }
 
-// endMembers claims jobs and ends them, so that batches end.
+// endMembers claims jobs and ends the running members, so that batches end.
 func (d *duel) endMembers() {
 	d.claimAll()
-	d.exchange()
-	d.endDead()
+	x := store.Exchange{Holder: d.holder(), Lease: lease}
+	for i := range d.last.Jobs {
+		j := &d.last.Jobs[i]
+		if j.State != job.Running || j.Batch == 0 {
+			continue
+		}
+		c := job.Claim{ID: j.ID, Token: j.Token}
+		x.Settle = append(x.Settle, pick(d.t, "end of a member", succeeded(c), died(c, "A", job.NonRetriable)))
+	}
+	d.bring(x)
 	d.stepBatches()
 }
 
@@ -191,13 +203,12 @@ func (d *duel) sawBatch(e *event.Event) {
 	if e.Type != event.BatchChanged {
 		return
 	}
-	switch state, _ := job.ParseBatchState(strings.ToUpper(e.Reason)); state {
-	case job.BatchReady, job.BatchPartial, job.BatchFailed:
+	switch state, _ := job.ParseBatchState(strings.ToUpper(e.Reason)); {
+	case endsBatch(e):
 		d.did("batch that ends", 1)
-	case job.BatchProcessing:
+	case state == job.BatchProcessing:
 		d.did("batch that is reopened", 1)
-	case job.BatchExpired:
+	case state == job.BatchExpired:
 		d.did("batch that expires", 1)
-	case job.BatchNone, job.BatchDraft:
 	}
 }

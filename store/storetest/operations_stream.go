@@ -6,7 +6,6 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/redrive/redrive/event"
-	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store"
 )
 
@@ -58,7 +57,7 @@ func (d *duel) part(p *store.Position) store.TakingPart {
 	for range rapid.IntRange(0, 3).Draw(t, "number of records") {
 		r := store.Record{Offset: part.Next + int64(pick(t, "hole", 0, 0, 2)), Fate: pick(t, "fate", store.FateTaken, store.FateTaken, store.FateDead, store.FateOwn, store.FateForeign, store.FateProcessed, store.FateEmpty)}
 		if part.Next = r.Offset + 1; !r.Skips() {
-			id := d.ask("ReserveIDs", func(s store.Store) (any, error) { return s.ReserveIDs(ctx(), 1) }).Value.(job.ID)
+			id := d.reserve(1)
 			r.Job = d.newJob(id)
 			r.Job.ID, r.Job.Repeat, r.Job.Batch, r.Job.Aside = id, false, 0, false
 			r.Revive = chance(t, "revive", 2)
