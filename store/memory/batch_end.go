@@ -86,11 +86,8 @@ func (t *tx) endBatch(b *batch) {
 	t.hearOutcome(&b.Batch)
 }
 
-// batchWait returns when batches have something to do next.
-func (t *tx) batchWait(active int) time.Duration {
-	if active > 0 {
-		return 0
-	}
+// batchWait returns when the next batch expires.
+func (t *tx) batchWait() time.Duration {
 	wait := store.Never
 	for _, b := range slices.Collect(maps.Values(t.batches)) {
 		if b.State.Ended() && b.ExpiresAt != 0 {

@@ -210,28 +210,47 @@ func (s *Store) StepBatches(ctx context.Context, limit int) (store.BatchStep, er
 	if err != nil {
 		return answer, err
 	}
-	defer t.end()
+	defer func() {
+		if t != nil {
+			t.end()
+		}
+	}()
 	if limit < 1 || limit > store.StepMax {
 		return answer, t.errorf("limit %d: must be 1 to %d: %w", limit, store.StepMax, store.ErrInvalid)
 	}
+	var due, tasks []*batch
 	for _, id := range slices.Sorted(maps.Keys(t.batches)) {
 		b := t.batches[id]
-		switch {
-		case b.Due(t.now) && answer.Expired < store.BatchExpireSteps:
-			b.State = job.BatchExpired
-			t.emit(store.BatchChanged(&b.Batch, store.StateWord(b.State)))
-			t.hearOutcome(&b.Batch)
-			answer.Expired++
-		case b.Task != store.NoTask:
-			if left := limit - int(answer.Done); left > 0 {
-				answer.Done += int64(t.stepBatch(b, left))
-			}
-			if b.Task != store.NoTask {
-				answer.Active++
-			}
+		if b.Due(t.now) {
+			due = append(due, b)
+		}
+		if b.Task != store.NoTask {
+			tasks = append(tasks, b)
 		}
 	}
-	answer.Wait = t.batchWait(answer.Active)
+	slices.SortStableFunc(due, func(a, b *batch) int { return cmp.Compare(a.ExpiresAt, b.ExpiresAt) })
+	for _, b := range due[:min(len(due), store.BatchExpireSteps)] {
+		b.State = job.BatchExpired
+		t.emit(store.BatchChanged(&b.Batch, store.StateWord(b.State)))
+		t.hearOutcome(&b.Batch)
+		answer.Expired++
+	}
+	wait := t.batchWait()
+	for _, b := range tasks { // each task makes its step in a separate commit
+		t.end()
+		if t, err = s.begin(ctx, "step batches"); err != nil {
+			return answer, err
+		}
+		if left := limit - int(answer.Done); left > 0 && t.batches[b.ID] == b {
+			answer.Done += int64(t.stepBatch(b, left))
+		}
+		if b.Task != store.NoTask {
+			answer.Active++
+		}
+	}
+	if answer.Wait = wait; answer.Active > 0 {
+		answer.Wait = 0
+	}
 	return answer, nil
 }
 
