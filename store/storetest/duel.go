@@ -217,7 +217,7 @@ func (d *duel) compare(exchange bool) {
 				d.t.Fatalf("after %s: the events of store %s cannot be compared: %v", after, s.name, err)
 			}
 		}
-		if !equalDumps(d.last, dumps[i]) {
+		if i > 0 && !equalDumps(d.last, dumps[i]) {
 			d.t.Fatalf("after %s: the contents of the stores differ (-%s +%s):\n%s", after, d.stores[0].name, s.name, cmp.Diff(d.last, dumps[i], equal))
 		}
 	}
@@ -245,7 +245,7 @@ func equalDumps(a, b *store.Dump) bool {
 		slices.Equal(a.DeadCounts, b.DeadCounts) && equalRows(a.Originals, b.Originals) && equalRows(a.Redrives, b.Redrives) &&
 		slices.Equal(a.Schedules, b.Schedules) && equalRows(a.Figures, b.Figures) && equalRows(a.Policies, b.Policies) &&
 		equalRows(a.Processes, b.Processes) && slices.Equal(a.Notes, b.Notes) && equalRows(a.Requests, b.Requests) &&
-		equalRows(a.Batches, b.Batches) && cmp.Equal(a.Outcomes, b.Outcomes, equal) && equalRows(a.Drafts, b.Drafts) &&
+		equalRows(a.Batches, b.Batches) && (reflect.DeepEqual(a.Outcomes, b.Outcomes) || cmp.Equal(a.Outcomes, b.Outcomes, equal)) && equalRows(a.Drafts, b.Drafts) &&
 		equalRows(a.Access, b.Access) && equalRows(a.Endpoints, b.Endpoints) && slices.Equal(a.Secrets, b.Secrets) && slices.Equal(a.Streams, b.Streams) && slices.Equal(a.Positions, b.Positions) &&
 		slices.Equal(a.Sinks, b.Sinks) && equalRows(a.Reports, b.Reports) && equalRows(a.Notify, b.Notify) && slices.Equal(a.Windows, b.Windows)
 }

@@ -194,8 +194,14 @@ func endpointBounds(r *rig) {
 
 // endpoints puts an endpoint, often one that is stored, counts attempts, and sometimes removes one.
 func (d *duel) endpoints() {
+	for range 3 { // a change needs an endpoint, and another one an earlier change
+		d.endpoint()
+	}
+}
+
+func (d *duel) endpoint() {
 	t, by := d.t, d.by()
-	e := endpoint(pick(t, "webhook", "w1", "w2", "w 3"))
+	e := endpoint(pick(t, "webhook", "w1", "w1", "w2", "w 3"))
 	for i := range d.last.Endpoints {
 		if d.last.Endpoints[i].Name == e.Name && !chance(t, "new webhook", 4) {
 			e = d.last.Endpoints[i]
@@ -203,15 +209,15 @@ func (d *duel) endpoints() {
 	}
 	e.URL = pick(t, "url", "https://shop.example.com/", "https://other.example.com/", "http://shop.example.com/")
 	e.Secret, e.KeepOld = signing(pick(t, "secret", "s1", "s2")), pick(t, "keep", 0, time.Hour)
-	e.Version -= pick(t, "older", int64(0), 0, 1, -1)
+	e.Version -= pick(t, "older", int64(0), 0, 0, 1, -1)
 	e.Off = pick(t, "off", "", "", store.OffByPerson)
 	d.each("PutEndpoint", func(s store.Store) (any, error) { return s.PutEndpoint(ctx(), by, e) })
-	name := pick(t, "counted", "w1", "w2", "w9")
-	n := store.EndpointCount{Delivered: int64(rapid.IntRange(0, 2).Draw(t, "delivered")), Failed: int64(rapid.IntRange(0, 2).Draw(t, "failed"))}
-	n.Failing, n.Gone = n.Failed > 0 && chance(t, "failing", 2), n.Failed > 0 && chance(t, "gone", 4)
+	name := pick(t, "counted", e.Name, e.Name, "w1", "w9")
+	n := store.EndpointCount{Delivered: int64(rapid.IntRange(0, 2).Draw(t, "delivered")), Failed: int64(pick(t, "failed", 0, 1, 2))}
+	n.Failing, n.Gone = n.Failed > 0 && chance(t, "failing", 2), n.Failed > 0 && chance(t, "gone", 3)
 	d.each("CountEndpoint", func(s store.Store) (any, error) { return s.CountEndpoint(ctx(), name, n) })
 	d.ask("Endpoints", func(s store.Store) (any, error) { return s.Endpoints(ctx()) })
-	if chance(t, "remove", 4) {
+	if chance(t, "remove", 6) {
 		d.each("RemoveEndpoint", func(s store.Store) (any, error) { return nil, s.RemoveEndpoint(ctx(), by, name) })
 	}
 }

@@ -116,7 +116,9 @@ func (d *duel) addMembers() {
 func (d *duel) cancelledMember(id int64, n *job.New) int64 {
 	for i := range d.last.Jobs {
 		j := &d.last.Jobs[i]
-		if j.Batch == 0 || j.Key == "" || !j.State.Ready() && j.State != job.Cancelled {
+		if j.Batch == 0 || !j.State.Ready() && j.State != job.Cancelled || !slices.ContainsFunc(d.last.Keys, func(k store.Key) bool {
+			return k.Job == j.ID && k.Owner == store.BatchMemberKey(j.Batch)
+		}) {
 			continue
 		}
 		id, n.Key, n.Digest = j.Batch, j.Key, []byte("d1")
@@ -176,6 +178,17 @@ func (d *duel) endMembers() {
 	}
 	d.bring(x)
 	d.stepBatches()
+	var dead []job.ID
+	for i := range d.last.Jobs {
+		if j := &d.last.Jobs[i]; j.State == job.Dead && j.Batch != 0 && len(dead) < 2 {
+			dead = append(dead, j.ID)
+		}
+	}
+	if chance(d.t, "retry of members", 2) {
+		d.each("Act", func(s store.Store) (any, error) {
+			return actedOf(s.Act(ctx(), person, store.Action{Do: store.ActRetry, IDs: dead}))
+		})
+	}
 }
 
 func (d *duel) readBatches() {

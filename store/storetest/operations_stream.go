@@ -1,11 +1,14 @@
 package storetest
 
 import (
+	"slices"
+	"strings"
 	"time"
 
 	"pgregory.net/rapid"
 
 	"github.com/redrive/redrive/event"
+	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store"
 )
 
@@ -61,10 +64,28 @@ func (d *duel) part(p *store.Position) store.TakingPart {
 			r.Job = d.newJob(id)
 			r.Job.ID, r.Job.Repeat, r.Job.Batch, r.Job.Aside = id, false, 0, false
 			r.Revive = chance(t, "revive", 2)
+			if n := d.deadWithKey(); n != nil && chance(t, "key of a dead job", 3) { // a random key is rarely that
+				r.Job.Owner, r.Job.Kind, r.Job.Key, r.Job.Digest, r.Job.KeyUntil, r.Job.KeyPeriod = n.Owner, n.Kind, n.Key, n.Digest, 0, 0
+				r.Revive = true
+			}
 		}
 		part.Records = append(part.Records, r)
 	}
 	return part
+}
+
+// deadWithKey returns a job that was enqueued with a key and is dead now, or nil.
+func (d *duel) deadWithKey() *job.New {
+	for i := range d.news {
+		n := &d.news[i]
+		if n.Key == "" || strings.HasPrefix(n.Key, job.AliveKey) {
+			continue
+		}
+		if slices.ContainsFunc(d.last.Jobs, func(j job.Job) bool { return j.ID == n.ID && j.State == job.Dead }) {
+			return n
+		}
+	}
+	return nil
 }
 
 // sink leases a sink and moves its cursor, and reports.
