@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -100,6 +101,7 @@ func (d *duel) addMembers() {
 	id := d.batch()
 	members := d.members("")
 	if chance(d.t, "comes back", 2) {
+		members = members[:1]
 		id = d.cancelledMember(id, &members[0])
 	}
 	a := d.each("AddMembers", func(s store.Store) (any, error) { return s.AddMembers(ctx(), id, members) })
@@ -111,9 +113,25 @@ func (d *duel) addMembers() {
 	}
 }
 
+// startGood starts a batch of two members with keys, which nothing but the state of their queue can refuse.
+func (d *duel) startGood() {
+	first := d.reserve(2)
+	members := make([]job.New, 2)
+	for i := range members {
+		members[i] = job.New{ID: first + job.ID(i), Kind: "a", Queue: "y", Priority: job.PriorityDefault, Key: fmt.Sprintf("good%d", i), Digest: []byte("d1")}
+	}
+	d.each("StartBatch", func(s store.Store) (any, error) {
+		b, _, err := s.StartBatch(ctx(), store.By{}, store.NewBatch{}, members)
+		return b, err
+	})
+}
+
 // cancelledMember gives a new member the key of a cancelled one, because a random key is rarely that. It
 // cancels one if there is none, and returns the number of the batch.
 func (d *duel) cancelledMember(id int64, n *job.New) int64 {
+	if !slices.ContainsFunc(d.last.Keys, func(k store.Key) bool { return strings.HasPrefix(k.Key, "good") }) {
+		d.startGood()
+	}
 	for i := range d.last.Jobs {
 		j := &d.last.Jobs[i]
 		if j.Batch == 0 || !j.State.Ready() && j.State != job.Cancelled || !slices.ContainsFunc(d.last.Keys, func(k store.Key) bool {
@@ -166,6 +184,9 @@ func (d *duel) changeBatch() {
 
 // endMembers claims jobs and ends the running members, so that batches end.
 func (d *duel) endMembers() {
+	if chance(d.t, "of a new batch", 2) {
+		d.startGood()
+	}
 	d.claimAll()
 	x := store.Exchange{Holder: d.holder(), Lease: lease}
 	for i := range d.last.Jobs {
@@ -179,7 +200,7 @@ func (d *duel) endMembers() {
 	d.bring(x)
 	d.stepBatches()
 	var dead []job.ID
-	for i := range d.last.Jobs {
+	for i := range slices.Backward(d.last.Jobs) {
 		if j := &d.last.Jobs[i]; j.State == job.Dead && j.Batch != 0 && len(dead) < 2 {
 			dead = append(dead, j.ID)
 		}

@@ -11,10 +11,7 @@ import (
 func (d *duel) notices() {
 	t, by := d.t, d.by()
 	sets := []*notify.Rules{deathRules, rulesOf(mailRules.Rules[2]), nil}
-	d.reserve(1)  // so that the stores give the next notices the same ids
-	if !d.apart { // a store that ends batches later would give the notices of their ends other ids
-		sets = append(sets, mailRules)
-	}
+	d.reserve(1) // so that the stores give the next notices the same ids
 	var body []byte
 	if rules := pick(t, "rules", sets...); rules != nil {
 		body, _ = rules.Encode()
