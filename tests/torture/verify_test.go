@@ -133,7 +133,7 @@ func (r *round) verdicts(plans map[string]plan.Plan, dump *store.Dump) {
 		j := &dump.Jobs[i]
 		p, ok := plans[j.Correlation]
 		if !ok || notify.Sends(j.Kind) {
-			continue // a notice, which has the correlation id of its cause, or an unexpected job; the checker judges both
+			continue // a notice, which has the correlation id of its cause, or an unexpected job; the checker looks at both
 		}
 		if err := p.Verdict(j); err != nil {
 			r.Errorf("round %d: a job has not ended as planned: %v", r.n, err)

@@ -86,7 +86,7 @@ func Schedule(kind string) *policy.Schedule {
 	return &policy.Schedule{Waits: []time.Duration{RetryWait}, MaxRetries: retries}
 }
 
-// Rules are the rules of notifications of a round: one recipient is told of each end of a batch and of each
+// Rules are the rules of notifications of a round: one recipient is informed of each end of a batch and of each
 // dead member, another of all deaths too, by few mails, digests and windows.
 func Rules() *notify.Rules {
 	return &notify.Rules{
