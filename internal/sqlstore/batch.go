@@ -131,6 +131,7 @@ func (t *Txn) evaluate(b *store.Batch) error {
 	}
 	t.batchEvent(b, store.StateWord(b.State))
 	t.hearOutcome(b)
+	crashpoint.Hit(crashpoint.InOutcome)
 	return nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"github.com/redrive/redrive/event"
+	"github.com/redrive/redrive/internal/testing/crashpoint"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/notify"
 	"github.com/redrive/redrive/store"
@@ -217,6 +218,7 @@ func (t *Txn) insertNotices(made []notify.Notice) error {
 			return err
 		}
 	}
+	crashpoint.Hit(crashpoint.InNotice)
 	return nil
 }
 

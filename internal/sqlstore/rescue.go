@@ -84,6 +84,9 @@ func (t *Txn) nextExpiry() (next time.Duration, err error) {
 // lose ends a run whose lease has expired. If its crash would be the last one of the life, the
 // crash counts only when the run has begun.
 func (t *Txn) lose(r *Run) (job.State, error) {
+	if err := t.followsRequest(r); err != nil {
+		return job.None, err
+	}
 	if r.counters.Crashes+1 < r.crashMax {
 		return t.crash(r)
 	}

@@ -98,6 +98,16 @@ func (t *Txn) remember(r *Run) {
 // such job.
 func (t *Txn) live(id job.ID) (*Run, error) { return t.oneRun(selAny, num(id)) }
 
+// followsRequest makes a transaction begin anew whose number is from before the request to stop the run: in the
+// events, the end of the run would stand before the request. Only transactions of a shared store overlap.
+func (t *Txn) followsRequest(r *Run) error {
+	if !r.asked || !t.shared() {
+		return nil
+	}
+	_, err := t.live(r.id)
+	return err
+}
+
 func (t *Txn) oneRun(q *Query, args ...Value) (found *Run, err error) {
 	err = t.rows(q, func(r Row) error { found = t.scanRun(r); return nil }, args...)
 	return found, err

@@ -283,6 +283,9 @@ func (t *Txn) ended(r *Run, to job.State) {
 // again makes a job waiting or retrying in the given lane. If a person has asked the job to stop,
 // the job is cancelled at once. ok is false if the row of the run has changed.
 func (t *Txn) again(r *Run, o *job.Outcome, to *Lane) (ok bool, err error) {
+	if err := t.followsRequest(r); err != nil {
+		return false, err
+	}
 	priority := r.priority
 	if o.Priority != 0 {
 		priority = o.Priority

@@ -36,7 +36,8 @@ package postgres
 // later one has changed meanwhile, its own event would stand before what it follows.
 // So a transaction that takes a job in whatever state it is looks at who has written the row,
 // and begins anew, with a new number, when that is a later one. Runs need no such
-// look: who holds the token has it from an earlier transaction.
+// look, because who holds the token has it from an earlier transaction, unless a person has asked them to stop:
+// followsRequest of package sqlstore.
 //
 // Statements with that look are marked :overtaken in statements.sql; readyJobs has it, too. Of the number of the
 // transaction that has written a row the row has the lower half (xmin), also long after others have had the same

@@ -3,6 +3,8 @@ package postgres
 import (
 	pg "github.com/redrive/redrive/store/postgres/internal/conn"
 
+	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -126,23 +128,61 @@ func TestQ9_EventsOfAJobAreInTheirOrder(t *testing.T) {
 		t.Fatal(err)
 	}
 
+	hasEvents(t, s, moved, event.JobEnqueued, event.JobClaimed, event.JobSnoozed, event.JobCancelled)
+}
+
+// hasEvents fails the test unless the events of a job are those, in this order.
+func hasEvents(t *testing.T, s *Store, id job.ID, want ...event.Type) {
+	t.Helper()
 	dump, err := s.Dump(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	var types []event.Type
 	for i := range dump.Events {
-		if e := &dump.Events[i]; e.Job == moved {
+		if e := &dump.Events[i]; e.Job == id {
 			types = append(types, e.Type)
 		}
 	}
-	want := []event.Type{event.JobEnqueued, event.JobClaimed, event.JobSnoozed, event.JobCancelled}
-	if len(types) != len(want) {
+	if !slices.Equal(types, want) {
 		t.Fatalf("events %v, want %v", types, want)
 	}
-	for i := range want {
-		if types[i] != want[i] {
-			t.Fatalf("events %v, want %v", types, want)
+}
+
+// The end of a run comes after the request to stop it, also when the transaction of the end has had its
+// number before: it began with other jobs, and waited for one of them.
+//
+// part of: Q9
+func TestQ9_AnEndFollowsTheRequestToStop(t *testing.T) {
+	t.Parallel()
+	s, dsn := freshAt(t, nil)
+	var ends []job.Outcome
+	for i := range 3 {
+		added(t, s)
+		claim := claimOne(t, s)
+		o := job.Outcome{ID: claim.ID, Token: claim.Token, Cause: job.Snoozed, To: job.Waiting, Delay: time.Hour}
+		if i == 0 { // so that the jobs are locked one after the other
+			o = job.Outcome{ID: claim.ID, Token: claim.Token, Cause: job.Succeeded, To: job.Completed}
 		}
+		ends = append(ends, o)
 	}
+	other, look := connected(t, dsn), connected(t, dsn)
+	run(t, other, `BEGIN`, `SELECT 1 FROM `+s.Schema()+`.redrive_jobs WHERE id = `+ends[1].ID.String()+` FOR UPDATE`)
+	ended := make(chan error, 1)
+	go func() {
+		out, err := s.Exchange(t.Context(), store.Exchange{Holder: "worker", Lease: time.Minute, Settle: ends})
+		ended <- errors.Join(append(out.Settled, err)...)
+	}()
+	eventually(t, "the outcomes wait for a row", func() bool {
+		return numberOf(t, look, `SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'
+			AND query LIKE '%`+s.Schema()+`%redrive_jobs%'`) > 0
+	})
+	if _, err := s.Cancel(t.Context(), ann, []job.ID{ends[2].ID}); err != nil {
+		t.Fatal(err)
+	}
+	run(t, other, `ROLLBACK`)
+	if err := <-ended; err != nil {
+		t.Fatal(err)
+	}
+	hasEvents(t, s, ends[2].ID, event.JobEnqueued, event.JobClaimed, event.JobCancelAsked, event.JobSnoozed, event.JobCancelled)
 }

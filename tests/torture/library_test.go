@@ -40,7 +40,7 @@ func (*library) exits(code int) bool { return code == 0 }
 func (*library) ownTables() bool { return true }
 
 func (l *library) points() []crashpoint.Point {
-	return slices.DeleteFunc(slices.Clone(crashpoint.Points[:]), func(p crashpoint.Point) bool { return !l.comesTo(p) })
+	return slices.DeleteFunc(slices.Concat(crashpoint.Points[:], crashpoint.BatchPoints[:]), func(p crashpoint.Point) bool { return !l.comesTo(p) })
 }
 
 func (l *library) command(r *round, name string, args ...string) (*exec.Cmd, error) {
@@ -66,7 +66,7 @@ func (l *library) client(r *round, name string, o intake) (*exec.Cmd, error) {
 func (*library) finish(*round) error { return nil }
 
 func (l *library) workerFaults() []fault {
-	return append(l.site.workerFaults(),
+	faults := append(l.site.workerFaults(),
 		crashAt(crashpoint.BeforeClaimCommit, 6, 0),
 		crashAt(crashpoint.AfterClaimCommit, 6, 0),
 		crashAt(crashpoint.HandlerStart, 30, 0),
@@ -76,6 +76,12 @@ func (l *library) workerFaults() []fault {
 		crashAt(crashpoint.InCommit, 20, time.Millisecond),
 		kill(), kill(), standStill(), standStill(), goodbye(), noFiles(),
 	)
+	for _, p := range crashpoint.BatchPoints {
+		if l.comesTo(p) {
+			faults = append(faults, crashAt(p, 2, 0))
+		}
+	}
+	return faults
 }
 
 func (*library) clientFaults() []fault {

@@ -211,14 +211,15 @@ func (r *round) writeLate(ctx context.Context, s *place.Place) {
 }
 
 // some returns the newest jobs that are in one of the given states and were never retried by a
-// person.
+// person. Live members of batches are left out: a member that was cancelled would come back as another job
+// when the next client adds it again.
 func (r *round) some(ctx context.Context, s *place.Place, n int, states ...job.State) (ids []job.ID) {
 	page, err := s.List(ctx, store.Filter{States: states, Limit: 50})
 	if err != nil {
 		return nil
 	}
 	for i := range page.Jobs {
-		if j := &page.Jobs[i]; j.Life == 1 && len(ids) < n {
+		if j := &page.Jobs[i]; j.Life == 1 && len(ids) < n && (j.Batch == 0 || j.State == job.Dead) {
 			ids = append(ids, j.ID)
 		}
 	}

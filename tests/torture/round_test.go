@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -15,7 +16,9 @@ import (
 	"github.com/redrive/redrive/internal/testing/check"
 	"github.com/redrive/redrive/internal/testing/crashpoint"
 	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
 	"github.com/redrive/redrive/tests/torture/ledger"
+	"github.com/redrive/redrive/tests/torture/place"
 )
 
 // The roles of the program.
@@ -234,6 +237,9 @@ func (r *round) enqueue(jobs int) {
 // heal runs workers without faults until no job is left. Jobs with the plan Poison may still kill their
 // worker, and jobs of dead workers wait for seconds.
 func (r *round) heal() {
+	if r.program.ownTables() {
+		r.enqueue(1) // the client also publishes the batches that killed clients have left
+	}
 	for range 20 {
 		p := r.start(work, "", func(name string) (*exec.Cmd, error) { return r.program.drain(r, name) })
 		(&slot{round: r}).comesUp(p)
@@ -247,11 +253,39 @@ func (r *round) heal() {
 			noted = now
 		}
 		p.book("kill")
-		if state := p.cmd.ProcessState; state == nil || state.Success() {
+		if state := p.cmd.ProcessState; (state == nil || state.Success()) && !r.goesOn() {
 			return
 		}
 	}
 	r.Errorf("workers still died after the faults had ended, want no deaths; their logs are in %s", filepath.Join(r.dir, "log"))
+}
+
+// goesOn waits until no batch is about to end, and reports whether jobs are live after that: the ends
+// of batches enqueue callbacks and notices.
+func (r *round) goesOn() (live bool) {
+	st, err := place.Open(r.Context(), r.direct)
+	if err != nil {
+		r.Errorf("round %d: the database cannot be opened after the faults: %v", r.n, err)
+		return false
+	}
+	defer r.close(st)
+	for begun := time.Now(); time.Since(begun) < patience && !live; waitOr(nil, 50*time.Millisecond) {
+		counts, err := st.Counts(r.Context())
+		if err != nil {
+			r.Errorf("round %d: count the jobs after the faults: %v", r.n, err)
+			return false
+		}
+		live = slices.ContainsFunc(counts, func(c store.Count) bool { return !c.State.Terminal() && c.N > 0 })
+		page, err := st.BatchList(r.Context(), store.BatchFilter{State: job.BatchProcessing})
+		if err != nil {
+			r.Errorf("round %d: list the batches after the faults: %v", r.n, err)
+			return false
+		}
+		if len(page.Batches) == 0 && !live {
+			return false
+		}
+	}
+	return live
 }
 
 // noted returns the size of all ledgers in bytes. The size grows while jobs run or are enqueued.

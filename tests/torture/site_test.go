@@ -31,8 +31,8 @@ type site interface {
 // files is the site of SQLite databases, a file in the directory of each round.
 type files struct{}
 
-// smallDiskEvery is the interval of the rounds with a small file system: every fourth round has one.
-const smallDiskEvery = 4
+// smallDiskEvery is the interval of the rounds with a small file system: every second round has one.
+const smallDiskEvery = 2
 
 func (files) begin(r *round) {
 	r.database = filepath.Join(r.dir, "data", "jobs.db")
@@ -92,7 +92,8 @@ func (files) end(r *round) {
 	}
 }
 
-func (files) comesTo(crashpoint.Point) bool { return true }
+// comesTo returns false for BeforeBatchEnd: on SQLite a batch ends in the transaction of its last member.
+func (files) comesTo(p crashpoint.Point) bool { return p != crashpoint.BeforeBatchEnd }
 
 func (files) workerFaults() []fault { return []fault{shortFile()} }
 

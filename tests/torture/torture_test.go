@@ -22,7 +22,7 @@ import (
 )
 
 var (
-	cyclesFlag = flag.Int("torture.cycles", 15, "cycles of faults")
+	cyclesFlag = flag.Int("torture.cycles", fullCycles, "cycles of faults")
 	serverFlag = flag.Int("torture.postgres", 6, "cycles of faults on PostgreSQL")
 	forFlag    = flag.Duration("torture.for", 0, "minimum time of faults of each test of the library; the cycles go on until it is over")
 	seedFlag   = flag.Uint64("torture.seed", 0, "seed of the faults; 0 takes one from the clock")
@@ -34,8 +34,8 @@ const (
 	cyclesPerRound = 3
 	ackedPerCycle  = 100
 	// hitsWanted is how often each crash point must be hit in a run of fullCycles or more.
-	hitsWanted = 5
-	fullCycles = 15
+	hitsWanted = 3
+	fullCycles = 9
 	// extraRounds is how many more rounds a run may take to reach the minimum, because the hits
 	// depend on chance and are rarer on a busy machine.
 	extraRounds = 3
@@ -272,6 +272,9 @@ func (tt *torture) missing(cycles int) (less []string) {
 		less = append(less, fmt.Sprintf("%d late writes of paused processes and %d effects in transactions, want some of each",
 			s.LateRefused, s.Effects))
 	}
+	if tt.program.ownTables() && (s.Outcomes < cycles || s.Notices < cycles) {
+		less = append(less, fmt.Sprintf("%d ends of batches and %d notices in %d cycles, want one of each a cycle", s.Outcomes, s.Notices, cycles))
+	}
 	return less
 }
 
@@ -280,7 +283,7 @@ func (s *summary) text() string {
 	fmt.Fprintf(&b, "%d cycles in %d rounds, %.0f s\n", s.Cycles, s.Rounds, s.Seconds)
 	fmt.Fprintf(&b, "acknowledged %d, executed %d, of these double runs %d, late writes refused %d\n",
 		s.Acknowledged, s.Executed, s.DoubleRuns, s.LateRefused)
-	fmt.Fprintf(&b, "lost %d, doubled %d\n", s.Lost, s.Doubled)
+	fmt.Fprintf(&b, "lost %d, doubled %d; %d ends of batches, %d notices, of these sent again %d\n", s.Lost, s.Doubled, s.Outcomes, s.Notices, s.Repeats)
 	for _, of := range []map[string]int{s.Kills, s.Faults} {
 		for _, name := range slices.Sorted(maps.Keys(of)) {
 			fmt.Fprintf(&b, "%7d %s\n", of[name], name)

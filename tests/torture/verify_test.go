@@ -15,6 +15,7 @@ import (
 	"github.com/redrive/redrive/event"
 	"github.com/redrive/redrive/internal/testing/check"
 	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/notify"
 	"github.com/redrive/redrive/store"
 	"github.com/redrive/redrive/tests/torture/ledger"
 	"github.com/redrive/redrive/tests/torture/place"
@@ -38,7 +39,7 @@ func (r *round) verify() error {
 		return err
 	}
 	h := &check.History{
-		Enqueues: notes.Enqueues, Runs: notes.Runs, Writes: notes.Writes,
+		Enqueues: notes.Enqueues, Runs: notes.Runs, Writes: notes.Writes, Notices: notes.Notices,
 		Dump: dump, Purged: r.purged, Integrity: r.program.integrity(ctx, r), Limits: plan.Limits(), Drained: true,
 		Retention: r.retains(), Acts: r.acts, Processes: r.holders(dump), Children: r.children, Troubles: r.troubles,
 		Healed: job.Micros(r.healed.Load()), Slots: r.program.slots(), WaitMax: readyMax,
@@ -131,8 +132,8 @@ func (r *round) verdicts(plans map[string]plan.Plan, dump *store.Dump) {
 	for i := range dump.Jobs {
 		j := &dump.Jobs[i]
 		p, ok := plans[j.Correlation]
-		if !ok {
-			continue // the job is unexpected; the checker reports it
+		if !ok || notify.Sends(j.Kind) {
+			continue // a notice, which has the correlation id of its cause, or an unexpected job; the checker looks at both
 		}
 		if err := p.Verdict(j); err != nil {
 			r.Errorf("round %d: a job has not ended as planned: %v", r.n, err)
@@ -148,7 +149,7 @@ func (r *round) applicationTables(ctx context.Context, st *place.Place, notes *l
 	jobs, completed, names := make(map[string]bool), make(map[store.Run]bool), make(map[job.ID]string)
 	for i := range dump.Events {
 		e := &dump.Events[i]
-		if e.Type == event.JobEnqueued {
+		if e.Type == event.JobEnqueued && !notify.Sends(e.Kind) {
 			jobs[e.Correlation], names[e.Job] = true, e.Correlation
 		}
 		if e.Type == event.JobSucceeded && notes.Plans[names[e.Job]] == plan.Tx {

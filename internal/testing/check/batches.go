@@ -37,6 +37,7 @@ func batchCounts(x *index, broken func(job.ID, string, ...any)) {
 			live[j.Batch]++
 		}
 	}
+	x.purgedMembers(counted)
 	for i := range x.Dump.Drafts {
 		aside := int64(0)
 		if x.Dump.Drafts[i].Aside {
@@ -61,6 +62,21 @@ func batchCounts(x *index, broken func(job.ID, string, ...any)) {
 			broken(0, "batch %d counts %d drafts and %d aside, but there are %d and %d", b.ID, b.Drafts, b.AsideDrafts, n, m)
 		}
 		x.batchState(b, broken)
+	}
+}
+
+// purgedMembers counts the dead members that people have removed: their batches still count them.
+func (x *index) purgedMembers(counted map[int64]*store.BatchCounts) {
+	for _, p := range x.jobs {
+		if len(p.events) == 0 || p.events[0].Batch == 0 || p.row() != nil || !p.letterOf().purged {
+			continue
+		}
+		batch := p.events[0].Batch
+		if counted[batch] == nil {
+			counted[batch] = &store.BatchCounts{}
+		}
+		counted[batch].Total++
+		counted[batch].Dead++
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/redrive/redrive/event"
+	"github.com/redrive/redrive/job"
 )
 
 // Numbers are the totals of a history. A run may happen twice, because redrive promises
@@ -20,6 +21,9 @@ type Numbers struct {
 	Doubled      int `json:"doubled"`      // number of lives that ended twice
 	Acts         int `json:"acts"`         // number of acknowledged actions of people
 	Children     int `json:"children"`     // number of processes that workers started for jobs
+	Outcomes     int `json:"outcomes"`     // number of ends of batches
+	Notices      int `json:"notices"`      // number of notices that handlers have sent
+	Repeats      int `json:"repeats"`      // number of notices that were sent again
 	// LongestWait is how long a job was ready after the faults had stopped while a slot was free.
 	LongestWait time.Duration `json:"longest_wait_ns"`
 }
@@ -47,6 +51,17 @@ func Count(h *History) Numbers {
 		}
 	}
 	n.Children = len(h.Children)
+	for _, all := range h.Dump.Outcomes {
+		n.Outcomes += len(all)
+	}
+	sent := make(map[job.ID]bool)
+	for i := range h.Notices {
+		if sent[h.Notices[i].Job] {
+			n.Repeats++
+		}
+		sent[h.Notices[i].Job] = true
+	}
+	n.Notices = len(sent)
 	for _, p := range x.jobs {
 		n.add(p)
 	}
@@ -88,5 +103,8 @@ func (n *Numbers) Add(m Numbers) {
 	n.Doubled += m.Doubled
 	n.Acts += m.Acts
 	n.Children += m.Children
+	n.Outcomes += m.Outcomes
+	n.Notices += m.Notices
+	n.Repeats += m.Repeats
 	n.LongestWait = max(n.LongestWait, m.LongestWait)
 }

@@ -39,6 +39,9 @@ const (
 
 	InBatchStep    Point = "in-batch-step"    // inside the transaction of a step that publishes, cancels or discards members of a batch
 	BeforeBatchEnd Point = "before-batch-end" // a batch may have ended, and its outcome is not written
+	InOutcome      Point = "in-outcome"       // inside the transaction that ends a batch, when its outcome and its callbacks are written
+	InNotice       Point = "in-notice"        // inside the transaction of a cause, when its notices are written
+	AfterSend      Point = "after-send"       // test programs call Hit with this point when they have sent a notice
 
 	AfterRequestRow   Point = "after-request-row"   // a keyed request for many jobs is stored, and its jobs are not
 	AfterKeyedEnqueue Point = "after-keyed-enqueue" // its jobs are stored, and its answer is not
@@ -55,6 +58,9 @@ var Points = [...]Point{
 	InMigration, AfterMigration, BeforeEnqueueCommit, AfterEnqueueCommit, BeforeClaimCommit, AfterClaimCommit,
 	HandlerStart, MidHandler, BeforeSettleCommit, AfterSettleCommit, InRescue, InCommit, InCheckpoint,
 }
+
+// BatchPoints lists the points of processes that have batches and notices.
+var BatchPoints = [...]Point{InBatchStep, BeforeBatchEnd, InOutcome, InNotice, AfterSend}
 
 // ServerPoints lists the points that only an HTTP server reaches.
 var ServerPoints = [...]Point{AfterRequestRow, AfterKeyedEnqueue, InAnswer}

@@ -29,6 +29,11 @@ const (
 	Settled Op = "settled" // the store accepted the outcome
 	Late    Op = "late"    // the store answered that the lease is lost
 
+	Draft     Op = "draft"     // a client is about to create the batch Batch
+	Published Op = "published" // the store has published the batch
+
+	Sent Op = "sent" // a handler has sent the notice Notice, which is about Causes deaths and outcomes
+
 	Stalled Op = "stalled" // a worker has run again since At; it got no processor since From
 )
 
@@ -47,6 +52,7 @@ type Line struct {
 	InTx     bool      `json:"in_tx,omitempty"`  // whether the job was enqueued in a transaction of the application
 	Existing bool      `json:"existing,omitempty"`
 	Deadline int64     `json:"deadline,omitempty"` // the job's deadline, in microseconds since 1970; 0 without one
+	Batch    string    `json:"batch,omitempty"`    // the key of the batch of which the job is a member; Key is then unique in the batch
 
 	ID     job.ID    `json:"id,omitempty"`
 	Life   int32     `json:"life,omitempty"`
@@ -55,6 +61,9 @@ type Line struct {
 	To     job.State `json:"to,omitempty"`
 	Result string    `json:"result,omitempty"` // the digest of the job's result
 	Error  string    `json:"error,omitempty"`
+
+	Notice string `json:"notice,omitempty"` // the id of the notice
+	Causes int    `json:"causes,omitempty"`
 }
 
 // Book is a ledger that is being written. It is safe for concurrent use. Concurrent lines share one

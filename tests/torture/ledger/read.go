@@ -45,6 +45,7 @@ type Notes struct {
 	Enqueues []check.Enqueue
 	Runs     []check.Run
 	Writes   []check.Write
+	Notices  []check.Notice
 	Plans    map[string]plan.Plan // the plans of the jobs, by the name of the submission
 	Stalls   []Stall
 	InTx     []string // names of the submissions that were enqueued together with a row of the application
@@ -119,6 +120,9 @@ func (m *merger) add(l *Line) {
 		m.notes.Writes[m.writes[outcome{run, job.Cause(l.Cause), l.To}]].Answer = check.Written
 	case Late:
 		m.notes.Writes[m.writes[outcome{run, job.Cause(l.Cause), l.To}]].Answer = check.Refused
+	case Sent:
+		m.notes.Notices = append(m.notes.Notices, check.Notice{Job: l.ID, ID: l.Notice, Causes: l.Causes})
+	case Draft, Published: // for the next client
 	case Stalled:
 		m.notes.Stalls = append(m.notes.Stalls, Stall{l.Holder, job.Micros(l.From), job.Micros(l.At)})
 	}
@@ -136,8 +140,11 @@ func (m *merger) submit(l *Line) {
 	if l.InTx {
 		m.notes.InTx = append(m.notes.InTx, l.Name)
 	}
-	m.notes.Enqueues = append(m.notes.Enqueues, check.Enqueue{Name: l.Name, Kind: l.Plan.Kind(), Key: l.Key, Digest: l.Digest,
-		Deadline: job.Micros(l.Deadline)})
+	e := check.Enqueue{Name: l.Name, Kind: l.Plan.Kind(), Key: l.Key, Digest: l.Digest, Deadline: job.Micros(l.Deadline)}
+	if l.Batch != "" {
+		e.Key = "" // the key counts in the batch only
+	}
+	m.notes.Enqueues = append(m.notes.Enqueues, e)
 }
 
 func (m *merger) settle(o outcome) {

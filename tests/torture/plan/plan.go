@@ -11,6 +11,7 @@ import (
 	"github.com/redrive/redrive/failure"
 	"github.com/redrive/redrive/internal/testing/check"
 	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/notify"
 	"github.com/redrive/redrive/policy"
 )
 
@@ -37,6 +38,7 @@ const (
 	Work  = "work"
 	Brief = "brief" // jobs of this kind have a short time limit
 	Toxic = "toxic" // jobs of this kind may crash twice
+	Ended = "ended" // the callbacks of batches
 )
 
 // The limits of the kinds.
@@ -82,6 +84,18 @@ func Schedule(kind string) *policy.Schedule {
 		retries = BriefRetries
 	}
 	return &policy.Schedule{Waits: []time.Duration{RetryWait}, MaxRetries: retries}
+}
+
+// Rules are the rules of notifications of a round: one recipient is informed of each end of a batch and of each
+// dead member, another of all deaths too, by few mails, digests and windows.
+func Rules() *notify.Rules {
+	return &notify.Rules{
+		Channels: map[string]notify.Channel{"hook": {Type: notify.Webhook}, "mail": {Type: notify.Mail}},
+		Rules: []notify.Rule{
+			{On: []notify.Event{notify.BatchEnd, notify.MemberDead}, Channel: "hook", To: []string{"each"}, Every: true},
+			{On: []notify.Event{notify.BatchEnd, notify.MemberDead, notify.JobDead}, Channel: "mail", To: []string{"desk@example.com"}},
+		},
+	}
 }
 
 // Limits returns the limits of the kinds, for the checker.

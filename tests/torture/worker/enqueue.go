@@ -75,6 +75,8 @@ func (p *producer) call(ctx context.Context) error {
 		return p.inTx(ctx)
 	case n < 20 && len(p.keyed) > 0:
 		return p.sameKey(ctx)
+	case n < 32:
+		return p.batch(ctx)
 	}
 	lines := make([]ledger.Line, 1+p.rand.IntN(batchMax))
 	for i := range lines {
@@ -205,12 +207,16 @@ func (p *producer) askAgain(ctx context.Context) error {
 		return err
 	}
 	unanswered := make(map[string]ledger.Line)
+	var drafts drafts
 	for _, path := range paths {
 		lines, err := ledger.Read(path)
 		if err != nil {
 			return err
 		}
 		for _, l := range lines {
+			if drafts.add(l) {
+				continue
+			}
 			if l.Op == ledger.Submit {
 				unanswered[l.Name] = l
 			} else {
@@ -226,5 +232,5 @@ func (p *producer) askAgain(ctx context.Context) error {
 			return err
 		}
 	}
-	return nil
+	return p.finishAll(ctx, drafts)
 }

@@ -15,8 +15,10 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/redrive/redrive"
 	"github.com/redrive/redrive/tests/torture/ledger"
 	"github.com/redrive/redrive/tests/torture/place"
+	"github.com/redrive/redrive/tests/torture/plan"
 )
 
 type options struct {
@@ -119,11 +121,23 @@ func prepare(ctx context.Context, st *place.Place) error {
 			}
 			return nil
 		})
+		if err == nil {
+			err = publishRules(ctx, st)
+		}
 		if err == nil || ctx.Err() != nil {
 			return err
 		}
 		pause(ctx, troubleWait)
 	}
+}
+
+// publishRules puts the rules of notifications in force before there is any job.
+func publishRules(ctx context.Context, st *place.Place) error {
+	client, err := redrive.New(st, nil)
+	if err == nil {
+		_, err = client.PublishNotify(ctx, redrive.By{Actor: "torture"}, plan.Rules())
+	}
+	return err
 }
 
 // troubleWait is the pause after an error of the store.

@@ -16,6 +16,7 @@ import (
 	"github.com/redrive/redrive/failure"
 	"github.com/redrive/redrive/internal/testing/check"
 	"github.com/redrive/redrive/internal/testing/crashpoint"
+	"github.com/redrive/redrive/notify"
 	"github.com/redrive/redrive/store"
 	"github.com/redrive/redrive/tests/torture/ledger"
 	"github.com/redrive/redrive/tests/torture/place"
@@ -44,7 +45,13 @@ func work(ctx context.Context, o *options, st *place.Place, book *ledger.Book, l
 		return err
 	}
 	h := &handlers{book: book, store: s, name: o.name}
-	for _, kind := range []string{plan.Work, plan.Brief, plan.Toxic} {
+	if err := client.WorkQueue(notify.Queue, redrive.Queue{Workers: 4}); err != nil {
+		return err
+	}
+	for _, kind := range []string{notify.KindMail, notify.KindWebhook} {
+		redrive.HandleRaw(client, kind, h.handle, nil)
+	}
+	for _, kind := range []string{plan.Work, plan.Brief, plan.Toxic, plan.Ended} {
 		// The handlers stop when their context ends, and then flush their ledger. On a slow disk
 		// they need a long grace time for that.
 		options := &redrive.HandlerOptions{Schedule: plan.Schedule(kind), KillGrace: time.Minute}
@@ -107,8 +114,25 @@ func recover1(f func()) (p any) {
 	return nil
 }
 
+// send records a notice as sent.
+func (h *handlers) send(j *redrive.Job[[]byte], result []byte) error {
+	n, err := notify.Read(j.Args)
+	if err != nil {
+		return failure.Permanent(err)
+	}
+	h.note(ledger.Line{Op: ledger.Sent, At: time.Now().UnixMicro(), ID: j.ID, Token: token(j), Notice: n.ID, Causes: check.Causes(n)})
+	crashpoint.Hit(crashpoint.AfterSend)
+	return j.SetResult(result)
+}
+
 // do runs a job as its plan says.
 func (h *handlers) do(ctx context.Context, j *redrive.Job[[]byte], result []byte) error {
+	switch {
+	case notify.Sends(j.Kind):
+		return h.send(j, result)
+	case j.Kind == plan.Ended:
+		return j.SetResult(result)
+	}
 	var args plan.Args
 	if err := json.Unmarshal(j.Args, &args); err != nil {
 		return failure.Permanent(err)
