@@ -77,6 +77,9 @@ func (a *app) handOver(ctx context.Context, verb string, args []string) error {
 	if a.DB != "" {
 		given = append(given, "--db", a.DB)
 	}
+	if a.Schema != "" {
+		given = append(given, "--schema", a.Schema)
+	}
 	cmd := exec.CommandContext(ctx, path, append(given, args...)...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = a.in, a.stdout, a.stderr
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
