@@ -4,13 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"log/slog"
-	"net/url"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/redrive/redrive"
 	"github.com/redrive/redrive/internal/config"
@@ -37,7 +34,7 @@ func (a *app) databaseOf(c *config.Config) (*database, error) {
 	if p.DSN.IsZero() {
 		return &database{file: c.Database, name: c.Database}, nil
 	}
-	dsn, err := a.withPassword(&p)
+	dsn, err := p.WithPassword(a.getenv)
 	if err != nil {
 		return nil, err
 	}
@@ -65,47 +62,6 @@ func (a *app) badDSN(err error) error {
 		return usagef("%s: %w", from, err)
 	}
 	return fmt.Errorf("database: %w", err)
-}
-
-// passwordMax is the largest size of a password file, in bytes.
-const passwordMax = 4 << 10
-
-// withPassword returns the DSN with the password from password_env or password_file.
-func (a *app) withPassword(p *config.Postgres) (string, error) {
-	password, dsn := "", p.DSN.Reveal()
-	switch {
-	case p.PasswordEnv != "":
-		if password = a.getenv(p.PasswordEnv); password == "" {
-			return "", fmt.Errorf("postgres.password_env: $%s is not set", p.PasswordEnv)
-		}
-	case p.PasswordFile != "":
-		f, err := os.Open(p.PasswordFile)
-		if err != nil {
-			return "", fmt.Errorf("postgres.password_file: %w", err)
-		}
-		text, err := io.ReadAll(io.LimitReader(f, passwordMax+1))
-		if err = errors.Join(err, f.Close()); err != nil {
-			return "", fmt.Errorf("postgres.password_file: %w", err)
-		}
-		password = strings.TrimRight(string(text), "\r\n")
-		if password == "" || len(text) > passwordMax || strings.ContainsAny(password, "\r\n\x00") {
-			return "", fmt.Errorf("postgres.password_file: %s: the file must contain only the password, in one line of 1 to %d bytes",
-				p.PasswordFile, passwordMax)
-		}
-	default:
-		return dsn, nil
-	}
-	if !strings.Contains(dsn, "://") {
-		return dsn + " password='" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(password) + "'", nil
-	}
-	u, err := url.Parse(dsn)
-	if err != nil {
-		return "", errors.New("database: it is not a valid URL")
-	}
-	q := u.Query()
-	q.Set("password", password)
-	u.RawQuery = q.Encode()
-	return u.String(), nil
 }
 
 // String returns the name of the database without its password.

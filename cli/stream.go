@@ -8,9 +8,9 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 
 	"github.com/redrive/redrive"
+	"github.com/redrive/redrive/internal/wire"
 	"github.com/redrive/redrive/internal/words"
 	"github.com/redrive/redrive/job"
 )
@@ -76,6 +76,9 @@ func (a *app) handOver(ctx context.Context, verb string, args []string) error {
 	}
 	if a.DB != "" {
 		given = append(given, "--db", a.DB)
+	}
+	if a.Schema != "" {
+		given = append(given, "--schema", a.Schema)
 	}
 	cmd := exec.CommandContext(ctx, path, append(given, args...)...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = a.in, a.stdout, a.stderr
@@ -144,34 +147,11 @@ process has reported.
 }
 
 func (c *streamRewindCmd) Run(ctx context.Context, a *app) (err error) {
-	offset, parseErr := strconv.ParseInt(c.To, 10, 64)
-	switch {
-	case c.To == "store" || c.To == "start" || c.To == "end":
-	case parseErr != nil || offset < 0:
-		return usagef("--to %q: must be store, start, end or an offset from 0", c.To)
-	case c.Partition == nil:
-		return usagef("--to %d: an offset is that of one partition; name it with --partition", offset)
+	part := &wire.StreamPart{Topic: c.Topic, Partition: c.Partition}
+	if err := wire.CheckRewind(c.To, part); err != nil {
+		return usagef("--to %w", err)
 	}
-	return a.movePositions(ctx, c.Name, c.by, c.DryRun, func(v *partitionView) (*redrive.StreamMove, error) {
-		if c.Topic != "" && v.Topic != c.Topic || c.Partition != nil && v.Partition != *c.Partition {
-			return nil, nil
-		}
-		m := &redrive.StreamMove{Stream: c.Name, Place: v.Place, From: v.Next, To: offset, What: "rewind"}
-		switch {
-		case c.To == "store" && (v.reported == nil || v.reported.State != "ahead"):
-			return nil, nil // it reads from the store anyway
-		case c.To == "store":
-			m.To, m.Reached = v.Next, v.reported.Group
-		case parseErr != nil && v.reported == nil:
-			return nil, fmt.Errorf("%s/%d: no process has reported where the partition begins and ends: start `redrive stream run`, or give an offset: %w",
-				v.Topic, v.Partition, redrive.ErrConflict)
-		case c.To == "start":
-			m.To = v.reported.Start
-		case c.To == "end":
-			m.To = v.reported.End
-		}
-		return m, nil
-	})
+	return a.movePositions(ctx, c.Name, c.by, c.DryRun, func(s *wire.Stream) ([]wire.StreamMove, error) { return s.Rewind(c.To, part) })
 }
 
 type streamGapCmd struct {
@@ -191,51 +171,38 @@ has accepted that they are lost.
 }
 
 func (c *streamGapCmd) Run(ctx context.Context, a *app) error {
-	return a.movePositions(ctx, c.Name, c.by, c.DryRun, func(v *partitionView) (*redrive.StreamMove, error) {
-		if v.Partition != c.Partition || c.Topic != "" && v.Topic != c.Topic || v.reported == nil || v.reported.State != "behind" {
-			return nil, nil
-		}
-		return &redrive.StreamMove{Stream: c.Name, Place: v.Place, From: v.Next, To: v.reported.Start, What: "accept-gap"}, nil
-	})
+	part := &wire.StreamPart{Topic: c.Topic, Partition: &c.Partition}
+	return a.movePositions(ctx, c.Name, c.by, c.DryRun, func(s *wire.Stream) ([]wire.StreamMove, error) { return s.AcceptGap(part) })
 }
 
-// movePositions moves the positions for which the function returns a move, one at a time.
-func (a *app) movePositions(ctx context.Context, name string, who by, dry bool, plan func(*partitionView) (*redrive.StreamMove, error)) (err error) {
+// movePositions does the moves that the function returns, one at a time.
+func (a *app) movePositions(ctx context.Context, name string, who by, dry bool, plan func(*wire.Stream) ([]wire.StreamMove, error)) (err error) {
 	client, db, err := a.open(ctx)
 	if err != nil {
 		return err
 	}
 	defer closing(db, &err)
-	view, err := viewStream(ctx, client, name, job.At(a.now()))
+	s, err := wire.StreamOf(ctx, client, name, job.At(a.now()))
 	if err != nil {
 		return err
 	}
-	var moves []*redrive.StreamMove
-	var of []*partitionView
-	for i := range view.partitions {
-		m, err := plan(&view.partitions[i])
-		if err != nil {
-			return err
-		}
-		if m != nil {
-			moves, of = append(moves, m), append(of, &view.partitions[i])
-		}
+	moves, err := plan(s)
+	if err != nil {
+		return err
 	}
-	if len(moves) == 0 {
-		return fmt.Errorf("stream %q: no partition is in the state for this, or none is selected; `redrive stream show %s` lists them: %w", name, name, redrive.ErrConflict)
-	}
-	for i, m := range moves {
+	for i := range moves {
+		m := &moves[i]
 		if !dry {
-			if _, err := client.MovePosition(ctx, who.actor(a), *m); err != nil {
+			if _, err := client.MovePosition(ctx, who.actor(a), m.Move); err != nil {
 				return err
 			}
 		}
-		fmt.Fprintf(a.out, "%s/%d: %d → %d%s\n", words.Clean(of[i].Topic), m.Partition, m.From, m.To, moved(m, dry))
+		fmt.Fprintf(a.out, "%s/%d: %d → %d%s\n", words.Clean(m.Topic), m.Partition, m.From, m.To, moved(m, dry))
 	}
 	return nil
 }
 
-func moved(m *redrive.StreamMove, dry bool) (text string) {
+func moved(m *wire.StreamMove, dry bool) (text string) {
 	switch {
 	case m.To < m.From:
 		text = fmt.Sprintf(", up to %s read again", words.Count(m.From-m.To, "record"))

@@ -48,7 +48,7 @@ func TestS4_PeopleMoveThePositionsOfAStream(t *testing.T) {
 		{"resume chat --by ann", 0, "chat: open"},
 		{"rewind chat --to start --partition 0 --dry-run", 0, "tasks/0: 40 → 5, up to 35 records read again (not done)"},
 		{"rewind chat --to 38 --partition 0 --by ann --reason wrong", 0, "tasks/0: 40 → 38, up to 2 records read again\n"},
-		{"rewind chat --to 38", 2, "name it with --partition"},
+		{"rewind chat --to 38", 2, "name the partition"},
 		{"rewind chat --to noon --partition 0", 2, "must be store, start, end or an offset"},
 		{"accept-gap chat --partition 0", 5, "no partition is in the state for this"},
 		{"accept-gap chat --partition 1 --by ann", 0, "tasks/1: 10 → 30, up to 20 records skipped"},

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"iter"
 	"time"
 
 	"github.com/redrive/redrive/event"
@@ -145,7 +146,31 @@ func (c *FateCounts) Count(f Fate) {
 		return
 	}
 	c.Read++
-	*[...]*int64{nil, &c.Taken, &c.Existing, &c.Revived, &c.Dead, &c.Own, &c.Foreign, &c.Processed, &c.Empty}[f]++
+	*c.fields()[f]++
+}
+
+func (c *FateCounts) fields() [FateEmpty + 1]*int64 {
+	return [...]*int64{&c.Replayed, &c.Taken, &c.Existing, &c.Revived, &c.Dead, &c.Own, &c.Foreign, &c.Processed, &c.Empty}
+}
+
+// ByFate returns the numbers by fate.
+func (c *FateCounts) ByFate() iter.Seq2[Fate, int64] {
+	return func(yield func(Fate, int64) bool) {
+		for f, n := range c.fields() {
+			if !yield(Fate(f), *n) {
+				return
+			}
+		}
+	}
+}
+
+// Add adds the counts of another partition.
+func (c *FateCounts) Add(o *FateCounts) {
+	c.Read += o.Read
+	mine, others := c.fields(), o.fields()
+	for f := range mine {
+		*mine[f] += *others[f]
+	}
 }
 
 // Sum returns the sum of the counts of which Read is the total.

@@ -16,6 +16,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/redrive/redrive/internal/testing/pgtest"
 	"github.com/redrive/redrive/internal/testing/servers"
 )
 
@@ -36,7 +37,7 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	}
 	built = filepath.Join(dir, "redrive-stream")
-	code := m.Run()
+	code := pgtest.Stopping(m).Run()
 	_ = os.RemoveAll(dir) // it is temporary
 	if shared.broker != nil {
 		if err := shared.broker.Close(); err != nil {

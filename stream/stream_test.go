@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -18,8 +19,10 @@ import (
 
 	"github.com/redrive/redrive"
 	"github.com/redrive/redrive/internal/testing/crashpoint"
+	"github.com/redrive/redrive/internal/testing/pgtest"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store"
+	"github.com/redrive/redrive/store/postgres"
 	"github.com/redrive/redrive/store/sqlite"
 	"github.com/redrive/redrive/stream"
 )
@@ -31,23 +34,32 @@ type rig struct {
 	client  *redrive.Client
 	address string
 	topic   string
-	file    string
+	db      []string         // the flags that name the database
 	point   crashpoint.Point // where the next program kills itself; "" for nowhere
 	started *exec.Cmd
 	log     bytes.Buffer
 }
 
+// newRig makes a rig with a new SQLite file.
 func newRig(t *testing.T, address, name string) *rig {
 	t.Helper()
-	if err := build(); err != nil {
-		t.Fatal(err)
-	}
-	r := &rig{t: t, address: address, topic: name, admin: topic(t, address, name, 3), file: filepath.Join(t.TempDir(), "jobs.db")}
-	s, err := sqlite.Open(t.Context(), r.file, nil)
+	file := filepath.Join(t.TempDir(), "jobs.db")
+	s, err := sqlite.Open(t.Context(), file, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return newRigOn(t, address, name, s, "--db", file)
+}
+
+// newRigOn makes a rig with a store, which the flags name.
+func newRigOn(t *testing.T, address, name string, s store.Store, db ...string) *rig {
+	t.Helper()
 	t.Cleanup(func() { s.Close() })
+	if err := build(); err != nil {
+		t.Fatal(err)
+	}
+	r := &rig{t: t, address: address, topic: name, admin: topic(t, address, name, 3), db: db}
+	var err error
 	if r.client, err = redrive.New(s, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +73,7 @@ func newRig(t *testing.T, address, name string) *rig {
 
 func (r *rig) start(more ...string) {
 	r.t.Helper()
-	args := append([]string{"run", "--db", r.file, "--brokers", r.address, "--topic", r.topic, "--name", r.topic, "--kind", "chat_completion=chat"}, more...)
+	args := slices.Concat([]string{"run", "--brokers", r.address, "--topic", r.topic, "--name", r.topic, "--kind", "chat_completion=chat"}, r.db, more)
 	r.started = exec.CommandContext(r.t.Context(), built, args...)
 	r.started.Env = append(os.Environ(), crashpoint.Variable+"="+string(r.point))
 	r.started.Stderr = &r.log
@@ -145,15 +157,39 @@ func tasks(from, to int) (lines []string) {
 //
 // part of: S1, S4
 func TestS4_EachRecordBecomesOneJob(t *testing.T) { // it is not parallel: it kills the broker of the other tests
-	address := broker(t)
-	r := newRig(t, address, "killed_tasks")
-	const all, rounds = 6_000, 3
+	each(t, newRig(t, broker(t), "killed_tasks"), 6_000, func() {
+		if k := shared.broker; k != nil {
+			if err := errors.Join(k.Kill(), k.Start(context.WithoutCancel(t.Context()))); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}
+
+// The same is true when the jobs are in PostgreSQL.
+//
+// part of: S1, S4
+func TestS4_EachRecordBecomesOneJobInPostgreSQL(t *testing.T) {
+	t.Parallel()
+	dsn, schema := pgtest.Schema(t)
+	s, err := postgres.Open(t.Context(), dsn, &postgres.Options{Schema: schema})
+	if err != nil {
+		t.Fatal(err)
+	}
+	each(t, newRigOn(t, broker(t), "postgres_tasks", s, "--db", dsn, "--schema", schema), 600, func() {})
+}
+
+// each takes a number of records in three rounds, in each of which the program is killed at another
+// point. In the second one the function is called, too.
+func each(t *testing.T, r *rig, all int, second func()) {
+	t.Helper()
+	const rounds = 3
 	for round, at := range []struct {
 		point        crashpoint.Point
 		taken, known bool // whether the jobs of this round are stored, and the offsets reported
 	}{{crashpoint.StreamAfterPoll, false, false}, {crashpoint.StreamAfterTake, true, false}, {crashpoint.StreamAfterCommit, true, true}} {
-		produce(t, address, r.topic, tasks(round*all/rounds, (round+1)*all/rounds))
-		produce(t, address, r.topic, tasks(round*all/rounds, round*all/rounds+100)) // the producer repeats itself
+		produce(t, r.address, r.topic, tasks(round*all/rounds, (round+1)*all/rounds))
+		produce(t, r.address, r.topic, tasks(round*all/rounds, round*all/rounds+100)) // the producer repeats itself
 		jobs := r.count("chat", job.Waiting)
 		offsets, _ := r.committed()
 		r.point = at.point
@@ -163,17 +199,15 @@ func TestS4_EachRecordBecomesOneJob(t *testing.T) { // it is not parallel: it ki
 		if taken, known := r.count("chat", job.Waiting) > jobs, moved > offsets; taken != at.taken || known != at.known {
 			t.Errorf("killed at %s: jobs are stored: %v, offsets are reported: %v; want %v and %v", at.point, taken, known, at.taken, at.known)
 		}
-		if k := shared.broker; round == 1 && k != nil {
-			if err := errors.Join(k.Kill(), k.Start(context.WithoutCancel(t.Context()))); err != nil {
-				t.Fatal(err)
-			}
+		if round == 1 {
+			second()
 		}
 	}
-	produce(t, address, r.topic, tasks(all, all+500)) // the last process has something to do
+	produce(t, r.address, r.topic, tasks(all, all+500)) // the last process has something to do
 	r.start("--instance", "pod-1")
 	eventually(t, "all records are read", func() bool { offsets, ends := r.committed(); return offsets == ends })
 	r.stop()
-	if got := r.count("chat", job.Waiting); got != all+500 {
+	if got := r.count("chat", job.Waiting); got != int64(all)+500 {
 		t.Errorf("there are %d jobs, want %d", got, all+500)
 	}
 	positions, err := r.client.Positions(t.Context(), r.topic)
@@ -184,10 +218,10 @@ func TestS4_EachRecordBecomesOneJob(t *testing.T) { // it is not parallel: it ki
 	for i := range positions {
 		counts.Taken, counts.Existing, counts.Read = counts.Taken+positions[i].Counts.Taken, counts.Existing+positions[i].Counts.Existing, counts.Read+positions[i].Counts.Read
 	}
-	if want := (store.FateCounts{Read: all + rounds*100 + 500, Taken: all + 500, Existing: rounds * 100}); counts != want {
+	if want := (store.FateCounts{Read: int64(all) + rounds*100 + 500, Taken: int64(all) + 500, Existing: rounds * 100}); counts != want {
 		t.Errorf("the positions count %+v, want %+v", counts, want)
 	}
-	for _, id := range []string{"j0", "j1999", "j5999"} {
+	for _, id := range []string{"j0", fmt.Sprintf("j%d", all/rounds-1), fmt.Sprintf("j%d", all-1)} {
 		page, err := r.client.List(t.Context(), redrive.JobFilter{Correlation: id})
 		if err != nil || len(page.Jobs) != 1 {
 			t.Errorf("job_id %s: got %d jobs and the error %v, want one", id, len(page.Jobs), err)

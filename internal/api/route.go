@@ -88,5 +88,5 @@ type Route struct {
 
 // Routes returns the table of routes.
 func Routes() []Route {
-	return slices.Concat(jobRoutes(), batchRoutes(), deadRoutes(), groupRoutes(), stateRoutes(), figureRoutes(), eventRoutes(), accessRoutes(), webhookRoutes(), serverRoutes(), docRoutes())
+	return slices.Concat(jobRoutes(), batchRoutes(), deadRoutes(), groupRoutes(), stateRoutes(), figureRoutes(), eventRoutes(), accessRoutes(), webhookRoutes(), streamRoutes(), serverRoutes(), docRoutes())
 }

@@ -47,18 +47,20 @@ var (
 type figures struct {
 	source Source
 	log    *slog.Logger
+	clock  func() time.Time
 	all    sums // of everything
 	byName sums // by class
 }
 
 func newFigures(source Source, o *Options) *figures {
 	started := job.At(o.Now())
-	return &figures{source: source, log: o.Logger, all: sums{since: started, now: o.Now}, byName: sums{since: started, now: o.Now, by: redrive.ByClass}}
+	return &figures{source: source, log: o.Logger, clock: o.Now, all: sums{since: started, now: o.Now}, byName: sums{since: started, now: o.Now, by: redrive.ByClass}}
 }
 
 // Describe implements prometheus.Collector.
 func (f *figures) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{storeUp, jobs, pending, oldestDue, processes, slots, running, enqueued, completed, cancelled, dead, crashed, retried, failed} {
+	for _, d := range []*prometheus.Desc{storeUp, jobs, pending, oldestDue, processes, slots, running, enqueued, completed, cancelled, dead, crashed, retried, failed,
+		streamLag, streamParts, streamRecords, sinkFailing} {
 		out <- d
 	}
 }
@@ -84,6 +86,9 @@ func (f *figures) read(ctx context.Context) (list []prometheus.Metric, err error
 		list = append(list, prometheus.MustNewConstMetric(d, t, v, labels...))
 	}
 	if err := f.now(ctx, func(d *prometheus.Desc, v float64, labels ...string) { add(d, prometheus.GaugeValue, v, labels...) }); err != nil {
+		return nil, err
+	}
+	if err := f.streams(ctx, add); err != nil {
 		return nil, err
 	}
 	all, err := f.all.read(ctx, f.source)

@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/common/expfmt"
 
 	"github.com/redrive/redrive"
+	"github.com/redrive/redrive/internal/wire"
 )
 
 // Source is what is reported about the store. A redrive.Client is one.
@@ -23,6 +24,7 @@ type Source interface {
 	Heads(ctx context.Context) ([]redrive.Head, error)
 	Processes(ctx context.Context) ([]redrive.Process, error)
 	Series(ctx context.Context, q redrive.SeriesQuery) ([]redrive.Point, error)
+	wire.StreamSource
 }
 
 // Options configure Metrics.

@@ -21,7 +21,7 @@ import (
 	"github.com/redrive/redrive"
 	"github.com/redrive/redrive/internal/config"
 	"github.com/redrive/redrive/internal/suggest"
-	"github.com/redrive/redrive/store/sqlite"
+	"github.com/redrive/redrive/store"
 	"github.com/redrive/redrive/stream"
 	"github.com/redrive/redrive/stream/kafka"
 	"github.com/redrive/redrive/stream/wire"
@@ -51,7 +51,8 @@ const (
 // flags are the settings of a stream.
 type flags struct {
 	Config         string        `placeholder:"FILE" default:"redrive.yaml" env:"REDRIVE_CONFIG" help:"Configuration file, for the database, the kinds, limits and retention. Default: ${default}."`
-	DB             string        `name:"db" placeholder:"FILE" env:"REDRIVE_DB" help:"SQLite file. Default: the database of the configuration."`
+	DB             string        `name:"db" placeholder:"FILE" env:"REDRIVE_DB" help:"Database: an SQLite file, or the DSN of a PostgreSQL database. Default: that of the configuration."`
+	Schema         string        `help:"Schema of the tables in a PostgreSQL database. Default: that of the configuration."`
 	Name           string        `default:"stream" help:"Name of the stream, under which the configuration and the store know it. Default: the only one of the configuration, or ${default}."`
 	Brokers        []string      `placeholder:"HOST:PORT" env:"KAFKA_BOOTSTRAP_SERVERS" help:"Brokers to ask first, separated by commas. Default: those of the configuration."`
 	Topic          string        `help:"Topic that is read. It is never written to. Default: that of the configuration."`
@@ -161,7 +162,7 @@ func (c *runCmd) run(ctx context.Context, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	s, err := sqlite.Open(ctx, settings.Database, &sqlite.Options{KeepSchema: true})
+	s, err := openStore(ctx, settings, log)
 	if err != nil {
 		return err
 	}
@@ -170,7 +171,7 @@ func (c *runCmd) run(ctx context.Context, log *slog.Logger) error {
 }
 
 // stream reads the topic, and beside that ends the jobs of records that cannot be a task.
-func (c *runCmd) stream(ctx context.Context, s *sqlite.Store, settings *config.Config, cfg *stream.Config) error {
+func (c *runCmd) stream(ctx context.Context, s store.Store, settings *config.Config, cfg *stream.Config) error {
 	keep := settings.Retention
 	client, err := redrive.New(s, &redrive.Config{
 		Queues: map[string]redrive.Queue{c.Queue: {Workers: 2}}, PayloadMax: settings.Limits.PayloadBytes, Logger: cfg.Log,
@@ -209,9 +210,14 @@ func (c *flags) settings() (*config.Config, error) {
 			return nil, fmt.Errorf("--db: %w", err)
 		}
 	}
-	if !s.Postgres.DSN.IsZero() {
-		return nil, errors.New("the database is PostgreSQL, which redrive-stream does not open yet; name an SQLite file with --db, " +
-			"or call stream.Run in a program of your own")
+	if c.Schema != "" {
+		if err := config.CheckSchema(c.Schema); err != nil {
+			return nil, fmt.Errorf("--schema %w", err)
+		}
+		if s.Postgres.DSN.IsZero() {
+			return nil, fmt.Errorf("--schema needs a PostgreSQL database, but %s is a file", s.Database)
+		}
+		s.Postgres.Schema = c.Schema
 	}
 	return s, nil
 }
