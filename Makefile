@@ -23,7 +23,7 @@ build: ## build the command into bin/
 deb: ## build the Debian package into bin/
 	sh scripts/deb.sh $(BIN)
 
-test: ## all tests, with the race detector; says what it skipped
+test: ## all tests, what runs goroutines with the race detector; says what it skipped
 	sh scripts/test.sh $(TEST_FLAGS)
 
 servers: ## install what the tests use, as root on Debian; says what is missing

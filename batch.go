@@ -82,7 +82,7 @@ func (h *BatchHandle) Get(ctx context.Context) (Batch, error) {
 // that was killed adds its members again. Kinds without retry, by the client's policy, are aside: they
 // do not count in the batch and its end.
 func (h *BatchHandle) Add(ctx context.Context, specs ...Spec) ([]Receipt, error) {
-	members, err := h.members(specs)
+	members, err := h.members(ctx, specs)
 	if err != nil || len(members) == 0 {
 		return nil, err
 	}
@@ -103,11 +103,11 @@ func (h *BatchHandle) Add(ctx context.Context, specs ...Spec) ([]Receipt, error)
 }
 
 // members returns the specs as they are stored.
-func (h *BatchHandle) members(specs []Spec) ([]job.New, error) {
+func (h *BatchHandle) members(ctx context.Context, specs []Spec) ([]job.New, error) {
 	for i := range specs {
 		specs[i].new.Batch = h.id
 	}
-	return h.c.check(specs)
+	return h.c.check(ctx, specs)
 }
 
 // Publish makes jobs of the drafts and gives dead members a new life, in steps. Completed members are
@@ -121,7 +121,7 @@ func (h *BatchHandle) Publish(ctx context.Context, by By) (Published, error) {
 	return p, h.step(ctx, func(Batch) {})
 }
 
-// step makes steps until the batch has no task, and tells the progress.
+// step makes steps until the batch has no task, and reports the progress.
 func (h *BatchHandle) step(ctx context.Context, progress func(Batch)) error {
 	h.c.nudge()
 	for {

@@ -37,7 +37,7 @@ func (h *BatchHandle) AddTx(ctx context.Context, tx store.Tx, specs ...Spec) ([]
 	if err != nil {
 		return nil, err
 	}
-	members, err := h.members(specs)
+	members, err := h.members(ctx, specs)
 	if err != nil || len(members) == 0 {
 		return nil, err
 	}

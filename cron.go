@@ -210,7 +210,7 @@ func (c *Client) cronOf(s *Cron) (keeper.Cron, error) {
 			spec.new.Payload = nil
 		}
 		var jobs []job.New
-		if jobs, err = c.check([]Spec{spec}); err == nil {
+		if jobs, err = c.check(context.Background(), []Spec{spec}); err == nil {
 			jobs[0].ID = 1
 			err = store.Validate(&jobs[0])
 		}

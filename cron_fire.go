@@ -64,7 +64,7 @@ func cronWithin[T any](ctx context.Context, limit time.Duration, busy *atomic.Bo
 func (c *Client) fire(ctx context.Context, s *Cron, expression string, slot time.Time) (f store.Fired, err error) {
 	lost := false // lost is true if another client has already fired the slot, or if a person has paused the entry
 	_, err = c.through(ctx, []Spec{cronSpec(s, slot)}, func(ctx context.Context, specs []Spec) ([]Receipt, error) {
-		jobs, err := c.check(specs)
+		jobs, err := c.check(ctx, specs)
 		if err != nil {
 			return nil, err
 		}

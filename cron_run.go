@@ -59,7 +59,7 @@ func (c *Client) runCron(ctx context.Context, by By, entry *Cron, digest []byte)
 	now := c.config.now()
 	var receipts []Receipt
 	_, err := c.through(ctx, []Spec{cronSpec(entry, now.In(zone).Truncate(time.Second))}, func(ctx context.Context, specs []Spec) ([]Receipt, error) {
-		jobs, err := c.check(specs)
+		jobs, err := c.check(ctx, specs)
 		if err != nil {
 			return nil, err
 		}

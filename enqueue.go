@@ -68,7 +68,7 @@ func (c *Client) EnqueueMany(ctx context.Context, specs []Spec) ([]Receipt, erro
 }
 
 func (c *Client) enqueue(ctx context.Context, specs []Spec) ([]Receipt, error) {
-	jobs, err := c.check(specs)
+	jobs, err := c.check(ctx, specs)
 	if err != nil || len(jobs) == 0 {
 		return nil, err
 	}
@@ -114,7 +114,7 @@ func (c *Client) EnqueueManyTx(ctx context.Context, tx store.Tx, specs []Spec) (
 			"enqueue after its commit: %w", c.store, store.ErrInvalid)
 	}
 	return c.through(ctx, specs, func(ctx context.Context, specs []Spec) ([]Receipt, error) {
-		jobs, err := c.check(specs)
+		jobs, err := c.check(ctx, specs)
 		if err != nil || len(jobs) == 0 {
 			return nil, err
 		}
@@ -145,13 +145,16 @@ func (c *Client) takeInTx(ctx context.Context, tx store.Tx, n int) (job.ID, erro
 }
 
 // check checks the jobs and returns them as job.New values without ids.
-func (c *Client) check(specs []Spec) ([]job.New, error) {
+func (c *Client) check(ctx context.Context, specs []Spec) ([]job.New, error) {
 	if len(specs) > job.EnqueueMax {
 		return nil, fmt.Errorf("enqueue of %d jobs: a call takes at most %d; split them into several calls: %w", len(specs), job.EnqueueMax, store.ErrTooLarge)
 	}
 	jobs := make([]job.New, len(specs))
 	for i := range specs {
-		err := c.checkSpec(&specs[i])
+		var err error
+		if specs[i].checkedBy != c { // jobs that have come through middlewares were checked there
+			err = c.checkSpec(ctx, &specs[i])
+		}
 		if err == nil {
 			err = c.checkSize(&specs[i])
 		}
@@ -171,11 +174,11 @@ func (c *Client) check(specs []Spec) ([]job.New, error) {
 
 // checkSpec returns the mistakes of a job that can be found without asking a store,
 // except the size of its payload, which a middleware may still change.
-func (c *Client) checkSpec(s *Spec) error {
+func (c *Client) checkSpec(ctx context.Context, s *Spec) error {
 	if err := s.Err(); err != nil {
 		return err
 	}
-	if err := foreignKind(s.new.Kind); err != nil {
+	if err := foreignKind(ctx, s.new.Kind); err != nil {
 		return err
 	}
 	return c.checkType(s.new.Kind, s.args)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/redrive/redrive"
 	"github.com/redrive/redrive/failure"
+	"github.com/redrive/redrive/internal/own"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/policy"
 	"github.com/redrive/redrive/redrivetest"
@@ -335,5 +336,21 @@ func TestEnqueue_InsideATransactionSaysWhatToUse(t *testing.T) {
 	_, err := c.Enqueue(store.MarkTx(t.Context(), f), render.New(renderArgs{}, nil))
 	if err == nil || !strings.Contains(err.Error(), "use EnqueueTx") || f.reserved+len(f.calls) > 0 {
 		t.Errorf("got error %v after %d calls of the store; want no call and an error that advises to use EnqueueTx", err, f.reserved+len(f.calls))
+	}
+}
+
+// Kinds that begin with "redrive." are redrive's own: a program cannot enqueue them, and redrive can.
+func TestEnqueue_OwnKinds(t *testing.T) {
+	t.Parallel()
+	client, err := redrive.New(memory.New(memory.Options{}), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec := redrive.NewRaw("redrive.record", []byte("x"), nil)
+	if _, err := client.Enqueue(t.Context(), spec); !errors.Is(err, store.ErrInvalid) || !strings.Contains(err.Error(), "use another name") {
+		t.Errorf("got %v, want an ErrInvalid that says what to do", err)
+	}
+	if _, err := client.Enqueue(own.Kinds(t.Context()), spec); err != nil {
+		t.Error(err)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/redrive/redrive/internal/own"
 	"github.com/redrive/redrive/notify"
 	"github.com/redrive/redrive/store"
 )
@@ -34,8 +35,8 @@ func (c *Client) NotifyRules(ctx context.Context) (NotifyRules, error) {
 }
 
 // foreignKind returns an error for a kind that programs cannot enqueue.
-func foreignKind(kind string) error {
-	if !strings.HasPrefix(kind, notify.Prefix) {
+func foreignKind(ctx context.Context, kind string) error {
+	if !strings.HasPrefix(kind, notify.Prefix) || own.Allowed(ctx) {
 		return nil
 	}
 	return fmt.Errorf("kind %q: kinds that begin with %q are redrive's own; use another name: %w", kind, notify.Prefix, store.ErrInvalid)

@@ -46,7 +46,7 @@ func (c *Client) EnqueueAs(ctx context.Context, first JobID, specs []Spec) ([]Re
 	}
 	next, end := first, first+JobID(len(specs))
 	return c.through(ctx, specs, func(ctx context.Context, specs []Spec) ([]Receipt, error) {
-		jobs, err := c.check(specs)
+		jobs, err := c.check(ctx, specs)
 		if err != nil || len(jobs) == 0 {
 			return nil, err
 		}

@@ -91,7 +91,7 @@ func (c *Client) Take(ctx context.Context, stream string, parts []RecordPart) ([
 }
 
 func (c *Client) takeAll(ctx context.Context, x *store.Taking, specs []Spec, records []*store.Record) ([]store.Taken, error) {
-	jobs, err := c.check(specs)
+	jobs, err := c.check(ctx, specs)
 	if err != nil {
 		return nil, err
 	}

@@ -107,6 +107,9 @@ func TestR9_ThePolicyPageExplainsAnError(t *testing.T) {
 			t.Errorf("an error that is retried: got %d without %q", status, text)
 		}
 	}
+	if n := strings.Count(page, "random number"); n != 1 {
+		t.Errorf("the page has %d random numbers, want the one of the decision: those of the next waits are not known", n)
+	}
 	status, page = r.send("POST", "/ui/policy", url.Values{"error": {""}, "attempt": {"x"}, "attrs": {"{"}, "status": {"99"}})
 	for _, text := range []string{`id="w-attempt"`, `id="w-attrs"`, `id="w-status"`, `value="x"`, `value="99"`} {
 		if status != http.StatusBadRequest || !strings.Contains(page, text) {

@@ -11,6 +11,7 @@ import (
 	"os"
 
 	"github.com/redrive/redrive"
+	"github.com/redrive/redrive/internal/own"
 	"github.com/redrive/redrive/stream/intake"
 	"github.com/redrive/redrive/stream/kafka"
 	"github.com/redrive/redrive/stream/project"
@@ -139,7 +140,7 @@ func (c *Config) lost(ctx context.Context, client *redrive.Client, sink string, 
 	if err != nil {
 		return err
 	}
-	_, err = client.Enqueue(ctx, redrive.NewRaw(ProjectionKind, text, &redrive.Options{
+	_, err = client.Enqueue(own.Kinds(ctx), redrive.NewRaw(ProjectionKind, text, &redrive.Options{
 		Queue: c.Queue, MaxAttempts: 1, Correlation: item.Job.Correlation, Key: fmt.Sprintf("projection:%s:%s", sink, item.Event.Cursor)}))
 	return err
 }

@@ -14,10 +14,12 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/redrive/redrive"
 	"github.com/redrive/redrive/failure"
+	"github.com/redrive/redrive/notify"
 	"github.com/redrive/redrive/policy"
 	"github.com/redrive/redrive/store"
 	"github.com/redrive/redrive/stream/intake"
@@ -85,6 +87,11 @@ func (c *Config) filled() (*Config, error) {
 		return nil, fmt.Errorf("stream %q: Kinds is empty; say which task_type becomes which kind", c.Name)
 	case c.Backlog < 0 || c.ValueMax < 0:
 		return nil, fmt.Errorf("stream %q: Backlog and ValueMax must not be below 0", c.Name)
+	}
+	for name, kind := range c.Kinds {
+		if strings.HasPrefix(kind, notify.Prefix) {
+			return nil, fmt.Errorf("stream %q: task_type %q becomes the kind %q: kinds that begin with %q are redrive's own; use another name", c.Name, name, kind, notify.Prefix)
+		}
 	}
 	if (c.Retry != "" || c.Dead != "" || c.Results != "") && c.Store == nil {
 		return nil, fmt.Errorf("stream %q: Store is nil; a stream that writes to topics keeps its cursors in the store", c.Name)

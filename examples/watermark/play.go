@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/redrive/redrive/job"
 )
 
 // play is the story: a campaign of 50 whose files are damaged for four recipients, a program that is
@@ -22,6 +24,7 @@ type play struct {
 	clip    string // files that can be read
 	long    string
 	started time.Time
+	killed  time.Time // when the worker was killed
 
 	stalled, missing, premiere *show
 }
@@ -31,11 +34,36 @@ type show struct {
 	id, path string
 	batch    int64
 	stream   <-chan push
+	last     string // the state that the stream said last
+}
+
+// state waits for a state of the campaign. The stream has states as they are when a frame is written: one
+// can come twice, which is no change. Another end than the one that is waited for is an error.
+func (s *show) state(ctx context.Context, want string, also func(*push)) error {
+	ended := ""
+	err := await(ctx, s.stream, "the campaign to be "+want, func(e *push) bool {
+		if also != nil {
+			also(e)
+		}
+		now := e.text("state")
+		if e.name != "campaign" || now == s.last {
+			return false
+		}
+		s.last = now
+		if now != want && now != badgeProcessing && now != job.BatchDraft.String() {
+			ended = now
+		}
+		return now == want || ended != ""
+	})
+	if err == nil && ended != "" {
+		err = fmt.Errorf("the campaign is %s, want %s", ended, want)
+	}
+	return err
 }
 
 // playAll plays the whole story, and says what happens and how long it takes.
 func playAll(ctx context.Context, o *options, out io.Writer) (err error) {
-	ctx, stop := context.WithTimeout(ctx, 5*time.Minute)
+	ctx, stop := context.WithTimeout(ctx, 8*time.Minute)
 	defer stop()
 	if o.dir == "" {
 		if o.dir, err = os.MkdirTemp("", "watermark-play-"); err != nil {

@@ -10,7 +10,9 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/redrive/redrive"
 	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
 )
 
 // broken are the uploads that four recipients get.
@@ -55,13 +57,20 @@ func (p *play) publishFifty(ctx context.Context) error {
 	}
 	p.say("Premiere: published for 50 recipients; the files of four are cut off, a text, empty, and removed.")
 	failed := map[string]string{}
-	err = state(ctx, p.premiere.stream, "PARTIAL", func(e *push) {
+	failure := func(e *push) bool {
 		if e.name == "token_failed" {
 			failed[e.text("token_id")] = e.text("error")
 		}
-	})
-	if err != nil {
+		return len(failed) == len(broken)
+	}
+	if err := p.premiere.state(ctx, "PARTIAL", func(e *push) { failure(e) }); err != nil {
 		return err
+	}
+	// The state can be ahead of the last failures in the stream.
+	if len(failed) < len(broken) {
+		if err := await(ctx, p.premiere.stream, "four events token_failed", failure); err != nil {
+			return err
+		}
 	}
 	return p.partial(ctx, failed)
 }
@@ -148,6 +157,10 @@ func (p *play) mend(ctx context.Context) error {
 			}
 		}
 	}
+	// Until all four are clicked on, no copy is made: else the first one could end the campaign once more.
+	if err := p.pause(ctx, store.Paused); err != nil {
+		return err
+	}
 	clicked := false
 	for i := range v.Tokens {
 		t := &v.Tokens[i]
@@ -173,11 +186,14 @@ func (p *play) mend(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := state(ctx, p.premiere.stream, "PROCESSING", nil); err != nil {
+	if err := p.premiere.state(ctx, "PROCESSING", nil); err != nil {
+		return err
+	}
+	if err := p.pause(ctx, store.Open); err != nil {
 		return err
 	}
 	p.say("Premiere: the files are uploaded again, and the four are retried: PROCESSING. Of 20 clicks at once on one button, one was taken; 19 got 400 \"Token is not in a failed state.\"")
-	if err := state(ctx, p.premiere.stream, "READY", nil); err != nil {
+	if err := p.premiere.state(ctx, "READY", nil); err != nil {
 		return err
 	}
 	outcomes, err := p.client.BatchHandle(v.Batch).Outcomes(ctx, 0)
@@ -189,6 +205,12 @@ func (p *play) mend(ctx context.Context) error {
 	}
 	p.say("Premiere: READY, 50 completed. Its outcomes: 1 PARTIAL, 2 READY.")
 	return nil
+}
+
+// pause sets the mode of the queue.
+func (p *play) pause(ctx context.Context, mode store.Mode) error {
+	_, err := p.client.SetQueue(ctx, redrive.By{Actor: "the play"}, redrive.QueueChange{Name: redrive.DefaultQueue, Mode: &mode})
+	return err
 }
 
 // race clicks 20 times at once.

@@ -44,7 +44,7 @@ func TestB5_Y4_ThePlayOfTheCampaign(t *testing.T) {
 	needFFmpeg(t)
 	t.Parallel()
 	var out, log strings.Builder
-	if err := run(t.Context(), []string{"play", "-dir", t.TempDir(), "-faster", "120"}, &out, &log); err != nil {
+	if err := run(t.Context(), []string{"play", "-dir", t.TempDir()}, &out, &log); err != nil {
 		t.Fatalf("%v\nThe play said:\n%s\nThe log:\n%s", err, out.String(), log.String())
 	}
 	t.Log(out.String())

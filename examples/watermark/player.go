@@ -186,25 +186,3 @@ func await(ctx context.Context, stream <-chan push, what string, wanted func(*pu
 		}
 	}
 }
-
-// state waits for a state of the campaign.
-func state(ctx context.Context, stream <-chan push, want string, also func(*push)) error {
-	ended := "" // the state of another end
-	err := await(ctx, stream, "the campaign to be "+want, func(e *push) bool {
-		if also != nil {
-			also(e)
-		}
-		if e.name != "campaign" {
-			return false
-		}
-		now := e.text("state")
-		if now != badgeProcessing && now != want {
-			ended = now
-		}
-		return now == want || ended != ""
-	})
-	if err == nil && ended != "" {
-		err = fmt.Errorf("the campaign is %s, want %s", ended, want)
-	}
-	return err
-}

@@ -231,7 +231,7 @@ func (v *policyView) waits(a *api.API, q api.QuestionIn) {
 		}
 		for _, fact := range r.Facts {
 			if fact.Name == "formula" {
-				row.Formula, _, _ = strings.Cut(fact.Text, ", drew")
+				row.Formula, _, _ = strings.Cut(fact.Text, ", random number ") // the next draw is not known
 			}
 		}
 		v.Waits = append(v.Waits, row)

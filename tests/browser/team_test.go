@@ -59,7 +59,7 @@ func TestD6_ATeamAtWork(t *testing.T) {
 	set(`textarea[name=text]`, "the provider works on it")
 	tb.press("Add the note")
 	tb.until("the provider works on it")
-	tb.press("Ignore it for a time, or act with a reason")
+	tb.press("Ignore it for a time, or resolve or reopen it with a reason")
 	set(`[name=reason]`, "the provider works on it")
 	set(`[name=until]`, "the day after")
 	tb.press("Ignore")

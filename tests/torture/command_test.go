@@ -76,6 +76,7 @@ temp_dir: %[2]s
 lease: 3s
 rescue_interval: 1s
 shutdown_grace: 100ms
+policy: policy.yaml
 queues:
   default: {workers: 8}
 kinds:
@@ -94,6 +95,14 @@ kinds:
     retry: {waits: [20ms], max_retries: %[5]d}
 `
 
+// policyFile is the policy of the configuration. The words of a job's name, which its program prints,
+// must not decide how the job ends.
+const policyFile = `version: 1
+name: torture
+classify:
+  exit_codes: [{exit: 1, class: UnknownError}]
+`
+
 // config returns the path of the round's configuration, and creates the file at the first call.
 func (c *command) config(r *round) (path string, err error) {
 	path = filepath.Join(r.dir, "redrive.yaml")
@@ -106,6 +115,9 @@ func (c *command) config(r *round) (path string, err error) {
 		return "", err
 	}
 	if err := os.Link(c.job, c.program(r)); err != nil {
+		return "", err
+	}
+	if err := os.WriteFile(filepath.Join(r.dir, "policy.yaml"), []byte(policyFile), 0o600); err != nil {
 		return "", err
 	}
 	c.mountTemp(r)

@@ -233,8 +233,9 @@ func auditComplete(x *index, broken func(job.ID, string, ...any)) {
 	for _, a := range x.Dump.Audit {
 		rows[a.Action+" "+a.Target]++
 	}
-	var inSteps acts // the actions whose jobs were selected by a filter and not by ids
-	var byBatch acts // those of them that the task of a batch may have done, with one audit row for the batch
+	var inSteps acts   // the actions whose jobs were selected by a filter and not by ids
+	var byBatch acts   // those of them that the task of a batch may have done, with one audit row for the batch
+	var some [3]job.ID // one job of each sum of inSteps, whose history the report shows
 	for _, p := range x.jobs {
 		if len(p.events) == 0 {
 			continue
@@ -251,14 +252,20 @@ func auditComplete(x *index, broken func(job.ID, string, ...any)) {
 			inSteps.changes += done.changes - n
 		}
 		inSteps.cancels += max(0, done.cancels-rows["job.cancel "+p.id.String()])
-		if batch := store.BatchTarget(p.events[0].Batch); rows["batch.publish "+batch] > 0 {
-			byBatch.retries += inSteps.retries - before.retries
-			if rows["batch.cancel "+batch] > 0 {
-				byBatch.cancels += inSteps.cancels - before.cancels
+		for i, more := range [...]bool{inSteps.retries > before.retries, inSteps.cancels > before.cancels, inSteps.changes > before.changes} {
+			if more {
+				some[i] = p.id
 			}
 		}
+		batch := store.BatchTarget(p.events[0].Batch)
+		if rows["batch.publish "+batch] > 0 {
+			byBatch.retries += inSteps.retries - before.retries
+		}
+		if rows["batch.cancel "+batch] > 0 { // a batch that a program started has no row of its publication
+			byBatch.cancels += inSteps.cancels - before.cancels
+		}
 	}
-	for _, s := range []struct {
+	for i, s := range []struct {
 		what    string
 		did     int
 		audited int64
@@ -269,7 +276,7 @@ func auditComplete(x *index, broken func(job.ID, string, ...any)) {
 		{"changed", inSteps.changes, x.stepsDone("jobs.alter") + x.released(store.LiveAlter), 0},
 	} {
 		if did := int64(s.did); did < s.audited || did > s.audited+int64(s.byBatch) {
-			broken(0, "%d jobs were %s without audit rows of their own, but the audit rows of the steps add up to %d", s.did, s.what, s.audited)
+			broken(some[i], "%d jobs were %s without audit rows of their own, but the audit rows of the steps add up to %d", s.did, s.what, s.audited)
 		}
 	}
 }

@@ -69,11 +69,11 @@ func (x *index) batchState(b *store.Batch, broken func(job.ID, string, ...any)) 
 	outcomes := x.Dump.Outcomes[b.ID]
 	switch {
 	case b.State == job.BatchProcessing && b.Task == store.NoTask && b.AllEnded():
-		broken(0, "all members of batch %d have ended, and it is %s", b.ID, b.State)
+		broken(0, "all members of batch %d have ended, but its state is %s", b.ID, b.State)
 	case b.State.Ended() && len(outcomes) == 0:
 		broken(0, "batch %d is %s without an outcome", b.ID, b.State)
 	case b.State.Ended() && outcomes[len(outcomes)-1].State != b.State:
-		broken(0, "batch %d is %s, and its last outcome is %s", b.ID, b.State, outcomes[len(outcomes)-1].State)
+		broken(0, "batch %d is %s, but its last outcome is %s", b.ID, b.State, outcomes[len(outcomes)-1].State)
 	case b.State == job.BatchDraft && b.Total > 0:
 		broken(0, "batch %d is %s and has %d published members", b.ID, b.State, b.Total)
 	}
@@ -117,6 +117,29 @@ func oneOutcome(x *index, broken func(job.ID, string, ...any)) {
 			if callbacks[name] != want {
 				broken(0, "outcome %d of batch %d has %d callbacks, want %d", o.N, b.ID, callbacks[name], want)
 			}
+		}
+	}
+}
+
+// noEarlyOutcome follows the members by their events, and compares them with each end of their batch.
+func noEarlyOutcome(x *index, broken func(job.ID, string, ...any)) {
+	live := make(map[int64]int)
+	aside := make(map[job.ID]bool)
+	for i := range x.Dump.Jobs {
+		aside[x.Dump.Jobs[i].ID] = x.Dump.Jobs[i].Aside
+	}
+	for i := range x.Dump.Events {
+		e := &x.Dump.Events[i]
+		if isTransition(e) && e.Batch != 0 && !aside[e.Job] {
+			if (e.From == job.None || e.From.Terminal()) && !e.To.Terminal() {
+				live[e.Batch]++
+			} else if e.To.Terminal() {
+				live[e.Batch]--
+			}
+		}
+		state, err := job.ParseBatchState(strings.ToUpper(e.Reason))
+		if ended := e.Type == event.BatchChanged && err == nil && state.Ended(); ended && live[e.Batch] != 0 {
+			broken(0, "batch %d was %s at event %s, when %d of its members had not ended", e.Batch, e.Reason, e.Cursor, live[e.Batch])
 		}
 	}
 }

@@ -1,6 +1,9 @@
 package check_test
 
 import (
+	"slices"
+
+	"github.com/redrive/redrive/event"
 	"github.com/redrive/redrive/internal/testing/check"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store"
@@ -23,5 +26,19 @@ func batchMutants() []mutant {
 		{"a batch has ended without an outcome", breaks(check.BatchCounts), with(store.Batch{State: job.BatchReady})},
 		{"an outcome was lost", breaks(check.OneOutcome), with(store.Batch{State: job.BatchDraft, Outcome: 1})},
 		{"an outcome has no event", breaks(check.OneOutcome), with(store.Batch{State: job.BatchReady, Outcome: 1}, store.BatchOutcome{N: 1, State: job.BatchReady})},
+		{"a batch ended before its member", breaks(check.NoEarlyOutcome), func(h *check.History) {
+			for i := range h.Dump.Events {
+				e := &h.Dump.Events[i]
+				if e.Job != plain {
+					continue
+				}
+				e.Batch = 1
+				if e.Type == event.JobSucceeded {
+					early := event.Event{Cursor: e.Cursor, At: e.At, Type: event.BatchChanged, Batch: 1, Reason: "ready", Note: "1"}
+					h.Dump.Events = slices.Insert(h.Dump.Events, i, early)
+					return
+				}
+			}
+		}},
 	}
 }

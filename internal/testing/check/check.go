@@ -66,6 +66,11 @@ const (
 	// OneOutcome: each end of a batch has one outcome and one event, and the outcomes are numbered
 	// without gaps.
 	OneOutcome Invariant = "OneOutcome"
+	// NoEarlyOutcome: a batch ends when all its members have ended, and not before.
+	NoEarlyOutcome Invariant = "NoEarlyOutcome"
+	// NoticeKept: a recipient is told once, by a notice, a digest or a window that is open, of each death and each outcome
+	// of which the rules tell them, and of nothing else. All attempts of a notice have one id.
+	NoticeKept Invariant = "NoticeKept"
 	// PositionCounts: a partition of a stream has as many read records as it counts by what became of
 	// them, and each move of a position and each pause of a stream is in the audit.
 	PositionCounts Invariant = "PositionCounts"
@@ -131,6 +136,8 @@ func checkers() []checker {
 		{NoStrayChild, noStrayChild},
 		{BatchCounts, batchCounts},
 		{OneOutcome, oneOutcome},
+		{NoEarlyOutcome, noEarlyOutcome},
+		{NoticeKept, noticeKept},
 		{PositionCounts, positionCounts},
 		{NoFalseCrash, noFalseCrash},
 		{OwnCrash, ownCrash},

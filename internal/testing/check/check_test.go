@@ -93,7 +93,7 @@ type mutant struct {
 func breaks(i ...check.Invariant) []check.Invariant { return i }
 
 func mutants() []mutant {
-	return slices.Concat(intakeMutants(), leaseMutants(), accountMutants(), soundMutants(), deadMutants(), sweptMutants(), batchMutants(), streamMutants(),
+	return slices.Concat(intakeMutants(), leaseMutants(), accountMutants(), soundMutants(), deadMutants(), sweptMutants(), batchMutants(), streamMutants(), noticeMutants(),
 		peopleMutants(), workerMutants(), servedMutants())
 }
 

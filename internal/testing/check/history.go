@@ -32,6 +32,8 @@ type History struct {
 	Acts []Act
 	// Requests are the requests with an idempotency key.
 	Requests []Request
+	// Notices are the notices that handlers have sent.
+	Notices []Notice
 	// Listeners are the clients that follow events.
 	Listeners []Listener
 	// Processes are the workers whose names are the holders of runs.
@@ -107,6 +109,13 @@ type Act struct {
 	Target string // the id of the job or the number of the redrive; "" if a filter selected the objects
 	Done   int64  // how many objects the answer says were changed, if a filter selected them
 	Answer Answer
+}
+
+// Notice is one attempt to send a notice, as its handler recorded it.
+type Notice struct {
+	Job    job.ID
+	ID     string // by which its recipient knows a repeat
+	Causes int    // how many deaths and outcomes it is about; see the function Causes
 }
 
 // Process is one worker as the test that started it recorded it.

@@ -104,8 +104,12 @@ func (x *index) link(p *past) {
 	}
 }
 
-// names returns the correlation ids that a job has, or had before it was removed.
+// names returns the correlation ids that a job has, or had before it was removed. A notice has that of
+// the job that it is about.
 func (x *index) names(p *past) (names []string) {
+	if p.sends() {
+		return nil
+	}
 	for _, row := range p.rows {
 		names = append(names, row.Correlation)
 	}

@@ -17,6 +17,7 @@ func noLostEnqueue(x *index, broken func(job.ID, string, ...any)) {
 		}
 		row := x.row(e.ID)
 		switch {
+		case row == nil && x.drafted(e.ID):
 		case row == nil && x.gone(x.byID[e.ID]):
 		case row == nil:
 			broken(e.ID, "submission %q was acknowledged and the job is nowhere", e.Name)
@@ -31,10 +32,22 @@ func noLostEnqueue(x *index, broken func(job.ID, string, ...any)) {
 	}
 }
 
+// drafted reports whether a member of a batch is not published yet.
+func (x *index) drafted(id job.ID) bool {
+	return slices.ContainsFunc(x.Dump.Drafts, func(m store.Member) bool { return m.ID == id })
+}
+
+// ofStore reports whether the store itself has made a job: a notice, or a callback of a batch, both of which other
+// invariants compare with their causes.
+func (x *index) ofStore(p *past) bool {
+	return p.sends() || len(p.events) > 0 && strings.HasPrefix(p.events[0].Correlation, "batch:")
+}
+
 func noPhantom(x *index, broken func(job.ID, string, ...any)) {
 	for _, p := range x.jobs {
 		e := x.origin(p)
 		switch {
+		case e == nil && x.ofStore(p):
 		case e == nil && len(p.rows) > 0:
 			broken(p.id, "is stored and nobody submitted it")
 		case e == nil && len(p.runs) > 0:

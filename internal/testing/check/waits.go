@@ -70,6 +70,9 @@ func (x *index) waits(each func(p *past, wait time.Duration)) {
 		return steps[i].sum + at.Sub(steps[i].at)
 	}
 	for _, p := range x.jobs {
+		if p.sends() {
+			continue
+		}
 		ready := job.Micros(0) // since when the job is ready; 0 if it is not waiting for a run
 		for _, e := range p.events {
 			switch {
@@ -93,6 +96,9 @@ func (x *index) steps() []step {
 	}
 	var changes []change
 	for _, p := range x.jobs {
+		if p.sends() { // notices have slots of their own
+			continue
+		}
 		running := false
 		for _, e := range p.events {
 			switch {

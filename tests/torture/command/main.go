@@ -150,7 +150,7 @@ func killWorker(parent int) error {
 const hangs = 3 * time.Second
 
 func (r *execution) do() (code int, err error) {
-	broken := fmt.Errorf("run %d of %s broke", r.token, r.Name)
+	broken := plan.Broken(int64(r.token), r.Name)
 	switch {
 	case r.Plan == plan.Slow:
 		leaveChild()

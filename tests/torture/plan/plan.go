@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/redrive/redrive/failure"
 	"github.com/redrive/redrive/internal/testing/check"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/policy"
@@ -66,6 +67,12 @@ func (p Plan) Kind() string {
 	default:
 		return Work
 	}
+}
+
+// Broken is the error of a run that fails, unless the handler of the plan says more. Its class is
+// marked, so that the words of the name cannot decide how the job ends: that is the plan's business.
+func Broken(run int64, name string) error {
+	return failure.WithClass(failure.UnknownError, fmt.Errorf("run %d of %s broke", run, name))
 }
 
 // Schedule returns the retry schedule of a kind.

@@ -3,6 +3,8 @@ package plan_test
 import (
 	"testing"
 
+	"github.com/redrive/redrive/classify"
+	"github.com/redrive/redrive/failure"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/tests/torture/plan"
 )
@@ -47,5 +49,18 @@ func TestPickGivesEveryPlanItsShare(t *testing.T) {
 	}
 	if len(seen) != 10 || seen[plan.Poison] != 0 || seen[plan.Quick] < 40 {
 		t.Errorf("got the shares %v of the plans; want all plans except Poison, and Quick in at least 40 of 100", seen)
+	}
+}
+
+// The words of a job's name must not decide how the job ends: the name of one with a key once looked
+// like a failed authentication, which is not retried.
+func TestBrokenIsRetriedWhateverTheNameSays(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"0026-client-84", "key of 0026-client-84", "invalid credentials", "permission denied: no such file"} {
+		e := failure.Of(plan.Broken(4, name))
+		got := classify.Builtin().Classify(&e, plan.Work)
+		if got.Class != failure.UnknownError || got.Rank != classify.RankMark {
+			t.Errorf("name %q: got class %s by rule %s, want %s by the mark", name, got.Class, got.Rule, failure.UnknownError)
+		}
 	}
 }

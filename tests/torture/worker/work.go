@@ -113,7 +113,7 @@ func (h *handlers) do(ctx context.Context, j *redrive.Job[[]byte], result []byte
 	if err := json.Unmarshal(j.Args, &args); err != nil {
 		return failure.Permanent(err)
 	}
-	broken := fmt.Errorf("run %d of %s broke", j.Run, args.Name)
+	broken := plan.Broken(int64(j.Run), args.Name)
 	switch {
 	case args.Plan == plan.Slow:
 		if err := h.slowly(ctx, j); err != nil {
