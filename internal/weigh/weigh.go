@@ -159,3 +159,27 @@ func exp(less int32) uint64 {
 	}
 	return exps[less] >> 8
 }
+
+// ScaleOne is a scale of one.
+const ScaleOne = 256
+
+// Scale returns how much each of a number of words counts: the more there are, the less each.
+func Scale(words int) int {
+	if words < len(scales) {
+		return int(scales[words])
+	}
+	return int(scales[len(scales)-1])
+}
+
+// scales are 256 × sqrt(16 / (16 + n)).
+var scales = func() (s [FeaturesMax + 1]int16) {
+	for n := range s {
+		want := 256 * 256 * 16 / (16 + n)
+		r := 0
+		for (r+1)*(r+1) <= want {
+			r++
+		}
+		s[n] = int16(r)
+	}
+	return s
+}()
