@@ -30,7 +30,7 @@ func TestF9_EveryMistakeOfAFileIsReportedAtOnce(t *testing.T) {
 	mistakes.Golden(t, err, "testdata/mistakes.golden", *update)
 }
 
-// What three people wrote first, and what they are told.
+// What three people wrote first, and what the message says.
 //
 // part of: F9
 func TestF9_MistakesThatPeopleMake(t *testing.T) {
