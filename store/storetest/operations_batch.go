@@ -108,7 +108,7 @@ func (d *duel) addMembers() {
 }
 
 // cancelledMember gives a new member the key of a cancelled one, because a random key is rarely that. It
-// cancels one if there is none, and returns the number of the batch.
+// cancels one if no member is cancelled, and returns the number of the batch.
 func (d *duel) cancelledMember(id int64, n *job.New) int64 {
 	for i := range d.last.Jobs {
 		j := &d.last.Jobs[i]
