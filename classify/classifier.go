@@ -147,6 +147,8 @@ func (c *Classifier) compilePhrases(p *problems) {
 			p.add(fmt.Sprintf("phrases[%d].match", i), "%v", err)
 		} else if parsed, _ := phrase.Parse(rule.Match); !parsed.Words && rule.Match != "" {
 			p.add(fmt.Sprintf("phrases[%d].match", i), "a phrase needs at least one word")
+		} else if slices.Contains(everywhere, strings.ToLower(strings.TrimSpace(rule.Match))) {
+			p.add(fmt.Sprintf("phrases[%d].match", i), "nearly every text has the word %q: add the words beside it", rule.Match)
 		}
 		set.rules = append(set.rules, textRule{
 			id: fmt.Sprintf("policy.phrases.%d", i), class: rule.Class, weight: wOwnPhrase, rank: RankPattern, kinds: rule.Kinds, order: int32(i + 1),
@@ -178,6 +180,11 @@ func addText(set *ruleset, b *phrase.Builder, text string, p *problems) (phrases
 	}
 	p.tooMany("rules", phrases, RulesMax)
 	return phrases
+}
+
+// everywhere are words that are no phrase of their own.
+var everywhere = []string{
+	"a", "an", "and", "as", "at", "be", "by", "for", "from", "has", "in", "is", "it", "not", "of", "on", "or", "that", "the", "this", "to", "was", "with",
 }
 
 func (c *Classifier) compilePatterns(p *problems) {

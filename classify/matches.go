@@ -38,11 +38,28 @@ func (r *reader) matches(m *phrase.Matcher, set *ruleset) {
 			if m.Number(f.Held[1]) > m.Number(f.Held[0]) && m.Number(f.Held[0]) > 0 {
 				r.add(hit{rule: rule.id, class: rule.class, rank: RankText, weight: rule.weight, saw: m.Saw(f), at: f.End, offset: m.Offset(f)})
 			}
+		case rule.rank == RankType && !wholeName(m, f):
 		default:
 			r.traits |= rule.trait
 			r.say(m, f, rule, place)
 		}
 	}
+}
+
+// wholeName reports whether what was found is one name and not some words of a sentence, or a part of a longer name.
+func wholeName(m *phrase.Matcher, f *phrase.Match) bool {
+	saw, start := m.Saw(f), int(m.Offset(f))
+	if strings.ContainsAny(saw, " \t\r\n") {
+		return false
+	}
+	inName := func(i int) bool {
+		if i < 0 || i >= len(m.Text) {
+			return false
+		}
+		c := m.Text[i]
+		return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_' || c == '-'
+	}
+	return !inName(start-1) && !inName(start+len(saw))
 }
 
 // say adds what a phrase says.

@@ -10,6 +10,26 @@ import (
 	"github.com/redrive/redrive/failure"
 )
 
+// The name of a type is one name: not words of a sentence, and not a part of a longer name.
+//
+// part of: F9, P5
+func TestF9_P5_TypesInTextsAreWholeNames(t *testing.T) {
+	t.Parallel()
+	c, problems := classify.NewClassifier(classify.Rules{NoBuiltin: true, Types: []classify.TypeRule{{Type: "QuotaError", Class: "Quota"}}})
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	for text, want := range map[string]failure.Class{
+		"QuotaError: 5 of 5": "Quota", "acme.billing.QuotaError": "Quota", `{"type":"QuotaError"}`: "Quota", "raised <QuotaError>": "Quota", "quota_error: 5": "Quota",
+		"no quota errors were seen": failure.UnknownError, "a quota error again": failure.UnknownError, "in MyQuotaErrorHandler.run": failure.UnknownError,
+		"QuotaErrorPage is missing": failure.UnknownError,
+	} {
+		if got := c.Classify(&failure.Evidence{Message: text}, ""); got.Class != want {
+			t.Errorf("%q: %s by %s, want %s", text, got.Class, got.Rule, want)
+		}
+	}
+}
+
 // proves: F9
 func TestF9_OwnRules(t *testing.T) {
 	t.Parallel()

@@ -1,6 +1,7 @@
 package classify
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"regexp/syntax"
@@ -15,6 +16,10 @@ const PatternSteps = 400
 // PatternSteps instructions. The error says what is wrong with another one.
 func CompilePattern(expr string) (*regexp.Regexp, error) {
 	re, err := regexp.Compile(expr)
+	if e, ok := errors.AsType[*syntax.Error](err); ok && e.Code == syntax.ErrInvalidPerlOp {
+		return nil, fmt.Errorf("%s is not in RE2, the language of patterns: it has no look-ahead, look-behind or atomic groups; write the alternatives, "+
+			"or use a phrase", e.Expr)
+	}
 	if err != nil {
 		return nil, err
 	}

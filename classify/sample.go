@@ -42,7 +42,7 @@ func (c *Classifier) Sample(e *failure.Evidence, each func(hash uint64, from, to
 	r.classification(&byRules, best)
 	strong = !r.weighs(best)
 	r.mark(&byRules)
-	r.collectWords()
+	r.collectWords(nil)
 	r.ruleFeatures(best)
 	for _, f := range r.bag.Features {
 		each(f.Hash, f.From, f.To, f.Name, f.Sort)

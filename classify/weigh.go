@@ -66,10 +66,10 @@ func (r *reader) weigh(out *Classification, best int) {
 	if r.bag == nil {
 		r.bag, r.result = &weigh.Bag{}, &weigh.Result{}
 	}
-	r.collectWords()
+	r.collectWords(r.c.model)
 	r.ruleFeatures(best)
 	res := r.result
-	r.c.model.Weigh(r.bag, res)
+	r.bag.Weigh(res)
 	if res.Known == 0 || res.Known < wordsNeeded && (best < 0 || r.hits[best].class == failure.UnknownError) {
 		return // too little to weigh: the rules decide
 	}
@@ -183,9 +183,9 @@ func insert(top *[3]Weight, what string, points int) {
 	top[at] = Weight{what, points}
 }
 
-// collectWords puts the words of all texts into the bag. The last text that was read is still there.
-func (r *reader) collectWords() {
-	r.bag.Reset()
+// collectWords puts the words of all texts into the bag, those that have weights in a model or, without one, all. The last text that was read is still there.
+func (r *reader) collectWords(model *weigh.Model) {
+	r.bag.Reset(model)
 	single := len(r.e.Stderr)+len(r.e.Stdout)+len(r.e.Details) == 0
 	if single && r.read != nil && r.matcher.Text == r.e.Message {
 		r.bag.Words(&r.matcher, r.adjust, -inQuote+1)

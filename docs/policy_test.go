@@ -132,7 +132,7 @@ func TestF9_TheBuiltInDefaultOfThePage(t *testing.T) {
 func TestR1_TheWaitsOfThePage(t *testing.T) {
 	t.Parallel()
 	for _, row := range tableRows(t, "^`\\{.*(waits|first)", 3) {
-		b := mustPolicy(t, "default: {max_retries: 5, backoff: "+strings.Trim(row[0], "`")+"}").Spec.Default.Backoff
+		b := mustPolicy(t, "default: {backoff: "+strings.Trim(row[0], "`")+"}").Spec.Default.Backoff
 		var waits []string
 		for n := 1; n <= 5 && (b.Past != backoff.Stop || n <= len(b.Waits)); n++ {
 			waits = append(waits, yamlfile.Span(b.Nominal(n)))

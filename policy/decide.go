@@ -79,7 +79,7 @@ func (p *Policy) Decide(in *Input) (d Decision) {
 	p = p.lowered(in.Job)
 	t := p.table(in.Kind)
 	d.Policy, d.Hash = p.spec.Name, p.hash
-	d.By = classOf(in, e)
+	classOf(&d.By, in, e)
 	d.Class = d.By.Class
 	base := t.plan(d.Class)
 	d.Verdict = base.verdictOf(&d.By, e, in)
@@ -112,32 +112,31 @@ func (p *Policy) Decide(in *Input) (d Decision) {
 	return d
 }
 
-// classOf returns the class and the rule that found it. If the handler named no class, and
+// classOf sets the class and the rule that found it. If the handler named no class, and
 // the run was stopped or panicked, the class comes from the stop or the panic: the error of
 // a stopped run is only a consequence of the stop.
-func classOf(in *Input, e *failure.Evidence) classify.Classification {
-	c := in.Class
+func classOf(c *classify.Classification, in *Input, e *failure.Evidence) {
+	*c = in.Class // the only copy: a classification has hundreds of bytes
 	if c.Class == "" {
-		c = classify.Classification{Class: e.Class, Rule: ClassByMark, Rank: classify.RankMark}
+		*c = classify.Classification{Class: e.Class, Rule: ClassByMark, Rank: classify.RankMark}
 		if e.Class == "" {
-			c = classify.Classification{Class: failure.UnknownError, Rule: ClassByNothing}
+			*c = classify.Classification{Class: failure.UnknownError, Rule: ClassByNothing}
 		}
 	}
 	switch {
 	case in.How == job.ByPanic && e.Cancel && e.Class == "": // the mark Cancel is ignored after a panic
-		return outranked(c, failure.Panic, ClassByPanic)
-	case namedByHandler(&c, e):
-		return c
+		*c = outranked(*c, failure.Panic, ClassByPanic)
+	case namedByHandler(c, e):
+		return
 	case in.How == job.ByPanic:
-		return outranked(c, failure.Panic, ClassByPanic)
+		*c = outranked(*c, failure.Panic, ClassByPanic)
 	case in.Stop == CancelAsked:
-		return outranked(c, failure.Cancelled, ClassByPerson)
+		*c = outranked(*c, failure.Cancelled, ClassByPerson)
 	case e.Cancel:
-		return outranked(c, failure.Cancelled, ClassByHandler)
+		*c = outranked(*c, failure.Cancelled, ClassByHandler)
 	case in.How == job.ByTimeout || in.Stop == TimeLimit:
-		return outranked(c, failure.AttemptTimeout, ClassByTimeLimit)
+		*c = outranked(*c, failure.AttemptTimeout, ClassByTimeLimit)
 	}
-	return c
 }
 
 // namedByHandler reports whether the handler named the class: with a mark, or with a code

@@ -135,6 +135,9 @@ func (s *scanner) oracle(k int) (from, to int) {
 		return from, to
 	}
 	rest := s.lineRest(end)
+	if strings.IndexByte(rest, '/') < 0 {
+		return end, end
+	}
 	for i := 1; i < len(rest); i++ {
 		if classOf[rest[i]]&cAlnum == 0 || classOf[rest[i-1]]&cBlank == 0 && !isQuote(rest[i-1]) {
 			continue

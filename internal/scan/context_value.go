@@ -72,8 +72,11 @@ func (s *scanner) lineBegin(i int) int {
 // lineRest returns the text from i to the end of the line, at most 200 bytes.
 func (s *scanner) lineRest(i int) string {
 	rest := s.text[i:min(len(s.text), i+lineMax)]
-	if n := strings.IndexAny(rest, "\r\n"); n >= 0 {
-		return rest[:n]
+	if n := strings.IndexByte(rest, '\n'); n >= 0 {
+		rest = rest[:n]
+	}
+	if n := strings.IndexByte(rest, '\r'); n >= 0 {
+		rest = rest[:n]
 	}
 	return rest
 }

@@ -10,6 +10,7 @@ type Feature struct {
 	From, To int32  // where it is; To 0 is nowhere
 	Name     string // a rule, a class, or the words
 	Sort     uint8
+	row      int32 // its weights in the model of the bag
 }
 
 // OfRule reports whether the feature is of rules and not of words.
@@ -26,38 +27,44 @@ const FeaturesMax = 768
 // Bag has the features of a text, each once. It may be used again.
 type Bag struct {
 	Features []Feature
-	seen     [2 * 1024]uint64
-	texts    int32 // that were added
+	model    *Model
+	seen     [2 * 1024]uint16 // 1 + the number of the feature, by its hash; small, so that it stays in the processor's cache
+	texts    int32            // that were added
 	text     string
 	base     int32 // of the places in the text that is being added
+	named    [128]named
 }
 
-// Reset empties a bag.
-func (b *Bag) Reset() {
-	for i := range b.Features {
-		at := b.Features[i].Hash & uint64(len(b.seen)-1)
-		for b.seen[at] != 0 {
-			b.seen[at] = 0
-			at = (at + 1) & uint64(len(b.seen)-1)
-		}
-	}
+// Reset empties a bag. Afterwards it takes only features that have weights in the model; without a model it takes all.
+func (b *Bag) Reset(m *Model) {
+	clear(b.seen[:])
 	clear(b.Features)
-	b.Features, b.texts, b.text = b.Features[:0], 0, ""
+	b.Features, b.texts, b.text, b.model = b.Features[:0], 0, "", m
 }
 
-// add adds a feature, unless it is there.
+// add adds a feature, unless it is there or has no weights.
 func (b *Bag) add(f Feature) {
-	if len(b.Features) == FeaturesMax {
-		return
-	}
-	at := f.Hash & uint64(len(b.seen)-1)
-	for ; b.seen[at] != 0; at = (at + 1) & uint64(len(b.seen)-1) {
-		if b.seen[at] == f.Hash {
+	if b.model != nil {
+		if f.row = b.model.find(f.Hash); f.row < 0 {
 			return
 		}
 	}
-	b.seen[at] = f.Hash
+	b.keep(f)
+}
+
+// keep adds a feature whose weights were looked up, unless it is there.
+func (b *Bag) keep(f Feature) {
+	if len(b.Features) == FeaturesMax {
+		return
+	}
+	at := f.Hash % uint64(len(b.seen))
+	for ; b.seen[at] != 0; at = (at + 1) % uint64(len(b.seen)) {
+		if b.Features[b.seen[at]-1].Hash == f.Hash {
+			return
+		}
+	}
 	b.Features = append(b.Features, f)
+	b.seen[at] = uint16(len(b.Features))
 }
 
 // The sorts of features. Each has hashes of its own.
@@ -89,18 +96,36 @@ func hashName(s string) uint64 {
 	return h
 }
 
+// named is the hash of a name that was used. Rules and classes have few names, which are used again and again.
+type named struct {
+	name string
+	hash uint64
+}
+
+func (b *Bag) hashOf(name string) uint64 {
+	if name == "" {
+		return hashName("")
+	}
+	n := len(name)
+	have := &b.named[(n+3*int(name[n/2])+7*int(name[n-1]))%len(b.named)]
+	if have.name != name {
+		*have = named{name, hashName(name)}
+	}
+	return have.hash
+}
+
 // Rule adds a rule that was hit.
 func (b *Bag) Rule(id string) {
-	b.add(Feature{Hash: mix(sortRule, hashName(id), 0), Name: id, Sort: uint8(sortRule)})
+	b.add(Feature{Hash: mix(sortRule, b.hashOf(id), 0), Name: id, Sort: uint8(sortRule)})
 }
 
 // Class adds that some rule of a class was hit, and how heavy the heaviest of them is.
 func (b *Bag) Class(class string, tier int) {
-	b.add(Feature{Hash: mix(sortClass, hashName(class), uint64(tier)), Name: class, Sort: uint8(sortClass)})
+	b.add(Feature{Hash: mix(sortClass, b.hashOf(class), uint64(tier)), Name: class, Sort: uint8(sortClass)})
 }
 
 // Best adds what the rules alone would decide, and what comes next.
 func (b *Bag) Best(class, next string, tier int) {
-	b.add(Feature{Hash: mix(sortBest, hashName(class), uint64(tier)), Name: class, Sort: uint8(sortBest)})
-	b.add(Feature{Hash: mix(sortBest, hashName(class), hashName(next)), Name: class, Sort: uint8(sortBest)})
+	b.add(Feature{Hash: mix(sortBest, b.hashOf(class), uint64(tier)), Name: class, Sort: uint8(sortBest)})
+	b.add(Feature{Hash: mix(sortBest, b.hashOf(class), b.hashOf(next)), Name: class, Sort: uint8(sortBest)})
 }

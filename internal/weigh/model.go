@@ -66,17 +66,22 @@ func (m *Model) Version() string { return fmt.Sprintf("%08x", m.sum) }
 
 func place(hash uint64) (slot uint64, check uint16) { return hash >> 20, uint16(hash) | 1 }
 
-// row returns the weights of a feature, nil for none.
-func (m *Model) row(hash uint64) []byte {
+// find returns where the weights of a feature are, -1 if it has none.
+func (m *Model) find(hash uint64) int32 {
 	slot, want := place(hash)
 	for slot &= m.mask; ; slot = (slot + 1) & m.mask {
 		switch binary.LittleEndian.Uint16(m.checks[2*slot:]) {
-		case want:
-			return m.rows[slot*uint64(rowSize) : slot*uint64(rowSize)+uint64(rowSize)]
 		case 0:
-			return nil
+			return -1
+		case want:
+			return int32(slot)
 		}
 	}
+}
+
+// row returns the weights in a slot.
+func (m *Model) row(slot int32) []byte {
+	return m.rows[int(slot)*rowSize : int(slot)*rowSize+rowSize]
 }
 
 // Encode makes a model of weights in steps. At most three of four slots are used.

@@ -1,5 +1,7 @@
 package weigh
 
+import "encoding/binary"
+
 // Result is how likely each class is, in shares of One, and what each feature weighs.
 type Result struct {
 	Class int // the likeliest class
@@ -7,43 +9,70 @@ type Result struct {
 	Known int // words that have weights
 	Share [len(Classes)]int
 	score [len(Classes)]int32 // in steps of 1/Unit nat
-
-	rows  [FeaturesMax][]byte // of the features, nil for one without weights
 	scale int                 // of words
 }
 
 // One is a share of all.
 const One = 1 << 16
 
-// Weigh adds up what the features weigh.
-func (m *Model) Weigh(b *Bag, out *Result) {
-	var rules, words [len(Classes)]int32
-	known := 0 // features of words that have weights
+// Weigh adds up what the features of a bag weigh in the model of the bag.
+func (b *Bag) Weigh(out *Result) {
+	var rules, words sums
+	known := 0 // features of words
 	out.Known = 0
 	for i := range b.Features {
 		f := &b.Features[i]
-		row := m.row(f.Hash)
-		out.rows[i] = row
-		if row == nil {
+		row := b.model.row(f.row)
+		if f.OfRule() {
+			rules.add(row)
 			continue
 		}
-		sum := &rules
-		if !f.OfRule() {
-			sum = &words
-			known++
-			if f.Sort == uint8(sortWord) {
-				out.Known++
-			}
-		}
-		for k := range sum {
-			sum[k] += int32(int8(row[k]))
+		words.add(row)
+		known++
+		if f.Sort == uint8(sortWord) {
+			out.Known++
 		}
 	}
+	rules.carry()
+	words.carry()
 	out.scale = Scale(known)
 	for k := range out.score {
-		out.score[k] = m.bias[k] + rules[k] + words[k]*int32(out.scale)/ScaleOne
+		out.score[k] = b.model.bias[k] + rules.of[k] + words.of[k]*int32(out.scale)/ScaleOne
 	}
 	out.share()
+}
+
+// sums adds up rows of weights. It adds four weights at a time, in lanes of 16 bits that have room for some rows, and
+// carries them over when they are full.
+type sums struct {
+	of    [len(Classes)]int32
+	lanes [4]uint64
+	rows  int // in the lanes
+}
+
+const (
+	signs = 0x80_80_80_80_80_80_80_80 // makes of a byte with a sign one without: 128 more
+	evens = 0x00ff_00ff_00ff_00ff
+)
+
+func (s *sums) add(row []byte) {
+	low := binary.LittleEndian.Uint64(row) ^ signs
+	high := binary.LittleEndian.Uint64(row[8:]) ^ signs
+	s.lanes[0] += low & evens
+	s.lanes[1] += low >> 8 & evens
+	s.lanes[2] += high & evens
+	s.lanes[3] += high >> 8 & evens
+	if s.rows++; s.rows == 256 {
+		s.carry()
+	}
+}
+
+func (s *sums) carry() {
+	for k := range s.of {
+		lane := s.lanes[k/8*2+k%2] >> (k % 8 / 2 * 16)
+		s.of[k] += int32(lane&0xffff) - 128*int32(s.rows)
+	}
+	s.lanes, s.rows = [4]uint64{}, 0
 }
 
 // share turns scores into shares.
@@ -83,10 +112,7 @@ func (r *Result) Of(retriable bool) int {
 
 // Points returns by how much a feature makes one class likelier than another, in steps of 1/Unit nat.
 func (r *Result) Points(b *Bag, i, class, than int) int {
-	row := r.rows[i]
-	if row == nil {
-		return 0
-	}
+	row := b.model.row(b.Features[i].row)
 	points := int(int8(row[class])) - int(int8(row[than]))
 	if !b.Features[i].OfRule() {
 		points = points * r.scale / ScaleOne
@@ -133,3 +159,27 @@ func exp(less int32) uint64 {
 	}
 	return exps[less] >> 8
 }
+
+// ScaleOne is a scale of one.
+const ScaleOne = 256
+
+// Scale returns how much each of a number of words counts: the more there are, the less each.
+func Scale(words int) int {
+	if words < len(scales) {
+		return int(scales[words])
+	}
+	return int(scales[len(scales)-1])
+}
+
+// scales are 256 × sqrt(16 / (16 + n)).
+var scales = func() (s [FeaturesMax + 1]int16) {
+	for n := range s {
+		want := 256 * 256 * 16 / (16 + n)
+		r := 0
+		for (r+1)*(r+1) <= want {
+			r++
+		}
+		s[n] = int16(r)
+	}
+	return s
+}()

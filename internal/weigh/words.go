@@ -57,7 +57,14 @@ func (b *Bag) Words(m *phrase.Matcher, worth []int8, least int8) {
 }
 
 func (b *Bag) word(sort, x, y uint64, from, to int32) {
-	b.add(Feature{Hash: mix(sort, x, y), From: b.base + from, To: b.base + to, Sort: uint8(sort), Name: b.text[from:to]})
+	f := Feature{Hash: mix(sort, x, y), Sort: uint8(sort)}
+	if b.model != nil {
+		if f.row = b.model.find(f.Hash); f.row < 0 {
+			return // most words
+		}
+	}
+	f.From, f.To, f.Name = b.base+from, b.base+to, b.text[from:to]
+	b.keep(f)
 }
 
 // lastClause returns the symbol with which the last clause begins that is evidence.
@@ -83,21 +90,18 @@ func (b *Bag) parts(word string, from, to int32) {
 	if len(word) <= size+1 || len(word) > 40 {
 		return
 	}
-	for i := 0; i+size <= len(word); i++ {
-		if i > 0 && !utf8.RuneStart(word[i]) {
-			continue
+	h := uint64(0)
+	for i := range len(word) {
+		c := word[i]
+		if 'A' <= c && c <= 'Z' {
+			c += 'a' - 'A'
 		}
-		h := uint64(0)
-		for _, c := range []byte(word[i : i+size]) {
-			if 'A' <= c && c <= 'Z' {
-				c += 'a' - 'A'
-			}
-			h = h<<8 | uint64(c)
+		h = (h<<8 | uint64(c)) & (1<<(8*size) - 1)
+		switch begin := i + 1 - size; {
+		case begin == 0:
+			b.word(sortPart, h, 2, from, to)
+		case begin > 0 && utf8.RuneStart(word[begin]):
+			b.word(sortPart, h, 1, from, to)
 		}
-		k := uint64(1)
-		if i == 0 {
-			k = 2
-		}
-		b.word(sortPart, h, k, from, to)
 	}
 }

@@ -82,6 +82,10 @@ func (r *Reader) Fields(v Value, want string, known []Field) {
 }
 
 func (r *Reader) unknownKey(e Entry, keys []string) {
+	if strings.IndexByte(e.Key, ' ') > 0 && (e.Value == nil || e.Value.Shape == Null) { // of {message: Above 10,000 call us}
+		r.Addf(e.Pos, "unknown key %s; if it belongs to the text before the comma, put that text in quotes", Quote(e.Key))
+		return
+	}
 	hint := suggest.DidYouMean(e.Key, keys)
 	if now := r.about.Renamed[e.Key]; slices.Contains(keys, now) {
 		hint = suggest.Is(now)

@@ -180,6 +180,9 @@ func (g gen) settings() policy.Settings {
 			return policy.Escalation{Queue: g.maybe(g.name()), Priority: g.number(1, 4), After: g.number(0, 1000)}
 		}),
 	}
+	if b := s.Backoff; b != nil && b.Past == backoff.Stop && s.MaxRetries != nil && len(b.Waits) > 0 {
+		*s.MaxRetries = min(*s.MaxRetries, len(b.Waits)) // more is refused in a file
+	}
 	if g.yes() {
 		s.Verdict = rapid.SampledFrom([]failure.Verdict{failure.VerdictPermanent, "quota", "retry", "unknown"}).Draw(g.T, "verdict")
 	}

@@ -30,6 +30,32 @@ func TestF9_EveryMistakeOfAFileIsReportedAtOnce(t *testing.T) {
 	mistakes.Golden(t, err, "testdata/mistakes.golden", *update)
 }
 
+// What three people wrote first, and what the message says.
+//
+// part of: F9
+func TestF9_MistakesThatPeopleMake(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"rules: [{name: a, when: kind == 'b', hold: {message: Sums over 10,000 need two}}]": "1:67: unknown key \"000 need two\"; if it belongs to the text before the comma, put that text in quotes",
+		"default: {max_retries: 5, backoff: {waits: [1m], past: stop}}":                     "default.max_retries is 5, but past: stop ends the retries after the last of the waits, and their number is 1",
+		"kinds: {a: {max_attempts: 5, backoff: {waits: [1m, 2m], past: stop}}}":             "kinds.a.max_retries is 4, but past: stop ends the retries",
+		"classify: {phrases: [{match: The, class: NotFound}]}":                              `nearly every text has the word "The": add the words beside it`,
+		"classify: {patterns: [{match: 'a(?!b)', class: NotFound}]}":                        "is not in RE2, the language of patterns: it has no look-ahead",
+	} {
+		if got := problemsOf(t, text); len(got) != 1 || !strings.Contains(got.Error(), want) {
+			t.Errorf("%s: got %v, want %s", text, got, want)
+		}
+	}
+	for _, good := range []string{
+		"default: {max_retries: 1, backoff: {waits: [1m], past: stop}}", "default: {max_retries: 5, backoff: {waits: [1m]}}",
+		"classify: {phrases: [{match: not the one, class: NotFound}]}",
+	} {
+		if got := problemsOf(t, good); got != nil {
+			t.Errorf("%s: %v", good, got)
+		}
+	}
+}
+
 // The schema cannot express these limits with its pattern for numbers.
 func TestSharesAreBounded(t *testing.T) {
 	t.Parallel()

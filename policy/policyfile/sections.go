@@ -18,7 +18,10 @@ func (r *reader) policy(v value, s *policy.Spec, extends *string) {
 		{"extends", r.NonEmpty(extends)},
 		{"limits", func(v value) { r.limits(v, &s.Limits) }},
 		{"rollout", func(v value) { r.rollout(v, &s.Rollout) }},
-		{"default", func(v value) { r.Fields(v, settingsWanted, append(r.run(&s.Runs), r.settings(v, &s.Default)...)) }},
+		{"default", func(v value) {
+			r.Fields(v, settingsWanted, append(r.run(&s.Runs), r.settings(v, &s.Default)...))
+			r.fewWaits(v, &s.Default)
+		}},
 		{"classes", func(v value) { r.classes(v, s) }},
 		{"kinds", func(v value) { r.kinds(v, s) }},
 		{"rules", func(v value) { r.rules(v, s) }},
@@ -52,6 +55,7 @@ func (r *reader) classes(v value, s *policy.Spec) {
 			{"messages", func(v value) { r.messages(v, &c) }},
 			{"operator", r.NonEmpty(&c.Operator)},
 		}, r.settings(v, &c.Settings)...))
+		r.fewWaits(v, &c.Settings)
 		put(&s.Classes, failure.Class(name), c)
 	})
 }
@@ -76,6 +80,7 @@ func (r *reader) kinds(v value, s *policy.Spec) {
 				})
 			}},
 		}, append(r.run(&k.Runs), r.settings(v, &k.Settings)...)...))
+		r.fewWaits(v, &k.Settings)
 		put(&s.Kinds, name, k)
 	})
 }

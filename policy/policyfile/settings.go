@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/redrive/redrive/backoff"
 	"github.com/redrive/redrive/failure"
 	"github.com/redrive/redrive/internal/yamlfile"
 	"github.com/redrive/redrive/job"
@@ -30,6 +31,14 @@ func (r *reader) settings(v value, s *policy.Settings) []field {
 		{"max_cost", pointer(&s.MaxCost, r.dollars)},
 		{"verdict", r.verdict(&s.Verdict)},
 		{"escalate", pointer(&s.Escalate, r.escalation)},
+	}
+}
+
+// fewWaits reports a number of retries that the waits end before.
+func (r *reader) fewWaits(v value, s *policy.Settings) {
+	if b := s.Backoff; b != nil && s.MaxRetries != nil && b.Past == backoff.Stop && len(b.Waits) > 0 && *s.MaxRetries > len(b.Waits) {
+		r.Addf(v.Get("backoff").Pos, "%s.max_retries is %d, but past: stop ends the retries after the last of the waits, and their number is %d; "+
+			"add waits, or leave out past", v.Path, *s.MaxRetries, len(b.Waits))
 	}
 }
 

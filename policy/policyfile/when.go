@@ -162,6 +162,9 @@ func mistakeOf(err error) *mistake {
 	if strings.HasSuffix(e.Message, "token EOF") || strings.HasPrefix(e.Message, "unexpected end") {
 		return &mistake{e.From, "is not complete here"}
 	}
+	if strings.HasPrefix(e.Message, `unexpected token Operator("=")`) {
+		return &mistake{e.From, "is wrong here: = does not compare; write =="}
+	}
 	return &mistake{e.From, "is wrong here: " + strings.Join(strings.Fields(e.Message), " ")}
 }
 

@@ -157,7 +157,7 @@ func TestConditionsWithoutBoundAreRefused(t *testing.T) {
 		"kind == 'a' an«d":                             "is not complete here",
 		"«kind":                                        "expected bool, but got string",
 		"kind == 'a«":                                  "literal not terminated",
-		"kind «= 'a'":                                  `unexpected token Operator("=")`,
+		"kind «= 'a'":                                  "is wrong here: = does not compare; write ==",
 		"«kind + ''":                                   "expected bool, but got string",
 		"«{a: 1} == 1":                                 "must not use this",
 		"attrs.tags«[0:1] == 1":                        "must not use this",

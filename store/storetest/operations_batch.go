@@ -127,7 +127,7 @@ func (d *duel) startGood() {
 }
 
 // cancelledMember gives a new member the key of a cancelled one, because a random key is rarely that. It
-// cancels one if there is none, and returns the number of the batch.
+// cancels one if no member is cancelled, and returns the number of the batch.
 func (d *duel) cancelledMember(id int64, n *job.New) int64 {
 	if !slices.ContainsFunc(d.last.Keys, func(k store.Key) bool { return strings.HasPrefix(k.Key, "good") }) {
 		d.startGood()

@@ -68,7 +68,7 @@ const (
 	OneOutcome Invariant = "OneOutcome"
 	// NoEarlyOutcome: a batch ends when all its members have ended, and not before.
 	NoEarlyOutcome Invariant = "NoEarlyOutcome"
-	// NoticeKept: a recipient is informed once, by a notice, a digest or a window that is open, of each death and each outcome
+	// NoticeKept: a recipient is notified once, by a notice, a digest or a window that is open, of each death and each outcome
 	// of which the rules tell them, and of nothing else. All attempts of a notice have one id.
 	NoticeKept Invariant = "NoticeKept"
 	// PositionCounts: a partition of a stream has as many read records as it counts by what became of

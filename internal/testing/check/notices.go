@@ -270,7 +270,7 @@ func (h *hearing) compare(broken func(job.ID, string, ...any)) {
 	want, got := 0, h.digests+h.waiting
 	for name, n := range h.causes {
 		if h.made[name] != n {
-			broken(subject(name), "%s was informed %d times of %s, which happened %d times", h.to, h.made[name], name, n)
+			broken(subject(name), "%s was notified %d times of %s, which happened %d times", h.to, h.made[name], name, n)
 		}
 	}
 	for name, n := range h.made {
@@ -279,14 +279,14 @@ func (h *hearing) compare(broken func(job.ID, string, ...any)) {
 		}
 		got += n
 		if n > h.gathers[name] {
-			broken(subject(name), "%s was informed %d times of %s, which happened %d times", h.to, n, name, h.gathers[name])
+			broken(subject(name), "%s was notified %d times of %s, which happened %d times", h.to, n, name, h.gathers[name])
 		}
 	}
 	for _, n := range h.gathers {
 		want += n
 	}
 	if got > want || got < want && !h.unsure {
-		broken(0, "%s was informed of %d causes, of which %d are in digests, or will be informed (%d); there are %d", h.to, got, h.digests, h.waiting, want)
+		broken(0, "%s was notified of %d causes, of which %d are in digests, or will be sent (%d); there are %d", h.to, got, h.digests, h.waiting, want)
 	}
 }
 

@@ -14,9 +14,9 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// informed adds rules to a history, and what follows from them: one recipient is informed of each death by a
+// withNotices adds rules to a history, and what follows from them: one recipient is notified of each death by a
 // notice, another by one notice and a window.
-func informed(h *check.History) {
+func withNotices(h *check.History) {
 	rules := &notify.Rules{Channels: map[string]notify.Channel{"hook": {Type: notify.Webhook}, "mail": {Type: notify.Mail}}, Rules: []notify.Rule{
 		{On: []notify.Event{notify.JobDead}, Channel: "hook", To: []string{"each"}, Every: true},
 		{On: []notify.Event{notify.JobDead, notify.BatchEnd}, Channel: "mail", To: []string{"desk@example.com"}},
@@ -60,7 +60,7 @@ func targetOf(channel, to string) string {
 func TestAHistoryWithNoticesPasses(t *testing.T) {
 	t.Parallel()
 	h := sound(t)
-	informed(h)
+	withNotices(h)
 	for _, v := range check.Check(h) {
 		t.Errorf("a history with notices has the violation %v, want none", v)
 	}
@@ -71,22 +71,22 @@ func TestAHistoryWithNoticesPasses(t *testing.T) {
 
 func noticeMutants() []mutant {
 	after := func(name string, change func(h *check.History)) mutant {
-		return mutant{name, breaks(check.NoticeKept), func(h *check.History) { informed(h); change(h) }}
+		return mutant{name, breaks(check.NoticeKept), func(h *check.History) { withNotices(h); change(h) }}
 	}
 	dropKey := func(h *check.History, kind string) {
 		i := slices.IndexFunc(h.Dump.Keys, func(k store.Key) bool { return k.Kind == kind })
 		h.Dump.Keys = slices.Delete(h.Dump.Keys, i, i+1)
 	}
 	return []mutant{
-		after("nobody was informed of a death", func(h *check.History) { dropKey(h, notify.KindWebhook) }),
+		after("nobody was notified of a death", func(h *check.History) { dropKey(h, notify.KindWebhook) }),
 		after("a death is in no notice and in no window", func(h *check.History) { dropKey(h, notify.KindMail) }),
 		after("a death is in a notice and in a window", func(h *check.History) {
 			window(h, int(len(h.Dump.Keys)))
 		}),
-		after("a death was informed twice", func(h *check.History) {
+		after("a death was notified twice", func(h *check.History) {
 			tell(h, notify.KindWebhook, fmt.Sprintf("job.dead/%s/99/%s", buried, targetOf("hook", "each")))
 		}),
-		after("the end of no batch was informed", func(h *check.History) {
+		after("the end of no batch was notified", func(h *check.History) {
 			tell(h, notify.KindMail, "batch.ready/7/1/"+targetOf("mail", "desk@example.com"))
 		}),
 		after("a notice is for a stranger", func(h *check.History) { tell(h, notify.KindMail, "job.dead/x/1/"+targetOf("mail", "x@example.com")) }),
