@@ -12,6 +12,7 @@ import (
 
 	"github.com/redrive/redrive"
 	"github.com/redrive/redrive/event"
+	"github.com/redrive/redrive/internal/testing/crashpoint"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store"
 )
@@ -219,7 +220,9 @@ func (p *projector) flush(ctx context.Context) error {
 	defer cancel()
 	items, err := p.items(ctx)
 	if err == nil && len(items) > 0 {
-		err = p.write(ctx, items)
+		if err = p.write(ctx, items); err == nil {
+			crashpoint.Hit(crashpoint.SinkAfterWrite)
+		}
 	}
 	if err != nil {
 		saved := p.store.SaveSink(ctx, p.save(p.cursor, err.Error()))

@@ -257,11 +257,12 @@ func auditComplete(x *index, broken func(job.ID, string, ...any)) {
 				some[i] = p.id
 			}
 		}
-		if batch := store.BatchTarget(p.events[0].Batch); rows["batch.publish "+batch] > 0 {
+		batch := store.BatchTarget(p.events[0].Batch)
+		if rows["batch.publish "+batch] > 0 {
 			byBatch.retries += inSteps.retries - before.retries
-			if rows["batch.cancel "+batch] > 0 {
-				byBatch.cancels += inSteps.cancels - before.cancels
-			}
+		}
+		if rows["batch.cancel "+batch] > 0 { // a batch that a program started has no row of its publication
+			byBatch.cancels += inSteps.cancels - before.cancels
 		}
 	}
 	for i, s := range []struct {
