@@ -7,10 +7,12 @@ import (
 	"runtime"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/redrive/redrive"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/policy"
+	"github.com/redrive/redrive/redrivetest"
 	"github.com/redrive/redrive/store"
 	"github.com/redrive/redrive/store/memory"
 )
@@ -87,5 +89,51 @@ func TestR9_ThePolicyThatIsKeptLastIsInForce(t *testing.T) {
 		if got := c.Policy().Name(); got != st.last {
 			t.Fatalf("the client uses the policy %q, want %q, which was stored last", got, st.last)
 		}
+	}
+}
+
+// counted matches every job and counts how often it is asked.
+type counted struct{ asked *int }
+
+func (c counted) Match(*policy.ConditionInput) (bool, error) { *c.asked++; return true, nil }
+func (c counted) String() string                             { return "true" }
+
+// The rules of a policy are evaluated once in each run, and once more if another policy came into
+// force during the run. The record of the decision names the policy that decided.
+func TestTheRulesAreEvaluatedOnceForEachRunAndPolicy(t *testing.T) {
+	t.Parallel()
+	var first, second int
+	with := func(name string, asked *int) *policy.Policy {
+		return policyOf(t, policy.Spec{Name: name, Default: steady(3), Rules: []policy.RuleSpec{
+			{Name: "all", When: counted{asked}, Overrides: map[string]string{"model": name}}}})
+	}
+	one, two := with("one", &first), with("two", &second)
+	replace := false
+	var e *redrivetest.Engine
+	e = engineWith(t, one, func(ctx context.Context, _ *redrive.Job[renderArgs]) error {
+		if replace {
+			if err := e.SetPolicy(ctx, redrive.By{Actor: "ann"}, two); err != nil {
+				t.Error(err)
+			}
+		}
+		return errors.New("oops")
+	})
+	id := enqueue(t, e, render.New(renderArgs{}, nil))
+	for run, tt := range []struct {
+		replace       bool
+		first, second int
+		decidedBy     *policy.Policy
+	}{{false, 1, 0, one}, {true, 1, 1, two}, {false, 0, 1, two}} {
+		first, second, replace = 0, 0, tt.replace
+		e.Work()
+		if first != tt.first || second != tt.second {
+			t.Errorf("run %d: the rules of the two policies were evaluated %d and %d times, want %d and %d", run+1, first, second, tt.first, tt.second)
+		}
+		all := failures(t, e, id)
+		r, err := policy.ParseRecord(all[len(all)-1].Decision)
+		if err != nil || len(all) != run+1 || r.Hash != tt.decidedBy.Hash() {
+			t.Errorf("run %d: %d failures, and the record names the policy %q (%v), want %d failures and policy %q", run+1, len(all), r.Policy, err, run+1, tt.decidedBy.Name())
+		}
+		e.Advance(time.Minute)
 	}
 }

@@ -2,9 +2,7 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 
 	"github.com/redrive/redrive"
 	"github.com/redrive/redrive/internal/wire"
@@ -62,7 +60,7 @@ func (c *batchAddCmd) Run(ctx context.Context, a *app) (err error) {
 	in, release := untilSignal(in)
 	defer release()
 	m := &adder{h: h, source: r.source(name, in), noKeys: c.NoKeys, bar: newBar(a, total)}
-	err = m.all(ctx)
+	err = m.source.inBatches(m.hasKey, func(batch []lineJob) error { return m.add(ctx, batch) })
 	m.bar.end()
 	if err != nil {
 		return &noted{err, fmt.Sprintf("%s of the lines before are drafts of batch %d; correct the file and repeat the command: known keys are not added again",
@@ -85,46 +83,18 @@ type adder struct {
 	added, known int64
 }
 
-func (m *adder) all(ctx context.Context) error {
-	lines := make([]lineJob, 0, enqueueBatch)
-	for {
-		j, err := m.source.job()
-		if err == nil && !m.noKeys && j.spec.Options().Key == "" {
-			err = &wire.LineError{Name: m.source.Name(), Line: j.line,
-				Err: usagef("the member has no key: give it one, unique in the batch, or use --no-keys")}
-		}
-		if err == nil {
-			lines = append(lines, j)
-		}
-		if err == nil && len(lines) < enqueueBatch {
-			continue
-		}
-		if aerr := m.add(ctx, lines); aerr != nil {
-			return aerr
-		}
-		lines = lines[:0]
-		switch {
-		case errors.Is(err, io.EOF):
-			return nil
-		case err != nil:
-			return err
-		}
-	}
-}
-
-func (m *adder) add(ctx context.Context, lines []lineJob) error {
-	if len(lines) == 0 {
+// hasKey returns an error for a job without a key, unless such jobs are allowed.
+func (m *adder) hasKey(j *lineJob) error {
+	if m.noKeys || j.spec.Options().Key != "" {
 		return nil
 	}
-	specs := make([]redrive.Spec, len(lines))
-	for i := range lines {
-		specs[i] = lines[i].spec
-	}
-	receipts, err := m.h.Add(ctx, specs...)
+	return &wire.LineError{Name: m.source.Name(), Line: j.line,
+		Err: usagef("the member has no key: give it one, unique in the batch, or use --no-keys")}
+}
+
+func (m *adder) add(ctx context.Context, batch []lineJob) error {
+	receipts, err := m.source.enqueue(batch, func(specs []redrive.Spec) ([]redrive.Receipt, error) { return m.h.Add(ctx, specs...) })
 	if err != nil {
-		if key, ok := errors.AsType[*redrive.KeyConflict](err); ok {
-			return &wire.LineError{Name: m.source.Name(), Line: lines[key.Index].line, Err: err}
-		}
 		return err
 	}
 	for _, r := range receipts {

@@ -35,6 +35,51 @@ func (r *rules) source(name string, in io.Reader) *lineSource {
 	return &lineSource{wire.ReadRequests(name, in, r.Limits.PayloadBytes, r.now), r}
 }
 
+// inBatches calls take with the jobs of all lines, 1 to enqueueBatch at a time. If a line is wrong,
+// take gets the jobs before it, and then the mistake is returned. The function check finds more
+// mistakes in a job; it may be nil.
+func (s *lineSource) inBatches(check func(*lineJob) error, take func([]lineJob) error) error {
+	batch := make([]lineJob, 0, enqueueBatch)
+	for {
+		j, err := s.job()
+		if err == nil && check != nil {
+			err = check(&j)
+		}
+		if err == nil {
+			batch = append(batch, j)
+		}
+		if err == nil && len(batch) < enqueueBatch {
+			continue
+		}
+		if len(batch) > 0 {
+			if terr := take(batch); terr != nil {
+				return terr
+			}
+			batch = batch[:0]
+		}
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return err
+		}
+	}
+}
+
+// enqueue calls add with the jobs of a batch. If the key of a job belongs to a job with another
+// payload, the error names the line.
+func (s *lineSource) enqueue(batch []lineJob, add func([]redrive.Spec) ([]redrive.Receipt, error)) ([]redrive.Receipt, error) {
+	specs := make([]redrive.Spec, len(batch))
+	for i := range batch {
+		specs[i] = batch[i].spec
+	}
+	receipts, err := add(specs)
+	if key, ok := errors.AsType[*redrive.KeyConflict](err); ok {
+		err = &wire.LineError{Name: s.Name(), Line: batch[key.Index].line, Err: err}
+	}
+	return receipts, err
+}
+
 // job returns the job of the next line, and io.EOF after the last line. A *wire.LineError
 // means that only this line is wrong.
 func (s *lineSource) job() (lineJob, error) {
@@ -148,43 +193,13 @@ type taker struct {
 }
 
 func (t *taker) all(ctx context.Context) error {
-	batch := make([]lineJob, 0, enqueueBatch)
-	for {
-		j, err := t.source.job()
-		if err == nil {
-			batch = append(batch, j)
-		}
-		if err == nil && len(batch) < enqueueBatch {
-			continue
-		}
-		// Enqueue the jobs of the correct lines before the mistake.
-		if terr := t.take(ctx, batch); terr != nil {
-			return terr
-		}
-		batch = batch[:0]
-		switch {
-		case errors.Is(err, io.EOF):
-			return nil
-		case err != nil:
-			return err
-		}
-	}
+	return t.source.inBatches(nil, func(batch []lineJob) error { return t.take(ctx, batch) })
 }
 
 func (t *taker) take(ctx context.Context, batch []lineJob) error {
-	if len(batch) == 0 {
-		return nil
-	}
-	specs := make([]redrive.Spec, len(batch))
-	for i, j := range batch {
-		specs[i] = j.spec
-	}
-	receipts, err := t.client.EnqueueMany(ctx, specs)
+	receipts, err := t.source.enqueue(batch, func(specs []redrive.Spec) ([]redrive.Receipt, error) { return t.client.EnqueueMany(ctx, specs) })
 	if err != nil {
 		t.batch = batch
-		if key, ok := errors.AsType[*redrive.KeyConflict](err); ok {
-			return &wire.LineError{Name: t.source.Name(), Line: batch[key.Index].line, Err: err}
-		}
 		return err
 	}
 	t.note(batch, receipts)

@@ -48,18 +48,18 @@ type Core struct {
 	tasks []*Task // all runs whose leases this process holds, in any order
 
 	// Fields for fetching jobs.
-	more     bool          // whether the store may have new jobs, or a slot has become free
-	dueAt    time.Duration // when the earliest known job becomes due
-	askedAt  time.Duration // when the core last asked for jobs
-	turn     int           // index of the queue whose request for jobs comes first in the next exchange
-	dry      int           // number of exchanges in a row that wrote no outcome and claimed no job
-	skipped  bool          // whether the last exchange left out a kind for a queue, because the kind had no free workers
-	trip     average       // average duration of an exchange
-	pending  []*Task       // outcomes to write, oldest first
-	flying   []*Task       // outcomes in the exchange that is being made
-	singly   int           // number of outcomes that still have to be written one by one
-	request  store.Exchange
-	exchange call
+	more           bool          // whether the store may have new jobs, or a slot has become free
+	dueAt          time.Duration // when the earliest known job becomes due
+	askedAt        time.Duration // when the core last asked for jobs
+	firstQueue     int           // index of the queue whose request for jobs comes first in the next exchange
+	emptyExchanges int           // number of exchanges in a row that wrote no outcome and claimed no job
+	skipped        bool          // whether the last exchange left out a kind for a queue, because the kind had no free workers
+	roundTrip      average       // average duration of an exchange
+	pending        []*Task       // outcomes to write, oldest first
+	flying         []*Task       // outcomes in the exchange that is being made
+	singly         int           // number of outcomes that still have to be written one by one
+	request        store.Exchange
+	exchange       call
 
 	late late
 

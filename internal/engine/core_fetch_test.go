@@ -96,7 +96,7 @@ func TestOutcomesGoWithTheNextExchange(t *testing.T) {
 func TestExchangesWithoutJobsAreSpaced(t *testing.T) {
 	t.Parallel()
 	r := newCore(t, nil)
-	for range dryFree - 1 {
+	for range emptyFree - 1 {
 		r.brings()
 		r.step(Woken{})
 		r.wantExchange(nil, 2)
@@ -104,8 +104,8 @@ func TestExchangesWithoutJobsAreSpaced(t *testing.T) {
 	r.brings()
 	r.step(Woken{})
 	r.wantQuiet()
-	r.wantWake(dryGap)
-	r.pass(dryGap)
+	r.wantWake(emptyGap)
+	r.pass(emptyGap)
 	r.wantExchange(nil, 2)
 	r.brings(r.claims(1)...)
 	r.step(Woken{})

@@ -60,7 +60,7 @@ func TestQ3_ALastChanceInAnotherProcessHoldsUpNoSlot(t *testing.T) {
 	if got := ids(r.act.Dropped); !slices.Equal(got, []job.ID{3}) {
 		t.Errorf("got the dropped jobs %v, want job 3", got)
 	}
-	r.pass(dryGap, Woken{})
+	r.pass(emptyGap, Woken{})
 	r.wantExchange(nil, 4)
 	r.empty()
 	if !r.core.Idle() {

@@ -206,7 +206,7 @@ func TestQ3_ACrashedJobGetsTheNextSlot(t *testing.T) {
 	t.Parallel()
 	r, tasks := withRuns(t, 2, nil)
 	r.empty()
-	r.core.trip, r.core.queues[0].runs = average(10*time.Millisecond), average(time.Millisecond)
+	r.core.roundTrip, r.core.queues[0].runs = average(10*time.Millisecond), average(time.Millisecond)
 	r.pass(time.Second, Woken{})
 	r.brings(slices.Concat(r.claims(3), r.crashedClaims(1, 1))...) // the claims of jobs 3 to 5, which have not crashed, and of job 6, which has crashed
 	r.step(succeed(time.Millisecond, tasks[0]))

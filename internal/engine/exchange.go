@@ -9,11 +9,11 @@ import (
 )
 
 const (
-	// dryFree is the number of exchanges in a row that may claim no job and write no outcome.
-	// Each further exchange of this sort waits for dryGap. This limits the calls that
+	// emptyFree is the number of exchanges in a row that may claim no job and write no outcome.
+	// Each further exchange of this sort waits for emptyGap. This limits the calls that
 	// notifications about jobs of other workers cause.
-	dryFree = 4
-	dryGap  = 5 * time.Millisecond
+	emptyFree = 4
+	emptyGap  = 5 * time.Millisecond
 )
 
 // sendExchange sends an exchange if one is due.
@@ -54,8 +54,8 @@ func (c *Core) exchangeAt() time.Duration {
 		return never
 	}
 	at := c.exchange.at
-	if c.dry >= dryFree {
-		at = max(at, c.askedAt+dryGap)
+	if c.emptyExchanges >= emptyFree {
+		at = max(at, c.askedAt+emptyGap)
 	}
 	if c.more {
 		return at
@@ -87,11 +87,11 @@ func (e Exchanged) apply(c *Core, now time.Duration) {
 	}
 	asked := len(c.request.Want) > 0
 	if err == nil {
-		c.trip.add(now - c.exchange.sentAt)
+		c.roundTrip.add(now - c.exchange.sentAt)
 		wrote := len(c.flying)
 		c.written(c.flying, &e.Answer, now)
 		if asked {
-			c.brought(&e.Answer, wrote, now)
+			c.acceptClaims(&e.Answer, wrote, now)
 		}
 	} else { // the store works, and only one of the outcomes cannot be written
 		c.more = c.more || asked
@@ -100,15 +100,15 @@ func (e Exchanged) apply(c *Core, now time.Duration) {
 	c.answered(&c.exchange, nil, now)
 }
 
-// brought handles the answer to an exchange that asked for jobs.
-func (c *Core) brought(a *store.Exchanged, wrote int, now time.Duration) {
+// acceptClaims handles the answer to an exchange that asked for jobs.
+func (c *Core) acceptClaims(a *store.Exchanged, wrote int, now time.Duration) {
 	c.accept(a.Claims, now)
 	if wrote > 0 || len(a.Claims) > 0 {
-		c.dry = 0
+		c.emptyExchanges = 0
 	} else {
-		c.dry++
+		c.emptyExchanges++
 	}
-	if !c.skipped || c.dry <= 1 || c.dueAt <= now { // if the exchange did not request jobs of some kinds, the earlier time stays valid for these kinds
+	if !c.skipped || c.emptyExchanges <= 1 || c.dueAt <= now { // if the exchange did not request jobs of some kinds, the earlier time stays valid for these kinds
 		c.dueAt = never
 	}
 	if a.NextDue < never-now {

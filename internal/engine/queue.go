@@ -58,10 +58,10 @@ const aheadMin = 256
 // during two exchanges, because the jobs of one exchange must last until the next one has
 // ended. It is 0 if runs are longer than an exchange or were not measured yet.
 func (c *Core) ahead(workers int, runs average) int {
-	if runs == 0 || runs >= c.trip {
+	if runs == 0 || runs >= c.roundTrip {
 		return 0
 	}
-	return min(2*workers*int(c.trip/runs), aheadMax(workers))
+	return min(2*workers*int(c.roundTrip/runs), aheadMax(workers))
 }
 
 func aheadMax(workers int) int { return max(workers, aheadMin) }
@@ -98,7 +98,7 @@ func (c *Core) wants(into []store.Want) []store.Want {
 	}
 	total := min(job.ExchangeMax, c.sick.room())
 	for i := range c.queues {
-		q := c.queues[(c.turn+i)%len(c.queues)]
+		q := c.queues[(c.firstQueue+i)%len(c.queues)]
 		for k := range q.asked {
 			q.asked[k] = notAsked
 		}
@@ -114,7 +114,7 @@ func (c *Core) wants(into []store.Want) []store.Want {
 		total -= room
 		into = append(into, store.Want{Queue: q.Name, Max: room, Kinds: kinds, Limit: q.Limit, Rate: q.Rate})
 	}
-	c.turn = (c.turn + 1) % len(c.queues)
+	c.firstQueue = (c.firstQueue + 1) % len(c.queues)
 	return into
 }
 
@@ -190,7 +190,7 @@ func (c *Core) asksAgain() bool {
 			}
 		}
 	}
-	return c.skipped && c.dry < len(c.queues)
+	return c.skipped && c.emptyExchanges < len(c.queues)
 }
 
 // fill starts buffered tasks as long as there are free slots, and hands back tasks that

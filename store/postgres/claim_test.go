@@ -152,7 +152,7 @@ func TestQ2_AFailedClaimLetsItsJobsGo(t *testing.T) {
 	if from := h.From(place, false, claims.Earliest); from == claims.Earliest {
 		t.Fatal("the look has set no bound")
 	}
-	s.letGo(src)
+	s.reopenCursors(src)
 	if c := claimOne(t, s); c.ID != id {
 		t.Errorf("job %d, want %d", c.ID, id)
 	}

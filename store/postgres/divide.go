@@ -33,10 +33,10 @@ func (s *Store) divide(group []*enqueueCall) {
 			waited++
 			return part
 		}
-		singly = append(singly, answerAll(part, apart, err, errors.Is(err, errSingly) || pg.OfStatement(err))...)
+		singly = append(singly, answerAll(part, apart, err, errors.Is(err, errOneByOne) || pg.OfStatement(err))...)
 		return nil
 	}
 	inParts(group[:len(group)/2], write)
 	inParts(group[len(group)/2:], write)
-	s.singly(singly, false)
+	s.oneByOne(singly, false)
 }

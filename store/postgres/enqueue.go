@@ -28,7 +28,7 @@ func (s *Store) insertOnce(group []*enqueueCall, briefly bool) (odd map[*enqueue
 	ctx, cancel := s.untilGone(group)
 	defer cancel()
 	err = s.fast(ctx, func(t *fastTxn) (err error) {
-		notice, odd = claims.Notice{}, s.odd(t, group)
+		notice, odd = claims.Notice{}, s.needsSharedPath(t, group)
 		fresh := group
 		if len(odd) > 0 {
 			fresh = slices.DeleteFunc(slices.Clone(group), func(call *enqueueCall) bool { return odd[call] })
@@ -56,7 +56,7 @@ func (s *Store) insertOnce(group []*enqueueCall, briefly bool) (odd map[*enqueue
 			return err
 		}
 		if written != b.n || taken > 0 {
-			return errSingly
+			return errOneByOne
 		}
 		for _, call := range fresh {
 			for i := range call.jobs {
@@ -90,9 +90,9 @@ func without(group []*enqueueCall, some refusedCalls) []*enqueueCall {
 	return slices.DeleteFunc(slices.Clone(group), func(call *enqueueCall) bool { _, is := some[call]; return is })
 }
 
-// odd finds the calls to lanes that are not there yet and to queues that take
-// nothing, and those with terms whose number is not known.
-func (s *Store) odd(t *fastTxn, group []*enqueueCall) map[*enqueueCall]bool {
+// needsSharedPath returns the calls that the shared statements have to write: those with lanes
+// that do not exist yet, with queues that accept no jobs, and with terms whose number is not known.
+func (s *Store) needsSharedPath(t *fastTxn, group []*enqueueCall) map[*enqueueCall]bool {
 	odd := make(map[*enqueueCall]bool)
 	for _, call := range group {
 		for i := range call.jobs {

@@ -135,10 +135,10 @@ func (s *Store) postponed(x *store.Exchange, out *store.Exchanged, known *knownL
 	return next
 }
 
-// together is the answer when the outcomes have theirs. An error of the claim comes
-// again when it is asked again, which is at once.
+// together returns the answer of an exchange whose outcomes have their answers. An error of the
+// claim is not returned: the engine asks again at once, and then it gets the error.
 func (s *Store) together(out store.Exchanged, answers []error, claimErr error) store.Exchanged {
-	if !errors.Is(claimErr, pg.ErrOvertaken) { // that is nobody's fault, and over at once
+	if !errors.Is(claimErr, pg.ErrOvertaken) { // this is expected contention; the next call clears it
 		s.hot.claiming.see(claimErr)
 	}
 	if claimErr != nil {
@@ -155,7 +155,7 @@ func (s *Store) claimAll(ctx context.Context, x *store.Exchange) (out store.Exch
 	}
 	var src *source
 	err = s.fast(ctx, func(t *fastTxn) (err error) {
-		s.letGo(src) // it has failed, and is tried again
+		s.reopenCursors(src) // it has failed, and is tried again
 		out = store.Exchanged{NextDue: store.Never}
 		src, err = s.claimIn(t, x, &out)
 		crashpoint.Hit(crashpoint.BeforeClaimCommit)
@@ -169,7 +169,7 @@ func (s *Store) claimAll(ctx context.Context, x *store.Exchange) (out store.Exch
 		s.hot.unconfirmed.Add(src.claimed, x.Holder, src.t.Now(), pid)
 	}
 	if err != nil {
-		s.letGo(src)
+		s.reopenCursors(src)
 		return store.Exchanged{}, false, err
 	}
 	if len(out.Claims) > 0 {
@@ -186,10 +186,10 @@ func (s *Store) claimAll(ctx context.Context, x *store.Exchange) (out store.Exch
 	return out, len(out.Claims) > 0, nil
 }
 
-// letGo lowers the bounds to where a claim that has failed had read from: while it
-// held jobs, a look may have gone past them. Where reading has taken too long there
-// are other bounds.
-func (s *Store) letGo(src *source) {
+// reopenCursors lowers the cursors to the places from which a failed claim has read: while it held
+// jobs, another claim may have moved the cursors past them. If reading took too long, the cursors
+// have been set already.
+func (s *Store) reopenCursors(src *source) {
 	if src != nil && !src.slow {
 		s.hot.cursors.Notify(src.readFrom())
 	}

@@ -231,8 +231,8 @@ func (s *Store) gather(calls <-chan *enqueueCall, group []*enqueueCall, next *en
 	return group, nil, true
 }
 
-// errSingly says that some call of a group cannot be served with the others.
-var errSingly = errors.New("one of the calls has to be looked at by itself")
+// errOneByOne says that some call of a group cannot be served with the others.
+var errOneByOne = errors.New("one of the calls has to be written by itself")
 
 func (s *Store) serve(group []*enqueueCall) {
 	together := group[:0]
@@ -251,8 +251,8 @@ func (s *Store) serve(group []*enqueueCall) {
 		return
 	}
 	// What is wrong with it, and whether anything is, is for the shared statements to find.
-	aside := errors.Is(err, errSingly) || len(together) > 1 && pg.OfStatement(err) || held
-	s.singly(answerAll(together, apart, err, aside), held)
+	aside := errors.Is(err, errOneByOne) || len(together) > 1 && pg.OfStatement(err) || held
+	s.oneByOne(answerAll(together, apart, err, aside), held)
 }
 
 // answerAll answers the calls of a transaction but those that are apart, or all that

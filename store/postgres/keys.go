@@ -245,5 +245,5 @@ func (s *Store) insert(group []*enqueueCall, briefly bool) (apart refusedCalls, 
 			return apart, nil
 		}
 	}
-	return apart, errSingly
+	return apart, errOneByOne
 }

@@ -18,7 +18,7 @@ var planRows = flag.Int("plan.rows", 5_000, "rows of each table beside which a s
 var fastStatements = map[string]string{
 	"readyJobs":          "redrive_ready",
 	"laterJobs":          "redrive_ready",
-	"hiddenJobs":         "redrive_ready",
+	"skippedJobs":        "redrive_ready",
 	"freeHeads":          "redrive_ready",
 	"longPayloads":       "redrive_bodies_pkey",
 	"claimJobs":          "redrive_jobs_pkey",

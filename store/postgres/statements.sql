@@ -338,7 +338,7 @@ WHERE j.id BETWEEN t.id AND t.id AND j.token = t.token - 1;
 -- name: longPayloads :own
 SELECT job, payload FROM redrive.redrive_bodies WHERE job = ANY($1::bigint[]);
 
--- name: hiddenJobs :own
+-- name: skippedJobs :own
 -- Whether a place has jobs that are due and that the claim has not seen. Those that this transaction has
 -- claimed are running by then.
 SELECT EXISTS (

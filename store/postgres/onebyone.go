@@ -12,9 +12,9 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// singles are the calls that are written one by one, by the shared statements. A
-// few at a time: those that wait for a transaction of somebody else's keep a
-// connection each, and the others need some, too.
+// singles are the calls that are written one by one, by the shared statements. Only a few run at
+// a time: a call that waits for another client's transaction occupies a connection, and other calls
+// need connections, too.
 type singles struct {
 	ctx    context.Context //nolint:containedctx // ends with the grace of Close
 	cancel context.CancelFunc
@@ -26,7 +26,7 @@ type singles struct {
 	queue   []*enqueueCall
 	running int
 	most    int
-	busy    map[keyName]bool // what running calls are held up by
+	busy    map[keyName]bool // the keys and batches of running calls
 }
 
 // closeGrace is how long Close lets calls wait for transactions of others.
@@ -54,9 +54,9 @@ func (c *enqueueCall) heldBy() (names []keyName) {
 	return slices.Compact(names)
 }
 
-// singly has calls written one by one; nothing of them is written so far. Held
-// says that some of them were held up.
-func (s *Store) singly(calls []*enqueueCall, held bool) {
+// oneByOne has calls written one by one of which nothing is written so far. The argument held says
+// that some of them had to wait for a lock.
+func (s *Store) oneByOne(calls []*enqueueCall, held bool) {
 	q := &s.intake.singles
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -71,8 +71,8 @@ func (s *Store) singly(calls []*enqueueCall, held bool) {
 	s.launch()
 }
 
-// launch begins what can be begun: of the calls that are held up by the same, one.
-// The lock is held.
+// launch starts the calls that can start. Of calls that wait for the same key or batch only one
+// runs. The caller holds the lock.
 func (s *Store) launch() {
 	q := &s.intake.singles
 	for q.running < q.most {
@@ -91,11 +91,11 @@ func (s *Store) launch() {
 		for _, name := range call.locks {
 			q.busy[name] = true
 		}
-		q.done.Go(func() { s.writeSingly(call) })
+		q.done.Go(func() { s.writeOne(call) })
 	}
 }
 
-func (s *Store) writeSingly(call *enqueueCall) {
+func (s *Store) writeOne(call *enqueueCall) {
 	q := &s.intake.singles
 	ctx, cancel := context.WithCancelCause(call.ctx)
 	stop := context.AfterFunc(q.ctx, func() { cancel(errClosed) })
@@ -111,7 +111,7 @@ func (s *Store) writeSingly(call *enqueueCall) {
 	for _, name := range call.locks {
 		delete(q.busy, name)
 	}
-	if call.held && pg.HeldUp(err) { // who has waited for the same has waited for it as long
+	if call.held && pg.HeldUp(err) { // calls that wait for the same have waited as long
 		q.queue = slices.DeleteFunc(q.queue, func(c *enqueueCall) bool {
 			same := c.held && slices.Equal(c.locks, call.locks)
 			if same {
@@ -123,7 +123,7 @@ func (s *Store) writeSingly(call *enqueueCall) {
 	s.launch()
 }
 
-// finish waits for the calls that were begun; no more come.
+// finish waits for the calls that have started. No more calls may come.
 func (q *singles) finish() {
 	timer := time.AfterFunc(q.grace, q.cancel)
 	q.done.Wait()

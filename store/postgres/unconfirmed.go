@@ -15,11 +15,11 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// A claim whose COMMIT was sent and not answered may have happened. Nobody runs its
-// jobs then: their leases would end, count as crashes, and after a few such claims
-// the jobs would be dead without ever having run. So the store keeps what such a
-// claim has tried, finds out what became of it, and gives back what it has claimed.
-// Until that is known nothing more is claimed: what is in doubt does not add up.
+// A claim whose COMMIT was sent but not answered may have been committed. Its jobs do not
+// run then: their leases would end and count as crashes, and after a few such claims the jobs
+// would be dead without a run. So the store remembers the jobs of such a claim, finds out
+// whether it was committed, and gives its jobs back. Until then it claims nothing more, so the
+// number of unconfirmed claims stays small.
 
 var (
 	selClaims  = &sqlstore.Query{Name: "selClaims"}
@@ -27,9 +27,9 @@ var (
 	selAlive   = &sqlstore.Query{Name: "selAlive"}
 )
 
-// resolve finds out about the claims in doubt and gives back what they have. With an
-// error nothing is to be claimed. Without one, jobs may be left that somebody else
-// holds just now.
+// resolve finds out which unconfirmed claims were committed and gives their jobs back. After an
+// error nothing may be claimed. Without an error, jobs may be left whose rows another transaction
+// has locked.
 func (s *Store) resolve(ctx context.Context) error {
 	d := s.hot.unconfirmed
 	if len(d.List()) == 0 {
@@ -54,8 +54,8 @@ func (s *Store) resolve(ctx context.Context) error {
 	return nil
 }
 
-// giveBack gives back those jobs that their claims have got, without a crash. Left
-// are those for which it has to be tried again.
+// giveBack gives back those jobs that the claims have really got. This counts as no crash. It
+// returns the jobs for which it has to be tried again.
 func (s *Store) giveBack(ctx context.Context, all []claims.Unconfirmed) (left []claims.Unconfirmed, err error) {
 	taken, err := s.happened(ctx, all)
 	if err != nil || len(taken) == 0 {
@@ -81,12 +81,12 @@ func (s *Store) giveBack(ctx context.Context, all []claims.Unconfirmed) (left []
 	return left, nil
 }
 
-// errTakes takes the transaction back that has found jobs to be given back: it would
-// hold them while its commit waits, as the one of the claim did.
-var errTakes = errors.New("the claim has happened")
+// errClaimCommitted rolls the transaction back that has found jobs to be given back. Otherwise
+// the transaction would lock these jobs while its own COMMIT waits, as the claim did.
+var errClaimCommitted = errors.New("the claim has happened")
 
-// happened returns the jobs that their claims have got and that are still theirs. When
-// there are no such jobs, the server has just committed something.
+// happened returns the jobs that the claims have got and still have. If there are no such jobs,
+// the server has committed a transaction, so it answers again.
 func (s *Store) happened(ctx context.Context, all []claims.Unconfirmed) (taken []claims.Unconfirmed, err error) {
 	type claim struct {
 		token  job.Token
@@ -106,7 +106,8 @@ func (s *Store) happened(ctx context.Context, all []claims.Unconfirmed) (taken [
 			ids.Int(int64(d.Run.ID()))
 			pids.Int(int64(d.PID))
 		}
-		// Asked first: what a claim that was over by then has done can be seen.
+		// The living connections are read first: then what a claim of another connection has done
+		// is visible to the next statement.
 		alive := map[uint32]bool{0: true}
 		isAlive := func(r sqlstore.Row) error { alive[uint32(r.Int(0))] = true; return nil }
 		err := t.send(pg.Step{Q: selAlive, Args: []any{pids}, Each: isAlive},
@@ -131,18 +132,18 @@ func (s *Store) happened(ctx context.Context, all []claims.Unconfirmed) (taken [
 			}
 		}
 		if len(taken) > 0 {
-			return errTakes
+			return errClaimCommitted
 		}
 		return nil
 	})
-	if errors.Is(err, errTakes) {
+	if errors.Is(err, errClaimCommitted) {
 		err = nil
 	}
 	return taken, err
 }
 
-// resolveAll gives back what is in doubt as soon as it can, whether or not more is
-// asked for, until the store is closed.
+// resolveAll resolves unconfirmed claims as soon as it can, also while no job is claimed, until
+// the store is closed.
 func (s *Store) resolveAll() {
 	ctx, cancel := s.untilClosed()
 	defer cancel()

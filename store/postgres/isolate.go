@@ -98,7 +98,7 @@ func (s *Store) settlePart(ctx context.Context, outcomes []job.Outcome) ([]error
 	if err == nil || !divisible(err) || ctx.Err() != nil {
 		return answers, notice, err
 	}
-	answers, notice = s.settleApart(ctx, outcomes)
+	answers, notice = s.settleIsolated(ctx, outcomes)
 	return answers, notice, nil
 }
 
@@ -200,8 +200,8 @@ type parts struct {
 	over     error // what ended all
 }
 
-// settleApart writes first what needs no lock on dead letters, then the deaths, then the rest.
-func (s *Store) settleApart(ctx context.Context, outcomes []job.Outcome) ([]error, claims.Notice) {
+// settleIsolated writes first what needs no lock on dead letters, then the deaths, then the rest.
+func (s *Store) settleIsolated(ctx context.Context, outcomes []job.Outcome) ([]error, claims.Notice) {
 	p := parts{s: s, ctx: ctx, outcomes: outcomes, answers: make([]error, len(outcomes)),
 		left: make(map[job.ID]error)}
 	var plain, deaths, others []int

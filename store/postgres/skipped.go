@@ -8,16 +8,16 @@ import (
 	"github.com/redrive/redrive/internal/sqlstore"
 )
 
-// A claim passes over what others have locked, and they may not take all of that:
-// of many lanes they lock more than they need. Nobody tells when such a job is free
-// again. So a claim that did not get all that it wanted looks whether there is more
-// than it found, and then asks to be repeated soon.
+// A claim skips rows that other claims have locked. These may leave some of the rows, because
+// they lock more rows of many lanes than they need, and no notification says when such a row is
+// free again. So a claim that did not get as many jobs as it wanted looks for more due jobs than it
+// found. If there are any, it asks to be repeated soon.
 
-// hiddenJobs tells whether a place has jobs that are due. Those that this
-// transaction has claimed are running by then.
-var hiddenJobs = &sqlstore.Query{Name: "hiddenJobs"}
+// skippedJobs says whether a lane and priority has due jobs. Jobs that this transaction has
+// claimed do not count, because they are running.
+var skippedJobs = &sqlstore.Query{Name: "skippedJobs"}
 
-// behindOthers returns the steps that look for hidden jobs in lanes where this claim has taken all
+// behindOthers returns the steps that look for skipped jobs in lanes where this claim has taken all
 // that it found. It returns nil if there is no such lane.
 func (c *source) behindOthers() []pg.Step {
 	if c.out.Full || len(c.out.Claims) > claims.SkippedMost {
@@ -38,7 +38,7 @@ func (c *source) behindOthers() []pg.Step {
 	if lanes.N == 0 {
 		return nil
 	}
-	return []pg.Step{{Q: hiddenJobs, Args: []any{lanes, priorities, lows, int64(c.t.Now()), int64(-1 << 63)},
+	return []pg.Step{{Q: skippedJobs, Args: []any{lanes, priorities, lows, int64(c.t.Now()), int64(-1 << 63)},
 		Each: func(r sqlstore.Row) error {
 			if r.Int(0) == 0 {
 				c.s.hot.skipped.None()
