@@ -51,14 +51,7 @@ func (s Spec) openReports(cmd *exec.Cmd) (*reports, error) {
 // reportPipe returns a pipe whose end for reading can be waited for. The end for writing belongs to the
 // command alone, so the runtime need not know it.
 func reportPipe() (r, w *os.File, err error) {
-	var ends [2]int
-	syscall.ForkLock.RLock()
-	err = syscall.Pipe(ends[:])
-	if err == nil {
-		syscall.CloseOnExec(ends[0])
-		syscall.CloseOnExec(ends[1])
-	}
-	syscall.ForkLock.RUnlock()
+	ends, err := closedOnExecPipe()
 	if err == nil {
 		err = syscall.SetNonblock(ends[0], true)
 	}

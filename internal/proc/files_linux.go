@@ -19,3 +19,11 @@ func memoryFile(name string) (*os.File, error) {
 	}
 	return os.NewFile(uintptr(fd), name), nil
 }
+
+// closedOnExecPipe returns the two ends of a pipe that no other program inherits. It does not take
+// syscall.ForkLock: while programs start, this lock is held nearly all the time, and whoever waits for
+// it also makes the starts wait for each other.
+func closedOnExecPipe() (ends [2]int, err error) {
+	err = unix.Pipe2(ends[:], unix.O_CLOEXEC)
+	return ends, err
+}
