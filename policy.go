@@ -189,7 +189,7 @@ func (c *Client) admit(claim *job.Claim) (any, *job.Outcome) {
 	if !held || claim.Released {
 		return a, nil
 	}
-	o.Failure.Build = c.config.Build
+	o.Failure.Build, o.Notified = c.config.Build, p.Info(job.ClassManualReview).Notified
 	return a, &o
 }
 

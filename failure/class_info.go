@@ -162,6 +162,9 @@ type ClassInfo struct {
 	Summary  string // what it is, in one line, for the documentation
 	Retrying string // for users, while another attempt is scheduled
 	Dead     string // for users, when there will be no further attempt
+	// Notified is added to Dead if people who operate the system were notified of the death. It is
+	// empty for every built-in class.
+	Notified string
 	Operator string // for operators: who has to act, and how
 }
 

@@ -30,6 +30,9 @@ type Outcome struct {
 	Sends   int32    // how many requests this run sent, as counted by package retry
 	Failure *Failure // the failure record; required when Cause is Failed or Held, otherwise optional
 	Reason  Reason   // why the job is dead; set only when To is Dead
+	// Notified is a text for the user of a dead job. The store adds it to Failure.UserMessage if and only
+	// if the rules of notifications let people who operate the system hear of the death.
+	Notified string
 	// Retried has the classes of the failures after which the job was retried in this life, the
 	// class of the last one first, each class once, at most RetriedMax. The store uses it to count
 	// the results of retries by class. It is nil for the first attempt of a life.
@@ -74,12 +77,24 @@ func (o *Outcome) Validate() error {
 		return fmt.Errorf("job %d: cost of %d millionths of a dollar: must be 0 to %d", o.ID, o.Cost, int64(CostMax))
 	case len(o.Retried) > RetriedMax || slices.ContainsFunc(o.Retried, func(class string) bool { return class == "" || len(class) > TextMax }):
 		return fmt.Errorf("job %d: %d classes of retried failures: at most %d of 1 to %d bytes are allowed", o.ID, len(o.Retried), RetriedMax, TextMax)
+	case o.Notified != "" && (o.To != Dead || o.Failure == nil || len(o.Failure.UserMessage)+1+len(o.Notified) > MessageMax):
+		return fmt.Errorf("job %d: a text of %d bytes about people who were notified: it is for a dead job with a failure record, and "+
+			"has at most %d bytes with the text for the user", o.ID, len(o.Notified), MessageMax)
 	case o.Sends < 0:
 		return fmt.Errorf("job %d: %d requests sent: must not be negative", o.ID, o.Sends)
 	case o.Failure != nil:
 		return o.Failure.validate(o.ID)
 	}
 	return nil
+}
+
+// WithNotified returns the text for the user of a dead job with the text that people who operate the
+// system were notified. Both can be empty.
+func WithNotified(userMessage, notified string) string {
+	if userMessage == "" || notified == "" {
+		return userMessage + notified
+	}
+	return userMessage + " " + notified
 }
 
 // Reason says why a job is dead. The words are stored, so they never change; new words can

@@ -19,6 +19,7 @@ type Terms struct {
 	Class    string // the class of a crash; "" means ClassCrash
 	Retrying string // text for the user after a crash that is followed by a retry; may be empty
 	Dead     string // text for the user after the crash that makes the job dead; may be empty
+	Notified string // added to Dead if people who operate the system were notified; see Outcome.Notified
 	// Spread is the time over which jobs are spread after their second crash. It
 	// doubles with each further crash, up to SpreadMax. 0 means 2 s for Spread and
 	// 1 min for SpreadMax. Both are whole microseconds.
@@ -53,9 +54,10 @@ type LostRun struct {
 // (Waiting or Dead), the time until a waiting job is due, and the failure record. The
 // store adds the facts of the run to the record.
 type Crash struct {
-	To      State
-	Delay   time.Duration
-	Failure Failure
+	To       State
+	Delay    time.Duration
+	Failure  Failure
+	Notified string // for a dead job; see Outcome.Notified
 }
 
 // Crash returns the end of a run whose lease has expired.
@@ -75,7 +77,7 @@ func (t *Terms) Crash(r *LostRun) Crash {
 		Fingerprint: Fingerprint(r.Kind, class, CodeLeaseLost),
 	}
 	if c.To == Dead {
-		c.Failure.UserMessage = t.Dead
+		c.Failure.UserMessage, c.Notified = t.Dead, t.Notified
 	}
 	return c
 }
@@ -129,7 +131,7 @@ func (t *Terms) Append(b []byte) []byte {
 		return b
 	}
 	b = append(b, termsVersion)
-	for _, s := range [...]string{t.Class, t.Retrying, t.Dead, t.ExpiredClass} {
+	for _, s := range [...]string{t.Class, t.Retrying, t.Dead, t.Notified, t.ExpiredClass} {
 		b = binary.AppendUvarint(b, uint64(len(s)))
 		b = append(b, s...)
 	}
@@ -154,7 +156,7 @@ func ParseTerms(s string) (Terms, error) {
 	}
 	rest := s[1:]
 	var ok bool
-	for _, to := range [...]*string{&t.Class, &t.Retrying, &t.Dead, &t.ExpiredClass} {
+	for _, to := range [...]*string{&t.Class, &t.Retrying, &t.Dead, &t.Notified, &t.ExpiredClass} {
 		*to, rest, ok = cutText(rest)
 		if !ok {
 			return Terms{}, errTerms
@@ -180,7 +182,7 @@ func (t *Terms) Validate() error {
 		max        int
 	}{
 		{"Class", t.Class, TextMax}, {"ExpiredClass", t.ExpiredClass, TextMax},
-		{"Retrying", t.Retrying, MessageMax}, {"Dead", t.Dead, MessageMax},
+		{"Retrying", t.Retrying, MessageMax}, {"Dead", t.Dead, MessageMax}, {"Notified", t.Notified, MessageMax},
 	} {
 		if len(part.text) > part.max || !utf8.ValidString(part.text) {
 			return fmt.Errorf("%s of Terms must be valid UTF-8 of at most %d bytes", part.name, part.max)
@@ -194,7 +196,7 @@ func (t *Terms) Validate() error {
 	if *t == (Terms{}) {
 		return nil
 	}
-	size := 1 + len(t.Class) + len(t.Retrying) + len(t.Dead) + len(t.ExpiredClass) + 6*binary.MaxVarintLen64
+	size := 1 + len(t.Class) + len(t.Retrying) + len(t.Dead) + len(t.Notified) + len(t.ExpiredClass) + 7*binary.MaxVarintLen64
 	if size > TermsMax {
 		return fmt.Errorf("terms of %d bytes: at most %d bytes", size, TermsMax)
 	}

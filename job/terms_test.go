@@ -84,10 +84,12 @@ func termsToRead() []job.Terms {
 		{},
 		{Class: "WorkerLost"},
 		{Retrying: "Es geht gleich weiter.", Dead: "Zu oft unterbrochen: ✗"},
+		{Notified: "Our team has been notified."},
 		{ExpiredClass: "TooLate"},
 		{Spread: time.Microsecond, SpreadMax: 24 * time.Hour},
 		{
 			Class: strings.Repeat("c", job.TextMax), Retrying: strings.Repeat("r", 2<<10), Dead: strings.Repeat("d", 2<<10),
+			Notified:     strings.Repeat("n", 2<<10),
 			ExpiredClass: strings.Repeat("e", job.TextMax), Spread: time.Second, SpreadMax: time.Minute,
 		},
 	}

@@ -19,6 +19,7 @@ func (c *checker) class(class failure.Class, s ClassSpec) {
 	c.settings(path, &s.Settings)
 	c.text(path+".messages.retrying", s.Retrying)
 	c.text(path+".messages.dead", s.Dead)
+	c.text(path+".messages.notified", s.Notified)
 	c.text(path+".operator", s.Operator)
 	if s.Is == "" {
 		return

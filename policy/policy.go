@@ -113,6 +113,7 @@ func (p *Policy) Info(class failure.Class) failure.ClassInfo {
 		spec := p.spec.Classes[c]
 		info.Retrying = either(spec.Retrying, info.Retrying)
 		info.Dead = either(spec.Dead, info.Dead)
+		info.Notified = either(spec.Notified, info.Notified)
 		info.Operator = either(spec.Operator, info.Operator)
 		info.Verdict = either(spec.Verdict, info.Verdict)
 	}

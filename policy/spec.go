@@ -170,6 +170,9 @@ type ClassSpec struct {
 	Is failure.Class
 	// Retrying and Dead are the messages that users see. "" means the built-in message.
 	Retrying, Dead string
+	// Notified is added to Dead in the failure record of a dead job if the rules of notifications let
+	// people who operate the system hear of the death. "" means that nothing is added.
+	Notified string
 	// Operator says who has to act, and how.
 	Operator string
 }

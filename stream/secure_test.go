@@ -98,7 +98,7 @@ func TestS4_TheStartSaysWhatIsWrong(t *testing.T) {
 		"unknown one":      {func(c *stream.Config) { c.SASL.Mechanism = "gssapi" }, []string{`the mechanism "gssapi" is not known`}},
 		"no file":          {func(c *stream.Config) { c.SASL.PasswordFile = "" }, []string{"password_file is missing"}},
 		"no login":         {func(c *stream.Config) { c.SASL = nil }, []string{"set tls and sasl"}},
-		"no group":         {func(c *stream.Config) { c.Group = "other" }, []string{`must not read as the group "other"`, "the right Read on the group"}},
+		"no group":         {func(c *stream.Config) { c.Group = "other" }, []string{`has no right to read as a member of the group "other"`, "the right Read on the group"}},
 		"no topic":         {func(c *stream.Config) { c.Topic, c.Retry = "nowhere", "" }, []string{`"nowhere"`}},
 		"two at once":      {func(c *stream.Config) { c.Topic = "profiles"; c.Group = "other" }, []string{"3 mistakes", "is compacted", `the group "other"`, "retention"}},
 		"login in clear":   {func(c *stream.Config) { c.TLS = nil; c.Brokers = []string{"kafka.example:9092"} }, []string{"sasl without tls"}},

@@ -93,6 +93,9 @@ func Outcome(in *Input) (job.Outcome, error) {
 	if o.Cause == job.Failed || o.Cause == job.Deferred || d.Rule == policy.RuleCancel {
 		o.Failure = r.failure(claim, ending, &evidence, &d)
 	}
+	if o.To == job.Dead {
+		o.Notified = in.Policy.Info(d.Class).Notified
+	}
 	return o, err
 }
 

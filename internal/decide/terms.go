@@ -37,6 +37,7 @@ func Terms(p *policy.Policy, kind string) job.Terms {
 	} else {
 		t.Retrying, t.Dead = unless(info.Retrying, builtin.Retrying), unless(info.Dead, builtin.Dead)
 	}
+	t.Notified = info.Notified
 	spec := p.Spec()
 	b := spec.Classes[lost].Backoff
 	if own := spec.Kinds[kind].Classes[lost].Backoff; own != nil {

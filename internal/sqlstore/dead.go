@@ -23,8 +23,8 @@ const withGroup = 1 << 62
 
 // makeDead moves a job from the live jobs to the dead jobs. The job must be running, or be
 // waiting with a deadline that has passed. ok is false if the job has another state or another
-// token.
-func (t *Txn) makeDead(from job.State, r *Run, cause job.Cause, reason job.Reason, f *job.Failure) (ok bool, err error) {
+// token. The text notified is that of job.Outcome; write the failure record afterwards.
+func (t *Txn) makeDead(from job.State, r *Run, cause job.Cause, reason job.Reason, f *job.Failure, notified string) (ok bool, err error) {
 	if err := t.lockDeadLetters(); err != nil {
 		return false, err
 	}
@@ -52,7 +52,7 @@ func (t *Txn) makeDead(from job.State, r *Run, cause job.Cause, reason job.Reaso
 	if before != nil {
 		t.uncount(before.group, before.deadKey)
 	}
-	t.noteDeath(from, r, cause, reason, f, &b)
+	t.noteDeath(from, r, cause, reason, f, notified, &b)
 	return true, nil
 }
 
@@ -87,11 +87,13 @@ func (t *Txn) appendDeath(args []Value, from job.State, r *Run, reason job.Reaso
 		num(b.status), b.action, b.note, b.at, b.by, b.re, num(t.cat.deaths+1))
 }
 
-// noteDeath records the counts and the event of a death that is already written.
-func (t *Txn) noteDeath(from job.State, r *Run, cause job.Cause, reason job.Reason, f *job.Failure, b *groupEffect) {
+// noteDeath records the counts and the event of a death that is already written. The failure record is
+// written after it, because only then it is known whether the text for the user says that people
+// were notified.
+func (t *Txn) noteDeath(from job.State, r *Run, cause job.Cause, reason job.Reason, f *job.Failure, notified string, b *groupEffect) {
 	t.cat.deaths++
 	if first := t.firstOfGroup(b); t.cat.rules != nil {
-		t.hear(r, reason, f, first)
+		t.hear(r, reason, f, notified, first)
 	}
 	*t.dead.at(deadKey{r.lane.id, reason, f.Class, b.status})++
 	if b.group != nil {

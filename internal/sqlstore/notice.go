@@ -115,14 +115,20 @@ func readSet(c Session, hash string) (*notify.Set, error) {
 	return set, err
 }
 
-// hear collects a death that rules are about. See tell.
-func (t *Txn) hear(r *Run, reason job.Reason, f *job.Failure, first bool) {
+// hear collects a death that rules are about. See tell. If people who operate the system hear of it, the
+// failure record gets the text notified.
+func (t *Txn) hear(r *Run, reason job.Reason, f *job.Failure, notified string, first bool) {
 	d := store.DeadNow(f, notify.Death{Job: r.id, Number: t.cat.deaths, Batch: r.batch, Kind: r.lane.kind, Queue: r.lane.queue, Owner: r.owner,
 		Correlation: r.correlation, Key: r.key, Life: r.life, Attempts: r.counters.Attempts, Crashes: r.counters.Crashes, Reason: reason,
 		First: first, At: t.diedAt()})
-	if t.cat.rules.Concerns(&d) {
-		t.heard = append(t.heard, d)
+	if !t.cat.rules.Concerns(&d) {
+		return
 	}
+	if notified != "" && t.cat.rules.TeamHears(&d) {
+		t.notified = notified
+		d.UserMessage = job.WithNotified(d.UserMessage, notified)
+	}
+	t.heard = append(t.heard, d)
 }
 
 // hearOutcome collects the end or the expiry of a batch.

@@ -121,9 +121,6 @@ func (t *Txn) crash(r *Run) (job.State, error) {
 		ID: r.id, Kind: r.lane.kind, Holder: r.holder, Crashes: r.counters.Crashes, MaxCrashes: r.crashMax,
 	})
 	f := crash.Failure
-	if err := t.insertFailure(r, &f, r.counters.Attempts+1, 0, 0); err != nil {
-		return job.None, err
-	}
 	if _, err := t.exec(delProgress, num(r.id)); err != nil {
 		return job.None, err
 	}
@@ -134,8 +131,13 @@ func (t *Txn) crash(r *Run) (job.State, error) {
 			return job.None, err
 		}
 		t.answered(r, answer)
-		_, err = t.makeDead(job.Running, r, job.Crashed, job.Stalled, &f)
-		return job.Dead, err
+		if _, err = t.makeDead(job.Running, r, job.Crashed, job.Stalled, &f, crash.Notified); err != nil {
+			return job.None, err
+		}
+		return job.Dead, t.insertFailure(r, &f, r.counters.Attempts+1, 0, 0)
+	}
+	if err := t.insertFailure(r, &f, r.counters.Attempts+1, 0, 0); err != nil {
+		return job.None, err
 	}
 	due := t.now.Add(crash.Delay)
 	if _, err := t.exec(setCrashed, num(r.id), num(r.token), num(due)); err != nil {

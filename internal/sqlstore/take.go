@@ -111,7 +111,7 @@ func (t *Txn) expire(r *Run, from job.State) error {
 		return err
 	}
 	t.answered(r, answer)
-	_, err = t.makeDead(from, r, job.Expired, job.DeadlineOver, &f)
+	_, err = t.makeDead(from, r, job.Expired, job.DeadlineOver, &f, "")
 	return err
 }
 

@@ -236,7 +236,7 @@ func classItems(classes map[failure.Class]policy.ClassSpec) item {
 		c := classes[name]
 		m := mapping(string(name), word("is", string(c.Is)))
 		m.add(settingsItems(&c.Settings)...)
-		m.add(mapping("messages", word("retrying", c.Retrying), word("dead", c.Dead)), word("operator", c.Operator))
+		m.add(mapping("messages", word("retrying", c.Retrying), word("dead", c.Dead), word("notified", c.Notified)), word("operator", c.Operator))
 		if info, ok := failure.InfoOf(name); ok {
 			m.comment = info.Summary
 		}

@@ -49,7 +49,7 @@ func genSpec(t *testing.T, rt *rapid.T) policy.Spec {
 	for range g.number(0, 3) {
 		put(&s.Classes, g.class(), policy.ClassSpec{
 			Settings: g.settings(), Is: failure.Class(g.maybe(string(g.class()))),
-			Retrying: g.maybe(g.text()), Dead: g.maybe(g.text()), Operator: g.maybe(g.text()),
+			Retrying: g.maybe(g.text()), Dead: g.maybe(g.text()), Notified: g.maybe(g.text()), Operator: g.maybe(g.text()),
 		})
 	}
 	for range g.number(0, 3) {

@@ -101,6 +101,7 @@ func mergeClass(over, under policy.ClassSpec) policy.ClassSpec {
 		Is:       cmp.Or(over.Is, under.Is),
 		Retrying: cmp.Or(over.Retrying, under.Retrying),
 		Dead:     cmp.Or(over.Dead, under.Dead),
+		Notified: cmp.Or(over.Notified, under.Notified),
 		Operator: cmp.Or(over.Operator, under.Operator),
 	}
 }

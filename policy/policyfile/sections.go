@@ -60,6 +60,7 @@ func (r *reader) messages(v value, c *policy.ClassSpec) {
 	r.Fields(v, "a mapping such as {retrying: …, dead: …}", []field{
 		{"retrying", r.NonEmpty(&c.Retrying)},
 		{"dead", r.NonEmpty(&c.Dead)},
+		{"notified", r.NonEmpty(&c.Notified)},
 	})
 }
 

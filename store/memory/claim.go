@@ -150,7 +150,7 @@ func (c *claims) expire(r *record) {
 	f := terms.Expiry(r.Kind)
 	c.answered(r, false, job.Dead, &f)
 	c.detach(r)
-	c.makeDead(r, job.Expired, job.DeadlineOver, f.Class, f.Fingerprint)
+	c.makeDead(r, job.Expired, job.DeadlineOver, f.Class, f.Fingerprint, "")
 	c.transition(r, from, job.Expired, f.Class)
 	c.answer.Expired = append(c.answer.Expired, r.ID)
 }

@@ -42,8 +42,9 @@ func (t *tx) holdsKey(id job.ID, name keyName) bool {
 }
 
 // makeDead makes a detached job dead and creates its dead letter. If the job already has a dead
-// letter, the dead letter gets the number of the new death.
-func (t *tx) makeDead(r *record, cause job.Cause, reason job.Reason, class, fingerprint string) {
+// letter, the dead letter gets the number of the new death. The text notified is that of job.Outcome; the
+// failure record must be there.
+func (t *tx) makeDead(r *record, cause job.Cause, reason job.Reason, class, fingerprint, notified string) {
 	r.State, r.FinishedAt, r.Reason = job.Dead, t.now, reason
 	r.RunAt, r.memo = 0, nil
 	t.attach(r)
@@ -71,7 +72,7 @@ func (t *tx) makeDead(r *record, cause job.Cause, reason job.Reason, class, fing
 	t.countMember(r, func(c *store.BatchCounts) { c.Dead++ })
 	first := t.join(e, cause)
 	if t.notices.set != nil {
-		t.hear(r, e, cause, first)
+		t.hear(r, e, cause, first, notified)
 	}
 	t.countDead(e, 1)
 	t.died(r, cause, class)

@@ -100,7 +100,7 @@ func (t *tx) rescue(r *record) store.Rescued {
 	t.detach(r)
 	if crash.To == job.Dead {
 		t.answered(r, false, job.Dead, &f)
-		t.makeDead(r, job.Crashed, job.Stalled, f.Class, f.Fingerprint)
+		t.makeDead(r, job.Crashed, job.Stalled, f.Class, f.Fingerprint, crash.Notified)
 	} else {
 		t.wait(r, crash.To, t.now.Add(crash.Delay))
 	}

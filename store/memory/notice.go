@@ -129,8 +129,9 @@ func (s *Store) CloseWindows(ctx context.Context, limit int) (answer store.Windo
 	return answer, nil
 }
 
-// hear collects a death that rules are about.
-func (t *tx) hear(r *record, e *entry, cause job.Cause, first bool) {
+// hear collects a death that rules are about. If people who operate the system hear of it, the
+// failure record gets the text notified.
+func (t *tx) hear(r *record, e *entry, cause job.Cause, first bool, notified string) {
 	var f *job.Failure
 	if cause != job.Expired { // the last failure of an expired job is not why it died
 		f = t.failureOf(r)
@@ -141,9 +142,14 @@ func (t *tx) hear(r *record, e *entry, cause job.Cause, first bool) {
 	if r.Aside {
 		d.Batch = -d.Batch
 	}
-	if t.notices.set.Concerns(&d) {
-		t.heard.deaths = append(t.heard.deaths, d)
+	if !t.notices.set.Concerns(&d) {
+		return
 	}
+	if f != nil && notified != "" && t.notices.set.TeamHears(&d) {
+		f.UserMessage = job.WithNotified(f.UserMessage, notified)
+		d.UserMessage = f.UserMessage
+	}
+	t.heard.deaths = append(t.heard.deaths, d)
 }
 
 // hearOutcome collects the end or the expiry of a batch.

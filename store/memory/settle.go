@@ -95,7 +95,7 @@ func (t *tx) endRun(r *record, o *job.Outcome, to laneName) {
 		class = "" // the event of a completed or cancelled job has no class
 		t.finish(r, o.To, o.Keep && o.To == job.Completed)
 	case job.Dead:
-		t.makeDead(r, o.Cause, o.Reason, class, fingerprint)
+		t.makeDead(r, o.Cause, o.Reason, class, fingerprint, o.Notified)
 	case job.Waiting, job.Retrying:
 		t.again(r, o, to)
 	case job.None, job.Running: // Validate has refused such outcomes

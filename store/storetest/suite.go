@@ -50,7 +50,7 @@ func suite() []promise {
 		enqueuePromises(), keyPromises(), uniquePromises(), claimPromises(), duePromises(), settlePromises(), deathPromises(), fencePromises(),
 		heartbeatPromises(), rescuePromises(), termsPromises(), cancelPromises(), alterPromises(), seenPromises(), queuePromises(), limitPromises(), retryPromises(),
 		policyPromises(), deadListPromises(), actPromises(), groupPromises(), redrivePromises(), redriveStepPromises(), sweepPromises(), schedulePromises(), presencePromises(), streamPromises(),
-		batchPromises(), batchEndPromises(), batchPublishPromises(), noticePromises(), causePromises(), olderCausePromises(), notePromises(), requestPromises(), accessPromises(), endpointPromises(), followPromises(), eventPromises(), readPromises(), ownerPromises(), hostilePromises(), seriesPromises(), boundPromises(), repeatPromises(), histories(),
+		batchPromises(), batchEndPromises(), batchPublishPromises(), noticePromises(), teamPromises(), causePromises(), olderCausePromises(), notePromises(), requestPromises(), accessPromises(), endpointPromises(), followPromises(), eventPromises(), readPromises(), ownerPromises(), hostilePromises(), seriesPromises(), boundPromises(), repeatPromises(), histories(),
 	)
 }
 

@@ -48,8 +48,8 @@ type Sink interface {
 	Name() string
 	// Wants reports whether an event may have to be written. Its job is read then.
 	Wants(e *event.Event) bool
-	// Write writes the items in their order. An error that is a *Refused is that of one item; any
-	// other is repeated for ever.
+	// Write writes the items in their order. A *Refused is the error of one item. After any
+	// other error the write is tried again, without end.
 	Write(ctx context.Context, items []Item) error
 }
 
@@ -163,7 +163,7 @@ func (p *projector) hold(ctx context.Context) error {
 				return err
 			}
 			if again.Token != p.token {
-				return fmt.Errorf("another process had the sink since: %w", store.ErrLeaseLost)
+				return fmt.Errorf("another process has taken over this sink meanwhile: %w", store.ErrLeaseLost)
 			}
 		case e := <-events:
 			p.take(e)
