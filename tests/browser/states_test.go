@@ -57,6 +57,7 @@ var paths = map[string]func(w *world) []string{
 		return []string{"/policy", "/policy?kind=render&error=" + url.QueryEscape("429 Too Many Requests "+canary)}
 	},
 	"/ui/events":         func(*world) []string { return []string{"/events", "/events?type=job.dead&kind=render"} },
+	"/ui/webhooks":       func(*world) []string { return []string{"/webhooks"} },
 	"/ui/new":            func(w *world) []string { return []string{"/new", "/new?from=" + w.job} },
 	"/ui/live":           func(*world) []string { return nil },
 	"/ui/assets/{name}":  func(*world) []string { return nil },
@@ -116,6 +117,10 @@ func (s *site) fill() *world {
 		_, err = draft.Add(s.t.Context(), render.New(nil, nil))
 	}
 	if err != nil {
+		s.t.Fatal(err)
+	}
+	hook := redrive.Endpoint{Name: "shop", URL: "https://shop.example.com/" + strings.Repeat("hooks", 60), Secret: make([]byte, 32)}
+	if _, err := s.client.PutEndpoint(s.t.Context(), redrive.By{Actor: "mira"}, hook); err != nil {
 		s.t.Fatal(err)
 	}
 	w := &world{other: ids[0].String()}
