@@ -64,7 +64,7 @@ func TestN3_WebhooksAreAddedRotatedAndTurnedOff(t *testing.T) {
 	}
 }
 
-// proves: N3
+// part of: N3
 //
 // The page of webhooks shows each receiver with its state, turns it off and on again and tests it, for the role
 // administer; others see the buttons switched off. No page shows a secret or the token of a URL.
