@@ -186,6 +186,14 @@ func TestTrap14_FormsActOnceAndSaySo(t *testing.T) {
 	r.must("The cause is resolved.", group+"resolve", url.Values{"state": {"open"}})
 	r.must("Nothing was done: the cause is resolved now", group+"resolve", url.Values{"state": {"open"}})
 
+	r.must("Choose the class that later failures get.", group+"reclassify", url.Values{"form": {"class"}})
+	r.must("neither a built-in class nor one of the policy in force", group+"reclassify", url.Values{"form": {"class"}, "class": {"Nonsense"}})
+	r.must("Later failures like these are PaymentRequired. Dead letters that are there stay as they are.", group+"reclassify", url.Values{"form": {"class"}, "class": {"PaymentRequired"}})
+	if labels, err := s.client.Labels(t.Context()); err != nil || len(labels) != 1 || labels[0].Class != "PaymentRequired" {
+		t.Errorf("got the labels %+v and %v, want one", labels, err)
+	}
+	r.shows("/ui/groups/"+url.PathEscape(letter.Fingerprint), "Later failures like these are PaymentRequired.", "Reclassify")
+
 	start := url.Values{"query": {"group=" + url.QueryEscape(letter.Fingerprint)}, "count": {"1"}, "canary": {"0"}, "stop_share": {"20"}, "nonce": {"n-1"}}
 	r.must("Give a reason", "/ui/redrives", start)
 	start.Set("reason", "mended")

@@ -1,11 +1,15 @@
 package server_test
 
 import (
+	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 
+	"github.com/redrive/redrive"
 	"github.com/redrive/redrive/internal/api"
 	"github.com/redrive/redrive/internal/wire"
+	"github.com/redrive/redrive/store"
 )
 
 // part of: N3
@@ -58,4 +62,36 @@ func TestN3_WebhooksAreAddedRotatedAndTurnedOff(t *testing.T) {
 			t.Errorf("%s: the problem shows a secret: %s", body, p.Detail)
 		}
 	}
+}
+
+// part of: N3
+//
+// The page of webhooks shows each receiver with its state, turns it off and on again and tests it, for the role
+// administer; others see the buttons switched off. No page shows a secret or the token of a URL.
+func TestN3_ReceiversOnTheirPage(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, as)
+	r := s.reader("administer,view")
+	r.shows("/ui/webhooks", "No receiver of webhooks is configured", "redrive webhooks add")
+	secret := make(store.WebhookSecret, store.WebhookSecretSize)
+	if _, err := s.client.PutEndpoint(t.Context(), redrive.By{Actor: "mira"}, redrive.Endpoint{Name: "shop", URL: "https://shop.example.com/hooks?token=canarycanary", Secret: secret}); err != nil {
+		t.Fatal(err)
+	}
+	page := r.shows("/ui/webhooks", "1 receiver of webhooks<", "shop", "by mira", "never")
+	if strings.Contains(page, "canarycanary") || strings.Contains(page, "whsec_") {
+		t.Errorf("the page shows a secret: %s", page)
+	}
+	r.must("Receiver shop is off.", "/ui/webhooks/shop/off", url.Values{"reason": {"it moves"}})
+	r.shows("/ui/webhooks", "1 receiver of webhooks, 1 off", "a person turned it off")
+	r.must("Receiver shop is on.", "/ui/webhooks/shop/on", nil)
+	r.must("Job 1 sends a test to receiver shop.", "/ui/webhooks/shop/test", nil)
+	for path, want := range map[string]int{"/ui/webhooks/other/off": http.StatusNotFound, "/ui/webhooks/shop/explode": http.StatusNotFound} {
+		if status, _ := r.send("POST", path, nil); status != want {
+			t.Errorf("%s: got %d, want %d", path, status, want)
+		}
+	}
+	if status, _ := s.reader("operate").send("POST", "/ui/webhooks/shop/off", nil); status != http.StatusForbidden {
+		t.Errorf("turned off by an operator: got %d, want 403", status)
+	}
+	s.reader("view").shows("/ui/webhooks", `aria-disabled="true"`, "it needs the role administer")
 }

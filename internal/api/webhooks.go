@@ -101,16 +101,21 @@ func (a *API) turnWebhook(c *Call, off string) error {
 	if err := c.Read(&in, true); err != nil {
 		return err
 	}
-	e, err := a.webhookInPath(c)
-	if err != nil {
-		return err
-	}
-	e.Off = off
-	stored, err := a.putWebhook(c, in.Note, e)
+	stored, err := a.TurnWebhook(c, in.Note, off)
 	if err != nil {
 		return err
 	}
 	return c.JSON(http.StatusOK, wire.WebhookOf(&stored, a.now()))
+}
+
+// TurnWebhook turns the receiver that the path names off for a reason, or on if the reason is "".
+func (a *API) TurnWebhook(c *Call, note, off string) (store.Endpoint, error) {
+	e, err := a.webhookInPath(c)
+	if err != nil {
+		return e, err
+	}
+	e.Off = off
+	return a.putWebhook(c, note, e)
 }
 
 func (a *API) removeWebhook(c *Call) error {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/redrive/redrive"
+	"github.com/redrive/redrive/failure"
 	"github.com/redrive/redrive/internal/api"
 	"github.com/redrive/redrive/internal/words"
 	"github.com/redrive/redrive/job"
@@ -80,6 +81,13 @@ func (p *Pages) doOnGroup(a *api.API, c *api.Call, g *redrive.Group, do string, 
 	case "note":
 		_, err := client.AddNote(ctx, by, redrive.Note{Group: g.Fingerprint, What: redrive.PlainNote, Text: strings.ReplaceAll(in.Get("text"), "\r\n", "\n")})
 		return done{Text: "The note is added."}, err
+	case "reclassify":
+		class := failure.Class(in.Get("class"))
+		if class == "" {
+			return done{}, api.InvalidField.New("Choose the class that later failures get.")
+		}
+		_, err := client.Reclassify(ctx, by, g.Fingerprint, class)
+		return done{Text: "Later failures like these are " + words.Clean(string(class)) + ". Dead letters that are there stay as they are."}, err
 	}
 	return done{}, api.NotFound.New("A cause cannot %.40q.", do)
 }

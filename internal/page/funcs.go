@@ -40,12 +40,12 @@ type badge struct {
 // their own.
 var symbols = map[string]string{
 	"canary": "running", "ramping": "running", "settling": "running", "stopped": "warn", "ended": "warn", "working": "running", "idle": "waiting", "keeping": "waiting",
-	"silent": "dead", "sick": "warn", "quiet": "paused", "met": "completed", "missed": "warn", "draining": "draining", "redriving": "running", "assigned": "seen",
+	"silent": "dead", "sick": "warn", "quiet": "paused", "met": "completed", "missed": "warn", "draining": "draining", "redriving": "running", "assigned": "seen", "on": "completed", "off": "paused",
 }
 
 var colours = map[string]string{
 	"canary": "redriving", "ramping": "redriving", "settling": "redriving", "stopped": "failed", "ended": "partial", "silent": "dead", "sick": "partial", "quiet": "paused",
-	"working": "running", "draining": "paused",
+	"working": "running", "draining": "paused", "on": "completed", "off": "paused",
 }
 
 func badgeOf(word string) badge {

@@ -10,10 +10,12 @@ import (
 	"time"
 
 	"github.com/redrive/redrive"
+	"github.com/redrive/redrive/failure"
 	"github.com/redrive/redrive/internal/api"
 	"github.com/redrive/redrive/internal/suggest"
 	"github.com/redrive/redrive/internal/words"
 	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/policy"
 	"github.com/redrive/redrive/store"
 )
 
@@ -183,9 +185,10 @@ type groupView struct {
 	Redrives []redrive.Redrive
 	Notes    []redrive.Note
 	Audit    []redrive.AuditEntry
-	Idle     string // that nothing has to be done
-	Came     string // since which build it came back
-	Since    string // how many jobs of the kind have completed since the last death
+	Idle     string          // that nothing has to be done
+	Came     string          // since which build it came back
+	Since    string          // how many jobs of the kind have completed since the last death
+	Classes  []failure.Class // that later failures may be given
 	// In is what was typed into a form that was refused, At names the form, and Wrong says why.
 	In    url.Values
 	At    string
@@ -257,6 +260,13 @@ func (p *Pages) writeGroup(a *api.API, c *api.Call, status int, in url.Values, w
 	if v.Since, err = sinceLastDeath(a, c, &g, f.Now); err != nil {
 		return err
 	}
+	for i := range v.Notes {
+		n := &v.Notes[i]
+		if l, ok := policy.ParseLabel(n.Text); ok && n.What == redrive.Label {
+			n.Text = "Later failures like these are " + string(l.Class) + "."
+		}
+	}
+	v.Classes = client.Policy().Classes()
 	v.Idle = words.CauseIdle(&g)
 	v.Title, v.Heading = causeOf(&g), causeOf(&g)
 	v.Lead = words.GroupStanding(&g, f.Now)

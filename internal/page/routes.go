@@ -44,6 +44,7 @@ func (p *Pages) Routes() []api.Route {
 		get("/ui/charts", "pageCharts", p.charts, in("query", "window"), in("query", "by"), in("query", "kind"), in("query", "queue")),
 		get("/ui/policy", "pagePolicy", p.policy, in("query", "kind"), in("query", "error"), in("query", "show")),
 		get("/ui/events", "pageEvents", p.events, in("query", "type"), in("query", "to"), in("query", "since"), in("query", "kind"), in("query", "queue"), in("query", "owner"), in("query", "job"), in("query", "before")),
+		get("/ui/webhooks", "pageWebhooks", p.webhooks),
 		get("/ui/new", "pageNewJob", p.askNewJob, in("query", "kind"), in("query", "from")),
 
 		post("/ui/jobs/{id}/{act}", "pageActOnJob", p.actOnJob, id, in("path", "act")),
@@ -59,7 +60,9 @@ func (p *Pages) Routes() []api.Route {
 	ask.Roles = access.View
 	add := post("/ui/new", "pageAddJob", p.addJob)
 	add.Roles = access.Submit | access.Operate
-	routes = append(routes, ask, add, post("/ui/schedules/{name}/{act}", "pageActOnSchedule", p.actOnSchedule, name, in("path", "act")))
+	webhook := post("/ui/webhooks/{name}/{act}", "pageActOnWebhook", p.actOnWebhook, name, in("path", "act"))
+	webhook.Roles = access.Administer
+	routes = append(routes, ask, add, webhook, post("/ui/schedules/{name}/{act}", "pageActOnSchedule", p.actOnSchedule, name, in("path", "act")))
 	live := get("/ui/live", "pageLive", nil, in("query", "topic"), in("query", "after"))
 	live.Params[0].Many, live.Stream, live.Handle = true, true, p.stream
 	routes = append(routes, live)

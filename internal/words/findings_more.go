@@ -21,6 +21,21 @@ func SchedulesFinding(all, paused int64) string {
 	return Count(all, "schedule") + ", " + Number(paused) + " paused"
 }
 
+// WebhooksFinding says how many receivers of webhooks there are, and how many of them get nothing.
+func WebhooksFinding(all, off, failing int64) string {
+	if all == 0 {
+		return "No receiver of webhooks is configured"
+	}
+	text := Count(all, "receiver") + " of webhooks"
+	if off > 0 {
+		text += ", " + Number(off) + " off"
+	}
+	if failing > 0 {
+		text += ", " + Number(failing) + " failing"
+	}
+	return text
+}
+
 // FoundFinding says how many places have something that was searched for.
 func FoundFinding(text string, places int64) string {
 	if places == 0 {

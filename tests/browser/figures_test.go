@@ -63,7 +63,8 @@ func TestU2_FigureOfTheBadge(t *testing.T) {
 func TestU2_FigureOfTheMemory(t *testing.T) {
 	n := swaps
 	if !*figures {
-		n = 300
+		n = 200
+		t.Parallel()
 	}
 	s := newSite(t)
 	ids := s.enqueue(render, 40, &redrive.Options{RunAt: time.Now().Add(longWait)})

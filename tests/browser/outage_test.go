@@ -83,6 +83,11 @@ func TestU3_D6_TheHourAfterAnOutage(t *testing.T) {
 	if text := tb.text(); !strings.Contains(text, "Redrive 120 jobs") {
 		t.Errorf("the page of the last cause: got %s", text)
 	}
+	if *shots != "" {
+		tb.follow("#rows a.cause", "")
+		tb.until("Next:")
+		tb.window("readme-job")
+	}
 }
 
 // window writes screenshots of what a window shows without scrolling, in both themes.
