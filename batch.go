@@ -121,7 +121,7 @@ func (h *BatchHandle) Publish(ctx context.Context, by By) (Published, error) {
 	return p, h.step(ctx, func(Batch) {})
 }
 
-// step makes steps until the batch has no task, and tells the progress.
+// step makes steps until the batch has no task, and reports the progress.
 func (h *BatchHandle) step(ctx context.Context, progress func(Batch)) error {
 	h.c.nudge()
 	for {

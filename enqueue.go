@@ -151,7 +151,10 @@ func (c *Client) check(ctx context.Context, specs []Spec) ([]job.New, error) {
 	}
 	jobs := make([]job.New, len(specs))
 	for i := range specs {
-		err := c.checkSpec(ctx, &specs[i])
+		var err error
+		if specs[i].checkedBy != c { // jobs that have come through middlewares were checked there
+			err = c.checkSpec(ctx, &specs[i])
+		}
 		if err == nil {
 			err = c.checkSize(&specs[i])
 		}

@@ -68,6 +68,7 @@ type enqueueCall struct {
 	stages          []stage
 	few             [fewStages]stage
 	receipts        []Receipt // the receipts that the function in the field end returned, if it succeeded
+	job             [1]Spec   // the job of an enqueue of one job, here to save an allocation
 }
 
 // fewStages is the number of middlewares whose stages fit into an enqueueCall without
@@ -244,9 +245,19 @@ func (ch *enqueueChain) around(i int, middleware EnqueueFunc) EnqueueFunc {
 	}
 }
 
-// run passes jobs through the chain and then calls the given function with them.
-func (ch *enqueueChain) run(ctx context.Context, specs []Spec, end EnqueueFunc) ([]Receipt, error) {
-	call := &enqueueCall{Context: ctx, chain: ch, size: len(specs), end: end}
+// own returns a copy of the jobs that middlewares may change.
+func (call *enqueueCall) own(specs []Spec) []Spec {
+	if len(specs) != 1 {
+		return slices.Clone(specs)
+	}
+	call.job[0] = specs[0]
+	return call.job[:]
+}
+
+// run passes jobs through the chain and then calls the given function with them. The call is
+// a new one, or one that has only been used for its method own.
+func (ch *enqueueChain) run(ctx context.Context, call *enqueueCall, specs []Spec, end EnqueueFunc) ([]Receipt, error) {
+	call.Context, call.chain, call.size, call.end = ctx, ch, len(specs), end
 	if n := len(ch.stages); n <= fewStages {
 		call.stages = call.few[:n]
 	} else {
@@ -304,32 +315,36 @@ func (c *Client) through(ctx context.Context, specs []Spec, end EnqueueFunc) ([]
 	if !c.enqueueing.installed() || len(specs) == 0 || len(specs) > job.EnqueueMax { // the given function refuses an enqueue of too many jobs
 		return end(ctx, specs)
 	}
-	return c.throughAll(ctx, slices.Clone(specs), end)
+	return c.throughAll(ctx, specs, end)
 }
 
-// throughAll passes jobs through the middlewares, which may change the slice, and then calls
-// the given function with them.
-func (c *Client) throughAll(ctx context.Context, specs []Spec, end EnqueueFunc) ([]Receipt, error) {
-	m := &c.enqueueing
+// throughAll passes copies of jobs through the middlewares and then calls the given function
+// with them.
+func (c *Client) throughAll(ctx context.Context, given []Spec, end EnqueueFunc) ([]Receipt, error) {
+	call := new(enqueueCall)
+	specs := call.own(given)
 	for i := range specs {
 		if err := c.checkSpec(ctx, &specs[i]); err != nil {
 			return nil, fmt.Errorf("enqueue, job %d of %d: %w", i+1, len(specs), err)
 		}
 		specs[i].checkedBy, specs[i].rewritten, specs[i].largeBy = c, false, ""
 	}
-	if m.kinds != nil {
-		write := end
-		end = func(ctx context.Context, specs []Spec) ([]Receipt, error) { return m.byKind(ctx, specs, nil, write) }
+	m := &c.enqueueing
+	switch {
+	case m.all == nil:
+		return m.byKind(ctx, call, specs, nil, end)
+	case m.kinds == nil:
+		return m.all.run(ctx, call, specs, end)
 	}
-	if m.all == nil {
-		return end(ctx, specs)
-	}
-	return m.all.run(ctx, specs, end)
+	return m.all.run(ctx, call, specs, func(ctx context.Context, specs []Spec) ([]Receipt, error) {
+		return m.byKind(ctx, new(enqueueCall), specs, nil, end)
+	})
 }
 
 // byKind passes the jobs through the middlewares of their kinds. The chains of several
-// kinds are nested, in the order in which the kinds first appear in the call.
-func (m *enqueueChains) byKind(ctx context.Context, specs []Spec, done []string, end EnqueueFunc) ([]Receipt, error) {
+// kinds are nested, in the order in which the kinds first appear in the call. The first
+// chain uses the given enqueueCall; see run.
+func (m *enqueueChains) byKind(ctx context.Context, call *enqueueCall, specs []Spec, done []string, end EnqueueFunc) ([]Receipt, error) {
 	first := slices.IndexFunc(specs, func(s Spec) bool {
 		return m.kinds[s.new.Kind] != nil && !slices.Contains(done, s.new.Kind)
 	})
@@ -337,6 +352,14 @@ func (m *enqueueChains) byKind(ctx context.Context, specs []Spec, done []string,
 		return end(ctx, specs)
 	}
 	kind := specs[first].new.Kind
+	if len(specs) == 1 {
+		return m.kinds[kind].run(ctx, call, specs, func(ctx context.Context, specs []Spec) ([]Receipt, error) {
+			if specs[0].new.Kind == kind {
+				return end(ctx, specs)
+			}
+			return m.byKind(ctx, new(enqueueCall), specs, append(slices.Clip(done), kind), end)
+		})
+	}
 	var own []Spec
 	var places []int
 	for i := range specs {
@@ -345,12 +368,12 @@ func (m *enqueueChains) byKind(ctx context.Context, specs []Spec, done []string,
 		}
 	}
 	var all []Receipt
-	_, err := m.kinds[kind].run(ctx, own, func(ctx context.Context, own []Spec) ([]Receipt, error) {
+	_, err := m.kinds[kind].run(ctx, call, own, func(ctx context.Context, own []Spec) ([]Receipt, error) {
 		merged := slices.Clone(specs)
 		for i, place := range places {
 			merged[place] = own[i]
 		}
-		receipts, err := m.byKind(ctx, merged, append(slices.Clip(done), kind), end)
+		receipts, err := m.byKind(ctx, new(enqueueCall), merged, append(slices.Clip(done), kind), end)
 		if err != nil {
 			return nil, err
 		}

@@ -3,7 +3,6 @@ package redrive_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -198,18 +197,50 @@ func TestEnqueueMiddleware_WhatFollowsASuccess(t *testing.T) {
 	}
 }
 
+// withEmptyMiddlewares returns a client whose enqueues of the kind render pass through n
+// middlewares that do nothing, either those of the client or those of the kind.
+func withEmptyMiddlewares(tb testing.TB, n int, ofKind bool) *redrive.Client {
+	tb.Helper()
+	all := slices.Repeat([]redrive.EnqueueMiddleware{passing(func(specs) {})}, n)
+	config := &redrive.Config{EnqueueMiddleware: all}
+	if ofKind {
+		config = &redrive.Config{KindEnqueueMiddleware: map[string][]redrive.EnqueueMiddleware{"render": all}}
+	}
+	c, err := redrive.New(&sink{Store: memory.New(memory.Options{})}, config)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return c
+}
+
+// Three empty middlewares of a client add one allocation to an enqueue, those of a kind one
+// more.
+func TestEnqueueMiddleware_Allocations(t *testing.T) {
+	spec := render.New(renderArgs{}, nil)
+	allocations := func(c *redrive.Client) float64 {
+		return testing.AllocsPerRun(100, func() {
+			if _, err := c.Enqueue(t.Context(), spec); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+	without := allocations(withEmptyMiddlewares(t, 0, false))
+	for ofKind, most := range map[bool]float64{false: 1, true: 2} {
+		if got := allocations(withEmptyMiddlewares(t, 3, ofKind)) - without; got > most {
+			t.Errorf("three empty middlewares (of a kind: %t) add %.0f allocations to an enqueue, want at most %.0f", ofKind, got, most)
+		}
+	}
+}
+
 // BenchmarkEnqueueMiddleware measures what three empty middlewares add to an enqueue.
 func BenchmarkEnqueueMiddleware(b *testing.B) {
-	empty := func(next redrive.EnqueueFunc) redrive.EnqueueFunc {
-		return func(ctx context.Context, s specs) (receipts, error) { return next(ctx, s) }
-	}
-	for _, n := range []int{0, 3} {
-		b.Run(fmt.Sprintf("%d", n), func(b *testing.B) {
-			c, err := redrive.New(&sink{Store: memory.New(memory.Options{})}, &redrive.Config{
-				EnqueueMiddleware: slices.Repeat([]redrive.EnqueueMiddleware{empty}, n)})
-			if err != nil {
-				b.Fatal(err)
-			}
+	for _, tt := range []struct {
+		name   string
+		n      int
+		ofKind bool
+	}{{"0", 0, false}, {"3", 3, false}, {"3 of the kind", 3, true}} {
+		b.Run(tt.name, func(b *testing.B) {
+			c := withEmptyMiddlewares(b, tt.n, tt.ofKind)
 			spec := render.New(renderArgs{}, nil)
 			b.ReportAllocs()
 			for b.Loop() {

@@ -55,3 +55,31 @@ type Outranked struct {
 	Rank  Rank
 	Saw   string
 }
+
+// Weighing is what was weighed, where no strong evidence decided.
+type Weighing struct {
+	Sure    int       // how likely the verdict is right, in percent: that another attempt changes nothing, or that it may
+	For     [3]Weight // what weighed most for the class
+	Against [3]Weight // what weighed most against it, for the next likely class of the other verdict
+	Weights string    // the version of the weights: another version may decide differently
+}
+
+// Weight is what one feature of a text weighs.
+type Weight struct {
+	What   string // words of the text, a rule's id, or a class for which there is some rule
+	Points int    // in hundredths of a nat: 69 makes it twice as likely
+}
+
+// Quoted applies a function to what is quoted from the text, as to remove secrets.
+func (w *Weighing) Quoted(change func(string) string) {
+	if w == nil {
+		return
+	}
+	for _, all := range []*[3]Weight{&w.For, &w.Against} {
+		for i := range all {
+			if all[i].What != "" {
+				all[i].What = change(all[i].What)
+			}
+		}
+	}
+}

@@ -7,20 +7,6 @@ import (
 	"github.com/redrive/redrive/internal/weigh"
 )
 
-// Weighing is what was weighed, where no strong evidence decided.
-type Weighing struct {
-	Sure    int       // how likely the verdict is right, in percent: that another attempt changes nothing, or that it may
-	For     [3]Weight // what weighed most for the class
-	Against [3]Weight // what weighed most against it, for the next likely class of the other verdict
-	Weights string    // the version of the weights: another version may decide differently
-}
-
-// Weight is what one feature of a text weighs.
-type Weight struct {
-	What   string // words of the text, a rule's id, or a class for which there is some rule
-	Points int    // in hundredths of a nat: 69 makes it twice as likely
-}
-
 // Names of rules that stand for a weighing.
 const (
 	ruleWeighed = "weighed"
@@ -175,20 +161,6 @@ func (r *reader) heaviest(w *Weighing, class, than int) (saw string) {
 	return saw
 }
 
-// Quoted applies a function to what is quoted from the text, as to remove secrets.
-func (w *Weighing) Quoted(change func(string) string) {
-	if w == nil {
-		return
-	}
-	for _, all := range []*[3]Weight{&w.For, &w.Against} {
-		for i := range all {
-			if all[i].What != "" {
-				all[i].What = change(all[i].What)
-			}
-		}
-	}
-}
-
 // insert puts a weight among the heaviest, of which none has the words of another.
 func insert(top *[3]Weight, what string, points int) {
 	at := len(top)
@@ -262,49 +234,4 @@ func (r *reader) ruleFeatures(best int) {
 	}
 	h := &r.hits[best]
 	r.bag.Best(string(h.class), string(second), tierOf(h.weight))
-}
-
-// WithWeights returns the classifier of the built-in rules with other weights, in the form of the file that is
-// embedded; without a file the rules alone decide. It is for the program that learns the weights. The error says that
-// the file is damaged or of another version.
-func WithWeights(file []byte) (*Classifier, error) {
-	if len(file) == 0 {
-		return withModel(nil), nil
-	}
-	m, err := weigh.Decode(file)
-	if err != nil {
-		return nil, err
-	}
-	return withModel(m), nil
-}
-
-func withModel(m *weigh.Model) *Classifier {
-	c := Builtin()
-	return &Classifier{builtin: c.builtin, direct: c.direct, model: m}
-}
-
-// Sample calls a function with each feature by which evidence is weighed: its hash, where it is in the text, its name,
-// and its sort. It returns what the rules alone make of the evidence, and whether they decide without weighing. It is for
-// the program that learns the weights.
-func (c *Classifier) Sample(e *failure.Evidence, each func(hash uint64, from, to int32, name string, sort uint8)) (byRules Classification, strong bool) {
-	model := c.model
-	if model == nil {
-		model = &weigh.Model{}
-	}
-	r := &reader{bag: &weigh.Bag{}}
-	r.start(withModel(model), e, "")
-	r.readCodes()
-	r.readTyped()
-	r.readTexts()
-	r.overrule()
-	best := r.best()
-	r.classification(&byRules, best)
-	strong = !r.weighs(best)
-	r.mark(&byRules)
-	r.collectWords()
-	r.ruleFeatures(best)
-	for _, f := range r.bag.Features {
-		each(f.Hash, f.From, f.To, f.Name, f.Sort)
-	}
-	return byRules, strong
 }

@@ -258,7 +258,7 @@ func TestN1_BadStreamsAreRefused(t *testing.T) {
 		"?after=1":        "such as 120.3",
 		"?limit=501":      "500",
 		"?topics=all":     `did you mean "topic"?`,
-		"?topic=batch:-1": "not a number of a batch",
+		"?topic=batch:-1": "not the number of a batch",
 	} {
 		if p := s.refused("invalid-field", "GET", "/api/events"+query, ""); !strings.Contains(p.Message, want) {
 			t.Errorf("%s: got %q, want %q in it", query, p.Message, want)

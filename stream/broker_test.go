@@ -4,9 +4,12 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -16,42 +19,76 @@ import (
 	"github.com/redrive/redrive/internal/testing/servers"
 )
 
-// broker starts a private Apache Kafka, or uses the one that REDRIVE_TEST_KAFKA names. restart kills
-// a private broker and starts it again; it is nil for another one.
-func broker(t *testing.T) (address string, restart func()) {
-	t.Helper()
-	if address = os.Getenv("REDRIVE_TEST_KAFKA"); address != "" {
-		return address, nil
-	}
-	k := private(t, nil)
-	return k.Address(), func() {
-		if err := errors.Join(k.Kill(), k.Start(t.Context())); err != nil {
-			t.Fatal(err)
-		}
-	}
+// shared is the private Apache Kafka of all tests, each of which has its own topics. It has two
+// users of a listener with TLS and SASL.
+var shared struct {
+	once   sync.Once
+	broker *servers.Kafka
+	err    error
 }
 
-// private starts an Apache Kafka of its own, with users of a listener with TLS and SASL.
-func private(t *testing.T, users map[string]string) *servers.Kafka {
-	t.Helper()
-	out, err := exec.CommandContext(t.Context(), "sh", "../kafka/kafka.sh").Output()
+var errNoKafka = errors.New("no Apache Kafka")
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "redrive-stream-")
 	if err != nil {
-		t.Skipf("no Apache Kafka: %s", bytes.TrimSpace(out))
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
 	}
-	k, err := servers.StartKafka(t.Context(), strings.TrimSpace(string(out)), users)
-	if errors.Is(err, servers.ErrMissing) {
-		t.Skip(err)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := k.Close(); err != nil {
-			t.Error(err)
+	built = filepath.Join(dir, "redrive-stream")
+	code := m.Run()
+	_ = os.RemoveAll(dir) // it is temporary
+	if shared.broker != nil {
+		if err := shared.broker.Close(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			code = 1
 		}
-	})
-	return k
+	}
+	os.Exit(code)
 }
+
+// broker returns the address of the private Apache Kafka, or of the one that REDRIVE_TEST_KAFKA
+// names.
+func broker(t *testing.T) (address string) {
+	t.Helper()
+	if address = os.Getenv("REDRIVE_TEST_KAFKA"); address != "" {
+		return address
+	}
+	return private(t).Address()
+}
+
+// private returns the private Apache Kafka. The first test starts it.
+func private(t *testing.T) *servers.Kafka {
+	t.Helper()
+	shared.once.Do(func() {
+		out, err := exec.CommandContext(t.Context(), "sh", "../kafka/kafka.sh").Output()
+		if err != nil {
+			shared.err = fmt.Errorf("%w: %s", errNoKafka, bytes.TrimSpace(out))
+			return
+		}
+		ctx := context.WithoutCancel(t.Context()) // other tests use it, too
+		users := map[string]string{"writer": "pw-writer-canary", "reader": "pw-reader-canary"}
+		shared.broker, shared.err = servers.StartKafka(ctx, strings.TrimSpace(string(out)), users)
+	})
+	switch {
+	case errors.Is(shared.err, errNoKafka), errors.Is(shared.err, servers.ErrMissing):
+		t.Skip(shared.err)
+	case shared.err != nil:
+		t.Fatal(shared.err)
+	}
+	return shared.broker
+}
+
+// built is the file of redrive-stream, and build makes it, with the points at which it can be killed.
+var (
+	built string
+	build = sync.OnceValue(func() error {
+		if out, err := exec.Command("go", "build", "-tags", "crashpoint", "-o", built, "./cmd/redrive-stream").CombinedOutput(); err != nil { //nolint:noctx // all tests use it
+			return fmt.Errorf("build redrive-stream: %w\n%s", err, out)
+		}
+		return nil
+	})
+)
 
 // topic makes a topic of its own and returns an administrator of the broker.
 func topic(t *testing.T, address, name string, partitions int32) *kadm.Client {

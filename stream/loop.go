@@ -7,6 +7,7 @@ import (
 
 	"github.com/redrive/redrive"
 	"github.com/redrive/redrive/internal/own"
+	"github.com/redrive/redrive/internal/testing/crashpoint"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store"
 	"github.com/redrive/redrive/stream/intake"
@@ -82,11 +83,16 @@ func (l *loop) do(ctx context.Context, action intake.Action) (intake.Event, erro
 		polling, cancel := context.WithTimeout(ctx, commitPoll)
 		defer cancel()
 		parts, err := l.reader.Poll(polling, pollMax)
+		if len(parts) > 0 {
+			crashpoint.Hit(crashpoint.StreamAfterPoll)
+		}
 		return l.polled(parts), err
 	case intake.Take:
 		taken, err := l.client.Take(own.Kinds(writing), l.Name, l.parts(a.Parts))
 		if err != nil {
 			l.Log.WarnContext(ctx, "records are not stored yet", "stream", l.Name, "topic", l.topic.Name, "error", err)
+		} else {
+			crashpoint.Hit(crashpoint.StreamAfterTake)
 		}
 		return intake.Taken{Records: taken, Err: err}, nil
 	case intake.Reopen:
@@ -96,6 +102,8 @@ func (l *loop) do(ctx context.Context, action intake.Action) (intake.Event, erro
 		err := l.reader.Commit(writing, a.Next)
 		if err != nil {
 			l.Log.WarnContext(ctx, "offsets are not reported yet", "stream", l.Name, "error", err)
+		} else {
+			crashpoint.Hit(crashpoint.StreamAfterCommit)
 		}
 		return intake.Committed{Err: err}, nil
 	case intake.Sleep:

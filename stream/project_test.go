@@ -94,7 +94,7 @@ func TestS2_S3_WaitsAndDeathsAreOnTopics(t *testing.T) {
 	if _, err := exec.LookPath("kcat"); err != nil {
 		t.Skip("no kcat")
 	}
-	address, _ := broker(t)
+	address := broker(t)
 	admin := topic(t, address, "alice_tasks", 3)
 	if _, err := admin.CreateTopics(t.Context(), 2, 1, nil, "alice_retry_queue", "alice_dead", "alice_results"); err != nil {
 		t.Fatal(err)
@@ -119,7 +119,7 @@ func TestS2_S3_WaitsAndDeathsAreOnTopics(t *testing.T) {
 		}
 		return j.SetResult("done")
 	}, nil)
-	config := &stream.Config{Name: "chat", Brokers: []string{address}, Topic: "alice_tasks", Retry: "alice_retry_queue", Dead: "alice_dead",
+	config := &stream.Config{Name: "waits", Brokers: []string{address}, Topic: "alice_tasks", Retry: "alice_retry_queue", Dead: "alice_dead",
 		Compat: wire.CompatConnect, Results: "alice_results", Store: s, Kinds: map[string]string{"chat_completion": "chat"}, Log: slog.New(slog.NewTextHandler(t.Output(), nil))}
 	if err := stream.Handle(client, config); err != nil {
 		t.Fatal(err)

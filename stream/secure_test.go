@@ -55,11 +55,11 @@ func give(t *testing.T, admin *kadm.Client, user string, build func(*kadm.ACLBui
 // part of: S4
 func TestS4_TheStartSaysWhatIsWrong(t *testing.T) {
 	t.Parallel()
-	k := private(t, map[string]string{"writer": "pw-writer-canary", "reader": "pw-reader-canary"})
-	admin := topic(t, k.Address(), "alice_tasks", 3)
+	k := private(t)
+	admin := topic(t, k.Address(), "secure_tasks", 3)
 	none := "delete"
 	compacted, short := "compact", "3600000"
-	if _, err := admin.CreateTopic(t.Context(), 3, 1, map[string]*string{"cleanup.policy": &none, "retention.ms": &short}, "alice_retry_queue"); err != nil {
+	if _, err := admin.CreateTopic(t.Context(), 3, 1, map[string]*string{"cleanup.policy": &none, "retention.ms": &short}, "secure_retry"); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := admin.CreateTopic(t.Context(), 1, 1, map[string]*string{"cleanup.policy": &compacted}, "profiles"); err != nil {
@@ -67,12 +67,12 @@ func TestS4_TheStartSaysWhatIsWrong(t *testing.T) {
 	}
 	for _, user := range []string{"writer", "reader"} {
 		give(t, admin, user, func(b *kadm.ACLBuilder) *kadm.ACLBuilder {
-			return b.Topics("alice_tasks", "alice_retry_queue", "profiles")
+			return b.Topics("secure_tasks", "secure_retry", "profiles")
 		},
 			kmsg.ACLOperationRead, kmsg.ACLOperationDescribe, kmsg.ACLOperationDescribeConfigs)
-		give(t, admin, user, func(b *kadm.ACLBuilder) *kadm.ACLBuilder { return b.Groups("redrive-chat") }, kmsg.ACLOperationRead)
+		give(t, admin, user, func(b *kadm.ACLBuilder) *kadm.ACLBuilder { return b.Groups("redrive-secure") }, kmsg.ACLOperationRead)
 	}
-	give(t, admin, "writer", func(b *kadm.ACLBuilder) *kadm.ACLBuilder { return b.Topics("alice_retry_queue") }, kmsg.ACLOperationWrite)
+	give(t, admin, "writer", func(b *kadm.ACLBuilder) *kadm.ACLBuilder { return b.Topics("secure_retry") }, kmsg.ACLOperationWrite)
 	address, ca := k.Secure()
 	dir := t.TempDir()
 	password := func(name, text string) string {
@@ -83,7 +83,7 @@ func TestS4_TheStartSaysWhatIsWrong(t *testing.T) {
 		return file
 	}
 	user := func(name, mechanism string) *stream.Config {
-		return &stream.Config{Name: "chat", Brokers: []string{address}, Topic: "alice_tasks", Retry: "alice_retry_queue", Kinds: map[string]string{"chat": "chat"},
+		return &stream.Config{Name: "secure", Brokers: []string{address}, Topic: "secure_tasks", Retry: "secure_retry", Kinds: map[string]string{"chat": "chat"},
 			TLS: &kafka.TLS{CAFile: ca}, SASL: &kafka.SASL{Mechanism: mechanism, User: name, PasswordFile: password(name, "pw-"+name+"-canary")}, Log: slog.New(slog.DiscardHandler)}
 	}
 	long := map[string]*string{"retention.ms": new("604800000")}
@@ -98,7 +98,7 @@ func TestS4_TheStartSaysWhatIsWrong(t *testing.T) {
 		"unknown one":      {func(c *stream.Config) { c.SASL.Mechanism = "gssapi" }, []string{`the mechanism "gssapi" is not known`}},
 		"no file":          {func(c *stream.Config) { c.SASL.PasswordFile = "" }, []string{"password_file is missing"}},
 		"no login":         {func(c *stream.Config) { c.SASL = nil }, []string{"set tls and sasl"}},
-		"no group":         {func(c *stream.Config) { c.Group = "other" }, []string{`must not read as the group "other"`, "the right Read on the group"}},
+		"no group":         {func(c *stream.Config) { c.Group = "other" }, []string{`has no right to read as a member of the group "other"`, "the right Read on the group"}},
 		"no topic":         {func(c *stream.Config) { c.Topic, c.Retry = "nowhere", "" }, []string{`"nowhere"`}},
 		"two at once":      {func(c *stream.Config) { c.Topic = "profiles"; c.Group = "other" }, []string{"3 mistakes", "is compacted", `the group "other"`, "retention"}},
 		"login in clear":   {func(c *stream.Config) { c.TLS = nil; c.Brokers = []string{"kafka.example:9092"} }, []string{"sasl without tls"}},
@@ -116,11 +116,11 @@ func TestS4_TheStartSaysWhatIsWrong(t *testing.T) {
 			t.Errorf("%s: a password is in %q", name, got)
 		}
 	}
-	if _, err := admin.AlterTopicConfigs(t.Context(), []kadm.AlterConfig{{Op: kadm.SetConfig, Name: "retention.ms", Value: long["retention.ms"]}}, "alice_retry_queue"); err != nil {
+	if _, err := admin.AlterTopicConfigs(t.Context(), []kadm.AlterConfig{{Op: kadm.SetConfig, Name: "retention.ms", Value: long["retention.ms"]}}, "secure_retry"); err != nil {
 		t.Fatal(err)
 	}
 	got := said(t, user("reader", "plain"))
-	if want := `this user must not write the retry topic "alice_retry_queue"; give this user the right Write on the topic "alice_retry_queue" (an ACL)`; !strings.HasSuffix(got, want) {
+	if want := `this user must not write the retry topic "secure_retry"; give this user the right Write on the topic "secure_retry" (an ACL)`; !strings.HasSuffix(got, want) {
 		t.Errorf("said %q, want %q at its end and nothing else", got, want)
 	}
 
@@ -134,7 +134,7 @@ func TestS4_TheStartSaysWhatIsWrong(t *testing.T) {
 	writer := user("writer", "scram-sha-512")
 	writer.Store = s
 	go func() { ended <- stream.Run(ctx, client, writer) }()
-	produce(t, k.Address(), "alice_tasks", []string{`{"job_id":"a","task_type":"chat"}`})
+	produce(t, k.Address(), "secure_tasks", []string{`{"job_id":"a","task_type":"chat"}`})
 	eventually(t, "the record is a job", func() bool {
 		n, err := client.Counts(t.Context())
 		return err == nil && len(n) > 0 && n[0].State == job.Waiting
@@ -150,8 +150,8 @@ func TestS4_TheStartSaysWhatIsWrong(t *testing.T) {
 // part of: S4
 func TestS4_OneInstanceNameIsOneProcess(t *testing.T) {
 	t.Parallel()
-	address, _ := broker(t)
-	topic(t, address, "carol_tasks", 3)
+	address := broker(t)
+	topic(t, address, "named_tasks", 3)
 	client, err := redrive.New(memory.New(memory.Options{}), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -159,7 +159,7 @@ func TestS4_OneInstanceNameIsOneProcess(t *testing.T) {
 	start := func(ctx context.Context) chan error {
 		ended := make(chan error, 1)
 		go func() {
-			ended <- stream.Run(ctx, client, &stream.Config{Name: "carol", Brokers: []string{address}, Topic: "carol_tasks", Instance: "pod-1",
+			ended <- stream.Run(ctx, client, &stream.Config{Name: "named", Brokers: []string{address}, Topic: "named_tasks", Instance: "pod-1",
 				Kinds: map[string]string{"chat": "chat"}, Log: slog.New(slog.DiscardHandler)})
 		}()
 		return ended
@@ -173,7 +173,7 @@ func TestS4_OneInstanceNameIsOneProcess(t *testing.T) {
 		}
 	}
 	older := start(ctx)
-	produce(t, address, "carol_tasks", []string{`{"job_id":"a","task_type":"chat"}`})
+	produce(t, address, "named_tasks", []string{`{"job_id":"a","task_type":"chat"}`})
 	eventually(t, "the first process reads", waiting(1))
 	younger := start(ctx)
 	waits, done := context.WithTimeout(t.Context(), time.Minute)
@@ -186,7 +186,7 @@ func TestS4_OneInstanceNameIsOneProcess(t *testing.T) {
 	case <-waits.Done():
 		t.Fatal("the older process still runs")
 	}
-	produce(t, address, "carol_tasks", []string{`{"job_id":"b","task_type":"chat"}`})
+	produce(t, address, "named_tasks", []string{`{"job_id":"b","task_type":"chat"}`})
 	eventually(t, "the second process reads", waiting(2))
 	cancel()
 	if err := <-younger; err != nil {

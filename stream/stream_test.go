@@ -2,18 +2,22 @@ package stream_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
 
 	"github.com/redrive/redrive"
+	"github.com/redrive/redrive/internal/testing/crashpoint"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store"
 	"github.com/redrive/redrive/store/sqlite"
@@ -27,19 +31,18 @@ type rig struct {
 	client  *redrive.Client
 	address string
 	topic   string
-	program string
 	file    string
+	point   crashpoint.Point // where the next program kills itself; "" for nowhere
 	started *exec.Cmd
 	log     bytes.Buffer
 }
 
 func newRig(t *testing.T, address, name string) *rig {
 	t.Helper()
-	r := &rig{t: t, address: address, topic: name, admin: topic(t, address, name, 3), program: filepath.Join(t.TempDir(), "redrive-stream"),
-		file: filepath.Join(t.TempDir(), "jobs.db")}
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", r.program, "./cmd/redrive-stream").CombinedOutput(); err != nil {
-		t.Fatalf("build: %v\n%s", err, out)
+	if err := build(); err != nil {
+		t.Fatal(err)
 	}
+	r := &rig{t: t, address: address, topic: name, admin: topic(t, address, name, 3), file: filepath.Join(t.TempDir(), "jobs.db")}
 	s, err := sqlite.Open(t.Context(), r.file, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -56,23 +59,27 @@ func newRig(t *testing.T, address, name string) *rig {
 	return r
 }
 
-func (r *rig) start() {
+func (r *rig) start(more ...string) {
 	r.t.Helper()
-	r.started = exec.CommandContext(r.t.Context(), r.program, "run", "--db", r.file, "--brokers", r.address, "--topic", r.topic,
-		"--name", r.topic, "--kind", "chat_completion=chat")
+	args := append([]string{"run", "--db", r.file, "--brokers", r.address, "--topic", r.topic, "--name", r.topic, "--kind", "chat_completion=chat"}, more...)
+	r.started = exec.CommandContext(r.t.Context(), built, args...)
+	r.started.Env = append(os.Environ(), crashpoint.Variable+"="+string(r.point))
 	r.started.Stderr = &r.log
 	if err := r.started.Start(); err != nil {
 		r.t.Fatal(err)
 	}
 }
 
-// kill kills the program with SIGKILL.
-func (r *rig) kill() {
+// killed waits until the program has killed itself with SIGKILL at the point.
+func (r *rig) killed() {
 	r.t.Helper()
-	if err := r.started.Process.Kill(); err != nil {
-		r.t.Fatal(err)
-	}
+	late := time.AfterFunc(time.Minute, func() { _ = r.started.Process.Kill() })
+	defer late.Stop()
 	_ = r.started.Wait() // it was killed
+	if want := crashpoint.KilledPrefix + " " + string(r.point); !strings.Contains(r.log.String(), want) {
+		r.t.Fatalf("the program has not come to the point %s", r.point)
+	}
+	r.point = ""
 }
 
 // stop ends the program as a service manager does.
@@ -132,35 +139,38 @@ func tasks(from, to int) (lines []string) {
 	return lines
 }
 
-// Records become exactly one job each, although the program is killed between the commit of the jobs
-// and that of the offsets, producers repeat themselves, and the broker is killed.
+// Records become exactly one job each, although the program is killed when it has read records, when
+// their jobs are stored and the offsets are not, and when both are; although producers repeat
+// themselves, and the broker is killed.
 //
 // part of: S1, S4
-func TestS4_EachRecordBecomesOneJob(t *testing.T) {
-	t.Parallel()
-	address, restart := broker(t)
-	r := newRig(t, address, "alice_tasks")
+func TestS4_EachRecordBecomesOneJob(t *testing.T) { // it is not parallel: it kills the broker of the other tests
+	address := broker(t)
+	r := newRig(t, address, "killed_tasks")
 	const all, rounds = 6_000, 3
-	between := 0
-	for round := range rounds {
+	for round, at := range []struct {
+		point        crashpoint.Point
+		taken, known bool // whether the jobs of this round are stored, and the offsets reported
+	}{{crashpoint.StreamAfterPoll, false, false}, {crashpoint.StreamAfterTake, true, false}, {crashpoint.StreamAfterCommit, true, true}} {
 		produce(t, address, r.topic, tasks(round*all/rounds, (round+1)*all/rounds))
 		produce(t, address, r.topic, tasks(round*all/rounds, round*all/rounds+100)) // the producer repeats itself
-		before := r.count("chat", job.Waiting)
-		r.start()
-		eventually(t, "some jobs are stored", func() bool { return r.count("chat", job.Waiting) > before })
-		r.kill()
-		if offsets, _ := r.committed(); offsets < r.count("chat", job.Waiting) {
-			between++
+		jobs := r.count("chat", job.Waiting)
+		offsets, _ := r.committed()
+		r.point = at.point
+		r.start("--instance", "pod-1") // a static member comes back at once
+		r.killed()
+		moved, _ := r.committed()
+		if taken, known := r.count("chat", job.Waiting) > jobs, moved > offsets; taken != at.taken || known != at.known {
+			t.Errorf("killed at %s: jobs are stored: %v, offsets are reported: %v; want %v and %v", at.point, taken, known, at.taken, at.known)
 		}
-		if round == 1 && restart != nil {
-			restart()
+		if k := shared.broker; round == 1 && k != nil {
+			if err := errors.Join(k.Kill(), k.Start(context.WithoutCancel(t.Context()))); err != nil {
+				t.Fatal(err)
+			}
 		}
-	}
-	if between == 0 {
-		t.Error("no kill came between the commit of the jobs and that of the offsets, so nothing was proved")
 	}
 	produce(t, address, r.topic, tasks(all, all+500)) // the last process has something to do
-	r.start()
+	r.start("--instance", "pod-1")
 	eventually(t, "all records are read", func() bool { offsets, ends := r.committed(); return offsets == ends })
 	r.stop()
 	if got := r.count("chat", job.Waiting); got != all+500 {
@@ -192,7 +202,7 @@ func TestS4_EachRecordBecomesOneJob(t *testing.T) {
 // part of: S4
 func TestS4_ThePositionIsThatOfTheStore(t *testing.T) {
 	t.Parallel()
-	address, _ := broker(t)
+	address := broker(t)
 	r := newRig(t, address, "carol_tasks")
 	group := "redrive-" + r.topic
 	produce(t, address, r.topic, tasks(0, 10), "-p", "1")
@@ -278,7 +288,7 @@ func offsetsOf(topic string, partition int32, at int64) (o kadm.Offsets) {
 // part of: S6, I1
 func TestS6_WhatCannotBeATaskIsADeadLetter(t *testing.T) {
 	t.Parallel()
-	address, _ := broker(t)
+	address := broker(t)
 	r := newRig(t, address, "bob_tasks")
 	produce(t, address, r.topic, []string{
 		`{"job_id":"a","task_type":"chat_completion","payload":{"x":1,"y":2}}`,

@@ -119,8 +119,8 @@ func (c *Call) mediaType() (string, error) {
 	return media, err //nolint:wrapcheck // callers name the header
 }
 
-// readAtOnce is up to which size a body gets its memory before it has arrived: a client that announces
-// a large body and sends nothing must not take memory.
+// readAtOnce is the largest announced size of a body for which memory is allocated before the body
+// has arrived. So a client that announces a large body and sends nothing takes no memory.
 const readAtOnce = 256 << 10
 
 func (c *Call) read(most int64) ([]byte, error) {

@@ -232,7 +232,7 @@ func (a *API) reopenDead(c *Call) error {
 	return a.actOn(c, &d, redrive.Action{Do: redrive.ActReopen, Note: in.Note})
 }
 
-// future reads a time to come: a time (without zone: UTC), or a duration from now.
+// future reads a time in the future: a time (without zone: UTC), or a duration from now.
 func (a *API) future(pointer, text string) (job.Micros, error) {
 	if text == "" {
 		return 0, nil

@@ -97,8 +97,8 @@ type PurgeIn struct {
 	Note       string   `json:"note,omitempty" jsonschema:"maxLength=4096"`
 }
 
-// PurgeOut is the answer to a purge. The server works on it for about 20 s; if more is true, the same
-// request goes on.
+// PurgeOut is the answer to a purge. The server works on it for about 20 s. If more is true, dead
+// letters are left, and the same request continues.
 type PurgeOut struct {
 	Purged int64 `json:"purged"` // dead letters that were removed with their jobs
 	More   bool  `json:"more"`

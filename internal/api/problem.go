@@ -64,7 +64,7 @@ var (
 	RateLimited          = &Kind{"rate-limited", 429, "Too many requests", "Ask again after the time in Retry-After."}
 	Internal             = &Kind{"internal", 500, "The server failed", "The log of the server has the cause under the id of the request."}
 	StoreUnavailable     = &Kind{"store-unavailable", 503, "The store does not answer", "Nothing was written. Ask again after the time in Retry-After."}
-	StoreReadOnly        = &Kind{"store-read-only", 503, "The store cannot be written", "Nothing was written. An operator has to make the store writable."}
+	StoreReadOnly        = &Kind{"store-read-only", 503, "The store is read-only", "Nothing was written. An operator has to make the store writable."}
 	StoreFull            = &Kind{"store-full", 507, "The store is full", "Nothing was written. An operator has to make room."}
 	Starting             = &Kind{"starting", 503, "The server is starting", "Ask again after the time in Retry-After."}
 	Stopping             = &Kind{"stopping", 503, "The server is stopping", "Ask another server, or ask again after the time in Retry-After."}
@@ -239,7 +239,7 @@ func problemOf(err error) *Problem {
 	case wire.StoreUnavailable:
 		return StoreUnavailable.New("The store does not answer. Nothing was written.").After(retryAfterStore)
 	case wire.StoreReadOnly:
-		return StoreReadOnly.New("The store cannot be written. Nothing was written.").After(60)
+		return StoreReadOnly.New("The store is read-only. Nothing was written.").After(60)
 	case wire.StoreFull:
 		return StoreFull.New("The store is full. Nothing was written.").After(60)
 	case wire.OutcomeUnknown:

@@ -42,11 +42,12 @@ type RedriveIn struct {
 	Note string `json:"note,omitempty" jsonschema:"maxLength=4096"`
 }
 
-// RedriveOut is a redrive and what can be done with it.
+// RedriveOut is a redrive, its progress and the possible next steps.
 type RedriveOut struct {
 	wire.Redrive
 	Standing string `json:"standing"` // the progress of the redrive, as a sentence
-	// Shares are the shares that can stop the redrive, counted since a person last resumed it.
+	// Shares are the shares of failed jobs that can stop the redrive. They are counted from the time
+	// at which a person last resumed it.
 	Shares []redrive.RedriveStop `json:"shares,omitempty"`
 	Next   []wire.Step           `json:"next"` // what a person can do next
 }

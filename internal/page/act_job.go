@@ -19,9 +19,9 @@ import (
 // ignoredFor is how long a dead letter is put aside if the form names no time.
 const ignoredFor = 48 * time.Hour
 
-// actOnJob does what a button of a job says, and tells the next page the result. The form says in
-// which state the page has shown the job: if it has moved on, nothing is done. A form into which a
-// person has typed is shown again with its mistakes.
+// actOnJob carries out the action of a button of a job, and the next page shows the result. The form
+// has the state that the page has shown: if the job has another state now, nothing is done. A form
+// into which a person has typed is shown again with its mistakes.
 func (p *Pages) actOnJob(a *api.API, c *api.Call) error {
 	in, err := form(c)
 	if err != nil {

@@ -73,8 +73,8 @@ func (p *Pages) liveSet(a *api.API, c *api.Call) error {
 	return p.writeSet(a, c, m, listQuery(query), http.StatusOK, nil, nil, "")
 }
 
-// writeSet writes the page that asks. in is what was typed, wrong why it was refused, and so what a
-// first part of the action has done.
+// writeSet writes the page that asks for a confirmation. The argument in has what the person has
+// typed, wrong has the reasons why it was refused, and so says what the action has done so far.
 func (p *Pages) writeSet(a *api.API, c *api.Call, m *manyAct, query url.Values, status int, in url.Values, wrong []string, so string) error {
 	section, list := "dead", "/ui/dead"
 	if m.ofLive() {

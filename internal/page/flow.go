@@ -77,7 +77,7 @@ func (s scale) middle() string {
 	return words.Number(s.most / 4)
 }
 
-// flowOf draws columns. Times are written in the zone.
+// flowOf returns the chart of the columns. Its times are in the given zone.
 func flowOf(zone *time.Location, c *columns) flow {
 	n := len(c.list)
 	completed, failed, dead, lost := make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n)

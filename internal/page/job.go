@@ -170,7 +170,7 @@ func standingOf(d *words.Details, now job.Micros) (standing, because string) {
 	return standing, because
 }
 
-// wayOf returns a function that writes a step as the button of the job that does it.
+// wayOf returns a function that names the button which carries out a step for the job.
 func wayOf(d *words.Details) words.Way {
 	labels := make(map[string]string)
 	for _, a := range actsOf(d, true) {

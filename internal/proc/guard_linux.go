@@ -1,14 +1,13 @@
 package proc
 
 import (
-	"bufio"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"os/signal"
 	"runtime"
-	"strconv"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -20,6 +19,9 @@ import (
 // kills the remaining processes of the commands' groups. A process that has left its group
 // (setsid) is not killed.
 //
+// The worker writes the numbers of the groups to a file that the guard process has open too. The
+// guard process reads it only when the worker has ended, so it sleeps while commands start and end.
+//
 // Its methods are safe for concurrent use.
 type Guard struct {
 	args    []string
@@ -28,7 +30,7 @@ type Guard struct {
 	threads sync.WaitGroup
 
 	mu      sync.Mutex
-	groups  map[int]bool  // the process groups of the running commands
+	groups  groupFile
 	pipe    *os.File      // the guard process kills the groups when this pipe is closed; nil before the first command
 	exited  chan struct{} // closed when the guard process has ended
 	process *os.Process
@@ -37,7 +39,7 @@ type Guard struct {
 // NewGuard returns a guard. The guard process starts with the first command. It is this
 // program, called with args; the program must then call [RunGuard].
 func NewGuard(args ...string) *Guard {
-	g := &Guard{args: args, starts: make(chan func()), closed: make(chan struct{}), groups: make(map[int]bool)}
+	g := &Guard{args: args, starts: make(chan func()), closed: make(chan struct{})}
 	for range runtime.GOMAXPROCS(0) {
 		g.threads.Go(func() {
 			// The kernel sends the signal when the thread ends. A locked thread ends only with
@@ -69,11 +71,12 @@ func (g *Guard) Close() {
 		<-g.exited
 		g.pipe = nil
 	}
+	g.groups.close()
 }
 
 // start starts a command. The command must lead a process group.
 func (g *Guard) start(c *exec.Cmd) error {
-	if err := g.tell(""); err != nil { // make sure that the guard process runs
+	if err := g.ensure(); err != nil {
 		return err
 	}
 	c.SysProcAttr.Pdeathsig = syscall.SIGKILL
@@ -87,100 +90,84 @@ func (g *Guard) start(c *exec.Cmd) error {
 		return err
 	}
 	g.mu.Lock()
-	g.groups[c.Process.Pid] = true
-	g.mu.Unlock()
+	defer g.mu.Unlock()
 	// Ignore the error, because the command runs already, and the kernel still kills it with
-	// the worker. The next start returns the error.
-	_ = g.tell("+" + strconv.Itoa(c.Process.Pid) + "\n")
+	// the worker.
+	_ = g.groups.add(c.Process.Pid)
 	return nil
 }
 
 // ended removes a process group that no longer exists.
 func (g *Guard) ended(group int) {
 	g.mu.Lock()
-	delete(g.groups, group)
-	g.mu.Unlock()
-	_ = g.tell("-" + strconv.Itoa(group) + "\n") // if this fails, the next guard process gets a list without the group
+	defer g.mu.Unlock()
+	g.groups.remove(group)
 }
 
-// tell writes a line to the guard process. If no guard process runs, tell starts one.
-func (g *Guard) tell(line string) error {
+// ensure starts a guard process if none runs, unless the guard is closed.
+func (g *Guard) ensure() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	select {
+	case <-g.closed:
+		return errClosed
+	default:
+	}
 	if g.pipe != nil {
 		select {
 		case <-g.exited:
 			g.pipe.Close()
 			g.pipe = nil
 		default:
-			if _, err := io.WriteString(g.pipe, line); err == nil {
-				return nil
-			}
-			g.pipe.Close()
-			<-g.exited
-			g.pipe = nil
+			return nil
 		}
 	}
-	return g.run()
+	if err := g.run(); err != nil {
+		return fmt.Errorf("start the guard of the commands: %w", err)
+	}
+	return nil
 }
 
-// run starts the guard process and sends it the numbers of all groups.
+// run starts the guard process.
 func (g *Guard) run() error {
+	if err := g.groups.open(); err != nil {
+		return err
+	}
 	r, w, err := os.Pipe()
 	if err != nil {
-		return fmt.Errorf("start the guard of the commands: %w", err)
+		return err
 	}
 	defer r.Close()
 	c := &exec.Cmd{Path: "/proc/self/exe", Args: append([]string{os.Args[0]}, g.args...), Stdin: r, Dir: "/", Env: []string{}}
+	c.ExtraFiles = []*os.File{g.groups.file}           // the descriptor guardFD
 	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // in a new session, the guard process gets no signals of the worker's terminal
 	if err := c.Start(); err != nil {
 		w.Close()
-		return fmt.Errorf("start the guard of the commands: %w", err)
+		return err
 	}
 	exited := make(chan struct{})
 	go func() {
 		_ = c.Wait()
 		close(exited)
 	}()
-	for group := range g.groups {
-		if _, err = fmt.Fprintf(w, "+%d\n", group); err != nil {
-			break
-		}
-	}
-	if err != nil {
-		w.Close()
-		<-exited
-		return fmt.Errorf("start the guard of the commands: %w", err)
-	}
 	g.pipe, g.exited, g.process = w, exited, c.Process
 	return nil
 }
 
-// RunGuard is the guard process of a [Guard]. It reads the numbers of process groups from
-// its standard input. At the end of the input it kills the groups that remain.
+// guardFD is the descriptor under which the guard process has the file of the groups.
+const guardFD = 3
+
+// RunGuard is the guard process of a [Guard]. At the end of its standard input it kills the process
+// groups whose numbers are in the file of the groups.
 func RunGuard(in io.Reader) {
 	signal.Ignore(syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT)
-	groups := make(map[int]bool)
-	for lines := bufio.NewScanner(in); lines.Scan(); {
-		line := lines.Text()
-		group, err := strconv.Atoi(line[min(1, len(line)):])
-		switch {
-		case err != nil || group <= 1:
-		case line[0] == '+':
-			groups[group] = true
-		case line[0] == '-':
-			delete(groups, group)
-		}
-	}
+	_, _ = io.Copy(io.Discard, in)
+	groups := readGroups(os.NewFile(guardFD, "groups"))
 	for range killWait / pollMin {
 		if len(groups) == 0 {
 			return
 		}
-		for group := range groups {
-			if syscall.Kill(-group, syscall.SIGKILL) != nil {
-				delete(groups, group)
-			}
-		}
+		groups = slices.DeleteFunc(groups, func(group int) bool { return syscall.Kill(-group, syscall.SIGKILL) != nil })
 		<-time.After(pollMin)
 	}
 }

@@ -34,7 +34,7 @@ func TestQ5_CommandsEndWhenTheirWorkerIsKilled(t *testing.T) {
 }
 
 // Commands continue when threads of the worker end and when the guard process is killed. The next
-// guard process gets the list of all running commands.
+// guard process gets the file with the groups of all running commands.
 func TestCommandsSurviveThreadsAndTheGuardProcess(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

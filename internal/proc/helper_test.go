@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -24,12 +25,13 @@ import (
 )
 
 // The test binary also runs as the subprocesses of the tests. These environment variables
-// contain the role of the process, the role of its child, and the address at which the test
-// listens.
+// contain the role of the process, the role of its child, the address at which the test
+// listens, and the size of a command's input.
 const (
 	roleVar  = "PROC_TEST_ROLE"
 	childVar = "PROC_TEST_CHILD"
 	stageVar = "PROC_TEST_STAGE"
+	inputVar = "PROC_TEST_INPUT"
 	guardArg = "__guard"
 )
 
@@ -61,6 +63,10 @@ func play(role string) int {
 	case "worker": // this role runs a command and its child with a guard
 		_, _ = proc.Run(context.Background(), proc.Spec{Argv: os.Args[:1], Guard: proc.NewGuard(guardArg), Env: map[string]string{
 			roleVar: "leader", childVar: "child", stageVar: os.Getenv(stageVar)}})
+	case "unguarded": // this role runs a command with an input, without a guard
+		size, _ := strconv.Atoi(os.Getenv(inputVar))
+		_, _ = proc.Run(context.Background(), proc.Spec{Argv: os.Args[:1], Stdin: make([]byte, size), Env: map[string]string{
+			roleVar: "reader", stageVar: os.Getenv(stageVar)}})
 	case "flood":
 		_, _ = os.Stdout.Write(bytes.Repeat([]byte("o"), floodBytes))
 		_, _ = os.Stderr.Write(append(bytes.Repeat([]byte("e"), floodBytes), "the end"...))
@@ -80,7 +86,8 @@ func play(role string) int {
 }
 
 // act runs a role that communicates with the test. The process sends its name, sends "term"
-// for each SIGTERM that it gets, and waits for the line "go".
+// for each SIGTERM that it gets, and waits for the line "go". Then a reader reads its input and sends
+// the number of bytes.
 func act(role string) int {
 	term := make(chan os.Signal, 1)
 	if role != "leader" {
@@ -112,6 +119,10 @@ func act(role string) int {
 				return 0
 			}
 		case <-released:
+			if role == "reader" {
+				n, err := io.Copy(io.Discard, os.Stdin)
+				fmt.Fprintln(conn, n, err)
+			}
 			return 0
 		}
 	}

@@ -109,12 +109,7 @@ func Run(ctx context.Context, s Spec) (Result, error) {
 // program can read all of Stdin even if this process ends. With a pipe instead of a file, the
 // program would lose the rest.
 func (s Spec) stdin() (*os.File, error) {
-	f, err := memoryFile()
-	if errors.Is(err, errors.ErrUnsupported) {
-		if f, err = os.CreateTemp(s.TempDir, "payload-"); err == nil {
-			_ = os.Remove(f.Name()) // Windows cannot remove an open file; on Windows, the file is removed later, with its directory
-		}
-	}
+	f, err := unlinkedFile("redrive-payload", s.TempDir)
 	if err != nil {
 		return nil, err
 	}
@@ -123,6 +118,17 @@ func (s Spec) stdin() (*os.File, error) {
 		return nil, err
 	}
 	return f, nil
+}
+
+// unlinkedFile returns a new file that is in no directory: in memory, or else in dir.
+func unlinkedFile(name, dir string) (*os.File, error) {
+	f, err := memoryFile(name)
+	if errors.Is(err, errors.ErrUnsupported) {
+		if f, err = os.CreateTemp(dir, name+"-"); err == nil {
+			_ = os.Remove(f.Name()) // Windows cannot remove an open file; on Windows, the file is removed later, with its directory
+		}
+	}
+	return f, err
 }
 
 // failure converts the error of a finished command to the error that Run returns.

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"strings"
@@ -233,5 +234,27 @@ func TestRunTellsWhyAProgramCannotStart(t *testing.T) {
 		if _, ok := proc.StatusOf(err); ok {
 			t.Errorf("%s: StatusOf returned a status for a command that never started, want no status", tt.name)
 		}
+	}
+}
+
+// A command whose worker was killed reads its whole input, also if it begins to read only then.
+//
+// part of: Q5
+func TestQ5_ACommandReadsItsWholeInputAfterItsWorkerWasKilled(t *testing.T) {
+	t.Parallel()
+	for _, size := range []int{2, 60 << 10, 1 << 20} {
+		s := newStage(t)
+		worker := s.cast(exec.Command(os.Args[0]), "unguarded", "")
+		worker.Env = append(worker.Env, fmt.Sprintf("%s=%d", inputVar, size))
+		if err := worker.Start(); err != nil {
+			t.Fatal(err)
+		}
+		reader := s.enter(t, "reader")["reader"]
+		if err := worker.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		_ = worker.Wait() // no error check: the worker was killed
+		reader.release()
+		reader.expect(t, fmt.Sprint(size, " <nil>"))
 	}
 }

@@ -7,4 +7,4 @@ import (
 	"os"
 )
 
-func memoryFile() (*os.File, error) { return nil, errors.ErrUnsupported }
+func memoryFile(string) (*os.File, error) { return nil, errors.ErrUnsupported }

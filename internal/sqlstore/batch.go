@@ -142,7 +142,7 @@ func (t *Txn) callbackID() (job.ID, error) {
 	return t.reserve(1)
 }
 
-// keepBatch writes what changes of a batch.
+// keepBatch writes those columns of a batch that can change.
 func (t *Txn) keepBatch(b *store.Batch) error {
 	return t.one(setBatchRow, num(b.ID), num(b.State), num(b.Task), num(b.TaskAt), num(b.TaskThrough), num(b.Drafts), num(b.AsideDrafts),
 		num(b.Outcome), setNum(b.PublishedAt), setNum(b.EndedAt), setNum(b.ExpiresAt))

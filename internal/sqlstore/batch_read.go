@@ -83,7 +83,7 @@ func listOf(c Session, f *store.BatchFilter, page *store.BatchPage) error {
 	limit, looked := cmp.Or(f.Limit, 50), 0
 	name := strings.ToLower(f.Name)
 	err := c.Rows(q, func(r Row) error {
-		if looked == listLook || len(page.Batches) == limit {
+		if looked == listLook {
 			page.Next = r.Int(0) + 1
 			return errEnough
 		}
@@ -92,15 +92,16 @@ func listOf(c Session, f *store.BatchFilter, page *store.BatchPage) error {
 			!strings.Contains(strings.ToLower(r.Text(3)), name) {
 			return nil
 		}
+		if n := len(page.Batches); n == limit {
+			page.Next = page.Batches[n-1].ID
+			return errEnough
+		}
 		b, err := scanBatch(r)
 		page.Batches = append(page.Batches, b)
 		return err
 	}, args...)
 	if err := enough(err); err != nil {
 		return err
-	}
-	if n := len(page.Batches); n == limit && page.Next != 0 {
-		page.Next = page.Batches[n-1].ID
 	}
 	return fillCounts(c, page.Batches)
 }

@@ -27,19 +27,33 @@ const module = "github.com/redrive/redrive"
 func main() {
 	verbose := flag.Bool("v", false, "print the arrows that go back up")
 	flag.Parse()
+	rooms, err := count(flag.Args())
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "arrows:", err)
+		os.Exit(1)
+	}
+	report(rooms, *verbose)
+}
+
+// room is a package with the number of its arrows, and those that go back up, each with the names used.
+type room struct {
+	dir    string
+	arrows int
+	up     []string
+}
+
+// count counts the arrows of the packages in some directories.
+func count(dirs []string) ([]room, error) {
 	l := loader{fset: token.NewFileSet(), packages: map[string]*loaded{}}
-	arrows := map[arrow][]string{}
-	rooms := map[string]bool{}
-	for _, dir := range flag.Args() {
+	var rooms []room
+	for _, dir := range dirs {
 		p, err := l.load(filepath.Clean(dir))
 		if err != nil {
-			fmt.Fprintln(os.Stderr, "arrows:", err)
-			os.Exit(1)
+			return nil, err
 		}
-		rooms[p.dir] = true
-		l.collect(p, arrows)
+		rooms = append(rooms, l.collect(p))
 	}
-	report(rooms, arrows, *verbose)
+	return rooms, nil
 }
 
 // arrow leads from a file to another that it uses.
@@ -95,8 +109,9 @@ func (l *loader) Import(path string) (*types.Package, error) {
 	return p.types, nil
 }
 
-// collect adds the arrows from the files of a package, with the names that are used.
-func (l *loader) collect(p *loaded, arrows map[arrow][]string) {
+// collect collects the arrows from the files of a package.
+func (l *loader) collect(p *loaded) room {
+	arrows := map[arrow][]string{}
 	for id, object := range p.uses {
 		if object.Pkg() == nil || !ofPackage(object) {
 			continue
@@ -106,6 +121,19 @@ func (l *loader) collect(p *loaded, arrows map[arrow][]string) {
 			arrows[a] = append(arrows[a], object.Name())
 		}
 	}
+	next := map[string][]string{}
+	for a := range arrows {
+		next[a.from] = append(next[a.from], a.to)
+	}
+	r := room{dir: p.dir, arrows: len(arrows)}
+	for a, names := range arrows {
+		if reaches(next, a.to, a.from, map[string]bool{}) {
+			slices.Sort(names)
+			r.up = append(r.up, fmt.Sprintf("%s -> %s: %s", a.from, a.to, strings.Join(names, " ")))
+		}
+	}
+	slices.Sort(r.up)
+	return r
 }
 
 // ofPackage reports whether an object is declared at the level of a package, or is a method.
@@ -119,42 +147,19 @@ func ofPackage(object types.Object) bool {
 	return false
 }
 
-func report(rooms map[string]bool, arrows map[arrow][]string, verbose bool) {
-	next := map[string][]string{}
-	for a := range arrows {
-		next[a.from] = append(next[a.from], a.to)
-	}
-	all, up := map[string]int{}, map[string]int{}
-	var lines []string
-	for a, names := range arrows {
-		room := filepath.Dir(a.from)
-		all[room]++
-		if reaches(next, a.to, a.from, map[string]bool{}) {
-			up[room]++
-			slices.Sort(names)
-			lines = append(lines, fmt.Sprintf("%s -> %s: %s", a.from, a.to, strings.Join(names, " ")))
+func report(rooms []room, verbose bool) {
+	total, up := 0, 0
+	for _, r := range rooms {
+		if verbose && len(r.up) > 0 {
+			fmt.Println(strings.Join(r.up, "\n"))
 		}
-	}
-	if verbose {
-		slices.Sort(lines)
-		fmt.Println(strings.Join(lines, "\n"))
+		total, up = total+r.arrows, up+len(r.up)
 	}
 	fmt.Println("package\tarrows\tback up")
-	total, totalUp := 0, 0
-	for _, room := range sorted(rooms) {
-		fmt.Printf("%s\t%d\t%d\n", room, all[room], up[room])
-		total, totalUp = total+all[room], totalUp+up[room]
+	for _, r := range rooms {
+		fmt.Printf("%s\t%d\t%d\n", r.dir, r.arrows, len(r.up))
 	}
-	fmt.Printf("together\t%d\t%d = %.0f %%\n", total, totalUp, 100*float64(totalUp)/float64(max(total, 1)))
-}
-
-func sorted(set map[string]bool) []string {
-	var all []string
-	for name := range set {
-		all = append(all, name)
-	}
-	slices.Sort(all)
-	return all
+	fmt.Printf("together\t%d\t%d = %.0f %%\n", total, up, 100*float64(up)/float64(max(total, 1)))
 }
 
 // reaches reports whether arrows lead from one file to another.

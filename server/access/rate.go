@@ -19,7 +19,7 @@ type rate struct {
 	n    int
 	per  time.Duration
 	mu   sync.Mutex
-	full map[netip.Addr]time.Time // when the address may do it n times at once again
+	full map[netip.Addr]time.Time // from this time on the address may again do it n times in a row
 }
 
 func newRate(n int, per time.Duration) *rate {

@@ -57,7 +57,7 @@ func ParseTopic(text string) (Topic, error) {
 	case Batch, Redrive:
 		var n int64
 		if n, err = strconv.ParseInt(value, 10, 64); err == nil && n <= 0 {
-			err = fmt.Errorf("%d is not a number of a %s", n, name)
+			err = fmt.Errorf("%d is not the number of a %s: the numbers begin at 1", n, name)
 		}
 	case Kind, Queue:
 		err = store.ValidName(name, value)

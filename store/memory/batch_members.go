@@ -2,6 +2,7 @@ package memory
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 
@@ -86,6 +87,11 @@ func (t *tx) lookMembers(b *batch, members []job.New) (a adding, err error) {
 		return a, err
 	}
 	c := intake{tx: t, newIDs: make(map[job.ID]bool), newKeys: make(map[keyName]*key), newLanes: make(map[laneName]bool)}
+	for i := range b.Callbacks { // those of a batch that is not stored yet are new lanes, too
+		if name := (laneName{b.Callbacks[i].Queue, b.Callbacks[i].Kind, ""}); t.lanes[name] == nil {
+			c.newLanes[name] = true
+		}
+	}
 	a.receipts = make([]job.Receipt, len(members))
 	for i := range members {
 		d := &draft{New: storekit.MemberOf(&b.Batch, &members[i]), at: t.now}
@@ -175,6 +181,9 @@ func (s *Store) StartBatch(ctx context.Context, by store.By, n store.NewBatch, m
 	// The members are checked against a batch that is not stored yet, so that nothing is left
 	// behind if one of them is refused.
 	if known := t.batchWithKey(&n); known == nil {
+		if err := cmp.Or(by.ValidateMaybe(), n.ValidateTime(t.now)); err != nil {
+			return store.Batch{}, nil, t.errorf("%w", err)
+		}
 		trial := &batch{Batch: store.Batch{NewBatch: n, ID: t.lastBatch + 1, State: job.BatchDraft}}
 		if _, err := t.lookMembers(trial, members); err != nil {
 			return store.Batch{}, nil, t.errorf("%w", err)

@@ -34,6 +34,11 @@ type fleet struct {
 	ids     []job.ID
 	slots   map[job.Micros]int // how often each was said to be fired
 	swept   store.Swept
+
+	// dead is closed at the first death, or when no worker is left that lets a job die. The
+	// people who act on dead letters begin then.
+	died func()
+	dead <-chan struct{}
 }
 
 const (
@@ -77,6 +82,8 @@ func newFleet(t *testing.T) *fleet {
 		t.Cleanup(func() { _ = s.Close() }) // closed already, unless the test has failed
 		c.stores = append(c.stores, s)
 	}
+	dead := make(chan struct{})
+	c.died, c.dead = sync.OnceFunc(func() { close(dead) }), dead
 	for range 4 {
 		if _, err := c.stores[0].CreateBatch(t.Context(), store.By{}, store.NewBatch{}); err != nil {
 			t.Fatal(err)
@@ -125,8 +132,8 @@ func TestQ4_Q13_AFleetOfProcesses(t *testing.T) {
 	t.Parallel()
 	c := newFleet(t)
 	ctx := t.Context()
-	var all sync.WaitGroup
-	work := func(n int, step func(ctx context.Context, s *Store, r *rand.Rand, i int)) {
+	var all, workers sync.WaitGroup
+	work := func(n int, step fleetStep) {
 		for k, s := range c.stores {
 			seed := uint64(len(c.stores)*n + k)
 			all.Go(func() {
@@ -143,7 +150,7 @@ func TestQ4_Q13_AFleetOfProcesses(t *testing.T) {
 	for worker := range 2 {
 		for k, s := range c.stores {
 			w := &fleetWorker{c: c, s: s, r: rand.New(rand.NewPCG(uint64(k), uint64(worker))), name: fmt.Sprintf("w%d.%d", k, worker)}
-			all.Go(func() {
+			workers.Go(func() {
 				for range 3 * fleetSteps {
 					w.step(ctx)
 				}
@@ -152,14 +159,27 @@ func TestQ4_Q13_AFleetOfProcesses(t *testing.T) {
 	}
 	work(fleetSteps, c.rescue)
 	work(fleetSteps+1, c.cancel)
-	work(fleetSteps+2, c.act)
-	work(fleetSteps+3, c.redrive)
+	work(fleetSteps+2, c.afterDeath(c.act))
+	work(fleetSteps+3, c.afterDeath(c.redrive))
 	work(fleetSteps+4, c.keep)
 	work(fleetSteps+5, c.fire)
 	work(fleetSteps+6, c.queues)
+	workers.Wait()
+	c.died()
 	all.Wait()
 	c.drain(ctx)
 	c.compare(ctx)
+}
+
+// fleetStep is one call of somebody who is no worker.
+type fleetStep = func(ctx context.Context, s *Store, r *rand.Rand, i int)
+
+// afterDeath makes a step wait until there is a dead letter.
+func (c *fleet) afterDeath(step fleetStep) fleetStep {
+	return func(ctx context.Context, s *Store, r *rand.Rand, i int) {
+		<-c.dead
+		step(ctx, s, r, i)
+	}
 }
 
 // drain goes on until everything has ended.

@@ -153,8 +153,10 @@ func (w *fleetWorker) exchange(ctx context.Context, x store.Exchange) {
 				Digest: check.Digest(a.Payload)})
 		}
 	})
-	for _, err := range answer.Settled {
-		w.c.must("settle", err, store.ErrLeaseLost)
+	for i, err := range answer.Settled {
+		if w.c.must("settle", err, store.ErrLeaseLost) && x.Settle[i].To == job.Dead {
+			w.c.died()
+		}
 	}
 }
 

@@ -126,7 +126,7 @@ func differs(m mutant, own bool) bool {
 func TestCoverageNamesWhatIsMissing(t *testing.T) {
 	t.Parallel()
 	seen := newCoverage()
-	if got, want := len(seen.missing()), len(operationNames())+len(job.Transitions); got != want {
+	if got, want := len(seen.missing()), len(operationNames())+len(batchOperationNames())+len(job.Transitions); got != want {
 		t.Errorf("a run without operations reports %d operations and transitions as missing, want all %d", got, want)
 	}
 	seen.ops["Retry"]++

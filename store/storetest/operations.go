@@ -206,7 +206,7 @@ func (d *duel) heartbeat() {
 	a := d.each("Heartbeat", func(s store.Store) (any, error) { return s.Heartbeat(ctx(), b) })
 	for _, status := range a.Value.([]store.RunStatus) {
 		if status.Held {
-			d.did("heartbeat that is held", 1)
+			d.did("heartbeat of a run that is still held", 1)
 		}
 	}
 }

@@ -53,7 +53,7 @@ func (d *duel) createBatch() {
 		return started{b, receipts}, err
 	})
 	if a.Err == "" {
-		d.gotMembers(members, a.Value.(started).Receipts)
+		d.gotMembers(a.Value.(started).Receipts)
 	}
 }
 
@@ -82,13 +82,12 @@ func (d *duel) members(owner string) []job.New {
 	return members
 }
 
-func (d *duel) gotMembers(members []job.New, receipts []job.Receipt) {
-	for i, r := range receipts {
+func (d *duel) gotMembers(receipts []job.Receipt) {
+	for _, r := range receipts {
 		if r.Existing {
 			d.did("member that is known", 1)
 		} else {
 			d.ids = append(d.ids, r.ID)
-			_ = members[i]
 		}
 	}
 }
@@ -96,13 +95,36 @@ func (d *duel) gotMembers(members []job.New, receipts []job.Receipt) {
 func (d *duel) addMembers() {
 	id := d.batch()
 	members := d.members("")
+	if chance(d.t, "comes back", 2) {
+		id = d.cancelledMember(id, &members[0])
+	}
 	a := d.each("AddMembers", func(s store.Store) (any, error) { return s.AddMembers(ctx(), id, members) })
 	if a.Err == "" {
-		d.gotMembers(members, a.Value.([]job.Receipt))
+		d.gotMembers(a.Value.([]job.Receipt))
 		if slices.ContainsFunc(d.last.Drafts, func(m store.Member) bool { return m.Replaces != 0 }) {
 			d.did("cancelled member that comes back", 1)
 		}
 	}
+}
+
+// cancelledMember gives a new member the key of a cancelled one, because a random key is rarely that. It
+// cancels one if there is none, and returns the number of the batch.
+func (d *duel) cancelledMember(id int64, n *job.New) int64 {
+	for i := range d.last.Jobs {
+		j := &d.last.Jobs[i]
+		if j.Batch == 0 || j.Key == "" || !j.State.Ready() && j.State != job.Cancelled {
+			continue
+		}
+		id, n.Key, n.Digest = j.Batch, j.Key, []byte("d1")
+		if j.State.Ready() {
+			d.each("Cancel", func(s store.Store) (any, error) {
+				errs, err := s.Cancel(ctx(), person, []job.ID{j.ID})
+				return sentinels(errs), err
+			})
+		}
+		break
+	}
+	return id
 }
 
 func (d *duel) publishBatch() {

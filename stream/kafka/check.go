@@ -18,7 +18,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// clientID names the connections of redrive, and so the members of a group that are redrive's.
+// clientID is the client id of redrive's connections. By it, redrive recognises its own members
+// of a consumer group.
 const clientID = "redrive"
 
 // newTopicTries is how often the broker is asked for a topic that it does not know.
@@ -273,7 +274,7 @@ func (c *checker) configs(ctx context.Context) {
 		}
 	}
 	if a, b := size(primary), size(retry); retry != nil && a > 0 && b < a+headersRoom {
-		c.warn(fmt.Sprintf("set its max.message.bytes to %d", a+headersRoom), "the retry topic %q takes records of %d bytes, the primary topic of %d: one with more headers may not fit", c.o.Retry, b, a)
+		c.warn(fmt.Sprintf("set its max.message.bytes to %d", a+headersRoom), "the retry topic %q takes records of at most %d bytes, the primary topic of at most %d: a large record may not fit into the retry topic, because it gets more headers there", c.o.Retry, b, a)
 	}
 	for name, s := range settings {
 		if s["unclean.leader.election.enable"] == "true" {
@@ -310,7 +311,7 @@ func (c *checker) group(ctx context.Context) {
 	}
 	switch _, refused := errors.AsType[*kadm.AuthError](err); {
 	case refused, errors.Is(err, kerr.GroupAuthorizationFailed):
-		c.refuse(acl("Read", "group", name), "this user must not read as the group %q", name)
+		c.refuse(acl("Read", "group", name), "this user has no right to read as a member of the group %q", name)
 		return
 	case errors.Is(err, kerr.GroupIDNotFound): // it is new
 		return
@@ -319,7 +320,7 @@ func (c *checker) group(ctx context.Context) {
 		return
 	}
 	if len(g.AuthorizedOperations) > 0 && !slices.Contains(g.AuthorizedOperations, kmsg.ACLOperationRead) {
-		c.refuse(acl("Read", "group", name), "this user must not read as the group %q", name)
+		c.refuse(acl("Read", "group", name), "this user has no right to read as a member of the group %q", name)
 	}
 	var others []string
 	for i := range g.Members {

@@ -167,7 +167,7 @@ func (o *Options) begin(ctx context.Context, admin *kadm.Client, topic *Topic, p
 	var committed kadm.OffsetResponses
 	err := patiently(ctx, func() (err error) { committed, err = admin.FetchOffsets(ctx, o.Group); return err })
 	if errors.Is(err, kerr.GroupAuthorizationFailed) {
-		return &Refused{[]Finding{{true, fmt.Sprintf("this user must not read as the group %q", o.Group), acl("Read", "group", o.Group)}}}
+		return &Refused{[]Finding{{true, fmt.Sprintf("this user has no right to read as a member of the group %q", o.Group), acl("Read", "group", o.Group)}}}
 	}
 	if err != nil {
 		return fmt.Errorf("group %q: read its offsets: %w", o.Group, err)

@@ -74,8 +74,8 @@ func (r *Reader) open() error {
 	return err
 }
 
-// Reopen joins the group anew, and so reads from the positions of the store. What the old client had
-// read ahead is gone with it.
+// Reopen joins the group again and reads from the positions in the store. Records that the old
+// client had read ahead are dropped.
 func (r *Reader) Reopen() error {
 	r.client.Close()
 	return r.open()

@@ -12,6 +12,7 @@ import (
 
 	"github.com/redrive/redrive"
 	"github.com/redrive/redrive/event"
+	"github.com/redrive/redrive/internal/testing/crashpoint"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store"
 )
@@ -47,8 +48,8 @@ type Sink interface {
 	Name() string
 	// Wants reports whether an event may have to be written. Its job is read then.
 	Wants(e *event.Event) bool
-	// Write writes the items in their order. An error that is a *Refused is that of one item; any
-	// other is repeated for ever.
+	// Write writes the items in their order. A *Refused is the error of one item. After any
+	// other error the write is tried again, without end.
 	Write(ctx context.Context, items []Item) error
 }
 
@@ -162,7 +163,7 @@ func (p *projector) hold(ctx context.Context) error {
 				return err
 			}
 			if again.Token != p.token {
-				return fmt.Errorf("another process had the sink since: %w", store.ErrLeaseLost)
+				return fmt.Errorf("another process has taken over this sink meanwhile: %w", store.ErrLeaseLost)
 			}
 		case e := <-events:
 			p.take(e)
@@ -219,7 +220,9 @@ func (p *projector) flush(ctx context.Context) error {
 	defer cancel()
 	items, err := p.items(ctx)
 	if err == nil && len(items) > 0 {
-		err = p.write(ctx, items)
+		if err = p.write(ctx, items); err == nil {
+			crashpoint.Hit(crashpoint.SinkAfterWrite)
+		}
 	}
 	if err != nil {
 		saved := p.store.SaveSink(ctx, p.save(p.cursor, err.Error()))

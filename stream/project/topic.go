@@ -35,7 +35,7 @@ type Topic struct {
 	Stream  string            // the name of the stream
 	Group   string            // its consumer group
 	StoreID string            // names the store in the headers
-	MinWait time.Duration     // shorter waits of retries have no record
+	MinWait time.Duration     // retries with a shorter wait are not written
 	Compat  wire.Compat       // the headers of dead letters
 	Types   map[string]string // the task_type of each kind, where they differ
 	Writer  Writer

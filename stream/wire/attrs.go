@@ -75,7 +75,8 @@ func OriginOf(stream string, r *Record, t *Task) Origin {
 	return o
 }
 
-// deadKeyMax is how much of a record's key a record that is no task keeps, in bytes.
+// deadKeyMax is the maximum number of bytes that are kept of a record's key if the record is not
+// a task.
 const deadKeyMax = 1 << 10
 
 // DeadOrigin returns the origin of the job that stands for a record that is no task.

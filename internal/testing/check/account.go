@@ -233,8 +233,8 @@ func auditComplete(x *index, broken func(job.ID, string, ...any)) {
 	for _, a := range x.Dump.Audit {
 		rows[a.Action+" "+a.Target]++
 	}
-	var inSteps acts // the actions whose jobs were selected by a filter and not by ids
-	var byBatch acts // those of them that the task of a batch may have done, with one audit row for the batch
+	var inSteps acts   // the actions whose jobs were selected by a filter and not by ids
+	var byBatch acts   // those of them that the task of a batch may have done, with one audit row for the batch
 	var some [3]job.ID // one job of each sum of inSteps, whose history the report shows
 	for _, p := range x.jobs {
 		if len(p.events) == 0 {
@@ -257,11 +257,12 @@ func auditComplete(x *index, broken func(job.ID, string, ...any)) {
 				some[i] = p.id
 			}
 		}
-		if batch := store.BatchTarget(p.events[0].Batch); rows["batch.publish "+batch] > 0 {
+		batch := store.BatchTarget(p.events[0].Batch)
+		if rows["batch.publish "+batch] > 0 {
 			byBatch.retries += inSteps.retries - before.retries
-			if rows["batch.cancel "+batch] > 0 {
-				byBatch.cancels += inSteps.cancels - before.cancels
-			}
+		}
+		if rows["batch.cancel "+batch] > 0 { // a batch that a program started has no row of its publication
+			byBatch.cancels += inSteps.cancels - before.cancels
 		}
 	}
 	for i, s := range []struct {

@@ -69,11 +69,11 @@ func (x *index) batchState(b *store.Batch, broken func(job.ID, string, ...any)) 
 	outcomes := x.Dump.Outcomes[b.ID]
 	switch {
 	case b.State == job.BatchProcessing && b.Task == store.NoTask && b.AllEnded():
-		broken(0, "all members of batch %d have ended, and it is %s", b.ID, b.State)
+		broken(0, "all members of batch %d have ended, but its state is %s", b.ID, b.State)
 	case b.State.Ended() && len(outcomes) == 0:
 		broken(0, "batch %d is %s without an outcome", b.ID, b.State)
 	case b.State.Ended() && outcomes[len(outcomes)-1].State != b.State:
-		broken(0, "batch %d is %s, and its last outcome is %s", b.ID, b.State, outcomes[len(outcomes)-1].State)
+		broken(0, "batch %d is %s, but its last outcome is %s", b.ID, b.State, outcomes[len(outcomes)-1].State)
 	case b.State == job.BatchDraft && b.Total > 0:
 		broken(0, "batch %d is %s and has %d published members", b.ID, b.State, b.Total)
 	}

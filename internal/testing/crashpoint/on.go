@@ -76,7 +76,7 @@ var armed = sync.OnceValue(func() *target {
 
 func parse(value string) (*target, error) {
 	name, rest, _ := strings.Cut(value, ":")
-	if all := slices.Concat(Points[:], ServerPoints[:]); !slices.Contains(all, Point(name)) {
+	if all := slices.Concat(Points[:], ServerPoints[:], StreamPoints[:]); !slices.Contains(all, Point(name)) {
 		return nil, fmt.Errorf("%q is not a crash point; use one of %v", name, all)
 	}
 	t := &target{point: Point(name)}

@@ -43,6 +43,11 @@ const (
 	AfterRequestRow   Point = "after-request-row"   // a keyed request for many jobs is stored, and its jobs are not
 	AfterKeyedEnqueue Point = "after-keyed-enqueue" // its jobs are stored, and its answer is not
 	InAnswer          Point = "in-answer"           // an HTTP server has sent half of an answer, or of a frame of a stream
+
+	StreamAfterPoll   Point = "stream-after-poll"   // records are read, and their jobs are not stored
+	StreamAfterTake   Point = "stream-after-take"   // the jobs and the positions are stored, and the offsets are not reported
+	StreamAfterCommit Point = "stream-after-commit" // the offsets are reported
+	SinkAfterWrite    Point = "sink-after-write"    // records are written to a topic, and the cursor is not moved
 )
 
 // Points lists the points of all processes, in the order in which a process reaches them.
@@ -53,3 +58,6 @@ var Points = [...]Point{
 
 // ServerPoints lists the points that only an HTTP server reaches.
 var ServerPoints = [...]Point{AfterRequestRow, AfterKeyedEnqueue, InAnswer}
+
+// StreamPoints lists the points that only a process that reads a stream reaches.
+var StreamPoints = [...]Point{StreamAfterPoll, StreamAfterTake, StreamAfterCommit, SinkAfterWrite}
