@@ -172,7 +172,7 @@ type ClassSpec struct {
 	Retrying, Dead string
 	// Notified is added to Dead in the failure record of a dead job if the rules of notifications let
 	// people who operate the system hear of the death. "" means that nothing is added.
-	Notified string
+	Notified string `json:",omitempty"`
 	// Operator says who has to act, and how.
 	Operator string
 }

@@ -263,9 +263,16 @@ func BatchMemberKey(batch int64) string { return strconv.FormatInt(batch, 10) }
 // BatchTarget returns how audit rows name a batch.
 func BatchTarget(id int64) string { return "batch " + strconv.FormatInt(id, 10) }
 
-// BatchChanged returns the event of a batch whose state has changed, or that was published.
+// PublishedReason is the reason in the event of a batch that was published.
+const PublishedReason = "published"
+
+// BatchChanged returns the event of a batch whose state has changed, or that was published. When it is
+// published, its drafts become jobs only afterwards, in steps; the event counts them already.
 func BatchChanged(b *Batch, reason string) event.Event {
 	e := event.Event{Type: event.BatchChanged, Batch: b.ID, Owner: b.Owner, Reason: reason, Done: b.Completed, Total: b.Total}
+	if reason == PublishedReason {
+		e.Total += b.Drafts
+	}
 	if b.Outcome > 0 {
 		e.Note = strconv.FormatInt(b.Outcome, 10)
 	}

@@ -50,6 +50,7 @@ type settings struct {
 	stamp   string // the program that writes the invisible mark
 	clock   redrive.Clock
 	workers int
+	smtp    int // the port of the mail server on this machine; 0 means that this process sends no notices
 	log     *slog.Logger
 }
 
@@ -60,6 +61,8 @@ type app struct {
 	db     *sql.DB // reads only; everything is written by st.Tx
 	client *redrive.Client
 	limit  int // the retries that the policy allows
+	box    box
+	base   string // the address of the pages, for links in mails
 }
 
 //go:embed schema.sql
@@ -93,7 +96,7 @@ func open(ctx context.Context, s settings) (a *app, err error) {
 	if err != nil {
 		return nil, err
 	}
-	a = &app{settings: s, st: st}
+	a = &app{settings: s, st: st, box: box{changed: make(chan struct{}, 1)}}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, a.Close())

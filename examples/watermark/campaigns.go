@@ -105,11 +105,15 @@ func (a *app) create(ctx context.Context, p *account, c campaign) (campaign, err
 		return c, refuse(http.StatusBadRequest, "The campaign would be over already: choose a later time, or none.")
 	}
 	// A rule for notifications finds the owner's address here.
-	attrs, err := json.Marshal(map[string]string{"owner_name": p.Name, "owner_email": p.Email, "campaign": c.Name})
+	c.ID, c.Account = rand.Text(), p.ID
+	facts := map[string]string{"owner_name": p.Name, "owner_email": p.Email, "campaign": c.Name}
+	if a.base != "" {
+		facts["page"] = a.base + "/campaigns/" + c.ID
+	}
+	attrs, err := json.Marshal(facts)
 	if err != nil {
 		return c, err
 	}
-	c.ID, c.Account = rand.Text(), p.ID
 	return c, a.tx(ctx, func(ctx context.Context, tx *sql.Tx, own store.Tx) error {
 		if _, err := assetOf(ctx, tx, p, c.Asset); err != nil {
 			return err
@@ -158,7 +162,7 @@ func (a *app) addRecipients(ctx context.Context, p *account, id, asset string, n
 			ids = append(ids, token)
 			specs = append(specs, copyKind.New(copyArgs{
 				Token: token, Recipient: name, Input: file.Path, Clip: file.Kind == clipFile, Visible: c.Visible, Invisible: c.Invisible,
-			}, &redrive.Options{Key: token, Owner: p.ID, Correlation: c.ID}))
+			}, &redrive.Options{Key: token, Owner: p.ID, Correlation: c.ID, Attrs: map[string]any{"recipient": name}}))
 		}
 		receipts, err := a.client.BatchHandle(c.Batch).AddTx(ctx, own, specs...)
 		if err != nil {

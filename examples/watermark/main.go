@@ -62,6 +62,7 @@ func run(ctx context.Context, args []string, out, log io.Writer) error {
 	flags.StringVar(&o.ffprobe, "ffprobe", "ffprobe", "the program ffprobe")
 	flags.StringVar(&o.stamp, "stamp", "", "the program that writes invisible marks (default: the script stamp in the folder)")
 	flags.IntVar(&o.workers, "workers", 2, "jobs that run at a time")
+	flags.IntVar(&o.smtp, "smtp", 0, "port of a mail server on this machine; serve and play have their own")
 	flags.BoolVar(&o.child, "child", false, "stop when standard input ends, as a worker of serve does")
 	if err := flags.Parse(args[1:]); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
@@ -110,6 +111,11 @@ func work(ctx context.Context, o *options) error {
 		return err
 	}
 	a.handle()
+	if a.smtp > 0 {
+		if err := a.deliver(); err != nil {
+			return errors.Join(err, a.Close())
+		}
+	}
 	return errors.Join(a.client.Run(ctx), a.Close())
 }
 
@@ -120,14 +126,15 @@ func serve(ctx context.Context, o *options, out io.Writer) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, a.Close()) }()
-	if err := a.seed(ctx); err != nil {
-		return err
-	}
 	address, closing, err := a.serve(ctx, o.addr)
 	if err != nil {
 		return err
 	}
 	defer closing()
+	o.smtp = a.smtp
+	if err := a.seed(ctx); err != nil {
+		return err
+	}
 	fmt.Fprintf(out, "The pages: %s (ann@example.com, password ann). The files: %s\n", address, o.dir)
 	for ctx.Err() == nil {
 		w, err := o.start(ctx)
@@ -159,6 +166,15 @@ func (a *app) serve(ctx context.Context, addr string) (address string, closing f
 	if err != nil {
 		return "", nil, err
 	}
+	mails, port, err := listen(ctx)
+	if err != nil {
+		return "", nil, errors.Join(err, l.Close())
+	}
+	a.base, a.smtp = "http://"+l.Addr().String(), port
+	if err := a.announce(ctx, a.base); err != nil {
+		return "", nil, errors.Join(err, l.Close(), mails.Close())
+	}
+	stopMails := a.box.serve(mails)
 	server := &http.Server{Handler: s.handler(), ReadHeaderTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(a.log.Handler(), slog.LevelWarn)}
 	keeping, stop := context.WithCancel(ctx)
 	var running sync.WaitGroup
@@ -168,11 +184,12 @@ func (a *app) serve(ctx context.Context, addr string) (address string, closing f
 			a.log.Error("the upkeep of the store has ended", "error", err)
 		}
 	})
-	return "http://" + l.Addr().String(), func() {
+	return a.base, func() {
 		stop()
 		s.close()
 		server.Close() //nolint:errcheck // requests in progress are over
 		running.Wait()
+		stopMails()
 	}, nil
 }
 
@@ -188,7 +205,7 @@ func (o *options) start(ctx context.Context) (*worker, error) {
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.CommandContext(ctx, self, "work", "-child", "-dir", o.dir, "-ffmpeg", o.ffmpeg, "-ffprobe", o.ffprobe, "-stamp", o.stamp, fmt.Sprint("-workers=", o.workers))
+	cmd := exec.CommandContext(ctx, self, "work", "-child", "-dir", o.dir, "-ffmpeg", o.ffmpeg, "-ffprobe", o.ffprobe, "-stamp", o.stamp, fmt.Sprint("-workers=", o.workers), fmt.Sprint("-smtp=", o.smtp))
 	cmd.Env, cmd.Stderr = o.fast.environ(), o.errors
 	alive, err := cmd.StdinPipe()
 	if err != nil {

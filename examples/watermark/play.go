@@ -94,6 +94,7 @@ func playAll(ctx context.Context, o *options, out io.Writer) (err error) {
 		return err
 	}
 	defer closing()
+	o.smtp = a.smtp
 	p := &play{app: a, o: o, out: out, started: time.Now(), clip: filepath.Join(o.dir, "premiere.mp4"), long: filepath.Join(o.dir, "long.mp4")}
 	if p.player, err = newPlayer(address); err != nil {
 		return err
@@ -103,7 +104,7 @@ func playAll(ctx context.Context, o *options, out io.Writer) (err error) {
 	}
 	defer func() { err = errors.Join(err, p.worker.stop()) }()
 	fmt.Fprintf(out, "The pages: %s. The files: %s. Time passes %d times faster.\n\n", address, o.dir, o.fast.factor)
-	for _, step := range []func(context.Context) error{p.prepare, p.kill, p.interpreter, p.publishFifty, p.mend, p.consume, p.exactWaits, p.lifeSign, p.marks} {
+	for _, step := range []func(context.Context) error{p.prepare, p.kill, p.interpreter, p.publishFifty, p.mend, p.consume, p.exactWaits, p.lifeSign, p.marks, p.notices} {
 		if err := step(ctx); err != nil {
 			return err
 		}

@@ -213,6 +213,36 @@ func (p *play) pause(ctx context.Context, mode store.Mode) error {
 	return err
 }
 
+// notices checks the mails and the webhooks of the whole play: each came once.
+func (p *play) notices(ctx context.Context) error {
+	wantMails := []string{
+		"Premiere: 46 of 50 copies are ready, 4 failed", "Premiere: all 50 copies are ready", "Premiere: the copy for Recipient 47 failed",
+		"Premiere: the copy for Recipient 48 failed", "Premiere: the copy for Recipient 49 failed", "Premiere: the copy for Recipient 50 failed",
+		"Preview: the copy for Yan failed", "Preview: the only copy failed", "Preview: the only copy is ready", "Trailer: the only copy is ready",
+	}
+	wantHooks := []string{
+		"campaign_ready Premiere: PARTIAL 46/50, 4 failed", "campaign_ready Premiere: READY 50/50, 0 failed", "campaign_ready Preview: FAILED 0/1, 1 failed",
+		"campaign_ready Preview: READY 1/1, 0 failed", "campaign_ready Trailer: READY 1/1, 0 failed",
+	}
+	if err := p.box.await(ctx, len(wantMails), len(wantHooks)); err != nil {
+		return err
+	}
+	mails, hooks := p.box.arrived()
+	err := errors.Join(want("mails", strings.Join(mails, "\n"), strings.Join(wantMails, "\n")), want("webhooks", strings.Join(hooks, "\n"), strings.Join(wantHooks, "\n")))
+	if err != nil {
+		return err
+	}
+	out, err := p.get(ctx, "/outbox")
+	if err := errors.Join(err, want("mails that Ann sees", strings.Count(out.body, "Subject: "), len(mails))); err != nil {
+		return err
+	}
+	p.say("Ann has %d mails, each once (/outbox), and the shop %d webhooks with a good signature:", len(mails), len(hooks))
+	for _, line := range append(mails, hooks...) {
+		p.say("  %s", line)
+	}
+	return nil
+}
+
 // race clicks 20 times at once.
 func (p *play) race(ctx context.Context, path string) error {
 	const clicks = 20

@@ -32,11 +32,11 @@ func needFFmpeg(t *testing.T) {
 }
 
 // The play checks each of its steps: 46 of 50 completed and 4 dead after one execution each, PARTIAL,
-// one banner, the exact waits of a transient failure, a killed worker, READY after a click.
+// one banner, each mail and webhook once, the exact waits of a transient failure, a killed worker, READY after a click.
 //
-// proves: B5
+// proves: B5, Y4
 //
-// part of: Y4, B1, B2, B4, R7, N1, U1, U2
+// part of: N2, N3, B1, B2, B4, R7, N1, U1, U2
 func TestB5_Y4_ThePlayOfTheCampaign(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it makes 60 copies with FFmpeg")

@@ -72,6 +72,7 @@ func (s *site) handler() http.Handler {
 		"POST /campaigns/{id}/tokens/{token}/retry": s.postRetry,
 		"POST /campaigns/{id}/detect":               s.postDetect,
 		"GET /events":                               s.events,
+		"GET /outbox":                               s.outbox,
 		"POST /logout":                              s.logout,
 	} {
 		mux.Handle(pattern, s.answer(func(w http.ResponseWriter, r *http.Request) error {
@@ -92,6 +93,7 @@ func (s *site) handler() http.Handler {
 	mux.Handle("GET /{$}", s.answer(s.front))
 	mux.Handle("POST /login", s.answer(s.login))
 	mux.Handle("GET /t/{token}", s.answer(s.getCopy))
+	mux.Handle("POST /hook", s.answer(s.box.post))
 	for _, name := range []string{"app.js", "app.css"} {
 		mux.HandleFunc("GET /"+name, func(w http.ResponseWriter, r *http.Request) { http.ServeFileFS(w, r, pageFiles, "page/"+name) })
 	}

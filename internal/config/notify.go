@@ -132,8 +132,10 @@ func (r *reader) together(v value, s *MailServer) {
 func (r *reader) rule(into *notify.Rule) func(value) {
 	return func(v value) {
 		var on []string
+		var preset string
 		r.Fields(v, "a rule such as {on: [job.dead], channel: mail, to: ops@example.com}", []field{
 			{"on", r.oneOrMore(&on, "a list of events such as [batch.end, member.dead]")},
+			{"preset", yamlfile.Choice(r.Reader, &preset, notify.Presets(), notify.Presets())},
 			{"channel", r.NonEmpty(&into.Channel)},
 			{"to", r.oneOrMore(&into.To, recipientsWanted)},
 			{"match", func(v value) { r.match(v, &into.Match) }},
@@ -145,7 +147,25 @@ func (r *reader) rule(into *notify.Rule) func(value) {
 		for _, word := range on {
 			into.On = append(into.On, notify.Event(word))
 		}
+		if preset != "" {
+			r.preset(v, into, preset)
+		}
 	}
+}
+
+// preset sets what a preset says about a rule. The rule must not say it itself.
+func (r *reader) preset(v value, into *notify.Rule, name string) {
+	for _, key := range []string{"on", "event", "data"} {
+		if own := v.Get(key); own != nil {
+			r.Addf(own.Pos, "%s has the preset %s, which says what \"%s\" is; remove one of both", v.Path, name, key)
+		}
+	}
+	rule, err := notify.Preset(name, into.Channel, into.To...)
+	if err != nil {
+		r.Addf(v.Get("preset").Pos, "%s: %v", v.Path, err)
+		return
+	}
+	into.On, into.Type, into.Data = rule.On, rule.Type, rule.Data
 }
 
 func (r *reader) match(v value, m *notify.Match) {

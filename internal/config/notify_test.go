@@ -75,6 +75,8 @@ func TestNotify_MistakesAreAtTheirPlace(t *testing.T) {
 		{"to: administrator", "to: «administratr", `notify.rules[2].to[0]: "administratr" is neither an address nor a name of "people", did you mean "administrator"?`},
 		{"to: shop", "to: «[]", "notify.rules[3]: the rule has no recipients: add"},
 		{"state: batch.state", "state: «batch.stat", `notify.rules[3].data.state: the fact "batch.stat" is not known, did you mean "batch.state"?`},
+		{"on: member.dead", "preset: «watermrk", `notify.rules[1].preset must be one of watermark, campaign_ready, found "watermrk", did you mean`},
+		{"on: member.dead", "preset: watermark, on: «member.dead", `notify.rules[1] has the preset watermark, which says what "on" is; remove one of both`},
 		{"team: true", "«taem: true", `unknown key "taem", did you mean "team"?`},
 	} {
 		text := strings.Replace(notifyFile, tt.old, tt.new, 1)
@@ -96,5 +98,24 @@ func TestNotify_MistakesAreAtTheirPlace(t *testing.T) {
 		if line := strings.Count(text[:max(at, 0)], "\n") + 1; at >= 0 && p.Line != line {
 			t.Errorf("%s: the problem is in line %d, want %d", tt.new, p.Line, line)
 		}
+	}
+}
+
+// A preset stands for the events of a rule, and for the type and the data of a webhook.
+//
+// part of: N2, N3
+func TestNotify_Presets(t *testing.T) {
+	t.Parallel()
+	text := notifyFile + `    - {preset: watermark, channel: mail, to: attr.owner_email}
+    - {preset: campaign_ready, channel: hook, to: shop}
+`
+	c, err := config.Parse("redrive.yaml", []byte(text), "/srv/app")
+	if err != nil {
+		t.Fatal(err)
+	}
+	mails, _ := notify.Preset(notify.PresetWatermark, "mail", "attr.owner_email")
+	hooks, _ := notify.Preset(notify.PresetCampaignReady, "hook", "shop")
+	if diff := cmp.Diff([]notify.Rule{mails, hooks}, c.Notify.Rules.Rules[4:]); diff != "" {
+		t.Errorf("rules of the presets (-want +got):\n%s", diff)
 	}
 }

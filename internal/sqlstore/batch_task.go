@@ -104,7 +104,7 @@ func (t *Txn) published(b *store.Batch, d *draftRow) error {
 func (t *Txn) openBatch(b *store.Batch) error {
 	b.PublishedAt = cmp.Or(b.PublishedAt, t.now)
 	b.State, b.EndedAt = job.BatchProcessing, 0
-	t.batchEvent(b, "published")
+	t.batchEvent(b, store.PublishedReason)
 	return nil
 }
 
@@ -209,7 +209,7 @@ func (t *Txn) beginPublish(b *store.Batch, by store.By, p *store.Published, thro
 			return err
 		}
 	} else {
-		t.batchEvent(b, "published")
+		t.batchEvent(b, store.PublishedReason)
 	}
 	t.wake = true
 	return errors.Join(t.keepBatch(b), t.audit(by, "batch.publish", store.BatchTarget(b.ID), store.StateWord(before), store.AuditPublish(p)))

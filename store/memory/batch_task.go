@@ -57,7 +57,7 @@ func (t *tx) publish(b *batch, by store.By, p *store.Published) {
 	if b.Drafts+p.Dead > 0 {
 		t.openBatch(b, by)
 	} else {
-		t.emit(store.BatchChanged(&b.Batch, "published"))
+		t.emit(store.BatchChanged(&b.Batch, store.PublishedReason))
 	}
 	t.note(by, "batch.publish", store.BatchTarget(b.ID), store.StateWord(before), store.AuditPublish(p))
 	t.wake = true
@@ -69,7 +69,7 @@ func (t *tx) openBatch(b *batch, by store.By) {
 		b.PublishedAt = t.now
 	}
 	b.State, b.EndedAt = job.BatchProcessing, 0
-	t.emit(store.BatchChanged(&b.Batch, "published"))
+	t.emit(store.BatchChanged(&b.Batch, store.PublishedReason))
 }
 
 // publishDraft makes a job of a draft.

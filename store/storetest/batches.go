@@ -52,7 +52,7 @@ func draftsAreNoJobs(r *rig) {
 	events := r.events(before)
 	e := events[0]
 	e.Cursor = event.Cursor{}
-	same(r, "first event", e, event.Event{Type: event.BatchChanged, At: r.now(), Batch: b.ID, Owner: "alice", Reason: "published"})
+	same(r, "first event", e, event.Event{Type: event.BatchChanged, At: r.now(), Batch: b.ID, Owner: "alice", Reason: store.PublishedReason, Total: 3})
 	same(r, "number of events", len(events), 4)
 	r.endAll()
 	r.inState(b.ID, job.BatchReady, 3, 3, 0, 0)
