@@ -270,17 +270,18 @@ func (r *round) goesOn() (live bool) {
 	}
 	defer r.close(st)
 	for begun := time.Now(); time.Since(begun) < patience && !live; waitOr(nil, 50*time.Millisecond) {
+		// The batches come first: one that ends after that has its jobs in the counts.
+		page, err := st.BatchList(r.Context(), store.BatchFilter{State: job.BatchProcessing})
+		if err != nil {
+			r.Errorf("round %d: list the batches after the faults: %v", r.n, err)
+			return false
+		}
 		counts, err := st.Counts(r.Context())
 		if err != nil {
 			r.Errorf("round %d: count the jobs after the faults: %v", r.n, err)
 			return false
 		}
 		live = slices.ContainsFunc(counts, func(c store.Count) bool { return !c.State.Terminal() && c.N > 0 })
-		page, err := st.BatchList(r.Context(), store.BatchFilter{State: job.BatchProcessing})
-		if err != nil {
-			r.Errorf("round %d: list the batches after the faults: %v", r.n, err)
-			return false
-		}
 		if len(page.Batches) == 0 && !live {
 			return false
 		}
