@@ -84,7 +84,7 @@ func private(t *testing.T) *servers.Kafka {
 var (
 	built string
 	build = sync.OnceValue(func() error {
-		if out, err := exec.Command("go", "build", "-tags", "crashpoint", "-o", built, "./cmd/redrive-stream").CombinedOutput(); err != nil { //nolint:noctx // all tests use it
+		if out, err := exec.Command("go", "build", "-tags", "crashpoint", "-o", built, "./cmd/redrive-stream").CombinedOutput(); err != nil {
 			return fmt.Errorf("build redrive-stream: %w\n%s", err, out)
 		}
 		return nil

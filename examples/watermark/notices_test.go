@@ -58,10 +58,10 @@ func TestN2_TextsOfTheMails(t *testing.T) {
 func TestN3_TheReceiverVerifies(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "ffmpeg")
-	r.must(r.app.announce(t.Context(), r.server.URL))
+	r.must(r.announce(t.Context(), r.server.URL))
 	a, err := r.ann.send(t.Context(), http.MethodPost, "/hook", "application/json", strings.NewReader(`{"type":"campaign_ready"}`))
 	r.must(err)
-	if _, hooks := r.app.box.arrived(); a.status != http.StatusUnauthorized || len(hooks) > 0 {
+	if _, hooks := r.box.arrived(); a.status != http.StatusUnauthorized || len(hooks) > 0 {
 		t.Errorf("a webhook without a signature: got %d and %q, want 401 and nothing", a.status, hooks)
 	}
 }

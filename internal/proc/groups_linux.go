@@ -66,7 +66,7 @@ func (f *groupFile) remove(group int) {
 
 func (f *groupFile) write(slot int64, group int) error {
 	var b [groupSize]byte
-	binary.LittleEndian.PutUint64(b[:], uint64(group)) //nolint:gosec // numbers of processes are positive
+	binary.LittleEndian.PutUint64(b[:], uint64(group))
 	_, err := f.file.WriteAt(b[:], slot*groupSize)
 	return err
 }

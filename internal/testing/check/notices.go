@@ -100,7 +100,7 @@ func (x *index) rules() (*notify.Rules, event.Cursor) {
 // cause calls the given function for each recipient that the rules tell of an event.
 func (x *index) cause(rules *notify.Rules, e *event.Event, each func(r recipient, name string, every bool)) {
 	on, name := notify.Event(""), ""
-	fits := func(m *notify.Match) bool { return m.Owner == "" || m.Owner == e.Owner }
+	var fits func(m *notify.Match) bool
 	switch state, err := job.ParseBatchState(strings.ToUpper(e.Reason)); {
 	case e.Type == event.BatchChanged && err == nil && state.Ended():
 		on = notify.Event("batch." + e.Reason)
