@@ -309,7 +309,7 @@ func TestN1_TheTopicOfABatch(t *testing.T) {
 			states = append(states, fmt.Sprintf("%s %d/%d %s", e.Reason, e.Done, e.Total, e.Note))
 		}
 	}
-	if got := strings.Join(states, ", "); got != "published 0/0 , partial 1/2 1, processing 1/2 1, ready 2/2 2" {
+	if got := strings.Join(states, ", "); got != "published 0/2 , partial 1/2 1, processing 1/2 1, ready 2/2 2" {
 		t.Errorf("operators: got %s", got)
 	}
 	for len(mine) < 4 {
@@ -329,7 +329,7 @@ func TestN1_TheTopicOfABatch(t *testing.T) {
 			lost = append(lost, e.Message)
 		}
 	}
-	if got := strings.Join(mine, ", "); got != "PROCESSING 0/0, PARTIAL 1/2, PROCESSING 1/2, READY 2/2" || len(lost) != 1 {
+	if got := strings.Join(mine, ", "); got != "PROCESSING 0/2, PARTIAL 1/2, PROCESSING 1/2, READY 2/2" || len(lost) != 1 {
 		t.Errorf("the owner: got %s and the deaths %q", got, lost)
 	}
 	s.ok("POST", "/api/batches", `{}`, nil, bob)

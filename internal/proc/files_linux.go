@@ -21,7 +21,7 @@ func memoryFile(name string) (*os.File, error) {
 }
 
 // closedOnExecPipe returns the two ends of a pipe that no other program inherits. It does not take
-// syscall.ForkLock: while programs start, this lock is held nearly all the time, and whoever waits for
+// syscall.ForkLock: while programs start, this lock is held nearly all the time, and a program that waits for
 // it also makes the starts wait for each other.
 func closedOnExecPipe() (ends [2]int, err error) {
 	err = unix.Pipe2(ends[:], unix.O_CLOEXEC)
