@@ -23,7 +23,9 @@ func newWatermark(t *testing.T) *site {
 		}
 	}
 	program := filepath.Join(t.TempDir(), "watermark")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, "github.com/redrive/redrive/examples/watermark").CombinedOutput(); err != nil {
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, "./examples/watermark")
+	build.Dir = "../.." // the modules that the example needs are those of the root
+	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build the example: %v\n%s", err, out)
 	}
 	cmd := exec.CommandContext(t.Context(), program, "serve", "-dir", t.TempDir(), "-addr", "127.0.0.1:0", "-faster", "60")
