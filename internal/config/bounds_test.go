@@ -22,7 +22,7 @@ func TestX3_EveryBoundHolds(t *testing.T) {
 		{"%s: %s", "lease", []string{"2.999s", "1h1ms", "-1s"}, []string{"3s", "3.001s", "59m59s", "1h"}, "from 3s to 1h"},
 		{"%s: %s", "rescue_interval", []string{"999ms", "10m1ms"}, []string{"1s", "1.001s", "9m59s", "10m"}, "from 1s to 10m"},
 		{"%s: %s", "shutdown_grace", []string{"-1ns", "1h1ns"}, []string{"0s", "1ns", "59m59s", "1h"}, "from 0s to 1h"},
-		{"%s: %s", "max_attempts_ceiling", []string{"0", "1001", "-1"}, []string{"1", "2", "999", "1000"}, "from 1 to 1000"},
+		{"%s: %s", "max_attempts", []string{"0", "1001", "-1"}, []string{"1", "2", "999", "1000"}, "from 1 to 1000"},
 		{"limits: {%s: %s}", "payload", []string{"0B", "17MiB", "16385KiB", "16777217B", "99999999999999999999B"},
 			[]string{"1B", "2B", "16383KiB", "16777216B", "16MiB"}, "from 1B to 16MiB"},
 		{"postgres: {%s: %s}", "max_conns", []string{"4", "1001"}, []string{"5", "6", "999", "1000"}, "from 5 to 1000"},
@@ -41,15 +41,15 @@ func TestX3_EveryBoundHolds(t *testing.T) {
 		{kind, "priority", []string{"0", "5"}, []string{"1", "2", "3", "4"}, "from 1 to 4"},
 		{kind, "max_crashes", []string{"0", "6"}, []string{"1", "2", "4", "5"}, "from 1 to 5"},
 		{kind, "permanent_exit_codes", []string{"[0]", "[256]"}, []string{"[1]", "[2]", "[254]", "[255]"}, "from 1 to 255"},
-		{retry, "max_retries", []string{"-1", "100"}, []string{"0", "1", "98", "99"}, "from 0 to 99 (max_attempts_ceiling is 100)"},
-		{retry, "max_attempts", []string{"0", "101"}, []string{"1", "2", "99", "100"}, "from 1 to 100 (max_attempts_ceiling is 100)"},
+		{retry, "max_retries", []string{"-1", "100"}, []string{"0", "1", "98", "99"}, "from 0 to 99 (the file's max_attempts is 100)"},
+		{retry, "max_attempts", []string{"0", "101"}, []string{"1", "2", "99", "100"}, "from 1 to 100 (the file's max_attempts is 100)"},
 		{retry, "waits", []string{"[-1ms]", "[720h0m1s]"}, []string{"[0s]", "[1ms]", "[719h]", "[720h]"}, "from 0s to 720h"},
 		{retry, "max_retries: 1, waits", []string{waits(0), waits(101)}, []string{waits(1), waits(2), waits(99), waits(100)}, "1 to 100 durations"},
 		{"retention: {%s: %s}", "completed", []string{"59s", "3650d1s", "3651d", "1", "-1h", "forevr", "d", "[]"},
 			[]string{"1m", "61s", "3649d23h", "3650d", "forever"}, "from 1m to 3650d such as 12h or 30d, or forever"},
 		{"kinds: {a: {command: [x]}}\ncron: {b: {kind: a, schedule: '@daily', %s: %s}}", "catch", []string{"999ms", "720h1s"},
 			[]string{"1s", "2s", "719h", "720h"}, "from 1s to 720h"},
-		{retry, "waits", []string{waits(100)}, []string{waits(98), waits(99)}, `"max_attempts_ceiling: 100" allows 99`},
+		{retry, "waits", []string{waits(100)}, []string{waits(98), waits(99)}, `"max_attempts: 100" allows 99`},
 	} {
 		for _, v := range tt.bad {
 			problems := problemsOf(t, fmt.Sprintf(tt.in, tt.key, v))

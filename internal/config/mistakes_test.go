@@ -38,6 +38,7 @@ func TestMistakesAreReportedWithTheirExactPlace(t *testing.T) {
 		{"as promised", "kinds:\n  a:\n    command: [x]\n    retry:\n        «max_atempts: 3\n",
 			[]string{`unknown key "max_atempts", did you mean "max_attempts"?`}},
 		{"case and separators", "«Temp-Dir: x\n", []string{`did you mean "temp_dir"?`}},
+		{"a former key", "«max_attempts_ceiling: 5\n", []string{`unknown key "max_attempts_ceiling", did you mean "max_attempts"?`}},
 		{"swapped letters", "«lesae: 5s\n", []string{`did you mean "lease"?`}},
 		{"short words need to be nearer", "kinds: {a: {command: [x], «abc: 1}}", []string{`unknown key "abc"; the keys here are command,`}},
 		{"after other characters", "database: 'äöü😀' # ß\nqueues: {default: {rate: «ä, workers: «0}}\n",
@@ -66,8 +67,8 @@ func TestMistakesAreReportedWithTheirExactPlace(t *testing.T) {
 			[]string{`kinds.a.schema checks JSON, and kinds.a has "payload: text"; remove one of them`}},
 		{"retries and attempts at odds", "kinds: {a: {command: [x], retry: {max_attempts: «3, max_retries: 3}}}",
 			[]string{"kinds.a.retry.max_attempts is 3, but \"max_retries: 3\" means 4 executions; keep one of the two"}},
-		{"waits over the ceiling", "max_attempts_ceiling: 2\nkinds: {a: {command: [x], retry: {waits: «[1s, 1s]}}}",
-			[]string{"kinds.a.retry.waits gives 2 retries, but \"max_attempts_ceiling: 2\" allows 1"}},
+		{"waits over the ceiling", "max_attempts: 2\nkinds: {a: {command: [x], retry: {waits: «[1s, 1s]}}}",
+			[]string{"kinds.a.retry.waits gives 2 retries, but \"max_attempts: 2\" allows 1"}},
 		{"a duration without a unit", "lease: «10\nshutdown_grace: «'0'\n", []string{
 			"lease must be a duration from 3s to 1h, found 10 without a unit; write 10s, 10m or 10h",
 			`found "0" without a unit`}},

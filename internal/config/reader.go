@@ -17,6 +17,7 @@ func newReader(file string) *reader {
 		Example: "database: jobs.db",
 		Start:   `define at least one kind under "kinds"`,
 		Depth:   5,
+		Renamed: map[string]string{"max_attempts_ceiling": "max_attempts"},
 	})}
 }
 

@@ -18,7 +18,7 @@ func (r *reader) retry(set **Retry, ceiling int) func(value) {
 		const unset = -1
 		retries, attempts := unset, unset
 		var waits []time.Duration // waits stays nil if the waits in the file are wrong
-		note := fmt.Sprintf(" (max_attempts_ceiling is %d)", ceiling)
+		note := fmt.Sprintf(" (the file's max_attempts is %d)", ceiling)
 		r.Fields(v, "a mapping such as {max_retries: 3, waits: [1s, 10s, 1m]}", []field{
 			{"max_retries", r.Integer(&retries, 0, ceiling-1, note)},
 			{"max_attempts", r.Integer(&attempts, 1, ceiling, note)},
@@ -37,7 +37,7 @@ func (r *reader) retry(set **Retry, ceiling int) func(value) {
 			into.MaxRetries = attempts - 1
 		case v.Get("max_retries") != nil || v.Get("max_attempts") != nil: // the mistake in this number is already reported
 		case len(waits) > ceiling-1:
-			r.Addf(v.Get("waits").Pos, "%s.waits gives %d retries, but \"max_attempts_ceiling: %d\" allows %d; shorten it or set max_retries",
+			r.Addf(v.Get("waits").Pos, "%s.waits gives %d retries, but \"max_attempts: %d\" allows %d; shorten it or set max_retries",
 				v.Path, len(waits), ceiling, ceiling-1)
 		case len(waits) > 0:
 			into.MaxRetries = len(waits)

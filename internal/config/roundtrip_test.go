@@ -78,7 +78,7 @@ func written(c *config.Config) object {
 		"database": c.Database, "temp_dir": c.TempDir, "development": c.Development,
 		"keep_raw": c.KeepRaw, "keep_paths": c.KeepPaths, "keep_addresses": c.KeepAddresses, "hide_emails": c.HideEmails, "lease": c.Lease.String(),
 		"rescue_interval": c.RescueInterval.String(), "shutdown_grace": c.ShutdownGrace.String(),
-		"max_attempts_ceiling": c.MaxAttempts,
+		"max_attempts": c.MaxAttempts,
 		"postgres": object{
 			"schema": c.Postgres.Schema, "max_conns": c.Postgres.MaxConns,
 			"statement_timeout": c.Postgres.StatementTimeout.String(), "pgbouncer": c.Postgres.PgBouncer,

@@ -25,7 +25,7 @@ func (r *reader) config(v value, c *Config) {
 		{"lease", r.Duration(&c.Lease, leaseMin, leaseMax)},
 		{"rescue_interval", r.Duration(&c.RescueInterval, rescueIntervalMin, rescueIntervalMax)},
 		{"shutdown_grace", r.Duration(&c.ShutdownGrace, shutdownGraceMin, shutdownGraceMax)},
-		{"max_attempts_ceiling", r.Integer(&c.MaxAttempts, attemptsCeilingMin, attemptsCeilingMax, "")},
+		{"max_attempts", r.Integer(&c.MaxAttempts, attemptsCeilingMin, attemptsCeilingMax, "")},
 		{"policy", r.policy(&c.Policy)},
 		{"log", func(v value) { r.log(v, &c.Log) }},
 		{"limits", func(v value) { r.limits(v, &c.Limits) }},
