@@ -75,7 +75,8 @@ func TestQ3_KeepRescuesJobsOfCrashedWorkers(t *testing.T) {
 		if d, err := c.DeadLetter(t.Context(), id); err != nil || d.Reason != job.Stalled {
 			t.Errorf("job after its last crash: got the dead letter %+v and error %v, want a dead letter with the reason stalled", d, err)
 		}
-		for _, want := range []string{`level=WARN msg="job rescued: the lease of its run was over" job=1 kind=render queue=mail run=1 crashes=1 worker=killed`, `level=ERROR msg="job is dead" job=1`} {
+		const rescued = `level=WARN msg="job rescued: the lease of its run was over" job=1 kind=render queue=mail `
+		for _, want := range []string{rescued + "run=1 crashes=1 worker=killed", rescued + "run=2 crashes=2 worker=killed", `level=ERROR msg="job is dead" job=1`} {
 			if !strings.Contains(logs.String(), want) {
 				t.Errorf("the log has no line with %s:\n%s", want, logs)
 			}

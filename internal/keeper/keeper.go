@@ -283,12 +283,12 @@ func (k *Keeper) logEnded(ctx context.Context, list []store.Redrive) {
 
 func (k *Keeper) logRescued(ctx context.Context, runs []store.Rescued) {
 	for _, r := range runs {
-		level, message := slog.LevelWarn, "job rescued: the lease of its run was over"
+		attrs := []any{"job", r.ID.String(), "kind", r.Kind, "queue", r.Queue, "run", int64(r.Token),
+			"crashes", int(r.Crashes), "worker", r.Holder, "state", r.To.String()}
+		k.o.Logger.WarnContext(ctx, "job rescued: the lease of its run was over", attrs...)
 		if r.To == job.Dead {
-			level, message = slog.LevelError, "job is dead"
+			k.o.Logger.ErrorContext(ctx, "job is dead", attrs...)
 		}
-		k.o.Logger.Log(ctx, level, message, "job", r.ID.String(), "kind", r.Kind, "queue", r.Queue, "run", int64(r.Token),
-			"crashes", int(r.Crashes), "worker", r.Holder, "state", r.To.String())
 	}
 }
 
