@@ -37,7 +37,7 @@ func batchCounts(x *index, broken func(job.ID, string, ...any)) {
 			live[j.Batch]++
 		}
 	}
-	x.purgedMembers(counted)
+	purged := x.purgedMembers()
 	for i := range x.Dump.Drafts {
 		aside := int64(0)
 		if x.Dump.Drafts[i].Aside {
@@ -52,7 +52,9 @@ func batchCounts(x *index, broken func(job.ID, string, ...any)) {
 			c = &store.BatchCounts{}
 		}
 		fewer := x.Retention && c.Total <= b.Total && c.Completed <= b.Completed && c.Dead <= b.Dead && c.Cancelled <= b.Cancelled
-		if *c != b.BatchCounts && !fewer {
+		gone := b.Total - c.Total // members that people have removed; those that were aside are not counted
+		with := store.BatchCounts{Total: c.Total + gone, Completed: c.Completed, Dead: c.Dead + gone, Cancelled: c.Cancelled, Running: c.Running}
+		if (gone < 0 || gone > purged[b.ID] || with != b.BatchCounts) && !fewer {
 			broken(0, "batch %d counts %+v, but its members are %+v", b.ID, b.BatchCounts, *c)
 		}
 		if n := b.Total - b.Completed - b.Dead - b.Cancelled; n != live[b.ID] {
@@ -65,19 +67,16 @@ func batchCounts(x *index, broken func(job.ID, string, ...any)) {
 	}
 }
 
-// purgedMembers counts the dead members that people have removed: their batches still count them.
-func (x *index) purgedMembers(counted map[int64]*store.BatchCounts) {
+// purgedMembers counts the dead members of each batch that people have removed: their batch still counts those that
+// were not aside.
+func (x *index) purgedMembers() map[int64]int64 {
+	purged := make(map[int64]int64)
 	for _, p := range x.jobs {
-		if len(p.events) == 0 || p.events[0].Batch == 0 || p.row() != nil || !p.letterOf().purged {
-			continue
+		if len(p.events) > 0 && p.events[0].Batch != 0 && p.row() == nil && p.letterOf().purged {
+			purged[p.events[0].Batch]++
 		}
-		batch := p.events[0].Batch
-		if counted[batch] == nil {
-			counted[batch] = &store.BatchCounts{}
-		}
-		counted[batch].Total++
-		counted[batch].Dead++
 	}
+	return purged
 }
 
 // batchState checks the state of a batch by its counts and its last outcome.
